@@ -151,6 +151,43 @@ MCAMP_API int mcamp_version(void);
 /* The check that mcamp_ctx_init makes. */
 MCAMP_API mcamp_status mcamp_self_check(void);
 
+/* ======================================================================== *
+ *  GAUSS: normal distribution, Gaussian mechanism               (decl) gauss
+ * ======================================================================== */
+
+/* The normal distribution, for any x (NaN gives NaN); relative error below
+ * 1e-14 of each result, in the logarithms too, for x from -1e150 to 1e150.   */
+MCAMP_API double mcamp_gauss_cdf(double x);         /* Phi(x)                  */
+MCAMP_API double mcamp_gauss_logcdf(double x);      /* log Phi(x)              */
+MCAMP_API double mcamp_gauss_logsf(double x);       /* log(1 - Phi(x))         */
+/* x with Phi(x) = p, given p or log p; -inf and +inf at the ends, NaN outside.
+ * Near the median (p in (0.3, 0.7)) the error is 1e-15 absolute.              */
+MCAMP_API double mcamp_gauss_quantile(double p);
+MCAMP_API double mcamp_gauss_quantile_log(double logp);
+
+/* log delta of the Gaussian mechanism with mu = sensitivity / sigma >= 0 at
+ * any real eps (the two directions, remove and add, agree):
+ *     delta = Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu).
+ * Error below 3e-15 + 5e-16 |log delta|; delta may be far below DBL_MIN.      */
+MCAMP_API double mcamp_gauss_logdelta(double mu, double eps);
+
+/* The Gaussian mechanism with a status.  Results are rounded to the safe side:
+ * delta, eps and sigma are never below the exact value of the real-number
+ * formula, and above it by less than 1e-12 relative (delta: 1e-12 as long as
+ * delta > 1e-300; below that it is the smallest normal double).               */
+MCAMP_API mcamp_status mcamp_gauss_delta(mcamp_ctx *ctx, double sigma,
+                                         double sensitivity, double eps,
+                                         double *delta);
+MCAMP_API mcamp_status mcamp_gauss_epsilon(mcamp_ctx *ctx, double sigma,
+                                           double sensitivity, double delta,
+                                           double *eps);
+MCAMP_API mcamp_status mcamp_gauss_sigma(mcamp_ctx *ctx, double sensitivity,
+                                         double eps, double delta, double *sigma);
+/* The largest mu such that mu-GDP implies (eps, delta), rounded down; k
+ * mechanisms of mu_1 .. mu_k compose to the root of the sum of squares.       */
+MCAMP_API mcamp_status mcamp_gauss_mu(mcamp_ctx *ctx, double eps, double delta,
+                                      double *mu);
+
 #ifdef __cplusplus
 }
 #endif
@@ -581,7 +618,324 @@ MCAMP_API mcamp_vecset mcamp_ctx_vecset(const mcamp_ctx *ctx) { return ctx->vec;
 
 /* ======================================================================== *
  *  GAUSSIAN FUNCTIONS                                              >>gauss
+ *  In: real numbers.  Out: Phi, its logarithm and inverse; the curve of the
+ *  Gaussian mechanism.  No memory.  Everything rests on Mills' ratio
+ *  R(x) = (1 - Phi(x)) / phi(x), which neither under- nor overflows, so that
+ *  tails keep their relative accuracy however small they are.
  * ======================================================================== */
+
+#define MCAMP__LOG_SQRT_2PI 0.918938533204672741780329736405617640
+#define MCAMP__SQRT_2PI     2.50662827463100050241576528481104525
+#define MCAMP__SQRT_PI_2    1.25331413731550025120788264240552263
+#define MCAMP__SQRT1_2      0.707106781186547524400844362104849039
+#define MCAMP__1_SQRT_PI    0.564189583547756286948079451560772586
+
+/* x*x = hi + lo with hi exact: hi has 26 bits squared.  |x| <= 1e150. */
+MCAMP__PRIV void mcamp__square(double x, double *hi, double *lo)
+{
+    double h = mcamp__from_bits(mcamp__bits(x) & ~UINT64_C(0x7ffffff));
+    *hi = h * h;
+    *lo = (x - h) * (x + h);
+}
+
+/* e^{x^2} erfc(x) for x >= 0, relative error a few ulp.  Below 25 the product
+ * itself: erfc is a normal number there, and the rounding error of x^2, which
+ * the exponential would magnify, is put back.  Above, the asymptotic series
+ * 1/(x sqrt(pi)) sum_k (-1)^k (2k-1)!! / (2x^2)^k, an enveloping one: the
+ * first omitted term, k = 8, is below 4e-19.                                  */
+MCAMP__PRIV double mcamp__erfcx(double x)
+{
+    double hi, lo, s = 1, u;
+    if (x < 25) {
+        mcamp__square(x, &hi, &lo);
+        return exp(hi) * (1 + lo * (1 + lo * (0.5 + lo / 6))) * erfc(x);
+    }
+    u = x < 1e100 ? 0.5 / (x * x) : 0.0;
+    for (int k = 7; k >= 1; k--) s = 1 - (2 * k - 1) * u * s;
+    return s * MCAMP__1_SQRT_PI / x;
+}
+
+/* R(x) = (1 - Phi(x))/phi(x) = int_0^inf e^{-xt - t^2/2} dt for x >= 0. */
+MCAMP__PRIV double mcamp__mills(double x)
+{
+    return MCAMP__SQRT_PI_2 * mcamp__erfcx(x * MCAMP__SQRT1_2);
+}
+
+/* phi(x), relative error a few ulp however far out x is. */
+MCAMP__PRIV double mcamp__gauss_pdf(double x)
+{
+    double hi, lo;
+    if (!(fabs(x) < 40)) return mcamp__isnan(x) ? x : 0.0;
+    mcamp__square(x, &hi, &lo);
+    return exp(-0.5 * hi) * exp(-0.5 * lo) / MCAMP__SQRT_2PI;
+}
+
+MCAMP_API double mcamp_gauss_cdf(double x)
+{
+    if (x < -40) return 0.0;                /* below the smallest denormal */
+    return x < 0 ? mcamp__gauss_pdf(x) * mcamp__mills(-x)
+                 : 1 - mcamp__gauss_pdf(x) * mcamp__mills(x);
+}
+
+MCAMP_API double mcamp_gauss_logsf(double x)
+{
+    if (x < 0) return log1p(-mcamp__gauss_pdf(x) * mcamp__mills(-x));
+    if (x < 1) return log(0.5 * erfc(x * MCAMP__SQRT1_2));
+    if (x > DBL_MAX) return -mcamp__inf();
+    return -0.5 * x * x - MCAMP__LOG_SQRT_2PI + log(mcamp__mills(x));
+}
+
+MCAMP_API double mcamp_gauss_logcdf(double x) { return mcamp_gauss_logsf(-x); }
+
+/* Quantile for log p <= log 0.5: Halley's iteration on f(x) = log Phi(x) - logp,
+ * where f' = 1/R(-x) = h and f'' = -h (x + h).  f is concave and the start is
+ * good to a few percent, so that the cubic convergence needs 2 to 4 steps.      */
+MCAMP__PRIV double mcamp__quantile_tail(double logp)
+{
+    double s = -2 * logp, x;
+    x = s > 3 ? -sqrt(s - log(2 * MCAMP__PI * (s - log(s)))) :
+        -MCAMP__SQRT_2PI * (0.5 - exp(logp));
+    for (int i = 0; i < 8; i++) {
+        double h = 1 / mcamp__mills(-x);
+        double e = (mcamp_gauss_logcdf(x) - logp) / h;
+        double step = e / (1 + 0.5 * e * (x + h));
+        x -= step;
+        if (x > 0) x = 0;
+        if (!(fabs(step) > 1e-9 * fabs(x))) break;  /* its cube is below an ulp */
+    }
+    return x;
+}
+
+MCAMP_API double mcamp_gauss_quantile_log(double logp)
+{
+    if (!(logp <= 0)) return mcamp__nan();
+    if (logp < -DBL_MAX) return -mcamp__inf();
+    if (!(logp < 0)) return mcamp__inf();
+    return logp <= -MCAMP__LN2 ? mcamp__quantile_tail(logp)
+                               : -mcamp__quantile_tail(mcamp__log1mexp(logp));
+}
+
+MCAMP_API double mcamp_gauss_quantile(double p)
+{
+    double x;
+    if (!(p >= 0 && p <= 1)) return mcamp__nan();
+    if (p < 0.3) return mcamp_gauss_quantile_log(log(p));
+    if (p > 0.7) return -mcamp_gauss_quantile_log(log1p(-p));
+    x = MCAMP__SQRT_2PI * (p - 0.5);        /* Newton on erf, at most 6 steps */
+    for (int i = 0; i < 6; i++)
+        x -= (0.5 * erf(x * MCAMP__SQRT1_2) - (p - 0.5)) / mcamp__gauss_pdf(x);
+    return x;
+}
+
+/* ---- the Gaussian mechanism ---------------------------------------------- */
+
+/* log(R(m - mu/2) - R(m + mu/2)) for mu <= max(1, m)/2, without cancellation:
+ * the difference is int e^{-t^2/2 - mt} 2 sinh(mu t/2) dt
+ *     = 2 sum_{k odd} (mu/2)^k / k! M_k,  M_k = int t^k e^{-t^2/2 - mt} dt,
+ * all terms positive.  M_{k+1} = k M_{k-1} - m M_k (by parts), of which M is
+ * the minimal solution: for m >= 1 the ratios r_k = M_k/M_{k-1} come from
+ * r_k = k/(m + r_{k+1}) downwards, which forgets its start like
+ * exp(-2m(sqrt K - sqrt k)); for m < 1 the upward recursion loses less than two
+ * digits of terms that hardly count.  Terms fall at least 16-fold.             */
+MCAMP__PRIV double mcamp__log_mills_diff(double m, double mu)
+{
+    enum { N = 28 };
+    double r[N + 2], R = mcamp__mills(m), h = 0.5 * mu, t = 1, s = 1;
+    if (m >= 1) {
+        int K = N + 12 + (int)(300 / (m * m));
+        double c = 0.5 * (sqrt(m * m + 4.0 * K) - m);
+        for (int k = K; k >= 1; k--) {
+            c = k / (m + c);
+            if (k <= N) r[k] = c;
+        }
+    } else {
+        r[1] = 1 / R - m;
+        for (int k = 1; k < N; k++) r[k + 1] = k / r[k] - m;
+    }
+    for (int k = 3; k < N; k += 2) {
+        t *= h * h * r[k - 1] * r[k] / (k * (k - 1.0));
+        s += t;
+        if (!(t > 1e-18 * s)) break;
+    }
+    return log(mu) + log(r[1]) + log(R) + log(s);
+}
+
+/* log delta for mu > 0, eps >= 0.  With m = eps/mu, a = m - mu/2, b = m + mu/2,
+ * e^eps phi(b) = phi(a), hence delta = phi(a) (R(a) - R(b)).  The rounding
+ * errors of m and a are carried (a = a + al): log delta is about -a^2/2.        */
+MCAMP__PRIV double mcamp__gauss_logdelta_pos(double mu, double eps)
+{
+    double m = eps / mu, h = 0.5 * mu, a = m - h, al, d;
+    if (!(m < 1e150)) return -mcamp__inf();
+    if (mu > 1e150) return 0.0;
+    al = m >= h ? (m - a) - h : m - (h + a);
+    al -= fma(m, mu, -eps) / mu;
+    if (mu <= 0.5 * mcamp__dmax(1.0, m)) {
+        d = mcamp__log_mills_diff(m, mu);
+    } else if (a < 0) {             /* 1 - delta = phi(a) (R(-a) + R(b)) < 0.9 */
+        return log1p(-mcamp__gauss_pdf(a) * (mcamp__mills(-a) + mcamp__mills(m + h)));
+    } else {                        /* R(b) < 0.7 R(a) */
+        d = log(mcamp__mills(a) - mcamp__mills(m + h));
+    }
+    return -0.5 * a * a - a * al - MCAMP__LOG_SQRT_2PI + d;
+}
+
+/* delta(eps) = 1 - e^eps (1 - delta(-eps)) for eps < 0, in the form that does
+ * not cancel.                                                                 */
+MCAMP_API double mcamp_gauss_logdelta(double mu, double eps)
+{
+    double l, r;
+    if (mcamp__isnan(eps) || !(mu >= 0)) return mcamp__nan();
+    if (!(mu > 0)) return eps < 0 ? mcamp__log1mexp(eps) : -mcamp__inf();
+    if (mu > DBL_MAX) return eps > DBL_MAX ? mcamp__nan() : 0.0;
+    l = mcamp__gauss_logdelta_pos(mu, fabs(eps));
+    if (eps < 0)
+        l = eps > -MCAMP__LN2 ? log(-expm1(eps) + exp(eps + l))
+                              : log1p(exp(eps) * expm1(l));
+    r = l < 0 ? l : (l >= 0 ? 0.0 : l);
+    return r;
+}
+
+/* log E[(w e^{ct - c^2/2} - e^eps)_+] for t ~ N(0,1), c >= 0, any log w: the
+ * curve of the Gaussian mechanism at mu = c and eps - log w, times w.           */
+MCAMP__PRIV double mcamp__log_gauss_hs(double c, double logw, double eps)
+{
+    if (logw < -DBL_MAX) return -mcamp__inf();
+    return logw + mcamp_gauss_logdelta(c, eps - logw);
+}
+
+/* An upper bound of the exact log delta: more than the stated error on top. */
+MCAMP__PRIV double mcamp__gauss_logdelta_up(double mu, double eps)
+{
+    double l = mcamp_gauss_logdelta(mu, eps);
+    if (!mcamp__finite(l)) return l;
+    return mcamp__dmin(0.0, l + (6e-15 + 1e-15 * fabs(l)));
+}
+
+/* mu rounded up: the quotient's error is half an ulp. */
+MCAMP__PRIV double mcamp__gauss_mu_up(double sigma, double sensitivity)
+{
+    return sensitivity / sigma * (1 + DBL_EPSILON);
+}
+
+MCAMP__PRIV mcamp_status mcamp__gauss_check(mcamp_ctx *ctx, double sensitivity,
+                                            const void *out, const char *name)
+{
+    if (!mcamp__ctx_ok(ctx)) return mcamp__fail(NULL, MCAMP_E_ARG, "ctx", 0);
+    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, name, 0);
+    return mcamp__check(ctx, "sensitivity", sensitivity, 0.0, 1,
+                        MCAMP__SIGMA_MAX, 1);
+}
+
+MCAMP_API mcamp_status mcamp_gauss_delta(mcamp_ctx *ctx, double sigma,
+                                         double sensitivity, double eps,
+                                         double *delta)
+{
+    double mu, d;
+    mcamp_status st = mcamp__gauss_check(ctx, sensitivity, delta, "delta");
+    if (st < 0) return st;
+    if ((st = mcamp__check_sigma(ctx, "sigma", sigma)) < 0) return st;
+    if ((st = mcamp__check_eps(ctx, "eps", eps)) < 0) return st;
+    mu = mcamp__gauss_mu_up(sigma, sensitivity);
+    d = mu > 0 ? exp(mcamp__gauss_logdelta_up(mu, eps)) : 0.0;
+    if (mu > 0 && d < DBL_MIN) d = DBL_MIN;
+    *delta = mcamp__dmin(1.0, d);
+    return MCAMP_OK;
+}
+
+/* The smallest eps >= 0 with logdelta_up(mu, eps) <= ld, from above.  The upper
+ * end of the bracket is the Chernoff bound log delta <= -(eps - mu^2/2)^2/(2mu^2).
+ * What is returned has been evaluated and satisfies the condition.               */
+MCAMP__PRIV double mcamp__gauss_eps_up(double mu, double ld)
+{
+    mcamp__root r;
+    double lo = 0, hi = 0.5 * mu * mu + mu * sqrt(-2 * ld) + 1e-300, f0;
+    f0 = mcamp__gauss_logdelta_up(mu, 0.0) - ld;
+    if (f0 <= 0) return 0.0;
+    while (!(mcamp__gauss_logdelta_up(mu, hi) <= ld)) hi *= 1.5;
+    mcamp__root_init(&r, lo, f0, hi, mcamp__gauss_logdelta_up(mu, hi) - ld);
+    while (r.steps < 200 && r.hi - r.lo > 4 * DBL_EPSILON * r.hi) {
+        double x = mcamp__root_next(&r), f = mcamp__gauss_logdelta_up(mu, x) - ld;
+        if (f <= 0 && f > -4e-15 * (1 - ld)) return x;
+        mcamp__root_update(&r, x, f <= 0 ? mcamp__dmin(f, -DBL_MIN) : f);
+    }
+    return r.hi;
+}
+
+MCAMP_API mcamp_status mcamp_gauss_epsilon(mcamp_ctx *ctx, double sigma,
+                                           double sensitivity, double delta,
+                                           double *eps)
+{
+    double mu;
+    mcamp_status st = mcamp__gauss_check(ctx, sensitivity, eps, "eps");
+    if (st < 0) return st;
+    if ((st = mcamp__check_sigma(ctx, "sigma", sigma)) < 0) return st;
+    if ((st = mcamp__check_prob(ctx, "delta", delta)) < 0) return st;
+    mu = mcamp__gauss_mu_up(sigma, sensitivity);
+    if (mu > 1e150)
+        return mcamp__fail(ctx, MCAMP_E_INFEASIBLE, "sigma", sigma);
+    *eps = mu > 0 ? mcamp__gauss_eps_up(mu, log(delta)) : 0.0;
+    return MCAMP_OK;
+}
+
+/* The largest mu with logdelta_up(mu, eps) <= ld, from below, searched in
+ * log mu.                                                                       */
+MCAMP__PRIV double mcamp__gauss_mu_down(double eps, double ld)
+{
+    mcamp__root r;
+    double lo = 0, hi, flo, fhi, s = sqrt(-2 * ld);
+    lo = log(eps > 0 ? eps / (s + sqrt(s * s + 2 * eps)) : exp(ld));
+    while (!((flo = mcamp__gauss_logdelta_up(exp(lo), eps) - ld) <= 0)) lo -= 0.5;
+    hi = lo + 0.5;
+    while ((fhi = mcamp__gauss_logdelta_up(exp(hi), eps) - ld) <= 0) {
+        if (hi > 340) return exp(lo);
+        lo = hi; flo = fhi; hi += 0.5;
+    }
+    mcamp__root_init(&r, lo, mcamp__dmin(flo, -DBL_MIN), hi, fhi);
+    while (r.steps < 200 && r.hi - r.lo > DBL_EPSILON * (1 + fabs(r.lo))) {
+        double x = mcamp__root_next(&r);
+        double f = mcamp__gauss_logdelta_up(exp(x), eps) - ld;
+        if (f <= 0 && f > -4e-15 * (1 - ld)) return exp(x);
+        mcamp__root_update(&r, x, f <= 0 ? mcamp__dmin(f, -DBL_MIN) : f);
+    }
+    return exp(r.lo);
+}
+
+MCAMP__PRIV mcamp_status mcamp__gauss_check_target(mcamp_ctx *ctx, double eps,
+                                                   double delta)
+{
+    mcamp_status st = mcamp__check_eps(ctx, "eps", eps);
+    return st < 0 ? st : mcamp__check_prob(ctx, "delta", delta);
+}
+
+MCAMP_API mcamp_status mcamp_gauss_mu(mcamp_ctx *ctx, double eps, double delta,
+                                      double *mu)
+{
+    mcamp_status st = mcamp__gauss_check(ctx, 1.0, mu, "mu");
+    if (st < 0) return st;
+    if ((st = mcamp__gauss_check_target(ctx, eps, delta)) < 0) return st;
+    *mu = mcamp__gauss_mu_down(eps, log(delta));
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_gauss_sigma(mcamp_ctx *ctx, double sensitivity,
+                                         double eps, double delta, double *sigma)
+{
+    double mu, s, ld;
+    mcamp_status st = mcamp__gauss_check(ctx, sensitivity, sigma, "sigma");
+    if (st < 0) return st;
+    if ((st = mcamp__gauss_check_target(ctx, eps, delta)) < 0) return st;
+    if ((st = mcamp__check_sigma(ctx, "sensitivity", sensitivity)) < 0) return st;
+    ld = log(delta);
+    mu = mcamp__gauss_mu_down(eps, ld);
+    s = sensitivity / mu;
+    while (!(mcamp__gauss_logdelta_up(mcamp__gauss_mu_up(s, sensitivity), eps) <= ld))
+        s *= 1 + DBL_EPSILON;
+    if (!(s >= MCAMP__SIGMA_MIN && s <= MCAMP__SIGMA_MAX))
+        return mcamp__fail(ctx, MCAMP_E_INFEASIBLE, "sigma", s);
+    *sigma = s;
+    return MCAMP_OK;
+}
 
 /* ======================================================================== *
  *  VECTOR KERNELS                                                    >>vec
@@ -629,4 +983,9 @@ MCAMP_API mcamp_vecset mcamp_ctx_vecset(const mcamp_ctx *ctx) { return ctx->vec;
 #undef MCAMP__PI
 #undef MCAMP__SIGMA_MIN
 #undef MCAMP__SIGMA_MAX
+#undef MCAMP__LOG_SQRT_2PI
+#undef MCAMP__SQRT_2PI
+#undef MCAMP__SQRT_PI_2
+#undef MCAMP__SQRT1_2
+#undef MCAMP__1_SQRT_PI
 #endif /* MCAMP_IMPLEMENTATION */

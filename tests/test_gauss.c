@@ -1,0 +1,223 @@
+/* Section gauss: normal distribution and Gaussian mechanism. */
+#define MCAMP_STATIC
+#define MCAMP_IMPLEMENTATION
+#include "../mcamp.h"
+#include "mcamp_test.h"
+
+static mcamp_ctx ctx;
+
+/* tests/vectors/NAME, found beside this source file. */
+static FILE *open_vectors(const char *name)
+{
+    char path[600];
+    const char *slash = strrchr(__FILE__, '/');
+    int dir = slash ? (int)(slash - __FILE__ + 1) : 0;
+    FILE *f;
+    snprintf(path, sizeof path, "%.*svectors/%s", dir, __FILE__, name);
+    f = fopen(path, "r");
+    if (!f) printf("  cannot open %s\n", path);
+    CHECK(f != NULL);
+    return f;
+}
+
+/* Calls fn for every line "kind a b c d" of the given kind; missing ones are 0. */
+static int for_vectors(const char *kind, void (*fn)(const double *v))
+{
+    char line[400], k[40];
+    int n = 0;
+    FILE *f = open_vectors("gauss.txt");
+    if (!f) return 0;
+    while (fgets(line, sizeof line, f)) {
+        double v[4] = { 0, 0, 0, 0 };
+        if (sscanf(line, "%39s %lf %lf %lf %lf", k, v, v + 1, v + 2, v + 3) < 2) continue;
+        if (strcmp(k, kind)) continue;
+        fn(v);
+        n++;
+    }
+    fclose(f);
+    return n;
+}
+
+static void logcdf_case(const double *v)
+{
+    CHECK_NEAR(mcamp_gauss_logcdf(v[0]), v[1], 2e-15, 0);
+    CHECK_NEAR(mcamp_gauss_logsf(-v[0]), v[1], 2e-15, 0);
+    if (v[1] > -700) CHECK_NEAR(mcamp_gauss_cdf(v[0]), exp(v[1]), 2e-15 - 2e-16 * v[1], 0);
+}
+TEST(logcdf_keeps_relative_accuracy_in_both_tails)
+{
+    CHECK(for_vectors("logcdf", logcdf_case) >= 20);
+    CHECK_NEAR(mcamp_gauss_logcdf(-mcamp__inf()), -mcamp__inf(), 0, 0);
+    CHECK_NEAR(mcamp_gauss_logcdf(mcamp__inf()), 0.0, 0, 0);
+    CHECK(mcamp__isnan(mcamp_gauss_logcdf(mcamp__nan())));
+    CHECK(mcamp__isnan(mcamp_gauss_cdf(mcamp__nan())));
+    CHECK_NEAR(mcamp_gauss_cdf(-mcamp__inf()), 0, 0, 0);
+    CHECK_NEAR(mcamp_gauss_cdf(mcamp__inf()), 1, 0, 0);
+    for (double x = -45; x < 45; x += 0.01)
+        CHECK_LE(mcamp_gauss_logcdf(x), mcamp_gauss_logcdf(x + 0.01));
+}
+
+static void quantile_case(const double *v)
+{
+    CHECK_NEAR(mcamp_gauss_quantile_log(v[0]), v[1], 4e-15, 1e-15);
+    if (v[0] > -700) CHECK_NEAR(mcamp_gauss_quantile(exp(v[0])), v[1],
+                                v[1] > 1 ? 1e-8 : 1e-13, 1e-15);
+}
+TEST(quantile_inverts_the_distribution)
+{
+    CHECK(for_vectors("quantile", quantile_case) >= 15);
+    CHECK_NEAR(mcamp_gauss_quantile(0.5), 0, 0, 0);
+    CHECK_NEAR(mcamp_gauss_quantile(0), -mcamp__inf(), 0, 0);
+    CHECK_NEAR(mcamp_gauss_quantile(1), mcamp__inf(), 0, 0);
+    CHECK_NEAR(mcamp_gauss_quantile_log(0), mcamp__inf(), 0, 0);
+    CHECK(mcamp__isnan(mcamp_gauss_quantile(-1e-9)));
+    CHECK(mcamp__isnan(mcamp_gauss_quantile(1.0000001)));
+    CHECK(mcamp__isnan(mcamp_gauss_quantile_log(1e-9)));
+    CHECK(mcamp__isnan(mcamp_gauss_quantile(mcamp__nan())));
+    for (double p = 1e-4; p < 1; p += 1e-4) {
+        double x = mcamp_gauss_quantile(p);
+        CHECK_NEAR(mcamp_gauss_cdf(x), p, 3e-15, 0);
+        CHECK_NEAR(mcamp_gauss_quantile(1 - p), -x, 1e-11, 1e-15);
+    }
+    for (double l = -1; l > -1e12; l *= 1.7)
+        CHECK_NEAR(mcamp_gauss_logcdf(mcamp_gauss_quantile_log(l)), l, 4e-15, 0);
+}
+
+static void curve_case(const double *v)
+{
+    CHECK_NEAR(mcamp_gauss_logdelta(v[0], v[1]), v[2], 5e-16, 3e-15);
+}
+static void delta_case(const double *v)
+{
+    double d, l = mcamp_gauss_logdelta(v[0] / v[1], v[2]);
+    CHECK_NEAR(l, v[3], 5e-16, 3e-15);
+    CHECK_STATUS(mcamp_gauss_delta(&ctx, v[1], v[0], v[2], &d), MCAMP_OK);
+    if (v[3] < -700) { CHECK_LE(exp(v[3]), d); return; }
+    CHECK_LE(exp(v[3]), d);
+    CHECK_LE(d, exp(v[3]) * (1 + (v[3] > -60 ? 1e-13 : 2e-12)));
+}
+TEST(delta_agrees_with_60_digits)
+{
+    CHECK(for_vectors("delta", delta_case) > 30);
+    CHECK(for_vectors("curve", curve_case) > 80);
+}
+
+static void eps_case(const double *v)
+{
+    double e = -1;
+    CHECK_STATUS(mcamp_gauss_epsilon(&ctx, v[1], v[0], v[2], &e), MCAMP_OK);
+    CHECK_LE(v[3] * (1 - 2e-16), e);
+    CHECK_LE(e, v[3] * (1 + 1e-13));
+    CHECK_LE(mcamp_gauss_logdelta(v[0] / v[1], e), log(v[2]));
+}
+static void sigma_case(const double *v)
+{
+    double s = -1;
+    CHECK_STATUS(mcamp_gauss_sigma(&ctx, v[0], v[1], v[2], &s), MCAMP_OK);
+    CHECK_LE(v[3] * (1 - 2e-16), s);
+    CHECK_LE(s, v[3] * (1 + 1e-13));
+    CHECK_LE(mcamp_gauss_logdelta(v[0] / s, v[1]), log(v[2]));
+}
+TEST(epsilon_and_sigma_round_to_the_safe_side)
+{
+    CHECK(for_vectors("eps", eps_case) > 15);
+    CHECK(for_vectors("sigma", sigma_case) > 20);
+}
+
+TEST(calibration_round_trips_from_extreme_to_extreme)
+{
+    for (double eps = 1e-6; eps < 2e6; eps *= 30)
+        for (double ld = -0.5; ld > -700; ld *= 2.2) {
+            double s, e, d, delta = exp(ld);
+            CHECK_STATUS(mcamp_gauss_sigma(&ctx, 3.0, eps, delta, &s), MCAMP_OK);
+            CHECK_STATUS(mcamp_gauss_delta(&ctx, s, 3.0, eps, &d), MCAMP_OK);
+            CHECK_LE(d, delta * (1 + 1e-13));
+            CHECK_LE(delta, d * (1 + 1e-9));
+            CHECK_STATUS(mcamp_gauss_epsilon(&ctx, s, 3.0, delta, &e), MCAMP_OK);
+            CHECK_LE(e, eps * (1 + 1e-9) + 1e-14);
+            CHECK_LE(mcamp_gauss_logdelta(3.0 / s, e), ld);
+        }
+}
+
+TEST(delta_is_monotone_and_symmetric_under_reflection)
+{
+    for (double mu = 1e-5; mu < 100; mu *= 1.9)
+        for (double eps = -30; eps < 30; eps += 0.37) {
+            double l = mcamp_gauss_logdelta(mu, eps);
+            CHECK_LE(mcamp_gauss_logdelta(mu, eps + 0.01), l + 1e-14);
+            CHECK_LE(l, mcamp_gauss_logdelta(mu * 1.01, eps) + 1e-14);
+            CHECK_LE(l, 0);
+            CHECK(!mcamp__isnan(l));
+        }
+    CHECK_NEAR(mcamp_gauss_logdelta(0, 1), -mcamp__inf(), 0, 0);
+    CHECK_NEAR(mcamp_gauss_logdelta(0, -1), log1p(-exp(-1.0)), 2e-15, 0);
+    CHECK_NEAR(mcamp_gauss_logdelta(1e-200, 0), log(1e-200 * 0.3989422804014327), 2e-15, 0);
+    CHECK_NEAR(mcamp_gauss_logdelta(1e-200, 1), -mcamp__inf(), 0, 0);
+    CHECK_NEAR(mcamp_gauss_logdelta(1e200, 1), 0, 0, 0);
+    CHECK(mcamp__isnan(mcamp_gauss_logdelta(-1, 1)));
+    CHECK(mcamp__isnan(mcamp_gauss_logdelta(mcamp__nan(), 1)));
+    CHECK(mcamp__isnan(mcamp_gauss_logdelta(1, mcamp__nan())));
+}
+
+/* The hockey stick of w e^{ct - c^2/2} against the trapezoid rule. */
+TEST(weighted_hockey_stick)
+{
+    for (double c = 0.05; c < 4; c *= 2.3)
+        for (double lw = -3; lw < 3; lw += 0.7) {
+            double s = 0, h = 1e-3, eps = 0.4;
+            for (double t = -12; t < 14 + c; t += h) {
+                double v = exp(lw + c * t - 0.5 * c * c) - exp(eps);
+                if (v > 0) s += h * v * exp(-0.5 * t * t) * 0.3989422804014327;
+            }
+            if (s > 1e-12)
+                CHECK_NEAR(mcamp__log_gauss_hs(c, lw, eps), log(s), 0, 2e-4);
+        }
+    CHECK_NEAR(mcamp__log_gauss_hs(0, 1, 0.5), log(exp(1.0) - exp(0.5)), 0, 1e-15);
+    CHECK_NEAR(mcamp__log_gauss_hs(1e-300, 1, 0.5), log(exp(1.0) - exp(0.5)), 0, 1e-15);
+    CHECK_NEAR(mcamp__log_gauss_hs(0, 0.2, 0.5), -mcamp__inf(), 0, 0);
+    CHECK_NEAR(mcamp__log_gauss_hs(1, -mcamp__inf(), 0.5), -mcamp__inf(), 0, 0);
+    CHECK_NEAR(mcamp__log_gauss_hs(0.5, 800, 1), 800, 1e-14, 0);
+    CHECK_NEAR(mcamp__log_gauss_hs(2, 900, 903), 903 + mcamp_gauss_logdelta(2, 3) - 3, 1e-14, 0);
+}
+
+TEST(bad_arguments_are_refused_and_outputs_kept)
+{
+    double x = 77, nan = mcamp__nan(), inf = mcamp__inf();
+    CHECK_STATUS(mcamp_gauss_delta(&ctx, 0, 1, 1, &x), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_gauss_delta(&ctx, -1, 1, 1, &x), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_gauss_delta(&ctx, nan, 1, 1, &x), MCAMP_E_NONFINITE);
+    CHECK_STATUS(mcamp_gauss_delta(&ctx, 1, inf, 1, &x), MCAMP_E_NONFINITE);
+    CHECK_STATUS(mcamp_gauss_delta(&ctx, 1, -1, 1, &x), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_gauss_delta(&ctx, 1, 1, -0.1, &x), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_gauss_delta(&ctx, 1, 1, 1, NULL), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_gauss_delta(NULL, 1, 1, 1, &x), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_gauss_epsilon(&ctx, 1, 1, 0, &x), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_gauss_epsilon(&ctx, 1, 1, 1, &x), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_gauss_epsilon(&ctx, 1e-320, 1, 0.1, &x), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_gauss_epsilon(&ctx, 1, 1, nan, &x), MCAMP_E_NONFINITE);
+    CHECK_STATUS(mcamp_gauss_sigma(&ctx, 0, 1, 1e-5, &x), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_gauss_sigma(&ctx, 1, inf, 1e-5, &x), MCAMP_E_NONFINITE);
+    CHECK_STATUS(mcamp_gauss_mu(&ctx, 1, 2, &x), MCAMP_E_ARG);
+    CHECK_NEAR(x, 77, 0, 0);
+    CHECK(!strcmp(mcamp_last_error(&ctx).argument, "delta"));
+    CHECK_STATUS(mcamp_gauss_delta(&ctx, 1, 0, 1, &x), MCAMP_OK);
+    CHECK_NEAR(x, 0, 0, 0);
+    CHECK_STATUS(mcamp_gauss_epsilon(&ctx, 1, 0, 1e-5, &x), MCAMP_OK);
+    CHECK_NEAR(x, 0, 0, 0);
+    CHECK_STATUS(mcamp_gauss_epsilon(&ctx, 10, 1, 0.5, &x), MCAMP_OK);
+    CHECK_NEAR(x, 0, 0, 0);
+}
+
+static void start(void) { mcamp_ctx_init(&ctx, NULL); }
+TEST(a_context_starts) { start(); CHECK(mcamp__ctx_ok(&ctx)); }
+
+TEST_MAIN("gauss",
+    T(a_context_starts),
+    T(logcdf_keeps_relative_accuracy_in_both_tails),
+    T(quantile_inverts_the_distribution),
+    T(delta_agrees_with_60_digits),
+    T(epsilon_and_sigma_round_to_the_safe_side),
+    T(calibration_round_trips_from_extreme_to_extreme),
+    T(delta_is_monotone_and_symmetric_under_reflection),
+    T(weighted_hockey_stick),
+    T(bad_arguments_are_refused_and_outputs_kept))
