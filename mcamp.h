@@ -188,6 +188,153 @@ MCAMP_API mcamp_status mcamp_gauss_sigma(mcamp_ctx *ctx, double sensitivity,
 MCAMP_API mcamp_status mcamp_gauss_mu(mcamp_ctx *ctx, double eps, double delta,
                                       double *mu);
 
+/* ======================================================================== *
+ *  STRATEGIES: the matrix C                                     (decl) mech
+ * ======================================================================== */
+
+/* C is n x n and lower-triangular with a positive diagonal; the mechanism
+ * releases C x + z, so that round t gets the noise (C^-1 z)_t.  C belongs to
+ * the privacy statement: it has no default, and it is used as given unless
+ * `normalize` is set.                                                        */
+typedef enum mcamp_mech_kind {
+    MCAMP_MECH_UNSET    = 0,    /* refused                                    */
+    MCAMP_MECH_IDENTITY = 1,
+    MCAMP_MECH_TOEPLITZ = 2,    /* C_ij = coef[i-j], 0 from `count` on        */
+    MCAMP_MECH_SQRT     = 3,    /* Toeplitz, c_k = c_{k-1} (2k-1)/(2k), cut
+                                   to `bands` (0 = all n)                     */
+    MCAMP_MECH_BANDED   = 4,    /* rows of at most `bands` entries            */
+    MCAMP_MECH_BLT      = 5,    /* Toeplitz, c_0 = 1 and
+                                   c_k = sum_j omega[j] theta[j]^(k-1)        */
+    MCAMP_MECH_DENSE    = 6     /* row-major n x n, zero above the diagonal   */
+} mcamp_mech_kind;
+
+#define MCAMP_MAX_BUFFERS 64    /* of a BLT: state fits the stack             */
+
+typedef struct mcamp_mech_desc {
+    uint32_t start_canary;      /* must be 0                                  */
+    mcamp_mech_kind kind;       /* required                                   */
+    size_t n;                   /* rounds; required                           */
+    size_t bands;               /* SQRT: 0 = all; BANDED: required            */
+    const double *coef;         /* TOEPLITZ: c_0 ..; DENSE: n*n; BANDED: row i
+                                   holds columns max(0, i-bands+1) .. i, rows
+                                   one after another without gaps             */
+    size_t count;               /* number of values in coef, checked          */
+    const double *theta;        /* BLT: `buffers` decays in [0, 1]            */
+    const double *omega;        /* BLT: `buffers` weights                     */
+    size_t buffers;
+    const double *scale;        /* n factors > 0, column j times scale[j];
+                                   NULL = none                                */
+    bool normalize;             /* divide by the largest column norm          */
+    uint32_t end_canary;        /* must be 0                                  */
+} mcamp_mech_desc;
+
+/* How C is held, whatever it was made from. */
+typedef enum mcamp_mech_form {
+    MCAMP_FORM_TOEPLITZ = 1,    /* coef[0 .. bands-1]                         */
+    MCAMP_FORM_BLT      = 2,    /* diag, theta, omega                         */
+    MCAMP_FORM_ROWS     = 3     /* packed rows, as MCAMP_MECH_BANDED          */
+} mcamp_mech_form;
+
+/* Read the fields, do not write them. */
+typedef struct mcamp_mech {
+    uint32_t magic;
+    mcamp_mech_kind kind;
+    mcamp_mech_form form;
+    bool negative;              /* some entry of C is below 0                 */
+    size_t n;
+    size_t bands;               /* C_ij = 0 for i - j >= bands, 1 <= bands <= n */
+    size_t buffers;             /* BLT; else 0                                */
+    double diag;                /* BLT: c_0 (1 unless normalized); else 0     */
+    double *coef;               /* `count` values, NULL for a BLT             */
+    size_t count;
+    double *theta, *omega;      /* `buffers` values, NULL but for a BLT       */
+    double *scale;              /* n column factors or NULL (never with ROWS,
+                                   where they are multiplied in)              */
+    uint64_t digest;            /* of kind, n and values; the same on every
+                                   machine; no protection against forgery     */
+} mcamp_mech;
+
+/* Copies everything it needs; desc can go.  Free with mcamp_mech_free.
+ * Errors: MCAMP_E_NONFINITE, MCAMP_E_ARG (a magnitude above 1e100),
+ * MCAMP_E_SIZE, MCAMP_E_STRATEGY (diagonal not positive, an entry above the
+ * diagonal, theta outside [0, 1]); mech is written only on success.
+ * Memory: the values given (BLT: 2 * buffers; DENSE: n (n+1) / 2).           */
+MCAMP_API mcamp_status mcamp_mech_init(mcamp_ctx *ctx, const mcamp_mech_desc *desc,
+                                       mcamp_mech *mech);
+/* Also for an object that is all zero, and twice. */
+MCAMP_API void mcamp_mech_free(mcamp_ctx *ctx, mcamp_mech *mech);
+/* out[n] = column j of C. */
+MCAMP_API mcamp_status mcamp_mech_column(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                         size_t j, double *out);
+/* out[n] = C v and out[n] = C^-1 v; out may be v.  Cost: O(n bands), O(n
+ * buffers) for a BLT.  MCAMP_E_NONFINITE if v has such an entry or the result
+ * overflows (then out is spoilt).  Nothing is allocated.                     */
+MCAMP_API mcamp_status mcamp_mech_mul(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                      const double *v, double *out);
+MCAMP_API mcamp_status mcamp_mech_solve(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                        const double *v, double *out);
+/* out[n] = Euclidean norms of the columns; relative error below 1e-14. */
+MCAMP_API mcamp_status mcamp_mech_norms(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                        double *out);
+/* The largest of them. */
+MCAMP_API mcamp_status mcamp_mech_max_norm(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                           double *out);
+/* 0 for an object that mcamp_mech_init did not make. */
+MCAMP_API uint64_t mcamp_mech_digest(const mcamp_mech *mech);
+
+/* ======================================================================== *
+ *  MODES AND THEIR GRAM MATRIX                                 (decl) modes
+ * ======================================================================== */
+
+/* Balls in bins with b batches an epoch: an example in bin i takes part in
+ * rounds i, b+i, 2b+i, ... < n; it moves the release by at most the mode
+ *     m_i = sum over those rounds j of |C| column j        (absolute values).
+ * The privacy loss sees C only through G = M^T M, b x b.  b need not divide n;
+ * for b > n the modes i >= n are zero vectors: that example never takes part. */
+typedef enum mcamp_gram_kind {
+    MCAMP_GRAM_DIAGONAL = 1,    /* g holds the b diagonal entries             */
+    MCAMP_GRAM_BANDED   = 2,    /* periodic band: zero where the distance of i
+                                   and j around the circle of b exceeds width */
+    MCAMP_GRAM_DENSE    = 3
+} mcamp_gram_kind;
+
+/* Read the fields, do not write them. */
+typedef struct mcamp_gram {
+    uint32_t magic;
+    mcamp_gram_kind kind;
+    size_t b;
+    size_t n;                   /* rounds; 0 if the user gave the matrix      */
+    size_t width;               /* half-width: 0 diagonal; dense: b/2         */
+    double *g;                  /* `count` values: b if DIAGONAL, else b*b
+                                   row-major, both triangles                  */
+    size_t count;
+    double max_norm;            /* sqrt(max_i G_ii): the largest mode's norm,
+                                   the sensitivity without amplification      */
+    bool negative;              /* C had entries below 0, so |C| was used     */
+    uint64_t digest;            /* of C's digest, n and b, or of the matrix   */
+} mcamp_gram;
+
+/* G of C at b batches an epoch.  Entries have a relative error below 1e-13
+ * (all sums are of non-negative terms, in blocks, compensated).
+ * Cost: Toeplitz of w bands: O(b (w + b)), at most O(n b), BLT O(n b), each
+ * without column scaling; else O(n min(w, b)^2), at most O(n^2 + n b^2).
+ * Memory: O(b^2), plus O(n) for BLT.  MCAMP_E_MEMORY, MCAMP_E_SIZE.          */
+MCAMP_API mcamp_status mcamp_gram_init(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                       size_t b, mcamp_gram *gram);
+/* G as given: b x b row-major, finite, symmetric to 1e-12 (it is averaged with
+ * its transpose), positive semidefinite up to rounding (MCAMP_E_NOT_PSD), with
+ * no entry below 0 (MCAMP_E_ARG): modes of |C| have non-negative inner
+ * products, and the domination by column sums of |C| holds for these only.
+ * You answer for G being the Gram matrix of your modes.                      */
+MCAMP_API mcamp_status mcamp_gram_from_matrix(mcamp_ctx *ctx, const double *g,
+                                              size_t b, mcamp_gram *gram);
+MCAMP_API void mcamp_gram_free(mcamp_ctx *ctx, mcamp_gram *gram);
+/* G_ij whatever the kind; NaN for indices out of range or no gram. */
+MCAMP_API double mcamp_gram_at(const mcamp_gram *gram, size_t i, size_t j);
+/* out[n] = mode i. */
+MCAMP_API mcamp_status mcamp_modes_vector(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                          size_t b, size_t i, double *out);
+
 #ifdef __cplusplus
 }
 #endif
@@ -209,6 +356,11 @@ MCAMP_API mcamp_status mcamp_gauss_mu(mcamp_ctx *ctx, double eps, double delta,
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Optional: the vendor's own header, so that its prototypes fix the integers. */
+#ifdef MCAMP_CBLAS_HEADER
+#  include MCAMP_CBLAS_HEADER
+#endif
 
 #if defined(__FAST_MATH__)
 #  error "mcamp.h: -ffast-math removes the NaN checks that privacy rests on"
@@ -943,11 +1095,1290 @@ MCAMP_API mcamp_status mcamp_gauss_sigma(mcamp_ctx *ctx, double sensitivity,
 
 /* ======================================================================== *
  *  STRATEGIES C                                                     >>mech
+ *  In: a family with its parameters.  Out: an object that holds C in one of
+ *  three forms (Toeplitz coefficients, BLT parameters, packed rows) and gives
+ *  columns, products, solves, column norms, a digest.  Memory: the parameters;
+ *  no n x n array but for dense C.  Maths: mathematics notes 1 and 8.
+ *  Guarantee: no NaN, no infinity and no diagonal entry <= 0 gets past init.
  * ======================================================================== */
+
+#define MCAMP__MECH_MAGIC 0x6d656368u
+#define MCAMP__CHUNK      256   /* coefficients or terms handled at a time */
+#define MCAMP__ANCHOR     32    /* powers between two calls of pow         */
+
+/* sum a_k b_k in a fixed order: eight chains, so at most len/8 + 3 roundings
+ * touch a term.  Every Gram entry is a sum of these over short pieces.       */
+MCAMP__PRIV double mcamp__dot(const double *a, const double *b, size_t len)
+{
+    double s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0, s6 = 0, s7 = 0;
+    size_t k = 0;
+    for (; k + 8 <= len; k += 8) {
+        s0 += a[k] * b[k];         s1 += a[k + 1] * b[k + 1];
+        s2 += a[k + 2] * b[k + 2]; s3 += a[k + 3] * b[k + 3];
+        s4 += a[k + 4] * b[k + 4]; s5 += a[k + 5] * b[k + 5];
+        s6 += a[k + 6] * b[k + 6]; s7 += a[k + 7] * b[k + 7];
+    }
+    for (; k < len; k++) s0 += a[k] * b[k];
+    return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7));
+}
+
+/* sum_{k < len} c[k] x[-k]: the reversed product of a convolution. */
+MCAMP__PRIV double mcamp__dot_back(const double *c, const double *x, size_t len)
+{
+    double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    size_t k = 0;
+    for (; k + 4 <= len; k += 4) {
+        const double *y = x - k;
+        s0 += c[k] * y[0];      s1 += c[k + 1] * y[-1];
+        s2 += c[k + 2] * y[-2]; s3 += c[k + 3] * y[-3];
+    }
+    for (; k < len; k++) s0 += c[k] * *(x - k);
+    return (s0 + s1) + (s2 + s3);
+}
+
+/* ---- digest -------------------------------------------------------------- */
+
+/* One round of a 64-bit mixer: for a fixed h a bijection of x, so that two
+ * sequences that differ in one word never meet.  Works on values, not on bytes,
+ * hence the same on every machine.                                           */
+MCAMP__PRIV uint64_t mcamp__hash_word(uint64_t h, uint64_t x)
+{
+    h = (h ^ x) * UINT64_C(0x9e3779b97f4a7c15);
+    h ^= h >> 29;
+    h *= UINT64_C(0xbf58476d1ce4e5b9);
+    return h ^ (h >> 32);
+}
+
+/* x + 0.0 makes -0 and 0 one value: they are the same matrix. */
+MCAMP__PRIV uint64_t mcamp__hash_doubles(uint64_t h, const double *x, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        h = mcamp__hash_word(h, mcamp__bits(x[i] + 0.0));
+    return h;
+}
+
+/* ---- coefficients -------------------------------------------------------- */
+
+/* c_k = binomial(2k, k) / 4^k, the coefficients of (1 - x)^(-1/2).
+ * k <= 28: the binomial is an integer below 2^53, so the value is exact.
+ * k > 28: c_k = Gamma(k + 1/2) / (sqrt(pi) Gamma(k + 1)) has the expansion
+ *   (pi (k + 1/4))^(-1/2) (1 - x + 21/2 x^2 - 671/2 x^3 + 180323/8 x^4 - ...),
+ * x = (8k + 2)^-2; the next term is below 1e-17 there.  Unlike the recursion
+ * it does not lose digits with k: relative error below 4e-16.                */
+MCAMP__PRIV double mcamp__sqrt_coef(size_t k)
+{
+    if (k <= 28) {
+        uint64_t bin = 1;
+        for (size_t i = 1; i <= k; i++)
+            bin = bin * (uint64_t)(2 * (2 * i - 1)) / (uint64_t)i;
+        return ldexp((double)bin, -2 * (int)k);
+    } else {
+        double t = (double)k + 0.25, x = 1.0 / (64.0 * t * t);
+        double p = -335.5 + x * 22540.375;
+        return (1.0 + x * (-1.0 + x * (10.5 + x * p))) / sqrt(MCAMP__PI * t);
+    }
+}
+
+/* out[i] = c_{k0+i}, i < count.  Powers run from an anchor taken with pow every
+ * MCAMP__ANCHOR terms, so that the error does not grow with k.               */
+MCAMP__PRIV void mcamp__blt_coefs(const mcamp_mech *m, size_t k0, size_t count,
+                                  double *out)
+{
+    for (size_t i = 0; i < count; i++) out[i] = 0;
+    for (size_t j = 0; j < m->buffers; j++) {
+        double p = 0;
+        size_t first = k0 == 0 ? 1 : 0;
+        for (size_t i = first; i < count; i++) {
+            if ((i - first) % MCAMP__ANCHOR == 0)
+                p = m->omega[j] * pow(m->theta[j], (double)(k0 + i - 1));
+            else
+                p *= m->theta[j];
+            out[i] += p;
+        }
+    }
+    if (k0 == 0 && count) out[0] = m->diag;
+}
+
+/* The same for either Toeplitz form; zero from `bands` on; scale left out. */
+MCAMP__PRIV void mcamp__mech_coefs(const mcamp_mech *m, size_t k0, size_t count,
+                                   double *out)
+{
+    if (m->form == MCAMP_FORM_BLT) {
+        mcamp__blt_coefs(m, k0, count, out);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        out[i] = k0 + i < m->bands ? m->coef[k0 + i] : 0.0;
+}
+
+/* ---- packed rows --------------------------------------------------------- */
+
+MCAMP__PRIV size_t mcamp__row_len(const mcamp_mech *m, size_t i)
+{
+    return mcamp__zmin(i + 1, m->bands);
+}
+
+/* Where row i starts: the rows before it hold 1, 2, .., bands, bands, ... */
+MCAMP__PRIV size_t mcamp__row_start(const mcamp_mech *m, size_t i)
+{
+    size_t f = m->bands;
+    return i <= f ? i * (i + 1) / 2 : f * (f + 1) / 2 + (i - f) * f;
+}
+
+/* *out = number of values in n packed rows of at most `bands`; 0 on overflow. */
+MCAMP__PRIV int mcamp__rows_count(size_t n, size_t bands, size_t *out)
+{
+    size_t all;
+    if (!mcamp__mul_size(n, bands, &all)) return 0;
+    *out = all - bands * (bands - 1) / 2;
+    return 1;
+}
+
+/* ---- building ------------------------------------------------------------ */
+
+/* Finite and of a magnitude whose square neither overflows. */
+MCAMP__PRIV mcamp_status mcamp__check_values(mcamp_ctx *ctx, const char *argument,
+                                             const double *x, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        int ok;
+        if (!mcamp__finite(x[i]))
+            return mcamp__fail(ctx, MCAMP_E_NONFINITE, argument, x[i]);
+        ok = fabs(x[i]) <= MCAMP__SIGMA_MAX;
+        if (!ok) return mcamp__fail(ctx, MCAMP_E_ARG, argument, x[i]);
+    }
+    return MCAMP_OK;
+}
+
+/* *out = a checked copy of x. */
+MCAMP__PRIV mcamp_status mcamp__copy_values(mcamp_ctx *ctx, const char *argument,
+                                            const double *x, size_t count,
+                                            double **out)
+{
+    mcamp_status st;
+    double *p;
+    if (!x) return mcamp__fail(ctx, MCAMP_E_REQUIRED, argument, 0);
+    st = mcamp__check_values(ctx, argument, x, count);
+    if (st < 0) return st;
+    p = mcamp__new_doubles(ctx, count);
+    if (!p) return mcamp__fail(ctx, MCAMP_E_MEMORY, argument, (double)count);
+    memcpy(p, x, count * sizeof *p);
+    *out = p;
+    return MCAMP_OK;
+}
+
+/* Identity, Toeplitz, square root: coefficients. */
+MCAMP__PRIV mcamp_status mcamp__mech_build_toeplitz(mcamp_ctx *ctx,
+                                                    const mcamp_mech_desc *d,
+                                                    mcamp_mech *m)
+{
+    size_t w = d->kind == MCAMP_MECH_TOEPLITZ ? d->count : 1;
+    if (d->kind == MCAMP_MECH_SQRT)
+        w = d->bands && d->bands < d->n ? d->bands : d->n;
+    if (w < 1 || w > d->n)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_mech_desc.count", (double)w);
+    m->form = MCAMP_FORM_TOEPLITZ;
+    m->bands = m->count = w;
+    if (d->kind == MCAMP_MECH_TOEPLITZ)
+        return mcamp__copy_values(ctx, "mcamp_mech_desc.coef", d->coef, w, &m->coef);
+    m->coef = mcamp__new_doubles(ctx, w);
+    if (!m->coef)
+        return mcamp__fail(ctx, MCAMP_E_MEMORY, "mcamp_mech_desc.bands", (double)w);
+    for (size_t k = 0; k < w; k++) m->coef[k] = mcamp__sqrt_coef(k);
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__mech_build_blt(mcamp_ctx *ctx,
+                                               const mcamp_mech_desc *d,
+                                               mcamp_mech *m)
+{
+    mcamp_status st;
+    if (d->buffers < 1 || d->buffers > MCAMP_MAX_BUFFERS)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_mech_desc.buffers",
+                           (double)d->buffers);
+    m->form = MCAMP_FORM_BLT;
+    m->bands = d->n;
+    m->buffers = d->buffers;
+    m->diag = 1.0;
+    st = mcamp__copy_values(ctx, "mcamp_mech_desc.theta", d->theta, d->buffers,
+                            &m->theta);
+    if (st < 0) return st;
+    for (size_t j = 0; j < d->buffers; j++) {
+        int ok = d->theta[j] >= 0 && d->theta[j] <= 1;
+        if (!ok) return mcamp__fail(ctx, MCAMP_E_STRATEGY, "mcamp_mech_desc.theta",
+                                    d->theta[j]);
+    }
+    return mcamp__copy_values(ctx, "mcamp_mech_desc.omega", d->omega, d->buffers,
+                              &m->omega);
+}
+
+MCAMP__PRIV mcamp_status mcamp__mech_build_banded(mcamp_ctx *ctx,
+                                                  const mcamp_mech_desc *d,
+                                                  mcamp_mech *m)
+{
+    size_t want = 0;
+    if (d->bands < 1 || d->bands > d->n)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_mech_desc.bands",
+                           (double)d->bands);
+    if (!mcamp__rows_count(d->n, d->bands, &want) || d->count != want)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_mech_desc.count",
+                           (double)d->count);
+    m->form = MCAMP_FORM_ROWS;
+    m->bands = d->bands;
+    m->count = want;
+    return mcamp__copy_values(ctx, "mcamp_mech_desc.coef", d->coef, want, &m->coef);
+}
+
+/* The lower triangle, packed: a band matrix with n bands. */
+MCAMP__PRIV mcamp_status mcamp__mech_build_dense(mcamp_ctx *ctx,
+                                                 const mcamp_mech_desc *d,
+                                                 mcamp_mech *m)
+{
+    size_t n = d->n, want = 0;
+    mcamp_status st;
+    if (!mcamp__mul_size(n, n, &want) || d->count != want)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_mech_desc.count",
+                           (double)d->count);
+    if (!d->coef)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_mech_desc.coef", 0);
+    st = mcamp__check_values(ctx, "mcamp_mech_desc.coef", d->coef, want);
+    if (st < 0) return st;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = i + 1; j < n; j++)
+            if (!mcamp__eq(d->coef[i * n + j], 0.0))
+                return mcamp__fail(ctx, MCAMP_E_STRATEGY, "mcamp_mech_desc.coef",
+                                   d->coef[i * n + j]);
+    m->form = MCAMP_FORM_ROWS;
+    m->bands = n;
+    m->count = n * (n - 1) / 2 + n;
+    m->coef = mcamp__new_doubles(ctx, m->count);
+    if (!m->coef)
+        return mcamp__fail(ctx, MCAMP_E_MEMORY, "mcamp_mech_desc.n", (double)n);
+    for (size_t i = 0; i < n; i++)
+        memcpy(m->coef + mcamp__row_start(m, i), d->coef + i * n,
+               (i + 1) * sizeof(double));
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__mech_build(mcamp_ctx *ctx, const mcamp_mech_desc *d,
+                                           mcamp_mech *m)
+{
+    switch ((int)d->kind) {
+    case MCAMP_MECH_IDENTITY:
+    case MCAMP_MECH_TOEPLITZ:
+    case MCAMP_MECH_SQRT:   return mcamp__mech_build_toeplitz(ctx, d, m);
+    case MCAMP_MECH_BANDED: return mcamp__mech_build_banded(ctx, d, m);
+    case MCAMP_MECH_BLT:    return mcamp__mech_build_blt(ctx, d, m);
+    case MCAMP_MECH_DENSE:  return mcamp__mech_build_dense(ctx, d, m);
+    case MCAMP_MECH_UNSET:
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_mech_desc.kind", 0);
+    default:
+        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_mech_desc.kind",
+                           (double)(int)d->kind);
+    }
+}
+
+/* A bound on |C_ij| of a Toeplitz form without column factors. */
+MCAMP__PRIV double mcamp__toeplitz_bound(const mcamp_mech *m)
+{
+    double sum = m->diag, top = 0;
+    for (size_t j = 0; j < m->buffers; j++) sum += fabs(m->omega[j]);
+    for (size_t k = 0; k < m->count; k++) top = mcamp__dmax(top, fabs(m->coef[k]));
+    return sum + top;
+}
+
+/* Column factors: kept beside a Toeplitz form, multiplied into rows. */
+MCAMP__PRIV mcamp_status mcamp__mech_set_scale(mcamp_ctx *ctx, const double *scale,
+                                               mcamp_mech *m)
+{
+    mcamp_status st = mcamp__check_values(ctx, "mcamp_mech_desc.scale", scale, m->n);
+    double top = mcamp__toeplitz_bound(m);
+    if (st < 0) return st;
+    for (size_t j = 0; j < m->n; j++) {
+        int ok = scale[j] >= MCAMP__SIGMA_MIN;
+        if (!ok) return mcamp__fail(ctx, MCAMP_E_STRATEGY, "mcamp_mech_desc.scale",
+                                    scale[j]);
+        ok = m->form == MCAMP_FORM_ROWS || top * scale[j] <= MCAMP__SIGMA_MAX;
+        if (!ok) return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_mech_desc.scale",
+                                    scale[j]);
+    }
+    if (m->form != MCAMP_FORM_ROWS)
+        return mcamp__copy_values(ctx, "mcamp_mech_desc.scale", scale, m->n,
+                                  &m->scale);
+    for (size_t i = 0; i < m->n; i++) {
+        size_t len = mcamp__row_len(m, i);
+        double *row = m->coef + mcamp__row_start(m, i);
+        for (size_t k = 0; k < len; k++) row[k] *= scale[i + 1 - len + k];
+    }
+    return mcamp__check_values(ctx, "mcamp_mech_desc.scale", m->coef, m->count);
+}
+
+/* Diagonal entry j without the column factor. */
+MCAMP__PRIV double mcamp__mech_diag(const mcamp_mech *m, size_t j)
+{
+    if (m->form == MCAMP_FORM_BLT) return m->diag;
+    if (m->form == MCAMP_FORM_TOEPLITZ) return m->coef[0];
+    return m->coef[mcamp__row_start(m, j) + mcamp__row_len(m, j) - 1];
+}
+
+MCAMP__PRIV mcamp_status mcamp__mech_check_diag(mcamp_ctx *ctx, const mcamp_mech *m)
+{
+    size_t rows = m->form == MCAMP_FORM_ROWS ? m->n : 1;
+    for (size_t j = 0; j < rows; j++) {
+        double d = mcamp__mech_diag(m, j);
+        int ok = d >= MCAMP__SIGMA_MIN;
+        if (!ok) return mcamp__fail(ctx, MCAMP_E_STRATEGY, "mcamp_mech_desc.coef", d);
+    }
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV bool mcamp__any_negative(const double *x, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (x[i] < 0) return true;
+    return false;
+}
+
+/* A BLT of weights >= 0 has no entry below 0; otherwise look at each one. */
+MCAMP__PRIV bool mcamp__mech_any_negative(const mcamp_mech *m)
+{
+    double c[MCAMP__CHUNK];
+    if (m->form != MCAMP_FORM_BLT) return mcamp__any_negative(m->coef, m->count);
+    if (!mcamp__any_negative(m->omega, m->buffers)) return false;
+    for (size_t k = 0; k < m->n; k += MCAMP__CHUNK) {
+        size_t len = mcamp__zmin(MCAMP__CHUNK, m->n - k);
+        mcamp__blt_coefs(m, k, len, c);
+        if (mcamp__any_negative(c, len)) return true;
+    }
+    return false;
+}
+
+MCAMP__PRIV uint64_t mcamp__mech_hash(const mcamp_mech *m)
+{
+    uint64_t h = mcamp__hash_word(UINT64_C(0x6d63616d70), (uint64_t)m->kind);
+    h = mcamp__hash_word(h, (uint64_t)m->n);
+    h = mcamp__hash_word(h, (uint64_t)m->bands);
+    h = mcamp__hash_word(h, (uint64_t)m->buffers);
+    h = mcamp__hash_doubles(h, &m->diag, 1);
+    if (m->coef) h = mcamp__hash_doubles(h, m->coef, m->count);
+    if (m->theta) h = mcamp__hash_doubles(h, m->theta, m->buffers);
+    if (m->omega) h = mcamp__hash_doubles(h, m->omega, m->buffers);
+    h = mcamp__hash_word(h, m->scale ? 1 : 0);
+    return m->scale ? mcamp__hash_doubles(h, m->scale, m->n) : h;
+}
+
+/* ---- column norms -------------------------------------------------------- */
+
+/* Column j of a Toeplitz C has the norm s_j sqrt(c_0^2 + .. + c_{n-1-j}^2), so
+ * one pass over k gives all of them, last column first.  out may be NULL.    */
+MCAMP__PRIV double mcamp__toeplitz_norms(const mcamp_mech *m, double *out)
+{
+    mcamp__sum acc = { 0, 0 };
+    double c[MCAMP__CHUNK], best = 0;
+    for (size_t k0 = 0; k0 < m->n; k0 += MCAMP__CHUNK) {
+        size_t len = mcamp__zmin(MCAMP__CHUNK, m->n - k0);
+        mcamp__mech_coefs(m, k0, len, c);
+        for (size_t i = 0; i < len; i++) {
+            size_t j = m->n - 1 - (k0 + i);
+            double x;
+            mcamp__sum_add(&acc, c[i] * c[i]);
+            x = sqrt(mcamp__sum_get(&acc)) * (m->scale ? m->scale[j] : 1.0);
+            best = mcamp__dmax(best, x);
+            if (out) out[j] = x;
+        }
+    }
+    return best;
+}
+
+/* Knuth's exact addition: *s + x = new *s + error; the errors gather in *c. */
+MCAMP__PRIV void mcamp__two_sum(double *s, double *c, double x)
+{
+    double a = *s, t = a + x, z = t - a;
+    *c += (a - (t - z)) + (x - z);
+    *s = t;
+}
+
+/* The squares go to out, their rounding errors to low, both n long. */
+MCAMP__PRIV double mcamp__rows_norms(const mcamp_mech *m, double *out, double *low)
+{
+    double best = 0;
+    for (size_t j = 0; j < m->n; j++) out[j] = low[j] = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        const double *row = m->coef + mcamp__row_start(m, i);
+        size_t len = mcamp__row_len(m, i), j0 = i + 1 - len;
+        for (size_t k = 0; k < len; k++)
+            mcamp__two_sum(out + j0 + k, low + j0 + k, row[k] * row[k]);
+    }
+    for (size_t j = 0; j < m->n; j++) {
+        out[j] = sqrt(out[j] + low[j]);
+        best = mcamp__dmax(best, out[j]);
+    }
+    return best;
+}
+
+MCAMP__PRIV mcamp_status mcamp__mech_norms(mcamp_ctx *ctx, const mcamp_mech *m,
+                                           double *out, double *best)
+{
+    double *tmp, x;
+    size_t count;
+    if (m->form != MCAMP_FORM_ROWS) {
+        x = mcamp__toeplitz_norms(m, out);
+    } else {
+        if (!mcamp__mul_size(m->n, 2, &count))
+            return mcamp__fail(ctx, MCAMP_E_SIZE, "mech", (double)m->n);
+        tmp = mcamp__new_doubles(ctx, count);
+        if (!tmp) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)m->n);
+        x = mcamp__rows_norms(m, out ? out : tmp, tmp + m->n);
+        mcamp__delete_doubles(ctx, tmp, count);
+    }
+    if (best) *best = x;
+    return MCAMP_OK;
+}
+
+/* Divides C by its largest column norm, in the parameters. */
+MCAMP__PRIV mcamp_status mcamp__mech_normalize(mcamp_ctx *ctx, mcamp_mech *m)
+{
+    double norm = 0;
+    mcamp_status st = mcamp__mech_norms(ctx, m, NULL, &norm);
+    if (st < 0) return st;
+    for (size_t i = 0; m->coef && i < m->count; i++) m->coef[i] /= norm;
+    for (size_t j = 0; m->omega && j < m->buffers; j++) m->omega[j] /= norm;
+    m->diag /= norm;
+    return mcamp__mech_check_diag(ctx, m);
+}
+
+/* ---- the object ---------------------------------------------------------- */
+
+MCAMP__PRIV int mcamp__mech_ok(const mcamp_mech *m)
+{
+    return m && m->magic == MCAMP__MECH_MAGIC;
+}
+
+MCAMP_API void mcamp_mech_free(mcamp_ctx *ctx, mcamp_mech *mech)
+{
+    if (!mcamp__ctx_ok(ctx) || !mech) return;
+    mcamp__delete_doubles(ctx, mech->coef, mech->count);
+    mcamp__delete_doubles(ctx, mech->theta, mech->buffers);
+    mcamp__delete_doubles(ctx, mech->omega, mech->buffers);
+    mcamp__delete_doubles(ctx, mech->scale, mech->n);
+    memset(mech, 0, sizeof *mech);
+}
+
+MCAMP__PRIV mcamp_status mcamp__mech_make(mcamp_ctx *ctx, const mcamp_mech_desc *d,
+                                          mcamp_mech *m)
+{
+    mcamp_status st;
+    m->kind = d->kind;
+    m->n = d->n;
+    st = mcamp__mech_build(ctx, d, m);
+    if (st == MCAMP_OK) st = mcamp__mech_check_diag(ctx, m);
+    if (st == MCAMP_OK && d->scale) st = mcamp__mech_set_scale(ctx, d->scale, m);
+    if (st == MCAMP_OK && d->normalize) st = mcamp__mech_normalize(ctx, m);
+    if (st < 0) return st;
+    m->negative = mcamp__mech_any_negative(m);
+    m->digest = mcamp__mech_hash(m);
+    m->magic = MCAMP__MECH_MAGIC;
+    return MCAMP_OK;
+}
+
+/* Rounds are counted in doubles in places: n must be exact as one. */
+#define MCAMP__MAX_ROUNDS (UINT64_C(1) << 48)
+
+MCAMP_API mcamp_status mcamp_mech_init(mcamp_ctx *ctx, const mcamp_mech_desc *desc,
+                                       mcamp_mech *mech)
+{
+    mcamp_mech m;
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!desc) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "desc", 0);
+    if (!mech) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mech", 0);
+    if (desc->start_canary || desc->end_canary)
+        return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_mech_desc", 0);
+    if (!desc->n || (uint64_t)desc->n > MCAMP__MAX_ROUNDS)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_mech_desc.n", (double)desc->n);
+    memset(&m, 0, sizeof m);
+    st = mcamp__mech_make(ctx, desc, &m);
+    if (st < 0) { mcamp_mech_free(ctx, &m); return st; }
+    *mech = m;
+    return MCAMP_OK;
+}
+
+MCAMP_API uint64_t mcamp_mech_digest(const mcamp_mech *mech)
+{
+    return mcamp__mech_ok(mech) ? mech->digest : 0;
+}
+
+/* The common checks of (ctx, mech, v or out). */
+MCAMP__PRIV mcamp_status mcamp__mech_args(mcamp_ctx *ctx, const mcamp_mech *m,
+                                          const void *a, const void *out)
+{
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!mcamp__mech_ok(m)) return mcamp__fail(ctx, MCAMP_E_ARG, "mech", 0);
+    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
+    if (!a) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "v", 0);
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_mech_norms(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                        double *out)
+{
+    mcamp_status st = mcamp__mech_args(ctx, mech, out, out);
+    return st < 0 ? st : mcamp__mech_norms(ctx, mech, out, NULL);
+}
+
+MCAMP_API mcamp_status mcamp_mech_max_norm(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                           double *out)
+{
+    mcamp_status st = mcamp__mech_args(ctx, mech, out, out);
+    return st < 0 ? st : mcamp__mech_norms(ctx, mech, NULL, out);
+}
+
+MCAMP_API mcamp_status mcamp_mech_column(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                         size_t j, double *out)
+{
+    mcamp_status st = mcamp__mech_args(ctx, mech, out, out);
+    if (st < 0) return st;
+    if (j >= mech->n) return mcamp__fail(ctx, MCAMP_E_ARG, "j", (double)j);
+    for (size_t i = 0; i < j; i++) out[i] = 0;
+    if (mech->form != MCAMP_FORM_ROWS) {
+        mcamp__mech_coefs(mech, 0, mech->n - j, out + j);
+        for (size_t i = j; mech->scale && i < mech->n; i++) out[i] *= mech->scale[j];
+        return MCAMP_OK;
+    }
+    for (size_t i = j; i < mech->n; i++)
+        out[i] = i - j < mech->bands
+               ? mech->coef[mcamp__row_start(mech, i) + mcamp__row_len(mech, i) - 1 - (i - j)]
+               : 0.0;
+    return MCAMP_OK;
+}
+
+/* ---- products and solves -------------------------------------------------- */
+
+/* What the buffers add to the current row: sum_j omega_j state_j, where state_j
+ * holds sum_{k >= 1} theta_j^(k-1) x_{i-k}.                                   */
+MCAMP__PRIV double mcamp__blt_read(const mcamp_mech *m, const double *state)
+{
+    double s = 0;
+    for (size_t j = 0; j < m->buffers; j++) s += m->omega[j] * state[j];
+    return s;
+}
+
+/* Takes the current input in. */
+MCAMP__PRIV void mcamp__blt_push(const mcamp_mech *m, double *state, double x)
+{
+    for (size_t j = 0; j < m->buffers; j++) state[j] = m->theta[j] * state[j] + x;
+}
+
+MCAMP__PRIV void mcamp__blt_apply(const mcamp_mech *m, double *x, int inverse)
+{
+    double state[MCAMP_MAX_BUFFERS] = { 0 };
+    for (size_t i = 0; i < m->n; i++) {
+        double past = mcamp__blt_read(m, state), in = x[i];
+        x[i] = inverse ? (in - past) / m->diag : m->diag * in + past;
+        mcamp__blt_push(m, state, inverse ? x[i] : in);
+    }
+}
+
+/* In place, from the last row up, so that the inputs above are still there. */
+MCAMP__PRIV void mcamp__toeplitz_mul(const mcamp_mech *m, double *x)
+{
+    for (size_t i = m->n; i-- > 0; )
+        x[i] = mcamp__dot_back(m->coef, x + i, mcamp__zmin(i + 1, m->bands));
+}
+
+MCAMP__PRIV void mcamp__toeplitz_solve(const mcamp_mech *m, double *x)
+{
+    x[0] /= m->coef[0];
+    for (size_t i = 1; i < m->n; i++) {
+        size_t len = mcamp__zmin(i + 1, m->bands) - 1;
+        x[i] = (x[i] - mcamp__dot_back(m->coef + 1, x + i - 1, len)) / m->coef[0];
+    }
+}
+
+MCAMP__PRIV void mcamp__rows_mul(const mcamp_mech *m, double *x)
+{
+    for (size_t i = m->n; i-- > 0; ) {
+        size_t len = mcamp__row_len(m, i);
+        x[i] = mcamp__dot(m->coef + mcamp__row_start(m, i), x + i + 1 - len, len);
+    }
+}
+
+MCAMP__PRIV void mcamp__rows_solve(const mcamp_mech *m, double *x)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        const double *row = m->coef + mcamp__row_start(m, i);
+        size_t len = mcamp__row_len(m, i) - 1;
+        x[i] = (x[i] - mcamp__dot(row, x + i - len, len)) / row[len];
+    }
+}
+
+/* x <- C x or C^-1 x. */
+MCAMP__PRIV void mcamp__mech_apply(const mcamp_mech *m, double *x, int inverse)
+{
+    for (size_t j = 0; !inverse && m->scale && j < m->n; j++) x[j] *= m->scale[j];
+    if (m->form == MCAMP_FORM_BLT) mcamp__blt_apply(m, x, inverse);
+    else if (m->form == MCAMP_FORM_TOEPLITZ && inverse) mcamp__toeplitz_solve(m, x);
+    else if (m->form == MCAMP_FORM_TOEPLITZ) mcamp__toeplitz_mul(m, x);
+    else if (inverse) mcamp__rows_solve(m, x);
+    else mcamp__rows_mul(m, x);
+    for (size_t j = 0; inverse && m->scale && j < m->n; j++) x[j] /= m->scale[j];
+}
+
+MCAMP__PRIV mcamp_status mcamp__mech_apply_to(mcamp_ctx *ctx, const mcamp_mech *m,
+                                              const double *v, double *out,
+                                              int inverse)
+{
+    mcamp_status st = mcamp__mech_args(ctx, m, v, out);
+    if (st < 0) return st;
+    for (size_t i = 0; i < m->n; i++)
+        if (!mcamp__finite(v[i]))
+            return mcamp__fail(ctx, MCAMP_E_NONFINITE, "v", v[i]);
+    if (out != v) memmove(out, v, m->n * sizeof *out);
+    mcamp__mech_apply(m, out, inverse);
+    for (size_t i = 0; i < m->n; i++)
+        if (!mcamp__finite(out[i]))
+            return mcamp__fail(ctx, MCAMP_E_NONFINITE, "out", out[i]);
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_mech_mul(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                      const double *v, double *out)
+{
+    return mcamp__mech_apply_to(ctx, mech, v, out, 0);
+}
+
+MCAMP_API mcamp_status mcamp_mech_solve(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                        const double *v, double *out)
+{
+    return mcamp__mech_apply_to(ctx, mech, v, out, 1);
+}
 
 /* ======================================================================== *
  *  MODES AND THEIR GRAM MATRIX                                     >>modes
+ *  In: C and b, or a user's matrix.  Out: G = M^T M, the only thing that the
+ *  privacy loss sees of C, with its structure (diagonal, periodic band, dense);
+ *  a Cholesky factor that errs on the safe side.  Memory: O(b^2), O(n) for
+ *  long-memory Toeplitz forms.  Maths: notes 1 and 2.  Guarantee: all sums are
+ *  of non-negative terms in short compensated pieces, relative error < 1e-13.
  * ======================================================================== */
+
+#define MCAMP__GRAM_MAGIC 0x6772616du
+#define MCAMP__SLAB       64    /* rows of M folded into G at a time */
+
+/* ---- dense kernels -------------------------------------------------------- */
+
+#ifdef MCAMP_CBLAS_HEADER
+/* Sizes that CBLAS can take whatever its integer is: the vendor's prototypes
+ * convert from int.  Larger ones use the loops below.                        */
+MCAMP__PRIV int mcamp__blas_fits(size_t a, size_t b)
+{
+    return a <= (size_t)INT_MAX && b <= (size_t)INT_MAX;
+}
+#endif
+
+/* Tile of x x^T: out[2][4] = dot products of rows x0, x1 with y0..y3. */
+MCAMP__PRIV void mcamp__syrk_tile(const double *x, const double *y, size_t ld,
+                                  size_t len, double *out)
+{
+    const double *x1 = x + ld, *y1 = y + ld, *y2 = y1 + ld, *y3 = y2 + ld;
+    double a0 = 0, a1 = 0, a2 = 0, a3 = 0, b0 = 0, b1 = 0, b2 = 0, b3 = 0;
+    for (size_t k = 0; k < len; k++) {
+        double p = x[k], q = x1[k];
+        a0 += p * y[k]; a1 += p * y1[k]; a2 += p * y2[k]; a3 += p * y3[k];
+        b0 += q * y[k]; b1 += q * y1[k]; b2 += q * y2[k]; b3 += q * y3[k];
+    }
+    out[0] = a0; out[1] = a1; out[2] = a2; out[3] = a3;
+    out[4] = b0; out[5] = b1; out[6] = b2; out[7] = b3;
+}
+
+/* out = x x^T, lower triangle, x being count x len row-major.
+ * error: len roundings of a sum of magnitudes.                               */
+MCAMP__PRIV void mcamp__syrk(const double *x, size_t count, size_t len, double *out)
+{
+    size_t i = 0, j;
+#ifdef MCAMP_CBLAS_HEADER
+    if (count >= 32 && mcamp__blas_fits(count, len)) {
+        cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, (int)count, (int)len,
+                    1.0, x, (int)len, 0.0, out, (int)count);
+        return;
+    }
+#endif
+    for (; i + 2 <= count; i += 2) {
+        for (j = 0; j + 4 <= i; j += 4) {
+            double t[8];
+            mcamp__syrk_tile(x + i * len, x + j * len, len, len, t);
+            memcpy(out + i * count + j, t, 4 * sizeof *t);
+            memcpy(out + (i + 1) * count + j, t + 4, 4 * sizeof *t);
+        }
+        for (; j <= i + 1; j++) {
+            if (j <= i)
+                out[i * count + j] = mcamp__dot(x + i * len, x + j * len, len);
+            out[(i + 1) * count + j] = mcamp__dot(x + (i + 1) * len, x + j * len, len);
+        }
+    }
+    for (; i < count; i++)
+        for (j = 0; j <= i; j++)
+            out[i * count + j] = mcamp__dot(x + i * len, x + j * len, len);
+}
+
+/* The diagonal shift of mcamp__cholesky: a few roundings of b products. */
+MCAMP__PRIV double mcamp__cholesky_shift(const double *a, size_t b)
+{
+    double top = 0;
+    for (size_t i = 0; i < b; i++) top = mcamp__dmax(top, a[i * b + i]);
+    return 8.0 * (double)b * (DBL_EPSILON / 2) * top;
+}
+
+/* One row of the factor; 0 if the pivot is not positive (or NaN).
+ * from[i] is the first column of row i that can differ from 0.               */
+MCAMP__PRIV int mcamp__cholesky_row(const double *a, size_t b, double shift,
+                                    const size_t *from, size_t i, double *l)
+{
+    double *row = l + i * b, d;
+    for (size_t j = from[i]; j < i; j++) {
+        size_t k = mcamp__zmax(from[i], from[j]);
+        double s = mcamp__dot(row + k, l + j * b + k, j - k);
+        row[j] = (a[i * b + j] - s) / l[j * b + j];
+    }
+    d = (a[i * b + i] + shift) -
+        mcamp__dot(row + from[i], row + from[i], i - from[i]);
+    if (!(d > 0) || !mcamp__finite(d)) return 0;
+    row[i] = sqrt(d);
+    return 1;
+}
+
+#ifdef MCAMP_CBLAS_HEADER
+#define MCAMP__BLOCK 64
+
+/* Blocked factor for dense matrices: panels of MCAMP__BLOCK rows by trsm and
+ * syrk, the diagonal blocks by the rows above.  l holds a + shift on entry.  */
+MCAMP__PRIV int mcamp__cholesky_blas(size_t b, double *l)
+{
+    for (size_t p = 0; p < b; p += MCAMP__BLOCK) {
+        size_t w = mcamp__zmin(MCAMP__BLOCK, b - p), rest = b - p - w;
+        double *d = l + p * b + p, *e = d + w * b;
+        for (size_t i = 0; i < w; i++) {
+            double *row = d + i * b, x;
+            for (size_t j = 0; j < i; j++)
+                row[j] = (row[j] - mcamp__dot(row, d + j * b, j)) / d[j * b + j];
+            x = row[i] - mcamp__dot(row, row, i);
+            if (!(x > 0) || !mcamp__finite(x)) return 0;
+            row[i] = sqrt(x);
+        }
+        if (!rest) break;
+        cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit,
+                    (int)rest, (int)w, 1.0, d, (int)b, e, (int)b);
+        cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, (int)rest, (int)w,
+                    -1.0, e, (int)b, 1.0, e + w, (int)b);
+    }
+    return 1;
+}
+
+MCAMP__PRIV int mcamp__cholesky_dense(const double *a, size_t b, double shift,
+                                      double *l)
+{
+    for (size_t i = 0; i < b; i++) {
+        for (size_t j = 0; j < b; j++) l[i * b + j] = j <= i ? a[i * b + j] : 0.0;
+        l[i * b + i] += shift;
+    }
+    return mcamp__cholesky_blas(b, l);
+}
+#undef MCAMP__BLOCK
+#endif
+
+/* l = lower factor of a + shift I (b x b row-major, zeros above the diagonal);
+ * reads a's lower triangle; *shift is set.  Rows start at their first non-zero
+ * column, where the factor's do too, so a periodic band costs O(b w^2).
+ * Why a shift is safe: G + shift I is the Gram matrix of the modes with one more
+ * coordinate each, sqrt(shift) in a dimension of its own; whoever sees it can
+ * forget it, so delta does not decrease.  Use a + shift I throughout, then.
+ * MCAMP_E_NOT_PSD if a pivot is still not positive; MCAMP_E_MEMORY.          */
+MCAMP__PRIV mcamp_status mcamp__cholesky(mcamp_ctx *ctx, const double *a, size_t b,
+                                         double *l, double *shift)
+{
+    size_t *from, i, zeros = 0;
+    int ok = 1;
+    *shift = mcamp__cholesky_shift(a, b);
+    from = (size_t *)mcamp__new(ctx, b, sizeof *from);
+    if (!from) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)b);
+    for (i = 0; i < b; i++) {
+        while (from[i] < i && mcamp__eq(a[i * b + from[i]], 0.0)) from[i]++;
+        zeros += from[i];
+    }
+    (void)zeros;
+#ifdef MCAMP_CBLAS_HEADER
+    if (b >= 128 && zeros < b * b / 16 && mcamp__blas_fits(b, b)) {
+        ok = mcamp__cholesky_dense(a, b, *shift, l);
+        mcamp__delete(ctx, from, b, sizeof *from);
+        return ok ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_NOT_PSD, "g", 0);
+    }
+#endif
+    memset(l, 0, b * b * sizeof *l);
+    for (i = 0; ok && i < b; i++) ok = mcamp__cholesky_row(a, b, *shift, from, i, l);
+    mcamp__delete(ctx, from, b, sizeof *from);
+    return ok ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_NOT_PSD, "g", (double)(i - 1));
+}
+
+/* out = l x for a lower-triangular l (b x b) and x of b x count, row-major:
+ * `count` samples at a time.  out must not overlap x.                        */
+MCAMP__PRIV void mcamp__trmm(const double *l, size_t b, const double *x,
+                             size_t count, double *out)
+{
+#ifdef MCAMP_CBLAS_HEADER
+    if (mcamp__blas_fits(b, count)) {
+        memcpy(out, x, b * count * sizeof *out);
+        cblas_dtrmm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit,
+                    (int)b, (int)count, 1.0, l, (int)b, out, (int)count);
+        return;
+    }
+#endif
+    for (size_t i = 0; i < b; i++) {
+        double *row = out + i * count;
+        for (size_t s = 0; s < count; s++) row[s] = 0;
+        for (size_t j = 0; j <= i; j++) {
+            double f = l[i * b + j];
+            const double *xj = x + j * count;
+            if (!(fabs(f) > 0)) continue;       /* zero structure */
+            for (size_t s = 0; s < count; s++) row[s] += f * xj[s];
+        }
+    }
+}
+
+/* ---- Toeplitz: lag sums --------------------------------------------------- *
+ * m_i(r) = S(r - i) with S(t) = sum_{e >= 0} |c|_{t - b e}: every mode is mode 0
+ * shifted down by i and cut at n.  So with lag d
+ *     G_{i,i+d} = sum_{t=0}^{n-1-i-d} S(t) S(t+d) = F_d(n - 1 - i - d),
+ * one running sum per lag, read at its last b values.  With w coefficients
+ * S(t+b) = S(t) + |c|_{t+b} = S(t) from t0 = max(0, w - b) on, so that whole
+ * periods are counted, not added: the cost does not depend on n.              */
+
+typedef struct mcamp__lags {
+    size_t n, b, t0;
+    size_t base;        /* terms t < base belong to every F_d that is read */
+    size_t len;         /* values in s */
+    double *s;
+} mcamp__lags;
+
+/* The same value of S at an index inside the table. */
+MCAMP__PRIV size_t mcamp__lags_index(const mcamp__lags *q, size_t t)
+{
+    return t < q->t0 + q->b ? t : q->t0 + (t - q->t0) % q->b;
+}
+
+/* s[t] = S(t): one compensated running sum for each residue of t modulo b. */
+MCAMP__PRIV mcamp_status mcamp__lags_fill(mcamp_ctx *ctx, const mcamp_mech *m,
+                                          mcamp__lags *q)
+{
+    double c[MCAMP__CHUNK];
+    size_t res = mcamp__zmin(q->b, q->len), p = 0;
+    mcamp__sum *acc = (mcamp__sum *)mcamp__new(ctx, res, sizeof *acc);
+    if (!acc) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)res);
+    for (size_t t0 = 0; t0 < q->len; t0 += MCAMP__CHUNK) {
+        size_t len = mcamp__zmin(MCAMP__CHUNK, q->len - t0);
+        mcamp__mech_coefs(m, t0, len, c);
+        for (size_t i = 0; i < len; i++) {
+            mcamp__sum_add(acc + p, fabs(c[i]));
+            q->s[t0 + i] = mcamp__sum_get(acc + p);
+            p = p + 1 == q->b ? 0 : p + 1;
+        }
+    }
+    mcamp__delete(ctx, acc, res, sizeof *acc);
+    return MCAMP_OK;
+}
+
+/* acc[d] += times * sum_{from <= t < to} S(t) S(t+d), every d < b; pieces short
+ * enough for the first-level cache serve all lags before the next is read.   */
+MCAMP__PRIV void mcamp__lags_add(const mcamp__lags *q, size_t from, size_t to,
+                                 double times, mcamp__sum *acc)
+{
+    for (size_t t = from; t < to; t += MCAMP__CHUNK) {
+        size_t len = mcamp__zmin(MCAMP__CHUNK, to - t);
+        for (size_t d = 0; d < q->b; d++)
+            mcamp__sum_add(acc + d, times * mcamp__dot(q->s + t, q->s + t + d, len));
+    }
+}
+
+/* G's entries (i, i+d) and (i+d, i) for one lag; acc holds F_d(base - 1). */
+MCAMP__PRIV void mcamp__lags_read(const mcamp__lags *q, size_t d, mcamp__sum acc,
+                                  double *g)
+{
+    size_t t = q->base;
+    for (size_t i = q->b - d; i-- > 0; ) {
+        if (i + d >= q->n) continue;            /* mode i+d is a zero vector */
+        for (; t + i + d < q->n; t++) {
+            size_t k = mcamp__lags_index(q, t);
+            mcamp__sum_add(&acc, q->s[k] * q->s[k + d]);
+        }
+        g[i * q->b + i + d] = g[(i + d) * q->b + i] = mcamp__sum_get(&acc);
+    }
+}
+
+MCAMP__PRIV mcamp_status mcamp__lags_run(mcamp_ctx *ctx, const mcamp__lags *q,
+                                         double *g)
+{
+    size_t t0 = q->t0, b = q->b, whole = 0, rest = q->base;
+    mcamp__sum *acc = (mcamp__sum *)mcamp__new(ctx, b, sizeof *acc);
+    if (!acc) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)b);
+    if (q->base > t0 + b) {
+        whole = (q->base - t0) / b;
+        rest = t0 + (q->base - t0) % b;
+        mcamp__lags_add(q, t0, t0 + b, (double)whole, acc);
+    }
+    mcamp__lags_add(q, 0, rest, 1.0, acc);
+    for (size_t d = 0; d < b; d++) mcamp__lags_read(q, d, acc[d], g);
+    mcamp__delete(ctx, acc, b, sizeof *acc);
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__gram_toeplitz(mcamp_ctx *ctx, const mcamp_mech *m,
+                                              size_t b, double *g)
+{
+    mcamp__lags q;
+    mcamp_status st;
+    q.n = m->n; q.b = b;
+    q.t0 = m->bands > b ? m->bands - b : 0;
+    q.base = m->n > b ? m->n - b : 0;
+    /* t0 + 2b cannot overflow: b * b was allocated and bands <= n <= 2^48 */
+    q.len = mcamp__zmin(m->n, q.t0 + 2 * b);
+    q.s = mcamp__new_doubles(ctx, q.len);
+    if (!q.s) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)q.len);
+    st = mcamp__lags_fill(ctx, m, &q);
+    if (st == MCAMP_OK) st = mcamp__lags_run(ctx, &q, g);
+    mcamp__delete_doubles(ctx, q.s, q.len);
+    return st;
+}
+
+/* ---- general C: rows of M in slabs ---------------------------------------- *
+ * Row r of M is row r of |C| folded modulo b.  MCAMP__SLAB rows at a time touch
+ * a window of min(b, bands + SLAB - 1) modes around the circle; their product is
+ * added to G, with the rounding errors gathered in a second matrix.           */
+
+typedef struct mcamp__slab {
+    const mcamp_mech *m;
+    size_t b, width;    /* width: modes in a window */
+    double *coef;       /* |c_k|, k < bands, for the Toeplitz forms; else NULL */
+    double *low;        /* b x b rounding errors of G, lower triangle          */
+    double *x;          /* width x SLAB: the window of M, one mode a row       */
+    double *xx;         /* width x width */
+    double *fold;       /* 2 x width: one row of M and its rounding errors     */
+    size_t count;       /* doubles in one block that holds them all            */
+} mcamp__slab;
+
+/* |C_rc|. */
+MCAMP__PRIV double mcamp__slab_entry(const mcamp__slab *q, const double *row,
+                                     size_t r, size_t c, size_t c0)
+{
+    if (!q->coef) return fabs(row[c - c0]);
+    return q->m->scale ? q->coef[r - c] * q->m->scale[c] : q->coef[r - c];
+}
+
+/* x[.][k] = row r of M; window position p is mode (start + p) mod b. */
+MCAMP__PRIV void mcamp__slab_row(const mcamp__slab *q, size_t r, size_t start,
+                                 size_t k)
+{
+    size_t len = mcamp__row_len(q->m, r), c0 = r + 1 - len;
+    size_t p = (c0 % q->b + q->b - start) % q->b;
+    const double *row = q->coef ? NULL : q->m->coef + mcamp__row_start(q->m, r);
+    double *s = q->fold, *e = q->fold + q->width;
+    memset(s, 0, 2 * q->width * sizeof *s);
+    for (size_t c = c0; c <= r; c++) {
+        mcamp__two_sum(s + p, e + p, mcamp__slab_entry(q, row, r, c, c0));
+        p = p + 1 == q->b ? 0 : p + 1;
+    }
+    for (p = 0; p < q->width; p++) q->x[p * MCAMP__SLAB + k] = s[p] + e[p];
+}
+
+/* G and its error matrix += the product of the window. */
+MCAMP__PRIV void mcamp__slab_add(const mcamp__slab *q, size_t start, double *g)
+{
+    mcamp__syrk(q->x, q->width, MCAMP__SLAB, q->xx);
+    for (size_t p = 0; p < q->width; p++) {
+        size_t i = (start + p) % q->b, j = start;
+        for (size_t r = 0; r <= p; r++) {
+            size_t at = i > j ? i * q->b + j : j * q->b + i;
+            double v = q->xx[p * q->width + r];
+            if (v > 0) mcamp__two_sum(g + at, q->low + at, v);
+            j = j + 1 == q->b ? 0 : j + 1;
+        }
+    }
+}
+
+MCAMP__PRIV void mcamp__slab_run(const mcamp__slab *q, double *g)
+{
+    size_t n = q->m->n, b = q->b, w = q->m->bands;
+    for (size_t r0 = 0; r0 < n; r0 += MCAMP__SLAB) {
+        size_t first = r0 + 1 > w ? r0 + 1 - w : 0;      /* first column touched */
+        size_t start = q->width == b ? 0 : first % b;
+        for (size_t k = 0; k < MCAMP__SLAB; k++) {
+            if (r0 + k < n) mcamp__slab_row(q, r0 + k, start, k);
+            else for (size_t p = 0; p < q->width; p++) q->x[p * MCAMP__SLAB + k] = 0;
+        }
+        mcamp__slab_add(q, start, g);
+    }
+    for (size_t i = 0; i < b; i++)
+        for (size_t j = 0; j <= i; j++)
+            g[i * b + j] = g[j * b + i] = g[i * b + j] + q->low[i * b + j];
+}
+
+/* One block for everything; 0 if its size overflows. */
+MCAMP__PRIV int mcamp__slab_size(mcamp__slab *q, size_t coefs)
+{
+    size_t bb, ww, ws;
+    return mcamp__mul_size(q->b, q->b, &bb) &&
+           mcamp__mul_size(q->width, q->width, &ww) &&
+           mcamp__mul_size(q->width, MCAMP__SLAB + 2, &ws) &&
+           mcamp__add_size(bb, ww, &q->count) &&
+           mcamp__add_size(q->count, ws, &q->count) &&
+           mcamp__add_size(q->count, coefs, &q->count);
+}
+
+MCAMP__PRIV mcamp_status mcamp__gram_rows(mcamp_ctx *ctx, const mcamp_mech *m,
+                                          size_t b, double *g)
+{
+    mcamp__slab q;
+    double *block;
+    size_t coefs = m->form == MCAMP_FORM_ROWS ? 0 : m->bands;
+    memset(&q, 0, sizeof q);
+    q.m = m; q.b = b;
+    q.width = mcamp__zmin(b, m->bands + MCAMP__SLAB - 1);
+    if (!mcamp__slab_size(&q, coefs))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
+    block = mcamp__new_doubles(ctx, q.count);
+    if (!block) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)q.count);
+    q.low = block;
+    q.xx = q.low + b * b;
+    q.x = q.xx + q.width * q.width;
+    q.fold = q.x + q.width * MCAMP__SLAB;
+    if (coefs) {
+        q.coef = q.fold + 2 * q.width;
+        mcamp__mech_coefs(m, 0, coefs, q.coef);
+        for (size_t k = 0; k < coefs; k++) q.coef[k] = fabs(q.coef[k]);
+    }
+    mcamp__slab_run(&q, g);
+    mcamp__delete_doubles(ctx, block, q.count);
+    return MCAMP_OK;
+}
+
+/* ---- diagonal C ----------------------------------------------------------- */
+
+/* One band: the modes have disjoint supports, G_ii = sum of squares. */
+MCAMP__PRIV void mcamp__gram_one_band(const mcamp_mech *m, size_t b, double *g)
+{
+    for (size_t i = 0; i < b && i < m->n; i++) {
+        mcamp__sum acc = { 0, 0 };
+        size_t times = (m->n - 1 - i) / b + 1;
+        if (m->form == MCAMP_FORM_TOEPLITZ && !m->scale) {
+            g[i] = (double)times * (m->coef[0] * m->coef[0]);
+            continue;
+        }
+        for (size_t e = 0; e < times; e++) {
+            size_t j = e * b + i;
+            double d = mcamp__mech_diag(m, j) * (m->scale ? m->scale[j] : 1.0);
+            mcamp__sum_add(&acc, d * d);
+        }
+        g[i] = mcamp__sum_get(&acc);
+    }
+}
+
+/* ---- the object ----------------------------------------------------------- */
+
+MCAMP__PRIV int mcamp__gram_ok(const mcamp_gram *g)
+{
+    return g && g->magic == MCAMP__GRAM_MAGIC;
+}
+
+/* The largest distance around the circle at which G is not zero. */
+MCAMP__PRIV size_t mcamp__gram_width(const double *g, size_t b)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < b; i++)
+        for (size_t j = 0; j < i; j++)
+            if (!mcamp__eq(g[i * b + j], 0.0))
+                width = mcamp__zmax(width, mcamp__zmin(i - j, b - (i - j)));
+    return width;
+}
+
+/* Fills kind, width, max_norm from the b x b values; a diagonal one is repacked
+ * into b values.                                                             */
+MCAMP__PRIV mcamp_status mcamp__gram_classify(mcamp_ctx *ctx, mcamp_gram *q)
+{
+    size_t b = q->b;
+    double *diag, top = 0;
+    for (size_t i = 0; i < b; i++) top = mcamp__dmax(top, q->g[i * b + i]);
+    q->max_norm = sqrt(top);
+    q->width = mcamp__gram_width(q->g, b);
+    q->kind = 2 * q->width + 1 < b ? MCAMP_GRAM_BANDED : MCAMP_GRAM_DENSE;
+    if (q->width) return MCAMP_OK;
+    diag = mcamp__new_doubles(ctx, b);
+    if (!diag) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)b);
+    for (size_t i = 0; i < b; i++) diag[i] = q->g[i * b + i];
+    mcamp__delete_doubles(ctx, q->g, q->count);
+    q->g = diag;
+    q->count = b;
+    q->kind = MCAMP_GRAM_DIAGONAL;
+    return MCAMP_OK;
+}
+
+/* g := zeroed memory for `count` values. */
+MCAMP__PRIV mcamp_status mcamp__gram_memory(mcamp_ctx *ctx, mcamp_gram *q,
+                                            int diagonal)
+{
+    size_t count = q->b;
+    if (!diagonal && !mcamp__mul_size(q->b, q->b, &count))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)q->b);
+    q->g = mcamp__new_doubles(ctx, count);
+    if (!q->g) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)q->b);
+    q->count = count;
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__gram_make(mcamp_ctx *ctx, const mcamp_mech *m,
+                                          mcamp_gram *q)
+{
+    int one_band = m->bands == 1;
+    mcamp_status st = mcamp__gram_memory(ctx, q, one_band);
+    if (st < 0) return st;
+    if (one_band) {
+        double top = 0;
+        mcamp__gram_one_band(m, q->b, q->g);
+        for (size_t i = 0; i < q->b; i++) top = mcamp__dmax(top, q->g[i]);
+        q->kind = MCAMP_GRAM_DIAGONAL;
+        q->max_norm = sqrt(top);
+        return MCAMP_OK;
+    }
+    st = m->form != MCAMP_FORM_ROWS && !m->scale
+       ? mcamp__gram_toeplitz(ctx, m, q->b, q->g)
+       : mcamp__gram_rows(ctx, m, q->b, q->g);
+    return st < 0 ? st : mcamp__gram_classify(ctx, q);
+}
+
+MCAMP_API void mcamp_gram_free(mcamp_ctx *ctx, mcamp_gram *gram)
+{
+    if (!mcamp__ctx_ok(ctx) || !gram) return;
+    mcamp__delete_doubles(ctx, gram->g, gram->count);
+    memset(gram, 0, sizeof *gram);
+}
+
+MCAMP_API mcamp_status mcamp_gram_init(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                       size_t b, mcamp_gram *gram)
+{
+    mcamp_gram q;
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!mcamp__mech_ok(mech)) return mcamp__fail(ctx, MCAMP_E_ARG, "mech", 0);
+    if (!gram) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "gram", 0);
+    if (!b || (uint64_t)b > MCAMP__MAX_ROUNDS)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
+    memset(&q, 0, sizeof q);
+    q.b = b;
+    q.n = mech->n;
+    q.negative = mech->negative;
+    st = mcamp__gram_make(ctx, mech, &q);
+    if (st == MCAMP_OK && !mcamp__finite(q.max_norm))
+        st = mcamp__fail(ctx, MCAMP_E_NONFINITE, "mech", q.max_norm);
+    if (st < 0) { mcamp_gram_free(ctx, &q); return st; }
+    q.digest = mcamp__hash_word(mech->digest, (uint64_t)mech->n);
+    q.digest = mcamp__hash_word(q.digest, (uint64_t)b);
+    q.magic = MCAMP__GRAM_MAGIC;
+    *gram = q;
+    return MCAMP_OK;
+}
+
+/* Checks the pair (i, j), (j, i) and writes its mean to both places of out. */
+MCAMP__PRIV mcamp_status mcamp__gram_check_pair(mcamp_ctx *ctx, const double *g,
+                                                size_t b, size_t i, size_t j,
+                                                double *out)
+{
+    double x = g[i * b + j], y = g[j * b + i];
+    int ok = x >= 0 && y >= 0;
+    if (!ok) return mcamp__fail(ctx, MCAMP_E_ARG, "g", x < 0 ? x : y);
+    ok = fabs(x - y) <= 1e-12 * mcamp__dmax(x, y);
+    if (!ok) return mcamp__fail(ctx, MCAMP_E_ARG, "g", x - y);
+    out[i * b + j] = out[j * b + i] = 0.5 * (x + y);
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__gram_check_matrix(mcamp_ctx *ctx, const double *g,
+                                                  size_t b, double *out)
+{
+    mcamp_status st = mcamp__check_values(ctx, "g", g, b * b);
+    double *l, shift;
+    for (size_t i = 0; st == MCAMP_OK && i < b; i++)
+        for (size_t j = 0; st == MCAMP_OK && j <= i; j++)
+            st = mcamp__gram_check_pair(ctx, g, b, i, j, out);
+    if (st < 0) return st;
+    l = mcamp__new_doubles(ctx, b * b);
+    if (!l) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)b);
+    st = mcamp__cholesky(ctx, out, b, l, &shift);
+    mcamp__delete_doubles(ctx, l, b * b);
+    return st;
+}
+
+MCAMP_API mcamp_status mcamp_gram_from_matrix(mcamp_ctx *ctx, const double *g,
+                                              size_t b, mcamp_gram *gram)
+{
+    mcamp_gram q;
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!g) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "g", 0);
+    if (!gram) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "gram", 0);
+    if (!b) return mcamp__fail(ctx, MCAMP_E_SIZE, "b", 0);
+    memset(&q, 0, sizeof q);
+    q.b = b;
+    st = mcamp__gram_memory(ctx, &q, 0);
+    if (st == MCAMP_OK) st = mcamp__gram_check_matrix(ctx, g, b, q.g);
+    if (st == MCAMP_OK) {
+        q.digest = mcamp__hash_word(UINT64_C(0x6772616d), (uint64_t)b);
+        q.digest = mcamp__hash_doubles(q.digest, q.g, b * b);
+        st = mcamp__gram_classify(ctx, &q);
+    }
+    if (st < 0) { mcamp_gram_free(ctx, &q); return st; }
+    q.magic = MCAMP__GRAM_MAGIC;
+    *gram = q;
+    return MCAMP_OK;
+}
+
+MCAMP_API double mcamp_gram_at(const mcamp_gram *gram, size_t i, size_t j)
+{
+    if (!mcamp__gram_ok(gram) || i >= gram->b || j >= gram->b) return mcamp__nan();
+    if (gram->kind == MCAMP_GRAM_DIAGONAL) return i == j ? gram->g[i] : 0.0;
+    return gram->g[i * gram->b + j];
+}
+
+/* ---- one mode ------------------------------------------------------------- */
+
+/* out[r] += |C_rj| for all r. */
+MCAMP__PRIV void mcamp__mode_add_column(const mcamp_mech *m, size_t j, double *out)
+{
+    double c[MCAMP__CHUNK], s = m->scale ? m->scale[j] : 1.0;
+    size_t end = mcamp__zmin(m->n - j, m->bands);
+    for (size_t k0 = 0; k0 < end; k0 += MCAMP__CHUNK) {
+        size_t len = mcamp__zmin(MCAMP__CHUNK, end - k0);
+        if (m->form != MCAMP_FORM_ROWS) mcamp__mech_coefs(m, k0, len, c);
+        for (size_t k = 0; k < len; k++) {
+            size_t r = j + k0 + k;
+            double v = m->form != MCAMP_FORM_ROWS ? c[k] * s
+                     : m->coef[mcamp__row_start(m, r) + mcamp__row_len(m, r) - 1 -
+                               (r - j)];
+            out[r] += fabs(v);
+        }
+    }
+}
+
+MCAMP_API mcamp_status mcamp_modes_vector(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                          size_t b, size_t i, double *out)
+{
+    mcamp_status st = mcamp__mech_args(ctx, mech, out, out);
+    if (st < 0) return st;
+    if (!b) return mcamp__fail(ctx, MCAMP_E_SIZE, "b", 0);
+    if (i >= b) return mcamp__fail(ctx, MCAMP_E_ARG, "i", (double)i);
+    for (size_t r = 0; r < mech->n; r++) out[r] = 0;
+    for (size_t j = i; j < mech->n; j += b) {
+        mcamp__mode_add_column(mech, j, out);
+        if (b > mech->n - j) break;             /* j + b could overflow */
+    }
+    return MCAMP_OK;
+}
 
 /* ======================================================================== *
  *  PRIVACY LOSS                                                     >>loss
@@ -988,4 +2419,10 @@ MCAMP_API mcamp_status mcamp_gauss_sigma(mcamp_ctx *ctx, double sensitivity,
 #undef MCAMP__SQRT_PI_2
 #undef MCAMP__SQRT1_2
 #undef MCAMP__1_SQRT_PI
+#undef MCAMP__MECH_MAGIC
+#undef MCAMP__CHUNK
+#undef MCAMP__ANCHOR
+#undef MCAMP__MAX_ROUNDS
+#undef MCAMP__GRAM_MAGIC
+#undef MCAMP__SLAB
 #endif /* MCAMP_IMPLEMENTATION */

@@ -1,0 +1,391 @@
+/* Section mech: every family against its definition, and every refusal. */
+#define MCAMP_STATIC
+#define MCAMP_IMPLEMENTATION
+#include "../mcamp.h"
+#include "mcamp_test.h"
+#include "mech_common.h"
+
+static const size_t sizes[] = { 1, 2, 3, 4, 5, 9, 17, 33, 40 };
+#define NSIZES (sizeof sizes / sizeof sizes[0])
+
+static double dense_norm(const family *f, size_t n, size_t j)
+{
+    double s = 0;
+    for (size_t i = j; i < n; i++) s += f->c[i * n + j] * f->c[i * n + j];
+    return sqrt(s);
+}
+
+static void check_against_definition(const family *f, const mcamp_mech *m)
+{
+    size_t n = m->n;
+    double col[NMAX], norm[NMAX], v[NMAX], x[NMAX], y[NMAX], best = 0, got = 0;
+    bool negative = false;
+    CHECK_STATUS(mcamp_mech_norms(&ctx, m, norm), MCAMP_OK);
+    CHECK_STATUS(mcamp_mech_max_norm(&ctx, m, &got), MCAMP_OK);
+    for (size_t j = 0; j < n; j++) {
+        CHECK_STATUS(mcamp_mech_column(&ctx, m, j, col), MCAMP_OK);
+        for (size_t i = 0; i < n; i++) {
+            CHECK_NEAR(col[i], f->c[i * n + j], 1e-14, 1e-15);
+            if (f->c[i * n + j] < 0) negative = true;
+        }
+        CHECK_NEAR(norm[j], dense_norm(f, n, j), 1e-14, 0);
+        best = mcamp__dmax(best, dense_norm(f, n, j));
+        v[j] = test_rand() - 0.5;
+    }
+    CHECK_NEAR(got, best, 1e-14, 0);
+    CHECK(negative == m->negative);
+    for (size_t i = 0; i < n; i++) {
+        x[i] = 0;
+        for (size_t j = 0; j <= i; j++) x[i] += f->c[i * n + j] * v[j];
+    }
+    CHECK_STATUS(mcamp_mech_mul(&ctx, m, v, y), MCAMP_OK);
+    for (size_t i = 0; i < n; i++) CHECK_NEAR(y[i], x[i], 1e-13, 1e-14);
+    CHECK_STATUS(mcamp_mech_solve(&ctx, m, y, y), MCAMP_OK);       /* in place */
+    for (size_t i = 0; i < n; i++) {                /* residual, not the error */
+        double r = 0, scale = 0;
+        for (size_t j = 0; j <= i; j++) {
+            r += f->c[i * n + j] * y[j];
+            scale += fabs(f->c[i * n + j] * y[j]);
+        }
+        CHECK_NEAR(r, x[i], 0, 1e-13 * (1 + scale));
+    }
+    memcpy(y, v, n * sizeof *y);
+    CHECK_STATUS(mcamp_mech_mul(&ctx, m, y, y), MCAMP_OK);
+    for (size_t i = 0; i < n; i++) CHECK_NEAR(y[i], x[i], 1e-13, 1e-14);
+}
+
+TEST(families_agree_with_their_definition)
+{
+    family *f = (family *)malloc(sizeof *f);
+    setup();
+    for (size_t s = 0; s < NSIZES; s++)
+        for (int k = 0; k < NFAMILY; k++) {
+            mcamp_mech m;
+            family_make(f, k, sizes[s]);
+            CHECK_STATUS(mcamp_mech_init(&ctx, &f->d, &m), MCAMP_OK);
+            check_against_definition(f, &m);
+            mcamp_mech_free(&ctx, &m);
+            mcamp_mech_free(&ctx, &m);
+        }
+    free(f);
+}
+
+TEST(normalize_divides_by_the_largest_column_norm)
+{
+    family *f = (family *)malloc(sizeof *f);
+    setup();
+    for (int k = 0; k < NFAMILY; k++) {
+        mcamp_mech m, p;
+        double a[NMAX], b[NMAX], norm = 0, one = 0;
+        family_make(f, k, 19);
+        CHECK_STATUS(mcamp_mech_init(&ctx, &f->d, &p), MCAMP_OK);
+        CHECK_STATUS(mcamp_mech_max_norm(&ctx, &p, &norm), MCAMP_OK);
+        f->d.normalize = true;
+        CHECK_STATUS(mcamp_mech_init(&ctx, &f->d, &m), MCAMP_OK);
+        CHECK_STATUS(mcamp_mech_max_norm(&ctx, &m, &one), MCAMP_OK);
+        CHECK_NEAR(one, 1.0, 1e-14, 0);
+        CHECK_STATUS(mcamp_mech_column(&ctx, &m, 3, a), MCAMP_OK);
+        CHECK_STATUS(mcamp_mech_column(&ctx, &p, 3, b), MCAMP_OK);
+        for (size_t i = 0; i < 19; i++) CHECK_NEAR(a[i] * norm, b[i], 1e-14, 1e-16);
+        mcamp_mech_free(&ctx, &m);
+        mcamp_mech_free(&ctx, &p);
+    }
+    free(f);
+}
+
+/* Values from Gamma(k + 1/2) / (sqrt(pi) Gamma(k + 1)) at 60 digits. */
+TEST(square_root_coefficients_do_not_drift)
+{
+    static const struct { size_t k; double c; } ref[] = {
+        { 0, 1.0 },
+        { 1, 0.5 },
+        { 2, 0.375 },
+        { 10, 0.176197052001953125 },
+        { 27, 0.10807684889525059901 },
+        { 28, 0.10614690516497826689 },
+        { 29, 0.10431678611040967608 },
+        { 30, 0.10257817300856951481 },
+        { 31, 0.10092368634714097425 },
+        { 40, 0.088927878773907224925 },
+        { 63, 0.070940313368204227294 },
+        { 64, 0.070386092170015131768 },
+        { 65, 0.069844660691784246139 },
+        { 100, 0.056348479009256422247 },
+        { 1000, 0.01783901114585432073 },
+        { 100000, 0.0017841218859990197793 },
+        { 20480000, 0.00012466946186452570108 }
+    };
+    for (size_t i = 0; i < sizeof ref / sizeof ref[0]; i++)
+        CHECK_NEAR(mcamp__sqrt_coef(ref[i].k), ref[i].c, 6e-16, 0);
+}
+
+/* omega theta^(k-1) at 60 digits for theta = 1 - 2^-20, 0.9, 0.5 - 2^-30,
+ * omega = 0.25, 0.5, 1.                                                       */
+TEST(blt_coefficients_do_not_drift)
+{
+    static const struct { size_t k; double c; } ref[] = {
+        { 2, 1.1999997606500983349 },
+        { 3, 0.90499952223174661679 },
+        { 33, 0.26716079005253822325 },
+        { 34, 0.26544370961467339943 },
+        { 65, 0.25057425089820072553 },
+        { 1000, 0.24976193314956702087 },
+        { 123456, 0.22223269286524289878 },
+        { 1000000, 0.096330703559666898445 },
+        { 7654321, 0.00016892998218989741787 },
+        { 20479998, 8.2342321466205922563e-10 }
+    };
+    double theta[3] = { 1 - 1.0 / 1048576, 0.9, 0.5 - 1.0 / 1073741824 };
+    double omega[3] = { 0.25, 0.5, 1.0 }, c[256];
+    mcamp_mech_desc d;
+    mcamp_mech m;
+    setup();
+    memset(&d, 0, sizeof d);
+    d.kind = MCAMP_MECH_BLT; d.n = 20480000;
+    d.theta = theta; d.omega = omega; d.buffers = 3;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+    for (size_t i = 0; i < sizeof ref / sizeof ref[0]; i++) {
+        size_t k = ref[i].k, k0 = k > 255 ? k - 255 : 0;
+        mcamp__blt_coefs(&m, k0, k - k0 + 1, c);
+        CHECK_NEAR(c[k - k0], ref[i].c, 1e-14, 0);
+    }
+    mcamp_mech_free(&ctx, &m);
+}
+
+TEST(digests_tell_everything_apart)
+{
+    enum { MAX = 64 };
+    uint64_t seen[MAX];
+    size_t count = 0;
+    double c[4] = { 1, 0.5, 0.25, 0.125 }, r[7] = { 1, .5, 1, .5, 1, .5, 1 };
+    double th[2] = { 0.5, 0.9 }, om[2] = { 0.25, 0.125 }, s[4] = { 1, 1, 1, 1 };
+    double full[16] = { 1,0,0,0, .5,1,0,0, 0,.5,1,0, 0,0,.5,1 };
+    mcamp_mech_desc d;
+    mcamp_mech m;
+    setup();
+#define ADD() do { CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK); \
+        seen[count++] = mcamp_mech_digest(&m); mcamp_mech_free(&ctx, &m); } while (0)
+    memset(&d, 0, sizeof d);
+    d.n = 4; d.kind = MCAMP_MECH_IDENTITY; ADD();
+    d.n = 5; ADD();
+    d.n = 4; d.scale = s; ADD();
+    s[2] = 2; ADD();
+    s[2] = 1; d.scale = NULL;
+    d.kind = MCAMP_MECH_SQRT; ADD();
+    d.bands = 2; ADD();
+    d.kind = MCAMP_MECH_TOEPLITZ; d.coef = c; d.count = 2; ADD();
+    d.count = 4; ADD();
+    d.normalize = true; ADD();
+    d.normalize = false;
+    for (size_t i = 0; i < 4; i++) { c[i] *= 1 + DBL_EPSILON; ADD(); }
+    c[1] = -0.5; ADD();
+    d.kind = MCAMP_MECH_BANDED; d.bands = 2; d.coef = r; d.count = 7; ADD();
+    for (size_t i = 0; i < 7; i++) { r[i] = r[i] * (1 + DBL_EPSILON); ADD(); }
+    d.kind = MCAMP_MECH_DENSE; d.coef = full; d.count = 16; ADD();
+    d.kind = MCAMP_MECH_BLT; d.theta = th; d.omega = om; d.buffers = 1; ADD();
+    d.buffers = 2; ADD();
+    th[1] = 0.90625; ADD();
+    om[1] = 0.5; ADD();
+    th[0] = 0.90625; th[1] = 0.5; ADD();
+#undef ADD
+    for (size_t i = 0; i < count; i++) {
+        CHECK(seen[i] != 0);
+        for (size_t j = 0; j < i; j++) CHECK(seen[i] != seen[j]);
+    }
+    CHECK(count > 25 && count <= MAX);
+    CHECK(mcamp_mech_digest(NULL) == 0);
+    CHECK(mcamp_mech_digest(&m) == 0);              /* freed */
+}
+
+/* The digest goes into statements that outlive a machine: it may not change. */
+TEST(digest_is_pinned)
+{
+    double c[2] = { 1, -0.0 };
+    mcamp_mech_desc d;
+    mcamp_mech m;
+    setup();
+    memset(&d, 0, sizeof d);
+    d.n = 3; d.kind = MCAMP_MECH_TOEPLITZ; d.coef = c; d.count = 2;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+    CHECK(mcamp_mech_digest(&m) == UINT64_C(0x8f685957c4706b8f));
+    mcamp_mech_free(&ctx, &m);
+    c[1] = 0;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+    CHECK(mcamp_mech_digest(&m) == UINT64_C(0x8f685957c4706b8f));
+    mcamp_mech_free(&ctx, &m);
+}
+
+static void refuse(const mcamp_mech_desc *d, mcamp_status want, const char *argument)
+{
+    mcamp_mech m, before;
+    memset(&m, 0x5a, sizeof m);
+    memcpy(&before, &m, sizeof m);
+    CHECK_STATUS(mcamp_mech_init(&ctx, d, &m), want);
+    CHECK(!memcmp(&m, &before, sizeof m));
+    CHECK(mcamp_last_error(&ctx).status == want);
+    CHECK(mcamp_last_error(&ctx).argument &&
+          !strcmp(mcamp_last_error(&ctx).argument, argument));
+}
+
+TEST(bad_descriptors_are_refused)
+{
+    double c[4] = { 1, 0.5, 0.25, 0.125 }, r[7] = { 1, .5, 1, .5, 1, .5, 1 };
+    double full[16] = { 1,0,0,0, .5,1,0,0, 0,.5,1,0, 0,0,.5,1 };
+    double bad[3], s[4] = { 1, 1, 1, 1 }, th[1] = { 0.5 }, om[1] = { 0.25 };
+    mcamp_mech_desc d, z;
+    mcamp_mech m;
+    bad[0] = mcamp__nan(); bad[1] = mcamp__inf(); bad[2] = -mcamp__inf();
+    setup();
+    memset(&z, 0, sizeof z);
+    z.n = 4;
+    refuse(NULL, MCAMP_E_REQUIRED, "desc");
+    CHECK_STATUS(mcamp_mech_init(&ctx, &z, NULL), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_mech_init(NULL, &z, &m), MCAMP_E_ARG);
+    d = z; refuse(&d, MCAMP_E_REQUIRED, "mcamp_mech_desc.kind");
+    d.kind = (mcamp_mech_kind)77; refuse(&d, MCAMP_E_ARG, "mcamp_mech_desc.kind");
+    d.kind = MCAMP_MECH_IDENTITY; d.n = 0; refuse(&d, MCAMP_E_SIZE, "mcamp_mech_desc.n");
+    d.n = SIZE_MAX; refuse(&d, MCAMP_E_SIZE, "mcamp_mech_desc.n");
+    d.n = 4; d.start_canary = 1; refuse(&d, MCAMP_E_CANARY, "mcamp_mech_desc");
+    d.start_canary = 0; d.end_canary = 1; refuse(&d, MCAMP_E_CANARY, "mcamp_mech_desc");
+
+    d = z; d.kind = MCAMP_MECH_TOEPLITZ; d.count = 3;
+    refuse(&d, MCAMP_E_REQUIRED, "mcamp_mech_desc.coef");
+    d.coef = c; d.count = 0; refuse(&d, MCAMP_E_SIZE, "mcamp_mech_desc.count");
+    d.count = 5; refuse(&d, MCAMP_E_SIZE, "mcamp_mech_desc.count");
+    d.count = 3;
+    for (int i = 0; i < 3; i++) {
+        c[2] = bad[i];
+        refuse(&d, MCAMP_E_NONFINITE, "mcamp_mech_desc.coef");
+    }
+    c[2] = 1e101; refuse(&d, MCAMP_E_ARG, "mcamp_mech_desc.coef");
+    c[2] = 0.25; c[0] = 0; refuse(&d, MCAMP_E_STRATEGY, "mcamp_mech_desc.coef");
+    c[0] = -1; refuse(&d, MCAMP_E_STRATEGY, "mcamp_mech_desc.coef");
+    c[0] = 1e-200; refuse(&d, MCAMP_E_STRATEGY, "mcamp_mech_desc.coef");
+    c[0] = 1; d.scale = s; s[3] = 0;
+    refuse(&d, MCAMP_E_STRATEGY, "mcamp_mech_desc.scale");
+    s[3] = -1; refuse(&d, MCAMP_E_STRATEGY, "mcamp_mech_desc.scale");
+    s[3] = bad[0]; refuse(&d, MCAMP_E_NONFINITE, "mcamp_mech_desc.scale");
+    s[3] = 1e100; c[1] = 2; refuse(&d, MCAMP_E_ARG, "mcamp_mech_desc.scale");
+    s[3] = 1;
+
+    d = z; d.kind = MCAMP_MECH_BANDED; d.coef = r; d.count = 7;
+    refuse(&d, MCAMP_E_SIZE, "mcamp_mech_desc.bands");
+    d.bands = 5; refuse(&d, MCAMP_E_SIZE, "mcamp_mech_desc.bands");
+    d.bands = 3; refuse(&d, MCAMP_E_SIZE, "mcamp_mech_desc.count");
+    d.bands = 2; d.count = 6; refuse(&d, MCAMP_E_SIZE, "mcamp_mech_desc.count");
+    d.count = 7; r[4] = 0; refuse(&d, MCAMP_E_STRATEGY, "mcamp_mech_desc.coef");
+    r[4] = bad[1]; refuse(&d, MCAMP_E_NONFINITE, "mcamp_mech_desc.coef");
+    d.n = (size_t)1 << 48; d.bands = (size_t)1 << 40;
+    refuse(&d, MCAMP_E_SIZE, "mcamp_mech_desc.count");
+
+    d = z; d.kind = MCAMP_MECH_DENSE; d.coef = full; d.count = 15;
+    refuse(&d, MCAMP_E_SIZE, "mcamp_mech_desc.count");
+    d.count = 16; full[3] = 1e-300; refuse(&d, MCAMP_E_STRATEGY, "mcamp_mech_desc.coef");
+    full[3] = bad[0]; refuse(&d, MCAMP_E_NONFINITE, "mcamp_mech_desc.coef");
+    full[3] = 0; full[10] = -2; refuse(&d, MCAMP_E_STRATEGY, "mcamp_mech_desc.coef");
+    d.coef = NULL; refuse(&d, MCAMP_E_REQUIRED, "mcamp_mech_desc.coef");
+    d.n = (size_t)1 << 40; refuse(&d, MCAMP_E_SIZE, "mcamp_mech_desc.count");
+
+    d = z; d.kind = MCAMP_MECH_BLT; d.theta = th; d.omega = om;
+    refuse(&d, MCAMP_E_SIZE, "mcamp_mech_desc.buffers");
+    d.buffers = MCAMP_MAX_BUFFERS + 1;
+    refuse(&d, MCAMP_E_SIZE, "mcamp_mech_desc.buffers");
+    d.buffers = 1; th[0] = 1.0000001; refuse(&d, MCAMP_E_STRATEGY, "mcamp_mech_desc.theta");
+    th[0] = -1e-9; refuse(&d, MCAMP_E_STRATEGY, "mcamp_mech_desc.theta");
+    th[0] = bad[0]; refuse(&d, MCAMP_E_NONFINITE, "mcamp_mech_desc.theta");
+    th[0] = 0.5; om[0] = bad[2]; refuse(&d, MCAMP_E_NONFINITE, "mcamp_mech_desc.omega");
+    d.omega = NULL; refuse(&d, MCAMP_E_REQUIRED, "mcamp_mech_desc.omega");
+    d.theta = NULL; refuse(&d, MCAMP_E_REQUIRED, "mcamp_mech_desc.theta");
+}
+
+TEST(bad_calls_are_refused)
+{
+    mcamp_mech_desc d;
+    mcamp_mech m, none;
+    double v[3] = { 1, 2, 3 }, out[3] = { 7, 7, 7 };
+    setup();
+    memset(&none, 0, sizeof none);
+    memset(&d, 0, sizeof d);
+    d.kind = MCAMP_MECH_SQRT; d.n = 3;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+    CHECK_STATUS(mcamp_mech_mul(NULL, &m, v, out), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_mech_mul(&ctx, NULL, v, out), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_mech_solve(&ctx, &none, v, out), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_mech_solve(&ctx, &m, NULL, out), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_mech_solve(&ctx, &m, v, NULL), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_mech_column(&ctx, &m, 3, out), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_mech_norms(&ctx, &m, NULL), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_mech_max_norm(&ctx, &none, out), MCAMP_E_ARG);
+    v[1] = mcamp__nan();
+    CHECK_STATUS(mcamp_mech_mul(&ctx, &m, v, out), MCAMP_E_NONFINITE);
+    CHECK_NEAR(out[0], 7, 0, 0);
+    v[1] = 1e308; v[0] = 1.7e308; v[2] = 1.7e308;
+    CHECK_STATUS(mcamp_mech_mul(&ctx, &m, v, out), MCAMP_E_NONFINITE);
+    mcamp_mech_free(&ctx, &m);
+    mcamp_mech_free(&ctx, NULL);
+    mcamp_mech_free(NULL, &m);
+}
+
+TEST(allocation_failures_leak_nothing)
+{
+    family *f = (family *)malloc(sizeof *f);
+    for (int k = 0; k < NFAMILY; k++) {
+        family_make(f, k, 12);
+        f->d.normalize = true;
+        for (long at = 1; ; at++) {
+            failing a;
+            mcamp_mech m;
+            mcamp_status st;
+            double norm[12];
+            setup_failing(&a, at);
+            memset(&m, 0, sizeof m);
+            st = mcamp_mech_init(&ctx, &f->d, &m);
+            if (st == MCAMP_OK) st = mcamp_mech_norms(&ctx, &m, norm);
+            mcamp_mech_free(&ctx, &m);
+            CHECK(a.live == 0 && a.bytes == 0);
+            if (st == MCAMP_OK) break;
+            CHECK_STATUS(st, MCAMP_E_MEMORY);
+            CHECK(at < 20);
+        }
+    }
+    free(f);
+}
+
+TEST(a_million_rounds)
+{
+    enum { N = 1000000 };
+    double *v = (double *)malloc(N * sizeof *v), *x = (double *)malloc(N * sizeof *x);
+    double th[4] = { 0.5, 0.9, 0.99, 0.9999 }, om[4] = { 0.2, 0.1, 0.05, 0.01 };
+    mcamp_mech_desc d[2];
+    setup();
+    memset(d, 0, sizeof d);
+    d[0].kind = MCAMP_MECH_SQRT; d[0].n = N; d[0].bands = 32;
+    d[1].kind = MCAMP_MECH_BLT; d[1].n = N; d[1].theta = th; d[1].omega = om;
+    d[1].buffers = 4;
+    for (int k = 0; k < 2; k++) {
+        mcamp_mech m;
+        double worst = 0;
+        CHECK_STATUS(mcamp_mech_init(&ctx, &d[k], &m), MCAMP_OK);
+        for (size_t i = 0; i < N; i++) v[i] = test_rand() - 0.5;
+        CHECK_STATUS(mcamp_mech_solve(&ctx, &m, v, x), MCAMP_OK);
+        CHECK_STATUS(mcamp_mech_mul(&ctx, &m, x, x), MCAMP_OK);
+        for (size_t i = 0; i < N; i++) worst = mcamp__dmax(worst, fabs(x[i] - v[i]));
+        CHECK_LE(worst, 1e-12);
+        CHECK_STATUS(mcamp_mech_norms(&ctx, &m, x), MCAMP_OK);
+        CHECK_STATUS(mcamp_mech_column(&ctx, &m, N / 2, x), MCAMP_OK);
+        mcamp_mech_free(&ctx, &m);
+    }
+    free(v); free(x);
+}
+
+TEST_MAIN("mech",
+    T(families_agree_with_their_definition),
+    T(normalize_divides_by_the_largest_column_norm),
+    T(square_root_coefficients_do_not_drift),
+    T(blt_coefficients_do_not_drift),
+    T(digests_tell_everything_apart),
+    T(digest_is_pinned),
+    T(bad_descriptors_are_refused),
+    T(bad_calls_are_refused),
+    T(allocation_failures_leak_nothing),
+    T(a_million_rounds))

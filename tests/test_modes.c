@@ -1,0 +1,532 @@
+/* Section modes: G against brute force for every family and every b, reference
+ * cases, structure, refusals, sizes that only closed forms can handle.        */
+#define MCAMP_STATIC
+#define MCAMP_IMPLEMENTATION
+#include "../mcamp.h"
+#include "mcamp_test.h"
+#include "mech_common.h"
+
+/* m_i by its definition, and G in long double. */
+static void brute_modes(const family *f, size_t n, size_t b, double *mode, double *g)
+{
+    memset(mode, 0, b * n * sizeof *mode);
+    for (size_t j = 0; j < n; j++)
+        for (size_t r = j; r < n; r++)
+            mode[(j % b) * n + r] += fabs(f->c[r * n + j]);
+    for (size_t i = 0; i < b; i++)
+        for (size_t j = 0; j < b; j++) {
+            long double s = 0;
+            for (size_t r = 0; r < n; r++)
+                s += (long double)mode[i * n + r] * (long double)mode[j * n + r];
+            g[i * b + j] = (double)s;
+        }
+}
+
+static void check_structure(const mcamp_gram *q)
+{
+    double top = 0;
+    size_t b = q->b;
+    for (size_t i = 0; i < b; i++) {
+        top = mcamp__dmax(top, mcamp_gram_at(q, i, i));
+        for (size_t j = 0; j < b; j++) {
+            size_t d = i > j ? i - j : j - i, around = d < b - d ? d : b - d;
+            if (q->kind == MCAMP_GRAM_DIAGONAL && i != j)
+                CHECK(mcamp__eq(mcamp_gram_at(q, i, j), 0));
+            if (around > q->width) CHECK(mcamp__eq(mcamp_gram_at(q, i, j), 0));
+            CHECK(mcamp__eq(mcamp_gram_at(q, i, j), mcamp_gram_at(q, j, i)));
+        }
+    }
+    CHECK_NEAR(q->max_norm, sqrt(top), 0, 0);
+    CHECK(q->count == (q->kind == MCAMP_GRAM_DIAGONAL ? b : b * b));
+    CHECK((q->kind == MCAMP_GRAM_DIAGONAL) == (q->width == 0));
+    CHECK((q->kind == MCAMP_GRAM_BANDED) == (q->width > 0 && 2 * q->width + 1 < b));
+}
+
+TEST(gram_agrees_with_brute_force_for_every_b)
+{
+    static const size_t sizes[] = { 1, 2, 5, 12, 23 };
+    family *f = (family *)malloc(sizeof *f);
+    double *mode = (double *)malloc(NMAX * NMAX * 2 * sizeof *mode);
+    double *g = (double *)malloc(NMAX * NMAX * sizeof *g), one[NMAX];
+    setup();
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
+        for (int k = 0; k < NFAMILY; k++) {
+            size_t n = sizes[s];
+            mcamp_mech m;
+            family_make(f, k, n);
+            CHECK_STATUS(mcamp_mech_init(&ctx, &f->d, &m), MCAMP_OK);
+            for (size_t b = 1; b <= n + 3; b++) {
+                mcamp_gram q;
+                brute_modes(f, n, b, mode, g);
+                CHECK_STATUS(mcamp_gram_init(&ctx, &m, b, &q), MCAMP_OK);
+                CHECK(q.b == b && q.n == n && q.negative == m.negative);
+                check_structure(&q);
+                for (size_t i = 0; i < b; i++) {
+                    for (size_t j = 0; j < b; j++)
+                        CHECK_NEAR(mcamp_gram_at(&q, i, j), g[i * b + j], 1e-14, 0);
+                    CHECK_STATUS(mcamp_modes_vector(&ctx, &m, b, i, one), MCAMP_OK);
+                    for (size_t r = 0; r < n; r++)
+                        CHECK_NEAR(one[r], mode[i * n + r], 1e-14, 1e-16);
+                }
+                mcamp_gram_free(&ctx, &q);
+                mcamp_gram_free(&ctx, &q);
+            }
+            mcamp_mech_free(&ctx, &m);
+        }
+    free(f); free(mode); free(g);
+}
+
+/* ---- reference cases: {|m_0|, |m_{b-1}|, max |m_i|, G_01, sum G} ---------- */
+
+static void check_reference(const mcamp_mech_desc *d, size_t b, const double *want)
+{
+    mcamp_mech m;
+    mcamp_gram q;
+    double sum = 0;
+    CHECK_STATUS(mcamp_mech_init(&ctx, d, &m), MCAMP_OK);
+    CHECK_STATUS(mcamp_gram_init(&ctx, &m, b, &q), MCAMP_OK);
+    for (size_t i = 0; i < b; i++)
+        for (size_t j = 0; j < b; j++) sum += mcamp_gram_at(&q, i, j);
+    CHECK_NEAR(sqrt(mcamp_gram_at(&q, 0, 0)), want[0], 1e-12, 0);
+    CHECK_NEAR(sqrt(mcamp_gram_at(&q, b - 1, b - 1)), want[1], 1e-12, 0);
+    CHECK_NEAR(q.max_norm, want[2], 1e-12, 0);
+    CHECK_NEAR(mcamp_gram_at(&q, 0, 1), want[3], 1e-12, 0);
+    CHECK_NEAR(sum, want[4], 1e-12, 0);
+    mcamp_gram_free(&ctx, &q);
+    mcamp_mech_free(&ctx, &m);
+}
+
+TEST(reference_square_root)
+{
+    static const struct { size_t n, bands, b; double want[5]; } ref[] = {
+        { 8, 0, 2, { 3.571932869456594, 3.339268185283211, 3.571932869456594,
+                     9.749284267425537, 43.40798497200012 } },
+        { 64, 16, 4, { 8.862600960934566, 8.706929175673563, 8.862600960934566,
+                       69.94217362460317, 1130.9026722208637 } },
+        { 64, 16, 8, { 4.804230136641945, 4.632515955250939, 4.804230136641945,
+                       18.75621934218469, 1130.9026722208641 } },
+        { 2048, 64, 128, { 6.182359560291438, 6.06899675600766, 6.182359560291438,
+                           27.995472713223975, 163668.7417290095 } },
+        { 2048, 0, 128, { 14.028169642709798, 13.290663101813493, 14.028169642709798,
+                          186.5487455494399, 2670829.093558787 } } };
+    mcamp_mech_desc d;
+    setup();
+    for (size_t i = 0; i < sizeof ref / sizeof ref[0]; i++) {
+        memset(&d, 0, sizeof d);
+        d.kind = MCAMP_MECH_SQRT; d.n = ref[i].n; d.bands = ref[i].bands;
+        check_reference(&d, ref[i].b, ref[i].want);
+    }
+}
+
+TEST(reference_toeplitz_and_blt)
+{
+    static const struct { size_t b; double want[5]; } ref[] = {
+        { 2, { 8.544003745317536, 8.526774440135101, 8.544003745317536,
+               57.90588235294112, 261.51764705882357 } },
+        { 10, { 3.1622776601683786, 3.1229699288450705, 3.1622776601683786,
+                4.941176470588233, 261.5176470588234 } },
+        { 100, { 0.9999999999999999, 0.8677218312746247, 0.9999999999999999,
+                 0.4941176470588235, 261.5176470588235 } } };
+    static const double want_columns[5] = { 3.1622776601683786, 3.1622776601683786,
+        3.1622776601683786, 4.941176470588233, 262.13021522679384 };
+    static const double want_ones[5] = { 3.1622776601683795, 2.449489742783178,
+        3.1622776601683795, 7.0, 30.0 };
+    static const double want_blt[5] = { 5.197453479444603, 5.131939747746664,
+        5.197453479444603, 15.996671450828837, 97470.45438271803 };
+    double c[4] = { 1, 0.5, 0.25, 0.125 }, ones[4] = { 1, 1, 1, 1 }, s[100];
+    double th[2] = { 0.7, 0.98 }, om[2] = { 0.3, 0.1 };
+    mcamp_mech m;
+    mcamp_mech_desc d;
+    setup();
+    memset(&d, 0, sizeof d);
+    d.kind = MCAMP_MECH_TOEPLITZ; d.n = 100; d.coef = c; d.count = 4;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+    CHECK_STATUS(mcamp_mech_norms(&ctx, &m, s), MCAMP_OK);
+    mcamp_mech_free(&ctx, &m);
+    d.normalize = true;
+    for (size_t i = 0; i < 3; i++) check_reference(&d, ref[i].b, ref[i].want);
+    for (size_t j = 0; j < 100; j++) s[j] = 1 / s[j];
+    d.normalize = false; d.scale = s;               /* each column by its norm */
+    check_reference(&d, 10, want_columns);
+    memset(&d, 0, sizeof d);
+    d.kind = MCAMP_MECH_TOEPLITZ; d.n = 4; d.coef = ones; d.count = 4;
+    check_reference(&d, 2, want_ones);
+    memset(&d, 0, sizeof d);
+    d.kind = MCAMP_MECH_BLT; d.n = 2048; d.theta = th; d.omega = om; d.buffers = 2;
+    check_reference(&d, 128, want_blt);
+}
+
+/* The same matrix through the lag sums, the slabs, and as a BLT. */
+static void compare(const mcamp_mech_desc *x, const mcamp_mech_desc *y, size_t b)
+{
+    mcamp_mech m[2];
+    mcamp_gram q[2];
+    double worst = 0;
+    CHECK_STATUS(mcamp_mech_init(&ctx, x, &m[0]), MCAMP_OK);
+    CHECK_STATUS(mcamp_mech_init(&ctx, y, &m[1]), MCAMP_OK);
+    for (int i = 0; i < 2; i++)
+        CHECK_STATUS(mcamp_gram_init(&ctx, &m[i], b, &q[i]), MCAMP_OK);
+    CHECK(q[0].kind == q[1].kind && q[0].width == q[1].width);
+    CHECK(q[0].digest != q[1].digest);
+    for (size_t i = 0; i < b; i++)
+        for (size_t j = 0; j < b; j++) {
+            double u = mcamp_gram_at(&q[0], i, j), v = mcamp_gram_at(&q[1], i, j);
+            if (!mcamp__eq(u, v)) worst = mcamp__dmax(worst, fabs(u - v) / u);
+        }
+    CHECK_LE(worst, 3e-14);
+    for (int i = 0; i < 2; i++) {
+        mcamp_gram_free(&ctx, &q[i]);
+        mcamp_mech_free(&ctx, &m[i]);
+    }
+}
+
+TEST(lag_sums_agree_with_slabs)
+{
+    static const struct { size_t n, w, b; } cs[] = {
+        { 2048, 64, 128 }, { 2048, 2048, 128 }, { 3001, 70, 50 }, { 3001, 33, 700 },
+        { 500, 499, 3 }, { 1000, 16, 1 }, { 700, 300, 299 }, { 100, 7, 1000 } };
+    double *c = (double *)malloc(3001 * sizeof *c), *s = (double *)malloc(3001 * sizeof *s);
+    mcamp_mech_desc x, y;
+    setup();
+    for (size_t k = 0; k < 3001; k++) { c[k] = test_rand() - 0.3; s[k] = 1; }
+    c[0] = 1;
+    memset(&x, 0, sizeof x);
+    x.kind = MCAMP_MECH_TOEPLITZ; x.coef = c;
+    for (size_t i = 0; i < sizeof cs / sizeof cs[0]; i++) {
+        x.n = cs[i].n; x.count = cs[i].w;
+        y = x; y.scale = s;
+        compare(&x, &y, cs[i].b);
+    }
+    free(c); free(s);
+}
+
+/* S is periodic: n = 20 480 000 costs what n = 2048 does, and the difference of
+ * two lengths is a number of whole periods that can be counted by hand.       */
+TEST(twenty_million_rounds)
+{
+    enum { W = 16, B = 128 };
+    const size_t n = 20480000, small = 2048;
+    failing mem;
+    mcamp_mech_desc d;
+    mcamp_mech m;
+    mcamp_gram q, p;
+    double c[W];
+    setup_failing(&mem, 0);
+    memset(&d, 0, sizeof d);
+    d.kind = MCAMP_MECH_SQRT; d.bands = W;
+    d.n = n;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+    CHECK_STATUS(mcamp_gram_init(&ctx, &m, B, &q), MCAMP_OK);
+    mcamp__mech_coefs(&m, 0, W, c);
+    mcamp_mech_free(&ctx, &m);
+    d.n = small;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+    CHECK_STATUS(mcamp_gram_init(&ctx, &m, B, &p), MCAMP_OK);
+    mcamp_mech_free(&ctx, &m);
+    CHECK(q.kind == MCAMP_GRAM_BANDED && q.width == W - 1);
+    for (size_t i = 0; i < B; i++)
+        for (size_t j = 0; j < B; j++) {
+            size_t lag = i > j ? i - j : j - i, around = lag < B - lag ? lag : B - lag;
+            double period = 0, want;
+            for (size_t k = 0; k + around < W; k++) period += c[k] * c[k + around];
+            want = mcamp_gram_at(&p, i, j) + (double)((n - small) / B) * period;
+            CHECK_NEAR(mcamp_gram_at(&q, i, j), want, 1e-14, 0);
+        }
+    mcamp_gram_free(&ctx, &q);
+    mcamp_gram_free(&ctx, &p);
+    CHECK(mem.live == 0);
+    CHECK(mem.peak < 1000000);
+}
+
+static void big(const mcamp_mech_desc *d, size_t b, size_t limit)
+{
+    failing mem;
+    mcamp_mech m;
+    mcamp_gram q;
+    setup_failing(&mem, 0);
+    CHECK_STATUS(mcamp_mech_init(&ctx, d, &m), MCAMP_OK);
+    CHECK_STATUS(mcamp_gram_init(&ctx, &m, b, &q), MCAMP_OK);
+    for (size_t i = 1; i < b; i++)      /* later modes are cut earlier */
+        CHECK_LE(mcamp_gram_at(&q, i, i), mcamp_gram_at(&q, i - 1, i - 1));
+    mcamp_gram_free(&ctx, &q);
+    mcamp_mech_free(&ctx, &m);
+    CHECK(mem.peak < limit);
+}
+
+TEST(big_sizes_stay_small)
+{
+    double th[4] = { 0.5, 0.9, 0.99, 0.9999 }, om[4] = { 0.2, 0.1, 0.05, 0.01 };
+    mcamp_mech_desc d;
+    memset(&d, 0, sizeof d);
+    d.n = 100000;
+    d.kind = MCAMP_MECH_SQRT;
+    d.bands = 64; big(&d, 1000, 20000000);
+    d.bands = 0; big(&d, 1000, 20000000);
+    d.kind = MCAMP_MECH_BLT; d.theta = th; d.omega = om; d.buffers = 4;
+    big(&d, 1000, 20000000);
+    d.kind = MCAMP_MECH_IDENTITY; d.n = 20480000;
+    big(&d, 1000000, 10000000);
+}
+
+TEST(general_bands_at_length)
+{
+    enum { N = 100000, W = 16, B = 1000 };
+    size_t count = (size_t)N * W - W * (W - 1) / 2;
+    double *c = (double *)malloc(count * sizeof *c);
+    mcamp_mech_desc d, t;
+    setup();
+    memset(&t, 0, sizeof t);
+    t.kind = MCAMP_MECH_SQRT; t.n = N; t.bands = W;
+    d = t;
+    d.kind = MCAMP_MECH_BANDED; d.coef = c; d.count = count;
+    count = 0;
+    for (size_t i = 0; i < N; i++)
+        for (size_t j = i + 1 > W ? i + 1 - W : 0; j <= i; j++)
+            c[count++] = mcamp__sqrt_coef(i - j);
+    compare(&d, &t, B);
+    free(c);
+}
+
+/* ---- a user's matrix ------------------------------------------------------ */
+
+static void refuse(const double *g, size_t b, mcamp_status want)
+{
+    mcamp_gram q, before;
+    memset(&q, 0x5a, sizeof q);
+    memcpy(&before, &q, sizeof q);
+    CHECK_STATUS(mcamp_gram_from_matrix(&ctx, g, b, &q), want);
+    CHECK(!memcmp(&q, &before, sizeof q));
+}
+
+TEST(user_matrices_are_checked)
+{
+    double g[9] = { 2, 1, 0.5, 1, 2, 1, 0.5, 1, 2 }, d[4] = { 3, 0, 0, 5 };
+    mcamp_gram q, r;
+    setup();
+    CHECK_STATUS(mcamp_gram_from_matrix(&ctx, g, 3, &q), MCAMP_OK);
+    CHECK(q.kind == MCAMP_GRAM_DENSE && q.b == 3 && q.n == 0 && !q.negative);
+    CHECK_NEAR(q.max_norm, sqrt(2.0), 1e-15, 0);
+    g[1] *= 1 + 1e-13;
+    CHECK_STATUS(mcamp_gram_from_matrix(&ctx, g, 3, &r), MCAMP_OK);
+    CHECK(q.digest != r.digest);
+    mcamp_gram_free(&ctx, &q);
+    mcamp_gram_free(&ctx, &r);
+    CHECK_STATUS(mcamp_gram_from_matrix(&ctx, d, 2, &q), MCAMP_OK);
+    CHECK(q.kind == MCAMP_GRAM_DIAGONAL && q.count == 2);
+    CHECK_NEAR(mcamp_gram_at(&q, 1, 1), 5, 0, 0);
+    CHECK_NEAR(mcamp_gram_at(&q, 1, 0), 0, 0, 0);
+    CHECK(mcamp__isnan(mcamp_gram_at(&q, 2, 0)));
+    mcamp_gram_free(&ctx, &q);
+    CHECK(mcamp__isnan(mcamp_gram_at(&q, 0, 0)));
+    g[1] = 1 + 1e-11; refuse(g, 3, MCAMP_E_ARG);
+    g[1] = mcamp__nan(); refuse(g, 3, MCAMP_E_NONFINITE);
+    g[1] = mcamp__inf(); refuse(g, 3, MCAMP_E_NONFINITE);
+    g[1] = g[3] = -0.1; refuse(g, 3, MCAMP_E_ARG);
+    g[1] = g[3] = 2.1; refuse(g, 3, MCAMP_E_NOT_PSD);
+    g[1] = g[3] = 1; g[2] = g[6] = 0; g[5] = g[7] = 1.9;   /* every 2 x 2 is fine */
+    refuse(g, 3, MCAMP_E_NOT_PSD);
+    memset(g, 0, sizeof g); refuse(g, 3, MCAMP_E_NOT_PSD);
+    refuse(g, 0, MCAMP_E_SIZE);
+    refuse(NULL, 3, MCAMP_E_REQUIRED);
+    refuse(g, SIZE_MAX / 2, MCAMP_E_SIZE);
+    CHECK_STATUS(mcamp_gram_from_matrix(NULL, g, 3, &q), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_gram_from_matrix(&ctx, g, 3, NULL), MCAMP_E_REQUIRED);
+}
+
+TEST(bad_calls_are_refused)
+{
+    mcamp_mech_desc d;
+    mcamp_mech m, none;
+    mcamp_gram q;
+    double out[3];
+    setup();
+    memset(&none, 0, sizeof none);
+    memset(&d, 0, sizeof d);
+    d.kind = MCAMP_MECH_SQRT; d.n = 3;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+    CHECK_STATUS(mcamp_gram_init(NULL, &m, 2, &q), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_gram_init(&ctx, &none, 2, &q), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_gram_init(&ctx, NULL, 2, &q), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_gram_init(&ctx, &m, 2, NULL), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_gram_init(&ctx, &m, 0, &q), MCAMP_E_SIZE);
+    CHECK_STATUS(mcamp_gram_init(&ctx, &m, SIZE_MAX, &q), MCAMP_E_SIZE);
+    CHECK_STATUS(mcamp_gram_init(&ctx, &m, (size_t)1 << 40, &q), MCAMP_E_SIZE);
+    CHECK_STATUS(mcamp_modes_vector(&ctx, &m, 2, 2, out), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_modes_vector(&ctx, &m, 0, 0, out), MCAMP_E_SIZE);
+    CHECK_STATUS(mcamp_modes_vector(&ctx, &m, 2, 0, NULL), MCAMP_E_REQUIRED);
+    mcamp_mech_free(&ctx, &m);
+}
+
+TEST(allocation_failures_leak_nothing)
+{
+    family *f = (family *)malloc(sizeof *f);
+    for (int k = 0; k < NFAMILY; k++)
+        for (long at = 1; ; at++) {
+            failing a;
+            mcamp_mech m;
+            mcamp_gram q;
+            mcamp_status st;
+            family_make(f, k, 12);
+            setup_failing(&a, 0);
+            CHECK_STATUS(mcamp_mech_init(&ctx, &f->d, &m), MCAMP_OK);
+            a.fail_at = at;
+            memset(&q, 0, sizeof q);
+            st = mcamp_gram_init(&ctx, &m, 5, &q);
+            mcamp_gram_free(&ctx, &q);
+            mcamp_mech_free(&ctx, &m);
+            CHECK(a.live == 0 && a.bytes == 0);
+            if (st == MCAMP_OK) break;
+            CHECK_STATUS(st, MCAMP_E_MEMORY);
+            CHECK(at < 20);
+        }
+    for (long at = 1; ; at++) {
+        double g[4] = { 2, 0, 0, 2 };
+        failing a;
+        mcamp_gram q;
+        mcamp_status st;
+        setup_failing(&a, at);
+        memset(&q, 0, sizeof q);
+        st = mcamp_gram_from_matrix(&ctx, g, 2, &q);
+        mcamp_gram_free(&ctx, &q);
+        CHECK(a.live == 0 && a.bytes == 0);
+        if (st == MCAMP_OK) break;
+        CHECK_STATUS(st, MCAMP_E_MEMORY);
+    }
+    free(f);
+}
+
+TEST(digests_tell_C_and_b_apart)
+{
+    uint64_t seen[64];
+    size_t count = 0;
+    mcamp_mech_desc d;
+    setup();
+    memset(&d, 0, sizeof d);
+    d.kind = MCAMP_MECH_SQRT;
+    for (d.n = 7; d.n < 9; d.n++)
+        for (d.bands = 1; d.bands < 4; d.bands++)
+            for (size_t b = 1; b < 10; b++) {
+                mcamp_mech m;
+                mcamp_gram q;
+                CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+                CHECK_STATUS(mcamp_gram_init(&ctx, &m, b, &q), MCAMP_OK);
+                seen[count++] = q.digest;
+                mcamp_gram_free(&ctx, &q);
+                mcamp_mech_free(&ctx, &m);
+            }
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < i; j++) CHECK(seen[i] != seen[j]);
+}
+
+/* ---- dense kernels -------------------------------------------------------- */
+
+/* max |L L^T - (a + shift I)| over the entries, relative to the diagonal. */
+static double factor_error(const double *a, size_t b, const double *l, double shift)
+{
+    double worst = 0, top = 0;
+    for (size_t i = 0; i < b; i++) top = mcamp__dmax(top, a[i * b + i]);
+    for (size_t i = 0; i < b; i++)
+        for (size_t j = 0; j <= i; j++) {
+            double s = 0;
+            for (size_t k = 0; k <= j; k++) s += l[i * b + k] * l[j * b + k];
+            s -= a[i * b + j] + (i == j ? shift : 0.0);
+            worst = mcamp__dmax(worst, fabs(s));
+        }
+    return worst / top;
+}
+
+TEST(cholesky_of_every_kind_of_gram)
+{
+    double th[2] = { 0.9, 1.0 }, om[2] = { 0.2, 0.5 };
+    static const size_t bs[] = { 1, 2, 7, 128, 300 };
+    mcamp_mech_desc d[4];
+    setup();
+    memset(d, 0, sizeof d);
+    for (int k = 0; k < 4; k++) { d[k].n = 1000; d[k].kind = MCAMP_MECH_SQRT; }
+    d[0].bands = 0; d[1].bands = 10; d[2].bands = 200;
+    d[3].kind = MCAMP_MECH_BLT;     /* long memory: numerically singular */
+    d[3].theta = th; d[3].omega = om; d[3].buffers = 2;
+    for (int k = 0; k < 4; k++)
+        for (size_t i = 0; i < sizeof bs / sizeof bs[0]; i++) {
+            size_t b = bs[i];
+            mcamp_mech m;
+            mcamp_gram q;
+            double *l = (double *)malloc(b * b * sizeof *l), shift = -1;
+            CHECK_STATUS(mcamp_mech_init(&ctx, &d[k], &m), MCAMP_OK);
+            CHECK_STATUS(mcamp_gram_init(&ctx, &m, b, &q), MCAMP_OK);
+            CHECK_STATUS(mcamp__cholesky(&ctx, q.g, b, l, &shift), MCAMP_OK);
+            CHECK(shift > 0 && shift < 1e-12 * q.max_norm * q.max_norm);
+            CHECK_LE(factor_error(q.g, b, l, shift), 1e-15 * (double)(b + 2));
+            for (size_t r = 0; r < b; r++)
+                for (size_t s = r + 1; s < b; s++) CHECK(mcamp__eq(l[r * b + s], 0));
+            free(l);
+            mcamp_gram_free(&ctx, &q);
+            mcamp_mech_free(&ctx, &m);
+        }
+}
+
+/* Rank one, equal modes, zero modes: singular, yet factored after the shift. */
+TEST(cholesky_of_singular_matrices)
+{
+    static double g[200 * 200], l[200 * 200];
+    double shift = 0;
+    setup();
+    for (size_t i = 0; i < 200 * 200; i++) g[i] = 3.7;
+    CHECK_STATUS(mcamp__cholesky(&ctx, g, 200, l, &shift), MCAMP_OK);
+    CHECK_LE(factor_error(g, 200, l, shift), 1e-13);
+    memset(g, 0, sizeof g);
+    g[0] = 1;
+    CHECK_STATUS(mcamp__cholesky(&ctx, g, 200, l, &shift), MCAMP_OK);
+    g[5 * 200 + 5] = -1e-10;
+    CHECK_STATUS(mcamp__cholesky(&ctx, g, 200, l, &shift), MCAMP_E_NOT_PSD);
+    g[5 * 200 + 5] = mcamp__nan();
+    CHECK_STATUS(mcamp__cholesky(&ctx, g, 200, l, &shift), MCAMP_E_NOT_PSD);
+}
+
+TEST(syrk_and_trmm_agree_with_loops)
+{
+    enum { B = 70, LEN = 64, S = 33 };
+    double *x = (double *)malloc(B * LEN * sizeof *x);
+    double *g = (double *)malloc(B * B * sizeof *g);
+    double *z = (double *)malloc(B * S * sizeof *z), *y = (double *)malloc(B * S * sizeof *y);
+    setup();
+    for (size_t count = 1; count <= B; count++) {
+        for (size_t i = 0; i < count * LEN; i++) x[i] = test_rand();
+        mcamp__syrk(x, count, LEN, g);
+        for (size_t i = 0; i < count; i++)
+            for (size_t j = 0; j <= i; j++) {
+                long double s = 0;
+                for (size_t k = 0; k < LEN; k++)
+                    s += (long double)x[i * LEN + k] * (long double)x[j * LEN + k];
+                CHECK_NEAR(g[i * count + j], (double)s, 1e-14, 0);
+            }
+    }
+    memset(g, 0, B * B * sizeof *g);
+    for (size_t i = 0; i < B; i++)
+        for (size_t j = 0; j <= i; j++) g[i * B + j] = test_rand() < 0.5 ? 0 : test_rand();
+    for (size_t i = 0; i < B * S; i++) z[i] = test_rand() - 0.5;
+    mcamp__trmm(g, B, z, S, y);
+    for (size_t i = 0; i < B; i++)
+        for (size_t s = 0; s < S; s++) {
+            double want = 0;
+            for (size_t j = 0; j <= i; j++) want += g[i * B + j] * z[j * S + s];
+            CHECK_NEAR(y[i * S + s], want, 1e-13, 1e-13);
+        }
+    free(x); free(g); free(z); free(y);
+}
+
+TEST_MAIN("modes",
+    T(gram_agrees_with_brute_force_for_every_b),
+    T(reference_square_root),
+    T(reference_toeplitz_and_blt),
+    T(lag_sums_agree_with_slabs),
+    T(twenty_million_rounds),
+    T(big_sizes_stay_small),
+    T(general_bands_at_length),
+    T(user_matrices_are_checked),
+    T(bad_calls_are_refused),
+    T(allocation_failures_leak_nothing),
+    T(digests_tell_C_and_b_apart),
+    T(cholesky_of_every_kind_of_gram),
+    T(cholesky_of_singular_matrices),
+    T(syrk_and_trmm_agree_with_loops))
