@@ -371,7 +371,9 @@ MCAMP_API mcamp_status mcamp_modes_vector(mcamp_ctx *ctx, const mcamp_mech *mech
 #if defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #  error "mcamp.h: reassociating floating point breaks the error bounds"
 #endif
-#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != -1
+/* 16 and 32 (processors with half precision) leave double alone as 0 does. */
+#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != -1 && \
+    FLT_EVAL_METHOD != 16 && FLT_EVAL_METHOD != 32
 #  error "mcamp.h: needs FLT_EVAL_METHOD 0 (use -msse2 -mfpmath=sse)"
 #endif
 #if !defined(DBL_MANT_DIG) || DBL_MANT_DIG != 53

@@ -7,7 +7,12 @@
  * One program per section.  It prints one line per failed check and, last,
  * "section: N passed, M failed", counting tests, and exits with 1 if any
  * failed.  Options: --list, --filter SUBSTRING, --verbose (time per test).
- * Random tests use fixed seeds, so that a failure is always the same failure. */
+ * Random tests use fixed seeds, so that a failure is always the same failure.
+ *
+ * From the environment, read here and never by the library:
+ *   MCAMP_TEST_VEC=scalar|avx2|avx512   the kernel set of every context whose
+ *       desc does not name one (include mcamp.h before this file);
+ *   MCAMP_TEST_QUICK=1   mt_scale(n) gives n/10: for sanitizers and valgrind. */
 #ifndef MCAMP_TEST_H
 #define MCAMP_TEST_H
 
@@ -17,24 +22,30 @@
 #include <string.h>
 #include <time.h>
 
+#if defined(__GNUC__) || defined(__clang__)
+#  define MT_FN __attribute__((unused)) static
+#else
+#  define MT_FN static
+#endif
+
 typedef struct mt_case { const char *name; void (*fn)(void); } mt_case;
 
 static int mt_failed_checks;    /* in the test that is running */
 static long mt_checks;          /* in the whole program        */
 
-static void mt_fail(const char *file, int line, const char *what)
+MT_FN void mt_fail(const char *file, int line, const char *what)
 {
     mt_failed_checks++;
     if (mt_failed_checks <= 10) printf("  %s:%d: %s\n", file, line, what);
 }
 
-static void mt_check(int ok, const char *file, int line, const char *what)
+MT_FN void mt_check(int ok, const char *file, int line, const char *what)
 {
     mt_checks++;
     if (!ok) mt_fail(file, line, what);
 }
 
-static void mt_near(double got, double want, double rel, double abs_tol,
+MT_FN void mt_near(double got, double want, double rel, double abs_tol,
                     const char *file, int line, const char *what)
 {
     char buf[400];
@@ -48,7 +59,7 @@ static void mt_near(double got, double want, double rel, double abs_tol,
     mt_fail(file, line, buf);
 }
 
-static void mt_le(double a, double b, const char *file, int line, const char *what)
+MT_FN void mt_le(double a, double b, const char *file, int line, const char *what)
 {
     char buf[400];
     mt_checks++;
@@ -57,7 +68,7 @@ static void mt_le(double a, double b, const char *file, int line, const char *wh
     mt_fail(file, line, buf);
 }
 
-static void mt_status(long got, long want, const char *file, int line,
+MT_FN void mt_status(long got, long want, const char *file, int line,
                       const char *what)
 {
     char buf[400];
@@ -66,6 +77,54 @@ static void mt_status(long got, long want, const char *file, int line,
     snprintf(buf, sizeof buf, "%s: status %ld, want %ld", what, got, want);
     mt_fail(file, line, buf);
 }
+
+/* The number of samples or trials to use where n is the full count. */
+MT_FN size_t mt_scale(size_t n)
+{
+    return getenv("MCAMP_TEST_QUICK") ? n / 10 + 1 : n;
+}
+
+/* Calls fn(line, user) for every case in tests/vectors/NAME (see the README
+ * there), comments left out, from whichever directory the test was started in.
+ * Returns the number of cases; a missing or empty file fails the test.        */
+MT_FN size_t mt_vectors(const char *name, void (*fn)(const char *line, void *user),
+                        void *user)
+{
+    static const char *const dir[] = { "tests/vectors/", "vectors/",
+                                       "../tests/vectors/", "../../tests/vectors/" };
+    char path[300], line[1024];
+    FILE *f = NULL;
+    size_t cases = 0;
+    for (size_t i = 0; !f && i < sizeof dir / sizeof dir[0]; i++) {
+        snprintf(path, sizeof path, "%s%s", dir[i], name);
+        f = fopen(path, "r");
+    }
+    while (f && fgets(line, (int)sizeof line, f)) {
+        line[strcspn(line, "\r\n")] = '\0';
+        if (!line[0] || line[0] == '#') continue;
+        fn(line, user);
+        cases++;
+    }
+    if (f) fclose(f);
+    mt_check(cases > 0, __FILE__, __LINE__, name);
+    return cases;
+}
+
+#ifdef MCAMP_H_INCLUDED
+/* mcamp_ctx_init, with the kernel set that the environment asks for. */
+MT_FN mcamp_status mt_ctx_init(mcamp_ctx *ctx, const mcamp_ctx_desc *desc)
+{
+    const char *set = getenv("MCAMP_TEST_VEC");
+    mcamp_ctx_desc d;
+    memset(&d, 0, sizeof d);
+    if (desc) d = *desc;
+    if (set && d.vec == MCAMP_VEC_DEFAULT)
+        d.vec = !strcmp(set, "avx512") ? MCAMP_VEC_AVX512
+              : !strcmp(set, "avx2")   ? MCAMP_VEC_AVX2 : MCAMP_VEC_SCALAR;
+    return mcamp_ctx_init(ctx, &d);
+}
+#define mcamp_ctx_init mt_ctx_init
+#endif
 
 #define TEST(name) static void name(void)
 #define T(name) { #name, name }
@@ -76,7 +135,7 @@ static void mt_status(long got, long want, const char *file, int line,
 #define CHECK_STATUS(expr, want) \
     mt_status((long)(expr), (long)(want), __FILE__, __LINE__, #expr)
 
-static int mt_run(const char *section, const mt_case *cases, size_t n,
+MT_FN int mt_run(const char *section, const mt_case *cases, size_t n,
                   int argc, char **argv)
 {
     const char *filter = NULL;

@@ -1,0 +1,182 @@
+# mcamp.h: a header needs no building; this builds the tool, examples and tests.
+#
+#   make             builds everything and runs the main job
+#   make test        runs the tests; the last line is "N passed, N failed"
+#   make help        lists the targets
+#
+# CC, CXX, CLANG, CFLAGS, LDFLAGS, BUILD and JOBS may be set on the command line.
+
+CC       ?= cc
+CXX      ?= c++
+CLANG    ?= clang
+CLANGXX  ?= clang++
+CFLAGS   ?= -O2
+BUILD    ?= build
+JOBS     ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+STD      ?= -std=c99
+WARN     ?= -Wall -Wextra
+LDLIBS   ?= -lm
+
+# A sub-make that names no target would run the default one, and so on for ever.
+$(if $(filter-out 0 1 2 3 4 5 6 7 8 9,$(MAKELEVEL)),$(error make calls itself))
+
+COMPILE   = $(CC) $(STD) $(WARN) $(CFLAGS) -pthread
+LINK      = $(LDFLAGS) $(LDLIBS)
+
+EXAMPLES  = $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/*.c))
+BENCHES   = $(patsubst bench/%.c,$(BUILD)/%,$(wildcard bench/bench*.c))
+TESTS     = $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/test_*.c tests/api_*.c))
+STATTESTS = $(patsubst tests/stat/%.c,$(BUILD)/stat_%,$(wildcard tests/stat/*.c))
+FUZZERS   = $(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
+TESTDEPS  = $(wildcard tests/*.h)
+TOOLTESTS = $(wildcard tests/*_test.sh)
+
+# Sub-makes run in parallel unless the caller already chose a number of jobs.
+PARALLEL  = $(if $(findstring j,$(firstword -$(MAKEFLAGS))),,-j$(JOBS))
+SUBMAKE   = +$(MAKE) --no-print-directory $(PARALLEL)
+
+.PHONY: all run examples examples-built tests-built stat-built bench-built fuzz-built test test-slow
+.PHONY: check check-warn check-compile check-macros check-symbols layers
+.PHONY: doc-check lint asan-ubsan msan tsan valgrind test-blas test-vector
+.PHONY: test-flags test-clang bench analyze fuzz ci clean help
+
+all: run ## build everything and run the main job (default)
+
+# ---- programs ---------------------------------------------------------------
+
+run: examples
+	@sh examples/run.sh $(BUILD)
+
+examples: ## build the examples and the tool
+	$(SUBMAKE) examples-built
+
+$(BUILD):
+	@mkdir -p $@
+
+$(BUILD)/mcamp_impl.o: tests/compile/impl.c mcamp.h | $(BUILD)
+	$(COMPILE) $(DEFS) -c -o $@ $<
+
+$(BUILD)/test_%: tests/test_%.c mcamp.h $(TESTDEPS) | $(BUILD)
+	$(COMPILE) $(DEFS) -o $@ $< $(LINK)
+
+# Public interface only: linked with one implementation.
+$(BUILD)/api_%: tests/api_%.c $(BUILD)/mcamp_impl.o $(TESTDEPS) | $(BUILD)
+	$(COMPILE) -o $@ $< $(BUILD)/mcamp_impl.o $(LINK)
+
+$(BUILD)/stat_%: tests/stat/%.c mcamp.h $(TESTDEPS) | $(BUILD)
+	$(COMPILE) $(DEFS) -o $@ $< $(LINK)
+
+$(BUILD)/bench%: bench/bench%.c mcamp.h $(wildcard bench/*.h) | $(BUILD)
+	$(COMPILE) $(DEFS) -o $@ $< $(LINK)
+
+$(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c mcamp.h $(TESTDEPS) | $(BUILD)
+	$(COMPILE) $(DEFS) -o $@ $< $(LINK)
+
+$(BUILD)/%: examples/%.c mcamp.h | $(BUILD)
+	$(COMPILE) $(DEFS) -o $@ $< $(LINK)
+
+# ---- tests ------------------------------------------------------------------
+
+examples-built: $(EXAMPLES)
+tests-built: $(TESTS) $(if $(TOOLTESTS),$(EXAMPLES))
+stat-built: $(STATTESTS)
+bench-built: $(BENCHES)
+fuzz-built: $(FUZZERS)
+
+test: ## build and run all tests
+	$(SUBMAKE) tests-built
+	@BUILD=$(BUILD) JOBS=$(JOBS) sh tests/run.sh $(TESTS) $(TOOLTESTS)
+
+test-slow: ## the slow statistical tests
+	$(SUBMAKE) stat-built
+	@BUILD=$(BUILD) JOBS=$(JOBS) sh tests/run.sh $(STATTESTS)
+
+# ---- the same tests, built or run differently -------------------------------
+
+QUICK = MCAMP_TEST_QUICK=1 ASAN_OPTIONS=allocator_may_return_null=1
+
+asan-ubsan: ## tests under the address, leak and undefined-behaviour sanitizers
+	@sh tests/check/have.sh $@ "$(CC) -fsanitize=address,undefined" || exit 0; \
+	$(QUICK) $(MAKE) --no-print-directory test BUILD=$(BUILD)/asan TOOLTESTS= CFLAGS="-O1 -g \
+	-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"
+
+msan: ## tests under clang's memory sanitizer
+	@sh tests/check/have.sh $@ "$(CLANG) -fsanitize=memory" || exit 0; \
+	$(QUICK) $(MAKE) --no-print-directory test BUILD=$(BUILD)/msan TOOLTESTS= CC=$(CLANG) \
+	CFLAGS="-O1 -g -fsanitize=memory -fno-sanitize-recover=all"
+
+tsan: ## tests under the thread sanitizer
+	@sh tests/check/have.sh $@ "$(CC) -fsanitize=thread" || exit 0; \
+	$(QUICK) $(MAKE) --no-print-directory test BUILD=$(BUILD)/tsan TOOLTESTS= \
+	CFLAGS="-O1 -g -fsanitize=thread"
+
+valgrind: ## tests under valgrind
+	@sh tests/check/have.sh $@ valgrind || exit 0; \
+	MCAMP_TEST_QUICK=1 MCAMP_TEST_VEC=scalar TEST_WRAPPER="valgrind -q \
+	--error-exitcode=9 --leak-check=full --errors-for-leak-kinds=all" \
+	$(MAKE) --no-print-directory test BUILD=$(BUILD)/valgrind TOOLTESTS= CFLAGS="-O1 -g"
+
+test-clang: ## tests built by clang
+	@sh tests/check/have.sh $@ $(CLANG) || exit 0; \
+	$(MAKE) --no-print-directory test BUILD=$(BUILD)/clang CC=$(CLANG)
+
+test-blas: ## tests with OpenBLAS through MCAMP_CBLAS_HEADER
+	@sh tests/check/have.sh $@ "$(CC) -include cblas.h -lopenblas" || exit 0; \
+	OPENBLAS_NUM_THREADS=1 $(MAKE) --no-print-directory test BUILD=$(BUILD)/blas \
+	DEFS="-DMCAMP_CBLAS_HEADER='<cblas.h>'" LDLIBS="-lopenblas -lm"
+
+test-vector: ## tests with each kernel set of this processor
+	$(SUBMAKE) tests-built
+	@BUILD=$(BUILD) JOBS=$(JOBS) sh tests/check/vector.sh $(TESTS)
+
+test-flags: ## tests built with other optimisation flags
+	@MCAMP_TEST_QUICK=1 $(MAKE) --no-print-directory test BUILD=$(BUILD)/native TOOLTESTS= \
+	STD=-std=gnu17 CFLAGS="-O3 -march=native -ffp-contract=fast"
+	@MCAMP_TEST_QUICK=1 $(MAKE) --no-print-directory test BUILD=$(BUILD)/O0 TOOLTESTS= CFLAGS="-O0"
+
+# ---- checks of the source ---------------------------------------------------
+
+check: check-warn check-compile check-macros check-symbols layers doc-check lint ## all checks of the source
+
+check-warn: ## strict warnings as errors, gcc and clang, C and C++
+	@CLANG=$(CLANG) CLANGXX=$(CLANGXX) sh tests/check/warn.sh $(BUILD)/check
+
+check-compile: ## dialects, include orders, translation units, refused flags
+	@CC=$(CC) CXX=$(CXX) CLANG=$(CLANG) CLANGXX=$(CLANGXX) sh tests/check/compile.sh $(BUILD)/check
+
+check-macros: ## no macro leaks from the header
+	@CC=$(CC) sh tests/check/macros.sh $(BUILD)/check
+
+check-symbols: ## only mcamp_ symbols, no writable data
+	@CC=$(CC) sh tests/check/symbols.sh $(BUILD)/check
+
+layers: ## a section calls only sections above it
+	@CC=$(CC) sh tests/check/layers.sh $(BUILD)/check
+
+doc-check: ## the header's function list agrees with its declarations
+	@CC=$(CC) sh tests/check/doc.sh $(BUILD)/check
+
+lint: ## line lengths, blanks, function lengths
+	@sh tests/check/lint.sh
+
+analyze: ## static analysis: cppcheck, clang-tidy, gcc -fanalyzer
+	@CLANG=$(CLANG) sh tests/check/analyze.sh $(BUILD)/check
+
+# ---- the rest ---------------------------------------------------------------
+
+bench: ## measure, as ratios to the baselines in bench/
+	$(SUBMAKE) bench-built
+	@for b in $(BENCHES); do ./$$b || exit 1; done
+
+fuzz: ## run every fuzz target for a few seconds
+	@CLANG=$(CLANG) sh tests/check/fuzz.sh $(BUILD)/fuzz
+
+ci: ## everything that is run before a change is taken
+	@bash .ci/run
+
+clean: ## remove what was built
+	rm -rf $(BUILD)
+
+help: ## list the targets
+	@grep -hE '^[a-z][a-z-]*:.*## ' Makefile | sed 's/:.*## /\t/' | \
+	awk -F '\t' '{ printf "  %-14s %s\n", $$1, $$2 }'

@@ -1,0 +1,24 @@
+#!/bin/sh
+# Static analysis; any finding fails.
+. "$(dirname "$0")/lib.sh"
+
+if have cppcheck; then
+    try cppcheck cppcheck --quiet --std=c99 --error-exitcode=1 --inline-suppr \
+        --suppress=incorrectLogicOperator `# comparisons with NaN are meant` \
+        --enable=warning,portability --suppress=missingIncludeSystem \
+        -DMCAMP_IMPLEMENTATION=1 -UMCAMP_CBLAS_HEADER -U__cplusplus \
+        -DDBL_MANT_DIG=53 -DFLT_EVAL_METHOD=0 \
+        tests/compile/impl.c
+else skip cppcheck cppcheck; fi
+
+if have clang-tidy; then
+    try clang-tidy clang-tidy --quiet --warnings-as-errors='*' \
+        --checks='-*,bugprone-*,clang-analyzer-*,-bugprone-easily-swappable-parameters,-bugprone-reserved-identifier,-bugprone-narrowing-conversions,-bugprone-implicit-widening-of-multiplication-result,-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling,-bugprone-macro-parentheses,-bugprone-branch-clone,-bugprone-assignment-in-if-condition' \
+        --header-filter='mcamp.h' tests/compile/impl.c -- -std=c99
+else skip clang-tidy clang-tidy; fi
+
+if have gcc; then
+    try "gcc -fanalyzer" gcc -std=c99 -O1 -fanalyzer -Werror -c tests/compile/impl.c \
+        -o "$out/analyze.o"
+else skip "gcc -fanalyzer" gcc; fi
+done_checks analyze

@@ -1,0 +1,25 @@
+#!/bin/sh
+# Every public function is named in the header's top comment (from the line with
+# "FUNCTIONS" on), and every function named there exists.  Passes with a note as
+# long as there is no such list.
+. "$(dirname "$0")/lib.sh"
+
+$CC -std=c99 -E -P -DMCAMP_API=MCAMP_DECLARED tests/compile/decl.c |
+    tr '\n' ' ' | tr ';{}' '\n\n\n' |
+    sed -n 's/.*MCAMP_DECLARED[^(]*[ *]\(mcamp_[a-z0-9_]*\) *(.*/\1/p' | sort -u >"$out/declared"
+sed '/\*\//q' mcamp.h | sed -n '/FUNCTIONS/,$p' | grep -o 'mcamp_[a-z0-9_]*(\{0,1\}' >"$out/words"
+sed 's/($//' "$out/words" | sort -u >"$out/listed"
+
+[ -s "$out/declared" ] && ok || bad "no public function found"
+if [ -s "$out/listed" ]; then
+    text=$(comm -23 "$out/declared" "$out/listed")
+    if [ -z "$text" ]; then ok; else bad "declared but not listed" "$text"; fi
+    # Types may be named too; a listed name must at least occur in the declarations.
+    text=$(comm -13 "$out/declared" "$out/listed" | while read -r w; do
+        sed '1,/\*\//d' mcamp.h | grep -qw "$w" || echo "$w"; done)
+    if [ -z "$text" ]; then ok; else bad "listed but not declared" "$text"; fi
+else
+    echo "doc-check: no function list in the top comment yet"
+fi
+# Every public function has a comment or shares one: count those without.
+done_checks doc-check

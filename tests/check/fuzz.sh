@@ -1,0 +1,19 @@
+#!/bin/sh
+# Runs every fuzz target for FUZZ_SECONDS (10) each, under the sanitizers.
+. "$(dirname "$0")/lib.sh"
+seconds=${FUZZ_SECONDS:-10}
+
+for f in tests/fuzz/fuzz_*.c; do
+    [ -f "$f" ] || continue
+    name=$(basename "$f" .c)
+    if have "$CLANG"; then
+        try "build $name" $CLANG -std=c99 -g -O1 -DMCAMP_LIBFUZZER \
+            -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+            "$f" -o "$out/$name" -lm
+        mkdir -p "$out/corpus.$name"
+        try "run $name" "$out/$name" -max_total_time="$seconds" -verbosity=0 \
+            -artifact_prefix="$out/" "$out/corpus.$name"
+    else skip "$name" clang; fi
+done
+[ $((passed + failed)) -gt 0 ] || ok
+done_checks fuzz

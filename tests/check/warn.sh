@@ -1,0 +1,31 @@
+#!/bin/sh
+# Strict warnings as errors: the implementation with every compiler at -O0 and
+# -O2, as C and as C++; the tests, examples and benchmarks once.
+. "$(dirname "$0")/lib.sh"
+
+strict="-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
+    -Wdouble-promotion -Wstrict-prototypes -Wmissing-prototypes -Wundef
+    -Wfloat-equal -Werror"
+cxx_strict="-Wall -Wextra -Wshadow -Werror"
+
+for cc in gcc "$CLANG"; do
+    have "$cc" || { skip "warnings of $cc" "$cc"; continue; }
+    for opt in -O0 -O2; do
+        try "$cc $opt" $cc -std=c99 $opt $strict -c tests/compile/impl.c -o "$out/warn.o"
+        try "$cc $opt static" $cc -std=c99 $opt $strict -DMCAMP_STATIC \
+            -c tests/compile/impl.c -o "$out/warn.o"
+    done
+    for f in tests/compile/decl.c tests/test_*.c tests/api_*.c tests/stat/*.c \
+             tests/fuzz/*.c examples/*.c bench/*.c; do
+        [ -f "$f" ] || continue
+        try "$cc $f" $cc -std=c99 $strict -fsyntax-only "$f"
+    done
+done
+for cxx in g++ "$CLANGXX"; do
+    have "$cxx" || { skip "warnings of $cxx" "$cxx"; continue; }
+    for opt in -O0 -O2; do
+        try "$cxx $opt" $cxx -x c++ -std=c++11 $opt $cxx_strict \
+            -c tests/compile/impl.c -o "$out/warn.o"
+    done
+done
+done_checks check-warn

@@ -1,0 +1,3 @@
+/* The implementation, the header first. */
+#define MCAMP_IMPLEMENTATION
+#include "../../mcamp.h"
