@@ -12,13 +12,13 @@ ok() { passed=$((passed + 1)); }
 bad() { failed=$((failed + 1)); echo "FAIL $1"; [ -z "$2" ] || echo "$2" | head -n 40; }
 
 try() {
-    name=$1; shift
-    if text=$("$@" 2>&1); then ok; else bad "$name: $*" "$text"; fi
+    try_name=$1; shift
+    if try_text=$("$@" 2>&1); then ok; else bad "$try_name: $*" "$try_text"; fi
 }
 
 refuses() {
-    name=$1; shift
-    if "$@" >/dev/null 2>&1; then bad "$name: should fail: $*"; else ok; fi
+    try_name=$1; shift
+    if "$@" >/dev/null 2>&1; then bad "$try_name: should fail: $*"; else ok; fi
 }
 
 have() { command -v "${1%% *}" >/dev/null 2>&1; }
