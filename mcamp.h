@@ -205,7 +205,15 @@ typedef enum mcamp_mech_kind {
     MCAMP_MECH_BANDED   = 4,    /* rows of at most `bands` entries            */
     MCAMP_MECH_BLT      = 5,    /* Toeplitz, c_0 = 1 and
                                    c_k = sum_j omega[j] theta[j]^(k-1)        */
-    MCAMP_MECH_DENSE    = 6     /* row-major n x n, zero above the diagonal   */
+    MCAMP_MECH_DENSE    = 6,    /* row-major n x n, zero above the diagonal   */
+    MCAMP_MECH_INVERSE  = 7,    /* C^-1 is Toeplitz with coefficients coef    */
+    MCAMP_MECH_INVERSE_SQRT = 8,/* C^-1 is Toeplitz: those of (1-x)^(1/2) cut
+                                   to `bands` (0 = all n: the same as SQRT)   */
+    MCAMP_MECH_TREE     = 9,    /* binary tree with its optimal decoder, nodes
+                                   that are complete within n; O(n^2) memory:
+                                   C^T C counts the nodes over both rounds    */
+    MCAMP_MECH_TREE_PADDED = 10 /* the tree of the next power of two, each of
+                                   its nodes cut at n                         */
 } mcamp_mech_kind;
 
 #define MCAMP_MAX_BUFFERS 64    /* of a BLT: state fits the stack             */
@@ -214,8 +222,10 @@ typedef struct mcamp_mech_desc {
     uint32_t start_canary;      /* must be 0                                  */
     mcamp_mech_kind kind;       /* required                                   */
     size_t n;                   /* rounds; required                           */
-    size_t bands;               /* SQRT: 0 = all; BANDED: required            */
-    const double *coef;         /* TOEPLITZ: c_0 ..; DENSE: n*n; BANDED: row i
+    size_t bands;               /* SQRT, INVERSE_SQRT: 0 = all; BANDED:
+                                   required                                   */
+    const double *coef;         /* TOEPLITZ: c_0 ..; INVERSE: those of C^-1;
+                                   DENSE: n*n; BANDED: row i
                                    holds columns max(0, i-bands+1) .. i, rows
                                    one after another without gaps             */
     size_t count;               /* number of values in coef, checked          */
@@ -248,6 +258,9 @@ typedef struct mcamp_mech {
     double *coef;               /* `count` values, NULL for a BLT             */
     size_t count;
     double *theta, *omega;      /* `buffers` values, NULL but for a BLT       */
+    double *inverse;            /* `inverse_bands` coefficients of T^-1, for
+                                   the INVERSE kinds; else NULL               */
+    size_t inverse_bands;
     double *scale;              /* n column factors or NULL (never with ROWS,
                                    where they are multiplied in)              */
     uint64_t digest;            /* of kind, n and values; the same on every
@@ -273,6 +286,26 @@ MCAMP_API mcamp_status mcamp_mech_mul(mcamp_ctx *ctx, const mcamp_mech *mech,
                                       const double *v, double *out);
 MCAMP_API mcamp_status mcamp_mech_solve(mcamp_ctx *ctx, const mcamp_mech *mech,
                                         const double *v, double *out);
+/* The same with the transpose: C^T v and C^-T v. */
+MCAMP_API mcamp_status mcamp_mech_mul_t(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                        const double *v, double *out);
+MCAMP_API mcamp_status mcamp_mech_solve_t(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                          const double *v, double *out);
+/* C V and C^-1 V for a block V[n * width] of row vectors: row t belongs to
+ * round t.  out may be v.  A BLT allocates its buffers.                      */
+MCAMP_API mcamp_status mcamp_mech_mul_block(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                            const double *v, size_t width,
+                                            double *out);
+MCAMP_API mcamp_status mcamp_mech_solve_block(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                              const double *v, size_t width,
+                                              double *out);
+/* The inverse of a BLT is a BLT: (C^-1)_0 = *diag and
+ * (C^-1)_k = sum_j omega[j] theta[j]^(k-1), `buffers` values each, theta rising.
+ * For weights of one sign and distinct decays theta is real (and may be below 0);
+ * otherwise MCAMP_E_INFEASIBLE.  Without column scaling.                     */
+MCAMP_API mcamp_status mcamp_mech_blt_inverse(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                              double *theta, double *omega,
+                                              double *diag);
 /* out[n] = Euclidean norms of the columns; relative error below 1e-14. */
 MCAMP_API mcamp_status mcamp_mech_norms(mcamp_ctx *ctx, const mcamp_mech *mech,
                                         double *out);
@@ -1181,6 +1214,12 @@ MCAMP__PRIV double mcamp__sqrt_coef(size_t k)
     }
 }
 
+/* The coefficients of (1 - x)^(1/2), its inverse. */
+MCAMP__PRIV double mcamp__sqrt_inverse_coef(size_t k)
+{
+    return k ? -mcamp__sqrt_coef(k) / (2.0 * (double)k - 1.0) : 1.0;
+}
+
 /* out[i] = c_{k0+i}, i < count.  Powers run from an anchor taken with pow every
  * MCAMP__ANCHOR terms, so that the error does not grow with k.               */
 MCAMP__PRIV void mcamp__blt_coefs(const mcamp_mech *m, size_t k0, size_t count,
@@ -1269,25 +1308,84 @@ MCAMP__PRIV mcamp_status mcamp__copy_values(mcamp_ctx *ctx, const char *argument
     return MCAMP_OK;
 }
 
-/* Identity, Toeplitz, square root: coefficients. */
+/* How many coefficients the descriptor gives, of C or of its inverse. */
+MCAMP__PRIV size_t mcamp__mech_desc_bands(const mcamp_mech_desc *d)
+{
+    switch ((int)d->kind) {
+    case MCAMP_MECH_TOEPLITZ:
+    case MCAMP_MECH_INVERSE:      return d->count;
+    case MCAMP_MECH_SQRT:
+    case MCAMP_MECH_INVERSE_SQRT: return d->bands && d->bands < d->n ? d->bands : d->n;
+    default:                      return 1;
+    }
+}
+
+/* *out = the w coefficients that a Toeplitz kind stands for. */
+MCAMP__PRIV mcamp_status mcamp__mech_desc_coefs(mcamp_ctx *ctx,
+                                                const mcamp_mech_desc *d, size_t w,
+                                                double **out)
+{
+    double *c;
+    if (w < 1 || w > d->n)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_mech_desc.count", (double)w);
+    if (d->kind == MCAMP_MECH_TOEPLITZ || d->kind == MCAMP_MECH_INVERSE)
+        return mcamp__copy_values(ctx, "mcamp_mech_desc.coef", d->coef, w, out);
+    c = mcamp__new_doubles(ctx, w);
+    if (!c) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mcamp_mech_desc.n", (double)w);
+    for (size_t k = 0; k < w; k++)
+        c[k] = d->kind == MCAMP_MECH_INVERSE_SQRT ? mcamp__sqrt_inverse_coef(k)
+                                                  : mcamp__sqrt_coef(k);
+    *out = c;
+    return MCAMP_OK;
+}
+
+/* Identity, Toeplitz, square root. */
 MCAMP__PRIV mcamp_status mcamp__mech_build_toeplitz(mcamp_ctx *ctx,
                                                     const mcamp_mech_desc *d,
                                                     mcamp_mech *m)
 {
-    size_t w = d->kind == MCAMP_MECH_TOEPLITZ ? d->count : 1;
-    if (d->kind == MCAMP_MECH_SQRT)
-        w = d->bands && d->bands < d->n ? d->bands : d->n;
-    if (w < 1 || w > d->n)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_mech_desc.count", (double)w);
     m->form = MCAMP_FORM_TOEPLITZ;
-    m->bands = m->count = w;
-    if (d->kind == MCAMP_MECH_TOEPLITZ)
-        return mcamp__copy_values(ctx, "mcamp_mech_desc.coef", d->coef, w, &m->coef);
-    m->coef = mcamp__new_doubles(ctx, w);
+    m->bands = m->count = mcamp__mech_desc_bands(d);
+    return mcamp__mech_desc_coefs(ctx, d, m->bands, &m->coef);
+}
+
+/* x <- T x and x <- T^-1 x for the Toeplitz T of w coefficients, n rows.  The
+ * product goes from the last row up, so that the inputs above are still there. */
+MCAMP__PRIV void mcamp__conv(const double *c, size_t w, double *x, size_t n)
+{
+    for (size_t i = n; i-- > 0; )
+        x[i] = mcamp__dot_back(c, x + i, mcamp__zmin(i + 1, w));
+}
+
+MCAMP__PRIV void mcamp__deconv(const double *c, size_t w, double *x, size_t n)
+{
+    if (n) x[0] /= c[0];
+    for (size_t i = 1; i < n; i++)
+        x[i] = (x[i] - mcamp__dot_back(c + 1, x + i - 1, mcamp__zmin(i + 1, w) - 1)) /
+               c[0];
+}
+
+/* C from the coefficients of C^-1: the series 1 / d, O(n inverse_bands). */
+MCAMP__PRIV mcamp_status mcamp__mech_build_inverse(mcamp_ctx *ctx,
+                                                   const mcamp_mech_desc *d,
+                                                   mcamp_mech *m)
+{
+    mcamp_status st;
+    m->form = MCAMP_FORM_TOEPLITZ;
+    m->bands = d->n;
+    m->inverse_bands = mcamp__mech_desc_bands(d);
+    st = mcamp__mech_desc_coefs(ctx, d, m->inverse_bands, &m->inverse);
+    if (st < 0) return st;
+    if (!(m->inverse[0] >= MCAMP__SIGMA_MIN))
+        return mcamp__fail(ctx, MCAMP_E_STRATEGY, "mcamp_mech_desc.coef", m->inverse[0]);
+    m->coef = mcamp__new_doubles(ctx, d->n);
     if (!m->coef)
-        return mcamp__fail(ctx, MCAMP_E_MEMORY, "mcamp_mech_desc.bands", (double)w);
-    for (size_t k = 0; k < w; k++) m->coef[k] = mcamp__sqrt_coef(k);
-    return MCAMP_OK;
+        return mcamp__fail(ctx, MCAMP_E_MEMORY, "mcamp_mech_desc.n", (double)d->n);
+    m->count = d->n;
+    m->coef[0] = 1.0;
+    mcamp__deconv(m->inverse, m->inverse_bands, m->coef, d->n);
+    st = mcamp__check_values(ctx, "mcamp_mech_desc.coef", m->coef, d->n);
+    return st < 0 ? mcamp__fail(ctx, MCAMP_E_STRATEGY, "mcamp_mech_desc.coef", 0) : st;
 }
 
 MCAMP__PRIV mcamp_status mcamp__mech_build_blt(mcamp_ctx *ctx,
@@ -1362,6 +1460,56 @@ MCAMP__PRIV mcamp_status mcamp__mech_build_dense(mcamp_ctx *ctx,
     return MCAMP_OK;
 }
 
+/* L^T L <- L^T L + 1 1^T over the columns [lo, hi), rows of L from the last up:
+ * a rotation of row i with the vector w clears w_i and keeps row^T row + w w^T.
+ * Entries stay >= 0 in exact arithmetic (L^T L is ultrametric, so L^-1 is an
+ * M-matrix); a rounding below 0 is put back to 0.                             */
+MCAMP__PRIV void mcamp__tree_add_node(const mcamp_mech *m, size_t lo, size_t hi,
+                                      double *w)
+{
+    for (size_t j = lo; j < hi; j++) w[j] = 1.0;
+    for (size_t i = hi; i-- > lo; ) {
+        double *row = m->coef + mcamp__row_start(m, i);
+        double r = sqrt(row[i] * row[i] + w[i] * w[i]);
+        double c = row[i] / r, s = w[i] / r;
+        for (size_t j = lo; j < i; j++) {
+            double a = row[j], b = w[j];
+            row[j] = c * a + s * b;
+            w[j] = mcamp__dmax(c * b - s * a, 0.0);
+        }
+        row[i] = r;
+    }
+}
+
+/* The lower-triangular L with L^T L = N^T N, N having a 0/1 row for each node of
+ * the tree over the rounds that it covers: C x + z with C = L and the decoder
+ * A L^-1 has the error of the tree with the pseudo-inverse decoder A N^+.
+ * Leaves first, then each level: O(n^2) in all.                              */
+MCAMP__PRIV mcamp_status mcamp__mech_build_tree(mcamp_ctx *ctx,
+                                                const mcamp_mech_desc *d,
+                                                mcamp_mech *m)
+{
+    size_t n = d->n;
+    int padded = d->kind == MCAMP_MECH_TREE_PADDED;
+    double *w;
+    m->form = MCAMP_FORM_ROWS;
+    m->bands = n;
+    if (!mcamp__rows_count(n, n, &m->count))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_mech_desc.n", (double)n);
+    m->coef = mcamp__new_doubles(ctx, m->count);
+    w = mcamp__new_doubles(ctx, n);
+    if (!m->coef || !w) {
+        mcamp__delete_doubles(ctx, w, n);
+        return mcamp__fail(ctx, MCAMP_E_MEMORY, "mcamp_mech_desc.n", (double)n);
+    }
+    for (size_t i = 0; i < n; i++) m->coef[mcamp__row_start(m, i) + i] = 1.0;
+    for (size_t size = 2; size / 2 < n; size *= 2)
+        for (size_t lo = 0; lo < n && (padded || size <= n - lo); lo += size)
+            mcamp__tree_add_node(m, lo, mcamp__zmin(lo + size, n), w);
+    mcamp__delete_doubles(ctx, w, n);
+    return MCAMP_OK;
+}
+
 MCAMP__PRIV mcamp_status mcamp__mech_build(mcamp_ctx *ctx, const mcamp_mech_desc *d,
                                            mcamp_mech *m)
 {
@@ -1372,6 +1520,10 @@ MCAMP__PRIV mcamp_status mcamp__mech_build(mcamp_ctx *ctx, const mcamp_mech_desc
     case MCAMP_MECH_BANDED: return mcamp__mech_build_banded(ctx, d, m);
     case MCAMP_MECH_BLT:    return mcamp__mech_build_blt(ctx, d, m);
     case MCAMP_MECH_DENSE:  return mcamp__mech_build_dense(ctx, d, m);
+    case MCAMP_MECH_INVERSE:
+    case MCAMP_MECH_INVERSE_SQRT: return mcamp__mech_build_inverse(ctx, d, m);
+    case MCAMP_MECH_TREE:
+    case MCAMP_MECH_TREE_PADDED:  return mcamp__mech_build_tree(ctx, d, m);
     case MCAMP_MECH_UNSET:
         return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_mech_desc.kind", 0);
     default:
@@ -1465,6 +1617,7 @@ MCAMP__PRIV uint64_t mcamp__mech_hash(const mcamp_mech *m)
     if (m->coef) h = mcamp__hash_doubles(h, m->coef, m->count);
     if (m->theta) h = mcamp__hash_doubles(h, m->theta, m->buffers);
     if (m->omega) h = mcamp__hash_doubles(h, m->omega, m->buffers);
+    if (m->inverse) h = mcamp__hash_doubles(h, m->inverse, m->inverse_bands);
     h = mcamp__hash_word(h, m->scale ? 1 : 0);
     return m->scale ? mcamp__hash_doubles(h, m->scale, m->n) : h;
 }
@@ -1545,6 +1698,7 @@ MCAMP__PRIV mcamp_status mcamp__mech_normalize(mcamp_ctx *ctx, mcamp_mech *m)
     if (st < 0) return st;
     for (size_t i = 0; m->coef && i < m->count; i++) m->coef[i] /= norm;
     for (size_t j = 0; m->omega && j < m->buffers; j++) m->omega[j] /= norm;
+    for (size_t k = 0; k < m->inverse_bands; k++) m->inverse[k] *= norm;
     m->diag /= norm;
     return mcamp__mech_check_diag(ctx, m);
 }
@@ -1562,6 +1716,7 @@ MCAMP_API void mcamp_mech_free(mcamp_ctx *ctx, mcamp_mech *mech)
     mcamp__delete_doubles(ctx, mech->coef, mech->count);
     mcamp__delete_doubles(ctx, mech->theta, mech->buffers);
     mcamp__delete_doubles(ctx, mech->omega, mech->buffers);
+    mcamp__delete_doubles(ctx, mech->inverse, mech->inverse_bands);
     mcamp__delete_doubles(ctx, mech->scale, mech->n);
     memset(mech, 0, sizeof *mech);
 }
@@ -1671,76 +1826,136 @@ MCAMP__PRIV void mcamp__blt_push(const mcamp_mech *m, double *state, double x)
     for (size_t j = 0; j < m->buffers; j++) state[j] = m->theta[j] * state[j] + x;
 }
 
-MCAMP__PRIV void mcamp__blt_apply(const mcamp_mech *m, double *x, int inverse)
+/* What is done to a vector.  The bits are tested apart. */
+#define MCAMP__OP_SOLVE 1       /* the inverse   */
+#define MCAMP__OP_TRANS 2       /* the transpose */
+
+/* The transpose of a Toeplitz matrix is itself with the order of time reversed. */
+MCAMP__PRIV void mcamp__blt_apply(const mcamp_mech *m, double *x, size_t n, int op)
 {
     double state[MCAMP_MAX_BUFFERS] = { 0 };
-    for (size_t i = 0; i < m->n; i++) {
+    for (size_t k = 0; k < n; k++) {
+        size_t i = op & MCAMP__OP_TRANS ? n - 1 - k : k;
         double past = mcamp__blt_read(m, state), in = x[i];
-        x[i] = inverse ? (in - past) / m->diag : m->diag * in + past;
-        mcamp__blt_push(m, state, inverse ? x[i] : in);
+        x[i] = op & MCAMP__OP_SOLVE ? (in - past) / m->diag : m->diag * in + past;
+        mcamp__blt_push(m, state, op & MCAMP__OP_SOLVE ? x[i] : in);
     }
 }
 
-/* In place, from the last row up, so that the inputs above are still there. */
-MCAMP__PRIV void mcamp__toeplitz_mul(const mcamp_mech *m, double *x)
+MCAMP__PRIV void mcamp__conv_t(const double *c, size_t w, double *x, size_t n)
 {
-    for (size_t i = m->n; i-- > 0; )
-        x[i] = mcamp__dot_back(m->coef, x + i, mcamp__zmin(i + 1, m->bands));
+    for (size_t i = 0; i < n; i++) x[i] = mcamp__dot(c, x + i, mcamp__zmin(n - i, w));
 }
 
-MCAMP__PRIV void mcamp__toeplitz_solve(const mcamp_mech *m, double *x)
+MCAMP__PRIV void mcamp__deconv_t(const double *c, size_t w, double *x, size_t n)
 {
-    x[0] /= m->coef[0];
-    for (size_t i = 1; i < m->n; i++) {
-        size_t len = mcamp__zmin(i + 1, m->bands) - 1;
-        x[i] = (x[i] - mcamp__dot_back(m->coef + 1, x + i - 1, len)) / m->coef[0];
+    for (size_t i = n; i-- > 0; )
+        x[i] = (x[i] - mcamp__dot(c + 1, x + i + 1, mcamp__zmin(n - i, w) - 1)) / c[0];
+}
+
+/* A known short inverse turns a product into a solve and the other way round. */
+MCAMP__PRIV void mcamp__toeplitz_apply(const mcamp_mech *m, double *x, size_t n, int op)
+{
+    const double *c = m->inverse ? m->inverse : m->coef;
+    size_t w = m->inverse ? m->inverse_bands : m->bands;
+    if (m->inverse) op ^= MCAMP__OP_SOLVE;
+    switch (op) {
+    case 0:               mcamp__conv(c, w, x, n); break;
+    case MCAMP__OP_SOLVE: mcamp__deconv(c, w, x, n); break;
+    case MCAMP__OP_TRANS: mcamp__conv_t(c, w, x, n); break;
+    default:              mcamp__deconv_t(c, w, x, n); break;
     }
 }
 
-MCAMP__PRIV void mcamp__rows_mul(const mcamp_mech *m, double *x)
+MCAMP__PRIV void mcamp__rows_mul(const mcamp_mech *m, double *x, size_t n)
 {
-    for (size_t i = m->n; i-- > 0; ) {
+    for (size_t i = n; i-- > 0; ) {
         size_t len = mcamp__row_len(m, i);
         x[i] = mcamp__dot(m->coef + mcamp__row_start(m, i), x + i + 1 - len, len);
     }
 }
 
-MCAMP__PRIV void mcamp__rows_solve(const mcamp_mech *m, double *x)
+/* x is zero before `from`. */
+MCAMP__PRIV void mcamp__rows_solve(const mcamp_mech *m, double *x, size_t from, size_t n)
 {
-    for (size_t i = 0; i < m->n; i++) {
-        const double *row = m->coef + mcamp__row_start(m, i);
-        size_t len = mcamp__row_len(m, i) - 1;
+    for (size_t i = from; i < n; i++) {
+        size_t all = mcamp__row_len(m, i) - 1, len = mcamp__zmin(all, i - from);
+        const double *row = m->coef + mcamp__row_start(m, i) + all - len;
         x[i] = (x[i] - mcamp__dot(row, x + i - len, len)) / row[len];
     }
 }
 
-/* x <- C x or C^-1 x. */
-MCAMP__PRIV void mcamp__mech_apply(const mcamp_mech *m, double *x, int inverse)
+/* y += a x. */
+MCAMP__PRIV void mcamp__axpy(double a, const double *x, double *y, size_t len)
 {
-    for (size_t j = 0; !inverse && m->scale && j < m->n; j++) x[j] *= m->scale[j];
-    if (m->form == MCAMP_FORM_BLT) mcamp__blt_apply(m, x, inverse);
-    else if (m->form == MCAMP_FORM_TOEPLITZ && inverse) mcamp__toeplitz_solve(m, x);
-    else if (m->form == MCAMP_FORM_TOEPLITZ) mcamp__toeplitz_mul(m, x);
-    else if (inverse) mcamp__rows_solve(m, x);
-    else mcamp__rows_mul(m, x);
-    for (size_t j = 0; inverse && m->scale && j < m->n; j++) x[j] /= m->scale[j];
+    for (size_t k = 0; k < len; k++) y[k] += a * x[k];
+}
+
+MCAMP__PRIV void mcamp__rows_mul_t(const mcamp_mech *m, double *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const double *row = m->coef + mcamp__row_start(m, i);
+        size_t len = mcamp__row_len(m, i) - 1;
+        mcamp__axpy(x[i], row, x + i - len, len);
+        x[i] *= row[len];
+    }
+}
+
+MCAMP__PRIV void mcamp__rows_solve_t(const mcamp_mech *m, double *x, size_t n)
+{
+    for (size_t i = n; i-- > 0; ) {
+        const double *row = m->coef + mcamp__row_start(m, i);
+        size_t len = mcamp__row_len(m, i) - 1;
+        x[i] /= row[len];
+        mcamp__axpy(-x[i], row, x + i - len, len);
+    }
+}
+
+MCAMP__PRIV void mcamp__rows_apply(const mcamp_mech *m, double *x, size_t n, int op)
+{
+    switch (op) {
+    case 0:               mcamp__rows_mul(m, x, n); break;
+    case MCAMP__OP_SOLVE: mcamp__rows_solve(m, x, 0, n); break;
+    case MCAMP__OP_TRANS: mcamp__rows_mul_t(m, x, n); break;
+    default:              mcamp__rows_solve_t(m, x, n); break;
+    }
+}
+
+/* x <- (C | C^-1 | C^T | C^-T) x in place, with the leading n x n block of C.
+ * With C = T S, S the column factors: S comes first in C and in C^-T.        */
+MCAMP__PRIV void mcamp__mech_apply(const mcamp_mech *m, double *x, size_t n, int op)
+{
+    int first = op == 0 || op == (MCAMP__OP_SOLVE | MCAMP__OP_TRANS);
+    for (int pass = 0; pass < 2; pass++) {
+        if (m->scale && pass == !first) {
+            for (size_t j = 0; j < n; j++)
+                x[j] = op & MCAMP__OP_SOLVE ? x[j] / m->scale[j] : x[j] * m->scale[j];
+        }
+        if (pass) break;
+        if (m->form == MCAMP_FORM_BLT) mcamp__blt_apply(m, x, n, op);
+        else if (m->form == MCAMP_FORM_TOEPLITZ) mcamp__toeplitz_apply(m, x, n, op);
+        else mcamp__rows_apply(m, x, n, op);
+    }
+}
+
+MCAMP__PRIV mcamp_status mcamp__check_finite(mcamp_ctx *ctx, const char *argument,
+                                             const double *x, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!mcamp__finite(x[i]))
+            return mcamp__fail(ctx, MCAMP_E_NONFINITE, argument, x[i]);
+    return MCAMP_OK;
 }
 
 MCAMP__PRIV mcamp_status mcamp__mech_apply_to(mcamp_ctx *ctx, const mcamp_mech *m,
-                                              const double *v, double *out,
-                                              int inverse)
+                                              const double *v, double *out, int op)
 {
     mcamp_status st = mcamp__mech_args(ctx, m, v, out);
+    if (st == MCAMP_OK) st = mcamp__check_finite(ctx, "v", v, m->n);
     if (st < 0) return st;
-    for (size_t i = 0; i < m->n; i++)
-        if (!mcamp__finite(v[i]))
-            return mcamp__fail(ctx, MCAMP_E_NONFINITE, "v", v[i]);
     if (out != v) memmove(out, v, m->n * sizeof *out);
-    mcamp__mech_apply(m, out, inverse);
-    for (size_t i = 0; i < m->n; i++)
-        if (!mcamp__finite(out[i]))
-            return mcamp__fail(ctx, MCAMP_E_NONFINITE, "out", out[i]);
-    return MCAMP_OK;
+    mcamp__mech_apply(m, out, m->n, op);
+    return mcamp__check_finite(ctx, "out", out, m->n);
 }
 
 MCAMP_API mcamp_status mcamp_mech_mul(mcamp_ctx *ctx, const mcamp_mech *mech,
@@ -1752,7 +1967,214 @@ MCAMP_API mcamp_status mcamp_mech_mul(mcamp_ctx *ctx, const mcamp_mech *mech,
 MCAMP_API mcamp_status mcamp_mech_solve(mcamp_ctx *ctx, const mcamp_mech *mech,
                                         const double *v, double *out)
 {
-    return mcamp__mech_apply_to(ctx, mech, v, out, 1);
+    return mcamp__mech_apply_to(ctx, mech, v, out, MCAMP__OP_SOLVE);
+}
+
+MCAMP_API mcamp_status mcamp_mech_mul_t(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                        const double *v, double *out)
+{
+    return mcamp__mech_apply_to(ctx, mech, v, out, MCAMP__OP_TRANS);
+}
+
+MCAMP_API mcamp_status mcamp_mech_solve_t(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                          const double *v, double *out)
+{
+    return mcamp__mech_apply_to(ctx, mech, v, out, MCAMP__OP_TRANS | MCAMP__OP_SOLVE);
+}
+
+/* ---- blocks of row vectors ------------------------------------------------ *
+ * A strip of MCAMP__STRIP columns at a time, so that the rows which one row
+ * needs stay in cache; within it the scalar recursions, on short rows.        */
+
+#define MCAMP__STRIP 256
+
+typedef struct mcamp__strip {
+    double *x;              /* row i of the strip: x + i * stride */
+    size_t stride, len;     /* len <= MCAMP__STRIP */
+    double *state;          /* BLT: buffers x MCAMP__STRIP */
+} mcamp__strip;
+
+/* Row i from the rows before it; w coefficients c (c[0] on the diagonal), the
+ * k-th belonging to row i - k * 1 if step is 1, packed rows having step -1.   */
+MCAMP__PRIV void mcamp__strip_row(const mcamp__strip *q, size_t i, const double *c,
+                                  int step, size_t w, int solve)
+{
+    double *y = q->x + i * q->stride;
+    double f = solve ? -1.0 : 1.0, d = *c;
+    if (!solve) for (size_t s = 0; s < q->len; s++) y[s] *= d;
+    for (size_t k = 1; k < w; k++) {
+        double a = step > 0 ? c[k] : *(c - k);
+        mcamp__axpy(f * a, q->x + (i - k) * q->stride, y, q->len);
+    }
+    if (solve) for (size_t s = 0; s < q->len; s++) y[s] /= d;
+}
+
+MCAMP__PRIV void mcamp__strip_banded(const mcamp_mech *m, const mcamp__strip *q,
+                                     int solve)
+{
+    int rows = m->form == MCAMP_FORM_ROWS, known = m->inverse != NULL;
+    int back = known ? !solve : solve;      /* which recursion runs */
+    size_t w = known ? m->inverse_bands : m->bands;
+    const double *c = known ? m->inverse : m->coef;
+    for (size_t k = 0; k < m->n; k++) {
+        size_t i = back ? k : m->n - 1 - k;
+        const double *p = rows ? m->coef + mcamp__row_start(m, i) +
+                                 mcamp__row_len(m, i) - 1 : c;
+        mcamp__strip_row(q, i, p, rows ? -1 : 1, mcamp__zmin(i + 1, w), back);
+    }
+}
+
+MCAMP__PRIV void mcamp__strip_blt(const mcamp_mech *m, const mcamp__strip *q, int solve)
+{
+    memset(q->state, 0, m->buffers * MCAMP__STRIP * sizeof(double));
+    for (size_t i = 0; i < m->n; i++) {
+        double *y = q->x + i * q->stride, in[MCAMP__STRIP], past[MCAMP__STRIP] = { 0 };
+        for (size_t j = 0; j < m->buffers; j++)
+            mcamp__axpy(m->omega[j], q->state + j * MCAMP__STRIP, past, q->len);
+        for (size_t s = 0; s < q->len; s++) {
+            double v = y[s];
+            y[s] = solve ? (v - past[s]) / m->diag : m->diag * v + past[s];
+            in[s] = solve ? y[s] : v;
+        }
+        for (size_t j = 0; j < m->buffers; j++) {
+            double *z = q->state + j * MCAMP__STRIP;
+            for (size_t s = 0; s < q->len; s++) z[s] = m->theta[j] * z[s] + in[s];
+        }
+    }
+}
+
+MCAMP__PRIV void mcamp__strip_scale(const mcamp_mech *m, const mcamp__strip *q,
+                                    int solve)
+{
+    for (size_t i = 0; m->scale && i < m->n; i++) {
+        double *y = q->x + i * q->stride;
+        for (size_t s = 0; s < q->len; s++)
+            y[s] = solve ? y[s] / m->scale[i] : y[s] * m->scale[i];
+    }
+}
+
+MCAMP__PRIV mcamp_status mcamp__mech_block(mcamp_ctx *ctx, const mcamp_mech *m,
+                                           const double *v, size_t width, double *out,
+                                           int solve)
+{
+    mcamp_status st = mcamp__mech_args(ctx, m, v, out);
+    mcamp__strip q;
+    size_t count, states = m && m->form == MCAMP_FORM_BLT ? m->buffers * MCAMP__STRIP : 0;
+    if (st < 0) return st;
+    if (!mcamp__mul_size(m->n, width, &count) || count > PTRDIFF_MAX / sizeof *out)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "width", (double)width);
+    st = mcamp__check_finite(ctx, "v", v, count);
+    if (st < 0) return st;
+    q.state = mcamp__new_doubles(ctx, states);
+    if (!q.state) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)states);
+    if (out != v) memmove(out, v, count * sizeof *out);
+    q.stride = width;
+    for (size_t at = 0; at < width; at += MCAMP__STRIP) {
+        q.x = out + at;
+        q.len = mcamp__zmin(MCAMP__STRIP, width - at);
+        if (!solve) mcamp__strip_scale(m, &q, 0);
+        if (m->form == MCAMP_FORM_BLT) mcamp__strip_blt(m, &q, solve);
+        else mcamp__strip_banded(m, &q, solve);
+        if (solve) mcamp__strip_scale(m, &q, 1);
+    }
+    mcamp__delete_doubles(ctx, q.state, states);
+    return mcamp__check_finite(ctx, "out", out, count);
+}
+
+MCAMP_API mcamp_status mcamp_mech_mul_block(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                            const double *v, size_t width, double *out)
+{
+    return mcamp__mech_block(ctx, mech, v, width, out, 0);
+}
+
+MCAMP_API mcamp_status mcamp_mech_solve_block(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                              const double *v, size_t width,
+                                              double *out)
+{
+    return mcamp__mech_block(ctx, mech, v, width, out, 1);
+}
+
+/* ---- the inverse of a BLT ------------------------------------------------- *
+ * With x = 1/y the generating function of C is f(y) = c_0 + sum_j w_j/(y - t_j).
+ * 1/f has its poles at the zeros y_i of f and the residues 1/f'(y_i), which are
+ * the decays and weights of the inverse.  For weights of one sign f is monotone
+ * between its poles: one zero in each gap, and one within sum |w| / c_0 outside
+ * the first pole (w > 0) or the last (w < 0).                                 */
+
+/* f, or with derivative set f', at pole + mu; exact differences to the poles. */
+MCAMP__PRIV double mcamp__blt_f(const mcamp_mech *m, double pole, double mu,
+                                int derivative)
+{
+    double s = derivative ? 0.0 : m->diag;
+    for (size_t j = 0; j < m->buffers; j++) {
+        double d = (pole - m->theta[j]) + mu;
+        s += derivative ? -m->omega[j] / (d * d) : m->omega[j] / d;
+    }
+    return s;
+}
+
+/* The zero of f in (lo, hi), at least one end being a pole; as an offset from the
+ * nearer pole, so that a zero close to it keeps its digits.  Bisection to the last
+ * bit.  f falls with y where the weights are positive: sign = 1.              */
+MCAMP__PRIV void mcamp__blt_zero(const mcamp_mech *m, double lo, double hi, int at_lo,
+                                 int at_hi, double sign, double *theta, double *omega)
+{
+    double gap = hi - lo, a, b, pole;
+    int left = sign * mcamp__blt_f(m, lo, 0.5 * gap, 0) <= 0;   /* zero in the left half */
+    if (at_lo && at_hi ? left : at_lo) { pole = lo; a = 0; b = gap; }
+    else                               { pole = hi; a = -gap; b = 0; }
+    for (int step = 0; step < 2000; step++) {
+        double mu = 0.5 * (a + b);
+        if (!(mu > a && mu < b)) break;
+        if (sign * mcamp__blt_f(m, pole, mu, 0) > 0) a = mu;
+        else b = mu;
+    }
+    if (!(fabs(a) > 0)) a = b;
+    *theta = pole + a;
+    *omega = 1.0 / mcamp__blt_f(m, pole, a, 1);
+}
+
+/* order = the buffers by rising theta; 0 unless theta are distinct and omega have
+ * one sign.                                                                   */
+MCAMP__PRIV int mcamp__blt_order(const mcamp_mech *m, size_t *order)
+{
+    for (size_t j = 0; j < m->buffers; j++) {
+        size_t i = j;
+        if (!(m->omega[j] * m->omega[0] > 0)) return 0;
+        for (; i > 0 && m->theta[order[i - 1]] > m->theta[j]; i--)
+            order[i] = order[i - 1];
+        if (i > 0 && mcamp__eq(m->theta[order[i - 1]], m->theta[j])) return 0;
+        order[i] = j;
+    }
+    return 1;
+}
+
+MCAMP_API mcamp_status mcamp_mech_blt_inverse(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                              double *theta, double *omega,
+                                              double *diag)
+{
+    mcamp_status st = mcamp__mech_args(ctx, mech, omega, theta);
+    size_t order[MCAMP_MAX_BUFFERS], d;
+    double reach = 0, sign;
+    if (st < 0) return st;
+    if (!diag) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "diag", 0);
+    if (mech->form != MCAMP_FORM_BLT || mech->scale)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "mech", 0);
+    if (!mcamp__blt_order(mech, order))
+        return mcamp__fail(ctx, MCAMP_E_INFEASIBLE, "mech", 0);
+    d = mech->buffers;
+    sign = mech->omega[0] > 0 ? 1.0 : -1.0;
+    for (size_t j = 0; j < d; j++) reach += fabs(mech->omega[j]) / mech->diag;
+    for (size_t i = 0; i < d; i++) {    /* the gap below (w > 0) or above pole i */
+        double t = mech->theta[order[i]];
+        int end = sign > 0 ? i == 0 : i == d - 1;
+        double lo = sign > 0 ? (end ? t - reach : mech->theta[order[i - 1]]) : t;
+        double hi = sign > 0 ? t : (end ? t + reach : mech->theta[order[i + 1]]);
+        mcamp__blt_zero(mech, lo, hi, sign < 0 || !end, sign > 0 || !end, sign,
+                        theta + i, omega + i);
+    }
+    *diag = 1.0 / mech->diag;
+    return MCAMP_OK;
 }
 
 /* ======================================================================== *
@@ -2425,6 +2847,9 @@ MCAMP_API mcamp_status mcamp_modes_vector(mcamp_ctx *ctx, const mcamp_mech *mech
 #undef MCAMP__CHUNK
 #undef MCAMP__ANCHOR
 #undef MCAMP__MAX_ROUNDS
+#undef MCAMP__OP_SOLVE
+#undef MCAMP__OP_TRANS
+#undef MCAMP__STRIP
 #undef MCAMP__GRAM_MAGIC
 #undef MCAMP__SLAB
 #endif /* MCAMP_IMPLEMENTATION */

@@ -56,7 +56,7 @@ static void setup_failing(failing *f, long fail_at)
 
 /* ---- families ------------------------------------------------------------ */
 
-#define NFAMILY 14
+#define NFAMILY 20
 #define NMAX    40
 
 typedef struct family {
@@ -110,6 +110,42 @@ static void family_blt(family *f, size_t n, size_t d, int negative)
     family_toeplitz(f, n, c, n);
 }
 
+/* C by long division of 1 by the coefficients d of C^-1. */
+static void family_inverse(family *f, size_t n, const double *d, size_t w)
+{
+    double c[NMAX];
+    for (size_t i = 0; i < n; i++) {
+        double s = i ? 0 : 1;
+        for (size_t k = 1; k <= i && k < w; k++) s -= d[k] * c[i - k];
+        c[i] = s / d[0];
+    }
+    family_toeplitz(f, n, c, n);
+}
+
+/* C with C^T C = N^T N, N the nodes of a tree, by elimination from the end. */
+static void family_tree(family *f, size_t n, int padded)
+{
+    static double x[NMAX * NMAX];
+    memset(x, 0, sizeof x);
+    for (size_t size = 1; size < 2 * n; size *= 2)
+        for (size_t lo = 0; lo < n; lo += size) {
+            size_t hi = lo + size;
+            if (hi > n && !padded) continue;
+            if (size / 2 >= n) continue;
+            for (size_t i = lo; i < hi && i < n; i++)
+                for (size_t j = lo; j < hi && j < n; j++) x[i * n + j] += 1;
+        }
+    for (size_t i = n; i-- > 0; ) {
+        double d = sqrt(x[i * n + i]);
+        for (size_t j = 0; j <= i; j++) f->c[i * n + j] = x[i * n + j] / d;
+        for (size_t j = 0; j < i; j++)
+            for (size_t k = 0; k < i; k++)
+                x[j * n + k] -= f->c[i * n + j] * f->c[i * n + k];
+    }
+    for (size_t i = 0; i < n * n; i++)      /* exact zeros, seen through rounding */
+        if (fabs(f->c[i]) < 1e-13) f->c[i] = 0;
+}
+
 static void family_make(family *f, int which, size_t n)
 {
     double c[NMAX];
@@ -145,6 +181,22 @@ static void family_make(family *f, int which, size_t n)
         break;
     case 10: family_blt(f, n, 1, 0); break;
     case 11: case 12: family_blt(f, n, 3, which == 12); break;
+    case 14: case 15:
+        f->d.kind = MCAMP_MECH_INVERSE;
+        f->d.count = w;
+        for (size_t k = 0; k < w; k++) f->coef[k] = k ? test_rand() - 0.6 : 1.5;
+        family_inverse(f, n, f->coef, w);
+        break;
+    case 16: case 17:
+        f->d.kind = MCAMP_MECH_INVERSE_SQRT;
+        f->d.bands = which == 16 ? w : 0;
+        for (size_t k = n; k-- > 0; ) c[k] = k ? c[k] - c[k - 1] : 1;
+        family_inverse(f, n, c, which == 16 ? w : n);
+        break;
+    case 18: case 19:
+        f->d.kind = which == 18 ? MCAMP_MECH_TREE : MCAMP_MECH_TREE_PADDED;
+        family_tree(f, n, which == 19);
+        break;
     default:
         f->d.kind = MCAMP_MECH_DENSE;
         family_rows(f, n, n, 1);

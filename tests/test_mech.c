@@ -15,6 +15,50 @@ static double dense_norm(const family *f, size_t n, size_t j)
     return sqrt(s);
 }
 
+static void check_transpose(const family *f, const mcamp_mech *m, const double *v)
+{
+    size_t n = m->n;
+    double x[NMAX], y[NMAX];
+    CHECK_STATUS(mcamp_mech_mul_t(&ctx, m, v, y), MCAMP_OK);
+    for (size_t j = 0; j < n; j++) {
+        x[j] = 0;
+        for (size_t i = j; i < n; i++) x[j] += f->c[i * n + j] * v[i];
+        CHECK_NEAR(y[j], x[j], 1e-13, 1e-14);
+    }
+    CHECK_STATUS(mcamp_mech_solve_t(&ctx, m, y, y), MCAMP_OK);
+    for (size_t j = 0; j < n; j++) {
+        double r = 0, scale = 0;
+        for (size_t i = j; i < n; i++) {
+            r += f->c[i * n + j] * y[i];
+            scale += fabs(f->c[i * n + j] * y[i]);
+        }
+        CHECK_NEAR(r, x[j], 0, 1e-13 * (1 + scale));
+    }
+}
+
+/* Column by column the same as one vector; 300 columns need two strips. */
+static void check_blocks(const mcamp_mech *m)
+{
+    static double v[NMAX * 300], out[NMAX * 300];
+    size_t n = m->n, w = n == 17 ? 300 : 3;
+    for (size_t i = 0; i < n * w; i++) v[i] = test_rand() - 0.5;
+    for (int solve = 0; solve < 2; solve++) {
+        CHECK_STATUS((solve ? mcamp_mech_solve_block : mcamp_mech_mul_block)
+                     (&ctx, m, v, w, out), MCAMP_OK);
+        for (size_t s = 0; s < w; s++) {
+            double x[NMAX], top = 0;
+            for (size_t i = 0; i < n; i++) x[i] = v[i * w + s];
+            CHECK_STATUS((solve ? mcamp_mech_solve : mcamp_mech_mul)(&ctx, m, x, x),
+                         MCAMP_OK);
+            for (size_t i = 0; i < n; i++) top = mcamp__dmax(top, fabs(x[i]));
+            for (size_t i = 0; i < n; i++)
+                CHECK_NEAR(out[i * w + s], x[i], 1e-12, 1e-12 * top);
+        }
+    }
+    CHECK_STATUS(mcamp_mech_mul_block(&ctx, m, v, w, v), MCAMP_OK);
+    CHECK_STATUS(mcamp_mech_mul_block(&ctx, m, v, 0, v), MCAMP_OK);
+}
+
 static void check_against_definition(const family *f, const mcamp_mech *m)
 {
     size_t n = m->n;
@@ -52,6 +96,8 @@ static void check_against_definition(const family *f, const mcamp_mech *m)
     memcpy(y, v, n * sizeof *y);
     CHECK_STATUS(mcamp_mech_mul(&ctx, m, y, y), MCAMP_OK);
     for (size_t i = 0; i < n; i++) CHECK_NEAR(y[i], x[i], 1e-13, 1e-14);
+    check_transpose(f, m, v);
+    check_blocks(m);
 }
 
 TEST(families_agree_with_their_definition)
@@ -152,6 +198,86 @@ TEST(blt_coefficients_do_not_drift)
     mcamp_mech_free(&ctx, &m);
 }
 
+TEST(inverse_of_a_blt_is_a_blt)
+{
+    static const struct { size_t d; double theta[4], omega[4]; } cs[] = {
+        { 1, { 0.5 }, { 0.25 } },
+        { 2, { 0.98, 0.7 }, { 0.1, 0.3 } },
+        { 3, { 0.5, 0.9, 0.99 }, { 0.25, 0.12, 0.05 } },
+        { 3, { 0.1, 0.9, 0.9000001 }, { 2, 0.12, 1e-9 } },
+        { 4, { 0, 0.5, 0.75, 1 }, { -0.1, -0.2, -0.05, -0.01 } } };
+    mcamp_mech_desc d;
+    mcamp_mech m;
+    double th[4], om[4], diag, x[400], y[400];
+    setup();
+    memset(&d, 0, sizeof d);
+    d.kind = MCAMP_MECH_BLT; d.n = 400;
+    for (size_t i = 0; i < sizeof cs / sizeof cs[0]; i++) {
+        d.theta = cs[i].theta; d.omega = cs[i].omega; d.buffers = cs[i].d;
+        d.normalize = i == 2;
+        CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+        CHECK_STATUS(mcamp_mech_blt_inverse(&ctx, &m, th, om, &diag), MCAMP_OK);
+        memset(x, 0, sizeof x);
+        x[0] = 1;
+        CHECK_STATUS(mcamp_mech_solve(&ctx, &m, x, x), MCAMP_OK);
+        y[0] = diag;
+        for (size_t k = 1; k < 400; k++) {
+            y[k] = 0;
+            for (size_t j = 0; j < cs[i].d; j++) y[k] += om[j] * pow(th[j], (double)k - 1);
+        }
+        for (size_t k = 0; k < 400; k++) CHECK_NEAR(y[k], x[k], 1e-11, 1e-13);
+        for (size_t j = 1; j < cs[i].d; j++) CHECK(th[j] > th[j - 1]);
+        mcamp_mech_free(&ctx, &m);
+    }
+    x[0] = x[1] = 0.5; y[0] = 0.1; y[1] = 0.2;
+    d.theta = x; d.omega = y; d.buffers = 2;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);      /* equal decays */
+    CHECK_STATUS(mcamp_mech_blt_inverse(&ctx, &m, th, om, &diag), MCAMP_E_INFEASIBLE);
+    CHECK_STATUS(mcamp_mech_blt_inverse(&ctx, &m, th, om, NULL), MCAMP_E_REQUIRED);
+    mcamp_mech_free(&ctx, &m);
+    x[1] = 0.6; y[1] = -0.2;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);      /* mixed signs */
+    CHECK_STATUS(mcamp_mech_blt_inverse(&ctx, &m, th, om, &diag), MCAMP_E_INFEASIBLE);
+    mcamp_mech_free(&ctx, &m);
+    d.kind = MCAMP_MECH_IDENTITY;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+    CHECK_STATUS(mcamp_mech_blt_inverse(&ctx, &m, th, om, &diag), MCAMP_E_ARG);
+    mcamp_mech_free(&ctx, &m);
+}
+
+/* Families that coincide: 1/(1-x)^(1/2) by its own coefficients and through its
+ * inverse; an inverse that cannot be inverted is refused.                     */
+TEST(inverse_kinds_at_their_edges)
+{
+    enum { N = 3000 };
+    double *x = (double *)malloc(N * sizeof *x), c[2] = { 1, -1e6 };
+    mcamp_mech_desc d;
+    mcamp_mech m;
+    setup();
+    memset(&d, 0, sizeof d);
+    d.n = N; d.kind = MCAMP_MECH_INVERSE_SQRT;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+    for (size_t k = 0; k < N; k++) CHECK_NEAR(m.coef[k], mcamp__sqrt_coef(k), 2e-13, 0);
+    mcamp_mech_free(&ctx, &m);
+    d.kind = MCAMP_MECH_INVERSE; d.coef = c; d.count = 2;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_E_STRATEGY);  /* 1e6^k */
+    c[1] = -1;                                          /* prefix sums */
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+    for (size_t k = 0; k < N; k++) CHECK_NEAR(m.coef[k], 1, 0, 0);
+    for (size_t k = 0; k < N; k++) x[k] = 1;
+    CHECK_STATUS(mcamp_mech_solve(&ctx, &m, x, x), MCAMP_OK);
+    CHECK_NEAR(x[0], 1, 0, 0);
+    CHECK_NEAR(x[N - 1], 0, 0, 0);
+    mcamp_mech_free(&ctx, &m);
+    c[0] = 0;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_E_STRATEGY);
+    d.count = N + 1;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_E_SIZE);
+    d.count = 0;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_E_SIZE);
+    free(x);
+}
+
 TEST(digests_tell_everything_apart)
 {
     enum { MAX = 64 };
@@ -187,6 +313,11 @@ TEST(digests_tell_everything_apart)
     th[1] = 0.90625; ADD();
     om[1] = 0.5; ADD();
     th[0] = 0.90625; th[1] = 0.5; ADD();
+    d.kind = MCAMP_MECH_INVERSE; d.coef = c; d.count = 3; ADD();
+    d.kind = MCAMP_MECH_INVERSE_SQRT; d.bands = 2; ADD();
+    d.bands = 0; ADD();
+    d.kind = MCAMP_MECH_TREE; ADD();
+    d.kind = MCAMP_MECH_TREE_PADDED; ADD();
 #undef ADD
     for (size_t i = 0; i < count; i++) {
         CHECK(seen[i] != 0);
@@ -336,11 +467,12 @@ TEST(allocation_failures_leak_nothing)
             failing a;
             mcamp_mech m;
             mcamp_status st;
-            double norm[12];
+            double norm[12], block[24] = { 0 };
             setup_failing(&a, at);
             memset(&m, 0, sizeof m);
             st = mcamp_mech_init(&ctx, &f->d, &m);
             if (st == MCAMP_OK) st = mcamp_mech_norms(&ctx, &m, norm);
+            if (st == MCAMP_OK) st = mcamp_mech_solve_block(&ctx, &m, block, 2, block);
             mcamp_mech_free(&ctx, &m);
             CHECK(a.live == 0 && a.bytes == 0);
             if (st == MCAMP_OK) break;
@@ -383,6 +515,8 @@ TEST_MAIN("mech",
     T(normalize_divides_by_the_largest_column_norm),
     T(square_root_coefficients_do_not_drift),
     T(blt_coefficients_do_not_drift),
+    T(inverse_of_a_blt_is_a_blt),
+    T(inverse_kinds_at_their_edges),
     T(digests_tell_everything_apart),
     T(digest_is_pinned),
     T(bad_descriptors_are_refused),
