@@ -152,6 +152,30 @@ MCAMP_API int mcamp_version(void);
 MCAMP_API mcamp_status mcamp_self_check(void);
 
 /* ======================================================================== *
+ *  RANDOM NUMBERS: seeded streams for simulation                 (decl) rng
+ * ======================================================================== */
+
+/* xoshiro256++.  FOR SIMULATION ONLY: fast, equidistributed and predictable.
+ * Noise that is released must come from a cryptographic generator instead.
+ * Everything here is a pure function of its arguments: no global state, no
+ * clock.  A NULL generator does nothing and gives 0.                         */
+typedef struct mcamp_rng { uint64_t s[4]; } mcamp_rng;
+
+/* The four words of state are splitmix64's first four outputs for the seed. */
+MCAMP_API void mcamp_rng_seed(mcamp_rng *r, uint64_t seed);
+/* Stream number `block` of a purpose.  Streams that differ in purpose only or
+ * in block only never share a state; others coincide with odds of 2^-256.
+ * Purposes below 65536 are the library's own.                                */
+MCAMP_API void mcamp_rng_stream(mcamp_rng *r, uint64_t seed, uint32_t purpose,
+                                uint64_t block);
+MCAMP_API uint64_t mcamp_rng_next(mcamp_rng *r);
+/* An odd multiple of 2^-53 in the open interval (0, 1), uniform. */
+MCAMP_API double mcamp_rng_uniform(mcamp_rng *r);
+/* Skips 2^128, or 2^192, outputs. */
+MCAMP_API void mcamp_rng_jump(mcamp_rng *r);
+MCAMP_API void mcamp_rng_long_jump(mcamp_rng *r);
+
+/* ======================================================================== *
  *  GAUSS: normal distribution, Gaussian mechanism               (decl) gauss
  * ======================================================================== */
 
@@ -375,6 +399,606 @@ MCAMP_API mcamp_status mcamp_modes_vector(mcamp_ctx *ctx, const mcamp_mech *mech
 
 /* ------ Stop here if you only want the API. ------------------------------ */
 
+
+/* ======================================================================== *
+ *  KERNEL TEMPLATE
+ *  The bodies of the vector kernels, written once.  Section >>vec includes this
+ *  header again for every vector set, with MCAMP__PASS = 1 (baseline: SSE2,
+ *  NEON, or one plain double per lane), 2 (AVX2 + FMA), 3 (AVX-512 F, DQ); all
+ *  else is skipped then.  A kernel xyz becomes mcamp__k1_xyz, mcamp__k2_xyz, ..
+ *  Contracts and error bounds stand in >>vec, beside the functions that choose.
+ * ======================================================================== */
+#ifdef MCAMP__PASS
+
+/* Here a*b + c may become one rounding: the bounds hold with it and without. */
+#if defined(__clang__)
+#  pragma clang fp contract(fast)
+#elif defined(__GNUC__)
+#  pragma GCC push_options
+#  pragma GCC optimize("fp-contract=fast")
+#endif
+
+#define MCAMP__CAT2(a, b, c) a##b##_##c
+#define MCAMP__CAT(a, b, c) MCAMP__CAT2(a, b, c)
+#define MCAMP__K(name) MCAMP__CAT(mcamp__k, MCAMP__PASS, name)
+
+#if MCAMP__PASS == 3
+#  define MCAMP__W 8            /* lanes in a vector                          */
+#  define MCAMP__COLS 4         /* vectors in trmm's register block: 6 x COLS */
+#  define MCAMP__TARGET __attribute__((target("avx512f,avx512dq,avx2,fma")))
+#elif MCAMP__PASS == 2
+#  define MCAMP__W 4
+#  define MCAMP__COLS 2
+#  define MCAMP__TARGET __attribute__((target("avx2,fma")))
+#elif defined(MCAMP__NO_VECTOR)
+#  define MCAMP__W 1
+#  define MCAMP__COLS 2
+#  define MCAMP__TARGET
+#else
+#  define MCAMP__W 2
+#  if defined(__aarch64__)
+#    define MCAMP__COLS 4
+#  else
+#    define MCAMP__COLS 2
+#  endif
+#  define MCAMP__TARGET
+#endif
+
+#ifdef MCAMP__NO_VECTOR
+#  define MCAMP__INL MCAMP__PRIV inline
+typedef double MCAMP__K(v);
+typedef uint64_t MCAMP__K(u);
+#else
+#  define MCAMP__INL static inline __attribute__((always_inline)) MCAMP__TARGET
+typedef double MCAMP__K(v) __attribute__((vector_size(8 * MCAMP__W)));
+typedef uint64_t MCAMP__K(u) __attribute__((vector_size(8 * MCAMP__W)));
+/* the same in memory, at any address */
+typedef double MCAMP__K(vm)
+    __attribute__((vector_size(8 * MCAMP__W), aligned(8), may_alias));
+typedef uint64_t MCAMP__K(um)
+    __attribute__((vector_size(8 * MCAMP__W), aligned(8), may_alias));
+#endif
+#define MCAMP__ENTRY MCAMP__TARGET MCAMP__PRIV
+#define MCAMP__V MCAMP__K(v)
+#define MCAMP__U MCAMP__K(u)
+
+/* ---- primitives: the only code that knows the instruction set -----------
+ * (The maskz forms are the plain instructions; gcc 12 warns about its own
+ * definitions of the others.)                                                */
+
+#ifdef MCAMP__NO_VECTOR
+MCAMP__INL double MCAMP__K(load)(const double *p) { return *p; }
+MCAMP__INL void MCAMP__K(store)(double *p, double x) { *p = x; }
+MCAMP__INL uint64_t MCAMP__K(loadu)(const uint64_t *p) { return *p; }
+MCAMP__INL void MCAMP__K(storeu)(uint64_t *p, uint64_t x) { *p = x; }
+MCAMP__INL double MCAMP__K(set)(double x) { return x; }
+MCAMP__INL uint64_t MCAMP__K(bits)(double x) { return mcamp__bits(x); }
+MCAMP__INL double MCAMP__K(from)(uint64_t x) { return mcamp__from_bits(x); }
+MCAMP__INL double MCAMP__K(lt)(double a, double b, double x, double y)
+{
+    return a < b ? x : y;
+}
+#else
+MCAMP__INL MCAMP__V MCAMP__K(load)(const double *p)
+{
+    return (MCAMP__V)*(const MCAMP__K(vm) *)p;
+}
+
+MCAMP__INL void MCAMP__K(store)(double *p, MCAMP__V x)
+{
+    *(MCAMP__K(vm) *)p = (MCAMP__K(vm))x;
+}
+
+MCAMP__INL MCAMP__U MCAMP__K(loadu)(const uint64_t *p)
+{
+    return (MCAMP__U)*(const MCAMP__K(um) *)p;
+}
+
+MCAMP__INL void MCAMP__K(storeu)(uint64_t *p, MCAMP__U x)
+{
+    *(MCAMP__K(um) *)p = (MCAMP__K(um))x;
+}
+
+MCAMP__INL MCAMP__V MCAMP__K(set)(double x)
+{
+#if MCAMP__PASS == 3
+    return _mm512_set1_pd(x);
+#elif MCAMP__PASS == 2
+    return _mm256_set1_pd(x);
+#else
+    MCAMP__V v = { x, x };
+    return v;
+#endif
+}
+
+MCAMP__INL MCAMP__U MCAMP__K(bits)(MCAMP__V x) { return (MCAMP__U)x; }
+MCAMP__INL MCAMP__V MCAMP__K(from)(MCAMP__U x) { return (MCAMP__V)x; }
+
+/* a < b ? x : y, lane by lane; y where a or b is NaN */
+MCAMP__INL MCAMP__V MCAMP__K(lt)(MCAMP__V a, MCAMP__V b, MCAMP__V x, MCAMP__V y)
+{
+#if MCAMP__PASS == 3
+    return _mm512_mask_blend_pd(_mm512_cmp_pd_mask(a, b, _CMP_LT_OQ), y, x);
+#elif MCAMP__PASS == 2
+    return _mm256_blendv_pd(y, x, _mm256_cmp_pd(a, b, _CMP_LT_OQ));
+#else
+    MCAMP__U m = (MCAMP__U)(a < b);
+    return (MCAMP__V)((m & (MCAMP__U)x) | (~m & (MCAMP__U)y));
+#endif
+}
+#endif /* MCAMP__NO_VECTOR */
+
+/* a > b ? a : b; b where either is NaN */
+MCAMP__INL MCAMP__V MCAMP__K(max)(MCAMP__V a, MCAMP__V b)
+{
+#if MCAMP__PASS == 3
+    return _mm512_maskz_max_pd(0xff, a, b);
+#elif MCAMP__PASS == 2
+    return _mm256_max_pd(a, b);
+#else
+    return MCAMP__K(lt)(b, a, a, b);
+#endif
+}
+
+/* a < b ? a : b; b where either is NaN */
+MCAMP__INL MCAMP__V MCAMP__K(min)(MCAMP__V a, MCAMP__V b)
+{
+#if MCAMP__PASS == 3
+    return _mm512_maskz_min_pd(0xff, a, b);
+#elif MCAMP__PASS == 2
+    return _mm256_min_pd(a, b);
+#else
+    return MCAMP__K(lt)(a, b, a, b);
+#endif
+}
+
+/* The integer, rounded once to nearest.  Without a conversion instruction:
+ * both halves are put behind the exponents of 2^84 and 2^52, and what those
+ * add is taken off again exactly.                                            */
+MCAMP__INL MCAMP__V MCAMP__K(to_double)(MCAMP__U x)
+{
+#if MCAMP__PASS == 3
+    return _mm512_maskz_cvtepu64_pd(0xff, (__m512i)x);
+#elif MCAMP__W == 1
+    return (double)x;
+#else
+    MCAMP__U hi = (x >> 32) | UINT64_C(0x4530000000000000);
+    MCAMP__U lo = (x & UINT64_C(0xffffffff)) | UINT64_C(0x4330000000000000);
+    return (MCAMP__K(from)(hi) - 19342813118337666422669312.0) + MCAMP__K(from)(lo);
+#endif
+}
+
+/* Square root of a normal, positive, finite number; within 1 ulp.  AVX-512's
+ * own is slow, its 14-bit guess y of 1/sqrt(a) is fast: with e = 1 - a y^2,
+ *     sqrt a = a y (1 - e)^(-1/2) = a y (1 + e/2 + 3 e^2/8 + 5 e^3/16 + ...),
+ * the next term is below 2^-53 since |e| < 2^-13.                            */
+MCAMP__INL MCAMP__V MCAMP__K(sqrt)(MCAMP__V a)
+{
+#if MCAMP__PASS == 3
+    MCAMP__V y = _mm512_maskz_rsqrt14_pd(0xff, a), s = a * y, e = 1.0 - s * y, p;
+    p = (e * 0.3125 + 0.375) * e + 0.5;
+    return s + (s * e) * p;
+#elif MCAMP__PASS == 2
+    return _mm256_sqrt_pd(a);
+#elif MCAMP__W == 1
+    return sqrt(a);
+#elif defined(MCAMP__X86)
+    return _mm_sqrt_pd(a);
+#else
+    for (int i = 0; i < MCAMP__W; i++) a[i] = sqrt(a[i]);
+    return a;
+#endif
+}
+
+/* ---- exp and log --------------------------------------------------------- */
+
+/* ln 2 in two parts, the first with 33 bits */
+#define MCAMP__LN2_HI 6.93147180369123816490e-1
+#define MCAMP__LN2_LO 1.90821492927058770002e-10
+
+/* 1.5 * 2^52: adding it rounds to an integer and leaves that in the low bits. */
+#define MCAMP__ROUND 6755399441055744.0
+
+/* x = n ln 2 + r with |r| <= 0.347; gives p = e^r (relative error 3e-16: the
+ * polynomial's is 8e-18, the rest is the rounding of 1 + r + ...) and z, in
+ * whose low bits n + bias stands.  |x| < 1e6; ln 2 is split so that n times its
+ * upper part is exact.  Coefficients: minimax fit of (e^r - 1 - r)/r^2.       */
+MCAMP__INL MCAMP__V MCAMP__K(exp_core)(MCAMP__V x, double bias, MCAMP__V *z)
+{
+    MCAMP__V n, r, q;
+    *z = x * 1.4426950408889634 + (MCAMP__ROUND + bias);
+    n = *z - (MCAMP__ROUND + bias);
+    r = x - n * MCAMP__LN2_HI;
+    r = r - n * MCAMP__LN2_LO;
+    q = r * 2.5110049895858716253e-8 + 2.7632655759332030799e-7;
+    q = q * r + 2.7557242336680357124e-6;
+    q = q * r + 2.4801487326012336596e-5;
+    q = q * r + 1.984126988659099934e-4;
+    q = q * r + 1.3888888947820891418e-3;
+    q = q * r + 8.3333333333222072959e-3;
+    q = q * r + 4.166666666652199074e-2;
+    q = q * r + 0.1666666666666667453;
+    q = q * r + 0.50000000000000102245;
+    return (q * r) * r + r + 1.0;
+}
+
+/* e^x for -708 <= x <= 0; NaN gives NaN. */
+MCAMP__INL MCAMP__V MCAMP__K(exp_neg)(MCAMP__V x)
+{
+    MCAMP__V z, p = MCAMP__K(exp_core)(x, 1023.0, &z);
+    return p * MCAMP__K(from)(MCAMP__K(bits)(z) << 52);
+}
+
+/* e^x for every x.  2 e^r times 2^(n-1), so that n = 1024 is no special case. */
+MCAMP__INL MCAMP__V MCAMP__K(exp)(MCAMP__V x)
+{
+    MCAMP__V z, p = MCAMP__K(exp_core)(x, 1022.0, &z);
+    p = (p + p) * MCAMP__K(from)(MCAMP__K(bits)(z) << 52);
+    p = MCAMP__K(lt)(x, MCAMP__K(set)(-708.0), MCAMP__K(set)(0.0), p);
+    return MCAMP__K(lt)(MCAMP__K(set)(709.782712893384), x,
+                        MCAMP__K(set)(mcamp__inf()), p);
+}
+
+/* x = 2^n (1 + f) for normal, positive, finite x, sqrt(1/2) <= 1 + f < sqrt 2:
+ * gives f, exact, and n - bias.                                               */
+MCAMP__INL MCAMP__V MCAMP__K(split)(MCAMP__V x, double bias, MCAMP__V *n)
+{
+    MCAMP__U u = MCAMP__K(bits)(x), t;
+    t = u + (UINT64_C(0x4000000000000000) - UINT64_C(0x3fe6a09e667f3bcd));
+    *n = MCAMP__K(from)((t >> 52) | UINT64_C(0x4330000000000000)) -
+         (4503599627370496.0 + 1024.0 + bias);
+    t = (t & UINT64_C(0xfff0000000000000)) - UINT64_C(0x4000000000000000);
+    return MCAMP__K(from)(u - t) - 1.0;
+}
+
+/* log x for normal, positive, finite x; within 1 ulp.  With s = f/(2 + f)
+ *     log(1 + f) = 2s + s R(s^2) = f - f^2/2 + s (f^2/2 + R),
+ * where f and its half square carry the digits and R is small.  R/s^2 is a
+ * minimax fit, off by 2e-18 of the result.                                    */
+MCAMP__INL MCAMP__V MCAMP__K(log_core)(MCAMP__V x)
+{
+    MCAMP__V n, f = MCAMP__K(split)(x, 0.0, &n), s, z, q, h;
+    s = f / (f + 2.0);
+    z = s * s;
+    q = z * 0.14813510045290970951 + 0.15312880911542500743;
+    q = q * z + 0.18183581874897864168;
+    q = q * z + 0.22222198910110334084;
+    q = q * z + 0.28571428730821777539;
+    q = q * z + 0.39999999999514225273;
+    q = q * z + 0.66666666666667101211;
+    h = (0.5 * f) * f;
+    return n * MCAMP__LN2_HI +
+           (f - (h - (s * (h + q * z) + n * MCAMP__LN2_LO)));
+}
+
+/* log x for every x: denormals are scaled up, the rest is picked at the end. */
+MCAMP__INL MCAMP__V MCAMP__K(log)(MCAMP__V x)
+{
+    MCAMP__V zero = MCAMP__K(set)(0.0), inf = MCAMP__K(set)(mcamp__inf());
+    MCAMP__V tiny = MCAMP__K(set)(DBL_MIN), bad = x - x, y;
+    y = MCAMP__K(log_core)(MCAMP__K(lt)(x, tiny, x * 18014398509481984.0, x));
+    y = y + MCAMP__K(lt)(x, tiny, MCAMP__K(set)(-54 * MCAMP__LN2), zero) + bad;
+    y = MCAMP__K(lt)(x, zero, MCAMP__K(set)(mcamp__nan()), y);
+    y = MCAMP__K(lt)(MCAMP__K(set)(DBL_MAX), x, inf, y);
+    /* |x| = 0: neither below nor above zero, and not NaN */
+    return MCAMP__K(lt)(MCAMP__K(max)(x, zero - x),
+                        MCAMP__K(set)(mcamp__from_bits(1)), zero - inf, y);
+}
+
+#define MCAMP__MAP(name) \
+    MCAMP__ENTRY void MCAMP__K(map_##name)(double *x, size_t n) \
+    { \
+        double t[MCAMP__W]; \
+        size_t i = 0, rest; \
+        for (; n - i >= MCAMP__W; i += MCAMP__W) \
+            MCAMP__K(store)(x + i, MCAMP__K(name)(MCAMP__K(load)(x + i))); \
+        rest = n - i; \
+        if (!rest) return; \
+        for (size_t j = 0; j < MCAMP__W; j++) t[j] = j < rest ? x[i + j] : 1.0; \
+        MCAMP__K(store)(t, MCAMP__K(name)(MCAMP__K(load)(t))); \
+        for (size_t j = 0; j < rest; j++) x[i + j] = t[j]; \
+    }
+MCAMP__MAP(exp)
+MCAMP__MAP(log)
+
+/* ---- random numbers ------------------------------------------------------ */
+
+typedef struct MCAMP__K(rng) { MCAMP__U a, b, c, d; } MCAMP__K(rng);
+
+MCAMP__INL MCAMP__U MCAMP__K(rng_step)(MCAMP__K(rng) *r)
+{
+    MCAMP__U sum = r->a + r->d, t = r->b << 17;
+    MCAMP__U out = ((sum << 23) | (sum >> 41)) + r->a;
+    r->c ^= r->a;
+    r->d ^= r->b;
+    r->b ^= r->c;
+    r->a ^= r->d;
+    r->c ^= t;
+    r->d = (r->d << 45) | (r->d >> 19);
+    return out;
+}
+
+MCAMP__INL void MCAMP__K(rng_load)(MCAMP__K(rng) *r, uint64_t s[4][8], size_t lane)
+{
+    r->a = MCAMP__K(loadu)(s[0] + lane);
+    r->b = MCAMP__K(loadu)(s[1] + lane);
+    r->c = MCAMP__K(loadu)(s[2] + lane);
+    r->d = MCAMP__K(loadu)(s[3] + lane);
+}
+
+MCAMP__INL void MCAMP__K(rng_store)(const MCAMP__K(rng) *r, uint64_t s[4][8],
+                                    size_t lane)
+{
+    MCAMP__K(storeu)(s[0] + lane, r->a);
+    MCAMP__K(storeu)(s[1] + lane, r->b);
+    MCAMP__K(storeu)(s[2] + lane, r->c);
+    MCAMP__K(storeu)(s[3] + lane, r->d);
+}
+
+MCAMP__ENTRY void MCAMP__K(words)(uint64_t s[4][8], uint64_t *out, size_t count)
+{
+    for (size_t lane = 0; lane < 8; lane += MCAMP__W) {
+        MCAMP__K(rng) r;
+        MCAMP__K(rng_load)(&r, s, lane);
+        for (size_t i = lane; i < count; i += 8)
+            MCAMP__K(storeu)(out + i, MCAMP__K(rng_step)(&r));
+        MCAMP__K(rng_store)(&r, s, lane);
+    }
+}
+
+/* sqrt(-2 log u), u = (x + 1/2) 2^-64, within 4 u of itself.  With s = f/(2 + f),
+ * -2 log(1 + f) = s P(s^2); P is a minimax fit within 1.8e-16.  Where x + 1/2
+ * rounds to 2^64 the logarithm is 0, which the square root must not see.      */
+MCAMP__INL MCAMP__V MCAMP__K(radius)(MCAMP__U x)
+{
+    MCAMP__V n, f, s, z, q;
+    f = MCAMP__K(split)(MCAMP__K(to_double)(x) + 0.5, 64.0, &n);
+    s = f / (f + 2.0);
+    z = s * s;
+    q = z * -0.33683261961112644243 - 0.36243212298890428952;
+    q = q * z - 0.44446889350663329374;
+    q = q * z - 0.57142831755808401268;
+    q = q * z - 0.8000000012530168018;
+    q = q * z - 1.3333333333310164669;
+    q = q * z - 4.000000000000000699;
+    q = n * (-2 * MCAMP__LN2) + s * q;
+    return MCAMP__K(sqrt)(MCAMP__K(max)(q, MCAMP__K(set)(1e-17)));
+}
+
+/* One Box-Muller pair from two words: the radius from x, and the direction
+ * (+-cos(pi t), sin(pi t)) with t uniform on [-1/2, 1/2) from the lower 52 bits
+ * of y and the sign from its highest.  That half circle needs no argument
+ * reduction: sin(pi t) = t S(t^2) and cos(pi t) = (1/4 - t^2) C(t^2), S and C
+ * minimax fits within 1.5e-16 and 2e-17.                                      */
+MCAMP__INL void MCAMP__K(box_muller)(MCAMP__U x, MCAMP__U y, MCAMP__V *p,
+                                     MCAMP__V *q)
+{
+    MCAMP__V r = MCAMP__K(radius)(x), t, w, s, c;
+    t = MCAMP__K(from)((y & UINT64_C(0x000fffffffffffff)) |
+                       UINT64_C(0x3ff0000000000000)) - 1.5;
+    w = t * t;
+    s = w * -2.1122952832357218064e-5 + 4.6597761690490342865e-4;
+    c = w * -4.1318279034510323217e-6 + 1.035152090465812467e-4;
+    s = s * w - 7.370361071648737103e-3;
+    c = c * w - 1.9036696909388775347e-3;
+    s = s * w + 8.2145878256548404263e-2;
+    c = c * w + 2.53309695910217602e-2;
+    s = s * w - 0.59926452877570957764;
+    c = c * w - 0.22899788751887022518;
+    s = s * w + 2.5501640398597762711;
+    c = c * w + 1.2780132969493234032;
+    s = s * w - 5.1677127800497525672;
+    c = c * w - 3.7392088021786822204;
+    s = s * w + 3.1415926535897927919;
+    c = c * w + 3.9999999999999999297;
+    c = r * (c * (0.25 - w));
+    *p = MCAMP__K(from)(MCAMP__K(bits)(c) ^ (y & UINT64_C(0x8000000000000000)));
+    *q = r * (s * t);
+}
+
+MCAMP__ENTRY void MCAMP__K(normals)(uint64_t s[4][8], double *out, size_t count)
+{
+    for (size_t lane = 0; lane < 8; lane += MCAMP__W) {
+        MCAMP__K(rng) r;
+        MCAMP__K(rng_load)(&r, s, lane);
+        for (size_t i = lane; i < count; i += 16) {
+            MCAMP__U x = MCAMP__K(rng_step)(&r), y = MCAMP__K(rng_step)(&r);
+            MCAMP__V p, q;
+            MCAMP__K(box_muller)(x, y, &p, &q);
+            MCAMP__K(store)(out + i, p);
+            MCAMP__K(store)(out + i + 8, q);
+        }
+        MCAMP__K(rng_store)(&r, s, lane);
+    }
+}
+
+/* ---- triangular product -------------------------------------------------- */
+
+/* A row of the register block: up to four vectors. */
+typedef struct MCAMP__K(row) { MCAMP__V a, b, c, d; } MCAMP__K(row);
+
+MCAMP__INL void MCAMP__K(row_zero)(MCAMP__K(row) *r)
+{
+    r->a = r->b = r->c = r->d = MCAMP__K(set)(0.0);
+}
+
+MCAMP__INL void MCAMP__K(row_load)(MCAMP__K(row) *r, const double *p)
+{
+    r->a = MCAMP__K(load)(p);
+    r->b = MCAMP__K(load)(p + MCAMP__W);
+    if (MCAMP__COLS < 4) return;
+    r->c = MCAMP__K(load)(p + 2 * MCAMP__W);
+    r->d = MCAMP__K(load)(p + 3 * MCAMP__W);
+}
+
+MCAMP__INL void MCAMP__K(row_store)(const MCAMP__K(row) *r, double *p)
+{
+    MCAMP__K(store)(p, r->a);
+    MCAMP__K(store)(p + MCAMP__W, r->b);
+    if (MCAMP__COLS < 4) return;
+    MCAMP__K(store)(p + 2 * MCAMP__W, r->c);
+    MCAMP__K(store)(p + 3 * MCAMP__W, r->d);
+}
+
+/* r += x * z */
+MCAMP__INL void MCAMP__K(row_fma)(MCAMP__K(row) *r, double x,
+                                  const MCAMP__K(row) *z)
+{
+    MCAMP__V v = MCAMP__K(set)(x);
+    r->a += v * z->a;
+    r->b += v * z->b;
+    if (MCAMP__COLS < 4) return;
+    r->c += v * z->c;
+    r->d += v * z->d;
+}
+
+/* Six rows of L (panel[k][6], zero-padded) times len rows of z; the first
+ * `rows` of the six are stored.                                              */
+MCAMP__INL void MCAMP__K(trmm_block)(const double *panel, size_t len,
+                                     const double *z, double *g, size_t rows)
+{
+    MCAMP__K(row) r0, r1, r2, r3, r4, r5, x;
+    MCAMP__K(row_zero)(&r0); MCAMP__K(row_zero)(&r1); MCAMP__K(row_zero)(&r2);
+    MCAMP__K(row_zero)(&r3); MCAMP__K(row_zero)(&r4); MCAMP__K(row_zero)(&r5);
+    for (size_t k = 0; k < len; k++) {
+        MCAMP__K(row_load)(&x, z + k * MCAMP__S);
+        MCAMP__K(row_fma)(&r0, panel[6 * k], &x);
+        MCAMP__K(row_fma)(&r1, panel[6 * k + 1], &x);
+        MCAMP__K(row_fma)(&r2, panel[6 * k + 2], &x);
+        MCAMP__K(row_fma)(&r3, panel[6 * k + 3], &x);
+        MCAMP__K(row_fma)(&r4, panel[6 * k + 4], &x);
+        MCAMP__K(row_fma)(&r5, panel[6 * k + 5], &x);
+    }
+    MCAMP__K(row_store)(&r0, g);
+    if (rows > 1) MCAMP__K(row_store)(&r1, g + MCAMP__S);
+    if (rows > 2) MCAMP__K(row_store)(&r2, g + 2 * MCAMP__S);
+    if (rows > 3) MCAMP__K(row_store)(&r3, g + 3 * MCAMP__S);
+    if (rows > 4) MCAMP__K(row_store)(&r4, g + 4 * MCAMP__S);
+    if (rows > 5) MCAMP__K(row_store)(&r5, g + 5 * MCAMP__S);
+}
+
+MCAMP__ENTRY void MCAMP__K(trmm)(const mcamp__tri *L, const double *z, double *g)
+{
+    const size_t step = MCAMP__W * MCAMP__COLS;
+    for (size_t s = 0; s < MCAMP__S; s += step) {
+        size_t i = 0, end = L->head;
+        for (size_t r = 0; r < L->groups; r++) {
+            size_t start = L->start[r];
+            MCAMP__K(trmm_block)(L->data + L->at[r], end - start,
+                                 z + start * MCAMP__S + s, g + i * MCAMP__S + s,
+                                 end - i);
+            i = end;
+            end += 6;
+        }
+    }
+}
+
+/* g_i = d_i z_i */
+MCAMP__ENTRY void MCAMP__K(scale_rows)(const double *d, size_t b, const double *z,
+                                       double *g)
+{
+    for (size_t i = 0; i < b; i++) {
+        MCAMP__V v = MCAMP__K(set)(d[i]);
+        for (size_t s = i * MCAMP__S; s < (i + 1) * MCAMP__S; s += MCAMP__W)
+            MCAMP__K(store)(g + s, v * MCAMP__K(load)(z + s));
+    }
+}
+
+/* ---- sums over the modes -------------------------------------------------- */
+
+/* y_i = x_i + off_i + slope_i t for one vector of samples */
+MCAMP__INL MCAMP__V MCAMP__K(term)(const double *x, const double *off,
+                                   const double *slope, MCAMP__V t, size_t i,
+                                   int sloped)
+{
+    MCAMP__V y = MCAMP__K(load)(x + i * MCAMP__S) + off[i];
+    return sloped ? y + slope[i] * t : y;
+}
+
+/* The maximum is taken first; each term is then e^(y - max) <= 1, floored at
+ * e^-708 (the sum is at least 1).  Non-finite columns are left for the caller
+ * to repair: they give NaN, or a non-finite sum, here.                        */
+MCAMP__INL void MCAMP__K(lse_column)(const double *x, size_t b, const double *off,
+                                     const double *slope, MCAMP__V t, int sloped,
+                                     double *out, double *dout)
+{
+    MCAMP__V m = MCAMP__K(set)(-mcamp__inf()), lo = MCAMP__K(set)(-708.0);
+    MCAMP__V sum = MCAMP__K(set)(0.0), dsum = sum;
+    for (size_t i = 0; i < b; i++)
+        m = MCAMP__K(max)(MCAMP__K(term)(x, off, slope, t, i, sloped), m);
+    for (size_t i = 0; i < b; i++) {
+        MCAMP__V e = MCAMP__K(term)(x, off, slope, t, i, sloped) - m;
+        e = MCAMP__K(exp_neg)(MCAMP__K(max)(lo, e));
+        sum += e;
+        if (sloped) dsum += slope[i] * e;
+    }
+    MCAMP__K(store)(out, m + MCAMP__K(log_core)(sum) + (sum - sum));
+    if (dout) MCAMP__K(store)(dout, dsum / sum);
+}
+
+MCAMP__ENTRY void MCAMP__K(lse)(const double *x, size_t b, const double *off,
+                                const double *slope, const double *t, double *out,
+                                double *dout)
+{
+    MCAMP__V zero = MCAMP__K(set)(0.0);
+    for (size_t s = 0; s < MCAMP__S; s += MCAMP__W) {
+        if (!slope)
+            MCAMP__K(lse_column)(x + s, b, off, NULL, zero, 0, out + s, NULL);
+        else
+            MCAMP__K(lse_column)(x + s, b, off, slope,
+                                 t ? MCAMP__K(load)(t + s) : zero, 1, out + s,
+                                 dout ? dout + s : NULL);
+    }
+}
+
+MCAMP__ENTRY void MCAMP__K(colsum)(const double *g, size_t b, const double *w,
+                                   double *out)
+{
+    for (size_t s = 0; s < MCAMP__S; s += MCAMP__W) {
+        MCAMP__V sum = MCAMP__K(set)(0.0);
+        for (size_t i = 0; i < b; i++) {
+            MCAMP__V x = MCAMP__K(load)(g + i * MCAMP__S + s);
+            sum += w ? w[i] * x : x;
+        }
+        MCAMP__K(store)(out + s, sum);
+    }
+}
+
+MCAMP__ENTRY void MCAMP__K(rank1)(double *g, size_t b, const double *c,
+                                  const double *u)
+{
+    for (size_t i = 0; i < b; i++) {
+        MCAMP__V v = MCAMP__K(set)(c[i]);
+        double *row = g + i * MCAMP__S;
+        for (size_t s = 0; s < MCAMP__S; s += MCAMP__W)
+            MCAMP__K(store)(row + s, MCAMP__K(load)(row + s) -
+                                     v * MCAMP__K(load)(u + s));
+    }
+}
+
+#undef MCAMP__MAP
+#undef MCAMP__ROUND
+#undef MCAMP__LN2_HI
+#undef MCAMP__LN2_LO
+#undef MCAMP__U
+#undef MCAMP__V
+#undef MCAMP__ENTRY
+#undef MCAMP__INL
+#undef MCAMP__TARGET
+#undef MCAMP__COLS
+#undef MCAMP__W
+#undef MCAMP__K
+#undef MCAMP__CAT
+#undef MCAMP__CAT2
+
+#if defined(__clang__)
+#  pragma clang fp contract(off)
+#elif defined(__GNUC__)
+#  pragma GCC pop_options
+#endif
+#undef MCAMP__PASS
+#endif /* MCAMP__PASS */
+
 #if defined(MCAMP_IMPLEMENTATION) && !defined(MCAMP_IMPLEMENTATION_DONE)
 #define MCAMP_IMPLEMENTATION_DONE
 
@@ -428,6 +1052,21 @@ MCAMP_API mcamp_status mcamp_modes_vector(mcamp_ctx *ctx, const mcamp_mech *mech
 
 #ifndef MCAMP_ASSERT
 #  define MCAMP_ASSERT(x) ((void)0)
+#endif
+
+/* Which vector sets the compiler can make.  MCAMP_VECTOR=0 switches all vector
+ * code off: the kernels are then compiled once, for lanes of one plain double. */
+#if defined(MCAMP_VECTOR)
+#  if !MCAMP_VECTOR
+#    define MCAMP__NO_VECTOR
+#  endif
+#endif
+#if !defined(__GNUC__) && !defined(__clang__) && !defined(MCAMP__NO_VECTOR)
+#  define MCAMP__NO_VECTOR
+#endif
+#if !defined(MCAMP__NO_VECTOR) && defined(__x86_64__)
+#  define MCAMP__X86
+#  include <immintrin.h>
 #endif
 
 #ifdef __cplusplus
@@ -749,7 +1388,7 @@ MCAMP_API mcamp_status mcamp_self_check(void)
 MCAMP__PRIV int mcamp__vecset_available(mcamp_vecset v)
 {
     if (v == MCAMP_VEC_SCALAR) return 1;
-#if (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__)
+#ifdef MCAMP__X86
     __builtin_cpu_init();
     if (v == MCAMP_VEC_AVX2)
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
@@ -801,7 +1440,154 @@ MCAMP_API mcamp_vecset mcamp_ctx_vecset(const mcamp_ctx *ctx) { return ctx->vec;
 
 /* ======================================================================== *
  *  RANDOM NUMBERS                                                    >>rng
+ *  In: (seed, purpose, block).  Out: 64-bit integers and uniforms, the same on
+ *  every machine and vector set.  No memory, no hidden state.  Generators:
+ *  xoshiro256++ (Blackman and Vigna, 2018) seeded through splitmix64's
+ *  finaliser (Steele, Lea and Flood, 2014).  For simulation, never for noise
+ *  that is released.
  * ======================================================================== */
+
+/* What the library uses streams for.  A purpose is part of the stream's name,
+ * so that no two uses can ever see the same numbers.                         */
+typedef enum mcamp__purpose {
+    MCAMP__STREAM_PILOT     = 1,    /* choosing k, tilts, bets             */
+    MCAMP__STREAM_ESTIMATE  = 2,    /* reported estimates                  */
+    MCAMP__STREAM_CALIBRATE = 3,    /* common random numbers over sigma    */
+    MCAMP__STREAM_VERIFY    = 4,    /* certificates; nothing else uses it  */
+    MCAMP__STREAM_GRADIENT  = 5,
+    MCAMP__STREAM_BATCH     = 6,    /* simulated batch assignments         */
+    MCAMP__STREAM_TEST      = 7
+} mcamp__purpose;
+
+#define MCAMP__GOLDEN UINT64_C(0x9e3779b97f4a7c15)
+
+/* splitmix64's finaliser: a bijection of the 64-bit words that fixes only 0. */
+MCAMP__PRIV uint64_t mcamp__mix(uint64_t z)
+{
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+MCAMP__PRIV uint64_t mcamp__splitmix(uint64_t *state)
+{
+    return mcamp__mix(*state += MCAMP__GOLDEN);
+}
+
+/* Word i of the state of lane `lane` of stream (seed, purpose, block).  Each
+ * argument enters between two bijections, so that changing any single one
+ * changes every word; the words differ through i's constant alone.           */
+MCAMP__PRIV uint64_t mcamp__stream_word(uint64_t seed, uint64_t purpose,
+                                        uint64_t block, uint64_t lane, uint64_t i)
+{
+    uint64_t h = mcamp__mix(mcamp__mix(seed + MCAMP__GOLDEN) + i * MCAMP__GOLDEN);
+    h = mcamp__mix(h + (purpose + 1) * MCAMP__GOLDEN);
+    h = mcamp__mix(h + (block + 1) * MCAMP__GOLDEN);
+    return mcamp__mix(h + (lane + 1) * MCAMP__GOLDEN);
+}
+
+MCAMP__PRIV void mcamp__stream_state(uint64_t s[4], uint64_t seed,
+                                     uint64_t purpose, uint64_t block,
+                                     uint64_t lane)
+{
+    uint64_t any = 0;
+    for (uint64_t i = 0; i < 4; i++)
+        any |= s[i] = mcamp__stream_word(seed, purpose, block, lane, i);
+    if (!any) s[0] = MCAMP__GOLDEN;     /* 0 is the generator's one bad state */
+}
+
+MCAMP__PRIV uint64_t mcamp__rotl(uint64_t x, int k)
+{
+    return (x << k) | (x >> (64 - k));
+}
+
+MCAMP__PRIV uint64_t mcamp__rng_step(uint64_t s[4])
+{
+    uint64_t out = mcamp__rotl(s[0] + s[3], 23) + s[0], t = s[1] << 17;
+    s[2] ^= s[0];
+    s[3] ^= s[1];
+    s[1] ^= s[2];
+    s[0] ^= s[3];
+    s[2] ^= t;
+    s[3] = mcamp__rotl(s[3], 45);
+    return out;
+}
+
+/* The 52 highest bits and a half: symmetric about 1/2, never 0 or 1. */
+MCAMP__PRIV double mcamp__to_uniform(uint64_t x)
+{
+    return ((double)(x >> 12) + 0.5) * DBL_EPSILON;
+}
+
+/* state := (polynomial in the transition matrix) * state */
+MCAMP__PRIV void mcamp__rng_leap(uint64_t s[4], const uint64_t poly[4])
+{
+    uint64_t a[4] = { 0, 0, 0, 0 };
+    for (int w = 0; w < 4; w++) {
+        for (int bit = 0; bit < 64; bit++) {
+            if ((poly[w] >> bit) & 1)
+                for (int i = 0; i < 4; i++) a[i] ^= s[i];
+            (void)mcamp__rng_step(s);
+        }
+    }
+    for (int i = 0; i < 4; i++) s[i] = a[i];
+}
+
+MCAMP_API void mcamp_rng_seed(mcamp_rng *r, uint64_t seed)
+{
+    if (!r) return;     /* four outputs of a bijection of distinct inputs are */
+    for (int i = 0; i < 4; i++) r->s[i] = mcamp__splitmix(&seed); /* not all 0 */
+}
+
+MCAMP_API void mcamp_rng_stream(mcamp_rng *r, uint64_t seed, uint32_t purpose,
+                                uint64_t block)
+{
+    if (r) mcamp__stream_state(r->s, seed, purpose, block, 8);
+}
+
+MCAMP_API uint64_t mcamp_rng_next(mcamp_rng *r)
+{
+    return r ? mcamp__rng_step(r->s) : 0;
+}
+
+MCAMP_API double mcamp_rng_uniform(mcamp_rng *r)
+{
+    return r ? mcamp__to_uniform(mcamp__rng_step(r->s)) : 0;
+}
+
+MCAMP_API void mcamp_rng_jump(mcamp_rng *r)
+{
+    static const uint64_t poly[4] = {
+        UINT64_C(0x180ec6d33cfd0aba), UINT64_C(0xd5a61266f0c9392c),
+        UINT64_C(0xa9582618e03fc9aa), UINT64_C(0x39abdc4529b1661c)
+    };
+    if (r) mcamp__rng_leap(r->s, poly);
+}
+
+MCAMP_API void mcamp_rng_long_jump(mcamp_rng *r)
+{
+    static const uint64_t poly[4] = {
+        UINT64_C(0x76e15d3efefdcbbf), UINT64_C(0xc5004e441c522fb3),
+        UINT64_C(0x77710069854ee241), UINT64_C(0x39109bb02acbe635)
+    };
+    if (r) mcamp__rng_leap(r->s, poly);
+}
+
+/* Eight interleaved generators for the vector kernels: word i of lane l is
+ * s[i][l].  Lanes 0..7 of a stream; mcamp_rng_stream gives lane 8, so that the
+ * two never meet.                                                            */
+typedef struct mcamp__rng8 { uint64_t s[4][8]; } mcamp__rng8;
+
+MCAMP__PRIV void mcamp__rng8_stream(mcamp__rng8 *r, uint64_t seed,
+                                    mcamp__purpose purpose, uint64_t block)
+{
+    for (uint64_t lane = 0; lane < 8; lane++) {
+        uint64_t s[4];
+        mcamp__stream_state(s, seed, (uint64_t)purpose, block, lane);
+        for (int i = 0; i < 4; i++) r->s[i][lane] = s[i];
+    }
+}
+
 
 /* ======================================================================== *
  *  GAUSSIAN FUNCTIONS                                              >>gauss
@@ -1126,7 +1912,260 @@ MCAMP_API mcamp_status mcamp_gauss_sigma(mcamp_ctx *ctx, double sensitivity,
 
 /* ======================================================================== *
  *  VECTOR KERNELS                                                    >>vec
+ *  The few loops that all the time goes into, for one tile of MCAMP__S samples:
+ *  data is row-major [row][MCAMP__S], a lane is a sample.  Each function takes
+ *  the vector set first and chooses among the copies of the kernel template.
+ *  Random integers are the same in every set; floating-point results agree
+ *  within the stated bounds (the order of sums and the use of fused
+ *  multiply-add differ).  No memory is allocated but by _pack and _buf.
+ *  u = 2^-53 below; bounds hold at any address, speed wants multiples of 64.
  * ======================================================================== */
+
+/* Samples in a tile: the same in every set, because streams depend on it. */
+#define MCAMP__S 64
+
+/* Doubles at a multiple of 64 bytes. */
+typedef struct mcamp__buf {
+    double *p;          /* count doubles, zeroed */
+    void *mem;
+    size_t count;
+} mcamp__buf;
+
+MCAMP__PRIV mcamp_status mcamp__buf_new(mcamp_ctx *ctx, size_t count,
+                                        mcamp__buf *out)
+{
+    size_t all;
+    void *mem = mcamp__add_size(count, 8, &all)
+                    ? mcamp__new(ctx, all, sizeof(double)) : NULL;
+    if (!mem) return mcamp__fail(ctx, MCAMP_E_MEMORY, "buffer", (double)count);
+    out->mem = mem;
+    out->count = count;
+    out->p = (double *)mem + (64 - ((uintptr_t)mem & 63)) % 64 / sizeof(double);
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV void mcamp__buf_free(mcamp_ctx *ctx, mcamp__buf *buf)
+{
+    mcamp__delete(ctx, buf->mem, buf->count + 8, sizeof(double));
+    memset(buf, 0, sizeof *buf);
+}
+
+/* A lower-triangular matrix, packed for mcamp__vec_trmm: groups of six rows
+ * (the first group takes what is left over, where rows are short), each from the first column in which one of its rows is not zero (the
+ * skyline) to the diagonal, stored column by column, six values at a time.   */
+typedef struct mcamp__tri {
+    size_t b, groups;
+    int diagonal;       /* then data holds the b diagonal entries only */
+    size_t head;        /* rows in the first group: 1 .. 6 */
+    size_t *start, *at; /* per group: first column; offset into data   */
+    const double *data;
+    mcamp__buf buf;
+} mcamp__tri;
+
+#ifndef MCAMP__NO_VECTOR
+#  if defined(__FILE_NAME__)
+#    define MCAMP__SELF __FILE_NAME__
+#  else
+#    define MCAMP__SELF "mcamp.h"
+#  endif
+#else
+#  define MCAMP__SELF "mcamp.h"
+#endif
+
+#define MCAMP__PASS 1
+#include MCAMP__SELF
+#ifdef MCAMP__X86
+#  define MCAMP__PASS 2
+#  include MCAMP__SELF
+#  define MCAMP__PASS 3
+#  include MCAMP__SELF
+#  define MCAMP__DISPATCH(vs, name, args) \
+    do { \
+        if ((vs) == MCAMP_VEC_AVX512)    mcamp__k3_##name args; \
+        else if ((vs) == MCAMP_VEC_AVX2) mcamp__k2_##name args; \
+        else                             mcamp__k1_##name args; \
+    } while (0)
+#else
+#  define MCAMP__DISPATCH(vs, name, args) \
+    do { (void)(vs); mcamp__k1_##name args; } while (0)
+#endif
+
+/* ---- elementary functions, in place --------------------------------------- */
+
+/* x[i] := e^x[i] within 2 ulp; 0 below -708 (the flushed values are below
+ * 3.4e-308), infinite above 709.782712893384; NaN stays NaN.                 */
+MCAMP__PRIV void mcamp__vec_exp(mcamp_vecset vs, double *x, size_t n)
+{
+    MCAMP__DISPATCH(vs, map_exp, (x, n));
+}
+
+/* x[i] := log x[i] within 2 ulp, denormals included; -infinity at +-0, NaN
+ * below.                                                                      */
+MCAMP__PRIV void mcamp__vec_log(mcamp_vecset vs, double *x, size_t n)
+{
+    MCAMP__DISPATCH(vs, map_log, (x, n));
+}
+
+/* ---- random numbers --------------------------------------------------------- */
+
+/* count (a multiple of 8) words: out[8 i + l] is output i of lane l. */
+MCAMP__PRIV void mcamp__vec_words(mcamp_vecset vs, mcamp__rng8 *r, uint64_t *out,
+                                  size_t count)
+{
+    MCAMP_ASSERT(count % 8 == 0);
+    MCAMP__DISPATCH(vs, words, (r->s, out, count));
+}
+
+/* count (a multiple of 16) independent standard normals.  Pair i of lane l is
+ * (out[16 i + l], out[16 i + 8 + l]), made of two consecutive words of the
+ * lane; the words are the same in every set, the normals agree within 8 u of
+ * their radius.  The law differs from the normal one in three ways, all
+ * harmless at any delta that doubles can express: the radius is cut at
+ * sqrt(130 log 2) = 9.49 (probability 2^-65 a pair); radii keep the grid of u,
+ * a relative displacement above 2^-j with probability about 2^(j-64) only; angles
+ * keep a grid of 2^-52 of a half turn.                                        */
+MCAMP__PRIV void mcamp__vec_normals(mcamp_vecset vs, mcamp__rng8 *r, double *out,
+                                    size_t count)
+{
+    MCAMP_ASSERT(count % 16 == 0);
+    MCAMP__DISPATCH(vs, normals, (r->s, out, count));
+}
+
+/* ---- triangular product ------------------------------------------------------ */
+
+/* First column of row i that is not zero (a NaN is not). */
+MCAMP__PRIV size_t mcamp__tri_first(const double *row, size_t i)
+{
+    size_t j = 0;
+    while (j < i && mcamp__eq(row[j], 0)) j++;
+    return j;
+}
+
+MCAMP__PRIV void mcamp__tri_free(mcamp_ctx *ctx, mcamp__tri *t)
+{
+    mcamp__delete(ctx, t->start, 2 * t->groups, sizeof(size_t));
+    mcamp__buf_free(ctx, &t->buf);
+    memset(t, 0, sizeof *t);
+}
+
+/* Lays out the skyline: fills start[] and at[], returns the doubles needed. */
+MCAMP__PRIV size_t mcamp__tri_layout(mcamp__tri *t, const double *L)
+{
+    size_t total = 0, b = t->b, i = 0;
+    t->diagonal = 1;
+    for (size_t r = 0; r < t->groups; r++) {
+        size_t end = t->head + 6 * r, start = i;
+        for (; i < end; i++) {
+            size_t first = mcamp__tri_first(L + i * b, i);
+            if (first < i) t->diagonal = 0;
+            start = mcamp__zmin(start, first);
+        }
+        t->start[r] = start;
+        t->at[r] = total;
+        total += 6 * (end - start);
+    }
+    return t->diagonal ? b : total;
+}
+
+MCAMP__PRIV void mcamp__tri_fill(const mcamp__tri *t, const double *L, double *out)
+{
+    size_t b = t->b;
+    for (size_t i = 0; i < b; i++) {
+        size_t r = (i + 6 - t->head) / 6, slot = r ? (i - t->head) % 6 : i;
+        if (t->diagonal) { out[i] = L[i * b + i]; continue; }
+        for (size_t j = t->start[r]; j <= i; j++)
+            out[t->at[r] + 6 * (j - t->start[r]) + slot] = L[i * b + j];
+    }
+}
+
+/* Packs the lower triangle of L (row-major, b x b; what lies above the diagonal
+ * is not read).  Memory: 8 bytes per entry under the skyline.                 */
+MCAMP__PRIV mcamp_status mcamp__tri_pack(mcamp_ctx *ctx, const double *L, size_t b,
+                                         mcamp__tri *out)
+{
+    mcamp__tri t;
+    size_t entries;
+    memset(&t, 0, sizeof t);
+    if (!b || !mcamp__mul_size(b, b, &entries) || entries > SIZE_MAX / 64)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
+    t.b = b;
+    t.groups = (b + 5) / 6;
+    t.head = b - 6 * (t.groups - 1);
+    t.start = (size_t *)mcamp__new(ctx, 2 * t.groups, sizeof(size_t));
+    if (!t.start) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)b);
+    t.at = t.start + t.groups;
+    if (mcamp__buf_new(ctx, mcamp__tri_layout(&t, L), &t.buf) < 0) {
+        mcamp__tri_free(ctx, &t);
+        return MCAMP_E_MEMORY;
+    }
+    mcamp__tri_fill(&t, L, t.buf.p);
+    t.data = t.buf.p;
+    *out = t;
+    return MCAMP_OK;
+}
+
+/* g := L z for z, g of b rows that do not overlap; z finite.  Error: at most
+ * (i + 6) u sum_j |L_ij z_j| in row i.  A diagonal L costs b multiplications a
+ * sample, any other the area under its skyline.                              */
+MCAMP__PRIV void mcamp__vec_trmm(mcamp_vecset vs, const mcamp__tri *L,
+                                 const double *z, double *g)
+{
+    if (L->diagonal) MCAMP__DISPATCH(vs, scale_rows, (L->data, L->b, z, g));
+    else             MCAMP__DISPATCH(vs, trmm, (L, z, g));
+}
+
+/* ---- sums over the modes ------------------------------------------------------ */
+
+/* log sum_i e^(y_i) of one sample some of whose terms are not finite, or whose
+ * sum was not: NaN if a term is NaN, +infinity if one is, -infinity if all are. */
+MCAMP__PRIV double mcamp__lse_special(const double *x, size_t b, const double *off,
+                                      const double *slope, double t)
+{
+    double m = -mcamp__inf();
+    for (size_t i = 0; i < b; i++) {
+        double y = x[i * MCAMP__S] + off[i] + (slope ? slope[i] * t : 0);
+        if (mcamp__isnan(y)) return y;
+        m = mcamp__dmax(m, y);
+    }
+    return mcamp__finite(m) ? mcamp__nan() : m;
+}
+
+/* With y_i = x_i + off_i + slope_i t (slope NULL: no such term; t NULL: t = 0):
+ *     out = log sum_i e^(y_i),   dout = sum_i slope_i e^(y_i) / sum_i e^(y_i).
+ * out is right within (8 + b) u + u max_i |y_i| + u |out| absolutely, y_i being
+ * rounded once or twice; dout within (b + 10) u max |slope_i| more than what the
+ * rounding of the y_i makes.  Any magnitude: terms that are not finite give
+ * what they should (all -inf: -inf; a +inf: +inf; a NaN: NaN), and dout is NaN
+ * then.  dout needs slope.                                                    */
+MCAMP__PRIV void mcamp__vec_lse(mcamp_vecset vs, const double *x, size_t b,
+                                const double *off, const double *slope,
+                                const double *t, double *out, double *dout)
+{
+    MCAMP__DISPATCH(vs, lse, (x, b, off, slope, t, out, dout));
+    for (size_t s = 0; s < MCAMP__S; s++) {
+        if (mcamp__finite(out[s])) continue;
+        out[s] = mcamp__lse_special(x + s, b, off, slope, t ? t[s] : 0);
+        if (dout) dout[s] = mcamp__nan();
+    }
+}
+
+/* out := sum_i w_i g_i (w NULL: all 1), error (b + 1) u sum_i |w_i g_i|. */
+MCAMP__PRIV void mcamp__vec_colsum(mcamp_vecset vs, const double *g, size_t b,
+                                   const double *w, double *out)
+{
+    MCAMP__DISPATCH(vs, colsum, (g, b, w, out));
+}
+
+/* g_i := g_i - c_i u, rounded at most twice. */
+MCAMP__PRIV void mcamp__vec_rank1(mcamp_vecset vs, double *g, size_t b,
+                                  const double *c, const double *u)
+{
+    MCAMP__DISPATCH(vs, rank1, (g, b, c, u));
+}
+
+#undef MCAMP__DISPATCH
+#undef MCAMP__SELF
+
 
 /* ======================================================================== *
  *  STRATEGIES C                                                     >>mech
@@ -2838,6 +3877,10 @@ MCAMP_API mcamp_status mcamp_modes_vector(mcamp_ctx *ctx, const mcamp_mech *mech
 #undef MCAMP__PI
 #undef MCAMP__SIGMA_MIN
 #undef MCAMP__SIGMA_MAX
+#undef MCAMP__NO_VECTOR
+#undef MCAMP__X86
+#undef MCAMP__S
+#undef MCAMP__GOLDEN
 #undef MCAMP__LOG_SQRT_2PI
 #undef MCAMP__SQRT_2PI
 #undef MCAMP__SQRT_PI_2

@@ -1,0 +1,111 @@
+/* Vector kernels: nanoseconds per element in every vector set that this machine
+ * has, and how many times faster than the scalar set.  For the triangular
+ * product also the share of the peak that fused multiply-adds reach here.
+ *     cc -O2 bench/bench_vec.c -o build/bench_vec -lm && build/bench_vec        */
+#define MCAMP_STATIC
+#define MCAMP_IMPLEMENTATION
+#include "../mcamp.h"
+#include <stdio.h>
+#include <time.h>
+
+#define S 64
+#define ROWS 128
+#define N (ROWS * S)
+
+static double *z, *g, *off, *slope, *tt, *out, *dout;
+static mcamp__tri dense, band, diagonal;
+static mcamp__rng8 rng;
+static mcamp_vecset vs;
+
+static double seconds(void)
+{
+    struct timespec t;
+    timespec_get(&t, TIME_UTC);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* In place: after a few rounds only infinities and NaN are left, which take the
+ * same time (no branch looks at the values).                                 */
+static void run_exp(void) { mcamp__vec_exp(vs, g, N); }
+static void run_log(void) { mcamp__vec_log(vs, g, N); }
+static void run_normals(void) { mcamp__vec_normals(vs, &rng, g, N); }
+static void run_dense(void) { mcamp__vec_trmm(vs, &dense, z, g); }
+static void run_band(void) { mcamp__vec_trmm(vs, &band, z, g); }
+static void run_diagonal(void) { mcamp__vec_trmm(vs, &diagonal, z, g); }
+static void run_lse(void) { mcamp__vec_lse(vs, z, ROWS, off, NULL, NULL, out, NULL); }
+static void run_dlse(void) { mcamp__vec_lse(vs, z, ROWS, off, slope, tt, out, dout); }
+static void run_colsum(void) { mcamp__vec_colsum(vs, z, ROWS, off, out); }
+static void run_rank1(void) { mcamp__vec_rank1(vs, g, ROWS, off, tt); }
+
+static const struct { const char *name; void (*run)(void); double per; } jobs[] = {
+    { "exp", run_exp, N }, { "log", run_log, N },
+    { "Box-Muller", run_normals, N },
+    { "trmm dense, per sample", run_dense, S },
+    { "trmm band 16, per sample", run_band, S },
+    { "trmm diagonal, per sample", run_diagonal, S },
+    { "log-sum-exp", run_lse, N }, { "log-sum-exp + slope", run_dlse, N },
+    { "column sum", run_colsum, N }, { "rank-1 update", run_rank1, N },
+};
+
+/* The fastest of many repetitions, so that other load does not matter. */
+static double best_time(void (*run)(void))
+{
+    double best = 1e9, start = seconds();
+    for (int rep = 0; rep < 2000 && (rep < 5 || seconds() - start < 0.15); rep++) {
+        double t0 = seconds(), t;
+        for (int i = 0; i < 4; i++) run();
+        t = (seconds() - t0) / 4;
+        if (t < best) best = t;
+    }
+    return best;
+}
+
+static void fill(double *L, size_t w)
+{
+    memset(L, 0, ROWS * ROWS * sizeof(double));
+    for (size_t i = 0; i < ROWS; i++)
+        for (size_t j = 0; j <= i; j++)
+            if (i - j <= w || (w && i >= ROWS - w))
+                L[i * ROWS + j] = 1.0 / (double)(1 + i - j);
+}
+
+static void setup(mcamp_ctx *ctx)
+{
+    mcamp__buf b[7];
+    double *L = (double *)malloc(ROWS * ROWS * sizeof(double));
+    mcamp_ctx_init(ctx, NULL);
+    for (int i = 0; i < 7; i++) mcamp__buf_new(ctx, N, &b[i]);
+    z = b[0].p; g = b[1].p; off = b[2].p; slope = b[3].p;
+    tt = b[4].p; out = b[5].p; dout = b[6].p;
+    fill(L, ROWS); mcamp__tri_pack(ctx, L, ROWS, &dense);
+    fill(L, 16); mcamp__tri_pack(ctx, L, ROWS, &band);
+    fill(L, 0); mcamp__tri_pack(ctx, L, ROWS, &diagonal);
+    mcamp__rng8_stream(&rng, 1, MCAMP__STREAM_TEST, 0);
+    mcamp__vec_normals(MCAMP_VEC_SCALAR, &rng, z, N);
+    for (size_t i = 0; i < N; i++) off[i] = 0.01 + 1e-4 * (double)i, slope[i] = 0.5;
+    free(L);
+}
+
+int main(void)
+{
+    static const char *const names[] = { "", "scalar", "AVX2", "AVX-512" };
+    mcamp_ctx ctx;
+    setup(&ctx);
+    printf("%-28s", "ns");
+    for (int v = 1; v <= 3; v++) printf("%10s  ratio", names[v]);
+    printf("\n");
+    for (size_t j = 0; j < sizeof jobs / sizeof jobs[0]; j++) {
+        double scalar = 0;
+        printf("%-28s", jobs[j].name);
+        for (int v = 1; v <= 3; v++) {
+            double t;
+            vs = (mcamp_vecset)v;
+            if (!mcamp__vecset_available(vs)) { printf("%17s", "-"); continue; }
+            t = best_time(jobs[j].run) / jobs[j].per * 1e9;
+            if (v == 1) scalar = t;
+            printf("%10.3f %6.2f", t, scalar / t);
+        }
+        printf("\n");
+    }
+    return 0;
+}

@@ -1,0 +1,552 @@
+/* Section vec: every kernel in every vector set that this machine has, against
+ * long double, at its stated bound.                                          */
+#define MCAMP_STATIC
+#define MCAMP_IMPLEMENTATION
+#include "../mcamp.h"
+#include "mcamp_test.h"
+
+#ifdef __clang__        /* references in long double mix with doubles on purpose */
+#  pragma clang diagnostic ignored "-Wdouble-promotion"
+#endif
+
+#define S 64
+#define BMAX 129
+#define U (DBL_EPSILON / 2)
+
+static mcamp_ctx ctx;
+static const size_t sizes[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+                                16, 17, 18, 19, 20, 64, 127, 128, 129 };
+#define NSIZES (sizeof sizes / sizeof sizes[0])
+
+#define FOR_EACH_SET(vs) \
+    for (mcamp_vecset vs = MCAMP_VEC_SCALAR; vs <= MCAMP_VEC_AVX512; \
+         vs = (mcamp_vecset)(vs + 1)) \
+        if (mcamp__vecset_available(vs))
+
+static mcamp_rng test_rng(uint64_t block)
+{
+    mcamp_rng r;
+    mcamp_rng_stream(&r, 1, MCAMP__STREAM_TEST, block);
+    return r;
+}
+
+static double between(mcamp_rng *r, double lo, double hi)
+{
+    return lo + (hi - lo) * mcamp_rng_uniform(r);
+}
+
+/* |got - want| in units of the last place of a double near want */
+static double ulps(double got, long double want)
+{
+    int e;
+    frexp((double)want, &e);
+    return (double)(fabsl((long double)got - want) / ldexpl(1, (e < -1021 ? -1021 : e) - 53));
+}
+
+/* ---- exp and log ---------------------------------------------------------- */
+
+#define NX 100000
+static double xs[NX], ys[NX];
+
+static void exp_inputs(void)
+{
+    mcamp_rng r = test_rng(1);
+    for (size_t i = 0; i < NX; i++) {
+        if (i % 4 == 0) xs[i] = between(&r, -708, 709.78);
+        else if (i % 4 == 1) xs[i] = between(&r, -40, 1);
+        else if (i % 4 == 2) xs[i] = between(&r, -1, 1) * ldexp(1, -(int)(i % 60));
+        /* just beside the odd multiples of ln(2)/2, where reduction switches */
+        else xs[i] = ((double)(i % 1000) - 500 + 0.5) * log(2.0) *
+                     (1 + ((double)(i % 7) - 3) * DBL_EPSILON);
+    }
+}
+
+TEST(exp_is_within_2_ulp)
+{
+    exp_inputs();
+    FOR_EACH_SET(vs) {
+        double worst = 0;
+        memcpy(ys, xs, sizeof xs);
+        mcamp__vec_exp(vs, ys, NX);
+        for (size_t i = 0; i < NX; i++)
+            worst = fmax(worst, ulps(ys[i], expl((long double)xs[i])));
+        CHECK_LE(worst, 2.0);
+    }
+}
+
+TEST(exp_at_the_edges)
+{
+    const double inf = mcamp__inf(), nan = mcamp__nan();
+    const double payload = mcamp__from_bits(UINT64_C(0xfff8123456789abc));
+    const double in[] = { 0, -0.0, inf, -inf, nan, 709.78271289338397, 709.79, 1e308,
+                          -708.0, -708.0000001, -745, -1e308, payload, 5e-324, -5e-324 };
+    const double want[] = { 1, 1, inf, 0, nan, exp(709.78271289338397), inf, inf,
+                            exp(-708.0), 0, 0, 0, nan, 1, 1 };
+    FOR_EACH_SET(vs) {
+        double x[15];
+        memcpy(x, in, sizeof in);
+        mcamp__vec_exp(vs, x, 15);
+        for (int i = 0; i < 15; i++) {
+            if (mcamp__isnan(want[i])) CHECK(mcamp__isnan(x[i]));
+            else CHECK_NEAR(x[i], want[i], 4 * U, 0);
+        }
+    }
+}
+
+TEST(log_is_within_2_ulp)
+{
+    mcamp_rng r = test_rng(2);
+    for (size_t i = 0; i < NX; i++) {
+        if (i % 4 == 0) xs[i] = exp(between(&r, -745, 709.7));
+        else if (i % 4 == 1) xs[i] = between(&r, 0.5, 2);
+        else if (i % 4 == 2) xs[i] = 1 + between(&r, -1, 1) * ldexp(1, -(int)(i % 50));
+        else xs[i] = ldexp(1.4142135623730951, (int)(i % 2000) - 1000) *
+                     (1 + ((double)(i % 7) - 3) * DBL_EPSILON);
+    }
+    FOR_EACH_SET(vs) {
+        double worst = 0;
+        memcpy(ys, xs, sizeof xs);
+        mcamp__vec_log(vs, ys, NX);
+        for (size_t i = 0; i < NX; i++)
+            worst = fmax(worst, ulps(ys[i], logl((long double)xs[i])));
+        CHECK_LE(worst, 2.0);
+    }
+}
+
+TEST(log_at_the_edges)
+{
+    const double inf = mcamp__inf(), nan = mcamp__nan();
+    const double in[] = { 0, -0.0, inf, -inf, nan, -1, -5e-324, 1, 5e-324, DBL_MIN,
+                          DBL_MAX, 1 - U };
+    const double want[] = { -inf, -inf, inf, nan, nan, nan, nan, 0, log(5e-324),
+                            log(DBL_MIN), log(DBL_MAX), log(1 - U) };
+    FOR_EACH_SET(vs) {
+        double x[12];
+        memcpy(x, in, sizeof in);
+        mcamp__vec_log(vs, x, 12);
+        for (int i = 0; i < 12; i++) {
+            if (mcamp__isnan(want[i])) CHECK(mcamp__isnan(x[i]));
+            else CHECK_NEAR(x[i], want[i], 4 * U, 0);
+        }
+    }
+}
+
+TEST(maps_touch_exactly_n_elements_at_any_address)
+{
+    FOR_EACH_SET(vs) {
+        for (size_t n = 0; n <= 40; n++) {
+            double x[48];
+            for (size_t i = 0; i < 48; i++) x[i] = 0.25 * (double)i;
+            mcamp__vec_exp(vs, x + 3, n);
+            for (size_t i = 0; i < 48; i++)
+                CHECK_NEAR(x[i], i >= 3 && i < 3 + n ? exp(0.25 * (double)i)
+                                                     : 0.25 * (double)i, 4 * U, 0);
+        }
+    }
+}
+
+/* ---- random numbers --------------------------------------------------------- */
+
+TEST(words_are_the_lanes_of_the_generator_in_every_set)
+{
+    FOR_EACH_SET(vs) {
+        mcamp__rng8 r8;
+        uint64_t s[8][4], out[8 * 50];
+        mcamp__rng8_stream(&r8, 9, MCAMP__STREAM_TEST, 4);
+        for (int l = 0; l < 8; l++)
+            for (int i = 0; i < 4; i++) s[l][i] = r8.s[i][l];
+        mcamp__vec_words(vs, &r8, out, 8 * 20);
+        mcamp__vec_words(vs, &r8, out + 8 * 20, 8 * 30);
+        for (int i = 0; i < 50; i++)
+            for (int l = 0; l < 8; l++)
+                CHECK(out[8 * i + l] == mcamp__rng_step(s[l]));
+        for (int l = 0; l < 8; l++)
+            for (int i = 0; i < 4; i++) CHECK(s[l][i] == r8.s[i][l]);
+    }
+}
+
+/* The documented map from words to normals, in long double. */
+static void reference_pair(uint64_t x, uint64_t y, long double *p, long double *q,
+                           long double *radius)
+{
+    double xd = (double)x + 0.5;
+    long double t = (long double)(y & UINT64_C(0xfffffffffffff)) / 4503599627370496.0L
+                    - 0.5L;
+    long double pi = 3.14159265358979323846264338327950288L, r;
+    r = sqrtl(-2 * logl(ldexpl((long double)xd, -64)));
+    *radius = r;
+    *p = (y >> 63 ? -r : r) * cosl(pi * t);
+    *q = r * sinl(pi * t);
+}
+
+#define NN 16000
+TEST(normals_are_the_documented_map_in_every_set)
+{
+    static uint64_t words[NN];
+    static double out[NN];
+    FOR_EACH_SET(vs) {
+        mcamp__rng8 r8, copy;
+        double worst = 0;
+        mcamp__rng8_stream(&r8, 3, MCAMP__STREAM_TEST, 11);
+        copy = r8;
+        mcamp__vec_words(MCAMP_VEC_SCALAR, &copy, words, NN);
+        mcamp__vec_normals(vs, &r8, out, 16);
+        mcamp__vec_normals(vs, &r8, out + 16, NN - 16);
+        CHECK(!memcmp(&r8, &copy, sizeof copy));
+        for (size_t i = 0; i < NN; i += 16) {
+            for (size_t l = 0; l < 8; l++) {
+                long double p, q, r;
+                reference_pair(words[i + l], words[i + 8 + l], &p, &q, &r);
+                worst = fmax(worst, (double)(fabsl((long double)out[i + l] - p) / r));
+                worst = fmax(worst, (double)(fabsl((long double)out[i + 8 + l] - q) / r));
+            }
+        }
+        CHECK_LE(worst, 8 * U);
+    }
+}
+
+/* A generator whose next words are x and y in every lane: out = s[0] + s[3]
+ * rotated, plus s[0]; with s[0] = 0 the first word is rotl(s[3], 23), and the
+ * second is then steered by s[1] and s[2].                                    */
+static void rig(mcamp__rng8 *r, uint64_t x, uint64_t other)
+{
+    for (int l = 0; l < 8; l++) {
+        r->s[0][l] = 0;
+        r->s[1][l] = other;
+        r->s[2][l] = 0;
+        r->s[3][l] = (x >> 23) | (x << 41);
+    }
+}
+
+TEST(normals_at_the_extreme_words)
+{
+    static const uint64_t xs_[] = { 0, 1, 2, UINT64_MAX, UINT64_MAX - 1,
+                                    UINT64_C(1) << 63, UINT64_C(0xfffffffffffffc00) };
+    FOR_EACH_SET(vs) {
+        for (int i = 0; i < 7; i++) {
+            mcamp__rng8 r, copy;
+            uint64_t w[16];
+            double out[16], want, got;
+            rig(&r, xs_[i], 77);
+            copy = r;
+            mcamp__vec_words(vs, &copy, w, 16);
+            CHECK(w[0] == xs_[i]);
+            mcamp__vec_normals(vs, &r, out, 16);
+            got = hypot(out[0], out[8]);
+            want = (double)sqrtl(-2 * (logl((long double)xs_[i] + 0.5L) -
+                                       64 * 0.693147180559945309417232121458L));
+            CHECK(mcamp__finite(out[0]) && mcamp__finite(out[8]));
+            CHECK_NEAR(got, want, 1e-15, 2e-8);     /* u near 1: grid of 2^-53 */
+            if (xs_[i] < 3) CHECK_NEAR(got, want, 1e-15, 0);
+        }
+    }
+}
+
+/* Upper tail of the number of successes in n trials of probability p, as a
+ * bound: Chernoff's.  Stated false-alarm rates are at most these.            */
+static int plausible(double count, double n, double p)
+{
+    double q = count / n, kl;
+    kl = (q > 0 ? q * log(q / p) : 0) + (1 - q) * log1p((p - q) / (1 - p));
+    return exp(-n * kl) > 0.5e-9;
+}
+
+static double phi(double x) { return 0.5 * erfc(-x / sqrt(2.0)); }
+
+#define NSTAT 4000000
+TEST(normals_have_the_normal_law)
+{
+    static double z[4096];
+    double m1 = 0, m2 = 0, m3 = 0, m4 = 0, cross = 0, cross2 = 0, chi = 0, n = 0;
+    double bins[200] = { 0 }, tail[8] = { 0 };
+    mcamp__rng8 r;
+    mcamp__rng8_stream(&r, 2024, MCAMP__STREAM_TEST, 5);
+    while (n < NSTAT) {
+        mcamp__vec_normals(mcamp_ctx_vecset(&ctx), &r, z, 4096);
+        for (int i = 0; i < 4096; i++) {
+            double x = z[i], y = z[i ^ 8], a = fabs(x);
+            int k = (int)(200 * phi(x));
+            m1 += x; m2 += x * x; m3 += x * x * x; m4 += x * x * x * x;
+            if (!(i & 8)) { cross += x * y; cross2 += (x * x - 1) * (y * y - 1); }
+            bins[k < 200 ? k : 199]++;
+            for (int t = 1; t < 8; t++) tail[t] += a > t;
+        }
+        n += 4096;
+    }
+    /* 6.11 standard deviations: 1e-9 each */
+    CHECK_LE(fabs(m1), 6.11 * sqrt(n));
+    CHECK_LE(fabs(m2 - n), 6.11 * sqrt(2 * n));
+    CHECK_LE(fabs(m3), 6.11 * sqrt(15 * n));
+    CHECK_LE(fabs(m4 - 3 * n), 6.11 * sqrt(96 * n));
+    CHECK_LE(fabs(cross), 6.11 * sqrt(n / 2));
+    CHECK_LE(fabs(cross2), 6.11 * sqrt(4 * n / 2));
+    for (int i = 0; i < 200; i++) chi += (bins[i] - n / 200) * (bins[i] - n / 200);
+    CHECK_LE(chi / (n / 200), 342.9);       /* 199 d.f., 1e-9 */
+    for (int t = 1; t < 8; t++) CHECK(plausible(tail[t], n, 2 * phi(-t)));
+}
+
+/* ---- triangular product ------------------------------------------------------ */
+
+static double L[BMAX * BMAX], zt[BMAX * S], gt[BMAX * S + S];
+
+/* kinds: 0 dense, 1 diagonal, 2 band of 3, 3 periodic band of 3, 4 random zeros */
+static void fill_lower(size_t b, int kind, mcamp_rng *r)
+{
+    for (size_t i = 0; i < b; i++) {
+        for (size_t j = 0; j < b; j++) {
+            int on = j <= i;
+            if (kind == 1) on = i == j;
+            if (kind == 2 || kind == 3) on = j <= i && i - j <= 3;
+            if (kind == 3 && i + 3 >= b) on = j <= i;
+            if (kind == 4) on = j <= i && mcamp_rng_next(r) % 5 == 0;
+            L[i * b + j] = on ? between(r, -1, 1) : 0;
+        }
+    }
+}
+
+static double trmm_excess(size_t b)
+{
+    double worst = 0;
+    for (size_t i = 0; i < b; i++) {
+        for (size_t s = 0; s < S; s++) {
+            long double sum = 0, mag = 0;
+            for (size_t j = 0; j <= i; j++) {
+                long double prod = (long double)L[i * b + j] *
+                                   (long double)zt[j * S + s];
+                sum += prod;
+                mag += fabsl(prod);
+            }
+            worst = fmax(worst, (double)(fabsl(gt[i * S + s] - sum) /
+                                         ((double)(i + 6) * U * mag + 1e-300L)));
+        }
+    }
+    return worst;
+}
+
+TEST(triangular_product_of_every_shape)
+{
+    mcamp_rng r = test_rng(3);
+    for (size_t i = 0; i < BMAX * S; i++) zt[i] = between(&r, -3, 3);
+    for (size_t k = 0; k < NSIZES; k++) {
+        for (int kind = 0; kind < 5; kind++) {
+            size_t b = sizes[k];
+            mcamp__tri t;
+            fill_lower(b, kind, &r);
+            CHECK_STATUS(mcamp__tri_pack(&ctx, L, b, &t), MCAMP_OK);
+            if (kind == 1) CHECK(t.diagonal && t.buf.count == b);
+            if (kind == 2) CHECK(t.buf.count <= 6 * 9 * t.groups);
+            if (kind == 3) CHECK(t.buf.count <= 6 * (9 * t.groups + 2 * b));
+            FOR_EACH_SET(vs) {
+                for (size_t i = 0; i < (b + 1) * S; i++) gt[i] = 123.0;
+                mcamp__vec_trmm(vs, &t, zt, gt);
+                CHECK_LE(trmm_excess(b), 1.0);
+                for (size_t s = 0; s < S; s++) CHECK_NEAR(gt[b * S + s], 123.0, 0, 0);
+            }
+            mcamp__tri_free(&ctx, &t);
+            CHECK(!t.start && !t.buf.mem);
+        }
+    }
+}
+
+TEST(what_lies_above_the_diagonal_is_not_read)
+{
+    double a[4] = { 2, mcamp__nan(), 3, 4 };
+    mcamp__tri t;
+    for (size_t i = 0; i < 2 * S; i++) zt[i] = 1;
+    CHECK_STATUS(mcamp__tri_pack(&ctx, a, 2, &t), MCAMP_OK);
+    mcamp__vec_trmm(MCAMP_VEC_SCALAR, &t, zt, gt);
+    CHECK_NEAR(gt[0], 2.0, 0, 0);
+    CHECK_NEAR(gt[S], 7.0, 0, 0);
+    mcamp__tri_free(&ctx, &t);
+}
+
+/* An allocator that fails from its k-th call on, and counts what is live. */
+static struct { int calls, fail_at; long live; } meter;
+
+static void *meter_alloc(void *user, size_t size)
+{
+    (void)user;
+    if (++meter.calls >= meter.fail_at) return NULL;
+    meter.live += (long)size;
+    return malloc(size);
+}
+
+static void meter_free(void *user, void *p, size_t size)
+{
+    (void)user;
+    meter.live -= (long)size;
+    free(p);
+}
+
+static void meter_init(mcamp_ctx *c, int fail_at)
+{
+    mcamp_ctx_desc d;
+    memset(&d, 0, sizeof d);
+    d.alloc.alloc = meter_alloc;
+    d.alloc.free = meter_free;
+    mcamp_ctx_init(c, &d);
+    meter.calls = 0; meter.live = 0; meter.fail_at = fail_at;
+}
+
+TEST(packing_survives_failing_allocations)
+{
+    mcamp_ctx c;
+    mcamp__tri t;
+    mcamp_rng r = test_rng(4);
+    fill_lower(20, 0, &r);
+    for (int k = 1; k <= 3; k++) {
+        memset(&t, 0x5a, sizeof t);
+        meter_init(&c, k);
+        if (k < 3) {
+            CHECK_STATUS(mcamp__tri_pack(&c, L, 20, &t), MCAMP_E_MEMORY);
+            CHECK(*(unsigned char *)&t == 0x5a);
+        } else {
+            CHECK_STATUS(mcamp__tri_pack(&c, L, 20, &t), MCAMP_OK);
+            mcamp__tri_free(&c, &t);
+        }
+        CHECK(meter.live == 0);
+    }
+    CHECK_STATUS(mcamp__tri_pack(&ctx, L, 0, &t), MCAMP_E_SIZE);
+    CHECK_STATUS(mcamp__tri_pack(&ctx, L, SIZE_MAX / 2, &t), MCAMP_E_SIZE);
+}
+
+/* ---- sums over the modes ------------------------------------------------------ */
+
+static double off[BMAX], slope[BMAX], tt[S], out[S], dout[S];
+
+/* Checks out[] and dout[] (if sloped) against long double, at the bound. */
+static void check_lse(const double *x, size_t b, int sloped, const double *dgot)
+{
+    double worst = 0, dworst = 0;
+    for (size_t s = 0; s < S; s++) {
+        long double m = -HUGE_VALL, sum = 0, dsum = 0, y[BMAX];
+        double big = 0, steep = 0, tol;
+        for (size_t i = 0; i < b; i++) {
+            long double st = sloped ? (long double)slope[i] * tt[s] : 0;
+            y[i] = (long double)x[i * S + s] + off[i] + st;
+            big = fmax(big, fabs(x[i * S + s]) + fabs(off[i]) + (double)fabsl(st));
+            steep = fmax(steep, fabs(slope[i]));
+            m = y[i] > m ? y[i] : m;
+        }
+        for (size_t i = 0; i < b; i++) {
+            sum += expl(y[i] - m);
+            dsum += slope[i] * expl(y[i] - m);
+        }
+        tol = ((double)b + 10) * U + 3 * U * big;
+        worst = fmax(worst, (double)fabsl(out[s] - (m + logl(sum))) /
+                            (tol + U * fabs(out[s])));
+        if (dgot) dworst = fmax(dworst, (double)fabsl(dgot[s] - dsum / sum) /
+                                        (2 * tol * steep));
+    }
+    CHECK_LE(worst, 1.0);
+    CHECK_LE(dworst, 1.0);
+}
+
+TEST(log_sum_exp_of_any_magnitude)
+{
+    static const double scale[] = { 1e-3, 1, 30, 700, 1e5, 1e300 };
+    mcamp_rng r = test_rng(5);
+    for (size_t k = 0; k < NSIZES; k++) {
+        for (int m = 0; m < 6; m++) {
+            size_t b = sizes[k];
+            double c = scale[m];
+            for (size_t i = 0; i < b * S; i++) zt[i] = between(&r, -c, c);
+            for (size_t i = 0; i < b; i++) off[i] = between(&r, -c, c);
+            for (size_t i = 0; i < b; i++) slope[i] = between(&r, -2, 2);
+            for (size_t s = 0; s < S; s++) tt[s] = between(&r, -c, c);
+            FOR_EACH_SET(vs) {
+                mcamp__vec_lse(vs, zt, b, off, NULL, NULL, out, NULL);
+                check_lse(zt, b, 0, NULL);
+                mcamp__vec_lse(vs, zt, b, off, slope, tt, out, dout);
+                check_lse(zt, b, 1, dout);
+            }
+        }
+    }
+}
+
+TEST(log_sum_exp_of_things_that_are_not_finite)
+{
+    const double inf = mcamp__inf(), nan = mcamp__nan();
+    FOR_EACH_SET(vs) {
+        for (size_t i = 0; i < 3 * S; i++) zt[i] = 1;
+        for (size_t i = 0; i < 3; i++) off[i] = slope[i] = 0;
+        for (size_t i = 0; i < 3; i++) zt[i * S] = -inf;        /* all -inf */
+        zt[S + 1] = inf;                                        /* one +inf */
+        zt[S + 2] = inf; zt[2] = -inf;                          /* both     */
+        zt[3] = nan;                                            /* NaN      */
+        zt[S + 4] = nan; zt[4] = inf;                           /* NaN wins */
+        zt[5] = -inf;                                           /* one -inf */
+        zt[6] = -inf; zt[2 * S + 6] = nan;
+        mcamp__vec_lse(vs, zt, 3, off, slope, NULL, out, dout);
+        CHECK_NEAR(out[0], -inf, 0, 0);
+        CHECK_NEAR(out[1], inf, 0, 0);
+        CHECK_NEAR(out[2], inf, 0, 0);
+        CHECK(mcamp__isnan(out[3]) && mcamp__isnan(out[4]) && mcamp__isnan(out[6]));
+        CHECK_NEAR(out[5], 1 + log(2.0), 4 * U, 0);
+        CHECK_NEAR(out[7], 1 + log(3.0), 4 * U, 0);
+        CHECK(mcamp__isnan(dout[0]) && mcamp__isnan(dout[1]) && mcamp__isnan(dout[3]));
+        CHECK_NEAR(dout[5], 0.0, 0, 0);
+    }
+}
+
+TEST(column_sums_and_rank_one_updates)
+{
+    mcamp_rng r = test_rng(6);
+    for (size_t k = 0; k < NSIZES; k++) {
+        size_t b = sizes[k];
+        for (size_t i = 0; i < b * S; i++) zt[i] = between(&r, -1, 1);
+        for (size_t i = 0; i < b; i++) off[i] = between(&r, -2, 2);
+        for (size_t s = 0; s < S; s++) tt[s] = between(&r, -3, 3);
+        FOR_EACH_SET(vs) {
+            double worst = 0;
+            mcamp__vec_colsum(vs, zt, b, off, out);
+            mcamp__vec_colsum(vs, zt, b, NULL, dout);
+            memcpy(gt, zt, b * S * sizeof(double));
+            mcamp__vec_rank1(vs, gt, b, off, tt);
+            for (size_t s = 0; s < S; s++) {
+                long double w = 0, p = 0, wm = 0, pm = 0;
+                for (size_t i = 0; i < b; i++) {
+                    long double x = zt[i * S + s], c = (long double)off[i] * tt[s];
+                    w += off[i] * x; wm += fabsl(off[i] * x);
+                    p += x; pm += fabsl(x);
+                    worst = fmax(worst, (double)(fabsl(gt[i * S + s] - (x - c)) /
+                                                 (2 * U * (fabsl(x) + fabsl(c)))));
+                }
+                worst = fmax(worst, (double)(fabsl(out[s] - w) / (((double)b + 1) * U * wm)));
+                worst = fmax(worst, (double)(fabsl(dout[s] - p) / (((double)b + 1) * U * pm)));
+            }
+            CHECK_LE(worst, 1.0);
+        }
+    }
+}
+
+TEST(buffers_are_aligned_and_freed)
+{
+    mcamp_ctx c;
+    mcamp__buf buf;
+    meter_init(&c, 100);
+    for (size_t n = 0; n < 20; n++) {
+        CHECK_STATUS(mcamp__buf_new(&c, n, &buf), MCAMP_OK);
+        CHECK(((uintptr_t)buf.p & 63) == 0);
+        for (size_t i = 0; i < n; i++) CHECK(mcamp__eq(buf.p[i], 0));
+        mcamp__buf_free(&c, &buf);
+        CHECK(meter.live == 0);
+    }
+    CHECK_STATUS(mcamp__buf_new(&c, SIZE_MAX - 3, &buf), MCAMP_E_MEMORY);
+    CHECK_STATUS(mcamp__buf_new(&c, SIZE_MAX / 8, &buf), MCAMP_E_MEMORY);
+}
+
+TEST(a_context_exists) { CHECK_STATUS(mcamp_ctx_init(&ctx, NULL), MCAMP_OK); }
+
+TEST_MAIN("vec", T(a_context_exists), T(exp_is_within_2_ulp), T(exp_at_the_edges),
+          T(log_is_within_2_ulp), T(log_at_the_edges),
+          T(maps_touch_exactly_n_elements_at_any_address),
+          T(words_are_the_lanes_of_the_generator_in_every_set),
+          T(normals_are_the_documented_map_in_every_set),
+          T(normals_at_the_extreme_words), T(normals_have_the_normal_law),
+          T(triangular_product_of_every_shape),
+          T(what_lies_above_the_diagonal_is_not_read),
+          T(packing_survives_failing_allocations),
+          T(log_sum_exp_of_any_magnitude),
+          T(log_sum_exp_of_things_that_are_not_finite),
+          T(column_sums_and_rank_one_updates), T(buffers_are_aligned_and_freed))
