@@ -1951,8 +1951,9 @@ MCAMP__PRIV void mcamp__buf_free(mcamp_ctx *ctx, mcamp__buf *buf)
 }
 
 /* A lower-triangular matrix, packed for mcamp__vec_trmm: groups of six rows
- * (the first group takes what is left over, where rows are short), each from the first column in which one of its rows is not zero (the
- * skyline) to the diagonal, stored column by column, six values at a time.   */
+ * (the first group takes what is left over, where rows are short), each from
+ * the first column in which one of its rows is not zero (the skyline) to the
+ * diagonal, stored column by column, six values at a time.                   */
 typedef struct mcamp__tri {
     size_t b, groups;
     int diagonal;       /* then data holds the b diagonal entries only */
