@@ -392,6 +392,125 @@ MCAMP_API double mcamp_gram_at(const mcamp_gram *gram, size_t i, size_t j);
 MCAMP_API mcamp_status mcamp_modes_vector(mcamp_ctx *ctx, const mcamp_mech *mech,
                                           size_t b, size_t i, double *out);
 
+/* ======================================================================== *
+ *  EXACT: accountants without sampling                          (decl) exact
+ * ======================================================================== */
+
+/* An answer together with what is certain about it: lower <= truth <= upper,
+ * discretisation, truncation and rounding errors included.                    */
+typedef struct mcamp_interval { double lower, upper; } mcamp_interval;
+
+/* One mechanism, used `count` times.  A list of events is their (adaptive)
+ * composition.  Which fields a kind reads is said beside it; the others must be
+ * zero.  Adjacency: add or remove one example (GROUP kinds: up to `group`).
+ * "remove" compares the run with the example to the run without it.           */
+typedef enum mcamp_event_kind {
+    MCAMP_EVENT_NONE = 0,       /* not a mechanism: refused                   */
+    MCAMP_EVENT_GAUSSIAN,       /* sigma, sensitivity, q                      */
+    MCAMP_EVENT_LAPLACE,        /* sigma = scale, sensitivity, q              */
+    MCAMP_EVENT_RESPONSE,       /* eps, delta, q: randomised response, which
+                                   is the worst (eps, delta)-DP mechanism     */
+    MCAMP_EVENT_POISSON,        /* sigma, sensitivity, q (required): Gaussian
+                                   noise, batches by Poisson sampling         */
+    MCAMP_EVENT_TRUNCATED,      /* as POISSON, batches cut to `batch` examples
+                                   at random; population = data set's size    */
+    MCAMP_EVENT_MIXTURE,        /* sigma, shift[n], prob[n]: mixture of
+                                   Gaussians, shifts >= 0                     */
+    MCAMP_EVENT_GROUP_POISSON,  /* sigma, sensitivity, q, group               */
+    MCAMP_EVENT_GROUP_FIXED,    /* sigma, sensitivity, population, batch, group:
+                                   batches of exactly `batch` examples        */
+    MCAMP_EVENT_BANDMF,         /* sigma, sensitivity (largest column norm),
+                                   batch, population, rounds, bands: banded
+                                   matrix mechanism, cyclic Poisson sampling  */
+    MCAMP_EVENT_BINS,           /* sigma, sensitivity, bins, rounds = epochs:
+                                   balls-in-bins with C = I                   */
+    MCAMP_EVENT_CURVE,          /* shift[n] = eps >= 0 rising, prob[n] = delta
+                                   there, remove direction, prob2[n] add: any
+                                   mechanism of which these bounds hold       */
+    MCAMP_EVENT_FORCE_INT = 0x7fffffff
+} mcamp_event_kind;
+
+typedef struct mcamp_event {
+    mcamp_event_kind kind;      /* REQUIRED                                   */
+    uint64_t count;             /* REQUIRED, number of uses                   */
+    double sigma;               /* noise standard deviation, or Laplace scale */
+    double sensitivity;         /* 0 = 1: sigma is then the noise multiplier  */
+    double q;                   /* sampling probability; 0 = 1 for GAUSSIAN,
+                                   LAPLACE and RESPONSE, else REQUIRED        */
+    double eps, delta;
+    uint64_t group;             /* largest number of examples that differ     */
+    uint64_t population, batch;
+    uint64_t rounds, bands, bins;
+    size_t n;                   /* length of the arrays                       */
+    const double *shift, *prob, *prob2;
+} mcamp_event;
+
+/* ---- Renyi --------------------------------------------------------------- */
+
+/* Renyi divergence of order alpha > 1 of the composition, the larger of both
+ * directions; relative error below 1e-12.  Kinds with Gaussian noise, LAPLACE
+ * and RESPONSE (delta = 0, q = 1).                                             */
+MCAMP_API mcamp_status mcamp_exact_rdp(mcamp_ctx *ctx, const mcamp_event *events,
+                                       size_t nevents, double alpha, double *rdp);
+/* The smallest eps over the given orders (norders = 0: any real order), by
+ *     eps = rdp + log(1 - 1/alpha) - (log delta + log alpha)/(alpha - 1).
+ * *order, if not NULL, is the order it came from.                              */
+MCAMP_API mcamp_status mcamp_exact_rdp_epsilon(mcamp_ctx *ctx,
+                                               const mcamp_event *events,
+                                               size_t nevents,
+                                               const double *orders, size_t norders,
+                                               double delta, double *eps,
+                                               double *order);
+
+/* ---- formulas of the literature ------------------------------------------- */
+
+typedef enum mcamp_formula {
+    MCAMP_FORMULA_DEFAULT = 0,  /* the best of all below                      */
+    MCAMP_FORMULA_SIMPLE,       /* sqrt(2 log(1/delta) + 2 eps)/eps           */
+    MCAMP_FORMULA_FOLKLORE,     /* sqrt(2 log(1.25/delta))/eps, small eps only*/
+    MCAMP_FORMULA_REFINED_1,    /* sqrt(2 log(1/delta))/eps + 2 eps^(-3/2)    */
+    MCAMP_FORMULA_REFINED_2,    /* (max(1, sqrt(log(1/(2 pi delta^2)))) +
+                                   2 eps^(-1/2))/eps                          */
+    MCAMP_FORMULA_REFINED_3,    /* sqrt(log(e^eps/delta^2))/eps               */
+    MCAMP_FORMULA_REFINED_4     /* max(sqrt(1 + eps),
+                                   sqrt(log(e^eps/(2 pi delta^2))))/eps       */
+} mcamp_formula;
+
+/* sigma of the Gaussian mechanism by a closed formula, for comparison.  Some of
+ * them hold for small eps only: where a formula gives less noise than the exact
+ * curve needs it is refused (MCAMP_E_ARG "eps"), and DEFAULT passes it over.    */
+MCAMP_API mcamp_status mcamp_exact_classical_sigma(mcamp_ctx *ctx, mcamp_formula f,
+                                                   double sensitivity, double eps,
+                                                   double delta, double *sigma);
+/* rho-zCDP to eps at delta: the textbook rho + 2 sqrt(rho log(1/delta)), and the
+ * tight conversion through every Renyi order.                                  */
+MCAMP_API mcamp_status mcamp_exact_zcdp_epsilon_simple(mcamp_ctx *ctx, double rho,
+                                                       double delta, double *eps);
+MCAMP_API mcamp_status mcamp_exact_zcdp_epsilon(mcamp_ctx *ctx, double rho,
+                                                double delta, double *eps);
+/* k-fold composition of (eps, delta)-DP: advanced composition with slack
+ * delta2 (total delta = k delta + delta2), and the optimal bound at a total
+ * delta, which must exceed 1 - (1 - delta)^k.                                  */
+MCAMP_API mcamp_status mcamp_exact_compose_advanced(mcamp_ctx *ctx, double eps,
+                                                    double k, double delta2,
+                                                    double *eps_total);
+MCAMP_API mcamp_status mcamp_exact_compose_optimal(mcamp_ctx *ctx, double eps,
+                                                   double delta, uint64_t k,
+                                                   double delta_total,
+                                                   double *eps_total);
+/* (eps, delta) for one example gives (k eps, delta (e^{k eps} - 1)/(e^eps - 1))
+ * for groups of k: valid for every mechanism, and loose.                       */
+MCAMP_API mcamp_status mcamp_exact_group_convert(mcamp_ctx *ctx, double eps,
+                                                 double delta, uint64_t group,
+                                                 double *eps_group,
+                                                 double *delta_group);
+/* Laplace under sampling with probability p: the eps that the noise may have on
+ * the sample so that the whole is eps-DP, log(1 + (e^eps - 1)/p), and the ratio
+ * of noise scales p eps_p / eps, which is 1 where sampling costs nothing.      */
+MCAMP_API mcamp_status mcamp_exact_laplace_amplified(mcamp_ctx *ctx, double eps,
+                                                     double p, double *eps_p,
+                                                     double *ratio);
+
 #ifdef __cplusplus
 }
 #endif
@@ -3854,7 +3973,740 @@ MCAMP_API mcamp_status mcamp_modes_vector(mcamp_ctx *ctx, const mcamp_mech *mech
 
 /* ======================================================================== *
  *  EXACT ACCOUNTANTS                                               >>exact
+ *  In: a list of mechanisms (events), a direction, eps or delta.  Out: intervals
+ *  that contain the exact answer; Renyi bounds and the formulas of the papers
+ *  for comparison.  Memory: a few thousand doubles per event, whatever the
+ *  number of compositions.
+ *  One pair of distributions is a list of cells of privacy loss with their two
+ *  probabilities; spreading a cell to its ends raises delta, merging it lowers
+ *  delta (both by Jensen), and composition is a product of characteristic
+ *  functions, inverted on a line through the saddle point, where the trapezoid
+ *  rule's error is a sum of positive terms with a Chernoff bound.
  * ======================================================================== */
+
+/* ---- events ----------------------------------------------------------------- */
+
+/* The mixture sum_i p_i N(a_i, 1) against N(0, 1), a_i >= 0: what every event
+ * with Gaussian noise is after scaling by sigma.                                */
+typedef struct mcamp__mix {
+    size_t n;
+    double *a, *p;
+    double amax, count;
+} mcamp__mix;
+
+MCAMP__PRIV void mcamp__mix_free(mcamp_ctx *ctx, mcamp__mix *m)
+{
+    mcamp__delete_doubles(ctx, m->a, m->n);
+    mcamp__delete_doubles(ctx, m->p, m->n);
+    memset(m, 0, sizeof *m);
+}
+
+MCAMP__PRIV mcamp_status mcamp__mix_alloc(mcamp_ctx *ctx, mcamp__mix *m, size_t n)
+{
+    memset(m, 0, sizeof *m);
+    m->n = n;
+    m->a = mcamp__new_doubles(ctx, n);
+    m->p = mcamp__new_doubles(ctx, n);
+    if (m->a && m->p) return MCAMP_OK;
+    mcamp__mix_free(ctx, m);
+    return mcamp__fail(ctx, MCAMP_E_MEMORY, "events", 0);
+}
+
+MCAMP__PRIV int mcamp__event_is_mix(mcamp_event_kind k)
+{
+    return k == MCAMP_EVENT_GAUSSIAN || k == MCAMP_EVENT_POISSON ||
+           k == MCAMP_EVENT_MIXTURE || k == MCAMP_EVENT_GROUP_POISSON ||
+           k == MCAMP_EVENT_GROUP_FIXED || k == MCAMP_EVENT_BANDMF;
+}
+
+MCAMP__PRIV mcamp_status mcamp__check_count(mcamp_ctx *ctx, const char *name,
+                                            uint64_t x, uint64_t max)
+{
+    if (!x) return mcamp__fail(ctx, MCAMP_E_REQUIRED, name, 0);
+    return x <= max ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_ARG, name, (double)x);
+}
+
+/* Poisson sampling of BANDMF: each of the `bands` groups of rounds sees only its
+ * own part of the data, hence rate batch*bands/population and ceil(rounds/bands)
+ * compositions (matrix mechanism paper, theorem 4 and appendix F).              */
+MCAMP__PRIV mcamp_status mcamp__event_check_bandmf(mcamp_ctx *ctx,
+                                                   const mcamp_event *e)
+{
+    const uint64_t big = (uint64_t)1 << 40;
+    mcamp_status st;
+    if ((st = mcamp__check_count(ctx, "batch", e->batch, big)) < 0 ||
+        (st = mcamp__check_count(ctx, "population", e->population, big)) < 0 ||
+        (st = mcamp__check_count(ctx, "rounds", e->rounds, big)) < 0 ||
+        (st = mcamp__check_count(ctx, "bands", e->bands, e->rounds)) < 0)
+        return st;
+    if ((double)e->batch * (double)e->bands > (double)e->population)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "bands", (double)e->bands);
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__event_check_mixture(mcamp_ctx *ctx,
+                                                    const mcamp_event *e)
+{
+    mcamp__sum s = { 0, 0 };
+    if (!e->n) return mcamp__fail(ctx, MCAMP_E_SIZE, "n", 0);
+    if (!e->shift) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "shift", 0);
+    if (!e->prob) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "prob", 0);
+    for (size_t i = 0; i < e->n; i++) {
+        mcamp_status st = mcamp__check(ctx, "shift", e->shift[i], 0.0, 1, 1e100, 1);
+        if (st < 0) return st;
+        if ((st = mcamp__check(ctx, "prob", e->prob[i], 0.0, 1, 1.0, 1)) < 0) return st;
+        mcamp__sum_add(&s, e->prob[i]);
+    }
+    if (!(fabs(mcamp__sum_get(&s) - 1) <= 1e-9))
+        return mcamp__fail(ctx, MCAMP_E_ARG, "prob", mcamp__sum_get(&s));
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__event_check_curve(mcamp_ctx *ctx,
+                                                  const mcamp_event *e)
+{
+    if (!e->n) return mcamp__fail(ctx, MCAMP_E_SIZE, "n", 0);
+    if (!e->shift) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "shift", 0);
+    if (!e->prob) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "prob", 0);
+    if (!e->prob2) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "prob2", 0);
+    for (size_t i = 0; i < e->n; i++) {
+        mcamp_status st = mcamp__check_eps(ctx, "shift", e->shift[i]);
+        if (st < 0) return st;
+        if (i && !(e->shift[i] > e->shift[i - 1]))
+            return mcamp__fail(ctx, MCAMP_E_ARG, "shift", e->shift[i]);
+        if ((st = mcamp__check(ctx, "prob", e->prob[i], 0.0, 1, 1.0, 1)) < 0 ||
+            (st = mcamp__check(ctx, "prob2", e->prob2[i], 0.0, 1, 1.0, 1)) < 0)
+            return st;
+    }
+    return MCAMP_OK;
+}
+
+/* What only some kinds have. */
+MCAMP__PRIV mcamp_status mcamp__event_check_kind(mcamp_ctx *ctx, const mcamp_event *e)
+{
+    const uint64_t big = (uint64_t)1 << 40;
+    mcamp_status st = MCAMP_OK;
+    switch (e->kind) {
+    case MCAMP_EVENT_GAUSSIAN: case MCAMP_EVENT_LAPLACE:
+        return mcamp__check(ctx, "q", e->q, 0.0, 1, 1.0, 1);
+    case MCAMP_EVENT_RESPONSE:
+        if ((st = mcamp__check_eps(ctx, "eps", e->eps)) < 0 ||
+            (st = mcamp__check(ctx, "delta", e->delta, 0.0, 1, 1.0, 0)) < 0) return st;
+        return mcamp__check(ctx, "q", e->q, 0.0, 1, 1.0, 1);
+    case MCAMP_EVENT_GROUP_POISSON:
+        if ((st = mcamp__check_count(ctx, "group", e->group, 1 << 16)) < 0) return st;
+        return mcamp__check(ctx, "q", e->q, 0.0, 0, 1.0, 1);
+    case MCAMP_EVENT_TRUNCATED:
+        if ((st = mcamp__check_count(ctx, "population", e->population, big)) < 0 ||
+            (st = mcamp__check_count(ctx, "batch", e->batch, big)) < 0) return st;
+        return mcamp__check(ctx, "q", e->q, 0.0, 0, 1.0, 1);
+    case MCAMP_EVENT_POISSON:
+        return mcamp__check(ctx, "q", e->q, 0.0, 0, 1.0, 1);
+    case MCAMP_EVENT_GROUP_FIXED:
+        if ((st = mcamp__check_count(ctx, "population", e->population, big)) < 0 ||
+            (st = mcamp__check_count(ctx, "batch", e->batch, e->population)) < 0)
+            return st;
+        return mcamp__check_count(ctx, "group", e->group,
+                                  e->population < 65536 ? e->population : 65536);
+    case MCAMP_EVENT_BANDMF: return mcamp__event_check_bandmf(ctx, e);
+    case MCAMP_EVENT_BINS:
+        if ((st = mcamp__check_count(ctx, "bins", e->bins, big)) < 0) return st;
+        return mcamp__check_count(ctx, "rounds", e->rounds, big);
+    case MCAMP_EVENT_MIXTURE: return mcamp__event_check_mixture(ctx, e);
+    case MCAMP_EVENT_CURVE: return mcamp__event_check_curve(ctx, e);
+    default: return mcamp__fail(ctx, e->kind ? MCAMP_E_ARG : MCAMP_E_REQUIRED,
+                                "kind", (double)e->kind);
+    }
+}
+
+#define MCAMP__COUNT_MAX ((uint64_t)1 << 50)
+
+MCAMP__PRIV mcamp_status mcamp__event_check(mcamp_ctx *ctx, const mcamp_event *e)
+{
+    mcamp_status st = mcamp__check_count(ctx, "count", e->count, MCAMP__COUNT_MAX);
+    if (st < 0) return st;
+    if ((st = mcamp__event_check_kind(ctx, e)) < 0) return st;
+    if (e->kind == MCAMP_EVENT_RESPONSE || e->kind == MCAMP_EVENT_CURVE) return st;
+    if (!(e->sigma < 0) && !(e->sigma > 0) && !mcamp__isnan(e->sigma))
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "sigma", e->sigma);
+    if ((st = mcamp__check_sigma(ctx, "sigma", e->sigma)) < 0) return st;
+    return mcamp__check(ctx, "sensitivity", e->sensitivity, 0.0, 1, 1e100, 1);
+}
+
+MCAMP__PRIV mcamp_status mcamp__events_check(mcamp_ctx *ctx, const mcamp_event *e,
+                                             size_t n)
+{
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!n) return mcamp__fail(ctx, MCAMP_E_SIZE, "nevents", 0);
+    if (!e) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "events", 0);
+    for (size_t i = 0; i < n; i++) {
+        mcamp_status st = mcamp__event_check(ctx, &e[i]);
+        if (st < 0) return st;
+    }
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV double mcamp__event_scale(const mcamp_event *e)
+{
+    return (e->sensitivity > 0 ? e->sensitivity : 1.0) / e->sigma;
+}
+
+/* log n! minus Stirling's formula (n + 1/2) log n - n + log(2 pi)/2; the series
+ * beyond 15, where its first omitted term is 1e-17, exact factorials below.      */
+MCAMP__PRIV double mcamp__stirling_error(double n)
+{
+    double f = 1, u = 1 / (n * n);
+    if (n > 15)
+        return (1.0 / 12 - u * (1.0 / 360 - u * (1.0 / 1260 - u * (1.0 / 1680 -
+                u * (1.0 / 1188 - u * 691.0 / 360360))))) / n;
+    for (double i = 2; i <= n; i++) f *= i;
+    return log(f) - (n + 0.5) * log(n) + n - MCAMP__LOG_SQRT_2PI;
+}
+
+/* x log(x/m) + m - x without cancellation: m ((1 + d) log(1 + d) - d). */
+MCAMP__PRIV double mcamp__deviance(double x, double m)
+{
+    double d = (x - m) / m, s = 0;
+    if (fabs(d) > 0.1) return x * log(x / m) + m - x;
+    /* (1+d) log(1+d) - d = sum_{k>=2} (-d)^k / (k (k-1)) */
+    for (int k = 17; k >= 2; k--) s = 1.0 / (k * (k - 1.0)) - d * s;
+    return m * d * d * s;
+}
+
+/* log of the binomial probability of k out of n, p + q = 1:
+ * relative error of the probability a few ulp, plus an ulp of the logarithm.     */
+MCAMP__PRIV double mcamp__log_binomial(double n, double k, double p, double q)
+{
+    if (!(k > 0)) return n * (p < 0.5 ? log1p(-p) : log(q));
+    if (!(k < n)) return n * (q < 0.5 ? log1p(-q) : log(p));
+    return mcamp__stirling_error(n) - mcamp__stirling_error(k) -
+           mcamp__stirling_error(n - k) - mcamp__deviance(k, n * p) -
+           mcamp__deviance(n - k, n * q) +
+           0.5 * log(n / (k * (n - k))) - MCAMP__LOG_SQRT_2PI;
+}
+
+/* Binomial (Poisson sampling) or hypergeometric (fixed batches) law of how many
+ * of the group are in a batch, by the ratio of neighbouring terms from the
+ * mode outwards, normalised: relative error a few ulp times the distance.        */
+MCAMP__PRIV void mcamp__mix_group(const mcamp_event *e, mcamp__mix *m)
+{
+    double g = (double)e->group, N = (double)e->population, B = (double)e->batch;
+    int fixed = e->kind == MCAMP_EVENT_GROUP_FIXED;
+    double q = fixed ? B / N : e->q, s = 0;
+    size_t mode = (size_t)mcamp__dmin(g, floor(q * (g + 1)));
+    m->p[mode] = 1;
+    for (int side = 0; side < 2; side++)
+        for (size_t j = mode; side ? j-- > 0 : j < e->group; side ? 0 : j++) {
+            double k = (double)j, num, den;     /* ratio p[j+1]/p[j] */
+            num = fixed ? (g - k) * (B - k) : (g - k) * q;
+            den = fixed ? (k + 1) * (N - g - B + k + 1) : (k + 1) * (1 - q);
+            if (side) m->p[j] = num > 0 && den > 0 ? m->p[j + 1] * (den / num) : 0;
+            else      m->p[j + 1] = num > 0 && den > 0 ? m->p[j] * (num / den) :
+                                    (num > 0 && !(den > 0) ? 1.0 : 0.0);
+        }
+    for (size_t j = 0; j < m->n; j++) s += m->p[j];
+    for (size_t j = 0; j < m->n; j++) {
+        m->p[j] /= s;
+        m->a[j] = (fixed ? 2.0 : 1.0) * (double)j * mcamp__event_scale(e);
+    }
+}
+
+MCAMP__PRIV void mcamp__mix_pair(mcamp__mix *m, double a, double q)
+{
+    m->a[0] = 0; m->p[0] = 1 - q;
+    m->a[1] = a; m->p[1] = q;
+}
+
+MCAMP__PRIV void mcamp__mix_copy(const mcamp_event *e, mcamp__mix *m)
+{
+    double s = 0;
+    for (size_t i = 0; i < e->n; i++) s += e->prob[i];
+    for (size_t i = 0; i < e->n; i++) {
+        m->a[i] = e->shift[i] / e->sigma;
+        m->p[i] = e->prob[i] / s;
+    }
+}
+
+/* The mixture of a checked event. */
+MCAMP__PRIV mcamp_status mcamp__mix_init(mcamp_ctx *ctx, const mcamp_event *e,
+                                         mcamp__mix *m)
+{
+    double a = mcamp__event_scale(e);
+    int grp = e->kind == MCAMP_EVENT_GROUP_POISSON || e->kind == MCAMP_EVENT_GROUP_FIXED;
+    size_t n = e->kind == MCAMP_EVENT_MIXTURE ? e->n :
+               grp ? (size_t)e->group + 1 : 2;
+    mcamp_status st = mcamp__mix_alloc(ctx, m, n);
+    if (st < 0) return st;
+    m->count = (double)e->count;
+    if (grp) {
+        mcamp__mix_group(e, m);
+    } else if (e->kind == MCAMP_EVENT_MIXTURE) {
+        mcamp__mix_copy(e, m);
+    } else if (e->kind == MCAMP_EVENT_BANDMF) {
+        mcamp__mix_pair(m, a, (double)e->batch * (double)e->bands / (double)e->population);
+        m->count *= (double)((e->rounds + e->bands - 1) / e->bands);
+    } else {
+        mcamp__mix_pair(m, a, e->q > 0 ? e->q : 1.0);
+    }
+    for (size_t i = 0; i < m->n; i++)
+        if (m->p[i] > 0) m->amax = mcamp__dmax(m->amax, m->a[i]);
+    if (m->amax <= 1e50) return MCAMP_OK;
+    a = m->amax;
+    mcamp__mix_free(ctx, m);
+    return mcamp__fail(ctx, MCAMP_E_ARG, "sigma", a);
+}
+
+/* The privacy loss at x, log sum p_i e^{a_i x - a_i^2/2}; relative accuracy near
+ * zero by expm1, no overflow far out.                                           */
+MCAMP__PRIV double mcamp__mix_loss(const mcamp__mix *m, double x)
+{
+    double y = 0, top = -mcamp__inf();
+    if (m->n == 2 && !(m->p[0] > 0)) return m->a[1] * (x - 0.5 * m->a[1]);
+    for (size_t i = 0; i < m->n; i++) {
+        double e = m->a[i] * (x - 0.5 * m->a[i]);
+        if (!(m->p[i] > 0)) continue;
+        y += m->p[i] * (e < 700 ? expm1(e) : 1e308);
+        top = mcamp__dmax(top, e + log(m->p[i]));
+    }
+    if (y > -0.9 && y < 1e300) return log1p(y);
+    y = 0;
+    for (size_t i = 0; i < m->n; i++)
+        if (m->p[i] > 0)
+            y += exp(m->a[i] * (x - 0.5 * m->a[i]) + log(m->p[i]) - top);
+    return top + log(y);
+}
+
+/* ---- Renyi ------------------------------------------------------------------ */
+
+/* e^u - 1 - u without cancellation. */
+MCAMP__PRIV double mcamp__expm1mu(double u)
+{
+    double t = 1, s = 0;
+    if (fabs(u) > 0.5) return expm1(u) - u;
+    for (int k = 18; k >= 3; k--) s = (s + 1) * u / k;
+    return t * 0.5 * u * u * (1 + s);
+}
+
+/* log(rho^s - 1 - s (rho - 1)) for rho = e^r: the positive part of a Renyi moment
+ * (the rest has mean zero).  By the binomial series where all three terms nearly
+ * cancel.                                                                        */
+MCAMP__PRIV double mcamp__log_moment_term(double s, double r)
+{
+    double y = expm1(r), z;
+    if (fabs(y) * (1 + fabs(s)) < 0.1) {
+        double t = 0.5 * s * (s - 1), sum = t;
+        for (int k = 3; k < 24; k++) { t *= y * (s - k + 1) / k; sum += t; }
+        return sum > 0 ? 2 * log(fabs(y)) + log(sum) : -mcamp__inf();
+    }
+    if (r > 30 && s < 1) return r + log(-s + (s - 1) * exp(-r) + exp((s - 1) * r));
+    if (s * r > 1) {
+        z = (1 - s) * exp(-s * r) + s * exp((1 - s) * r);
+        return s * r + log1p(-z);
+    }
+    return log(expm1(s * r) - s * y);
+}
+
+/* log E_Q[rho^s] for s > 1 or s < 0 by the trapezoid rule.  The integrand is
+ * entire but for the zeros of rho, at least pi/amax from the real line for the
+ * mixtures here; with step h the error is e^{-2 pi^2/(amax h)} and
+ * e^{-2 pi^2/h^2} relative: both below 1e-16.                                     */
+MCAMP__PRIV double mcamp__mix_log_moment(const mcamp__mix *m, double s)
+{
+    double am = m->amax, h = mcamp__dmin(0.4, am > 0 ? 0.5 / am : 0.4);
+    double lo = -9.5 + mcamp__dmin(0.0, s * am);
+    double hi = 9.5 + am * mcamp__dmax(1.0, s), top = -mcamp__inf(), sum = 0;
+    double steps = ceil((hi - lo) / h);
+    if (!(am > 0)) return 0;
+    if (!(steps < 4e6)) return mcamp__inf();
+    for (double i = 0; i <= steps; i++) {
+        double x = lo + i * h;
+        double t = mcamp__log_moment_term(s, mcamp__mix_loss(m, x)) - 0.5 * x * x;
+        if (t > top) {
+            sum = top > -DBL_MAX ? sum * exp(top - t) : 0;
+            top = t;
+        }
+        if (t > -DBL_MAX) sum += exp(t - top);
+    }
+    top += log(sum * h) - MCAMP__LOG_SQRT_2PI;
+    return top > 0 ? top + log1p(exp(-top)) : log1p(exp(top));
+}
+
+/* Poisson sampling at integer order: sum_k C(alpha,k) (1-q)^(alpha-k) q^k
+ * (e^{(k^2-k) a^2/2} - 1), k >= 2, all terms positive; plus one.                  */
+MCAMP__PRIV double mcamp__poisson_log_moment(double a, double q, double alpha)
+{
+    double top = -mcamp__inf(), sum = 0;
+    for (double k = 2; k <= alpha; k++) {
+        double g = 0.5 * k * (k - 1) * a * a;
+        double t = mcamp__log_binomial(alpha, k, q, 1 - q) +
+                   (g < 1 ? log(expm1(g)) : g + log1p(-exp(-g)));
+        if (t > top) {
+            sum = top > -DBL_MAX ? sum * exp(top - t) : 0;
+            top = t;
+        }
+        sum += exp(t - top);
+    }
+    top += log(sum);
+    return top > 0 ? top + log1p(exp(-top)) : log1p(exp(top));
+}
+
+/* (alpha - 1) times the Renyi divergence of one use, the larger direction. */
+MCAMP__PRIV double mcamp__mix_renyi(const mcamp__mix *m, double alpha)
+{
+    double rem, add;
+    if (!(m->amax > 0)) return 0;
+    if (m->n == 2 && !(m->p[0] > 0))
+        return 0.5 * alpha * (alpha - 1) * m->a[1] * m->a[1];
+    if (m->n == 2 && alpha <= 4096 && mcamp__eq(alpha, floor(alpha)))
+        /* remove is the larger one for Poisson sampling (Mironov and others) */
+        return mcamp__poisson_log_moment(m->a[1], m->p[1], alpha);
+    rem = mcamp__mix_log_moment(m, alpha);
+    add = mcamp__mix_log_moment(m, 1 - alpha);
+    return mcamp__dmax(rem, add);
+}
+
+/* Laplace with a = sensitivity/scale: E_Q[rho^alpha] - 1 =
+ * (alpha f((alpha-1) a) + (alpha-1) f(-alpha a))/(2 alpha - 1), f(u) = e^u - 1 - u. */
+MCAMP__PRIV double mcamp__laplace_renyi(double a, double alpha)
+{
+    double u = (alpha - 1) * a;
+    if (u > 30) return u + log((alpha + (alpha - 1) * exp(-u - alpha * a)) /
+                               (2 * alpha - 1));
+    return log1p((alpha * mcamp__expm1mu(u) + (alpha - 1) * mcamp__expm1mu(-alpha * a)) /
+                 (2 * alpha - 1));
+}
+
+/* Randomised response: Q has loss +eps with probability 1/(1 + e^eps). */
+MCAMP__PRIV double mcamp__response_renyi(double eps, double alpha)
+{
+    double lq = -eps - log1p(exp(-eps));
+    double t = mcamp__log_add(lq + mcamp__log_moment_term(alpha, eps),
+                              -log1p(exp(-eps)) + mcamp__log_moment_term(alpha, -eps));
+    if (!(eps > 0)) return 0;
+    return t > 0 ? t + log1p(exp(-t)) : log1p(exp(t));
+}
+
+/* Adds up (alpha - 1) RDP over the events; the events were checked. */
+MCAMP__PRIV mcamp_status mcamp__events_renyi(mcamp_ctx *ctx, const mcamp_event *e,
+                                             size_t n, const mcamp__mix *mix,
+                                             double alpha, double *out)
+{
+    double s = 0;
+    for (size_t i = 0; i < n; i++) {
+        int sampled = e[i].q > 0 && e[i].q < 1;
+        if (mcamp__event_is_mix(e[i].kind))
+            s += mix[i].count * mcamp__mix_renyi(&mix[i], alpha);
+        else if (e[i].kind == MCAMP_EVENT_LAPLACE && !sampled)
+            s += (double)e[i].count *
+                 mcamp__laplace_renyi(mcamp__event_scale(&e[i]), alpha);
+        else if (e[i].kind == MCAMP_EVENT_RESPONSE && !sampled && !(e[i].delta > 0))
+            s += (double)e[i].count * mcamp__response_renyi(e[i].eps, alpha);
+        else
+            return mcamp__fail(ctx, MCAMP_E_ARG, "kind", (double)e[i].kind);
+    }
+    if (mcamp__isnan(s)) return mcamp__fail(ctx, MCAMP_E_INTERNAL, "alpha", alpha);
+    *out = s;
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV void mcamp__mixes_free(mcamp_ctx *ctx, mcamp__mix *mix, size_t n)
+{
+    for (size_t i = 0; mix && i < n; i++) mcamp__mix_free(ctx, &mix[i]);
+    mcamp__delete(ctx, mix, n, sizeof *mix);
+}
+
+/* The mixtures of those events that have one; the others' stay zero. */
+MCAMP__PRIV mcamp_status mcamp__mixes_new(mcamp_ctx *ctx, const mcamp_event *e,
+                                          size_t n, mcamp__mix **out)
+{
+    mcamp__mix *mix = (mcamp__mix *)mcamp__new(ctx, n, sizeof *mix);
+    if (!mix) return mcamp__fail(ctx, MCAMP_E_MEMORY, "events", (double)n);
+    for (size_t i = 0; i < n; i++) {
+        mcamp_status st = MCAMP_OK;
+        if (mcamp__event_is_mix(e[i].kind)) st = mcamp__mix_init(ctx, &e[i], &mix[i]);
+        if (st < 0) { mcamp__mixes_free(ctx, mix, n); return st; }
+    }
+    *out = mix;
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_exact_rdp(mcamp_ctx *ctx, const mcamp_event *events,
+                                       size_t nevents, double alpha, double *rdp)
+{
+    mcamp__mix *mix = NULL;
+    double s = 0;
+    mcamp_status st = mcamp__events_check(ctx, events, nevents);
+    if (st < 0) return st;
+    if (!rdp) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "rdp", 0);
+    if ((st = mcamp__check(ctx, "alpha", alpha, 1.0, 0, 1e9, 1)) < 0) return st;
+    if ((st = mcamp__mixes_new(ctx, events, nevents, &mix)) < 0) return st;
+    st = mcamp__events_renyi(ctx, events, nevents, mix, alpha, &s);
+    mcamp__mixes_free(ctx, mix, nevents);
+    if (st < 0) return st;
+    *rdp = s / (alpha - 1);
+    return MCAMP_OK;
+}
+
+/* eps at delta from a Renyi bound: P(L > eps) integrated against the best linear
+ * functional (Canonne, Kamath, Steinke 2020, proposition 12).                     */
+MCAMP__PRIV double mcamp__rdp_to_eps(double rdp, double alpha, double logdelta)
+{
+    double e = rdp + log1p(-1 / alpha) - (logdelta + log(alpha)) / (alpha - 1);
+    return mcamp__dmax(0.0, e);
+}
+
+typedef struct mcamp__rdp_job {
+    mcamp_ctx *ctx;
+    const mcamp_event *e;
+    size_t n;
+    mcamp__mix *mix;
+    double ld, eps, order;
+    mcamp_status st;
+} mcamp__rdp_job;
+
+MCAMP__PRIV double mcamp__rdp_try(mcamp__rdp_job *j, double alpha)
+{
+    double s = 0, e;
+    if (j->st < 0) return mcamp__inf();
+    j->st = mcamp__events_renyi(j->ctx, j->e, j->n, j->mix, alpha, &s);
+    if (j->st < 0) return mcamp__inf();
+    e = mcamp__rdp_to_eps(s / (alpha - 1), alpha, j->ld);
+    if (e < j->eps) { j->eps = e; j->order = alpha; }
+    return e;
+}
+
+/* Any order is a valid bound: a walk in factors of 2 from alpha - 1 = 1 towards
+ * smaller eps, then golden section on log(alpha - 1) between the neighbours.       */
+MCAMP__PRIV void mcamp__rdp_search(mcamp__rdp_job *j)
+{
+    double g = 0.6180339887498949, u = 0, f = mcamp__rdp_try(j, 2), d = MCAMP__LN2;
+    double lo, hi, a, b, fa, fb;
+    if (!(mcamp__rdp_try(j, 1 + exp(d)) < f)) d = -d;
+    for (int i = 0; i < 30; i++) {
+        double v = mcamp__rdp_try(j, 1 + exp(u + d));
+        if (!(v < f)) break;
+        f = v;
+        u += d;
+    }
+    lo = u - MCAMP__LN2;
+    hi = u + MCAMP__LN2;
+    a = hi - g * (hi - lo); fa = mcamp__rdp_try(j, 1 + exp(a));
+    b = lo + g * (hi - lo); fb = mcamp__rdp_try(j, 1 + exp(b));
+    for (int i = 0; i < 34; i++) {
+        if (fa < fb) {
+            hi = b; b = a; fb = fa;
+            a = hi - g * (hi - lo); fa = mcamp__rdp_try(j, 1 + exp(a));
+        } else {
+            lo = a; a = b; fa = fb;
+            b = lo + g * (hi - lo); fb = mcamp__rdp_try(j, 1 + exp(b));
+        }
+    }
+}
+
+MCAMP_API mcamp_status mcamp_exact_rdp_epsilon(mcamp_ctx *ctx,
+                                               const mcamp_event *events,
+                                               size_t nevents,
+                                               const double *orders, size_t norders,
+                                               double delta, double *eps,
+                                               double *order)
+{
+    mcamp__rdp_job j;
+    mcamp_status st = mcamp__events_check(ctx, events, nevents);
+    if (st < 0) return st;
+    if (!eps) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "eps", 0);
+    if (norders && !orders) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "orders", 0);
+    if ((st = mcamp__check_prob(ctx, "delta", delta)) < 0) return st;
+    for (size_t i = 0; i < norders; i++)
+        if ((st = mcamp__check(ctx, "orders", orders[i], 1.0, 0, 1e9, 1)) < 0) return st;
+    memset(&j, 0, sizeof j);
+    j.ctx = ctx; j.e = events; j.n = nevents; j.ld = log(delta); j.eps = mcamp__inf();
+    if ((st = mcamp__mixes_new(ctx, events, nevents, &j.mix)) < 0) return st;
+    if (!norders) mcamp__rdp_search(&j);
+    for (size_t i = 0; i < norders; i++) mcamp__rdp_try(&j, orders[i]);
+    mcamp__mixes_free(ctx, j.mix, nevents);
+    if (j.st < 0) return j.st;
+    *eps = j.eps;
+    if (order) *order = j.order;
+    return MCAMP_OK;
+}
+
+/* ---- formulas of the literature ---------------------------------------------- */
+
+MCAMP__PRIV double mcamp__classical(mcamp_formula f, double eps, double delta)
+{
+    double ld = -log(delta), g = 2 * ld - log(2 * MCAMP__PI);
+    switch (f) {
+    case MCAMP_FORMULA_SIMPLE: return sqrt(2 * ld + 2 * eps) / eps;
+    case MCAMP_FORMULA_FOLKLORE: return sqrt(2 * (ld + log(1.25))) / eps;
+    case MCAMP_FORMULA_REFINED_1: return sqrt(2 * ld) / eps + 2 / (eps * sqrt(eps));
+    case MCAMP_FORMULA_REFINED_2:
+        return (mcamp__dmax(1.0, sqrt(mcamp__dmax(0.0, g))) + 2 / sqrt(eps)) / eps;
+    case MCAMP_FORMULA_REFINED_3: return sqrt(eps + 2 * ld) / eps;
+    case MCAMP_FORMULA_REFINED_4:
+        return mcamp__dmax(sqrt(1 + eps), sqrt(mcamp__dmax(0.0, eps + g))) / eps;
+    default: return mcamp__inf();
+    }
+}
+
+MCAMP_API mcamp_status mcamp_exact_classical_sigma(mcamp_ctx *ctx, mcamp_formula f,
+                                                   double sensitivity, double eps,
+                                                   double delta, double *sigma)
+{
+    double s = mcamp__inf(), ld;
+    mcamp_status st = mcamp__gauss_check(ctx, sensitivity, sigma, "sigma");
+    if (st < 0) return st;
+    if ((st = mcamp__check(ctx, "eps", eps, 0.0, 0, 1e9, 1)) < 0) return st;
+    if ((st = mcamp__check_prob(ctx, "delta", delta)) < 0) return st;
+    if ((int)f < 0 || f > MCAMP_FORMULA_REFINED_4)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "formula", (double)f);
+    ld = log(delta);
+    for (int i = MCAMP_FORMULA_SIMPLE; i <= MCAMP_FORMULA_REFINED_4; i++) {
+        double t = mcamp__classical((mcamp_formula)i, eps, delta);
+        if (f && i != (int)f) continue;
+        if (mcamp__gauss_logdelta_up(1 / t, eps) <= ld) s = mcamp__dmin(s, t);
+    }
+    if (!mcamp__finite(s)) return mcamp__fail(ctx, MCAMP_E_ARG, "eps", eps);
+    *sigma = s * sensitivity * (1 + 4 * DBL_EPSILON);
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__zcdp_check(mcamp_ctx *ctx, double rho, double delta,
+                                           const double *eps)
+{
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!eps) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "eps", 0);
+    if ((st = mcamp__check(ctx, "rho", rho, 0.0, 1, 1e12, 1)) < 0) return st;
+    return mcamp__check_prob(ctx, "delta", delta);
+}
+
+MCAMP_API mcamp_status mcamp_exact_zcdp_epsilon_simple(mcamp_ctx *ctx, double rho,
+                                                       double delta, double *eps)
+{
+    mcamp_status st = mcamp__zcdp_check(ctx, rho, delta, eps);
+    if (st < 0) return st;
+    *eps = rho + 2 * sqrt(-rho * log(delta));
+    return MCAMP_OK;
+}
+
+/* min over alpha of rho alpha + (log(1/delta) + (alpha-1) log(1-1/alpha) - log alpha)
+ * /(alpha-1): golden section on log(alpha - 1) around the textbook optimum
+ * sqrt(log(1/delta)/rho).                                                           */
+MCAMP_API mcamp_status mcamp_exact_zcdp_epsilon(mcamp_ctx *ctx, double rho,
+                                                double delta, double *eps)
+{
+    double g = 0.6180339887498949, ld, lo, hi, best;
+    mcamp_status st = mcamp__zcdp_check(ctx, rho, delta, eps);
+    if (st < 0) return st;
+    if (!(rho > 0)) { *eps = 0; return MCAMP_OK; }
+    ld = log(delta);
+    best = mcamp__inf();
+    lo = 0.5 * log(-ld / rho) - 8;
+    hi = lo + 12;
+    for (int i = 0; i < 90; i++) {
+        double a = hi - g * (hi - lo), b = lo + g * (hi - lo);
+        double x = 1 + exp(a), y = 1 + exp(b);
+        double fx = mcamp__rdp_to_eps(rho * x, x, ld), fy = mcamp__rdp_to_eps(rho * y, y, ld);
+        best = mcamp__dmin(best, mcamp__dmin(fx, fy));
+        if (fx < fy) hi = b; else lo = a;
+    }
+    *eps = best;
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_exact_compose_advanced(mcamp_ctx *ctx, double eps,
+                                                    double k, double delta2,
+                                                    double *eps_total)
+{
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!eps_total) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "eps_total", 0);
+    if ((st = mcamp__check_eps(ctx, "eps", eps)) < 0) return st;
+    if ((st = mcamp__check(ctx, "k", k, 1.0, 1, 1e18, 1)) < 0) return st;
+    if ((st = mcamp__check_prob(ctx, "delta2", delta2)) < 0) return st;
+    *eps_total = mcamp__dmin(k * eps, eps * sqrt(-2 * k * log(delta2)) +
+                                      k * eps * expm1(eps));
+    return MCAMP_OK;
+}
+
+/* delta at x of k-fold randomised response: L = (k - 2l) eps with l binomial,
+ * success probability 1/(1 + e^eps).  Terms l = 0.. as long as the loss exceeds x. */
+MCAMP__PRIV double mcamp__response_delta(double eps, double k, double x)
+{
+    mcamp__sum s = { 0, 0 };
+    double keep = 1 / (1 + exp(-eps)), flip = exp(-eps) * keep;
+    for (double l = 0; l <= k && (k - 2 * l) * eps > x; l++) {
+        double t = mcamp__log_binomial(k, l, flip, keep);
+        if (t > -745) mcamp__sum_add(&s, -exp(t) * expm1(x - (k - 2 * l) * eps));
+    }
+    return mcamp__sum_get(&s);
+}
+
+/* The worst (eps, delta)-DP mechanism loses everything with probability delta and
+ * is randomised response otherwise (Kairouz, Oh, Viswanath): solve
+ * 1 - (1-delta)^k (1 - delta_RR(x)) = delta_total for x.                            */
+MCAMP_API mcamp_status mcamp_exact_compose_optimal(mcamp_ctx *ctx, double eps,
+                                                   double delta, uint64_t k,
+                                                   double delta_total,
+                                                   double *eps_total)
+{
+    double rest, lo = 0, hi, kd = (double)k;
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!eps_total) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "eps_total", 0);
+    if ((st = mcamp__check_eps(ctx, "eps", eps)) < 0) return st;
+    if ((st = mcamp__check(ctx, "delta", delta, 0.0, 1, 1.0, 0)) < 0) return st;
+    if ((st = mcamp__check_count(ctx, "k", k, 10000000)) < 0) return st;
+    if ((st = mcamp__check_prob(ctx, "delta_total", delta_total)) < 0) return st;
+    /* what randomised response may use: 1 - (1 - delta_total)/(1 - delta)^k */
+    rest = -expm1(log1p(-delta_total) - kd * log1p(-delta)) * (1 - 1e-10);
+    if (!(rest > 0)) return mcamp__fail(ctx, MCAMP_E_INFEASIBLE, "delta_total", delta_total);
+    hi = kd * eps;
+    if (mcamp__response_delta(eps, kd, 0.0) <= rest) hi = 0;
+    for (int i = 0; i < 60 && hi - lo > 1e-13 * hi; i++) {
+        double x = 0.5 * (lo + hi);
+        if (mcamp__response_delta(eps, kd, x) <= rest) hi = x; else lo = x;
+    }
+    *eps_total = hi;
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_exact_group_convert(mcamp_ctx *ctx, double eps,
+                                                 double delta, uint64_t group,
+                                                 double *eps_group,
+                                                 double *delta_group)
+{
+    double k = (double)group, f;
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!eps_group) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "eps_group", 0);
+    if (!delta_group) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "delta_group", 0);
+    if ((st = mcamp__check_eps(ctx, "eps", eps)) < 0) return st;
+    if ((st = mcamp__check(ctx, "delta", delta, 0.0, 1, 1.0, 1)) < 0) return st;
+    if ((st = mcamp__check_count(ctx, "group", group, MCAMP__COUNT_MAX)) < 0) return st;
+    f = eps > 1e-300 ? expm1(k * eps) / expm1(eps) : k;     /* may be +inf */
+    if (k * eps > 700) f = exp((k - 1) * eps + log(mcamp__dmax(1.0, eps / expm1(eps))));
+    *eps_group = k * eps;
+    *delta_group = delta > 0 ? mcamp__dmin(1.0, delta * f) : 0.0;
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_exact_laplace_amplified(mcamp_ctx *ctx, double eps,
+                                                     double p, double *eps_p,
+                                                     double *ratio)
+{
+    double e;
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!eps_p) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "eps_p", 0);
+    if ((st = mcamp__check(ctx, "eps", eps, 0.0, 0, 1e9, 1)) < 0) return st;
+    if ((st = mcamp__check(ctx, "p", p, 0.0, 0, 1.0, 1)) < 0) return st;
+    e = eps < 700 ? log1p(expm1(eps) / p) : eps - log(p);
+    if (!mcamp__finite(e)) e = eps - log(p);
+    *eps_p = e;
+    if (ratio) *ratio = p * e / eps;
+    return MCAMP_OK;
+}
 
 /* ======================================================================== *
  *  CALIBRATION AND CERTIFICATION                                   >>calib
@@ -3896,4 +4748,5 @@ MCAMP_API mcamp_status mcamp_modes_vector(mcamp_ctx *ctx, const mcamp_mech *mech
 #undef MCAMP__STRIP
 #undef MCAMP__GRAM_MAGIC
 #undef MCAMP__SLAB
+#undef MCAMP__COUNT_MAX
 #endif /* MCAMP_IMPLEMENTATION */
