@@ -3988,27 +3988,27 @@ MCAMP_API mcamp_status mcamp_modes_vector(mcamp_ctx *ctx, const mcamp_mech *mech
 
 /* The mixture sum_i p_i N(a_i, 1) against N(0, 1), a_i >= 0: what every event
  * with Gaussian noise is after scaling by sigma.                                */
-typedef struct mcamp__mix {
+typedef struct mcamp__mog {
     size_t n;
     double *a, *p;
     double amax, count;
-} mcamp__mix;
+} mcamp__mog;
 
-MCAMP__PRIV void mcamp__mix_free(mcamp_ctx *ctx, mcamp__mix *m)
+MCAMP__PRIV void mcamp__mog_free(mcamp_ctx *ctx, mcamp__mog *m)
 {
     mcamp__delete_doubles(ctx, m->a, m->n);
     mcamp__delete_doubles(ctx, m->p, m->n);
     memset(m, 0, sizeof *m);
 }
 
-MCAMP__PRIV mcamp_status mcamp__mix_alloc(mcamp_ctx *ctx, mcamp__mix *m, size_t n)
+MCAMP__PRIV mcamp_status mcamp__mog_alloc(mcamp_ctx *ctx, mcamp__mog *m, size_t n)
 {
     memset(m, 0, sizeof *m);
     m->n = n;
     m->a = mcamp__new_doubles(ctx, n);
     m->p = mcamp__new_doubles(ctx, n);
     if (m->a && m->p) return MCAMP_OK;
-    mcamp__mix_free(ctx, m);
+    mcamp__mog_free(ctx, m);
     return mcamp__fail(ctx, MCAMP_E_MEMORY, "events", 0);
 }
 
@@ -4188,7 +4188,7 @@ MCAMP__PRIV double mcamp__log_binomial(double n, double k, double p, double q)
 /* Binomial (Poisson sampling) or hypergeometric (fixed batches) law of how many
  * of the group are in a batch, by the ratio of neighbouring terms from the
  * mode outwards, normalised: relative error a few ulp times the distance.        */
-MCAMP__PRIV void mcamp__mix_group(const mcamp_event *e, mcamp__mix *m)
+MCAMP__PRIV void mcamp__mog_group(const mcamp_event *e, mcamp__mog *m)
 {
     double g = (double)e->group, N = (double)e->population, B = (double)e->batch;
     int fixed = e->kind == MCAMP_EVENT_GROUP_FIXED;
@@ -4211,13 +4211,13 @@ MCAMP__PRIV void mcamp__mix_group(const mcamp_event *e, mcamp__mix *m)
     }
 }
 
-MCAMP__PRIV void mcamp__mix_pair(mcamp__mix *m, double a, double q)
+MCAMP__PRIV void mcamp__mog_pair(mcamp__mog *m, double a, double q)
 {
     m->a[0] = 0; m->p[0] = 1 - q;
     m->a[1] = a; m->p[1] = q;
 }
 
-MCAMP__PRIV void mcamp__mix_copy(const mcamp_event *e, mcamp__mix *m)
+MCAMP__PRIV void mcamp__mog_copy(const mcamp_event *e, mcamp__mog *m)
 {
     double s = 0;
     for (size_t i = 0; i < e->n; i++) s += e->prob[i];
@@ -4228,37 +4228,37 @@ MCAMP__PRIV void mcamp__mix_copy(const mcamp_event *e, mcamp__mix *m)
 }
 
 /* The mixture of a checked event. */
-MCAMP__PRIV mcamp_status mcamp__mix_init(mcamp_ctx *ctx, const mcamp_event *e,
-                                         mcamp__mix *m)
+MCAMP__PRIV mcamp_status mcamp__mog_init(mcamp_ctx *ctx, const mcamp_event *e,
+                                         mcamp__mog *m)
 {
     double a = mcamp__event_scale(e);
     int grp = e->kind == MCAMP_EVENT_GROUP_POISSON || e->kind == MCAMP_EVENT_GROUP_FIXED;
     size_t n = e->kind == MCAMP_EVENT_MIXTURE ? e->n :
                grp ? (size_t)e->group + 1 : 2;
-    mcamp_status st = mcamp__mix_alloc(ctx, m, n);
+    mcamp_status st = mcamp__mog_alloc(ctx, m, n);
     if (st < 0) return st;
     m->count = (double)e->count;
     if (grp) {
-        mcamp__mix_group(e, m);
+        mcamp__mog_group(e, m);
     } else if (e->kind == MCAMP_EVENT_MIXTURE) {
-        mcamp__mix_copy(e, m);
+        mcamp__mog_copy(e, m);
     } else if (e->kind == MCAMP_EVENT_BANDMF) {
-        mcamp__mix_pair(m, a, (double)e->batch * (double)e->bands / (double)e->population);
+        mcamp__mog_pair(m, a, (double)e->batch * (double)e->bands / (double)e->population);
         m->count *= (double)((e->rounds + e->bands - 1) / e->bands);
     } else {
-        mcamp__mix_pair(m, a, e->q > 0 ? e->q : 1.0);
+        mcamp__mog_pair(m, a, e->q > 0 ? e->q : 1.0);
     }
     for (size_t i = 0; i < m->n; i++)
         if (m->p[i] > 0) m->amax = mcamp__dmax(m->amax, m->a[i]);
     if (m->amax <= 1e50) return MCAMP_OK;
     a = m->amax;
-    mcamp__mix_free(ctx, m);
+    mcamp__mog_free(ctx, m);
     return mcamp__fail(ctx, MCAMP_E_ARG, "sigma", a);
 }
 
 /* The privacy loss at x, log sum p_i e^{a_i x - a_i^2/2}; relative accuracy near
  * zero by expm1, no overflow far out.                                           */
-MCAMP__PRIV double mcamp__mix_loss(const mcamp__mix *m, double x)
+MCAMP__PRIV double mcamp__mog_loss(const mcamp__mog *m, double x)
 {
     double y = 0, top = -mcamp__inf();
     if (m->n == 2 && !(m->p[0] > 0)) return m->a[1] * (x - 0.5 * m->a[1]);
@@ -4310,7 +4310,7 @@ MCAMP__PRIV double mcamp__log_moment_term(double s, double r)
  * entire but for the zeros of rho, at least pi/amax from the real line for the
  * mixtures here; with step h the error is e^{-2 pi^2/(amax h)} and
  * e^{-2 pi^2/h^2} relative: both below 1e-16.                                     */
-MCAMP__PRIV double mcamp__mix_log_moment(const mcamp__mix *m, double s)
+MCAMP__PRIV double mcamp__mog_log_moment(const mcamp__mog *m, double s)
 {
     double am = m->amax, h = mcamp__dmin(0.4, am > 0 ? 0.5 / am : 0.4);
     double lo = -9.5 + mcamp__dmin(0.0, s * am);
@@ -4320,7 +4320,7 @@ MCAMP__PRIV double mcamp__mix_log_moment(const mcamp__mix *m, double s)
     if (!(steps < 4e6)) return mcamp__inf();
     for (double i = 0; i <= steps; i++) {
         double x = lo + i * h;
-        double t = mcamp__log_moment_term(s, mcamp__mix_loss(m, x)) - 0.5 * x * x;
+        double t = mcamp__log_moment_term(s, mcamp__mog_loss(m, x)) - 0.5 * x * x;
         if (t > top) {
             sum = top > -DBL_MAX ? sum * exp(top - t) : 0;
             top = t;
@@ -4351,7 +4351,7 @@ MCAMP__PRIV double mcamp__poisson_log_moment(double a, double q, double alpha)
 }
 
 /* (alpha - 1) times the Renyi divergence of one use, the larger direction. */
-MCAMP__PRIV double mcamp__mix_renyi(const mcamp__mix *m, double alpha)
+MCAMP__PRIV double mcamp__mog_renyi(const mcamp__mog *m, double alpha)
 {
     double rem, add;
     if (!(m->amax > 0)) return 0;
@@ -4360,8 +4360,8 @@ MCAMP__PRIV double mcamp__mix_renyi(const mcamp__mix *m, double alpha)
     if (m->n == 2 && alpha <= 4096 && mcamp__eq(alpha, floor(alpha)))
         /* remove is the larger one for Poisson sampling (Mironov and others) */
         return mcamp__poisson_log_moment(m->a[1], m->p[1], alpha);
-    rem = mcamp__mix_log_moment(m, alpha);
-    add = mcamp__mix_log_moment(m, 1 - alpha);
+    rem = mcamp__mog_log_moment(m, alpha);
+    add = mcamp__mog_log_moment(m, 1 - alpha);
     return mcamp__dmax(rem, add);
 }
 
@@ -4388,14 +4388,14 @@ MCAMP__PRIV double mcamp__response_renyi(double eps, double alpha)
 
 /* Adds up (alpha - 1) RDP over the events; the events were checked. */
 MCAMP__PRIV mcamp_status mcamp__events_renyi(mcamp_ctx *ctx, const mcamp_event *e,
-                                             size_t n, const mcamp__mix *mix,
+                                             size_t n, const mcamp__mog *mix,
                                              double alpha, double *out)
 {
     double s = 0;
     for (size_t i = 0; i < n; i++) {
         int sampled = e[i].q > 0 && e[i].q < 1;
         if (mcamp__event_is_mix(e[i].kind))
-            s += mix[i].count * mcamp__mix_renyi(&mix[i], alpha);
+            s += mix[i].count * mcamp__mog_renyi(&mix[i], alpha);
         else if (e[i].kind == MCAMP_EVENT_LAPLACE && !sampled)
             s += (double)e[i].count *
                  mcamp__laplace_renyi(mcamp__event_scale(&e[i]), alpha);
@@ -4409,22 +4409,22 @@ MCAMP__PRIV mcamp_status mcamp__events_renyi(mcamp_ctx *ctx, const mcamp_event *
     return MCAMP_OK;
 }
 
-MCAMP__PRIV void mcamp__mixes_free(mcamp_ctx *ctx, mcamp__mix *mix, size_t n)
+MCAMP__PRIV void mcamp__moges_free(mcamp_ctx *ctx, mcamp__mog *mix, size_t n)
 {
-    for (size_t i = 0; mix && i < n; i++) mcamp__mix_free(ctx, &mix[i]);
+    for (size_t i = 0; mix && i < n; i++) mcamp__mog_free(ctx, &mix[i]);
     mcamp__delete(ctx, mix, n, sizeof *mix);
 }
 
 /* The mixtures of those events that have one; the others' stay zero. */
-MCAMP__PRIV mcamp_status mcamp__mixes_new(mcamp_ctx *ctx, const mcamp_event *e,
-                                          size_t n, mcamp__mix **out)
+MCAMP__PRIV mcamp_status mcamp__moges_new(mcamp_ctx *ctx, const mcamp_event *e,
+                                          size_t n, mcamp__mog **out)
 {
-    mcamp__mix *mix = (mcamp__mix *)mcamp__new(ctx, n, sizeof *mix);
+    mcamp__mog *mix = (mcamp__mog *)mcamp__new(ctx, n, sizeof *mix);
     if (!mix) return mcamp__fail(ctx, MCAMP_E_MEMORY, "events", (double)n);
     for (size_t i = 0; i < n; i++) {
         mcamp_status st = MCAMP_OK;
-        if (mcamp__event_is_mix(e[i].kind)) st = mcamp__mix_init(ctx, &e[i], &mix[i]);
-        if (st < 0) { mcamp__mixes_free(ctx, mix, n); return st; }
+        if (mcamp__event_is_mix(e[i].kind)) st = mcamp__mog_init(ctx, &e[i], &mix[i]);
+        if (st < 0) { mcamp__moges_free(ctx, mix, n); return st; }
     }
     *out = mix;
     return MCAMP_OK;
@@ -4433,15 +4433,15 @@ MCAMP__PRIV mcamp_status mcamp__mixes_new(mcamp_ctx *ctx, const mcamp_event *e,
 MCAMP_API mcamp_status mcamp_exact_rdp(mcamp_ctx *ctx, const mcamp_event *events,
                                        size_t nevents, double alpha, double *rdp)
 {
-    mcamp__mix *mix = NULL;
+    mcamp__mog *mix = NULL;
     double s = 0;
     mcamp_status st = mcamp__events_check(ctx, events, nevents);
     if (st < 0) return st;
     if (!rdp) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "rdp", 0);
     if ((st = mcamp__check(ctx, "alpha", alpha, 1.0, 0, 1e9, 1)) < 0) return st;
-    if ((st = mcamp__mixes_new(ctx, events, nevents, &mix)) < 0) return st;
+    if ((st = mcamp__moges_new(ctx, events, nevents, &mix)) < 0) return st;
     st = mcamp__events_renyi(ctx, events, nevents, mix, alpha, &s);
-    mcamp__mixes_free(ctx, mix, nevents);
+    mcamp__moges_free(ctx, mix, nevents);
     if (st < 0) return st;
     *rdp = s / (alpha - 1);
     return MCAMP_OK;
@@ -4459,7 +4459,7 @@ typedef struct mcamp__rdp_job {
     mcamp_ctx *ctx;
     const mcamp_event *e;
     size_t n;
-    mcamp__mix *mix;
+    mcamp__mog *mix;
     double ld, eps, order;
     mcamp_status st;
 } mcamp__rdp_job;
@@ -4520,10 +4520,10 @@ MCAMP_API mcamp_status mcamp_exact_rdp_epsilon(mcamp_ctx *ctx,
         if ((st = mcamp__check(ctx, "orders", orders[i], 1.0, 0, 1e9, 1)) < 0) return st;
     memset(&j, 0, sizeof j);
     j.ctx = ctx; j.e = events; j.n = nevents; j.ld = log(delta); j.eps = mcamp__inf();
-    if ((st = mcamp__mixes_new(ctx, events, nevents, &j.mix)) < 0) return st;
+    if ((st = mcamp__moges_new(ctx, events, nevents, &j.mix)) < 0) return st;
     if (!norders) mcamp__rdp_search(&j);
     for (size_t i = 0; i < norders; i++) mcamp__rdp_try(&j, orders[i]);
-    mcamp__mixes_free(ctx, j.mix, nevents);
+    mcamp__moges_free(ctx, j.mix, nevents);
     if (j.st < 0) return j.st;
     *eps = j.eps;
     if (order) *order = j.order;

@@ -107,14 +107,14 @@ TEST(renyi_by_quadrature_and_by_sum_agree)
         for (double q = 1e-5; q < 0.9; q *= 11)
             for (double alpha = 2; alpha < 40; alpha = floor(alpha * 1.7)) {
                 mcamp_event e = poisson(q, s, 1);
-                mcamp__mix m;
+                mcamp__mog m;
                 double a, b;
-                CHECK_STATUS(mcamp__mix_init(&ctx, &e, &m), MCAMP_OK);
+                CHECK_STATUS(mcamp__mog_init(&ctx, &e, &m), MCAMP_OK);
                 a = mcamp__poisson_log_moment(1 / s, q, alpha);
-                b = mcamp__mix_log_moment(&m, alpha);
+                b = mcamp__mog_log_moment(&m, alpha);
                 CHECK_NEAR(b, a, 1e-12, 0);
-                CHECK_LE(mcamp__mix_log_moment(&m, 1 - alpha), a * (1 + 1e-12));
-                mcamp__mix_free(&ctx, &m);
+                CHECK_LE(mcamp__mog_log_moment(&m, 1 - alpha), a * (1 + 1e-12));
+                mcamp__mog_free(&ctx, &m);
             }
 }
 
