@@ -111,6 +111,16 @@ typedef struct mcamp_progress {
     void *user;
 } mcamp_progress;
 
+/* Which of the two hockey-stick divergences between the runs with (P) and
+ * without (Q) the example: delta_remove = H(P||Q), delta_add = H(Q||P).  A
+ * guarantee needs both.                                                      */
+typedef enum mcamp_direction {
+    MCAMP_BOTH   = 0,           /* the larger of the two */
+    MCAMP_REMOVE = 1,
+    MCAMP_ADD    = 2,
+    MCAMP_DIRECTION_FORCE_INT = 0x7fffffff
+} mcamp_direction;
+
 /* Kernel set: picked at run time unless forced. */
 typedef enum mcamp_vecset {
     MCAMP_VEC_DEFAULT = 0,  /* the best that this processor has          */

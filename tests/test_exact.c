@@ -201,7 +201,8 @@ TEST(composition_bounds)
     /* one use: delta at eps' < eps is (e^eps - e^eps')/(1 + e^eps) */
     CHECK_STATUS(mcamp_exact_compose_optimal(&ctx, 1, 0, 1, 0.1, &opt), MCAMP_OK);
     CHECK_NEAR(opt, log(exp(1.0) - 0.1 * (1 + exp(1.0))), 1e-9, 0);
-    CHECK_STATUS(mcamp_exact_compose_optimal(&ctx, 0.1, 1.1e-8, 100, 1e-6, &opt), MCAMP_E_INFEASIBLE);
+    CHECK_STATUS(mcamp_exact_compose_optimal(&ctx, 0.1, 1.1e-8, 100, 1e-6, &opt),
+                 MCAMP_E_INFEASIBLE);
     CHECK_STATUS(mcamp_exact_compose_optimal(&ctx, 0.1, 1e-9, 100, 1e-6, &opt), MCAMP_OK);
     CHECK_STATUS(mcamp_exact_group_convert(&ctx, 0.5, 1e-9, 8, &opt, &d), MCAMP_OK);
     CHECK_NEAR(opt, 4, 1e-15, 0);
