@@ -818,10 +818,9 @@ MCAMP__INL MCAMP__V MCAMP__K(log)(MCAMP__V x)
     MCAMP__ENTRY void MCAMP__K(map_##name)(double *x, size_t n) \
     { \
         double t[MCAMP__W]; \
-        size_t i = 0, rest; \
-        for (; n - i >= MCAMP__W; i += MCAMP__W) \
+        size_t i = 0, rest = n % MCAMP__W; \
+        for (; i < n - rest; i += MCAMP__W) \
             MCAMP__K(store)(x + i, MCAMP__K(name)(MCAMP__K(load)(x + i))); \
-        rest = n - i; \
         if (!rest) return; \
         for (size_t j = 0; j < MCAMP__W; j++) t[j] = j < rest ? x[i + j] : 1.0; \
         MCAMP__K(store)(t, MCAMP__K(name)(MCAMP__K(load)(t))); \
@@ -1105,6 +1104,290 @@ MCAMP__ENTRY void MCAMP__K(rank1)(double *g, size_t b, const double *c,
     }
 }
 
+/* ---- shifts: transposition by repeated zips -------------------------------- */
+
+#if MCAMP__W > 1
+/* lo, hi := the first and second half of a_0 b_0 a_1 b_1 ... */
+MCAMP__INL void MCAMP__K(zip)(MCAMP__V a, MCAMP__V b, MCAMP__V *lo, MCAMP__V *hi)
+{
+#if MCAMP__PASS == 3
+    *lo = _mm512_permutex2var_pd(a, _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0), b);
+    *hi = _mm512_permutex2var_pd(a, _mm512_set_epi64(15, 7, 14, 6, 13, 5, 12, 4), b);
+#elif MCAMP__PASS == 2
+    MCAMP__V even = _mm256_unpacklo_pd(a, b), odd = _mm256_unpackhi_pd(a, b);
+    *lo = _mm256_permute2f128_pd(even, odd, 0x20);
+    *hi = _mm256_permute2f128_pd(even, odd, 0x31);
+#else
+    MCAMP__V first = { a[0], b[0] }, second = { a[1], b[1] };
+    *lo = first;
+    *hi = second;
+#endif
+}
+#endif
+
+/* W rows of W numbers (fewer than eight: the first ones are used). */
+typedef struct MCAMP__K(square) { MCAMP__V a, b, c, d, e, f, g, h; } MCAMP__K(square);
+
+/* One zip of the upper with the lower half moves the highest bit of the row
+ * number to the lowest of the column number: log2 W of them transpose.        */
+MCAMP__INL void MCAMP__K(transpose)(MCAMP__K(square) *x)
+{
+#if MCAMP__W == 8
+    MCAMP__K(square) y;
+    MCAMP__K(zip)(x->a, x->e, &y.a, &y.b); MCAMP__K(zip)(x->b, x->f, &y.c, &y.d);
+    MCAMP__K(zip)(x->c, x->g, &y.e, &y.f); MCAMP__K(zip)(x->d, x->h, &y.g, &y.h);
+    MCAMP__K(zip)(y.a, y.e, &x->a, &x->b); MCAMP__K(zip)(y.b, y.f, &x->c, &x->d);
+    MCAMP__K(zip)(y.c, y.g, &x->e, &x->f); MCAMP__K(zip)(y.d, y.h, &x->g, &x->h);
+    MCAMP__K(zip)(x->a, x->e, &y.a, &y.b); MCAMP__K(zip)(x->b, x->f, &y.c, &y.d);
+    MCAMP__K(zip)(x->c, x->g, &y.e, &y.f); MCAMP__K(zip)(x->d, x->h, &y.g, &y.h);
+    *x = y;
+#elif MCAMP__W == 4
+    MCAMP__K(square) y;
+    MCAMP__K(zip)(x->a, x->c, &y.a, &y.b); MCAMP__K(zip)(x->b, x->d, &y.c, &y.d);
+    MCAMP__K(zip)(y.a, y.c, &x->a, &x->b); MCAMP__K(zip)(y.b, y.d, &x->c, &x->d);
+#elif MCAMP__W == 2
+    MCAMP__K(zip)(x->a, x->b, &x->a, &x->b);
+#else
+    (void)x;
+#endif
+}
+
+MCAMP__INL void MCAMP__K(add_row)(double *g, MCAMP__V x)
+{
+    MCAMP__K(store)(g, MCAMP__K(load)(g) + x);
+}
+
+/* g[p][0 .. W-1] += row p of x, p = 0 .. W-1 */
+MCAMP__INL void MCAMP__K(add_square)(double *g, const MCAMP__K(square) *x)
+{
+    MCAMP__K(add_row)(g, x->a);
+    if (MCAMP__W < 2) return;
+    MCAMP__K(add_row)(g + MCAMP__S, x->b);
+    if (MCAMP__W < 4) return;
+    MCAMP__K(add_row)(g + 2 * MCAMP__S, x->c);
+    MCAMP__K(add_row)(g + 3 * MCAMP__S, x->d);
+    if (MCAMP__W < 8) return;
+    MCAMP__K(add_row)(g + 4 * MCAMP__S, x->e);
+    MCAMP__K(add_row)(g + 5 * MCAMP__S, x->f);
+    MCAMP__K(add_row)(g + 6 * MCAMP__S, x->g);
+    MCAMP__K(add_row)(g + 7 * MCAMP__S, x->h);
+}
+
+/* W rows from memory, ld apart */
+MCAMP__INL void MCAMP__K(load_square)(MCAMP__K(square) *x, const double *p, size_t ld)
+{
+    x->a = MCAMP__K(load)(p);
+    if (MCAMP__W < 2) return;
+    x->b = MCAMP__K(load)(p + ld);
+    if (MCAMP__W < 4) return;
+    x->c = MCAMP__K(load)(p + 2 * ld);
+    x->d = MCAMP__K(load)(p + 3 * ld);
+    if (MCAMP__W < 8) return;
+    x->e = MCAMP__K(load)(p + 4 * ld);
+    x->f = MCAMP__K(load)(p + 5 * ld);
+    x->g = MCAMP__K(load)(p + 6 * ld);
+    x->h = MCAMP__K(load)(p + 7 * ld);
+}
+
+MCAMP__ENTRY void MCAMP__K(add_shifts)(double *g, size_t b, const double *shift)
+{
+    for (size_t s = 0; s < MCAMP__S; s += MCAMP__W) {
+        const size_t whole = b - b % MCAMP__W;
+        for (size_t i = 0; i < whole; i += MCAMP__W) {
+            MCAMP__K(square) x;
+            MCAMP__K(load_square)(&x, shift + s * b + i, b);
+            MCAMP__K(transpose)(&x);
+            MCAMP__K(add_square)(g + i * MCAMP__S + s, &x);
+        }
+        for (size_t i = whole; i < b; i++)
+            for (size_t q = s; q < s + MCAMP__W; q++)
+                g[i * MCAMP__S + q] += shift[q * b + i];
+    }
+}
+
+/* ---- the index draw ---------------------------------------------------------
+ * No fused operations from here on, and sums over eight lanes whatever the
+ * width: every set draws the same indices.                                    */
+
+#if defined(__clang__)
+#  pragma clang fp contract(off)
+#elif defined(__GNUC__)
+#  pragma GCC pop_options
+#endif
+
+/* sum_l a[j_l][i .. i+W-1] */
+MCAMP__INL MCAMP__V MCAMP__K(row_sum)(const mcamp__tuple *p, const uint32_t *j,
+                                      size_t i)
+{
+    MCAMP__V x = MCAMP__K(load)(p->a + j[0] * p->ld + i);
+    for (size_t l = 1; l < p->k; l++)
+        x = x + MCAMP__K(load)(p->a + j[l] * p->ld + i);
+    return x;
+}
+
+MCAMP__ENTRY void MCAMP__K(tuple_shift)(const mcamp__tuple *p, const uint32_t *j,
+                                        double *shift)
+{
+    double t[MCAMP__W];
+    size_t i = 0, rest = p->b % MCAMP__W;
+    for (; i < p->b - rest; i += MCAMP__W)
+        MCAMP__K(store)(shift + i, MCAMP__K(row_sum)(p, j, i));
+    if (!rest) return;
+    MCAMP__K(store)(t, MCAMP__K(row_sum)(p, j, i));
+    for (size_t q = 0; q < rest; q++) shift[i + q] = t[q];
+}
+
+/* Rows beyond b are zero in a, and not added. */
+MCAMP__ENTRY void MCAMP__K(add_tuples)(const mcamp__tuple *p, const uint32_t *j,
+                                       double *g)
+{
+    const size_t k = p->k;
+    for (size_t s = 0; s < MCAMP__S; s += MCAMP__W, j += MCAMP__W * k) {
+        for (size_t i = 0; i < p->b; i += MCAMP__W) {
+            MCAMP__K(square) x;
+            double t[MCAMP__W * MCAMP__W];
+            for (size_t q = 0; q < MCAMP__W; q++)
+                MCAMP__K(store)(t + q * MCAMP__W, MCAMP__K(row_sum)(p, j + q * k, i));
+            MCAMP__K(load_square)(&x, t, MCAMP__W);
+            MCAMP__K(transpose)(&x);
+            if (p->b - i >= MCAMP__W) {
+                MCAMP__K(add_square)(g + i * MCAMP__S + s, &x);
+                continue;
+            }
+            for (size_t r = 0; i + r < p->b; r++)
+                for (size_t q = 0; q < MCAMP__W; q++)
+                    g[(i + r) * MCAMP__S + s + q] += t[q * MCAMP__W + r];
+        }
+    }
+}
+
+/* w := x y over ld entries (a multiple of 32).  Entry 32 q + 8 r + c belongs to
+ * lane c; part[8 q + c] becomes its sum over r, lanes[c] that over q and r.   */
+MCAMP__INL void MCAMP__K(weights)(const double *x, const double *y, double *w,
+                                  double *part, double *lanes, size_t ld)
+{
+    for (size_t c = 0; c < 8; c += MCAMP__W) {
+        MCAMP__V sum = MCAMP__K(set)(0.0);
+        for (size_t i = c, o = c; i < ld; i += 32, o += 8) {
+            MCAMP__V m0 = MCAMP__K(load)(x + i) * MCAMP__K(load)(y + i);
+            MCAMP__V m1 = MCAMP__K(load)(x + i + 8) * MCAMP__K(load)(y + i + 8);
+            MCAMP__V m2 = MCAMP__K(load)(x + i + 16) * MCAMP__K(load)(y + i + 16);
+            MCAMP__V m3 = MCAMP__K(load)(x + i + 24) * MCAMP__K(load)(y + i + 24);
+            MCAMP__K(store)(w + i, m0);
+            MCAMP__K(store)(w + i + 8, m1);
+            MCAMP__K(store)(w + i + 16, m2);
+            MCAMP__K(store)(w + i + 24, m3);
+            m0 = (m0 + m1) + (m2 + m3);
+            MCAMP__K(store)(part + o, m0);
+            sum = sum + m0;
+        }
+        MCAMP__K(store)(lanes + c, sum);
+    }
+}
+
+/* pre[i + 1] := x_0 + .. + x_i for the eight lanes, pre[0] := 0, by three rounds
+ * of adding what stands 1, 2 and 4 places before.                             */
+MCAMP__INL void MCAMP__K(scan)(const double *x, double *pre)
+{
+#if MCAMP__PASS == 3
+    const __m512i at = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
+    MCAMP__V v = MCAMP__K(load)(x);
+    v = v + _mm512_maskz_permutexvar_pd(0xfe, _mm512_sub_epi64(at, _mm512_set1_epi64(1)), v);
+    v = v + _mm512_maskz_permutexvar_pd(0xfc, _mm512_sub_epi64(at, _mm512_set1_epi64(2)), v);
+    v = v + _mm512_maskz_permutexvar_pd(0xf0, _mm512_sub_epi64(at, _mm512_set1_epi64(4)), v);
+    MCAMP__K(store)(pre + 1, v);
+#else
+    double y[8];
+    for (int i = 0; i < 8; i++) y[i] = i < 1 ? x[i] : x[i] + x[i - 1];
+    for (int i = 0; i < 8; i++) pre[i + 1] = i < 2 ? y[i] : y[i] + y[i - 2];
+    for (int i = 7; i >= 4; i--) pre[i + 1] = pre[i + 1] + pre[i - 3];
+#endif
+    pre[0] = 0;
+}
+
+/* How many of the running sums x_0, x_0 + x_1, ... over the first n - 1 of n
+ * values, `stride` apart, are <= *t; takes that many of them off *t.          */
+MCAMP__INL size_t MCAMP__K(descend)(const double *x, size_t n, size_t stride,
+                                    double *t)
+{
+    double sum = 0, below = 0;
+    size_t count = 0;
+    for (size_t i = 0; i + 1 < n; i++) {
+        sum += x[i * stride];
+        count += (size_t)(sum <= *t);
+        below = sum <= *t ? sum : below;
+    }
+    *t -= below;
+    return count;
+}
+
+/* The entry in which the fraction u of the total weight falls: lane first, then
+ * a block of four, then one of the four.  *z = the total.  Rounding may lead to
+ * an entry of weight 0 (odds of 1e-16): the caller checks.                    */
+MCAMP__INL size_t MCAMP__K(find)(const double *w, const double *part,
+                                 const double *lanes, size_t ld, double u,
+                                 double *z)
+{
+    double pre[9], t;
+    size_t c = 0, q;
+    MCAMP__K(scan)(lanes, pre);
+    *z = pre[8];
+    t = u * pre[8];
+    for (int i = 1; i < 8; i++) c += (size_t)(pre[i] <= t);
+    t -= pre[c];
+    q = MCAMP__K(descend)(part + c, ld / 32, 8, &t);
+    w += 32 * q + c;
+    return 32 * q + c + 8 * MCAMP__K(descend)(w, 4, 8, &t);
+}
+
+/* Weights before draw l >= 1, and the draw; returns log z - log *z. */
+MCAMP__INL double MCAMP__K(tuple_weights)(const mcamp__tuple *p, mcamp__draw *d,
+                                          size_t l, double *lanes)
+{
+    const size_t ld = p->ld, row = d->j[l - 1] * ld;
+    double m = 0;
+    if (!p->ea) {
+        m = mcamp__tuple_exponents(p, d, l, row);
+        MCAMP__K(map_exp)(d->y, ld);
+        MCAMP__K(weights)(p->base, d->y, d->w, d->part, lanes, ld);
+    } else {
+        MCAMP__K(weights)(l == 1 ? p->base : d->w, p->ea + row, d->w, d->part,
+                          lanes, ld);
+    }
+    return m;
+}
+
+MCAMP__INL void MCAMP__K(tuple_step)(const mcamp__tuple *p, mcamp__draw *d,
+                                     size_t l, double u)
+{
+    double lanes[8], z, m;
+    size_t j;
+    m = MCAMP__K(tuple_weights)(p, d, l, lanes);
+    if (p->eta > 0) {
+        size_t old = mcamp__sticky_pick(p, d, l, &u);
+        j = MCAMP__K(find)(d->w, d->part, lanes, p->ld, u, &z);
+        if (old < l) j = d->j[old];
+        else if (!(d->w[j] > 0)) j = mcamp__tuple_repair(p, d);
+        z = mcamp__sticky_factor(p, d, l, (uint32_t)j, z);
+    } else {
+        j = MCAMP__K(find)(d->w, d->part, lanes, p->ld, u, &z);
+        if (!(d->w[j] > 0)) j = mcamp__tuple_repair(p, d);
+    }
+    d->j[l] = (uint32_t)j;
+    mcamp__draw_factor(d, z, m);
+}
+
+/* n <= 4 tuples side by side: their latencies overlap. */
+MCAMP__ENTRY void MCAMP__K(tuple_draw)(const mcamp__tuple *p, mcamp_rng *r,
+                                       mcamp__draw *d, size_t n)
+{
+    for (size_t s = 0; s < n; s++)
+        d[s].j[0] = mcamp__tuple_first(p, mcamp__to_uniform(mcamp__rng_step(r->s)));
+    for (size_t l = 1; l < p->k; l++)
+        for (size_t s = 0; s < n; s++)
+            MCAMP__K(tuple_step)(p, d + s, l, mcamp__to_uniform(mcamp__rng_step(r->s)));
+}
+
 #undef MCAMP__MAP
 #undef MCAMP__ROUND
 #undef MCAMP__LN2_HI
@@ -1119,12 +1402,6 @@ MCAMP__ENTRY void MCAMP__K(rank1)(double *g, size_t b, const double *c,
 #undef MCAMP__K
 #undef MCAMP__CAT
 #undef MCAMP__CAT2
-
-#if defined(__clang__)
-#  pragma clang fp contract(off)
-#elif defined(__GNUC__)
-#  pragma GCC pop_options
-#endif
 #undef MCAMP__PASS
 #endif /* MCAMP__PASS */
 
@@ -2092,6 +2369,105 @@ typedef struct mcamp__tri {
     mcamp__buf buf;
 } mcamp__tri;
 
+/* The sequential law of k indices below b: index l is j with weight
+ * base_j exp(sum of a_{j, j_m} over the m < l already drawn), or, with odds eta
+ * (from the second on), one of those drawn before, each alike.  Made by
+ * mcamp__tuple_init.                                                          */
+typedef struct mcamp__tuple {
+    size_t b, k;
+    size_t ld;          /* b rounded up to a multiple of 32 */
+    double eta;
+    int diagonal;       /* then a and ea hold b entries */
+    int uniform;        /* all base_j are 1/b */
+    const double *base; /* [ld], zero beyond b */
+    const double *upto; /* [b]: base_0 + .. + base_i */
+    const double *a;    /* [b][ld], zero beyond column b */
+    const double *ea;   /* exp(a), zero beyond column b; NULL: use logarithms */
+    mcamp__buf buf;
+} mcamp__tuple;
+
+/* A tuple in the making. */
+typedef struct mcamp__draw {
+    uint32_t *j;        /* [k] */
+    double *w, *part;   /* [ld] weights, [ld/4] their partial sums */
+    double *sum, *y;    /* [ld] each: sum of the rows of a, exponents */
+    double acc, prod;   /* log of the product of z = acc + log(prod) */
+} mcamp__draw;
+
+/* The first draw, from base itself. */
+MCAMP__PRIV uint32_t mcamp__tuple_first(const mcamp__tuple *p, double u)
+{
+    size_t lo = 0, n = p->b;
+    if (p->uniform) return (uint32_t)mcamp__zmin((size_t)(u * (double)n), n - 1);
+    u *= p->upto[n - 1];
+    while (n > 1) {
+        size_t half = n / 2;
+        if (p->upto[lo + half - 1] <= u) lo += half;
+        n -= half;
+    }
+    return (uint32_t)lo;
+}
+
+/* Multiplies the running product; magnitudes are moved to acc in time. */
+MCAMP__PRIV void mcamp__draw_factor(mcamp__draw *d, double factor, double log_factor)
+{
+    d->acc += log_factor;
+    d->prod *= factor;
+    if (d->prod > 1e-40 && d->prod < 1e40) return;
+    d->acc += log(d->prod);
+    d->prod = 1;
+}
+
+/* Which earlier draw to repeat (l: none), u being made uniform again. */
+MCAMP__PRIV size_t mcamp__sticky_pick(const mcamp__tuple *p, const mcamp__draw *d,
+                                      size_t l, double *u)
+{
+    double v = *u / p->eta;
+    (void)d;
+    if (v < 1) return mcamp__zmin((size_t)(v * (double)l), l - 1);
+    *u = (*u - p->eta) / (1 - p->eta);
+    return l;
+}
+
+/* z p / p~ for the index j drawn at l, where p = w_j / z and
+ * p~ = (1 - eta) p + eta n_j / l.                                              */
+MCAMP__PRIV double mcamp__sticky_ratio(double eta, double w, double z, double n,
+                                       double l)
+{
+    return w / ((1 - eta) * (w / z) + eta * (n / l));
+}
+
+MCAMP__PRIV double mcamp__sticky_factor(const mcamp__tuple *p, const mcamp__draw *d,
+                                        size_t l, uint32_t j, double z)
+{
+    size_t n = 0;
+    for (size_t m = 0; m < l; m++) n += d->j[m] == j;
+    return mcamp__sticky_ratio(p->eta, d->w[j], z, (double)n, (double)l);
+}
+
+/* An entry of positive weight, when rounding led to none: the heaviest. */
+MCAMP__PRIV size_t mcamp__tuple_repair(const mcamp__tuple *p, const mcamp__draw *d)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < p->b; i++)
+        if (d->w[i] > d->w[best]) best = i;
+    return best;
+}
+
+/* Adds row j_{l-1} to sum, y := sum - max; returns the maximum. */
+MCAMP__PRIV double mcamp__tuple_exponents(const mcamp__tuple *p, mcamp__draw *d,
+                                          size_t l, size_t row)
+{
+    double m = -mcamp__inf();
+    for (size_t i = 0; i < p->b; i++) {
+        d->sum[i] = p->a[row + i] + (l > 1 ? d->sum[i] : 0);
+        if (p->base[i] > 0) m = mcamp__dmax(m, d->sum[i]);
+    }
+    for (size_t i = 0; i < p->b; i++) d->y[i] = d->sum[i] - m;
+    for (size_t i = p->b; i < p->ld; i++) d->y[i] = 0;
+    return m;
+}
+
 #ifndef MCAMP__NO_VECTOR
 #  if defined(__FILE_NAME__)
 #    define MCAMP__SELF __FILE_NAME__
@@ -2293,8 +2669,254 @@ MCAMP__PRIV void mcamp__vec_rank1(mcamp_vecset vs, double *g, size_t b,
     MCAMP__DISPATCH(vs, rank1, (g, b, c, u));
 }
 
+/* g_i[s] += shift[s][i]; shift is [MCAMP__S][b]. */
+MCAMP__PRIV void mcamp__vec_add_shifts(mcamp_vecset vs, double *g, size_t b,
+                                       const double *shift)
+{
+    MCAMP__DISPATCH(vs, add_shifts, (g, b, shift));
+}
+
+/* ---- the index draw -------------------------------------------------------------- */
+
+/* Weights stay within e^(+-600) of base: then they are kept as products. */
+#define MCAMP__TUPLE_RANGE 600.0
+
+MCAMP__PRIV void mcamp__tuple_free(mcamp_ctx *ctx, mcamp__tuple *p)
+{
+    mcamp__buf_free(ctx, &p->buf);
+    memset(p, 0, sizeof *p);
+}
+
+/* Largest |a_ij|; NaN and infinities give infinity. */
+MCAMP__PRIV double mcamp__tuple_range(const double *a, size_t n)
+{
+    double m = 0;
+    for (size_t i = 0; i < n; i++)
+        m = mcamp__finite(a[i]) ? mcamp__dmax(m, fabs(a[i])) : mcamp__inf();
+    return m;
+}
+
+/* Copies base and a into place, and exp(a) unless it is NULL. */
+MCAMP__PRIV void mcamp__tuple_fill(mcamp__tuple *p, const double *base,
+                                   const double *a, double *to, int products)
+{
+    size_t b = p->b, rows = p->diagonal ? 1 : b, ld = p->ld;
+    double *upto = to + ld, *pa = to + 2 * ld, *pe = pa + rows * ld, sum = 0;
+    p->uniform = 1;
+    for (size_t i = 0; i < b; i++) {
+        to[i] = base[i];
+        upto[i] = sum += base[i];
+        if (base[i] < base[0] || base[i] > base[0]) p->uniform = 0;
+    }
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t i = 0; i < b; i++) {
+            pa[r * ld + i] = a[r * b + i];
+            if (products) pe[r * ld + i] = exp(a[r * b + i]);
+        }
+    }
+    p->base = to;
+    p->upto = upto;
+    p->a = pa;
+    p->ea = products ? pe : NULL;
+}
+
+/* base: b numbers >= 0 that sum to 1.  a: b x b, symmetric, row-major; or, with
+ * `diagonal`, its b diagonal entries, >= 0.  k >= 1, 0 <= eta < 1; the caller has
+ * checked all of them.  Memory: 16 bytes per entry of a, copied.  The cost of a
+ * tuple is k b, or k^2 if diagonal.                                           */
+MCAMP__PRIV mcamp_status mcamp__tuple_init(mcamp_ctx *ctx, size_t b, size_t k,
+                                           const double *base, const double *a,
+                                           int diagonal, double eta,
+                                           mcamp__tuple *out)
+{
+    mcamp__tuple p;
+    size_t rows = diagonal ? 1 : b, count;
+    double range;
+    memset(&p, 0, sizeof p);
+    if (!b || !k || b > UINT32_MAX / 2 || k > UINT32_MAX / 2)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
+    p.b = b;
+    p.k = k;
+    p.ld = (b + 31) / 32 * 32;
+    p.eta = eta;
+    p.diagonal = diagonal;
+    if (!mcamp__mul_size(p.ld, 2 * rows + 2, &count) || count > SIZE_MAX / 64)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
+    range = mcamp__tuple_range(a, rows * b);
+    if (!(range < 1e100)) return mcamp__fail(ctx, MCAMP_E_NONFINITE, "a", range);
+    if (mcamp__buf_new(ctx, count, &p.buf) < 0) return MCAMP_E_MEMORY;
+    mcamp__tuple_fill(&p, base, a, p.buf.p,
+                      range * (double)(k - 1) <= MCAMP__TUPLE_RANGE);
+    *out = p;
+    return MCAMP_OK;
+}
+
+/* Doubles that the draws need as working memory. */
+MCAMP__PRIV size_t mcamp__tuple_work(const mcamp__tuple *p)
+{
+    return p->diagonal ? 3 * p->k : 4 * (3 * p->ld + p->ld / 4);
+}
+
+/* One tuple for diagonal a: the weights are base plus an excess
+ * base_j (e^(n_j a_jj) - 1) at the distinct indices drawn so far.  Everything
+ * is scaled by e^-M, M the largest exponent, when exponentials could overflow.
+ * work: index, count and excess of the distinct ones.                         */
+typedef struct mcamp__spikes {
+    size_t n;               /* distinct indices */
+    double *index, *count, *excess;
+    double unit, max;       /* e^-M and M */
+} mcamp__spikes;
+
+/* The spike at j, made if there is none. */
+MCAMP__PRIV size_t mcamp__spike_at(mcamp__spikes *x, double j)
+{
+    size_t i = 0;
+    while (i < x->n && !mcamp__eq(x->index[i], j)) i++;
+    if (i < x->n) return i;
+    x->index[i] = j;
+    x->count[i] = 0;
+    x->excess[i] = 0;
+    x->n++;
+    return i;
+}
+
+/* Counts j once more; returns the total weight, still scaled. */
+MCAMP__PRIV double mcamp__spike_add(const mcamp__tuple *p, mcamp__spikes *x, size_t j)
+{
+    size_t i = mcamp__spike_at(x, (double)j);
+    double z;
+    x->count[i] += 1;
+    if (p->ea) {        /* (1 + x/base) e^a - 1 = x/base e^a + (e^a - 1) */
+        x->excess[i] = x->excess[i] * p->ea[j] + p->base[j] * (p->ea[j] - 1);
+    } else {
+        x->max = mcamp__dmax(x->max, x->count[i] * p->a[j]);
+        x->unit = exp(-x->max);
+        for (size_t q = 0; q < x->n; q++) {
+            size_t at = (size_t)x->index[q];
+            x->excess[q] = p->base[at] *
+                           (exp(x->count[q] * p->a[at] - x->max) - x->unit);
+        }
+    }
+    z = x->unit;
+    for (size_t q = 0; q < x->n; q++) z += x->excess[q];
+    return z;
+}
+
+/* Draws in proportion: t = u times the total. */
+MCAMP__PRIV size_t mcamp__spike_draw(const mcamp__tuple *p, const mcamp__spikes *x,
+                                     double t)
+{
+    for (size_t q = 0; q < x->n; q++) {
+        if (t < x->excess[q]) return (size_t)x->index[q];
+        t -= x->excess[q];
+    }
+    return mcamp__tuple_first(p, mcamp__dmin(t / x->unit, 1 - DBL_EPSILON));
+}
+
+MCAMP__PRIV void mcamp__tuple_diagonal(const mcamp__tuple *p, mcamp_rng *r,
+                                       double *work, mcamp__draw *d)
+{
+    mcamp__spikes x;
+    x.n = 0;
+    x.index = work; x.count = work + p->k; x.excess = work + 2 * p->k;
+    x.unit = 1; x.max = 0;
+    d->j[0] = mcamp__tuple_first(p, mcamp__to_uniform(mcamp__rng_step(r->s)));
+    for (size_t l = 1; l < p->k; l++) {
+        double z = mcamp__spike_add(p, &x, d->j[l - 1]);
+        double u = mcamp__to_uniform(mcamp__rng_step(r->s));
+        size_t old = p->eta > 0 ? mcamp__sticky_pick(p, d, l, &u) : l, j;
+        j = old < l ? d->j[old] : mcamp__spike_draw(p, &x, u * z);
+        if (p->eta > 0) {
+            size_t n = x.n, i = mcamp__spike_at(&x, (double)j);
+            double w = p->base[j] * x.unit + x.excess[i];
+            z = mcamp__sticky_ratio(p->eta, w, z, x.count[i], (double)l);
+            x.n = n;        /* a new one is counted when it is added */
+        }
+        d->j[l] = (uint32_t)j;
+        mcamp__draw_factor(d, z, x.max);
+    }
+}
+
+/* n <= 4 tuples; indices to j[n][k], log of the product of z_l p_l / p~_l to
+ * log_z[n].                                                                   */
+MCAMP__PRIV void mcamp__tuple_group(mcamp_vecset vs, const mcamp__tuple *p,
+                                    mcamp_rng *r, double *work, uint32_t *j,
+                                    double *log_z, size_t n)
+{
+    mcamp__draw d[4];
+    const size_t each = 3 * p->ld + p->ld / 4;
+    for (size_t s = 0; s < n; s++) {
+        d[s].j = j + s * p->k;
+        d[s].acc = 0;
+        d[s].prod = 1;
+        if (p->diagonal) {
+            mcamp__tuple_diagonal(p, r, work, &d[s]);
+            continue;
+        }
+        d[s].w = work + s * each;
+        d[s].sum = d[s].w + p->ld;
+        d[s].y = d[s].sum + p->ld;
+        d[s].part = d[s].y + p->ld;
+    }
+    if (!p->diagonal) MCAMP__DISPATCH(vs, tuple_draw, (p, r, d, n));
+    for (size_t s = 0; s < n; s++) log_z[s] = d[s].acc + log(d[s].prod);
+}
+
+/* shift_i = sum_l a_{i, j_l} */
+MCAMP__PRIV void mcamp__vec_tuple_shift(mcamp_vecset vs, const mcamp__tuple *p,
+                                        const uint32_t *j, double *shift)
+{
+    if (!p->diagonal) {
+        MCAMP__DISPATCH(vs, tuple_shift, (p, j, shift));
+        return;
+    }
+    for (size_t i = 0; i < p->b; i++) shift[i] = 0;
+    for (size_t l = 0; l < p->k; l++) shift[j[l]] += p->a[j[l]];
+}
+
+/* One tuple: indices j[k], shift[b] (or NULL), and log_z = the logarithm of
+ * prod_l z_l p_l(j_l) / p~_l(j_l), relative error of the product below
+ * k (b + 20) u.  Uses k uniforms of r.  The indices are the same in every set
+ * (but where products would overflow and logarithms are used).  work:
+ * mcamp__tuple_work(p) doubles.                                               */
+MCAMP__PRIV void mcamp__vec_draw_tuple(mcamp_vecset vs, const mcamp__tuple *p,
+                                       mcamp_rng *r, double *work, uint32_t *j,
+                                       double *shift, double *log_z)
+{
+    mcamp__tuple_group(vs, p, r, work, j, log_z, 1);
+    if (shift) mcamp__vec_tuple_shift(vs, p, j, shift);
+}
+
+/* A tile of tuples, drawn four at a time: j[MCAMP__S][k], shift[MCAMP__S][b] (or
+ * NULL: see mcamp__vec_add_tuples), log_z[MCAMP__S].  The uniforms are taken for
+ * four tuples in turn, so that a tile is not MCAMP__S single draws.           */
+MCAMP__PRIV void mcamp__vec_draw_tuples(mcamp_vecset vs, const mcamp__tuple *p,
+                                        mcamp_rng *r, double *work, uint32_t *j,
+                                        double *shift, double *log_z)
+{
+    for (size_t s = 0; s < MCAMP__S; s += 4)
+        mcamp__tuple_group(vs, p, r, work, j + s * p->k, log_z + s, 4);
+    for (size_t s = 0; shift && s < MCAMP__S; s++)
+        mcamp__vec_tuple_shift(vs, p, j + s * p->k, shift + s * p->b);
+}
+
+/* g_i[s] += sum_l a_{i, j[s][l]}: the shifts of a tile, added where they belong
+ * without being stored; k additions a sample if a is diagonal.                */
+MCAMP__PRIV void mcamp__vec_add_tuples(mcamp_vecset vs, const mcamp__tuple *p,
+                                       const uint32_t *j, double *g)
+{
+    if (!p->diagonal) {
+        MCAMP__DISPATCH(vs, add_tuples, (p, j, g));
+        return;
+    }
+    for (size_t s = 0; s < MCAMP__S; s++)
+        for (size_t l = 0; l < p->k; l++)
+            g[j[s * p->k + l] * MCAMP__S + s] += p->a[j[s * p->k + l]];
+}
+
 #undef MCAMP__DISPATCH
 #undef MCAMP__SELF
+#undef MCAMP__TUPLE_RANGE
 
 
 /* ======================================================================== *

@@ -14,6 +14,10 @@
 
 static double *z, *g, *off, *slope, *tt, *out, *dout;
 static mcamp__tri dense, band, diagonal;
+static mcamp__tuple tuples, spikes;
+static mcamp_rng indices;
+static uint32_t *js;
+#define K 13
 static mcamp__rng8 rng;
 static mcamp_vecset vs;
 
@@ -31,6 +35,16 @@ static void run_lse(void) { mcamp__vec_lse(vs, z, ROWS, off, NULL, NULL, out, NU
 static void run_dlse(void) { mcamp__vec_lse(vs, z, ROWS, off, slope, tt, out, dout); }
 static void run_colsum(void) { mcamp__vec_colsum(vs, z, ROWS, off, out); }
 static void run_rank1(void) { mcamp__vec_rank1(vs, g, ROWS, off, tt); }
+static void run_draws(void)
+{
+    mcamp__vec_draw_tuples(vs, &tuples, &indices, out, js, NULL, dout);
+}
+static void run_spikes(void)
+{
+    mcamp__vec_draw_tuples(vs, &spikes, &indices, out, js, NULL, dout);
+}
+static void run_add(void) { mcamp__vec_add_tuples(vs, &tuples, js, g); }
+static void run_shifts(void) { mcamp__vec_add_shifts(vs, g, ROWS, z); }
 
 static const struct { const char *name; void (*run)(void); double per; } jobs[] = {
     { "exp", run_exp, N }, { "log", run_log, N },
@@ -39,6 +53,10 @@ static const struct { const char *name; void (*run)(void); double per; } jobs[] 
     { "trmm band 16, per sample", run_band, S },
     { "trmm diagonal, per sample", run_diagonal, S },
     { "log-sum-exp", run_lse, N }, { "log-sum-exp + slope", run_dlse, N },
+    { "index draw, per draw", run_draws, S * K },
+    { "index draw, diagonal", run_spikes, S * K },
+    { "shifts of 13 draws, per draw", run_add, S * K },
+    { "add shifts", run_shifts, N },
     { "column sum", run_colsum, N }, { "rank-1 update", run_rank1, N },
 };
 
@@ -78,6 +96,12 @@ static void setup(mcamp_ctx *ctx)
     fill(L, ROWS); mcamp__tri_pack(ctx, L, ROWS, &dense);
     fill(L, 16); mcamp__tri_pack(ctx, L, ROWS, &band);
     fill(L, 0); mcamp__tri_pack(ctx, L, ROWS, &diagonal);
+    for (size_t i = 0; i < ROWS; i++) off[i] = 1.0 / ROWS, slope[i] = 0.2;
+    for (size_t i = 0; i < ROWS * ROWS; i++) L[i] = 0.1;
+    mcamp__tuple_init(ctx, ROWS, K, off, L, 0, 0, &tuples);
+    mcamp__tuple_init(ctx, ROWS, K, off, slope, 1, 0.2, &spikes);
+    js = (uint32_t *)calloc(S * K, sizeof *js);
+    mcamp_rng_seed(&indices, 1);
     mcamp__rng8_stream(&rng, 1, MCAMP__STREAM_TEST, 0);
     mcamp__vec_normals(MCAMP_VEC_SCALAR, &rng, z, N);
     for (size_t i = 0; i < N; i++) off[i] = 0.01 + 1e-4 * (double)i, slope[i] = 0.5;
