@@ -350,6 +350,105 @@ MCAMP_API mcamp_status mcamp_mech_max_norm(mcamp_ctx *ctx, const mcamp_mech *mec
 MCAMP_API uint64_t mcamp_mech_digest(const mcamp_mech *mech);
 
 /* ======================================================================== *
+ *  WORKLOADS, ERROR, SENSITIVITY                                (decl) work
+ * ======================================================================== */
+
+/* What is computed from the noisy gradients: A x with a lower-triangular A. */
+typedef enum mcamp_work_kind {
+    MCAMP_WORK_DEFAULT  = 0,    /* PREFIX                                     */
+    MCAMP_WORK_PREFIX   = 1,    /* iterates of SGD: A_ij = lr_j (1 if no lr)  */
+    MCAMP_WORK_MOMENTUM = 2,    /* iterates of SGD with momentum beta:
+                                   A_ij = sum_{s=j}^{i} lr_s beta^(s-j)       */
+    MCAMP_WORK_EMA      = 3,    /* exponential average of the gradients:
+                                   A_ij = (1 - beta) beta^(i-j)               */
+    MCAMP_WORK_TOEPLITZ = 4,    /* A_ij = coef[i-j], 0 from `count` on        */
+    MCAMP_WORK_DENSE    = 5     /* row-major n x n, zero above the diagonal   */
+} mcamp_work_kind;
+
+typedef struct mcamp_work_desc {
+    uint32_t start_canary;      /* must be 0                                  */
+    mcamp_work_kind kind;       /* 0 = prefix sums                            */
+    size_t n;                   /* rounds; required                           */
+    double beta;                /* MOMENTUM, EMA: in [0, 1)                   */
+    const double *lr;           /* PREFIX, MOMENTUM: n learning rates, none 0;
+                                   NULL = all 1                               */
+    const double *coef;         /* TOEPLITZ, DENSE; no 0 on the diagonal      */
+    size_t count;               /* number of values in coef, checked          */
+    uint32_t end_canary;        /* must be 0                                  */
+} mcamp_work_desc;
+
+/* Read the fields, do not write them. */
+typedef struct mcamp_work {
+    uint32_t magic;
+    mcamp_work_kind kind;       /* never DEFAULT                              */
+    size_t n;
+    double beta;
+    double *lr;                 /* n values or NULL                           */
+    mcamp_mech matrix;          /* TOEPLITZ, DENSE: holds A                   */
+} mcamp_work;
+
+MCAMP_API mcamp_status mcamp_work_init(mcamp_ctx *ctx, const mcamp_work_desc *desc,
+                                       mcamp_work *work);
+MCAMP_API void mcamp_work_free(mcamp_ctx *ctx, mcamp_work *work);
+/* out[n] = A v; out may be v. */
+MCAMP_API mcamp_status mcamp_work_mul(mcamp_ctx *ctx, const mcamp_work *work,
+                                      const double *v, double *out);
+/* out[n] = A^T v; out may be v. */
+MCAMP_API mcamp_status mcamp_work_mul_t(mcamp_ctx *ctx, const mcamp_work *work,
+                                        const double *v, double *out);
+
+/* Error of A x + A C^-1 z for noise of unit deviation: multiply by sigma. */
+typedef struct mcamp_error_info {
+    double rmse;                /* |A C^-1|_F / sqrt(n)                       */
+    double max;                 /* largest norm of a row of A C^-1            */
+    size_t max_row;             /* which row                                  */
+} mcamp_error_info;
+
+/* rows[n] = row norms of A C^-1, or NULL.  Both Toeplitz: O(n bands), O(n d) for
+ * a BLT of d buffers; a BLT with PREFIX, MOMENTUM or EMA, column scaling and any
+ * learning rates: O(n d^2); otherwise one solve for each column: O(n^2) for
+ * Toeplitz forms, O(n^2 bands) for rows.                                     */
+MCAMP_API mcamp_status mcamp_work_error(mcamp_ctx *ctx, const mcamp_work *work,
+                                        const mcamp_mech *mech, double *rows,
+                                        mcamp_error_info *info);
+
+/* Derivatives of value = sum_i weight_i |row i of A C^-1|^2 with respect to the
+ * parameters of C; arrays of the caller, NULL = not wanted.                  */
+typedef struct mcamp_mech_grad {
+    double *coef;               /* mech->count values: d/d coef; with INVERSE
+                                   kinds inverse_bands values: d/d inverse    */
+    double *theta, *omega;      /* BLT: `buffers` values each                 */
+    double *log_scale;          /* n values: d/d log scale[j]; also without
+                                   column factors (then at 1)                 */
+} mcamp_mech_grad;
+
+/* weights[n] >= 0, NULL = 1/n each (value = rmse^2).  Cost: two or three times
+ * that of mcamp_work_error by columns; O(n bands) or O(n d) if both are Toeplitz
+ * and log_scale is not wanted.                                               */
+MCAMP_API mcamp_status mcamp_work_gradient(mcamp_ctx *ctx, const mcamp_work *work,
+                                           const mcamp_mech *mech,
+                                           const double *weights, double *value,
+                                           const mcamp_mech_grad *grad);
+
+/* Sensitivity without amplification, for rows of norm at most 1. */
+typedef struct mcamp_sens {
+    double value;
+    bool exact;                 /* else an upper bound                        */
+} mcamp_sens;
+
+/* At most k participations, exactly b rounds apart ((k,b)-participation). */
+MCAMP_API mcamp_status mcamp_sens_fixed(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                        size_t k, size_t b, mcamp_sens *out);
+/* At most k participations, at least b rounds apart (b-min-sep): exact for at
+ * most b bands and for Toeplitz C with non-negative, non-increasing coefficients
+ * (also with non-increasing column factors); otherwise an upper bound, O(n^2).  */
+MCAMP_API mcamp_status mcamp_sens_minsep(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                         size_t k, size_t b, mcamp_sens *out);
+/* The largest sum of at most k of the n values v >= 0, b or more apart. */
+MCAMP_API mcamp_status mcamp_sens_vector(mcamp_ctx *ctx, const double *v, size_t n,
+                                         size_t k, size_t b, double *out);
+
+/* ======================================================================== *
  *  MODES AND THEIR GRAM MATRIX                                 (decl) modes
  * ======================================================================== */
 
@@ -3220,7 +3319,17 @@ MCAMP__PRIV mcamp_status mcamp__mech_build_banded(mcamp_ctx *ctx,
     return mcamp__copy_values(ctx, "mcamp_mech_desc.coef", d->coef, want, &m->coef);
 }
 
-/* The lower triangle, packed: a band matrix with n bands. */
+/* How many bands a dense lower triangle really has. */
+MCAMP__PRIV size_t mcamp__dense_bands(const double *c, size_t n)
+{
+    size_t bands = 1;
+    for (size_t i = 1; i < n; i++)
+        for (size_t j = 0; j + bands <= i; j++)
+            if (!mcamp__eq(c[i * n + j], 0.0)) bands = i - j + 1;
+    return bands;
+}
+
+/* The lower triangle, packed: a band matrix. */
 MCAMP__PRIV mcamp_status mcamp__mech_build_dense(mcamp_ctx *ctx,
                                                  const mcamp_mech_desc *d,
                                                  mcamp_mech *m)
@@ -3240,14 +3349,16 @@ MCAMP__PRIV mcamp_status mcamp__mech_build_dense(mcamp_ctx *ctx,
                 return mcamp__fail(ctx, MCAMP_E_STRATEGY, "mcamp_mech_desc.coef",
                                    d->coef[i * n + j]);
     m->form = MCAMP_FORM_ROWS;
-    m->bands = n;
-    m->count = n * (n - 1) / 2 + n;
+    m->bands = mcamp__dense_bands(d->coef, n);
+    mcamp__rows_count(n, m->bands, &m->count);
     m->coef = mcamp__new_doubles(ctx, m->count);
     if (!m->coef)
         return mcamp__fail(ctx, MCAMP_E_MEMORY, "mcamp_mech_desc.n", (double)n);
-    for (size_t i = 0; i < n; i++)
-        memcpy(m->coef + mcamp__row_start(m, i), d->coef + i * n,
-               (i + 1) * sizeof(double));
+    for (size_t i = 0; i < n; i++) {
+        size_t len = mcamp__row_len(m, i);
+        memcpy(m->coef + mcamp__row_start(m, i), d->coef + i * n + i + 1 - len,
+               len * sizeof(double));
+    }
     return MCAMP_OK;
 }
 
@@ -3966,6 +4077,827 @@ MCAMP_API mcamp_status mcamp_mech_blt_inverse(mcamp_ctx *ctx, const mcamp_mech *
     }
     *diag = 1.0 / mech->diag;
     return MCAMP_OK;
+}
+
+/* ======================================================================== *
+ *  WORKLOADS, ERROR, SENSITIVITY                                    >>work
+ *  In: C, a workload A, or a participation schema.  Out: row norms of A C^-1,
+ *  their gradient with respect to C's parameters, sensitivities.  Memory: O(n)
+ *  beside the results.  Maths: notes 8 and 9.  Guarantee: sensitivities named
+ *  exact are; the others are upper bounds.  Nothing here enters the accounting
+ *  by balls in bins.
+ * ======================================================================== */
+
+#define MCAMP__WORK_MAGIC 0x776f726bu
+
+/* ---- the workload --------------------------------------------------------- */
+
+MCAMP__PRIV int mcamp__work_ok(const mcamp_work *w)
+{
+    return w && w->magic == MCAMP__WORK_MAGIC;
+}
+
+MCAMP_API void mcamp_work_free(mcamp_ctx *ctx, mcamp_work *work)
+{
+    if (!mcamp__ctx_ok(ctx) || !work) return;
+    mcamp__delete_doubles(ctx, work->lr, work->n);
+    mcamp_mech_free(ctx, &work->matrix);
+    memset(work, 0, sizeof *work);
+}
+
+MCAMP__PRIV mcamp_status mcamp__work_set_lr(mcamp_ctx *ctx, const mcamp_work_desc *d,
+                                            mcamp_work *w)
+{
+    if (!d->lr) return MCAMP_OK;
+    if (w->kind != MCAMP_WORK_PREFIX && w->kind != MCAMP_WORK_MOMENTUM)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_work_desc.lr", 0);
+    for (size_t i = 0; i < d->n; i++)
+        if (mcamp__eq(d->lr[i], 0.0))
+            return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_work_desc.lr", 0);
+    return mcamp__copy_values(ctx, "mcamp_work_desc.lr", d->lr, d->n, &w->lr);
+}
+
+/* A user's matrix, held as C is, but with any diagonal other than 0. */
+MCAMP__PRIV mcamp_status mcamp__work_set_matrix(mcamp_ctx *ctx,
+                                                const mcamp_work_desc *d,
+                                                mcamp_work *w)
+{
+    mcamp_mech_desc m;
+    mcamp_status st;
+    if (w->kind != MCAMP_WORK_TOEPLITZ && w->kind != MCAMP_WORK_DENSE) return MCAMP_OK;
+    memset(&m, 0, sizeof m);
+    m.kind = w->kind == MCAMP_WORK_TOEPLITZ ? MCAMP_MECH_TOEPLITZ : MCAMP_MECH_DENSE;
+    m.n = w->matrix.n = d->n;
+    m.coef = d->coef;
+    m.count = d->count;
+    st = mcamp__mech_build(ctx, &m, &w->matrix);
+    if (st < 0) return st;
+    for (size_t j = 0; j < d->n; j++)
+        if (mcamp__eq(mcamp__mech_diag(&w->matrix, j), 0.0))
+            return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_work_desc.coef", 0);
+    w->matrix.magic = MCAMP__MECH_MAGIC;
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_work_init(mcamp_ctx *ctx, const mcamp_work_desc *desc,
+                                       mcamp_work *work)
+{
+    mcamp_work w;
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!desc) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "desc", 0);
+    if (!work) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "work", 0);
+    if (desc->start_canary || desc->end_canary)
+        return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_work_desc", 0);
+    if (!desc->n || (uint64_t)desc->n > MCAMP__MAX_ROUNDS)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_work_desc.n", (double)desc->n);
+    if ((int)desc->kind < 0 || (int)desc->kind > (int)MCAMP_WORK_DENSE)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_work_desc.kind",
+                           (double)(int)desc->kind);
+    memset(&w, 0, sizeof w);
+    w.kind = desc->kind ? desc->kind : MCAMP_WORK_PREFIX;
+    w.n = desc->n;
+    if (w.kind == MCAMP_WORK_MOMENTUM || w.kind == MCAMP_WORK_EMA) {
+        st = mcamp__check(ctx, "mcamp_work_desc.beta", desc->beta, 0, 1, 1, 0);
+        if (st < 0) return st;
+        w.beta = desc->beta;
+    }
+    st = mcamp__work_set_lr(ctx, desc, &w);
+    if (st == MCAMP_OK) st = mcamp__work_set_matrix(ctx, desc, &w);
+    if (st < 0) { mcamp_work_free(ctx, &w); return st; }
+    w.magic = MCAMP__WORK_MAGIC;
+    *work = w;
+    return MCAMP_OK;
+}
+
+/* 1 if A is Toeplitz. */
+MCAMP__PRIV int mcamp__work_toeplitz(const mcamp_work *w)
+{
+    return !w->lr && w->kind != MCAMP_WORK_DENSE;
+}
+
+/* <row i, x> over the columns from `from` on. */
+MCAMP__PRIV double mcamp__rows_tail(const mcamp_mech *m, size_t i, size_t from,
+                                    const double *x)
+{
+    size_t all = mcamp__row_len(m, i), len = mcamp__zmin(all, i + 1 - from);
+    return mcamp__dot(m->coef + mcamp__row_start(m, i) + all - len, x + i + 1 - len, len);
+}
+
+/* x <- A x for an x that is zero before `from`; those entries stay. */
+MCAMP__PRIV void mcamp__work_apply(const mcamp_work *w, double *x, size_t from)
+{
+    double velocity = 0, sum = 0, b = w->beta;
+    const mcamp_mech *m = &w->matrix;
+    if (w->kind == MCAMP_WORK_TOEPLITZ) {
+        mcamp__conv(m->coef, m->bands, x + from, w->n - from);
+        return;
+    }
+    if (w->kind == MCAMP_WORK_DENSE) {
+        for (size_t i = w->n; i-- > from; )
+            x[i] = mcamp__rows_tail(m, i, from, x);
+        return;
+    }
+    for (size_t t = from; t < w->n; t++) {
+        if (w->kind == MCAMP_WORK_EMA) {
+            x[t] = velocity = b * velocity + (1 - b) * x[t];
+            continue;
+        }
+        velocity = b * velocity + x[t];
+        sum += w->lr ? w->lr[t] * velocity : velocity;
+        x[t] = sum;
+    }
+}
+
+/* x <- A^T x, right from row `from` on (what is before it is not touched). */
+MCAMP__PRIV void mcamp__work_apply_t(const mcamp_work *w, double *x, size_t from)
+{
+    double velocity = 0, sum = 0, b = w->beta;
+    const mcamp_mech *m = &w->matrix;
+    if (w->kind == MCAMP_WORK_TOEPLITZ) {
+        mcamp__conv_t(m->coef, m->bands, x + from, w->n - from);
+        return;
+    }
+    if (w->kind == MCAMP_WORK_DENSE) {
+        for (size_t i = from; i < w->n; i++) {
+            size_t all = mcamp__row_len(m, i) - 1, len = mcamp__zmin(all, i - from);
+            const double *row = m->coef + mcamp__row_start(m, i) + all - len;
+            mcamp__axpy(x[i], row, x + i - len, len);
+            x[i] *= row[len];
+        }
+        return;
+    }
+    for (size_t t = w->n; t-- > from; ) {
+        if (w->kind == MCAMP_WORK_EMA) {
+            x[t] = velocity = b * velocity + (1 - b) * x[t];
+            continue;
+        }
+        sum += x[t];
+        velocity = b * velocity + (w->lr ? w->lr[t] * sum : sum);
+        x[t] = velocity;
+    }
+}
+
+MCAMP__PRIV mcamp_status mcamp__work_mul(mcamp_ctx *ctx, const mcamp_work *w,
+                                         const double *v, double *out, int trans)
+{
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!mcamp__work_ok(w)) return mcamp__fail(ctx, MCAMP_E_ARG, "work", 0);
+    if (!v) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "v", 0);
+    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
+    st = mcamp__check_finite(ctx, "v", v, w->n);
+    if (st < 0) return st;
+    if (out != v) memmove(out, v, w->n * sizeof *out);
+    if (trans) mcamp__work_apply_t(w, out, 0);
+    else mcamp__work_apply(w, out, 0);
+    return mcamp__check_finite(ctx, "out", out, w->n);
+}
+
+MCAMP_API mcamp_status mcamp_work_mul(mcamp_ctx *ctx, const mcamp_work *work,
+                                      const double *v, double *out)
+{
+    return mcamp__work_mul(ctx, work, v, out, 0);
+}
+
+MCAMP_API mcamp_status mcamp_work_mul_t(mcamp_ctx *ctx, const mcamp_work *work,
+                                        const double *v, double *out)
+{
+    return mcamp__work_mul(ctx, work, v, out, 1);
+}
+
+/* ---- error ---------------------------------------------------------------- */
+
+/* Scratch of the computations by columns: four vectors of n. */
+typedef struct mcamp__columns {
+    const mcamp_work *w;
+    const mcamp_mech *m;
+    size_t n;
+    double *block;
+    double *t;          /* T^-1 e_0 for the Toeplitz forms */
+    double *x;          /* column j of C^-1, then of A C^-1 */
+    double *low;        /* rounding errors of the sums of squares */
+    double *y;
+} mcamp__columns;
+
+MCAMP__PRIV mcamp_status mcamp__columns_init(mcamp_ctx *ctx, const mcamp_work *w,
+                                             const mcamp_mech *m, mcamp__columns *q)
+{
+    size_t count;
+    q->w = w; q->m = m; q->n = m->n;
+    if (!mcamp__mul_size(m->n, 4, &count))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mech", (double)m->n);
+    q->block = mcamp__new_doubles(ctx, count);
+    if (!q->block) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)count);
+    q->t = q->block;
+    q->x = q->t + m->n;
+    q->low = q->x + m->n;
+    q->y = q->low + m->n;
+    if (m->form != MCAMP_FORM_ROWS) {
+        q->t[0] = 1.0;
+        if (m->form == MCAMP_FORM_BLT) mcamp__blt_apply(m, q->t, m->n, MCAMP__OP_SOLVE);
+        else mcamp__toeplitz_apply(m, q->t, m->n, MCAMP__OP_SOLVE);
+    }
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV void mcamp__columns_free(mcamp_ctx *ctx, mcamp__columns *q)
+{
+    mcamp__delete_doubles(ctx, q->block, 4 * q->n);
+}
+
+/* x[j .. n) = column j of C^-1: of T^-1 shifted down, rows divided by s. */
+MCAMP__PRIV void mcamp__columns_inverse(const mcamp__columns *q, size_t j, double *x)
+{
+    const mcamp_mech *m = q->m;
+    if (m->form == MCAMP_FORM_ROWS) {
+        for (size_t i = j; i < q->n; i++) x[i] = 0;
+        x[j] = 1.0;
+        mcamp__rows_solve(m, x, j, q->n);
+        return;
+    }
+    for (size_t i = j; i < q->n; i++)
+        x[i] = m->scale ? q->t[i - j] / m->scale[i] : q->t[i - j];
+}
+
+/* rows[i] = sum_j (A C^-1)_ij^2, column by column. */
+MCAMP__PRIV mcamp_status mcamp__error_columns(mcamp_ctx *ctx, const mcamp_work *w,
+                                              const mcamp_mech *m, double *rows)
+{
+    mcamp__columns q;
+    mcamp_status st = mcamp__columns_init(ctx, w, m, &q);
+    if (st < 0) return st;
+    for (size_t i = 0; i < q.n; i++) rows[i] = 0;
+    for (size_t j = 0; j < q.n; j++) {
+        mcamp__columns_inverse(&q, j, q.x);
+        mcamp__work_apply(w, q.x, j);
+        for (size_t i = j; i < q.n; i++)
+            mcamp__two_sum(rows + i, q.low + i, q.x[i] * q.x[i]);
+    }
+    for (size_t i = 0; i < q.n; i++) rows[i] += q.low[i];
+    mcamp__columns_free(ctx, &q);
+    return MCAMP_OK;
+}
+
+/* Both Toeplitz: A C^-1 is, with the coefficients B = C^-1 (A e_0), so row i has
+ * the squared norm B_0^2 + .. + B_i^2.                                        */
+MCAMP__PRIV void mcamp__error_toeplitz(const mcamp_work *w, const mcamp_mech *m,
+                                       double *rows)
+{
+    mcamp__sum acc = { 0, 0 };
+    for (size_t i = 0; i < m->n; i++) rows[i] = i ? 0.0 : 1.0;
+    mcamp__work_apply(w, rows, 0);
+    mcamp__mech_apply(m, rows, m->n, MCAMP__OP_SOLVE);
+    for (size_t i = 0; i < m->n; i++) {
+        mcamp__sum_add(&acc, rows[i] * rows[i]);
+        rows[i] = mcamp__sum_get(&acc);
+    }
+}
+
+/* A BLT and a workload with a state of its own, both run as one machine.  Column
+ * j of A C^-1 is the answer to an impulse at round j; with s its state, W_i =
+ * sum_{j <= i} s_j s_j^T obeys W_i = F_i W_{i-1} F_i^T + g_i g_i^T, and row i's
+ * squared norm is the entry of W_i at the output.  O(n (d+2)^2) for d buffers.
+ * The state before round i, d+2 numbers: the buffers p_0..p_{d-1}, the velocity v,
+ * the sum a; an input x gives
+ *     y = (x - omega.p) / c_0,   p' = theta p + y,   u = y / scale_i,
+ *     v' = beta v + gain u,      a' = a + lr_i v'  (EMA: a' = v').            */
+#define MCAMP__MACHINE (MCAMP_MAX_BUFFERS + 2)
+
+/* One column (or row) of W through F_i, in place; stride between its entries. */
+MCAMP__PRIV void mcamp__machine_step(const mcamp_work *w, const mcamp_mech *m,
+                                     size_t i, double input, double *s, size_t stride)
+{
+    size_t d = m->buffers;
+    double y = input, v, gain = w->kind == MCAMP_WORK_EMA ? 1 - w->beta : 1.0;
+    for (size_t j = 0; j < d; j++) y -= m->omega[j] * s[j * stride];
+    y /= m->diag;
+    for (size_t j = 0; j < d; j++)
+        s[j * stride] = m->theta[j] * s[j * stride] + y;
+    v = w->beta * s[d * stride] + gain * (m->scale ? y / m->scale[i] : y);
+    s[d * stride] = v;
+    if (w->kind == MCAMP_WORK_EMA) s[(d + 1) * stride] = v;
+    else s[(d + 1) * stride] += w->lr ? w->lr[i] * v : v;
+}
+
+MCAMP__PRIV mcamp_status mcamp__error_machine(mcamp_ctx *ctx, const mcamp_work *w,
+                                              const mcamp_mech *m, double *rows)
+{
+    size_t d = m->buffers + 2;
+    double g[MCAMP__MACHINE], *s = mcamp__new_doubles(ctx, d * d);
+    if (!s) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)d);
+    for (size_t i = 0; i < m->n; i++) {
+        for (size_t k = 0; k < d; k++) mcamp__machine_step(w, m, i, 0.0, s + k, d);
+        for (size_t k = 0; k < d; k++) mcamp__machine_step(w, m, i, 0.0, s + k * d, 1);
+        memset(g, 0, sizeof g);
+        mcamp__machine_step(w, m, i, 1.0, g, 1);
+        for (size_t k = 0; k < d; k++) mcamp__axpy(g[k], g, s + k * d, d);
+        rows[i] = s[d * d - 1];
+    }
+    mcamp__delete_doubles(ctx, s, d * d);
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__error_squares(mcamp_ctx *ctx, const mcamp_work *w,
+                                              const mcamp_mech *m, double *rows)
+{
+    int user = w->kind == MCAMP_WORK_TOEPLITZ || w->kind == MCAMP_WORK_DENSE;
+    if (m->form != MCAMP_FORM_ROWS && !m->scale && mcamp__work_toeplitz(w)) {
+        mcamp__error_toeplitz(w, m, rows);
+        return MCAMP_OK;
+    }
+    if (m->form == MCAMP_FORM_BLT && !user) return mcamp__error_machine(ctx, w, m, rows);
+    return mcamp__error_columns(ctx, w, m, rows);
+}
+
+/* rows: squares in, norms out. */
+MCAMP__PRIV void mcamp__error_summary(double *rows, size_t n, mcamp_error_info *info)
+{
+    mcamp__sum acc = { 0, 0 };
+    memset(info, 0, sizeof *info);
+    for (size_t i = 0; i < n; i++) {
+        mcamp__sum_add(&acc, rows[i]);
+        rows[i] = sqrt(rows[i]);
+        if (rows[i] > info->max) { info->max = rows[i]; info->max_row = i; }
+    }
+    info->rmse = sqrt(mcamp__sum_get(&acc) / (double)n);
+}
+
+/* ctx, work and mech are objects of the same n. */
+MCAMP__PRIV mcamp_status mcamp__work_args(mcamp_ctx *ctx, const mcamp_work *w,
+                                          const mcamp_mech *m)
+{
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!mcamp__work_ok(w)) return mcamp__fail(ctx, MCAMP_E_ARG, "work", 0);
+    if (!mcamp__mech_ok(m)) return mcamp__fail(ctx, MCAMP_E_ARG, "mech", 0);
+    if (w->n != m->n) return mcamp__fail(ctx, MCAMP_E_MISMATCH, "work", (double)w->n);
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_work_error(mcamp_ctx *ctx, const mcamp_work *work,
+                                        const mcamp_mech *mech, double *rows,
+                                        mcamp_error_info *info)
+{
+    mcamp_status st = mcamp__work_args(ctx, work, mech);
+    mcamp_error_info r;
+    double *x;
+    if (st < 0) return st;
+    if (!info) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "info", 0);
+    x = mcamp__new_doubles(ctx, mech->n);
+    if (!x) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)mech->n);
+    st = mcamp__error_squares(ctx, work, mech, x);
+    if (st == MCAMP_OK) {
+        mcamp__error_summary(x, mech->n, &r);
+        st = mcamp__finite(r.rmse) && mcamp__finite(r.max)
+           ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_NONFINITE, "mech", r.rmse);
+    }
+    if (st == MCAMP_OK) {
+        *info = r;
+        if (rows) memcpy(rows, x, mech->n * sizeof *rows);
+    }
+    mcamp__delete_doubles(ctx, x, mech->n);
+    return st;
+}
+
+/* ---- gradients ------------------------------------------------------------ *
+ * value = sum_i wt_i sum_j B_ij^2 with B = A C^-1.  By columns: x_j = C^-1 e_j,
+ * z_j = A^T (wt . A x_j), so d value = 2 sum_j <z_j, dx_j>.
+ *   C = T S, S = diag(s):  x_j = S^-1 T^-1 e_j, so
+ *     d/d log s_r = -2 sum_j z_j[r] x_j[r]            (any C: S^-1 comes last);
+ *     d/d t_k = 2 sum_j z_j[j+k] / s_{j+k},  t = T^-1 e_0; and dt = -t * t * dc
+ *     (series), so d/dc = -T^-T T^-T (d/dt).
+ *   rows:  dx_j = -C^-1 dC x_j, so d/dC_rq = -2 sum_j (C^-T z_j)[r] x_j[q].
+ * Both Toeplitz, no factors: with r_k = V_k B_k, V_k = sum_{i >= k} wt_i, value is
+ * sum_k V_k B_k^2, B = C^-1 a, and d/dc = -2 C^-T C^-T A^T r, all operators being
+ * Toeplitz; d/d(inverse) = 2 A^T r.                                           */
+
+/* From d/dt in y (spoilt) to the parameters of a Toeplitz form. */
+MCAMP__PRIV void mcamp__grad_parameters(const mcamp_mech *m, double *y,
+                                        const mcamp_mech_grad *g)
+{
+    if (m->inverse) {
+        if (g->coef) memcpy(g->coef, y, m->inverse_bands * sizeof *y);
+        return;
+    }
+    for (int k = 0; k < 2; k++) {
+        if (m->form == MCAMP_FORM_BLT)
+            mcamp__blt_apply(m, y, m->n, MCAMP__OP_SOLVE | MCAMP__OP_TRANS);
+        else mcamp__deconv_t(m->coef, m->bands, y, m->n);
+    }
+    if (m->form == MCAMP_FORM_TOEPLITZ) {
+        for (size_t k = 0; g->coef && k < m->count; k++) g->coef[k] = -y[k];
+        return;
+    }
+    for (size_t j = 0; j < m->buffers; j++) {       /* c_k = sum omega theta^(k-1) */
+        double p = 0, dp = 0;
+        for (size_t k = m->n; k-- > 1; ) {
+            dp = dp * m->theta[j] + p;
+            p = p * m->theta[j] + y[k];
+        }
+        if (g->omega) g->omega[j] = -p;
+        if (g->theta) g->theta[j] = -m->omega[j] * dp;
+    }
+}
+
+MCAMP__PRIV double mcamp__weight(const double *weights, size_t i, size_t n)
+{
+    return weights ? weights[i] : 1.0 / (double)n;
+}
+
+/* Returns the value; y[n] is scratch. */
+MCAMP__PRIV double mcamp__grad_toeplitz(const mcamp_work *w, const mcamp_mech *m,
+                                        const double *weights, double *y,
+                                        const mcamp_mech_grad *g)
+{
+    mcamp__sum acc = { 0, 0 }, tail = { 0, 0 };
+    size_t n = m->n;
+    for (size_t i = 0; i < n; i++) y[i] = i ? 0.0 : 1.0;
+    mcamp__work_apply(w, y, 0);
+    mcamp__mech_apply(m, y, n, MCAMP__OP_SOLVE);
+    for (size_t i = n; i-- > 0; ) {
+        double b = y[i];
+        mcamp__sum_add(&tail, mcamp__weight(weights, i, n));
+        y[i] = 2 * mcamp__sum_get(&tail) * b;
+        mcamp__sum_add(&acc, 0.5 * y[i] * b);
+    }
+    mcamp__work_apply_t(w, y, 0);
+    mcamp__grad_parameters(m, y, g);
+    return mcamp__sum_get(&acc);
+}
+
+/* d/dC_rq of packed rows += -2 y[r] x[q], rows and columns from j on. */
+MCAMP__PRIV void mcamp__grad_rows(const mcamp_mech *m, size_t j, const double *y,
+                                  const double *x, double *out)
+{
+    for (size_t r = j; r < m->n; r++) {
+        size_t len = mcamp__row_len(m, r), c0 = mcamp__zmax(r + 1 - len, j);
+        mcamp__axpy(-2 * y[r], x + c0, out + mcamp__row_start(m, r) + len - 1 + c0 - r,
+                    r + 1 - c0);
+    }
+}
+
+/* C^-T on the trailing block from row j on, in place. */
+MCAMP__PRIV void mcamp__rows_solve_t_from(const mcamp_mech *m, double *x, size_t j)
+{
+    for (size_t i = m->n; i-- > j; ) {
+        const double *row = m->coef + mcamp__row_start(m, i);
+        size_t all = mcamp__row_len(m, i) - 1, len = mcamp__zmin(all, i - j);
+        x[i] /= row[all];
+        mcamp__axpy(-x[i], row + all - len, x + i - len, len);
+    }
+}
+
+/* One column's part; z has n values of scratch; returns its part of the value. */
+MCAMP__PRIV double mcamp__grad_column(const mcamp__columns *q, size_t j,
+                                      const double *weights, double *z,
+                                      const mcamp_mech_grad *g)
+{
+    const mcamp_mech *m = q->m;
+    double *x = q->x, value = 0;
+    mcamp__columns_inverse(q, j, x);
+    memcpy(z + j, x + j, (q->n - j) * sizeof *z);
+    mcamp__work_apply(q->w, z, j);
+    for (size_t i = j; i < q->n; i++) {
+        double b = z[i];
+        z[i] = mcamp__weight(weights, i, q->n) * b;
+        value += z[i] * b;
+    }
+    mcamp__work_apply_t(q->w, z, j);
+    for (size_t i = j; g->log_scale && i < q->n; i++)
+        g->log_scale[i] -= 2 * z[i] * x[i];
+    if (m->form != MCAMP_FORM_ROWS) {
+        for (size_t i = j; i < q->n; i++)
+            q->y[i - j] += 2 * (m->scale ? z[i] / m->scale[i] : z[i]);
+    } else if (g->coef) {
+        mcamp__rows_solve_t_from(m, z, j);
+        mcamp__grad_rows(m, j, z, x, g->coef);
+    }
+    return value;
+}
+
+MCAMP__PRIV mcamp_status mcamp__grad_columns(mcamp_ctx *ctx, const mcamp_work *w,
+                                             const mcamp_mech *m,
+                                             const double *weights, double *value,
+                                             const mcamp_mech_grad *g)
+{
+    mcamp__columns q;
+    mcamp__sum acc = { 0, 0 };
+    mcamp_status st = mcamp__columns_init(ctx, w, m, &q);
+    if (st < 0) return st;
+    for (size_t i = 0; g->log_scale && i < q.n; i++) g->log_scale[i] = 0;
+    for (size_t i = 0; m->form == MCAMP_FORM_ROWS && g->coef && i < m->count; i++)
+        g->coef[i] = 0;
+    for (size_t j = 0; j < q.n; j++)
+        mcamp__sum_add(&acc, mcamp__grad_column(&q, j, weights, q.low, g));
+    if (m->form != MCAMP_FORM_ROWS) mcamp__grad_parameters(m, q.y, g);
+    mcamp__columns_free(ctx, &q);
+    *value = mcamp__sum_get(&acc);
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__grad_check_weights(mcamp_ctx *ctx, const double *weights,
+                                                   size_t n)
+{
+    mcamp_status st = weights ? mcamp__check_values(ctx, "weights", weights, n) : MCAMP_OK;
+    for (size_t i = 0; st == MCAMP_OK && weights && i < n; i++)
+        if (weights[i] < 0) st = mcamp__fail(ctx, MCAMP_E_ARG, "weights", weights[i]);
+    return st;
+}
+
+MCAMP_API mcamp_status mcamp_work_gradient(mcamp_ctx *ctx, const mcamp_work *work,
+                                           const mcamp_mech *mech,
+                                           const double *weights, double *value,
+                                           const mcamp_mech_grad *grad)
+{
+    mcamp_status st = mcamp__work_args(ctx, work, mech);
+    double *y, v = 0;
+    if (st < 0) return st;
+    if (!value) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "value", 0);
+    if (!grad) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "grad", 0);
+    if ((grad->theta || grad->omega) && mech->form != MCAMP_FORM_BLT)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "grad.theta", 0);
+    st = mcamp__grad_check_weights(ctx, weights, mech->n);
+    if (st < 0) return st;
+    if (mech->form == MCAMP_FORM_ROWS || mech->scale || grad->log_scale ||
+        !mcamp__work_toeplitz(work)) {
+        st = mcamp__grad_columns(ctx, work, mech, weights, &v, grad);
+    } else {
+        y = mcamp__new_doubles(ctx, mech->n);
+        if (!y) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)mech->n);
+        v = mcamp__grad_toeplitz(work, mech, weights, y, grad);
+        mcamp__delete_doubles(ctx, y, mech->n);
+    }
+    if (st < 0) return st;
+    if (!mcamp__finite(v)) return mcamp__fail(ctx, MCAMP_E_NONFINITE, "mech", v);
+    *value = v;
+    return MCAMP_OK;
+}
+
+/* ---- sensitivity ---------------------------------------------------------- *
+ * With X = C^T C, rows of x of norm at most 1 and a set P of rounds,
+ *     |C x_P|^2 <= sum_{p,q in P} |X_pq|,                      (Proposition E.1)
+ * with equality for some x if those X_pq are >= 0.  Columns b or more apart of a
+ * matrix with at most b bands have disjoint supports: only X_pp counts, and the
+ * bound is attained whatever the signs.                                       */
+
+/* F(i, m) = max(v_i + F(i+b, m-1), F(i+1, m)): Algorithm 3.  f has 2 n values.
+ * When k reaches ceil(n/b) it does not bind, and one pass is enough.          */
+MCAMP__PRIV double mcamp__sens_vector(const double *v, size_t n, size_t k, size_t b,
+                                      double *f)
+{
+    double *prev = f, *cur = f + n;
+    int bound = k <= (n - 1) / b;
+    if (!bound) k = 1;
+    for (size_t i = 0; i < n; i++) prev[i] = 0;
+    for (size_t m = 0; m < k; m++) {
+        const double *after = bound ? prev : cur;
+        double *swap = prev;
+        for (size_t i = n; i-- > 0; ) {
+            double take = v[i] + (b < n - i ? after[i + b] : 0.0);
+            double skip = i + 1 < n ? cur[i + 1] : 0.0;
+            cur[i] = take > skip ? take : skip;
+        }
+        prev = cur;
+        cur = swap;
+    }
+    return prev[0];
+}
+
+MCAMP__PRIV mcamp_status mcamp__sens_check(mcamp_ctx *ctx, size_t k, size_t b)
+{
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!k) return mcamp__fail(ctx, MCAMP_E_SIZE, "k", 0);
+    if (!b) return mcamp__fail(ctx, MCAMP_E_SIZE, "b", 0);
+    return MCAMP_OK;
+}
+
+/* count * n doubles. */
+MCAMP__PRIV mcamp_status mcamp__sens_memory(mcamp_ctx *ctx, size_t n, size_t count,
+                                            double **out)
+{
+    size_t all;
+    if (!mcamp__mul_size(n, count, &all))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "n", (double)n);
+    *out = mcamp__new_doubles(ctx, all);
+    return *out ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_MEMORY, "n", (double)all);
+}
+
+MCAMP_API mcamp_status mcamp_sens_vector(mcamp_ctx *ctx, const double *v, size_t n,
+                                         size_t k, size_t b, double *out)
+{
+    mcamp_status st = mcamp__sens_check(ctx, k, b);
+    double *f;
+    if (st < 0) return st;
+    if (!v) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "v", 0);
+    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
+    if (!n) return mcamp__fail(ctx, MCAMP_E_SIZE, "n", 0);
+    for (size_t i = 0; i < n; i++) {
+        st = mcamp__check(ctx, "v", v[i], 0, 1, DBL_MAX, 1);
+        if (st < 0) return st;
+    }
+    st = mcamp__sens_memory(ctx, n, 2, &f);
+    if (st < 0) return st;
+    *out = mcamp__sens_vector(v, n, k, b, f);
+    mcamp__delete_doubles(ctx, f, 2 * n);
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV bool mcamp__rising(const double *x, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (x[i] > x[i - 1]) return true;
+    return false;
+}
+
+/* C Toeplitz with c_0 >= c_1 >= .. >= 0 and column factors that do not rise.
+ * Then X_pq = s_p s_q sum_t c_t c_{t+|p-q|}, t < n - max(p, q), does not rise when
+ * p, q or |p-q| grow: the rounds 0, b, 2b, .. dominate every pattern with gaps of
+ * b or more, entry by entry.  For gaps of exactly b |p-q| is the same, and c need
+ * not be monotone (`any`).                                                    */
+MCAMP__PRIV bool mcamp__sens_first_is_worst(const mcamp_mech *m, bool any)
+{
+    double sum = 0;
+    if (m->form == MCAMP_FORM_ROWS || m->negative) return false;
+    if (m->scale && mcamp__rising(m->scale, m->n)) return false;
+    if (any) return true;
+    if (m->form == MCAMP_FORM_TOEPLITZ) return !mcamp__rising(m->coef, m->bands);
+    if (mcamp__any_negative(m->omega, m->buffers)) return false;    /* not looked into */
+    for (size_t j = 0; j < m->buffers; j++) sum += m->omega[j];
+    return sum * (1 + 1e-12) <= m->diag || m->n == 1;
+}
+
+/* |sum of columns 0, b, .., (k-1) b|^2 of a Toeplitz form, all entries >= 0. */
+MCAMP__PRIV double mcamp__sens_first(const mcamp_mech *m, size_t k, size_t b, double *y)
+{
+    mcamp__sum acc = { 0, 0 };
+    double *c = y + m->n;
+    mcamp__mech_coefs(m, 0, m->n, c);
+    for (size_t e = 0, j = 0; e < k && j < m->n; e++) {
+        double s = m->scale ? m->scale[j] : 1.0;
+        mcamp__axpy(s, c, y + j, mcamp__zmin(m->n - j, m->bands));
+        if (b >= m->n - j) break;
+        j += b;
+    }
+    for (size_t i = 0; i < m->n; i++) mcamp__sum_add(&acc, y[i] * y[i]);
+    return mcamp__sum_get(&acc);
+}
+
+/* Row r of C to out[0 .. r]; c holds the coefficients of a Toeplitz form. */
+MCAMP__PRIV void mcamp__sens_row(const mcamp_mech *m, const double *c, size_t r,
+                                 double *out)
+{
+    size_t len = mcamp__row_len(m, r), c0 = r + 1 - len;
+    for (size_t j = 0; j < c0; j++) out[j] = 0;
+    if (m->form == MCAMP_FORM_ROWS) {
+        memcpy(out + c0, m->coef + mcamp__row_start(m, r), len * sizeof *out);
+        return;
+    }
+    for (size_t j = c0; j <= r; j++) out[j] = c[r - j] * (m->scale ? m->scale[j] : 1.0);
+}
+
+/* max over i of |sum_{e < k} column i + e b|^2 for C >= 0, row by row: with
+ * P_i = C_ri + C_{r,i+b} + .., row r of the sum for start i is P_i - P_{i+kb}.
+ * work: 4 n values.  O(n^2).                                                  */
+MCAMP__PRIV double mcamp__sens_starts(const mcamp_mech *m, size_t k, size_t b,
+                                      double *work)
+{
+    size_t n = m->n, reach = k > n / b ? n : k * b;
+    double *acc = work, *low = acc + n, *p = low + n, *c = p + n, best = 0;
+    if (m->form != MCAMP_FORM_ROWS) mcamp__mech_coefs(m, 0, n, c);
+    for (size_t r = 0; r < n; r++) {
+        mcamp__sens_row(m, c, r, p);
+        for (size_t i = r + 1; i-- > 0; )
+            if (b <= r - i) p[i] += p[i + b];
+        for (size_t i = 0; i <= r; i++) {
+            double x = reach <= r - i ? p[i] - p[i + reach] : p[i];
+            mcamp__two_sum(acc + i, low + i, x * x);
+        }
+    }
+    for (size_t i = 0; i < n; i++) best = mcamp__dmax(best, acc[i] + low[i]);
+    return best;
+}
+
+/* row[q] = X_pq for all q. */
+MCAMP__PRIV void mcamp__sens_gram_row(const mcamp_mech *m, size_t p, double *row)
+{
+    for (size_t i = 0; i < m->n; i++) row[i] = i == p ? 1.0 : 0.0;
+    mcamp__mech_apply(m, row, m->n, 0);
+    mcamp__mech_apply(m, row, m->n, MCAMP__OP_TRANS);
+}
+
+/* max over i of the sum of |X_pq| over the pattern of start i, any signs: row p
+ * belongs to the starts p, p-b, .., k of them; sums along its residue class are
+ * differences of suffix sums.  *exact is cleared if some X_pq < 0.  work: 3 n.  */
+MCAMP__PRIV double mcamp__sens_patterns(const mcamp_mech *m, size_t k, size_t b,
+                                        double *work, bool *exact)
+{
+    size_t n = m->n, reach = k > n / b ? n : k * b;
+    double *total = work, *row = total + n, *sum = row + n, best = 0;
+    for (size_t p = 0; p < n; p++) {
+        mcamp__sens_gram_row(m, p, row);
+        for (size_t q = n; q-- > 0; ) {
+            size_t d = q > p ? q - p : p - q;
+            if (row[q] < 0 && d % b == 0 && d < reach) *exact = false;
+            sum[q] = fabs(row[q]) + (b < n - q ? sum[q + b] : 0.0);
+        }
+        for (size_t e = 0, i = p; e < k; e++) {
+            total[i] += sum[i] - (reach < n - i ? sum[i + reach] : 0.0);
+            if (i < b) break;
+            i -= b;
+        }
+    }
+    for (size_t i = 0; i < n; i++) best = mcamp__dmax(best, total[i]);
+    return best;
+}
+
+/* max over i of norm_i^2 + norm_{i+b}^2 + .. (k terms), the norms in v. */
+MCAMP__PRIV double mcamp__sens_norms(const double *v, size_t n, size_t k, size_t b)
+{
+    double best = 0;
+    for (size_t i = 0; i < n; i++) {
+        mcamp__sum acc = { 0, 0 };
+        for (size_t e = 0, j = i; e < k; e++) {
+            mcamp__sum_add(&acc, v[j] * v[j]);
+            if (b >= n - j) break;
+            j += b;
+        }
+        best = mcamp__dmax(best, mcamp__sum_get(&acc));
+        if (i + 1 >= b && k > (n - 1) / b) break;   /* later starts are subsets */
+    }
+    return best;
+}
+
+MCAMP__PRIV mcamp_status mcamp__sens_finish(mcamp_ctx *ctx, double square, bool exact,
+                                            mcamp_sens *out)
+{
+    if (!mcamp__finite(square)) return mcamp__fail(ctx, MCAMP_E_NONFINITE, "mech", square);
+    out->value = sqrt(square);
+    out->exact = exact;
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_sens_fixed(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                        size_t k, size_t b, mcamp_sens *out)
+{
+    mcamp_status st = mcamp__sens_check(ctx, k, b);
+    double *work = NULL, square = 0;
+    bool exact = true;
+    if (st < 0) return st;
+    if (!mcamp__mech_ok(mech)) return mcamp__fail(ctx, MCAMP_E_ARG, "mech", 0);
+    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
+    st = mcamp__sens_memory(ctx, mech->n, 4, &work);
+    if (st < 0) return st;
+    if (mech->bands <= b) {
+        st = mcamp__mech_norms(ctx, mech, work, NULL);
+        if (st == MCAMP_OK) square = mcamp__sens_norms(work, mech->n, k, b);
+    } else if (mcamp__sens_first_is_worst(mech, true)) {
+        square = mcamp__sens_first(mech, k, b, work);
+    } else if (!mech->negative) {
+        square = mcamp__sens_starts(mech, k, b, work);
+    } else {
+        square = mcamp__sens_patterns(mech, k, b, work, &exact);
+    }
+    mcamp__delete_doubles(ctx, work, 4 * mech->n);
+    return st < 0 ? st : mcamp__sens_finish(ctx, square, exact, out);
+}
+
+/* Algorithm 4: each row of |X| gives at most what its best pattern adds up to. */
+MCAMP__PRIV double mcamp__sens_rows(const mcamp_mech *m, size_t k, size_t b, double *work)
+{
+    size_t n = m->n;
+    double *v = work, *row = v + n, *f = row + n;
+    for (size_t p = 0; p < n; p++) {
+        mcamp__sens_gram_row(m, p, row);
+        for (size_t q = 0; q < n; q++) row[q] = fabs(row[q]);
+        v[p] = mcamp__sens_vector(row, n, k, b, f);
+    }
+    return mcamp__sens_vector(v, n, k, b, f);
+}
+
+MCAMP_API mcamp_status mcamp_sens_minsep(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                         size_t k, size_t b, mcamp_sens *out)
+{
+    mcamp_status st = mcamp__sens_check(ctx, k, b);
+    double *work = NULL, square = 0;
+    bool exact = true;
+    if (st < 0) return st;
+    if (!mcamp__mech_ok(mech)) return mcamp__fail(ctx, MCAMP_E_ARG, "mech", 0);
+    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
+    st = mcamp__sens_memory(ctx, mech->n, 4, &work);
+    if (st < 0) return st;
+    if (mech->bands <= b || k == 1 || b >= mech->n) {   /* Algorithm 5; one column */
+        st = mcamp__mech_norms(ctx, mech, work, NULL);
+        for (size_t j = 0; j < mech->n; j++) work[j] *= work[j];
+        if (st == MCAMP_OK)
+            square = mcamp__sens_vector(work, mech->n, k, b, work + mech->n);
+    } else if (mcamp__sens_first_is_worst(mech, false)) {
+        square = mcamp__sens_first(mech, k, b, work);
+    } else {
+        square = mcamp__sens_rows(mech, k, b, work);
+        exact = false;
+    }
+    mcamp__delete_doubles(ctx, work, 4 * mech->n);
+    return st < 0 ? st : mcamp__sens_finish(ctx, square, exact, out);
 }
 
 /* ======================================================================== *
@@ -5378,6 +6310,8 @@ MCAMP_API mcamp_status mcamp_exact_laplace_amplified(mcamp_ctx *ctx, double eps,
 #undef MCAMP__OP_SOLVE
 #undef MCAMP__OP_TRANS
 #undef MCAMP__STRIP
+#undef MCAMP__WORK_MAGIC
+#undef MCAMP__MACHINE
 #undef MCAMP__GRAM_MAGIC
 #undef MCAMP__SLAB
 #undef MCAMP__COUNT_MAX

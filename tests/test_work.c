@@ -1,0 +1,773 @@
+/* Section work: errors against dense products, gradients against central
+ * differences, sensitivities against the enumeration of all patterns, and the
+ * reference numbers in tests/vectors.                                         */
+#define MCAMP_STATIC
+#define MCAMP_IMPLEMENTATION
+#include "../mcamp.h"
+#include "mcamp_test.h"
+#include "mech_common.h"
+
+/* ---- workloads ------------------------------------------------------------ */
+
+#define NWORK 8
+
+typedef struct workload {
+    mcamp_work_desc d;
+    double coef[NMAX * NMAX], lr[NMAX];
+    double a[NMAX * NMAX];      /* A by definition, dense */
+} workload;
+
+static void workload_lr(workload *w, size_t n)
+{
+    for (size_t i = 0; i < n; i++) w->lr[i] = 0.2 + test_rand();
+    w->d.lr = w->lr;
+}
+
+static void workload_make(workload *w, int which, size_t n)
+{
+    memset(w, 0, sizeof *w);
+    w->d.n = n;
+    for (size_t i = 0; i < n; i++) w->lr[i] = 1;
+    if (which == 1 || which == 3) workload_lr(w, n);
+    if (which >= 2 && which <= 4) w->d.beta = 0.85;
+    w->d.kind = which == 0 ? MCAMP_WORK_DEFAULT : which == 1 ? MCAMP_WORK_PREFIX
+              : which <= 3 ? MCAMP_WORK_MOMENTUM : which == 4 ? MCAMP_WORK_EMA
+              : which <= 6 ? MCAMP_WORK_TOEPLITZ : MCAMP_WORK_DENSE;
+    if (which >= 5) w->d.coef = w->coef;
+    w->d.count = which == 5 ? n : which == 6 ? (n < 3 ? n : 3) : which == 7 ? n * n : 0;
+    for (size_t k = 0; k < w->d.count; k++) w->coef[k] = test_rand() - 0.3;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            double x = 0;
+            if (j > i) { if (which == 7) w->coef[i * n + j] = 0; continue; }
+            if (which <= 3)
+                for (size_t s = j; s <= i; s++)
+                    x += w->lr[s] * (which < 2 ? (s == j || which < 0 ? 1.0 : 0.0)
+                                               : pow(w->d.beta, (double)(s - j)));
+            else if (which == 4) x = (1 - w->d.beta) * pow(w->d.beta, (double)(i - j));
+            else if (which == 7) x = w->coef[i * n + j];
+            else x = i - j < w->d.count ? w->coef[i - j] : 0.0;
+            w->a[i * n + j] = x;
+        }
+}
+
+/* b = A C^-1 by forward substitution, column by column, in long double. */
+static void dense_quotient(const double *a, const double *c, size_t n, double *b)
+{
+    long double x[NMAX];
+    for (size_t j = 0; j < n; j++) {
+        for (size_t i = 0; i < n; i++) {
+            long double s = i == j ? 1 : 0;
+            for (size_t k = j; k < i; k++) s -= c[i * n + k] * x[k];
+            x[i] = i < j ? 0 : s / c[i * n + i];
+        }
+        for (size_t i = 0; i < n; i++) {
+            long double s = 0;
+            for (size_t k = j; k <= i; k++) s += a[i * n + k] * x[k];
+            b[i * n + j] = (double)s;
+        }
+    }
+}
+
+TEST(workloads_agree_with_their_definition)
+{
+    static workload w;
+    setup();
+    for (size_t n = 1; n <= NMAX; n += 13)
+        for (int k = 0; k < NWORK; k++) {
+            mcamp_work q;
+            double v[NMAX], x[NMAX], y[NMAX];
+            workload_make(&w, k, n);
+            CHECK_STATUS(mcamp_work_init(&ctx, &w.d, &q), MCAMP_OK);
+            for (size_t i = 0; i < n; i++) v[i] = test_rand() - 0.5;
+            CHECK_STATUS(mcamp_work_mul(&ctx, &q, v, x), MCAMP_OK);
+            CHECK_STATUS(mcamp_work_mul_t(&ctx, &q, v, y), MCAMP_OK);
+            for (size_t i = 0; i < n; i++) {
+                double p = 0, r = 0;
+                for (size_t j = 0; j < n; j++) {
+                    p += w.a[i * n + j] * v[j];
+                    r += w.a[j * n + i] * v[j];
+                }
+                CHECK_NEAR(x[i], p, 1e-13, 1e-13);
+                CHECK_NEAR(y[i], r, 1e-13, 1e-13);
+            }
+            mcamp_work_free(&ctx, &q);
+            mcamp_work_free(&ctx, &q);
+        }
+}
+
+/* ---- error ---------------------------------------------------------------- */
+
+static void check_error(const workload *w, const family *f, size_t n)
+{
+    static double b[NMAX * NMAX];
+    mcamp_work q;
+    mcamp_mech m;
+    mcamp_error_info info;
+    double rows[NMAX], all = 0, top = 0;
+    CHECK_STATUS(mcamp_work_init(&ctx, &w->d, &q), MCAMP_OK);
+    CHECK_STATUS(mcamp_mech_init(&ctx, &f->d, &m), MCAMP_OK);
+    CHECK_STATUS(mcamp_work_error(&ctx, &q, &m, rows, &info), MCAMP_OK);
+    dense_quotient(w->a, f->c, n, b);
+    for (size_t i = 0; i < n; i++) {
+        double s = 0;
+        for (size_t j = 0; j <= i; j++) s += b[i * n + j] * b[i * n + j];
+        CHECK_NEAR(rows[i], sqrt(s), 1e-11, 1e-13);
+        all += s;
+        top = mcamp__dmax(top, sqrt(s));
+    }
+    CHECK_NEAR(info.rmse, sqrt(all / (double)n), 1e-11, 0);
+    CHECK_NEAR(info.max, top, 1e-11, 0);
+    CHECK_NEAR(rows[info.max_row], info.max, 0, 0);
+    CHECK_STATUS(mcamp_work_error(&ctx, &q, &m, NULL, &info), MCAMP_OK);
+    mcamp_work_free(&ctx, &q);
+    mcamp_mech_free(&ctx, &m);
+}
+
+TEST(errors_agree_with_dense_products)
+{
+    static const size_t sizes[] = { 1, 2, 7, 20 };
+    static workload w;
+    family *f = (family *)malloc(sizeof *f);
+    setup();
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
+        for (int i = 0; i < NWORK; i++)
+            for (int k = 0; k < NFAMILY; k++) {
+                workload_make(&w, i, sizes[s]);
+                family_make(f, k, sizes[s]);
+                check_error(&w, f, sizes[s]);
+            }
+    free(f);
+}
+
+/* A BLT by columns (the reference) and as one machine, at length. */
+TEST(machine_agrees_with_columns_at_length)
+{
+    enum { N = 1500 };
+    double th[3] = { 0.5, 0.95, 0.999 }, om[3] = { 0.25, 0.12, 0.05 };
+    double *s = (double *)malloc(4 * N * sizeof *s), *lr = s + N, *x = lr + N, *y = x + N;
+    mcamp_work_desc wd;
+    mcamp_mech_desc md;
+    setup();
+    for (size_t i = 0; i < N; i++) {
+        s[i] = exp(0.3 - 0.7 * (double)i / N);
+        lr[i] = i < 100 ? 0.01 * (double)(i + 1) : 1 - 0.5 * (double)i / N;
+    }
+    for (int k = 0; k < 4; k++) {
+        mcamp_work w;
+        mcamp_mech m;
+        memset(&wd, 0, sizeof wd);
+        memset(&md, 0, sizeof md);
+        wd.n = md.n = N;
+        md.kind = MCAMP_MECH_BLT; md.theta = th; md.omega = om; md.buffers = 3;
+        if (k != 1) md.scale = s;
+        wd.kind = k == 2 ? MCAMP_WORK_MOMENTUM : k == 3 ? MCAMP_WORK_EMA : MCAMP_WORK_PREFIX;
+        wd.beta = 0.9;
+        if (k == 1 || k == 2) wd.lr = lr;
+        CHECK_STATUS(mcamp_work_init(&ctx, &wd, &w), MCAMP_OK);
+        CHECK_STATUS(mcamp_mech_init(&ctx, &md, &m), MCAMP_OK);
+        CHECK_STATUS(mcamp__error_columns(&ctx, &w, &m, x), MCAMP_OK);
+        CHECK_STATUS(mcamp__error_machine(&ctx, &w, &m, y), MCAMP_OK);
+        for (size_t i = 0; i < N; i++) CHECK_NEAR(y[i], x[i], 1e-11, 0);
+        mcamp_work_free(&ctx, &w);
+        mcamp_mech_free(&ctx, &m);
+    }
+    free(s);
+}
+
+TEST(a_million_rounds)
+{
+    enum { N = 1000000 };
+    double th[4] = { 0.5, 0.9, 0.99, 0.9999 }, om[4] = { 0.2, 0.1, 0.05, 0.01 };
+    double *s = (double *)malloc(N * sizeof *s);
+    mcamp_work_desc wd;
+    mcamp_mech_desc md;
+    mcamp_work w;
+    mcamp_mech m;
+    mcamp_error_info a, b, c;
+    setup();
+    for (size_t i = 0; i < N; i++) s[i] = 1;
+    memset(&wd, 0, sizeof wd);
+    memset(&md, 0, sizeof md);
+    wd.n = md.n = N;
+    md.kind = MCAMP_MECH_BLT; md.theta = th; md.omega = om; md.buffers = 4;
+    CHECK_STATUS(mcamp_work_init(&ctx, &wd, &w), MCAMP_OK);
+    CHECK_STATUS(mcamp_mech_init(&ctx, &md, &m), MCAMP_OK);
+    CHECK_STATUS(mcamp_work_error(&ctx, &w, &m, NULL, &a), MCAMP_OK);
+    mcamp_mech_free(&ctx, &m);
+    md.scale = s;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &md, &m), MCAMP_OK);
+    CHECK_STATUS(mcamp_work_error(&ctx, &w, &m, NULL, &b), MCAMP_OK);
+    CHECK_NEAR(b.rmse, a.rmse, 1e-9, 0);
+    CHECK_NEAR(b.max, a.max, 1e-9, 0);
+    mcamp_mech_free(&ctx, &m);
+    md.scale = NULL;
+    md.kind = MCAMP_MECH_SQRT; md.bands = 32;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &md, &m), MCAMP_OK);
+    CHECK_STATUS(mcamp_work_error(&ctx, &w, &m, NULL, &c), MCAMP_OK);
+    CHECK(c.rmse > a.rmse);
+    mcamp_mech_free(&ctx, &m);
+    mcamp_work_free(&ctx, &w);
+    free(s);
+}
+
+/* ---- gradients ------------------------------------------------------------ */
+
+static double value_of(const mcamp_work *w, const mcamp_mech_desc *d, const double *wt)
+{
+    mcamp_mech m;
+    mcamp_mech_grad none;
+    double v = 0;
+    memset(&none, 0, sizeof none);
+    CHECK_STATUS(mcamp_mech_init(&ctx, d, &m), MCAMP_OK);
+    CHECK_STATUS(mcamp_work_gradient(&ctx, w, &m, wt, &v, &none), MCAMP_OK);
+    mcamp_mech_free(&ctx, &m);
+    return v;
+}
+
+/* Central differences, twice, extrapolated: error of order h^4. */
+static double slope(const mcamp_work *w, const mcamp_mech_desc *d, const double *wt,
+                    double *p, double h)
+{
+    double x = *p, s[2];
+    for (int k = 0; k < 2; k++) {
+        double step = k ? h : 2 * h, up, down;
+        *p = x + step; up = value_of(w, d, wt);
+        *p = x - step; down = value_of(w, d, wt);
+        s[k] = (up - down) / (2 * step);
+    }
+    *p = x;
+    return (4 * s[1] - s[0]) / 3;
+}
+
+/* Every derivative within 1e-6 of the largest of its kind. */
+static void compare_slopes(const double *got, const double *want, size_t n)
+{
+    double top = 0;
+    for (size_t i = 0; i < n; i++) top = mcamp__dmax(top, fabs(want[i]));
+    for (size_t i = 0; i < n; i++) CHECK_NEAR(got[i], want[i], 0, 1e-6 * top + 1e-9);
+}
+
+static void check_gradient(const workload *wl, family *f, const double *wt)
+{
+    static double coef[NMAX * NMAX], want[NMAX * NMAX], ls[NMAX];
+    double th[3], om[3], v = 0;
+    size_t n = f->d.n, count;
+    mcamp_mech_desc d = f->d;
+    mcamp_mech_grad g;
+    mcamp_mech m;
+    mcamp_work w;
+    int rows, raw;
+    CHECK_STATUS(mcamp_work_init(&ctx, &wl->d, &w), MCAMP_OK);
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+    rows = m.form == MCAMP_FORM_ROWS;
+    /* with rows the factors are in coef, and any parameter of the kind too: make
+       the same C again as a general band matrix whose entries can be moved.    */
+    if (rows) {
+        d.kind = MCAMP_MECH_BANDED; d.bands = m.bands; d.count = m.count;
+        memcpy(f->coef, m.coef, m.count * sizeof *f->coef);
+        d.coef = f->coef;
+        d.scale = NULL;
+    } else if (d.kind == MCAMP_MECH_SQRT || d.kind == MCAMP_MECH_IDENTITY) {
+        memcpy(f->coef, m.coef, m.count * sizeof *f->coef);
+        d.kind = MCAMP_MECH_TOEPLITZ; d.count = m.count;
+    } else if (d.kind == MCAMP_MECH_INVERSE_SQRT) {
+        memcpy(f->coef, m.inverse, m.inverse_bands * sizeof *f->coef);
+        d.kind = MCAMP_MECH_INVERSE; d.count = m.inverse_bands;
+    }
+    mcamp_mech_free(&ctx, &m);
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+    raw = m.form == MCAMP_FORM_BLT;
+    count = m.inverse ? m.inverse_bands : m.count;
+    for (int pass = 0; pass < 2; pass++) {      /* pass 1: with column factors */
+        memset(&g, 0, sizeof g);
+        g.coef = raw ? NULL : coef;
+        if (raw) { g.theta = th; g.omega = om; }
+        if (pass) g.log_scale = ls;
+        CHECK_STATUS(mcamp_work_gradient(&ctx, &w, &m, wt, &v, &g), MCAMP_OK);
+        if (raw) {
+            for (size_t j = 0; j < m.buffers; j++)
+                want[j] = slope(&w, &d, wt, f->theta + j, 1e-4 * f->theta[j]);
+            compare_slopes(th, want, m.buffers);
+            for (size_t j = 0; j < m.buffers; j++)
+                want[j] = slope(&w, &d, wt, f->omega + j, 1e-4 * fabs(f->omega[j]));
+            compare_slopes(om, want, m.buffers);
+        } else {
+            for (size_t k = 0; k < count; k++)
+                want[k] = slope(&w, &d, wt, f->coef + k, 1e-4);
+            compare_slopes(coef, want, count);
+        }
+    }
+    if (!d.scale) for (size_t j = 0; j < n; j++) f->scale[j] = 1;
+    d.scale = f->scale;
+    for (size_t j = 0; j < n; j++) {            /* d/d log s = s d/ds */
+        want[j] = slope(&w, &d, wt, f->scale + j, 1e-4 * f->scale[j]) * f->scale[j];
+    }
+    compare_slopes(ls, want, n);
+    mcamp_mech_free(&ctx, &m);
+    mcamp_work_free(&ctx, &w);
+}
+
+TEST(gradients_agree_with_differences)
+{
+    enum { N = 8 };
+    static workload w;
+    family *f = (family *)malloc(sizeof *f);
+    double wt[N], last[N] = { 0 };
+    setup();
+    for (size_t i = 0; i < N; i++) wt[i] = test_rand();
+    last[N - 1] = 1;
+    for (int i = 0; i < NWORK; i++)
+        for (int k = 0; k < NFAMILY; k++) {
+            workload_make(&w, i, N);
+            family_make(f, k, N);
+            check_gradient(&w, f, (i + k) % 3 == 0 ? NULL : (i + k) % 3 == 1 ? wt : last);
+        }
+    free(f);
+}
+
+TEST(value_of_the_gradient_is_the_mean_square)
+{
+    static workload w;
+    family *f = (family *)malloc(sizeof *f);
+    setup();
+    for (int k = 0; k < NFAMILY; k++) {
+        mcamp_work q;
+        mcamp_mech m;
+        mcamp_error_info e;
+        workload_make(&w, k % NWORK, 21);
+        family_make(f, k, 21);
+        CHECK_STATUS(mcamp_work_init(&ctx, &w.d, &q), MCAMP_OK);
+        CHECK_STATUS(mcamp_mech_init(&ctx, &f->d, &m), MCAMP_OK);
+        CHECK_STATUS(mcamp_work_error(&ctx, &q, &m, NULL, &e), MCAMP_OK);
+        CHECK_NEAR(value_of(&q, &f->d, NULL), e.rmse * e.rmse, 1e-12, 0);
+        mcamp_work_free(&ctx, &q);
+        mcamp_mech_free(&ctx, &m);
+    }
+    free(f);
+}
+
+/* ---- sensitivity ---------------------------------------------------------- */
+
+typedef struct patterns { double minsep, fixed, vec; } patterns;
+
+/* The largest sums over all sets of at most k rounds with gaps >= b (== b). */
+static patterns brute_patterns(const double *x, const double *v, size_t n, size_t k,
+                               size_t b)
+{
+    patterns best = { 0, 0, 0 };
+    for (unsigned set = 1; set < 1u << n; set++) {
+        size_t at[16], count = 0;
+        int sep = 1, fixed = 1;
+        double s = 0, sv = 0;
+        for (size_t i = 0; i < n; i++) if (set >> i & 1) at[count++] = i;
+        if (count > k) continue;
+        for (size_t i = 1; i < count; i++) {
+            if (at[i] - at[i - 1] < b) sep = 0;
+            if (at[i] - at[i - 1] != b) fixed = 0;
+        }
+        if (!sep) continue;
+        for (size_t i = 0; i < count; i++) {
+            sv += v[at[i]];
+            for (size_t j = 0; j < count; j++) s += fabs(x[at[i] * n + at[j]]);
+        }
+        best.minsep = mcamp__dmax(best.minsep, s);
+        best.vec = mcamp__dmax(best.vec, sv);
+        if (fixed) best.fixed = mcamp__dmax(best.fixed, s);
+    }
+    return best;
+}
+
+static void check_sensitivity(const family *f, size_t n, size_t k, size_t b)
+{
+    static double x[NMAX * NMAX];
+    double v[NMAX], vec = 0;
+    mcamp_mech m;
+    mcamp_sens s, t;
+    patterns want;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &f->d, &m), MCAMP_OK);
+    for (size_t i = 0; i < n; i++) {
+        v[i] = test_rand();
+        for (size_t j = 0; j < n; j++) {
+            x[i * n + j] = 0;
+            for (size_t r = 0; r < n; r++) x[i * n + j] += f->c[r * n + i] * f->c[r * n + j];
+        }
+    }
+    want = brute_patterns(x, v, n, k, b);
+    CHECK_STATUS(mcamp_sens_fixed(&ctx, &m, k, b, &s), MCAMP_OK);
+    CHECK_NEAR(s.value, sqrt(want.fixed), 1e-12, 0);
+    CHECK_STATUS(mcamp_sens_minsep(&ctx, &m, k, b, &t), MCAMP_OK);
+    if (t.exact) CHECK_NEAR(t.value, sqrt(want.minsep), 1e-12, 0);
+    CHECK_LE(sqrt(want.minsep) * (1 - 1e-12), t.value);
+    if (b >= m.bands || k == 1) CHECK(s.exact && t.exact);
+    if (!m.negative) CHECK(s.exact);
+    CHECK_STATUS(mcamp_sens_vector(&ctx, v, n, k, b, &vec), MCAMP_OK);
+    CHECK_NEAR(vec, want.vec, 1e-13, 0);
+    mcamp_mech_free(&ctx, &m);
+}
+
+TEST(sensitivities_agree_with_enumeration)
+{
+    static const size_t sizes[] = { 1, 2, 6, 11 }, ks[] = { 1, 2, 3, 5, 40 };
+    family *f = (family *)malloc(sizeof *f);
+    setup();
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
+        for (int i = 0; i < NFAMILY; i++) {
+            family_make(f, i, sizes[s]);
+            for (size_t k = 0; k < sizeof ks / sizeof ks[0]; k++)
+                for (size_t b = 1; b <= sizes[s] + 1; b++)
+                    check_sensitivity(f, sizes[s], ks[k], b);
+        }
+    free(f);
+}
+
+/* Columns 0, b, 2b are claimed the worst: by enumeration at n = 14. */
+TEST(first_rounds_are_the_worst_for_monotone_toeplitz)
+{
+    enum { N = 14 };
+    family *f = (family *)malloc(sizeof *f);
+    setup();
+    for (int kind = 0; kind < 3; kind++) {
+        memset(f, 0, sizeof *f);
+        f->d.n = N;
+        f->d.kind = kind == 0 ? MCAMP_MECH_TOEPLITZ : MCAMP_MECH_BLT;
+        f->d.coef = f->coef; f->d.count = 9;
+        f->theta[0] = 0.7; f->theta[1] = 1; f->omega[0] = 0.5; f->omega[1] = 0.3;
+        f->d.theta = f->theta; f->d.omega = f->omega; f->d.buffers = 2;
+        for (size_t k = 0; k < 9; k++)
+            f->coef[k] = k == 0 ? 1 : f->coef[k - 1] * test_rand();
+        if (kind != 0) {
+            double c[N];
+            for (size_t k = 0; k < N; k++)
+                c[k] = k ? 0.5 * pow(0.7, (double)k - 1) + 0.3 : 1;
+            family_toeplitz(f, N, c, N);
+        } else {
+            family_toeplitz(f, N, f->coef, 9);
+        }
+        if (kind == 2) {
+            for (size_t j = 0; j < N; j++) f->scale[j] = exp(-0.05 * (double)j);
+            f->d.scale = f->scale;
+            for (size_t i = 0; i < N; i++)
+                for (size_t j = 0; j <= i; j++) f->c[i * N + j] *= f->scale[j];
+        }
+        for (size_t b = 1; b <= N; b++)
+            for (size_t k = 1; k <= N; k += 2) {
+                mcamp_mech m;
+                mcamp_sens s;
+                CHECK_STATUS(mcamp_mech_init(&ctx, &f->d, &m), MCAMP_OK);
+                CHECK_STATUS(mcamp_sens_minsep(&ctx, &m, k, b, &s), MCAMP_OK);
+                CHECK(s.exact);
+                mcamp_mech_free(&ctx, &m);
+                check_sensitivity(f, N, k, b);
+            }
+    }
+    free(f);
+}
+
+/* ---- reference numbers ---------------------------------------------------- */
+
+/* The strategy of a reference line; 0 if it has to be optimised first. */
+static int reference_mech(const char *name, const char *norm, size_t n, mcamp_mech *m)
+{
+    double *c = (double *)calloc(n * n + 64, sizeof *c), theta[4], omega[4];
+    mcamp_mech_desc d;
+    size_t count = 0;
+    memset(&d, 0, sizeof d);
+    d.n = n;
+    d.coef = c;
+    d.normalize = !strcmp(norm, "unit");
+    if (!strcmp(name, "identity")) d.kind = MCAMP_MECH_IDENTITY;
+    else if (!strncmp(name, "sqrt:", 5)) {
+        d.kind = MCAMP_MECH_SQRT;
+        d.bands = (size_t)atol(name + 5);
+    } else if (!strncmp(name, "toeplitz:", 9)) {
+        char *p = (char *)(size_t)(name + 8);
+        d.kind = MCAMP_MECH_TOEPLITZ;
+        for (; *p == ':' || *p == ','; count++) c[count] = strtod(p + 1, &p);
+        d.count = count < n ? count : n;
+    } else if (!strncmp(name, "blt:", 4)) {
+        char *p = (char *)(size_t)(name + 3);
+        d.kind = MCAMP_MECH_BLT;
+        for (; *p == ':' || *p == ','; count++) {
+            theta[count] = strtod(p + 1, &p);
+            omega[count] = strtod(p + 1, &p);
+        }
+        d.theta = theta; d.omega = omega; d.buffers = count;
+    } else if (!strcmp(name, "ones")) {
+        d.kind = MCAMP_MECH_TOEPLITZ; d.count = n;
+        for (size_t k = 0; k < n; k++) c[k] = 1;
+    } else if (!strcmp(name, "isqrt")) {
+        d.kind = MCAMP_MECH_INVERSE; d.count = n;
+        for (size_t k = 0; k < n; k++) c[k] = mcamp__sqrt_coef(k);
+    } else if (!strncmp(name, "rational:", 9) || !strcmp(name, "neg")) {
+        size_t bands = name[0] == 'r' ? (size_t)atol(name + 9) : n;
+        d.kind = MCAMP_MECH_DENSE; d.count = n * n;
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j <= i; j++)
+                if (name[0] == 'n')
+                    c[i * n + j] = i == j ? 1 : ((double)((3 * i + 5 * j) % 7) - 3) / 3;
+                else if (i - j < bands)
+                    c[i * n + j] = (1 + 0.1 * (double)((7 * i + 3 * j) % 5)) /
+                                   (double)(1 + i - j);
+    } else if (!strncmp(name, "tree:", 5)) {
+        d.kind = !strcmp(name + 5, "pad") ? MCAMP_MECH_TREE_PADDED : MCAMP_MECH_TREE;
+    } else {
+        free(c);
+        return 0;
+    }
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, m), MCAMP_OK);
+    if (!strcmp(norm, "columns")) {
+        double *s = (double *)malloc(n * sizeof *s);
+        CHECK_STATUS(mcamp_mech_norms(&ctx, m, s), MCAMP_OK);
+        mcamp_mech_free(&ctx, m);
+        for (size_t j = 0; j < n; j++) s[j] = 1 / s[j];
+        d.scale = s;
+        CHECK_STATUS(mcamp_mech_init(&ctx, &d, m), MCAMP_OK);
+        free(s);
+    }
+    free(c);
+    return 1;
+}
+
+static size_t cases_used;
+
+static void sensitivity_case(const char *line, void *user)
+{
+    char id[64], name[80], norm[16], what[16];
+    size_t n, b, k;
+    double want, err, *work;
+    mcamp_mech m;
+    mcamp_sens s;
+    (void)user;
+    if (sscanf(line, "%63s %79s %15s %zu %zu %zu %15s %lf %lf", id, name, norm, &n, &b,
+               &k, what, &want, &err) != 9) { CHECK(!"line understood"); return; }
+    if (!reference_mech(name, norm, n, &m)) { CHECK(!"strategy known"); return; }
+    CHECK_STATUS(strcmp(what, "kb") ? mcamp_sens_minsep(&ctx, &m, k, b, &s)
+                                    : mcamp_sens_fixed(&ctx, &m, k, b, &s), MCAMP_OK);
+    work = (double *)calloc(4 * n, sizeof *work);
+    if (!strcmp(what, "alg4"))
+        s.value = sqrt(mcamp__sens_rows(&m, k, b, work));
+    if (!strcmp(what, "alg5")) CHECK(s.exact);
+    if (!strcmp(what, "minsep") && !s.exact) CHECK_LE(want * (1 - 1e-12), s.value);
+    else CHECK_NEAR(s.value, want, 1e-12, 0);
+    free(work);
+    mcamp_mech_free(&ctx, &m);
+    cases_used++;
+}
+
+TEST(reference_sensitivities)
+{
+    setup();
+    cases_used = 0;
+    CHECK(mt_vectors("sensitivity.txt", sensitivity_case, NULL) > 200);
+    CHECK(cases_used > 200);
+}
+
+static void vecsens_case(const char *line, void *user)
+{
+    char id[64], list[300], *p = list;
+    double v[64], want, got = 0;
+    size_t b, k, n = 0;
+    (void)user;
+    if (sscanf(line, "%63s %zu %zu %299s %lf", id, &b, &k, list, &want) != 5) {
+        CHECK(!"line understood");
+        return;
+    }
+    for (;;) {
+        v[n++] = strtod(p, &p);
+        if (*p++ != ',') break;
+    }
+    CHECK_STATUS(mcamp_sens_vector(&ctx, v, n, k, b, &got), MCAMP_OK);
+    CHECK_NEAR(got, want, 1e-14, 0);
+}
+
+TEST(reference_vectors)
+{
+    setup();
+    CHECK(mt_vectors("vecsens.txt", vecsens_case, NULL) >= 4);
+}
+
+static void rmse_case(const char *line, void *user)
+{
+    char id[64], name[80], norm[16], what[16];
+    size_t n, b, k;
+    double want, err, got;
+    mcamp_mech m;
+    mcamp_sens s;
+    mcamp_error_info e;
+    mcamp_work_desc wd;
+    mcamp_work w;
+    (void)user;
+    if (sscanf(line, "%63s %79s %15s %zu %zu %zu %15s %lf %lf", id, name, norm, &n, &k,
+               &b, what, &want, &err) != 9) { CHECK(!"line understood"); return; }
+    if (!reference_mech(name, norm, n, &m)) return;
+    memset(&wd, 0, sizeof wd);
+    wd.n = n;
+    CHECK_STATUS(mcamp_work_init(&ctx, &wd, &w), MCAMP_OK);
+    CHECK_STATUS(mcamp_sens_fixed(&ctx, &m, k, b, &s), MCAMP_OK);
+    if (strcmp(what, "sens"))
+        CHECK_STATUS(mcamp_work_error(&ctx, &w, &m, NULL, &e), MCAMP_OK);
+    got = !strcmp(what, "sens") ? s.value : !strcmp(what, "rmse") ? e.rmse
+        : !strcmp(what, "max") ? e.max : s.value * e.rmse;
+    CHECK_NEAR(got, want, mcamp__dmax(err, 1e-12), 0);
+    mcamp_work_free(&ctx, &w);
+    mcamp_mech_free(&ctx, &m);
+    cases_used++;
+}
+
+TEST(reference_errors)
+{
+    setup();
+    cases_used = 0;
+    mt_vectors("rmse.txt", rmse_case, NULL);
+    CHECK(cases_used > 50);
+}
+
+/* ---- refusals ------------------------------------------------------------- */
+
+static void refuse(const mcamp_work_desc *d, mcamp_status want, const char *argument)
+{
+    mcamp_work w, before;
+    memset(&w, 0x5a, sizeof w);
+    memcpy(&before, &w, sizeof w);
+    CHECK_STATUS(mcamp_work_init(&ctx, d, &w), want);
+    CHECK(!memcmp(&w, &before, sizeof w));
+    CHECK(!strcmp(mcamp_last_error(&ctx).argument, argument));
+}
+
+TEST(bad_workloads_are_refused)
+{
+    double c[9] = { 1, 0, 0, 1, 1, 0, 1, 1, 1 }, lr[3] = { 1, 1, 1 };
+    mcamp_work_desc z, d;
+    mcamp_work w;
+    setup();
+    memset(&z, 0, sizeof z);
+    z.n = 3;
+    refuse(NULL, MCAMP_E_REQUIRED, "desc");
+    CHECK_STATUS(mcamp_work_init(&ctx, &z, NULL), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_work_init(NULL, &z, &w), MCAMP_E_ARG);
+    d = z; d.n = 0; refuse(&d, MCAMP_E_SIZE, "mcamp_work_desc.n");
+    d = z; d.end_canary = 1; refuse(&d, MCAMP_E_CANARY, "mcamp_work_desc");
+    d = z; d.kind = (mcamp_work_kind)9; refuse(&d, MCAMP_E_ARG, "mcamp_work_desc.kind");
+    d.kind = (mcamp_work_kind)-1; refuse(&d, MCAMP_E_ARG, "mcamp_work_desc.kind");
+    d = z; d.kind = MCAMP_WORK_MOMENTUM; d.beta = 1;
+    refuse(&d, MCAMP_E_ARG, "mcamp_work_desc.beta");
+    d.beta = mcamp__nan(); refuse(&d, MCAMP_E_NONFINITE, "mcamp_work_desc.beta");
+    d.kind = MCAMP_WORK_EMA; d.beta = -0.1; refuse(&d, MCAMP_E_ARG, "mcamp_work_desc.beta");
+    d.beta = 0.5; d.lr = lr; refuse(&d, MCAMP_E_ARG, "mcamp_work_desc.lr");
+    d.kind = MCAMP_WORK_PREFIX; lr[1] = 0; refuse(&d, MCAMP_E_ARG, "mcamp_work_desc.lr");
+    lr[1] = mcamp__inf(); refuse(&d, MCAMP_E_NONFINITE, "mcamp_work_desc.lr");
+    d = z; d.kind = MCAMP_WORK_DENSE; d.coef = c; d.count = 8;
+    refuse(&d, MCAMP_E_SIZE, "mcamp_mech_desc.count");
+    d.count = 9; c[4] = 0; refuse(&d, MCAMP_E_ARG, "mcamp_work_desc.coef");
+    c[4] = 1; c[1] = 1; refuse(&d, MCAMP_E_STRATEGY, "mcamp_mech_desc.coef");
+    c[1] = 0; c[4] = -2;
+    CHECK_STATUS(mcamp_work_init(&ctx, &d, &w), MCAMP_OK);      /* any sign but 0 */
+    mcamp_work_free(&ctx, &w);
+}
+
+TEST(bad_calls_are_refused)
+{
+    mcamp_work_desc wd;
+    mcamp_mech_desc md;
+    mcamp_work w, none;
+    mcamp_mech m, other;
+    mcamp_error_info e;
+    mcamp_mech_grad g;
+    mcamp_sens s;
+    double v[4] = { 1, 1, 1, 1 }, wt[4] = { 1, 1, -1, 1 }, x = 7;
+    setup();
+    memset(&none, 0, sizeof none);
+    memset(&g, 0, sizeof g);
+    memset(&wd, 0, sizeof wd);
+    memset(&md, 0, sizeof md);
+    wd.n = md.n = 4;
+    md.kind = MCAMP_MECH_SQRT;
+    CHECK_STATUS(mcamp_work_init(&ctx, &wd, &w), MCAMP_OK);
+    CHECK_STATUS(mcamp_mech_init(&ctx, &md, &m), MCAMP_OK);
+    md.n = 5;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &md, &other), MCAMP_OK);
+    CHECK_STATUS(mcamp_work_error(NULL, &w, &m, NULL, &e), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_work_error(&ctx, &none, &m, NULL, &e), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_work_error(&ctx, &w, &m, NULL, NULL), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_work_error(&ctx, &w, &other, NULL, &e), MCAMP_E_MISMATCH);
+    CHECK_STATUS(mcamp_work_gradient(&ctx, &w, &m, wt, &x, &g), MCAMP_E_ARG);
+    wt[2] = mcamp__nan();
+    CHECK_STATUS(mcamp_work_gradient(&ctx, &w, &m, wt, &x, &g), MCAMP_E_NONFINITE);
+    CHECK_STATUS(mcamp_work_gradient(&ctx, &w, &m, NULL, NULL, &g), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_work_gradient(&ctx, &w, &m, NULL, &x, NULL), MCAMP_E_REQUIRED);
+    g.theta = v;
+    CHECK_STATUS(mcamp_work_gradient(&ctx, &w, &m, NULL, &x, &g), MCAMP_E_ARG);
+    CHECK_NEAR(x, 7, 0, 0);
+    CHECK_STATUS(mcamp_work_mul(&ctx, &none, v, v), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_work_mul(&ctx, &w, NULL, v), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_work_mul(&ctx, &w, wt, v), MCAMP_E_NONFINITE);
+    CHECK_STATUS(mcamp_sens_fixed(&ctx, &m, 0, 1, &s), MCAMP_E_SIZE);
+    CHECK_STATUS(mcamp_sens_fixed(&ctx, &m, 1, 0, &s), MCAMP_E_SIZE);
+    CHECK_STATUS(mcamp_sens_fixed(&ctx, &m, 1, 1, NULL), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_sens_minsep(&ctx, NULL, 1, 1, &s), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_sens_minsep(NULL, &m, 1, 1, &s), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_sens_vector(&ctx, NULL, 4, 1, 1, &x), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_sens_vector(&ctx, v, 0, 1, 1, &x), MCAMP_E_SIZE);
+    v[1] = -1;
+    CHECK_STATUS(mcamp_sens_vector(&ctx, v, 4, 1, 1, &x), MCAMP_E_ARG);
+    v[1] = mcamp__nan();
+    CHECK_STATUS(mcamp_sens_vector(&ctx, v, 4, 1, 1, &x), MCAMP_E_NONFINITE);
+    CHECK_STATUS(mcamp_sens_fixed(&ctx, &m, SIZE_MAX, SIZE_MAX, &s), MCAMP_OK);
+    CHECK_STATUS(mcamp_sens_minsep(&ctx, &m, SIZE_MAX, 1, &s), MCAMP_OK);
+    mcamp_mech_free(&ctx, &m);
+    mcamp_mech_free(&ctx, &other);
+    mcamp_work_free(&ctx, &w);
+}
+
+TEST(allocation_failures_leak_nothing)
+{
+    static workload wl;
+    family *f = (family *)malloc(sizeof *f);
+    for (int k = 0; k < NFAMILY; k++)
+        for (long at = 1; ; at++) {
+            failing a;
+            mcamp_mech m;
+            mcamp_work w;
+            mcamp_error_info e;
+            mcamp_mech_grad g;
+            mcamp_sens s;
+            mcamp_status st;
+            double v;
+            memset(&g, 0, sizeof g);
+            memset(&w, 0, sizeof w);
+            workload_make(&wl, (k * 3) % NWORK, 12);
+            family_make(f, k, 12);
+            setup_failing(&a, 0);
+            CHECK_STATUS(mcamp_mech_init(&ctx, &f->d, &m), MCAMP_OK);
+            a.fail_at = at;
+            st = mcamp_work_init(&ctx, &wl.d, &w);
+            if (st == MCAMP_OK) st = mcamp_work_error(&ctx, &w, &m, NULL, &e);
+            if (st == MCAMP_OK) st = mcamp_work_gradient(&ctx, &w, &m, NULL, &v, &g);
+            if (st == MCAMP_OK) st = mcamp_sens_fixed(&ctx, &m, 2, 3, &s);
+            if (st == MCAMP_OK) st = mcamp_sens_minsep(&ctx, &m, 2, 5, &s);
+            mcamp_work_free(&ctx, &w);
+            mcamp_mech_free(&ctx, &m);
+            CHECK(a.live == 0 && a.bytes == 0);
+            if (st == MCAMP_OK) break;
+            CHECK_STATUS(st, MCAMP_E_MEMORY);
+            CHECK(at < 30);
+        }
+    free(f);
+}
+
+TEST_MAIN("work",
+    T(workloads_agree_with_their_definition),
+    T(errors_agree_with_dense_products),
+    T(machine_agrees_with_columns_at_length),
+    T(a_million_rounds),
+    T(gradients_agree_with_differences),
+    T(value_of_the_gradient_is_the_mean_square),
+    T(sensitivities_agree_with_enumeration),
+    T(first_rounds_are_the_worst_for_monotone_toeplitz),
+    T(reference_sensitivities),
+    T(reference_vectors),
+    T(reference_errors),
+    T(bad_workloads_are_refused),
+    T(bad_calls_are_refused),
+    T(allocation_failures_leak_nothing))
