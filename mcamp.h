@@ -497,6 +497,223 @@ MCAMP_API mcamp_status mcamp_gram_from_matrix(mcamp_ctx *ctx, const double *g,
 MCAMP_API void mcamp_gram_free(mcamp_ctx *ctx, mcamp_gram *gram);
 /* G_ij whatever the kind; NaN for indices out of range or no gram. */
 MCAMP_API double mcamp_gram_at(const mcamp_gram *gram, size_t i, size_t j);
+
+/* ======================================================================== *
+ *  PRIVACY LOSS                                                  (decl) loss
+ *  The privacy loss sees C only through a mcamp_gram (section modes): the pair is
+ *  P = (1/b) sum_i N(m_i, sigma^2 I) and Q = N(0, sigma^2 I), b modes m_i.
+ * ======================================================================== */
+
+/* The privacy loss of one point X, given by its b inner products g_i = <m_i, X>/
+ * sigma^2: log dP/dQ (remove) or log dQ/dP (add), stable at any magnitude.        */
+MCAMP_API mcamp_status mcamp_loss_point(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                        double sigma, const double *g,
+                                        mcamp_direction direction, double *loss);
+
+/* ======================================================================== *
+ *  ESTIMATION: delta at (sigma, eps)                              (decl) est
+ * ======================================================================== */
+
+/* How the samples are drawn.  Every method is unbiased; they differ in
+ * variance and in the proven range of one sample's value (section est).      */
+typedef enum mcamp_method {
+    MCAMP_METHOD_DEFAULT = 0,  /* chosen: by range for proofs, by a pilot's
+                                * variance for estimates                      */
+    MCAMP_METHOD_PLAIN   = 1,  /* Algorithm 2 of [1]: range 1                 */
+    MCAMP_METHOD_TILTED  = 2,  /* order-k tilted law, remove only             */
+    MCAMP_METHOD_COMMON  = 3,  /* order-k tilted law across the common
+                                * direction, exact integral along it          */
+    MCAMP_METHOD_MODE    = 4,  /* exact integral along the largest mode; no
+                                * proven range: estimates only; remove only   */
+    MCAMP_METHOD_PRODUCT = 5,  /* exponentially tilted product law: diagonal
+                                * Gram matrices, add only                     */
+    MCAMP_METHOD_EXACT   = 6   /* in results: a closed form, no samples       */
+} mcamp_method;
+
+/* What a set of samples leaves behind.  Tallies merge by adding integers, so
+ * the result is the same however the blocks were split over threads, processes
+ * or machines; the struct is plain data of a fixed layout.                    */
+#define MCAMP_TALLY_BINS 400
+typedef struct mcamp_tally {
+    uint64_t count;         /* samples                                        */
+    uint64_t poisoned;      /* samples that were not finite, or out of range  */
+    mcamp_direction direction;
+    mcamp_method method;
+    uint64_t order;         /* k */
+    double sigma, eps;
+    double log_scale;       /* log of the value that counts as 1              */
+    double log_range;       /* log of the proven range; infinite: unproven    */
+    uint64_t n[MCAMP_TALLY_BINS];   /* how many values fell in bin i           */
+    uint64_t lo[MCAMP_TALLY_BINS];  /* their sum, in units of 2^-64 of scale,  */
+    uint64_t hi[MCAMP_TALLY_BINS];  /* each value rounded up: low, high words  */
+} mcamp_tally;
+
+typedef struct mcamp_sampler_desc {
+    uint32_t start_canary;      /* must be 0                                  */
+    mcamp_direction direction;  /* REQUIRED: remove or add                    */
+    mcamp_method method;        /* 0 = the smallest proven range              */
+    double sigma;               /* REQUIRED                                   */
+    double eps;                 /* >= 0                                       */
+    size_t order;               /* k; 0 = the k of smallest range             */
+    double stickiness;          /* TILTED: c of the sticky law; 0 = none      */
+    uint32_t end_canary;        /* must be 0                                  */
+} mcamp_sampler_desc;
+
+/* One (Gram matrix, sigma, eps, direction, method, k), ready to draw from.
+ * Treat as opaque; it keeps no reference to the Gram matrix.                  */
+typedef struct mcamp_sampler {
+    struct mcamp__sampler *impl;
+} mcamp_sampler;
+
+#define MCAMP_BLOCK 1024        /* samples in a block, the unit of work */
+
+MCAMP_API mcamp_status mcamp_sampler_init(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                          const mcamp_sampler_desc *desc,
+                                          mcamp_sampler *sampler);
+MCAMP_API void mcamp_sampler_free(mcamp_ctx *ctx, mcamp_sampler *sampler);
+/* Log of the proven range of one value (infinite for MCAMP_METHOD_MODE); the
+ * method and order in use.                                                    */
+MCAMP_API double mcamp_sampler_log_range(const mcamp_sampler *sampler);
+MCAMP_API mcamp_method mcamp_sampler_method(const mcamp_sampler *sampler);
+MCAMP_API size_t mcamp_sampler_order(const mcamp_sampler *sampler);
+/* Adds blocks first .. first+blocks-1 of the estimation stream of this seed to
+ * the tally.  A tally must be zeroed, or come from an equal sampler.          */
+MCAMP_API mcamp_status mcamp_sampler_run(mcamp_ctx *ctx, const mcamp_sampler *sampler,
+                                         uint64_t seed, uint64_t first,
+                                         uint64_t blocks, mcamp_tally *tally);
+
+/* into += from.  MCAMP_E_MISMATCH if they are not of one sampler. */
+MCAMP_API mcamp_status mcamp_tally_merge(mcamp_ctx *ctx, mcamp_tally *into,
+                                         const mcamp_tally *from);
+MCAMP_API double mcamp_tally_mean(const mcamp_tally *t);
+/* Sample standard error; says nothing about values that were never drawn. */
+MCAMP_API double mcamp_tally_std_error(const mcamp_tally *t);
+/* Rigorous one-sided bounds at error probability beta (fixed sample size).
+ * They are 1 (or 0) where nothing can be said: unproven range, poisoned.
+ * betting: wealth averaged over a fixed grid of stakes, see section est.      */
+MCAMP_API double mcamp_tally_upper(const mcamp_tally *t, double beta);
+MCAMP_API double mcamp_tally_lower(const mcamp_tally *t, double beta);
+MCAMP_API double mcamp_tally_upper_hoeffding(const mcamp_tally *t, double beta);
+MCAMP_API double mcamp_tally_upper_bernstein(const mcamp_tally *t, double beta);
+
+/* One direction's answer.  A value with everything that bears on its truth.   */
+typedef struct mcamp_estimate {
+    mcamp_direction direction;
+    double value;           /* unbiased, or exact                             */
+    double std_error;       /* of value; 0 if exact                           */
+    double lower, upper;    /* rigorous at level beta each                    */
+    double beta;
+    double range;           /* of the samples behind `upper`                  */
+    uint64_t samples;       /* spent on value                                 */
+    uint64_t proof_samples; /* spent on upper and lower                       */
+    mcamp_method method;
+    size_t order;
+    bool exact;
+    bool trusted;           /* the error bar is backed by the rigorous bounds */
+} mcamp_estimate;
+
+/* ======================================================================== *
+ *  CALIBRATION AND CERTIFICATION                                (decl) calib
+ * ======================================================================== */
+
+/* How much work, shared by all that follows. */
+typedef struct mcamp_budget {
+    double rel_error;       /* wanted relative standard error of delta; 0 = .01 */
+    uint64_t max_samples;   /* per direction and question; 0 = 2^26            */
+    uint64_t seed;          /* of the simulation (not of any released noise)   */
+    double beta;            /* level of the rigorous bounds; 0 = 1e-6          */
+    mcamp_direction direction;  /* 0 = both                                    */
+    mcamp_method method;        /* 0 = chosen                                  */
+    size_t order;               /* 0 = chosen                                  */
+} mcamp_budget;
+
+/* The answer of delta, epsilon and sigma questions. */
+typedef struct mcamp_answer {
+    mcamp_status status;    /* OK, or why it is qualified                      */
+    double sigma, eps, delta;   /* delta: the worse direction's value          */
+    double std_error;       /* of the quantity that was asked for              */
+    double delta_upper;     /* rigorous at level beta, at this (sigma, eps)    */
+    double beta;
+    double unamplified;     /* the same quantity without amplification         */
+    mcamp_estimate remove, add; /* at (sigma, eps); samples 0 if not asked for */
+    uint64_t samples;       /* all that were drawn                             */
+    uint64_t seed;
+} mcamp_answer;
+
+/* delta at (sigma, eps). */
+MCAMP_API mcamp_status mcamp_delta(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                   double sigma, double eps,
+                                   const mcamp_budget *budget, mcamp_answer *out);
+/* eps at (sigma, delta); 0 if even eps = 0 meets delta. */
+MCAMP_API mcamp_status mcamp_epsilon(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                     double sigma, double delta,
+                                     const mcamp_budget *budget, mcamp_answer *out);
+/* sigma for (eps, delta): the paper's Algorithm 2 with common random numbers.
+ * An estimate, not a proof: see mcamp_calibrate_certified.                    */
+MCAMP_API mcamp_status mcamp_sigma(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                   double eps, double delta,
+                                   const mcamp_budget *budget, mcamp_answer *out);
+/* delta at every eps[0..count-1], from one set of random numbers. */
+MCAMP_API mcamp_status mcamp_curve(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                   double sigma, const double *eps, size_t count,
+                                   const mcamp_budget *budget, mcamp_answer *out);
+/* Renyi divergence of order k (integer >= 2) of P from Q, from the tuple
+ * weights alone: log E[prod z] / (k - 1).                                     */
+MCAMP_API mcamp_status mcamp_renyi(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                   double sigma, size_t order, uint64_t seed,
+                                   uint64_t samples, double *value,
+                                   double *std_error);
+
+/* One claim: the mechanism with this Gram matrix and sigma is (eps, delta)-DP
+ * under zero-out / add-or-remove adjacency of one example.                    */
+typedef struct mcamp_claim {
+    uint32_t start_canary;      /* must be 0                                   */
+    double sigma, eps, delta;   /* REQUIRED                                    */
+    double beta;                /* REQUIRED: probability of a false acceptance */
+    uint64_t seed;
+    uint64_t max_samples;       /* per direction; 0 = 2^26                     */
+    mcamp_direction direction;  /* 0 = both                                    */
+    uint32_t end_canary;        /* must be 0                                   */
+} mcamp_claim;
+
+/* How one direction was decided. */
+typedef struct mcamp_proof {
+    bool accepted;
+    mcamp_method method;        /* EXACT: a bound without samples              */
+    size_t order;
+    double range;               /* proven range of one value                   */
+    double bound;               /* EXACT: that bound                           */
+    double stake;               /* lambda of the betting test, from the pilot  */
+    double log_wealth;          /* accepted when >= log(1/beta of direction)   */
+    uint64_t samples;
+} mcamp_proof;
+
+/* What was proved, or not.  If `accepted`: had the claim been false, this
+ * would have happened with probability at most beta over the samples.         */
+typedef struct mcamp_statement {
+    bool accepted;
+    mcamp_direction direction;  /* which inequalities the claim covers         */
+    double sigma, eps, delta, beta;
+    mcamp_proof remove, add;
+    uint64_t gram_digest, seed, samples;
+    size_t batches;             /* b */
+    uint64_t rounds;            /* n, 0 if unknown */
+    size_t rungs_tried;         /* of the ladder; 0 for a single claim         */
+    int version;                /* of the library                              */
+} mcamp_statement;
+
+/* Accepts or refuses one fixed claim with fresh samples.  MCAMP_OK: accepted;
+ * MCAMP_Q_REFUSED, _BUDGET or _INTERRUPTED: not accepted.                     */
+MCAMP_API mcamp_status mcamp_verify(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                    const mcamp_claim *claim,
+                                    mcamp_statement *out);
+
+/* A small sigma for (eps, delta) together with its proof: claim->sigma is
+ * ignored.  Falls back to the unamplified sigma (MCAMP_Q_UNAMPLIFIED).        */
+MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx,
+                                                 const mcamp_gram *gram,
+                                                 const mcamp_claim *claim,
+                                                 mcamp_statement *out);
 /* out[n] = mode i. */
 MCAMP_API mcamp_status mcamp_modes_vector(mcamp_ctx *ctx, const mcamp_mech *mech,
                                           size_t b, size_t i, double *out);
@@ -2084,7 +2301,7 @@ MCAMP_API void mcamp_rng_long_jump(mcamp_rng *r)
 typedef struct mcamp__rng8 { uint64_t s[4][8]; } mcamp__rng8;
 
 MCAMP__PRIV void mcamp__rng8_stream(mcamp__rng8 *r, uint64_t seed,
-                                    mcamp__purpose purpose, uint64_t block)
+                                    uint32_t purpose, uint64_t block)
 {
     for (uint64_t lane = 0; lane < 8; lane++) {
         uint64_t s[4];
@@ -5529,11 +5746,1848 @@ MCAMP_API mcamp_status mcamp_modes_vector(mcamp_ctx *ctx, const mcamp_mech *mech
 
 /* ======================================================================== *
  *  PRIVACY LOSS                                                     >>loss
+ *  In: a mcamp_gram G and sigma.  Out: a model of the pair P, Q in b dimensions
+ *  (mathematics: with a = G/sigma^2 and g_i = <m_i, X>/sigma^2,
+ *      L_i = g_i - a_ii/2,  rho = dP/dQ = (1/b) sum_i e^{L_i},  Y = log rho;
+ *      under Q g ~ N(0, a), under the j-th mode g ~ N(a_{:,j}, a)),
+ *  with the factor of a that the samplers multiply normals by.
+ *  Rounding is kept on the safe side by adding a tiny multiple of the identity
+ *  to G before anything is computed: that is an independent coordinate added to
+ *  every mode, and more output can only raise delta.  Memory: O(b^2).
  * ======================================================================== */
+
+/* The factor of G, computed once; a model of any sigma is a scaling of it. */
+typedef struct mcamp__factor {
+    size_t b, count;        /* count: entries of g and root: b or b*b          */
+    int diagonal;
+    double *g;              /* G with the shift on its diagonal                */
+    double *root;           /* lower factor, row-major; diagonal: square roots */
+    double trace_max;       /* largest diagonal entry of g                     */
+    double total;           /* 1' G 1                                          */
+    double idle;            /* the shift: diagonal entries up to it are 0 in G  */
+} mcamp__factor;
+
+MCAMP__PRIV void mcamp__factor_free(mcamp_ctx *ctx, mcamp__factor *f)
+{
+    mcamp__delete_doubles(ctx, f->g, f->count);
+    mcamp__delete_doubles(ctx, f->root, f->count);
+    memset(f, 0, sizeof *f);
+}
+
+MCAMP__PRIV double mcamp__factor_diag(const mcamp__factor *f, size_t i)
+{
+    return f->g[f->diagonal ? i : i * f->b + i];
+}
+
+MCAMP__PRIV mcamp_status mcamp__factor_init(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                            mcamp__factor *f)
+{
+    mcamp__sum total = { 0, 0 };
+    mcamp_status st = MCAMP_OK;
+    double shift = 0;
+    memset(f, 0, sizeof *f);
+    f->b = gram->b;
+    f->diagonal = gram->kind == MCAMP_GRAM_DIAGONAL;
+    f->count = gram->count;
+    f->g = mcamp__new_doubles(ctx, f->count);
+    f->root = mcamp__new_doubles(ctx, f->count);
+    if (!f->g || !f->root) {
+        mcamp__factor_free(ctx, f);
+        return mcamp__fail(ctx, MCAMP_E_MEMORY, "gram", (double)gram->b);
+    }
+    memcpy(f->g, gram->g, f->count * sizeof *f->g);
+    if (f->diagonal) {
+        for (size_t i = 0; i < f->b; i++) f->root[i] = sqrt(f->g[i]);
+    } else {
+        st = mcamp__cholesky(ctx, f->g, f->b, f->root, &shift);
+        f->idle = shift;
+        for (size_t i = 0; i < f->b; i++) f->g[i * f->b + i] += shift;
+    }
+    for (size_t i = 0; i < f->count; i++) mcamp__sum_add(&total, f->g[i]);
+    f->total = mcamp__sum_get(&total);
+    for (size_t i = 0; i < f->b; i++)
+        f->trace_max = mcamp__dmax(f->trace_max, mcamp__factor_diag(f, i));
+    if (st < 0) mcamp__factor_free(ctx, f);
+    return st;
+}
+
+/* The pair (P, Q) at one sigma. */
+typedef struct mcamp__model {
+    size_t b;
+    int diagonal;
+    double sigma;
+    double *a;          /* G/sigma^2: b*b, or b if diagonal                     */
+    size_t a_count;
+    double *half;       /* a_ii/2                                               */
+    double *c;          /* slopes along the common direction v = sum m/|sum m|:
+                         * c_i = <m_i, v>/sigma = sum_j a_ij / sqrt(1'a1)       */
+    double root_total;  /* sqrt(1'a1) */
+    double mean_half;   /* mean_i a_ii/2 */
+    double max_diag;
+    mcamp__tri L;       /* a = L L' (packed) */
+    int has_L;
+} mcamp__model;
+
+MCAMP__PRIV void mcamp__model_free(mcamp_ctx *ctx, mcamp__model *m)
+{
+    mcamp__delete_doubles(ctx, m->a, m->a_count);
+    mcamp__delete_doubles(ctx, m->half, m->b);
+    mcamp__delete_doubles(ctx, m->c, m->b);
+    if (m->has_L) mcamp__tri_free(ctx, &m->L);
+    memset(m, 0, sizeof *m);
+}
+
+MCAMP__PRIV double mcamp__model_a(const mcamp__model *m, size_t i, size_t j)
+{
+    if (!m->diagonal) return m->a[i * m->b + j];
+    return i == j ? m->a[i] : 0.0;
+}
+
+/* Fills a, half, c and the scalars from the factor. */
+MCAMP__PRIV void mcamp__model_fill(mcamp__model *m, const mcamp__factor *f)
+{
+    double s2 = 1 / (m->sigma * m->sigma);
+    m->root_total = sqrt(f->total) / m->sigma;
+    for (size_t i = 0; i < m->a_count; i++) m->a[i] = f->g[i] * s2;
+    for (size_t i = 0; i < m->b; i++) {
+        double row = 0;
+        if (m->diagonal) row = m->a[i];
+        else for (size_t j = 0; j < m->b; j++) row += m->a[i * m->b + j];
+        m->c[i] = m->root_total > 0 ? row / m->root_total : 0.0;
+        m->half[i] = 0.5 * mcamp__model_a(m, i, i);
+        m->mean_half += m->half[i] / (double)m->b;
+        m->max_diag = mcamp__dmax(m->max_diag, 2 * m->half[i]);
+    }
+}
+
+/* The packed form of a diagonal factor. */
+MCAMP__PRIV mcamp_status mcamp__tri_pack_diag(mcamp_ctx *ctx, const double *d, size_t b,
+                                              mcamp__tri *out)
+{
+    mcamp_status st;
+    memset(out, 0, sizeof *out);
+    st = mcamp__buf_new(ctx, b, &out->buf);
+    if (st < 0) return st;
+    memcpy(out->buf.p, d, b * sizeof *d);
+    out->b = b;
+    out->diagonal = 1;
+    out->data = out->buf.p;
+    return MCAMP_OK;
+}
+
+/* pre: sigma in range.  MCAMP_E_ARG if (norm/sigma)^2 leaves the range in which
+ * losses can be formed: a mode more than 1e75 sigma long has delta 1 anyway.  */
+MCAMP__PRIV mcamp_status mcamp__model_init(mcamp_ctx *ctx, const mcamp__factor *f,
+                                           double sigma, mcamp__model *m)
+{
+    mcamp_status st;
+    double *scaled;
+    memset(m, 0, sizeof *m);
+    if (!(f->trace_max <= 1e150 * sigma * sigma))
+        return mcamp__fail(ctx, MCAMP_E_ARG, "sigma", sigma);
+    m->b = f->b; m->diagonal = f->diagonal; m->sigma = sigma;
+    m->a_count = f->count;
+    m->a = mcamp__new_doubles(ctx, f->count);
+    m->half = mcamp__new_doubles(ctx, m->b);
+    m->c = mcamp__new_doubles(ctx, m->b);
+    scaled = mcamp__new_doubles(ctx, f->count);
+    if (!m->a || !m->half || !m->c || !scaled) {
+        st = mcamp__fail(ctx, MCAMP_E_MEMORY, "gram", (double)m->b);
+    } else {
+        mcamp__model_fill(m, f);
+        for (size_t i = 0; i < f->count; i++) scaled[i] = f->root[i] / sigma;
+        st = m->diagonal ? mcamp__tri_pack_diag(ctx, scaled, m->b, &m->L)
+                         : mcamp__tri_pack(ctx, scaled, m->b, &m->L);
+        m->has_L = st >= 0;
+    }
+    mcamp__delete_doubles(ctx, scaled, f->count);
+    if (st < 0) mcamp__model_free(ctx, m);
+    return st;
+}
+
+/* Y = log dP/dQ at the point with inner products g_i = <m_i, X>/sigma^2. */
+MCAMP_API mcamp_status mcamp_loss_point(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                        double sigma, const double *g,
+                                        mcamp_direction direction, double *loss)
+{
+    double hi = -mcamp__inf(), sum = 0, s2, y;
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!gram || !gram->g) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "gram", 0);
+    if (!g || !loss) return mcamp__fail(ctx, MCAMP_E_REQUIRED, g ? "loss" : "g", 0);
+    st = mcamp__check_sigma(ctx, "sigma", sigma);
+    if (st < 0) return st;
+    if (direction != MCAMP_REMOVE && direction != MCAMP_ADD)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "direction", (double)direction);
+    s2 = 0.5 / (sigma * sigma);
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < gram->b; i++) {
+            double gii = gram->g[gram->kind == MCAMP_GRAM_DIAGONAL
+                                 ? i : i * gram->b + i];
+            if (!mcamp__finite(g[i]))
+                return mcamp__fail(ctx, MCAMP_E_NONFINITE, "g", g[i]);
+            y = g[i] - gii * s2;
+            if (!pass) hi = mcamp__dmax(hi, y);
+            else       sum += exp(y - hi);
+        }
+    }
+    y = hi + log(sum / (double)gram->b);
+    *loss = direction == MCAMP_REMOVE ? y : -y;
+    return MCAMP_OK;
+}
 
 /* ======================================================================== *
  *  ESTIMATION                                                        >>est
+ *  In: a model (section loss).  Out: tallies of unbiased values of delta with a
+ *  proven range, estimates, rigorous bounds.  Sections: tally and bounds;
+ *  ranges; samplers; driver.  Samples are drawn in blocks of MCAMP_BLOCK from
+ *  streams (seed, purpose, block); tallies are integers.  Memory: O(b) per
+ *  worker beyond the model; nothing is allocated while samples are drawn.
  * ======================================================================== */
+
+/* Which stream a question draws from.  Rung: of a ladder, or of a pilot's list. */
+#define MCAMP__PURPOSE(base, rung, dir) \
+    (((uint32_t)(base) << 16) | ((uint32_t)(rung) << 4) | (uint32_t)(dir))
+
+/* ---- tallies ------------------------------------------------------------ *
+ * A value v is stored as x = v / scale.  Bins are quarter octaves: bin i >= 1
+ * holds keys i-1 above that of 2^-64 (key = exponent and top two mantissa
+ * bits); bin 0 holds what is smaller; x above the last bin is poison.          */
+#define MCAMP__BIN_KEY0 (UINT64_C(959) << 2)    /* key of 2^-64 */
+
+MCAMP__PRIV double mcamp__bin_low(size_t i)
+{
+    return i ? mcamp__from_bits((MCAMP__BIN_KEY0 + (uint64_t)i - 1) << 50) : 0.0;
+}
+
+MCAMP__PRIV double mcamp__bin_high(size_t i)
+{
+    return mcamp__from_bits((MCAMP__BIN_KEY0 + (uint64_t)i) << 50);
+}
+
+/* (hi, lo) += (h, l); 0 on overflow. */
+MCAMP__PRIV int mcamp__u128_add(uint64_t *hi, uint64_t *lo, uint64_t h, uint64_t l)
+{
+    uint64_t lo2 = *lo + l, carry = lo2 < l, hi2 = *hi + h;
+    if (hi2 < h || (carry && hi2 == UINT64_MAX)) return 0;
+    *lo = lo2;
+    *hi = hi2 + carry;
+    return 1;
+}
+
+/* x * 2^64 rounded up to an integer.  pre: 0 < x < 2^36. */
+MCAMP__PRIV void mcamp__to_fixed(double x, uint64_t *hi, uint64_t *lo)
+{
+    uint64_t u = mcamp__bits(x), m = u & ((UINT64_C(1) << 52) - 1);
+    int e = (int)(u >> 52), sh = e - 1011;      /* x 2^64 = m 2^sh */
+    *hi = 0;
+    if (e == 0) { *lo = 1; return; }            /* denormal, x > 0 */
+    m |= UINT64_C(1) << 52;
+    if (sh <= -64) { *lo = 1; return; }
+    if (sh < 0) {
+        uint64_t kept = m >> -sh;
+        *lo = kept + ((kept << -sh) != m);
+    } else {
+        *lo = m << sh;
+        *hi = sh ? m >> (64 - sh) : 0;
+    }
+}
+
+/* Adds the value exp(log_v).  A NaN, an infinite value, or one beyond the proven
+ * range (with 1e-9 for rounding) poisons the tally: such a tally proves nothing. */
+MCAMP__PRIV void mcamp__tally_add(mcamp_tally *t, double log_v)
+{
+    double x = exp(log_v - t->log_scale);
+    uint64_t h, l, key;
+    size_t i = 0;
+    t->count++;
+    if (!mcamp__finite(x) || !(log_v <= t->log_range + 1e-9)) {
+        t->poisoned++;
+        return;
+    }
+    if (!(x > 0)) { t->n[0]++; return; }
+    key = mcamp__bits(x) >> 50;
+    if (key >= MCAMP__BIN_KEY0) i = (size_t)(key - MCAMP__BIN_KEY0) + 1;
+    if (i >= MCAMP_TALLY_BINS) { t->poisoned++; return; }
+    mcamp__to_fixed(x, &h, &l);
+    t->n[i]++;
+    if (!mcamp__u128_add(&t->hi[i], &t->lo[i], h, l)) t->poisoned++;
+}
+
+/* Sum of bin i's values, in units of the scale. */
+MCAMP__PRIV double mcamp__bin_sum(const mcamp_tally *t, size_t i)
+{
+    return (double)t->hi[i] + (double)t->lo[i] * (1.0 / 18446744073709551616.0);
+}
+
+/* Everything that must agree before two tallies may be added. */
+MCAMP__PRIV int mcamp__tally_same(const mcamp_tally *a, const mcamp_tally *b)
+{
+    return a->direction == b->direction && a->method == b->method &&
+           a->order == b->order && mcamp__eq(a->sigma, b->sigma) &&
+           mcamp__eq(a->eps, b->eps) && mcamp__eq(a->log_scale, b->log_scale) &&
+           mcamp__eq(a->log_range, b->log_range);
+}
+
+MCAMP_API mcamp_status mcamp_tally_merge(mcamp_ctx *ctx, mcamp_tally *into,
+                                         const mcamp_tally *from)
+{
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!into || !from) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "tally", 0);
+    if (!from->count) return MCAMP_OK;
+    if (!into->count) { *into = *from; return MCAMP_OK; }
+    if (!mcamp__tally_same(into, from))
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "tally", from->eps);
+    into->count += from->count;
+    into->poisoned += from->poisoned;
+    for (size_t i = 0; i < MCAMP_TALLY_BINS; i++) {
+        into->n[i] += from->n[i];
+        if (!mcamp__u128_add(&into->hi[i], &into->lo[i], from->hi[i], from->lo[i]))
+            into->poisoned++;
+    }
+    return MCAMP_OK;
+}
+
+/* Mean in units of the scale. */
+MCAMP__PRIV double mcamp__tally_mean_x(const mcamp_tally *t)
+{
+    mcamp__sum s = { 0, 0 };
+    if (!t->count) return 0;
+    for (size_t i = 0; i < MCAMP_TALLY_BINS; i++)
+        mcamp__sum_add(&s, mcamp__bin_sum(t, i));
+    return mcamp__sum_get(&s) / (double)t->count;
+}
+
+/* Mean square in units of the scale, from above: a bin [l, h] of n values that
+ * sum to s holds at most  sum (l+h) x - l h  (the chord lies above x^2), which
+ * is no more than 0.8% too large in bins of a quarter octave.                  */
+MCAMP__PRIV double mcamp__tally_square_x(const mcamp_tally *t)
+{
+    mcamp__sum s = { 0, 0 };
+    if (!t->count) return 0;
+    for (size_t i = 0; i < MCAMP_TALLY_BINS; i++) {
+        double l = mcamp__bin_low(i), h = mcamp__bin_high(i);
+        if (t->n[i])
+            mcamp__sum_add(&s, (l + h) * mcamp__bin_sum(t, i) -
+                               l * h * (double)t->n[i]);
+    }
+    return mcamp__sum_get(&s) / (double)t->count;
+}
+
+MCAMP__PRIV double mcamp__tally_variance_x(const mcamp_tally *t)
+{
+    double m = mcamp__tally_mean_x(t), n = (double)t->count;
+    double v = mcamp__tally_square_x(t) - m * m;
+    if (!(n > 1)) return mcamp__inf();
+    return mcamp__dmax(v, 0) * n / (n - 1);
+}
+
+MCAMP_API double mcamp_tally_mean(const mcamp_tally *t)
+{
+    if (!t || !t->count || t->poisoned) return mcamp__nan();
+    return mcamp__tally_mean_x(t) * exp(t->log_scale);
+}
+
+MCAMP_API double mcamp_tally_std_error(const mcamp_tally *t)
+{
+    if (!t || !t->count || t->poisoned) return mcamp__nan();
+    return sqrt(mcamp__tally_variance_x(t) / (double)t->count) * exp(t->log_scale);
+}
+
+/* ---- bounds from a tally ------------------------------------------------- *
+ * Betting [6]: for values x in [0, 1] with mean >= m and a stake 0 <= s <= 1,
+ * W = prod (1 - s (x_i - m)) is a supermartingale with mean <= 1, so by Ville's
+ * inequality W ever reaches 1/beta with probability at most beta: mean < m may
+ * be accepted at that moment, at any stopping time.  log(1 - s(x - m)) is
+ * concave in x, so within a bin it lies above its chord, and a bin's count and
+ * sum give a lower bound of its part of log W.  Likewise for lower bounds with
+ * 1 + s (x - m), which needs no upper end of the range.                        */
+
+/* A lower bound of sum over the tally of log(1 + d (x - m)), for d < 0 with x
+ * in [0, 1], or for d > 0.                                                     */
+MCAMP__PRIV double mcamp__log_wealth(const mcamp_tally *t, double d, double m)
+{
+    mcamp__sum w = { 0, 0 };
+    for (size_t i = 0; i < MCAMP_TALLY_BINS; i++) {
+        double n = (double)t->n[i], l = mcamp__bin_low(i), h = mcamp__bin_high(i);
+        double s, fl, fh;
+        if (!t->n[i]) continue;
+        s = mcamp__bin_sum(t, i);
+        if (d < 0) { l = mcamp__dmin(l, 1.0); h = mcamp__dmin(h, 1.0); }
+        else s = mcamp__dmax(s - n * 6e-20, n * l);     /* undo rounding up */
+        fl = log1p(d * (l - m));
+        fh = log1p(d * (h - m));
+        mcamp__sum_add(&w, h > l ? n * fl + (s - n * l) * ((fh - fl) / (h - l))
+                                 : n * fl);
+    }
+    return mcamp__sum_get(&w);
+}
+
+/* log of the average wealth over the stakes 2^0 .. 2^-(J-1), each a valid test,
+ * so their average is one.  sign -1: against mean >= m; +1: against mean <= m,
+ * with stakes 1/(2m) 2^-j.                                                     */
+MCAMP__PRIV double mcamp__log_wealth_grid(const mcamp_tally *t, int sign, double m)
+{
+    enum { J = 14 };
+    double total = -mcamp__inf();
+    for (int j = 0; j < J; j++) {
+        double s = ldexp(1.0, -j);
+        double w = sign < 0 ? mcamp__log_wealth(t, -s, m)
+                            : mcamp__log_wealth(t, 0.5 * s / m, m);
+        total = mcamp__log_add(total, w);
+    }
+    return total - log((double)J);
+}
+
+/* 1 if a rigorous upper bound can be read off this tally. */
+MCAMP__PRIV int mcamp__tally_proves(const mcamp_tally *t, double beta)
+{
+    return t && t->count && !t->poisoned && beta > 0 && beta < 1 &&
+           mcamp__finite(t->log_range) && mcamp__eq(t->log_range, t->log_scale);
+}
+
+/* The smallest m for which test(m) >= 0 is found on log m by bisection; test is
+ * monotone.  Kinds: 0 betting upper, 1 betting lower, 2 Hoeffding-KL upper.     */
+MCAMP__PRIV double mcamp__tally_test(const mcamp_tally *t, int kind, double m,
+                                     double log_inv_beta)
+{
+    double x, kl;
+    if (kind == 0) return mcamp__log_wealth_grid(t, -1, m) - log_inv_beta;
+    if (kind == 1) return mcamp__log_wealth_grid(t, +1, m) - log_inv_beta;
+    x = mcamp__dmin(mcamp__tally_mean_x(t), 1.0);
+    if (!(m > x)) return -log_inv_beta;
+    /* KL(x, m) = x log(x/m) + (1-x) log((1-x)/(1-m)), without cancellation */
+    kl = (x > 0 ? x * log(x / m) : 0) +
+         (m < 1 ? (1 - x) * log1p((m - x) / (1 - m)) : mcamp__inf());
+    return (double)t->count * kl - log_inv_beta;
+}
+
+MCAMP__PRIV double mcamp__tally_bisect(const mcamp_tally *t, int kind, double beta)
+{
+    double x = mcamp__tally_mean_x(t), need = log(1 / beta);
+    double in, out;         /* `out`: test passed (not in the confidence set) */
+    if (kind == 1) {
+        if (!(x > 0)) return 0;
+        in = log(x); out = in - 60;
+    } else {
+        in = log(mcamp__dmax(x, 1e-300)); out = 0;
+        if (!(in < out)) return 1;
+    }
+    if (!(mcamp__tally_test(t, kind, exp(out), need) >= 0)) return kind == 1 ? 0 : 1;
+    for (int i = 0; i < 60 && fabs(in - out) > 1e-10; i++) {
+        double mid = 0.5 * (in + out);
+        if (mcamp__tally_test(t, kind, exp(mid), need) >= 0) out = mid;
+        else in = mid;
+    }
+    return exp(out);
+}
+
+/* From units of the range to a probability, rounded up. */
+MCAMP__PRIV double mcamp__upper_from_x(const mcamp_tally *t, double x)
+{
+    double v = x * exp(t->log_range) * (1 + 1e-9);
+    return v <= 1 ? v : 1;
+}
+
+MCAMP_API double mcamp_tally_upper(const mcamp_tally *t, double beta)
+{
+    if (!mcamp__tally_proves(t, beta)) return 1;
+    return mcamp__upper_from_x(t, mcamp__tally_bisect(t, 0, beta));
+}
+
+MCAMP_API double mcamp_tally_lower(const mcamp_tally *t, double beta)
+{
+    double v;
+    if (!t || !t->count || t->poisoned || !(beta > 0 && beta < 1)) return 0;
+    v = mcamp__tally_bisect(t, 1, beta) * exp(t->log_scale) * (1 - 1e-9);
+    return v <= 1 ? v : 0;
+}
+
+/* exp(-N KL(mean, m)) <= beta. */
+MCAMP_API double mcamp_tally_upper_hoeffding(const mcamp_tally *t, double beta)
+{
+    if (!mcamp__tally_proves(t, beta)) return 1;
+    return mcamp__upper_from_x(t, mcamp__tally_bisect(t, 2, beta));
+}
+
+/* Empirical Bernstein [7]: mean + sqrt(2 V log(2/beta)/N) + 7 log(2/beta)/(3(N-1)). */
+MCAMP_API double mcamp_tally_upper_bernstein(const mcamp_tally *t, double beta)
+{
+    double n, ln;
+    if (!mcamp__tally_proves(t, beta) || t->count < 2) return 1;
+    n = (double)t->count; ln = log(2 / beta);
+    return mcamp__upper_from_x(t, mcamp__tally_mean_x(t) +
+                                  sqrt(2 * mcamp__tally_variance_x(t) * ln / n) +
+                                  7 * ln / (3 * (n - 1)));
+}
+
+/* ---- proven ranges ------------------------------------------------------- *
+ * Order-k tilted law.  Indices j_1..j_k are drawn one after another with
+ *     Pr[j_l = j | j_<l] = base_j exp(sum_{l'<l} a_{j j_l'}) / z_l,
+ * z_l the sum of the numerators, and X is centred at the sum of the drawn modes.
+ * With rho_B = sum_j base_j e^{L_j} (base sums to 1), for every F >= 0
+ *     E[ prod z_l  rho_B^{-k} F(X) ] = E_Q[F(X)] :
+ * the density of (j_1..j_k, X) relative to counting x Q is
+ *     prod_l base_{j_l} e^{sum_{l'<l} a} / z_l * exp(sum_l L_{j_l} - sum_{l'<l} a)
+ *   = prod_l base_{j_l} e^{L_{j_l}} / z_l,
+ * and summed over all tuples prod_l base e^L is rho_B^k.                       []
+ *
+ * TILTED: base = 1/b, F = (rho - e^eps)_+.  Since (r - e^eps)_+ r^-k is largest
+ * at r = k e^eps/(k-1), a value is at most
+ *     max prod z_l * e^{-(k-1) eps} (k-1)^{k-1} / k^k.
+ *
+ * COMMON: let v be the direction of sum_i m_i, t = <v, X>/sigma ~ N(0,1) under Q,
+ * X' the rest, c_i the slopes along v, a'_ij = a_ij - c_i c_j, L'_i = g'_i -
+ * a'_ii/2, w_i = e^{L'_i}/b.  Then rho = sum_i w_i e^{c_i t - c_i^2/2}, increasing
+ * in t as all c_i >= 0 (G has no negative entry), and with rho(T) = e^eps
+ *     F(X') = E_t[(rho - e^eps)_+] = sum_i w_i Phi(c_i - T) - e^eps Phi(-T).
+ * The law above in the space of X' (a' for a) gives values prod z rho_B^-k F.
+ * Range: F is convex in w and rho_B = sum_i b base_i w_i is linear, so at given
+ * rho_B = R, F is largest at a vertex, w_i = R/(b base_i), all others 0; there F is
+ * the curve of one Gaussian, e^eps G(c_i, w_i e^-eps) with
+ *     G(c, r) = r Phi(c - T) - Phi(-T),  T = c/2 - log(r)/c,
+ * and F R^-k <= (b base_i)^-k e^{-(k-1) eps} S_k(c_i), S_k(c) = sup_r r^-k G(c, r).
+ * The base that makes all vertices equal is base_i ~ S_k(c_i)^{1/k}; then a value
+ * is at most  max prod z * e^{-(k-1) eps} * (mean_i S_k(c_i)^{1/k})^k.           []
+ *
+ * Both: log z_l is a log-sum-exp of linear functions of the counts of the indices
+ * drawn so far, so it is convex in them and largest when all l-1 are the same:
+ *     max prod z_l <= prod_l max_i sum_j base_j e^{(l-1) a_ij}.
+ *
+ * Add, COMMON with k = 0: F = E_t[(1 - e^eps rho)_+] = Phi(T) - e^eps sum_i w_i
+ * Phi(T - c_i), rho(T) = e^-eps.  As g' has sum_i g'_i = 0, Jensen gives log rho >=
+ * mean_i L_i = tau t - mean_i a_ii/2, tau = sqrt(1'a1)/b, for every X', hence
+ *     F <= J = Phi(-d) - A e^{tau^2/2} Phi(-d - tau),  A = e^{eps - mean a_ii/2},
+ * d = log(A)/tau: the bound without samples is the range of the samples.        []
+ *
+ * Add, PRODUCT (diagonal a): each L_i is drawn from its law under Q tilted by
+ * e^{-s e^{L_i}/b}, whose normaliser M_i is a one-dimensional integral; values
+ * (1 - e^eps rho)_+ e^{s rho} prod M_i; with s = u e^eps, u >= 1, (1-y) e^{u y} is
+ * at most e^{u-1}/u (at y = 1 - 1/u), so the range is e^{u-1}/u prod M_i, made
+ * small by the choice of u.                                                    [] */
+
+/* log S_k(c).  The stationary r is where r Phi(c-T)/G = k, that is
+ *   R(T) = Phi(-T) phi(T-c) / (phi(T) Phi(c-T)) = 1 - 1/k,
+ * and R increases in T (it is m(T)/m(T-c), m Mills' ratio, and 1/m(T) - T
+ * decreases), so log r^-k G is unimodal.  *T is the starting guess and receives the
+ * root: calls with slowly changing c take two or three Newton steps.  Any T that is
+ * returned is used in the exact formula, which near the top is flat; 1e-9 is added
+ * in the range for that.  c below 1e-6 is raised to it: S_k increases with c.   */
+MCAMP__PRIV double mcamp__common_log_sup(double c, size_t k, double *T)
+{
+    double target, lo = -mcamp__inf(), hi = mcamp__inf(), t = *T, lr, kk = (double)k;
+    if (k < 2) return 0;                /* sup of G/r is its limit 1 */
+    c = mcamp__dmax(c, 1e-6);
+    target = log1p(-1 / kk);
+    for (int i = 0; i < 200; i++) {
+        double up = mcamp_gauss_logsf(t), um = mcamp_gauss_logsf(t - c), f, slope, step;
+        f = up - um + c * t - 0.5 * c * c - target;
+        if (f > 0) hi = t; else lo = t;
+        /* d/dT: h(T-c) - h(T), h = phi/Phi(-.) - T */
+        slope = exp(-0.5 * (t - c) * (t - c) - 0.918938533204672742 - um) -
+                exp(-0.5 * t * t - 0.918938533204672742 - up) + c;
+        step = slope > 0 ? -f / slope : (f > 0 ? -1.0 : 1.0);
+        if (fabs(step) <= 1e-9 * (1 + fabs(t))) break;
+        t += step;
+        if (!(t > lo && t < hi)) {
+            if (!mcamp__finite(lo)) t = hi - 2 * (1 + fabs(hi));
+            else if (!mcamp__finite(hi)) t = lo + 2 * (1 + fabs(lo));
+            else t = 0.5 * (lo + hi);
+        }
+        if (hi - lo <= 1e-12 * (1 + fabs(t))) break;
+    }
+    *T = t;
+    lr = 0.5 * c * c - c * t;           /* log r; G(c, r) = r delta_Gauss(c, -log r) */
+    return mcamp_gauss_logdelta(c, -lr) - (kk - 1) * lr;
+}
+
+/* log of (k-1)^(k-1) / k^k. */
+MCAMP__PRIV double mcamp__tilted_log_sup(size_t k)
+{
+    double kk = (double)k;
+    return k < 2 ? 0.0 : (kk - 1) * log(kk - 1) - kk * log(kk);
+}
+
+/* log prod_l max_i sum_j base_j e^{(l-1) a_ij}, a given by its matrix of
+ * exponentials ea (b*b).  power (b*b) is scratch.  Infinite on overflow.        */
+MCAMP__PRIV double mcamp__log_max_z(const double *base, const double *ea, size_t b,
+                                    size_t k, double *power)
+{
+    double total = 0;
+    for (size_t i = 0; i < b * b; i++) power[i] = 1;
+    for (size_t l = 1; l < k; l++) {
+        double worst = 0;
+        for (size_t i = 0; i < b; i++) {
+            double z = 0, *p = power + i * b;
+            const double *e = ea + i * b;
+            for (size_t j = 0; j < b; j++) {
+                p[j] *= e[j];
+                z += base[j] * p[j];
+            }
+            if (!(z <= worst)) worst = z;
+        }
+        if (!mcamp__finite(worst)) return mcamp__inf();
+        total += log(worst);
+    }
+    return total;
+}
+
+/* The same for diagonal a and uniform base: z(i) = 1 + (e^{(l-1) a_ii} - 1)/b. */
+MCAMP__PRIV double mcamp__log_max_z_diag(double max_diag, size_t b, size_t k)
+{
+    double total = 0;
+    for (size_t l = 1; l < k; l++) {
+        double x = (double)l * max_diag;
+        total += x > 30 ? x + log((exp(-x) * ((double)b - 1) + 1) / (double)b)
+                        : log1p(expm1(x) / (double)b);
+    }
+    return total;
+}
+
+/* log J of the banner: E_t[(1 - A e^{tau t})_+] is the Gaussian mechanism's delta
+ * for mu = tau at log(A e^{tau^2/2}) in place of eps.                           */
+MCAMP__PRIV double mcamp__add_log_bound(const mcamp__model *m, double eps)
+{
+    double tau = m->root_total / (double)m->b;
+    double e = eps - m->mean_half + 0.5 * tau * tau;
+    if (!(tau > 0)) return e < 0 ? mcamp__log1mexp(e) : -mcamp__inf();
+    return mcamp_gauss_logdelta(tau, e);
+}
+
+/* The mode z0 <= 0 of phi(z) exp(-kappa e^{r z - r^2/2}), the root of the increasing
+ * z + kappa r e^{r z - r^2/2}; the density is log-concave with curvature at least 1. */
+MCAMP__PRIV double mcamp__product_mode(double kappa, double r)
+{
+    double z = 0;
+    for (int i = 0; i < 100; i++) {
+        double e = kappa * r * exp(r * z - 0.5 * r * r), step = (z + e) / (1 + r * e);
+        z -= step;              /* convex and increasing: from the right, monotone */
+        if (fabs(step) <= 1e-14 * (1 + fabs(z))) break;
+    }
+    return z;
+}
+
+/* log M(s) = log E exp(-kappa e^{r z - r^2/2}), z ~ N(0,1), kappa = s/b, r^2 = a_ii,
+ * by the trapezoid rule on z0 +- 9 (the curvature bounds what lies outside by
+ * Phi(-9)).  The integrand is analytic and shrinks like phi for |Im z| < pi/(2r),
+ * where the real part of e^{r z} stays positive, so the rule's error is about
+ * e^{-2 pi d/h} with d = min(pi/(2r), 2): below 1e-16 here.                      */
+MCAMP__PRIV double mcamp__product_log_norm(double kappa, double aii)
+{
+    double r = sqrt(aii), d = r > 0.8 ? MCAMP__PI / (2 * r) : 2.0, h = d * 0.15, s = 0;
+    double z0 = mcamp__product_mode(kappa, r), e0 = kappa * exp(r * z0 - 0.5 * aii);
+    long count = (long)ceil(9.0 / h);
+    for (long i = -count; i <= count; i++) {
+        double x = (double)i * h;               /* log density at z0 + x over that at z0 */
+        s += exp(-0.5 * x * x - e0 * (expm1(r * x) - r * x));
+    }
+    return log(s * h) - 0.918938533204672742 - 0.5 * z0 * z0 - e0;
+}
+
+/* log range of PRODUCT at u: u - 1 - log u + sum_i log M_i(u e^eps). */
+MCAMP__PRIV double mcamp__product_log_range(const mcamp__model *m, double eps, double u)
+{
+    double total = u - 1 - log(u), last = -1, logM = 0;
+    for (size_t i = 0; i < m->b; i++) {
+        if (!mcamp__eq(m->a[i], last)) {
+            last = m->a[i];
+            logM = mcamp__product_log_norm(u * exp(eps) / (double)m->b, last);
+        }
+        total += logM;
+    }
+    return total;
+}
+
+/* The u >= 1 of smallest range: golden section on log u (any u is valid). */
+MCAMP__PRIV double mcamp__product_best_u(const mcamp__model *m, double eps)
+{
+    const double g = 0.6180339887498949;
+    double lo = 0, hi = 12, x1 = hi - g * (hi - lo), x2 = lo + g * (hi - lo);
+    double f1 = mcamp__product_log_range(m, eps, exp(x1));
+    double f2 = mcamp__product_log_range(m, eps, exp(x2));
+    for (int i = 0; i < 28; i++) {
+        if (f1 < f2) {
+            hi = x2; x2 = x1; f2 = f1; x1 = hi - g * (hi - lo);
+            f1 = mcamp__product_log_range(m, eps, exp(x1));
+        } else {
+            lo = x1; x1 = x2; f1 = f2; x2 = lo + g * (hi - lo);
+            f2 = mcamp__product_log_range(m, eps, exp(x2));
+        }
+    }
+    return exp(0.5 * (lo + hi));
+}
+
+/* ---- sums over a tile, sample by sample ----------------------------------- */
+
+/* mcamp__vec_lse with slopes of each sample's own: slope is a tile. */
+MCAMP__PRIV void mcamp__vec_lse_tile(mcamp_vecset vs, const double *x, size_t b,
+                                     const double *off, const double *slope,
+                                     const double *t, double *out, double *dout)
+{
+    (void)vs;
+    for (size_t s = 0; s < MCAMP__S; s++) {
+        double top = -mcamp__inf(), sum = 0, dsum = 0;
+        for (size_t i = 0; i < b; i++)
+            top = mcamp__dmax(top, x[i * MCAMP__S + s] + off[i] +
+                                   slope[i * MCAMP__S + s] * t[s]);
+        for (size_t i = 0; i < b; i++) {
+            double c = slope[i * MCAMP__S + s];
+            double e = exp(x[i * MCAMP__S + s] + off[i] + c * t[s] - top);
+            sum += e;
+            dsum += c * e;
+        }
+        out[s] = top + log(sum);
+        dout[s] = dsum / sum;
+    }
+}
+
+/* out = log sum_i exp(x_i + off_i) Phi(alpha_i - t), alpha a tile. */
+MCAMP__PRIV void mcamp__vec_phi_sum_tile(mcamp_vecset vs, const double *x, size_t b,
+                                         const double *off, const double *alpha,
+                                         const double *t, double *out)
+{
+    (void)vs;
+    for (size_t s = 0; s < MCAMP__S; s++) {
+        double sum = -mcamp__inf();
+        for (size_t i = 0; i < b; i++)
+            sum = mcamp__log_add(sum, x[i * MCAMP__S + s] + off[i] +
+                                 mcamp_gauss_logcdf(alpha[i * MCAMP__S + s] - t[s]));
+        out[s] = sum;
+    }
+}
+
+/* x += f slope t for every sample. */
+MCAMP__PRIV void mcamp__vec_fma_tile(mcamp_vecset vs, double *x, size_t b,
+                                     const double *slope, const double *t, double f)
+{
+    (void)vs;
+    for (size_t i = 0; i < b * MCAMP__S; i++) x[i] += f * slope[i] * t[i % MCAMP__S];
+}
+
+/* z = x + f slope^2. */
+MCAMP__PRIV void mcamp__vec_add_square_tile(mcamp_vecset vs, double *z, const double *x,
+                                            size_t b, const double *slope, double f)
+{
+    (void)vs;
+    for (size_t i = 0; i < b * MCAMP__S; i++) z[i] = x[i] + f * slope[i] * slope[i];
+}
+
+/* out = log sum_i exp(x_i + off_i) Phi(alpha_i - t). */
+MCAMP__PRIV void mcamp__vec_phi_sum(mcamp_vecset vs, const double *x, size_t b,
+                                    const double *off, const double *alpha,
+                                    const double *t, double *out)
+{
+    (void)vs;
+    for (size_t s = 0; s < MCAMP__S; s++) {
+        double sum = -mcamp__inf();
+        for (size_t i = 0; i < b; i++)
+            sum = mcamp__log_add(sum, x[i * MCAMP__S + s] + off[i] +
+                                 mcamp_gauss_logcdf(alpha[i] - t[s]));
+        out[s] = sum;
+    }
+}
+
+/* ---- samplers ------------------------------------------------------------ */
+
+typedef struct mcamp__sampler {
+    mcamp__model m;
+    mcamp_direction dir;
+    mcamp_method method;
+    size_t k;
+    double eps;
+    double log_range, log_scale;
+    double u;                   /* PRODUCT */
+    double log_norms;           /* PRODUCT: sum_i log M_i */
+    /* rows of length b: */
+    double *off_loss;           /* -a_ii/2 - log b: L_i up to g_i             */
+    double *off_base;           /* -a'_ii/2 + log base_i; PRODUCT: modes z0   */
+    double *off_w;              /* -a'_ii/2 - log b                           */
+    double *neg_c;              /* -c_i                                       */
+    double *base;
+    double *rest, *exp_rest;    /* while k is chosen: a' or a, and exp of it  */
+    size_t *active;             /* MODE: the modes that are not zero          */
+    size_t active_count;
+    mcamp__tuple tuple;
+} mcamp__sampler;
+
+/* Per-worker memory: tiles of b rows of MCAMP__S samples, and a row of samples
+ * each for the intermediate quantities.                                        */
+typedef struct mcamp__scratch {
+    mcamp__buf tiles, shift, rows;
+    double *x, *z, *slope;              /* tiles */
+    double *log_z, *r, *t, *f, *df, *ls, *u, *v, *hi;
+    double *skip;                       /* samples that need no root */
+    uint32_t *index;                    /* MCAMP__S * k drawn indices */
+    double *work;                       /* of the index draw          */
+    size_t index_count, work_count;
+} mcamp__scratch;
+
+MCAMP__PRIV void mcamp__scratch_free(mcamp_ctx *ctx, mcamp__scratch *w)
+{
+    mcamp__buf_free(ctx, &w->tiles);
+    mcamp__buf_free(ctx, &w->shift);
+    mcamp__buf_free(ctx, &w->rows);
+    mcamp__delete(ctx, w->index, w->index_count, sizeof *w->index);
+    mcamp__delete_doubles(ctx, w->work, w->work_count);
+    memset(w, 0, sizeof *w);
+}
+
+MCAMP__PRIV mcamp_status mcamp__scratch_init(mcamp_ctx *ctx, const mcamp__sampler *p,
+                                             mcamp__scratch *w)
+{
+    size_t tile;
+    mcamp_status st = MCAMP_OK;
+    memset(w, 0, sizeof *w);
+    if (!mcamp__mul_size(p->m.b, 3 * MCAMP__S, &tile))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)p->m.b);
+    tile /= 3;
+    w->index_count = MCAMP__S * mcamp__zmax(p->k, 1);
+    w->index = (uint32_t *)mcamp__new(ctx, w->index_count, sizeof *w->index);
+    w->work_count = p->tuple.b ? mcamp__tuple_work(&p->tuple) : 0;
+    w->work = mcamp__new_doubles(ctx, w->work_count);
+    if (!w->index || !w->work) st = mcamp__fail(ctx, MCAMP_E_MEMORY, "scratch", 0);
+    if (st >= 0) st = mcamp__buf_new(ctx, 3 * tile, &w->tiles);
+    if (st >= 0) st = mcamp__buf_new(ctx, tile, &w->shift);
+    if (st >= 0) st = mcamp__buf_new(ctx, 10 * MCAMP__S, &w->rows);
+    if (st < 0) { mcamp__scratch_free(ctx, w); return st; }
+    w->x = w->tiles.p; w->z = w->x + tile; w->slope = w->z + tile;
+    w->log_z = w->rows.p;          w->r = w->log_z + MCAMP__S;
+    w->t = w->r + MCAMP__S;        w->f = w->t + MCAMP__S;
+    w->df = w->f + MCAMP__S;       w->ls = w->df + MCAMP__S;
+    w->u = w->ls + MCAMP__S;       w->v = w->u + MCAMP__S;
+    w->hi = w->v + MCAMP__S;       w->skip = w->hi + MCAMP__S;
+    return MCAMP_OK;
+}
+
+/* Solves log sum_i exp(x_i + off_i + slope_i t) = target for every sample of the
+ * tile by Newton's method on a function that is increasing and convex in t: from
+ * the right it converges monotonically, from the left its first step lands on the
+ * right.  Steps are limited, so that a start on a flat stretch does no harm.  What
+ * is done with t is stationary there (dF/dT = 0 at the root), so that 1e-7 in t is
+ * about 1e-14 in the result.  A sample that has not converged gets t = NaN, which
+ * poisons its value.  slope_tile: slopes per sample instead of per row.  Samples with
+ * skip > 0 are left alone.                                                       */
+MCAMP__PRIV void mcamp__solve_tile(mcamp_vecset vs, const double *x, size_t b,
+                                   const double *off, const double *slope,
+                                   int slope_tile, double target, mcamp__scratch *w)
+{
+    double worst = 1;
+    for (int step = 0; step < 60 && worst > 1e-8; step++) {
+        worst = 0;
+        if (slope_tile) mcamp__vec_lse_tile(vs, x, b, off, slope, w->t, w->f, w->df);
+        else mcamp__vec_lse(vs, x, b, off, slope, w->t, w->f, w->df);
+        for (size_t s = 0; s < MCAMP__S; s++) {
+            double d = (target - w->f[s]) / w->df[s];
+            if (w->skip[s] > 0) d = 0;
+            else if (!(fabs(d) <= 30)) d = d > 0 ? 30 : -30;
+            w->t[s] += d;
+            w->u[s] = fabs(d);
+            worst = mcamp__dmax(worst, fabs(d));
+        }
+    }
+    for (size_t s = 0; s < MCAMP__S; s++)
+        if (!(w->u[s] <= 1e-6)) w->t[s] = mcamp__nan();
+}
+
+/* log(e^hi - e^lo), -infinity if rounding has made hi <= lo, NaN if either is. */
+MCAMP__PRIV double mcamp__log_gap(double hi, double lo)
+{
+    if (hi > lo) return mcamp__log_sub(hi, lo);
+    return hi <= lo ? -mcamp__inf() : mcamp__nan();
+}
+
+/* (1 - e^{eps - Y})_+ rho, up to the weight: PLAIN and TILTED, remove. */
+MCAMP__PRIV void mcamp__tile_tilted(mcamp_vecset vs, const mcamp__sampler *p,
+                                    mcamp__scratch *w)
+{
+    double k = (double)p->k;
+    mcamp__vec_add_tuples(vs, &p->tuple, w->index, w->x);
+    mcamp__vec_lse(vs, w->x, p->m.b, p->off_loss, NULL, NULL, w->r, NULL);
+    for (size_t s = 0; s < MCAMP__S; s++) {
+        double y = w->r[s];
+        if (y <= p->eps) w->v[s] = -mcamp__inf();
+        else w->v[s] = w->log_z[s] - (k - 1) * y + mcamp__log1mexp(p->eps - y);
+    }
+}
+
+/* (1 - e^eps rho)_+ with X from Q. */
+MCAMP__PRIV void mcamp__tile_plain_add(mcamp_vecset vs, const mcamp__sampler *p,
+                                       mcamp__scratch *w)
+{
+    mcamp__vec_lse(vs, w->x, p->m.b, p->off_loss, NULL, NULL, w->r, NULL);
+    for (size_t s = 0; s < MCAMP__S; s++) {
+        double y = p->eps + w->r[s];
+        w->v[s] = y >= 0 ? -mcamp__inf() : mcamp__log1mexp(y);
+    }
+}
+
+/* Removes the common direction from the tile: x becomes g'. */
+MCAMP__PRIV void mcamp__tile_project(mcamp_vecset vs, const mcamp__sampler *p,
+                                     mcamp__scratch *w)
+{
+    mcamp__vec_colsum(vs, w->x, p->m.b, NULL, w->u);
+    for (size_t s = 0; s < MCAMP__S; s++) w->u[s] /= p->m.root_total;
+    mcamp__vec_rank1(vs, w->x, p->m.b, p->m.c, w->u);
+}
+
+MCAMP__PRIV void mcamp__tile_common(mcamp_vecset vs, const mcamp__sampler *p,
+                                    mcamp__scratch *w)
+{
+    double slope = p->m.root_total / (double)p->m.b;    /* mean of c */
+    mcamp__tile_project(vs, p, w);
+    mcamp__vec_add_tuples(vs, &p->tuple, w->index, w->x);
+    mcamp__vec_lse(vs, w->x, p->m.b, p->off_base, NULL, NULL, w->r, NULL);
+    for (size_t s = 0; s < MCAMP__S; s++)
+        w->t[s] = (p->eps - w->r[s]) / slope + 0.5 * slope;
+    mcamp__solve_tile(vs, w->x, p->m.b, p->off_loss, p->m.c, 0, p->eps, w);
+    mcamp__vec_phi_sum(vs, w->x, p->m.b, p->off_w, p->m.c, w->t, w->ls);
+    for (size_t s = 0; s < MCAMP__S; s++) {
+        double lq = p->eps + mcamp_gauss_logsf(w->t[s]);
+        w->v[s] = w->log_z[s] - (double)p->k * w->r[s] +
+                  mcamp__log_gap(w->ls[s], lq);
+    }
+}
+
+MCAMP__PRIV void mcamp__tile_common_add(mcamp_vecset vs, const mcamp__sampler *p,
+                                        mcamp__scratch *w)
+{
+    double slope = p->m.root_total / (double)p->m.b;
+    mcamp__tile_project(vs, p, w);
+    mcamp__vec_lse(vs, w->x, p->m.b, p->off_w, NULL, NULL, w->r, NULL);
+    for (size_t s = 0; s < MCAMP__S; s++)
+        w->t[s] = (-p->eps - w->r[s]) / slope + 0.5 * slope;
+    mcamp__solve_tile(vs, w->x, p->m.b, p->off_loss, p->m.c, 0, -p->eps, w);
+    for (size_t s = 0; s < MCAMP__S; s++) w->u[s] = -w->t[s];
+    mcamp__vec_phi_sum(vs, w->x, p->m.b, p->off_w, p->neg_c, w->u, w->ls);
+    for (size_t s = 0; s < MCAMP__S; s++)
+        w->v[s] = mcamp__log_gap(mcamp_gauss_logcdf(w->t[s]), p->eps + w->ls[s]);
+}
+
+/* MODE: delta = sum_i E_Q[(rho - e^eps)_+ ; L_i is the largest].  For a mode i drawn
+ * uniformly among the b' that are not zero, the component t of X along m_i is
+ * integrated: L_j = x_j + c_j t - a_jj/2 with c_j = a_ij/sqrt(a_ii), x the projected
+ * g, so L_i is the largest for t in an interval [lo, hi], and with T = max(lo, root)
+ *     value = b' [ sum_j w_j Phi(c_j - T) - e^eps Phi(-T) - (the same at hi) ],
+ * w_j = e^{x_j - a_jj/2 + c_j^2/2}/b.  For sums of log-normals this estimator is
+ * known to keep a bounded relative error as delta goes to 0 (the case where one
+ * mode dominates, [8]).  eps >= 0: where only zero modes are largest, rho <= 1.    */
+MCAMP__PRIV void mcamp__tile_mode_slopes(mcamp_vecset vs, const mcamp__sampler *p,
+                                         mcamp_rng *r, mcamp__scratch *w)
+{
+    size_t b = p->m.b;
+    for (size_t s = 0; s < MCAMP__S; s++) {
+        double pick = mcamp_rng_uniform(r) * (double)p->active_count;
+        size_t i = p->active[mcamp__zmin((size_t)pick, p->active_count - 1)];
+        double root = sqrt(mcamp__model_a(&p->m, i, i)), *row = w->shift.p + s * b;
+        w->index[s] = (uint32_t)i;
+        for (size_t j = 0; j < b; j++) row[j] = mcamp__model_a(&p->m, i, j) / root;
+        w->hi[s] = w->x[i * MCAMP__S + s] / root;
+    }
+    memset(w->slope, 0, b * MCAMP__S * sizeof(double));
+    mcamp__vec_add_shifts(vs, w->slope, b, w->shift.p);
+    mcamp__vec_fma_tile(vs, w->x, b, w->slope, w->hi, -1.0);    /* x -= slope t */
+}
+
+/* [lo, hi] of every sample, in w->t and w->hi; empty: lo = +infinity.          */
+MCAMP__PRIV void mcamp__tile_mode_interval(const mcamp__sampler *p, mcamp__scratch *w)
+{
+    size_t b = p->m.b;
+    for (size_t s = 0; s < MCAMP__S; s++) {
+        size_t i = w->index[s];
+        const double *x = w->x + s, *c = w->slope + s;
+        double ci = c[i * MCAMP__S], li = x[i * MCAMP__S] - p->m.half[i];
+        double lo = -mcamp__inf(), hi = mcamp__inf();
+        for (size_t j = 0; j < b; j++) {
+            double d = ci - c[j * MCAMP__S];
+            double gap = x[j * MCAMP__S] - p->m.half[j] - li;   /* L_j - L_i at 0 */
+            if (j == i) continue;
+            if (d > 1e-12 * ci)       lo = mcamp__dmax(lo, gap / d);
+            else if (d < -1e-12 * ci) hi = mcamp__dmin(hi, gap / d);
+            else if (gap > 0 || (!(gap < 0) && j < i)) lo = mcamp__inf();
+        }
+        w->t[s] = lo;
+        w->hi[s] = hi;
+    }
+}
+
+/* ls := log of sum_j w_j Phi(c_j - t) - e^eps Phi(-t) at t = w->t. */
+MCAMP__PRIV void mcamp__tile_mode_tail(mcamp_vecset vs, const mcamp__sampler *p,
+                                       mcamp__scratch *w)
+{
+    mcamp__vec_phi_sum_tile(vs, w->z, p->m.b, p->off_loss, w->slope, w->t, w->ls);
+    for (size_t s = 0; s < MCAMP__S; s++)
+        w->ls[s] = mcamp__log_gap(w->ls[s], p->eps + mcamp_gauss_logsf(w->t[s]));
+}
+
+/* T = max(lo, root) in w->t, or skip = 1 where the interval is empty or T >= hi. */
+MCAMP__PRIV void mcamp__tile_mode_start(mcamp_vecset vs, const mcamp__sampler *p,
+                                        mcamp__scratch *w)
+{
+    double log_b = log((double)p->m.b);
+    for (size_t s = 0; s < MCAMP__S; s++) {
+        w->v[s] = w->t[s];
+        w->skip[s] = w->t[s] > DBL_MAX || w->t[s] >= w->hi[s];
+        w->t[s] = mcamp__dmin(mcamp__dmax(w->t[s], -1e6), 1e6);
+    }
+    /* Where rho(lo) > e^eps already, lo is T: there need not be a root at all. */
+    mcamp__vec_lse_tile(vs, w->x, p->m.b, p->off_loss, w->slope, w->t, w->f, w->df);
+    for (size_t s = 0; s < MCAMP__S; s++) {
+        size_t i = w->index[s];
+        double alone = (p->eps + log_b + p->m.half[i]) / w->slope[i * MCAMP__S + s];
+        int lo_is_T = !(w->skip[s] > 0) && w->f[s] >= p->eps;
+        w->skip[s] = w->skip[s] > 0 || lo_is_T;
+        if (!lo_is_T) w->t[s] = mcamp__dmax(w->t[s], alone);
+    }
+    mcamp__solve_tile(vs, w->x, p->m.b, p->off_loss, w->slope, 1, p->eps, w);
+    for (size_t s = 0; s < MCAMP__S; s++) {
+        double lo = w->v[s];
+        if (w->t[s] < lo) w->t[s] = lo;
+        w->skip[s] = lo > DBL_MAX || lo >= w->hi[s] || w->t[s] >= w->hi[s];
+        if (w->skip[s] > 0) w->t[s] = 0;
+    }
+}
+
+MCAMP__PRIV void mcamp__tile_mode(mcamp_vecset vs, const mcamp__sampler *p,
+                                  mcamp_rng *r, mcamp__scratch *w)
+{
+    int overtaken = 0;
+    mcamp__tile_mode_slopes(vs, p, r, w);
+    mcamp__tile_mode_interval(p, w);
+    mcamp__tile_mode_start(vs, p, w);
+    mcamp__vec_add_square_tile(vs, w->z, w->x, p->m.b, w->slope, 0.5); /* x + c^2/2 */
+    mcamp__tile_mode_tail(vs, p, w);
+    for (size_t s = 0; s < MCAMP__S; s++) {
+        w->v[s] = w->skip[s] > 0 ? -mcamp__inf() : w->ls[s];
+        overtaken |= w->hi[s] <= DBL_MAX && !(w->skip[s] > 0);
+    }
+    if (overtaken) {                    /* some mode overtakes i from hi on */
+        for (size_t s = 0; s < MCAMP__S; s++) w->t[s] = mcamp__dmin(w->hi[s], 1e10);
+        mcamp__tile_mode_tail(vs, p, w);
+        for (size_t s = 0; s < MCAMP__S; s++)
+            if (w->hi[s] <= DBL_MAX) w->v[s] = mcamp__log_gap(w->v[s], w->ls[s]);
+    }
+    for (size_t s = 0; s < MCAMP__S; s++) {
+        if (w->skip[s] > 0) w->v[s] = -mcamp__inf();
+        w->v[s] += log((double)p->active_count);
+        w->skip[s] = 0;
+    }
+}
+
+/* PRODUCT: z from phi(z) exp(-kappa e^{r z - r^2/2}) by rejection from N(z0, 1), z0 the
+ * mode: the ratio of the densities, up to its value at z0, is
+ * exp(-e0 (e^{r d} - 1 - r d)) <= 1, d = z - z0, e0 = kappa e^{r z0 - r^2/2}.        */
+MCAMP__PRIV void mcamp__tile_product(const mcamp__sampler *p, mcamp_rng *r,
+                                     mcamp__scratch *w)
+{
+    double kappa = p->u * exp(p->eps) / (double)p->m.b;
+    for (size_t s = 0; s < MCAMP__S; s++) {
+        double rho = 0, y;
+        for (size_t i = 0; i < p->m.b; i++) {
+            double root = sqrt(p->m.a[i]), z0 = p->off_base[i], d, grow;
+            double e0 = exp(root * z0 - p->m.half[i]);
+            do {
+                double radius = sqrt(-2 * log(mcamp_rng_uniform(r)));
+                d = radius * cos(2 * MCAMP__PI * mcamp_rng_uniform(r));
+                grow = expm1(root * d);
+            } while (!(log(mcamp_rng_uniform(r)) <= -kappa * e0 * (grow - root * d)));
+            rho += e0 * (grow + 1);
+        }
+        rho /= (double)p->m.b;
+        y = p->eps + log(rho);
+        w->v[s] = y >= 0 ? -mcamp__inf()
+                         : mcamp__log1mexp(y) + p->u * exp(y) + p->log_norms;
+    }
+}
+
+/* One tile: w->v receives the logarithms of MCAMP__S values. */
+MCAMP__PRIV void mcamp__tile(mcamp_vecset vs, const mcamp__sampler *p,
+                             mcamp__rng8 *normals, mcamp_rng *r, mcamp__scratch *w)
+{
+    if (p->method == MCAMP_METHOD_PRODUCT) { mcamp__tile_product(p, r, w); return; }
+    mcamp__vec_normals(vs, normals, w->z, p->m.b * MCAMP__S);
+    mcamp__vec_trmm(vs, &p->m.L, w->z, w->x);
+    if (p->method == MCAMP_METHOD_MODE) { mcamp__tile_mode(vs, p, r, w); return; }
+    if (p->dir == MCAMP_ADD) {
+        if (p->method == MCAMP_METHOD_PLAIN) mcamp__tile_plain_add(vs, p, w);
+        else                                 mcamp__tile_common_add(vs, p, w);
+        return;
+    }
+    mcamp__vec_draw_tuples(vs, &p->tuple, r, w->work, w->index, NULL, w->log_z);
+    if (p->method == MCAMP_METHOD_COMMON) mcamp__tile_common(vs, p, w);
+    else                                  mcamp__tile_tilted(vs, p, w);
+}
+
+MCAMP__PRIV void mcamp__tally_init(const mcamp__sampler *p, mcamp_tally *t)
+{
+    memset(t, 0, sizeof *t);
+    t->direction = p->dir;
+    t->method = p->method;
+    t->order = p->k;
+    t->sigma = p->m.sigma;
+    t->eps = p->eps;
+    t->log_scale = p->log_scale;
+    t->log_range = p->log_range;
+}
+
+MCAMP__PRIV void mcamp__sample_block(mcamp_vecset vs, const mcamp__sampler *p,
+                                     uint64_t seed, uint32_t purpose, uint64_t block,
+                                     mcamp__scratch *w, mcamp_tally *t)
+{
+    mcamp__rng8 normals;
+    mcamp_rng r;
+    mcamp__rng8_stream(&normals, seed, purpose, block);
+    mcamp_rng_stream(&r, seed, purpose, block);
+    for (size_t i = 0; i < MCAMP_BLOCK / MCAMP__S; i++) {
+        mcamp__tile(vs, p, &normals, &r, w);
+        for (size_t s = 0; s < MCAMP__S; s++) mcamp__tally_add(t, w->v[s]);
+    }
+}
+
+/* ---- building a sampler --------------------------------------------------- */
+
+MCAMP__PRIV void mcamp__sampler_free(mcamp_ctx *ctx, mcamp__sampler *p)
+{
+    size_t b = p->m.b;
+    mcamp__delete_doubles(ctx, p->off_loss, b);
+    mcamp__delete_doubles(ctx, p->off_base, b);
+    mcamp__delete_doubles(ctx, p->off_w, b);
+    mcamp__delete_doubles(ctx, p->neg_c, b);
+    mcamp__delete_doubles(ctx, p->base, b);
+    mcamp__delete_doubles(ctx, p->rest, b * b);
+    mcamp__delete_doubles(ctx, p->exp_rest, b * b);
+    mcamp__delete(ctx, p->active, b, sizeof *p->active);
+    mcamp__tuple_free(ctx, &p->tuple);
+    mcamp__model_free(ctx, &p->m);
+    memset(p, 0, sizeof *p);
+}
+
+MCAMP__PRIV mcamp_status mcamp__sampler_alloc(mcamp_ctx *ctx, mcamp__sampler *p,
+                                              int matrices)
+{
+    size_t b = p->m.b;
+    p->off_loss = mcamp__new_doubles(ctx, b);
+    p->off_base = mcamp__new_doubles(ctx, b);
+    p->off_w = mcamp__new_doubles(ctx, b);
+    p->neg_c = mcamp__new_doubles(ctx, b);
+    p->base = mcamp__new_doubles(ctx, b);
+    p->active = (size_t *)mcamp__new(ctx, b, sizeof *p->active);
+    if (matrices) {
+        p->rest = mcamp__new_doubles(ctx, b * b);
+        p->exp_rest = mcamp__new_doubles(ctx, b * b);
+    }
+    if (!p->off_loss || !p->off_base || !p->off_w || !p->neg_c || !p->base ||
+        !p->active || (matrices && (!p->rest || !p->exp_rest)))
+        return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
+    return MCAMP_OK;
+}
+
+/* The matrix of the tuple law and its exponentials: a' (COMMON) or a (TILTED). */
+MCAMP__PRIV void mcamp__sampler_matrices(mcamp_vecset vs, mcamp__sampler *p, int common)
+{
+    size_t b = p->m.b;
+    for (size_t i = 0; i < b; i++)
+        for (size_t j = 0; j < b; j++)
+            p->rest[i * b + j] = p->m.a[i * b + j] -
+                                 (common ? p->m.c[i] * p->m.c[j] : 0.0);
+    memcpy(p->exp_rest, p->rest, b * b * sizeof(double));
+    mcamp__vec_exp(vs, p->exp_rest, b * b);
+}
+
+/* Log range of COMMON at order k, eps = 0; fills base. */
+MCAMP__PRIV double mcamp__common_setup(mcamp__sampler *p, size_t k, double *power)
+{
+    double T = 0, total = 0, top = -mcamp__inf(), kk = (double)k;
+    size_t b = p->m.b;
+    for (size_t i = 0; i < b; i++) {
+        p->base[i] = mcamp__common_log_sup(p->m.c[i], k, &T) / kk;
+        top = mcamp__dmax(top, p->base[i]);
+    }
+    for (size_t i = 0; i < b; i++) {
+        p->base[i] = exp(p->base[i] - top);
+        total += p->base[i];
+    }
+    for (size_t i = 0; i < b; i++) p->base[i] /= total;
+    return kk * (top + log(total / (double)b)) +
+           mcamp__log_max_z(p->base, p->exp_rest, b, k, power);
+}
+
+/* Log range of TILTED at order k, eps = 0; fills base. */
+MCAMP__PRIV double mcamp__tilted_setup(mcamp__sampler *p, size_t k, double *power)
+{
+    size_t b = p->m.b;
+    for (size_t i = 0; i < b; i++) p->base[i] = 1 / (double)b;
+    if (p->m.diagonal)
+        return mcamp__tilted_log_sup(k) + mcamp__log_max_z_diag(p->m.max_diag, b, k);
+    return mcamp__tilted_log_sup(k) +
+           mcamp__log_max_z(p->base, p->exp_rest, b, k, power);
+}
+
+MCAMP__PRIV double mcamp__order_range(mcamp__sampler *p, size_t k, double *power)
+{
+    double r = p->method == MCAMP_METHOD_COMMON ? mcamp__common_setup(p, k, power)
+                                                : mcamp__tilted_setup(p, k, power);
+    return r - ((double)k - 1) * p->eps;
+}
+
+#define MCAMP__ORDER_MAX 200
+
+/* The k of smallest range: log range is unimodal in k in every case met; any k is
+ * valid, so nothing rests on it.  Steps grow while the range falls, then shrink.  */
+MCAMP__PRIV size_t mcamp__best_order(mcamp__sampler *p, double *power)
+{
+    size_t k = 1, step = 1;
+    double best = mcamp__order_range(p, 1, power);
+    while (step) {
+        double up = k + step <= MCAMP__ORDER_MAX
+                        ? mcamp__order_range(p, k + step, power) : mcamp__inf();
+        if (up < best) { k += step; best = up; step *= 2; continue; }
+        if (k > step) {
+            double down = mcamp__order_range(p, k - step, power);
+            if (down < best) { k -= step; best = down; continue; }
+        }
+        step /= 2;
+    }
+    return k;
+}
+
+MCAMP__PRIV void mcamp__sampler_offsets(mcamp__sampler *p)
+{
+    double log_b = log((double)p->m.b);
+    for (size_t i = 0; i < p->m.b; i++) {
+        double c = p->m.c[i], rest = p->m.half[i] - 0.5 * c * c;
+        p->off_loss[i] = -p->m.half[i] - log_b;
+        p->off_base[i] = -rest + log(p->base[i]);
+        p->off_w[i] = -rest - log_b;
+        p->neg_c[i] = -c;
+        if (p->method == MCAMP_METHOD_PRODUCT)
+            p->off_base[i] = mcamp__product_mode(p->u * exp(p->eps - log_b),
+                                                 sqrt(p->m.a[i]));
+        if (p->m.half[i] > 0) p->active[p->active_count++] = i;
+    }
+}
+
+/* The range of the order-k methods and the law of their tuples. */
+MCAMP__PRIV mcamp_status mcamp__sampler_order(mcamp_ctx *ctx, mcamp__sampler *p,
+                                              size_t k, double stickiness)
+{
+    size_t b = p->m.b;
+    double *power = NULL, eta = 0;
+    mcamp_status st;
+    if (!p->m.diagonal) {
+        power = mcamp__new_doubles(ctx, b * b);
+        if (!power) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
+        mcamp__sampler_matrices(ctx->vec, p, p->method == MCAMP_METHOD_COMMON);
+    }
+    p->k = k ? k : mcamp__best_order(p, power);
+    p->log_range = mcamp__order_range(p, p->k, power) + 1e-9;
+    mcamp__delete_doubles(ctx, power, b * b);
+    if (stickiness > 0 && p->k > 1) {
+        /* Every factor p/p~ is at most 1/(1 - eta): the range grows by that. */
+        eta = mcamp__dmin(0.6, stickiness / (double)p->k);
+        p->log_range -= ((double)p->k - 1) * log1p(-eta);
+    }
+    st = mcamp__tuple_init(ctx, b, p->k, p->base, p->m.diagonal ? p->m.a : p->rest,
+                           p->m.diagonal, eta, &p->tuple);
+    mcamp__delete_doubles(ctx, p->rest, b * b);
+    mcamp__delete_doubles(ctx, p->exp_rest, b * b);
+    p->rest = p->exp_rest = NULL;
+    return st;
+}
+
+/* Range and scale of the methods without tuples. */
+MCAMP__PRIV void mcamp__sampler_simple_range(mcamp__sampler *p)
+{
+    p->k = p->dir == MCAMP_ADD ? 0 : 1;
+    if (p->method == MCAMP_METHOD_PLAIN) {
+        p->log_range = 1e-9;
+    } else if (p->method == MCAMP_METHOD_PRODUCT) {
+        p->u = mcamp__product_best_u(&p->m, p->eps);
+        p->log_range = mcamp__product_log_range(&p->m, p->eps, p->u) + 1e-9;
+        p->log_norms = p->log_range - (p->u - 1 - log(p->u));
+    } else if (p->method == MCAMP_METHOD_COMMON) {
+        p->log_range = mcamp__add_log_bound(&p->m, p->eps) + 1e-9;
+    } else {                            /* MODE: a scale, not a range */
+        p->log_range = mcamp__inf();
+        p->k = 0;
+    }
+}
+
+/* Which methods make sense where. */
+MCAMP__PRIV int mcamp__method_fits(mcamp_method method, mcamp_direction dir, int diagonal)
+{
+    int remove = dir == MCAMP_REMOVE;
+    switch (method) {
+    case MCAMP_METHOD_PLAIN:   return 1;
+    case MCAMP_METHOD_TILTED:  return remove;
+    case MCAMP_METHOD_COMMON:  return !remove || !diagonal;
+    case MCAMP_METHOD_MODE:    return remove;
+    case MCAMP_METHOD_PRODUCT: return !remove && diagonal;
+    default:                   return 0;
+    }
+}
+
+/* pre: method fits; k = 0: best; eps finite (may be negative: tests use that).
+ * Tallies for proofs count in units of the range (log_scale +infinity); for
+ * estimates the range can be so large that typical values would round to the
+ * smallest unit, so there the caller names a scale that is nearer to them.       */
+MCAMP__PRIV mcamp_status mcamp__sampler_build(mcamp_ctx *ctx, const mcamp__factor *f,
+                                              double sigma, double eps,
+                                              mcamp_direction dir, mcamp_method method,
+                                              size_t k, double stickiness,
+                                              double log_scale, mcamp__sampler *p)
+{
+    int order = dir == MCAMP_REMOVE && method != MCAMP_METHOD_MODE;
+    mcamp_status st;
+    memset(p, 0, sizeof *p);
+    st = mcamp__model_init(ctx, f, sigma, &p->m);
+    if (st < 0) return st;
+    p->dir = dir; p->method = method; p->eps = eps;
+    st = mcamp__sampler_alloc(ctx, p, order && !f->diagonal);
+    for (size_t i = 0; st >= 0 && i < f->b; i++) p->base[i] = 1 / (double)f->b;
+    if (st >= 0 && order) {
+        st = mcamp__sampler_order(ctx, p, method == MCAMP_METHOD_PLAIN ? 1 : k, stickiness);
+        if (method == MCAMP_METHOD_PLAIN) p->log_range = 1e-9;
+    } else if (st >= 0) {
+        mcamp__sampler_simple_range(p);
+    }
+    if (st < 0) { mcamp__sampler_free(ctx, p); return st; }
+    mcamp__sampler_offsets(p);
+    p->log_scale = mcamp__dmin(p->log_range, log_scale);
+    return MCAMP_OK;
+}
+
+/* ---- running blocks -------------------------------------------------------- */
+
+typedef struct mcamp__job {
+    const mcamp__sampler *sampler;
+    mcamp__scratch *scratch;    /* one per task */
+    mcamp_tally *tally;         /* one per task */
+    mcamp_vecset vec;
+    uint64_t seed, first, blocks, tasks;
+    uint32_t purpose;
+} mcamp__job;
+
+/* Task i takes every tasks-th block.  Which task takes which block does not
+ * matter: tallies add up to the same integers.                                  */
+MCAMP__PRIV void mcamp__job_task(void *arg, size_t i)
+{
+    mcamp__job *j = (mcamp__job *)arg;
+    for (uint64_t n = i; n < j->blocks; n += j->tasks)
+        mcamp__sample_block(j->vec, j->sampler, j->seed, j->purpose, j->first + n,
+                            &j->scratch[i], &j->tally[i]);
+}
+
+/* Workers: memory for running blocks of one sampler on all threads. */
+typedef struct mcamp__workers {
+    mcamp__scratch *scratch;
+    mcamp_tally *tally;
+    size_t count;
+} mcamp__workers;
+
+MCAMP__PRIV void mcamp__workers_free(mcamp_ctx *ctx, mcamp__workers *w)
+{
+    for (size_t i = 0; w->scratch && i < w->count; i++)
+        mcamp__scratch_free(ctx, &w->scratch[i]);
+    mcamp__delete(ctx, w->scratch, w->count, sizeof *w->scratch);
+    mcamp__delete(ctx, w->tally, w->count, sizeof *w->tally);
+    memset(w, 0, sizeof *w);
+}
+
+MCAMP__PRIV mcamp_status mcamp__workers_init(mcamp_ctx *ctx, const mcamp__sampler *p,
+                                             mcamp__workers *w)
+{
+    mcamp_status st = MCAMP_OK;
+    memset(w, 0, sizeof *w);
+    w->count = ctx->parallel.run && ctx->parallel.width ? ctx->parallel.width : 1;
+    w->scratch = (mcamp__scratch *)mcamp__new(ctx, w->count, sizeof *w->scratch);
+    w->tally = (mcamp_tally *)mcamp__new(ctx, w->count, sizeof *w->tally);
+    if (!w->scratch || !w->tally) st = mcamp__fail(ctx, MCAMP_E_MEMORY, "workers", 0);
+    for (size_t i = 0; st >= 0 && i < w->count; i++)
+        st = mcamp__scratch_init(ctx, p, &w->scratch[i]);
+    if (st < 0) mcamp__workers_free(ctx, w);
+    return st;
+}
+
+/* Adds blocks first .. first+blocks-1 of a stream to the tally. */
+MCAMP__PRIV mcamp_status mcamp__run_blocks(mcamp_ctx *ctx, const mcamp__sampler *p,
+                                           mcamp__workers *w, uint64_t seed,
+                                           uint32_t purpose, uint64_t first,
+                                           uint64_t blocks, mcamp_tally *t)
+{
+    mcamp__job j;
+    mcamp_status st = MCAMP_OK;
+    j.sampler = p; j.scratch = w->scratch; j.tally = w->tally; j.vec = ctx->vec;
+    j.seed = seed; j.purpose = purpose; j.first = first; j.blocks = blocks;
+    j.tasks = w->count;
+    for (size_t i = 0; i < w->count; i++) mcamp__tally_init(p, &w->tally[i]);
+    mcamp__run(ctx, w->count, mcamp__job_task, &j);
+    for (size_t i = 0; st >= 0 && i < w->count; i++)
+        st = mcamp_tally_merge(ctx, t, &w->tally[i]);
+    return st;
+}
+
+/* ---- public samplers ------------------------------------------------------- */
+
+MCAMP__PRIV mcamp_status mcamp__check_gram(mcamp_ctx *ctx, const mcamp_gram *gram)
+{
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!gram || !gram->g || !gram->b)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "gram", 0);
+    return MCAMP_OK;
+}
+
+/* A scale for tallies without a range: e^-10 of the unamplified delta, so that
+ * values up to b times that delta fit, and values 1e-20 of it keep their digits.  */
+MCAMP__PRIV double mcamp__loose_scale(const mcamp__factor *f, double sigma, double eps)
+{
+    double d = mcamp_gauss_logdelta(sqrt(f->trace_max) / sigma, eps);
+    return mcamp__dmax(d, -600) - 10;
+}
+
+/* The method of smallest range that fits. */
+MCAMP__PRIV mcamp_method mcamp__default_method(mcamp_direction dir, int diagonal)
+{
+    if (dir == MCAMP_REMOVE)
+        return diagonal ? MCAMP_METHOD_TILTED : MCAMP_METHOD_COMMON;
+    return diagonal ? MCAMP_METHOD_PRODUCT : MCAMP_METHOD_COMMON;
+}
+
+MCAMP__PRIV mcamp_status mcamp__sampler_check(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                              const mcamp_sampler_desc *d,
+                                              mcamp_sampler *out)
+{
+    mcamp_status st = mcamp__check_gram(ctx, gram);
+    int diagonal;
+    if (st < 0) return st;
+    if (!d || !out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, d ? "sampler" : "desc", 0);
+    if (d->start_canary || d->end_canary)
+        return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_sampler_desc", 0);
+    if ((st = mcamp__check_sigma(ctx, "sigma", d->sigma)) < 0) return st;
+    if ((st = mcamp__check_eps(ctx, "eps", d->eps)) < 0) return st;
+    if (d->direction != MCAMP_REMOVE && d->direction != MCAMP_ADD)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "direction", (double)d->direction);
+    diagonal = gram->kind == MCAMP_GRAM_DIAGONAL;
+    if (d->method && !mcamp__method_fits(d->method, d->direction, diagonal))
+        return mcamp__fail(ctx, MCAMP_E_ARG, "method", (double)d->method);
+    if (d->order > MCAMP__ORDER_MAX)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "order", (double)d->order);
+    return mcamp__check(ctx, "stickiness", d->stickiness, 0.0, 1, 1e3, 1);
+}
+
+MCAMP_API mcamp_status mcamp_sampler_init(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                          const mcamp_sampler_desc *desc,
+                                          mcamp_sampler *sampler)
+{
+    mcamp__factor f;
+    mcamp__sampler *p;
+    mcamp_method method;
+    mcamp_status st = mcamp__sampler_check(ctx, gram, desc, sampler);
+    if (st < 0) return st;
+    method = desc->method ? desc->method
+                          : mcamp__default_method(desc->direction,
+                                gram->kind == MCAMP_GRAM_DIAGONAL);
+    p = (mcamp__sampler *)mcamp__new(ctx, 1, sizeof *p);
+    if (!p) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", 0);
+    st = mcamp__factor_init(ctx, gram, &f);
+    if (st >= 0) {
+        double scale = method == MCAMP_METHOD_MODE
+                           ? mcamp__loose_scale(&f, desc->sigma, desc->eps) : mcamp__inf();
+        st = mcamp__sampler_build(ctx, &f, desc->sigma, desc->eps, desc->direction,
+                                  method, desc->order, desc->stickiness, scale, p);
+        mcamp__factor_free(ctx, &f);
+    }
+    if (st < 0) mcamp__delete(ctx, p, 1, sizeof *p);
+    else sampler->impl = p;
+    return st;
+}
+
+MCAMP_API void mcamp_sampler_free(mcamp_ctx *ctx, mcamp_sampler *sampler)
+{
+    if (!mcamp__ctx_ok(ctx) || !sampler || !sampler->impl) return;
+    mcamp__sampler_free(ctx, sampler->impl);
+    mcamp__delete(ctx, sampler->impl, 1, sizeof *sampler->impl);
+    sampler->impl = NULL;
+}
+
+MCAMP_API double mcamp_sampler_log_range(const mcamp_sampler *s)
+{
+    return s && s->impl ? s->impl->log_range : mcamp__nan();
+}
+
+MCAMP_API mcamp_method mcamp_sampler_method(const mcamp_sampler *s)
+{
+    return s && s->impl ? s->impl->method : MCAMP_METHOD_DEFAULT;
+}
+
+MCAMP_API size_t mcamp_sampler_order(const mcamp_sampler *s)
+{
+    return s && s->impl ? s->impl->k : 0;
+}
+
+MCAMP_API mcamp_status mcamp_sampler_run(mcamp_ctx *ctx, const mcamp_sampler *sampler,
+                                         uint64_t seed, uint64_t first,
+                                         uint64_t blocks, mcamp_tally *tally)
+{
+    mcamp__workers w;
+    mcamp_tally sum;
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!sampler || !sampler->impl)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "sampler", 0);
+    if (!tally) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "tally", 0);
+    if (!blocks || blocks > UINT64_MAX / MCAMP_BLOCK || first > UINT64_MAX - blocks)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "blocks", (double)blocks);
+    st = mcamp__workers_init(ctx, sampler->impl, &w);
+    if (st < 0) return st;
+    mcamp__tally_init(sampler->impl, &sum);
+    st = mcamp__run_blocks(ctx, sampler->impl, &w, seed,
+                           MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 0,
+                                          sampler->impl->dir),
+                           first, blocks, &sum);
+    mcamp__workers_free(ctx, &w);
+    return st < 0 ? st : mcamp_tally_merge(ctx, tally, &sum);
+}
+
+/* ---- estimates -------------------------------------------------------------- */
+
+/* A budget with its defaults filled in. */
+MCAMP__PRIV mcamp_status mcamp__budget_resolve(mcamp_ctx *ctx, const mcamp_budget *in,
+                                               mcamp_budget *out)
+{
+    mcamp_status st;
+    memset(out, 0, sizeof *out);
+    if (in) *out = *in;
+    if (mcamp__eq(out->rel_error, 0)) out->rel_error = 0.01;
+    if (mcamp__eq(out->beta, 0)) out->beta = 1e-6;
+    if (!out->max_samples) out->max_samples = UINT64_C(1) << 26;
+    if ((st = mcamp__check(ctx, "rel_error", out->rel_error, 0, 0, 1, 1)) < 0) return st;
+    if ((st = mcamp__check_prob(ctx, "beta", out->beta)) < 0) return st;
+    if (out->max_samples > UINT64_MAX / 4)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "max_samples", (double)out->max_samples);
+    if ((int)out->direction < 0 || out->direction > MCAMP_ADD)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "direction", (double)out->direction);
+    if ((int)out->method < 0 || out->method > MCAMP_METHOD_PRODUCT)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "method", (double)out->method);
+    if (out->order > MCAMP__ORDER_MAX)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "order", (double)out->order);
+    return MCAMP_OK;
+}
+
+/* How one direction's value is drawn.  log_scale: of estimates' tallies; +infinity:
+ * a proof's.                                                                      */
+typedef struct mcamp__choice {
+    mcamp_method method;
+    size_t k;
+    double log_scale, rel_var;
+} mcamp__choice;
+
+/* A question about one direction: the pair at (sigma, eps). */
+typedef struct mcamp__question {
+    const mcamp__factor *f;
+    double sigma, eps;
+    mcamp_direction dir;
+    uint64_t seed;
+} mcamp__question;
+
+MCAMP__PRIV mcamp_status mcamp__question_sampler(mcamp_ctx *ctx, const mcamp__question *q,
+                                                 const mcamp__choice *c, mcamp__sampler *p)
+{
+    return mcamp__sampler_build(ctx, q->f, q->sigma, q->eps, q->dir, c->method, c->k, 0,
+                                c->log_scale, p);
+}
+
+/* The law of smallest range, with its order and range found. */
+MCAMP__PRIV mcamp_status mcamp__proof_choice(mcamp_ctx *ctx, const mcamp__question *q,
+                                             mcamp__choice *c, double *log_range)
+{
+    mcamp__sampler p;
+    mcamp_status st;
+    c->method = mcamp__default_method(q->dir, q->f->diagonal);
+    c->k = 0;
+    c->rel_var = 1;
+    c->log_scale = mcamp__inf();
+    st = mcamp__question_sampler(ctx, q, c, &p);
+    if (st < 0) return st;
+    c->k = p.k;
+    *log_range = p.log_range;
+    mcamp__sampler_free(ctx, &p);
+    return MCAMP_OK;
+}
+
+/* Builds the sampler, runs blocks 0 .. blocks-1 of a stream, frees it. */
+MCAMP__PRIV mcamp_status mcamp__question_run(mcamp_ctx *ctx, const mcamp__question *q,
+                                             const mcamp__choice *choice,
+                                             uint32_t purpose, uint64_t blocks,
+                                             mcamp_tally *t)
+{
+    mcamp__sampler p;
+    mcamp__workers w;
+    mcamp_status st = mcamp__question_sampler(ctx, q, choice, &p);
+    if (st < 0) return st;
+    st = mcamp__workers_init(ctx, &p, &w);
+    if (st >= 0) {
+        mcamp__tally_init(&p, t);
+        st = mcamp__run_blocks(ctx, &p, &w, q->seed, purpose, 0, blocks, t);
+        mcamp__workers_free(ctx, &w);
+    }
+    mcamp__sampler_free(ctx, &p);
+    return st;
+}
+
+/* The candidates for estimates: around the order of smallest range k0 variance
+ * is smallest somewhat above it; one dominating mode is better served by MODE.    */
+MCAMP__PRIV size_t mcamp__candidates(const mcamp__question *q, size_t k0,
+                                     double log_scale, mcamp__choice *c)
+{
+    static const int quarters[5] = { 4, 5, 6, 8, 10 };
+    size_t n = 0, last = 0;
+    int diagonal = q->f->diagonal;
+    for (size_t i = 0; i < 8; i++) c[i].log_scale = log_scale;
+    if (q->dir == MCAMP_ADD) {
+        c[n].k = 0; c[n++].method = MCAMP_METHOD_COMMON;
+        if (diagonal) { c[n].k = 0; c[n++].method = MCAMP_METHOD_PRODUCT; }
+        return n;
+    }
+    for (size_t i = 0; i < (diagonal ? 1u : 5u); i++) {
+        size_t k = (k0 * (size_t)quarters[i] + 2) / 4;
+        if (k == last || k > MCAMP__ORDER_MAX) continue;
+        c[n].k = last = k;
+        c[n++].method = diagonal ? MCAMP_METHOD_TILTED : MCAMP_METHOD_COMMON;
+    }
+    c[n].k = 0; c[n++].method = MCAMP_METHOD_MODE;
+    return n;
+}
+
+/* Seconds per sample, relatively; fixed numbers, so that nothing depends on the
+ * machine.                                                                        */
+MCAMP__PRIV double mcamp__method_cost(mcamp_method method)
+{
+    switch (method) {
+    case MCAMP_METHOD_COMMON:  return 2;
+    case MCAMP_METHOD_MODE:    return 4;
+    case MCAMP_METHOD_PRODUCT: return 12;
+    default:                   return 1;
+    }
+}
+
+/* Mean square over squared mean, less 1; infinite if nothing was seen. */
+MCAMP__PRIV double mcamp__tally_rel_var(const mcamp_tally *t)
+{
+    double m = mcamp__tally_mean_x(t);
+    if (t->poisoned || !(m > 0)) return mcamp__inf();
+    return mcamp__tally_variance_x(t) / (m * m);
+}
+
+/* The share of the whole sum that one value of the top bin has. */
+MCAMP__PRIV double mcamp__tally_top_share(const mcamp_tally *t)
+{
+    size_t i = MCAMP_TALLY_BINS;
+    double total = mcamp__tally_mean_x(t) * (double)t->count;
+    while (i > 0 && !t->n[i - 1]) i--;
+    if (!i || !(total > 0)) return 1;
+    return mcamp__bin_sum(t, i - 1) / (double)t->n[i - 1] / total;
+}
+
+/* Runs each candidate on the pilot stream and picks the smallest variance times
+ * cost.  A law that misses the decisive samples looks precise and too low: one
+ * whose pilot mean is beyond three errors below another's is passed over.         */
+MCAMP__PRIV mcamp_status mcamp__pilot(mcamp_ctx *ctx, const mcamp__question *q,
+                                      size_t k0, double log_scale, uint64_t blocks,
+                                      mcamp__choice *best)
+{
+    mcamp__choice c[8];
+    double mean[8], err[8], top = 0;
+    size_t n = mcamp__candidates(q, k0, log_scale, c);
+    mcamp_tally *t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *t);
+    mcamp_status st = MCAMP_OK;
+    if (!t) return mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
+    for (size_t i = 0; st >= 0 && i < n; i++) {
+        st = mcamp__question_run(ctx, q, &c[i], MCAMP__PURPOSE(MCAMP__STREAM_PILOT, i, q->dir),
+                                 blocks, t);
+        if (st < 0) break;
+        c[i].rel_var = mcamp__tally_rel_var(t);
+        mean[i] = mcamp__finite(c[i].rel_var) ? mcamp_tally_mean(t) : 0;
+        err[i] = mcamp__finite(c[i].rel_var) ? mcamp_tally_std_error(t) : 0;
+        top = mcamp__dmax(top, mean[i] - 3 * err[i]);
+    }
+    mcamp__delete(ctx, t, 1, sizeof *t);
+    *best = c[n - 1];
+    best->rel_var = mcamp__inf();
+    for (size_t i = 0; st >= 0 && i < n; i++) {
+        double cost = c[i].rel_var * mcamp__method_cost(c[i].method);
+        double now = best->rel_var * mcamp__method_cost(best->method);
+        if (mean[i] + 3 * err[i] < top) continue;
+        if (cost < now) *best = c[i];
+    }
+    return st;
+}
+
+/* Blocks for a relative standard error, a tenth more, at least four. */
+MCAMP__PRIV uint64_t mcamp__blocks_for(double rel_var, double rel_error, uint64_t max_samples)
+{
+    double n = 1.1 * rel_var / (rel_error * rel_error) / MCAMP_BLOCK;
+    uint64_t most = mcamp__zmax(1, (size_t)(max_samples / MCAMP_BLOCK));
+    if (!(n < (double)most)) return most;
+    return n > 4 ? (uint64_t)n + 1 : (most < 4 ? most : 4);
+}
+
+/* Runs one choice until its standard error is met and no single value makes up
+ * more than a twentieth of the sum, or the samples are spent.                     */
+MCAMP__PRIV mcamp_status mcamp__run_to_error(mcamp_ctx *ctx, const mcamp__question *q,
+                                             const mcamp__choice *choice,
+                                             const mcamp_budget *bud, uint32_t purpose,
+                                             mcamp_tally *t)
+{
+    mcamp__sampler p;
+    mcamp__workers w;
+    uint64_t done = 0, most = mcamp__blocks_for(mcamp__inf(), 1, bud->max_samples), goal;
+    mcamp_status st = mcamp__question_sampler(ctx, q, choice, &p);
+    if (st < 0) return st;
+    st = mcamp__workers_init(ctx, &p, &w);
+    if (st >= 0) mcamp__tally_init(&p, t);
+    goal = mcamp__blocks_for(mcamp__dmin(choice->rel_var, 1e6), bud->rel_error, bud->max_samples);
+    while (st == MCAMP_OK && done < goal) {
+        uint64_t chunk = mcamp__zmin((size_t)(goal - done), 64 * w.count);
+        st = mcamp__run_blocks(ctx, &p, &w, q->seed, purpose, done, chunk, t);
+        done += chunk;
+        if (st >= 0 && mcamp__progress(ctx, (double)done / (double)goal, mcamp_tally_mean(t)))
+            st = MCAMP_Q_INTERRUPTED;
+        if (done == goal && done < most) {
+            double v = mcamp__tally_rel_var(t);
+            int short_of = !(v <= bud->rel_error * bud->rel_error * (double)t->count) ||
+                           mcamp__tally_top_share(t) > 0.05;
+            if (short_of) goal = mcamp__zmin((size_t)most, (size_t)(2 * done));
+        }
+    }
+    if (p.method == choice->method) {
+        mcamp__workers_free(ctx, &w);
+        mcamp__sampler_free(ctx, &p);
+    }
+    return st;
+}
+
+MCAMP__PRIV void mcamp__estimate_from(const mcamp_tally *t, mcamp_estimate *e)
+{
+    e->direction = t->direction;
+    e->method = t->method;
+    e->order = (size_t)t->order;
+    e->samples = t->count;
+    e->value = mcamp_tally_mean(t);
+    e->std_error = mcamp_tally_std_error(t);
+    e->lower = mcamp_tally_lower(t, e->beta);
+}
+
+/* The share of modes that are zero: examples that never take part. */
+MCAMP__PRIV double mcamp__idle_share(const mcamp__factor *f)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < f->b; i++) n += !(mcamp__factor_diag(f, i) > f->idle);
+    return (double)n / (double)f->b;
+}
+
+/* Cases that need no samples.  b = 1: the Gaussian mechanism.  All modes 0: nothing
+ * is released about the example.  Add, with a share of zero modes above e^-eps: rho
+ * is at least that share, so 1 - e^eps rho is never positive.                      */
+MCAMP__PRIV int mcamp__exact_case(const mcamp__question *q, mcamp_estimate *e)
+{
+    int none = !(q->f->trace_max > q->f->idle) ||
+               (q->dir == MCAMP_ADD && mcamp__idle_share(q->f) >= exp(-q->eps));
+    if (q->f->b > 1 && !none) return 0;
+    e->direction = q->dir;
+    e->method = MCAMP_METHOD_EXACT;
+    e->exact = e->trusted = true;
+    if (!none)
+        e->value = exp(mcamp_gauss_logdelta(sqrt(q->f->trace_max) / q->sigma, q->eps));
+    e->lower = e->value * (1 - 1e-12);
+    e->upper = mcamp__dmin(1, e->value * (1 + 1e-12));
+    return 1;
+}
+
+/* log of a bound of delta that needs no samples: unamplified (delta is convex in
+ * the law of the mode, and the largest mode dominates), and Jensen's (add).        */
+MCAMP__PRIV double mcamp__free_log_bound(mcamp_ctx *ctx, const mcamp__question *q,
+                                         mcamp_status *st)
+{
+    double best = mcamp__gauss_logdelta_up(sqrt(q->f->trace_max) / q->sigma *
+                                           (1 + 4 * DBL_EPSILON), q->eps);
+    mcamp__model m;
+    *st = MCAMP_OK;
+    if (q->dir == MCAMP_REMOVE) return best;
+    *st = mcamp__model_init(ctx, q->f, q->sigma, &m);
+    if (*st < 0) return 0;
+    best = mcamp__dmin(best, mcamp__add_log_bound(&m, q->eps) + 1e-9);
+    if (m.diagonal)
+        best = mcamp__dmin(best, mcamp__product_log_range(&m, q->eps,
+                                     mcamp__product_best_u(&m, q->eps)) + 1e-9);
+    mcamp__model_free(ctx, &m);
+    return best;
+}
+
+/* The rigorous side of an estimate: the method of smallest range, for enough
+ * samples to come within half of the value, at most two million.                   */
+MCAMP__PRIV mcamp_status mcamp__prove_estimate(mcamp_ctx *ctx, const mcamp__question *q,
+                                               const mcamp__choice *proof, double log_range,
+                                               const mcamp_budget *bud, mcamp_tally *t,
+                                               mcamp_estimate *e)
+{
+    double need = 6 * log(1 / bud->beta) * exp(log_range) / e->value;
+    uint64_t cap = bud->max_samples < (UINT64_C(1) << 21) ? bud->max_samples
+                                                          : UINT64_C(1) << 21;
+    uint64_t blocks;
+    double err, gap;
+    mcamp_status st;
+    if (!(need < (double)cap)) need = (double)cap;
+    blocks = (uint64_t)(need / MCAMP_BLOCK) + 1;
+    st = mcamp__question_run(ctx, q, proof, MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 1, q->dir),
+                             blocks, t);
+    if (st < 0) return st;
+    if (t->poisoned) return mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", (double)t->poisoned);
+    e->proof_samples = t->count;
+    e->range = exp(log_range);
+    e->upper = mcamp__dmin(e->upper, mcamp_tally_upper(t, bud->beta));
+    err = mcamp_tally_std_error(t);
+    gap = fabs(mcamp_tally_mean(t) - e->value);
+    e->trusted = e->upper <= 2 * e->value &&
+                 gap <= 6 * sqrt(err * err + e->std_error * e->std_error);
+    return MCAMP_OK;
+}
+
+/* Value, error and rigorous bounds of one direction.  choice: in: method 0 = pick
+ * by pilot; out: what was used.                                                    */
+MCAMP__PRIV mcamp_status mcamp__estimate(mcamp_ctx *ctx, const mcamp__question *q,
+                                         const mcamp_budget *bud, mcamp_estimate *e)
+{
+    uint32_t purpose = MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 0, q->dir);
+    mcamp__choice proof, use;
+    mcamp_tally *t;
+    double log_range = 0;
+    mcamp_status st;
+    memset(e, 0, sizeof *e);
+    e->beta = bud->beta;
+    if (mcamp__exact_case(q, e)) return MCAMP_OK;
+    e->upper = exp(mcamp__free_log_bound(ctx, q, &st));
+    if (st < 0) return st;
+    if ((st = mcamp__proof_choice(ctx, q, &proof, &log_range)) < 0) return st;
+    t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *t);
+    if (!t) return mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
+    use = proof;
+    use.log_scale = log_range;
+    use.method = bud->method; use.k = bud->order;
+    if (use.method && !mcamp__method_fits(use.method, q->dir, q->f->diagonal))
+        use.method = MCAMP_METHOD_DEFAULT;
+    if (!use.method) st = mcamp__pilot(ctx, q, proof.k, log_range, 2, &use);
+    if (st >= 0) st = mcamp__run_to_error(ctx, q, &use, bud, purpose, t);
+    if (st == MCAMP_OK && t->poisoned)      /* a value too large for the tally */
+        st = mcamp__run_to_error(ctx, q, &proof, bud, purpose, t);
+    if (st >= 0 && t->poisoned)
+        st = mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", (double)t->poisoned);
+    if (st == MCAMP_OK) {
+        mcamp__estimate_from(t, e);
+        st = mcamp__prove_estimate(ctx, q, &proof, log_range, bud, t, e);
+    }
+    mcamp__delete(ctx, t, 1, sizeof *t);
+    return st;
+}
 
 /* ======================================================================== *
  *  EXACT ACCOUNTANTS                                               >>exact
@@ -6274,7 +8328,664 @@ MCAMP_API mcamp_status mcamp_exact_laplace_amplified(mcamp_ctx *ctx, double eps,
 
 /* ======================================================================== *
  *  CALIBRATION AND CERTIFICATION                                   >>calib
+ *  In: a Gram matrix and targets.  Out: delta, eps or sigma with their errors,
+ *  and accepted or refused claims.  Calibration draws from the PILOT, CALIBRATE and
+ *  ESTIMATE streams, verification from VERIFY alone, inside this section: samples
+ *  that chose a sigma cannot prove it.
  * ======================================================================== */
+
+/* ---- delta ---------------------------------------------------------------- */
+
+MCAMP__PRIV int mcamp__wants(const mcamp_budget *bud, mcamp_direction dir)
+{
+    return bud->direction == MCAMP_BOTH || bud->direction == dir;
+}
+
+/* Fills the answer at (sigma, eps): both directions' estimates and what follows. */
+MCAMP__PRIV mcamp_status mcamp__answer_at(mcamp_ctx *ctx, const mcamp__factor *f,
+                                          double sigma, double eps,
+                                          const mcamp_budget *bud, mcamp_answer *a)
+{
+    mcamp_status st = MCAMP_OK;
+    memset(a, 0, sizeof *a);
+    a->sigma = sigma; a->eps = eps; a->beta = bud->beta; a->seed = bud->seed;
+    for (int d = MCAMP_REMOVE; st == MCAMP_OK && d <= MCAMP_ADD; d++) {
+        mcamp_estimate *e = d == MCAMP_REMOVE ? &a->remove : &a->add;
+        mcamp__question q;
+        if (!mcamp__wants(bud, (mcamp_direction)d)) continue;
+        q.f = f; q.sigma = sigma; q.eps = eps;
+        q.dir = (mcamp_direction)d; q.seed = bud->seed;
+        st = mcamp__estimate(ctx, &q, bud, e);
+        if (st < 0) return st;
+        a->samples += e->samples + e->proof_samples;
+        if (e->value >= a->delta) { a->delta = e->value; a->std_error = e->std_error; }
+        a->delta_upper = mcamp__dmax(a->delta_upper, e->upper);
+        if (!e->trusted && st == MCAMP_OK && e->value > 0.01 * a->delta)
+            a->status = MCAMP_Q_UNTRUSTED;
+    }
+    if (st > 0) a->status = st;
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_delta(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                   double sigma, double eps,
+                                   const mcamp_budget *budget, mcamp_answer *out)
+{
+    mcamp__factor f;
+    mcamp_answer a;
+    mcamp_budget bud;
+    mcamp_status st = mcamp__check_gram(ctx, gram);
+    if (st < 0) return st;
+    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
+    if ((st = mcamp__check_sigma(ctx, "sigma", sigma)) < 0) return st;
+    if ((st = mcamp__check_eps(ctx, "eps", eps)) < 0) return st;
+    if ((st = mcamp__budget_resolve(ctx, budget, &bud)) < 0) return st;
+    if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
+    st = mcamp__answer_at(ctx, &f, sigma, eps, &bud, &a);
+    mcamp__factor_free(ctx, &f);
+    if (st < 0) return st;
+    a.unamplified = exp(mcamp_gauss_logdelta(gram->max_norm / sigma, eps));
+    *out = a;
+    return a.status;
+}
+
+/* ---- solving for sigma or eps ------------------------------------------------ *
+ * log delta is decreasing in log sigma and in eps.  Stage A finds the root to a few
+ * percent with small samples, choosing the law anew at every point; stage B fixes
+ * law, order and random numbers, which makes the estimate a smooth function.        */
+
+typedef struct mcamp__solve {
+    const mcamp__factor *f;
+    const mcamp_budget *bud;
+    int by_sigma;               /* else by eps */
+    double sigma, eps;          /* the one that is given */
+    double log_delta;           /* target */
+    mcamp__choice choice[3];    /* per direction, stage B; method 0: not needed */
+    uint64_t blocks[3];
+    uint64_t samples;
+    mcamp_tally *t;
+} mcamp__solve;
+
+MCAMP__PRIV mcamp__question mcamp__solve_question(const mcamp__solve *s, double x, int dir)
+{
+    mcamp__question q;
+    q.f = s->f;
+    q.sigma = s->by_sigma ? exp(x) : s->sigma;
+    q.eps = s->by_sigma ? s->eps : x;
+    q.dir = (mcamp_direction)dir;
+    q.seed = s->bud->seed;
+    return q;
+}
+
+/* Log of the mean of one run, -infinity if it saw nothing. */
+MCAMP__PRIV mcamp_status mcamp__solve_run(mcamp_ctx *ctx, mcamp__solve *s,
+                                          const mcamp__question *q,
+                                          const mcamp__choice *c, int rung,
+                                          uint64_t blocks, double *log_mean)
+{
+    mcamp_status st = mcamp__question_run(ctx, q, c,
+        MCAMP__PURPOSE(MCAMP__STREAM_CALIBRATE, rung, q->dir), blocks, s->t);
+    double m;
+    if (st < 0) return st;
+    if (s->t->poisoned)
+        return mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", (double)s->t->poisoned);
+    s->samples += s->t->count;
+    m = mcamp__tally_mean_x(s->t);
+    *log_mean = m > 0 ? log(m) + s->t->log_scale : -mcamp__inf();
+    return MCAMP_OK;
+}
+
+/* Stage A at x: the larger of what the fitting laws see in one block each (a law
+ * that does not suit the point errs to the low side).                               */
+MCAMP__PRIV mcamp_status mcamp__solve_coarse(mcamp_ctx *ctx, mcamp__solve *s, double x,
+                                             double *log_delta)
+{
+    mcamp_status st = MCAMP_OK;
+    *log_delta = -mcamp__inf();
+    for (int d = MCAMP_REMOVE; st >= 0 && d <= MCAMP_ADD; d++) {
+        mcamp__question q = mcamp__solve_question(s, x, d);
+        mcamp__choice c[2];
+        size_t n = 0;
+        if (!mcamp__wants(s->bud, (mcamp_direction)d)) continue;
+        memset(c, 0, sizeof c);
+        c[0].log_scale = c[1].log_scale = mcamp__inf();
+        if (d == MCAMP_REMOVE) {
+            if (!s->f->diagonal) c[n++].method = MCAMP_METHOD_COMMON;
+            c[n].log_scale = mcamp__loose_scale(q.f, q.sigma, q.eps);
+            c[n++].method = MCAMP_METHOD_MODE;
+        } else {
+            c[n++].method = mcamp__default_method(q.dir, s->f->diagonal);
+        }
+        for (size_t i = 0; st >= 0 && i < n; i++) {
+            double v = 0;
+            st = mcamp__solve_run(ctx, s, &q, &c[i], (int)i, 1, &v);
+            if (st >= 0) *log_delta = mcamp__dmax(*log_delta, v);
+        }
+    }
+    return st;
+}
+
+/* Stage B at x; also the relative variance of the binding direction's mean. */
+MCAMP__PRIV mcamp_status mcamp__solve_fine(mcamp_ctx *ctx, mcamp__solve *s, double x,
+                                           double *log_delta, double *rel_error)
+{
+    mcamp_status st = MCAMP_OK;
+    *log_delta = -mcamp__inf();
+    *rel_error = 0;
+    for (int d = MCAMP_REMOVE; st >= 0 && d <= MCAMP_ADD; d++) {
+        mcamp__question q = mcamp__solve_question(s, x, d);
+        double v = 0;
+        if (!s->choice[d].method) continue;
+        st = mcamp__solve_run(ctx, s, &q, &s->choice[d], 8, s->blocks[d], &v);
+        if (st < 0 || !(v > *log_delta)) continue;
+        *log_delta = v;
+        *rel_error = sqrt(mcamp__tally_rel_var(s->t) / (double)s->t->count);
+    }
+    return st;
+}
+
+/* Chooses laws and sample sizes at x; leaves out a direction that is far below. */
+MCAMP__PRIV mcamp_status mcamp__solve_choose(mcamp_ctx *ctx, mcamp__solve *s, double x)
+{
+    mcamp_status st = MCAMP_OK;
+    double seen[3] = { 0, 0, 0 };
+    for (int d = MCAMP_REMOVE; st >= 0 && d <= MCAMP_ADD; d++) {
+        mcamp__question q = mcamp__solve_question(s, x, d);
+        double log_range = 0;
+        if (!mcamp__wants(s->bud, q.dir)) continue;
+        st = mcamp__proof_choice(ctx, &q, &s->choice[d], &log_range);
+        if (st < 0) return st;
+        st = mcamp__pilot(ctx, &q, s->choice[d].k, log_range, 2, &s->choice[d]);
+        if (st < 0) return st;
+        st = mcamp__solve_run(ctx, s, &q, &s->choice[d], 7, 2, &seen[d]);
+        s->blocks[d] = mcamp__blocks_for(s->choice[d].rel_var, s->bud->rel_error,
+                                         s->bud->max_samples);
+    }
+    if (s->choice[1].method && s->choice[2].method) {
+        if (seen[2] < seen[1] - 1.5) s->choice[2].method = MCAMP_METHOD_DEFAULT;
+        if (seen[1] < seen[2] - 1.5) s->choice[1].method = MCAMP_METHOD_DEFAULT;
+    }
+    return st;
+}
+
+/* Coarse root of log delta(x) = target in [lo, hi], f(hi) <= 0 known.  Values are
+ * noisy at the percent level, so it stops at 2% of the slope's scale.               */
+MCAMP__PRIV mcamp_status mcamp__solve_stage_a(mcamp_ctx *ctx, mcamp__solve *s, double lo,
+                                              double hi, double *x)
+{
+    mcamp__root r;
+    double flo, v = 0;
+    mcamp_status st = mcamp__solve_coarse(ctx, s, lo, &v);
+    if (st < 0) return st;
+    flo = v - s->log_delta;
+    *x = lo;
+    if (!(flo > 0)) return MCAMP_OK;        /* even the lowest meets the target */
+    if (st >= 0) st = mcamp__solve_coarse(ctx, s, hi, &v);
+    if (st < 0) return st;
+    mcamp__root_init(&r, lo, flo, hi, mcamp__dmin(v - s->log_delta, -1e-3));
+    while (r.steps < 40 && r.hi - r.lo > 1e-3 * (s->by_sigma ? 1 : 1 + fabs(r.hi))) {
+        *x = mcamp__root_next(&r);
+        if ((st = mcamp__solve_coarse(ctx, s, *x, &v)) < 0) return st;
+        if (fabs(v - s->log_delta) < 0.05) return MCAMP_OK;
+        mcamp__root_update(&r, *x, v - s->log_delta);
+        if (mcamp__progress(ctx, -1, s->by_sigma ? exp(*x) : *x)) return MCAMP_Q_INTERRUPTED;
+    }
+    *x = 0.5 * (r.lo + r.hi);
+    return MCAMP_OK;
+}
+
+/* Fine root from a start: secant steps on the smooth estimate, each limited.
+ * *err: standard error of x.                                                        */
+MCAMP__PRIV mcamp_status mcamp__solve_stage_b(mcamp_ctx *ctx, mcamp__solve *s, double *x,
+                                              double *err)
+{
+    double x0 = *x, step = s->by_sigma ? 0.01 : 0.01 * mcamp__dmax(fabs(x0), 0.01);
+    double f0, f1, rel = 0, slope = -1, limit = 10 * step, x1;
+    mcamp_status st = mcamp__solve_fine(ctx, s, x0, &f0, &rel);
+    if (st < 0) return st;
+    f0 -= s->log_delta;
+    x1 = f0 > 0 ? x0 + step : x0 - step;
+    if (!s->by_sigma) x1 = mcamp__dmax(x1, 0);
+    for (int i = 0; i < 12; i++) {
+        double next;
+        if ((st = mcamp__solve_fine(ctx, s, x1, &f1, &rel)) < 0) return st;
+        f1 -= s->log_delta;
+        if (!mcamp__eq(x1, x0) && mcamp__finite(f0) && mcamp__finite(f1)) {
+            double sl = (f1 - f0) / (x1 - x0);
+            if (sl < 0) slope = sl;
+        }
+        if (fabs(f1) <= 0.02 * s->bud->rel_error || mcamp__eq(x1, x0)) break;
+        next = x1 - f1 / slope;
+        if (!(fabs(next - x1) <= limit)) next = f1 > 0 ? x1 + limit : x1 - limit;
+        if (!s->by_sigma) next = mcamp__dmax(next, 0);
+        x0 = x1; f0 = f1; x1 = next;
+        if (mcamp__progress(ctx, -1, s->by_sigma ? exp(x1) : x1)) return MCAMP_Q_INTERRUPTED;
+    }
+    *x = x1;
+    *err = fabs(rel / slope);
+    return MCAMP_OK;
+}
+
+/* x in [lo, hi] with delta(x) = target; if even lo meets it, lo.  *err as above. */
+MCAMP__PRIV mcamp_status mcamp__solve_for(mcamp_ctx *ctx, mcamp__solve *s, double lo,
+                                          double hi, double *x, double *err)
+{
+    mcamp_status st;
+    *err = 0;
+    s->t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *s->t);
+    if (!s->t) return mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
+    st = mcamp__solve_stage_a(ctx, s, lo, hi, x);
+    if (st == MCAMP_OK && *x > lo) {
+        st = mcamp__solve_choose(ctx, s, *x);
+        if (st == MCAMP_OK) st = mcamp__solve_stage_b(ctx, s, x, err);
+        if (*x > hi) *x = hi;
+    }
+    mcamp__delete(ctx, s->t, 1, sizeof *s->t);
+    return st;
+}
+
+/* sigma for (eps, delta): bracket [sigma_u/(4 sqrt(b) + 4), sigma_u], sigma_u the
+ * unamplified one, widened downwards while needed.                                  */
+MCAMP__PRIV mcamp_status mcamp__solve_sigma(mcamp_ctx *ctx, const mcamp__factor *f,
+                                            double norm, double eps, double delta,
+                                            const mcamp_budget *bud, double *sigma,
+                                            double *err, double *unamplified,
+                                            uint64_t *samples)
+{
+    mcamp__solve s;
+    double su, hi, lo, x = 0;
+    mcamp_status st;
+    memset(&s, 0, sizeof s);
+    s.f = f; s.bud = bud; s.by_sigma = 1; s.eps = eps; s.log_delta = log(delta);
+    st = mcamp_gauss_sigma(ctx, norm, eps, delta, &su);
+    if (st < 0) return st;
+    *unamplified = su; *sigma = su; *err = 0; *samples = 0;
+    if (f->b == 1) return MCAMP_OK;
+    hi = log(su); lo = hi - log(4 * sqrt((double)f->b) + 4);
+    for (int i = 0; i < 20; i++) {
+        st = mcamp__solve_for(ctx, &s, lo, hi, &x, err);
+        if (st < 0 || st == MCAMP_Q_INTERRUPTED || x > lo) break;
+        hi = lo; lo -= 3;
+    }
+    *samples = s.samples;
+    if (st < 0) return st;
+    *sigma = mcamp__dmin(exp(x), su);
+    *err *= *sigma;
+    return st;
+}
+
+MCAMP__PRIV mcamp_status mcamp__target_check(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                             double delta, const mcamp_budget *budget,
+                                             mcamp_budget *bud, const void *out)
+{
+    mcamp_status st = mcamp__check_gram(ctx, gram);
+    if (st < 0) return st;
+    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
+    if ((st = mcamp__check_prob(ctx, "delta", delta)) < 0) return st;
+    if (!(gram->max_norm > 0))
+        return mcamp__fail(ctx, MCAMP_E_ARG, "gram", gram->max_norm);
+    return mcamp__budget_resolve(ctx, budget, bud);
+}
+
+MCAMP_API mcamp_status mcamp_sigma(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                   double eps, double delta,
+                                   const mcamp_budget *budget, mcamp_answer *out)
+{
+    mcamp__factor f;
+    mcamp_answer a;
+    mcamp_budget bud;
+    double sigma = 0, err = 0, su = 0;
+    uint64_t samples = 0;
+    mcamp_status st = mcamp__target_check(ctx, gram, delta, budget, &bud, out), q;
+    if (st < 0) return st;
+    if ((st = mcamp__check_eps(ctx, "eps", eps)) < 0) return st;
+    if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
+    q = mcamp__solve_sigma(ctx, &f, gram->max_norm, eps, delta, &bud, &sigma, &err, &su,
+                           &samples);
+    st = q < 0 ? q : mcamp__answer_at(ctx, &f, sigma, eps, &bud, &a);
+    mcamp__factor_free(ctx, &f);
+    if (st < 0) return st;
+    a.std_error = err;
+    a.unamplified = su;
+    a.samples += samples;
+    if (q > 0) a.status = q;
+    *out = a;
+    return a.status;
+}
+
+MCAMP_API mcamp_status mcamp_epsilon(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                     double sigma, double delta,
+                                     const mcamp_budget *budget, mcamp_answer *out)
+{
+    mcamp__factor f;
+    mcamp__solve s;
+    mcamp_answer a;
+    mcamp_budget bud;
+    double eu = 0, x = 0, err = 0;
+    mcamp_status st = mcamp__target_check(ctx, gram, delta, budget, &bud, out), q;
+    if (st < 0) return st;
+    if ((st = mcamp__check_sigma(ctx, "sigma", sigma)) < 0) return st;
+    if ((st = mcamp_gauss_epsilon(ctx, sigma, gram->max_norm, delta, &eu)) < 0) return st;
+    if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
+    memset(&s, 0, sizeof s);
+    s.f = &f; s.bud = &bud; s.sigma = sigma; s.log_delta = log(delta);
+    x = eu;
+    q = f.b == 1 || !(eu > 0) ? MCAMP_OK : mcamp__solve_for(ctx, &s, 0, eu, &x, &err);
+    st = q < 0 ? q : mcamp__answer_at(ctx, &f, sigma, x, &bud, &a);
+    mcamp__factor_free(ctx, &f);
+    if (st < 0) return st;
+    a.std_error = err;
+    a.unamplified = eu;
+    a.samples += s.samples;
+    if (q > 0) a.status = q;
+    *out = a;
+    return a.status;
+}
+
+MCAMP_API mcamp_status mcamp_curve(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                   double sigma, const double *eps, size_t count,
+                                   const mcamp_budget *budget, mcamp_answer *out)
+{
+    mcamp__factor f;
+    mcamp_budget bud;
+    mcamp_status st = mcamp__check_gram(ctx, gram);
+    if (st < 0) return st;
+    if (!eps || !out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, eps ? "out" : "eps", 0);
+    if (!count) return mcamp__fail(ctx, MCAMP_E_SIZE, "count", 0);
+    if ((st = mcamp__check_sigma(ctx, "sigma", sigma)) < 0) return st;
+    for (size_t i = 0; i < count; i++)
+        if ((st = mcamp__check_eps(ctx, "eps", eps[i])) < 0) return st;
+    if ((st = mcamp__budget_resolve(ctx, budget, &bud)) < 0) return st;
+    if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
+    for (size_t i = 0; st >= 0 && i < count; i++) {
+        st = mcamp__answer_at(ctx, &f, sigma, eps[i], &bud, &out[i]);
+        out[i].unamplified = exp(mcamp_gauss_logdelta(gram->max_norm / sigma, eps[i]));
+        if (mcamp__progress(ctx, (double)(i + 1) / (double)count, out[i].delta))
+            st = MCAMP_Q_INTERRUPTED;
+        if (st > 0) break;
+    }
+    mcamp__factor_free(ctx, &f);
+    return st;
+}
+
+/* ---- Renyi divergence --------------------------------------------------------- *
+ * F = rho^k in the identity of section est (TILTED) gives E_Q[rho^k] = E[prod z_l]:
+ * the tuples alone, no normals, and a variance that is tiny when z varies little.    */
+MCAMP_API mcamp_status mcamp_renyi(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                   double sigma, size_t order, uint64_t seed,
+                                   uint64_t samples, double *value,
+                                   double *std_error)
+{
+    mcamp__factor f;
+    mcamp__sampler p;
+    mcamp__scratch w;
+    double top = -mcamp__inf(), s1 = 0, s2 = 0, n = 0;
+    mcamp_status st = mcamp__check_gram(ctx, gram);
+    if (st < 0) return st;
+    if (!value || !std_error) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "value", 0);
+    if ((st = mcamp__check_sigma(ctx, "sigma", sigma)) < 0) return st;
+    if (order < 2 || order > MCAMP__ORDER_MAX)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "order", (double)order);
+    if (!samples || samples > (UINT64_C(1) << 50))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "samples", (double)samples);
+    if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
+    st = mcamp__sampler_build(ctx, &f, sigma, 0, MCAMP_REMOVE, MCAMP_METHOD_TILTED,
+                              order, 0, 0, &p);
+    mcamp__factor_free(ctx, &f);
+    if (st < 0) return st;
+    st = mcamp__scratch_init(ctx, &p, &w);
+    for (uint64_t i = 0; st >= 0 && i < (samples + MCAMP__S - 1) / MCAMP__S; i++) {
+        mcamp_rng r;
+        mcamp_rng_stream(&r, seed, MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 2, 0), i);
+        mcamp__vec_draw_tuples(ctx->vec, &p.tuple, &r, w.work, w.index, NULL, w.log_z);
+        for (size_t s = 0; s < MCAMP__S; s++) {
+            double d = w.log_z[s] - top;
+            if (d > 0) {                        /* new largest: rescale the sums */
+                s1 = s1 * exp(-d) + 1;
+                s2 = s2 * exp(-2 * d) + 1;
+                top = w.log_z[s];
+            } else {
+                s1 += exp(d);
+                s2 += exp(2 * d);
+            }
+            n++;
+        }
+    }
+    if (st >= 0) mcamp__scratch_free(ctx, &w);
+    mcamp__sampler_free(ctx, &p);
+    if (st < 0) return st;
+    if (!mcamp__finite(top) || !mcamp__finite(s1))
+        return mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", top);
+    *value = (top + log(s1 / n)) / ((double)order - 1);
+    *std_error = sqrt(mcamp__dmax(s2 / (s1 * s1) - 1 / n, 0)) / ((double)order - 1);
+    return MCAMP_OK;
+}
+
+/* ---- verification --------------------------------------------------------------- */
+
+MCAMP__PRIV mcamp_status mcamp__claim_check(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                            const mcamp_claim *c, const void *out,
+                                            int with_sigma)
+{
+    mcamp_status st = mcamp__check_gram(ctx, gram);
+    if (st < 0) return st;
+    if (!c || !out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, c ? "out" : "claim", 0);
+    if (c->start_canary || c->end_canary)
+        return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_claim", 0);
+    if (with_sigma && (st = mcamp__check_sigma(ctx, "sigma", c->sigma)) < 0) return st;
+    if ((st = mcamp__check_eps(ctx, "eps", c->eps)) < 0) return st;
+    if ((st = mcamp__check_prob(ctx, "delta", c->delta)) < 0) return st;
+    if ((st = mcamp__check_prob(ctx, "beta", c->beta)) < 0) return st;
+    if (c->max_samples > UINT64_MAX / 4)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "max_samples", (double)c->max_samples);
+    if ((int)c->direction < 0 || c->direction > MCAMP_ADD)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "direction", (double)c->direction);
+    return MCAMP_OK;
+}
+
+/* The claimed mean in units of the range, lowered by what floating point can have
+ * done: values are right within 1e-9 relatively, and the normals' law differs from
+ * the exact one by less than b 2^-64 in total variation, a mean by that times the
+ * range.  Negative if nothing is left: then nothing can be accepted.               */
+MCAMP__PRIV double mcamp__claim_mean(const mcamp__sampler *p, double delta)
+{
+    double m = exp(log(delta) - p->log_range) * (1 - 2e-9) -
+               (double)p->m.b * 1.1e-19;
+    return mcamp__dmin(m, 1.0);
+}
+
+/* log of the wealth (W_stake + mean of the grid)/2 against mean >= m. */
+MCAMP__PRIV double mcamp__claim_wealth(const mcamp_tally *t, double stake, double m)
+{
+    return mcamp__log_add(mcamp__log_wealth(t, -stake, m),
+                          mcamp__log_wealth_grid(t, -1, m)) - MCAMP__LN2;
+}
+
+/* The stake of largest wealth on a pilot, among 2^(-j/2). */
+MCAMP__PRIV double mcamp__claim_stake(const mcamp_tally *pilot, double m)
+{
+    double best = 1, top = -mcamp__inf();
+    for (int j = 0; j < 40; j++) {
+        double stake = exp2(-0.5 * j), w = mcamp__log_wealth(pilot, -stake, m);
+        if (w > top) { top = w; best = stake; }
+    }
+    return best;
+}
+
+/* Draws VERIFY blocks until the wealth reaches 1/beta, until the opposite is clear
+ * (which needs no guarantee: it only refuses), or until the samples are spent.      */
+MCAMP__PRIV mcamp_status mcamp__verify_run(mcamp_ctx *ctx, const mcamp__sampler *p,
+                                           mcamp__workers *w, const mcamp_claim *c,
+                                           int rung, double m, double beta,
+                                           mcamp_proof *out, mcamp_tally *t)
+{
+    uint64_t done = 0, chunk = 1, most = (c->max_samples ? c->max_samples
+                                          : UINT64_C(1) << 26) / MCAMP_BLOCK;
+    double need = log(1 / beta), hopeless = log(1e3);
+    uint32_t purpose = MCAMP__PURPOSE(MCAMP__STREAM_VERIFY, rung, p->dir);
+    mcamp__tally_init(p, t);
+    if (!most) most = 1;
+    while (done < most) {
+        mcamp_status st = mcamp__run_blocks(ctx, p, w, c->seed, purpose, done, chunk, t);
+        if (st < 0) return st;
+        done += chunk;
+        out->samples = t->count;
+        if (t->poisoned)
+            return mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", (double)t->poisoned);
+        out->log_wealth = mcamp__claim_wealth(t, out->stake, m);
+        out->accepted = out->log_wealth >= need;
+        if (out->accepted) return MCAMP_OK;
+        if (mcamp__log_wealth_grid(t, +1, m) >= hopeless) return MCAMP_Q_REFUSED;
+        if (mcamp__progress(ctx, mcamp__dmax(out->log_wealth, 0) / need, c->sigma))
+            return MCAMP_Q_INTERRUPTED;
+        chunk = mcamp__zmin((size_t)(most - done), (size_t)(done / 4 + 1));
+    }
+    return MCAMP_Q_BUDGET;
+}
+
+/* One direction of a claim at level beta. */
+MCAMP__PRIV mcamp_status mcamp__verify_direction(mcamp_ctx *ctx, const mcamp__factor *f,
+                                                 const mcamp_claim *c, mcamp_direction dir,
+                                                 int rung, double beta, mcamp_proof *out)
+{
+    mcamp__question q;
+    mcamp__choice choice;
+    mcamp__sampler p;
+    mcamp__workers w;
+    mcamp_tally *t;
+    mcamp_status st;
+    double m;
+    q.f = f; q.sigma = c->sigma; q.eps = c->eps; q.dir = dir; q.seed = c->seed;
+    memset(out, 0, sizeof *out);
+    out->bound = exp(mcamp__free_log_bound(ctx, &q, &st));
+    if (st < 0) return st;
+    out->method = MCAMP_METHOD_EXACT;
+    out->accepted = out->bound <= c->delta;
+    if (out->accepted) return MCAMP_OK;
+    if (f->b == 1) return MCAMP_Q_REFUSED;
+    choice.method = mcamp__default_method(dir, f->diagonal);
+    choice.k = 0; choice.log_scale = mcamp__inf(); choice.rel_var = 1;
+    st = mcamp__question_sampler(ctx, &q, &choice, &p);
+    if (st < 0) return st;
+    out->method = p.method; out->order = p.k; out->range = exp(p.log_range);
+    m = mcamp__claim_mean(&p, c->delta);
+    t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *t);
+    st = t ? mcamp__workers_init(ctx, &p, &w)
+           : mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
+    if (st >= 0) {
+        mcamp__tally_init(&p, t);
+        st = mcamp__run_blocks(ctx, &p, &w, c->seed,
+                               MCAMP__PURPOSE(MCAMP__STREAM_PILOT, 100 + rung, dir),
+                               0, 4, t);
+        out->stake = mcamp__claim_stake(t, m);
+        if (st >= 0)
+            st = m > 0 ? mcamp__verify_run(ctx, &p, &w, c, rung, m, beta, out, t)
+                       : MCAMP_Q_REFUSED;
+        mcamp__workers_free(ctx, &w);
+    }
+    mcamp__delete(ctx, t, 1, sizeof *t);
+    mcamp__sampler_free(ctx, &p);
+    return st;
+}
+
+MCAMP__PRIV void mcamp__statement_start(const mcamp_gram *gram, const mcamp_claim *c,
+                                        mcamp_statement *s)
+{
+    memset(s, 0, sizeof *s);
+    s->direction = c->direction;
+    s->sigma = c->sigma; s->eps = c->eps; s->delta = c->delta; s->beta = c->beta;
+    s->gram_digest = gram->digest;
+    s->seed = c->seed;
+    s->batches = gram->b;
+    s->rounds = gram->n;
+    s->version = MCAMP_VERSION;
+}
+
+/* The directions of a claim, each at its share of beta: false acceptance of the
+ * claim is false acceptance of one of them.                                          */
+MCAMP__PRIV mcamp_status mcamp__verify_claim(mcamp_ctx *ctx, const mcamp__factor *f,
+                                             const mcamp_claim *c, int rung,
+                                             mcamp_statement *s)
+{
+    int both = c->direction == MCAMP_BOTH;
+    double beta = both ? 0.5 * c->beta : c->beta;
+    mcamp_status st = MCAMP_OK;
+    s->accepted = false;
+    memset(&s->remove, 0, sizeof s->remove);
+    memset(&s->add, 0, sizeof s->add);
+    if (both || c->direction == MCAMP_REMOVE)
+        st = mcamp__verify_direction(ctx, f, c, MCAMP_REMOVE, rung, beta, &s->remove);
+    if (st == MCAMP_OK && (both || c->direction == MCAMP_ADD))
+        st = mcamp__verify_direction(ctx, f, c, MCAMP_ADD, rung, beta, &s->add);
+    s->samples += s->remove.samples + s->add.samples;
+    s->accepted = st == MCAMP_OK &&
+                  (s->remove.accepted || c->direction == MCAMP_ADD) &&
+                  (s->add.accepted || c->direction == MCAMP_REMOVE);
+    return st;
+}
+
+MCAMP_API mcamp_status mcamp_verify(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                    const mcamp_claim *claim, mcamp_statement *out)
+{
+    mcamp__factor f;
+    mcamp_statement s;
+    mcamp_status st = mcamp__claim_check(ctx, gram, claim, out, 1);
+    if (st < 0) return st;
+    if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
+    mcamp__statement_start(gram, claim, &s);
+    st = mcamp__verify_claim(ctx, &f, claim, 0, &s);
+    mcamp__factor_free(ctx, &f);
+    if (st < 0) { out->accepted = false; return st; }
+    *out = s;
+    return st;
+}
+
+/* ---- certified calibration -------------------------------------------------------- *
+ * The ladder is fixed before the first verification sample: sigma_hat, from the
+ * calibration stream, times these factors, the most private first.  It stops at the
+ * first rung that is not accepted and returns the one before.  Fixed-sequence testing
+ * needs no union bound: a false result needs the first false rung to be accepted.     */
+MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                                 const mcamp_claim *claim,
+                                                 mcamp_statement *out)
+{
+    static const double ladder[] = { 1.08, 1.03, 1.015, 1.008, 1.004, 1.002 };
+    mcamp__factor f;
+    mcamp_budget bud;
+    mcamp_claim c;
+    mcamp_statement s, best;
+    double sigma = 0, err = 0, su = 0;
+    uint64_t spent = 0;
+    mcamp_status st = mcamp__claim_check(ctx, gram, claim, out, 0);
+    if (st < 0) return st;
+    if (!(gram->max_norm > 0)) return mcamp__fail(ctx, MCAMP_E_ARG, "gram", 0);
+    if ((st = mcamp__budget_resolve(ctx, NULL, &bud)) < 0) return st;
+    bud.seed = claim->seed; bud.direction = claim->direction;
+    if (claim->max_samples) bud.max_samples = claim->max_samples;
+    if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
+    c = *claim;
+    st = mcamp__solve_sigma(ctx, &f, gram->max_norm, c.eps, c.delta, &bud, &sigma, &err,
+                            &su, &spent);
+    c.sigma = su;
+    mcamp__statement_start(gram, &c, &best);
+    if (st >= 0) st = mcamp__verify_claim(ctx, &f, &c, 0, &best);  /* without samples */
+    mcamp__statement_start(gram, &c, &s);
+    for (int i = 0; st == MCAMP_OK && i < (int)(sizeof ladder / sizeof *ladder); i++) {
+        c.sigma = sigma * ladder[i] + 2 * err;
+        if (!(c.sigma < su)) continue;
+        s.sigma = c.sigma;
+        st = mcamp__verify_claim(ctx, &f, &c, i + 1, &s);
+        s.rungs_tried++;
+        if (st == MCAMP_OK) best = s;
+    }
+    mcamp__factor_free(ctx, &f);
+    if (st < 0) { out->accepted = false; return st; }
+    best.rungs_tried = s.rungs_tried;
+    best.samples = s.samples + spent;
+    *out = best;
+    if (!best.accepted) return MCAMP_Q_REFUSED;
+    return best.sigma < su ? MCAMP_OK : MCAMP_Q_UNAMPLIFIED;
+}
 
 /* ======================================================================== *
  *  REPORTS                                                        >>report
@@ -6294,6 +9005,9 @@ MCAMP_API mcamp_status mcamp_exact_laplace_amplified(mcamp_ctx *ctx, double eps,
 #undef MCAMP__PI
 #undef MCAMP__SIGMA_MIN
 #undef MCAMP__SIGMA_MAX
+#undef MCAMP__BIN_KEY0
+#undef MCAMP__ORDER_MAX
+#undef MCAMP__PURPOSE
 #undef MCAMP__NO_VECTOR
 #undef MCAMP__X86
 #undef MCAMP__S
