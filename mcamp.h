@@ -480,11 +480,13 @@ typedef struct mcamp_gram {
     uint64_t digest;            /* of C's digest, n and b, or of the matrix   */
 } mcamp_gram;
 
-/* G of C at b batches an epoch.  Entries have a relative error below 1e-13
- * (all sums are of non-negative terms, in blocks, compensated).
- * Cost: Toeplitz of w bands: O(b (w + b)), at most O(n b), BLT O(n b), each
- * without column scaling; else O(n min(w, b)^2), at most O(n^2 + n b^2).
- * Memory: O(b^2), plus O(n) for BLT.  MCAMP_E_MEMORY, MCAMP_E_SIZE.          */
+/* G of C at b batches an epoch.  Entries have a relative error below 1e-13 (with
+ * a scaled BLT n/b roundings more); all sums are of non-negative terms, in blocks,
+ * compensated.
+ * Cost: Toeplitz of w bands: O(b (w + b)), at most O(n b); BLT of d buffers O(n b);
+ * with column scaling and weights >= 0 O(n b d); else O(n min(w, b)^2), at most
+ * O(n^2 + n b^2).  Memory: O(b^2), plus O(n d) for BLT and full Toeplitz.
+ * MCAMP_E_MEMORY, MCAMP_E_SIZE.                                              */
 MCAMP_API mcamp_status mcamp_gram_init(mcamp_ctx *ctx, const mcamp_mech *mech,
                                        size_t b, mcamp_gram *gram);
 /* G as given: b x b row-major, finite, symmetric to 1e-12 (it is averaged with
@@ -497,6 +499,18 @@ MCAMP_API mcamp_status mcamp_gram_from_matrix(mcamp_ctx *ctx, const double *g,
 MCAMP_API void mcamp_gram_free(mcamp_ctx *ctx, mcamp_gram *gram);
 /* G_ij whatever the kind; NaN for indices out of range or no gram. */
 MCAMP_API double mcamp_gram_at(const mcamp_gram *gram, size_t i, size_t j);
+/* value = <D, G> = sum_ij d_ij G_ij for a symmetric d (b x b row-major), and its
+ * derivatives with respect to the parameters of C (fields as in
+ * mcamp_work_gradient; entries of C that are 0 count as >= 0).  With d the
+ * direction in which log sigma changes with G this is the gradient of the privacy
+ * side.  Cost: Toeplitz and BLT O(n b); with column scaling BLT O(n b d), unless C
+ * has entries below 0; else O(n b^2 + entries of C).                          */
+MCAMP_API mcamp_status mcamp_modes_gradient(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                            size_t b, const double *d, double *value,
+                                            const mcamp_mech_grad *grad);
+/* out[n] = mode i. */
+MCAMP_API mcamp_status mcamp_modes_vector(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                          size_t b, size_t i, double *out);
 
 /* ======================================================================== *
  *  PRIVACY LOSS                                                  (decl) loss
@@ -714,9 +728,6 @@ MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx,
                                                  const mcamp_gram *gram,
                                                  const mcamp_claim *claim,
                                                  mcamp_statement *out);
-/* out[n] = mode i. */
-MCAMP_API mcamp_status mcamp_modes_vector(mcamp_ctx *ctx, const mcamp_mech *mech,
-                                          size_t b, size_t i, double *out);
 
 /* ======================================================================== *
  *  EXACT: accountants without sampling                          (decl) exact
@@ -4688,21 +4699,18 @@ MCAMP_API mcamp_status mcamp_work_error(mcamp_ctx *ctx, const mcamp_work *work,
  * sum_k V_k B_k^2, B = C^-1 a, and d/dc = -2 C^-T C^-T A^T r, all operators being
  * Toeplitz; d/d(inverse) = 2 A^T r.                                           */
 
-/* From d/dt in y (spoilt) to the parameters of a Toeplitz form. */
-MCAMP__PRIV void mcamp__grad_parameters(const mcamp_mech *m, double *y,
+/* From d/dc_k in y (n values, spoilt) to the parameters of a Toeplitz form.  With
+ * c = 1/d as series dc = -c * c * dd, so d/dd = -C^T C^T (d/dc).              */
+MCAMP__PRIV void mcamp__grad_from_coefs(const mcamp_mech *m, double *y,
                                         const mcamp_mech_grad *g)
 {
     if (m->inverse) {
-        if (g->coef) memcpy(g->coef, y, m->inverse_bands * sizeof *y);
+        for (int k = 0; k < 2; k++) mcamp__toeplitz_apply(m, y, m->n, MCAMP__OP_TRANS);
+        for (size_t k = 0; g->coef && k < m->inverse_bands; k++) g->coef[k] = -y[k];
         return;
     }
-    for (int k = 0; k < 2; k++) {
-        if (m->form == MCAMP_FORM_BLT)
-            mcamp__blt_apply(m, y, m->n, MCAMP__OP_SOLVE | MCAMP__OP_TRANS);
-        else mcamp__deconv_t(m->coef, m->bands, y, m->n);
-    }
     if (m->form == MCAMP_FORM_TOEPLITZ) {
-        for (size_t k = 0; g->coef && k < m->count; k++) g->coef[k] = -y[k];
+        if (g->coef) memcpy(g->coef, y, m->count * sizeof *y);
         return;
     }
     for (size_t j = 0; j < m->buffers; j++) {       /* c_k = sum omega theta^(k-1) */
@@ -4711,9 +4719,26 @@ MCAMP__PRIV void mcamp__grad_parameters(const mcamp_mech *m, double *y,
             dp = dp * m->theta[j] + p;
             p = p * m->theta[j] + y[k];
         }
-        if (g->omega) g->omega[j] = -p;
-        if (g->theta) g->theta[j] = -m->omega[j] * dp;
+        if (g->omega) g->omega[j] = p;
+        if (g->theta) g->theta[j] = m->omega[j] * dp;
     }
+}
+
+/* The same from d/dt_k, t = T^-1 e_0. */
+MCAMP__PRIV void mcamp__grad_from_inverse(const mcamp_mech *m, double *y,
+                                          const mcamp_mech_grad *g)
+{
+    const int op = MCAMP__OP_SOLVE | MCAMP__OP_TRANS;
+    if (m->inverse) {
+        if (g->coef) memcpy(g->coef, y, m->inverse_bands * sizeof *y);
+        return;
+    }
+    for (int k = 0; k < 2; k++) {
+        if (m->form == MCAMP_FORM_BLT) mcamp__blt_apply(m, y, m->n, op);
+        else mcamp__toeplitz_apply(m, y, m->n, op);
+    }
+    for (size_t k = 0; k < m->n; k++) y[k] = -y[k];
+    mcamp__grad_from_coefs(m, y, g);
 }
 
 MCAMP__PRIV double mcamp__weight(const double *weights, size_t i, size_t n)
@@ -4738,7 +4763,7 @@ MCAMP__PRIV double mcamp__grad_toeplitz(const mcamp_work *w, const mcamp_mech *m
         mcamp__sum_add(&acc, 0.5 * y[i] * b);
     }
     mcamp__work_apply_t(w, y, 0);
-    mcamp__grad_parameters(m, y, g);
+    mcamp__grad_from_inverse(m, y, g);
     return mcamp__sum_get(&acc);
 }
 
@@ -4806,7 +4831,7 @@ MCAMP__PRIV mcamp_status mcamp__grad_columns(mcamp_ctx *ctx, const mcamp_work *w
         g->coef[i] = 0;
     for (size_t j = 0; j < q.n; j++)
         mcamp__sum_add(&acc, mcamp__grad_column(&q, j, weights, q.low, g));
-    if (m->form != MCAMP_FORM_ROWS) mcamp__grad_parameters(m, q.y, g);
+    if (m->form != MCAMP_FORM_ROWS) mcamp__grad_from_inverse(m, q.y, g);
     mcamp__columns_free(ctx, &q);
     *value = mcamp__sum_get(&acc);
     return MCAMP_OK;
@@ -5523,6 +5548,127 @@ MCAMP__PRIV mcamp_status mcamp__gram_rows(mcamp_ctx *ctx, const mcamp_mech *m,
     return MCAMP_OK;
 }
 
+/* ---- BLT with column factors ---------------------------------------------- *
+ * For columns p < q of a BLT, c_{r-p} = sum_l w_l t_l^(q-p-1) t_l^(r-q), so
+ *     X_pq = <C_p, C_q> = s_p s_q sum_l w_l R_l(q) t_l^(q-p-1),
+ *     R_l(q) = sum_{k=0}^{n-1-q} c_k t_l^k:
+ * rank d above the diagonal.  Going through the columns q an epoch at a time, bin
+ * i's earlier columns act through A_li = sum_{p < q0, p = i mod b} s_p t_l^(q0-1-p)
+ * only: H = sum over pairs p < q costs O(b^2 d) an epoch, and G = H + H^T + diagonal.
+ * Weights >= 0, so all terms are >= 0.  Powers come from tables made with pow.  */
+
+typedef struct mcamp__pairs {
+    const mcamp_mech *m;
+    size_t b, d, count;
+    double *r;          /* d x n: w_l R_l(q), column q at r[l*n + q] */
+    double *square;     /* n: c_0^2 + .. + c_{n-1-q}^2 */
+    double *power;      /* d x (b+1): t_l^k */
+    double *a;          /* d x b */
+    double *v, *u;      /* d x b: s_q w_l R_l(q) for this epoch; the same * t_l^k */
+    double *low;        /* b x b rounding errors of H */
+    double *row;        /* b */
+} mcamp__pairs;
+
+/* Tables over all columns, from the last (one term) to the first (n terms). */
+MCAMP__PRIV void mcamp__pairs_tables(const mcamp__pairs *q)
+{
+    const mcamp_mech *m = q->m;
+    mcamp__sum square = { 0, 0 }, sum[MCAMP_MAX_BUFFERS];
+    double c[MCAMP__CHUNK], t[MCAMP_MAX_BUFFERS] = { 0 };
+    memset(sum, 0, sizeof sum);
+    for (size_t k = 0; k < m->n; k++) {
+        size_t at = k % MCAMP__CHUNK, col = m->n - 1 - k;
+        if (!at) mcamp__blt_coefs(m, k, mcamp__zmin(MCAMP__CHUNK, m->n - k), c);
+        mcamp__sum_add(&square, c[at] * c[at]);
+        q->square[col] = mcamp__sum_get(&square);
+        for (size_t l = 0; l < q->d; l++) {
+            t[l] = k % MCAMP__ANCHOR ? t[l] * m->theta[l] : pow(m->theta[l], (double)k);
+            mcamp__sum_add(sum + l, c[at] * t[l]);
+            q->r[l * m->n + col] = m->omega[l] * mcamp__sum_get(sum + l);
+        }
+    }
+    for (size_t l = 0; l < q->d; l++)
+        for (size_t k = 0; k <= q->b; k++)
+            q->power[l * (q->b + 1) + k] = pow(m->theta[l], (double)k);
+}
+
+/* Row i of H += the pairs with q in the epoch that starts at q0. */
+MCAMP__PRIV void mcamp__pairs_row(const mcamp__pairs *q, size_t q0, size_t len,
+                                  size_t i, double *h)
+{
+    double *t = q->row, s = i < len ? q->m->scale[q0 + i] : 0.0;
+    for (size_t k = 0; k < len; k++) t[k] = 0;
+    for (size_t l = 0; l < q->d; l++) {
+        const double *power = q->power + l * (q->b + 1), *v = q->v + l * q->b;
+        if (q0) mcamp__axpy(q->a[l * q->b + i], q->u + l * q->b, t, len);
+        for (size_t k = i + 1; k < len; k++) t[k] += s * (power[k - 1 - i] * v[k]);
+    }
+    for (size_t k = 0; k < len; k++)
+        mcamp__two_sum(h + i * q->b + k, q->low + i * q->b + k, t[k]);
+}
+
+MCAMP__PRIV void mcamp__pairs_epoch(const mcamp__pairs *q, size_t q0, double *h)
+{
+    size_t b = q->b, len = mcamp__zmin(b, q->m->n - q0);
+    const double *s = q->m->scale + q0;
+    for (size_t l = 0; l < q->d; l++)
+        for (size_t k = 0; k < len; k++) {
+            double v = s[k] * q->r[l * q->m->n + q0 + k];
+            q->v[l * b + k] = v;
+            q->u[l * b + k] = v * q->power[l * (b + 1) + k];
+        }
+    for (size_t i = 0; i < b; i++) mcamp__pairs_row(q, q0, len, i, h);
+    for (size_t i = 0; i < len; i++)        /* half the diagonal: it is doubled */
+        mcamp__two_sum(h + i * b + i, q->low + i * b + i,
+                       0.5 * (s[i] * s[i] * q->square[q0 + i]));
+    for (size_t l = 0; l < q->d; l++) {
+        const double *power = q->power + l * (b + 1);
+        for (size_t i = 0; i < b; i++)
+            q->a[l * b + i] = power[b] * q->a[l * b + i] +
+                              (i < len ? s[i] * power[b - 1 - i] : 0.0);
+    }
+}
+
+MCAMP__PRIV int mcamp__pairs_size(mcamp__pairs *q)
+{
+    size_t rn, bb, db;
+    return mcamp__mul_size(q->m->n, q->d + 1, &rn) &&
+           mcamp__mul_size(q->b, q->b, &bb) &&
+           mcamp__mul_size(q->b + 1, 4 * q->d + 1, &db) &&
+           mcamp__add_size(rn, bb, &q->count) && mcamp__add_size(q->count, db, &q->count);
+}
+
+MCAMP__PRIV mcamp_status mcamp__gram_pairs(mcamp_ctx *ctx, const mcamp_mech *m,
+                                           size_t b, double *g)
+{
+    mcamp__pairs q;
+    double *block;
+    q.m = m; q.b = b; q.d = m->buffers;
+    if (!mcamp__pairs_size(&q)) return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
+    block = mcamp__new_doubles(ctx, q.count);
+    if (!block) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)q.count);
+    q.r = block;
+    q.square = q.r + q.d * m->n;
+    q.low = q.square + m->n;
+    q.power = q.low + b * b;
+    q.a = q.power + q.d * (b + 1);
+    q.v = q.a + q.d * b;
+    q.u = q.v + q.d * b;
+    q.row = q.u + q.d * b;
+    mcamp__pairs_tables(&q);
+    for (size_t q0 = 0; q0 < m->n; q0 += b) {
+        mcamp__pairs_epoch(&q, q0, g);
+        if (b > m->n - q0) break;           /* q0 + b could overflow */
+    }
+    for (size_t i = 0; i < b; i++)
+        for (size_t j = 0; j <= i; j++) {
+            double x = g[i * b + j] + q.low[i * b + j], y = g[j * b + i] + q.low[j * b + i];
+            g[i * b + j] = g[j * b + i] = x + y;
+        }
+    mcamp__delete_doubles(ctx, block, q.count);
+    return MCAMP_OK;
+}
+
 /* ---- diagonal C ----------------------------------------------------------- */
 
 /* One band: the modes have disjoint supports, G_ii = sum of squares. */
@@ -5610,9 +5756,12 @@ MCAMP__PRIV mcamp_status mcamp__gram_make(mcamp_ctx *ctx, const mcamp_mech *m,
         q->max_norm = sqrt(top);
         return MCAMP_OK;
     }
-    st = m->form != MCAMP_FORM_ROWS && !m->scale
-       ? mcamp__gram_toeplitz(ctx, m, q->b, q->g)
-       : mcamp__gram_rows(ctx, m, q->b, q->g);
+    if (m->form != MCAMP_FORM_ROWS && !m->scale)
+        st = mcamp__gram_toeplitz(ctx, m, q->b, q->g);
+    else if (m->form == MCAMP_FORM_BLT && !mcamp__any_negative(m->omega, m->buffers))
+        st = mcamp__gram_pairs(ctx, m, q->b, q->g);
+    else
+        st = mcamp__gram_rows(ctx, m, q->b, q->g);
     return st < 0 ? st : mcamp__gram_classify(ctx, q);
 }
 
@@ -5741,6 +5890,273 @@ MCAMP_API mcamp_status mcamp_modes_vector(mcamp_ctx *ctx, const mcamp_mech *mech
         mcamp__mode_add_column(mech, j, out);
         if (b > mech->n - j) break;             /* j + b could overflow */
     }
+    return MCAMP_OK;
+}
+
+/* ---- gradient of <D, G> --------------------------------------------------- *
+ * <D, G> = sum_r M_r D M_r^T over the rows of M, so with W = M D
+ *     d/d|C|_rc = 2 W_{r, c mod b}.
+ * Toeplitz: with S as above, d/dS(t) = 2 sum_{i,j} D_ij S(t + i - j) over the i with
+ * t + i < n: a filter with the diagonal sums of D's first n - t rows, which gain one
+ * row at a time as t goes down; and d/d|c|_k = sum_e d/dS(k + b e).            */
+
+/* *out = zeroed doubles, rows * cols + extra of them in *count. */
+MCAMP__PRIV mcamp_status mcamp__grad_memory(mcamp_ctx *ctx, size_t rows, size_t cols,
+                                            size_t extra, double **out, size_t *count)
+{
+    if (!mcamp__mul_size(rows, cols, count) || !mcamp__add_size(*count, extra, count))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)cols);
+    *out = mcamp__new_doubles(ctx, *count);
+    return *out ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)*count);
+}
+
+/* y[t] = d/dS(t); delta[2b-1] is zero: entry b-1-u sums D_ij with i - j = u, so
+ * that the filter runs upwards through both arrays.  Returns the value.        */
+MCAMP__PRIV double mcamp__modes_filter(const double *d, size_t b, const double *s,
+                                       size_t n, double *delta, double *y)
+{
+    mcamp__sum acc = { 0, 0 };
+    for (size_t t = n; t-- > 0; ) {
+        size_t i = n - 1 - t, first = t + b > n ? t + b - n : 0;
+        double g = 0;
+        if (i < b)
+            for (size_t j = 0; j < b; j++) delta[b - 1 + j - i] += d[i * b + j];
+        for (size_t k = first; k < 2 * b - 1 && k <= t + b - 1; k++)
+            g += delta[k] * s[t + b - 1 - k];       /* u = b - 1 - k: S(t + u) */
+        y[t] = 2 * g;
+        mcamp__sum_add(&acc, g * s[t]);
+    }
+    return mcamp__sum_get(&acc);
+}
+
+MCAMP__PRIV mcamp_status mcamp__modes_grad_toeplitz(mcamp_ctx *ctx, const mcamp_mech *m,
+                                                    size_t b, const double *d,
+                                                    double *value,
+                                                    const mcamp_mech_grad *g)
+{
+    size_t n = m->n, count;
+    double *block, *s, *c, *y;
+    mcamp_status st = mcamp__grad_memory(ctx, n, 3, 2 * b, &block, &count);
+    if (st < 0) return st;
+    s = block; c = s + n; y = c + n;
+    mcamp__mech_coefs(m, 0, n, c);
+    for (size_t t = 0; t < n; t++) s[t] = fabs(c[t]) + (t >= b ? s[t - b] : 0.0);
+    *value = mcamp__modes_filter(d, b, s, n, y + n, y);
+    for (size_t t = n; t-- > 0; )
+        if (b < n - t) y[t] += y[t + b];
+    for (size_t t = 0; t < n; t++) if (c[t] < 0) y[t] = -y[t];
+    mcamp__grad_from_coefs(m, y, g);
+    mcamp__delete_doubles(ctx, block, count);
+    return MCAMP_OK;
+}
+
+/* A BLT with factors s, all entries >= 0.  A row of M is M_r = c_0 s_r e_k +
+ * sum_l w_l A_l(r), k = r mod b, with A_l(r+1) = t_l A_l(r) + s_r e_k; so W_r = M_r D
+ * comes from D A_l in O(b d).  Backwards, Z_l(p) = sum_{r > p} W_{r, p mod b}
+ * t_l^(r-p-1), one recursion for each bin, gives
+ *     d/ds_p = 2 (c_0 W_{p,k} + sum_l w_l Z_l(p)),   d/dw_l = 2 sum_p s_p Z_l(p),
+ *     d/dt_l = 2 w_l sum_p s_p Z'_l(p),  Z' the derivative with respect to t_l.
+ * A_l is kept at the start of each epoch; within an epoch W is made again.     */
+typedef struct mcamp__adjoint {
+    const mcamp_mech *m;
+    const double *d;
+    size_t b, nb;       /* nb: buffers */
+    double *start;      /* epochs x nb x b: A_l at the start of each epoch */
+    double *da;         /* nb x b: D A_l(r) */
+    double *w;          /* b x b: W for the rows of one epoch */
+    double *z, *dz;     /* nb x b: Z_l and Z'_l of each bin */
+    mcamp__sum value;
+    double *theta, *omega;      /* nb: derivatives, gathered */
+} mcamp__adjoint;
+
+MCAMP__PRIV double mcamp__factor(const mcamp_mech *m, size_t j)
+{
+    return m->scale ? m->scale[j] : 1.0;
+}
+
+/* A_l from one epoch start to the next. */
+MCAMP__PRIV void mcamp__adjoint_starts(const mcamp__adjoint *q)
+{
+    size_t b = q->b, n = q->m->n, step = q->nb * b;
+    double *a = q->start;
+    for (size_t q0 = 0; n - q0 > b; q0 += b, a += step) {
+        memcpy(a + step, a, step * sizeof *a);
+        for (size_t l = 0; l < q->nb; l++) {
+            double *x = a + step + l * b, t = q->m->theta[l], decay = pow(t, (double)b);
+            double p = 1.0;
+            for (size_t i = 0; i < b; i++) x[i] *= decay;
+            for (size_t i = b; i-- > 0; p *= t) x[i] += mcamp__factor(q->m, q0 + i) * p;
+        }
+    }
+}
+
+/* W for the rows of the epoch at q0. */
+MCAMP__PRIV void mcamp__adjoint_forward(mcamp__adjoint *q, size_t q0, size_t len,
+                                        const double *a)
+{
+    size_t b = q->b;
+    const mcamp_mech *m = q->m;
+    memset(q->da, 0, q->nb * b * sizeof(double));
+    for (size_t l = 0; l < q->nb; l++)
+        for (size_t i = 0; q0 && i < b; i++)
+            mcamp__axpy(a[l * b + i], q->d + i * b, q->da + l * b, b);
+    for (size_t k = 0; k < len; k++) {
+        double *w = q->w + k * b, s = mcamp__factor(m, q0 + k);
+        for (size_t i = 0; i < b; i++) w[i] = m->diag * s * q->d[k * b + i];
+        for (size_t l = 0; l < q->nb; l++) {
+            double *da = q->da + l * b;
+            mcamp__axpy(m->omega[l], da, w, b);
+            for (size_t i = 0; i < b; i++)
+                da[i] = m->theta[l] * da[i] + s * q->d[k * b + i];
+        }
+    }
+}
+
+/* Rows of the epoch from the last to the first: derivatives of its columns. */
+MCAMP__PRIV void mcamp__adjoint_back(mcamp__adjoint *q, size_t q0, size_t len,
+                                     double *log_scale)
+{
+    size_t b = q->b;
+    const mcamp_mech *m = q->m;
+    for (size_t k = len; k-- > 0; ) {
+        const double *w = q->w + k * b;
+        double s = mcamp__factor(m, q0 + k), ds = m->diag * w[k];
+        for (size_t l = 0; l < q->nb; l++) {
+            double *z = q->z + l * b, *dz = q->dz + l * b, t = m->theta[l];
+            ds += m->omega[l] * z[k];
+            q->omega[l] += 2 * s * z[k];
+            q->theta[l] += 2 * m->omega[l] * s * dz[k];
+            for (size_t i = 0; i < b; i++) {
+                dz[i] = t * dz[i] + z[i];
+                z[i] = t * z[i] + w[i];
+            }
+        }
+        mcamp__sum_add(&q->value, s * ds);
+        if (log_scale) log_scale[q0 + k] = 2 * s * ds;
+    }
+}
+
+MCAMP__PRIV mcamp_status mcamp__modes_grad_blt(mcamp_ctx *ctx, const mcamp_mech *m,
+                                               size_t b, const double *d, double *value,
+                                               const mcamp_mech_grad *g)
+{
+    mcamp__adjoint q;
+    size_t count, nb = m->buffers, epochs = (m->n - 1) / b + 1, cols = nb * b, rows;
+    double *block, theta[MCAMP_MAX_BUFFERS] = { 0 }, omega[MCAMP_MAX_BUFFERS] = { 0 };
+    mcamp_status st;
+    if (!mcamp__add_size(epochs, 3, &rows) || b > SIZE_MAX / 64 / b)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
+    st = mcamp__grad_memory(ctx, rows, cols, b * b, &block, &count);
+    if (st < 0) return st;
+    memset(&q.value, 0, sizeof q.value);
+    q.m = m; q.d = d; q.b = b; q.nb = nb;
+    q.theta = theta; q.omega = omega;
+    q.start = block;
+    q.da = q.start + epochs * cols;
+    q.z = q.da + cols;
+    q.dz = q.z + cols;
+    q.w = q.dz + cols;
+    mcamp__adjoint_starts(&q);
+    for (size_t e = epochs; e-- > 0; ) {
+        size_t len = mcamp__zmin(b, m->n - e * b);
+        mcamp__adjoint_forward(&q, e * b, len, q.start + e * cols);
+        mcamp__adjoint_back(&q, e * b, len, g->log_scale);
+    }
+    if (g->theta) memcpy(g->theta, theta, nb * sizeof *theta);
+    if (g->omega) memcpy(g->omega, omega, nb * sizeof *omega);
+    *value = mcamp__sum_get(&q.value);
+    mcamp__delete_doubles(ctx, block, count);
+    return MCAMP_OK;
+}
+
+/* Any C: a row of M, W_r = M_r D, then every entry of the row. */
+typedef struct mcamp__rowgrad {
+    const mcamp_mech *m;
+    const double *d;
+    size_t b;
+    double *c;          /* n: coefficients of a Toeplitz form */
+    double *y;          /* n: d/dc_k */
+    double *row;        /* b: M_r */
+    double *w;          /* b: W_r */
+} mcamp__rowgrad;
+
+MCAMP__PRIV double mcamp__rowgrad_entry(const mcamp__rowgrad *q, size_t r, size_t c)
+{
+    const mcamp_mech *m = q->m;
+    if (m->form == MCAMP_FORM_ROWS)
+        return m->coef[mcamp__row_start(m, r) + mcamp__row_len(m, r) - 1 - (r - c)];
+    return q->c[r - c] * mcamp__factor(m, c);
+}
+
+MCAMP__PRIV double mcamp__rowgrad_row(const mcamp__rowgrad *q, size_t r,
+                                      const mcamp_mech_grad *g)
+{
+    const mcamp_mech *m = q->m;
+    size_t b = q->b, len = mcamp__row_len(m, r), c0 = r + 1 - len;
+    double *out = m->form == MCAMP_FORM_ROWS && g->coef
+                ? g->coef + mcamp__row_start(m, r) : NULL;
+    memset(q->row, 0, 2 * b * sizeof(double));
+    for (size_t c = c0; c <= r; c++) q->row[c % b] += fabs(mcamp__rowgrad_entry(q, r, c));
+    for (size_t i = 0; i < b; i++)
+        if (q->row[i] > 0) mcamp__axpy(q->row[i], q->d + i * b, q->w, b);
+    for (size_t c = c0; c <= r; c++) {
+        double x = mcamp__rowgrad_entry(q, r, c);
+        double v = x < 0 ? -2 * q->w[c % b] : 2 * q->w[c % b];
+        if (out) out[c - c0] = v;
+        if (m->form != MCAMP_FORM_ROWS) q->y[r - c] += v * mcamp__factor(m, c);
+        if (g->log_scale) g->log_scale[c] += v * x;
+    }
+    return mcamp__dot(q->row, q->w, b);
+}
+
+MCAMP__PRIV mcamp_status mcamp__modes_grad_rows(mcamp_ctx *ctx, const mcamp_mech *m,
+                                                size_t b, const double *d, double *value,
+                                                const mcamp_mech_grad *g)
+{
+    mcamp__rowgrad q;
+    mcamp__sum acc = { 0, 0 };
+    size_t count;
+    double *block;
+    mcamp_status st = mcamp__grad_memory(ctx, m->n, 2, 2 * b, &block, &count);
+    if (st < 0) return st;
+    q.m = m; q.d = d; q.b = b;
+    q.c = block; q.y = q.c + m->n; q.row = q.y + m->n; q.w = q.row + b;
+    if (m->form != MCAMP_FORM_ROWS) mcamp__mech_coefs(m, 0, m->n, q.c);
+    for (size_t j = 0; g->log_scale && j < m->n; j++) g->log_scale[j] = 0;
+    for (size_t r = 0; r < m->n; r++)
+        mcamp__sum_add(&acc, mcamp__rowgrad_row(&q, r, g));
+    if (m->form != MCAMP_FORM_ROWS) mcamp__grad_from_coefs(m, q.y, g);
+    *value = mcamp__sum_get(&acc);
+    mcamp__delete_doubles(ctx, block, count);
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_modes_gradient(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                            size_t b, const double *d, double *value,
+                                            const mcamp_mech_grad *grad)
+{
+    mcamp_status st = mcamp__mech_args(ctx, mech, d, value);
+    size_t bb;
+    double v = 0;
+    int scaled;
+    if (st < 0) return st;
+    if (!grad) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "grad", 0);
+    if ((grad->theta || grad->omega) && mech->form != MCAMP_FORM_BLT)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "grad.theta", 0);
+    if (!b || !mcamp__mul_size(b, b, &bb) || bb > SIZE_MAX / 64)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
+    st = mcamp__check_finite(ctx, "d", d, bb);
+    if (st < 0) return st;
+    scaled = mech->scale || grad->log_scale;
+    if (mech->form != MCAMP_FORM_ROWS && !scaled)
+        st = mcamp__modes_grad_toeplitz(ctx, mech, b, d, &v, grad);
+    else if (mech->form == MCAMP_FORM_BLT && !mech->negative)
+        st = mcamp__modes_grad_blt(ctx, mech, b, d, &v, grad);
+    else
+        st = mcamp__modes_grad_rows(ctx, mech, b, d, &v, grad);
+    if (st < 0) return st;
+    if (!mcamp__finite(v)) return mcamp__fail(ctx, MCAMP_E_NONFINITE, "d", v);
+    *value = v;
     return MCAMP_OK;
 }
 

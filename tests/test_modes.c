@@ -200,6 +200,198 @@ TEST(lag_sums_agree_with_slabs)
     free(c); free(s);
 }
 
+TEST(scaled_blt_by_pairs_agrees_with_slabs)
+{
+    static const struct { size_t n, b; } cs[] = {
+        { 3000, 50 }, { 2999, 128 }, { 700, 699 }, { 500, 500 }, { 500, 600 }, { 900, 1 } };
+    double th[4] = { 0, 0.9, 1 - 1.0 / 4096, 1 }, om[4] = { 0.2, 0.1, 0.05, 0.01 };
+    double *s = (double *)malloc(3000 * sizeof *s);
+    double *g = (double *)malloc(2 * 700 * 700 * sizeof *g), *h = g + 700 * 700;
+    mcamp_mech_desc d;
+    setup();
+    for (size_t j = 0; j < 3000; j++) s[j] = 0.5 + test_rand();
+    memset(&d, 0, sizeof d);
+    d.kind = MCAMP_MECH_BLT; d.theta = th; d.omega = om; d.buffers = 4; d.scale = s;
+    for (size_t i = 0; i < sizeof cs / sizeof cs[0]; i++) {
+        size_t b = cs[i].b;
+        double worst = 0;
+        mcamp_mech m;
+        d.n = cs[i].n;
+        CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+        memset(g, 0, b * b * sizeof *g);
+        memset(h, 0, b * b * sizeof *h);
+        CHECK_STATUS(mcamp__gram_pairs(&ctx, &m, b, g), MCAMP_OK);
+        CHECK_STATUS(mcamp__gram_rows(&ctx, &m, b, h), MCAMP_OK);
+        for (size_t k = 0; k < b * b; k++)
+            if (!mcamp__eq(g[k], h[k]))
+                worst = mcamp__dmax(worst, fabs(g[k] - h[k]) / h[k]);
+        CHECK_LE(worst, 3e-14);
+        mcamp_mech_free(&ctx, &m);
+    }
+    free(s); free(g);
+}
+
+/* ---- gradient ------------------------------------------------------------- */
+
+static double value_of(const mcamp_mech_desc *md, size_t b, const double *d)
+{
+    mcamp_mech m;
+    mcamp_gram q;
+    double v = 0;
+    CHECK_STATUS(mcamp_mech_init(&ctx, md, &m), MCAMP_OK);
+    CHECK_STATUS(mcamp_gram_init(&ctx, &m, b, &q), MCAMP_OK);
+    for (size_t i = 0; i < b; i++)
+        for (size_t j = 0; j < b; j++) v += d[i * b + j] * mcamp_gram_at(&q, i, j);
+    mcamp_gram_free(&ctx, &q);
+    mcamp_mech_free(&ctx, &m);
+    return v;
+}
+
+/* <D, G> is quadratic in every entry of C: central differences are exact but for
+ * the BLT's decays and the inverse's coefficients, where they are extrapolated. */
+static double slope(const mcamp_mech_desc *md, size_t b, const double *d, double *p,
+                    double h)
+{
+    double x = *p, s[2];
+    for (int k = 0; k < 2; k++) {
+        double step = k ? h : 2 * h, up, down;
+        *p = x + step; up = value_of(md, b, d);
+        *p = x - step; down = value_of(md, b, d);
+        s[k] = (up - down) / (2 * step);
+    }
+    *p = x;
+    return (4 * s[1] - s[0]) / 3;
+}
+
+static void compare_slopes(const double *got, const double *want, size_t n)
+{
+    double top = 0;
+    for (size_t i = 0; i < n; i++) top = mcamp__dmax(top, fabs(want[i]));
+    for (size_t i = 0; i < n; i++) CHECK_NEAR(got[i], want[i], 0, 1e-7 * top + 1e-9);
+}
+
+static void check_gradient(family *f, size_t b, const double *d)
+{
+    static double coef[NMAX * NMAX], want[NMAX * NMAX];
+    double th[3], om[3], ls[NMAX], v = 0;
+    size_t n = f->d.n, count;
+    mcamp_mech_desc md = f->d;
+    mcamp_mech_grad g;
+    mcamp_mech m;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &md, &m), MCAMP_OK);
+    if (m.form == MCAMP_FORM_ROWS) {    /* the same C with entries that can move */
+        md.kind = MCAMP_MECH_BANDED; md.bands = m.bands; md.count = m.count;
+        md.scale = NULL;
+        memcpy(f->coef, m.coef, m.count * sizeof *f->coef);
+        for (size_t k = 0; k < m.count; k++)    /* |x| has no slope at 0 */
+            if (fabs(f->coef[k]) < 1e-3) f->coef[k] = 0.01;
+    } else if (m.inverse) {
+        md.kind = MCAMP_MECH_INVERSE; md.count = m.inverse_bands;
+        memcpy(f->coef, m.inverse, m.inverse_bands * sizeof *f->coef);
+    } else if (m.form == MCAMP_FORM_TOEPLITZ) {
+        md.kind = MCAMP_MECH_TOEPLITZ; md.count = m.count;
+        memcpy(f->coef, m.coef, m.count * sizeof *f->coef);
+    }
+    md.coef = f->coef;
+    mcamp_mech_free(&ctx, &m);
+    CHECK_STATUS(mcamp_mech_init(&ctx, &md, &m), MCAMP_OK);
+    count = m.inverse ? m.inverse_bands : m.count;
+    for (int pass = 0; pass < 2; pass++) {
+        memset(&g, 0, sizeof g);
+        if (m.form == MCAMP_FORM_BLT) { g.theta = th; g.omega = om; }
+        else g.coef = coef;
+        if (pass) g.log_scale = ls;
+        CHECK_STATUS(mcamp_modes_gradient(&ctx, &m, b, d, &v, &g), MCAMP_OK);
+        CHECK_NEAR(v, value_of(&md, b, d), 1e-12, 1e-12);
+        for (size_t k = 0; k < m.buffers; k++)
+            want[k] = slope(&md, b, d, f->theta + k, 1e-3 * f->theta[k]);
+        compare_slopes(th, want, m.buffers);
+        for (size_t k = 0; k < m.buffers; k++)
+            want[k] = slope(&md, b, d, f->omega + k, 1e-3 * fabs(f->omega[k]));
+        compare_slopes(om, want, m.buffers);
+        for (size_t k = 0; k < count; k++)
+            want[k] = slope(&md, b, d, f->coef + k, 1e-4);
+        compare_slopes(coef, want, count);
+    }
+    if (!md.scale) for (size_t j = 0; j < n; j++) f->scale[j] = 1;
+    md.scale = f->scale;
+    for (size_t j = 0; j < n; j++)
+        want[j] = slope(&md, b, d, f->scale + j, 1e-3) * f->scale[j];
+    compare_slopes(ls, want, n);
+    mcamp_mech_free(&ctx, &m);
+}
+
+TEST(gradient_agrees_with_differences)
+{
+    enum { N = 9 };
+    static const size_t bs[] = { 1, 2, 3, 4, 8, 9, 11 };
+    family *f = (family *)malloc(sizeof *f);
+    double d[11 * 11];
+    setup();
+    for (int k = 0; k < NFAMILY; k++)
+        for (size_t i = 0; i < sizeof bs / sizeof bs[0]; i++) {
+            size_t b = bs[i];
+            for (size_t r = 0; r < b; r++)
+                for (size_t c = 0; c <= r; c++)
+                    d[r * b + c] = d[c * b + r] = test_rand() - 0.3;
+            family_make(f, k, N);
+            check_gradient(f, b, d);
+        }
+    free(f);
+}
+
+/* The three routes at length: lag filter, epochs of a BLT, row by row. */
+TEST(gradient_routes_agree)
+{
+    enum { N = 700, B = 60 };
+    double th[2] = { 0.9, 0.995 }, om[2] = { 0.2, 0.05 }, v[3], t[3][2], w[3][2];
+    double *d = (double *)malloc(B * B * sizeof *d), *c = (double *)malloc(N * sizeof *c);
+    double *y[3], *s[3];
+    mcamp_mech_desc md;
+    mcamp_mech m;
+    mcamp_mech_grad g;
+    setup();
+    for (int k = 0; k < 3; k++) {
+        y[k] = (double *)malloc(N * sizeof **y);
+        s[k] = (double *)malloc(N * sizeof **s);
+    }
+    for (size_t i = 0; i < B * B; i++) d[i] = 0;
+    for (size_t i = 0; i < B; i++)
+        for (size_t j = 0; j <= i; j++) d[i * B + j] = d[j * B + i] = test_rand();
+    memset(&md, 0, sizeof md);
+    md.kind = MCAMP_MECH_BLT; md.n = N; md.theta = th; md.omega = om; md.buffers = 2;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &md, &m), MCAMP_OK);
+    for (int k = 0; k < 3; k++) {
+        memset(&g, 0, sizeof g);
+        g.theta = t[k]; g.omega = w[k];
+        if (k) g.log_scale = s[k];
+        CHECK_STATUS((k == 0 ? mcamp__modes_grad_toeplitz : k == 1 ? mcamp__modes_grad_blt
+                      : mcamp__modes_grad_rows)(&ctx, &m, B, d, &v[k], &g), MCAMP_OK);
+    }
+    for (int k = 1; k < 3; k++) {
+        CHECK_NEAR(v[k], v[0], 1e-12, 0);
+        for (int j = 0; j < 2; j++) {
+            CHECK_NEAR(t[k][j], t[0][j], 1e-11, 0);
+            CHECK_NEAR(w[k][j], w[0][j], 1e-11, 0);
+        }
+    }
+    for (size_t i = 0; i < N; i++) CHECK_NEAR(s[1][i], s[2][i], 1e-11, 0);
+    mcamp_mech_free(&ctx, &m);
+    md.kind = MCAMP_MECH_SQRT; md.bands = 0;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &md, &m), MCAMP_OK);
+    for (int k = 0; k < 2; k++) {
+        memset(&g, 0, sizeof g);
+        g.coef = y[k];
+        CHECK_STATUS((k == 0 ? mcamp__modes_grad_toeplitz : mcamp__modes_grad_rows)
+                     (&ctx, &m, B, d, &v[k], &g), MCAMP_OK);
+    }
+    CHECK_NEAR(v[1], v[0], 1e-12, 0);
+    for (size_t i = 0; i < N; i++) CHECK_NEAR(y[1][i], y[0][i], 1e-11, 0);
+    mcamp_mech_free(&ctx, &m);
+    for (int k = 0; k < 3; k++) { free(y[k]); free(s[k]); }
+    free(d); free(c);
+}
+
 /* S is periodic: n = 20 480 000 costs what n = 2048 does, and the difference of
  * two lengths is a number of whole periods that can be counted by hand.       */
 TEST(twenty_million_rounds)
@@ -338,7 +530,8 @@ TEST(bad_calls_are_refused)
     mcamp_mech_desc d;
     mcamp_mech m, none;
     mcamp_gram q;
-    double out[3];
+    mcamp_mech_grad g;
+    double out[3], d4[4] = { 1, 1, 1, 1 }, v;
     setup();
     memset(&none, 0, sizeof none);
     memset(&d, 0, sizeof d);
@@ -354,6 +547,17 @@ TEST(bad_calls_are_refused)
     CHECK_STATUS(mcamp_modes_vector(&ctx, &m, 2, 2, out), MCAMP_E_ARG);
     CHECK_STATUS(mcamp_modes_vector(&ctx, &m, 0, 0, out), MCAMP_E_SIZE);
     CHECK_STATUS(mcamp_modes_vector(&ctx, &m, 2, 0, NULL), MCAMP_E_REQUIRED);
+    memset(&g, 0, sizeof g);
+    CHECK_STATUS(mcamp_modes_gradient(&ctx, &none, 2, d4, &v, &g), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_modes_gradient(&ctx, &m, 0, d4, &v, &g), MCAMP_E_SIZE);
+    CHECK_STATUS(mcamp_modes_gradient(&ctx, &m, SIZE_MAX, d4, &v, &g), MCAMP_E_SIZE);
+    CHECK_STATUS(mcamp_modes_gradient(&ctx, &m, 2, NULL, &v, &g), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_modes_gradient(&ctx, &m, 2, d4, NULL, &g), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_modes_gradient(&ctx, &m, 2, d4, &v, NULL), MCAMP_E_REQUIRED);
+    d4[1] = mcamp__nan();
+    CHECK_STATUS(mcamp_modes_gradient(&ctx, &m, 2, d4, &v, &g), MCAMP_E_NONFINITE);
+    g.omega = out;
+    CHECK_STATUS(mcamp_modes_gradient(&ctx, &m, 2, d4, &v, &g), MCAMP_E_ARG);
     mcamp_mech_free(&ctx, &m);
 }
 
@@ -366,12 +570,20 @@ TEST(allocation_failures_leak_nothing)
             mcamp_mech m;
             mcamp_gram q;
             mcamp_status st;
+            mcamp_mech_grad none;
+            double zero[25] = { 0 }, ls[12], v;
+            memset(&none, 0, sizeof none);
             family_make(f, k, 12);
             setup_failing(&a, 0);
             CHECK_STATUS(mcamp_mech_init(&ctx, &f->d, &m), MCAMP_OK);
             a.fail_at = at;
             memset(&q, 0, sizeof q);
             st = mcamp_gram_init(&ctx, &m, 5, &q);
+            if (st == MCAMP_OK) st = mcamp_modes_gradient(&ctx, &m, 5, zero, &v, &none);
+            if (st == MCAMP_OK && m.form == MCAMP_FORM_BLT) {
+                none.log_scale = ls;
+                st = mcamp_modes_gradient(&ctx, &m, 5, zero, &v, &none);
+            }
             mcamp_gram_free(&ctx, &q);
             mcamp_mech_free(&ctx, &m);
             CHECK(a.live == 0 && a.bytes == 0);
@@ -520,6 +732,9 @@ TEST_MAIN("modes",
     T(reference_square_root),
     T(reference_toeplitz_and_blt),
     T(lag_sums_agree_with_slabs),
+    T(scaled_blt_by_pairs_agrees_with_slabs),
+    T(gradient_agrees_with_differences),
+    T(gradient_routes_agree),
     T(twenty_million_rounds),
     T(big_sizes_stay_small),
     T(general_bands_at_length),
