@@ -5969,7 +5969,7 @@ typedef struct mcamp__adjoint {
     double *theta, *omega;      /* nb: derivatives, gathered */
 } mcamp__adjoint;
 
-MCAMP__PRIV double mcamp__factor(const mcamp_mech *m, size_t j)
+MCAMP__PRIV double mcamp__col_factor(const mcamp_mech *m, size_t j)
 {
     return m->scale ? m->scale[j] : 1.0;
 }
@@ -5985,7 +5985,7 @@ MCAMP__PRIV void mcamp__adjoint_starts(const mcamp__adjoint *q)
             double *x = a + step + l * b, t = q->m->theta[l], decay = pow(t, (double)b);
             double p = 1.0;
             for (size_t i = 0; i < b; i++) x[i] *= decay;
-            for (size_t i = b; i-- > 0; p *= t) x[i] += mcamp__factor(q->m, q0 + i) * p;
+            for (size_t i = b; i-- > 0; p *= t) x[i] += mcamp__col_factor(q->m, q0 + i) * p;
         }
     }
 }
@@ -6001,7 +6001,7 @@ MCAMP__PRIV void mcamp__adjoint_forward(mcamp__adjoint *q, size_t q0, size_t len
         for (size_t i = 0; q0 && i < b; i++)
             mcamp__axpy(a[l * b + i], q->d + i * b, q->da + l * b, b);
     for (size_t k = 0; k < len; k++) {
-        double *w = q->w + k * b, s = mcamp__factor(m, q0 + k);
+        double *w = q->w + k * b, s = mcamp__col_factor(m, q0 + k);
         for (size_t i = 0; i < b; i++) w[i] = m->diag * s * q->d[k * b + i];
         for (size_t l = 0; l < q->nb; l++) {
             double *da = q->da + l * b;
@@ -6020,7 +6020,7 @@ MCAMP__PRIV void mcamp__adjoint_back(mcamp__adjoint *q, size_t q0, size_t len,
     const mcamp_mech *m = q->m;
     for (size_t k = len; k-- > 0; ) {
         const double *w = q->w + k * b;
-        double s = mcamp__factor(m, q0 + k), ds = m->diag * w[k];
+        double s = mcamp__col_factor(m, q0 + k), ds = m->diag * w[k];
         for (size_t l = 0; l < q->nb; l++) {
             double *z = q->z + l * b, *dz = q->dz + l * b, t = m->theta[l];
             ds += m->omega[l] * z[k];
@@ -6085,7 +6085,7 @@ MCAMP__PRIV double mcamp__rowgrad_entry(const mcamp__rowgrad *q, size_t r, size_
     const mcamp_mech *m = q->m;
     if (m->form == MCAMP_FORM_ROWS)
         return m->coef[mcamp__row_start(m, r) + mcamp__row_len(m, r) - 1 - (r - c)];
-    return q->c[r - c] * mcamp__factor(m, c);
+    return q->c[r - c] * mcamp__col_factor(m, c);
 }
 
 MCAMP__PRIV double mcamp__rowgrad_row(const mcamp__rowgrad *q, size_t r,
@@ -6103,7 +6103,7 @@ MCAMP__PRIV double mcamp__rowgrad_row(const mcamp__rowgrad *q, size_t r,
         double x = mcamp__rowgrad_entry(q, r, c);
         double v = x < 0 ? -2 * q->w[c % b] : 2 * q->w[c % b];
         if (out) out[c - c0] = v;
-        if (m->form != MCAMP_FORM_ROWS) q->y[r - c] += v * mcamp__factor(m, c);
+        if (m->form != MCAMP_FORM_ROWS) q->y[r - c] += v * mcamp__col_factor(m, c);
         if (g->log_scale) g->log_scale[c] += v * x;
     }
     return mcamp__dot(q->row, q->w, b);
