@@ -153,6 +153,11 @@ typedef struct mcamp_ctx {
  * denormals kept.  MCAMP_E_FPENV if any of these fails.                      */
 MCAMP_API mcamp_status mcamp_ctx_init(mcamp_ctx *ctx, const mcamp_ctx_desc *desc);
 MCAMP_API mcamp_error mcamp_last_error(const mcamp_ctx *ctx);
+/* A ready parallel hook of `width` threads: POSIX threads if the implementation
+ * was compiled with MCAMP_PTHREADS defined (link -pthread), OpenMP with
+ * MCAMP_OPENMP (compile with -fopenmp), else an empty hook, a plain loop.  It
+ * holds no state: threads live for one call.                                 */
+MCAMP_API mcamp_parallel mcamp_parallel_threads(size_t width);
 /* The kernel set in use, never MCAMP_VEC_DEFAULT. */
 MCAMP_API mcamp_vecset mcamp_ctx_vecset(const mcamp_ctx *ctx);
 /* Never NULL, whatever the argument. */
@@ -728,6 +733,62 @@ MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx,
                                                  const mcamp_gram *gram,
                                                  const mcamp_claim *claim,
                                                  mcamp_statement *out);
+
+/* The easy level: one description, one call, one result. */
+typedef struct mcamp_problem {
+    uint32_t start_canary;      /* must be 0                                   */
+    mcamp_mech_desc strategy;   /* C; kind 0 = identity; n is filled in        */
+    size_t batches;             /* REQUIRED: b, batches in an epoch            */
+    size_t epochs;              /* E; or give rounds                           */
+    size_t rounds;              /* n; 0 = epochs * batches                     */
+    double eps, delta, sigma;   /* REQUIRED: the two that the question needs   */
+    mcamp_budget budget;        /* all 0: defaults                             */
+    uint32_t end_canary;        /* must be 0                                   */
+} mcamp_problem;
+
+/* The Gram matrix of the problem's strategy; free with mcamp_gram_free. */
+MCAMP_API mcamp_status mcamp_problem_gram(mcamp_ctx *ctx, const mcamp_problem *problem,
+                                          mcamp_gram *gram);
+MCAMP_API mcamp_status mcamp_problem_delta(mcamp_ctx *ctx, const mcamp_problem *problem,
+                                           mcamp_answer *out);
+MCAMP_API mcamp_status mcamp_problem_epsilon(mcamp_ctx *ctx,
+                                             const mcamp_problem *problem,
+                                             mcamp_answer *out);
+MCAMP_API mcamp_status mcamp_problem_sigma(mcamp_ctx *ctx, const mcamp_problem *problem,
+                                           mcamp_answer *out);
+/* The certified ones: beta is budget.beta, or delta if that is 0 (verify-then-run
+ * with beta <= delta keeps (eps, delta): Theorem 2.1 of [1]).                     */
+MCAMP_API mcamp_status mcamp_problem_verify(mcamp_ctx *ctx, const mcamp_problem *problem,
+                                            mcamp_statement *out);
+MCAMP_API mcamp_status mcamp_problem_certify(mcamp_ctx *ctx,
+                                             const mcamp_problem *problem,
+                                             mcamp_statement *out);
+
+/* ======================================================================== *
+ *  REPORTS                                                      (decl) report
+ *  Text through a caller's function; the library opens and prints nothing.
+ * ======================================================================== */
+
+/* Receives n characters (no terminating 0); non-zero stops the report. */
+typedef struct mcamp_writer {
+    int (*write)(void *user, const char *text, size_t n);
+    void *user;
+} mcamp_writer;
+
+/* One JSON object, full precision, the decimal point whatever the locale:
+ * epsilon, delta, delta_remove, delta_add, stderr_remove, stderr_add, upper, beta,
+ * sigma, samples, k, range, seed, version and more; `seconds` if >= 0.            */
+MCAMP_API mcamp_status mcamp_report_answer(const mcamp_answer *a, double seconds,
+                                           const mcamp_writer *w);
+MCAMP_API mcamp_status mcamp_report_statement(const mcamp_statement *s, double seconds,
+                                              const mcamp_writer *w);
+/* The statement in sentences: what is guaranteed, under which adjacency and
+ * sampling, by which computation.                                                 */
+MCAMP_API mcamp_status mcamp_report_statement_text(const mcamp_statement *s,
+                                                   const mcamp_writer *w);
+/* out[n] = mode i. */
+MCAMP_API mcamp_status mcamp_modes_vector(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                          size_t b, size_t i, double *out);
 
 /* ======================================================================== *
  *  EXACT: accountants without sampling                          (decl) exact
@@ -1744,12 +1805,19 @@ MCAMP__ENTRY void MCAMP__K(tuple_draw)(const mcamp__tuple *p, mcamp_rng *r,
 #include <float.h>
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Optional: the vendor's own header, so that its prototypes fix the integers. */
 #ifdef MCAMP_CBLAS_HEADER
 #  include MCAMP_CBLAS_HEADER
+#endif
+
+#if defined(MCAMP_PTHREADS)
+#  include <pthread.h>
+#elif defined(MCAMP_OPENMP)
+#  include <omp.h>
 #endif
 
 #if defined(__FAST_MATH__)
@@ -1983,6 +2051,68 @@ MCAMP__PRIV void mcamp__run(const mcamp_ctx *ctx, size_t ntask,
     } else {
         for (size_t i = 0; i < ntask; i++) task(arg, i);
     }
+}
+
+#ifdef MCAMP_PTHREADS
+/* Thread i of `width` runs tasks i, i + width, ... */
+typedef struct mcamp__share {
+    void (*task)(void *arg, size_t i);
+    void *arg;
+    size_t first, step, ntask;
+} mcamp__share;
+
+MCAMP__PRIV void *mcamp__share_run(void *p)
+{
+    const mcamp__share *s = (const mcamp__share *)p;
+    for (size_t i = s->first; i < s->ntask; i += s->step) s->task(s->arg, i);
+    return NULL;
+}
+#endif
+
+#if defined(MCAMP_PTHREADS) || defined(MCAMP_OPENMP)
+#define MCAMP__THREADS_MAX 256
+
+/* user: the width, as a pointer-sized number.  A thread that cannot be started has
+ * its share run by the caller.                                                  */
+MCAMP__PRIV void mcamp__threads_run(void *user, size_t ntask,
+                                    void (*task)(void *arg, size_t i), void *arg)
+{
+    size_t width = mcamp__zmin((size_t)(uintptr_t)user, ntask);
+#ifdef MCAMP_PTHREADS
+    pthread_t thread[MCAMP__THREADS_MAX];
+    mcamp__share share[MCAMP__THREADS_MAX];
+    int started[MCAMP__THREADS_MAX];
+    for (size_t i = 0; i < width; i++) {
+        share[i].task = task; share[i].arg = arg; share[i].ntask = ntask;
+        share[i].first = i; share[i].step = width;
+        started[i] = i && !pthread_create(&thread[i], NULL, mcamp__share_run, &share[i]);
+    }
+    for (size_t i = 0; i < width; i++) {
+        if (!started[i]) mcamp__share_run(&share[i]);
+    }
+    for (size_t i = 0; i < width; i++) {
+        if (started[i]) pthread_join(thread[i], NULL);
+    }
+#else
+    long i, count = (long)ntask;
+#   pragma omp parallel for num_threads((int)width) schedule(static, 1)
+    for (i = 0; i < count; i++) task(arg, (size_t)i);
+#endif
+}
+#endif
+
+MCAMP_API mcamp_parallel mcamp_parallel_threads(size_t width)
+{
+    mcamp_parallel p;
+    memset(&p, 0, sizeof p);
+#if defined(MCAMP_PTHREADS) || defined(MCAMP_OPENMP)
+    p.width = mcamp__zmin(mcamp__zmax(width, 1), MCAMP__THREADS_MAX);
+    p.user = (void *)(uintptr_t)p.width;
+    p.run = mcamp__threads_run;
+#else
+    (void)width;
+#endif
+    return p;
 }
 
 /* 1 if the user asked to stop. */
@@ -9403,9 +9533,316 @@ MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx, const mcamp_gra
     return best.sigma < su ? MCAMP_OK : MCAMP_Q_UNAMPLIFIED;
 }
 
+/* ---- the easy level ------------------------------------------------------------------ */
+
+MCAMP_API mcamp_status mcamp_problem_gram(mcamp_ctx *ctx, const mcamp_problem *problem,
+                                          mcamp_gram *gram)
+{
+    mcamp_mech_desc d;
+    mcamp_mech mech;
+    size_t n;
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!problem || !gram)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, problem ? "gram" : "problem", 0);
+    if (problem->start_canary || problem->end_canary)
+        return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_problem", 0);
+    if (!problem->batches) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "batches", 0);
+    n = problem->rounds;
+    if (!n && !mcamp__mul_size(problem->batches, problem->epochs, &n))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "epochs", (double)problem->epochs);
+    if (!n) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "epochs", 0);
+    if (problem->rounds && problem->epochs)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "rounds", (double)problem->rounds);
+    d = problem->strategy;
+    if (!d.kind) d.kind = MCAMP_MECH_IDENTITY;
+    if (d.n && d.n != n) return mcamp__fail(ctx, MCAMP_E_SIZE, "strategy.n", (double)d.n);
+    d.n = n;
+    if ((st = mcamp_mech_init(ctx, &d, &mech)) < 0) return st;
+    st = mcamp_gram_init(ctx, &mech, problem->batches, gram);
+    mcamp_mech_free(ctx, &mech);
+    return st;
+}
+
+MCAMP_API mcamp_status mcamp_problem_delta(mcamp_ctx *ctx, const mcamp_problem *problem,
+                                           mcamp_answer *out)
+{
+    mcamp_gram g;
+    mcamp_status st = mcamp_problem_gram(ctx, problem, &g);
+    if (st < 0) return st;
+    st = mcamp_delta(ctx, &g, problem->sigma, problem->eps, &problem->budget, out);
+    mcamp_gram_free(ctx, &g);
+    return st;
+}
+
+MCAMP_API mcamp_status mcamp_problem_epsilon(mcamp_ctx *ctx, const mcamp_problem *problem,
+                                             mcamp_answer *out)
+{
+    mcamp_gram g;
+    mcamp_status st = mcamp_problem_gram(ctx, problem, &g);
+    if (st < 0) return st;
+    st = mcamp_epsilon(ctx, &g, problem->sigma, problem->delta, &problem->budget, out);
+    mcamp_gram_free(ctx, &g);
+    return st;
+}
+
+MCAMP_API mcamp_status mcamp_problem_sigma(mcamp_ctx *ctx, const mcamp_problem *problem,
+                                           mcamp_answer *out)
+{
+    mcamp_gram g;
+    mcamp_status st = mcamp_problem_gram(ctx, problem, &g);
+    if (st < 0) return st;
+    st = mcamp_sigma(ctx, &g, problem->eps, problem->delta, &problem->budget, out);
+    mcamp_gram_free(ctx, &g);
+    return st;
+}
+
+/* Certifies (certify != 0) or verifies. */
+MCAMP__PRIV mcamp_status mcamp__problem_claim(mcamp_ctx *ctx, const mcamp_problem *p,
+                                              int certify, mcamp_statement *out)
+{
+    mcamp_gram g;
+    mcamp_claim c;
+    mcamp_status st = mcamp_problem_gram(ctx, p, &g);
+    if (st < 0) return st;
+    memset(&c, 0, sizeof c);
+    c.sigma = p->sigma; c.eps = p->eps; c.delta = p->delta;
+    c.beta = p->budget.beta > 0 ? p->budget.beta : p->delta;
+    if (mcamp__isnan(p->budget.beta) || p->budget.beta < 0) c.beta = p->budget.beta;
+    c.seed = p->budget.seed; c.max_samples = p->budget.max_samples;
+    c.direction = p->budget.direction;
+    st = certify ? mcamp_calibrate_certified(ctx, &g, &c, out)
+                 : mcamp_verify(ctx, &g, &c, out);
+    mcamp_gram_free(ctx, &g);
+    return st;
+}
+
+MCAMP_API mcamp_status mcamp_problem_verify(mcamp_ctx *ctx, const mcamp_problem *problem,
+                                            mcamp_statement *out)
+{
+    return mcamp__problem_claim(ctx, problem, 0, out);
+}
+
+MCAMP_API mcamp_status mcamp_problem_certify(mcamp_ctx *ctx, const mcamp_problem *problem,
+                                             mcamp_statement *out)
+{
+    return mcamp__problem_claim(ctx, problem, 1, out);
+}
+
 /* ======================================================================== *
  *  REPORTS                                                        >>report
+ *  In: answers and statements.  Out: JSON or sentences through the caller's write
+ *  function.  Numbers are printed with 17 significant digits and a point, whatever
+ *  the locale; what is not finite becomes null.  No allocation.
  * ======================================================================== */
+
+/* A writer that remembers that it failed. */
+typedef struct mcamp__out { const mcamp_writer *w; int failed, items; } mcamp__out;
+
+MCAMP__PRIV void mcamp__put(mcamp__out *o, const char *text)
+{
+    if (!o->failed) o->failed = o->w->write(o->w->user, text, strlen(text)) != 0;
+}
+
+/* digits significant digits; a locale's comma becomes a point. */
+MCAMP__PRIV void mcamp__put_number(mcamp__out *o, double x, int digits)
+{
+    char buf[48];
+    if (!mcamp__finite(x)) { mcamp__put(o, "null"); return; }
+    snprintf(buf, sizeof buf, "%.*g", digits, x);
+    for (char *p = buf; *p; p++)
+        if (*p == ',') *p = '.';
+    mcamp__put(o, buf);
+}
+
+MCAMP__PRIV void mcamp__put_count(mcamp__out *o, uint64_t n)
+{
+    char buf[24], *p = buf + sizeof buf - 1;
+    *p = 0;
+    do { *--p = (char)('0' + n % 10); n /= 10; } while (n);
+    mcamp__put(o, p);
+}
+
+MCAMP__PRIV void mcamp__json_key(mcamp__out *o, const char *key)
+{
+    mcamp__put(o, o->items++ ? ", \"" : "{\"");
+    mcamp__put(o, key);
+    mcamp__put(o, "\": ");
+}
+
+MCAMP__PRIV void mcamp__json_number(mcamp__out *o, const char *key, double x)
+{
+    mcamp__json_key(o, key);
+    mcamp__put_number(o, x, 17);
+}
+
+MCAMP__PRIV void mcamp__json_count(mcamp__out *o, const char *key, uint64_t n)
+{
+    mcamp__json_key(o, key);
+    mcamp__put_count(o, n);
+}
+
+MCAMP__PRIV void mcamp__json_text(mcamp__out *o, const char *key, const char *text)
+{
+    mcamp__json_key(o, key);
+    mcamp__put(o, "\"");
+    mcamp__put(o, text);
+    mcamp__put(o, "\"");
+}
+
+MCAMP__PRIV const char *mcamp__method_name(mcamp_method method)
+{
+    switch (method) {
+    case MCAMP_METHOD_PLAIN:   return "plain";
+    case MCAMP_METHOD_TILTED:  return "tilted";
+    case MCAMP_METHOD_COMMON:  return "common";
+    case MCAMP_METHOD_MODE:    return "mode";
+    case MCAMP_METHOD_PRODUCT: return "product";
+    case MCAMP_METHOD_EXACT:   return "exact";
+    default:                   return "none";
+    }
+}
+
+MCAMP__PRIV mcamp_status mcamp__report_end(mcamp__out *o, double seconds)
+{
+    if (seconds >= 0) mcamp__json_number(o, "seconds", seconds);
+    mcamp__json_text(o, "version", MCAMP_VERSION_TEXT);
+    mcamp__put(o, "}\n");
+    return o->failed ? MCAMP_Q_INTERRUPTED : MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_report_answer(const mcamp_answer *a, double seconds,
+                                           const mcamp_writer *w)
+{
+    mcamp__out o;
+    const mcamp_estimate *e;
+    if (!a || !w || !w->write) return MCAMP_E_REQUIRED;
+    memset(&o, 0, sizeof o);
+    o.w = w;
+    e = a->add.value > a->remove.value ? &a->add : &a->remove;
+    mcamp__json_number(&o, "epsilon", a->eps);
+    mcamp__json_number(&o, "delta", a->delta);
+    if (a->remove.direction) mcamp__json_number(&o, "delta_remove", a->remove.value);
+    if (a->add.direction) mcamp__json_number(&o, "delta_add", a->add.value);
+    if (a->remove.direction) mcamp__json_number(&o, "stderr_remove", a->remove.std_error);
+    if (a->add.direction) mcamp__json_number(&o, "stderr_add", a->add.std_error);
+    mcamp__json_number(&o, "stderr", a->std_error);
+    mcamp__json_number(&o, "upper", a->delta_upper);
+    mcamp__json_number(&o, "lower", mcamp__dmax(a->remove.lower, a->add.lower));
+    mcamp__json_number(&o, "beta", a->beta);
+    mcamp__json_number(&o, "sigma", a->sigma);
+    mcamp__json_number(&o, "unamplified", a->unamplified);
+    mcamp__json_text(&o, "status", mcamp_strerror(a->status));
+    mcamp__json_text(&o, "method", mcamp__method_name(e->method));
+    mcamp__json_count(&o, "samples", a->samples);
+    mcamp__json_count(&o, "k", e->order);
+    mcamp__json_number(&o, "range", e->range);
+    mcamp__json_count(&o, "seed", a->seed);
+    return mcamp__report_end(&o, seconds);
+}
+
+MCAMP__PRIV void mcamp__json_digest(mcamp__out *o, uint64_t digest)
+{
+    static const char hex[] = "0123456789abcdef";
+    char buf[17];
+    for (int i = 0; i < 16; i++) buf[i] = hex[(digest >> (60 - 4 * i)) & 15];
+    buf[16] = 0;
+    mcamp__json_text(o, "strategy_digest", buf);
+}
+
+MCAMP__PRIV const char *mcamp__direction_name(mcamp_direction d)
+{
+    return d == MCAMP_REMOVE ? "remove" : d == MCAMP_ADD ? "add" : "both";
+}
+
+MCAMP_API mcamp_status mcamp_report_statement(const mcamp_statement *s, double seconds,
+                                              const mcamp_writer *w)
+{
+    mcamp__out o;
+    const mcamp_proof *p;
+    if (!s || !w || !w->write) return MCAMP_E_REQUIRED;
+    memset(&o, 0, sizeof o);
+    o.w = w;
+    p = s->direction == MCAMP_ADD ? &s->add : &s->remove;
+    mcamp__json_key(&o, "accepted");
+    mcamp__put(&o, s->accepted ? "true" : "false");
+    mcamp__json_text(&o, "direction", mcamp__direction_name(s->direction));
+    mcamp__json_text(&o, "adjacency", "add or remove one example (zero-out)");
+    mcamp__json_text(&o, "sampling", "balls in bins");
+    mcamp__json_number(&o, "epsilon", s->eps);
+    mcamp__json_number(&o, "delta", s->delta);
+    mcamp__json_number(&o, "beta", s->beta);
+    mcamp__json_number(&o, "sigma", s->sigma);
+    mcamp__json_count(&o, "batches", s->batches);
+    mcamp__json_count(&o, "rounds", s->rounds);
+    mcamp__json_digest(&o, s->gram_digest);
+    mcamp__json_text(&o, "method", mcamp__method_name(p->method));
+    mcamp__json_count(&o, "samples", s->samples);
+    mcamp__json_count(&o, "samples_remove", s->remove.samples);
+    mcamp__json_count(&o, "samples_add", s->add.samples);
+    mcamp__json_count(&o, "k", p->order);
+    mcamp__json_number(&o, "range", p->method == MCAMP_METHOD_EXACT ? p->bound : p->range);
+    mcamp__json_count(&o, "rungs", s->rungs_tried);
+    mcamp__json_count(&o, "seed", s->seed);
+    return mcamp__report_end(&o, seconds);
+}
+
+MCAMP__PRIV void mcamp__text_proof(mcamp__out *o, const char *name, const mcamp_proof *p)
+{
+    if (!p->method) return;
+    mcamp__put(o, "  ");
+    mcamp__put(o, name);
+    if (p->method == MCAMP_METHOD_EXACT) {
+        mcamp__put(o, ": without samples, delta is at most ");
+        mcamp__put_number(o, p->bound, 6);
+    } else {
+        mcamp__put(o, ": ");
+        mcamp__put_count(o, p->samples);
+        mcamp__put(o, " samples of the ");
+        mcamp__put(o, mcamp__method_name(p->method));
+        mcamp__put(o, " law of order ");
+        mcamp__put_count(o, p->order);
+        mcamp__put(o, ", each value at most ");
+        mcamp__put_number(o, p->range, 6);
+        mcamp__put(o, "; betting wealth e^");
+        mcamp__put_number(o, p->log_wealth, 4);
+    }
+    mcamp__put(o, p->accepted ? "; accepted.\n" : "; not accepted.\n");
+}
+
+MCAMP_API mcamp_status mcamp_report_statement_text(const mcamp_statement *s,
+                                                   const mcamp_writer *w)
+{
+    mcamp__out o;
+    if (!s || !w || !w->write) return MCAMP_E_REQUIRED;
+    memset(&o, 0, sizeof o);
+    o.w = w;
+    mcamp__put(&o, s->accepted ? "Certified: with noise multiplier sigma = "
+                               : "NOT certified: with noise multiplier sigma = ");
+    mcamp__put_number(&o, s->sigma, 10);
+    mcamp__put(&o, " the mechanism C x + z is (");
+    mcamp__put_number(&o, s->eps, 10);
+    mcamp__put(&o, ", ");
+    mcamp__put_number(&o, s->delta, 10);
+    mcamp__put(&o, ")-differentially private.\n"
+        "  Unit of privacy: one example, added or removed (its gradients zeroed out),\n"
+        "  each gradient clipped to norm 1.\n"
+        "  Batches: balls in bins, every example in one of ");
+    mcamp__put_count(&o, s->batches);
+    mcamp__put(&o, " batches, uniformly and\n  independently, the same in every epoch");
+    if (s->rounds) {
+        mcamp__put(&o, "; ");
+        mcamp__put_count(&o, s->rounds);
+        mcamp__put(&o, " rounds");
+    }
+    mcamp__put(&o, ".\n  Were the claim false, it would have been accepted with probability "
+                   "at most ");
+    mcamp__put_number(&o, s->beta, 10);
+    mcamp__put(&o, ".\n");
+    mcamp__text_proof(&o, "remove", &s->remove);
+    mcamp__text_proof(&o, "add", &s->add);
+    return o.failed ? MCAMP_Q_INTERRUPTED : MCAMP_OK;
+}
 
 #ifdef __cplusplus
 }
@@ -9421,6 +9858,7 @@ MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx, const mcamp_gra
 #undef MCAMP__PI
 #undef MCAMP__SIGMA_MIN
 #undef MCAMP__SIGMA_MAX
+#undef MCAMP__THREADS_MAX
 #undef MCAMP__BIN_KEY0
 #undef MCAMP__ORDER_MAX
 #undef MCAMP__PURPOSE
