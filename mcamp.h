@@ -7977,8 +7977,35 @@ MCAMP__PRIV uint64_t mcamp__blocks_for(double rel_var, double rel_error, uint64_
     return n > 4 ? (uint64_t)n + 1 : (most < 4 ? most : 4);
 }
 
-/* Runs one choice until its standard error is met and no single value makes up
- * more than a twentieth of the sum, or the samples are spent.                     */
+/* 1 if the tally's standard error is met and no single value makes up more than a
+ * twentieth of the sum.                                                            */
+MCAMP__PRIV int mcamp__tally_settled(const mcamp_tally *t, double rel_error)
+{
+    return mcamp__tally_rel_var(t) <= rel_error * rel_error * (double)t->count &&
+           mcamp__tally_top_share(t) <= 0.05;
+}
+
+/* Adds blocks until the tally is settled or the samples are spent. */
+MCAMP__PRIV mcamp_status mcamp__run_until(mcamp_ctx *ctx, const mcamp__sampler *p,
+                                          mcamp__workers *w, uint64_t seed,
+                                          uint32_t purpose, uint64_t goal,
+                                          const mcamp_budget *bud, mcamp_tally *t)
+{
+    uint64_t done = 0, most = mcamp__blocks_for(mcamp__inf(), 1, bud->max_samples);
+    while (done < goal) {
+        uint64_t chunk = mcamp__zmin((size_t)(goal - done), 64 * w->count);
+        mcamp_status st = mcamp__run_blocks(ctx, p, w, seed, purpose, done, chunk, t);
+        if (st < 0) return st;
+        done += chunk;
+        if (mcamp__progress(ctx, (double)done / (double)goal, mcamp_tally_mean(t)))
+            return MCAMP_Q_INTERRUPTED;
+        if (done == goal && done < most && !mcamp__tally_settled(t, bud->rel_error))
+            goal = mcamp__zmin((size_t)most, (size_t)(2 * done));
+    }
+    return MCAMP_OK;
+}
+
+/* Runs one choice to the wanted standard error, from the size its variance asks. */
 MCAMP__PRIV mcamp_status mcamp__run_to_error(mcamp_ctx *ctx, const mcamp__question *q,
                                              const mcamp__choice *choice,
                                              const mcamp_budget *bud, uint32_t purpose,
@@ -7986,29 +8013,17 @@ MCAMP__PRIV mcamp_status mcamp__run_to_error(mcamp_ctx *ctx, const mcamp__questi
 {
     mcamp__sampler p;
     mcamp__workers w;
-    uint64_t done = 0, most = mcamp__blocks_for(mcamp__inf(), 1, bud->max_samples), goal;
+    uint64_t goal = mcamp__blocks_for(mcamp__dmin(choice->rel_var, 1e6), bud->rel_error,
+                                      bud->max_samples);
     mcamp_status st = mcamp__question_sampler(ctx, q, choice, &p);
     if (st < 0) return st;
     st = mcamp__workers_init(ctx, &p, &w);
-    if (st >= 0) mcamp__tally_init(&p, t);
-    goal = mcamp__blocks_for(mcamp__dmin(choice->rel_var, 1e6), bud->rel_error, bud->max_samples);
-    while (st == MCAMP_OK && done < goal) {
-        uint64_t chunk = mcamp__zmin((size_t)(goal - done), 64 * w.count);
-        st = mcamp__run_blocks(ctx, &p, &w, q->seed, purpose, done, chunk, t);
-        done += chunk;
-        if (st >= 0 && mcamp__progress(ctx, (double)done / (double)goal, mcamp_tally_mean(t)))
-            st = MCAMP_Q_INTERRUPTED;
-        if (done == goal && done < most) {
-            double v = mcamp__tally_rel_var(t);
-            int short_of = !(v <= bud->rel_error * bud->rel_error * (double)t->count) ||
-                           mcamp__tally_top_share(t) > 0.05;
-            if (short_of) goal = mcamp__zmin((size_t)most, (size_t)(2 * done));
-        }
-    }
-    if (p.method == choice->method) {
+    if (st >= 0) {
+        mcamp__tally_init(&p, t);
+        st = mcamp__run_until(ctx, &p, &w, q->seed, purpose, goal, bud, t);
         mcamp__workers_free(ctx, &w);
-        mcamp__sampler_free(ctx, &p);
     }
+    mcamp__sampler_free(ctx, &p);
     return st;
 }
 
@@ -9330,13 +9345,17 @@ MCAMP__PRIV mcamp_status mcamp__claim_check(mcamp_ctx *ctx, const mcamp_gram *gr
 }
 
 /* The claimed mean in units of the range, lowered by what floating point can have
- * done: values are right within 1e-9 relatively, and the normals' law differs from
- * the exact one by less than b 2^-64 in total variation, a mean by that times the
- * range.  Negative if nothing is left: then nothing can be accepted.               */
+ * done.  A value's logarithm is a sum of at most k + 2 terms of the size of a, each
+ * with the relative error of the Gram matrix, 1e-13 (1e-9 covers the kernels); the
+ * law of the normals differs from the exact one by less than b 2^-63 in total
+ * variation and that of the indices by k b 2^-52, a mean by that times the range.
+ * Negative if nothing is left: then nothing can be accepted.                       */
 MCAMP__PRIV double mcamp__claim_mean(const mcamp__sampler *p, double delta)
 {
-    double m = exp(log(delta) - p->log_range) * (1 - 2e-9) -
-               (double)p->m.b * 1.1e-19;
+    double b = (double)p->m.b, k = (double)p->k;
+    double rel = 2e-9 + 2e-13 * (k + 2) * (1 + p->m.max_diag);
+    double m = exp(log(delta) - p->log_range) * (1 - rel) -
+               b * (1.1e-19 + k * 2.3e-16);
     return mcamp__dmin(m, 1.0);
 }
 
