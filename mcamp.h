@@ -429,7 +429,7 @@ typedef struct mcamp_mech_grad {
 
 /* weights[n] >= 0, NULL = 1/n each (value = rmse^2).  Cost: two or three times
  * that of mcamp_work_error by columns; O(n bands) or O(n d) if both are Toeplitz
- * and log_scale is not wanted.                                               */
+ * and log_scale is not wanted; O(n d^3) for a BLT wherever its error is O(n d^2). */
 MCAMP_API mcamp_status mcamp_work_gradient(mcamp_ctx *ctx, const mcamp_work *work,
                                            const mcamp_mech *mech,
                                            const double *weights, double *value,
@@ -4738,33 +4738,47 @@ MCAMP__PRIV void mcamp__machine_step(const mcamp_work *w, const mcamp_mech *m,
     else s[(d + 1) * stride] += w->lr ? w->lr[i] * v : v;
 }
 
+/* W_i from W_{i-1} in place, d x d. */
+MCAMP__PRIV void mcamp__machine_advance(const mcamp_work *w, const mcamp_mech *m,
+                                        size_t i, double *s)
+{
+    size_t d = m->buffers + 2;
+    double g[MCAMP__MACHINE] = { 0 };
+    for (size_t k = 0; k < d; k++) mcamp__machine_step(w, m, i, 0.0, s + k, d);
+    for (size_t k = 0; k < d; k++) mcamp__machine_step(w, m, i, 0.0, s + k * d, 1);
+    mcamp__machine_step(w, m, i, 1.0, g, 1);
+    for (size_t k = 0; k < d; k++) mcamp__axpy(g[k], g, s + k * d, d);
+}
+
 MCAMP__PRIV mcamp_status mcamp__error_machine(mcamp_ctx *ctx, const mcamp_work *w,
                                               const mcamp_mech *m, double *rows)
 {
     size_t d = m->buffers + 2;
-    double g[MCAMP__MACHINE], *s = mcamp__new_doubles(ctx, d * d);
+    double *s = mcamp__new_doubles(ctx, d * d);
     if (!s) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)d);
     for (size_t i = 0; i < m->n; i++) {
-        for (size_t k = 0; k < d; k++) mcamp__machine_step(w, m, i, 0.0, s + k, d);
-        for (size_t k = 0; k < d; k++) mcamp__machine_step(w, m, i, 0.0, s + k * d, 1);
-        memset(g, 0, sizeof g);
-        mcamp__machine_step(w, m, i, 1.0, g, 1);
-        for (size_t k = 0; k < d; k++) mcamp__axpy(g[k], g, s + k * d, d);
+        mcamp__machine_advance(w, m, i, s);
         rows[i] = s[d * d - 1];
     }
     mcamp__delete_doubles(ctx, s, d * d);
     return MCAMP_OK;
 }
 
+/* 1 if the pair runs as a machine. */
+MCAMP__PRIV int mcamp__is_machine(const mcamp_work *w, const mcamp_mech *m)
+{
+    return m->form == MCAMP_FORM_BLT && w->kind != MCAMP_WORK_TOEPLITZ &&
+           w->kind != MCAMP_WORK_DENSE;
+}
+
 MCAMP__PRIV mcamp_status mcamp__error_squares(mcamp_ctx *ctx, const mcamp_work *w,
                                               const mcamp_mech *m, double *rows)
 {
-    int user = w->kind == MCAMP_WORK_TOEPLITZ || w->kind == MCAMP_WORK_DENSE;
     if (m->form != MCAMP_FORM_ROWS && !m->scale && mcamp__work_toeplitz(w)) {
         mcamp__error_toeplitz(w, m, rows);
         return MCAMP_OK;
     }
-    if (m->form == MCAMP_FORM_BLT && !user) return mcamp__error_machine(ctx, w, m, rows);
+    if (mcamp__is_machine(w, m)) return mcamp__error_machine(ctx, w, m, rows);
     return mcamp__error_columns(ctx, w, m, rows);
 }
 
@@ -4967,6 +4981,140 @@ MCAMP__PRIV mcamp_status mcamp__grad_columns(mcamp_ctx *ctx, const mcamp_work *w
     return MCAMP_OK;
 }
 
+/* A machine, backwards.  With L_i = d value / d W_i (symmetric) and the state after
+ * round i being s' = F s + g x:  d value = 2 <L_i [F g] diag(W_{i-1}, 1), d[F g]>, and
+ * L_{i-1} = F^T L_i F + weight_{i-1} at the output.  W is kept at every `block`-th
+ * round and made again in between: memory O(sqrt(n) d^2), time O(n d^3).        */
+typedef struct mcamp__tape {
+    const mcamp_work *w;
+    const mcamp_mech *m;
+    const double *weights;
+    size_t d, block;
+    double *starts;     /* W before rounds 0, block, 2 block, .. */
+    double *inner;      /* W before each round of one block      */
+    double *l;          /* d x d */
+    double *s, *k;      /* d x d: F W, L F W */
+    mcamp__sum value;
+} mcamp__tape;
+
+/* How s' depends on y: 1 for the buffers, then q[0] for the velocity, q[1] for
+ * the sum (or the average).                                                   */
+MCAMP__PRIV void mcamp__tape_gains(const mcamp__tape *t, size_t i, double *q)
+{
+    int ema = t->w->kind == MCAMP_WORK_EMA;
+    q[0] = (ema ? 1 - t->w->beta : 1.0) / (t->m->scale ? t->m->scale[i] : 1.0);
+    q[1] = ema || !t->w->lr ? q[0] : t->w->lr[i] * q[0];
+}
+
+/* One row or column of L through F^T. */
+MCAMP__PRIV void mcamp__tape_back(const mcamp__tape *t, size_t i, double *x,
+                                  size_t stride)
+{
+    const mcamp_mech *m = t->m;
+    size_t d = m->buffers;
+    double q[2], y, *v = x + d * stride, *a = v + stride;
+    int ema = t->w->kind == MCAMP_WORK_EMA;
+    mcamp__tape_gains(t, i, q);
+    y = q[0] * *v + q[1] * *a;
+    for (size_t j = 0; j < d; j++) y += x[j * stride];
+    y /= m->diag;
+    for (size_t j = 0; j < d; j++)
+        x[j * stride] = m->theta[j] * x[j * stride] - m->omega[j] * y;
+    *v = t->w->beta * (*v + (ema || !t->w->lr ? 1.0 : t->w->lr[i]) * *a);
+    if (ema) *a = 0;
+}
+
+/* The part of round i, w being W_{i-1}. */
+MCAMP__PRIV void mcamp__tape_round(const mcamp__tape *t, size_t i, const double *w,
+                                   const mcamp_mech_grad *g)
+{
+    const mcamp_mech *m = t->m;
+    size_t d = t->d, nb = m->buffers;
+    double q[2], in[MCAMP__MACHINE] = { 0 }, y[2];
+    mcamp__tape_gains(t, i, q);
+    memcpy(t->s, w, d * d * sizeof *w);
+    for (size_t c = 0; c < d; c++) mcamp__machine_step(t->w, m, i, 0.0, t->s + c, d);
+    mcamp__machine_step(t->w, m, i, 1.0, in, 1);
+    memset(t->k, 0, d * d * sizeof *w);
+    for (size_t r = 0; r < d; r++)
+        for (size_t c = 0; c < d; c++)
+            mcamp__axpy(t->l[r * d + c], t->s + c * d, t->k + r * d, d);
+    for (size_t j = 0; j < nb; j++) {
+        double ybar = q[0] * t->k[nb * d + j] + q[1] * t->k[(nb + 1) * d + j];
+        for (size_t r = 0; r < nb; r++) ybar += t->k[r * d + j];
+        if (g->omega) g->omega[j] -= 2 * ybar / m->diag;
+        if (g->theta) g->theta[j] += 2 * t->k[j * d + j];
+    }
+    for (size_t r = 0; r < 2; r++) {        /* <lambda, y> at velocity and sum */
+        const double *k = t->k + (nb + r) * d;
+        y[r] = mcamp__dot(t->l + (nb + r) * d, in, d) - mcamp__dot(m->omega, k, nb);
+    }
+    if (g->log_scale) g->log_scale[i] = -2 * (q[0] * y[0] + q[1] * y[1]) / m->diag;
+}
+
+/* Forward: W at the start of each block, and the value. */
+MCAMP__PRIV void mcamp__tape_record(mcamp__tape *t)
+{
+    size_t d = t->d, dd = d * d;
+    memset(t->s, 0, dd * sizeof *t->s);
+    for (size_t i = 0; i < t->m->n; i++) {
+        if (i % t->block == 0) memcpy(t->starts + i / t->block * dd, t->s, dd * sizeof *t->s);
+        mcamp__machine_advance(t->w, t->m, i, t->s);
+        mcamp__sum_add(&t->value, mcamp__weight(t->weights, i, t->m->n) * t->s[dd - 1]);
+    }
+}
+
+MCAMP__PRIV void mcamp__tape_block(mcamp__tape *t, size_t from, size_t to,
+                                   const mcamp_mech_grad *g)
+{
+    size_t d = t->d, dd = d * d;
+    memcpy(t->inner, t->starts + from / t->block * dd, dd * sizeof *t->s);
+    for (size_t i = from; i + 1 < to; i++) {
+        double *w = t->inner + (i - from) * dd;
+        memcpy(w + dd, w, dd * sizeof *w);
+        mcamp__machine_advance(t->w, t->m, i, w + dd);
+    }
+    for (size_t i = to; i-- > from; ) {
+        t->l[dd - 1] += mcamp__weight(t->weights, i, t->m->n);
+        mcamp__tape_round(t, i, t->inner + (i - from) * dd, g);
+        for (size_t c = 0; c < d; c++) mcamp__tape_back(t, i, t->l + c, d);
+        for (size_t r = 0; r < d; r++) mcamp__tape_back(t, i, t->l + r * d, 1);
+    }
+}
+
+MCAMP__PRIV mcamp_status mcamp__grad_machine(mcamp_ctx *ctx, const mcamp_work *w,
+                                             const mcamp_mech *m, const double *weights,
+                                             double *value, const mcamp_mech_grad *g)
+{
+    mcamp__tape t;
+    size_t dd, blocks, count;
+    double *all;
+    memset(&t, 0, sizeof t);
+    t.w = w; t.m = m; t.weights = weights;
+    t.d = m->buffers + 2;
+    dd = t.d * t.d;
+    t.block = (size_t)sqrt((double)m->n) + 1;
+    blocks = (m->n - 1) / t.block + 1;
+    count = (blocks + t.block + 3) * dd;    /* n <= 2^48: no overflow */
+    all = mcamp__new_doubles(ctx, count);
+    if (!all) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)count);
+    t.starts = all;
+    t.inner = t.starts + blocks * dd;
+    t.l = t.inner + t.block * dd;
+    t.s = t.l + dd;
+    t.k = t.s + dd;
+    for (size_t j = 0; j < m->buffers; j++) {
+        if (g->theta) g->theta[j] = 0;
+        if (g->omega) g->omega[j] = 0;
+    }
+    mcamp__tape_record(&t);
+    for (size_t b = blocks; b-- > 0; )
+        mcamp__tape_block(&t, b * t.block, mcamp__zmin((b + 1) * t.block, m->n), g);
+    *value = mcamp__sum_get(&t.value);
+    mcamp__delete_doubles(ctx, all, count);
+    return MCAMP_OK;
+}
+
 MCAMP__PRIV mcamp_status mcamp__grad_check_weights(mcamp_ctx *ctx, const double *weights,
                                                    size_t n)
 {
@@ -4983,6 +5131,7 @@ MCAMP_API mcamp_status mcamp_work_gradient(mcamp_ctx *ctx, const mcamp_work *wor
 {
     mcamp_status st = mcamp__work_args(ctx, work, mech);
     double *y, v = 0;
+    int toeplitz;
     if (st < 0) return st;
     if (!value) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "value", 0);
     if (!grad) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "grad", 0);
@@ -4990,8 +5139,11 @@ MCAMP_API mcamp_status mcamp_work_gradient(mcamp_ctx *ctx, const mcamp_work *wor
         return mcamp__fail(ctx, MCAMP_E_ARG, "grad.theta", 0);
     st = mcamp__grad_check_weights(ctx, weights, mech->n);
     if (st < 0) return st;
-    if (mech->form == MCAMP_FORM_ROWS || mech->scale || grad->log_scale ||
-        !mcamp__work_toeplitz(work)) {
+    toeplitz = mech->form != MCAMP_FORM_ROWS && !mech->scale && !grad->log_scale &&
+               mcamp__work_toeplitz(work);
+    if (!toeplitz && mcamp__is_machine(work, mech)) {
+        st = mcamp__grad_machine(ctx, work, mech, weights, &v, grad);
+    } else if (!toeplitz) {
         st = mcamp__grad_columns(ctx, work, mech, weights, &v, grad);
     } else {
         y = mcamp__new_doubles(ctx, mech->n);
