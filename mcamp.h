@@ -1116,27 +1116,33 @@ MCAMP__INL MCAMP__V MCAMP__K(sqrt)(MCAMP__V a)
 /* 1.5 * 2^52: adding it rounds to an integer and leaves that in the low bits. */
 #define MCAMP__ROUND 6755399441055744.0
 
-/* x = n ln 2 + r with |r| <= 0.347; gives p = e^r (relative error 3e-16: the
- * polynomial's is 8e-18, the rest is the rounding of 1 + r + ...) and z, in
- * whose low bits n + bias stands.  |x| < 1e6; ln 2 is split so that n times its
- * upper part is exact.  Coefficients: minimax fit of (e^r - 1 - r)/r^2.       */
-MCAMP__INL MCAMP__V MCAMP__K(exp_core)(MCAMP__V x, double bias, MCAMP__V *z)
+/* Minimax fit of (e^r - 1 - r)/r^2, |r| <= 0.347, off by 8e-18 of e^r. */
+#define MCAMP__EXP_TOP 2.5110049895858716253e-8
+#define MCAMP__EXP_POLY(X) \
+    X(2.7632655759332030799e-7) X(2.7557242336680357124e-6) \
+    X(2.4801487326012336596e-5) X(1.984126988659099934e-4) \
+    X(1.3888888947820891418e-3) X(8.3333333333222072959e-3) \
+    X(4.166666666652199074e-2) X(0.1666666666666667453) X(0.50000000000000102245)
+
+/* x = n ln 2 + r: gives r, and z in whose low bits n + bias stands.  |x| < 1e6;
+ * ln 2 is split so that n times its upper part is exact.                      */
+MCAMP__INL void MCAMP__K(exp_split)(MCAMP__V x, double bias, MCAMP__V *z, MCAMP__V *r)
 {
-    MCAMP__V n, r, q;
+    MCAMP__V n;
     *z = x * 1.4426950408889634 + (MCAMP__ROUND + bias);
     n = *z - (MCAMP__ROUND + bias);
-    r = x - n * MCAMP__LN2_HI;
-    r = r - n * MCAMP__LN2_LO;
-    q = r * 2.5110049895858716253e-8 + 2.7632655759332030799e-7;
-    q = q * r + 2.7557242336680357124e-6;
-    q = q * r + 2.4801487326012336596e-5;
-    q = q * r + 1.984126988659099934e-4;
-    q = q * r + 1.3888888947820891418e-3;
-    q = q * r + 8.3333333333222072959e-3;
-    q = q * r + 4.166666666652199074e-2;
-    q = q * r + 0.1666666666666667453;
-    q = q * r + 0.50000000000000102245;
-    return (q * r) * r + r + 1.0;
+    *r = (x - n * MCAMP__LN2_HI) - n * MCAMP__LN2_LO;
+}
+
+/* e^r; relative error 3e-16, the rounding of 1 + r + ... */
+MCAMP__INL MCAMP__V MCAMP__K(exp_core)(MCAMP__V x, double bias, MCAMP__V *z)
+{
+    MCAMP__V r, p = MCAMP__K(set)(MCAMP__EXP_TOP);
+    MCAMP__K(exp_split)(x, bias, z, &r);
+#define MCAMP__X(c) p = p * r + (c);
+    MCAMP__EXP_POLY(MCAMP__X)
+#undef MCAMP__X
+    return (p * r) * r + r + 1.0;
 }
 
 /* e^x for -708 <= x <= 0; NaN gives NaN. */
@@ -1144,6 +1150,22 @@ MCAMP__INL MCAMP__V MCAMP__K(exp_neg)(MCAMP__V x)
 {
     MCAMP__V z, p = MCAMP__K(exp_core)(x, 1023.0, &z);
     return p * MCAMP__K(from)(MCAMP__K(bits)(z) << 52);
+}
+
+/* Two of them side by side: each alone waits for its own last result. */
+MCAMP__INL void MCAMP__K(exp_pair)(MCAMP__V *x, MCAMP__V *y)
+{
+    MCAMP__V z, r, p, z2, r2, p2;
+    MCAMP__K(exp_split)(*x, 1023.0, &z, &r);
+    MCAMP__K(exp_split)(*y, 1023.0, &z2, &r2);
+#define MCAMP__X(c) p = p * r + (c); p2 = p2 * r2 + (c);
+    p = p2 = MCAMP__K(set)(MCAMP__EXP_TOP);
+    MCAMP__EXP_POLY(MCAMP__X)
+#undef MCAMP__X
+    p = (p * r) * r + r + 1.0;
+    p2 = (p2 * r2) * r2 + r2 + 1.0;
+    *x = p * MCAMP__K(from)(MCAMP__K(bits)(z) << 52);
+    *y = p2 * MCAMP__K(from)(MCAMP__K(bits)(z2) << 52);
 }
 
 /* e^x for every x.  2 e^r times 2^(n-1), so that n = 1024 is no special case. */
@@ -1467,6 +1489,108 @@ MCAMP__ENTRY void MCAMP__K(lse)(const double *x, size_t b, const double *off,
     }
 }
 
+/* ---- the normal distribution's tail ------------------------------------------ */
+
+/* e^(u^2/2) Phi(-u) for 0 <= u (taken as 1e15 beyond that; NaN gives NaN):
+ * a rational minimax fit on [0, infinity), off by 4e-16 of the result.  All its
+ * coefficients are positive, as they must be for a Stieltjes function, so that
+ * nothing cancels: within 2e-15 in all.                                       */
+MCAMP__INL MCAMP__V MCAMP__K(mills)(MCAMP__V u)
+{
+    MCAMP__V p, q;
+    u = MCAMP__K(min)(MCAMP__K(set)(1e15), u);
+    p = u * 0.39894228040143252233 + 10.132896069433537897;
+    q = u + 25.399403791538440477;
+    p = p * u + 127.28040511611542067;
+    q = q * u + 320.04466227095047848;
+    p = p * u + 1018.7921944582748294;
+    q = q * u + 2579.1327243296767202;
+    p = p * u + 5672.6960188688769427;
+    q = q * u + 14536.384901825379642;
+    p = p * u + 22680.763749024263922;
+    q = q * u + 59355.177955406246547;
+    p = p * u + 65061.985831578556048;
+    q = q * u + 176677.47279987292426;
+    p = p * u + 129526.00568428773404;
+    q = q * u + 376672.11838033233199;
+    p = p * u + 163767.12368770872211;
+    q = q * u + 548270.76332365790269;
+    p = p * u + 102050.50248730084709;
+    q = q * u + 490383.28808898632638;
+    q = q * u + 204101.00497460177378;
+    return p / q;
+}
+
+/* v^2/2 = hi + lo for |v| < 1.4e154, hi exact: the upper 26 bits of v squared. */
+MCAMP__INL MCAMP__V MCAMP__K(half_square)(MCAMP__V v, MCAMP__V *lo)
+{
+    MCAMP__V h = MCAMP__K(from)(MCAMP__K(bits)(v) & UINT64_C(0xfffffffff8000000));
+    *lo = (0.5 * (v + h)) * (v - h);
+    return (0.5 * h) * h;
+}
+
+/* log Phi(v).  For v < 0, Phi = e^(-v^2/2) mills(-v); else it is w = 1 - p with
+ * p = e^(-v^2/2) mills(v) <= 1/2, and log w is corrected by what the
+ * subtraction lost.                                                           */
+MCAMP__INL MCAMP__V MCAMP__K(logphi)(MCAMP__V v)
+{
+    MCAMP__V zero = MCAMP__K(set)(0.0), far = MCAMP__K(set)(-1.3e154), lo, hi, m, p, w;
+    hi = MCAMP__K(half_square)(MCAMP__K(max)(far, MCAMP__K(min)(v, zero - v)), &lo);
+    m = MCAMP__K(mills)(MCAMP__K(max)(v, zero - v));
+    p = MCAMP__K(exp)(zero - hi) * m;
+    p = p - (p * lo) * (1.0 - 0.5 * lo);        /* times e^-lo, lo < 2e-5 */
+    w = 1.0 - p;
+    p = MCAMP__K(log_core)(w) + ((1.0 - w) - p) / w;
+    m = (MCAMP__K(log_core)(m) - lo) - hi;
+    m = MCAMP__K(lt)(v, far, MCAMP__K(set)(-mcamp__inf()), m);
+    return MCAMP__K(lt)(v, zero, m, p);
+}
+MCAMP__MAP(logphi)
+
+/* A term's exponent is y - min(v, 0)^2/2, which can be a small difference of
+ * large numbers: m, the largest, is taken off before the parts that rounding
+ * lost are added.                                                             */
+MCAMP__INL MCAMP__V MCAMP__K(phi_term)(MCAMP__V y, MCAMP__V v, MCAMP__V m)
+{
+    MCAMP__V zero = MCAMP__K(set)(0.0), floor = MCAMP__K(set)(-708.0);
+    MCAMP__V u = MCAMP__K(max)(v, zero - v), h = MCAMP__K(mills)(u), hi, lo, d, back, e;
+    hi = MCAMP__K(half_square)(MCAMP__K(max)(MCAMP__K(set)(-1e150),
+                                             MCAMP__K(min)(v, zero)), &lo);
+    y = MCAMP__K(max)(MCAMP__K(set)(-1e300), y);
+    d = y - hi;
+    back = d - y;
+    lo = ((y - (d - back)) - (hi + back)) - lo;
+    e = MCAMP__K(max)(floor, (d - m) + lo);
+    d = MCAMP__K(max)(floor, (-0.5 * u) * u);
+    MCAMP__K(exp_pair)(&e, &d);
+    return e * MCAMP__K(lt)(v, zero, h, 1.0 - d * h);
+}
+
+MCAMP__INL void MCAMP__K(phi_column)(const double *x, size_t b, const double *off,
+                                     const double *alpha, MCAMP__V t, double *out)
+{
+    MCAMP__V m = MCAMP__K(set)(-mcamp__inf()), sum = MCAMP__K(set)(0.0), zero = sum;
+    for (size_t i = 0; i < b; i++) {
+        MCAMP__V y = MCAMP__K(load)(x + i * MCAMP__S) + off[i];
+        MCAMP__V v = MCAMP__K(min)(alpha[i] - t, zero);
+        v = MCAMP__K(max)(v, MCAMP__K(set)(-1e150));
+        m = MCAMP__K(max)(y - (0.5 * v) * v, m);
+    }
+    for (size_t i = 0; i < b; i++) {
+        MCAMP__V y = MCAMP__K(load)(x + i * MCAMP__S) + off[i];
+        sum += MCAMP__K(phi_term)(y, alpha[i] - t, m);
+    }
+    MCAMP__K(store)(out, m + MCAMP__K(log_core)(sum) + (sum - sum));
+}
+
+MCAMP__ENTRY void MCAMP__K(phi_sum)(const double *x, size_t b, const double *off,
+                                    const double *alpha, const double *t,
+                                    double *out)
+{
+    for (size_t s = 0; s < MCAMP__S; s += MCAMP__W)
+        MCAMP__K(phi_column)(x + s, b, off, alpha, MCAMP__K(load)(t + s), out + s);
+}
+
 MCAMP__ENTRY void MCAMP__K(colsum)(const double *g, size_t b, const double *w,
                                    double *out)
 {
@@ -1780,6 +1904,8 @@ MCAMP__ENTRY void MCAMP__K(tuple_draw)(const mcamp__tuple *p, mcamp_rng *r,
 #undef MCAMP__ROUND
 #undef MCAMP__LN2_HI
 #undef MCAMP__LN2_LO
+#undef MCAMP__EXP_TOP
+#undef MCAMP__EXP_POLY
 #undef MCAMP__U
 #undef MCAMP__V
 #undef MCAMP__ENTRY
@@ -3109,6 +3235,30 @@ MCAMP__PRIV void mcamp__vec_lse(mcamp_vecset vs, const double *x, size_t b,
         if (mcamp__finite(out[s])) continue;
         out[s] = mcamp__lse_special(x + s, b, off, slope, t ? t[s] : 0);
         if (dout) dout[s] = mcamp__nan();
+    }
+}
+
+/* x[i] := log Phi(x[i]), relative error below 1e-14; -infinity below -1.3e154, 0
+ * where it is above -1e-308.                                                  */
+MCAMP__PRIV void mcamp__vec_logphi(mcamp_vecset vs, double *x, size_t n)
+{
+    MCAMP__DISPATCH(vs, map_logphi, (x, n));
+}
+
+/* out = log sum_i e^(y_i) Phi(v_i), y_i = x_i + off_i and v_i = alpha_i - t, each
+ * rounded once.  For those the sum is right within 1e-14 + b u relatively,
+ * however small Phi is; out is rounded once more.  x as in mcamp__vec_lse; an
+ * alpha of -infinity counts as t - 1e150, +infinity as it stands.             */
+MCAMP__PRIV void mcamp__vec_phi_sum(mcamp_vecset vs, const double *x, size_t b,
+                                    const double *off, const double *alpha,
+                                    const double *t, double *out)
+{
+    MCAMP__DISPATCH(vs, phi_sum, (x, b, off, alpha, t, out));
+    for (size_t s = 0; s < MCAMP__S; s++) {
+        if (mcamp__finite(out[s])) continue;
+        out[s] = mcamp__lse_special(x + s, b, off, NULL, 0);
+        for (size_t i = 0; i < b; i++)
+            if (mcamp__isnan(alpha[i] - t[s])) out[s] = mcamp__nan();
     }
 }
 

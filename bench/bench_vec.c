@@ -33,6 +33,7 @@ static void run_band(void) { mcamp__vec_trmm(vs, &band, z, g); }
 static void run_diagonal(void) { mcamp__vec_trmm(vs, &diagonal, z, g); }
 static void run_lse(void) { mcamp__vec_lse(vs, z, ROWS, off, NULL, NULL, out, NULL); }
 static void run_dlse(void) { mcamp__vec_lse(vs, z, ROWS, off, slope, tt, out, dout); }
+static void run_phi(void) { mcamp__vec_phi_sum(vs, z, ROWS, off, slope, z, out); }
 static void run_colsum(void) { mcamp__vec_colsum(vs, z, ROWS, off, out); }
 static void run_rank1(void) { mcamp__vec_rank1(vs, g, ROWS, off, tt); }
 static void run_draws(void)
@@ -53,6 +54,7 @@ static const struct { const char *name; void (*run)(void); double per; } jobs[] 
     { "trmm band 16, per sample", run_band, S },
     { "trmm diagonal, per sample", run_diagonal, S },
     { "log-sum-exp", run_lse, N }, { "log-sum-exp + slope", run_dlse, N },
+    { "log-sum of e^x Phi", run_phi, N },
     { "index draw, per draw", run_draws, S * K },
     { "index draw, diagonal", run_spikes, S * K },
     { "shifts of 13 draws, per draw", run_add, S * K },

@@ -489,6 +489,120 @@ TEST(log_sum_exp_of_things_that_are_not_finite)
     }
 }
 
+/* Phi(v) for the reference: its own tail keeps all digits. */
+static long double phil(long double v) { return 0.5L * erfcl(-v / sqrtl(2.0L)); }
+
+TEST(log_phi_keeps_its_digits_in_both_tails)
+{
+    const double inf = mcamp__inf();
+    const double edge[] = { 0, -inf, inf, -1e154, -1.4e154, 1e300, 40, -1e15, -1e20 };
+    const double want[] = { -0.6931471805599453, -inf, 0, -5e307, -inf, 0, 0,
+                            -5e29, -5e39 };
+    mcamp_rng r = test_rng(12);
+    for (size_t i = 0; i < NX; i++)
+        xs[i] = i % 2 ? between(&r, -100, 30) : between(&r, -2, 2);
+    FOR_EACH_SET(vs) {
+        double worst = 0, x[9], nan = mcamp__nan();
+        memcpy(ys, xs, sizeof xs);
+        mcamp__vec_logphi(vs, ys, NX);
+        for (size_t i = 0; i < NX; i++) {
+            long double v = xs[i];
+            long double ref = v < 0 ? logl(phil(v)) : log1pl(-phil(-v));
+            worst = fmax(worst, (double)fabsl((ys[i] - ref) / ref));
+        }
+        CHECK_LE(worst, 1e-14);
+        memcpy(x, edge, sizeof edge);
+        mcamp__vec_logphi(vs, x, 9);
+        for (int i = 0; i < 9; i++) CHECK_NEAR(x[i], want[i], 1e-14, 0);
+        mcamp__vec_logphi(vs, &nan, 1);
+        CHECK(mcamp__isnan(nan));
+    }
+}
+
+/* Worst error of out[], as a multiple of what is stated. */
+static double phi_sum_excess(const double *x, size_t b, const double *alpha)
+{
+    double worst = 0;
+    for (size_t s = 0; s < S; s++) {
+        long double top = -HUGE_VALL, sum = 0, l[BMAX], ref;
+        for (size_t i = 0; i < b; i++) {
+            double y = x[i * S + s] + off[i], v = alpha[i] - tt[s];
+            l[i] = y + (v > -100 ? logl(phil(v)) : -HUGE_VALL);
+            top = l[i] > top ? l[i] : top;
+        }
+        for (size_t i = 0; i < b; i++) {
+            double y = x[i * S + s] + off[i], v = alpha[i] - tt[s];
+            /* not through l: its logarithm has fewer digits than the product */
+            sum += expl((long double)y - top) * (v > -100 ? phil(v) : 0);
+        }
+        ref = top + logl(sum);
+        worst = fmax(worst, (double)fabsl(out[s] - ref) /
+                            (1e-14 + (double)b * U + 2 * U * fabs(out[s])));
+    }
+    return worst;
+}
+
+TEST(sum_of_weighted_tails)
+{
+    static const double reach[] = { 1, 10, 40, 90 };
+    mcamp_rng r = test_rng(13);
+    for (size_t k = 0; k < NSIZES; k++) {
+        for (int m = 0; m < 8; m++) {
+            size_t b = sizes[k];
+            double c = reach[m % 4], sx = m < 4 ? 5 : 600;
+            for (size_t i = 0; i < b * S; i++) zt[i] = between(&r, -sx, sx);
+            for (size_t i = 0; i < b; i++) off[i] = between(&r, -sx, sx);
+            for (size_t i = 0; i < b; i++) slope[i] = between(&r, -c, m % 2 ? c : 0);
+            for (size_t s = 0; s < S; s++) tt[s] = between(&r, 0, c / 10);
+            FOR_EACH_SET(vs) {
+                mcamp__vec_phi_sum(vs, zt, b, off, slope, tt, out);
+                CHECK_LE(phi_sum_excess(zt, b, slope), 1.0);
+            }
+        }
+    }
+}
+
+/* x chosen so that every exponent is near 0: the cancellation of y with v^2/2
+ * must cost nothing.                                                          */
+TEST(tails_that_make_up_for_large_weights)
+{
+    mcamp_rng r = test_rng(14);
+    for (size_t i = 0; i < 20; i++) slope[i] = -2.0 * (double)i - between(&r, 0, 1);
+    for (size_t s = 0; s < S; s++) tt[s] = between(&r, 0, 1);
+    for (size_t i = 0; i < 20; i++) {
+        off[i] = 0.5 * slope[i] * slope[i];
+        for (size_t s = 0; s < S; s++) zt[i * S + s] = between(&r, -1, 40);
+    }
+    FOR_EACH_SET(vs) {
+        mcamp__vec_phi_sum(vs, zt, 20, off, slope, tt, out);
+        CHECK_LE(phi_sum_excess(zt, 20, slope), 1.0);
+    }
+}
+
+TEST(sum_of_tails_of_things_that_are_not_finite)
+{
+    const double inf = mcamp__inf(), nan = mcamp__nan();
+    FOR_EACH_SET(vs) {
+        for (size_t i = 0; i < 2 * S; i++) zt[i] = 0;
+        for (size_t s = 0; s < S; s++) tt[s] = 0;
+        off[0] = off[1] = slope[0] = 0; slope[1] = inf;
+        zt[0] = zt[S] = -inf;
+        zt[1] = inf;
+        zt[2] = nan;
+        tt[3] = nan;
+        zt[4] = -inf;
+        mcamp__vec_phi_sum(vs, zt, 2, off, slope, tt, out);
+        CHECK_NEAR(out[0], -inf, 0, 0);
+        CHECK_NEAR(out[1], inf, 0, 0);
+        CHECK(mcamp__isnan(out[2]) && mcamp__isnan(out[3]));
+        CHECK_NEAR(out[4], 0.0, 0, 1e-15);
+        CHECK_NEAR(out[5], log(1.5), 1e-14, 0);
+        slope[1] = -inf;
+        mcamp__vec_phi_sum(vs, zt, 2, off, slope, tt, out);
+        CHECK_NEAR(out[5], log(0.5), 1e-14, 0);
+    }
+}
+
 TEST(column_sums_and_rank_one_updates)
 {
     mcamp_rng r = test_rng(6);
@@ -767,6 +881,9 @@ TEST_MAIN("vec", T(a_context_exists), T(exp_is_within_2_ulp), T(exp_at_the_edges
           T(packing_survives_failing_allocations),
           T(log_sum_exp_of_any_magnitude),
           T(log_sum_exp_of_things_that_are_not_finite),
+          T(log_phi_keeps_its_digits_in_both_tails), T(sum_of_weighted_tails),
+          T(tails_that_make_up_for_large_weights),
+          T(sum_of_tails_of_things_that_are_not_finite),
           T(column_sums_and_rank_one_updates), T(buffers_are_aligned_and_freed),
           T(shifts_are_added_transposed), T(tuples_follow_their_law),
           T(tuples_of_every_size_and_range), T(tuples_refuse_what_cannot_be_drawn),
