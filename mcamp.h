@@ -1731,9 +1731,9 @@ MCAMP__ENTRY void MCAMP__K(add_shifts)(double *g, size_t b, const double *shift)
 MCAMP__INL MCAMP__V MCAMP__K(row_sum)(const mcamp__tuple *p, const uint32_t *j,
                                       size_t i)
 {
-    MCAMP__V x = MCAMP__K(load)(p->a + j[0] * p->ld + i);
+    MCAMP__V x = MCAMP__K(load)(p->a + j[0] * p->stride + i);
     for (size_t l = 1; l < p->k; l++)
-        x = x + MCAMP__K(load)(p->a + j[l] * p->ld + i);
+        x = x + MCAMP__K(load)(p->a + j[l] * p->stride + i);
     return x;
 }
 
@@ -1749,26 +1749,44 @@ MCAMP__ENTRY void MCAMP__K(tuple_shift)(const mcamp__tuple *p, const uint32_t *j
     for (size_t q = 0; q < rest; q++) shift[i + q] = t[q];
 }
 
-/* Rows beyond b are zero in a, and not added. */
+/* t[W][W], a row per sample, is added to W rows of g; `rows` of them exist. */
+MCAMP__INL void MCAMP__K(add_block)(const double *t, size_t rows, double *g)
+{
+    MCAMP__K(square) x;
+    if (rows >= MCAMP__W) {
+        MCAMP__K(load_square)(&x, t, MCAMP__W);
+        MCAMP__K(transpose)(&x);
+        MCAMP__K(add_square)(g, &x);
+        return;
+    }
+    for (size_t r = 0; r < rows; r++)
+        for (size_t q = 0; q < MCAMP__W; q++)
+            g[r * MCAMP__S + q] += t[q * MCAMP__W + r];
+}
+
+/* Columns of a outermost: those of one round stay in the first-level cache for
+ * the whole tile.                                                             */
 MCAMP__ENTRY void MCAMP__K(add_tuples)(const mcamp__tuple *p, const uint32_t *j,
                                        double *g)
 {
-    const size_t k = p->k;
-    for (size_t s = 0; s < MCAMP__S; s += MCAMP__W, j += MCAMP__W * k) {
-        for (size_t i = 0; i < p->b; i += MCAMP__W) {
-            MCAMP__K(square) x;
-            double t[MCAMP__W * MCAMP__W];
-            for (size_t q = 0; q < MCAMP__W; q++)
-                MCAMP__K(store)(t + q * MCAMP__W, MCAMP__K(row_sum)(p, j + q * k, i));
-            MCAMP__K(load_square)(&x, t, MCAMP__W);
-            MCAMP__K(transpose)(&x);
-            if (p->b - i >= MCAMP__W) {
-                MCAMP__K(add_square)(g + i * MCAMP__S + s, &x);
-                continue;
+    const size_t k = p->k, W = MCAMP__W;
+    double t[2][MCAMP__W * MCAMP__W];
+    for (size_t i = 0; i < p->b; i += 2 * W) {
+        for (size_t s = 0; s < MCAMP__S; s += W) {
+            for (size_t q = 0; q < W; q++) {
+                const uint32_t *row = j + (s + q) * k;
+                MCAMP__V x = MCAMP__K(set)(0.0), y = x;
+                for (size_t l = 0; l < k; l++) {
+                    const double *a = p->a + row[l] * p->stride + i;
+                    x = x + MCAMP__K(load)(a);
+                    y = y + MCAMP__K(load)(a + W);
+                }
+                MCAMP__K(store)(t[0] + q * W, x);
+                MCAMP__K(store)(t[1] + q * W, y);
             }
-            for (size_t r = 0; i + r < p->b; r++)
-                for (size_t q = 0; q < MCAMP__W; q++)
-                    g[(i + r) * MCAMP__S + s + q] += t[q * MCAMP__W + r];
+            MCAMP__K(add_block)(t[0], p->b - i, g + i * MCAMP__S + s);
+            if (p->b > i + W)
+                MCAMP__K(add_block)(t[1], p->b - i - W, g + (i + W) * MCAMP__S + s);
         }
     }
 }
@@ -1797,107 +1815,103 @@ MCAMP__INL void MCAMP__K(weights)(const double *x, const double *y, double *w,
     }
 }
 
-/* pre[i + 1] := x_0 + .. + x_i for the eight lanes, pre[0] := 0, by three rounds
- * of adding what stands 1, 2 and 4 places before.                             */
-MCAMP__INL void MCAMP__K(scan)(const double *x, double *pre)
+/* x_i := x_0 + .. + x_i for the eight lanes, by three rounds of adding what
+ * stands 1, 2 and 4 places before; returns how many of the first seven are
+ * <= u times the last, which is *z.                                           */
+MCAMP__INL size_t MCAMP__K(scan)(double *x, double u, double *z)
 {
 #if MCAMP__PASS == 3
-    const __m512i at = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
     MCAMP__V v = MCAMP__K(load)(x);
-    v = v + _mm512_maskz_permutexvar_pd(0xfe, _mm512_sub_epi64(at, _mm512_set1_epi64(1)), v);
-    v = v + _mm512_maskz_permutexvar_pd(0xfc, _mm512_sub_epi64(at, _mm512_set1_epi64(2)), v);
-    v = v + _mm512_maskz_permutexvar_pd(0xf0, _mm512_sub_epi64(at, _mm512_set1_epi64(4)), v);
-    MCAMP__K(store)(pre + 1, v);
+    __mmask8 le;
+    v = v + _mm512_maskz_permutexvar_pd(0xfe, _mm512_set_epi64(6, 5, 4, 3, 2, 1, 0, 0), v);
+    v = v + _mm512_maskz_permutexvar_pd(0xfc, _mm512_set_epi64(5, 4, 3, 2, 1, 0, 0, 0), v);
+    v = v + _mm512_maskz_permutexvar_pd(0xf0, _mm512_set_epi64(3, 2, 1, 0, 0, 0, 0, 0), v);
+    MCAMP__K(store)(x, v);
+    *z = v[7];
+    le = _mm512_cmp_pd_mask(v, MCAMP__K(set)(u * v[7]), _CMP_LE_OQ);
+    return (size_t)__builtin_popcount(le & 0x7fu);
 #else
-    double y[8];
-    for (int i = 0; i < 8; i++) y[i] = i < 1 ? x[i] : x[i] + x[i - 1];
-    for (int i = 0; i < 8; i++) pre[i + 1] = i < 2 ? y[i] : y[i] + y[i - 2];
-    for (int i = 7; i >= 4; i--) pre[i + 1] = pre[i + 1] + pre[i - 3];
+    double a1 = x[0] + x[1], a2 = x[1] + x[2], a3 = x[2] + x[3], a4 = x[3] + x[4];
+    double a5 = x[4] + x[5], a6 = x[5] + x[6], a7 = x[6] + x[7], t;
+    double b2 = a2 + x[0], b3 = a3 + a1, b4 = a4 + a2, b5 = a5 + a3, b6 = a6 + a4;
+    x[1] = a1; x[2] = b2; x[3] = b3;
+    x[4] = b4 + x[0]; x[5] = b5 + a1; x[6] = b6 + b2; x[7] = (a7 + a5) + b3;
+    *z = x[7];
+    t = u * x[7];
+    return (size_t)(x[0] <= t) + (size_t)(x[1] <= t) + (size_t)(x[2] <= t) +
+           (size_t)(x[3] <= t) + (size_t)(x[4] <= t) + (size_t)(x[5] <= t) +
+           (size_t)(x[6] <= t);
 #endif
-    pre[0] = 0;
-}
-
-/* How many of the running sums x_0, x_0 + x_1, ... over the first n - 1 of n
- * values, `stride` apart, are <= *t; takes that many of them off *t.          */
-MCAMP__INL size_t MCAMP__K(descend)(const double *x, size_t n, size_t stride,
-                                    double *t)
-{
-    double sum = 0, below = 0;
-    size_t count = 0;
-    for (size_t i = 0; i + 1 < n; i++) {
-        sum += x[i * stride];
-        count += (size_t)(sum <= *t);
-        below = sum <= *t ? sum : below;
-    }
-    *t -= below;
-    return count;
 }
 
 /* The entry in which the fraction u of the total weight falls: lane first, then
- * a block of four, then one of the four.  *z = the total.  Rounding may lead to
- * an entry of weight 0 (odds of 1e-16): the caller checks.                    */
-MCAMP__INL size_t MCAMP__K(find)(const double *w, const double *part,
-                                 const double *lanes, size_t ld, double u,
-                                 double *z)
+ * a block of four, then one of the four.  *z = the total; part and lanes become
+ * running sums, and zeros stand before them, so that nothing branches on what was
+ * drawn (a misprediction would stop the other tuples too).  Rounding may lead to an entry of weight 0 (odds of 1e-16): the
+ * caller checks.                                                              */
+MCAMP__INL size_t MCAMP__K(find)(const double *w, double *part, double *lanes,
+                                 size_t ld, double u, double *z)
 {
-    double pre[9], t;
-    size_t c = 0, q;
-    MCAMP__K(scan)(lanes, pre);
-    *z = pre[8];
-    t = u * pre[8];
-    for (int i = 1; i < 8; i++) c += (size_t)(pre[i] <= t);
-    t -= pre[c];
-    q = MCAMP__K(descend)(part + c, ld / 32, 8, &t);
+    size_t c = MCAMP__K(scan)(lanes, u, z), q = 0, blocks = ld / 32;
+    double t = u * *z - (lanes - 1)[c], sum = 0, x, y;
+    part += c;
+    for (size_t i = 0; i + 1 < blocks; i++) {
+        part[8 * i] = sum += part[8 * i];
+        q += (size_t)(sum <= t);
+    }
+    t -= (part - 8)[8 * q];
     w += 32 * q + c;
-    return 32 * q + c + 8 * MCAMP__K(descend)(w, 4, 8, &t);
+    x = w[0] + w[8];
+    y = x + w[16];
+    return 32 * q + c + 8 * ((size_t)(w[0] <= t) + (size_t)(x <= t) + (size_t)(y <= t));
 }
 
 /* Weights before draw l >= 1, and the draw; returns log z - log *z. */
 MCAMP__INL double MCAMP__K(tuple_weights)(const mcamp__tuple *p, mcamp__draw *d,
-                                          size_t l, double *lanes)
+                                          size_t l)
 {
-    const size_t ld = p->ld, row = d->j[l - 1] * ld;
+    const size_t ld = p->ld, row = d->j[l - 1] * p->stride;
     double m = 0;
     if (!p->ea) {
         m = mcamp__tuple_exponents(p, d, l, row);
         MCAMP__K(map_exp)(d->y, ld);
-        MCAMP__K(weights)(p->base, d->y, d->w, d->part, lanes, ld);
+        MCAMP__K(weights)(p->base, d->y, d->w, d->part, d->lanes, ld);
     } else {
         MCAMP__K(weights)(l == 1 ? p->base : d->w, p->ea + row, d->w, d->part,
-                          lanes, ld);
+                          d->lanes, ld);
     }
     return m;
 }
 
-MCAMP__INL void MCAMP__K(tuple_step)(const mcamp__tuple *p, mcamp__draw *d,
-                                     size_t l, double u)
+/* Draws index l from the weights; m is what their logarithms lack. */
+MCAMP__INL void MCAMP__K(tuple_pick)(const mcamp__tuple *p, mcamp__draw *d, size_t l,
+                                     double u, double m)
 {
-    double lanes[8], z, m;
-    size_t j;
-    m = MCAMP__K(tuple_weights)(p, d, l, lanes);
-    if (p->eta > 0) {
-        size_t old = mcamp__sticky_pick(p, d, l, &u);
-        j = MCAMP__K(find)(d->w, d->part, lanes, p->ld, u, &z);
-        if (old < l) j = d->j[old];
-        else if (!(d->w[j] > 0)) j = mcamp__tuple_repair(p, d);
-        z = mcamp__sticky_factor(p, d, l, (uint32_t)j, z);
-    } else {
-        j = MCAMP__K(find)(d->w, d->part, lanes, p->ld, u, &z);
-        if (!(d->w[j] > 0)) j = mcamp__tuple_repair(p, d);
-    }
+    const int sticky = p->eta > 0;
+    size_t old = sticky ? mcamp__sticky_pick(p, l, &u) : l, j;
+    double z;
+    j = MCAMP__K(find)(d->w, d->part, d->lanes, p->ld, u, &z);
+    if (old < l)             j = d->j[old];
+    else if (!(d->w[j] > 0)) j = mcamp__tuple_repair(p, d);
+    if (sticky) z = mcamp__sticky_factor(p, d, l, (uint32_t)j, z);
     d->j[l] = (uint32_t)j;
     mcamp__draw_factor(d, z, m);
 }
 
-/* n <= 4 tuples side by side: their latencies overlap. */
+/* n <= MCAMP__GROUP tuples side by side, so that their latencies overlap. */
 MCAMP__ENTRY void MCAMP__K(tuple_draw)(const mcamp__tuple *p, mcamp_rng *r,
                                        mcamp__draw *d, size_t n)
 {
+    double m[MCAMP__GROUP];
     for (size_t s = 0; s < n; s++)
         d[s].j[0] = mcamp__tuple_first(p, mcamp__to_uniform(mcamp__rng_step(r->s)));
-    for (size_t l = 1; l < p->k; l++)
+    for (size_t l = 1; l < p->k; l++) {
         for (size_t s = 0; s < n; s++)
-            MCAMP__K(tuple_step)(p, d + s, l, mcamp__to_uniform(mcamp__rng_step(r->s)));
+            m[s] = MCAMP__K(tuple_weights)(p, d + s, l);
+        for (size_t s = 0; s < n; s++)
+            MCAMP__K(tuple_pick)(p, d + s, l,
+                                 mcamp__to_uniform(mcamp__rng_step(r->s)), m[s]);
+    }
 }
 
 #undef MCAMP__MAP
@@ -2912,6 +2926,8 @@ MCAMP_API mcamp_status mcamp_gauss_sigma(mcamp_ctx *ctx, double sensitivity,
 
 /* Samples in a tile: the same in every set, because streams depend on it. */
 #define MCAMP__S 64
+/* Tuples that are drawn side by side; a divisor of MCAMP__S. */
+#define MCAMP__GROUP 8
 
 /* Doubles at a multiple of 64 bytes. */
 typedef struct mcamp__buf {
@@ -2959,12 +2975,14 @@ typedef struct mcamp__tri {
 typedef struct mcamp__tuple {
     size_t b, k;
     size_t ld;          /* b rounded up to a multiple of 32 */
+    size_t stride;      /* of a and ea: ld + 8, so that a column of them is
+                           spread over all sets of the cache */
     double eta;
     int diagonal;       /* then a and ea hold b entries */
     int uniform;        /* all base_j are 1/b */
     const double *base; /* [ld], zero beyond b */
     const double *upto; /* [b]: base_0 + .. + base_i */
-    const double *a;    /* [b][ld], zero beyond column b */
+    const double *a;    /* [b][stride], zero beyond column b */
     const double *ea;   /* exp(a), zero beyond column b; NULL: use logarithms */
     mcamp__buf buf;
 } mcamp__tuple;
@@ -2972,7 +2990,9 @@ typedef struct mcamp__tuple {
 /* A tuple in the making. */
 typedef struct mcamp__draw {
     uint32_t *j;        /* [k] */
-    double *w, *part;   /* [ld] weights, [ld/4] their partial sums */
+    double *w;          /* [ld] weights */
+    double *part;       /* [ld/4] their partial sums, after eight zeros */
+    double *lanes;      /* [8] the sums of those, after eight zeros */
     double *sum, *y;    /* [ld] each: sum of the rows of a, exponents */
     double acc, prod;   /* log of the product of z = acc + log(prod) */
 } mcamp__draw;
@@ -3002,11 +3022,9 @@ MCAMP__PRIV void mcamp__draw_factor(mcamp__draw *d, double factor, double log_fa
 }
 
 /* Which earlier draw to repeat (l: none), u being made uniform again. */
-MCAMP__PRIV size_t mcamp__sticky_pick(const mcamp__tuple *p, const mcamp__draw *d,
-                                      size_t l, double *u)
+MCAMP__PRIV size_t mcamp__sticky_pick(const mcamp__tuple *p, size_t l, double *u)
 {
     double v = *u / p->eta;
-    (void)d;
     if (v < 1) return mcamp__zmin((size_t)(v * (double)l), l - 1);
     *u = (*u - p->eta) / (1 - p->eta);
     return l;
@@ -3307,7 +3325,7 @@ MCAMP__PRIV double mcamp__tuple_range(const double *a, size_t n)
 MCAMP__PRIV void mcamp__tuple_fill(mcamp__tuple *p, const double *base,
                                    const double *a, double *to, int products)
 {
-    size_t b = p->b, rows = p->diagonal ? 1 : b, ld = p->ld;
+    size_t b = p->b, rows = p->diagonal ? 1 : b, ld = p->stride;
     double *upto = to + ld, *pa = to + 2 * ld, *pe = pa + rows * ld, sum = 0;
     p->uniform = 1;
     for (size_t i = 0; i < b; i++) {
@@ -3345,9 +3363,10 @@ MCAMP__PRIV mcamp_status mcamp__tuple_init(mcamp_ctx *ctx, size_t b, size_t k,
     p.b = b;
     p.k = k;
     p.ld = (b + 31) / 32 * 32;
+    p.stride = p.ld + 8;
     p.eta = eta;
     p.diagonal = diagonal;
-    if (!mcamp__mul_size(p.ld, 2 * rows + 2, &count) || count > SIZE_MAX / 64)
+    if (!mcamp__mul_size(p.stride, 2 * rows + 2, &count) || count > SIZE_MAX / 64)
         return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
     range = mcamp__tuple_range(a, rows * b);
     if (!(range < 1e100)) return mcamp__fail(ctx, MCAMP_E_NONFINITE, "a", range);
@@ -3358,10 +3377,15 @@ MCAMP__PRIV mcamp_status mcamp__tuple_init(mcamp_ctx *ctx, size_t b, size_t k,
     return MCAMP_OK;
 }
 
-/* Doubles that the draws need as working memory. */
+/* Doubles that one draw, and a group of them, need as working memory. */
+MCAMP__PRIV size_t mcamp__draw_work(const mcamp__tuple *p)
+{
+    return 3 * p->ld + p->ld / 4 + 24;
+}
+
 MCAMP__PRIV size_t mcamp__tuple_work(const mcamp__tuple *p)
 {
-    return p->diagonal ? 3 * p->k : 4 * (3 * p->ld + p->ld / 4);
+    return p->diagonal ? 3 * p->k : MCAMP__GROUP * mcamp__draw_work(p);
 }
 
 /* One tuple for diagonal a: the weights are base plus an excess
@@ -3431,7 +3455,7 @@ MCAMP__PRIV void mcamp__tuple_diagonal(const mcamp__tuple *p, mcamp_rng *r,
     for (size_t l = 1; l < p->k; l++) {
         double z = mcamp__spike_add(p, &x, d->j[l - 1]);
         double u = mcamp__to_uniform(mcamp__rng_step(r->s));
-        size_t old = p->eta > 0 ? mcamp__sticky_pick(p, d, l, &u) : l, j;
+        size_t old = p->eta > 0 ? mcamp__sticky_pick(p, l, &u) : l, j;
         j = old < l ? d->j[old] : mcamp__spike_draw(p, &x, u * z);
         if (p->eta > 0) {
             size_t n = x.n, i = mcamp__spike_at(&x, (double)j);
@@ -3444,27 +3468,33 @@ MCAMP__PRIV void mcamp__tuple_diagonal(const mcamp__tuple *p, mcamp_rng *r,
     }
 }
 
-/* n <= 4 tuples; indices to j[n][k], log of the product of z_l p_l / p~_l to
- * log_z[n].                                                                   */
+MCAMP__PRIV void mcamp__draw_init(const mcamp__tuple *p, mcamp__draw *d,
+                                  double *work, uint32_t *j)
+{
+    memset(d, 0, sizeof *d);
+    d->j = j;
+    d->prod = 1;
+    if (p->diagonal) return;
+    d->w = work;
+    d->sum = d->w + p->ld;
+    d->y = d->sum + p->ld;
+    d->part = d->y + p->ld + 8;
+    d->lanes = d->part + p->ld / 4 + 8;
+    for (int i = 1; i <= 8; i++) d->part[-i] = d->lanes[-i] = 0;
+}
+
+/* n <= MCAMP__GROUP tuples; indices to j[n][k], log of the product of
+ * z_l p_l / p~_l to log_z[n].                                                 */
 MCAMP__PRIV void mcamp__tuple_group(mcamp_vecset vs, const mcamp__tuple *p,
                                     mcamp_rng *r, double *work, uint32_t *j,
                                     double *log_z, size_t n)
 {
-    mcamp__draw d[4];
-    const size_t each = 3 * p->ld + p->ld / 4;
-    for (size_t s = 0; s < n; s++) {
-        d[s].j = j + s * p->k;
-        d[s].acc = 0;
-        d[s].prod = 1;
-        if (p->diagonal) {
-            mcamp__tuple_diagonal(p, r, work, &d[s]);
-            continue;
-        }
-        d[s].w = work + s * each;
-        d[s].sum = d[s].w + p->ld;
-        d[s].y = d[s].sum + p->ld;
-        d[s].part = d[s].y + p->ld;
-    }
+    mcamp__draw d[MCAMP__GROUP];
+    const size_t each = p->diagonal ? 0 : mcamp__draw_work(p);
+    for (size_t s = 0; s < n; s++)
+        mcamp__draw_init(p, d + s, work + s * each, j + s * p->k);
+    for (size_t s = 0; p->diagonal && s < n; s++)
+        mcamp__tuple_diagonal(p, r, work, d + s);
     if (!p->diagonal) MCAMP__DISPATCH(vs, tuple_draw, (p, r, d, n));
     for (size_t s = 0; s < n; s++) log_z[s] = d[s].acc + log(d[s].prod);
 }
@@ -3494,15 +3524,15 @@ MCAMP__PRIV void mcamp__vec_draw_tuple(mcamp_vecset vs, const mcamp__tuple *p,
     if (shift) mcamp__vec_tuple_shift(vs, p, j, shift);
 }
 
-/* A tile of tuples, drawn four at a time: j[MCAMP__S][k], shift[MCAMP__S][b] (or
+/* A tile of tuples, drawn in groups: j[MCAMP__S][k], shift[MCAMP__S][b] (or
  * NULL: see mcamp__vec_add_tuples), log_z[MCAMP__S].  The uniforms are taken for
- * four tuples in turn, so that a tile is not MCAMP__S single draws.           */
+ * a group of tuples in turn, so that a tile is not MCAMP__S single draws.     */
 MCAMP__PRIV void mcamp__vec_draw_tuples(mcamp_vecset vs, const mcamp__tuple *p,
                                         mcamp_rng *r, double *work, uint32_t *j,
                                         double *shift, double *log_z)
 {
-    for (size_t s = 0; s < MCAMP__S; s += 4)
-        mcamp__tuple_group(vs, p, r, work, j + s * p->k, log_z + s, 4);
+    for (size_t s = 0; s < MCAMP__S; s += MCAMP__GROUP)
+        mcamp__tuple_group(vs, p, r, work, j + s * p->k, log_z + s, MCAMP__GROUP);
     for (size_t s = 0; shift && s < MCAMP__S; s++)
         mcamp__vec_tuple_shift(vs, p, j + s * p->k, shift + s * p->b);
 }
@@ -10186,6 +10216,7 @@ MCAMP_API mcamp_status mcamp_report_statement_text(const mcamp_statement *s,
 #undef MCAMP__NO_VECTOR
 #undef MCAMP__X86
 #undef MCAMP__S
+#undef MCAMP__GROUP
 #undef MCAMP__GOLDEN
 #undef MCAMP__LOG_SQRT_2PI
 #undef MCAMP__SQRT_2PI

@@ -717,7 +717,7 @@ static double tuple_law(size_t b, size_t k, const double *base, const double *a,
  * of freedom at 1e-9; and the mean weight against its own, 6.11 sigma.        */
 static void check_law(double c, double scale, double eta, int diagonal)
 {
-    double base[3], a[9], diag[3], p[27], w[27], hits[27] = { 0 }, work[1024];
+    double base[3], a[9], diag[3], p[27], w[27], hits[27] = { 0 }, work[2048];
     double chi = 0, total = 0, mean = 0, second = 0, got = 0, n = 0, off_by = 0;
     static uint32_t j[S * 3];
     static double lz[S];
@@ -737,7 +737,7 @@ static void check_law(double c, double scale, double eta, int diagonal)
     CHECK_NEAR(total, 1.0, 1e-14, 0);
     CHECK_STATUS(mcamp__tuple_init(&ctx, 3, 3, base, diagonal ? diag : a, diagonal, eta,
                                    &t), MCAMP_OK);
-    CHECK(mcamp__tuple_work(&t) <= 1024);
+    CHECK(mcamp__tuple_work(&t) <= 2048);
     for (int tile = 0; tile < 4000; tile++) {
         mcamp__vec_draw_tuples(mcamp_ctx_vecset(&ctx), &t, &r, work, j, NULL, lz);
         for (size_t s = 0; s < S; s++) {
@@ -853,13 +853,14 @@ TEST(impossible_indices_are_never_drawn)
 {
     static double base[40], a[40 * 40];
     static uint32_t j[S * 4];
-    static double lz[S], work[1024];
+    static double lz[S], work[4096];
     mcamp__tuple t;
     for (size_t i = 0; i < 40; i++) base[i] = i % 3 == 1 ? 1.0 / 13 : 0;
     for (size_t i = 0; i < 1600; i++) a[i] = 0.01;
     for (int diagonal = 0; diagonal < 2; diagonal++) {
         mcamp_rng r = test_rng(10);
         CHECK_STATUS(mcamp__tuple_init(&ctx, 40, 4, base, a, diagonal, 0.2, &t), MCAMP_OK);
+        CHECK(mcamp__tuple_work(&t) <= 4096);
         for (int tile = 0; tile < 200; tile++) {
             mcamp__vec_draw_tuples(mcamp_ctx_vecset(&ctx), &t, &r, work, j, NULL, lz);
             for (size_t i = 0; i < S * 4; i++) if (j[i] % 3 != 1) CHECK(j[i] % 3 == 1);
