@@ -1845,10 +1845,10 @@ MCAMP__INL size_t MCAMP__K(scan)(double *x, double u, double *z)
 }
 
 /* The entry in which the fraction u of the total weight falls: lane first, then
- * a block of four, then one of the four.  *z = the total; part and lanes become
- * running sums, and zeros stand before them, so that nothing branches on what was
- * drawn (a misprediction would stop the other tuples too).  Rounding may lead to an entry of weight 0 (odds of 1e-16): the
- * caller checks.                                                              */
+ * a block of four, then one of the four.  *z = the total.  part and lanes become
+ * running sums; zeros stand before them, so that nothing branches on what was
+ * drawn (a misprediction would stop the other tuples too).  Rounding may lead
+ * to an entry of weight 0 (odds of 1e-16): the caller checks.                 */
 MCAMP__INL size_t MCAMP__K(find)(const double *w, double *part, double *lanes,
                                  size_t ld, double u, double *z)
 {
