@@ -2059,6 +2059,7 @@ MCAMP__PRIV double mcamp__dmax(double a, double b) { return a > b ? a : b; }
 MCAMP__PRIV double mcamp__dmin(double a, double b) { return a < b ? a : b; }
 MCAMP__PRIV size_t mcamp__zmax(size_t a, size_t b) { return a > b ? a : b; }
 MCAMP__PRIV size_t mcamp__zmin(size_t a, size_t b) { return a < b ? a : b; }
+MCAMP__PRIV uint64_t mcamp__umin(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 /* ---- status and context ------------------------------------------------ */
 
@@ -8304,7 +8305,7 @@ MCAMP__PRIV mcamp_status mcamp__pilot(mcamp_ctx *ctx, const mcamp__question *q,
 MCAMP__PRIV uint64_t mcamp__blocks_for(double rel_var, double rel_error, uint64_t max_samples)
 {
     double n = 1.1 * rel_var / (rel_error * rel_error) / MCAMP_BLOCK;
-    uint64_t most = mcamp__zmax(1, (size_t)(max_samples / MCAMP_BLOCK));
+    uint64_t most = max_samples < MCAMP_BLOCK ? 1 : max_samples / MCAMP_BLOCK;
     if (!(n < (double)most)) return most;
     return n > 4 ? (uint64_t)n + 1 : (most < 4 ? most : 4);
 }
@@ -8325,14 +8326,14 @@ MCAMP__PRIV mcamp_status mcamp__run_until(mcamp_ctx *ctx, const mcamp__sampler *
 {
     uint64_t done = 0, most = mcamp__blocks_for(mcamp__inf(), 1, bud->max_samples);
     while (done < goal) {
-        uint64_t chunk = mcamp__zmin((size_t)(goal - done), 64 * w->count);
+        uint64_t chunk = mcamp__umin(goal - done, 64 * w->count);
         mcamp_status st = mcamp__run_blocks(ctx, p, w, seed, purpose, done, chunk, t);
         if (st < 0) return st;
         done += chunk;
         if (mcamp__progress(ctx, (double)done / (double)goal, mcamp_tally_mean(t)))
             return MCAMP_Q_INTERRUPTED;
         if (done == goal && done < most && !mcamp__tally_settled(t, bud->rel_error))
-            goal = mcamp__zmin((size_t)most, (size_t)(2 * done));
+            goal = mcamp__umin(most, 2 * done);
     }
     return MCAMP_OK;
 }
@@ -9735,7 +9736,7 @@ MCAMP__PRIV mcamp_status mcamp__verify_run(mcamp_ctx *ctx, const mcamp__sampler 
         if (mcamp__log_wealth_grid(t, +1, m) >= hopeless) return MCAMP_Q_REFUSED;
         if (mcamp__progress(ctx, mcamp__dmax(out->log_wealth, 0) / need, c->sigma))
             return MCAMP_Q_INTERRUPTED;
-        chunk = mcamp__zmin((size_t)(most - done), (size_t)(done / 4 + 1));
+        chunk = mcamp__umin(most - done, done / 4 + 1);
     }
     return MCAMP_Q_BUDGET;
 }
