@@ -1591,6 +1591,112 @@ MCAMP__ENTRY void MCAMP__K(phi_sum)(const double *x, size_t b, const double *off
         MCAMP__K(phi_column)(x + s, b, off, alpha, MCAMP__K(load)(t + s), out + s);
 }
 
+/* ---- sums over the modes, slopes of each sample's own ---------------------- *
+ * As lse and phi_sum, with slope and alpha tiles like x.                       */
+MCAMP__INL void MCAMP__K(lse_tile_column)(const double *x, size_t b, const double *off,
+                                          const double *slope, MCAMP__V t, double *out,
+                                          double *dout)
+{
+    MCAMP__V m = MCAMP__K(set)(-mcamp__inf()), lo = MCAMP__K(set)(-708.0);
+    MCAMP__V sum = MCAMP__K(set)(0.0), dsum = sum;
+    for (size_t i = 0; i < b; i++) {
+        MCAMP__V c = MCAMP__K(load)(slope + i * MCAMP__S);
+        m = MCAMP__K(max)(MCAMP__K(load)(x + i * MCAMP__S) + off[i] + c * t, m);
+    }
+    for (size_t i = 0; i < b; i++) {
+        MCAMP__V c = MCAMP__K(load)(slope + i * MCAMP__S);
+        MCAMP__V e = MCAMP__K(load)(x + i * MCAMP__S) + off[i] + c * t - m;
+        e = MCAMP__K(exp_neg)(MCAMP__K(max)(lo, e));
+        sum += e;
+        dsum += c * e;
+    }
+    MCAMP__K(store)(out, m + MCAMP__K(log_core)(sum) + (sum - sum));
+    MCAMP__K(store)(dout, dsum / sum);
+}
+
+MCAMP__ENTRY void MCAMP__K(lse_tile)(const double *x, size_t b, const double *off,
+                                     const double *slope, const double *t, double *out,
+                                     double *dout)
+{
+    for (size_t s = 0; s < MCAMP__S; s += MCAMP__W)
+        MCAMP__K(lse_tile_column)(x + s, b, off, slope + s, MCAMP__K(load)(t + s),
+                                  out + s, dout + s);
+}
+
+MCAMP__INL void MCAMP__K(phi_tile_column)(const double *x, size_t b, const double *off,
+                                          const double *alpha, MCAMP__V t, double *out)
+{
+    MCAMP__V m = MCAMP__K(set)(-mcamp__inf()), sum = MCAMP__K(set)(0.0), zero = sum;
+    for (size_t i = 0; i < b; i++) {
+        MCAMP__V y = MCAMP__K(load)(x + i * MCAMP__S) + off[i];
+        MCAMP__V v = MCAMP__K(min)(MCAMP__K(load)(alpha + i * MCAMP__S) - t, zero);
+        v = MCAMP__K(max)(v, MCAMP__K(set)(-1e150));
+        m = MCAMP__K(max)(y - (0.5 * v) * v, m);
+    }
+    for (size_t i = 0; i < b; i++) {
+        MCAMP__V y = MCAMP__K(load)(x + i * MCAMP__S) + off[i];
+        sum += MCAMP__K(phi_term)(y, MCAMP__K(load)(alpha + i * MCAMP__S) - t, m);
+    }
+    MCAMP__K(store)(out, m + MCAMP__K(log_core)(sum) + (sum - sum));
+}
+
+MCAMP__ENTRY void MCAMP__K(phi_tile)(const double *x, size_t b, const double *off,
+                                     const double *alpha, const double *t, double *out)
+{
+    for (size_t s = 0; s < MCAMP__S; s += MCAMP__W)
+        MCAMP__K(phi_tile_column)(x + s, b, off, alpha + s, MCAMP__K(load)(t + s),
+                                  out + s);
+}
+
+/* x -= slope u, and z = x + slope^2/2 */
+MCAMP__ENTRY void MCAMP__K(project_tile)(double *x, size_t b, const double *slope,
+                                         const double *u, double *z)
+{
+    for (size_t i = 0; i < b * MCAMP__S; i += MCAMP__S) {
+        for (size_t s = i; s < i + MCAMP__S; s += MCAMP__W) {
+            MCAMP__V c = MCAMP__K(load)(slope + s);
+            MCAMP__V v = MCAMP__K(load)(x + s) - c * MCAMP__K(load)(u + s - i);
+            MCAMP__K(store)(x + s, v);
+            MCAMP__K(store)(z + s, v + 0.5 * c * c);
+        }
+    }
+}
+
+/* See mcamp__vec_mode_interval. */
+MCAMP__INL void MCAMP__K(interval_column)(const double *x, size_t b, const double *half,
+                                          const double *slope, MCAMP__V index,
+                                          MCAMP__V ci, MCAMP__V li, double *lo,
+                                          double *hi)
+{
+    MCAMP__V inf = MCAMP__K(set)(mcamp__inf()), zero = MCAMP__K(set)(0.0);
+    MCAMP__V low = zero - inf, high = inf, tol = 1e-12 * ci;
+    for (size_t j = 0; j < b; j++) {
+        MCAMP__V d = ci - MCAMP__K(load)(slope + j * MCAMP__S);
+        MCAMP__V gap = MCAMP__K(load)(x + j * MCAMP__S) - half[j] - li, at = gap / d;
+        MCAMP__V up = MCAMP__K(lt)(tol, d, at, zero - inf);
+        MCAMP__V down = MCAMP__K(lt)(d, zero - tol, at, inf);
+        MCAMP__V first = MCAMP__K(lt)(MCAMP__K(set)((double)j), index, inf, zero - inf);
+        MCAMP__V tie = MCAMP__K(lt)(gap, zero, zero - inf,
+                                    MCAMP__K(lt)(zero, gap, inf, first));
+        tie = MCAMP__K(lt)(tol, d, zero - inf,
+                           MCAMP__K(lt)(d, zero - tol, zero - inf, tie));
+        low = MCAMP__K(max)(low, MCAMP__K(max)(up, tie));
+        high = MCAMP__K(min)(high, down);
+    }
+    MCAMP__K(store)(lo, low);
+    MCAMP__K(store)(hi, high);
+}
+
+MCAMP__ENTRY void MCAMP__K(interval)(const double *x, size_t b, const double *half,
+                                     const double *slope, const double *own, double *lo,
+                                     double *hi)
+{
+    for (size_t s = 0; s < MCAMP__S; s += MCAMP__W)
+        MCAMP__K(interval_column)(x + s, b, half, slope + s, MCAMP__K(load)(own + s),
+                                  MCAMP__K(load)(own + MCAMP__S + s),
+                                  MCAMP__K(load)(own + 2 * MCAMP__S + s), lo + s, hi + s);
+}
+
 MCAMP__ENTRY void MCAMP__K(colsum)(const double *g, size_t b, const double *w,
                                    double *out)
 {
@@ -3279,6 +3385,40 @@ MCAMP__PRIV void mcamp__vec_phi_sum(mcamp_vecset vs, const double *x, size_t b,
         for (size_t i = 0; i < b; i++)
             if (mcamp__isnan(alpha[i] - t[s])) out[s] = mcamp__nan();
     }
+}
+
+/* mcamp__vec_lse and mcamp__vec_phi_sum for finite x, with slopes of each sample's
+ * own: slope and alpha are tiles.  Same errors.                                */
+MCAMP__PRIV void mcamp__vec_lse_tile(mcamp_vecset vs, const double *x, size_t b,
+                                     const double *off, const double *slope,
+                                     const double *t, double *out, double *dout)
+{
+    MCAMP__DISPATCH(vs, lse_tile, (x, b, off, slope, t, out, dout));
+}
+
+MCAMP__PRIV void mcamp__vec_phi_sum_tile(mcamp_vecset vs, const double *x, size_t b,
+                                         const double *off, const double *alpha,
+                                         const double *t, double *out)
+{
+    MCAMP__DISPATCH(vs, phi_tile, (x, b, off, alpha, t, out));
+}
+
+/* x := x - slope u (u a row of samples), z := x + slope^2/2. */
+MCAMP__PRIV void mcamp__vec_project_tile(mcamp_vecset vs, double *x, size_t b,
+                                         const double *slope, const double *u, double *z)
+{
+    MCAMP__DISPATCH(vs, project_tile, (x, b, slope, u, z));
+}
+
+/* For lines l_j(t) = x_j - half_j + slope_j t and a line i of each sample's own, the
+ * interval of t on which l_i is the largest (a tie goes to the lower index; slopes
+ * within 1e-12 are equal).  own: three rows, i as a number, slope_i, x_i - half_i.
+ * Empty: lo = +infinity, or lo >= hi.                                          */
+MCAMP__PRIV void mcamp__vec_mode_interval(mcamp_vecset vs, const double *x, size_t b,
+                                          const double *half, const double *slope,
+                                          const double *own, double *lo, double *hi)
+{
+    MCAMP__DISPATCH(vs, interval, (x, b, half, slope, own, lo, hi));
 }
 
 /* out := sum_i w_i g_i (w NULL: all 1), error (b + 1) u sum_i |w_i g_i|. */
@@ -7296,76 +7436,6 @@ MCAMP__PRIV double mcamp__product_best_u(const mcamp__model *m, double eps)
     return exp(0.5 * (lo + hi));
 }
 
-/* ---- sums over a tile, sample by sample ----------------------------------- */
-
-/* mcamp__vec_lse with slopes of each sample's own: slope is a tile. */
-MCAMP__PRIV void mcamp__vec_lse_tile(mcamp_vecset vs, const double *x, size_t b,
-                                     const double *off, const double *slope,
-                                     const double *t, double *out, double *dout)
-{
-    (void)vs;
-    for (size_t s = 0; s < MCAMP__S; s++) {
-        double top = -mcamp__inf(), sum = 0, dsum = 0;
-        for (size_t i = 0; i < b; i++)
-            top = mcamp__dmax(top, x[i * MCAMP__S + s] + off[i] +
-                                   slope[i * MCAMP__S + s] * t[s]);
-        for (size_t i = 0; i < b; i++) {
-            double c = slope[i * MCAMP__S + s];
-            double e = exp(x[i * MCAMP__S + s] + off[i] + c * t[s] - top);
-            sum += e;
-            dsum += c * e;
-        }
-        out[s] = top + log(sum);
-        dout[s] = dsum / sum;
-    }
-}
-
-/* out = log sum_i exp(x_i + off_i) Phi(alpha_i - t), alpha a tile. */
-MCAMP__PRIV void mcamp__vec_phi_sum_tile(mcamp_vecset vs, const double *x, size_t b,
-                                         const double *off, const double *alpha,
-                                         const double *t, double *out)
-{
-    (void)vs;
-    for (size_t s = 0; s < MCAMP__S; s++) {
-        double sum = -mcamp__inf();
-        for (size_t i = 0; i < b; i++)
-            sum = mcamp__log_add(sum, x[i * MCAMP__S + s] + off[i] +
-                                 mcamp_gauss_logcdf(alpha[i * MCAMP__S + s] - t[s]));
-        out[s] = sum;
-    }
-}
-
-/* x += f slope t for every sample. */
-MCAMP__PRIV void mcamp__vec_fma_tile(mcamp_vecset vs, double *x, size_t b,
-                                     const double *slope, const double *t, double f)
-{
-    (void)vs;
-    for (size_t i = 0; i < b * MCAMP__S; i++) x[i] += f * slope[i] * t[i % MCAMP__S];
-}
-
-/* z = x + f slope^2. */
-MCAMP__PRIV void mcamp__vec_add_square_tile(mcamp_vecset vs, double *z, const double *x,
-                                            size_t b, const double *slope, double f)
-{
-    (void)vs;
-    for (size_t i = 0; i < b * MCAMP__S; i++) z[i] = x[i] + f * slope[i] * slope[i];
-}
-
-/* out = log sum_i exp(x_i + off_i) Phi(alpha_i - t). */
-MCAMP__PRIV void mcamp__vec_phi_sum(mcamp_vecset vs, const double *x, size_t b,
-                                    const double *off, const double *alpha,
-                                    const double *t, double *out)
-{
-    (void)vs;
-    for (size_t s = 0; s < MCAMP__S; s++) {
-        double sum = -mcamp__inf();
-        for (size_t i = 0; i < b; i++)
-            sum = mcamp__log_add(sum, x[i * MCAMP__S + s] + off[i] +
-                                 mcamp_gauss_logcdf(alpha[i] - t[s]));
-        out[s] = sum;
-    }
-}
-
 /* ---- samplers ------------------------------------------------------------ */
 
 typedef struct mcamp__sampler {
@@ -7426,7 +7496,7 @@ MCAMP__PRIV mcamp_status mcamp__scratch_init(mcamp_ctx *ctx, const mcamp__sample
     w->work = mcamp__new_doubles(ctx, w->work_count);
     if (!w->index || !w->work) st = mcamp__fail(ctx, MCAMP_E_MEMORY, "scratch", 0);
     if (st >= 0) st = mcamp__buf_new(ctx, 3 * tile, &w->tiles);
-    if (st >= 0) st = mcamp__buf_new(ctx, tile, &w->shift);
+    if (st >= 0) st = mcamp__buf_new(ctx, mcamp__zmax(tile, 3 * MCAMP__S), &w->shift);
     if (st >= 0) st = mcamp__buf_new(ctx, 10 * MCAMP__S, &w->rows);
     if (st < 0) { mcamp__scratch_free(ctx, w); return st; }
     w->x = w->tiles.p; w->z = w->x + tile; w->slope = w->z + tile;
@@ -7564,29 +7634,21 @@ MCAMP__PRIV void mcamp__tile_mode_slopes(mcamp_vecset vs, const mcamp__sampler *
     }
     memset(w->slope, 0, b * MCAMP__S * sizeof(double));
     mcamp__vec_add_shifts(vs, w->slope, b, w->shift.p);
-    mcamp__vec_fma_tile(vs, w->x, b, w->slope, w->hi, -1.0);    /* x -= slope t */
+    mcamp__vec_project_tile(vs, w->x, b, w->slope, w->hi, w->z);
 }
 
 /* [lo, hi] of every sample, in w->t and w->hi; empty: lo = +infinity.          */
-MCAMP__PRIV void mcamp__tile_mode_interval(const mcamp__sampler *p, mcamp__scratch *w)
+MCAMP__PRIV void mcamp__tile_mode_interval(mcamp_vecset vs, const mcamp__sampler *p,
+                                           mcamp__scratch *w)
 {
-    size_t b = p->m.b;
+    double *own = w->shift.p;
     for (size_t s = 0; s < MCAMP__S; s++) {
-        size_t i = w->index[s];
-        const double *x = w->x + s, *c = w->slope + s;
-        double ci = c[i * MCAMP__S], li = x[i * MCAMP__S] - p->m.half[i];
-        double lo = -mcamp__inf(), hi = mcamp__inf();
-        for (size_t j = 0; j < b; j++) {
-            double d = ci - c[j * MCAMP__S];
-            double gap = x[j * MCAMP__S] - p->m.half[j] - li;   /* L_j - L_i at 0 */
-            if (j == i) continue;
-            if (d > 1e-12 * ci)       lo = mcamp__dmax(lo, gap / d);
-            else if (d < -1e-12 * ci) hi = mcamp__dmin(hi, gap / d);
-            else if (gap > 0 || (!(gap < 0) && j < i)) lo = mcamp__inf();
-        }
-        w->t[s] = lo;
-        w->hi[s] = hi;
+        size_t i = w->index[s], at = i * MCAMP__S + s;
+        own[s] = (double)i;
+        own[MCAMP__S + s] = w->slope[at];
+        own[2 * MCAMP__S + s] = w->x[at] - p->m.half[i];
     }
+    mcamp__vec_mode_interval(vs, w->x, p->m.b, p->m.half, w->slope, own, w->t, w->hi);
 }
 
 /* ls := log of sum_j w_j Phi(c_j - t) - e^eps Phi(-t) at t = w->t. */
@@ -7631,9 +7693,8 @@ MCAMP__PRIV void mcamp__tile_mode(mcamp_vecset vs, const mcamp__sampler *p,
 {
     int overtaken = 0;
     mcamp__tile_mode_slopes(vs, p, r, w);
-    mcamp__tile_mode_interval(p, w);
+    mcamp__tile_mode_interval(vs, p, w);
     mcamp__tile_mode_start(vs, p, w);
-    mcamp__vec_add_square_tile(vs, w->z, w->x, p->m.b, w->slope, 0.5); /* x + c^2/2 */
     mcamp__tile_mode_tail(vs, p, w);
     for (size_t s = 0; s < MCAMP__S; s++) {
         w->v[s] = w->skip[s] > 0 ? -mcamp__inf() : w->ls[s];
