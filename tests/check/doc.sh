@@ -21,5 +21,10 @@ if [ -s "$out/listed" ]; then
 else
     echo "doc-check: no function list in the top comment yet"
 fi
-# Every public function has a comment or shares one: count those without.
+# The quick start in the top comment is examples/quickstart.c, line by line.
+sed '/\*\//q' mcamp.h | sed -n '/^ \* QUICK START/,/^ \* WHAT/p' | sed '1d;$d' |
+    sed -e 's/^ \*$//' -e 's/^ \*     //' | sed -e '$d' >"$out/quick_header"
+sed -e '1d' -e 's|/\* \(.*\) \*/|// \1|' examples/quickstart.c >"$out/quick_example"
+if diff "$out/quick_header" "$out/quick_example" >"$out/quick_diff"; then ok
+else bad "quick start differs from examples/quickstart.c" "$(cat "$out/quick_diff")"; fi
 done_checks doc-check
