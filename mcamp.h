@@ -1079,6 +1079,41 @@ MCAMP_API mcamp_status mcamp_exact_laplace_amplified(mcamp_ctx *ctx, double eps,
                                                      double p, double *eps_p,
                                                      double *ratio);
 
+/* ---- certified intervals ---------------------------------------------------- */
+
+typedef struct mcamp_exact_desc {
+    uint32_t start_canary;      /* must be 0                                    */
+    mcamp_direction direction;  /* 0 = both, the larger one                     */
+    double rel_error;           /* wanted width of the interval of eps, relative;
+                                   0 = 1e-4; from 1e-7 to 0.1                   */
+    size_t max_bytes;           /* refuse work that needs more; 0 = 200 MB      */
+    uint32_t end_canary;        /* must be 0                                    */
+} mcamp_exact_desc;
+
+/* What an answer cost and rests on. */
+typedef struct mcamp_exact_info {
+    mcamp_interval remove, add; /* each direction; NaN if not asked for         */
+    double infinite;            /* mass of infinite loss (upper bound)          */
+    size_t atoms, frequencies;  /* the largest law, the longest spectrum        */
+    size_t bytes;               /* most memory in use at one time               */
+    int passes;                 /* refinements made                             */
+} mcamp_exact_info;
+
+/* The composition's delta at eps >= 0, and its eps at delta: lower <= truth <=
+ * upper, all errors included.  MCAMP_Q_MAX_ITER: the interval is valid but wider
+ * than wanted.  MCAMP_E_INFEASIBLE: no finite eps, since losses are infinite with
+ * probability above delta.  desc and info may be NULL.  A CURVE event gives upper
+ * bounds only (the lower ones ignore it), and so does BINS unless it is the only
+ * event and its count is 1.                                                      */
+MCAMP_API mcamp_status mcamp_exact_delta(mcamp_ctx *ctx, const mcamp_event *events,
+                                         size_t nevents, const mcamp_exact_desc *desc,
+                                         double eps, mcamp_interval *delta,
+                                         mcamp_exact_info *info);
+MCAMP_API mcamp_status mcamp_exact_epsilon(mcamp_ctx *ctx, const mcamp_event *events,
+                                           size_t nevents, const mcamp_exact_desc *desc,
+                                           double delta, mcamp_interval *eps,
+                                           mcamp_exact_info *info);
+
 #ifdef __cplusplus
 }
 #endif
@@ -9468,6 +9503,1537 @@ MCAMP_API mcamp_status mcamp_exact_laplace_amplified(mcamp_ctx *ctx, double eps,
     return MCAMP_OK;
 }
 
+/* ---- probabilities of cells --------------------------------------------------- */
+
+/* P(x1 < N(0,1) <= x2), relative error below 16 eps: six-point Gauss-Legendre on
+ * phi(m) e^{-mt - t^2/2} where the panel is short (its error is then below 1e-16
+ * of the integral), else a difference of tails that does not cancel.               */
+MCAMP__PRIV double mcamp__gauss_mass(double x1, double x2)
+{
+    static const double node[3] = { 0.238619186083196909, 0.661209386466264514,
+                                    0.932469514203152028 };
+    static const double weight[3] = { 0.467913934572691047, 0.360761573048138608,
+                                      0.171324492379170345 };
+    double m, h, s = 0, phi;
+    if (!(x1 < x2)) return 0;
+    if (x1 < -x2) { double t = x1; x1 = -x2; x2 = -t; }     /* now x1 + x2 >= 0 */
+    h = 0.5 * (x2 - x1);
+    m = x1 + h;
+    if (!(h * (1 + m) <= 0.25)) {
+        if (x1 > 0) {
+            double a = mcamp__gauss_pdf(x1) * mcamp__mills(x1);
+            return x2 > 40 ? a : a - mcamp__gauss_pdf(x2) * mcamp__mills(x2);
+        }
+        return 0.5 * (erf(x2 * MCAMP__SQRT1_2) + erf(-x1 * MCAMP__SQRT1_2));
+    }
+    phi = mcamp__gauss_pdf(m);
+    for (int i = 0; i < 3; i++) {
+        double t = h * node[i], g = exp(-0.5 * t * t);
+        s += weight[i] * g * (exp(m * t) + exp(-m * t));
+    }
+    return phi * h * s;
+}
+
+/* log of the same where it would underflow. */
+MCAMP__PRIV double mcamp__gauss_logmass(double x1, double x2)
+{
+    double h, m, s = 0;
+    if (!(x1 < x2)) return -mcamp__inf();
+    if (x1 < -x2) { double t = x1; x1 = -x2; x2 = -t; }
+    h = 0.5 * (x2 - x1);
+    m = x1 + h;
+    if (!(m > 30)) return log(mcamp__gauss_mass(x1, x2));
+    if (!(h * (1 + m) <= 0.25)) {
+        double a = mcamp_gauss_logsf(x1), b = mcamp_gauss_logsf(x2);
+        return a + log1p(-exp(b - a));
+    }
+    s = sinh(m * h) / m;    /* int of e^{-mt}; the factor e^{-t^2/2} is 1 - O(h^2) */
+    return -0.5 * m * m - MCAMP__LOG_SQRT_2PI + log(2 * s);
+}
+
+/* Where a pair's cells come from. */
+typedef enum mcamp__source {
+    MCAMP__SOURCE_MOG,      /* parameter x on the line, mog                        */
+    MCAMP__SOURCE_LAPLACE,  /* parameter: loss before sampling, in [-a, a]         */
+    MCAMP__SOURCE_POINT     /* a single value of the loss                          */
+} mcamp__source;
+
+/* Outcomes with x1 < x <= x2, or one point; losses between lo and hi (either may be
+ * infinite); p and q their probabilities under P and Q in the remove direction, and
+ * v = log(p/q), which does not underflow, with its error.                          */
+typedef struct mcamp__cell {
+    double lo, hi, p, q, v, verr, x1, x2;
+    int branch;             /* index of the branch, -1 for points */
+} mcamp__cell;
+
+typedef struct mcamp__branch {
+    mcamp__source source;
+    double weight;          /* P and Q both see this branch with this probability */
+    double a, q;            /* LAPLACE: loss bound before sampling, sampling rate */
+    mcamp__mog mog;
+} mcamp__branch;
+
+/* One mechanism: branches of which the adversary sees which one came, and points. */
+typedef struct mcamp__pair {
+    mcamp__branch br[2];
+    int nbr;
+    int upper_only;
+    double count, err;      /* relative error of p and q, together */
+    mcamp__cell *pilot;
+    size_t npilot;
+} mcamp__pair;
+
+/* Sampling with rate q turns a loss l into log(1 - q + q e^l). */
+MCAMP__PRIV double mcamp__sampled_loss(double q, double l)
+{
+    if (!(q < 1) || l > 700) return q < 1 && l < DBL_MAX ? l + log(q) : l;
+    return log1p(q * expm1(l));
+}
+
+MCAMP__PRIV double mcamp__branch_loss(const mcamp__branch *b, double x)
+{
+    double y = 0;
+    if (b->source == MCAMP__SOURCE_LAPLACE) return mcamp__sampled_loss(b->q, x);
+    if (x > DBL_MAX) return b->mog.amax > 0 ? mcamp__inf() : 0.0;
+    if (x >= -DBL_MAX) return mcamp__mog_loss(&b->mog, x);
+    for (size_t i = 0; i < b->mog.n; i++) if (b->mog.a[i] > 0) y += b->mog.p[i];
+    return y < 1 - 1e-15 ? log1p(-y) : -mcamp__inf();
+}
+
+/* Sets v = log(p/q), from logarithms where one of them underflows; the short-panel
+ * formula for those has a relative error of h^2/6, far below what matters there, and
+ * counts in full.                                                                     */
+MCAMP__PRIV void mcamp__cell_ratio(const mcamp__branch *b, mcamp__cell *c, double p,
+                                   double q)
+{
+    double lp, lq, top = -mcamp__inf(), s = 0, h = 0.5 * (c->x2 - c->x1);
+    if ((p > 1e-280 && q > 1e-280) || !(p + q > 0) || b->source != MCAMP__SOURCE_MOG) {
+        c->v = log(p / q);
+        c->verr = 2 * DBL_EPSILON * fabs(c->v);
+        return;
+    }
+    lq = mcamp__gauss_logmass(c->x1, c->x2);
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < b->mog.n; i++) {
+            if (!(b->mog.p[i] > 0)) continue;
+            lp = log(b->mog.p[i]) + mcamp__gauss_logmass(c->x1 - b->mog.a[i],
+                                                         c->x2 - b->mog.a[i]);
+            if (pass) s += exp(lp - top); else top = mcamp__dmax(top, lp);
+        }
+    lp = top + log(s);
+    c->v = lp - lq;
+    c->verr = 8 * DBL_EPSILON * (fabs(lp) + fabs(lq)) + (h < 1 ? h * h : 0);
+}
+
+/* The cell of x1 < x <= x2.  Laplace: the loss L has density e^{-(a-L)/2}/4 under P
+ * and e^{-(a+L)/2}/4 under Q between its two atoms.                                 */
+MCAMP__PRIV mcamp__cell mcamp__branch_cell(const mcamp__branch *b, int index,
+                                           double x1, double x2)
+{
+    mcamp__cell c;
+    double p = 0, q;
+    if (b->source == MCAMP__SOURCE_LAPLACE) {
+        double w = 0.5 * (x2 - x1);
+        p = 0.5 * exp(0.5 * (x1 - b->a)) * expm1(w);
+        q = -0.5 * exp(-0.5 * (x1 + b->a)) * expm1(-w);
+        p = (1 - b->q) * q + b->q * p;
+    } else {
+        q = mcamp__gauss_mass(x1, x2);
+        for (size_t i = 0; i < b->mog.n; i++)
+            if (b->mog.p[i] > 0)
+                p += b->mog.p[i] * (b->mog.a[i] > 0 ?
+                     mcamp__gauss_mass(x1 - b->mog.a[i], x2 - b->mog.a[i]) : q);
+    }
+    c.lo = mcamp__branch_loss(b, x1);
+    c.hi = mcamp__branch_loss(b, x2);
+    if (!(c.lo <= c.hi)) c.lo = c.hi;
+    c.p = b->weight * p;
+    c.q = b->weight * q;
+    c.v = 0; c.verr = 0;
+    c.x1 = x1; c.x2 = x2;
+    c.branch = index;
+    mcamp__cell_ratio(b, &c, p, q);
+    return c;
+}
+
+MCAMP__PRIV void mcamp__pair_free(mcamp_ctx *ctx, mcamp__pair *p)
+{
+    for (int i = 0; i < 2; i++) mcamp__mog_free(ctx, &p->br[i].mog);
+    mcamp__delete(ctx, p->pilot, p->npilot, sizeof *p->pilot);
+    memset(p, 0, sizeof *p);
+}
+
+/* A growing array of cells, sized beforehand. */
+typedef struct mcamp__cells { mcamp__cell *c; size_t n, cap; } mcamp__cells;
+
+MCAMP__PRIV void mcamp__cells_push(mcamp__cells *a, mcamp__cell c)
+{
+    if (a->n < a->cap && (c.p > 0 || c.q > 0)) a->c[a->n++] = c;
+}
+
+MCAMP__PRIV void mcamp__cells_point(mcamp__cells *a, double loss, double p, double q)
+{
+    mcamp__cell c;
+    memset(&c, 0, sizeof c);
+    c.lo = c.hi = c.v = loss;
+    c.p = p; c.q = q; c.branch = -1;
+    mcamp__cells_push(a, c);
+}
+
+/* A point of the loss before sampling with rate s. */
+MCAMP__PRIV void mcamp__cells_sampled(mcamp__cells *a, double s, double loss,
+                                      double p, double q)
+{
+    double l = loss < -DBL_MAX ? (s < 1 ? log1p(-s) : loss) : mcamp__sampled_loss(s, loss);
+    if (loss > DBL_MAX) {               /* P only; Q has none of it to add */
+        mcamp__cells_point(a, loss, s * p, 0);
+        return;
+    }
+    mcamp__cells_point(a, l, (1 - s) * q + s * p, q);
+}
+
+#define MCAMP__PILOT 400       /* cells of a pilot grid, about */
+
+/* Uniform cells on the union of [a_i - z, a_i + z], one cell in every gap.
+ * All but sf(z) of each component is inside.                                        */
+MCAMP__PRIV void mcamp__pilot_mog(const mcamp__branch *b, int index, double z,
+                                  mcamp__cells *out)
+{
+    const mcamp__mog *m = &b->mog;
+    double total = 0, end = -z, step, x;
+    for (int pass = 0; pass < 2; pass++) {
+        x = -mcamp__inf();
+        step = pass ? mcamp__dmax(total / MCAMP__PILOT, 0.05) : 0;
+        for (size_t i = 0; i <= m->n; i++) {    /* components rise; 0 comes first */
+            double c = i ? m->a[i - 1] : 0, from = c - z, to = c + z, k;
+            if (i && !(m->p[i - 1] > 0)) continue;
+            if (i) from = mcamp__dmax(from, end);
+            if (!(from < to)) continue;
+            end = to;
+            if (!pass) { total += to - from; continue; }
+            if (from > x) { mcamp__cells_push(out, mcamp__branch_cell(b, index, x, from)); x = from; }
+            k = ceil((to - from) / step);
+            for (double j = 1; j <= k; j++) {
+                double y = j < k ? from + (to - from) * (j / k) : to;
+                mcamp__cells_push(out, mcamp__branch_cell(b, index, x, y));
+                x = y;
+            }
+        }
+        if (!pass) end = -z;
+    }
+    mcamp__cells_push(out, mcamp__branch_cell(b, index, x, mcamp__inf()));
+}
+
+MCAMP__PRIV void mcamp__pilot_laplace(const mcamp__branch *b, int index,
+                                      mcamp__cells *out)
+{
+    const int n = MCAMP__PILOT / 2;
+    mcamp__cells_sampled(out, b->q, -b->a, 0.5 * exp(-b->a), 0.5);
+    for (int i = 0; i < n; i++)
+        mcamp__cells_push(out, mcamp__branch_cell(b, index, b->a * (2.0 * i / n - 1),
+                                                  b->a * (2.0 * (i + 1) / n - 1)));
+    mcamp__cells_sampled(out, b->q, b->a, 0.5, 0.5 * exp(-b->a));
+}
+
+/* Shifts need not come sorted: insertion sort (short lists), heap-free. */
+MCAMP__PRIV void mcamp__mog_sort(mcamp__mog *m)
+{
+    for (size_t i = 1; i < m->n; i++) {
+        double a = m->a[i], p = m->p[i];
+        size_t j = i;
+        for (; j > 0 && m->a[j - 1] > a; j--) {
+            m->a[j] = m->a[j - 1];
+            m->p[j] = m->p[j - 1];
+        }
+        m->a[j] = a; m->p[j] = p;
+    }
+}
+
+/* Truncated Poisson batches.  Whoever the other examples are, |S| of them are drawn,
+ * binomial; that number may be told to the adversary.  If |S| < batch, the example
+ * joins: shift 1 with probability q.  Else it replaces one with probability at most
+ * batch/(batch + 1): shift at most 2 with probability q batch/(batch + 1).          */
+MCAMP__PRIV mcamp_status mcamp__pair_truncated(mcamp_ctx *ctx, const mcamp_event *e,
+                                               mcamp__pair *p)
+{
+    double n = (double)e->population, B = (double)e->batch, a = mcamp__event_scale(e);
+    double over = 0, t;
+    mcamp_status st = mcamp__mog_alloc(ctx, &p->br[1].mog, 2);
+    if (st < 0) return st;
+    for (double k = B; k <= n; k++) {
+        t = exp(mcamp__log_binomial(n, k, e->q, 1 - e->q));
+        over += t;
+        if (k > n * e->q && !(t > 1e-18 * over)) break;
+    }
+    over = mcamp__dmin(1.0, over * (1 + 1e-12) + 1e-300);
+    mcamp__mog_pair(&p->br[1].mog, 2 * a, e->q * B / (B + 1));
+    p->br[1].mog.amax = 2 * a;
+    p->br[1].weight = over;
+    p->br[0].weight = 1 - over;
+    p->nbr = 2;
+    return MCAMP_OK;
+}
+
+/* The hockey-stick curve below which an unknown mechanism lies is the convex hull of
+ * (0, 1) and the given points in u = e^eps, eps of either sign: H(u) = delta_remove
+ * for u >= 1, 1 - u + u delta_add(1/u) for u < 1.  Its kinks are the atoms.          */
+MCAMP__PRIV void mcamp__pilot_curve(const mcamp_event *e, double *u, double *h,
+                                    mcamp__cells *out)
+{
+    size_t n = 1, m = 2 * e->n;
+    u[0] = 0; h[0] = 1;
+    for (size_t i = 0; i < m; i++) {
+        double x, y, eps;
+        if (i < e->n) {
+            eps = e->shift[e->n - 1 - i];
+            x = exp(-eps);
+            y = -expm1(-eps) + x * e->prob2[e->n - 1 - i];
+        } else {
+            eps = e->shift[i - e->n];
+            x = exp(eps);
+            y = e->prob[i - e->n];
+        }
+        y = mcamp__dmin(y, h[n - 1]);           /* the curve never rises */
+        if (!(x > u[n - 1]) || !mcamp__finite(x)) { if (!(x > u[n - 1])) h[n - 1] = y; continue; }
+        while (n > 1 && (y - h[n - 1]) * (u[n - 1] - u[n - 2]) <=
+                        (h[n - 1] - h[n - 2]) * (x - u[n - 1])) n--;
+        u[n] = x; h[n] = y; n++;
+    }
+    mcamp__cells_point(out, mcamp__inf(), h[n - 1], 0);
+    for (size_t i = 0; i < n; i++) {
+        double s0 = i ? (h[i] - h[i - 1]) / (u[i] - u[i - 1]) : -1;
+        double s1 = i + 1 < n ? (h[i + 1] - h[i]) / (u[i + 1] - u[i]) : 0;
+        double q = mcamp__dmax(0.0, s1 - s0);
+        mcamp__cells_point(out, i ? log(u[i]) : -mcamp__inf(), u[i] * q, q);
+    }
+}
+
+MCAMP__PRIV mcamp_status mcamp__pair_curve(mcamp_ctx *ctx, const mcamp_event *e,
+                                           mcamp__cells *out)
+{
+    size_t n = 2 * e->n + 2;
+    double *u = mcamp__new_doubles(ctx, n), *h = mcamp__new_doubles(ctx, n);
+    if (u && h) mcamp__pilot_curve(e, u, h, out);
+    mcamp__delete_doubles(ctx, u, n);
+    mcamp__delete_doubles(ctx, h, n);
+    return u && h ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_MEMORY, "events", (double)n);
+}
+
+MCAMP__PRIV void mcamp__pilot_response(const mcamp_event *e, mcamp__cells *out)
+{
+    double s = e->q > 0 ? e->q : 1, r = 1 - e->delta;
+    double keep = r / (1 + exp(-e->eps)), flip = keep * exp(-e->eps);
+    mcamp__cells_sampled(out, s, -mcamp__inf(), 0, e->delta);
+    if (e->eps > 0) {
+        mcamp__cells_sampled(out, s, -e->eps, flip, keep);
+        mcamp__cells_sampled(out, s, e->eps, keep, flip);
+    } else {
+        mcamp__cells_point(out, 0, r, r);
+    }
+    mcamp__cells_sampled(out, s, mcamp__inf(), e->delta, 0);
+}
+
+/* The branches of an event; z is set later, with the pilot. */
+MCAMP__PRIV mcamp_status mcamp__pair_init(mcamp_ctx *ctx, const mcamp_event *e,
+                                          mcamp__pair *p)
+{
+    mcamp_status st = MCAMP_OK;
+    memset(p, 0, sizeof *p);
+    p->count = (double)e->count;
+    p->err = 16 * DBL_EPSILON;
+    p->br[0].weight = 1;
+    p->upper_only = e->kind == MCAMP_EVENT_CURVE || e->kind == MCAMP_EVENT_BINS;
+    if (e->kind == MCAMP_EVENT_LAPLACE) {
+        p->nbr = 1;
+        p->br[0].source = MCAMP__SOURCE_LAPLACE;
+        p->br[0].a = mcamp__event_scale(e);
+        p->br[0].q = e->q > 0 ? e->q : 1;
+    } else if (e->kind != MCAMP_EVENT_RESPONSE && e->kind != MCAMP_EVENT_CURVE) {
+        p->nbr = 1;
+        if ((st = mcamp__mog_init(ctx, e, &p->br[0].mog)) < 0) return st;
+        mcamp__mog_sort(&p->br[0].mog);
+        p->err += (double)p->br[0].mog.n * DBL_EPSILON;
+        p->count = p->br[0].mog.count;
+        if (e->kind == MCAMP_EVENT_TRUNCATED) st = mcamp__pair_truncated(ctx, e, p);
+        if (st < 0) mcamp__pair_free(ctx, p);
+    }
+    return st;
+}
+
+MCAMP__PRIV mcamp_status mcamp__pair_pilot(mcamp_ctx *ctx, const mcamp_event *e,
+                                           mcamp__pair *p, double z)
+{
+    mcamp__cells out;
+    mcamp_status st = MCAMP_OK;
+    size_t cap = 2 * MCAMP__PILOT + 2 * e->n + 16;
+    for (int i = 0; i < p->nbr; i++) cap += 3 * p->br[i].mog.n + MCAMP__PILOT;
+    mcamp__delete(ctx, p->pilot, p->npilot, sizeof *p->pilot);
+    p->npilot = 0;
+    p->pilot = out.c = (mcamp__cell *)mcamp__new(ctx, cap, sizeof *out.c);
+    if (!p->pilot) return mcamp__fail(ctx, MCAMP_E_MEMORY, "events", (double)cap);
+    out.n = 0; out.cap = cap;
+    p->npilot = cap;
+    for (int i = 0; i < p->nbr; i++) {
+        if (p->br[i].source == MCAMP__SOURCE_LAPLACE) mcamp__pilot_laplace(&p->br[i], i, &out);
+        else mcamp__pilot_mog(&p->br[i], i, z, &out);
+    }
+    if (e->kind == MCAMP_EVENT_RESPONSE) mcamp__pilot_response(e, &out);
+    if (e->kind == MCAMP_EVENT_CURVE) st = mcamp__pair_curve(ctx, e, &out);
+    return st;
+}
+
+/* ---- discrete laws of the loss --------------------------------------------------- */
+
+/* Atoms of the privacy loss of one mechanism under its first distribution, and the
+ * mass of infinite loss.                                                             */
+typedef struct mcamp__law {
+    double *l, *w;
+    size_t n, cap;
+    double pinf, count;
+} mcamp__law;
+
+MCAMP__PRIV void mcamp__law_free(mcamp_ctx *ctx, mcamp__law *a)
+{
+    mcamp__delete_doubles(ctx, a->l, a->cap);
+    mcamp__delete_doubles(ctx, a->w, a->cap);
+    memset(a, 0, sizeof *a);
+}
+
+MCAMP__PRIV int mcamp__law_alloc(mcamp_ctx *ctx, mcamp__law *a, size_t cap)
+{
+    memset(a, 0, sizeof *a);
+    a->cap = cap;
+    a->l = mcamp__new_doubles(ctx, cap);
+    a->w = mcamp__new_doubles(ctx, cap);
+    if (a->l && a->w) return 1;
+    mcamp__law_free(ctx, a);
+    return 0;
+}
+
+MCAMP__PRIV void mcamp__law_add(mcamp__law *a, double l, double w)
+{
+    if (!(w > 0)) return;
+    if (a->n && mcamp__eq(a->l[a->n - 1], l)) { a->w[a->n - 1] += w; return; }
+    a->l[a->n] = l;
+    a->w[a->n++] = w;
+}
+
+/* delta is convex in y = e^{-loss} of every single mechanism: moving a cell's mass to
+ * its two ends with sum and mean of y kept can only raise delta, also when it comes
+ * to composition (Jensen; in DP terms the spread pair dominates).  Rounding errors of
+ * p and q (relative err) go to the upper end; p is rounded up.                        */
+MCAMP__PRIV void mcamp__law_spread(mcamp__law *a, mcamp__cell c, double err)
+{
+    double ev = 2 * err + c.verr, width = c.hi - c.lo, f = 1, p = c.p * (1 + err);
+    if (!(p > 0)) return;
+    if (c.hi > DBL_MAX) {       /* y between 0 and e^{-lo} */
+        double m = c.lo < DBL_MAX && c.lo > -DBL_MAX ?
+                   p * exp(c.lo - c.v - 2 * ev) * (1 - fabs(c.lo) * DBL_EPSILON) : 0;
+        m = mcamp__dmin(p, mcamp__dmax(m, 0.0));
+        mcamp__law_add(a, c.lo, m);
+        a->pinf += p - m;
+        return;
+    }
+    if (c.lo < -DBL_MAX) { mcamp__law_add(a, c.hi, p); return; }
+    if (width > 4 * ev)
+        f = mcamp__dmin(1.0, (expm1(c.lo - c.v) - ev) / expm1(-width));
+    if (!(f > 0)) f = 0;
+    mcamp__law_add(a, c.lo, p * (1 - f));
+    mcamp__law_add(a, c.hi, p * f);
+}
+
+/* Merging a cell into one outcome is post-processing: it can only lower delta.  The
+ * merged loss is log(p/q), here rounded down, as is p.                                */
+MCAMP__PRIV void mcamp__law_merge(mcamp__law *a, mcamp__cell c, double err)
+{
+    double p = c.p * (1 - err), v = c.v - 2 * err - c.verr;
+    if (!(p > 0)) return;
+    if (c.lo > DBL_MAX) { a->pinf += p; return; }
+    if (v >= -DBL_MAX && v <= DBL_MAX) mcamp__law_add(a, v, p);
+}
+
+/* The mirror image: the add direction exchanges the two distributions. */
+MCAMP__PRIV mcamp__cell mcamp__cell_turn(mcamp__cell c, int add)
+{
+    mcamp__cell t = c;
+    if (!add) return c;
+    t.lo = -c.hi; t.hi = -c.lo;
+    t.p = c.q; t.q = c.p;
+    t.v = -c.v;
+    return t;
+}
+
+/* Which bound a law serves. */
+typedef enum mcamp__side { MCAMP__UPPER, MCAMP__LOWER } mcamp__side;
+
+MCAMP__PRIV void mcamp__law_cell(mcamp__law *a, const mcamp__pair *p, mcamp__cell c,
+                                 mcamp__side side, int add)
+{
+    c = mcamp__cell_turn(c, add);
+    if (side == MCAMP__UPPER) mcamp__law_spread(a, c, p->err);
+    else                      mcamp__law_merge(a, c, p->err);
+}
+
+/* The law of pair p with pilot cell i cut into share[i] parts (share NULL: one). */
+MCAMP__PRIV void mcamp__law_fill(mcamp__law *a, const mcamp__pair *p,
+                                 const double *share, mcamp__side side, int add)
+{
+    a->n = 0; a->pinf = 0; a->count = p->count;
+    for (size_t k = 0; k < p->npilot; k++) {
+        size_t i = add ? p->npilot - 1 - k : k;
+        const mcamp__cell *c = &p->pilot[i];
+        double parts = share && c->branch >= 0 ? share[i] : 1;
+        if (!(c->p > 0 || c->q > 0)) continue;
+        if (!(parts > 1)) { mcamp__law_cell(a, p, *c, side, add); continue; }
+        for (double j = 0; j < parts; j++) {
+            double s = add ? parts - 1 - j : j, w = (c->x2 - c->x1) / parts;
+            mcamp__cell t = mcamp__branch_cell(&p->br[c->branch], c->branch,
+                                               c->x1 + s * w,
+                                               s + 1 < parts ? c->x1 + (s + 1) * w : c->x2);
+            mcamp__law_cell(a, p, t, side, add);
+        }
+    }
+}
+
+/* ---- the saddle point --------------------------------------------------------------- */
+
+/* What is inverted: 0, E(1 - e^{eps-S})_+ with transform 1/(z(z+1)); 1, E(S - k)_+
+ * with transform 1/z^2.  g2: variance of a Gaussian mechanism (mu^2) that is kept in
+ * closed form, kernel 0 only.                                                          */
+typedef struct mcamp__sum_law {
+    mcamp__law *law;
+    size_t n;
+    double g2;
+    int kernel;
+} mcamp__sum_law;
+
+/* Cumulant function of the sum and its first two derivatives at lambda. */
+typedef struct mcamp__cum { double k0, k1, k2, err; } mcamp__cum;
+
+MCAMP__PRIV mcamp__cum mcamp__law_cum(const mcamp__law *a, double lambda)
+{
+    mcamp__sum s0 = { 0, 0 };
+    mcamp__cum c;
+    double top = -mcamp__inf(), m = 0, v = 0, s, la = 0;
+    for (size_t j = 0; j < a->n; j++) top = mcamp__dmax(top, lambda * a->l[j]);
+    for (size_t j = 0; j < a->n; j++) {
+        double w = a->w[j] * exp(lambda * a->l[j] - top);
+        mcamp__sum_add(&s0, w);
+        m += w * a->l[j];
+        la += w * fabs(a->l[j]);
+    }
+    s = mcamp__sum_get(&s0);
+    m /= s;
+    for (size_t j = 0; j < a->n; j++) {
+        double d = a->l[j] - m;
+        v += a->w[j] * exp(lambda * a->l[j] - top) * d * d;
+    }
+    c.k0 = a->count * (top + log(s));
+    c.k1 = a->count * m;
+    c.k2 = a->count * v / s;
+    c.err = a->count * DBL_EPSILON * (4 + 2 * fabs(lambda) * la / s + fabs(top));
+    return c;
+}
+
+MCAMP__PRIV mcamp__cum mcamp__sum_cum(const mcamp__sum_law *s, double lambda)
+{
+    mcamp__cum t = { 0, 0, 0, 0 };
+    for (size_t i = 0; i < s->n; i++) {
+        mcamp__cum c = mcamp__law_cum(&s->law[i], lambda);
+        t.k0 += c.k0; t.k1 += c.k1; t.k2 += c.k2; t.err += c.err;
+    }
+    t.k0 += 0.5 * s->g2 * lambda * (lambda + 1);
+    t.k1 += s->g2 * (lambda + 0.5);
+    t.k2 = mcamp__dmax(t.k2 + s->g2, 1e-16 * t.k1 * t.k1);   /* a constant loss */
+    t.err += 4 * DBL_EPSILON * fabs(t.k0);
+    return t;
+}
+
+/* log of the transform at lambda, and its derivative. */
+MCAMP__PRIV double mcamp__log_pole(int kernel, double l)
+{
+    return kernel ? -2 * log(l) : -log(l) - log1p(l);
+}
+MCAMP__PRIV double mcamp__dlog_pole(int kernel, double l)
+{
+    return kernel ? -2 / l : -1 / l - 1 / (1 + l);
+}
+
+/* The point where the inversion integral is taken: K(l) - l eps + log pole is convex in
+ * l > 0.  Given eps, its minimum; given log delta instead (use_delta), the minimum over
+ * l of eps(l) = (K + log pole - log delta)/l.  Both are roots of rising functions; any
+ * l > 0 is valid, so that a few digits are plenty.                                      */
+MCAMP__PRIV double mcamp__saddle_fn(const mcamp__sum_law *s, double l, double eps,
+                                    double ld, int use_delta)
+{
+    mcamp__cum c = mcamp__sum_cum(s, l);
+    double d = c.k1 + mcamp__dlog_pole(s->kernel, l);
+    return use_delta ? l * d - (c.k0 + mcamp__log_pole(s->kernel, l) - ld) : (d - eps) * l;
+}
+
+MCAMP__PRIV double mcamp__saddle(const mcamp__sum_law *s, double eps, double ld,
+                                 int use_delta)
+{
+    mcamp__cum c = mcamp__sum_cum(s, 0);
+    double u = -0.5 * log(mcamp__dmax(c.k2, 1e-200)), f, v, fv;
+    double dir = 1;
+    mcamp__root r;
+    f = mcamp__saddle_fn(s, exp(u), eps, ld, use_delta);
+    if (f > 0) dir = -1;
+    for (v = u, fv = f;;) {
+        v += dir; dir *= 1.5;
+        if (fabs(v) > 300) return exp(u);
+        fv = mcamp__saddle_fn(s, exp(v), eps, ld, use_delta);
+        if (!mcamp__finite(fv)) return exp(u);
+        if ((fv > 0) != (f > 0)) break;
+        u = v; f = fv;
+    }
+    mcamp__root_init(&r, u, f, v, fv);
+    while (r.steps < 40 && fabs(r.hi - r.lo) > 1e-3) {
+        double x = mcamp__root_next(&r);
+        mcamp__root_update(&r, x, mcamp__saddle_fn(s, exp(x), eps, ld, use_delta));
+    }
+    return exp(0.5 * (r.lo + r.hi));
+}
+
+/* ---- inversion ------------------------------------------------------------------------ */
+
+#define MCAMP__ALIAS 8
+
+/* Everything about one law of the sum on the line Re z = lambda, for any eps.  With
+ * z_k = lambda + i k tau, M the moment generating function and r the smoothing,
+ *     D+ = (tau/2 pi) sum_k M(z_k) e^{r^2 z_k (z_k + 1)/2} e^{-z_k eps}/(z_k (z_k + 1))
+ * is, by Poisson's summation formula, exactly
+ *     sum_n e^{lambda n A} delta+(eps + n A),   A = 2 pi/tau,
+ * where delta+ is delta after composition with a Gaussian mechanism of mu = r: every
+ * term is positive, delta+ >= delta.  The lower bound uses the weight
+ *     w-(x) = w+(x) - d0 e^{-x^2/(2 r^2) - x/2},   d0 = delta_gauss(r, 0),
+ * which lies below (1 - e^{-x})_+ everywhere: by reflection w+ exceeds it by
+ * e(x) = phi(x/r) e^{-x/2 - r^2/8} (R(|x|/r - r/2) - R(|x|/r + r/2)), and the bracket
+ * falls with |x| since R' = xR - 1 rises.  Its transform is that of a Gaussian.
+ * Kernel 1 is the same with w+ = E(x + r Z)_+ and the bump r phi(x/r) above
+ * r (phi(v) - v Q(v)), v = |x|/r.                                                       */
+typedef struct mcamp__spec {
+    double *mem;                /* 5 arrays of n numbers                                */
+    double *ar, *ai;            /* M e^{..} times the transform                         */
+    double *br, *bi;            /* without it                                           */
+    double *er;                 /* bound of the error of the latter                     */
+    size_t n, cap;
+    int kernel;
+    double lambda, tau, r, g2, bump;
+    double k0, kerr, pinf, mean;
+    double tail_a, tail_b;      /* sums beyond n, at most                               */
+    double alias_lambda[MCAMP__ALIAS], alias_k[MCAMP__ALIAS];
+} mcamp__spec;
+
+MCAMP__PRIV void mcamp__spec_free(mcamp_ctx *ctx, mcamp__spec *s)
+{
+    mcamp__delete_doubles(ctx, s->mem, 5 * s->cap);
+    memset(s, 0, sizeof *s);
+}
+
+/* One law on the line: tilted weights w (sum 1), rotations by tau, current terms. */
+typedef struct mcamp__line {
+    const mcamp__law *law;
+    double *w, *dr, *di;
+    double mean, mabs, dev;     /* E l, E|l|, E|l - E l| under w */
+} mcamp__line;
+
+MCAMP__PRIV void mcamp__line_init(mcamp__line *x, const mcamp__law *a, double lambda,
+                                  double tau, double *mem)
+{
+    double top = -mcamp__inf(), s = 0;
+    size_t m = a->n;
+    x->law = a; x->w = mem; x->dr = mem + m; x->di = mem + 2 * m;
+    x->mean = x->mabs = x->dev = 0;
+    for (size_t j = 0; j < m; j++) top = mcamp__dmax(top, lambda * a->l[j]);
+    for (size_t j = 0; j < m; j++) s += x->w[j] = a->w[j] * exp(lambda * a->l[j] - top);
+    for (size_t j = 0; j < m; j++) {
+        x->w[j] /= s;
+        x->mean += x->w[j] * a->l[j];
+        x->mabs += x->w[j] * fabs(a->l[j]);
+        x->dr[j] = cos(tau * a->l[j]);
+        x->di[j] = sin(tau * a->l[j]);
+    }
+    for (size_t j = 0; j < m; j++) x->dev += x->w[j] * fabs(a->l[j] - x->mean);
+}
+
+/* Error of a computed sum_j w_j e^{i t l_j}: plain summation, at most 64 rotations of
+ * 2 eps each, and the rounding of the angles.                                           */
+MCAMP__PRIV double mcamp__line_error(const mcamp__line *x, double t)
+{
+    return DBL_EPSILON * (200 + (double)x->law->n + t * x->mabs);
+}
+
+/* |E e^{itl}| from scratch. */
+MCAMP__PRIV double mcamp__line_modulus(const mcamp__line *x, double t)
+{
+    double re = 0, im = 0;
+    for (size_t j = 0; j < x->law->n; j++) {
+        double v = t * x->law->l[j];
+        re += x->w[j] * cos(v);
+        im += x->w[j] * sin(v);
+    }
+    return sqrt(re * re + im * im) + mcamp__line_error(x, t);
+}
+
+#define MCAMP__BLOCK 64
+
+/* Adds the frequencies k0 <= k < k1 (at most a block) of one law to the logarithm
+ * (la, th) of the product and to its error bound: with |phi^ - phi| <= eta the error
+ * of the product is at most e^lb se, e^lb = prod (|phi^| + eta)^count and
+ * se = sum count eta/(|phi^| + eta).                                                     */
+MCAMP__PRIV void mcamp__line_block(const mcamp__line *x, double tau, size_t k0, size_t k1,
+                                   double *cr, double *ci, double *la, double *th,
+                                   double *lb, double *se)
+{
+    size_t m = x->law->n;
+    double T = x->law->count, t = (double)k0 * tau;
+    for (size_t j = 0; j < m; j++) {
+        cr[j] = x->w[j] * cos(t * x->law->l[j]);
+        ci[j] = x->w[j] * sin(t * x->law->l[j]);
+    }
+    for (size_t k = k0; k < k1; k++) {
+        double xr = 0, xi = 0, eta = mcamp__line_error(x, (double)k * tau), mod;
+        for (size_t j = 0; j < m; j++) {
+            double r = cr[j], i = ci[j];
+            xr += r;
+            xi += i;
+            cr[j] = r * x->dr[j] - i * x->di[j];
+            ci[j] = r * x->di[j] + i * x->dr[j];
+        }
+        mod = sqrt(xr * xr + xi * xi);
+        la[k] += T * log(mod);
+        th[k] = fmod(th[k] + fmod(T * atan2(xi, xr), 2 * MCAMP__PI), 2 * MCAMP__PI);
+        lb[k] += T * log(mod + eta);
+        se[k] += T * eta / (mod + eta);
+    }
+}
+
+/* log of a bound of the product of moduli on [t, t + h], given the moduli at t:
+ * |phi(t + h)| <= |phi(t)| + h E|l - E l|.                                              */
+MCAMP__PRIV double mcamp__lines_bound(const mcamp__line *x, const double *mod, size_t n,
+                                      double h)
+{
+    double b = 0;
+    for (size_t i = 0; i < n; i++)
+        b += x[i].law->count * log(mcamp__dmin(1.0, mod[i] + h * x[i].dev));
+    return b;
+}
+
+/* Tries to prove that all frequencies from t on to `end` are negligible (log bound
+ * `level`) by walking along in strides that the derivative allows; they must be long
+ * against tau, or computing the sum is cheaper.  Adds what is there to the tails.         */
+MCAMP__PRIV int mcamp__spec_skip(mcamp__spec *s, const mcamp__line *x, double *mod,
+                                 size_t n, double t, double end, double level)
+{
+    double g = s->g2 + s->r * s->r, a = 0, b = 0;
+    for (int step = 0; step < 400; step++) {
+        double h = mcamp__dmax(end - t, s->tau), damp = -0.5 * g * t * t, e;
+        for (size_t i = 0; i < n; i++) mod[i] = mcamp__line_modulus(&x[i], t);
+        if (!(mcamp__lines_bound(x, mod, n, 6 * s->tau) + damp <= level)) return 0;
+        while (!(mcamp__lines_bound(x, mod, n, h) + damp <= level)) h *= 0.7;
+        e = exp(mcamp__lines_bound(x, mod, n, h) + damp) * (h + s->tau) / MCAMP__PI;
+        a += e / (t * t);
+        b += e;
+        t += h;
+        if (t >= end) {
+            s->tail_a += a;
+            s->tail_b += b;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Frequencies k = 0, 1, .. of the whole sum, up to s->n or to where the rest has been
+ * shown to be negligible; s->n is then smaller.                                          */
+MCAMP__PRIV void mcamp__spec_run(mcamp__spec *s, const mcamp__line *x, size_t n,
+                                 double *cr, double *ci, double *mod, double level)
+{
+    size_t next = MCAMP__BLOCK, k1;
+    double g = s->g2 + s->r * s->r, end = (double)s->n * s->tau;
+    for (size_t k0 = 0; k0 < s->n; k0 = k1) {
+        double t, damp;
+        k1 = mcamp__zmin(k0 + MCAMP__BLOCK, s->n);
+        for (size_t i = 0; i < n; i++)
+            mcamp__line_block(&x[i], s->tau, k0, k1, cr, ci, s->ar, s->ai, s->br, s->bi);
+        t = (double)k1 * s->tau;
+        damp = -0.5 * g * t * t;
+        if (k1 < next || !(s->br[k1 - 1] + damp <= level - 1)) continue;
+        if (mcamp__spec_skip(s, x, mod, n, t, end, level)) { s->n = k1; return; }
+        next = k1 + k1 / 2;
+    }
+}
+
+/* Turns (la, th, lb, se), which lie in (ar, ai, br, bi), into the final arrays. */
+MCAMP__PRIV void mcamp__spec_finish(mcamp__spec *s)
+{
+    double g = s->g2 + s->r * s->r, lam = s->lambda;
+    for (size_t k = 0; k < s->n; k++) {
+        double t = (double)k * s->tau, damp = -0.5 * g * t * t, m, ph, x, y, d;
+        double half = s->kernel ? 0.0 : 0.5;
+        m = exp(s->ar[k] + damp);
+        ph = s->ai[k] + t * (g * lam + g * half);
+        s->er[k] = exp(s->br[k] + damp) * (s->bi[k] + 16 * DBL_EPSILON +
+                                           DBL_EPSILON * t * g * (lam + half));
+        s->br[k] = m * cos(ph);
+        s->bi[k] = m * sin(ph);
+        /* 1/(z(z+1)) or 1/z^2 = conj/|.|^2 */
+        x = s->kernel ? lam * lam - t * t : lam * (lam + 1) - t * t;
+        y = s->kernel ? 2 * lam * t : (2 * lam + 1) * t;
+        d = x * x + y * y;
+        s->ar[k] = (s->br[k] * x + s->bi[k] * y) / d;
+        s->ai[k] = (s->bi[k] * x - s->br[k] * y) / d;
+    }
+}
+
+MCAMP__PRIV mcamp_status mcamp__spec_alloc(mcamp_ctx *ctx, mcamp__spec *s, size_t n)
+{
+    if (s->cap < n) {
+        mcamp__delete_doubles(ctx, s->mem, 5 * s->cap);
+        s->cap = n;
+        s->mem = mcamp__new_doubles(ctx, 5 * n);
+    }
+    if (!s->mem) {
+        s->cap = 0;
+        return mcamp__fail(ctx, MCAMP_E_MEMORY, "frequencies", (double)n);
+    }
+    memset(s->mem, 0, 5 * s->cap * sizeof(double));
+    s->n = n;
+    s->ar = s->mem; s->ai = s->ar + n; s->br = s->ai + n; s->bi = s->br + n;
+    s->er = s->bi + n;
+    return MCAMP_OK;
+}
+
+/* The mass of infinite loss of the whole composition. */
+MCAMP__PRIV double mcamp__sum_pinf(const mcamp__sum_law *s)
+{
+    double t = 0;
+    for (size_t i = 0; i < s->n; i++)
+        t += s->law[i].count * log1p(-mcamp__dmin(s->law[i].pinf, 1.0));
+    return -expm1(t);
+}
+
+MCAMP__PRIV void mcamp__spec_alias_init(mcamp__spec *s, const mcamp__sum_law *sum)
+{
+    double sd = sqrt(mcamp__sum_cum(sum, s->lambda).k2);
+    for (int j = 0; j < MCAMP__ALIAS; j++) {
+        double l = s->lambda + ldexp(0.25, j) / sd;
+        s->alias_lambda[j] = l;
+        s->alias_k[j] = mcamp__sum_cum(sum, l).k0 +
+                        0.5 * s->r * s->r * l * (l + (s->kernel ? 0 : 1));
+    }
+}
+
+/* The tails beyond the last frequency end*tau by the smoothing alone: |M| <= 1, and the
+ * terms fall, so that their sum is at most an integral.                                  */
+MCAMP__PRIV void mcamp__spec_tails(mcamp__spec *s)
+{
+    double g = s->g2 + s->r * s->r, t = (double)(s->n - 1) * s->tau;
+    double e = exp(-0.5 * g * t * t) / MCAMP__PI;
+    s->tail_a = e * mcamp__dmin(1 / (g * t * t * t), 1 / t);
+    s->tail_b = e / (g * t);
+}
+
+/* Fills spec for the law of the sum; lambda, tau, r, n chosen, terms below e^level may
+ * be left out.                                                                            */
+MCAMP__PRIV mcamp_status mcamp__spec_build(mcamp_ctx *ctx, mcamp__spec *s,
+                                           const mcamp__sum_law *sum, double lambda,
+                                           double tau, double r, size_t n, double level)
+{
+    size_t m = 1, all = 0, words;
+    double *work, *p;
+    mcamp__line *x;
+    mcamp__cum c = mcamp__sum_cum(sum, lambda);
+    mcamp_status st = mcamp__spec_alloc(ctx, s, n);
+    if (st < 0) return st;
+    for (size_t i = 0; i < sum->n; i++) {
+        m = mcamp__zmax(m, sum->law[i].n);
+        all += sum->law[i].n;
+    }
+    words = 2 * m + 3 * all + sum->n;
+    p = work = mcamp__new_doubles(ctx, words);
+    x = (mcamp__line *)mcamp__new(ctx, sum->n, sizeof *x);
+    s->kernel = sum->kernel; s->lambda = lambda; s->tau = tau; s->r = r; s->g2 = sum->g2;
+    s->k0 = c.k0 + 0.5 * r * r * lambda * (s->kernel ? lambda : lambda + 1);
+    s->kerr = c.err;
+    s->pinf = mcamp__sum_pinf(sum);
+    s->mean = fabs(mcamp__sum_cum(sum, 0).k1);
+    s->bump = s->kernel ? r * r : exp(mcamp_gauss_logdelta(r, 0) + r * r / 8) *
+                                  r * MCAMP__SQRT_2PI;
+    if (!(r > 0)) s->bump = 0;
+    if (work && x) {
+        mcamp__spec_tails(s);
+        for (size_t i = 0; i < sum->n; i++, p += 3 * sum->law[i - 1].n)
+            mcamp__line_init(&x[i], &sum->law[i], lambda, tau, p);
+        mcamp__spec_run(s, x, sum->n, p, p + m, p + 2 * m, level);
+        mcamp__spec_finish(s);
+        mcamp__spec_alias_init(s, sum);
+    } else {
+        st = mcamp__fail(ctx, MCAMP_E_MEMORY, "atoms", (double)words);
+    }
+    mcamp__delete(ctx, x, sum->n, sizeof *x);
+    mcamp__delete_doubles(ctx, work, words);
+    return st;
+}
+
+/* What the trapezoid sum holds beyond n = 0, at most.  To the left delta+ <= 1 (kernel
+ * 1: at most mean + |eps| + nA), to the right by Chernoff with alias_lambda.             */
+MCAMP__PRIV double mcamp__spec_alias(const mcamp__spec *s, double eps)
+{
+    double A = 2 * MCAMP__PI / s->tau, q = exp(-s->lambda * A), left, right = 1e300;
+    left = s->kernel ? (s->mean + fabs(eps) + s->r) * q / (1 - q) + A * q / ((1 - q) * (1 - q))
+                     : q / (1 - q);
+    for (int j = 0; j < MCAMP__ALIAS; j++) {
+        double l = s->alias_lambda[j], p = (s->lambda - l) * A;
+        double c = s->kernel ? -1 - log(l) : 0;
+        p = exp(s->alias_k[j] - l * eps + c + p) / -expm1(p);
+        if (p < right) right = p;
+    }
+    return (left + right) * (1 + 1e-9);
+}
+
+/* Bounds of the inverted function at eps: the law is exact, all errors here included.
+ * *smooth: how much of log(upper/lower) is due to the smoothing.                        */
+MCAMP__PRIV mcamp_interval mcamp__spec_eval(const mcamp__spec *s, double eps,
+                                            double *smooth)
+{
+    double sa = 0, sb = 0, ea = 0, eb = 0, t, e, scale, up, lo;
+    double cr = 1, ci = 0, dr = cos(s->tau * eps), di = -sin(s->tau * eps), f;
+    mcamp_interval out;
+    for (size_t k = 0; k < s->n; k++) {
+        double z2, m, x;
+        t = (double)k * s->tau;
+        if (k % MCAMP__BLOCK == 0) { cr = cos(t * eps); ci = -sin(t * eps); }
+        f = k ? 2 : 1;
+        z2 = s->kernel ? s->lambda * s->lambda + t * t
+             : sqrt((s->lambda * s->lambda + t * t) *
+                    ((s->lambda + 1) * (s->lambda + 1) + t * t));
+        m = fabs(s->br[k]) + fabs(s->bi[k]);
+        e = s->er[k] + m * DBL_EPSILON * (140 + t * fabs(eps));
+        sa += f * (s->ar[k] * cr - s->ai[k] * ci);
+        sb += f * (s->br[k] * cr - s->bi[k] * ci);
+        ea += f * e / z2;
+        eb += f * e;
+        x = cr * dr - ci * di;
+        ci = cr * di + ci * dr;
+        cr = x;
+    }
+    f = s->tau / (2 * MCAMP__PI);
+    e = s->kerr + 8 * DBL_EPSILON * (fabs(s->k0) + fabs(s->lambda * eps));
+    scale = exp(s->k0 - s->lambda * eps);
+    up = scale * (1 + 2 * e) * (f * (sa + ea * (1 + 1e-9)) + s->tail_a);
+    lo = scale * (f * (sa - ea) - s->tail_a -
+                  s->bump * (f * (sb + eb) + s->tail_b)) -
+         mcamp__spec_alias(s, eps);
+    lo -= scale * 2 * e * f * fabs(sa);
+    /* the Chernoff bound holds as well, and is finite when all else fails */
+    if (!s->kernel && !(up <= scale)) up = scale;
+    out.upper = s->kernel ? up : mcamp__dmin(1.0, s->pinf + mcamp__dmax(up, DBL_MIN));
+    out.lower = (s->kernel ? 0.0 : s->pinf) + mcamp__dmax(0.0, lo);
+    if (mcamp__isnan(lo)) out.lower = 0;
+    if (smooth) *smooth = fabs(s->bump * sb / sa);
+    return out;
+}
+
+/* ---- the accountant --------------------------------------------------------------------- */
+
+/* One question about one list of events in one direction. */
+typedef struct mcamp__acc {
+    mcamp_ctx *ctx;
+    const mcamp_event *events;
+    size_t n;                   /* pairs: the events that are not plain Gaussians */
+    mcamp__pair *pair;
+    size_t *event_of;           /* index of the event of each pair                */
+    size_t nevents;
+    mcamp__law *law[2];         /* by side                                        */
+    double **share;
+    mcamp__sum_law sum[2];
+    mcamp__spec spec[2];
+    double g2, tol, z, lambda, eps, logd;
+    size_t max_bytes, bytes;
+    int add, single;            /* single: one event, used once: nothing to compose */
+    mcamp_exact_info info;
+} mcamp__acc;
+
+MCAMP__PRIV void mcamp__acc_free(mcamp__acc *a)
+{
+    mcamp_ctx *ctx = a->ctx;
+    for (int s = 0; s < 2; s++) {
+        for (size_t i = 0; a->law[s] && i < a->nevents; i++) mcamp__law_free(ctx, &a->law[s][i]);
+        mcamp__delete(ctx, a->law[s], a->nevents, sizeof(mcamp__law));
+        mcamp__spec_free(ctx, &a->spec[s]);
+    }
+    for (size_t i = 0; i < a->nevents; i++) {
+        if (a->share && a->pair) mcamp__delete_doubles(ctx, a->share[i], a->pair[i].npilot);
+        if (a->pair) mcamp__pair_free(ctx, &a->pair[i]);
+    }
+    mcamp__delete(ctx, a->share, a->nevents, sizeof(double *));
+    mcamp__delete(ctx, a->pair, a->nevents, sizeof(mcamp__pair));
+    mcamp__delete(ctx, a->event_of, a->nevents, sizeof(size_t));
+    memset(a, 0, sizeof *a);
+}
+
+/* A Gaussian mechanism without sampling stays in closed form. */
+MCAMP__PRIV int mcamp__event_is_gauss(const mcamp_event *e)
+{
+    return (e->kind == MCAMP_EVENT_GAUSSIAN && !(e->q > 0 && e->q < 1)) ||
+           (e->kind == MCAMP_EVENT_POISSON && !(e->q < 1));
+}
+
+MCAMP__PRIV mcamp_status mcamp__acc_init(mcamp__acc *a, mcamp_ctx *ctx,
+                                         const mcamp_event *e, size_t n, double tol,
+                                         size_t max_bytes)
+{
+    memset(a, 0, sizeof *a);
+    a->ctx = ctx; a->events = e; a->nevents = n; a->tol = tol; a->max_bytes = max_bytes;
+    a->pair = (mcamp__pair *)mcamp__new(ctx, n, sizeof(mcamp__pair));
+    a->event_of = (size_t *)mcamp__new(ctx, n, sizeof(size_t));
+    a->share = (double **)mcamp__new(ctx, n, sizeof(double *));
+    a->law[0] = (mcamp__law *)mcamp__new(ctx, n, sizeof(mcamp__law));
+    a->law[1] = (mcamp__law *)mcamp__new(ctx, n, sizeof(mcamp__law));
+    if (!a->pair || !a->event_of || !a->share || !a->law[0] || !a->law[1])
+        return mcamp__fail(ctx, MCAMP_E_MEMORY, "nevents", (double)n);
+    for (size_t i = 0; i < n; i++) {
+        mcamp_status st;
+        double mu = 0;
+        if (mcamp__event_is_gauss(&e[i])) {
+            mu = mcamp__event_scale(&e[i]) * (1 + DBL_EPSILON);
+            a->g2 += (double)e[i].count * mu * mu * (1 + 2 * DBL_EPSILON);
+            continue;
+        }
+        if ((st = mcamp__pair_init(ctx, &e[i], &a->pair[a->n])) < 0) return st;
+        if (a->pair[a->n].nbr == 1 && a->pair[a->n].br[0].source == MCAMP__SOURCE_MOG &&
+            !(a->pair[a->n].br[0].mog.amax > 0)) {      /* no loss at all */
+            mcamp__pair_free(ctx, &a->pair[a->n]);
+            continue;
+        }
+        a->event_of[a->n++] = i;
+    }
+    a->single = a->n == 1 && a->pair[0].count <= 1 && !(a->g2 > 0);
+    for (int s = 0; s < 2; s++) {
+        a->sum[s].law = a->law[s];
+        a->sum[s].n = a->n;
+        a->sum[s].g2 = a->g2;
+    }
+    return MCAMP_OK;
+}
+
+/* Laws of both sides with the present shares.  The lower side leaves out events of
+ * which only upper bounds are known: less is released, delta is smaller.             */
+MCAMP__PRIV mcamp_status mcamp__acc_laws(mcamp__acc *a, int shares)
+{
+    for (int s = 0; s < 2; s++) {
+        a->sum[s].n = 0;
+        for (size_t i = 0; i < a->n; i++) {
+            mcamp__law *l = &a->law[s][a->sum[s].n];
+            double need = 4;
+            if (s == MCAMP__LOWER && a->pair[i].upper_only) continue;
+            for (size_t k = 0; k < a->pair[i].npilot; k++)
+                need += 2 * (shares ? mcamp__dmax(1.0, a->share[i][k]) : 1);
+            if ((double)l->cap < need) {
+                mcamp__law_free(a->ctx, l);
+                if (!mcamp__law_alloc(a->ctx, l, (size_t)need))
+                    return mcamp__fail(a->ctx, MCAMP_E_MEMORY, "atoms", need);
+            }
+            mcamp__law_fill(l, &a->pair[i], shares ? a->share[i] : NULL,
+                            s ? MCAMP__LOWER : MCAMP__UPPER, a->add);
+            a->info.atoms = mcamp__zmax(a->info.atoms, l->n);
+            if (l->n || l->pinf > 0) a->sum[s].n++;
+        }
+    }
+    return MCAMP_OK;
+}
+
+/* Pilot cells reaching so far out that what is beyond has less than 1e-8 of delta in
+ * total, where logd is log delta or a guess of it.                                    */
+MCAMP__PRIV mcamp_status mcamp__acc_pilot(mcamp__acc *a, double logd)
+{
+    double count = 1, lt;
+    for (size_t i = 0; i < a->n; i++) count += a->pair[i].count;
+    lt = mcamp__dmax(logd, -800.0) - log(count) - 18.5;
+    a->z = mcamp__dmax(5.0, -mcamp_gauss_quantile_log(mcamp__dmin(lt, -1.0)));
+    for (size_t i = 0; i < a->n; i++) {
+        size_t old = a->pair[i].npilot;
+        mcamp_status st = mcamp__pair_pilot(a->ctx, &a->events[a->event_of[i]],
+                                            &a->pair[i], a->z);
+        if (a->share[i]) mcamp__delete_doubles(a->ctx, a->share[i], old);
+        a->share[i] = NULL;
+        if (st < 0) return st;
+        a->share[i] = mcamp__new_doubles(a->ctx, a->pair[i].npilot);
+        if (!a->share[i]) return mcamp__fail(a->ctx, MCAMP_E_MEMORY, "atoms", 0);
+    }
+    return mcamp__acc_laws(a, 0);
+}
+
+/* log of the inverted function at eps by the saddle-point formula: steering only. */
+MCAMP__PRIV double mcamp__log_guess(const mcamp__sum_law *s, double l, double eps)
+{
+    mcamp__cum c = mcamp__sum_cum(s, l);
+    double d = s->kernel ? 2 / (l * l) : 1 / (l * l) + 1 / ((1 + l) * (1 + l));
+    return c.k0 - l * eps + mcamp__log_pole(s->kernel, l) -
+           0.5 * log(2 * MCAMP__PI * (c.k2 + d));
+}
+
+/* The law whose cumulants steer: the lower one, unless it is empty. */
+MCAMP__PRIV const mcamp__sum_law *mcamp__acc_steer(const mcamp__acc *a)
+{
+    return &a->sum[a->sum[MCAMP__LOWER].n == a->sum[MCAMP__UPPER].n ? MCAMP__LOWER
+                                                                    : MCAMP__UPPER];
+}
+
+/* How much spreading a cell raises E e^{lambda L} above what merging it gives. */
+MCAMP__PRIV double mcamp__cell_gap(mcamp__cell c, double lambda, double k0)
+{
+    double v = c.v, w = c.hi - c.lo, f, e;
+    f = mcamp__dmin(1.0, mcamp__dmax(0.0, expm1(c.lo - v) / expm1(-w)));
+    e = (1 - f) * expm1(lambda * (c.lo - v)) + f * expm1(mcamp__dmin(600.0, lambda * (c.hi - v)));
+    return exp(log(c.p) + lambda * v - k0) * mcamp__dmax(e, 0.0);
+}
+
+/* Cuts pilot cells so that the discretisation widens log delta by at most `width`.
+ * The gap between the two sides is T sum gap_i/M(lambda); a cell in n parts has 1/n^2 of
+ * its gap, and for a given total number of parts the sum is smallest with parts in
+ * proportion to (T gap_i)^{1/3}.  Returns the number of cells.                           */
+MCAMP__PRIV double mcamp__acc_share(mcamp__acc *a, double width)
+{
+    double total = 0, cells = 0, n;
+    for (size_t i = 0; i < a->n; i++) {
+        const mcamp__pair *p = &a->pair[i];
+        double k0 = mcamp__law_cum(&a->law[MCAMP__UPPER][i], a->lambda).k0 / p->count;
+        for (size_t k = 0; k < p->npilot; k++) {
+            mcamp__cell c = mcamp__cell_turn(p->pilot[k], a->add);
+            a->share[i][k] = 0;
+            if (c.branch < 0 || !(c.p > 0) || !(c.hi - c.lo < 1e300)) continue;
+            if (!(c.hi > c.lo) || !(fabs(c.x2 - c.x1) < 1e300)) continue;
+            a->share[i][k] = cbrt(mcamp__dmin(p->count * mcamp__cell_gap(c, a->lambda, k0), 1e99));
+            total += a->share[i][k];
+        }
+    }
+    n = sqrt(total / width);            /* parts: share * n */
+    for (size_t i = 0; i < a->n; i++)
+        for (size_t k = 0; k < a->pair[i].npilot; k++) {
+            double t = ceil(a->share[i][k] * n);
+            a->share[i][k] = mcamp__dmax(1.0, mcamp__dmin(t, 1e4));
+            cells += a->share[i][k];
+        }
+    return cells;
+}
+
+#define MCAMP__WORK 2e8         /* atoms times frequencies at most: under a second */
+
+/* The line, spacing, smoothing and number of frequencies for one law. */
+typedef struct mcamp__plan { double lambda, tau, r, n, level; } mcamp__plan;
+
+/* A for the line at lambda such that aliases are below 1e-8 of the value e^guess. */
+MCAMP__PRIV double mcamp__plan_period(const mcamp__sum_law *s, double lambda, double r,
+                                      double eps, double guess, double mean)
+{
+    double sd = sqrt(mcamp__sum_cum(s, lambda).k2), best = mcamp__inf();
+    for (int j = 0; j < MCAMP__ALIAS; j++) {
+        double g = ldexp(0.25, j) / sd, l = lambda + g, t;
+        double k = mcamp__sum_cum(s, l).k0 + 0.5 * r * r * l * (l + (s->kernel ? 0 : 1));
+        t = (k - l * eps - guess + 18.5 - (s->kernel ? 1 + log(l) : 0)) / g;
+        if (t < best) best = t;
+    }
+    return mcamp__dmax(best, (18.5 - guess + log(mean)) / lambda);
+}
+
+/* lambda is the saddle point.  Further to the left the right-hand tail of the tilted law
+ * is shorter (sampled mechanisms have a second hump there) and the period may be, at the
+ * price of cancellation, of which up to e^12 is accepted.                                 */
+MCAMP__PRIV mcamp__plan mcamp__make_plan(const mcamp__sum_law *s, double lambda,
+                                         double eps, double width)
+{
+    double guess = mcamp__log_guess(s, lambda, eps), R, t, lr, best = mcamp__inf();
+    double mean = s->kernel ? fabs(mcamp__sum_cum(s, 0).k1) + fabs(eps) : 1;
+    double l = lambda, atoms = 1;
+    mcamp__plan p;
+    memset(&p, 0, sizeof p);
+    p.r = sqrt(width / (lambda * (s->kernel ? lambda : lambda + 1)));
+    if (!s->kernel && s->g2 >= p.r * p.r) p.r = 0;
+    R = sqrt(p.r * p.r + s->g2);
+    for (size_t i = 0; i < s->n; i++) atoms += (double)s->law[i].n;
+    for (int i = 0; i < 8; i++, l *= 0.8) {
+        double A = mcamp__plan_period(s, l, p.r, eps, guess, mean);
+        double loss = mcamp__sum_cum(s, l).k0 - l * eps - guess;
+        if (i && !(loss < 12)) break;
+        if (i && !(A < 0.95 * best)) continue;
+        best = A;
+        lr = -loss;
+        p.lambda = l;
+        p.tau = 2 * MCAMP__PI / A;
+        t = sqrt(2 * mcamp__dmax(4.0, 21 + log(R) - lr)) / R;
+        p.n = ceil(t / p.tau) + 3;
+        if (atoms * p.n > MCAMP__WORK) {    /* more smoothing: wider, still valid */
+            p.r = sqrt(p.r * p.r + R * R) * (atoms * p.n / MCAMP__WORK);
+            p.n = ceil(MCAMP__WORK / atoms) + 3;
+        }
+        p.level = lr - 30 - log(mcamp__dmax(1.0, 1 / l));
+    }
+    return p;
+}
+
+MCAMP__PRIV mcamp_status mcamp__acc_spectra(mcamp__acc *a, double width)
+{
+    mcamp__plan p[2];
+    double need = 0;
+    memset(p, 0, sizeof p);
+    for (int s = 0; s < 2; s++) {
+        if (!a->sum[s].n && !(a->g2 > 0)) continue;
+        p[s] = mcamp__make_plan(&a->sum[s], a->lambda, a->eps, width);
+        need += 40 * p[s].n;
+        for (size_t i = 0; i < a->sum[s].n; i++) need += 56 * (double)a->law[s][i].n;
+    }
+    for (size_t i = 0; i < a->n; i++) need += 80.0 * (double)a->pair[i].npilot;
+    if (!(need < (double)a->max_bytes))
+        return mcamp__fail(a->ctx, MCAMP_E_SIZE, "max_bytes", need);
+    a->info.bytes = mcamp__zmax(a->info.bytes, (size_t)need);
+    for (int s = 0; s < 2; s++) {
+        mcamp_status st;
+        if (!(p[s].n > 0)) continue;
+        st = mcamp__spec_build(a->ctx, &a->spec[s], &a->sum[s], p[s].lambda, p[s].tau,
+                               p[s].r, (size_t)p[s].n, p[s].level);
+        if (st < 0) return st;
+        a->info.frequencies = mcamp__zmax(a->info.frequencies, a->spec[s].n);
+    }
+    return MCAMP_OK;
+}
+
+/* delta of a single use, straight from its definition. */
+MCAMP__PRIV double mcamp__law_delta(const mcamp__law *l, mcamp__side side, double eps)
+{
+    double err = ((double)l->n + 16) * DBL_EPSILON;
+    mcamp__sum s = { 0, 0 };
+    mcamp__sum_add(&s, l->pinf);
+    for (size_t j = 0; j < l->n; j++)
+        if (l->l[j] > eps) mcamp__sum_add(&s, -l->w[j] * expm1(eps - l->l[j]));
+    return side == MCAMP__UPPER ?
+        mcamp__dmin(1.0, mcamp__sum_get(&s) * (1 + err) + DBL_MIN) :
+        mcamp__dmax(0.0, mcamp__sum_get(&s) * (1 - err));
+}
+
+/* Bounds of delta at eps from the present laws or spectra. */
+MCAMP__PRIV double mcamp__acc_bound(const mcamp__acc *a, mcamp__side side, double eps)
+{
+    mcamp_interval v;
+    if (!a->sum[side].n && !(a->g2 > 0)) return 0;
+    if (a->single) return mcamp__law_delta(&a->sum[side].law[0], side, eps);
+    v = mcamp__spec_eval(&a->spec[side], eps, NULL);
+    return side == MCAMP__UPPER ? v.upper : v.lower;
+}
+
+/* Smallest eps >= 0 (to `width`) where the bound is <= delta, from above for the upper
+ * side, from below for the lower one: what is returned has been evaluated.             */
+MCAMP__PRIV double mcamp__acc_invert(const mcamp__acc *a, mcamp__side side,
+                                     double delta, double start, double width)
+{
+    double x = start, step = mcamp__dmax(0.25 / a->lambda, 4 * width), ld = log(delta);
+    double f = log(mcamp__acc_bound(a, side, x)) - ld, y, fy;
+    mcamp__root r;
+    for (int i = 0; i < 200; i++, step *= 1.6) {
+        y = f > 0 ? x + step : mcamp__dmax(0.0, x - step);
+        fy = log(mcamp__acc_bound(a, side, y)) - ld;
+        if ((fy > 0) != (f > 0)) break;
+        x = y; f = fy;
+        if (!(f > 0) && !(x > 0)) return 0;
+        if (i == 199) return f > 0 ? mcamp__inf() : 0;
+    }
+    if (x > y) { double t = x; x = y; y = t; t = f; f = fy; fy = t; }
+    if (!mcamp__finite(fy)) fy = -50;       /* a lower bound may be zero */
+    mcamp__root_init(&r, x, f, y, fy);
+    while (r.steps < 100 && r.hi - r.lo > width) {
+        x = mcamp__root_next(&r);
+        f = log(mcamp__acc_bound(a, side, x)) - ld;
+        mcamp__root_update(&r, x, mcamp__finite(f) ? f : -50);
+    }
+    return side == MCAMP__UPPER ? r.hi : r.lo;
+}
+
+MCAMP__PRIV double mcamp__acc_scale(const mcamp__acc *a)
+{
+    mcamp__cum c = mcamp__sum_cum(mcamp__acc_steer(a), a->lambda);
+    return mcamp__dmax(a->eps, 0.001 * sqrt(c.k2));
+}
+
+/* No loss but zero and infinity, or eps beyond every finite loss: delta is the
+ * infinite mass.                                                                        */
+MCAMP__PRIV int mcamp__acc_trivial(const mcamp__acc *a, double eps)
+{
+    const mcamp__sum_law *s = &a->sum[MCAMP__UPPER];
+    mcamp__cum c = mcamp__sum_cum(s, a->lambda);
+    int zero = !(s->g2 > 0);
+    for (size_t i = 0; i < s->n; i++)
+        for (size_t j = 0; j < s->law[i].n; j++) zero &= !(fabs(s->law[i].l[j]) > 0);
+    return zero || !(c.k0 - a->lambda * eps > -740);
+}
+
+/* Width in log delta that is wanted and what the two sources, cells and smoothing, are
+ * told to take of it; both adapt to what was measured.                                  */
+typedef struct mcamp__width { double want, cells, smooth; } mcamp__width;
+
+MCAMP__PRIV void mcamp__width_start(mcamp__width *w, double want)
+{
+    w->want = want;
+    w->cells = w->smooth = 0.42 * want;
+}
+
+/* gap: log(upper/lower) that came out; smooth: how much of it smoothing explains. */
+MCAMP__PRIV void mcamp__width_adapt(mcamp__width *w, double gap, double smooth)
+{
+    double rest = mcamp__dmax(gap - smooth, 0.05 * gap);
+    w->cells *= mcamp__dmax(0.02, mcamp__dmin(2.0, 0.42 * w->want / rest));
+    w->smooth *= mcamp__dmax(0.02, mcamp__dmin(2.0, 0.42 * w->want /
+                             mcamp__dmax(smooth, 1e-300)));
+}
+
+/* Laws and spectra for one more pass. */
+MCAMP__PRIV mcamp_status mcamp__acc_refine(mcamp__acc *a, const mcamp__width *w)
+{
+    double cells;
+    mcamp_status st = mcamp__acc_laws(a, 0);
+    if (st < 0) return st;
+    cells = mcamp__acc_share(a, w->cells);
+    if (!(200 * cells < (double)a->max_bytes))
+        return mcamp__fail(a->ctx, MCAMP_E_SIZE, "max_bytes", 200 * cells);
+    if ((st = mcamp__acc_laws(a, 1)) < 0) return st;
+    a->info.passes++;
+    if (a->single) return MCAMP_OK;
+    return mcamp__acc_spectra(a, w->smooth);
+}
+
+/* Both bounds at eps, and the part of their distance that is due to smoothing. */
+MCAMP__PRIV mcamp_interval mcamp__acc_bounds(const mcamp__acc *a, double eps, double *smooth)
+{
+    mcamp_interval v;
+    *smooth = 0;
+    v.upper = mcamp__acc_bound(a, MCAMP__UPPER, eps);
+    v.lower = mcamp__acc_bound(a, MCAMP__LOWER, eps);
+    if (!a->single && (a->sum[MCAMP__LOWER].n || a->g2 > 0))
+        mcamp__spec_eval(&a->spec[MCAMP__LOWER], eps, smooth);
+    return v;
+}
+
+MCAMP__PRIV mcamp_status mcamp__acc_steer_delta(mcamp__acc *a, double eps)
+{
+    mcamp_status st = mcamp__acc_pilot(a, -30);
+    for (int i = 0; i < 3 && st >= 0; i++) {
+        double z = a->z;
+        a->eps = eps;
+        a->lambda = mcamp__saddle(mcamp__acc_steer(a), eps, 0, 0);
+        a->logd = mcamp__log_guess(mcamp__acc_steer(a), a->lambda, eps);
+        if (!mcamp__finite(a->logd)) a->logd = -800;
+        if (i && a->logd > -30) break;
+        st = mcamp__acc_pilot(a, a->logd);
+        if (a->z <= z + 0.2) break;
+    }
+    return st;
+}
+
+/* delta at eps in one direction.  give_up: stop refining once the upper bound is below
+ * it (the other direction has won).  What is wanted of delta is the larger of tol and
+ * what an error tol in eps amounts to.                                                  */
+MCAMP__PRIV mcamp_status mcamp__acc_delta(mcamp__acc *a, double eps, double give_up,
+                                          mcamp_interval *out)
+{
+    mcamp_status st = mcamp__acc_steer_delta(a, eps);
+    mcamp__width w;
+    if (st < 0) return st;
+    if (mcamp__acc_trivial(a, eps)) {
+        out->upper = mcamp__dmin(1.0, mcamp__sum_pinf(&a->sum[0]) * (1 + 1e-12) + DBL_MIN);
+        out->lower = mcamp__dmax(0.0, mcamp__sum_pinf(&a->sum[1]) * (1 - 1e-12));
+        return MCAMP_OK;
+    }
+    mcamp__width_start(&w, a->tol * mcamp__dmax(1.0, a->lambda * mcamp__acc_scale(a)));
+    for (int pass = 0; pass < 4; pass++) {
+        double gap, smooth, h = 0.1 / a->lambda;
+        mcamp_interval v;
+        if ((st = mcamp__acc_refine(a, &w)) < 0) return st;
+        v = mcamp__acc_bounds(a, eps, &smooth);
+        out->upper = pass ? mcamp__dmin(out->upper, v.upper) : v.upper;
+        out->lower = pass ? mcamp__dmax(out->lower, v.lower) : v.lower;
+        if (out->upper < give_up || a->sum[1].n < a->sum[0].n) return MCAMP_OK;
+        gap = log(mcamp__acc_bound(a, MCAMP__UPPER, mcamp__dmax(0.0, eps - h)) / v.upper) /
+              mcamp__dmin(h, eps + 1e-300);         /* the slope, then what it allows */
+        if (!(gap < a->lambda)) gap = a->lambda;
+        w.want = a->tol * mcamp__dmax(1.0, gap * mcamp__acc_scale(a));
+        if (log(out->upper / out->lower) <= w.want) return MCAMP_OK;
+        gap = mcamp__dmin(50.0, log(v.upper / v.lower));
+        mcamp__width_adapt(&w, gap, smooth);
+    }
+    return MCAMP_Q_MAX_ITER;
+}
+
+/* Where the line is taken for a question about eps, by Chernoff. */
+MCAMP__PRIV void mcamp__acc_steer_epsilon(mcamp__acc *a, double ld)
+{
+    const mcamp__sum_law *s = mcamp__acc_steer(a);
+    a->lambda = mcamp__saddle(s, 0, ld, 1);
+    a->eps = mcamp__dmax(0.0, (mcamp__sum_cum(s, a->lambda).k0 +
+                               mcamp__log_pole(0, a->lambda) - ld) / a->lambda);
+}
+
+MCAMP__PRIV mcamp_status mcamp__acc_epsilon(mcamp__acc *a, double delta, double give_up,
+                                            mcamp_interval *out)
+{
+    double rest;
+    mcamp__width w;
+    mcamp_status st = mcamp__acc_pilot(a, log(delta));
+    if (st < 0) return st;
+    rest = delta - mcamp__sum_pinf(&a->sum[MCAMP__UPPER]);
+    if (!(rest > 0)) return mcamp__fail(a->ctx, MCAMP_E_INFEASIBLE, "delta", delta);
+    out->lower = out->upper = 0;
+    a->lambda = 1;
+    if (mcamp__acc_trivial(a, -1e9)) return MCAMP_OK;
+    mcamp__acc_steer_epsilon(a, log(rest));
+    mcamp__width_start(&w, a->tol * a->lambda * mcamp__acc_scale(a));
+    for (int pass = 0; pass < 4; pass++) {
+        double up, lo = 0, fine = 0.02 * a->tol * mcamp__acc_scale(a), gap, smooth;
+        mcamp_interval v;
+        if ((st = mcamp__acc_refine(a, &w)) < 0) return st;
+        up = mcamp__acc_invert(a, MCAMP__UPPER, delta, a->eps, fine);
+        if (a->sum[1].n || a->g2 > 0)
+            lo = mcamp__acc_invert(a, MCAMP__LOWER, delta, mcamp__dmin(up, 1e9), fine);
+        out->upper = pass ? mcamp__dmin(out->upper, up) : up;
+        out->lower = pass ? mcamp__dmax(out->lower, lo) : lo;
+        if (mcamp__finite(up)) a->eps = up;
+        if (out->upper < give_up || a->sum[1].n < a->sum[0].n) return MCAMP_OK;
+        if (out->upper - out->lower <= a->tol * mcamp__acc_scale(a)) return MCAMP_OK;
+        v = mcamp__acc_bounds(a, a->eps, &smooth);
+        gap = mcamp__dmin(50.0, log(v.upper / v.lower));
+        w.want = mcamp__dmin(w.want, gap / (up - lo) * a->tol * mcamp__acc_scale(a));
+        mcamp__width_adapt(&w, gap, smooth);
+    }
+    return MCAMP_Q_MAX_ITER;
+}
+
+/* Resolved desc: defaults in, canaries and ranges checked. */
+MCAMP__PRIV mcamp_status mcamp__exact_resolve(mcamp_ctx *ctx,
+                                              const mcamp_exact_desc *desc,
+                                              mcamp_exact_desc *out)
+{
+    mcamp_status st;
+    memset(out, 0, sizeof *out);
+    if (desc) {
+        if (desc->start_canary || desc->end_canary)
+            return mcamp__fail(ctx, MCAMP_E_CANARY, "desc", 0);
+        *out = *desc;
+    }
+    if ((int)out->direction < MCAMP_BOTH || out->direction > MCAMP_ADD)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "direction", (double)out->direction);
+    if (out->rel_error > 0 || out->rel_error < 0 || mcamp__isnan(out->rel_error)) {
+        st = mcamp__check(ctx, "rel_error", out->rel_error, 1e-7, 1, 0.1, 1);
+        if (st < 0) return st;
+    } else {
+        out->rel_error = 1e-4;
+    }
+    if (!out->max_bytes) out->max_bytes = 200000000;
+    return MCAMP_OK;
+}
+
+/* Runs acc_delta or acc_epsilon for the directions asked for. */
+MCAMP__PRIV mcamp_status mcamp__exact_run(mcamp_ctx *ctx, const mcamp_event *events,
+                                          size_t n, const mcamp_exact_desc *d, double x,
+                                          int want_eps, mcamp_interval *out,
+                                          mcamp_exact_info *info)
+{
+    mcamp__acc a;
+    mcamp_interval best = { 0, 0 }, v = { 0, 0 };
+    mcamp_exact_info sum;
+    mcamp_status st = mcamp__acc_init(&a, ctx, events, n, d->rel_error, d->max_bytes), res = st;
+    a.info.remove.lower = a.info.remove.upper = mcamp__nan();
+    a.info.add = a.info.remove;
+    for (int dir = 0; dir < 2 && res >= 0; dir++) {
+        if (d->direction == (dir ? MCAMP_REMOVE : MCAMP_ADD)) continue;
+        a.add = dir;
+        st = want_eps ? mcamp__acc_epsilon(&a, x, best.lower, &v)
+                      : mcamp__acc_delta(&a, x, best.lower, &v);
+        if (st < 0) { res = st; break; }
+        if (st > 0) res = st;
+        if (dir) a.info.add = v; else a.info.remove = v;
+        best.lower = mcamp__dmax(best.lower, v.lower);
+        best.upper = mcamp__dmax(best.upper, v.upper);
+        a.info.infinite = mcamp__dmax(a.info.infinite, mcamp__sum_pinf(&a.sum[MCAMP__UPPER]));
+    }
+    sum = a.info;
+    mcamp__acc_free(&a);
+    if (res < 0) return res;
+    *out = best;
+    if (info) *info = sum;
+    return res;
+}
+
+/* The events are plain Gaussians: mu of their composition, else a negative number. */
+MCAMP__PRIV double mcamp__exact_mu(const mcamp_event *e, size_t n)
+{
+    mcamp__sum s = { 0, 0 };
+    for (size_t i = 0; i < n; i++) {
+        double mu = mcamp__event_scale(&e[i]);
+        if (!mcamp__event_is_gauss(&e[i])) return -1;
+        mcamp__sum_add(&s, (double)e[i].count * mu * mu);
+    }
+    return sqrt(mcamp__sum_get(&s));
+}
+
+/* The closed form with its rounding errors; both directions agree. */
+MCAMP__PRIV void mcamp__exact_gauss(const mcamp_exact_desc *d, double mu, double x,
+                                    int want_eps, mcamp_interval *out,
+                                    mcamp_exact_info *info)
+{
+    double up = mu * (1 + 8 * DBL_EPSILON);
+    if (want_eps) {
+        out->upper = mcamp__gauss_eps_up(up, log(x));
+        out->lower = out->upper * (1 - 1e-12);
+    } else {
+        out->upper = mcamp__dmax(DBL_MIN, exp(mcamp__gauss_logdelta_up(up, x)));
+        out->upper = mcamp__dmin(1.0, out->upper);
+        out->lower = out->upper > 1e-300 ? out->upper * (1 - 1e-10) : 0;
+    }
+    if (!info) return;
+    memset(info, 0, sizeof *info);
+    info->remove = info->add = *out;
+    if (d->direction == MCAMP_ADD) info->remove.lower = info->remove.upper = mcamp__nan();
+    if (d->direction == MCAMP_REMOVE) info->add.lower = info->add.upper = mcamp__nan();
+}
+
+MCAMP__PRIV mcamp_status mcamp__exact_query(mcamp_ctx *ctx, const mcamp_event *events,
+                                            size_t n, const mcamp_exact_desc *desc,
+                                            double x, int want_eps, mcamp_interval *out,
+                                            mcamp_exact_info *info)
+{
+    mcamp_exact_desc d;
+    double mu;
+    mcamp_status st = mcamp__events_check(ctx, events, n);
+    if (st < 0) return st;
+    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, want_eps ? "eps" : "delta", 0);
+    if ((st = mcamp__exact_resolve(ctx, desc, &d)) < 0) return st;
+    st = want_eps ? mcamp__check_prob(ctx, "delta", x) : mcamp__check_eps(ctx, "eps", x);
+    if (st < 0) return st;
+    mu = mcamp__exact_mu(events, n);
+    if (!(mu >= 0))
+        return mcamp__exact_run(ctx, events, n, &d, x, want_eps, out, info);
+    if (!(mu <= 1e50)) return mcamp__fail(ctx, MCAMP_E_ARG, "sigma", mu);
+    mcamp__exact_gauss(&d, mu, x, want_eps, out, info);
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_exact_delta(mcamp_ctx *ctx, const mcamp_event *events,
+                                         size_t nevents, const mcamp_exact_desc *desc,
+                                         double eps, mcamp_interval *delta,
+                                         mcamp_exact_info *info)
+{
+    return mcamp__exact_query(ctx, events, nevents, desc, eps, 0, delta, info);
+}
+
+MCAMP_API mcamp_status mcamp_exact_epsilon(mcamp_ctx *ctx, const mcamp_event *events,
+                                           size_t nevents, const mcamp_exact_desc *desc,
+                                           double delta, mcamp_interval *eps,
+                                           mcamp_exact_info *info)
+{
+    return mcamp__exact_query(ctx, events, nevents, desc, delta, 1, eps, info);
+}
+
 /* ======================================================================== *
  *  CALIBRATION AND CERTIFICATION                                   >>calib
  *  In: a Gram matrix and targets.  Out: delta, eps or sigma with their errors,
@@ -10484,4 +12050,7 @@ MCAMP_API mcamp_status mcamp_report_statement_text(const mcamp_statement *s,
 #undef MCAMP__GRAM_MAGIC
 #undef MCAMP__SLAB
 #undef MCAMP__COUNT_MAX
+#undef MCAMP__PILOT
+#undef MCAMP__ALIAS
+#undef MCAMP__WORK
 #endif /* MCAMP_IMPLEMENTATION */

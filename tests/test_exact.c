@@ -226,6 +226,352 @@ TEST(laplace_amplification)
     CHECK_STATUS(mcamp_exact_laplace_amplified(&ctx, 1, 0, &e, &r), MCAMP_E_ARG);
 }
 
+/* ---- certified intervals --------------------------------------------------------- */
+
+/* The truth (relative error err) is inside and the interval as narrow as asked for;
+ * delta may be as uncertain as 1e-4 of eps makes it.                                  */
+static void check_interval(mcamp_interval v, double truth, double err, double width)
+{
+    CHECK_LE(v.lower, truth * (1 + err));
+    CHECK_LE(truth * (1 - err), v.upper);
+    CHECK_LE(v.upper - v.lower, width * v.upper);
+}
+
+static void check_event(const mcamp_event *e, int want_eps, double x, double truth)
+{
+    mcamp_interval v = { -1, -1 };
+    if (want_eps) {
+        CHECK_STATUS(mcamp_exact_epsilon(&ctx, e, 1, NULL, x, &v, NULL), MCAMP_OK);
+        check_interval(v, truth, 2e-9, 1e-4);
+    } else {
+        CHECK_STATUS(mcamp_exact_delta(&ctx, e, 1, NULL, x, &v, NULL), MCAMP_OK);
+        check_interval(v, truth, 1e-9, 0.02);
+    }
+}
+
+static void dpsgd_eps_case(const double *v, int n)
+{
+    mcamp_event e = poisson(v[0], v[2], (uint64_t)v[1]);
+    CHECK(n == 5);
+    check_event(&e, 1, v[3], v[4]);
+}
+static void dpsgd_delta_case(const double *v, int n)
+{
+    mcamp_event e = poisson(v[0], v[2], (uint64_t)v[1]);
+    CHECK(n == 5);
+    check_event(&e, 0, v[3], v[4]);
+}
+static void dpsgd_sigma_case(const double *v, int n)
+{
+    mcamp_event e = poisson(v[0], v[4], (uint64_t)v[1]);
+    CHECK(n == 5);
+    check_event(&e, 1, v[3], v[2]);
+}
+TEST(dpsgd_intervals_hold_the_truth)
+{
+    CHECK(for_vectors("dpsgd_eps", dpsgd_eps_case) == 15);
+    CHECK(for_vectors("dpsgd_delta", dpsgd_delta_case) == 13);
+    CHECK(for_vectors("dpsgd_sigma", dpsgd_sigma_case) == 20);
+}
+
+static mcamp_event group_event(const double *v)
+{
+    mcamp_event e = simple(v[0] > 0 ? MCAMP_EVENT_GROUP_FIXED : MCAMP_EVENT_GROUP_POISSON,
+                           v[3], (uint64_t)v[1]);
+    e.group = (uint64_t)v[2];
+    if (v[0] > 0) { e.population = (uint64_t)v[7]; e.batch = (uint64_t)v[8]; }
+    else e.q = v[6];
+    return e;
+}
+static void group_eps_case(const double *v, int n)
+{
+    mcamp_event e = group_event(v);
+    CHECK(n == 9);
+    check_event(&e, 1, v[4], v[5]);
+}
+static void group_delta_case(const double *v, int n)
+{
+    mcamp_event e = group_event(v);
+    CHECK(n == 9);
+    check_event(&e, 0, v[4], v[5]);
+}
+TEST(group_privacy_intervals_hold_the_truth)
+{
+    CHECK(for_vectors("group_eps", group_eps_case) == 13);
+    CHECK(for_vectors("group_delta", group_delta_case) == 30);
+}
+
+/* Groups up to 32 at the noise where converting the single-example guarantee fails:
+ * the direct answer is finite and grows nearly linearly.                               */
+TEST(large_groups_where_conversion_gives_nothing)
+{
+    double one = 0, eg, dg;
+    for (uint64_t k = 1; k <= 32; k *= 2)
+        for (double sigma = 1; sigma <= 4; sigma *= 2) {
+            mcamp_event e = simple(MCAMP_EVENT_GROUP_POISSON, sigma, 2000);
+            mcamp_interval v = { 0, 0 };
+            e.q = 0.01; e.group = k;
+            CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, NULL, 1e-6, &v, NULL), MCAMP_OK);
+            CHECK_LE(v.upper - v.lower, 1e-4 * v.upper);
+            if (sigma < 2) {
+                if (k == 1) one = v.lower;
+                CHECK_LE((double)k * one, v.upper);             /* the linear lower bound */
+            }
+        }
+    /* group of 32 from one example: (32 eps, delta e^{31 eps}..) needs delta < 1e-50 */
+    CHECK_STATUS(mcamp_exact_group_convert(&ctx, 3.0, 1e-10, 32, &eg, &dg), MCAMP_OK);
+    CHECK_NEAR(dg, 1, 0, 0);
+}
+
+TEST(gaussians_compose_in_closed_form)
+{
+    mcamp_event e[2];
+    mcamp_interval v, w;
+    double d;
+    e[0] = simple(MCAMP_EVENT_GAUSSIAN, 5, 9);
+    e[1] = simple(MCAMP_EVENT_GAUSSIAN, 20, 64);    /* mu^2 = 9/25 + 64/400 = 0.52 */
+    CHECK_STATUS(mcamp_exact_delta(&ctx, e, 2, NULL, 2, &v, NULL), MCAMP_OK);
+    CHECK_STATUS(mcamp_gauss_delta(&ctx, 1, sqrt(0.52), 2, &d), MCAMP_OK);
+    check_interval(v, d, 1e-12, 1e-9);
+    /* the same as mixtures: the numerical path must agree */
+    {
+        double s[1] = { 1 }, p[1] = { 1 };
+        e[0] = simple(MCAMP_EVENT_MIXTURE, 5, 9);
+        e[0].n = 1; e[0].shift = s; e[0].prob = p;
+        CHECK_STATUS(mcamp_exact_delta(&ctx, e, 2, NULL, 2, &w, NULL), MCAMP_OK);
+        check_interval(w, d, 1e-12, 1e-3);
+        CHECK_STATUS(mcamp_exact_epsilon(&ctx, e, 1, NULL, 1e-12, &w, NULL), MCAMP_OK);
+        CHECK_STATUS(mcamp_gauss_epsilon(&ctx, 5, 3, 1e-12, &d), MCAMP_OK);
+        check_interval(w, d, 1e-12, 1e-4);
+    }
+}
+
+/* delta of one use of Laplace noise is 1 - e^{(eps - a)/2}; composed against the
+ * binomial and against itself with the events split up.                                */
+TEST(laplace_and_response_against_closed_forms)
+{
+    mcamp_event e[3];
+    mcamp_interval v, w;
+    double a = 1.3;
+    e[0] = simple(MCAMP_EVENT_LAPLACE, 1 / a, 1);
+    for (double eps = 0; eps < 1.2; eps += 0.3) {
+        CHECK_STATUS(mcamp_exact_delta(&ctx, e, 1, NULL, eps, &v, NULL), MCAMP_OK);
+        check_interval(v, -expm1((eps - a) / 2), 1e-12, 2e-4);
+    }
+    CHECK_STATUS(mcamp_exact_delta(&ctx, e, 1, NULL, 1.5, &v, NULL), MCAMP_OK);
+    CHECK_LE(v.upper, 1e-300);
+    for (uint64_t k = 1; k < 3000; k = 3 * k + 1) {
+        double eps = 1.5 / sqrt((double)k), x = 1.5;
+        e[0] = response(eps, 0, k);
+        CHECK_STATUS(mcamp_exact_delta(&ctx, e, 1, NULL, x * 0.999, &v, NULL), MCAMP_OK);
+        check_interval(v, mcamp__response_delta(eps, (double)k, x * 0.999), 1e-9,
+                       k == 1 ? 0.05 : 2e-3);
+        e[0] = response(eps, 1e-7, k);
+        CHECK_STATUS(mcamp_exact_delta(&ctx, e, 1, NULL, x * 0.999, &w, NULL), MCAMP_OK);
+        CHECK_LE(v.lower, w.upper);
+        CHECK_LE(-expm1((double)k * log1p(-1e-7)), w.upper);
+    }
+    e[0] = response(0.3, 1e-6, 10);
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, e, 1, NULL, 1e-6, &v, NULL), MCAMP_E_INFEASIBLE);
+    e[0] = response(0, 1e-6, 10);
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, e, 1, NULL, 1e-4, &v, NULL), MCAMP_OK);
+    CHECK_NEAR(v.upper, 0, 0, 0);
+}
+
+TEST(optimal_composition_agrees_with_the_accountant)
+{
+    double opt;
+    mcamp_event e = response(0.1, 1e-9, 100);
+    mcamp_interval v;
+    CHECK_STATUS(mcamp_exact_compose_optimal(&ctx, 0.1, 1e-9, 100, 1e-6, &opt), MCAMP_OK);
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, NULL, 1e-6, &v, NULL), MCAMP_OK);
+    check_interval(v, opt, 1e-9, 1e-4);
+}
+
+/* Splitting, merging and reordering events changes nothing beyond the intervals. */
+TEST(composition_is_associative_and_commutative)
+{
+    mcamp_event e[4];
+    mcamp_interval v, w;
+    e[0] = poisson(0.01, 1.2, 700);
+    e[1] = simple(MCAMP_EVENT_LAPLACE, 12, 30);
+    e[2] = simple(MCAMP_EVENT_GAUSSIAN, 9, 5);
+    e[3] = poisson(0.01, 1.2, 300);
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, e, 4, NULL, 1e-7, &v, NULL), MCAMP_OK);
+    e[3] = e[2];
+    e[2] = poisson(0.01, 1.2, 1000);
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, e + 1, 3, NULL, 1e-7, &w, NULL), MCAMP_OK);
+    CHECK_LE(v.lower, w.upper);
+    CHECK_LE(w.lower, v.upper);
+    CHECK_LE(v.upper - v.lower, 1e-4 * v.upper);
+    CHECK_LE(w.upper - w.lower, 1e-4 * w.upper);
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, e, 1, NULL, 1e-7, &w, NULL), MCAMP_OK);
+    CHECK_LE(w.upper, v.lower);                         /* fewer events, less loss */
+}
+
+TEST(renyi_bounds_lie_above)
+{
+    for (double s = 0.6; s < 5; s *= 2)
+        for (double d = 1e-3; d > 1e-14; d *= 1e-4) {
+            mcamp_event e = poisson(0.02, s, 300);
+            mcamp_interval v;
+            double r;
+            CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, NULL, d, &v, NULL), MCAMP_OK);
+            CHECK_STATUS(mcamp_exact_rdp_epsilon(&ctx, &e, 1, NULL, 0, d, &r, NULL), MCAMP_OK);
+            CHECK_LE(v.upper, r);
+        }
+}
+
+TEST(delta_and_epsilon_are_monotone_and_inverse)
+{
+    mcamp_interval v, w, last = { 0, 2 };
+    for (double eps = 0; eps < 6; eps += 0.5) {
+        mcamp_event e = poisson(0.01, 1, 1000);
+        CHECK_STATUS(mcamp_exact_delta(&ctx, &e, 1, NULL, eps, &v, NULL), MCAMP_OK);
+        CHECK_LE(v.upper, last.upper);
+        last = v;
+        CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, NULL, v.upper, &w, NULL), MCAMP_OK);
+        CHECK_LE(w.lower, eps);
+        CHECK(mcamp_exact_epsilon(&ctx, &e, 1, NULL, v.lower, &w, NULL) >= 0);
+        CHECK_LE(eps, w.upper);
+    }
+    last.upper = 0;
+    for (double q = 1e-4; q < 1; q *= 3) {
+        mcamp_event e = poisson(q, 2, 100);
+        CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, NULL, 1e-6, &v, NULL), MCAMP_OK);
+        CHECK_LE(last.upper, v.upper);
+        last = v;
+    }
+    for (double s = 0.5; s < 100; s *= 1.8) {
+        mcamp_event e = poisson(0.01, s, 100);
+        CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, NULL, 1e-6, &v, NULL), MCAMP_OK);
+        CHECK_LE(v.upper, last.upper);
+        last = v;
+    }
+    last.upper = 0;
+    for (uint64_t t = 1; t < 2000000; t *= 7) {
+        mcamp_event e = poisson(0.01, 1.5, t);
+        mcamp_exact_info info;
+        CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, NULL, 1e-6, &v, &info), MCAMP_OK);
+        CHECK_LE(last.upper, v.upper);
+        CHECK(info.bytes < 100000000);
+        last = v;
+    }
+}
+
+TEST(extremes)
+{
+    static const double cases[][4] = {      /* q, T, sigma, delta */
+        { 1e-4, 1e6, 100, 1e-6 }, { 0.01, 1e7, 50, 1e-15 }, { 0.02, 3000, 0.2, 1e-6 },
+        { 1e-3, 1e7, 20, 1e-10 }, { 0.5, 1, 1, 1e-15 }, { 0.9999999, 3, 0.02, 1e-6 },
+        { 0.1, 2, 0.02, 1e-6 }, { 1e-5, 1e7, 1, 1e-6 } };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const double *c = cases[i];
+        mcamp_event e = poisson(c[0], c[2], (uint64_t)c[1]);
+        mcamp_interval v;
+        double r;
+        CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, NULL, c[3], &v, NULL), MCAMP_OK);
+        CHECK_LE(v.upper - v.lower, 1e-4 * v.upper);
+        CHECK_STATUS(mcamp_exact_rdp_epsilon(&ctx, &e, 1, NULL, 0, c[3], &r, NULL), MCAMP_OK);
+        CHECK_LE(v.upper, r * (1 + 1e-12));
+    }
+}
+
+/* Laws conserve mass; E_Q[e^L] = E_P[1] <= 1 and E_P[e^-L] <= 1, with the infinite
+ * mass accounted for; spreading keeps E e^{-L}, merging too.                           */
+TEST(laws_conserve_mass)
+{
+    for (int kind = 0; kind < 4; kind++)
+        for (int add = 0; add < 2; add++)
+            for (int side = 0; side < 2; side++) {
+                mcamp_event e = poisson(0.3, 0.7, 1);
+                mcamp__pair p;
+                mcamp__law l;
+                double w = 0, y = 0;
+                if (kind == 1) { e = simple(MCAMP_EVENT_LAPLACE, 0.3, 1); e.q = 0.2; }
+                if (kind == 2) { e = response(1, 0.01, 1); e.q = 0.5; }
+                if (kind == 3) {
+                    e.kind = MCAMP_EVENT_TRUNCATED;
+                    e.population = 100; e.batch = 35;
+                }
+                CHECK_STATUS(mcamp__pair_init(&ctx, &e, &p), MCAMP_OK);
+                CHECK_STATUS(mcamp__pair_pilot(&ctx, &e, &p, 9), MCAMP_OK);
+                CHECK(mcamp__law_alloc(&ctx, &l, 2 * p.npilot + 4));
+                mcamp__law_fill(&l, &p, NULL, side ? MCAMP__LOWER : MCAMP__UPPER, add);
+                for (size_t j = 0; j < l.n; j++) { w += l.w[j]; y += l.w[j] * exp(-l.l[j]); }
+                CHECK_NEAR(w + l.pinf, 1, 1e-12, 0);
+                CHECK_LE(y, 1 + 1e-12);
+                if (kind < 2 || kind == 3) CHECK_LE(1 - 1e-7, y);
+                mcamp__law_free(&ctx, &l);
+                mcamp__pair_free(&ctx, &p);
+            }
+}
+
+/* A curve of a known mechanism, given at some points: its upper bound lies above the
+ * mechanism, and not far.                                                              */
+TEST(a_curve_event_bounds_the_mechanism_it_came_from)
+{
+    double eps[200], d[200];
+    mcamp_event e = simple(MCAMP_EVENT_CURVE, 0, 4), g = simple(MCAMP_EVENT_MIXTURE, 2, 4);
+    double one = 1;
+    mcamp_interval v, w;
+    for (int i = 0; i < 200; i++) {
+        eps[i] = 0.02 * i;
+        d[i] = exp(mcamp_gauss_logdelta(0.5, eps[i]));
+    }
+    e.n = 200; e.shift = eps; e.prob = e.prob2 = d;
+    g.n = 1; g.shift = &one; g.prob = &one;
+    for (double x = 0.5; x < 4; x *= 1.5) {
+        CHECK_STATUS(mcamp_exact_delta(&ctx, &e, 1, NULL, x, &v, NULL), MCAMP_OK);
+        CHECK_STATUS(mcamp_exact_delta(&ctx, &g, 1, NULL, x, &w, NULL), MCAMP_OK);
+        CHECK_NEAR(v.lower, 0, 0, 0);
+        CHECK_LE(w.lower, v.upper);
+        CHECK_LE(v.upper, w.upper * 1.02);
+    }
+    e.count = 1;
+    CHECK_STATUS(mcamp_exact_delta(&ctx, &e, 1, NULL, eps[50], &v, NULL), MCAMP_OK);
+    CHECK_NEAR(v.upper, d[50], 1e-9, 0);
+}
+
+/* Truncation costs little when it hardly ever happens, and never nothing. */
+TEST(truncated_batches)
+{
+    mcamp_event e = poisson(0.01, 1, 1000), t;
+    mcamp_interval v, w;
+    t = e;
+    t.kind = MCAMP_EVENT_TRUNCATED;
+    t.population = 50000; t.batch = 700;
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, NULL, 1e-6, &v, NULL), MCAMP_OK);
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, &t, 1, NULL, 1e-6, &w, NULL), MCAMP_OK);
+    CHECK_LE(v.lower, w.upper);
+    CHECK_LE(w.lower, v.upper);
+    t.batch = 500;
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, &t, 1, NULL, 1e-6, &w, NULL), MCAMP_OK);
+    CHECK_LE(v.upper, w.lower);
+    e.sigma = 0.5;              /* every batch truncated, shift 2: worse than 2/sigma */
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, NULL, 1e-6, &v, NULL), MCAMP_OK);
+    CHECK_LE(w.upper, v.upper);
+}
+
+static mcamp_event bandmf(double sigma, uint64_t bands)
+{
+    mcamp_event e = simple(MCAMP_EVENT_BANDMF, sigma, 1);
+    e.batch = 1000; e.population = 342477; e.rounds = 2052; e.bands = bands;
+    return e;
+}
+TEST(amplified_banded_matrix_factorisation)
+{
+    mcamp_event e = bandmf(1.9364356663772706, 9);
+    check_event(&e, 1, 1e-6, 1.0);
+    e = bandmf(1.583875289934561, 18);
+    check_event(&e, 1, 1e-6, 2.0);
+    e = bandmf(1.064678602112301, 64);
+    check_event(&e, 1, 1e-6, 8.0);
+    e.bands = 400;
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, NULL, 1e-6,
+                                     (mcamp_interval *)NULL, NULL), MCAMP_E_ARG);
+}
+
 /* ---- bad input --------------------------------------------------------------- */
 
 TEST(bad_events_are_refused)
@@ -278,4 +624,18 @@ TEST_MAIN("exact",
     T(zcdp_conversions),
     T(composition_bounds),
     T(laplace_amplification),
+    T(dpsgd_intervals_hold_the_truth),
+    T(group_privacy_intervals_hold_the_truth),
+    T(large_groups_where_conversion_gives_nothing),
+    T(gaussians_compose_in_closed_form),
+    T(laplace_and_response_against_closed_forms),
+    T(optimal_composition_agrees_with_the_accountant),
+    T(composition_is_associative_and_commutative),
+    T(renyi_bounds_lie_above),
+    T(delta_and_epsilon_are_monotone_and_inverse),
+    T(extremes),
+    T(laws_conserve_mass),
+    T(a_curve_event_bounds_the_mechanism_it_came_from),
+    T(truncated_batches),
+    T(amplified_banded_matrix_factorisation),
     T(bad_events_are_refused))
