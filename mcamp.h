@@ -414,7 +414,8 @@ typedef enum mcamp_mech_kind {
     MCAMP_MECH_BANDED   = 4,    /* rows of at most `bands` entries            */
     MCAMP_MECH_BLT      = 5,    /* Toeplitz, c_0 = 1 and
                                    c_k = sum_j omega[j] theta[j]^(k-1)        */
-    MCAMP_MECH_DENSE    = 6,    /* row-major n x n, zero above the diagonal   */
+    MCAMP_MECH_DENSE    = 6,    /* row-major n x n, zero above the diagonal;
+                                   bands that are all zero are not stored     */
     MCAMP_MECH_INVERSE  = 7,    /* C^-1 is Toeplitz with coefficients coef    */
     MCAMP_MECH_INVERSE_SQRT = 8,/* C^-1 is Toeplitz: those of (1-x)^(1/2) cut
                                    to `bands` (0 = all n: the same as SQRT)   */
@@ -488,6 +489,14 @@ MCAMP_API void mcamp_mech_free(mcamp_ctx *ctx, mcamp_mech *mech);
 /* out[n] = column j of C. */
 MCAMP_API mcamp_status mcamp_mech_column(mcamp_ctx *ctx, const mcamp_mech *mech,
                                          size_t j, double *out);
+/* out[n * n] = C, row-major. */
+MCAMP_API mcamp_status mcamp_mech_to_dense(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                           double *out);
+/* out[count] = the first coefficients of a Toeplitz form (count <= n), without
+ * column factors; those of C^-1 come from mcamp_mech_solve of 1, 0, 0, ..
+ * MCAMP_E_ARG if C is held by rows.                                          */
+MCAMP_API mcamp_status mcamp_mech_coefs(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                        size_t count, double *out);
 /* out[n] = C v and out[n] = C^-1 v; out may be v.  Cost: O(n bands), O(n
  * buffers) for a BLT.  MCAMP_E_NONFINITE if v has such an entry or the result
  * overflows (then out is spoilt).  Nothing is allocated.                     */
@@ -615,8 +624,8 @@ typedef struct mcamp_sens {
 MCAMP_API mcamp_status mcamp_sens_fixed(mcamp_ctx *ctx, const mcamp_mech *mech,
                                         size_t k, size_t b, mcamp_sens *out);
 /* At most k participations, at least b rounds apart (b-min-sep): exact for at
- * most b bands and for Toeplitz C with non-negative, non-increasing coefficients
- * (also with non-increasing column factors); otherwise an upper bound, O(n^2).  */
+ * most b bands, and for Toeplitz C >= 0 whose coefficients do not increase from c_b
+ * on, column factors not increasing either; otherwise an upper bound, O(n^2 k).  */
 MCAMP_API mcamp_status mcamp_sens_minsep(mcamp_ctx *ctx, const mcamp_mech *mech,
                                          size_t k, size_t b, mcamp_sens *out);
 /* The largest sum of at most k of the n values v >= 0, b or more apart. */
@@ -4595,6 +4604,42 @@ MCAMP_API mcamp_status mcamp_mech_column(mcamp_ctx *ctx, const mcamp_mech *mech,
     return MCAMP_OK;
 }
 
+MCAMP_API mcamp_status mcamp_mech_to_dense(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                           double *out)
+{
+    mcamp_status st = mcamp__mech_args(ctx, mech, out, out);
+    size_t n, nn;
+    double c[MCAMP__CHUNK];
+    if (st < 0) return st;
+    n = mech->n;
+    if (!mcamp__mul_size(n, n, &nn)) return mcamp__fail(ctx, MCAMP_E_SIZE, "mech", (double)n);
+    for (size_t k = 0; k < nn; k++) out[k] = 0;
+    for (size_t i = 0; mech->form == MCAMP_FORM_ROWS && i < n; i++) {
+        size_t len = mcamp__row_len(mech, i);
+        memcpy(out + i * n + i + 1 - len, mech->coef + mcamp__row_start(mech, i),
+               len * sizeof *out);
+    }
+    for (size_t k0 = 0; mech->form != MCAMP_FORM_ROWS && k0 < n; k0 += MCAMP__CHUNK) {
+        size_t len = mcamp__zmin(MCAMP__CHUNK, n - k0);
+        mcamp__mech_coefs(mech, k0, len, c);
+        for (size_t k = 0; k < len; k++)
+            for (size_t j = 0; j + k0 + k < n; j++)
+                out[(j + k0 + k) * n + j] = c[k] * (mech->scale ? mech->scale[j] : 1.0);
+    }
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_mech_coefs(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                        size_t count, double *out)
+{
+    mcamp_status st = mcamp__mech_args(ctx, mech, out, out);
+    if (st < 0) return st;
+    if (count > mech->n) return mcamp__fail(ctx, MCAMP_E_SIZE, "count", (double)count);
+    if (mech->form == MCAMP_FORM_ROWS) return mcamp__fail(ctx, MCAMP_E_ARG, "mech", 0);
+    mcamp__mech_coefs(mech, 0, count, out);
+    return MCAMP_OK;
+}
+
 /* ---- products and solves -------------------------------------------------- */
 
 /* What the buffers add to the current row: sum_j omega_j state_j, where state_j
@@ -5759,21 +5804,18 @@ MCAMP__PRIV bool mcamp__rising(const double *x, size_t n)
     return false;
 }
 
-/* C Toeplitz with c_0 >= c_1 >= .. >= 0 and column factors that do not rise.
- * Then X_pq = s_p s_q sum_t c_t c_{t+|p-q|}, t < n - max(p, q), does not rise when
- * p, q or |p-q| grow: the rounds 0, b, 2b, .. dominate every pattern with gaps of
- * b or more, entry by entry.  For gaps of exactly b |p-q| is the same, and c need
- * not be monotone (`any`).                                                    */
-MCAMP__PRIV bool mcamp__sens_first_is_worst(const mcamp_mech *m, bool any)
+/* C Toeplitz with c >= 0, c_b >= c_{b+1} >= .., and column factors that do not
+ * rise.  Then X_pq = s_p s_q sum_t c_t c_{t+|p-q|}, t < n - max(p, q), does not rise
+ * when p, q or |p-q| >= b grow: the rounds 0, b, 2b, .. dominate every pattern with
+ * gaps of b or more, entry by entry.  For gaps of exactly b |p-q| is the same, and c
+ * need not be monotone (`any`).  A BLT of weights >= 0 falls from c_1 on.       */
+MCAMP__PRIV bool mcamp__sens_first_is_worst(const mcamp_mech *m, size_t b, bool any)
 {
-    double sum = 0;
     if (m->form == MCAMP_FORM_ROWS || m->negative) return false;
     if (m->scale && mcamp__rising(m->scale, m->n)) return false;
     if (any) return true;
-    if (m->form == MCAMP_FORM_TOEPLITZ) return !mcamp__rising(m->coef, m->bands);
-    if (mcamp__any_negative(m->omega, m->buffers)) return false;    /* not looked into */
-    for (size_t j = 0; j < m->buffers; j++) sum += m->omega[j];
-    return sum * (1 + 1e-12) <= m->diag || m->n == 1;
+    if (m->form == MCAMP_FORM_BLT) return !mcamp__any_negative(m->omega, m->buffers);
+    return m->bands <= b || !mcamp__rising(m->coef + b, m->bands - b);
 }
 
 /* |sum of columns 0, b, .., (k-1) b|^2 of a Toeplitz form, all entries >= 0. */
@@ -5900,7 +5942,7 @@ MCAMP_API mcamp_status mcamp_sens_fixed(mcamp_ctx *ctx, const mcamp_mech *mech,
     if (mech->bands <= b) {
         st = mcamp__mech_norms(ctx, mech, work, NULL);
         if (st == MCAMP_OK) square = mcamp__sens_norms(work, mech->n, k, b);
-    } else if (mcamp__sens_first_is_worst(mech, true)) {
+    } else if (mcamp__sens_first_is_worst(mech, b, true)) {
         square = mcamp__sens_first(mech, k, b, work);
     } else if (!mech->negative) {
         square = mcamp__sens_starts(mech, k, b, work);
@@ -5940,7 +5982,7 @@ MCAMP_API mcamp_status mcamp_sens_minsep(mcamp_ctx *ctx, const mcamp_mech *mech,
         for (size_t j = 0; j < mech->n; j++) work[j] *= work[j];
         if (st == MCAMP_OK)
             square = mcamp__sens_vector(work, mech->n, k, b, work + mech->n);
-    } else if (mcamp__sens_first_is_worst(mech, false)) {
+    } else if (mcamp__sens_first_is_worst(mech, b, false)) {
         square = mcamp__sens_first(mech, k, b, work);
     } else {
         square = mcamp__sens_rows(mech, k, b, work);

@@ -63,6 +63,7 @@ static void check_against_definition(const family *f, const mcamp_mech *m)
 {
     size_t n = m->n;
     double col[NMAX], norm[NMAX], v[NMAX], x[NMAX], y[NMAX], best = 0, got = 0;
+    static double dense[NMAX * NMAX];
     bool negative = false;
     CHECK_STATUS(mcamp_mech_norms(&ctx, m, norm), MCAMP_OK);
     CHECK_STATUS(mcamp_mech_max_norm(&ctx, m, &got), MCAMP_OK);
@@ -77,6 +78,14 @@ static void check_against_definition(const family *f, const mcamp_mech *m)
         v[j] = test_rand() - 0.5;
     }
     CHECK_NEAR(got, best, 1e-14, 0);
+    CHECK_STATUS(mcamp_mech_to_dense(&ctx, m, dense), MCAMP_OK);
+    for (size_t k = 0; k < n * n; k++) CHECK_NEAR(dense[k], f->c[k], 1e-14, 1e-15);
+    CHECK_STATUS(mcamp_mech_coefs(&ctx, m, n, v),
+                 m->form == MCAMP_FORM_ROWS ? MCAMP_E_ARG : MCAMP_OK);
+    for (size_t k = 0; m->form != MCAMP_FORM_ROWS && k < n; k++)
+        CHECK_NEAR(v[k] * (m->scale ? m->scale[0] : 1), f->c[k * n], 1e-14, 1e-15);
+    CHECK_STATUS(mcamp_mech_coefs(&ctx, m, n + 1, v), MCAMP_E_SIZE);
+    for (size_t j = 0; j < n; j++) v[j] = test_rand() - 0.5;
     CHECK(negative == m->negative);
     for (size_t i = 0; i < n; i++) {
         x[i] = 0;
@@ -133,6 +142,9 @@ TEST(normalize_divides_by_the_largest_column_norm)
         CHECK_STATUS(mcamp_mech_column(&ctx, &m, 3, a), MCAMP_OK);
         CHECK_STATUS(mcamp_mech_column(&ctx, &p, 3, b), MCAMP_OK);
         for (size_t i = 0; i < 19; i++) CHECK_NEAR(a[i] * norm, b[i], 1e-14, 1e-16);
+        for (size_t i = 0; i < 19; i++) b[i] = i == 3;
+        CHECK_STATUS(mcamp_mech_mul(&ctx, &m, b, b), MCAMP_OK);
+        for (size_t i = 0; i < 19; i++) CHECK_NEAR(b[i], a[i], 1e-13, 1e-14);
         mcamp_mech_free(&ctx, &m);
         mcamp_mech_free(&ctx, &p);
     }

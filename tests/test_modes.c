@@ -200,6 +200,28 @@ TEST(lag_sums_agree_with_slabs)
     free(c); free(s);
 }
 
+/* 2^54 and then 0.1 twenty thousand times, less than half a unit in each slab. */
+TEST(slabs_are_compensated)
+{
+    enum { N = 20001 };
+    double *c = (double *)calloc(2 * N, sizeof *c);
+    mcamp_mech_desc d;
+    mcamp_mech m;
+    mcamp_gram q;
+    setup();
+    for (size_t i = 1; i < N; i++) c[2 * i] = 0.1;
+    c[0] = 134217728;
+    memset(&d, 0, sizeof d);
+    d.kind = MCAMP_MECH_BANDED; d.n = N; d.bands = 2; d.coef = c; d.count = 2 * N - 1;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+    CHECK_STATUS(mcamp_gram_init(&ctx, &m, 1, &q), MCAMP_OK);
+    CHECK_NEAR(mcamp_gram_at(&q, 0, 0) - 18014398509481984.0 / 1, 200, 0, 8);
+    CHECK_LE(c[0] * c[0], 18014398509481984.0);
+    mcamp_gram_free(&ctx, &q);
+    mcamp_mech_free(&ctx, &m);
+    free(c);
+}
+
 TEST(scaled_blt_by_pairs_agrees_with_slabs)
 {
     static const struct { size_t n, b; } cs[] = {
@@ -544,6 +566,10 @@ TEST(bad_calls_are_refused)
     CHECK_STATUS(mcamp_gram_init(&ctx, &m, 0, &q), MCAMP_E_SIZE);
     CHECK_STATUS(mcamp_gram_init(&ctx, &m, SIZE_MAX, &q), MCAMP_E_SIZE);
     CHECK_STATUS(mcamp_gram_init(&ctx, &m, (size_t)1 << 40, &q), MCAMP_E_SIZE);
+    CHECK_STATUS(mcamp_modes_vector(&ctx, &m, SIZE_MAX, 1, out), MCAMP_OK);
+    CHECK_NEAR(out[0], 0, 0, 0);        /* column 1 alone: j + b wraps */
+    CHECK_NEAR(out[1], 1, 0, 0);
+    CHECK_NEAR(out[2], 0.5, 0, 0);
     CHECK_STATUS(mcamp_modes_vector(&ctx, &m, 2, 2, out), MCAMP_E_ARG);
     CHECK_STATUS(mcamp_modes_vector(&ctx, &m, 0, 0, out), MCAMP_E_SIZE);
     CHECK_STATUS(mcamp_modes_vector(&ctx, &m, 2, 0, NULL), MCAMP_E_REQUIRED);
@@ -732,6 +758,7 @@ TEST_MAIN("modes",
     T(reference_square_root),
     T(reference_toeplitz_and_blt),
     T(lag_sums_agree_with_slabs),
+    T(slabs_are_compensated),
     T(scaled_blt_by_pairs_agrees_with_slabs),
     T(gradient_agrees_with_differences),
     T(gradient_routes_agree),

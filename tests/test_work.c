@@ -140,6 +140,30 @@ TEST(errors_agree_with_dense_products)
     free(f);
 }
 
+/* One entry of 1e8 in each row and many of 1: a plain sum of squares loses them. */
+TEST(sums_of_squares_are_compensated)
+{
+    enum { N = 1001 };
+    double s[N], rows[N];
+    mcamp_work_desc wd;
+    mcamp_mech_desc md;
+    mcamp_work w;
+    mcamp_mech m;
+    setup();
+    for (size_t j = 0; j < N; j++) s[j] = j ? 1 : 1.0 / (1 << 27);
+    memset(&wd, 0, sizeof wd);
+    memset(&md, 0, sizeof md);
+    wd.n = md.n = N;
+    md.kind = MCAMP_MECH_IDENTITY; md.scale = s;
+    CHECK_STATUS(mcamp_work_init(&ctx, &wd, &w), MCAMP_OK);
+    CHECK_STATUS(mcamp_mech_init(&ctx, &md, &m), MCAMP_OK);
+    CHECK_STATUS(mcamp__error_columns(&ctx, &w, &m, rows), MCAMP_OK);
+    for (size_t i = 0; i < N; i += 100)
+        CHECK_NEAR(rows[i] - 18014398509481984.0, (double)i, 0, 4);     /* 2^54 */
+    mcamp_mech_free(&ctx, &m);
+    mcamp_work_free(&ctx, &w);
+}
+
 /* A BLT by columns (the reference) and as one machine, at length. */
 TEST(machine_agrees_with_columns_at_length)
 {
@@ -458,6 +482,14 @@ static void check_sensitivity(const family *f, size_t n, size_t k, size_t b)
     CHECK_LE(sqrt(want.minsep) * (1 - 1e-12), t.value);
     if (b >= m.bands || k == 1) CHECK(s.exact && t.exact);
     if (!m.negative) CHECK(s.exact);
+    if (m.bands > b) {          /* exact if no entry that counts is below 0 */
+        bool clash = false;
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = i + b; j < n && j - i < k * b; j += b)
+                if (x[i * n + j] < -1e-12) clash = true;
+        CHECK(s.exact == !clash || m.negative);
+        if (clash) CHECK(!s.exact);
+    }
     CHECK_STATUS(mcamp_sens_vector(&ctx, v, n, k, b, &vec), MCAMP_OK);
     CHECK_NEAR(vec, want.vec, 1e-13, 0);
     mcamp_mech_free(&ctx, &m);
@@ -478,25 +510,47 @@ TEST(sensitivities_agree_with_enumeration)
     free(f);
 }
 
+/* Coefficients that rise up to c_b only, and beyond it: where the claim ends. */
+TEST(first_rounds_are_claimed_no_further)
+{
+    double c[6] = { 1, 0.5, 2, 1.5, 0.5, 0.1 };
+    family *f = (family *)malloc(sizeof *f);
+    mcamp_mech m;
+    mcamp_sens s;
+    setup();
+    memset(f, 0, sizeof *f);
+    f->d.n = 12; f->d.kind = MCAMP_MECH_TOEPLITZ; f->d.coef = c; f->d.count = 6;
+    family_toeplitz(f, 12, c, 6);
+    CHECK_STATUS(mcamp_mech_init(&ctx, &f->d, &m), MCAMP_OK);
+    for (size_t b = 1; b <= 6; b++) {
+        CHECK_STATUS(mcamp_sens_minsep(&ctx, &m, 3, b, &s), MCAMP_OK);
+        CHECK(s.exact == (b >= 2));
+        check_sensitivity(f, 12, 3, b);
+    }
+    mcamp_mech_free(&ctx, &m);
+    free(f);
+}
+
 /* Columns 0, b, 2b are claimed the worst: by enumeration at n = 14. */
 TEST(first_rounds_are_the_worst_for_monotone_toeplitz)
 {
     enum { N = 14 };
     family *f = (family *)malloc(sizeof *f);
     setup();
-    for (int kind = 0; kind < 3; kind++) {
+    for (int kind = 0; kind < 4; kind++) {
+        double w = kind == 3 ? 4 : 1;           /* c_0 may be below c_1 */
         memset(f, 0, sizeof *f);
         f->d.n = N;
         f->d.kind = kind == 0 ? MCAMP_MECH_TOEPLITZ : MCAMP_MECH_BLT;
         f->d.coef = f->coef; f->d.count = 9;
-        f->theta[0] = 0.7; f->theta[1] = 1; f->omega[0] = 0.5; f->omega[1] = 0.3;
+        f->theta[0] = 0.7; f->theta[1] = 1; f->omega[0] = 0.5 * w; f->omega[1] = 0.3 * w;
         f->d.theta = f->theta; f->d.omega = f->omega; f->d.buffers = 2;
         for (size_t k = 0; k < 9; k++)
             f->coef[k] = k == 0 ? 1 : f->coef[k - 1] * test_rand();
         if (kind != 0) {
             double c[N];
             for (size_t k = 0; k < N; k++)
-                c[k] = k ? 0.5 * pow(0.7, (double)k - 1) + 0.3 : 1;
+                c[k] = k ? w * (0.5 * pow(0.7, (double)k - 1) + 0.3) : 1;
             family_toeplitz(f, N, c, N);
         } else {
             family_toeplitz(f, N, f->coef, 9);
@@ -825,12 +879,14 @@ TEST(allocation_failures_leak_nothing)
 TEST_MAIN("work",
     T(workloads_agree_with_their_definition),
     T(errors_agree_with_dense_products),
+    T(sums_of_squares_are_compensated),
     T(machine_agrees_with_columns_at_length),
     T(a_million_rounds),
     T(gradients_agree_with_differences),
     T(gradient_routes_agree),
     T(value_of_the_gradient_is_the_mean_square),
     T(sensitivities_agree_with_enumeration),
+    T(first_rounds_are_claimed_no_further),
     T(first_rounds_are_the_worst_for_monotone_toeplitz),
     T(reference_sensitivities),
     T(reference_vectors),
