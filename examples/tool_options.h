@@ -1,0 +1,140 @@
+/* The tool's command line: one table of options, read into one array of values.
+ * Every complaint names the option and ends the program with status 2.         */
+#ifndef TOOL_OPTIONS_H
+#define TOOL_OPTIONS_H
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXIT_REFUSED 1
+#define EXIT_BAD_USE 2
+
+#if defined(__GNUC__) || defined(__clang__)
+#  define TOOL_FN __attribute__((unused)) static
+#  define TOOL_PRINTF(n) __attribute__((format(printf, n, n + 1)))
+#else
+#  define TOOL_FN static
+#  define TOOL_PRINTF(n)
+#endif
+
+TOOL_FN void bad_use(const char *format, ...) TOOL_PRINTF(1);
+TOOL_FN void bad_use(const char *format, ...)
+{
+    va_list args;
+    fprintf(stderr, "mcamp: ");
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fprintf(stderr, "\n(mcamp --help shows how to call it)\n");
+    exit(EXIT_BAD_USE);
+}
+
+typedef enum option_kind { OPTION_FLAG, OPTION_REAL, OPTION_COUNT, OPTION_TEXT } option_kind;
+
+typedef struct option_spec {
+    const char *name;           /* without the dashes                          */
+    option_kind kind;
+    unsigned needed, allowed;   /* sets of commands, one bit each              */
+    const char *value;          /* what to call the value in the help          */
+    const char *help;
+} option_spec;
+
+typedef struct option_value {
+    bool given;
+    double real;
+    uint64_t count;
+    const char *text;
+} option_value;
+
+/* The whole of text as a finite number. */
+TOOL_FN bool parse_real(const char *text, double *out)
+{
+    char *end;
+    double x = strtod(text, &end);
+    if (end == text || *end || !(fabs(x) <= 1.7e308)) return false;
+    *out = x;
+    return true;
+}
+
+/* The whole of text as a count; 1e6 and the like are taken, 1.5 is not. */
+TOOL_FN bool parse_count(const char *text, uint64_t *out)
+{
+    char *end;
+    double x;
+    unsigned long long n;
+    errno = 0;
+    n = strtoull(text, &end, 10);
+    if (text[0] >= '0' && text[0] <= '9' && !*end && !errno) {
+        *out = n;
+        return true;
+    }
+    if (!parse_real(text, &x) || !(x >= 0 && x <= 9007199254740992.0)) return false;
+    *out = (uint64_t)x;
+    return !((double)*out < x);
+}
+
+TOOL_FN void read_option(const option_spec *spec, const char *text, option_value *v)
+{
+    if (v->given) bad_use("--%s is given twice", spec->name);
+    v->given = true;
+    v->text = text;
+    if (spec->kind == OPTION_REAL && !parse_real(text, &v->real))
+        bad_use("--%s: \"%s\" is not a finite number", spec->name, text);
+    if (spec->kind == OPTION_COUNT && !parse_count(text, &v->count))
+        bad_use("--%s: \"%s\" is not a whole number from 0 on", spec->name, text);
+}
+
+TOOL_FN const option_spec *find_option(const option_spec *specs, size_t nspec,
+                                       const char *name, size_t length)
+{
+    for (size_t i = 0; i < nspec; i++)
+        if (strlen(specs[i].name) == length && !memcmp(specs[i].name, name, length))
+            return &specs[i];
+    return NULL;
+}
+
+/* Reads argv[first ..] for the command whose bit is `command`: --name value,
+ * --name=value, or --flag; then checks that everything needed is there.        */
+TOOL_FN void read_options(const option_spec *specs, size_t nspec, unsigned command,
+                          const char *command_name, int argc, char **argv, int first,
+                          option_value *values)
+{
+    for (int i = first; i < argc; i++) {
+        const char *name = argv[i], *equals, *text = "";
+        const option_spec *spec;
+        if (name[0] != '-' || name[1] != '-')
+            bad_use("unexpected \"%s\" (options begin with --)", name);
+        name += 2;
+        equals = strchr(name, '=');
+        spec = find_option(specs, nspec, name, equals ? (size_t)(equals - name) : strlen(name));
+        if (!spec) bad_use("unknown option \"%s\"", argv[i]);
+        if (!(spec->allowed & command))
+            bad_use("--%s does not apply to \"mcamp %s\"", spec->name, command_name);
+        if (spec->kind == OPTION_FLAG && equals) bad_use("--%s takes no value", spec->name);
+        if (spec->kind != OPTION_FLAG) {
+            if (!equals && i + 1 >= argc) bad_use("--%s needs a value", spec->name);
+            text = equals ? equals + 1 : argv[++i];
+        }
+        read_option(spec, text, &values[spec - specs]);
+    }
+    for (size_t i = 0; i < nspec; i++)
+        if ((specs[i].needed & command) && !values[i].given)
+            bad_use("\"mcamp %s\" needs --%s %s", command_name, specs[i].name, specs[i].value);
+}
+
+TOOL_FN void print_options(const option_spec *specs, size_t nspec)
+{
+    for (size_t i = 0; i < nspec; i++) {
+        char left[40];
+        snprintf(left, sizeof left, "--%s %s", specs[i].name, specs[i].value);
+        printf("  %-24s %s\n", left, specs[i].help);
+    }
+}
+
+#endif

@@ -1,0 +1,148 @@
+/* The tool's output: JSON, and a progress line for people at a terminal. */
+#ifndef TOOL_PRINT_H
+#define TOOL_PRINT_H
+
+#include "tool_options.h"
+
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The shortest text that reads back as x. */
+TOOL_FN const char *exact_text(double x, char *buf, size_t size)
+{
+    for (int digits = 15; digits <= 17; digits++) {
+        double y;
+        snprintf(buf, size, "%.*g", digits, x);
+        y = strtod(buf, NULL);
+        if (!(y < x) && !(y > x)) break;
+    }
+    return buf;
+}
+
+/* ---- one JSON object, a key at a time -------------------------------------- */
+
+typedef struct json { FILE *f; int depth; bool first; } json;
+
+TOOL_FN void json_open(json *j, FILE *f)
+{
+    j->f = f;
+    j->depth = 1;
+    j->first = true;
+    fputs("{", f);
+}
+
+TOOL_FN void json_key(json *j, const char *key)
+{
+    fputs(j->first ? "\n" : ",\n", j->f);
+    j->first = false;
+    fprintf(j->f, "%*s", 2 * j->depth, "");
+    if (key) fprintf(j->f, "\"%s\": ", key);
+}
+
+TOOL_FN void json_text(json *j, const char *key, const char *text)
+{
+    json_key(j, key);
+    putc('"', j->f);
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\') fprintf(j->f, "\\%c", c);
+        else if (c < 32) fprintf(j->f, "\\u%04x", c);
+        else putc(c, j->f);
+    }
+    putc('"', j->f);
+}
+
+/* NaN and infinity have no JSON: null. */
+TOOL_FN void json_real(json *j, const char *key, double x)
+{
+    char buf[40];
+    json_key(j, key);
+    fputs(fabs(x) <= 1.7976931348623157e308 ? exact_text(x, buf, sizeof buf) : "null", j->f);
+}
+
+TOOL_FN void json_count(json *j, const char *key, uint64_t n)
+{
+    json_key(j, key);
+    fprintf(j->f, "%llu", (unsigned long long)n);
+}
+
+TOOL_FN void json_bool(json *j, const char *key, bool b)
+{
+    json_key(j, key);
+    fputs(b ? "true" : "false", j->f);
+}
+
+TOOL_FN void json_reals(json *j, const char *key, const double *x, size_t n)
+{
+    char buf[40];
+    json_key(j, key);
+    for (size_t i = 0; i < n; i++)
+        fprintf(j->f, "%s%s", i ? ", " : "[",
+                fabs(x[i]) <= 1.7976931348623157e308 ? exact_text(x[i], buf, sizeof buf) : "null");
+    fputs(n ? "]" : "[]", j->f);
+}
+
+TOOL_FN void json_close(json *j)
+{
+    fputs("\n}\n", j->f);
+}
+
+/* ---- progress --------------------------------------------------------------- */
+
+static volatile sig_atomic_t tool_interrupted;
+
+TOOL_FN void on_interrupt(int sig)
+{
+    tool_interrupted = 1;
+    signal(sig, SIG_DFL);       /* a second Ctrl-C ends the program */
+}
+
+TOOL_FN double wall_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+typedef struct progress_line {
+    const char *what;           /* the name of the best value so far            */
+    double start, last;
+    bool terminal, shown;
+} progress_line;
+
+TOOL_FN void progress_begin(progress_line *p, const char *what, bool quiet)
+{
+    p->what = what;
+    p->start = p->last = wall_seconds();
+    p->terminal = !quiet && isatty(2);
+    p->shown = false;
+    signal(SIGINT, on_interrupt);
+}
+
+/* For mcamp_progress: a line after the first second, five times a second. */
+TOOL_FN int progress_step(void *user, double fraction, double best)
+{
+    progress_line *p = (progress_line *)user;
+    double now = wall_seconds();
+    if (p->terminal && now - p->start > 1 && now - p->last > 0.2) {
+        char percent[24] = "", value[80] = "";
+        if (fraction >= 0) snprintf(percent, sizeof percent, "%3.0f%%  ", 100 * fraction);
+        if (fabs(best) <= 1.7e308) snprintf(value, sizeof value, "%s %.6g  ", p->what, best);
+        fprintf(stderr, "\r%s%s%.0f s\033[K", percent, value, now - p->start);
+        fflush(stderr);
+        p->last = now;
+        p->shown = true;
+    }
+    return tool_interrupted != 0;
+}
+
+/* Takes the line away again; the seconds since the beginning. */
+TOOL_FN double progress_end(progress_line *p)
+{
+    if (p->shown) fprintf(stderr, "\r\033[K");
+    signal(SIGINT, SIG_DFL);
+    return wall_seconds() - p->start;
+}
+
+#endif

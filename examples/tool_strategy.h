@@ -1,0 +1,184 @@
+/* The tool's --strategy texts, and files of numbers. */
+#ifndef TOOL_STRATEGY_H
+#define TOOL_STRATEGY_H
+
+#include "tool_options.h"
+
+TOOL_FN void *need(void *p)
+{
+    if (p) return p;
+    fprintf(stderr, "mcamp: out of memory\n");
+    exit(EXIT_REFUSED);
+}
+
+typedef struct numbers { double *x; size_t count, room; } numbers;
+
+TOOL_FN void add_number(numbers *v, double x)
+{
+    if (v->count == v->room) {
+        v->room = v->room ? 2 * v->room : 64;
+        v->x = (double *)need(realloc(v->x, v->room * sizeof *v->x));
+    }
+    v->x[v->count++] = x;
+}
+
+/* A file of numbers: blanks or commas between them, # starts a comment.
+ * row_ends, if given, gets the number of values up to the end of each line that
+ * has any.                                                                    */
+TOOL_FN void read_numbers(const char *path, numbers *out, numbers *row_ends)
+{
+    FILE *f = fopen(path, "r");
+    char token[64];
+    size_t length = 0, line = 1, start = 0;
+    int c, comment = 0;
+    if (!f) bad_use("--strategy: cannot read \"%s\": %s", path, strerror(errno));
+    do {
+        c = getc(f);
+        if (c == '#') comment = 1;
+        if (c == EOF || strchr(" \t\r\n,", c) || comment) {
+            double x;
+            token[length] = '\0';
+            if (length && !parse_real(token, &x))
+                bad_use("--strategy: %s:%lu: \"%s\" is not a finite number", path,
+                        (unsigned long)line, token);
+            if (length) add_number(out, x);
+            length = 0;
+        } else {
+            if (length + 1 == sizeof token)
+                bad_use("--strategy: %s:%lu: number too long", path, (unsigned long)line);
+            token[length++] = (char)c;
+        }
+        if (c == '\n' || c == EOF) {
+            if (row_ends && out->count > start) add_number(row_ends, (double)out->count);
+            start = out->count;
+            comment = 0;
+            line++;
+        }
+    } while (c != EOF);
+    fclose(f);
+    if (!out->count) bad_use("--strategy: \"%s\" has no numbers", path);
+}
+
+/* What --strategy said, with the numbers it needs; free with strategy_free. */
+typedef struct strategy {
+    mcamp_mech_desc desc;
+    numbers coef, theta, omega;
+    char text[160];             /* for people                                  */
+} strategy;
+
+TOOL_FN void strategy_free(strategy *s)
+{
+    free(s->coef.x);
+    free(s->theta.x);
+    free(s->omega.x);
+}
+
+/* "1,0.5,0.25" or "@FILE" */
+TOOL_FN void parse_list(const char *text, numbers *out)
+{
+    if (*text == '@') {
+        read_numbers(text + 1, out, NULL);
+        return;
+    }
+    for (;;) {
+        char *end;
+        double x = strtod(text, &end);
+        if (end == text || (*end && *end != ',') || !(fabs(x) <= 1.7e308))
+            bad_use("--strategy: \"%s\" is not a list of finite numbers", text);
+        add_number(out, x);
+        if (!*end) return;
+        text = end + 1;
+    }
+}
+
+/* "theta:omega,theta:omega,..." */
+TOOL_FN void parse_blt(const char *text, strategy *s)
+{
+    for (;;) {
+        char *end;
+        double x = strtod(text, &end);
+        if (end == text || *end != ':') break;
+        add_number(&s->theta, x);
+        text = end + 1;
+        x = strtod(text, &end);
+        if (end == text || (*end && *end != ',')) break;
+        add_number(&s->omega, x);
+        if (!*end) {
+            s->desc.theta = s->theta.x;
+            s->desc.omega = s->omega.x;
+            s->desc.buffers = s->theta.count;
+            return;
+        }
+        text = end + 1;
+    }
+    bad_use("--strategy: at \"%s\": blt wants THETA:OMEGA,THETA:OMEGA,...", text);
+}
+
+/* Row i of a banded file has min(i + 1, bands) entries; of a dense one n, or
+ * i + 1, which is stored as a band of n.                                      */
+TOOL_FN void parse_rows(const char *path, bool dense, strategy *s)
+{
+    numbers ends = { NULL, 0, 0 };
+    size_t bands, before = 0;
+    bool square;
+    read_numbers(path, &s->coef, &ends);
+    if (ends.count != s->desc.n)
+        bad_use("--strategy: \"%s\" has %lu rows, but there are %lu rounds", path,
+                (unsigned long)ends.count, (unsigned long)s->desc.n);
+    square = dense && ends.count > 1 && ends.x[0] > 1;
+    bands = (size_t)ends.x[ends.count - 1];
+    if (ends.count > 1) bands -= (size_t)ends.x[ends.count - 2];
+    for (size_t i = 0; i < ends.count; i++) {
+        size_t end = (size_t)ends.x[i];
+        size_t want = square ? ends.count : i + 1 < bands ? i + 1 : bands;
+        if (dense && !square) want = i + 1;
+        if (end - before != want)
+            bad_use("--strategy: \"%s\": row %lu has %lu entries instead of %lu", path,
+                    (unsigned long)i, (unsigned long)(end - before), (unsigned long)want);
+        before = end;
+    }
+    s->desc.kind = square ? MCAMP_MECH_DENSE : MCAMP_MECH_BANDED;
+    s->desc.bands = square ? 0 : bands;
+    free(ends.x);
+}
+
+/* name "sqrt" and text "sqrt:64" give "64"; NULL if it is another name. */
+TOOL_FN const char *after_name(const char *text, const char *name)
+{
+    size_t n = strlen(name);
+    return !strncmp(text, name, n) && text[n] == ':' && text[n + 1] ? text + n + 1 : NULL;
+}
+
+TOOL_FN void parse_strategy(const char *text, size_t n, bool normalize, strategy *s)
+{
+    const char *rest;
+    uint64_t bands;
+    memset(s, 0, sizeof *s);
+    s->desc.n = n;
+    s->desc.normalize = normalize;
+    snprintf(s->text, sizeof s->text, "%s", text);
+    if (!strcmp(text, "identity")) {
+        s->desc.kind = MCAMP_MECH_IDENTITY;
+    } else if ((rest = after_name(text, "sqrt")) != NULL) {
+        if (!parse_count(rest, &bands)) bad_use("--strategy: sqrt wants a number of bands");
+        s->desc.kind = MCAMP_MECH_SQRT;
+        s->desc.bands = (size_t)bands;
+    } else if ((rest = after_name(text, "toeplitz")) != NULL) {
+        parse_list(rest, &s->coef);
+        s->desc.kind = MCAMP_MECH_TOEPLITZ;
+    } else if ((rest = after_name(text, "blt")) != NULL) {
+        parse_blt(rest, s);
+        s->desc.kind = MCAMP_MECH_BLT;
+    } else if ((rest = after_name(text, "banded")) != NULL && *rest == '@') {
+        parse_rows(rest + 1, false, s);
+    } else if ((rest = after_name(text, "dense")) != NULL && *rest == '@') {
+        parse_rows(rest + 1, true, s);
+    } else {
+        bad_use("--strategy: \"%s\" is none of identity, sqrt:BANDS, toeplitz:C0,C1,..., "
+                "toeplitz:@FILE, blt:THETA:OMEGA,..., banded:@FILE, dense:@FILE", text);
+    }
+    s->desc.coef = s->coef.x;
+    s->desc.count = s->coef.count;
+}
+
+#endif

@@ -1,0 +1,201 @@
+/* A line chart as SVG: linear x, linear or logarithmic y, bands, a legend. */
+#ifndef TOOL_SVG_H
+#define TOOL_SVG_H
+
+#include "tool_options.h"
+
+typedef struct svg_series {
+    const char *name, *colour;
+    bool dashed;
+    const double *x, *y;
+    const double *lo, *hi;      /* a band around y, or NULL                    */
+    size_t n;
+} svg_series;
+
+typedef struct svg_chart {
+    const char *title, *subtitle, *xlabel, *ylabel;
+    bool log_y;
+    double y_floor;             /* log_y: nothing is drawn below this          */
+    const svg_series *series;
+    size_t nseries;
+} svg_chart;
+
+enum { SVG_W = 760, SVG_H = 480, SVG_LEFT = 84, SVG_RIGHT = 24, SVG_TOP = 64, SVG_BOTTOM = 60 };
+
+/* The data's box; y in log10 if log_y. */
+typedef struct svg_frame { double x0, x1, y0, y1; bool log_y; double floor; } svg_frame;
+
+TOOL_FN double svg_value(const svg_frame *f, double y)
+{
+    if (!f->log_y) return y;
+    return log10(y > f->floor ? y : f->floor);
+}
+
+TOOL_FN double svg_px(const svg_frame *f, double x)
+{
+    return SVG_LEFT + (x - f->x0) / (f->x1 - f->x0) * (SVG_W - SVG_LEFT - SVG_RIGHT);
+}
+
+TOOL_FN double svg_py(const svg_frame *f, double y)
+{
+    double t = (svg_value(f, y) - f->y0) / (f->y1 - f->y0);
+    t = t < 0 ? 0 : t > 1 ? 1 : t;
+    return SVG_H - SVG_BOTTOM - t * (SVG_H - SVG_TOP - SVG_BOTTOM);
+}
+
+/* A step of 1, 2 or 5 times a power of ten that gives about five ticks. */
+TOOL_FN double svg_step(double width)
+{
+    double raw = width / 5, unit = pow(10, floor(log10(raw)));
+    return raw < 1.5 * unit ? unit : raw < 3.5 * unit ? 2 * unit
+         : raw < 7.5 * unit ? 5 * unit : 10 * unit;
+}
+
+TOOL_FN svg_frame svg_fit(const svg_chart *c)
+{
+    svg_frame f = { 1e300, -1e300, 1e300, -1e300, c->log_y, c->y_floor };
+    for (size_t s = 0; s < c->nseries; s++) {
+        for (size_t i = 0; i < c->series[s].n; i++) {
+            double x = c->series[s].x[i], y = svg_value(&f, c->series[s].y[i]);
+            if (x < f.x0) f.x0 = x;
+            if (x > f.x1) f.x1 = x;
+            if (y < f.y0) f.y0 = y;
+            if (y > f.y1) f.y1 = y;
+        }
+    }
+    if (!(f.x1 > f.x0)) { f.x0 -= 1; f.x1 += 1; }
+    if (c->log_y) {
+        f.y0 = floor(f.y0);
+        f.y1 = ceil(f.y1);
+    } else if (f.y0 > 0) {
+        f.y0 = 0;
+    }
+    if (!(f.y1 > f.y0)) f.y1 = f.y0 + 1;
+    return f;
+}
+
+TOOL_FN void svg_text(FILE *out, double x, double y, const char *anchor, const char *style,
+                      const char *text)
+{
+    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"%s>", x, y, anchor, style);
+    for (; *text; text++) {
+        if (*text == '<') fputs("&lt;", out);
+        else if (*text == '>') fputs("&gt;", out);
+        else if (*text == '&') fputs("&amp;", out);
+        else putc(*text, out);
+    }
+    fputs("</text>\n", out);
+}
+
+TOOL_FN void svg_x_axis(FILE *out, const svg_frame *f)
+{
+    double step = svg_step(f->x1 - f->x0), bottom = SVG_H - SVG_BOTTOM;
+    for (double k = ceil(f->x0 / step - 1e-9) + 0.0; k * step <= f->x1 + 1e-9 * step; k++) {
+        double x = svg_px(f, k * step);
+        char label[40];
+        fprintf(out, "<path class=\"grid\" d=\"M%.1f %dV%.1f\"/>\n", x, SVG_TOP, bottom);
+        snprintf(label, sizeof label, "%.6g", k * step + 0.0);
+        svg_text(out, x, bottom + 20, "middle", "", label);
+    }
+}
+
+/* Decades, every m-th of them labelled so that labels keep apart. */
+TOOL_FN void svg_log_axis(FILE *out, const svg_frame *f)
+{
+    int m = (int)ceil((f->y1 - f->y0) / 10);
+    for (int e = (int)f->y0; e <= (int)f->y1; e++) {
+        double y = svg_py(f, pow(10, e));
+        if (e % (m > 0 ? m : 1)) continue;
+        fprintf(out, "<path class=\"grid\" d=\"M%d %.1fH%d\"/>\n", SVG_LEFT, y,
+                SVG_W - SVG_RIGHT);
+        fprintf(out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">10<tspan dy=\"-6\" "
+                "font-size=\"10\">%d</tspan></text>\n", SVG_LEFT - 8, y + 5, e);
+    }
+}
+
+TOOL_FN void svg_y_axis(FILE *out, const svg_frame *f)
+{
+    double step = svg_step(f->y1 - f->y0);
+    for (double k = ceil(f->y0 / step - 1e-9); k * step <= f->y1 + 1e-9 * step; k++) {
+        double y = svg_py(f, k * step);
+        char label[40];
+        fprintf(out, "<path class=\"grid\" d=\"M%d %.1fH%d\"/>\n", SVG_LEFT, y,
+                SVG_W - SVG_RIGHT);
+        snprintf(label, sizeof label, "%.6g", k * step);
+        svg_text(out, SVG_LEFT - 8, y + 4, "end", "", label);
+    }
+}
+
+TOOL_FN void svg_band(FILE *out, const svg_frame *f, const svg_series *s)
+{
+    if (!s->lo || !s->hi || !s->n) return;
+    fprintf(out, "<path fill=\"%s\" fill-opacity=\"0.18\" d=\"", s->colour);
+    for (size_t i = 0; i < s->n; i++)
+        fprintf(out, "%s%.2f %.2f", i ? "L" : "M", svg_px(f, s->x[i]), svg_py(f, s->hi[i]));
+    for (size_t i = s->n; i-- > 0; )
+        fprintf(out, "L%.2f %.2f", svg_px(f, s->x[i]), svg_py(f, s->lo[i]));
+    fputs("Z\"/>\n", out);
+}
+
+/* A line stops where it falls below the floor of a logarithmic axis. */
+TOOL_FN void svg_line(FILE *out, const svg_frame *f, const svg_series *s)
+{
+    bool pen = false;
+    fprintf(out, "<path class=\"line\" stroke=\"%s\"%s d=\"", s->colour,
+            s->dashed ? " stroke-dasharray=\"6 4\"" : "");
+    for (size_t i = 0; i < s->n; i++) {
+        if (f->log_y && !(s->y[i] > f->floor)) { pen = false; continue; }
+        fprintf(out, "%s%.2f %.2f", pen ? "L" : "M", svg_px(f, s->x[i]), svg_py(f, s->y[i]));
+        pen = true;
+    }
+    fputs("\"/>\n", out);
+}
+
+TOOL_FN void svg_legend(FILE *out, const svg_chart *c)
+{
+    size_t longest = 0;
+    double x, width;
+    for (size_t s = 0; s < c->nseries; s++)
+        if (strlen(c->series[s].name) > longest) longest = strlen(c->series[s].name);
+    width = 56 + 6.6 * (double)longest;
+    x = SVG_W - SVG_RIGHT - width - 8;
+    fprintf(out, "<rect x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%lu\" rx=\"4\" "
+            "fill=\"#fff\" fill-opacity=\"0.9\" stroke=\"#ddd\"/>\n", x, SVG_TOP + 8, width,
+            (unsigned long)(14 + 20 * c->nseries));
+    for (size_t s = 0; s < c->nseries; s++) {
+        const svg_series *q = &c->series[s];
+        double y = SVG_TOP + 26 + 20 * (double)s;
+        fprintf(out, "<path class=\"line\" stroke=\"%s\"%s d=\"M%.1f %.1fh28\"/>\n", q->colour,
+                q->dashed ? " stroke-dasharray=\"6 4\"" : "", x + 10, y - 4);
+        svg_text(out, x + 46, y, "start", "", q->name);
+    }
+}
+
+TOOL_FN bool svg_write(FILE *out, const svg_chart *c)
+{
+    svg_frame f = svg_fit(c);
+    fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
+            "height=\"%d\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"13\" "
+            "fill=\"#333\">\n<style>.grid{stroke:#e6e6e6;fill:none}.line{fill:none;"
+            "stroke-width:2;stroke-linejoin:round}.axis{stroke:#333;fill:none}</style>\n"
+            "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n", SVG_W, SVG_H, SVG_W, SVG_H,
+            SVG_W, SVG_H);
+    svg_text(out, SVG_LEFT, 26, "start", " font-size=\"17\" font-weight=\"bold\"", c->title);
+    svg_text(out, SVG_LEFT, 46, "start", " fill=\"#666\"", c->subtitle);
+    svg_x_axis(out, &f);
+    if (c->log_y) svg_log_axis(out, &f); else svg_y_axis(out, &f);
+    for (size_t s = 0; s < c->nseries; s++) svg_band(out, &f, &c->series[s]);
+    for (size_t s = 0; s < c->nseries; s++) svg_line(out, &f, &c->series[s]);
+    fprintf(out, "<path class=\"axis\" d=\"M%d %dV%dH%d\"/>\n", SVG_LEFT, SVG_TOP,
+            SVG_H - SVG_BOTTOM, SVG_W - SVG_RIGHT);
+    svg_text(out, (SVG_LEFT + SVG_W - SVG_RIGHT) / 2.0, SVG_H - 16, "middle", "", c->xlabel);
+    fprintf(out, "<g transform=\"translate(22 %.1f) rotate(-90)\">",
+            (SVG_TOP + SVG_H - SVG_BOTTOM) / 2.0);
+    svg_text(out, 0, 0, "middle", "", c->ylabel);
+    fputs("</g>\n", out);
+    svg_legend(out, c);
+    fputs("</svg>\n", out);
+    return fflush(out) == 0 && !ferror(out);
+}
+
+#endif

@@ -1,0 +1,161 @@
+#!/bin/sh
+# The command-line tool: answers against known ones, JSON, exit statuses, and
+# messages that name the option.  Ends with "tool: N passed, M failed".
+tool=${BUILD:-build}/mcamp
+tmp=${TMPDIR:-/tmp}/mcamp_tool.$$
+mkdir "$tmp" || exit 1
+trap 'rm -rf "$tmp"' EXIT
+passed=0
+failed=0
+ok() { passed=$((passed + 1)); }
+bad() { failed=$((failed + 1)); echo "FAIL $*"; }
+
+# expect STATUS PATTERN ARGUMENTS...: the exit status, and a line of standard
+# error that matches; standard output stays empty.
+expect() {
+    want=$1; pattern=$2; shift 2
+    "$tool" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    code=$?
+    if [ $code -ne "$want" ]; then bad "status $code, want $want: $*"
+    elif ! grep -q -e "$pattern" "$tmp/err"; then bad "no \"$pattern\" in: $(cat "$tmp/err")"
+    elif [ -s "$tmp/out" ]; then bad "output in spite of bad use: $*"
+    else ok; fi
+}
+
+# runs STATUS ARGUMENTS...: the output is left in $tmp/out
+runs() {
+    want=$1; shift
+    "$tool" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    code=$?
+    if [ $code -eq "$want" ]; then ok
+    else bad "status $code, want $want: $* ($(cat "$tmp/err"))"; fi
+}
+
+# value KEY: of the JSON object in $tmp/out
+value() { sed -n "s/^  \"$1\": \(.*[^,]\),\{0,1\}\$/\1/p" "$tmp/out"; }
+
+# near NAME GOT WANT TOLERANCE
+near() {
+    if awk -v g="$2" -v w="$3" -v t="$4" 'BEGIN {
+            exit !(g != "" && g - w <= t && w - g <= t) }'; then ok
+    else bad "$1: got $2, want $3 within $4"; fi
+}
+
+shape="--epochs 4 --batches 8"
+identity="--strategy identity"
+
+# ---- bad use ----------------------------------------------------------------
+expect 2 'which command'
+expect 2 'unknown command "foo"' foo
+expect 2 'needs --batches' sigma
+expect 2 '--eps needs a value' sigma --eps
+expect 2 '--eps.*"x"' sigma --eps x
+expect 2 '--eps.*"nan"' sigma --eps nan
+expect 2 '--eps.*"inf"' sigma --eps inf
+expect 2 '--eps.*"1e999"' sigma --eps 1e999
+expect 2 '--eps is given twice' sigma --eps 1 --eps 2
+expect 2 '--eps must be.*-1' sigma $shape $identity --eps -1 --delta .1
+expect 2 '--delta must be.*not 1' sigma $shape $identity --eps 1 --delta 1
+expect 2 '--delta must be.*not 0' sigma $shape $identity --eps 1 --delta 0
+expect 2 '--sigma must be' delta $shape $identity --eps 1 --sigma 0
+expect 2 '--sigma does not apply' sigma $shape $identity --eps 1 --delta .1 --sigma 1
+expect 2 'needs --strategy' delta $shape --eps 1 --sigma 1
+expect 2 'needs --delta' sigma $shape $identity --eps 1
+expect 2 'unknown option "--nonsense"' delta --nonsense 1
+expect 2 'unexpected "5"' delta 5
+expect 2 '--json takes no value' delta --json=1
+expect 2 'either --epochs or --rounds' delta --batches 4 $identity --eps 1 --sigma 1
+expect 2 'not both' delta $shape --rounds 32 $identity --eps 1 --sigma 1
+expect 2 '--batches must be above 0' delta --epochs 4 --batches 0 $identity --eps 1 --sigma 1
+expect 2 '--epochs must be above 0' delta --epochs 0 --batches 4 $identity --eps 1 --sigma 1
+expect 2 '--rounds must be above 0' delta --rounds 0 --batches 4 $identity --eps 1 --sigma 1
+expect 2 '--epochs.*"1.5"' delta --epochs 1.5 --batches 4 $identity --eps 1 --sigma 1
+expect 2 '--batches.*"-4"' delta --epochs 1 --batches -4 $identity --eps 1 --sigma 1
+expect 2 'too many rounds' delta --epochs 9999999999999 --batches 9999999999999 $identity \
+    --eps 1 --sigma 1
+expect 2 '--direction' delta $shape $identity --eps 1 --sigma 1 --direction up
+expect 2 '--beta' verify $shape $identity --eps 1 --delta .1 --sigma 1 --beta 1.5
+expect 2 '--samples' delta $shape $identity --eps 1 --sigma 1 --samples 0
+expect 2 '--threads' delta $shape $identity --eps 1 --sigma 1 --threads 0
+expect 2 '--points' curve $shape $identity --sigma 1 --points 1
+expect 2 '--out' curve $shape $identity --sigma 1 --eps-max 1 --points 2 --out /no/such/dir/x
+
+for c in nothing sqrt sqrt: sqrt:x toeplitz: toeplitz:1,x toeplitz:1, toeplitz:0,1 toeplitz:-1 \
+         toeplitz:@/no/such/file blt:0.5 blt:0.5:1, blt:1.5:1 banded:1 dense:@/no/such/file; do
+    expect 2 '--strategy' delta $shape --strategy $c --eps 1 --sigma 1
+done
+echo '1 2 x' >"$tmp/bad"
+expect 2 ':1: "x"' delta $shape --strategy toeplitz:@"$tmp/bad" --eps 1 --sigma 1
+printf '1\n1 1\n1 1 1\n' >"$tmp/short"
+expect 2 '3 rows, but there are 32' delta $shape --strategy banded:@"$tmp/short" --eps 1 --sigma 1
+printf '1\n1\n1 1\n1 1\n' >"$tmp/ragged"
+expect 2 'row 1 has 1 entries instead of 2' delta --rounds 4 --batches 2 \
+    --strategy banded:@"$tmp/ragged" --eps 1 --sigma 1
+printf '1 0\n1 1\n1 1\n' >"$tmp/square"
+expect 2 'row 0 has 2 entries instead of 3' delta --rounds 3 --batches 1 \
+    --strategy dense:@"$tmp/square" --eps 1 --sigma 1
+
+# ---- help -------------------------------------------------------------------
+runs 0 --help
+grep -q 'mcamp sigma --epochs' "$tmp/out" && ok || bad "no example in --help"
+runs 0 sigma --help
+runs 0 --version
+
+# ---- closed forms: b = 1 is the Gaussian mechanism ---------------------------
+runs 0 delta --epochs 1 --batches 1 $identity --sigma 1 --eps 1 --json
+near "Gaussian delta" "$(value delta)" 0.12693673750664397 1e-12
+runs 0 epsilon --epochs 1 --batches 1 $identity --sigma 4 --delta 1e-5 --json
+eps=$(value epsilon)
+runs 0 sigma --epochs 1 --batches 1 $identity --eps "$eps" --delta 1e-5 --json
+near "sigma of its epsilon" "$(value sigma)" 4 1e-6
+# A strategy and the file of its rows are the same C.
+printf '1\n0.5 1\n0 0.5 1\n0 0 0.5 1\n' >"$tmp/dense"
+printf '1 0 0 0\n.5 1 0 0\n0, .5, 1, 0 # a comment\n\n0 0 .5 1\n' >"$tmp/full"
+printf '1\n0.5 1\n.5,1\n.5 1\n' >"$tmp/banded"
+runs 0 delta --rounds 4 --batches 1 --strategy toeplitz:1,0.5 --sigma 3 --eps 1 --json
+one=$(value delta)
+for f in dense:@"$tmp/dense" dense:@"$tmp/full" banded:@"$tmp/banded"; do
+    runs 0 delta --rounds 4 --batches 1 --strategy "$f" --sigma 3 --eps 1 --json
+    near "$f" "$(value delta)" "$one" 1e-12
+done
+runs 0 delta --rounds 4 --batches 1 --strategy toeplitz:2,1 --normalize --sigma 3 --eps 1 --json
+near "column norm" "$(value column_norm)" 1 1e-12
+
+# ---- sampling: against exact values -------------------------------------------
+# bib_identity.txt: E.bib.b16.E1.s0.5.e0.5.remove
+runs 0 delta --epochs 1 --batches 16 $identity --sigma 0.5 --eps 0.5 --json
+cp "$tmp/out" "$tmp/first"
+near "delta, b = 16" "$(value delta_remove)" 0.2267272115247802 \
+    "$(value stderr_remove | awk '{ print 6 * $1 + 1e-9 }')"
+for key in epsilon delta delta_remove delta_add stderr_remove stderr_add upper beta sigma \
+           samples k range seconds seed version; do
+    [ -n "$(value $key)" ] && ok || bad "JSON has no \"$key\""
+done
+runs 0 delta --epochs 1 --batches 16 $identity --sigma 0.5 --eps 0.5 --json --threads 3
+near "threads change nothing" "$(value delta)" "$(sed -n 's/^  "delta": \(.*\),/\1/p' "$tmp/first")" 0
+runs 0 delta --epochs 1 --batches 16 $identity --sigma 0.5 --eps 0.5 --json --direction add
+[ -z "$(value delta_remove)" ] && ok || bad "--direction add reports remove"
+runs 0 delta --epochs 1 --batches 16 $identity --sigma 0.5 --eps 0.5
+grep -q '^delta = ' "$tmp/out" && ok || bad "no answer in the text"
+
+# ---- proofs --------------------------------------------------------------------
+runs 0 verify $shape $identity --sigma 4 --eps 1 --delta 1e-3 --json
+[ "$(value accepted)" = true ] && ok || bad "a true claim is refused"
+runs 1 verify $shape $identity --sigma 0.5 --eps 1 --delta 1e-3 --json --samples 1e5
+[ "$(value accepted)" = false ] && ok || bad "a false claim is accepted"
+runs 1 verify $shape $identity --sigma 0.5 --eps 1 --delta 1e-3 --samples 1e5
+grep -q REFUSED "$tmp/out" && ok || bad "a refusal is not shown"
+runs 0 sigma $shape $identity --eps 1 --delta 1e-3 --certify --json
+[ "$(value accepted)" = true ] && ok || bad "no certified sigma"
+
+# ---- the curve --------------------------------------------------------------------
+runs 0 curve $shape $identity --sigma 2 --points 9 --out "$tmp/curve.svg"
+grep -q '</svg>' "$tmp/curve.svg" && ok || bad "no picture"
+[ "$(grep -c 'class="line"' "$tmp/curve.svg")" -eq 6 ] && ok || bad "lines and legend are not 3 each"
+runs 0 curve $shape $identity --sigma 2 --points 5 --eps-max 2 --out -
+head -n 1 "$tmp/out" | grep -q '<svg' && ok || bad "no picture on standard output"
+runs 0 curve $shape $identity --sigma 2 --points 5 --eps-max 2 --json
+grep -q '"delta_remove": \[' "$tmp/out" && ok || bad "no list of values"
+
+echo "tool: $passed passed, $failed failed"
+[ $failed -eq 0 ]
