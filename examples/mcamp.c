@@ -36,14 +36,14 @@ static const option_spec OPTIONS[NOPTION] = {
     { "direction", OPTION_TEXT, 0, ALL, "D", "both (default), remove or add" },
     { "certify", OPTION_FLAG, 0, SIGMA, "", "a sigma with a proof, instead of an estimate" },
     { "rel-error", OPTION_REAL, 0, SIGMA | EPSILON | DELTA | CURVE, "X",
-      "wanted relative standard error of delta (default 0.01)" },
+      "wanted relative standard error of delta (default 0.01; curve 0.05)" },
     { "samples", OPTION_COUNT, 0, ALL, "N", "most samples per direction (default 2^26)" },
     { "beta", OPTION_REAL, 0, ALL, "X",
       "error probability of bounds (default 1e-6; in proofs: delta)" },
     { "seed", OPTION_COUNT, 0, ALL, "N", "of the simulation (default 1)" },
     { "threads", OPTION_COUNT, 0, ALL, "N", "does not change results (default 1)" },
     { "eps-max", OPTION_REAL, 0, CURVE, "X", "where the curve ends (default: delta 1e-10)" },
-    { "points", OPTION_COUNT, 0, CURVE, "N", "of the curve (default 41)" },
+    { "points", OPTION_COUNT, 0, CURVE, "N", "of the curve (default 33)" },
     { "out", OPTION_TEXT, 0, CURVE, "FILE", "the picture (default curve.svg, - = standard output)" },
     { "json", OPTION_FLAG, 0, ALL, "", "one JSON object instead of text" },
 };
@@ -188,11 +188,11 @@ static void read_shape(session *s)
 
 static mcamp_direction read_direction(const option_value *v)
 {
-    if (!v->given || !strcmp(v->text, "both")) return MCAMP_DIR_DEFAULT;
-    if (!strcmp(v->text, "remove")) return MCAMP_DIR_REMOVE;
-    if (!strcmp(v->text, "add")) return MCAMP_DIR_ADD;
+    if (!v->given || !strcmp(v->text, "both")) return MCAMP_BOTH;
+    if (!strcmp(v->text, "remove")) return MCAMP_REMOVE;
+    if (!strcmp(v->text, "add")) return MCAMP_ADD;
     bad_use("--direction must be both, remove or add, not \"%s\"", v->text);
-    return MCAMP_DIR_DEFAULT;
+    return MCAMP_BOTH;
 }
 
 static void open_context(session *s)
@@ -223,6 +223,7 @@ static void session_open(session *s, const command *cmd, int argc, char **argv)
     read_shape(s);
     s->budget.direction = read_direction(&o[O_DIRECTION]);
     s->budget.rel_error = o[O_REL_ERROR].real;
+    if (cmd->bit == CURVE && !o[O_REL_ERROR].given) s->budget.rel_error = 0.05;
     s->budget.max_samples = o[O_SAMPLES].count;
     s->budget.beta = o[O_BETA].real;
     s->budget.seed = o[O_SEED].given ? o[O_SEED].count : 1;
@@ -284,25 +285,27 @@ static void warn(mcamp_status st)
 
 static const char *direction_text(mcamp_direction d)
 {
-    return d == MCAMP_DIR_REMOVE ? "removing an example only"
-         : d == MCAMP_DIR_ADD ? "adding an example only" : "adding or removing an example";
+    return d == MCAMP_REMOVE ? "removing an example only"
+         : d == MCAMP_ADD ? "adding an example only" : "adding or removing an example";
 }
 
 static void print_answer(const session *s, const mcamp_answer *a)
 {
     const char *asked = s->cmd->name;
+    const option_value *target = &s->opt[O_DELTA];
     double value = s->cmd->bit == SIGMA ? a->sigma : s->cmd->bit == EPSILON ? a->eps : a->delta;
     printf("%s = %.6g", asked, value);
     if (a->std_error > 0) printf(" +- %.1g", a->std_error);
-    printf("\n\n  an estimate of (%.6g, %.4g)-DP with sigma %.6g, for %s;\n"
-           "  +- is one standard error; \"mcamp verify\" gives a proof\n\n",
-           a->eps, a->delta, a->sigma, direction_text(s->budget.direction));
+    printf("\n\n  sigma %.6g gives (%.6g, %.4g)-DP for %s:\n"
+           "  an estimate, +- one standard error; \"mcamp verify\" gives a proof\n\n", a->sigma,
+           a->eps, target->given ? target->real : a->delta,
+           direction_text(s->budget.direction));
     print_estimate("delta, remove", &a->remove);
     print_estimate("delta, add", &a->add);
     if (a->delta_upper > 0 && a->delta_upper < 1)
-        printf("  %-22s %.4g (wrong with probability %.1g each)\n", "delta is at most",
+        printf("  %-22s %.4g, wrong with probability %.1g per direction\n", "delta is at most",
                a->delta_upper, a->beta);
-    printf("  %-22s %.6g\n", "without amplification", a->unamplified);
+    printf("  %-22s %s %.6g\n", "without amplification", asked, a->unamplified);
     print_setting(s, a->samples);
 }
 
@@ -322,7 +325,8 @@ static void print_statement(const session *s, const mcamp_statement *t)
     printf("%s: (%.6g, %.4g)-DP with sigma %.6g, for %s\n\n",
            t->accepted ? "accepted" : "REFUSED", t->eps, t->delta, t->sigma,
            direction_text(t->direction));
-    printf("  if this claim were false, it would be accepted with probability at most %.3g:\n"
+    if (!t->accepted) printf("  nothing is proved: the claim is false, or too close to false\n\n");
+    else printf("  if this claim were false, it would be accepted with probability at most %.3g:\n"
            "  \"run if accepted, otherwise output nothing\" is (%.6g, %.4g)-DP\n\n", t->beta,
            t->eps, t->delta > t->beta ? t->delta : t->beta);
     print_proof("remove", &t->remove);
@@ -356,11 +360,11 @@ static void json_answer(const session *s, const mcamp_answer *a)
     json_real(&j, "delta", a->delta);
     json_real(&j, "sigma", a->sigma);
     json_real(&j, "stderr", a->std_error);
-    if (s->budget.direction != MCAMP_DIR_ADD) {
+    if (s->budget.direction != MCAMP_ADD) {
         json_real(&j, "delta_remove", a->remove.value);
         json_real(&j, "stderr_remove", a->remove.std_error);
     }
-    if (s->budget.direction != MCAMP_DIR_REMOVE) {
+    if (s->budget.direction != MCAMP_REMOVE) {
         json_real(&j, "delta_add", a->add.value);
         json_real(&j, "stderr_add", a->add.std_error);
     }
@@ -384,8 +388,8 @@ static void json_statement(const session *s, const mcamp_statement *t)
     json_real(&j, "delta", t->delta);
     json_real(&j, "sigma", t->sigma);
     json_real(&j, "beta", t->beta);
-    json_text(&j, "direction", t->direction == MCAMP_DIR_REMOVE ? "remove"
-                             : t->direction == MCAMP_DIR_ADD ? "add" : "both");
+    json_text(&j, "direction", t->direction == MCAMP_REMOVE ? "remove"
+                             : t->direction == MCAMP_ADD ? "add" : "both");
     json_count(&j, "k", t->remove.order > t->add.order ? t->remove.order : t->add.order);
     json_real(&j, "range", t->remove.range > t->add.range ? t->remove.range : t->add.range);
     snprintf(digest, sizeof digest, "%016llx", (unsigned long long)t->gram_digest);
@@ -511,7 +515,7 @@ static double curve_floor(const curve *c)
 static void curve_draw(const session *s, const curve *c)
 {
     const char *path = s->opt[O_OUT].given ? s->opt[O_OUT].text : "curve.svg";
-    bool both = s->budget.direction == MCAMP_DIR_DEFAULT;
+    bool both = s->budget.direction == MCAMP_BOTH;
     svg_series lines[3];
     svg_chart chart;
     char subtitle[400];
@@ -521,7 +525,7 @@ static void curve_draw(const session *s, const curve *c)
     memset(&chart, 0, sizeof chart);
     for (int d = 0; d < 2; d++) {
         svg_series *q = &lines[n];
-        if (!both && s->budget.direction != (d ? MCAMP_DIR_ADD : MCAMP_DIR_REMOVE)) continue;
+        if (!both && s->budget.direction != (d ? MCAMP_ADD : MCAMP_REMOVE)) continue;
         q->name = d ? "add one example" : "remove one example";
         q->colour = d ? "#d55e00" : "#0072b2";
         q->y = d ? c->add : c->remove;
@@ -576,7 +580,7 @@ static int run_curve(session *s)
     double end;
     mcamp_status st;
     curve c;
-    curve_open(&c, o[O_POINTS].given ? (size_t)o[O_POINTS].count : 41);
+    curve_open(&c, o[O_POINTS].given ? (size_t)o[O_POINTS].count : 33);
     end = curve_end(s);
     for (size_t i = 0; i < c.n; i++) c.eps[i] = end * (double)i / (double)(c.n - 1);
     st = mcamp_curve(&s->ctx, &s->gram, o[O_SIGMA].real, c.eps, c.n, &s->budget, c.a);
