@@ -20,7 +20,7 @@ LDLIBS   ?= -lm
 # A sub-make that names no target would run the default one, and so on for ever.
 $(if $(filter-out 0 1 2 3 4 5 6 7 8 9,$(MAKELEVEL)),$(error make calls itself))
 
-COMPILE   = $(CC) $(STD) $(WARN) $(CFLAGS) -pthread
+COMPILE   = $(CC) $(STD) $(WARN) $(CFLAGS) -I. -pthread
 LINK      = $(LDFLAGS) $(LDLIBS)
 
 EXAMPLES  = $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/*.c))
@@ -72,7 +72,7 @@ $(BUILD)/bench%: bench/bench%.c mcamp.h $(wildcard bench/*.h) | $(BUILD)
 $(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c mcamp.h $(TESTDEPS) | $(BUILD)
 	$(COMPILE) $(DEFS) -o $@ $< $(LINK)
 
-$(BUILD)/%: examples/%.c mcamp.h | $(BUILD)
+$(BUILD)/%: examples/%.c mcamp.h $(wildcard examples/*.h) | $(BUILD)
 	$(COMPILE) $(DEFS) -o $@ $< $(LINK)
 
 # ---- tests ------------------------------------------------------------------

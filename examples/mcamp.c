@@ -44,7 +44,8 @@ static const option_spec OPTIONS[NOPTION] = {
     { "threads", OPTION_COUNT, 0, ALL, "N", "does not change results (default 1)" },
     { "eps-max", OPTION_REAL, 0, CURVE, "X", "where the curve ends (default: delta 1e-10)" },
     { "points", OPTION_COUNT, 0, CURVE, "N", "of the curve (default 33)" },
-    { "out", OPTION_TEXT, 0, CURVE, "FILE", "the picture (default curve.svg, - = standard output)" },
+    { "out", OPTION_TEXT, 0, CURVE, "FILE",
+      "the picture (default curve.svg, - = standard output)" },
     { "json", OPTION_FLAG, 0, ALL, "", "one JSON object instead of text" },
 };
 
@@ -546,6 +547,7 @@ static void curve_draw(const session *s, const curve *c)
     chart.xlabel = "epsilon";
     chart.ylabel = "delta";
     chart.log_y = true;
+    chart.legend_low = true;
     chart.y_floor = curve_floor(c);
     chart.series = lines;
     chart.nseries = n;

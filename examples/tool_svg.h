@@ -15,7 +15,8 @@ typedef struct svg_series {
 typedef struct svg_chart {
     const char *title, *subtitle, *xlabel, *ylabel;
     bool log_y;
-    double y_floor;             /* log_y: nothing is drawn below this          */
+    double y_floor;             /* log_y: the axis ends here                   */
+    bool legend_low;            /* bottom left instead of top right            */
     const svg_series *series;
     size_t nseries;
 } svg_chart;
@@ -28,7 +29,7 @@ typedef struct svg_frame { double x0, x1, y0, y1; bool log_y; double floor; } sv
 TOOL_FN double svg_value(const svg_frame *f, double y)
 {
     if (!f->log_y) return y;
-    return log10(y > f->floor ? y : f->floor);
+    return log10(y > 1e-300 ? y : 1e-300);
 }
 
 TOOL_FN double svg_px(const svg_frame *f, double x)
@@ -39,7 +40,6 @@ TOOL_FN double svg_px(const svg_frame *f, double x)
 TOOL_FN double svg_py(const svg_frame *f, double y)
 {
     double t = (svg_value(f, y) - f->y0) / (f->y1 - f->y0);
-    t = t < 0 ? 0 : t > 1 ? 1 : t;
     return SVG_H - SVG_BOTTOM - t * (SVG_H - SVG_TOP - SVG_BOTTOM);
 }
 
@@ -63,6 +63,7 @@ TOOL_FN svg_frame svg_fit(const svg_chart *c)
             if (y > f.y1) f.y1 = y;
         }
     }
+    if (c->log_y && f.y0 < log10(f.floor)) f.y0 = log10(f.floor);
     if (!(f.x1 > f.x0)) { f.x0 -= 1; f.x1 += 1; }
     if (c->log_y) {
         f.y0 = floor(f.y0);
@@ -137,37 +138,32 @@ TOOL_FN void svg_band(FILE *out, const svg_frame *f, const svg_series *s)
     fputs("Z\"/>\n", out);
 }
 
-/* A line stops where it falls below the floor of a logarithmic axis. */
 TOOL_FN void svg_line(FILE *out, const svg_frame *f, const svg_series *s)
 {
-    bool pen = false;
     fprintf(out, "<path class=\"line\" stroke=\"%s\"%s d=\"", s->colour,
             s->dashed ? " stroke-dasharray=\"6 4\"" : "");
-    for (size_t i = 0; i < s->n; i++) {
-        if (f->log_y && !(s->y[i] > f->floor)) { pen = false; continue; }
-        fprintf(out, "%s%.2f %.2f", pen ? "L" : "M", svg_px(f, s->x[i]), svg_py(f, s->y[i]));
-        pen = true;
-    }
+    for (size_t i = 0; i < s->n; i++)
+        fprintf(out, "%s%.2f %.2f", i ? "L" : "M", svg_px(f, s->x[i]), svg_py(f, s->y[i]));
     fputs("\"/>\n", out);
 }
 
 TOOL_FN void svg_legend(FILE *out, const svg_chart *c)
 {
     size_t longest = 0;
-    double x, width;
+    double x, y, width, height = 14 + 20 * (double)c->nseries;
     for (size_t s = 0; s < c->nseries; s++)
         if (strlen(c->series[s].name) > longest) longest = strlen(c->series[s].name);
     width = 56 + 6.6 * (double)longest;
-    x = SVG_W - SVG_RIGHT - width - 8;
-    fprintf(out, "<rect x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%lu\" rx=\"4\" "
-            "fill=\"#fff\" fill-opacity=\"0.9\" stroke=\"#ddd\"/>\n", x, SVG_TOP + 8, width,
-            (unsigned long)(14 + 20 * c->nseries));
+    x = c->legend_low ? SVG_LEFT + 8 : SVG_W - SVG_RIGHT - width - 8;
+    y = c->legend_low ? SVG_H - SVG_BOTTOM - height - 8 : SVG_TOP + 8;
+    fprintf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"4\" "
+            "fill=\"#fff\" fill-opacity=\"0.9\" stroke=\"#ddd\"/>\n", x, y, width, height);
     for (size_t s = 0; s < c->nseries; s++) {
         const svg_series *q = &c->series[s];
-        double y = SVG_TOP + 26 + 20 * (double)s;
+        double line = y + 18 + 20 * (double)s;
         fprintf(out, "<path class=\"line\" stroke=\"%s\"%s d=\"M%.1f %.1fh28\"/>\n", q->colour,
-                q->dashed ? " stroke-dasharray=\"6 4\"" : "", x + 10, y - 4);
-        svg_text(out, x + 46, y, "start", "", q->name);
+                q->dashed ? " stroke-dasharray=\"6 4\"" : "", x + 10, line - 4);
+        svg_text(out, x + 46, line, "start", "", q->name);
     }
 }
 
@@ -184,8 +180,12 @@ TOOL_FN bool svg_write(FILE *out, const svg_chart *c)
     svg_text(out, SVG_LEFT, 46, "start", " fill=\"#666\"", c->subtitle);
     svg_x_axis(out, &f);
     if (c->log_y) svg_log_axis(out, &f); else svg_y_axis(out, &f);
+    fprintf(out, "<clipPath id=\"box\"><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>"
+            "</clipPath>\n<g clip-path=\"url(#box)\">\n", SVG_LEFT, SVG_TOP,
+            SVG_W - SVG_LEFT - SVG_RIGHT, SVG_H - SVG_TOP - SVG_BOTTOM);
     for (size_t s = 0; s < c->nseries; s++) svg_band(out, &f, &c->series[s]);
     for (size_t s = 0; s < c->nseries; s++) svg_line(out, &f, &c->series[s]);
+    fputs("</g>\n", out);
     fprintf(out, "<path class=\"axis\" d=\"M%d %dV%dH%d\"/>\n", SVG_LEFT, SVG_TOP,
             SVG_H - SVG_BOTTOM, SVG_W - SVG_RIGHT);
     svg_text(out, (SVG_LEFT + SVG_W - SVG_RIGHT) / 2.0, SVG_H - 16, "middle", "", c->xlabel);
