@@ -2,6 +2,7 @@
  * command line.  Options in, text, JSON or SVG out; the mathematics is all in
  * mcamp.h.  Exit status: 0 done, 1 refused or failed, 2 bad use.               */
 #define _POSIX_C_SOURCE 200809L
+#define MCAMP_PTHREADS
 #define MCAMP_STATIC
 #define MCAMP_IMPLEMENTATION
 #include "../mcamp.h"
@@ -10,7 +11,6 @@
 #include "tool_print.h"
 #include "tool_strategy.h"
 #include "tool_svg.h"
-#include "tool_threads.h"
 
 /* ---- the command line ------------------------------------------------------- */
 
@@ -98,7 +98,7 @@ static void print_help(void)
 typedef struct session {
     const command *cmd;
     option_value opt[NOPTION];
-    size_t rounds, batches, threads;
+    size_t rounds, batches;
     strategy strategy;
     mcamp_ctx ctx;
     mcamp_mech mech;
@@ -200,12 +200,8 @@ static void open_context(session *s)
 {
     mcamp_ctx_desc d;
     memset(&d, 0, sizeof d);
-    s->threads = s->opt[O_THREADS].given ? (size_t)s->opt[O_THREADS].count : 1;
-    if (s->threads > 1) {
-        d.parallel.run = thread_run;
-        d.parallel.width = s->threads;
-        d.parallel.user = &s->threads;
-    }
+    if (s->opt[O_THREADS].given)
+        d.parallel = mcamp_parallel_threads((size_t)s->opt[O_THREADS].count);
     d.progress.fn = progress_step;
     d.progress.user = &s->progress;
     if (mcamp_ctx_init(&s->ctx, &d) < 0) {
@@ -310,93 +306,25 @@ static void print_answer(const session *s, const mcamp_answer *a)
     print_setting(s, a->samples);
 }
 
-static void print_proof(const char *name, const mcamp_proof *p)
+static int write_stdout(void *user, const char *text, size_t n)
 {
-    if (p->method == MCAMP_METHOD_DEFAULT) return;
-    printf("  %-8s %s by %s", name, p->accepted ? "accepted" : "not accepted",
-           method_name(p->method));
-    if (p->order > 1) printf(", order %lu", (unsigned long)p->order);
-    if (p->method == MCAMP_METHOD_EXACT) printf(": delta at most %.4g\n", p->bound);
-    else printf(", %llu samples, range %.3g\n", (unsigned long long)p->samples, p->range);
+    return fwrite(text, 1, n, (FILE *)user) != n;
+}
+
+static mcamp_writer to_stdout(void)
+{
+    mcamp_writer w;
+    w.write = write_stdout;
+    w.user = stdout;
+    return w;
 }
 
 static void print_statement(const session *s, const mcamp_statement *t)
 {
-    if (s->cmd->bit == SIGMA) printf("sigma = %.6g\n\n", t->sigma);
-    printf("%s: (%.6g, %.4g)-DP with sigma %.6g, for %s\n\n",
-           t->accepted ? "accepted" : "REFUSED", t->eps, t->delta, t->sigma,
-           direction_text(t->direction));
-    if (!t->accepted) printf("  nothing is proved: the claim is false, or too close to false\n\n");
-    else printf("  if this claim were false, it would be accepted with probability at most %.3g:\n"
-           "  \"run if accepted, otherwise output nothing\" is (%.6g, %.4g)-DP\n\n", t->beta,
-           t->eps, t->delta > t->beta ? t->delta : t->beta);
-    print_proof("remove", &t->remove);
-    print_proof("add", &t->add);
+    mcamp_writer w = to_stdout();
+    if (s->cmd->bit == SIGMA && t->accepted) printf("sigma = %.6g\n\n", t->sigma);
+    mcamp_report_statement_text(t, &w);
     print_setting(s, t->samples);
-}
-
-/* ---- JSON ------------------------------------------------------------------------- */
-
-static void json_setting(json *j, const session *s, uint64_t samples)
-{
-    json_count(j, "rounds", s->rounds);
-    json_count(j, "batches", s->batches);
-    json_text(j, "strategy", s->strategy.text);
-    json_bool(j, "normalized", s->opt[O_NORMALIZE].given);
-    json_real(j, "column_norm", s->column_norm);
-    json_count(j, "samples", samples);
-    json_real(j, "seconds", s->seconds);
-    json_count(j, "seed", s->budget.seed);
-    json_text(j, "version", MCAMP_VERSION_TEXT);
-}
-
-static void json_answer(const session *s, const mcamp_answer *a)
-{
-    const mcamp_estimate *worse = a->add.value > a->remove.value ? &a->add : &a->remove;
-    json j;
-    json_open(&j, stdout);
-    json_text(&j, "command", s->cmd->name);
-    json_text(&j, "status", mcamp_strerror(a->status));
-    json_real(&j, "epsilon", a->eps);
-    json_real(&j, "delta", a->delta);
-    json_real(&j, "sigma", a->sigma);
-    json_real(&j, "stderr", a->std_error);
-    if (s->budget.direction != MCAMP_ADD) {
-        json_real(&j, "delta_remove", a->remove.value);
-        json_real(&j, "stderr_remove", a->remove.std_error);
-    }
-    if (s->budget.direction != MCAMP_REMOVE) {
-        json_real(&j, "delta_add", a->add.value);
-        json_real(&j, "stderr_add", a->add.std_error);
-    }
-    json_real(&j, "upper", a->delta_upper);
-    json_real(&j, "beta", a->beta);
-    json_real(&j, "unamplified", a->unamplified);
-    json_count(&j, "k", worse->order);
-    json_real(&j, "range", worse->range);
-    json_setting(&j, s, a->samples);
-    json_close(&j);
-}
-
-static void json_statement(const session *s, const mcamp_statement *t)
-{
-    char digest[20];
-    json j;
-    json_open(&j, stdout);
-    json_text(&j, "command", s->cmd->name);
-    json_bool(&j, "accepted", t->accepted);
-    json_real(&j, "epsilon", t->eps);
-    json_real(&j, "delta", t->delta);
-    json_real(&j, "sigma", t->sigma);
-    json_real(&j, "beta", t->beta);
-    json_text(&j, "direction", t->direction == MCAMP_REMOVE ? "remove"
-                             : t->direction == MCAMP_ADD ? "add" : "both");
-    json_count(&j, "k", t->remove.order > t->add.order ? t->remove.order : t->add.order);
-    json_real(&j, "range", t->remove.range > t->add.range ? t->remove.range : t->add.range);
-    snprintf(digest, sizeof digest, "%016llx", (unsigned long long)t->gram_digest);
-    json_text(&j, "digest", digest);
-    json_setting(&j, s, t->samples);
-    json_close(&j);
 }
 
 /* ---- commands ----------------------------------------------------------------------- */
@@ -404,6 +332,7 @@ static void json_statement(const session *s, const mcamp_statement *t)
 static int run_estimate(session *s)
 {
     const option_value *o = s->opt;
+    mcamp_writer w = to_stdout();
     mcamp_answer a;
     mcamp_status st;
     memset(&a, 0, sizeof a);
@@ -416,13 +345,14 @@ static int run_estimate(session *s)
     check(s, st);
     s->seconds = progress_end(&s->progress);
     warn(st);
-    if (o[O_JSON].given) json_answer(s, &a); else print_answer(s, &a);
+    if (o[O_JSON].given) mcamp_report_answer(&a, s->seconds, &w); else print_answer(s, &a);
     return st == MCAMP_Q_INTERRUPTED ? EXIT_REFUSED : 0;
 }
 
 static int run_proof(session *s)
 {
     const option_value *o = s->opt;
+    mcamp_writer w = to_stdout();
     mcamp_claim c;
     mcamp_statement t;
     mcamp_status st;
@@ -440,7 +370,7 @@ static int run_proof(session *s)
     check(s, st);
     s->seconds = progress_end(&s->progress);
     warn(st);
-    if (o[O_JSON].given) json_statement(s, &t); else print_statement(s, &t);
+    if (o[O_JSON].given) mcamp_report_statement(&t, s->seconds, &w); else print_statement(s, &t);
     return t.accepted ? 0 : EXIT_REFUSED;
 }
 
@@ -570,8 +500,16 @@ static void json_curve(const session *s, const curve *c, uint64_t samples)
     json_reals(&j, "delta_add", c->add, c->n);
     json_reals(&j, "stderr_add", c->err[1], c->n);
     json_reals(&j, "unamplified", c->unamplified, c->n);
+    json_reals(&j, "upper_remove", c->hi[0], c->n);
+    json_reals(&j, "upper_add", c->hi[1], c->n);
     json_real(&j, "beta", c->a[0].beta);
-    json_setting(&j, s, samples);
+    json_count(&j, "rounds", s->rounds);
+    json_count(&j, "batches", s->batches);
+    json_text(&j, "strategy", s->strategy.text);
+    json_count(&j, "samples", samples);
+    json_real(&j, "seconds", s->seconds);
+    json_count(&j, "seed", s->budget.seed);
+    json_text(&j, "version", MCAMP_VERSION_TEXT);
     json_close(&j);
 }
 
