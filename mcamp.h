@@ -239,7 +239,10 @@ extern "C" {
     X(MCAMP_E_FPENV, -10, "floating-point environment breaks the guarantees") \
     X(MCAMP_E_MISMATCH, -11, "objects do not belong together") \
     X(MCAMP_E_INFEASIBLE, -12, "no value satisfies the request") \
-    X(MCAMP_E_INTERNAL, -13, "internal invariant failed")
+    X(MCAMP_E_INTERNAL, -13, "internal invariant failed") \
+    X(MCAMP_E_ENTROPY, -14, "the source of random keys failed") \
+    X(MCAMP_E_BLOB, -15, "saved state is damaged, or of another version") \
+    X(MCAMP_E_STEP, -16, "step was already released, or is out of order")
 
 typedef enum mcamp_status {
 #define MCAMP__X(name, value, text) name = value,
@@ -942,6 +945,56 @@ MCAMP_API mcamp_status mcamp_problem_verify(mcamp_ctx *ctx, const mcamp_problem 
 MCAMP_API mcamp_status mcamp_problem_certify(mcamp_ctx *ctx,
                                              const mcamp_problem *problem,
                                              mcamp_statement *out);
+
+/* ======================================================================== *
+ *  SECURE: keys and the noise that is released                 (decl) secure
+ * ======================================================================== */
+
+/* A secret of 32 bytes, from which all noise and all batches of a run follow:
+ * who knows it can subtract the noise.  There is no default key, and a key may
+ * serve one run only (derive one for each run, mcamp_key_derive): the same noise
+ * on two data sets cancels in their difference.                               */
+typedef struct mcamp_key { unsigned char byte[32]; } mcamp_key;
+
+/* Fills out[0 .. size-1] with random bytes that nobody can predict; returns 0 if
+ * it did, anything else if it could not.                                      */
+typedef struct mcamp_entropy_source {
+    int (*fill)(void *user, void *out, size_t size);
+    void *user;
+} mcamp_entropy_source;
+
+/* Random bytes from the source, or if that is NULL from the system (getrandom,
+ * else /dev/urandom).  MCAMP_E_ENTROPY if it fails: there is no other resort.  */
+MCAMP_API mcamp_status mcamp_entropy(mcamp_ctx *ctx, const mcamp_entropy_source *source,
+                                     void *out, size_t size);
+/* A fresh key from mcamp_entropy. */
+MCAMP_API mcamp_status mcamp_key_random(mcamp_ctx *ctx,
+                                        const mcamp_entropy_source *source,
+                                        mcamp_key *key);
+/* A key from your 32 bytes (size says so); MCAMP_E_REQUIRED if all are alike. */
+MCAMP_API mcamp_status mcamp_key_init(mcamp_ctx *ctx, const void *bytes, size_t size,
+                                      mcamp_key *key);
+/* Key number index < 2^63 of a family: one for each run, say.  It tells nothing
+ * about its parent or its siblings.                                           */
+MCAMP_API mcamp_status mcamp_key_derive(mcamp_ctx *ctx, const mcamp_key *key,
+                                        uint64_t index, mcamp_key *out);
+/* FOR TESTS ONLY: anybody can guess it. */
+MCAMP_API void mcamp_key_insecure_test(uint64_t seed, mcamp_key *key);
+/* A number by which to recognise the key; tells nothing about it.  0: no key.  */
+MCAMP_API uint64_t mcamp_key_id(const mcamp_key *key);
+/* Overwrites with zeros, in a way that the compiler cannot leave out. */
+MCAMP_API void mcamp_key_wipe(mcamp_key *key);
+MCAMP_API void mcamp_wipe(void *p, size_t size);
+
+/* Numbers first .. first+count-1 of step `step`: a pure function of (key, step,
+ * index), the same bits on every machine, vector set and slicing.  ChaCha20; the
+ * normals by Box-Muller, without a cut before 13.37 standard deviations.       */
+MCAMP_API mcamp_status mcamp_secure_normals(mcamp_ctx *ctx, const mcamp_key *key,
+                                            uint64_t step, uint64_t first,
+                                            size_t count, double *out);
+MCAMP_API mcamp_status mcamp_secure_words(mcamp_ctx *ctx, const mcamp_key *key,
+                                          uint64_t step, uint64_t first, size_t count,
+                                          uint64_t *out);
 
 /* ======================================================================== *
  *  REPORTS                                                      (decl) report
@@ -2234,6 +2287,199 @@ MCAMP__ENTRY void MCAMP__K(tuple_draw)(const mcamp__tuple *p, mcamp_rng *r,
     }
 }
 
+/* ---- the keyed generator and its normals --------------------------------------
+ * Only + - * /, the correctly rounded root and integer operations, none of them
+ * fused: the same bits in every set and on every machine.                     */
+
+#ifdef MCAMP__NO_VECTOR
+#  define MCAMP__L 1            /* lanes of 32 bits */
+typedef uint32_t MCAMP__K(w);
+typedef uint32_t MCAMP__K(wm);
+#else
+#  define MCAMP__L (2 * MCAMP__W)
+typedef uint32_t MCAMP__K(w) __attribute__((vector_size(8 * MCAMP__W)));
+typedef uint32_t MCAMP__K(wm)
+    __attribute__((vector_size(8 * MCAMP__W), aligned(4), may_alias));
+#endif
+#define MCAMP__X MCAMP__K(w)
+
+MCAMP__INL MCAMP__X MCAMP__K(loadw)(const uint32_t *p)
+{
+    return (MCAMP__X)*(const MCAMP__K(wm) *)p;
+}
+
+MCAMP__INL MCAMP__X MCAMP__K(setw)(uint32_t x)
+{
+#if MCAMP__PASS == 3
+    return (MCAMP__X)_mm512_set1_epi32((int)x);
+#elif MCAMP__PASS == 2
+    return (MCAMP__X)_mm256_set1_epi32((int)x);
+#elif MCAMP__L == 1
+    return x;
+#else
+    MCAMP__X v = { x, x, x, x };
+    return v;
+#endif
+}
+
+/* Rotation to the left; by 16 and 8 whole bytes move. */
+#if MCAMP__PASS == 3
+#  define MCAMP__ROL(x, k) (MCAMP__X)_mm512_maskz_rol_epi32(0xffff, (__m512i)(x), k)
+#else
+#  define MCAMP__ROL(x, k) (((x) << k) | ((x) >> (32 - k)))
+#endif
+#if MCAMP__PASS == 2
+#  define MCAMP__ROL16(x) (MCAMP__X)_mm256_shuffle_epi8((__m256i)(x), by16)
+#  define MCAMP__ROL8(x) (MCAMP__X)_mm256_shuffle_epi8((__m256i)(x), by8)
+#else
+#  define MCAMP__ROL16(x) MCAMP__ROL(x, 16)
+#  define MCAMP__ROL8(x) MCAMP__ROL(x, 8)
+#endif
+
+#define MCAMP__QUARTER(a, b, c, d) \
+    x[a] += x[b]; x[d] ^= x[a]; x[d] = MCAMP__ROL16(x[d]); \
+    x[c] += x[d]; x[b] ^= x[c]; x[b] = MCAMP__ROL(x[b], 12); \
+    x[a] += x[b]; x[d] ^= x[a]; x[d] = MCAMP__ROL8(x[d]); \
+    x[c] += x[d]; x[b] ^= x[c]; x[b] = MCAMP__ROL(x[b], 7)
+
+/* Sixteen ChaCha20 blocks: word k of the block with counter in[12] + l (which
+ * must not carry into in[13]) goes to out[16 k + l].                           */
+MCAMP__ENTRY void MCAMP__K(chacha)(const uint32_t *in, uint32_t *out)
+{
+    static const uint32_t index[16] = { 0, 1, 2, 3, 4, 5, 6, 7,
+                                        8, 9, 10, 11, 12, 13, 14, 15 };
+#if MCAMP__PASS == 2
+    const __m256i by16 = _mm256_setr_epi8(2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15,
+        12, 13, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
+    const __m256i by8 = _mm256_setr_epi8(3, 0, 1, 2, 7, 4, 5, 6, 11, 8, 9, 10, 15, 12,
+        13, 14, 3, 0, 1, 2, 7, 4, 5, 6, 11, 8, 9, 10, 15, 12, 13, 14);
+#endif
+    for (size_t lane = 0; lane < 16; lane += MCAMP__L) {
+        MCAMP__X x[16], lanes = MCAMP__K(loadw)(index + lane);
+        for (int k = 0; k < 16; k++) x[k] = MCAMP__K(setw)(in[k]);
+        x[12] += lanes;
+        for (int r = 0; r < 10; r++) {
+            MCAMP__QUARTER(0, 4, 8, 12);
+            MCAMP__QUARTER(1, 5, 9, 13);
+            MCAMP__QUARTER(2, 6, 10, 14);
+            MCAMP__QUARTER(3, 7, 11, 15);
+            MCAMP__QUARTER(0, 5, 10, 15);
+            MCAMP__QUARTER(1, 6, 11, 12);
+            MCAMP__QUARTER(2, 7, 8, 13);
+            MCAMP__QUARTER(3, 4, 9, 14);
+        }
+        x[12] += lanes;
+        for (size_t k = 0; k < 16; k++)
+            *(MCAMP__K(wm) *)(out + 16 * k + lane) =
+                (MCAMP__K(wm))(x[k] + MCAMP__K(setw)(in[k]));
+    }
+}
+
+/* W numbers lo + 2^32 hi. */
+MCAMP__INL MCAMP__U MCAMP__K(join)(const uint32_t *lo, const uint32_t *hi)
+{
+#if MCAMP__PASS == 3
+    __m512i a = _mm512_maskz_cvtepu32_epi64(0xff, _mm256_loadu_si256((const __m256i *)lo));
+    __m512i b = _mm512_maskz_cvtepu32_epi64(0xff, _mm256_loadu_si256((const __m256i *)hi));
+    return (MCAMP__U)a | ((MCAMP__U)b << 32);
+#elif MCAMP__PASS == 2
+    __m256i a = _mm256_cvtepu32_epi64(_mm_loadu_si128((const __m128i *)lo));
+    __m256i b = _mm256_cvtepu32_epi64(_mm_loadu_si128((const __m128i *)hi));
+    return (MCAMP__U)a | ((MCAMP__U)b << 32);
+#elif MCAMP__W == 1
+    return lo[0] | (uint64_t)hi[0] << 32;
+#else
+    MCAMP__U v = { lo[0] | (uint64_t)hi[0] << 32, lo[1] | (uint64_t)hi[1] << 32 };
+    return v;
+#endif
+}
+
+/* The correctly rounded root of a positive normal number. */
+MCAMP__INL MCAMP__V MCAMP__K(root)(MCAMP__V a)
+{
+#if MCAMP__PASS == 3
+    return _mm512_maskz_sqrt_pd(0xff, a);
+#else
+    return MCAMP__K(sqrt)(a);
+#endif
+}
+
+/* -2 log u for u = (x + 1/2) 2^-64 within 3 u of itself, as in mcamp__normal_pair,
+ * where the reasons stand.  *least: the smallest x + 1/2 so far.               */
+MCAMP__INL MCAMP__V MCAMP__K(minus_two_log)(MCAMP__U x, MCAMP__V *least)
+{
+    MCAMP__V d = MCAMP__K(to_double)(x) + 0.5, n, f, s, z, q;
+    MCAMP__V near1 = (MCAMP__K(to_double)(~x) + 0.5) * -5.42101086242752217004e-20;
+    *least = MCAMP__K(min)(d, *least);
+    f = MCAMP__K(split)(d, 64.0, &n);
+    f = MCAMP__K(lt)(MCAMP__K(set)(13835058055282163712.0), d, near1, f);
+    s = f / (f + 2.0);
+    z = s * s;
+    q = z * -0.33683261961112644243 - 0.36243212298890428952;
+    q = q * z - 0.44446889350663329374;
+    q = q * z - 0.57142831755808401268;
+    q = q * z - 0.8000000012530168018;
+    q = q * z - 1.3333333333310164669;
+    q = q * z - 4.000000000000000699;
+    return n * (-2 * MCAMP__LN2) + s * q;
+}
+
+/* A Box-Muller pair as in mcamp__normal_pair, without its rare case. */
+MCAMP__INL void MCAMP__K(secure_pair)(MCAMP__U x, MCAMP__U y, double *p, double *q,
+                                      MCAMP__V *least)
+{
+    MCAMP__V r = MCAMP__K(root)(MCAMP__K(minus_two_log)(x, least)), t, w, s, c;
+    t = MCAMP__K(from)((y & UINT64_C(0x000fffffffffffff)) |
+                       UINT64_C(0x3ff0000000000000)) - 1.5;
+    w = t * t;
+    s = w * -2.1122952832357218064e-5 + 4.6597761690490342865e-4;
+    c = w * -4.1318279034510323217e-6 + 1.035152090465812467e-4;
+    s = s * w - 7.370361071648737103e-3;
+    c = c * w - 1.9036696909388775347e-3;
+    s = s * w + 8.2145878256548404263e-2;
+    c = c * w + 2.53309695910217602e-2;
+    s = s * w - 0.59926452877570957764;
+    c = c * w - 0.22899788751887022518;
+    s = s * w + 2.5501640398597762711;
+    c = c * w + 1.2780132969493234032;
+    s = s * w - 5.1677127800497525672;
+    c = c * w - 3.7392088021786822204;
+    s = s * w + 3.1415926535897927919;
+    c = c * w + 3.9999999999999999297;
+    c = r * (c * (0.25 - w));
+    MCAMP__K(store)(p, MCAMP__K(from)(MCAMP__K(bits)(c) ^
+                                      (y & UINT64_C(0x8000000000000000))));
+    MCAMP__K(store)(q, r * (s * t));
+}
+
+/* 64 pairs from the words of sixteen blocks, w[16 k + l]: pair 16 m + l, made of
+ * words 4 m .. 4 m + 3 of block l, goes to out[32 m + l] and out[32 m + 16 + l].
+ * Returns the smallest x + 1/2, for the caller to mend the pairs below 2^52.    */
+MCAMP__ENTRY double MCAMP__K(secure_normals)(const uint32_t *w, double *out)
+{
+    MCAMP__V least = MCAMP__K(set)(18446744073709551616.0);
+    double all[MCAMP__W], low;
+    for (size_t m = 0; m < 4; m++) {
+        const uint32_t *p = w + 64 * m;
+        double *o = out + 32 * m;
+        for (size_t l = 0; l < 16; l += MCAMP__W)
+            MCAMP__K(secure_pair)(MCAMP__K(join)(p + l, p + 16 + l),
+                                  MCAMP__K(join)(p + 32 + l, p + 48 + l),
+                                  o + l, o + 16 + l, &least);
+    }
+    MCAMP__K(store)(all, least);
+    low = all[0];
+    for (size_t l = 1; l < MCAMP__W; l++) low = mcamp__dmin(low, all[l]);
+    return low;
+}
+
+#undef MCAMP__QUARTER
+#undef MCAMP__ROL8
+#undef MCAMP__ROL16
+#undef MCAMP__ROL
+#undef MCAMP__X
+#undef MCAMP__L
+
 #undef MCAMP__MAP
 #undef MCAMP__ROUND
 #undef MCAMP__LN2_HI
@@ -2328,6 +2574,15 @@ MCAMP__ENTRY void MCAMP__K(tuple_draw)(const mcamp__tuple *p, mcamp_rng *r,
 #if !defined(MCAMP__NO_VECTOR) && defined(__x86_64__)
 #  define MCAMP__X86
 #  include <immintrin.h>
+#endif
+
+/* The system's entropy; without it /dev/urandom is read. */
+#if defined(__linux__) && defined(__has_include)
+#  if __has_include(<sys/random.h>)
+#    define MCAMP__GETRANDOM
+#    include <errno.h>
+#    include <sys/random.h>
+#  endif
 #endif
 
 #ifdef __cplusplus
@@ -11836,6 +12091,466 @@ MCAMP_API mcamp_status mcamp_problem_certify(mcamp_ctx *ctx, const mcamp_problem
 {
     return mcamp__problem_claim(ctx, problem, 1, out);
 }
+
+/* ======================================================================== *
+ *  SECURE RANDOM NUMBERS                                            >>secure
+ *  In: a key of 32 bytes, a purpose, a step, an index.  Out: words and normals as
+ *  a pure function of these.  No state, no memory, nothing read from a clock.
+ *  ChaCha20 (RFC 8439; here with a 64-bit block counter and the step as 64-bit
+ *  nonce) and Box-Muller on words of 64 bits.  Guarantee: the same bits in every
+ *  vector set, on every machine.  Not claimed: time independent of the values
+ *  (radii above 4.08 take a slower path), secrets in registers and swap files.
+ * ======================================================================== */
+
+/* Each purpose has a subkey of its own, so that no block is used for two ends.
+ * Numbers are part of the format: never change one.                           */
+#define MCAMP__KEY_NOISE UINT64_C(1)    /* z                                   */
+#define MCAMP__KEY_TAIL  UINT64_C(2)    /* more bits for its tails             */
+#define MCAMP__KEY_ID    UINT64_C(3)
+#define MCAMP__KEY_WORDS UINT64_C(4)
+#define MCAMP__KEY_BATCH UINT64_C(5)    /* who takes part when                 */
+#define MCAMP__KEY_CUT   UINT64_C(6)    /* who is left out of a full batch     */
+#define MCAMP__KEY_BLOB  UINT64_C(7)    /* hides saved states                  */
+#define MCAMP__KEY_CHILD (UINT64_C(1) << 63)    /* + index: mcamp_key_derive   */
+
+MCAMP_API void mcamp_wipe(void *p, size_t size)
+{
+    if (!p) return;
+#if defined(__GNUC__) || defined(__clang__)
+    memset(p, 0, size);
+    __asm__ __volatile__("" : : "r"(p) : "memory");     /* "somebody reads it" */
+#else
+    for (volatile unsigned char *q = (volatile unsigned char *)p; size; size--) *q++ = 0;
+#endif
+}
+
+MCAMP_API void mcamp_key_wipe(mcamp_key *key)
+{
+    mcamp_wipe(key, sizeof *key);
+}
+
+/* ---- ChaCha20 ------------------------------------------------------------- */
+
+/* "expand 32-byte k", key, counter, nonce. */
+MCAMP__PRIV void mcamp__chacha_input(uint32_t in[16], const uint32_t key[8],
+                                     uint64_t counter, uint64_t nonce)
+{
+    in[0] = 0x61707865u; in[1] = 0x3320646eu; in[2] = 0x79622d32u; in[3] = 0x6b206574u;
+    for (int i = 0; i < 8; i++) in[4 + i] = key[i];
+    in[12] = (uint32_t)counter;
+    in[13] = (uint32_t)(counter >> 32);
+    in[14] = (uint32_t)nonce;
+    in[15] = (uint32_t)(nonce >> 32);
+}
+
+MCAMP__PRIV void mcamp__chacha_quarter(uint32_t *a, uint32_t *b, uint32_t *c,
+                                       uint32_t *d)
+{
+    *a += *b; *d ^= *a; *d = *d << 16 | *d >> 16;
+    *c += *d; *b ^= *c; *b = *b << 12 | *b >> 20;
+    *a += *b; *d ^= *a; *d = *d << 8 | *d >> 24;
+    *c += *d; *b ^= *c; *b = *b << 7 | *b >> 25;
+}
+
+/* One block, the plain way: for keys and the rare words of tails. */
+MCAMP__PRIV void mcamp__chacha_block(const uint32_t in[16], uint32_t out[16])
+{
+    uint32_t x[16];
+    memcpy(x, in, sizeof x);
+    for (int r = 0; r < 10; r++) {
+        for (int i = 0; i < 4; i++)
+            mcamp__chacha_quarter(x + i, x + 4 + i, x + 8 + i, x + 12 + i);
+        for (int i = 0; i < 4; i++)
+            mcamp__chacha_quarter(x + i, x + 4 + (i + 1) % 4, x + 8 + (i + 2) % 4,
+                                  x + 12 + (i + 3) % 4);
+    }
+    for (int i = 0; i < 16; i++) out[i] = x[i] + in[i];
+    mcamp_wipe(x, sizeof x);
+}
+
+/* Sixteen blocks from counter on, a multiple of 16: word k of block l goes to
+ * out[16 k + l].                                                              */
+MCAMP__PRIV void mcamp__chacha_16(mcamp_vecset vs, const uint32_t key[8],
+                                  uint64_t counter, uint64_t nonce, uint32_t out[256])
+{
+    uint32_t in[16];
+    MCAMP_ASSERT(counter % 16 == 0);
+    mcamp__chacha_input(in, key, counter, nonce);
+    (void)vs;
+#ifdef MCAMP__X86
+    if (vs == MCAMP_VEC_AVX512)    mcamp__k3_chacha(in, out);
+    else if (vs == MCAMP_VEC_AVX2) mcamp__k2_chacha(in, out);
+    else
+#endif
+    mcamp__k1_chacha(in, out);
+    mcamp_wipe(in, sizeof in);
+}
+
+/* ---- keys ------------------------------------------------------------------ */
+
+MCAMP__PRIV uint32_t mcamp__le32(const unsigned char *p)
+{
+    return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+MCAMP__PRIV void mcamp__key_words(const mcamp_key *key, uint32_t out[8])
+{
+    for (int i = 0; i < 8; i++) out[i] = mcamp__le32(key->byte + 4 * i);
+}
+
+/* The subkey of a purpose: the first half of block `purpose` under the nonce
+ * "mcampkdf", which the key itself is used with and nothing else.             */
+MCAMP__PRIV void mcamp__subkey(const mcamp_key *key, uint64_t purpose, uint32_t out[8])
+{
+    uint32_t words[8], in[16], block[16];
+    mcamp__key_words(key, words);
+    mcamp__chacha_input(in, words, purpose, UINT64_C(0x66646b706d61636d));
+    mcamp__chacha_block(in, block);
+    memcpy(out, block, 8 * sizeof *out);
+    mcamp_wipe(words, sizeof words);
+    mcamp_wipe(in, sizeof in);
+    mcamp_wipe(block, sizeof block);
+}
+
+/* All bytes alike: a key that nobody has set. */
+MCAMP__PRIV int mcamp__key_ok(const mcamp_key *key)
+{
+    unsigned char any = 0;
+    if (!key) return 0;
+    for (int i = 1; i < 32; i++) any = (unsigned char)(any | (key->byte[i] ^ key->byte[0]));
+    return any != 0;
+}
+
+MCAMP_API uint64_t mcamp_key_id(const mcamp_key *key)
+{
+    uint32_t sub[8];
+    uint64_t id;
+    if (!mcamp__key_ok(key)) return 0;
+    mcamp__subkey(key, MCAMP__KEY_ID, sub);
+    id = sub[0] | (uint64_t)sub[1] << 32;
+    mcamp_wipe(sub, sizeof sub);
+    return id ? id : 1;
+}
+
+MCAMP_API mcamp_status mcamp_key_init(mcamp_ctx *ctx, const void *bytes, size_t size,
+                                      mcamp_key *key)
+{
+    mcamp_key k;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!bytes) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "bytes", 0);
+    if (!key) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "key", 0);
+    if (size != sizeof k.byte) return mcamp__fail(ctx, MCAMP_E_SIZE, "size", (double)size);
+    memcpy(k.byte, bytes, sizeof k.byte);
+    if (!mcamp__key_ok(&k)) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "bytes", 0);
+    *key = k;
+    mcamp_key_wipe(&k);
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV void mcamp__key_from_words(const uint32_t words[8], mcamp_key *key)
+{
+    for (int i = 0; i < 32; i++)
+        key->byte[i] = (unsigned char)(words[i / 4] >> (8 * (i % 4)));
+}
+
+MCAMP_API mcamp_status mcamp_key_derive(mcamp_ctx *ctx, const mcamp_key *key,
+                                        uint64_t index, mcamp_key *out)
+{
+    uint32_t sub[8];
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!mcamp__key_ok(key)) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "key", 0);
+    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
+    if (index >= MCAMP__KEY_CHILD)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "index", (double)index);
+    mcamp__subkey(key, MCAMP__KEY_CHILD + index, sub);
+    mcamp__key_from_words(sub, out);
+    mcamp_wipe(sub, sizeof sub);
+    return MCAMP_OK;
+}
+
+MCAMP_API void mcamp_key_insecure_test(uint64_t seed, mcamp_key *key)
+{
+    uint32_t words[8];
+    if (!key) return;
+    for (int i = 0; i < 8; i++) words[i] = (uint32_t)mcamp__splitmix(&seed);
+    mcamp__key_from_words(words, key);
+}
+
+/* ---- entropy ----------------------------------------------------------------- */
+
+/* 0 if the system gave all bytes. */
+MCAMP__PRIV int mcamp__system_entropy(unsigned char *out, size_t size)
+{
+#ifdef MCAMP__GETRANDOM
+    size_t done = 0;
+    while (done < size) {
+        long got = (long)getrandom(out + done, mcamp__zmin(size - done, 256), 0);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) break;
+        done += (size_t)got;
+    }
+    if (done == size) return 0;
+#endif
+    {
+        FILE *f = fopen("/dev/urandom", "rb");
+        size_t got = 0;
+        if (f) {
+            setvbuf(f, NULL, _IONBF, 0);    /* no copy of the secret in a buffer */
+            got = fread(out, 1, size, f);
+            fclose(f);
+        }
+        return got == size ? 0 : 1;
+    }
+}
+
+MCAMP_API mcamp_status mcamp_entropy(mcamp_ctx *ctx, const mcamp_entropy_source *source,
+                                     void *out, size_t size)
+{
+    int failed;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
+    if (source && !source->fill)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_entropy_source.fill", 0);
+    failed = source ? source->fill(source->user, out, size)
+                    : mcamp__system_entropy((unsigned char *)out, size);
+    if (!failed) return MCAMP_OK;
+    mcamp_wipe(out, size);
+    return mcamp__fail(ctx, MCAMP_E_ENTROPY, "source", (double)failed);
+}
+
+/* A source that leaves its buffer as it was, or fills it with one value, has
+ * failed whatever it says.                                                    */
+MCAMP_API mcamp_status mcamp_key_random(mcamp_ctx *ctx,
+                                        const mcamp_entropy_source *source,
+                                        mcamp_key *key)
+{
+    mcamp_key k;
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!key) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "key", 0);
+    memset(&k, 0, sizeof k);
+    st = mcamp_entropy(ctx, source, k.byte, sizeof k.byte);
+    if (st == MCAMP_OK && !mcamp__key_ok(&k))
+        st = mcamp__fail(ctx, MCAMP_E_ENTROPY, "source", 0);
+    if (st == MCAMP_OK) *key = k;
+    mcamp_key_wipe(&k);
+    return st;
+}
+
+/* ---- normals ------------------------------------------------------------------- */
+
+/* A Box-Muller pair from the words x and y: radius sqrt(-2 log u), u uniform from
+ * x, and the direction (+-cos(pi t), sin(pi t)) with t uniform on [-1/2, 1/2) from
+ * the lower 52 bits of y and the sign from its highest; that half circle needs no
+ * argument reduction: sin(pi t) = t S(t^2), cos(pi t) = (1/4 - t^2) C(t^2), S and
+ * C minimax fits within 1.5e-16 and 2e-17.
+ *   u = (x + 1/2) 2^-64.  A small x has few digits, so below 2^52 (odds 2^-12) as
+ * many as it has leading zeros are taken from `more`: u then keeps 53 digits down
+ * to 2^-116 and ends at 2^-129, a radius of 13.37, instead of 9.42.  A u near 1 is
+ * held by its distance from 1, so that small radii are exact too.
+ *   -2 log(1 + f) = s P(s^2) with s = f/(2 + f); P is a minimax fit within 1.8e-16.
+ * Each result is within 2^-50 of the exact function of u and t.                  */
+MCAMP__PRIV void mcamp__normal_pair(uint64_t x, uint64_t more, uint64_t y, double *p,
+                                    double *q)
+{
+    int shift = 0;
+    double d, n, f, s, z, r, t, w, c;
+    uint64_t u, e;
+    if (!x) { x = more; more = 0; shift = 64; }
+    while (shift != 64 && x < UINT64_C(1) << 63 && (shift || x < UINT64_C(1) << 52)) {
+        x = x << 1 | more >> 63;
+        more <<= 1;
+        shift++;
+    }
+    d = (double)x + 0.5;
+    u = mcamp__bits(d);
+    e = u + (UINT64_C(0x4000000000000000) - UINT64_C(0x3fe6a09e667f3bcd));
+    n = (double)(e >> 52) - (1024.0 + 64.0);
+    e = (e & UINT64_C(0xfff0000000000000)) - UINT64_C(0x4000000000000000);
+    f = mcamp__from_bits(u - e) - 1.0;
+    if (!shift && d > 13835058055282163712.0)       /* u > 3/4 */
+        f = ((double)~x + 0.5) * -5.42101086242752217004e-20;
+    s = f / (f + 2.0);
+    z = s * s;
+    r = z * -0.33683261961112644243 - 0.36243212298890428952;
+    r = r * z - 0.44446889350663329374;
+    r = r * z - 0.57142831755808401268;
+    r = r * z - 0.8000000012530168018;
+    r = r * z - 1.3333333333310164669;
+    r = r * z - 4.000000000000000699;
+    r = sqrt((n - shift) * (-2 * MCAMP__LN2) + s * r);
+    t = mcamp__from_bits((y & UINT64_C(0x000fffffffffffff)) |
+                         UINT64_C(0x3ff0000000000000)) - 1.5;
+    w = t * t;
+    s = w * -2.1122952832357218064e-5 + 4.6597761690490342865e-4;
+    s = s * w - 7.370361071648737103e-3;
+    s = s * w + 8.2145878256548404263e-2;
+    s = s * w - 0.59926452877570957764;
+    s = s * w + 2.5501640398597762711;
+    s = s * w - 5.1677127800497525672;
+    s = s * w + 3.1415926535897927919;
+    c = w * -4.1318279034510323217e-6 + 1.035152090465812467e-4;
+    c = c * w - 1.9036696909388775347e-3;
+    c = c * w + 2.53309695910217602e-2;
+    c = c * w - 0.22899788751887022518;
+    c = c * w + 1.2780132969493234032;
+    c = c * w - 3.7392088021786822204;
+    c = c * w + 3.9999999999999999297;
+    c = r * (c * (0.25 - w));
+    *p = mcamp__from_bits(mcamp__bits(c) ^ (y & UINT64_C(0x8000000000000000)));
+    *q = r * (s * t);
+}
+
+/* What a stream of normals needs of the key. */
+typedef struct mcamp__stream { uint32_t noise[8], tail[8]; } mcamp__stream;
+
+MCAMP__PRIV void mcamp__stream_init(mcamp__stream *s, const mcamp_key *key)
+{
+    mcamp__subkey(key, MCAMP__KEY_NOISE, s->noise);
+    mcamp__subkey(key, MCAMP__KEY_TAIL, s->tail);
+}
+
+/* Word `index` of a step: block index/8, word 2 (index mod 8) and the next. */
+MCAMP__PRIV uint64_t mcamp__one_word(const uint32_t key[8], uint64_t step,
+                                     uint64_t index)
+{
+    uint32_t in[16], out[16];
+    uint64_t w;
+    mcamp__chacha_input(in, key, index / 8, step);
+    mcamp__chacha_block(in, out);
+    w = out[2 * (index % 8)] | (uint64_t)out[2 * (index % 8) + 1] << 32;
+    mcamp_wipe(in, sizeof in);
+    mcamp_wipe(out, sizeof out);
+    return w;
+}
+
+/* Pairs of group g whose x is below 2^52, once more and with more digits. */
+MCAMP__PRIV void mcamp__mend_tails(const mcamp__stream *s, uint64_t step, uint64_t g,
+                                   const uint32_t w[256], double out[128])
+{
+    for (size_t i = 0; i < 64; i++) {
+        const uint32_t *p = w + 64 * (i / 16) + i % 16;
+        double *o = out + 32 * (i / 16) + i % 16;
+        if (p[16] >= 1u << 20) continue;
+        mcamp__normal_pair(p[0] | (uint64_t)p[16] << 32,
+                           mcamp__one_word(s->tail, step, 64 * g + i),
+                           p[32] | (uint64_t)p[48] << 32, o, o + 16);
+    }
+}
+
+/* The 64 pairs of w, tails not yet mended; the smallest x + 1/2. */
+MCAMP__PRIV double mcamp__group_normals(mcamp_vecset vs, const uint32_t w[256],
+                                        double out[128])
+{
+    (void)vs;
+#ifdef MCAMP__X86
+    if (vs == MCAMP_VEC_AVX512) return mcamp__k3_secure_normals(w, out);
+    if (vs == MCAMP_VEC_AVX2)   return mcamp__k2_secure_normals(w, out);
+#endif
+    return mcamp__k1_secure_normals(w, out);
+}
+
+/* Normals 128 g .. 128 g + 127 of a step.  w: working memory. */
+MCAMP__PRIV void mcamp__stream_group(mcamp_vecset vs, const mcamp__stream *s,
+                                     uint64_t step, uint64_t g, uint32_t w[256],
+                                     double out[128])
+{
+    mcamp__chacha_16(vs, s->noise, 16 * g, step, w);
+    if (mcamp__group_normals(vs, w, out) < 4503599627370496.0)     /* 2^52 */
+        mcamp__mend_tails(s, step, g, w, out);
+}
+
+/* out[i] = z_step[first + i]; first + count <= 2^60. */
+MCAMP__PRIV void mcamp__stream_normals(mcamp_vecset vs, const mcamp__stream *s,
+                                       uint64_t step, uint64_t first, size_t count,
+                                       double *out)
+{
+    uint32_t w[256];
+    double part[128];
+    while (count) {
+        size_t skip = (size_t)(first % 128), len = mcamp__zmin(128 - skip, count);
+        double *to = len == 128 ? out : part;
+        mcamp__stream_group(vs, s, step, first / 128, w, to);
+        if (to == part) memcpy(out, part + skip, len * sizeof *out);
+        out += len;
+        first += len;
+        count -= len;
+    }
+    mcamp_wipe(w, sizeof w);
+    mcamp_wipe(part, sizeof part);
+}
+
+/* Indices stay below this, so that no counter wraps. */
+#define MCAMP__MAX_INDEX (UINT64_C(1) << 60)
+
+MCAMP__PRIV mcamp_status mcamp__secure_args(mcamp_ctx *ctx, const mcamp_key *key,
+                                            uint64_t first, size_t count,
+                                            const void *out)
+{
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!mcamp__key_ok(key)) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "key", 0);
+    if (first > MCAMP__MAX_INDEX || count > MCAMP__MAX_INDEX - first)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "first", (double)first);
+    if (!out && count) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_secure_normals(mcamp_ctx *ctx, const mcamp_key *key,
+                                            uint64_t step, uint64_t first,
+                                            size_t count, double *out)
+{
+    mcamp__stream s;
+    mcamp_status st = mcamp__secure_args(ctx, key, first, count, out);
+    if (st < 0) return st;
+    mcamp__stream_init(&s, key);
+    mcamp__stream_normals(ctx->vec, &s, step, first, count, out);
+    mcamp_wipe(&s, sizeof s);
+    return MCAMP_OK;
+}
+
+/* Words 128 g .. 128 g + 127 of a step, in the order of mcamp__one_word. */
+MCAMP__PRIV void mcamp__word_group(mcamp_vecset vs, const uint32_t key[8], uint64_t step,
+                                   uint64_t g, uint64_t out[128])
+{
+    uint32_t w[256];
+    mcamp__chacha_16(vs, key, 16 * g, step, w);
+    for (size_t i = 0; i < 128; i++)
+        out[i] = w[32 * (i % 8) + i / 8] | (uint64_t)w[32 * (i % 8) + 16 + i / 8] << 32;
+    mcamp_wipe(w, sizeof w);
+}
+
+MCAMP_API mcamp_status mcamp_secure_words(mcamp_ctx *ctx, const mcamp_key *key,
+                                          uint64_t step, uint64_t first, size_t count,
+                                          uint64_t *out)
+{
+    uint32_t sub[8];
+    uint64_t part[128];
+    mcamp_status st = mcamp__secure_args(ctx, key, first, count, out);
+    if (st < 0) return st;
+    mcamp__subkey(key, MCAMP__KEY_WORDS, sub);
+    while (count) {
+        size_t skip = (size_t)(first % 128), len = mcamp__zmin(128 - skip, count);
+        mcamp__word_group(ctx->vec, sub, step, first / 128, part);
+        memcpy(out, part + skip, len * sizeof *out);
+        out += len;
+        first += len;
+        count -= len;
+    }
+    mcamp_wipe(sub, sizeof sub);
+    mcamp_wipe(part, sizeof part);
+    return MCAMP_OK;
+}
+
+#undef MCAMP__GETRANDOM
+#undef MCAMP__KEY_NOISE
+#undef MCAMP__KEY_TAIL
+#undef MCAMP__KEY_ID
+#undef MCAMP__KEY_WORDS
+#undef MCAMP__KEY_BATCH
+#undef MCAMP__KEY_CUT
+#undef MCAMP__KEY_BLOB
+#undef MCAMP__KEY_CHILD
+#undef MCAMP__MAX_INDEX
 
 /* ======================================================================== *
  *  REPORTS                                                        >>report

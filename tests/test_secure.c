@@ -1,0 +1,382 @@
+/* Section secure: ChaCha20, keys, entropy, normals as a pure function of
+ * (key, step, index). */
+#define MCAMP_STATIC
+#define MCAMP_IMPLEMENTATION
+#include "../mcamp.h"
+#include "mcamp_test.h"
+
+static mcamp_ctx ctx;
+
+static void start(void) { CHECK_STATUS(mcamp_ctx_init(&ctx, NULL), MCAMP_OK); }
+
+/* Every vector set that this processor has. */
+static int sets(mcamp_vecset out[3])
+{
+    int n = 0;
+    for (int v = MCAMP_VEC_SCALAR; v <= MCAMP_VEC_AVX512; v++)
+        if (mcamp__vecset_available((mcamp_vecset)v)) out[n++] = (mcamp_vecset)v;
+    return n;
+}
+
+static mcamp_key counting_key(void)
+{
+    mcamp_key k;
+    for (int i = 0; i < 32; i++) k.byte[i] = (unsigned char)i;
+    return k;
+}
+
+static uint64_t next_test(uint64_t *s) { return mcamp__splitmix(s); }
+
+/* ---- ChaCha20 --------------------------------------------------------------- */
+
+TEST(block_of_rfc_8439_section_2_3_2)
+{
+    static const uint32_t want[16] = {
+        0xe4e7f110, 0x15593bd1, 0x1fdd0f50, 0xc47120a3, 0xc7f4d1c7, 0x0368c033,
+        0x9aaa2204, 0x4e6cd4c3, 0x466482d2, 0x09aa9f07, 0x05d7c214, 0xa2028bd9,
+        0xd19c12b5, 0xb94e16de, 0xe883d0cb, 0x4e3c50a2 };
+    mcamp_key k = counting_key();
+    uint32_t key[8], in[16], out[16];
+    mcamp__key_words(&k, key);
+    mcamp__chacha_input(in, key, UINT64_C(0x0900000000000001), 0x4a000000u);
+    mcamp__chacha_block(in, out);
+    for (int i = 0; i < 16; i++) CHECK(out[i] == want[i]);
+}
+
+TEST(keystream_of_rfc_8439_section_2_4_2)
+{
+    static const char text[] = "Ladies and Gentlemen of the class of '99: If I could "
+        "offer you only one tip for the future, sunscreen would be it.";
+    static const unsigned char want[114] = {
+        0x6e, 0x2e, 0x35, 0x9a, 0x25, 0x68, 0xf9, 0x80, 0x41, 0xba, 0x07, 0x28, 0xdd,
+        0x0d, 0x69, 0x81, 0xe9, 0x7e, 0x7a, 0xec, 0x1d, 0x43, 0x60, 0xc2, 0x0a, 0x27,
+        0xaf, 0xcc, 0xfd, 0x9f, 0xae, 0x0b, 0xf9, 0x1b, 0x65, 0xc5, 0x52, 0x47, 0x33,
+        0xab, 0x8f, 0x59, 0x3d, 0xab, 0xcd, 0x62, 0xb3, 0x57, 0x16, 0x39, 0xd6, 0x24,
+        0xe6, 0x51, 0x52, 0xab, 0x8f, 0x53, 0x0c, 0x35, 0x9f, 0x08, 0x61, 0xd8, 0x07,
+        0xca, 0x0d, 0xbf, 0x50, 0x0d, 0x6a, 0x61, 0x56, 0xa3, 0x8e, 0x08, 0x8a, 0x22,
+        0xb6, 0x5e, 0x52, 0xbc, 0x51, 0x4d, 0x16, 0xcc, 0xf8, 0x06, 0x81, 0x8c, 0xe9,
+        0x1a, 0xb7, 0x79, 0x37, 0x36, 0x5a, 0xf9, 0x0b, 0xbf, 0x74, 0xa3, 0x5b, 0xe6,
+        0xb4, 0x0b, 0x8e, 0xed, 0xf2, 0x78, 0x5e, 0x42, 0x87, 0x4d };
+    mcamp_key k = counting_key();
+    uint32_t key[8], in[16], out[16];
+    mcamp__key_words(&k, key);
+    for (size_t i = 0; i < 114; i++) {
+        mcamp__chacha_input(in, key, 1 + i / 64, UINT64_C(0x4a000000));
+        mcamp__chacha_block(in, out);
+        CHECK((((unsigned char)text[i]) ^ ((out[i % 64 / 4] >> (8 * (i % 4))) & 255)) ==
+              want[i]);
+    }
+}
+
+TEST(keystream_of_the_zero_key)
+{
+    uint32_t key[8] = { 0 }, in[16], out[16];
+    mcamp__chacha_input(in, key, 0, 0);
+    mcamp__chacha_block(in, out);
+    CHECK(out[0] == 0xade0b876u && out[1] == 0x903df1a0u && out[15] == 0x8665eeb2u);
+}
+
+TEST(sixteen_blocks_at_once_are_sixteen_blocks)
+{
+    static const uint64_t counter[] = { 0, 16, UINT64_C(0xfffffff0), UINT64_C(1) << 32,
+                                        UINT64_C(0xfffffffffffffff0) };
+    mcamp_vecset set[3];
+    int n = sets(set);
+    mcamp_key k = counting_key();
+    uint32_t key[8], in[16], one[16], all[256];
+    mcamp__key_words(&k, key);
+    for (int v = 0; v < n; v++) {
+        for (size_t c = 0; c < sizeof counter / sizeof counter[0]; c++) {
+            mcamp__chacha_16(set[v], key, counter[c], UINT64_C(0x123456789abcdef0), all);
+            for (size_t l = 0; l < 16; l++) {
+                mcamp__chacha_input(in, key, counter[c] + l, UINT64_C(0x123456789abcdef0));
+                mcamp__chacha_block(in, one);
+                for (size_t i = 0; i < 16; i++) CHECK(all[16 * i + l] == one[i]);
+            }
+        }
+    }
+}
+
+/* ---- keys -------------------------------------------------------------------- */
+
+TEST(keys_must_be_given_and_are_wiped)
+{
+    mcamp_key k = counting_key(), j;
+    unsigned char zero[32] = { 0 }, same[32];
+    start();
+    memset(same, 7, sizeof same);
+    memset(&j, 9, sizeof j);
+    CHECK_STATUS(mcamp_key_init(&ctx, k.byte, 32, &j), MCAMP_OK);
+    CHECK(!memcmp(&k, &j, sizeof k));
+    CHECK_STATUS(mcamp_key_init(&ctx, k.byte, 31, &j), MCAMP_E_SIZE);
+    CHECK_STATUS(mcamp_key_init(&ctx, k.byte, 33, &j), MCAMP_E_SIZE);
+    CHECK_STATUS(mcamp_key_init(&ctx, NULL, 32, &j), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_key_init(&ctx, k.byte, 32, NULL), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_key_init(NULL, k.byte, 32, &j), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_key_init(&ctx, zero, 32, &j), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_key_init(&ctx, same, 32, &j), MCAMP_E_REQUIRED);
+    CHECK(!memcmp(&k, &j, sizeof k));
+    mcamp_key_wipe(&j);
+    CHECK(!memcmp(j.byte, zero, 32));
+    mcamp_key_wipe(NULL);
+    CHECK(mcamp_key_id(&j) == 0 && mcamp_key_id(NULL) == 0 && mcamp_key_id(&k) != 0);
+}
+
+TEST(derived_keys_differ_and_repeat)
+{
+    mcamp_key k = counting_key(), a, b, c;
+    start();
+    CHECK_STATUS(mcamp_key_derive(&ctx, &k, 0, &a), MCAMP_OK);
+    CHECK_STATUS(mcamp_key_derive(&ctx, &k, 1, &b), MCAMP_OK);
+    CHECK_STATUS(mcamp_key_derive(&ctx, &k, 0, &c), MCAMP_OK);
+    CHECK(memcmp(&a, &b, sizeof a) && !memcmp(&a, &c, sizeof a));
+    CHECK(mcamp_key_id(&a) != mcamp_key_id(&b) && mcamp_key_id(&a) != mcamp_key_id(&k));
+    CHECK_STATUS(mcamp_key_derive(&ctx, &k, UINT64_C(1) << 63, &c), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_key_derive(&ctx, NULL, 0, &c), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_key_derive(&ctx, &k, 0, NULL), MCAMP_E_REQUIRED);
+    CHECK(!memcmp(&a, &c, sizeof a));
+}
+
+static int source_calls;
+static int good_source(void *user, void *out, size_t size)
+{
+    unsigned char *p = (unsigned char *)out;
+    for (size_t i = 0; i < size; i++) p[i] = (unsigned char)(i * 7 + 1);
+    return user ? *(int *)user : 0;
+}
+static int lazy_source(void *user, void *out, size_t size)
+{
+    (void)user; (void)out; (void)size;
+    source_calls++;
+    return 0;
+}
+
+TEST(entropy_that_fails_fails_loudly)
+{
+    mcamp_entropy_source s;
+    mcamp_key k = counting_key(), a, b;
+    unsigned char buf[64] = { 1 };
+    int fail = 3;
+    start();
+    memset(&s, 0, sizeof s);
+    CHECK_STATUS(mcamp_key_random(&ctx, &s, &k), MCAMP_E_REQUIRED);
+    s.fill = good_source;
+    CHECK_STATUS(mcamp_key_random(&ctx, &s, &k), MCAMP_OK);
+    CHECK(k.byte[1] == 8);
+    s.user = &fail;
+    CHECK_STATUS(mcamp_key_random(&ctx, &s, &k), MCAMP_E_ENTROPY);
+    CHECK(k.byte[1] == 8);
+    CHECK_STATUS(mcamp_entropy(&ctx, &s, buf, sizeof buf), MCAMP_E_ENTROPY);
+    for (size_t i = 0; i < sizeof buf; i++) CHECK(buf[i] == 0);
+    s.fill = lazy_source;
+    CHECK_STATUS(mcamp_key_random(&ctx, &s, &k), MCAMP_E_ENTROPY);
+    CHECK(k.byte[1] == 8 && source_calls == 1);
+    CHECK_STATUS(mcamp_key_random(&ctx, NULL, &a), MCAMP_OK);
+    CHECK_STATUS(mcamp_key_random(&ctx, NULL, &b), MCAMP_OK);
+    CHECK(memcmp(&a, &b, sizeof a));
+    CHECK_STATUS(mcamp_key_random(&ctx, NULL, NULL), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_entropy(&ctx, NULL, NULL, 4), MCAMP_E_REQUIRED);
+}
+
+/* ---- normals --------------------------------------------------------------------- */
+
+/* tests/vectors/secure.txt; a normal may be off by 2^-50. */
+static void vector_line(const char *line, void *user)
+{
+    mcamp_key k = counting_key();
+    unsigned long long a, b, c, w;
+    double want, want2, got, got2;
+    uint64_t word;
+    (void)user;
+    if (sscanf(line, "word %llu %llu %llx", &a, &b, &w) == 3) {
+        CHECK_STATUS(mcamp_secure_words(&ctx, &k, a, b, 1, &word), MCAMP_OK);
+        CHECK(word == w);
+    } else if (sscanf(line, "normal %llu %llu %lf", &a, &b, &want) == 3) {
+        CHECK_STATUS(mcamp_secure_normals(&ctx, &k, a, b, 1, &got), MCAMP_OK);
+        CHECK_NEAR(got, want, 0, 8.9e-16);
+    } else if (sscanf(line, "pair %llx %llx %llx %lf %lf", &a, &b, &c, &want, &want2) == 5) {
+        mcamp__normal_pair(a, b, c, &got, &got2);
+        CHECK_NEAR(got, want, 4e-16, 8.9e-16);
+        CHECK_NEAR(got2, want2, 4e-16, 8.9e-16);
+    } else {
+        CHECK(!"unknown line");
+    }
+}
+
+TEST(words_and_normals_match_the_reference)
+{
+    start();
+    CHECK(mt_vectors("secure.txt", vector_line, NULL) > 250);
+}
+
+TEST(radius_has_no_cap_before_13_sigma)
+{
+    double p, q;
+    mcamp__normal_pair(0, 0, UINT64_C(1) << 51, &p, &q);    /* t = 0 */
+    CHECK_NEAR(p, 13.3730, 0, 1e-3);
+    CHECK_NEAR(q, 0, 0, 0);
+    mcamp__normal_pair(1, 0, UINT64_C(0x8008000000000000), &p, &q);
+    CHECK_NEAR(p, -sqrt(128 * log(2.0)), 1e-15, 0);
+    mcamp__normal_pair(~UINT64_C(0), 0, UINT64_C(1) << 51, &p, &q);
+    CHECK_NEAR(p, ldexp(1.0, -32), 1e-15, 0);
+}
+
+/* The scalar function and the kernels of every set give the same bits. */
+TEST(every_vector_set_gives_the_same_bits)
+{
+    mcamp_vecset set[3];
+    int n = sets(set);
+    uint64_t seed = 1;
+    uint32_t w[256];
+    double out[128], p, q;
+    for (int trial = 0; trial < 2000; trial++) {
+        for (int i = 0; i < 256; i += 2) {
+            uint64_t r = next_test(&seed);
+            w[i] = (uint32_t)r;
+            w[i + 1] = (uint32_t)(r >> 32);
+        }
+        for (size_t i = 0; i < 64; i++)         /* no small x, but some near 1 */
+            w[64 * (i / 16) + 16 + i % 16] |= trial % 3 ? 1u << 20 : ~0u << (trial % 29);
+        for (int v = 0; v < n; v++) {
+            double least = mcamp__group_normals(set[v], w, out);
+            CHECK(least >= 4503599627370496.0);
+            for (size_t i = 0; i < 64; i++) {
+                size_t a = 64 * (i / 16) + i % 16, b = 32 * (i / 16) + i % 16;
+                mcamp__normal_pair(w[a] | (uint64_t)w[a + 16] << 32, 0,
+                                   w[a + 32] | (uint64_t)w[a + 48] << 32, &p, &q);
+                if (mcamp__bits(p) != mcamp__bits(out[b]) ||
+                    mcamp__bits(q) != mcamp__bits(out[b + 16])) CHECK(!"bits differ");
+            }
+        }
+    }
+}
+
+/* clang under -ffp-contract=fast fuses whatever the source says. */
+static int contracted(void)
+{
+    volatile double a = 1 + DBL_EPSILON, b = a, c = -(a * b);
+    double x = a, y = b, z = c;
+    return fabs(x * y + z) > 0;
+}
+
+/* The same through the stream, with tails: 2^20 normals hold about 128 of them. */
+TEST(streams_are_the_same_in_every_set_and_pinned)
+{
+    mcamp_vecset set[3];
+    int n = sets(set);
+    size_t count = 1u << 20, tails = 0;
+    mcamp_key k = counting_key();
+    mcamp__stream s;
+    double *a = (double *)malloc(count * sizeof *a), *b = (double *)malloc(count * sizeof *b);
+    uint64_t hash = 0;
+    mcamp__stream_init(&s, &k);
+    mcamp__stream_normals(MCAMP_VEC_SCALAR, &s, 11, 0, count, a);
+    for (int v = 1; v < n; v++) {
+        mcamp__stream_normals(set[v], &s, 11, 0, count, b);
+        CHECK(!memcmp(a, b, count * sizeof *a));
+    }
+    hash = mcamp__hash_doubles(0, a, count);
+    for (size_t i = 0; i < count; i++) tails += fabs(a[i]) > 4.0786;
+    CHECK(tails > 10);
+    CHECK(contracted() || hash == UINT64_C(0xb41458381f276fdd));   /* on every machine */
+    free(a);
+    free(b);
+}
+
+TEST(slices_agree_however_they_are_cut)
+{
+    double all[1000], part[1000];
+    uint64_t words[1000], few[1000], seed = 5;
+    mcamp_key k = counting_key();
+    start();
+    CHECK_STATUS(mcamp_secure_normals(&ctx, &k, 3, 77, 1000, all), MCAMP_OK);
+    CHECK_STATUS(mcamp_secure_words(&ctx, &k, 3, 77, 1000, words), MCAMP_OK);
+    for (int trial = 0; trial < 300; trial++) {
+        size_t at = (size_t)(next_test(&seed) % 1000);
+        size_t len = (size_t)(next_test(&seed) % (1001 - at));
+        CHECK_STATUS(mcamp_secure_normals(&ctx, &k, 3, 77 + at, len, part), MCAMP_OK);
+        CHECK(!memcmp(part, all + at, len * sizeof *part));
+        CHECK_STATUS(mcamp_secure_words(&ctx, &k, 3, 77 + at, len, few), MCAMP_OK);
+        CHECK(!memcmp(few, words + at, len * sizeof *few));
+    }
+}
+
+TEST(bad_arguments_leave_outputs_alone)
+{
+    mcamp_key k = counting_key(), none;
+    double out[2] = { 5, 6 };
+    uint64_t w[2] = { 5, 6 };
+    start();
+    memset(&none, 0, sizeof none);
+    CHECK_STATUS(mcamp_secure_normals(&ctx, NULL, 0, 0, 2, out), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_secure_normals(&ctx, &none, 0, 0, 2, out), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_secure_normals(&ctx, &k, 0, 0, 2, NULL), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_secure_normals(&ctx, &k, 0, UINT64_C(1) << 60, 2, out), MCAMP_E_SIZE);
+    CHECK_STATUS(mcamp_secure_normals(&ctx, &k, 0, ~UINT64_C(0), 2, out), MCAMP_E_SIZE);
+    CHECK_STATUS(mcamp_secure_normals(NULL, &k, 0, 0, 2, out), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_secure_words(&ctx, &none, 0, 0, 2, w), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_secure_normals(&ctx, &k, 0, 0, 0, NULL), MCAMP_OK);
+    CHECK_NEAR(out[0] + out[1] + (double)(w[0] + w[1]), 22, 0, 0);
+}
+
+/* Moments and a chi-squared of 64 cells of equal probability over 2^22 normals, and
+ * correlations with the next index, the next step and another key.  Thresholds: two-
+ * sided 6.11 sigma, false alarm rate 1e-9 each; chi-squared of 63 degrees of freedom
+ * by Wilson-Hilferty.  Smallest defect caught with power .999: 0.5% in the variance. */
+TEST(normals_are_standard_and_independent)
+{
+    size_t n = mt_scale((size_t)1 << 22), cells[64] = { 0 };
+    double *a = (double *)malloc(n * sizeof *a), *b = (double *)malloc(n * sizeof *b);
+    double *c = (double *)malloc(n * sizeof *c);
+    double s1 = 0, s2 = 0, s3 = 0, s4 = 0, lag = 0, step = 0, other = 0, pair = 0, sq = 0;
+    double root = sqrt((double)n), chi = 0, edge[63], z;
+    mcamp_key k = counting_key(), k2;
+    start();
+    mcamp_key_insecure_test(1, &k2);
+    CHECK_STATUS(mcamp_secure_normals(&ctx, &k, 0, 0, n, a), MCAMP_OK);
+    CHECK_STATUS(mcamp_secure_normals(&ctx, &k, 1, 0, n, b), MCAMP_OK);
+    CHECK_STATUS(mcamp_secure_normals(&ctx, &k2, 0, 0, n, c), MCAMP_OK);
+    for (int i = 0; i < 63; i++) edge[i] = mcamp_gauss_quantile((i + 1) / 64.0);
+    for (size_t i = 0; i < n; i++) {
+        double x = a[i], x2 = x * x;
+        size_t lo = 0, hi = 63;
+        while (lo < hi) { size_t m = (lo + hi) / 2; if (x < edge[m]) hi = m; else lo = m + 1; }
+        cells[lo]++;
+        s1 += x; s2 += x2 - 1; s3 += x2 * x; s4 += x2 * x2 - 3;
+        lag += x * a[(i + 1) % n]; step += x * b[i]; other += x * c[i];
+        if (i % 32 < 16 && i + 16 < n) { pair += x * a[i + 16];
+            sq += (x2 - 1) * (a[i + 16] * a[i + 16] - 1); }
+    }
+    CHECK_LE(fabs(s1) / root, 6.11);
+    CHECK_LE(fabs(s2) / (root * sqrt(2.0)), 6.11);
+    CHECK_LE(fabs(s3) / (root * sqrt(15.0)), 6.11);
+    CHECK_LE(fabs(s4) / (root * sqrt(96.0)), 6.11);
+    CHECK_LE(fabs(lag) / root, 6.11);
+    CHECK_LE(fabs(step) / root, 6.11);
+    CHECK_LE(fabs(other) / root, 6.11);
+    CHECK_LE(fabs(pair) / (root * sqrt(0.5)), 6.11);
+    CHECK_LE(fabs(sq) / (2 * root * sqrt(0.5)), 6.11);
+    for (int i = 0; i < 64; i++) {
+        double e = (double)n / 64, d = (double)cells[i] - e;
+        chi += d * d / e;
+    }
+    z = (pow(chi / 63, 1.0 / 3) - (1 - 2 / (9.0 * 63))) / sqrt(2 / (9.0 * 63));
+    CHECK_LE(fabs(z), 6.2);
+    free(a); free(b); free(c);
+}
+
+TEST_MAIN("secure",
+    T(block_of_rfc_8439_section_2_3_2),
+    T(keystream_of_rfc_8439_section_2_4_2),
+    T(keystream_of_the_zero_key),
+    T(sixteen_blocks_at_once_are_sixteen_blocks),
+    T(keys_must_be_given_and_are_wiped),
+    T(derived_keys_differ_and_repeat),
+    T(entropy_that_fails_fails_loudly),
+    T(words_and_normals_match_the_reference),
+    T(radius_has_no_cap_before_13_sigma),
+    T(every_vector_set_gives_the_same_bits),
+    T(streams_are_the_same_in_every_set_and_pinned),
+    T(slices_agree_however_they_are_cut),
+    T(bad_arguments_leave_outputs_alone),
+    T(normals_are_standard_and_independent))
