@@ -69,6 +69,7 @@
  *   loss -> est                     G, sigma -> samples -> tallies -> bounds
  *   exact                           accountants without samples, as intervals
  *   calib                           delta, eps, sigma; accepted or refused claims
+ *   secure                          keys -> random numbers for released noise
  *   report                          JSON and sentences
  *
  * LEVELS
@@ -103,6 +104,9 @@
  *            mcamp_calibrate_certified, mcamp_problem_gram, mcamp_problem_delta,
  *            mcamp_problem_epsilon, mcamp_problem_sigma, mcamp_problem_verify,
  *            mcamp_problem_certify
+ *   secure   mcamp_entropy, mcamp_key_init, mcamp_key_random, mcamp_key_derive, mcamp_key_id,
+ *            mcamp_key_wipe, mcamp_key_insecure_test, mcamp_wipe, mcamp_secure_normals,
+ *            mcamp_secure_words
  *   report   mcamp_report_answer, mcamp_report_statement, mcamp_report_statement_text,
  *            mcamp_modes_vector
  *   exact    mcamp_exact_rdp, mcamp_exact_rdp_epsilon, mcamp_exact_classical_sigma,
