@@ -7909,6 +7909,14 @@ MCAMP__PRIV double mcamp__product_mode(double kappa, double r)
     return z;
 }
 
+/* e^y (e^x - 1 - x), given y and e = e^y, by parts where e may vanish and e^x overflow
+ * (r reaches thousands while sigma is searched for); infinite where it is too large.  */
+MCAMP__PRIV double mcamp__product_bend(double y, double e, double x)
+{
+    if (fabs(x) < 1) return e * (expm1(x) - x);
+    return exp(y + x) - e * (1 + x);
+}
+
 /* log M(s) = log E exp(-kappa e^{r z - r^2/2}), z ~ N(0,1), kappa = s/b, r^2 = a_ii,
  * by the trapezoid rule on z0 +- 9 (the curvature bounds what lies outside by
  * Phi(-9)).  The integrand is analytic and shrinks like phi for |Im z| < pi/(2r),
@@ -7917,11 +7925,12 @@ MCAMP__PRIV double mcamp__product_mode(double kappa, double r)
 MCAMP__PRIV double mcamp__product_log_norm(double kappa, double aii)
 {
     double r = sqrt(aii), d = r > 0.8 ? MCAMP__PI / (2 * r) : 2.0, h = d * 0.15, s = 0;
-    double z0 = mcamp__product_mode(kappa, r), e0 = kappa * exp(r * z0 - 0.5 * aii);
+    double z0 = mcamp__product_mode(kappa, r), y0 = log(kappa) + r * z0 - 0.5 * aii;
+    double e0 = exp(y0);
     long count = (long)ceil(9.0 / h);
     for (long i = -count; i <= count; i++) {
         double x = (double)i * h;               /* log density at z0 + x over that at z0 */
-        s += exp(-0.5 * x * x - e0 * (expm1(r * x) - r * x));
+        s += exp(-0.5 * x * x - mcamp__product_bend(y0, e0, r * x));
     }
     return log(s * h) - 0.918938533204672742 - 0.5 * z0 * z0 - e0;
 }
@@ -8238,7 +8247,8 @@ MCAMP__PRIV void mcamp__tile_mode(mcamp_vecset vs, const mcamp__sampler *p,
 
 /* PRODUCT: z from phi(z) exp(-kappa e^{r z - r^2/2}) by rejection from N(z0, 1), z0 the
  * mode: the ratio of the densities, up to its value at z0, is
- * exp(-e0 (e^{r d} - 1 - r d)) <= 1, d = z - z0, e0 = kappa e^{r z0 - r^2/2}.        */
+ * exp(-e0 (e^{r d} - 1 - r d)) <= 1, d = z - z0, e0 = kappa e^{r z0 - r^2/2}.  A NaN
+ * ends the loop and poisons the value.                                               */
 MCAMP__PRIV void mcamp__tile_product(const mcamp__sampler *p, mcamp_rng *r,
                                      mcamp__scratch *w)
 {
@@ -8246,14 +8256,14 @@ MCAMP__PRIV void mcamp__tile_product(const mcamp__sampler *p, mcamp_rng *r,
     for (size_t s = 0; s < MCAMP__S; s++) {
         double rho = 0, y;
         for (size_t i = 0; i < p->m.b; i++) {
-            double root = sqrt(p->m.a[i]), z0 = p->off_base[i], d, grow;
-            double e0 = exp(root * z0 - p->m.half[i]);
+            double root = sqrt(p->m.a[i]), d;
+            double y0 = root * p->off_base[i] - p->m.half[i], e0 = exp(y0), bend;
             do {
                 double radius = sqrt(-2 * log(mcamp_rng_uniform(r)));
                 d = radius * cos(2 * MCAMP__PI * mcamp_rng_uniform(r));
-                grow = expm1(root * d);
-            } while (!(log(mcamp_rng_uniform(r)) <= -kappa * e0 * (grow - root * d)));
-            rho += e0 * (grow + 1);
+                bend = kappa * mcamp__product_bend(y0, e0, root * d);
+            } while (log(mcamp_rng_uniform(r)) > -bend);
+            rho += exp(y0 + root * d);
         }
         rho /= (double)p->m.b;
         y = p->eps + log(rho);
