@@ -8751,13 +8751,15 @@ MCAMP__PRIV mcamp_status mcamp__budget_resolve(mcamp_ctx *ctx, const mcamp_budge
 typedef struct mcamp__choice {
     mcamp_method method;
     size_t k;
-    double log_scale, rel_var;
+    double log_scale;
+    double rel_var, mean;       /* as a pilot saw them; mean 0: unknown             */
 } mcamp__choice;
 
-/* A question about one direction: the pair at (sigma, eps). */
+/* A question about one direction: the pair at (sigma, eps).  floor: errors count
+ * relative to the larger of the value and this; the other direction's value, shrunk. */
 typedef struct mcamp__question {
     const mcamp__factor *f;
-    double sigma, eps;
+    double sigma, eps, floor;
     mcamp_direction dir;
     uint64_t seed;
 } mcamp__question;
@@ -8778,6 +8780,7 @@ MCAMP__PRIV mcamp_status mcamp__proof_choice(mcamp_ctx *ctx, const mcamp__questi
     c->method = mcamp__default_method(q->dir, q->f->diagonal);
     c->k = 0;
     c->rel_var = 1;
+    c->mean = 0;
     c->log_scale = mcamp__inf();
     st = mcamp__question_sampler(ctx, q, c, &p);
     if (st < 0) return st;
@@ -8869,7 +8872,7 @@ MCAMP__PRIV mcamp_status mcamp__pilot(mcamp_ctx *ctx, const mcamp__question *q,
                                       mcamp__choice *best)
 {
     mcamp__choice c[8];
-    double mean[8], err[8], top = 0;
+    double err[8], top = 0;
     size_t n = mcamp__candidates(q, k0, log_scale, c);
     mcamp_tally *t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *t);
     mcamp_status st = MCAMP_OK;
@@ -8879,9 +8882,9 @@ MCAMP__PRIV mcamp_status mcamp__pilot(mcamp_ctx *ctx, const mcamp__question *q,
                                  blocks, t);
         if (st < 0) break;
         c[i].rel_var = mcamp__tally_rel_var(t);
-        mean[i] = mcamp__finite(c[i].rel_var) ? mcamp_tally_mean(t) : 0;
+        c[i].mean = mcamp__finite(c[i].rel_var) ? mcamp_tally_mean(t) : 0;
         err[i] = mcamp__finite(c[i].rel_var) ? mcamp_tally_std_error(t) : 0;
-        top = mcamp__dmax(top, mean[i] - 3 * err[i]);
+        top = mcamp__dmax(top, c[i].mean - 3 * err[i]);
     }
     mcamp__delete(ctx, t, 1, sizeof *t);
     *best = c[n - 1];
@@ -8889,7 +8892,7 @@ MCAMP__PRIV mcamp_status mcamp__pilot(mcamp_ctx *ctx, const mcamp__question *q,
     for (size_t i = 0; st >= 0 && i < n; i++) {
         double cost = c[i].rel_var * mcamp__method_cost(c[i].method);
         double now = best->rel_var * mcamp__method_cost(best->method);
-        if (mean[i] + 3 * err[i] < top) continue;
+        if (c[i].mean + 3 * err[i] < top) continue;
         if (cost < now) *best = c[i];
     }
     return st;
@@ -8904,18 +8907,25 @@ MCAMP__PRIV uint64_t mcamp__blocks_for(double rel_var, double rel_error, uint64_
     return n > 4 ? (uint64_t)n + 1 : (most < 4 ? most : 4);
 }
 
-/* 1 if the tally's standard error is met and no single value makes up more than a
- * twentieth of the sum.                                                            */
-MCAMP__PRIV int mcamp__tally_settled(const mcamp_tally *t, double rel_error)
+/* The value over the larger of value and floor: what its relative error weighs. */
+MCAMP__PRIV double mcamp__floor_weight(double value, double floor)
 {
-    return mcamp__tally_rel_var(t) <= rel_error * rel_error * (double)t->count &&
-           mcamp__tally_top_share(t) <= 0.05;
+    return value > 0 && value < floor ? value / floor : 1;
+}
+
+/* 1 if the tally's standard error is met and no single value makes up more than a
+ * twentieth of the sum (or of the floor).                                          */
+MCAMP__PRIV int mcamp__tally_settled(const mcamp_tally *t, double rel_error, double floor)
+{
+    double w = mcamp__floor_weight(mcamp_tally_mean(t), floor);
+    return w * w * mcamp__tally_rel_var(t) <= rel_error * rel_error * (double)t->count &&
+           w * mcamp__tally_top_share(t) <= 0.05;
 }
 
 /* Adds blocks until the tally is settled or the samples are spent. */
 MCAMP__PRIV mcamp_status mcamp__run_until(mcamp_ctx *ctx, const mcamp__sampler *p,
                                           mcamp__workers *w, uint64_t seed,
-                                          uint32_t purpose, uint64_t goal,
+                                          uint32_t purpose, uint64_t goal, double floor,
                                           const mcamp_budget *bud, mcamp_tally *t)
 {
     uint64_t done = 0, most = mcamp__blocks_for(mcamp__inf(), 1, bud->max_samples);
@@ -8926,7 +8936,7 @@ MCAMP__PRIV mcamp_status mcamp__run_until(mcamp_ctx *ctx, const mcamp__sampler *
         done += chunk;
         if (mcamp__progress(ctx, (double)done / (double)goal, mcamp_tally_mean(t)))
             return MCAMP_Q_INTERRUPTED;
-        if (done == goal && done < most && !mcamp__tally_settled(t, bud->rel_error))
+        if (done == goal && done < most && !mcamp__tally_settled(t, bud->rel_error, floor))
             goal = mcamp__umin(most, 2 * done);
     }
     return MCAMP_OK;
@@ -8940,14 +8950,15 @@ MCAMP__PRIV mcamp_status mcamp__run_to_error(mcamp_ctx *ctx, const mcamp__questi
 {
     mcamp__sampler p;
     mcamp__workers w;
-    uint64_t goal = mcamp__blocks_for(mcamp__dmin(choice->rel_var, 1e6), bud->rel_error,
-                                      bud->max_samples);
+    double weight = mcamp__floor_weight(choice->mean, q->floor);
+    uint64_t goal = mcamp__blocks_for(weight * weight * mcamp__dmin(choice->rel_var, 1e6),
+                                      bud->rel_error, bud->max_samples);
     mcamp_status st = mcamp__question_sampler(ctx, q, choice, &p);
     if (st < 0) return st;
     st = mcamp__workers_init(ctx, &p, &w);
     if (st >= 0) {
         mcamp__tally_init(&p, t);
-        st = mcamp__run_until(ctx, &p, &w, q->seed, purpose, goal, bud, t);
+        st = mcamp__run_until(ctx, &p, &w, q->seed, purpose, goal, q->floor, bud, t);
         mcamp__workers_free(ctx, &w);
     }
     mcamp__sampler_free(ctx, &p);
@@ -9011,14 +9022,15 @@ MCAMP__PRIV double mcamp__free_log_bound(mcamp_ctx *ctx, const mcamp__question *
     return best;
 }
 
-/* The rigorous side of an estimate: the method of smallest range, for enough
- * samples to come within half of the value, at most two million.                   */
+/* The rigorous side of an estimate: the method of smallest range, for enough samples
+ * to come within half of the value (or of the floor), at most two million.                   */
 MCAMP__PRIV mcamp_status mcamp__prove_estimate(mcamp_ctx *ctx, const mcamp__question *q,
                                                const mcamp__choice *proof, double log_range,
                                                const mcamp_budget *bud, mcamp_tally *t,
                                                mcamp_estimate *e)
 {
-    double need = 6 * log(1 / bud->beta) * exp(log_range) / e->value;
+    double large = mcamp__dmax(e->value, q->floor);
+    double need = 6 * log(1 / bud->beta) * exp(log_range) / large;
     uint64_t cap = bud->max_samples < (UINT64_C(1) << 21) ? bud->max_samples
                                                           : UINT64_C(1) << 21;
     uint64_t blocks;
@@ -9035,7 +9047,7 @@ MCAMP__PRIV mcamp_status mcamp__prove_estimate(mcamp_ctx *ctx, const mcamp__ques
     e->upper = mcamp__dmin(e->upper, mcamp_tally_upper(t, bud->beta));
     err = mcamp_tally_std_error(t);
     gap = fabs(mcamp_tally_mean(t) - e->value);
-    e->trusted = e->upper <= 2 * e->value &&
+    e->trusted = e->upper <= 2 * large &&
                  gap <= 6 * sqrt(err * err + e->std_error * e->std_error);
     return MCAMP_OK;
 }
@@ -11372,14 +11384,14 @@ MCAMP__PRIV mcamp_status mcamp__answer_at(mcamp_ctx *ctx, const mcamp__factor *f
         mcamp_estimate *e = d == MCAMP_REMOVE ? &a->remove : &a->add;
         mcamp__question q;
         if (!mcamp__wants(bud, (mcamp_direction)d)) continue;
-        q.f = f; q.sigma = sigma; q.eps = eps;
+        q.f = f; q.sigma = sigma; q.eps = eps; q.floor = 0.01 * a->delta;
         q.dir = (mcamp_direction)d; q.seed = bud->seed;
         st = mcamp__estimate(ctx, &q, bud, e);
         if (st < 0) return st;
         a->samples += e->samples + e->proof_samples;
         if (e->value >= a->delta) { a->delta = e->value; a->std_error = e->std_error; }
         a->delta_upper = mcamp__dmax(a->delta_upper, e->upper);
-        if (!e->trusted && st == MCAMP_OK && e->value > 0.01 * a->delta)
+        if (!e->trusted && st == MCAMP_OK && e->upper > 0.01 * a->delta)
             a->status = MCAMP_Q_UNTRUSTED;
     }
     if (st > 0) a->status = st;
@@ -11433,6 +11445,7 @@ MCAMP__PRIV mcamp__question mcamp__solve_question(const mcamp__solve *s, double 
     q.eps = s->by_sigma ? s->eps : x;
     q.dir = (mcamp_direction)dir;
     q.seed = s->bud->seed;
+    q.floor = 0;
     return q;
 }
 
@@ -11878,7 +11891,7 @@ MCAMP__PRIV mcamp_status mcamp__verify_direction(mcamp_ctx *ctx, const mcamp__fa
     mcamp_tally *t;
     mcamp_status st;
     double m;
-    q.f = f; q.sigma = c->sigma; q.eps = c->eps; q.dir = dir; q.seed = c->seed;
+    q.f = f; q.sigma = c->sigma; q.eps = c->eps; q.dir = dir; q.seed = c->seed; q.floor = 0;
     memset(out, 0, sizeof *out);
     out->bound = exp(mcamp__free_log_bound(ctx, &q, &st));
     if (st < 0) return st;
@@ -11887,7 +11900,7 @@ MCAMP__PRIV mcamp_status mcamp__verify_direction(mcamp_ctx *ctx, const mcamp__fa
     if (out->accepted) return MCAMP_OK;
     if (f->b == 1) return MCAMP_Q_REFUSED;
     choice.method = mcamp__default_method(dir, f->diagonal);
-    choice.k = 0; choice.log_scale = mcamp__inf(); choice.rel_var = 1;
+    choice.k = 0; choice.log_scale = mcamp__inf(); choice.rel_var = 1; choice.mean = 0;
     st = mcamp__question_sampler(ctx, &q, &choice, &p);
     if (st < 0) return st;
     out->method = p.method; out->order = p.k; out->range = exp(p.log_range);
