@@ -1169,8 +1169,8 @@ typedef struct mcamp_exact_info {
  * upper, all errors included.  MCAMP_Q_MAX_ITER: the interval is valid but wider
  * than wanted.  MCAMP_E_INFEASIBLE: no finite eps, since losses are infinite with
  * probability above delta.  desc and info may be NULL.  A CURVE event gives upper
- * bounds only (the lower ones ignore it), and so does BINS unless it is the only
- * event and its count is 1.                                                      */
+ * bounds only: the lower ones ignore it.  BINS must be the only event, used once
+ * (MCAMP_E_ARG "kind"); compose it through mcamp_exact_bins_curve.               */
 MCAMP_API mcamp_status mcamp_exact_delta(mcamp_ctx *ctx, const mcamp_event *events,
                                          size_t nevents, const mcamp_exact_desc *desc,
                                          double eps, mcamp_interval *delta,
@@ -1179,6 +1179,34 @@ MCAMP_API mcamp_status mcamp_exact_epsilon(mcamp_ctx *ctx, const mcamp_event *ev
                                            size_t nevents, const mcamp_exact_desc *desc,
                                            double delta, mcamp_interval *eps,
                                            mcamp_exact_info *info);
+
+/* The same for n values of eps >= 0 at once, per direction: remove[n], add[n]; either
+ * may be NULL.  The upper ends make a CURVE event, BINS included.                 */
+MCAMP_API mcamp_status mcamp_exact_curve(mcamp_ctx *ctx, const mcamp_event *events,
+                                         size_t nevents, const mcamp_exact_desc *desc,
+                                         const double *eps, size_t n,
+                                         mcamp_interval *remove, mcamp_interval *add);
+
+typedef enum mcamp_event_param {
+    MCAMP_PARAM_NONE = 0,       /* refused                                       */
+    MCAMP_PARAM_SIGMA,          /* the smallest sigma                            */
+    MCAMP_PARAM_Q,              /* the largest sampling probability              */
+    MCAMP_PARAM_COUNT,          /* the largest number of uses                    */
+    MCAMP_PARAM_GROUP,          /* the largest group                             */
+    MCAMP_PARAM_FORCE_INT = 0x7fffffff
+} mcamp_event_param;
+
+/* Finds the parameter of events[which] (its value there is ignored) for which the
+ * composition is (eps, delta)-DP.  What is returned has been certified: the upper
+ * bound of delta at it does not exceed delta, in the directions of desc; it is within
+ * rel_error (sigma, q) of what can be certified at this accuracy.  MCAMP_E_INFEASIBLE:
+ * no value does.                                                                  */
+MCAMP_API mcamp_status mcamp_exact_calibrate(mcamp_ctx *ctx, const mcamp_event *events,
+                                             size_t nevents,
+                                             const mcamp_exact_desc *desc, size_t which,
+                                             mcamp_event_param param, double eps,
+                                             double delta, double *value,
+                                             mcamp_exact_info *info);
 
 #ifdef __cplusplus
 }
@@ -9364,7 +9392,8 @@ MCAMP__PRIV mcamp_status mcamp__mog_init(mcamp_ctx *ctx, const mcamp_event *e,
         mcamp__mog_pair(m, a, (double)e->batch * (double)e->bands / (double)e->population);
         m->count *= (double)((e->rounds + e->bands - 1) / e->bands);
     } else {
-        mcamp__mog_pair(m, a, e->q > 0 ? e->q : 1.0);
+        if (e->kind == MCAMP_EVENT_BINS) a *= sqrt((double)e->rounds);
+        mcamp__mog_pair(m, a, e->q > 0 && e->kind != MCAMP_EVENT_BINS ? e->q : 1.0);
     }
     for (size_t i = 0; i < m->n; i++)
         if (m->p[i] > 0) m->amax = mcamp__dmax(m->amax, m->a[i]);
@@ -9901,6 +9930,7 @@ typedef struct mcamp__pair {
     mcamp__branch br[2];
     int nbr;
     int upper_only;
+    int bins;               /* cells of X = e^loss under Q, see below: 1 call, 2 put */
     double count, err;      /* relative error of p and q, together */
     mcamp__cell *pilot;
     size_t npilot;
@@ -10165,7 +10195,7 @@ MCAMP__PRIV mcamp_status mcamp__pair_init(mcamp_ctx *ctx, const mcamp_event *e,
     p->count = (double)e->count;
     p->err = 16 * DBL_EPSILON;
     p->br[0].weight = 1;
-    p->upper_only = e->kind == MCAMP_EVENT_CURVE || e->kind == MCAMP_EVENT_BINS;
+    p->upper_only = e->kind == MCAMP_EVENT_CURVE;
     if (e->kind == MCAMP_EVENT_LAPLACE) {
         p->nbr = 1;
         p->br[0].source = MCAMP__SOURCE_LAPLACE;
@@ -10177,6 +10207,7 @@ MCAMP__PRIV mcamp_status mcamp__pair_init(mcamp_ctx *ctx, const mcamp_event *e,
         mcamp__mog_sort(&p->br[0].mog);
         p->err += (double)p->br[0].mog.n * DBL_EPSILON;
         p->count = p->br[0].mog.count;
+        if (e->kind == MCAMP_EVENT_BINS) { p->bins = 1; p->count = (double)e->bins; }
         if (e->kind == MCAMP_EVENT_TRUNCATED) st = mcamp__pair_truncated(ctx, e, p);
         if (st < 0) mcamp__pair_free(ctx, p);
     }
@@ -10289,9 +10320,30 @@ MCAMP__PRIV mcamp__cell mcamp__cell_turn(mcamp__cell c, int add)
 /* Which bound a law serves. */
 typedef enum mcamp__side { MCAMP__UPPER, MCAMP__LOWER } mcamp__side;
 
+/* Balls in bins with C = I: positions X - 1 (call) or 1 - X (put) weighted by Q.  A
+ * convex function of the sum of the X is estimated, so that here too spreading with the
+ * mean kept raises and merging lowers; q is rounded with the side, the mean p/q of a
+ * cell to where the function is larger or smaller.                                     */
+MCAMP__PRIV void mcamp__law_bins(mcamp__law *a, mcamp__cell c, double err, int put,
+                                 mcamp__side side)
+{
+    double s = side == MCAMP__UPPER ? 1 : -1, q = c.q * (1 + s * err), f;
+    double v = c.v + (put ? -s : s) * (2 * err + c.verr), sign = put ? -1 : 1;
+    double xl = expm1(c.lo), xh = expm1(c.hi);
+    if (!(q > 0)) return;
+    v = mcamp__dmax(c.lo, mcamp__dmin(c.hi, v));
+    if (side == MCAMP__LOWER) { mcamp__law_add(a, sign * expm1(v), q); return; }
+    f = c.lo < -DBL_MAX ? exp(v - c.hi) : expm1(v - c.lo) / expm1(c.hi - c.lo);
+    if (!(c.hi > c.lo)) f = 1;
+    f = mcamp__dmax(0.0, mcamp__dmin(1.0, f));
+    mcamp__law_add(a, sign * xl, q * (1 - f));
+    mcamp__law_add(a, sign * xh, q * f);
+}
+
 MCAMP__PRIV void mcamp__law_cell(mcamp__law *a, const mcamp__pair *p, mcamp__cell c,
                                  mcamp__side side, int add)
 {
+    if (p->bins) { mcamp__law_bins(a, c, p->err, p->bins == 2, side); return; }
     c = mcamp__cell_turn(c, add);
     if (side == MCAMP__UPPER) mcamp__law_spread(a, c, p->err);
     else                      mcamp__law_merge(a, c, p->err);
@@ -10326,7 +10378,7 @@ MCAMP__PRIV void mcamp__law_fill(mcamp__law *a, const mcamp__pair *p,
 typedef struct mcamp__sum_law {
     mcamp__law *law;
     size_t n;
-    double g2;
+    double g2, plus;        /* plus: kernel 1, a bound of E max(S, 0) */
     int kernel;
 } mcamp__sum_law;
 
@@ -10682,7 +10734,7 @@ MCAMP__PRIV mcamp_status mcamp__spec_build(mcamp_ctx *ctx, mcamp__spec *s,
     s->k0 = c.k0 + 0.5 * r * r * lambda * (s->kernel ? lambda : lambda + 1);
     s->kerr = c.err;
     s->pinf = mcamp__sum_pinf(sum);
-    s->mean = fabs(mcamp__sum_cum(sum, 0).k1);
+    s->mean = sum->plus;
     s->bump = s->kernel ? r * r : exp(mcamp_gauss_logdelta(r, 0) + r * r / 8) *
                                   r * MCAMP__SQRT_2PI;
     if (!(r > 0)) s->bump = 0;
@@ -10802,7 +10854,14 @@ MCAMP__PRIV void mcamp__acc_free(mcamp__acc *a)
 MCAMP__PRIV int mcamp__event_is_gauss(const mcamp_event *e)
 {
     return (e->kind == MCAMP_EVENT_GAUSSIAN && !(e->q > 0 && e->q < 1)) ||
-           (e->kind == MCAMP_EVENT_POISSON && !(e->q < 1));
+           (e->kind == MCAMP_EVENT_POISSON && !(e->q < 1)) ||
+           (e->kind == MCAMP_EVENT_BINS && e->bins == 1);
+}
+
+MCAMP__PRIV double mcamp__event_mu2(const mcamp_event *e)
+{
+    double mu = mcamp__event_scale(e);
+    return mu * mu * (double)e->count * (e->kind == MCAMP_EVENT_BINS ? (double)e->rounds : 1);
 }
 
 MCAMP__PRIV mcamp_status mcamp__acc_init(mcamp__acc *a, mcamp_ctx *ctx,
@@ -10820,10 +10879,8 @@ MCAMP__PRIV mcamp_status mcamp__acc_init(mcamp__acc *a, mcamp_ctx *ctx,
         return mcamp__fail(ctx, MCAMP_E_MEMORY, "nevents", (double)n);
     for (size_t i = 0; i < n; i++) {
         mcamp_status st;
-        double mu = 0;
         if (mcamp__event_is_gauss(&e[i])) {
-            mu = mcamp__event_scale(&e[i]) * (1 + DBL_EPSILON);
-            a->g2 += (double)e[i].count * mu * mu * (1 + 2 * DBL_EPSILON);
+            a->g2 += mcamp__event_mu2(&e[i]) * (1 + 8 * DBL_EPSILON);
             continue;
         }
         if ((st = mcamp__pair_init(ctx, &e[i], &a->pair[a->n])) < 0) return st;
@@ -10834,6 +10891,9 @@ MCAMP__PRIV mcamp_status mcamp__acc_init(mcamp__acc *a, mcamp_ctx *ctx,
         }
         a->event_of[a->n++] = i;
     }
+    for (size_t i = 0; i < a->n; i++)       /* alone and once, or as a curve: see there */
+        if (a->pair[i].bins && (a->n > 1 || a->g2 > 0 || e[a->event_of[i]].count > 1))
+            return mcamp__fail(ctx, MCAMP_E_ARG, "kind", (double)MCAMP_EVENT_BINS);
     a->single = a->n == 1 && a->pair[0].count <= 1 && !(a->g2 > 0);
     for (int s = 0; s < 2; s++) {
         a->sum[s].law = a->law[s];
@@ -10906,13 +10966,23 @@ MCAMP__PRIV const mcamp__sum_law *mcamp__acc_steer(const mcamp__acc *a)
                                                                     : MCAMP__UPPER];
 }
 
-/* How much spreading a cell raises E e^{lambda L} above what merging it gives. */
-MCAMP__PRIV double mcamp__cell_gap(mcamp__cell c, double lambda, double k0)
+/* How much spreading a cell to lo and hi raises E e^{lambda L} above what merging it at
+ * v gives, over e^{k0}; the mean of y (e^{-loss}, or X itself) is kept.                 */
+MCAMP__PRIV double mcamp__cell_gap(const mcamp__pair *p, mcamp__cell c, double lambda,
+                                   double k0)
 {
-    double v = c.v, w = c.hi - c.lo, f, e;
-    f = mcamp__dmin(1.0, mcamp__dmax(0.0, expm1(c.lo - v) / expm1(-w)));
-    e = (1 - f) * expm1(lambda * (c.lo - v)) + f * expm1(mcamp__dmin(600.0, lambda * (c.hi - v)));
-    return exp(log(c.p) + lambda * v - k0) * mcamp__dmax(e, 0.0);
+    double v = c.v, lo = c.lo, hi = c.hi, f, e, w = p->bins ? c.q : c.p;
+    if (p->bins) {
+        f = expm1(v - lo) / expm1(hi - lo);
+        lo = expm1(lo); hi = expm1(hi); v = expm1(v);
+        if (p->bins == 2) { lo = -lo; hi = -hi; v = -v; }
+    } else {
+        f = expm1(lo - v) / expm1(lo - hi);
+    }
+    f = mcamp__dmin(1.0, mcamp__dmax(0.0, f));
+    e = (1 - f) * expm1(mcamp__dmin(600.0, lambda * (lo - v))) +
+        f * expm1(mcamp__dmin(600.0, lambda * (hi - v)));
+    return exp(log(w) + lambda * v - k0) * mcamp__dmax(e, 0.0);
 }
 
 /* Cuts pilot cells so that the discretisation widens log delta by at most `width`.
@@ -10926,11 +10996,11 @@ MCAMP__PRIV double mcamp__acc_share(mcamp__acc *a, double width)
         const mcamp__pair *p = &a->pair[i];
         double k0 = mcamp__law_cum(&a->law[MCAMP__UPPER][i], a->lambda).k0 / p->count;
         for (size_t k = 0; k < p->npilot; k++) {
-            mcamp__cell c = mcamp__cell_turn(p->pilot[k], a->add);
+            mcamp__cell c = mcamp__cell_turn(p->pilot[k], p->bins ? 0 : a->add);
             a->share[i][k] = 0;
-            if (c.branch < 0 || !(c.p > 0) || !(c.hi - c.lo < 1e300)) continue;
+            if (c.branch < 0 || !((p->bins ? c.q : c.p) > 0) || !(c.hi - c.lo < 1e300)) continue;
             if (!(c.hi > c.lo) || !(fabs(c.x2 - c.x1) < 1e300)) continue;
-            a->share[i][k] = cbrt(mcamp__dmin(p->count * mcamp__cell_gap(c, a->lambda, k0), 1e99));
+            a->share[i][k] = cbrt(mcamp__dmin(p->count * mcamp__cell_gap(p, c, a->lambda, k0), 1e99));
             total += a->share[i][k];
         }
     }
@@ -10970,7 +11040,7 @@ MCAMP__PRIV mcamp__plan mcamp__make_plan(const mcamp__sum_law *s, double lambda,
                                          double eps, double width)
 {
     double guess = mcamp__log_guess(s, lambda, eps), R, t, lr, best = mcamp__inf();
-    double mean = s->kernel ? fabs(mcamp__sum_cum(s, 0).k1) + fabs(eps) : 1;
+    double mean = s->kernel ? s->plus + fabs(eps) : 1;
     double l = lambda, atoms = 1;
     mcamp__plan p;
     memset(&p, 0, sizeof p);
@@ -11231,6 +11301,154 @@ MCAMP__PRIV mcamp_status mcamp__acc_epsilon(mcamp__acc *a, double delta, double 
     return MCAMP_Q_MAX_ITER;
 }
 
+/* ---- balls in bins with C = I ------------------------------------------------------------ */
+
+/* The b modes are orthogonal and of equal norm: with X_i = e^{c t_i - c^2/2} independent,
+ * c = sqrt(epochs) sensitivity/sigma, S their sum and k = b e^eps, kappa = b e^-eps,
+ *     delta_remove = E(S - k)_+ / b,    delta_add = e^eps E(kappa - S)_+ / b.
+ * The tail of X is too heavy for a tilt, so the first is split at X_i >= k: if any of
+ * them is that large, S - k >= 0 and the expectation is known,
+ *     b E(X-k)_+ + b m0 (1 - p0^{b-1}) + k (b pH - (1 - p0^b)),
+ * pH = Pr(X >= k) = 1 - p0, m0 = E(X; X < k).  Else all are below k, and the tilted sum is
+ * tame.  For the put, a single X >= kappa makes the payoff zero.                           */
+MCAMP__PRIV void mcamp__bins_huge(double c, double b, double eps, mcamp_interval *out)
+{
+    double lk = log(b) + eps, t = lk / c + 0.5 * c;
+    double pH = exp(mcamp_gauss_logsf(t)), mH = exp(mcamp_gauss_logsf(t - c)), v;
+    v = b * exp(mcamp_gauss_logdelta(c, lk));
+    v += b * (1 - mH) * -expm1((b - 1) * log1p(-pH));
+    t = b * pH + expm1(b * log1p(-pH));
+    v += exp(lk) * mcamp__dmax(t, 0.0);
+    t = 4e-14 * (v + b * pH * exp(lk) * 1e-2) + 1e-13 * v;
+    out->upper = v + t;
+    out->lower = mcamp__dmax(0.0, v - t);
+}
+
+/* Cells of X below the cut (log of k or kappa). */
+MCAMP__PRIV mcamp_status mcamp__bins_pilot(mcamp__acc *a, double cut, double logd)
+{
+    mcamp__pair *p = &a->pair[0];
+    const mcamp__branch *br = &p->br[0];
+    double c = br->mog.amax, z, from, to, end = cut / c + 0.5 * c, x;
+    size_t n = MCAMP__PILOT + 3;
+    mcamp__cells out;
+    z = mcamp__dmax(6.0, -mcamp_gauss_quantile_log(mcamp__dmax(logd, -800.0) -
+                                                   log(p->count) - 18.5));
+    a->z = z;
+    mcamp__delete(a->ctx, p->pilot, p->npilot, sizeof *p->pilot);
+    mcamp__delete_doubles(a->ctx, a->share[0], p->npilot);
+    p->npilot = n;
+    p->pilot = out.c = (mcamp__cell *)mcamp__new(a->ctx, n, sizeof *out.c);
+    a->share[0] = mcamp__new_doubles(a->ctx, n);
+    if (!p->pilot || !a->share[0]) return mcamp__fail(a->ctx, MCAMP_E_MEMORY, "atoms", 0);
+    out.n = 0; out.cap = n;
+    from = mcamp__dmin(-z, end - 2 * z);
+    to = mcamp__dmin(c + z, end);
+    x = -mcamp__inf();
+    for (int i = 0; i <= MCAMP__PILOT; i++) {
+        double y = i < MCAMP__PILOT ? from + (to - from) * i / MCAMP__PILOT : to;
+        mcamp__cells_push(&out, mcamp__branch_cell(br, 0, x, y));
+        x = y;
+    }
+    if (to < end) mcamp__cells_push(&out, mcamp__branch_cell(br, 0, x, end));
+    out.c[out.n - 1].hi = cut;
+    return mcamp__acc_laws(a, 0);
+}
+
+/* E(S - strike)_+ without the huge ones (call), E(kappa - S)_+ (put): bounds as close as
+ * tol, or a part of what tol in eps amounts to, given that `known` is added to them.    */
+MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, double cut, double strike,
+                                          double eps, double known, mcamp_interval *out)
+{
+    mcamp__width w;
+    mcamp_status st = mcamp__bins_pilot(a, cut, -30);
+    a->eps = strike;
+    out->lower = 0;
+    for (int i = 0; i < 2 && st >= 0; i++) {
+        a->lambda = mcamp__saddle(&a->sum[MCAMP__LOWER], strike, 0, 0);
+        a->logd = mcamp__log_guess(&a->sum[MCAMP__LOWER], a->lambda, strike);
+        if (!mcamp__finite(a->logd)) a->logd = -800;
+        if (i || a->logd > -30) break;
+        st = mcamp__bins_pilot(a, cut, a->logd);
+    }
+    if (st < 0) return st;
+    out->upper = exp(a->logd) * 2 + DBL_MIN;
+    if (mcamp__sum_cum(&a->sum[MCAMP__UPPER], a->lambda).k0 - a->lambda * strike < -740) {
+        out->upper = DBL_MIN;
+        return MCAMP_OK;
+    }
+    mcamp__width_start(&w, a->tol);
+    for (int pass = 0; pass < 4; pass++) {
+        double smooth, total;
+        mcamp_interval v;
+        /* what is known already makes up for a part of the width */
+        double tol = a->tol * (1 + 0.3 * mcamp__dmin(10.0, a->lambda * exp(cut) * eps));
+        w.want = mcamp__dmin(1.0, tol * (1 + known / out->upper));
+        if (!pass) mcamp__width_start(&w, w.want);
+        if ((st = mcamp__acc_refine(a, &w)) < 0) return st;
+        v = mcamp__acc_bounds(a, strike, &smooth);
+        if (!(v.upper < 1e300)) v.upper = mcamp__inf();
+        v.upper = mcamp__dmax(v.upper, DBL_MIN);
+        out->upper = pass ? mcamp__dmin(out->upper, v.upper) : v.upper;
+        out->lower = mcamp__dmax(out->lower, v.lower);
+        total = known + out->lower;
+        if (out->upper - out->lower <= tol * total + 1e-300) return MCAMP_OK;
+        mcamp__width_adapt(&w, mcamp__dmin(50.0, log(v.upper / v.lower)), smooth);
+    }
+    return MCAMP_Q_MAX_ITER;
+}
+
+MCAMP__PRIV mcamp_status mcamp__bins_delta(mcamp__acc *a, double eps, mcamp_interval *out)
+{
+    mcamp__pair *p = &a->pair[0];
+    double b = p->count, c = p->br[0].mog.amax, f, strike;
+    mcamp_interval huge = { 0, 0 }, tame = { 0, 0 };
+    mcamp_status st;
+    p->bins = a->add ? 2 : 1;
+    for (int s = 0; s < 2; s++) {
+        a->sum[s].kernel = 1;
+        a->sum[s].plus = b * (1 + 1e-9);
+    }
+    if (!a->add) mcamp__bins_huge(c, b, eps, &huge);
+    strike = a->add ? -b * expm1(-eps) : b * expm1(eps);
+    if (!(strike < 1e290)) { out->lower = 0; out->upper = (huge.upper + DBL_MIN) / b; return MCAMP_OK; }
+    st = mcamp__bins_tame(a, log(b) + (a->add ? -eps : eps), strike, eps,
+                          huge.lower, &tame);
+    if (st < 0) return st;
+    f = (a->add ? exp(eps) : 1.0) / b;
+    out->upper = mcamp__dmin(1.0, f * (huge.upper + tame.upper) * (1 + 1e-12) + DBL_MIN);
+    out->lower = f * (huge.lower + tame.lower) * (1 - 1e-12);
+    return st;
+}
+
+/* eps at delta: roots of the two bounds in log delta.  Above everything: the Gaussian
+ * mechanism without amplification.                                                        */
+MCAMP__PRIV mcamp_status mcamp__bins_epsilon(mcamp__acc *a, double delta, mcamp_interval *out)
+{
+    double ld = log(delta), up = mcamp__gauss_eps_up(a->pair[0].br[0].mog.amax * (1 + 1e-15), ld);
+    mcamp_status st, res = MCAMP_OK;
+    out->lower = out->upper = 0;
+    for (int side = 0; side < 2; side++) {
+        mcamp__root r;
+        mcamp_interval v = { 0, 0 };
+        double hi = side ? out->upper : up, f;
+        if (!(hi > 0)) return res;
+        if ((st = mcamp__bins_delta(a, 0, &v)) < 0) return st;
+        f = log(side ? v.lower : v.upper) - ld;
+        if (!(f > 0)) { if (side) return res; continue; }
+        mcamp__root_init(&r, 0, f, hi, side ? -1e-3 : -10);
+        while (r.steps < 60 && r.hi - r.lo > 0.1 * a->tol * r.hi) {
+            double x = mcamp__root_next(&r);
+            if ((st = mcamp__bins_delta(a, x, &v)) < 0) return st;
+            res = st > 0 ? st : res;
+            f = log(side ? v.lower : v.upper) - ld;
+            mcamp__root_update(&r, x, mcamp__finite(f) ? f : -100);
+        }
+        if (side) out->lower = r.lo; else out->upper = r.hi;
+    }
+    return res;
+}
+
 /* Resolved desc: defaults in, canaries and ranges checked. */
 MCAMP__PRIV mcamp_status mcamp__exact_resolve(mcamp_ctx *ctx,
                                               const mcamp_exact_desc *desc,
@@ -11270,8 +11488,11 @@ MCAMP__PRIV mcamp_status mcamp__exact_run(mcamp_ctx *ctx, const mcamp_event *eve
     for (int dir = 0; dir < 2 && res >= 0; dir++) {
         if (d->direction == (dir ? MCAMP_REMOVE : MCAMP_ADD)) continue;
         a.add = dir;
-        st = want_eps ? mcamp__acc_epsilon(&a, x, best.lower, &v)
-                      : mcamp__acc_delta(&a, x, best.lower, &v);
+        if (a.n == 1 && a.pair[0].bins)
+            st = want_eps ? mcamp__bins_epsilon(&a, x, &v) : mcamp__bins_delta(&a, x, &v);
+        else
+            st = want_eps ? mcamp__acc_epsilon(&a, x, best.lower, &v)
+                          : mcamp__acc_delta(&a, x, best.lower, &v);
         if (st < 0) { res = st; break; }
         if (st > 0) res = st;
         if (dir) a.info.add = v; else a.info.remove = v;
@@ -11292,9 +11513,8 @@ MCAMP__PRIV double mcamp__exact_mu(const mcamp_event *e, size_t n)
 {
     mcamp__sum s = { 0, 0 };
     for (size_t i = 0; i < n; i++) {
-        double mu = mcamp__event_scale(&e[i]);
         if (!mcamp__event_is_gauss(&e[i])) return -1;
-        mcamp__sum_add(&s, (double)e[i].count * mu * mu);
+        mcamp__sum_add(&s, mcamp__event_mu2(&e[i]));
     }
     return sqrt(mcamp__sum_get(&s));
 }
@@ -11355,6 +11575,239 @@ MCAMP_API mcamp_status mcamp_exact_epsilon(mcamp_ctx *ctx, const mcamp_event *ev
                                            mcamp_exact_info *info)
 {
     return mcamp__exact_query(ctx, events, nevents, desc, delta, 1, eps, info);
+}
+
+MCAMP_API mcamp_status mcamp_exact_curve(mcamp_ctx *ctx, const mcamp_event *events,
+                                         size_t nevents, const mcamp_exact_desc *desc,
+                                         const double *eps, size_t n,
+                                         mcamp_interval *remove, mcamp_interval *add)
+{
+    mcamp_exact_desc d;
+    mcamp_status res = mcamp__events_check(ctx, events, nevents);
+    mcamp_interval *tmp;
+    if (res < 0) return res;
+    if ((res = mcamp__exact_resolve(ctx, desc, &d)) < 0) return res;
+    if (!n) return mcamp__fail(ctx, MCAMP_E_SIZE, "n", 0);
+    if (!eps) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "eps", 0);
+    if (!remove && !add) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "remove", 0);
+    tmp = (mcamp_interval *)mcamp__new(ctx, 2 * n, sizeof *tmp);
+    if (!tmp) return mcamp__fail(ctx, MCAMP_E_MEMORY, "n", (double)n);
+    for (size_t i = 0; i < 2 * n && res >= 0; i++) {
+        mcamp_status st;
+        if (!(i < n ? remove : add)) continue;
+        d.direction = i < n ? MCAMP_REMOVE : MCAMP_ADD;
+        st = mcamp_exact_delta(ctx, events, nevents, &d, eps[i % n], &tmp[i], NULL);
+        if (st) res = st;
+    }
+    for (size_t i = 0; i < n && res >= 0; i++) {
+        if (remove) remove[i] = tmp[i];
+        if (add) add[i] = tmp[n + i];
+    }
+    mcamp__delete(ctx, tmp, 2 * n, sizeof *tmp);
+    return res;
+}
+
+/* ---- calibration ---------------------------------------------------------------------------- */
+
+/* A copy of the events with one parameter as the unknown, x = its logarithm. */
+typedef struct mcamp__search {
+    mcamp_ctx *ctx;
+    mcamp_event *ev;
+    size_t n, which;
+    mcamp_event_param param;
+    mcamp_exact_desc desc;
+    double eps, ld, max;        /* max: largest log value */
+    double sign;                /* -1: delta falls with the parameter */
+    mcamp_exact_info info;
+} mcamp__search;
+
+/* Sets the parameter; returns the value that it really got. */
+MCAMP__PRIV double mcamp__search_set(mcamp__search *s, double x)
+{
+    mcamp_event *e = &s->ev[s->which];
+    double v = exp(mcamp__dmin(x, s->max));
+    switch (s->param) {
+    case MCAMP_PARAM_SIGMA: e->sigma = v; break;
+    case MCAMP_PARAM_Q: e->q = v = mcamp__dmin(v, 1.0); break;
+    case MCAMP_PARAM_COUNT:
+        e->count = (uint64_t)mcamp__dmax(1.0, floor(v * (1 + 1e-15)));
+        v = (double)e->count;
+        break;
+    default:
+        e->group = (uint64_t)mcamp__dmax(1.0, floor(v * (1 + 1e-15)));
+        v = (double)e->group;
+        break;
+    }
+    return v;
+}
+
+/* log delta / target at x.  rough: remove only, ten times the tolerance, the middle of
+ * the interval, for steering; else the upper bound over all directions.               */
+MCAMP__PRIV mcamp_status mcamp__search_eval(mcamp__search *s, double x, int rough,
+                                            double *f)
+{
+    mcamp_exact_desc d = s->desc;
+    mcamp_interval v = { 0, 0 };
+    mcamp_status st;
+    mcamp__search_set(s, x);
+    if (rough) {
+        if (d.direction == MCAMP_BOTH) d.direction = MCAMP_REMOVE;
+        d.rel_error = mcamp__dmin(0.1, 10 * d.rel_error);
+    }
+    st = mcamp_exact_delta(s->ctx, s->ev, s->n, &d, s->eps, &v, rough ? NULL : &s->info);
+    if (st < 0) return st;
+    *f = rough && v.lower > 0 ? 0.5 * (log(v.upper) + log(v.lower)) : log(v.upper);
+    *f -= s->ld;
+    if (!(*f > -1e4)) *f = -1e4;
+    return st;
+}
+
+/* Where to begin: the central limit, by which T steps of a mechanism with chi-square
+ * divergence q^2 (e^{1/sigma^2} - 1) are nearly a Gaussian mechanism.                     */
+MCAMP__PRIV double mcamp__search_start(const mcamp__search *s)
+{
+    const mcamp_event *e = &s->ev[s->which];
+    double mu = mcamp__gauss_mu_down(s->eps, s->ld), T = (double)e->count, q = 1, a;
+    if (s->param == MCAMP_PARAM_Q) return -3;
+    if (s->param != MCAMP_PARAM_SIGMA) return 2;
+    a = e->sensitivity > 0 ? e->sensitivity : 1;
+    if (e->kind == MCAMP_EVENT_BINS)
+        return log(a * sqrt((double)e->rounds / log1p((double)e->bins * mu * mu)));
+    if (e->kind == MCAMP_EVENT_POISSON || e->kind == MCAMP_EVENT_TRUNCATED ||
+        e->kind == MCAMP_EVENT_GROUP_POISSON || e->q > 0) q = e->q;
+    if (e->kind == MCAMP_EVENT_BANDMF) {
+        q = (double)e->batch * (double)e->bands / (double)e->population;
+        T *= ceil((double)e->rounds / (double)e->bands);
+    }
+    if (e->kind == MCAMP_EVENT_MIXTURE)
+        for (size_t i = 0; i < e->n; i++) a = mcamp__dmax(a, e->shift[i]);
+    mu /= q * sqrt(T);
+    return log(a) - 0.5 * log(log1p(mu * mu));
+}
+
+/* A bracket of the root of the rough curve around the start, then the root; slope is
+ * d log delta / dx there.                                                                  */
+MCAMP__PRIV mcamp_status mcamp__search_rough(mcamp__search *s, double *x, double *slope)
+{
+    double lo, hi, flo, fhi, step = s->param == MCAMP_PARAM_SIGMA ? 0.15 : 0.7;
+    mcamp_status st;
+    mcamp__root r;
+    lo = hi = mcamp__dmin(mcamp__search_start(s), s->max);
+    if ((st = mcamp__search_eval(s, lo, 1, &flo)) < 0) return st;
+    fhi = flo;
+    for (int i = 0; i < 60; i++, step *= 1.7) {
+        if ((fhi > 0) != (flo > 0)) break;
+        if ((flo > 0) == (s->sign < 0)) {       /* go right */
+            lo = hi; flo = fhi;
+            if (hi >= s->max) { *x = hi; *slope = s->sign; return MCAMP_OK; }
+            hi = mcamp__dmin(hi + step, s->max);
+            if ((st = mcamp__search_eval(s, hi, 1, &fhi)) < 0) return st;
+        } else {
+            hi = lo; fhi = flo;
+            lo -= step;
+            if (lo < -200) return mcamp__fail(s->ctx, MCAMP_E_INFEASIBLE, "delta", exp(s->ld));
+            if ((st = mcamp__search_eval(s, lo, 1, &flo)) < 0) return st;
+        }
+    }
+    if ((fhi > 0) == (flo > 0))
+        return mcamp__fail(s->ctx, MCAMP_E_INFEASIBLE, "delta", exp(s->ld));
+    mcamp__root_init(&r, lo, flo, hi, fhi);
+    *slope = (fhi - flo) / (hi - lo);
+    *x = hi;
+    while (r.steps < 60 && r.hi - r.lo > 0.02 * s->desc.rel_error) {
+        double y = mcamp__root_next(&r), f;
+        if ((st = mcamp__search_eval(s, y, 1, &f)) < 0) return st;
+        if (fabs(y - *x) > 1e-9) *slope = (f - (fhi)) / (y - *x);
+        *x = y;
+        fhi = f;
+        if (fabs(f) < 0.05 * s->desc.rel_error * fabs(*slope)) break;
+        mcamp__root_update(&r, y, f);
+    }
+    if (!(*slope * s->sign > 0.05)) *slope = s->sign;
+    return MCAMP_OK;
+}
+
+/* From the rough root to a certified one: step by what the upper bound misses, and a
+ * little more, until it fits.                                                             */
+MCAMP__PRIV mcamp_status mcamp__search_certify(mcamp__search *s, double x, double slope,
+                                               double *value)
+{
+    double f, extra = 0.05 * s->desc.rel_error;
+    for (int i = 0; i < 30; i++, extra *= 2) {
+        mcamp_status st = mcamp__search_eval(s, x, 0, &f);
+        if (st < 0) return st;
+        if (f <= 0) {
+            *value = mcamp__search_set(s, x);
+            return MCAMP_OK;
+        }
+        if (s->param == MCAMP_PARAM_COUNT || s->param == MCAMP_PARAM_GROUP) {
+            double v = mcamp__search_set(s, x);
+            if (!(v > 1)) break;
+            x = mcamp__dmin(log(v - 1), log(v) - f / fabs(slope));
+        } else {
+            x -= f / slope + s->sign * extra;
+        }
+    }
+    return mcamp__fail(s->ctx, MCAMP_E_INFEASIBLE, "delta", exp(s->ld));
+}
+
+MCAMP__PRIV mcamp_status mcamp__search_check(mcamp_ctx *ctx, const mcamp_event *events,
+                                             size_t n, size_t which,
+                                             mcamp_event_param param)
+{
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!n) return mcamp__fail(ctx, MCAMP_E_SIZE, "nevents", 0);
+    if (!events) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "events", 0);
+    if (which >= n) return mcamp__fail(ctx, MCAMP_E_ARG, "which", (double)which);
+    if (param == MCAMP_PARAM_NONE) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "param", 0);
+    if (param == MCAMP_PARAM_SIGMA || param == MCAMP_PARAM_COUNT) return MCAMP_OK;
+    if (param == MCAMP_PARAM_Q) {
+        mcamp_event_kind k = events[which].kind;
+        if (k == MCAMP_EVENT_POISSON || k == MCAMP_EVENT_GROUP_POISSON ||
+            k == MCAMP_EVENT_TRUNCATED || k == MCAMP_EVENT_LAPLACE ||
+            k == MCAMP_EVENT_RESPONSE || k == MCAMP_EVENT_GAUSSIAN) return MCAMP_OK;
+    }
+    if (param == MCAMP_PARAM_GROUP && (events[which].kind == MCAMP_EVENT_GROUP_POISSON ||
+                                       events[which].kind == MCAMP_EVENT_GROUP_FIXED))
+        return MCAMP_OK;
+    return mcamp__fail(ctx, MCAMP_E_ARG, "param", (double)param);
+}
+
+MCAMP_API mcamp_status mcamp_exact_calibrate(mcamp_ctx *ctx, const mcamp_event *events,
+                                             size_t nevents,
+                                             const mcamp_exact_desc *desc, size_t which,
+                                             mcamp_event_param param, double eps,
+                                             double delta, double *value,
+                                             mcamp_exact_info *info)
+{
+    mcamp__search s;
+    double x = 0, slope = 0, v = 0;
+    mcamp_status st = mcamp__search_check(ctx, events, nevents, which, param);
+    if (st < 0) return st;
+    if (!value) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "value", 0);
+    memset(&s, 0, sizeof s);
+    if ((st = mcamp__exact_resolve(ctx, desc, &s.desc)) < 0) return st;
+    if ((st = mcamp__check_eps(ctx, "eps", eps)) < 0) return st;
+    if ((st = mcamp__check_prob(ctx, "delta", delta)) < 0) return st;
+    s.ev = (mcamp_event *)mcamp__new(ctx, nevents, sizeof *s.ev);
+    if (!s.ev) return mcamp__fail(ctx, MCAMP_E_MEMORY, "nevents", (double)nevents);
+    memcpy(s.ev, events, nevents * sizeof *s.ev);
+    s.ctx = ctx; s.n = nevents; s.which = which; s.param = param;
+    s.eps = eps; s.ld = log(delta);
+    s.sign = param == MCAMP_PARAM_SIGMA ? -1 : 1;
+    s.max = param == MCAMP_PARAM_SIGMA ? 200 : param == MCAMP_PARAM_Q ? 0 :
+            param == MCAMP_PARAM_COUNT ? log((double)MCAMP__COUNT_MAX) : log(65535.0);
+    if (param == MCAMP_PARAM_GROUP && events[which].kind == MCAMP_EVENT_GROUP_FIXED)
+        s.max = mcamp__dmin(s.max, log((double)events[which].population));
+    mcamp__search_set(&s, 0);
+    st = mcamp__events_check(ctx, s.ev, nevents);
+    if (st >= 0) st = mcamp__search_rough(&s, &x, &slope);
+    if (st >= 0) st = mcamp__search_certify(&s, x, slope, &v);
+    mcamp__delete(ctx, s.ev, nevents, sizeof *s.ev);
+    if (st < 0) return st;
+    *value = v;
+    if (info) *info = s.info;
+    return MCAMP_OK;
 }
 
 /* ======================================================================== *

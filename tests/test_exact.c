@@ -432,6 +432,7 @@ TEST(delta_and_epsilon_are_monotone_and_inverse)
         last = v;
         CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, NULL, v.upper, &w, NULL), MCAMP_OK);
         CHECK_LE(w.lower, eps);
+        if (!(eps > 0)) continue;       /* the interval of eps is relative */
         CHECK(mcamp_exact_epsilon(&ctx, &e, 1, NULL, v.lower, &w, NULL) >= 0);
         CHECK_LE(eps, w.upper);
     }
@@ -572,6 +573,208 @@ TEST(amplified_banded_matrix_factorisation)
                                      (mcamp_interval *)NULL, NULL), MCAMP_E_ARG);
 }
 
+/* ---- balls in bins, C = I ------------------------------------------------------------ */
+
+static mcamp_event bins(double b, double epochs, double sigma)
+{
+    mcamp_event e = simple(MCAMP_EVENT_BINS, sigma, 1);
+    e.bins = (uint64_t)b; e.rounds = (uint64_t)epochs;
+    return e;
+}
+
+static void bins_case(const double *v, int n)   /* b E sigma eps remove? value err */
+{
+    mcamp_event e = bins(v[0], v[1], v[2]);
+    mcamp_exact_desc d;
+    mcamp_interval r = { -1, -1 };
+    memset(&d, 0, sizeof d);
+    d.direction = v[4] > 0 ? MCAMP_REMOVE : MCAMP_ADD;
+    CHECK(n == 7);
+    CHECK_STATUS(mcamp_exact_delta(&ctx, &e, 1, &d, v[3], &r, NULL), MCAMP_OK);
+    check_interval(r, v[5], v[6] + 1e-13, 5e-4);
+}
+TEST(bins_intervals_hold_the_truth) { CHECK(for_vectors("bins", bins_case) == 234); }
+
+static void bins_sigma_case(const double *v, int n)     /* b E eps delta sigma */
+{
+    mcamp_event e = bins(v[0], v[1], v[4]);
+    mcamp_interval r = { -1, -1 };
+    CHECK(n == 5);
+    CHECK_STATUS(mcamp_exact_delta(&ctx, &e, 1, NULL, v[2], &r, NULL), MCAMP_OK);
+    check_interval(r, v[3], 1e-6, 5e-4);
+}
+TEST(bins_at_calibrated_sigma) { CHECK(for_vectors("bins_sigma", bins_sigma_case) == 23); }
+
+TEST(one_bin_is_the_gaussian_mechanism)
+{
+    mcamp_event e = bins(1, 16, 8);
+    mcamp_interval v;
+    double d;
+    CHECK_STATUS(mcamp_exact_delta(&ctx, &e, 1, NULL, 1, &v, NULL), MCAMP_OK);
+    CHECK_STATUS(mcamp_gauss_delta(&ctx, 8, 4, 1, &d), MCAMP_OK);
+    check_interval(v, d, 1e-12, 1e-9);
+}
+
+TEST(bins_epsilon_and_composition)
+{
+    mcamp_event e = bins(64, 4, 1.5), c[2];
+    double eps[40], up[2][40];
+    mcamp_interval v, w, rem[40], add[40];
+    mcamp_exact_desc d;
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, NULL, 1e-6, &v, NULL), MCAMP_OK);
+    CHECK_LE(v.upper - v.lower, 2e-4 * v.upper);
+    CHECK_STATUS(mcamp_exact_delta(&ctx, &e, 1, NULL, v.upper, &w, NULL), MCAMP_OK);
+    CHECK_LE(w.lower, 1e-6);
+    CHECK_STATUS(mcamp_exact_delta(&ctx, &e, 1, NULL, v.lower, &w, NULL), MCAMP_OK);
+    CHECK_LE(1e-6, w.upper);
+    for (int i = 0; i < 40; i++) eps[i] = 0.1 * i;
+    memset(&d, 0, sizeof d);
+    d.rel_error = 0.003;
+    CHECK_STATUS(mcamp_exact_curve(&ctx, &e, 1, &d, eps, 40, rem, add), MCAMP_OK);
+    for (int i = 0; i < 40; i++) { up[0][i] = rem[i].upper; up[1][i] = add[i].upper; }
+    memset(c, 0, sizeof c);
+    c[0] = simple(MCAMP_EVENT_CURVE, 0, 1);
+    c[0].n = 40; c[0].shift = eps; c[0].prob = up[0]; c[0].prob2 = up[1];
+    c[1] = simple(MCAMP_EVENT_GAUSSIAN, 10, 1);
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, c, 2, NULL, 1e-6, &w, NULL), MCAMP_OK);
+    CHECK_LE(v.lower, w.upper);
+    CHECK_LE(w.upper, v.upper + 0.5);
+    e.count = 2;
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, NULL, 1e-6, &v, NULL), MCAMP_E_ARG);
+}
+
+/* ---- calibration ------------------------------------------------------------------------ */
+
+static void check_sigma(mcamp_event e, double eps, double delta, double truth)
+{
+    double s = -1;
+    mcamp_interval v;
+    e.sigma = 0;
+    CHECK_STATUS(mcamp_exact_calibrate(&ctx, &e, 1, NULL, 0, MCAMP_PARAM_SIGMA, eps, delta,
+                                       &s, NULL), MCAMP_OK);
+    CHECK_LE(truth * (1 - 1e-9), s);
+    CHECK_LE(s, truth * (1 + 1e-4));
+    e.sigma = s;
+    CHECK_STATUS(mcamp_exact_delta(&ctx, &e, 1, NULL, eps, &v, NULL), MCAMP_OK);
+    CHECK_LE(v.lower, delta);
+}
+
+static void calibrate_case(const double *v, int n)
+{
+    CHECK(n == 5);
+    check_sigma(poisson(v[0], 1, (uint64_t)v[1]), v[2], v[3], v[4]);
+}
+TEST(calibrated_sigma_of_dpsgd)
+{
+    CHECK(for_vectors("dpsgd_sigma", calibrate_case) == 20);
+    check_sigma(bins(16, 4, 1), 1, 1e-6, 2.851863628469179);
+    check_sigma(bandmf(1, 18), 2, 1e-6, 1.583875289934561);
+}
+
+/* Multi-epoch noise multipliers at delta = 1e-6: one Gaussian mechanism. */
+TEST(multi_epoch_table)
+{
+    mcamp_event e = simple(MCAMP_EVENT_GAUSSIAN, 1, 20);
+    check_sigma(e, 1, 1e-6, 18.893338359286229);
+    check_sigma(e, 4, 1e-6, 5.3375773865895249);
+}
+
+TEST(calibration_of_the_other_parameters)
+{
+    mcamp_event e[2];
+    mcamp_interval v;
+    double x = -1;
+    e[0] = poisson(0, 1, 2000);
+    e[1] = simple(MCAMP_EVENT_GAUSSIAN, 20, 1);
+    CHECK_STATUS(mcamp_exact_calibrate(&ctx, e, 2, NULL, 0, MCAMP_PARAM_Q, 2, 1e-6, &x, NULL),
+                 MCAMP_OK);
+    e[0].q = x;
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, e, 2, NULL, 1e-6, &v, NULL), MCAMP_OK);
+    CHECK_LE(v.lower, 2);
+    CHECK_LE(2 * (1 - 1e-3), v.upper);
+    e[0] = poisson(0.01, 1, 0);
+    CHECK_STATUS(mcamp_exact_calibrate(&ctx, e, 1, NULL, 0, MCAMP_PARAM_COUNT,
+                                       2.9552459109439457, 1e-6, &x, NULL), MCAMP_OK);
+    CHECK_LE(1990, x);
+    CHECK_LE(x, 2000);
+    e[0] = simple(MCAMP_EVENT_GROUP_POISSON, 2, 2000);
+    e[0].q = 0.01;
+    CHECK_STATUS(mcamp_exact_calibrate(&ctx, e, 1, NULL, 0, MCAMP_PARAM_GROUP, 5, 1e-6,
+                                       &x, NULL), MCAMP_OK);
+    CHECK_NEAR(x, 4, 0, 0);             /* 4.768 at 4, more at 5 */
+    x = 77;
+    e[0] = poisson(0.01, 0, 1000);
+    e[1] = response(0.1, 1e-5, 1);
+    CHECK_STATUS(mcamp_exact_calibrate(&ctx, e, 2, NULL, 0, MCAMP_PARAM_SIGMA, 1, 1e-6, &x,
+                                       NULL), MCAMP_E_INFEASIBLE);
+    CHECK_STATUS(mcamp_exact_calibrate(&ctx, e, 2, NULL, 2, MCAMP_PARAM_SIGMA, 1, 1e-6, &x,
+                                       NULL), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_exact_calibrate(&ctx, e, 2, NULL, 0, MCAMP_PARAM_NONE, 1, 1e-6, &x,
+                                       NULL), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_exact_calibrate(&ctx, e, 2, NULL, 0, MCAMP_PARAM_GROUP, 1, 1e-6, &x,
+                                       NULL), MCAMP_E_ARG);
+    CHECK_NEAR(x, 77, 0, 0);
+}
+
+/* ---- memory ------------------------------------------------------------------------------ */
+
+typedef struct mem { long live, calls, fail_from; } mem;
+static void *mem_alloc(void *user, size_t n)
+{
+    mem *m = (mem *)user;
+    if (++m->calls >= m->fail_from) return NULL;
+    m->live++;
+    return malloc(n);
+}
+static void mem_free(void *user, void *p, size_t n)
+{
+    (void)n;
+    if (p) ((mem *)user)->live--;
+    free(p);
+}
+
+/* Every allocation in turn fails, and all after it: a typed error, nothing leaks, the
+ * output is untouched.                                                                  */
+TEST(allocation_failure_is_survived_everywhere)
+{
+    for (int what = 0; what < 5; what++) {
+        mem m = { 0, 0, 1000000 };
+        mcamp_ctx_desc d;
+        mcamp_exact_desc x10;
+        mcamp_ctx c;
+        long n = 1;
+        memset(&d, 0, sizeof d);
+        memset(&x10, 0, sizeof x10);
+        x10.rel_error = 0.03;
+        d.alloc.alloc = mem_alloc; d.alloc.free = mem_free; d.alloc.user = &m;
+        CHECK_STATUS(mcamp_ctx_init(&c, &d), MCAMP_OK);
+        for (long k = 1; k <= n; k++) {
+            mcamp_event e[3];
+            mcamp_interval v = { 7, 7 };
+            double x = 7, grid[2] = { 0.5, 1 }, prob[2] = { 0.1, 0.01 };
+            mcamp_status st;
+            e[0] = poisson(0.01, 1, 100);
+            e[1] = simple(MCAMP_EVENT_LAPLACE, 10, 3);
+            e[2] = simple(MCAMP_EVENT_CURVE, 0, 1);
+            e[2].n = 2; e[2].shift = grid; e[2].prob = e[2].prob2 = prob;
+            if (what == 4) e[0] = bins(8, 1, 1);
+            m.calls = 0; m.fail_from = k; m.live = 0;
+            if (what == 0) st = mcamp_exact_epsilon(&c, e, 2, &x10, 1e-5, &v, NULL);
+            else if (what == 1) st = mcamp_exact_delta(&c, e, 3, &x10, 1, &v, NULL);
+            else if (what == 2) st = mcamp_exact_rdp_epsilon(&c, e, 2, NULL, 0, 1e-5, &x, NULL);
+            else if (what == 3) st = mcamp_exact_calibrate(&c, e, 1, &x10, 0, MCAMP_PARAM_SIGMA,
+                                                           4, 1e-5, &x, NULL);
+            else st = mcamp_exact_curve(&c, e, 1, &x10, grid, 1, &v, NULL);
+            CHECK(m.live == 0);
+            if (m.calls < k) { CHECK(st >= 0); break; }
+            CHECK_STATUS(st, MCAMP_E_MEMORY);
+            CHECK(x > 6.9 && x < 7.1 && v.lower > 6.9 && v.lower < 7.1);
+            n = k + 1;
+        }
+        CHECK(n > 3);
+    }
+}
+
 /* ---- bad input --------------------------------------------------------------- */
 
 TEST(bad_events_are_refused)
@@ -638,4 +841,12 @@ TEST_MAIN("exact",
     T(a_curve_event_bounds_the_mechanism_it_came_from),
     T(truncated_batches),
     T(amplified_banded_matrix_factorisation),
+    T(bins_intervals_hold_the_truth),
+    T(bins_at_calibrated_sigma),
+    T(one_bin_is_the_gaussian_mechanism),
+    T(bins_epsilon_and_composition),
+    T(calibrated_sigma_of_dpsgd),
+    T(multi_epoch_table),
+    T(calibration_of_the_other_parameters),
+    T(allocation_failure_is_survived_everywhere),
     T(bad_events_are_refused))
