@@ -112,7 +112,8 @@
  *   exact    mcamp_exact_rdp, mcamp_exact_rdp_epsilon, mcamp_exact_classical_sigma,
  *            mcamp_exact_zcdp_epsilon_simple, mcamp_exact_zcdp_epsilon,
  *            mcamp_exact_compose_advanced, mcamp_exact_compose_optimal,
- *            mcamp_exact_group_convert, mcamp_exact_laplace_amplified
+ *            mcamp_exact_group_convert, mcamp_exact_laplace_amplified, mcamp_exact_delta,
+ *            mcamp_exact_epsilon, mcamp_exact_curve, mcamp_exact_calibrate
  *
  * WHAT IS CERTIFIED, WHAT IS ESTIMATED
  *   mcamp_verify, mcamp_calibrate_certified: a claim (sigma, eps, delta) fixed in
@@ -10064,7 +10065,10 @@ MCAMP__PRIV void mcamp__pilot_mog(const mcamp__branch *b, int index, double z,
             if (!(from < to)) continue;
             end = to;
             if (!pass) { total += to - from; continue; }
-            if (from > x) { mcamp__cells_push(out, mcamp__branch_cell(b, index, x, from)); x = from; }
+            if (from > x) {
+                mcamp__cells_push(out, mcamp__branch_cell(b, index, x, from));
+                x = from;
+            }
             k = ceil((to - from) / step);
             for (double j = 1; j <= k; j++) {
                 double y = j < k ? from + (to - from) * (j / k) : to;
@@ -11000,7 +11004,8 @@ MCAMP__PRIV double mcamp__acc_share(mcamp__acc *a, double width)
             a->share[i][k] = 0;
             if (c.branch < 0 || !((p->bins ? c.q : c.p) > 0) || !(c.hi - c.lo < 1e300)) continue;
             if (!(c.hi > c.lo) || !(fabs(c.x2 - c.x1) < 1e300)) continue;
-            a->share[i][k] = cbrt(mcamp__dmin(p->count * mcamp__cell_gap(p, c, a->lambda, k0), 1e99));
+            a->share[i][k] = cbrt(mcamp__dmin(1e99, p->count *
+                                              mcamp__cell_gap(p, c, a->lambda, k0)));
             total += a->share[i][k];
         }
     }
@@ -11409,14 +11414,17 @@ MCAMP__PRIV mcamp_status mcamp__bins_delta(mcamp__acc *a, double eps, mcamp_inte
         a->sum[s].kernel = 1;
         a->sum[s].plus = b * (1 + 1e-9);
     }
-    if (!a->add) mcamp__bins_huge(c, b, eps, &huge);
+    /* without amplification it is a Gaussian mechanism, which is worse (convexity) */
+    out->lower = 0;
+    out->upper = mcamp__dmin(1.0, exp(mcamp__gauss_logdelta_up(c * (1 + 1e-15), eps)) + DBL_MIN);
     strike = a->add ? -b * expm1(-eps) : b * expm1(eps);
-    if (!(strike < 1e290)) { out->lower = 0; out->upper = (huge.upper + DBL_MIN) / b; return MCAMP_OK; }
+    if (!(strike < 1e290)) return MCAMP_OK;
+    if (!a->add) mcamp__bins_huge(c, b, eps, &huge);
     st = mcamp__bins_tame(a, log(b) + (a->add ? -eps : eps), strike, eps,
                           huge.lower, &tame);
     if (st < 0) return st;
     f = (a->add ? exp(eps) : 1.0) / b;
-    out->upper = mcamp__dmin(1.0, f * (huge.upper + tame.upper) * (1 + 1e-12) + DBL_MIN);
+    out->upper = mcamp__dmin(out->upper, f * (huge.upper + tame.upper) * (1 + 1e-12) + DBL_MIN);
     out->lower = f * (huge.lower + tame.lower) * (1 - 1e-12);
     return st;
 }
