@@ -8942,13 +8942,28 @@ MCAMP__PRIV double mcamp__floor_weight(double value, double floor)
     return value > 0 && value < floor ? value / floor : 1;
 }
 
-/* 1 if the tally's standard error is met and no single value makes up more than a
- * twentieth of the sum (or of the floor).                                          */
+/* Skewness of the mean: third central moment over variance^1.5 sqrt(N), each bin's
+ * values taken at their mean.                                                       */
+MCAMP__PRIV double mcamp__tally_mean_skew(const mcamp_tally *t)
+{
+    double m = mcamp__tally_mean_x(t), v = mcamp__tally_variance_x(t), s = 0;
+    for (size_t i = 0; i < MCAMP_TALLY_BINS; i++) {
+        double d = t->n[i] ? mcamp__bin_sum(t, i) / (double)t->n[i] - m : 0;
+        s += (double)t->n[i] * d * d * d;
+    }
+    return v > 0 ? s / (double)t->count / (v * sqrt(v * (double)t->count)) : 0;
+}
+
+/* 1 if the tally's standard error is met (relative to the larger of value and floor)
+ * and the normal law may be trusted for its mean: no single value is more than half a
+ * standard error, and the mean's skewness is small.  A law with a heavy tail looks
+ * precise until its large values come.                                              */
 MCAMP__PRIV int mcamp__tally_settled(const mcamp_tally *t, double rel_error, double floor)
 {
     double w = mcamp__floor_weight(mcamp_tally_mean(t), floor);
     return w * w * mcamp__tally_rel_var(t) <= rel_error * rel_error * (double)t->count &&
-           w * mcamp__tally_top_share(t) <= 0.05;
+           w * mcamp__tally_top_share(t) <= 0.5 * rel_error &&
+           (w < 0.1 || mcamp__tally_mean_skew(t) <= 0.1);
 }
 
 /* Adds blocks until the tally is settled or the samples are spent. */
@@ -11833,9 +11848,10 @@ MCAMP__PRIV int mcamp__wants(const mcamp_budget *bud, mcamp_direction dir)
     return bud->direction == MCAMP_BOTH || bud->direction == dir;
 }
 
-/* Fills the answer at (sigma, eps): both directions' estimates and what follows. */
+/* Fills the answer at (sigma, eps): both directions' estimates and what follows.
+ * brief: the second direction's error may be relative to the first one's value.     */
 MCAMP__PRIV mcamp_status mcamp__answer_at(mcamp_ctx *ctx, const mcamp__factor *f,
-                                          double sigma, double eps,
+                                          double sigma, double eps, int brief,
                                           const mcamp_budget *bud, mcamp_answer *a)
 {
     mcamp_status st = MCAMP_OK;
@@ -11845,7 +11861,7 @@ MCAMP__PRIV mcamp_status mcamp__answer_at(mcamp_ctx *ctx, const mcamp__factor *f
         mcamp_estimate *e = d == MCAMP_REMOVE ? &a->remove : &a->add;
         mcamp__question q;
         if (!mcamp__wants(bud, (mcamp_direction)d)) continue;
-        q.f = f; q.sigma = sigma; q.eps = eps; q.floor = 0.01 * a->delta;
+        q.f = f; q.sigma = sigma; q.eps = eps; q.floor = brief ? 0.5 * a->delta : 0;
         q.dir = (mcamp_direction)d; q.seed = bud->seed;
         st = mcamp__estimate(ctx, &q, bud, e);
         if (st < 0) return st;
@@ -11873,7 +11889,7 @@ MCAMP_API mcamp_status mcamp_delta(mcamp_ctx *ctx, const mcamp_gram *gram,
     if ((st = mcamp__check_eps(ctx, "eps", eps)) < 0) return st;
     if ((st = mcamp__budget_resolve(ctx, budget, &bud)) < 0) return st;
     if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
-    st = mcamp__answer_at(ctx, &f, sigma, eps, &bud, &a);
+    st = mcamp__answer_at(ctx, &f, sigma, eps, 0, &bud, &a);
     mcamp__factor_free(ctx, &f);
     if (st < 0) return st;
     a.unamplified = exp(mcamp_gauss_logdelta(gram->max_norm / sigma, eps));
@@ -12029,8 +12045,8 @@ MCAMP__PRIV mcamp_status mcamp__solve_stage_a(mcamp_ctx *ctx, mcamp__solve *s, d
 
 /* Fine root from a start: secant steps on the smooth estimate, each limited.
  * *err: standard error of x.                                                        */
-MCAMP__PRIV mcamp_status mcamp__solve_stage_b(mcamp_ctx *ctx, mcamp__solve *s, double *x,
-                                              double *err)
+MCAMP__PRIV mcamp_status mcamp__solve_secant(mcamp_ctx *ctx, mcamp__solve *s, double *x,
+                                             double *err)
 {
     double x0 = *x, step = s->by_sigma ? 0.01 : 0.01 * mcamp__dmax(fabs(x0), 0.01);
     double f0, f1, rel = 0, slope = -1, limit = 10 * step, x1;
@@ -12057,6 +12073,21 @@ MCAMP__PRIV mcamp_status mcamp__solve_stage_b(mcamp_ctx *ctx, mcamp__solve *s, d
     *x = x1;
     *err = fabs(rel / slope);
     return MCAMP_OK;
+}
+
+/* Stage B: with an eighth of the samples first, so that few steps need all. */
+MCAMP__PRIV mcamp_status mcamp__solve_stage_b(mcamp_ctx *ctx, mcamp__solve *s, double *x,
+                                              double *err)
+{
+    uint64_t all[3];
+    mcamp_status st = MCAMP_OK;
+    memcpy(all, s->blocks, sizeof all);
+    if (all[1] >= 32 || all[2] >= 32) {
+        for (int d = 0; d < 3; d++) s->blocks[d] = (all[d] + 7) / 8;
+        st = mcamp__solve_secant(ctx, s, x, err);
+        memcpy(s->blocks, all, sizeof all);
+    }
+    return st == MCAMP_OK ? mcamp__solve_secant(ctx, s, x, err) : st;
 }
 
 /* x in [lo, hi] with delta(x) = target; if even lo meets it, lo.  *err as above. */
@@ -12135,7 +12166,7 @@ MCAMP_API mcamp_status mcamp_sigma(mcamp_ctx *ctx, const mcamp_gram *gram,
     if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
     q = mcamp__solve_sigma(ctx, &f, gram->max_norm, eps, delta, &bud, &sigma, &err, &su,
                            &samples);
-    st = q < 0 ? q : mcamp__answer_at(ctx, &f, sigma, eps, &bud, &a);
+    st = q < 0 ? q : mcamp__answer_at(ctx, &f, sigma, eps, 1, &bud, &a);
     mcamp__factor_free(ctx, &f);
     if (st < 0) return st;
     a.std_error = err;
@@ -12164,7 +12195,7 @@ MCAMP_API mcamp_status mcamp_epsilon(mcamp_ctx *ctx, const mcamp_gram *gram,
     s.f = &f; s.bud = &bud; s.sigma = sigma; s.log_delta = log(delta);
     x = eu;
     q = f.b == 1 || !(eu > 0) ? MCAMP_OK : mcamp__solve_for(ctx, &s, 0, eu, &x, &err);
-    st = q < 0 ? q : mcamp__answer_at(ctx, &f, sigma, x, &bud, &a);
+    st = q < 0 ? q : mcamp__answer_at(ctx, &f, sigma, x, 1, &bud, &a);
     mcamp__factor_free(ctx, &f);
     if (st < 0) return st;
     a.std_error = err;
@@ -12191,7 +12222,7 @@ MCAMP_API mcamp_status mcamp_curve(mcamp_ctx *ctx, const mcamp_gram *gram,
     if ((st = mcamp__budget_resolve(ctx, budget, &bud)) < 0) return st;
     if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
     for (size_t i = 0; st >= 0 && i < count; i++) {
-        st = mcamp__answer_at(ctx, &f, sigma, eps[i], &bud, &out[i]);
+        st = mcamp__answer_at(ctx, &f, sigma, eps[i], 0, &bud, &out[i]);
         out[i].unamplified = exp(mcamp_gauss_logdelta(gram->max_norm / sigma, eps[i]));
         if (mcamp__progress(ctx, (double)(i + 1) / (double)count, out[i].delta))
             st = MCAMP_Q_INTERRUPTED;
