@@ -6,17 +6,20 @@ src=tests/compile
 
 runs() { "$@" && "$out/program"; }
 
-for cc in "$CC" gcc "$CLANG"; do
-    have "$cc" || { skip "compile with $cc" "$cc"; continue; }
+for cc in gcc "$CLANG" g++ "$CLANGXX"; do
+    have "$cc" || skip "compile with $cc" "$cc"
+done
+
+for cc in $(compilers "$CC" gcc "$CLANG"); do
     for std in c99 c11 c17 gnu17; do
         try "$cc $std decl" $cc -std=$std -Wall -Wextra -Werror -fsyntax-only $src/decl.c
         try "$cc $std impl" $cc -std=$std -Wall -Wextra -Werror -fsyntax-only $src/impl.c
     done
     try "$cc odd macros" $cc -std=c99 -fsyntax-only $src/macros.c
-    $cc -O1 -c $src/impl.c -o "$out/impl.o"
-    try "$cc included again" runs $cc -O1 $src/twice.c -o "$out/program" -lm
+    $cc -c $src/impl.c -o "$out/impl.o"
+    try "$cc included again" runs $cc $src/twice.c -o "$out/program" -lm
     try "$cc two units" runs $cc $src/user.c "$out/impl.o" -o "$out/program" -lm
-    try "$cc static in two units" runs $cc -O1 -Wall -Wextra -Werror \
+    try "$cc static in two units" runs $cc -Wall -Wextra -Werror \
         $src/static_a.c $src/static_b.c -o "$out/program" -lm
     try "$cc macro on the command line" runs $cc -DMCAMP_IMPLEMENTATION $src/user.c \
         -o "$out/program" -lm
@@ -26,8 +29,7 @@ for cc in "$CC" gcc "$CLANG"; do
     done
 done
 
-for cxx in "$CXX" g++ "$CLANGXX"; do
-    have "$cxx" || { skip "compile with $cxx" "$cxx"; continue; }
+for cxx in $(compilers "$CXX" g++ "$CLANGXX"); do
     try "$cxx c++98 declarations" $cxx -x c++ -std=c++98 -fsyntax-only $src/decl.c
     for std in c++11 c++20; do
         try "$cxx $std decl" $cxx -x c++ -std=$std -Wall -Wextra -Werror \

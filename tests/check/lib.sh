@@ -23,6 +23,19 @@ refuses() {
 
 have() { command -v "${1%% *}" >/dev/null 2>&1; }
 
+# The compilers among the arguments that exist, each version once (cc is often gcc);
+# those that are missing are passed to skip by their name.
+compilers() {
+    seen=
+    for c in "$@"; do
+        have "$c" || continue
+        version=$($c --version 2>/dev/null | head -n 1 | sed 's/^[^ ]* //' | tr ' ' _)
+        case " $seen " in *" $version "*) continue ;; esac
+        seen="$seen $version"
+        echo "$c"
+    done
+}
+
 skip() {
     if [ -n "$MCAMP_NO_SKIP" ]; then bad "$1: $2 missing"
     else echo "SKIPPED $1: needs $2"; fi
