@@ -89,7 +89,7 @@
  *   mech     mcamp_mech_init, mcamp_mech_free, mcamp_mech_column, mcamp_mech_mul,
  *            mcamp_mech_solve, mcamp_mech_mul_t, mcamp_mech_solve_t, mcamp_mech_mul_block,
  *            mcamp_mech_solve_block, mcamp_mech_blt_inverse, mcamp_mech_norms,
- *            mcamp_mech_max_norm, mcamp_mech_digest
+ *            mcamp_mech_max_norm, mcamp_mech_digest, mcamp_mech_coefs, mcamp_mech_to_dense
  *   work     mcamp_work_init, mcamp_work_free, mcamp_work_mul, mcamp_work_mul_t,
  *            mcamp_work_error, mcamp_work_gradient, mcamp_sens_fixed, mcamp_sens_minsep,
  *            mcamp_sens_vector
@@ -1834,15 +1834,15 @@ MCAMP__INL MCAMP__V MCAMP__K(half_square)(MCAMP__V v, MCAMP__V *lo)
  * subtraction lost.                                                           */
 MCAMP__INL MCAMP__V MCAMP__K(logphi)(MCAMP__V v)
 {
-    MCAMP__V zero = MCAMP__K(set)(0.0), far = MCAMP__K(set)(-1.3e154), lo, hi, m, p, w;
-    hi = MCAMP__K(half_square)(MCAMP__K(max)(far, MCAMP__K(min)(v, zero - v)), &lo);
+    MCAMP__V zero = MCAMP__K(set)(0.0), edge = MCAMP__K(set)(-1.3e154), lo, hi, m, p, w;
+    hi = MCAMP__K(half_square)(MCAMP__K(max)(edge, MCAMP__K(min)(v, zero - v)), &lo);
     m = MCAMP__K(mills)(MCAMP__K(max)(v, zero - v));
     p = MCAMP__K(exp)(zero - hi) * m;
     p = p - (p * lo) * (1.0 - 0.5 * lo);        /* times e^-lo, lo < 2e-5 */
     w = 1.0 - p;
     p = MCAMP__K(log_core)(w) + ((1.0 - w) - p) / w;
     m = (MCAMP__K(log_core)(m) - lo) - hi;
-    m = MCAMP__K(lt)(v, far, MCAMP__K(set)(-mcamp__inf()), m);
+    m = MCAMP__K(lt)(v, edge, MCAMP__K(set)(-mcamp__inf()), m);
     return MCAMP__K(lt)(v, zero, m, p);
 }
 MCAMP__MAP(logphi)
@@ -13329,4 +13329,5 @@ MCAMP_API mcamp_status mcamp_report_statement_text(const mcamp_statement *s,
 #undef MCAMP__PILOT
 #undef MCAMP__ALIAS
 #undef MCAMP__WORK
+#undef MCAMP__BLOCK
 #endif /* MCAMP_IMPLEMENTATION */
