@@ -69,7 +69,7 @@
  *   loss -> est                     G, sigma -> samples -> tallies -> bounds
  *   exact                           accountants without samples, as intervals
  *   calib                           delta, eps, sigma; accepted or refused claims
- *   secure                          keys -> random numbers for released noise
+ *   secure -> noise                 keys -> random numbers -> C^-1 z, round by round
  *   report                          JSON and sentences
  *
  * LEVELS
@@ -107,6 +107,10 @@
  *   secure   mcamp_entropy, mcamp_key_init, mcamp_key_random, mcamp_key_derive, mcamp_key_id,
  *            mcamp_key_wipe, mcamp_key_insecure_test, mcamp_wipe, mcamp_secure_normals,
  *            mcamp_secure_words
+ *   noise    mcamp_noise_bytes, mcamp_noise_init, mcamp_noise_free, mcamp_noise_step,
+ *            mcamp_noise_next, mcamp_noise_next_float, mcamp_noise_add, mcamp_noise_add_float,
+ *            mcamp_noise_add_grid, mcamp_noise_from_grid, mcamp_noise_replay,
+ *            mcamp_noise_save, mcamp_noise_load, mcamp_noise_load_replay
  *   report   mcamp_report_answer, mcamp_report_statement, mcamp_report_statement_text,
  *            mcamp_modes_vector
  *   exact    mcamp_exact_rdp, mcamp_exact_rdp_epsilon, mcamp_exact_classical_sigma,
@@ -1000,6 +1004,136 @@ MCAMP_API mcamp_status mcamp_secure_normals(mcamp_ctx *ctx, const mcamp_key *key
 MCAMP_API mcamp_status mcamp_secure_words(mcamp_ctx *ctx, const mcamp_key *key,
                                           uint64_t step, uint64_t first, size_t count,
                                           uint64_t *out);
+
+/* ======================================================================== *
+ *  NOISE: the stream (C^-1 z)_t                                  (decl) noise
+ * ======================================================================== */
+
+/* What the noise is added to.  The unit of sigma is the clipping norm. */
+typedef enum mcamp_noise_unit {
+    MCAMP_NOISE_UNSET = 0,      /* refused                                    */
+    MCAMP_NOISE_SUM   = 1,      /* the sum of the clipped gradients:
+                                   noise clip_norm sigma (C^-1 z)_t           */
+    MCAMP_NOISE_MEAN  = 2       /* that sum divided by `batch`, a number fixed
+                                   beforehand, never the size of a batch that
+                                   was drawn: noise divided by it too         */
+} mcamp_noise_unit;
+
+/* Where earlier rounds are kept.  With w bands a stored row costs d numbers. */
+typedef enum mcamp_noise_store {
+    MCAMP_NOISE_STORE_DEFAULT = 0,  /* STORED, unless C and C^-1 are full     */
+    MCAMP_NOISE_STORED        = 1,  /* Toeplitz, banded, dense: bands - 1 rows
+                                       of noise; BLT: a row for each buffer;
+                                       INVERSE kinds: their bands - 1 rows of z */
+    MCAMP_NOISE_REGENERATED   = 2   /* none: each round makes the rows of z that
+                                       it needs again, t + 1 at round t (INVERSE
+                                       kinds: at most their bands)            */
+} mcamp_noise_store;
+
+typedef enum mcamp_noise_type {
+    MCAMP_NOISE_TYPE_DEFAULT = 0,   /* DOUBLE                                 */
+    MCAMP_NOISE_DOUBLE       = 1,   /* of the stored rows; sums are in double  */
+    MCAMP_NOISE_FLOAT        = 2    /* half the memory; each stored number is
+                                       rounded by at most 2^-24 of itself     */
+} mcamp_noise_type;
+
+typedef struct mcamp_noise_desc {
+    uint32_t start_canary;      /* must be 0                                  */
+    const mcamp_mech *mech;     /* REQUIRED; must outlive the stream          */
+    double sigma;               /* REQUIRED: the noise multiplier             */
+    double clip_norm;           /* REQUIRED: largest norm of one gradient     */
+    mcamp_noise_unit unit;      /* REQUIRED                                   */
+    double batch;               /* MEAN: REQUIRED; SUM: must be 0             */
+    uint64_t dim;               /* REQUIRED: d, coordinates in all            */
+    uint64_t first;             /* this stream makes coordinates first ..     */
+    size_t count;               /* .. first+count-1; 0 = all from first on    */
+    mcamp_key key;              /* REQUIRED; of this run alone                */
+    mcamp_noise_store store;
+    mcamp_noise_type type;
+    double grid;                /* lattice mode: a power of two, at most
+                                   sigma clip_norm; 0 = off                   */
+    void *memory;               /* mcamp_noise_bytes bytes; NULL = from ctx   */
+    size_t memory_size;
+    uint32_t end_canary;        /* must be 0                                  */
+} mcamp_noise_desc;
+
+/* Holds the key: wiped by mcamp_noise_free.  Treat as opaque. */
+typedef struct mcamp_noise {
+    uint32_t magic;
+    const mcamp_mech *mech;
+    uint64_t digest, key_id;
+    double sigma, clip_norm, batch, grid;
+    mcamp_noise_unit unit;
+    mcamp_noise_type type;
+    int plan;
+    uint64_t dim, first, step;
+    size_t count, done, rows;
+    void *state, *memory;
+    double *weights;
+    size_t bytes;
+    bool owned;
+    uint32_t keys[24];
+} mcamp_noise;
+
+/* The bytes that the stream will keep, now and ever: rows times count numbers,
+ * n more doubles if REGENERATED, and less than 64.                            */
+MCAMP_API mcamp_status mcamp_noise_bytes(mcamp_ctx *ctx, const mcamp_noise_desc *desc,
+                                         size_t *bytes);
+MCAMP_API mcamp_status mcamp_noise_init(mcamp_ctx *ctx, const mcamp_noise_desc *desc,
+                                        mcamp_noise *noise);
+MCAMP_API void mcamp_noise_free(mcamp_ctx *ctx, mcamp_noise *noise);
+/* The round whose noise comes next; n when all is done. */
+MCAMP_API uint64_t mcamp_noise_step(const mcamp_noise *noise);
+
+/* The next `count` coordinates of round `step`: written to out, or added to it.
+ * Call until the round's coordinates are used up, in any chunks; then comes the
+ * next round.  `step` must be mcamp_noise_step: MCAMP_E_STEP for a round that was
+ * released already (the same noise on other data would cancel) or is not due yet.
+ * Nothing is allocated.  Bits do not depend on chunks, threads or vector sets.
+ * Adding refuses a NaN or infinite entry (MCAMP_E_NONFINITE) before it starts.  */
+MCAMP_API mcamp_status mcamp_noise_next(mcamp_ctx *ctx, mcamp_noise *noise,
+                                        uint64_t step, size_t count, double *out);
+MCAMP_API mcamp_status mcamp_noise_next_float(mcamp_ctx *ctx, mcamp_noise *noise,
+                                              uint64_t step, size_t count, float *out);
+MCAMP_API mcamp_status mcamp_noise_add(mcamp_ctx *ctx, mcamp_noise *noise,
+                                       uint64_t step, size_t count, double *out);
+MCAMP_API mcamp_status mcamp_noise_add_float(mcamp_ctx *ctx, mcamp_noise *noise,
+                                             uint64_t step, size_t count, float *out);
+/* Lattice mode: adds round(noise / grid) to sums of gradients in units of the grid
+ * (mcamp_clip_add_grid), always those of the SUM.  Nothing but multiples of the grid
+ * is released and integer sums are exact, so that low bits and the order of sums
+ * tell nothing; and floor(w/g + 1/2) of noise w, added to multiples of g, is the
+ * same as rounding after the addition: post-processing, the certificate holds.  What
+ * is left is the error of w itself, about 2^-48 of its size (2^-24 with FLOAT rows).
+ * MCAMP_E_ARG if an entry is beyond +-2^62.                                      */
+MCAMP_API mcamp_status mcamp_noise_add_grid(mcamp_ctx *ctx, mcamp_noise *noise,
+                                            uint64_t step, size_t count, int64_t *out);
+/* out[i] = in[i] in real units: times the grid, divided by the batch for MEAN. */
+MCAMP_API mcamp_status mcamp_noise_from_grid(mcamp_ctx *ctx, const mcamp_noise *noise,
+                                             const int64_t *in, size_t count, double *out);
+/* Coordinates at .. at+count-1 (counted from the stream's first) of a round that was
+ * released already, made again from the key: for checks and audits, never to be
+ * released with other data.  Agrees with what was released to rounding errors (1e-12,
+ * FLOAT rows 1e-5), and not beyond the grid in lattice mode.  Cost: step + 1 rows.  */
+MCAMP_API mcamp_status mcamp_noise_replay(mcamp_ctx *ctx, const mcamp_noise *noise,
+                                          uint64_t step, uint64_t at, size_t count,
+                                          double *out);
+
+/* The state between two rounds as a portable blob: little-endian, with version,
+ * length and checksum, bound to the key and to every field of the descriptor but
+ * `memory`; the stored rows are encrypted under the key, which is not in it.
+ * *size = bytes needed; out may be NULL to ask.                               */
+MCAMP_API mcamp_status mcamp_noise_save(mcamp_ctx *ctx, const mcamp_noise *noise,
+                                        void *out, size_t capacity, size_t *size);
+/* Into a stream made by mcamp_noise_init from an equal descriptor.  MCAMP_E_BLOB:
+ * cut short, any bit wrong, other version; MCAMP_E_MISMATCH: of another stream, the
+ * field is named; MCAMP_E_STEP: this stream is past that round.               */
+MCAMP_API mcamp_status mcamp_noise_load(mcamp_ctx *ctx, mcamp_noise *noise,
+                                        const void *blob, size_t size);
+/* The same, going back in time too.  Right only if what follows repeats exactly:
+ * same batches, same data, same model.  With anything else the privacy is gone. */
+MCAMP_API mcamp_status mcamp_noise_load_replay(mcamp_ctx *ctx, mcamp_noise *noise,
+                                               const void *blob, size_t size);
 
 /* ======================================================================== *
  *  REPORTS                                                      (decl) report
@@ -2505,6 +2639,113 @@ MCAMP__ENTRY double MCAMP__K(secure_normals)(const uint32_t *w, double *out)
     for (size_t l = 1; l < MCAMP__W; l++) low = mcamp__dmin(low, all[l]);
     return low;
 }
+
+/* ---- rows of noise ------------------------------------------------------------- */
+
+MCAMP__INL MCAMP__V MCAMP__K(load_float)(const float *p)
+{
+#if MCAMP__PASS == 3
+    return _mm512_maskz_cvtps_pd(0xff, _mm256_loadu_ps(p));
+#elif MCAMP__PASS == 2
+    return _mm256_cvtps_pd(_mm_loadu_ps(p));
+#elif MCAMP__W == 1
+    return (double)p[0];
+#else
+    MCAMP__V v = { (double)p[0], (double)p[1] };
+    return v;
+#endif
+}
+
+MCAMP__INL void MCAMP__K(store_float)(float *p, MCAMP__V x)
+{
+#if MCAMP__PASS == 3
+    _mm256_storeu_ps(p, _mm512_maskz_cvtpd_ps(0xff, x));
+#elif MCAMP__PASS == 2
+    _mm_storeu_ps(p, _mm256_cvtpd_ps(x));
+#elif MCAMP__W == 1
+    p[0] = (float)x;
+#else
+    p[0] = (float)x[0];
+    p[1] = (float)x[1];
+#endif
+}
+
+#define MCAMP__load_double MCAMP__K(load)
+#define MCAMP__load_float MCAMP__K(load_float)
+#define MCAMP__store_double MCAMP__K(store)
+#define MCAMP__store_float MCAMP__K(store_float)
+
+/* For rows of either type T:
+ *   minus_T:  acc -= c[0] row_0 + .. + c[count-1] row_{count-1}, in that order, the
+ *             rows being `stride` apart;
+ *   decay_T:  row = theta row + y;
+ *   keep_T:   row = y;
+ *   emit_T:   out = factor y, or out += factor y.
+ * One rounding for each operation, then one to T.                              */
+#define MCAMP__ROWS(T) \
+    MCAMP__ENTRY void MCAMP__K(minus_##T)(double *acc, const T *row, size_t stride, \
+                                          const double *c, size_t count, size_t n) \
+    { \
+        size_t r = 0, i; \
+        for (; r + 4 <= count; r += 4, row += 4 * stride) { \
+            const T *p = row, *q = p + stride, *s = q + stride, *t = s + stride; \
+            const double a = c[r], b = c[r + 1], d = c[r + 2], e = c[r + 3]; \
+            for (i = 0; i + MCAMP__W <= n; i += MCAMP__W) { \
+                MCAMP__V x = MCAMP__K(load)(acc + i); \
+                x = x - a * MCAMP__load_##T(p + i); \
+                x = x - b * MCAMP__load_##T(q + i); \
+                x = x - d * MCAMP__load_##T(s + i); \
+                x = x - e * MCAMP__load_##T(t + i); \
+                MCAMP__K(store)(acc + i, x); \
+            } \
+            for (; i < n; i++) \
+                acc[i] = (((acc[i] - a * (double)p[i]) - b * (double)q[i]) - \
+                          d * (double)s[i]) - e * (double)t[i]; \
+        } \
+        for (; r < count; r++, row += stride) { \
+            const double a = c[r]; \
+            for (i = 0; i + MCAMP__W <= n; i += MCAMP__W) \
+                MCAMP__K(store)(acc + i, MCAMP__K(load)(acc + i) - \
+                                         a * MCAMP__load_##T(row + i)); \
+            for (; i < n; i++) acc[i] -= a * (double)row[i]; \
+        } \
+    } \
+    MCAMP__ENTRY void MCAMP__K(decay_##T)(T *row, const double *y, double theta, \
+                                          size_t n) \
+    { \
+        size_t i = 0; \
+        for (; i + MCAMP__W <= n; i += MCAMP__W) \
+            MCAMP__store_##T(row + i, theta * MCAMP__load_##T(row + i) + \
+                                      MCAMP__K(load)(y + i)); \
+        for (; i < n; i++) row[i] = (T)(theta * (double)row[i] + y[i]); \
+    } \
+    MCAMP__ENTRY void MCAMP__K(keep_##T)(T *row, const double *y, size_t n) \
+    { \
+        size_t i = 0; \
+        for (; i + MCAMP__W <= n; i += MCAMP__W) \
+            MCAMP__store_##T(row + i, MCAMP__K(load)(y + i)); \
+        for (; i < n; i++) row[i] = (T)y[i]; \
+    } \
+    MCAMP__ENTRY void MCAMP__K(emit_##T)(T *out, const double *y, double factor, \
+                                         int add, size_t n) \
+    { \
+        size_t i = 0; \
+        for (; i + MCAMP__W <= n; i += MCAMP__W) { \
+            MCAMP__V x = MCAMP__K(load)(y + i) * factor; \
+            if (add) x = MCAMP__load_##T(out + i) + x; \
+            MCAMP__store_##T(out + i, x); \
+        } \
+        for (; i < n; i++) out[i] = (T)(add ? (double)out[i] + y[i] * factor \
+                                            : y[i] * factor); \
+    }
+MCAMP__ROWS(float)
+MCAMP__ROWS(double)
+
+#undef MCAMP__ROWS
+#undef MCAMP__load_double
+#undef MCAMP__load_float
+#undef MCAMP__store_double
+#undef MCAMP__store_float
 
 #undef MCAMP__QUARTER
 #undef MCAMP__ROL8
@@ -13059,6 +13300,862 @@ MCAMP_API mcamp_status mcamp_secure_words(mcamp_ctx *ctx, const mcamp_key *key,
     mcamp_wipe(part, sizeof part);
     return MCAMP_OK;
 }
+
+/* ======================================================================== *
+ *  NOISE STREAMS                                                     >>noise
+ *  In: C, sigma, clipping norm, dimension, key.  Out: clip_norm sigma (C^-1 z)_t,
+ *  round by round, any part of the coordinates, as numbers or on a lattice; saved
+ *  states.  Memory: what mcamp_noise_bytes says, at init; nothing later.
+ *  Maths: y = C^-1 z by y_t = (z_t - sum_k C_{t,t-k} y_{t-k}) / C_tt [2, Algorithm
+ *  9], by the buffers of a BLT, or as a sum of rows of z.  Guarantee: z_t[i] is a
+ *  pure function of (key, t, i), no round is made twice unless asked for by name.
+ * ======================================================================== */
+
+#define MCAMP__NOISE_MAGIC 0x6d636e7au
+#define MCAMP__TILE 512         /* coordinates at a time; part of the blob format */
+
+/* How a round is made from its z and what is stored. */
+#define MCAMP__PLAN_PLAIN  0    /* C diagonal: nothing is stored               */
+#define MCAMP__PLAN_BANDED 1    /* the last rows of y = T^-1 z                  */
+#define MCAMP__PLAN_REPLAY 2    /* the last rows of z, for a banded T^-1        */
+#define MCAMP__PLAN_BLT    3    /* the buffers                                 */
+#define MCAMP__PLAN_AGAIN  4    /* z made again, with weights                  */
+
+/* ---- one tile of one round ------------------------------------------------ */
+
+#ifdef MCAMP__X86
+#  define MCAMP__ROWS(vs, is_float, name, args_float, args_double) \
+    do { \
+        if (is_float) { \
+            if ((vs) == MCAMP_VEC_AVX512)    mcamp__k3_##name##_float args_float; \
+            else if ((vs) == MCAMP_VEC_AVX2) mcamp__k2_##name##_float args_float; \
+            else                             mcamp__k1_##name##_float args_float; \
+        } else { \
+            if ((vs) == MCAMP_VEC_AVX512)    mcamp__k3_##name##_double args_double; \
+            else if ((vs) == MCAMP_VEC_AVX2) mcamp__k2_##name##_double args_double; \
+            else                             mcamp__k1_##name##_double args_double; \
+        } \
+    } while (0)
+#else
+#  define MCAMP__ROWS(vs, is_float, name, args_float, args_double) \
+    do { \
+        (void)(vs); \
+        if (is_float) mcamp__k1_##name##_float args_float; \
+        else          mcamp__k1_##name##_double args_double; \
+    } while (0)
+#endif
+
+/* Part of a tile: coordinates at .. at+len-1 of the stream, row r of which are
+ * stored from offset + r stride on.                                           */
+typedef struct mcamp__part {
+    uint64_t at;
+    size_t len, offset, stride;
+} mcamp__part;
+
+/* The part that begins at coordinate `at`, at most `count` long. */
+MCAMP__PRIV mcamp__part mcamp__noise_part(const mcamp_noise *m, size_t at, size_t count)
+{
+    mcamp__part p;
+    size_t tile = at / MCAMP__TILE * MCAMP__TILE;
+    p.at = at;
+    p.stride = mcamp__zmin(MCAMP__TILE, m->count - tile);
+    p.len = mcamp__zmin(p.stride - (at - tile), count);
+    p.offset = tile * m->rows + (at - tile);
+    return p;
+}
+
+MCAMP__PRIV void mcamp__noise_minus(mcamp_vecset vs, const mcamp_noise *m,
+                                    const mcamp__part *p, size_t row, size_t rows,
+                                    const double *c, double *acc)
+{
+    size_t at = p->offset + row * p->stride;
+    MCAMP__ROWS(vs, m->type == MCAMP_NOISE_FLOAT, minus,
+                (acc, (const float *)m->state + at, p->stride, c, rows, p->len),
+                (acc, (const double *)m->state + at, p->stride, c, rows, p->len));
+}
+
+MCAMP__PRIV void mcamp__noise_keep(mcamp_vecset vs, const mcamp_noise *m,
+                                   const mcamp__part *p, size_t row, const double *y)
+{
+    size_t at = p->offset + row * p->stride;
+    MCAMP__ROWS(vs, m->type == MCAMP_NOISE_FLOAT, keep,
+                ((float *)m->state + at, y, p->len), ((double *)m->state + at, y, p->len));
+}
+
+/* The coefficient of the row that is k rounds old. */
+MCAMP__PRIV double mcamp__noise_coef(const mcamp_noise *m, uint64_t t, size_t k)
+{
+    const mcamp_mech *c = m->mech;
+    if (m->plan == MCAMP__PLAN_REPLAY) return -c->inverse[k];
+    if (c->form == MCAMP_FORM_TOEPLITZ) return c->coef[k];
+    return c->coef[mcamp__row_start(c, (size_t)t) + mcamp__row_len(c, (size_t)t) - 1 - k];
+}
+
+/* acc -= sum_k c_k (row of round t - k), k = 1 .. min(t, rows); round s is kept at
+ * s mod rows.  In the order of storage, eight at a time.                      */
+MCAMP__PRIV void mcamp__noise_past(mcamp_vecset vs, const mcamp_noise *m,
+                                   const mcamp__part *p, double *acc)
+{
+    double c[8];
+    size_t have = m->step < m->rows ? (size_t)m->step : m->rows;
+    size_t now = (size_t)(m->step % m->rows);
+    for (size_t r = 0; r < have; r += 8) {
+        size_t len = mcamp__zmin(8, have - r);
+        for (size_t i = 0; i < len; i++)    /* its age: 1 .. rows */
+            c[i] = mcamp__noise_coef(m, m->step,
+                                     now > r + i ? now - r - i : now + m->rows - r - i);
+        mcamp__noise_minus(vs, m, p, r, len, c, acc);
+    }
+}
+
+MCAMP__PRIV void mcamp__divide(double *x, double by, size_t len)
+{
+    if (mcamp__eq(by, 1.0)) return;
+    for (size_t i = 0; i < len; i++) x[i] /= by;
+}
+
+MCAMP__PRIV void mcamp__noise_blt(mcamp_vecset vs, const mcamp_noise *m,
+                                  const mcamp__part *p, double *acc)
+{
+    const mcamp_mech *c = m->mech;
+    mcamp__noise_minus(vs, m, p, 0, m->rows, c->omega, acc);
+    mcamp__divide(acc, c->diag, p->len);
+    for (size_t j = 0; j < m->rows; j++) {
+        size_t at = p->offset + j * p->stride;
+        MCAMP__ROWS(vs, m->type == MCAMP_NOISE_FLOAT, decay,
+                    ((float *)m->state + at, acc, c->theta[j], p->len),
+                    ((double *)m->state + at, acc, c->theta[j], p->len));
+    }
+}
+
+/* acc: in z_t, out (T^-1 z)_t without the column factor; moves the part's state on
+ * by a round.  Not for PLAN_AGAIN.                                            */
+MCAMP__PRIV void mcamp__noise_mix(mcamp_vecset vs, const mcamp_noise *m,
+                                  const mcamp__part *p, double *acc)
+{
+    const mcamp_mech *c = m->mech;
+    size_t now = m->rows ? (size_t)(m->step % m->rows) : 0;
+    double first, z[MCAMP__TILE];
+    switch (m->plan) {
+    case MCAMP__PLAN_BLT:
+        mcamp__noise_blt(vs, m, p, acc);
+        break;
+    case MCAMP__PLAN_REPLAY:
+        memcpy(z, acc, p->len * sizeof *z);
+        first = c->inverse[0];
+        for (size_t i = 0; i < p->len; i++) acc[i] *= first;
+        if (m->rows) mcamp__noise_past(vs, m, p, acc);
+        if (m->rows) mcamp__noise_keep(vs, m, p, now, z);
+        break;
+    default:
+        if (m->rows) mcamp__noise_past(vs, m, p, acc);
+        mcamp__divide(acc, mcamp__mech_diag(c, (size_t)m->step), p->len);
+        if (m->rows) mcamp__noise_keep(vs, m, p, now, acc);
+        break;
+    }
+}
+
+MCAMP__PRIV const mcamp__stream *mcamp__noise_stream(const mcamp_noise *m)
+{
+    return (const mcamp__stream *)m->keys;
+}
+
+/* acc -= c z */
+MCAMP__PRIV void mcamp__minus_row(mcamp_vecset vs, double *acc, const double *z,
+                                  const double *c, size_t len)
+{
+    (void)vs;
+#ifdef MCAMP__X86
+    if (vs == MCAMP_VEC_AVX512) { mcamp__k3_minus_double(acc, z, 0, c, 1, len); return; }
+    if (vs == MCAMP_VEC_AVX2)   { mcamp__k2_minus_double(acc, z, 0, c, 1, len); return; }
+#endif
+    mcamp__k1_minus_double(acc, z, 0, c, 1, len);
+}
+
+/* acc = sum_{k <= t} w_k z_{t-k} for coordinates at .. at+len-1. */
+MCAMP__PRIV void mcamp__noise_again(mcamp_vecset vs, const mcamp_noise *m, uint64_t t,
+                                    const double *w, uint64_t at, size_t len, double *acc)
+{
+    double z[MCAMP__TILE];
+    for (size_t i = 0; i < len; i++) acc[i] = 0;
+    for (uint64_t k = 0; k <= t; k++) {
+        double minus = -w[k];
+        if (mcamp__eq(minus, 0)) continue;
+        mcamp__stream_normals(vs, mcamp__noise_stream(m), t - k, m->first + at, len, z);
+        mcamp__minus_row(vs, acc, z, &minus, len);
+    }
+    mcamp_wipe(z, sizeof z);
+}
+
+/* w_k = (T^-1)_{t,t-k}, k <= t, without column factors. */
+MCAMP__PRIV void mcamp__noise_weights(const mcamp_mech *c, uint64_t t, double *w)
+{
+    size_t n = (size_t)t + 1;
+    for (size_t i = 0; i < n; i++) w[i] = 0;
+    if (c->form == MCAMP_FORM_ROWS) {       /* row t of C^-1 is C^-T e_t */
+        w[n - 1] = 1;
+        mcamp__rows_solve_t(c, w, n);
+        for (size_t i = 0; i < n / 2; i++) {
+            double x = w[i];
+            w[i] = w[n - 1 - i];
+            w[n - 1 - i] = x;
+        }
+        return;
+    }
+    w[0] = 1;                               /* column 0, which is every column */
+    if (c->form == MCAMP_FORM_BLT) mcamp__blt_apply(c, w, n, MCAMP__OP_SOLVE);
+    else mcamp__toeplitz_apply(c, w, n, MCAMP__OP_SOLVE);
+}
+
+/* What y is multiplied by at round t.  Rounded up a little: never less noise than
+ * sigma says.                                                                 */
+MCAMP__PRIV double mcamp__noise_factor(const mcamp_noise *m, uint64_t t)
+{
+    double f = m->sigma * m->clip_norm * (1 + 8 * DBL_EPSILON);
+    if (m->mech->scale) f /= m->mech->scale[t];
+    return m->unit == MCAMP_NOISE_MEAN && !(m->grid > 0) ? f / m->batch : f;
+}
+
+/* floor(x/g + 1/2): both floor and the difference are exact, unlike x + 1/2.
+ * Beyond 2^62 it stops, which is post-processing.                             */
+MCAMP__PRIV int64_t mcamp__to_grid(double x, double grid)
+{
+    double q = x / grid, low = floor(q);
+    if (q - low >= 0.5) low += 1;
+    low = mcamp__dmax(mcamp__dmin(low, 4611686018427387904.0), -4611686018427387904.0);
+    return (int64_t)low;
+}
+
+/* ---- rounds ------------------------------------------------------------------ */
+
+/* Where a chunk goes: exactly one of the three. */
+typedef struct mcamp__sink {
+    double *to_double;
+    float *to_float;
+    int64_t *to_grid;
+    int add;
+} mcamp__sink;
+
+typedef struct mcamp__chunk {
+    const mcamp_noise *m;
+    const mcamp__sink *sink;
+    mcamp_vecset vs;
+    size_t at, count;           /* coordinates of the stream */
+    double factor;
+} mcamp__chunk;
+
+MCAMP__PRIV void mcamp__noise_emit(const mcamp__chunk *k, size_t at, size_t len,
+                                   const double *y)
+{
+    const mcamp__sink *s = k->sink;
+    if (s->to_grid) {
+        for (size_t i = 0; i < len; i++)
+            s->to_grid[at + i] += mcamp__to_grid(y[i] * k->factor, k->m->grid);
+        return;
+    }
+    MCAMP__ROWS(k->vs, s->to_float != NULL, emit,
+                (s->to_float + at, y, k->factor, s->add, len),
+                (s->to_double + at, y, k->factor, s->add, len));
+}
+
+#define MCAMP__TASK (64 * MCAMP__TILE)      /* coordinates in a task */
+
+/* Task i of a chunk: its coordinates in the i-th block of the stream. */
+MCAMP__PRIV void mcamp__noise_task(void *arg, size_t i)
+{
+    const mcamp__chunk *k = (const mcamp__chunk *)arg;
+    const mcamp_noise *m = k->m;
+    size_t block = k->at / MCAMP__TASK + i;
+    size_t at = mcamp__zmax(k->at, block * MCAMP__TASK), end = k->at + k->count;
+    double acc[MCAMP__TILE];
+    if (end / MCAMP__TASK > block) end = (block + 1) * MCAMP__TASK;
+    while (at < end) {
+        mcamp__part p = mcamp__noise_part(m, at, end - at);
+        if (m->plan == MCAMP__PLAN_AGAIN) {
+            mcamp__noise_again(k->vs, m, m->step, m->weights, at, p.len, acc);
+        } else {
+            mcamp__stream_normals(k->vs, mcamp__noise_stream(m), m->step, m->first + at,
+                                  p.len, acc);
+            mcamp__noise_mix(k->vs, m, &p, acc);
+        }
+        mcamp__noise_emit(k, at - k->at, p.len, acc);
+        at += p.len;
+    }
+    mcamp_wipe(acc, sizeof acc);
+}
+
+/* 1 if all are finite; exponents are compared as integers. */
+MCAMP__PRIV int mcamp__all_finite(const double *x, size_t n)
+{
+    uint64_t bad = 0;
+    for (size_t i = 0; i < n; i++)
+        bad |= (mcamp__bits(x[i]) & UINT64_C(0x7ff0000000000000)) +
+               UINT64_C(0x0010000000000000);
+    return !(bad >> 63);
+}
+
+MCAMP__PRIV int mcamp__all_finite_float(const float *x, size_t n)
+{
+    uint32_t bad = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t u;
+        memcpy(&u, x + i, sizeof u);
+        bad |= (u & 0x7f800000u) + 0x00800000u;
+    }
+    return !(bad >> 31);
+}
+
+MCAMP__PRIV mcamp_status mcamp__noise_check_sink(mcamp_ctx *ctx, const mcamp_noise *m,
+                                                 const mcamp__sink *s, size_t count)
+{
+    const int64_t top = INT64_C(1) << 62;
+    if (!s->to_double && !s->to_float && !s->to_grid)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
+    if ((m->grid > 0) != (s->to_grid != NULL))
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "grid", m->grid);
+    if (s->add && ((s->to_double && !mcamp__all_finite(s->to_double, count)) ||
+                   (s->to_float && !mcamp__all_finite_float(s->to_float, count))))
+        return mcamp__fail(ctx, MCAMP_E_NONFINITE, "out", 0);
+    for (size_t i = 0; s->to_grid && i < count; i++) {
+        if (s->to_grid[i] > top || s->to_grid[i] < -top)
+            return mcamp__fail(ctx, MCAMP_E_ARG, "out", (double)s->to_grid[i]);
+    }
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__noise_args(mcamp_ctx *ctx, const mcamp_noise *m)
+{
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!m || m->magic != MCAMP__NOISE_MAGIC)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "noise", 0);
+    if (!mcamp__mech_ok(m->mech) || m->mech->digest != m->digest)
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "mech", 0);
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__noise_run(mcamp_ctx *ctx, mcamp_noise *m, uint64_t step,
+                                          size_t count, const mcamp__sink *sink)
+{
+    mcamp__chunk k;
+    mcamp_status st = mcamp__noise_args(ctx, m);
+    if (st < 0) return st;
+    if (step != m->step || step >= m->mech->n)
+        return mcamp__fail(ctx, MCAMP_E_STEP, "step", (double)step);
+    if (!count || count > m->count - m->done)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "count", (double)count);
+    st = mcamp__noise_check_sink(ctx, m, sink, count);
+    if (st < 0) return st;
+    if (m->plan == MCAMP__PLAN_AGAIN && !m->done)
+        mcamp__noise_weights(m->mech, step, m->weights);
+    k.m = m;
+    k.sink = sink;
+    k.vs = ctx->vec;
+    k.at = m->done;
+    k.count = count;
+    k.factor = mcamp__noise_factor(m, step);
+    mcamp__run(ctx, (k.at + count - 1) / MCAMP__TASK - k.at / MCAMP__TASK + 1,
+               mcamp__noise_task, &k);
+    m->done += count;
+    if (m->done == m->count) {
+        m->done = 0;
+        m->step++;
+    }
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_noise_next(mcamp_ctx *ctx, mcamp_noise *noise,
+                                        uint64_t step, size_t count, double *out)
+{
+    mcamp__sink s = { NULL, NULL, NULL, 0 };
+    s.to_double = out;
+    return mcamp__noise_run(ctx, noise, step, count, &s);
+}
+
+MCAMP_API mcamp_status mcamp_noise_next_float(mcamp_ctx *ctx, mcamp_noise *noise,
+                                              uint64_t step, size_t count, float *out)
+{
+    mcamp__sink s = { NULL, NULL, NULL, 0 };
+    s.to_float = out;
+    return mcamp__noise_run(ctx, noise, step, count, &s);
+}
+
+MCAMP_API mcamp_status mcamp_noise_add(mcamp_ctx *ctx, mcamp_noise *noise,
+                                       uint64_t step, size_t count, double *out)
+{
+    mcamp__sink s = { NULL, NULL, NULL, 1 };
+    s.to_double = out;
+    return mcamp__noise_run(ctx, noise, step, count, &s);
+}
+
+MCAMP_API mcamp_status mcamp_noise_add_float(mcamp_ctx *ctx, mcamp_noise *noise,
+                                             uint64_t step, size_t count, float *out)
+{
+    mcamp__sink s = { NULL, NULL, NULL, 1 };
+    s.to_float = out;
+    return mcamp__noise_run(ctx, noise, step, count, &s);
+}
+
+MCAMP_API mcamp_status mcamp_noise_add_grid(mcamp_ctx *ctx, mcamp_noise *noise,
+                                            uint64_t step, size_t count, int64_t *out)
+{
+    mcamp__sink s = { NULL, NULL, NULL, 1 };
+    s.to_grid = out;
+    return mcamp__noise_run(ctx, noise, step, count, &s);
+}
+
+MCAMP_API mcamp_status mcamp_noise_from_grid(mcamp_ctx *ctx, const mcamp_noise *noise,
+                                             const int64_t *in, size_t count, double *out)
+{
+    mcamp_status st = mcamp__noise_args(ctx, noise);
+    if (st < 0) return st;
+    if (!in && count) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "in", 0);
+    if (!out && count) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
+    if (!(noise->grid > 0)) return mcamp__fail(ctx, MCAMP_E_MISMATCH, "grid", 0);
+    for (size_t i = 0; i < count; i++) {
+        double x = (double)in[i] * noise->grid;
+        out[i] = noise->unit == MCAMP_NOISE_MEAN ? x / noise->batch : x;
+    }
+    return MCAMP_OK;
+}
+
+MCAMP_API uint64_t mcamp_noise_step(const mcamp_noise *noise)
+{
+    return noise && noise->magic == MCAMP__NOISE_MAGIC ? noise->step : 0;
+}
+
+MCAMP_API mcamp_status mcamp_noise_replay(mcamp_ctx *ctx, const mcamp_noise *noise,
+                                          uint64_t step, uint64_t at, size_t count,
+                                          double *out)
+{
+    mcamp_status st = mcamp__noise_args(ctx, noise);
+    double *w, acc[MCAMP__TILE], f;
+    if (st < 0) return st;
+    if (step >= noise->step)
+        return mcamp__fail(ctx, MCAMP_E_STEP, "step", (double)step);
+    if (at > noise->count || count > noise->count - at)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "count", (double)count);
+    if (!out && count) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
+    w = mcamp__new_doubles(ctx, (size_t)step + 1);
+    if (!w) return mcamp__fail(ctx, MCAMP_E_MEMORY, "step", (double)step);
+    mcamp__noise_weights(noise->mech, step, w);
+    f = mcamp__noise_factor(noise, step);
+    for (size_t i = 0; i < count; i += MCAMP__TILE) {
+        size_t len = mcamp__zmin(MCAMP__TILE, count - i);
+        mcamp__noise_again(ctx->vec, noise, step, w, at + i, len, acc);
+        for (size_t j = 0; j < len; j++)
+            out[i + j] = noise->grid > 0
+                ? (double)mcamp__to_grid(acc[j] * f, noise->grid) * noise->grid : acc[j] * f;
+    }
+    mcamp__delete_doubles(ctx, w, (size_t)step + 1);
+    mcamp_wipe(acc, sizeof acc);
+    return MCAMP_OK;
+}
+
+/* ---- making a stream ------------------------------------------------------------ */
+
+MCAMP__PRIV mcamp_status mcamp__check_positive(mcamp_ctx *ctx, const char *argument,
+                                               double x)
+{
+    if (!(x < 0) && !(x > 0) && mcamp__finite(x))
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, argument, x);
+    return mcamp__check_sigma(ctx, argument, x);
+}
+
+/* The grid: a power of two between 2^-44 and 1 times the noise. */
+MCAMP__PRIV mcamp_status mcamp__noise_check_grid(mcamp_ctx *ctx, double grid,
+                                                 double noise)
+{
+    int e;
+    if (!mcamp__finite(grid))
+        return mcamp__fail(ctx, MCAMP_E_NONFINITE, "mcamp_noise_desc.grid", grid);
+    if (mcamp__eq(grid, 0)) return MCAMP_OK;
+    if (!(grid > 0) || !mcamp__eq(frexp(grid, &e), 0.5) || !(grid <= noise) ||
+        !(grid >= ldexp(noise, -44)))
+        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_noise_desc.grid", grid);
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__noise_check_numbers(mcamp_ctx *ctx,
+                                                    const mcamp_noise_desc *d)
+{
+    mcamp_status st = mcamp__check_positive(ctx, "mcamp_noise_desc.sigma", d->sigma);
+    if (st == MCAMP_OK)
+        st = mcamp__check_positive(ctx, "mcamp_noise_desc.clip_norm", d->clip_norm);
+    if (st < 0) return st;
+    if (d->unit == MCAMP_NOISE_UNSET)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_noise_desc.unit", 0);
+    if (d->unit == MCAMP_NOISE_MEAN)
+        st = mcamp__check_positive(ctx, "mcamp_noise_desc.batch", d->batch);
+    else if (d->unit != MCAMP_NOISE_SUM)
+        st = mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_noise_desc.unit", (double)(int)d->unit);
+    else if (!mcamp__eq(d->batch, 0))
+        st = mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_noise_desc.batch", d->batch);
+    if (st < 0) return st;
+    st = mcamp__check_sigma(ctx, "mcamp_noise_desc.sigma", d->sigma * d->clip_norm);
+    return st < 0 ? st : mcamp__noise_check_grid(ctx, d->grid, d->sigma * d->clip_norm);
+}
+
+/* Plan and number of rows. */
+MCAMP__PRIV void mcamp__noise_plan(const mcamp_noise_desc *d, mcamp_noise *m)
+{
+    const mcamp_mech *c = d->mech;
+    size_t need = c->inverse ? c->inverse_bands - 1 : c->bands - 1;
+    m->plan = c->form == MCAMP_FORM_BLT ? MCAMP__PLAN_BLT
+            : c->inverse ? MCAMP__PLAN_REPLAY
+            : c->bands > 1 ? MCAMP__PLAN_BANDED : MCAMP__PLAN_PLAIN;
+    m->rows = c->form == MCAMP_FORM_BLT ? c->buffers : need;
+    if (d->store == MCAMP_NOISE_STORED || m->plan == MCAMP__PLAN_PLAIN) return;
+    if (d->store == MCAMP_NOISE_REGENERATED ||
+        (c->form != MCAMP_FORM_BLT && need > 0 && need == c->n - 1)) {
+        m->plan = MCAMP__PLAN_AGAIN;
+        m->rows = 0;
+    }
+}
+
+/* Sizes of the state, the weights and both with room to align. */
+MCAMP__PRIV mcamp_status mcamp__noise_sizes(mcamp_ctx *ctx, mcamp_noise *m,
+                                            size_t *state)
+{
+    size_t bytes = 0, weights = m->plan == MCAMP__PLAN_AGAIN ? m->mech->n : 0;
+    if (!mcamp__mul_size(m->rows, m->count, state) ||
+        !mcamp__mul_size(*state, m->type == MCAMP_NOISE_FLOAT ? 4 : 8, state) ||
+        !mcamp__mul_size(weights, sizeof(double), &weights) ||
+        !mcamp__add_size(*state, weights, &bytes) ||
+        !mcamp__add_size(bytes, bytes ? 63 : 0, &bytes) || bytes > PTRDIFF_MAX)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_noise_desc.count", (double)m->count);
+    m->bytes = bytes;
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__noise_check_slice(mcamp_ctx *ctx,
+                                                  const mcamp_noise_desc *d,
+                                                  mcamp_noise *m)
+{
+    uint64_t rest;
+    if (!d->dim || d->dim > MCAMP__MAX_INDEX)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_noise_desc.dim", (double)d->dim);
+    if (d->first >= d->dim)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_noise_desc.first", (double)d->first);
+    rest = d->dim - d->first;
+    if (d->count > rest || (!d->count && rest > PTRDIFF_MAX))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_noise_desc.count", (double)d->count);
+    m->count = d->count ? d->count : (size_t)rest;
+    return MCAMP_OK;
+}
+
+/* Everything but memory and keys. */
+MCAMP__PRIV mcamp_status mcamp__noise_layout(mcamp_ctx *ctx, const mcamp_noise_desc *d,
+                                             mcamp_noise *m, size_t *state)
+{
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!d) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "desc", 0);
+    if (d->start_canary || d->end_canary)
+        return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_noise_desc", 0);
+    if (!d->mech) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_noise_desc.mech", 0);
+    if (!mcamp__mech_ok(d->mech))
+        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_noise_desc.mech", 0);
+    if ((int)d->store < 0 || (int)d->store > MCAMP_NOISE_REGENERATED)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_noise_desc.store", (double)(int)d->store);
+    if ((int)d->type < 0 || (int)d->type > MCAMP_NOISE_FLOAT)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_noise_desc.type", (double)(int)d->type);
+    memset(m, 0, sizeof *m);
+    st = mcamp__noise_check_numbers(ctx, d);
+    if (st == MCAMP_OK) st = mcamp__noise_check_slice(ctx, d, m);
+    if (st < 0) return st;
+    m->mech = d->mech;
+    m->digest = d->mech->digest;
+    m->sigma = d->sigma; m->clip_norm = d->clip_norm;
+    m->batch = d->batch; m->grid = d->grid;
+    m->unit = d->unit;
+    m->type = d->type == MCAMP_NOISE_FLOAT ? MCAMP_NOISE_FLOAT : MCAMP_NOISE_DOUBLE;
+    m->dim = d->dim; m->first = d->first;
+    mcamp__noise_plan(d, m);
+    return mcamp__noise_sizes(ctx, m, state);
+}
+
+MCAMP_API mcamp_status mcamp_noise_bytes(mcamp_ctx *ctx, const mcamp_noise_desc *desc,
+                                         size_t *bytes)
+{
+    mcamp_noise m;
+    size_t state;
+    mcamp_status st = mcamp__noise_layout(ctx, desc, &m, &state);
+    if (st < 0) return st;
+    if (!bytes) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "bytes", 0);
+    *bytes = m.bytes;
+    return MCAMP_OK;
+}
+
+/* Memory of the caller or the context, zeroed; state first, at a multiple of 64. */
+MCAMP__PRIV mcamp_status mcamp__noise_memory(mcamp_ctx *ctx, const mcamp_noise_desc *d,
+                                             mcamp_noise *m, size_t state)
+{
+    unsigned char *p;
+    if (!m->bytes) return MCAMP_OK;
+    if (d->memory) {
+        if (d->memory_size < m->bytes)
+            return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_noise_desc.memory_size",
+                               (double)d->memory_size);
+        m->memory = d->memory;
+        memset(m->memory, 0, m->bytes);
+    } else {
+        m->memory = mcamp__new(ctx, m->bytes, 1);
+        m->owned = true;
+        if (!m->memory) return mcamp__fail(ctx, MCAMP_E_MEMORY, "noise", (double)m->bytes);
+    }
+    p = (unsigned char *)m->memory + (64 - ((uintptr_t)m->memory & 63)) % 64;
+    m->state = p;
+    if (m->plan == MCAMP__PLAN_AGAIN) m->weights = (double *)(void *)(p + state);
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_noise_init(mcamp_ctx *ctx, const mcamp_noise_desc *desc,
+                                        mcamp_noise *noise)
+{
+    mcamp_noise m;
+    size_t state = 0;
+    mcamp_status st = mcamp__noise_layout(ctx, desc, &m, &state);
+    if (st < 0) return st;
+    if (!noise) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "noise", 0);
+    if (!mcamp__key_ok(&desc->key))
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_noise_desc.key", 0);
+    st = mcamp__noise_memory(ctx, desc, &m, state);
+    if (st < 0) return st;
+    mcamp__subkey(&desc->key, MCAMP__KEY_NOISE, m.keys);
+    mcamp__subkey(&desc->key, MCAMP__KEY_TAIL, m.keys + 8);
+    mcamp__subkey(&desc->key, MCAMP__KEY_BLOB, m.keys + 16);
+    m.key_id = mcamp_key_id(&desc->key);
+    m.magic = MCAMP__NOISE_MAGIC;
+    *noise = m;
+    mcamp_wipe(&m, sizeof m);
+    return MCAMP_OK;
+}
+
+MCAMP_API void mcamp_noise_free(mcamp_ctx *ctx, mcamp_noise *noise)
+{
+    if (!mcamp__ctx_ok(ctx) || !noise || noise->magic != MCAMP__NOISE_MAGIC) return;
+    mcamp_wipe(noise->memory, noise->bytes);
+    if (noise->owned) mcamp__delete(ctx, noise->memory, noise->bytes, 1);
+    mcamp_wipe(noise, sizeof *noise);
+}
+
+/* ---- saved states ----------------------------------------------------------------- *
+ * Words of 64 bits, little-endian: the header, the stored numbers as their bits in
+ * the order of storage (two floats to a word, the earlier one low) encrypted by the
+ * key's stream of words under a nonce that is the header's checksum, the checksum of
+ * all words before encryption, encrypted too.  The checksum is a chain of bijections:
+ * any change within one word is noticed for certain.                            */
+
+#define MCAMP__BLOB_HEAD 20     /* words */
+#define MCAMP__BLOB_VERSION 1
+
+MCAMP__PRIV void mcamp__put64(unsigned char *p, uint64_t x)
+{
+    for (int i = 0; i < 8; i++) p[i] = (unsigned char)(x >> (8 * i));
+}
+
+MCAMP__PRIV uint64_t mcamp__get64(const unsigned char *p)
+{
+    uint64_t x = 0;
+    for (int i = 7; i >= 0; i--) x = x << 8 | p[i];
+    return x;
+}
+
+/* Words of stored numbers. */
+MCAMP__PRIV size_t mcamp__blob_words(const mcamp_noise *m)
+{
+    size_t numbers = m->rows * m->count;
+    return m->type == MCAMP_NOISE_FLOAT ? numbers / 2 + numbers % 2 : numbers;
+}
+
+/* 0 if it cannot be represented. */
+MCAMP__PRIV size_t mcamp__blob_bytes(const mcamp_noise *m)
+{
+    size_t words = mcamp__blob_words(m);
+    return words > PTRDIFF_MAX / 8 - MCAMP__BLOB_HEAD - 1
+         ? 0 : 8 * (words + MCAMP__BLOB_HEAD + 1);
+}
+
+/* The header at a step; its last word is the checksum of those before. */
+MCAMP__PRIV void mcamp__blob_header(const mcamp_noise *m, uint64_t step,
+                                    uint64_t h[MCAMP__BLOB_HEAD])
+{
+    uint64_t sum = 0;
+    h[0] = UINT64_C(0x65736f6e706d6163);        /* "campnose" */
+    h[1] = MCAMP__BLOB_VERSION;
+    h[2] = mcamp__blob_bytes(m);
+    h[3] = m->digest;
+    h[4] = m->mech->n;
+    h[5] = mcamp__bits(m->sigma);
+    h[6] = mcamp__bits(m->clip_norm);
+    h[7] = (uint64_t)m->unit;
+    h[8] = mcamp__bits(m->batch + 0.0);
+    h[9] = m->dim;
+    h[10] = m->first;
+    h[11] = m->count;
+    h[12] = (uint64_t)m->plan;
+    h[13] = m->rows;
+    h[14] = (uint64_t)m->type;
+    h[15] = mcamp__bits(m->grid + 0.0);
+    h[16] = MCAMP__TILE;
+    h[17] = m->key_id;
+    h[18] = step;
+    for (int i = 0; i < MCAMP__BLOB_HEAD - 1; i++) sum = mcamp__hash_word(sum, h[i]);
+    h[19] = sum;
+}
+
+static const char *const mcamp__blob_field[MCAMP__BLOB_HEAD] = {
+    "blob", "blob", "size", "mech", "mech", "sigma", "clip_norm", "unit", "batch",
+    "dim", "first", "count", "store", "store", "type", "grid", "blob", "key", "step", "blob"
+};
+
+MCAMP__PRIV uint64_t mcamp__state_word(const mcamp_noise *m, size_t i)
+{
+    uint64_t x = 0;
+    uint32_t u = 0;
+    if (m->type != MCAMP_NOISE_FLOAT) return mcamp__bits(((const double *)m->state)[i]);
+    memcpy(&u, (const float *)m->state + 2 * i, sizeof u);
+    x = u;
+    if (2 * i + 1 < m->rows * m->count) {
+        memcpy(&u, (const float *)m->state + 2 * i + 1, sizeof u);
+        x |= (uint64_t)u << 32;
+    }
+    return x;
+}
+
+MCAMP__PRIV void mcamp__set_state_word(mcamp_noise *m, size_t i, uint64_t x)
+{
+    uint32_t u = (uint32_t)x;
+    if (m->type != MCAMP_NOISE_FLOAT) {
+        ((double *)m->state)[i] = mcamp__from_bits(x);
+        return;
+    }
+    memcpy((float *)m->state + 2 * i, &u, sizeof u);
+    u = (uint32_t)(x >> 32);
+    if (2 * i + 1 < m->rows * m->count)
+        memcpy((float *)m->state + 2 * i + 1, &u, sizeof u);
+}
+
+/* Word i of the stream that hides words; mask holds the 128 words around it. */
+MCAMP__PRIV uint64_t mcamp__blob_mask(mcamp_vecset vs, const mcamp_noise *m,
+                                      uint64_t nonce, size_t i, uint64_t mask[128])
+{
+    if (i % 128 == 0) mcamp__word_group(vs, m->keys + 16, nonce, i / 128, mask);
+    return mask[i % 128];
+}
+
+MCAMP_API mcamp_status mcamp_noise_save(mcamp_ctx *ctx, const mcamp_noise *noise,
+                                        void *out, size_t capacity, size_t *size)
+{
+    mcamp_status st = mcamp__noise_args(ctx, noise);
+    uint64_t head[MCAMP__BLOB_HEAD], mask[128], sum;
+    unsigned char *p = (unsigned char *)out;
+    size_t words, bytes;
+    if (st < 0) return st;
+    if (!size) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "size", 0);
+    if (noise->done) return mcamp__fail(ctx, MCAMP_E_STEP, "noise", (double)noise->step);
+    words = mcamp__blob_words(noise);
+    bytes = mcamp__blob_bytes(noise);
+    if (!bytes || (out && capacity < bytes))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "capacity", (double)capacity);
+    *size = bytes;
+    if (!out) return MCAMP_OK;
+    mcamp__blob_header(noise, noise->step, head);
+    for (int i = 0; i < MCAMP__BLOB_HEAD; i++, p += 8) mcamp__put64(p, head[i]);
+    sum = head[MCAMP__BLOB_HEAD - 1];
+    for (size_t i = 0; i <= words; i++, p += 8) {
+        uint64_t hide = mcamp__blob_mask(ctx->vec, noise, head[19], i, mask);
+        uint64_t x = i < words ? mcamp__state_word(noise, i) : sum;
+        if (i < words) sum = mcamp__hash_word(sum, x);
+        mcamp__put64(p, x ^ hide);
+    }
+    mcamp_wipe(mask, sizeof mask);
+    return MCAMP_OK;
+}
+
+/* The header must be ours, but for the step.  *step from it. */
+MCAMP__PRIV mcamp_status mcamp__blob_check_head(mcamp_ctx *ctx, const mcamp_noise *m,
+                                                const unsigned char *p, size_t size,
+                                                uint64_t head[MCAMP__BLOB_HEAD])
+{
+    uint64_t got[MCAMP__BLOB_HEAD], sum = 0;
+    if (size < 8 * (MCAMP__BLOB_HEAD + 1))
+        return mcamp__fail(ctx, MCAMP_E_BLOB, "size", (double)size);
+    for (int i = 0; i < MCAMP__BLOB_HEAD; i++) got[i] = mcamp__get64(p + 8 * i);
+    mcamp__blob_header(m, got[18], head);
+    if (got[0] != head[0] || got[1] != head[1])
+        return mcamp__fail(ctx, MCAMP_E_BLOB, "version", (double)got[1]);
+    for (int i = 0; i < MCAMP__BLOB_HEAD - 1; i++) sum = mcamp__hash_word(sum, got[i]);
+    if (sum != got[19]) return mcamp__fail(ctx, MCAMP_E_BLOB, "blob", 0);
+    for (int i = 3; i < MCAMP__BLOB_HEAD; i++) {
+        if (got[i] != head[i])
+            return mcamp__fail(ctx, MCAMP_E_MISMATCH, mcamp__blob_field[i], 0);
+    }
+    if (got[2] != head[2] || size != head[2] || head[18] > m->mech->n)
+        return mcamp__fail(ctx, MCAMP_E_BLOB, "size", (double)size);
+    return MCAMP_OK;
+}
+
+/* One pass over the stored numbers: with `into`, sets them; else checks the sum. */
+MCAMP__PRIV int mcamp__blob_body(mcamp_vecset vs, const mcamp_noise *m,
+                                 const unsigned char *p, uint64_t nonce, mcamp_noise *into)
+{
+    uint64_t mask[128], sum = nonce, x;
+    size_t words = mcamp__blob_words(m);
+    for (size_t i = 0; i < words; i++) {
+        x = mcamp__get64(p + 8 * i) ^ mcamp__blob_mask(vs, m, nonce, i, mask);
+        sum = mcamp__hash_word(sum, x);
+        if (into) mcamp__set_state_word(into, i, x);
+    }
+    x = mcamp__get64(p + 8 * words) ^ mcamp__blob_mask(vs, m, nonce, words, mask);
+    mcamp_wipe(mask, sizeof mask);
+    return x == sum;
+}
+
+MCAMP__PRIV mcamp_status mcamp__noise_load(mcamp_ctx *ctx, mcamp_noise *m,
+                                           const void *blob, size_t size, int back)
+{
+    mcamp_status st = mcamp__noise_args(ctx, m);
+    uint64_t head[MCAMP__BLOB_HEAD];
+    const unsigned char *p = (const unsigned char *)blob;
+    if (st < 0) return st;
+    if (!blob) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "blob", 0);
+    st = mcamp__blob_check_head(ctx, m, p, size, head);
+    if (st < 0) return st;
+    p += 8 * MCAMP__BLOB_HEAD;
+    if (!mcamp__blob_body(ctx->vec, m, p, head[19], NULL))
+        return mcamp__fail(ctx, MCAMP_E_BLOB, "blob", 0);
+    if (!back && (head[18] < m->step || (head[18] == m->step && m->done)))
+        return mcamp__fail(ctx, MCAMP_E_STEP, "step", (double)head[18]);
+    mcamp__blob_body(ctx->vec, m, p, head[19], m);
+    m->step = head[18];
+    m->done = 0;
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_noise_load(mcamp_ctx *ctx, mcamp_noise *noise,
+                                        const void *blob, size_t size)
+{
+    return mcamp__noise_load(ctx, noise, blob, size, 0);
+}
+
+MCAMP_API mcamp_status mcamp_noise_load_replay(mcamp_ctx *ctx, mcamp_noise *noise,
+                                               const void *blob, size_t size)
+{
+    return mcamp__noise_load(ctx, noise, blob, size, 1);
+}
+
+#undef MCAMP__BLOB_HEAD
+#undef MCAMP__BLOB_VERSION
+#undef MCAMP__ROWS
+#undef MCAMP__NOISE_MAGIC
+#undef MCAMP__TILE
+#undef MCAMP__TASK
+#undef MCAMP__PLAN_PLAIN
+#undef MCAMP__PLAN_BANDED
+#undef MCAMP__PLAN_REPLAY
+#undef MCAMP__PLAN_BLT
+#undef MCAMP__PLAN_AGAIN
 
 #undef MCAMP__GETRANDOM
 #undef MCAMP__KEY_NOISE

@@ -1,0 +1,889 @@
+/* Section noise: streams of C^-1 z, lattice mode, saved states. */
+#define MCAMP_STATIC
+#define MCAMP_IMPLEMENTATION
+#define MCAMP_PTHREADS
+#include "../mcamp.h"
+#include "mcamp_test.h"
+#include "mcamp_fault.h"
+
+static mcamp_ctx ctx;
+
+static void start(void) { CHECK_STATUS(mcamp_ctx_init(&ctx, NULL), MCAMP_OK); }
+
+/* ---- strategies of every family ----------------------------------------------- */
+
+#define N 13        /* rounds */
+#define KINDS 15
+
+static mcamp_mech_desc strategy(int i)
+{
+    static const double coef[4] = { 1.25, 0.5, -0.25, 0.125 };
+    static const double theta[3] = { 0.5, 0.9, 0.99 }, omega[3] = { 0.25, 0.12, 0.05 };
+    static double scale[N], band[3 * N], dense[N * N];
+    mcamp_mech_desc d;
+    memset(&d, 0, sizeof d);
+    for (int j = 0; j < N; j++) {
+        scale[j] = 1.3 - 0.05 * j;
+        for (int k = 0; k <= j; k++)
+            dense[j * N + k] = k == j ? 1 + 0.1 * j : 0.5 / (1 + j - k);
+    }
+    for (int j = 0; j < 3 * N; j++) band[j] = 1 + 0.03 * (j % 7);
+    d.n = N;
+    if (i % 5 == 4) d.scale = scale;        /* 4, 9, 14 */
+    switch (i) {
+    case 0: d.kind = MCAMP_MECH_IDENTITY; break;
+    case 1: case 4: d.kind = MCAMP_MECH_TOEPLITZ; d.coef = coef; d.count = 4; break;
+    case 2: d.kind = MCAMP_MECH_SQRT; break;
+    case 3: d.kind = MCAMP_MECH_SQRT; d.bands = 6; d.normalize = true; break;
+    case 5: d.kind = MCAMP_MECH_BANDED; d.bands = 3; d.coef = band; d.count = 3 * N - 3; break;
+    case 6: d.kind = MCAMP_MECH_BLT; d.theta = theta; d.omega = omega; d.buffers = 3; break;
+    case 7: d.kind = MCAMP_MECH_DENSE; d.coef = dense; d.count = N * N; break;
+    case 8: d.kind = MCAMP_MECH_INVERSE; d.coef = coef; d.count = 4; break;
+    case 9: d.kind = MCAMP_MECH_BLT; d.theta = theta; d.omega = omega; d.buffers = 2;
+            d.normalize = true; break;
+    case 10: d.kind = MCAMP_MECH_INVERSE_SQRT; d.bands = 5; d.normalize = true; break;
+    case 11: d.kind = MCAMP_MECH_TREE; break;
+    case 12: d.kind = MCAMP_MECH_TREE_PADDED; break;
+    case 13: d.kind = MCAMP_MECH_INVERSE_SQRT; break;
+    default: d.kind = MCAMP_MECH_INVERSE_SQRT; d.bands = 4; break;
+    }
+    return d;
+}
+
+static mcamp_mech make(int i)
+{
+    mcamp_mech_desc d = strategy(i);
+    mcamp_mech m;
+    memset(&m, 0, sizeof m);
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+    return m;
+}
+
+static mcamp_noise_desc desc_of(const mcamp_mech *m, uint64_t dim)
+{
+    mcamp_noise_desc d;
+    memset(&d, 0, sizeof d);
+    d.mech = m;
+    d.sigma = 0.75;
+    d.clip_norm = 2;
+    d.unit = MCAMP_NOISE_SUM;
+    d.dim = dim;
+    mcamp_key_insecure_test(42, &d.key);
+    return d;
+}
+
+static mcamp_noise open_noise(const mcamp_noise_desc *d)
+{
+    mcamp_noise m;
+    memset(&m, 0, sizeof m);
+    CHECK_STATUS(mcamp_noise_init(&ctx, d, &m), MCAMP_OK);
+    return m;
+}
+
+/* All rounds of the stream, out[n][count]. */
+static void run_all(const mcamp_noise_desc *d, double *out, size_t count)
+{
+    mcamp_noise m = open_noise(d);
+    for (size_t t = 0; t < d->mech->n; t++)
+        CHECK_STATUS(mcamp_noise_next(&ctx, &m, t, count, out + t * count), MCAMP_OK);
+    CHECK(mcamp_noise_step(&m) == d->mech->n);
+    CHECK_STATUS(mcamp_noise_next(&ctx, &m, d->mech->n, count, out), MCAMP_E_STEP);
+    mcamp_noise_free(&ctx, &m);
+}
+
+/* ---- what is streamed -------------------------------------------------------------- */
+
+/* Unit impulses: coordinate j gets z = e_j.  What comes out is column j of C^-1, so
+ * that the covariance is C^-1 C^-T exactly. */
+TEST(impulses_give_the_columns_of_the_inverse)
+{
+    start();
+    for (int i = 0; i < KINDS; i++) {
+        mcamp_mech c = make(i);
+        for (int store = 1; store <= 2; store++) {
+            mcamp_noise_desc d = desc_of(&c, N);
+            mcamp_noise m;
+            double y[N][N], w[N], e[N];
+            d.store = (mcamp_noise_store)store;
+            m = open_noise(&d);
+            for (size_t t = 0; t < N; t++, m.step++) {
+                mcamp__part p = mcamp__noise_part(&m, 0, N);
+                for (size_t j = 0; j < N; j++) y[t][j] = j == t;
+                if (m.weights) {
+                    mcamp__noise_weights(&c, t, w);
+                    for (size_t j = 0; j < N; j++) y[t][j] = j <= t ? w[t - j] : 0;
+                } else {
+                    mcamp__noise_mix(ctx.vec, &m, &p, y[t]);
+                }
+                for (size_t j = 0; j < N; j++) y[t][j] *= mcamp__noise_factor(&m, t) / 1.5;
+            }
+            for (size_t j = 0; j < N; j++) {
+                for (size_t t = 0; t < N; t++) e[t] = t == j;
+                CHECK_STATUS(mcamp_mech_solve(&ctx, &c, e, e), MCAMP_OK);
+                for (size_t t = 0; t < N; t++) CHECK_NEAR(y[t][j], e[t], 1e-12, 1e-13);
+            }
+            mcamp_noise_free(&ctx, &m);
+        }
+        mcamp_mech_free(&ctx, &c);
+    }
+}
+
+/* The whole stream against z from section secure and the block solver. */
+TEST(streams_are_the_inverse_times_z)
+{
+    enum { D = 777 };
+    static double z[N * D], y[N * D];
+    start();
+    for (int i = 0; i < KINDS; i++) {
+        mcamp_mech c = make(i);
+        mcamp_noise_desc d = desc_of(&c, D);
+        for (size_t t = 0; t < N; t++)
+            CHECK_STATUS(mcamp_secure_normals(&ctx, &d.key, t, 0, D, z + t * D), MCAMP_OK);
+        CHECK_STATUS(mcamp_mech_solve_block(&ctx, &c, z, D, z), MCAMP_OK);
+        for (int how = 0; how < 6; how++) {
+            double factor = 1.5, tol = how & 1 ? 2e-6 : 1e-12;
+            d.store = (mcamp_noise_store)(how / 2);
+            d.type = how & 1 ? MCAMP_NOISE_FLOAT : MCAMP_NOISE_DOUBLE;
+            d.unit = how < 4 ? MCAMP_NOISE_SUM : MCAMP_NOISE_MEAN;
+            d.batch = how < 4 ? 0 : 50;
+            if (how >= 4) factor /= 50;
+            run_all(&d, y, D);
+            for (size_t k = 0; k < N * D; k++)
+                CHECK_NEAR(y[k], factor * z[k], tol, factor * tol * 10);
+        }
+        mcamp_mech_free(&ctx, &c);
+    }
+}
+
+TEST(bits_do_not_depend_on_chunks_threads_slices_or_sets)
+{
+    enum { D = 70001 };
+    static double a[4 * D], b[4 * D];
+    static const int kind[] = { 1, 2, 6, 10, 5 };
+    start();
+    for (size_t q = 0; q < sizeof kind / sizeof kind[0]; q++) {
+        for (int type = 1; type <= 2; type++) {
+            mcamp_mech c = make(kind[q]);
+            mcamp_noise_desc d = desc_of(&c, D);
+            mcamp_ctx other;
+            mcamp_ctx_desc od;
+            mcamp_noise m = open_noise(&d);
+            mcamp_noise part[3];
+            uint64_t seed = 3;
+            static const uint64_t cut[4] = { 0, 1000, 40000, D };
+            d.type = (mcamp_noise_type)type;
+            mcamp_noise_free(&ctx, &m);
+            m = open_noise(&d);
+            for (size_t t = 0; t < 4; t++)
+                CHECK_STATUS(mcamp_noise_next(&ctx, &m, t, D, a + t * D), MCAMP_OK);
+            mcamp_noise_free(&ctx, &m);
+            /* chunks, on threads, in every set in turn */
+            m = open_noise(&d);
+            for (size_t t = 0; t < 4; t++) {
+                size_t at = 0;
+                memset(&od, 0, sizeof od);
+                od.parallel = mcamp_parallel_threads(t + 1);
+                od.vec = (mcamp_vecset)(1 + t % 3);
+                if (!mcamp__vecset_available(od.vec)) od.vec = MCAMP_VEC_SCALAR;
+                CHECK_STATUS(mcamp_ctx_init(&other, &od), MCAMP_OK);
+                while (at < D) {
+                    size_t len = (size_t)(1 + mcamp__splitmix(&seed) % 50000);
+                    len = mcamp__zmin(len, D - at);
+                    CHECK_STATUS(mcamp_noise_next(&other, &m, t, len, b + t * D + at), MCAMP_OK);
+                    at += len;
+                }
+            }
+            mcamp_noise_free(&ctx, &m);
+            CHECK(!memcmp(a, b, sizeof a));
+            /* three shards of their own */
+            memset(b, 0, sizeof b);
+            for (int s = 0; s < 3; s++) {
+                d.first = cut[s];
+                d.count = (size_t)(cut[s + 1] - cut[s]);
+                part[s] = open_noise(&d);
+            }
+            for (size_t t = 0; t < 4; t++)
+                for (int s = 0; s < 3; s++)
+                    CHECK_STATUS(mcamp_noise_next(&ctx, &part[s], t,
+                        (size_t)(cut[s + 1] - cut[s]), b + t * D + cut[s]), MCAMP_OK);
+            for (int s = 0; s < 3; s++) mcamp_noise_free(&ctx, &part[s]);
+            CHECK(!memcmp(a, b, sizeof a));
+            mcamp_mech_free(&ctx, &c);
+        }
+    }
+}
+
+TEST(floats_and_sums_are_the_doubles_rounded)
+{
+    enum { D = 1003 };
+    static double y[N * D], x[D];
+    static float f[D];
+    mcamp_mech c;
+    mcamp_noise_desc d;
+    mcamp_noise a, b, e;
+    start();
+    c = make(1);
+    d = desc_of(&c, D);
+    run_all(&d, y, D);
+    a = open_noise(&d); b = open_noise(&d); e = open_noise(&d);
+    for (size_t t = 0; t < N; t++) {
+        CHECK_STATUS(mcamp_noise_next_float(&ctx, &a, t, D, f), MCAMP_OK);
+        for (size_t i = 0; i < D; i++) CHECK_NEAR((double)f[i], (double)(float)y[t * D + i], 0, 0);
+        for (size_t i = 0; i < D; i++) { x[i] = (double)i; f[i] = (float)i; }
+        CHECK_STATUS(mcamp_noise_add(&ctx, &b, t, D, x), MCAMP_OK);
+        CHECK_STATUS(mcamp_noise_add_float(&ctx, &e, t, D, f), MCAMP_OK);
+        for (size_t i = 0; i < D; i++) {
+            CHECK_NEAR(x[i], (double)i + y[t * D + i], 0, 0);
+            CHECK_NEAR((double)f[i], (double)(float)((double)i + y[t * D + i]), 0, 0);
+        }
+    }
+    mcamp_noise_free(&ctx, &a); mcamp_noise_free(&ctx, &b); mcamp_noise_free(&ctx, &e);
+    mcamp_mech_free(&ctx, &c);
+}
+
+/* Sample covariance over 2^20 coordinates; two-sided 6.11 sigma, 1e-9 for each entry.
+ * Catches a variance off by 0.9% with power .999. */
+TEST(sampled_covariance_is_that_of_the_inverse)
+{
+    enum { R = 5 };
+    size_t dim = mt_scale((size_t)1 << 20);
+    double *y = (double *)malloc(R * dim * sizeof *y), inv[R][R];
+    mcamp_mech c;
+    mcamp_mech_desc md;
+    mcamp_noise_desc d;
+    start();
+    memset(&md, 0, sizeof md);
+    md.kind = MCAMP_MECH_SQRT; md.n = R; md.bands = 3;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &md, &c), MCAMP_OK);
+    d = desc_of(&c, dim);
+    run_all(&d, y, dim);
+    for (size_t j = 0; j < R; j++) {
+        double e[R];
+        for (size_t t = 0; t < R; t++) e[t] = t == j;
+        CHECK_STATUS(mcamp_mech_solve(&ctx, &c, e, e), MCAMP_OK);
+        for (size_t t = 0; t < R; t++) inv[t][j] = e[t];
+    }
+    for (size_t s = 0; s < R; s++) {
+        for (size_t t = 0; t <= s; t++) {
+            double want = 0, vs = 0, vt = 0, got = 0;
+            for (size_t j = 0; j < R; j++) {
+                want += inv[s][j] * inv[t][j];
+                vs += inv[s][j] * inv[s][j];
+                vt += inv[t][j] * inv[t][j];
+            }
+            for (size_t i = 0; i < dim; i++) got += y[s * dim + i] * y[t * dim + i];
+            got /= 2.25 * (double)dim;
+            CHECK_LE(fabs(got - want), 6.11 * sqrt((vs * vt + want * want) / (double)dim));
+        }
+    }
+    free(y);
+    mcamp_mech_free(&ctx, &c);
+}
+
+TEST(replay_makes_released_rounds_again_and_no_others)
+{
+    enum { D = 1100 };
+    static double y[N * D], x[D];
+    start();
+    for (int i = 0; i < KINDS; i++) {
+        mcamp_mech c = make(i);
+        mcamp_noise_desc d = desc_of(&c, D);
+        mcamp_noise m = open_noise(&d);
+        for (size_t t = 0; t < 7; t++)
+            CHECK_STATUS(mcamp_noise_next(&ctx, &m, t, D, y + t * D), MCAMP_OK);
+        for (size_t t = 0; t < 7; t++) {
+            CHECK_STATUS(mcamp_noise_replay(&ctx, &m, t, 9, D - 9, x), MCAMP_OK);
+            for (size_t k = 0; k < D - 9; k++) CHECK_NEAR(x[k], y[t * D + 9 + k], 1e-12, 1e-12);
+        }
+        CHECK_STATUS(mcamp_noise_replay(&ctx, &m, 7, 0, D, x), MCAMP_E_STEP);
+        CHECK_STATUS(mcamp_noise_replay(&ctx, &m, 0, 9, D, x), MCAMP_E_SIZE);
+        CHECK_STATUS(mcamp_noise_replay(&ctx, &m, 0, 0, D, NULL), MCAMP_E_REQUIRED);
+        mcamp_noise_free(&ctx, &m);
+        mcamp_mech_free(&ctx, &c);
+    }
+}
+
+/* ---- steps and arguments -------------------------------------------------------------- */
+
+TEST(no_round_is_made_twice_or_skipped)
+{
+    double out[10] = { 0 };
+    mcamp_mech c;
+    mcamp_noise_desc d;
+    mcamp_noise m;
+    start();
+    c = make(1);
+    d = desc_of(&c, 10);
+    m = open_noise(&d);
+    CHECK_STATUS(mcamp_noise_next(&ctx, &m, 1, 10, out), MCAMP_E_STEP);
+    CHECK_STATUS(mcamp_noise_next(&ctx, &m, 0, 11, out), MCAMP_E_SIZE);
+    CHECK_STATUS(mcamp_noise_next(&ctx, &m, 0, 0, out), MCAMP_E_SIZE);
+    CHECK_STATUS(mcamp_noise_next(&ctx, &m, 0, 10, NULL), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_noise_next(&ctx, &m, 0, 4, out), MCAMP_OK);
+    CHECK_STATUS(mcamp_noise_next(&ctx, &m, 0, 7, out), MCAMP_E_SIZE);
+    CHECK_STATUS(mcamp_noise_next(&ctx, &m, 1, 4, out), MCAMP_E_STEP);
+    CHECK_STATUS(mcamp_noise_next(&ctx, &m, 0, 6, out), MCAMP_OK);
+    CHECK_STATUS(mcamp_noise_next(&ctx, &m, 0, 10, out), MCAMP_E_STEP);
+    CHECK_STATUS(mcamp_noise_next(&ctx, &m, 1, 10, out), MCAMP_OK);
+    CHECK(mcamp_noise_step(&m) == 2 && mcamp_noise_step(NULL) == 0);
+    mcamp_noise_free(&ctx, &m);
+    CHECK_STATUS(mcamp_noise_next(&ctx, &m, 2, 10, out), MCAMP_E_ARG);
+    mcamp_noise_free(&ctx, &m);
+    mcamp_mech_free(&ctx, &c);
+}
+
+TEST(gradients_that_are_not_finite_are_refused_untouched)
+{
+    enum { D = 600 };
+    double x[D], y[D];
+    float f[D];
+    mcamp_mech c;
+    mcamp_noise_desc d;
+    mcamp_noise m;
+    start();
+    c = make(6);
+    d = desc_of(&c, D);
+    m = open_noise(&d);
+    for (int bad = 0; bad < 3; bad++) {
+        for (size_t at = 0; at < D; at += 37) {
+            double v = bad == 0 ? mcamp__nan() : bad == 1 ? mcamp__inf() : -mcamp__inf();
+            for (size_t i = 0; i < D; i++) { x[i] = 1; f[i] = 1; }
+            x[at] = v;
+            f[at] = (float)v;
+            memcpy(y, x, sizeof y);
+            CHECK_STATUS(mcamp_noise_add(&ctx, &m, 0, D, x), MCAMP_E_NONFINITE);
+            CHECK_STATUS(mcamp_noise_add_float(&ctx, &m, 0, D, f), MCAMP_E_NONFINITE);
+            CHECK(!memcmp(x, y, sizeof y) && f[(at + 1) % D] >= 1 && f[(at + 1) % D] <= 1);
+        }
+    }
+    CHECK(mcamp_noise_step(&m) == 0 && m.done == 0);
+    mcamp_noise_free(&ctx, &m);
+    mcamp_mech_free(&ctx, &c);
+}
+
+TEST(bad_descriptors_are_refused)
+{
+    mcamp_mech c, zero;
+    mcamp_noise_desc good, d;
+    mcamp_noise m;
+    size_t bytes = 7;
+    double nan = mcamp__nan(), inf = mcamp__inf();
+    start();
+    memset(&zero, 0, sizeof zero);
+    memset(&m, 0, sizeof m);
+    c = make(1);
+    good = desc_of(&c, 100);
+#define REFUSE(change, status) \
+    do { d = good; change; CHECK_STATUS(mcamp_noise_init(&ctx, &d, &m), status); \
+         CHECK(!m.magic); } while (0)
+    REFUSE(d.start_canary = 1, MCAMP_E_CANARY);
+    REFUSE(d.end_canary = 1, MCAMP_E_CANARY);
+    REFUSE(d.mech = NULL, MCAMP_E_REQUIRED);
+    REFUSE(d.mech = &zero, MCAMP_E_ARG);
+    REFUSE(d.sigma = 0, MCAMP_E_REQUIRED);
+    REFUSE(d.sigma = -1, MCAMP_E_ARG);
+    REFUSE(d.sigma = nan, MCAMP_E_NONFINITE);
+    REFUSE(d.sigma = inf, MCAMP_E_NONFINITE);
+    REFUSE(d.sigma = 1e-310, MCAMP_E_ARG);
+    REFUSE(d.clip_norm = 0, MCAMP_E_REQUIRED);
+    REFUSE(d.clip_norm = nan, MCAMP_E_NONFINITE);
+    REFUSE(d.clip_norm = 1e200, MCAMP_E_ARG);
+    REFUSE((d.clip_norm = 1e90, d.sigma = 1e90), MCAMP_E_ARG);
+    REFUSE(d.unit = MCAMP_NOISE_UNSET, MCAMP_E_REQUIRED);
+    REFUSE(d.unit = (mcamp_noise_unit)9, MCAMP_E_ARG);
+    REFUSE(d.batch = 5, MCAMP_E_ARG);
+    REFUSE(d.unit = MCAMP_NOISE_MEAN, MCAMP_E_REQUIRED);
+    REFUSE((d.unit = MCAMP_NOISE_MEAN, d.batch = -3), MCAMP_E_ARG);
+    REFUSE((d.unit = MCAMP_NOISE_MEAN, d.batch = nan), MCAMP_E_NONFINITE);
+    REFUSE(d.dim = 0, MCAMP_E_SIZE);
+    REFUSE(d.dim = ~UINT64_C(0), MCAMP_E_SIZE);
+    REFUSE(d.first = 100, MCAMP_E_SIZE);
+    REFUSE(d.count = 101, MCAMP_E_SIZE);
+    REFUSE((d.first = 50, d.count = 51), MCAMP_E_SIZE);
+    REFUSE(d.dim = UINT64_C(1) << 60, MCAMP_E_SIZE);
+    REFUSE(memset(&d.key, 0, sizeof d.key), MCAMP_E_REQUIRED);
+    REFUSE(d.store = (mcamp_noise_store)3, MCAMP_E_ARG);
+    REFUSE(d.type = (mcamp_noise_type)3, MCAMP_E_ARG);
+    REFUSE(d.grid = nan, MCAMP_E_NONFINITE);
+    REFUSE(d.grid = -0.25, MCAMP_E_ARG);
+    REFUSE(d.grid = 0.3, MCAMP_E_ARG);
+    REFUSE(d.grid = 2, MCAMP_E_ARG);
+    REFUSE(d.grid = ldexp(1, -60), MCAMP_E_ARG);
+    REFUSE((d.memory = &bytes, d.memory_size = sizeof bytes), MCAMP_E_SIZE);
+#undef REFUSE
+    CHECK_STATUS(mcamp_noise_init(&ctx, NULL, &m), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_noise_init(&ctx, &good, NULL), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_noise_init(NULL, &good, &m), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_noise_bytes(&ctx, &good, NULL), MCAMP_E_REQUIRED);
+    d = good;
+    d.sigma = 0;
+    CHECK_STATUS(mcamp_noise_bytes(&ctx, &d, &bytes), MCAMP_E_REQUIRED);
+    CHECK(bytes == 7);
+    mcamp_noise_free(&ctx, NULL);
+    mcamp_noise_free(&ctx, &m);
+    mcamp_mech_free(&ctx, &c);
+}
+
+/* ---- memory ------------------------------------------------------------------------------ */
+
+TEST(memory_is_what_was_announced_and_may_be_the_callers)
+{
+    enum { D = 1234 };
+    static double y[D], x[D];
+    start();
+    for (int i = 0; i < KINDS; i++) {
+        mcamp_mech c = make(i);
+        mcamp_noise_desc d = desc_of(&c, D);
+        mcamp_noise m, mine;
+        mcamp_ctx fc;
+        mt_fault f;
+        size_t bytes = 99;
+        unsigned char *mem;
+        memset(&f, 0, sizeof f);
+        CHECK_STATUS(mt_fault_ctx(&f, NULL, &fc), MCAMP_OK);
+        CHECK_STATUS(mcamp_noise_bytes(&ctx, &d, &bytes), MCAMP_OK);
+        CHECK_STATUS(mcamp_noise_init(&fc, &d, &m), MCAMP_OK);
+        CHECK(f.peak == bytes);
+        mem = (unsigned char *)malloc(bytes + 10);
+        memset(mem, 0x77, bytes + 10);
+        d.memory = mem + 5;                 /* at any address */
+        d.memory_size = bytes;
+        mine = open_noise(&d);
+        for (size_t t = 0; t < N; t++) {
+            size_t calls = f.calls;
+            CHECK_STATUS(mcamp_noise_next(&fc, &m, t, D, y), MCAMP_OK);
+            CHECK(f.calls == calls);
+            CHECK_STATUS(mcamp_noise_next(&ctx, &mine, t, D, x), MCAMP_OK);
+            CHECK(!memcmp(x, y, sizeof x));
+        }
+        CHECK(mem[4] == 0x77 && mem[5 + bytes] == 0x77);
+        mcamp_noise_free(&ctx, &mine);
+        for (size_t k = 0; k < bytes; k++) CHECK(mem[5 + k] == 0);
+        mcamp_noise_free(&fc, &m);
+        CHECK(f.live == 0 && f.misuse == 0);
+        CHECK(!memcmp(&m, &mine, sizeof m));        /* wiped */
+        free(mem);
+        mcamp_mech_free(&ctx, &c);
+    }
+}
+
+static mcamp_status noise_work(mcamp_ctx *c, void *user)
+{
+    const mcamp_noise_desc *d = (const mcamp_noise_desc *)user;
+    mcamp_noise m;
+    double out[20];
+    mcamp_status st = mcamp_noise_init(c, d, &m);
+    if (st < 0) return st;
+    st = mcamp_noise_next(c, &m, 0, 20, out);
+    if (st == MCAMP_OK) st = mcamp_noise_replay(c, &m, 0, 0, 20, out);
+    mcamp_noise_free(c, &m);
+    return st;
+}
+
+TEST(failed_allocations_leave_nothing_behind)
+{
+    start();
+    for (int i = 0; i < 3; i++) {
+        mcamp_mech c = make(i);
+        mcamp_noise_desc d = desc_of(&c, 20);
+        CHECK(mt_all_faults("noise", noise_work, &d) == (i ? 2 : 1));
+        mcamp_mech_free(&ctx, &c);
+    }
+}
+
+/* ---- lattice ------------------------------------------------------------------------------- */
+
+TEST(lattice_noise_is_the_noise_rounded_half_up)
+{
+    enum { D = 900 };
+    static double y[N * D], back[D];
+    static int64_t q[D];
+    double g = ldexp(1, -12);
+    mcamp_mech c;
+    mcamp_noise_desc d;
+    mcamp_noise m;
+    start();
+    c = make(1);
+    d = desc_of(&c, D);
+    run_all(&d, y, D);
+    d.unit = MCAMP_NOISE_MEAN; d.batch = 10;
+    d.grid = g;
+    m = open_noise(&d);
+    for (size_t t = 0; t < N; t++) {
+        for (size_t i = 0; i < D; i++) q[i] = (int64_t)i - 7;
+        CHECK_STATUS(mcamp_noise_next(&ctx, &m, t, D, back), MCAMP_E_MISMATCH);
+        CHECK_STATUS(mcamp_noise_add_grid(&ctx, &m, t, D, q), MCAMP_OK);
+        for (size_t i = 0; i < D; i++)
+            CHECK(q[i] - ((int64_t)i - 7) == (int64_t)floor(y[t * D + i] / g + 0.5));
+        CHECK_STATUS(mcamp_noise_from_grid(&ctx, &m, q, D, back), MCAMP_OK);
+        for (size_t i = 0; i < D; i++) CHECK_NEAR(back[i], (double)q[i] * g / 10, 1e-15, 0);
+        CHECK_STATUS(mcamp_noise_replay(&ctx, &m, t, 0, D, back), MCAMP_OK);
+        for (size_t i = 0; i < D; i++) CHECK_NEAR(back[i], (double)(q[i] - (int64_t)i + 7) * g, 0, g);
+    }
+    mcamp_noise_free(&ctx, &m);
+    m = open_noise(&d);
+    q[5] = (INT64_C(1) << 62) + 1;
+    CHECK_STATUS(mcamp_noise_add_grid(&ctx, &m, 0, D, q), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_noise_add_grid(&ctx, &m, 0, D, NULL), MCAMP_E_REQUIRED);
+    CHECK(mcamp_noise_step(&m) == 0);
+    mcamp_noise_free(&ctx, &m);
+    d.grid = 0; d.unit = MCAMP_NOISE_SUM; d.batch = 0;
+    m = open_noise(&d);
+    q[5] = 0;
+    CHECK_STATUS(mcamp_noise_add_grid(&ctx, &m, 0, D, q), MCAMP_E_MISMATCH);
+    CHECK_STATUS(mcamp_noise_from_grid(&ctx, &m, q, D, back), MCAMP_E_MISMATCH);
+    mcamp_noise_free(&ctx, &m);
+    mcamp_mech_free(&ctx, &c);
+}
+
+TEST(rounding_is_half_up_and_stops_at_the_ends)
+{
+    CHECK(mcamp__to_grid(0.5, 1) == 1 && mcamp__to_grid(-0.5, 1) == 0);
+    CHECK(mcamp__to_grid(1.5, 1) == 2 && mcamp__to_grid(-1.5, 1) == -1);
+    CHECK(mcamp__to_grid(0.49999999999999994, 1) == 0);     /* x + 1/2 rounds to 1 */
+    CHECK(mcamp__to_grid(4503599627370497.5, 1) == INT64_C(4503599627370498));
+    CHECK(mcamp__to_grid(1e300, 1) == INT64_C(1) << 62);
+    CHECK(mcamp__to_grid(-1e300, 1) == -(INT64_C(1) << 62));
+}
+
+/* The attack on floating-point noise (Mironov 2012; Haney et al. 2022): the sum x + z
+ * of doubles is a multiple of the last place of the larger one, so that a small release
+ * whose bits reach below 2^-53 can't have come from x = 1.  The adversary sees one
+ * release, knows that the sum is 0 or 1 with equal odds, and guesses; trials in which
+ * |release| >= 1/2 are left out, as he may.  He must win against plain addition, and
+ * do no better than chance (two-sided 6.11 sigma) on the lattice. */
+static int guess(double release)
+{
+    double scaled = release * 9007199254740992.0;      /* 2^53 */
+    return mcamp__eq(scaled, floor(scaled));           /* 1: may have come from x = 1 */
+}
+
+TEST(low_bits_betray_plain_addition_but_not_the_lattice)
+{
+    enum { D = 4096, R = 64 };
+    double naive_right = 0, naive_seen = 0, ours_right = 0, ours_seen = 0;
+    static double x[D], real[D];
+    static int64_t q[D];
+    static int secret[D];
+    uint64_t seed = 77;
+    mcamp_mech c;
+    mcamp_mech_desc md;
+    mcamp_noise_desc d;
+    mcamp_noise naive, ours;
+    start();
+    memset(&md, 0, sizeof md);
+    md.kind = MCAMP_MECH_IDENTITY; md.n = R;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &md, &c), MCAMP_OK);
+    d = desc_of(&c, D);
+    d.sigma = 1; d.clip_norm = 1;
+    naive = open_noise(&d);
+    d.grid = ldexp(1, -20);
+    ours = open_noise(&d);
+    for (size_t t = 0; t < R; t++) {
+        for (size_t i = 0; i < D; i++) {
+            secret[i] = (int)(mcamp__splitmix(&seed) >> 63);
+            x[i] = secret[i];
+            q[i] = (int64_t)secret[i] << 20;
+        }
+        CHECK_STATUS(mcamp_noise_add(&ctx, &naive, t, D, x), MCAMP_OK);
+        CHECK_STATUS(mcamp_noise_add_grid(&ctx, &ours, t, D, q), MCAMP_OK);
+        CHECK_STATUS(mcamp_noise_from_grid(&ctx, &ours, q, D, real), MCAMP_OK);
+        for (size_t i = 0; i < D; i++) {
+            int s;
+            if (fabs(x[i]) < 0.5) {
+                naive_seen++;
+                naive_right += guess(x[i]) == secret[i];
+                if (!guess(x[i])) CHECK(secret[i] == 0);
+            }
+            /* supports must coincide: he can but toss a coin, here by the parity */
+            if (fabs(real[i]) >= 0.5) continue;
+            CHECK(guess(real[i]) == 1);
+            s = (int)(q[i] & 1);
+            ours_seen++;
+            ours_right += s == secret[i];
+        }
+    }
+    CHECK_LE(0.75, naive_right / naive_seen);   /* "not 1" is certain, three times in five */
+    CHECK_LE(fabs(ours_right - ours_seen / 2), 6.11 * sqrt(ours_seen / 4));
+    mcamp_noise_free(&ctx, &naive);
+    mcamp_noise_free(&ctx, &ours);
+    mcamp_mech_free(&ctx, &c);
+}
+
+/* ---- saved states ------------------------------------------------------------------------------ */
+
+static unsigned char *save(const mcamp_noise *m, size_t *size)
+{
+    unsigned char *p;
+    size_t again = 0;
+    CHECK_STATUS(mcamp_noise_save(&ctx, m, NULL, 0, size), MCAMP_OK);
+    p = (unsigned char *)malloc(*size);
+    CHECK_STATUS(mcamp_noise_save(&ctx, m, p, *size - 1, &again), MCAMP_E_SIZE);
+    CHECK_STATUS(mcamp_noise_save(&ctx, m, p, *size, &again), MCAMP_OK);
+    CHECK(again == *size);
+    return p;
+}
+
+TEST(resume_at_every_round_continues_byte_for_byte)
+{
+    enum { D = 531 };
+    static double all[N * D], rest[D];
+    start();
+    for (int i = 0; i < KINDS; i++) {
+        for (int type = 1; type <= 2; type++) {
+            mcamp_mech c = make(i);
+            mcamp_noise_desc d = desc_of(&c, D);
+            mcamp_noise m;
+            d.type = (mcamp_noise_type)type;
+            run_all(&d, all, D);
+            m = open_noise(&d);
+            for (size_t t = 0; t <= N; t++) {
+                size_t size;
+                unsigned char *blob = save(&m, &size);
+                mcamp_noise r = open_noise(&d);
+                CHECK_STATUS(mcamp_noise_load(&ctx, &r, blob, size), MCAMP_OK);
+                for (size_t s = t; s < N; s++) {
+                    CHECK_STATUS(mcamp_noise_next(&ctx, &r, s, D, rest), MCAMP_OK);
+                    CHECK(!memcmp(rest, all + s * D, sizeof rest));
+                }
+                mcamp_noise_free(&ctx, &r);
+                free(blob);
+                if (t < N) CHECK_STATUS(mcamp_noise_next(&ctx, &m, t, D, rest), MCAMP_OK);
+            }
+            mcamp_noise_free(&ctx, &m);
+            mcamp_mech_free(&ctx, &c);
+        }
+    }
+}
+
+TEST(every_truncation_and_every_flipped_bit_is_refused)
+{
+    enum { D = 21 };
+    double out[D];
+    start();
+    for (int type = 1; type <= 2; type++) {
+        mcamp_mech c = make(1);
+        mcamp_noise_desc d = desc_of(&c, D);
+        mcamp_noise m, r, before;
+        unsigned char *blob, *more;
+        size_t size;
+        d.type = (mcamp_noise_type)type;
+        m = open_noise(&d);
+        for (size_t t = 0; t < 5; t++)
+            CHECK_STATUS(mcamp_noise_next(&ctx, &m, t, D, out), MCAMP_OK);
+        blob = save(&m, &size);
+        more = (unsigned char *)malloc(size + 8);
+        memcpy(more, blob, size);
+        memset(more + size, 0, 8);
+        r = open_noise(&d);
+        before = r;
+        for (size_t len = 0; len < size; len++) {
+            unsigned char *cut = (unsigned char *)malloc(len ? len : 1);
+            memcpy(cut, blob, len);
+            CHECK_STATUS(mcamp_noise_load(&ctx, &r, cut, len), MCAMP_E_BLOB);
+            free(cut);
+        }
+        CHECK_STATUS(mcamp_noise_load(&ctx, &r, more, size + 1), MCAMP_E_BLOB);
+        CHECK_STATUS(mcamp_noise_load(&ctx, &r, more, size + 8), MCAMP_E_BLOB);
+        for (size_t bit = 0; bit < 8 * size; bit++) {
+            blob[bit / 8] ^= (unsigned char)(1 << bit % 8);
+            CHECK(mcamp_noise_load(&ctx, &r, blob, size) < 0);
+            CHECK(mcamp_noise_load_replay(&ctx, &r, blob, size) < 0);
+            blob[bit / 8] ^= (unsigned char)(1 << bit % 8);
+        }
+        CHECK(!memcmp(&before, &r, sizeof r));
+        for (size_t k = 0; k < r.rows * D && type == 1; k++)
+            CHECK_NEAR(((double *)r.state)[k], 0, 0, 0);
+        CHECK_STATUS(mcamp_noise_load(&ctx, &r, NULL, size), MCAMP_E_REQUIRED);
+        CHECK_STATUS(mcamp_noise_load(&ctx, &r, blob, size), MCAMP_OK);
+        free(blob);
+        free(more);
+        mcamp_noise_free(&ctx, &m);
+        mcamp_noise_free(&ctx, &r);
+        mcamp_mech_free(&ctx, &c);
+    }
+}
+
+TEST(states_of_another_stream_are_refused_by_name)
+{
+    double out[40];
+    mcamp_mech c, c2;
+    mcamp_noise_desc d, o;
+    mcamp_noise m, r;
+    unsigned char *blob;
+    size_t size;
+    start();
+    c = make(1);
+    c2 = make(4);
+    d = desc_of(&c, 40);
+    m = open_noise(&d);
+    CHECK_STATUS(mcamp_noise_next(&ctx, &m, 0, 40, out), MCAMP_OK);
+    blob = save(&m, &size);
+#define OTHER(change, name) \
+    do { o = d; change; r = open_noise(&o); \
+         CHECK_STATUS(mcamp_noise_load(&ctx, &r, blob, size), MCAMP_E_MISMATCH); \
+         CHECK(!strcmp(mcamp_last_error(&ctx).argument, name)); \
+         CHECK(mcamp_noise_step(&r) == 0); mcamp_noise_free(&ctx, &r); } while (0)
+    OTHER(o.mech = &c2, "mech");
+    OTHER(o.sigma = 0.76, "sigma");
+    OTHER(o.clip_norm = 3, "clip_norm");
+    OTHER((o.unit = MCAMP_NOISE_MEAN, o.batch = 4), "unit");
+    OTHER(o.dim = 41, "dim");
+    OTHER((o.first = 1, o.count = 39), "first");
+    OTHER(o.count = 20, "count");
+    OTHER(o.store = MCAMP_NOISE_REGENERATED, "store");
+    OTHER(o.type = MCAMP_NOISE_FLOAT, "type");
+    OTHER(o.grid = 0.25, "grid");
+    OTHER(mcamp_key_insecure_test(43, &o.key), "key");
+#undef OTHER
+    free(blob);
+    mcamp_noise_free(&ctx, &m);
+    mcamp_mech_free(&ctx, &c);
+    mcamp_mech_free(&ctx, &c2);
+}
+
+TEST(going_back_must_be_asked_for_by_name)
+{
+    double a[30], b[30];
+    mcamp_mech c;
+    mcamp_noise_desc d;
+    mcamp_noise m;
+    unsigned char *blob;
+    size_t size;
+    start();
+    c = make(6);
+    d = desc_of(&c, 30);
+    m = open_noise(&d);
+    CHECK_STATUS(mcamp_noise_next(&ctx, &m, 0, 30, a), MCAMP_OK);
+    blob = save(&m, &size);
+    CHECK_STATUS(mcamp_noise_load(&ctx, &m, blob, size), MCAMP_OK);     /* same round */
+    CHECK_STATUS(mcamp_noise_next(&ctx, &m, 1, 10, a), MCAMP_OK);
+    CHECK_STATUS(mcamp_noise_load(&ctx, &m, blob, size), MCAMP_E_STEP); /* half released */
+    CHECK_STATUS(mcamp_noise_save(&ctx, &m, NULL, 0, &size), MCAMP_E_STEP);
+    CHECK_STATUS(mcamp_noise_next(&ctx, &m, 1, 20, a + 10), MCAMP_OK);
+    CHECK_STATUS(mcamp_noise_load(&ctx, &m, blob, size), MCAMP_E_STEP);
+    CHECK(mcamp_noise_step(&m) == 2);
+    CHECK_STATUS(mcamp_noise_load_replay(&ctx, &m, blob, size), MCAMP_OK);
+    CHECK_STATUS(mcamp_noise_next(&ctx, &m, 1, 30, b), MCAMP_OK);
+    CHECK(!memcmp(a, b, sizeof a));
+    free(blob);
+    mcamp_noise_free(&ctx, &m);
+    mcamp_mech_free(&ctx, &c);
+}
+
+/* Two streams at one (key, round) must not hide their rows under the same mask. */
+TEST(blobs_hide_what_they_hold)
+{
+    double out[64];
+    mcamp_mech c;
+    mcamp_noise_desc d;
+    mcamp_noise m, r;
+    unsigned char *a, *b;
+    size_t size, same = 0;
+    start();
+    c = make(1);
+    d = desc_of(&c, 128);
+    d.count = 64;
+    m = open_noise(&d);
+    d.sigma = 0.8;          /* the same rows */
+    r = open_noise(&d);
+    CHECK_STATUS(mcamp_noise_next(&ctx, &m, 0, 64, out), MCAMP_OK);
+    CHECK_STATUS(mcamp_noise_next(&ctx, &r, 0, 64, out), MCAMP_OK);
+    a = save(&m, &size);
+    b = save(&r, &size);
+    for (size_t i = 160; i < size; i++) same += a[i] == b[i];
+    CHECK(same < size / 16);
+    free(a); free(b);
+    mcamp_noise_free(&ctx, &m);
+    mcamp_noise_free(&ctx, &r);
+    mcamp_mech_free(&ctx, &c);
+}
+
+/* Blobs of version 1, kept for ever: tests/vectors/noise_blob.txt holds them in hex,
+ * "name kind type step hex". */
+static void golden_line(const char *line, void *user)
+{
+    enum { D = 3 };
+    int kind, type;
+    unsigned long step;
+    static char hex[1000];
+    unsigned char blob[500];
+    size_t size = 0;
+    double want[D], got[D];
+    mcamp_mech c;
+    mcamp_noise_desc d;
+    mcamp_noise m, r;
+    (void)user;
+    CHECK(sscanf(line, "%*s %d %d %lu %999s", &kind, &type, &step, hex) == 4);
+    for (; hex[2 * size]; size++) {
+        unsigned byte;
+        sscanf(hex + 2 * size, "%2x", &byte);
+        blob[size] = (unsigned char)byte;
+    }
+    c = make(kind);
+    d = desc_of(&c, D);
+    d.type = (mcamp_noise_type)type;
+    m = open_noise(&d);
+    r = open_noise(&d);
+    CHECK_STATUS(mcamp_noise_load(&ctx, &r, blob, size), MCAMP_OK);
+    CHECK(mcamp_noise_step(&r) == step);
+    for (size_t t = 0; t < step; t++)
+        CHECK_STATUS(mcamp_noise_next(&ctx, &m, t, D, want), MCAMP_OK);
+    CHECK_STATUS(mcamp_noise_next(&ctx, &m, step, D, want), MCAMP_OK);
+    CHECK_STATUS(mcamp_noise_next(&ctx, &r, step, D, got), MCAMP_OK);
+    CHECK(!memcmp(want, got, sizeof want));
+    mcamp_noise_free(&ctx, &m);
+    mcamp_noise_free(&ctx, &r);
+    mcamp_mech_free(&ctx, &c);
+}
+
+TEST(golden_blobs_still_load)
+{
+    start();
+    if (getenv("MCAMP_WRITE_GOLDEN")) {     /* how they were made */
+        static const int kind[] = { 0, 1, 6, 8, 2 };
+        for (int q = 0; q < 10; q++) {
+            mcamp_mech c = make(kind[q / 2]);
+            mcamp_noise_desc d = desc_of(&c, 3);
+            mcamp_noise m;
+            double out[3];
+            unsigned char *blob;
+            size_t size;
+            d.type = (mcamp_noise_type)(1 + q % 2);
+            m = open_noise(&d);
+            for (size_t t = 0; t < 5; t++)
+                CHECK_STATUS(mcamp_noise_next(&ctx, &m, t, 3, out), MCAMP_OK);
+            blob = save(&m, &size);
+            printf("v1 %d %d 5 ", kind[q / 2], 1 + q % 2);
+            for (size_t i = 0; i < size; i++) printf("%02x", blob[i]);
+            printf("\n");
+            free(blob);
+            mcamp_noise_free(&ctx, &m);
+            mcamp_mech_free(&ctx, &c);
+        }
+        return;
+    }
+    CHECK(mt_vectors("noise_blob.txt", golden_line, NULL) == 10);
+}
+
+TEST_MAIN("noise",
+    T(impulses_give_the_columns_of_the_inverse),
+    T(streams_are_the_inverse_times_z),
+    T(bits_do_not_depend_on_chunks_threads_slices_or_sets),
+    T(floats_and_sums_are_the_doubles_rounded),
+    T(sampled_covariance_is_that_of_the_inverse),
+    T(replay_makes_released_rounds_again_and_no_others),
+    T(no_round_is_made_twice_or_skipped),
+    T(gradients_that_are_not_finite_are_refused_untouched),
+    T(bad_descriptors_are_refused),
+    T(memory_is_what_was_announced_and_may_be_the_callers),
+    T(failed_allocations_leave_nothing_behind),
+    T(lattice_noise_is_the_noise_rounded_half_up),
+    T(rounding_is_half_up_and_stops_at_the_ends),
+    T(low_bits_betray_plain_addition_but_not_the_lattice),
+    T(resume_at_every_round_continues_byte_for_byte),
+    T(every_truncation_and_every_flipped_bit_is_refused),
+    T(states_of_another_stream_are_refused_by_name),
+    T(going_back_must_be_asked_for_by_name),
+    T(blobs_hide_what_they_hold),
+    T(golden_blobs_still_load))
