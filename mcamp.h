@@ -69,6 +69,7 @@
  *   loss -> est                     G, sigma -> samples -> tallies -> bounds
  *   exact                           accountants without samples, as intervals
  *   calib                           delta, eps, sigma; accepted or refused claims
+ *   opt                             (eps, delta), workload -> a C of small error
  *   secure -> noise                 keys -> random numbers -> C^-1 z, round by round
  *   report                          JSON and sentences
  *
@@ -104,6 +105,7 @@
  *            mcamp_calibrate_certified, mcamp_problem_gram, mcamp_problem_delta,
  *            mcamp_problem_epsilon, mcamp_problem_sigma, mcamp_problem_verify,
  *            mcamp_problem_certify
+ *   opt      mcamp_opt_run, mcamp_opt_gradient
  *   secure   mcamp_entropy, mcamp_key_init, mcamp_key_random, mcamp_key_derive, mcamp_key_id,
  *            mcamp_key_wipe, mcamp_key_insecure_test, mcamp_wipe, mcamp_secure_normals,
  *            mcamp_secure_words
@@ -954,6 +956,94 @@ MCAMP_API mcamp_status mcamp_problem_verify(mcamp_ctx *ctx, const mcamp_problem 
 MCAMP_API mcamp_status mcamp_problem_certify(mcamp_ctx *ctx,
                                              const mcamp_problem *problem,
                                              mcamp_statement *out);
+
+/* ======================================================================== *
+ *  OPTIMISING C                                                   (decl) opt
+ *  What comes out is only a matrix: its guarantee is computed from it anew, by
+ *  mcamp_sigma or mcamp_calibrate_certified, which do not know how it was found.
+ * ======================================================================== */
+
+typedef enum mcamp_opt_family {
+    MCAMP_OPT_UNSET    = 0,     /* refused                                    */
+    MCAMP_OPT_IDENTITY = 1,
+    MCAMP_OPT_TOEPLITZ = 2,     /* `bands` coefficients > 0; 0 = all n        */
+    MCAMP_OPT_BLT      = 3,     /* `buffers` decays and weights > 0           */
+    MCAMP_OPT_BANDED   = 4      /* any entries > 0 in `bands` bands; 0 = dense */
+} mcamp_opt_family;
+
+/* What the noise is measured by. */
+typedef enum mcamp_amplification {
+    MCAMP_AMPLIFY_UNSET   = 0,  /* refused                                    */
+    MCAMP_AMPLIFY_NONE    = 1,  /* Gaussian mechanism, an example takes part
+                                   every `batches` rounds                     */
+    MCAMP_AMPLIFY_BINS    = 2,  /* balls in bins: mcamp_sigma                 */
+    MCAMP_AMPLIFY_POISSON = 3   /* cyclic Poisson sampling, `bands` classes:
+                                   sigma comes from sigma_of                  */
+} mcamp_amplification;
+
+typedef enum mcamp_error_kind {
+    MCAMP_ERROR_RMSE = 0,       /* root of the mean over rounds               */
+    MCAMP_ERROR_MAX  = 1        /* the worst round                            */
+} mcamp_error_kind;
+
+/* The sigma that a mechanism of this many bands and largest column norm needs;
+ * anything not positive and finite: cannot be had. */
+typedef double (*mcamp_sigma_fn)(void *user, size_t bands, double sensitivity);
+
+typedef struct mcamp_opt_desc {
+    uint32_t start_canary;      /* must be 0                                  */
+    mcamp_opt_family family;    /* REQUIRED                                   */
+    mcamp_amplification amplification;  /* REQUIRED                           */
+    size_t n;                   /* REQUIRED: rounds                           */
+    size_t batches;             /* REQUIRED but for POISSON: b, rounds between two
+                                   uses of an example; n = a single use       */
+    size_t bands, buffers;      /* of the family; POISSON: bands REQUIRED     */
+    size_t scale_degree;        /* column factors: log s is a polynomial of this
+                                   degree in t (<= 16); 0 = none              */
+    bool scale_free;            /* n free column factors instead; neither for
+                                   BANDED, which contains them                */
+    mcamp_error_kind error;
+    double eps, delta;          /* REQUIRED but for POISSON                   */
+    const mcamp_work *work;     /* NULL = prefix sums                         */
+    const mcamp_mech *start;    /* NULL = chosen.  Its coefficients, or decays and
+                                   weights, and its column factors, are used  */
+    mcamp_sigma_fn sigma_of;    /* POISSON: REQUIRED                          */
+    void *sigma_user;
+    size_t max_iterations;      /* 0 = 150 (BINS), 1000                       */
+    double tolerance;           /* stop when ten steps gain less, relatively; 0 =
+                                   2e-5 (BINS), 1e-7                          */
+    mcamp_budget budget;        /* of the final sigma; its seed is used        */
+    uint32_t end_canary;        /* must be 0                                  */
+} mcamp_opt_desc;
+
+typedef struct mcamp_opt_result {
+    mcamp_status status;        /* OK, or why it is qualified                 */
+    double sigma, sigma_error;  /* of the final C; its standard error          */
+    double rmse, max_error;     /* with that sigma                             */
+    mcamp_error_info unit;      /* for noise of deviation 1                    */
+    double sensitivity;         /* largest norm that an example can have in C x */
+    double start_error;         /* the wanted error at the start               */
+    size_t iterations, evaluations;
+    uint64_t samples;
+} mcamp_opt_result;
+
+/* A C of this family with small error at (eps, delta): minimises log sigma(C) +
+ * log error(C) by limited-memory BFGS.  mech is made (free it).  Progress is
+ * reported through the context: to stop it keeps the best C so far
+ * (MCAMP_Q_INTERRUPTED).  out may be NULL.  Time: a few hundred samples of
+ * mcamp_sigma's size.  Memory: BINS O(b^2 + parameters).                      */
+MCAMP_API mcamp_status mcamp_opt_run(mcamp_ctx *ctx, const mcamp_opt_desc *desc,
+                                     mcamp_mech *mech, mcamp_opt_result *out);
+
+/* How sigma changes with the Gram matrix at fixed (eps, delta): d[b*b] with
+ * <d, G> = 1 and
+ *     d log sigma = <d, dG> / 2,
+ * symmetric, entries >= 0.  sigma: as from mcamp_sigma.  One direction, `blocks`
+ * blocks of MCAMP_BLOCK samples.                                             */
+MCAMP_API mcamp_status mcamp_opt_gradient(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                          double sigma, double eps,
+                                          mcamp_direction direction, uint64_t seed,
+                                          uint64_t blocks, double *d);
 
 /* ======================================================================== *
  *  SECURE: keys and the noise that is released                 (decl) secure
@@ -2154,6 +2244,34 @@ MCAMP__ENTRY void MCAMP__K(rank1)(double *g, size_t b, const double *c,
             MCAMP__K(store)(row + s, MCAMP__K(load)(row + s) -
                                      v * MCAMP__K(load)(u + s));
     }
+}
+
+/* ---- sums of outer products ------------------------------------------------- */
+
+/* d[4 rows of ld][step] += sum over count rows of p_i p_j */
+MCAMP__INL void MCAMP__K(outer_block)(const double *pi, const double *pj, size_t ld,
+                                      size_t count, double *d)
+{
+    MCAMP__K(row) r0, r1, r2, r3, x;
+    MCAMP__K(row_load)(&r0, d);          MCAMP__K(row_load)(&r1, d + ld);
+    MCAMP__K(row_load)(&r2, d + 2 * ld); MCAMP__K(row_load)(&r3, d + 3 * ld);
+    for (size_t s = 0; s < count * ld; s += ld) {
+        MCAMP__K(row_load)(&x, pj + s);
+        MCAMP__K(row_fma)(&r0, pi[s], &x);
+        MCAMP__K(row_fma)(&r1, pi[s + 1], &x);
+        MCAMP__K(row_fma)(&r2, pi[s + 2], &x);
+        MCAMP__K(row_fma)(&r3, pi[s + 3], &x);
+    }
+    MCAMP__K(row_store)(&r0, d);          MCAMP__K(row_store)(&r1, d + ld);
+    MCAMP__K(row_store)(&r2, d + 2 * ld); MCAMP__K(row_store)(&r3, d + 3 * ld);
+}
+
+MCAMP__ENTRY void MCAMP__K(outer)(const double *p, size_t ld, size_t count, double *d)
+{
+    const size_t step = MCAMP__W * MCAMP__COLS;
+    for (size_t i = 0; i < ld; i += 4)
+        for (size_t j = i / step * step; j < ld; j += step)
+            MCAMP__K(outer_block)(p + i, p + j, ld, count, d + i * ld + j);
 }
 
 /* ---- shifts: transposition by repeated zips -------------------------------- */
@@ -4176,6 +4294,14 @@ MCAMP__PRIV void mcamp__vec_rank1(mcamp_vecset vs, double *g, size_t b,
                                   const double *c, const double *u)
 {
     MCAMP__DISPATCH(vs, rank1, (g, b, c, u));
+}
+
+/* The upper triangle of d += sum over count rows p[s][ld] of p_s p_s' (ld a multiple
+ * of 32; what lies below the diagonal is spoilt).                              */
+MCAMP__PRIV void mcamp__vec_outer(mcamp_vecset vs, const double *p, size_t ld,
+                                  size_t count, double *d)
+{
+    MCAMP__DISPATCH(vs, outer, (p, ld, count, d));
 }
 
 /* g_i[s] += shift[s][i]; shift is [MCAMP__S][b]. */
@@ -12853,6 +12979,1157 @@ MCAMP_API mcamp_status mcamp_problem_certify(mcamp_ctx *ctx, const mcamp_problem
 }
 
 /* ======================================================================== *
+ *  OPTIMISING C                                                      >>opt
+ *  In: a family of C, (eps, delta), workload.  Out: a mcamp_mech of small error.
+ *  Objective: log sigma(C) + log error(C), which does not change when C is scaled;
+ *  gradients by hand (mathematics, 7 to 9).  Parts: the edge matrix D, which holds
+ *  all that the gradient of sigma needs; parameters; the objective; L-BFGS.
+ *  Memory: O(b^2 + history * parameters).  Guarantee: none, and none is needed: a
+ *  bad C is still accounted for correctly.
+ * ======================================================================== */
+
+/* ---- the edge matrix --------------------------------------------------------- *
+ * delta = E_{g ~ N(0,a)} F(rho) with F(r) = (r - e^eps)_+ (remove) or (1 - e^eps r)_+
+ * (add).  For g ~ N(0,a) and a smooth f, d E f / d a_ij = E (d_i d_j f)/2 (half of
+ * that convention's factor for i != j lies in the symmetry).  With L_i = g_i - a_ii/2
+ * the terms in F' cancel against those of the shift, and
+ *     d delta / d a_ij = E_Q[F''(rho) rho^2 pi_i pi_j] / 2,  pi = softmax(L),
+ * so up to a factor D = E_Q[dirac(Y - y0) pi pi'], y0 = eps (remove), -eps (add).
+ * sigma solves delta(G/sigma^2) = delta; along that surface <D, dG> = 2 <D, G>
+ * d log sigma, so D's factor cancels.
+ * The Dirac mass is integrated exactly along the sampler's direction: with X' the
+ * rest of X, t ~ N(0,1) the component along it and Y = y0 at t = T(X'),
+ *     E_t[dirac(Y - y0) h] = phi(T) h(T) / Y'(T),   Y'(T) = sum_i pi_i c_i > 0:
+ * an unbiased estimate of D, without a kernel.  MODE: the same where T lies in the
+ * interval on which the drawn mode is the largest.                              */
+
+/* Logs of the weights to w->v, and the matrix rows log pi_i + weight/2 to w->x.
+ * ref: subtracted from the weights' logs.                                       */
+MCAMP__PRIV void mcamp__edge_tile(mcamp_vecset vs, const mcamp__sampler *p,
+                                  mcamp__rng8 *normals, mcamp_rng *r, double ref,
+                                  mcamp__scratch *w)
+{
+    int mode = p->method == MCAMP_METHOD_MODE, add = p->dir == MCAMP_ADD;
+    double log_b = log((double)mcamp__zmax(p->active_count, 1));
+    size_t b = p->m.b;
+    if (mode) {
+        mcamp__vec_normals(vs, normals, w->z, b * MCAMP__S);
+        mcamp__model_product(vs, &p->m, w->z, w->x);
+        mcamp__tile_mode_slopes(vs, p, r, w);
+        mcamp__tile_mode_interval(vs, p, w);
+        mcamp__tile_mode_start(vs, p, w);
+        mcamp__vec_lse_tile(vs, w->x, b, p->off_loss, w->slope, w->t, w->f, w->df);
+    } else {
+        mcamp__tile(vs, p, normals, r, w);
+        mcamp__vec_lse(vs, w->x, b, p->off_loss, p->m.c, w->t, w->f, w->df);
+    }
+    for (size_t s = 0; s < MCAMP__S; s++) {
+        int none = mode && (w->skip[s] > 0 || w->t[s] <= w->v[s]);
+        double lw = mode ? log_b : add ? 0 : w->log_z[s] - (double)p->k * w->r[s];
+        lw += -0.5 * w->t[s] * w->t[s] - log(w->df[s]) - ref;
+        w->v[s] = none ? -mcamp__inf() : lw;
+        w->u[s] = none ? -1e4 : 0.5 * lw - w->f[s];
+        if (mode) w->skip[s] = 0;
+    }
+    for (size_t i = 0; i < b; i++)
+        for (size_t s = 0; s < MCAMP__S; s++) {
+            double c = mode ? w->slope[i * MCAMP__S + s] : p->m.c[i];
+            w->x[i * MCAMP__S + s] += p->off_loss[i] + c * w->t[s] + w->u[s];
+        }
+    mcamp__vec_exp(vs, w->x, b * MCAMP__S);
+}
+
+/* Samples are split into this many groups whatever the number of threads, each with
+ * a matrix of its own; their sum is taken in order, so its bits do not change.   */
+#define MCAMP__EDGE_GROUPS 4
+
+typedef struct mcamp__edge {
+    const mcamp__sampler *p;
+    mcamp__scratch scratch[MCAMP__EDGE_GROUPS];
+    mcamp__buf rows[MCAMP__EDGE_GROUPS], sum[MCAMP__EDGE_GROUPS];
+    size_t ld;              /* b rounded up to a multiple of 32 */
+    mcamp_vecset vec;
+    uint64_t seed, blocks;
+    uint32_t purpose;
+    double ref;
+} mcamp__edge;
+
+MCAMP__PRIV void mcamp__edge_task(void *arg, size_t g)
+{
+    mcamp__edge *e = (mcamp__edge *)arg;
+    mcamp__scratch *w = &e->scratch[g];
+    double *rows = e->rows[g].p;
+    for (uint64_t n = g; n < e->blocks; n += MCAMP__EDGE_GROUPS) {
+        mcamp__rng8 normals;
+        mcamp_rng r;
+        mcamp__rng8_stream(&normals, e->seed, e->purpose, n);
+        mcamp_rng_stream(&r, e->seed, e->purpose, n);
+        for (size_t k = 0; k < MCAMP_BLOCK / MCAMP__S; k++) {
+            mcamp__edge_tile(e->vec, e->p, &normals, &r, e->ref, w);
+            for (size_t s = 0; s < MCAMP__S; s++)
+                for (size_t i = 0; i < e->p->m.b; i++)
+                    rows[s * e->ld + i] = w->x[i * MCAMP__S + s];
+            mcamp__vec_outer(e->vec, rows, e->ld, MCAMP__S, e->sum[g].p);
+        }
+    }
+}
+
+MCAMP__PRIV void mcamp__edge_free(mcamp_ctx *ctx, mcamp__edge *e)
+{
+    for (size_t g = 0; g < MCAMP__EDGE_GROUPS; g++) {
+        mcamp__scratch_free(ctx, &e->scratch[g]);
+        mcamp__buf_free(ctx, &e->rows[g]);
+        mcamp__buf_free(ctx, &e->sum[g]);
+    }
+}
+
+MCAMP__PRIV mcamp_status mcamp__edge_init(mcamp_ctx *ctx, const mcamp__sampler *p,
+                                          mcamp__edge *e)
+{
+    mcamp_status st = MCAMP_OK;
+    memset(e, 0, sizeof *e);
+    e->p = p;
+    e->ld = (p->m.b + 31) / 32 * 32;
+    e->vec = ctx->vec;
+    for (size_t g = 0; st >= 0 && g < MCAMP__EDGE_GROUPS; g++) {
+        st = mcamp__scratch_init(ctx, p, &e->scratch[g]);
+        if (st >= 0) st = mcamp__buf_new(ctx, MCAMP__S * e->ld, &e->rows[g]);
+        if (st >= 0) st = mcamp__buf_new(ctx, e->ld * e->ld, &e->sum[g]);
+        if (st < 0) break;
+        memset(e->rows[g].p, 0, MCAMP__S * e->ld * sizeof(double));
+        memset(e->sum[g].p, 0, e->ld * e->ld * sizeof(double));
+    }
+    if (st < 0) mcamp__edge_free(ctx, e);
+    return st;
+}
+
+/* d := the groups' sum, scaled to <d, G> = 1.  MCAMP_E_SAMPLE if it is not finite or
+ * no sample met the edge.                                                        */
+MCAMP__PRIV mcamp_status mcamp__edge_finish(mcamp_ctx *ctx, const mcamp__edge *e,
+                                            const mcamp__factor *f, double *d)
+{
+    mcamp__sum total = { 0, 0 };
+    size_t b = f->b;
+    double scale;
+    for (size_t i = 0; i < b; i++)
+        for (size_t j = i; j < b; j++) {
+            double v = 0, g = f->diagonal ? (i == j ? f->g[i] : 0.0) : f->g[i * b + j];
+            for (size_t k = 0; k < MCAMP__EDGE_GROUPS; k++)
+                v += e->sum[k].p[i * e->ld + j];
+            d[i * b + j] = d[j * b + i] = v;
+            mcamp__sum_add(&total, (i == j ? 1 : 2) * v * g);
+        }
+    scale = 1 / mcamp__sum_get(&total);
+    if (!(scale > 0) || !mcamp__finite(scale))
+        return mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", scale);
+    for (size_t i = 0; i < b * b; i++) d[i] *= scale;
+    return MCAMP_OK;
+}
+
+/* D at one question.  k, method: those of estimates, replaced where they have no
+ * exact direction.  ref: about log delta; it only keeps the sums in range.       */
+MCAMP__PRIV mcamp_status mcamp__edge_matrix(mcamp_ctx *ctx, const mcamp__question *q,
+                                            const mcamp__choice *choice, uint64_t blocks,
+                                            double ref, double *d)
+{
+    mcamp__choice c = *choice;
+    mcamp__sampler p;
+    mcamp__edge e;
+    mcamp_status st;
+    if (q->dir == MCAMP_ADD || !q->f->diagonal) {
+        if (c.method != MCAMP_METHOD_MODE) c.method = MCAMP_METHOD_COMMON;
+    } else {
+        c.method = MCAMP_METHOD_MODE;
+    }
+    if (c.method == MCAMP_METHOD_MODE) { c.k = 0; c.log_scale = 0; }
+    st = mcamp__question_sampler(ctx, q, &c, &p);
+    if (st < 0) return st;
+    st = mcamp__edge_init(ctx, &p, &e);
+    if (st >= 0) {
+        e.seed = q->seed; e.blocks = blocks; e.ref = ref;
+        e.purpose = MCAMP__PURPOSE(MCAMP__STREAM_GRADIENT, 0, q->dir);
+        mcamp__run(ctx, MCAMP__EDGE_GROUPS, mcamp__edge_task, &e);
+        st = mcamp__edge_finish(ctx, &e, q->f, d);
+        mcamp__edge_free(ctx, &e);
+    }
+    mcamp__sampler_free(ctx, &p);
+    return st;
+}
+
+MCAMP_API mcamp_status mcamp_opt_gradient(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                          double sigma, double eps,
+                                          mcamp_direction direction, uint64_t seed,
+                                          uint64_t blocks, double *d)
+{
+    mcamp__factor f;
+    mcamp__question q;
+    mcamp__choice c;
+    mcamp_status st = mcamp__check_gram(ctx, gram);
+    if (st < 0) return st;
+    if (!d) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "d", 0);
+    if ((st = mcamp__check_sigma(ctx, "sigma", sigma)) < 0) return st;
+    if ((st = mcamp__check_eps(ctx, "eps", eps)) < 0) return st;
+    if (direction != MCAMP_REMOVE && direction != MCAMP_ADD)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "direction", (double)direction);
+    if (!blocks || blocks > UINT64_MAX / MCAMP_BLOCK)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "blocks", (double)blocks);
+    if (!(gram->max_norm > 0)) return mcamp__fail(ctx, MCAMP_E_ARG, "gram", 0);
+    if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
+    if (f.b == 1) {
+        d[0] = 1 / f.g[0];
+    } else {
+        q.f = &f; q.sigma = sigma; q.eps = eps; q.dir = direction; q.seed = seed;
+        c.method = MCAMP_METHOD_COMMON; c.k = 0; c.rel_var = 1; c.log_scale = 0;
+        st = mcamp__edge_matrix(ctx, &q, &c, blocks,
+                                mcamp__dmax(mcamp__loose_scale(&f, sigma, eps), -600), d);
+    }
+    mcamp__factor_free(ctx, &f);
+    return st;
+}
+
+/* ---- log sigma of a Gram matrix, and D --------------------------------------- */
+
+/* Keeps the laws, orders and random numbers of the samples from one C to the next,
+ * so that log sigma is nearly smooth in C; chosen anew when `chosen` is cleared.   */
+typedef struct mcamp__opt_noise {
+    double eps, delta;
+    mcamp_budget bud;
+    mcamp__solve s;
+    int chosen;
+    double log_sigma, slope;    /* at the last call; d log delta / d log sigma      */
+    uint64_t samples;
+} mcamp__opt_noise;
+
+/* First call for these choices: sigma coarsely, then laws and sizes at that point. */
+MCAMP__PRIV mcamp_status mcamp__noise_choose(mcamp_ctx *ctx, mcamp__opt_noise *o,
+                                             const mcamp__factor *f, double norm)
+{
+    double sigma = 0, err = 0, su = 0;
+    uint64_t spent = 0;
+    mcamp_status st = mcamp__solve_sigma(ctx, f, norm, o->eps, o->delta, &o->bud, &sigma,
+                                         &err, &su, &spent);
+    o->samples += spent;
+    if (st < 0) return st;
+    memset(o->s.choice, 0, sizeof o->s.choice);
+    st = mcamp__solve_choose(ctx, &o->s, log(sigma));
+    o->log_sigma = log(sigma);
+    o->slope = 0;
+    o->chosen = st >= 0;
+    return st;
+}
+
+/* The root of log delta(x) = target by secant steps from the last root: where the
+ * residual is small a last step by the slope finishes.                             */
+MCAMP__PRIV mcamp_status mcamp__noise_root(mcamp_ctx *ctx, mcamp__opt_noise *o,
+                                           double *value)
+{
+    double x = o->log_sigma, x0 = 0, f0 = 0, f = 0, rel = 0, slope = o->slope;
+    for (int i = 0; i < 10; i++) {
+        mcamp_status st = mcamp__solve_fine(ctx, &o->s, x, &f, &rel);
+        if (st < 0) return st;
+        f -= o->s.log_delta;
+        if (!mcamp__finite(f)) return mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", f);
+        if (i && fabs(x - x0) > 1e-5) {
+            double sl = (f - f0) / (x - x0);
+            if (sl < -0.5) slope = sl;
+        }
+        x0 = x; f0 = f;
+        if (!(slope < 0)) { x += f > 0 ? 0.01 : -0.01; continue; }
+        x -= mcamp__dmin(mcamp__dmax(f / slope, -0.5), 0.5);
+        if (fabs(f) <= 3e-3) break;
+    }
+    if (!(fabs(f) <= 0.1)) return mcamp__fail(ctx, MCAMP_E_SAMPLE, "sigma", f);
+    o->log_sigma = *value = x;
+    o->slope = slope;
+    return MCAMP_OK;
+}
+
+/* The direction whose delta is larger at x. */
+MCAMP__PRIV mcamp_status mcamp__noise_binding(mcamp_ctx *ctx, mcamp__opt_noise *o,
+                                              double x, int *dir)
+{
+    double v[3] = { 0, 0, 0 };
+    mcamp_status st = MCAMP_OK;
+    *dir = o->s.choice[MCAMP_REMOVE].method ? MCAMP_REMOVE : MCAMP_ADD;
+    if (!o->s.choice[1].method || !o->s.choice[2].method) return MCAMP_OK;
+    for (int d = MCAMP_REMOVE; st >= 0 && d <= MCAMP_ADD; d++) {
+        mcamp__question q = mcamp__solve_question(&o->s, x, d);
+        st = mcamp__solve_run(ctx, &o->s, &q, &o->s.choice[d], 8, o->s.blocks[d], &v[d]);
+    }
+    *dir = v[1] >= v[2] ? MCAMP_REMOVE : MCAMP_ADD;
+    return st;
+}
+
+MCAMP__PRIV mcamp_status mcamp__noise_solve(mcamp_ctx *ctx, mcamp__opt_noise *o,
+                                            const mcamp__factor *f, double norm,
+                                            double *value, double *d)
+{
+    mcamp__question q;
+    int dir = MCAMP_REMOVE;
+    mcamp_status st = MCAMP_OK;
+    o->s.f = f; o->s.bud = &o->bud; o->s.by_sigma = 1;
+    o->s.eps = o->eps; o->s.log_delta = log(o->delta);
+    if (!o->chosen) st = mcamp__noise_choose(ctx, o, f, norm);
+    if (st >= 0) st = mcamp__noise_root(ctx, o, value);
+    if (st >= 0 && d) st = mcamp__noise_binding(ctx, o, *value, &dir);
+    if (st < 0 || !d) return st;
+    q = mcamp__solve_question(&o->s, *value, dir);
+    return mcamp__edge_matrix(ctx, &q, &o->s.choice[dir], o->s.blocks[dir],
+                              o->s.log_delta, d);
+}
+
+/* log sigma at the noise's (eps, delta), and D (b*b, <D, G> = 1) unless d is NULL. */
+MCAMP__PRIV mcamp_status mcamp__noise_eval(mcamp_ctx *ctx, mcamp__opt_noise *o,
+                                           const mcamp_gram *gram, double *value, double *d)
+{
+    mcamp__factor f;
+    double sigma;
+    mcamp_status st;
+    if (!(gram->max_norm > 0)) return mcamp__fail(ctx, MCAMP_E_SAMPLE, "gram", 0);
+    if (gram->b == 1) {
+        st = mcamp_gauss_sigma(ctx, gram->max_norm, o->eps, o->delta, &sigma);
+        if (st < 0) return st;
+        *value = log(sigma);
+        if (d) d[0] = 1 / gram->g[0];
+        return MCAMP_OK;
+    }
+    if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
+    o->s.t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *o->s.t);
+    st = o->s.t ? mcamp__noise_solve(ctx, o, &f, gram->max_norm, value, d)
+                : mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
+    mcamp__delete(ctx, o->s.t, 1, sizeof *o->s.t);
+    o->s.t = NULL;
+    o->samples += o->s.samples;
+    o->s.samples = 0;
+    mcamp__factor_free(ctx, &f);
+    return st;
+}
+
+/* ---- parameters --------------------------------------------------------------- *
+ * Free reals x -> C.  Everything positive is an exponential; decays are
+ * theta_j = 1/(1 + e^{-u_j}), u_1 free and u_{j+1} = u_j - e^{x_{j+1}}, so that they
+ * stay in (0, 1), distinct and in order.  C_00 = 1 for Toeplitz forms (the objective
+ * does not see a common factor), and the polynomial log s has no constant term.     */
+
+#define MCAMP__SCALE_DEGREE_MAX 16
+
+typedef struct mcamp__opt_model {
+    mcamp_opt_family family;
+    size_t n, bands, buffers, degree;
+    int scaled, free_scale, normal;     /* normal: columns of norm 1 (BANDED)      */
+    size_t shape, count;        /* parameters of the shape, of shape and factors    */
+    size_t entries;             /* in coef                                          */
+    double *coef, *theta, *omega, *scale;       /* of the current C                 */
+    double *g_coef, *g_theta, *g_omega, *g_scale;   /* one side's gradient          */
+    double *norms;              /* BANDED, normal: column norms before              */
+} mcamp__opt_model;
+
+MCAMP__PRIV void mcamp__opt_model_free(mcamp_ctx *ctx, mcamp__opt_model *m)
+{
+    mcamp__delete_doubles(ctx, m->coef, m->entries);
+    mcamp__delete_doubles(ctx, m->g_coef, m->entries);
+    mcamp__delete_doubles(ctx, m->theta, m->buffers);
+    mcamp__delete_doubles(ctx, m->omega, m->buffers);
+    mcamp__delete_doubles(ctx, m->g_theta, m->buffers);
+    mcamp__delete_doubles(ctx, m->g_omega, m->buffers);
+    mcamp__delete_doubles(ctx, m->scale, m->n);
+    mcamp__delete_doubles(ctx, m->g_scale, m->n);
+    mcamp__delete_doubles(ctx, m->norms, m->n);
+    memset(m, 0, sizeof *m);
+}
+
+/* Entries of a band matrix of n rows. */
+MCAMP__PRIV size_t mcamp__band_entries(size_t n, size_t bands)
+{
+    return bands * n - bands * (bands - 1) / 2;
+}
+
+MCAMP__PRIV mcamp_status mcamp__opt_model_init(mcamp_ctx *ctx, const mcamp_opt_desc *d,
+                                               mcamp__opt_model *m)
+{
+    size_t n = d->n, nb, ok;
+    memset(m, 0, sizeof *m);
+    m->family = d->family;
+    m->n = n;
+    m->bands = d->bands ? d->bands : n;
+    m->buffers = d->family == MCAMP_OPT_BLT ? d->buffers : 0;
+    m->free_scale = d->scale_free;
+    m->scaled = d->scale_free || d->scale_degree;
+    m->degree = d->scale_free ? n : d->scale_degree;
+    if (d->family == MCAMP_OPT_TOEPLITZ) m->entries = m->bands;
+    if (d->family == MCAMP_OPT_BANDED) {
+        m->entries = mcamp__band_entries(n, m->bands);
+        m->normal = d->amplification != MCAMP_AMPLIFY_BINS && m->bands <= d->batches;
+    }
+    m->shape = d->family == MCAMP_OPT_TOEPLITZ ? m->bands - 1
+             : d->family == MCAMP_OPT_BANDED ? m->entries : 2 * m->buffers;
+    m->count = m->shape + (m->scaled ? m->degree : 0);
+    m->coef = mcamp__new_doubles(ctx, m->entries);
+    m->g_coef = mcamp__new_doubles(ctx, m->entries);
+    nb = m->buffers;
+    m->theta = mcamp__new_doubles(ctx, nb);   m->omega = mcamp__new_doubles(ctx, nb);
+    m->g_theta = mcamp__new_doubles(ctx, nb); m->g_omega = mcamp__new_doubles(ctx, nb);
+    m->scale = mcamp__new_doubles(ctx, n);
+    m->g_scale = mcamp__new_doubles(ctx, n);
+    m->norms = mcamp__new_doubles(ctx, n);
+    ok = m->coef && m->g_coef && m->theta && m->omega && m->g_theta && m->g_omega &&
+         m->scale && m->g_scale && m->norms;
+    if (!ok) mcamp__opt_model_free(ctx, m);
+    return ok ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_MEMORY, "n", (double)n);
+}
+
+/* out[degree] = Legendre polynomials of orders 1 .. degree at u in [-1, 1]. */
+MCAMP__PRIV void mcamp__legendre(double u, size_t degree, double *out)
+{
+    double p0 = 1, p1 = u;
+    for (size_t k = 1; k <= degree; k++) {
+        double kk = (double)k, p2 = ((2 * kk + 1) * u * p1 - kk * p0) / (kk + 1);
+        out[k - 1] = p1;
+        p0 = p1;
+        p1 = p2;
+    }
+}
+
+MCAMP__PRIV double mcamp__opt_place(const mcamp__opt_model *m, size_t t)
+{
+    return m->n > 1 ? 2 * (double)t / (double)(m->n - 1) - 1 : 0.0;
+}
+
+MCAMP__PRIV void mcamp__opt_set_scale(mcamp__opt_model *m, const double *x)
+{
+    double basis[MCAMP__SCALE_DEGREE_MAX];
+    for (size_t t = 0; t < m->n; t++) {
+        double l = 0;
+        if (m->free_scale) {
+            l = x[t];
+        } else {
+            mcamp__legendre(mcamp__opt_place(m, t), m->degree, basis);
+            for (size_t k = 0; k < m->degree; k++) l += x[k] * basis[k];
+        }
+        m->scale[t] = exp(l);
+    }
+}
+
+/* The first entry of row i of a packed band matrix, and the column it belongs to. */
+MCAMP__PRIV size_t mcamp__band_row(size_t i, size_t bands, size_t *first)
+{
+    *first = i + 1 > bands ? i + 1 - bands : 0;
+    return i < bands ? i * (i + 1) / 2 : bands * (bands - 1) / 2 + (i + 1 - bands) * bands;
+}
+
+MCAMP__PRIV void mcamp__opt_set_rows(mcamp__opt_model *m, const double *x)
+{
+    for (size_t i = 0; i < m->entries; i++) m->coef[i] = exp(x[i]);
+    if (!m->normal) return;
+    for (size_t j = 0; j < m->n; j++) m->norms[j] = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < m->n; i++) {
+            size_t j, at = mcamp__band_row(i, m->bands, &j);
+            for (; j <= i; j++, at++) {
+                if (pass) m->coef[at] /= m->norms[j];
+                else      m->norms[j] += m->coef[at] * m->coef[at];
+            }
+        }
+        for (size_t j = 0; !pass && j < m->n; j++) m->norms[j] = sqrt(m->norms[j]);
+    }
+}
+
+/* x -> the values of C. */
+MCAMP__PRIV void mcamp__opt_set(mcamp__opt_model *m, const double *x)
+{
+    double u = 0;
+    if (m->family == MCAMP_OPT_TOEPLITZ) {
+        m->coef[0] = 1;
+        for (size_t k = 1; k < m->bands; k++) m->coef[k] = exp(x[k - 1]);
+    }
+    if (m->family == MCAMP_OPT_BANDED) mcamp__opt_set_rows(m, x);
+    for (size_t j = 0; j < m->buffers; j++) {
+        u = j ? u - exp(x[j]) : x[0];
+        m->theta[j] = 1 / (1 + exp(-u));
+        m->omega[j] = exp(x[m->buffers + j]);
+    }
+    if (m->scaled) mcamp__opt_set_scale(m, x + m->shape);
+}
+
+/* The strategy of the values.  A value out of range makes the trial infeasible. */
+MCAMP__PRIV mcamp_status mcamp__opt_mech(mcamp_ctx *ctx, const mcamp__opt_model *m,
+                                         mcamp_mech *mech)
+{
+    mcamp_mech_desc d;
+    memset(&d, 0, sizeof d);
+    d.n = m->n;
+    d.kind = m->family == MCAMP_OPT_TOEPLITZ ? MCAMP_MECH_TOEPLITZ
+           : m->family == MCAMP_OPT_BLT ? MCAMP_MECH_BLT
+           : m->family == MCAMP_OPT_BANDED ? MCAMP_MECH_BANDED : MCAMP_MECH_IDENTITY;
+    if (m->entries) { d.coef = m->coef; d.count = m->entries; }
+    if (m->family == MCAMP_OPT_BANDED) d.bands = m->bands;
+    if (m->buffers) { d.theta = m->theta; d.omega = m->omega; d.buffers = m->buffers; }
+    if (m->scaled) d.scale = m->scale;
+    return mcamp_mech_init(ctx, &d, mech);
+}
+
+/* g[count] += factor * d/dx from d/d(values) in the model's arrays. */
+MCAMP__PRIV void mcamp__opt_chain_scale(const mcamp__opt_model *m, double factor, double *g)
+{
+    double basis[MCAMP__SCALE_DEGREE_MAX];
+    for (size_t t = 0; t < m->n; t++) {
+        if (m->free_scale) { g[t] += factor * m->g_scale[t]; continue; }
+        mcamp__legendre(mcamp__opt_place(m, t), m->degree, basis);
+        for (size_t k = 0; k < m->degree; k++) g[k] += factor * m->g_scale[t] * basis[k];
+    }
+}
+
+/* With normal columns C_ij = y_ij/|y_j|: d/dy_ij = (g_ij - C_ij <g_j, C_j>)/|y_j|, and
+ * y dy/dx = C |y_j|, so the norms cancel.                                          */
+MCAMP__PRIV void mcamp__opt_chain_rows(mcamp__opt_model *m, double factor, double *g)
+{
+    for (size_t j = 0; j < m->n; j++) m->norms[j] = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < m->n; i++) {
+            size_t j, at = mcamp__band_row(i, m->bands, &j);
+            for (; j <= i; j++, at++) {
+                double c = m->coef[at], v = m->g_coef[at];
+                if (pass) g[at] += factor * c * (v - (m->normal ? c * m->norms[j] : 0));
+                else      m->norms[j] += c * v;
+            }
+        }
+}
+
+MCAMP__PRIV void mcamp__opt_chain(mcamp__opt_model *m, const double *x, double factor,
+                                  double *g)
+{
+    size_t nb = m->buffers;
+    double tail = 0;
+    if (m->family == MCAMP_OPT_TOEPLITZ)
+        for (size_t k = 1; k < m->bands; k++) g[k - 1] += factor * m->g_coef[k] * m->coef[k];
+    if (m->family == MCAMP_OPT_BANDED) mcamp__opt_chain_rows(m, factor, g);
+    for (size_t j = nb; j-- > 0; ) {    /* u_i moves with x_j for all i >= j */
+        tail += m->g_theta[j] * m->theta[j] * (1 - m->theta[j]);
+        g[j] += factor * (j ? -tail * exp(x[j]) : tail);
+        g[nb + j] += factor * m->g_omega[j] * m->omega[j];
+    }
+    if (m->scaled) mcamp__opt_chain_scale(m, factor, g + m->shape);
+}
+
+MCAMP__PRIV mcamp_mech_grad mcamp__opt_grad_arrays(mcamp__opt_model *m)
+{
+    mcamp_mech_grad g;
+    memset(&g, 0, sizeof g);
+    if (m->entries) g.coef = m->g_coef;
+    if (m->buffers) { g.theta = m->g_theta; g.omega = m->g_omega; }
+    if (m->scaled) g.log_scale = m->g_scale;
+    return g;
+}
+
+/* ---- starting points ------------------------------------------------------------- */
+
+/* c_k = (pi k)^(-1/2) = (1/pi) int e^{v/2} e^{-k e^v} dv, the square root's coefficients,
+ * cut into intervals of log time up to T: decays 1 - 1/t_j, weights (1/pi) t_j^(-1/2)
+ * times the interval's length.                                                      */
+MCAMP__PRIV void mcamp__opt_start_blt(mcamp__opt_model *m, double T, double *x)
+{
+    size_t nb = m->buffers;
+    double len = log(T) / (double)nb, last = 0;
+    for (size_t j = 0; j < nb; j++) {
+        double v = ((double)(nb - j) - 0.5) * len, u = v + log1p(-exp(-v));
+        if (!(u > -3)) u = -3;          /* logit of 1 - e^-v is log(e^v - 1) */
+        x[j] = j ? log(mcamp__dmax(last - u, 1e-3)) : u;
+        x[nb + j] = log(len / MCAMP__PI) - 0.5 * v;
+        last = j ? last - exp(x[j]) : u;
+    }
+}
+
+/* Least logarithm that a starting coefficient gets. */
+#define MCAMP__START_FLOOR 1e-9
+
+MCAMP__PRIV mcamp_status mcamp__opt_start_scale(const mcamp__opt_model *m,
+                                                const mcamp_mech *from, double *x)
+{
+    double basis[MCAMP__SCALE_DEGREE_MAX];
+    for (size_t k = 0; k < m->degree; k++) x[k] = 0;
+    if (!from->scale) return MCAMP_OK;
+    for (size_t t = 0; t < m->n; t++) {
+        double l = log(from->scale[t]);
+        if (m->free_scale) { x[t] = l; continue; }
+        mcamp__legendre(mcamp__opt_place(m, t), m->degree, basis);
+        for (size_t k = 0; k < m->degree; k++)  /* the basis is nearly orthogonal on t */
+            x[k] += l * basis[k] * (2 * (double)k + 3) / (double)m->n;
+    }
+    return MCAMP_OK;
+}
+
+/* A Toeplitz form's coefficients, relative to the first. */
+MCAMP__PRIV mcamp_status mcamp__opt_start_toeplitz(mcamp_ctx *ctx, mcamp__opt_model *m,
+                                                   const mcamp_mech *from, double *x)
+{
+    mcamp_status st = mcamp_mech_coefs(ctx, from, m->bands, m->g_coef);
+    for (size_t k = 1; st >= 0 && k < m->bands; k++)
+        x[k - 1] = log(mcamp__dmax(m->g_coef[k] / m->g_coef[0], MCAMP__START_FLOOR));
+    return st;
+}
+
+MCAMP__PRIV mcamp_status mcamp__opt_start_rows(mcamp_ctx *ctx, mcamp__opt_model *m,
+                                               const mcamp_mech *from, double *x)
+{
+    mcamp_status st = MCAMP_OK;
+    for (size_t j = 0; st >= 0 && j < m->n; j++) {
+        st = mcamp_mech_column(ctx, from, j, m->norms);
+        for (size_t i = j; st >= 0 && i < m->n && i < j + m->bands; i++) {
+            size_t first, at = mcamp__band_row(i, m->bands, &first);
+            x[at + j - first] = log(mcamp__dmax(m->norms[i], MCAMP__START_FLOOR));
+        }
+    }
+    return st;
+}
+
+/* x of a given strategy. */
+MCAMP__PRIV mcamp_status mcamp__opt_start_from(mcamp_ctx *ctx, mcamp__opt_model *m,
+                                               const mcamp_mech *from, double *x)
+{
+    mcamp_status st = MCAMP_OK;
+    size_t nb = m->buffers;
+    double last = 0;
+    if (from->n != m->n) return mcamp__fail(ctx, MCAMP_E_MISMATCH, "start", (double)from->n);
+    if (m->family == MCAMP_OPT_TOEPLITZ) st = mcamp__opt_start_toeplitz(ctx, m, from, x);
+    if (m->family == MCAMP_OPT_BANDED) st = mcamp__opt_start_rows(ctx, m, from, x);
+    if (nb && from->buffers != nb)
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "start", (double)from->buffers);
+    for (size_t j = 0; j < nb; j++) {
+        double th = from->theta[j], u, w = from->omega[j] / from->diag;
+        if (!(th > 0 && th < 1 && w > 0) || (j && !(th < from->theta[j - 1])))
+            return mcamp__fail(ctx, MCAMP_E_ARG, "start", th);
+        u = log(th) - log1p(-th);
+        x[j] = j ? log(last - u) : u;
+        x[nb + j] = log(w);
+        last = u;
+    }
+    if (st >= 0 && m->scaled) st = mcamp__opt_start_scale(m, from, x + m->shape);
+    return st;
+}
+
+/* ---- the objective ---------------------------------------------------------------- */
+
+typedef struct mcamp__opt {
+    mcamp_ctx inner;            /* without progress: only steps report              */
+    const mcamp_opt_desc *desc;
+    const mcamp_work *work;
+    mcamp__opt_model m;
+    mcamp__opt_noise noise;
+    double *d;                  /* BINS, or gram side of NONE: b*b                   */
+    size_t d_count;
+    double *rows, *weights;     /* MAX error; columns of NONE                        */
+    double power;               /* of the norms that stand for a maximum             */
+    size_t evaluations;
+} mcamp__opt;
+
+/* Toeplitz C with entries >= 0 and no factors: mode 0 is the largest, the others being
+ * shorter copies.  value := log |m_0|; m->g arrays := d value.                        */
+MCAMP__PRIV mcamp_status mcamp__opt_first_mode(mcamp__opt *o, const mcamp_mech *mech,
+                                               double *value)
+{
+    size_t n = o->m.n, b = o->desc->batches;
+    mcamp_mech_grad g = mcamp__opt_grad_arrays(&o->m);
+    double square = 0, *c = o->rows, *mode = o->weights;
+    mcamp_status st = MCAMP_OK;
+    for (size_t k = 0; k < n; k++) c[k] = k ? 0.0 : 1.0;
+    if (o->m.family != MCAMP_OPT_IDENTITY) st = mcamp_mech_coefs(&o->inner, mech, n, c);
+    if (st < 0) return st;
+    for (size_t t = 0; t < n; t++) {
+        mode[t] = c[t] + (t >= b ? mode[t - b] : 0.0);
+        square += mode[t] * mode[t];
+    }
+    if (!(square > 0) || !mcamp__finite(square))
+        return mcamp__fail(&o->inner, MCAMP_E_NONFINITE, "C", square);
+    *value = 0.5 * log(square);
+    for (size_t k = n; k-- > 0; )       /* d/dc_k = sum_j m_0[k + bj] / |m_0|^2 */
+        mode[k] = mode[k] + (k + b < n ? mode[k + b] : 0.0);
+    for (size_t k = 0; k < n; k++) mode[k] /= square;
+    if (o->m.family != MCAMP_OPT_IDENTITY) mcamp__grad_from_coefs(mech, mode, &g);
+    return MCAMP_OK;
+}
+
+/* log of the p-norm of the modes' norms, and d with d log = <d, dG>/2. */
+MCAMP__PRIV double mcamp__opt_soft_norm(const mcamp_gram *gram, double power, double *d)
+{
+    size_t b = gram->b;
+    double top = gram->max_norm * gram->max_norm, sum = 0;
+    for (size_t i = 0; i < b * b; i++) d[i] = 0;
+    for (size_t i = 0; i < b; i++) sum += pow(mcamp_gram_at(gram, i, i) / top, power);
+    for (size_t i = 0; i < b; i++)
+        d[i * b + i] = pow(mcamp_gram_at(gram, i, i) / top, power - 1) / (sum * top);
+    return 0.5 * (log(top) + log(sum) / power);
+}
+
+/* log sigma (up to a constant) and its d/dx added to g. */
+MCAMP__PRIV mcamp_status mcamp__opt_privacy(mcamp__opt *o, const mcamp_mech *mech,
+                                            const double *x, double *value, double *g)
+{
+    int bins = o->desc->amplification == MCAMP_AMPLIFY_BINS;
+    mcamp_mech_grad arrays = mcamp__opt_grad_arrays(&o->m);
+    mcamp_gram gram;
+    double total = 1;
+    mcamp_status st;
+    if (o->m.normal) { *value = 0; return MCAMP_OK; }
+    if (!bins && !o->m.scaled && o->m.family != MCAMP_OPT_BANDED) {
+        st = mcamp__opt_first_mode(o, mech, value);
+        if (st >= 0) mcamp__opt_chain(&o->m, x, 1, g);
+        return st;
+    }
+    st = mcamp_gram_init(&o->inner, mech, o->desc->batches, &gram);
+    if (st < 0) return st;
+    if (bins) st = mcamp__noise_eval(&o->inner, &o->noise, &gram, value, o->d);
+    else      *value = mcamp__opt_soft_norm(&gram, o->power, o->d);
+    mcamp_gram_free(&o->inner, &gram);
+    if (st >= 0 && o->m.count)
+        st = mcamp_modes_gradient(&o->inner, mech, o->desc->batches, o->d, &total, &arrays);
+    if (st >= 0 && o->m.count) mcamp__opt_chain(&o->m, x, 0.5 / total, g);
+    return st;
+}
+
+/* log error and its d/dx added to g.  The worst row is stood for by the p-norm
+ * (sum_i e_i^p)^(1/p) of the rows' norms: weights e_i^(p-2).                        */
+MCAMP__PRIV mcamp_status mcamp__opt_error(mcamp__opt *o, const mcamp_mech *mech,
+                                          const double *x, double *value, double *g)
+{
+    mcamp_mech_grad arrays = mcamp__opt_grad_arrays(&o->m);
+    double *w = NULL, square = 0, sum = 0;
+    mcamp_error_info info;
+    mcamp_status st = MCAMP_OK;
+    if (o->desc->error == MCAMP_ERROR_MAX) {
+        w = o->weights;
+        st = mcamp_work_error(&o->inner, o->work, mech, o->rows, &info);
+        if (st < 0) return st;
+        for (size_t i = 0; i < o->m.n; i++) sum += pow(o->rows[i] / info.max, o->power);
+        for (size_t i = 0; i < o->m.n; i++)
+            w[i] = pow(o->rows[i] / info.max, o->power - 2);
+    }
+    st = mcamp_work_gradient(&o->inner, o->work, mech, w, &square, &arrays);
+    if (st < 0) return st;
+    if (!(square > 0) || !mcamp__finite(square))
+        return mcamp__fail(&o->inner, MCAMP_E_NONFINITE, "C", square);
+    *value = w ? log(info.max) + log(sum) / o->power : 0.5 * log(square);
+    mcamp__opt_chain(&o->m, x, 0.5 / square, g);
+    return MCAMP_OK;
+}
+
+/* The objective at x; g[count] its gradient. */
+MCAMP__PRIV mcamp_status mcamp__opt_eval(mcamp__opt *o, const double *x, double *value,
+                                         double *g)
+{
+    mcamp_mech mech;
+    double noise = 0, error = 0;
+    mcamp_status st;
+    o->evaluations++;
+    for (size_t i = 0; i < o->m.count; i++) g[i] = 0;
+    mcamp__opt_set(&o->m, x);
+    st = mcamp__opt_mech(&o->inner, &o->m, &mech);
+    if (st < 0) return st;
+    st = mcamp__opt_error(o, &mech, x, &error, g);
+    if (st >= 0) st = mcamp__opt_privacy(o, &mech, x, &noise, g);
+    mcamp_mech_free(&o->inner, &mech);
+    if (st < 0) return st;
+    for (size_t i = 0; i < o->m.count; i++)
+        if (!mcamp__finite(g[i])) st = MCAMP_E_NONFINITE;
+    *value = noise + error;
+    return mcamp__finite(*value) ? st : MCAMP_E_NONFINITE;
+}
+
+/* ---- L-BFGS ------------------------------------------------------------------------- */
+
+#define MCAMP__HISTORY 10
+
+typedef struct mcamp__lbfgs {
+    size_t n;
+    double *block;              /* everything below, one allocation                  */
+    size_t total;
+    double *x, *g, *trial, *g_trial, *dir;
+    double *s, *y;              /* MCAMP__HISTORY rows each, a ring                  */
+    double rho[MCAMP__HISTORY], alpha[MCAMP__HISTORY];
+    size_t used, next;
+    double f;
+    size_t steps;
+} mcamp__lbfgs;
+
+MCAMP__PRIV void mcamp__lbfgs_free(mcamp_ctx *ctx, mcamp__lbfgs *l)
+{
+    mcamp__delete_doubles(ctx, l->block, l->total);
+    memset(l, 0, sizeof *l);
+}
+
+MCAMP__PRIV mcamp_status mcamp__lbfgs_init(mcamp_ctx *ctx, size_t n, mcamp__lbfgs *l)
+{
+    memset(l, 0, sizeof *l);
+    l->n = n;
+    if (!mcamp__mul_size(n, 5 + 2 * MCAMP__HISTORY, &l->total))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "n", (double)n);
+    l->block = mcamp__new_doubles(ctx, l->total);
+    if (!l->block) return mcamp__fail(ctx, MCAMP_E_MEMORY, "n", (double)n);
+    l->x = l->block;         l->g = l->x + n;       l->trial = l->g + n;
+    l->g_trial = l->trial + n; l->dir = l->g_trial + n;
+    l->s = l->dir + n;       l->y = l->s + MCAMP__HISTORY * n;
+    return MCAMP_OK;
+}
+
+/* dir := -H g by the two-loop recursion; returns <g, dir>. */
+MCAMP__PRIV double mcamp__lbfgs_direction(mcamp__lbfgs *l)
+{
+    size_t n = l->n, i, k;
+    double gamma = 1;
+    for (i = 0; i < n; i++) l->dir[i] = -l->g[i];
+    for (k = 0; k < l->used; k++) {
+        size_t at = (l->next + MCAMP__HISTORY - 1 - k) % MCAMP__HISTORY;
+        l->alpha[at] = l->rho[at] * mcamp__dot(l->s + at * n, l->dir, n);
+        for (i = 0; i < n; i++) l->dir[i] -= l->alpha[at] * l->y[at * n + i];
+    }
+    if (l->used) {
+        size_t at = (l->next + MCAMP__HISTORY - 1) % MCAMP__HISTORY;
+        gamma = 1 / (l->rho[at] * mcamp__dot(l->y + at * n, l->y + at * n, n));
+    } else {
+        gamma = 0.1 / mcamp__dmax(sqrt(mcamp__dot(l->g, l->g, n)), 1e-300);
+    }
+    for (i = 0; i < n; i++) l->dir[i] *= gamma;
+    for (k = l->used; k-- > 0; ) {
+        size_t at = (l->next + MCAMP__HISTORY - 1 - k) % MCAMP__HISTORY;
+        double beta = l->rho[at] * mcamp__dot(l->y + at * n, l->dir, n);
+        for (i = 0; i < n; i++) l->dir[i] += (l->alpha[at] - beta) * l->s[at * n + i];
+    }
+    return mcamp__dot(l->g, l->dir, n);
+}
+
+/* Takes the trial point; keeps the pair if its curvature is clearly positive. */
+MCAMP__PRIV void mcamp__lbfgs_accept(mcamp__lbfgs *l, double f)
+{
+    size_t n = l->n, at = l->next;
+    double sy, ss, yy, *s = l->s + at * n, *y = l->y + at * n;
+    for (size_t i = 0; i < n; i++) {
+        s[i] = l->trial[i] - l->x[i];
+        y[i] = l->g_trial[i] - l->g[i];
+    }
+    sy = mcamp__dot(s, y, n); ss = mcamp__dot(s, s, n); yy = mcamp__dot(y, y, n);
+    if (sy > 1e-6 * sqrt(ss * yy) && sy > 0) {
+        l->rho[at] = 1 / sy;
+        l->next = (at + 1) % MCAMP__HISTORY;
+        if (l->used < MCAMP__HISTORY) l->used++;
+    }
+    memcpy(l->x, l->trial, n * sizeof(double));
+    memcpy(l->g, l->g_trial, n * sizeof(double));
+    l->f = f;
+    l->steps++;
+}
+
+/* Errors that end the run; all others make a trial infeasible. */
+MCAMP__PRIV int mcamp__opt_fatal(mcamp_status st)
+{
+    return st == MCAMP_E_MEMORY || st == MCAMP_E_SIZE || st == MCAMP_E_INTERNAL;
+}
+
+/* One step: tries dir, halving while the trial is infeasible or does not descend.
+ * slack: how much of an increase is noise.  *moved: 0 if no trial was taken.        */
+MCAMP__PRIV mcamp_status mcamp__opt_step(mcamp__opt *o, mcamp__lbfgs *l, double slack,
+                                         int *moved)
+{
+    double slope = mcamp__lbfgs_direction(l), most = 0, step = 1, f = 0;
+    double keep = o->noise.log_sigma;
+    *moved = 0;
+    if (!(slope < 0)) return MCAMP_OK;
+    for (size_t i = 0; i < l->n; i++) most = mcamp__dmax(most, fabs(l->dir[i]));
+    if (most > 1) step = 1 / most;
+    for (int k = 0; k < 12; k++, step *= k > 2 ? 0.25 : 0.5) {
+        mcamp_status st;
+        if (-step * slope < slack) break;       /* nothing left but noise */
+        for (size_t i = 0; i < l->n; i++) l->trial[i] = l->x[i] + step * l->dir[i];
+        st = mcamp__opt_eval(o, l->trial, &f, l->g_trial);
+        if (mcamp__opt_fatal(st)) return st;
+        if (st >= 0 && f <= l->f + 1e-4 * step * slope + slack) {
+            mcamp__lbfgs_accept(l, f);
+            *moved = 1;
+            return MCAMP_OK;
+        }
+        o->noise.log_sigma = keep;
+    }
+    return MCAMP_OK;
+}
+
+/* Steps until ten of them gain less than the tolerance.  best, x_best: the best
+ * iterate so far, in and out.                                                        */
+MCAMP__PRIV mcamp_status mcamp__opt_descend(mcamp_ctx *ctx, mcamp__opt *o, mcamp__lbfgs *l,
+                                            size_t most, double tolerance, double slack)
+{
+    double window[10], best = l->f;
+    size_t done = 0;
+    l->used = l->next = 0;
+    while (done < most) {
+        int moved = 0;
+        mcamp_status st = mcamp__opt_step(o, l, slack, &moved);
+        if (st < 0) return st;
+        if (!moved) {
+            if (!l->used) break;
+            l->used = l->next = 0;      /* once more along the gradient */
+            continue;
+        }
+        best = mcamp__dmin(best, l->f);
+        if (done >= 10 && window[done % 10] - best < tolerance) break;
+        window[done % 10] = best;
+        done++;
+        if (mcamp__progress(ctx, (double)done / (double)most, exp(l->f)))
+            return MCAMP_Q_INTERRUPTED;
+    }
+    return MCAMP_OK;
+}
+
+/* ---- the driver ---------------------------------------------------------------------- */
+
+/* The description as it is used: POISSON is a single participation. */
+MCAMP__PRIV mcamp_status mcamp__opt_resolve(mcamp_ctx *ctx, const mcamp_opt_desc *in,
+                                            mcamp_opt_desc *d)
+{
+    mcamp_status st;
+    *d = *in;
+    if (d->amplification == MCAMP_AMPLIFY_POISSON) {
+        if (!d->sigma_of) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "sigma_of", 0);
+        if (!d->bands) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "bands", 0);
+        d->batches = d->n;
+    } else {
+        if (!d->batches) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "batches", 0);
+        if (d->batches > d->n)
+            return mcamp__fail(ctx, MCAMP_E_SIZE, "batches", (double)d->batches);
+        if ((st = mcamp__check_eps(ctx, "eps", d->eps)) < 0) return st;
+        if ((st = mcamp__check_prob(ctx, "delta", d->delta)) < 0) return st;
+    }
+    if (mcamp__eq(d->tolerance, 0))
+        d->tolerance = d->amplification == MCAMP_AMPLIFY_BINS ? 2e-5 : 1e-7;
+    if (!d->max_iterations)
+        d->max_iterations = d->amplification == MCAMP_AMPLIFY_BINS ? 150 : 1000;
+    return mcamp__budget_resolve(ctx, &in->budget, &d->budget);
+}
+
+MCAMP__PRIV mcamp_status mcamp__opt_check(mcamp_ctx *ctx, const mcamp_opt_desc *d)
+{
+    if (d->start_canary || d->end_canary)
+        return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_opt_desc", 0);
+    if (d->family <= MCAMP_OPT_UNSET || d->family > MCAMP_OPT_BANDED)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "family", (double)d->family);
+    if (d->amplification <= MCAMP_AMPLIFY_UNSET ||
+        d->amplification > MCAMP_AMPLIFY_POISSON)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "amplification", (double)d->amplification);
+    if ((int)d->error < 0 || d->error > MCAMP_ERROR_MAX)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "error", (double)d->error);
+    if (!d->n) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "n", 0);
+    if (d->bands > d->n) return mcamp__fail(ctx, MCAMP_E_SIZE, "bands", (double)d->bands);
+    if (d->family == MCAMP_OPT_BLT && !(d->buffers >= 1 && d->buffers <= MCAMP_MAX_BUFFERS))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "buffers", (double)d->buffers);
+    if (d->scale_degree > MCAMP__SCALE_DEGREE_MAX ||
+        (d->scale_free && d->scale_degree) ||
+        (d->family == MCAMP_OPT_BANDED && (d->scale_free || d->scale_degree)))
+        return mcamp__fail(ctx, MCAMP_E_ARG, "scale_degree", (double)d->scale_degree);
+    if (d->work && d->work->n != d->n)
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "work", (double)d->work->n);
+    if (d->start && d->start->n != d->n)
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "start", (double)d->start->n);
+    return mcamp__check(ctx, "tolerance", d->tolerance, 0, 1, 1, 1);
+}
+
+MCAMP__PRIV void mcamp__opt_free(mcamp_ctx *ctx, mcamp__opt *o)
+{
+    mcamp__delete_doubles(ctx, o->d, o->d_count);
+    mcamp__delete_doubles(ctx, o->rows, o->m.n);
+    mcamp__delete_doubles(ctx, o->weights, o->m.n);
+    mcamp__opt_model_free(ctx, &o->m);
+}
+
+MCAMP__PRIV mcamp_status mcamp__opt_init(mcamp_ctx *ctx, const mcamp_opt_desc *d,
+                                         const mcamp_work *work, mcamp__opt *o)
+{
+    mcamp_status st;
+    int gram;
+    memset(o, 0, sizeof *o);
+    o->inner = *ctx;
+    o->inner.progress.fn = NULL;
+    o->desc = d;
+    o->work = work;
+    if ((st = mcamp__opt_model_init(ctx, d, &o->m)) < 0) return st;
+    gram = d->amplification == MCAMP_AMPLIFY_BINS || o->m.scaled ||
+           (d->family == MCAMP_OPT_BANDED && !o->m.normal);
+    if (gram && !mcamp__mul_size(d->batches, d->batches, &o->d_count))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "batches", (double)d->batches);
+    o->d = mcamp__new_doubles(ctx, o->d_count);
+    o->rows = mcamp__new_doubles(ctx, d->n);
+    o->weights = mcamp__new_doubles(ctx, d->n);
+    if (!o->d || !o->rows || !o->weights)
+        st = mcamp__fail(ctx, MCAMP_E_MEMORY, "n", (double)d->n);
+    o->noise.eps = d->eps;
+    o->noise.delta = d->delta;
+    o->noise.bud = d->budget;
+    if (st < 0) mcamp__opt_free(ctx, o);
+    return st;
+}
+
+/* Where no start is given: BLT from the square root's coefficients; Toeplitz and
+ * banded from the simpler family's optimum (so that they are no worse), or without
+ * amplification from the square root.                                                 */
+MCAMP__PRIV mcamp_status mcamp__opt_start(mcamp_ctx *ctx, mcamp__opt *o, double *x)
+{
+    const mcamp_opt_desc *d = o->desc;
+    int bins = d->amplification == MCAMP_AMPLIFY_BINS;
+    mcamp_mech from;
+    mcamp_status st;
+    for (size_t i = 0; i < o->m.count; i++) x[i] = 0;
+    if (d->start) return mcamp__opt_start_from(ctx, &o->m, d->start, x);
+    if (d->family == MCAMP_OPT_IDENTITY) return MCAMP_OK;
+    if (d->family == MCAMP_OPT_BLT) {
+        mcamp__opt_start_blt(&o->m, mcamp__dmax(4, (double)(bins ? d->batches : d->n)), x);
+        return MCAMP_OK;
+    }
+    if (bins) {
+        mcamp_opt_desc simple = *d;
+        simple.family = d->family == MCAMP_OPT_BANDED ? MCAMP_OPT_TOEPLITZ : MCAMP_OPT_BLT;
+        simple.buffers = 2;
+        if (d->scale_free) { simple.scale_free = false; simple.scale_degree = 3; }
+        if (d->family == MCAMP_OPT_BANDED) simple.scale_degree = 3;
+        simple.budget.rel_error = mcamp__dmax(0.05, d->budget.rel_error);
+        st = mcamp_opt_run(ctx, &simple, &from, NULL);
+    } else {
+        mcamp_mech_desc root;
+        memset(&root, 0, sizeof root);
+        root.kind = MCAMP_MECH_SQRT;
+        root.n = d->n; root.bands = o->m.bands;
+        st = mcamp_mech_init(ctx, &root, &from);
+    }
+    if (st != MCAMP_OK) {
+        if (st > 0) mcamp_mech_free(ctx, &from);
+        return st;
+    }
+    st = mcamp__opt_start_from(ctx, &o->m, &from, x);
+    mcamp_mech_free(ctx, &from);
+    return st;
+}
+
+/* Rounds: sampled objectives from few to more samples, maxima from soft to sharp
+ * norms; smooth ones have a single round.                                            */
+MCAMP__PRIV mcamp_status mcamp__opt_rounds(mcamp_ctx *ctx, mcamp__opt *o, mcamp__lbfgs *l,
+                                           mcamp_opt_result *r)
+{
+    static const double rel[3] = { 0.05, 0.02, 0.01 }, power[3] = { 16, 128, 1024 };
+    const mcamp_opt_desc *d = o->desc;
+    int bins = d->amplification == MCAMP_AMPLIFY_BINS;
+    int soft = d->error == MCAMP_ERROR_MAX || (!bins && o->d_count);
+    int rounds = soft ? 3 : bins ? 2 : 1;
+    mcamp_status st = MCAMP_OK;
+    for (int i = 0; i < rounds && st == MCAMP_OK; i++) {
+        size_t left = d->max_iterations - mcamp__zmin(l->steps, d->max_iterations);
+        o->power = power[i];
+        o->noise.bud.rel_error = rel[i];
+        o->noise.chosen = 0;
+        st = mcamp__opt_eval(o, l->x, &l->f, l->g);
+        if (st < 0) return st;
+        if (!i) r->start_error = exp(l->f);
+        if (o->m.count)
+            st = mcamp__opt_descend(ctx, o, l, left, i + 1 < rounds ? 5 * d->tolerance
+                                                                    : d->tolerance,
+                                    bins ? 0.1 * d->tolerance : 1e-13);
+        if (st == MCAMP_OK && i + 1 == rounds && l->steps >= d->max_iterations)
+            st = MCAMP_Q_MAX_ITER;
+    }
+    return st;
+}
+
+/* sigma, sensitivity and errors of the final C. */
+MCAMP__PRIV mcamp_status mcamp__opt_final(mcamp__opt *o, const mcamp_mech *mech,
+                                          mcamp_opt_result *r)
+{
+    const mcamp_opt_desc *d = o->desc;
+    mcamp_ctx *ctx = &o->inner;
+    mcamp_sens sens;
+    mcamp_gram gram;
+    mcamp_answer a;
+    mcamp_status st = mcamp_work_error(ctx, o->work, mech, NULL, &r->unit);
+    memset(&a, 0, sizeof a);
+    if (st < 0) return st;
+    if (d->amplification == MCAMP_AMPLIFY_BINS) {
+        if ((st = mcamp_gram_init(ctx, mech, d->batches, &gram)) < 0) return st;
+        st = mcamp_sigma(ctx, &gram, d->eps, d->delta, &d->budget, &a);
+        r->sensitivity = gram.max_norm;
+        mcamp_gram_free(ctx, &gram);
+        if (st < 0) return st;
+        r->sigma = a.sigma;
+        r->sigma_error = a.std_error;
+        r->samples += a.samples;
+        r->status = st;
+    } else {
+        st = mcamp_sens_fixed(ctx, mech, (d->n + d->batches - 1) / d->batches, d->batches,
+                              &sens);
+        if (st < 0) return st;
+        r->sensitivity = sens.value;
+        if (d->amplification == MCAMP_AMPLIFY_NONE)
+            st = mcamp_gauss_sigma(ctx, sens.value, d->eps, d->delta, &r->sigma);
+        else
+            r->sigma = d->sigma_of(d->sigma_user, mech->bands, sens.value);
+        if (st < 0) return st;
+        if (!(r->sigma > 0) || !mcamp__finite(r->sigma))
+            return mcamp__fail(ctx, MCAMP_E_INFEASIBLE, "sigma_of", r->sigma);
+    }
+    r->rmse = r->sigma * r->unit.rmse;
+    r->max_error = r->sigma * r->unit.max;
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__opt_drive(mcamp_ctx *ctx, mcamp__opt *o, mcamp_mech *mech,
+                                          mcamp_opt_result *r)
+{
+    mcamp__lbfgs l;
+    mcamp_status st = mcamp__lbfgs_init(ctx, o->m.count, &l), q;
+    if (st < 0) return st;
+    q = st = mcamp__opt_start(ctx, o, l.x);
+    if (st == MCAMP_OK) q = st = mcamp__opt_rounds(ctx, o, &l, r);
+    if (st >= 0) {
+        mcamp__opt_set(&o->m, l.x);
+        st = mcamp__opt_mech(&o->inner, &o->m, mech);
+        if (st >= 0) {
+            r->iterations = l.steps;
+            r->evaluations = o->evaluations;
+            r->samples = o->noise.samples;
+            st = mcamp__opt_final(o, mech, r);
+            if (st < 0) mcamp_mech_free(&o->inner, mech);
+        }
+    }
+    mcamp__lbfgs_free(ctx, &l);
+    if (st < 0) { ctx->err = o->inner.err.status < 0 ? o->inner.err : ctx->err; return st; }
+    if (q > 0) r->status = q;
+    return r->status;
+}
+
+MCAMP_API mcamp_status mcamp_opt_run(mcamp_ctx *ctx, const mcamp_opt_desc *desc,
+                                     mcamp_mech *mech, mcamp_opt_result *out)
+{
+    mcamp_opt_desc d;
+    mcamp_opt_result r;
+    mcamp_work_desc prefix;
+    mcamp_work work;
+    mcamp_mech made;
+    mcamp__opt o;
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!desc || !mech) return mcamp__fail(ctx, MCAMP_E_REQUIRED, desc ? "mech" : "desc", 0);
+    if ((st = mcamp__opt_check(ctx, desc)) < 0) return st;
+    if ((st = mcamp__opt_resolve(ctx, desc, &d)) < 0) return st;
+    memset(&prefix, 0, sizeof prefix);
+    memset(&work, 0, sizeof work);
+    memset(&r, 0, sizeof r);
+    prefix.n = d.n;
+    if (!d.work && (st = mcamp_work_init(ctx, &prefix, &work)) < 0) return st;
+    st = mcamp__opt_init(ctx, &d, d.work ? d.work : &work, &o);
+    if (st >= 0) {
+        st = mcamp__opt_drive(ctx, &o, &made, &r);
+        mcamp__opt_free(ctx, &o);
+    }
+    mcamp_work_free(ctx, &work);
+    if (st < 0) return st;
+    *mech = made;
+    if (out) *out = r;
+    return st;
+}
+
+/* ======================================================================== *
  *  SECURE RANDOM NUMBERS                                            >>secure
  *  In: a key of 32 bytes, a purpose, a step, an index.  Out: words and normals as
  *  a pure function of these.  No state, no memory, nothing read from a clock.
@@ -14427,4 +15704,8 @@ MCAMP_API mcamp_status mcamp_report_statement_text(const mcamp_statement *s,
 #undef MCAMP__ALIAS
 #undef MCAMP__WORK
 #undef MCAMP__BLOCK
+#undef MCAMP__EDGE_GROUPS
+#undef MCAMP__SCALE_DEGREE_MAX
+#undef MCAMP__START_FLOOR
+#undef MCAMP__HISTORY
 #endif /* MCAMP_IMPLEMENTATION */

@@ -1,0 +1,439 @@
+/* Section opt: the edge matrix against quadrature, gradients of the objective
+ * against central differences, optima against published and independent figures. */
+#define MCAMP_STATIC
+#define MCAMP_IMPLEMENTATION
+#include "../mcamp.h"
+#include "mcamp_test.h"
+#include "mcamp_fault.h"
+
+static mcamp_ctx ctx;
+
+static void setup(void) { CHECK_STATUS(mt_ctx_init(&ctx, NULL), MCAMP_OK); }
+
+/* A small generator, fixed seed: values in [0, 1). */
+static uint64_t test_state = 1;
+static double test_rand(void)
+{
+    test_state = test_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(test_state >> 11) / 9007199254740992.0;
+}
+
+/* ---- sigma of two modes by quadrature ---------------------------------------- */
+
+/* delta of a 2 x 2 Gram matrix at sigma: y ~ N(0,1) along g_1 - g_2's own direction by
+ * the trapezoid rule, t along m_1 + m_2 in closed form (root by bisection).         */
+static double pair_delta(const double *g, double sigma, double eps, int add)
+{
+    double a = g[0] / (sigma * sigma), b = g[1] / (sigma * sigma), c = g[3] / (sigma * sigma);
+    double root = sqrt(a + 2 * b + c), c1 = (a + b) / root, c2 = (b + c) / root;
+    double r = sqrt(mcamp__dmax(a - c1 * c1, 0)), q = mcamp__dmax(c - c2 * c2, 0);
+    double total = 0, h = 0.05, s = add ? -1 : 1;
+    for (int k = -200; k <= 200; k++) {         /* g'_1 = r y, g'_2 = -r y */
+        double y = k * h, lo = -60, hi = 60, w1, w2, f;
+        w1 = 0.5 * exp(r * y - 0.5 * (a - c1 * c1));
+        w2 = 0.5 * exp(-sqrt(q) * y - 0.5 * q);
+        for (int i = 0; i < 60; i++) {
+            double t = 0.5 * (lo + hi);
+            double rho = w1 * exp(c1 * t - 0.5 * c1 * c1) + w2 * exp(c2 * t - 0.5 * c2 * c2);
+            if (log(rho) > s * eps) hi = t; else lo = t;
+        }
+        f = add ? mcamp_gauss_cdf(lo) - exp(eps) * (w1 * mcamp_gauss_cdf(lo - c1) +
+                                                    w2 * mcamp_gauss_cdf(lo - c2))
+                : w1 * mcamp_gauss_cdf(c1 - lo) + w2 * mcamp_gauss_cdf(c2 - lo) -
+                  exp(eps) * mcamp_gauss_cdf(-lo);
+        total += h * exp(-0.5 * y * y) / 2.5066282746310005 * f;
+    }
+    return total;
+}
+
+static double pair_log_sigma(const double *g, double eps, double delta, int add)
+{
+    double lo = log(0.05), hi = log(50);
+    for (int i = 0; i < 45; i++) {
+        double x = 0.5 * (lo + hi);
+        if (pair_delta(g, exp(x), eps, add) > delta) lo = x; else hi = x;
+    }
+    return 0.5 * (lo + hi);
+}
+
+/* The mean of 32 independent edge matrices against central differences of the
+ * quadrature: t with 31 degrees of freedom exceeds 8.5 with odds below 1e-9.        */
+static void check_pair(const double *g0, double eps, double delta, mcamp_direction dir)
+{
+    int add = dir == MCAMP_ADD;
+    double sigma = exp(pair_log_sigma(g0, eps, delta, add));
+    double sum[4] = { 0 }, sq[4] = { 0 }, d[4];
+    mcamp_gram gram;
+    CHECK_STATUS(mcamp_gram_from_matrix(&ctx, g0, 2, &gram), MCAMP_OK);
+    for (int seed = 0; seed < 32; seed++) {
+        CHECK_STATUS(mcamp_opt_gradient(&ctx, &gram, sigma, eps, dir, (uint64_t)seed, 2, d),
+                     MCAMP_OK);
+        for (int i = 0; i < 4; i++) { sum[i] += d[i] / 32; sq[i] += d[i] * d[i] / 32; }
+        CHECK_NEAR(d[0] * g0[0] + 2 * d[1] * g0[1] + d[3] * g0[3], 1, 1e-10, 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        double up[4], dn[4], want, err, h = 1e-4;
+        if (i == 2 || (i == 1 && !(g0[1] > 0))) continue;
+        memcpy(up, g0, sizeof up); memcpy(dn, g0, sizeof dn);
+        up[i] += h; dn[i] -= h;
+        if (i == 1) { up[2] += h; dn[2] -= h; }
+        want = (pair_log_sigma(up, eps, delta, add) -
+                pair_log_sigma(dn, eps, delta, add)) / (2 * h);
+        if (i != 1) want *= 2;
+        err = sqrt(mcamp__dmax(sq[i] - sum[i] * sum[i], 0) / 31);
+        CHECK_LE(fabs(sum[i] - want), 8.5 * err + 2e-5 * fabs(want));
+        CHECK_LE(err, 0.05 * fabs(want));
+    }
+    mcamp_gram_free(&ctx, &gram);
+}
+
+TEST(edge_matrix_against_quadrature)
+{
+    static const double dense[4] = { 4, 1, 1, 3 }, diag[4] = { 4, 0, 0, 3 };
+    setup();
+    check_pair(dense, 1, 1e-5, MCAMP_REMOVE);
+    check_pair(dense, 1, 1e-5, MCAMP_ADD);
+    check_pair(diag, 2, 1e-3, MCAMP_REMOVE);
+    check_pair(diag, 2, 1e-3, MCAMP_ADD);
+}
+
+/* ---- the objective's gradient --------------------------------------------------- */
+
+static double objective(mcamp__opt *o, const double *x, double *g)
+{
+    double f = 0;
+    CHECK_STATUS(mcamp__opt_eval(o, x, &f, g), MCAMP_OK);
+    return f;
+}
+
+/* Without samples the objective is smooth: each derivative to 1e-6. */
+static void check_gradient(mcamp_opt_desc *d, const mcamp_work *work)
+{
+    mcamp__opt o;
+    mcamp_opt_desc r;
+    double x[200], g[200], spare[200];
+    CHECK_STATUS(mcamp__opt_resolve(&ctx, d, &r), MCAMP_OK);
+    CHECK_STATUS(mcamp__opt_init(&ctx, &r, work, &o), MCAMP_OK);
+    CHECK(o.m.count <= 200);
+    o.power = 16;
+    CHECK_STATUS(mcamp__opt_start(&ctx, &o, x), MCAMP_OK);
+    for (size_t i = 0; i < o.m.count; i++) x[i] += 0.2 * (test_rand() - 0.5);
+    objective(&o, x, g);
+    for (size_t i = 0; i < o.m.count; i++) {
+        double keep = x[i], h = 1e-4, f[4];
+        x[i] = keep + h;     f[0] = objective(&o, x, spare);
+        x[i] = keep - h;     f[1] = objective(&o, x, spare);
+        x[i] = keep + 2 * h; f[2] = objective(&o, x, spare);
+        x[i] = keep - 2 * h; f[3] = objective(&o, x, spare);
+        x[i] = keep;
+        CHECK_NEAR(g[i], (8 * (f[0] - f[1]) - f[2] + f[3]) / (12 * h), 1e-6, 1e-9);
+    }
+    mcamp__opt_free(&ctx, &o);
+}
+
+static mcamp_opt_desc problem(mcamp_opt_family family, mcamp_amplification amp, size_t n,
+                              size_t b)
+{
+    mcamp_opt_desc d;
+    memset(&d, 0, sizeof d);
+    d.family = family;
+    d.amplification = amp;
+    d.n = n;
+    d.batches = b;
+    d.eps = 2;
+    d.delta = 1e-5;
+    d.buffers = family == MCAMP_OPT_BLT ? 3 : 0;
+    return d;
+}
+
+TEST(gradient_of_every_family)
+{
+    mcamp_work_desc wd;
+    mcamp_work work;
+    setup();
+    memset(&wd, 0, sizeof wd);
+    wd.n = 14;
+    wd.kind = MCAMP_WORK_MOMENTUM;
+    wd.beta = 0.5;
+    CHECK_STATUS(mcamp_work_init(&ctx, &wd, &work), MCAMP_OK);
+    for (int family = MCAMP_OPT_IDENTITY; family <= MCAMP_OPT_BANDED; family++)
+        for (int v = 0; v < 8; v++) {
+            mcamp_opt_desc d = problem((mcamp_opt_family)family, MCAMP_AMPLIFY_NONE, 14,
+                                       v & 1 ? 5 : 14);
+            if (v & 2) d.scale_degree = 3;
+            if (v == 6) { d.scale_degree = 0; d.scale_free = true; }
+            if (v & 4) d.error = MCAMP_ERROR_MAX;
+            if (family == MCAMP_OPT_BANDED) {
+                if (v & 2) d.bands = 4;
+                d.scale_degree = 0;
+                d.scale_free = false;
+            }
+            check_gradient(&d, &work);
+        }
+    mcamp_work_free(&ctx, &work);
+}
+
+/* With samples: the derivative along the gradient, by differences of the sampled
+ * objective at the same random numbers, agrees within the sampling error of D.      */
+TEST(gradient_with_amplification)
+{
+    mcamp_opt_desc d = problem(MCAMP_OPT_BLT, MCAMP_AMPLIFY_BINS, 32, 8), r;
+    mcamp_work_desc wd;
+    mcamp_work work;
+    mcamp__opt o;
+    double x[9], y[9], g[9], spare[9], norm = 0, up, dn, h = 0.05;
+    setup();
+    memset(&wd, 0, sizeof wd);
+    wd.n = 32;
+    d.scale_degree = 3;
+    CHECK_STATUS(mcamp_work_init(&ctx, &wd, &work), MCAMP_OK);
+    CHECK_STATUS(mcamp__opt_resolve(&ctx, &d, &r), MCAMP_OK);
+    CHECK_STATUS(mcamp__opt_init(&ctx, &r, &work, &o), MCAMP_OK);
+    o.noise.bud.rel_error = 0.01;
+    CHECK_STATUS(mcamp__opt_start(&ctx, &o, x), MCAMP_OK);
+    objective(&o, x, g);
+    for (int i = 0; i < 9; i++) norm += g[i] * g[i];
+    norm = sqrt(norm);
+    for (int i = 0; i < 9; i++) y[i] = x[i] + h * g[i] / norm;
+    up = objective(&o, y, spare);
+    for (int i = 0; i < 9; i++) y[i] = x[i] - h * g[i] / norm;
+    dn = objective(&o, y, spare);
+    CHECK_NEAR((up - dn) / (2 * h), norm, 0.05, 0);
+    mcamp__opt_free(&ctx, &o);
+    mcamp_work_free(&ctx, &work);
+}
+
+/* ---- optima ------------------------------------------------------------------------ */
+
+static mcamp_opt_result optimum(const mcamp_opt_desc *d, mcamp_mech *keep)
+{
+    mcamp_opt_result r;
+    mcamp_mech mech;
+    memset(&r, 0, sizeof r);
+    memset(&mech, 0, sizeof mech);
+    CHECK_STATUS(mcamp_opt_run(&ctx, d, &mech, &r), MCAMP_OK);
+    CHECK_NEAR(r.rmse, r.sigma * r.unit.rmse, 1e-14, 0);
+    CHECK(r.start_error > 0);
+    if (keep) *keep = mech;
+    else mcamp_mech_free(&ctx, &mech);
+    return r;
+}
+
+/* Banded Toeplitz, single participation, prefix sums, unit column norm: figures of the
+ * independent optimiser.                                                              */
+TEST(banded_toeplitz_without_amplification)
+{
+    static const double want[6] = { 22.638, 16.108, 11.563, 8.4443, 6.3428, 4.9556 };
+    setup();
+    for (size_t i = 0; i < 6; i++) {
+        mcamp_opt_desc d = problem(MCAMP_OPT_TOEPLITZ, MCAMP_AMPLIFY_NONE, 1024, 1024);
+        mcamp_opt_result r;
+        d.bands = (size_t)1 << i;
+        r = optimum(&d, NULL);
+        CHECK_NEAR(r.unit.rmse * r.sensitivity, want[i], 0, 1e-3);
+    }
+}
+
+TEST(blt_of_many_rounds)
+{
+    mcamp_opt_desc d = problem(MCAMP_OPT_BLT, MCAMP_AMPLIFY_NONE, 20000, 20000);
+    mcamp_opt_result two, three;
+    setup();
+    d.error = MCAMP_ERROR_MAX;
+    d.buffers = 2;
+    two = optimum(&d, NULL);
+    d.buffers = 3;
+    three = optimum(&d, NULL);
+    CHECK_LE(three.max_error, two.max_error);
+    CHECK_LE(two.unit.max * two.sensitivity, 5.0);
+}
+
+/* More freedom is never worse: Toeplitz > normalised bands; unscaled > scaled. */
+TEST(more_freedom_is_not_worse)
+{
+    mcamp_opt_desc d = problem(MCAMP_OPT_TOEPLITZ, MCAMP_AMPLIFY_NONE, 48, 48);
+    double toeplitz, banded, dense;
+    setup();
+    d.bands = 6;
+    toeplitz = optimum(&d, NULL).rmse;
+    d.family = MCAMP_OPT_BANDED;
+    banded = optimum(&d, NULL).rmse;
+    d.bands = 0;
+    dense = optimum(&d, NULL).rmse;
+    CHECK_LE(banded, toeplitz);
+    CHECK_LE(dense, banded);
+}
+
+static double sigma_by_bands(void *user, size_t bands, double sensitivity)
+{
+    (void)user;
+    return sensitivity * (1 + 0.1 * (double)bands);
+}
+
+TEST(poisson_takes_the_callers_sigma)
+{
+    mcamp_opt_desc d = problem(MCAMP_OPT_TOEPLITZ, MCAMP_AMPLIFY_POISSON, 64, 0);
+    mcamp_opt_result r;
+    setup();
+    d.bands = 8;
+    d.sigma_of = sigma_by_bands;
+    r = optimum(&d, NULL);
+    CHECK_NEAR(r.sigma, 1.8 * r.sensitivity, 1e-14, 0);
+}
+
+/* Eight epochs of 32 batches, eps = 2: the best known errors are 12.38 for Toeplitz
+ * and 11.88 with column factors; sigma's own standard error is 3e-4.                  */
+TEST(balls_in_bins)
+{
+    mcamp_opt_desc d = problem(MCAMP_OPT_BLT, MCAMP_AMPLIFY_BINS, 256, 32);
+    mcamp_opt_result blt, toeplitz, scaled, plain;
+    mcamp_mech start;
+    setup();
+    d.budget.rel_error = 0.01;
+    d.buffers = 2;
+    blt = optimum(&d, &start);
+    CHECK_LE(blt.rmse, 12.46);
+    d.scale_degree = 3;
+    scaled = optimum(&d, NULL);
+    CHECK_LE(scaled.rmse, 11.98);
+    d.scale_degree = 0;
+    d.family = MCAMP_OPT_TOEPLITZ;
+    d.start = &start;
+    toeplitz = optimum(&d, NULL);
+    CHECK_LE(toeplitz.rmse, 12.38);
+    d.start = NULL;
+    d.family = MCAMP_OPT_IDENTITY;
+    d.scale_degree = 2;
+    plain = optimum(&d, NULL);
+    CHECK_LE(toeplitz.rmse, plain.rmse);
+    mcamp_mech_free(&ctx, &start);
+}
+
+TEST(other_starts_reach_the_same_error)
+{
+    mcamp_opt_desc d = problem(MCAMP_OPT_BLT, MCAMP_AMPLIFY_BINS, 64, 16);
+    double theta[2] = { 0.99, 0.3 }, omega[2] = { 0.02, 0.9 }, a, b;
+    mcamp_mech_desc md;
+    mcamp_mech start;
+    setup();
+    memset(&md, 0, sizeof md);
+    md.kind = MCAMP_MECH_BLT;
+    md.n = 64; md.buffers = 2; md.theta = theta; md.omega = omega;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &md, &start), MCAMP_OK);
+    d.buffers = 2;
+    a = optimum(&d, NULL).rmse;
+    d.start = &start;
+    b = optimum(&d, NULL).rmse;
+    CHECK_NEAR(a, b, 5e-3, 0);
+    mcamp_mech_free(&ctx, &start);
+}
+
+/* ---- interruption, arguments, memory ------------------------------------------------ */
+
+static int stop_at_third(void *user, double fraction, double best)
+{
+    (void)fraction; (void)best;
+    return ++*(int *)user == 3;
+}
+
+TEST(interrupted_keeps_the_best)
+{
+    mcamp_opt_desc d = problem(MCAMP_OPT_TOEPLITZ, MCAMP_AMPLIFY_NONE, 64, 64);
+    mcamp_ctx_desc cd;
+    mcamp_opt_result r;
+    mcamp_mech mech;
+    int calls = 0;
+    memset(&cd, 0, sizeof cd);
+    cd.progress.fn = stop_at_third;
+    cd.progress.user = &calls;
+    CHECK_STATUS(mcamp_ctx_init(&ctx, &cd), MCAMP_OK);
+    CHECK_STATUS(mcamp_opt_run(&ctx, &d, &mech, &r), MCAMP_Q_INTERRUPTED);
+    CHECK_LE(r.unit.rmse * r.sensitivity, r.start_error);
+    CHECK(r.iterations == 3);
+    mcamp_mech_free(&ctx, &mech);
+}
+
+static void refused(mcamp_opt_desc d, mcamp_status want)
+{
+    mcamp_mech mech;
+    mcamp_opt_result r;
+    memset(&r, 0x5a, sizeof r);
+    CHECK_STATUS(mcamp_opt_run(&ctx, &d, &mech, &r), want);
+    CHECK(((unsigned char *)&r)[3] == 0x5a);
+}
+
+#define REFUSED(change, want) do { \
+    mcamp_opt_desc d = problem(MCAMP_OPT_BLT, MCAMP_AMPLIFY_BINS, 16, 4); \
+    change; \
+    refused(d, want); \
+} while (0)
+
+TEST(bad_arguments)
+{
+    mcamp_mech mech;
+    double d4[4];
+    setup();
+    REFUSED(d.start_canary = 1, MCAMP_E_CANARY);
+    REFUSED(d.end_canary = 1, MCAMP_E_CANARY);
+    REFUSED(d.family = MCAMP_OPT_UNSET, MCAMP_E_REQUIRED);
+    REFUSED(d.amplification = MCAMP_AMPLIFY_UNSET, MCAMP_E_REQUIRED);
+    REFUSED(d.n = 0, MCAMP_E_REQUIRED);
+    REFUSED(d.batches = 0, MCAMP_E_REQUIRED);
+    REFUSED(d.batches = 17, MCAMP_E_SIZE);
+    REFUSED(d.buffers = 0, MCAMP_E_SIZE);
+    REFUSED(d.buffers = 65, MCAMP_E_SIZE);
+    REFUSED(d.bands = 17, MCAMP_E_SIZE);
+    REFUSED(d.scale_degree = 17, MCAMP_E_ARG);
+    REFUSED(d.scale_degree = 1; d.scale_free = true, MCAMP_E_ARG);
+    REFUSED(d.error = (mcamp_error_kind)2, MCAMP_E_ARG);
+    REFUSED(d.eps = mcamp__nan(), MCAMP_E_NONFINITE);
+    REFUSED(d.delta = 0, MCAMP_E_ARG);
+    REFUSED(d.tolerance = mcamp__nan(), MCAMP_E_NONFINITE);
+    REFUSED(d.budget.rel_error = -1, MCAMP_E_ARG);
+    REFUSED(d.amplification = MCAMP_AMPLIFY_POISSON, MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_opt_run(&ctx, NULL, &mech, NULL), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_opt_run(NULL, NULL, &mech, NULL), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_opt_gradient(&ctx, NULL, 1, 1, MCAMP_ADD, 0, 1, d4), MCAMP_E_REQUIRED);
+}
+
+/* Allocations fail, the first sixty one by one and later ones here and there: nothing
+ * leaks, nothing is written beyond its end.                                           */
+static void run_failing(int amp, size_t at, mcamp_status *st)
+{
+    mcamp_opt_desc d = problem(MCAMP_OPT_TOEPLITZ, (mcamp_amplification)amp, 6, 2);
+    mcamp_ctx_desc cd;
+    mcamp_mech mech;
+    mt_fault f;
+    memset(&f, 0, sizeof f);
+    memset(&cd, 0, sizeof cd);
+    f.fail_at = at;
+    f.from = 1;
+    cd.alloc.alloc = mt_fault_alloc;
+    cd.alloc.free = mt_fault_free;
+    cd.alloc.user = &f;
+    CHECK_STATUS(mt_ctx_init(&ctx, &cd), MCAMP_OK);
+    d.max_iterations = 1;
+    d.budget.rel_error = 0.2;
+    *st = mcamp_opt_run(&ctx, &d, &mech, NULL);
+    CHECK(*st >= 0 || *st == MCAMP_E_MEMORY);
+    CHECK((*st < 0) == (f.failed > 0));
+    if (*st >= 0) mcamp_mech_free(&ctx, &mech);
+    CHECK(f.live == 0 && f.misuse == 0);
+}
+
+TEST(allocation_failures)
+{
+    for (int amp = MCAMP_AMPLIFY_NONE; amp <= MCAMP_AMPLIFY_BINS; amp++) {
+        mcamp_status st = MCAMP_E_MEMORY;
+        for (size_t at = 1; st == MCAMP_E_MEMORY && at < 100000; at += at < 60 ? 1 : at / 8)
+            run_failing(amp, at, &st);
+        CHECK(st >= 0);
+    }
+}
+
+TEST_MAIN("opt",
+    T(edge_matrix_against_quadrature), T(gradient_of_every_family),
+    T(gradient_with_amplification), T(banded_toeplitz_without_amplification),
+    T(blt_of_many_rounds), T(more_freedom_is_not_worse), T(poisson_takes_the_callers_sigma),
+    T(balls_in_bins), T(other_starts_reach_the_same_error), T(interrupted_keeps_the_best),
+    T(bad_arguments), T(allocation_failures))
