@@ -9434,20 +9434,23 @@ MCAMP__PRIV double mcamp__free_log_bound(mcamp_ctx *ctx, const mcamp__question *
 }
 
 /* The rigorous side of an estimate: the method of smallest range, for enough samples
- * to come within half of the value (or of the floor), at most two million.                   */
+ * to come within a fifth of the value (or of the floor), or, where the range is a
+ * thousand values and more, within about a half; at most two million, fewer where
+ * more than 1% of error was asked for.                                              */
 MCAMP__PRIV mcamp_status mcamp__prove_estimate(mcamp_ctx *ctx, const mcamp__question *q,
                                                const mcamp__choice *proof, double log_range,
                                                const mcamp_budget *bud, mcamp_tally *t,
                                                mcamp_estimate *e)
 {
     double large = mcamp__dmax(e->value, q->floor);
-    double need = 6 * log(1 / bud->beta) * exp(log_range) / large;
-    uint64_t cap = bud->max_samples < (UINT64_C(1) << 21) ? bud->max_samples
-                                                          : UINT64_C(1) << 21;
+    double ratio = exp(log_range) / large;
+    double need = (ratio < 1000 ? 6 : 2.2) * log(1 / bud->beta) * ratio;
+    double cap = mcamp__dmin((double)bud->max_samples,
+                             2097152 * mcamp__dmin(1, 0.01 / bud->rel_error));
     uint64_t blocks;
     double err, gap;
     mcamp_status st;
-    if (!(need < (double)cap)) need = (double)cap;
+    if (!(need < cap)) need = cap;
     blocks = (uint64_t)(need / MCAMP_BLOCK) + 1;
     st = mcamp__question_run(ctx, q, proof, MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 1, q->dir),
                              blocks, t);
