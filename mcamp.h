@@ -1640,14 +1640,6 @@ MCAMP__INL MCAMP__V MCAMP__K(sqrt)(MCAMP__V a)
 /* 1.5 * 2^52: adding it rounds to an integer and leaves that in the low bits. */
 #define MCAMP__ROUND 6755399441055744.0
 
-/* Minimax fit of (e^r - 1 - r)/r^2, |r| <= 0.347, off by 8e-18 of e^r. */
-#define MCAMP__EXP_TOP 2.5110049895858716253e-8
-#define MCAMP__EXP_POLY(X) \
-    X(2.7632655759332030799e-7) X(2.7557242336680357124e-6) \
-    X(2.4801487326012336596e-5) X(1.984126988659099934e-4) \
-    X(1.3888888947820891418e-3) X(8.3333333333222072959e-3) \
-    X(4.166666666652199074e-2) X(0.1666666666666667453) X(0.50000000000000102245)
-
 /* x = n ln 2 + r: gives r, and z in whose low bits n + bias stands.  |x| < 1e6;
  * ln 2 is split so that n times its upper part is exact.                      */
 MCAMP__INL void MCAMP__K(exp_split)(MCAMP__V x, double bias, MCAMP__V *z, MCAMP__V *r)
@@ -1658,15 +1650,27 @@ MCAMP__INL void MCAMP__K(exp_split)(MCAMP__V x, double bias, MCAMP__V *z, MCAMP_
     *r = (x - n * MCAMP__LN2_HI) - n * MCAMP__LN2_LO;
 }
 
-/* e^r; relative error 3e-16, the rounding of 1 + r + ... */
+/* e^r, |r| <= 0.347, within 3e-16: 1 + r + r^2 q(r), q a minimax fit off by 8e-18
+ * of e^r.  Even and odd powers go side by side, here and below: half the wait.  */
+MCAMP__INL MCAMP__V MCAMP__K(exp_poly)(MCAMP__V r)
+{
+    MCAMP__V w = r * r, p, q;
+    p = w * 2.7632655759332030799e-7 + 2.4801487326012336596e-5;
+    q = w * 2.5110049895858716253e-8 + 2.7557242336680357124e-6;
+    p = p * w + 1.3888888947820891418e-3;
+    q = q * w + 1.984126988659099934e-4;
+    p = p * w + 4.166666666652199074e-2;
+    q = q * w + 8.3333333333222072959e-3;
+    p = p * w + 0.50000000000000102245;
+    q = q * w + 0.1666666666666667453;
+    return ((q * r + p) * w + r) + 1.0;
+}
+
 MCAMP__INL MCAMP__V MCAMP__K(exp_core)(MCAMP__V x, double bias, MCAMP__V *z)
 {
-    MCAMP__V r, p = MCAMP__K(set)(MCAMP__EXP_TOP);
+    MCAMP__V r;
     MCAMP__K(exp_split)(x, bias, z, &r);
-#define MCAMP__X(c) p = p * r + (c);
-    MCAMP__EXP_POLY(MCAMP__X)
-#undef MCAMP__X
-    return (p * r) * r + r + 1.0;
+    return MCAMP__K(exp_poly)(r);
 }
 
 /* e^x for -708 <= x <= 0; NaN gives NaN. */
@@ -1674,22 +1678,6 @@ MCAMP__INL MCAMP__V MCAMP__K(exp_neg)(MCAMP__V x)
 {
     MCAMP__V z, p = MCAMP__K(exp_core)(x, 1023.0, &z);
     return p * MCAMP__K(from)(MCAMP__K(bits)(z) << 52);
-}
-
-/* Two of them side by side: each alone waits for its own last result. */
-MCAMP__INL void MCAMP__K(exp_pair)(MCAMP__V *x, MCAMP__V *y)
-{
-    MCAMP__V z, r, p, z2, r2, p2;
-    MCAMP__K(exp_split)(*x, 1023.0, &z, &r);
-    MCAMP__K(exp_split)(*y, 1023.0, &z2, &r2);
-#define MCAMP__X(c) p = p * r + (c); p2 = p2 * r2 + (c);
-    p = p2 = MCAMP__K(set)(MCAMP__EXP_TOP);
-    MCAMP__EXP_POLY(MCAMP__X)
-#undef MCAMP__X
-    p = (p * r) * r + r + 1.0;
-    p2 = (p2 * r2) * r2 + r2 + 1.0;
-    *x = p * MCAMP__K(from)(MCAMP__K(bits)(z) << 52);
-    *y = p2 * MCAMP__K(from)(MCAMP__K(bits)(z2) << 52);
 }
 
 /* e^x for every x.  2 e^r times 2^(n-1), so that n = 1024 is no special case. */
@@ -1968,49 +1956,120 @@ MCAMP__ENTRY void MCAMP__K(scale_rows)(const double *d, size_t b, const double *
 
 /* ---- sums over the modes -------------------------------------------------- */
 
-/* y_i = x_i + off_i + slope_i t for one vector of samples */
-MCAMP__INL MCAMP__V MCAMP__K(term)(const double *x, const double *off,
-                                   const double *slope, MCAMP__V t, size_t i,
-                                   int sloped)
+/* Rows are taken in chunks that stay in the first-level cache, each chunk first
+ * for its maxima, then for its exponentials, so that no chain of maxima is waited
+ * for; sums are kept relative to the maximum so far.                          */
+#define MCAMP__CHUNK 16
+
+/* A vector of samples: sum = sum of e^(y - max), dsum = sum of slope e^(y - max).
+ * max starts at -DBL_MAX, not -infinity, so that differences stay defined.     */
+typedef struct MCAMP__K(part) { MCAMP__V max, sum, dsum; } MCAMP__K(part);
+
+MCAMP__INL void MCAMP__K(part_init)(MCAMP__K(part) *a)
 {
-    MCAMP__V y = MCAMP__K(load)(x + i * MCAMP__S) + off[i];
-    return sloped ? y + slope[i] * t : y;
+    a->max = MCAMP__K(set)(-DBL_MAX);
+    a->sum = a->dsum = MCAMP__K(set)(0.0);
 }
 
-/* The maximum is taken first; each term is then e^(y - max) <= 1, floored at
- * e^-708 (the sum is at least 1).  Non-finite columns are left for the caller
- * to repair: they give NaN, or a non-finite sum, here.                        */
-MCAMP__INL void MCAMP__K(lse_column)(const double *x, size_t b, const double *off,
-                                     const double *slope, MCAMP__V t, int sloped,
-                                     double *out, double *dout)
+/* e^x, x <= 0, floored at e^-708; NaN stays. */
+MCAMP__INL MCAMP__V MCAMP__K(exp_floor)(MCAMP__V x)
 {
-    MCAMP__V m = MCAMP__K(set)(-mcamp__inf()), lo = MCAMP__K(set)(-708.0);
-    MCAMP__V sum = MCAMP__K(set)(0.0), dsum = sum;
-    for (size_t i = 0; i < b; i++)
-        m = MCAMP__K(max)(MCAMP__K(term)(x, off, slope, t, i, sloped), m);
-    for (size_t i = 0; i < b; i++) {
-        MCAMP__V e = MCAMP__K(term)(x, off, slope, t, i, sloped) - m;
-        e = MCAMP__K(exp_neg)(MCAMP__K(max)(lo, e));
+    return MCAMP__K(exp_neg)(MCAMP__K(max)(MCAMP__K(set)(-708.0), x));
+}
+
+/* Moves to a larger maximum. */
+MCAMP__INL void MCAMP__K(part_raise)(MCAMP__K(part) *a, MCAMP__V max, int sloped)
+{
+    MCAMP__V f = MCAMP__K(exp_floor)(a->max - max);
+    a->sum *= f;
+    if (sloped) a->dsum *= f;
+    a->max = max;
+}
+
+/* max + log(sum); NaN, for the caller to repair, if nothing was above -DBL_MAX
+ * or anything was not finite.                                                 */
+MCAMP__INL MCAMP__V MCAMP__K(part_log)(const MCAMP__K(part) *a)
+{
+    MCAMP__V y = a->max + MCAMP__K(log_core)(a->sum) + (a->sum - a->sum);
+    return MCAMP__K(lt)(MCAMP__K(set)(-DBL_MAX), a->max, y, MCAMP__K(set)(mcamp__nan()));
+}
+
+/* The slopes of row i: kind 1, one for all samples; kind 2, a tile. */
+MCAMP__INL MCAMP__V MCAMP__K(slope)(const double *slope, size_t i, int kind)
+{
+    return kind == 1 ? MCAMP__K(set)(slope[i]) : MCAMP__K(load)(slope + i * MCAMP__S);
+}
+
+/* y_i = x_i + off_i + slope_i t; kind 0: no slope */
+MCAMP__INL MCAMP__V MCAMP__K(term)(const double *x, const double *off,
+                                   const double *slope, MCAMP__V t, size_t i, int kind)
+{
+    MCAMP__V y = MCAMP__K(load)(x + i * MCAMP__S) + off[i];
+    return kind ? y + MCAMP__K(slope)(slope, i, kind) * t : y;
+}
+
+MCAMP__INL void MCAMP__K(lse_max)(MCAMP__K(part) *a, const double *x, size_t from,
+                                  size_t to, const double *off, const double *slope,
+                                  MCAMP__V t, int kind)
+{
+    MCAMP__V m = a->max;
+    for (size_t i = from; i < to; i++)
+        m = MCAMP__K(max)(MCAMP__K(term)(x, off, slope, t, i, kind), m);
+    MCAMP__K(part_raise)(a, m, kind);
+}
+
+MCAMP__INL void MCAMP__K(lse_add)(MCAMP__K(part) *a, const double *x, size_t from,
+                                  size_t to, const double *off, const double *slope,
+                                  MCAMP__V t, int kind)
+{
+    MCAMP__V m = a->max, sum = a->sum, dsum = a->dsum;
+    for (size_t i = from; i < to; i++) {
+        MCAMP__V e = MCAMP__K(term)(x, off, slope, t, i, kind) - m;
+        e = MCAMP__K(exp_floor)(e);
         sum += e;
-        if (sloped) dsum += slope[i] * e;
+        if (kind) dsum += MCAMP__K(slope)(slope, i, kind) * e;
     }
-    MCAMP__K(store)(out, m + MCAMP__K(log_core)(sum) + (sum - sum));
-    if (dout) MCAMP__K(store)(dout, dsum / sum);
+    a->sum = sum;
+    a->dsum = dsum;
+}
+
+MCAMP__INL void MCAMP__K(lse_kind)(const double *x, size_t b, const double *off,
+                                   const double *slope, const double *t, double *out,
+                                   double *dout, int kind)
+{
+    MCAMP__K(part) a[MCAMP__S / MCAMP__W];
+    const size_t W = MCAMP__W;
+    for (size_t c = 0; c < MCAMP__S / W; c++) MCAMP__K(part_init)(a + c);
+    for (size_t i = 0; i < b; i += MCAMP__CHUNK) {
+        size_t to = i + MCAMP__CHUNK < b ? i + MCAMP__CHUNK : b;
+        for (size_t c = 0; c < MCAMP__S / W; c++)
+            MCAMP__K(lse_max)(a + c, x + c * W, i, to, off,
+                              kind == 2 ? slope + c * W : slope,
+                              t ? MCAMP__K(load)(t + c * W) : MCAMP__K(set)(0.0), kind);
+        for (size_t c = 0; c < MCAMP__S / W; c++)
+            MCAMP__K(lse_add)(a + c, x + c * W, i, to, off,
+                              kind == 2 ? slope + c * W : slope,
+                              t ? MCAMP__K(load)(t + c * W) : MCAMP__K(set)(0.0), kind);
+    }
+    for (size_t c = 0; c < MCAMP__S / W; c++) {
+        MCAMP__K(store)(out + c * W, MCAMP__K(part_log)(a + c));
+        if (kind && dout) MCAMP__K(store)(dout + c * W, a[c].dsum / a[c].sum);
+    }
 }
 
 MCAMP__ENTRY void MCAMP__K(lse)(const double *x, size_t b, const double *off,
                                 const double *slope, const double *t, double *out,
                                 double *dout)
 {
-    MCAMP__V zero = MCAMP__K(set)(0.0);
-    for (size_t s = 0; s < MCAMP__S; s += MCAMP__W) {
-        if (!slope)
-            MCAMP__K(lse_column)(x + s, b, off, NULL, zero, 0, out + s, NULL);
-        else
-            MCAMP__K(lse_column)(x + s, b, off, slope,
-                                 t ? MCAMP__K(load)(t + s) : zero, 1, out + s,
-                                 dout ? dout + s : NULL);
-    }
+    if (slope) MCAMP__K(lse_kind)(x, b, off, slope, t, out, dout, 1);
+    else       MCAMP__K(lse_kind)(x, b, off, NULL, NULL, out, NULL, 0);
+}
+
+MCAMP__ENTRY void MCAMP__K(lse_tile)(const double *x, size_t b, const double *off,
+                                     const double *slope, const double *t, double *out,
+                                     double *dout)
+{
+    MCAMP__K(lse_kind)(x, b, off, slope, t, out, dout, 2);
 }
 
 /* ---- the normal distribution's tail ------------------------------------------ */
@@ -2021,27 +2080,28 @@ MCAMP__ENTRY void MCAMP__K(lse)(const double *x, size_t b, const double *off,
  * nothing cancels: within 2e-15 in all.                                       */
 MCAMP__INL MCAMP__V MCAMP__K(mills)(MCAMP__V u)
 {
-    MCAMP__V p, q;
+    MCAMP__V w, p, q, po, qo;
     u = MCAMP__K(min)(MCAMP__K(set)(1e15), u);
-    p = u * 0.39894228040143252233 + 10.132896069433537897;
-    q = u + 25.399403791538440477;
-    p = p * u + 127.28040511611542067;
-    q = q * u + 320.04466227095047848;
-    p = p * u + 1018.7921944582748294;
-    q = q * u + 2579.1327243296767202;
-    p = p * u + 5672.6960188688769427;
-    q = q * u + 14536.384901825379642;
-    p = p * u + 22680.763749024263922;
-    q = q * u + 59355.177955406246547;
-    p = p * u + 65061.985831578556048;
-    q = q * u + 176677.47279987292426;
-    p = p * u + 129526.00568428773404;
-    q = q * u + 376672.11838033233199;
-    p = p * u + 163767.12368770872211;
-    q = q * u + 548270.76332365790269;
-    p = p * u + 102050.50248730084709;
-    q = q * u + 490383.28808898632638;
-    q = q * u + 204101.00497460177378;
+    w = u * u;
+    po = w * 0.39894228040143252233 + 127.28040511611542067;
+    p = w * 10.132896069433537897 + 1018.7921944582748294;
+    qo = w * 25.399403791538440477 + 2579.1327243296767202;
+    q = w + 320.04466227095047848;
+    po = po * w + 5672.6960188688769427;
+    p = p * w + 22680.763749024263922;
+    qo = qo * w + 59355.177955406246547;
+    q = q * w + 14536.384901825379642;
+    po = po * w + 65061.985831578556048;
+    p = p * w + 129526.00568428773404;
+    qo = qo * w + 376672.11838033233199;
+    q = q * w + 176677.47279987292426;
+    po = po * w + 163767.12368770872211;
+    p = p * w + 102050.50248730084709;
+    qo = qo * w + 490383.28808898632638;
+    q = q * w + 548270.76332365790269;
+    q = q * w + 204101.00497460177378;
+    p = po * u + p;
+    q = qo * u + q;
     return p / q;
 }
 
@@ -2076,7 +2136,7 @@ MCAMP__MAP(logphi)
  * lost are added.                                                             */
 MCAMP__INL MCAMP__V MCAMP__K(phi_term)(MCAMP__V y, MCAMP__V v, MCAMP__V m)
 {
-    MCAMP__V zero = MCAMP__K(set)(0.0), floor = MCAMP__K(set)(-708.0);
+    MCAMP__V zero = MCAMP__K(set)(0.0);
     MCAMP__V u = MCAMP__K(max)(v, zero - v), h = MCAMP__K(mills)(u), hi, lo, d, back, e;
     hi = MCAMP__K(half_square)(MCAMP__K(max)(MCAMP__K(set)(-1e150),
                                              MCAMP__K(min)(v, zero)), &lo);
@@ -2084,93 +2144,73 @@ MCAMP__INL MCAMP__V MCAMP__K(phi_term)(MCAMP__V y, MCAMP__V v, MCAMP__V m)
     d = y - hi;
     back = d - y;
     lo = ((y - (d - back)) - (hi + back)) - lo;
-    e = MCAMP__K(max)(floor, (d - m) + lo);
-    d = MCAMP__K(max)(floor, (-0.5 * u) * u);
-    MCAMP__K(exp_pair)(&e, &d);
+    e = MCAMP__K(exp_floor)((d - m) + lo);
+    d = MCAMP__K(exp_floor)((-0.5 * u) * u);
     return e * MCAMP__K(lt)(v, zero, h, 1.0 - d * h);
 }
 
-MCAMP__INL void MCAMP__K(phi_column)(const double *x, size_t b, const double *off,
-                                     const double *alpha, MCAMP__V t, double *out)
+MCAMP__INL void MCAMP__K(phi_max)(MCAMP__K(part) *a, const double *x, size_t from,
+                                  size_t to, const double *off, const double *alpha,
+                                  MCAMP__V t, int kind)
 {
-    MCAMP__V m = MCAMP__K(set)(-mcamp__inf()), sum = MCAMP__K(set)(0.0), zero = sum;
-    for (size_t i = 0; i < b; i++) {
+    MCAMP__V m = a->max, zero = MCAMP__K(set)(0.0);
+    for (size_t i = from; i < to; i++) {
         MCAMP__V y = MCAMP__K(load)(x + i * MCAMP__S) + off[i];
-        MCAMP__V v = MCAMP__K(min)(alpha[i] - t, zero);
+        MCAMP__V v = MCAMP__K(min)(MCAMP__K(slope)(alpha, i, kind) - t, zero);
         v = MCAMP__K(max)(v, MCAMP__K(set)(-1e150));
         m = MCAMP__K(max)(y - (0.5 * v) * v, m);
     }
-    for (size_t i = 0; i < b; i++) {
+    MCAMP__K(part_raise)(a, m, 0);
+}
+
+MCAMP__INL void MCAMP__K(phi_add)(MCAMP__K(part) *a, const double *x, size_t from,
+                                  size_t to, const double *off, const double *alpha,
+                                  MCAMP__V t, int kind)
+{
+    MCAMP__V m = a->max, sum = a->sum;
+    for (size_t i = from; i < to; i++) {
         MCAMP__V y = MCAMP__K(load)(x + i * MCAMP__S) + off[i];
-        sum += MCAMP__K(phi_term)(y, alpha[i] - t, m);
+        sum += MCAMP__K(phi_term)(y, MCAMP__K(slope)(alpha, i, kind) - t, m);
     }
-    MCAMP__K(store)(out, m + MCAMP__K(log_core)(sum) + (sum - sum));
+    a->sum = sum;
+}
+
+MCAMP__INL void MCAMP__K(phi_kind)(const double *x, size_t b, const double *off,
+                                   const double *alpha, const double *t, double *out,
+                                   int kind)
+{
+    MCAMP__K(part) a[MCAMP__S / MCAMP__W];
+    const size_t W = MCAMP__W;
+    for (size_t c = 0; c < MCAMP__S / W; c++) MCAMP__K(part_init)(a + c);
+    for (size_t i = 0; i < b; i += MCAMP__CHUNK) {
+        size_t to = i + MCAMP__CHUNK < b ? i + MCAMP__CHUNK : b;
+        for (size_t c = 0; c < MCAMP__S / W; c++)
+            MCAMP__K(phi_max)(a + c, x + c * W, i, to, off,
+                              kind == 2 ? alpha + c * W : alpha,
+                              MCAMP__K(load)(t + c * W), kind);
+        for (size_t c = 0; c < MCAMP__S / W; c++)
+            MCAMP__K(phi_add)(a + c, x + c * W, i, to, off,
+                              kind == 2 ? alpha + c * W : alpha,
+                              MCAMP__K(load)(t + c * W), kind);
+    }
+    for (size_t c = 0; c < MCAMP__S / W; c++)
+        MCAMP__K(store)(out + c * W, MCAMP__K(part_log)(a + c));
 }
 
 MCAMP__ENTRY void MCAMP__K(phi_sum)(const double *x, size_t b, const double *off,
                                     const double *alpha, const double *t,
                                     double *out)
 {
-    for (size_t s = 0; s < MCAMP__S; s += MCAMP__W)
-        MCAMP__K(phi_column)(x + s, b, off, alpha, MCAMP__K(load)(t + s), out + s);
-}
-
-/* ---- sums over the modes, slopes of each sample's own ---------------------- *
- * As lse and phi_sum, with slope and alpha tiles like x.                       */
-MCAMP__INL void MCAMP__K(lse_tile_column)(const double *x, size_t b, const double *off,
-                                          const double *slope, MCAMP__V t, double *out,
-                                          double *dout)
-{
-    MCAMP__V m = MCAMP__K(set)(-mcamp__inf()), lo = MCAMP__K(set)(-708.0);
-    MCAMP__V sum = MCAMP__K(set)(0.0), dsum = sum;
-    for (size_t i = 0; i < b; i++) {
-        MCAMP__V c = MCAMP__K(load)(slope + i * MCAMP__S);
-        m = MCAMP__K(max)(MCAMP__K(load)(x + i * MCAMP__S) + off[i] + c * t, m);
-    }
-    for (size_t i = 0; i < b; i++) {
-        MCAMP__V c = MCAMP__K(load)(slope + i * MCAMP__S);
-        MCAMP__V e = MCAMP__K(load)(x + i * MCAMP__S) + off[i] + c * t - m;
-        e = MCAMP__K(exp_neg)(MCAMP__K(max)(lo, e));
-        sum += e;
-        dsum += c * e;
-    }
-    MCAMP__K(store)(out, m + MCAMP__K(log_core)(sum) + (sum - sum));
-    MCAMP__K(store)(dout, dsum / sum);
-}
-
-MCAMP__ENTRY void MCAMP__K(lse_tile)(const double *x, size_t b, const double *off,
-                                     const double *slope, const double *t, double *out,
-                                     double *dout)
-{
-    for (size_t s = 0; s < MCAMP__S; s += MCAMP__W)
-        MCAMP__K(lse_tile_column)(x + s, b, off, slope + s, MCAMP__K(load)(t + s),
-                                  out + s, dout + s);
-}
-
-MCAMP__INL void MCAMP__K(phi_tile_column)(const double *x, size_t b, const double *off,
-                                          const double *alpha, MCAMP__V t, double *out)
-{
-    MCAMP__V m = MCAMP__K(set)(-mcamp__inf()), sum = MCAMP__K(set)(0.0), zero = sum;
-    for (size_t i = 0; i < b; i++) {
-        MCAMP__V y = MCAMP__K(load)(x + i * MCAMP__S) + off[i];
-        MCAMP__V v = MCAMP__K(min)(MCAMP__K(load)(alpha + i * MCAMP__S) - t, zero);
-        v = MCAMP__K(max)(v, MCAMP__K(set)(-1e150));
-        m = MCAMP__K(max)(y - (0.5 * v) * v, m);
-    }
-    for (size_t i = 0; i < b; i++) {
-        MCAMP__V y = MCAMP__K(load)(x + i * MCAMP__S) + off[i];
-        sum += MCAMP__K(phi_term)(y, MCAMP__K(load)(alpha + i * MCAMP__S) - t, m);
-    }
-    MCAMP__K(store)(out, m + MCAMP__K(log_core)(sum) + (sum - sum));
+    MCAMP__K(phi_kind)(x, b, off, alpha, t, out, 1);
 }
 
 MCAMP__ENTRY void MCAMP__K(phi_tile)(const double *x, size_t b, const double *off,
                                      const double *alpha, const double *t, double *out)
 {
-    for (size_t s = 0; s < MCAMP__S; s += MCAMP__W)
-        MCAMP__K(phi_tile_column)(x + s, b, off, alpha + s, MCAMP__K(load)(t + s),
-                                  out + s);
+    MCAMP__K(phi_kind)(x, b, off, alpha, t, out, 2);
 }
+
+/* ---- lines along each sample's own mode -------------------------------------- */
 
 /* x -= slope u, and z = x + slope^2/2 */
 MCAMP__ENTRY void MCAMP__K(project_tile)(double *x, size_t b, const double *slope,
@@ -2873,11 +2913,10 @@ MCAMP__ROWS(double)
 #undef MCAMP__L
 
 #undef MCAMP__MAP
+#undef MCAMP__CHUNK
 #undef MCAMP__ROUND
 #undef MCAMP__LN2_HI
 #undef MCAMP__LN2_LO
-#undef MCAMP__EXP_TOP
-#undef MCAMP__EXP_POLY
 #undef MCAMP__U
 #undef MCAMP__V
 #undef MCAMP__ENTRY
@@ -4576,7 +4615,7 @@ MCAMP__PRIV void mcamp__vec_add_tuples(mcamp_vecset vs, const mcamp__tuple *p,
  * ======================================================================== */
 
 #define MCAMP__MECH_MAGIC 0x6d656368u
-#define MCAMP__CHUNK      256   /* coefficients or terms handled at a time */
+#define MCAMP__CHUNK 16
 #define MCAMP__ANCHOR     32    /* powers between two calls of pow         */
 
 /* sum a_k b_k in a fixed order: eight chains, so at most len/8 + 3 roundings
