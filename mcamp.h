@@ -4246,11 +4246,10 @@ MCAMP__PRIV double mcamp__lse_special(const double *x, size_t b, const double *o
 
 /* With y_i = x_i + off_i + slope_i t (slope NULL: no such term; t NULL: t = 0):
  *     out = log sum_i e^(y_i),   dout = sum_i slope_i e^(y_i) / sum_i e^(y_i).
- * out is right within (8 + b) u + u max_i |y_i| + u |out| absolutely, y_i being
- * rounded once or twice; dout within (b + 10) u max |slope_i| more than what the
- * rounding of the y_i makes.  Any magnitude: terms that are not finite give
- * what they should (all -inf: -inf; a +inf: +inf; a NaN: NaN), and dout is NaN
- * then.  dout needs slope.                                                    */
+ * out is right within (2 b + 10) u + 3 u max_i (|x_i| + |off_i| + |slope_i t|) +
+ * u |out|, dout within twice that (without u |out|) times max_i |slope_i|.  Any
+ * magnitude: terms that are not finite give what they should (all -inf: -inf; a
+ * +inf: +inf; a NaN: NaN), and dout is NaN then.  dout needs slope.            */
 MCAMP__PRIV void mcamp__vec_lse(mcamp_vecset vs, const double *x, size_t b,
                                 const double *off, const double *slope,
                                 const double *t, double *out, double *dout)
@@ -4271,7 +4270,7 @@ MCAMP__PRIV void mcamp__vec_logphi(mcamp_vecset vs, double *x, size_t n)
 }
 
 /* out = log sum_i e^(y_i) Phi(v_i), y_i = x_i + off_i and v_i = alpha_i - t, each
- * rounded once.  For those the sum is right within 1e-14 + b u relatively,
+ * rounded once.  For those the sum is right within 1e-14 + 2 b u relatively,
  * however small Phi is; out is rounded once more.  x as in mcamp__vec_lse; an
  * alpha of -infinity counts as t - 1e150, +infinity as it stands.             */
 MCAMP__PRIV void mcamp__vec_phi_sum(mcamp_vecset vs, const double *x, size_t b,
@@ -4434,7 +4433,7 @@ MCAMP__PRIV size_t mcamp__draw_work(const mcamp__tuple *p)
 
 MCAMP__PRIV size_t mcamp__tuple_work(const mcamp__tuple *p)
 {
-    return p->diagonal ? 3 * p->k : MCAMP__GROUP * mcamp__draw_work(p);
+    return p->diagonal ? 3 * p->k : MCAMP__GROUP * mcamp__draw_work(p) + 8;
 }
 
 /* One tuple for diagonal a: the weights are base plus an excess
@@ -4540,6 +4539,7 @@ MCAMP__PRIV void mcamp__tuple_group(mcamp_vecset vs, const mcamp__tuple *p,
 {
     mcamp__draw d[MCAMP__GROUP];
     const size_t each = p->diagonal ? 0 : mcamp__draw_work(p);
+    if (each) work += (64 - ((uintptr_t)work & 63)) % 64 / sizeof(double);
     for (size_t s = 0; s < n; s++)
         mcamp__draw_init(p, d + s, work + s * each, j + s * p->k);
     for (size_t s = 0; p->diagonal && s < n; s++)
