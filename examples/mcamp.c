@@ -7,6 +7,7 @@
 #define MCAMP_IMPLEMENTATION
 #include "../mcamp.h"
 
+#include "tool_account.h"
 #include "tool_options.h"
 #include "tool_print.h"
 #include "tool_strategy.h"
@@ -14,7 +15,8 @@
 
 /* ---- the command line ------------------------------------------------------- */
 
-enum { SIGMA = 1, EPSILON = 2, DELTA = 4, VERIFY = 8, CURVE = 16, ALL = 31 };
+enum { SIGMA = 1, EPSILON = 2, DELTA = 4, VERIFY = 8, CURVE = 16, ACCOUNT = 32,
+       BINS = SIGMA | EPSILON | DELTA | VERIFY | CURVE, ALL = BINS | ACCOUNT };
 
 /* In the order of OPTIONS. */
 enum option_id {
@@ -24,28 +26,30 @@ enum option_id {
 };
 
 static const option_spec OPTIONS[NOPTION] = {
-    { "rounds", OPTION_COUNT, 0, ALL, "N", "training steps in all, or give --epochs" },
-    { "epochs", OPTION_COUNT, 0, ALL, "E", "passes over the data: rounds = E * B" },
-    { "batches", OPTION_COUNT, ALL, ALL, "B", "batches in an epoch" },
-    { "strategy", OPTION_TEXT, ALL, ALL, "C", "correlation matrix, see below" },
-    { "normalize", OPTION_FLAG, 0, ALL, "", "divide C by its largest column norm" },
-    { "eps", OPTION_REAL, SIGMA | DELTA | VERIFY, SIGMA | DELTA | VERIFY, "X", "epsilon" },
-    { "delta", OPTION_REAL, SIGMA | EPSILON | VERIFY, SIGMA | EPSILON | VERIFY, "X", "delta" },
+    { "rounds", OPTION_COUNT, 0, BINS, "N", "training steps in all, or give --epochs" },
+    { "epochs", OPTION_COUNT, 0, BINS, "E", "passes over the data: rounds = E * B" },
+    { "batches", OPTION_COUNT, BINS, BINS, "B", "batches in an epoch" },
+    { "strategy", OPTION_TEXT, BINS, BINS, "C", "correlation matrix, see below" },
+    { "normalize", OPTION_FLAG, 0, BINS, "", "divide C by its largest column norm" },
+    { "eps", OPTION_REAL, SIGMA | DELTA | VERIFY, SIGMA | DELTA | VERIFY | ACCOUNT, "X",
+      "epsilon" },
+    { "delta", OPTION_REAL, SIGMA | EPSILON | VERIFY, SIGMA | EPSILON | VERIFY | ACCOUNT, "X",
+      "delta" },
     { "sigma", OPTION_REAL, EPSILON | DELTA | VERIFY | CURVE, EPSILON | DELTA | VERIFY | CURVE,
       "X", "noise multiplier: standard deviation / clipping norm" },
     { "direction", OPTION_TEXT, 0, ALL, "D", "both (default), remove or add" },
     { "certify", OPTION_FLAG, 0, SIGMA, "", "a sigma with a proof, instead of an estimate" },
-    { "rel-error", OPTION_REAL, 0, SIGMA | EPSILON | DELTA | CURVE, "X",
-      "wanted relative standard error of delta (default 0.01; curve 0.05)" },
-    { "samples", OPTION_COUNT, 0, ALL, "N", "most samples per direction (default 2^26)" },
-    { "beta", OPTION_REAL, 0, ALL, "X",
+    { "rel-error", OPTION_REAL, 0, SIGMA | EPSILON | DELTA | CURVE | ACCOUNT, "X",
+      "wanted relative error (default 0.01 of delta, curve 0.05; account 1e-4 of eps)" },
+    { "samples", OPTION_COUNT, 0, BINS, "N", "most samples per direction (default 2^26)" },
+    { "beta", OPTION_REAL, 0, BINS, "X",
       "error probability of bounds (default 1e-6; in proofs: delta)" },
-    { "seed", OPTION_COUNT, 0, ALL, "N", "of the simulation (default 1)" },
-    { "threads", OPTION_COUNT, 0, ALL, "N", "does not change results (default 1)" },
-    { "eps-max", OPTION_REAL, 0, CURVE, "X", "where the curve ends (default: delta 1e-10)" },
-    { "points", OPTION_COUNT, 0, CURVE, "N", "of the curve (default 33)" },
-    { "out", OPTION_TEXT, 0, CURVE, "FILE",
-      "the picture (default curve.svg, - = standard output)" },
+    { "seed", OPTION_COUNT, 0, BINS, "N", "of the simulation (default 1)" },
+    { "threads", OPTION_COUNT, 0, BINS, "N", "does not change results (default 1)" },
+    { "eps-max", OPTION_REAL, 0, CURVE | ACCOUNT, "X", "where the curve ends (default: delta 1e-10)" },
+    { "points", OPTION_COUNT, 0, CURVE | ACCOUNT, "N", "of the curve (default 33)" },
+    { "out", OPTION_TEXT, 0, CURVE | ACCOUNT, "FILE",
+      "a picture (curve: default curve.svg; - = standard output)" },
     { "json", OPTION_FLAG, 0, ALL, "", "one JSON object instead of text" },
 };
 
@@ -61,6 +65,7 @@ static const command COMMANDS[] = {
     { "delta", DELTA, "delta at (sigma, eps)" },
     { "verify", VERIFY, "accept or refuse the claim (sigma, eps, delta)" },
     { "curve", CURVE, "delta against epsilon as a picture" },
+    { "account", ACCOUNT, "certified intervals for composed mechanisms, no sampling" },
 };
 enum { NCOMMAND = sizeof COMMANDS / sizeof COMMANDS[0] };
 
@@ -80,7 +85,10 @@ static void print_help(void)
            "  blt:THETA:OMEGA,...      C0 = 1, Ck = sum of omega theta^(k-1)\n"
            "  banded:@FILE             a line per row, from column max(0, i-bands+1) to i\n"
            "  dense:@FILE              a line per row, all n entries or those up to the diagonal\n"
-           "\nexamples\n"
+           "\nmechanisms of mcamp account: composed by +, repeated by *T; one number may be ?,\n"
+           "then it is found for the --eps and --delta given\n");
+    print_event_forms();
+    printf("\nexamples\n"
            "  mcamp sigma --epochs 16 --batches 128 --eps 1 --delta 1e-5 --strategy sqrt:64\n"
            "  mcamp epsilon --rounds 2000 --batches 100 --sigma 2 --delta 1e-6 "
            "--strategy identity\n"
@@ -90,6 +98,9 @@ static void print_help(void)
            "--strategy sqrt:64\n"
            "  mcamp curve --epochs 16 --batches 128 --sigma 4 --strategy sqrt:16 "
            "--out curve.svg\n"
+           "  mcamp account poisson:0.01,1,2000+gaussian:5 --delta 1e-6\n"
+           "  mcamp account poisson:0.01,?,2000 --eps 2 --delta 1e-6\n"
+           "  mcamp account poisson:0.01,1,2000 bnb:1,100,20 --out compare.svg\n"
            "\nexit status: 0 done, 1 refused or failed, 2 bad use\n");
 }
 
@@ -98,6 +109,7 @@ static void print_help(void)
 typedef struct session {
     const command *cmd;
     option_value opt[NOPTION];
+    word_list words;            /* account: the mechanisms                      */
     size_t rounds, batches;
     strategy strategy;
     mcamp_ctx ctx;
@@ -215,8 +227,14 @@ static void session_open(session *s, const command *cmd, int argc, char **argv)
     const option_value *o = s->opt;
     memset(s, 0, sizeof *s);
     s->cmd = cmd;
-    read_options(OPTIONS, NOPTION, cmd->bit, cmd->name, argc, argv, 2, s->opt);
+    s->words.most = cmd->bit == ACCOUNT ? sizeof s->words.word / sizeof s->words.word[0] : 0;
+    read_options(OPTIONS, NOPTION, cmd->bit, cmd->name, argc, argv, 2, s->opt, &s->words);
     check_values(s);
+    if (cmd->bit == ACCOUNT) {
+        progress_begin(&s->progress, cmd->name, false);
+        open_context(s);
+        return;
+    }
     read_shape(s);
     s->budget.direction = read_direction(&o[O_DIRECTION]);
     s->budget.rel_error = o[O_REL_ERROR].real;
@@ -443,6 +461,15 @@ static double curve_floor(const curve *c)
     return 0.01 * lowest;
 }
 
+static void write_picture(const session *s, const char *path, const svg_chart *chart)
+{
+    FILE *f = strcmp(path, "-") ? fopen(path, "w") : stdout;
+    if (!f) bad_use("--out: cannot write \"%s\": %s", path, strerror(errno));
+    if (!svg_write(f, chart)) bad_use("--out: cannot write \"%s\"", path);
+    if (f != stdout) fclose(f);
+    if (f != stdout && !s->opt[O_JSON].given) printf("wrote %s\n", path);
+}
+
 static void curve_draw(const session *s, const curve *c)
 {
     const char *path = s->opt[O_OUT].given ? s->opt[O_OUT].text : "curve.svg";
@@ -450,7 +477,6 @@ static void curve_draw(const session *s, const curve *c)
     svg_series lines[3];
     svg_chart chart;
     char subtitle[400];
-    FILE *f;
     size_t n = 0;
     memset(lines, 0, sizeof lines);
     memset(&chart, 0, sizeof chart);
@@ -481,11 +507,7 @@ static void curve_draw(const session *s, const curve *c)
     chart.y_floor = curve_floor(c);
     chart.series = lines;
     chart.nseries = n;
-    f = strcmp(path, "-") ? fopen(path, "w") : stdout;
-    if (!f) bad_use("--out: cannot write \"%s\": %s", path, strerror(errno));
-    if (!svg_write(f, &chart)) bad_use("--out: cannot write \"%s\"", path);
-    if (f != stdout) fclose(f);
-    if (f != stdout && !s->opt[O_JSON].given) printf("wrote %s\n", path);
+    write_picture(s, path, &chart);
 }
 
 static void json_curve(const session *s, const curve *c, uint64_t samples)
@@ -535,6 +557,146 @@ static int run_curve(session *s)
     return st == MCAMP_Q_INTERRUPTED ? EXIT_REFUSED : 0;
 }
 
+/* ---- account ------------------------------------------------------------------------ */
+
+typedef struct account {
+    mcamp_exact_desc desc;
+    event_list list[16];
+    size_t n;
+} account;
+
+/* As check(), for complaints about an event's fields. */
+static void check_event(session *s, const event_list *l, mcamp_status st)
+{
+    mcamp_error e = mcamp_last_error(&s->ctx);
+    if (st >= 0) return;
+    progress_end(&s->progress);
+    if (st == MCAMP_E_INFEASIBLE || st == MCAMP_E_MEMORY || st == MCAMP_E_INTERNAL) {
+        fprintf(stderr, "mcamp: %s: %s\n", l->text, mcamp_strerror(st));
+        exit(EXIT_REFUSED);
+    }
+    bad_use("\"%s\": %s (%s = %g)", l->text, mcamp_strerror(st),
+            e.argument ? e.argument : "input", e.value);
+}
+
+static void account_result(session *s, const account *a, const event_list *l)
+{
+    const option_value *o = s->opt;
+    mcamp_interval eps, delta;
+    double value = 0;
+    mcamp_status st;
+    json j;
+    eps.lower = eps.upper = o[O_EPS].real;
+    delta.lower = delta.upper = o[O_DELTA].real;
+    if (l->unknown)
+        st = mcamp_exact_calibrate(&s->ctx, l->event, l->n, &a->desc, l->which, l->param,
+                                   eps.upper, delta.upper, &value, NULL);
+    else if (o[O_EPS].given)
+        st = mcamp_exact_delta(&s->ctx, l->event, l->n, &a->desc, eps.upper, &delta, NULL);
+    else
+        st = mcamp_exact_epsilon(&s->ctx, l->event, l->n, &a->desc, delta.upper, &eps, NULL);
+    check_event(s, l, st);
+    s->seconds = progress_end(&s->progress);
+    warn(st);
+    if (o[O_JSON].given) {
+        json_open(&j, stdout);
+        json_text(&j, "mechanism", l->text);
+        json_real(&j, "epsilon_lower", eps.lower);
+        json_real(&j, "epsilon_upper", eps.upper);
+        json_real(&j, "delta_lower", delta.lower);
+        json_real(&j, "delta_upper", delta.upper);
+        if (l->unknown) json_real(&j, "value", value);
+        json_real(&j, "seconds", s->seconds);
+        json_text(&j, "version", MCAMP_VERSION_TEXT);
+        json_close(&j);
+    } else if (l->unknown) {
+        printf("? = %.8g  (%s is (%.6g, %.4g)-DP with it, certified)\n", value, l->text,
+               eps.upper, delta.upper);
+    } else if (o[O_EPS].given) {
+        printf("delta from %.6g to %.6g  at epsilon %.6g  (%s)\n", delta.lower, delta.upper,
+               eps.upper, l->text);
+    } else {
+        printf("epsilon from %.6g to %.6g  at delta %.4g  (%s)\n", eps.lower, eps.upper,
+               delta.upper, l->text);
+    }
+}
+
+/* One curve per mechanism, lower to upper as a band; the upper end is the line. */
+static void account_curves(session *s, const account *a)
+{
+    static const char *const colour[] = { "#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                          "#e69f00", "#56b4e9", "#000000", "#999999" };
+    const option_value *o = s->opt;
+    size_t points = o[O_POINTS].given ? (size_t)o[O_POINTS].count : 33;
+    double *x = (double *)need(calloc(points * (1 + 2 * a->n), sizeof *x));
+    mcamp_interval *v = (mcamp_interval *)need(calloc(2 * points, sizeof *v));
+    svg_series lines[16];
+    svg_chart chart;
+    double end = o[O_EPS_MAX].real;
+    memset(lines, 0, sizeof lines);
+    memset(&chart, 0, sizeof chart);
+    for (size_t k = 0; !o[O_EPS_MAX].given && k < a->n; k++) {
+        mcamp_interval e;
+        check_event(s, &a->list[k], mcamp_exact_epsilon(&s->ctx, a->list[k].event,
+                    a->list[k].n, &a->desc, 1e-10, &e, NULL));
+        if (e.upper > end) end = e.upper;
+    }
+    for (size_t i = 0; i < points; i++) x[i] = end * (double)i / (double)(points - 1);
+    for (size_t k = 0; k < a->n; k++) {
+        double *lo = x + points * (1 + 2 * k), *hi = lo + points;
+        check_event(s, &a->list[k], mcamp_exact_curve(&s->ctx, a->list[k].event, a->list[k].n,
+                    &a->desc, x, points, v, v + points));
+        for (size_t i = 0; i < points; i++) {
+            lo[i] = v[i].lower > v[points + i].lower ? v[i].lower : v[points + i].lower;
+            hi[i] = v[i].upper > v[points + i].upper ? v[i].upper : v[points + i].upper;
+        }
+        lines[k].name = a->list[k].text;
+        lines[k].colour = colour[k % 8];
+        lines[k].dashed = k >= 8;
+        lines[k].x = x;
+        lines[k].y = lines[k].hi = hi;
+        lines[k].lo = lo;
+        lines[k].n = points;
+    }
+    chart.title = "Privacy of composed mechanisms";
+    chart.subtitle = "certified upper bounds, both directions";
+    chart.xlabel = "epsilon";
+    chart.ylabel = "delta";
+    chart.log_y = true;
+    chart.y_floor = 1e-12;
+    chart.series = lines;
+    chart.nseries = a->n;
+    progress_end(&s->progress);
+    write_picture(s, o[O_OUT].text, &chart);
+    free(v);
+    free(x);
+}
+
+static int run_account(session *s)
+{
+    const option_value *o = s->opt;
+    account *a = (account *)need(calloc(1, sizeof *a));
+    a->n = s->words.n;
+    a->desc.direction = read_direction(&o[O_DIRECTION]);
+    a->desc.rel_error = o[O_REL_ERROR].real;
+    if (!a->n) bad_use("account what? such as \"mcamp account poisson:0.01,1,2000 --delta 1e-6\"");
+    for (size_t k = 0; k < a->n; k++) {
+        event_list *l = &a->list[k];
+        parse_events(s->words.word[k], l);
+        if (l->unknown && (!o[O_EPS].given || !o[O_DELTA].given))
+            bad_use("\"%s\": to find \"?\" give both --eps and --delta", l->text);
+        if (l->unknown && o[O_OUT].given) bad_use("--out: \"%s\" has a \"?\"", l->text);
+        if (!l->unknown && !o[O_OUT].given && o[O_EPS].given == o[O_DELTA].given)
+            bad_use("\"%s\": give either --eps or --delta", l->text);
+    }
+    if (o[O_OUT].given) account_curves(s, a);
+    for (size_t k = 0; k < a->n && (o[O_EPS].given || o[O_DELTA].given); k++)
+        account_result(s, a, &a->list[k]);
+    for (size_t k = 0; k < a->n; k++) event_list_free(&a->list[k]);
+    free(a);
+    return 0;
+}
+
 static const command *find_command(const char *name)
 {
     for (size_t i = 0; i < NCOMMAND; i++)
@@ -560,6 +722,7 @@ int main(int argc, char **argv)
     cmd = find_command(argv[1]);
     if (!cmd) bad_use("unknown command \"%s\"", argv[1]);
     session_open(&s, cmd, argc, argv);
+    if (cmd->bit == ACCOUNT) return run_account(&s);
     if (cmd->bit == CURVE) code = run_curve(&s);
     else if (cmd->bit == VERIFY || s.opt[O_CERTIFY].given) code = run_proof(&s);
     else code = run_estimate(&s);

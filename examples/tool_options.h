@@ -99,15 +99,23 @@ TOOL_FN const option_spec *find_option(const option_spec *specs, size_t nspec,
     return NULL;
 }
 
+/* Arguments that are no options. */
+typedef struct word_list { const char *word[16]; size_t n, most; } word_list;
+
 /* Reads argv[first ..] for the command whose bit is `command`: --name value,
- * --name=value, or --flag; then checks that everything needed is there.        */
+ * --name=value, --flag, or at most words->most words; then checks that everything
+ * needed is there.                                                             */
 TOOL_FN void read_options(const option_spec *specs, size_t nspec, unsigned command,
                           const char *command_name, int argc, char **argv, int first,
-                          option_value *values)
+                          option_value *values, word_list *words)
 {
     for (int i = first; i < argc; i++) {
         const char *name = argv[i], *equals, *text = "";
         const option_spec *spec;
+        if (name[0] != '-' && words->n < words->most) {
+            words->word[words->n++] = name;
+            continue;
+        }
         if (name[0] != '-' || name[1] != '-')
             bad_use("unexpected \"%s\" (options begin with --)", name);
         name += 2;

@@ -153,7 +153,7 @@ TOOL_FN void svg_legend(FILE *out, const svg_chart *c)
     double x, y, width, height = 14 + 20 * (double)c->nseries;
     for (size_t s = 0; s < c->nseries; s++)
         if (strlen(c->series[s].name) > longest) longest = strlen(c->series[s].name);
-    width = 56 + 6.6 * (double)longest;
+    width = 60 + 7.3 * (double)longest;
     x = c->legend_low ? SVG_LEFT + 8 : SVG_W - SVG_RIGHT - width - 8;
     y = c->legend_low ? SVG_H - SVG_BOTTOM - height - 8 : SVG_TOP + 8;
     fprintf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"4\" "

@@ -158,5 +158,41 @@ head -n 1 "$tmp/out" | grep -q '<svg' && ok || bad "no picture on standard outpu
 runs 0 curve $shape $identity --sigma 2 --points 5 --eps-max 2 --json
 grep -q '"delta_remove": \[' "$tmp/out" && ok || bad "no list of values"
 
+# ---- account: certified intervals -----------------------------------------------------
+expect 2 'account what' account
+expect 2 'no mechanism at "foo"' account foo --eps 1
+expect 2 'poisson wants' account poisson:0.1 --eps 1
+expect 2 'q = 2' account poisson:2,1,1 --eps 1
+expect 2 'give either --eps or --delta' account gaussian:1
+expect 2 'give either --eps or --delta' account gaussian:1 --eps 1 --delta .1
+expect 2 'give both' account 'gaussian:?' --eps 1
+expect 2 'only one parameter' account 'poisson:?,?,1' --eps 1 --delta .1
+expect 2 'not a whole number' account 'gaussian:1*1.5' --eps 1
+expect 2 'stands for' account 'bnb:1,?,2' --eps 1 --delta .1
+expect 2 'mog wants' account mog:1,1,3 --eps 1
+expect 2 'or the end expected' account gaussian:1x --eps 1
+# inside NAME: the interval of $tmp/out holds the value
+inside() {
+    lo=$(value "$2_lower"); hi=$(value "$2_upper")
+    if awk -v l="$lo" -v h="$hi" -v w="$3" 'BEGIN {
+            exit !(l != "" && l <= w * (1 + 1e-9) && h >= w * (1 - 1e-9) && h <= l + 2e-4 * h) }'; then ok
+    else bad "$1: [$lo, $hi] should hold $3"; fi
+}
+# dpsgd_poisson.txt: B.eps.q0.01.n2000.s1.d1e-06; a Gaussian through the composition
+runs 0 account poisson:0.01,1,2000 --delta 1e-6 --json
+inside "Poisson" epsilon 2.9552459109439457
+runs 0 account gaussian:2+gaussian:2 --eps 1 --json
+inside "two Gaussians" delta "$(runs 0 account gaussian:1.4142135623730951 --eps 1 --json; value delta_upper)"
+runs 0 account 'gaussian:4*4' --delta 1e-5 --json
+four=$(value epsilon_upper)
+runs 0 account gaussian:2 --delta 1e-5 --json
+inside "repeated" epsilon "$four"
+runs 0 account 'poisson:0.01,?,2000' --eps 2.9552459109439457 --delta 1e-6 --json
+near "found sigma" "$(value value)" 1 1e-3
+runs 0 account 'gaussian:5*?' --eps 2 --delta 1e-6 --json
+near "found number of uses" "$(value value)" 5 0
+runs 0 account poisson:0.01,1,2000 gaussian:2 --out "$tmp/two.svg" --eps-max 3 --points 5
+[ "$(grep -c 'class="line"' "$tmp/two.svg")" -eq 4 ] && ok || bad "not two lines with legends"
+
 echo "tool: $passed passed, $failed failed"
 [ $failed -eq 0 ]

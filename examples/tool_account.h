@@ -1,0 +1,181 @@
+/* The tool's event language: mechanisms composed by "+", repeated by "*T", one
+ * parameter possibly "?".                                                      */
+#ifndef TOOL_ACCOUNT_H
+#define TOOL_ACCOUNT_H
+
+#include "tool_strategy.h"
+
+enum { MOST_EVENTS = 64, MOST_FIELDS = 8 };
+
+/* Where a kind's numbers go.  's' sigma, 'q', 'T' count, 'g' group, 'b' batch, 'N'
+ * population, 'r' rounds, 'w' bands, 'i' bins, 'e' eps, 'd' delta, 'S' sensitivity;
+ * after '|' optional ones.  "..." takes pairs sensitivity:probability.            */
+typedef struct event_form {
+    const char *name;
+    mcamp_event_kind kind;
+    const char *fields;
+    const char *usage;
+} event_form;
+
+static const event_form EVENT_FORMS[] = {
+    { "gaussian", MCAMP_EVENT_GAUSSIAN, "s|S", "SIGMA[,SENSITIVITY]" },
+    { "laplace", MCAMP_EVENT_LAPLACE, "s|q", "SCALE[,Q]" },
+    { "response", MCAMP_EVENT_RESPONSE, "e|d", "EPS[,DELTA]" },
+    { "poisson", MCAMP_EVENT_POISSON, "qsT", "Q,SIGMA,T" },
+    { "truncated", MCAMP_EVENT_TRUNCATED, "qsTbN", "Q,SIGMA,T,BATCH,POPULATION" },
+    { "mog", MCAMP_EVENT_MIXTURE, "sT.", "SIGMA,T,SENSITIVITY:PROBABILITY,..." },
+    { "group-poisson", MCAMP_EVENT_GROUP_POISSON, "qsTg", "Q,SIGMA,T,GROUP" },
+    { "group-fixed", MCAMP_EVENT_GROUP_FIXED, "NbsTg", "POPULATION,BATCH,SIGMA,T,GROUP" },
+    { "bandmf", MCAMP_EVENT_BANDMF, "sbNrw|S", "SIGMA,BATCH,POPULATION,ROUNDS,BANDS[,COLUMN_NORM]" },
+    { "bnb", MCAMP_EVENT_BINS, "sir", "SIGMA,BATCHES,EPOCHS (balls in bins, C = identity)" },
+};
+enum { NEVENT_FORM = sizeof EVENT_FORMS / sizeof EVENT_FORMS[0] };
+
+typedef struct event_list {
+    const char *text;
+    mcamp_event event[MOST_EVENTS];
+    numbers shift[MOST_EVENTS], prob[MOST_EVENTS];
+    size_t n;
+    bool unknown;               /* one parameter is "?" ...                     */
+    size_t which;               /* ... of this event                            */
+    mcamp_event_param param;
+} event_list;
+
+TOOL_FN void print_event_forms(void)
+{
+    for (size_t i = 0; i < NEVENT_FORM; i++)
+        printf("  %s:%s\n", EVENT_FORMS[i].name, EVENT_FORMS[i].usage);
+}
+
+TOOL_FN void event_list_free(event_list *l)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        free(l->shift[i].x);
+        free(l->prob[i].x);
+    }
+}
+
+TOOL_FN const event_form *find_event(const char *text, size_t length)
+{
+    for (size_t i = 0; i < NEVENT_FORM; i++)
+        if (strlen(EVENT_FORMS[i].name) == length && !memcmp(EVENT_FORMS[i].name, text, length))
+            return &EVENT_FORMS[i];
+    return NULL;
+}
+
+TOOL_FN void set_unknown(event_list *l, char field)
+{
+    if (l->unknown) bad_use("\"%s\": only one parameter can be \"?\"", l->text);
+    l->unknown = true;
+    l->which = l->n;
+    l->param = field == 's' ? MCAMP_PARAM_SIGMA : field == 'q' ? MCAMP_PARAM_Q
+             : field == 'T' ? MCAMP_PARAM_COUNT : MCAMP_PARAM_GROUP;
+    if (!strchr("sqTg", field))
+        bad_use("\"%s\": \"?\" stands for sigma, q, T or a group's size only", l->text);
+}
+
+TOOL_FN uint64_t whole(const event_list *l, double x)
+{
+    if (!(x >= 0 && x <= 9007199254740992.0) || x > floor(x))
+        bad_use("\"%s\": %g is not a whole number from 0 on", l->text, x);
+    return (uint64_t)x;
+}
+
+TOOL_FN void set_field(const event_list *l, mcamp_event *e, char field, double x)
+{
+    switch (field) {
+    case 's': e->sigma = x; break;
+    case 'q': e->q = x; break;
+    case 'e': e->eps = x; break;
+    case 'd': e->delta = x; break;
+    case 'S': e->sensitivity = x; break;
+    case 'T': e->count = whole(l, x); break;
+    case 'g': e->group = whole(l, x); break;
+    case 'b': e->batch = whole(l, x); break;
+    case 'N': e->population = whole(l, x); break;
+    case 'r': e->rounds = whole(l, x); break;
+    case 'w': e->bands = whole(l, x); break;
+    default:  e->bins = whole(l, x); break;
+    }
+}
+
+/* Reads a number or "?" at *p and moves on. */
+TOOL_FN bool read_field(const event_list *l, const char **p, double *x)
+{
+    char *end;
+    if (**p == '?') {
+        ++*p;
+        return false;
+    }
+    *x = strtod(*p, &end);
+    if (end == *p || !(fabs(*x) <= 1.7e308))
+        bad_use("\"%s\": a finite number is missing at \"%s\"", l->text, *p);
+    *p = end;
+    return true;
+}
+
+/* "sensitivity:probability,..." up to the event's end */
+TOOL_FN void read_pairs(event_list *l, const char **p)
+{
+    mcamp_event *e = &l->event[l->n];
+    for (;;) {
+        double shift = 0, prob = 0;
+        if (!read_field(l, p, &shift) || **p != ':' || !read_field(l, (++*p, p), &prob))
+            bad_use("\"%s\": mog wants SENSITIVITY:PROBABILITY at \"%s\"", l->text, *p);
+        add_number(&l->shift[l->n], shift);
+        add_number(&l->prob[l->n], prob);
+        if (**p != ',') break;
+        ++*p;
+    }
+    e->shift = l->shift[l->n].x;
+    e->prob = l->prob[l->n].x;
+    e->n = l->shift[l->n].count;
+}
+
+TOOL_FN void read_event(event_list *l, const char **p)
+{
+    size_t length = strcspn(*p, ":+*");
+    const event_form *form = find_event(*p, length);
+    mcamp_event *e = &l->event[l->n];
+    bool optional = false;
+    if (!form || (*p)[length] != ':')
+        bad_use("\"%s\": no mechanism at \"%s\" (mcamp --help lists them)", l->text, *p);
+    *p += length;
+    memset(e, 0, sizeof *e);
+    e->kind = form->kind;
+    e->count = 1;
+    for (const char *f = form->fields; *f; f++) {
+        double x = 0;
+        if (*f == '|') { optional = true; continue; }
+        if (optional && **p != ',') break;
+        if (**p != (f == form->fields ? ':' : ','))
+            bad_use("\"%s\": %s wants %s", l->text, form->name, form->usage);
+        ++*p;
+        if (*f == '.') { read_pairs(l, p); break; }
+        if (read_field(l, p, &x)) set_field(l, e, *f, x); else set_unknown(l, *f);
+    }
+    while (**p == '*') {
+        double x = 0;
+        ++*p;
+        if (!read_field(l, p, &x)) set_unknown(l, 'T');
+        else if (e->count && whole(l, x) > UINT64_MAX / e->count) bad_use("\"%s\": too often", l->text);
+        else e->count *= whole(l, x);
+    }
+}
+
+TOOL_FN void parse_events(const char *text, event_list *l)
+{
+    const char *p = text;
+    memset(l, 0, sizeof *l);
+    l->text = text;
+    for (;;) {
+        if (l->n == MOST_EVENTS) bad_use("\"%s\": more than %d mechanisms", text, MOST_EVENTS);
+        read_event(l, &p);
+        l->n++;
+        if (!*p) break;
+        if (*p != '+') bad_use("\"%s\": \"+\" or the end expected at \"%s\"", text, p);
+        p++;
+    }
+}
+
+#endif
