@@ -977,8 +977,9 @@ typedef enum mcamp_amplification {
     MCAMP_AMPLIFY_NONE    = 1,  /* Gaussian mechanism, an example takes part
                                    every `batches` rounds                     */
     MCAMP_AMPLIFY_BINS    = 2,  /* balls in bins: mcamp_sigma                 */
-    MCAMP_AMPLIFY_POISSON = 3   /* cyclic Poisson sampling, `bands` classes:
-                                   sigma comes from sigma_of                  */
+    MCAMP_AMPLIFY_POISSON = 3   /* cyclic Poisson sampling: `bands` classes take
+                                   turns, an example is drawn with probability
+                                   bands/batches from its class               */
 } mcamp_amplification;
 
 typedef enum mcamp_error_kind {
@@ -995,19 +996,21 @@ typedef struct mcamp_opt_desc {
     mcamp_opt_family family;    /* REQUIRED                                   */
     mcamp_amplification amplification;  /* REQUIRED                           */
     size_t n;                   /* REQUIRED: rounds                           */
-    size_t batches;             /* REQUIRED but for POISSON: b, rounds between two
-                                   uses of an example; n = a single use       */
-    size_t bands, buffers;      /* of the family; POISSON: bands REQUIRED     */
+    size_t batches;             /* REQUIRED (but with sigma_of): b, rounds between
+                                   two uses of an example; n = a single use   */
+    size_t bands, buffers;      /* of the family.  POISSON: at most `batches`
+                                   bands; 0 = the best number, also tried in
+                                   between powers of two; not BLT             */
     size_t scale_degree;        /* column factors: log s is a polynomial of this
                                    degree in t (<= 16); 0 = none              */
     bool scale_free;            /* n free column factors instead; neither for
                                    BANDED, which contains them                */
     mcamp_error_kind error;
-    double eps, delta;          /* REQUIRED but for POISSON                   */
+    double eps, delta;          /* REQUIRED (but with sigma_of)               */
     const mcamp_work *work;     /* NULL = prefix sums                         */
     const mcamp_mech *start;    /* NULL = chosen.  Its coefficients, or decays and
                                    weights, and its column factors, are used  */
-    mcamp_sigma_fn sigma_of;    /* POISSON: REQUIRED                          */
+    mcamp_sigma_fn sigma_of;    /* POISSON: NULL = the exact accountant        */
     void *sigma_user;
     size_t max_iterations;      /* 0 = 150 (BINS), 1000                       */
     double tolerance;           /* stop when ten steps gain less, relatively; 0 =
@@ -1022,7 +1025,9 @@ typedef struct mcamp_opt_result {
     double rmse, max_error;     /* with that sigma                             */
     mcamp_error_info unit;      /* for noise of deviation 1                    */
     double sensitivity;         /* largest norm that an example can have in C x */
-    double start_error;         /* the wanted error at the start               */
+    double start_error;         /* the wanted error at the start, up to a factor
+                                   that does not depend on C                  */
+    size_t bands;               /* of C                                       */
     size_t iterations, evaluations;
     uint64_t samples;
 } mcamp_opt_result;
@@ -13207,6 +13212,7 @@ MCAMP_API mcamp_status mcamp_opt_gradient(mcamp_ctx *ctx, const mcamp_gram *gram
     mcamp__question q;
     mcamp__choice c;
     mcamp_status st = mcamp__check_gram(ctx, gram);
+    memset(&q, 0, sizeof q);
     if (st < 0) return st;
     if (!d) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "d", 0);
     if ((st = mcamp__check_sigma(ctx, "sigma", sigma)) < 0) return st;
@@ -13401,7 +13407,8 @@ MCAMP__PRIV mcamp_status mcamp__opt_model_init(mcamp_ctx *ctx, const mcamp_opt_d
     if (d->family == MCAMP_OPT_TOEPLITZ) m->entries = m->bands;
     if (d->family == MCAMP_OPT_BANDED) {
         m->entries = mcamp__band_entries(n, m->bands);
-        m->normal = d->amplification != MCAMP_AMPLIFY_BINS && m->bands <= d->batches;
+        m->normal = d->amplification == MCAMP_AMPLIFY_POISSON ||
+                    (d->amplification == MCAMP_AMPLIFY_NONE && m->bands <= d->batches);
     }
     m->shape = d->family == MCAMP_OPT_TOEPLITZ ? m->bands - 1
              : d->family == MCAMP_OPT_BANDED ? m->entries : 2 * m->buffers;
@@ -13661,6 +13668,7 @@ typedef struct mcamp__opt {
     size_t d_count;
     double *rows, *weights;     /* MAX error; columns of NONE                        */
     double power;               /* of the norms that stand for a maximum             */
+    size_t every;               /* rounds between two uses of an example             */
     size_t evaluations;
 } mcamp__opt;
 
@@ -13669,7 +13677,7 @@ typedef struct mcamp__opt {
 MCAMP__PRIV mcamp_status mcamp__opt_first_mode(mcamp__opt *o, const mcamp_mech *mech,
                                                double *value)
 {
-    size_t n = o->m.n, b = o->desc->batches;
+    size_t n = o->m.n, b = o->every;
     mcamp_mech_grad g = mcamp__opt_grad_arrays(&o->m);
     double square = 0, *c = o->rows, *mode = o->weights;
     mcamp_status st = MCAMP_OK;
@@ -13717,13 +13725,13 @@ MCAMP__PRIV mcamp_status mcamp__opt_privacy(mcamp__opt *o, const mcamp_mech *mec
         if (st >= 0) mcamp__opt_chain(&o->m, x, 1, g);
         return st;
     }
-    st = mcamp_gram_init(&o->inner, mech, o->desc->batches, &gram);
+    st = mcamp_gram_init(&o->inner, mech, o->every, &gram);
     if (st < 0) return st;
     if (bins) st = mcamp__noise_eval(&o->inner, &o->noise, &gram, value, o->d);
     else      *value = mcamp__opt_soft_norm(&gram, o->power, o->d);
     mcamp_gram_free(&o->inner, &gram);
     if (st >= 0 && o->m.count)
-        st = mcamp_modes_gradient(&o->inner, mech, o->desc->batches, o->d, &total, &arrays);
+        st = mcamp_modes_gradient(&o->inner, mech, o->every, o->d, &total, &arrays);
     if (st >= 0 && o->m.count) mcamp__opt_chain(&o->m, x, 0.5 / total, g);
     return st;
 }
@@ -13921,27 +13929,29 @@ MCAMP__PRIV mcamp_status mcamp__opt_descend(mcamp_ctx *ctx, mcamp__opt *o, mcamp
 
 /* ---- the driver ---------------------------------------------------------------------- */
 
-/* The description as it is used: POISSON is a single participation. */
+/* Fills in defaults, checks what depends on the amplification. */
 MCAMP__PRIV mcamp_status mcamp__opt_resolve(mcamp_ctx *ctx, const mcamp_opt_desc *in,
                                             mcamp_opt_desc *d)
 {
+    int poisson = in->amplification == MCAMP_AMPLIFY_POISSON;
+    int bins = in->amplification == MCAMP_AMPLIFY_BINS;
     mcamp_status st;
     *d = *in;
-    if (d->amplification == MCAMP_AMPLIFY_POISSON) {
-        if (!d->sigma_of) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "sigma_of", 0);
-        if (!d->bands) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "bands", 0);
-        d->batches = d->n;
-    } else {
+    if (poisson && d->family == MCAMP_OPT_BLT)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "family", (double)d->family);
+    if (poisson && d->family == MCAMP_OPT_IDENTITY) d->bands = 1;
+    if (!poisson || !d->sigma_of) {
         if (!d->batches) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "batches", 0);
-        if (d->batches > d->n)
-            return mcamp__fail(ctx, MCAMP_E_SIZE, "batches", (double)d->batches);
         if ((st = mcamp__check_eps(ctx, "eps", d->eps)) < 0) return st;
         if ((st = mcamp__check_prob(ctx, "delta", d->delta)) < 0) return st;
     }
-    if (mcamp__eq(d->tolerance, 0))
-        d->tolerance = d->amplification == MCAMP_AMPLIFY_BINS ? 2e-5 : 1e-7;
-    if (!d->max_iterations)
-        d->max_iterations = d->amplification == MCAMP_AMPLIFY_BINS ? 150 : 1000;
+    if (!d->batches) d->batches = d->n;
+    if (d->batches > d->n)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "batches", (double)d->batches);
+    if (poisson && d->bands > d->batches)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "bands", (double)d->bands);
+    if (mcamp__eq(d->tolerance, 0)) d->tolerance = bins ? 2e-5 : 1e-7;
+    if (!d->max_iterations) d->max_iterations = bins ? 150 : 1000;
     return mcamp__budget_resolve(ctx, &in->budget, &d->budget);
 }
 
@@ -13988,12 +13998,13 @@ MCAMP__PRIV mcamp_status mcamp__opt_init(mcamp_ctx *ctx, const mcamp_opt_desc *d
     o->inner = *ctx;
     o->inner.progress.fn = NULL;
     o->desc = d;
+    o->every = d->amplification == MCAMP_AMPLIFY_POISSON ? d->n : d->batches;
     o->work = work;
     if ((st = mcamp__opt_model_init(ctx, d, &o->m)) < 0) return st;
     gram = d->amplification == MCAMP_AMPLIFY_BINS || o->m.scaled ||
            (d->family == MCAMP_OPT_BANDED && !o->m.normal);
-    if (gram && !mcamp__mul_size(d->batches, d->batches, &o->d_count))
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "batches", (double)d->batches);
+    if (gram && !mcamp__mul_size(o->every, o->every, &o->d_count))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "batches", (double)o->every);
     o->d = mcamp__new_doubles(ctx, o->d_count);
     o->rows = mcamp__new_doubles(ctx, d->n);
     o->weights = mcamp__new_doubles(ctx, d->n);
@@ -14075,6 +14086,51 @@ MCAMP__PRIV mcamp_status mcamp__opt_rounds(mcamp_ctx *ctx, mcamp__opt *o, mcamp_
     return st;
 }
 
+/* sigma under cyclic Poisson sampling: ceil(n/bands) compositions of a Poisson-sampled
+ * Gaussian of sampling probability bands/batches and the largest column norm.         */
+MCAMP__PRIV mcamp_status mcamp__opt_poisson_sigma(mcamp_ctx *ctx, const mcamp_opt_desc *d,
+                                                  size_t bands, double norm, double *sigma)
+{
+    mcamp_event e;
+    mcamp_exact_desc x;
+    mcamp_status st;
+    memset(&e, 0, sizeof e);
+    memset(&x, 0, sizeof x);
+    if (d->sigma_of) {
+        *sigma = d->sigma_of(d->sigma_user, bands, norm);
+        return *sigma > 0 && mcamp__finite(*sigma)
+               ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_INFEASIBLE, "sigma_of", *sigma);
+    }
+    e.kind = MCAMP_EVENT_POISSON;
+    e.count = (d->n + bands - 1) / bands;
+    e.q = (double)bands / (double)d->batches;
+    if (bands >= d->batches) { e.kind = MCAMP_EVENT_GAUSSIAN; e.q = 0; }
+    x.rel_error = 1e-3;
+    st = mcamp_exact_calibrate(ctx, &e, 1, &x, 0, MCAMP_PARAM_SIGMA, d->eps, d->delta,
+                               sigma, NULL);
+    if (st >= 0) *sigma *= norm;
+    return st;
+}
+
+MCAMP__PRIV mcamp_status mcamp__opt_bins_sigma(mcamp_ctx *ctx, const mcamp_opt_desc *d,
+                                               const mcamp_mech *mech, mcamp_opt_result *r)
+{
+    mcamp_gram gram;
+    mcamp_answer a;
+    mcamp_status st = mcamp_gram_init(ctx, mech, d->batches, &gram);
+    if (st < 0) return st;
+    memset(&a, 0, sizeof a);
+    st = mcamp_sigma(ctx, &gram, d->eps, d->delta, &d->budget, &a);
+    r->sensitivity = gram.max_norm;
+    mcamp_gram_free(ctx, &gram);
+    if (st < 0) return st;
+    r->sigma = a.sigma;
+    r->sigma_error = a.std_error;
+    r->samples += a.samples;
+    r->status = st;
+    return MCAMP_OK;
+}
+
 /* sigma, sensitivity and errors of the final C. */
 MCAMP__PRIV mcamp_status mcamp__opt_final(mcamp__opt *o, const mcamp_mech *mech,
                                           mcamp_opt_result *r)
@@ -14082,37 +14138,23 @@ MCAMP__PRIV mcamp_status mcamp__opt_final(mcamp__opt *o, const mcamp_mech *mech,
     const mcamp_opt_desc *d = o->desc;
     mcamp_ctx *ctx = &o->inner;
     mcamp_sens sens;
-    mcamp_gram gram;
-    mcamp_answer a;
     mcamp_status st = mcamp_work_error(ctx, o->work, mech, NULL, &r->unit);
-    memset(&a, 0, sizeof a);
     if (st < 0) return st;
+    r->bands = mech->bands;
     if (d->amplification == MCAMP_AMPLIFY_BINS) {
-        if ((st = mcamp_gram_init(ctx, mech, d->batches, &gram)) < 0) return st;
-        st = mcamp_sigma(ctx, &gram, d->eps, d->delta, &d->budget, &a);
-        r->sensitivity = gram.max_norm;
-        mcamp_gram_free(ctx, &gram);
-        if (st < 0) return st;
-        r->sigma = a.sigma;
-        r->sigma_error = a.std_error;
-        r->samples += a.samples;
-        r->status = st;
+        st = mcamp__opt_bins_sigma(ctx, d, mech, r);
     } else {
-        st = mcamp_sens_fixed(ctx, mech, (d->n + d->batches - 1) / d->batches, d->batches,
-                              &sens);
+        st = mcamp_sens_fixed(ctx, mech, (d->n + o->every - 1) / o->every, o->every, &sens);
         if (st < 0) return st;
         r->sensitivity = sens.value;
         if (d->amplification == MCAMP_AMPLIFY_NONE)
             st = mcamp_gauss_sigma(ctx, sens.value, d->eps, d->delta, &r->sigma);
         else
-            r->sigma = d->sigma_of(d->sigma_user, mech->bands, sens.value);
-        if (st < 0) return st;
-        if (!(r->sigma > 0) || !mcamp__finite(r->sigma))
-            return mcamp__fail(ctx, MCAMP_E_INFEASIBLE, "sigma_of", r->sigma);
+            st = mcamp__opt_poisson_sigma(ctx, d, mech->bands, sens.value, &r->sigma);
     }
     r->rmse = r->sigma * r->unit.rmse;
     r->max_error = r->sigma * r->unit.max;
-    return MCAMP_OK;
+    return st < 0 ? st : MCAMP_OK;
 }
 
 MCAMP__PRIV mcamp_status mcamp__opt_drive(mcamp_ctx *ctx, mcamp__opt *o, mcamp_mech *mech,
@@ -14140,31 +14182,75 @@ MCAMP__PRIV mcamp_status mcamp__opt_drive(mcamp_ctx *ctx, mcamp__opt *o, mcamp_m
     return r->status;
 }
 
+/* One optimisation, arguments checked. */
+MCAMP__PRIV mcamp_status mcamp__opt_once(mcamp_ctx *ctx, const mcamp_opt_desc *d,
+                                         mcamp_mech *mech, mcamp_opt_result *out)
+{
+    mcamp_work_desc prefix;
+    mcamp_work work;
+    mcamp__opt o;
+    mcamp_status st;
+    memset(&prefix, 0, sizeof prefix);
+    memset(&work, 0, sizeof work);
+    memset(out, 0, sizeof *out);
+    prefix.n = d->n;
+    if (!d->work && (st = mcamp_work_init(ctx, &prefix, &work)) < 0) return st;
+    st = mcamp__opt_init(ctx, d, d->work ? d->work : &work, &o);
+    if (st >= 0) {
+        st = mcamp__opt_drive(ctx, &o, mech, out);
+        mcamp__opt_free(ctx, &o);
+    }
+    mcamp_work_free(ctx, &work);
+    return st;
+}
+
+/* Cyclic Poisson: 1, 2, 3, 4, 6, 8, 12, .. bands, until four in a row have not improved
+ * the error: it falls and then rises in their number.                                */
+MCAMP__PRIV mcamp_status mcamp__opt_best_bands(mcamp_ctx *ctx, const mcamp_opt_desc *d,
+                                               mcamp_mech *mech, mcamp_opt_result *out)
+{
+    mcamp_opt_desc one = *d;
+    mcamp_status st = MCAMP_E_INFEASIBLE, found = MCAMP_E_INFEASIBLE;
+    double best = mcamp__inf();
+    int idle = 0;
+    for (size_t k = 0; idle < 4; k++) {
+        mcamp_mech m;
+        mcamp_opt_result r;
+        double e;
+        one.bands = k < 2 ? k + 1 : (k % 2 ? (size_t)2 : (size_t)3) << (k / 2 - (k % 2 ? 0 : 1));
+        if (one.bands > d->batches) break;
+        st = mcamp__opt_once(ctx, &one, &m, &r);
+        if (st < 0 && mcamp__opt_fatal(st)) break;
+        if (st < 0) continue;
+        e = d->error == MCAMP_ERROR_MAX ? r.max_error : r.rmse;
+        idle = e < best ? 0 : idle + 1;
+        if (e < best) {
+            if (found >= 0) mcamp_mech_free(ctx, mech);
+            *mech = m; *out = r; best = e; found = st;
+        } else {
+            mcamp_mech_free(ctx, &m);
+        }
+        if (st == MCAMP_Q_INTERRUPTED) { found = st; break; }
+    }
+    if (found >= 0 && st < 0 && mcamp__opt_fatal(st)) mcamp_mech_free(ctx, mech);
+    return st < 0 && (mcamp__opt_fatal(st) || found < 0) ? st : found;
+}
+
 MCAMP_API mcamp_status mcamp_opt_run(mcamp_ctx *ctx, const mcamp_opt_desc *desc,
                                      mcamp_mech *mech, mcamp_opt_result *out)
 {
     mcamp_opt_desc d;
     mcamp_opt_result r;
-    mcamp_work_desc prefix;
-    mcamp_work work;
     mcamp_mech made;
-    mcamp__opt o;
     mcamp_status st;
     if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
     if (!desc || !mech) return mcamp__fail(ctx, MCAMP_E_REQUIRED, desc ? "mech" : "desc", 0);
     if ((st = mcamp__opt_check(ctx, desc)) < 0) return st;
     if ((st = mcamp__opt_resolve(ctx, desc, &d)) < 0) return st;
-    memset(&prefix, 0, sizeof prefix);
-    memset(&work, 0, sizeof work);
-    memset(&r, 0, sizeof r);
-    prefix.n = d.n;
-    if (!d.work && (st = mcamp_work_init(ctx, &prefix, &work)) < 0) return st;
-    st = mcamp__opt_init(ctx, &d, d.work ? d.work : &work, &o);
-    if (st >= 0) {
-        st = mcamp__opt_drive(ctx, &o, &made, &r);
-        mcamp__opt_free(ctx, &o);
-    }
-    mcamp_work_free(ctx, &work);
+    if (d.amplification == MCAMP_AMPLIFY_POISSON && !d.bands)
+        st = mcamp__opt_best_bands(ctx, &d, &made, &r);
+    else
+        st = mcamp__opt_once(ctx, &d, &made, &r);
     if (st < 0) return st;
     *mech = made;
     if (out) *out = r;

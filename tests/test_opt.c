@@ -279,6 +279,28 @@ TEST(poisson_takes_the_callers_sigma)
     d.sigma_of = sigma_by_bands;
     r = optimum(&d, NULL);
     CHECK_NEAR(r.sigma, 1.8 * r.sensitivity, 1e-14, 0);
+    CHECK(r.bands == 8);
+}
+
+/* The best number of bands is no worse than its neighbours; one band without
+ * amplification's help is DP-SGD.                                                     */
+TEST(poisson_chooses_bands)
+{
+    mcamp_opt_desc d = problem(MCAMP_OPT_TOEPLITZ, MCAMP_AMPLIFY_POISSON, 256, 32);
+    mcamp_opt_result best;
+    double sigma = 0;
+    setup();
+    best = optimum(&d, NULL);
+    CHECK(best.bands > 1 && best.bands <= 32);
+    for (size_t bands = best.bands / 2; bands <= 2 * best.bands && bands <= 32;
+         bands += best.bands / 2) {
+        d.bands = bands;
+        CHECK_LE(best.rmse, optimum(&d, NULL).rmse * (1 + 1e-9));
+    }
+    d.bands = 32;                       /* no class is sampled: eight uses of each */
+    best = optimum(&d, NULL);
+    CHECK_STATUS(mcamp_gauss_sigma(&ctx, sqrt(8.0), 2, 1e-5, &sigma), MCAMP_OK);
+    CHECK_NEAR(best.sigma, sigma * best.sensitivity, 2e-3, 0);
 }
 
 /* Eight epochs of 32 batches, eps = 2: the best known errors are 12.38 for Toeplitz
@@ -390,7 +412,7 @@ TEST(bad_arguments)
     REFUSED(d.delta = 0, MCAMP_E_ARG);
     REFUSED(d.tolerance = mcamp__nan(), MCAMP_E_NONFINITE);
     REFUSED(d.budget.rel_error = -1, MCAMP_E_ARG);
-    REFUSED(d.amplification = MCAMP_AMPLIFY_POISSON, MCAMP_E_REQUIRED);
+    REFUSED(d.amplification = MCAMP_AMPLIFY_POISSON, MCAMP_E_ARG);
     CHECK_STATUS(mcamp_opt_run(&ctx, NULL, &mech, NULL), MCAMP_E_REQUIRED);
     CHECK_STATUS(mcamp_opt_run(NULL, NULL, &mech, NULL), MCAMP_E_ARG);
     CHECK_STATUS(mcamp_opt_gradient(&ctx, NULL, 1, 1, MCAMP_ADD, 0, 1, d4), MCAMP_E_REQUIRED);
@@ -435,5 +457,6 @@ TEST_MAIN("opt",
     T(edge_matrix_against_quadrature), T(gradient_of_every_family),
     T(gradient_with_amplification), T(banded_toeplitz_without_amplification),
     T(blt_of_many_rounds), T(more_freedom_is_not_worse), T(poisson_takes_the_callers_sigma),
+    T(poisson_chooses_bands),
     T(balls_in_bins), T(other_starts_reach_the_same_error), T(interrupted_keeps_the_best),
     T(bad_arguments), T(allocation_failures))
