@@ -3004,7 +3004,9 @@ MCAMP__ROWS(double)
 #    define MCAMP__NO_VECTOR
 #  endif
 #endif
-#if !defined(__GNUC__) && !defined(__clang__) && !defined(MCAMP__NO_VECTOR)
+#if !defined(MCAMP__NO_VECTOR) && \
+    !((defined(__GNUC__) || defined(__clang__)) && \
+      (defined(__x86_64__) || defined(__aarch64__)))
 #  define MCAMP__NO_VECTOR
 #endif
 #if !defined(MCAMP__NO_VECTOR) && defined(__x86_64__)

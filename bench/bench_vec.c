@@ -110,6 +110,48 @@ static void setup(mcamp_ctx *ctx)
     free(L);
 }
 
+/* Fused multiply-adds per nanosecond that twelve independent chains reach, the
+ * yardstick for the triangular product.                                       */
+#if (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__)
+#define PEAK(name, bytes, isa, fma) \
+    __attribute__((noinline, target(isa))) static double name(void) \
+    { \
+        typedef double vec __attribute__((vector_size(bytes))); \
+        vec a[12], x, y; \
+        double t, sum = 0; \
+        for (size_t j = 0; j < bytes / 8; j++) x[j] = 1 + 1e-12, y[j] = 1e-9 * slope[0]; \
+        for (int i = 0; i < 12; i++) a[i] = y; \
+        t = seconds(); \
+        for (long n = 0; n < 20000000; n++) { \
+            a[0] = fma(a[0], x, y); a[1] = fma(a[1], x, y); a[2] = fma(a[2], x, y); \
+            a[3] = fma(a[3], x, y); a[4] = fma(a[4], x, y); a[5] = fma(a[5], x, y); \
+            a[6] = fma(a[6], x, y); a[7] = fma(a[7], x, y); a[8] = fma(a[8], x, y); \
+            a[9] = fma(a[9], x, y); a[10] = fma(a[10], x, y); a[11] = fma(a[11], x, y); \
+        } \
+        t = seconds() - t; \
+        for (int i = 0; i < 12; i++) sum += a[i][0]; \
+        out[0] = sum;               /* so that the loop is not removed */ \
+        return 20000000.0 * 12 * (bytes / 8) / (t * 1e9); \
+    }
+PEAK(peak_avx2, 32, "avx2,fma", _mm256_fmadd_pd)
+PEAK(peak_avx512, 64, "avx512f,fma", _mm512_fmadd_pd)
+
+static void print_peak(int v)
+{
+    double peak = 0, rate;
+    vs = (mcamp_vecset)v;
+    for (int i = 0; i < 3; i++) {
+        double p = v == 2 ? peak_avx2() : peak_avx512();
+        if (p > peak) peak = p;
+    }
+    rate = 0.5 * ROWS * (ROWS + 1) * S / (best_time(run_dense) * 1e9);
+    printf("trmm dense, %s: %.1f fused multiply-adds/ns, %.0f%% of the measured peak\n",
+           v == 2 ? "AVX2" : "AVX-512", rate, 100 * rate / peak);
+}
+#else
+static void print_peak(int v) { (void)v; }
+#endif
+
 int main(void)
 {
     static const char *const names[] = { "", "scalar", "AVX2", "AVX-512" };
@@ -131,5 +173,7 @@ int main(void)
         }
         printf("\n");
     }
+    for (int v = 2; v <= 3; v++)
+        if (mcamp__vecset_available((mcamp_vecset)v)) print_peak(v);
     return 0;
 }
