@@ -113,6 +113,7 @@ static void setup(mcamp_ctx *ctx)
 /* Fused multiply-adds per nanosecond that twelve independent chains reach, the
  * yardstick for the triangular product.                                       */
 #if (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__)
+#include <immintrin.h>
 #define PEAK(name, bytes, isa, fma) \
     __attribute__((noinline, target(isa))) static double name(void) \
     { \
