@@ -7791,6 +7791,7 @@ typedef struct mcamp__model {
     double root_total;  /* sqrt(1'a1) */
     double mean_half;   /* mean_i a_ii/2 */
     double max_diag;
+    double idle;        /* a_ii up to this belong to modes that are 0           */
     mcamp__tri L;       /* a = L L' (packed) */
     int has_L;
     double *blas_L;     /* L row-major, for the BLAS; NULL without one */
@@ -7817,6 +7818,7 @@ MCAMP__PRIV void mcamp__model_fill(mcamp__model *m, const mcamp__factor *f)
 {
     double s2 = 1 / (m->sigma * m->sigma);
     m->root_total = sqrt(f->total) / m->sigma;
+    m->idle = f->idle * s2 * (1 + 4 * DBL_EPSILON);
     for (size_t i = 0; i < m->a_count; i++) m->a[i] = f->g[i] * s2;
     for (size_t i = 0; i < m->b; i++) {
         double row = 0;
@@ -8428,8 +8430,9 @@ typedef struct mcamp__sampler {
     double *neg_c;              /* -c_i                                       */
     double *base;
     double *rest, *exp_rest;    /* while k is chosen: a' or a, and exp of it  */
-    size_t *active;             /* MODE: the modes that are not zero          */
+    size_t *active;             /* the modes that are not zero                */
     size_t active_count;
+    int never;                  /* add: rho >= share of zero modes >= e^-eps  */
     mcamp__tuple tuple;
 } mcamp__sampler;
 
@@ -8575,6 +8578,10 @@ MCAMP__PRIV void mcamp__tile_common_add(mcamp_vecset vs, const mcamp__sampler *p
                                         mcamp__scratch *w)
 {
     double slope = p->m.root_total / (double)p->m.b;
+    if (p->never) {
+        for (size_t s = 0; s < MCAMP__S; s++) w->v[s] = -mcamp__inf();
+        return;
+    }
     mcamp__tile_project(vs, p, w);
     mcamp__vec_lse(vs, w->x, p->m.b, p->off_w, NULL, NULL, w->r, NULL);
     for (size_t s = 0; s < MCAMP__S; s++)
@@ -8877,7 +8884,7 @@ MCAMP__PRIV void mcamp__sampler_offsets(mcamp__sampler *p)
         if (p->method == MCAMP_METHOD_PRODUCT)
             p->off_base[i] = mcamp__product_mode(p->u * exp(p->eps - log_b),
                                                  sqrt(p->m.a[i]));
-        if (p->m.half[i] > 0) p->active[p->active_count++] = i;
+        if (2 * p->m.half[i] > p->m.idle) p->active[p->active_count++] = i;
     }
 }
 
@@ -8967,6 +8974,8 @@ MCAMP__PRIV mcamp_status mcamp__sampler_build(mcamp_ctx *ctx, const mcamp__facto
     }
     if (st < 0) { mcamp__sampler_free(ctx, p); return st; }
     mcamp__sampler_offsets(p);
+    p->never = dir == MCAMP_ADD &&
+               (double)(f->b - p->active_count) >= (double)f->b * exp(-eps);
     p->log_scale = mcamp__dmin(p->log_range, log_scale);
     return MCAMP_OK;
 }
@@ -12910,6 +12919,7 @@ MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx, const mcamp_gra
     c = *claim;
     st = mcamp__solve_sigma(ctx, &f, gram->max_norm, c.eps, c.delta, &bud, &sigma, &err,
                             &su, &spent);
+    su *= 1 + 1e-12;        /* the bound is evaluated anew, with its own rounding */
     c.sigma = su;
     mcamp__statement_start(gram, &c, &best);
     if (st >= 0) st = mcamp__verify_claim(ctx, &f, &c, 0, &best);  /* without samples */

@@ -1,0 +1,630 @@
+/* Sections loss, est, calib: the path from a Gram matrix to a proof.  Statistical
+ * checks have fixed seeds and a false-alarm rate below 1e-9 each (6.2 standard
+ * errors, or an exact binomial tail).                                             */
+#define MCAMP_STATIC
+#define MCAMP_PTHREADS
+#define MCAMP_IMPLEMENTATION
+#include "../mcamp.h"
+#include "mcamp_test.h"
+#include "mcamp_fault.h"
+
+static mcamp_ctx ctx;
+
+/* exact values, from tests/vectors (bib_identity, bib_corr) */
+static const double i2_sigma = 2.724044547496204;       /* b = 2, E = 1, (1, 1e-5) */
+static const double sq8_sigma = 12.300898090575043;     /* sqrt, n = 8, b = 2      */
+
+static void gram_of(mcamp_mech_kind kind, size_t bands, size_t n, size_t b, mcamp_gram *g)
+{
+    mcamp_mech_desc d;
+    mcamp_mech m;
+    memset(&d, 0, sizeof d);
+    CHECK_STATUS(mcamp_ctx_init(&ctx, NULL), MCAMP_OK);
+    d.kind = kind; d.n = n; d.bands = bands;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+    CHECK_STATUS(mcamp_gram_init(&ctx, &m, b, g), MCAMP_OK);
+    mcamp_mech_free(&ctx, &m);
+}
+
+/* ---- loss -------------------------------------------------------------------- */
+
+TEST(loss_of_a_point_is_stable_and_has_two_signs)
+{
+    mcamp_gram g;
+    double x[2] = { 3, -1 }, y = 0, z = 0, big[2] = { 1e6, -1e6 };
+    gram_of(MCAMP_MECH_SQRT, 0, 8, 2, &g);
+    CHECK_STATUS(mcamp_loss_point(&ctx, &g, 2, x, MCAMP_REMOVE, &y), MCAMP_OK);
+    CHECK_NEAR(y, log(0.5 * (exp(3 - g.g[0] / 8) + exp(-1 - g.g[3] / 8))), 1e-14, 0);
+    CHECK_STATUS(mcamp_loss_point(&ctx, &g, 2, x, MCAMP_ADD, &z), MCAMP_OK);
+    CHECK_NEAR(z, -y, 0, 0);
+    CHECK_STATUS(mcamp_loss_point(&ctx, &g, 2, big, MCAMP_REMOVE, &y), MCAMP_OK);
+    CHECK_NEAR(y, 1e6 - g.g[0] / 8 - log(2.0), 1e-15, 0);
+    x[1] = mcamp__nan(); z = 7;
+    CHECK_STATUS(mcamp_loss_point(&ctx, &g, 2, x, MCAMP_ADD, &z), MCAMP_E_NONFINITE);
+    CHECK(z > 6);
+    mcamp_gram_free(&ctx, &g);
+}
+
+/* ---- tallies ------------------------------------------------------------------- */
+
+static mcamp_tally new_tally(void)
+{
+    mcamp_tally t;
+    memset(&t, 0, sizeof t);
+    return t;                   /* scale 1, range 1 */
+}
+
+TEST(tallies_round_up_and_carry)
+{
+    mcamp_tally t = new_tally();
+    uint64_t hi, lo;
+    mcamp__to_fixed(1.0, &hi, &lo);
+    CHECK(hi == 1 && lo == 0);
+    mcamp__to_fixed(0.75, &hi, &lo);
+    CHECK(hi == 0 && lo == UINT64_C(3) << 62);
+    mcamp__to_fixed(ldexp(1.0, -70), &hi, &lo);
+    CHECK(hi == 0 && lo == 1);
+    mcamp__to_fixed(ldexp(1.0 + DBL_EPSILON, -40), &hi, &lo);
+    CHECK(lo == (UINT64_C(1) << 24) + 1);
+    mcamp__to_fixed(DBL_MIN / 8, &hi, &lo);
+    CHECK(lo == 1);
+    hi = 0; lo = UINT64_MAX;
+    CHECK(mcamp__u128_add(&hi, &lo, 0, 1) && hi == 1 && lo == 0);
+    hi = UINT64_MAX; lo = UINT64_MAX;
+    CHECK(!mcamp__u128_add(&hi, &lo, 0, 1));
+    for (int i = 0; i < 1000; i++) mcamp__tally_add(&t, log(0.3));
+    CHECK_NEAR(mcamp_tally_mean(&t), 0.3, 1e-15, 0);
+    CHECK_LE(mcamp_tally_std_error(&t), 0.3 * 0.1 / sqrt(1000.0));
+    for (size_t i = 1; i < MCAMP_TALLY_BINS; i++)
+        CHECK_NEAR(mcamp__bin_high(i - 1), mcamp__bin_low(i), 0, 0);
+}
+
+TEST(what_is_not_a_value_poisons_and_proves_nothing)
+{
+    double bad[4];
+    bad[0] = mcamp__nan(); bad[1] = mcamp__inf(); bad[2] = 1e-6; bad[3] = 800;
+    for (int i = 0; i < 4; i++) {
+        mcamp_tally t = new_tally();
+        for (int j = 0; j < 100; j++) mcamp__tally_add(&t, -5);
+        CHECK_LE(mcamp_tally_upper(&t, 1e-3), 0.5);
+        mcamp__tally_add(&t, bad[i]);
+        CHECK(t.poisoned == 1);
+        CHECK_NEAR(mcamp_tally_upper(&t, 1e-3), 1, 0, 0);
+        CHECK_NEAR(mcamp_tally_upper_hoeffding(&t, 1e-3), 1, 0, 0);
+        CHECK_NEAR(mcamp_tally_upper_bernstein(&t, 1e-3), 1, 0, 0);
+        CHECK_NEAR(mcamp_tally_lower(&t, 1e-3), 0, 0, 0);
+        CHECK(mcamp__isnan(mcamp_tally_mean(&t)));
+    }
+}
+
+/* x in [0, 1]: mostly small, sometimes large. */
+static double skewed(mcamp_rng *r)
+{
+    double u = mcamp_rng_uniform(r);
+    return u < 0.9 ? 0.01 * mcamp_rng_uniform(r) : mcamp_rng_uniform(r);
+}
+
+TEST(wealth_from_bins_is_below_the_exact_wealth)
+{
+    mcamp_rng r;
+    mcamp_rng_seed(&r, 3);
+    for (int trial = 0; trial < 200; trial++) {
+        mcamp_tally t = new_tally();
+        double m = 0.02 + 0.2 * mcamp_rng_uniform(&r), exact_up = 0, exact_down = 0;
+        double s = ldexp(1, -(trial % 8));
+        for (int i = 0; i < 500; i++) {
+            double x = skewed(&r);
+            mcamp__tally_add(&t, log(x));
+            exact_up += log1p(-s * (x - m));
+            exact_down += log1p(0.5 * s / m * (x - m));
+        }
+        CHECK_LE(mcamp__log_wealth(&t, -s, m), exact_up + 1e-9);
+        CHECK_LE(exact_up - 4, mcamp__log_wealth(&t, -s, m));
+        CHECK_LE(mcamp__log_wealth(&t, 0.5 * s / m, m), exact_down + 1e-9);
+    }
+}
+
+/* With the stake (m - base)/(m (1 - m)) the betting test accepts whenever
+ * Hoeffding-KL does: log(1 - s(x - m)) lies above its chord on [0, 1].          */
+TEST(betting_dominates_hoeffding)
+{
+    mcamp_rng r;
+    int both = 0;
+    mcamp_rng_seed(&r, 4);
+    for (int trial = 0; trial < 2000; trial++) {
+        int n = 200 + (int)(2000 * mcamp_rng_uniform(&r));
+        double m = 0.01 + 0.3 * mcamp_rng_uniform(&r), mean = 0, wealth = 0, kl, stake;
+        double base = m * (0.3 + 0.6 * mcamp_rng_uniform(&r)), x[2200];
+        for (int i = 0; i < n; i++) mean += (x[i] = m * 6 * skewed(&r) / 2) / n;
+        for (int i = 0; i < n; i++) x[i] = mcamp__dmin(x[i], 1);
+        if (!(mean <= base)) continue;
+        kl = n * (base * log(base / m) + (1 - base) * log1p((m - base) / (1 - m)));
+        stake = (m - base) / (m * (1 - m));
+        for (int i = 0; i < n; i++) wealth += log1p(-stake * (x[i] - m));
+        CHECK_LE(kl, wealth + 1e-9);
+        both++;
+    }
+    CHECK(both > 300);
+}
+
+/* P(Bin(n, p) >= k) */
+static double binomial_tail(int n, int k, double p)
+{
+    double s = 0;
+    for (int i = k; i <= n; i++)
+        s += exp(lgamma(n + 1.0) - lgamma(i + 1.0) - lgamma(n - i + 1.0) +
+                 i * log(p) + (n - i) * log1p(-p));
+    return s;
+}
+
+TEST(bounds_cover)
+{
+    mcamp_rng r;
+    int n = 3000, miss[3] = { 0, 0, 0 };
+    const double truth = 0.9 * 0.005 + 0.1 * 0.5, beta = 0.05;
+    mcamp_rng_seed(&r, 5);
+    for (int trial = 0; trial < n; trial++) {
+        mcamp_tally t = new_tally();
+        for (int i = 0; i < 200; i++) mcamp__tally_add(&t, log(skewed(&r)));
+        miss[0] += mcamp_tally_upper(&t, beta) < truth;
+        miss[1] += mcamp_tally_lower(&t, beta) > truth;
+        miss[2] += mcamp_tally_upper_hoeffding(&t, beta) < truth;
+        CHECK_LE(mcamp_tally_mean(&t), mcamp_tally_upper(&t, beta));
+    }
+    for (int i = 0; i < 3; i++) CHECK(binomial_tail(n, miss[i], beta) > 1e-9);
+}
+
+/* ---- samplers ------------------------------------------------------------------- */
+
+/* Mean of a sampler in standard errors from a truth. */
+static double z_score(const mcamp_gram *g, double sigma, double eps, mcamp_direction dir,
+                      mcamp_method method, size_t k, double sticky, double truth)
+{
+    mcamp__factor f;
+    mcamp__sampler p;
+    mcamp__workers w;
+    mcamp_tally *t = (mcamp_tally *)calloc(1, sizeof *t);
+    double z;
+    CHECK_STATUS(mcamp__factor_init(&ctx, g, &f), MCAMP_OK);
+    CHECK_STATUS(mcamp__sampler_build(&ctx, &f, sigma, eps, dir, method, k, sticky,
+                 method == MCAMP_METHOD_MODE ? mcamp__loose_scale(&f, sigma, eps) : 0,
+                 &p), MCAMP_OK);
+    CHECK_STATUS(mcamp__workers_init(&ctx, &p, &w), MCAMP_OK);
+    mcamp__tally_init(&p, t);
+    CHECK_STATUS(mcamp__run_blocks(&ctx, &p, &w, 11,
+                 ((uint32_t)MCAMP__STREAM_TEST << 16) | (uint32_t)(k << 4) | (uint32_t)dir, 0, 12, t),
+                 MCAMP_OK);
+    CHECK(t->poisoned == 0);
+    z = (mcamp_tally_mean(t) - truth) / (mcamp_tally_std_error(t) + 1e-12 * truth);
+    mcamp__workers_free(&ctx, &w);
+    mcamp__sampler_free(&ctx, &p);
+    mcamp__factor_free(&ctx, &f);
+    free(t);
+    return z;
+}
+
+/* (rho - e^eps)_+ at eps = -60 has mean E_Q[rho] = 1: every law must say so. */
+TEST(every_law_integrates_rho_to_one)
+{
+    static const size_t bands[3] = { 1, 4, 0 };
+    for (int c = 0; c < 3; c++) {
+        mcamp_gram g;
+        gram_of(bands[c] == 1 ? MCAMP_MECH_IDENTITY : MCAMP_MECH_SQRT, bands[c], 26, 6, &g);
+        for (size_t k = 1; k <= 8; k++) {
+            double sigma = (bands[c] ? 3.0 : 6.0) * sqrt((double)k);
+            CHECK_LE(fabs(z_score(&g, sigma, -60, MCAMP_REMOVE, MCAMP_METHOD_TILTED, k, 0, 1)),
+                     6.2);
+            CHECK_LE(fabs(z_score(&g, sigma, -60, MCAMP_REMOVE, MCAMP_METHOD_TILTED, k, 2, 1)),
+                     6.2);
+            if (bands[c] != 1)
+                CHECK_LE(fabs(z_score(&g, sigma, -60, MCAMP_REMOVE, MCAMP_METHOD_COMMON, k,
+                                      0, 1)), 6.2);
+        }
+        CHECK_LE(fabs(z_score(&g, 3, -60, MCAMP_REMOVE, MCAMP_METHOD_PLAIN, 1, 0, 1)), 6.2);
+        CHECK_LE(fabs(z_score(&g, 3, -60, MCAMP_REMOVE, MCAMP_METHOD_MODE, 0, 0, 1)), 6.2);
+        mcamp_gram_free(&ctx, &g);
+    }
+}
+
+TEST(every_law_agrees_with_the_exact_value)
+{
+    mcamp_gram g;
+    gram_of(MCAMP_MECH_SQRT, 0, 8, 2, &g);
+    for (size_t k = 1; k <= 20; k += 3)
+        CHECK_LE(fabs(z_score(&g, 12.3, 1, MCAMP_REMOVE, MCAMP_METHOD_COMMON, k, 0,
+                              1.001213320574855e-05)), 6.2);
+    CHECK_LE(fabs(z_score(&g, 12.3, 1, MCAMP_REMOVE, MCAMP_METHOD_TILTED, 14, 0,
+                          1.001213320574855e-05)), 6.2);
+    CHECK_LE(fabs(z_score(&g, 12.3, 0.5, MCAMP_REMOVE, MCAMP_METHOD_PLAIN, 1, 0,
+                          0.004124848554169436)), 6.2);
+    CHECK_LE(fabs(z_score(&g, 2.03, 8, MCAMP_REMOVE, MCAMP_METHOD_MODE, 0, 0,
+                          7.612797479293299e-06)), 6.2);
+    CHECK_LE(fabs(z_score(&g, 12.3, 1, MCAMP_ADD, MCAMP_METHOD_COMMON, 0, 0,
+                          9.782524609700284e-06)), 6.2);
+    CHECK_LE(fabs(z_score(&g, 12.3, 0.5, MCAMP_ADD, MCAMP_METHOD_PLAIN, 0, 0,
+                          0.004108336745009725)), 6.2);
+    mcamp_gram_free(&ctx, &g);
+    gram_of(MCAMP_MECH_IDENTITY, 0, 64, 16, &g);
+    CHECK_LE(fabs(z_score(&g, 2, 2, MCAMP_REMOVE, MCAMP_METHOD_MODE, 0, 0,
+                          3.3040519932420914e-06)), 6.2);
+    CHECK_LE(fabs(z_score(&g, 2, 1, MCAMP_REMOVE, MCAMP_METHOD_TILTED, 4, 0,
+                          0.0006876251911838333)), 6.2);
+    CHECK_LE(fabs(z_score(&g, 2, 2, MCAMP_ADD, MCAMP_METHOD_PRODUCT, 0, 0,
+                          2.917562453298391e-14)), 6.2);
+    CHECK_LE(fabs(z_score(&g, 2, 1, MCAMP_ADD, MCAMP_METHOD_COMMON, 0, 0,
+                          2.993017993023158e-05)), 6.2);
+    mcamp_gram_free(&ctx, &g);
+}
+
+/* S_k(c) is a maximum: no point of a fine grid is above it, and one is close. */
+TEST(range_constant_is_the_maximum)
+{
+    double T = 0;
+    for (double c = 0.02; c < 1.6; c *= 1.7) {
+        for (size_t k = 2; k < 40; k += 5) {
+            double s = mcamp__common_log_sup(c, k, &T), top = -1e300;
+            for (double lr = -120; lr < 40; lr += 0.01)
+                top = mcamp__dmax(top, lr + mcamp_gauss_logdelta(c, -lr) - (double)k * lr);
+            CHECK_LE(top, s + 1e-9);
+            CHECK_LE(s, top + 0.01);
+        }
+    }
+}
+
+/* No value leaves the proven range, on Gram matrices of all kinds. */
+TEST(values_stay_within_the_range)
+{
+    for (int trial = 0; trial < 12; trial++) {
+        mcamp_gram g;
+        mcamp_rng r;
+        double m[36], a[36];
+        size_t b = 2 + (size_t)trial % 5;
+        memset(&g, 0, sizeof g);
+        CHECK_STATUS(mcamp_ctx_init(&ctx, NULL), MCAMP_OK);
+        mcamp_rng_seed(&r, (uint64_t)trial);
+        for (size_t i = 0; i < b * b; i++) m[i] = 3 * pow(mcamp_rng_uniform(&r), 3);
+        for (size_t i = 0; i < b; i++)
+            for (size_t j = 0; j < b; j++) {
+                a[i * b + j] = 0;
+                for (size_t l = 0; l < b; l++) a[i * b + j] += m[i * b + l] * m[j * b + l];
+            }
+        if (trial % 3 == 0)             /* a mode that never takes part */
+            for (size_t i = 0; i < b; i++) a[i] = a[i * b] = 0;
+        CHECK_STATUS(mcamp_gram_from_matrix(&ctx, a, b, &g), MCAMP_OK);
+        for (int dir = MCAMP_REMOVE; dir <= MCAMP_ADD; dir++) {
+            mcamp_sampler_desc d;
+            mcamp_sampler s;
+            mcamp_tally *t = (mcamp_tally *)calloc(1, sizeof *t);
+            memset(&d, 0, sizeof d);
+            d.direction = (mcamp_direction)dir;
+            d.sigma = 0.5 + trial % 4; d.eps = 0.5 * (trial % 5);
+            CHECK_STATUS(mcamp_sampler_init(&ctx, &g, &d, &s), MCAMP_OK);
+            CHECK_STATUS(mcamp_sampler_run(&ctx, &s, 1, 0, 40, t), MCAMP_OK);
+            CHECK(t->poisoned == 0);
+            mcamp_sampler_free(&ctx, &s);
+            free(t);
+        }
+        mcamp_gram_free(&ctx, &g);
+    }
+}
+
+/* Same bits for any number of threads, any split, any order of merging. */
+TEST(splits_and_threads_do_not_matter)
+{
+    mcamp_gram g;
+    mcamp_sampler_desc d;
+    mcamp_sampler s;
+    mcamp_tally t[4], part;
+    mcamp_ctx_desc cd;
+    gram_of(MCAMP_MECH_SQRT, 4, 40, 8, &g);
+    memset(t, 0, sizeof t);
+    memset(&d, 0, sizeof d);
+    d.direction = MCAMP_REMOVE; d.sigma = 4; d.eps = 1;
+    CHECK_STATUS(mcamp_sampler_init(&ctx, &g, &d, &s), MCAMP_OK);
+    CHECK_STATUS(mcamp_sampler_run(&ctx, &s, 9, 0, 21, &t[0]), MCAMP_OK);
+    for (int i = 2; i >= 0; i--) {
+        memset(&part, 0, sizeof part);
+        CHECK_STATUS(mcamp_sampler_run(&ctx, &s, 9, (uint64_t)i * 7, 7, &part), MCAMP_OK);
+        CHECK_STATUS(mcamp_tally_merge(&ctx, &t[1], &part), MCAMP_OK);
+    }
+    for (int i = 0; i < 2; i++) {
+        mcamp_ctx threaded;
+        memset(&cd, 0, sizeof cd);
+        cd.parallel = mcamp_parallel_threads(i ? 8 : 3);
+        CHECK_STATUS(mcamp_ctx_init(&threaded, &cd), MCAMP_OK);
+        CHECK_STATUS(mcamp_sampler_run(&threaded, &s, 9, 0, 21, &t[2 + i]), MCAMP_OK);
+    }
+    for (int i = 1; i < 4; i++) CHECK(!memcmp(&t[0], &t[i], sizeof t[0]));
+    part.eps = 2;
+    CHECK_STATUS(mcamp_tally_merge(&ctx, &t[1], &part), MCAMP_E_MISMATCH);
+    mcamp_sampler_free(&ctx, &s);
+    mcamp_gram_free(&ctx, &g);
+}
+
+TEST(renyi_divergence_matches_enumeration)
+{
+    mcamp_gram g;
+    double value = 0, err = 0, want = 0;
+    gram_of(MCAMP_MECH_SQRT, 0, 8, 2, &g);
+    /* E_Q[rho^3] = 2^-3 sum over (i,j,l) of e^{a_ij + a_il + a_jl} */
+    for (int i = 0; i < 8; i++) {
+        int x = i & 1, y = (i >> 1) & 1, z = i >> 2;
+        want += exp((g.g[2 * x + y] + g.g[2 * x + z] + g.g[2 * y + z]) / 16) / 8;
+    }
+    CHECK_STATUS(mcamp_renyi(&ctx, &g, 4, 3, 1, 20000, &value, &err), MCAMP_OK);
+    CHECK_LE(fabs(value - log(want) / 2), 6.2 * err + 1e-12);
+    CHECK_STATUS(mcamp_renyi(&ctx, &g, 4, 1, 1, 20000, &value, &err), MCAMP_E_ARG);
+    mcamp_gram_free(&ctx, &g);
+}
+
+/* ---- questions --------------------------------------------------------------------- */
+
+TEST(sigma_epsilon_and_delta_answer_each_other)
+{
+    mcamp_gram g;
+    mcamp_answer a, e;
+    gram_of(MCAMP_MECH_SQRT, 0, 8, 2, &g);
+    CHECK_STATUS(mcamp_sigma(&ctx, &g, 1, 1e-5, NULL, &a), MCAMP_OK);
+    CHECK_LE(fabs(a.sigma - sq8_sigma), 6.2 * a.std_error);
+    CHECK_LE(1e-5 * (1 - 0.05), a.delta_upper);
+    CHECK(a.remove.trusted && a.add.trusted && a.remove.value > a.add.value);
+    CHECK_STATUS(mcamp_epsilon(&ctx, &g, sq8_sigma, 1e-5, NULL, &e), MCAMP_OK);
+    CHECK_LE(fabs(e.eps - 1), 6.2 * e.std_error);
+    CHECK_LE(sq8_sigma, a.unamplified);
+    CHECK_LE(1, e.unamplified);
+    mcamp_gram_free(&ctx, &g);
+}
+
+TEST(one_batch_is_the_gaussian_mechanism)
+{
+    mcamp_gram g;
+    mcamp_answer a;
+    double want = 0;
+    gram_of(MCAMP_MECH_SQRT, 0, 8, 1, &g);
+    CHECK_STATUS(mcamp_sigma(&ctx, &g, 1, 1e-5, NULL, &a), MCAMP_OK);
+    CHECK_NEAR(a.sigma, 24.579168205511, 1e-12, 0);
+    CHECK_STATUS(mcamp_delta(&ctx, &g, 10, 4, NULL, &a), MCAMP_OK);
+    CHECK_NEAR(a.delta, 4.600708002231559e-10, 1e-12, 0);
+    CHECK(a.remove.exact && a.add.exact);
+    CHECK_STATUS(mcamp_gauss_epsilon(&ctx, 30, g.max_norm, 1e-15, &want), MCAMP_OK);
+    CHECK_STATUS(mcamp_epsilon(&ctx, &g, 30, 1e-15, NULL, &a), MCAMP_OK);
+    CHECK_NEAR(a.eps, want, 1e-12, 0);
+    mcamp_gram_free(&ctx, &g);
+}
+
+TEST(curve_falls_and_is_bracketed)
+{
+    mcamp_gram g;
+    mcamp_answer a[9];
+    double eps[9];
+    mcamp_budget bud;
+    gram_of(MCAMP_MECH_SQRT, 4, 64, 8, &g);
+    memset(&bud, 0, sizeof bud);
+    bud.rel_error = 0.05;
+    for (int i = 0; i < 9; i++) eps[i] = 0.4 * i;
+    CHECK_STATUS(mcamp_curve(&ctx, &g, 4, eps, 9, &bud, a), MCAMP_OK);
+    for (int i = 0; i < 9; i++) {
+        CHECK_LE(a[i].remove.lower, a[i].remove.value);
+        CHECK_LE(a[i].remove.value, a[i].remove.upper);
+        CHECK_LE(a[i].delta, a[i].unamplified);
+        if (i) CHECK_LE(a[i].delta, a[i - 1].delta);
+    }
+    mcamp_gram_free(&ctx, &g);
+}
+
+/* ---- proofs -------------------------------------------------------------------------- */
+
+static mcamp_claim claim_of(double sigma, double delta, double beta, uint64_t seed)
+{
+    mcamp_claim c;
+    memset(&c, 0, sizeof c);
+    c.sigma = sigma; c.eps = 1; c.delta = delta; c.beta = beta; c.seed = seed;
+    return c;
+}
+
+TEST(true_claims_are_accepted_and_false_ones_refused)
+{
+    mcamp_gram g;
+    mcamp_statement s;
+    gram_of(MCAMP_MECH_SQRT, 0, 8, 2, &g);
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        mcamp_claim c = claim_of(sq8_sigma, 1e-5 / 0.9, 1e-6, seed);
+        CHECK_STATUS(mcamp_verify(&ctx, &g, &c, &s), MCAMP_OK);
+        CHECK(s.accepted && s.remove.accepted && s.add.accepted);
+        CHECK(s.remove.log_wealth >= log(2e6));
+        CHECK(s.samples == s.remove.samples + s.add.samples && s.gram_digest == g.digest);
+        c.delta = 1e-5 / 1.1;
+        CHECK_STATUS(mcamp_verify(&ctx, &g, &c, &s), MCAMP_Q_REFUSED);
+        CHECK(!s.accepted);
+    }
+    mcamp_gram_free(&ctx, &g);
+}
+
+/* At the exact null a test of level beta accepts with probability at most beta. */
+TEST(false_acceptance_is_rarer_than_beta)
+{
+    mcamp_gram g;
+    mcamp__factor f;
+    mcamp__sampler p;
+    mcamp__workers w;
+    mcamp_tally *t = (mcamp_tally *)calloc(1, sizeof *t);
+    mcamp_claim c = claim_of(sq8_sigma, 1e-5, 0.01, 0);
+    mcamp__choice choice;
+    mcamp__question q;
+    int accepted = 0, n = 10000;
+    double range = 0, m;
+    gram_of(MCAMP_MECH_SQRT, 0, 8, 2, &g);
+    CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+    memset(&q, 0, sizeof q);
+    q.f = &f; q.sigma = sq8_sigma; q.eps = 1; q.dir = MCAMP_REMOVE;
+    CHECK_STATUS(mcamp__proof_choice(&ctx, &q, &choice, &range), MCAMP_OK);
+    CHECK_STATUS(mcamp__question_sampler(&ctx, &q, &choice, &p), MCAMP_OK);
+    CHECK_STATUS(mcamp__workers_init(&ctx, &p, &w), MCAMP_OK);
+    m = mcamp__claim_mean(&p, 1e-5 * (1 + 1e-8));
+    c.max_samples = 3072;               /* several looks at the wealth */
+    for (int i = 0; i < n; i++) {
+        mcamp_proof out;
+        memset(&out, 0, sizeof out);
+        out.stake = 1;
+        c.seed = (uint64_t)i;
+        CHECK(mcamp__verify_run(&ctx, &p, &w, &c, 0, m, 0.01, &out, t) >= 0);
+        accepted += out.accepted;
+    }
+    CHECK(binomial_tail(n, accepted, 0.01) > 1e-9);
+    mcamp__workers_free(&ctx, &w);
+    mcamp__sampler_free(&ctx, &p);
+    mcamp__factor_free(&ctx, &f);
+    mcamp_gram_free(&ctx, &g);
+    free(t);
+}
+
+TEST(certified_sigma_is_never_too_small)
+{
+    mcamp_gram g;
+    mcamp_statement s;
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        mcamp_claim c = claim_of(0, 1e-5, 1e-5, seed);
+        double truth = seed % 2 ? i2_sigma : sq8_sigma;
+        if (seed % 2) gram_of(MCAMP_MECH_IDENTITY, 0, 2, 2, &g);
+        else          gram_of(MCAMP_MECH_SQRT, 0, 8, 2, &g);
+        CHECK_STATUS(mcamp_calibrate_certified(&ctx, &g, &c, &s), MCAMP_OK);
+        CHECK(s.accepted);
+        CHECK_LE(truth, s.sigma);
+        CHECK_LE(s.sigma, truth * 1.02);
+        mcamp_gram_free(&ctx, &g);
+    }
+}
+
+TEST(without_samples_there_is_still_the_unamplified_bound)
+{
+    mcamp_gram g;
+    mcamp_statement s;
+    mcamp_claim c = claim_of(0, 1e-5, 1e-300, 1);   /* no sample size reaches that beta */
+    double su = 0;
+    gram_of(MCAMP_MECH_IDENTITY, 0, 64, 16, &g);
+    c.max_samples = 1024;
+    CHECK_STATUS(mcamp_calibrate_certified(&ctx, &g, &c, &s), MCAMP_Q_UNAMPLIFIED);
+    CHECK_STATUS(mcamp_gauss_sigma(&ctx, g.max_norm, 1, 1e-5, &su), MCAMP_OK);
+    CHECK(s.accepted && s.remove.method == MCAMP_METHOD_EXACT);
+    CHECK_LE(su, s.sigma);
+    CHECK_LE(s.sigma, su * (1 + 1e-9));
+    mcamp_gram_free(&ctx, &g);
+}
+
+/* ---- faults ---------------------------------------------------------------------------- */
+
+TEST(bad_arguments_are_named_and_touch_nothing)
+{
+    mcamp_gram g;
+    mcamp_answer a, before;
+    mcamp_statement s, s0;
+    mcamp_claim c;
+    double bad[5];
+    gram_of(MCAMP_MECH_SQRT, 0, 8, 2, &g);
+    bad[0] = mcamp__nan(); bad[1] = mcamp__inf(); bad[2] = -mcamp__inf(); bad[3] = -1; bad[4] = 0;
+    memset(&a, 0x5a, sizeof a); before = a;
+    memset(&s, 0x5a, sizeof s); s0 = s;
+    for (int i = 0; i < 5; i++) {
+        CHECK(mcamp_delta(&ctx, &g, bad[i], 1, NULL, &a) < 0);
+        CHECK(!strcmp(mcamp_last_error(&ctx).argument, "sigma"));
+        if (i < 4) {
+            CHECK(mcamp_delta(&ctx, &g, 1, bad[i], NULL, &a) < 0);
+            CHECK(!strcmp(mcamp_last_error(&ctx).argument, "eps"));
+        }
+        CHECK(mcamp_sigma(&ctx, &g, 1, bad[i], NULL, &a) < 0);
+        CHECK(!strcmp(mcamp_last_error(&ctx).argument, "delta"));
+        CHECK(mcamp_epsilon(&ctx, &g, bad[i], 1e-5, NULL, &a) < 0);
+        c = claim_of(bad[i], 1e-5, 1e-5, 1);
+        CHECK(mcamp_verify(&ctx, &g, &c, &s) < 0);
+        c = claim_of(1, bad[i], 1e-5, 1);
+        CHECK(mcamp_verify(&ctx, &g, &c, &s) < 0);
+        c = claim_of(1, 1e-5, bad[i], 1);
+        CHECK(mcamp_verify(&ctx, &g, &c, &s) < 0);
+        CHECK(!strcmp(mcamp_last_error(&ctx).argument, "beta"));
+        c = claim_of(1, 1e-5, 1e-5, 1); c.end_canary = 3;
+        CHECK_STATUS(mcamp_verify(&ctx, &g, &c, &s), MCAMP_E_CANARY);
+    }
+    CHECK(mcamp_delta(&ctx, &g, DBL_MIN / 4, 1, NULL, &a) < 0);
+    CHECK(mcamp_sigma(&ctx, &g, 1, 1.0, NULL, &a) < 0);
+    CHECK_STATUS(mcamp_delta(&ctx, NULL, 1, 1, NULL, &a), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_delta(&ctx, &g, 1, 1, NULL, NULL), MCAMP_E_REQUIRED);
+    CHECK(!memcmp(&a, &before, sizeof a));
+    CHECK(!memcmp(&s, &s0, sizeof s));
+    mcamp_gram_free(&ctx, &g);
+}
+
+typedef struct fault_case { mcamp_gram *g; mcamp_answer a; mcamp_statement s; int which; } fault_case;
+
+static mcamp_status fault_run(mcamp_ctx *c, void *user)
+{
+    fault_case *f = (fault_case *)user;
+    mcamp_claim claim = claim_of(sq8_sigma * 1.01, 1e-5, 1e-3, 2);
+    double v, e;
+    switch (f->which) {
+    case 0: return mcamp_delta(c, f->g, 12.3, 1, NULL, &f->a);
+    case 1: return mcamp_verify(c, f->g, &claim, &f->s);
+    case 2: return mcamp_renyi(c, f->g, 12.3, 3, 1, 100, &v, &e);
+    default: return mcamp_loss_point(c, f->g, 1, f->g->g, MCAMP_ADD, &v);
+    }
+}
+
+TEST(every_allocation_may_fail)
+{
+    mcamp_gram g;
+    gram_of(MCAMP_MECH_SQRT, 0, 8, 2, &g);
+    for (int which = 0; which < 3; which++) {
+        fault_case f;
+        memset(&f, 0, sizeof f);
+        f.g = &g; f.which = which;
+        mt_all_faults("core", fault_run, &f);
+    }
+    mcamp_gram_free(&ctx, &g);
+}
+
+static int stop_at_once(void *user, double fraction, double best)
+{
+    (void)fraction; (void)best;
+    ++*(int *)user;
+    return 1;
+}
+
+TEST(the_user_can_stop_it)
+{
+    mcamp_gram g;
+    mcamp_ctx stopping;
+    mcamp_ctx_desc d;
+    mcamp_statement s;
+    mcamp_claim c = claim_of(i2_sigma * 1.0005, 1e-5, 1e-9, 1);
+    int calls = 0;
+    gram_of(MCAMP_MECH_IDENTITY, 0, 2, 2, &g);
+    memset(&d, 0, sizeof d);
+    d.progress.fn = stop_at_once; d.progress.user = &calls;
+    CHECK_STATUS(mcamp_ctx_init(&stopping, &d), MCAMP_OK);
+    CHECK_STATUS(mcamp_verify(&stopping, &g, &c, &s), MCAMP_Q_INTERRUPTED);
+    CHECK(!s.accepted && calls > 0);
+    mcamp_gram_free(&ctx, &g);
+}
+
+TEST_MAIN("core",
+    T(loss_of_a_point_is_stable_and_has_two_signs),
+    T(tallies_round_up_and_carry),
+    T(what_is_not_a_value_poisons_and_proves_nothing),
+    T(wealth_from_bins_is_below_the_exact_wealth),
+    T(betting_dominates_hoeffding),
+    T(bounds_cover),
+    T(every_law_integrates_rho_to_one),
+    T(every_law_agrees_with_the_exact_value),
+    T(range_constant_is_the_maximum),
+    T(values_stay_within_the_range),
+    T(splits_and_threads_do_not_matter),
+    T(renyi_divergence_matches_enumeration),
+    T(sigma_epsilon_and_delta_answer_each_other),
+    T(one_batch_is_the_gaussian_mechanism),
+    T(curve_falls_and_is_bracketed),
+    T(true_claims_are_accepted_and_false_ones_refused),
+    T(false_acceptance_is_rarer_than_beta),
+    T(certified_sigma_is_never_too_small),
+    T(without_samples_there_is_still_the_unamplified_bound),
+    T(bad_arguments_are_named_and_touch_nothing),
+    T(every_allocation_may_fail),
+    T(the_user_can_stop_it))
