@@ -192,7 +192,8 @@ static double z_score(const mcamp_gram *g, double sigma, double eps, mcamp_direc
     CHECK_STATUS(mcamp__workers_init(&ctx, &p, &w), MCAMP_OK);
     mcamp__tally_init(&p, t);
     CHECK_STATUS(mcamp__run_blocks(&ctx, &p, &w, 11,
-                 ((uint32_t)MCAMP__STREAM_TEST << 16) | (uint32_t)(k << 4) | (uint32_t)dir, 0, 12, t),
+                 ((uint32_t)MCAMP__STREAM_TEST << 16) | (uint32_t)(k << 4) |
+                 (uint32_t)dir, 0, 12, t),
                  MCAMP_OK);
     CHECK(t->poisoned == 0);
     z = (mcamp_tally_mean(t) - truth) / (mcamp_tally_std_error(t) + 1e-12 * truth);
@@ -553,7 +554,12 @@ TEST(bad_arguments_are_named_and_touch_nothing)
     mcamp_gram_free(&ctx, &g);
 }
 
-typedef struct fault_case { mcamp_gram *g; mcamp_answer a; mcamp_statement s; int which; } fault_case;
+typedef struct fault_case {
+    mcamp_gram *g;
+    mcamp_answer a;
+    mcamp_statement s;
+    int which;
+} fault_case;
 
 static mcamp_status fault_run(mcamp_ctx *c, void *user)
 {
