@@ -70,7 +70,8 @@
  *   exact                           accountants without samples, as intervals
  *   calib                           delta, eps, sigma; accepted or refused claims
  *   opt                             (eps, delta), workload -> a C of small error
- *   secure -> noise                 keys -> random numbers -> C^-1 z, round by round
+ *   secure -> noise, batch          keys -> random numbers -> C^-1 z round by round; who
+ *                                   takes part when
  *   report                          JSON and sentences
  *
  * LEVELS
@@ -113,6 +114,9 @@
  *            mcamp_noise_next, mcamp_noise_next_float, mcamp_noise_add, mcamp_noise_add_float,
  *            mcamp_noise_add_grid, mcamp_noise_from_grid, mcamp_noise_replay,
  *            mcamp_noise_save, mcamp_noise_load, mcamp_noise_load_replay
+ *   batch    mcamp_batch_init, mcamp_batch_free, mcamp_batch_round, mcamp_batch_has,
+ *            mcamp_batch_largest, mcamp_batch_amplified, mcamp_batch_cut_probability,
+ *            mcamp_batch_cut_delta
  *   report   mcamp_report_answer, mcamp_report_statement, mcamp_report_statement_text,
  *            mcamp_modes_vector
  *   exact    mcamp_exact_rdp, mcamp_exact_rdp_epsilon, mcamp_exact_classical_sigma,
@@ -1229,6 +1233,103 @@ MCAMP_API mcamp_status mcamp_noise_load(mcamp_ctx *ctx, mcamp_noise *noise,
  * same batches, same data, same model.  With anything else the privacy is gone. */
 MCAMP_API mcamp_status mcamp_noise_load_replay(mcamp_ctx *ctx, mcamp_noise *noise,
                                                const void *blob, size_t size);
+
+/* ======================================================================== *
+ *  BATCHES: who takes part when                                 (decl) batch
+ * ======================================================================== */
+
+/* The law by which batches are drawn belongs to the privacy statement: accounting
+ * for one law and drawing by another is the commonest bug of the field.  Round t
+ * has t mod b as its place in the cycle of b rounds (`batches`).              */
+typedef enum mcamp_batch_law {
+    MCAMP_BATCH_UNSET   = 0,    /* refused                                    */
+    MCAMP_BATCH_BINS    = 1,    /* balls in bins: every example in one of b
+                                   bins, uniformly and independently; bin
+                                   t mod b is the batch of round t: sections
+                                   est and calib                              */
+    MCAMP_BATCH_POISSON = 2,    /* example e, of group e mod b, is taken in the
+                                   rounds of its group with probability q, anew
+                                   each time: MCAMP_EVENT_BANDMF for C of at most
+                                   b bands; b = 1: MCAMP_EVENT_POISSON         */
+    MCAMP_BATCH_FIXED   = 3,    /* exactly `size` examples of the round's group,
+                                   every subset alike: [2], Algorithm 2       */
+    MCAMP_BATCH_MINSEP  = 4,    /* every example that was not taken in the last
+                                   b - 1 rounds is taken with probability q   */
+    MCAMP_BATCH_SHUFFLE = 5     /* one random order, cut into b batches of equal
+                                   size, the same in every epoch.  NOT AMPLIFIED:
+                                   account for it by mcamp_sens_fixed without
+                                   sampling, never as if it were BINS          */
+} mcamp_batch_law;
+
+typedef struct mcamp_batch_desc {
+    uint32_t start_canary;      /* must be 0                                  */
+    mcamp_batch_law law;        /* REQUIRED                                   */
+    uint64_t examples;          /* REQUIRED: m                                */
+    uint64_t rounds;            /* REQUIRED: n                                */
+    uint64_t batches;           /* REQUIRED: b (POISSON, FIXED: length of the
+                                   cycle; MINSEP: least distance)             */
+    double q;                   /* POISSON, MINSEP: REQUIRED, in (0, 1]; is
+                                   rounded down to a multiple of 2^-64        */
+    uint64_t size;              /* FIXED: REQUIRED                            */
+    uint64_t limit;             /* a fuller batch is cut to so many, a uniform
+                                   choice; 0 = never.  This is not free: see
+                                   mcamp_batch_cut_delta                      */
+    bool scan;                  /* BINS: keep no list (4 bytes an example) and
+                                   look at every example in every round       */
+    mcamp_key key;              /* REQUIRED; may be the key of the noise      */
+    uint32_t end_canary;        /* must be 0                                  */
+} mcamp_batch_desc;
+
+/* Holds a key: wiped by mcamp_batch_free.  Treat as opaque. */
+typedef struct mcamp_batch {
+    uint32_t magic;
+    mcamp_batch_law law;
+    uint64_t examples, rounds, batches, size, limit, threshold, next, key_id;
+    double q;
+    uint32_t *list, *start;     /* BINS, SHUFFLE: order and b + 1 ends;
+                                   MINSEP: last round + 1                     */
+    size_t list_count, start_count;
+    uint32_t keys[16];
+} mcamp_batch;
+
+typedef struct mcamp_batch_size {
+    size_t drawn;               /* by the law                                 */
+    size_t kept;                /* written: drawn, or the limit               */
+} mcamp_batch_size;
+
+/* Memory: BINS without scan and SHUFFLE 4 (m + b + 1) bytes, MINSEP 4 m bytes, the
+ * others nothing; with lists m < 2^32.                                        */
+MCAMP_API mcamp_status mcamp_batch_init(mcamp_ctx *ctx, const mcamp_batch_desc *desc,
+                                        mcamp_batch *batch);
+MCAMP_API void mcamp_batch_free(mcamp_ctx *ctx, mcamp_batch *batch);
+/* The indices of round `round` to out: any round in any order, the same on every
+ * machine.  Rising, but for SHUFFLE and batches that were cut.  MCAMP_E_SIZE if more
+ * than `capacity` were drawn (their number is the error's value, out is spoilt).
+ * Cost: the batch; POISSON and FIXED the group; BINS with scan and MINSEP m, which
+ * for MINSEP is cheap for rounds in turn and round * m otherwise.              */
+MCAMP_API mcamp_status mcamp_batch_round(mcamp_ctx *ctx, mcamp_batch *batch,
+                                         uint64_t round, size_t *out, size_t capacity,
+                                         mcamp_batch_size *size);
+/* Does `example` take part in `round`, before any cut?  A pure function of the key;
+ * BINS, POISSON, and MINSEP (cost: round); others MCAMP_E_ARG.                 */
+MCAMP_API mcamp_status mcamp_batch_has(mcamp_ctx *ctx, const mcamp_batch *batch,
+                                       uint64_t round, uint64_t example, bool *in);
+/* A capacity that suffices for every round: lists and FIXED exactly, else the limit
+ * or the group.                                                                */
+MCAMP_API uint64_t mcamp_batch_largest(const mcamp_batch *batch);
+/* Does any accountant here give more than the unamplified guarantee? */
+MCAMP_API bool mcamp_batch_amplified(const mcamp_batch *batch);
+/* An upper bound on the probability that any batch of the run is cut, over the key. */
+MCAMP_API mcamp_status mcamp_batch_cut_probability(mcamp_ctx *ctx,
+                                                   const mcamp_batch *batch, double *p);
+/* What cutting costs: delta becomes delta + (1 + e^eps) p, p from above, under add or
+ * remove and under zero-out.  (Two runs differ only if a batch is cut, so that
+ * H(P'||Q') <= H(P||Q) + p + e^eps p.)  No smaller price is known: an example that is
+ * there pushes another one out, so that its neighbour is not the same run less its
+ * own gradient.  For zero-out without amplification the cut is free: there the same
+ * examples are pushed out.                                                     */
+MCAMP_API mcamp_status mcamp_batch_cut_delta(mcamp_ctx *ctx, const mcamp_batch *batch,
+                                             double eps, double *delta);
 
 /* ======================================================================== *
  *  REPORTS                                                      (decl) report
@@ -15573,6 +15674,470 @@ MCAMP_API mcamp_status mcamp_noise_load_replay(mcamp_ctx *ctx, mcamp_noise *nois
 #undef MCAMP__PLAN_REPLAY
 #undef MCAMP__PLAN_BLT
 #undef MCAMP__PLAN_AGAIN
+
+/* ======================================================================== *
+ *  BATCHES                                                           >>batch
+ *  In: a law, its numbers, a key.  Out: the examples of any round; odds that a
+ *  limit cuts a batch.  Memory: at most 4 bytes an example and 4 a batch, at init.
+ *  Integers only: the same batches on every machine.  Maths: [1] section 3, [2]
+ *  Algorithms 2 and 6.  Guarantee: probabilities are exact to 2^-32 of themselves,
+ *  an inclusion probability is never above q.
+ * ======================================================================== */
+
+#define MCAMP__BATCH_MAGIC 0x6d636261u
+#define MCAMP__LIST_MAX UINT64_C(0xfffffffe)
+
+/* The high word of a product. */
+MCAMP__PRIV uint64_t mcamp__mulhi(uint64_t a, uint64_t b)
+{
+    uint64_t al = a & 0xffffffffu, ah = a >> 32, bl = b & 0xffffffffu, bh = b >> 32;
+    uint64_t mid = ah * bl + ((al * bl) >> 32);     /* below 2^64 - 2^32 */
+    uint64_t low = al * bh + (mid & 0xffffffffu);
+    return ah * bh + (mid >> 32) + (low >> 32);
+}
+
+/* Words of one (key, step), for indices that mostly rise. */
+typedef struct mcamp__words {
+    const uint32_t *key;
+    uint64_t step, group;
+    mcamp_vecset vs;
+    uint64_t word[128];
+} mcamp__words;
+
+MCAMP__PRIV void mcamp__words_open(mcamp__words *w, mcamp_vecset vs, const uint32_t *key,
+                                   uint64_t step)
+{
+    w->key = key;
+    w->step = step;
+    w->group = UINT64_MAX;
+    w->vs = vs;
+}
+
+MCAMP__PRIV uint64_t mcamp__word_at(mcamp__words *w, uint64_t i)
+{
+    if (i / 128 != w->group) {
+        w->group = i / 128;
+        mcamp__word_group(w->vs, w->key, w->step, w->group, w->word);
+    }
+    return w->word[i % 128];
+}
+
+/* A number below n from word i, each alike: words whose low product falls in the
+ * part that would favour some numbers (odds n 2^-64) are replaced by the word of the
+ * same index at the next attempt, a step of its own (top bit set).            */
+MCAMP__PRIV uint64_t mcamp__below(mcamp__words *w, uint64_t i, uint64_t n)
+{
+    uint64_t x = mcamp__word_at(w, i);
+    if (x * n < n) {            /* only then may it be below 2^64 mod n < n */
+        for (uint64_t attempt = 1; x * n < (UINT64_C(0) - n) % n; attempt++)
+            x = mcamp__one_word(w->key, w->step ^ attempt << 56, i);
+    }
+    return mcamp__mulhi(x, n);
+}
+
+/* ---- members of a round ---------------------------------------------------- */
+
+/* A batch being written: reservoir sampling (Vitter's algorithm R) keeps a uniform
+ * choice of `limit`.                                                          */
+typedef struct mcamp__taking {
+    size_t *out;
+    size_t capacity;
+    uint64_t limit, drawn;
+    mcamp__words cut;
+} mcamp__taking;
+
+MCAMP__PRIV void mcamp__take(mcamp__taking *k, uint64_t example)
+{
+    uint64_t at = k->drawn++;
+    if (k->limit && at >= k->limit) at = mcamp__below(&k->cut, at, at + 1);
+    if (k->limit && at >= k->limit) return;
+    if (at < k->capacity) k->out[at] = (size_t)example;
+}
+
+MCAMP__PRIV uint64_t mcamp__group_size(const mcamp_batch *b, uint64_t group)
+{
+    return b->examples / b->batches + (group < b->examples % b->batches);
+}
+
+MCAMP__PRIV uint64_t mcamp__bin_of(mcamp__words *w, const mcamp_batch *b, uint64_t e)
+{
+    return mcamp__below(w, e, b->batches);
+}
+
+/* Bits below the threshold: probability q. */
+MCAMP__PRIV int mcamp__coin(const mcamp_batch *b, uint64_t word)
+{
+    return b->q >= 1 || word < b->threshold;
+}
+
+MCAMP__PRIV void mcamp__take_poisson(const mcamp_batch *b, mcamp__words *w,
+                                     uint64_t group, mcamp__taking *k)
+{
+    uint64_t n = mcamp__group_size(b, group);
+    for (uint64_t i = 0; i < n; i++)
+        if (mcamp__coin(b, mcamp__word_at(w, i))) mcamp__take(k, i * b->batches + group);
+}
+
+/* Selection sampling: the i-th of n with probability (wanted still)/(left). */
+MCAMP__PRIV void mcamp__take_fixed(const mcamp_batch *b, mcamp__words *w, uint64_t group,
+                                   mcamp__taking *k)
+{
+    uint64_t n = mcamp__group_size(b, group), want = b->size;
+    for (uint64_t i = 0; i < n && want; i++) {
+        if (mcamp__mulhi(mcamp__word_at(w, i), n - i) >= want) continue;
+        mcamp__take(k, i * b->batches + group);
+        want--;
+    }
+}
+
+/* list[e] = last round of e + 1, for the rounds before `next`. */
+MCAMP__PRIV void mcamp__minsep_step(mcamp_batch *b, mcamp__words *w)
+{
+    for (uint64_t e = 0; e < b->examples; e++) {
+        uint64_t last = b->list[e];
+        if (last && b->next - (last - 1) < b->batches) continue;
+        if (mcamp__coin(b, mcamp__word_at(w, e))) b->list[e] = (uint32_t)(b->next + 1);
+    }
+    b->next++;
+}
+
+MCAMP__PRIV void mcamp__take_minsep(mcamp_ctx *ctx, mcamp_batch *b, uint64_t round,
+                                    mcamp__words *w, mcamp__taking *k)
+{
+    if (b->next > round + 1) {          /* back: from the start */
+        memset(b->list, 0, b->list_count * sizeof *b->list);
+        b->next = 0;
+    }
+    while (b->next <= round) {
+        mcamp__words_open(w, ctx->vec, b->keys, b->next);
+        mcamp__minsep_step(b, w);
+    }
+    for (uint64_t e = 0; e < b->examples; e++)
+        if (b->list[e] == round + 1) mcamp__take(k, e);
+}
+
+MCAMP__PRIV void mcamp__take_round(mcamp_ctx *ctx, mcamp_batch *b, uint64_t round,
+                                   mcamp__taking *k)
+{
+    mcamp__words w;
+    uint64_t group = round % b->batches;
+    int once = b->law == MCAMP_BATCH_BINS || b->law == MCAMP_BATCH_SHUFFLE;
+    mcamp__words_open(&w, ctx->vec, b->keys, once ? 0 : round);
+    if (b->law == MCAMP_BATCH_POISSON) mcamp__take_poisson(b, &w, group, k);
+    else if (b->law == MCAMP_BATCH_FIXED) mcamp__take_fixed(b, &w, group, k);
+    else if (b->law == MCAMP_BATCH_MINSEP) mcamp__take_minsep(ctx, b, round, &w, k);
+    else if (b->start)
+        for (uint32_t i = b->start[group]; i < b->start[group + 1]; i++)
+            mcamp__take(k, b->list[i]);
+    else
+        for (uint64_t e = 0; e < b->examples; e++)
+            if (mcamp__bin_of(&w, b, e) == group) mcamp__take(k, e);
+    mcamp_wipe(&w, sizeof w);
+}
+
+MCAMP__PRIV mcamp_status mcamp__batch_args(mcamp_ctx *ctx, const mcamp_batch *b)
+{
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!b || b->magic != MCAMP__BATCH_MAGIC)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "batch", 0);
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_batch_round(mcamp_ctx *ctx, mcamp_batch *batch,
+                                         uint64_t round, size_t *out, size_t capacity,
+                                         mcamp_batch_size *size)
+{
+    mcamp__taking k;
+    uint64_t kept;
+    mcamp_status st = mcamp__batch_args(ctx, batch);
+    if (st < 0) return st;
+    if (round >= batch->rounds)
+        return mcamp__fail(ctx, MCAMP_E_STEP, "round", (double)round);
+    if (!out && capacity) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
+    if (!size) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "size", 0);
+    k.out = out;
+    k.capacity = capacity;
+    k.limit = batch->limit;
+    k.drawn = 0;
+    mcamp__words_open(&k.cut, ctx->vec, batch->keys + 8, round);
+    mcamp__take_round(ctx, batch, round, &k);
+    kept = k.limit && k.drawn > k.limit ? k.limit : k.drawn;
+    mcamp_wipe(&k.cut, sizeof k.cut);
+    if (kept > capacity) return mcamp__fail(ctx, MCAMP_E_SIZE, "capacity", (double)kept);
+    size->drawn = (size_t)k.drawn;
+    size->kept = (size_t)kept;
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_batch_has(mcamp_ctx *ctx, const mcamp_batch *batch,
+                                       uint64_t round, uint64_t example, bool *in)
+{
+    mcamp__words w;
+    const mcamp_batch *b = batch;
+    uint64_t free_at = 0;       /* first round that MINSEP may take it in */
+    bool yes = false;
+    mcamp_status st = mcamp__batch_args(ctx, b);
+    if (st < 0) return st;
+    if (round >= b->rounds) return mcamp__fail(ctx, MCAMP_E_STEP, "round", (double)round);
+    if (example >= b->examples)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "example", (double)example);
+    if (!in) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "in", 0);
+    mcamp__words_open(&w, ctx->vec, b->keys, 0);
+    if (b->law == MCAMP_BATCH_BINS) {
+        yes = mcamp__bin_of(&w, b, example) == round % b->batches;
+    } else if (b->law == MCAMP_BATCH_POISSON) {
+        yes = example % b->batches == round % b->batches &&
+              mcamp__coin(b, mcamp__one_word(b->keys, round, example / b->batches));
+    } else if (b->law == MCAMP_BATCH_MINSEP) {
+        for (uint64_t t = 0; t <= round; t++) {
+            yes = t >= free_at && mcamp__coin(b, mcamp__one_word(b->keys, t, example));
+            if (yes) free_at = t + b->batches;
+        }
+    } else {
+        return mcamp__fail(ctx, MCAMP_E_ARG, "law", (double)(int)b->law);
+    }
+    *in = yes;
+    return MCAMP_OK;
+}
+
+MCAMP_API uint64_t mcamp_batch_largest(const mcamp_batch *batch)
+{
+    uint64_t most;
+    if (!batch || batch->magic != MCAMP__BATCH_MAGIC) return 0;
+    most = batch->law == MCAMP_BATCH_FIXED ? batch->size
+         : batch->law == MCAMP_BATCH_POISSON ? mcamp__group_size(batch, 0)
+         : batch->examples;
+    if (batch->start) {
+        most = 0;
+        for (uint64_t i = 0; i < batch->batches; i++) {
+            uint64_t n = batch->start[i + 1] - batch->start[i];
+            if (n > most) most = n;
+        }
+    }
+    return batch->limit && batch->limit < most ? batch->limit : most;
+}
+
+MCAMP_API bool mcamp_batch_amplified(const mcamp_batch *batch)
+{
+    return batch && batch->magic == MCAMP__BATCH_MAGIC &&
+           batch->law != MCAMP_BATCH_SHUFFLE;
+}
+
+/* ---- the odds of a cut ------------------------------------------------------- */
+
+/* log P(Bin(m, p) >= a) from above, for a > m p.  The terms fall by at least the
+ * factor r = (m - a) p / ((a + 1)(1 - p)) < 1 each, so that the tail is at most
+ * pmf(a) / (1 - r); and by Stirling's bounds on the factorials (Robbins 1955)
+ *     pmf(a) <= sqrt(m / (2 pi a (m - a))) e^(-m KL(a/m, p))     for 0 < a < m.
+ * The last line covers the rounding of m KL, whose terms are of size m.         */
+MCAMP__PRIV double mcamp__log_tail(double m, double p, double a)
+{
+    double l;
+    if (a > m) return -mcamp__inf();
+    if (!(a > m * p) || !(p < 1)) return 0;
+    if (a < m) {
+        l = -a * log(a / (m * p)) - (m - a) * log((m - a) / (m * (1 - p)));
+        l += 0.5 * log(m / (2 * MCAMP__PI * a * (m - a)));
+        l -= log1p(-(m - a) * p / ((a + 1) * (1 - p)));
+    } else {
+        l = m * log(p);
+    }
+    l += 64 * DBL_EPSILON * m * (1 - log(p)) + 1e-12;
+    return mcamp__dmin(l, 0);
+}
+
+MCAMP_API mcamp_status mcamp_batch_cut_probability(mcamp_ctx *ctx,
+                                                   const mcamp_batch *batch, double *p)
+{
+    const mcamp_batch *b = batch;
+    double l, m, times;
+    mcamp_status st = mcamp__batch_args(ctx, b);
+    if (st < 0) return st;
+    if (!p) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "p", 0);
+    m = (double)b->examples;
+    times = (double)b->rounds;
+    if (!b->limit || b->limit >= b->examples) { *p = 0; return MCAMP_OK; }
+    switch (b->law) {
+    case MCAMP_BATCH_BINS:              /* a bin is the same in every epoch */
+        l = mcamp__log_tail(m, 1 / (double)b->batches, (double)b->limit + 1);
+        times = mcamp__dmin(times, (double)b->batches);
+        break;
+    case MCAMP_BATCH_POISSON:
+        l = mcamp__log_tail((double)mcamp__group_size(b, 0), b->q, (double)b->limit + 1);
+        break;
+    case MCAMP_BATCH_MINSEP:            /* below a Poisson batch of all */
+        l = mcamp__log_tail(m, b->q, (double)b->limit + 1);
+        break;
+    default:                            /* the size is known */
+        l = mcamp__group_size(b, 0) <= b->limit ||
+            (b->law == MCAMP_BATCH_FIXED && b->size <= b->limit) ? -mcamp__inf() : 0;
+        break;
+    }
+    *p = l < 0 ? mcamp__dmin(times * exp(l) * (1 + 1e-12), 1) : 1;
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_batch_cut_delta(mcamp_ctx *ctx, const mcamp_batch *batch,
+                                             double eps, double *delta)
+{
+    double p = 0;
+    mcamp_status st = mcamp__batch_args(ctx, batch);
+    if (st == MCAMP_OK) st = mcamp__check_eps(ctx, "eps", eps);
+    if (st < 0) return st;
+    if (!delta) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "delta", 0);
+    st = mcamp_batch_cut_probability(ctx, batch, &p);
+    if (st < 0) return st;
+    *delta = p > 0 ? mcamp__dmin((1 + exp(eps)) * p * (1 + 1e-12), 1) : 0;
+    return MCAMP_OK;
+}
+
+/* ---- making it ------------------------------------------------------------------ */
+
+/* Bins: count, add up, place; the words are made twice so that nothing else is kept. */
+MCAMP__PRIV void mcamp__fill_bins(mcamp_ctx *ctx, mcamp_batch *b)
+{
+    mcamp__words w;
+    mcamp__words_open(&w, ctx->vec, b->keys, 0);
+    for (uint64_t e = 0; e < b->examples; e++) b->start[mcamp__bin_of(&w, b, e)]++;
+    for (uint64_t i = 0, sum = 0; i <= b->batches; i++) {
+        sum += b->start[i];
+        b->start[i] = (uint32_t)sum;    /* the end of bin i, for now */
+    }
+    for (uint64_t e = b->examples; e-- > 0; )
+        b->list[--b->start[mcamp__bin_of(&w, b, e)]] = (uint32_t)e;
+    mcamp_wipe(&w, sizeof w);
+}
+
+/* Fisher and Yates; batch i is the i-th of b parts of equal size, to one. */
+MCAMP__PRIV void mcamp__fill_shuffle(mcamp_ctx *ctx, mcamp_batch *b)
+{
+    mcamp__words w;
+    uint64_t m = b->examples;
+    mcamp__words_open(&w, ctx->vec, b->keys, 0);
+    for (uint64_t e = 0; e < m; e++) b->list[e] = (uint32_t)e;
+    for (uint64_t e = m - 1; e > 0; e--) {
+        uint64_t j = mcamp__below(&w, e, e + 1);
+        uint32_t x = b->list[e];
+        b->list[e] = b->list[j];
+        b->list[j] = x;
+    }
+    for (uint64_t i = 0; i <= b->batches; i++)
+        b->start[i] = (uint32_t)(m / b->batches * i +
+                                 (i < m % b->batches ? i : m % b->batches));
+    mcamp_wipe(&w, sizeof w);
+}
+
+MCAMP__PRIV mcamp_status mcamp__batch_check(mcamp_ctx *ctx, const mcamp_batch_desc *d)
+{
+    int coins = d->law == MCAMP_BATCH_POISSON || d->law == MCAMP_BATCH_MINSEP;
+    if (d->start_canary || d->end_canary)
+        return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_batch_desc", 0);
+    if (d->law == MCAMP_BATCH_UNSET)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_batch_desc.law", 0);
+    if ((int)d->law < 0 || (int)d->law > MCAMP_BATCH_SHUFFLE)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_batch_desc.law", (double)(int)d->law);
+    if (!d->examples || d->examples > MCAMP__MAX_INDEX || d->examples > SIZE_MAX)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_batch_desc.examples",
+                           (double)d->examples);
+    if (!d->rounds || d->rounds > MCAMP__MAX_ROUNDS)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_batch_desc.rounds", (double)d->rounds);
+    if (!d->batches || d->batches > MCAMP__MAX_ROUNDS)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_batch_desc.batches",
+                           (double)d->batches);
+    if (coins && !(d->q < 0) && !(d->q > 0) && mcamp__finite(d->q))
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_batch_desc.q", d->q);
+    if (coins) return mcamp__check(ctx, "mcamp_batch_desc.q", d->q, 0, 0, 1, 1);
+    return mcamp__eq(d->q, 0) ? MCAMP_OK
+                              : mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_batch_desc.q", d->q);
+}
+
+/* What depends on the law: `size`, `scan`, and how many examples lists can hold. */
+MCAMP__PRIV mcamp_status mcamp__batch_check_law(mcamp_ctx *ctx, const mcamp_batch_desc *d)
+{
+    int list = (d->law == MCAMP_BATCH_BINS && !d->scan) || d->law == MCAMP_BATCH_SHUFFLE ||
+               d->law == MCAMP_BATCH_MINSEP;
+    if (d->scan && d->law != MCAMP_BATCH_BINS)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_batch_desc.scan", 1);
+    if (d->law == MCAMP_BATCH_FIXED) {
+        if (!d->size) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_batch_desc.size", 0);
+        if (d->size > d->examples / d->batches)
+            return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_batch_desc.size", (double)d->size);
+    } else if (d->size) {
+        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_batch_desc.size", (double)d->size);
+    }
+    if (list && d->examples > MCAMP__LIST_MAX)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_batch_desc.examples",
+                           (double)d->examples);
+    if (d->law == MCAMP_BATCH_MINSEP && d->rounds > MCAMP__LIST_MAX)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_batch_desc.rounds", (double)d->rounds);
+    if (list && d->law != MCAMP_BATCH_MINSEP && d->batches > MCAMP__LIST_MAX)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_batch_desc.batches",
+                           (double)d->batches);
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__batch_lists(mcamp_ctx *ctx, mcamp_batch *b)
+{
+    b->list_count = (size_t)b->examples;
+    b->start_count = b->law == MCAMP_BATCH_MINSEP ? 0 : (size_t)b->batches + 1;
+    b->list = (uint32_t *)mcamp__new(ctx, b->list_count, sizeof *b->list);
+    if (b->start_count)
+        b->start = (uint32_t *)mcamp__new(ctx, b->start_count, sizeof *b->start);
+    if (!b->list || (b->start_count && !b->start)) {
+        mcamp__delete(ctx, b->list, b->list_count, sizeof *b->list);
+        mcamp__delete(ctx, b->start, b->start_count, sizeof *b->start);
+        return mcamp__fail(ctx, MCAMP_E_MEMORY, "mcamp_batch_desc.examples",
+                           (double)b->examples);
+    }
+    if (b->law == MCAMP_BATCH_BINS) mcamp__fill_bins(ctx, b);
+    if (b->law == MCAMP_BATCH_SHUFFLE) mcamp__fill_shuffle(ctx, b);
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_batch_init(mcamp_ctx *ctx, const mcamp_batch_desc *desc,
+                                        mcamp_batch *batch)
+{
+    mcamp_batch b;
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!desc) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "desc", 0);
+    if (!batch) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "batch", 0);
+    st = mcamp__batch_check(ctx, desc);
+    if (st == MCAMP_OK) st = mcamp__batch_check_law(ctx, desc);
+    if (st < 0) return st;
+    if (!mcamp__key_ok(&desc->key))
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_batch_desc.key", 0);
+    memset(&b, 0, sizeof b);
+    b.law = desc->law;
+    b.examples = desc->examples; b.rounds = desc->rounds; b.batches = desc->batches;
+    b.size = desc->size; b.limit = desc->limit;
+    b.q = desc->q;
+    b.threshold = b.q < 1 ? (uint64_t)ldexp(b.q, 64) : UINT64_MAX;
+    mcamp__subkey(&desc->key, MCAMP__KEY_BATCH, b.keys);
+    mcamp__subkey(&desc->key, MCAMP__KEY_CUT, b.keys + 8);
+    b.key_id = mcamp_key_id(&desc->key);
+    if (!desc->scan && b.law != MCAMP_BATCH_POISSON && b.law != MCAMP_BATCH_FIXED)
+        st = mcamp__batch_lists(ctx, &b);
+    if (st == MCAMP_OK) {
+        b.magic = MCAMP__BATCH_MAGIC;
+        *batch = b;
+    }
+    mcamp_wipe(&b, sizeof b);
+    return st;
+}
+
+MCAMP_API void mcamp_batch_free(mcamp_ctx *ctx, mcamp_batch *batch)
+{
+    if (!mcamp__ctx_ok(ctx) || !batch || batch->magic != MCAMP__BATCH_MAGIC) return;
+    if (batch->list) mcamp_wipe(batch->list, batch->list_count * sizeof *batch->list);
+    if (batch->start) mcamp_wipe(batch->start, batch->start_count * sizeof *batch->start);
+    mcamp__delete(ctx, batch->list, batch->list_count, sizeof *batch->list);
+    mcamp__delete(ctx, batch->start, batch->start_count, sizeof *batch->start);
+    mcamp_wipe(batch, sizeof *batch);
+}
+
+#undef MCAMP__BATCH_MAGIC
+#undef MCAMP__LIST_MAX
 
 #undef MCAMP__GETRANDOM
 #undef MCAMP__KEY_NOISE

@@ -91,7 +91,7 @@ static void run_all(const mcamp_noise_desc *d, double *out, size_t count)
     mcamp_noise_free(&ctx, &m);
 }
 
-/* ---- what is streamed -------------------------------------------------------------- */
+/* ---- what is streamed ---------------------------------------------------- */
 
 /* Unit impulses: coordinate j gets z = e_j.  What comes out is column j of C^-1, so
  * that the covariance is C^-1 C^-T exactly. */
@@ -303,7 +303,7 @@ TEST(replay_makes_released_rounds_again_and_no_others)
     }
 }
 
-/* ---- steps and arguments -------------------------------------------------------------- */
+/* ---- steps and arguments ------------------------------------------------- */
 
 TEST(no_round_is_made_twice_or_skipped)
 {
@@ -424,7 +424,7 @@ TEST(bad_descriptors_are_refused)
     mcamp_mech_free(&ctx, &c);
 }
 
-/* ---- memory ------------------------------------------------------------------------------ */
+/* ---- memory -------------------------------------------------------------- */
 
 TEST(memory_is_what_was_announced_and_may_be_the_callers)
 {
@@ -491,7 +491,7 @@ TEST(failed_allocations_leave_nothing_behind)
     }
 }
 
-/* ---- lattice ------------------------------------------------------------------------------- */
+/* ---- lattice ------------------------------------------------------------- */
 
 TEST(lattice_noise_is_the_noise_rounded_half_up)
 {
@@ -611,7 +611,7 @@ TEST(low_bits_betray_plain_addition_but_not_the_lattice)
     mcamp_mech_free(&ctx, &c);
 }
 
-/* ---- saved states ------------------------------------------------------------------------------ */
+/* ---- saved states -------------------------------------------------------- */
 
 static unsigned char *save(const mcamp_noise *m, size_t *size)
 {

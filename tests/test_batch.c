@@ -1,0 +1,565 @@
+/* Section batch: laws of participation, cuts. */
+#define MCAMP_STATIC
+#define MCAMP_IMPLEMENTATION
+#include "../mcamp.h"
+#include "mcamp_test.h"
+#include "mcamp_fault.h"
+
+static mcamp_ctx ctx;
+
+static void start(void) { CHECK_STATUS(mcamp_ctx_init(&ctx, NULL), MCAMP_OK); }
+
+static mcamp_batch_desc desc_of(mcamp_batch_law law, uint64_t m, uint64_t n, uint64_t b)
+{
+    mcamp_batch_desc d;
+    memset(&d, 0, sizeof d);
+    d.law = law;
+    d.examples = m;
+    d.rounds = n;
+    d.batches = b;
+    if (law == MCAMP_BATCH_POISSON || law == MCAMP_BATCH_MINSEP) d.q = 0.3;
+    if (law == MCAMP_BATCH_FIXED) d.size = m / b / 2;
+    mcamp_key_insecure_test(7, &d.key);
+    return d;
+}
+
+static mcamp_batch open_batch(const mcamp_batch_desc *d)
+{
+    mcamp_batch b;
+    memset(&b, 0, sizeof b);
+    CHECK_STATUS(mcamp_batch_init(&ctx, d, &b), MCAMP_OK);
+    return b;
+}
+
+static size_t round_of(mcamp_batch *b, uint64_t t, size_t *out, size_t capacity)
+{
+    mcamp_batch_size s = { 0, 0 };
+    CHECK_STATUS(mcamp_batch_round(&ctx, b, t, out, capacity, &s), MCAMP_OK);
+    return s.kept;
+}
+
+TEST(high_words_of_products)
+{
+    CHECK(mcamp__mulhi(UINT64_MAX, UINT64_MAX) == UINT64_MAX - 1);
+    CHECK(mcamp__mulhi(UINT64_C(1) << 63, 6) == 3);
+    CHECK(mcamp__mulhi(UINT64_C(0xffffffff), UINT64_C(0x100000001)) == 0);
+    CHECK(mcamp__mulhi(UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xbf58476d1ce4e5b9)) ==
+          UINT64_C(0x7641f3080ff92329));
+}
+
+/* Numbers below n where a rejection is likely: n = 3 2^62 rejects one word in four. */
+TEST(bounded_numbers_are_even_where_rejection_is_likely)
+{
+    uint64_t n = UINT64_C(3) << 62;
+    size_t third[3] = { 0, 0, 0 }, all = 30000;
+    uint32_t key[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+    mcamp__words w;
+    mcamp__words_open(&w, MCAMP_VEC_SCALAR, key, 9);
+    for (uint64_t i = 0; i < all; i++) {
+        uint64_t x = mcamp__below(&w, i, n);
+        CHECK(x < n);
+        third[x >> 62]++;
+    }
+    for (int i = 0; i < 3; i++)     /* 1e-9 each */
+        CHECK_LE(fabs((double)third[i] - 10000), 6.11 * sqrt(30000 * 2 / 9.0));
+}
+
+/* ---- laws against exact probabilities ------------------------------------------ */
+
+/* Chi-squared of counts against probabilities, as a normal deviate (Wilson and
+ * Hilferty); the tests allow 6.2: 1e-9.                                        */
+static double chi(const size_t *count, const double *p, size_t cells, size_t total)
+{
+    double sum = 0, df = 0;
+    for (size_t i = 0; i < cells; i++) {
+        double e = p[i] * (double)total, d = (double)count[i] - e;
+        if (!(p[i] > 0)) { CHECK(count[i] == 0); continue; }
+        sum += d * d / e;
+        df++;
+    }
+    df--;
+    return (pow(sum / df, 1.0 / 3) - (1 - 2 / (9 * df))) / sqrt(2 / (9 * df));
+}
+
+#define TRIALS 20000
+
+/* Runs the law at key after key; cell(batch) says what was seen. */
+static void check_law(mcamp_batch_desc d, size_t (*cell)(mcamp_batch *b), const double *p,
+                      size_t cells)
+{
+    static size_t count[64];
+    mcamp_key root = d.key;
+    size_t trials = mt_scale(TRIALS);
+    start();
+    memset(count, 0, sizeof count);
+    for (size_t i = 0; i < trials; i++) {
+        mcamp_batch b;
+        size_t c;
+        CHECK_STATUS(mcamp_key_derive(&ctx, &root, i, &d.key), MCAMP_OK);
+        b = open_batch(&d);
+        c = cell(&b);
+        CHECK(c < cells);
+        count[c < cells ? c : 0]++;
+        mcamp_batch_free(&ctx, &b);
+    }
+    CHECK_LE(chi(count, p, cells, trials), 6.2);
+}
+
+/* Base-b digits: the bin of each of three examples. */
+static size_t bins_cell(mcamp_batch *b)
+{
+    size_t out[3], code[3] = { 9, 9, 9 };
+    for (size_t t = 0; t < 3; t++) {
+        size_t n = round_of(b, t, out, 3);
+        for (size_t i = 0; i < n; i++) code[out[i]] = t;
+    }
+    return code[0] * 9 + code[1] * 3 + code[2];
+}
+
+TEST(bins_are_uniform_and_independent)
+{
+    double p[27];
+    for (int i = 0; i < 27; i++) p[i] = 1 / 27.0;
+    check_law(desc_of(MCAMP_BATCH_BINS, 3, 3, 3), bins_cell, p, 27);
+}
+
+/* Rounds 0 .. 2 of five examples in two groups, of the group's first two and of one
+ * example in both of its rounds: bits of (0 in 0), (2 in 0), (0 in 2), (1 in 1), and
+ * nobody where he does not belong. */
+static size_t poisson_cell(mcamp_batch *b)
+{
+    size_t out[5], code = 0;
+    for (size_t t = 0; t < 3; t++) {
+        size_t n = round_of(b, t, out, 5);
+        for (size_t i = 0; i < n; i++) {
+            CHECK(out[i] % 2 == t % 2);
+            if (t == 0 && out[i] == 0) code |= 1;
+            if (t == 0 && out[i] == 2) code |= 2;
+            if (t == 2 && out[i] == 0) code |= 4;
+            if (t == 1 && out[i] == 1) code |= 8;
+        }
+    }
+    return code;
+}
+
+TEST(poisson_coins_are_independent)
+{
+    double p[16];
+    for (int i = 0; i < 16; i++) {
+        p[i] = 1;
+        for (int k = 0; k < 4; k++) p[i] *= i >> k & 1 ? 0.3 : 0.7;
+    }
+    check_law(desc_of(MCAMP_BATCH_POISSON, 5, 3, 2), poisson_cell, p, 16);
+}
+
+static size_t set_cell(mcamp_batch *b)
+{
+    size_t out[16], code = 0, n = round_of(b, 0, out, 16);
+    for (size_t i = 0; i < n; i++) {
+        CHECK(!(code >> out[i] & 1));
+        code |= (size_t)1 << out[i];
+    }
+    return code;
+}
+
+static size_t pair_cell(mcamp_batch *b)     /* of group 1 of nine in two */
+{
+    size_t out[4], n = round_of(b, 1, out, 4);
+    CHECK(n == 2 && out[0] % 2 == 1 && out[1] % 2 == 1 && out[0] < out[1]);
+    return (out[0] / 2) * 4 + out[1] / 2;
+}
+
+TEST(fixed_batches_are_uniform_subsets)
+{
+    double p[16] = { 0 };
+    for (int i = 0; i < 4; i++) for (int j = i + 1; j < 4; j++) p[4 * i + j] = 1 / 6.0;
+    check_law(desc_of(MCAMP_BATCH_FIXED, 9, 2, 2), pair_cell, p, 16);
+}
+
+static size_t pattern_cell(mcamp_batch *b)
+{
+    size_t out[1], code = 0;
+    for (size_t t = 0; t < 5; t++) code |= round_of(b, t, out, 1) << t;
+    return code;
+}
+
+TEST(minsep_patterns_have_the_stated_law)
+{
+    double p[32];
+    for (int i = 0; i < 32; i++) {
+        int rest = 0;
+        p[i] = 1;
+        for (int t = 0; t < 5; t++) {
+            int in = i >> t & 1;
+            p[i] *= rest ? (in ? 0 : 1) : (in ? 0.3 : 0.7);
+            rest = in ? 2 : rest ? rest - 1 : 0;
+        }
+    }
+    check_law(desc_of(MCAMP_BATCH_MINSEP, 1, 5, 3), pattern_cell, p, 32);
+}
+
+static size_t order_cell(mcamp_batch *b)
+{
+    size_t out[1], x[4], code = 0;
+    for (size_t t = 0; t < 4; t++) { round_of(b, t, out, 1); x[t] = out[0]; }
+    for (int i = 0; i < 3; i++) {       /* rank of the permutation */
+        size_t less = 0;
+        for (int j = i + 1; j < 4; j++) less += x[j] < x[i];
+        code = code * (size_t)(4 - i) + less;
+    }
+    return code;
+}
+
+TEST(shuffles_are_uniform)
+{
+    double p[24];
+    for (int i = 0; i < 24; i++) p[i] = 1 / 24.0;
+    check_law(desc_of(MCAMP_BATCH_SHUFFLE, 4, 4, 4), order_cell, p, 24);
+}
+
+TEST(cuts_choose_uniformly)
+{
+    double p[32] = { 0 };
+    mcamp_batch_desc d = desc_of(MCAMP_BATCH_BINS, 5, 1, 1);
+    d.limit = 3;
+    for (int i = 0; i < 32; i++) {
+        int bits = 0;
+        for (int k = 0; k < 5; k++) bits += i >> k & 1;
+        if (bits == 3) p[i] = 0.1;
+    }
+    check_law(d, set_cell, p, 32);
+}
+
+/* ---- forms agree ------------------------------------- */
+
+TEST(list_scan_and_single_questions_agree)
+{
+    enum { M = 1000, R = 23, B = 7 };
+    mcamp_batch_desc d = desc_of(MCAMP_BATCH_BINS, M, R, B);
+    mcamp_batch list, scan;
+    size_t a[M], c[M], seen[M] = { 0 }, largest = 0;
+    start();
+    list = open_batch(&d);
+    d.scan = true;
+    scan = open_batch(&d);
+    CHECK(!scan.list && !scan.start);
+    for (size_t t = 0; t < R; t++) {
+        size_t n = round_of(&list, t, a, M), k = 0;
+        CHECK(n == round_of(&scan, t, c, M) && !memcmp(a, c, n * sizeof *a));
+        if (n > largest) largest = n;
+        for (size_t e = 0; e < M; e++) {
+            bool in = false;
+            CHECK_STATUS(mcamp_batch_has(&ctx, &scan, t, e, &in), MCAMP_OK);
+            CHECK(in == (k < n && a[k] == e));
+            k += in;
+            seen[e] += in;
+        }
+    }
+    for (size_t e = 0; e < M; e++) CHECK(seen[e] == 3 || seen[e] == 4);     /* 23 = 3 7 + 2 */
+    CHECK(mcamp_batch_largest(&list) == largest && mcamp_batch_largest(&scan) == M);
+    mcamp_batch_free(&ctx, &list);
+    mcamp_batch_free(&ctx, &scan);
+}
+
+TEST(minsep_and_poisson_agree_with_single_questions_in_any_order)
+{
+    enum { M = 150, R = 40 };
+    static const uint64_t order[] = { 0, 1, 2, 2, 10, 39, 5, 38, 6, 0, 39 };
+    start();
+    for (int law = 2; law <= 4; law += 2) {
+        mcamp_batch_desc d = desc_of((mcamp_batch_law)law, M, R, 4);
+        mcamp_batch b = open_batch(&d);
+        size_t out[M];
+        for (size_t q = 0; q < sizeof order / sizeof order[0]; q++) {
+            size_t n = round_of(&b, order[q], out, M), k = 0;
+            for (size_t e = 0; e < M; e++) {
+                bool in = false;
+                CHECK_STATUS(mcamp_batch_has(&ctx, &b, order[q], e, &in), MCAMP_OK);
+                CHECK(in == (k < n && out[k] == e));
+                k += in;
+            }
+        }
+        mcamp_batch_free(&ctx, &b);
+    }
+}
+
+TEST(minsep_keeps_its_distance)
+{
+    enum { M = 300, R = 60, B = 5 };
+    mcamp_batch_desc d = desc_of(MCAMP_BATCH_MINSEP, M, R, B);
+    mcamp_batch b;
+    size_t out[M], last[M] = { 0 };
+    start();
+    b = open_batch(&d);
+    for (size_t t = 0; t < R; t++) {
+        size_t n = round_of(&b, t, out, M);
+        for (size_t i = 0; i < n; i++) {
+            CHECK(!last[out[i]] || t + 1 - last[out[i]] >= B);
+            last[out[i]] = t + 1;
+        }
+    }
+    mcamp_batch_free(&ctx, &b);
+}
+
+TEST(shuffled_batches_partition_each_epoch)
+{
+    mcamp_batch_desc d = desc_of(MCAMP_BATCH_SHUFFLE, 103, 20, 10);
+    mcamp_batch b;
+    size_t out[20], seen[103] = { 0 };
+    bool in;
+    start();
+    b = open_batch(&d);
+    for (size_t t = 0; t < 20; t++) {
+        size_t n = round_of(&b, t, out, 20);
+        CHECK(n == (t % 10 < 3 ? 11u : 10u));
+        for (size_t i = 0; i < n; i++) CHECK(++seen[out[i]] == (t < 10 ? 1u : 2u));
+    }
+    CHECK(!mcamp_batch_amplified(&b) && mcamp_batch_largest(&b) == 11);
+    CHECK_STATUS(mcamp_batch_has(&ctx, &b, 0, 0, &in), MCAMP_E_ARG);
+    mcamp_batch_free(&ctx, &b);
+    CHECK(!mcamp_batch_amplified(&b) && mcamp_batch_largest(&b) == 0);
+}
+
+/* Every set, and a number that holds on every machine. */
+TEST(batches_are_the_same_everywhere)
+{
+    enum { M = 2000, R = 12 };
+    static size_t out[M];
+    uint64_t first = 0;
+    start();
+    for (int v = MCAMP_VEC_SCALAR; v <= MCAMP_VEC_AVX512; v++) {
+        mcamp_ctx_desc cd;
+        uint64_t hash = 0;
+        memset(&cd, 0, sizeof cd);
+        cd.vec = (mcamp_vecset)v;
+        if (!mcamp__vecset_available(cd.vec)) continue;
+        CHECK_STATUS(mcamp_ctx_init(&ctx, &cd), MCAMP_OK);
+        for (int law = 1; law <= 5; law++) {
+            for (int limit = 0; limit <= 1; limit++) {
+                mcamp_batch_desc d = desc_of((mcamp_batch_law)law, M, R, 5);
+                mcamp_batch b;
+                if (limit) d.limit = 90;
+                b = open_batch(&d);
+                for (size_t t = 0; t < R; t++) {
+                    size_t n = round_of(&b, t, out, M);
+                    for (size_t i = 0; i < n; i++) hash = mcamp__hash_word(hash, out[i]);
+                }
+                mcamp_batch_free(&ctx, &b);
+            }
+        }
+        if (!first) first = hash;
+        CHECK(hash == first);
+    }
+    CHECK(first == UINT64_C(0x11bf817e981b2ab7));
+}
+
+/* ---- cuts ------------------------------------- */
+
+static double tail(double m, double p, double a)    /* directly, in the test */
+{
+    double s = 0;
+    for (double k = m; k >= a; k--)
+        s += exp(lgamma(m + 1) - lgamma(k + 1) - lgamma(m - k + 1) + k * log(p) +
+                 (m - k) * log1p(-p));
+    return s;
+}
+
+TEST(odds_of_a_cut_are_bounded_from_above_and_closely)
+{
+    static const double c[][3] = { { 10, 0.3, 9 }, { 10, 0.3, 10 }, { 100, 0.1, 25 },
+        { 1000, 0.01, 20 }, { 1000, 0.25, 300 }, { 50000, 0.01, 650 }, { 7, 0.5, 4 } };
+    for (size_t i = 0; i < sizeof c / sizeof c[0]; i++) {
+        double exact = tail(c[i][0], c[i][1], c[i][2]);
+        double bound = exp(mcamp__log_tail(c[i][0], c[i][1], c[i][2]));
+        CHECK_LE(exact * (1 - 1e-9), bound);
+        CHECK_LE(bound, exact * 1.6);
+    }
+    CHECK(mcamp__log_tail(10, 0.3, 3) >= 0 && mcamp__log_tail(10, 0.3, 11) < -1e300);
+    CHECK_LE(mcamp__log_tail(1e12, 1e-3, 1.001e9), -400);
+}
+
+TEST(cuts_are_priced)
+{
+    mcamp_batch_desc d = desc_of(MCAMP_BATCH_BINS, 1000, 30, 10);
+    mcamp_batch b;
+    double p = -1, delta = -1;
+    start();
+    b = open_batch(&d);
+    CHECK_STATUS(mcamp_batch_cut_probability(&ctx, &b, &p), MCAMP_OK);
+    CHECK_STATUS(mcamp_batch_cut_delta(&ctx, &b, 1, &delta), MCAMP_OK);
+    CHECK_NEAR(p + delta, 0, 0, 0);
+    mcamp_batch_free(&ctx, &b);
+    d.limit = 150;
+    b = open_batch(&d);
+    CHECK_STATUS(mcamp_batch_cut_probability(&ctx, &b, &p), MCAMP_OK);
+    CHECK_LE(10 * tail(1000, 0.1, 151), p);
+    CHECK_LE(p, 16 * tail(1000, 0.1, 151));
+    CHECK_STATUS(mcamp_batch_cut_delta(&ctx, &b, 1, &delta), MCAMP_OK);
+    CHECK_NEAR(delta, (1 + exp(1.0)) * p, 1e-11, 0);
+    CHECK_STATUS(mcamp_batch_cut_delta(&ctx, &b, mcamp__nan(), &delta), MCAMP_E_NONFINITE);
+    CHECK_STATUS(mcamp_batch_cut_delta(&ctx, &b, -1, &delta), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_batch_cut_delta(&ctx, &b, 1, NULL), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_batch_cut_probability(&ctx, &b, NULL), MCAMP_E_REQUIRED);
+    mcamp_batch_free(&ctx, &b);
+    d.limit = 100;                      /* the mean: nothing is left */
+    b = open_batch(&d);
+    CHECK_STATUS(mcamp_batch_cut_probability(&ctx, &b, &p), MCAMP_OK);
+    CHECK_NEAR(p, 1, 0, 0);
+    mcamp_batch_free(&ctx, &b);
+    d = desc_of(MCAMP_BATCH_SHUFFLE, 100, 5, 10);
+    d.limit = 10;
+    b = open_batch(&d);
+    CHECK_STATUS(mcamp_batch_cut_probability(&ctx, &b, &p), MCAMP_OK);
+    CHECK_NEAR(p, 0, 0, 0);
+    mcamp_batch_free(&ctx, &b);
+    d = desc_of(MCAMP_BATCH_POISSON, 1000, 30, 10);
+    d.limit = 70;
+    b = open_batch(&d);
+    CHECK_STATUS(mcamp_batch_cut_probability(&ctx, &b, &p), MCAMP_OK);
+    CHECK_LE(30 * tail(100, 0.3, 71), p);
+    CHECK_LE(p, 48 * tail(100, 0.3, 71));
+    mcamp_batch_free(&ctx, &b);
+}
+
+/* H_{e^eps} of (N(s,0) + N(0,s))/2 over (N(t,0) + N(0,t))/2, variances 1, on a grid. */
+static double divergence(double s, double t, double eps)
+{
+    double h = 0.05, sum = 0, e = exp(eps);
+    for (double x = -7; x < 9; x += h) {
+        for (double y = -7; y < 9; y += h) {
+            double a = x - s, b = y - s, c = x - t, d = y - t;
+            double p = exp(-(a * a + y * y) / 2) + exp(-(x * x + b * b) / 2);
+            double q = exp(-(c * c + y * y) / 2) + exp(-(x * x + d * d) / 2);
+            if (p > e * q) sum += p - e * q;
+        }
+    }
+    return sum * h * h / (4 * 3.14159265358979323846);
+}
+
+/* Why a cut has a price under zero-out too: two full bins, an example d that pushes out
+ * another one, whose gradient is -d's, wherever it falls.  Against the run without the
+ * other's gradient: d zeroed out leaves a shift of 1 in d's bin, d itself one of 2.
+ * That pair is easier to tell apart than the pair (1, 0) that is accounted for. */
+TEST(cutting_is_not_free_even_under_zero_out)
+{
+    CHECK_LE(1.5 * divergence(1, 0, 1), divergence(2, 1, 1));
+    CHECK_LE(3 * divergence(1, 0, 2), divergence(2, 1, 2));
+}
+
+/* ---- bad input, memory ------------------------------------- */
+
+TEST(bad_descriptors_are_refused)
+{
+    mcamp_batch_desc good = desc_of(MCAMP_BATCH_BINS, 100, 20, 5), d;
+    mcamp_batch b;
+    start();
+    memset(&b, 0, sizeof b);
+#define REFUSE(change, status) \
+    do { d = good; change; CHECK_STATUS(mcamp_batch_init(&ctx, &d, &b), status); \
+         CHECK(!b.magic); } while (0)
+    REFUSE(d.start_canary = 1, MCAMP_E_CANARY);
+    REFUSE(d.end_canary = 1, MCAMP_E_CANARY);
+    REFUSE(d.law = MCAMP_BATCH_UNSET, MCAMP_E_REQUIRED);
+    REFUSE(d.law = (mcamp_batch_law)6, MCAMP_E_ARG);
+    REFUSE(d.examples = 0, MCAMP_E_SIZE);
+    REFUSE(d.examples = UINT64_MAX, MCAMP_E_SIZE);
+    REFUSE(d.examples = UINT64_C(1) << 32, MCAMP_E_SIZE);
+    REFUSE(d.rounds = 0, MCAMP_E_SIZE);
+    REFUSE(d.rounds = UINT64_MAX, MCAMP_E_SIZE);
+    REFUSE(d.batches = 0, MCAMP_E_SIZE);
+    REFUSE(d.batches = UINT64_C(1) << 40, MCAMP_E_SIZE);
+    REFUSE(d.q = 0.5, MCAMP_E_ARG);
+    REFUSE(d.size = 5, MCAMP_E_ARG);
+    REFUSE(memset(&d.key, 0, sizeof d.key), MCAMP_E_REQUIRED);
+    good = desc_of(MCAMP_BATCH_POISSON, 100, 20, 5);
+    REFUSE(d.q = 0, MCAMP_E_REQUIRED);
+    REFUSE(d.q = -0.1, MCAMP_E_ARG);
+    REFUSE(d.q = 1.0001, MCAMP_E_ARG);
+    REFUSE(d.q = mcamp__nan(), MCAMP_E_NONFINITE);
+    REFUSE(d.scan = true, MCAMP_E_ARG);
+    good = desc_of(MCAMP_BATCH_FIXED, 100, 20, 5);
+    REFUSE(d.size = 0, MCAMP_E_REQUIRED);
+    REFUSE(d.size = 21, MCAMP_E_ARG);
+    good = desc_of(MCAMP_BATCH_MINSEP, 100, 20, 5);
+    REFUSE(d.rounds = UINT64_C(1) << 33, MCAMP_E_SIZE);
+#undef REFUSE
+    CHECK_STATUS(mcamp_batch_init(&ctx, NULL, &b), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_batch_init(&ctx, &good, NULL), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_batch_init(NULL, &good, &b), MCAMP_E_ARG);
+}
+
+TEST(bad_questions_are_refused)
+{
+    mcamp_batch_desc d = desc_of(MCAMP_BATCH_BINS, 100, 20, 5);
+    mcamp_batch b, none;
+    mcamp_batch_size s = { 77, 77 };
+    size_t out[100];
+    bool in = true;
+    start();
+    memset(&none, 0, sizeof none);
+    b = open_batch(&d);
+    CHECK_STATUS(mcamp_batch_round(&ctx, &b, 20, out, 100, &s), MCAMP_E_STEP);
+    CHECK_STATUS(mcamp_batch_round(&ctx, &b, 0, NULL, 100, &s), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_batch_round(&ctx, &b, 0, out, 100, NULL), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_batch_round(&ctx, &none, 0, out, 100, &s), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_batch_round(&ctx, NULL, 0, out, 100, &s), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_batch_round(NULL, &b, 0, out, 100, &s), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_batch_round(&ctx, &b, 0, out, 3, &s), MCAMP_E_SIZE);
+    CHECK(s.kept == 77 && mcamp_last_error(&ctx).value > 3);
+    CHECK_STATUS(mcamp_batch_round(&ctx, &b, 0, NULL, 0, &s), MCAMP_E_SIZE);
+    CHECK_STATUS(mcamp_batch_has(&ctx, &b, 20, 0, &in), MCAMP_E_STEP);
+    CHECK_STATUS(mcamp_batch_has(&ctx, &b, 0, 100, &in), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_batch_has(&ctx, &b, 0, 0, NULL), MCAMP_E_REQUIRED);
+    mcamp_batch_free(&ctx, &b);
+    mcamp_batch_free(&ctx, &b);
+    mcamp_batch_free(&ctx, NULL);
+}
+
+static mcamp_status batch_work(mcamp_ctx *c, void *user)
+{
+    const mcamp_batch_desc *d = (const mcamp_batch_desc *)user;
+    mcamp_batch b;
+    mcamp_batch_size s;
+    size_t out[100];
+    mcamp_status st = mcamp_batch_init(c, d, &b);
+    if (st < 0) return st;
+    st = mcamp_batch_round(c, &b, 3, out, 100, &s);
+    mcamp_batch_free(c, &b);
+    return st;
+}
+
+TEST(memory_is_what_was_announced)
+{
+    static const size_t want[6] = { 0, 4 * (100 + 5 + 1), 0, 0, 400, 4 * (100 + 5 + 1) };
+    for (int law = 1; law <= 5; law++) {
+        mcamp_batch_desc d = desc_of((mcamp_batch_law)law, 100, 20, 5);
+        mcamp_ctx c;
+        mt_fault f;
+        memset(&f, 0, sizeof f);
+        CHECK_STATUS(mt_fault_ctx(&f, NULL, &c), MCAMP_OK);
+        CHECK_STATUS(batch_work(&c, &d), MCAMP_OK);
+        CHECK(f.peak == want[law] && !f.live && !f.misuse);
+        mt_all_faults("batch", batch_work, &d);
+    }
+}
+
+TEST_MAIN("batch",
+    T(high_words_of_products),
+    T(bounded_numbers_are_even_where_rejection_is_likely),
+    T(bins_are_uniform_and_independent),
+    T(poisson_coins_are_independent),
+    T(fixed_batches_are_uniform_subsets),
+    T(minsep_patterns_have_the_stated_law),
+    T(shuffles_are_uniform),
+    T(cuts_choose_uniformly),
+    T(list_scan_and_single_questions_agree),
+    T(minsep_and_poisson_agree_with_single_questions_in_any_order),
+    T(minsep_keeps_its_distance),
+    T(shuffled_batches_partition_each_epoch),
+    T(batches_are_the_same_everywhere),
+    T(odds_of_a_cut_are_bounded_from_above_and_closely),
+    T(cuts_are_priced),
+    T(cutting_is_not_free_even_under_zero_out),
+    T(bad_descriptors_are_refused),
+    T(bad_questions_are_refused),
+    T(memory_is_what_was_announced))
