@@ -8954,6 +8954,37 @@ MCAMP__PRIV double mcamp__order_range(mcamp__sampler *p, size_t k, double *power
 
 #define MCAMP__ORDER_MAX 200
 
+/* power *= ea, entry by entry; returns the largest row mean, infinite on overflow. */
+MCAMP__PRIV double mcamp__next_power(const double *ea, size_t b, double *power)
+{
+    double worst = 0;
+    for (size_t i = 0; i < b; i++) {
+        double z = 0, *p = power + i * b;
+        const double *e = ea + i * b;
+        for (size_t j = 0; j < b; j++) z += p[j] *= e[j];
+        if (!(z <= worst)) worst = z;
+    }
+    return mcamp__finite(worst) ? worst / (double)b : mcamp__inf();
+}
+
+/* The k of smallest range for a dense a, nearly: with a uniform base and all c_i at
+ * their mean the powers serve every k, so that this costs little more than one exact
+ * range.  Any k is valid, so nothing rests on it.                                   */
+MCAMP__PRIV size_t mcamp__best_order_dense(mcamp__sampler *p, double *power)
+{
+    double c = p->m.root_total / (double)p->m.b, T = 0, total = 0, best = 0;
+    size_t b = p->m.b, at = 1;
+    for (size_t i = 0; i < b * b; i++) power[i] = 1;
+    for (size_t k = 2; k <= MCAMP__ORDER_MAX && k < at + 4; k++) {
+        double sup = p->method == MCAMP_METHOD_COMMON ? mcamp__common_log_sup(c, k, &T)
+                                                      : mcamp__tilted_log_sup(k);
+        total += log(mcamp__next_power(p->exp_rest, b, power));
+        sup += total - ((double)k - 1) * p->eps;
+        if (sup < best) { best = sup; at = k; }
+    }
+    return at;
+}
+
 /* The k of smallest range: log range is unimodal in k in every case met; any k is
  * valid, so nothing rests on it.  Steps grow while the range falls, then shrink.  */
 MCAMP__PRIV size_t mcamp__best_order(mcamp__sampler *p, double *power)
@@ -9001,7 +9032,8 @@ MCAMP__PRIV mcamp_status mcamp__sampler_order(mcamp_ctx *ctx, mcamp__sampler *p,
         if (!power) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
         mcamp__sampler_matrices(ctx->vec, p, p->method == MCAMP_METHOD_COMMON);
     }
-    p->k = k ? k : mcamp__best_order(p, power);
+    p->k = k ? k : p->m.diagonal ? mcamp__best_order(p, power)
+                                 : mcamp__best_order_dense(p, power);
     p->log_range = mcamp__order_range(p, p->k, power) + 1e-9;
     mcamp__delete_doubles(ctx, power, b * b);
     if (stickiness > 0 && p->k > 1) {
@@ -9314,6 +9346,7 @@ typedef struct mcamp__question {
     double sigma, eps, floor;
     mcamp_direction dir;
     uint64_t seed;
+    const mcamp__sampler *ready;    /* built already: the law of smallest range; or NULL */
 } mcamp__question;
 
 MCAMP__PRIV mcamp_status mcamp__question_sampler(mcamp_ctx *ctx, const mcamp__question *q,
@@ -9323,9 +9356,25 @@ MCAMP__PRIV mcamp_status mcamp__question_sampler(mcamp_ctx *ctx, const mcamp__qu
                                 c->log_scale, p);
 }
 
-/* The law of smallest range, with its order and range found. */
+/* The sampler of a choice: the one that is ready, or *own, built (else all 0). */
+MCAMP__PRIV mcamp_status mcamp__question_open(mcamp_ctx *ctx, const mcamp__question *q,
+                                              const mcamp__choice *c, mcamp__sampler *own,
+                                              const mcamp__sampler **p)
+{
+    const mcamp__sampler *r = q->ready;
+    memset(own, 0, sizeof *own);
+    *p = r;
+    if (r && r->method == c->method && r->k == c->k &&
+        mcamp__eq(r->log_scale, mcamp__dmin(r->log_range, c->log_scale))) return MCAMP_OK;
+    *p = own;
+    return mcamp__question_sampler(ctx, q, c, own);
+}
+
+/* The law of smallest range, with its order and range found.  keep: receives the
+ * sampler, or NULL.                                                                */
 MCAMP__PRIV mcamp_status mcamp__proof_choice(mcamp_ctx *ctx, const mcamp__question *q,
-                                             mcamp__choice *c, double *log_range)
+                                             mcamp__choice *c, double *log_range,
+                                             mcamp__sampler *keep)
 {
     mcamp__sampler p;
     mcamp_status st;
@@ -9338,27 +9387,29 @@ MCAMP__PRIV mcamp_status mcamp__proof_choice(mcamp_ctx *ctx, const mcamp__questi
     if (st < 0) return st;
     c->k = p.k;
     *log_range = p.log_range;
-    mcamp__sampler_free(ctx, &p);
+    if (keep) *keep = p;
+    else mcamp__sampler_free(ctx, &p);
     return MCAMP_OK;
 }
 
-/* Builds the sampler, runs blocks 0 .. blocks-1 of a stream, frees it. */
+/* Runs blocks 0 .. blocks-1 of a stream by the choice's sampler. */
 MCAMP__PRIV mcamp_status mcamp__question_run(mcamp_ctx *ctx, const mcamp__question *q,
                                              const mcamp__choice *choice,
                                              uint32_t purpose, uint64_t blocks,
                                              mcamp_tally *t)
 {
-    mcamp__sampler p;
+    mcamp__sampler own;
+    const mcamp__sampler *p;
     mcamp__workers w;
-    mcamp_status st = mcamp__question_sampler(ctx, q, choice, &p);
+    mcamp_status st = mcamp__question_open(ctx, q, choice, &own, &p);
     if (st < 0) return st;
-    st = mcamp__workers_init(ctx, &p, &w);
+    st = mcamp__workers_init(ctx, p, &w);
     if (st >= 0) {
-        mcamp__tally_init(&p, t);
-        st = mcamp__run_blocks(ctx, &p, &w, q->seed, purpose, 0, blocks, t);
+        mcamp__tally_init(p, t);
+        st = mcamp__run_blocks(ctx, p, &w, q->seed, purpose, 0, blocks, t);
         mcamp__workers_free(ctx, &w);
     }
-    mcamp__sampler_free(ctx, &p);
+    mcamp__sampler_free(ctx, &own);
     return st;
 }
 
@@ -9416,47 +9467,69 @@ MCAMP__PRIV double mcamp__tally_top_share(const mcamp_tally *t)
     return mcamp__bin_sum(t, i - 1) / (double)t->n[i - 1] / total;
 }
 
+/* Blocks for a relative standard error, a tenth more, at least two. */
+MCAMP__PRIV uint64_t mcamp__blocks_for(double rel_var, double rel_error, uint64_t max_samples)
+{
+    double n = 1.1 * rel_var / (rel_error * rel_error) / MCAMP_BLOCK;
+    uint64_t most = max_samples < MCAMP_BLOCK ? 1 : max_samples / MCAMP_BLOCK;
+    if (!(n < (double)most)) return most;
+    return n > 2 ? (uint64_t)n + 1 : (most < 2 ? most : 2);
+}
+
+/* One candidate on the pilot stream. */
+MCAMP__PRIV mcamp_status mcamp__pilot_run(mcamp_ctx *ctx, const mcamp__question *q,
+                                          mcamp__choice *c, size_t rung, uint64_t blocks,
+                                          double *err, mcamp_tally *t)
+{
+    mcamp_status st = mcamp__question_run(ctx, q, c,
+        MCAMP__PURPOSE(MCAMP__STREAM_PILOT, rung, q->dir), blocks, t);
+    if (st < 0) return st;
+    c->rel_var = mcamp__tally_rel_var(t);
+    c->mean = mcamp__finite(c->rel_var) ? mcamp_tally_mean(t) : 0;
+    *err = mcamp__finite(c->rel_var) ? mcamp_tally_std_error(t) : 0;
+    return st;
+}
+
+/* 1 if the law of smallest range will do without looking at the others: its range is
+ * within 64 times the mean that one block saw (which no missing sample can explain),
+ * and what remains to be drawn costs no more than trying the others.                */
+MCAMP__PRIV int mcamp__pilot_enough(const mcamp__question *q, const mcamp__choice *c,
+                                    double log_range, double rel_error)
+{
+    return c->method == mcamp__default_method(q->dir, q->f->diagonal) &&
+           exp(log_range) <= 64 * c->mean &&
+           mcamp__blocks_for(c->rel_var, rel_error, UINT64_MAX) <= 24;
+}
+
 /* Runs each candidate on the pilot stream and picks the smallest variance times
  * cost.  A law that misses the decisive samples looks precise and too low: one
  * whose pilot mean is beyond three errors below another's is passed over.         */
 MCAMP__PRIV mcamp_status mcamp__pilot(mcamp_ctx *ctx, const mcamp__question *q,
-                                      size_t k0, double log_scale, uint64_t blocks,
+                                      size_t k0, double log_range, double rel_error,
                                       mcamp__choice *best)
 {
     mcamp__choice c[8];
     double err[8], top = 0;
-    size_t n = mcamp__candidates(q, k0, log_scale, c);
+    size_t n = mcamp__candidates(q, k0, log_range, c);
     mcamp_tally *t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *t);
-    mcamp_status st = MCAMP_OK;
+    mcamp_status st;
     if (!t) return mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
-    for (size_t i = 0; st >= 0 && i < n; i++) {
-        st = mcamp__question_run(ctx, q, &c[i], MCAMP__PURPOSE(MCAMP__STREAM_PILOT, i, q->dir),
-                                 blocks, t);
-        if (st < 0) break;
-        c[i].rel_var = mcamp__tally_rel_var(t);
-        c[i].mean = mcamp__finite(c[i].rel_var) ? mcamp_tally_mean(t) : 0;
-        err[i] = mcamp__finite(c[i].rel_var) ? mcamp_tally_std_error(t) : 0;
+    st = mcamp__pilot_run(ctx, q, &c[0], 0, 1, &err[0], t);
+    if (st >= 0 && mcamp__pilot_enough(q, &c[0], log_range, rel_error)) n = 1;
+    for (size_t i = 0; st >= 0 && n > 1 && i < n; i++) {
+        st = mcamp__pilot_run(ctx, q, &c[i], i, 2, &err[i], t);
         top = mcamp__dmax(top, c[i].mean - 3 * err[i]);
     }
     mcamp__delete(ctx, t, 1, sizeof *t);
     *best = c[n - 1];
-    best->rel_var = mcamp__inf();
-    for (size_t i = 0; st >= 0 && i < n; i++) {
+    if (n > 1) best->rel_var = mcamp__inf();
+    for (size_t i = 0; st >= 0 && n > 1 && i < n; i++) {
         double cost = c[i].rel_var * mcamp__method_cost(c[i].method);
         double now = best->rel_var * mcamp__method_cost(best->method);
         if (c[i].mean + 3 * err[i] < top) continue;
         if (cost < now) *best = c[i];
     }
     return st;
-}
-
-/* Blocks for a relative standard error, a tenth more, at least four. */
-MCAMP__PRIV uint64_t mcamp__blocks_for(double rel_var, double rel_error, uint64_t max_samples)
-{
-    double n = 1.1 * rel_var / (rel_error * rel_error) / MCAMP_BLOCK;
-    uint64_t most = max_samples < MCAMP_BLOCK ? 1 : max_samples / MCAMP_BLOCK;
-    if (!(n < (double)most)) return most;
-    return n > 4 ? (uint64_t)n + 1 : (most < 4 ? most : 4);
 }
 
 /* The value over the larger of value and floor: what its relative error weighs. */
@@ -9515,20 +9588,21 @@ MCAMP__PRIV mcamp_status mcamp__run_to_error(mcamp_ctx *ctx, const mcamp__questi
                                              const mcamp_budget *bud, uint32_t purpose,
                                              mcamp_tally *t)
 {
-    mcamp__sampler p;
+    mcamp__sampler own;
+    const mcamp__sampler *p;
     mcamp__workers w;
     double weight = mcamp__floor_weight(choice->mean, q->floor);
     uint64_t goal = mcamp__blocks_for(weight * weight * mcamp__dmin(choice->rel_var, 1e6),
                                       bud->rel_error, bud->max_samples);
-    mcamp_status st = mcamp__question_sampler(ctx, q, choice, &p);
+    mcamp_status st = mcamp__question_open(ctx, q, choice, &own, &p);
     if (st < 0) return st;
-    st = mcamp__workers_init(ctx, &p, &w);
+    st = mcamp__workers_init(ctx, p, &w);
     if (st >= 0) {
-        mcamp__tally_init(&p, t);
-        st = mcamp__run_until(ctx, &p, &w, q->seed, purpose, goal, q->floor, bud, t);
+        mcamp__tally_init(p, t);
+        st = mcamp__run_until(ctx, p, &w, q->seed, purpose, goal, q->floor, bud, t);
         mcamp__workers_free(ctx, &w);
     }
-    mcamp__sampler_free(ctx, &p);
+    mcamp__sampler_free(ctx, &own);
     return st;
 }
 
@@ -9622,40 +9696,55 @@ MCAMP__PRIV mcamp_status mcamp__prove_estimate(mcamp_ctx *ctx, const mcamp__ques
     return MCAMP_OK;
 }
 
-/* Value, error and rigorous bounds of one direction.  choice: in: method 0 = pick
- * by pilot; out: what was used.                                                    */
-MCAMP__PRIV mcamp_status mcamp__estimate(mcamp_ctx *ctx, const mcamp__question *q,
-                                         const mcamp_budget *bud, mcamp_estimate *e)
+/* Value, error and bounds by the law of smallest range (proof; its sampler is q->ready)
+ * and the one asked for, or picked by a pilot.                                        */
+MCAMP__PRIV mcamp_status mcamp__estimate_by(mcamp_ctx *ctx, const mcamp__question *q,
+                                            const mcamp_budget *bud,
+                                            const mcamp__choice *proof, double log_range,
+                                            mcamp_estimate *e)
 {
     uint32_t purpose = MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 0, q->dir);
-    mcamp__choice proof, use;
-    mcamp_tally *t;
-    double log_range = 0;
-    mcamp_status st;
-    memset(e, 0, sizeof *e);
-    e->beta = bud->beta;
-    if (mcamp__exact_case(q, e)) return MCAMP_OK;
-    e->upper = exp(mcamp__free_log_bound(ctx, q, &st));
-    if (st < 0) return st;
-    if ((st = mcamp__proof_choice(ctx, q, &proof, &log_range)) < 0) return st;
-    t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *t);
+    mcamp__choice use = *proof;
+    mcamp_status st = MCAMP_OK;
+    mcamp_tally *t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *t);
     if (!t) return mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
-    use = proof;
     use.log_scale = log_range;
     use.method = bud->method; use.k = bud->order;
     if (use.method && !mcamp__method_fits(use.method, q->dir, q->f->diagonal))
         use.method = MCAMP_METHOD_DEFAULT;
-    if (!use.method) st = mcamp__pilot(ctx, q, proof.k, log_range, 2, &use);
+    if (!use.method) st = mcamp__pilot(ctx, q, proof->k, log_range, bud->rel_error, &use);
     if (st >= 0) st = mcamp__run_to_error(ctx, q, &use, bud, purpose, t);
     if (st == MCAMP_OK && t->poisoned)      /* a value too large for the tally */
-        st = mcamp__run_to_error(ctx, q, &proof, bud, purpose, t);
+        st = mcamp__run_to_error(ctx, q, proof, bud, purpose, t);
     if (st >= 0 && t->poisoned)
         st = mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", (double)t->poisoned);
     if (st == MCAMP_OK) {
         mcamp__estimate_from(t, e);
-        st = mcamp__prove_estimate(ctx, q, &proof, log_range, bud, t, e);
+        st = mcamp__prove_estimate(ctx, q, proof, log_range, bud, t, e);
     }
     mcamp__delete(ctx, t, 1, sizeof *t);
+    return st;
+}
+
+/* Value, error and rigorous bounds of one direction. */
+MCAMP__PRIV mcamp_status mcamp__estimate(mcamp_ctx *ctx, const mcamp__question *question,
+                                         const mcamp_budget *bud, mcamp_estimate *e)
+{
+    mcamp__question q = *question;
+    mcamp__choice proof;
+    mcamp__sampler ready;
+    double log_range = 0;
+    mcamp_status st;
+    memset(e, 0, sizeof *e);
+    e->beta = bud->beta;
+    if (mcamp__exact_case(&q, e)) return MCAMP_OK;
+    e->upper = exp(mcamp__free_log_bound(ctx, &q, &st));
+    if (st < 0) return st;
+    st = mcamp__proof_choice(ctx, &q, &proof, &log_range, &ready);
+    if (st < 0) return st;
+    q.ready = &ready;
+    st = mcamp__estimate_by(ctx, &q, bud, &proof, log_range, e);
+    mcamp__sampler_free(ctx, &ready);
     return st;
 }
 
@@ -12375,7 +12464,8 @@ MCAMP__PRIV int mcamp__wants(const mcamp_budget *bud, mcamp_direction dir)
 }
 
 /* Fills the answer at (sigma, eps): both directions' estimates and what follows.
- * brief: the second direction's error may be relative to the first one's value.     */
+ * The second direction's error is relative to its own value or a share of the first
+ * one's, if that is larger: next to 1e-5, 1e-22 need not be known to 1%.  brief: half. */
 MCAMP__PRIV mcamp_status mcamp__answer_at(mcamp_ctx *ctx, const mcamp__factor *f,
                                           double sigma, double eps, int brief,
                                           const mcamp_budget *bud, mcamp_answer *a)
@@ -12387,8 +12477,9 @@ MCAMP__PRIV mcamp_status mcamp__answer_at(mcamp_ctx *ctx, const mcamp__factor *f
         mcamp_estimate *e = d == MCAMP_REMOVE ? &a->remove : &a->add;
         mcamp__question q;
         if (!mcamp__wants(bud, (mcamp_direction)d)) continue;
-        q.f = f; q.sigma = sigma; q.eps = eps; q.floor = brief ? 0.5 * a->delta : 0;
-        q.dir = (mcamp_direction)d; q.seed = bud->seed;
+        q.f = f; q.sigma = sigma; q.eps = eps; q.seed = bud->seed;
+        q.dir = (mcamp_direction)d; q.floor = (brief ? 0.5 : 1e-4) * a->delta;
+        q.ready = NULL;
         st = mcamp__estimate(ctx, &q, bud, e);
         if (st < 0) return st;
         a->samples += e->samples + e->proof_samples;
@@ -12449,6 +12540,7 @@ MCAMP__PRIV mcamp__question mcamp__solve_question(const mcamp__solve *s, double 
     q.dir = (mcamp_direction)dir;
     q.seed = s->bud->seed;
     q.floor = 0;
+    q.ready = NULL;
     return q;
 }
 
@@ -12528,9 +12620,10 @@ MCAMP__PRIV mcamp_status mcamp__solve_choose(mcamp_ctx *ctx, mcamp__solve *s, do
         mcamp__question q = mcamp__solve_question(s, x, d);
         double log_range = 0;
         if (!mcamp__wants(s->bud, q.dir)) continue;
-        st = mcamp__proof_choice(ctx, &q, &s->choice[d], &log_range);
+        st = mcamp__proof_choice(ctx, &q, &s->choice[d], &log_range, NULL);
         if (st < 0) return st;
-        st = mcamp__pilot(ctx, &q, s->choice[d].k, log_range, 2, &s->choice[d]);
+        st = mcamp__pilot(ctx, &q, s->choice[d].k, log_range, s->bud->rel_error,
+                         &s->choice[d]);
         if (st < 0) return st;
         st = mcamp__solve_run(ctx, s, &q, &s->choice[d], 7, 2, &seen[d]);
         s->blocks[d] = mcamp__blocks_for(s->choice[d].rel_var, s->bud->rel_error,
@@ -12910,6 +13003,7 @@ MCAMP__PRIV mcamp_status mcamp__verify_direction(mcamp_ctx *ctx, const mcamp__fa
     mcamp_status st;
     double m;
     q.f = f; q.sigma = c->sigma; q.eps = c->eps; q.dir = dir; q.seed = c->seed; q.floor = 0;
+    q.ready = NULL;
     memset(out, 0, sizeof *out);
     out->bound = exp(mcamp__free_log_bound(ctx, &q, &st));
     if (st < 0) return st;
