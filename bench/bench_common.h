@@ -24,6 +24,13 @@ static inline mcamp_status bench_check(const mcamp_ctx *ctx, const char *what,
     return st;
 }
 
+/* Rows appear as they are measured. */
+static inline void bench_start(mcamp_ctx *ctx)
+{
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
+    bench_check(ctx, "context", mcamp_ctx_init(ctx, NULL));
+}
+
 /* The square-root Toeplitz matrix cut to `bands` (1: C = I), n = epochs * b. */
 static inline void bench_gram(mcamp_ctx *ctx, size_t bands, size_t epochs, size_t b,
                               mcamp_gram *gram)
