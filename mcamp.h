@@ -69,7 +69,7 @@
  *   loss -> est                     G, sigma -> samples -> tallies -> bounds
  *   exact                           accountants without samples, as intervals
  *   calib                           delta, eps, sigma; accepted or refused claims
- *   opt                             (eps, delta), workload -> a C of small error
+ *   opt -> plan                     (eps, delta), workload -> a C of small error
  *   secure -> noise, batch          keys -> random numbers -> C^-1 z round by round; who
  *                                   takes part when
  *   report                          JSON and sentences
@@ -107,6 +107,7 @@
  *            mcamp_problem_epsilon, mcamp_problem_sigma, mcamp_problem_verify,
  *            mcamp_problem_certify
  *   opt      mcamp_opt_run, mcamp_opt_gradient
+ *   plan     mcamp_plan
  *   secure   mcamp_entropy, mcamp_key_init, mcamp_key_random, mcamp_key_derive, mcamp_key_id,
  *            mcamp_key_wipe, mcamp_key_insecure_test, mcamp_wipe, mcamp_secure_normals,
  *            mcamp_secure_words
@@ -1005,6 +1006,7 @@ typedef struct mcamp_opt_desc {
     size_t bands, buffers;      /* of the family.  POISSON: at most `batches`
                                    bands; 0 = the best number, also tried in
                                    between powers of two; not BLT             */
+    size_t max_bands;           /* POISSON, bands 0: try no more; 0 = batches  */
     size_t scale_degree;        /* column factors: log s is a polynomial of this
                                    degree in t (<= 16); 0 = none              */
     bool scale_free;            /* n free column factors instead; neither for
@@ -1053,6 +1055,54 @@ MCAMP_API mcamp_status mcamp_opt_gradient(mcamp_ctx *ctx, const mcamp_gram *gram
                                           double sigma, double eps,
                                           mcamp_direction direction, uint64_t seed,
                                           uint64_t blocks, double *d);
+
+/* ======================================================================== *
+ *  CHOOSING C                                                    (decl) plan
+ * ======================================================================== */
+
+/* What you can do beyond using every example once an epoch in any fixed order. */
+#define MCAMP_PLAN_BINS    1u   /* a random batch per example, kept for all epochs */
+#define MCAMP_PLAN_POISSON 2u   /* cyclic Poisson sampling: random batch sizes     */
+#define MCAMP_PLAN_ROWS    16
+
+typedef struct mcamp_plan_desc {
+    uint32_t start_canary;      /* must be 0                                  */
+    size_t n, batches;          /* REQUIRED: rounds, batches an epoch         */
+    double eps, delta;          /* REQUIRED                                   */
+    unsigned sampling;          /* MCAMP_PLAN_ flags; 0 = neither             */
+    size_t memory;              /* past noise vectors that can be kept, each of
+                                   the model's size; 0 = 4                    */
+    const mcamp_work *work;     /* NULL = prefix sums                         */
+    mcamp_error_kind error;
+    mcamp_budget budget;        /* of sigma; beta: of the proof, 0 = delta    */
+    uint32_t end_canary;        /* must be 0                                  */
+} mcamp_plan_desc;
+
+/* One thing that was tried. */
+typedef struct mcamp_plan_row {
+    mcamp_opt_family family;
+    mcamp_amplification amplification;
+    size_t buffers, bands, scale_degree, memory;
+    mcamp_status status;        /* below 0: it failed, and result says nothing */
+    mcamp_opt_result result;
+} mcamp_plan_row;
+
+typedef struct mcamp_plan_result {
+    size_t rows, best;          /* rows of the table; which was chosen        */
+    mcamp_plan_row row[MCAMP_PLAN_ROWS];
+    double sigma;               /* proven for the chosen C, if `certified`    */
+    double rmse, max_error;     /* with that sigma                            */
+    bool certified;
+    mcamp_statement statement;  /* BINS: the proof; else all 0: sigma then comes
+                                   from section gauss or exact, rounded up    */
+} mcamp_plan_result;
+
+/* Optimises every family that fits the memory under every sampling that is offered,
+ * and certifies the best.  mech: free it.  Interrupted by the progress callback it
+ * chooses among what it has (MCAMP_Q_INTERRUPTED).  Time: minutes at most for b <=
+ * 1000.                                                                      */
+MCAMP_API mcamp_status mcamp_plan(mcamp_ctx *ctx, const mcamp_plan_desc *desc,
+                                  mcamp_mech *mech, mcamp_plan_result *out);
 
 /* ======================================================================== *
  *  SECURE: keys and the noise that is released                 (decl) secure
@@ -14425,7 +14475,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_best_bands(mcamp_ctx *ctx, const mcamp_opt_d
         mcamp_opt_result r;
         double e;
         one.bands = k < 2 ? k + 1 : (k % 2 ? (size_t)2 : (size_t)3) << (k / 2 - (k % 2 ? 0 : 1));
-        if (one.bands > d->batches) break;
+        if (one.bands > d->batches || (d->max_bands && one.bands > d->max_bands)) break;
         st = mcamp__opt_once(ctx, &one, &m, &r);
         if (st < 0 && mcamp__opt_fatal(st)) break;
         if (st < 0) continue;
@@ -14461,6 +14511,162 @@ MCAMP_API mcamp_status mcamp_opt_run(mcamp_ctx *ctx, const mcamp_opt_desc *desc,
     if (st < 0) return st;
     *mech = made;
     if (out) *out = r;
+    return st;
+}
+
+/* ======================================================================== *
+ *  CHOOSING C                                                       >>plan
+ *  In: rounds, (eps, delta), what sampling and memory there is.  Out: a C, a proven
+ *  sigma, and the table of what was tried.  Memory: that of one mcamp_opt_run and the
+ *  best C so far.  Guarantee: sigma is certified for the C that is returned, from
+ *  samples that no optimiser has seen; the choice is only as good as the table.
+ * ======================================================================== */
+
+typedef struct mcamp__planner {
+    mcamp_opt_desc base;
+    mcamp_plan_result *out;
+    mcamp_mech best;
+    double error;               /* of the best */
+    int found;
+    mcamp_status status;        /* the first that is not MCAMP_OK              */
+} mcamp__planner;
+
+/* Tries one row; keeps its C if it is the best.  Rows that fail stay in the table. */
+MCAMP__PRIV mcamp_status mcamp__plan_try(mcamp_ctx *ctx, mcamp__planner *p,
+                                         mcamp_opt_family family, size_t buffers,
+                                         size_t bands, size_t degree)
+{
+    mcamp_plan_row *row = &p->out->row[p->out->rows];
+    mcamp_opt_desc d = p->base;
+    mcamp_mech mech;
+    double e;
+    if (p->out->rows == MCAMP_PLAN_ROWS || p->status > 0) return MCAMP_OK;
+    d.family = family; d.buffers = buffers; d.scale_degree = degree;
+    if (d.amplification == MCAMP_AMPLIFY_POISSON) d.max_bands = bands;
+    else                                          d.bands = bands;
+    row->family = family; row->amplification = d.amplification;
+    row->buffers = buffers; row->scale_degree = degree;
+    row->status = mcamp_opt_run(ctx, &d, &mech, &row->result);
+    p->out->rows++;
+    if (row->status < 0)
+        return mcamp__opt_fatal(row->status) ? row->status : MCAMP_OK;
+    row->bands = row->result.bands;
+    row->memory = buffers ? buffers : row->bands - 1;
+    if (row->status == MCAMP_Q_INTERRUPTED) p->status = row->status;
+    e = d.error == MCAMP_ERROR_MAX ? row->result.max_error : row->result.rmse;
+    if (p->found && !(e < p->error)) {
+        mcamp_mech_free(ctx, &mech);
+        return MCAMP_OK;
+    }
+    if (p->found) mcamp_mech_free(ctx, &p->best);
+    p->best = mech; p->error = e; p->found = 1;
+    p->out->best = p->out->rows - 1;
+    return MCAMP_OK;
+}
+
+/* All rows of one amplification.  Column factors pay where modes are sums of columns. */
+MCAMP__PRIV mcamp_status mcamp__plan_rows(mcamp_ctx *ctx, mcamp__planner *p,
+                                          mcamp_amplification amp, size_t memory)
+{
+    int poisson = amp == MCAMP_AMPLIFY_POISSON;
+    size_t bands = mcamp__zmin(memory + 1, p->base.n);
+    size_t degree = amp == MCAMP_AMPLIFY_BINS ? 3 : 0, last = 0;
+    mcamp_status st;
+    p->base.amplification = amp;
+    if (poisson) return mcamp__plan_try(ctx, p, MCAMP_OPT_TOEPLITZ, 0, bands, 0);
+    st = mcamp__plan_try(ctx, p, MCAMP_OPT_IDENTITY, 0, 0, 0);
+    for (size_t d = 1; st >= 0 && d <= 4; d *= 2) {
+        if (mcamp__zmin(d, memory) == last) break;
+        last = d;
+        st = mcamp__plan_try(ctx, p, MCAMP_OPT_BLT, d, 0, degree);
+    }
+    if (st >= 0) st = mcamp__plan_try(ctx, p, MCAMP_OPT_TOEPLITZ, 0, bands, degree);
+    return st;
+}
+
+MCAMP__PRIV mcamp_status mcamp__plan_certify(mcamp_ctx *ctx, mcamp__planner *p)
+{
+    const mcamp_opt_desc *d = &p->base;
+    const mcamp_plan_row *row = &p->out->row[p->out->best];
+    mcamp_ctx inner = *ctx;
+    mcamp_gram gram;
+    mcamp_claim c;
+    mcamp_status st = MCAMP_OK;
+    p->out->sigma = row->result.sigma;
+    p->out->certified = true;
+    if (row->amplification == MCAMP_AMPLIFY_BINS) {
+        inner.progress.fn = NULL;
+        if ((st = mcamp_gram_init(ctx, &p->best, d->batches, &gram)) < 0) return st;
+        memset(&c, 0, sizeof c);
+        c.eps = d->eps; c.delta = d->delta; c.seed = d->budget.seed;
+        c.beta = d->budget.beta > 0 ? d->budget.beta : d->delta;
+        st = mcamp_calibrate_certified(&inner, &gram, &c, &p->out->statement);
+        mcamp_gram_free(ctx, &gram);
+        if (st < 0) { ctx->err = inner.err; return st; }
+        p->out->certified = p->out->statement.accepted;
+        if (p->out->certified) p->out->sigma = p->out->statement.sigma;
+    }
+    p->out->rmse = p->out->sigma * row->result.unit.rmse;
+    p->out->max_error = p->out->sigma * row->result.unit.max;
+    return st;
+}
+
+MCAMP__PRIV mcamp_status mcamp__plan_check(mcamp_ctx *ctx, const mcamp_plan_desc *d)
+{
+    mcamp_budget b;
+    mcamp_status st;
+    if (d->start_canary || d->end_canary)
+        return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_plan_desc", 0);
+    if (!d->n) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "n", 0);
+    if (!d->batches) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "batches", 0);
+    if (d->batches > d->n)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "batches", (double)d->batches);
+    if (d->sampling > (MCAMP_PLAN_BINS | MCAMP_PLAN_POISSON))
+        return mcamp__fail(ctx, MCAMP_E_ARG, "sampling", (double)d->sampling);
+    if ((int)d->error < 0 || d->error > MCAMP_ERROR_MAX)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "error", (double)d->error);
+    if (d->work && d->work->n != d->n)
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "work", (double)d->work->n);
+    if ((st = mcamp__check_eps(ctx, "eps", d->eps)) < 0) return st;
+    if ((st = mcamp__check_prob(ctx, "delta", d->delta)) < 0) return st;
+    return mcamp__budget_resolve(ctx, &d->budget, &b);
+}
+
+MCAMP_API mcamp_status mcamp_plan(mcamp_ctx *ctx, const mcamp_plan_desc *desc,
+                                  mcamp_mech *mech, mcamp_plan_result *out)
+{
+    mcamp__planner p;
+    mcamp_plan_result *r;
+    size_t memory;
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!desc || !mech || !out)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, !desc ? "desc" : !mech ? "mech" : "out", 0);
+    if ((st = mcamp__plan_check(ctx, desc)) < 0) return st;
+    r = (mcamp_plan_result *)mcamp__new(ctx, 1, sizeof *r);
+    if (!r) return mcamp__fail(ctx, MCAMP_E_MEMORY, "plan", 0);
+    memset(&p, 0, sizeof p);
+    memset(r, 0, sizeof *r);
+    p.out = r;
+    p.base.n = desc->n; p.base.batches = desc->batches;
+    p.base.eps = desc->eps; p.base.delta = desc->delta;
+    p.base.work = desc->work; p.base.error = desc->error; p.base.budget = desc->budget;
+    memory = desc->memory ? desc->memory : 4;
+    st = mcamp__plan_rows(ctx, &p, MCAMP_AMPLIFY_NONE, memory);
+    if (st >= 0 && (desc->sampling & MCAMP_PLAN_POISSON))
+        st = mcamp__plan_rows(ctx, &p, MCAMP_AMPLIFY_POISSON, memory);
+    if (st >= 0 && (desc->sampling & MCAMP_PLAN_BINS))
+        st = mcamp__plan_rows(ctx, &p, MCAMP_AMPLIFY_BINS, memory);
+    if (st >= 0 && !p.found) st = r->row[0].status;
+    if (st >= 0) st = mcamp__plan_certify(ctx, &p);
+    if (st >= 0) {
+        if (st == MCAMP_OK) st = p.status;
+        *mech = p.best;
+        *out = *r;
+    } else if (p.found) {
+        mcamp_mech_free(ctx, &p.best);
+    }
+    mcamp__delete(ctx, r, 1, sizeof *r);
     return st;
 }
 
