@@ -11073,23 +11073,24 @@ MCAMP__PRIV mcamp__cum mcamp__law_cum(const mcamp__law *a, double lambda)
 {
     mcamp__sum s0 = { 0, 0 };
     mcamp__cum c;
-    double top = -mcamp__inf(), m = 0, v = 0, s, la = 0;
+    double top = -mcamp__inf(), m = 0, v = 0, s, la = 0, at = 0, wmax = 0;
     for (size_t j = 0; j < a->n; j++) top = mcamp__dmax(top, lambda * a->l[j]);
+    for (size_t j = 0; j < a->n; j++)       /* a centre for the moments: the mode, about */
+        if (a->w[j] > wmax) { wmax = a->w[j]; at = a->l[j]; }
     for (size_t j = 0; j < a->n; j++) {
-        double w = a->w[j] * exp(lambda * a->l[j] - top);
+        double x = lambda * a->l[j] - top, w, d = a->l[j] - at;
+        if (x < -700) continue;             /* e^-700 of the largest term at most */
+        w = a->w[j] * exp(x);
         mcamp__sum_add(&s0, w);
-        m += w * a->l[j];
+        m += w * d;
+        v += w * d * d;
         la += w * fabs(a->l[j]);
     }
     s = mcamp__sum_get(&s0);
     m /= s;
-    for (size_t j = 0; j < a->n; j++) {
-        double d = a->l[j] - m;
-        v += a->w[j] * exp(lambda * a->l[j] - top) * d * d;
-    }
     c.k0 = a->count * (top + log(s));
-    c.k1 = a->count * m;
-    c.k2 = a->count * v / s;
+    c.k1 = a->count * (at + m);
+    c.k2 = a->count * mcamp__dmax(0.0, v / s - m * m);
     c.err = a->count * DBL_EPSILON * (4 + 2 * fabs(lambda) * la / s + fabs(top));
     return c;
 }
@@ -11709,7 +11710,7 @@ MCAMP__PRIV double mcamp__plan_period(const mcamp__sum_law *s, double lambda, do
                                       double eps, double guess, double mean)
 {
     double sd = sqrt(mcamp__sum_cum(s, lambda).k2), best = mcamp__inf();
-    for (int j = 0; j < MCAMP__ALIAS; j++) {
+    for (int j = 1; j < MCAMP__ALIAS - 2; j++) {
         double g = ldexp(0.25, j) / sd, l = lambda + g, t;
         double k = mcamp__sum_cum(s, l).k0 + 0.5 * r * r * l * (l + (s->kernel ? 0 : 1));
         t = (k - l * eps - guess + 18.5 - (s->kernel ? 1 + log(l) : 0)) / g;
@@ -11737,7 +11738,7 @@ MCAMP__PRIV mcamp__plan mcamp__make_plan(const mcamp__sum_law *s, double lambda,
         double A = mcamp__plan_period(s, l, p.r, eps, guess, mean);
         double loss = mcamp__sum_cum(s, l).k0 - l * eps - guess;
         if (i && !(loss < 12)) break;
-        if (i && !(A < 0.95 * best)) continue;
+        if (i && !(A < 0.95 * best)) { if (A > 1.2 * best) break; continue; }
         best = A;
         lr = -loss;
         p.lambda = l;
@@ -11753,26 +11754,23 @@ MCAMP__PRIV mcamp__plan mcamp__make_plan(const mcamp__sum_law *s, double lambda,
     return p;
 }
 
+/* Spectra of both sides, planned on the lower one: what the plan misjudges widens the
+ * interval, it cannot make it wrong.                                                     */
 MCAMP__PRIV mcamp_status mcamp__acc_spectra(mcamp__acc *a, double width)
 {
-    mcamp__plan p[2];
-    double need = 0;
-    memset(p, 0, sizeof p);
-    for (int s = 0; s < 2; s++) {
-        if (!a->sum[s].n && !(a->g2 > 0)) continue;
-        p[s] = mcamp__make_plan(&a->sum[s], a->lambda, a->eps, width);
-        need += 40 * p[s].n;
+    mcamp__plan p = mcamp__make_plan(mcamp__acc_steer(a), a->lambda, a->eps, width);
+    double need = 80 * p.n;
+    for (int s = 0; s < 2; s++)
         for (size_t i = 0; i < a->sum[s].n; i++) need += 56 * (double)a->law[s][i].n;
-    }
     for (size_t i = 0; i < a->n; i++) need += 80.0 * (double)a->pair[i].npilot;
     if (!(need < (double)a->max_bytes))
         return mcamp__fail(a->ctx, MCAMP_E_SIZE, "max_bytes", need);
     a->info.bytes = mcamp__zmax(a->info.bytes, (size_t)need);
     for (int s = 0; s < 2; s++) {
         mcamp_status st;
-        if (!(p[s].n > 0)) continue;
-        st = mcamp__spec_build(a->ctx, &a->spec[s], &a->sum[s], p[s].lambda, p[s].tau,
-                               p[s].r, (size_t)p[s].n, p[s].level);
+        if (!a->sum[s].n && !(a->g2 > 0)) continue;
+        st = mcamp__spec_build(a->ctx, &a->spec[s], &a->sum[s], p.lambda, p.tau, p.r,
+                               (size_t)p.n, p.level);
         if (st < 0) return st;
         a->info.frequencies = mcamp__zmax(a->info.frequencies, a->spec[s].n);
     }
