@@ -11723,7 +11723,7 @@ MCAMP__PRIV double mcamp__plan_period(const mcamp__sum_law *s, double lambda, do
  * is shorter (sampled mechanisms have a second hump there) and the period may be, at the
  * price of cancellation, of which up to e^12 is accepted.                                 */
 MCAMP__PRIV mcamp__plan mcamp__make_plan(const mcamp__sum_law *s, double lambda,
-                                         double eps, double width)
+                                         double eps, double width, size_t max_bytes)
 {
     double guess = mcamp__log_guess(s, lambda, eps), R, t, lr, best = mcamp__inf();
     double mean = s->kernel ? s->plus + fabs(eps) : 1;
@@ -11745,9 +11745,10 @@ MCAMP__PRIV mcamp__plan mcamp__make_plan(const mcamp__sum_law *s, double lambda,
         p.tau = 2 * MCAMP__PI / A;
         t = sqrt(2 * mcamp__dmax(4.0, 21 + log(R) - lr)) / R;
         p.n = ceil(t / p.tau) + 3;
-        if (atoms * p.n > MCAMP__WORK) {    /* more smoothing: wider, still valid */
-            p.r = sqrt(p.r * p.r + R * R) * (atoms * p.n / MCAMP__WORK);
-            p.n = ceil(MCAMP__WORK / atoms) + 3;
+        t = mcamp__dmin(MCAMP__WORK / atoms, (double)max_bytes / 200);
+        if (p.n > t) {                  /* more smoothing: wider, still valid */
+            p.r = sqrt(p.r * p.r + R * R) * (p.n / t);
+            p.n = ceil(t) + 3;
         }
         p.level = lr - 30 - log(mcamp__dmax(1.0, 1 / l));
     }
@@ -11758,7 +11759,8 @@ MCAMP__PRIV mcamp__plan mcamp__make_plan(const mcamp__sum_law *s, double lambda,
  * interval, it cannot make it wrong.                                                     */
 MCAMP__PRIV mcamp_status mcamp__acc_spectra(mcamp__acc *a, double width)
 {
-    mcamp__plan p = mcamp__make_plan(mcamp__acc_steer(a), a->lambda, a->eps, width);
+    mcamp__plan p = mcamp__make_plan(mcamp__acc_steer(a), a->lambda, a->eps, width,
+                                     a->max_bytes);
     double need = 80 * p.n;
     for (int s = 0; s < 2; s++)
         for (size_t i = 0; i < a->sum[s].n; i++) need += 56 * (double)a->law[s][i].n;
@@ -11925,7 +11927,9 @@ MCAMP__PRIV mcamp_status mcamp__acc_delta(mcamp__acc *a, double eps, double give
     for (int pass = 0; pass < 4; pass++) {
         double gap, smooth, h = 0.1 / a->lambda;
         mcamp_interval v;
-        if ((st = mcamp__acc_refine(a, &w)) < 0) return st;
+        st = mcamp__acc_refine(a, &w);
+        if (pass && st == MCAMP_E_SIZE) break;  /* what there is stands */
+        if (st < 0) return st;
         v = mcamp__acc_bounds(a, eps, &smooth);
         out->upper = pass ? mcamp__dmin(out->upper, v.upper) : v.upper;
         out->lower = pass ? mcamp__dmax(out->lower, v.lower) : v.lower;
@@ -11941,13 +11945,12 @@ MCAMP__PRIV mcamp_status mcamp__acc_delta(mcamp__acc *a, double eps, double give
     return MCAMP_Q_MAX_ITER;
 }
 
-/* Where the line is taken for a question about eps, by Chernoff. */
+/* Where the line is taken for a question about eps. */
 MCAMP__PRIV void mcamp__acc_steer_epsilon(mcamp__acc *a, double ld)
 {
     const mcamp__sum_law *s = mcamp__acc_steer(a);
     a->lambda = mcamp__saddle(s, 0, ld, 1);
-    a->eps = mcamp__dmax(0.0, (mcamp__sum_cum(s, a->lambda).k0 +
-                               mcamp__log_pole(0, a->lambda) - ld) / a->lambda);
+    a->eps = mcamp__dmax(0.0, (mcamp__log_guess(s, a->lambda, 0) - ld) / a->lambda);
 }
 
 MCAMP__PRIV mcamp_status mcamp__acc_epsilon(mcamp__acc *a, double delta, double give_up,
@@ -11967,7 +11970,9 @@ MCAMP__PRIV mcamp_status mcamp__acc_epsilon(mcamp__acc *a, double delta, double 
     for (int pass = 0; pass < 4; pass++) {
         double up, lo = 0, fine = 0.02 * a->tol * mcamp__acc_scale(a), gap, smooth;
         mcamp_interval v;
-        if ((st = mcamp__acc_refine(a, &w)) < 0) return st;
+        st = mcamp__acc_refine(a, &w);
+        if (pass && st == MCAMP_E_SIZE) break;
+        if (st < 0) return st;
         up = mcamp__acc_invert(a, MCAMP__UPPER, delta, a->eps, fine);
         if (a->sum[1].n || a->g2 > 0)
             lo = mcamp__acc_invert(a, MCAMP__LOWER, delta, mcamp__dmin(up, 1e9), fine);
@@ -12068,7 +12073,9 @@ MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, double cut, double stri
         double tol = a->tol * (1 + 0.3 * mcamp__dmin(10.0, a->lambda * exp(cut) * eps));
         w.want = mcamp__dmin(1.0, tol * (1 + known / out->upper));
         if (!pass) mcamp__width_start(&w, w.want);
-        if ((st = mcamp__acc_refine(a, &w)) < 0) return st;
+        st = mcamp__acc_refine(a, &w);
+        if (pass && st == MCAMP_E_SIZE) break;
+        if (st < 0) return st;
         v = mcamp__acc_bounds(a, strike, &smooth);
         if (!(v.upper < 1e300)) v.upper = mcamp__inf();
         v.upper = mcamp__dmax(v.upper, DBL_MIN);
