@@ -67,7 +67,7 @@ static mcamp_event response(double eps, double delta, uint64_t count)
     return e;
 }
 
-TEST(a_context_starts) { CHECK_STATUS(mcamp_ctx_init(&ctx, NULL), MCAMP_OK); }
+
 
 /* ---- Renyi ---------------------------------------------------------------- */
 
@@ -816,8 +816,8 @@ TEST(bad_events_are_refused)
     CHECK_NEAR(r, log1p(0.25 * expm1(1.0)), 1e-13, 0);
 }
 
-TEST_MAIN("exact",
-    T(a_context_starts),
+static const mt_case cases[] = {
+
     T(renyi_of_the_sampled_gaussian),
     T(renyi_conversion_with_given_and_automatic_orders),
     T(renyi_by_quadrature_and_by_sum_agree),
@@ -849,4 +849,11 @@ TEST_MAIN("exact",
     T(multi_epoch_table),
     T(calibration_of_the_other_parameters),
     T(allocation_failure_is_survived_everywhere),
-    T(bad_events_are_refused))
+    T(bad_events_are_refused)
+};
+
+int main(int argc, char **argv)
+{
+    if (mcamp_ctx_init(&ctx, NULL) < 0) return 1;
+    return mt_run("exact", cases, sizeof cases / sizeof cases[0], argc, argv);
+}

@@ -208,11 +208,7 @@ TEST(bad_arguments_are_refused_and_outputs_kept)
     CHECK_NEAR(x, 0, 0, 0);
 }
 
-static void start(void) { mcamp_ctx_init(&ctx, NULL); }
-TEST(a_context_starts) { start(); CHECK(mcamp__ctx_ok(&ctx)); }
-
-TEST_MAIN("gauss",
-    T(a_context_starts),
+static const mt_case cases[] = {
     T(logcdf_keeps_relative_accuracy_in_both_tails),
     T(quantile_inverts_the_distribution),
     T(delta_agrees_with_60_digits),
@@ -220,4 +216,11 @@ TEST_MAIN("gauss",
     T(calibration_round_trips_from_extreme_to_extreme),
     T(delta_is_monotone_and_symmetric_under_reflection),
     T(weighted_hockey_stick),
-    T(bad_arguments_are_refused_and_outputs_kept))
+    T(bad_arguments_are_refused_and_outputs_kept)
+};
+
+int main(int argc, char **argv)
+{
+    if (mcamp_ctx_init(&ctx, NULL) < 0) return 1;
+    return mt_run("gauss", cases, sizeof cases / sizeof cases[0], argc, argv);
+}
