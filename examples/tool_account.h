@@ -26,7 +26,8 @@ static const event_form EVENT_FORMS[] = {
     { "mog", MCAMP_EVENT_MIXTURE, "sT.", "SIGMA,T,SENSITIVITY:PROBABILITY,..." },
     { "group-poisson", MCAMP_EVENT_GROUP_POISSON, "qsTg", "Q,SIGMA,T,GROUP" },
     { "group-fixed", MCAMP_EVENT_GROUP_FIXED, "NbsTg", "POPULATION,BATCH,SIGMA,T,GROUP" },
-    { "bandmf", MCAMP_EVENT_BANDMF, "sbNrw|S", "SIGMA,BATCH,POPULATION,ROUNDS,BANDS[,COLUMN_NORM]" },
+    { "bandmf", MCAMP_EVENT_BANDMF, "sbNrw|S",
+      "SIGMA,BATCH,POPULATION,ROUNDS,BANDS[,COLUMN_NORM]" },
     { "bnb", MCAMP_EVENT_BINS, "sir", "SIGMA,BATCHES,EPOCHS (balls in bins, C = identity)" },
 };
 enum { NEVENT_FORM = sizeof EVENT_FORMS / sizeof EVENT_FORMS[0] };
@@ -158,7 +159,8 @@ TOOL_FN void read_event(event_list *l, const char **p)
         double x = 0;
         ++*p;
         if (!read_field(l, p, &x)) set_unknown(l, 'T');
-        else if (e->count && whole(l, x) > UINT64_MAX / e->count) bad_use("\"%s\": too often", l->text);
+        else if (e->count && whole(l, x) > UINT64_MAX / e->count)
+            bad_use("\"%s\": too often", l->text);
         else e->count *= whole(l, x);
     }
 }
