@@ -1,9 +1,9 @@
-/* The tool's event language: mechanisms composed by "+", repeated by "*T", one
+/* mcamp account, and its event language: mechanisms composed by "+", repeated by "*T", one
  * parameter possibly "?".                                                      */
 #ifndef TOOL_ACCOUNT_H
 #define TOOL_ACCOUNT_H
 
-#include "tool_strategy.h"
+#include "tool_session.h"
 
 enum { MOST_EVENTS = 64, MOST_FIELDS = 8 };
 
@@ -178,6 +178,146 @@ TOOL_FN void parse_events(const char *text, event_list *l)
         if (*p != '+') bad_use("\"%s\": \"+\" or the end expected at \"%s\"", text, p);
         p++;
     }
+}
+
+/* ---- the command ------------------------------------------------------------------------ */
+
+typedef struct account {
+    mcamp_exact_desc desc;
+    event_list list[16];
+    size_t n;
+} account;
+
+/* As check(), for complaints about an event's fields. */
+TOOL_FN void check_event(session *s, const event_list *l, mcamp_status st)
+{
+    mcamp_error e = mcamp_last_error(&s->ctx);
+    if (st >= 0) return;
+    progress_end(&s->progress);
+    if (st == MCAMP_E_INFEASIBLE || st == MCAMP_E_MEMORY || st == MCAMP_E_INTERNAL) {
+        fprintf(stderr, "mcamp: %s: %s\n", l->text, mcamp_strerror(st));
+        exit(EXIT_REFUSED);
+    }
+    bad_use("\"%s\": %s (%s = %g)", l->text, mcamp_strerror(st),
+            e.argument ? e.argument : "input", e.value);
+}
+
+TOOL_FN void account_result(session *s, const account *a, const event_list *l)
+{
+    const option_value *o = s->opt;
+    mcamp_interval eps, delta;
+    double value = 0;
+    mcamp_status st;
+    json j;
+    eps.lower = eps.upper = o[O_EPS].real;
+    delta.lower = delta.upper = o[O_DELTA].real;
+    if (l->unknown)
+        st = mcamp_exact_calibrate(&s->ctx, l->event, l->n, &a->desc, l->which, l->param,
+                                   eps.upper, delta.upper, &value, NULL);
+    else if (o[O_EPS].given)
+        st = mcamp_exact_delta(&s->ctx, l->event, l->n, &a->desc, eps.upper, &delta, NULL);
+    else
+        st = mcamp_exact_epsilon(&s->ctx, l->event, l->n, &a->desc, delta.upper, &eps, NULL);
+    check_event(s, l, st);
+    s->seconds = progress_end(&s->progress);
+    warn(st);
+    if (o[O_JSON].given) {
+        json_open(&j, stdout);
+        json_text(&j, "mechanism", l->text);
+        json_real(&j, "epsilon_lower", eps.lower);
+        json_real(&j, "epsilon_upper", eps.upper);
+        json_real(&j, "delta_lower", delta.lower);
+        json_real(&j, "delta_upper", delta.upper);
+        if (l->unknown) json_real(&j, "value", value);
+        json_real(&j, "seconds", s->seconds);
+        json_text(&j, "version", MCAMP_VERSION_TEXT);
+        json_close(&j);
+    } else if (l->unknown) {
+        printf("? = %.8g  (%s is (%.6g, %.4g)-DP with it, certified)\n", value, l->text,
+               eps.upper, delta.upper);
+    } else if (o[O_EPS].given) {
+        printf("delta from %.6g to %.6g  at epsilon %.6g  (%s)\n", delta.lower, delta.upper,
+               eps.upper, l->text);
+    } else {
+        printf("epsilon from %.6g to %.6g  at delta %.4g  (%s)\n", eps.lower, eps.upper,
+               delta.upper, l->text);
+    }
+}
+
+/* One curve per mechanism, lower to upper as a band; the upper end is the line. */
+TOOL_FN void account_curves(session *s, const account *a)
+{
+    static const char *const colour[] = { "#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                          "#e69f00", "#56b4e9", "#000000", "#999999" };
+    const option_value *o = s->opt;
+    size_t points = o[O_POINTS].given ? (size_t)o[O_POINTS].count : 33;
+    double *x = (double *)need(calloc(points * (1 + 2 * a->n), sizeof *x));
+    mcamp_interval *v = (mcamp_interval *)need(calloc(2 * points, sizeof *v));
+    svg_series lines[16];
+    svg_chart chart;
+    double end = o[O_EPS_MAX].real;
+    memset(lines, 0, sizeof lines);
+    memset(&chart, 0, sizeof chart);
+    for (size_t k = 0; !o[O_EPS_MAX].given && k < a->n; k++) {
+        mcamp_interval e;
+        check_event(s, &a->list[k], mcamp_exact_epsilon(&s->ctx, a->list[k].event,
+                    a->list[k].n, &a->desc, 1e-10, &e, NULL));
+        if (e.upper > end) end = e.upper;
+    }
+    for (size_t i = 0; i < points; i++) x[i] = end * (double)i / (double)(points - 1);
+    for (size_t k = 0; k < a->n; k++) {
+        double *lo = x + points * (1 + 2 * k), *hi = lo + points;
+        check_event(s, &a->list[k], mcamp_exact_curve(&s->ctx, a->list[k].event, a->list[k].n,
+                    &a->desc, x, points, v, v + points));
+        for (size_t i = 0; i < points; i++) {
+            lo[i] = v[i].lower > v[points + i].lower ? v[i].lower : v[points + i].lower;
+            hi[i] = v[i].upper > v[points + i].upper ? v[i].upper : v[points + i].upper;
+        }
+        lines[k].name = a->list[k].text;
+        lines[k].colour = colour[k % 8];
+        lines[k].dashed = k >= 8;
+        lines[k].x = x;
+        lines[k].y = lines[k].hi = hi;
+        lines[k].lo = lo;
+        lines[k].n = points;
+    }
+    chart.title = "Privacy of composed mechanisms";
+    chart.subtitle = "certified upper bounds, both directions";
+    chart.xlabel = "epsilon";
+    chart.ylabel = "delta";
+    chart.log_y = true;
+    chart.y_floor = 1e-12;
+    chart.series = lines;
+    chart.nseries = a->n;
+    progress_end(&s->progress);
+    write_picture(s, o[O_OUT].text, &chart);
+    free(v);
+    free(x);
+}
+
+TOOL_FN int run_account(session *s)
+{
+    const option_value *o = s->opt;
+    account *a = (account *)need(calloc(1, sizeof *a));
+    a->n = s->words.n;
+    a->desc.direction = read_direction(&o[O_DIRECTION]);
+    a->desc.rel_error = o[O_REL_ERROR].real;
+    if (!a->n) bad_use("account what? such as \"mcamp account poisson:0.01,1,2000 --delta 1e-6\"");
+    for (size_t k = 0; k < a->n; k++) {
+        event_list *l = &a->list[k];
+        parse_events(s->words.word[k], l);
+        if (l->unknown && (!o[O_EPS].given || !o[O_DELTA].given))
+            bad_use("\"%s\": to find \"?\" give both --eps and --delta", l->text);
+        if (l->unknown && o[O_OUT].given) bad_use("--out: \"%s\" has a \"?\"", l->text);
+        if (!l->unknown && !o[O_OUT].given && o[O_EPS].given == o[O_DELTA].given)
+            bad_use("\"%s\": give either --eps or --delta", l->text);
+    }
+    if (o[O_OUT].given) account_curves(s, a);
+    for (size_t k = 0; k < a->n && (o[O_EPS].given || o[O_DELTA].given); k++)
+        account_result(s, a, &a->list[k]);
+    for (size_t k = 0; k < a->n; k++) event_list_free(&a->list[k]);
+    free(a);
+    return 0;
 }
 
 #endif

@@ -25,13 +25,14 @@ TOOL_FN void add_number(numbers *v, double x)
 /* A file of numbers: blanks or commas between them, # starts a comment.
  * row_ends, if given, gets the number of values up to the end of each line that
  * has any.                                                                    */
-TOOL_FN void read_numbers(const char *path, numbers *out, numbers *row_ends)
+TOOL_FN void read_numbers(const char *option, const char *path, numbers *out,
+                          numbers *row_ends)
 {
     FILE *f = fopen(path, "r");
     char token[64];
     size_t length = 0, line = 1, start = 0;
     int c, comment = 0;
-    if (!f) bad_use("--strategy: cannot read \"%s\": %s", path, strerror(errno));
+    if (!f) bad_use("--%s: cannot read \"%s\": %s", option, path, strerror(errno));
     do {
         c = getc(f);
         if (c == '#') comment = 1;
@@ -39,13 +40,13 @@ TOOL_FN void read_numbers(const char *path, numbers *out, numbers *row_ends)
             double x;
             token[length] = '\0';
             if (length && !parse_real(token, &x))
-                bad_use("--strategy: %s:%lu: \"%s\" is not a finite number", path,
+                bad_use("--%s: %s:%lu: \"%s\" is not a finite number", option, path,
                         (unsigned long)line, token);
             if (length) add_number(out, x);
             length = 0;
         } else {
             if (length + 1 == sizeof token)
-                bad_use("--strategy: %s:%lu: number too long", path, (unsigned long)line);
+                bad_use("--%s: %s:%lu: number too long", option, path, (unsigned long)line);
             token[length++] = (char)c;
         }
         if (c == '\n' || c == EOF) {
@@ -56,13 +57,13 @@ TOOL_FN void read_numbers(const char *path, numbers *out, numbers *row_ends)
         }
     } while (c != EOF);
     fclose(f);
-    if (!out->count) bad_use("--strategy: \"%s\" has no numbers", path);
+    if (!out->count) bad_use("--%s: \"%s\" has no numbers", option, path);
 }
 
 /* What --strategy said, with the numbers it needs; free with strategy_free. */
 typedef struct strategy {
     mcamp_mech_desc desc;
-    numbers coef, theta, omega;
+    numbers coef, theta, omega, scale;
     char text[160];             /* for people                                  */
 } strategy;
 
@@ -71,13 +72,14 @@ TOOL_FN void strategy_free(strategy *s)
     free(s->coef.x);
     free(s->theta.x);
     free(s->omega.x);
+    free(s->scale.x);
 }
 
 /* "1,0.5,0.25" or "@FILE" */
 TOOL_FN void parse_list(const char *text, numbers *out)
 {
     if (*text == '@') {
-        read_numbers(text + 1, out, NULL);
+        read_numbers("strategy", text + 1, out, NULL);
         return;
     }
     for (;;) {
@@ -91,9 +93,29 @@ TOOL_FN void parse_list(const char *text, numbers *out)
     }
 }
 
-/* "theta:omega,theta:omega,..." */
+/* A file of pairs theta omega, as mcamp optimize writes them. */
+TOOL_FN void read_blt(const char *path, strategy *s)
+{
+    numbers v = { NULL, 0, 0 };
+    read_numbers("strategy", path, &v, NULL);
+    if (v.count % 2) bad_use("--strategy: \"%s\" should hold pairs theta omega", path);
+    for (size_t i = 0; i < v.count; i += 2) {
+        add_number(&s->theta, v.x[i]);
+        add_number(&s->omega, v.x[i + 1]);
+    }
+    s->desc.theta = s->theta.x;
+    s->desc.omega = s->omega.x;
+    s->desc.buffers = s->theta.count;
+    free(v.x);
+}
+
+/* "theta:omega,theta:omega,...", or "@FILE" */
 TOOL_FN void parse_blt(const char *text, strategy *s)
 {
+    if (*text == '@') {
+        read_blt(text + 1, s);
+        return;
+    }
     for (;;) {
         char *end;
         double x = strtod(text, &end);
@@ -121,7 +143,7 @@ TOOL_FN void parse_rows(const char *path, bool dense, strategy *s)
     numbers ends = { NULL, 0, 0 };
     size_t bands, before = 0;
     bool square;
-    read_numbers(path, &s->coef, &ends);
+    read_numbers("strategy", path, &s->coef, &ends);
     if (ends.count != s->desc.n)
         bad_use("--strategy: \"%s\" has %lu rows, but there are %lu rounds", path,
                 (unsigned long)ends.count, (unsigned long)s->desc.n);
@@ -147,6 +169,17 @@ TOOL_FN const char *after_name(const char *text, const char *name)
 {
     size_t n = strlen(name);
     return !strncmp(text, name, n) && text[n] == ':' && text[n + 1] ? text + n + 1 : NULL;
+}
+
+/* "@FILE" of as many column factors as rounds */
+TOOL_FN void parse_scale(const char *text, strategy *s)
+{
+    if (*text != '@') bad_use("--scale wants @FILE, not \"%s\"", text);
+    read_numbers("scale", text + 1, &s->scale, NULL);
+    if (s->scale.count != s->desc.n)
+        bad_use("--scale: \"%s\" has %lu factors for %lu rounds", text + 1,
+                (unsigned long)s->scale.count, (unsigned long)s->desc.n);
+    s->desc.scale = s->scale.x;
 }
 
 TOOL_FN void parse_strategy(const char *text, size_t n, bool normalize, strategy *s)

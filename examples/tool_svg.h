@@ -193,7 +193,7 @@ TOOL_FN bool svg_write(FILE *out, const svg_chart *c)
             (SVG_TOP + SVG_H - SVG_BOTTOM) / 2.0);
     svg_text(out, 0, 0, "middle", "", c->ylabel);
     fputs("</g>\n", out);
-    svg_legend(out, c);
+    if (c->nseries > 1) svg_legend(out, c);
     fputs("</svg>\n", out);
     return fflush(out) == 0 && !ferror(out);
 }

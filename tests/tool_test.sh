@@ -194,5 +194,55 @@ near "found number of uses" "$(value value)" 5 0
 runs 0 account poisson:0.01,1,2000 gaussian:2 --out "$tmp/two.svg" --eps-max 3 --points 5
 [ "$(grep -c 'class="line"' "$tmp/two.svg")" -eq 4 ] && ok || bad "not two lines with legends"
 
+# ---- error and optimize ------------------------------------------------------------------
+run="--rounds 64 --batches 16"
+expect 2 'needs --family' optimize $run --eps 1 --delta .1 --amplification none
+expect 2 '--family must be' optimize $run --eps 1 --delta .1 --amplification none --family blt
+expect 2 '--family must be' optimize $run --eps 1 --delta .1 --amplification none --family tree
+expect 2 'is no number' optimize $run --eps 1 --delta .1 --amplification none --family blt:x
+expect 2 '--amplification must be' optimize $run --eps 1 --delta .1 --amplification some --family blt:2
+expect 2 'needs --population' optimize $run --eps 1 --delta .1 --amplification poisson \
+    --family toeplitz:4
+expect 2 '--scaling must be' optimize $run --eps 1 --delta .1 --amplification none --family blt:2 \
+    --scaling x
+expect 2 '--error must be' optimize $run --eps 1 --delta .1 --amplification none --family blt:2 \
+    --error worst
+expect 2 '--workload must be' error $run $identity --workload postfix
+expect 2 '--workload.*learning rates' error $run $identity --workload lr:@"$tmp/short"
+printf '1 1 1\n' >"$tmp/three"
+expect 2 '--scale.*3 factors' error --rounds 4 $identity --scale @"$tmp/three"
+expect 2 'needs --batches B or --rounds N' error $identity
+# rmse.txt: H.sqrt4.n64.rmse and .maxerr; the closed form of the identity
+runs 0 error --rounds 64 --strategy sqrt:4 --json
+near "rmse of sqrt:4" "$(value error_unit_noise)" 2.7469392081648842 1e-9
+near "largest error of sqrt:4" "$(value max_error_unit_noise)" 3.7587164306896876 1e-9
+runs 0 error --rounds 256 $identity --sigma 2 --json
+near "rmse of the identity" "$(value rmse)" 22.671568097509268 1e-9
+runs 0 optimize $run --eps 1 --delta 1e-3 --amplification none --family toeplitz:8 --json
+best=$(value rmse)
+[ -n "$(value coefficients)" ] && ok || bad "no coefficients"
+runs 0 error $run --strategy identity --eps 1 --delta 1e-3 --amplification none --json
+awk -v a="$best" -v b="$(value rmse)" 'BEGIN { exit !(a != "" && a < b) }' && ok ||
+    bad "optimised $best, identity $(value rmse)"
+runs 0 optimize $run --eps 1 --delta 1e-3 --amplification none --family toeplitz:8 \
+    --scaling 2 --out "$tmp/opt"
+runs 0 error $run --strategy toeplitz:@"$tmp/opt.txt" --scale @"$tmp/opt.scale.txt" --eps 1 \
+    --delta 1e-3 --amplification none --json
+scaled=$(value rmse)
+awk -v a="$scaled" -v b="$best" 'BEGIN { exit !(a != "" && a <= b * 1.0001) }' && ok ||
+    bad "scaled $scaled, unscaled $best"
+for f in c inverse error; do
+    grep -q '</svg>' "$tmp/opt.$f.svg" && ok || bad "no picture opt.$f.svg"
+done
+runs 0 optimize $run --eps 1 --delta 1e-3 --amplification none --family blt:2 --out "$tmp/blt"
+runs 0 error $run --strategy blt:@"$tmp/blt.txt"
+runs 0 optimize --rounds 12 --batches 4 --eps 1 --delta 1e-3 --amplification none \
+    --family banded:3 --out "$tmp/banded"
+runs 0 error --rounds 12 --batches 4 --strategy banded:@"$tmp/banded.txt"
+runs 0 optimize $run --eps 2 --delta 1e-3 --amplification bnb --family blt:1 --iterations 3 --json
+[ -n "$(value theta)" ] && [ -n "$(value omega)" ] && ok || bad "no theta and omega"
+runs 0 optimize $run --eps 2 --delta 1e-3 --amplification poisson --family toeplitz:4 \
+    --population 1000 --batch-size 10 --json
+
 echo "tool: $passed passed, $failed failed"
 [ $failed -eq 0 ]

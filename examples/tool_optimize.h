@@ -1,0 +1,359 @@
+/* mcamp optimize and mcamp error: the noise of a strategy in what training sees,
+ * and strategies with little of it.                                             */
+#ifndef TOOL_OPTIMIZE_H
+#define TOOL_OPTIMIZE_H
+
+#include "tool_session.h"
+
+/* ---- what is measured ---------------------------------------------------------- */
+
+typedef struct workload { mcamp_work work; numbers lr; } workload;
+
+TOOL_FN void workload_open(session *s, workload *w)
+{
+    const char *text = s->opt[O_WORKLOAD].given ? s->opt[O_WORKLOAD].text : "prefix", *rest;
+    mcamp_work_desc d;
+    memset(&d, 0, sizeof d);
+    memset(w, 0, sizeof *w);
+    d.n = s->rounds;
+    d.kind = MCAMP_WORK_PREFIX;
+    if ((rest = after_name(text, "momentum")) != NULL || (rest = after_name(text, "ema")) != NULL) {
+        d.kind = text[0] == 'm' ? MCAMP_WORK_MOMENTUM : MCAMP_WORK_EMA;
+        if (!parse_real(rest, &d.beta)) bad_use("--workload: \"%s\" is not a number", rest);
+    } else if ((rest = after_name(text, "lr")) != NULL && *rest == '@') {
+        read_numbers("workload", rest + 1, &w->lr, NULL);
+        if (w->lr.count != d.n)
+            bad_use("--workload: \"%s\" has %lu learning rates for %lu rounds", rest + 1,
+                    (unsigned long)w->lr.count, (unsigned long)d.n);
+        d.lr = w->lr.x;
+    } else if (strcmp(text, "prefix")) {
+        bad_use("--workload must be prefix, momentum:BETA, ema:BETA or lr:@FILE, not \"%s\"", text);
+    }
+    check(s, mcamp_work_init(&s->ctx, &d, &w->work));
+}
+
+TOOL_FN void workload_close(session *s, workload *w)
+{
+    mcamp_work_free(&s->ctx, &w->work);
+    free(w->lr.x);
+}
+
+TOOL_FN mcamp_amplification read_amplification(const session *s)
+{
+    const option_value *v = &s->opt[O_AMPLIFICATION];
+    if (!v->given || !strcmp(v->text, "bnb")) return MCAMP_AMPLIFY_BINS;
+    if (!strcmp(v->text, "none")) return MCAMP_AMPLIFY_NONE;
+    if (strcmp(v->text, "poisson"))
+        bad_use("--amplification must be bnb, poisson or none, not \"%s\"", v->text);
+    if (!s->opt[O_POPULATION].given || !s->opt[O_BATCH_SIZE].given)
+        bad_use("--amplification poisson needs --population and --batch-size");
+    return MCAMP_AMPLIFY_POISSON;
+}
+
+/* The sigma of banded C under cyclic Poisson sampling, for mcamp_opt_desc. */
+TOOL_FN double poisson_sigma(void *user, size_t bands, double sensitivity)
+{
+    const session *s = (const session *)user;
+    mcamp_ctx ctx = s->ctx;
+    mcamp_event e;
+    double sigma = 0;
+    memset(&e, 0, sizeof e);
+    e.kind = MCAMP_EVENT_BANDMF;
+    e.count = 1;
+    e.sensitivity = sensitivity;
+    e.batch = s->opt[O_BATCH_SIZE].count;
+    e.population = s->opt[O_POPULATION].count;
+    e.rounds = s->rounds;
+    e.bands = bands;
+    if (mcamp_exact_calibrate(&ctx, &e, 1, NULL, 0, MCAMP_PARAM_SIGMA, s->opt[O_EPS].real,
+                              s->opt[O_DELTA].real, &sigma, NULL) < 0) return 0;
+    return sigma;
+}
+
+/* ---- files ----------------------------------------------------------------------- */
+
+TOOL_FN FILE *open_file(const char *prefix, const char *suffix, char *path, size_t size)
+{
+    FILE *f;
+    snprintf(path, size, "%s%s", prefix, suffix);
+    f = fopen(path, "w");
+    if (!f) bad_use("--out: cannot write \"%s\": %s", path, strerror(errno));
+    return f;
+}
+
+/* One number a line, all digits; a BLT as pairs; rows of a band on lines. */
+TOOL_FN void write_strategy(const char *prefix, const mcamp_mech *m)
+{
+    char path[600], a[40], b[40];
+    FILE *f = open_file(prefix, ".txt", path, sizeof path);
+    for (size_t j = 0; j < m->buffers; j++)
+        fprintf(f, "%s %s\n", exact_text(m->theta[j], a, sizeof a),
+                exact_text(m->omega[j], b, sizeof b));
+    for (size_t i = 0, row = 0, left = 1; i < m->count && m->form != MCAMP_FORM_BLT; i++) {
+        fputs(exact_text(m->coef[i], a, sizeof a), f);
+        if (m->form == MCAMP_FORM_ROWS && --left) { putc(' ', f); continue; }
+        putc('\n', f);
+        row++;
+        left = row + 1 < m->bands ? row + 1 : m->bands;
+    }
+    if (fclose(f)) bad_use("--out: cannot write \"%s\"", path);
+    printf("wrote %s", path);
+    if (m->scale) {
+        f = open_file(prefix, ".scale.txt", path, sizeof path);
+        for (size_t j = 0; j < m->n; j++) fprintf(f, "%s\n", exact_text(m->scale[j], a, sizeof a));
+        if (fclose(f)) bad_use("--out: cannot write \"%s\"", path);
+        printf(" and %s", path);
+    }
+    putchar('\n');
+}
+
+/* v[0 .. n-1] against its index, at most 2000 points of it. */
+TOOL_FN void draw_values(const session *s, const char *prefix, const char *suffix,
+                         const char *title, const char *ylabel, const double *v)
+{
+    size_t n = s->rounds, step = n / 2000 + 1, points = 0;
+    double *xy = (double *)need(calloc(2 * (n / step + 1), sizeof *xy));
+    double *y = xy + n / step + 1;
+    svg_series line;
+    svg_chart chart;
+    char path[600];
+    memset(&line, 0, sizeof line);
+    memset(&chart, 0, sizeof chart);
+    for (size_t i = 0; i < n; i += step, points++) {
+        xy[points] = (double)i;
+        y[points] = v[i];
+    }
+    line.name = ylabel;
+    line.colour = "#0072b2";
+    line.x = xy;
+    line.y = y;
+    line.n = points;
+    chart.title = title;
+    chart.subtitle = s->cmd->bit == ERROR ? s->strategy.text : s->opt[O_FAMILY].text;
+    chart.xlabel = "round";
+    chart.ylabel = ylabel;
+    chart.series = &line;
+    chart.nseries = 1;
+    snprintf(path, sizeof path, "%s%s", prefix, suffix);
+    write_picture(s, path, &chart);
+    free(xy);
+}
+
+TOOL_FN void draw_strategy(session *s, const char *prefix, const workload *w, const mcamp_mech *m,
+                           double sigma)
+{
+    double *v = (double *)need(calloc(s->rounds, sizeof *v));
+    mcamp_error_info e;
+    check(s, mcamp_mech_column(&s->ctx, m, 0, v));
+    draw_values(s, prefix, ".c.svg", "First column of C", "coefficient", v);
+    memset(v, 0, s->rounds * sizeof *v);
+    v[0] = 1;
+    check(s, mcamp_mech_solve(&s->ctx, m, v, v));
+    draw_values(s, prefix, ".inverse.svg", "First column of the inverse of C", "coefficient", v);
+    check(s, mcamp_work_error(&s->ctx, &w->work, m, v, &e));
+    for (size_t i = 0; i < s->rounds; i++) v[i] *= sigma > 0 ? sigma : 1;
+    draw_values(s, prefix, ".error.svg", "Error of each round",
+                sigma > 0 ? "error" : "error for unit noise", v);
+    free(v);
+}
+
+/* ---- the two commands --------------------------------------------------------------- */
+
+/* The text that gives the same strategy to the other commands. */
+TOOL_FN void print_strategy_text(const mcamp_mech *m)
+{
+    char a[40], b[40];
+    if (m->form == MCAMP_FORM_BLT) {
+        printf("  --strategy blt:");
+        for (size_t j = 0; j < m->buffers; j++)
+            printf("%s%s:%s", j ? "," : "", exact_text(m->theta[j], a, sizeof a),
+                   exact_text(m->omega[j], b, sizeof b));
+        printf(m->scale ? " --scale @PREFIX.scale.txt\n" : "\n");
+    } else if (m->form == MCAMP_FORM_TOEPLITZ && m->count <= 16) {
+        printf("  --strategy toeplitz:");
+        for (size_t i = 0; i < m->count; i++)
+            printf("%s%s", i ? "," : "", exact_text(m->coef[i], a, sizeof a));
+        printf(m->scale ? " --scale @PREFIX.scale.txt\n" : "\n");
+    }
+}
+
+TOOL_FN void json_mech(json *j, const mcamp_mech *m)
+{
+    if (m->form == MCAMP_FORM_BLT) {
+        json_reals(j, "theta", m->theta, m->buffers);
+        json_reals(j, "omega", m->omega, m->buffers);
+    } else {
+        json_reals(j, "coefficients", m->coef, m->count);
+    }
+    if (m->scale) json_reals(j, "scale", m->scale, m->n);
+}
+
+TOOL_FN void json_result(const session *s, const mcamp_mech *m, const mcamp_opt_result *r)
+{
+    json j;
+    json_open(&j, stdout);
+    json_text(&j, "command", s->cmd->name);
+    if (r->sigma > 0) {
+        json_real(&j, "rmse", r->rmse);
+        json_real(&j, "max_error", r->max_error);
+        json_real(&j, "sigma", r->sigma);
+        json_real(&j, "stderr_sigma", r->sigma_error);
+    }
+    json_real(&j, "error_unit_noise", r->unit.rmse);
+    json_real(&j, "max_error_unit_noise", r->unit.max);
+    json_real(&j, "sensitivity", r->sensitivity);
+    if (s->cmd->bit == OPTIMIZE) json_mech(&j, m);
+    json_count(&j, "iterations", r->iterations);
+    json_count(&j, "samples", r->samples);
+    json_real(&j, "seconds", s->seconds);
+    json_count(&j, "seed", s->budget.seed);
+    json_text(&j, "version", MCAMP_VERSION_TEXT);
+    json_close(&j);
+}
+
+TOOL_FN void print_result(const session *s, const mcamp_mech *m, const mcamp_opt_result *r)
+{
+    if (r->sigma > 0)
+        printf("rmse = %.6g\n\n  error of a round: %.6g on average, %.6g at most\n"
+               "  with sigma %.6g%s for (%.6g, %.4g)-DP (an estimate; mcamp verify proves)\n",
+               r->rmse, r->rmse, r->max_error, r->sigma,
+               s->opt[O_SIGMA].given ? " as given" : "", s->opt[O_EPS].real, s->opt[O_DELTA].real);
+    else
+        printf("error for unit noise = %.6g\n\n", r->unit.rmse);
+    printf("  for unit noise: %.6g on average, %.6g at most; sensitivity %.6g\n", r->unit.rmse,
+           r->unit.max, r->sensitivity);
+    if (s->cmd->bit == OPTIMIZE) {
+        printf("  %lu iterations, %.2f s; %s\n", (unsigned long)r->iterations, s->seconds,
+               m->scale ? "with column factors (--out PREFIX writes them)" : "no column factors");
+        print_strategy_text(m);
+    }
+}
+
+TOOL_FN void finish(session *s, const workload *w, const mcamp_mech *m, const mcamp_opt_result *r)
+{
+    if (s->opt[O_JSON].given) json_result(s, m, r); else print_result(s, m, r);
+    if (!s->opt[O_OUT].given) return;
+    if (s->cmd->bit == OPTIMIZE && !s->opt[O_JSON].given) write_strategy(s->opt[O_OUT].text, m);
+    draw_strategy(s, s->opt[O_OUT].text, w, m, r->sigma);
+}
+
+TOOL_FN void read_family(const session *s, mcamp_opt_desc *d)
+{
+    const char *text = s->opt[O_FAMILY].text, *rest = strchr(text, ':');
+    size_t length = rest ? (size_t)(rest - text) : strlen(text);
+    uint64_t size = 0;
+    static const struct { const char *name; mcamp_opt_family family; } family[] = {
+        { "identity", MCAMP_OPT_IDENTITY }, { "toeplitz", MCAMP_OPT_TOEPLITZ },
+        { "blt", MCAMP_OPT_BLT }, { "banded", MCAMP_OPT_BANDED }, { "dense", MCAMP_OPT_BANDED }
+    };
+    if (rest && !parse_count(rest + 1, &size)) bad_use("--family: \"%s\" is no number", rest + 1);
+    for (size_t i = 0; i < sizeof family / sizeof family[0]; i++)
+        if (strlen(family[i].name) == length && !memcmp(family[i].name, text, length))
+            d->family = family[i].family;
+    if (!d->family || (d->family == MCAMP_OPT_BLT && !size) ||
+        (!strncmp(text, "banded", length) && !size))
+        bad_use("--family must be toeplitz[:BANDS], blt:BUFFERS, banded:BANDS, dense or identity, "
+                "not \"%s\"", text);
+    if (d->family == MCAMP_OPT_BLT) d->buffers = (size_t)size; else d->bands = (size_t)size;
+}
+
+TOOL_FN void read_scaling(const session *s, mcamp_opt_desc *d)
+{
+    const option_value *v = &s->opt[O_SCALING];
+    uint64_t degree;
+    if (!v->given) return;
+    if (!strcmp(v->text, "free")) {
+        d->scale_free = true;
+    } else {
+        if (!parse_count(v->text, &degree) || degree > 16)
+            bad_use("--scaling must be a degree up to 16, or free, not \"%s\"", v->text);
+        d->scale_degree = (size_t)degree;
+    }
+}
+
+TOOL_FN mcamp_error_kind read_error_kind(const session *s)
+{
+    const option_value *v = &s->opt[O_ERROR];
+    if (!v->given || !strcmp(v->text, "mean")) return MCAMP_ERROR_RMSE;
+    if (strcmp(v->text, "max")) bad_use("--error must be mean or max, not \"%s\"", v->text);
+    return MCAMP_ERROR_MAX;
+}
+
+TOOL_FN int run_optimize(session *s)
+{
+    mcamp_opt_desc d;
+    mcamp_opt_result r;
+    mcamp_mech m;
+    mcamp_status st;
+    workload w;
+    memset(&d, 0, sizeof d);
+    memset(&r, 0, sizeof r);
+    memset(&m, 0, sizeof m);
+    read_family(s, &d);
+    read_scaling(s, &d);
+    d.amplification = read_amplification(s);
+    d.error = read_error_kind(s);
+    d.n = s->rounds;
+    d.batches = s->batches;
+    d.eps = s->opt[O_EPS].real;
+    d.delta = s->opt[O_DELTA].real;
+    d.max_iterations = (size_t)s->opt[O_ITERATIONS].count;
+    d.budget = s->budget;
+    if (d.amplification == MCAMP_AMPLIFY_POISSON) {
+        d.sigma_of = poisson_sigma;
+        d.sigma_user = s;
+        d.eps = d.delta = 0;
+        d.batches = 0;
+    }
+    workload_open(s, &w);
+    d.work = &w.work;
+    st = mcamp_opt_run(&s->ctx, &d, &m, &r);
+    check(s, st);
+    s->seconds = progress_end(&s->progress);
+    warn(st);
+    finish(s, &w, &m, &r);
+    mcamp_mech_free(&s->ctx, &m);
+    workload_close(s, &w);
+    return 0;
+}
+
+/* sigma as given, or as (eps, delta) needs; 0 if neither was given. */
+TOOL_FN void sigma_for_error(session *s, mcamp_opt_result *r)
+{
+    const option_value *o = s->opt;
+    mcamp_amplification how = read_amplification(s);
+    mcamp_answer a;
+    r->sigma = o[O_SIGMA].real;
+    if (o[O_SIGMA].given || (!o[O_EPS].given && !o[O_DELTA].given)) return;
+    if (!o[O_EPS].given || !o[O_DELTA].given) bad_use("\"mcamp error\": give --eps and --delta");
+    if (how == MCAMP_AMPLIFY_NONE) {
+        check(s, mcamp_gauss_sigma(&s->ctx, s->gram.max_norm, o[O_EPS].real, o[O_DELTA].real,
+                                   &r->sigma));
+    } else if (how == MCAMP_AMPLIFY_POISSON) {
+        r->sigma = poisson_sigma(s, s->mech.bands, s->column_norm);
+    } else {
+        check(s, mcamp_sigma(&s->ctx, &s->gram, o[O_EPS].real, o[O_DELTA].real, &s->budget, &a));
+        r->sigma = a.sigma;
+        r->sigma_error = a.std_error;
+        r->samples = a.samples;
+    }
+}
+
+TOOL_FN int run_error(session *s)
+{
+    mcamp_opt_result r;
+    workload w;
+    memset(&r, 0, sizeof r);
+    workload_open(s, &w);
+    check(s, mcamp_work_error(&s->ctx, &w.work, &s->mech, NULL, &r.unit));
+    r.sensitivity = s->gram.max_norm;
+    sigma_for_error(s, &r);
+    r.rmse = r.sigma * r.unit.rmse;
+    r.max_error = r.sigma * r.unit.max;
+    s->seconds = progress_end(&s->progress);
+    finish(s, &w, &s->mech, &r);
+    workload_close(s, &w);
+    return 0;
+}
+
+#endif

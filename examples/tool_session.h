@@ -1,0 +1,288 @@
+/* The tool's commands and options, and a session: from the options to the
+ * library's objects, and back to the option when the library complains.          */
+#ifndef TOOL_SESSION_H
+#define TOOL_SESSION_H
+
+#include "tool_options.h"
+#include "tool_print.h"
+#include "tool_strategy.h"
+#include "tool_svg.h"
+
+/* ---- the command line ------------------------------------------------------- */
+
+enum { SIGMA = 1, EPSILON = 2, DELTA = 4, VERIFY = 8, CURVE = 16, ACCOUNT = 32,
+       OPTIMIZE = 64, ERROR = 128, NOISE = OPTIMIZE | ERROR,
+       BINS = SIGMA | EPSILON | DELTA | VERIFY | CURVE, ALL = BINS | ACCOUNT | NOISE };
+
+/* In the order of OPTIONS. */
+enum option_id {
+    O_ROUNDS, O_EPOCHS, O_BATCHES, O_STRATEGY, O_NORMALIZE, O_SCALE, O_EPS, O_DELTA, O_SIGMA,
+    O_DIRECTION, O_CERTIFY, O_FAMILY, O_SCALING, O_AMPLIFICATION, O_WORKLOAD, O_ERROR,
+    O_POPULATION, O_BATCH_SIZE, O_ITERATIONS, O_REL_ERROR, O_SAMPLES, O_BETA, O_SEED,
+    O_THREADS, O_EPS_MAX, O_POINTS, O_OUT, O_JSON, NOPTION
+};
+
+static const option_spec OPTIONS[NOPTION] = {
+    { "rounds", OPTION_COUNT, 0, BINS | NOISE, "N", "training steps in all, or give --epochs" },
+    { "epochs", OPTION_COUNT, 0, BINS | NOISE, "E", "passes over the data: rounds = E * B" },
+    { "batches", OPTION_COUNT, BINS, BINS | NOISE, "B", "batches in an epoch" },
+    { "strategy", OPTION_TEXT, BINS | ERROR, BINS | ERROR, "C", "correlation matrix, see below" },
+    { "normalize", OPTION_FLAG, 0, BINS | ERROR, "", "divide C by its largest column norm" },
+    { "scale", OPTION_TEXT, 0, BINS | ERROR, "@FILE", "column factors of C, one a round" },
+    { "eps", OPTION_REAL, SIGMA | DELTA | VERIFY | OPTIMIZE,
+      SIGMA | DELTA | VERIFY | ACCOUNT | NOISE, "X", "epsilon" },
+    { "delta", OPTION_REAL, SIGMA | EPSILON | VERIFY | OPTIMIZE,
+      SIGMA | EPSILON | VERIFY | ACCOUNT | NOISE, "X", "delta" },
+    { "sigma", OPTION_REAL, EPSILON | DELTA | VERIFY | CURVE,
+      EPSILON | DELTA | VERIFY | CURVE | ERROR, "X",
+      "noise multiplier: standard deviation / clipping norm" },
+    { "direction", OPTION_TEXT, 0, BINS | ACCOUNT, "D", "both (default), remove or add" },
+    { "certify", OPTION_FLAG, 0, SIGMA, "", "a sigma with a proof, instead of an estimate" },
+    { "family", OPTION_TEXT, OPTIMIZE, OPTIMIZE, "F",
+      "toeplitz[:BANDS], blt:BUFFERS, banded:BANDS, dense, identity" },
+    { "scaling", OPTION_TEXT, 0, OPTIMIZE, "D", "column factors: polynomial degree, or free" },
+    { "amplification", OPTION_TEXT, OPTIMIZE, NOISE, "A",
+      "bnb (balls in bins), poisson (cyclic), none" },
+    { "workload", OPTION_TEXT, 0, NOISE, "W",
+      "prefix (default), momentum:BETA, ema:BETA, lr:@FILE" },
+    { "error", OPTION_TEXT, 0, OPTIMIZE, "E", "mean (default) or max over rounds" },
+    { "population", OPTION_COUNT, 0, NOISE, "N", "examples, for --amplification poisson" },
+    { "batch-size", OPTION_COUNT, 0, NOISE, "N", "expected batch, for --amplification poisson" },
+    { "iterations", OPTION_COUNT, 0, OPTIMIZE, "N", "at most (default: the library's)" },
+    { "rel-error", OPTION_REAL, 0, SIGMA | EPSILON | DELTA | CURVE | ACCOUNT | NOISE, "X",
+      "wanted relative error (default 0.01 of delta, curve 0.05; account 1e-4 of eps)" },
+    { "samples", OPTION_COUNT, 0, BINS | NOISE, "N", "most samples per direction (default 2^26)" },
+    { "beta", OPTION_REAL, 0, BINS, "X",
+      "error probability of bounds (default 1e-6; in proofs: delta)" },
+    { "seed", OPTION_COUNT, 0, BINS | NOISE, "N", "of the simulation (default 1)" },
+    { "threads", OPTION_COUNT, 0, BINS | NOISE, "N", "does not change results (default 1)" },
+    { "eps-max", OPTION_REAL, 0, CURVE | ACCOUNT, "X",
+      "where the curve ends (default: delta 1e-10)" },
+    { "points", OPTION_COUNT, 0, CURVE | ACCOUNT, "N", "of the curve (default 33)" },
+    { "out", OPTION_TEXT, 0, CURVE | ACCOUNT | NOISE, "FILE",
+      "a picture (- = standard output); optimize, error: prefix of files" },
+    { "json", OPTION_FLAG, 0, ALL, "", "one JSON object instead of text" },
+};
+
+typedef struct command {
+    const char *name;
+    unsigned bit;
+    const char *help;
+} command;
+
+static const command COMMANDS[] = {
+    { "sigma", SIGMA, "the noise that (eps, delta) needs" },
+    { "epsilon", EPSILON, "epsilon at (sigma, delta)" },
+    { "delta", DELTA, "delta at (sigma, eps)" },
+    { "verify", VERIFY, "accept or refuse the claim (sigma, eps, delta)" },
+    { "curve", CURVE, "delta against epsilon as a picture" },
+    { "account", ACCOUNT, "certified intervals for composed mechanisms, no sampling" },
+    { "optimize", OPTIMIZE, "a C of small error at (eps, delta)" },
+    { "error", ERROR, "the error of a given C" },
+};
+enum { NCOMMAND = sizeof COMMANDS / sizeof COMMANDS[0] };
+
+/* ---- from options to the library's objects ------------------------------------ */
+
+typedef struct session {
+    const command *cmd;
+    option_value opt[NOPTION];
+    word_list words;            /* account: the mechanisms                      */
+    size_t rounds, batches;
+    strategy strategy;
+    mcamp_ctx ctx;
+    mcamp_mech mech;
+    mcamp_gram gram;
+    mcamp_budget budget;
+    progress_line progress;
+    double column_norm;         /* the largest                                  */
+    double seconds;
+} session;
+
+/* The option behind an argument that the library complains about. */
+TOOL_FN const char *option_of(const char *argument)
+{
+    static const char *const name[][2] = {
+        { "eps", "--eps" }, { "delta", "--delta" }, { "sigma", "--sigma" },
+        { "beta", "--beta" }, { "rel_error", "--rel-error" }, { "samples", "--samples" },
+        { "seed", "--seed" }, { "direction", "--direction" }, { "rounds", "--rounds" },
+        { "batches", "--batches" }
+    };
+    const char *last = argument ? strrchr(argument, '.') : NULL;
+    last = last ? last + 1 : argument ? argument : "";
+    for (size_t i = 0; i < sizeof name / sizeof name[0]; i++)
+        if (strstr(last, name[i][0])) return name[i][1];
+    if (!strcmp(last, "b")) return "--batches";
+    if (!strcmp(last, "n")) return "--rounds";
+    return "--strategy";
+}
+
+/* Ends the program if st is an error: bad use if an option is to blame. */
+TOOL_FN void check(session *s, mcamp_status st)
+{
+    mcamp_error e = mcamp_last_error(&s->ctx);
+    if (st >= 0) return;
+    progress_end(&s->progress);
+    if (st == MCAMP_E_MEMORY || st == MCAMP_E_SAMPLE || st == MCAMP_E_FPENV ||
+        st == MCAMP_E_INTERNAL || st == MCAMP_E_INFEASIBLE) {
+        fprintf(stderr, "mcamp: %s\n", mcamp_strerror(st));
+        exit(EXIT_REFUSED);
+    }
+    if (e.argument)
+        bad_use("%s: %s (%s = %g)", option_of(e.argument), mcamp_strerror(st), e.argument,
+                e.value);
+    bad_use("%s", mcamp_strerror(st));
+}
+
+TOOL_FN void check_between(const session *s, int id, double lo, double hi, const char *what)
+{
+    const option_value *v = &s->opt[id];
+    if (v->given && !(v->real > lo && v->real < hi))
+        bad_use("--%s must be %s, not %s", OPTIONS[id].name, what, v->text);
+}
+
+TOOL_FN void check_values(const session *s)
+{
+    const option_value *o = s->opt;
+    check_between(s, O_EPS, -5e-324, 1e9, "from 0 to 1e9");
+    check_between(s, O_EPS_MAX, 0, 1e9, "above 0, at most 1e9");
+    check_between(s, O_DELTA, 0, 1, "between 0 and 1");
+    check_between(s, O_BETA, 0, 1, "between 0 and 1");
+    check_between(s, O_REL_ERROR, 0, 1, "between 0 and 1");
+    check_between(s, O_SIGMA, 0, 1e100, "above 0");
+    if (o[O_SAMPLES].given && !o[O_SAMPLES].count) bad_use("--samples must be above 0");
+    if (o[O_THREADS].given && !o[O_THREADS].count) bad_use("--threads must be above 0");
+    if (o[O_POINTS].given && (o[O_POINTS].count < 2 || o[O_POINTS].count > 10000))
+        bad_use("--points must be from 2 to 10000, not %s", o[O_POINTS].text);
+}
+
+TOOL_FN void read_shape(session *s)
+{
+    const option_value *o = s->opt;
+    uint64_t batches = o[O_BATCHES].count, rounds = o[O_ROUNDS].count;
+    if (!o[O_BATCHES].given && !o[O_ROUNDS].given)
+        bad_use("\"mcamp %s\" needs --batches B or --rounds N", s->cmd->name);
+    if (!o[O_BATCHES].given) batches = rounds;      /* every example once */
+    if (o[O_ROUNDS].given == o[O_EPOCHS].given)
+        bad_use("give either --epochs or --rounds%s", o[O_ROUNDS].given ? ", not both" : "");
+    if (o[O_BATCHES].given && !batches) bad_use("--batches must be above 0");
+    if (o[O_EPOCHS].given) {
+        if (!o[O_EPOCHS].count) bad_use("--epochs must be above 0");
+        if (o[O_EPOCHS].count > UINT64_MAX / batches)
+            bad_use("--epochs: %s epochs of %s batches are too many rounds", o[O_EPOCHS].text,
+                    o[O_BATCHES].text);
+        rounds = o[O_EPOCHS].count * batches;
+    }
+    if (!rounds) bad_use("--rounds must be above 0");
+    if (rounds > SIZE_MAX / 16 || batches > SIZE_MAX / 16)
+        bad_use("--%s: too large", o[O_ROUNDS].given ? "rounds" : "epochs");
+    s->rounds = (size_t)rounds;
+    s->batches = (size_t)batches;
+}
+
+TOOL_FN mcamp_direction read_direction(const option_value *v)
+{
+    if (!v->given || !strcmp(v->text, "both")) return MCAMP_BOTH;
+    if (!strcmp(v->text, "remove")) return MCAMP_REMOVE;
+    if (!strcmp(v->text, "add")) return MCAMP_ADD;
+    bad_use("--direction must be both, remove or add, not \"%s\"", v->text);
+    return MCAMP_BOTH;
+}
+
+TOOL_FN void open_context(session *s)
+{
+    mcamp_ctx_desc d;
+    memset(&d, 0, sizeof d);
+    if (s->opt[O_THREADS].given)
+        d.parallel = mcamp_parallel_threads((size_t)s->opt[O_THREADS].count);
+    d.progress.fn = progress_step;
+    d.progress.user = &s->progress;
+    if (mcamp_ctx_init(&s->ctx, &d) < 0) {
+        fprintf(stderr, "mcamp: %s\n", mcamp_strerror(MCAMP_E_FPENV));
+        exit(EXIT_REFUSED);
+    }
+}
+
+TOOL_FN void session_open(session *s, const command *cmd, int argc, char **argv)
+{
+    const option_value *o = s->opt;
+    memset(s, 0, sizeof *s);
+    s->cmd = cmd;
+    s->words.most = cmd->bit == ACCOUNT ? sizeof s->words.word / sizeof s->words.word[0] : 0;
+    read_options(OPTIONS, NOPTION, cmd->bit, cmd->name, argc, argv, 2, s->opt, &s->words);
+    check_values(s);
+    if (cmd->bit == ACCOUNT) {
+        progress_begin(&s->progress, cmd->name, false);
+        open_context(s);
+        return;
+    }
+    read_shape(s);
+    s->budget.direction = read_direction(&o[O_DIRECTION]);
+    s->budget.rel_error = o[O_REL_ERROR].real;
+    if (cmd->bit == CURVE && !o[O_REL_ERROR].given) s->budget.rel_error = 0.05;
+    s->budget.max_samples = o[O_SAMPLES].count;
+    s->budget.beta = o[O_BETA].real;
+    s->budget.seed = o[O_SEED].given ? o[O_SEED].count : 1;
+    if (cmd->bit != OPTIMIZE)
+        parse_strategy(o[O_STRATEGY].text, s->rounds, o[O_NORMALIZE].given, &s->strategy);
+    if (o[O_SCALE].given) parse_scale(o[O_SCALE].text, &s->strategy);
+    progress_begin(&s->progress, cmd->bit == OPTIMIZE ? "error" : cmd->name, false);
+    open_context(s);
+    if (cmd->bit == OPTIMIZE) return;
+    check(s, mcamp_mech_init(&s->ctx, &s->strategy.desc, &s->mech));
+    check(s, mcamp_mech_max_norm(&s->ctx, &s->mech, &s->column_norm));
+    check(s, mcamp_gram_init(&s->ctx, &s->mech, s->batches, &s->gram));
+}
+
+TOOL_FN void session_close(session *s)
+{
+    mcamp_gram_free(&s->ctx, &s->gram);
+    mcamp_mech_free(&s->ctx, &s->mech);
+    strategy_free(&s->strategy);
+}
+
+/* ---- output that commands share -------------------------------------------------- */
+
+TOOL_FN void print_setting(const session *s, uint64_t samples)
+{
+    printf("\n  %lu rounds, %lu batches in an epoch (balls-in-bins), C = %s%s, largest column "
+           "norm %.6g\n", (unsigned long)s->rounds, (unsigned long)s->batches, s->strategy.text,
+           s->opt[O_NORMALIZE].given ? " normalized" : " as given", s->column_norm);
+    printf("  %llu samples, seed %llu, %.2f s\n", (unsigned long long)samples,
+           (unsigned long long)s->budget.seed, s->seconds);
+}
+
+TOOL_FN void warn(mcamp_status st)
+{
+    if (st > 0) fprintf(stderr, "mcamp: note: %s\n", mcamp_strerror(st));
+}
+
+TOOL_FN const char *direction_text(mcamp_direction d)
+{
+    return d == MCAMP_REMOVE ? "removing an example only"
+         : d == MCAMP_ADD ? "adding an example only" : "adding or removing an example";
+}
+
+TOOL_FN int write_stdout(void *user, const char *text, size_t n)
+{
+    return fwrite(text, 1, n, (FILE *)user) != n;
+}
+
+TOOL_FN mcamp_writer to_stdout(void)
+{
+    mcamp_writer w;
+    w.write = write_stdout;
+    w.user = stdout;
+    return w;
+}
+
+TOOL_FN void write_picture(const session *s, const char *path, const svg_chart *chart)
+{
+    FILE *f = strcmp(path, "-") ? fopen(path, "w") : stdout;
+    if (!f) bad_use("--out: cannot write \"%s\": %s", path, strerror(errno));
+    if (!svg_write(f, chart)) bad_use("--out: cannot write \"%s\"", path);
+    if (f != stdout) fclose(f);
+    if (f != stdout && !s->opt[O_JSON].given) printf("wrote %s\n", path);
+}
+
+#endif
