@@ -72,6 +72,7 @@
  *   opt -> plan                     (eps, delta), workload -> a C of small error
  *   secure -> noise, batch          keys -> random numbers -> C^-1 z round by round; who
  *                                   takes part when
+ *   clip                            gradients -> sums of bounded sensitivity
  *   report                          JSON and sentences
  *
  * LEVELS
@@ -118,6 +119,8 @@
  *   batch    mcamp_batch_init, mcamp_batch_free, mcamp_batch_round, mcamp_batch_has,
  *            mcamp_batch_largest, mcamp_batch_amplified, mcamp_batch_cut_probability,
  *            mcamp_batch_cut_delta
+ *   clip     mcamp_clip_init, mcamp_clip_begin, mcamp_clip_add, mcamp_clip_add_grid,
+ *            mcamp_clip_norm, mcamp_clip_factor
  *   report   mcamp_report_answer, mcamp_report_statement, mcamp_report_statement_text,
  *            mcamp_modes_vector
  *   exact    mcamp_exact_rdp, mcamp_exact_rdp_epsilon, mcamp_exact_classical_sigma,
@@ -1380,6 +1383,66 @@ MCAMP_API mcamp_status mcamp_batch_cut_probability(mcamp_ctx *ctx,
  * examples are pushed out.                                                     */
 MCAMP_API mcamp_status mcamp_batch_cut_delta(mcamp_ctx *ctx, const mcamp_batch *batch,
                                              double eps, double *delta);
+
+/* ======================================================================== *
+ *  CLIPPING: one example's share of a sum                        (decl) clip
+ * ======================================================================== */
+
+/* A piece of one example's gradient: n floats or n doubles, the other NULL. */
+typedef struct mcamp_tensor {
+    const float *f;
+    const double *d;
+    size_t n;
+} mcamp_tensor;
+
+typedef struct mcamp_clip_desc {
+    uint32_t start_canary;      /* must be 0                                  */
+    double norm;                /* REQUIRED: largest norm of one gradient     */
+    size_t dim;                 /* REQUIRED: coordinates of all pieces        */
+    uint64_t max_examples;      /* REQUIRED: no sum gets more                 */
+    double grid;                /* 0: sums of doubles; a power of two: integer
+                                   sums in units of it (lattice mode)         */
+    bool zero_bad;              /* a gradient with a NaN or infinity counts as
+                                   zero instead of being refused              */
+    uint32_t end_canary;        /* must be 0                                  */
+} mcamp_clip_desc;
+
+/* The counters look at private data: they are not for release. */
+typedef struct mcamp_clip {
+    uint32_t magic;
+    double norm, grid, target;
+    size_t dim;
+    uint64_t max_examples;
+    bool zero_bad;
+    uint64_t added;             /* to the sum at hand                         */
+    uint64_t clipped, zeroed;   /* gradients that were shortened, or not finite */
+} mcamp_clip;
+
+/* What is guaranteed, in exact arithmetic: with and without one example (or with
+ * its gradient zeroed) the sums differ by a vector of norm at most `norm`, whatever
+ * the other gradients are.  Norms are rounded up and factors down; grid mode rounds
+ * every coordinate towards zero, and its sums are exact; for sums of doubles the
+ * clipping norm is lowered by max_examples^2 2^-51 of itself, which covers the
+ * rounding of all additions.                                                  */
+MCAMP_API mcamp_status mcamp_clip_init(mcamp_ctx *ctx, const mcamp_clip_desc *desc,
+                                       mcamp_clip *clip);
+/* The next sum begins: set it to zero yourself. */
+MCAMP_API mcamp_status mcamp_clip_begin(mcamp_ctx *ctx, mcamp_clip *clip);
+/* sum[dim] += the gradient, one piece after another, clipped as a whole.
+ * MCAMP_E_SIZE: the pieces are not dim long, or max_examples were added already. */
+MCAMP_API mcamp_status mcamp_clip_add(mcamp_ctx *ctx, mcamp_clip *clip,
+                                      const mcamp_tensor *pieces, size_t count,
+                                      double *sum);
+MCAMP_API mcamp_status mcamp_clip_add_grid(mcamp_ctx *ctx, mcamp_clip *clip,
+                                           const mcamp_tensor *pieces, size_t count,
+                                           int64_t *sum);
+/* An upper bound on the Euclidean norm, within 1e-12 of it (but at least DBL_MIN, the
+ * smallest normal number, if it is not 0; infinite beyond DBL_MAX); and the factor, at
+ * most 1, that brings it below `limit` after rounding.                         */
+MCAMP_API mcamp_status mcamp_clip_norm(mcamp_ctx *ctx, const mcamp_tensor *pieces,
+                                       size_t count, double *norm);
+MCAMP_API mcamp_status mcamp_clip_factor(mcamp_ctx *ctx, double norm, double limit,
+                                         double *factor);
 
 /* ======================================================================== *
  *  REPORTS                                                      (decl) report
@@ -16443,6 +16506,235 @@ MCAMP_API void mcamp_batch_free(mcamp_ctx *ctx, mcamp_batch *batch)
 
 #undef MCAMP__BATCH_MAGIC
 #undef MCAMP__LIST_MAX
+
+/* ======================================================================== *
+ *  CLIPPING                                                           >>clip
+ *  In: gradients of single examples, in pieces.  Out: the sum of their clipped
+ *  values, in doubles or on a lattice.  No memory.  Guarantee: one example moves
+ *  the sum by at most the clipping norm, all rounding errors included.
+ * ======================================================================== */
+
+#define MCAMP__CLIP_MAGIC 0x6d63636cu
+#define MCAMP__CLIP_BLOCK 512
+
+MCAMP__PRIV mcamp_status mcamp__pieces_check(mcamp_ctx *ctx, const mcamp_tensor *pieces,
+                                             size_t count, size_t *dim)
+{
+    size_t all = 0;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!pieces || !count) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "pieces", 0);
+    for (size_t i = 0; i < count; i++) {
+        const mcamp_tensor *p = pieces + i;
+        if (p->n && !p->f == !p->d)
+            return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_tensor.f", (double)i);
+        if (!mcamp__add_size(all, p->n, &all))
+            return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_tensor.n", (double)p->n);
+    }
+    *dim = all;
+    return MCAMP_OK;
+}
+
+/* Coordinates at .. at+len-1 of a piece. */
+MCAMP__PRIV void mcamp__piece_read(const mcamp_tensor *p, size_t at, size_t len,
+                                   double *out)
+{
+    for (size_t i = 0; i < len; i++) out[i] = p->f ? (double)p->f[at + i] : p->d[at + i];
+}
+
+/* The largest magnitude; infinite if an entry is not finite. */
+MCAMP__PRIV double mcamp__pieces_max(const mcamp_tensor *pieces, size_t count)
+{
+    double top = 0, buf[MCAMP__CLIP_BLOCK];
+    for (size_t k = 0; k < count; k++) {
+        for (size_t at = 0; at < pieces[k].n; at += MCAMP__CLIP_BLOCK) {
+            size_t len = mcamp__zmin(MCAMP__CLIP_BLOCK, pieces[k].n - at);
+            mcamp__piece_read(pieces + k, at, len, buf);
+            if (!mcamp__all_finite(buf, len)) return mcamp__inf();
+            for (size_t i = 0; i < len; i++) top = mcamp__dmax(top, fabs(buf[i]));
+        }
+    }
+    return top;
+}
+
+/* The norm from above, top = the largest magnitude.  Entries are divided by a power
+ * of two next to top, so that squares neither overflow nor matter when they vanish.
+ * A square is touched by at most 80 roundings in its block and one for each block;
+ * twice that many u, and the rounding of the root, are added.                  */
+MCAMP__PRIV double mcamp__pieces_norm(const mcamp_tensor *pieces, size_t count, double top)
+{
+    double sum = 0, blocks = 0, buf[MCAMP__CLIP_BLOCK], unit;
+    int e;
+    if (!(top > 0)) return 0;
+    frexp(top, &e);
+    unit = ldexp(1.0, -e > 1022 ? 1022 : -e);
+    for (size_t k = 0; k < count; k++) {
+        for (size_t at = 0; at < pieces[k].n; at += MCAMP__CLIP_BLOCK) {
+            size_t len = mcamp__zmin(MCAMP__CLIP_BLOCK, pieces[k].n - at);
+            mcamp__piece_read(pieces + k, at, len, buf);
+            for (size_t i = 0; i < len; i++) buf[i] *= unit;
+            sum += mcamp__dot(buf, buf, len);
+            blocks++;
+        }
+    }
+    sum = sqrt(sum) * (1 + (90 + blocks) * DBL_EPSILON) / unit;
+    return mcamp__dmax(sum, DBL_MIN);       /* denormals would be rounded once more */
+}
+
+MCAMP_API mcamp_status mcamp_clip_norm(mcamp_ctx *ctx, const mcamp_tensor *pieces,
+                                       size_t count, double *norm)
+{
+    size_t dim;
+    double top;
+    mcamp_status st = mcamp__pieces_check(ctx, pieces, count, &dim);
+    if (st < 0) return st;
+    if (!norm) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "norm", 0);
+    top = mcamp__pieces_max(pieces, count);
+    if (!mcamp__finite(top)) return mcamp__fail(ctx, MCAMP_E_NONFINITE, "pieces", top);
+    *norm = mcamp__pieces_norm(pieces, count, top);
+    return MCAMP_OK;
+}
+
+/* Four u below the quotient: one for the division, one for each product with it. */
+MCAMP__PRIV double mcamp__clip_factor(double norm, double limit)
+{
+    return norm <= limit ? 1 : limit / norm * (1 - 4 * DBL_EPSILON);
+}
+
+MCAMP_API mcamp_status mcamp_clip_factor(mcamp_ctx *ctx, double norm, double limit,
+                                         double *factor)
+{
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    st = mcamp__check(ctx, "norm", norm, 0, 1, DBL_MAX, 1);
+    if (st == MCAMP_OK) st = mcamp__check_positive(ctx, "limit", limit);
+    if (st < 0) return st;
+    if (!factor) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "factor", 0);
+    *factor = mcamp__clip_factor(norm, limit);
+    return MCAMP_OK;
+}
+
+/* The norm to clip to.  In a sum of doubles each addition errs by at most u times
+ * what is there, so after k examples the sum is off by u T (1 + 2 + .. + k)(1 + ku) in
+ * norm at most; two runs differ by T + 2 u T m^2 at most, m = max_examples > 1.  */
+MCAMP__PRIV double mcamp__clip_target(double norm, double grid, double m)
+{
+    return grid > 0 ? norm : norm / (1 + m * m * 2 * DBL_EPSILON) * (1 - 2 * DBL_EPSILON);
+}
+
+MCAMP_API mcamp_status mcamp_clip_init(mcamp_ctx *ctx, const mcamp_clip_desc *desc,
+                                       mcamp_clip *clip)
+{
+    const mcamp_clip_desc *d = desc;
+    mcamp_status st;
+    int e;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!d) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "desc", 0);
+    if (!clip) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "clip", 0);
+    if (d->start_canary || d->end_canary)
+        return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_clip_desc", 0);
+    st = mcamp__check_positive(ctx, "mcamp_clip_desc.norm", d->norm);
+    if (st < 0) return st;
+    if (!d->dim) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_clip_desc.dim", 0);
+    if (!d->max_examples)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_clip_desc.max_examples", 0);
+    if (!mcamp__finite(d->grid))
+        return mcamp__fail(ctx, MCAMP_E_NONFINITE, "mcamp_clip_desc.grid", d->grid);
+    if (!(d->grid >= 0) || (d->grid > 0 && (!mcamp__eq(frexp(d->grid, &e), 0.5) ||
+        !(d->norm / d->grid * (double)d->max_examples <= 4611686018427387904.0))))
+        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_clip_desc.grid", d->grid);
+    if (!(d->grid > 0) && d->max_examples > UINT64_C(1) << 22)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_clip_desc.max_examples",
+                           (double)d->max_examples);
+    memset(clip, 0, sizeof *clip);
+    clip->norm = d->norm; clip->grid = d->grid; clip->dim = d->dim;
+    clip->max_examples = d->max_examples;
+    clip->zero_bad = d->zero_bad;
+    clip->target = mcamp__clip_target(d->norm, d->grid, (double)d->max_examples);
+    clip->magic = MCAMP__CLIP_MAGIC;
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_clip_begin(mcamp_ctx *ctx, mcamp_clip *clip)
+{
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!clip || clip->magic != MCAMP__CLIP_MAGIC)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "clip", 0);
+    clip->added = 0;
+    return MCAMP_OK;
+}
+
+/* Counts the example and finds its factor: 0 if it is left out. */
+MCAMP__PRIV mcamp_status mcamp__clip_enter(mcamp_ctx *ctx, mcamp_clip *c,
+                                           const mcamp_tensor *pieces, size_t count,
+                                           const void *sum, double *factor)
+{
+    size_t dim = 0;
+    double top, norm;
+    mcamp_status st = mcamp__pieces_check(ctx, pieces, count, &dim);
+    if (st < 0) return st;
+    if (!c || c->magic != MCAMP__CLIP_MAGIC)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "clip", 0);
+    if (!sum) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "sum", 0);
+    if (dim != c->dim) return mcamp__fail(ctx, MCAMP_E_SIZE, "pieces", (double)dim);
+    if (c->added >= c->max_examples)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "max_examples", (double)c->added);
+    top = mcamp__pieces_max(pieces, count);
+    if (!mcamp__finite(top) && !c->zero_bad)
+        return mcamp__fail(ctx, MCAMP_E_NONFINITE, "pieces", top);
+    c->added++;
+    *factor = 0;
+    if (!mcamp__finite(top)) {
+        c->zeroed++;
+        return MCAMP_OK;
+    }
+    norm = mcamp__pieces_norm(pieces, count, top);
+    *factor = mcamp__clip_factor(norm, c->target);
+    c->clipped += *factor < 1;
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_clip_add(mcamp_ctx *ctx, mcamp_clip *clip,
+                                      const mcamp_tensor *pieces, size_t count,
+                                      double *sum)
+{
+    double f = 0;
+    mcamp_status st;
+    if (mcamp__ctx_ok(ctx) && clip && clip->grid > 0)
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "grid", clip->grid);
+    st = mcamp__clip_enter(ctx, clip, pieces, count, sum, &f);
+    if (st < 0 || !(f > 0)) return st;
+    for (size_t k = 0; k < count; k++) {
+        const mcamp_tensor *p = pieces + k;
+        for (size_t i = 0; p->f && i < p->n; i++) sum[i] += f * (double)p->f[i];
+        for (size_t i = 0; p->d && i < p->n; i++) sum[i] += f * p->d[i];
+        sum += p->n;
+    }
+    return MCAMP_OK;
+}
+
+/* Towards zero, as the conversion to an integer does; x/grid is exact, or so small
+ * that it becomes 0 anyway.                                                   */
+MCAMP_API mcamp_status mcamp_clip_add_grid(mcamp_ctx *ctx, mcamp_clip *clip,
+                                           const mcamp_tensor *pieces, size_t count,
+                                           int64_t *sum)
+{
+    double f = 0;
+    mcamp_status st;
+    if (mcamp__ctx_ok(ctx) && clip && !(clip->grid > 0))
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "grid", 0);
+    st = mcamp__clip_enter(ctx, clip, pieces, count, sum, &f);
+    if (st < 0 || !(f > 0)) return st;
+    for (size_t k = 0; k < count; k++) {
+        const mcamp_tensor *p = pieces + k;
+        for (size_t i = 0; i < p->n; i++)
+            sum[i] += (int64_t)(f * (p->f ? (double)p->f[i] : p->d[i]) / clip->grid);
+        sum += p->n;
+    }
+    return MCAMP_OK;
+}
+
+#undef MCAMP__CLIP_MAGIC
+#undef MCAMP__CLIP_BLOCK
 
 #undef MCAMP__GETRANDOM
 #undef MCAMP__KEY_NOISE

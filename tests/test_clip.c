@@ -1,0 +1,309 @@
+/* Section clip: norms from above, clipped sums. */
+#define MCAMP_STATIC
+#define MCAMP_IMPLEMENTATION
+#include "../mcamp.h"
+#include "mcamp_test.h"
+
+static mcamp_ctx ctx;
+
+static void start(void) { CHECK_STATUS(mcamp_ctx_init(&ctx, NULL), MCAMP_OK); }
+
+static mcamp_tensor doubles(const double *x, size_t n)
+{
+    mcamp_tensor t = { NULL, NULL, 0 };
+    t.d = x;
+    t.n = n;
+    return t;
+}
+
+static mcamp_tensor floats(const float *x, size_t n)
+{
+    mcamp_tensor t = { NULL, NULL, 0 };
+    t.f = x;
+    t.n = n;
+    return t;
+}
+
+static mcamp_clip open_clip(double norm, size_t dim, uint64_t max, double grid, bool zero)
+{
+    mcamp_clip_desc d;
+    mcamp_clip c;
+    memset(&d, 0, sizeof d);
+    memset(&c, 0, sizeof c);
+    d.norm = norm; d.dim = dim; d.max_examples = max; d.grid = grid; d.zero_bad = zero;
+    CHECK_STATUS(mcamp_clip_init(&ctx, &d, &c), MCAMP_OK);
+    return c;
+}
+
+/* The norm to 64 bits and more; entries scaled to stay in range. */
+static long double norm_of(const double *x, size_t n, int e)
+{
+    long double s = 0;
+    for (size_t i = 0; i < n; i++) {
+        long double v = (long double)ldexp(x[i], e);
+        s += v * v;
+    }
+    return sqrtl(s);
+}
+
+TEST(norms_are_bounded_from_above_and_closely)
+{
+    static double x[5000];
+    static const int scale[] = { 0, 900, -900, 1000, -1000, -1040 };
+    uint64_t seed = 1;
+    start();
+    for (size_t q = 0; q < 6; q++) {
+        for (size_t n = 1; n <= 5000; n = n * 3 + 1) {
+            mcamp_tensor t = doubles(x, n);
+            double got = 0;
+            for (size_t i = 0; i < n; i++)
+                x[i] = ldexp(mcamp__to_uniform(mcamp__splitmix(&seed)) - 0.5, scale[q]);
+            CHECK_STATUS(mcamp_clip_norm(&ctx, &t, 1, &got), MCAMP_OK);
+            CHECK((long double)ldexp(got, -scale[q] / 2) >=
+                  ldexpl(norm_of(x, n, -scale[q]), scale[q] - scale[q] / 2));
+            CHECK((long double)got <= ldexpl(norm_of(x, n, -scale[q]), scale[q]) *
+                                      (1 + 1e-12L) || got <= DBL_MIN);
+        }
+    }
+    x[0] = x[1] = 0;
+    {
+        mcamp_tensor t = doubles(x, 2);
+        double got = 1;
+        CHECK_STATUS(mcamp_clip_norm(&ctx, &t, 1, &got), MCAMP_OK);
+        CHECK_NEAR(got, 0, 0, 0);
+    }
+}
+
+TEST(clipped_gradients_are_within_the_norm)
+{
+    enum { D = 300 };
+    static double x[D], sum[D];
+    uint64_t seed = 2;
+    start();
+    for (int trial = 0; trial < 2000; trial++) {
+        double c = pow(10, (double)(trial % 21) - 10);
+        mcamp_clip k = open_clip(c, D, 1, 0, false);
+        mcamp_tensor t = doubles(x, D);
+        long double n;
+        for (size_t i = 0; i < D; i++) {
+            x[i] = c * (mcamp__to_uniform(mcamp__splitmix(&seed)) - 0.5) * (1 + trial % 7) / 6;
+            sum[i] = 0;
+        }
+        CHECK_STATUS(mcamp_clip_add(&ctx, &k, &t, 1, sum), MCAMP_OK);
+        n = norm_of(sum, D, 0);
+        CHECK(n <= (long double)c);
+        CHECK(n >= (long double)c * (1 - 1e-12L) || !memcmp(x, sum, sizeof x));
+        CHECK(k.clipped == (memcmp(x, sum, sizeof x) != 0) && k.added == 1);
+    }
+}
+
+TEST(magnitudes_at_the_ends_are_clipped_too)
+{
+    double x[3] = { 1e308, -1e308, 1e300 }, y[3] = { 5e-324, 1e-310, 0 }, sum[3] = { 0, 0, 0 };
+    mcamp_clip k;
+    mcamp_tensor t = doubles(x, 3), u = doubles(y, 3);
+    start();
+    k = open_clip(2, 3, 10, 0, false);
+    CHECK_STATUS(mcamp_clip_add(&ctx, &k, &t, 1, sum), MCAMP_OK);
+    CHECK_LE((double)norm_of(sum, 3, 0), 2);
+    CHECK_LE(1.99, (double)norm_of(sum, 3, 0));
+    CHECK_STATUS(mcamp_clip_add(&ctx, &k, &u, 1, sum), MCAMP_OK);
+    CHECK_LE((double)norm_of(sum, 3, 0), 2);
+    x[0] = x[1] = x[2] = DBL_MAX;           /* a norm beyond the range: left out */
+    memset(sum, 0, sizeof sum);
+    CHECK_STATUS(mcamp_clip_add(&ctx, &k, &t, 1, sum), MCAMP_OK);
+    CHECK_LE((double)norm_of(sum, 3, 0), 2);
+}
+
+TEST(pieces_are_clipped_as_one_vector)
+{
+    enum { D = 1500 };
+    static double x[D], flat[D], parts[D];
+    static float f[D];
+    mcamp_tensor p[4], t;
+    mcamp_clip a, b;
+    double one = 0, many = 0;
+    start();
+    for (size_t i = 0; i < D; i++) { f[i] = (float)sin((double)i); x[i] = (double)f[i]; }
+    a = open_clip(3, D, 2, 0, false);
+    b = open_clip(3, D, 2, 0, false);
+    t = doubles(x, D);
+    p[0] = floats(f, 700); p[1] = doubles(x + 700, 1);
+    p[2] = floats(NULL, 0); p[3] = floats(f + 701, D - 701);
+    CHECK_STATUS(mcamp_clip_norm(&ctx, &t, 1, &one), MCAMP_OK);
+    CHECK_STATUS(mcamp_clip_norm(&ctx, p, 4, &many), MCAMP_OK);
+    CHECK_NEAR(one, many, 1e-12, 0);
+    CHECK_STATUS(mcamp_clip_add(&ctx, &a, &t, 1, flat), MCAMP_OK);
+    CHECK_STATUS(mcamp_clip_add(&ctx, &b, p, 4, parts), MCAMP_OK);
+    for (size_t i = 0; i < D; i++) CHECK_NEAR(parts[i], flat[i], 1e-12, 0);
+}
+
+/* With and without one example, in random order and of random sizes, among gradients
+ * that all point one way and make the sum large. */
+TEST(one_example_moves_a_sum_of_doubles_by_at_most_the_norm)
+{
+    enum { D = 20, M = 3000 };
+    static double g[M][D], with[D], without[D];
+    uint64_t seed = 3;
+    start();
+    for (int trial = 0; trial < 30; trial++) {
+        size_t odd = (size_t)(mcamp__splitmix(&seed) % M);
+        mcamp_clip a = open_clip(1, D, M, 0, false), b = open_clip(1, D, M, 0, false);
+        long double n = 0;
+        memset(with, 0, sizeof with);
+        memset(without, 0, sizeof without);
+        for (size_t e = 0; e < M; e++) {
+            mcamp_tensor t = doubles(g[e], D);
+            for (size_t i = 0; i < D; i++) g[e][i] = mcamp__to_uniform(mcamp__splitmix(&seed));
+            CHECK_STATUS(mcamp_clip_add(&ctx, &a, &t, 1, with), MCAMP_OK);
+            if (e != odd) CHECK_STATUS(mcamp_clip_add(&ctx, &b, &t, 1, without), MCAMP_OK);
+        }
+        for (size_t i = 0; i < D; i++) {
+            long double d = (long double)with[i] - (long double)without[i];
+            n += d * d;
+        }
+        CHECK(sqrtl(n) <= 1 && sqrtl(n) > 1 - 1e-8L);
+        {
+            mcamp_tensor t = doubles(g[0], D);
+            CHECK_STATUS(mcamp_clip_add(&ctx, &a, &t, 1, with), MCAMP_E_SIZE);
+        }
+        CHECK_STATUS(mcamp_clip_begin(&ctx, &a), MCAMP_OK);
+        CHECK(a.added == 0 && a.clipped == M);
+    }
+}
+
+TEST(lattice_sums_round_towards_zero_and_are_exact)
+{
+    enum { D = 200 };
+    static double x[D];
+    static int64_t q[D];
+    uint64_t seed = 4;
+    double g = ldexp(1, -12);
+    mcamp_tensor t = doubles(x, D);
+    start();
+    for (int trial = 0; trial < 500; trial++) {
+        mcamp_clip k = open_clip(1, D, 4, g, false);
+        uint64_t n = 0;
+        memset(q, 0, sizeof q);
+        for (size_t i = 0; i < D; i++)
+            x[i] = (mcamp__to_uniform(mcamp__splitmix(&seed)) - 0.5) * (1 + trial % 3) / 10;
+        CHECK_STATUS(mcamp_clip_add_grid(&ctx, &k, &t, 1, q), MCAMP_OK);
+        for (size_t i = 0; i < D; i++) {
+            n += (uint64_t)(q[i] * q[i]);
+            CHECK(q[i] == 0 || (q[i] > 0) == (x[i] > 0));
+            if (!k.clipped)
+                CHECK(fabs((double)q[i] * g) <= fabs(x[i]) &&
+                      fabs(x[i]) - fabs((double)q[i] * g) < g);
+        }
+        CHECK(n <= UINT64_C(1) << 24);
+    }
+    {
+        double y[2] = { -1, 0 };
+        int64_t s[2] = { 5, 5 };
+        mcamp_tensor u = doubles(y, 2);
+        mcamp_clip k = open_clip(1, 2, 4, g, false);
+        CHECK_STATUS(mcamp_clip_add_grid(&ctx, &k, &u, 1, s), MCAMP_OK);
+        CHECK(s[0] == 5 - 4095 && s[1] == 5);   /* 1, rounded up, is above the norm */
+        CHECK_STATUS(mcamp_clip_add(&ctx, &k, &u, 1, y), MCAMP_E_MISMATCH);
+        k = open_clip(1, 2, 4, 0, false);
+        CHECK_STATUS(mcamp_clip_add_grid(&ctx, &k, &u, 1, s), MCAMP_E_MISMATCH);
+    }
+}
+
+TEST(gradients_that_are_not_finite_are_refused_or_zeroed_and_counted)
+{
+    enum { D = 700 };
+    static double x[D], sum[D];
+    static float f[D];
+    double bad[3];
+    mcamp_tensor t = doubles(x, D), u = floats(f, D);
+    start();
+    bad[0] = mcamp__nan(); bad[1] = mcamp__inf(); bad[2] = -mcamp__inf();
+    for (int q = 0; q < 3; q++) {
+        for (size_t at = 0; at < D; at += 41) {
+            mcamp_clip strict = open_clip(1, D, 9, 0, false);
+            mcamp_clip kind = open_clip(1, D, 9, 0, true);
+            double n = 7;
+            for (size_t i = 0; i < D; i++) { x[i] = 1; f[i] = 1; sum[i] = 3; }
+            x[at] = bad[q];
+            f[at] = (float)bad[q];
+            CHECK_STATUS(mcamp_clip_add(&ctx, &strict, &t, 1, sum), MCAMP_E_NONFINITE);
+            CHECK_STATUS(mcamp_clip_add(&ctx, &strict, &u, 1, sum), MCAMP_E_NONFINITE);
+            CHECK_STATUS(mcamp_clip_norm(&ctx, &t, 1, &n), MCAMP_E_NONFINITE);
+            CHECK(strict.added == 0 && strict.zeroed == 0);
+            CHECK_STATUS(mcamp_clip_add(&ctx, &kind, &t, 1, sum), MCAMP_OK);
+            CHECK_STATUS(mcamp_clip_add(&ctx, &kind, &u, 1, sum), MCAMP_OK);
+            CHECK(kind.added == 2 && kind.zeroed == 2 && kind.clipped == 0);
+            for (size_t i = 0; i < D; i++) CHECK_NEAR(sum[i], 3, 0, 0);
+            CHECK_NEAR(n, 7, 0, 0);
+        }
+    }
+}
+
+TEST(bad_arguments_are_refused)
+{
+    mcamp_clip_desc good, d;
+    mcamp_clip c, k;
+    double x[2] = { 1, 2 }, sum[2] = { 0, 0 }, f = 9;
+    mcamp_tensor t = doubles(x, 2), both = doubles(x, 2), huge = doubles(x, SIZE_MAX);
+    mcamp_tensor two[2];
+    float y[2] = { 1, 2 };
+    start();
+    memset(&good, 0, sizeof good);
+    memset(&c, 0, sizeof c);
+    good.norm = 1; good.dim = 2; good.max_examples = 5;
+#define REFUSE(change, status) \
+    do { d = good; change; CHECK_STATUS(mcamp_clip_init(&ctx, &d, &c), status); \
+         CHECK(!c.magic); } while (0)
+    REFUSE(d.start_canary = 1, MCAMP_E_CANARY);
+    REFUSE(d.end_canary = 1, MCAMP_E_CANARY);
+    REFUSE(d.norm = 0, MCAMP_E_REQUIRED);
+    REFUSE(d.norm = -1, MCAMP_E_ARG);
+    REFUSE(d.norm = mcamp__nan(), MCAMP_E_NONFINITE);
+    REFUSE(d.norm = 1e-300, MCAMP_E_ARG);
+    REFUSE(d.dim = 0, MCAMP_E_REQUIRED);
+    REFUSE(d.max_examples = 0, MCAMP_E_REQUIRED);
+    REFUSE(d.max_examples = UINT64_C(1) << 40, MCAMP_E_SIZE);
+    REFUSE(d.grid = 0.3, MCAMP_E_ARG);
+    REFUSE(d.grid = -0.5, MCAMP_E_ARG);
+    REFUSE(d.grid = mcamp__inf(), MCAMP_E_NONFINITE);
+    REFUSE(d.grid = ldexp(1, -61), MCAMP_E_ARG);
+#undef REFUSE
+    CHECK_STATUS(mcamp_clip_init(&ctx, NULL, &c), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_clip_init(&ctx, &good, NULL), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_clip_init(NULL, &good, &c), MCAMP_E_ARG);
+    k = open_clip(1, 2, 5, 0, false);
+    both.f = y;
+    two[0] = huge; two[1] = huge;
+    CHECK_STATUS(mcamp_clip_add(&ctx, &c, &t, 1, sum), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_clip_add(&ctx, NULL, &t, 1, sum), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_clip_add(&ctx, &k, NULL, 1, sum), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_clip_add(&ctx, &k, &t, 0, sum), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_clip_add(&ctx, &k, &t, 1, NULL), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_clip_add(&ctx, &k, &both, 1, sum), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_clip_add(&ctx, &k, two, 2, sum), MCAMP_E_SIZE);
+    t.n = 1;
+    CHECK_STATUS(mcamp_clip_add(&ctx, &k, &t, 1, sum), MCAMP_E_SIZE);
+    CHECK_STATUS(mcamp_clip_begin(&ctx, NULL), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_clip_norm(&ctx, &t, 1, NULL), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_clip_factor(&ctx, 2, 1, &f), MCAMP_OK);
+    CHECK_LE(f, 0.5);
+    CHECK_LE(0.5 - 1e-15, f);
+    CHECK_STATUS(mcamp_clip_factor(&ctx, 0.5, 1, &f), MCAMP_OK);
+    CHECK_NEAR(f, 1, 0, 0);
+    CHECK_STATUS(mcamp_clip_factor(&ctx, mcamp__nan(), 1, &f), MCAMP_E_NONFINITE);
+    CHECK_STATUS(mcamp_clip_factor(&ctx, -1, 1, &f), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_clip_factor(&ctx, 1, 0, &f), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_clip_factor(&ctx, 1, 1, NULL), MCAMP_E_REQUIRED);
+    CHECK(k.added == 0 && sum[0] <= 0 && sum[0] >= 0);
+}
+
+TEST_MAIN("clip",
+    T(norms_are_bounded_from_above_and_closely),
+    T(clipped_gradients_are_within_the_norm),
+    T(magnitudes_at_the_ends_are_clipped_too),
+    T(pieces_are_clipped_as_one_vector),
+    T(one_example_moves_a_sum_of_doubles_by_at_most_the_norm),
+    T(lattice_sums_round_towards_zero_and_are_exact),
+    T(gradients_that_are_not_finite_are_refused_or_zeroed_and_counted),
+    T(bad_arguments_are_refused))
