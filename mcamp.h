@@ -13591,14 +13591,32 @@ MCAMP__PRIV mcamp_status mcamp__noise_choose(mcamp_ctx *ctx, mcamp__opt_noise *o
     return st;
 }
 
+/* log delta at x and the direction that it belongs to, at fixed laws and numbers. */
+MCAMP__PRIV mcamp_status mcamp__noise_delta(mcamp_ctx *ctx, mcamp__opt_noise *o, double x,
+                                            double *log_delta, int *dir)
+{
+    mcamp_status st = MCAMP_OK;
+    *log_delta = -mcamp__inf();
+    for (int d = MCAMP_REMOVE; st >= 0 && d <= MCAMP_ADD; d++) {
+        mcamp__question q = mcamp__solve_question(&o->s, x, d);
+        double v = 0;
+        if (!o->s.choice[d].method) continue;
+        st = mcamp__solve_run(ctx, &o->s, &q, &o->s.choice[d], 8, o->s.blocks[d], &v);
+        if (st < 0 || !(v > *log_delta)) continue;
+        *log_delta = v;
+        *dir = d;
+    }
+    return st;
+}
+
 /* The root of log delta(x) = target by secant steps from the last root: where the
  * residual is small a last step by the slope finishes.                             */
 MCAMP__PRIV mcamp_status mcamp__noise_root(mcamp_ctx *ctx, mcamp__opt_noise *o,
-                                           double *value)
+                                           double *value, int *dir)
 {
-    double x = o->log_sigma, x0 = 0, f0 = 0, f = 0, rel = 0, slope = o->slope;
+    double x = o->log_sigma, x0 = 0, f0 = 0, f = 0, slope = o->slope;
     for (int i = 0; i < 10; i++) {
-        mcamp_status st = mcamp__solve_fine(ctx, &o->s, x, &f, &rel);
+        mcamp_status st = mcamp__noise_delta(ctx, o, x, &f, dir);
         if (st < 0) return st;
         f -= o->s.log_delta;
         if (!mcamp__finite(f)) return mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", f);
@@ -13617,22 +13635,6 @@ MCAMP__PRIV mcamp_status mcamp__noise_root(mcamp_ctx *ctx, mcamp__opt_noise *o,
     return MCAMP_OK;
 }
 
-/* The direction whose delta is larger at x. */
-MCAMP__PRIV mcamp_status mcamp__noise_binding(mcamp_ctx *ctx, mcamp__opt_noise *o,
-                                              double x, int *dir)
-{
-    double v[3] = { 0, 0, 0 };
-    mcamp_status st = MCAMP_OK;
-    *dir = o->s.choice[MCAMP_REMOVE].method ? MCAMP_REMOVE : MCAMP_ADD;
-    if (!o->s.choice[1].method || !o->s.choice[2].method) return MCAMP_OK;
-    for (int d = MCAMP_REMOVE; st >= 0 && d <= MCAMP_ADD; d++) {
-        mcamp__question q = mcamp__solve_question(&o->s, x, d);
-        st = mcamp__solve_run(ctx, &o->s, &q, &o->s.choice[d], 8, o->s.blocks[d], &v[d]);
-    }
-    *dir = v[1] >= v[2] ? MCAMP_REMOVE : MCAMP_ADD;
-    return st;
-}
-
 MCAMP__PRIV mcamp_status mcamp__noise_solve(mcamp_ctx *ctx, mcamp__opt_noise *o,
                                             const mcamp__factor *f, double norm,
                                             double *value, double *d)
@@ -13643,8 +13645,7 @@ MCAMP__PRIV mcamp_status mcamp__noise_solve(mcamp_ctx *ctx, mcamp__opt_noise *o,
     o->s.f = f; o->s.bud = &o->bud; o->s.by_sigma = 1;
     o->s.eps = o->eps; o->s.log_delta = log(o->delta);
     if (!o->chosen) st = mcamp__noise_choose(ctx, o, f, norm);
-    if (st >= 0) st = mcamp__noise_root(ctx, o, value);
-    if (st >= 0 && d) st = mcamp__noise_binding(ctx, o, *value, &dir);
+    if (st >= 0) st = mcamp__noise_root(ctx, o, value, &dir);
     if (st < 0 || !d) return st;
     q = mcamp__solve_question(&o->s, *value, dir);
     return mcamp__edge_matrix(ctx, &q, &o->s.choice[dir], o->s.blocks[dir],
