@@ -514,6 +514,7 @@ TEST_MAIN("opt",
     T(gradient_with_amplification), T(banded_toeplitz_without_amplification),
     T(blt_of_many_rounds), T(more_freedom_is_not_worse), T(poisson_takes_the_callers_sigma),
     T(poisson_chooses_bands),
-    T(balls_in_bins), T(other_starts_reach_the_same_error), T(plan_chooses_and_proves), T(plan_without_sampling),
+    T(balls_in_bins), T(other_starts_reach_the_same_error),
+    T(plan_chooses_and_proves), T(plan_without_sampling),
     T(interrupted_keeps_the_best),
     T(bad_arguments), T(allocation_failures))
