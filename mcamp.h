@@ -127,7 +127,8 @@
  *            mcamp_exact_zcdp_epsilon_simple, mcamp_exact_zcdp_epsilon,
  *            mcamp_exact_compose_advanced, mcamp_exact_compose_optimal,
  *            mcamp_exact_group_convert, mcamp_exact_laplace_amplified, mcamp_exact_delta,
- *            mcamp_exact_epsilon, mcamp_exact_curve, mcamp_exact_calibrate
+ *            mcamp_exact_epsilon, mcamp_exact_curve, mcamp_exact_calibrate,
+ *            mcamp_exact_gram_rdp, mcamp_exact_gram_epsilon
  *
  * WHAT IS CERTIFIED, WHAT IS ESTIMATED
  *   mcamp_verify, mcamp_calibrate_certified: a claim (sigma, eps, delta) fixed in
@@ -1539,6 +1540,19 @@ MCAMP_API mcamp_status mcamp_exact_rdp_epsilon(mcamp_ctx *ctx,
                                                const double *orders, size_t norders,
                                                double delta, double *eps,
                                                double *order);
+
+/* ---- balls in bins for any C, without sampling -------------------------------- */
+
+/* An upper bound of the Renyi divergence of integer order k >= 2 between the runs with
+ * and without an example, and of eps at delta by way of it (orders 2 .. max_order, 0 =
+ * 64, and the bound without amplification): sound for every C and loose, a cross-check
+ * of what section calib estimates.  Cost O(b^2 max_order).                          */
+MCAMP_API mcamp_status mcamp_exact_gram_rdp(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                            double sigma, uint32_t order,
+                                            mcamp_direction direction, double *rdp);
+MCAMP_API mcamp_status mcamp_exact_gram_epsilon(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                                double sigma, double delta,
+                                                uint32_t max_order, double *eps);
 
 /* ---- formulas of the literature ------------------------------------------- */
 
@@ -10421,6 +10435,102 @@ MCAMP_API mcamp_status mcamp_exact_rdp_epsilon(mcamp_ctx *ctx,
     return MCAMP_OK;
 }
 
+/* ---- balls in bins for any C, Renyi ------------------------------------------------ */
+
+/* log max_i (1/b) sum_j e^{t a_ij}, a = G/sigma^2. */
+MCAMP__PRIV double mcamp__gram_row_max(const mcamp_gram *g, double sigma, double t)
+{
+    double best = -mcamp__inf(), b = (double)g->b;
+    for (size_t i = 0; i < g->b; i++) {
+        double top = 0, s = 0, r;
+        if (g->kind == MCAMP_GRAM_DIAGONAL) {
+            r = t * (mcamp_gram_at(g, i, i) / sigma / sigma);
+            r = mcamp__log_add(r, log(b - 1));
+        } else {
+            for (size_t j = 0; j < g->b; j++)
+                top = mcamp__dmax(top, t * (mcamp_gram_at(g, i, j) / sigma / sigma));
+            for (size_t j = 0; j < g->b; j++)
+                s += exp(t * (mcamp_gram_at(g, i, j) / sigma / sigma) - top);
+            r = top + log(s);
+        }
+        best = mcamp__dmax(best, r - log(b));
+    }
+    return best;
+}
+
+/* (k - 1) D_k in the add direction, at most.  rho >= e^{mean L} by Jensen, mean L normal
+ * with mean -A/2 and variance B, A the mean of a_ii and B of all a_ij:
+ * E rho^{1-k} <= e^{(k-1) A/2 + (k-1)^2 B/2}.                                            */
+MCAMP__PRIV double mcamp__gram_add_moment(const mcamp_gram *g, double sigma, double k)
+{
+    double A = 0, B = 0, b = (double)g->b;
+    for (size_t i = 0; i < g->b; i++) {
+        A += mcamp_gram_at(g, i, i) / sigma / sigma / b;
+        for (size_t j = 0; j < g->b; j++)
+            if (i == j || g->kind != MCAMP_GRAM_DIAGONAL)
+                B += mcamp_gram_at(g, i, j) / sigma / sigma / b / b;
+    }
+    return 0.5 * (k - 1) * A + 0.5 * (k - 1) * (k - 1) * B;
+}
+
+MCAMP__PRIV mcamp_status mcamp__gram_check(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                           double sigma, const void *out, const char *name)
+{
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, name, 0);
+    if (!gram || !gram->g || !gram->b)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "gram", 0);
+    return mcamp__check_sigma(ctx, "sigma", sigma);
+}
+
+/* E_Q rho^k = E prod_l z_l over tuples drawn one after another (section est), and
+ * z_l = (1/b) sum_j e^{sum_{l' < l} a_{j j_l'}} is by Hoelder's inequality at most what
+ * it is when all l - 1 indices are the same.                                              */
+MCAMP_API mcamp_status mcamp_exact_gram_rdp(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                            double sigma, uint32_t order,
+                                            mcamp_direction direction, double *rdp)
+{
+    double s = 0;
+    mcamp_status st = mcamp__gram_check(ctx, gram, sigma, rdp, "rdp");
+    if (st < 0) return st;
+    if (order < 2 || order > 4096) return mcamp__fail(ctx, MCAMP_E_ARG, "order", (double)order);
+    if ((int)direction < MCAMP_BOTH || direction > MCAMP_ADD)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "direction", (double)direction);
+    if (direction != MCAMP_ADD)
+        for (uint32_t l = 2; l <= order; l++)
+            s += mcamp__gram_row_max(gram, sigma, (double)l - 1);
+    if (direction != MCAMP_REMOVE)
+        s = mcamp__dmax(s, mcamp__gram_add_moment(gram, sigma, (double)order));
+    *rdp = s / ((double)order - 1) * (1 + 1e-11);
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_exact_gram_epsilon(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                                double sigma, double delta,
+                                                uint32_t max_order, double *eps)
+{
+    double ld, best, s = 0;
+    mcamp_status st = mcamp__gram_check(ctx, gram, sigma, eps, "eps");
+    if (st < 0) return st;
+    if ((st = mcamp__check_prob(ctx, "delta", delta)) < 0) return st;
+    if (!max_order) max_order = 64;
+    if (max_order < 2 || max_order > 4096)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "max_order", (double)max_order);
+    ld = log(delta);
+    /* without amplification: the longest mode as a Gaussian mechanism (convexity) */
+    best = gram->max_norm / sigma * (1 + 1e-12);
+    if (!(best <= 1e100)) return mcamp__fail(ctx, MCAMP_E_INFEASIBLE, "sigma", sigma);
+    best = best > 0 ? mcamp__gauss_eps_up(best, ld) : 0;
+    for (uint32_t k = 2; k <= max_order; k++) {
+        double t, kd = (double)k;
+        s += mcamp__gram_row_max(gram, sigma, kd - 1);
+        t = mcamp__dmax(s, mcamp__gram_add_moment(gram, sigma, kd)) * (1 + 1e-11);
+        best = mcamp__dmin(best, mcamp__rdp_to_eps(t / (kd - 1), kd, ld));
+    }
+    *eps = best;
+    return MCAMP_OK;
+}
+
 /* ---- formulas of the literature ---------------------------------------------- */
 
 MCAMP__PRIV double mcamp__classical(mcamp_formula f, double eps, double delta)
@@ -11574,7 +11684,7 @@ typedef struct mcamp__acc {
     double **share;
     mcamp__sum_law sum[2];
     mcamp__spec spec[2];
-    double g2, tol, z, lambda, eps, logd;
+    double g2, tol, z, lambda, eps, logd, reach;
     size_t max_bytes, bytes;
     int add, single;            /* single: one event, used once: nothing to compose */
     mcamp_exact_info info;
@@ -11785,35 +11895,43 @@ MCAMP__PRIV double mcamp__plan_period(const mcamp__sum_law *s, double lambda, do
 /* lambda is the saddle point.  Further to the left the right-hand tail of the tilted law
  * is shorter (sampled mechanisms have a second hump there) and the period may be, at the
  * price of cancellation, of which up to e^12 is accepted.                                 */
+MCAMP__PRIV double mcamp__line_height(const mcamp__sum_law *s, double l, double eps)
+{
+    return mcamp__sum_cum(s, l).k0 - l * eps + mcamp__log_pole(s->kernel, l);
+}
+
 MCAMP__PRIV mcamp__plan mcamp__make_plan(const mcamp__sum_law *s, double lambda,
                                          double eps, double width, size_t max_bytes)
 {
-    double guess = mcamp__log_guess(s, lambda, eps), R, t, lr, best = mcamp__inf();
+    double guess, R, t, best = mcamp__inf(), h, h2, l, atoms = 1;
     double mean = s->kernel ? s->plus + fabs(eps) : 1;
-    double l = lambda, atoms = 1;
     mcamp__plan p;
     memset(&p, 0, sizeof p);
+    /* finer cells may have shown mass far out that the pilot did not: back from it */
+    h = mcamp__line_height(s, lambda, eps);
+    while ((h2 = mcamp__line_height(s, 0.8 * lambda, eps)) < h - 0.5) { lambda *= 0.8; h = h2; }
+    guess = mcamp__log_guess(s, lambda, eps);
     p.r = sqrt(width / (lambda * (s->kernel ? lambda : lambda + 1)));
     if (!s->kernel && s->g2 >= p.r * p.r) p.r = 0;
     R = sqrt(p.r * p.r + s->g2);
     for (size_t i = 0; i < s->n; i++) atoms += (double)s->law[i].n;
+    l = lambda;
     for (int i = 0; i < 8; i++, l *= 0.8) {
         double A = mcamp__plan_period(s, l, p.r, eps, guess, mean);
         double loss = mcamp__sum_cum(s, l).k0 - l * eps - guess;
         if (i && !(loss < 12)) break;
         if (i && !(A < 0.95 * best)) { if (A > 1.2 * best) break; continue; }
         best = A;
-        lr = -loss;
         p.lambda = l;
         p.tau = 2 * MCAMP__PI / A;
-        t = sqrt(2 * mcamp__dmax(4.0, 21 + log(R) - lr)) / R;
+        t = sqrt(2 * mcamp__dmax(4.0, 21 + log(R) + loss)) / R;
         p.n = ceil(t / p.tau) + 3;
-        t = mcamp__dmin(MCAMP__WORK / atoms, (double)max_bytes / 200);
-        if (p.n > t) {                  /* more smoothing: wider, still valid */
-            p.r = sqrt(p.r * p.r + R * R) * (p.n / t);
-            p.n = ceil(t) + 3;
-        }
-        p.level = lr - 30 - log(mcamp__dmax(1.0, 1 / l));
+        p.level = -loss - 30 - log(mcamp__dmax(1.0, 1 / l));
+    }
+    t = mcamp__dmin(MCAMP__WORK / atoms, (double)max_bytes / 200);
+    if (p.n > t) {                      /* more smoothing: wider, still valid */
+        p.r = sqrt(p.r * p.r + R * R) * (p.n / t);
+        p.n = ceil(t) + 3;
     }
     return p;
 }
@@ -11825,6 +11943,8 @@ MCAMP__PRIV mcamp_status mcamp__acc_spectra(mcamp__acc *a, double width)
     mcamp__plan p = mcamp__make_plan(mcamp__acc_steer(a), a->lambda, a->eps, width,
                                      a->max_bytes);
     double need = 80 * p.n;
+    if (!(p.tau > 0 && p.tau < 1e300 && p.n >= 4 && p.n < 1e15))
+        return mcamp__fail(a->ctx, MCAMP_E_INTERNAL, "frequencies", p.n);
     for (int s = 0; s < 2; s++)
         for (size_t i = 0; i < a->sum[s].n; i++) need += 56 * (double)a->law[s][i].n;
     for (size_t i = 0; i < a->n; i++) need += 80.0 * (double)a->pair[i].npilot;
@@ -12075,7 +12195,15 @@ MCAMP__PRIV void mcamp__bins_huge(double c, double b, double eps, mcamp_interval
     out->lower = mcamp__dmax(0.0, v - t);
 }
 
-/* Cells of X below the cut (log of k or kappa). */
+/* E(S; some X_i >= x(t)), at most: what is left out of a call when X is cut at t.        */
+MCAMP__PRIV double mcamp__bins_beyond(double c, double b, double t)
+{
+    double pH = exp(mcamp_gauss_logsf(t)), mH = exp(mcamp_gauss_logsf(t - c));
+    return b * (mH - expm1((b - 1) * log1p(-pH))) * (1 + 1e-12);
+}
+
+/* Cells of X below the cut (log of k or kappa); for the call only up to where what is
+ * beyond does not matter, since its tilt would: a->reach.                                */
 MCAMP__PRIV mcamp_status mcamp__bins_pilot(mcamp__acc *a, double cut, double logd)
 {
     mcamp__pair *p = &a->pair[0];
@@ -12101,8 +12229,9 @@ MCAMP__PRIV mcamp_status mcamp__bins_pilot(mcamp__acc *a, double cut, double log
         mcamp__cells_push(&out, mcamp__branch_cell(br, 0, x, y));
         x = y;
     }
-    if (to < end) mcamp__cells_push(&out, mcamp__branch_cell(br, 0, x, end));
-    out.c[out.n - 1].hi = cut;
+    a->reach = to;
+    if (to < end && p->bins == 2) mcamp__cells_push(&out, mcamp__branch_cell(br, 0, x, end));
+    if (!(to < end) || p->bins == 2) out.c[out.n - 1].hi = cut;
     return mcamp__acc_laws(a, 0);
 }
 
@@ -12171,6 +12300,8 @@ MCAMP__PRIV mcamp_status mcamp__bins_delta(mcamp__acc *a, double eps, mcamp_inte
     st = mcamp__bins_tame(a, log(b) + (a->add ? -eps : eps), strike, eps,
                           huge.lower, &tame);
     if (st < 0) return st;
+    if (!a->add && a->reach < (log(b) + eps) / c + 0.5 * c)
+        huge.upper = mcamp__bins_beyond(c, b, a->reach);
     f = (a->add ? exp(eps) : 1.0) / b;
     out->upper = mcamp__dmin(out->upper, f * (huge.upper + tame.upper) * (1 + 1e-12) + DBL_MIN);
     out->lower = f * (huge.lower + tame.lower) * (1 - 1e-12);

@@ -716,6 +716,61 @@ TEST(calibration_of_the_other_parameters)
     CHECK_NEAR(x, 77, 0, 0);
 }
 
+/* Renyi bound for any C: above the exact value where C = I, above the estimate else. */
+TEST(renyi_bound_of_a_gram_matrix)
+{
+    mcamp_mech mech;
+    mcamp_mech_desc d;
+    mcamp_gram g;
+    mcamp_event e;
+    double r, eps, sum;
+    mcamp_interval v;
+    memset(&d, 0, sizeof d);
+    d.kind = MCAMP_MECH_IDENTITY; d.n = 64;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, &mech), MCAMP_OK);
+    CHECK_STATUS(mcamp_gram_init(&ctx, &mech, 16, &g), MCAMP_OK);
+    for (double sigma = 1.5; sigma < 10; sigma *= 1.6) {
+        e = bins(16, 4, sigma);
+        CHECK_STATUS(mcamp_exact_gram_epsilon(&ctx, &g, sigma, 1e-6, 0, &eps), MCAMP_OK);
+        CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, NULL, 1e-6, &v, NULL), MCAMP_OK);
+        CHECK_LE(v.upper * (1 - 1e-9), eps);
+        CHECK_LE(eps, v.upper * 20);
+        /* order 2 is exact: E rho^2 = (1/b^2) sum_ij e^{a_ij} */
+        sum = (exp(4 / sigma / sigma) + 15) / 16;
+        CHECK_STATUS(mcamp_exact_gram_rdp(&ctx, &g, sigma, 2, MCAMP_REMOVE, &r), MCAMP_OK);
+        CHECK_NEAR(r, log(sum), 1e-10, 0);
+        CHECK_STATUS(mcamp_exact_gram_rdp(&ctx, &g, sigma, 1, MCAMP_REMOVE, &r), MCAMP_E_ARG);
+        CHECK_STATUS(mcamp_exact_gram_rdp(&ctx, NULL, sigma, 2, MCAMP_REMOVE, &r),
+                     MCAMP_E_REQUIRED);
+    }
+    mcamp_gram_free(&ctx, &g);
+    mcamp_mech_free(&ctx, &mech);
+}
+
+/* Noise multipliers printed for the StackOverflow experiments at delta = 1e-6: the
+ * unamplified ones to the printed digits, the amplified ones within 1e-3.             */
+TEST(printed_noise_multipliers)
+{
+    static const double plain[5] = { 4.22468, 2.23048, 1.19352, 0.65294, 0.36861 };
+    static const double dpsgd[5] = { 0.37313, 0.30481, 0.25136, 0.20567, 0.16876 };
+    static const double banded[4] = { 0.79118, 0.64708, 0.52224, 0.43490 };
+    static const uint64_t bands[4] = { 9, 18, 32, 64 };
+    double eps = 1, s;
+    for (int i = 0; i < 5; i++, eps *= 2) {
+        mcamp_event e = poisson(1000 / 342477.0, 0, 2052);
+        CHECK_STATUS(mcamp_gauss_sigma(&ctx, 1, eps, 1e-6, &s), MCAMP_OK);
+        CHECK_NEAR(s, plain[i], 0, 1e-5);
+        CHECK_STATUS(mcamp_exact_calibrate(&ctx, &e, 1, NULL, 0, MCAMP_PARAM_SIGMA, eps, 1e-6,
+                                           &s, NULL), MCAMP_OK);
+        CHECK_NEAR(s / sqrt(6.0), dpsgd[i], 1e-3, 0);
+        if (i == 4) break;
+        e = bandmf(0, bands[i]);
+        CHECK_STATUS(mcamp_exact_calibrate(&ctx, &e, 1, NULL, 0, MCAMP_PARAM_SIGMA, eps, 1e-6,
+                                           &s, NULL), MCAMP_OK);
+        CHECK_NEAR(s / sqrt(6.0), banded[i], 1e-3, 0);
+    }
+}
+
 /* ---- memory ------------------------------------------------------------------------------ */
 
 typedef struct mem { long live, calls, fail_from; } mem;
@@ -848,6 +903,8 @@ static const mt_case cases[] = {
     T(calibrated_sigma_of_dpsgd),
     T(multi_epoch_table),
     T(calibration_of_the_other_parameters),
+    T(renyi_bound_of_a_gram_matrix),
+    T(printed_noise_multipliers),
     T(allocation_failure_is_survived_everywhere),
     T(bad_events_are_refused)
 };
