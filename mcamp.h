@@ -861,7 +861,8 @@ typedef struct mcamp_answer {
     uint64_t seed;
 } mcamp_answer;
 
-/* delta at (sigma, eps). */
+/* delta at (sigma, eps).  MCAMP_E_ARG for a sigma below a thousandth of the longest
+ * mode (here and in all that follows).                                        */
 MCAMP_API mcamp_status mcamp_delta(mcamp_ctx *ctx, const mcamp_gram *gram,
                                    double sigma, double eps,
                                    const mcamp_budget *budget, mcamp_answer *out);
@@ -874,7 +875,8 @@ MCAMP_API mcamp_status mcamp_epsilon(mcamp_ctx *ctx, const mcamp_gram *gram,
 MCAMP_API mcamp_status mcamp_sigma(mcamp_ctx *ctx, const mcamp_gram *gram,
                                    double eps, double delta,
                                    const mcamp_budget *budget, mcamp_answer *out);
-/* delta at every eps[0..count-1], from one set of random numbers. */
+/* delta at every eps[0..count-1], from one set of random numbers.  Interrupted: the
+ * first answers only, the rest of out is left as it was.                      */
 MCAMP_API mcamp_status mcamp_curve(mcamp_ctx *ctx, const mcamp_gram *gram,
                                    double sigma, const double *eps, size_t count,
                                    const mcamp_budget *budget, mcamp_answer *out);
@@ -8074,15 +8076,17 @@ MCAMP__PRIV mcamp_status mcamp__tri_pack_diag(mcamp_ctx *ctx, const double *d, s
     return MCAMP_OK;
 }
 
+#define MCAMP__MU_MAX 1000.0    /* longest mode, in units of sigma */
+
 /* pre: sigma in range.  MCAMP_E_ARG if (norm/sigma)^2 leaves the range in which
- * losses can be formed: a mode more than 1e75 sigma long has delta 1 anyway.  */
+ * losses are right to 1e-9: a mode 1000 sigma long is no protection anyway.     */
 MCAMP__PRIV mcamp_status mcamp__model_init(mcamp_ctx *ctx, const mcamp__factor *f,
                                            double sigma, mcamp__model *m)
 {
     mcamp_status st;
     double *scaled;
     memset(m, 0, sizeof *m);
-    if (!(f->trace_max <= 1e150 * sigma * sigma))
+    if (!(f->trace_max <= MCAMP__MU_MAX * MCAMP__MU_MAX * sigma * sigma))
         return mcamp__fail(ctx, MCAMP_E_ARG, "sigma", sigma);
     m->b = f->b; m->diagonal = f->diagonal; m->sigma = sigma;
     m->a_count = f->count;
@@ -8146,6 +8150,7 @@ MCAMP_API mcamp_status mcamp_loss_point(mcamp_ctx *ctx, const mcamp_gram *gram,
         }
     }
     y = hi + log(sum / (double)gram->b);
+    if (!mcamp__finite(y)) return mcamp__fail(ctx, MCAMP_E_ARG, "sigma", sigma);
     *loss = direction == MCAMP_REMOVE ? y : -y;
     return MCAMP_OK;
 }
@@ -8568,17 +8573,20 @@ MCAMP__PRIV double mcamp__add_log_bound(const mcamp__model *m, double eps)
     return mcamp_gauss_logdelta(tau, e);
 }
 
-/* The mode z0 <= 0 of phi(z) exp(-kappa e^{r z - r^2/2}), the root of the increasing
- * z + kappa r e^{r z - r^2/2}; the density is log-concave with curvature at least 1. */
+/* The mode z0 <= 0 of phi(z) exp(-kappa e^{r z - r^2/2}), a log-concave density of
+ * curvature at least 1.  w = -z0 is the root of  log w + r w = c, c = log(kappa r) -
+ * r^2/2, by Newton's method from e^c/(1 + r e^c), where the left side is not above c
+ * as x/(1+x) <= log(1+x): it is concave, so from the left steps are monotone.        */
 MCAMP__PRIV double mcamp__product_mode(double kappa, double r)
 {
-    double z = 0;
-    for (int i = 0; i < 100; i++) {
-        double e = kappa * r * exp(r * z - 0.5 * r * r), step = (z + e) / (1 + r * e);
-        z -= step;              /* convex and increasing: from the right, monotone */
-        if (fabs(step) <= 1e-14 * (1 + fabs(z))) break;
+    double c = log(kappa * r) - 0.5 * r * r, w = 1 / (exp(-c) + r);
+    if (!(kappa * r > 0) || !(w > 0)) return 0;
+    for (int i = 0; i < 60; i++) {
+        double step = w * (c - log(w) - r * w) / (1 + r * w);
+        w += step;
+        if (fabs(step) <= 1e-15 * w) break;
     }
-    return z;
+    return -w;
 }
 
 /* e^y (e^x - 1 - x), given y and e = e^y, by parts where e may vanish and e^x overflow
@@ -8733,7 +8741,7 @@ MCAMP__PRIV void mcamp__solve_tile(mcamp_vecset vs, const double *x, size_t b,
         for (size_t s = 0; s < MCAMP__S; s++) {
             double d = (target - w->f[s]) / w->df[s];
             if (w->skip[s] > 0) d = 0;
-            else if (!(fabs(d) <= 30)) d = d > 0 ? 30 : -30;
+            else if (!(fabs(d) <= 1e4)) d = d > 0 ? 1e4 : -1e4;
             w->t[s] += d;
             w->u[s] = fabs(d);
             worst = mcamp__dmax(worst, fabs(d));
@@ -9194,16 +9202,24 @@ MCAMP__PRIV void mcamp__sampler_simple_range(mcamp__sampler *p)
     }
 }
 
+/* PRODUCT holds e^eps in a double, and its integrals cost as much as the longest mode
+ * is long: for far-out pairs, where it gains nothing, it is left alone.              */
+MCAMP__PRIV int mcamp__product_fits(const mcamp__factor *f, double sigma, double eps)
+{
+    return f->diagonal && eps <= 600 && f->trace_max <= 1e4 * sigma * sigma;
+}
+
 /* Which methods make sense where. */
-MCAMP__PRIV int mcamp__method_fits(mcamp_method method, mcamp_direction dir, int diagonal)
+MCAMP__PRIV int mcamp__method_fits(const mcamp__factor *f, double sigma, double eps,
+                                   mcamp_direction dir, mcamp_method method)
 {
     int remove = dir == MCAMP_REMOVE;
     switch (method) {
     case MCAMP_METHOD_PLAIN:   return 1;
     case MCAMP_METHOD_TILTED:  return remove;
-    case MCAMP_METHOD_COMMON:  return !remove || !diagonal;
+    case MCAMP_METHOD_COMMON:  return !remove || !f->diagonal;
     case MCAMP_METHOD_MODE:    return remove;
-    case MCAMP_METHOD_PRODUCT: return !remove && diagonal;
+    case MCAMP_METHOD_PRODUCT: return !remove && mcamp__product_fits(f, sigma, eps);
     default:                   return 0;
     }
 }
@@ -9329,11 +9345,13 @@ MCAMP__PRIV double mcamp__loose_scale(const mcamp__factor *f, double sigma, doub
 }
 
 /* The method of smallest range that fits. */
-MCAMP__PRIV mcamp_method mcamp__default_method(mcamp_direction dir, int diagonal)
+MCAMP__PRIV mcamp_method mcamp__default_method(const mcamp__factor *f, double sigma,
+                                               double eps, mcamp_direction dir)
 {
     if (dir == MCAMP_REMOVE)
-        return diagonal ? MCAMP_METHOD_TILTED : MCAMP_METHOD_COMMON;
-    return diagonal ? MCAMP_METHOD_PRODUCT : MCAMP_METHOD_COMMON;
+        return f->diagonal ? MCAMP_METHOD_TILTED : MCAMP_METHOD_COMMON;
+    return mcamp__product_fits(f, sigma, eps) ? MCAMP_METHOD_PRODUCT
+                                              : MCAMP_METHOD_COMMON;
 }
 
 MCAMP__PRIV mcamp_status mcamp__sampler_check(mcamp_ctx *ctx, const mcamp_gram *gram,
@@ -9341,7 +9359,6 @@ MCAMP__PRIV mcamp_status mcamp__sampler_check(mcamp_ctx *ctx, const mcamp_gram *
                                               mcamp_sampler *out)
 {
     mcamp_status st = mcamp__check_gram(ctx, gram);
-    int diagonal;
     if (st < 0) return st;
     if (!d || !out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, d ? "sampler" : "desc", 0);
     if (d->start_canary || d->end_canary)
@@ -9350,12 +9367,23 @@ MCAMP__PRIV mcamp_status mcamp__sampler_check(mcamp_ctx *ctx, const mcamp_gram *
     if ((st = mcamp__check_eps(ctx, "eps", d->eps)) < 0) return st;
     if (d->direction != MCAMP_REMOVE && d->direction != MCAMP_ADD)
         return mcamp__fail(ctx, MCAMP_E_REQUIRED, "direction", (double)d->direction);
-    diagonal = gram->kind == MCAMP_GRAM_DIAGONAL;
-    if (d->method && !mcamp__method_fits(d->method, d->direction, diagonal))
-        return mcamp__fail(ctx, MCAMP_E_ARG, "method", (double)d->method);
     if (d->order > MCAMP__ORDER_MAX)
         return mcamp__fail(ctx, MCAMP_E_ARG, "order", (double)d->order);
     return mcamp__check(ctx, "stickiness", d->stickiness, 0.0, 1, 1e3, 1);
+}
+
+MCAMP__PRIV mcamp_status mcamp__sampler_from(mcamp_ctx *ctx, const mcamp__factor *f,
+                                             const mcamp_sampler_desc *d,
+                                             mcamp__sampler *p)
+{
+    mcamp_method m = d->method;
+    double scale = mcamp__inf();
+    if (!m) m = mcamp__default_method(f, d->sigma, d->eps, d->direction);
+    if (!mcamp__method_fits(f, d->sigma, d->eps, d->direction, m))
+        return mcamp__fail(ctx, MCAMP_E_ARG, "method", (double)m);
+    if (m == MCAMP_METHOD_MODE) scale = mcamp__loose_scale(f, d->sigma, d->eps);
+    return mcamp__sampler_build(ctx, f, d->sigma, d->eps, d->direction, m, d->order,
+                                d->stickiness, scale, p);
 }
 
 MCAMP_API mcamp_status mcamp_sampler_init(mcamp_ctx *ctx, const mcamp_gram *gram,
@@ -9364,20 +9392,13 @@ MCAMP_API mcamp_status mcamp_sampler_init(mcamp_ctx *ctx, const mcamp_gram *gram
 {
     mcamp__factor f;
     mcamp__sampler *p;
-    mcamp_method method;
     mcamp_status st = mcamp__sampler_check(ctx, gram, desc, sampler);
     if (st < 0) return st;
-    method = desc->method ? desc->method
-                          : mcamp__default_method(desc->direction,
-                                gram->kind == MCAMP_GRAM_DIAGONAL);
     p = (mcamp__sampler *)mcamp__new(ctx, 1, sizeof *p);
     if (!p) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", 0);
     st = mcamp__factor_init(ctx, gram, &f);
     if (st >= 0) {
-        double scale = method == MCAMP_METHOD_MODE
-                           ? mcamp__loose_scale(&f, desc->sigma, desc->eps) : mcamp__inf();
-        st = mcamp__sampler_build(ctx, &f, desc->sigma, desc->eps, desc->direction,
-                                  method, desc->order, desc->stickiness, scale, p);
+        st = mcamp__sampler_from(ctx, &f, desc, p);
         mcamp__factor_free(ctx, &f);
     }
     if (st < 0) mcamp__delete(ctx, p, 1, sizeof *p);
@@ -9505,7 +9526,7 @@ MCAMP__PRIV mcamp_status mcamp__proof_choice(mcamp_ctx *ctx, const mcamp__questi
 {
     mcamp__sampler p;
     mcamp_status st;
-    c->method = mcamp__default_method(q->dir, q->f->diagonal);
+    c->method = mcamp__default_method(q->f, q->sigma, q->eps, q->dir);
     c->k = 0;
     c->rel_var = 1;
     c->mean = 0;
@@ -9551,7 +9572,9 @@ MCAMP__PRIV size_t mcamp__candidates(const mcamp__question *q, size_t k0,
     for (size_t i = 0; i < 8; i++) c[i].log_scale = log_scale;
     if (q->dir == MCAMP_ADD) {
         c[n].k = 0; c[n++].method = MCAMP_METHOD_COMMON;
-        if (diagonal) { c[n].k = 0; c[n++].method = MCAMP_METHOD_PRODUCT; }
+        if (mcamp__product_fits(q->f, q->sigma, q->eps)) {
+            c[n].k = 0; c[n++].method = MCAMP_METHOD_PRODUCT;
+        }
         return n;
     }
     for (size_t i = 0; i < (diagonal ? 1u : 5u); i++) {
@@ -9623,7 +9646,7 @@ MCAMP__PRIV mcamp_status mcamp__pilot_run(mcamp_ctx *ctx, const mcamp__question 
 MCAMP__PRIV int mcamp__pilot_enough(const mcamp__question *q, const mcamp__choice *c,
                                     double log_range, double rel_error)
 {
-    return c->method == mcamp__default_method(q->dir, q->f->diagonal) &&
+    return c->method == mcamp__default_method(q->f, q->sigma, q->eps, q->dir) &&
            exp(log_range) <= 64 * c->mean &&
            mcamp__blocks_for(c->rel_var, rel_error, UINT64_MAX) <= 24;
 }
@@ -9701,6 +9724,7 @@ MCAMP__PRIV mcamp_status mcamp__run_until(mcamp_ctx *ctx, const mcamp__sampler *
         mcamp_status st = mcamp__run_blocks(ctx, p, w, seed, purpose, done, chunk, t);
         if (st < 0) return st;
         done += chunk;
+        if (t->poisoned) return MCAMP_OK;       /* more of it will not help */
         if (mcamp__progress(ctx, (double)done / (double)goal, mcamp_tally_mean(t)))
             return MCAMP_Q_INTERRUPTED;
         if (done == goal && done < most && !mcamp__tally_settled(t, bud->rel_error, floor))
@@ -9770,6 +9794,27 @@ MCAMP__PRIV int mcamp__exact_case(const mcamp__question *q, mcamp_estimate *e)
     return 1;
 }
 
+/* P and Q so near each other that rounding moves rho - 1 by 1e-9 of itself: nothing
+ * can be sampled then, and bounds without samples must do.                          */
+MCAMP__PRIV int mcamp__too_close(const mcamp__factor *f, double sigma)
+{
+    return f->trace_max < 1e-12 * sigma * sigma;
+}
+
+/* Where the bound without samples, e->upper, has to do: too close, or below what a
+ * double can hold.                                                                  */
+MCAMP__PRIV int mcamp__settled_without(const mcamp__question *q, mcamp_estimate *e)
+{
+    int tiny = e->upper < DBL_MIN;
+    if (!tiny && !mcamp__too_close(q->f, q->sigma)) return 0;
+    e->direction = q->dir;
+    e->method = MCAMP_METHOD_EXACT;
+    e->upper = mcamp__dmax(e->upper, DBL_MIN);
+    e->value = tiny ? 0 : e->upper;
+    e->trusted = tiny;
+    return 1;
+}
+
 /* log of a bound of delta that needs no samples: unamplified (delta is convex in
  * the law of the mode, and the largest mode dominates), and Jensen's (add).        */
 MCAMP__PRIV double mcamp__free_log_bound(mcamp_ctx *ctx, const mcamp__question *q,
@@ -9783,7 +9828,7 @@ MCAMP__PRIV double mcamp__free_log_bound(mcamp_ctx *ctx, const mcamp__question *
     *st = mcamp__model_init(ctx, q->f, q->sigma, &m);
     if (*st < 0) return 0;
     best = mcamp__dmin(best, mcamp__add_log_bound(&m, q->eps) + 1e-9);
-    if (m.diagonal)
+    if (mcamp__product_fits(q->f, q->sigma, q->eps))
         best = mcamp__dmin(best, mcamp__product_log_range(&m, q->eps,
                                      mcamp__product_best_u(&m, q->eps)) + 1e-9);
     mcamp__model_free(ctx, &m);
@@ -9837,7 +9882,7 @@ MCAMP__PRIV mcamp_status mcamp__estimate_by(mcamp_ctx *ctx, const mcamp__questio
     if (!t) return mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
     use.log_scale = log_range;
     use.method = bud->method; use.k = bud->order;
-    if (use.method && !mcamp__method_fits(use.method, q->dir, q->f->diagonal))
+    if (use.method && !mcamp__method_fits(q->f, q->sigma, q->eps, q->dir, use.method))
         use.method = MCAMP_METHOD_DEFAULT;
     if (!use.method) st = mcamp__pilot(ctx, q, proof->k, log_range, bud->rel_error, &use);
     if (st >= 0) st = mcamp__run_to_error(ctx, q, &use, bud, purpose, t);
@@ -9845,10 +9890,9 @@ MCAMP__PRIV mcamp_status mcamp__estimate_by(mcamp_ctx *ctx, const mcamp__questio
         st = mcamp__run_to_error(ctx, q, proof, bud, purpose, t);
     if (st >= 0 && t->poisoned)
         st = mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", (double)t->poisoned);
-    if (st == MCAMP_OK) {
-        mcamp__estimate_from(t, e);
+    if (st >= 0) mcamp__estimate_from(t, e);
+    if (st == MCAMP_OK)
         st = mcamp__prove_estimate(ctx, q, proof, log_range, bud, t, e);
-    }
     mcamp__delete(ctx, t, 1, sizeof *t);
     return st;
 }
@@ -9867,6 +9911,7 @@ MCAMP__PRIV mcamp_status mcamp__estimate(mcamp_ctx *ctx, const mcamp__question *
     if (mcamp__exact_case(&q, e)) return MCAMP_OK;
     e->upper = exp(mcamp__free_log_bound(ctx, &q, &st));
     if (st < 0) return st;
+    if (mcamp__settled_without(&q, e)) return MCAMP_OK;
     st = mcamp__proof_choice(ctx, &q, &proof, &log_range, &ready);
     if (st < 0) return st;
     q.ready = &ready;
@@ -12712,33 +12757,44 @@ MCAMP__PRIV int mcamp__wants(const mcamp_budget *bud, mcamp_direction dir)
     return bud->direction == MCAMP_BOTH || bud->direction == dir;
 }
 
+/* 1 if the error bar of this direction is not backed and it may be the worse one. */
+MCAMP__PRIV int mcamp__answer_doubtful(const mcamp_answer *a, const mcamp_estimate *e)
+{
+    return e->beta > 0 && !e->trusted &&
+           !(e->upper <= a->delta && e->value < a->delta);
+}
+
 /* Fills the answer at (sigma, eps): both directions' estimates and what follows.
  * The second direction's error is relative to its own value or a share of the first
- * one's, if that is larger: next to 1e-5, 1e-22 need not be known to 1%.  brief: half. */
+ * one's, if that is larger: next to 1e-5, 1e-22 need not be known to 1%.  brief: half.
+ * Interrupted: values are those of the samples so far, the upper bound is free.        */
 MCAMP__PRIV mcamp_status mcamp__answer_at(mcamp_ctx *ctx, const mcamp__factor *f,
                                           double sigma, double eps, int brief,
                                           const mcamp_budget *bud, mcamp_answer *a)
 {
     mcamp_status st = MCAMP_OK;
+    mcamp__question q;
     memset(a, 0, sizeof *a);
     a->sigma = sigma; a->eps = eps; a->beta = bud->beta; a->seed = bud->seed;
+    q.f = f; q.sigma = sigma; q.eps = eps; q.seed = bud->seed;
+    q.ready = NULL;
     for (int d = MCAMP_REMOVE; st == MCAMP_OK && d <= MCAMP_ADD; d++) {
         mcamp_estimate *e = d == MCAMP_REMOVE ? &a->remove : &a->add;
-        mcamp__question q;
         if (!mcamp__wants(bud, (mcamp_direction)d)) continue;
-        q.f = f; q.sigma = sigma; q.eps = eps; q.seed = bud->seed;
         q.dir = (mcamp_direction)d; q.floor = (brief ? 0.5 : 1e-4) * a->delta;
-        q.ready = NULL;
         st = mcamp__estimate(ctx, &q, bud, e);
         if (st < 0) return st;
         a->samples += e->samples + e->proof_samples;
         if (e->value >= a->delta) { a->delta = e->value; a->std_error = e->std_error; }
         a->delta_upper = mcamp__dmax(a->delta_upper, e->upper);
-        if (!e->trusted && st == MCAMP_OK && e->upper > 0.01 * a->delta)
-            a->status = MCAMP_Q_UNTRUSTED;
     }
-    if (st > 0) a->status = st;
-    return MCAMP_OK;
+    if (mcamp__answer_doubtful(a, &a->remove) || mcamp__answer_doubtful(a, &a->add))
+        a->status = MCAMP_Q_UNTRUSTED;
+    if (st == MCAMP_OK) return MCAMP_OK;
+    a->status = st;
+    q.dir = MCAMP_REMOVE;       /* this one bounds both directions */
+    a->delta_upper = exp(mcamp__free_log_bound(ctx, &q, &st));
+    return st;
 }
 
 MCAMP_API mcamp_status mcamp_delta(mcamp_ctx *ctx, const mcamp_gram *gram,
@@ -12830,7 +12886,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_coarse(mcamp_ctx *ctx, mcamp__solve *s, do
             c[n].log_scale = mcamp__loose_scale(q.f, q.sigma, q.eps);
             c[n++].method = MCAMP_METHOD_MODE;
         } else {
-            c[n++].method = mcamp__default_method(q.dir, s->f->diagonal);
+            c[n++].method = mcamp__default_method(s->f, q.sigma, q.eps, q.dir);
         }
         for (size_t i = 0; st >= 0 && i < n; i++) {
             double v = 0;
@@ -12985,7 +13041,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_sigma(mcamp_ctx *ctx, const mcamp__factor 
                                             uint64_t *samples)
 {
     mcamp__solve s;
-    double su, hi, lo, x = 0;
+    double su, hi, lo, least, x = 0;
     mcamp_status st;
     memset(&s, 0, sizeof s);
     s.f = f; s.bud = bud; s.by_sigma = 1; s.eps = eps; s.log_delta = log(delta);
@@ -12993,14 +13049,19 @@ MCAMP__PRIV mcamp_status mcamp__solve_sigma(mcamp_ctx *ctx, const mcamp__factor 
     if (st < 0) return st;
     *unamplified = su; *sigma = su; *err = 0; *samples = 0;
     if (f->b == 1) return MCAMP_OK;
-    hi = log(su); lo = hi - log(4 * sqrt((double)f->b) + 4);
+    least = log(sqrt(f->trace_max) / MCAMP__MU_MAX) + 1e-9;
+    hi = log(su);
+    lo = mcamp__dmax(hi - log(4 * sqrt((double)f->b) + 4), least);
+    if (!(lo < hi)) return MCAMP_OK;
     for (int i = 0; i < 20; i++) {
         st = mcamp__solve_for(ctx, &s, lo, hi, &x, err);
         if (st < 0 || st == MCAMP_Q_INTERRUPTED || x > lo) break;
-        hi = lo; lo -= 3;
+        hi = lo;
+        lo = mcamp__dmax(lo - 3, least);
+        if (!(lo < hi)) break;
     }
     *samples = s.samples;
-    if (st < 0) return st;
+    if (st != MCAMP_OK) { *err = 0; return st; }    /* interrupted: unamplified */
     *sigma = mcamp__dmin(exp(x), su);
     *err *= *sigma;
     return st;
@@ -13063,6 +13124,7 @@ MCAMP_API mcamp_status mcamp_epsilon(mcamp_ctx *ctx, const mcamp_gram *gram,
     s.f = &f; s.bud = &bud; s.sigma = sigma; s.log_delta = log(delta);
     x = eu;
     q = f.b == 1 || !(eu > 0) ? MCAMP_OK : mcamp__solve_for(ctx, &s, 0, eu, &x, &err);
+    if (q > 0) { x = eu; err = 0; }                 /* interrupted: unamplified */
     st = q < 0 ? q : mcamp__answer_at(ctx, &f, sigma, x, 1, &bud, &a);
     mcamp__factor_free(ctx, &f);
     if (st < 0) return st;
@@ -13074,29 +13136,48 @@ MCAMP_API mcamp_status mcamp_epsilon(mcamp_ctx *ctx, const mcamp_gram *gram,
     return a.status;
 }
 
+/* The answers at eps[0..count-1] to a[]; *done of them, fewer if interrupted. */
+MCAMP__PRIV mcamp_status mcamp__curve_run(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                          double sigma, const double *eps, size_t count,
+                                          const mcamp_budget *bud, mcamp_answer *a,
+                                          size_t *done)
+{
+    mcamp__factor f;
+    mcamp_status st = mcamp__factor_init(ctx, gram, &f);
+    if (st < 0) return st;
+    for (size_t i = 0; st == MCAMP_OK && i < count; i++) {
+        st = mcamp__answer_at(ctx, &f, sigma, eps[i], 0, bud, &a[i]);
+        if (st < 0) break;
+        a[i].unamplified = exp(mcamp_gauss_logdelta(gram->max_norm / sigma, eps[i]));
+        *done = i + 1;
+        if (a[i].status == MCAMP_Q_INTERRUPTED ||
+            mcamp__progress(ctx, (double)(i + 1) / (double)count, a[i].delta))
+            st = MCAMP_Q_INTERRUPTED;
+    }
+    mcamp__factor_free(ctx, &f);
+    return st;
+}
+
 MCAMP_API mcamp_status mcamp_curve(mcamp_ctx *ctx, const mcamp_gram *gram,
                                    double sigma, const double *eps, size_t count,
                                    const mcamp_budget *budget, mcamp_answer *out)
 {
-    mcamp__factor f;
     mcamp_budget bud;
+    mcamp_answer *a;
+    size_t done = 0;
     mcamp_status st = mcamp__check_gram(ctx, gram);
     if (st < 0) return st;
     if (!eps || !out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, eps ? "out" : "eps", 0);
     if (!count) return mcamp__fail(ctx, MCAMP_E_SIZE, "count", 0);
     if ((st = mcamp__check_sigma(ctx, "sigma", sigma)) < 0) return st;
-    for (size_t i = 0; i < count; i++)
-        if ((st = mcamp__check_eps(ctx, "eps", eps[i])) < 0) return st;
     if ((st = mcamp__budget_resolve(ctx, budget, &bud)) < 0) return st;
-    if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
-    for (size_t i = 0; st >= 0 && i < count; i++) {
-        st = mcamp__answer_at(ctx, &f, sigma, eps[i], 0, &bud, &out[i]);
-        out[i].unamplified = exp(mcamp_gauss_logdelta(gram->max_norm / sigma, eps[i]));
-        if (mcamp__progress(ctx, (double)(i + 1) / (double)count, out[i].delta))
-            st = MCAMP_Q_INTERRUPTED;
-        if (st > 0) break;
-    }
-    mcamp__factor_free(ctx, &f);
+    a = (mcamp_answer *)mcamp__new(ctx, count, sizeof *a);
+    if (!a) return mcamp__fail(ctx, MCAMP_E_MEMORY, "count", (double)count);
+    for (size_t i = 0; st >= 0 && i < count; i++)
+        st = mcamp__check_eps(ctx, "eps", eps[i]);
+    if (st >= 0) st = mcamp__curve_run(ctx, gram, sigma, eps, count, &bud, a, &done);
+    if (st >= 0) memcpy(out, a, done * sizeof *a);
+    mcamp__delete(ctx, a, count, sizeof *a);
     return st;
 }
 
@@ -13259,8 +13340,8 @@ MCAMP__PRIV mcamp_status mcamp__verify_direction(mcamp_ctx *ctx, const mcamp__fa
     out->method = MCAMP_METHOD_EXACT;
     out->accepted = out->bound <= c->delta;
     if (out->accepted) return MCAMP_OK;
-    if (f->b == 1) return MCAMP_Q_REFUSED;
-    choice.method = mcamp__default_method(dir, f->diagonal);
+    if (f->b == 1 || mcamp__too_close(f, c->sigma)) return MCAMP_Q_REFUSED;
+    choice.method = mcamp__default_method(f, c->sigma, c->eps, dir);
     choice.k = 0; choice.log_scale = mcamp__inf(); choice.rel_var = 1; choice.mean = 0;
     st = mcamp__question_sampler(ctx, &q, &choice, &p);
     if (st < 0) return st;
@@ -17111,6 +17192,7 @@ MCAMP_API mcamp_status mcamp_report_statement_text(const mcamp_statement *s,
 #undef MCAMP__THREADS_MAX
 #undef MCAMP__BIN_KEY0
 #undef MCAMP__ORDER_MAX
+#undef MCAMP__MU_MAX
 #undef MCAMP__PURPOSE
 #undef MCAMP__NO_VECTOR
 #undef MCAMP__X86
