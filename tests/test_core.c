@@ -458,7 +458,7 @@ TEST(false_acceptance_is_rarer_than_beta)
     CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
     memset(&q, 0, sizeof q);
     q.f = &f; q.sigma = sq8_sigma; q.eps = 1; q.dir = MCAMP_REMOVE;
-    CHECK_STATUS(mcamp__proof_choice(&ctx, &q, &choice, &range), MCAMP_OK);
+    CHECK_STATUS(mcamp__proof_choice(&ctx, &q, &choice, &range, NULL), MCAMP_OK);
     CHECK_STATUS(mcamp__question_sampler(&ctx, &q, &choice, &p), MCAMP_OK);
     CHECK_STATUS(mcamp__workers_init(&ctx, &p, &w), MCAMP_OK);
     m = mcamp__claim_mean(&p, 1e-5 * (1 + 1e-8));
