@@ -12765,8 +12765,9 @@ MCAMP__PRIV int mcamp__answer_doubtful(const mcamp_answer *a, const mcamp_estima
 }
 
 /* Fills the answer at (sigma, eps): both directions' estimates and what follows.
- * The second direction's error is relative to its own value or a share of the first
- * one's, if that is larger: next to 1e-5, 1e-22 need not be known to 1%.  brief: half.
+ * The second direction's error is relative to its own value, or to a share of the first
+ * one's if that is larger: half of it if brief, else 1e-9 (nothing for diagonal G, where
+ * PRODUCT is as cheap at 1e-50 as at 1e-5).
  * Interrupted: values are those of the samples so far, the upper bound is free.        */
 MCAMP__PRIV mcamp_status mcamp__answer_at(mcamp_ctx *ctx, const mcamp__factor *f,
                                           double sigma, double eps, int brief,
@@ -12781,7 +12782,8 @@ MCAMP__PRIV mcamp_status mcamp__answer_at(mcamp_ctx *ctx, const mcamp__factor *f
     for (int d = MCAMP_REMOVE; st == MCAMP_OK && d <= MCAMP_ADD; d++) {
         mcamp_estimate *e = d == MCAMP_REMOVE ? &a->remove : &a->add;
         if (!mcamp__wants(bud, (mcamp_direction)d)) continue;
-        q.dir = (mcamp_direction)d; q.floor = (brief ? 0.5 : 1e-4) * a->delta;
+        q.dir = (mcamp_direction)d;
+        q.floor = (brief ? 0.5 : f->diagonal ? 0.0 : 1e-9) * a->delta;
         st = mcamp__estimate(ctx, &q, bud, e);
         if (st < 0) return st;
         a->samples += e->samples + e->proof_samples;
