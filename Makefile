@@ -25,7 +25,8 @@ LINK      = $(LDFLAGS) $(LDLIBS)
 
 EXAMPLES  = $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/*.c))
 BENCHES   = $(patsubst bench/%.c,$(BUILD)/%,$(wildcard bench/bench*.c))
-TESTS     = $(patsubst tests/%.c,$(BUILD)/%,$(wildcard tests/test_*.c tests/api_*.c))
+SUITES    = $(patsubst tests/%.c,%,$(wildcard tests/test_*.c tests/api_*.c))
+TESTS     = $(addprefix $(BUILD)/,$(SUITES))
 STATTESTS = $(patsubst tests/stat/%.c,$(BUILD)/stat_%,$(wildcard tests/stat/*.c))
 FUZZERS   = $(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 TESTDEPS  = $(wildcard tests/*.h)
@@ -94,45 +95,50 @@ test-slow: ## the slow statistical tests
 # ---- the same tests, built or run differently -------------------------------
 
 QUICK = MCAMP_TEST_QUICK=1 ASAN_OPTIONS=allocator_may_return_null=1
+AGAIN = $(MAKE) --no-print-directory test TOOLTESTS=
+
+# Suites that use threads; that reach BLAS; that valgrind can run in minutes.
+THREADED = $(patsubst tests/%.c,%,$(shell grep -lE 'parallel_threads|pthread_' $(wildcard tests/test_*.c tests/api_*.c)))
+DENSE    = $(filter test_core test_modes test_mech test_opt test_vec test_work api_%,$(SUITES))
+BRISK    = $(filter-out test_exact test_opt test_work test_core test_plan,$(SUITES))
 
 asan-ubsan: ## tests under the address, leak and undefined-behaviour sanitizers
 	@sh tests/check/have.sh $@ "$(CC) -fsanitize=address,undefined" || exit 0; \
-	$(QUICK) $(MAKE) --no-print-directory test BUILD=$(BUILD)/asan TOOLTESTS= CFLAGS="-O1 -g \
+	$(QUICK) $(AGAIN) BUILD=$(BUILD)/asan CFLAGS="-O1 -g \
 	-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"
 
 msan: ## tests under clang's memory sanitizer
 	@sh tests/check/have.sh $@ "$(CLANG) -fsanitize=memory" || exit 0; \
-	$(QUICK) $(MAKE) --no-print-directory test BUILD=$(BUILD)/msan TOOLTESTS= CC=$(CLANG) \
+	$(QUICK) $(AGAIN) BUILD=$(BUILD)/msan CC=$(CLANG) \
 	CFLAGS="-O1 -g -fsanitize=memory -fno-sanitize-recover=all"
 
-tsan: ## tests under the thread sanitizer
+tsan: ## the suites with threads under the thread sanitizer
 	@sh tests/check/have.sh $@ "$(CC) -fsanitize=thread" || exit 0; \
-	$(QUICK) $(MAKE) --no-print-directory test BUILD=$(BUILD)/tsan TOOLTESTS= \
-	CFLAGS="-O1 -g -fsanitize=thread"
+	$(QUICK) $(AGAIN) BUILD=$(BUILD)/tsan SUITES="$(THREADED)" CFLAGS="-O1 -g -fsanitize=thread"
 
-valgrind: ## tests under valgrind
+valgrind: ## the brisk suites under valgrind
 	@sh tests/check/have.sh $@ valgrind || exit 0; \
 	MCAMP_TEST_QUICK=1 MCAMP_TEST_VEC=scalar TEST_WRAPPER="valgrind -q \
 	--error-exitcode=9 --leak-check=full --errors-for-leak-kinds=all" \
-	$(MAKE) --no-print-directory test BUILD=$(BUILD)/valgrind TOOLTESTS= CFLAGS="-O1 -g"
+	$(AGAIN) BUILD=$(BUILD)/O0 SUITES="$(BRISK)" CFLAGS="-O0 -g"
 
 test-clang: ## tests built by clang
 	@sh tests/check/have.sh $@ $(CLANG) || exit 0; \
-	$(MAKE) --no-print-directory test BUILD=$(BUILD)/clang CC=$(CLANG)
+	$(AGAIN) BUILD=$(BUILD)/clang CC=$(CLANG)
 
 test-blas: ## tests with OpenBLAS through MCAMP_CBLAS_HEADER
 	@sh tests/check/have.sh $@ "$(CC) -include cblas.h -lopenblas" || exit 0; \
-	OPENBLAS_NUM_THREADS=1 $(MAKE) --no-print-directory test BUILD=$(BUILD)/blas \
+	OPENBLAS_NUM_THREADS=1 $(AGAIN) BUILD=$(BUILD)/blas SUITES="$(DENSE)" \
 	DEFS="-DMCAMP_CBLAS_HEADER='<cblas.h>'" LDLIBS="-lopenblas -lm"
 
 test-vector: ## tests with each kernel set of this processor
 	$(SUBMAKE) tests-built
 	@BUILD=$(BUILD) JOBS=$(JOBS) sh tests/check/vector.sh $(TESTS)
 
-test-flags: ## tests built with other optimisation flags
-	@MCAMP_TEST_QUICK=1 $(MAKE) --no-print-directory test BUILD=$(BUILD)/native TOOLTESTS= \
+test-flags: ## tests built for this processor, as gnu17, with contraction; and unoptimised
+	@MCAMP_TEST_QUICK=1 $(AGAIN) BUILD=$(BUILD)/native \
 	STD=-std=gnu17 CFLAGS="-O3 -march=native -ffp-contract=fast"
-	@MCAMP_TEST_QUICK=1 $(MAKE) --no-print-directory test BUILD=$(BUILD)/O0 TOOLTESTS= CFLAGS="-O0"
+	@MCAMP_TEST_QUICK=1 $(AGAIN) BUILD=$(BUILD)/O0 CFLAGS="-O0 -g"
 
 # ---- checks of the source ---------------------------------------------------
 

@@ -11,9 +11,9 @@ cxx_strict="-Wall -Wextra -Wshadow -Werror"
 for cc in gcc "$CLANG"; do
     have "$cc" || { skip "warnings of $cc" "$cc"; continue; }
     for opt in -O0 -O2; do
-        try "$cc $opt" $cc -std=c99 $opt $strict -c tests/compile/impl.c -o "$out/warn.o"
+        try "$cc $opt" $cc -std=c99 $opt $strict -c tests/compile/impl.c -o "$out/warn.$$.o"
     done
-    try "$cc static" $cc -std=c99 $strict -DMCAMP_STATIC -c tests/compile/impl.c -o "$out/warn.o"
+    try "$cc static" $cc -std=c99 $strict -DMCAMP_STATIC -c tests/compile/impl.c -o "$out/warn.$$.o"
     for f in tests/compile/decl.c tests/test_*.c tests/api_*.c tests/stat/*.c \
              tests/fuzz/*.c examples/*.c bench/*.c; do
         [ -f "$f" ] || continue
@@ -26,7 +26,7 @@ for cxx in g++ "$CLANGXX"; do
     have "$cxx" || { skip "warnings of $cxx" "$cxx"; continue; }
     for opt in -O0 -O2; do
         try "$cxx $opt" $cxx -x c++ -std=c++11 $opt $cxx_strict \
-            -c tests/compile/impl.c -o "$out/warn.o"
+            -c tests/compile/impl.c -o "$out/warn.$$.o"
     done
 done
 done_checks check-warn
