@@ -82,8 +82,15 @@ static grid power(grid g, uint64_t count)
     grid r = { NULL, 0, 0, 0, 0, 0 }, t;
     for (; count; count >>= 1) {
         if (count & 1) {
-            if (!r.p) { r = g; r.p = (double *)malloc((size_t)g.n * 8); memcpy(r.p, g.p, (size_t)g.n * 8); }
-            else { t = convolve(&r, &g); free(r.p); r = t; }
+            if (!r.p) {
+                r = g;
+                r.p = (double *)malloc((size_t)g.n * 8);
+                memcpy(r.p, g.p, (size_t)g.n * 8);
+            } else {
+                t = convolve(&r, &g);
+                free(r.p);
+                r = t;
+            }
         }
         if (count > 1) { t = convolve(&g, &g); free(g.p); g = t; }
     }
