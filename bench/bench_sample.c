@@ -235,8 +235,9 @@ static void print_methods(mcamp_vecset vs)
         for (int i = 2; i >= 0; i--) {
             size_t k;
             double t;
-            if (!mcamp__method_fits(all[a].m, all[a].d,
-                                    plans[i].gram.kind == MCAMP_GRAM_DIAGONAL)) {
+            int diagonal = plans[i].gram.kind == MCAMP_GRAM_DIAGONAL;
+            if (all[a].m == MCAMP_METHOD_PRODUCT ? !diagonal
+                : all[a].m == MCAMP_METHOD_COMMON && all[a].d == MCAMP_REMOVE && diagonal) {
                 printf("| %26s ", "-");
                 continue;
             }
