@@ -1,0 +1,909 @@
+/* Section est: tallies and the bounds read off them, proven ranges, samplers.
+ * Statistical checks have fixed seeds and false-alarm rates below 1e-9 each: 6.2
+ * standard errors, or an exact binomial tail.                                   */
+#define MCAMP_STATIC
+#define MCAMP_PTHREADS
+#define MCAMP_IMPLEMENTATION
+#include "../mcamp.h"
+#include "mcamp_test.h"
+#include "core_common.h"
+
+#define SIX 6.2
+#define TEST_PURPOSE ((uint32_t)MCAMP__STREAM_TEST << 16)
+
+static mcamp_tally *tally_new(void)
+{
+    return (mcamp_tally *)calloc(1, sizeof(mcamp_tally));   /* scale 1, range 1 */
+}
+
+/* ---- tallies ------------------------------------------------------------------ */
+
+/* x 2^64 rounded up, by halving and doubling one bit at a time. */
+static void fixed_by_bits(double x, uint64_t *hi, uint64_t *lo)
+{
+    int e, lost = 0;
+    uint64_t m = (uint64_t)ldexp(frexp(x, &e), 53);     /* x = m 2^(e-53) */
+    *hi = 0; *lo = m;
+    for (int sh = e - 53 + 64; sh > 0; sh--) {
+        *hi = *hi << 1 | *lo >> 63;
+        *lo <<= 1;
+    }
+    for (int sh = e - 53 + 64; sh < 0; sh++) {
+        lost |= (int)(*lo & 1);
+        *lo >>= 1;
+    }
+    *lo += (uint64_t)lost;
+}
+
+TEST(fixed_point_is_rounded_up)
+{
+    static const double edge[] = { 5e-324, 2.2250738585072014e-308, 5.421010862427522e-20,
+        5.4210108624275234e-20, 1, 0.9999999999999999, 1.0000000000000002, 2, 68719476735.0 };
+    setup();
+    for (int i = 0; i < 20000; i++) {
+        double x = i < 9 ? edge[i] : ldexp(0.5 + test_rand() / 2, (int)(test_rand() * 150) - 113);
+        uint64_t hi, lo, want_hi, want_lo;
+        mcamp__to_fixed(x, &hi, &lo);
+        fixed_by_bits(x, &want_hi, &want_lo);
+        if (hi != want_hi || lo != want_lo) { CHECK(!"to_fixed"); break; }
+    }
+}
+
+TEST(sums_carry_and_overflow_is_seen)
+{
+    uint64_t hi = 0, lo = UINT64_MAX;
+    CHECK(mcamp__u128_add(&hi, &lo, 0, 1) && hi == 1 && lo == 0);
+    CHECK(mcamp__u128_add(&hi, &lo, 5, UINT64_MAX) && hi == 6 && lo == UINT64_MAX);
+    CHECK(mcamp__u128_add(&hi, &lo, 0, UINT64_MAX) && hi == 7 && lo == UINT64_MAX - 1);
+    hi = UINT64_MAX; lo = 7;
+    CHECK(mcamp__u128_add(&hi, &lo, 0, 1) && hi == UINT64_MAX && lo == 8);
+    CHECK(!mcamp__u128_add(&hi, &lo, 0, UINT64_MAX) && hi == UINT64_MAX && lo == 8);
+    CHECK(!mcamp__u128_add(&hi, &lo, 1, 0) && hi == UINT64_MAX && lo == 8);
+}
+
+/* The bin that one value fell in, MCAMP_TALLY_BINS if it was refused. */
+static size_t bin_of(double log_v, uint64_t *hi, uint64_t *lo)
+{
+    mcamp_tally *t = tally_new();
+    size_t bin = 0;
+    t->log_range = mcamp__inf();
+    mcamp__tally_add(t, log_v);
+    CHECK(t->count == 1);
+    while (bin < MCAMP_TALLY_BINS && !t->n[bin]) bin++;
+    if (bin < MCAMP_TALLY_BINS) { *hi = t->hi[bin]; *lo = t->lo[bin]; }
+    CHECK((bin == MCAMP_TALLY_BINS) == (t->poisoned == 1));
+    free(t);
+    return bin;
+}
+
+TEST(values_fall_in_their_bins)
+{
+    uint64_t hi, lo, want_hi, want_lo;
+    CHECK_NEAR(mcamp__bin_low(1), ldexp(1, -64), 0, 0);
+    CHECK_NEAR(mcamp__bin_high(MCAMP_TALLY_BINS - 1), ldexp(1.75, 35), 0, 0);
+    for (size_t i = 0; i < MCAMP_TALLY_BINS; i++) {
+        CHECK_LE(mcamp__bin_high(i), (i ? 1.25 : 1e300) * mcamp__bin_low(i) +
+                 (i ? 0 : ldexp(1, -64)));
+        if (i) CHECK(mcamp__eq(mcamp__bin_low(i), mcamp__bin_high(i - 1)));
+    }
+    for (int i = 0; i < 3000; i++) {
+        double v = -60 + 86 * test_rand(), x = exp(v);
+        size_t bin = bin_of(v, &hi, &lo);
+        if (x >= mcamp__bin_high(MCAMP_TALLY_BINS - 1)) {
+            CHECK(bin == MCAMP_TALLY_BINS);
+            continue;
+        }
+        CHECK(bin < MCAMP_TALLY_BINS && x >= mcamp__bin_low(bin) && x < mcamp__bin_high(bin));
+        fixed_by_bits(x, &want_hi, &want_lo);
+        CHECK(hi == want_hi && lo == want_lo);
+    }
+    CHECK(bin_of(0, &hi, &lo) == 257 && hi == 1 && lo == 0);      /* 1 opens its bin */
+    CHECK(bin_of(-mcamp__inf(), &hi, &lo) == 0 && hi == 0 && lo == 0);
+    CHECK(bin_of(-1000, &hi, &lo) == 0 && lo == 0);               /* underflows to 0 */
+    CHECK(bin_of(-720, &hi, &lo) == 0 && lo == 1);                /* denormal        */
+}
+
+TEST(what_proves_nothing_says_so)
+{
+    double bad[4];
+    setup();
+    bad[0] = mcamp__nan(); bad[1] = mcamp__inf(); bad[2] = 2e-9; bad[3] = 709;
+    for (int i = 0; i < 6; i++) {
+        mcamp_tally *t = tally_new();
+        for (int j = 0; j < 1000; j++) mcamp__tally_add(t, -9);
+        CHECK_LE(mcamp_tally_upper(t, 0.01), 0.02);
+        CHECK_LE(mcamp_tally_upper_hoeffding(t, 0.01), 0.02);
+        CHECK_LE(mcamp_tally_upper_bernstein(t, 0.01), 0.02);
+        CHECK(mcamp_tally_lower(t, 0.01) > 0);
+        if (i < 4) mcamp__tally_add(t, bad[i]);
+        if (i == 4) t->log_range = mcamp__inf();
+        if (i == 5) t->log_range = 1;               /* counted in another unit */
+        CHECK(t->poisoned == (i < 4));
+        CHECK_NEAR(mcamp_tally_upper(t, 0.01), 1, 0, 0);
+        CHECK_NEAR(mcamp_tally_upper_hoeffding(t, 0.01), 1, 0, 0);
+        CHECK_NEAR(mcamp_tally_upper_bernstein(t, 0.01), 1, 0, 0);
+        if (i < 4) {
+            CHECK_NEAR(mcamp_tally_lower(t, 0.01), 0, 0, 0);
+            CHECK(mcamp__isnan(mcamp_tally_mean(t)) && mcamp__isnan(mcamp_tally_std_error(t)));
+        }
+        free(t);
+    }
+}
+
+TEST(merging_refuses_strangers)
+{
+    mcamp_tally *a = tally_new(), *b = tally_new(), *before = tally_new();
+    setup();
+    mcamp__tally_add(a, -1);
+    for (int i = 0; i < 8; i++) {
+        memset(b, 0, sizeof *b);
+        mcamp__tally_add(b, -1);
+        switch (i) {
+        case 0: b->direction = MCAMP_ADD; break;
+        case 1: b->method = MCAMP_METHOD_MODE; break;
+        case 2: b->order = 3; break;
+        case 3: b->sigma = 1e-300; break;
+        case 4: b->eps = 1e-300; break;
+        case 5: b->log_scale = -1e-12; break;
+        case 6: b->log_range = mcamp__inf(); break;
+        default: b->eps = mcamp__nan(); break;
+        }
+        *before = *a;
+        CHECK_STATUS(mcamp_tally_merge(&ctx, a, b), MCAMP_E_MISMATCH);
+        CHECK(!memcmp(a, before, sizeof *a));
+    }
+    memset(b, 0, sizeof *b);
+    mcamp__tally_add(b, mcamp__nan());
+    CHECK_STATUS(mcamp_tally_merge(&ctx, a, b), MCAMP_OK);      /* poison is catching */
+    CHECK(a->poisoned == 1 && a->count == 2);
+    memset(b, 0, sizeof *b);
+    b->count = 1; b->hi[3] = UINT64_MAX; b->n[3] = 1;
+    a->hi[3] = 1;
+    CHECK_STATUS(mcamp_tally_merge(&ctx, a, b), MCAMP_OK);      /* overflow too */
+    CHECK(a->poisoned == 2);
+    free(a); free(b); free(before);
+}
+
+/* ---- bounds -------------------------------------------------------------------- */
+
+/* A value in [0, 1]: five laws, from coin flips to many magnitudes. */
+static double law(int kind, double p)
+{
+    double u = test_rand();
+    switch (kind) {
+    case 0: return u < p;                               /* the worst for Hoeffding */
+    case 1: return u < p ? 0.5 + 0.5 * test_rand() : 0;
+    case 2: return exp(-u * log(1 / p) * 4);
+    case 3: return u < 0.5 ? 0 : 2 * p * (u - 0.5) / 0.5;
+    default: return u < 0.02 ? 1 : p * test_rand();
+    }
+}
+
+static double law_mean(int kind, double p)
+{
+    switch (kind) {
+    case 0: return p;
+    case 1: return 0.75 * p;
+    case 2: return (1 - pow(p, 4)) / (4 * log(1 / p));
+    case 3: return 0.5 * p;
+    default: return 0.02 + 0.98 * 0.5 * p;
+    }
+}
+
+/* The binned wealth is below the exact one, by no more than the sagitta of the chord
+ * in each bin: (h - l)^2/8 times the largest curvature, d^2/(1 + d(x - m))^2.        */
+TEST(binned_wealth_is_a_sharp_lower_bound)
+{
+    for (int trial = 0; trial < 400; trial++) {
+        mcamp_tally *t = tally_new();
+        double p = 0.02 + 0.3 * test_rand(), m = law_mean(trial % 5, p) * (0.5 + 2 * test_rand());
+        double d = trial % 2 ? -ldexp(1, -(trial % 9)) : ldexp(0.5, -(trial % 9)) / m;
+        double got;
+        long double exact = 0, sag = 0;
+        m = fmin(m, 0.9);
+        for (int i = 0; i < 300; i++) {
+            double v = log(law(trial % 5, p)), x = exp(v), l, h, f;
+            size_t bin = 0;
+            mcamp__tally_add(t, v);
+            exact += log1pl((long double)d * ((long double)x - m));
+            while (x >= mcamp__bin_high(bin)) bin++;
+            l = mcamp__bin_low(bin); h = mcamp__bin_high(bin);
+            if (d < 0) { l = fmin(l, 1); h = fmin(h, 1); }
+            f = d / (1 + d * ((d < 0 ? h : l) - m));
+            sag += (h - l) * (h - l) / 8 * f * f;
+        }
+        got = mcamp__log_wealth(t, d, m);
+        CHECK_LE(got, (double)exact + 1e-11 * (1 + fabs((double)exact)));
+        CHECK_LE((double)(exact - sag), got + 1e-11 * (1 + fabs((double)exact)));
+        free(t);
+    }
+}
+
+/* Hoeffding-KL accepts mean < m at level exp(-N KL(mean, m)).  With the stake
+ * (m - mean)/(m (1 - m)) the exact wealth is never below that, and the binned one
+ * lacks at most the chords' sagitta: each bin's part of the sum of f.               */
+TEST(betting_is_never_weaker_than_hoeffding)
+{
+    int sets = 0;
+    for (int trial = 0; trial < (int)mt_scale(2500); trial++) {
+        mcamp_tally *t = tally_new();
+        int n = 50 + (int)(500 * test_rand());
+        double x[600], mean = 0, m, kl, stake, exact = 0, sag = 0;
+        double p = 0.002 + 0.4 * test_rand();
+        for (int i = 0; i < n; i++) {
+            x[i] = law(trial % 5, p);
+            mcamp__tally_add(t, log(x[i]));
+            mean += x[i] / n;
+        }
+        m = mean + (0.9 - mean) * pow(test_rand(), 3);
+        if (!(mean > 0) || !(mean < m)) { free(t); continue; }
+        kl = mean * log(mean / m) + (1 - mean) * log1p((m - mean) / (1 - m));
+        stake = (m - mean) / (m * (1 - m));
+        for (int i = 0; i < n; i++) {
+            double f = stake / (1 - stake * (fmin(1.25 * x[i], 1) - m));
+            exact += log1p(-stake * (x[i] - m));
+            sag += x[i] * x[i] * f * f / 128;       /* (h - l) <= x/4 */
+        }
+        CHECK_LE(n * kl, exact + 1e-10 * (1 + n * kl));
+        CHECK_LE(n * kl - sag, mcamp__log_wealth(t, -stake, m) + 1e-10 * (1 + n * kl));
+        sets++;
+        free(t);
+    }
+    CHECK(sets > (int)mt_scale(2000));
+}
+
+/* Each bound misses the true mean with probability at most beta: an upper bound is
+ * below it exactly if the test at it passes.                                       */
+TEST(bounds_hold_with_their_probability)
+{
+    static const double beta[] = { 0.3, 0.02 };
+    int n = (int)mt_scale(4000);
+    for (int kind = 0; kind < 5; kind++)
+        for (int k = 0; k < 2; k++) {
+            size_t miss[4] = { 0, 0, 0, 0 };
+            double p = kind == 2 ? 0.01 : 0.05, mean = law_mean(kind, p);
+            for (int trial = 0; trial < n; trial++) {
+                mcamp_tally *t = tally_new();
+                for (int i = 0; i < 150; i++) mcamp__tally_add(t, log(law(kind, p)));
+                for (int test = 0; test < 3; test++)
+                    miss[test] += mcamp__tally_test(t, test, mean, log(1 / beta[k])) >= 0;
+                miss[3] += mcamp_tally_upper_bernstein(t, beta[k]) < mean;
+                if (trial < 20) {       /* the bounds themselves are on their sides */
+                    double up = mcamp_tally_upper(t, beta[k]), kl;
+                    kl = mcamp_tally_upper_hoeffding(t, beta[k]);
+                    CHECK_LE(mcamp_tally_mean(t), up);
+                    CHECK_LE(mcamp_tally_mean(t), kl);
+                    CHECK_LE(mcamp_tally_lower(t, beta[k]), mcamp_tally_mean(t));
+                    CHECK((up < mean) == (mcamp__tally_test(t, 0, mean, log(1 / beta[k])) >= 0));
+                    CHECK((kl < mean) == (mcamp__tally_test(t, 2, mean, log(1 / beta[k])) >= 0));
+                    CHECK((mcamp_tally_lower(t, beta[k]) > mean) ==
+                          (mcamp__tally_test(t, 1, mean, log(1 / beta[k])) >= 0));
+                }
+                free(t);
+            }
+            for (int test = 0; test < 4; test++)
+                CHECK(miss[test] <= binomial_limit((size_t)n, beta[k], 1e-9));
+        }
+}
+
+/* Mean, variance and error of a tally against the samples it was made of. */
+TEST(moments_are_those_of_the_samples)
+{
+    for (int trial = 0; trial < 100; trial++) {
+        mcamp_tally *t = tally_new();
+        double p = 0.01 + 0.3 * test_rand(), x[400], mean = 0, var = 0, square = 0, err;
+        for (int i = 0; i < 400; i++) {
+            x[i] = law(trial % 5, p);
+            mcamp__tally_add(t, log(x[i]));
+            mean += x[i] / 400;
+            square += x[i] * x[i] / 400;
+        }
+        for (int i = 0; i < 400; i++) var += (x[i] - mean) * (x[i] - mean) / 399;
+        err = mcamp_tally_std_error(t);
+        CHECK_NEAR(mcamp_tally_mean(t), mean, 1e-13, 1e-18);
+        CHECK_LE(sqrt(var / 400), err * (1 + 1e-12));       /* never too small */
+        CHECK_LE(err * err * 400, var + 0.008 * square * 400 / 399 + 1e-15);
+        free(t);
+    }
+}
+
+/* ---- samplers: unbiased, and all of one mind --------------------------------------- */
+
+typedef struct sampled { double mean, err; uint64_t poisoned; size_t k; } sampled;
+
+static sampled sample(const mcamp_gram *g, double sigma, double eps, mcamp_direction dir,
+                      mcamp_method method, size_t k, double sticky, uint64_t blocks)
+{
+    mcamp__factor f;
+    mcamp__sampler p;
+    mcamp__workers w;
+    mcamp_tally *t = tally_new();
+    sampled s;
+    double scale = method == MCAMP_METHOD_MODE || eps < 0 ? 0 : mcamp__inf();
+    if (method == MCAMP_METHOD_MODE && eps > 0) scale = -20;
+    CHECK_STATUS(mcamp__factor_init(&ctx, g, &f), MCAMP_OK);
+    CHECK_STATUS(mcamp__sampler_build(&ctx, &f, sigma, eps, dir, method, k, sticky, scale, &p),
+                 MCAMP_OK);
+    CHECK_STATUS(mcamp__workers_init(&ctx, &p, &w), MCAMP_OK);
+    mcamp__tally_init(&p, t);
+    CHECK_STATUS(mcamp__run_blocks(&ctx, &p, &w, (uint64_t)(test_rand() * 1e9),
+                 TEST_PURPOSE | (uint32_t)(method << 4) | (uint32_t)dir, 0, blocks, t), MCAMP_OK);
+    s.mean = mcamp_tally_mean(t);
+    s.err = mcamp_tally_std_error(t);
+    s.poisoned = t->poisoned;
+    s.k = p.k;
+    mcamp__workers_free(&ctx, &w);
+    mcamp__sampler_free(&ctx, &p);
+    mcamp__factor_free(&ctx, &f);
+    free(t);
+    return s;
+}
+
+static void check_mean(const mcamp_gram *g, double sigma, double eps, mcamp_direction dir,
+                       mcamp_method method, size_t k, double sticky, uint64_t blocks,
+                       double want, double want_err)
+{
+    sampled s = sample(g, sigma, eps, dir, method, k, sticky, blocks);
+    double err = sqrt(s.err * s.err + want_err * want_err) + 1e-9 * fabs(want);
+    char text[400];
+    snprintf(text, sizeof text, "b %lu, sigma %g, eps %g, direction %d, method %d, k %lu, "
+             "stickiness %g: %g +- %g instead of %g +- %g, %lu poisoned", (unsigned long)g->b,
+             sigma, eps, (int)dir, (int)method, (unsigned long)k, sticky, s.mean, s.err, want,
+             want_err, (unsigned long)s.poisoned);
+    mt_check(fabs(s.mean - want) <= SIX * err && s.poisoned == 0, __FILE__, __LINE__, text);
+}
+
+/* (rho - e^eps)_+ at eps = -50 is rho but for 2e-22, and E_Q[rho] = 1.  Norms of the
+ * modes are about sigma, so that weights are moderate at any order.  With a zero mode
+ * rho stays above 1/b: no root for COMMON, and MODE leaves that mode out.            */
+TEST(every_law_integrates_rho_to_one)
+{
+    mcamp_gram g;
+    setup();
+    for (int kind = 0; kind <= 4; kind++) {
+        gram_random(5, kind, &g);
+        for (size_t k = 1; k <= 12; k += k > 5 ? 3 : 1) {
+            double sigma = g.max_norm * sqrt((double)k) * 1.2;
+            check_mean(&g, sigma, -50, MCAMP_REMOVE, MCAMP_METHOD_TILTED, k, 0, 6, 1, 0);
+            check_mean(&g, sigma, -50, MCAMP_REMOVE, MCAMP_METHOD_TILTED, k, 3, 6, 1, 0);
+        }
+        for (size_t k = 1; kind < 3 && k <= 20; k += k > 5 ? 5 : 2) {
+            double sigma = g.max_norm * sqrt((double)k);
+            check_mean(&g, sigma, -50, MCAMP_REMOVE, MCAMP_METHOD_COMMON, k, 0, 6, 1, 0);
+            check_mean(&g, sigma, -50, MCAMP_REMOVE, MCAMP_METHOD_COMMON, k, 2, 6, 1, 0);
+        }
+        check_mean(&g, g.max_norm, -50, MCAMP_REMOVE, MCAMP_METHOD_PLAIN, 1, 0, 12, 1, 0);
+        if (kind != 3)
+            check_mean(&g, g.max_norm, -50, MCAMP_REMOVE, MCAMP_METHOD_MODE, 0, 0, 12, 1, 0);
+        mcamp_gram_free(&ctx, &g);
+    }
+}
+
+/* All methods at the same question, against the plain one; and across the two
+ * directions: delta_add(-eps) = e^-eps delta_remove(eps) + 1 - e^-eps, and the other
+ * way round.  Orders: the best, and one more (at orders that are much too large the
+ * decisive samples are not drawn).                                                   */
+static void all_agree(const mcamp_gram *g, double sigma, double eps, int idle)
+{
+    int diagonal = g->kind == MCAMP_GRAM_DIAGONAL;
+    sampled r = sample(g, sigma, eps, MCAMP_REMOVE, MCAMP_METHOD_PLAIN, 1, 0, 40);
+    sampled a = sample(g, sigma, eps, MCAMP_ADD, MCAMP_METHOD_PLAIN, 0, 0, 40);
+    const double one = 1.0 / (40 * MCAMP_BLOCK);    /* a value that was not drawn */
+    double e = exp(-eps);
+    r.err += one; a.err += one;
+    for (int m = MCAMP_METHOD_TILTED; m <= (diagonal ? 2 : 3); m++)
+        for (int sticky = 0; sticky <= 2; sticky += 2) {
+            sampled best = sample(g, sigma, eps, MCAMP_REMOVE, (mcamp_method)m, 0, sticky, 10);
+            CHECK_LE(fabs(best.mean - r.mean),
+                     SIX * sqrt(best.err * best.err + r.err * r.err));
+            check_mean(g, sigma, eps, MCAMP_REMOVE, (mcamp_method)m, best.k + 1, sticky, 10,
+                       r.mean, r.err);
+        }
+    check_mean(g, sigma, eps, MCAMP_REMOVE, MCAMP_METHOD_MODE, 0, 0, 10, r.mean, r.err);
+    if (!idle)
+        check_mean(g, sigma, -eps, MCAMP_REMOVE, MCAMP_METHOD_MODE, 0, 0, 10,
+                   e * a.mean + 1 - e, e * a.err);
+    if (!idle || e > 0.5)   /* else rho never falls to e^-eps and nothing is to be seen */
+        check_mean(g, sigma, eps, MCAMP_ADD, MCAMP_METHOD_COMMON, 0, 0, 10, a.mean, a.err);
+    check_mean(g, sigma, -eps, MCAMP_ADD, MCAMP_METHOD_COMMON, 0, 0, 10, e * r.mean + 1 - e,
+               e * r.err);
+    if (diagonal)
+        check_mean(g, sigma, eps, MCAMP_ADD, MCAMP_METHOD_PRODUCT, 0, 0, 10, a.mean, a.err);
+}
+
+TEST(all_methods_agree_on_random_modes)
+{
+    mcamp_gram g;
+    setup();
+    for (size_t b = 1; b <= 8; b++)
+        for (int kind = 0; kind <= 4; kind++) {
+            double sigma;
+            if (b == 1 && kind >= 2) continue;
+            if (kind == 3 && b < 3) continue;
+            gram_random(b, kind, &g);
+            sigma = g.max_norm * (0.6 + test_rand());
+            all_agree(&g, sigma, 0.2 + 0.6 * test_rand(), kind == 3);
+            mcamp_gram_free(&ctx, &g);
+        }
+}
+
+TEST(all_methods_agree_on_strategies)
+{
+    static const struct { const char *name; size_t n, b; int idle; } c[] = {
+        { "sqrt:4", 5, 7, 1 },              /* b > n: modes that never take part */
+        { "sqrt:0", 23, 5, 0 },             /* b does not divide n               */
+        { "blt:0.7:0.3,0.98:0.1", 20, 4, 0 },
+        { "toeplitz:1,-0.5,0.25", 17, 6, 0 },
+        { "rational:3", 18, 4, 0 },
+        { "identity", 17, 5, 0 }, { "identity", 6, 9, 1 }, { "ones", 12, 3, 0 } };
+    setup();
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        mcamp_gram g;
+        gram_make(c[i].name, "raw", c[i].n, c[i].b, &g);
+        all_agree(&g, g.max_norm * 0.9, 0.3, c[i].idle);
+        mcamp_gram_free(&ctx, &g);
+    }
+}
+
+/* Small delta, b = 2, where quadrature knows the answer.  (Add, COMMON wants modes that
+ * are alike: else its samples miss what matters, and the estimate is not trusted.)   */
+TEST(small_deltas_agree_with_quadrature)
+{
+    setup();
+    for (int trial = 0; trial < 12; trial++) {
+        mcamp_gram g;
+        double sigma, eps, r, a;
+        gram_random(2, trial % 3 == 2 ? 4 : 0, &g);
+        sigma = g.max_norm * (0.2 + 0.6 * test_rand());
+        eps = 1.5 * g.max_norm / sigma + 1;
+        r = delta2(&g, sigma, eps, MCAMP_REMOVE);
+        a = delta2(&g, sigma, eps, MCAMP_ADD);
+        check_mean(&g, sigma, eps, MCAMP_REMOVE, MCAMP_METHOD_MODE, 0, 0, 8, r, 0);
+        if (trial % 3 != 2)
+            check_mean(&g, sigma, eps, MCAMP_ADD, MCAMP_METHOD_COMMON, 0, 0, 8, a, 0);
+        if (trial % 3 == 2)
+            check_mean(&g, sigma, eps, MCAMP_ADD, MCAMP_METHOD_PRODUCT, 0, 0, 8, a, 0);
+        else
+            check_mean(&g, sigma, eps, MCAMP_REMOVE, MCAMP_METHOD_COMMON, 0, 0, 8, r, 0);
+        mcamp_gram_free(&ctx, &g);
+    }
+}
+
+/* ---- ranges ------------------------------------------------------------------------ */
+
+/* S_k(c) = sup over r of r^-k G(c, r), G = r Phi(c - T) - Phi(-T), T = c/2 - log(r)/c:
+ * by a fine search with the definition itself, in long double.                      */
+static double brute_sup(double c, size_t k)
+{
+    long double best = -1e4000L;
+    for (double T = c / 2 - 3 / c; T < 18; T += 0.002) {
+        long double lr = (long double)c * (c / 2 - T);
+        long double g = expl(lr) * erfcl((T - c) / sqrtl(2)) / 2 - erfcl(T / sqrtl(2)) / 2;
+        if (g > 0) best = fmaxl(best, logl(g) - (long double)k * lr);
+    }
+    return (double)best;
+}
+
+TEST(supremum_along_the_common_direction)
+{
+    static const double c[] = { 0.05, 0.2, 0.5, 1, 2, 4 };
+    static const size_t k[] = { 2, 3, 5, 9, 17 };
+    double T = 0;
+    for (size_t i = 0; i < 6; i++)
+        for (size_t j = 0; j < 5; j++) {
+            double got = mcamp__common_log_sup(c[i], k[j], &T), want = brute_sup(c[i], k[j]);
+            if (c[i] * (double)k[j] > 12) continue;     /* beyond the search's end */
+            CHECK_LE(want, got + 1e-9);
+            CHECK_LE(got, want + 1e-4);
+        }
+    for (size_t k1 = 2; k1 < 200; k1 += 13)             /* increasing in c: safe if raised */
+        for (double x = 1e-7; x < 30; x *= 1.5) {
+            double T1 = 0, T2 = 5;
+            CHECK_LE(mcamp__common_log_sup(x, k1, &T1),
+                     mcamp__common_log_sup(1.5 * x, k1, &T2) + 1e-9);
+        }
+}
+
+/* log prod z_l of a tuple, by the definition. */
+static double tuple_weight(const mcamp__sampler *p, const double *a, const size_t *j)
+{
+    double total = 0;
+    for (size_t l = 1; l < p->k; l++) {
+        double z = 0;
+        for (size_t i = 0; i < p->m.b; i++) {
+            double e = 0;
+            for (size_t q = 0; q < l; q++) e += a[i * p->m.b + j[q]];
+            z += p->base[i] * exp(e);
+        }
+        total += log(z);
+    }
+    return total;
+}
+
+/* The largest log weight over all b^k tuples. */
+static double worst_tuple(const mcamp__sampler *p, int common)
+{
+    double a[9], worst = -1e300;
+    size_t b = p->m.b, count = 1, j[8];
+    for (size_t i = 0; i < b; i++)
+        for (size_t q = 0; q < b; q++)
+            a[i * b + q] = mcamp__model_a(&p->m, i, q) - (common ? p->m.c[i] * p->m.c[q] : 0);
+    for (size_t l = 0; l < p->k; l++) count *= b;
+    for (size_t n = 0; n < count; n++) {
+        size_t rest = n;
+        for (size_t l = 0; l < p->k; l++) { j[l] = rest % b; rest /= b; }
+        worst = fmax(worst, tuple_weight(p, a, j));
+    }
+    return worst;
+}
+
+/* log of F / rho_B^k at the point whose off-direction coordinates give w_i = e^{x_i}/b
+ * along the curve, F = sum w_i Phi(c_i - T) - e^eps Phi(-T), for COMMON.             */
+static double common_value(const mcamp__sampler *p, const double *x)
+{
+    double lo = -1e4, hi = 1e4, lw[3], base = -mcamp__inf(), up = -mcamp__inf(), lb;
+    size_t b = p->m.b;
+    lb = log((double)b);
+    for (size_t i = 0; i < b; i++) {
+        lw[i] = x[i] - lb;
+        base = mcamp__log_add(base, log(p->base[i]) + x[i]);
+    }
+    for (int s = 0; s < 100; s++) {
+        double t = 0.5 * (lo + hi), sum = -mcamp__inf();
+        for (size_t i = 0; i < b; i++)
+            sum = mcamp__log_add(sum, lw[i] + p->m.c[i] * t - p->m.c[i] * p->m.c[i] / 2);
+        if (sum < p->eps) lo = t; else hi = t;
+    }
+    for (size_t i = 0; i < b; i++)
+        up = mcamp__log_add(up, lw[i] + mcamp_gauss_logsf(lo - p->m.c[i]));
+    return mcamp__log_gap(up, p->eps + mcamp_gauss_logsf(lo)) - (double)p->k * base;
+}
+
+/* The largest value over points: all w >= 0 are tried, which contains what X can make
+ * of them; vertices (all but one w zero) are where the bound is attained.            */
+static double worst_point(const mcamp__sampler *p)
+{
+    double worst = -1e300, x[3];
+    size_t b = p->m.b;
+    for (double u = -8; u < 8; u += b == 2 ? 0.05 : 0.2)
+        for (size_t at = 0; at < b; at++)
+            for (double v = -40; v < 12; v += b == 2 ? 0.5 : 2) {
+                for (size_t i = 0; i < b; i++) x[i] = i == at ? u : v;
+                if (b == 3) x[(at + 1) % b] = v - 3;
+                worst = fmax(worst, common_value(p, x));
+            }
+    return worst;
+}
+
+TEST(small_deltas_of_unlike_modes_are_right_or_not_trusted)
+{
+    size_t trusted = 0;
+    setup();
+    for (int trial = 0; trial < 12; trial++) {
+        mcamp_gram g;
+        mcamp_answer a;
+        mcamp_budget bud;
+        double sigma, eps, r, d;
+        memset(&bud, 0, sizeof bud);
+        bud.rel_error = 0.05; bud.max_samples = 200000;
+        gram_random(2, 1, &g);
+        sigma = g.max_norm * (0.2 + 0.6 * test_rand());
+        eps = 1.5 * g.max_norm / sigma + 1;
+        r = delta2(&g, sigma, eps, MCAMP_REMOVE);
+        d = delta2(&g, sigma, eps, MCAMP_ADD);
+        CHECK(mcamp_delta(&ctx, &g, sigma, eps, &bud, &a) >= 0);
+        trusted += a.remove.trusted + a.add.trusted;
+        if (a.remove.trusted) CHECK_LE(fabs(a.remove.value - r), SIX * a.remove.std_error);
+        if (a.add.trusted) CHECK_LE(fabs(a.add.value - d), SIX * a.add.std_error);
+        CHECK_LE(r, a.remove.upper);
+        CHECK_LE(d, a.add.upper);
+        CHECK_LE(a.remove.lower, r);
+        CHECK_LE(a.add.lower, d);
+        mcamp_gram_free(&ctx, &g);
+    }
+    CHECK(trusted >= 8);
+}
+
+TEST(ranges_are_not_exceeded_and_nearly_attained)
+{
+    setup();
+    for (int trial = 0; trial < 24; trial++) {
+        size_t b = 2 + (size_t)trial % 2, k = 2 + (size_t)trial % 4;
+        mcamp_gram g;
+        mcamp__factor f;
+        mcamp__sampler p;
+        int common = trial % 3 != 0;
+        double eps = 0.2 + test_rand(), tuple, point;
+        gram_random(b, trial % 2, &g);
+        CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+        CHECK_STATUS(mcamp__sampler_build(&ctx, &f, g.max_norm, eps, MCAMP_REMOVE,
+                     common ? MCAMP_METHOD_COMMON : MCAMP_METHOD_TILTED, k, 0, mcamp__inf(),
+                     &p), MCAMP_OK);
+        tuple = worst_tuple(&p, common);
+        if (common) {
+            point = worst_point(&p);
+        } else {
+            point = -1e300;
+            for (double y = eps + 1e-4; y < eps + 8; y += 1e-3)     /* (rho - e^eps) rho^-k */
+                point = fmax(point, (1 - (double)k) * y + mcamp__log1mexp(eps - y));
+        }
+        CHECK_LE(tuple + point, p.log_range);
+        /* z_l are largest for equal draws, but not all for the same index; vertices
+         * of w are limits of points, the grid is finite */
+        CHECK_LE(p.log_range, tuple + point + (common || trial % 2 ? 0.1 : 1e-5));
+        mcamp__sampler_free(&ctx, &p);
+        mcamp__factor_free(&ctx, &f);
+        mcamp_gram_free(&ctx, &g);
+    }
+}
+
+/* A million samples of all laws on all kinds of modes: none beyond its range. */
+TEST(no_sample_leaves_its_range)
+{
+    setup();
+    for (int trial = 0; trial < (int)mt_scale(110); trial++) {
+        mcamp_gram g;
+        double sigma, eps = 3 * test_rand() * test_rand();
+        int kind = trial % 5, diagonal;
+        gram_random(2 + (size_t)trial % 7, kind, &g);
+        diagonal = g.kind == MCAMP_GRAM_DIAGONAL;
+        sigma = g.max_norm * exp(2.5 * test_rand() - 1.5);
+        for (int m = MCAMP_METHOD_PLAIN; m <= MCAMP_METHOD_PRODUCT; m++) {
+            size_t k = trial % 4 ? 0 : 2 + (size_t)(test_rand() * 10);
+            double sticky = trial % 2 ? 3 * test_rand() : 0;
+            if (m == MCAMP_METHOD_MODE) continue;
+            if (m == MCAMP_METHOD_COMMON && diagonal) continue;
+            if (m != MCAMP_METHOD_PRODUCT)
+                CHECK(sample(&g, sigma, eps, MCAMP_REMOVE, (mcamp_method)m, k, sticky, 3)
+                          .poisoned == 0);
+            if (m == MCAMP_METHOD_TILTED || (m == MCAMP_METHOD_PRODUCT && !diagonal)) continue;
+            if (kind == 3 && eps < 0.7) continue;   /* rho stays above e^-eps with idle modes */
+            CHECK(sample(&g, sigma, eps, MCAMP_ADD, (mcamp_method)m, 0, 0, 3).poisoned == 0);
+        }
+        mcamp_gram_free(&ctx, &g);
+    }
+}
+
+/* The bound of the add direction without samples is above the exact value. */
+TEST(bound_without_samples_is_a_bound)
+{
+    setup();
+    for (int trial = 0; trial < 30; trial++) {
+        mcamp_gram g;
+        mcamp__factor f;
+        mcamp__model m;
+        double sigma, eps = 3 * test_rand(), exact;
+        gram_random(2, trial % 3 == 2 ? 4 : trial % 2, &g);
+        sigma = g.max_norm * (0.2 + test_rand());
+        CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+        CHECK_STATUS(mcamp__model_init(&ctx, &f, sigma, &m), MCAMP_OK);
+        exact = delta2(&g, sigma, eps, MCAMP_ADD);
+        CHECK_LE(exact * (1 - 1e-9), exp(mcamp__add_log_bound(&m, eps)));
+        if (trial % 3 == 2)
+            CHECK_LE(exact * (1 - 1e-9),
+                     exp(mcamp__product_log_range(&m, eps, mcamp__product_best_u(&m, eps))));
+        mcamp__model_free(&ctx, &m);
+        mcamp__factor_free(&ctx, &f);
+        mcamp_gram_free(&ctx, &g);
+    }
+}
+
+/* log E exp(-kappa e^{r z - r^2/2}): the top found by scanning, then a very fine
+ * trapezoid rule around it (the density is log-concave with curvature at least 1).    */
+static double brute_norm(double kappa, double r)
+{
+    long double sum = 0, top = -1e4000L, at = 0, h = 1 / 400.0L, half = r * r / 2.0L;
+    for (double z = 1; z > -300; z -= 0.01) {
+        long double e = -z * z / 2.0L - kappa * expl(r * z - half);
+        if (e > top) { top = e; at = z; }
+    }
+    for (int i = -4000; i <= 4000; i++) {
+        long double z = at + i * h, e = -z * z / 2 - kappa * expl(r * z - half);
+        sum += h * expl(e - top);
+    }
+    return (double)(top + logl(sum) - 0.5L * logl(2 * 3.14159265358979323846264L));
+}
+
+TEST(product_normaliser_agrees_with_quadrature)
+{
+    static const double r[] = { 0.3, 0.8, 1, 2.5, 6 };
+    for (size_t i = 0; i < 5; i++)
+        for (double lk = -12; lk < 40; lk += 2.7) {
+            double kappa = exp(lk);
+            CHECK_NEAR(mcamp__product_log_norm(kappa, r[i] * r[i]), brute_norm(kappa, r[i]),
+                       1e-12, 1e-12);
+        }
+    for (double lr = -6; lr < 4; lr += 0.5)         /* the mode, at any size of kappa */
+        for (double lk = -300; lk < 600; lk += 37) {
+            double q = exp(lr), z = mcamp__product_mode(exp(lk), q);
+            CHECK(mcamp__finite(z) && z <= 0);
+            if (z < -1e-290) CHECK_NEAR(log(-z), lk + lr + q * z - q * q / 2, 1e-12, 1e-12);
+        }
+}
+
+/* ---- the same bits --------------------------------------------------------------- */
+
+static void run_split(const mcamp_sampler *s, const int *order, int parts, mcamp_tally *t)
+{
+    memset(t, 0, sizeof *t);
+    for (int i = 0; i < parts; i++) {
+        uint64_t first = (uint64_t)order[i] * 42 / (uint64_t)parts;
+        uint64_t end = (uint64_t)(order[i] + 1) * 42 / (uint64_t)parts;
+        mcamp_tally *one = tally_new();
+        CHECK_STATUS(mcamp_sampler_run(&ctx, s, 5, first, end - first, one), MCAMP_OK);
+        CHECK_STATUS(mcamp_tally_merge(&ctx, t, one), MCAMP_OK);
+        free(one);
+    }
+}
+
+TEST(any_split_in_any_order_gives_the_same_bytes)
+{
+    static const int count[] = { 2, 3, 7 };
+    mcamp_tally *whole = tally_new(), *t = tally_new();
+    setup();
+    for (int m = MCAMP_METHOD_PLAIN; m <= MCAMP_METHOD_PRODUCT; m++)
+        for (int dir = MCAMP_REMOVE; dir <= MCAMP_ADD; dir++) {
+            mcamp_sampler_desc d;
+            mcamp_sampler s;
+            mcamp_gram g;
+            memset(&d, 0, sizeof d);
+            d.direction = (mcamp_direction)dir;
+            d.method = (mcamp_method)m;
+            d.eps = 0.5;
+            gram_make(m == MCAMP_METHOD_PRODUCT ? "identity" : "sqrt:3", "raw", 24, 6, &g);
+            d.sigma = g.max_norm;
+            memset(&s, 0, sizeof s);
+            if (mcamp_sampler_init(&ctx, &g, &d, &s) == MCAMP_OK) {
+                memset(whole, 0, sizeof *whole);
+                CHECK_STATUS(mcamp_sampler_run(&ctx, &s, 5, 0, 42, whole), MCAMP_OK);
+                CHECK(whole->count == 42 * MCAMP_BLOCK && !whole->poisoned);
+                for (int c = 0; c < 3; c++) {
+                    int order[7] = { 0, 1, 2, 3, 4, 5, 6 };
+                    for (int i = count[c] - 1; i > 0; i--) {
+                        int j = (int)(test_rand() * (i + 1)), swap = order[i];
+                        order[i] = order[j]; order[j] = swap;
+                    }
+                    run_split(&s, order, count[c], t);
+                    CHECK(!memcmp(whole, t, sizeof *t));
+                }
+                mcamp_sampler_free(&ctx, &s);
+            }
+            mcamp_gram_free(&ctx, &g);
+        }
+    free(whole); free(t);
+}
+
+static double run_with(const mcamp_ctx_desc *desc, const mcamp_gram *g, mcamp_method m,
+                       mcamp_direction dir, mcamp_tally *t)
+{
+    mcamp_ctx c;
+    mcamp_sampler_desc d;
+    mcamp_sampler s;
+    memset(&d, 0, sizeof d);
+    memset(t, 0, sizeof *t);
+    d.direction = dir; d.method = m; d.eps = 0.7; d.sigma = g->max_norm;
+    CHECK_STATUS(mcamp_ctx_init(&c, desc), MCAMP_OK);
+    if (mcamp_sampler_init(&c, g, &d, &s) < 0) return 0;    /* does not fit this matrix */
+    CHECK_STATUS(mcamp_sampler_run(&c, &s, 77, 0, 11, t), MCAMP_OK);
+    CHECK(!t->poisoned);
+    mcamp_sampler_free(&c, &s);
+    return mcamp_tally_mean(t);
+}
+
+TEST(threads_change_nothing_and_vector_sets_next_to_nothing)
+{
+    static const size_t width[] = { 2, 3, 8 };
+    mcamp_tally *one = tally_new(), *t = tally_new();
+    setup();
+    for (int q = 0; q < 2; q++) {
+        mcamp_gram g;
+        gram_make(q ? "identity" : "sqrt:0", "raw", 30, 10, &g);
+        for (int m = MCAMP_METHOD_PLAIN; m <= MCAMP_METHOD_PRODUCT; m++)
+            for (int dir = MCAMP_REMOVE; dir <= MCAMP_ADD; dir++) {
+                mcamp_ctx_desc d;
+                double mean;
+                memset(&d, 0, sizeof d);
+                mean = run_with(&d, &g, (mcamp_method)m, (mcamp_direction)dir, one);
+                for (int i = 0; i < 3; i++) {
+                    d.parallel = mcamp_parallel_threads(width[i]);
+                    run_with(&d, &g, (mcamp_method)m, (mcamp_direction)dir, t);
+                    CHECK(!memcmp(one, t, sizeof *t));
+                }
+                memset(&d, 0, sizeof d);
+                for (int set = MCAMP_VEC_SCALAR; set <= MCAMP_VEC_AVX512; set++) {
+                    d.vec = (mcamp_vecset)set;
+                    if (!mcamp__vecset_available(d.vec)) continue;
+                    CHECK_NEAR(run_with(&d, &g, (mcamp_method)m, (mcamp_direction)dir, t), mean,
+                               1e-10, 0);
+                }
+            }
+        mcamp_gram_free(&ctx, &g);
+    }
+    free(one); free(t);
+}
+
+/* ---- estimates ---------------------------------------------------------------------- */
+
+/* An estimate that its samples cannot carry says so, a value of 0 included. */
+TEST(estimates_without_decisive_samples_are_not_trusted)
+{
+    static const mcamp_method m[] = { MCAMP_METHOD_PLAIN, MCAMP_METHOD_TILTED };
+    mcamp_gram g;
+    mcamp_answer a;
+    mcamp_budget bud;
+    setup();
+    gram_make("identity", "raw", 2048, 128, &g);
+    for (int i = 0; i < 2; i++)
+        for (uint64_t seed = 0; seed < 4; seed++) {
+            memset(&bud, 0, sizeof bud);
+            bud.method = m[i]; bud.max_samples = 4096; bud.seed = seed;
+            CHECK_STATUS(mcamp_delta(&ctx, &g, 4.6, 1, &bud, &a), MCAMP_Q_UNTRUSTED);
+            CHECK(!a.remove.trusted);
+            CHECK_LE(5.3305e-10, a.delta_upper);
+            CHECK_LE(a.remove.lower, 5.3306e-10);
+        }
+    memset(&bud, 0, sizeof bud);            /* the default finds it: [1e-7 case] */
+    bud.rel_error = 0.02;
+    CHECK(mcamp_delta(&ctx, &g, 3.9, 1, &bud, &a) >= 0);
+    CHECK_LE(fabs(a.delta - 1.8455e-7), SIX * a.std_error + 1e-11);
+    mcamp_gram_free(&ctx, &g);
+}
+
+/* eps from 0 to where e^eps overflows, modes from short to 900 sigma: bounds are in
+ * order, nothing is NaN, and delta does not exceed the unamplified one.              */
+TEST(far_out_questions_have_answers)
+{
+    static const double eps[] = { 0, 1e-9, 0.5, 8, 120, 550, 750, 1e5 };
+    static const double length[] = { 1e-9, 1e-5, 0.05, 1, 30, 900 };
+    mcamp_budget bud;
+    setup();
+    memset(&bud, 0, sizeof bud);
+    bud.max_samples = 2048;
+    for (int q = 0; q < 4; q++) {
+        mcamp_gram g;
+        gram_make(q % 2 ? "identity" : "sqrt:4", "raw", 12, q < 2 ? 4 : 15, &g);
+        for (int i = 0; i < 48; i++) {
+            mcamp_answer a;
+            mcamp_status st = mcamp_delta(&ctx, &g, g.max_norm / length[i / 8], eps[i % 8], &bud,
+                                          &a);
+            char text[80];
+            int ok = st == MCAMP_OK || st == MCAMP_Q_UNTRUSTED;
+            snprintf(text, sizeof text, "case %d, length %g, eps %g: status %d %s", q,
+                     length[i / 8], eps[i % 8], (int)st,
+                     st < 0 ? mcamp_last_error(&ctx).argument : "");
+            mt_check(ok, __FILE__, __LINE__, text);
+            if (!ok) continue;
+            CHECK(mcamp__finite(a.delta) && a.delta >= 0 && a.delta_upper <= 1);
+            CHECK_LE(a.delta_upper, fmax(a.unamplified * (1 + 1e-6), DBL_MIN));
+            CHECK_LE(a.remove.lower, a.remove.upper);
+            CHECK_LE(a.add.lower, a.add.upper);
+            CHECK_LE(a.remove.lower, fmax(a.delta_upper, 0));
+        }
+        mcamp_gram_free(&ctx, &g);
+    }
+}
+
+TEST_MAIN("est",
+    T(fixed_point_is_rounded_up),
+    T(sums_carry_and_overflow_is_seen),
+    T(values_fall_in_their_bins),
+    T(what_proves_nothing_says_so),
+    T(merging_refuses_strangers),
+    T(binned_wealth_is_a_sharp_lower_bound),
+    T(betting_is_never_weaker_than_hoeffding),
+    T(bounds_hold_with_their_probability),
+    T(moments_are_those_of_the_samples),
+    T(every_law_integrates_rho_to_one),
+    T(all_methods_agree_on_random_modes),
+    T(all_methods_agree_on_strategies),
+    T(small_deltas_agree_with_quadrature),
+    T(small_deltas_of_unlike_modes_are_right_or_not_trusted),
+    T(supremum_along_the_common_direction),
+    T(ranges_are_not_exceeded_and_nearly_attained),
+    T(no_sample_leaves_its_range),
+    T(bound_without_samples_is_a_bound),
+    T(product_normaliser_agrees_with_quadrature),
+    T(any_split_in_any_order_gives_the_same_bytes),
+    T(threads_change_nothing_and_vector_sets_next_to_nothing),
+    T(estimates_without_decisive_samples_are_not_trusted),
+    T(far_out_questions_have_answers))
