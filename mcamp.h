@@ -72,7 +72,8 @@
  *   opt -> plan                     (eps, delta), workload -> a C of small error
  *   secure -> noise, batch          keys -> random numbers -> C^-1 z round by round; who
  *                                   takes part when
- *   clip                            gradients -> sums of bounded sensitivity
+ *   clip -> session                 gradients -> sums of bounded sensitivity -> a run that
+ *                                   is bound to its guarantee
  *   report                          JSON and sentences
  *
  * LEVELS
@@ -121,7 +122,11 @@
  *            mcamp_batch_cut_delta
  *   clip     mcamp_clip_init, mcamp_clip_begin, mcamp_clip_add, mcamp_clip_add_grid,
  *            mcamp_clip_norm, mcamp_clip_factor
- *   report   mcamp_report_answer, mcamp_report_statement, mcamp_report_statement_text,
+ *   session  mcamp_guarantee_bins, mcamp_guarantee_poisson, mcamp_guarantee_unamplified,
+ *            mcamp_session_init, mcamp_session_begin, mcamp_session_add, mcamp_session_end,
+ *            mcamp_session_delta
+ *   report   mcamp_report_session, mcamp_report_session_text,
+ *            mcamp_report_answer, mcamp_report_statement, mcamp_report_statement_text,
  *            mcamp_modes_vector
  *   exact    mcamp_exact_rdp, mcamp_exact_rdp_epsilon, mcamp_exact_classical_sigma,
  *            mcamp_exact_zcdp_epsilon_simple, mcamp_exact_zcdp_epsilon,
@@ -1448,6 +1453,100 @@ MCAMP_API mcamp_status mcamp_clip_factor(mcamp_ctx *ctx, double norm, double lim
                                          double *factor);
 
 /* ======================================================================== *
+ *  SESSION: a training run that keeps its promise              (decl) session
+ * ======================================================================== */
+
+/* What a (eps, delta) rests on. */
+typedef enum mcamp_basis {
+    MCAMP_BASIS_UNSET       = 0,
+    MCAMP_BASIS_CERTIFIED   = 1,    /* a mcamp_statement: balls in bins       */
+    MCAMP_BASIS_EXACT       = 2,    /* section exact: cyclic Poisson          */
+    MCAMP_BASIS_UNAMPLIFIED = 3     /* sensitivity and the Gaussian mechanism:
+                                       any law, nothing gained from sampling  */
+} mcamp_basis;
+
+/* (eps, delta) together with all that it was computed for.  Read the fields, do not
+ * write them.                                                                 */
+typedef struct mcamp_guarantee {
+    uint32_t magic;
+    mcamp_basis basis;
+    mcamp_batch_law law;
+    double eps, delta;          /* delta includes beta                        */
+    double beta, sigma, q, sensitivity;
+    uint64_t rounds, batches;
+    uint64_t digest;            /* of C                                       */
+    uint64_t samples;           /* CERTIFIED                                  */
+} mcamp_guarantee;
+
+/* From an accepted statement in both directions about this C; delta becomes
+ * max(delta, beta) [1, Theorem 2.1].  MCAMP_E_MISMATCH: not accepted, one direction
+ * only, or of another C.  Computes the Gram matrix of C again.                */
+MCAMP_API mcamp_status mcamp_guarantee_bins(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                            const mcamp_statement *statement,
+                                            mcamp_guarantee *out);
+/* eps at delta for MCAMP_BATCH_POISSON with a cycle of `batches` >= bands of C and
+ * probability q: ceil(n/batches) Poisson-sampled Gaussian mechanisms of sensitivity
+ * the largest column norm [2, Theorem 4].  Rounded up.                        */
+MCAMP_API mcamp_status mcamp_guarantee_poisson(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                               uint64_t batches, double q, double sigma,
+                                               double delta, mcamp_guarantee *out);
+/* eps at delta without amplification, for any law: its participations are at least,
+ * for BINS and SHUFFLE exactly, `batches` rounds apart.  Rounded up.          */
+MCAMP_API mcamp_status mcamp_guarantee_unamplified(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                                   mcamp_batch_law law, uint64_t batches,
+                                                   double sigma, double delta,
+                                                   mcamp_guarantee *out);
+
+typedef struct mcamp_session_desc {
+    uint32_t start_canary;      /* must be 0                                  */
+    const mcamp_guarantee *guarantee;   /* REQUIRED                           */
+    mcamp_batch *batch;         /* REQUIRED: these three must outlive the     */
+    mcamp_noise *noise;         /* session, and nobody else may use them      */
+    mcamp_clip *clip;
+    double *sum;                /* dim numbers; or, in lattice mode,          */
+    int64_t *grid_sum;          /* dim of these                               */
+    uint32_t end_canary;        /* must be 0                                  */
+} mcamp_session_desc;
+
+/* Treat as opaque. */
+typedef struct mcamp_session {
+    uint32_t magic;
+    mcamp_guarantee guarantee;
+    mcamp_batch *batch;
+    mcamp_noise *noise;
+    mcamp_clip *clip;
+    double *sum;
+    int64_t *grid_sum;
+    double cut_delta;           /* what a limit on batches adds to delta      */
+    bool open;
+    size_t due;                 /* examples that the round may still get      */
+} mcamp_session;
+
+/* Binds the parts together.  MCAMP_E_MISMATCH, naming it, if the law of the batches,
+ * C, sigma, the rounds, b, q, the clipping norm, the grid or the key differ between
+ * them or from what was guaranteed.  A limit on the batches adds
+ * mcamp_batch_cut_delta to delta (unamplified: nothing, but then the guarantee is
+ * for zero-out adjacency only).  A session resumes where its noise stands: save and
+ * load that, nothing else has a state.                                        */
+MCAMP_API mcamp_status mcamp_session_init(mcamp_ctx *ctx, const mcamp_session_desc *desc,
+                                          mcamp_session *session);
+/* Starts round `round`, which must be the noise's next one: its examples to out, the
+ * sum set to 0.                                                               */
+MCAMP_API mcamp_status mcamp_session_begin(mcamp_ctx *ctx, mcamp_session *session,
+                                           uint64_t round, size_t *out, size_t capacity,
+                                           mcamp_batch_size *size);
+/* One example's gradient, once for each that was drawn, in any order; more than were
+ * drawn are refused.                                                          */
+MCAMP_API mcamp_status mcamp_session_add(mcamp_ctx *ctx, mcamp_session *session,
+                                         const mcamp_tensor *pieces, size_t count);
+/* Ends the round: out[dim] = the sum, or mean, with its noise, ready for the
+ * optimiser.  out may be the sum.                                              */
+MCAMP_API mcamp_status mcamp_session_end(mcamp_ctx *ctx, mcamp_session *session,
+                                         double *out);
+/* delta of the whole run, cuts included. */
+MCAMP_API double mcamp_session_delta(const mcamp_session *session);
+
+/* ======================================================================== *
  *  REPORTS                                                      (decl) report
  *  Text through a caller's function; the library opens and prints nothing.
  * ======================================================================== */
@@ -1469,6 +1568,11 @@ MCAMP_API mcamp_status mcamp_report_statement(const mcamp_statement *s, double s
  * sampling, by which computation.                                                 */
 MCAMP_API mcamp_status mcamp_report_statement_text(const mcamp_statement *s,
                                                    const mcamp_writer *w);
+/* The privacy statement of a training run, as JSON and in sentences: setting, unit,
+ * adjacency, accounting, what is covered and what is not.                        */
+MCAMP_API mcamp_status mcamp_report_session(const mcamp_session *s, const mcamp_writer *w);
+MCAMP_API mcamp_status mcamp_report_session_text(const mcamp_session *s,
+                                                 const mcamp_writer *w);
 /* out[n] = mode i. */
 MCAMP_API mcamp_status mcamp_modes_vector(mcamp_ctx *ctx, const mcamp_mech *mech,
                                           size_t b, size_t i, double *out);
@@ -16871,13 +16975,19 @@ MCAMP_API mcamp_status mcamp_clip_init(mcamp_ctx *ctx, const mcamp_clip_desc *de
     return MCAMP_OK;
 }
 
-MCAMP_API mcamp_status mcamp_clip_begin(mcamp_ctx *ctx, mcamp_clip *clip)
+MCAMP__PRIV mcamp_status mcamp__clip_args(mcamp_ctx *ctx, const mcamp_clip *clip)
 {
     if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
     if (!clip || clip->magic != MCAMP__CLIP_MAGIC)
         return mcamp__fail(ctx, MCAMP_E_ARG, "clip", 0);
-    clip->added = 0;
     return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_clip_begin(mcamp_ctx *ctx, mcamp_clip *clip)
+{
+    mcamp_status st = mcamp__clip_args(ctx, clip);
+    if (st == MCAMP_OK) clip->added = 0;
+    return st;
 }
 
 /* Counts the example and finds its factor: 0 if it is left out. */
@@ -16888,9 +16998,8 @@ MCAMP__PRIV mcamp_status mcamp__clip_enter(mcamp_ctx *ctx, mcamp_clip *c,
     size_t dim = 0;
     double top, norm;
     mcamp_status st = mcamp__pieces_check(ctx, pieces, count, &dim);
+    if (st == MCAMP_OK) st = mcamp__clip_args(ctx, c);
     if (st < 0) return st;
-    if (!c || c->magic != MCAMP__CLIP_MAGIC)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "clip", 0);
     if (!sum) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "sum", 0);
     if (dim != c->dim) return mcamp__fail(ctx, MCAMP_E_SIZE, "pieces", (double)dim);
     if (c->added >= c->max_examples)
@@ -16952,6 +17061,308 @@ MCAMP_API mcamp_status mcamp_clip_add_grid(mcamp_ctx *ctx, mcamp_clip *clip,
 
 #undef MCAMP__CLIP_MAGIC
 #undef MCAMP__CLIP_BLOCK
+
+/* ======================================================================== *
+ *  SESSION                                                         >>session
+ *  In: a guarantee, and the batches, noise and clipping of a run.  Out: rounds that
+ *  can't be run otherwise than the guarantee says.  No memory of its own.
+ *  Guarantee: the noisy gradients of all rounds together are (eps, delta)-DP for the
+ *  adjacency that the report names, if every example that was drawn is added at most
+ *  once and its gradient depends on nothing but itself and earlier releases.
+ * ======================================================================== */
+
+#define MCAMP__GUARANTEE_MAGIC 0x6d636775u
+#define MCAMP__SESSION_MAGIC   0x6d637365u
+
+MCAMP__PRIV mcamp_status mcamp__guarantee_args(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                               const mcamp_guarantee *out)
+{
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!mech) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mech", 0);
+    if (!mcamp__mech_ok(mech)) return mcamp__fail(ctx, MCAMP_E_ARG, "mech", 0);
+    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV void mcamp__guarantee_set(mcamp_guarantee *g, const mcamp_mech *mech,
+                                      mcamp_basis basis, mcamp_batch_law law,
+                                      uint64_t batches)
+{
+    memset(g, 0, sizeof *g);
+    g->basis = basis;
+    g->law = law;
+    g->rounds = mech->n;
+    g->batches = batches;
+    g->digest = mech->digest;
+    g->magic = MCAMP__GUARANTEE_MAGIC;
+}
+
+MCAMP_API mcamp_status mcamp_guarantee_bins(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                            const mcamp_statement *statement,
+                                            mcamp_guarantee *out)
+{
+    const mcamp_statement *s = statement;
+    mcamp_gram gram;
+    uint64_t digest;
+    mcamp_status st = mcamp__guarantee_args(ctx, mech, out);
+    if (st < 0) return st;
+    if (!s) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "statement", 0);
+    if (!s->accepted) return mcamp__fail(ctx, MCAMP_E_MISMATCH, "statement.accepted", 0);
+    if (s->direction != MCAMP_BOTH)
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "statement.direction", 0);
+    st = mcamp__check_sigma(ctx, "statement.sigma", s->sigma);
+    if (st == MCAMP_OK) st = mcamp__check_eps(ctx, "statement.eps", s->eps);
+    if (st == MCAMP_OK) st = mcamp__check_prob(ctx, "statement.delta", s->delta);
+    if (st == MCAMP_OK) st = mcamp__check_prob(ctx, "statement.beta", s->beta);
+    if (st < 0) return st;
+    st = mcamp_gram_init(ctx, mech, s->batches, &gram);
+    if (st < 0) return st;
+    digest = gram.digest;
+    mcamp_gram_free(ctx, &gram);
+    if (digest != s->gram_digest || s->rounds != mech->n)
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "mech", 0);
+    mcamp__guarantee_set(out, mech, MCAMP_BASIS_CERTIFIED, MCAMP_BATCH_BINS, s->batches);
+    out->sigma = s->sigma;
+    out->eps = s->eps;
+    out->beta = s->beta;
+    out->delta = mcamp__dmax(s->delta, s->beta);
+    out->samples = s->samples;
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__guarantee_numbers(mcamp_ctx *ctx, uint64_t batches,
+                                                  double sigma, double delta)
+{
+    mcamp_status st = mcamp__check_positive(ctx, "sigma", sigma);
+    if (st == MCAMP_OK) st = mcamp__check_prob(ctx, "delta", delta);
+    if (st == MCAMP_OK && (!batches || batches > MCAMP__MAX_ROUNDS || batches > SIZE_MAX))
+        st = mcamp__fail(ctx, MCAMP_E_SIZE, "batches", (double)batches);
+    return st;
+}
+
+MCAMP_API mcamp_status mcamp_guarantee_poisson(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                               uint64_t batches, double q, double sigma,
+                                               double delta, mcamp_guarantee *out)
+{
+    mcamp_event e;
+    mcamp_interval eps;
+    double norm = 0;
+    mcamp_status st = mcamp__guarantee_args(ctx, mech, out);
+    if (st == MCAMP_OK) st = mcamp__guarantee_numbers(ctx, batches, sigma, delta);
+    if (st == MCAMP_OK) st = mcamp__check(ctx, "q", q, 0, 0, 1, 1);
+    if (st < 0) return st;
+    if (mech->bands > batches)      /* two uses of an example would share rows */
+        return mcamp__fail(ctx, MCAMP_E_ARG, "batches", (double)batches);
+    st = mcamp_mech_max_norm(ctx, mech, &norm);
+    if (st < 0) return st;
+    memset(&e, 0, sizeof e);
+    e.kind = MCAMP_EVENT_POISSON;
+    e.count = (mech->n - 1) / batches + 1;
+    e.sigma = sigma;
+    e.sensitivity = norm * (1 + 1e-13);
+    e.q = q;
+    st = mcamp_exact_epsilon(ctx, &e, 1, NULL, delta, &eps, NULL);
+    if (st < 0) return st;
+    if (!mcamp__finite(eps.upper))
+        return mcamp__fail(ctx, MCAMP_E_INFEASIBLE, "delta", delta);
+    mcamp__guarantee_set(out, mech, MCAMP_BASIS_EXACT, MCAMP_BATCH_POISSON, batches);
+    out->sigma = sigma;
+    out->eps = eps.upper;
+    out->delta = delta;
+    out->q = q;
+    out->sensitivity = e.sensitivity;
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_guarantee_unamplified(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                                   mcamp_batch_law law, uint64_t batches,
+                                                   double sigma, double delta,
+                                                   mcamp_guarantee *out)
+{
+    mcamp_sens s;
+    double eps = 0;
+    size_t k;
+    mcamp_status st = mcamp__guarantee_args(ctx, mech, out);
+    if (st == MCAMP_OK) st = mcamp__guarantee_numbers(ctx, batches, sigma, delta);
+    if (st < 0) return st;
+    if (law == MCAMP_BATCH_UNSET) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "law", 0);
+    if ((int)law < 0 || (int)law > MCAMP_BATCH_SHUFFLE)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "law", (double)(int)law);
+    k = (mech->n - 1) / (size_t)batches + 1;
+    st = law == MCAMP_BATCH_BINS || law == MCAMP_BATCH_SHUFFLE
+             ? mcamp_sens_fixed(ctx, mech, k, (size_t)batches, &s)
+             : mcamp_sens_minsep(ctx, mech, k, (size_t)batches, &s);
+    if (st < 0) return st;
+    s.value *= 1 + 1e-13;
+    st = mcamp_gauss_epsilon(ctx, sigma, s.value, delta, &eps);
+    if (st < 0) return st;
+    mcamp__guarantee_set(out, mech, MCAMP_BASIS_UNAMPLIFIED, law, batches);
+    out->sigma = sigma;
+    out->eps = eps;
+    out->delta = delta;
+    out->sensitivity = s.value;
+    return MCAMP_OK;
+}
+
+/* ---- binding -------------------------------------------------------------- */
+
+/* The first field in which the parts disagree; NULL: none. */
+MCAMP__PRIV const char *mcamp__session_differs(const mcamp_guarantee *g,
+                                               const mcamp_batch *b, const mcamp_noise *m,
+                                               const mcamp_clip *c)
+{
+    if (b->law != g->law) return "law";
+    if (b->rounds != g->rounds || m->mech->n != g->rounds) return "rounds";
+    if (b->batches != g->batches) return "batches";
+    if (g->basis == MCAMP_BASIS_EXACT && !(b->q <= g->q && b->q >= g->q)) return "q";
+    if (m->digest != g->digest) return "mech";
+    if (!mcamp__eq(m->sigma, g->sigma)) return "sigma";
+    if (!mcamp__eq(m->clip_norm, c->norm)) return "clip_norm";
+    if (!mcamp__eq(m->grid, c->grid)) return "grid";
+    if (m->dim != c->dim || m->first || m->count != c->dim) return "dim";
+    if (b->key_id != m->key_id) return "key";
+    return NULL;
+}
+
+MCAMP__PRIV mcamp_status mcamp__session_parts(mcamp_ctx *ctx, const mcamp_session_desc *d)
+{
+    mcamp_status st;
+    if (d->start_canary || d->end_canary)
+        return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_session_desc", 0);
+    if (!d->guarantee || d->guarantee->magic != MCAMP__GUARANTEE_MAGIC)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_session_desc.guarantee", 0);
+    st = mcamp__batch_args(ctx, d->batch);
+    if (st == MCAMP_OK) st = mcamp__noise_args(ctx, d->noise);
+    if (st == MCAMP_OK) st = mcamp__clip_args(ctx, d->clip);
+    if (st < 0) return st;
+    if (!d->sum == !d->grid_sum)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_session_desc.sum", 0);
+    if ((d->noise->grid > 0) != (d->grid_sum != NULL))
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "grid", d->noise->grid);
+    if (d->noise->done)
+        return mcamp__fail(ctx, MCAMP_E_STEP, "noise", (double)d->noise->step);
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_session_init(mcamp_ctx *ctx, const mcamp_session_desc *desc,
+                                          mcamp_session *session)
+{
+    const char *name;
+    double cut = 0;
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!desc) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "desc", 0);
+    if (!session) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "session", 0);
+    st = mcamp__session_parts(ctx, desc);
+    if (st < 0) return st;
+    name = mcamp__session_differs(desc->guarantee, desc->batch, desc->noise, desc->clip);
+    if (name) return mcamp__fail(ctx, MCAMP_E_MISMATCH, name, 0);
+    if (desc->guarantee->basis != MCAMP_BASIS_UNAMPLIFIED) {
+        st = mcamp_batch_cut_delta(ctx, desc->batch, desc->guarantee->eps, &cut);
+        if (st < 0) return st;
+        if (!(desc->guarantee->delta + cut < 1))
+            return mcamp__fail(ctx, MCAMP_E_MISMATCH, "limit", cut);
+    }
+    memset(session, 0, sizeof *session);
+    session->guarantee = *desc->guarantee;
+    session->batch = desc->batch;
+    session->noise = desc->noise;
+    session->clip = desc->clip;
+    session->sum = desc->sum;
+    session->grid_sum = desc->grid_sum;
+    session->cut_delta = cut;
+    session->magic = MCAMP__SESSION_MAGIC;
+    return MCAMP_OK;
+}
+
+MCAMP_API double mcamp_session_delta(const mcamp_session *session)
+{
+    if (!session || session->magic != MCAMP__SESSION_MAGIC) return 1;
+    return mcamp__dmin(session->guarantee.delta + session->cut_delta, 1);
+}
+
+/* ---- rounds ------------------------------------------------------------------ */
+
+/* The parts are looked at again each time: they belong to the caller. */
+MCAMP__PRIV mcamp_status mcamp__session_args(mcamp_ctx *ctx, const mcamp_session *s,
+                                             bool open)
+{
+    const char *name;
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!s || s->magic != MCAMP__SESSION_MAGIC)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "session", 0);
+    st = mcamp__batch_args(ctx, s->batch);
+    if (st == MCAMP_OK) st = mcamp__noise_args(ctx, s->noise);
+    if (st == MCAMP_OK) st = mcamp__clip_args(ctx, s->clip);
+    if (st < 0) return st;
+    name = mcamp__session_differs(&s->guarantee, s->batch, s->noise, s->clip);
+    if (name) return mcamp__fail(ctx, MCAMP_E_MISMATCH, name, 0);
+    if (s->open != open || s->noise->done)
+        return mcamp__fail(ctx, MCAMP_E_STEP, "session", (double)s->noise->step);
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_session_begin(mcamp_ctx *ctx, mcamp_session *session,
+                                           uint64_t round, size_t *out, size_t capacity,
+                                           mcamp_batch_size *size)
+{
+    mcamp_session *s = session;
+    mcamp_status st = mcamp__session_args(ctx, s, false);
+    if (st < 0) return st;
+    if (round != s->noise->step || round >= s->guarantee.rounds)
+        return mcamp__fail(ctx, MCAMP_E_STEP, "round", (double)round);
+    st = mcamp_batch_round(ctx, s->batch, round, out, capacity, size);
+    if (st < 0) return st;
+    for (size_t i = 0; i < s->clip->dim; i++) {
+        if (s->sum) s->sum[i] = 0;
+        else        s->grid_sum[i] = 0;
+    }
+    s->clip->added = 0;
+    s->due = size->kept;
+    s->open = true;
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_session_add(mcamp_ctx *ctx, mcamp_session *session,
+                                         const mcamp_tensor *pieces, size_t count)
+{
+    mcamp_session *s = session;
+    mcamp_status st = mcamp__session_args(ctx, s, true);
+    if (st < 0) return st;
+    if (!s->due) return mcamp__fail(ctx, MCAMP_E_SIZE, "session", (double)s->clip->added);
+    st = s->sum ? mcamp_clip_add(ctx, s->clip, pieces, count, s->sum)
+                : mcamp_clip_add_grid(ctx, s->clip, pieces, count, s->grid_sum);
+    if (st == MCAMP_OK) s->due--;
+    return st;
+}
+
+MCAMP_API mcamp_status mcamp_session_end(mcamp_ctx *ctx, mcamp_session *session,
+                                         double *out)
+{
+    mcamp_session *s = session;
+    size_t dim;
+    mcamp_status st = mcamp__session_args(ctx, s, true);
+    if (st < 0) return st;
+    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
+    dim = s->clip->dim;
+    if (s->grid_sum) {
+        st = mcamp_noise_add_grid(ctx, s->noise, s->noise->step, dim, s->grid_sum);
+        if (st == MCAMP_OK) st = mcamp_noise_from_grid(ctx, s->noise, s->grid_sum, dim, out);
+    } else {
+        if (!mcamp__all_finite(s->sum, dim))
+            return mcamp__fail(ctx, MCAMP_E_NONFINITE, "sum", 0);
+        for (size_t i = 0; i < dim; i++)
+            out[i] = s->noise->unit == MCAMP_NOISE_MEAN ? s->sum[i] / s->noise->batch
+                                                        : s->sum[i];
+        st = mcamp_noise_add(ctx, s->noise, s->noise->step, dim, out);
+    }
+    if (st == MCAMP_OK) s->open = false;
+    return st;
+}
+
+#undef MCAMP__GUARANTEE_MAGIC
+#undef MCAMP__SESSION_MAGIC
 
 #undef MCAMP__GETRANDOM
 #undef MCAMP__KEY_NOISE
@@ -17176,6 +17587,159 @@ MCAMP_API mcamp_status mcamp_report_statement_text(const mcamp_statement *s,
     mcamp__put(&o, ".\n");
     mcamp__text_proof(&o, "remove", &s->remove);
     mcamp__text_proof(&o, "add", &s->add);
+    return o.failed ? MCAMP_Q_INTERRUPTED : MCAMP_OK;
+}
+
+/* ---- sessions ---------------------------------------------------------------- */
+
+MCAMP__PRIV const char *mcamp__law_name(mcamp_batch_law law)
+{
+    switch (law) {
+    case MCAMP_BATCH_BINS:    return "balls in bins";
+    case MCAMP_BATCH_POISSON: return "cyclic Poisson";
+    case MCAMP_BATCH_FIXED:   return "cyclic, fixed size";
+    case MCAMP_BATCH_MINSEP:  return "b-min-sep Poisson";
+    case MCAMP_BATCH_SHUFFLE: return "shuffle, not amplified";
+    default:                  return "unknown";
+    }
+}
+
+MCAMP__PRIV const char *mcamp__basis_name(mcamp_basis basis)
+{
+    switch (basis) {
+    case MCAMP_BASIS_CERTIFIED:   return "certified";
+    case MCAMP_BASIS_EXACT:       return "exact";
+    case MCAMP_BASIS_UNAMPLIFIED: return "unamplified";
+    default:                      return "none";
+    }
+}
+
+/* A cut is free without amplification, for zero-out only. */
+MCAMP__PRIV const char *mcamp__session_adjacency(const mcamp_session *s)
+{
+    return s->guarantee.basis == MCAMP_BASIS_UNAMPLIFIED && s->batch->limit
+               ? "zero-out of one example"
+               : "add or remove one example (zero-out)";
+}
+
+MCAMP_API mcamp_status mcamp_report_session(const mcamp_session *s, const mcamp_writer *w)
+{
+    mcamp__out o;
+    const mcamp_guarantee *g;
+    if (!s || !w || !w->write) return MCAMP_E_REQUIRED;
+    if (mcamp_session_delta(s) >= 1) return MCAMP_E_ARG;
+    memset(&o, 0, sizeof o);
+    o.w = w;
+    g = &s->guarantee;
+    mcamp__json_text(&o, "setting", "central");
+    mcamp__json_text(&o, "unit", "one example");
+    mcamp__json_text(&o, "adjacency", mcamp__session_adjacency(s));
+    mcamp__json_text(&o, "accounting", mcamp__basis_name(g->basis));
+    mcamp__json_text(&o, "sampling", mcamp__law_name(g->law));
+    mcamp__json_number(&o, "epsilon", g->eps);
+    mcamp__json_number(&o, "delta", mcamp_session_delta(s));
+    mcamp__json_number(&o, "delta_of_cuts", s->cut_delta);
+    mcamp__json_number(&o, "beta", g->beta);
+    mcamp__json_number(&o, "sigma", g->sigma);
+    mcamp__json_number(&o, "clip_norm", s->clip->norm);
+    mcamp__json_number(&o, "grid", s->clip->grid);
+    mcamp__json_number(&o, "q", g->q);
+    mcamp__json_number(&o, "sensitivity", g->sensitivity);
+    mcamp__json_count(&o, "examples", s->batch->examples);
+    mcamp__json_count(&o, "rounds", g->rounds);
+    mcamp__json_count(&o, "batches", g->batches);
+    mcamp__json_count(&o, "limit", s->batch->limit);
+    mcamp__json_count(&o, "dim", s->clip->dim);
+    mcamp__json_count(&o, "round", s->noise->step);
+    mcamp__json_count(&o, "samples", g->samples);
+    mcamp__json_digest(&o, g->digest);
+    return mcamp__report_end(&o, -1);
+}
+
+MCAMP__PRIV void mcamp__text_law(mcamp__out *o, const mcamp_session *s)
+{
+    const mcamp_guarantee *g = &s->guarantee;
+    mcamp__put(o, "     Batches: ");
+    mcamp__put(o, mcamp__law_name(g->law));
+    mcamp__put(o, "; cycle of ");
+    mcamp__put_count(o, g->batches);
+    mcamp__put(o, " rounds");
+    if (s->batch->q > 0) {
+        mcamp__put(o, "; probability ");
+        mcamp__put_number(o, s->batch->q, 10);
+    }
+    if (s->batch->limit) {
+        mcamp__put(o, "; cut to ");
+        mcamp__put_count(o, s->batch->limit);
+        mcamp__put(o, " examples at random, which adds ");
+        mcamp__put_number(o, s->cut_delta, 4);
+        mcamp__put(o, " to delta");
+    }
+    mcamp__put(o, ".\n     Drawn by a keyed generator that nobody else can predict; neither key"
+                  " nor batches\n     are released.\n");
+}
+
+MCAMP__PRIV void mcamp__text_basis(mcamp__out *o, const mcamp_guarantee *g)
+{
+    mcamp__put(o, "  3. Accounting\n     Type: ");
+    if (g->basis == MCAMP_BASIS_CERTIFIED) {
+        mcamp__put(o, "Monte Carlo with a proof: a false claim would have been accepted with\n"
+                      "     probability at most ");
+        mcamp__put_number(o, g->beta, 6);
+        mcamp__put(o, ", which delta covers; ");
+        mcamp__put_count(o, g->samples);
+        mcamp__put(o, " samples");
+    } else if (g->basis == MCAMP_BASIS_EXACT) {
+        mcamp__put(o, "composition of Poisson-sampled Gaussian mechanisms by their privacy\n"
+                      "     loss distributions, rounded up; sensitivity ");
+        mcamp__put_number(o, g->sensitivity, 10);
+    } else {
+        mcamp__put(o, "Gaussian mechanism, nothing gained from sampling; sensitivity ");
+        mcamp__put_number(o, g->sensitivity, 10);
+    }
+    mcamp__put(o, ".\n");
+}
+
+/* In the order of [2], appendix K.1: setting, definition, accounting, statement. */
+MCAMP_API mcamp_status mcamp_report_session_text(const mcamp_session *s,
+                                                 const mcamp_writer *w)
+{
+    mcamp__out o;
+    const mcamp_guarantee *g;
+    if (!s || !w || !w->write) return MCAMP_E_REQUIRED;
+    if (mcamp_session_delta(s) >= 1) return MCAMP_E_ARG;
+    memset(&o, 0, sizeof o);
+    o.w = w;
+    g = &s->guarantee;
+    mcamp__put(&o, "Privacy statement\n"
+        "  1. Setting: central; whoever runs the training is trusted to run it as said here.\n"
+        "  2. Definition\n"
+        "     Data covered: the examples of this one training run.  Not covered: choosing\n"
+        "     hyperparameters or checkpoints by looking at the data, and anything else that\n"
+        "     was computed from them.\n"
+        "     Output: the noisy gradients of all ");
+    mcamp__put_count(&o, g->rounds);
+    mcamp__put(&o, " rounds, hence every model on the way too.\n"
+        "     Unit: one example.  Adjacency: ");
+    mcamp__put(&o, mcamp__session_adjacency(s));
+    mcamp__put(&o, ".\n");
+    mcamp__text_basis(&o, g);
+    mcamp__put(&o, "     Mechanism: C x + z, noise multiplier ");
+    mcamp__put_number(&o, g->sigma, 10);
+    mcamp__put(&o, ", gradients clipped to norm ");
+    mcamp__put_number(&o, s->clip->norm, 10);
+    mcamp__put(&o, ".\n");
+    mcamp__text_law(&o, s);
+    mcamp__put(&o, s->clip->grid > 0
+        ? "     Numbers: released on a lattice; integer sums.  The noise itself is computed in\n"
+          "     double precision, which the statement does not cover.\n"
+        : "     Numbers: floating point.  That the low bits of sums may tell more than the\n"
+          "     statement says is not covered: use a lattice where that matters.\n");
+    mcamp__put(&o, "  4. Statement: the run is (");
+    mcamp__put_number(&o, g->eps, 10);
+    mcamp__put(&o, ", ");
+    mcamp__put_number(&o, mcamp_session_delta(s), 10);
+    mcamp__put(&o, ")-differentially private.\n");
     return o.failed ? MCAMP_Q_INTERRUPTED : MCAMP_OK;
 }
 

@@ -1,0 +1,492 @@
+/* Section session: guarantees, binding, rounds, the privacy statement. */
+#define MCAMP_STATIC
+#define MCAMP_IMPLEMENTATION
+#include "../mcamp.h"
+#include "mcamp_test.h"
+#include "mcamp_fault.h"
+
+enum { N = 8, B = 4, M = 40, D = 30 };
+
+static mcamp_ctx ctx;
+static mcamp_mech mech;
+static mcamp_statement statement;
+
+static mcamp_mech make(mcamp_mech_kind kind, size_t bands)
+{
+    mcamp_mech_desc d;
+    mcamp_mech m;
+    memset(&d, 0, sizeof d);
+    memset(&m, 0, sizeof m);
+    d.kind = kind;
+    d.n = N;
+    d.bands = bands;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+    return m;
+}
+
+/* A certified sigma for square-root C of three bands, made once. */
+static void start(void)
+{
+    mcamp_gram g;
+    mcamp_claim c;
+    if (statement.accepted) return;
+    CHECK_STATUS(mcamp_ctx_init(&ctx, NULL), MCAMP_OK);
+    mech = make(MCAMP_MECH_SQRT, 3);
+    memset(&c, 0, sizeof c);
+    c.eps = 2;
+    c.delta = 1e-3;
+    c.beta = 1e-4;
+    CHECK_STATUS(mcamp_gram_init(&ctx, &mech, B, &g), MCAMP_OK);
+    CHECK(mcamp_calibrate_certified(&ctx, &g, &c, &statement) >= 0);
+    CHECK(statement.accepted);
+    mcamp_gram_free(&ctx, &g);
+}
+
+static mcamp_guarantee bins(void)
+{
+    mcamp_guarantee g;
+    memset(&g, 0, sizeof g);
+    CHECK_STATUS(mcamp_guarantee_bins(&ctx, &mech, &statement, &g), MCAMP_OK);
+    return g;
+}
+
+/* ---- guarantees ------------------------------------------------------------ */
+
+TEST(certified_guarantees_say_what_was_proved)
+{
+    mcamp_guarantee g;
+    mcamp_statement s;
+    mcamp_mech other;
+    start();
+    g = bins();
+    CHECK(g.basis == MCAMP_BASIS_CERTIFIED && g.law == MCAMP_BATCH_BINS);
+    CHECK(g.rounds == N && g.batches == B && g.digest == mech.digest);
+    CHECK_NEAR(g.sigma, statement.sigma, 0, 0);
+    CHECK_NEAR(g.eps, 2, 0, 0);
+    CHECK_NEAR(g.delta, 1e-3, 0, 0);
+#define REFUSE(change, status) \
+    do { s = statement; change; \
+         CHECK_STATUS(mcamp_guarantee_bins(&ctx, &mech, &s, &g), status); } while (0)
+    REFUSE(s.accepted = false, MCAMP_E_MISMATCH);
+    REFUSE(s.direction = MCAMP_REMOVE, MCAMP_E_MISMATCH);
+    REFUSE(s.gram_digest ^= 1, MCAMP_E_MISMATCH);
+    REFUSE(s.batches = B + 1, MCAMP_E_MISMATCH);
+    REFUSE(s.rounds = N + 1, MCAMP_E_MISMATCH);
+    REFUSE(s.sigma = mcamp__nan(), MCAMP_E_NONFINITE);
+    REFUSE(s.delta = 0, MCAMP_E_ARG);
+    REFUSE(s.beta = 1, MCAMP_E_ARG);
+#undef REFUSE
+    s = statement;
+    s.beta = 0.01;
+    CHECK_STATUS(mcamp_guarantee_bins(&ctx, &mech, &s, &g), MCAMP_OK);
+    CHECK_NEAR(g.delta, 0.01, 0, 0);
+    other = make(MCAMP_MECH_SQRT, 4);
+    CHECK_STATUS(mcamp_guarantee_bins(&ctx, &other, &statement, &g), MCAMP_E_MISMATCH);
+    CHECK_STATUS(mcamp_guarantee_bins(&ctx, NULL, &statement, &g), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_guarantee_bins(&ctx, &mech, NULL, &g), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_guarantee_bins(&ctx, &mech, &statement, NULL), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_guarantee_bins(NULL, &mech, &statement, &g), MCAMP_E_ARG);
+    mcamp_mech_free(&ctx, &other);
+}
+
+TEST(poisson_guarantees_are_the_exact_accountants)
+{
+    mcamp_guarantee g;
+    mcamp_event e;
+    mcamp_interval eps;
+    double norm;
+    start();
+    CHECK_STATUS(mcamp_guarantee_poisson(&ctx, &mech, 4, 0.2, 1.5, 1e-5, &g), MCAMP_OK);
+    CHECK_STATUS(mcamp_mech_max_norm(&ctx, &mech, &norm), MCAMP_OK);
+    memset(&e, 0, sizeof e);
+    e.kind = MCAMP_EVENT_POISSON;
+    e.count = 2;
+    e.sigma = 1.5;
+    e.sensitivity = norm;
+    e.q = 0.2;
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, NULL, 1e-5, &eps, NULL), MCAMP_OK);
+    CHECK_LE(eps.lower, g.eps);
+    CHECK_LE(g.eps, eps.upper * (1 + 1e-4));
+    CHECK(g.basis == MCAMP_BASIS_EXACT && g.law == MCAMP_BATCH_POISSON);
+    /* three bands overlap in a cycle of two */
+    CHECK_STATUS(mcamp_guarantee_poisson(&ctx, &mech, 2, 0.2, 1.5, 1e-5, &g), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_guarantee_poisson(&ctx, &mech, 0, 0.2, 1.5, 1e-5, &g), MCAMP_E_SIZE);
+    CHECK_STATUS(mcamp_guarantee_poisson(&ctx, &mech, 4, 0, 1.5, 1e-5, &g), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_guarantee_poisson(&ctx, &mech, 4, 1.5, 1.5, 1e-5, &g), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_guarantee_poisson(&ctx, &mech, 4, 0.2, 0, 1e-5, &g), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_guarantee_poisson(&ctx, &mech, 4, 0.2, 1.5, 1, &g), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_guarantee_poisson(&ctx, NULL, 4, 0.2, 1.5, 1e-5, &g), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_guarantee_poisson(&ctx, &mech, 4, 0.2, 1.5, 1e-5, NULL),
+                 MCAMP_E_REQUIRED);
+}
+
+TEST(unamplified_guarantees_are_the_gaussian_mechanisms)
+{
+    mcamp_guarantee g;
+    mcamp_sens fixed, apart;
+    double eps;
+    start();
+    CHECK_STATUS(mcamp_sens_fixed(&ctx, &mech, 2, 4, &fixed), MCAMP_OK);
+    CHECK_STATUS(mcamp_sens_minsep(&ctx, &mech, 2, 4, &apart), MCAMP_OK);
+    for (int law = 1; law <= 5; law++) {
+        double s = law == 1 || law == 5 ? fixed.value : apart.value;
+        CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &mech, (mcamp_batch_law)law, 4, 3,
+                                                 1e-5, &g), MCAMP_OK);
+        CHECK_STATUS(mcamp_gauss_epsilon(&ctx, 3, s, 1e-5, &eps), MCAMP_OK);
+        CHECK_LE(eps, g.eps);
+        CHECK_LE(g.eps, eps * (1 + 1e-9));
+        CHECK(g.law == (mcamp_batch_law)law && g.basis == MCAMP_BASIS_UNAMPLIFIED);
+    }
+    CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &mech, MCAMP_BATCH_UNSET, 4, 3, 1e-5, &g),
+                 MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &mech, (mcamp_batch_law)6, 4, 3, 1e-5, &g),
+                 MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &mech, MCAMP_BATCH_BINS, 0, 3, 1e-5, &g),
+                 MCAMP_E_SIZE);
+    CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &mech, MCAMP_BATCH_BINS, 4, 3,
+                                             mcamp__nan(), &g), MCAMP_E_NONFINITE);
+}
+
+/* ---- a run ---------------------------------------------------------------------- */
+
+typedef struct parts {
+    mcamp_batch_desc bd;
+    mcamp_noise_desc nd;
+    mcamp_clip_desc cd;
+    mcamp_batch batch;
+    mcamp_noise noise;
+    mcamp_clip clip;
+    double sum[D];
+    int64_t grid_sum[D];
+} parts;
+
+static void plan_parts(parts *p, const mcamp_guarantee *g)
+{
+    memset(p, 0, sizeof *p);
+    p->bd.law = g->law;
+    p->bd.examples = M;
+    p->bd.rounds = N;
+    p->bd.batches = g->batches;
+    p->bd.q = g->q;
+    mcamp_key_insecure_test(5, &p->bd.key);
+    p->nd.mech = &mech;
+    p->nd.sigma = g->sigma;
+    p->nd.clip_norm = 0.5;
+    p->nd.unit = MCAMP_NOISE_MEAN;
+    p->nd.batch = 10;
+    p->nd.dim = D;
+    p->nd.key = p->bd.key;
+    p->cd.norm = 0.5;
+    p->cd.dim = D;
+    p->cd.max_examples = M;
+}
+
+static mcamp_status open_parts(parts *p, const mcamp_guarantee *g, mcamp_session *s)
+{
+    mcamp_session_desc d;
+    CHECK_STATUS(mcamp_batch_init(&ctx, &p->bd, &p->batch), MCAMP_OK);
+    CHECK_STATUS(mcamp_noise_init(&ctx, &p->nd, &p->noise), MCAMP_OK);
+    CHECK_STATUS(mcamp_clip_init(&ctx, &p->cd, &p->clip), MCAMP_OK);
+    memset(&d, 0, sizeof d);
+    d.guarantee = g;
+    d.batch = &p->batch;
+    d.noise = &p->noise;
+    d.clip = &p->clip;
+    if (p->nd.grid > 0) d.grid_sum = p->grid_sum;
+    else                d.sum = p->sum;
+    return mcamp_session_init(&ctx, &d, s);
+}
+
+static void close_parts(parts *p)
+{
+    mcamp_batch_free(&ctx, &p->batch);
+    mcamp_noise_free(&ctx, &p->noise);
+}
+
+static void gradient(size_t example, uint64_t round, double *out)
+{
+    for (size_t i = 0; i < D; i++)
+        out[i] = sin((double)(example * 31 + i * 7 + (size_t)round)) * 0.3;
+}
+
+/* One round through the session; out = what is released. */
+static void one_round(mcamp_session *s, uint64_t t, double *out)
+{
+    size_t index[M];
+    mcamp_batch_size size = { 0, 0 };
+    double g[D];
+    mcamp_tensor piece = { NULL, NULL, D };
+    CHECK_STATUS(mcamp_session_begin(&ctx, s, t, index, M, &size), MCAMP_OK);
+    gradient(0, t, g);
+    piece.d = g;
+    for (size_t i = 0; i < size.kept; i++) {
+        gradient(index[i], t, g);
+        CHECK_STATUS(mcamp_session_add(&ctx, s, &piece, 1), MCAMP_OK);
+    }
+    CHECK_STATUS(mcamp_session_add(&ctx, s, &piece, 1), MCAMP_E_SIZE);
+    CHECK_STATUS(mcamp_session_end(&ctx, s, out), MCAMP_OK);
+}
+
+TEST(a_round_is_the_clipped_sum_with_its_noise)
+{
+    start();
+    for (int grid = 0; grid <= 1; grid++) {
+        mcamp_guarantee g = bins();
+        parts p;
+        mcamp_session s;
+        plan_parts(&p, &g);
+        if (grid) p.nd.grid = p.cd.grid = ldexp(1, -16);
+        CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
+        CHECK_NEAR(mcamp_session_delta(&s), 1e-3, 0, 0);
+        for (uint64_t t = 0; t < N; t++) {
+            size_t index[M];
+            mcamp_batch_size size;
+            double out[D], want[D] = { 0 }, noise[D], x[D], f;
+            one_round(&s, t, out);
+            CHECK_STATUS(mcamp_batch_round(&ctx, &p.batch, t, index, M, &size), MCAMP_OK);
+            for (size_t e = 0; e < size.kept; e++) {
+                double n = 0;
+                gradient(index[e], t, x);
+                for (size_t i = 0; i < D; i++) n += x[i] * x[i];
+                f = n > 0.25 ? 0.5 / sqrt(n) : 1;
+                for (size_t i = 0; i < D; i++) want[i] += f * x[i];
+            }
+            CHECK_STATUS(mcamp_noise_replay(&ctx, &p.noise, t, 0, D, noise), MCAMP_OK);
+            for (size_t i = 0; i < D; i++)
+                CHECK_NEAR(out[i], want[i] / 10 + (grid ? noise[i] / 10 : noise[i]), 1e-10,
+                           grid ? 20 * ldexp(1, -16) / 10 : 1e-12);
+        }
+        CHECK_STATUS(mcamp_session_begin(&ctx, &s, N, NULL, 0, NULL), MCAMP_E_STEP);
+        close_parts(&p);
+    }
+}
+
+TEST(rounds_come_in_order_and_once)
+{
+    mcamp_guarantee g;
+    parts p;
+    mcamp_session s, none;
+    size_t index[M];
+    mcamp_batch_size size;
+    double out[D], grad[D];
+    mcamp_tensor piece = { NULL, NULL, D };
+    start();
+    g = bins();
+    plan_parts(&p, &g);
+    CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
+    memset(&none, 0, sizeof none);
+    gradient(0, 0, grad);
+    piece.d = grad;
+    CHECK_STATUS(mcamp_session_begin(&ctx, &none, 0, index, M, &size), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_session_begin(&ctx, &s, 1, index, M, &size), MCAMP_E_STEP);
+    CHECK_STATUS(mcamp_session_add(&ctx, &s, &piece, 1), MCAMP_E_STEP);
+    CHECK_STATUS(mcamp_session_end(&ctx, &s, out), MCAMP_E_STEP);
+    CHECK_STATUS(mcamp_session_begin(&ctx, &s, 0, index, 0, &size), MCAMP_E_SIZE);
+    CHECK_STATUS(mcamp_session_begin(&ctx, &s, 0, index, M, &size), MCAMP_OK);
+    CHECK_STATUS(mcamp_session_begin(&ctx, &s, 0, index, M, &size), MCAMP_E_STEP);
+    CHECK_STATUS(mcamp_session_add(&ctx, &s, NULL, 1), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_session_end(&ctx, &s, NULL), MCAMP_E_REQUIRED);
+    p.sum[3] = mcamp__nan();
+    CHECK_STATUS(mcamp_session_end(&ctx, &s, out), MCAMP_E_NONFINITE);
+    p.sum[3] = 0;
+    CHECK_STATUS(mcamp_session_end(&ctx, &s, out), MCAMP_OK);
+    CHECK_STATUS(mcamp_session_begin(&ctx, &s, 0, index, M, &size), MCAMP_E_STEP);
+    /* a part changed behind its back */
+    p.clip.norm = 1;
+    CHECK_STATUS(mcamp_session_begin(&ctx, &s, 1, index, M, &size), MCAMP_E_MISMATCH);
+    p.clip.norm = 0.5;
+    CHECK_STATUS(mcamp_session_begin(&ctx, &s, 1, index, M, &size), MCAMP_OK);
+    close_parts(&p);
+    CHECK_STATUS(mcamp_session_add(&ctx, &s, &piece, 1), MCAMP_E_ARG);
+}
+
+TEST(anything_but_what_was_guaranteed_is_refused_by_name)
+{
+    mcamp_guarantee g, none;
+    parts p;
+    mcamp_session s;
+    mcamp_mech other;
+    mcamp_key key;
+    start();
+    g = bins();
+    other = make(MCAMP_MECH_SQRT, 4);
+    mcamp_key_insecure_test(6, &key);
+    memset(&s, 0, sizeof s);
+#define REFUSE(change, name) \
+    do { plan_parts(&p, &g); change; \
+         CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_E_MISMATCH); \
+         CHECK(!strcmp(mcamp_last_error(&ctx).argument, name)); \
+         CHECK(!s.magic); close_parts(&p); } while (0)
+    REFUSE(p.bd.law = MCAMP_BATCH_SHUFFLE, "law");
+    REFUSE((p.bd.law = MCAMP_BATCH_POISSON, p.bd.q = 0.25), "law");
+    REFUSE(p.bd.rounds = N + 1, "rounds");
+    REFUSE(p.bd.batches = B + 1, "batches");
+    REFUSE(p.bd.key = key, "key");
+    REFUSE(p.nd.mech = &other, "mech");
+    REFUSE(p.nd.sigma *= 0.99, "sigma");
+    REFUSE(p.nd.clip_norm = 0.4, "clip_norm");
+    REFUSE(p.cd.norm = 1, "clip_norm");
+    REFUSE(p.cd.grid = 0.0625, "grid");
+    REFUSE((p.nd.first = 1, p.cd.dim = D - 1), "dim");
+    REFUSE(p.nd.count = D - 1, "dim");
+    REFUSE(p.bd.limit = 10, "limit");       /* the mean: the cut costs everything */
+    CHECK_STATUS(mcamp_guarantee_poisson(&ctx, &mech, 4, 0.2, 1.5, 1e-5, &g), MCAMP_OK);
+    REFUSE(p.bd.q = 0.21, "q");
+#undef REFUSE
+    memset(&none, 0, sizeof none);
+    plan_parts(&p, &g);
+    CHECK_STATUS(open_parts(&p, &none, &s), MCAMP_E_REQUIRED);
+    close_parts(&p);
+    mcamp_mech_free(&ctx, &other);
+}
+
+TEST(cuts_add_their_price_to_delta)
+{
+    mcamp_guarantee g;
+    parts p;
+    mcamp_session s;
+    double cut;
+    start();
+    g = bins();
+    plan_parts(&p, &g);
+    p.bd.limit = 25;
+    CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
+    CHECK_STATUS(mcamp_batch_cut_delta(&ctx, &p.batch, g.eps, &cut), MCAMP_OK);
+    CHECK(cut > 0);
+    CHECK_NEAR(mcamp_session_delta(&s), 1e-3 + cut, 1e-14, 0);
+    close_parts(&p);
+    CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &mech, MCAMP_BATCH_BINS, B, 2, 1e-3, &g),
+                 MCAMP_OK);
+    plan_parts(&p, &g);
+    p.bd.limit = 10;
+    CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
+    CHECK_NEAR(mcamp_session_delta(&s), 1e-3, 0, 0);
+    close_parts(&p);
+    CHECK_NEAR(mcamp_session_delta(NULL), 1, 0, 0);
+}
+
+/* Killed between rounds: a new process has the key and the noise's blob. */
+TEST(a_killed_run_resumes_with_the_same_bits)
+{
+    mcamp_guarantee g;
+    double want[N][D], got[D];
+    parts p, q;
+    mcamp_session s;
+    start();
+    g = bins();
+    plan_parts(&p, &g);
+    CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
+    for (uint64_t t = 0; t < N; t++) one_round(&s, t, want[t]);
+    close_parts(&p);
+    for (uint64_t at = 0; at <= N; at++) {
+        unsigned char blob[4096];
+        size_t size = 0;
+        plan_parts(&p, &g);
+        CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
+        for (uint64_t t = 0; t < at; t++) one_round(&s, t, got);
+        CHECK_STATUS(mcamp_noise_save(&ctx, &p.noise, blob, sizeof blob, &size), MCAMP_OK);
+        close_parts(&p);
+        plan_parts(&q, &g);
+        CHECK_STATUS(open_parts(&q, &g, &s), MCAMP_OK);
+        CHECK_STATUS(mcamp_noise_load(&ctx, &q.noise, blob, size), MCAMP_OK);
+        for (uint64_t t = at; t < N; t++) {
+            one_round(&s, t, got);
+            CHECK(!memcmp(got, want[t], sizeof got));
+        }
+        close_parts(&q);
+    }
+}
+
+/* ---- the statement ---------------------------------------------------------------- */
+
+static int collect(void *user, const char *text, size_t n)
+{
+    char *out = (char *)user;
+    size_t have = strlen(out);
+    if (have + n + 1 > 8000) return 1;
+    memcpy(out + have, text, n);
+    out[have + n] = 0;
+    return 0;
+}
+
+static int refuse(void *user, const char *text, size_t n)
+{
+    (void)user; (void)text; (void)n;
+    return 1;
+}
+
+TEST(statements_name_what_they_rest_on)
+{
+    mcamp_guarantee g[3];
+    parts p;
+    mcamp_session s;
+    mcamp_writer w;
+    char text[8000];
+    static const char *const basis[3] = { "Monte Carlo with a proof", "Poisson-sampled",
+                                          "nothing gained from sampling" };
+    static const char *const law[3] = { "balls in bins", "cyclic Poisson",
+                                        "shuffle, not amplified" };
+    start();
+    g[0] = bins();
+    CHECK_STATUS(mcamp_guarantee_poisson(&ctx, &mech, 4, 0.2, 1.5, 1e-5, &g[1]), MCAMP_OK);
+    CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &mech, MCAMP_BATCH_SHUFFLE, B, 2, 1e-3,
+                                             &g[2]), MCAMP_OK);
+    w.write = collect;
+    w.user = text;
+    for (int i = 0; i < 3; i++) {
+        plan_parts(&p, &g[i]);
+        if (i == 0) p.nd.grid = p.cd.grid = ldexp(1, -16);
+        if (i == 2) p.bd.limit = 10;
+        CHECK_STATUS(open_parts(&p, &g[i], &s), MCAMP_OK);
+        text[0] = 0;
+        CHECK_STATUS(mcamp_report_session_text(&s, &w), MCAMP_OK);
+        CHECK(strstr(text, basis[i]) && strstr(text, law[i]));
+        CHECK(strstr(text, "Setting: central") && strstr(text, "Unit: one example"));
+        CHECK((strstr(text, "lattice; integer sums") != NULL) == (i == 0));
+        CHECK((strstr(text, "add or remove") != NULL) == (i < 2));
+        text[0] = 0;
+        CHECK_STATUS(mcamp_report_session(&s, &w), MCAMP_OK);
+        CHECK(text[0] == '{' && strstr(text, "\"epsilon\": ") && strstr(text, law[i]));
+        CHECK_STATUS(mcamp_report_session(NULL, &w), MCAMP_E_REQUIRED);
+        CHECK_STATUS(mcamp_report_session_text(&s, NULL), MCAMP_E_REQUIRED);
+        close_parts(&p);
+    }
+    plan_parts(&p, &g[0]);
+    CHECK_STATUS(open_parts(&p, &g[0], &s), MCAMP_OK);
+    w.write = refuse;
+    CHECK_STATUS(mcamp_report_session(&s, &w), MCAMP_Q_INTERRUPTED);
+    CHECK_STATUS(mcamp_report_session_text(&s, &w), MCAMP_Q_INTERRUPTED);
+    close_parts(&p);
+    memset(&s, 0, sizeof s);
+    CHECK_STATUS(mcamp_report_session(&s, &w), MCAMP_E_ARG);
+}
+
+static mcamp_status guarantee_work(mcamp_ctx *c, void *user)
+{
+    mcamp_guarantee g;
+    mcamp_status st = mcamp_guarantee_bins(c, &mech, &statement, &g);
+    (void)user;
+    if (st == MCAMP_OK) st = mcamp_guarantee_poisson(c, &mech, 4, 0.2, 3, 1e-5, &g);
+    if (st == MCAMP_OK)
+        st = mcamp_guarantee_unamplified(c, &mech, MCAMP_BATCH_MINSEP, 4, 3, 1e-5, &g);
+    return st;
+}
+
+TEST(failed_allocations_leave_nothing_behind)
+{
+    start();
+    CHECK(mt_all_faults("guarantee", guarantee_work, NULL) > 2);
+    mcamp_mech_free(&ctx, &mech);
+}
+
+TEST_MAIN("session",
+    T(certified_guarantees_say_what_was_proved),
+    T(poisson_guarantees_are_the_exact_accountants),
+    T(unamplified_guarantees_are_the_gaussian_mechanisms),
+    T(a_round_is_the_clipped_sum_with_its_noise),
+    T(rounds_come_in_order_and_once),
+    T(anything_but_what_was_guaranteed_is_refused_by_name),
+    T(cuts_add_their_price_to_delta),
+    T(a_killed_run_resumes_with_the_same_bits),
+    T(statements_name_what_they_rest_on),
+    T(failed_allocations_leave_nothing_behind))
