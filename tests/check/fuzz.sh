@@ -11,7 +11,9 @@ for f in tests/fuzz/fuzz_*.c; do
             -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
             "$f" -o "$out/$name" -lm
         mkdir -p "$out/corpus.$name"
-        try "run $name" "$out/$name" -max_total_time="$seconds" -verbosity=0 \
+        extra=
+        [ -f "tests/fuzz/$name.dict" ] && extra="-dict=tests/fuzz/$name.dict"
+        try "run $name" "$out/$name" -max_total_time="$seconds" -verbosity=0 $extra \
             -artifact_prefix="$out/" "$out/corpus.$name"
     else skip "$name" clang; fi
 done

@@ -31,6 +31,9 @@ static uint64_t fuzz_bits(fuzz_bytes *b, size_t bytes)
 }
 
 /* Often a plain number, sometimes any bit pattern, NaN and infinity included. */
+#if defined(__GNUC__) || defined(__clang__)
+__attribute__((unused))
+#endif
 static double fuzz_double(fuzz_bytes *b)
 {
     uint64_t how = fuzz_bits(b, 1);
