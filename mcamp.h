@@ -9766,10 +9766,12 @@ MCAMP__PRIV mcamp_status mcamp__pilot(mcamp_ctx *ctx, const mcamp__question *q,
 {
     mcamp__choice c[8];
     double err[8], top = 0;
-    size_t n = mcamp__candidates(q, k0, log_range, c);
+    size_t n;
     mcamp_tally *t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *t);
     mcamp_status st;
     if (!t) return mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
+    memset(c, 0, sizeof c);
+    n = mcamp__candidates(q, k0, log_range, c);
     st = mcamp__pilot_run(ctx, q, &c[0], 0, 1, &err[0], t);
     if (st >= 0 && mcamp__pilot_enough(q, &c[0], log_range, rel_error)) n = 1;
     for (size_t i = 0; st >= 0 && n > 1 && i < n; i++) {

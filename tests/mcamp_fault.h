@@ -99,19 +99,26 @@ MT_FN int mt_one_fault(const char *what, mt_work work, void *user, size_t fail_a
     return ok;
 }
 
-/* Returns the number of allocations of an undisturbed run. */
-MT_FN size_t mt_all_faults(const char *what, mt_work work, void *user)
+/* The same for at most `most` values of k, evenly spread.  Returns the number of
+ * allocations of an undisturbed run.                                             */
+MT_FN size_t mt_some_faults(const char *what, mt_work work, void *user, size_t most)
 {
-    size_t calls = 0, ignored;
+    size_t calls = 0, ignored, step;
     mcamp_ctx ctx;
     mcamp_status want = MCAMP_E_INTERNAL;
     if (mcamp_ctx_init(&ctx, NULL) == MCAMP_OK) want = work(&ctx, user);
     mt_one_fault(what, work, user, 0, 0, want, &calls);
-    for (size_t k = 1; k <= calls; k++) {
+    step = calls > most ? (calls + most - 1) / most : 1;
+    for (size_t k = 1; k <= calls; k += step) {
         if (!mt_one_fault(what, work, user, k, 0, want, &ignored)) break;
         if (!mt_one_fault(what, work, user, k, 1, want, &ignored)) break;
     }
     return calls;
+}
+
+MT_FN size_t mt_all_faults(const char *what, mt_work work, void *user)
+{
+    return mt_some_faults(what, work, user, (size_t)-1);
 }
 
 #endif

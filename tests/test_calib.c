@@ -1,0 +1,366 @@
+/* Section calib from the outside: what it does when memory fails, when arguments are
+ * bad, when samples are not finite; that common random numbers make answers consistent;
+ * the power of a proof.  What its numbers are worth is tested in test_core, test_est and
+ * test_oracle.                                                                         */
+#define MCAMP_STATIC
+#define MCAMP_IMPLEMENTATION
+#include "../mcamp.h"
+#include "mcamp_test.h"
+#include "mcamp_fault.h"
+#include "core_common.h"
+
+/* One Gram matrix of each kind. */
+static const struct shape { const char *name; size_t n, b; mcamp_gram_kind kind; } shapes[3] = {
+    { "sqrt:0", 8, 2, MCAMP_GRAM_DENSE },
+    { "sqrt:2", 40, 10, MCAMP_GRAM_BANDED },
+    { "identity", 12, 4, MCAMP_GRAM_DIAGONAL },
+};
+
+static void gram_of(const struct shape *s, mcamp_gram *g)
+{
+    mcamp_mech m;
+    CHECK(strategy_make(s->name, "none", s->n, &m));
+    CHECK_STATUS(mcamp_gram_init(&ctx, &m, s->b, g), MCAMP_OK);
+    CHECK(g->kind == s->kind);
+    mcamp_mech_free(&ctx, &m);
+}
+
+/* ---- allocation failures --------------------------------------------------------------- */
+
+typedef enum question {
+    ASK_DELTA, ASK_PLAIN, ASK_TILTED, ASK_COMMON, ASK_MODE, ASK_PRODUCT, ASK_EPSILON,
+    ASK_SIGMA, ASK_CURVE, ASK_RENYI, ASK_VERIFY, ASK_CERTIFY, ASK_LOSS, ASK_SAMPLER,
+    ASK_PROBLEM, QUESTIONS
+} question;
+
+typedef struct request { const mcamp_gram *g; const struct shape *s; question ask; } request;
+
+static mcamp_budget small_budget(question ask)
+{
+    mcamp_budget b;
+    memset(&b, 0, sizeof b);
+    b.rel_error = 0.1; b.max_samples = 2048; b.seed = 5; b.beta = 1e-3;
+    if (ask < ASK_PLAIN || ask > ASK_PRODUCT) return b;
+    b.direction = ask == ASK_PRODUCT ? MCAMP_ADD : MCAMP_REMOVE;
+    b.method = (mcamp_method)(MCAMP_METHOD_PLAIN + (ask - ASK_PLAIN));
+    return b;
+}
+
+static mcamp_claim small_claim(void)
+{
+    mcamp_claim c;
+    memset(&c, 0, sizeof c);
+    c.sigma = 14; c.eps = 1; c.delta = 1e-4; c.beta = 1e-3; c.seed = 5;
+    c.max_samples = 16384;
+    return c;
+}
+
+static mcamp_status ask_sampler(mcamp_ctx *c, const mcamp_gram *g)
+{
+    static mcamp_tally t;
+    mcamp_sampler_desc d;
+    mcamp_sampler s;
+    mcamp_status st;
+    memset(&d, 0, sizeof d);
+    memset(&t, 0, sizeof t);
+    d.direction = MCAMP_REMOVE; d.sigma = 14; d.eps = 1;
+    st = mcamp_sampler_init(c, g, &d, &s);
+    if (st < 0) return st;
+    st = mcamp_sampler_run(c, &s, 1, 0, 2, &t);
+    mcamp_sampler_free(c, &s);
+    return st;
+}
+
+static mcamp_status ask_problem(mcamp_ctx *c, const struct shape *s, mcamp_statement *out)
+{
+    mcamp_problem p;
+    memset(&p, 0, sizeof p);
+    p.strategy.kind = strcmp(s->name, "identity") ? MCAMP_MECH_SQRT : MCAMP_MECH_IDENTITY;
+    p.batches = s->b; p.rounds = s->n;
+    p.eps = 1; p.delta = 1e-4;
+    p.budget = small_budget(ASK_PROBLEM);
+    return mcamp_problem_certify(c, &p, out);
+}
+
+/* Asks, and turns an output that was touched in spite of an error, or a claim that
+ * was accepted without an answer, into a status that nobody expects.             */
+static mcamp_status ask(mcamp_ctx *c, void *user)
+{
+    static const double eps[3] = { 0.5, 1, 2 };
+    const request *r = (const request *)user;
+    mcamp_budget bud = small_budget(r->ask);
+    mcamp_claim claim = small_claim();
+    mcamp_answer a[3], a0[3];
+    mcamp_statement s;
+    double v = 7, e = 7;
+    mcamp_status st;
+    memset(a, 0x5a, sizeof a);
+    memcpy(a0, a, sizeof a);
+    memset(&s, 0, sizeof s);
+    s.accepted = true;
+    switch (r->ask) {
+    case ASK_EPSILON: st = mcamp_epsilon(c, r->g, 14, 1e-4, &bud, a); break;
+    case ASK_SIGMA:   st = mcamp_sigma(c, r->g, 1, 1e-4, &bud, a); break;
+    case ASK_CURVE:   st = mcamp_curve(c, r->g, 14, eps, 3, &bud, a); break;
+    case ASK_RENYI:   st = mcamp_renyi(c, r->g, 14, 3, 1, 1024, &v, &e); break;
+    case ASK_VERIFY:  st = mcamp_verify(c, r->g, &claim, &s); break;
+    case ASK_CERTIFY: st = mcamp_calibrate_certified(c, r->g, &claim, &s); break;
+    case ASK_LOSS:    st = mcamp_loss_point(c, r->g, 14, r->g->g, MCAMP_ADD, &v); break;
+    case ASK_SAMPLER: st = ask_sampler(c, r->g); break;
+    case ASK_PROBLEM: st = ask_problem(c, r->s, &s); break;
+    default:          st = mcamp_delta(c, r->g, 14, 1, &bud, a); break;
+    }
+    if (st >= 0) return st;
+    if (memcmp(a, a0, sizeof a) || v < 7 || v > 7 || e < 7 || e > 7) return MCAMP_E_INTERNAL;
+    if (r->ask == ASK_VERIFY && s.accepted && s.samples) return MCAMP_E_INTERNAL;
+    return st;
+}
+
+/* All allocations of questions that make up to 50, 14 with the other two matrices;
+ * evenly spread ones of those that make more.                                     */
+TEST(any_allocation_of_any_question_may_fail)
+{
+    size_t total = 0;
+    for (int i = 0; i < 3; i++) {
+        mcamp_gram g;
+        request r;
+        gram_of(&shapes[i], &g);
+        r.g = &g; r.s = &shapes[i];
+        for (int q = 0; q < QUESTIONS; q++) {
+            char what[60];
+            if (q == ASK_PRODUCT && g.kind != MCAMP_GRAM_DIAGONAL) continue;
+            r.ask = (question)q;
+            snprintf(what, sizeof what, "%s, question %d", shapes[i].name, q);
+            total += mt_some_faults(what, ask, &r, i ? mt_scale(14) : mt_scale(50));
+        }
+        mcamp_gram_free(&ctx, &g);
+    }
+    CHECK(total > 1000);
+}
+
+/* ---- bad arguments ---------------------------------------------------------------------- */
+
+static double bad_number(int i)
+{
+    const double bad[6] = { mcamp__nan(), mcamp__inf(), -mcamp__inf(), -1, 0, -0.0 };
+    return bad[i];
+}
+
+/* The status is an error and the argument is named. */
+static void refused(mcamp_status st, const char *name)
+{
+    const mcamp_error e = mcamp_last_error(&ctx);
+    char text[200];
+    snprintf(text, sizeof text, "status %d about '%s', want one about '%s'", (int)st,
+             e.argument ? e.argument : "nothing", name);
+    mt_check(st < 0 && e.argument && !strcmp(e.argument, name), __FILE__, __LINE__, text);
+}
+
+TEST(numbers_that_are_none_are_refused_by_name)
+{
+    mcamp_gram g;
+    mcamp_answer a[2], a0[2];
+    double v = 7, e = 7;
+    gram_of(&shapes[0], &g);
+    memset(a, 0x5a, sizeof a);
+    memcpy(a0, a, sizeof a);
+    for (int i = 0; i < 6; i++) {
+        double x = bad_number(i), eps[2];
+        eps[0] = 1; eps[1] = x;
+        refused(mcamp_delta(&ctx, &g, x, 1, NULL, a), "sigma");
+        refused(mcamp_epsilon(&ctx, &g, x, 1e-5, NULL, a), "sigma");
+        refused(mcamp_epsilon(&ctx, &g, 14, x, NULL, a), "delta");
+        refused(mcamp_sigma(&ctx, &g, 1, x, NULL, a), "delta");
+        refused(mcamp_curve(&ctx, &g, x, eps, 1, NULL, a), "sigma");
+        refused(mcamp_renyi(&ctx, &g, x, 3, 1, 100, &v, &e), "sigma");
+        refused(mcamp_loss_point(&ctx, &g, x, g.g, MCAMP_ADD, &v), "sigma");
+        if (i > 3) continue;            /* eps may be 0 */
+        refused(mcamp_delta(&ctx, &g, 14, x, NULL, a), "eps");
+        refused(mcamp_sigma(&ctx, &g, x, 1e-5, NULL, a), "eps");
+        refused(mcamp_curve(&ctx, &g, 14, eps, 2, NULL, a), "eps");
+    }
+    refused(mcamp_delta(&ctx, &g, DBL_MIN / 8, 1, NULL, a), "sigma");
+    refused(mcamp_epsilon(&ctx, &g, 14, 1, NULL, a), "delta");
+    refused(mcamp_curve(&ctx, &g, 14, NULL, 2, NULL, a), "eps");
+    refused(mcamp_curve(&ctx, &g, 14, &v, 0, NULL, a), "count");
+    refused(mcamp_renyi(&ctx, &g, 14, 1, 1, 100, &v, &e), "order");
+    refused(mcamp_renyi(&ctx, &g, 14, 3, 1, 0, &v, &e), "samples");
+    CHECK(!memcmp(a, a0, sizeof a));
+    CHECK(v >= 7 && v <= 7 && e >= 7 && e <= 7);
+    mcamp_gram_free(&ctx, &g);
+}
+
+/* Every field of a budget and of a claim. */
+TEST(bad_budgets_and_claims_are_refused_by_name)
+{
+    mcamp_gram g;
+    mcamp_answer a, a0;
+    mcamp_statement s;
+    gram_of(&shapes[0], &g);
+    memset(&a, 0x5a, sizeof a);
+    a0 = a;
+    for (int i = 0; i < 4; i++) {
+        mcamp_budget b = small_budget(ASK_DELTA);
+        mcamp_claim c = small_claim();
+        b.rel_error = bad_number(i);
+        refused(mcamp_delta(&ctx, &g, 14, 1, &b, &a), "rel_error");
+        b = small_budget(ASK_DELTA);
+        b.beta = bad_number(i);
+        refused(mcamp_sigma(&ctx, &g, 1, 1e-5, &b, &a), "beta");
+        b.beta = 1;
+        refused(mcamp_epsilon(&ctx, &g, 14, 1e-5, &b, &a), "beta");
+        c.eps = bad_number(i);
+        refused(mcamp_verify(&ctx, &g, &c, &s), "eps");
+        c = small_claim(); c.beta = bad_number(i);
+        refused(mcamp_calibrate_certified(&ctx, &g, &c, &s), "beta");
+        c = small_claim(); c.delta = bad_number(i);
+        refused(mcamp_calibrate_certified(&ctx, &g, &c, &s), "delta");
+        c = small_claim(); c.sigma = bad_number(i);
+        refused(mcamp_verify(&ctx, &g, &c, &s), "sigma");
+    }
+    for (int i = 0; i < 2; i++) {
+        mcamp_budget b = small_budget(ASK_DELTA);
+        mcamp_claim c = small_claim();
+        if (i) b.direction = (mcamp_direction)9; else b.method = (mcamp_method)77;
+        refused(mcamp_delta(&ctx, &g, 14, 1, &b, &a), i ? "direction" : "method");
+        c.direction = (mcamp_direction)9;
+        refused(mcamp_verify(&ctx, &g, &c, &s), "direction");
+        c = small_claim(); c.start_canary = 1;
+        CHECK_STATUS(mcamp_verify(&ctx, &g, &c, &s), MCAMP_E_CANARY);
+    }
+    CHECK(!memcmp(&a, &a0, sizeof a));
+    mcamp_gram_free(&ctx, &g);
+}
+
+TEST(objects_that_are_none_are_refused)
+{
+    mcamp_gram g, none;
+    mcamp_answer a;
+    mcamp_statement s;
+    mcamp_claim c = small_claim();
+    mcamp_problem p;
+    double v, e;
+    gram_of(&shapes[0], &g);
+    memset(&none, 0, sizeof none);
+    CHECK(mcamp_delta(&ctx, &none, 14, 1, NULL, &a) < 0);
+    CHECK(mcamp_epsilon(&ctx, &none, 14, 1e-5, NULL, &a) < 0);
+    CHECK(mcamp_sigma(&ctx, &none, 1, 1e-5, NULL, &a) < 0);
+    CHECK(mcamp_curve(&ctx, &none, 14, &c.eps, 1, NULL, &a) < 0);
+    CHECK(mcamp_renyi(&ctx, &none, 14, 2, 1, 100, &v, &e) < 0);
+    CHECK(mcamp_verify(&ctx, &none, &c, &s) < 0);
+    CHECK(mcamp_calibrate_certified(&ctx, NULL, &c, &s) < 0);
+    CHECK_STATUS(mcamp_verify(&ctx, &g, NULL, &s), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_verify(&ctx, &g, &c, NULL), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_calibrate_certified(&ctx, &g, &c, NULL), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_sigma(&ctx, &g, 1, 1e-5, NULL, NULL), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_renyi(&ctx, &g, 14, 2, 1, 100, NULL, &e), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_problem_delta(&ctx, NULL, &a), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_problem_certify(&ctx, NULL, &s), MCAMP_E_REQUIRED);
+    memset(&p, 0, sizeof p);
+    p.eps = 1; p.delta = 1e-5;
+    refused(mcamp_problem_certify(&ctx, &p, &s), "batches");
+    p.batches = 4;
+    CHECK(mcamp_problem_certify(&ctx, &p, &s) < 0);             /* no epochs, no rounds */
+    p.epochs = (size_t)-1 / 2;
+    CHECK_STATUS(mcamp_problem_certify(&ctx, &p, &s), MCAMP_E_SIZE);
+    p.epochs = 2; p.end_canary = 7;
+    CHECK_STATUS(mcamp_problem_certify(&ctx, &p, &s), MCAMP_E_CANARY);
+    p.end_canary = 0;
+    refused(mcamp_problem_delta(&ctx, &p, &a), "sigma");
+    mcamp_gram_free(&ctx, &g);
+}
+
+/* ---- a sample that is not finite -------------------------------------------------------- */
+
+/* One poisoned sample: no bound, no wealth, no acceptance, however good the rest. */
+TEST(one_bad_sample_refuses)
+{
+    mcamp_gram g;
+    mcamp__factor f;
+    mcamp__sampler p;
+    static mcamp_tally t;
+    mcamp_claim c = small_claim();
+    mcamp__question q;
+    mcamp__choice choice;
+    double range;
+    gram_of(&shapes[0], &g);
+    CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+    memset(&q, 0, sizeof q);
+    q.f = &f; q.sigma = c.sigma; q.eps = c.eps; q.dir = MCAMP_REMOVE;
+    CHECK_STATUS(mcamp__proof_choice(&ctx, &q, &choice, &range, NULL), MCAMP_OK);
+    CHECK_STATUS(mcamp__question_sampler(&ctx, &q, &choice, &p), MCAMP_OK);
+    mcamp__tally_init(&p, &t);
+    for (int i = 0; i < 100000; i++) mcamp__tally_add(&t, -mcamp__inf());
+    CHECK(mcamp_tally_upper(&t, 1e-6) < 1);
+    mcamp__tally_add(&t, mcamp__nan());
+    CHECK(t.poisoned == 1);
+    CHECK_LE(1.0, mcamp_tally_upper(&t, 1e-6));
+    CHECK_LE(1.0, mcamp_tally_upper_hoeffding(&t, 1e-6));
+    CHECK_LE(1.0, mcamp_tally_upper_bernstein(&t, 1e-6));
+    CHECK_LE(mcamp_tally_lower(&t, 1e-6), 0.0);
+    mcamp__sampler_free(&ctx, &p);
+    mcamp__factor_free(&ctx, &f);
+    mcamp_gram_free(&ctx, &g);
+}
+
+/* ---- power ------------------------------------------------------------------------------- */
+
+/* A true delta of 0.9 times the target is accepted: for every kind of Gram matrix, in
+ * both directions, for large and small targets, with the default budget.             */
+TEST(a_claim_with_a_tenth_to_spare_is_accepted)
+{
+    static const double delta[3] = { 1e-3, 1e-5, 1e-8 };
+    for (int i = 0; i < 3; i++) {
+        mcamp_gram g;
+        gram_of(&shapes[i], &g);
+        for (int j = 0; j < 3; j++) {
+            mcamp_budget bud = small_budget(ASK_DELTA);
+            mcamp_claim c = small_claim();
+            mcamp_statement s;
+            mcamp_answer a;
+            bud.rel_error = 0.01; bud.max_samples = 0; bud.seed = 40 + (uint64_t)j;
+            CHECK_STATUS(mcamp_sigma(&ctx, &g, 1, 0.9 * delta[j], &bud, &a), MCAMP_OK);
+            c.sigma = a.sigma; c.delta = delta[j]; c.beta = 1e-6; c.max_samples = 0;
+            CHECK_STATUS(mcamp_verify(&ctx, &g, &c, &s), MCAMP_OK);
+            CHECK(s.accepted);
+            CHECK_LE((double)s.samples, 2e6);
+        }
+        mcamp_gram_free(&ctx, &g);
+    }
+}
+
+/* More noise, a larger eps: never a larger delta, not even by a last digit's noise,
+ * for one seed and one choice of method: the same random numbers.                    */
+TEST(answers_are_monotone_on_common_random_numbers)
+{
+    static double eps[9];
+    mcamp_answer a[9];
+    mcamp_gram g;
+    gram_of(&shapes[0], &g);
+    for (int i = 0; i < 9; i++) eps[i] = 0.25 * i;
+    CHECK(mcamp_curve(&ctx, &g, 10, eps, 9, NULL, a) >= 0);
+    for (int i = 1; i < 9; i++) {
+        CHECK_LE(a[i].delta, a[i - 1].delta);
+        CHECK_LE(a[i].remove.value, a[i - 1].remove.value);
+        CHECK_LE(a[i].add.value, a[i - 1].add.value);
+    }
+    for (int i = 0; i < 4; i++) {
+        CHECK(mcamp_epsilon(&ctx, &g, 8 + i, 1e-5, NULL, &a[i]) >= 0);
+        CHECK(i == 0 || a[i].eps < a[i - 1].eps);
+    }
+    mcamp_gram_free(&ctx, &g);
+}
+
+int main(int argc, char **argv)
+{
+    static const mt_case cases[] = {
+        T(any_allocation_of_any_question_may_fail),
+        T(numbers_that_are_none_are_refused_by_name),
+        T(bad_budgets_and_claims_are_refused_by_name),
+        T(objects_that_are_none_are_refused),
+        T(one_bad_sample_refuses),
+        T(a_claim_with_a_tenth_to_spare_is_accepted),
+        T(answers_are_monotone_on_common_random_numbers) };
+    setup();
+    return mt_run("calib", cases, sizeof cases / sizeof cases[0], argc, argv);
+}
