@@ -10938,6 +10938,7 @@ typedef struct mcamp__pair {
     int nbr;
     int upper_only;
     int bins;               /* cells of X = e^loss under Q, see below: 1 call, 2 put */
+    int raw;                /* bins: positions X, not X - 1                       */
     double count, err;      /* relative error of p and q, together */
     mcamp__cell *pilot;
     size_t npilot;
@@ -11330,30 +11331,37 @@ MCAMP__PRIV mcamp__cell mcamp__cell_turn(mcamp__cell c, int add)
 /* Which bound a law serves. */
 typedef enum mcamp__side { MCAMP__UPPER, MCAMP__LOWER } mcamp__side;
 
+/* Where X = e^loss stands: X - 1, negated for a put; or X itself where the sums that
+ * matter are far below 1 and X - 1 would cancel.                                      */
+MCAMP__PRIV double mcamp__bins_at(const mcamp__pair *p, double loss)
+{
+    double x = p->raw ? exp(loss) : expm1(loss);
+    return p->bins == 2 ? -x : x;
+}
+
 /* Balls in bins with C = I: positions X - 1 (call) or 1 - X (put) weighted by Q.  A
  * convex function of the sum of the X is estimated, so that here too spreading with the
  * mean kept raises and merging lowers; q is rounded with the side, the mean p/q of a
  * cell to where the function is larger or smaller.                                     */
-MCAMP__PRIV void mcamp__law_bins(mcamp__law *a, mcamp__cell c, double err, int put,
+MCAMP__PRIV void mcamp__law_bins(mcamp__law *a, const mcamp__pair *p, mcamp__cell c,
                                  mcamp__side side)
 {
-    double s = side == MCAMP__UPPER ? 1 : -1, q = c.q * (1 + s * err), f;
-    double v = c.v + (put ? -s : s) * (2 * err + c.verr), sign = put ? -1 : 1;
-    double xl = expm1(c.lo), xh = expm1(c.hi);
+    double s = side == MCAMP__UPPER ? 1 : -1, q = c.q * (1 + s * p->err), f;
+    double v = c.v + (p->bins == 2 ? -s : s) * (2 * p->err + c.verr);
     if (!(q > 0)) return;
     v = mcamp__dmax(c.lo, mcamp__dmin(c.hi, v));
-    if (side == MCAMP__LOWER) { mcamp__law_add(a, sign * expm1(v), q); return; }
+    if (side == MCAMP__LOWER) { mcamp__law_add(a, mcamp__bins_at(p, v), q); return; }
     f = c.lo < -DBL_MAX ? exp(v - c.hi) : expm1(v - c.lo) / expm1(c.hi - c.lo);
     if (!(c.hi > c.lo)) f = 1;
     f = mcamp__dmax(0.0, mcamp__dmin(1.0, f));
-    mcamp__law_add(a, sign * xl, q * (1 - f));
-    mcamp__law_add(a, sign * xh, q * f);
+    mcamp__law_add(a, mcamp__bins_at(p, c.lo), q * (1 - f));
+    mcamp__law_add(a, mcamp__bins_at(p, c.hi), q * f);
 }
 
 MCAMP__PRIV void mcamp__law_cell(mcamp__law *a, const mcamp__pair *p, mcamp__cell c,
                                  mcamp__side side, int add)
 {
-    if (p->bins) { mcamp__law_bins(a, c, p->err, p->bins == 2, side); return; }
+    if (p->bins) { mcamp__law_bins(a, p, c, side); return; }
     c = mcamp__cell_turn(c, add);
     if (side == MCAMP__UPPER) mcamp__law_spread(a, c, p->err);
     else                      mcamp__law_merge(a, c, p->err);
@@ -11814,8 +11822,10 @@ MCAMP__PRIV mcamp_interval mcamp__spec_eval(const mcamp__spec *s, double eps,
                   s->bump * (f * (sb + eb) + s->tail_b)) -
          mcamp__spec_alias(s, eps);
     lo -= scale * 2 * e * f * fabs(sa);
-    /* the Chernoff bound holds as well, and is finite when all else fails */
-    if (!s->kernel && !(up <= scale)) up = scale;
+    /* the Chernoff bound holds as well, and is finite when all else fails:
+     * 1 - e^-x <= e^{lambda x}, and x <= e^{lambda x}/(e lambda)                         */
+    t = exp(e) * (s->kernel ? scale * exp(-1.0) / s->lambda : scale);
+    if (!(up <= t)) up = t;
     out.upper = s->kernel ? up : mcamp__dmin(1.0, s->pinf + mcamp__dmax(up, DBL_MIN));
     out.lower = (s->kernel ? 0.0 : s->pinf) + mcamp__dmax(0.0, lo);
     if (mcamp__isnan(lo)) out.lower = 0;
@@ -11985,8 +11995,7 @@ MCAMP__PRIV double mcamp__cell_gap(const mcamp__pair *p, mcamp__cell c, double l
     double v = c.v, lo = c.lo, hi = c.hi, f, e, w = p->bins ? c.q : c.p;
     if (p->bins) {
         f = expm1(v - lo) / expm1(hi - lo);
-        lo = expm1(lo); hi = expm1(hi); v = expm1(v);
-        if (p->bins == 2) { lo = -lo; hi = -hi; v = -v; }
+        lo = mcamp__bins_at(p, lo); hi = mcamp__bins_at(p, hi); v = mcamp__bins_at(p, v);
     } else {
         f = expm1(lo - v) / expm1(lo - hi);
     }
@@ -12388,10 +12397,21 @@ MCAMP__PRIV mcamp_status mcamp__bins_pilot(mcamp__acc *a, double cut, double log
     return mcamp__acc_laws(a, 0);
 }
 
+/* E(S - strike)_+ by Chernoff's bound alone: x_+ <= e^{lambda x}/(e lambda). */
+MCAMP__PRIV double mcamp__bins_chernoff(const mcamp__acc *a, double strike)
+{
+    mcamp__cum c = mcamp__sum_cum(&a->sum[MCAMP__UPPER], a->lambda);
+    double t = c.k0 + c.err - a->lambda * strike;
+    t += 8 * DBL_EPSILON * (fabs(c.k0) + fabs(a->lambda * strike));
+    return exp(t - 1 - log(a->lambda)) + DBL_MIN;
+}
+
 /* E(S - strike)_+ without the huge ones (call), E(kappa - S)_+ (put): bounds as close as
- * tol, or a part of what tol in eps amounts to, given that `known` is added to them.    */
+ * tol, or a part of what tol in eps amounts to, given that `known` is added to them; or
+ * any upper bound below `enough`.                                                       */
 MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, double cut, double strike,
-                                          double eps, double known, mcamp_interval *out)
+                                          double eps, double known, double enough,
+                                          mcamp_interval *out)
 {
     mcamp__width w;
     mcamp_status st = mcamp__bins_pilot(a, cut, -30);
@@ -12405,18 +12425,16 @@ MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, double cut, double stri
         st = mcamp__bins_pilot(a, cut, a->logd);
     }
     if (st < 0) return st;
-    out->upper = exp(a->logd) * 2 + DBL_MIN;
-    if (mcamp__sum_cum(&a->sum[MCAMP__UPPER], a->lambda).k0 - a->lambda * strike < -740) {
-        out->upper = DBL_MIN;
-        return MCAMP_OK;
-    }
+    out->upper = mcamp__bins_chernoff(a, strike);
+    if (out->upper <= mcamp__dmax(enough, 1e-280)) return MCAMP_OK;
     mcamp__width_start(&w, a->tol);
     for (int pass = 0; pass < 4; pass++) {
         double smooth, total;
         mcamp_interval v;
         /* what is known already makes up for a part of the width */
         double tol = a->tol * (1 + 0.3 * mcamp__dmin(10.0, a->lambda * exp(cut) * eps));
-        w.want = mcamp__dmin(1.0, tol * (1 + known / out->upper));
+        double about = pass ? out->upper : 2 * exp(a->logd) + DBL_MIN;
+        w.want = mcamp__dmin(1.0, tol * (1 + known / about));
         if (!pass) mcamp__width_start(&w, w.want);
         st = mcamp__acc_refine(a, &w);
         if (pass && st == MCAMP_E_SIZE) break;
@@ -12424,7 +12442,7 @@ MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, double cut, double stri
         v = mcamp__acc_bounds(a, strike, &smooth);
         if (!(v.upper < 1e300)) v.upper = mcamp__inf();
         v.upper = mcamp__dmax(v.upper, DBL_MIN);
-        out->upper = pass ? mcamp__dmin(out->upper, v.upper) : v.upper;
+        out->upper = mcamp__dmin(out->upper, v.upper);
         out->lower = mcamp__dmax(out->lower, v.lower);
         total = known + out->lower;
         if (out->upper - out->lower <= tol * total + 1e-300) return MCAMP_OK;
@@ -12433,13 +12451,17 @@ MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, double cut, double stri
     return MCAMP_Q_MAX_ITER;
 }
 
-MCAMP__PRIV mcamp_status mcamp__bins_delta(mcamp__acc *a, double eps, mcamp_interval *out)
+/* give_up: any upper bound below it will do (the other direction has won). */
+MCAMP__PRIV mcamp_status mcamp__bins_delta(mcamp__acc *a, double eps, double give_up,
+                                           mcamp_interval *out)
 {
     mcamp__pair *p = &a->pair[0];
     double b = p->count, c = p->br[0].mog.amax, f, strike;
     mcamp_interval huge = { 0, 0 }, tame = { 0, 0 };
     mcamp_status st;
     p->bins = a->add ? 2 : 1;
+    p->raw = a->add && eps > 1;
+    f = (a->add ? exp(eps) : 1.0) / b;
     for (int s = 0; s < 2; s++) {
         a->sum[s].kernel = 1;
         a->sum[s].plus = b * (1 + 1e-9);
@@ -12447,15 +12469,14 @@ MCAMP__PRIV mcamp_status mcamp__bins_delta(mcamp__acc *a, double eps, mcamp_inte
     /* without amplification it is a Gaussian mechanism, which is worse (convexity) */
     out->lower = 0;
     out->upper = mcamp__dmin(1.0, exp(mcamp__gauss_logdelta_up(c * (1 + 1e-15), eps)) + DBL_MIN);
-    strike = a->add ? -b * expm1(-eps) : b * expm1(eps);
+    strike = p->raw ? -b * exp(-eps) : a->add ? -b * expm1(-eps) : b * expm1(eps);
     if (!(strike < 1e290)) return MCAMP_OK;
     if (!a->add) mcamp__bins_huge(c, b, eps, &huge);
-    st = mcamp__bins_tame(a, log(b) + (a->add ? -eps : eps), strike, eps,
-                          huge.lower, &tame);
+    st = mcamp__bins_tame(a, log(b) + (a->add ? -eps : eps), strike, eps, huge.lower,
+                          0.99 * give_up / f - huge.upper, &tame);
     if (st < 0) return st;
     if (!a->add && a->reach < (log(b) + eps) / c + 0.5 * c)
         huge.upper = mcamp__bins_beyond(c, b, a->reach);
-    f = (a->add ? exp(eps) : 1.0) / b;
     out->upper = mcamp__dmin(out->upper, f * (huge.upper + tame.upper) * (1 + 1e-12) + DBL_MIN);
     out->lower = f * (huge.lower + tame.lower) * (1 - 1e-12);
     return st;
@@ -12473,13 +12494,13 @@ MCAMP__PRIV mcamp_status mcamp__bins_epsilon(mcamp__acc *a, double delta, mcamp_
         mcamp_interval v = { 0, 0 };
         double hi = side ? out->upper : up, f;
         if (!(hi > 0)) return res;
-        if ((st = mcamp__bins_delta(a, 0, &v)) < 0) return st;
+        if ((st = mcamp__bins_delta(a, 0, 0, &v)) < 0) return st;
         f = log(side ? v.lower : v.upper) - ld;
         if (!(f > 0)) { if (side) return res; continue; }
         mcamp__root_init(&r, 0, f, hi, side ? -1e-3 : -10);
         while (r.steps < 60 && r.hi - r.lo > 0.1 * a->tol * r.hi) {
             double x = mcamp__root_next(&r);
-            if ((st = mcamp__bins_delta(a, x, &v)) < 0) return st;
+            if ((st = mcamp__bins_delta(a, x, 0, &v)) < 0) return st;
             res = st > 0 ? st : res;
             f = log(side ? v.lower : v.upper) - ld;
             mcamp__root_update(&r, x, mcamp__finite(f) ? f : -100);
@@ -12529,7 +12550,8 @@ MCAMP__PRIV mcamp_status mcamp__exact_run(mcamp_ctx *ctx, const mcamp_event *eve
         if (d->direction == (dir ? MCAMP_REMOVE : MCAMP_ADD)) continue;
         a.add = dir;
         if (a.n == 1 && a.pair[0].bins)
-            st = want_eps ? mcamp__bins_epsilon(&a, x, &v) : mcamp__bins_delta(&a, x, &v);
+            st = want_eps ? mcamp__bins_epsilon(&a, x, &v)
+                          : mcamp__bins_delta(&a, x, best.lower, &v);
         else
             st = want_eps ? mcamp__acc_epsilon(&a, x, best.lower, &v)
                           : mcamp__acc_delta(&a, x, best.lower, &v);

@@ -32,11 +32,14 @@ static const event_form EVENT_FORMS[] = {
 };
 enum { NEVENT_FORM = sizeof EVENT_FORMS / sizeof EVENT_FORMS[0] };
 
+static const char LIMIT[] = "laplace-limit:";
+
 typedef struct event_list {
     const char *text;
     mcamp_event event[MOST_EVENTS];
     numbers shift[MOST_EVENTS], prob[MOST_EVENTS];
     size_t n;
+    double rate;                /* "laplace-limit": the sampling rate, n = 0    */
     bool unknown;               /* one parameter is "?" ...                     */
     size_t which;               /* ... of this event                            */
     mcamp_event_param param;
@@ -46,6 +49,7 @@ TOOL_FN void print_event_forms(void)
 {
     for (size_t i = 0; i < NEVENT_FORM; i++)
         printf("  %s:%s\n", EVENT_FORMS[i].name, EVENT_FORMS[i].usage);
+    printf("  %sQ, alone: how much of Laplace noise sampling saves, as a ratio\n", LIMIT);
 }
 
 TOOL_FN void event_list_free(event_list *l)
@@ -180,13 +184,36 @@ TOOL_FN void parse_events(const char *text, event_list *l)
     }
 }
 
+/* "laplace-limit:Q" is a word by itself. */
+TOOL_FN bool parse_limit(const char *text, event_list *l)
+{
+    size_t skip = strlen(LIMIT);
+    if (strncmp(text, LIMIT, skip)) return false;
+    memset(l, 0, sizeof *l);
+    l->text = text;
+    if (!parse_real(text + skip, &l->rate) || !(l->rate > 0 && l->rate <= 1))
+        bad_use("\"%s\": the sampling rate must be above 0 and at most 1", text);
+    return true;
+}
+
 /* ---- the command ------------------------------------------------------------------------ */
 
 typedef struct account {
     mcamp_exact_desc desc;
     event_list list[16];
     size_t n;
+    bool limits;                /* all are "laplace-limit"                      */
 } account;
+
+static const char *const ACCOUNT_COLOUR[] = { "#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                              "#e69f00", "#56b4e9", "#000000", "#999999" };
+
+TOOL_FN void style_series(svg_series *line, const account *a, size_t k)
+{
+    line->name = a->list[k].text;
+    line->colour = ACCOUNT_COLOUR[k % 8];
+    line->dashed = k >= 8;
+}
 
 /* As check(), for complaints about an event's fields. */
 TOOL_FN void check_event(session *s, const event_list *l, mcamp_status st)
@@ -247,8 +274,6 @@ TOOL_FN void account_result(session *s, const account *a, const event_list *l)
 /* One curve per mechanism, lower to upper as a band; the upper end is the line. */
 TOOL_FN void account_curves(session *s, const account *a)
 {
-    static const char *const colour[] = { "#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                          "#e69f00", "#56b4e9", "#000000", "#999999" };
     const option_value *o = s->opt;
     size_t points = o[O_POINTS].given ? (size_t)o[O_POINTS].count : 33;
     double *x = (double *)need(calloc(points * (1 + 2 * a->n), sizeof *x));
@@ -273,9 +298,7 @@ TOOL_FN void account_curves(session *s, const account *a)
             lo[i] = v[i].lower > v[points + i].lower ? v[i].lower : v[points + i].lower;
             hi[i] = v[i].upper > v[points + i].upper ? v[i].upper : v[points + i].upper;
         }
-        lines[k].name = a->list[k].text;
-        lines[k].colour = colour[k % 8];
-        lines[k].dashed = k >= 8;
+        style_series(&lines[k], a, k);
         lines[k].x = x;
         lines[k].y = lines[k].hi = hi;
         lines[k].lo = lo;
@@ -295,6 +318,82 @@ TOOL_FN void account_curves(session *s, const account *a)
     free(x);
 }
 
+/* ---- Laplace noise on a sample ------------------------------------------------------------ */
+
+/* Noise without sampling over noise on a sample, at the same eps: 1 where sampling is free. */
+TOOL_FN double limit_ratio(session *s, const event_list *l, double eps, double *sample_eps)
+{
+    double ratio = 1;
+    *sample_eps = 0;
+    if (eps > 0)                        /* the limit at 0 is 1 */
+        check_event(s, l, mcamp_exact_laplace_amplified(&s->ctx, eps, l->rate, sample_eps,
+                                                        &ratio));
+    return ratio;
+}
+
+TOOL_FN void limit_result(session *s, const event_list *l)
+{
+    double eps = s->opt[O_EPS].real, sample, ratio = limit_ratio(s, l, eps, &sample);
+    json j;
+    progress_end(&s->progress);
+    if (s->opt[O_JSON].given) {
+        json_open(&j, stdout);
+        json_text(&j, "mechanism", l->text);
+        json_real(&j, "epsilon", eps);
+        json_real(&j, "epsilon_sample", sample);
+        json_real(&j, "value", ratio);
+        json_real(&j, "value_at_least", l->rate / (l->rate + eps));
+        json_text(&j, "version", MCAMP_VERSION_TEXT);
+        json_close(&j);
+    } else {
+        printf("noise ratio %.8g  at epsilon %.6g (%.6g on the sample; %s)\n", ratio, eps,
+               sample, l->text);
+    }
+}
+
+TOOL_FN void limit_curves(session *s, const account *a)
+{
+    const option_value *o = s->opt;
+    size_t points = o[O_POINTS].given ? (size_t)o[O_POINTS].count : 201;
+    double *x = (double *)need(calloc(points * (1 + a->n), sizeof *x));
+    double end = o[O_EPS_MAX].given ? o[O_EPS_MAX].real : 1, sample;
+    svg_series lines[16];
+    svg_chart chart;
+    memset(lines, 0, sizeof lines);
+    memset(&chart, 0, sizeof chart);
+    for (size_t i = 0; i < points; i++) x[i] = end * (double)i / (double)(points - 1);
+    for (size_t k = 0; k < a->n; k++) {
+        double *y = x + points * (1 + k);
+        for (size_t i = 0; i < points; i++) y[i] = limit_ratio(s, &a->list[k], x[i], &sample);
+        style_series(&lines[k], a, k);
+        lines[k].x = x;
+        lines[k].y = y;
+        lines[k].n = points;
+    }
+    chart.title = "Laplace noise on a sample: what is left of the saving";
+    chart.subtitle = "noise without sampling / noise on a sample with probability Q; 1 = free";
+    chart.xlabel = "epsilon";
+    chart.ylabel = "ratio of noise scales";
+    chart.series = lines;
+    chart.nseries = a->n;
+    progress_end(&s->progress);
+    write_picture(s, o[O_OUT].text, &chart);
+    free(x);
+}
+
+TOOL_FN int run_limits(session *s, const account *a)
+{
+    const option_value *o = s->opt;
+    if (o[O_DELTA].given) bad_use("--delta does not apply to \"%s\"", a->list[0].text);
+    if (!o[O_EPS].given && !o[O_OUT].given)
+        bad_use("\"%s\": give --eps, or --out for a curve", a->list[0].text);
+    if (o[O_OUT].given) limit_curves(s, a);
+    for (size_t k = 0; k < a->n && o[O_EPS].given; k++) limit_result(s, &a->list[k]);
+    return 0;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
 TOOL_FN int run_account(session *s)
 {
     const option_value *o = s->opt;
@@ -303,6 +402,17 @@ TOOL_FN int run_account(session *s)
     a->desc.direction = read_direction(&o[O_DIRECTION]);
     a->desc.rel_error = o[O_REL_ERROR].real;
     if (!a->n) bad_use("account what? such as \"mcamp account poisson:0.01,1,2000 --delta 1e-6\"");
+    for (size_t k = 0; k < a->n; k++) {
+        bool limit = parse_limit(s->words.word[k], &a->list[k]);
+        if (k && limit != a->limits)
+            bad_use("\"%s\" and \"%s\" cannot be compared", s->words.word[0], s->words.word[k]);
+        a->limits = limit;
+    }
+    if (a->limits) {
+        run_limits(s, a);
+        free(a);
+        return 0;
+    }
     for (size_t k = 0; k < a->n; k++) {
         event_list *l = &a->list[k];
         parse_events(s->words.word[k], l);

@@ -643,6 +643,26 @@ TEST(bins_epsilon_and_composition)
     CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, NULL, 1e-6, &v, NULL), MCAMP_E_ARG);
 }
 
+/* Bounds stay close together far out, in both directions, and delta falls ever faster.  (A
+ * put on a sum of many large numbers of which next to nothing is left once cancelled.)     */
+TEST(bins_curve_far_out)
+{
+    mcamp_event e = bins(100, 20, 1);
+    double eps[20], slope = 0;
+    mcamp_interval rem[20], add[20];
+    for (int i = 0; i < 20; i++) eps[i] = 6 + 2 * i;
+    CHECK_STATUS(mcamp_exact_curve(&ctx, &e, 1, NULL, eps, 20, rem, add), MCAMP_OK);
+    for (int i = 0; i < 20; i++) {
+        check_interval(rem[i], rem[i].lower, 0, 5e-4);
+        CHECK_LE(add[i].upper, rem[i].upper);
+        if (add[i].upper > 1e-275) check_interval(add[i], add[i].lower, 0, 5e-4);
+        else CHECK_LE(add[i].upper, 1e-275);
+        if (!i) continue;
+        CHECK_LE(log(rem[i].upper / rem[i - 1].upper), slope + 1e-3);
+        slope = log(rem[i].upper / rem[i - 1].upper);
+    }
+}
+
 /* ---- calibration ------------------------------------------------------------------------ */
 
 static void check_sigma(mcamp_event e, double eps, double delta, double truth)
@@ -900,6 +920,7 @@ static const mt_case cases[] = {
     T(bins_at_calibrated_sigma),
     T(one_bin_is_the_gaussian_mechanism),
     T(bins_epsilon_and_composition),
+    T(bins_curve_far_out),
     T(calibrated_sigma_of_dpsgd),
     T(multi_epoch_table),
     T(calibration_of_the_other_parameters),

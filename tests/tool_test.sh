@@ -193,6 +193,37 @@ runs 0 account 'gaussian:5*?' --eps 2 --delta 1e-6 --json
 near "found number of uses" "$(value value)" 5 0
 runs 0 account poisson:0.01,1,2000 gaussian:2 --out "$tmp/two.svg" --eps-max 3 --points 5
 [ "$(grep -c 'class="line"' "$tmp/two.svg")" -eq 4 ] && ok || bad "not two lines with legends"
+for key in mechanism epsilon_lower epsilon_upper delta_lower delta_upper value seconds version; do
+    runs 0 account 'poisson:?,1,2000' --eps 2 --delta 1e-6 --json --rel-error 0.01
+    [ -n "$(value $key)" ] && ok || bad "account: JSON has no \"$key\""
+done
+# Every word of the event language, and all of it in one composition.
+for e in gaussian:2,0.5 laplace:3,0.1 response:0.2,1e-9 poisson:0.01,1,100 bnb:2,16,2 \
+         truncated:0.01,1,100,700,50000 mog:1,50,0:0.99,1:0.009,2:0.001 \
+         group-poisson:0.01,2,100,4 group-fixed:2000,20,3,100,4 bandmf:1.5,1000,342477,2052,9 \
+         gaussian:2+laplace:3,0.1*2+response:0.2,1e-9*3+poisson:0.01,1,100+mog:1,50,0:0.99,1:0.01; do
+    runs 0 account $e --delta 1e-6 --json --rel-error 0.01
+    [ -n "$(value epsilon_upper)" ] && ok || bad "no answer for $e"
+done
+# What is calibrated meets its target: each unknown put back in.
+runs 0 account 'poisson:?,1,2000' --eps 2 --delta 1e-6 --json
+runs 0 account "poisson:$(value value),1,2000" --eps 2 --json
+awk -v d="$(value delta_upper)" 'BEGIN { exit !(d != "" && d <= 1e-6) }' && ok || bad "q misses delta"
+runs 0 account 'group-poisson:0.01,2,2000,?' --eps 5 --delta 1e-6 --json
+near "found group" "$(value value)" 4 0
+# The limits of sampling for Laplace noise: log(1 + (e^eps - 1)/q) and the ratio of scales
+runs 0 account laplace-limit:0.01 --eps 0.02 --json
+near "eps on the sample" "$(value epsilon_sample)" 1.1053012021492625 1e-12
+near "ratio of noise" "$(value value)" 0.5526506010746313 1e-12
+runs 0 account laplace-limit:1 --eps 0.5
+grep -q '^noise ratio 1 ' "$tmp/out" && ok || bad "no sampling, but a ratio: $(cat "$tmp/out")"
+runs 0 account laplace-limit:0.001 laplace-limit:0.01 laplace-limit:0.1 --out "$tmp/limit.svg"
+[ "$(grep -c 'class="line"' "$tmp/limit.svg")" -eq 6 ] && ok || bad "not three lines with legends"
+expect 2 'sampling rate' account laplace-limit:0 --eps 1
+expect 2 'sampling rate' account laplace-limit:x --eps 1
+expect 2 'cannot be compared' account laplace-limit:0.1 gaussian:1 --out "$tmp/x.svg"
+expect 2 'does not apply' account laplace-limit:0.1 --delta 1e-6
+expect 2 'give --eps' account laplace-limit:0.1
 
 # ---- error and optimize ------------------------------------------------------------------
 run="--rounds 64 --batches 16"
