@@ -127,6 +127,7 @@
  *            mcamp_session_delta
  *   report   mcamp_report_session, mcamp_report_session_text,
  *            mcamp_report_answer, mcamp_report_statement, mcamp_report_statement_text,
+ *            mcamp_report_plan, mcamp_report_plan_text,
  *            mcamp_modes_vector
  *   exact    mcamp_exact_rdp, mcamp_exact_rdp_epsilon, mcamp_exact_classical_sigma,
  *            mcamp_exact_zcdp_epsilon_simple, mcamp_exact_zcdp_epsilon,
@@ -1078,7 +1079,8 @@ MCAMP_API mcamp_status mcamp_opt_gradient(mcamp_ctx *ctx, const mcamp_gram *gram
 
 typedef struct mcamp_plan_desc {
     uint32_t start_canary;      /* must be 0                                  */
-    size_t n, batches;          /* REQUIRED: rounds, batches an epoch         */
+    size_t n, batches, epochs;  /* REQUIRED: rounds, batches an epoch, epochs, any
+                                   two of them; 0 = from the others           */
     double eps, delta;          /* REQUIRED                                   */
     unsigned sampling;          /* MCAMP_PLAN_ flags; 0 = neither             */
     size_t memory;              /* past noise vectors that can be kept, each of
@@ -1099,6 +1101,8 @@ typedef struct mcamp_plan_row {
 } mcamp_plan_row;
 
 typedef struct mcamp_plan_result {
+    size_t n, batches;          /* rounds, batches an epoch                   */
+    double eps, delta;
     size_t rows, best;          /* rows of the table; which was chosen        */
     mcamp_plan_row row[MCAMP_PLAN_ROWS];
     double sigma;               /* proven for the chosen C, if `certified`    */
@@ -1573,6 +1577,13 @@ MCAMP_API mcamp_status mcamp_report_statement_text(const mcamp_statement *s,
 MCAMP_API mcamp_status mcamp_report_session(const mcamp_session *s, const mcamp_writer *w);
 MCAMP_API mcamp_status mcamp_report_session_text(const mcamp_session *s,
                                                  const mcamp_writer *w);
+/* A plan: what was chosen (mech, NULL = without its values) and everything that was
+ * tried; as JSON with full precision, or a table and what is proven of the choice. */
+MCAMP_API mcamp_status mcamp_report_plan(const mcamp_plan_result *r,
+                                         const mcamp_mech *mech, double seconds,
+                                         const mcamp_writer *w);
+MCAMP_API mcamp_status mcamp_report_plan_text(const mcamp_plan_result *r,
+                                              const mcamp_writer *w);
 /* out[n] = mode i. */
 MCAMP_API mcamp_status mcamp_modes_vector(mcamp_ctx *ctx, const mcamp_mech *mech,
                                           size_t b, size_t i, double *out);
@@ -14736,7 +14747,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_rounds(mcamp_ctx *ctx, mcamp__opt *o, mcamp_
     const mcamp_opt_desc *d = o->desc;
     int bins = d->amplification == MCAMP_AMPLIFY_BINS;
     int soft = d->error == MCAMP_ERROR_MAX || (!bins && o->d_count);
-    int rounds = soft ? 3 : bins ? 2 : 1;
+    int rounds = !o->m.count ? 0 : soft ? 3 : bins ? 2 : 1;    /* 0: nothing to choose */
     mcamp_status st = MCAMP_OK;
     for (int i = 0; i < rounds && st == MCAMP_OK; i++) {
         size_t left = d->max_iterations - mcamp__zmin(l->steps, d->max_iterations);
@@ -14746,10 +14757,9 @@ MCAMP__PRIV mcamp_status mcamp__opt_rounds(mcamp_ctx *ctx, mcamp__opt *o, mcamp_
         st = mcamp__opt_eval(o, l->x, &l->f, l->g);
         if (st < 0) return st;
         if (!i) r->start_error = exp(l->f);
-        if (o->m.count)
-            st = mcamp__opt_descend(ctx, o, l, left, i + 1 < rounds ? 5 * d->tolerance
-                                                                    : d->tolerance,
-                                    bins ? 0.1 * d->tolerance : 1e-13);
+        st = mcamp__opt_descend(ctx, o, l, left, i + 1 < rounds ? 5 * d->tolerance
+                                                                : d->tolerance,
+                                bins ? 0.1 * d->tolerance : 1e-13);
         if (st == MCAMP_OK && i + 1 == rounds && l->steps >= d->max_iterations)
             st = MCAMP_Q_MAX_ITER;
     }
@@ -14782,12 +14792,36 @@ MCAMP__PRIV mcamp_status mcamp__opt_poisson_sigma(mcamp_ctx *ctx, const mcamp_op
     return st;
 }
 
+/* DP-SGD in whole epochs has an accountant without samples. */
+MCAMP__PRIV mcamp_status mcamp__opt_identity_sigma(mcamp_ctx *ctx, const mcamp_opt_desc *d,
+                                                   mcamp_opt_result *r)
+{
+    mcamp_event e;
+    mcamp_exact_desc x;
+    memset(&e, 0, sizeof e);
+    memset(&x, 0, sizeof x);
+    e.kind = MCAMP_EVENT_BINS;
+    e.count = 1;
+    e.bins = d->batches;
+    e.rounds = d->n / d->batches;
+    x.direction = d->budget.direction;
+    x.rel_error = 1e-4;
+    r->sensitivity = sqrt((double)e.rounds);
+    return mcamp_exact_calibrate(ctx, &e, 1, &x, 0, MCAMP_PARAM_SIGMA, d->eps, d->delta,
+                                 &r->sigma, NULL);
+}
+
 MCAMP__PRIV mcamp_status mcamp__opt_bins_sigma(mcamp_ctx *ctx, const mcamp_opt_desc *d,
                                                const mcamp_mech *mech, mcamp_opt_result *r)
 {
     mcamp_gram gram;
     mcamp_answer a;
-    mcamp_status st = mcamp_gram_init(ctx, mech, d->batches, &gram);
+    mcamp_status st;
+    if (mech->kind == MCAMP_MECH_IDENTITY && !mech->scale && d->n % d->batches == 0) {
+        st = mcamp__opt_identity_sigma(ctx, d, r);
+        if (st >= 0 || st == MCAMP_E_MEMORY) return st;
+    }
+    st = mcamp_gram_init(ctx, mech, d->batches, &gram);
     if (st < 0) return st;
     memset(&a, 0, sizeof a);
     st = mcamp_sigma(ctx, &gram, d->eps, d->delta, &d->budget, &a);
@@ -14824,6 +14858,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_final(mcamp__opt *o, const mcamp_mech *mech,
     }
     r->rmse = r->sigma * r->unit.rmse;
     r->max_error = r->sigma * r->unit.max;
+    if (!o->m.count) r->start_error = d->error == MCAMP_ERROR_MAX ? r->max_error : r->rmse;
     return st < 0 ? st : MCAMP_OK;
 }
 
@@ -14942,7 +14977,20 @@ typedef struct mcamp__planner {
     double error;               /* of the best */
     int found;
     mcamp_status status;        /* the first that is not MCAMP_OK              */
+    mcamp_progress outer;       /* the caller's                                */
+    size_t expected;            /* rows                                        */
+    double fraction;            /* reported last                               */
 } mcamp__planner;
+
+/* Progress of one row as progress of the plan, which never goes back. */
+MCAMP__PRIV int mcamp__plan_progress(void *user, double fraction, double best)
+{
+    mcamp__planner *p = (mcamp__planner *)user;
+    double done = ((double)p->out->rows + mcamp__dmax(fraction, 0)) / (double)p->expected;
+    (void)best;                 /* of the row, without a factor */
+    p->fraction = mcamp__dmin(mcamp__dmax(p->fraction, done), 1);
+    return p->outer.fn(p->outer.user, p->fraction, p->found ? p->error : mcamp__nan());
+}
 
 /* Tries one row; keeps its C if it is the best.  Rows that fail stay in the table. */
 MCAMP__PRIV mcamp_status mcamp__plan_try(mcamp_ctx *ctx, mcamp__planner *p,
@@ -14958,7 +15006,7 @@ MCAMP__PRIV mcamp_status mcamp__plan_try(mcamp_ctx *ctx, mcamp__planner *p,
     if (d.amplification == MCAMP_AMPLIFY_POISSON) d.max_bands = bands;
     else                                          d.bands = bands;
     row->family = family; row->amplification = d.amplification;
-    row->buffers = buffers; row->scale_degree = degree;
+    row->buffers = buffers; row->bands = bands; row->scale_degree = degree;
     row->status = mcamp_opt_run(ctx, &d, &mech, &row->result);
     p->out->rows++;
     if (row->status < 0)
@@ -14977,72 +15025,169 @@ MCAMP__PRIV mcamp_status mcamp__plan_try(mcamp_ctx *ctx, mcamp__planner *p,
     return MCAMP_OK;
 }
 
-/* All rows of one amplification.  Column factors pay where modes are sums of columns. */
+/* Numbers of buffers that are tried: 1, 2, 4, .. and the most that memory takes. */
+MCAMP__PRIV size_t mcamp__plan_buffers(size_t last, size_t memory)
+{
+    size_t next = mcamp__zmin(last ? 2 * last : 1, mcamp__zmin(memory, 8));
+    return next > last ? next : 0;
+}
+
+/* All rows of one amplification.  Column factors pay where an example's part in C x is
+ * a sum of columns: neither for a single epoch nor where the largest column counts. */
 MCAMP__PRIV mcamp_status mcamp__plan_rows(mcamp_ctx *ctx, mcamp__planner *p,
                                           mcamp_amplification amp, size_t memory)
 {
-    int poisson = amp == MCAMP_AMPLIFY_POISSON;
     size_t bands = mcamp__zmin(memory + 1, p->base.n);
-    size_t degree = amp == MCAMP_AMPLIFY_BINS ? 3 : 0, last = 0;
+    size_t degree = p->base.batches < p->base.n ? 3 : 0;
     mcamp_status st;
     p->base.amplification = amp;
-    if (poisson) return mcamp__plan_try(ctx, p, MCAMP_OPT_TOEPLITZ, 0, bands, 0);
+    if (amp == MCAMP_AMPLIFY_POISSON)
+        return mcamp__plan_try(ctx, p, MCAMP_OPT_TOEPLITZ, 0, bands, 0);
     st = mcamp__plan_try(ctx, p, MCAMP_OPT_IDENTITY, 0, 0, 0);
-    for (size_t d = 1; st >= 0 && d <= 4; d *= 2) {
-        if (mcamp__zmin(d, memory) == last) break;
-        last = d;
+    for (size_t d = mcamp__plan_buffers(0, memory); st >= 0 && d;
+         d = mcamp__plan_buffers(d, memory))
         st = mcamp__plan_try(ctx, p, MCAMP_OPT_BLT, d, 0, degree);
-    }
     if (st >= 0) st = mcamp__plan_try(ctx, p, MCAMP_OPT_TOEPLITZ, 0, bands, degree);
+    return st;
+}
+
+MCAMP__PRIV mcamp_status mcamp__plan_all(mcamp_ctx *ctx, mcamp__planner *p,
+                                         unsigned sampling, size_t memory)
+{
+    mcamp_status st;
+    size_t rows = 2;
+    for (size_t d = mcamp__plan_buffers(0, memory); d; d = mcamp__plan_buffers(d, memory))
+        rows++;
+    p->expected = rows * (sampling & MCAMP_PLAN_BINS ? 2 : 1) +
+                  (sampling & MCAMP_PLAN_POISSON ? 1 : 0);
+    st = mcamp__plan_rows(ctx, p, MCAMP_AMPLIFY_NONE, memory);
+    if (st >= 0 && (sampling & MCAMP_PLAN_POISSON))
+        st = mcamp__plan_rows(ctx, p, MCAMP_AMPLIFY_POISSON, memory);
+    if (st >= 0 && (sampling & MCAMP_PLAN_BINS))
+        st = mcamp__plan_rows(ctx, p, MCAMP_AMPLIFY_BINS, memory);
+    if (st >= 0 && !p->found) st = p->out->row[0].status;
+    return st;
+}
+
+/* Balls in bins: a proof from samples of its own. */
+MCAMP__PRIV mcamp_status mcamp__plan_prove(mcamp_ctx *ctx, mcamp__planner *p)
+{
+    const mcamp_opt_desc *d = &p->base;
+    mcamp_gram gram;
+    mcamp_claim c;
+    mcamp_status st = mcamp_gram_init(ctx, &p->best, d->batches, &gram);
+    if (st < 0) return st;
+    memset(&c, 0, sizeof c);
+    c.eps = d->eps; c.delta = d->delta; c.seed = d->budget.seed;
+    c.beta = d->budget.beta > 0 ? d->budget.beta : d->delta;
+    st = mcamp_calibrate_certified(ctx, &gram, &c, &p->out->statement);
+    mcamp_gram_free(ctx, &gram);
+    if (st < 0) return st;
+    p->out->certified = p->out->statement.accepted;
+    if (p->out->certified) p->out->sigma = p->out->statement.sigma;
+    return st;
+}
+
+/* The others: from C alone, whether sigma (a little above what the optimiser says, for
+ * the rounding of the norm) keeps delta by section gauss or exact.                  */
+MCAMP__PRIV mcamp_status mcamp__plan_check_sigma(mcamp_ctx *ctx, mcamp__planner *p)
+{
+    const mcamp_opt_desc *d = &p->base;
+    const mcamp_plan_row *row = &p->out->row[p->out->best];
+    mcamp_interval delta = { 0, 1 };
+    mcamp_event e;
+    mcamp_exact_desc x;
+    mcamp_sens sens;
+    mcamp_status st;
+    int poisson = row->amplification == MCAMP_AMPLIFY_POISSON;
+    memset(&e, 0, sizeof e);
+    memset(&x, 0, sizeof x);
+    st = mcamp_sens_fixed(ctx, &p->best, poisson ? 1 : (d->n - 1) / d->batches + 1,
+                          d->batches, &sens);
+    if (st < 0) return st;
+    p->out->sigma = row->result.sigma * (1 + 1e-9);
+    e.kind = MCAMP_EVENT_GAUSSIAN;
+    e.count = 1;
+    e.sigma = p->out->sigma;
+    e.sensitivity = sens.value * (1 + 1e-13);
+    if (poisson) {
+        e.count = (d->n - 1) / p->best.bands + 1;
+        if (p->best.bands < d->batches) {
+            e.kind = MCAMP_EVENT_POISSON;
+            e.q = (double)p->best.bands / (double)d->batches;
+        }
+    }
+    x.rel_error = 1e-3;
+    st = mcamp_exact_delta(ctx, &e, 1, &x, d->eps, &delta, NULL);
+    if (st >= 0) p->out->certified = delta.upper <= d->delta;
     return st;
 }
 
 MCAMP__PRIV mcamp_status mcamp__plan_certify(mcamp_ctx *ctx, mcamp__planner *p)
 {
-    const mcamp_opt_desc *d = &p->base;
     const mcamp_plan_row *row = &p->out->row[p->out->best];
     mcamp_ctx inner = *ctx;
-    mcamp_gram gram;
-    mcamp_claim c;
-    mcamp_status st = MCAMP_OK;
+    mcamp_status st;
+    inner.progress.fn = NULL;
     p->out->sigma = row->result.sigma;
-    p->out->certified = true;
-    if (row->amplification == MCAMP_AMPLIFY_BINS) {
-        inner.progress.fn = NULL;
-        if ((st = mcamp_gram_init(ctx, &p->best, d->batches, &gram)) < 0) return st;
-        memset(&c, 0, sizeof c);
-        c.eps = d->eps; c.delta = d->delta; c.seed = d->budget.seed;
-        c.beta = d->budget.beta > 0 ? d->budget.beta : d->delta;
-        st = mcamp_calibrate_certified(&inner, &gram, &c, &p->out->statement);
-        mcamp_gram_free(ctx, &gram);
-        if (st < 0) { ctx->err = inner.err; return st; }
-        p->out->certified = p->out->statement.accepted;
-        if (p->out->certified) p->out->sigma = p->out->statement.sigma;
-    }
+    st = row->amplification == MCAMP_AMPLIFY_BINS ? mcamp__plan_prove(&inner, p)
+                                                  : mcamp__plan_check_sigma(&inner, p);
+    if (st < 0) { ctx->err = inner.err; return st; }
     p->out->rmse = p->out->sigma * row->result.unit.rmse;
     p->out->max_error = p->out->sigma * row->result.unit.max;
-    return st;
+    if (row->amplification != MCAMP_AMPLIFY_BINS) st = MCAMP_OK;
+    return st == MCAMP_OK && !p->out->certified ? MCAMP_Q_REFUSED : st;
 }
 
-MCAMP__PRIV mcamp_status mcamp__plan_check(mcamp_ctx *ctx, const mcamp_plan_desc *d)
+/* Rounds, batches and epochs from any two of them. */
+MCAMP__PRIV mcamp_status mcamp__plan_shape(mcamp_ctx *ctx, const mcamp_plan_desc *d,
+                                           size_t *n, size_t *batches)
+{
+    *n = d->n; *batches = d->batches;
+    if (!*n) {
+        if (!d->epochs) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "n", 0);
+        if (!mcamp__mul_size(d->epochs, d->batches, n))
+            return mcamp__fail(ctx, MCAMP_E_SIZE, "epochs", (double)d->epochs);
+    }
+    if (!*batches && d->epochs) *batches = (*n - 1) / d->epochs + 1;
+    if (!*n || !*batches) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "batches", 0);
+    if (*batches > *n)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "batches", (double)*batches);
+    if (d->epochs && (*n - 1) / *batches + 1 != d->epochs)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "epochs", (double)d->epochs);
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__plan_check(mcamp_ctx *ctx, const mcamp_plan_desc *d,
+                                           size_t *n, size_t *batches)
 {
     mcamp_budget b;
     mcamp_status st;
     if (d->start_canary || d->end_canary)
         return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_plan_desc", 0);
-    if (!d->n) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "n", 0);
-    if (!d->batches) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "batches", 0);
-    if (d->batches > d->n)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "batches", (double)d->batches);
+    if ((st = mcamp__plan_shape(ctx, d, n, batches)) < 0) return st;
     if (d->sampling > (MCAMP_PLAN_BINS | MCAMP_PLAN_POISSON))
         return mcamp__fail(ctx, MCAMP_E_ARG, "sampling", (double)d->sampling);
     if ((int)d->error < 0 || d->error > MCAMP_ERROR_MAX)
         return mcamp__fail(ctx, MCAMP_E_ARG, "error", (double)d->error);
-    if (d->work && d->work->n != d->n)
+    if (d->work && d->work->n != *n)
         return mcamp__fail(ctx, MCAMP_E_MISMATCH, "work", (double)d->work->n);
     if ((st = mcamp__check_eps(ctx, "eps", d->eps)) < 0) return st;
     if ((st = mcamp__check_prob(ctx, "delta", d->delta)) < 0) return st;
     return mcamp__budget_resolve(ctx, &d->budget, &b);
+}
+
+MCAMP__PRIV void mcamp__plan_begin(mcamp__planner *p, const mcamp_plan_desc *d, size_t n,
+                                   size_t batches, mcamp_plan_result *r)
+{
+    memset(p, 0, sizeof *p);
+    memset(r, 0, sizeof *r);
+    p->out = r;
+    p->base.n = r->n = n;
+    p->base.batches = r->batches = batches;
+    p->base.eps = r->eps = d->eps;
+    p->base.delta = r->delta = d->delta;
+    p->base.work = d->work; p->base.error = d->error; p->base.budget = d->budget;
 }
 
 MCAMP_API mcamp_status mcamp_plan(mcamp_ctx *ctx, const mcamp_plan_desc *desc,
@@ -15050,34 +15195,31 @@ MCAMP_API mcamp_status mcamp_plan(mcamp_ctx *ctx, const mcamp_plan_desc *desc,
 {
     mcamp__planner p;
     mcamp_plan_result *r;
-    size_t memory;
+    mcamp_ctx inner;
+    size_t n, batches;
     mcamp_status st;
     if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
     if (!desc || !mech || !out)
         return mcamp__fail(ctx, MCAMP_E_REQUIRED, !desc ? "desc" : !mech ? "mech" : "out", 0);
-    if ((st = mcamp__plan_check(ctx, desc)) < 0) return st;
+    if ((st = mcamp__plan_check(ctx, desc, &n, &batches)) < 0) return st;
     r = (mcamp_plan_result *)mcamp__new(ctx, 1, sizeof *r);
     if (!r) return mcamp__fail(ctx, MCAMP_E_MEMORY, "plan", 0);
-    memset(&p, 0, sizeof p);
-    memset(r, 0, sizeof *r);
-    p.out = r;
-    p.base.n = desc->n; p.base.batches = desc->batches;
-    p.base.eps = desc->eps; p.base.delta = desc->delta;
-    p.base.work = desc->work; p.base.error = desc->error; p.base.budget = desc->budget;
-    memory = desc->memory ? desc->memory : 4;
-    st = mcamp__plan_rows(ctx, &p, MCAMP_AMPLIFY_NONE, memory);
-    if (st >= 0 && (desc->sampling & MCAMP_PLAN_POISSON))
-        st = mcamp__plan_rows(ctx, &p, MCAMP_AMPLIFY_POISSON, memory);
-    if (st >= 0 && (desc->sampling & MCAMP_PLAN_BINS))
-        st = mcamp__plan_rows(ctx, &p, MCAMP_AMPLIFY_BINS, memory);
-    if (st >= 0 && !p.found) st = r->row[0].status;
-    if (st >= 0) st = mcamp__plan_certify(ctx, &p);
+    mcamp__plan_begin(&p, desc, n, batches, r);
+    inner = *ctx;
+    p.outer = ctx->progress;
+    if (ctx->progress.fn) {
+        inner.progress.fn = mcamp__plan_progress;
+        inner.progress.user = &p;
+    }
+    st = mcamp__plan_all(&inner, &p, desc->sampling, desc->memory ? desc->memory : 4);
+    if (st >= 0) st = mcamp__plan_certify(&inner, &p);
     if (st >= 0) {
-        if (st == MCAMP_OK) st = p.status;
+        if (p.status) st = p.status;
         *mech = p.best;
         *out = *r;
-    } else if (p.found) {
-        mcamp_mech_free(ctx, &p.best);
+    } else {
+        if (p.found) mcamp_mech_free(ctx, &p.best);
+        ctx->err = inner.err;
     }
     mcamp__delete(ctx, r, 1, sizeof *r);
     return st;
@@ -17764,6 +17906,195 @@ MCAMP_API mcamp_status mcamp_report_session_text(const mcamp_session *s,
     mcamp__put(&o, ", ");
     mcamp__put_number(&o, mcamp_session_delta(s), 10);
     mcamp__put(&o, ")-differentially private.\n");
+    return o.failed ? MCAMP_Q_INTERRUPTED : MCAMP_OK;
+}
+
+/* ---- plans --------------------------------------------------------------------- */
+
+MCAMP__PRIV const char *mcamp__family_name(mcamp_opt_family family)
+{
+    switch (family) {
+    case MCAMP_OPT_IDENTITY: return "identity";
+    case MCAMP_OPT_TOEPLITZ: return "toeplitz";
+    case MCAMP_OPT_BLT:      return "blt";
+    case MCAMP_OPT_BANDED:   return "banded";
+    default:                 return "unknown";
+    }
+}
+
+MCAMP__PRIV const char *mcamp__amplification_name(mcamp_amplification a)
+{
+    switch (a) {
+    case MCAMP_AMPLIFY_NONE:    return "none";
+    case MCAMP_AMPLIFY_BINS:    return "balls in bins";
+    case MCAMP_AMPLIFY_POISSON: return "cyclic Poisson";
+    default:                    return "unknown";
+    }
+}
+
+MCAMP__PRIV void mcamp__json_numbers(mcamp__out *o, const char *key, const double *x,
+                                     size_t n)
+{
+    mcamp__json_key(o, key);
+    for (size_t i = 0; i < n; i++) {
+        mcamp__put(o, i ? ", " : "[");
+        mcamp__put_number(o, x[i], 17);
+    }
+    mcamp__put(o, n ? "]" : "[]");
+}
+
+/* The parameters that a plan's C has beside its family. */
+MCAMP__PRIV void mcamp__json_mech(mcamp__out *o, const mcamp_mech *m)
+{
+    if (m->form == MCAMP_FORM_BLT) {
+        mcamp__json_numbers(o, "theta", m->theta, m->buffers);
+        mcamp__json_numbers(o, "omega", m->omega, m->buffers);
+    } else {
+        mcamp__json_numbers(o, "coefficients", m->coef, m->count);
+    }
+    if (m->scale) mcamp__json_numbers(o, "scale", m->scale, m->n);
+    mcamp__json_digest(o, m->digest);
+}
+
+MCAMP__PRIV void mcamp__json_plan_row(mcamp__out *o, const mcamp_plan_row *row)
+{
+    mcamp__json_text(o, "family", mcamp__family_name(row->family));
+    mcamp__json_text(o, "amplification", mcamp__amplification_name(row->amplification));
+    mcamp__json_count(o, "buffers", row->buffers);
+    mcamp__json_count(o, "bands", row->bands);
+    mcamp__json_count(o, "scale_degree", row->scale_degree);
+    mcamp__json_count(o, "memory", row->memory);
+    mcamp__json_text(o, "status", mcamp_strerror(row->status));
+    if (row->status < 0) return;
+    mcamp__json_number(o, "estimated_rmse", row->result.rmse);
+    mcamp__json_number(o, "estimated_max_error", row->result.max_error);
+    mcamp__json_number(o, "estimated_sigma", row->result.sigma);
+    mcamp__json_number(o, "stderr_sigma", row->result.sigma_error);
+    mcamp__json_number(o, "error_unit_noise", row->result.unit.rmse);
+    mcamp__json_number(o, "max_error_unit_noise", row->result.unit.max);
+    mcamp__json_number(o, "sensitivity", row->result.sensitivity);
+    mcamp__json_count(o, "iterations", row->result.iterations);
+}
+
+MCAMP__PRIV int mcamp__plan_given(const mcamp_plan_result *r)
+{
+    return r && r->best < r->rows && r->rows <= MCAMP_PLAN_ROWS;
+}
+
+MCAMP_API mcamp_status mcamp_report_plan(const mcamp_plan_result *r,
+                                         const mcamp_mech *mech, double seconds,
+                                         const mcamp_writer *w)
+{
+    mcamp__out o;
+    if (!r || !w || !w->write) return MCAMP_E_REQUIRED;
+    if (!mcamp__plan_given(r) || (mech && !mcamp__mech_ok(mech))) return MCAMP_E_ARG;
+    memset(&o, 0, sizeof o);
+    o.w = w;
+    mcamp__json_number(&o, "epsilon", r->eps);
+    mcamp__json_number(&o, "delta", r->delta);
+    mcamp__json_count(&o, "rounds", r->n);
+    mcamp__json_count(&o, "batches", r->batches);
+    mcamp__json_key(&o, "certified");
+    mcamp__put(&o, r->certified ? "true" : "false");
+    mcamp__json_number(&o, "beta", r->statement.beta);
+    mcamp__json_number(&o, "sigma", r->sigma);
+    mcamp__json_number(&o, "rmse", r->rmse);
+    mcamp__json_number(&o, "max_error", r->max_error);
+    mcamp__json_plan_row(&o, &r->row[r->best]);
+    if (mech) mcamp__json_mech(&o, mech);
+    mcamp__json_count(&o, "best", r->best);
+    mcamp__json_key(&o, "tried");
+    for (size_t i = 0; i < r->rows; i++) {
+        int items = o.items;
+        mcamp__put(&o, i ? ", " : "[");
+        o.items = 0;
+        mcamp__json_plan_row(&o, &r->row[i]);
+        mcamp__put(&o, "}");
+        o.items = items;
+    }
+    mcamp__put(&o, "]");
+    return mcamp__report_end(&o, seconds);
+}
+
+/* Left of a column of `width` characters; text that is too long pushes on. */
+MCAMP__PRIV void mcamp__put_cell(mcamp__out *o, const char *text, size_t width)
+{
+    mcamp__put(o, text);
+    for (size_t i = strlen(text); i < width; i++) mcamp__put(o, " ");
+}
+
+MCAMP__PRIV void mcamp__put_cell_number(mcamp__out *o, double x, int digits, size_t width)
+{
+    char buf[48];
+    if (!mcamp__finite(x)) { mcamp__put_cell(o, "-", width); return; }
+    snprintf(buf, sizeof buf, "%.*g", digits, x);
+    for (char *p = buf; *p; p++)
+        if (*p == ',') *p = '.';
+    mcamp__put_cell(o, buf, width);
+}
+
+MCAMP__PRIV void mcamp__text_plan_row(mcamp__out *o, const mcamp_plan_row *row, int best)
+{
+    size_t size = row->buffers ? row->buffers : row->bands;
+    mcamp__put(o, best ? "* " : "  ");
+    mcamp__put_cell(o, mcamp__amplification_name(row->amplification), 16);
+    mcamp__put_cell(o, mcamp__family_name(row->family), 10);
+    mcamp__put_cell_number(o, row->family == MCAMP_OPT_IDENTITY ? 1 : (double)size, 6, 7);
+    mcamp__put_cell(o, row->scale_degree ? "yes" : "no", 9);
+    if (row->status < 0) {
+        mcamp__put(o, mcamp_strerror(row->status));
+    } else {
+        mcamp__put_cell_number(o, row->result.rmse, 6, 11);
+        mcamp__put_cell_number(o, row->result.max_error, 6, 11);
+        mcamp__put_number(o, row->result.sigma, 6);
+        if (row->status) { mcamp__put(o, "  "); mcamp__put(o, mcamp_strerror(row->status)); }
+    }
+    mcamp__put(o, "\n");
+}
+
+MCAMP__PRIV void mcamp__text_plan_proof(mcamp__out *o, const mcamp_plan_result *r)
+{
+    int poisson = r->row[r->best].amplification == MCAMP_AMPLIFY_POISSON;
+    mcamp__put(o, r->certified ? "Certified: with noise multiplier sigma = "
+                               : "NOT certified: with noise multiplier sigma = ");
+    mcamp__put_number(o, r->sigma, 10);
+    mcamp__put(o, " the mechanism C x + z is (");
+    mcamp__put_number(o, r->eps, 10);
+    mcamp__put(o, ", ");
+    mcamp__put_number(o, r->delta, 10);
+    mcamp__put(o, ")-differentially private.\n"
+        "  Unit of privacy: one example, added or removed (its gradients zeroed out),\n"
+        "  each gradient clipped to norm 1.\n  Batches: ");
+    if (poisson) {
+        mcamp__put(o, "cyclic Poisson sampling; every example belongs to one of ");
+        mcamp__put_count(o, r->row[r->best].bands);
+        mcamp__put(o, " classes that\n  take turns, and is drawn from it with probability ");
+        mcamp__put_number(o, (double)r->row[r->best].bands / (double)r->batches, 10);
+        mcamp__put(o, ".\n  Computed from privacy loss distributions, rounded up.\n");
+    } else {
+        mcamp__put(o, "in any fixed order, the same in every epoch; every example takes part\n"
+                      "  every ");
+        mcamp__put_count(o, r->batches);
+        mcamp__put(o, " rounds.  Gaussian mechanism, nothing gained from sampling.\n");
+    }
+}
+
+MCAMP_API mcamp_status mcamp_report_plan_text(const mcamp_plan_result *r,
+                                              const mcamp_writer *w)
+{
+    mcamp__out o;
+    if (!r || !w || !w->write) return MCAMP_E_REQUIRED;
+    if (!mcamp__plan_given(r)) return MCAMP_E_ARG;
+    memset(&o, 0, sizeof o);
+    o.w = w;
+    mcamp__put(&o, "  sampling        family    size   factors  rmse       max error  sigma\n");
+    for (size_t i = 0; i < r->rows; i++)
+        mcamp__text_plan_row(&o, &r->row[i], i == r->best);
+    mcamp__put(&o, "  (estimates; size: buffers or bands; * the smallest error)\n\n");
+    if (r->row[r->best].amplification != MCAMP_AMPLIFY_BINS)
+        mcamp__text_plan_proof(&o, r);
+    else if (!o.failed)
+        return mcamp_report_statement_text(&r->statement, w);
     return o.failed ? MCAMP_Q_INTERRUPTED : MCAMP_OK;
 }
 

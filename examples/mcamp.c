@@ -8,7 +8,7 @@
  *   tool_print.h      JSON, progress;   tool_svg.h  charts
  *   tool_estimate.h   sigma, epsilon, delta, verify, curve
  *   tool_account.h    account
- *   tool_optimize.h   optimize, error                                            */
+ *   tool_optimize.h   optimize, error;   tool_plan.h  plan                       */
 #define _POSIX_C_SOURCE 200809L
 #define MCAMP_PTHREADS
 #define MCAMP_STATIC
@@ -18,6 +18,7 @@
 #include "tool_account.h"
 #include "tool_estimate.h"
 #include "tool_optimize.h"
+#include "tool_plan.h"
 
 static void print_help(void)
 {
@@ -54,6 +55,8 @@ static void print_help(void)
            "  mcamp optimize --epochs 16 --batches 128 --eps 2 --delta 1e-5 --family blt:2 "
            "--amplification bnb\n"
            "  mcamp error --rounds 2048 --strategy sqrt:64 --workload momentum:0.9\n"
+           "  mcamp plan --epochs 16 --batches 128 --eps 2 --delta 1e-5 --amplification "
+           "bnb,poisson --memory 2 --out plan\n"
            "\nexit status: 0 done, 1 refused or failed, 2 bad use\n");
 }
 
@@ -78,13 +81,16 @@ int main(int argc, char **argv)
         printf("mcamp %s\n", MCAMP_VERSION_TEXT);
         return 0;
     }
-    if (argc < 2) bad_use("which command? sigma, epsilon, delta, verify or curve");
+    if (argc < 2)
+        bad_use("which command? sigma, epsilon, delta, verify, curve, account, optimize, error "
+                "or plan");
     cmd = find_command(argv[1]);
     if (!cmd) bad_use("unknown command \"%s\"", argv[1]);
     session_open(&s, cmd, argc, argv);
     if (cmd->bit == ACCOUNT) return run_account(&s);
     if (cmd->bit == OPTIMIZE) code = run_optimize(&s);
     else if (cmd->bit == ERROR) code = run_error(&s);
+    else if (cmd->bit == PLAN) code = run_plan(&s);
     else if (cmd->bit == CURVE) code = run_curve(&s);
     else if (cmd->bit == VERIFY || s.opt[O_CERTIFY].given) code = run_proof(&s);
     else code = run_estimate(&s);

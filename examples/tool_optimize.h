@@ -81,8 +81,18 @@ TOOL_FN FILE *open_file(const char *prefix, const char *suffix, char *path, size
     return f;
 }
 
+/* Before the work: that --out can be written. */
+TOOL_FN void check_out(const session *s)
+{
+    char path[600];
+    FILE *f;
+    if (!s->opt[O_OUT].given) return;
+    f = open_file(s->opt[O_OUT].text, ".txt", path, sizeof path);
+    fclose(f);
+}
+
 /* One number a line, all digits; a BLT as pairs; rows of a band on lines. */
-TOOL_FN void write_strategy(const char *prefix, const mcamp_mech *m)
+TOOL_FN void write_strategy(const session *s, const char *prefix, const mcamp_mech *m)
 {
     char path[600], a[40], b[40];
     FILE *f = open_file(prefix, ".txt", path, sizeof path);
@@ -97,14 +107,13 @@ TOOL_FN void write_strategy(const char *prefix, const mcamp_mech *m)
         left = row + 1 < m->bands ? row + 1 : m->bands;
     }
     if (fclose(f)) bad_use("--out: cannot write \"%s\"", path);
-    printf("wrote %s", path);
+    if (!s->opt[O_JSON].given) printf("wrote %s\n", path);
     if (m->scale) {
         f = open_file(prefix, ".scale.txt", path, sizeof path);
         for (size_t j = 0; j < m->n; j++) fprintf(f, "%s\n", exact_text(m->scale[j], a, sizeof a));
         if (fclose(f)) bad_use("--out: cannot write \"%s\"", path);
-        printf(" and %s", path);
+        if (!s->opt[O_JSON].given) printf("wrote %s\n", path);
     }
-    putchar('\n');
 }
 
 /* v[0 .. n-1] against its index, at most 2000 points of it. */
@@ -129,7 +138,7 @@ TOOL_FN void draw_values(const session *s, const char *prefix, const char *suffi
     line.y = y;
     line.n = points;
     chart.title = title;
-    chart.subtitle = s->cmd->bit == ERROR ? s->strategy.text : s->opt[O_FAMILY].text;
+    chart.subtitle = s->cmd->bit == OPTIMIZE ? s->opt[O_FAMILY].text : s->strategy.text;
     chart.xlabel = "round";
     chart.ylabel = ylabel;
     chart.series = &line;
@@ -233,7 +242,7 @@ TOOL_FN void finish(session *s, const workload *w, const mcamp_mech *m, const mc
 {
     if (s->opt[O_JSON].given) json_result(s, m, r); else print_result(s, m, r);
     if (!s->opt[O_OUT].given) return;
-    if (s->cmd->bit == OPTIMIZE && !s->opt[O_JSON].given) write_strategy(s->opt[O_OUT].text, m);
+    if (s->cmd->bit == OPTIMIZE) write_strategy(s, s->opt[O_OUT].text, m);
     draw_strategy(s, s->opt[O_OUT].text, w, m, r->sigma);
 }
 
@@ -305,6 +314,7 @@ TOOL_FN int run_optimize(session *s)
         d.eps = d.delta = 0;
         d.batches = 0;
     }
+    check_out(s);
     workload_open(s, &w);
     d.work = &w.work;
     st = mcamp_opt_run(&s->ctx, &d, &m, &r);

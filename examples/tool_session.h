@@ -11,14 +11,14 @@
 /* ---- the command line ------------------------------------------------------- */
 
 enum { SIGMA = 1, EPSILON = 2, DELTA = 4, VERIFY = 8, CURVE = 16, ACCOUNT = 32,
-       OPTIMIZE = 64, ERROR = 128, NOISE = OPTIMIZE | ERROR,
+       OPTIMIZE = 64, ERROR = 128, PLAN = 256, NOISE = OPTIMIZE | ERROR | PLAN,
        BINS = SIGMA | EPSILON | DELTA | VERIFY | CURVE, ALL = BINS | ACCOUNT | NOISE };
 
 /* In the order of OPTIONS. */
 enum option_id {
     O_ROUNDS, O_EPOCHS, O_BATCHES, O_STRATEGY, O_NORMALIZE, O_SCALE, O_EPS, O_DELTA, O_SIGMA,
     O_DIRECTION, O_CERTIFY, O_FAMILY, O_SCALING, O_AMPLIFICATION, O_WORKLOAD, O_ERROR,
-    O_POPULATION, O_BATCH_SIZE, O_ITERATIONS, O_REL_ERROR, O_SAMPLES, O_BETA, O_SEED,
+    O_POPULATION, O_BATCH_SIZE, O_MEMORY, O_ITERATIONS, O_REL_ERROR, O_SAMPLES, O_BETA, O_SEED,
     O_THREADS, O_EPS_MAX, O_POINTS, O_OUT, O_JSON, NOPTION
 };
 
@@ -29,9 +29,9 @@ static const option_spec OPTIONS[NOPTION] = {
     { "strategy", OPTION_TEXT, BINS | ERROR, BINS | ERROR, "C", "correlation matrix, see below" },
     { "normalize", OPTION_FLAG, 0, BINS | ERROR, "", "divide C by its largest column norm" },
     { "scale", OPTION_TEXT, 0, BINS | ERROR, "@FILE", "column factors of C, one a round" },
-    { "eps", OPTION_REAL, SIGMA | DELTA | VERIFY | OPTIMIZE,
+    { "eps", OPTION_REAL, SIGMA | DELTA | VERIFY | OPTIMIZE | PLAN,
       SIGMA | DELTA | VERIFY | ACCOUNT | NOISE, "X", "epsilon" },
-    { "delta", OPTION_REAL, SIGMA | EPSILON | VERIFY | OPTIMIZE,
+    { "delta", OPTION_REAL, SIGMA | EPSILON | VERIFY | OPTIMIZE | PLAN,
       SIGMA | EPSILON | VERIFY | ACCOUNT | NOISE, "X", "delta" },
     { "sigma", OPTION_REAL, EPSILON | DELTA | VERIFY | CURVE,
       EPSILON | DELTA | VERIFY | CURVE | ERROR, "X",
@@ -41,18 +41,22 @@ static const option_spec OPTIONS[NOPTION] = {
     { "family", OPTION_TEXT, OPTIMIZE, OPTIMIZE, "F",
       "toeplitz[:BANDS], blt:BUFFERS, banded:BANDS, dense, identity" },
     { "scaling", OPTION_TEXT, 0, OPTIMIZE, "D", "column factors: polynomial degree, or free" },
-    { "amplification", OPTION_TEXT, OPTIMIZE, NOISE, "A",
-      "bnb (balls in bins), poisson (cyclic), none" },
+    { "amplification", OPTION_TEXT, OPTIMIZE | PLAN, NOISE, "A",
+      "bnb (balls in bins), poisson (cyclic), none; plan: all you can do, bnb,poisson" },
     { "workload", OPTION_TEXT, 0, NOISE, "W",
       "prefix (default), momentum:BETA, ema:BETA, lr:@FILE" },
-    { "error", OPTION_TEXT, 0, OPTIMIZE, "E", "mean (default) or max over rounds" },
-    { "population", OPTION_COUNT, 0, NOISE, "N", "examples, for --amplification poisson" },
-    { "batch-size", OPTION_COUNT, 0, NOISE, "N", "expected batch, for --amplification poisson" },
+    { "error", OPTION_TEXT, 0, OPTIMIZE | PLAN, "E", "mean (default) or max over rounds" },
+    { "population", OPTION_COUNT, 0, OPTIMIZE | ERROR, "N",
+      "examples, for --amplification poisson" },
+    { "batch-size", OPTION_COUNT, 0, OPTIMIZE | ERROR, "N",
+      "expected batch, for --amplification poisson" },
+    { "memory", OPTION_COUNT, 0, PLAN, "N",
+      "noise vectors of the model's size to keep (default 4)" },
     { "iterations", OPTION_COUNT, 0, OPTIMIZE, "N", "at most (default: the library's)" },
     { "rel-error", OPTION_REAL, 0, SIGMA | EPSILON | DELTA | CURVE | ACCOUNT | NOISE, "X",
       "wanted relative error (default 0.01 of delta, curve 0.05; account 1e-4 of eps)" },
     { "samples", OPTION_COUNT, 0, BINS | NOISE, "N", "most samples per direction (default 2^26)" },
-    { "beta", OPTION_REAL, 0, BINS, "X",
+    { "beta", OPTION_REAL, 0, BINS | PLAN, "X",
       "error probability of bounds (default 1e-6; in proofs: delta)" },
     { "seed", OPTION_COUNT, 0, BINS | NOISE, "N", "of the simulation (default 1)" },
     { "threads", OPTION_COUNT, 0, BINS | NOISE, "N", "does not change results (default 1)" },
@@ -60,7 +64,7 @@ static const option_spec OPTIONS[NOPTION] = {
       "where the curve ends (default: delta 1e-10)" },
     { "points", OPTION_COUNT, 0, CURVE | ACCOUNT, "N", "of the curve (default 33)" },
     { "out", OPTION_TEXT, 0, CURVE | ACCOUNT | NOISE, "FILE",
-      "a picture (- = standard output); optimize, error: prefix of files" },
+      "a picture (- = standard output); optimize, error, plan: prefix of files" },
     { "json", OPTION_FLAG, 0, ALL, "", "one JSON object instead of text" },
 };
 
@@ -79,6 +83,7 @@ static const command COMMANDS[] = {
     { "account", ACCOUNT, "certified intervals for composed mechanisms, no sampling" },
     { "optimize", OPTIMIZE, "a C of small error at (eps, delta)" },
     { "error", ERROR, "the error of a given C" },
+    { "plan", PLAN, "the best C of all families and samplings that you can use, with its proof" },
 };
 enum { NCOMMAND = sizeof COMMANDS / sizeof COMMANDS[0] };
 
@@ -163,10 +168,14 @@ TOOL_FN void read_shape(session *s)
     if (!o[O_BATCHES].given && !o[O_ROUNDS].given)
         bad_use("\"mcamp %s\" needs --batches B or --rounds N", s->cmd->name);
     if (!o[O_BATCHES].given) batches = rounds;      /* every example once */
-    if (o[O_ROUNDS].given == o[O_EPOCHS].given)
+    if (s->cmd->bit == PLAN && o[O_ROUNDS].given && o[O_EPOCHS].given && !o[O_BATCHES].given) {
+        if (!o[O_EPOCHS].count || rounds < o[O_EPOCHS].count)
+            bad_use("--epochs: %s epochs in %s rounds", o[O_EPOCHS].text, o[O_ROUNDS].text);
+        batches = (rounds - 1) / o[O_EPOCHS].count + 1;
+    } else if (o[O_ROUNDS].given == o[O_EPOCHS].given)
         bad_use("give either --epochs or --rounds%s", o[O_ROUNDS].given ? ", not both" : "");
     if (o[O_BATCHES].given && !batches) bad_use("--batches must be above 0");
-    if (o[O_EPOCHS].given) {
+    if (!o[O_ROUNDS].given) {
         if (!o[O_EPOCHS].count) bad_use("--epochs must be above 0");
         if (o[O_EPOCHS].count > UINT64_MAX / batches)
             bad_use("--epochs: %s epochs of %s batches are too many rounds", o[O_EPOCHS].text,
@@ -223,12 +232,12 @@ TOOL_FN void session_open(session *s, const command *cmd, int argc, char **argv)
     s->budget.max_samples = o[O_SAMPLES].count;
     s->budget.beta = o[O_BETA].real;
     s->budget.seed = o[O_SEED].given ? o[O_SEED].count : 1;
-    if (cmd->bit != OPTIMIZE)
+    if (!(cmd->bit & (OPTIMIZE | PLAN)))
         parse_strategy(o[O_STRATEGY].text, s->rounds, o[O_NORMALIZE].given, &s->strategy);
     if (o[O_SCALE].given) parse_scale(o[O_SCALE].text, &s->strategy);
-    progress_begin(&s->progress, cmd->bit == OPTIMIZE ? "error" : cmd->name, false);
+    progress_begin(&s->progress, cmd->bit & NOISE ? "error" : cmd->name, false);
     open_context(s);
-    if (cmd->bit == OPTIMIZE) return;
+    if (cmd->bit & (OPTIMIZE | PLAN)) return;
     check(s, mcamp_mech_init(&s->ctx, &s->strategy.desc, &s->mech));
     check(s, mcamp_mech_max_norm(&s->ctx, &s->mech, &s->column_norm));
     check(s, mcamp_gram_init(&s->ctx, &s->mech, s->batches, &s->gram));

@@ -350,62 +350,6 @@ TEST(other_starts_reach_the_same_error)
     mcamp_mech_free(&ctx, &start);
 }
 
-/* ---- plans ---------------------------------------------------------------------------- */
-
-static mcamp_plan_desc plan_of(size_t n, size_t b)
-{
-    mcamp_plan_desc d;
-    memset(&d, 0, sizeof d);
-    d.n = n; d.batches = b; d.eps = 2; d.delta = 1e-5;
-    d.sampling = MCAMP_PLAN_BINS | MCAMP_PLAN_POISSON;
-    d.budget.rel_error = 0.05;
-    return d;
-}
-
-/* The table's smallest error is chosen, and its sigma is proven for that very C. */
-TEST(plan_chooses_and_proves)
-{
-    mcamp_plan_desc d = plan_of(64, 16);
-    mcamp_plan_result r;
-    mcamp_mech mech;
-    mcamp_gram gram;
-    setup();
-    CHECK_STATUS(mcamp_plan(&ctx, &d, &mech, &r), MCAMP_OK);
-    CHECK(r.rows == 11 && r.certified);
-    for (size_t i = 0; i < r.rows; i++) {
-        CHECK(r.row[i].status >= 0);
-        CHECK(r.row[i].memory <= 4);
-        CHECK_LE(r.row[r.best].result.rmse, r.row[i].result.rmse);
-    }
-    CHECK(r.row[r.best].amplification == MCAMP_AMPLIFY_BINS);
-    CHECK(r.statement.accepted && r.statement.rungs_tried > 0);
-    CHECK_STATUS(mcamp_gram_init(&ctx, &mech, 16, &gram), MCAMP_OK);
-    CHECK(r.statement.gram_digest == gram.digest);
-    CHECK_NEAR(r.sigma, r.row[r.best].result.sigma, 0.05, 0);
-    CHECK_NEAR(r.rmse, r.sigma * r.row[r.best].result.unit.rmse, 1e-14, 0);
-    mcamp_gram_free(&ctx, &gram);
-    mcamp_mech_free(&ctx, &mech);
-}
-
-TEST(plan_without_sampling)
-{
-    mcamp_plan_desc d = plan_of(40, 10);
-    mcamp_plan_result r;
-    mcamp_mech mech;
-    setup();
-    d.sampling = 0;
-    d.memory = 1;
-    CHECK_STATUS(mcamp_plan(&ctx, &d, &mech, &r), MCAMP_OK);
-    CHECK(r.rows == 3 && r.certified && !r.statement.accepted);
-    CHECK(mech.buffers == 1);
-    mcamp_mech_free(&ctx, &mech);
-    d.sampling = 4;
-    CHECK_STATUS(mcamp_plan(&ctx, &d, &mech, &r), MCAMP_E_ARG);
-    d.sampling = 0; d.eps = mcamp__nan();
-    CHECK_STATUS(mcamp_plan(&ctx, &d, &mech, &r), MCAMP_E_NONFINITE);
-    CHECK_STATUS(mcamp_plan(&ctx, NULL, &mech, &r), MCAMP_E_REQUIRED);
-}
-
 /* ---- interruption, arguments, memory ------------------------------------------------ */
 
 static int stop_at_third(void *user, double fraction, double best)
@@ -515,6 +459,5 @@ TEST_MAIN("opt",
     T(blt_of_many_rounds), T(more_freedom_is_not_worse), T(poisson_takes_the_callers_sigma),
     T(poisson_chooses_bands),
     T(balls_in_bins), T(other_starts_reach_the_same_error),
-    T(plan_chooses_and_proves), T(plan_without_sampling),
     T(interrupted_keeps_the_best),
     T(bad_arguments), T(allocation_failures))

@@ -275,5 +275,49 @@ runs 0 optimize $run --eps 2 --delta 1e-3 --amplification bnb --family blt:1 --i
 runs 0 optimize $run --eps 2 --delta 1e-3 --amplification poisson --family toeplitz:4 \
     --population 1000 --batch-size 10 --json
 
+# ---- plan ------------------------------------------------------------------------------------
+run="--rounds 64 --batches 16 --eps 2 --delta 1e-3"
+expect 2 'needs --amplification' plan $run
+expect 2 '--amplification must be.*bnb,poisson' plan $run --amplification bnb,some
+expect 2 '--amplification must be' plan $run --amplification bnb,
+expect 2 'needs --eps' plan --rounds 64 --batches 16 --delta .1 --amplification none
+expect 2 '--memory must be above 0' plan $run --amplification none --memory 0
+expect 2 '--family does not apply' plan $run --amplification none --family blt:2
+expect 2 '65 epochs in 64 rounds' plan --rounds 64 --epochs 65 --eps 1 --delta .1 \
+    --amplification none
+expect 2 '--out: cannot write' plan $run --amplification none --out /no/such/dir/x --json
+runs 0 plan $run --amplification none --memory 2 --json
+none=$(value rmse)
+[ "$(value certified)" = true ] && [ "$(grep -o '"family"' "$tmp/out" | wc -l)" -eq 5 ] && ok ||
+    bad "a plan without sampling: $(cat "$tmp/out")"
+runs 0 plan --rounds 64 --epochs 4 --eps 2 --delta 1e-3 --amplification none --memory 2 --json
+near "batches from rounds and epochs" "$(value rmse)" "$none" 0
+runs 0 plan $run --amplification bnb,poisson --memory 1 --out "$tmp/plan"
+head -n 1 "$tmp/out" | awk -v n="$none" '{ exit !($1 == "rmse" && $3 > 0 && $3 < n) }' && ok ||
+    bad "sampling does not help: $(head -n 1 "$tmp/out")"
+[ "$(grep -c '^\* balls in bins' "$tmp/out")" -eq 1 ] && grep -q '^Certified: ' "$tmp/out" && ok ||
+    bad "no choice or no proof: $(cat "$tmp/out")"
+for f in c inverse error; do
+    grep -q '</svg>' "$tmp/plan.$f.svg" && ok || bad "no picture plan.$f.svg"
+done
+# The files give the same strategy back: same error, and its sigma can be verified.
+sigma=$(value sigma "$tmp/plan.json")
+text=$(grep -o '"family": "[a-z]*"' "$tmp/plan.json" | head -n 1 | cut -d '"' -f 4)
+[ "$text" = identity ] && text=toeplitz
+scale=
+[ -f "$tmp/plan.scale.txt" ] && scale="--scale @$tmp/plan.scale.txt"
+runs 0 error --rounds 64 --strategy "$text":@"$tmp/plan.txt" $scale --sigma "$sigma" --json
+near "error of the planned strategy" "$(value rmse)" "$(value rmse "$tmp/plan.json")" 1e-9
+runs 0 verify --rounds 64 --batches 16 --strategy "$text":@"$tmp/plan.txt" $scale \
+    --sigma "$sigma" --eps 2 --delta 1.05e-3 --json
+# Ctrl-C: the best so far comes back, with its proof.
+"$tool" plan --epochs 64 --batches 64 --eps 1 --delta 1e-5 --amplification bnb --json \
+    >"$tmp/out" 2>"$tmp/err" </dev/null &
+pid=$!
+sleep 0.5
+kill -INT $pid 2>/dev/null
+wait $pid
+[ "$(value certified)" = true ] && ok || bad "Ctrl-C loses the plan: $(cat "$tmp/err")"
+
 echo "tool: $passed passed, $failed failed"
 [ $failed -eq 0 ]

@@ -1,0 +1,104 @@
+/* mcamp plan: the best C of all families, for the sampling and the memory that there
+ * are, with a proof of its sigma and a table of what was tried.                   */
+#ifndef TOOL_PLAN_H
+#define TOOL_PLAN_H
+
+#include "tool_optimize.h"
+
+/* --amplification: everything the user can do, names with commas between them. */
+TOOL_FN unsigned read_sampling(const session *s)
+{
+    const char *text = s->opt[O_AMPLIFICATION].text, *p = text;
+    unsigned flags = 0;
+    if (!strcmp(text, "none")) return 0;
+    for (;;) {
+        size_t length = strcspn(p, ",");
+        if (length == 3 && !memcmp(p, "bnb", length)) flags |= MCAMP_PLAN_BINS;
+        else if (length == 7 && !memcmp(p, "poisson", length)) flags |= MCAMP_PLAN_POISSON;
+        else bad_use("--amplification must be none, bnb, poisson or bnb,poisson, not \"%s\"", text);
+        if (!p[length]) return flags;
+        p += length + 1;
+    }
+}
+
+TOOL_FN const char *family_text(mcamp_opt_family family)
+{
+    return family == MCAMP_OPT_BLT ? "BLT" : family == MCAMP_OPT_TOEPLITZ ? "Toeplitz"
+         : family == MCAMP_OPT_BANDED ? "banded" : "identity";
+}
+
+TOOL_FN int write_file(void *user, const char *text, size_t n)
+{
+    return fwrite(text, 1, n, (FILE *)user) != n;
+}
+
+TOOL_FN void write_plan_json(const session *s, const char *prefix, const mcamp_mech *m,
+                             const mcamp_plan_result *r)
+{
+    char path[600];
+    mcamp_writer w;
+    FILE *f = open_file(prefix, ".json", path, sizeof path);
+    w.write = write_file;
+    w.user = f;
+    if (mcamp_report_plan(r, m, s->seconds, &w) != MCAMP_OK || fclose(f))
+        bad_use("--out: cannot write \"%s\"", path);
+    if (!s->opt[O_JSON].given) printf("wrote %s\n", path);
+}
+
+TOOL_FN void print_plan(const session *s, const mcamp_mech *m, const mcamp_plan_result *r)
+{
+    mcamp_writer w = to_stdout();
+    printf("rmse = %.6g\n\n  error of a round: %.6g on average, %.6g at most, with sigma %.6g\n"
+           "  %lu rounds, %lu in an epoch; %.2f s\n\n", r->rmse, r->rmse, r->max_error, r->sigma,
+           (unsigned long)r->n, (unsigned long)r->batches, s->seconds);
+    mcamp_report_plan_text(r, &w);
+    putchar('\n');
+    print_strategy_text(m);
+}
+
+/* Files: PREFIX.txt and .scale.txt for --strategy and --scale, .json, pictures. */
+TOOL_FN void write_plan(session *s, const workload *w, const mcamp_mech *m,
+                        const mcamp_plan_result *r)
+{
+    const char *prefix = s->opt[O_OUT].text;
+    write_strategy(s, prefix, m);
+    write_plan_json(s, prefix, m, r);
+    draw_strategy(s, prefix, w, m, r->sigma);
+}
+
+TOOL_FN int run_plan(session *s)
+{
+    mcamp_plan_desc d;
+    mcamp_plan_result r;
+    mcamp_writer out = to_stdout();
+    mcamp_mech m;
+    mcamp_status st;
+    workload w;
+    memset(&d, 0, sizeof d);
+    memset(&m, 0, sizeof m);
+    d.n = s->rounds;
+    d.batches = s->batches;
+    d.eps = s->opt[O_EPS].real;
+    d.delta = s->opt[O_DELTA].real;
+    d.sampling = read_sampling(s);
+    d.error = read_error_kind(s);
+    d.budget = s->budget;
+    if (s->opt[O_MEMORY].given && !s->opt[O_MEMORY].count) bad_use("--memory must be above 0");
+    d.memory = (size_t)s->opt[O_MEMORY].count;
+    check_out(s);
+    workload_open(s, &w);
+    d.work = &w.work;
+    st = mcamp_plan(&s->ctx, &d, &m, &r);
+    check(s, st);
+    s->seconds = progress_end(&s->progress);
+    warn(st);
+    snprintf(s->strategy.text, sizeof s->strategy.text, "%s", family_text(r.row[r.best].family));
+    if (s->opt[O_JSON].given) mcamp_report_plan(&r, &m, s->seconds, &out);
+    else print_plan(s, &m, &r);
+    if (s->opt[O_OUT].given) write_plan(s, &w, &m, &r);
+    mcamp_mech_free(&s->ctx, &m);
+    workload_close(s, &w);
+    return r.certified ? 0 : EXIT_REFUSED;
+}
+
+#endif

@@ -1,0 +1,355 @@
+/* Section plan: the table, the choice, its proof, its reports; interruption, bad
+ * arguments, failing allocations.                                                */
+#define MCAMP_STATIC
+#define MCAMP_IMPLEMENTATION
+#include "../mcamp.h"
+#include "mcamp_test.h"
+#include "mcamp_fault.h"
+
+static mcamp_ctx ctx;
+
+static void setup(void) { CHECK_STATUS(mt_ctx_init(&ctx, NULL), MCAMP_OK); }
+
+static mcamp_plan_desc plan_of(size_t n, size_t b)
+{
+    mcamp_plan_desc d;
+    memset(&d, 0, sizeof d);
+    d.n = n; d.batches = b; d.eps = 2; d.delta = 1e-5;
+    d.sampling = MCAMP_PLAN_BINS | MCAMP_PLAN_POISSON;
+    d.budget.rel_error = 0.05;
+    return d;
+}
+
+/* ---- the choice ---------------------------------------------------------------- */
+
+/* The table's smallest error is chosen, and its sigma is proven for that very C. */
+TEST(chooses_and_proves)
+{
+    mcamp_plan_desc d = plan_of(64, 16);
+    mcamp_plan_result r;
+    mcamp_mech mech;
+    mcamp_gram gram;
+    setup();
+    CHECK_STATUS(mcamp_plan(&ctx, &d, &mech, &r), MCAMP_OK);
+    CHECK(r.rows == 11 && r.certified && r.n == 64 && r.batches == 16);
+    for (size_t i = 0; i < r.rows; i++) {
+        CHECK(r.row[i].status >= 0);
+        CHECK(r.row[i].memory <= 4);
+        CHECK_LE(r.row[r.best].result.rmse, r.row[i].result.rmse);
+    }
+    CHECK(r.row[r.best].amplification == MCAMP_AMPLIFY_BINS);
+    CHECK(r.statement.accepted && r.statement.rungs_tried > 0);
+    CHECK_STATUS(mcamp_gram_init(&ctx, &mech, 16, &gram), MCAMP_OK);
+    CHECK(r.statement.gram_digest == gram.digest);
+    CHECK_NEAR(r.sigma, r.row[r.best].result.sigma, 0.05, 0);
+    CHECK_NEAR(r.rmse, r.sigma * r.row[r.best].result.unit.rmse, 1e-14, 0);
+    mcamp_gram_free(&ctx, &gram);
+    mcamp_mech_free(&ctx, &mech);
+}
+
+/* Without amplification the sensitivity of C and the Gaussian mechanism say it all. */
+TEST(without_sampling)
+{
+    mcamp_plan_desc d = plan_of(40, 10);
+    mcamp_plan_result r;
+    mcamp_mech mech;
+    mcamp_sens sens;
+    double delta = 1;
+    setup();
+    d.sampling = 0;
+    d.memory = 1;
+    CHECK_STATUS(mcamp_plan(&ctx, &d, &mech, &r), MCAMP_OK);
+    CHECK(r.rows == 3 && r.certified && !r.statement.accepted);
+    CHECK(mech.buffers == 1);
+    CHECK_STATUS(mcamp_sens_fixed(&ctx, &mech, 4, 10, &sens), MCAMP_OK);
+    CHECK_STATUS(mcamp_gauss_delta(&ctx, r.sigma, sens.value, 2, &delta), MCAMP_OK);
+    CHECK_LE(delta, 1e-5);
+    CHECK_NEAR(delta, 1e-5, 1e-6, 0);
+    mcamp_mech_free(&ctx, &mech);
+}
+
+/* Cyclic Poisson sampling: the section for training grants the same guarantee. */
+TEST(with_poisson_sampling)
+{
+    mcamp_plan_desc d = plan_of(256, 64);
+    mcamp_plan_result r;
+    mcamp_mech mech;
+    mcamp_guarantee g;
+    setup();
+    d.sampling = MCAMP_PLAN_POISSON;
+    d.memory = 2;
+    d.eps = 0.5;
+    CHECK_STATUS(mcamp_plan(&ctx, &d, &mech, &r), MCAMP_OK);
+    CHECK(r.row[r.best].amplification == MCAMP_AMPLIFY_POISSON && r.certified);
+    CHECK_STATUS(mcamp_guarantee_poisson(&ctx, &mech, mech.bands, (double)mech.bands / 64,
+                                         r.sigma, 1e-5, &g), MCAMP_OK);
+    CHECK_LE(g.eps, 0.5 * (1 + 1e-4));
+    CHECK_LE(0.5 * (1 - 1e-2), g.eps);
+    mcamp_mech_free(&ctx, &mech);
+}
+
+/* More memory or another sampling can only help, up to the error of sigma. */
+TEST(more_means_are_not_worse)
+{
+    double last = 0;
+    setup();
+    for (int step = 0; step < 4; step++) {
+        mcamp_plan_desc d = plan_of(96, 24);
+        mcamp_plan_result r;
+        mcamp_mech mech;
+        d.memory = step ? 2 : 1;
+        d.sampling = step > 2 ? MCAMP_PLAN_BINS | MCAMP_PLAN_POISSON
+                   : step > 1 ? MCAMP_PLAN_POISSON : 0;
+        d.budget.rel_error = 0.01;
+        CHECK_STATUS(mcamp_plan(&ctx, &d, &mech, &r), MCAMP_OK);
+        if (step) CHECK_LE(r.row[r.best].result.rmse, last * (1 + 2e-3));
+        last = r.row[r.best].result.rmse;
+        mcamp_mech_free(&ctx, &mech);
+    }
+}
+
+TEST(worst_rounds_and_other_workloads)
+{
+    mcamp_plan_desc d = plan_of(48, 12);
+    mcamp_work_desc wd;
+    mcamp_work work;
+    mcamp_plan_result r;
+    mcamp_mech mech;
+    setup();
+    memset(&wd, 0, sizeof wd);
+    wd.kind = MCAMP_WORK_MOMENTUM;
+    wd.n = 48;
+    wd.beta = 0.9;
+    CHECK_STATUS(mcamp_work_init(&ctx, &wd, &work), MCAMP_OK);
+    d.work = &work;
+    d.error = MCAMP_ERROR_MAX;
+    d.memory = 2;
+    CHECK_STATUS(mcamp_plan(&ctx, &d, &mech, &r), MCAMP_OK);
+    for (size_t i = 0; i < r.rows; i++)
+        CHECK_LE(r.row[r.best].result.max_error, r.row[i].result.max_error);
+    mcamp_mech_free(&ctx, &mech);
+    mcamp_work_free(&ctx, &work);
+}
+
+/* Any two of rounds, batches and epochs. */
+TEST(shapes)
+{
+    static const size_t shape[4][3] = { { 12, 4, 0 }, { 0, 4, 3 }, { 12, 0, 3 }, { 11, 0, 3 } };
+    setup();
+    for (int i = 0; i < 4; i++) {
+        mcamp_plan_desc d = plan_of(shape[i][0], shape[i][1]);
+        mcamp_plan_result r;
+        mcamp_mech mech;
+        d.epochs = shape[i][2];
+        d.sampling = 0;
+        CHECK_STATUS(mcamp_plan(&ctx, &d, &mech, &r), MCAMP_OK);
+        CHECK(r.n == (i < 3 ? 12u : 11u) && r.batches == 4);
+        mcamp_mech_free(&ctx, &mech);
+    }
+}
+
+/* ---- interruption ------------------------------------------------------------------ */
+
+typedef struct watch { int calls, stop_at, backwards; double last; } watch;
+
+static int watching(void *user, double fraction, double best)
+{
+    watch *w = (watch *)user;
+    (void)best;
+    if (!(fraction >= w->last && fraction <= 1)) w->backwards++;
+    w->last = fraction;
+    return ++w->calls == w->stop_at;
+}
+
+/* Whenever it is stopped, the best so far comes back with its proof. */
+TEST(interrupted_it_chooses_among_what_it_has)
+{
+    static const int stop[4] = { 0, 1, 20, 60 };
+    for (int i = 0; i < 4; i++) {
+        mcamp_plan_desc d = plan_of(64, 16);
+        mcamp_plan_result r;
+        mcamp_ctx_desc cd;
+        mcamp_mech mech;
+        watch w;
+        memset(&w, 0, sizeof w);
+        memset(&cd, 0, sizeof cd);
+        w.stop_at = stop[i];
+        cd.progress.fn = watching;
+        cd.progress.user = &w;
+        CHECK_STATUS(mt_ctx_init(&ctx, &cd), MCAMP_OK);
+        CHECK_STATUS(mcamp_plan(&ctx, &d, &mech, &r), stop[i] ? MCAMP_Q_INTERRUPTED : MCAMP_OK);
+        CHECK(w.calls == stop[i] || !stop[i]);
+        CHECK(w.backwards == 0 && r.certified && r.sigma > 0);
+        CHECK(stop[i] ? r.rows < 11 : r.rows == 11);
+        mcamp_mech_free(&ctx, &mech);
+    }
+}
+
+/* ---- reports ------------------------------------------------------------------------ */
+
+typedef struct text { char s[20000]; size_t n; size_t most; } text;
+
+static int collect(void *user, const char *s, size_t n)
+{
+    text *t = (text *)user;
+    if (t->n + n > t->most) return 1;
+    memcpy(t->s + t->n, s, n);
+    t->n += n;
+    t->s[t->n] = '\0';
+    return 0;
+}
+
+/* Braces and brackets match and nothing follows the object. */
+static int is_object(const char *s)
+{
+    int depth = 0;
+    for (; *s; s++) {
+        if (*s == '{' || *s == '[') depth++;
+        if (*s == '}' || *s == ']') depth--;
+        if (!depth) break;
+    }
+    return depth == 0 && s[0] == '}' && s[1] == '\n' && !s[2];
+}
+
+static size_t count_of(const char *s, const char *what)
+{
+    size_t n = 0;
+    for (; (s = strstr(s, what)) != NULL; s++) n++;
+    return n;
+}
+
+TEST(reports)
+{
+    static const unsigned sampling[3] = { 0, MCAMP_PLAN_POISSON, MCAMP_PLAN_BINS };
+    static const char *const proof[3] = { "nothing gained from sampling", "take turns",
+                                          "balls in bins, every example" };
+    static text t;
+    mcamp_writer w;
+    setup();
+    w.write = collect;
+    w.user = &t;
+    for (int i = 0; i < 3; i++) {
+        mcamp_plan_desc d = plan_of(32, 16);
+        mcamp_plan_result r;
+        mcamp_mech mech;
+        d.sampling = sampling[i];
+        d.memory = 1;
+        d.eps = 0.5;
+        CHECK_STATUS(mcamp_plan(&ctx, &d, &mech, &r), MCAMP_OK);
+        t.n = 0; t.most = sizeof t.s - 1;
+        CHECK_STATUS(mcamp_report_plan(&r, &mech, 1.5, &w), MCAMP_OK);
+        CHECK(is_object(t.s));
+        CHECK(count_of(t.s, "\"family\": ") == r.rows + 1);
+        CHECK(strstr(t.s, "\"tried\": [{") && strstr(t.s, "\"seconds\": 1.5"));
+        CHECK(strstr(t.s, mech.buffers ? "\"theta\": [" : "\"coefficients\": ["));
+        CHECK(strstr(t.s, "\"certified\": true"));
+        t.n = 0;
+        CHECK_STATUS(mcamp_report_plan_text(&r, &w), MCAMP_OK);
+        CHECK(count_of(t.s, "\n* ") == 1 && strstr(t.s, "Certified: ") && strstr(t.s, proof[i]));
+        t.most = 3;
+        CHECK_STATUS(mcamp_report_plan(&r, NULL, -1, &w), MCAMP_Q_INTERRUPTED);
+        CHECK_STATUS(mcamp_report_plan_text(&r, &w), MCAMP_Q_INTERRUPTED);
+        CHECK_STATUS(mcamp_report_plan(NULL, &mech, -1, &w), MCAMP_E_REQUIRED);
+        CHECK_STATUS(mcamp_report_plan_text(&r, NULL), MCAMP_E_REQUIRED);
+        mcamp_mech_free(&ctx, &mech);
+        CHECK_STATUS(mcamp_report_plan(&r, &mech, -1, &w), MCAMP_E_ARG);
+        r.best = r.rows;
+        CHECK_STATUS(mcamp_report_plan_text(&r, &w), MCAMP_E_ARG);
+    }
+}
+
+/* ---- faults ------------------------------------------------------------------------- */
+
+static void refused(mcamp_plan_desc d, mcamp_status want)
+{
+    mcamp_mech mech, before;
+    mcamp_plan_result r;
+    memset(&r, 0x5a, sizeof r);
+    memset(&mech, 0x5a, sizeof mech);
+    before = mech;
+    CHECK_STATUS(mcamp_plan(&ctx, &d, &mech, &r), want);
+    CHECK(((unsigned char *)&r)[3] == 0x5a && !memcmp(&mech, &before, sizeof mech));
+}
+
+#define REFUSED(change, want) do { \
+    mcamp_plan_desc d = plan_of(16, 4); \
+    change; \
+    refused(d, want); \
+} while (0)
+
+TEST(bad_arguments)
+{
+    mcamp_plan_desc good = plan_of(16, 4);
+    mcamp_plan_result r;
+    mcamp_mech mech;
+    mcamp_work work;
+    mcamp_work_desc wd;
+    setup();
+    memset(&wd, 0, sizeof wd);
+    wd.n = 15;
+    CHECK_STATUS(mcamp_work_init(&ctx, &wd, &work), MCAMP_OK);
+    REFUSED(d.start_canary = 1, MCAMP_E_CANARY);
+    REFUSED(d.end_canary = 1, MCAMP_E_CANARY);
+    REFUSED(d.n = 0, MCAMP_E_REQUIRED);
+    REFUSED(d.batches = 0, MCAMP_E_REQUIRED);
+    REFUSED(d.batches = 0; d.n = 0; d.epochs = 4, MCAMP_E_REQUIRED);
+    REFUSED(d.n = 0; d.epochs = SIZE_MAX / 2, MCAMP_E_SIZE);
+    REFUSED(d.batches = 17, MCAMP_E_SIZE);
+    REFUSED(d.epochs = 5, MCAMP_E_SIZE);
+    REFUSED(d.batches = 0; d.epochs = 17, MCAMP_E_SIZE);
+    REFUSED(d.sampling = 4, MCAMP_E_ARG);
+    REFUSED(d.error = (mcamp_error_kind)2, MCAMP_E_ARG);
+    REFUSED(d.error = (mcamp_error_kind)-1, MCAMP_E_ARG);
+    REFUSED(d.work = &work, MCAMP_E_MISMATCH);
+    REFUSED(d.eps = mcamp__nan(), MCAMP_E_NONFINITE);
+    REFUSED(d.eps = -1, MCAMP_E_ARG);
+    REFUSED(d.delta = 0, MCAMP_E_ARG);
+    REFUSED(d.delta = 1, MCAMP_E_ARG);
+    REFUSED(d.budget.rel_error = mcamp__nan(), MCAMP_E_NONFINITE);
+    REFUSED(d.budget.beta = 2, MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_plan(&ctx, NULL, &mech, &r), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_plan(&ctx, &good, NULL, &r), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_plan(&ctx, &good, &mech, NULL), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_plan(NULL, &good, &mech, &r), MCAMP_E_ARG);
+    mcamp_work_free(&ctx, &work);
+}
+
+static mcamp_status plan_once(mcamp_ctx *c, void *user)
+{
+    const mcamp_plan_desc *d = (const mcamp_plan_desc *)user;
+    mcamp_plan_result r;
+    mcamp_mech mech;
+    mcamp_status st = mcamp_plan(c, d, &mech, &r);
+    if (st >= 0) mcamp_mech_free(c, &mech);
+    return st;
+}
+
+/* The first allocations one by one, later ones here and there, alone and with all that
+ * follow: nothing leaks, nothing is written beyond its end.                          */
+TEST(allocation_failures)
+{
+    static const unsigned sampling[3] = { 0, MCAMP_PLAN_POISSON, MCAMP_PLAN_BINS };
+    size_t dense = mt_scale(60);
+    setup();
+    for (int i = 0; i < 3; i++) {
+        mcamp_plan_desc d = plan_of(4, 2);
+        size_t calls = 0, ignored;
+        mcamp_status want;
+        d.sampling = sampling[i];
+        d.memory = 1;
+        d.budget.rel_error = 0.2;
+        want = plan_once(&ctx, &d);
+        CHECK_STATUS(want, MCAMP_OK);
+        CHECK(mt_one_fault("plan", plan_once, &d, 0, 0, want, &calls));
+        for (size_t k = 1; k <= calls; k += k < dense ? 1 : k / 3 + 1) {
+            CHECK(mt_one_fault("plan", plan_once, &d, k, 0, want, &ignored));
+            CHECK(mt_one_fault("plan", plan_once, &d, k, 1, MCAMP_E_MEMORY, &ignored));
+        }
+    }
+}
+
+TEST_MAIN("plan",
+    T(chooses_and_proves), T(without_sampling), T(with_poisson_sampling),
+    T(more_means_are_not_worse), T(worst_rounds_and_other_workloads), T(shapes),
+    T(interrupted_it_chooses_among_what_it_has), T(reports), T(bad_arguments),
+    T(allocation_failures))
