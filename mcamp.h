@@ -1412,8 +1412,8 @@ typedef struct mcamp_clip_desc {
     double norm;                /* REQUIRED: largest norm of one gradient     */
     size_t dim;                 /* REQUIRED: coordinates of all pieces        */
     uint64_t max_examples;      /* REQUIRED: no sum gets more                 */
-    double grid;                /* 0: sums of doubles; a power of two: integer
-                                   sums in units of it (lattice mode)         */
+    double grid;                /* 0: sums of doubles; a power of two >= 2^-900:
+                                   integer sums in units of it (lattice mode)  */
     bool zero_bad;              /* a gradient with a NaN or infinity counts as
                                    zero instead of being refused              */
     uint32_t end_canary;        /* must be 0                                  */
@@ -17037,17 +17037,52 @@ MCAMP__PRIV void mcamp__piece_read(const mcamp_tensor *p, size_t at, size_t len,
     for (size_t i = 0; i < len; i++) out[i] = p->f ? (double)p->f[at + i] : p->d[at + i];
 }
 
+/* The largest magnitude of a piece: as integers, the bits of magnitudes are in the same
+ * order, and infinities and NaNs are above all numbers.  Several chains at a time.  */
+MCAMP__PRIV double mcamp__top_float(const float *x, size_t n)
+{
+    int32_t u[8], top[8] = { 0, 0, 0, 0, 0, 0, 0, 0 };
+    float f;
+    for (size_t i = 0; i < n; i += 8) {
+        if (n - i < 8) memset(u, 0, sizeof u);
+        memcpy(u, x + i, mcamp__zmin(8, n - i) * sizeof *u);
+        for (int j = 0; j < 8; j++) {
+            u[j] &= 0x7fffffff;
+            top[j] = u[j] > top[j] ? u[j] : top[j];
+        }
+    }
+    for (int j = 1; j < 8; j++) top[0] = top[j] > top[0] ? top[j] : top[0];
+    memcpy(&f, top, sizeof f);
+    return (double)f;
+}
+
+MCAMP__PRIV double mcamp__top_double(const double *x, size_t n)
+{
+    int64_t u[4], top[4] = { 0, 0, 0, 0 };
+    double f;
+    for (size_t i = 0; i < n; i += 4) {
+        if (n - i < 4) memset(u, 0, sizeof u);
+        memcpy(u, x + i, mcamp__zmin(4, n - i) * sizeof *u);
+        for (int j = 0; j < 4; j++) {
+            u[j] &= INT64_C(0x7fffffffffffffff);
+            top[j] = u[j] > top[j] ? u[j] : top[j];
+        }
+    }
+    for (int j = 1; j < 4; j++) top[0] = top[j] > top[0] ? top[j] : top[0];
+    memcpy(&f, top, sizeof f);
+    return f;
+}
+
 /* The largest magnitude; infinite if an entry is not finite. */
 MCAMP__PRIV double mcamp__pieces_max(const mcamp_tensor *pieces, size_t count)
 {
-    double top = 0, buf[MCAMP__CLIP_BLOCK];
+    double top = 0;
     for (size_t k = 0; k < count; k++) {
-        for (size_t at = 0; at < pieces[k].n; at += MCAMP__CLIP_BLOCK) {
-            size_t len = mcamp__zmin(MCAMP__CLIP_BLOCK, pieces[k].n - at);
-            mcamp__piece_read(pieces + k, at, len, buf);
-            if (!mcamp__all_finite(buf, len)) return mcamp__inf();
-            for (size_t i = 0; i < len; i++) top = mcamp__dmax(top, fabs(buf[i]));
-        }
+        const mcamp_tensor *p = pieces + k;
+        double t = p->f ? mcamp__top_float(p->f, p->n)
+                 : p->n ? mcamp__top_double(p->d, p->n) : 0;
+        if (!mcamp__finite(t)) return mcamp__inf();
+        top = mcamp__dmax(top, t);
     }
     return top;
 }
@@ -17090,10 +17125,13 @@ MCAMP_API mcamp_status mcamp_clip_norm(mcamp_ctx *ctx, const mcamp_tensor *piece
     return MCAMP_OK;
 }
 
-/* Four u below the quotient: one for the division, one for each product with it. */
+/* Four u below the quotient: one for the division, one for each product with it.  A
+ * denormal quotient is off by more than that, at most twice half of the last place.  */
 MCAMP__PRIV double mcamp__clip_factor(double norm, double limit)
 {
-    return norm <= limit ? 1 : limit / norm * (1 - 4 * DBL_EPSILON);
+    double f = norm <= limit ? 1 : limit / norm * (1 - 4 * DBL_EPSILON);
+    if (!(f >= DBL_MIN)) f = mcamp__dmax(f - 4 * (DBL_MIN * DBL_EPSILON), 0);
+    return f;
 }
 
 MCAMP_API mcamp_status mcamp_clip_factor(mcamp_ctx *ctx, double norm, double limit,
@@ -17136,6 +17174,7 @@ MCAMP_API mcamp_status mcamp_clip_init(mcamp_ctx *ctx, const mcamp_clip_desc *de
     if (!mcamp__finite(d->grid))
         return mcamp__fail(ctx, MCAMP_E_NONFINITE, "mcamp_clip_desc.grid", d->grid);
     if (!(d->grid >= 0) || (d->grid > 0 && (!mcamp__eq(frexp(d->grid, &e), 0.5) ||
+        !(d->grid >= ldexp(1.0, -900)) ||
         !(d->norm / d->grid * (double)d->max_examples <= 4611686018427387904.0))))
         return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_clip_desc.grid", d->grid);
     if (!(d->grid > 0) && d->max_examples > UINT64_C(1) << 22)
@@ -17213,8 +17252,8 @@ MCAMP_API mcamp_status mcamp_clip_add(mcamp_ctx *ctx, mcamp_clip *clip,
     return MCAMP_OK;
 }
 
-/* Towards zero, as the conversion to an integer does; x/grid is exact, or so small
- * that it becomes 0 anyway.                                                   */
+/* Towards zero, as the conversion to an integer does.  The factor in units of the grid is
+ * exact: at most 1/grid <= 2^900, and one that is denormal stands for nothing.   */
 MCAMP_API mcamp_status mcamp_clip_add_grid(mcamp_ctx *ctx, mcamp_clip *clip,
                                            const mcamp_tensor *pieces, size_t count,
                                            int64_t *sum)
@@ -17225,10 +17264,12 @@ MCAMP_API mcamp_status mcamp_clip_add_grid(mcamp_ctx *ctx, mcamp_clip *clip,
         return mcamp__fail(ctx, MCAMP_E_MISMATCH, "grid", 0);
     st = mcamp__clip_enter(ctx, clip, pieces, count, sum, &f);
     if (st < 0 || !(f > 0)) return st;
+    f /= clip->grid;
+    if (!(f >= DBL_MIN)) return st;
     for (size_t k = 0; k < count; k++) {
         const mcamp_tensor *p = pieces + k;
-        for (size_t i = 0; i < p->n; i++)
-            sum[i] += (int64_t)(f * (p->f ? (double)p->f[i] : p->d[i]) / clip->grid);
+        for (size_t i = 0; p->f && i < p->n; i++) sum[i] += (int64_t)(f * (double)p->f[i]);
+        for (size_t i = 0; p->d && i < p->n; i++) sum[i] += (int64_t)(f * p->d[i]);
         sum += p->n;
     }
     return MCAMP_OK;

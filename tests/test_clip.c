@@ -35,15 +35,63 @@ static mcamp_clip open_clip(double norm, size_t dim, uint64_t max, double grid, 
     return c;
 }
 
-/* The norm to 64 bits and more; entries scaled to stay in range. */
-static long double norm_of(const double *x, size_t n, int e)
+/* Numbers of about 106 bits, hi + lo, from exact sums and products of doubles (Knuth,
+ * Dekker): 2^-100 is far below what the checks look for.                       */
+typedef struct twice { double hi, lo; } twice;
+
+static twice two_sum(double a, double b)
 {
-    long double s = 0;
-    for (size_t i = 0; i < n; i++) {
-        long double v = (long double)ldexp(x[i], e);
-        s += v * v;
-    }
-    return sqrtl(s);
+    twice s;
+    double t;
+    s.hi = a + b;
+    t = s.hi - a;
+    s.lo = (a - (s.hi - t)) + (b - t);
+    return s;
+}
+
+static double upper_half(double a)
+{
+    double t = 134217729.0 * a;     /* 2^27 + 1 */
+    return t - (t - a);
+}
+
+static twice square_of(double a)
+{
+    twice s;
+    double h = upper_half(a), l = a - h;
+    s.hi = a * a;
+    s.lo = ((h * h - s.hi) + 2 * h * l) + l * l;
+    return s;
+}
+
+static twice plus(twice a, twice b)
+{
+    twice s = two_sum(a.hi, b.hi);
+    return two_sum(s.hi, s.lo + a.lo + b.lo);
+}
+
+static int at_most(twice a, twice b)
+{
+    return a.hi < b.hi || (a.hi <= b.hi && a.lo <= b.lo);
+}
+
+/* The square of the norm of x 2^e. */
+static twice squares(const double *x, size_t n, int e)
+{
+    twice s = { 0, 0 };
+    for (size_t i = 0; i < n; i++) s = plus(s, square_of(ldexp(x[i], e)));
+    return s;
+}
+
+/* norm(x 2^e) <= limit, or without one part in 10^12 of it. */
+static int norm_at_most(const double *x, size_t n, int e, double limit)
+{
+    return at_most(squares(x, n, e), square_of(limit));
+}
+
+static int norm_nearly(const double *x, size_t n, int e, double limit)
+{
+    return at_most(square_of(limit * (1 - 1e-12)), squares(x, n, e));
 }
 
 TEST(norms_are_bounded_from_above_and_closely)
@@ -59,10 +107,8 @@ TEST(norms_are_bounded_from_above_and_closely)
             for (size_t i = 0; i < n; i++)
                 x[i] = ldexp(mcamp__to_uniform(mcamp__splitmix(&seed)) - 0.5, scale[q]);
             CHECK_STATUS(mcamp_clip_norm(&ctx, &t, 1, &got), MCAMP_OK);
-            CHECK((long double)ldexp(got, -scale[q] / 2) >=
-                  ldexpl(norm_of(x, n, -scale[q]), scale[q] - scale[q] / 2));
-            CHECK((long double)got <= ldexpl(norm_of(x, n, -scale[q]), scale[q]) *
-                                      (1 + 1e-12L) || got <= DBL_MIN);
+            CHECK(norm_at_most(x, n, -scale[q], ldexp(got, -scale[q])));
+            CHECK(norm_nearly(x, n, -scale[q], ldexp(got, -scale[q])) || got <= DBL_MIN);
         }
     }
     x[0] = x[1] = 0;
@@ -84,15 +130,13 @@ TEST(clipped_gradients_are_within_the_norm)
         double c = pow(10, (double)(trial % 21) - 10);
         mcamp_clip k = open_clip(c, D, 1, 0, false);
         mcamp_tensor t = doubles(x, D);
-        long double n;
         for (size_t i = 0; i < D; i++) {
             x[i] = c * (mcamp__to_uniform(mcamp__splitmix(&seed)) - 0.5) * (1 + trial % 7) / 6;
             sum[i] = 0;
         }
         CHECK_STATUS(mcamp_clip_add(&ctx, &k, &t, 1, sum), MCAMP_OK);
-        n = norm_of(sum, D, 0);
-        CHECK(n <= (long double)c);
-        CHECK(n >= (long double)c * (1 - 1e-12L) || !memcmp(x, sum, sizeof x));
+        CHECK(norm_at_most(sum, D, 0, c));
+        CHECK(norm_nearly(sum, D, 0, c) || !memcmp(x, sum, sizeof x));
         CHECK(k.clipped == (memcmp(x, sum, sizeof x) != 0) && k.added == 1);
     }
 }
@@ -105,14 +149,35 @@ TEST(magnitudes_at_the_ends_are_clipped_too)
     start();
     k = open_clip(2, 3, 10, 0, false);
     CHECK_STATUS(mcamp_clip_add(&ctx, &k, &t, 1, sum), MCAMP_OK);
-    CHECK_LE((double)norm_of(sum, 3, 0), 2);
-    CHECK_LE(1.99, (double)norm_of(sum, 3, 0));
+    CHECK(norm_at_most(sum, 3, 0, 2) && norm_nearly(sum, 3, 0, 2));
     CHECK_STATUS(mcamp_clip_add(&ctx, &k, &u, 1, sum), MCAMP_OK);
-    CHECK_LE((double)norm_of(sum, 3, 0), 2);
+    CHECK(norm_at_most(sum, 3, 0, 2));
     x[0] = x[1] = x[2] = DBL_MAX;           /* a norm beyond the range: left out */
     memset(sum, 0, sizeof sum);
     CHECK_STATUS(mcamp_clip_add(&ctx, &k, &t, 1, sum), MCAMP_OK);
-    CHECK_LE((double)norm_of(sum, 3, 0), 2);
+    CHECK(norm_at_most(sum, 3, 0, 2));
+}
+
+/* limit/norm may be denormal, with few digits of its own. */
+TEST(factors_without_digits_are_rounded_down)
+{
+    uint64_t seed = 9;
+    start();
+    for (int trial = 0; trial < 20000; trial++) {
+        double u = 1 + mcamp__to_uniform(mcamp__splitmix(&seed));
+        double norm = ldexp(u, 1000), f = 1;
+        double limit = ldexp(1 + mcamp__to_uniform(mcamp__splitmix(&seed)), -20 - trial % 60);
+        CHECK_STATUS(mcamp_clip_factor(&ctx, norm, limit, &f), MCAMP_OK);
+        /* f norm <= limit, both in units of 2^-80: f has at most 53 digits */
+        {
+            twice p;
+            double a = ldexp(f, 1000), b = ldexp(norm, -920), h = upper_half(a), k = upper_half(b);
+            p.hi = a * b;
+            p.lo = ((h * k - p.hi) + h * (b - k) + (a - h) * k) + (a - h) * (b - k);
+            CHECK(p.hi < ldexp(limit, 80) || (p.hi <= ldexp(limit, 80) && p.lo <= 0));
+        }
+        if (trial % 60 < 2) CHECK(f > 0);
+    }
 }
 
 TEST(pieces_are_clipped_as_one_vector)
@@ -149,7 +214,7 @@ TEST(one_example_moves_a_sum_of_doubles_by_at_most_the_norm)
     for (int trial = 0; trial < 30; trial++) {
         size_t odd = (size_t)(mcamp__splitmix(&seed) % M);
         mcamp_clip a = open_clip(1, D, M, 0, false), b = open_clip(1, D, M, 0, false);
-        long double n = 0;
+        twice n = { 0, 0 }, one = { 1, 0 }, below = { 1 - 2e-8, 0 };
         memset(with, 0, sizeof with);
         memset(without, 0, sizeof without);
         for (size_t e = 0; e < M; e++) {
@@ -159,10 +224,11 @@ TEST(one_example_moves_a_sum_of_doubles_by_at_most_the_norm)
             if (e != odd) CHECK_STATUS(mcamp_clip_add(&ctx, &b, &t, 1, without), MCAMP_OK);
         }
         for (size_t i = 0; i < D; i++) {
-            long double d = (long double)with[i] - (long double)without[i];
-            n += d * d;
+            twice d = two_sum(with[i], -without[i]);
+            twice cross = { 2 * d.hi * d.lo, 0 };
+            n = plus(n, plus(square_of(d.hi), cross));
         }
-        CHECK(sqrtl(n) <= 1 && sqrtl(n) > 1 - 1e-8L);
+        CHECK(at_most(n, one) && at_most(below, n));
         {
             mcamp_tensor t = doubles(g[0], D);
             CHECK_STATUS(mcamp_clip_add(&ctx, &a, &t, 1, with), MCAMP_E_SIZE);
@@ -268,6 +334,7 @@ TEST(bad_arguments_are_refused)
     REFUSE(d.grid = -0.5, MCAMP_E_ARG);
     REFUSE(d.grid = mcamp__inf(), MCAMP_E_NONFINITE);
     REFUSE(d.grid = ldexp(1, -61), MCAMP_E_ARG);
+    REFUSE((d.norm = ldexp(1, -910), d.grid = ldexp(1, -910)), MCAMP_E_ARG);
 #undef REFUSE
     CHECK_STATUS(mcamp_clip_init(&ctx, NULL, &c), MCAMP_E_REQUIRED);
     CHECK_STATUS(mcamp_clip_init(&ctx, &good, NULL), MCAMP_E_REQUIRED);
@@ -302,6 +369,7 @@ TEST_MAIN("clip",
     T(norms_are_bounded_from_above_and_closely),
     T(clipped_gradients_are_within_the_norm),
     T(magnitudes_at_the_ends_are_clipped_too),
+    T(factors_without_digits_are_rounded_down),
     T(pieces_are_clipped_as_one_vector),
     T(one_example_moves_a_sum_of_doubles_by_at_most_the_norm),
     T(lattice_sums_round_towards_zero_and_are_exact),
