@@ -10,6 +10,7 @@ CC       ?= cc
 CXX      ?= c++
 CLANG    ?= clang
 CLANGXX  ?= clang++
+MPICC    ?= mpicc
 CFLAGS   ?= -O2
 BUILD    ?= build
 JOBS     ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
@@ -23,7 +24,8 @@ $(if $(filter-out 0 1 2 3 4 5 6 7 8 9,$(MAKELEVEL)),$(error make calls itself))
 COMPILE   = $(CC) $(STD) $(WARN) $(CFLAGS) -I. -pthread
 LINK      = $(LDFLAGS) $(LDLIBS)
 
-EXAMPLES  = $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/*.c))
+EXAMPLES  = $(patsubst examples/%.c,$(BUILD)/%,$(filter-out $(NO_MPI),$(wildcard examples/*.c)))
+NO_MPI    = $(if $(shell command -v $(MPICC) 2>/dev/null),,$(wildcard examples/mpi_*.c))
 BENCHES   = $(patsubst bench/%.c,$(BUILD)/%,$(wildcard bench/bench*.c))
 SUITES    = $(patsubst tests/%.c,%,$(wildcard tests/test_*.c tests/api_*.c))
 TESTS     = $(addprefix $(BUILD)/,$(SUITES))
@@ -72,6 +74,9 @@ $(BUILD)/bench%: bench/bench%.c mcamp.h $(wildcard bench/*.h) | $(BUILD)
 
 $(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c mcamp.h $(TESTDEPS) | $(BUILD)
 	$(COMPILE) $(DEFS) -o $@ $< $(LINK)
+
+$(BUILD)/mpi_%: examples/mpi_%.c mcamp.h | $(BUILD)
+	OMPI_CC=$(CC) MPICH_CC=$(CC) $(MPICC) $(STD) $(CFLAGS) -I. -o $@ $< $(LINK)
 
 $(BUILD)/%: examples/%.c mcamp.h $(wildcard examples/*.h) | $(BUILD)
 	$(COMPILE) $(DEFS) -o $@ $< $(LINK)

@@ -154,6 +154,8 @@
  *   MCAMP_PTHREADS         mcamp_parallel_threads uses POSIX threads (-pthread)
  *   MCAMP_OPENMP           the same with OpenMP (-fopenmp)
  *   MCAMP_CBLAS_HEADER     <cblas.h> or your vendor's: dense products call it
+ *   MCAMP_NO_STDLIB        neither <stdlib.h> nor <stdio.h>: contexts bring their
+ *                          allocator, keys their entropy; no section report
  *   MCAMP_ASSERT(x)        checks of internal invariants; results never need it
  *   None changes a struct or a prototype.  -ffast-math is refused.
  *
@@ -1561,6 +1563,7 @@ typedef struct mcamp_writer {
     void *user;
 } mcamp_writer;
 
+#ifndef MCAMP_NO_STDLIB
 /* One JSON object, full precision, the decimal point whatever the locale:
  * epsilon, delta, delta_remove, delta_add, stderr_remove, stderr_add, upper, beta,
  * sigma, samples, k, range, seed, version and more; `seconds` if >= 0.            */
@@ -1584,9 +1587,7 @@ MCAMP_API mcamp_status mcamp_report_plan(const mcamp_plan_result *r,
                                          const mcamp_writer *w);
 MCAMP_API mcamp_status mcamp_report_plan_text(const mcamp_plan_result *r,
                                               const mcamp_writer *w);
-/* out[n] = mode i. */
-MCAMP_API mcamp_status mcamp_modes_vector(mcamp_ctx *ctx, const mcamp_mech *mech,
-                                          size_t b, size_t i, double *out);
+#endif
 
 /* ======================================================================== *
  *  EXACT: accountants without sampling                          (decl) exact
@@ -3292,9 +3293,11 @@ MCAMP__ROWS(double)
 #include <float.h>
 #include <limits.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#ifndef MCAMP_NO_STDLIB
+#  include <stdio.h>
+#  include <stdlib.h>
+#endif
 
 /* Optional: the vendor's own header, so that its prototypes fix the integers. */
 #ifdef MCAMP_CBLAS_HEADER
@@ -3360,7 +3363,7 @@ MCAMP__ROWS(double)
 #endif
 
 /* The system's entropy; without it /dev/urandom is read. */
-#if defined(__linux__) && defined(__has_include)
+#if defined(__linux__) && defined(__has_include) && !defined(MCAMP_NO_STDLIB)
 #  if __has_include(<sys/random.h>)
 #    define MCAMP__GETRANDOM
 #    include <errno.h>
@@ -3504,6 +3507,26 @@ MCAMP__PRIV int mcamp__add_size(size_t a, size_t b, size_t *out)
     return 1;
 }
 
+/* The allocator of a context that brings none. */
+MCAMP__PRIV void *mcamp__std_alloc(size_t bytes)
+{
+#ifdef MCAMP_NO_STDLIB
+    (void)bytes;
+    return NULL;
+#else
+    return malloc(bytes);
+#endif
+}
+
+MCAMP__PRIV void mcamp__std_free(void *p)
+{
+#ifdef MCAMP_NO_STDLIB
+    (void)p;
+#else
+    free(p);
+#endif
+}
+
 /* count * size bytes, zeroed; NULL on overflow or exhaustion.  A count of 0
  * gives a block of one byte, so that NULL always means failure.              */
 MCAMP__PRIV void *mcamp__new(mcamp_ctx *ctx, size_t count, size_t size)
@@ -3514,7 +3537,7 @@ MCAMP__PRIV void *mcamp__new(mcamp_ctx *ctx, size_t count, size_t size)
     if (bytes > (size_t)PTRDIFF_MAX) return NULL;
     if (!bytes) bytes = 1;
     p = ctx->alloc.alloc ? ctx->alloc.alloc(ctx->alloc.user, bytes)
-                         : malloc(bytes);
+                         : mcamp__std_alloc(bytes);
     if (p) memset(p, 0, bytes);
     return p;
 }
@@ -3532,7 +3555,7 @@ MCAMP__PRIV void mcamp__delete(mcamp_ctx *ctx, void *p, size_t count, size_t siz
         size_t bytes = count * size;
         ctx->alloc.free(ctx->alloc.user, p, bytes ? bytes : 1);
     } else {
-        free(p);
+        mcamp__std_free(p);
     }
 }
 
@@ -15433,6 +15456,11 @@ MCAMP__PRIV int mcamp__system_entropy(unsigned char *out, size_t size)
     }
     if (done == size) return 0;
 #endif
+#ifdef MCAMP_NO_STDLIB
+    (void)out;
+    (void)size;
+    return 1;
+#else
     {
         FILE *f = fopen("/dev/urandom", "rb");
         size_t got = 0;
@@ -15443,6 +15471,7 @@ MCAMP__PRIV int mcamp__system_entropy(unsigned char *out, size_t size)
         }
         return got == size ? 0 : 1;
     }
+#endif
 }
 
 MCAMP_API mcamp_status mcamp_entropy(mcamp_ctx *ctx, const mcamp_entropy_source *source,
@@ -17598,6 +17627,8 @@ MCAMP_API mcamp_status mcamp_session_end(mcamp_ctx *ctx, mcamp_session *session,
  *  the locale; what is not finite becomes null.  No allocation.
  * ======================================================================== */
 
+#ifndef MCAMP_NO_STDLIB
+
 /* A writer that remembers that it failed. */
 typedef struct mcamp__out { const mcamp_writer *w; int failed, items; } mcamp__out;
 
@@ -18147,6 +18178,8 @@ MCAMP_API mcamp_status mcamp_report_plan_text(const mcamp_plan_result *r,
         return mcamp_report_statement_text(&r->statement, w);
     return o.failed ? MCAMP_Q_INTERRUPTED : MCAMP_OK;
 }
+
+#endif /* MCAMP_NO_STDLIB */
 
 #ifdef __cplusplus
 }

@@ -19,5 +19,27 @@ awk '/no privacy.*inf/ { plain = $(NF - 2) } /DP-SGD, Poisson  / { sgd = $(NF - 
     "$tmp/out" && ok || bad "accuracies"
 grep -q '^</svg>' "$tmp/train.svg" && ok || bad "no SVG"
 
+# Slices from several processes, one killed and resumed; noise without malloc and stdio.
+runs "$build/noise_shards"
+[ "$(grep -c "the same bytes as from one" "$tmp/out")" = 2 ] && ok || bad "shards"
+runs "$build/embedded"
+grep -q "^BLT: [0-9]* bytes" "$tmp/out" && ok || bad "embedded"
+if nm -u "$build/embedded" | grep -Eq " (malloc|calloc|free|[a-z]*printf|puts|fopen|fwrite)(@|\$)"; then
+    bad "embedded calls malloc or stdio"
+else ok; fi
+
+# A certification spread over processes: the verdict and the bits of one.
+if [ -x "$build/mpi_verify" ]; then
+    runs mpirun --allow-run-as-root --oversubscribe -n 4 "$build/mpi_verify" --check
+    [ "$(grep -c "4 processes: the same bits as one" "$tmp/out")" = 2 ] && ok || bad "MPI: bits"
+    grep -v "same bits" "$tmp/out" >"$tmp/four"
+    runs "$build/mpi_verify"
+    cmp -s "$tmp/out" "$tmp/four" && grep -q CERTIFIED "$tmp/out" && ok || bad "MPI: verdict"
+    runs mpirun --allow-run-as-root --oversubscribe -n 3 "$build/mpi_verify" --sigma 11.5
+    grep -q REFUSED "$tmp/out" && ok || bad "MPI: a false claim"
+else
+    echo "examples: mpi_verify left out, no mpicc"
+fi
+
 echo "examples: $passed passed, $failed failed"
 [ $failed -eq 0 ]
