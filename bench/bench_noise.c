@@ -1,0 +1,258 @@
+/* Normals and noise streams: normals a second on one core against two ways that libc
+ * offers; steps of banded and BLT streams of floats as a share of the memory bandwidth
+ * that this machine shows in the same run, the generation of z taken off; how cost grows
+ * with dimension and bands; memory used against memory announced.
+ *     cc -O2 bench/bench_noise.c -o build/bench_noise -lm && build/bench_noise [BYTES]
+ * A stream whose stored rows would take more than BYTES (1e9) is measured on a slice of
+ * its coordinates: streams are made slice by slice anyhow.                       */
+#define _XOPEN_SOURCE 700
+#include "bench_common.h"
+
+enum { BLOCK = 1 << 14 };
+
+static mcamp_ctx ctx;
+static int missed;
+
+static void claim(const char *what, double got, double want, const char *unit)
+{
+    int ok = got >= want;
+    printf("    %-62s %7.2f%s (at least %g: %s)\n", what, got, unit, want, ok ? "yes" : "NO");
+    missed += !ok;
+}
+
+/* ---- normals ---------------------------------------------------------------- */
+
+static double out[BLOCK];
+static mcamp__rng8 rng8;
+static mcamp_rng rng;
+static mcamp_key key;
+static uint64_t round_number;
+
+static void run_simulation(void *arg)
+{
+    (void)arg;
+    mcamp__vec_normals(ctx.vec, &rng8, out, BLOCK);
+}
+
+static void run_secure(void *arg)
+{
+    (void)arg;
+    mcamp_secure_normals(&ctx, &key, round_number++, 0, BLOCK, out);
+}
+
+static void run_libm(void *arg)
+{
+    (void)arg;
+    for (size_t i = 0; i < BLOCK; i += 2) {
+        double r = sqrt(-2 * log(mcamp_rng_uniform(&rng)));
+        double t = 2 * 3.14159265358979323846 * mcamp_rng_uniform(&rng);
+        out[i] = r * cos(t);
+        out[i + 1] = r * sin(t);
+    }
+}
+
+static void run_polar(void *arg)
+{
+    (void)arg;
+    for (size_t i = 0; i < BLOCK; i += 2) {
+        double x, y, s;
+        do {
+            x = 2 * drand48() - 1;
+            y = 2 * drand48() - 1;
+            s = x * x + y * y;
+        } while (s >= 1 || s <= 0);
+        s = sqrt(-2 * log(s) / s);
+        out[i] = x * s;
+        out[i + 1] = y * s;
+    }
+}
+
+static void normals(void)
+{
+    double libm, polar, simulation, secure;
+    mcamp__rng8_stream(&rng8, 1, 9, 1);
+    mcamp_rng_seed(&rng, 1);
+    mcamp_key_insecure_test(1, &key);
+    libm = bench_best(run_libm, NULL, 0.3) / BLOCK * 1e9;
+    polar = bench_best(run_polar, NULL, 0.3) / BLOCK * 1e9;
+    simulation = bench_best(run_simulation, NULL, 0.3) / BLOCK * 1e9;
+    secure = bench_best(run_secure, NULL, 0.3) / BLOCK * 1e9;
+    printf("nanoseconds a normal: xoshiro + libm Box-Muller %.2f, drand48 + polar %.2f,\n"
+           "    simulation (xoshiro256++) %.2f, released noise (ChaCha20) %.2f\n", libm, polar,
+           simulation, secure);
+    claim("simulation, times libm's Box-Muller", libm / simulation, 8, "x");
+    claim("simulation, times drand48 and polar", polar / simulation, 8, "x");
+    claim("ChaCha20, times libm's Box-Muller", libm / secure, 3, "x");
+    claim("ChaCha20, times drand48 and polar", polar / secure, 3, "x");
+}
+
+/* ---- bandwidth ------------------------------------------------------------------ */
+
+typedef struct memory { float *x; size_t n; double sum; } memory;
+
+/* Reads all; sixteen sums are more than a core needs to wait for memory alone. */
+static void run_read(void *arg)
+{
+    memory *m = (memory *)arg;
+    uint64_t s[16] = { 0 }, v[16];
+    for (size_t i = 0; i + 32 <= m->n; i += 32) {
+        memcpy(v, m->x + i, sizeof v);
+        for (int j = 0; j < 16; j++) s[j] ^= v[j];
+    }
+    for (int j = 0; j < 16; j++) m->sum += (double)(s[j] & 1);
+}
+
+/* Reads and writes all in place. */
+static void run_update(void *arg)
+{
+    memory *m = (memory *)arg;
+    uint64_t v[16];
+    for (size_t i = 0; i + 32 <= m->n; i += 32) {
+        memcpy(v, m->x + i, sizeof v);
+        for (int j = 0; j < 16; j++) v[j] ^= 1;
+        memcpy(m->x + i, v, sizeof v);
+    }
+}
+
+/* ---- steps -------------------------------------------------------------------------- */
+
+typedef struct stream {
+    mcamp_mech mech;
+    mcamp_noise noise;
+    float *out;
+    uint64_t dim;
+    size_t count, rows, announced, used;
+    double traffic;             /* bytes that a coordinate's step must move       */
+} stream;
+
+static void *counted_alloc(void *user, size_t size) { *(size_t *)user += size; return malloc(size); }
+static void counted_free(void *user, void *p, size_t size) { (void)user; (void)size; free(p); }
+
+static const uint64_t DIM[3] = { 10000, 1000000, 100000000 };
+static const double THETA[4] = { 0.99, 0.9, 0.6, 0.1 }, OMEGA[4] = { 0.05, 0.1, 0.15, 0.2 };
+
+/* bands rows of a Toeplitz C, or with 0 a BLT of four buffers. */
+static void open_stream(stream *s, size_t bands, uint64_t dim, double most)
+{
+    mcamp_mech_desc d;
+    mcamp_noise_desc n;
+    mcamp_alloc standard = ctx.alloc;
+    size_t need = 0;
+    memset(s, 0, sizeof *s);
+    memset(&d, 0, sizeof d);
+    memset(&n, 0, sizeof n);
+    d.kind = bands ? MCAMP_MECH_SQRT : MCAMP_MECH_BLT;
+    d.n = 100000;
+    d.bands = bands;
+    d.theta = bands ? NULL : THETA;
+    d.omega = bands ? NULL : OMEGA;
+    d.buffers = bands ? 0 : 4;
+    bench_check(&ctx, "strategy", mcamp_mech_init(&ctx, &d, &s->mech));
+    s->rows = bands ? bands - 1 : 4;
+    s->dim = dim;
+    s->count = (double)s->rows * 4 * (double)dim > most
+                   ? (size_t)(most / (4 * (double)s->rows)) : (size_t)dim;
+    s->traffic = bands ? 4 * ((double)s->rows + 2) : 4 * (2 * (double)s->rows + 1);
+    n.mech = &s->mech;
+    n.sigma = 1;
+    n.clip_norm = 1;
+    n.unit = MCAMP_NOISE_SUM;
+    n.dim = dim;
+    n.count = s->count;
+    n.type = MCAMP_NOISE_FLOAT;
+    n.key = key;
+    bench_check(&ctx, "size", mcamp_noise_bytes(&ctx, &n, &need));
+    s->announced = need;
+    ctx.alloc.alloc = counted_alloc;
+    ctx.alloc.free = counted_free;
+    ctx.alloc.user = &s->used;
+    bench_check(&ctx, "stream", mcamp_noise_init(&ctx, &n, &s->noise));
+    s->out = (float *)malloc(s->count * sizeof *s->out);
+    if (!s->out) { printf("out of memory\n"); exit(1); }
+    for (size_t t = 0; t < s->rows + 1 && (bands || t < 2); t++)   /* until all rows are there */
+        bench_check(&ctx, "step", mcamp_noise_next_float(&ctx, &s->noise, t, s->count, s->out));
+    if (s->used != s->announced) { printf("NO: %zu bytes used, %zu announced\n", s->used,
+                                          s->announced); missed++; }
+    ctx.alloc = standard;
+}
+
+static void close_stream(stream *s)
+{
+    ctx.alloc.alloc = counted_alloc;
+    ctx.alloc.free = counted_free;
+    ctx.alloc.user = &s->used;
+    mcamp_noise_free(&ctx, &s->noise);
+    memset(&ctx.alloc, 0, sizeof ctx.alloc);
+    mcamp_mech_free(&ctx, &s->mech);
+    free(s->out);
+}
+
+static void run_step(void *arg)
+{
+    stream *s = (stream *)arg;
+    bench_check(&ctx, "step", mcamp_noise_next_float(&ctx, &s->noise, mcamp_noise_step(&s->noise),
+                                                     s->count, s->out));
+}
+
+/* What a step spends on z: tile by tile, as there. */
+static void run_z(void *arg)
+{
+    stream *s = (stream *)arg;
+    double z[512];
+    for (size_t i = 0; i < s->count; i += 512)
+        mcamp__stream_normals(ctx.vec, (const mcamp__stream *)s->noise.keys, s->noise.step, i,
+                              mcamp__zmin(512, s->count - i), z);
+}
+
+/* Nanoseconds a coordinate, z taken off. */
+static double step(size_t bands, uint64_t dim, double most, double bandwidth)
+{
+    stream s;
+    double all, z, mix, share;
+    open_stream(&s, bands, dim, most);
+    all = bench_best(run_step, &s, 0.5) / (double)s.count * 1e9;
+    z = bench_best(run_z, &s, 0.3) / (double)s.count * 1e9;
+    mix = all - z;
+    share = 100 * s.traffic / mix / bandwidth;
+    printf("%-6s %3zu  d = %-8.0e%-9s %9.3f GB %8.2f %8.2f %8.2f %8.1f GB/s %6.0f%%\n",
+           bands ? "banded" : "BLT", bands ? bands : 4, (double)dim,
+           s.count < dim ? " (slice)" : "", (double)s.used * 1e-9, all, z, mix, s.traffic / mix,
+           share);
+    close_stream(&s);
+    return mix;
+}
+
+int main(int argc, char **argv)
+{
+    double most = argc > 1 ? strtod(argv[1], NULL) : 1e9, read, update, mix[5], share, linear;
+    memory m;
+    bench_start(&ctx);
+    normals();
+    m.n = (size_t)(most / 4);
+    m.sum = 0;
+    m.x = (float *)calloc(m.n, sizeof *m.x);
+    if (!m.x) { printf("out of memory\n"); return 1; }
+    for (size_t i = 0; i < m.n; i++) m.x[i] = (float)i;
+    read = 4e-9 * (double)m.n / bench_best(run_read, &m, 0.6);
+    update = 8e-9 * (double)m.n / bench_best(run_update, &m, 0.6);
+    free(m.x);
+    printf("\nmemory: reads %.1f GB/s, updates %.1f GB/s (read + written) on one core\n\n", read,
+           update);
+    printf("%-29s %12s %8s %8s %8s %13s %7s\n", "one step of a stream of floats", "memory", "ns", "z",
+           "rest", "rest moves", "share");
+    for (int i = 0; i < 3; i++)
+        mix[i] = step(64, DIM[i], most, read);
+    share = 100 * 4 * 65 / mix[2] / read;
+    linear = 1.5 * mix[1] / mix[2];
+    for (int i = 0; i < 3; i++)
+        mix[i] = step(0, DIM[i], 2e9, update);
+    claim("banded 64 at 1e8, share of what reading reaches", share, 60, "%");
+    claim("BLT 4 at 1e8, share of what updating reaches", 100 * 4 * 9 / mix[2] / update, 60, "%");
+    claim("banded 64: a coordinate at 1e8 costs at most 1.5 times one at 1e6", linear, 1, "x");
+    mix[3] = step(16, 100000000, most, read);
+    mix[4] = step(256, 100000000, most, read);
+    claim("256 bands cost at most 16 times 16 bands, 20% left", 1.2 * 256 / 16 * mix[3] / mix[4], 1,
+          "x");
+    printf("%s\n", missed ? "bench: some goals were missed" : "bench: all goals were reached");
+    return 0;
+}
