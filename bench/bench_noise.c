@@ -125,7 +125,12 @@ typedef struct stream {
     double traffic;             /* bytes that a coordinate's step must move       */
 } stream;
 
-static void *counted_alloc(void *user, size_t size) { *(size_t *)user += size; return malloc(size); }
+static void *counted_alloc(void *user, size_t size)
+{
+    *(size_t *)user += size;
+    return malloc(size);
+}
+
 static void counted_free(void *user, void *p, size_t size) { (void)user; (void)size; free(p); }
 
 static const uint64_t DIM[3] = { 10000, 1000000, 100000000 };
@@ -238,8 +243,8 @@ int main(int argc, char **argv)
     free(m.x);
     printf("\nmemory: reads %.1f GB/s, updates %.1f GB/s (read + written) on one core\n\n", read,
            update);
-    printf("%-29s %12s %8s %8s %8s %13s %7s\n", "one step of a stream of floats", "memory", "ns", "z",
-           "rest", "rest moves", "share");
+    printf("%-29s %12s %8s %8s %8s %13s %7s\n", "one step of a stream of floats", "memory",
+           "ns", "z", "rest", "rest moves", "share");
     for (int i = 0; i < 3; i++)
         mix[i] = step(64, DIM[i], most, read);
     share = 100 * 4 * 65 / mix[2] / read;

@@ -1,9 +1,16 @@
 /* Section session: guarantees, binding, rounds, the privacy statement. */
+#define _POSIX_C_SOURCE 200809L
 #define MCAMP_STATIC
 #define MCAMP_IMPLEMENTATION
 #include "../mcamp.h"
 #include "mcamp_test.h"
 #include "mcamp_fault.h"
+#if defined(__unix__) || defined(__APPLE__)
+#  include <signal.h>
+#  include <sys/types.h>
+#  include <sys/wait.h>
+#  include <unistd.h>
+#endif
 
 enum { N = 8, B = 4, M = 40, D = 30 };
 
@@ -397,6 +404,97 @@ TEST(a_killed_run_resumes_with_the_same_bits)
     }
 }
 
+#if defined(__unix__) || defined(__APPLE__)
+typedef struct journal { char state[64], temporary[80], released[80]; } journal;
+
+/* Process `life` dies at its own place: before anything of a round is kept, between the
+ * release and the saved state, or with half a state written.                    */
+enum { LIVES = 3 * N };
+
+static void die(int life, uint64_t round, int place)
+{
+    if (life == (int)(3 * round) + place) kill(getpid(), SIGKILL);
+}
+
+static void keep_state(const parts *p, const journal *j, int life, uint64_t t)
+{
+    unsigned char blob[4096];
+    size_t size = 0;
+    FILE *f = fopen(j->temporary, "wb");
+    if (!f || mcamp_noise_save(&ctx, &p->noise, blob, sizeof blob, &size) != MCAMP_OK) _exit(2);
+    if (fwrite(blob, 1, size / 2, f) != size / 2 || fflush(f)) _exit(2);
+    die(life, t, 2);
+    if (fwrite(blob + size / 2, 1, size - size / 2, f) != size - size / 2 || fclose(f)) _exit(2);
+    if (rename(j->temporary, j->state)) _exit(2);
+}
+
+/* A process: resumes from what is on disk and goes on to the end, or dies. */
+static void live(const mcamp_guarantee *g, const journal *j, int life)
+{
+    unsigned char blob[4096];
+    double out[D];
+    mcamp_session s;
+    parts p;
+    FILE *f = fopen(j->state, "rb"), *to = fopen(j->released, "r+b");
+    plan_parts(&p, g);
+    if (open_parts(&p, g, &s) != MCAMP_OK || !to) _exit(2);
+    if (f) {
+        size_t size = fread(blob, 1, sizeof blob, f);
+        if (mcamp_noise_load(&ctx, &p.noise, blob, size) != MCAMP_OK) _exit(2);
+        fclose(f);
+    }
+    for (uint64_t t = mcamp_noise_step(&p.noise); t < N; t++) {
+        one_round(&s, t, out);
+        die(life, t, 0);
+        if (fseek(to, (long)(t * sizeof out), SEEK_SET) ||
+            fwrite(out, sizeof out, 1, to) != 1 || fflush(to)) _exit(2);
+        die(life, t, 1);
+        keep_state(&p, j, life, t);
+    }
+    _exit(mt_failed_checks ? 2 : 0);
+}
+
+TEST(killed_processes_leave_what_the_next_needs)
+{
+    mcamp_guarantee g;
+    journal j;
+    double want[N][D], got[N][D];
+    parts p;
+    mcamp_session s;
+    FILE *f;
+    int killed = 0;
+    start();
+    g = bins();
+    plan_parts(&p, &g);
+    CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
+    for (uint64_t t = 0; t < N; t++) one_round(&s, t, want[t]);
+    close_parts(&p);
+    snprintf(j.state, sizeof j.state, "/tmp/mcamp_state.%ld", (long)getpid());
+    snprintf(j.temporary, sizeof j.temporary, "%s.new", j.state);
+    snprintf(j.released, sizeof j.released, "%s.out", j.state);
+    f = fopen(j.released, "wb");
+    CHECK(f && fclose(f) == 0);
+    fflush(stdout);
+    for (int life = 0; life <= LIVES; life++) {
+        int status = -1;
+        pid_t child = fork();
+        if (child == 0) live(&g, &j, life);
+        CHECK(child > 0 && waitpid(child, &status, 0) == child);
+        if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) killed++;
+        else CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0 && life == LIVES);
+    }
+    CHECK(killed == LIVES);
+    f = fopen(j.released, "rb");
+    CHECK(f && fread(got, sizeof got, 1, f) == 1 && !memcmp(got, want, sizeof got));
+    if (f) fclose(f);
+    remove(j.state);
+    remove(j.temporary);
+    remove(j.released);
+}
+#else
+TEST(killed_processes_leave_what_the_next_needs) { start(); }
+#endif
+
 /* ---- the statement ---------------------------------------------------------------- */
 
 static int collect(void *user, const char *text, size_t n)
@@ -488,5 +586,6 @@ TEST_MAIN("session",
     T(anything_but_what_was_guaranteed_is_refused_by_name),
     T(cuts_add_their_price_to_delta),
     T(a_killed_run_resumes_with_the_same_bits),
+    T(killed_processes_leave_what_the_next_needs),
     T(statements_name_what_they_rest_on),
     T(failed_allocations_leave_nothing_behind))
