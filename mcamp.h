@@ -987,7 +987,8 @@ typedef enum mcamp_opt_family {
     MCAMP_OPT_IDENTITY = 1,
     MCAMP_OPT_TOEPLITZ = 2,     /* `bands` coefficients > 0; 0 = all n        */
     MCAMP_OPT_BLT      = 3,     /* `buffers` decays and weights > 0           */
-    MCAMP_OPT_BANDED   = 4      /* any entries > 0 in `bands` bands; 0 = dense */
+    MCAMP_OPT_BANDED   = 4      /* any entries in `bands` bands; 0 = dense; > 0 where
+                                   an example's columns overlap               */
 } mcamp_opt_family;
 
 /* What the noise is measured by. */
@@ -1025,6 +1026,9 @@ typedef struct mcamp_opt_desc {
                                    degree in t (<= 16); 0 = none              */
     bool scale_free;            /* n free column factors instead; neither for
                                    BANDED, which contains them                */
+    bool equal_norms;           /* BANDED, NONE: all columns of one norm, as
+                                   b-min-sep wants; else only an example's columns
+                                   together (at most `batches` bands)         */
     mcamp_error_kind error;
     double eps, delta;          /* REQUIRED (but with sigma_of)               */
     const mcamp_work *work;     /* NULL = prefix sums                         */
@@ -11098,6 +11102,21 @@ MCAMP__PRIV void mcamp__cells_sampled(mcamp__cells *a, double s, double loss,
 
 #define MCAMP__PILOT 400       /* cells of a pilot grid, about */
 
+/* Cells from -infinity to `from` < 0, growing geometrically: with sampling the loss of
+ * the add direction ends at -log(1 - q), and one cell up to there would put an atom at
+ * its end, which large tilts make count.                                            */
+MCAMP__PRIV double mcamp__pilot_left(const mcamp__branch *b, int index, double from,
+                                     mcamp__cells *out)
+{
+    double x = -mcamp__inf();
+    for (double y = -37; y < from; y /= 1.25) {
+        mcamp__cells_push(out, mcamp__branch_cell(b, index, x, y));
+        x = y;
+    }
+    mcamp__cells_push(out, mcamp__branch_cell(b, index, x, from));
+    return from;
+}
+
 /* Uniform cells on the union of [a_i - z, a_i + z], one cell in every gap.
  * All but sf(z) of each component is inside.                                        */
 MCAMP__PRIV void mcamp__pilot_mog(const mcamp__branch *b, int index, double z,
@@ -11115,6 +11134,7 @@ MCAMP__PRIV void mcamp__pilot_mog(const mcamp__branch *b, int index, double z,
             if (!(from < to)) continue;
             end = to;
             if (!pass) { total += to - from; continue; }
+            if (!(x >= -DBL_MAX)) x = mcamp__pilot_left(b, index, from, out);
             if (from > x) {
                 mcamp__cells_push(out, mcamp__branch_cell(b, index, x, from));
                 x = from;
@@ -14077,12 +14097,14 @@ MCAMP__PRIV mcamp_status mcamp__noise_eval(mcamp_ctx *ctx, mcamp__opt_noise *o,
 typedef struct mcamp__opt_model {
     mcamp_opt_family family;
     size_t n, bands, buffers, degree;
-    int scaled, free_scale, normal;     /* normal: columns of norm 1 (BANDED)      */
+    int scaled, free_scale;
+    size_t classes;             /* BANDED: columns j, j + classes, .. have norm 1
+                                   together; 0 = not normalised                     */
     size_t shape, count;        /* parameters of the shape, of shape and factors    */
     size_t entries;             /* in coef                                          */
     double *coef, *theta, *omega, *scale;       /* of the current C                 */
     double *g_coef, *g_theta, *g_omega, *g_scale;   /* one side's gradient          */
-    double *norms;              /* BANDED, normal: column norms before              */
+    double *norms, *dots;       /* BANDED: the classes' norms before; <g, C>        */
 } mcamp__opt_model;
 
 MCAMP__PRIV void mcamp__opt_model_free(mcamp_ctx *ctx, mcamp__opt_model *m)
@@ -14096,6 +14118,7 @@ MCAMP__PRIV void mcamp__opt_model_free(mcamp_ctx *ctx, mcamp__opt_model *m)
     mcamp__delete_doubles(ctx, m->scale, m->n);
     mcamp__delete_doubles(ctx, m->g_scale, m->n);
     mcamp__delete_doubles(ctx, m->norms, m->n);
+    mcamp__delete_doubles(ctx, m->dots, m->n);
     memset(m, 0, sizeof *m);
 }
 
@@ -14120,8 +14143,9 @@ MCAMP__PRIV mcamp_status mcamp__opt_model_init(mcamp_ctx *ctx, const mcamp_opt_d
     if (d->family == MCAMP_OPT_TOEPLITZ) m->entries = m->bands;
     if (d->family == MCAMP_OPT_BANDED) {
         m->entries = mcamp__band_entries(n, m->bands);
-        m->normal = d->amplification == MCAMP_AMPLIFY_POISSON ||
-                    (d->amplification == MCAMP_AMPLIFY_NONE && m->bands <= d->batches);
+        if (d->amplification == MCAMP_AMPLIFY_POISSON) m->classes = n;
+        if (d->amplification == MCAMP_AMPLIFY_NONE && m->bands <= d->batches)
+            m->classes = d->equal_norms ? n : d->batches;
     }
     m->shape = d->family == MCAMP_OPT_TOEPLITZ ? m->bands - 1
              : d->family == MCAMP_OPT_BANDED ? m->entries : 2 * m->buffers;
@@ -14134,8 +14158,9 @@ MCAMP__PRIV mcamp_status mcamp__opt_model_init(mcamp_ctx *ctx, const mcamp_opt_d
     m->scale = mcamp__new_doubles(ctx, n);
     m->g_scale = mcamp__new_doubles(ctx, n);
     m->norms = mcamp__new_doubles(ctx, n);
+    m->dots = mcamp__new_doubles(ctx, n);
     ok = m->coef && m->g_coef && m->theta && m->omega && m->g_theta && m->g_omega &&
-         m->scale && m->g_scale && m->norms;
+         m->scale && m->g_scale && m->norms && m->dots;
     if (!ok) mcamp__opt_model_free(ctx, m);
     return ok ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_MEMORY, "n", (double)n);
 }
@@ -14179,20 +14204,23 @@ MCAMP__PRIV size_t mcamp__band_row(size_t i, size_t bands, size_t *first)
     return i < bands ? i * (i + 1) / 2 : bands * (bands - 1) / 2 + (i + 1 - bands) * bands;
 }
 
+/* At most `classes` bands: the columns of a class have disjoint supports, so that its
+ * mode's norm is the root of their sum of squares, here 1.  The optimum has it so:
+ * more of a column is always less error.                                           */
 MCAMP__PRIV void mcamp__opt_set_rows(mcamp__opt_model *m, const double *x)
 {
-    for (size_t i = 0; i < m->entries; i++) m->coef[i] = exp(x[i]);
-    if (!m->normal) return;
-    for (size_t j = 0; j < m->n; j++) m->norms[j] = 0;
+    for (size_t i = 0; i < m->entries; i++) m->coef[i] = m->classes ? x[i] : exp(x[i]);
+    if (!m->classes) return;
+    for (size_t c = 0; c < m->classes; c++) m->norms[c] = 0;
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < m->n; i++) {
-            size_t j, at = mcamp__band_row(i, m->bands, &j);
-            for (; j <= i; j++, at++) {
-                if (pass) m->coef[at] /= m->norms[j];
-                else      m->norms[j] += m->coef[at] * m->coef[at];
+            size_t j, at = mcamp__band_row(i, m->bands, &j), c = j % m->classes;
+            for (; j <= i; j++, at++, c = c + 1 == m->classes ? 0 : c + 1) {
+                if (pass) m->coef[at] /= m->norms[c];
+                else      m->norms[c] += m->coef[at] * m->coef[at];
             }
         }
-        for (size_t j = 0; !pass && j < m->n; j++) m->norms[j] = sqrt(m->norms[j]);
+        for (size_t c = 0; !pass && c < m->classes; c++) m->norms[c] = sqrt(m->norms[c]);
     }
 }
 
@@ -14241,18 +14269,22 @@ MCAMP__PRIV void mcamp__opt_chain_scale(const mcamp__opt_model *m, double factor
     }
 }
 
-/* With normal columns C_ij = y_ij/|y_j|: d/dy_ij = (g_ij - C_ij <g_j, C_j>)/|y_j|, and
- * y dy/dx = C |y_j|, so the norms cancel.                                          */
+/* With classes C_ij = y_ij/|y_k|, k the class of j: d/dy_ij = (g_ij - C_ij <g_k, C_k>)/
+ * |y_k|; else C_ij = e^x.                                                          */
 MCAMP__PRIV void mcamp__opt_chain_rows(mcamp__opt_model *m, double factor, double *g)
 {
-    for (size_t j = 0; j < m->n; j++) m->norms[j] = 0;
+    if (!m->classes) {
+        for (size_t i = 0; i < m->entries; i++) g[i] += factor * m->coef[i] * m->g_coef[i];
+        return;
+    }
+    for (size_t k = 0; k < m->classes; k++) m->dots[k] = 0;
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < m->n; i++) {
-            size_t j, at = mcamp__band_row(i, m->bands, &j);
-            for (; j <= i; j++, at++) {
+            size_t j, at = mcamp__band_row(i, m->bands, &j), k = j % m->classes;
+            for (; j <= i; j++, at++, k = k + 1 == m->classes ? 0 : k + 1) {
                 double c = m->coef[at], v = m->g_coef[at];
-                if (pass) g[at] += factor * c * (v - (m->normal ? c * m->norms[j] : 0));
-                else      m->norms[j] += c * v;
+                if (pass) g[at] += factor * (v - c * m->dots[k]) / m->norms[k];
+                else      m->dots[k] += c * v;
             }
         }
 }
@@ -14338,7 +14370,8 @@ MCAMP__PRIV mcamp_status mcamp__opt_start_rows(mcamp_ctx *ctx, mcamp__opt_model 
         st = mcamp_mech_column(ctx, from, j, m->norms);
         for (size_t i = j; st >= 0 && i < m->n && i < j + m->bands; i++) {
             size_t first, at = mcamp__band_row(i, m->bands, &first);
-            x[at + j - first] = log(mcamp__dmax(m->norms[i], MCAMP__START_FLOOR));
+            x[at + j - first] = m->classes ? m->norms[i]
+                                : log(mcamp__dmax(m->norms[i], MCAMP__START_FLOOR));
         }
     }
     return st;
@@ -14432,7 +14465,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_privacy(mcamp__opt *o, const mcamp_mech *mec
     mcamp_gram gram;
     double total = 1;
     mcamp_status st;
-    if (o->m.normal) { *value = 0; return MCAMP_OK; }
+    if (o->m.classes) { *value = 0; return MCAMP_OK; }
     if (!bins && !o->m.scaled && o->m.family != MCAMP_OPT_BANDED) {
         st = mcamp__opt_first_mode(o, mech, value);
         if (st >= 0) mcamp__opt_chain(&o->m, x, 1, g);
@@ -14687,6 +14720,10 @@ MCAMP__PRIV mcamp_status mcamp__opt_check(mcamp_ctx *ctx, const mcamp_opt_desc *
         (d->scale_free && d->scale_degree) ||
         (d->family == MCAMP_OPT_BANDED && (d->scale_free || d->scale_degree)))
         return mcamp__fail(ctx, MCAMP_E_ARG, "scale_degree", (double)d->scale_degree);
+    if (d->equal_norms && (d->family != MCAMP_OPT_BANDED ||
+                           d->amplification != MCAMP_AMPLIFY_NONE || !d->bands ||
+                           d->bands > d->batches))
+        return mcamp__fail(ctx, MCAMP_E_ARG, "equal_norms", 1);
     if (d->work && d->work->n != d->n)
         return mcamp__fail(ctx, MCAMP_E_MISMATCH, "work", (double)d->work->n);
     if (d->start && d->start->n != d->n)
@@ -14715,7 +14752,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_init(mcamp_ctx *ctx, const mcamp_opt_desc *d
     o->work = work;
     if ((st = mcamp__opt_model_init(ctx, d, &o->m)) < 0) return st;
     gram = d->amplification == MCAMP_AMPLIFY_BINS || o->m.scaled ||
-           (d->family == MCAMP_OPT_BANDED && !o->m.normal);
+           (d->family == MCAMP_OPT_BANDED && !o->m.classes);
     if (gram && !mcamp__mul_size(o->every, o->every, &o->d_count))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "batches", (double)o->every);
     o->d = mcamp__new_doubles(ctx, o->d_count);
@@ -14730,15 +14767,47 @@ MCAMP__PRIV mcamp_status mcamp__opt_init(mcamp_ctx *ctx, const mcamp_opt_desc *d
     return st;
 }
 
-/* Where no start is given: BLT from the square root's coefficients; Toeplitz and
- * banded from the simpler family's optimum (so that they are no worse), or without
- * amplification from the square root.                                                 */
+MCAMP__PRIV double mcamp__opt_unit_sigma(void *user, size_t bands, double sensitivity)
+{
+    (void)user; (void)bands;
+    return sensitivity;
+}
+
+/* An optimum of the simpler family that d's contains: Toeplitz from a BLT (only worth it
+ * where samples count), banded from Toeplitz.                                         */
+MCAMP__PRIV mcamp_status mcamp__opt_simpler(mcamp_ctx *ctx, const mcamp_opt_desc *d,
+                                            mcamp_mech *from)
+{
+    mcamp_opt_desc simple = *d;
+    int bins = d->amplification == MCAMP_AMPLIFY_BINS;
+    simple.equal_norms = false;
+    simple.family = d->family == MCAMP_OPT_BANDED ? MCAMP_OPT_TOEPLITZ : MCAMP_OPT_BLT;
+    simple.buffers = 2;
+    if (d->scale_free) { simple.scale_free = false; simple.scale_degree = 3; }
+    if (bins && d->family == MCAMP_OPT_BANDED) simple.scale_degree = 3;
+    if (bins) simple.budget.rel_error = mcamp__dmax(0.05, d->budget.rel_error);
+    else      simple.sigma_of = mcamp__opt_unit_sigma;  /* only its C is wanted */
+    return mcamp_opt_run(ctx, &simple, from, NULL);
+}
+
+MCAMP__PRIV mcamp_status mcamp__opt_root(mcamp_ctx *ctx, size_t n, size_t bands,
+                                         mcamp_mech *from)
+{
+    mcamp_mech_desc root;
+    memset(&root, 0, sizeof root);
+    root.kind = MCAMP_MECH_SQRT;
+    root.n = n; root.bands = bands;
+    return mcamp_mech_init(ctx, &root, from);
+}
+
+/* Where no start is given: BLT from the square root's coefficients; banded, and Toeplitz
+ * if sampled, from the simpler family's optimum (so that they are no worse).          */
 MCAMP__PRIV mcamp_status mcamp__opt_start(mcamp_ctx *ctx, mcamp__opt *o, double *x)
 {
     const mcamp_opt_desc *d = o->desc;
     int bins = d->amplification == MCAMP_AMPLIFY_BINS;
     mcamp_mech from;
-    mcamp_status st;
+    mcamp_status st, bad;
     for (size_t i = 0; i < o->m.count; i++) x[i] = 0;
     if (d->start) return mcamp__opt_start_from(ctx, &o->m, d->start, x);
     if (d->family == MCAMP_OPT_IDENTITY) return MCAMP_OK;
@@ -14746,28 +14815,13 @@ MCAMP__PRIV mcamp_status mcamp__opt_start(mcamp_ctx *ctx, mcamp__opt *o, double 
         mcamp__opt_start_blt(&o->m, mcamp__dmax(4, (double)(bins ? d->batches : d->n)), x);
         return MCAMP_OK;
     }
-    if (bins) {
-        mcamp_opt_desc simple = *d;
-        simple.family = d->family == MCAMP_OPT_BANDED ? MCAMP_OPT_TOEPLITZ : MCAMP_OPT_BLT;
-        simple.buffers = 2;
-        if (d->scale_free) { simple.scale_free = false; simple.scale_degree = 3; }
-        if (d->family == MCAMP_OPT_BANDED) simple.scale_degree = 3;
-        simple.budget.rel_error = mcamp__dmax(0.05, d->budget.rel_error);
-        st = mcamp_opt_run(ctx, &simple, &from, NULL);
-    } else {
-        mcamp_mech_desc root;
-        memset(&root, 0, sizeof root);
-        root.kind = MCAMP_MECH_SQRT;
-        root.n = d->n; root.bands = o->m.bands;
-        st = mcamp_mech_init(ctx, &root, &from);
-    }
-    if (st != MCAMP_OK) {
-        if (st > 0) mcamp_mech_free(ctx, &from);
-        return st;
-    }
-    st = mcamp__opt_start_from(ctx, &o->m, &from, x);
+    st = bins || d->family == MCAMP_OPT_BANDED
+             ? mcamp__opt_simpler(ctx, d, &from)
+             : mcamp__opt_root(ctx, d->n, o->m.bands, &from);
+    if (st < 0) return st;
+    bad = mcamp__opt_start_from(ctx, &o->m, &from, x);
     mcamp_mech_free(ctx, &from);
-    return st;
+    return bad < 0 ? bad : st == MCAMP_Q_INTERRUPTED ? st : MCAMP_OK;
 }
 
 /* Rounds: sampled objectives from few to more samples, maxima from soft to sharp
