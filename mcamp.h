@@ -1536,8 +1536,8 @@ typedef struct mcamp_session {
  * C, sigma, the rounds, b, q, the clipping norm, the grid or the key differ between
  * them or from what was guaranteed.  A limit on the batches adds
  * mcamp_batch_cut_delta to delta (unamplified: nothing, but then the guarantee is
- * for zero-out adjacency only).  A session resumes where its noise stands: save and
- * load that, nothing else has a state.                                        */
+ * for zero-out adjacency only, as for FIXED and SHUFFLE always).  A session resumes
+ * where its noise stands: save and load that, nothing else has a state.       */
 MCAMP_API mcamp_status mcamp_session_init(mcamp_ctx *ctx, const mcamp_session_desc *desc,
                                           mcamp_session *session);
 /* Starts round `round`, which must be the noise's next one: its examples to out, the
@@ -17915,12 +17915,24 @@ MCAMP__PRIV const char *mcamp__basis_name(mcamp_basis basis)
     }
 }
 
-/* A cut is free without amplification, for zero-out only. */
+/* Where one example's presence moves others into other batches (sizes are fixed, or a
+ * cut is not paid for in delta) only a run in which it stays, with gradient zero, is
+ * comparable.                                                                    */
 MCAMP__PRIV const char *mcamp__session_adjacency(const mcamp_session *s)
 {
-    return s->guarantee.basis == MCAMP_BASIS_UNAMPLIFIED && s->batch->limit
+    const mcamp_guarantee *g = &s->guarantee;
+    return g->basis == MCAMP_BASIS_UNAMPLIFIED &&
+                   (s->batch->limit || g->law == MCAMP_BATCH_SHUFFLE ||
+                    g->law == MCAMP_BATCH_FIXED)
                ? "zero-out of one example"
                : "add or remove one example (zero-out)";
+}
+
+/* sensitivity^2/(2 sigma^2), rounded up, for the Gaussian mechanism. */
+MCAMP__PRIV double mcamp__session_rho(const mcamp_guarantee *g)
+{
+    double r = g->sensitivity / g->sigma;
+    return r * r / 2 * (1 + 8 * DBL_EPSILON);
 }
 
 MCAMP_API mcamp_status mcamp_report_session(const mcamp_session *s, const mcamp_writer *w)
@@ -17933,6 +17945,9 @@ MCAMP_API mcamp_status mcamp_report_session(const mcamp_session *s, const mcamp_
     o.w = w;
     g = &s->guarantee;
     mcamp__json_text(&o, "setting", "central");
+    mcamp__json_text(&o, "covers", "one training run; not the choice of hyperparameters or "
+                                   "checkpoints");
+    mcamp__json_text(&o, "output", "the noisy gradients of all rounds");
     mcamp__json_text(&o, "unit", "one example");
     mcamp__json_text(&o, "adjacency", mcamp__session_adjacency(s));
     mcamp__json_text(&o, "accounting", mcamp__basis_name(g->basis));
@@ -17940,6 +17955,8 @@ MCAMP_API mcamp_status mcamp_report_session(const mcamp_session *s, const mcamp_
     mcamp__json_number(&o, "epsilon", g->eps);
     mcamp__json_number(&o, "delta", mcamp_session_delta(s));
     mcamp__json_number(&o, "delta_of_cuts", s->cut_delta);
+    if (g->basis == MCAMP_BASIS_UNAMPLIFIED)
+        mcamp__json_number(&o, "rho", mcamp__session_rho(g));
     mcamp__json_number(&o, "beta", g->beta);
     mcamp__json_number(&o, "sigma", g->sigma);
     mcamp__json_number(&o, "clip_norm", s->clip->norm);
@@ -17960,7 +17977,7 @@ MCAMP_API mcamp_status mcamp_report_session(const mcamp_session *s, const mcamp_
 MCAMP__PRIV void mcamp__text_law(mcamp__out *o, const mcamp_session *s)
 {
     const mcamp_guarantee *g = &s->guarantee;
-    mcamp__put(o, "     Batches: ");
+    mcamp__put(o, "         Batches: ");
     mcamp__put(o, mcamp__law_name(g->law));
     mcamp__put(o, "; cycle of ");
     mcamp__put_count(o, g->batches);
@@ -17976,23 +17993,23 @@ MCAMP__PRIV void mcamp__text_law(mcamp__out *o, const mcamp_session *s)
         mcamp__put_number(o, s->cut_delta, 4);
         mcamp__put(o, " to delta");
     }
-    mcamp__put(o, ".\n     Drawn by a keyed generator that nobody else can predict; neither key"
-                  " nor batches\n     are released.\n");
+    mcamp__put(o, ".\n         Drawn by a keyed generator; neither key nor batches are released, and\n"
+                  "         each example that is drawn is added once.\n");
 }
 
 MCAMP__PRIV void mcamp__text_basis(mcamp__out *o, const mcamp_guarantee *g)
 {
-    mcamp__put(o, "  3. Accounting\n     Type: ");
+    mcamp__put(o, "  3. Accounting\n     (a) Type: ");
     if (g->basis == MCAMP_BASIS_CERTIFIED) {
-        mcamp__put(o, "Monte Carlo with a proof: a false claim would have been accepted with\n"
-                      "     probability at most ");
+        mcamp__put(o, "Monte Carlo with a proof: a false claim would have been accepted\n"
+                      "         with probability at most ");
         mcamp__put_number(o, g->beta, 6);
         mcamp__put(o, ", which delta covers; ");
         mcamp__put_count(o, g->samples);
         mcamp__put(o, " samples");
     } else if (g->basis == MCAMP_BASIS_EXACT) {
         mcamp__put(o, "composition of Poisson-sampled Gaussian mechanisms by their privacy\n"
-                      "     loss distributions, rounded up; sensitivity ");
+                      "         loss distributions, rounded up; sensitivity ");
         mcamp__put_number(o, g->sensitivity, 10);
     } else {
         mcamp__put(o, "Gaussian mechanism, nothing gained from sampling; sensitivity ");
@@ -18001,46 +18018,62 @@ MCAMP__PRIV void mcamp__text_basis(mcamp__out *o, const mcamp_guarantee *g)
     mcamp__put(o, ".\n");
 }
 
-/* In the order of [2], appendix K.1: setting, definition, accounting, statement. */
+MCAMP__PRIV void mcamp__text_assumptions(mcamp__out *o, const mcamp_session *s)
+{
+    mcamp__put(o, "     (b) Assumptions.  Mechanism: C x + z, noise multiplier ");
+    mcamp__put_number(o, s->guarantee.sigma, 10);
+    mcamp__put(o, ",\n         gradients clipped to norm ");
+    mcamp__put_number(o, s->clip->norm, 10);
+    mcamp__put(o, ".\n");
+    mcamp__text_law(o, s);
+    mcamp__put(o, s->clip->grid > 0
+        ? "         Numbers: released on a lattice; integer sums.  The noise itself is\n"
+          "         computed in double precision, which the statement does not cover.\n"
+        : "         Numbers: floating point.  That the low bits of sums may tell more than\n"
+          "         the statement says is not covered: use a lattice where that matters.\n");
+}
+
+MCAMP__PRIV void mcamp__text_promise(mcamp__out *o, const mcamp_session *s)
+{
+    const mcamp_guarantee *g = &s->guarantee;
+    mcamp__put(o, "     (c) Statement: the run is (");
+    mcamp__put_number(o, g->eps, 10);
+    mcamp__put(o, ", ");
+    mcamp__put_number(o, mcamp_session_delta(s), 10);
+    mcamp__put(o, ")-differentially private");
+    if (g->basis == MCAMP_BASIS_UNAMPLIFIED) {
+        mcamp__put(o, "\n         and ");
+        mcamp__put_number(o, mcamp__session_rho(g), 10);
+        mcamp__put(o, "-zCDP");
+    }
+    mcamp__put(o, ".\n     (d) Verifiability: computed by mcamp.h " MCAMP_VERSION_TEXT
+                  "; anybody with C and these numbers\n         can repeat it.\n");
+}
+
+/* The items of [2], appendix K.1, in their order. */
 MCAMP_API mcamp_status mcamp_report_session_text(const mcamp_session *s,
                                                  const mcamp_writer *w)
 {
     mcamp__out o;
-    const mcamp_guarantee *g;
     if (!s || !w || !w->write) return MCAMP_E_REQUIRED;
     if (mcamp_session_delta(s) >= 1) return MCAMP_E_ARG;
     memset(&o, 0, sizeof o);
     o.w = w;
-    g = &s->guarantee;
     mcamp__put(&o, "Privacy statement\n"
         "  1. Setting: central; whoever runs the training is trusted to run it as said here.\n"
         "  2. Definition\n"
-        "     Data covered: the examples of this one training run.  Not covered: choosing\n"
-        "     hyperparameters or checkpoints by looking at the data, and anything else that\n"
-        "     was computed from them.\n"
-        "     Output: the noisy gradients of all ");
-    mcamp__put_count(&o, g->rounds);
-    mcamp__put(&o, " rounds, hence every model on the way too.\n"
-        "     Unit: one example.  Adjacency: ");
+        "     (a) Data covered: the examples of this one training run.  Not covered:\n"
+        "         choosing hyperparameters or checkpoints by looking at the data, and\n"
+        "         anything else that was computed from them.\n"
+        "     (b) Output: the noisy gradients of all ");
+    mcamp__put_count(&o, s->guarantee.rounds);
+    mcamp__put(&o, " rounds, hence every model on the way.\n"
+        "     (c) Unit: one example.\n     (d) Adjacency: ");
     mcamp__put(&o, mcamp__session_adjacency(s));
     mcamp__put(&o, ".\n");
-    mcamp__text_basis(&o, g);
-    mcamp__put(&o, "     Mechanism: C x + z, noise multiplier ");
-    mcamp__put_number(&o, g->sigma, 10);
-    mcamp__put(&o, ", gradients clipped to norm ");
-    mcamp__put_number(&o, s->clip->norm, 10);
-    mcamp__put(&o, ".\n");
-    mcamp__text_law(&o, s);
-    mcamp__put(&o, s->clip->grid > 0
-        ? "     Numbers: released on a lattice; integer sums.  The noise itself is computed in\n"
-          "     double precision, which the statement does not cover.\n"
-        : "     Numbers: floating point.  That the low bits of sums may tell more than the\n"
-          "     statement says is not covered: use a lattice where that matters.\n");
-    mcamp__put(&o, "  4. Statement: the run is (");
-    mcamp__put_number(&o, g->eps, 10);
-    mcamp__put(&o, ", ");
-    mcamp__put_number(&o, mcamp_session_delta(s), 10);
-    mcamp__put(&o, ")-differentially private.\n");
+    mcamp__text_basis(&o, &s->guarantee);
+    mcamp__text_assumptions(&o, s);
+    mcamp__text_promise(&o, s);
     return o.failed ? MCAMP_Q_INTERRUPTED : MCAMP_OK;
 }
 

@@ -542,12 +542,41 @@ TEST(statements_name_what_they_rest_on)
         CHECK(strstr(text, "Setting: central") && strstr(text, "Unit: one example"));
         CHECK((strstr(text, "lattice; integer sums") != NULL) == (i == 0));
         CHECK((strstr(text, "add or remove") != NULL) == (i < 2));
+        CHECK((strstr(text, "-zCDP") != NULL) == (i == 2));
+        {   /* every item of [2], appendix K.1, in its order */
+            static const char *const item[] = { "1. Setting", "2. Definition", "(a) Data covered",
+                "(b) Output", "(c) Unit", "(d) Adjacency", "3. Accounting", "(a) Type",
+                "(b) Assumptions", "(c) Statement", "(d) Verifiability" };
+            const char *at = text;
+            for (size_t k = 0; k < sizeof item / sizeof item[0]; k++) {
+                const char *next = strstr(at, item[k]);
+                CHECK(next != NULL);
+                if (next) at = next;
+            }
+        }
         text[0] = 0;
         CHECK_STATUS(mcamp_report_session(&s, &w), MCAMP_OK);
         CHECK(text[0] == '{' && strstr(text, "\"epsilon\": ") && strstr(text, law[i]));
         CHECK_STATUS(mcamp_report_session(NULL, &w), MCAMP_E_REQUIRED);
         CHECK_STATUS(mcamp_report_session_text(&s, NULL), MCAMP_E_REQUIRED);
         close_parts(&p);
+    }
+    /* without amplification: laws under which an example moves others, or a cut does */
+    for (int law = 1; law <= 5; law++) {
+        for (int cut = 0; cut <= 1; cut++) {
+            CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &mech, (mcamp_batch_law)law, B, 2,
+                                                     1e-3, &g[2]), MCAMP_OK);
+            plan_parts(&p, &g[2]);
+            p.bd.q = law == MCAMP_BATCH_POISSON || law == MCAMP_BATCH_MINSEP ? 0.25 : 0;
+            p.bd.size = law == MCAMP_BATCH_FIXED ? 5 : 0;
+            p.bd.limit = cut ? 8 : 0;
+            CHECK_STATUS(open_parts(&p, &g[2], &s), MCAMP_OK);
+            text[0] = 0;
+            CHECK_STATUS(mcamp_report_session_text(&s, &w), MCAMP_OK);
+            CHECK((strstr(text, "add or remove") != NULL) ==
+                  (!cut && law != MCAMP_BATCH_SHUFFLE && law != MCAMP_BATCH_FIXED));
+            close_parts(&p);
+        }
     }
     plan_parts(&p, &g[0]);
     CHECK_STATUS(open_parts(&p, &g[0], &s), MCAMP_OK);
