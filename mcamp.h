@@ -17994,7 +17994,7 @@ MCAMP__PRIV void mcamp__text_law(mcamp__out *o, const mcamp_session *s)
         mcamp__put(o, " to delta");
     }
     mcamp__put(o, ".\n         Drawn by a keyed generator; neither key nor batches are released, and\n"
-                  "         each example that is drawn is added once.\n");
+                  "         and each example that is drawn is added once.\n");
 }
 
 MCAMP__PRIV void mcamp__text_basis(mcamp__out *o, const mcamp_guarantee *g)

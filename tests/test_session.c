@@ -562,19 +562,19 @@ TEST(statements_name_what_they_rest_on)
         close_parts(&p);
     }
     /* without amplification: laws under which an example moves others, or a cut does */
-    for (int law = 1; law <= 5; law++) {
+    for (int l = 1; l <= 5; l++) {
         for (int cut = 0; cut <= 1; cut++) {
-            CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &mech, (mcamp_batch_law)law, B, 2,
+            CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &mech, (mcamp_batch_law)l, B, 2,
                                                      1e-3, &g[2]), MCAMP_OK);
             plan_parts(&p, &g[2]);
-            p.bd.q = law == MCAMP_BATCH_POISSON || law == MCAMP_BATCH_MINSEP ? 0.25 : 0;
-            p.bd.size = law == MCAMP_BATCH_FIXED ? 5 : 0;
+            p.bd.q = l == MCAMP_BATCH_POISSON || l == MCAMP_BATCH_MINSEP ? 0.25 : 0;
+            p.bd.size = l == MCAMP_BATCH_FIXED ? 5 : 0;
             p.bd.limit = cut ? 8 : 0;
             CHECK_STATUS(open_parts(&p, &g[2], &s), MCAMP_OK);
             text[0] = 0;
             CHECK_STATUS(mcamp_report_session_text(&s, &w), MCAMP_OK);
             CHECK((strstr(text, "add or remove") != NULL) ==
-                  (!cut && law != MCAMP_BATCH_SHUFFLE && law != MCAMP_BATCH_FIXED));
+                  (!cut && l != MCAMP_BATCH_SHUFFLE && l != MCAMP_BATCH_FIXED));
             close_parts(&p);
         }
     }
