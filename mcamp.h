@@ -17993,7 +17993,7 @@ MCAMP__PRIV void mcamp__text_law(mcamp__out *o, const mcamp_session *s)
         mcamp__put_number(o, s->cut_delta, 4);
         mcamp__put(o, " to delta");
     }
-    mcamp__put(o, ".\n         Drawn by a keyed generator; neither key nor batches are released, and\n"
+    mcamp__put(o, ".\n         Drawn by a keyed generator; neither key nor batches are released,\n"
                   "         and each example that is drawn is added once.\n");
 }
 
