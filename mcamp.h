@@ -9632,14 +9632,26 @@ typedef struct mcamp__choice {
 } mcamp__choice;
 
 /* A question about one direction: the pair at (sigma, eps).  floor: errors count
- * relative to the larger of the value and this; the other direction's value, shrunk. */
+ * relative to the larger of the value and this; the other direction's value, shrunk.
+ * low, high: bounds that are certain, from elsewhere; 0 and 1 say nothing.          */
 typedef struct mcamp__question {
     const mcamp__factor *f;
-    double sigma, eps, floor;
+    double sigma, eps, floor, low, high;
     mcamp_direction dir;
     uint64_t seed;
     const mcamp__sampler *ready;    /* built already: the law of smallest range; or NULL */
 } mcamp__question;
+
+MCAMP__PRIV mcamp__question mcamp__ask(const mcamp__factor *f, double sigma, double eps,
+                                       mcamp_direction dir, uint64_t seed)
+{
+    mcamp__question q;
+    q.f = f; q.sigma = sigma; q.eps = eps; q.dir = dir; q.seed = seed;
+    q.floor = q.low = 0;
+    q.high = 1;
+    q.ready = NULL;
+    return q;
+}
 
 MCAMP__PRIV mcamp_status mcamp__question_sampler(mcamp_ctx *ctx, const mcamp__question *q,
                                                  const mcamp__choice *c, mcamp__sampler *p)
@@ -9990,10 +10002,40 @@ MCAMP__PRIV double mcamp__free_log_bound(mcamp_ctx *ctx, const mcamp__question *
     return best;
 }
 
+/* 1 if the bounds that are known are so near each other that samples add nothing. */
+MCAMP__PRIV int mcamp__question_known(const mcamp__question *q)
+{
+    return q->high <= 1.05 * q->low;
+}
+
+/* 1 if the value is within six standard errors of what is known; it is moved to there
+ * then.                                                                              */
+MCAMP__PRIV int mcamp__estimate_agrees(const mcamp__question *q, mcamp_estimate *e)
+{
+    double slack = 6 * e->std_error;
+    if (!(e->value >= q->low - slack && e->value <= q->high + slack)) return 0;
+    e->value = mcamp__dmin(mcamp__dmax(e->value, q->low), q->high);
+    return 1;
+}
+
+/* An estimate where the answer is known: a simulation that is settled and agrees is
+ * reported, else the upper bound itself.                                             */
+MCAMP__PRIV void mcamp__estimate_known(const mcamp__question *q, int settled,
+                                       mcamp_estimate *e)
+{
+    e->lower = q->low;
+    e->trusted = true;
+    if (settled && mcamp__estimate_agrees(q, e)) return;
+    e->method = MCAMP_METHOD_EXACT;
+    e->order = 0;
+    e->value = e->upper;
+    e->std_error = e->upper - e->lower;
+}
+
 /* The rigorous side of an estimate: the method of smallest range, for enough samples
  * to come within a fifth of the value (or of the floor), or, where the range is a
  * thousand values and more, within about a half; at most two million, fewer where
- * more than 1% of error was asked for.                                              */
+ * more than 1% of error was asked for; none where the known bound is as near.        */
 MCAMP__PRIV mcamp_status mcamp__prove_estimate(mcamp_ctx *ctx, const mcamp__question *q,
                                                const mcamp__choice *proof, double log_range,
                                                const mcamp_budget *bud, mcamp_tally *t,
@@ -10007,6 +10049,9 @@ MCAMP__PRIV mcamp_status mcamp__prove_estimate(mcamp_ctx *ctx, const mcamp__ques
     uint64_t blocks;
     double err, gap;
     mcamp_status st;
+    e->lower = mcamp__dmax(e->lower, q->low);
+    e->trusted = mcamp__estimate_agrees(q, e);
+    if (q->high <= 1.5 * large) return MCAMP_OK;
     if (!(need < cap)) need = cap;
     blocks = (uint64_t)(need / MCAMP_BLOCK) + 1;
     st = mcamp__question_run(ctx, q, proof, MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 1, q->dir),
@@ -10024,29 +10069,35 @@ MCAMP__PRIV mcamp_status mcamp__prove_estimate(mcamp_ctx *ctx, const mcamp__ques
 }
 
 /* Value, error and bounds by the law of smallest range (proof; its sampler is q->ready)
- * and the one asked for, or picked by a pilot.                                        */
+ * and the one asked for, or picked by a pilot.  Where the answer is known a simulation
+ * gets a million samples at most.                                                     */
 MCAMP__PRIV mcamp_status mcamp__estimate_by(mcamp_ctx *ctx, const mcamp__question *q,
                                             const mcamp_budget *bud,
                                             const mcamp__choice *proof, double log_range,
                                             mcamp_estimate *e)
 {
     uint32_t purpose = MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 0, q->dir);
+    int known = mcamp__question_known(q);
+    mcamp_budget own = *bud;
     mcamp__choice use = *proof;
     mcamp_status st = MCAMP_OK;
     mcamp_tally *t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *t);
     if (!t) return mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
     use.log_scale = log_range;
+    if (known) own.max_samples = mcamp__umin(own.max_samples, UINT64_C(1) << 20);
     use.method = bud->method; use.k = bud->order;
     if (use.method && !mcamp__method_fits(q->f, q->sigma, q->eps, q->dir, use.method))
         use.method = MCAMP_METHOD_DEFAULT;
     if (!use.method) st = mcamp__pilot(ctx, q, proof->k, log_range, bud->rel_error, &use);
-    if (st >= 0) st = mcamp__run_to_error(ctx, q, &use, bud, purpose, t);
+    if (st >= 0) st = mcamp__run_to_error(ctx, q, &use, &own, purpose, t);
     if (st == MCAMP_OK && t->poisoned)      /* a value too large for the tally */
-        st = mcamp__run_to_error(ctx, q, proof, bud, purpose, t);
+        st = mcamp__run_to_error(ctx, q, proof, &own, purpose, t);
     if (st >= 0 && t->poisoned)
         st = mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", (double)t->poisoned);
     if (st >= 0) mcamp__estimate_from(t, e);
-    if (st == MCAMP_OK)
+    if (st == MCAMP_OK && known)
+        mcamp__estimate_known(q, mcamp__tally_settled(t, bud->rel_error, q->floor), e);
+    else if (st == MCAMP_OK)
         st = mcamp__prove_estimate(ctx, q, proof, log_range, bud, t, e);
     mcamp__delete(ctx, t, 1, sizeof *t);
     return st;
@@ -10064,7 +10115,7 @@ MCAMP__PRIV mcamp_status mcamp__estimate(mcamp_ctx *ctx, const mcamp__question *
     memset(e, 0, sizeof *e);
     e->beta = bud->beta;
     if (mcamp__exact_case(&q, e)) return MCAMP_OK;
-    e->upper = exp(mcamp__free_log_bound(ctx, &q, &st));
+    e->upper = mcamp__dmin(exp(mcamp__free_log_bound(ctx, &q, &st)), q.high);
     if (st < 0) return st;
     if (mcamp__settled_without(&q, e)) return MCAMP_OK;
     st = mcamp__proof_choice(ctx, &q, &proof, &log_range, &ready);
@@ -12161,6 +12212,9 @@ MCAMP__PRIV mcamp__plan mcamp__make_plan(const mcamp__sum_law *s, double lambda,
     return p;
 }
 
+/* Beyond it lambda^4, in mcamp__spec_finish, would overflow. */
+#define MCAMP__LAMBDA_MAX 1e70
+
 /* Spectra of both sides, planned on the lower one: what the plan misjudges widens the
  * interval, it cannot make it wrong.                                                     */
 MCAMP__PRIV mcamp_status mcamp__acc_spectra(mcamp__acc *a, double width)
@@ -12168,7 +12222,8 @@ MCAMP__PRIV mcamp_status mcamp__acc_spectra(mcamp__acc *a, double width)
     mcamp__plan p = mcamp__make_plan(mcamp__acc_steer(a), a->lambda, a->eps, width,
                                      a->max_bytes);
     double need = 80 * p.n;
-    if (!(p.tau > 0 && p.tau < 1e300 && p.n >= 4 && p.n < 1e15))
+    if (!(p.tau > 0 && p.tau < 1e300 && p.n >= 4 && p.n < 1e15 &&
+          p.lambda < MCAMP__LAMBDA_MAX))
         return mcamp__fail(a->ctx, MCAMP_E_INTERNAL, "frequencies", p.n);
     for (int s = 0; s < 2; s++)
         for (size_t i = 0; i < a->sum[s].n; i++) need += 56 * (double)a->law[s][i].n;
@@ -12407,6 +12462,8 @@ MCAMP__PRIV mcamp_status mcamp__acc_epsilon(mcamp__acc *a, double delta, double 
  *     b E(X-k)_+ + b m0 (1 - p0^{b-1}) + k (b pH - (1 - p0^b)),
  * pH = Pr(X >= k) = 1 - p0, m0 = E(X; X < k).  Else all are below k, and the tilted sum is
  * tame.  For the put, a single X >= kappa makes the payoff zero.                           */
+#define MCAMP__BINS_FAR 20
+
 MCAMP__PRIV void mcamp__bins_huge(double c, double b, double eps, mcamp_interval *out)
 {
     double lk = log(b) + eps, t = lk / c + 0.5 * c;
@@ -12490,6 +12547,7 @@ MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, double cut, double stri
     if (st < 0) return st;
     out->upper = mcamp__bins_chernoff(a, strike);
     if (out->upper <= mcamp__dmax(enough, 1e-280)) return MCAMP_OK;
+    if (!(a->lambda < MCAMP__LAMBDA_MAX)) return MCAMP_Q_MAX_ITER;
     mcamp__width_start(&w, a->tol);
     for (int pass = 0; pass < 4; pass++) {
         double smooth, total;
@@ -12514,13 +12572,15 @@ MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, double cut, double stri
     return MCAMP_Q_MAX_ITER;
 }
 
-/* give_up: any upper bound below it will do (the other direction has won). */
+/* give_up: any upper bound below it will do (the other direction has won).  Beyond
+ * MCAMP__BINS_FAR, where e^(c^2/2) leaves the range in which sums of X mean anything, and
+ * wherever the calculation breaks down, the bound without amplification remains.       */
 MCAMP__PRIV mcamp_status mcamp__bins_delta(mcamp__acc *a, double eps, double give_up,
                                            mcamp_interval *out)
 {
     mcamp__pair *p = &a->pair[0];
     double b = p->count, c = p->br[0].mog.amax, f, strike;
-    mcamp_interval huge = { 0, 0 }, tame = { 0, 0 };
+    mcamp_interval huge = { 0, 0 }, tame = { 0, 0 }, v;
     mcamp_status st;
     p->bins = a->add ? 2 : 1;
     p->raw = a->add && eps > 1;
@@ -12533,15 +12593,20 @@ MCAMP__PRIV mcamp_status mcamp__bins_delta(mcamp__acc *a, double eps, double giv
     out->lower = 0;
     out->upper = mcamp__dmin(1.0, exp(mcamp__gauss_logdelta_up(c * (1 + 1e-15), eps)) + DBL_MIN);
     strike = p->raw ? -b * exp(-eps) : a->add ? -b * expm1(-eps) : b * expm1(eps);
-    if (!(strike < 1e290)) return MCAMP_OK;
+    if (!(strike < 1e290) || out->upper < 1e-300) return MCAMP_OK;
+    if (c > MCAMP__BINS_FAR) return MCAMP_Q_MAX_ITER;
     if (!a->add) mcamp__bins_huge(c, b, eps, &huge);
     st = mcamp__bins_tame(a, log(b) + (a->add ? -eps : eps), strike, eps, huge.lower,
                           0.99 * give_up / f - huge.upper, &tame);
+    if (st == MCAMP_E_INTERNAL || st == MCAMP_E_SIZE) return MCAMP_Q_MAX_ITER;
     if (st < 0) return st;
     if (!a->add && a->reach < (log(b) + eps) / c + 0.5 * c)
         huge.upper = mcamp__bins_beyond(c, b, a->reach);
-    out->upper = mcamp__dmin(out->upper, f * (huge.upper + tame.upper) * (1 + 1e-12) + DBL_MIN);
-    out->lower = f * (huge.lower + tame.lower) * (1 - 1e-12);
+    v.upper = f * (huge.upper + tame.upper) * (1 + 1e-12) + DBL_MIN;
+    v.lower = f * (huge.lower + tame.lower) * (1 - 1e-12);
+    if (!(v.lower <= v.upper && v.lower <= out->upper)) return MCAMP_Q_MAX_ITER;
+    out->upper = mcamp__dmin(out->upper, v.upper);
+    out->lower = v.lower;
     return st;
 }
 
@@ -12943,6 +13008,77 @@ MCAMP_API mcamp_status mcamp_exact_calibrate(mcamp_ctx *ctx, const mcamp_event *
  *  that chose a sigma cannot prove it.
  * ======================================================================== */
 
+/* ---- modes that are all alike ----------------------------------------------- *
+ * G = g I, as with C = I where b divides n: section exact knows the answer.        */
+
+MCAMP__PRIV int mcamp__alike(const mcamp__factor *f)
+{
+    for (size_t i = 0; i < f->b; i++)
+        if (!f->diagonal || f->g[i] < f->trace_max) return 0;
+    return f->trace_max > f->idle;
+}
+
+/* The event, its sensitivity rounded up. */
+MCAMP__PRIV mcamp_event mcamp__alike_event(const mcamp__factor *f, double sigma)
+{
+    mcamp_event e;
+    memset(&e, 0, sizeof e);
+    e.kind = MCAMP_EVENT_BINS;
+    e.count = e.rounds = 1;
+    e.bins = f->b;
+    e.sigma = sigma;
+    e.sensitivity = sqrt(f->trace_max) * (1 + 4 * DBL_EPSILON);
+    return e;
+}
+
+/* Sets what is known about the question; 1e-9 for the sensitivity's rounding. */
+MCAMP__PRIV mcamp_status mcamp__ask_exact(mcamp_ctx *ctx, mcamp__question *q)
+{
+    mcamp_event e = mcamp__alike_event(q->f, q->sigma);
+    mcamp_exact_desc d;
+    mcamp_interval v;
+    mcamp_status st;
+    memset(&d, 0, sizeof d);
+    d.direction = q->dir;
+    d.rel_error = 1e-3;
+    if (q->f->b == 1 || mcamp__too_close(q->f, q->sigma)) return MCAMP_OK;
+    d.max_bytes = 2000000;      /* what is not known after some ms is not worth it */
+    st = mcamp_exact_delta(ctx, &e, 1, &d, q->eps, &v, NULL);
+    if (st == MCAMP_E_MEMORY) return st;
+    if (st < 0) return MCAMP_OK;            /* it has no answer: samples must do */
+    q->low = v.lower * (1 - 1e-9);
+    q->high = mcamp__dmin(1, v.upper);
+    return MCAMP_OK;
+}
+
+/* sigma for (eps, delta), or eps at (sigma, delta) where sigma > 0 is given, and how
+ * far it may be from the truth; MCAMP_OK only if section exact found it closely.     */
+MCAMP__PRIV mcamp_status mcamp__solve_exact(mcamp_ctx *ctx, const mcamp__factor *f,
+                                            double sigma, double eps, double delta,
+                                            mcamp_direction dir, double *x, double *err)
+{
+    mcamp_event e = mcamp__alike_event(f, sigma);
+    mcamp_exact_desc d;
+    mcamp_interval v;
+    mcamp_status st;
+    memset(&d, 0, sizeof d);
+    d.direction = dir;
+    d.rel_error = 1e-4;
+    if (sigma > 0) {
+        st = mcamp_exact_epsilon(ctx, &e, 1, &d, delta, &v, NULL);
+        if (st == MCAMP_Q_MAX_ITER && v.upper <= 1.01 * v.lower) st = MCAMP_OK;
+    } else {
+        v.upper = v.lower = 0;
+        st = mcamp_exact_calibrate(ctx, &e, 1, &d, 0, MCAMP_PARAM_SIGMA, eps, delta, &v.upper,
+                                   NULL);
+        v.lower = v.upper * (1 - 1e-4);
+    }
+    if (st != MCAMP_OK) return st;
+    *x = v.upper;
+    *err = v.upper - v.lower;
+    return MCAMP_OK;
+}
+
 /* ---- delta ---------------------------------------------------------------- */
 
 MCAMP__PRIV int mcamp__wants(const mcamp_budget *bud, mcamp_direction dir)
@@ -12968,14 +13104,14 @@ MCAMP__PRIV mcamp_status mcamp__answer_at(mcamp_ctx *ctx, const mcamp__factor *f
 {
     mcamp_status st = MCAMP_OK;
     mcamp__question q;
+    int exact = !bud->method && mcamp__alike(f);
     memset(a, 0, sizeof *a);
     a->sigma = sigma; a->eps = eps; a->beta = bud->beta; a->seed = bud->seed;
-    q.f = f; q.sigma = sigma; q.eps = eps; q.seed = bud->seed;
-    q.ready = NULL;
     for (int d = MCAMP_REMOVE; st == MCAMP_OK && d <= MCAMP_ADD; d++) {
         mcamp_estimate *e = d == MCAMP_REMOVE ? &a->remove : &a->add;
         if (!mcamp__wants(bud, (mcamp_direction)d)) continue;
-        q.dir = (mcamp_direction)d;
+        q = mcamp__ask(f, sigma, eps, (mcamp_direction)d, bud->seed);
+        if (exact && (st = mcamp__ask_exact(ctx, &q)) < 0) return st;
         q.floor = (brief ? 0.5 : f->diagonal ? 0.0 : 1e-9) * a->delta;
         st = mcamp__estimate(ctx, &q, bud, e);
         if (st < 0) return st;
@@ -12987,7 +13123,7 @@ MCAMP__PRIV mcamp_status mcamp__answer_at(mcamp_ctx *ctx, const mcamp__factor *f
         a->status = MCAMP_Q_UNTRUSTED;
     if (st == MCAMP_OK) return MCAMP_OK;
     a->status = st;
-    q.dir = MCAMP_REMOVE;       /* this one bounds both directions */
+    q = mcamp__ask(f, sigma, eps, MCAMP_REMOVE, 0);     /* bounds both directions */
     a->delta_upper = exp(mcamp__free_log_bound(ctx, &q, &st));
     return st;
 }
@@ -13033,15 +13169,8 @@ typedef struct mcamp__solve {
 
 MCAMP__PRIV mcamp__question mcamp__solve_question(const mcamp__solve *s, double x, int dir)
 {
-    mcamp__question q;
-    q.f = s->f;
-    q.sigma = s->by_sigma ? exp(x) : s->sigma;
-    q.eps = s->by_sigma ? s->eps : x;
-    q.dir = (mcamp_direction)dir;
-    q.seed = s->bud->seed;
-    q.floor = 0;
-    q.ready = NULL;
-    return q;
+    return mcamp__ask(s->f, s->by_sigma ? exp(x) : s->sigma, s->by_sigma ? s->eps : x,
+                      (mcamp_direction)dir, s->bud->seed);
 }
 
 /* Log of the mean of one run, -infinity if it saw nothing. */
@@ -13106,7 +13235,8 @@ MCAMP__PRIV mcamp_status mcamp__solve_fine(mcamp_ctx *ctx, mcamp__solve *s, doub
         st = mcamp__solve_run(ctx, s, &q, &s->choice[d], 8, s->blocks[d], &v);
         if (st < 0 || !(v > *log_delta)) continue;
         *log_delta = v;
-        *rel_error = sqrt(mcamp__tally_rel_var(s->t) / (double)s->t->count);
+        *rel_error = sqrt(mcamp__tally_rel_var(s->t) / (double)s->t->count) *
+                     mcamp__tally_skew_factor(s->t);
     }
     return st;
 }
@@ -13244,6 +13374,11 @@ MCAMP__PRIV mcamp_status mcamp__solve_sigma(mcamp_ctx *ctx, const mcamp__factor 
     if (st < 0) return st;
     *unamplified = su; *sigma = su; *err = 0; *samples = 0;
     if (f->b == 1) return MCAMP_OK;
+    if (!bud->method && mcamp__alike(f)) {
+        st = mcamp__solve_exact(ctx, f, 0, eps, delta, bud->direction, sigma, err);
+        if (st == MCAMP_OK) *sigma = mcamp__dmin(*sigma, su);
+        if (st == MCAMP_OK || st == MCAMP_E_MEMORY) return st;
+    }
     least = log(sqrt(f->trace_max) / MCAMP__MU_MAX) + 1e-9;
     hi = log(su);
     lo = mcamp__dmax(hi - log(4 * sqrt((double)f->b) + 4), least);
@@ -13301,6 +13436,21 @@ MCAMP_API mcamp_status mcamp_sigma(mcamp_ctx *ctx, const mcamp_gram *gram,
     return a.status;
 }
 
+/* eps in [0, eu], eu > 0 the unamplified one; b > 1. */
+MCAMP__PRIV mcamp_status mcamp__solve_epsilon(mcamp_ctx *ctx, mcamp__solve *s, double eu,
+                                              double *x, double *err)
+{
+    if (!s->bud->method && mcamp__alike(s->f)) {
+        mcamp_status st = mcamp__solve_exact(ctx, s->f, s->sigma, 0, exp(s->log_delta),
+                                             s->bud->direction, x, err);
+        if (st == MCAMP_OK) *x = mcamp__dmin(*x, eu);
+        if (st == MCAMP_OK || st == MCAMP_E_MEMORY) return st;
+        *x = eu;
+        *err = 0;
+    }
+    return mcamp__solve_for(ctx, s, 0, eu, x, err);
+}
+
 MCAMP_API mcamp_status mcamp_epsilon(mcamp_ctx *ctx, const mcamp_gram *gram,
                                      double sigma, double delta,
                                      const mcamp_budget *budget, mcamp_answer *out)
@@ -13318,7 +13468,7 @@ MCAMP_API mcamp_status mcamp_epsilon(mcamp_ctx *ctx, const mcamp_gram *gram,
     memset(&s, 0, sizeof s);
     s.f = &f; s.bud = &bud; s.sigma = sigma; s.log_delta = log(delta);
     x = eu;
-    q = f.b == 1 || !(eu > 0) ? MCAMP_OK : mcamp__solve_for(ctx, &s, 0, eu, &x, &err);
+    q = f.b == 1 || !(eu > 0) ? MCAMP_OK : mcamp__solve_epsilon(ctx, &s, eu, &x, &err);
     if (q > 0) { x = eu; err = 0; }                 /* interrupted: unamplified */
     st = q < 0 ? q : mcamp__answer_at(ctx, &f, sigma, x, 1, &bud, &a);
     mcamp__factor_free(ctx, &f);
@@ -13520,18 +13670,19 @@ MCAMP__PRIV mcamp_status mcamp__verify_direction(mcamp_ctx *ctx, const mcamp__fa
                                                  const mcamp_claim *c, mcamp_direction dir,
                                                  int rung, double beta, mcamp_proof *out)
 {
-    mcamp__question q;
+    mcamp__question q = mcamp__ask(f, c->sigma, c->eps, dir, c->seed);
     mcamp__choice choice;
     mcamp__sampler p;
     mcamp__workers w;
     mcamp_tally *t;
     mcamp_status st;
     double m;
-    q.f = f; q.sigma = c->sigma; q.eps = c->eps; q.dir = dir; q.seed = c->seed; q.floor = 0;
-    q.ready = NULL;
     memset(out, 0, sizeof *out);
     out->bound = exp(mcamp__free_log_bound(ctx, &q, &st));
     if (st < 0) return st;
+    if (out->bound > c->delta && mcamp__alike(f) && (st = mcamp__ask_exact(ctx, &q)) < 0)
+        return st;
+    out->bound = mcamp__dmin(out->bound, q.high);
     out->method = MCAMP_METHOD_EXACT;
     out->accepted = out->bound <= c->delta;
     if (out->accepted) return MCAMP_OK;
@@ -18309,6 +18460,8 @@ MCAMP_API mcamp_status mcamp_report_plan_text(const mcamp_plan_result *r,
 #undef MCAMP__GRAM_MAGIC
 #undef MCAMP__SLAB
 #undef MCAMP__COUNT_MAX
+#undef MCAMP__BINS_FAR
+#undef MCAMP__LAMBDA_MAX
 #undef MCAMP__PILOT
 #undef MCAMP__ALIAS
 #undef MCAMP__WORK

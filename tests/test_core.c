@@ -456,8 +456,7 @@ TEST(false_acceptance_is_rarer_than_beta)
     double range = 0, m;
     gram_of(MCAMP_MECH_SQRT, 0, 8, 2, &g);
     CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
-    memset(&q, 0, sizeof q);
-    q.f = &f; q.sigma = sq8_sigma; q.eps = 1; q.dir = MCAMP_REMOVE;
+    q = mcamp__ask(&f, sq8_sigma, 1, MCAMP_REMOVE, 0);
     CHECK_STATUS(mcamp__proof_choice(&ctx, &q, &choice, &range, NULL), MCAMP_OK);
     CHECK_STATUS(mcamp__question_sampler(&ctx, &q, &choice, &p), MCAMP_OK);
     CHECK_STATUS(mcamp__workers_init(&ctx, &p, &w), MCAMP_OK);
@@ -502,7 +501,7 @@ TEST(without_samples_there_is_still_the_unamplified_bound)
     mcamp_statement s;
     mcamp_claim c = claim_of(0, 1e-5, 1e-300, 1);   /* no sample size reaches that beta */
     double su = 0;
-    gram_of(MCAMP_MECH_IDENTITY, 0, 64, 16, &g);
+    gram_of(MCAMP_MECH_SQRT, 2, 64, 16, &g);
     c.max_samples = 1024;
     CHECK_STATUS(mcamp_calibrate_certified(&ctx, &g, &c, &s), MCAMP_Q_UNAMPLIFIED);
     CHECK_STATUS(mcamp_gauss_sigma(&ctx, g.max_norm, 1, 1e-5, &su), MCAMP_OK);
@@ -600,9 +599,9 @@ TEST(the_user_can_stop_it)
     mcamp_ctx stopping;
     mcamp_ctx_desc d;
     mcamp_statement s;
-    mcamp_claim c = claim_of(i2_sigma * 1.0005, 1e-5, 1e-9, 1);
+    mcamp_claim c = claim_of(sq8_sigma * 1.0005, 1e-5, 1e-9, 1);
     int calls = 0;
-    gram_of(MCAMP_MECH_IDENTITY, 0, 2, 2, &g);
+    gram_of(MCAMP_MECH_SQRT, 0, 8, 2, &g);
     memset(&d, 0, sizeof d);
     d.progress.fn = stop_at_once; d.progress.user = &calls;
     CHECK_STATUS(mcamp_ctx_init(&stopping, &d), MCAMP_OK);
