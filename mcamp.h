@@ -11588,7 +11588,7 @@ MCAMP__PRIV double mcamp__saddle(const mcamp__sum_law *s, double eps, double ld,
     mcamp__root r;
     f = mcamp__saddle_fn(s, exp(u), eps, ld, use_delta);
     if (f > 0) dir = -1;
-    for (v = u, fv = f;;) {
+    for (v = u;;) {
         v += dir; dir *= 1.5;
         if (fabs(v) > 300) return exp(u);
         fv = mcamp__saddle_fn(s, exp(v), eps, ld, use_delta);
