@@ -112,7 +112,7 @@
  *   plan     mcamp_plan
  *   secure   mcamp_entropy, mcamp_key_init, mcamp_key_random, mcamp_key_derive, mcamp_key_id,
  *            mcamp_key_wipe, mcamp_key_insecure_test, mcamp_wipe, mcamp_secure_normals,
- *            mcamp_secure_words
+ *            mcamp_secure_words, mcamp_insecure_normals
  *   noise    mcamp_noise_bytes, mcamp_noise_init, mcamp_noise_free, mcamp_noise_step,
  *            mcamp_noise_next, mcamp_noise_next_float, mcamp_noise_add, mcamp_noise_add_float,
  *            mcamp_noise_add_grid, mcamp_noise_from_grid, mcamp_noise_replay,
@@ -1174,6 +1174,11 @@ MCAMP_API mcamp_status mcamp_secure_normals(mcamp_ctx *ctx, const mcamp_key *key
 MCAMP_API mcamp_status mcamp_secure_words(mcamp_ctx *ctx, const mcamp_key *key,
                                           uint64_t step, uint64_t first, size_t count,
                                           uint64_t *out);
+/* FOR SIMULATION ONLY: normals from xoshiro256++, three times as fast; whoever sees some
+ * of them can tell the rest.  The first `count` of a stream of a seed; streams that
+ * differ in number are independent.                                            */
+MCAMP_API mcamp_status mcamp_insecure_normals(mcamp_ctx *ctx, uint64_t seed,
+                                              uint64_t stream, size_t count, double *out);
 
 /* ======================================================================== *
  *  NOISE: the stream (C^-1 z)_t                                  (decl) noise
@@ -3845,7 +3850,8 @@ typedef enum mcamp__purpose {
     MCAMP__STREAM_VERIFY    = 4,    /* certificates; nothing else uses it  */
     MCAMP__STREAM_GRADIENT  = 5,
     MCAMP__STREAM_BATCH     = 6,    /* simulated batch assignments         */
-    MCAMP__STREAM_TEST      = 7
+    MCAMP__STREAM_TEST      = 7,
+    MCAMP__STREAM_SIMULATE  = 8     /* mcamp_insecure_normals              */
 } mcamp__purpose;
 
 #define MCAMP__GOLDEN UINT64_C(0x9e3779b97f4a7c15)
@@ -15884,6 +15890,22 @@ MCAMP_API mcamp_status mcamp_secure_normals(mcamp_ctx *ctx, const mcamp_key *key
     return MCAMP_OK;
 }
 
+MCAMP_API mcamp_status mcamp_insecure_normals(mcamp_ctx *ctx, uint64_t seed,
+                                              uint64_t stream, size_t count, double *out)
+{
+    mcamp__rng8 r;
+    double part[16];
+    size_t whole = count / 16 * 16;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!out && count) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
+    mcamp__rng8_stream(&r, seed, MCAMP__STREAM_SIMULATE, stream);
+    if (whole) mcamp__vec_normals(ctx->vec, &r, out, whole);
+    if (whole == count) return MCAMP_OK;
+    mcamp__vec_normals(ctx->vec, &r, part, 16);
+    memcpy(out + whole, part, (count - whole) * sizeof *out);
+    return MCAMP_OK;
+}
+
 /* Words 128 g .. 128 g + 127 of a step, in the order of mcamp__one_word. */
 MCAMP__PRIV void mcamp__word_group(mcamp_vecset vs, const uint32_t key[8], uint64_t step,
                                    uint64_t g, uint64_t out[128])
@@ -17264,26 +17286,21 @@ MCAMP__PRIV mcamp_status mcamp__pieces_check(mcamp_ctx *ctx, const mcamp_tensor 
     return MCAMP_OK;
 }
 
-/* Coordinates at .. at+len-1 of a piece. */
-MCAMP__PRIV void mcamp__piece_read(const mcamp_tensor *p, size_t at, size_t len,
-                                   double *out)
-{
-    for (size_t i = 0; i < len; i++) out[i] = p->f ? (double)p->f[at + i] : p->d[at + i];
-}
-
 /* The largest magnitude of a piece: as integers, the bits of magnitudes are in the same
  * order, and infinities and NaNs are above all numbers.  Several chains at a time.  */
 MCAMP__PRIV double mcamp__top_float(const float *x, size_t n)
 {
-    int32_t u[8], top[8] = { 0, 0, 0, 0, 0, 0, 0, 0 };
+    int32_t u[8] = { 0, 0, 0, 0, 0, 0, 0, 0 }, top[8] = { 0, 0, 0, 0, 0, 0, 0, 0 };
+    size_t i = 0;
     float f;
-    for (size_t i = 0; i < n; i += 8) {
-        if (n - i < 8) memset(u, 0, sizeof u);
-        memcpy(u, x + i, mcamp__zmin(8, n - i) * sizeof *u);
+    for (;; i += 8) {
+        if (i + 8 <= n) memcpy(u, x + i, sizeof u);
+        else            memcpy(u, x + i, (n - i) * sizeof *u);
         for (int j = 0; j < 8; j++) {
             u[j] &= 0x7fffffff;
             top[j] = u[j] > top[j] ? u[j] : top[j];
         }
+        if (n - i <= 8) break;
     }
     for (int j = 1; j < 8; j++) top[0] = top[j] > top[0] ? top[j] : top[0];
     memcpy(&f, top, sizeof f);
@@ -17292,15 +17309,17 @@ MCAMP__PRIV double mcamp__top_float(const float *x, size_t n)
 
 MCAMP__PRIV double mcamp__top_double(const double *x, size_t n)
 {
-    int64_t u[4], top[4] = { 0, 0, 0, 0 };
+    int64_t u[4] = { 0, 0, 0, 0 }, top[4] = { 0, 0, 0, 0 };
+    size_t i = 0;
     double f;
-    for (size_t i = 0; i < n; i += 4) {
-        if (n - i < 4) memset(u, 0, sizeof u);
-        memcpy(u, x + i, mcamp__zmin(4, n - i) * sizeof *u);
+    for (;; i += 4) {
+        if (i + 4 <= n) memcpy(u, x + i, sizeof u);
+        else            memcpy(u, x + i, (n - i) * sizeof *u);
         for (int j = 0; j < 4; j++) {
             u[j] &= INT64_C(0x7fffffffffffffff);
             top[j] = u[j] > top[j] ? u[j] : top[j];
         }
+        if (n - i <= 4) break;
     }
     for (int j = 1; j < 4; j++) top[0] = top[j] > top[0] ? top[j] : top[0];
     memcpy(&f, top, sizeof f);
@@ -17313,12 +17332,44 @@ MCAMP__PRIV double mcamp__pieces_max(const mcamp_tensor *pieces, size_t count)
     double top = 0;
     for (size_t k = 0; k < count; k++) {
         const mcamp_tensor *p = pieces + k;
-        double t = p->f ? mcamp__top_float(p->f, p->n)
-                 : p->n ? mcamp__top_double(p->d, p->n) : 0;
+        double t = !p->n ? 0 : p->f ? mcamp__top_float(p->f, p->n)
+                                    : mcamp__top_double(p->d, p->n);
         if (!mcamp__finite(t)) return mcamp__inf();
         top = mcamp__dmax(top, t);
     }
     return top;
+}
+
+/* Sum of the squares of unit x[0 .. n-1], n <= 512, in eight chains: a square is touched
+ * by at most 64 additions in its chain and 7 between chains.                    */
+MCAMP__PRIV double mcamp__squares_float(const float *x, double unit, size_t n)
+{
+    double s[8] = { 0, 0, 0, 0, 0, 0, 0, 0 };
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        for (int j = 0; j < 8; j++) {
+            double v = (double)x[i + (size_t)j] * unit;
+            s[j] += v * v;
+        }
+    }
+    for (; i < n; i++) s[i % 8] += ((double)x[i] * unit) * ((double)x[i] * unit);
+    for (int j = 1; j < 8; j++) s[0] += s[j];
+    return s[0];
+}
+
+MCAMP__PRIV double mcamp__squares_double(const double *x, double unit, size_t n)
+{
+    double s[8] = { 0, 0, 0, 0, 0, 0, 0, 0 };
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        for (int j = 0; j < 8; j++) {
+            double v = x[i + (size_t)j] * unit;
+            s[j] += v * v;
+        }
+    }
+    for (; i < n; i++) s[i % 8] += (x[i] * unit) * (x[i] * unit);
+    for (int j = 1; j < 8; j++) s[0] += s[j];
+    return s[0];
 }
 
 /* The norm from above, top = the largest magnitude.  Entries are divided by a power
@@ -17327,17 +17378,17 @@ MCAMP__PRIV double mcamp__pieces_max(const mcamp_tensor *pieces, size_t count)
  * twice that many u, and the rounding of the root, are added.                  */
 MCAMP__PRIV double mcamp__pieces_norm(const mcamp_tensor *pieces, size_t count, double top)
 {
-    double sum = 0, blocks = 0, buf[MCAMP__CLIP_BLOCK], unit;
+    double sum = 0, blocks = 0, unit;
     int e;
     if (!(top > 0)) return 0;
     frexp(top, &e);
     unit = ldexp(1.0, -e > 1022 ? 1022 : -e);
     for (size_t k = 0; k < count; k++) {
-        for (size_t at = 0; at < pieces[k].n; at += MCAMP__CLIP_BLOCK) {
-            size_t len = mcamp__zmin(MCAMP__CLIP_BLOCK, pieces[k].n - at);
-            mcamp__piece_read(pieces + k, at, len, buf);
-            for (size_t i = 0; i < len; i++) buf[i] *= unit;
-            sum += mcamp__dot(buf, buf, len);
+        const mcamp_tensor *p = pieces + k;
+        for (size_t at = 0; at < p->n; at += MCAMP__CLIP_BLOCK) {
+            size_t len = mcamp__zmin(MCAMP__CLIP_BLOCK, p->n - at);
+            sum += p->f ? mcamp__squares_float(p->f + at, unit, len)
+                        : mcamp__squares_double(p->d + at, unit, len);
             blocks++;
         }
     }

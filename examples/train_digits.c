@@ -240,9 +240,9 @@ static void run_plain_round(run *r, size_t t)
     for (size_t i = 0; i < size.kept; i++) {
         net_gradient(r->w, d->pixels, d->x + r->index[i] * d->pixels, d->label[r->index[i]],
                      r->gradient);
-        for (size_t j = 0; j < r->dim; j++)
-            r->step[j] += (double)r->gradient[j] / (double)size.kept;
+        for (size_t j = 0; j < r->dim; j++) r->step[j] += (double)r->gradient[j];
     }
+    for (size_t j = 0; j < r->dim; j++) r->step[j] /= (double)size.kept;
 }
 
 static void run_shuffle(run *r)

@@ -120,6 +120,31 @@ TEST(norms_are_bounded_from_above_and_closely)
     }
 }
 
+TEST(largest_magnitudes_are_found_wherever_they_are)
+{
+    double x[40], bad[3];
+    float f[40];
+    bad[0] = mcamp__nan(); bad[1] = mcamp__inf(); bad[2] = -mcamp__inf();
+    start();
+    for (size_t n = 1; n <= 40; n++) {
+        for (size_t at = 0; at < n; at++) {
+            mcamp_tensor d = doubles(x, n), s = floats(f, n);
+            for (size_t i = 0; i < n; i++) {
+                x[i] = i == at ? -3.25 : (i % 3 ? 3 : -3);
+                f[i] = (float)x[i];
+            }
+            CHECK_NEAR(mcamp__pieces_max(&d, 1), 3.25, 0, 0);
+            CHECK_NEAR(mcamp__pieces_max(&s, 1), 3.25, 0, 0);
+            for (int k = 0; k < 3; k++) {
+                x[at] = bad[k];
+                f[at] = (float)bad[k];
+                CHECK(!mcamp__finite(mcamp__pieces_max(&d, 1)));
+                CHECK(!mcamp__finite(mcamp__pieces_max(&s, 1)));
+            }
+        }
+    }
+}
+
 TEST(clipped_gradients_are_within_the_norm)
 {
     enum { D = 300 };
@@ -367,6 +392,7 @@ TEST(bad_arguments_are_refused)
 
 TEST_MAIN("clip",
     T(norms_are_bounded_from_above_and_closely),
+    T(largest_magnitudes_are_found_wherever_they_are),
     T(clipped_gradients_are_within_the_norm),
     T(magnitudes_at_the_ends_are_clipped_too),
     T(factors_without_digits_are_rounded_down),

@@ -365,6 +365,26 @@ TEST(normals_are_standard_and_independent)
     free(a); free(b); free(c);
 }
 
+TEST(simulated_normals_are_those_of_their_stream)
+{
+    static double a[5000], b[5000];
+    double s2 = 0, cross = 0;
+    start();
+    CHECK_STATUS(mcamp_insecure_normals(&ctx, 3, 0, 5000, a), MCAMP_OK);
+    for (size_t n = 1; n < 60; n++) {
+        b[n] = 77;
+        CHECK_STATUS(mcamp_insecure_normals(&ctx, 3, 0, n, b), MCAMP_OK);
+        CHECK(!memcmp(a, b, n * sizeof *a) && b[n] > 76);
+    }
+    CHECK_STATUS(mcamp_insecure_normals(&ctx, 3, 1, 5000, b), MCAMP_OK);
+    for (size_t i = 0; i < 5000; i++) { s2 += a[i] * a[i] - 1; cross += a[i] * b[i]; }
+    CHECK_LE(fabs(s2) / 100, 6.5);          /* false alarms below 1e-9 */
+    CHECK_LE(fabs(cross) / sqrt(5000.0), 6.5);
+    CHECK_STATUS(mcamp_insecure_normals(&ctx, 3, 1, 0, NULL), MCAMP_OK);
+    CHECK_STATUS(mcamp_insecure_normals(&ctx, 3, 1, 1, NULL), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_insecure_normals(NULL, 3, 1, 1, a), MCAMP_E_ARG);
+}
+
 TEST_MAIN("secure",
     T(block_of_rfc_8439_section_2_3_2),
     T(keystream_of_rfc_8439_section_2_4_2),
@@ -379,4 +399,5 @@ TEST_MAIN("secure",
     T(streams_are_the_same_in_every_set_and_pinned),
     T(slices_agree_however_they_are_cut),
     T(bad_arguments_leave_outputs_alone),
-    T(normals_are_standard_and_independent))
+    T(normals_are_standard_and_independent),
+    T(simulated_normals_are_those_of_their_stream))
