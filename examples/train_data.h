@@ -1,5 +1,5 @@
 /* Labelled images: the digits beside the examples, or Fashion-MNIST where Debian's
- * package has put it.  Pixels are scaled to 0 .. 1.                            */
+ * package has put it.  Pixels are scaled by numbers fixed in advance.            */
 #ifndef TRAIN_DATA_H
 #define TRAIN_DATA_H
 
@@ -54,7 +54,7 @@ static int images_read_csv(images *d, const char *path)
         char *p = line;
         for (size_t i = 0; i <= d->pixels; i++, p++) {
             unsigned long v = strtoul(p, &p, 10);
-            if (i < d->pixels) d->x[n * d->pixels + i] = (float)v / 16;
+            if (i < d->pixels) d->x[n * d->pixels + i] = ((float)v - 5) / 8;
             else               d->label[n] = (unsigned char)(v % 10);
         }
         n++;

@@ -6,7 +6,7 @@
  *   banded C     correlated noise of a few bands, cyclic Poisson sampling
  *   BLT          correlated noise of a few buffers, balls-in-bins batches
  *
- *     train_digits [--seeds N] [--eps E] [--quick] [--svg FILE] [--tune]
+ *     train_digits [--seeds N] [--eps E] [--quick] [--statement] [--svg FILE] [--tune]
  *     train_digits --fashion        5000 images of Fashion-MNIST, T = 200, eps = 1
  *     train_digits --fashion-full   all 60000
  *
@@ -27,7 +27,7 @@
 #include "train_data.h"
 #include "train_net.h"
 
-enum { METHODS = 4, MOST_EPS = 4, MOST_SEEDS = 64, RATES = 6 };
+enum { METHODS = 4, MOST_EPS = 4, MOST_SEEDS = 64, RATES = 6, SEED = 1000 };
 enum { PLAIN, DPSGD, BANDED, BLT };
 
 static const char *const METHOD[METHODS] = { "no privacy", "DP-SGD, Poisson",
@@ -40,6 +40,7 @@ typedef struct task {
     size_t rounds, batches;
     double delta, clip, eps[MOST_EPS];
     size_t neps, seeds;
+    int statement;              /* print those of the first runs                 */
     double rate[METHODS][MOST_EPS];
 } task;
 
@@ -171,6 +172,11 @@ static void run_memory(run *r)
     }
 }
 
+static int print(void *user, const char *text, size_t n)
+{
+    return fwrite(text, 1, n, (FILE *)user) != n;
+}
+
 /* The session of the plan: parts from one key, in units of one clipping norm. */
 static void run_bind(run *r)
 {
@@ -207,6 +213,12 @@ static void run_bind(run *r)
     s.clip = &r->clip;
     s.grid_sum = r->sum;
     must(&r->ctx, mcamp_session_init(&r->ctx, &s, &r->session), "session");
+    if (r->k->statement && r->seed == SEED) {
+        mcamp_writer out;
+        out.write = print;
+        out.user = stdout;
+        must(&r->ctx, mcamp_report_session_text(&r->session, &out), "statement");
+    }
     mcamp_key_wipe(&b.key);
     mcamp_key_wipe(&z.key);
 }
@@ -294,7 +306,7 @@ static void run_task(void *arg, size_t i)
 
 /* ---- results --------------------------------------------------------------- */
 
-typedef struct score { double mean, spread, each[MOST_SEEDS]; } score;
+typedef struct score { double mean, spread, rmse, each[MOST_SEEDS]; } score;
 
 /* Runs of a plan with every seed at once on the threads; mean and standard deviation. */
 static score score_plan(mcamp_ctx *ctx, const task *k, const plan *p, double rate)
@@ -308,7 +320,7 @@ static score score_plan(mcamp_ctx *ctx, const task *k, const plan *p, double rat
         all[i].k = k;
         all[i].p = p;
         all[i].rate = rate;
-        all[i].seed = 1000 + i;
+        all[i].seed = SEED + i;
     }
     if (ctx->parallel.run) ctx->parallel.run(ctx->parallel.user, k->seeds, run_task, all);
     else for (size_t i = 0; i < k->seeds; i++) run_task(all, i);
@@ -330,6 +342,17 @@ static double tuned(mcamp_ctx *ctx, const task *k, const plan *p)
     return rate;
 }
 
+/* The one eps of a short run, with the rates of the nearest one in the table. */
+static void task_only(task *k, double eps)
+{
+    size_t best = 0;
+    for (size_t e = 1; e < k->neps; e++)
+        if (fabs(log(k->eps[e] / eps)) < fabs(log(k->eps[best] / eps))) best = e;
+    for (int m = 0; m < METHODS; m++) k->rate[m][0] = k->rate[m][best];
+    k->eps[0] = eps;
+    k->neps = 1;
+}
+
 static void compare(mcamp_ctx *ctx, const task *k, int tune, score out[METHODS][MOST_EPS])
 {
     printf("%s: %zu images, %zu rounds of about %.0f, delta %g, %zu seeds\n\n", k->name,
@@ -343,7 +366,9 @@ static void compare(mcamp_ctx *ctx, const task *k, int tune, score out[METHODS][
             score s;
             plan_make(ctx, k, m, e, &p);
             if (tune) p.rate = tuned(ctx, k, &p);
-            s = out[m][e] = score_plan(ctx, k, &p, p.rate);
+            s = score_plan(ctx, k, &p, p.rate);
+            s.rmse = p.rmse;
+            out[m][e] = s;
             if (m == PLAIN) {
                 printf("%-26s %5s %8s %6s %8s %6g", METHOD[m], "inf", "-", "-", "-", p.rate);
                 for (size_t i = 1; i < k->neps; i++) out[m][i] = s;
@@ -374,6 +399,10 @@ static void verdict(const task *k, score out[METHODS][MOST_EPS])
             printf("eps %g: %s %s DP-SGD: %+.2f points (standard error %.2f)\n", k->eps[e],
                    METHOD[m], diff > 2 * error ? "is better than" : diff < -2 * error
                    ? "is WORSE than" : "is as good as", 100 * diff, 100 * error);
+            if (diff <= 0)
+                printf("    why not better: it takes %.0f%% off the error of the sums (rmse), "
+                       "which\n    moves accuracy by less than chance does; sampling has done the rest\n",
+                       100 * (1 - out[m][e].rmse / out[DPSGD][e].rmse));
         }
     }
 }
@@ -470,13 +499,15 @@ int main(int argc, char **argv)
         else if (!strcmp(argv[i], "--fashion-full")) fashion = 2;
         else if (!strcmp(argv[i], "--tune")) tune = 1;
         else if (!strcmp(argv[i], "--quick")) quick = 1;
+        else if (!strcmp(argv[i], "--statement")) k.statement = 1;
         else if (!strcmp(argv[i], "--svg") && i + 1 < argc) svg = argv[++i];
         else if (!strcmp(argv[i], "--eps") && i + 1 < argc) eps = strtod(argv[++i], NULL);
         else if (!strcmp(argv[i], "--seeds") && i + 1 < argc)
             seeds = (size_t)strtoul(argv[++i], NULL, 10);
         else {
             fprintf(stderr, "usage: train_digits [--seeds N] [--eps E] [--quick] "
-                            "[--svg FILE] [--tune] [--fashion | --fashion-full]\n");
+                            "[--statement]\n                    [--svg FILE] [--tune] "
+                            "[--fashion | --fashion-full]\n");
             return 2;
         }
     }
@@ -486,8 +517,9 @@ int main(int argc, char **argv)
                                 : "train_digits: no examples/data/digits.csv\n");
         return 3;
     }
-    if (quick) { k.eps[0] = 4; k.neps = 1; k.seeds = 2; }
-    if (eps > 0) { k.eps[0] = eps; k.neps = 1; }
+    if (quick || eps > 0) task_only(&k, eps > 0 ? eps : 4);
+    if (quick) k.seeds = 2;
+    if (quick && fashion) { k.rounds = 40; k.seeds = 1; }
     if (seeds) k.seeds = seeds < MOST_SEEDS ? seeds : MOST_SEEDS;
     memset(&cd, 0, sizeof cd);
     cd.parallel = mcamp_parallel_threads(2);

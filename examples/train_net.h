@@ -22,7 +22,7 @@ static void net_forward(const float *w, size_t inputs, const float *x, float *hi
     float top, sum = 0;
     for (int j = 0; j < HIDDEN; j++) hidden[j] = w[inputs * HIDDEN + (size_t)j];
     for (size_t i = 0; i < inputs; i++) {
-        if (!(x[i] > 0)) continue;
+        if (!(x[i] > 0 || x[i] < 0)) continue;
         for (int j = 0; j < HIDDEN; j++) hidden[j] += x[i] * w[i * HIDDEN + (size_t)j];
     }
     for (int c = 0; c < CLASSES; c++) prob[c] = v[HIDDEN * CLASSES + c];

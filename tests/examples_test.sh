@@ -18,6 +18,12 @@ awk '/no privacy.*inf/ { plain = $(NF - 2) } /DP-SGD, Poisson  / { sgd = $(NF - 
      END { exit !(plain + 0 > 88 && sgd + 0 > 82 && band + 0 > 82 && blt + 0 > 82) }' \
     "$tmp/out" && ok || bad "accuracies"
 grep -q '^</svg>' "$tmp/train.svg" && ok || bad "no SVG"
+if [ -d /usr/share/datasets/fashion-mnist ]; then
+    runs "$build/train_digits" --fashion --quick --statement
+    awk '/% \+- / { n++; if ($(NF - 2) + 0 < 55) exit 1 } END { exit n != 4 }' "$tmp/out" && ok ||
+        bad "accuracies on Fashion-MNIST"
+    [ "$(grep -c '^Privacy statement' "$tmp/out")" = 3 ] && ok || bad "statements"
+fi
 
 # Slices from several processes, one killed and resumed; noise without malloc and stdio.
 runs "$build/noise_shards"
