@@ -400,8 +400,8 @@ static void verdict(const task *k, score out[METHODS][MOST_EPS])
                    METHOD[m], diff > 2 * error ? "is better than" : diff < -2 * error
                    ? "is WORSE than" : "is as good as", 100 * diff, 100 * error);
             if (diff <= 0)
-                printf("    why not better: it takes %.0f%% off the error of the sums (rmse), "
-                       "which\n    moves accuracy by less than chance does; sampling has done the rest\n",
+                printf("    why not better: it takes %.0f%% off the error of the sums (rmse),\n"
+                       "    which moves accuracy by less than chance does; sampling did the rest\n",
                        100 * (1 - out[m][e].rmse / out[DPSGD][e].rmse));
         }
     }
