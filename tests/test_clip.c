@@ -51,7 +51,7 @@ static twice two_sum(double a, double b)
 
 static double upper_half(double a)
 {
-    double t = 134217729.0 * a;     /* 2^27 + 1 */
+    volatile double t = 134217729.0 * a;    /* 2^27 + 1; volatile: not to be fused */
     return t - (t - a);
 }
 
@@ -59,7 +59,8 @@ static twice square_of(double a)
 {
     twice s;
     double h = upper_half(a), l = a - h;
-    s.hi = a * a;
+    volatile double p = a * a;
+    s.hi = p;
     s.lo = ((h * h - s.hi) + 2 * h * l) + l * l;
     return s;
 }
@@ -197,7 +198,8 @@ TEST(factors_without_digits_are_rounded_down)
         {
             twice p;
             double a = ldexp(f, 1000), b = ldexp(norm, -920), h = upper_half(a), k = upper_half(b);
-            p.hi = a * b;
+            volatile double product = a * b;
+            p.hi = product;
             p.lo = ((h * k - p.hi) + h * (b - k) + (a - h) * k) + (a - h) * (b - k);
             CHECK(p.hi < ldexp(limit, 80) || (p.hi <= ldexp(limit, 80) && p.lo <= 0));
         }
