@@ -123,6 +123,7 @@
  *   clip     mcamp_clip_init, mcamp_clip_begin, mcamp_clip_add, mcamp_clip_add_grid,
  *            mcamp_clip_norm, mcamp_clip_factor
  *   session  mcamp_guarantee_bins, mcamp_guarantee_poisson, mcamp_guarantee_unamplified,
+ *            mcamp_guarantee_plan,
  *            mcamp_session_init, mcamp_session_begin, mcamp_session_add, mcamp_session_end,
  *            mcamp_session_delta
  *   report   mcamp_report_session, mcamp_report_session_text,
@@ -1511,6 +1512,16 @@ MCAMP_API mcamp_status mcamp_guarantee_unamplified(mcamp_ctx *ctx, const mcamp_m
                                                    mcamp_batch_law law, uint64_t batches,
                                                    double sigma, double delta,
                                                    mcamp_guarantee *out);
+
+/* Of what mcamp_plan chose, desc being what it was asked: BINS its statement; POISSON
+ * with a cycle of as many rounds as C has bands, and probability bands/batches; without
+ * sampling, SHUFFLE.  eps comes out at most a ten-thousandth above the one asked for.
+ * It is computed from mech anew.  MCAMP_E_MISMATCH: another n, for BINS another C, or
+ * nothing was proven.                                                          */
+MCAMP_API mcamp_status mcamp_guarantee_plan(mcamp_ctx *ctx, const mcamp_plan_desc *desc,
+                                            const mcamp_mech *mech,
+                                            const mcamp_plan_result *plan,
+                                            mcamp_guarantee *out);
 
 typedef struct mcamp_session_desc {
     uint32_t start_canary;      /* must be 0                                  */
@@ -17703,6 +17714,32 @@ MCAMP_API mcamp_status mcamp_guarantee_unamplified(mcamp_ctx *ctx, const mcamp_m
     out->delta = delta;
     out->sensitivity = s.value;
     return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_guarantee_plan(mcamp_ctx *ctx, const mcamp_plan_desc *desc,
+                                            const mcamp_mech *mech,
+                                            const mcamp_plan_result *plan,
+                                            mcamp_guarantee *out)
+{
+    const mcamp_plan_row *row;
+    mcamp_status st = mcamp__guarantee_args(ctx, mech, out);
+    if (st < 0) return st;
+    if (!desc) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "desc", 0);
+    if (!plan) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "plan", 0);
+    if (plan->best >= plan->rows || plan->rows > MCAMP_PLAN_ROWS)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "plan", (double)plan->best);
+    row = plan->row + plan->best;
+    if (mech->n != desc->n)
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "mech", (double)mech->n);
+    if (!plan->certified) return mcamp__fail(ctx, MCAMP_E_MISMATCH, "plan.certified", 0);
+    if (row->amplification == MCAMP_AMPLIFY_BINS)
+        return mcamp_guarantee_bins(ctx, mech, &plan->statement, out);
+    if (row->amplification == MCAMP_AMPLIFY_POISSON)
+        return mcamp_guarantee_poisson(ctx, mech, mech->bands,
+                                       (double)mech->bands / (double)desc->batches,
+                                       plan->sigma, desc->delta, out);
+    return mcamp_guarantee_unamplified(ctx, mech, MCAMP_BATCH_SHUFFLE, desc->batches,
+                                       plan->sigma, desc->delta, out);
 }
 
 /* ---- binding -------------------------------------------------------------- */

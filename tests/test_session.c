@@ -154,6 +154,47 @@ TEST(unamplified_guarantees_are_the_gaussian_mechanisms)
                                              mcamp__nan(), &g), MCAMP_E_NONFINITE);
 }
 
+/* What plans choose, under every sampling that can be offered. */
+TEST(plans_come_with_their_guarantee)
+{
+    static const unsigned offer[3] = { 0, MCAMP_PLAN_BINS, MCAMP_PLAN_POISSON };
+    static const mcamp_batch_law law[3] = { MCAMP_BATCH_SHUFFLE, MCAMP_BATCH_BINS,
+                                            MCAMP_BATCH_POISSON };
+    start();
+    for (int i = 0; i < 3; i++) {
+        mcamp_plan_desc d;
+        mcamp_plan_result r;
+        mcamp_mech m;
+        mcamp_guarantee g;
+        size_t best;
+        memset(&d, 0, sizeof d);
+        d.n = 24;
+        d.batches = 6;
+        d.eps = 4;
+        d.delta = 1e-3;
+        d.sampling = offer[i];
+        CHECK(mcamp_plan(&ctx, &d, &m, &r) >= 0);
+        CHECK_STATUS(mcamp_guarantee_plan(&ctx, &d, &m, &r, &g), MCAMP_OK);
+        CHECK(g.law == law[i] || (i && g.law == MCAMP_BATCH_SHUFFLE));
+        CHECK(g.rounds == 24 && g.digest == m.digest);
+        CHECK_NEAR(g.sigma, r.sigma, 0, 0);
+        CHECK_LE(g.eps, 4 * (1 + 1e-4));
+        CHECK_NEAR(g.delta, 1e-3, 0, 0);
+        CHECK_STATUS(mcamp_guarantee_plan(&ctx, NULL, &m, &r, &g), MCAMP_E_REQUIRED);
+        CHECK_STATUS(mcamp_guarantee_plan(&ctx, &d, &m, NULL, &g), MCAMP_E_REQUIRED);
+        CHECK_STATUS(mcamp_guarantee_plan(&ctx, &d, NULL, &r, &g), MCAMP_E_REQUIRED);
+        CHECK_STATUS(mcamp_guarantee_plan(&ctx, &d, &mech, &r, &g), MCAMP_E_MISMATCH);
+        r.certified = false;
+        CHECK_STATUS(mcamp_guarantee_plan(&ctx, &d, &m, &r, &g), MCAMP_E_MISMATCH);
+        r.certified = true;
+        best = r.best;
+        r.best = r.rows;
+        CHECK_STATUS(mcamp_guarantee_plan(&ctx, &d, &m, &r, &g), MCAMP_E_ARG);
+        r.best = best;
+        mcamp_mech_free(&ctx, &m);
+    }
+}
+
 /* ---- a run ---------------------------------------------------------------------- */
 
 typedef struct parts {
@@ -610,6 +651,7 @@ TEST_MAIN("session",
     T(certified_guarantees_say_what_was_proved),
     T(poisson_guarantees_are_the_exact_accountants),
     T(unamplified_guarantees_are_the_gaussian_mechanisms),
+    T(plans_come_with_their_guarantee),
     T(a_round_is_the_clipped_sum_with_its_noise),
     T(rounds_come_in_order_and_once),
     T(anything_but_what_was_guaranteed_is_refused_by_name),
