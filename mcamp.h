@@ -1350,7 +1350,9 @@ typedef struct mcamp_batch_desc {
     uint64_t size;              /* FIXED: REQUIRED                            */
     uint64_t limit;             /* a fuller batch is cut to so many, a uniform
                                    choice; 0 = never.  This is not free: see
-                                   mcamp_batch_cut_delta                      */
+                                   mcamp_batch_cut_delta.  For batches of one
+                                   size fill up with gradients of zero, which
+                                   is free                                    */
     bool scan;                  /* BINS: keep no list (4 bytes an example) and
                                    look at every example in every round       */
     mcamp_key key;              /* REQUIRED; may be the key of the noise      */
