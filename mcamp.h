@@ -11360,35 +11360,51 @@ MCAMP__PRIV mcamp_status mcamp__pair_truncated(mcamp_ctx *ctx, const mcamp_event
 
 /* The hockey-stick curve below which an unknown mechanism lies is the convex hull of
  * (0, 1) and the given points in u = e^eps, eps of either sign: H(u) = delta_remove
- * for u >= 1, 1 - u + u delta_add(1/u) for u < 1.  Its kinks are the atoms.          */
-MCAMP__PRIV void mcamp__pilot_curve(const mcamp_event *e, double *u, double *h,
-                                    mcamp__cells *out)
+ * for u >= 1, 1 - u + u delta_add(1/u) for u < 1.  Its kinks are the atoms.  Where u is
+ * small H cannot be told from 1: g = H - (1 - u) is kept besides.                         */
+typedef struct mcamp__hull { double *u, *h, *g; size_t n; } mcamp__hull;
+
+/* Slope from point i - 1 to point i of H, or of g. */
+MCAMP__PRIV double mcamp__hull_slope(const mcamp__hull *a, size_t i, int of_g)
 {
-    size_t n = 1, m = 2 * e->n;
-    u[0] = 0; h[0] = 1;
-    for (size_t i = 0; i < m; i++) {
-        double x, y, eps;
-        if (i < e->n) {
-            eps = e->shift[e->n - 1 - i];
-            x = exp(-eps);
-            y = -expm1(-eps) + x * e->prob2[e->n - 1 - i];
-        } else {
-            eps = e->shift[i - e->n];
-            x = exp(eps);
-            y = e->prob[i - e->n];
-        }
-        y = mcamp__dmin(y, h[n - 1]);           /* the curve never rises */
-        if (!(x > u[n - 1]) || !mcamp__finite(x)) { if (!(x > u[n - 1])) h[n - 1] = y; continue; }
-        while (n > 1 && (y - h[n - 1]) * (u[n - 1] - u[n - 2]) <=
-                        (h[n - 1] - h[n - 2]) * (x - u[n - 1])) n--;
-        u[n] = x; h[n] = y; n++;
+    double du = a->u[i] - a->u[i - 1];
+    if (a->u[i] <= 1) return (a->g[i] - a->g[i - 1]) / du - (of_g ? 0 : 1);
+    return (a->h[i] - a->h[i - 1]) / du + (of_g ? 1 : 0);
+}
+
+/* Adds a point to the right; points above the hull go. */
+MCAMP__PRIV void mcamp__hull_add(mcamp__hull *a, double u, double h, double g)
+{
+    size_t i = a->n;
+    double rise = u - a->u[i - 1];
+    if (!mcamp__finite(u)) return;
+    h = mcamp__dmin(h, a->h[i - 1]);            /* the curve never rises */
+    g = mcamp__dmin(g, a->g[i - 1] + rise);
+    if (!(rise > 0) && --i < 1) return;         /* the same place: the lower one */
+    for (; ; i--) {
+        a->u[i] = u; a->h[i] = h; a->g[i] = g;
+        if (i < 2 || mcamp__hull_slope(a, i, u <= 1) > mcamp__hull_slope(a, i - 1, u <= 1)) break;
     }
-    mcamp__cells_point(out, mcamp__inf(), h[n - 1], 0);
-    for (size_t i = 0; i < n; i++) {
-        double s0 = i ? (h[i] - h[i - 1]) / (u[i] - u[i - 1]) : -1;
-        double s1 = i + 1 < n ? (h[i + 1] - h[i]) / (u[i + 1] - u[i]) : 0;
+    a->n = i + 1;
+}
+
+MCAMP__PRIV void mcamp__pilot_curve(const mcamp_event *e, mcamp__hull *a, mcamp__cells *out)
+{
+    a->u[0] = 0; a->h[0] = 1; a->g[0] = 0;
+    a->n = 1;
+    for (size_t i = e->n; i-- > 0; ) {
+        double x = exp(-e->shift[i]), g = x * e->prob2[i];
+        mcamp__hull_add(a, x, -expm1(-e->shift[i]) + g, g);
+    }
+    for (size_t i = 0; i < e->n; i++)
+        mcamp__hull_add(a, exp(e->shift[i]), e->prob[i], e->prob[i] + expm1(e->shift[i]));
+    mcamp__cells_point(out, mcamp__inf(), a->h[a->n - 1], 0);
+    for (size_t i = 0; i < a->n; i++) {
+        int low = a->u[i] < 1;
+        double s0 = i ? mcamp__hull_slope(a, i, low) : 0;
+        double s1 = i + 1 < a->n ? mcamp__hull_slope(a, i + 1, low) : low;
         double q = mcamp__dmax(0.0, s1 - s0);
-        mcamp__cells_point(out, i ? log(u[i]) : -mcamp__inf(), u[i] * q, q);
+        mcamp__cells_point(out, i ? log(a->u[i]) : -mcamp__inf(), a->u[i] * q, q);
     }
 }
 
@@ -11396,11 +11412,13 @@ MCAMP__PRIV mcamp_status mcamp__pair_curve(mcamp_ctx *ctx, const mcamp_event *e,
                                            mcamp__cells *out)
 {
     size_t n = 2 * e->n + 2;
-    double *u = mcamp__new_doubles(ctx, n), *h = mcamp__new_doubles(ctx, n);
-    if (u && h) mcamp__pilot_curve(e, u, h, out);
-    mcamp__delete_doubles(ctx, u, n);
-    mcamp__delete_doubles(ctx, h, n);
-    return u && h ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_MEMORY, "events", (double)n);
+    mcamp__hull a;
+    double *m = mcamp__new_doubles(ctx, 3 * n);
+    if (!m) return mcamp__fail(ctx, MCAMP_E_MEMORY, "events", (double)n);
+    a.u = m; a.h = m + n; a.g = m + 2 * n;
+    mcamp__pilot_curve(e, &a, out);
+    mcamp__delete_doubles(ctx, m, 3 * n);
+    return MCAMP_OK;
 }
 
 MCAMP__PRIV void mcamp__pilot_response(const mcamp_event *e, mcamp__cells *out)
@@ -12348,14 +12366,67 @@ MCAMP__PRIV mcamp_status mcamp__acc_spectra(mcamp__acc *a, double width)
     return MCAMP_OK;
 }
 
-/* delta of a single use, straight from its definition. */
-MCAMP__PRIV double mcamp__law_delta(const mcamp__law *l, mcamp__side side, double eps)
+/* What a cell adds to delta of a single use, int (p - e^eps q)_+.  Above eps that is
+ * p (1 - e^{eps - v}), whatever its width; a cell around eps is spread or merged.  Losses
+ * are known to within t.                                                                   */
+MCAMP__PRIV double mcamp__single_cell(mcamp__cell c, mcamp__side side, double err, double eps)
 {
-    double err = ((double)l->n + 16) * DBL_EPSILON;
+    double t = 2 * err + c.verr, d;
+    if (side == MCAMP__LOWER) {
+        if (!(c.v - t > eps) && !(c.q <= 0)) return 0;
+        return c.p * (1 - err) * -expm1(eps - (c.q > 0 ? c.v - t : c.v));
+    }
+    if (!(c.p > 0) || c.hi <= eps - t) return 0;
+    if (c.lo < eps && c.hi > eps) {
+        double l[4] = { 0, 0, 0, 0 }, w[4] = { 0, 0, 0, 0 };
+        mcamp__law a = { NULL, NULL, 0, 4, 0, 1 };
+        a.l = l; a.w = w;
+        mcamp__law_spread(&a, c, err);
+        d = a.pinf;
+        for (size_t j = 0; j < a.n; j++)
+            if (l[j] > eps) d -= w[j] * expm1(eps - l[j]);
+        return d;
+    }
+    d = c.v + t - eps;
+    return c.p * (1 + err) * (d > 0 ? -expm1(-d) : c.hi > eps - t ? t : 0.0);
+}
+
+/* Cuts the cell where its loss is eps: three cells, the middle one short. */
+MCAMP__PRIV double mcamp__single_cut(const mcamp__branch *b, const mcamp__cell *c, int add,
+                                     mcamp__side side, double err, double eps)
+{
+    double x[4], s = 0;
+    x[0] = x[1] = c->x1;
+    x[2] = x[3] = c->x2;
+    for (int i = 0; i < 60; i++) {
+        double m = 0.5 * (x[1] + x[2]);
+        if (!(m > x[1] && m < x[2])) break;
+        if (mcamp__branch_loss(b, m) < (add ? -eps : eps)) x[1] = m; else x[2] = m;
+        if (x[2] - x[1] < 1e-9 * (c->x2 - c->x1)) break;
+    }
+    for (int i = 0; i < 3; i++) {
+        if (!(x[i] < x[i + 1])) continue;
+        s += mcamp__single_cell(mcamp__cell_turn(mcamp__branch_cell(b, c->branch, x[i], x[i + 1]),
+                                                 add), side, err, eps);
+    }
+    return s;
+}
+
+/* delta of a single use, straight from its definition. */
+MCAMP__PRIV double mcamp__single_delta(const mcamp__pair *p, int add, mcamp__side side,
+                                       double eps)
+{
+    double err = ((double)p->npilot + 16) * DBL_EPSILON;
     mcamp__sum s = { 0, 0 };
-    mcamp__sum_add(&s, l->pinf);
-    for (size_t j = 0; j < l->n; j++)
-        if (l->l[j] > eps) mcamp__sum_add(&s, -l->w[j] * expm1(eps - l->l[j]));
+    for (size_t k = 0; k < p->npilot; k++) {
+        mcamp__cell c = mcamp__cell_turn(p->pilot[k], add);
+        if (!(c.p > 0)) continue;
+        if (c.branch >= 0 && c.lo < eps && c.hi > eps && fabs(c.x1) < 1e300 && fabs(c.x2) < 1e300)
+            mcamp__sum_add(&s, mcamp__single_cut(&p->br[c.branch], &p->pilot[k], add, side,
+                                                 p->err, eps));
+        else
+            mcamp__sum_add(&s, mcamp__single_cell(c, side, p->err, eps));
+    }
     return side == MCAMP__UPPER ?
         mcamp__dmin(1.0, mcamp__sum_get(&s) * (1 + err) + DBL_MIN) :
         mcamp__dmax(0.0, mcamp__sum_get(&s) * (1 - err));
@@ -12366,7 +12437,7 @@ MCAMP__PRIV double mcamp__acc_bound(const mcamp__acc *a, mcamp__side side, doubl
 {
     mcamp_interval v;
     if (!a->sum[side].n && !(a->g2 > 0)) return 0;
-    if (a->single) return mcamp__law_delta(&a->sum[side].law[0], side, eps);
+    if (a->single) return mcamp__single_delta(&a->pair[0], a->add, side, eps);
     v = mcamp__spec_eval(&a->spec[side], eps, NULL);
     return side == MCAMP__UPPER ? v.upper : v.lower;
 }
@@ -12441,12 +12512,12 @@ MCAMP__PRIV mcamp_status mcamp__acc_refine(mcamp__acc *a, const mcamp__width *w)
     double cells;
     mcamp_status st = mcamp__acc_laws(a, 0);
     if (st < 0) return st;
+    if (a->single) { a->info.passes++; return MCAMP_OK; }      /* exact as they are */
     cells = mcamp__acc_share(a, w->cells);
     if (!(200 * cells < (double)a->max_bytes))
         return mcamp__fail(a->ctx, MCAMP_E_SIZE, "max_bytes", 200 * cells);
     if ((st = mcamp__acc_laws(a, 1)) < 0) return st;
     a->info.passes++;
-    if (a->single) return MCAMP_OK;
     return mcamp__acc_spectra(a, w->smooth);
 }
 
@@ -14179,7 +14250,7 @@ MCAMP__PRIV double mcamp__pld_pinf(const struct mcamp__pld *p, int add, int side
         const mcamp__law *l = &p->part[i].law[add][side];
         t += l->count * log1p(-mcamp__dmin(l->pinf, 1.0));
     }
-    return -expm1(t);
+    return mcamp__dmax(0.0, -expm1(t));
 }
 
 /* Chooses lambda (the saddle point or, if that gives a shorter window at the price of at

@@ -508,6 +508,37 @@ TEST(laws_conserve_mass)
             }
 }
 
+/* One use needs no composition: the interval is as narrow as rounding, however rarely an
+ * example is sampled.  Poisson sampling of a Gaussian in closed form: with t where the loss
+ * is eps, delta = (1-q) Phi(-t) + q Phi(1/s - t) - e^eps Phi(-t), or exchanged.            */
+TEST(single_uses_are_exact)
+{
+    for (double q = 1e-6; q < 1; q *= 31)
+        for (double s = 0.3; s < 10; s *= 3)
+            for (double eps = 1e-3; eps < 8; eps *= 3) {
+                mcamp_event e = poisson(q, s, 1);
+                mcamp_exact_info info;
+                mcamp_interval v;
+                double t = s * log1p(expm1(eps) / q) + 0.5 / s, p, y = expm1(-eps) / q, u;
+                mcamp_status st = mcamp_exact_delta(&ctx, &e, 1, NULL, eps, &v, &info);
+                p = q * (mcamp_gauss_cdf(1 / s - t) - mcamp_gauss_cdf(-t)) -
+                    expm1(eps) * mcamp_gauss_cdf(-t);
+                CHECK_LE(info.remove.lower, p * (1 + 1e-7) + 1e-15);
+                CHECK_LE(p * (1 - 1e-7) - 1e-15, info.remove.upper);
+                CHECK(st >= 0);
+                if (p > 1e-13) {
+                    CHECK_STATUS(st, MCAMP_OK);
+                    CHECK_LE(info.remove.upper - info.remove.lower, 1e-6 * p);
+                }
+                if (!(y > -1)) { CHECK_LE(info.add.upper, 1e-300); continue; }
+                t = s * log1p(y) + 0.5 / s;
+                u = mcamp_gauss_cdf(t) - exp(eps) * ((1 - q) * mcamp_gauss_cdf(t) +
+                                                     q * mcamp_gauss_cdf(t - 1 / s));
+                CHECK_LE(info.add.lower, u * (1 + 1e-7) + 1e-15);
+                CHECK_LE(u * (1 - 1e-7) - 1e-15, info.add.upper);
+            }
+}
+
 /* A curve of a known mechanism, given at some points: its upper bound lies above the
  * mechanism, and not far.                                                              */
 TEST(a_curve_event_bounds_the_mechanism_it_came_from)
@@ -532,6 +563,20 @@ TEST(a_curve_event_bounds_the_mechanism_it_came_from)
     e.count = 1;
     CHECK_STATUS(mcamp_exact_delta(&ctx, &e, 1, NULL, eps[50], &v, NULL), MCAMP_OK);
     CHECK_NEAR(v.upper, d[50], 1e-9, 0);
+    /* far out, where 1 - e^-eps is 1, in both directions */
+    for (int i = 0; i < 200; i++) {
+        eps[i] = 0.25 * i;
+        d[i] = exp(mcamp_gauss_logdelta(4, eps[i]));
+    }
+    for (int i = 0; i < 200; i += 7)
+        for (int dir = MCAMP_REMOVE; dir <= MCAMP_ADD; dir++) {
+            mcamp_exact_desc x;
+            memset(&x, 0, sizeof x);
+            x.direction = (mcamp_direction)dir;
+            CHECK_STATUS(mcamp_exact_delta(&ctx, &e, 1, &x, eps[i], &v, NULL), MCAMP_OK);
+            CHECK_LE(d[i] * (1 - 1e-9), v.upper);
+            CHECK_LE(v.upper, d[i] * (1 + 1e-9));
+        }
 }
 
 /* Truncation costs little when it hardly ever happens, and never nothing. */
@@ -913,6 +958,7 @@ static const mt_case cases[] = {
     T(delta_and_epsilon_are_monotone_and_inverse),
     T(extremes),
     T(laws_conserve_mass),
+    T(single_uses_are_exact),
     T(a_curve_event_bounds_the_mechanism_it_came_from),
     T(truncated_batches),
     T(amplified_banded_matrix_factorisation),

@@ -211,6 +211,14 @@ runs 0 account "poisson:$(value value),1,2000" --eps 2 --json
 awk -v d="$(value delta_upper)" 'BEGIN { exit !(d != "" && d <= 1e-6) }' && ok || bad "q misses delta"
 runs 0 account 'group-poisson:0.01,2,2000,?' --eps 5 --delta 1e-6 --json
 near "found group" "$(value value)" 4 0
+# Balls in bins composed, on the lattice: an upper bound, between its parts' and their sum.
+runs 0 account bnb:2,16,2 --delta 1e-6 --json
+one=$(value epsilon_upper)
+runs 0 account 'bnb:2,16,2*2+gaussian:20' --delta 1e-6 --json
+awk -v a="$one" -v b="$(value epsilon_upper)" 'BEGIN { exit !(a != "" && b > a && b < 2.2 * a) }' && ok ||
+    bad "twice in bins and a Gaussian: $(value epsilon_upper), once $one"
+runs 0 account bnb:2,16,2 'bnb:2,16,2*2' --out "$tmp/bins.svg" --eps-max 3 --points 4
+[ "$(grep -c 'class="line"' "$tmp/bins.svg")" -eq 4 ] && ok || bad "no curve of composed bins"
 # The limits of sampling for Laplace noise: log(1 + (e^eps - 1)/q) and the ratio of scales
 runs 0 account laplace-limit:0.01 --eps 0.02 --json
 near "eps on the sample" "$(value epsilon_sample)" 1.1053012021492625 1e-12
