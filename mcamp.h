@@ -13508,6 +13508,382 @@ MCAMP__PRIV double mcamp__grid_slack(const mcamp__sum_law *s, double h, double o
     return (MCAMP__SNAP + DBL_EPSILON) * t;
 }
 
+/* ---- one question --------------------------------------------------------------------------- */
+
+/* The tilted law of the sum on a window of n points from base*step on: bin[2k] of the
+ * upper laws, bin[2k+1] of the lower ones, sum about 1; logm the logarithm of what they
+ * were divided by.  noise: bound of the error of a bin; tail: of the tilted mass outside
+ * of the window, which the transform wraps into it.                                        */
+typedef struct mcamp__window {
+    size_t n;
+    double base, step, lambda;
+    double origin;              /* of the sum: losses are this much larger             */
+    double *bin, *tw, *spec;    /* spec: log bound, phase, defect by side and frequency */
+    double logm[2], kerr[2], noise[2], pinf[2], slack[2], tail;
+    int empty[2];               /* no law on that side: delta is 0                     */
+} mcamp__window;
+
+MCAMP__PRIV void mcamp__window_free(mcamp_ctx *ctx, mcamp__window *w)
+{
+    mcamp__delete_doubles(ctx, w->bin, 2 * w->n);
+    mcamp__delete_doubles(ctx, w->tw, 2 * w->n);
+    mcamp__delete_doubles(ctx, w->spec, 3 * (w->n + 2));
+    memset(w, 0, sizeof *w);
+}
+
+MCAMP__PRIV double mcamp__window_bytes(double n) { return 8 * (2 * n + 2 * n + 3 * (n + 2)); }
+
+/* The laws of one direction and side, in one list (law has room for all parts). */
+MCAMP__PRIV mcamp__sum_law mcamp__pld_sum(const struct mcamp__pld *p, int add, int side,
+                                          mcamp__law *law)
+{
+    mcamp__sum_law s = { NULL, 0, 0, 0, 0 };
+    s.law = law;
+    for (size_t i = 0; i < p->n; i++) {
+        const mcamp__law *l = &p->part[i].law[add][side];
+        if (side == MCAMP__LOWER && p->part[i].upper_only) continue;
+        if (l->n) law[s.n++] = *l;
+    }
+    return s;
+}
+
+MCAMP__PRIV double mcamp__pld_pinf(const struct mcamp__pld *p, int add, int side)
+{
+    double t = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        const mcamp__law *l = &p->part[i].law[add][side];
+        t += l->count * log1p(-mcamp__dmin(l->pinf, 1.0));
+    }
+    return mcamp__dmax(0.0, -expm1(t));
+}
+
+#define MCAMP__LOG_TAIL 21.0    /* tilted mass outside of the window: e^-21 on each side */
+
+/* Beyond this the tilted sum has at most e^-LOG_TAIL of its mass, by Chernoff. */
+MCAMP__PRIV double mcamp__window_end(const mcamp__sum_law *s, double lambda, double sign,
+                                     double step)
+{
+    mcamp__cum c = mcamp__sum_cum(s, lambda);
+    double sd = mcamp__dmax(sqrt(c.k2), 0.1 * step), best = mcamp__inf();
+    for (int j = 0; j < 9; j++) {
+        double g = ldexp(0.25, j) / sd, t;
+        mcamp__cum d = mcamp__sum_cum(s, lambda + sign * g);
+        t = (d.k0 - c.k0 + d.err + c.err + MCAMP__LOG_TAIL) / g;
+        if (t < best) best = t;
+    }
+    return sign * best;
+}
+
+/* Chooses lambda (the saddle point or, if that gives a shorter window at the price of at
+ * most e^8 in accuracy, further left) and the window.  MCAMP_E_SIZE if it has too many
+ * points; *n is set all the same.                                                          */
+MCAMP__PRIV void mcamp__window_plan(const mcamp__sum_law *s, double step, double lambda,
+                                    double eps, mcamp__window *w, double *points)
+{
+    double l = lambda, h0 = mcamp__line_height(&s[0], lambda, eps);
+    *points = mcamp__inf();
+    for (int i = 0; i < 6; i++, l *= 0.85) {
+        double from = mcamp__inf(), to = -mcamp__inf(), n = 4;
+        if (i && mcamp__line_height(&s[0], l, eps) - h0 > 8) break;
+        for (int side = 0; side < 2; side++) {
+            if (!s[side].n) continue;
+            from = mcamp__dmin(from, mcamp__window_end(&s[side], l, -1, step));
+            to = mcamp__dmax(to, mcamp__window_end(&s[side], l, 1, step));
+        }
+        from = floor(from / step) - 2;
+        to = ceil(to / step) + 2;
+        while (n < to - from && n < 1e18) n *= 2;
+        if (!(n < *points)) continue;
+        *points = n;
+        w->base = from;
+        w->lambda = l;
+    }
+    w->step = step;
+    w->tail = 2.2 * exp(-MCAMP__LOG_TAIL);
+}
+
+/* Tilts one law into the real (side 0) or imaginary parts of the bins; returns the error
+ * of the weights, relative to their sum 1, and adds to log M.                              */
+MCAMP__PRIV double mcamp__window_fold(mcamp__window *w, const mcamp__law *a, int side)
+{
+    mcamp__sum total = { 0, 0 };
+    double top = -mcamp__inf(), mean = 0, s, n = (double)w->n, meet = 0;
+    for (size_t j = 0; j < a->n; j++) top = mcamp__dmax(top, w->lambda * a->l[j]);
+    for (size_t j = 0; j < a->n; j++) {
+        double t = a->w[j] * exp(w->lambda * a->l[j] - top);
+        mcamp__sum_add(&total, t);
+        mean += t * fabs(w->lambda * a->l[j]);
+    }
+    s = mcamp__sum_get(&total);
+    for (size_t j = 0; j < a->n; j++) {
+        double k = floor(a->l[j] / w->step + 0.5), *bin;
+        double t = a->w[j] / s * exp(w->lambda * a->l[j] - top);
+        k -= n * floor(k / n);
+        bin = &w->bin[2 * (size_t)k + (size_t)side];
+        if (*bin > 0) meet += *bin + t;         /* rounded by half an eps of it */
+        *bin += t;
+    }
+    mean = DBL_EPSILON * (8 + 2 * mean / s + 2 * fabs(top));    /* of the weights */
+    w->logm[side] += a->count * (top + log(s));
+    w->kerr[side] += a->count * mean;
+    return mean + DBL_EPSILON * meet;
+}
+
+/* Adds count times the logarithm of a transform, known within eta. */
+MCAMP__PRIV void mcamp__spectrum_add(double *bound, double *phase, double *defect, double re,
+                                     double im, double eta, double count)
+{
+    double mod = sqrt(re * re + im * im), t = count * log(mod + eta);
+    *bound += t;
+    if (*bound < -200) { *defect = mcamp__inf(); return; }      /* nothing of it is left */
+    *defect += count * log1p(eta / mod);
+    *phase = fmod(*phase + fmod(count * atan2(im, re), 2 * MCAMP__PI), 2 * MCAMP__PI);
+}
+
+/* Position p of a frequency and q of its negative, the c-th pair of n/2 + 1. */
+MCAMP__PRIV void mcamp__spectrum_pair(size_t c, size_t n, size_t *p, size_t *q)
+{
+    size_t high = 1;
+    if (!c || c == n / 2) { *p = *q = c ? 1 : 0; return; }
+    while (2 * high <= c) high *= 2;
+    *p = c + high;
+    *q = *p ^ (2 * high - 1);
+}
+
+/* One part: both sides in one transform, told apart by symmetry. */
+MCAMP__PRIV void mcamp__window_part(mcamp__window *w, const mcamp__law *up,
+                                    const mcamp__law *low)
+{
+    size_t n = w->n, m = n / 2 + 1, p, q;
+    double *s[2], eta[2], bits = 0;
+    s[0] = w->spec;
+    s[1] = w->spec + 3 * m;
+    memset(w->bin, 0, 2 * n * sizeof(double));
+    for (size_t k = n; k > 1; k /= 2) bits++;
+    eta[0] = mcamp__window_fold(w, up, 0);
+    eta[1] = low ? mcamp__window_fold(w, low, 1) : 0;
+    mcamp__fft_forward(w->bin, n, w->tw);
+    for (int side = 0; side < 2; side++)
+        eta[side] += DBL_EPSILON * (16 + MCAMP__FFT_ERROR * 2.01 * bits);
+    for (size_t c = 0; c < m; c++) {
+        const double *x, *y;
+        mcamp__spectrum_pair(c, n, &p, &q);
+        x = w->bin + 2 * p; y = w->bin + 2 * q;
+        mcamp__spectrum_add(&s[0][c], &s[0][m + c], &s[0][2 * m + c], 0.5 * (x[0] + y[0]),
+                            0.5 * (x[1] - y[1]), eta[0], up->count);
+        if (low)
+            mcamp__spectrum_add(&s[1][c], &s[1][m + c], &s[1][2 * m + c],
+                                0.5 * (x[1] + y[1]), 0.5 * (y[0] - x[0]), eta[1], low->count);
+    }
+}
+
+/* Powers and products are done: back to bins.  With every factor's transform within eta of
+ * the truth the product is off by prod(|.| + eta) - prod |.| at most; the inverse transform
+ * takes the mean of that over frequencies, and adds its own error.                         */
+MCAMP__PRIV void mcamp__window_finish(mcamp__window *w)
+{
+    size_t n = w->n, m = n / 2 + 1, p, q;
+    double bits = 0, all = 0;
+    for (size_t k = n; k > 1; k /= 2) bits++;
+    for (size_t c = 0; c < m; c++) {
+        double re[2], im[2], twice;
+        mcamp__spectrum_pair(c, n, &p, &q);
+        twice = p == q ? 1 : 2;
+        for (int side = 0; side < 2; side++) {
+            const double *s = w->spec + (side ? 3 * m : 0);
+            double b = w->empty[side] ? 0 : exp(s[c]), a = b * exp(-s[2 * m + c]);
+            re[side] = a * cos(s[m + c]);
+            im[side] = a * sin(s[m + c]);
+            w->noise[side] += twice * -b * expm1(-s[2 * m + c]);
+            all += twice * b;
+        }
+        w->bin[2 * q] = re[0] + im[1];          /* conj U + i conj V */
+        w->bin[2 * q + 1] = re[1] - im[0];
+        w->bin[2 * p] = re[0] - im[1];          /* U + i V */
+        w->bin[2 * p + 1] = re[1] + im[0];
+    }
+    mcamp__fft_inverse(w->bin, n, w->tw);
+    for (size_t k = 0; k < 2 * n; k++) w->bin[k] /= (double)n;
+    for (int side = 0; side < 2; side++)
+        w->noise[side] = (w->noise[side] * (1 + 1e-9) +
+                          DBL_EPSILON * (MCAMP__FFT_ERROR * bits + 16) * all * 1.01) / (double)n;
+}
+
+/* Fills the planned window. */
+MCAMP__PRIV mcamp_status mcamp__window_run(mcamp_ctx *ctx, const struct mcamp__pld *p, int add,
+                                           double points, mcamp__window *w)
+{
+    double need = mcamp__window_bytes(points) + 16.0 * (double)mcamp__pld_atoms(p);
+    if (!(need <= (double)p->max_bytes))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "max_bytes", need);
+    w->n = (size_t)points;
+    w->bin = mcamp__new_doubles(ctx, 2 * w->n);
+    w->tw = mcamp__new_doubles(ctx, 2 * w->n);
+    w->spec = mcamp__new_doubles(ctx, 3 * (w->n + 2));
+    if (!w->bin || !w->tw || !w->spec) {
+        mcamp__window_free(ctx, w);
+        return mcamp__fail(ctx, MCAMP_E_MEMORY, "points", points);
+    }
+    mcamp__fft_table(w->tw, w->n);
+    for (size_t i = 0; i < p->n; i++) {
+        const mcamp__grid_part *g = &p->part[i];
+        if (g->law[add][0].n)
+            mcamp__window_part(w, &g->law[add][0], g->upper_only || !g->law[add][1].n
+                                                   ? NULL : &g->law[add][1]);
+    }
+    mcamp__window_finish(w);
+    return MCAMP_OK;
+}
+
+/* Bound of delta at eps.  With S the sum, m its tilted masses, M the normaliser,
+ *     delta = M sum_k m_k e^{-lambda S_k} (1 - e^{eps - S_k})_+ + infinite mass.
+ * A bin holds its mass, what is wrapped into it and an error of at most `noise`.  Above
+ * the last bin that is looked at, and below the window, the tilted mass times the largest
+ * weight e^{-lambda x} (1 - e^{-x}) <= 1/(lambda + 1), x = S - eps, counts in full for the
+ * upper bound; what wraps in is taken off the lower one in the same way.                  */
+MCAMP__PRIV double mcamp__window_eval(const mcamp__window *w, int side, double eps)
+{
+    double e = eps - w->origin + (side ? w->slack[side] : -w->slack[side]);
+    double l = w->lambda, h = w->step;
+    double k = mcamp__dmax(0.0, floor(e / h) - w->base), x = 0, scale, fix, n = (double)w->n;
+    double wrap = floor(w->base / n), rest;
+    mcamp__sum s = { 0, 0 };
+    if (side && w->empty[1]) return 0;
+    while (k < n && !((w->base + k) * h > e)) k++;
+    for (; k < n; k++) {
+        double at = w->base + k, pos = at - n * wrap, m;
+        x = at * h - e;
+        if (l * x > 60) break;
+        if (pos >= n) pos -= n;
+        m = w->bin[2 * (size_t)pos + (size_t)side];
+        m = side ? m - w->noise[1] : m + w->noise[0];
+        if (m > 0) mcamp__sum_add(&s, -m * exp(-l * x) * expm1(-x));
+    }
+    rest = (k < n ? 1.001 : w->tail) * exp(-l * mcamp__dmax(0.0, (w->base + k) * h - e));
+    fix = w->kerr[side] + 8 * DBL_EPSILON * (fabs(w->logm[side]) + fabs(l * e));
+    scale = w->logm[side] - l * e;
+    if (side) {
+        x = mcamp__sum_get(&s) * (1 - 1e-12) - w->tail / (l + 1);
+        return w->pinf[1] + (x > 0 ? x * exp(scale - fix) : 0);
+    }
+    x = mcamp__sum_get(&s) * (1 + 1e-12) + rest + w->tail / (l + 1);
+    x = mcamp__dmin(x, 1.001 / (l + 1));    /* Chernoff: all weights are at most that */
+    return mcamp__dmin(1.0, w->pinf[0] + x * exp(scale + fix) + DBL_MIN);
+}
+
+/* The largest loss of the sum, rounded up. */
+MCAMP__PRIV double mcamp__sum_largest(const mcamp__sum_law *s)
+{
+    double t = 0, size = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        double m = -mcamp__inf();
+        for (size_t j = 0; j < s->law[i].n; j++) m = mcamp__dmax(m, s->law[i].l[j]);
+        t += s->law[i].count * m;
+        size += s->law[i].count * fabs(m);
+    }
+    return t + 4 * DBL_EPSILON * (double)(s->n + 1) * size;
+}
+
+/* Opens the window for a question in one direction: about eps, or about delta (log). */
+MCAMP__PRIV mcamp_status mcamp__window_open(mcamp_ctx *ctx, const struct mcamp__pld *p, int add,
+                                            double eps, double ld, int use_delta,
+                                            double *points, mcamp__window *w, int run)
+{
+    mcamp__law *law = (mcamp__law *)mcamp__new(ctx, 2 * p->n, sizeof *law);
+    mcamp__sum_law s[2];
+    mcamp__sum shift = { 0, 0 };
+    double lambda, origin = 0;
+    mcamp_status st = MCAMP_OK;
+    memset(w, 0, sizeof *w);
+    *points = 0;
+    if (!law) return mcamp__fail(ctx, MCAMP_E_MEMORY, "pld", (double)p->n);
+    for (size_t i = 0; i < p->n; i++) {
+        mcamp__sum_add(&shift, p->part[i].law[add][0].count * p->part[i].origin[add]);
+        origin = mcamp__dmax(origin, fabs(p->part[i].origin[add]));
+    }
+    for (int side = 0; side < 2; side++) {
+        s[side] = mcamp__pld_sum(p, add, side, law + (size_t)side * p->n);
+        w->empty[side] = !s[side].n;
+        w->pinf[side] = mcamp__pld_pinf(p, add, side);
+        w->slack[side] = mcamp__grid_slack(&s[side], p->step, origin);
+    }
+    w->origin = mcamp__sum_get(&shift);
+    w->pinf[0] = w->pinf[0] * (1 + 1e-12);
+    w->pinf[1] = w->pinf[1] * (1 - 1e-12);
+    eps -= w->origin;
+    if (s[0].n && (use_delta || eps <= mcamp__sum_largest(&s[0]) + w->slack[0])) {
+        /* beyond 40/step a bin has nothing to say about the one below */
+        lambda = mcamp__dmin(mcamp__saddle(&s[0], eps, ld, use_delta), 40 / p->step);
+        if (use_delta)
+            eps = (mcamp__log_guess(&s[0], lambda, 0) - ld) / lambda;
+        mcamp__window_plan(s, p->step, lambda, eps, w, points);
+        if (run) st = mcamp__window_run(ctx, p, add, *points, w);
+    }
+    mcamp__delete(ctx, law, 2 * p->n, sizeof *law);
+    return st;
+}
+
+/* Smallest eps >= 0 with the upper bound at most delta (side 0), or a lower bound of all
+ * eps with delta: both have been evaluated.                                                */
+MCAMP__PRIV double mcamp__window_invert(const mcamp__window *w, int side, double delta,
+                                        double start, double width)
+{
+    double ld = log(delta), x = start, f, y, fy, step = mcamp__dmax(0.25 / w->lambda, width);
+    mcamp__root r;
+    f = log(mcamp__window_eval(w, side, x)) - ld;
+    for (int i = 0; ; i++, step *= 1.6) {
+        if (i == 200) return side ? 0 : mcamp__inf();
+        if (!(f > 0) && !(x > 0)) return 0;
+        y = f > 0 ? x + step : mcamp__dmax(0.0, x - step);
+        fy = log(mcamp__window_eval(w, side, y)) - ld;
+        if ((fy > 0) != (f > 0)) break;
+        x = y; f = fy;
+    }
+    if (x > y) { double t = x; x = y; y = t; t = f; f = fy; fy = t; }
+    mcamp__root_init(&r, x, f, y, mcamp__finite(fy) ? fy : -50);
+    while (r.steps < 100 && r.hi - r.lo > width) {
+        x = mcamp__root_next(&r);
+        f = log(mcamp__window_eval(w, side, x)) - ld;
+        mcamp__root_update(&r, x, mcamp__finite(f) ? f : -50);
+    }
+    return side ? r.lo : r.hi;
+}
+
+/* One direction. */
+MCAMP__PRIV mcamp_status mcamp__grid_ask(mcamp_ctx *ctx, const struct mcamp__pld *p, int add,
+                                         double x, int want_eps, mcamp_interval *out,
+                                         mcamp_grid_info *info)
+{
+    mcamp__window w;
+    double points, goal = x - p->beta, rest = goal;
+    mcamp_status st = MCAMP_OK;
+    if (want_eps) {
+        rest -= mcamp__pld_pinf(p, add, 0) * (1 + 1e-12);
+        if (!(rest > 0)) return mcamp__fail(ctx, MCAMP_E_INFEASIBLE, "delta", x);
+    }
+    st = mcamp__window_open(ctx, p, add, x, want_eps ? log(rest) : 0, want_eps, &points, &w, 1);
+    if (st < 0) return st;
+    info->points = mcamp__zmax(info->points, w.n);
+    info->bytes = mcamp__zmax(info->bytes, (size_t)mcamp__window_bytes(points) +
+                              16 * mcamp__pld_atoms(p));
+    info->infinite = mcamp__dmax(info->infinite, w.pinf[0]);
+    if (!w.n) {                         /* no finite loss above eps */
+        out->lower = want_eps ? 0 : w.pinf[1];
+        out->upper = want_eps ? 0 : mcamp__dmin(1.0, w.pinf[0] + p->beta);
+    } else if (want_eps) {
+        double sd = 1 / w.lambda, e = (w.base + (double)w.n / 2) * w.step + w.origin;
+        out->upper = mcamp__window_invert(&w, 0, goal, mcamp__dmax(0.0, e), 1e-6 * sd);
+        e = mcamp__dmin(out->upper, 1e9);
+        out->lower = mcamp__window_invert(&w, 1, x, e, 1e-6 * sd);
+    } else {
+        out->upper = mcamp__dmin(1.0, mcamp__window_eval(&w, 0, x) + p->beta);
+        out->lower = mcamp__window_eval(&w, 1, x);
+    }
+    out->lower = mcamp__dmin(out->lower, out->upper);
+    mcamp__window_free(ctx, &w);
+    return MCAMP_OK;
+}
+
 /* ---- from events --------------------------------------------------------------------- */
 
 MCAMP__PRIV mcamp_status mcamp__grid_resolve(mcamp_ctx *ctx, const mcamp_grid_desc *desc,
@@ -13531,23 +13907,6 @@ MCAMP__PRIV mcamp_status mcamp__grid_resolve(mcamp_ctx *ctx, const mcamp_grid_de
         return mcamp__fail(ctx, MCAMP_E_ARG, "step", out->step);
     if (!out->max_bytes) out->max_bytes = 200000000;
     return MCAMP_OK;
-}
-
-#define MCAMP__LOG_TAIL 21.0    /* tilted mass outside of the window: e^-21 on each side */
-
-/* Beyond this the tilted sum has at most e^-LOG_TAIL of its mass, by Chernoff. */
-MCAMP__PRIV double mcamp__window_end(const mcamp__sum_law *s, double lambda, double sign,
-                                     double step)
-{
-    mcamp__cum c = mcamp__sum_cum(s, lambda);
-    double sd = mcamp__dmax(sqrt(c.k2), 0.1 * step), best = mcamp__inf();
-    for (int j = 0; j < 9; j++) {
-        double g = ldexp(0.25, j) / sd, t;
-        mcamp__cum d = mcamp__sum_cum(s, lambda + sign * g);
-        t = (d.k0 - c.k0 + d.err + c.err + MCAMP__LOG_TAIL) / g;
-        if (t < best) best = t;
-    }
-    return sign * best;
 }
 
 /* The step for which spreading raises log delta by a third of `width` and merging lowers
@@ -13677,7 +14036,7 @@ MCAMP__PRIV mcamp_status mcamp__grid_fill(mcamp__acc *a, struct mcamp__pld *out,
                                     out->step, &p->origin[add], side,
                                     a->pair[i].nbr ? a->lambda : -1, &lost);
             if (st < 0) return st;
-            p->law[add][side].count = a->pair[i].count / uses;
+            p->law[add][side].count = floor(a->pair[i].count / uses + 0.5);
         }
     }
     *loss = mcamp__dmax(*loss, lost * a->lambda / width);
@@ -13699,13 +14058,51 @@ MCAMP__PRIV mcamp_status mcamp__grid_laws(mcamp__acc *a, const mcamp_grid_desc *
     return MCAMP_OK;
 }
 
+#define MCAMP__GRID_CHEAP 140000   /* points with which a question is asked on trial */
+
+/* 1 if the interval of eps at delta is as narrow as wanted, or it would cost much to know. */
+MCAMP__PRIV int mcamp__grid_good(mcamp_ctx *ctx, struct mcamp__pld *p, const mcamp_grid_desc *d)
+{
+    mcamp_interval v, best = { 0, 0 };
+    mcamp_grid_info info;
+    double points = 0;
+    mcamp_status st = MCAMP_OK;
+    memset(&info, 0, sizeof info);
+    for (size_t i = 0; i < p->n; i++)
+        for (int k = 0; k < 4; k++) p->part[i].law[k / 2][k % 2].count *= d->uses;
+    for (int add = 0; add < 2 && st >= 0; add++) {
+        mcamp__window w;
+        st = mcamp__window_open(ctx, p, add, 0, log(d->delta), 1, &points, &w, 0);
+        if (st < 0 || !(points < MCAMP__GRID_CHEAP)) { st = MCAMP_E_SIZE; break; }
+        st = mcamp__grid_ask(ctx, p, add, d->delta, 1, &v, &info);
+        best.upper = mcamp__dmax(best.upper, v.upper);
+        best.lower = mcamp__dmax(best.lower, v.lower);
+    }
+    for (size_t i = 0; i < p->n; i++)
+        for (int k = 0; k < 4; k++) {
+            double *count = &p->part[i].law[k / 2][k % 2].count;
+            *count = floor(*count / d->uses + 0.5);
+        }
+    for (size_t i = 0; i < p->n; i++)
+        if (p->part[i].upper_only) return 1;
+    return st < 0 || !(best.upper - best.lower > d->rel_error * best.upper);
+}
+
+/* Points for which there is memory: windows have powers of two.  */
+MCAMP__PRIV double mcamp__grid_most_points(size_t max_bytes)
+{
+    double n = 4;
+    while (mcamp__window_bytes(2 * n) * 1.05 < (double)max_bytes && n < 1e15) n *= 2;
+    return 0.95 * n;
+}
+
 /* From a prepared accountant to the laws of both directions. */
 MCAMP__PRIV mcamp_status mcamp__grid_build(mcamp__acc *a, const mcamp_grid_desc *d,
                                            double beta, mcamp_pld *pld)
 {
     struct mcamp__pld *out = NULL;
     mcamp__two two = { { 0, 0 }, { 0, 0 } };
-    double h, step[2], range[2];
+    double h, step[2], range[2], most = mcamp__grid_most_points(d->max_bytes);
     mcamp_status st = MCAMP_OK;
     for (size_t i = 0; i < a->n; i++) a->pair[i].count *= d->uses;
     if ((st = mcamp__acc_pilot(a, log(d->delta))) < 0) return st;
@@ -13719,14 +14116,15 @@ MCAMP__PRIV mcamp_status mcamp__grid_build(mcamp__acc *a, const mcamp_grid_desc 
     }
     for (size_t i = 0; i < a->n && !(two.w[1] > 0); i++)
         if (!a->pair[i].upper_only) two = mcamp__pair_points(&a->pair[i], 0);
-    h = mcamp__grid_fit(step, range, (double)d->max_bytes / 200);
-    for (int pass = 0; ; pass++, h *= 0.6) {
+    h = mcamp__grid_fit(step, range, most);
+    for (int pass = 0; ; pass++, h *= 0.5) {
         double loss = 0;
         st = mcamp__grid_laws(a, d, d->step > 0 ? d->step : mcamp__grid_snap(&two, h), &out,
                               &loss);
         if (st < 0) return st;
-        if (pass == 4 || d->step > 0 || !(loss > 0.3)) break;
-        if (mcamp__dmax(range[0], range[1]) > 0.6 * h * (double)d->max_bytes / 200) break;
+        if (pass == 6 || d->step > 0) break;
+        if (!(loss > 0.3) && mcamp__grid_good(a->ctx, out, d)) break;
+        if (mcamp__dmax(range[0], range[1]) > 0.5 * h * most) break;
         mcamp__pld_free(a->ctx, out);
     }
     out->beta = beta;
@@ -14204,364 +14602,7 @@ MCAMP_API mcamp_status mcamp_grid_compose(mcamp_ctx *ctx, const mcamp_pld *a, ui
     return MCAMP_OK;
 }
 
-/* ---- one question --------------------------------------------------------------------------- */
-
-/* The tilted law of the sum on a window of n points from base*step on: bin[2k] of the
- * upper laws, bin[2k+1] of the lower ones, sum about 1; logm the logarithm of what they
- * were divided by.  noise: bound of the error of a bin; tail: of the tilted mass outside
- * of the window, which the transform wraps into it.                                        */
-typedef struct mcamp__window {
-    size_t n;
-    double base, step, lambda;
-    double origin;              /* of the sum: losses are this much larger             */
-    double *bin, *tw, *spec;    /* spec: log bound, phase, defect by side and frequency */
-    double logm[2], kerr[2], noise[2], pinf[2], slack[2], tail;
-    int empty[2];               /* no law on that side: delta is 0                     */
-} mcamp__window;
-
-MCAMP__PRIV void mcamp__window_free(mcamp_ctx *ctx, mcamp__window *w)
-{
-    mcamp__delete_doubles(ctx, w->bin, 2 * w->n);
-    mcamp__delete_doubles(ctx, w->tw, 2 * w->n);
-    mcamp__delete_doubles(ctx, w->spec, 3 * (w->n + 2));
-    memset(w, 0, sizeof *w);
-}
-
-MCAMP__PRIV double mcamp__window_bytes(double n) { return 8 * (2 * n + 2 * n + 3 * (n + 2)); }
-
-/* The laws of one direction and side, in one list (law has room for all parts). */
-MCAMP__PRIV mcamp__sum_law mcamp__pld_sum(const struct mcamp__pld *p, int add, int side,
-                                          mcamp__law *law)
-{
-    mcamp__sum_law s = { NULL, 0, 0, 0, 0 };
-    s.law = law;
-    for (size_t i = 0; i < p->n; i++) {
-        const mcamp__law *l = &p->part[i].law[add][side];
-        if (side == MCAMP__LOWER && p->part[i].upper_only) continue;
-        if (l->n) law[s.n++] = *l;
-    }
-    return s;
-}
-
-MCAMP__PRIV double mcamp__pld_pinf(const struct mcamp__pld *p, int add, int side)
-{
-    double t = 0;
-    for (size_t i = 0; i < p->n; i++) {
-        const mcamp__law *l = &p->part[i].law[add][side];
-        t += l->count * log1p(-mcamp__dmin(l->pinf, 1.0));
-    }
-    return mcamp__dmax(0.0, -expm1(t));
-}
-
-/* Chooses lambda (the saddle point or, if that gives a shorter window at the price of at
- * most e^8 in accuracy, further left) and the window.  MCAMP_E_SIZE if it has too many
- * points; *n is set all the same.                                                          */
-MCAMP__PRIV void mcamp__window_plan(const mcamp__sum_law *s, double step, double lambda,
-                                    double eps, mcamp__window *w, double *points)
-{
-    double l = lambda, h0 = mcamp__line_height(&s[0], lambda, eps);
-    *points = mcamp__inf();
-    for (int i = 0; i < 6; i++, l *= 0.85) {
-        double from = mcamp__inf(), to = -mcamp__inf(), n = 4;
-        if (i && mcamp__line_height(&s[0], l, eps) - h0 > 8) break;
-        for (int side = 0; side < 2; side++) {
-            if (!s[side].n) continue;
-            from = mcamp__dmin(from, mcamp__window_end(&s[side], l, -1, step));
-            to = mcamp__dmax(to, mcamp__window_end(&s[side], l, 1, step));
-        }
-        from = floor(from / step) - 2;
-        to = ceil(to / step) + 2;
-        while (n < to - from && n < 1e18) n *= 2;
-        if (!(n < *points)) continue;
-        *points = n;
-        w->base = from;
-        w->lambda = l;
-    }
-    w->step = step;
-    w->tail = 2.2 * exp(-MCAMP__LOG_TAIL);
-}
-
-/* Tilts one law into the real (side 0) or imaginary parts of the bins; returns the error
- * of the weights, relative to their sum 1, and adds to log M.                              */
-MCAMP__PRIV double mcamp__window_fold(mcamp__window *w, const mcamp__law *a, int side)
-{
-    mcamp__sum total = { 0, 0 };
-    double top = -mcamp__inf(), mean = 0, s, n = (double)w->n, meet = 0;
-    for (size_t j = 0; j < a->n; j++) top = mcamp__dmax(top, w->lambda * a->l[j]);
-    for (size_t j = 0; j < a->n; j++) {
-        double t = a->w[j] * exp(w->lambda * a->l[j] - top);
-        mcamp__sum_add(&total, t);
-        mean += t * fabs(w->lambda * a->l[j]);
-    }
-    s = mcamp__sum_get(&total);
-    for (size_t j = 0; j < a->n; j++) {
-        double k = floor(a->l[j] / w->step + 0.5), *bin;
-        double t = a->w[j] / s * exp(w->lambda * a->l[j] - top);
-        k -= n * floor(k / n);
-        bin = &w->bin[2 * (size_t)k + (size_t)side];
-        if (*bin > 0) meet += *bin + t;         /* rounded by half an eps of it */
-        *bin += t;
-    }
-    mean = DBL_EPSILON * (8 + 2 * mean / s + 2 * fabs(top));    /* of the weights */
-    w->logm[side] += a->count * (top + log(s));
-    w->kerr[side] += a->count * mean;
-    return mean + DBL_EPSILON * meet;
-}
-
-/* Adds count times the logarithm of a transform, known within eta. */
-MCAMP__PRIV void mcamp__spectrum_add(double *bound, double *phase, double *defect, double re,
-                                     double im, double eta, double count)
-{
-    double mod = sqrt(re * re + im * im), t = count * log(mod + eta);
-    *bound += t;
-    if (*bound < -200) { *defect = mcamp__inf(); return; }      /* nothing of it is left */
-    *defect += count * log1p(eta / mod);
-    *phase = fmod(*phase + fmod(count * atan2(im, re), 2 * MCAMP__PI), 2 * MCAMP__PI);
-}
-
-/* Position p of a frequency and q of its negative, the c-th pair of n/2 + 1. */
-MCAMP__PRIV void mcamp__spectrum_pair(size_t c, size_t n, size_t *p, size_t *q)
-{
-    size_t high = 1;
-    if (!c || c == n / 2) { *p = *q = c ? 1 : 0; return; }
-    while (2 * high <= c) high *= 2;
-    *p = c + high;
-    *q = *p ^ (2 * high - 1);
-}
-
-/* One part: both sides in one transform, told apart by symmetry. */
-MCAMP__PRIV void mcamp__window_part(mcamp__window *w, const mcamp__law *up,
-                                    const mcamp__law *low)
-{
-    size_t n = w->n, m = n / 2 + 1, p, q;
-    double *s[2], eta[2], bits = 0;
-    s[0] = w->spec;
-    s[1] = w->spec + 3 * m;
-    memset(w->bin, 0, 2 * n * sizeof(double));
-    for (size_t k = n; k > 1; k /= 2) bits++;
-    eta[0] = mcamp__window_fold(w, up, 0);
-    eta[1] = low ? mcamp__window_fold(w, low, 1) : 0;
-    mcamp__fft_forward(w->bin, n, w->tw);
-    for (int side = 0; side < 2; side++)
-        eta[side] += DBL_EPSILON * (16 + MCAMP__FFT_ERROR * 2.01 * bits);
-    for (size_t c = 0; c < m; c++) {
-        const double *x, *y;
-        mcamp__spectrum_pair(c, n, &p, &q);
-        x = w->bin + 2 * p; y = w->bin + 2 * q;
-        mcamp__spectrum_add(&s[0][c], &s[0][m + c], &s[0][2 * m + c], 0.5 * (x[0] + y[0]),
-                            0.5 * (x[1] - y[1]), eta[0], up->count);
-        if (low)
-            mcamp__spectrum_add(&s[1][c], &s[1][m + c], &s[1][2 * m + c],
-                                0.5 * (x[1] + y[1]), 0.5 * (y[0] - x[0]), eta[1], low->count);
-    }
-}
-
-/* Powers and products are done: back to bins.  With every factor's transform within eta of
- * the truth the product is off by prod(|.| + eta) - prod |.| at most; the inverse transform
- * takes the mean of that over frequencies, and adds its own error.                         */
-MCAMP__PRIV void mcamp__window_finish(mcamp__window *w)
-{
-    size_t n = w->n, m = n / 2 + 1, p, q;
-    double bits = 0, all = 0;
-    for (size_t k = n; k > 1; k /= 2) bits++;
-    for (size_t c = 0; c < m; c++) {
-        double re[2], im[2], twice;
-        mcamp__spectrum_pair(c, n, &p, &q);
-        twice = p == q ? 1 : 2;
-        for (int side = 0; side < 2; side++) {
-            const double *s = w->spec + (side ? 3 * m : 0);
-            double b = w->empty[side] ? 0 : exp(s[c]), a = b * exp(-s[2 * m + c]);
-            re[side] = a * cos(s[m + c]);
-            im[side] = a * sin(s[m + c]);
-            w->noise[side] += twice * -b * expm1(-s[2 * m + c]);
-            all += twice * b;
-        }
-        w->bin[2 * q] = re[0] + im[1];          /* conj U + i conj V */
-        w->bin[2 * q + 1] = re[1] - im[0];
-        w->bin[2 * p] = re[0] - im[1];          /* U + i V */
-        w->bin[2 * p + 1] = re[1] + im[0];
-    }
-    mcamp__fft_inverse(w->bin, n, w->tw);
-    for (size_t k = 0; k < 2 * n; k++) w->bin[k] /= (double)n;
-    for (int side = 0; side < 2; side++)
-        w->noise[side] = (w->noise[side] * (1 + 1e-9) +
-                          DBL_EPSILON * (MCAMP__FFT_ERROR * bits + 16) * all * 1.01) / (double)n;
-}
-
-/* Fills the planned window. */
-MCAMP__PRIV mcamp_status mcamp__window_run(mcamp_ctx *ctx, const struct mcamp__pld *p, int add,
-                                           double points, mcamp__window *w)
-{
-    double need = mcamp__window_bytes(points) + 16.0 * (double)mcamp__pld_atoms(p);
-    if (!(need <= (double)p->max_bytes))
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "max_bytes", need);
-    w->n = (size_t)points;
-    w->bin = mcamp__new_doubles(ctx, 2 * w->n);
-    w->tw = mcamp__new_doubles(ctx, 2 * w->n);
-    w->spec = mcamp__new_doubles(ctx, 3 * (w->n + 2));
-    if (!w->bin || !w->tw || !w->spec) {
-        mcamp__window_free(ctx, w);
-        return mcamp__fail(ctx, MCAMP_E_MEMORY, "points", points);
-    }
-    mcamp__fft_table(w->tw, w->n);
-    for (size_t i = 0; i < p->n; i++) {
-        const mcamp__grid_part *g = &p->part[i];
-        if (g->law[add][0].n)
-            mcamp__window_part(w, &g->law[add][0], g->upper_only || !g->law[add][1].n
-                                                   ? NULL : &g->law[add][1]);
-    }
-    mcamp__window_finish(w);
-    return MCAMP_OK;
-}
-
-/* Bound of delta at eps.  With S the sum, m its tilted masses, M the normaliser,
- *     delta = M sum_k m_k e^{-lambda S_k} (1 - e^{eps - S_k})_+ + infinite mass.
- * A bin holds its mass, what is wrapped into it and an error of at most `noise`.  Above
- * the last bin that is looked at, and below the window, the tilted mass times the largest
- * weight e^{-lambda x} (1 - e^{-x}) <= 1/(lambda + 1), x = S - eps, counts in full for the
- * upper bound; what wraps in is taken off the lower one in the same way.                  */
-MCAMP__PRIV double mcamp__window_eval(const mcamp__window *w, int side, double eps)
-{
-    double e = eps - w->origin + (side ? w->slack[side] : -w->slack[side]);
-    double l = w->lambda, h = w->step;
-    double k = mcamp__dmax(0.0, floor(e / h) - w->base), x = 0, scale, fix, n = (double)w->n;
-    double wrap = floor(w->base / n), rest;
-    mcamp__sum s = { 0, 0 };
-    if (side && w->empty[1]) return 0;
-    while (k < n && !((w->base + k) * h > e)) k++;
-    for (; k < n; k++) {
-        double at = w->base + k, pos = at - n * wrap, m;
-        x = at * h - e;
-        if (l * x > 60) break;
-        if (pos >= n) pos -= n;
-        m = w->bin[2 * (size_t)pos + (size_t)side];
-        m = side ? m - w->noise[1] : m + w->noise[0];
-        if (m > 0) mcamp__sum_add(&s, -m * exp(-l * x) * expm1(-x));
-    }
-    rest = (k < n ? 1.001 : w->tail) * exp(-l * mcamp__dmax(0.0, (w->base + k) * h - e));
-    fix = w->kerr[side] + 8 * DBL_EPSILON * (fabs(w->logm[side]) + fabs(l * e));
-    scale = w->logm[side] - l * e;
-    if (side) {
-        x = mcamp__sum_get(&s) * (1 - 1e-12) - w->tail / (l + 1);
-        return w->pinf[1] + (x > 0 ? x * exp(scale - fix) : 0);
-    }
-    x = mcamp__sum_get(&s) * (1 + 1e-12) + rest + w->tail / (l + 1);
-    x = mcamp__dmin(x, 1.001 / (l + 1));    /* Chernoff: all weights are at most that */
-    return mcamp__dmin(1.0, w->pinf[0] + x * exp(scale + fix) + DBL_MIN);
-}
-
-/* The largest loss of the sum, rounded up. */
-MCAMP__PRIV double mcamp__sum_largest(const mcamp__sum_law *s)
-{
-    double t = 0, size = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        double m = -mcamp__inf();
-        for (size_t j = 0; j < s->law[i].n; j++) m = mcamp__dmax(m, s->law[i].l[j]);
-        t += s->law[i].count * m;
-        size += s->law[i].count * fabs(m);
-    }
-    return t + 4 * DBL_EPSILON * (double)(s->n + 1) * size;
-}
-
-/* Opens the window for a question in one direction: about eps, or about delta (log). */
-MCAMP__PRIV mcamp_status mcamp__window_open(mcamp_ctx *ctx, const struct mcamp__pld *p, int add,
-                                            double eps, double ld, int use_delta,
-                                            double *points, mcamp__window *w, int run)
-{
-    mcamp__law *law = (mcamp__law *)mcamp__new(ctx, 2 * p->n, sizeof *law);
-    mcamp__sum_law s[2];
-    mcamp__sum shift = { 0, 0 };
-    double lambda, origin = 0;
-    mcamp_status st = MCAMP_OK;
-    memset(w, 0, sizeof *w);
-    *points = 0;
-    if (!law) return mcamp__fail(ctx, MCAMP_E_MEMORY, "pld", (double)p->n);
-    for (size_t i = 0; i < p->n; i++) {
-        mcamp__sum_add(&shift, p->part[i].law[add][0].count * p->part[i].origin[add]);
-        origin = mcamp__dmax(origin, fabs(p->part[i].origin[add]));
-    }
-    for (int side = 0; side < 2; side++) {
-        s[side] = mcamp__pld_sum(p, add, side, law + (size_t)side * p->n);
-        w->empty[side] = !s[side].n;
-        w->pinf[side] = mcamp__pld_pinf(p, add, side);
-        w->slack[side] = mcamp__grid_slack(&s[side], p->step, origin);
-    }
-    w->origin = mcamp__sum_get(&shift);
-    w->pinf[0] = w->pinf[0] * (1 + 1e-12);
-    w->pinf[1] = w->pinf[1] * (1 - 1e-12);
-    eps -= w->origin;
-    if (s[0].n && (use_delta || eps <= mcamp__sum_largest(&s[0]) + w->slack[0])) {
-        /* beyond 40/step a bin has nothing to say about the one below */
-        lambda = mcamp__dmin(mcamp__saddle(&s[0], eps, ld, use_delta), 40 / p->step);
-        if (use_delta)
-            eps = (mcamp__log_guess(&s[0], lambda, 0) - ld) / lambda;
-        mcamp__window_plan(s, p->step, lambda, eps, w, points);
-        if (run) st = mcamp__window_run(ctx, p, add, *points, w);
-    }
-    mcamp__delete(ctx, law, 2 * p->n, sizeof *law);
-    return st;
-}
-
-/* Smallest eps >= 0 with the upper bound at most delta (side 0), or a lower bound of all
- * eps with delta: both have been evaluated.                                                */
-MCAMP__PRIV double mcamp__window_invert(const mcamp__window *w, int side, double delta,
-                                        double start, double width)
-{
-    double ld = log(delta), x = start, f, y, fy, step = mcamp__dmax(0.25 / w->lambda, width);
-    mcamp__root r;
-    f = log(mcamp__window_eval(w, side, x)) - ld;
-    for (int i = 0; ; i++, step *= 1.6) {
-        if (i == 200) return side ? 0 : mcamp__inf();
-        if (!(f > 0) && !(x > 0)) return 0;
-        y = f > 0 ? x + step : mcamp__dmax(0.0, x - step);
-        fy = log(mcamp__window_eval(w, side, y)) - ld;
-        if ((fy > 0) != (f > 0)) break;
-        x = y; f = fy;
-    }
-    if (x > y) { double t = x; x = y; y = t; t = f; f = fy; fy = t; }
-    mcamp__root_init(&r, x, f, y, mcamp__finite(fy) ? fy : -50);
-    while (r.steps < 100 && r.hi - r.lo > width) {
-        x = mcamp__root_next(&r);
-        f = log(mcamp__window_eval(w, side, x)) - ld;
-        mcamp__root_update(&r, x, mcamp__finite(f) ? f : -50);
-    }
-    return side ? r.lo : r.hi;
-}
-
-/* One direction. */
-MCAMP__PRIV mcamp_status mcamp__grid_ask(mcamp_ctx *ctx, const struct mcamp__pld *p, int add,
-                                         double x, int want_eps, mcamp_interval *out,
-                                         mcamp_grid_info *info)
-{
-    mcamp__window w;
-    double points, goal = x - p->beta, rest = goal;
-    mcamp_status st = MCAMP_OK;
-    if (want_eps) {
-        rest -= mcamp__pld_pinf(p, add, 0) * (1 + 1e-12);
-        if (!(rest > 0)) return mcamp__fail(ctx, MCAMP_E_INFEASIBLE, "delta", x);
-    }
-    st = mcamp__window_open(ctx, p, add, x, want_eps ? log(rest) : 0, want_eps, &points, &w, 1);
-    if (st < 0) return st;
-    info->points = mcamp__zmax(info->points, w.n);
-    info->bytes = mcamp__zmax(info->bytes, (size_t)mcamp__window_bytes(points) +
-                              16 * mcamp__pld_atoms(p));
-    info->infinite = mcamp__dmax(info->infinite, w.pinf[0]);
-    if (!w.n) {                         /* no finite loss above eps */
-        out->lower = want_eps ? 0 : w.pinf[1];
-        out->upper = want_eps ? 0 : mcamp__dmin(1.0, w.pinf[0] + p->beta);
-    } else if (want_eps) {
-        double sd = 1 / w.lambda, e = (w.base + (double)w.n / 2) * w.step + w.origin;
-        out->upper = mcamp__window_invert(&w, 0, goal, mcamp__dmax(0.0, e), 1e-6 * sd);
-        e = mcamp__dmin(out->upper, 1e9);
-        out->lower = mcamp__window_invert(&w, 1, x, e, 1e-6 * sd);
-    } else {
-        out->upper = mcamp__dmin(1.0, mcamp__window_eval(&w, 0, x) + p->beta);
-        out->lower = mcamp__window_eval(&w, 1, x);
-    }
-    out->lower = mcamp__dmin(out->lower, out->upper);
-    mcamp__window_free(ctx, &w);
-    return MCAMP_OK;
-}
+/* ---- questions --------------------------------------------------------------------- */
 
 MCAMP__PRIV mcamp_status mcamp__grid_query(mcamp_ctx *ctx, const mcamp_pld *pld,
                                            mcamp_direction direction, double x, int want_eps,
@@ -20168,6 +20209,7 @@ MCAMP_API mcamp_status mcamp_report_plan_text(const mcamp_plan_result *r,
 #undef MCAMP__BINS_CURVE
 #undef MCAMP__LOG_TAIL
 #undef MCAMP__SNAP
+#undef MCAMP__GRID_CHEAP
 #undef MCAMP__PILOT
 #undef MCAMP__ALIAS
 #undef MCAMP__WORK

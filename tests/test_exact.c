@@ -189,6 +189,28 @@ static void zcdp_case(const double *v, int n)   /* rho delta simple tight gauss 
 }
 TEST(zcdp_conversions) { CHECK(for_vectors("zcdp", zcdp_case) == 2); }
 
+/* The printed pairs rho and eps at delta = 1e-10, through the Gaussian mechanism's curve;
+ * the closed forms in log space, out to where nothing else reaches.                        */
+TEST(printed_zcdp_pairs_and_log_space)
+{
+    double e, s, d;
+    CHECK_STATUS(mcamp_gauss_epsilon(&ctx, 1 / sqrt(2 * 0.52), 1, 1e-10, &e), MCAMP_OK);
+    CHECK_NEAR(e, 6.6904, 0, 5e-5);
+    CHECK_STATUS(mcamp_gauss_epsilon(&ctx, 1 / sqrt(2 * 0.24), 1, 1e-10, &e), MCAMP_OK);
+    CHECK_NEAR(e, 4.3945, 0, 5e-5);
+    CHECK_STATUS(mcamp_gauss_epsilon(&ctx, 1, 1, 1e-300, &e), MCAMP_OK);
+    CHECK_NEAR(mcamp_gauss_logdelta(1, e), log(1e-300), 1e-9, 0);
+    CHECK_STATUS(mcamp_gauss_sigma(&ctx, 1, e, 1e-300, &s), MCAMP_OK);
+    CHECK_NEAR(s, 1, 1e-6, 0);
+    CHECK_STATUS(mcamp_gauss_sigma(&ctx, 1, 1e6, 1e-12, &s), MCAMP_OK);
+    CHECK_LE(mcamp_gauss_logdelta(1 / s, 1e6), log(1e-12));
+    CHECK_STATUS(mcamp_gauss_delta(&ctx, s, 1, 1e6, &d), MCAMP_OK);
+    CHECK_LE(d, 1e-12);
+    CHECK_LE(0.9e-12, d);
+    CHECK_STATUS(mcamp_gauss_mu(&ctx, 1, 1e-5, &s), MCAMP_OK);      /* mu-GDP */
+    CHECK_NEAR(mcamp_gauss_logdelta(s, 1), log(1e-5), 1e-6, 0);
+}
+
 TEST(composition_bounds)
 {
     double adv, opt, d;
@@ -781,6 +803,43 @@ TEST(calibration_of_the_other_parameters)
     CHECK_NEAR(x, 77, 0, 0);
 }
 
+/* Whatever is calibrated meets its target when put back in, checked with another accuracy
+ * than it was found with; and not by much: the next value of a whole number, or 0.1% more of
+ * a real one, misses it.                                                                    */
+TEST(calibrated_values_meet_their_targets)
+{
+    for (double eps = 0.3; eps < 9; eps *= 5)
+        for (double delta = 1e-4; delta > 1e-11; delta *= 1e-5) {
+            mcamp_event e[4];
+            e[0] = poisson(0.01, 0, 1500);
+            e[1] = poisson(0, 1.2, 800);
+            e[2] = poisson(0.01, 1.2, 0);
+            e[3] = simple(MCAMP_EVENT_GROUP_POISSON, 4, 300);
+            e[3].q = 0.01;
+            for (int k = 0; k < 4; k++) {
+                mcamp_event_param p = k == 0 ? MCAMP_PARAM_SIGMA : k == 1 ? MCAMP_PARAM_Q
+                                    : k == 2 ? MCAMP_PARAM_COUNT : MCAMP_PARAM_GROUP;
+                mcamp_exact_desc d;
+                mcamp_interval v;
+                double x = 0;
+                mcamp_status st = mcamp_exact_calibrate(&ctx, &e[k], 1, NULL, 0, p, eps, delta,
+                                                        &x, NULL);
+                if (st == MCAMP_E_INFEASIBLE && k > 1) continue;    /* not even one */
+                CHECK_STATUS(st, MCAMP_OK);
+                memset(&d, 0, sizeof d);
+                d.rel_error = 2e-5;
+                for (int more = 0; more < 2; more++) {
+                    if (k == 0) e[k].sigma = x * (more ? 0.999 : 1);
+                    if (k == 1) e[k].q = x * (more ? 1.001 : 1);
+                    if (k == 2) e[k].count = (uint64_t)(x * (more ? 1.002 : 1)) + (uint64_t)more;
+                    if (k == 3) e[k].group = (uint64_t)x + (uint64_t)more;
+                    CHECK(mcamp_exact_delta(&ctx, &e[k], 1, &d, eps, &v, NULL) >= 0);
+                    if (more) CHECK_LE(delta, v.upper); else CHECK_LE(v.lower, delta);
+                }
+            }
+        }
+}
+
 /* Renyi bound for any C: above the exact value where C = I, above the estimate else. */
 TEST(renyi_bound_of_a_gram_matrix)
 {
@@ -945,6 +1004,7 @@ static const mt_case cases[] = {
     T(salary_example),
     T(classical_formulas_never_promise_too_much),
     T(zcdp_conversions),
+    T(printed_zcdp_pairs_and_log_space),
     T(composition_bounds),
     T(laplace_amplification),
     T(dpsgd_intervals_hold_the_truth),
@@ -970,6 +1030,7 @@ static const mt_case cases[] = {
     T(calibrated_sigma_of_dpsgd),
     T(multi_epoch_table),
     T(calibration_of_the_other_parameters),
+    T(calibrated_values_meet_their_targets),
     T(renyi_bound_of_a_gram_matrix),
     T(printed_noise_multipliers),
     T(allocation_failure_is_survived_everywhere),
