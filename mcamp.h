@@ -13533,6 +13533,12 @@ MCAMP__PRIV void mcamp__window_free(mcamp_ctx *ctx, mcamp__window *w)
 
 MCAMP__PRIV double mcamp__window_bytes(double n) { return 8 * (2 * n + 2 * n + 3 * (n + 2)); }
 
+/* With what the object itself holds. */
+MCAMP__PRIV double mcamp__pld_bytes(const struct mcamp__pld *p, double points)
+{
+    return mcamp__window_bytes(points) + 16.0 * (double)mcamp__pld_atoms(p);
+}
+
 /* The laws of one direction and side, in one list (law has room for all parts). */
 MCAMP__PRIV mcamp__sum_law mcamp__pld_sum(const struct mcamp__pld *p, int add, int side,
                                           mcamp__law *law)
@@ -13557,18 +13563,19 @@ MCAMP__PRIV double mcamp__pld_pinf(const struct mcamp__pld *p, int add, int side
     return mcamp__dmax(0.0, -expm1(t));
 }
 
-#define MCAMP__LOG_TAIL 21.0    /* tilted mass outside of the window: e^-21 on each side */
+#define MCAMP__LOG_TAIL 21.0    /* tilted mass outside of the window: e^-21 on each side, */
+#define MCAMP__LOG_TAIL_LEAST 10.0     /* or more if memory demands it                   */
 
-/* Beyond this the tilted sum has at most e^-LOG_TAIL of its mass, by Chernoff. */
+/* Beyond this the tilted sum has at most e^-tail of its mass, by Chernoff. */
 MCAMP__PRIV double mcamp__window_end(const mcamp__sum_law *s, double lambda, double sign,
-                                     double step)
+                                     double step, double tail)
 {
     mcamp__cum c = mcamp__sum_cum(s, lambda);
     double sd = mcamp__dmax(sqrt(c.k2), 0.1 * step), best = mcamp__inf();
     for (int j = 0; j < 9; j++) {
         double g = ldexp(0.25, j) / sd, t;
         mcamp__cum d = mcamp__sum_cum(s, lambda + sign * g);
-        t = (d.k0 - c.k0 + d.err + c.err + MCAMP__LOG_TAIL) / g;
+        t = (d.k0 - c.k0 + d.err + c.err + tail) / g;
         if (t < best) best = t;
     }
     return sign * best;
@@ -13578,7 +13585,8 @@ MCAMP__PRIV double mcamp__window_end(const mcamp__sum_law *s, double lambda, dou
  * most e^8 in accuracy, further left) and the window.  MCAMP_E_SIZE if it has too many
  * points; *n is set all the same.                                                          */
 MCAMP__PRIV void mcamp__window_plan(const mcamp__sum_law *s, double step, double lambda,
-                                    double eps, mcamp__window *w, double *points)
+                                    double eps, double tail, mcamp__window *w,
+                                    double *points)
 {
     double l = lambda, h0 = mcamp__line_height(&s[0], lambda, eps);
     *points = mcamp__inf();
@@ -13587,8 +13595,8 @@ MCAMP__PRIV void mcamp__window_plan(const mcamp__sum_law *s, double step, double
         if (i && mcamp__line_height(&s[0], l, eps) - h0 > 8) break;
         for (int side = 0; side < 2; side++) {
             if (!s[side].n) continue;
-            from = mcamp__dmin(from, mcamp__window_end(&s[side], l, -1, step));
-            to = mcamp__dmax(to, mcamp__window_end(&s[side], l, 1, step));
+            from = mcamp__dmin(from, mcamp__window_end(&s[side], l, -1, step, tail));
+            to = mcamp__dmax(to, mcamp__window_end(&s[side], l, 1, step, tail));
         }
         from = floor(from / step) - 2;
         to = ceil(to / step) + 2;
@@ -13599,7 +13607,7 @@ MCAMP__PRIV void mcamp__window_plan(const mcamp__sum_law *s, double step, double
         w->lambda = l;
     }
     w->step = step;
-    w->tail = 2.2 * exp(-MCAMP__LOG_TAIL);
+    w->tail = 2.2 * exp(-tail);
 }
 
 /* Tilts one law into the real (side 0) or imaginary parts of the bins; returns the error
@@ -13713,7 +13721,7 @@ MCAMP__PRIV void mcamp__window_finish(mcamp__window *w)
 MCAMP__PRIV mcamp_status mcamp__window_run(mcamp_ctx *ctx, const struct mcamp__pld *p, int add,
                                            double points, mcamp__window *w)
 {
-    double need = mcamp__window_bytes(points) + 16.0 * (double)mcamp__pld_atoms(p);
+    double need = mcamp__pld_bytes(p, points);
     if (!(need <= (double)p->max_bytes))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "max_bytes", need);
     w->n = (size_t)points;
@@ -13816,7 +13824,10 @@ MCAMP__PRIV mcamp_status mcamp__window_open(mcamp_ctx *ctx, const struct mcamp__
         lambda = mcamp__dmin(mcamp__saddle(&s[0], eps, ld, use_delta), 40 / p->step);
         if (use_delta)
             eps = (mcamp__log_guess(&s[0], lambda, 0) - ld) / lambda;
-        mcamp__window_plan(s, p->step, lambda, eps, w, points);
+        for (double tail = MCAMP__LOG_TAIL; tail > MCAMP__LOG_TAIL_LEAST; tail -= 3) {
+            mcamp__window_plan(s, p->step, lambda, eps, tail, w, points);
+            if (mcamp__pld_bytes(p, *points) <= (double)p->max_bytes) break;
+        }
         if (run) st = mcamp__window_run(ctx, p, add, *points, w);
     }
     mcamp__delete(ctx, law, 2 * p->n, sizeof *law);
@@ -13927,7 +13938,8 @@ MCAMP__PRIV double mcamp__grid_range(const mcamp__sum_law *s, double lambda)
     double range = mcamp__inf(), l = lambda;
     if (!s->n) return 0;
     for (int i = 0; i < 6; i++, l *= 0.85)
-        range = mcamp__dmin(range, mcamp__window_end(s, l, 1, 0) - mcamp__window_end(s, l, -1, 0));
+        range = mcamp__dmin(range, mcamp__window_end(s, l, 1, 0, MCAMP__LOG_TAIL) -
+                                   mcamp__window_end(s, l, -1, 0, MCAMP__LOG_TAIL));
     return mcamp__finite(range) ? range : 0;
 }
 
@@ -14060,12 +14072,14 @@ MCAMP__PRIV mcamp_status mcamp__grid_laws(mcamp__acc *a, const mcamp_grid_desc *
 
 #define MCAMP__GRID_CHEAP 140000   /* points with which a question is asked on trial */
 
-/* 1 if the interval of eps at delta is as narrow as wanted, or it would cost much to know. */
+/* 1 if the interval of eps at delta is as narrow as wanted, or it would cost much to know;
+ * -1 if the question does not fit the memory.                                               */
 MCAMP__PRIV int mcamp__grid_good(mcamp_ctx *ctx, struct mcamp__pld *p, const mcamp_grid_desc *d)
 {
     mcamp_interval v, best = { 0, 0 };
     mcamp_grid_info info;
     double points = 0;
+    int large = 0;
     mcamp_status st = MCAMP_OK;
     memset(&info, 0, sizeof info);
     for (size_t i = 0; i < p->n; i++)
@@ -14073,7 +14087,8 @@ MCAMP__PRIV int mcamp__grid_good(mcamp_ctx *ctx, struct mcamp__pld *p, const mca
     for (int add = 0; add < 2 && st >= 0; add++) {
         mcamp__window w;
         st = mcamp__window_open(ctx, p, add, 0, log(d->delta), 1, &points, &w, 0);
-        if (st < 0 || !(points < MCAMP__GRID_CHEAP)) { st = MCAMP_E_SIZE; break; }
+        if (st >= 0 && !(mcamp__pld_bytes(p, points) <= (double)p->max_bytes)) large = 1;
+        if (st < 0 || large || !(points < MCAMP__GRID_CHEAP)) { st = MCAMP_E_SIZE; break; }
         st = mcamp__grid_ask(ctx, p, add, d->delta, 1, &v, &info);
         best.upper = mcamp__dmax(best.upper, v.upper);
         best.lower = mcamp__dmax(best.lower, v.lower);
@@ -14083,6 +14098,7 @@ MCAMP__PRIV int mcamp__grid_good(mcamp_ctx *ctx, struct mcamp__pld *p, const mca
             double *count = &p->part[i].law[k / 2][k % 2].count;
             *count = floor(*count / d->uses + 0.5);
         }
+    if (large) return -1;
     for (size_t i = 0; i < p->n; i++)
         if (p->part[i].upper_only) return 1;
     return st < 0 || !(best.upper - best.lower > d->rel_error * best.upper);
@@ -14102,7 +14118,7 @@ MCAMP__PRIV mcamp_status mcamp__grid_build(mcamp__acc *a, const mcamp_grid_desc 
 {
     struct mcamp__pld *out = NULL;
     mcamp__two two = { { 0, 0 }, { 0, 0 } };
-    double h, step[2], range[2], most = mcamp__grid_most_points(d->max_bytes);
+    double h, step[2], range[2], grow = 1, most = mcamp__grid_most_points(d->max_bytes);
     mcamp_status st = MCAMP_OK;
     for (size_t i = 0; i < a->n; i++) a->pair[i].count *= d->uses;
     if ((st = mcamp__acc_pilot(a, log(d->delta))) < 0) return st;
@@ -14117,14 +14133,22 @@ MCAMP__PRIV mcamp_status mcamp__grid_build(mcamp__acc *a, const mcamp_grid_desc 
     for (size_t i = 0; i < a->n && !(two.w[1] > 0); i++)
         if (!a->pair[i].upper_only) two = mcamp__pair_points(&a->pair[i], 0);
     h = mcamp__grid_fit(step, range, most);
-    for (int pass = 0; ; pass++, h *= 0.5) {
+    for (int pass = 0; ; pass++) {
         double loss = 0;
+        int good = 1;
         st = mcamp__grid_laws(a, d, d->step > 0 ? d->step : mcamp__grid_snap(&two, h), &out,
                               &loss);
         if (st < 0) return st;
         if (pass == 6 || d->step > 0) break;
-        if (!(loss > 0.3) && mcamp__grid_good(a->ctx, out, d)) break;
-        if (mcamp__dmax(range[0], range[1]) > 0.5 * h * most) break;
+        good = mcamp__grid_good(a->ctx, out, d);
+        if (good < 0 && grow < 4) {
+            grow *= 2;
+            h *= 2;
+        } else {
+            if (good < 0 || grow > 1 || (good && !(loss > 0.3))) break;
+            if (mcamp__dmax(range[0], range[1]) > 0.5 * h * most) break;
+            h *= 0.5;
+        }
         mcamp__pld_free(a->ctx, out);
     }
     out->beta = beta;
@@ -20209,6 +20233,7 @@ MCAMP_API mcamp_status mcamp_report_plan_text(const mcamp_plan_result *r,
 #undef MCAMP__BINS_CURVE
 #undef MCAMP__LOG_TAIL
 #undef MCAMP__SNAP
+#undef MCAMP__LOG_TAIL_LEAST
 #undef MCAMP__GRID_CHEAP
 #undef MCAMP__PILOT
 #undef MCAMP__ALIAS
