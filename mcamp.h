@@ -15821,25 +15821,30 @@ typedef struct mcamp__opt_noise {
     double eps, delta;
     mcamp_budget bud;
     mcamp__solve s;
-    int chosen;
+    int chosen, solved;
     double log_sigma, slope;    /* at the last call; d log delta / d log sigma      */
+    double seen[3];             /* log delta of each direction there                */
     uint64_t samples;
 } mcamp__opt_noise;
 
-/* First call for these choices: sigma coarsely, then laws and sizes at that point. */
+/* Laws and sizes at the last root; at first, sigma coarsely. */
 MCAMP__PRIV mcamp_status mcamp__noise_choose(mcamp_ctx *ctx, mcamp__opt_noise *o,
                                              const mcamp__factor *f, double norm)
 {
     double sigma = 0, err = 0, su = 0;
     uint64_t spent = 0;
-    mcamp_status st = mcamp__solve_sigma(ctx, f, norm, o->eps, o->delta, &o->bud, &sigma,
-                                         &err, &su, &spent);
-    o->samples += spent;
-    if (st < 0) return st;
+    mcamp_status st = MCAMP_OK;
+    if (!o->solved) {
+        st = mcamp__solve_sigma(ctx, f, norm, o->eps, o->delta, &o->bud, &sigma, &err, &su,
+                                &spent);
+        o->samples += spent;
+        if (st < 0) return st;
+        o->log_sigma = log(sigma);
+        o->slope = 0;
+        o->solved = 1;
+    }
     memset(o->s.choice, 0, sizeof o->s.choice);
-    st = mcamp__solve_choose(ctx, &o->s, log(sigma));
-    o->log_sigma = log(sigma);
-    o->slope = 0;
+    st = mcamp__solve_choose(ctx, &o->s, o->log_sigma);
     o->chosen = st >= 0;
     return st;
 }
@@ -15853,8 +15858,10 @@ MCAMP__PRIV mcamp_status mcamp__noise_delta(mcamp_ctx *ctx, mcamp__opt_noise *o,
     for (int d = MCAMP_REMOVE; st >= 0 && d <= MCAMP_ADD; d++) {
         mcamp__question q = mcamp__solve_question(&o->s, x, d);
         double v = 0;
+        o->seen[d] = -mcamp__inf();
         if (!o->s.choice[d].method) continue;
         st = mcamp__solve_run(ctx, &o->s, &q, &o->s.choice[d], 8, o->s.blocks[d], &v);
+        o->seen[d] = v;
         if (st < 0 || !(v > *log_delta)) continue;
         *log_delta = v;
         *dir = d;
@@ -15888,21 +15895,56 @@ MCAMP__PRIV mcamp_status mcamp__noise_root(mcamp_ctx *ctx, mcamp__opt_noise *o,
     return MCAMP_OK;
 }
 
+/* D of one direction at the root, from a share of the samples that its value takes. */
+MCAMP__PRIV mcamp_status mcamp__noise_edge(mcamp_ctx *ctx, mcamp__opt_noise *o, double x,
+                                           int dir, uint64_t parts, double *d)
+{
+    mcamp__question q = mcamp__solve_question(&o->s, x, dir);
+    return mcamp__edge_matrix(ctx, &q, &o->s.choice[dir],
+                              (o->s.blocks[dir] + parts - 1) / parts, o->s.log_delta, d);
+}
+
+/* D of the direction that binds.  Where the two are closer than their sampling errors no
+ * one knows which does: then a mean of both, weighted smoothly, so that it does not jump
+ * from step to step.                                                                */
+MCAMP__PRIV mcamp_status mcamp__noise_binding(mcamp_ctx *ctx, mcamp__opt_noise *o, double x,
+                                              int dir, double *d)
+{
+    const double width = 0.05;
+    int other = MCAMP_REMOVE + MCAMP_ADD - dir;
+    double gap = o->seen[dir] - o->seen[other], w, *e;
+    size_t count = o->s.f->b * o->s.f->b;
+    mcamp_status st;
+    if (!(gap < width)) return mcamp__noise_edge(ctx, o, x, dir, 1, d);
+    e = mcamp__new_doubles(ctx, count);
+    if (!e) return mcamp__fail(ctx, MCAMP_E_MEMORY, "d", (double)count);
+    w = 0.5 * (1 - gap / width);
+    st = mcamp__noise_edge(ctx, o, x, dir, 2, d);
+    if (st >= 0) st = mcamp__noise_edge(ctx, o, x, other, 2, e);
+    for (size_t i = 0; st >= 0 && i < count; i++) d[i] += w * (e[i] - d[i]);
+    mcamp__delete_doubles(ctx, e, count);
+    return st;
+}
+
 MCAMP__PRIV mcamp_status mcamp__noise_solve(mcamp_ctx *ctx, mcamp__opt_noise *o,
                                             const mcamp__factor *f, double norm,
                                             double *value, double *d)
 {
-    mcamp__question q;
     int dir = MCAMP_REMOVE;
     mcamp_status st = MCAMP_OK;
     o->s.f = f; o->s.bud = &o->bud; o->s.by_sigma = 1;
     o->s.eps = o->eps; o->s.log_delta = log(o->delta);
-    if (!o->chosen) st = mcamp__noise_choose(ctx, o, f, norm);
-    if (st >= 0) st = mcamp__noise_root(ctx, o, value, &dir);
-    if (st < 0 || !d) return st;
-    q = mcamp__solve_question(&o->s, *value, dir);
-    return mcamp__edge_matrix(ctx, &q, &o->s.choice[dir], o->s.blocks[dir],
-                              o->s.log_delta, d);
+    while (st >= 0) {
+        int first = !o->chosen, short_cut = first && o->solved;
+        double keep = o->slope;
+        if (first) st = mcamp__noise_choose(ctx, o, f, norm);
+        if (st >= 0) st = mcamp__noise_root(ctx, o, value, &dir);
+        if (st != MCAMP_E_SAMPLE || !short_cut) break;
+        o->chosen = o->solved = 0;      /* the last root misled the choice */
+        o->slope = keep;
+        st = MCAMP_OK;
+    }
+    return st < 0 || !d ? st : mcamp__noise_binding(ctx, o, *value, dir, d);
 }
 
 /* log sigma at the noise's (eps, delta), and D (b*b, <D, G> = 1) unless d is NULL. */
@@ -16613,27 +16655,32 @@ MCAMP__PRIV mcamp_status mcamp__opt_init(mcamp_ctx *ctx, const mcamp_opt_desc *d
     return st;
 }
 
-MCAMP__PRIV double mcamp__opt_unit_sigma(void *user, size_t bands, double sensitivity)
-{
-    (void)user; (void)bands;
-    return sensitivity;
-}
+MCAMP__PRIV mcamp_status mcamp__opt_once(mcamp_ctx *ctx, const mcamp_opt_desc *d,
+                                         int measured, mcamp_mech *mech,
+                                         mcamp_opt_result *out);
 
-/* An optimum of the simpler family that d's contains: Toeplitz from a BLT (only worth it
- * where samples count), banded from Toeplitz.                                         */
+/* An optimum to start from: for banded C that of Toeplitz C, for Toeplitz C that of the
+ * BLT that it contains, or, where few bands hold little of a BLT, of the same bands
+ * without amplification.                                                              */
 MCAMP__PRIV mcamp_status mcamp__opt_simpler(mcamp_ctx *ctx, const mcamp_opt_desc *d,
                                             mcamp_mech *from)
 {
     mcamp_opt_desc simple = *d;
+    mcamp_opt_result ignored;
     int bins = d->amplification == MCAMP_AMPLIFY_BINS;
     simple.equal_norms = false;
-    simple.family = d->family == MCAMP_OPT_BANDED ? MCAMP_OPT_TOEPLITZ : MCAMP_OPT_BLT;
     simple.buffers = 2;
+    simple.family = MCAMP_OPT_BLT;
     if (d->scale_free) { simple.scale_free = false; simple.scale_degree = 3; }
-    if (bins && d->family == MCAMP_OPT_BANDED) simple.scale_degree = 3;
-    if (bins) simple.budget.rel_error = mcamp__dmax(0.05, d->budget.rel_error);
-    else      simple.sigma_of = mcamp__opt_unit_sigma;  /* only its C is wanted */
-    return mcamp_opt_run(ctx, &simple, from, NULL);
+    if (d->family == MCAMP_OPT_BANDED) {
+        simple.family = MCAMP_OPT_TOEPLITZ;
+        if (bins) simple.scale_degree = 3;
+    } else if (d->bands && d->bands <= d->batches / 2) {
+        simple.family = MCAMP_OPT_TOEPLITZ;
+        simple.amplification = MCAMP_AMPLIFY_NONE;
+        simple.scale_degree = 0;
+    }
+    return mcamp__opt_once(ctx, &simple, 0, from, &ignored);
 }
 
 MCAMP__PRIV mcamp_status mcamp__opt_root(mcamp_ctx *ctx, size_t n, size_t bands,
@@ -16670,6 +16717,14 @@ MCAMP__PRIV mcamp_status mcamp__opt_start(mcamp_ctx *ctx, mcamp__opt *o, double 
     return bad < 0 ? bad : st == MCAMP_Q_INTERRUPTED ? st : MCAMP_OK;
 }
 
+/* At most this many samples a value: a smooth objective matters more than an unbiased
+ * one, and the final sigma has a budget of its own.                                   */
+MCAMP__PRIV uint64_t mcamp__opt_samples(const mcamp_opt_desc *d)
+{
+    uint64_t most = (uint64_t)mcamp__zmax(4096, ((size_t)1 << 24) / d->batches);
+    return d->budget.max_samples < most ? d->budget.max_samples : most;
+}
+
 /* Rounds: sampled objectives from few to more samples, maxima from soft to sharp
  * norms; smooth ones have a single round.                                            */
 MCAMP__PRIV mcamp_status mcamp__opt_rounds(mcamp_ctx *ctx, mcamp__opt *o, mcamp__lbfgs *l,
@@ -16685,8 +16740,10 @@ MCAMP__PRIV mcamp_status mcamp__opt_rounds(mcamp_ctx *ctx, mcamp__opt *o, mcamp_
         size_t left = d->max_iterations - mcamp__zmin(l->steps, d->max_iterations);
         o->power = power[i];
         o->noise.bud.rel_error = rel[i];
+        o->noise.bud.max_samples = mcamp__opt_samples(d);
         o->noise.chosen = 0;
         st = mcamp__opt_eval(o, l->x, &l->f, l->g);
+        if (i && st < 0 && !mcamp__opt_fatal(st)) return MCAMP_OK;  /* x is good enough */
         if (st < 0) return st;
         if (!i) r->start_error = exp(l->f);
         st = mcamp__opt_descend(ctx, o, l, left, i + 1 < rounds ? 5 * d->tolerance
@@ -16794,8 +16851,8 @@ MCAMP__PRIV mcamp_status mcamp__opt_final(mcamp__opt *o, const mcamp_mech *mech,
     return st < 0 ? st : MCAMP_OK;
 }
 
-MCAMP__PRIV mcamp_status mcamp__opt_drive(mcamp_ctx *ctx, mcamp__opt *o, mcamp_mech *mech,
-                                          mcamp_opt_result *r)
+MCAMP__PRIV mcamp_status mcamp__opt_drive(mcamp_ctx *ctx, mcamp__opt *o, int measured,
+                                          mcamp_mech *mech, mcamp_opt_result *r)
 {
     mcamp__lbfgs l;
     mcamp_status st = mcamp__lbfgs_init(ctx, o->m.count, &l), q;
@@ -16809,7 +16866,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_drive(mcamp_ctx *ctx, mcamp__opt *o, mcamp_m
             r->iterations = l.steps;
             r->evaluations = o->evaluations;
             r->samples = o->noise.samples;
-            st = mcamp__opt_final(o, mech, r);
+            if (measured) st = mcamp__opt_final(o, mech, r);
             if (st < 0) mcamp_mech_free(&o->inner, mech);
         }
     }
@@ -16819,9 +16876,11 @@ MCAMP__PRIV mcamp_status mcamp__opt_drive(mcamp_ctx *ctx, mcamp__opt *o, mcamp_m
     return r->status;
 }
 
-/* One optimisation, arguments checked. */
+/* One optimisation, arguments checked.  measured: whether the final C's sigma and errors
+ * are wanted.                                                                         */
 MCAMP__PRIV mcamp_status mcamp__opt_once(mcamp_ctx *ctx, const mcamp_opt_desc *d,
-                                         mcamp_mech *mech, mcamp_opt_result *out)
+                                         int measured, mcamp_mech *mech,
+                                         mcamp_opt_result *out)
 {
     mcamp_work_desc prefix;
     mcamp_work work;
@@ -16834,7 +16893,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_once(mcamp_ctx *ctx, const mcamp_opt_desc *d
     if (!d->work && (st = mcamp_work_init(ctx, &prefix, &work)) < 0) return st;
     st = mcamp__opt_init(ctx, d, d->work ? d->work : &work, &o);
     if (st >= 0) {
-        st = mcamp__opt_drive(ctx, &o, mech, out);
+        st = mcamp__opt_drive(ctx, &o, measured, mech, out);
         mcamp__opt_free(ctx, &o);
     }
     mcamp_work_free(ctx, &work);
@@ -16856,7 +16915,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_best_bands(mcamp_ctx *ctx, const mcamp_opt_d
         double e;
         one.bands = k < 2 ? k + 1 : (k % 2 ? (size_t)2 : (size_t)3) << (k / 2 - (k % 2 ? 0 : 1));
         if (one.bands > d->batches || (d->max_bands && one.bands > d->max_bands)) break;
-        st = mcamp__opt_once(ctx, &one, &m, &r);
+        st = mcamp__opt_once(ctx, &one, 1, &m, &r);
         if (st < 0 && mcamp__opt_fatal(st)) break;
         if (st < 0) continue;
         e = d->error == MCAMP_ERROR_MAX ? r.max_error : r.rmse;
@@ -16887,7 +16946,7 @@ MCAMP_API mcamp_status mcamp_opt_run(mcamp_ctx *ctx, const mcamp_opt_desc *desc,
     if (d.amplification == MCAMP_AMPLIFY_POISSON && !d.bands)
         st = mcamp__opt_best_bands(ctx, &d, &made, &r);
     else
-        st = mcamp__opt_once(ctx, &d, &made, &r);
+        st = mcamp__opt_once(ctx, &d, 1, &made, &r);
     if (st < 0) return st;
     *mech = made;
     if (out) *out = r;

@@ -97,6 +97,45 @@ TEST(edge_matrix_against_quadrature)
     check_pair(diag, 2, 1e-3, MCAMP_ADD);
 }
 
+/* Modes that are nearly the same: both directions bind within their errors, and D lies
+ * between theirs (1% apart here); log sigma is that of the larger.  The spread over 32
+ * seeds bounds the error as above.                                                     */
+TEST(directions_that_tie)
+{
+    static const double g0[4] = { 4, 3.8, 3.8, 4.4 };
+    double up[4], dn[4], want[3], top, h = 1e-4, sum = 0, sq = 0, value = 0, worst = 0, err;
+    mcamp_gram gram;
+    setup();
+    CHECK_STATUS(mcamp_gram_from_matrix(&ctx, g0, 2, &gram), MCAMP_OK);
+    for (int dir = MCAMP_REMOVE; dir <= MCAMP_ADD; dir++) {
+        memcpy(up, g0, sizeof up); memcpy(dn, g0, sizeof dn);
+        up[0] += h; dn[0] -= h;
+        want[dir] = (pair_log_sigma(up, 1, 1e-5, dir == MCAMP_ADD) -
+                     pair_log_sigma(dn, 1, 1e-5, dir == MCAMP_ADD)) / h;
+    }
+    top = pair_log_sigma(g0, 1, 1e-5, 0);
+    CHECK_NEAR(pair_log_sigma(g0, 1, 1e-5, 1), top, 0, 0.004);
+    for (int seed = 0; seed < 32; seed++) {
+        mcamp__opt_noise o;
+        double d[4];
+        memset(&o, 0, sizeof o);
+        o.eps = 1; o.delta = 1e-5;
+        CHECK_STATUS(mcamp__budget_resolve(&ctx, NULL, &o.bud), MCAMP_OK);
+        o.bud.rel_error = 0.02;
+        o.bud.seed = (uint64_t)seed;
+        CHECK_STATUS(mcamp__noise_eval(&ctx, &o, &gram, &value, d), MCAMP_OK);
+        CHECK(fabs(o.seen[1] - o.seen[2]) < 0.05);
+        worst = mcamp__dmax(worst, fabs(value - top));
+        sum += d[0] / 32; sq += d[0] * d[0] / 32;
+    }
+    CHECK_LE(worst, 0.01);
+    err = 8.5 * sqrt(mcamp__dmax(sq - sum * sum, 0) / 31);
+    CHECK_LE(mcamp__dmin(want[1], want[2]) - err, sum);
+    CHECK_LE(sum, mcamp__dmax(want[1], want[2]) + err);
+    CHECK_LE(err, 0.1 * sum);
+    mcamp_gram_free(&ctx, &gram);
+}
+
 /* ---- the objective's gradient --------------------------------------------------- */
 
 static double objective(mcamp__opt *o, const double *x, double *g)
@@ -495,7 +534,7 @@ TEST(allocation_failures)
 }
 
 TEST_MAIN("opt",
-    T(edge_matrix_against_quadrature), T(gradient_of_every_family),
+    T(edge_matrix_against_quadrature), T(gradient_of_every_family), T(directions_that_tie),
     T(gradient_with_amplification), T(banded_toeplitz_without_amplification),
     T(blt_of_many_rounds), T(more_freedom_is_not_worse), T(poisson_takes_the_callers_sigma),
     T(poisson_with_much_noise),
