@@ -1038,7 +1038,8 @@ typedef struct mcamp_opt_desc {
     double eps, delta;          /* REQUIRED (but with sigma_of)               */
     const mcamp_work *work;     /* NULL = prefix sums                         */
     const mcamp_mech *start;    /* NULL = chosen.  Its coefficients, or decays and
-                                   weights, and its column factors, are used  */
+                                   weights, and its column factors, are used; a
+                                   BLT with fewer buffers is grown            */
     mcamp_sigma_fn sigma_of;    /* POISSON: NULL = the exact accountant        */
     void *sigma_user;
     size_t max_iterations;      /* 0 = 150 (BINS), 1000                       */
@@ -16221,6 +16222,35 @@ MCAMP__PRIV void mcamp__opt_start_blt(mcamp__opt_model *m, double T, double *x)
     }
 }
 
+/* A smaller BLT with buffers split in two, those with the largest sums omega/(1 - theta)
+ * first: decays a little apart, half the weight each, nearly the same C.            */
+MCAMP__PRIV void mcamp__opt_start_grown(const mcamp__opt_model *m, const mcamp_mech *from,
+                                        double *x)
+{
+    double u[MCAMP_MAX_BUFFERS], w[MCAMP_MAX_BUFFERS];
+    size_t count = from->buffers;
+    for (size_t j = 0; j < count; j++) {
+        u[j] = log(from->theta[j]) - log1p(-from->theta[j]);
+        w[j] = from->omega[j] / from->diag;
+    }
+    for (; count < m->buffers; count++) {
+        size_t big = 0;
+        double h = 0.03;
+        for (size_t j = 1; j < count; j++)      /* 1/(1 - theta) = 1 + e^u */
+            if (w[j] * (1 + exp(u[j])) > w[big] * (1 + exp(u[big]))) big = j;
+        if (big) h = mcamp__dmin(h, (u[big - 1] - u[big]) / 4);
+        if (big + 1 < count) h = mcamp__dmin(h, (u[big] - u[big + 1]) / 4);
+        for (size_t j = count; j > big + 1; j--) { u[j] = u[j - 1]; w[j] = w[j - 1]; }
+        u[big + 1] = u[big] - h;
+        u[big] += h;
+        w[big] = w[big + 1] = w[big] / 2;
+    }
+    for (size_t j = 0; j < count; j++) {
+        x[j] = j ? log(mcamp__dmax(u[j - 1] - u[j], 1e-6)) : u[0];
+        x[count + j] = log(w[j]);
+    }
+}
+
 /* Least logarithm that a starting coefficient gets. */
 #define MCAMP__START_FLOOR 1e-9
 
@@ -16270,22 +16300,24 @@ MCAMP__PRIV mcamp_status mcamp__opt_start_from(mcamp_ctx *ctx, mcamp__opt_model 
                                                const mcamp_mech *from, double *x)
 {
     mcamp_status st = MCAMP_OK;
-    size_t nb = m->buffers;
+    size_t nb = m->buffers, given = nb && from->buffers == nb ? nb : 0;
     double last = 0;
     if (from->n != m->n) return mcamp__fail(ctx, MCAMP_E_MISMATCH, "start", (double)from->n);
     if (m->family == MCAMP_OPT_TOEPLITZ) st = mcamp__opt_start_toeplitz(ctx, m, from, x);
     if (m->family == MCAMP_OPT_BANDED) st = mcamp__opt_start_rows(ctx, m, from, x);
-    if (nb && from->buffers != nb)
+    if (nb && !given && (!from->buffers || from->buffers > nb))
         return mcamp__fail(ctx, MCAMP_E_MISMATCH, "start", (double)from->buffers);
-    for (size_t j = 0; j < nb; j++) {
+    for (size_t j = 0; j < from->buffers && nb; j++) {
         double th = from->theta[j], u, w = from->omega[j] / from->diag;
         if (!(th > 0 && th < 1 && w > 0) || (j && !(th < from->theta[j - 1])))
             return mcamp__fail(ctx, MCAMP_E_ARG, "start", th);
+        if (!given) continue;
         u = log(th) - log1p(-th);
         x[j] = j ? log(last - u) : u;
         x[nb + j] = log(w);
         last = u;
     }
+    if (nb && !given) mcamp__opt_start_grown(m, from, x);
     if (st >= 0 && m->scaled) st = mcamp__opt_start_scale(m, from, x + m->shape);
     return st;
 }
@@ -16675,7 +16707,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_simpler(mcamp_ctx *ctx, const mcamp_opt_desc
     if (d->family == MCAMP_OPT_BANDED) {
         simple.family = MCAMP_OPT_TOEPLITZ;
         if (bins) simple.scale_degree = 3;
-    } else if (d->bands && d->bands <= d->batches / 2) {
+    } else if (d->family == MCAMP_OPT_TOEPLITZ && d->bands && d->bands <= d->batches / 2) {
         simple.family = MCAMP_OPT_TOEPLITZ;
         simple.amplification = MCAMP_AMPLIFY_NONE;
         simple.scale_degree = 0;

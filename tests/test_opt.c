@@ -427,6 +427,90 @@ TEST(other_starts_reach_the_same_error)
     mcamp_mech_free(&ctx, &start);
 }
 
+/* A start with fewer buffers is grown to nearly the same C: never worse, up to the error
+ * of sigma; and without samples up to rounding.                                        */
+TEST(grown_from_fewer_buffers)
+{
+    setup();
+    for (int bins = 0; bins < 2; bins++) {
+        mcamp_opt_desc d = problem(MCAMP_OPT_BLT, bins ? MCAMP_AMPLIFY_BINS
+                                                       : MCAMP_AMPLIFY_NONE, 256, 32);
+        mcamp_opt_result one, more;
+        mcamp_mech start;
+        d.buffers = 1;
+        one = optimum(&d, &start);
+        d.start = &start;
+        for (d.buffers = 2; d.buffers <= 8; d.buffers *= 2) {
+            more = optimum(&d, NULL);
+            CHECK_LE(more.rmse, one.rmse * (1 + (bins ? 2e-3 : 1e-5)));
+        }
+        d.buffers = 1;
+        d.start = NULL;
+        mcamp_mech_free(&ctx, &start);
+    }
+}
+
+/* C and 5 C need noise in proportion: a start's factor does not matter, nor does that of
+ * the workload.                                                                         */
+TEST(factors_do_not_matter)
+{
+    static const double c[4] = { 1, 0.6, 0.3, 0.2 }, five[4] = { 5, 3, 1.5, 1 };
+    double ones[40], error[3];
+    mcamp_mech start[2];
+    mcamp_work work;
+    mcamp_work_desc wd;
+    setup();
+    for (int i = 0; i < 40; i++) ones[i] = 3;
+    memset(&wd, 0, sizeof wd);
+    wd.n = 40; wd.lr = ones;
+    CHECK_STATUS(mcamp_work_init(&ctx, &wd, &work), MCAMP_OK);
+    for (int i = 0; i < 3; i++) {
+        mcamp_opt_desc d = problem(MCAMP_OPT_TOEPLITZ, MCAMP_AMPLIFY_BINS, 40, 8);
+        mcamp_mech_desc md;
+        memset(&md, 0, sizeof md);
+        md.kind = MCAMP_MECH_TOEPLITZ;
+        md.n = 40; md.coef = i == 1 ? five : c; md.count = 4;
+        if (i < 2) CHECK_STATUS(mcamp_mech_init(&ctx, &md, &start[i]), MCAMP_OK);
+        d.bands = 4;
+        d.start = &start[i == 1];
+        if (i == 2) d.work = &work;
+        error[i] = optimum(&d, NULL).rmse;
+    }
+    CHECK_NEAR(error[1], error[0], 1e-9, 0);
+    CHECK_NEAR(error[2], 3 * error[0], 1e-6, 0);
+    for (int i = 0; i < 2; i++) mcamp_mech_free(&ctx, &start[i]);
+    mcamp_work_free(&ctx, &work);
+}
+
+/* Where families contain each other they find the same: one buffer, and all bands of a
+ * Toeplitz C of so few rounds that a BLT of three buffers fits any.  More bands, too, are
+ * never worse.                                                                          */
+TEST(families_agree_and_bands_help)
+{
+    mcamp_opt_desc d = problem(MCAMP_OPT_TOEPLITZ, MCAMP_AMPLIFY_NONE, 60, 20);
+    double last = mcamp__inf(), plain;
+    setup();
+    for (d.bands = 1; d.bands <= 20; d.bands++) {
+        double e = optimum(&d, NULL).rmse;
+        CHECK_LE(e, last * (1 + 1e-6));
+        last = e;
+    }
+    d.bands = 1;
+    plain = optimum(&d, NULL).rmse;
+    d.family = MCAMP_OPT_IDENTITY;
+    d.bands = 0;
+    CHECK_NEAR(optimum(&d, NULL).rmse, plain, 1e-12, 0);
+    d.family = MCAMP_OPT_BANDED;
+    d.bands = 1;
+    d.equal_norms = true;
+    CHECK_NEAR(optimum(&d, NULL).rmse, plain, 1e-9, 0);
+    d = problem(MCAMP_OPT_TOEPLITZ, MCAMP_AMPLIFY_NONE, 5, 5);
+    plain = optimum(&d, NULL).rmse;
+    d.family = MCAMP_OPT_BLT;
+    d.buffers = 3;
+    CHECK_NEAR(optimum(&d, NULL).rmse, plain, 1e-3, 0);
+}
+
 /* ---- interruption, arguments, memory ------------------------------------------------ */
 
 static int stop_at_third(void *user, double fraction, double best)
@@ -498,6 +582,120 @@ TEST(bad_arguments)
     CHECK_STATUS(mcamp_opt_gradient(&ctx, NULL, 1, 1, MCAMP_ADD, 0, 1, d4), MCAMP_E_REQUIRED);
 }
 
+static void bad_start(mcamp_mech_kind kind, size_t n, double theta0, double theta1,
+                      double omega, mcamp_status want)
+{
+    mcamp_opt_desc d = problem(MCAMP_OPT_BLT, MCAMP_AMPLIFY_NONE, 16, 4);
+    double theta[2], weight[2];
+    mcamp_mech_desc md;
+    mcamp_mech start;
+    memset(&md, 0, sizeof md);
+    theta[0] = theta0; theta[1] = theta1; weight[0] = 0.1; weight[1] = omega;
+    md.kind = kind; md.n = n;
+    if (kind == MCAMP_MECH_BLT) { md.theta = theta; md.omega = weight; md.buffers = 2; }
+    CHECK_STATUS(mcamp_mech_init(&ctx, &md, &start), MCAMP_OK);
+    d.start = &start;
+    refused(d, want);
+    d.buffers = 2;
+    refused(d, want);
+    mcamp_mech_free(&ctx, &start);
+}
+
+/* Decays at the ends of (0, 1) or twice the same, weights below 0, another form or n. */
+TEST(bad_starts)
+{
+    setup();
+    bad_start(MCAMP_MECH_BLT, 16, 1, 0.5, 0.1, MCAMP_E_ARG);
+    bad_start(MCAMP_MECH_BLT, 16, 0.5, 0, 0.1, MCAMP_E_ARG);
+    bad_start(MCAMP_MECH_BLT, 16, 0.5, 0.5, 0.1, MCAMP_E_ARG);
+    bad_start(MCAMP_MECH_BLT, 16, 0.9, 0.5, -0.1, MCAMP_E_ARG);
+    bad_start(MCAMP_MECH_BLT, 15, 0.9, 0.5, 0.1, MCAMP_E_MISMATCH);
+    bad_start(MCAMP_MECH_SQRT, 16, 0, 0, 0, MCAMP_E_MISMATCH);
+}
+
+/* A start whose inverse grows like 3^n is survived as long as numbers hold it; beyond,
+ * a typed error.                                                                       */
+TEST(unstable_starts)
+{
+    static const double c[2] = { 1, 3 };
+    static const size_t rounds[2] = { 60, 2000 };
+    setup();
+    for (int i = 0; i < 2; i++) {
+        mcamp_opt_desc d = problem(MCAMP_OPT_TOEPLITZ, MCAMP_AMPLIFY_NONE, rounds[i], rounds[i]);
+        mcamp_opt_result r;
+        mcamp_mech_desc md;
+        mcamp_mech start, mech;
+        memset(&md, 0, sizeof md);
+        md.kind = MCAMP_MECH_TOEPLITZ;
+        md.n = rounds[i]; md.coef = c; md.count = 2;
+        CHECK_STATUS(mcamp_mech_init(&ctx, &md, &start), MCAMP_OK);
+        d.bands = 2;
+        if (i) {
+            d.start = &start;
+            CHECK_STATUS(mcamp_opt_run(&ctx, &d, &mech, &r), MCAMP_E_NONFINITE);
+        } else {
+            double want = optimum(&d, NULL).rmse;
+            d.start = &start;
+            r = optimum(&d, NULL);
+            CHECK_NEAR(r.rmse, want, 1e-5, 0);
+            CHECK(r.start_error > 1e20);
+        }
+        mcamp_mech_free(&ctx, &start);
+    }
+}
+
+/* A caller's sigma that is NaN from eight bands on: fewer are chosen.  Always NaN: a
+ * typed error and nothing written.                                                     */
+static double sigma_or_nan(void *user, size_t bands, double sensitivity)
+{
+    return bands >= *(const size_t *)user ? mcamp__nan() : sensitivity / (double)bands;
+}
+
+TEST(sigma_that_is_no_number)
+{
+    mcamp_opt_desc d = problem(MCAMP_OPT_TOEPLITZ, MCAMP_AMPLIFY_POISSON, 64, 0);
+    size_t most = 8;
+    setup();
+    d.sigma_of = sigma_or_nan;
+    d.sigma_user = &most;
+    CHECK(optimum(&d, NULL).bands == 6);
+    most = 0;
+    refused(d, MCAMP_E_INFEASIBLE);
+}
+
+/* Gradients and values that are no numbers make a trial infeasible: the step is shorter
+ * and the iterate stays.                                                                */
+TEST(trials_that_are_no_numbers)
+{
+    mcamp_opt_desc d = problem(MCAMP_OPT_TOEPLITZ, MCAMP_AMPLIFY_NONE, 40, 40), r;
+    mcamp_work_desc wd;
+    mcamp_work work;
+    mcamp__opt o;
+    mcamp__lbfgs l;
+    double keep[3], f;
+    int moved = 0;
+    setup();
+    memset(&wd, 0, sizeof wd);
+    wd.n = 40;
+    d.bands = 4;
+    CHECK_STATUS(mcamp_work_init(&ctx, &wd, &work), MCAMP_OK);
+    CHECK_STATUS(mcamp__opt_resolve(&ctx, &d, &r), MCAMP_OK);
+    CHECK_STATUS(mcamp__opt_init(&ctx, &r, &work, &o), MCAMP_OK);
+    CHECK_STATUS(mcamp__lbfgs_init(&ctx, 3, &l), MCAMP_OK);
+    CHECK_STATUS(mcamp__opt_start(&ctx, &o, l.x), MCAMP_OK);
+    CHECK_STATUS(mcamp__opt_eval(&o, l.x, &l.f, l.g), MCAMP_OK);
+    memcpy(keep, l.x, sizeof keep);
+    f = l.f;
+    l.trial[0] = l.trial[1] = l.trial[2] = 1000;    /* e^1000 */
+    CHECK(mcamp__opt_eval(&o, l.trial, &f, l.g_trial) < 0);
+    l.g[1] = mcamp__nan();          /* no direction: nothing moves */
+    CHECK_STATUS(mcamp__opt_step(&o, &l, 1e-13, &moved), MCAMP_OK);
+    CHECK(!moved && !memcmp(keep, l.x, sizeof keep));
+    mcamp__lbfgs_free(&ctx, &l);
+    mcamp__opt_free(&ctx, &o);
+    mcamp_work_free(&ctx, &work);
+}
+
 /* Allocations fail, the first sixty one by one and later ones here and there: nothing
  * leaks, nothing is written beyond its end.                                           */
 static void run_failing(int amp, size_t at, mcamp_status *st)
@@ -540,5 +738,7 @@ TEST_MAIN("opt",
     T(poisson_with_much_noise),
     T(poisson_chooses_bands),
     T(balls_in_bins), T(other_starts_reach_the_same_error),
+    T(grown_from_fewer_buffers), T(factors_do_not_matter), T(families_agree_and_bands_help),
     T(interrupted_keeps_the_best),
-    T(bad_arguments), T(allocation_failures))
+    T(bad_arguments), T(bad_starts), T(unstable_starts), T(sigma_that_is_no_number),
+    T(trials_that_are_no_numbers), T(allocation_failures))
