@@ -53,7 +53,7 @@ static void make2(const row2 *r, mcamp_mech *m)
         return;
     }
     o.equal_norms = r->equal;
-    o.tolerance = 2e-4;
+    o.tolerance = r->equal ? 1e-4 : 2e-4;
     CHECK_STATUS(mcamp_opt_run(&ctx, &o, m, NULL), MCAMP_OK);
 }
 
