@@ -1773,7 +1773,8 @@ typedef struct mcamp_exact_info {
  * than wanted.  MCAMP_E_INFEASIBLE: no finite eps, since losses are infinite with
  * probability above delta.  desc and info may be NULL.  A CURVE event gives upper
  * bounds only: the lower ones ignore it.  BINS must be the only event, used once
- * (MCAMP_E_ARG "kind"); compose it through mcamp_exact_bins_curve.               */
+ * (MCAMP_E_ARG "kind"); section grid composes it.  Where an example is sampled with
+ * q T far below 1 over few rounds, T > 1, intervals may stay wider: MCAMP_Q_MAX_ITER. */
 MCAMP_API mcamp_status mcamp_exact_delta(mcamp_ctx *ctx, const mcamp_event *events,
                                          size_t nevents, const mcamp_exact_desc *desc,
                                          double eps, mcamp_interval *delta,
