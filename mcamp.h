@@ -9736,6 +9736,7 @@ typedef struct mcamp__choice {
     mcamp_method method;
     size_t k;
     double log_scale;
+    double sticky;              /* of the tilted laws; 0: none                      */
     double rel_var, mean;       /* as a pilot saw them; mean 0: unknown             */
 } mcamp__choice;
 
@@ -9764,8 +9765,8 @@ MCAMP__PRIV mcamp__question mcamp__ask(const mcamp__factor *f, double sigma, dou
 MCAMP__PRIV mcamp_status mcamp__question_sampler(mcamp_ctx *ctx, const mcamp__question *q,
                                                  const mcamp__choice *c, mcamp__sampler *p)
 {
-    return mcamp__sampler_build(ctx, q->f, q->sigma, q->eps, q->dir, c->method, c->k, 0,
-                                c->log_scale, p);
+    return mcamp__sampler_build(ctx, q->f, q->sigma, q->eps, q->dir, c->method, c->k,
+                                c->sticky, c->log_scale, p);
 }
 
 /* The sampler of a choice: the one that is ready, or *own, built (else all 0). */
@@ -9776,7 +9777,7 @@ MCAMP__PRIV mcamp_status mcamp__question_open(mcamp_ctx *ctx, const mcamp__quest
     const mcamp__sampler *r = q->ready;
     memset(own, 0, sizeof *own);
     *p = r;
-    if (r && r->method == c->method && r->k == c->k &&
+    if (r && r->method == c->method && r->k == c->k && !(c->sticky > 0) &&
         mcamp__eq(r->log_scale, mcamp__dmin(r->log_range, c->log_scale))) return MCAMP_OK;
     *p = own;
     return mcamp__question_sampler(ctx, q, c, own);
@@ -9793,7 +9794,7 @@ MCAMP__PRIV mcamp_status mcamp__proof_choice(mcamp_ctx *ctx, const mcamp__questi
     c->method = mcamp__default_method(q->f, q->sigma, q->eps, q->dir);
     c->k = 0;
     c->rel_var = 1;
-    c->mean = 0;
+    c->mean = c->sticky = 0;
     c->log_scale = mcamp__inf();
     st = mcamp__question_sampler(ctx, q, c, &p);
     if (st < 0) return st;
@@ -15362,18 +15363,88 @@ MCAMP__PRIV mcamp_status mcamp__verify_run(mcamp_ctx *ctx, const mcamp__sampler 
     return MCAMP_Q_BUDGET;
 }
 
+/* A law to prove a claim by, as a pilot of four blocks judges it. */
+typedef struct mcamp__proof_law {
+    mcamp__sampler p;
+    mcamp__workers w;
+    double m, stake, wealth;
+} mcamp__proof_law;
+
+MCAMP__PRIV void mcamp__proof_law_free(mcamp_ctx *ctx, mcamp__proof_law *law)
+{
+    mcamp__workers_free(ctx, &law->w);
+    mcamp__sampler_free(ctx, &law->p);
+}
+
+/* law is all 0 and needs no freeing after a failure. */
+MCAMP__PRIV mcamp_status mcamp__proof_law_init(mcamp_ctx *ctx, const mcamp__question *q,
+                                               const mcamp__choice *choice, double delta,
+                                               int rung, mcamp_tally *t,
+                                               mcamp__proof_law *law)
+{
+    mcamp_status st;
+    memset(law, 0, sizeof *law);
+    st = mcamp__question_sampler(ctx, q, choice, &law->p);
+    if (st < 0) { memset(law, 0, sizeof *law); return st; }
+    law->m = mcamp__claim_mean(&law->p, delta);
+    st = mcamp__workers_init(ctx, &law->p, &law->w);
+    if (st >= 0) {
+        mcamp__tally_init(&law->p, t);
+        st = mcamp__run_blocks(ctx, &law->p, &law->w, q->seed,
+                               MCAMP__PURPOSE(MCAMP__STREAM_PILOT, 100 + rung, q->dir),
+                               0, 4, t);
+    }
+    if (st < 0) {
+        mcamp__proof_law_free(ctx, law);
+        memset(law, 0, sizeof *law);
+        return st;
+    }
+    law->stake = mcamp__claim_stake(t, law->m);
+    law->wealth = law->m > 0 && !t->poisoned ? mcamp__log_wealth(t, -law->stake, law->m)
+                                             : -mcamp__inf();
+    return MCAMP_OK;
+}
+
+/* The law of smallest range; where that would take more than some 32 blocks, the better
+ * one of it and of a sticky law, of larger range but smaller variance.  It is law[*best];
+ * law[0 .. *count-1] are to be freed.                                                  */
+MCAMP__PRIV mcamp_status mcamp__proof_laws(mcamp_ctx *ctx, const mcamp__question *q,
+                                           const mcamp_claim *c, int rung, double beta,
+                                           mcamp_tally *t, mcamp__proof_law law[2],
+                                           int *count, int *best)
+{
+    static const double sticky[2] = { 0, 0.5 };
+    mcamp__choice choice;
+    int most;
+    memset(&choice, 0, sizeof choice);
+    choice.method = mcamp__default_method(q->f, c->sigma, c->eps, q->dir);
+    choice.log_scale = mcamp__inf();
+    choice.rel_var = 1;
+    most = q->dir == MCAMP_REMOVE && choice.method == MCAMP_METHOD_COMMON ? 2 : 1;
+    *best = *count = 0;
+    while (*count < most) {
+        mcamp__proof_law *l = &law[*count];
+        mcamp_status st;
+        choice.sticky = sticky[*count];
+        st = mcamp__proof_law_init(ctx, q, &choice, c->delta, rung, t, l);
+        if (st < 0) return st;
+        if (l->wealth > law[*best].wealth) *best = *count;
+        if (++*count == 1 && 8 * l->wealth >= log(1 / beta)) break;
+        choice.k = l->p.k;
+    }
+    return MCAMP_OK;
+}
+
 /* One direction of a claim at level beta. */
 MCAMP__PRIV mcamp_status mcamp__verify_direction(mcamp_ctx *ctx, const mcamp__factor *f,
                                                  const mcamp_claim *c, mcamp_direction dir,
                                                  int rung, double beta, mcamp_proof *out)
 {
     mcamp__question q = mcamp__ask(f, c->sigma, c->eps, dir, c->seed);
-    mcamp__choice choice;
-    mcamp__sampler p;
-    mcamp__workers w;
+    mcamp__proof_law law[2];
     mcamp_tally *t;
     mcamp_status st;
-    double m;
+    int count = 0, best = 0;
     memset(out, 0, sizeof *out);
     out->bound = exp(mcamp__free_log_bound(ctx, &q, &st));
     if (st < 0) return st;
@@ -15384,28 +15455,18 @@ MCAMP__PRIV mcamp_status mcamp__verify_direction(mcamp_ctx *ctx, const mcamp__fa
     out->accepted = out->bound <= c->delta;
     if (out->accepted) return MCAMP_OK;
     if (f->b == 1 || mcamp__too_close(f, c->sigma)) return MCAMP_Q_REFUSED;
-    choice.method = mcamp__default_method(f, c->sigma, c->eps, dir);
-    choice.k = 0; choice.log_scale = mcamp__inf(); choice.rel_var = 1; choice.mean = 0;
-    st = mcamp__question_sampler(ctx, &q, &choice, &p);
-    if (st < 0) return st;
-    out->method = p.method; out->order = p.k; out->range = exp(p.log_range);
-    m = mcamp__claim_mean(&p, c->delta);
     t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *t);
-    st = t ? mcamp__workers_init(ctx, &p, &w)
-           : mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
+    if (!t) return mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
+    st = mcamp__proof_laws(ctx, &q, c, rung, beta, t, law, &count, &best);
     if (st >= 0) {
-        mcamp__tally_init(&p, t);
-        st = mcamp__run_blocks(ctx, &p, &w, c->seed,
-                               MCAMP__PURPOSE(MCAMP__STREAM_PILOT, 100 + rung, dir),
-                               0, 4, t);
-        out->stake = mcamp__claim_stake(t, m);
-        if (st >= 0)
-            st = m > 0 ? mcamp__verify_run(ctx, &p, &w, c, rung, m, beta, out, t)
-                       : MCAMP_Q_REFUSED;
-        mcamp__workers_free(ctx, &w);
+        mcamp__proof_law *l = &law[best];
+        out->method = l->p.method; out->order = l->p.k; out->range = exp(l->p.log_range);
+        out->stake = l->stake;
+        st = l->m > 0 ? mcamp__verify_run(ctx, &l->p, &l->w, c, rung, l->m, beta, out, t)
+                      : MCAMP_Q_REFUSED;
     }
+    for (int i = 0; i < count; i++) mcamp__proof_law_free(ctx, &law[i]);
     mcamp__delete(ctx, t, 1, sizeof *t);
-    mcamp__sampler_free(ctx, &p);
     return st;
 }
 
@@ -15807,7 +15868,8 @@ MCAMP_API mcamp_status mcamp_opt_gradient(mcamp_ctx *ctx, const mcamp_gram *gram
         d[0] = 1 / f.g[0];
     } else {
         q.f = &f; q.sigma = sigma; q.eps = eps; q.dir = direction; q.seed = seed;
-        c.method = MCAMP_METHOD_COMMON; c.k = 0; c.rel_var = 1; c.log_scale = 0;
+        memset(&c, 0, sizeof c);
+        c.method = MCAMP_METHOD_COMMON; c.rel_var = 1;
         st = mcamp__edge_matrix(ctx, &q, &c, blocks,
                                 mcamp__dmax(mcamp__loose_scale(&f, sigma, eps), -600), d);
     }
