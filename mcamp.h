@@ -37,9 +37,9 @@
  *     }
  *
  * WHAT IT IS NOT
- *   It does not clip gradients for you, and it cannot know whether your batches are
- *   the ones that the guarantee assumes: those are yours to get right (section
- *   batch makes them, section clip helps).  Everything is in double precision.  The
+ *   It computes no gradients, and it cannot know whether what you clip, batch and
+ *   release is what the guarantee assumes: sections batch, clip and session do that
+ *   for you if you let them.  Accounting is in double precision throughout.  The
  *   random streams of section rng are for simulation; noise that is released comes
  *   from a keyed generator, never from them.  An estimate is not a certificate:
  *   the words for each are kept apart below.
@@ -105,6 +105,15 @@
  *            mcamp_sampler_method, mcamp_sampler_order, mcamp_sampler_run, mcamp_tally_merge,
  *            mcamp_tally_mean, mcamp_tally_std_error, mcamp_tally_upper, mcamp_tally_lower,
  *            mcamp_tally_upper_hoeffding, mcamp_tally_upper_bernstein
+ *   exact    mcamp_exact_rdp, mcamp_exact_rdp_epsilon, mcamp_exact_classical_sigma,
+ *            mcamp_exact_zcdp_epsilon_simple, mcamp_exact_zcdp_epsilon,
+ *            mcamp_exact_compose_advanced, mcamp_exact_compose_optimal,
+ *            mcamp_exact_group_convert, mcamp_exact_laplace_amplified, mcamp_exact_delta,
+ *            mcamp_exact_epsilon, mcamp_exact_curve, mcamp_exact_calibrate,
+ *            mcamp_exact_gram_rdp, mcamp_exact_gram_epsilon
+ *   grid     mcamp_grid_init, mcamp_grid_pmf, mcamp_grid_samples, mcamp_grid_bins,
+ *            mcamp_grid_free, mcamp_grid_compose, mcamp_grid_delta, mcamp_grid_epsilon,
+ *            mcamp_grid_bytes
  *   calib    mcamp_delta, mcamp_epsilon, mcamp_sigma, mcamp_curve, mcamp_renyi, mcamp_verify,
  *            mcamp_calibrate_certified, mcamp_problem_gram, mcamp_problem_delta,
  *            mcamp_problem_epsilon, mcamp_problem_sigma, mcamp_problem_verify,
@@ -124,22 +133,11 @@
  *   clip     mcamp_clip_init, mcamp_clip_begin, mcamp_clip_add, mcamp_clip_add_grid,
  *            mcamp_clip_norm, mcamp_clip_factor
  *   session  mcamp_guarantee_bins, mcamp_guarantee_poisson, mcamp_guarantee_unamplified,
- *            mcamp_guarantee_plan,
- *            mcamp_session_init, mcamp_session_begin, mcamp_session_add, mcamp_session_end,
- *            mcamp_session_delta
- *   report   mcamp_report_session, mcamp_report_session_text,
- *            mcamp_report_answer, mcamp_report_statement, mcamp_report_statement_text,
- *            mcamp_report_plan, mcamp_report_plan_text,
- *            mcamp_modes_vector
- *   exact    mcamp_exact_rdp, mcamp_exact_rdp_epsilon, mcamp_exact_classical_sigma,
- *            mcamp_exact_zcdp_epsilon_simple, mcamp_exact_zcdp_epsilon,
- *            mcamp_exact_compose_advanced, mcamp_exact_compose_optimal,
- *            mcamp_exact_group_convert, mcamp_exact_laplace_amplified, mcamp_exact_delta,
- *            mcamp_exact_epsilon, mcamp_exact_curve, mcamp_exact_calibrate,
- *            mcamp_exact_gram_rdp, mcamp_exact_gram_epsilon
- *   grid     mcamp_grid_init, mcamp_grid_pmf, mcamp_grid_samples, mcamp_grid_bins,
- *            mcamp_grid_free, mcamp_grid_compose, mcamp_grid_delta, mcamp_grid_epsilon,
- *            mcamp_grid_bytes
+ *            mcamp_guarantee_plan, mcamp_session_init, mcamp_session_begin,
+ *            mcamp_session_add, mcamp_session_end, mcamp_session_delta
+ *   report   mcamp_report_answer, mcamp_report_statement, mcamp_report_statement_text,
+ *            mcamp_report_plan, mcamp_report_plan_text, mcamp_report_session,
+ *            mcamp_report_session_text
  *
  * WHAT IS CERTIFIED, WHAT IS ESTIMATED
  *   mcamp_verify, mcamp_calibrate_certified: a claim (sigma, eps, delta) fixed in
@@ -845,6 +843,285 @@ typedef struct mcamp_estimate {
     bool exact;
     bool trusted;           /* the error bar is backed by the rigorous bounds */
 } mcamp_estimate;
+
+/* ======================================================================== *
+ *  EXACT: accountants without sampling                          (decl) exact
+ * ======================================================================== */
+
+/* An answer together with what is certain about it: lower <= truth <= upper,
+ * discretisation, truncation and rounding errors included.                    */
+typedef struct mcamp_interval { double lower, upper; } mcamp_interval;
+
+/* One mechanism, used `count` times.  A list of events is their (adaptive)
+ * composition.  Which fields a kind reads is said beside it; the others must be
+ * zero.  Adjacency: add or remove one example (GROUP kinds: up to `group`).
+ * "remove" compares the run with the example to the run without it.           */
+typedef enum mcamp_event_kind {
+    MCAMP_EVENT_NONE = 0,       /* not a mechanism: refused                   */
+    MCAMP_EVENT_GAUSSIAN,       /* sigma, sensitivity, q                      */
+    MCAMP_EVENT_LAPLACE,        /* sigma = scale, sensitivity, q              */
+    MCAMP_EVENT_RESPONSE,       /* eps, delta, q: randomised response, which
+                                   is the worst (eps, delta)-DP mechanism     */
+    MCAMP_EVENT_POISSON,        /* sigma, sensitivity, q (required): Gaussian
+                                   noise, batches by Poisson sampling         */
+    MCAMP_EVENT_TRUNCATED,      /* as POISSON, batches cut to `batch` examples
+                                   at random; population = data set's size    */
+    MCAMP_EVENT_MIXTURE,        /* sigma, shift[n], prob[n]: mixture of
+                                   Gaussians, shifts >= 0                     */
+    MCAMP_EVENT_GROUP_POISSON,  /* sigma, sensitivity, q, group               */
+    MCAMP_EVENT_GROUP_FIXED,    /* sigma, sensitivity, population, batch, group:
+                                   batches of exactly `batch` examples        */
+    MCAMP_EVENT_BANDMF,         /* sigma, sensitivity (largest column norm),
+                                   batch, population, rounds, bands: banded
+                                   matrix mechanism, cyclic Poisson sampling  */
+    MCAMP_EVENT_BINS,           /* sigma, sensitivity, bins, rounds = epochs:
+                                   balls-in-bins with C = I                   */
+    MCAMP_EVENT_CURVE,          /* shift[n] = eps >= 0 rising, prob[n] = delta
+                                   there, remove direction, prob2[n] add: any
+                                   mechanism of which these bounds hold       */
+    MCAMP_EVENT_FORCE_INT = 0x7fffffff
+} mcamp_event_kind;
+
+typedef struct mcamp_event {
+    mcamp_event_kind kind;      /* REQUIRED                                   */
+    uint64_t count;             /* REQUIRED, number of uses                   */
+    double sigma;               /* noise standard deviation, or Laplace scale */
+    double sensitivity;         /* 0 = 1: sigma is then the noise multiplier  */
+    double q;                   /* sampling probability; 0 = 1 for GAUSSIAN,
+                                   LAPLACE and RESPONSE, else REQUIRED        */
+    double eps, delta;
+    uint64_t group;             /* largest number of examples that differ     */
+    uint64_t population, batch;
+    uint64_t rounds, bands, bins;
+    size_t n;                   /* length of the arrays                       */
+    const double *shift, *prob, *prob2;
+} mcamp_event;
+
+/* ---- Renyi --------------------------------------------------------------- */
+
+/* Renyi divergence of order alpha > 1 of the composition, the larger of both
+ * directions; relative error below 1e-12.  Kinds with Gaussian noise, LAPLACE
+ * and RESPONSE (delta = 0, q = 1).                                             */
+MCAMP_API mcamp_status mcamp_exact_rdp(mcamp_ctx *ctx, const mcamp_event *events,
+                                       size_t nevents, double alpha, double *rdp);
+/* The smallest eps over the given orders (norders = 0: any real order), by
+ *     eps = rdp + log(1 - 1/alpha) - (log delta + log alpha)/(alpha - 1).
+ * *order, if not NULL, is the order it came from.                              */
+MCAMP_API mcamp_status mcamp_exact_rdp_epsilon(mcamp_ctx *ctx,
+                                               const mcamp_event *events,
+                                               size_t nevents,
+                                               const double *orders, size_t norders,
+                                               double delta, double *eps,
+                                               double *order);
+
+/* ---- balls in bins for any C, without sampling -------------------------------- */
+
+/* An upper bound of the Renyi divergence of integer order k >= 2 between the runs with
+ * and without an example, and of eps at delta by way of it (orders 2 .. max_order, 0 =
+ * 64, and the bound without amplification): sound for every C and loose, a cross-check
+ * of what section calib estimates.  Cost O(b^2 max_order).                          */
+MCAMP_API mcamp_status mcamp_exact_gram_rdp(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                            double sigma, uint32_t order,
+                                            mcamp_direction direction, double *rdp);
+MCAMP_API mcamp_status mcamp_exact_gram_epsilon(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                                double sigma, double delta,
+                                                uint32_t max_order, double *eps);
+
+/* ---- formulas of the literature ------------------------------------------- */
+
+typedef enum mcamp_formula {
+    MCAMP_FORMULA_DEFAULT = 0,  /* the best of all below                      */
+    MCAMP_FORMULA_SIMPLE,       /* sqrt(2 log(1/delta) + 2 eps)/eps           */
+    MCAMP_FORMULA_FOLKLORE,     /* sqrt(2 log(1.25/delta))/eps, small eps only*/
+    MCAMP_FORMULA_REFINED_1,    /* sqrt(2 log(1/delta))/eps + 2 eps^(-3/2)    */
+    MCAMP_FORMULA_REFINED_2,    /* (max(1, sqrt(log(1/(2 pi delta^2)))) +
+                                   2 eps^(-1/2))/eps                          */
+    MCAMP_FORMULA_REFINED_3,    /* sqrt(log(e^eps/delta^2))/eps               */
+    MCAMP_FORMULA_REFINED_4     /* max(sqrt(1 + eps),
+                                   sqrt(log(e^eps/(2 pi delta^2))))/eps       */
+} mcamp_formula;
+
+/* sigma of the Gaussian mechanism by a closed formula, for comparison.  Some of
+ * them hold for small eps only: where a formula gives less noise than the exact
+ * curve needs it is refused (MCAMP_E_ARG "eps"), and DEFAULT passes it over.    */
+MCAMP_API mcamp_status mcamp_exact_classical_sigma(mcamp_ctx *ctx, mcamp_formula f,
+                                                   double sensitivity, double eps,
+                                                   double delta, double *sigma);
+/* rho-zCDP to eps at delta: the textbook rho + 2 sqrt(rho log(1/delta)), and the
+ * tight conversion through every Renyi order.                                  */
+MCAMP_API mcamp_status mcamp_exact_zcdp_epsilon_simple(mcamp_ctx *ctx, double rho,
+                                                       double delta, double *eps);
+MCAMP_API mcamp_status mcamp_exact_zcdp_epsilon(mcamp_ctx *ctx, double rho,
+                                                double delta, double *eps);
+/* k-fold composition of (eps, delta)-DP: advanced composition with slack
+ * delta2 (total delta = k delta + delta2), and the optimal bound at a total
+ * delta, which must exceed 1 - (1 - delta)^k.                                  */
+MCAMP_API mcamp_status mcamp_exact_compose_advanced(mcamp_ctx *ctx, double eps,
+                                                    double k, double delta2,
+                                                    double *eps_total);
+MCAMP_API mcamp_status mcamp_exact_compose_optimal(mcamp_ctx *ctx, double eps,
+                                                   double delta, uint64_t k,
+                                                   double delta_total,
+                                                   double *eps_total);
+/* (eps, delta) for one example gives (k eps, delta (e^{k eps} - 1)/(e^eps - 1))
+ * for groups of k: valid for every mechanism, and loose.                       */
+MCAMP_API mcamp_status mcamp_exact_group_convert(mcamp_ctx *ctx, double eps,
+                                                 double delta, uint64_t group,
+                                                 double *eps_group,
+                                                 double *delta_group);
+/* Laplace under sampling with probability p: the eps that the noise may have on
+ * the sample so that the whole is eps-DP, log(1 + (e^eps - 1)/p), and the ratio
+ * of noise scales p eps_p / eps, which is 1 where sampling costs nothing.      */
+MCAMP_API mcamp_status mcamp_exact_laplace_amplified(mcamp_ctx *ctx, double eps,
+                                                     double p, double *eps_p,
+                                                     double *ratio);
+
+/* ---- certified intervals ---------------------------------------------------- */
+
+typedef struct mcamp_exact_desc {
+    uint32_t start_canary;      /* must be 0                                    */
+    mcamp_direction direction;  /* 0 = both, the larger one                     */
+    double rel_error;           /* wanted width of the interval of eps, relative;
+                                   0 = 1e-4; from 1e-7 to 0.1                   */
+    size_t max_bytes;           /* refuse work that needs more; 0 = 200 MB      */
+    uint32_t end_canary;        /* must be 0                                    */
+} mcamp_exact_desc;
+
+/* What an answer cost and rests on. */
+typedef struct mcamp_exact_info {
+    mcamp_interval remove, add; /* each direction; NaN if not asked for         */
+    double infinite;            /* mass of infinite loss (upper bound)          */
+    size_t atoms, frequencies;  /* the largest law, the longest spectrum        */
+    size_t bytes;               /* most memory in use at one time               */
+    int passes;                 /* refinements made                             */
+} mcamp_exact_info;
+
+/* The composition's delta at eps >= 0, and its eps at delta: lower <= truth <=
+ * upper, all errors included.  MCAMP_Q_MAX_ITER: the interval is valid but wider
+ * than wanted.  MCAMP_E_INFEASIBLE: no finite eps, since losses are infinite with
+ * probability above delta.  desc and info may be NULL.  A CURVE event gives upper
+ * bounds only: the lower ones ignore it.  BINS must be the only event, used once
+ * (MCAMP_E_ARG "kind"); section grid composes it.  Where an example is sampled with
+ * q T far below 1 over few rounds, T > 1, intervals may stay wider: MCAMP_Q_MAX_ITER. */
+MCAMP_API mcamp_status mcamp_exact_delta(mcamp_ctx *ctx, const mcamp_event *events,
+                                         size_t nevents, const mcamp_exact_desc *desc,
+                                         double eps, mcamp_interval *delta,
+                                         mcamp_exact_info *info);
+MCAMP_API mcamp_status mcamp_exact_epsilon(mcamp_ctx *ctx, const mcamp_event *events,
+                                           size_t nevents, const mcamp_exact_desc *desc,
+                                           double delta, mcamp_interval *eps,
+                                           mcamp_exact_info *info);
+
+/* The same for n values of eps >= 0 at once, per direction: remove[n], add[n]; either
+ * may be NULL.  The upper ends make a CURVE event, BINS included.                 */
+MCAMP_API mcamp_status mcamp_exact_curve(mcamp_ctx *ctx, const mcamp_event *events,
+                                         size_t nevents, const mcamp_exact_desc *desc,
+                                         const double *eps, size_t n,
+                                         mcamp_interval *remove, mcamp_interval *add);
+
+typedef enum mcamp_event_param {
+    MCAMP_PARAM_NONE = 0,       /* refused                                       */
+    MCAMP_PARAM_SIGMA,          /* the smallest sigma                            */
+    MCAMP_PARAM_Q,              /* the largest sampling probability              */
+    MCAMP_PARAM_COUNT,          /* the largest number of uses                    */
+    MCAMP_PARAM_GROUP,          /* the largest group                             */
+    MCAMP_PARAM_FORCE_INT = 0x7fffffff
+} mcamp_event_param;
+
+/* Finds the parameter of events[which] (its value there is ignored) for which the
+ * composition is (eps, delta)-DP.  What is returned has been certified: the upper
+ * bound of delta at it does not exceed delta, in the directions of desc; it is within
+ * rel_error (sigma, q) of what can be certified at this accuracy.  MCAMP_E_INFEASIBLE:
+ * no value does.                                                                  */
+MCAMP_API mcamp_status mcamp_exact_calibrate(mcamp_ctx *ctx, const mcamp_event *events,
+                                             size_t nevents,
+                                             const mcamp_exact_desc *desc, size_t which,
+                                             mcamp_event_param param, double eps,
+                                             double delta, double *value,
+                                             mcamp_exact_info *info);
+
+/* ======================================================================== *
+ *  GRID: discretised loss distributions                         (decl) grid
+ *  The same mechanisms by the classical way, as a check of section exact and
+ *  for what that cannot take: your own pairs of finite distributions, samples,
+ *  balls in bins estimated by simulation, all mixed in one composition.
+ * ======================================================================== */
+
+/* Distributions of the privacy loss on a lattice of step h, a pessimistic and an
+ * optimistic one of each direction, and how often each is used.  Treat as opaque;
+ * keeps no reference to what it was made from.                                */
+typedef struct mcamp_pld { struct mcamp__pld *impl; } mcamp_pld;
+
+typedef struct mcamp_grid_desc {
+    uint32_t start_canary;      /* must be 0                                  */
+    double delta;               /* REQUIRED: where eps is to be accurate; other
+                                   questions are answered as truly, less sharply */
+    double rel_error;           /* wanted width of the interval of eps, relative;
+                                   0 = 1e-4; from 1e-6 to 0.1                  */
+    double uses;                /* how often all of it will be composed; 0 = 1.
+                                   Sets the step, not the distribution        */
+    double step;                /* 0 = chosen; what is composed needs the same */
+    size_t max_bytes;           /* refuse what needs more; 0 = 200 MB          */
+    uint32_t end_canary;        /* must be 0                                  */
+} mcamp_grid_desc;
+
+typedef struct mcamp_grid_info {
+    mcamp_interval remove, add; /* each direction; NaN if not asked for        */
+    double infinite;            /* mass of infinite loss (upper bound)         */
+    double beta;                /* error probability of simulations, in `upper` */
+    double step;
+    size_t atoms;               /* of all distributions together               */
+    size_t points;              /* length of the transform                     */
+    size_t bytes;               /* most memory in use at one time               */
+} mcamp_grid_info;
+
+/* The composition of the events (section exact).  BINS may be used any number of
+ * times here; it and CURVE give upper bounds only: the optimistic side leaves them
+ * out.                                                                        */
+MCAMP_API mcamp_status mcamp_grid_init(mcamp_ctx *ctx, const mcamp_event *events,
+                                       size_t nevents, const mcamp_grid_desc *desc,
+                                       mcamp_pld *pld);
+/* One use of a mechanism with n outcomes, p[n] their probabilities on the data with
+ * the example, q[n] without (each summing to 1 within 1e-9; either may be 0 where the
+ * other is not: infinite loss).                                               */
+MCAMP_API mcamp_status mcamp_grid_pmf(mcamp_ctx *ctx, const double *p, const double *q,
+                                      size_t n, const mcamp_grid_desc *desc,
+                                      mcamp_pld *pld);
+/* One use of a mechanism known from independent samples of its privacy loss alone:
+ * log(dP/dQ) drawn under P (remove), log(dQ/dP) under Q (add).  With probability
+ * 1 - beta over the samples what is made dominates the mechanism in both directions;
+ * beta is added to every delta answered.  Mass of about log(1/beta)/n becomes infinite
+ * loss: for small delta use mcamp_grid_bins.                                   */
+MCAMP_API mcamp_status mcamp_grid_samples(mcamp_ctx *ctx, const double *remove,
+                                          size_t nremove, const double *add, size_t nadd,
+                                          double beta, const mcamp_grid_desc *desc,
+                                          mcamp_pld *pld);
+/* One use of balls in bins with this Gram matrix, any C, by simulation: rigorous bounds
+ * of delta at eps[n] >= 0, rising, each direction from `blocks` blocks of samples and at
+ * level beta/(2n); by convexity they bound the whole curve.  beta as above.     */
+MCAMP_API mcamp_status mcamp_grid_bins(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                       double sigma, const double *eps, size_t n,
+                                       uint64_t seed, uint64_t blocks, double beta,
+                                       const mcamp_grid_desc *desc, mcamp_pld *pld);
+MCAMP_API void mcamp_grid_free(mcamp_ctx *ctx, mcamp_pld *pld);
+
+/* na uses of a and nb of b (0: none of it).  Steps that differ: MCAMP_E_MISMATCH.  */
+MCAMP_API mcamp_status mcamp_grid_compose(mcamp_ctx *ctx, const mcamp_pld *a, uint64_t na,
+                                          const mcamp_pld *b, uint64_t nb,
+                                          mcamp_pld *out);
+
+/* lower <= truth <= upper as in section exact, for one direction or both, by one
+ * transform each: O(N log N), whatever the number of uses.  MCAMP_E_SIZE "max_bytes"
+ * before anything is allocated; mcamp_grid_bytes tells what it would take.
+ * MCAMP_E_INFEASIBLE: losses are infinite, or simulations wrong, with more than delta. */
+MCAMP_API mcamp_status mcamp_grid_delta(mcamp_ctx *ctx, const mcamp_pld *pld,
+                                        mcamp_direction direction, double eps,
+                                        mcamp_interval *delta, mcamp_grid_info *info);
+MCAMP_API mcamp_status mcamp_grid_epsilon(mcamp_ctx *ctx, const mcamp_pld *pld,
+                                          mcamp_direction direction, double delta,
+                                          mcamp_interval *eps, mcamp_grid_info *info);
+MCAMP_API mcamp_status mcamp_grid_bytes(mcamp_ctx *ctx, const mcamp_pld *pld,
+                                        double delta, size_t *bytes);
 
 /* ======================================================================== *
  *  CALIBRATION AND CERTIFICATION                                (decl) calib
@@ -1615,285 +1892,6 @@ MCAMP_API mcamp_status mcamp_report_plan(const mcamp_plan_result *r,
 MCAMP_API mcamp_status mcamp_report_plan_text(const mcamp_plan_result *r,
                                               const mcamp_writer *w);
 #endif
-
-/* ======================================================================== *
- *  EXACT: accountants without sampling                          (decl) exact
- * ======================================================================== */
-
-/* An answer together with what is certain about it: lower <= truth <= upper,
- * discretisation, truncation and rounding errors included.                    */
-typedef struct mcamp_interval { double lower, upper; } mcamp_interval;
-
-/* One mechanism, used `count` times.  A list of events is their (adaptive)
- * composition.  Which fields a kind reads is said beside it; the others must be
- * zero.  Adjacency: add or remove one example (GROUP kinds: up to `group`).
- * "remove" compares the run with the example to the run without it.           */
-typedef enum mcamp_event_kind {
-    MCAMP_EVENT_NONE = 0,       /* not a mechanism: refused                   */
-    MCAMP_EVENT_GAUSSIAN,       /* sigma, sensitivity, q                      */
-    MCAMP_EVENT_LAPLACE,        /* sigma = scale, sensitivity, q              */
-    MCAMP_EVENT_RESPONSE,       /* eps, delta, q: randomised response, which
-                                   is the worst (eps, delta)-DP mechanism     */
-    MCAMP_EVENT_POISSON,        /* sigma, sensitivity, q (required): Gaussian
-                                   noise, batches by Poisson sampling         */
-    MCAMP_EVENT_TRUNCATED,      /* as POISSON, batches cut to `batch` examples
-                                   at random; population = data set's size    */
-    MCAMP_EVENT_MIXTURE,        /* sigma, shift[n], prob[n]: mixture of
-                                   Gaussians, shifts >= 0                     */
-    MCAMP_EVENT_GROUP_POISSON,  /* sigma, sensitivity, q, group               */
-    MCAMP_EVENT_GROUP_FIXED,    /* sigma, sensitivity, population, batch, group:
-                                   batches of exactly `batch` examples        */
-    MCAMP_EVENT_BANDMF,         /* sigma, sensitivity (largest column norm),
-                                   batch, population, rounds, bands: banded
-                                   matrix mechanism, cyclic Poisson sampling  */
-    MCAMP_EVENT_BINS,           /* sigma, sensitivity, bins, rounds = epochs:
-                                   balls-in-bins with C = I                   */
-    MCAMP_EVENT_CURVE,          /* shift[n] = eps >= 0 rising, prob[n] = delta
-                                   there, remove direction, prob2[n] add: any
-                                   mechanism of which these bounds hold       */
-    MCAMP_EVENT_FORCE_INT = 0x7fffffff
-} mcamp_event_kind;
-
-typedef struct mcamp_event {
-    mcamp_event_kind kind;      /* REQUIRED                                   */
-    uint64_t count;             /* REQUIRED, number of uses                   */
-    double sigma;               /* noise standard deviation, or Laplace scale */
-    double sensitivity;         /* 0 = 1: sigma is then the noise multiplier  */
-    double q;                   /* sampling probability; 0 = 1 for GAUSSIAN,
-                                   LAPLACE and RESPONSE, else REQUIRED        */
-    double eps, delta;
-    uint64_t group;             /* largest number of examples that differ     */
-    uint64_t population, batch;
-    uint64_t rounds, bands, bins;
-    size_t n;                   /* length of the arrays                       */
-    const double *shift, *prob, *prob2;
-} mcamp_event;
-
-/* ---- Renyi --------------------------------------------------------------- */
-
-/* Renyi divergence of order alpha > 1 of the composition, the larger of both
- * directions; relative error below 1e-12.  Kinds with Gaussian noise, LAPLACE
- * and RESPONSE (delta = 0, q = 1).                                             */
-MCAMP_API mcamp_status mcamp_exact_rdp(mcamp_ctx *ctx, const mcamp_event *events,
-                                       size_t nevents, double alpha, double *rdp);
-/* The smallest eps over the given orders (norders = 0: any real order), by
- *     eps = rdp + log(1 - 1/alpha) - (log delta + log alpha)/(alpha - 1).
- * *order, if not NULL, is the order it came from.                              */
-MCAMP_API mcamp_status mcamp_exact_rdp_epsilon(mcamp_ctx *ctx,
-                                               const mcamp_event *events,
-                                               size_t nevents,
-                                               const double *orders, size_t norders,
-                                               double delta, double *eps,
-                                               double *order);
-
-/* ---- balls in bins for any C, without sampling -------------------------------- */
-
-/* An upper bound of the Renyi divergence of integer order k >= 2 between the runs with
- * and without an example, and of eps at delta by way of it (orders 2 .. max_order, 0 =
- * 64, and the bound without amplification): sound for every C and loose, a cross-check
- * of what section calib estimates.  Cost O(b^2 max_order).                          */
-MCAMP_API mcamp_status mcamp_exact_gram_rdp(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                            double sigma, uint32_t order,
-                                            mcamp_direction direction, double *rdp);
-MCAMP_API mcamp_status mcamp_exact_gram_epsilon(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                                double sigma, double delta,
-                                                uint32_t max_order, double *eps);
-
-/* ---- formulas of the literature ------------------------------------------- */
-
-typedef enum mcamp_formula {
-    MCAMP_FORMULA_DEFAULT = 0,  /* the best of all below                      */
-    MCAMP_FORMULA_SIMPLE,       /* sqrt(2 log(1/delta) + 2 eps)/eps           */
-    MCAMP_FORMULA_FOLKLORE,     /* sqrt(2 log(1.25/delta))/eps, small eps only*/
-    MCAMP_FORMULA_REFINED_1,    /* sqrt(2 log(1/delta))/eps + 2 eps^(-3/2)    */
-    MCAMP_FORMULA_REFINED_2,    /* (max(1, sqrt(log(1/(2 pi delta^2)))) +
-                                   2 eps^(-1/2))/eps                          */
-    MCAMP_FORMULA_REFINED_3,    /* sqrt(log(e^eps/delta^2))/eps               */
-    MCAMP_FORMULA_REFINED_4     /* max(sqrt(1 + eps),
-                                   sqrt(log(e^eps/(2 pi delta^2))))/eps       */
-} mcamp_formula;
-
-/* sigma of the Gaussian mechanism by a closed formula, for comparison.  Some of
- * them hold for small eps only: where a formula gives less noise than the exact
- * curve needs it is refused (MCAMP_E_ARG "eps"), and DEFAULT passes it over.    */
-MCAMP_API mcamp_status mcamp_exact_classical_sigma(mcamp_ctx *ctx, mcamp_formula f,
-                                                   double sensitivity, double eps,
-                                                   double delta, double *sigma);
-/* rho-zCDP to eps at delta: the textbook rho + 2 sqrt(rho log(1/delta)), and the
- * tight conversion through every Renyi order.                                  */
-MCAMP_API mcamp_status mcamp_exact_zcdp_epsilon_simple(mcamp_ctx *ctx, double rho,
-                                                       double delta, double *eps);
-MCAMP_API mcamp_status mcamp_exact_zcdp_epsilon(mcamp_ctx *ctx, double rho,
-                                                double delta, double *eps);
-/* k-fold composition of (eps, delta)-DP: advanced composition with slack
- * delta2 (total delta = k delta + delta2), and the optimal bound at a total
- * delta, which must exceed 1 - (1 - delta)^k.                                  */
-MCAMP_API mcamp_status mcamp_exact_compose_advanced(mcamp_ctx *ctx, double eps,
-                                                    double k, double delta2,
-                                                    double *eps_total);
-MCAMP_API mcamp_status mcamp_exact_compose_optimal(mcamp_ctx *ctx, double eps,
-                                                   double delta, uint64_t k,
-                                                   double delta_total,
-                                                   double *eps_total);
-/* (eps, delta) for one example gives (k eps, delta (e^{k eps} - 1)/(e^eps - 1))
- * for groups of k: valid for every mechanism, and loose.                       */
-MCAMP_API mcamp_status mcamp_exact_group_convert(mcamp_ctx *ctx, double eps,
-                                                 double delta, uint64_t group,
-                                                 double *eps_group,
-                                                 double *delta_group);
-/* Laplace under sampling with probability p: the eps that the noise may have on
- * the sample so that the whole is eps-DP, log(1 + (e^eps - 1)/p), and the ratio
- * of noise scales p eps_p / eps, which is 1 where sampling costs nothing.      */
-MCAMP_API mcamp_status mcamp_exact_laplace_amplified(mcamp_ctx *ctx, double eps,
-                                                     double p, double *eps_p,
-                                                     double *ratio);
-
-/* ---- certified intervals ---------------------------------------------------- */
-
-typedef struct mcamp_exact_desc {
-    uint32_t start_canary;      /* must be 0                                    */
-    mcamp_direction direction;  /* 0 = both, the larger one                     */
-    double rel_error;           /* wanted width of the interval of eps, relative;
-                                   0 = 1e-4; from 1e-7 to 0.1                   */
-    size_t max_bytes;           /* refuse work that needs more; 0 = 200 MB      */
-    uint32_t end_canary;        /* must be 0                                    */
-} mcamp_exact_desc;
-
-/* What an answer cost and rests on. */
-typedef struct mcamp_exact_info {
-    mcamp_interval remove, add; /* each direction; NaN if not asked for         */
-    double infinite;            /* mass of infinite loss (upper bound)          */
-    size_t atoms, frequencies;  /* the largest law, the longest spectrum        */
-    size_t bytes;               /* most memory in use at one time               */
-    int passes;                 /* refinements made                             */
-} mcamp_exact_info;
-
-/* The composition's delta at eps >= 0, and its eps at delta: lower <= truth <=
- * upper, all errors included.  MCAMP_Q_MAX_ITER: the interval is valid but wider
- * than wanted.  MCAMP_E_INFEASIBLE: no finite eps, since losses are infinite with
- * probability above delta.  desc and info may be NULL.  A CURVE event gives upper
- * bounds only: the lower ones ignore it.  BINS must be the only event, used once
- * (MCAMP_E_ARG "kind"); section grid composes it.  Where an example is sampled with
- * q T far below 1 over few rounds, T > 1, intervals may stay wider: MCAMP_Q_MAX_ITER. */
-MCAMP_API mcamp_status mcamp_exact_delta(mcamp_ctx *ctx, const mcamp_event *events,
-                                         size_t nevents, const mcamp_exact_desc *desc,
-                                         double eps, mcamp_interval *delta,
-                                         mcamp_exact_info *info);
-MCAMP_API mcamp_status mcamp_exact_epsilon(mcamp_ctx *ctx, const mcamp_event *events,
-                                           size_t nevents, const mcamp_exact_desc *desc,
-                                           double delta, mcamp_interval *eps,
-                                           mcamp_exact_info *info);
-
-/* The same for n values of eps >= 0 at once, per direction: remove[n], add[n]; either
- * may be NULL.  The upper ends make a CURVE event, BINS included.                 */
-MCAMP_API mcamp_status mcamp_exact_curve(mcamp_ctx *ctx, const mcamp_event *events,
-                                         size_t nevents, const mcamp_exact_desc *desc,
-                                         const double *eps, size_t n,
-                                         mcamp_interval *remove, mcamp_interval *add);
-
-typedef enum mcamp_event_param {
-    MCAMP_PARAM_NONE = 0,       /* refused                                       */
-    MCAMP_PARAM_SIGMA,          /* the smallest sigma                            */
-    MCAMP_PARAM_Q,              /* the largest sampling probability              */
-    MCAMP_PARAM_COUNT,          /* the largest number of uses                    */
-    MCAMP_PARAM_GROUP,          /* the largest group                             */
-    MCAMP_PARAM_FORCE_INT = 0x7fffffff
-} mcamp_event_param;
-
-/* Finds the parameter of events[which] (its value there is ignored) for which the
- * composition is (eps, delta)-DP.  What is returned has been certified: the upper
- * bound of delta at it does not exceed delta, in the directions of desc; it is within
- * rel_error (sigma, q) of what can be certified at this accuracy.  MCAMP_E_INFEASIBLE:
- * no value does.                                                                  */
-MCAMP_API mcamp_status mcamp_exact_calibrate(mcamp_ctx *ctx, const mcamp_event *events,
-                                             size_t nevents,
-                                             const mcamp_exact_desc *desc, size_t which,
-                                             mcamp_event_param param, double eps,
-                                             double delta, double *value,
-                                             mcamp_exact_info *info);
-
-/* ======================================================================== *
- *  GRID: discretised loss distributions                         (decl) grid
- *  The same mechanisms by the classical way, as a check of section exact and
- *  for what that cannot take: your own pairs of finite distributions, samples,
- *  balls in bins estimated by simulation, all mixed in one composition.
- * ======================================================================== */
-
-/* Distributions of the privacy loss on a lattice of step h, a pessimistic and an
- * optimistic one of each direction, and how often each is used.  Treat as opaque;
- * keeps no reference to what it was made from.                                */
-typedef struct mcamp_pld { struct mcamp__pld *impl; } mcamp_pld;
-
-typedef struct mcamp_grid_desc {
-    uint32_t start_canary;      /* must be 0                                  */
-    double delta;               /* REQUIRED: where eps is to be accurate; other
-                                   questions are answered as truly, less sharply */
-    double rel_error;           /* wanted width of the interval of eps, relative;
-                                   0 = 1e-4; from 1e-6 to 0.1                  */
-    double uses;                /* how often all of it will be composed; 0 = 1.
-                                   Sets the step, not the distribution        */
-    double step;                /* 0 = chosen; what is composed needs the same */
-    size_t max_bytes;           /* refuse what needs more; 0 = 200 MB          */
-    uint32_t end_canary;        /* must be 0                                  */
-} mcamp_grid_desc;
-
-typedef struct mcamp_grid_info {
-    mcamp_interval remove, add; /* each direction; NaN if not asked for        */
-    double infinite;            /* mass of infinite loss (upper bound)         */
-    double beta;                /* error probability of simulations, in `upper` */
-    double step;
-    size_t atoms;               /* of all distributions together               */
-    size_t points;              /* length of the transform                     */
-    size_t bytes;               /* most memory in use at one time               */
-} mcamp_grid_info;
-
-/* The composition of the events (section exact).  BINS may be used any number of
- * times here; it and CURVE give upper bounds only: the optimistic side leaves them
- * out.                                                                        */
-MCAMP_API mcamp_status mcamp_grid_init(mcamp_ctx *ctx, const mcamp_event *events,
-                                       size_t nevents, const mcamp_grid_desc *desc,
-                                       mcamp_pld *pld);
-/* One use of a mechanism with n outcomes, p[n] their probabilities on the data with
- * the example, q[n] without (each summing to 1 within 1e-9; either may be 0 where the
- * other is not: infinite loss).                                               */
-MCAMP_API mcamp_status mcamp_grid_pmf(mcamp_ctx *ctx, const double *p, const double *q,
-                                      size_t n, const mcamp_grid_desc *desc,
-                                      mcamp_pld *pld);
-/* One use of a mechanism known from independent samples of its privacy loss alone:
- * log(dP/dQ) drawn under P (remove), log(dQ/dP) under Q (add).  With probability
- * 1 - beta over the samples what is made dominates the mechanism in both directions;
- * beta is added to every delta answered.  Mass of about log(1/beta)/n becomes infinite
- * loss: for small delta use mcamp_grid_bins.                                   */
-MCAMP_API mcamp_status mcamp_grid_samples(mcamp_ctx *ctx, const double *remove,
-                                          size_t nremove, const double *add, size_t nadd,
-                                          double beta, const mcamp_grid_desc *desc,
-                                          mcamp_pld *pld);
-/* One use of balls in bins with this Gram matrix, any C, by simulation: rigorous bounds
- * of delta at eps[n] >= 0, rising, each direction from `blocks` blocks of samples and at
- * level beta/(2n); by convexity they bound the whole curve.  beta as above.     */
-MCAMP_API mcamp_status mcamp_grid_bins(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                       double sigma, const double *eps, size_t n,
-                                       uint64_t seed, uint64_t blocks, double beta,
-                                       const mcamp_grid_desc *desc, mcamp_pld *pld);
-MCAMP_API void mcamp_grid_free(mcamp_ctx *ctx, mcamp_pld *pld);
-
-/* na uses of a and nb of b (0: none of it).  Steps that differ: MCAMP_E_MISMATCH.  */
-MCAMP_API mcamp_status mcamp_grid_compose(mcamp_ctx *ctx, const mcamp_pld *a, uint64_t na,
-                                          const mcamp_pld *b, uint64_t nb,
-                                          mcamp_pld *out);
-
-/* lower <= truth <= upper as in section exact, for one direction or both, by one
- * transform each: O(N log N), whatever the number of uses.  MCAMP_E_SIZE "max_bytes"
- * before anything is allocated; mcamp_grid_bytes tells what it would take.
- * MCAMP_E_INFEASIBLE: losses are infinite, or simulations wrong, with more than delta. */
-MCAMP_API mcamp_status mcamp_grid_delta(mcamp_ctx *ctx, const mcamp_pld *pld,
-                                        mcamp_direction direction, double eps,
-                                        mcamp_interval *delta, mcamp_grid_info *info);
-MCAMP_API mcamp_status mcamp_grid_epsilon(mcamp_ctx *ctx, const mcamp_pld *pld,
-                                          mcamp_direction direction, double delta,
-                                          mcamp_interval *eps, mcamp_grid_info *info);
-MCAMP_API mcamp_status mcamp_grid_bytes(mcamp_ctx *ctx, const mcamp_pld *pld,
-                                        double delta, size_t *bytes);
 
 #ifdef __cplusplus
 }
@@ -8560,7 +8558,9 @@ MCAMP_API double mcamp_tally_mean(const mcamp_tally *t)
 MCAMP_API double mcamp_tally_std_error(const mcamp_tally *t)
 {
     if (!t || !t->count || t->poisoned) return mcamp__nan();
-    return sqrt(mcamp__tally_variance_x(t) / (double)t->count) * exp(t->log_scale);
+    /* each value was rounded up by at most 2^-64 of the scale */
+    return (sqrt(mcamp__tally_variance_x(t) / (double)t->count) + 5.421010862427522e-20) *
+           exp(t->log_scale);
 }
 
 /* ---- bounds from a tally ------------------------------------------------- *
