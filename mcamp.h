@@ -108,8 +108,9 @@
  *   exact    mcamp_exact_rdp, mcamp_exact_rdp_epsilon, mcamp_exact_classical_sigma,
  *            mcamp_exact_zcdp_epsilon_simple, mcamp_exact_zcdp_epsilon,
  *            mcamp_exact_compose_advanced, mcamp_exact_compose_optimal,
- *            mcamp_exact_group_convert, mcamp_exact_laplace_amplified, mcamp_exact_delta,
- *            mcamp_exact_epsilon, mcamp_exact_curve, mcamp_exact_calibrate,
+ *            mcamp_exact_group_convert, mcamp_exact_laplace_amplified,
+ *            mcamp_exact_laplace_errors, mcamp_exact_delta, mcamp_exact_epsilon,
+ *            mcamp_exact_curve, mcamp_exact_calibrate,
  *            mcamp_exact_gram_rdp, mcamp_exact_gram_epsilon
  *   grid     mcamp_grid_init, mcamp_grid_pmf, mcamp_grid_samples, mcamp_grid_bins,
  *            mcamp_grid_free, mcamp_grid_compose, mcamp_grid_delta, mcamp_grid_epsilon,
@@ -975,6 +976,12 @@ MCAMP_API mcamp_status mcamp_exact_group_convert(mcamp_ctx *ctx, double eps,
 MCAMP_API mcamp_status mcamp_exact_laplace_amplified(mcamp_ctx *ctx, double eps,
                                                      double p, double *eps_p,
                                                      double *ratio);
+/* Mean squared errors of the mean of n numbers in [0, 1] at equal eps: all of them and
+ * Laplace noise, 2/(eps n)^2; and at most, by Poisson sampling with probability p and
+ * division by p n, 1/(p n) + 2/(eps_p p n)^2.                                    */
+MCAMP_API mcamp_status mcamp_exact_laplace_errors(mcamp_ctx *ctx, double eps, double p,
+                                                  double n, double *full,
+                                                  double *sampled);
 
 /* ---- certified intervals ---------------------------------------------------- */
 
@@ -11066,6 +11073,28 @@ MCAMP_API mcamp_status mcamp_exact_laplace_amplified(mcamp_ctx *ctx, double eps,
     if (!mcamp__finite(e)) e = eps - log(p);
     *eps_p = e;
     if (ratio) *ratio = p * e / eps;
+    return MCAMP_OK;
+}
+
+/* A mean has sensitivity 1/n, so that the noise's scale is 1/(eps n) and its variance
+ * twice the square of that.  A sampled sum has variance sum p (1 - p) x_i^2 <= p n.    */
+MCAMP_API mcamp_status mcamp_exact_laplace_errors(mcamp_ctx *ctx, double eps, double p,
+                                                  double n, double *full,
+                                                  double *sampled)
+{
+    double e = 0, a, b;
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!full || !sampled)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, full ? "sampled" : "full", 0);
+    if ((st = mcamp_exact_laplace_amplified(ctx, eps, p, &e, NULL)) < 0) return st;
+    if ((st = mcamp__check(ctx, "n", n, 1.0, 1, 1e18, 1)) < 0) return st;
+    a = 1 / (eps * n);
+    b = 1 / (e * p * n);
+    if (!mcamp__finite(a * a) || !mcamp__finite(b * b))
+        return mcamp__fail(ctx, MCAMP_E_ARG, "eps", eps);
+    *full = 2 * a * a;
+    *sampled = 1 / (p * n) + 2 * b * b;
     return MCAMP_OK;
 }
 

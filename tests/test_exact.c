@@ -245,6 +245,15 @@ TEST(laplace_amplification)
         }
     CHECK_STATUS(mcamp_exact_laplace_amplified(&ctx, 0.02, 0.01, &e, &r), MCAMP_OK);
     CHECK_LE(0.5, r);                                   /* eps <= 2p: half or better */
+    CHECK_STATUS(mcamp_exact_laplace_errors(&ctx, 0.5, 1, 100, &e, &r), MCAMP_OK);
+    CHECK_NEAR(e, 8e-4, 1e-14, 0);                      /* p = 1: the same noise */
+    CHECK_NEAR(r, 1e-2 + 8e-4, 1e-14, 0);
+    CHECK_STATUS(mcamp_exact_laplace_errors(&ctx, 1, 0.1, 1000, &e, &r), MCAMP_OK);
+    CHECK_NEAR(e, 2e-6, 1e-14, 0);
+    CHECK_NEAR(r, 0.01 + 2e-4 / pow(log(1 + (exp(1) - 1) / 0.1), 2), 1e-12, 0);
+    CHECK_STATUS(mcamp_exact_laplace_errors(&ctx, 1, 0.1, 0.5, &e, &r), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_exact_laplace_errors(&ctx, 1e-200, 0.1, 10, &e, &r), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_exact_laplace_errors(&ctx, 1, 0.1, 10, &e, NULL), MCAMP_E_REQUIRED);
     CHECK_STATUS(mcamp_exact_laplace_amplified(&ctx, 1, 0, &e, &r), MCAMP_E_ARG);
 }
 
