@@ -14196,14 +14196,15 @@ typedef struct mcamp__bins_curve {
     double eps[MCAMP__BINS_CURVE], delta[2][MCAMP__BINS_CURVE];
 } mcamp__bins_curve;
 
-/* One direction; where delta is far below what matters it is not looked at again. */
+/* One direction; once delta is under `below`, where it does not matter, it is not looked
+ * at again.                                                                          */
 MCAMP__PRIV mcamp_status mcamp__grid_bins_half(mcamp_ctx *ctx, const mcamp_event *e,
-                                               const mcamp_exact_desc *x, double far,
+                                               const mcamp_exact_desc *x, double below,
                                                const double *eps, double *delta)
 {
     mcamp_interval v = { 0, 1 };
     for (int i = 0; i < MCAMP__BINS_CURVE; i++) {
-        if (v.upper > far) {
+        if (v.upper > below) {
             mcamp_status st = mcamp_exact_delta(ctx, e, 1, x, eps[i], &v, NULL);
             if (st < 0) return st;
         }
@@ -14215,7 +14216,7 @@ MCAMP__PRIV mcamp_status mcamp__grid_bins_half(mcamp_ctx *ctx, const mcamp_event
 MCAMP__PRIV mcamp_status mcamp__grid_bins_curve(mcamp_ctx *ctx, const mcamp_grid_desc *d,
                                                 mcamp_event *e, mcamp__bins_curve *c)
 {
-    double total = (double)e->count * d->uses, far = mcamp__dmax(1e-280, 1e-6 * d->delta / total);
+    double total = (double)e->count * d->uses, below = mcamp__dmax(1e-280, 1e-6 * d->delta / total);
     mcamp_exact_desc x;
     mcamp_interval v = { 0, 0 };
     mcamp_event one = *e;
@@ -14223,12 +14224,12 @@ MCAMP__PRIV mcamp_status mcamp__grid_bins_curve(mcamp_ctx *ctx, const mcamp_grid
     memset(&x, 0, sizeof x);
     x.rel_error = mcamp__dmax(1e-3, d->rel_error);
     one.count = 1;
-    if ((st = mcamp_exact_epsilon(ctx, &one, 1, &x, far, &v, NULL)) < 0) return st;
+    if ((st = mcamp_exact_epsilon(ctx, &one, 1, &x, below, &v, NULL)) < 0) return st;
     for (int i = 0; i < MCAMP__BINS_CURVE; i++)
         c->eps[i] = (v.upper + 1e-9) * i / (MCAMP__BINS_CURVE - 1);
     for (int dir = 0; dir < 2; dir++) {
         x.direction = dir ? MCAMP_ADD : MCAMP_REMOVE;
-        st = mcamp__grid_bins_half(ctx, &one, &x, 0.1 * far, c->eps, c->delta[dir]);
+        st = mcamp__grid_bins_half(ctx, &one, &x, 0.1 * below, c->eps, c->delta[dir]);
         if (st < 0) return st;
     }
     one.count = e->count;

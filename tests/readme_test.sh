@@ -23,14 +23,15 @@ if diff "$tmp/header" "$tmp/plain"; then ok; else bad "header and quickstart.c d
 if "$build/quickstart" >"$tmp/out"; then ok; else bad "quickstart fails"; fi
 grep -q '^Certified' "$tmp/out" && ok || bad "quickstart certifies nothing"
 
-# Every shown call of the tool; its answer agrees with the one shown to 1%.
+# Every shown call of the tool works; an answer that is shown agrees with it to 1%.
 grep '^    build/mcamp ' README.md | sed 's/^ *//' >"$tmp/commands"
 [ -s "$tmp/commands" ] && ok || bad "no command in the README"
 while read -r line; do
-    set -- $line
+    eval "set -- $line"
     shift
     if "$build/mcamp" "$@" >"$tmp/out" 2>"$tmp/err"; then ok; else bad "$line: $(cat "$tmp/err")"; fi
     shown=$(grep "^$1 = " README.md | awk '{ print $3 }')
+    [ -n "$shown" ] || continue
     got=$(awk 'NR == 1 { print $3 }' "$tmp/out")
     awk -v s="$shown" -v g="$got" 'BEGIN { exit !(g > 0.99 * s && g < 1.01 * s) }' && ok ||
         bad "$line: got $got, README shows $shown"
