@@ -760,7 +760,8 @@ typedef enum mcamp_method {
                                 * proven range: estimates only; remove only   */
     MCAMP_METHOD_PRODUCT = 5,  /* exponentially tilted product law: diagonal
                                 * Gram matrices, add only                     */
-    MCAMP_METHOD_EXACT   = 6   /* in results: a closed form, no samples       */
+    MCAMP_METHOD_EXACT   = 6   /* in results: without samples, by a closed form
+                                * or section exact                            */
 } mcamp_method;
 
 /* What a set of samples leaves behind.  Tallies merge by adding integers, so
@@ -10144,6 +10145,8 @@ MCAMP__PRIV void mcamp__estimate_known(const mcamp__question *q, int settled,
     if (settled && mcamp__estimate_agrees(q, e)) return;
     e->method = MCAMP_METHOD_EXACT;
     e->order = 0;
+    e->proof_samples = e->samples;      /* spent, and of no use */
+    e->samples = 0;
     e->value = e->upper;
     e->std_error = e->upper - e->lower;
 }

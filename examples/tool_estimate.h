@@ -21,7 +21,12 @@ TOOL_FN const char *method_name(mcamp_method m)
 
 TOOL_FN void print_estimate(const char *name, const mcamp_estimate *e)
 {
-    if (!e->samples && !e->exact) return;
+    if (!e->samples && e->method != MCAMP_METHOD_EXACT) return;
+    if (!e->exact && e->method == MCAMP_METHOD_EXACT) {
+        printf("  %-22s %.6g (without samples, at most %.1g too high)\n", name, e->value,
+               e->std_error);
+        return;
+    }
     if (e->exact) {
         printf("  %-22s %.6g (%s)\n", name, e->value, method_name(e->method));
         return;
