@@ -5116,8 +5116,8 @@ MCAMP__PRIV void mcamp__vec_add_tuples(mcamp_vecset vs, const mcamp__tuple *p,
 MCAMP__PRIV double mcamp__dot(const double *a, const double *b, size_t len)
 {
     double s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0, s6 = 0, s7 = 0;
-    size_t k = 0;
-    for (; k + 8 <= len; k += 8) {
+    size_t k = 0, whole = len - len % 8;
+    for (; k < whole; k += 8) {
         s0 += a[k] * b[k];         s1 += a[k + 1] * b[k + 1];
         s2 += a[k + 2] * b[k + 2]; s3 += a[k + 3] * b[k + 3];
         s4 += a[k + 4] * b[k + 4]; s5 += a[k + 5] * b[k + 5];
