@@ -63,19 +63,23 @@
  *
  * THE DATA FLOW, which is also the order of the sections; each calls only those
  * above it.  Search for >>name.
- *   base -> rng -> gauss -> vec     hooks, streams, normal law, vector kernels
- *   mech -> work                    C; its error and sensitivity
- *   modes                           C, b -> G: all that privacy sees of C
- *   loss -> est                     G, sigma -> samples -> tallies -> bounds
- *   exact                           accountants without samples, as intervals
- *   grid                            the same on a lattice by FFT; mixed with simulations
- *   calib                           delta, eps, sigma; accepted or refused claims
- *   opt -> plan                     (eps, delta), workload -> a C of small error
- *   secure -> noise, batch          keys -> random numbers -> C^-1 z round by round; who
+ *   Part I, core: what a guarantee rests on
+ *     base -> rng -> gauss -> vec   hooks, streams, normal law, vector kernels
+ *     mech -> sens                  C; the largest norm of one example's share of C x
+ *     modes                         C, b -> G: all that privacy sees of C
+ *     loss -> law -> verify         G, sigma -> samples -> tallies -> bounds -> accepted
+ *                                   or refused claims
+ *     secure -> noise, batch        keys -> random numbers -> C^-1 z round by round; who
  *                                   takes part when
- *   clip -> session                 gradients -> sums of bounded sensitivity -> a run that
+ *     clip -> session               gradients -> sums of bounded sensitivity -> a run that
  *                                   is bound to its guarantee
- *   report                          JSON and sentences
+ *   Part II, exact: accountants without samples
+ *     exact -> grid -> promise      events -> intervals -> guarantees
+ *   Part III, steering and words: wrong or slow perhaps, never unsafe
+ *     work, grad                    errors of C; gradients
+ *     est -> calib                  estimates of delta, eps, sigma; certified sigma
+ *     opt -> plan                   (eps, delta), workload -> a C of small error
+ *     report                        JSON and sentences
  *
  * LEVELS
  *   easy     mcamp_problem in, mcamp_answer or mcamp_statement out
@@ -95,32 +99,15 @@
  *            mcamp_mech_solve, mcamp_mech_mul_t, mcamp_mech_solve_t, mcamp_mech_mul_block,
  *            mcamp_mech_solve_block, mcamp_mech_blt_inverse, mcamp_mech_norms,
  *            mcamp_mech_max_norm, mcamp_mech_digest, mcamp_mech_coefs, mcamp_mech_to_dense
- *   work     mcamp_work_init, mcamp_work_free, mcamp_work_mul, mcamp_work_mul_t,
- *            mcamp_work_error, mcamp_work_gradient, mcamp_sens_fixed, mcamp_sens_minsep,
- *            mcamp_sens_vector
+ *   sens     mcamp_sens_fixed, mcamp_sens_minsep, mcamp_sens_vector
  *   modes    mcamp_gram_init, mcamp_gram_from_matrix, mcamp_gram_free, mcamp_gram_at,
- *            mcamp_modes_gradient, mcamp_modes_vector
+ *            mcamp_modes_vector
  *   loss     mcamp_loss_point
- *   est      mcamp_sampler_init, mcamp_sampler_free, mcamp_sampler_log_range,
+ *   law      mcamp_sampler_init, mcamp_sampler_free, mcamp_sampler_log_range,
  *            mcamp_sampler_method, mcamp_sampler_order, mcamp_sampler_run, mcamp_tally_merge,
  *            mcamp_tally_mean, mcamp_tally_std_error, mcamp_tally_upper, mcamp_tally_lower,
  *            mcamp_tally_upper_hoeffding, mcamp_tally_upper_bernstein
- *   exact    mcamp_exact_rdp, mcamp_exact_rdp_epsilon, mcamp_exact_classical_sigma,
- *            mcamp_exact_zcdp_epsilon_simple, mcamp_exact_zcdp_epsilon,
- *            mcamp_exact_compose_advanced, mcamp_exact_compose_optimal,
- *            mcamp_exact_group_convert, mcamp_exact_laplace_amplified,
- *            mcamp_exact_laplace_errors, mcamp_exact_delta, mcamp_exact_epsilon,
- *            mcamp_exact_curve, mcamp_exact_calibrate,
- *            mcamp_exact_gram_rdp, mcamp_exact_gram_epsilon
- *   grid     mcamp_grid_init, mcamp_grid_pmf, mcamp_grid_samples, mcamp_grid_bins,
- *            mcamp_grid_free, mcamp_grid_compose, mcamp_grid_delta, mcamp_grid_epsilon,
- *            mcamp_grid_bytes
- *   calib    mcamp_delta, mcamp_epsilon, mcamp_sigma, mcamp_curve, mcamp_renyi, mcamp_verify,
- *            mcamp_calibrate_certified, mcamp_problem_gram, mcamp_problem_delta,
- *            mcamp_problem_epsilon, mcamp_problem_sigma, mcamp_problem_verify,
- *            mcamp_problem_certify
- *   opt      mcamp_opt_run, mcamp_opt_gradient
- *   plan     mcamp_plan
+ *   verify   mcamp_verify_sampled
  *   secure   mcamp_entropy, mcamp_key_init, mcamp_key_random, mcamp_key_derive, mcamp_key_id,
  *            mcamp_key_wipe, mcamp_key_insecure_test, mcamp_wipe, mcamp_secure_normals,
  *            mcamp_secure_words, mcamp_insecure_normals
@@ -133,9 +120,29 @@
  *            mcamp_batch_cut_delta
  *   clip     mcamp_clip_init, mcamp_clip_begin, mcamp_clip_add, mcamp_clip_add_grid,
  *            mcamp_clip_norm, mcamp_clip_factor
- *   session  mcamp_guarantee_bins, mcamp_guarantee_poisson, mcamp_guarantee_unamplified,
- *            mcamp_guarantee_plan, mcamp_session_init, mcamp_session_begin,
+ *   session  mcamp_guarantee_bins, mcamp_guarantee_unamplified,
+ *            mcamp_session_init, mcamp_session_begin,
  *            mcamp_session_add, mcamp_session_end, mcamp_session_delta
+ *   exact    mcamp_exact_rdp, mcamp_exact_rdp_epsilon, mcamp_exact_classical_sigma,
+ *            mcamp_exact_zcdp_epsilon_simple, mcamp_exact_zcdp_epsilon,
+ *            mcamp_exact_compose_advanced, mcamp_exact_compose_optimal,
+ *            mcamp_exact_group_convert, mcamp_exact_laplace_amplified,
+ *            mcamp_exact_laplace_errors, mcamp_exact_delta, mcamp_exact_epsilon,
+ *            mcamp_exact_curve, mcamp_exact_calibrate,
+ *            mcamp_exact_gram_rdp, mcamp_exact_gram_epsilon
+ *   grid     mcamp_grid_init, mcamp_grid_pmf, mcamp_grid_samples, mcamp_grid_bins,
+ *            mcamp_grid_free, mcamp_grid_compose, mcamp_grid_delta, mcamp_grid_epsilon,
+ *            mcamp_grid_bytes
+ *   promise  mcamp_verify, mcamp_guarantee_poisson
+ *   work     mcamp_work_init, mcamp_work_free, mcamp_work_mul, mcamp_work_mul_t,
+ *            mcamp_work_error, mcamp_work_gradient
+ *   grad     mcamp_modes_gradient
+ *   calib    mcamp_delta, mcamp_epsilon, mcamp_sigma, mcamp_curve, mcamp_renyi,
+ *            mcamp_calibrate_certified, mcamp_problem_gram, mcamp_problem_delta,
+ *            mcamp_problem_epsilon, mcamp_problem_sigma, mcamp_problem_verify,
+ *            mcamp_problem_certify
+ *   opt      mcamp_opt_run, mcamp_opt_gradient
+ *   plan     mcamp_plan, mcamp_guarantee_plan
  *   report   mcamp_report_answer, mcamp_report_statement, mcamp_report_statement_text,
  *            mcamp_report_plan, mcamp_report_plan_text, mcamp_report_session,
  *            mcamp_report_session_text
@@ -789,7 +796,8 @@ typedef struct mcamp_sampler_desc {
     double sigma;               /* REQUIRED                                   */
     double eps;                 /* >= 0                                       */
     size_t order;               /* k; 0 = the k of smallest range             */
-    double stickiness;          /* TILTED: c of the sticky law; 0 = none      */
+    double stickiness;          /* TILTED, COMMON (remove): c of the sticky
+                                   law; 0 = none                              */
     uint32_t end_canary;        /* must be 0                                  */
 } mcamp_sampler_desc;
 
@@ -833,8 +841,9 @@ MCAMP_API double mcamp_tally_upper_bernstein(const mcamp_tally *t, double beta);
 /* One direction's answer.  A value with everything that bears on its truth.   */
 typedef struct mcamp_estimate {
     mcamp_direction direction;
-    double value;           /* unbiased, or exact                             */
-    double std_error;       /* of value; 0 if exact                           */
+    double value;           /* unbiased, or exact; moved into bounds that are
+                             * certain, or their upper end if method is EXACT */
+    double std_error;       /* of value; 0 if exact; EXACT: upper - lower     */
     double lower, upper;    /* rigorous at level beta each                    */
     double beta;
     double range;           /* of the samples behind `upper`                  */
@@ -1168,7 +1177,8 @@ MCAMP_API mcamp_status mcamp_delta(mcamp_ctx *ctx, const mcamp_gram *gram,
 MCAMP_API mcamp_status mcamp_epsilon(mcamp_ctx *ctx, const mcamp_gram *gram,
                                      double sigma, double delta,
                                      const mcamp_budget *budget, mcamp_answer *out);
-/* sigma for (eps, delta): the paper's Algorithm 2 with common random numbers.
+/* sigma for (eps, delta): the paper's Algorithm 2 with common random numbers; from
+ * section exact where the modes are all alike (C = I, n a multiple of b).
  * An estimate, not a proof: see mcamp_calibrate_certified.                    */
 MCAMP_API mcamp_status mcamp_sigma(mcamp_ctx *ctx, const mcamp_gram *gram,
                                    double eps, double delta,
@@ -1224,7 +1234,14 @@ typedef struct mcamp_statement {
 } mcamp_statement;
 
 /* Accepts or refuses one fixed claim with fresh samples.  MCAMP_OK: accepted;
- * MCAMP_Q_REFUSED, _BUDGET or _INTERRUPTED: not accepted.                     */
+ * MCAMP_Q_REFUSED, _BUDGET or _INTERRUPTED: not accepted.  An error after the
+ * arguments were found good leaves out->accepted false.  None are drawn where the
+ * bound without amplification suffices.                                        */
+MCAMP_API mcamp_status mcamp_verify_sampled(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                            const mcamp_claim *claim,
+                                            mcamp_statement *out);
+/* The same, asking section exact first: modes that are all alike (C = I) need no
+ * samples.                                                                    */
 MCAMP_API mcamp_status mcamp_verify(mcamp_ctx *ctx, const mcamp_gram *gram,
                                     const mcamp_claim *claim,
                                     mcamp_statement *out);
@@ -3492,6 +3509,16 @@ MCAMP__ROWS(double)
 extern "C" {
 #endif
 
+/* ######################################################################## *
+ *  PART I: CORE                                  what a guarantee rests on
+ *  In: C, who takes part when, one claim (sigma, eps, delta, beta), keys, gradients.
+ *  Out: an accepted or refused claim, a guarantee, and the released numbers of a run.
+ *  Guarantee: a false claim is accepted with probability at most beta; a session
+ *  releases nothing but what its guarantee speaks of.
+ *  A fault here makes a guarantee false without anybody seeing it.  Nothing here calls
+ *  parts II or III; `make core` compiles it alone.
+ * ######################################################################## */
+
 /* ======================================================================== *
  *  BASE                                                             >>base
  *  Status texts, context, self-check, checked sizes, allocation, compensated
@@ -4090,7 +4117,6 @@ MCAMP__PRIV void mcamp__rng8_stream(mcamp__rng8 *r, uint64_t seed,
         for (int i = 0; i < 4; i++) r->s[i][lane] = s[i];
     }
 }
-
 
 /* ======================================================================== *
  *  GAUSSIAN FUNCTIONS                                              >>gauss
@@ -5096,7 +5122,6 @@ MCAMP__PRIV void mcamp__vec_add_tuples(mcamp_vecset vs, const mcamp__tuple *p,
 #undef MCAMP__DISPATCH
 #undef MCAMP__SELF
 #undef MCAMP__TUPLE_RANGE
-
 
 /* ======================================================================== *
  *  STRATEGIES C                                                     >>mech
@@ -6196,724 +6221,10 @@ MCAMP_API mcamp_status mcamp_mech_blt_inverse(mcamp_ctx *ctx, const mcamp_mech *
 }
 
 /* ======================================================================== *
- *  WORKLOADS, ERROR, SENSITIVITY                                    >>work
- *  In: C, a workload A, or a participation schema.  Out: row norms of A C^-1,
- *  their gradient with respect to C's parameters, sensitivities.  Memory: O(n)
- *  beside the results.  Maths: notes 8 and 9.  Guarantee: sensitivities named
- *  exact are; the others are upper bounds.  Nothing here enters the accounting
- *  by balls in bins.
+ *  SENSITIVITY                                                        >>sens
+ *  In: C, who may take part when.  Out: the largest norm of C x that one example
+ *  can have, never below the exact one by more than rounding.
  * ======================================================================== */
-
-#define MCAMP__WORK_MAGIC 0x776f726bu
-
-/* ---- the workload --------------------------------------------------------- */
-
-MCAMP__PRIV int mcamp__work_ok(const mcamp_work *w)
-{
-    return w && w->magic == MCAMP__WORK_MAGIC;
-}
-
-MCAMP_API void mcamp_work_free(mcamp_ctx *ctx, mcamp_work *work)
-{
-    if (!mcamp__ctx_ok(ctx) || !work) return;
-    mcamp__delete_doubles(ctx, work->lr, work->n);
-    mcamp_mech_free(ctx, &work->matrix);
-    memset(work, 0, sizeof *work);
-}
-
-MCAMP__PRIV mcamp_status mcamp__work_set_lr(mcamp_ctx *ctx, const mcamp_work_desc *d,
-                                            mcamp_work *w)
-{
-    if (!d->lr) return MCAMP_OK;
-    if (w->kind != MCAMP_WORK_PREFIX && w->kind != MCAMP_WORK_MOMENTUM)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_work_desc.lr", 0);
-    for (size_t i = 0; i < d->n; i++)
-        if (mcamp__eq(d->lr[i], 0.0))
-            return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_work_desc.lr", 0);
-    return mcamp__copy_values(ctx, "mcamp_work_desc.lr", d->lr, d->n, &w->lr);
-}
-
-/* A user's matrix, held as C is, but with any diagonal other than 0. */
-MCAMP__PRIV mcamp_status mcamp__work_set_matrix(mcamp_ctx *ctx,
-                                                const mcamp_work_desc *d,
-                                                mcamp_work *w)
-{
-    mcamp_mech_desc m;
-    mcamp_status st;
-    if (w->kind != MCAMP_WORK_TOEPLITZ && w->kind != MCAMP_WORK_DENSE) return MCAMP_OK;
-    memset(&m, 0, sizeof m);
-    m.kind = w->kind == MCAMP_WORK_TOEPLITZ ? MCAMP_MECH_TOEPLITZ : MCAMP_MECH_DENSE;
-    m.n = w->matrix.n = d->n;
-    m.coef = d->coef;
-    m.count = d->count;
-    st = mcamp__mech_build(ctx, &m, &w->matrix);
-    if (st < 0) return st;
-    for (size_t j = 0; j < d->n; j++)
-        if (mcamp__eq(mcamp__mech_diag(&w->matrix, j), 0.0))
-            return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_work_desc.coef", 0);
-    w->matrix.magic = MCAMP__MECH_MAGIC;
-    return MCAMP_OK;
-}
-
-MCAMP_API mcamp_status mcamp_work_init(mcamp_ctx *ctx, const mcamp_work_desc *desc,
-                                       mcamp_work *work)
-{
-    mcamp_work w;
-    mcamp_status st;
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!desc) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "desc", 0);
-    if (!work) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "work", 0);
-    if (desc->start_canary || desc->end_canary)
-        return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_work_desc", 0);
-    if (!desc->n || (uint64_t)desc->n > MCAMP__MAX_ROUNDS)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_work_desc.n", (double)desc->n);
-    if ((int)desc->kind < 0 || (int)desc->kind > (int)MCAMP_WORK_DENSE)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_work_desc.kind",
-                           (double)(int)desc->kind);
-    memset(&w, 0, sizeof w);
-    w.kind = desc->kind ? desc->kind : MCAMP_WORK_PREFIX;
-    w.n = desc->n;
-    if (w.kind == MCAMP_WORK_MOMENTUM || w.kind == MCAMP_WORK_EMA) {
-        st = mcamp__check(ctx, "mcamp_work_desc.beta", desc->beta, 0, 1, 1, 0);
-        if (st < 0) return st;
-        w.beta = desc->beta;
-    }
-    st = mcamp__work_set_lr(ctx, desc, &w);
-    if (st == MCAMP_OK) st = mcamp__work_set_matrix(ctx, desc, &w);
-    if (st < 0) { mcamp_work_free(ctx, &w); return st; }
-    w.magic = MCAMP__WORK_MAGIC;
-    *work = w;
-    return MCAMP_OK;
-}
-
-/* 1 if A is Toeplitz. */
-MCAMP__PRIV int mcamp__work_toeplitz(const mcamp_work *w)
-{
-    return !w->lr && w->kind != MCAMP_WORK_DENSE;
-}
-
-/* <row i, x> over the columns from `from` on. */
-MCAMP__PRIV double mcamp__rows_tail(const mcamp_mech *m, size_t i, size_t from,
-                                    const double *x)
-{
-    size_t all = mcamp__row_len(m, i), len = mcamp__zmin(all, i + 1 - from);
-    return mcamp__dot(m->coef + mcamp__row_start(m, i) + all - len, x + i + 1 - len, len);
-}
-
-/* x <- A x for an x that is zero before `from`; those entries stay. */
-MCAMP__PRIV void mcamp__work_apply(const mcamp_work *w, double *x, size_t from)
-{
-    double velocity = 0, sum = 0, b = w->beta;
-    const mcamp_mech *m = &w->matrix;
-    if (w->kind == MCAMP_WORK_TOEPLITZ) {
-        mcamp__conv(m->coef, m->bands, x + from, w->n - from);
-        return;
-    }
-    if (w->kind == MCAMP_WORK_DENSE) {
-        for (size_t i = w->n; i-- > from; )
-            x[i] = mcamp__rows_tail(m, i, from, x);
-        return;
-    }
-    for (size_t t = from; t < w->n; t++) {
-        if (w->kind == MCAMP_WORK_EMA) {
-            x[t] = velocity = b * velocity + (1 - b) * x[t];
-            continue;
-        }
-        velocity = b * velocity + x[t];
-        sum += w->lr ? w->lr[t] * velocity : velocity;
-        x[t] = sum;
-    }
-}
-
-/* x <- A^T x, right from row `from` on (what is before it is not touched). */
-MCAMP__PRIV void mcamp__work_apply_t(const mcamp_work *w, double *x, size_t from)
-{
-    double velocity = 0, sum = 0, b = w->beta;
-    const mcamp_mech *m = &w->matrix;
-    if (w->kind == MCAMP_WORK_TOEPLITZ) {
-        mcamp__conv_t(m->coef, m->bands, x + from, w->n - from);
-        return;
-    }
-    if (w->kind == MCAMP_WORK_DENSE) {
-        for (size_t i = from; i < w->n; i++) {
-            size_t all = mcamp__row_len(m, i) - 1, len = mcamp__zmin(all, i - from);
-            const double *row = m->coef + mcamp__row_start(m, i) + all - len;
-            mcamp__axpy(x[i], row, x + i - len, len);
-            x[i] *= row[len];
-        }
-        return;
-    }
-    for (size_t t = w->n; t-- > from; ) {
-        if (w->kind == MCAMP_WORK_EMA) {
-            x[t] = velocity = b * velocity + (1 - b) * x[t];
-            continue;
-        }
-        sum += x[t];
-        velocity = b * velocity + (w->lr ? w->lr[t] * sum : sum);
-        x[t] = velocity;
-    }
-}
-
-MCAMP__PRIV mcamp_status mcamp__work_mul(mcamp_ctx *ctx, const mcamp_work *w,
-                                         const double *v, double *out, int trans)
-{
-    mcamp_status st;
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!mcamp__work_ok(w)) return mcamp__fail(ctx, MCAMP_E_ARG, "work", 0);
-    if (!v) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "v", 0);
-    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
-    st = mcamp__check_finite(ctx, "v", v, w->n);
-    if (st < 0) return st;
-    if (out != v) memmove(out, v, w->n * sizeof *out);
-    if (trans) mcamp__work_apply_t(w, out, 0);
-    else mcamp__work_apply(w, out, 0);
-    return mcamp__check_finite(ctx, "out", out, w->n);
-}
-
-MCAMP_API mcamp_status mcamp_work_mul(mcamp_ctx *ctx, const mcamp_work *work,
-                                      const double *v, double *out)
-{
-    return mcamp__work_mul(ctx, work, v, out, 0);
-}
-
-MCAMP_API mcamp_status mcamp_work_mul_t(mcamp_ctx *ctx, const mcamp_work *work,
-                                        const double *v, double *out)
-{
-    return mcamp__work_mul(ctx, work, v, out, 1);
-}
-
-/* ---- error ---------------------------------------------------------------- */
-
-/* Scratch of the computations by columns: four vectors of n. */
-typedef struct mcamp__columns {
-    const mcamp_work *w;
-    const mcamp_mech *m;
-    size_t n;
-    double *block;
-    double *t;          /* T^-1 e_0 for the Toeplitz forms */
-    double *x;          /* column j of C^-1, then of A C^-1 */
-    double *low;        /* rounding errors of the sums of squares */
-    double *y;
-} mcamp__columns;
-
-MCAMP__PRIV mcamp_status mcamp__columns_init(mcamp_ctx *ctx, const mcamp_work *w,
-                                             const mcamp_mech *m, mcamp__columns *q)
-{
-    size_t count;
-    q->w = w; q->m = m; q->n = m->n;
-    if (!mcamp__mul_size(m->n, 4, &count))
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "mech", (double)m->n);
-    q->block = mcamp__new_doubles(ctx, count);
-    if (!q->block) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)count);
-    q->t = q->block;
-    q->x = q->t + m->n;
-    q->low = q->x + m->n;
-    q->y = q->low + m->n;
-    if (m->form != MCAMP_FORM_ROWS) {
-        q->t[0] = 1.0;
-        if (m->form == MCAMP_FORM_BLT) mcamp__blt_apply(m, q->t, m->n, MCAMP__OP_SOLVE);
-        else mcamp__toeplitz_apply(m, q->t, m->n, MCAMP__OP_SOLVE);
-    }
-    return MCAMP_OK;
-}
-
-MCAMP__PRIV void mcamp__columns_free(mcamp_ctx *ctx, mcamp__columns *q)
-{
-    mcamp__delete_doubles(ctx, q->block, 4 * q->n);
-}
-
-/* x[j .. n) = column j of C^-1: of T^-1 shifted down, rows divided by s. */
-MCAMP__PRIV void mcamp__columns_inverse(const mcamp__columns *q, size_t j, double *x)
-{
-    const mcamp_mech *m = q->m;
-    if (m->form == MCAMP_FORM_ROWS) {
-        for (size_t i = j; i < q->n; i++) x[i] = 0;
-        x[j] = 1.0;
-        mcamp__rows_solve(m, x, j, q->n);
-        return;
-    }
-    for (size_t i = j; i < q->n; i++)
-        x[i] = m->scale ? q->t[i - j] / m->scale[i] : q->t[i - j];
-}
-
-/* rows[i] = sum_j (A C^-1)_ij^2, column by column. */
-MCAMP__PRIV mcamp_status mcamp__error_columns(mcamp_ctx *ctx, const mcamp_work *w,
-                                              const mcamp_mech *m, double *rows)
-{
-    mcamp__columns q;
-    mcamp_status st = mcamp__columns_init(ctx, w, m, &q);
-    if (st < 0) return st;
-    for (size_t i = 0; i < q.n; i++) rows[i] = 0;
-    for (size_t j = 0; j < q.n; j++) {
-        mcamp__columns_inverse(&q, j, q.x);
-        mcamp__work_apply(w, q.x, j);
-        for (size_t i = j; i < q.n; i++)
-            mcamp__two_sum(rows + i, q.low + i, q.x[i] * q.x[i]);
-    }
-    for (size_t i = 0; i < q.n; i++) rows[i] += q.low[i];
-    mcamp__columns_free(ctx, &q);
-    return MCAMP_OK;
-}
-
-/* Both Toeplitz: A C^-1 is, with the coefficients B = C^-1 (A e_0), so row i has
- * the squared norm B_0^2 + .. + B_i^2.                                        */
-MCAMP__PRIV void mcamp__error_toeplitz(const mcamp_work *w, const mcamp_mech *m,
-                                       double *rows)
-{
-    mcamp__sum acc = { 0, 0 };
-    for (size_t i = 0; i < m->n; i++) rows[i] = i ? 0.0 : 1.0;
-    mcamp__work_apply(w, rows, 0);
-    mcamp__mech_apply(m, rows, m->n, MCAMP__OP_SOLVE);
-    for (size_t i = 0; i < m->n; i++) {
-        mcamp__sum_add(&acc, rows[i] * rows[i]);
-        rows[i] = mcamp__sum_get(&acc);
-    }
-}
-
-/* A BLT and a workload with a state of its own, both run as one machine.  Column
- * j of A C^-1 is the answer to an impulse at round j; with s its state, W_i =
- * sum_{j <= i} s_j s_j^T obeys W_i = F_i W_{i-1} F_i^T + g_i g_i^T, and row i's
- * squared norm is the entry of W_i at the output.  O(n (d+2)^2) for d buffers.
- * The state before round i, d+2 numbers: the buffers p_0..p_{d-1}, the velocity v,
- * the sum a; an input x gives
- *     y = (x - omega.p) / c_0,   p' = theta p + y,   u = y / scale_i,
- *     v' = beta v + gain u,      a' = a + lr_i v'  (EMA: a' = v').            */
-#define MCAMP__MACHINE (MCAMP_MAX_BUFFERS + 2)
-
-/* One column (or row) of W through F_i, in place; stride between its entries. */
-MCAMP__PRIV void mcamp__machine_step(const mcamp_work *w, const mcamp_mech *m,
-                                     size_t i, double input, double *s, size_t stride)
-{
-    size_t d = m->buffers;
-    double y = input, v, gain = w->kind == MCAMP_WORK_EMA ? 1 - w->beta : 1.0;
-    for (size_t j = 0; j < d; j++) y -= m->omega[j] * s[j * stride];
-    y /= m->diag;
-    for (size_t j = 0; j < d; j++)
-        s[j * stride] = m->theta[j] * s[j * stride] + y;
-    v = w->beta * s[d * stride] + gain * (m->scale ? y / m->scale[i] : y);
-    s[d * stride] = v;
-    if (w->kind == MCAMP_WORK_EMA) s[(d + 1) * stride] = v;
-    else s[(d + 1) * stride] += w->lr ? w->lr[i] * v : v;
-}
-
-/* W_i from W_{i-1} in place, d x d. */
-MCAMP__PRIV void mcamp__machine_advance(const mcamp_work *w, const mcamp_mech *m,
-                                        size_t i, double *s)
-{
-    size_t d = m->buffers + 2;
-    double g[MCAMP__MACHINE] = { 0 };
-    for (size_t k = 0; k < d; k++) mcamp__machine_step(w, m, i, 0.0, s + k, d);
-    for (size_t k = 0; k < d; k++) mcamp__machine_step(w, m, i, 0.0, s + k * d, 1);
-    mcamp__machine_step(w, m, i, 1.0, g, 1);
-    for (size_t k = 0; k < d; k++) mcamp__axpy(g[k], g, s + k * d, d);
-}
-
-MCAMP__PRIV mcamp_status mcamp__error_machine(mcamp_ctx *ctx, const mcamp_work *w,
-                                              const mcamp_mech *m, double *rows)
-{
-    size_t d = m->buffers + 2;
-    double *s = mcamp__new_doubles(ctx, d * d);
-    if (!s) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)d);
-    for (size_t i = 0; i < m->n; i++) {
-        mcamp__machine_advance(w, m, i, s);
-        rows[i] = s[d * d - 1];
-    }
-    mcamp__delete_doubles(ctx, s, d * d);
-    return MCAMP_OK;
-}
-
-/* 1 if the pair runs as a machine. */
-MCAMP__PRIV int mcamp__is_machine(const mcamp_work *w, const mcamp_mech *m)
-{
-    return m->form == MCAMP_FORM_BLT && w->kind != MCAMP_WORK_TOEPLITZ &&
-           w->kind != MCAMP_WORK_DENSE;
-}
-
-MCAMP__PRIV mcamp_status mcamp__error_squares(mcamp_ctx *ctx, const mcamp_work *w,
-                                              const mcamp_mech *m, double *rows)
-{
-    if (m->form != MCAMP_FORM_ROWS && !m->scale && mcamp__work_toeplitz(w)) {
-        mcamp__error_toeplitz(w, m, rows);
-        return MCAMP_OK;
-    }
-    if (mcamp__is_machine(w, m)) return mcamp__error_machine(ctx, w, m, rows);
-    return mcamp__error_columns(ctx, w, m, rows);
-}
-
-/* rows: squares in, norms out. */
-MCAMP__PRIV void mcamp__error_summary(double *rows, size_t n, mcamp_error_info *info)
-{
-    mcamp__sum acc = { 0, 0 };
-    memset(info, 0, sizeof *info);
-    for (size_t i = 0; i < n; i++) {
-        mcamp__sum_add(&acc, rows[i]);
-        rows[i] = sqrt(rows[i]);
-        if (rows[i] > info->max) { info->max = rows[i]; info->max_row = i; }
-    }
-    info->rmse = sqrt(mcamp__sum_get(&acc) / (double)n);
-}
-
-/* ctx, work and mech are objects of the same n. */
-MCAMP__PRIV mcamp_status mcamp__work_args(mcamp_ctx *ctx, const mcamp_work *w,
-                                          const mcamp_mech *m)
-{
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!mcamp__work_ok(w)) return mcamp__fail(ctx, MCAMP_E_ARG, "work", 0);
-    if (!mcamp__mech_ok(m)) return mcamp__fail(ctx, MCAMP_E_ARG, "mech", 0);
-    if (w->n != m->n) return mcamp__fail(ctx, MCAMP_E_MISMATCH, "work", (double)w->n);
-    return MCAMP_OK;
-}
-
-MCAMP_API mcamp_status mcamp_work_error(mcamp_ctx *ctx, const mcamp_work *work,
-                                        const mcamp_mech *mech, double *rows,
-                                        mcamp_error_info *info)
-{
-    mcamp_status st = mcamp__work_args(ctx, work, mech);
-    mcamp_error_info r;
-    double *x;
-    if (st < 0) return st;
-    if (!info) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "info", 0);
-    x = mcamp__new_doubles(ctx, mech->n);
-    if (!x) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)mech->n);
-    st = mcamp__error_squares(ctx, work, mech, x);
-    if (st == MCAMP_OK) {
-        mcamp__error_summary(x, mech->n, &r);
-        st = mcamp__finite(r.rmse) && mcamp__finite(r.max)
-           ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_NONFINITE, "mech", r.rmse);
-    }
-    if (st == MCAMP_OK) {
-        *info = r;
-        if (rows) memcpy(rows, x, mech->n * sizeof *rows);
-    }
-    mcamp__delete_doubles(ctx, x, mech->n);
-    return st;
-}
-
-/* ---- gradients ------------------------------------------------------------ *
- * value = sum_i wt_i sum_j B_ij^2 with B = A C^-1.  By columns: x_j = C^-1 e_j,
- * z_j = A^T (wt . A x_j), so d value = 2 sum_j <z_j, dx_j>.
- *   C = T S, S = diag(s):  x_j = S^-1 T^-1 e_j, so
- *     d/d log s_r = -2 sum_j z_j[r] x_j[r]            (any C: S^-1 comes last);
- *     d/d t_k = 2 sum_j z_j[j+k] / s_{j+k},  t = T^-1 e_0; and dt = -t * t * dc
- *     (series), so d/dc = -T^-T T^-T (d/dt).
- *   rows:  dx_j = -C^-1 dC x_j, so d/dC_rq = -2 sum_j (C^-T z_j)[r] x_j[q].
- * Both Toeplitz, no factors: with r_k = V_k B_k, V_k = sum_{i >= k} wt_i, value is
- * sum_k V_k B_k^2, B = C^-1 a, and d/dc = -2 C^-T C^-T A^T r, all operators being
- * Toeplitz; d/d(inverse) = 2 A^T r.                                           */
-
-/* From d/dc_k in y (n values, spoilt) to the parameters of a Toeplitz form.  With
- * c = 1/d as series dc = -c * c * dd, so d/dd = -C^T C^T (d/dc).              */
-MCAMP__PRIV void mcamp__grad_from_coefs(const mcamp_mech *m, double *y,
-                                        const mcamp_mech_grad *g)
-{
-    if (m->inverse) {
-        for (int k = 0; k < 2; k++) mcamp__toeplitz_apply(m, y, m->n, MCAMP__OP_TRANS);
-        for (size_t k = 0; g->coef && k < m->inverse_bands; k++) g->coef[k] = -y[k];
-        return;
-    }
-    if (m->form == MCAMP_FORM_TOEPLITZ) {
-        if (g->coef) memcpy(g->coef, y, m->count * sizeof *y);
-        return;
-    }
-    for (size_t j = 0; j < m->buffers; j++) {       /* c_k = sum omega theta^(k-1) */
-        double p = 0, dp = 0;
-        for (size_t k = m->n; k-- > 1; ) {
-            dp = dp * m->theta[j] + p;
-            p = p * m->theta[j] + y[k];
-        }
-        if (g->omega) g->omega[j] = p;
-        if (g->theta) g->theta[j] = m->omega[j] * dp;
-    }
-}
-
-/* The same from d/dt_k, t = T^-1 e_0. */
-MCAMP__PRIV void mcamp__grad_from_inverse(const mcamp_mech *m, double *y,
-                                          const mcamp_mech_grad *g)
-{
-    const int op = MCAMP__OP_SOLVE | MCAMP__OP_TRANS;
-    if (m->inverse) {
-        if (g->coef) memcpy(g->coef, y, m->inverse_bands * sizeof *y);
-        return;
-    }
-    for (int k = 0; k < 2; k++) {
-        if (m->form == MCAMP_FORM_BLT) mcamp__blt_apply(m, y, m->n, op);
-        else mcamp__toeplitz_apply(m, y, m->n, op);
-    }
-    for (size_t k = 0; k < m->n; k++) y[k] = -y[k];
-    mcamp__grad_from_coefs(m, y, g);
-}
-
-MCAMP__PRIV double mcamp__weight(const double *weights, size_t i, size_t n)
-{
-    return weights ? weights[i] : 1.0 / (double)n;
-}
-
-/* Returns the value; y[n] is scratch. */
-MCAMP__PRIV double mcamp__grad_toeplitz(const mcamp_work *w, const mcamp_mech *m,
-                                        const double *weights, double *y,
-                                        const mcamp_mech_grad *g)
-{
-    mcamp__sum acc = { 0, 0 }, tail = { 0, 0 };
-    size_t n = m->n;
-    for (size_t i = 0; i < n; i++) y[i] = i ? 0.0 : 1.0;
-    mcamp__work_apply(w, y, 0);
-    mcamp__mech_apply(m, y, n, MCAMP__OP_SOLVE);
-    for (size_t i = n; i-- > 0; ) {
-        double b = y[i];
-        mcamp__sum_add(&tail, mcamp__weight(weights, i, n));
-        y[i] = 2 * mcamp__sum_get(&tail) * b;
-        mcamp__sum_add(&acc, 0.5 * y[i] * b);
-    }
-    mcamp__work_apply_t(w, y, 0);
-    mcamp__grad_from_inverse(m, y, g);
-    return mcamp__sum_get(&acc);
-}
-
-/* d/dC_rq of packed rows += -2 y[r] x[q], rows and columns from j on. */
-MCAMP__PRIV void mcamp__grad_rows(const mcamp_mech *m, size_t j, const double *y,
-                                  const double *x, double *out)
-{
-    for (size_t r = j; r < m->n; r++) {
-        size_t len = mcamp__row_len(m, r), c0 = mcamp__zmax(r + 1 - len, j);
-        mcamp__axpy(-2 * y[r], x + c0, out + mcamp__row_start(m, r) + len - 1 + c0 - r,
-                    r + 1 - c0);
-    }
-}
-
-/* C^-T on the trailing block from row j on, in place. */
-MCAMP__PRIV void mcamp__rows_solve_t_from(const mcamp_mech *m, double *x, size_t j)
-{
-    for (size_t i = m->n; i-- > j; ) {
-        const double *row = m->coef + mcamp__row_start(m, i);
-        size_t all = mcamp__row_len(m, i) - 1, len = mcamp__zmin(all, i - j);
-        x[i] /= row[all];
-        mcamp__axpy(-x[i], row + all - len, x + i - len, len);
-    }
-}
-
-/* One column's part; z has n values of scratch; returns its part of the value. */
-MCAMP__PRIV double mcamp__grad_column(const mcamp__columns *q, size_t j,
-                                      const double *weights, double *z,
-                                      const mcamp_mech_grad *g)
-{
-    const mcamp_mech *m = q->m;
-    double *x = q->x, value = 0;
-    mcamp__columns_inverse(q, j, x);
-    memcpy(z + j, x + j, (q->n - j) * sizeof *z);
-    mcamp__work_apply(q->w, z, j);
-    for (size_t i = j; i < q->n; i++) {
-        double b = z[i];
-        z[i] = mcamp__weight(weights, i, q->n) * b;
-        value += z[i] * b;
-    }
-    mcamp__work_apply_t(q->w, z, j);
-    for (size_t i = j; g->log_scale && i < q->n; i++)
-        g->log_scale[i] -= 2 * z[i] * x[i];
-    if (m->form != MCAMP_FORM_ROWS) {
-        for (size_t i = j; i < q->n; i++)
-            q->y[i - j] += 2 * (m->scale ? z[i] / m->scale[i] : z[i]);
-    } else if (g->coef) {
-        mcamp__rows_solve_t_from(m, z, j);
-        mcamp__grad_rows(m, j, z, x, g->coef);
-    }
-    return value;
-}
-
-MCAMP__PRIV mcamp_status mcamp__grad_columns(mcamp_ctx *ctx, const mcamp_work *w,
-                                             const mcamp_mech *m,
-                                             const double *weights, double *value,
-                                             const mcamp_mech_grad *g)
-{
-    mcamp__columns q;
-    mcamp__sum acc = { 0, 0 };
-    mcamp_status st = mcamp__columns_init(ctx, w, m, &q);
-    if (st < 0) return st;
-    for (size_t i = 0; g->log_scale && i < q.n; i++) g->log_scale[i] = 0;
-    for (size_t i = 0; m->form == MCAMP_FORM_ROWS && g->coef && i < m->count; i++)
-        g->coef[i] = 0;
-    for (size_t j = 0; j < q.n; j++)
-        mcamp__sum_add(&acc, mcamp__grad_column(&q, j, weights, q.low, g));
-    if (m->form != MCAMP_FORM_ROWS) mcamp__grad_from_inverse(m, q.y, g);
-    mcamp__columns_free(ctx, &q);
-    *value = mcamp__sum_get(&acc);
-    return MCAMP_OK;
-}
-
-/* A machine, backwards.  With L_i = d value / d W_i (symmetric) and the state after
- * round i being s' = F s + g x:  d value = 2 <L_i [F g] diag(W_{i-1}, 1), d[F g]>, and
- * L_{i-1} = F^T L_i F + weight_{i-1} at the output.  W is kept at every `block`-th
- * round and made again in between: memory O(sqrt(n) d^2), time O(n d^3).        */
-typedef struct mcamp__tape {
-    const mcamp_work *w;
-    const mcamp_mech *m;
-    const double *weights;
-    size_t d, block;
-    double *starts;     /* W before rounds 0, block, 2 block, .. */
-    double *inner;      /* W before each round of one block      */
-    double *l;          /* d x d */
-    double *s, *k;      /* d x d: F W, L F W */
-    mcamp__sum value;
-} mcamp__tape;
-
-/* How s' depends on y: 1 for the buffers, then q[0] for the velocity, q[1] for
- * the sum (or the average).                                                   */
-MCAMP__PRIV void mcamp__tape_gains(const mcamp__tape *t, size_t i, double *q)
-{
-    int ema = t->w->kind == MCAMP_WORK_EMA;
-    q[0] = (ema ? 1 - t->w->beta : 1.0) / (t->m->scale ? t->m->scale[i] : 1.0);
-    q[1] = ema || !t->w->lr ? q[0] : t->w->lr[i] * q[0];
-}
-
-/* One row or column of L through F^T. */
-MCAMP__PRIV void mcamp__tape_back(const mcamp__tape *t, size_t i, double *x,
-                                  size_t stride)
-{
-    const mcamp_mech *m = t->m;
-    size_t d = m->buffers;
-    double q[2], y, *v = x + d * stride, *a = v + stride;
-    int ema = t->w->kind == MCAMP_WORK_EMA;
-    mcamp__tape_gains(t, i, q);
-    y = q[0] * *v + q[1] * *a;
-    for (size_t j = 0; j < d; j++) y += x[j * stride];
-    y /= m->diag;
-    for (size_t j = 0; j < d; j++)
-        x[j * stride] = m->theta[j] * x[j * stride] - m->omega[j] * y;
-    *v = t->w->beta * (*v + (ema || !t->w->lr ? 1.0 : t->w->lr[i]) * *a);
-    if (ema) *a = 0;
-}
-
-/* The part of round i, w being W_{i-1}. */
-MCAMP__PRIV void mcamp__tape_round(const mcamp__tape *t, size_t i, const double *w,
-                                   const mcamp_mech_grad *g)
-{
-    const mcamp_mech *m = t->m;
-    size_t d = t->d, nb = m->buffers;
-    double q[2], in[MCAMP__MACHINE] = { 0 }, y[2];
-    mcamp__tape_gains(t, i, q);
-    memcpy(t->s, w, d * d * sizeof *w);
-    for (size_t c = 0; c < d; c++) mcamp__machine_step(t->w, m, i, 0.0, t->s + c, d);
-    mcamp__machine_step(t->w, m, i, 1.0, in, 1);
-    memset(t->k, 0, d * d * sizeof *w);
-    for (size_t r = 0; r < d; r++)
-        for (size_t c = 0; c < d; c++)
-            mcamp__axpy(t->l[r * d + c], t->s + c * d, t->k + r * d, d);
-    for (size_t j = 0; j < nb; j++) {
-        double ybar = q[0] * t->k[nb * d + j] + q[1] * t->k[(nb + 1) * d + j];
-        for (size_t r = 0; r < nb; r++) ybar += t->k[r * d + j];
-        if (g->omega) g->omega[j] -= 2 * ybar / m->diag;
-        if (g->theta) g->theta[j] += 2 * t->k[j * d + j];
-    }
-    for (size_t r = 0; r < 2; r++) {        /* <lambda, y> at velocity and sum */
-        const double *k = t->k + (nb + r) * d;
-        y[r] = mcamp__dot(t->l + (nb + r) * d, in, d) - mcamp__dot(m->omega, k, nb);
-    }
-    if (g->log_scale) g->log_scale[i] = -2 * (q[0] * y[0] + q[1] * y[1]) / m->diag;
-}
-
-/* Forward: W at the start of each block, and the value. */
-MCAMP__PRIV void mcamp__tape_record(mcamp__tape *t)
-{
-    size_t d = t->d, dd = d * d;
-    memset(t->s, 0, dd * sizeof *t->s);
-    for (size_t i = 0; i < t->m->n; i++) {
-        if (i % t->block == 0) memcpy(t->starts + i / t->block * dd, t->s, dd * sizeof *t->s);
-        mcamp__machine_advance(t->w, t->m, i, t->s);
-        mcamp__sum_add(&t->value, mcamp__weight(t->weights, i, t->m->n) * t->s[dd - 1]);
-    }
-}
-
-MCAMP__PRIV void mcamp__tape_block(mcamp__tape *t, size_t from, size_t to,
-                                   const mcamp_mech_grad *g)
-{
-    size_t d = t->d, dd = d * d;
-    memcpy(t->inner, t->starts + from / t->block * dd, dd * sizeof *t->s);
-    for (size_t i = from; i + 1 < to; i++) {
-        double *w = t->inner + (i - from) * dd;
-        memcpy(w + dd, w, dd * sizeof *w);
-        mcamp__machine_advance(t->w, t->m, i, w + dd);
-    }
-    for (size_t i = to; i-- > from; ) {
-        t->l[dd - 1] += mcamp__weight(t->weights, i, t->m->n);
-        mcamp__tape_round(t, i, t->inner + (i - from) * dd, g);
-        for (size_t c = 0; c < d; c++) mcamp__tape_back(t, i, t->l + c, d);
-        for (size_t r = 0; r < d; r++) mcamp__tape_back(t, i, t->l + r * d, 1);
-    }
-}
-
-MCAMP__PRIV mcamp_status mcamp__grad_machine(mcamp_ctx *ctx, const mcamp_work *w,
-                                             const mcamp_mech *m, const double *weights,
-                                             double *value, const mcamp_mech_grad *g)
-{
-    mcamp__tape t;
-    size_t dd, blocks, count;
-    double *all;
-    memset(&t, 0, sizeof t);
-    t.w = w; t.m = m; t.weights = weights;
-    t.d = m->buffers + 2;
-    dd = t.d * t.d;
-    t.block = (size_t)sqrt((double)m->n) + 1;
-    blocks = (m->n - 1) / t.block + 1;
-    count = (blocks + t.block + 3) * dd;    /* n <= 2^48: no overflow */
-    all = mcamp__new_doubles(ctx, count);
-    if (!all) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)count);
-    t.starts = all;
-    t.inner = t.starts + blocks * dd;
-    t.l = t.inner + t.block * dd;
-    t.s = t.l + dd;
-    t.k = t.s + dd;
-    for (size_t j = 0; j < m->buffers; j++) {
-        if (g->theta) g->theta[j] = 0;
-        if (g->omega) g->omega[j] = 0;
-    }
-    mcamp__tape_record(&t);
-    for (size_t b = blocks; b-- > 0; )
-        mcamp__tape_block(&t, b * t.block, mcamp__zmin((b + 1) * t.block, m->n), g);
-    *value = mcamp__sum_get(&t.value);
-    mcamp__delete_doubles(ctx, all, count);
-    return MCAMP_OK;
-}
-
-MCAMP__PRIV mcamp_status mcamp__grad_check_weights(mcamp_ctx *ctx, const double *weights,
-                                                   size_t n)
-{
-    mcamp_status st = weights ? mcamp__check_values(ctx, "weights", weights, n) : MCAMP_OK;
-    for (size_t i = 0; st == MCAMP_OK && weights && i < n; i++)
-        if (weights[i] < 0) st = mcamp__fail(ctx, MCAMP_E_ARG, "weights", weights[i]);
-    return st;
-}
-
-MCAMP_API mcamp_status mcamp_work_gradient(mcamp_ctx *ctx, const mcamp_work *work,
-                                           const mcamp_mech *mech,
-                                           const double *weights, double *value,
-                                           const mcamp_mech_grad *grad)
-{
-    mcamp_status st = mcamp__work_args(ctx, work, mech);
-    double *y, v = 0;
-    int toeplitz;
-    if (st < 0) return st;
-    if (!value) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "value", 0);
-    if (!grad) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "grad", 0);
-    if ((grad->theta || grad->omega) && mech->form != MCAMP_FORM_BLT)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "grad.theta", 0);
-    st = mcamp__grad_check_weights(ctx, weights, mech->n);
-    if (st < 0) return st;
-    toeplitz = mech->form != MCAMP_FORM_ROWS && !mech->scale && !grad->log_scale &&
-               mcamp__work_toeplitz(work);
-    if (!toeplitz && mcamp__is_machine(work, mech)) {
-        st = mcamp__grad_machine(ctx, work, mech, weights, &v, grad);
-    } else if (!toeplitz) {
-        st = mcamp__grad_columns(ctx, work, mech, weights, &v, grad);
-    } else {
-        y = mcamp__new_doubles(ctx, mech->n);
-        if (!y) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)mech->n);
-        v = mcamp__grad_toeplitz(work, mech, weights, y, grad);
-        mcamp__delete_doubles(ctx, y, mech->n);
-    }
-    if (st < 0) return st;
-    if (!mcamp__finite(v)) return mcamp__fail(ctx, MCAMP_E_NONFINITE, "mech", v);
-    *value = v;
-    return MCAMP_OK;
-}
 
 /* ---- sensitivity ---------------------------------------------------------- *
  * With X = C^T C, rows of x of norm at most 1 and a set P of rounds,
@@ -7930,273 +7241,6 @@ MCAMP_API mcamp_status mcamp_modes_vector(mcamp_ctx *ctx, const mcamp_mech *mech
     return MCAMP_OK;
 }
 
-/* ---- gradient of <D, G> --------------------------------------------------- *
- * <D, G> = sum_r M_r D M_r^T over the rows of M, so with W = M D
- *     d/d|C|_rc = 2 W_{r, c mod b}.
- * Toeplitz: with S as above, d/dS(t) = 2 sum_{i,j} D_ij S(t + i - j) over the i with
- * t + i < n: a filter with the diagonal sums of D's first n - t rows, which gain one
- * row at a time as t goes down; and d/d|c|_k = sum_e d/dS(k + b e).            */
-
-/* *out = zeroed doubles, rows * cols + extra of them in *count. */
-MCAMP__PRIV mcamp_status mcamp__grad_memory(mcamp_ctx *ctx, size_t rows, size_t cols,
-                                            size_t extra, double **out, size_t *count)
-{
-    if (!mcamp__mul_size(rows, cols, count) || !mcamp__add_size(*count, extra, count))
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)cols);
-    *out = mcamp__new_doubles(ctx, *count);
-    return *out ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)*count);
-}
-
-/* y[t] = d/dS(t); delta[2b-1] is zero: entry b-1-u sums D_ij with i - j = u, so
- * that the filter runs upwards through both arrays.  Returns the value.        */
-MCAMP__PRIV double mcamp__modes_filter(const double *d, size_t b, const double *s,
-                                       size_t n, double *delta, double *y)
-{
-    mcamp__sum acc = { 0, 0 };
-    for (size_t t = n; t-- > 0; ) {
-        size_t i = n - 1 - t, first = t + b > n ? t + b - n : 0;
-        double g = 0;
-        if (i < b)
-            for (size_t j = 0; j < b; j++) delta[b - 1 + j - i] += d[i * b + j];
-        for (size_t k = first; k < 2 * b - 1 && k <= t + b - 1; k++)
-            g += delta[k] * s[t + b - 1 - k];       /* u = b - 1 - k: S(t + u) */
-        y[t] = 2 * g;
-        mcamp__sum_add(&acc, g * s[t]);
-    }
-    return mcamp__sum_get(&acc);
-}
-
-MCAMP__PRIV mcamp_status mcamp__modes_grad_toeplitz(mcamp_ctx *ctx, const mcamp_mech *m,
-                                                    size_t b, const double *d,
-                                                    double *value,
-                                                    const mcamp_mech_grad *g)
-{
-    size_t n = m->n, count;
-    double *block, *s, *c, *y;
-    mcamp_status st = mcamp__grad_memory(ctx, n, 3, 2 * b, &block, &count);
-    if (st < 0) return st;
-    s = block; c = s + n; y = c + n;
-    mcamp__mech_coefs(m, 0, n, c);
-    for (size_t t = 0; t < n; t++) s[t] = fabs(c[t]) + (t >= b ? s[t - b] : 0.0);
-    *value = mcamp__modes_filter(d, b, s, n, y + n, y);
-    for (size_t t = n; t-- > 0; )
-        if (b < n - t) y[t] += y[t + b];
-    for (size_t t = 0; t < n; t++) if (c[t] < 0) y[t] = -y[t];
-    mcamp__grad_from_coefs(m, y, g);
-    mcamp__delete_doubles(ctx, block, count);
-    return MCAMP_OK;
-}
-
-/* A BLT with factors s, all entries >= 0.  A row of M is M_r = c_0 s_r e_k +
- * sum_l w_l A_l(r), k = r mod b, with A_l(r+1) = t_l A_l(r) + s_r e_k; so W_r = M_r D
- * comes from D A_l in O(b d).  Backwards, Z_l(p) = sum_{r > p} W_{r, p mod b}
- * t_l^(r-p-1), one recursion for each bin, gives
- *     d/ds_p = 2 (c_0 W_{p,k} + sum_l w_l Z_l(p)),   d/dw_l = 2 sum_p s_p Z_l(p),
- *     d/dt_l = 2 w_l sum_p s_p Z'_l(p),  Z' the derivative with respect to t_l.
- * A_l is kept at the start of each epoch; within an epoch W is made again.     */
-typedef struct mcamp__adjoint {
-    const mcamp_mech *m;
-    const double *d;
-    size_t b, nb;       /* nb: buffers */
-    double *start;      /* epochs x nb x b: A_l at the start of each epoch */
-    double *da;         /* nb x b: D A_l(r) */
-    double *w;          /* b x b: W for the rows of one epoch */
-    double *z, *dz;     /* nb x b: Z_l and Z'_l of each bin */
-    mcamp__sum value;
-    double *theta, *omega;      /* nb: derivatives, gathered */
-} mcamp__adjoint;
-
-MCAMP__PRIV double mcamp__col_factor(const mcamp_mech *m, size_t j)
-{
-    return m->scale ? m->scale[j] : 1.0;
-}
-
-/* A_l from one epoch start to the next. */
-MCAMP__PRIV void mcamp__adjoint_starts(const mcamp__adjoint *q)
-{
-    size_t b = q->b, n = q->m->n, step = q->nb * b;
-    double *a = q->start;
-    for (size_t q0 = 0; n - q0 > b; q0 += b, a += step) {
-        memcpy(a + step, a, step * sizeof *a);
-        for (size_t l = 0; l < q->nb; l++) {
-            double *x = a + step + l * b, t = q->m->theta[l], decay = pow(t, (double)b);
-            double p = 1.0;
-            for (size_t i = 0; i < b; i++) x[i] *= decay;
-            for (size_t i = b; i-- > 0; p *= t) x[i] += mcamp__col_factor(q->m, q0 + i) * p;
-        }
-    }
-}
-
-/* W for the rows of the epoch at q0. */
-MCAMP__PRIV void mcamp__adjoint_forward(mcamp__adjoint *q, size_t q0, size_t len,
-                                        const double *a)
-{
-    size_t b = q->b;
-    const mcamp_mech *m = q->m;
-    memset(q->da, 0, q->nb * b * sizeof(double));
-    for (size_t l = 0; l < q->nb; l++)
-        for (size_t i = 0; q0 && i < b; i++)
-            mcamp__axpy(a[l * b + i], q->d + i * b, q->da + l * b, b);
-    for (size_t k = 0; k < len; k++) {
-        double *w = q->w + k * b, s = mcamp__col_factor(m, q0 + k);
-        for (size_t i = 0; i < b; i++) w[i] = m->diag * s * q->d[k * b + i];
-        for (size_t l = 0; l < q->nb; l++) {
-            double *da = q->da + l * b;
-            mcamp__axpy(m->omega[l], da, w, b);
-            for (size_t i = 0; i < b; i++)
-                da[i] = m->theta[l] * da[i] + s * q->d[k * b + i];
-        }
-    }
-}
-
-/* Rows of the epoch from the last to the first: derivatives of its columns. */
-MCAMP__PRIV void mcamp__adjoint_back(mcamp__adjoint *q, size_t q0, size_t len,
-                                     double *log_scale)
-{
-    size_t b = q->b;
-    const mcamp_mech *m = q->m;
-    for (size_t k = len; k-- > 0; ) {
-        const double *w = q->w + k * b;
-        double s = mcamp__col_factor(m, q0 + k), ds = m->diag * w[k];
-        for (size_t l = 0; l < q->nb; l++) {
-            double *z = q->z + l * b, *dz = q->dz + l * b, t = m->theta[l];
-            ds += m->omega[l] * z[k];
-            q->omega[l] += 2 * s * z[k];
-            q->theta[l] += 2 * m->omega[l] * s * dz[k];
-            for (size_t i = 0; i < b; i++) {
-                dz[i] = t * dz[i] + z[i];
-                z[i] = t * z[i] + w[i];
-            }
-        }
-        mcamp__sum_add(&q->value, s * ds);
-        if (log_scale) log_scale[q0 + k] = 2 * s * ds;
-    }
-}
-
-MCAMP__PRIV mcamp_status mcamp__modes_grad_blt(mcamp_ctx *ctx, const mcamp_mech *m,
-                                               size_t b, const double *d, double *value,
-                                               const mcamp_mech_grad *g)
-{
-    mcamp__adjoint q;
-    size_t count, nb = m->buffers, epochs = (m->n - 1) / b + 1, cols = nb * b, rows;
-    double *block, theta[MCAMP_MAX_BUFFERS] = { 0 }, omega[MCAMP_MAX_BUFFERS] = { 0 };
-    mcamp_status st;
-    if (!mcamp__add_size(epochs, 3, &rows) || b > SIZE_MAX / 64 / b)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
-    st = mcamp__grad_memory(ctx, rows, cols, b * b, &block, &count);
-    if (st < 0) return st;
-    memset(&q.value, 0, sizeof q.value);
-    q.m = m; q.d = d; q.b = b; q.nb = nb;
-    q.theta = theta; q.omega = omega;
-    q.start = block;
-    q.da = q.start + epochs * cols;
-    q.z = q.da + cols;
-    q.dz = q.z + cols;
-    q.w = q.dz + cols;
-    mcamp__adjoint_starts(&q);
-    for (size_t e = epochs; e-- > 0; ) {
-        size_t len = mcamp__zmin(b, m->n - e * b);
-        mcamp__adjoint_forward(&q, e * b, len, q.start + e * cols);
-        mcamp__adjoint_back(&q, e * b, len, g->log_scale);
-    }
-    if (g->theta) memcpy(g->theta, theta, nb * sizeof *theta);
-    if (g->omega) memcpy(g->omega, omega, nb * sizeof *omega);
-    *value = mcamp__sum_get(&q.value);
-    mcamp__delete_doubles(ctx, block, count);
-    return MCAMP_OK;
-}
-
-/* Any C: a row of M, W_r = M_r D, then every entry of the row. */
-typedef struct mcamp__rowgrad {
-    const mcamp_mech *m;
-    const double *d;
-    size_t b;
-    double *c;          /* n: coefficients of a Toeplitz form */
-    double *y;          /* n: d/dc_k */
-    double *row;        /* b: M_r */
-    double *w;          /* b: W_r */
-} mcamp__rowgrad;
-
-MCAMP__PRIV double mcamp__rowgrad_entry(const mcamp__rowgrad *q, size_t r, size_t c)
-{
-    const mcamp_mech *m = q->m;
-    if (m->form == MCAMP_FORM_ROWS)
-        return m->coef[mcamp__row_start(m, r) + mcamp__row_len(m, r) - 1 - (r - c)];
-    return q->c[r - c] * mcamp__col_factor(m, c);
-}
-
-MCAMP__PRIV double mcamp__rowgrad_row(const mcamp__rowgrad *q, size_t r,
-                                      const mcamp_mech_grad *g)
-{
-    const mcamp_mech *m = q->m;
-    size_t b = q->b, len = mcamp__row_len(m, r), c0 = r + 1 - len;
-    double *out = m->form == MCAMP_FORM_ROWS && g->coef
-                ? g->coef + mcamp__row_start(m, r) : NULL;
-    memset(q->row, 0, 2 * b * sizeof(double));
-    for (size_t c = c0; c <= r; c++) q->row[c % b] += fabs(mcamp__rowgrad_entry(q, r, c));
-    for (size_t i = 0; i < b; i++)
-        if (q->row[i] > 0) mcamp__axpy(q->row[i], q->d + i * b, q->w, b);
-    for (size_t c = c0; c <= r; c++) {
-        double x = mcamp__rowgrad_entry(q, r, c);
-        double v = x < 0 ? -2 * q->w[c % b] : 2 * q->w[c % b];
-        if (out) out[c - c0] = v;
-        if (m->form != MCAMP_FORM_ROWS) q->y[r - c] += v * mcamp__col_factor(m, c);
-        if (g->log_scale) g->log_scale[c] += v * x;
-    }
-    return mcamp__dot(q->row, q->w, b);
-}
-
-MCAMP__PRIV mcamp_status mcamp__modes_grad_rows(mcamp_ctx *ctx, const mcamp_mech *m,
-                                                size_t b, const double *d, double *value,
-                                                const mcamp_mech_grad *g)
-{
-    mcamp__rowgrad q;
-    mcamp__sum acc = { 0, 0 };
-    size_t count;
-    double *block;
-    mcamp_status st = mcamp__grad_memory(ctx, m->n, 2, 2 * b, &block, &count);
-    if (st < 0) return st;
-    q.m = m; q.d = d; q.b = b;
-    q.c = block; q.y = q.c + m->n; q.row = q.y + m->n; q.w = q.row + b;
-    if (m->form != MCAMP_FORM_ROWS) mcamp__mech_coefs(m, 0, m->n, q.c);
-    for (size_t j = 0; g->log_scale && j < m->n; j++) g->log_scale[j] = 0;
-    for (size_t r = 0; r < m->n; r++)
-        mcamp__sum_add(&acc, mcamp__rowgrad_row(&q, r, g));
-    if (m->form != MCAMP_FORM_ROWS) mcamp__grad_from_coefs(m, q.y, g);
-    *value = mcamp__sum_get(&acc);
-    mcamp__delete_doubles(ctx, block, count);
-    return MCAMP_OK;
-}
-
-MCAMP_API mcamp_status mcamp_modes_gradient(mcamp_ctx *ctx, const mcamp_mech *mech,
-                                            size_t b, const double *d, double *value,
-                                            const mcamp_mech_grad *grad)
-{
-    mcamp_status st = mcamp__mech_args(ctx, mech, d, value);
-    size_t bb;
-    double v = 0;
-    int scaled;
-    if (st < 0) return st;
-    if (!grad) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "grad", 0);
-    if ((grad->theta || grad->omega) && mech->form != MCAMP_FORM_BLT)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "grad.theta", 0);
-    if (!b || !mcamp__mul_size(b, b, &bb) || bb > SIZE_MAX / 64)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
-    st = mcamp__check_finite(ctx, "d", d, bb);
-    if (st < 0) return st;
-    scaled = mech->scale || grad->log_scale;
-    if (mech->form != MCAMP_FORM_ROWS && !scaled)
-        st = mcamp__modes_grad_toeplitz(ctx, mech, b, d, &v, grad);
-    else if (mech->form == MCAMP_FORM_BLT && !mech->negative)
-        st = mcamp__modes_grad_blt(ctx, mech, b, d, &v, grad);
-    else
-        st = mcamp__modes_grad_rows(ctx, mech, b, d, &v, grad);
-    if (st < 0) return st;
-    if (!mcamp__finite(v)) return mcamp__fail(ctx, MCAMP_E_NONFINITE, "d", v);
-    *value = v;
-    return MCAMP_OK;
-}
-
 /* ======================================================================== *
  *  PRIVACY LOSS                                                     >>loss
  *  In: a mcamp_gram G and sigma.  Out: a model of the pair P, Q in b dimensions
@@ -8412,7 +7456,7 @@ MCAMP_API mcamp_status mcamp_loss_point(mcamp_ctx *ctx, const mcamp_gram *gram,
 }
 
 /* ======================================================================== *
- *  ESTIMATION                                                        >>est
+ *  LAWS, TALLIES, BOUNDS                                              >>law
  *  In: a model (section loss).  Out: tallies of unbiased values of delta with a
  *  proven range, estimates, rigorous bounds.  Sections: tally and bounds;
  *  ranges; samplers; driver.  Samples are drawn in blocks of MCAMP_BLOCK from
@@ -9713,30 +8757,15 @@ MCAMP_API mcamp_status mcamp_sampler_run(mcamp_ctx *ctx, const mcamp_sampler *sa
     return st < 0 ? st : mcamp_tally_merge(ctx, tally, &sum);
 }
 
-/* ---- estimates -------------------------------------------------------------- */
+/* ======================================================================== *
+ *  VERIFICATION                                                     >>verify
+ *  In: a Gram matrix and one claim (sigma, eps, delta, beta).  Out: accepted or
+ *  refused.  The samples that choose a law come from the PILOT streams, those that
+ *  decide from VERIFY alone.  Guarantee: a false claim is accepted with probability
+ *  at most beta over the samples, in all directions together.
+ * ======================================================================== */
 
-/* A budget with its defaults filled in. */
-MCAMP__PRIV mcamp_status mcamp__budget_resolve(mcamp_ctx *ctx, const mcamp_budget *in,
-                                               mcamp_budget *out)
-{
-    mcamp_status st;
-    memset(out, 0, sizeof *out);
-    if (in) *out = *in;
-    if (mcamp__eq(out->rel_error, 0)) out->rel_error = 0.01;
-    if (mcamp__eq(out->beta, 0)) out->beta = 1e-6;
-    if (!out->max_samples) out->max_samples = UINT64_C(1) << 26;
-    if ((st = mcamp__check(ctx, "rel_error", out->rel_error, 0, 0, 1, 1)) < 0) return st;
-    if ((st = mcamp__check_prob(ctx, "beta", out->beta)) < 0) return st;
-    if (out->max_samples > UINT64_MAX / 4)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "max_samples", (double)out->max_samples);
-    if ((int)out->direction < 0 || out->direction > MCAMP_ADD)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "direction", (double)out->direction);
-    if ((int)out->method < 0 || out->method > MCAMP_METHOD_PRODUCT)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "method", (double)out->method);
-    if (out->order > MCAMP__ORDER_MAX)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "order", (double)out->order);
-    return MCAMP_OK;
-}
+/* ---- one question ---- */
 
 /* How one direction's value is drawn.  log_scale: of estimates' tallies; +infinity:
  * a proof's.                                                                      */
@@ -9777,326 +8806,11 @@ MCAMP__PRIV mcamp_status mcamp__question_sampler(mcamp_ctx *ctx, const mcamp__qu
                                 c->sticky, c->log_scale, p);
 }
 
-/* The sampler of a choice: the one that is ready, or *own, built (else all 0). */
-MCAMP__PRIV mcamp_status mcamp__question_open(mcamp_ctx *ctx, const mcamp__question *q,
-                                              const mcamp__choice *c, mcamp__sampler *own,
-                                              const mcamp__sampler **p)
-{
-    const mcamp__sampler *r = q->ready;
-    memset(own, 0, sizeof *own);
-    *p = r;
-    if (r && r->method == c->method && r->k == c->k && !(c->sticky > 0) &&
-        mcamp__eq(r->log_scale, mcamp__dmin(r->log_range, c->log_scale))) return MCAMP_OK;
-    *p = own;
-    return mcamp__question_sampler(ctx, q, c, own);
-}
-
-/* The law of smallest range, with its order and range found.  keep: receives the
- * sampler, or NULL.                                                                */
-MCAMP__PRIV mcamp_status mcamp__proof_choice(mcamp_ctx *ctx, const mcamp__question *q,
-                                             mcamp__choice *c, double *log_range,
-                                             mcamp__sampler *keep)
-{
-    mcamp__sampler p;
-    mcamp_status st;
-    c->method = mcamp__default_method(q->f, q->sigma, q->eps, q->dir);
-    c->k = 0;
-    c->rel_var = 1;
-    c->mean = c->sticky = 0;
-    c->log_scale = mcamp__inf();
-    st = mcamp__question_sampler(ctx, q, c, &p);
-    if (st < 0) return st;
-    c->k = p.k;
-    *log_range = p.log_range;
-    if (keep) *keep = p;
-    else mcamp__sampler_free(ctx, &p);
-    return MCAMP_OK;
-}
-
-/* Runs blocks 0 .. blocks-1 of a stream by the choice's sampler. */
-MCAMP__PRIV mcamp_status mcamp__question_run(mcamp_ctx *ctx, const mcamp__question *q,
-                                             const mcamp__choice *choice,
-                                             uint32_t purpose, uint64_t blocks,
-                                             mcamp_tally *t)
-{
-    mcamp__sampler own;
-    const mcamp__sampler *p;
-    mcamp__workers w;
-    mcamp_status st = mcamp__question_open(ctx, q, choice, &own, &p);
-    if (st < 0) return st;
-    st = mcamp__workers_init(ctx, p, &w);
-    if (st >= 0) {
-        mcamp__tally_init(p, t);
-        st = mcamp__run_blocks(ctx, p, &w, q->seed, purpose, 0, blocks, t);
-        mcamp__workers_free(ctx, &w);
-    }
-    mcamp__sampler_free(ctx, &own);
-    return st;
-}
-
-/* The candidates for estimates: around the order of smallest range k0 variance
- * is smallest somewhat above it; one dominating mode is better served by MODE.    */
-MCAMP__PRIV size_t mcamp__candidates(const mcamp__question *q, size_t k0,
-                                     double log_scale, mcamp__choice *c)
-{
-    static const int quarters[5] = { 4, 5, 6, 8, 10 };
-    size_t n = 0, last = 0;
-    int diagonal = q->f->diagonal;
-    for (size_t i = 0; i < 8; i++) c[i].log_scale = log_scale;
-    if (q->dir == MCAMP_ADD) {
-        c[n].k = 0; c[n++].method = MCAMP_METHOD_COMMON;
-        if (mcamp__product_fits(q->f, q->sigma, q->eps)) {
-            c[n].k = 0; c[n++].method = MCAMP_METHOD_PRODUCT;
-        }
-        return n;
-    }
-    for (size_t i = 0; i < (diagonal ? 1u : 5u); i++) {
-        size_t k = (k0 * (size_t)quarters[i] + 2) / 4;
-        if (k == last || k > MCAMP__ORDER_MAX) continue;
-        c[n].k = last = k;
-        c[n++].method = diagonal ? MCAMP_METHOD_TILTED : MCAMP_METHOD_COMMON;
-    }
-    c[n].k = 0; c[n++].method = MCAMP_METHOD_MODE;
-    return n;
-}
-
-/* Seconds per sample, relatively; fixed numbers, so that nothing depends on the
- * machine.                                                                        */
-MCAMP__PRIV double mcamp__method_cost(mcamp_method method)
-{
-    switch (method) {
-    case MCAMP_METHOD_COMMON:  return 2;
-    case MCAMP_METHOD_MODE:    return 4;
-    case MCAMP_METHOD_PRODUCT: return 12;
-    default:                   return 1;
-    }
-}
-
-/* Mean square over squared mean, less 1; infinite if nothing was seen. */
-MCAMP__PRIV double mcamp__tally_rel_var(const mcamp_tally *t)
-{
-    double m = mcamp__tally_mean_x(t);
-    if (t->poisoned || !(m > 0)) return mcamp__inf();
-    return mcamp__tally_variance_x(t) / (m * m);
-}
-
-/* The share of the whole sum that one value of the top bin has. */
-MCAMP__PRIV double mcamp__tally_top_share(const mcamp_tally *t)
-{
-    size_t i = MCAMP_TALLY_BINS;
-    double total = mcamp__tally_mean_x(t) * (double)t->count;
-    while (i > 0 && !t->n[i - 1]) i--;
-    if (!i || !(total > 0)) return 1;
-    return mcamp__bin_sum(t, i - 1) / (double)t->n[i - 1] / total;
-}
-
-/* Blocks for a relative standard error, a tenth more, at least two. */
-MCAMP__PRIV uint64_t mcamp__blocks_for(double rel_var, double rel_error, uint64_t max_samples)
-{
-    double n = 1.1 * rel_var / (rel_error * rel_error) / MCAMP_BLOCK;
-    uint64_t most = max_samples < MCAMP_BLOCK ? 1 : max_samples / MCAMP_BLOCK;
-    if (!(n < (double)most)) return most;
-    return n > 2 ? (uint64_t)n + 1 : (most < 2 ? most : 2);
-}
-
-/* One candidate on the pilot stream. */
-MCAMP__PRIV mcamp_status mcamp__pilot_run(mcamp_ctx *ctx, const mcamp__question *q,
-                                          mcamp__choice *c, size_t rung, uint64_t blocks,
-                                          double *err, mcamp_tally *t)
-{
-    mcamp_status st = mcamp__question_run(ctx, q, c,
-        MCAMP__PURPOSE(MCAMP__STREAM_PILOT, rung, q->dir), blocks, t);
-    if (st < 0) return st;
-    c->rel_var = mcamp__tally_rel_var(t);
-    c->mean = mcamp__finite(c->rel_var) ? mcamp_tally_mean(t) : 0;
-    *err = mcamp__finite(c->rel_var) ? mcamp_tally_std_error(t) : 0;
-    return st;
-}
-
-/* 1 if the law of smallest range will do without looking at the others: its range is
- * within 64 times the mean that one block saw (which no missing sample can explain),
- * and what remains to be drawn costs no more than trying the others.                */
-MCAMP__PRIV int mcamp__pilot_enough(const mcamp__question *q, const mcamp__choice *c,
-                                    double log_range, double rel_error)
-{
-    return c->method == mcamp__default_method(q->f, q->sigma, q->eps, q->dir) &&
-           exp(log_range) <= 64 * c->mean &&
-           mcamp__blocks_for(c->rel_var, rel_error, UINT64_MAX) <= 24;
-}
-
-/* Runs each candidate on the pilot stream and picks the smallest variance times
- * cost.  A law that misses the decisive samples looks precise and too low: one
- * whose pilot mean is beyond three errors below another's is passed over.         */
-MCAMP__PRIV mcamp_status mcamp__pilot(mcamp_ctx *ctx, const mcamp__question *q,
-                                      size_t k0, double log_range, double rel_error,
-                                      mcamp__choice *best)
-{
-    mcamp__choice c[8];
-    double err[8], top = 0;
-    size_t n;
-    mcamp_tally *t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *t);
-    mcamp_status st;
-    if (!t) return mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
-    memset(c, 0, sizeof c);
-    n = mcamp__candidates(q, k0, log_range, c);
-    st = mcamp__pilot_run(ctx, q, &c[0], 0, 1, &err[0], t);
-    if (st >= 0 && mcamp__pilot_enough(q, &c[0], log_range, rel_error)) n = 1;
-    for (size_t i = 0; st >= 0 && n > 1 && i < n; i++) {
-        st = mcamp__pilot_run(ctx, q, &c[i], i, 2, &err[i], t);
-        top = mcamp__dmax(top, c[i].mean - 3 * err[i]);
-    }
-    mcamp__delete(ctx, t, 1, sizeof *t);
-    *best = c[n - 1];
-    if (n > 1) best->rel_var = mcamp__inf();
-    for (size_t i = 0; st >= 0 && n > 1 && i < n; i++) {
-        double cost = c[i].rel_var * mcamp__method_cost(c[i].method);
-        double now = best->rel_var * mcamp__method_cost(best->method);
-        if (c[i].mean + 3 * err[i] < top) continue;
-        if (cost < now) *best = c[i];
-    }
-    return st;
-}
-
-/* The value over the larger of value and floor: what its relative error weighs. */
-MCAMP__PRIV double mcamp__floor_weight(double value, double floor)
-{
-    return value > 0 && value < floor ? value / floor : 1;
-}
-
-/* Skewness of the mean: third central moment over variance^1.5 sqrt(N), each bin's
- * values taken at their mean.                                                       */
-MCAMP__PRIV double mcamp__tally_mean_skew(const mcamp_tally *t)
-{
-    double m = mcamp__tally_mean_x(t), v = mcamp__tally_variance_x(t), s = 0;
-    for (size_t i = 0; i < MCAMP_TALLY_BINS; i++) {
-        double d = t->n[i] ? mcamp__bin_sum(t, i) / (double)t->n[i] - m : 0;
-        s += (double)t->n[i] * d * d * d;
-    }
-    return v > 0 ? s / (double)t->count / (v * sqrt(v * (double)t->count)) : 0;
-}
-
-/* What the standard error has to be multiplied by where the mean is skew: 1 up to a
- * skewness of 0.1, where the normal law serves, 4 at 1.  The mean of few large values is
- * too low more often than the normal law has it.                                      */
-MCAMP__PRIV double mcamp__tally_skew_factor(const mcamp_tally *t)
-{
-    return 1 + mcamp__dmax(0, mcamp__tally_mean_skew(t) - 0.1) / 0.3;
-}
-
-/* 1 if the tally's standard error is met (relative to the larger of value and floor)
- * and its mean may be trusted: no single value is more than half a standard error, and
- * the error is met with what its skewness costs, which must not be large.  A law with a
- * heavy tail looks precise until its large values come.                              */
-MCAMP__PRIV int mcamp__tally_settled(const mcamp_tally *t, double rel_error, double floor)
-{
-    double w = mcamp__floor_weight(mcamp_tally_mean(t), floor);
-    double skew = w < 0.1 ? 1 : mcamp__tally_skew_factor(t);
-    double err = w * skew * sqrt(mcamp__tally_rel_var(t) / (double)t->count);
-    return err <= rel_error && skew <= 4 &&
-           w * mcamp__tally_top_share(t) <= 0.5 * rel_error;
-}
-
-/* Adds blocks until the tally is settled or the samples are spent. */
-MCAMP__PRIV mcamp_status mcamp__run_until(mcamp_ctx *ctx, const mcamp__sampler *p,
-                                          mcamp__workers *w, uint64_t seed,
-                                          uint32_t purpose, uint64_t goal, double floor,
-                                          const mcamp_budget *bud, mcamp_tally *t)
-{
-    uint64_t done = 0, most = mcamp__blocks_for(mcamp__inf(), 1, bud->max_samples);
-    while (done < goal) {
-        uint64_t chunk = mcamp__umin(goal - done, 64 * w->count);
-        mcamp_status st = mcamp__run_blocks(ctx, p, w, seed, purpose, done, chunk, t);
-        if (st < 0) return st;
-        done += chunk;
-        if (t->poisoned) return MCAMP_OK;       /* more of it will not help */
-        if (mcamp__progress(ctx, (double)done / (double)goal, mcamp_tally_mean(t)))
-            return MCAMP_Q_INTERRUPTED;
-        if (done == goal && done < most && !mcamp__tally_settled(t, bud->rel_error, floor))
-            goal = mcamp__umin(most, 2 * done);
-    }
-    return MCAMP_OK;
-}
-
-/* Runs one choice to the wanted standard error, from the size its variance asks. */
-MCAMP__PRIV mcamp_status mcamp__run_to_error(mcamp_ctx *ctx, const mcamp__question *q,
-                                             const mcamp__choice *choice,
-                                             const mcamp_budget *bud, uint32_t purpose,
-                                             mcamp_tally *t)
-{
-    mcamp__sampler own;
-    const mcamp__sampler *p;
-    mcamp__workers w;
-    double weight = mcamp__floor_weight(choice->mean, q->floor);
-    uint64_t goal = mcamp__blocks_for(weight * weight * mcamp__dmin(choice->rel_var, 1e6),
-                                      bud->rel_error, bud->max_samples);
-    mcamp_status st = mcamp__question_open(ctx, q, choice, &own, &p);
-    if (st < 0) return st;
-    st = mcamp__workers_init(ctx, p, &w);
-    if (st >= 0) {
-        mcamp__tally_init(p, t);
-        st = mcamp__run_until(ctx, p, &w, q->seed, purpose, goal, q->floor, bud, t);
-        mcamp__workers_free(ctx, &w);
-    }
-    mcamp__sampler_free(ctx, &own);
-    return st;
-}
-
-MCAMP__PRIV void mcamp__estimate_from(const mcamp_tally *t, mcamp_estimate *e)
-{
-    e->direction = t->direction;
-    e->method = t->method;
-    e->order = (size_t)t->order;
-    e->samples = t->count;
-    e->value = mcamp_tally_mean(t);
-    e->std_error = mcamp_tally_std_error(t) * mcamp__tally_skew_factor(t);
-    e->lower = mcamp_tally_lower(t, e->beta);
-}
-
-/* The share of modes that are zero: examples that never take part. */
-MCAMP__PRIV double mcamp__idle_share(const mcamp__factor *f)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < f->b; i++) n += !(mcamp__factor_diag(f, i) > f->idle);
-    return (double)n / (double)f->b;
-}
-
-/* Cases that need no samples.  b = 1: the Gaussian mechanism.  All modes 0: nothing
- * is released about the example.  Add, with a share of zero modes above e^-eps: rho
- * is at least that share, so 1 - e^eps rho is never positive.                      */
-MCAMP__PRIV int mcamp__exact_case(const mcamp__question *q, mcamp_estimate *e)
-{
-    int none = !(q->f->trace_max > q->f->idle) ||
-               (q->dir == MCAMP_ADD && mcamp__idle_share(q->f) >= exp(-q->eps));
-    if (q->f->b > 1 && !none) return 0;
-    e->direction = q->dir;
-    e->method = MCAMP_METHOD_EXACT;
-    e->exact = e->trusted = true;
-    if (!none)
-        e->value = exp(mcamp_gauss_logdelta(sqrt(q->f->trace_max) / q->sigma, q->eps));
-    e->lower = e->value * (1 - 1e-12);
-    e->upper = mcamp__dmin(1, e->value * (1 + 1e-12));
-    return 1;
-}
-
 /* P and Q so near each other that rounding moves rho - 1 by 1e-9 of itself: nothing
  * can be sampled then, and bounds without samples must do.                          */
 MCAMP__PRIV int mcamp__too_close(const mcamp__factor *f, double sigma)
 {
     return f->trace_max < 1e-12 * sigma * sigma;
-}
-
-/* Where the bound without samples, e->upper, has to do: too close, or below what a
- * double can hold.                                                                  */
-MCAMP__PRIV int mcamp__settled_without(const mcamp__question *q, mcamp_estimate *e)
-{
-    int tiny = e->upper < DBL_MIN;
-    if (!tiny && !mcamp__too_close(q->f, q->sigma)) return 0;
-    e->direction = q->dir;
-    e->method = MCAMP_METHOD_EXACT;
-    e->upper = mcamp__dmax(e->upper, DBL_MIN);
-    e->value = tiny ? 0 : e->upper;
-    e->trusted = tiny;
-    return 1;
 }
 
 /* log of a bound of delta that needs no samples: unamplified (delta is convex in
@@ -10119,131 +8833,2642 @@ MCAMP__PRIV double mcamp__free_log_bound(mcamp_ctx *ctx, const mcamp__question *
     return best;
 }
 
-/* 1 if the bounds that are known are so near each other that samples add nothing. */
-MCAMP__PRIV int mcamp__question_known(const mcamp__question *q)
-{
-    return q->high <= 1.05 * q->low;
-}
+/* ---- verification --------------------------------------------------------------- */
 
-/* 1 if the value is within six standard errors of what is known; it is moved to there
- * then.                                                                              */
-MCAMP__PRIV int mcamp__estimate_agrees(const mcamp__question *q, mcamp_estimate *e)
+MCAMP__PRIV mcamp_status mcamp__claim_check(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                            const mcamp_claim *c, const void *out,
+                                            int with_sigma)
 {
-    double slack = 6 * e->std_error;
-    if (!(e->value >= q->low - slack && e->value <= q->high + slack)) return 0;
-    e->value = mcamp__dmin(mcamp__dmax(e->value, q->low), q->high);
-    return 1;
-}
-
-/* An estimate where the answer is known: a simulation that is settled and agrees is
- * reported, else the upper bound itself.                                             */
-MCAMP__PRIV void mcamp__estimate_known(const mcamp__question *q, int settled,
-                                       mcamp_estimate *e)
-{
-    e->lower = q->low;
-    e->trusted = true;
-    if (settled && mcamp__estimate_agrees(q, e)) return;
-    e->method = MCAMP_METHOD_EXACT;
-    e->order = 0;
-    e->proof_samples = e->samples;      /* spent, and of no use */
-    e->samples = 0;
-    e->value = e->upper;
-    e->std_error = e->upper - e->lower;
-}
-
-/* The rigorous side of an estimate: the method of smallest range, for enough samples
- * to come within a fifth of the value (or of the floor), or, where the range is a
- * thousand values and more, within about a half; at most two million, fewer where
- * more than 1% of error was asked for; none where the known bound is as near.        */
-MCAMP__PRIV mcamp_status mcamp__prove_estimate(mcamp_ctx *ctx, const mcamp__question *q,
-                                               const mcamp__choice *proof, double log_range,
-                                               const mcamp_budget *bud, mcamp_tally *t,
-                                               mcamp_estimate *e)
-{
-    double large = mcamp__dmax(e->value, q->floor);
-    double ratio = exp(log_range) / large;
-    double need = (ratio < 1000 ? 6 : 2.2) * log(1 / bud->beta) * ratio;
-    double cap = mcamp__dmin((double)bud->max_samples,
-                             2097152 * mcamp__dmin(1, 0.01 / bud->rel_error));
-    uint64_t blocks;
-    double err, gap;
-    mcamp_status st;
-    e->lower = mcamp__dmax(e->lower, q->low);
-    e->trusted = mcamp__estimate_agrees(q, e);
-    if (q->high <= 1.5 * large) return MCAMP_OK;
-    if (!(need < cap)) need = cap;
-    blocks = (uint64_t)(need / MCAMP_BLOCK) + 1;
-    st = mcamp__question_run(ctx, q, proof, MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 1, q->dir),
-                             blocks, t);
+    mcamp_status st = mcamp__check_gram(ctx, gram);
     if (st < 0) return st;
-    if (t->poisoned) return mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", (double)t->poisoned);
-    e->proof_samples = t->count;
-    e->range = exp(log_range);
-    e->upper = mcamp__dmin(e->upper, mcamp_tally_upper(t, bud->beta));
-    err = mcamp_tally_std_error(t);
-    gap = fabs(mcamp_tally_mean(t) - e->value);
-    e->trusted = e->upper <= 2 * large &&
-                 gap <= 6 * sqrt(err * err + e->std_error * e->std_error);
+    if (!c || !out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, c ? "out" : "claim", 0);
+    if (c->start_canary || c->end_canary)
+        return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_claim", 0);
+    if (with_sigma && (st = mcamp__check_sigma(ctx, "sigma", c->sigma)) < 0) return st;
+    if ((st = mcamp__check_eps(ctx, "eps", c->eps)) < 0) return st;
+    if ((st = mcamp__check_prob(ctx, "delta", c->delta)) < 0) return st;
+    if ((st = mcamp__check_prob(ctx, "beta", c->beta)) < 0) return st;
+    if (c->max_samples > UINT64_MAX / 4)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "max_samples", (double)c->max_samples);
+    if ((int)c->direction < 0 || c->direction > MCAMP_ADD)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "direction", (double)c->direction);
     return MCAMP_OK;
 }
 
-/* Value, error and bounds by the law of smallest range (proof; its sampler is q->ready)
- * and the one asked for, or picked by a pilot.  Where the answer is known a simulation
- * gets a million samples at most.                                                     */
-MCAMP__PRIV mcamp_status mcamp__estimate_by(mcamp_ctx *ctx, const mcamp__question *q,
-                                            const mcamp_budget *bud,
-                                            const mcamp__choice *proof, double log_range,
-                                            mcamp_estimate *e)
+/* The claimed mean in units of the range, lowered by what floating point can have
+ * done.  A value's logarithm is a sum of at most k + 2 terms of the size of a, each
+ * with the relative error of the Gram matrix, 1e-13 (1e-9 covers the kernels); the
+ * law of the normals differs from the exact one by less than b 2^-63 in total
+ * variation and that of the indices by k b 2^-52, a mean by that times the range.
+ * Negative if nothing is left: then nothing can be accepted.                       */
+MCAMP__PRIV double mcamp__claim_mean(const mcamp__sampler *p, double delta)
 {
-    uint32_t purpose = MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 0, q->dir);
-    int known = mcamp__question_known(q);
-    mcamp_budget own = *bud;
-    mcamp__choice use = *proof;
-    mcamp_status st = MCAMP_OK;
-    mcamp_tally *t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *t);
+    double b = (double)p->m.b, k = (double)p->k;
+    double rel = 2e-9 + 2e-13 * (k + 2) * (1 + p->m.max_diag);
+    double m = exp(log(delta) - p->log_range) * (1 - rel) -
+               b * (1.1e-19 + k * 2.3e-16);
+    return mcamp__dmin(m, 1.0);
+}
+
+/* log of the wealth (W_stake + mean of the grid)/2 against mean >= m. */
+MCAMP__PRIV double mcamp__claim_wealth(const mcamp_tally *t, double stake, double m)
+{
+    return mcamp__log_add(mcamp__log_wealth(t, -stake, m),
+                          mcamp__log_wealth_grid(t, -1, m)) - MCAMP__LN2;
+}
+
+/* The stake of largest wealth on a pilot, among 2^(-j/2). */
+MCAMP__PRIV double mcamp__claim_stake(const mcamp_tally *pilot, double m)
+{
+    double best = 1, top = -mcamp__inf();
+    for (int j = 0; j < 40; j++) {
+        double stake = exp2(-0.5 * j), w = mcamp__log_wealth(pilot, -stake, m);
+        if (w > top) { top = w; best = stake; }
+    }
+    return best;
+}
+
+/* Draws VERIFY blocks until the wealth reaches 1/beta, until the opposite is clear
+ * (which needs no guarantee: it only refuses), or until the samples are spent.      */
+MCAMP__PRIV mcamp_status mcamp__verify_run(mcamp_ctx *ctx, const mcamp__sampler *p,
+                                           mcamp__workers *w, const mcamp_claim *c,
+                                           int rung, double m, double beta,
+                                           mcamp_proof *out, mcamp_tally *t)
+{
+    uint64_t done = 0, chunk = 1, most = (c->max_samples ? c->max_samples
+                                          : UINT64_C(1) << 26) / MCAMP_BLOCK;
+    double need = log(1 / beta), hopeless = log(1e3);
+    uint32_t purpose = MCAMP__PURPOSE(MCAMP__STREAM_VERIFY, rung, p->dir);
+    mcamp__tally_init(p, t);
+    if (!most) most = 1;
+    while (done < most) {
+        mcamp_status st = mcamp__run_blocks(ctx, p, w, c->seed, purpose, done, chunk, t);
+        if (st < 0) return st;
+        done += chunk;
+        out->samples = t->count;
+        if (t->poisoned)
+            return mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", (double)t->poisoned);
+        out->log_wealth = mcamp__claim_wealth(t, out->stake, m);
+        out->accepted = out->log_wealth >= need;
+        if (out->accepted) return MCAMP_OK;
+        if (mcamp__log_wealth_grid(t, +1, m) >= hopeless) return MCAMP_Q_REFUSED;
+        if (mcamp__progress(ctx, mcamp__dmax(out->log_wealth, 0) / need, c->sigma))
+            return MCAMP_Q_INTERRUPTED;
+        chunk = mcamp__umin(most - done, done / 4 + 1);
+    }
+    return MCAMP_Q_BUDGET;
+}
+
+/* A law to prove a claim by, as a pilot of four blocks judges it. */
+typedef struct mcamp__proof_law {
+    mcamp__sampler p;
+    mcamp__workers w;
+    double m, stake, wealth;
+} mcamp__proof_law;
+
+MCAMP__PRIV void mcamp__proof_law_free(mcamp_ctx *ctx, mcamp__proof_law *law)
+{
+    mcamp__workers_free(ctx, &law->w);
+    mcamp__sampler_free(ctx, &law->p);
+}
+
+/* law is all 0 and needs no freeing after a failure. */
+MCAMP__PRIV mcamp_status mcamp__proof_law_init(mcamp_ctx *ctx, const mcamp__question *q,
+                                               const mcamp__choice *choice, double delta,
+                                               int rung, mcamp_tally *t,
+                                               mcamp__proof_law *law)
+{
+    mcamp_status st;
+    memset(law, 0, sizeof *law);
+    st = mcamp__question_sampler(ctx, q, choice, &law->p);
+    if (st < 0) { memset(law, 0, sizeof *law); return st; }
+    law->m = mcamp__claim_mean(&law->p, delta);
+    st = mcamp__workers_init(ctx, &law->p, &law->w);
+    if (st >= 0) {
+        mcamp__tally_init(&law->p, t);
+        st = mcamp__run_blocks(ctx, &law->p, &law->w, q->seed,
+                               MCAMP__PURPOSE(MCAMP__STREAM_PILOT, 100 + rung, q->dir),
+                               0, 4, t);
+    }
+    if (st < 0) {
+        mcamp__proof_law_free(ctx, law);
+        memset(law, 0, sizeof *law);
+        return st;
+    }
+    law->stake = mcamp__claim_stake(t, law->m);
+    law->wealth = law->m > 0 && !t->poisoned ? mcamp__log_wealth(t, -law->stake, law->m)
+                                             : -mcamp__inf();
+    return MCAMP_OK;
+}
+
+/* The law of smallest range; where that would take more than some 32 blocks, the better
+ * one of it and of a sticky law, of larger range but smaller variance.  It is law[*best];
+ * law[0 .. *count-1] are to be freed.                                                  */
+MCAMP__PRIV mcamp_status mcamp__proof_laws(mcamp_ctx *ctx, const mcamp__question *q,
+                                           const mcamp_claim *c, int rung, double beta,
+                                           mcamp_tally *t, mcamp__proof_law law[2],
+                                           int *count, int *best)
+{
+    static const double sticky[2] = { 0, 0.5 };
+    mcamp__choice choice;
+    int most;
+    memset(&choice, 0, sizeof choice);
+    choice.method = mcamp__default_method(q->f, c->sigma, c->eps, q->dir);
+    choice.log_scale = mcamp__inf();
+    choice.rel_var = 1;
+    most = q->dir == MCAMP_REMOVE && choice.method == MCAMP_METHOD_COMMON ? 2 : 1;
+    *best = *count = 0;
+    while (*count < most) {
+        mcamp__proof_law *l = &law[*count];
+        mcamp_status st;
+        choice.sticky = sticky[*count];
+        st = mcamp__proof_law_init(ctx, q, &choice, c->delta, rung, t, l);
+        if (st < 0) return st;
+        if (l->wealth > law[*best].wealth) *best = *count;
+        if (++*count == 1 && 8 * l->wealth >= log(1 / beta)) break;
+        choice.k = l->p.k;
+    }
+    return MCAMP_OK;
+}
+
+/* One direction of a claim at level beta.  known: a certain bound of delta from
+ * elsewhere; 1 says nothing.                                                     */
+MCAMP__PRIV mcamp_status mcamp__verify_direction(mcamp_ctx *ctx, const mcamp__factor *f,
+                                                 const mcamp_claim *c, mcamp_direction dir,
+                                                 int rung, double beta, double known,
+                                                 mcamp_proof *out)
+{
+    mcamp__question q = mcamp__ask(f, c->sigma, c->eps, dir, c->seed);
+    mcamp__proof_law law[2];
+    mcamp_tally *t;
+    mcamp_status st;
+    int count = 0, best = 0;
+    memset(out, 0, sizeof *out);
+    out->bound = exp(mcamp__free_log_bound(ctx, &q, &st));
+    if (st < 0) return st;
+    out->bound = mcamp__dmin(out->bound, known);
+    out->method = MCAMP_METHOD_EXACT;
+    out->accepted = out->bound <= c->delta;
+    if (out->accepted) return MCAMP_OK;
+    if (f->b == 1 || mcamp__too_close(f, c->sigma)) return MCAMP_Q_REFUSED;
+    t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *t);
     if (!t) return mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
-    use.log_scale = log_range;
-    if (known) own.max_samples = mcamp__umin(own.max_samples, UINT64_C(1) << 20);
-    use.method = bud->method; use.k = bud->order;
-    if (use.method && !mcamp__method_fits(q->f, q->sigma, q->eps, q->dir, use.method))
-        use.method = MCAMP_METHOD_DEFAULT;
-    if (!use.method) st = mcamp__pilot(ctx, q, proof->k, log_range, bud->rel_error, &use);
-    if (st >= 0) st = mcamp__run_to_error(ctx, q, &use, &own, purpose, t);
-    if (st == MCAMP_OK && t->poisoned)      /* a value too large for the tally */
-        st = mcamp__run_to_error(ctx, q, proof, &own, purpose, t);
-    if (st >= 0 && t->poisoned)
-        st = mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", (double)t->poisoned);
-    if (st >= 0) mcamp__estimate_from(t, e);
-    if (st == MCAMP_OK && known)
-        mcamp__estimate_known(q, mcamp__tally_settled(t, bud->rel_error, q->floor), e);
-    else if (st == MCAMP_OK)
-        st = mcamp__prove_estimate(ctx, q, proof, log_range, bud, t, e);
+    st = mcamp__proof_laws(ctx, &q, c, rung, beta, t, law, &count, &best);
+    if (st >= 0) {
+        mcamp__proof_law *l = &law[best];
+        out->method = l->p.method; out->order = l->p.k; out->range = exp(l->p.log_range);
+        out->stake = l->stake;
+        st = l->m > 0 ? mcamp__verify_run(ctx, &l->p, &l->w, c, rung, l->m, beta, out, t)
+                      : MCAMP_Q_REFUSED;
+    }
+    for (int i = 0; i < count; i++) mcamp__proof_law_free(ctx, &law[i]);
     mcamp__delete(ctx, t, 1, sizeof *t);
     return st;
 }
 
-/* Value, error and rigorous bounds of one direction. */
-MCAMP__PRIV mcamp_status mcamp__estimate(mcamp_ctx *ctx, const mcamp__question *question,
-                                         const mcamp_budget *bud, mcamp_estimate *e)
+MCAMP__PRIV void mcamp__statement_start(const mcamp_gram *gram, const mcamp_claim *c,
+                                        mcamp_statement *s)
 {
-    mcamp__question q = *question;
-    mcamp__choice proof;
-    mcamp__sampler ready;
-    double log_range = 0;
-    mcamp_status st;
-    memset(e, 0, sizeof *e);
-    e->beta = bud->beta;
-    if (mcamp__exact_case(&q, e)) return MCAMP_OK;
-    e->upper = mcamp__dmin(exp(mcamp__free_log_bound(ctx, &q, &st)), q.high);
-    if (st < 0) return st;
-    if (mcamp__settled_without(&q, e)) return MCAMP_OK;
-    st = mcamp__proof_choice(ctx, &q, &proof, &log_range, &ready);
-    if (st < 0) return st;
-    q.ready = &ready;
-    st = mcamp__estimate_by(ctx, &q, bud, &proof, log_range, e);
-    mcamp__sampler_free(ctx, &ready);
+    memset(s, 0, sizeof *s);
+    s->direction = c->direction;
+    s->sigma = c->sigma; s->eps = c->eps; s->delta = c->delta; s->beta = c->beta;
+    s->gram_digest = gram->digest;
+    s->seed = c->seed;
+    s->batches = gram->b;
+    s->rounds = gram->n;
+    s->version = MCAMP_VERSION;
+}
+
+/* Certain bounds of delta at a claim's (sigma, eps), from elsewhere; 1: none.  */
+typedef struct mcamp__known { double remove, add; } mcamp__known;
+
+/* The directions of a claim, each at its share of beta: false acceptance of the
+ * claim is false acceptance of one of them.                                          */
+MCAMP__PRIV mcamp_status mcamp__verify_claim(mcamp_ctx *ctx, const mcamp__factor *f,
+                                             const mcamp_claim *c, int rung,
+                                             const mcamp__known *known,
+                                             mcamp_statement *s)
+{
+    int both = c->direction == MCAMP_BOTH;
+    double beta = both ? 0.5 * c->beta : c->beta;
+    mcamp_status st = MCAMP_OK;
+    s->accepted = false;
+    memset(&s->remove, 0, sizeof s->remove);
+    memset(&s->add, 0, sizeof s->add);
+    if (both || c->direction == MCAMP_REMOVE)
+        st = mcamp__verify_direction(ctx, f, c, MCAMP_REMOVE, rung, beta, known->remove,
+                                     &s->remove);
+    if (st == MCAMP_OK && (both || c->direction == MCAMP_ADD))
+        st = mcamp__verify_direction(ctx, f, c, MCAMP_ADD, rung, beta, known->add,
+                                     &s->add);
+    s->samples += s->remove.samples + s->add.samples;
+    s->accepted = st == MCAMP_OK &&
+                  (s->remove.accepted || c->direction == MCAMP_ADD) &&
+                  (s->add.accepted || c->direction == MCAMP_REMOVE);
     return st;
 }
+
+MCAMP_API mcamp_status mcamp_verify_sampled(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                            const mcamp_claim *claim,
+                                            mcamp_statement *out)
+{
+    static const mcamp__known nothing = { 1, 1 };
+    mcamp__factor f;
+    mcamp_statement s;
+    mcamp_status st = mcamp__claim_check(ctx, gram, claim, out, 1);
+    if (st < 0) return st;
+    out->accepted = false;              /* whatever happens from here on */
+    if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
+    mcamp__statement_start(gram, claim, &s);
+    st = mcamp__verify_claim(ctx, &f, claim, 0, &nothing, &s);
+    mcamp__factor_free(ctx, &f);
+    if (st < 0) return st;
+    *out = s;
+    return st;
+}
+
+/* ======================================================================== *
+ *  SECURE RANDOM NUMBERS                                            >>secure
+ *  In: a key of 32 bytes, a purpose, a step, an index.  Out: words and normals as
+ *  a pure function of these.  No state, no memory, nothing read from a clock.
+ *  ChaCha20 (RFC 8439; here with a 64-bit block counter and the step as 64-bit
+ *  nonce) and Box-Muller on words of 64 bits.  Guarantee: the same bits in every
+ *  vector set, on every machine.  Not claimed: time independent of the values
+ *  (radii above 4.08 take a slower path), secrets in registers and swap files.
+ * ======================================================================== */
+
+/* Each purpose has a subkey of its own, so that no block is used for two ends.
+ * Numbers are part of the format: never change one.                           */
+#define MCAMP__KEY_NOISE UINT64_C(1)    /* z                                   */
+#define MCAMP__KEY_TAIL  UINT64_C(2)    /* more bits for its tails             */
+#define MCAMP__KEY_ID    UINT64_C(3)
+#define MCAMP__KEY_WORDS UINT64_C(4)
+#define MCAMP__KEY_BATCH UINT64_C(5)    /* who takes part when                 */
+#define MCAMP__KEY_CUT   UINT64_C(6)    /* who is left out of a full batch     */
+#define MCAMP__KEY_BLOB  UINT64_C(7)    /* hides saved states                  */
+#define MCAMP__KEY_CHILD (UINT64_C(1) << 63)    /* + index: mcamp_key_derive   */
+
+MCAMP_API void mcamp_wipe(void *p, size_t size)
+{
+    if (!p) return;
+#if defined(__GNUC__) || defined(__clang__)
+    memset(p, 0, size);
+    __asm__ __volatile__("" : : "r"(p) : "memory");     /* "somebody reads it" */
+#else
+    for (volatile unsigned char *q = (volatile unsigned char *)p; size; size--) *q++ = 0;
+#endif
+}
+
+MCAMP_API void mcamp_key_wipe(mcamp_key *key)
+{
+    mcamp_wipe(key, sizeof *key);
+}
+
+/* ---- ChaCha20 ------------------------------------------------------------- */
+
+/* "expand 32-byte k", key, counter, nonce. */
+MCAMP__PRIV void mcamp__chacha_input(uint32_t in[16], const uint32_t key[8],
+                                     uint64_t counter, uint64_t nonce)
+{
+    in[0] = 0x61707865u; in[1] = 0x3320646eu; in[2] = 0x79622d32u; in[3] = 0x6b206574u;
+    for (int i = 0; i < 8; i++) in[4 + i] = key[i];
+    in[12] = (uint32_t)counter;
+    in[13] = (uint32_t)(counter >> 32);
+    in[14] = (uint32_t)nonce;
+    in[15] = (uint32_t)(nonce >> 32);
+}
+
+MCAMP__PRIV void mcamp__chacha_quarter(uint32_t *a, uint32_t *b, uint32_t *c,
+                                       uint32_t *d)
+{
+    *a += *b; *d ^= *a; *d = *d << 16 | *d >> 16;
+    *c += *d; *b ^= *c; *b = *b << 12 | *b >> 20;
+    *a += *b; *d ^= *a; *d = *d << 8 | *d >> 24;
+    *c += *d; *b ^= *c; *b = *b << 7 | *b >> 25;
+}
+
+/* One block, the plain way: for keys and the rare words of tails. */
+MCAMP__PRIV void mcamp__chacha_block(const uint32_t in[16], uint32_t out[16])
+{
+    uint32_t x[16];
+    memcpy(x, in, sizeof x);
+    for (int r = 0; r < 10; r++) {
+        for (int i = 0; i < 4; i++)
+            mcamp__chacha_quarter(x + i, x + 4 + i, x + 8 + i, x + 12 + i);
+        for (int i = 0; i < 4; i++)
+            mcamp__chacha_quarter(x + i, x + 4 + (i + 1) % 4, x + 8 + (i + 2) % 4,
+                                  x + 12 + (i + 3) % 4);
+    }
+    for (int i = 0; i < 16; i++) out[i] = x[i] + in[i];
+    mcamp_wipe(x, sizeof x);
+}
+
+/* Sixteen blocks from counter on, a multiple of 16: word k of block l goes to
+ * out[16 k + l].                                                              */
+MCAMP__PRIV void mcamp__chacha_16(mcamp_vecset vs, const uint32_t key[8],
+                                  uint64_t counter, uint64_t nonce, uint32_t out[256])
+{
+    uint32_t in[16];
+    MCAMP_ASSERT(counter % 16 == 0);
+    mcamp__chacha_input(in, key, counter, nonce);
+    (void)vs;
+#ifdef MCAMP__X86
+    if (vs == MCAMP_VEC_AVX512)    mcamp__k3_chacha(in, out);
+    else if (vs == MCAMP_VEC_AVX2) mcamp__k2_chacha(in, out);
+    else
+#endif
+    mcamp__k1_chacha(in, out);
+    mcamp_wipe(in, sizeof in);
+}
+
+/* ---- keys ------------------------------------------------------------------ */
+
+MCAMP__PRIV uint32_t mcamp__le32(const unsigned char *p)
+{
+    return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+MCAMP__PRIV void mcamp__key_words(const mcamp_key *key, uint32_t out[8])
+{
+    for (int i = 0; i < 8; i++) out[i] = mcamp__le32(key->byte + 4 * i);
+}
+
+/* The subkey of a purpose: the first half of block `purpose` under the nonce
+ * "mcampkdf", which the key itself is used with and nothing else.             */
+MCAMP__PRIV void mcamp__subkey(const mcamp_key *key, uint64_t purpose, uint32_t out[8])
+{
+    uint32_t words[8], in[16], block[16];
+    mcamp__key_words(key, words);
+    mcamp__chacha_input(in, words, purpose, UINT64_C(0x66646b706d61636d));
+    mcamp__chacha_block(in, block);
+    memcpy(out, block, 8 * sizeof *out);
+    mcamp_wipe(words, sizeof words);
+    mcamp_wipe(in, sizeof in);
+    mcamp_wipe(block, sizeof block);
+}
+
+/* All bytes alike: a key that nobody has set. */
+MCAMP__PRIV int mcamp__key_ok(const mcamp_key *key)
+{
+    unsigned char any = 0;
+    if (!key) return 0;
+    for (int i = 1; i < 32; i++) any = (unsigned char)(any | (key->byte[i] ^ key->byte[0]));
+    return any != 0;
+}
+
+MCAMP_API uint64_t mcamp_key_id(const mcamp_key *key)
+{
+    uint32_t sub[8];
+    uint64_t id;
+    if (!mcamp__key_ok(key)) return 0;
+    mcamp__subkey(key, MCAMP__KEY_ID, sub);
+    id = sub[0] | (uint64_t)sub[1] << 32;
+    mcamp_wipe(sub, sizeof sub);
+    return id ? id : 1;
+}
+
+MCAMP_API mcamp_status mcamp_key_init(mcamp_ctx *ctx, const void *bytes, size_t size,
+                                      mcamp_key *key)
+{
+    mcamp_key k;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!bytes) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "bytes", 0);
+    if (!key) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "key", 0);
+    if (size != sizeof k.byte) return mcamp__fail(ctx, MCAMP_E_SIZE, "size", (double)size);
+    memcpy(k.byte, bytes, sizeof k.byte);
+    if (!mcamp__key_ok(&k)) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "bytes", 0);
+    *key = k;
+    mcamp_key_wipe(&k);
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV void mcamp__key_from_words(const uint32_t words[8], mcamp_key *key)
+{
+    for (int i = 0; i < 32; i++)
+        key->byte[i] = (unsigned char)(words[i / 4] >> (8 * (i % 4)));
+}
+
+MCAMP_API mcamp_status mcamp_key_derive(mcamp_ctx *ctx, const mcamp_key *key,
+                                        uint64_t index, mcamp_key *out)
+{
+    uint32_t sub[8];
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!mcamp__key_ok(key)) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "key", 0);
+    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
+    if (index >= MCAMP__KEY_CHILD)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "index", (double)index);
+    mcamp__subkey(key, MCAMP__KEY_CHILD + index, sub);
+    mcamp__key_from_words(sub, out);
+    mcamp_wipe(sub, sizeof sub);
+    return MCAMP_OK;
+}
+
+MCAMP_API void mcamp_key_insecure_test(uint64_t seed, mcamp_key *key)
+{
+    uint32_t words[8];
+    if (!key) return;
+    for (int i = 0; i < 8; i++) words[i] = (uint32_t)mcamp__splitmix(&seed);
+    mcamp__key_from_words(words, key);
+}
+
+/* ---- entropy ----------------------------------------------------------------- */
+
+/* 0 if the system gave all bytes. */
+MCAMP__PRIV int mcamp__system_entropy(unsigned char *out, size_t size)
+{
+#ifdef MCAMP__GETRANDOM
+    size_t done = 0;
+    while (done < size) {
+        long got = (long)getrandom(out + done, mcamp__zmin(size - done, 256), 0);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) break;
+        done += (size_t)got;
+    }
+    if (done == size) return 0;
+#endif
+#ifdef MCAMP_NO_STDLIB
+    (void)out;
+    (void)size;
+    return 1;
+#else
+    {
+        FILE *f = fopen("/dev/urandom", "rb");
+        size_t got = 0;
+        if (f) {
+            setvbuf(f, NULL, _IONBF, 0);    /* no copy of the secret in a buffer */
+            got = fread(out, 1, size, f);
+            fclose(f);
+        }
+        return got == size ? 0 : 1;
+    }
+#endif
+}
+
+MCAMP_API mcamp_status mcamp_entropy(mcamp_ctx *ctx, const mcamp_entropy_source *source,
+                                     void *out, size_t size)
+{
+    int failed;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
+    if (source && !source->fill)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_entropy_source.fill", 0);
+    failed = source ? source->fill(source->user, out, size)
+                    : mcamp__system_entropy((unsigned char *)out, size);
+    if (!failed) return MCAMP_OK;
+    mcamp_wipe(out, size);
+    return mcamp__fail(ctx, MCAMP_E_ENTROPY, "source", (double)failed);
+}
+
+/* A source that leaves its buffer as it was, or fills it with one value, has
+ * failed whatever it says.                                                    */
+MCAMP_API mcamp_status mcamp_key_random(mcamp_ctx *ctx,
+                                        const mcamp_entropy_source *source,
+                                        mcamp_key *key)
+{
+    mcamp_key k;
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!key) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "key", 0);
+    memset(&k, 0, sizeof k);
+    st = mcamp_entropy(ctx, source, k.byte, sizeof k.byte);
+    if (st == MCAMP_OK && !mcamp__key_ok(&k))
+        st = mcamp__fail(ctx, MCAMP_E_ENTROPY, "source", 0);
+    if (st == MCAMP_OK) *key = k;
+    mcamp_key_wipe(&k);
+    return st;
+}
+
+/* ---- normals ------------------------------------------------------------------- */
+
+/* A Box-Muller pair from the words x and y: radius sqrt(-2 log u), u uniform from
+ * x, and the direction (+-cos(pi t), sin(pi t)) with t uniform on [-1/2, 1/2) from
+ * the lower 52 bits of y and the sign from its highest; that half circle needs no
+ * argument reduction: sin(pi t) = t S(t^2), cos(pi t) = (1/4 - t^2) C(t^2), S and
+ * C minimax fits within 1.5e-16 and 2e-17.
+ *   u = (x + 1/2) 2^-64.  A small x has few digits, so below 2^52 (odds 2^-12) as
+ * many as it has leading zeros are taken from `more`: u then keeps 53 digits down
+ * to 2^-116 and ends at 2^-129, a radius of 13.37, instead of 9.42.  A u near 1 is
+ * held by its distance from 1, so that small radii are exact too.
+ *   -2 log(1 + f) = s P(s^2) with s = f/(2 + f); P is a minimax fit within 1.8e-16.
+ * Each result is within 2^-50 of the exact function of u and t.                  */
+MCAMP__PRIV void mcamp__normal_pair(uint64_t x, uint64_t more, uint64_t y, double *p,
+                                    double *q)
+{
+    int shift = 0;
+    double d, n, f, s, z, r, t, w, c;
+    uint64_t u, e;
+    if (!x) { x = more; more = 0; shift = 64; }
+    while (shift != 64 && x < UINT64_C(1) << 63 && (shift || x < UINT64_C(1) << 52)) {
+        x = x << 1 | more >> 63;
+        more <<= 1;
+        shift++;
+    }
+    d = (double)x + 0.5;
+    u = mcamp__bits(d);
+    e = u + (UINT64_C(0x4000000000000000) - UINT64_C(0x3fe6a09e667f3bcd));
+    n = (double)(e >> 52) - (1024.0 + 64.0);
+    e = (e & UINT64_C(0xfff0000000000000)) - UINT64_C(0x4000000000000000);
+    f = mcamp__from_bits(u - e) - 1.0;
+    if (!shift && d > 13835058055282163712.0)       /* u > 3/4 */
+        f = ((double)~x + 0.5) * -5.42101086242752217004e-20;
+    s = f / (f + 2.0);
+    z = s * s;
+    r = z * -0.33683261961112644243 - 0.36243212298890428952;
+    r = r * z - 0.44446889350663329374;
+    r = r * z - 0.57142831755808401268;
+    r = r * z - 0.8000000012530168018;
+    r = r * z - 1.3333333333310164669;
+    r = r * z - 4.000000000000000699;
+    r = sqrt((n - shift) * (-2 * MCAMP__LN2) + s * r);
+    t = mcamp__from_bits((y & UINT64_C(0x000fffffffffffff)) |
+                         UINT64_C(0x3ff0000000000000)) - 1.5;
+    w = t * t;
+    s = w * -2.1122952832357218064e-5 + 4.6597761690490342865e-4;
+    s = s * w - 7.370361071648737103e-3;
+    s = s * w + 8.2145878256548404263e-2;
+    s = s * w - 0.59926452877570957764;
+    s = s * w + 2.5501640398597762711;
+    s = s * w - 5.1677127800497525672;
+    s = s * w + 3.1415926535897927919;
+    c = w * -4.1318279034510323217e-6 + 1.035152090465812467e-4;
+    c = c * w - 1.9036696909388775347e-3;
+    c = c * w + 2.53309695910217602e-2;
+    c = c * w - 0.22899788751887022518;
+    c = c * w + 1.2780132969493234032;
+    c = c * w - 3.7392088021786822204;
+    c = c * w + 3.9999999999999999297;
+    c = r * (c * (0.25 - w));
+    *p = mcamp__from_bits(mcamp__bits(c) ^ (y & UINT64_C(0x8000000000000000)));
+    *q = r * (s * t);
+}
+
+/* What a stream of normals needs of the key. */
+typedef struct mcamp__stream { uint32_t noise[8], tail[8]; } mcamp__stream;
+
+MCAMP__PRIV void mcamp__stream_init(mcamp__stream *s, const mcamp_key *key)
+{
+    mcamp__subkey(key, MCAMP__KEY_NOISE, s->noise);
+    mcamp__subkey(key, MCAMP__KEY_TAIL, s->tail);
+}
+
+/* Word `index` of a step: block index/8, word 2 (index mod 8) and the next. */
+MCAMP__PRIV uint64_t mcamp__one_word(const uint32_t key[8], uint64_t step,
+                                     uint64_t index)
+{
+    uint32_t in[16], out[16];
+    uint64_t w;
+    mcamp__chacha_input(in, key, index / 8, step);
+    mcamp__chacha_block(in, out);
+    w = out[2 * (index % 8)] | (uint64_t)out[2 * (index % 8) + 1] << 32;
+    mcamp_wipe(in, sizeof in);
+    mcamp_wipe(out, sizeof out);
+    return w;
+}
+
+/* Pairs of group g whose x is below 2^52, once more and with more digits. */
+MCAMP__PRIV void mcamp__mend_tails(const mcamp__stream *s, uint64_t step, uint64_t g,
+                                   const uint32_t w[256], double out[128])
+{
+    for (size_t i = 0; i < 64; i++) {
+        const uint32_t *p = w + 64 * (i / 16) + i % 16;
+        double *o = out + 32 * (i / 16) + i % 16;
+        if (p[16] >= 1u << 20) continue;
+        mcamp__normal_pair(p[0] | (uint64_t)p[16] << 32,
+                           mcamp__one_word(s->tail, step, 64 * g + i),
+                           p[32] | (uint64_t)p[48] << 32, o, o + 16);
+    }
+}
+
+/* The 64 pairs of w, tails not yet mended; the smallest x + 1/2. */
+MCAMP__PRIV double mcamp__group_normals(mcamp_vecset vs, const uint32_t w[256],
+                                        double out[128])
+{
+    (void)vs;
+#ifdef MCAMP__X86
+    if (vs == MCAMP_VEC_AVX512) return mcamp__k3_secure_normals(w, out);
+    if (vs == MCAMP_VEC_AVX2)   return mcamp__k2_secure_normals(w, out);
+#endif
+    return mcamp__k1_secure_normals(w, out);
+}
+
+/* Normals 128 g .. 128 g + 127 of a step.  w: working memory. */
+MCAMP__PRIV void mcamp__stream_group(mcamp_vecset vs, const mcamp__stream *s,
+                                     uint64_t step, uint64_t g, uint32_t w[256],
+                                     double out[128])
+{
+    mcamp__chacha_16(vs, s->noise, 16 * g, step, w);
+    if (mcamp__group_normals(vs, w, out) < 4503599627370496.0)     /* 2^52 */
+        mcamp__mend_tails(s, step, g, w, out);
+}
+
+/* out[i] = z_step[first + i]; first + count <= 2^60. */
+MCAMP__PRIV void mcamp__stream_normals(mcamp_vecset vs, const mcamp__stream *s,
+                                       uint64_t step, uint64_t first, size_t count,
+                                       double *out)
+{
+    uint32_t w[256];
+    double part[128];
+    while (count) {
+        size_t skip = (size_t)(first % 128), len = mcamp__zmin(128 - skip, count);
+        double *to = len == 128 ? out : part;
+        mcamp__stream_group(vs, s, step, first / 128, w, to);
+        if (to == part) memcpy(out, part + skip, len * sizeof *out);
+        out += len;
+        first += len;
+        count -= len;
+    }
+    mcamp_wipe(w, sizeof w);
+    mcamp_wipe(part, sizeof part);
+}
+
+/* Indices stay below this, so that no counter wraps. */
+#define MCAMP__MAX_INDEX (UINT64_C(1) << 60)
+
+MCAMP__PRIV mcamp_status mcamp__secure_args(mcamp_ctx *ctx, const mcamp_key *key,
+                                            uint64_t first, size_t count,
+                                            const void *out)
+{
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!mcamp__key_ok(key)) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "key", 0);
+    if (first > MCAMP__MAX_INDEX || count > MCAMP__MAX_INDEX - first)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "first", (double)first);
+    if (!out && count) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_secure_normals(mcamp_ctx *ctx, const mcamp_key *key,
+                                            uint64_t step, uint64_t first,
+                                            size_t count, double *out)
+{
+    mcamp__stream s;
+    mcamp_status st = mcamp__secure_args(ctx, key, first, count, out);
+    if (st < 0) return st;
+    mcamp__stream_init(&s, key);
+    mcamp__stream_normals(ctx->vec, &s, step, first, count, out);
+    mcamp_wipe(&s, sizeof s);
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_insecure_normals(mcamp_ctx *ctx, uint64_t seed,
+                                              uint64_t stream, size_t count, double *out)
+{
+    mcamp__rng8 r;
+    double part[16];
+    size_t whole = count / 16 * 16;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!out && count) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
+    mcamp__rng8_stream(&r, seed, MCAMP__STREAM_SIMULATE, stream);
+    if (whole) mcamp__vec_normals(ctx->vec, &r, out, whole);
+    if (whole == count) return MCAMP_OK;
+    mcamp__vec_normals(ctx->vec, &r, part, 16);
+    memcpy(out + whole, part, (count - whole) * sizeof *out);
+    return MCAMP_OK;
+}
+
+/* Words 128 g .. 128 g + 127 of a step, in the order of mcamp__one_word. */
+MCAMP__PRIV void mcamp__word_group(mcamp_vecset vs, const uint32_t key[8], uint64_t step,
+                                   uint64_t g, uint64_t out[128])
+{
+    uint32_t w[256];
+    mcamp__chacha_16(vs, key, 16 * g, step, w);
+    for (size_t i = 0; i < 128; i++)
+        out[i] = w[32 * (i % 8) + i / 8] | (uint64_t)w[32 * (i % 8) + 16 + i / 8] << 32;
+    mcamp_wipe(w, sizeof w);
+}
+
+MCAMP_API mcamp_status mcamp_secure_words(mcamp_ctx *ctx, const mcamp_key *key,
+                                          uint64_t step, uint64_t first, size_t count,
+                                          uint64_t *out)
+{
+    uint32_t sub[8];
+    uint64_t part[128];
+    mcamp_status st = mcamp__secure_args(ctx, key, first, count, out);
+    if (st < 0) return st;
+    mcamp__subkey(key, MCAMP__KEY_WORDS, sub);
+    while (count) {
+        size_t skip = (size_t)(first % 128), len = mcamp__zmin(128 - skip, count);
+        mcamp__word_group(ctx->vec, sub, step, first / 128, part);
+        memcpy(out, part + skip, len * sizeof *out);
+        out += len;
+        first += len;
+        count -= len;
+    }
+    mcamp_wipe(sub, sizeof sub);
+    mcamp_wipe(part, sizeof part);
+    return MCAMP_OK;
+}
+
+/* ======================================================================== *
+ *  NOISE STREAMS                                                     >>noise
+ *  In: C, sigma, clipping norm, dimension, key.  Out: clip_norm sigma (C^-1 z)_t,
+ *  round by round, any part of the coordinates, as numbers or on a lattice; saved
+ *  states.  Memory: what mcamp_noise_bytes says, at init; nothing later.
+ *  Maths: y = C^-1 z by y_t = (z_t - sum_k C_{t,t-k} y_{t-k}) / C_tt [2, Algorithm
+ *  9], by the buffers of a BLT, or as a sum of rows of z.  Guarantee: z_t[i] is a
+ *  pure function of (key, t, i), no round is made twice unless asked for by name.
+ * ======================================================================== */
+
+#define MCAMP__NOISE_MAGIC 0x6d636e7au
+#define MCAMP__TILE 512         /* coordinates at a time; part of the blob format */
+
+/* How a round is made from its z and what is stored. */
+#define MCAMP__PLAN_PLAIN  0    /* C diagonal: nothing is stored               */
+#define MCAMP__PLAN_BANDED 1    /* the last rows of y = T^-1 z                  */
+#define MCAMP__PLAN_REPLAY 2    /* the last rows of z, for a banded T^-1        */
+#define MCAMP__PLAN_BLT    3    /* the buffers                                 */
+#define MCAMP__PLAN_AGAIN  4    /* z made again, with weights                  */
+
+/* ---- one tile of one round ------------------------------------------------ */
+
+#ifdef MCAMP__X86
+#  define MCAMP__ROWS(vs, is_float, name, args_float, args_double) \
+    do { \
+        if (is_float) { \
+            if ((vs) == MCAMP_VEC_AVX512)    mcamp__k3_##name##_float args_float; \
+            else if ((vs) == MCAMP_VEC_AVX2) mcamp__k2_##name##_float args_float; \
+            else                             mcamp__k1_##name##_float args_float; \
+        } else { \
+            if ((vs) == MCAMP_VEC_AVX512)    mcamp__k3_##name##_double args_double; \
+            else if ((vs) == MCAMP_VEC_AVX2) mcamp__k2_##name##_double args_double; \
+            else                             mcamp__k1_##name##_double args_double; \
+        } \
+    } while (0)
+#else
+#  define MCAMP__ROWS(vs, is_float, name, args_float, args_double) \
+    do { \
+        (void)(vs); \
+        if (is_float) mcamp__k1_##name##_float args_float; \
+        else          mcamp__k1_##name##_double args_double; \
+    } while (0)
+#endif
+
+/* Part of a tile: coordinates at .. at+len-1 of the stream, row r of which are
+ * stored from offset + r stride on.                                           */
+typedef struct mcamp__part {
+    uint64_t at;
+    size_t len, offset, stride;
+} mcamp__part;
+
+/* The part that begins at coordinate `at`, at most `count` long. */
+MCAMP__PRIV mcamp__part mcamp__noise_part(const mcamp_noise *m, size_t at, size_t count)
+{
+    mcamp__part p;
+    size_t tile = at / MCAMP__TILE * MCAMP__TILE;
+    p.at = at;
+    p.stride = mcamp__zmin(MCAMP__TILE, m->count - tile);
+    p.len = mcamp__zmin(p.stride - (at - tile), count);
+    p.offset = tile * m->rows + (at - tile);
+    return p;
+}
+
+MCAMP__PRIV void mcamp__noise_minus(mcamp_vecset vs, const mcamp_noise *m,
+                                    const mcamp__part *p, size_t row, size_t rows,
+                                    const double *c, double *acc)
+{
+    size_t at = p->offset + row * p->stride;
+    MCAMP__ROWS(vs, m->type == MCAMP_NOISE_FLOAT, minus,
+                (acc, (const float *)m->state + at, p->stride, c, rows, p->len),
+                (acc, (const double *)m->state + at, p->stride, c, rows, p->len));
+}
+
+MCAMP__PRIV void mcamp__noise_keep(mcamp_vecset vs, const mcamp_noise *m,
+                                   const mcamp__part *p, size_t row, const double *y)
+{
+    size_t at = p->offset + row * p->stride;
+    MCAMP__ROWS(vs, m->type == MCAMP_NOISE_FLOAT, keep,
+                ((float *)m->state + at, y, p->len), ((double *)m->state + at, y, p->len));
+}
+
+/* The coefficient of the row that is k rounds old. */
+MCAMP__PRIV double mcamp__noise_coef(const mcamp_noise *m, uint64_t t, size_t k)
+{
+    const mcamp_mech *c = m->mech;
+    if (m->plan == MCAMP__PLAN_REPLAY) return -c->inverse[k];
+    if (c->form == MCAMP_FORM_TOEPLITZ) return c->coef[k];
+    return c->coef[mcamp__row_start(c, (size_t)t) + mcamp__row_len(c, (size_t)t) - 1 - k];
+}
+
+/* acc -= sum_k c_k (row of round t - k), k = 1 .. min(t, rows); round s is kept at
+ * s mod rows.  In the order of storage, eight at a time.                      */
+MCAMP__PRIV void mcamp__noise_past(mcamp_vecset vs, const mcamp_noise *m,
+                                   const mcamp__part *p, double *acc)
+{
+    double c[8];
+    size_t have = m->step < m->rows ? (size_t)m->step : m->rows;
+    size_t now = (size_t)(m->step % m->rows);
+    for (size_t r = 0; r < have; r += 8) {
+        size_t len = mcamp__zmin(8, have - r);
+        for (size_t i = 0; i < len; i++)    /* its age: 1 .. rows */
+            c[i] = mcamp__noise_coef(m, m->step,
+                                     now > r + i ? now - r - i : now + m->rows - r - i);
+        mcamp__noise_minus(vs, m, p, r, len, c, acc);
+    }
+}
+
+MCAMP__PRIV void mcamp__divide(double *x, double by, size_t len)
+{
+    if (mcamp__eq(by, 1.0)) return;
+    for (size_t i = 0; i < len; i++) x[i] /= by;
+}
+
+MCAMP__PRIV void mcamp__noise_blt(mcamp_vecset vs, const mcamp_noise *m,
+                                  const mcamp__part *p, double *acc)
+{
+    const mcamp_mech *c = m->mech;
+    mcamp__noise_minus(vs, m, p, 0, m->rows, c->omega, acc);
+    mcamp__divide(acc, c->diag, p->len);
+    for (size_t j = 0; j < m->rows; j++) {
+        size_t at = p->offset + j * p->stride;
+        MCAMP__ROWS(vs, m->type == MCAMP_NOISE_FLOAT, decay,
+                    ((float *)m->state + at, acc, c->theta[j], p->len),
+                    ((double *)m->state + at, acc, c->theta[j], p->len));
+    }
+}
+
+/* acc: in z_t, out (T^-1 z)_t without the column factor; moves the part's state on
+ * by a round.  Not for PLAN_AGAIN.                                            */
+MCAMP__PRIV void mcamp__noise_mix(mcamp_vecset vs, const mcamp_noise *m,
+                                  const mcamp__part *p, double *acc)
+{
+    const mcamp_mech *c = m->mech;
+    size_t now = m->rows ? (size_t)(m->step % m->rows) : 0;
+    double first, z[MCAMP__TILE];
+    switch (m->plan) {
+    case MCAMP__PLAN_BLT:
+        mcamp__noise_blt(vs, m, p, acc);
+        break;
+    case MCAMP__PLAN_REPLAY:
+        memcpy(z, acc, p->len * sizeof *z);
+        first = c->inverse[0];
+        for (size_t i = 0; i < p->len; i++) acc[i] *= first;
+        if (m->rows) mcamp__noise_past(vs, m, p, acc);
+        if (m->rows) mcamp__noise_keep(vs, m, p, now, z);
+        break;
+    default:
+        if (m->rows) mcamp__noise_past(vs, m, p, acc);
+        mcamp__divide(acc, mcamp__mech_diag(c, (size_t)m->step), p->len);
+        if (m->rows) mcamp__noise_keep(vs, m, p, now, acc);
+        break;
+    }
+}
+
+MCAMP__PRIV const mcamp__stream *mcamp__noise_stream(const mcamp_noise *m)
+{
+    return (const mcamp__stream *)m->keys;
+}
+
+/* acc -= c z */
+MCAMP__PRIV void mcamp__minus_row(mcamp_vecset vs, double *acc, const double *z,
+                                  const double *c, size_t len)
+{
+    (void)vs;
+#ifdef MCAMP__X86
+    if (vs == MCAMP_VEC_AVX512) { mcamp__k3_minus_double(acc, z, 0, c, 1, len); return; }
+    if (vs == MCAMP_VEC_AVX2)   { mcamp__k2_minus_double(acc, z, 0, c, 1, len); return; }
+#endif
+    mcamp__k1_minus_double(acc, z, 0, c, 1, len);
+}
+
+/* acc = sum_{k <= t} w_k z_{t-k} for coordinates at .. at+len-1. */
+MCAMP__PRIV void mcamp__noise_again(mcamp_vecset vs, const mcamp_noise *m, uint64_t t,
+                                    const double *w, uint64_t at, size_t len, double *acc)
+{
+    double z[MCAMP__TILE];
+    for (size_t i = 0; i < len; i++) acc[i] = 0;
+    for (uint64_t k = 0; k <= t; k++) {
+        double minus = -w[k];
+        if (mcamp__eq(minus, 0)) continue;
+        mcamp__stream_normals(vs, mcamp__noise_stream(m), t - k, m->first + at, len, z);
+        mcamp__minus_row(vs, acc, z, &minus, len);
+    }
+    mcamp_wipe(z, sizeof z);
+}
+
+/* w_k = (T^-1)_{t,t-k}, k <= t, without column factors. */
+MCAMP__PRIV void mcamp__noise_weights(const mcamp_mech *c, uint64_t t, double *w)
+{
+    size_t n = (size_t)t + 1;
+    for (size_t i = 0; i < n; i++) w[i] = 0;
+    if (c->form == MCAMP_FORM_ROWS) {       /* row t of C^-1 is C^-T e_t */
+        w[n - 1] = 1;
+        mcamp__rows_solve_t(c, w, n);
+        for (size_t i = 0; i < n / 2; i++) {
+            double x = w[i];
+            w[i] = w[n - 1 - i];
+            w[n - 1 - i] = x;
+        }
+        return;
+    }
+    w[0] = 1;                               /* column 0, which is every column */
+    if (c->form == MCAMP_FORM_BLT) mcamp__blt_apply(c, w, n, MCAMP__OP_SOLVE);
+    else mcamp__toeplitz_apply(c, w, n, MCAMP__OP_SOLVE);
+}
+
+/* What y is multiplied by at round t.  Rounded up a little: never less noise than
+ * sigma says.                                                                 */
+MCAMP__PRIV double mcamp__noise_factor(const mcamp_noise *m, uint64_t t)
+{
+    double f = m->sigma * m->clip_norm * (1 + 8 * DBL_EPSILON);
+    if (m->mech->scale) f /= m->mech->scale[t];
+    return m->unit == MCAMP_NOISE_MEAN && !(m->grid > 0) ? f / m->batch : f;
+}
+
+/* floor(x/g + 1/2): both floor and the difference are exact, unlike x + 1/2.
+ * Beyond 2^62 it stops, which is post-processing.                             */
+MCAMP__PRIV int64_t mcamp__to_grid(double x, double grid)
+{
+    double q = x / grid, low = floor(q);
+    if (q - low >= 0.5) low += 1;
+    low = mcamp__dmax(mcamp__dmin(low, 4611686018427387904.0), -4611686018427387904.0);
+    return (int64_t)low;
+}
+
+/* ---- rounds ------------------------------------------------------------------ */
+
+/* Where a chunk goes: exactly one of the three. */
+typedef struct mcamp__sink {
+    double *to_double;
+    float *to_float;
+    int64_t *to_grid;
+    int add;
+} mcamp__sink;
+
+typedef struct mcamp__chunk {
+    const mcamp_noise *m;
+    const mcamp__sink *sink;
+    mcamp_vecset vs;
+    size_t at, count;           /* coordinates of the stream */
+    double factor;
+} mcamp__chunk;
+
+MCAMP__PRIV void mcamp__noise_emit(const mcamp__chunk *k, size_t at, size_t len,
+                                   const double *y)
+{
+    const mcamp__sink *s = k->sink;
+    if (s->to_grid) {
+        for (size_t i = 0; i < len; i++)
+            s->to_grid[at + i] += mcamp__to_grid(y[i] * k->factor, k->m->grid);
+        return;
+    }
+    MCAMP__ROWS(k->vs, s->to_float != NULL, emit,
+                (s->to_float + at, y, k->factor, s->add, len),
+                (s->to_double + at, y, k->factor, s->add, len));
+}
+
+#define MCAMP__TASK (64 * MCAMP__TILE)      /* coordinates in a task */
+
+/* Task i of a chunk: its coordinates in the i-th block of the stream. */
+MCAMP__PRIV void mcamp__noise_task(void *arg, size_t i)
+{
+    const mcamp__chunk *k = (const mcamp__chunk *)arg;
+    const mcamp_noise *m = k->m;
+    size_t block = k->at / MCAMP__TASK + i;
+    size_t at = mcamp__zmax(k->at, block * MCAMP__TASK), end = k->at + k->count;
+    double acc[MCAMP__TILE];
+    if (end / MCAMP__TASK > block) end = (block + 1) * MCAMP__TASK;
+    while (at < end) {
+        mcamp__part p = mcamp__noise_part(m, at, end - at);
+        if (m->plan == MCAMP__PLAN_AGAIN) {
+            mcamp__noise_again(k->vs, m, m->step, m->weights, at, p.len, acc);
+        } else {
+            mcamp__stream_normals(k->vs, mcamp__noise_stream(m), m->step, m->first + at,
+                                  p.len, acc);
+            mcamp__noise_mix(k->vs, m, &p, acc);
+        }
+        mcamp__noise_emit(k, at - k->at, p.len, acc);
+        at += p.len;
+    }
+    mcamp_wipe(acc, sizeof acc);
+}
+
+/* 1 if all are finite; exponents are compared as integers. */
+MCAMP__PRIV int mcamp__all_finite(const double *x, size_t n)
+{
+    uint64_t bad = 0;
+    for (size_t i = 0; i < n; i++)
+        bad |= (mcamp__bits(x[i]) & UINT64_C(0x7ff0000000000000)) +
+               UINT64_C(0x0010000000000000);
+    return !(bad >> 63);
+}
+
+MCAMP__PRIV int mcamp__all_finite_float(const float *x, size_t n)
+{
+    uint32_t bad = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t u;
+        memcpy(&u, x + i, sizeof u);
+        bad |= (u & 0x7f800000u) + 0x00800000u;
+    }
+    return !(bad >> 31);
+}
+
+MCAMP__PRIV mcamp_status mcamp__noise_check_sink(mcamp_ctx *ctx, const mcamp_noise *m,
+                                                 const mcamp__sink *s, size_t count)
+{
+    const int64_t top = INT64_C(1) << 62;
+    if (!s->to_double && !s->to_float && !s->to_grid)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
+    if ((m->grid > 0) != (s->to_grid != NULL))
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "grid", m->grid);
+    if (s->add && ((s->to_double && !mcamp__all_finite(s->to_double, count)) ||
+                   (s->to_float && !mcamp__all_finite_float(s->to_float, count))))
+        return mcamp__fail(ctx, MCAMP_E_NONFINITE, "out", 0);
+    for (size_t i = 0; s->to_grid && i < count; i++) {
+        if (s->to_grid[i] > top || s->to_grid[i] < -top)
+            return mcamp__fail(ctx, MCAMP_E_ARG, "out", (double)s->to_grid[i]);
+    }
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__noise_args(mcamp_ctx *ctx, const mcamp_noise *m)
+{
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!m || m->magic != MCAMP__NOISE_MAGIC)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "noise", 0);
+    if (!mcamp__mech_ok(m->mech) || m->mech->digest != m->digest)
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "mech", 0);
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__noise_run(mcamp_ctx *ctx, mcamp_noise *m, uint64_t step,
+                                          size_t count, const mcamp__sink *sink)
+{
+    mcamp__chunk k;
+    mcamp_status st = mcamp__noise_args(ctx, m);
+    if (st < 0) return st;
+    if (step != m->step || step >= m->mech->n)
+        return mcamp__fail(ctx, MCAMP_E_STEP, "step", (double)step);
+    if (!count || count > m->count - m->done)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "count", (double)count);
+    st = mcamp__noise_check_sink(ctx, m, sink, count);
+    if (st < 0) return st;
+    if (m->plan == MCAMP__PLAN_AGAIN && !m->done)
+        mcamp__noise_weights(m->mech, step, m->weights);
+    k.m = m;
+    k.sink = sink;
+    k.vs = ctx->vec;
+    k.at = m->done;
+    k.count = count;
+    k.factor = mcamp__noise_factor(m, step);
+    mcamp__run(ctx, (k.at + count - 1) / MCAMP__TASK - k.at / MCAMP__TASK + 1,
+               mcamp__noise_task, &k);
+    m->done += count;
+    if (m->done == m->count) {
+        m->done = 0;
+        m->step++;
+    }
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_noise_next(mcamp_ctx *ctx, mcamp_noise *noise,
+                                        uint64_t step, size_t count, double *out)
+{
+    mcamp__sink s = { NULL, NULL, NULL, 0 };
+    s.to_double = out;
+    return mcamp__noise_run(ctx, noise, step, count, &s);
+}
+
+MCAMP_API mcamp_status mcamp_noise_next_float(mcamp_ctx *ctx, mcamp_noise *noise,
+                                              uint64_t step, size_t count, float *out)
+{
+    mcamp__sink s = { NULL, NULL, NULL, 0 };
+    s.to_float = out;
+    return mcamp__noise_run(ctx, noise, step, count, &s);
+}
+
+MCAMP_API mcamp_status mcamp_noise_add(mcamp_ctx *ctx, mcamp_noise *noise,
+                                       uint64_t step, size_t count, double *out)
+{
+    mcamp__sink s = { NULL, NULL, NULL, 1 };
+    s.to_double = out;
+    return mcamp__noise_run(ctx, noise, step, count, &s);
+}
+
+MCAMP_API mcamp_status mcamp_noise_add_float(mcamp_ctx *ctx, mcamp_noise *noise,
+                                             uint64_t step, size_t count, float *out)
+{
+    mcamp__sink s = { NULL, NULL, NULL, 1 };
+    s.to_float = out;
+    return mcamp__noise_run(ctx, noise, step, count, &s);
+}
+
+MCAMP_API mcamp_status mcamp_noise_add_grid(mcamp_ctx *ctx, mcamp_noise *noise,
+                                            uint64_t step, size_t count, int64_t *out)
+{
+    mcamp__sink s = { NULL, NULL, NULL, 1 };
+    s.to_grid = out;
+    return mcamp__noise_run(ctx, noise, step, count, &s);
+}
+
+MCAMP_API mcamp_status mcamp_noise_from_grid(mcamp_ctx *ctx, const mcamp_noise *noise,
+                                             const int64_t *in, size_t count, double *out)
+{
+    mcamp_status st = mcamp__noise_args(ctx, noise);
+    if (st < 0) return st;
+    if (!in && count) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "in", 0);
+    if (!out && count) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
+    if (!(noise->grid > 0)) return mcamp__fail(ctx, MCAMP_E_MISMATCH, "grid", 0);
+    for (size_t i = 0; i < count; i++) {
+        double x = (double)in[i] * noise->grid;
+        out[i] = noise->unit == MCAMP_NOISE_MEAN ? x / noise->batch : x;
+    }
+    return MCAMP_OK;
+}
+
+MCAMP_API uint64_t mcamp_noise_step(const mcamp_noise *noise)
+{
+    return noise && noise->magic == MCAMP__NOISE_MAGIC ? noise->step : 0;
+}
+
+MCAMP_API mcamp_status mcamp_noise_replay(mcamp_ctx *ctx, const mcamp_noise *noise,
+                                          uint64_t step, uint64_t at, size_t count,
+                                          double *out)
+{
+    mcamp_status st = mcamp__noise_args(ctx, noise);
+    double *w, acc[MCAMP__TILE], f;
+    if (st < 0) return st;
+    if (step >= noise->step)
+        return mcamp__fail(ctx, MCAMP_E_STEP, "step", (double)step);
+    if (at > noise->count || count > noise->count - at)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "count", (double)count);
+    if (!out && count) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
+    w = mcamp__new_doubles(ctx, (size_t)step + 1);
+    if (!w) return mcamp__fail(ctx, MCAMP_E_MEMORY, "step", (double)step);
+    mcamp__noise_weights(noise->mech, step, w);
+    f = mcamp__noise_factor(noise, step);
+    for (size_t i = 0; i < count; i += MCAMP__TILE) {
+        size_t len = mcamp__zmin(MCAMP__TILE, count - i);
+        mcamp__noise_again(ctx->vec, noise, step, w, at + i, len, acc);
+        for (size_t j = 0; j < len; j++)
+            out[i + j] = noise->grid > 0
+                ? (double)mcamp__to_grid(acc[j] * f, noise->grid) * noise->grid : acc[j] * f;
+    }
+    mcamp__delete_doubles(ctx, w, (size_t)step + 1);
+    mcamp_wipe(acc, sizeof acc);
+    return MCAMP_OK;
+}
+
+/* ---- making a stream ------------------------------------------------------------ */
+
+MCAMP__PRIV mcamp_status mcamp__check_positive(mcamp_ctx *ctx, const char *argument,
+                                               double x)
+{
+    if (!(x < 0) && !(x > 0) && mcamp__finite(x))
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, argument, x);
+    return mcamp__check_sigma(ctx, argument, x);
+}
+
+/* The grid: a power of two between 2^-44 and 1 times the noise. */
+MCAMP__PRIV mcamp_status mcamp__noise_check_grid(mcamp_ctx *ctx, double grid,
+                                                 double noise)
+{
+    int e;
+    if (!mcamp__finite(grid))
+        return mcamp__fail(ctx, MCAMP_E_NONFINITE, "mcamp_noise_desc.grid", grid);
+    if (mcamp__eq(grid, 0)) return MCAMP_OK;
+    if (!(grid > 0) || !mcamp__eq(frexp(grid, &e), 0.5) || !(grid <= noise) ||
+        !(grid >= ldexp(noise, -44)))
+        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_noise_desc.grid", grid);
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__noise_check_numbers(mcamp_ctx *ctx,
+                                                    const mcamp_noise_desc *d)
+{
+    mcamp_status st = mcamp__check_positive(ctx, "mcamp_noise_desc.sigma", d->sigma);
+    if (st == MCAMP_OK)
+        st = mcamp__check_positive(ctx, "mcamp_noise_desc.clip_norm", d->clip_norm);
+    if (st < 0) return st;
+    if (d->unit == MCAMP_NOISE_UNSET)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_noise_desc.unit", 0);
+    if (d->unit == MCAMP_NOISE_MEAN)
+        st = mcamp__check_positive(ctx, "mcamp_noise_desc.batch", d->batch);
+    else if (d->unit != MCAMP_NOISE_SUM)
+        st = mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_noise_desc.unit", (double)(int)d->unit);
+    else if (!mcamp__eq(d->batch, 0))
+        st = mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_noise_desc.batch", d->batch);
+    if (st < 0) return st;
+    st = mcamp__check_sigma(ctx, "mcamp_noise_desc.sigma", d->sigma * d->clip_norm);
+    return st < 0 ? st : mcamp__noise_check_grid(ctx, d->grid, d->sigma * d->clip_norm);
+}
+
+/* Plan and number of rows. */
+MCAMP__PRIV void mcamp__noise_plan(const mcamp_noise_desc *d, mcamp_noise *m)
+{
+    const mcamp_mech *c = d->mech;
+    size_t need = c->inverse ? c->inverse_bands - 1 : c->bands - 1;
+    m->plan = c->form == MCAMP_FORM_BLT ? MCAMP__PLAN_BLT
+            : c->inverse ? MCAMP__PLAN_REPLAY
+            : c->bands > 1 ? MCAMP__PLAN_BANDED : MCAMP__PLAN_PLAIN;
+    m->rows = c->form == MCAMP_FORM_BLT ? c->buffers : need;
+    if (d->store == MCAMP_NOISE_STORED || m->plan == MCAMP__PLAN_PLAIN) return;
+    if (d->store == MCAMP_NOISE_REGENERATED ||
+        (c->form != MCAMP_FORM_BLT && need > 0 && need == c->n - 1)) {
+        m->plan = MCAMP__PLAN_AGAIN;
+        m->rows = 0;
+    }
+}
+
+/* Sizes of the state, the weights and both with room to align. */
+MCAMP__PRIV mcamp_status mcamp__noise_sizes(mcamp_ctx *ctx, mcamp_noise *m,
+                                            size_t *state)
+{
+    size_t bytes = 0, weights = m->plan == MCAMP__PLAN_AGAIN ? m->mech->n : 0;
+    if (!mcamp__mul_size(m->rows, m->count, state) ||
+        !mcamp__mul_size(*state, m->type == MCAMP_NOISE_FLOAT ? 4 : 8, state) ||
+        !mcamp__mul_size(weights, sizeof(double), &weights) ||
+        !mcamp__add_size(*state, weights, &bytes) ||
+        !mcamp__add_size(bytes, bytes ? 63 : 0, &bytes) || bytes > PTRDIFF_MAX)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_noise_desc.count", (double)m->count);
+    m->bytes = bytes;
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__noise_check_slice(mcamp_ctx *ctx,
+                                                  const mcamp_noise_desc *d,
+                                                  mcamp_noise *m)
+{
+    uint64_t rest;
+    if (!d->dim || d->dim > MCAMP__MAX_INDEX)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_noise_desc.dim", (double)d->dim);
+    if (d->first >= d->dim)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_noise_desc.first", (double)d->first);
+    rest = d->dim - d->first;
+    if (d->count > rest || (!d->count && rest > PTRDIFF_MAX))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_noise_desc.count", (double)d->count);
+    m->count = d->count ? d->count : (size_t)rest;
+    return MCAMP_OK;
+}
+
+/* Everything but memory and keys. */
+MCAMP__PRIV mcamp_status mcamp__noise_layout(mcamp_ctx *ctx, const mcamp_noise_desc *d,
+                                             mcamp_noise *m, size_t *state)
+{
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!d) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "desc", 0);
+    if (d->start_canary || d->end_canary)
+        return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_noise_desc", 0);
+    if (!d->mech) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_noise_desc.mech", 0);
+    if (!mcamp__mech_ok(d->mech))
+        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_noise_desc.mech", 0);
+    if ((int)d->store < 0 || (int)d->store > MCAMP_NOISE_REGENERATED)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_noise_desc.store", (double)(int)d->store);
+    if ((int)d->type < 0 || (int)d->type > MCAMP_NOISE_FLOAT)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_noise_desc.type", (double)(int)d->type);
+    memset(m, 0, sizeof *m);
+    st = mcamp__noise_check_numbers(ctx, d);
+    if (st == MCAMP_OK) st = mcamp__noise_check_slice(ctx, d, m);
+    if (st < 0) return st;
+    m->mech = d->mech;
+    m->digest = d->mech->digest;
+    m->sigma = d->sigma; m->clip_norm = d->clip_norm;
+    m->batch = d->batch; m->grid = d->grid;
+    m->unit = d->unit;
+    m->type = d->type == MCAMP_NOISE_FLOAT ? MCAMP_NOISE_FLOAT : MCAMP_NOISE_DOUBLE;
+    m->dim = d->dim; m->first = d->first;
+    mcamp__noise_plan(d, m);
+    return mcamp__noise_sizes(ctx, m, state);
+}
+
+MCAMP_API mcamp_status mcamp_noise_bytes(mcamp_ctx *ctx, const mcamp_noise_desc *desc,
+                                         size_t *bytes)
+{
+    mcamp_noise m;
+    size_t state;
+    mcamp_status st = mcamp__noise_layout(ctx, desc, &m, &state);
+    if (st < 0) return st;
+    if (!bytes) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "bytes", 0);
+    *bytes = m.bytes;
+    return MCAMP_OK;
+}
+
+/* Memory of the caller or the context, zeroed; state first, at a multiple of 64. */
+MCAMP__PRIV mcamp_status mcamp__noise_memory(mcamp_ctx *ctx, const mcamp_noise_desc *d,
+                                             mcamp_noise *m, size_t state)
+{
+    unsigned char *p;
+    if (!m->bytes) return MCAMP_OK;
+    if (d->memory) {
+        if (d->memory_size < m->bytes)
+            return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_noise_desc.memory_size",
+                               (double)d->memory_size);
+        m->memory = d->memory;
+        memset(m->memory, 0, m->bytes);
+    } else {
+        m->memory = mcamp__new(ctx, m->bytes, 1);
+        m->owned = true;
+        if (!m->memory) return mcamp__fail(ctx, MCAMP_E_MEMORY, "noise", (double)m->bytes);
+    }
+    p = (unsigned char *)m->memory + (64 - ((uintptr_t)m->memory & 63)) % 64;
+    m->state = p;
+    if (m->plan == MCAMP__PLAN_AGAIN) m->weights = (double *)(void *)(p + state);
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_noise_init(mcamp_ctx *ctx, const mcamp_noise_desc *desc,
+                                        mcamp_noise *noise)
+{
+    mcamp_noise m;
+    size_t state = 0;
+    mcamp_status st = mcamp__noise_layout(ctx, desc, &m, &state);
+    if (st < 0) return st;
+    if (!noise) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "noise", 0);
+    if (!mcamp__key_ok(&desc->key))
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_noise_desc.key", 0);
+    st = mcamp__noise_memory(ctx, desc, &m, state);
+    if (st < 0) return st;
+    mcamp__subkey(&desc->key, MCAMP__KEY_NOISE, m.keys);
+    mcamp__subkey(&desc->key, MCAMP__KEY_TAIL, m.keys + 8);
+    mcamp__subkey(&desc->key, MCAMP__KEY_BLOB, m.keys + 16);
+    m.key_id = mcamp_key_id(&desc->key);
+    m.magic = MCAMP__NOISE_MAGIC;
+    *noise = m;
+    mcamp_wipe(&m, sizeof m);
+    return MCAMP_OK;
+}
+
+MCAMP_API void mcamp_noise_free(mcamp_ctx *ctx, mcamp_noise *noise)
+{
+    if (!mcamp__ctx_ok(ctx) || !noise || noise->magic != MCAMP__NOISE_MAGIC) return;
+    mcamp_wipe(noise->memory, noise->bytes);
+    if (noise->owned) mcamp__delete(ctx, noise->memory, noise->bytes, 1);
+    mcamp_wipe(noise, sizeof *noise);
+}
+
+/* ---- saved states ----------------------------------------------------------------- *
+ * Words of 64 bits, little-endian: the header, the stored numbers as their bits in
+ * the order of storage (two floats to a word, the earlier one low) encrypted by the
+ * key's stream of words under a nonce that is the header's checksum, the checksum of
+ * all words before encryption, encrypted too.  The checksum is a chain of bijections:
+ * any change within one word is noticed for certain.                            */
+
+#define MCAMP__BLOB_HEAD 20     /* words */
+#define MCAMP__BLOB_VERSION 1
+
+MCAMP__PRIV void mcamp__put64(unsigned char *p, uint64_t x)
+{
+    for (int i = 0; i < 8; i++) p[i] = (unsigned char)(x >> (8 * i));
+}
+
+MCAMP__PRIV uint64_t mcamp__get64(const unsigned char *p)
+{
+    uint64_t x = 0;
+    for (int i = 7; i >= 0; i--) x = x << 8 | p[i];
+    return x;
+}
+
+/* Words of stored numbers. */
+MCAMP__PRIV size_t mcamp__blob_words(const mcamp_noise *m)
+{
+    size_t numbers = m->rows * m->count;
+    return m->type == MCAMP_NOISE_FLOAT ? numbers / 2 + numbers % 2 : numbers;
+}
+
+/* 0 if it cannot be represented. */
+MCAMP__PRIV size_t mcamp__blob_bytes(const mcamp_noise *m)
+{
+    size_t words = mcamp__blob_words(m);
+    return words > PTRDIFF_MAX / 8 - MCAMP__BLOB_HEAD - 1
+         ? 0 : 8 * (words + MCAMP__BLOB_HEAD + 1);
+}
+
+/* The header at a step; its last word is the checksum of those before. */
+MCAMP__PRIV void mcamp__blob_header(const mcamp_noise *m, uint64_t step,
+                                    uint64_t h[MCAMP__BLOB_HEAD])
+{
+    uint64_t sum = 0;
+    h[0] = UINT64_C(0x65736f6e706d6163);        /* "campnose" */
+    h[1] = MCAMP__BLOB_VERSION;
+    h[2] = mcamp__blob_bytes(m);
+    h[3] = m->digest;
+    h[4] = m->mech->n;
+    h[5] = mcamp__bits(m->sigma);
+    h[6] = mcamp__bits(m->clip_norm);
+    h[7] = (uint64_t)m->unit;
+    h[8] = mcamp__bits(m->batch + 0.0);
+    h[9] = m->dim;
+    h[10] = m->first;
+    h[11] = m->count;
+    h[12] = (uint64_t)m->plan;
+    h[13] = m->rows;
+    h[14] = (uint64_t)m->type;
+    h[15] = mcamp__bits(m->grid + 0.0);
+    h[16] = MCAMP__TILE;
+    h[17] = m->key_id;
+    h[18] = step;
+    for (int i = 0; i < MCAMP__BLOB_HEAD - 1; i++) sum = mcamp__hash_word(sum, h[i]);
+    h[19] = sum;
+}
+
+static const char *const mcamp__blob_field[MCAMP__BLOB_HEAD] = {
+    "blob", "blob", "size", "mech", "mech", "sigma", "clip_norm", "unit", "batch",
+    "dim", "first", "count", "store", "store", "type", "grid", "blob", "key", "step", "blob"
+};
+
+MCAMP__PRIV uint64_t mcamp__state_word(const mcamp_noise *m, size_t i)
+{
+    uint64_t x = 0;
+    uint32_t u = 0;
+    if (m->type != MCAMP_NOISE_FLOAT) return mcamp__bits(((const double *)m->state)[i]);
+    memcpy(&u, (const float *)m->state + 2 * i, sizeof u);
+    x = u;
+    if (2 * i + 1 < m->rows * m->count) {
+        memcpy(&u, (const float *)m->state + 2 * i + 1, sizeof u);
+        x |= (uint64_t)u << 32;
+    }
+    return x;
+}
+
+MCAMP__PRIV void mcamp__set_state_word(mcamp_noise *m, size_t i, uint64_t x)
+{
+    uint32_t u = (uint32_t)x;
+    if (m->type != MCAMP_NOISE_FLOAT) {
+        ((double *)m->state)[i] = mcamp__from_bits(x);
+        return;
+    }
+    memcpy((float *)m->state + 2 * i, &u, sizeof u);
+    u = (uint32_t)(x >> 32);
+    if (2 * i + 1 < m->rows * m->count)
+        memcpy((float *)m->state + 2 * i + 1, &u, sizeof u);
+}
+
+/* Word i of the stream that hides words; mask holds the 128 words around it. */
+MCAMP__PRIV uint64_t mcamp__blob_mask(mcamp_vecset vs, const mcamp_noise *m,
+                                      uint64_t nonce, size_t i, uint64_t mask[128])
+{
+    if (i % 128 == 0) mcamp__word_group(vs, m->keys + 16, nonce, i / 128, mask);
+    return mask[i % 128];
+}
+
+MCAMP_API mcamp_status mcamp_noise_save(mcamp_ctx *ctx, const mcamp_noise *noise,
+                                        void *out, size_t capacity, size_t *size)
+{
+    mcamp_status st = mcamp__noise_args(ctx, noise);
+    uint64_t head[MCAMP__BLOB_HEAD], mask[128], sum;
+    unsigned char *p = (unsigned char *)out;
+    size_t words, bytes;
+    if (st < 0) return st;
+    if (!size) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "size", 0);
+    if (noise->done) return mcamp__fail(ctx, MCAMP_E_STEP, "noise", (double)noise->step);
+    words = mcamp__blob_words(noise);
+    bytes = mcamp__blob_bytes(noise);
+    if (!bytes || (out && capacity < bytes))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "capacity", (double)capacity);
+    *size = bytes;
+    if (!out) return MCAMP_OK;
+    mcamp__blob_header(noise, noise->step, head);
+    for (int i = 0; i < MCAMP__BLOB_HEAD; i++, p += 8) mcamp__put64(p, head[i]);
+    sum = head[MCAMP__BLOB_HEAD - 1];
+    for (size_t i = 0; i <= words; i++, p += 8) {
+        uint64_t hide = mcamp__blob_mask(ctx->vec, noise, head[19], i, mask);
+        uint64_t x = i < words ? mcamp__state_word(noise, i) : sum;
+        if (i < words) sum = mcamp__hash_word(sum, x);
+        mcamp__put64(p, x ^ hide);
+    }
+    mcamp_wipe(mask, sizeof mask);
+    return MCAMP_OK;
+}
+
+/* The header must be ours, but for the step.  *step from it. */
+MCAMP__PRIV mcamp_status mcamp__blob_check_head(mcamp_ctx *ctx, const mcamp_noise *m,
+                                                const unsigned char *p, size_t size,
+                                                uint64_t head[MCAMP__BLOB_HEAD])
+{
+    uint64_t got[MCAMP__BLOB_HEAD], sum = 0;
+    if (size < 8 * (MCAMP__BLOB_HEAD + 1))
+        return mcamp__fail(ctx, MCAMP_E_BLOB, "size", (double)size);
+    for (int i = 0; i < MCAMP__BLOB_HEAD; i++) got[i] = mcamp__get64(p + 8 * i);
+    mcamp__blob_header(m, got[18], head);
+    if (got[0] != head[0] || got[1] != head[1])
+        return mcamp__fail(ctx, MCAMP_E_BLOB, "version", (double)got[1]);
+    for (int i = 0; i < MCAMP__BLOB_HEAD - 1; i++) sum = mcamp__hash_word(sum, got[i]);
+    if (sum != got[19]) return mcamp__fail(ctx, MCAMP_E_BLOB, "blob", 0);
+    for (int i = 3; i < MCAMP__BLOB_HEAD; i++) {
+        if (got[i] != head[i])
+            return mcamp__fail(ctx, MCAMP_E_MISMATCH, mcamp__blob_field[i], 0);
+    }
+    if (got[2] != head[2] || size != head[2] || head[18] > m->mech->n)
+        return mcamp__fail(ctx, MCAMP_E_BLOB, "size", (double)size);
+    return MCAMP_OK;
+}
+
+/* One pass over the stored numbers: with `into`, sets them; else checks the sum. */
+MCAMP__PRIV int mcamp__blob_body(mcamp_vecset vs, const mcamp_noise *m,
+                                 const unsigned char *p, uint64_t nonce, mcamp_noise *into)
+{
+    uint64_t mask[128], sum = nonce, x;
+    size_t words = mcamp__blob_words(m);
+    for (size_t i = 0; i < words; i++) {
+        x = mcamp__get64(p + 8 * i) ^ mcamp__blob_mask(vs, m, nonce, i, mask);
+        sum = mcamp__hash_word(sum, x);
+        if (into) mcamp__set_state_word(into, i, x);
+    }
+    x = mcamp__get64(p + 8 * words) ^ mcamp__blob_mask(vs, m, nonce, words, mask);
+    mcamp_wipe(mask, sizeof mask);
+    return x == sum;
+}
+
+MCAMP__PRIV mcamp_status mcamp__noise_load(mcamp_ctx *ctx, mcamp_noise *m,
+                                           const void *blob, size_t size, int back)
+{
+    mcamp_status st = mcamp__noise_args(ctx, m);
+    uint64_t head[MCAMP__BLOB_HEAD];
+    const unsigned char *p = (const unsigned char *)blob;
+    if (st < 0) return st;
+    if (!blob) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "blob", 0);
+    st = mcamp__blob_check_head(ctx, m, p, size, head);
+    if (st < 0) return st;
+    p += 8 * MCAMP__BLOB_HEAD;
+    if (!mcamp__blob_body(ctx->vec, m, p, head[19], NULL))
+        return mcamp__fail(ctx, MCAMP_E_BLOB, "blob", 0);
+    if (!back && (head[18] < m->step || (head[18] == m->step && m->done)))
+        return mcamp__fail(ctx, MCAMP_E_STEP, "step", (double)head[18]);
+    mcamp__blob_body(ctx->vec, m, p, head[19], m);
+    m->step = head[18];
+    m->done = 0;
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_noise_load(mcamp_ctx *ctx, mcamp_noise *noise,
+                                        const void *blob, size_t size)
+{
+    return mcamp__noise_load(ctx, noise, blob, size, 0);
+}
+
+MCAMP_API mcamp_status mcamp_noise_load_replay(mcamp_ctx *ctx, mcamp_noise *noise,
+                                               const void *blob, size_t size)
+{
+    return mcamp__noise_load(ctx, noise, blob, size, 1);
+}
+
+#undef MCAMP__BLOB_HEAD
+#undef MCAMP__BLOB_VERSION
+#undef MCAMP__ROWS
+#undef MCAMP__NOISE_MAGIC
+#undef MCAMP__TILE
+#undef MCAMP__TASK
+#undef MCAMP__PLAN_PLAIN
+#undef MCAMP__PLAN_BANDED
+#undef MCAMP__PLAN_REPLAY
+#undef MCAMP__PLAN_BLT
+#undef MCAMP__PLAN_AGAIN
+
+/* ======================================================================== *
+ *  BATCHES                                                           >>batch
+ *  In: a law, its numbers, a key.  Out: the examples of any round; odds that a
+ *  limit cuts a batch.  Memory: at most 4 bytes an example and 4 a batch, at init.
+ *  Integers only: the same batches on every machine.  Maths: [1] section 3, [2]
+ *  Algorithms 2 and 6.  Guarantee: probabilities are exact to 2^-32 of themselves,
+ *  an inclusion probability is never above q.
+ * ======================================================================== */
+
+#define MCAMP__BATCH_MAGIC 0x6d636261u
+#define MCAMP__LIST_MAX UINT64_C(0xfffffffe)
+
+/* The high word of a product. */
+MCAMP__PRIV uint64_t mcamp__mulhi(uint64_t a, uint64_t b)
+{
+    uint64_t al = a & 0xffffffffu, ah = a >> 32, bl = b & 0xffffffffu, bh = b >> 32;
+    uint64_t mid = ah * bl + ((al * bl) >> 32);     /* below 2^64 - 2^32 */
+    uint64_t low = al * bh + (mid & 0xffffffffu);
+    return ah * bh + (mid >> 32) + (low >> 32);
+}
+
+/* Words of one (key, step), for indices that mostly rise. */
+typedef struct mcamp__words {
+    const uint32_t *key;
+    uint64_t step, group;
+    mcamp_vecset vs;
+    uint64_t word[128];
+} mcamp__words;
+
+MCAMP__PRIV void mcamp__words_open(mcamp__words *w, mcamp_vecset vs, const uint32_t *key,
+                                   uint64_t step)
+{
+    w->key = key;
+    w->step = step;
+    w->group = UINT64_MAX;
+    w->vs = vs;
+}
+
+MCAMP__PRIV uint64_t mcamp__word_at(mcamp__words *w, uint64_t i)
+{
+    if (i / 128 != w->group) {
+        w->group = i / 128;
+        mcamp__word_group(w->vs, w->key, w->step, w->group, w->word);
+    }
+    return w->word[i % 128];
+}
+
+/* A number below n from word i, each alike: words whose low product falls in the
+ * part that would favour some numbers (odds n 2^-64) are replaced by the word of the
+ * same index at the next attempt, a step of its own (top bit set).            */
+MCAMP__PRIV uint64_t mcamp__below(mcamp__words *w, uint64_t i, uint64_t n)
+{
+    uint64_t x = mcamp__word_at(w, i);
+    if (x * n < n) {            /* only then may it be below 2^64 mod n < n */
+        for (uint64_t attempt = 1; x * n < (UINT64_C(0) - n) % n; attempt++)
+            x = mcamp__one_word(w->key, w->step ^ attempt << 56, i);
+    }
+    return mcamp__mulhi(x, n);
+}
+
+/* ---- members of a round ---------------------------------------------------- */
+
+/* A batch being written: reservoir sampling (Vitter's algorithm R) keeps a uniform
+ * choice of `limit`.                                                          */
+typedef struct mcamp__taking {
+    size_t *out;
+    size_t capacity;
+    uint64_t limit, drawn;
+    mcamp__words cut;
+} mcamp__taking;
+
+MCAMP__PRIV void mcamp__take(mcamp__taking *k, uint64_t example)
+{
+    uint64_t at = k->drawn++;
+    if (k->limit && at >= k->limit) at = mcamp__below(&k->cut, at, at + 1);
+    if (k->limit && at >= k->limit) return;
+    if (at < k->capacity) k->out[at] = (size_t)example;
+}
+
+MCAMP__PRIV uint64_t mcamp__group_size(const mcamp_batch *b, uint64_t group)
+{
+    return b->examples / b->batches + (group < b->examples % b->batches);
+}
+
+MCAMP__PRIV uint64_t mcamp__bin_of(mcamp__words *w, const mcamp_batch *b, uint64_t e)
+{
+    return mcamp__below(w, e, b->batches);
+}
+
+/* Bits below the threshold: probability q. */
+MCAMP__PRIV int mcamp__coin(const mcamp_batch *b, uint64_t word)
+{
+    return b->q >= 1 || word < b->threshold;
+}
+
+MCAMP__PRIV void mcamp__take_poisson(const mcamp_batch *b, mcamp__words *w,
+                                     uint64_t group, mcamp__taking *k)
+{
+    uint64_t n = mcamp__group_size(b, group);
+    for (uint64_t i = 0; i < n; i++)
+        if (mcamp__coin(b, mcamp__word_at(w, i))) mcamp__take(k, i * b->batches + group);
+}
+
+/* Selection sampling: the i-th of n with probability (wanted still)/(left). */
+MCAMP__PRIV void mcamp__take_fixed(const mcamp_batch *b, mcamp__words *w, uint64_t group,
+                                   mcamp__taking *k)
+{
+    uint64_t n = mcamp__group_size(b, group), want = b->size;
+    for (uint64_t i = 0; i < n && want; i++) {
+        if (mcamp__mulhi(mcamp__word_at(w, i), n - i) >= want) continue;
+        mcamp__take(k, i * b->batches + group);
+        want--;
+    }
+}
+
+/* list[e] = last round of e + 1, for the rounds before `next`. */
+MCAMP__PRIV void mcamp__minsep_step(mcamp_batch *b, mcamp__words *w)
+{
+    for (uint64_t e = 0; e < b->examples; e++) {
+        uint64_t last = b->list[e];
+        if (last && b->next - (last - 1) < b->batches) continue;
+        if (mcamp__coin(b, mcamp__word_at(w, e))) b->list[e] = (uint32_t)(b->next + 1);
+    }
+    b->next++;
+}
+
+MCAMP__PRIV void mcamp__take_minsep(mcamp_ctx *ctx, mcamp_batch *b, uint64_t round,
+                                    mcamp__words *w, mcamp__taking *k)
+{
+    if (b->next > round + 1) {          /* back: from the start */
+        memset(b->list, 0, b->list_count * sizeof *b->list);
+        b->next = 0;
+    }
+    while (b->next <= round) {
+        mcamp__words_open(w, ctx->vec, b->keys, b->next);
+        mcamp__minsep_step(b, w);
+    }
+    for (uint64_t e = 0; e < b->examples; e++)
+        if (b->list[e] == round + 1) mcamp__take(k, e);
+}
+
+MCAMP__PRIV void mcamp__take_round(mcamp_ctx *ctx, mcamp_batch *b, uint64_t round,
+                                   mcamp__taking *k)
+{
+    mcamp__words w;
+    uint64_t group = round % b->batches;
+    int once = b->law == MCAMP_BATCH_BINS || b->law == MCAMP_BATCH_SHUFFLE;
+    mcamp__words_open(&w, ctx->vec, b->keys, once ? 0 : round);
+    if (b->law == MCAMP_BATCH_POISSON) mcamp__take_poisson(b, &w, group, k);
+    else if (b->law == MCAMP_BATCH_FIXED) mcamp__take_fixed(b, &w, group, k);
+    else if (b->law == MCAMP_BATCH_MINSEP) mcamp__take_minsep(ctx, b, round, &w, k);
+    else if (b->start)
+        for (uint32_t i = b->start[group]; i < b->start[group + 1]; i++)
+            mcamp__take(k, b->list[i]);
+    else
+        for (uint64_t e = 0; e < b->examples; e++)
+            if (mcamp__bin_of(&w, b, e) == group) mcamp__take(k, e);
+    mcamp_wipe(&w, sizeof w);
+}
+
+MCAMP__PRIV mcamp_status mcamp__batch_args(mcamp_ctx *ctx, const mcamp_batch *b)
+{
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!b || b->magic != MCAMP__BATCH_MAGIC)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "batch", 0);
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_batch_round(mcamp_ctx *ctx, mcamp_batch *batch,
+                                         uint64_t round, size_t *out, size_t capacity,
+                                         mcamp_batch_size *size)
+{
+    mcamp__taking k;
+    uint64_t kept;
+    mcamp_status st = mcamp__batch_args(ctx, batch);
+    if (st < 0) return st;
+    if (round >= batch->rounds)
+        return mcamp__fail(ctx, MCAMP_E_STEP, "round", (double)round);
+    if (!out && capacity) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
+    if (!size) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "size", 0);
+    k.out = out;
+    k.capacity = capacity;
+    k.limit = batch->limit;
+    k.drawn = 0;
+    mcamp__words_open(&k.cut, ctx->vec, batch->keys + 8, round);
+    mcamp__take_round(ctx, batch, round, &k);
+    kept = k.limit && k.drawn > k.limit ? k.limit : k.drawn;
+    mcamp_wipe(&k.cut, sizeof k.cut);
+    if (kept > capacity) return mcamp__fail(ctx, MCAMP_E_SIZE, "capacity", (double)kept);
+    size->drawn = (size_t)k.drawn;
+    size->kept = (size_t)kept;
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_batch_has(mcamp_ctx *ctx, const mcamp_batch *batch,
+                                       uint64_t round, uint64_t example, bool *in)
+{
+    mcamp__words w;
+    const mcamp_batch *b = batch;
+    uint64_t free_at = 0;       /* first round that MINSEP may take it in */
+    bool yes = false;
+    mcamp_status st = mcamp__batch_args(ctx, b);
+    if (st < 0) return st;
+    if (round >= b->rounds) return mcamp__fail(ctx, MCAMP_E_STEP, "round", (double)round);
+    if (example >= b->examples)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "example", (double)example);
+    if (!in) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "in", 0);
+    mcamp__words_open(&w, ctx->vec, b->keys, 0);
+    if (b->law == MCAMP_BATCH_BINS) {
+        yes = mcamp__bin_of(&w, b, example) == round % b->batches;
+    } else if (b->law == MCAMP_BATCH_POISSON) {
+        yes = example % b->batches == round % b->batches &&
+              mcamp__coin(b, mcamp__one_word(b->keys, round, example / b->batches));
+    } else if (b->law == MCAMP_BATCH_MINSEP) {
+        for (uint64_t t = 0; t <= round; t++) {
+            yes = t >= free_at && mcamp__coin(b, mcamp__one_word(b->keys, t, example));
+            if (yes) free_at = t + b->batches;
+        }
+    } else {
+        return mcamp__fail(ctx, MCAMP_E_ARG, "law", (double)(int)b->law);
+    }
+    *in = yes;
+    return MCAMP_OK;
+}
+
+MCAMP_API uint64_t mcamp_batch_largest(const mcamp_batch *batch)
+{
+    uint64_t most;
+    if (!batch || batch->magic != MCAMP__BATCH_MAGIC) return 0;
+    most = batch->law == MCAMP_BATCH_FIXED ? batch->size
+         : batch->law == MCAMP_BATCH_POISSON ? mcamp__group_size(batch, 0)
+         : batch->examples;
+    if (batch->start) {
+        most = 0;
+        for (uint64_t i = 0; i < batch->batches; i++) {
+            uint64_t n = batch->start[i + 1] - batch->start[i];
+            if (n > most) most = n;
+        }
+    }
+    return batch->limit && batch->limit < most ? batch->limit : most;
+}
+
+MCAMP_API bool mcamp_batch_amplified(const mcamp_batch *batch)
+{
+    return batch && batch->magic == MCAMP__BATCH_MAGIC &&
+           batch->law != MCAMP_BATCH_SHUFFLE;
+}
+
+/* ---- the odds of a cut ------------------------------------------------------- */
+
+/* log P(Bin(m, p) >= a) from above, for a > m p.  The terms fall by at least the
+ * factor r = (m - a) p / ((a + 1)(1 - p)) < 1 each, so that the tail is at most
+ * pmf(a) / (1 - r); and by Stirling's bounds on the factorials (Robbins 1955)
+ *     pmf(a) <= sqrt(m / (2 pi a (m - a))) e^(-m KL(a/m, p))     for 0 < a < m.
+ * The last line covers the rounding of m KL, whose terms are of size m.         */
+MCAMP__PRIV double mcamp__log_tail(double m, double p, double a)
+{
+    double l;
+    if (a > m) return -mcamp__inf();
+    if (!(a > m * p) || !(p < 1)) return 0;
+    if (a < m) {
+        l = -a * log(a / (m * p)) - (m - a) * log((m - a) / (m * (1 - p)));
+        l += 0.5 * log(m / (2 * MCAMP__PI * a * (m - a)));
+        l -= log1p(-(m - a) * p / ((a + 1) * (1 - p)));
+    } else {
+        l = m * log(p);
+    }
+    l += 64 * DBL_EPSILON * m * (1 - log(p)) + 1e-12;
+    return mcamp__dmin(l, 0);
+}
+
+MCAMP_API mcamp_status mcamp_batch_cut_probability(mcamp_ctx *ctx,
+                                                   const mcamp_batch *batch, double *p)
+{
+    const mcamp_batch *b = batch;
+    double l, m, times;
+    mcamp_status st = mcamp__batch_args(ctx, b);
+    if (st < 0) return st;
+    if (!p) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "p", 0);
+    m = (double)b->examples;
+    times = (double)b->rounds;
+    if (!b->limit || b->limit >= b->examples) { *p = 0; return MCAMP_OK; }
+    switch (b->law) {
+    case MCAMP_BATCH_BINS:              /* a bin is the same in every epoch */
+        l = mcamp__log_tail(m, 1 / (double)b->batches, (double)b->limit + 1);
+        times = mcamp__dmin(times, (double)b->batches);
+        break;
+    case MCAMP_BATCH_POISSON:
+        l = mcamp__log_tail((double)mcamp__group_size(b, 0), b->q, (double)b->limit + 1);
+        break;
+    case MCAMP_BATCH_MINSEP:            /* below a Poisson batch of all */
+        l = mcamp__log_tail(m, b->q, (double)b->limit + 1);
+        break;
+    default:                            /* the size is known */
+        l = mcamp__group_size(b, 0) <= b->limit ||
+            (b->law == MCAMP_BATCH_FIXED && b->size <= b->limit) ? -mcamp__inf() : 0;
+        break;
+    }
+    *p = l < 0 ? mcamp__dmin(times * exp(l) * (1 + 1e-12), 1) : 1;
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_batch_cut_delta(mcamp_ctx *ctx, const mcamp_batch *batch,
+                                             double eps, double *delta)
+{
+    double p = 0;
+    mcamp_status st = mcamp__batch_args(ctx, batch);
+    if (st == MCAMP_OK) st = mcamp__check_eps(ctx, "eps", eps);
+    if (st < 0) return st;
+    if (!delta) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "delta", 0);
+    st = mcamp_batch_cut_probability(ctx, batch, &p);
+    if (st < 0) return st;
+    *delta = p > 0 ? mcamp__dmin((1 + exp(eps)) * p * (1 + 1e-12), 1) : 0;
+    return MCAMP_OK;
+}
+
+/* ---- making it ------------------------------------------------------------------ */
+
+/* Bins: count, add up, place; the words are made twice so that nothing else is kept. */
+MCAMP__PRIV void mcamp__fill_bins(mcamp_ctx *ctx, mcamp_batch *b)
+{
+    mcamp__words w;
+    mcamp__words_open(&w, ctx->vec, b->keys, 0);
+    for (uint64_t e = 0; e < b->examples; e++) b->start[mcamp__bin_of(&w, b, e)]++;
+    for (uint64_t i = 0, sum = 0; i <= b->batches; i++) {
+        sum += b->start[i];
+        b->start[i] = (uint32_t)sum;    /* the end of bin i, for now */
+    }
+    for (uint64_t e = b->examples; e-- > 0; )
+        b->list[--b->start[mcamp__bin_of(&w, b, e)]] = (uint32_t)e;
+    mcamp_wipe(&w, sizeof w);
+}
+
+/* Fisher and Yates; batch i is the i-th of b parts of equal size, to one. */
+MCAMP__PRIV void mcamp__fill_shuffle(mcamp_ctx *ctx, mcamp_batch *b)
+{
+    mcamp__words w;
+    uint64_t m = b->examples;
+    mcamp__words_open(&w, ctx->vec, b->keys, 0);
+    for (uint64_t e = 0; e < m; e++) b->list[e] = (uint32_t)e;
+    for (uint64_t e = m - 1; e > 0; e--) {
+        uint64_t j = mcamp__below(&w, e, e + 1);
+        uint32_t x = b->list[e];
+        b->list[e] = b->list[j];
+        b->list[j] = x;
+    }
+    for (uint64_t i = 0; i <= b->batches; i++)
+        b->start[i] = (uint32_t)(m / b->batches * i +
+                                 (i < m % b->batches ? i : m % b->batches));
+    mcamp_wipe(&w, sizeof w);
+}
+
+MCAMP__PRIV mcamp_status mcamp__batch_check(mcamp_ctx *ctx, const mcamp_batch_desc *d)
+{
+    int coins = d->law == MCAMP_BATCH_POISSON || d->law == MCAMP_BATCH_MINSEP;
+    if (d->start_canary || d->end_canary)
+        return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_batch_desc", 0);
+    if (d->law == MCAMP_BATCH_UNSET)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_batch_desc.law", 0);
+    if ((int)d->law < 0 || (int)d->law > MCAMP_BATCH_SHUFFLE)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_batch_desc.law", (double)(int)d->law);
+    if (!d->examples || d->examples > MCAMP__MAX_INDEX || d->examples > SIZE_MAX)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_batch_desc.examples",
+                           (double)d->examples);
+    if (!d->rounds || d->rounds > MCAMP__MAX_ROUNDS)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_batch_desc.rounds", (double)d->rounds);
+    if (!d->batches || d->batches > MCAMP__MAX_ROUNDS)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_batch_desc.batches",
+                           (double)d->batches);
+    if (coins && !(d->q < 0) && !(d->q > 0) && mcamp__finite(d->q))
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_batch_desc.q", d->q);
+    if (coins) return mcamp__check(ctx, "mcamp_batch_desc.q", d->q, 0, 0, 1, 1);
+    return mcamp__eq(d->q, 0) ? MCAMP_OK
+                              : mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_batch_desc.q", d->q);
+}
+
+/* What depends on the law: `size`, `scan`, and how many examples lists can hold. */
+MCAMP__PRIV mcamp_status mcamp__batch_check_law(mcamp_ctx *ctx, const mcamp_batch_desc *d)
+{
+    int list = (d->law == MCAMP_BATCH_BINS && !d->scan) || d->law == MCAMP_BATCH_SHUFFLE ||
+               d->law == MCAMP_BATCH_MINSEP;
+    if (d->scan && d->law != MCAMP_BATCH_BINS)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_batch_desc.scan", 1);
+    if (d->law == MCAMP_BATCH_FIXED) {
+        if (!d->size) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_batch_desc.size", 0);
+        if (d->size > d->examples / d->batches)
+            return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_batch_desc.size", (double)d->size);
+    } else if (d->size) {
+        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_batch_desc.size", (double)d->size);
+    }
+    if (list && d->examples > MCAMP__LIST_MAX)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_batch_desc.examples",
+                           (double)d->examples);
+    if (d->law == MCAMP_BATCH_MINSEP && d->rounds > MCAMP__LIST_MAX)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_batch_desc.rounds", (double)d->rounds);
+    if (list && d->law != MCAMP_BATCH_MINSEP && d->batches > MCAMP__LIST_MAX)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_batch_desc.batches",
+                           (double)d->batches);
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__batch_lists(mcamp_ctx *ctx, mcamp_batch *b)
+{
+    b->list_count = (size_t)b->examples;
+    b->start_count = b->law == MCAMP_BATCH_MINSEP ? 0 : (size_t)b->batches + 1;
+    b->list = (uint32_t *)mcamp__new(ctx, b->list_count, sizeof *b->list);
+    if (b->start_count)
+        b->start = (uint32_t *)mcamp__new(ctx, b->start_count, sizeof *b->start);
+    if (!b->list || (b->start_count && !b->start)) {
+        mcamp__delete(ctx, b->list, b->list_count, sizeof *b->list);
+        mcamp__delete(ctx, b->start, b->start_count, sizeof *b->start);
+        return mcamp__fail(ctx, MCAMP_E_MEMORY, "mcamp_batch_desc.examples",
+                           (double)b->examples);
+    }
+    if (b->law == MCAMP_BATCH_BINS) mcamp__fill_bins(ctx, b);
+    if (b->law == MCAMP_BATCH_SHUFFLE) mcamp__fill_shuffle(ctx, b);
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_batch_init(mcamp_ctx *ctx, const mcamp_batch_desc *desc,
+                                        mcamp_batch *batch)
+{
+    mcamp_batch b;
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!desc) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "desc", 0);
+    if (!batch) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "batch", 0);
+    st = mcamp__batch_check(ctx, desc);
+    if (st == MCAMP_OK) st = mcamp__batch_check_law(ctx, desc);
+    if (st < 0) return st;
+    if (!mcamp__key_ok(&desc->key))
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_batch_desc.key", 0);
+    memset(&b, 0, sizeof b);
+    b.law = desc->law;
+    b.examples = desc->examples; b.rounds = desc->rounds; b.batches = desc->batches;
+    b.size = desc->size; b.limit = desc->limit;
+    b.q = desc->q;
+    b.threshold = b.q < 1 ? (uint64_t)ldexp(b.q, 64) : UINT64_MAX;
+    mcamp__subkey(&desc->key, MCAMP__KEY_BATCH, b.keys);
+    mcamp__subkey(&desc->key, MCAMP__KEY_CUT, b.keys + 8);
+    b.key_id = mcamp_key_id(&desc->key);
+    if (!desc->scan && b.law != MCAMP_BATCH_POISSON && b.law != MCAMP_BATCH_FIXED)
+        st = mcamp__batch_lists(ctx, &b);
+    if (st == MCAMP_OK) {
+        b.magic = MCAMP__BATCH_MAGIC;
+        *batch = b;
+    }
+    mcamp_wipe(&b, sizeof b);
+    return st;
+}
+
+MCAMP_API void mcamp_batch_free(mcamp_ctx *ctx, mcamp_batch *batch)
+{
+    if (!mcamp__ctx_ok(ctx) || !batch || batch->magic != MCAMP__BATCH_MAGIC) return;
+    if (batch->list) mcamp_wipe(batch->list, batch->list_count * sizeof *batch->list);
+    if (batch->start) mcamp_wipe(batch->start, batch->start_count * sizeof *batch->start);
+    mcamp__delete(ctx, batch->list, batch->list_count, sizeof *batch->list);
+    mcamp__delete(ctx, batch->start, batch->start_count, sizeof *batch->start);
+    mcamp_wipe(batch, sizeof *batch);
+}
+
+#undef MCAMP__BATCH_MAGIC
+#undef MCAMP__LIST_MAX
+
+/* ======================================================================== *
+ *  CLIPPING                                                           >>clip
+ *  In: gradients of single examples, in pieces.  Out: the sum of their clipped
+ *  values, in doubles or on a lattice.  No memory.  Guarantee: one example moves
+ *  the sum by at most the clipping norm, all rounding errors included.
+ * ======================================================================== */
+
+#define MCAMP__CLIP_MAGIC 0x6d63636cu
+#define MCAMP__CLIP_BLOCK 512
+
+MCAMP__PRIV mcamp_status mcamp__pieces_check(mcamp_ctx *ctx, const mcamp_tensor *pieces,
+                                             size_t count, size_t *dim)
+{
+    size_t all = 0;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!pieces || !count) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "pieces", 0);
+    for (size_t i = 0; i < count; i++) {
+        const mcamp_tensor *p = pieces + i;
+        if (p->n && !p->f == !p->d)
+            return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_tensor.f", (double)i);
+        if (!mcamp__add_size(all, p->n, &all))
+            return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_tensor.n", (double)p->n);
+    }
+    *dim = all;
+    return MCAMP_OK;
+}
+
+/* The largest magnitude of a piece: as integers, the bits of magnitudes are in the same
+ * order, and infinities and NaNs are above all numbers.  Several chains at a time.  */
+MCAMP__PRIV double mcamp__top_float(const float *x, size_t n)
+{
+    int32_t u[8] = { 0, 0, 0, 0, 0, 0, 0, 0 }, top[8] = { 0, 0, 0, 0, 0, 0, 0, 0 };
+    size_t i = 0;
+    float f;
+    for (;; i += 8) {
+        if (i + 8 <= n) memcpy(u, x + i, sizeof u);
+        else            memcpy(u, x + i, (n - i) * sizeof *u);
+        for (int j = 0; j < 8; j++) {
+            u[j] &= 0x7fffffff;
+            top[j] = u[j] > top[j] ? u[j] : top[j];
+        }
+        if (n - i <= 8) break;
+    }
+    for (int j = 1; j < 8; j++) top[0] = top[j] > top[0] ? top[j] : top[0];
+    memcpy(&f, top, sizeof f);
+    return (double)f;
+}
+
+MCAMP__PRIV double mcamp__top_double(const double *x, size_t n)
+{
+    int64_t u[4] = { 0, 0, 0, 0 }, top[4] = { 0, 0, 0, 0 };
+    size_t i = 0;
+    double f;
+    for (;; i += 4) {
+        if (i + 4 <= n) memcpy(u, x + i, sizeof u);
+        else            memcpy(u, x + i, (n - i) * sizeof *u);
+        for (int j = 0; j < 4; j++) {
+            u[j] &= INT64_C(0x7fffffffffffffff);
+            top[j] = u[j] > top[j] ? u[j] : top[j];
+        }
+        if (n - i <= 4) break;
+    }
+    for (int j = 1; j < 4; j++) top[0] = top[j] > top[0] ? top[j] : top[0];
+    memcpy(&f, top, sizeof f);
+    return f;
+}
+
+/* The largest magnitude; infinite if an entry is not finite. */
+MCAMP__PRIV double mcamp__pieces_max(const mcamp_tensor *pieces, size_t count)
+{
+    double top = 0;
+    for (size_t k = 0; k < count; k++) {
+        const mcamp_tensor *p = pieces + k;
+        double t = !p->n ? 0 : p->f ? mcamp__top_float(p->f, p->n)
+                                    : mcamp__top_double(p->d, p->n);
+        if (!mcamp__finite(t)) return mcamp__inf();
+        top = mcamp__dmax(top, t);
+    }
+    return top;
+}
+
+/* Sum of the squares of unit x[0 .. n-1], n <= 512, in eight chains: a square is touched
+ * by at most 64 additions in its chain and 7 between chains.                    */
+MCAMP__PRIV double mcamp__squares_float(const float *x, double unit, size_t n)
+{
+    double s[8] = { 0, 0, 0, 0, 0, 0, 0, 0 };
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        for (int j = 0; j < 8; j++) {
+            double v = (double)x[i + (size_t)j] * unit;
+            s[j] += v * v;
+        }
+    }
+    for (; i < n; i++) s[i % 8] += ((double)x[i] * unit) * ((double)x[i] * unit);
+    for (int j = 1; j < 8; j++) s[0] += s[j];
+    return s[0];
+}
+
+MCAMP__PRIV double mcamp__squares_double(const double *x, double unit, size_t n)
+{
+    double s[8] = { 0, 0, 0, 0, 0, 0, 0, 0 };
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        for (int j = 0; j < 8; j++) {
+            double v = x[i + (size_t)j] * unit;
+            s[j] += v * v;
+        }
+    }
+    for (; i < n; i++) s[i % 8] += (x[i] * unit) * (x[i] * unit);
+    for (int j = 1; j < 8; j++) s[0] += s[j];
+    return s[0];
+}
+
+/* The norm from above, top = the largest magnitude.  Entries are divided by a power
+ * of two next to top, so that squares neither overflow nor matter when they vanish.
+ * A square is touched by at most 80 roundings in its block and one for each block;
+ * twice that many u, and the rounding of the root, are added.                  */
+MCAMP__PRIV double mcamp__pieces_norm(const mcamp_tensor *pieces, size_t count, double top)
+{
+    double sum = 0, blocks = 0, unit;
+    int e;
+    if (!(top > 0)) return 0;
+    frexp(top, &e);
+    unit = ldexp(1.0, -e > 1022 ? 1022 : -e);
+    for (size_t k = 0; k < count; k++) {
+        const mcamp_tensor *p = pieces + k;
+        for (size_t at = 0; at < p->n; at += MCAMP__CLIP_BLOCK) {
+            size_t len = mcamp__zmin(MCAMP__CLIP_BLOCK, p->n - at);
+            sum += p->f ? mcamp__squares_float(p->f + at, unit, len)
+                        : mcamp__squares_double(p->d + at, unit, len);
+            blocks++;
+        }
+    }
+    sum = sqrt(sum) * (1 + (90 + blocks) * DBL_EPSILON) / unit;
+    return mcamp__dmax(sum, DBL_MIN);       /* denormals would be rounded once more */
+}
+
+MCAMP_API mcamp_status mcamp_clip_norm(mcamp_ctx *ctx, const mcamp_tensor *pieces,
+                                       size_t count, double *norm)
+{
+    size_t dim;
+    double top;
+    mcamp_status st = mcamp__pieces_check(ctx, pieces, count, &dim);
+    if (st < 0) return st;
+    if (!norm) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "norm", 0);
+    top = mcamp__pieces_max(pieces, count);
+    if (!mcamp__finite(top)) return mcamp__fail(ctx, MCAMP_E_NONFINITE, "pieces", top);
+    *norm = mcamp__pieces_norm(pieces, count, top);
+    return MCAMP_OK;
+}
+
+/* Four u below the quotient: one for the division, one for each product with it.  A
+ * denormal quotient is off by more than that, at most twice half of the last place.  */
+MCAMP__PRIV double mcamp__clip_factor(double norm, double limit)
+{
+    double f = norm <= limit ? 1 : limit / norm * (1 - 4 * DBL_EPSILON);
+    if (!(f >= DBL_MIN)) f = mcamp__dmax(f - 4 * (DBL_MIN * DBL_EPSILON), 0);
+    return f;
+}
+
+MCAMP_API mcamp_status mcamp_clip_factor(mcamp_ctx *ctx, double norm, double limit,
+                                         double *factor)
+{
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    st = mcamp__check(ctx, "norm", norm, 0, 1, DBL_MAX, 1);
+    if (st == MCAMP_OK) st = mcamp__check_positive(ctx, "limit", limit);
+    if (st < 0) return st;
+    if (!factor) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "factor", 0);
+    *factor = mcamp__clip_factor(norm, limit);
+    return MCAMP_OK;
+}
+
+/* The norm to clip to.  In a sum of doubles each addition errs by at most u times
+ * what is there, so after k examples the sum is off by u T (1 + 2 + .. + k)(1 + ku) in
+ * norm at most; two runs differ by T + 2 u T m^2 at most, m = max_examples > 1.  */
+MCAMP__PRIV double mcamp__clip_target(double norm, double grid, double m)
+{
+    return grid > 0 ? norm : norm / (1 + m * m * 2 * DBL_EPSILON) * (1 - 2 * DBL_EPSILON);
+}
+
+MCAMP_API mcamp_status mcamp_clip_init(mcamp_ctx *ctx, const mcamp_clip_desc *desc,
+                                       mcamp_clip *clip)
+{
+    const mcamp_clip_desc *d = desc;
+    mcamp_status st;
+    int e;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!d) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "desc", 0);
+    if (!clip) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "clip", 0);
+    if (d->start_canary || d->end_canary)
+        return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_clip_desc", 0);
+    st = mcamp__check_positive(ctx, "mcamp_clip_desc.norm", d->norm);
+    if (st < 0) return st;
+    if (!d->dim) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_clip_desc.dim", 0);
+    if (!d->max_examples)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_clip_desc.max_examples", 0);
+    if (!mcamp__finite(d->grid))
+        return mcamp__fail(ctx, MCAMP_E_NONFINITE, "mcamp_clip_desc.grid", d->grid);
+    if (!(d->grid >= 0) || (d->grid > 0 && (!mcamp__eq(frexp(d->grid, &e), 0.5) ||
+        !(d->grid >= ldexp(1.0, -900)) ||
+        !(d->norm / d->grid * (double)d->max_examples <= 4611686018427387904.0))))
+        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_clip_desc.grid", d->grid);
+    if (!(d->grid > 0) && d->max_examples > UINT64_C(1) << 22)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_clip_desc.max_examples",
+                           (double)d->max_examples);
+    memset(clip, 0, sizeof *clip);
+    clip->norm = d->norm; clip->grid = d->grid; clip->dim = d->dim;
+    clip->max_examples = d->max_examples;
+    clip->zero_bad = d->zero_bad;
+    clip->target = mcamp__clip_target(d->norm, d->grid, (double)d->max_examples);
+    clip->magic = MCAMP__CLIP_MAGIC;
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__clip_args(mcamp_ctx *ctx, const mcamp_clip *clip)
+{
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!clip || clip->magic != MCAMP__CLIP_MAGIC)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "clip", 0);
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_clip_begin(mcamp_ctx *ctx, mcamp_clip *clip)
+{
+    mcamp_status st = mcamp__clip_args(ctx, clip);
+    if (st == MCAMP_OK) clip->added = 0;
+    return st;
+}
+
+/* Counts the example and finds its factor: 0 if it is left out. */
+MCAMP__PRIV mcamp_status mcamp__clip_enter(mcamp_ctx *ctx, mcamp_clip *c,
+                                           const mcamp_tensor *pieces, size_t count,
+                                           const void *sum, double *factor)
+{
+    size_t dim = 0;
+    double top, norm;
+    mcamp_status st = mcamp__pieces_check(ctx, pieces, count, &dim);
+    if (st == MCAMP_OK) st = mcamp__clip_args(ctx, c);
+    if (st < 0) return st;
+    if (!sum) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "sum", 0);
+    if (dim != c->dim) return mcamp__fail(ctx, MCAMP_E_SIZE, "pieces", (double)dim);
+    if (c->added >= c->max_examples)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "max_examples", (double)c->added);
+    top = mcamp__pieces_max(pieces, count);
+    if (!mcamp__finite(top) && !c->zero_bad)
+        return mcamp__fail(ctx, MCAMP_E_NONFINITE, "pieces", top);
+    c->added++;
+    *factor = 0;
+    if (!mcamp__finite(top)) {
+        c->zeroed++;
+        return MCAMP_OK;
+    }
+    norm = mcamp__pieces_norm(pieces, count, top);
+    *factor = mcamp__clip_factor(norm, c->target);
+    c->clipped += *factor < 1;
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_clip_add(mcamp_ctx *ctx, mcamp_clip *clip,
+                                      const mcamp_tensor *pieces, size_t count,
+                                      double *sum)
+{
+    double f = 0;
+    mcamp_status st;
+    if (mcamp__ctx_ok(ctx) && clip && clip->grid > 0)
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "grid", clip->grid);
+    st = mcamp__clip_enter(ctx, clip, pieces, count, sum, &f);
+    if (st < 0 || !(f > 0)) return st;
+    for (size_t k = 0; k < count; k++) {
+        const mcamp_tensor *p = pieces + k;
+        for (size_t i = 0; p->f && i < p->n; i++) sum[i] += f * (double)p->f[i];
+        for (size_t i = 0; p->d && i < p->n; i++) sum[i] += f * p->d[i];
+        sum += p->n;
+    }
+    return MCAMP_OK;
+}
+
+/* Towards zero, as the conversion to an integer does.  The factor in units of the grid is
+ * exact: at most 1/grid <= 2^900, and one that is denormal stands for nothing.   */
+MCAMP_API mcamp_status mcamp_clip_add_grid(mcamp_ctx *ctx, mcamp_clip *clip,
+                                           const mcamp_tensor *pieces, size_t count,
+                                           int64_t *sum)
+{
+    double f = 0;
+    mcamp_status st;
+    if (mcamp__ctx_ok(ctx) && clip && !(clip->grid > 0))
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "grid", 0);
+    st = mcamp__clip_enter(ctx, clip, pieces, count, sum, &f);
+    if (st < 0 || !(f > 0)) return st;
+    f /= clip->grid;
+    if (!(f >= DBL_MIN)) return st;
+    for (size_t k = 0; k < count; k++) {
+        const mcamp_tensor *p = pieces + k;
+        for (size_t i = 0; p->f && i < p->n; i++) sum[i] += (int64_t)(f * (double)p->f[i]);
+        for (size_t i = 0; p->d && i < p->n; i++) sum[i] += (int64_t)(f * p->d[i]);
+        sum += p->n;
+    }
+    return MCAMP_OK;
+}
+
+#undef MCAMP__CLIP_MAGIC
+#undef MCAMP__CLIP_BLOCK
+
+/* ======================================================================== *
+ *  SESSION                                                         >>session
+ *  In: a guarantee, and the batches, noise and clipping of a run.  Out: rounds that
+ *  can't be run otherwise than the guarantee says.  No memory of its own.
+ *  Guarantee: the noisy gradients of all rounds together are (eps, delta)-DP for the
+ *  adjacency that the report names, if every example that was drawn is added at most
+ *  once and its gradient depends on nothing but itself and earlier releases.
+ * ======================================================================== */
+
+#define MCAMP__GUARANTEE_MAGIC 0x6d636775u
+#define MCAMP__SESSION_MAGIC   0x6d637365u
+
+MCAMP__PRIV mcamp_status mcamp__guarantee_args(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                               const mcamp_guarantee *out)
+{
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!mech) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mech", 0);
+    if (!mcamp__mech_ok(mech)) return mcamp__fail(ctx, MCAMP_E_ARG, "mech", 0);
+    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV void mcamp__guarantee_set(mcamp_guarantee *g, const mcamp_mech *mech,
+                                      mcamp_basis basis, mcamp_batch_law law,
+                                      uint64_t batches)
+{
+    memset(g, 0, sizeof *g);
+    g->basis = basis;
+    g->law = law;
+    g->rounds = mech->n;
+    g->batches = batches;
+    g->digest = mech->digest;
+    g->magic = MCAMP__GUARANTEE_MAGIC;
+}
+
+MCAMP_API mcamp_status mcamp_guarantee_bins(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                            const mcamp_statement *statement,
+                                            mcamp_guarantee *out)
+{
+    const mcamp_statement *s = statement;
+    mcamp_gram gram;
+    uint64_t digest;
+    mcamp_status st = mcamp__guarantee_args(ctx, mech, out);
+    if (st < 0) return st;
+    if (!s) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "statement", 0);
+    if (!s->accepted) return mcamp__fail(ctx, MCAMP_E_MISMATCH, "statement.accepted", 0);
+    if (s->direction != MCAMP_BOTH)
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "statement.direction", 0);
+    st = mcamp__check_sigma(ctx, "statement.sigma", s->sigma);
+    if (st == MCAMP_OK) st = mcamp__check_eps(ctx, "statement.eps", s->eps);
+    if (st == MCAMP_OK) st = mcamp__check_prob(ctx, "statement.delta", s->delta);
+    if (st == MCAMP_OK) st = mcamp__check_prob(ctx, "statement.beta", s->beta);
+    if (st < 0) return st;
+    st = mcamp_gram_init(ctx, mech, s->batches, &gram);
+    if (st < 0) return st;
+    digest = gram.digest;
+    mcamp_gram_free(ctx, &gram);
+    if (digest != s->gram_digest || s->rounds != mech->n)
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "mech", 0);
+    mcamp__guarantee_set(out, mech, MCAMP_BASIS_CERTIFIED, MCAMP_BATCH_BINS, s->batches);
+    out->sigma = s->sigma;
+    out->eps = s->eps;
+    out->beta = s->beta;
+    out->delta = mcamp__dmax(s->delta, s->beta);
+    out->samples = s->samples;
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__guarantee_numbers(mcamp_ctx *ctx, uint64_t batches,
+                                                  double sigma, double delta)
+{
+    mcamp_status st = mcamp__check_positive(ctx, "sigma", sigma);
+    if (st == MCAMP_OK) st = mcamp__check_prob(ctx, "delta", delta);
+    if (st == MCAMP_OK && (!batches || batches > MCAMP__MAX_ROUNDS || batches > SIZE_MAX))
+        st = mcamp__fail(ctx, MCAMP_E_SIZE, "batches", (double)batches);
+    return st;
+}
+
+MCAMP_API mcamp_status mcamp_guarantee_unamplified(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                                   mcamp_batch_law law, uint64_t batches,
+                                                   double sigma, double delta,
+                                                   mcamp_guarantee *out)
+{
+    mcamp_sens s;
+    double eps = 0;
+    size_t k;
+    mcamp_status st = mcamp__guarantee_args(ctx, mech, out);
+    if (st == MCAMP_OK) st = mcamp__guarantee_numbers(ctx, batches, sigma, delta);
+    if (st < 0) return st;
+    if (law == MCAMP_BATCH_UNSET) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "law", 0);
+    if ((int)law < 0 || (int)law > MCAMP_BATCH_SHUFFLE)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "law", (double)(int)law);
+    k = (mech->n - 1) / (size_t)batches + 1;
+    st = law == MCAMP_BATCH_BINS || law == MCAMP_BATCH_SHUFFLE
+             ? mcamp_sens_fixed(ctx, mech, k, (size_t)batches, &s)
+             : mcamp_sens_minsep(ctx, mech, k, (size_t)batches, &s);
+    if (st < 0) return st;
+    s.value *= 1 + 1e-13;
+    st = mcamp_gauss_epsilon(ctx, sigma, s.value, delta, &eps);
+    if (st < 0) return st;
+    mcamp__guarantee_set(out, mech, MCAMP_BASIS_UNAMPLIFIED, law, batches);
+    out->sigma = sigma;
+    out->eps = eps;
+    out->delta = delta;
+    out->sensitivity = s.value;
+    return MCAMP_OK;
+}
+
+/* ---- binding -------------------------------------------------------------- */
+
+/* The first field in which the parts disagree; NULL: none. */
+MCAMP__PRIV const char *mcamp__session_differs(const mcamp_guarantee *g,
+                                               const mcamp_batch *b, const mcamp_noise *m,
+                                               const mcamp_clip *c)
+{
+    if (b->law != g->law) return "law";
+    if (b->rounds != g->rounds || m->mech->n != g->rounds) return "rounds";
+    if (b->batches != g->batches) return "batches";
+    if (g->basis == MCAMP_BASIS_EXACT && !(b->q <= g->q && b->q >= g->q)) return "q";
+    if (m->digest != g->digest) return "mech";
+    if (!mcamp__eq(m->sigma, g->sigma)) return "sigma";
+    if (!mcamp__eq(m->clip_norm, c->norm)) return "clip_norm";
+    if (!mcamp__eq(m->grid, c->grid)) return "grid";
+    if (m->dim != c->dim || m->first || m->count != c->dim) return "dim";
+    if (b->key_id != m->key_id) return "key";
+    return NULL;
+}
+
+MCAMP__PRIV mcamp_status mcamp__session_parts(mcamp_ctx *ctx, const mcamp_session_desc *d)
+{
+    mcamp_status st;
+    if (d->start_canary || d->end_canary)
+        return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_session_desc", 0);
+    if (!d->guarantee || d->guarantee->magic != MCAMP__GUARANTEE_MAGIC)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_session_desc.guarantee", 0);
+    st = mcamp__batch_args(ctx, d->batch);
+    if (st == MCAMP_OK) st = mcamp__noise_args(ctx, d->noise);
+    if (st == MCAMP_OK) st = mcamp__clip_args(ctx, d->clip);
+    if (st < 0) return st;
+    if (!d->sum == !d->grid_sum)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_session_desc.sum", 0);
+    if ((d->noise->grid > 0) != (d->grid_sum != NULL))
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "grid", d->noise->grid);
+    if (d->noise->done)
+        return mcamp__fail(ctx, MCAMP_E_STEP, "noise", (double)d->noise->step);
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_session_init(mcamp_ctx *ctx, const mcamp_session_desc *desc,
+                                          mcamp_session *session)
+{
+    const char *name;
+    double cut = 0;
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!desc) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "desc", 0);
+    if (!session) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "session", 0);
+    st = mcamp__session_parts(ctx, desc);
+    if (st < 0) return st;
+    name = mcamp__session_differs(desc->guarantee, desc->batch, desc->noise, desc->clip);
+    if (name) return mcamp__fail(ctx, MCAMP_E_MISMATCH, name, 0);
+    if (desc->guarantee->basis != MCAMP_BASIS_UNAMPLIFIED) {
+        st = mcamp_batch_cut_delta(ctx, desc->batch, desc->guarantee->eps, &cut);
+        if (st < 0) return st;
+        if (!(desc->guarantee->delta + cut < 1))
+            return mcamp__fail(ctx, MCAMP_E_MISMATCH, "limit", cut);
+    }
+    memset(session, 0, sizeof *session);
+    session->guarantee = *desc->guarantee;
+    session->batch = desc->batch;
+    session->noise = desc->noise;
+    session->clip = desc->clip;
+    session->sum = desc->sum;
+    session->grid_sum = desc->grid_sum;
+    session->cut_delta = cut;
+    session->magic = MCAMP__SESSION_MAGIC;
+    return MCAMP_OK;
+}
+
+MCAMP_API double mcamp_session_delta(const mcamp_session *session)
+{
+    if (!session || session->magic != MCAMP__SESSION_MAGIC) return 1;
+    return mcamp__dmin(session->guarantee.delta + session->cut_delta, 1);
+}
+
+/* ---- rounds ------------------------------------------------------------------ */
+
+/* The parts are looked at again each time: they belong to the caller. */
+MCAMP__PRIV mcamp_status mcamp__session_args(mcamp_ctx *ctx, const mcamp_session *s,
+                                             bool open)
+{
+    const char *name;
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!s || s->magic != MCAMP__SESSION_MAGIC)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "session", 0);
+    st = mcamp__batch_args(ctx, s->batch);
+    if (st == MCAMP_OK) st = mcamp__noise_args(ctx, s->noise);
+    if (st == MCAMP_OK) st = mcamp__clip_args(ctx, s->clip);
+    if (st < 0) return st;
+    name = mcamp__session_differs(&s->guarantee, s->batch, s->noise, s->clip);
+    if (name) return mcamp__fail(ctx, MCAMP_E_MISMATCH, name, 0);
+    if (s->open != open || s->noise->done)
+        return mcamp__fail(ctx, MCAMP_E_STEP, "session", (double)s->noise->step);
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_session_begin(mcamp_ctx *ctx, mcamp_session *session,
+                                           uint64_t round, size_t *out, size_t capacity,
+                                           mcamp_batch_size *size)
+{
+    mcamp_session *s = session;
+    mcamp_status st = mcamp__session_args(ctx, s, false);
+    if (st < 0) return st;
+    if (round != s->noise->step || round >= s->guarantee.rounds)
+        return mcamp__fail(ctx, MCAMP_E_STEP, "round", (double)round);
+    st = mcamp_batch_round(ctx, s->batch, round, out, capacity, size);
+    if (st < 0) return st;
+    for (size_t i = 0; i < s->clip->dim; i++) {
+        if (s->sum) s->sum[i] = 0;
+        else        s->grid_sum[i] = 0;
+    }
+    s->clip->added = 0;
+    s->due = size->kept;
+    s->open = true;
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_session_add(mcamp_ctx *ctx, mcamp_session *session,
+                                         const mcamp_tensor *pieces, size_t count)
+{
+    mcamp_session *s = session;
+    mcamp_status st = mcamp__session_args(ctx, s, true);
+    if (st < 0) return st;
+    if (!s->due) return mcamp__fail(ctx, MCAMP_E_SIZE, "session", (double)s->clip->added);
+    st = s->sum ? mcamp_clip_add(ctx, s->clip, pieces, count, s->sum)
+                : mcamp_clip_add_grid(ctx, s->clip, pieces, count, s->grid_sum);
+    if (st == MCAMP_OK) s->due--;
+    return st;
+}
+
+MCAMP_API mcamp_status mcamp_session_end(mcamp_ctx *ctx, mcamp_session *session,
+                                         double *out)
+{
+    mcamp_session *s = session;
+    size_t dim;
+    mcamp_status st = mcamp__session_args(ctx, s, true);
+    if (st < 0) return st;
+    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
+    dim = s->clip->dim;
+    if (s->grid_sum) {
+        st = mcamp_noise_add_grid(ctx, s->noise, s->noise->step, dim, s->grid_sum);
+        if (st == MCAMP_OK) st = mcamp_noise_from_grid(ctx, s->noise, s->grid_sum, dim, out);
+    } else {
+        if (!mcamp__all_finite(s->sum, dim))
+            return mcamp__fail(ctx, MCAMP_E_NONFINITE, "sum", 0);
+        for (size_t i = 0; i < dim; i++)
+            out[i] = s->noise->unit == MCAMP_NOISE_MEAN ? s->sum[i] / s->noise->batch
+                                                        : s->sum[i];
+        st = mcamp_noise_add(ctx, s->noise, s->noise->step, dim, out);
+    }
+    if (st == MCAMP_OK) s->open = false;
+    return st;
+}
+
+#undef MCAMP__GUARANTEE_MAGIC
+#undef MCAMP__SESSION_MAGIC
+
+#undef MCAMP__GETRANDOM
+#undef MCAMP__KEY_NOISE
+#undef MCAMP__KEY_TAIL
+#undef MCAMP__KEY_ID
+#undef MCAMP__KEY_WORDS
+#undef MCAMP__KEY_BATCH
+#undef MCAMP__KEY_CUT
+#undef MCAMP__KEY_BLOB
+#undef MCAMP__KEY_CHILD
+#undef MCAMP__MAX_INDEX
+
+/* ######################################################################## *
+ *  PART II: EXACT                              accountants without samples
+ *  In: mechanisms as events.  Out: intervals that contain delta or eps, and guarantees
+ *  made from them.
+ *  Guarantee: discretisation, truncation and rounding are inside the interval.
+ *  A fault here makes what is computed here false (closed forms, intervals, cyclic
+ *  Poisson sampling, C = I), but no claim that was verified by samples.
+ * ######################################################################## */
 
 /* ======================================================================== *
  *  EXACT ACCOUNTANTS                                               >>exact
@@ -14732,11 +15957,8 @@ MCAMP_API mcamp_status mcamp_grid_bytes(mcamp_ctx *ctx, const mcamp_pld *pld,
 }
 
 /* ======================================================================== *
- *  CALIBRATION AND CERTIFICATION                                   >>calib
- *  In: a Gram matrix and targets.  Out: delta, eps or sigma with their errors,
- *  and accepted or refused claims.  Calibration draws from the PILOT, CALIBRATE and
- *  ESTIMATE streams, verification from VERIFY alone, inside this section: samples
- *  that chose a sigma cannot prove it.
+ *  GUARANTEES WITHOUT SAMPLES                                      >>promise
+ *  In: C and a law of batches that section exact knows.  Out: guarantees.
  * ======================================================================== */
 
 /* ---- modes that are all alike ----------------------------------------------- *
@@ -14781,6 +16003,1562 @@ MCAMP__PRIV mcamp_status mcamp__ask_exact(mcamp_ctx *ctx, mcamp__question *q)
     q->high = mcamp__dmin(1, v.upper);
     return MCAMP_OK;
 }
+
+/* What section exact knows about a claim's directions. */
+MCAMP__PRIV mcamp_status mcamp__known_bounds(mcamp_ctx *ctx, const mcamp__factor *f,
+                                             const mcamp_claim *c, mcamp__known *known)
+{
+    known->remove = known->add = 1;
+    if (!mcamp__alike(f)) return MCAMP_OK;
+    for (int d = MCAMP_REMOVE; d <= MCAMP_ADD; d++) {
+        mcamp_direction dir = (mcamp_direction)d;
+        mcamp__question q = mcamp__ask(f, c->sigma, c->eps, dir, c->seed);
+        mcamp_status st;
+        if (c->direction != MCAMP_BOTH && c->direction != dir) continue;
+        if ((st = mcamp__ask_exact(ctx, &q)) < 0) return st;
+        if (dir == MCAMP_REMOVE) known->remove = q.high;
+        else known->add = q.high;
+    }
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_verify(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                    const mcamp_claim *claim, mcamp_statement *out)
+{
+    mcamp__factor f;
+    mcamp__known known;
+    mcamp_statement s;
+    mcamp_status st = mcamp__claim_check(ctx, gram, claim, out, 1);
+    if (st < 0) return st;
+    out->accepted = false;              /* whatever happens from here on */
+    if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
+    mcamp__statement_start(gram, claim, &s);
+    st = mcamp__known_bounds(ctx, &f, claim, &known);
+    if (st >= 0) st = mcamp__verify_claim(ctx, &f, claim, 0, &known, &s);
+    mcamp__factor_free(ctx, &f);
+    if (st < 0) return st;
+    *out = s;
+    return st;
+}
+
+/* ---- cyclic Poisson sampling ---- */
+
+MCAMP_API mcamp_status mcamp_guarantee_poisson(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                               uint64_t batches, double q, double sigma,
+                                               double delta, mcamp_guarantee *out)
+{
+    mcamp_event e;
+    mcamp_interval eps;
+    double norm = 0;
+    mcamp_status st = mcamp__guarantee_args(ctx, mech, out);
+    if (st == MCAMP_OK) st = mcamp__guarantee_numbers(ctx, batches, sigma, delta);
+    if (st == MCAMP_OK) st = mcamp__check(ctx, "q", q, 0, 0, 1, 1);
+    if (st < 0) return st;
+    if (mech->bands > batches)      /* two uses of an example would share rows */
+        return mcamp__fail(ctx, MCAMP_E_ARG, "batches", (double)batches);
+    st = mcamp_mech_max_norm(ctx, mech, &norm);
+    if (st < 0) return st;
+    memset(&e, 0, sizeof e);
+    e.kind = MCAMP_EVENT_POISSON;
+    e.count = (mech->n - 1) / batches + 1;
+    e.sigma = sigma;
+    e.sensitivity = norm * (1 + 1e-13);
+    e.q = q;
+    st = mcamp_exact_epsilon(ctx, &e, 1, NULL, delta, &eps, NULL);
+    if (st < 0) return st;
+    if (!mcamp__finite(eps.upper))
+        return mcamp__fail(ctx, MCAMP_E_INFEASIBLE, "delta", delta);
+    mcamp__guarantee_set(out, mech, MCAMP_BASIS_EXACT, MCAMP_BATCH_POISSON, batches);
+    out->sigma = sigma;
+    out->eps = eps.upper;
+    out->delta = delta;
+    out->q = q;
+    out->sensitivity = e.sensitivity;
+    return MCAMP_OK;
+}
+
+/* ######################################################################## *
+ *  PART III: STEERING AND WORDS           may be wrong or slow, not unsafe
+ *  In: targets, families of C, budgets.  Out: estimates, a sigma or C that parts I and II
+ *  then decide about, plans, records, text and JSON.
+ *  Guarantee: none of its own.  Whatever it chooses is decided anew by parts I and II, and
+ *  its sentences come from their guarantee objects.
+ *  A fault here costs time, accuracy or error of the released sums; in the words, it
+ *  could say more than was proved.
+ * ######################################################################## */
+
+/* ======================================================================== *
+ *  WORKLOADS, ERROR, SENSITIVITY                                    >>work
+ *  In: C, a workload A, or a participation schema.  Out: row norms of A C^-1,
+ *  their gradient with respect to C's parameters, sensitivities.  Memory: O(n)
+ *  beside the results.  Maths: notes 8 and 9.  Guarantee: sensitivities named
+ *  exact are; the others are upper bounds.  Nothing here enters the accounting
+ *  by balls in bins.
+ * ======================================================================== */
+
+#define MCAMP__WORK_MAGIC 0x776f726bu
+
+/* ---- the workload --------------------------------------------------------- */
+
+MCAMP__PRIV int mcamp__work_ok(const mcamp_work *w)
+{
+    return w && w->magic == MCAMP__WORK_MAGIC;
+}
+
+MCAMP_API void mcamp_work_free(mcamp_ctx *ctx, mcamp_work *work)
+{
+    if (!mcamp__ctx_ok(ctx) || !work) return;
+    mcamp__delete_doubles(ctx, work->lr, work->n);
+    mcamp_mech_free(ctx, &work->matrix);
+    memset(work, 0, sizeof *work);
+}
+
+MCAMP__PRIV mcamp_status mcamp__work_set_lr(mcamp_ctx *ctx, const mcamp_work_desc *d,
+                                            mcamp_work *w)
+{
+    if (!d->lr) return MCAMP_OK;
+    if (w->kind != MCAMP_WORK_PREFIX && w->kind != MCAMP_WORK_MOMENTUM)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_work_desc.lr", 0);
+    for (size_t i = 0; i < d->n; i++)
+        if (mcamp__eq(d->lr[i], 0.0))
+            return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_work_desc.lr", 0);
+    return mcamp__copy_values(ctx, "mcamp_work_desc.lr", d->lr, d->n, &w->lr);
+}
+
+/* A user's matrix, held as C is, but with any diagonal other than 0. */
+MCAMP__PRIV mcamp_status mcamp__work_set_matrix(mcamp_ctx *ctx,
+                                                const mcamp_work_desc *d,
+                                                mcamp_work *w)
+{
+    mcamp_mech_desc m;
+    mcamp_status st;
+    if (w->kind != MCAMP_WORK_TOEPLITZ && w->kind != MCAMP_WORK_DENSE) return MCAMP_OK;
+    memset(&m, 0, sizeof m);
+    m.kind = w->kind == MCAMP_WORK_TOEPLITZ ? MCAMP_MECH_TOEPLITZ : MCAMP_MECH_DENSE;
+    m.n = w->matrix.n = d->n;
+    m.coef = d->coef;
+    m.count = d->count;
+    st = mcamp__mech_build(ctx, &m, &w->matrix);
+    if (st < 0) return st;
+    for (size_t j = 0; j < d->n; j++)
+        if (mcamp__eq(mcamp__mech_diag(&w->matrix, j), 0.0))
+            return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_work_desc.coef", 0);
+    w->matrix.magic = MCAMP__MECH_MAGIC;
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_work_init(mcamp_ctx *ctx, const mcamp_work_desc *desc,
+                                       mcamp_work *work)
+{
+    mcamp_work w;
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!desc) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "desc", 0);
+    if (!work) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "work", 0);
+    if (desc->start_canary || desc->end_canary)
+        return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_work_desc", 0);
+    if (!desc->n || (uint64_t)desc->n > MCAMP__MAX_ROUNDS)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_work_desc.n", (double)desc->n);
+    if ((int)desc->kind < 0 || (int)desc->kind > (int)MCAMP_WORK_DENSE)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_work_desc.kind",
+                           (double)(int)desc->kind);
+    memset(&w, 0, sizeof w);
+    w.kind = desc->kind ? desc->kind : MCAMP_WORK_PREFIX;
+    w.n = desc->n;
+    if (w.kind == MCAMP_WORK_MOMENTUM || w.kind == MCAMP_WORK_EMA) {
+        st = mcamp__check(ctx, "mcamp_work_desc.beta", desc->beta, 0, 1, 1, 0);
+        if (st < 0) return st;
+        w.beta = desc->beta;
+    }
+    st = mcamp__work_set_lr(ctx, desc, &w);
+    if (st == MCAMP_OK) st = mcamp__work_set_matrix(ctx, desc, &w);
+    if (st < 0) { mcamp_work_free(ctx, &w); return st; }
+    w.magic = MCAMP__WORK_MAGIC;
+    *work = w;
+    return MCAMP_OK;
+}
+
+/* 1 if A is Toeplitz. */
+MCAMP__PRIV int mcamp__work_toeplitz(const mcamp_work *w)
+{
+    return !w->lr && w->kind != MCAMP_WORK_DENSE;
+}
+
+/* <row i, x> over the columns from `from` on. */
+MCAMP__PRIV double mcamp__rows_tail(const mcamp_mech *m, size_t i, size_t from,
+                                    const double *x)
+{
+    size_t all = mcamp__row_len(m, i), len = mcamp__zmin(all, i + 1 - from);
+    return mcamp__dot(m->coef + mcamp__row_start(m, i) + all - len, x + i + 1 - len, len);
+}
+
+/* x <- A x for an x that is zero before `from`; those entries stay. */
+MCAMP__PRIV void mcamp__work_apply(const mcamp_work *w, double *x, size_t from)
+{
+    double velocity = 0, sum = 0, b = w->beta;
+    const mcamp_mech *m = &w->matrix;
+    if (w->kind == MCAMP_WORK_TOEPLITZ) {
+        mcamp__conv(m->coef, m->bands, x + from, w->n - from);
+        return;
+    }
+    if (w->kind == MCAMP_WORK_DENSE) {
+        for (size_t i = w->n; i-- > from; )
+            x[i] = mcamp__rows_tail(m, i, from, x);
+        return;
+    }
+    for (size_t t = from; t < w->n; t++) {
+        if (w->kind == MCAMP_WORK_EMA) {
+            x[t] = velocity = b * velocity + (1 - b) * x[t];
+            continue;
+        }
+        velocity = b * velocity + x[t];
+        sum += w->lr ? w->lr[t] * velocity : velocity;
+        x[t] = sum;
+    }
+}
+
+/* x <- A^T x, right from row `from` on (what is before it is not touched). */
+MCAMP__PRIV void mcamp__work_apply_t(const mcamp_work *w, double *x, size_t from)
+{
+    double velocity = 0, sum = 0, b = w->beta;
+    const mcamp_mech *m = &w->matrix;
+    if (w->kind == MCAMP_WORK_TOEPLITZ) {
+        mcamp__conv_t(m->coef, m->bands, x + from, w->n - from);
+        return;
+    }
+    if (w->kind == MCAMP_WORK_DENSE) {
+        for (size_t i = from; i < w->n; i++) {
+            size_t all = mcamp__row_len(m, i) - 1, len = mcamp__zmin(all, i - from);
+            const double *row = m->coef + mcamp__row_start(m, i) + all - len;
+            mcamp__axpy(x[i], row, x + i - len, len);
+            x[i] *= row[len];
+        }
+        return;
+    }
+    for (size_t t = w->n; t-- > from; ) {
+        if (w->kind == MCAMP_WORK_EMA) {
+            x[t] = velocity = b * velocity + (1 - b) * x[t];
+            continue;
+        }
+        sum += x[t];
+        velocity = b * velocity + (w->lr ? w->lr[t] * sum : sum);
+        x[t] = velocity;
+    }
+}
+
+MCAMP__PRIV mcamp_status mcamp__work_mul(mcamp_ctx *ctx, const mcamp_work *w,
+                                         const double *v, double *out, int trans)
+{
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!mcamp__work_ok(w)) return mcamp__fail(ctx, MCAMP_E_ARG, "work", 0);
+    if (!v) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "v", 0);
+    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
+    st = mcamp__check_finite(ctx, "v", v, w->n);
+    if (st < 0) return st;
+    if (out != v) memmove(out, v, w->n * sizeof *out);
+    if (trans) mcamp__work_apply_t(w, out, 0);
+    else mcamp__work_apply(w, out, 0);
+    return mcamp__check_finite(ctx, "out", out, w->n);
+}
+
+MCAMP_API mcamp_status mcamp_work_mul(mcamp_ctx *ctx, const mcamp_work *work,
+                                      const double *v, double *out)
+{
+    return mcamp__work_mul(ctx, work, v, out, 0);
+}
+
+MCAMP_API mcamp_status mcamp_work_mul_t(mcamp_ctx *ctx, const mcamp_work *work,
+                                        const double *v, double *out)
+{
+    return mcamp__work_mul(ctx, work, v, out, 1);
+}
+
+/* ---- error ---------------------------------------------------------------- */
+
+/* Scratch of the computations by columns: four vectors of n. */
+typedef struct mcamp__columns {
+    const mcamp_work *w;
+    const mcamp_mech *m;
+    size_t n;
+    double *block;
+    double *t;          /* T^-1 e_0 for the Toeplitz forms */
+    double *x;          /* column j of C^-1, then of A C^-1 */
+    double *low;        /* rounding errors of the sums of squares */
+    double *y;
+} mcamp__columns;
+
+MCAMP__PRIV mcamp_status mcamp__columns_init(mcamp_ctx *ctx, const mcamp_work *w,
+                                             const mcamp_mech *m, mcamp__columns *q)
+{
+    size_t count;
+    q->w = w; q->m = m; q->n = m->n;
+    if (!mcamp__mul_size(m->n, 4, &count))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mech", (double)m->n);
+    q->block = mcamp__new_doubles(ctx, count);
+    if (!q->block) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)count);
+    q->t = q->block;
+    q->x = q->t + m->n;
+    q->low = q->x + m->n;
+    q->y = q->low + m->n;
+    if (m->form != MCAMP_FORM_ROWS) {
+        q->t[0] = 1.0;
+        if (m->form == MCAMP_FORM_BLT) mcamp__blt_apply(m, q->t, m->n, MCAMP__OP_SOLVE);
+        else mcamp__toeplitz_apply(m, q->t, m->n, MCAMP__OP_SOLVE);
+    }
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV void mcamp__columns_free(mcamp_ctx *ctx, mcamp__columns *q)
+{
+    mcamp__delete_doubles(ctx, q->block, 4 * q->n);
+}
+
+/* x[j .. n) = column j of C^-1: of T^-1 shifted down, rows divided by s. */
+MCAMP__PRIV void mcamp__columns_inverse(const mcamp__columns *q, size_t j, double *x)
+{
+    const mcamp_mech *m = q->m;
+    if (m->form == MCAMP_FORM_ROWS) {
+        for (size_t i = j; i < q->n; i++) x[i] = 0;
+        x[j] = 1.0;
+        mcamp__rows_solve(m, x, j, q->n);
+        return;
+    }
+    for (size_t i = j; i < q->n; i++)
+        x[i] = m->scale ? q->t[i - j] / m->scale[i] : q->t[i - j];
+}
+
+/* rows[i] = sum_j (A C^-1)_ij^2, column by column. */
+MCAMP__PRIV mcamp_status mcamp__error_columns(mcamp_ctx *ctx, const mcamp_work *w,
+                                              const mcamp_mech *m, double *rows)
+{
+    mcamp__columns q;
+    mcamp_status st = mcamp__columns_init(ctx, w, m, &q);
+    if (st < 0) return st;
+    for (size_t i = 0; i < q.n; i++) rows[i] = 0;
+    for (size_t j = 0; j < q.n; j++) {
+        mcamp__columns_inverse(&q, j, q.x);
+        mcamp__work_apply(w, q.x, j);
+        for (size_t i = j; i < q.n; i++)
+            mcamp__two_sum(rows + i, q.low + i, q.x[i] * q.x[i]);
+    }
+    for (size_t i = 0; i < q.n; i++) rows[i] += q.low[i];
+    mcamp__columns_free(ctx, &q);
+    return MCAMP_OK;
+}
+
+/* Both Toeplitz: A C^-1 is, with the coefficients B = C^-1 (A e_0), so row i has
+ * the squared norm B_0^2 + .. + B_i^2.                                        */
+MCAMP__PRIV void mcamp__error_toeplitz(const mcamp_work *w, const mcamp_mech *m,
+                                       double *rows)
+{
+    mcamp__sum acc = { 0, 0 };
+    for (size_t i = 0; i < m->n; i++) rows[i] = i ? 0.0 : 1.0;
+    mcamp__work_apply(w, rows, 0);
+    mcamp__mech_apply(m, rows, m->n, MCAMP__OP_SOLVE);
+    for (size_t i = 0; i < m->n; i++) {
+        mcamp__sum_add(&acc, rows[i] * rows[i]);
+        rows[i] = mcamp__sum_get(&acc);
+    }
+}
+
+/* A BLT and a workload with a state of its own, both run as one machine.  Column
+ * j of A C^-1 is the answer to an impulse at round j; with s its state, W_i =
+ * sum_{j <= i} s_j s_j^T obeys W_i = F_i W_{i-1} F_i^T + g_i g_i^T, and row i's
+ * squared norm is the entry of W_i at the output.  O(n (d+2)^2) for d buffers.
+ * The state before round i, d+2 numbers: the buffers p_0..p_{d-1}, the velocity v,
+ * the sum a; an input x gives
+ *     y = (x - omega.p) / c_0,   p' = theta p + y,   u = y / scale_i,
+ *     v' = beta v + gain u,      a' = a + lr_i v'  (EMA: a' = v').            */
+#define MCAMP__MACHINE (MCAMP_MAX_BUFFERS + 2)
+
+/* One column (or row) of W through F_i, in place; stride between its entries. */
+MCAMP__PRIV void mcamp__machine_step(const mcamp_work *w, const mcamp_mech *m,
+                                     size_t i, double input, double *s, size_t stride)
+{
+    size_t d = m->buffers;
+    double y = input, v, gain = w->kind == MCAMP_WORK_EMA ? 1 - w->beta : 1.0;
+    for (size_t j = 0; j < d; j++) y -= m->omega[j] * s[j * stride];
+    y /= m->diag;
+    for (size_t j = 0; j < d; j++)
+        s[j * stride] = m->theta[j] * s[j * stride] + y;
+    v = w->beta * s[d * stride] + gain * (m->scale ? y / m->scale[i] : y);
+    s[d * stride] = v;
+    if (w->kind == MCAMP_WORK_EMA) s[(d + 1) * stride] = v;
+    else s[(d + 1) * stride] += w->lr ? w->lr[i] * v : v;
+}
+
+/* W_i from W_{i-1} in place, d x d. */
+MCAMP__PRIV void mcamp__machine_advance(const mcamp_work *w, const mcamp_mech *m,
+                                        size_t i, double *s)
+{
+    size_t d = m->buffers + 2;
+    double g[MCAMP__MACHINE] = { 0 };
+    for (size_t k = 0; k < d; k++) mcamp__machine_step(w, m, i, 0.0, s + k, d);
+    for (size_t k = 0; k < d; k++) mcamp__machine_step(w, m, i, 0.0, s + k * d, 1);
+    mcamp__machine_step(w, m, i, 1.0, g, 1);
+    for (size_t k = 0; k < d; k++) mcamp__axpy(g[k], g, s + k * d, d);
+}
+
+MCAMP__PRIV mcamp_status mcamp__error_machine(mcamp_ctx *ctx, const mcamp_work *w,
+                                              const mcamp_mech *m, double *rows)
+{
+    size_t d = m->buffers + 2;
+    double *s = mcamp__new_doubles(ctx, d * d);
+    if (!s) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)d);
+    for (size_t i = 0; i < m->n; i++) {
+        mcamp__machine_advance(w, m, i, s);
+        rows[i] = s[d * d - 1];
+    }
+    mcamp__delete_doubles(ctx, s, d * d);
+    return MCAMP_OK;
+}
+
+/* 1 if the pair runs as a machine. */
+MCAMP__PRIV int mcamp__is_machine(const mcamp_work *w, const mcamp_mech *m)
+{
+    return m->form == MCAMP_FORM_BLT && w->kind != MCAMP_WORK_TOEPLITZ &&
+           w->kind != MCAMP_WORK_DENSE;
+}
+
+MCAMP__PRIV mcamp_status mcamp__error_squares(mcamp_ctx *ctx, const mcamp_work *w,
+                                              const mcamp_mech *m, double *rows)
+{
+    if (m->form != MCAMP_FORM_ROWS && !m->scale && mcamp__work_toeplitz(w)) {
+        mcamp__error_toeplitz(w, m, rows);
+        return MCAMP_OK;
+    }
+    if (mcamp__is_machine(w, m)) return mcamp__error_machine(ctx, w, m, rows);
+    return mcamp__error_columns(ctx, w, m, rows);
+}
+
+/* rows: squares in, norms out. */
+MCAMP__PRIV void mcamp__error_summary(double *rows, size_t n, mcamp_error_info *info)
+{
+    mcamp__sum acc = { 0, 0 };
+    memset(info, 0, sizeof *info);
+    for (size_t i = 0; i < n; i++) {
+        mcamp__sum_add(&acc, rows[i]);
+        rows[i] = sqrt(rows[i]);
+        if (rows[i] > info->max) { info->max = rows[i]; info->max_row = i; }
+    }
+    info->rmse = sqrt(mcamp__sum_get(&acc) / (double)n);
+}
+
+/* ctx, work and mech are objects of the same n. */
+MCAMP__PRIV mcamp_status mcamp__work_args(mcamp_ctx *ctx, const mcamp_work *w,
+                                          const mcamp_mech *m)
+{
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!mcamp__work_ok(w)) return mcamp__fail(ctx, MCAMP_E_ARG, "work", 0);
+    if (!mcamp__mech_ok(m)) return mcamp__fail(ctx, MCAMP_E_ARG, "mech", 0);
+    if (w->n != m->n) return mcamp__fail(ctx, MCAMP_E_MISMATCH, "work", (double)w->n);
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_work_error(mcamp_ctx *ctx, const mcamp_work *work,
+                                        const mcamp_mech *mech, double *rows,
+                                        mcamp_error_info *info)
+{
+    mcamp_status st = mcamp__work_args(ctx, work, mech);
+    mcamp_error_info r;
+    double *x;
+    if (st < 0) return st;
+    if (!info) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "info", 0);
+    x = mcamp__new_doubles(ctx, mech->n);
+    if (!x) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)mech->n);
+    st = mcamp__error_squares(ctx, work, mech, x);
+    if (st == MCAMP_OK) {
+        mcamp__error_summary(x, mech->n, &r);
+        st = mcamp__finite(r.rmse) && mcamp__finite(r.max)
+           ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_NONFINITE, "mech", r.rmse);
+    }
+    if (st == MCAMP_OK) {
+        *info = r;
+        if (rows) memcpy(rows, x, mech->n * sizeof *rows);
+    }
+    mcamp__delete_doubles(ctx, x, mech->n);
+    return st;
+}
+
+/* ---- gradients ------------------------------------------------------------ *
+ * value = sum_i wt_i sum_j B_ij^2 with B = A C^-1.  By columns: x_j = C^-1 e_j,
+ * z_j = A^T (wt . A x_j), so d value = 2 sum_j <z_j, dx_j>.
+ *   C = T S, S = diag(s):  x_j = S^-1 T^-1 e_j, so
+ *     d/d log s_r = -2 sum_j z_j[r] x_j[r]            (any C: S^-1 comes last);
+ *     d/d t_k = 2 sum_j z_j[j+k] / s_{j+k},  t = T^-1 e_0; and dt = -t * t * dc
+ *     (series), so d/dc = -T^-T T^-T (d/dt).
+ *   rows:  dx_j = -C^-1 dC x_j, so d/dC_rq = -2 sum_j (C^-T z_j)[r] x_j[q].
+ * Both Toeplitz, no factors: with r_k = V_k B_k, V_k = sum_{i >= k} wt_i, value is
+ * sum_k V_k B_k^2, B = C^-1 a, and d/dc = -2 C^-T C^-T A^T r, all operators being
+ * Toeplitz; d/d(inverse) = 2 A^T r.                                           */
+
+/* From d/dc_k in y (n values, spoilt) to the parameters of a Toeplitz form.  With
+ * c = 1/d as series dc = -c * c * dd, so d/dd = -C^T C^T (d/dc).              */
+MCAMP__PRIV void mcamp__grad_from_coefs(const mcamp_mech *m, double *y,
+                                        const mcamp_mech_grad *g)
+{
+    if (m->inverse) {
+        for (int k = 0; k < 2; k++) mcamp__toeplitz_apply(m, y, m->n, MCAMP__OP_TRANS);
+        for (size_t k = 0; g->coef && k < m->inverse_bands; k++) g->coef[k] = -y[k];
+        return;
+    }
+    if (m->form == MCAMP_FORM_TOEPLITZ) {
+        if (g->coef) memcpy(g->coef, y, m->count * sizeof *y);
+        return;
+    }
+    for (size_t j = 0; j < m->buffers; j++) {       /* c_k = sum omega theta^(k-1) */
+        double p = 0, dp = 0;
+        for (size_t k = m->n; k-- > 1; ) {
+            dp = dp * m->theta[j] + p;
+            p = p * m->theta[j] + y[k];
+        }
+        if (g->omega) g->omega[j] = p;
+        if (g->theta) g->theta[j] = m->omega[j] * dp;
+    }
+}
+
+/* The same from d/dt_k, t = T^-1 e_0. */
+MCAMP__PRIV void mcamp__grad_from_inverse(const mcamp_mech *m, double *y,
+                                          const mcamp_mech_grad *g)
+{
+    const int op = MCAMP__OP_SOLVE | MCAMP__OP_TRANS;
+    if (m->inverse) {
+        if (g->coef) memcpy(g->coef, y, m->inverse_bands * sizeof *y);
+        return;
+    }
+    for (int k = 0; k < 2; k++) {
+        if (m->form == MCAMP_FORM_BLT) mcamp__blt_apply(m, y, m->n, op);
+        else mcamp__toeplitz_apply(m, y, m->n, op);
+    }
+    for (size_t k = 0; k < m->n; k++) y[k] = -y[k];
+    mcamp__grad_from_coefs(m, y, g);
+}
+
+MCAMP__PRIV double mcamp__weight(const double *weights, size_t i, size_t n)
+{
+    return weights ? weights[i] : 1.0 / (double)n;
+}
+
+/* Returns the value; y[n] is scratch. */
+MCAMP__PRIV double mcamp__grad_toeplitz(const mcamp_work *w, const mcamp_mech *m,
+                                        const double *weights, double *y,
+                                        const mcamp_mech_grad *g)
+{
+    mcamp__sum acc = { 0, 0 }, tail = { 0, 0 };
+    size_t n = m->n;
+    for (size_t i = 0; i < n; i++) y[i] = i ? 0.0 : 1.0;
+    mcamp__work_apply(w, y, 0);
+    mcamp__mech_apply(m, y, n, MCAMP__OP_SOLVE);
+    for (size_t i = n; i-- > 0; ) {
+        double b = y[i];
+        mcamp__sum_add(&tail, mcamp__weight(weights, i, n));
+        y[i] = 2 * mcamp__sum_get(&tail) * b;
+        mcamp__sum_add(&acc, 0.5 * y[i] * b);
+    }
+    mcamp__work_apply_t(w, y, 0);
+    mcamp__grad_from_inverse(m, y, g);
+    return mcamp__sum_get(&acc);
+}
+
+/* d/dC_rq of packed rows += -2 y[r] x[q], rows and columns from j on. */
+MCAMP__PRIV void mcamp__grad_rows(const mcamp_mech *m, size_t j, const double *y,
+                                  const double *x, double *out)
+{
+    for (size_t r = j; r < m->n; r++) {
+        size_t len = mcamp__row_len(m, r), c0 = mcamp__zmax(r + 1 - len, j);
+        mcamp__axpy(-2 * y[r], x + c0, out + mcamp__row_start(m, r) + len - 1 + c0 - r,
+                    r + 1 - c0);
+    }
+}
+
+/* C^-T on the trailing block from row j on, in place. */
+MCAMP__PRIV void mcamp__rows_solve_t_from(const mcamp_mech *m, double *x, size_t j)
+{
+    for (size_t i = m->n; i-- > j; ) {
+        const double *row = m->coef + mcamp__row_start(m, i);
+        size_t all = mcamp__row_len(m, i) - 1, len = mcamp__zmin(all, i - j);
+        x[i] /= row[all];
+        mcamp__axpy(-x[i], row + all - len, x + i - len, len);
+    }
+}
+
+/* One column's part; z has n values of scratch; returns its part of the value. */
+MCAMP__PRIV double mcamp__grad_column(const mcamp__columns *q, size_t j,
+                                      const double *weights, double *z,
+                                      const mcamp_mech_grad *g)
+{
+    const mcamp_mech *m = q->m;
+    double *x = q->x, value = 0;
+    mcamp__columns_inverse(q, j, x);
+    memcpy(z + j, x + j, (q->n - j) * sizeof *z);
+    mcamp__work_apply(q->w, z, j);
+    for (size_t i = j; i < q->n; i++) {
+        double b = z[i];
+        z[i] = mcamp__weight(weights, i, q->n) * b;
+        value += z[i] * b;
+    }
+    mcamp__work_apply_t(q->w, z, j);
+    for (size_t i = j; g->log_scale && i < q->n; i++)
+        g->log_scale[i] -= 2 * z[i] * x[i];
+    if (m->form != MCAMP_FORM_ROWS) {
+        for (size_t i = j; i < q->n; i++)
+            q->y[i - j] += 2 * (m->scale ? z[i] / m->scale[i] : z[i]);
+    } else if (g->coef) {
+        mcamp__rows_solve_t_from(m, z, j);
+        mcamp__grad_rows(m, j, z, x, g->coef);
+    }
+    return value;
+}
+
+MCAMP__PRIV mcamp_status mcamp__grad_columns(mcamp_ctx *ctx, const mcamp_work *w,
+                                             const mcamp_mech *m,
+                                             const double *weights, double *value,
+                                             const mcamp_mech_grad *g)
+{
+    mcamp__columns q;
+    mcamp__sum acc = { 0, 0 };
+    mcamp_status st = mcamp__columns_init(ctx, w, m, &q);
+    if (st < 0) return st;
+    for (size_t i = 0; g->log_scale && i < q.n; i++) g->log_scale[i] = 0;
+    for (size_t i = 0; m->form == MCAMP_FORM_ROWS && g->coef && i < m->count; i++)
+        g->coef[i] = 0;
+    for (size_t j = 0; j < q.n; j++)
+        mcamp__sum_add(&acc, mcamp__grad_column(&q, j, weights, q.low, g));
+    if (m->form != MCAMP_FORM_ROWS) mcamp__grad_from_inverse(m, q.y, g);
+    mcamp__columns_free(ctx, &q);
+    *value = mcamp__sum_get(&acc);
+    return MCAMP_OK;
+}
+
+/* A machine, backwards.  With L_i = d value / d W_i (symmetric) and the state after
+ * round i being s' = F s + g x:  d value = 2 <L_i [F g] diag(W_{i-1}, 1), d[F g]>, and
+ * L_{i-1} = F^T L_i F + weight_{i-1} at the output.  W is kept at every `block`-th
+ * round and made again in between: memory O(sqrt(n) d^2), time O(n d^3).        */
+typedef struct mcamp__tape {
+    const mcamp_work *w;
+    const mcamp_mech *m;
+    const double *weights;
+    size_t d, block;
+    double *starts;     /* W before rounds 0, block, 2 block, .. */
+    double *inner;      /* W before each round of one block      */
+    double *l;          /* d x d */
+    double *s, *k;      /* d x d: F W, L F W */
+    mcamp__sum value;
+} mcamp__tape;
+
+/* How s' depends on y: 1 for the buffers, then q[0] for the velocity, q[1] for
+ * the sum (or the average).                                                   */
+MCAMP__PRIV void mcamp__tape_gains(const mcamp__tape *t, size_t i, double *q)
+{
+    int ema = t->w->kind == MCAMP_WORK_EMA;
+    q[0] = (ema ? 1 - t->w->beta : 1.0) / (t->m->scale ? t->m->scale[i] : 1.0);
+    q[1] = ema || !t->w->lr ? q[0] : t->w->lr[i] * q[0];
+}
+
+/* One row or column of L through F^T. */
+MCAMP__PRIV void mcamp__tape_back(const mcamp__tape *t, size_t i, double *x,
+                                  size_t stride)
+{
+    const mcamp_mech *m = t->m;
+    size_t d = m->buffers;
+    double q[2], y, *v = x + d * stride, *a = v + stride;
+    int ema = t->w->kind == MCAMP_WORK_EMA;
+    mcamp__tape_gains(t, i, q);
+    y = q[0] * *v + q[1] * *a;
+    for (size_t j = 0; j < d; j++) y += x[j * stride];
+    y /= m->diag;
+    for (size_t j = 0; j < d; j++)
+        x[j * stride] = m->theta[j] * x[j * stride] - m->omega[j] * y;
+    *v = t->w->beta * (*v + (ema || !t->w->lr ? 1.0 : t->w->lr[i]) * *a);
+    if (ema) *a = 0;
+}
+
+/* The part of round i, w being W_{i-1}. */
+MCAMP__PRIV void mcamp__tape_round(const mcamp__tape *t, size_t i, const double *w,
+                                   const mcamp_mech_grad *g)
+{
+    const mcamp_mech *m = t->m;
+    size_t d = t->d, nb = m->buffers;
+    double q[2], in[MCAMP__MACHINE] = { 0 }, y[2];
+    mcamp__tape_gains(t, i, q);
+    memcpy(t->s, w, d * d * sizeof *w);
+    for (size_t c = 0; c < d; c++) mcamp__machine_step(t->w, m, i, 0.0, t->s + c, d);
+    mcamp__machine_step(t->w, m, i, 1.0, in, 1);
+    memset(t->k, 0, d * d * sizeof *w);
+    for (size_t r = 0; r < d; r++)
+        for (size_t c = 0; c < d; c++)
+            mcamp__axpy(t->l[r * d + c], t->s + c * d, t->k + r * d, d);
+    for (size_t j = 0; j < nb; j++) {
+        double ybar = q[0] * t->k[nb * d + j] + q[1] * t->k[(nb + 1) * d + j];
+        for (size_t r = 0; r < nb; r++) ybar += t->k[r * d + j];
+        if (g->omega) g->omega[j] -= 2 * ybar / m->diag;
+        if (g->theta) g->theta[j] += 2 * t->k[j * d + j];
+    }
+    for (size_t r = 0; r < 2; r++) {        /* <lambda, y> at velocity and sum */
+        const double *k = t->k + (nb + r) * d;
+        y[r] = mcamp__dot(t->l + (nb + r) * d, in, d) - mcamp__dot(m->omega, k, nb);
+    }
+    if (g->log_scale) g->log_scale[i] = -2 * (q[0] * y[0] + q[1] * y[1]) / m->diag;
+}
+
+/* Forward: W at the start of each block, and the value. */
+MCAMP__PRIV void mcamp__tape_record(mcamp__tape *t)
+{
+    size_t d = t->d, dd = d * d;
+    memset(t->s, 0, dd * sizeof *t->s);
+    for (size_t i = 0; i < t->m->n; i++) {
+        if (i % t->block == 0) memcpy(t->starts + i / t->block * dd, t->s, dd * sizeof *t->s);
+        mcamp__machine_advance(t->w, t->m, i, t->s);
+        mcamp__sum_add(&t->value, mcamp__weight(t->weights, i, t->m->n) * t->s[dd - 1]);
+    }
+}
+
+MCAMP__PRIV void mcamp__tape_block(mcamp__tape *t, size_t from, size_t to,
+                                   const mcamp_mech_grad *g)
+{
+    size_t d = t->d, dd = d * d;
+    memcpy(t->inner, t->starts + from / t->block * dd, dd * sizeof *t->s);
+    for (size_t i = from; i + 1 < to; i++) {
+        double *w = t->inner + (i - from) * dd;
+        memcpy(w + dd, w, dd * sizeof *w);
+        mcamp__machine_advance(t->w, t->m, i, w + dd);
+    }
+    for (size_t i = to; i-- > from; ) {
+        t->l[dd - 1] += mcamp__weight(t->weights, i, t->m->n);
+        mcamp__tape_round(t, i, t->inner + (i - from) * dd, g);
+        for (size_t c = 0; c < d; c++) mcamp__tape_back(t, i, t->l + c, d);
+        for (size_t r = 0; r < d; r++) mcamp__tape_back(t, i, t->l + r * d, 1);
+    }
+}
+
+MCAMP__PRIV mcamp_status mcamp__grad_machine(mcamp_ctx *ctx, const mcamp_work *w,
+                                             const mcamp_mech *m, const double *weights,
+                                             double *value, const mcamp_mech_grad *g)
+{
+    mcamp__tape t;
+    size_t dd, blocks, count;
+    double *all;
+    memset(&t, 0, sizeof t);
+    t.w = w; t.m = m; t.weights = weights;
+    t.d = m->buffers + 2;
+    dd = t.d * t.d;
+    t.block = (size_t)sqrt((double)m->n) + 1;
+    blocks = (m->n - 1) / t.block + 1;
+    count = (blocks + t.block + 3) * dd;    /* n <= 2^48: no overflow */
+    all = mcamp__new_doubles(ctx, count);
+    if (!all) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)count);
+    t.starts = all;
+    t.inner = t.starts + blocks * dd;
+    t.l = t.inner + t.block * dd;
+    t.s = t.l + dd;
+    t.k = t.s + dd;
+    for (size_t j = 0; j < m->buffers; j++) {
+        if (g->theta) g->theta[j] = 0;
+        if (g->omega) g->omega[j] = 0;
+    }
+    mcamp__tape_record(&t);
+    for (size_t b = blocks; b-- > 0; )
+        mcamp__tape_block(&t, b * t.block, mcamp__zmin((b + 1) * t.block, m->n), g);
+    *value = mcamp__sum_get(&t.value);
+    mcamp__delete_doubles(ctx, all, count);
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__grad_check_weights(mcamp_ctx *ctx, const double *weights,
+                                                   size_t n)
+{
+    mcamp_status st = weights ? mcamp__check_values(ctx, "weights", weights, n) : MCAMP_OK;
+    for (size_t i = 0; st == MCAMP_OK && weights && i < n; i++)
+        if (weights[i] < 0) st = mcamp__fail(ctx, MCAMP_E_ARG, "weights", weights[i]);
+    return st;
+}
+
+MCAMP_API mcamp_status mcamp_work_gradient(mcamp_ctx *ctx, const mcamp_work *work,
+                                           const mcamp_mech *mech,
+                                           const double *weights, double *value,
+                                           const mcamp_mech_grad *grad)
+{
+    mcamp_status st = mcamp__work_args(ctx, work, mech);
+    double *y, v = 0;
+    int toeplitz;
+    if (st < 0) return st;
+    if (!value) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "value", 0);
+    if (!grad) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "grad", 0);
+    if ((grad->theta || grad->omega) && mech->form != MCAMP_FORM_BLT)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "grad.theta", 0);
+    st = mcamp__grad_check_weights(ctx, weights, mech->n);
+    if (st < 0) return st;
+    toeplitz = mech->form != MCAMP_FORM_ROWS && !mech->scale && !grad->log_scale &&
+               mcamp__work_toeplitz(work);
+    if (!toeplitz && mcamp__is_machine(work, mech)) {
+        st = mcamp__grad_machine(ctx, work, mech, weights, &v, grad);
+    } else if (!toeplitz) {
+        st = mcamp__grad_columns(ctx, work, mech, weights, &v, grad);
+    } else {
+        y = mcamp__new_doubles(ctx, mech->n);
+        if (!y) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)mech->n);
+        v = mcamp__grad_toeplitz(work, mech, weights, y, grad);
+        mcamp__delete_doubles(ctx, y, mech->n);
+    }
+    if (st < 0) return st;
+    if (!mcamp__finite(v)) return mcamp__fail(ctx, MCAMP_E_NONFINITE, "mech", v);
+    *value = v;
+    return MCAMP_OK;
+}
+
+/* ======================================================================== *
+ *  GRADIENTS OF THE GRAM MATRIX                                       >>grad
+ *  In: C, b and a weight matrix D.  Out: the gradient of <D, G> by the parameters of C.
+ * ======================================================================== */
+
+/* ---- gradient of <D, G> --------------------------------------------------- *
+ * <D, G> = sum_r M_r D M_r^T over the rows of M, so with W = M D
+ *     d/d|C|_rc = 2 W_{r, c mod b}.
+ * Toeplitz: with S as above, d/dS(t) = 2 sum_{i,j} D_ij S(t + i - j) over the i with
+ * t + i < n: a filter with the diagonal sums of D's first n - t rows, which gain one
+ * row at a time as t goes down; and d/d|c|_k = sum_e d/dS(k + b e).            */
+
+/* *out = zeroed doubles, rows * cols + extra of them in *count. */
+MCAMP__PRIV mcamp_status mcamp__grad_memory(mcamp_ctx *ctx, size_t rows, size_t cols,
+                                            size_t extra, double **out, size_t *count)
+{
+    if (!mcamp__mul_size(rows, cols, count) || !mcamp__add_size(*count, extra, count))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)cols);
+    *out = mcamp__new_doubles(ctx, *count);
+    return *out ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)*count);
+}
+
+/* y[t] = d/dS(t); delta[2b-1] is zero: entry b-1-u sums D_ij with i - j = u, so
+ * that the filter runs upwards through both arrays.  Returns the value.        */
+MCAMP__PRIV double mcamp__modes_filter(const double *d, size_t b, const double *s,
+                                       size_t n, double *delta, double *y)
+{
+    mcamp__sum acc = { 0, 0 };
+    for (size_t t = n; t-- > 0; ) {
+        size_t i = n - 1 - t, first = t + b > n ? t + b - n : 0;
+        double g = 0;
+        if (i < b)
+            for (size_t j = 0; j < b; j++) delta[b - 1 + j - i] += d[i * b + j];
+        for (size_t k = first; k < 2 * b - 1 && k <= t + b - 1; k++)
+            g += delta[k] * s[t + b - 1 - k];       /* u = b - 1 - k: S(t + u) */
+        y[t] = 2 * g;
+        mcamp__sum_add(&acc, g * s[t]);
+    }
+    return mcamp__sum_get(&acc);
+}
+
+MCAMP__PRIV mcamp_status mcamp__modes_grad_toeplitz(mcamp_ctx *ctx, const mcamp_mech *m,
+                                                    size_t b, const double *d,
+                                                    double *value,
+                                                    const mcamp_mech_grad *g)
+{
+    size_t n = m->n, count;
+    double *block, *s, *c, *y;
+    mcamp_status st = mcamp__grad_memory(ctx, n, 3, 2 * b, &block, &count);
+    if (st < 0) return st;
+    s = block; c = s + n; y = c + n;
+    mcamp__mech_coefs(m, 0, n, c);
+    for (size_t t = 0; t < n; t++) s[t] = fabs(c[t]) + (t >= b ? s[t - b] : 0.0);
+    *value = mcamp__modes_filter(d, b, s, n, y + n, y);
+    for (size_t t = n; t-- > 0; )
+        if (b < n - t) y[t] += y[t + b];
+    for (size_t t = 0; t < n; t++) if (c[t] < 0) y[t] = -y[t];
+    mcamp__grad_from_coefs(m, y, g);
+    mcamp__delete_doubles(ctx, block, count);
+    return MCAMP_OK;
+}
+
+/* A BLT with factors s, all entries >= 0.  A row of M is M_r = c_0 s_r e_k +
+ * sum_l w_l A_l(r), k = r mod b, with A_l(r+1) = t_l A_l(r) + s_r e_k; so W_r = M_r D
+ * comes from D A_l in O(b d).  Backwards, Z_l(p) = sum_{r > p} W_{r, p mod b}
+ * t_l^(r-p-1), one recursion for each bin, gives
+ *     d/ds_p = 2 (c_0 W_{p,k} + sum_l w_l Z_l(p)),   d/dw_l = 2 sum_p s_p Z_l(p),
+ *     d/dt_l = 2 w_l sum_p s_p Z'_l(p),  Z' the derivative with respect to t_l.
+ * A_l is kept at the start of each epoch; within an epoch W is made again.     */
+typedef struct mcamp__adjoint {
+    const mcamp_mech *m;
+    const double *d;
+    size_t b, nb;       /* nb: buffers */
+    double *start;      /* epochs x nb x b: A_l at the start of each epoch */
+    double *da;         /* nb x b: D A_l(r) */
+    double *w;          /* b x b: W for the rows of one epoch */
+    double *z, *dz;     /* nb x b: Z_l and Z'_l of each bin */
+    mcamp__sum value;
+    double *theta, *omega;      /* nb: derivatives, gathered */
+} mcamp__adjoint;
+
+MCAMP__PRIV double mcamp__col_factor(const mcamp_mech *m, size_t j)
+{
+    return m->scale ? m->scale[j] : 1.0;
+}
+
+/* A_l from one epoch start to the next. */
+MCAMP__PRIV void mcamp__adjoint_starts(const mcamp__adjoint *q)
+{
+    size_t b = q->b, n = q->m->n, step = q->nb * b;
+    double *a = q->start;
+    for (size_t q0 = 0; n - q0 > b; q0 += b, a += step) {
+        memcpy(a + step, a, step * sizeof *a);
+        for (size_t l = 0; l < q->nb; l++) {
+            double *x = a + step + l * b, t = q->m->theta[l], decay = pow(t, (double)b);
+            double p = 1.0;
+            for (size_t i = 0; i < b; i++) x[i] *= decay;
+            for (size_t i = b; i-- > 0; p *= t) x[i] += mcamp__col_factor(q->m, q0 + i) * p;
+        }
+    }
+}
+
+/* W for the rows of the epoch at q0. */
+MCAMP__PRIV void mcamp__adjoint_forward(mcamp__adjoint *q, size_t q0, size_t len,
+                                        const double *a)
+{
+    size_t b = q->b;
+    const mcamp_mech *m = q->m;
+    memset(q->da, 0, q->nb * b * sizeof(double));
+    for (size_t l = 0; l < q->nb; l++)
+        for (size_t i = 0; q0 && i < b; i++)
+            mcamp__axpy(a[l * b + i], q->d + i * b, q->da + l * b, b);
+    for (size_t k = 0; k < len; k++) {
+        double *w = q->w + k * b, s = mcamp__col_factor(m, q0 + k);
+        for (size_t i = 0; i < b; i++) w[i] = m->diag * s * q->d[k * b + i];
+        for (size_t l = 0; l < q->nb; l++) {
+            double *da = q->da + l * b;
+            mcamp__axpy(m->omega[l], da, w, b);
+            for (size_t i = 0; i < b; i++)
+                da[i] = m->theta[l] * da[i] + s * q->d[k * b + i];
+        }
+    }
+}
+
+/* Rows of the epoch from the last to the first: derivatives of its columns. */
+MCAMP__PRIV void mcamp__adjoint_back(mcamp__adjoint *q, size_t q0, size_t len,
+                                     double *log_scale)
+{
+    size_t b = q->b;
+    const mcamp_mech *m = q->m;
+    for (size_t k = len; k-- > 0; ) {
+        const double *w = q->w + k * b;
+        double s = mcamp__col_factor(m, q0 + k), ds = m->diag * w[k];
+        for (size_t l = 0; l < q->nb; l++) {
+            double *z = q->z + l * b, *dz = q->dz + l * b, t = m->theta[l];
+            ds += m->omega[l] * z[k];
+            q->omega[l] += 2 * s * z[k];
+            q->theta[l] += 2 * m->omega[l] * s * dz[k];
+            for (size_t i = 0; i < b; i++) {
+                dz[i] = t * dz[i] + z[i];
+                z[i] = t * z[i] + w[i];
+            }
+        }
+        mcamp__sum_add(&q->value, s * ds);
+        if (log_scale) log_scale[q0 + k] = 2 * s * ds;
+    }
+}
+
+MCAMP__PRIV mcamp_status mcamp__modes_grad_blt(mcamp_ctx *ctx, const mcamp_mech *m,
+                                               size_t b, const double *d, double *value,
+                                               const mcamp_mech_grad *g)
+{
+    mcamp__adjoint q;
+    size_t count, nb = m->buffers, epochs = (m->n - 1) / b + 1, cols = nb * b, rows;
+    double *block, theta[MCAMP_MAX_BUFFERS] = { 0 }, omega[MCAMP_MAX_BUFFERS] = { 0 };
+    mcamp_status st;
+    if (!mcamp__add_size(epochs, 3, &rows) || b > SIZE_MAX / 64 / b)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
+    st = mcamp__grad_memory(ctx, rows, cols, b * b, &block, &count);
+    if (st < 0) return st;
+    memset(&q.value, 0, sizeof q.value);
+    q.m = m; q.d = d; q.b = b; q.nb = nb;
+    q.theta = theta; q.omega = omega;
+    q.start = block;
+    q.da = q.start + epochs * cols;
+    q.z = q.da + cols;
+    q.dz = q.z + cols;
+    q.w = q.dz + cols;
+    mcamp__adjoint_starts(&q);
+    for (size_t e = epochs; e-- > 0; ) {
+        size_t len = mcamp__zmin(b, m->n - e * b);
+        mcamp__adjoint_forward(&q, e * b, len, q.start + e * cols);
+        mcamp__adjoint_back(&q, e * b, len, g->log_scale);
+    }
+    if (g->theta) memcpy(g->theta, theta, nb * sizeof *theta);
+    if (g->omega) memcpy(g->omega, omega, nb * sizeof *omega);
+    *value = mcamp__sum_get(&q.value);
+    mcamp__delete_doubles(ctx, block, count);
+    return MCAMP_OK;
+}
+
+/* Any C: a row of M, W_r = M_r D, then every entry of the row. */
+typedef struct mcamp__rowgrad {
+    const mcamp_mech *m;
+    const double *d;
+    size_t b;
+    double *c;          /* n: coefficients of a Toeplitz form */
+    double *y;          /* n: d/dc_k */
+    double *row;        /* b: M_r */
+    double *w;          /* b: W_r */
+} mcamp__rowgrad;
+
+MCAMP__PRIV double mcamp__rowgrad_entry(const mcamp__rowgrad *q, size_t r, size_t c)
+{
+    const mcamp_mech *m = q->m;
+    if (m->form == MCAMP_FORM_ROWS)
+        return m->coef[mcamp__row_start(m, r) + mcamp__row_len(m, r) - 1 - (r - c)];
+    return q->c[r - c] * mcamp__col_factor(m, c);
+}
+
+MCAMP__PRIV double mcamp__rowgrad_row(const mcamp__rowgrad *q, size_t r,
+                                      const mcamp_mech_grad *g)
+{
+    const mcamp_mech *m = q->m;
+    size_t b = q->b, len = mcamp__row_len(m, r), c0 = r + 1 - len;
+    double *out = m->form == MCAMP_FORM_ROWS && g->coef
+                ? g->coef + mcamp__row_start(m, r) : NULL;
+    memset(q->row, 0, 2 * b * sizeof(double));
+    for (size_t c = c0; c <= r; c++) q->row[c % b] += fabs(mcamp__rowgrad_entry(q, r, c));
+    for (size_t i = 0; i < b; i++)
+        if (q->row[i] > 0) mcamp__axpy(q->row[i], q->d + i * b, q->w, b);
+    for (size_t c = c0; c <= r; c++) {
+        double x = mcamp__rowgrad_entry(q, r, c);
+        double v = x < 0 ? -2 * q->w[c % b] : 2 * q->w[c % b];
+        if (out) out[c - c0] = v;
+        if (m->form != MCAMP_FORM_ROWS) q->y[r - c] += v * mcamp__col_factor(m, c);
+        if (g->log_scale) g->log_scale[c] += v * x;
+    }
+    return mcamp__dot(q->row, q->w, b);
+}
+
+MCAMP__PRIV mcamp_status mcamp__modes_grad_rows(mcamp_ctx *ctx, const mcamp_mech *m,
+                                                size_t b, const double *d, double *value,
+                                                const mcamp_mech_grad *g)
+{
+    mcamp__rowgrad q;
+    mcamp__sum acc = { 0, 0 };
+    size_t count;
+    double *block;
+    mcamp_status st = mcamp__grad_memory(ctx, m->n, 2, 2 * b, &block, &count);
+    if (st < 0) return st;
+    q.m = m; q.d = d; q.b = b;
+    q.c = block; q.y = q.c + m->n; q.row = q.y + m->n; q.w = q.row + b;
+    if (m->form != MCAMP_FORM_ROWS) mcamp__mech_coefs(m, 0, m->n, q.c);
+    for (size_t j = 0; g->log_scale && j < m->n; j++) g->log_scale[j] = 0;
+    for (size_t r = 0; r < m->n; r++)
+        mcamp__sum_add(&acc, mcamp__rowgrad_row(&q, r, g));
+    if (m->form != MCAMP_FORM_ROWS) mcamp__grad_from_coefs(m, q.y, g);
+    *value = mcamp__sum_get(&acc);
+    mcamp__delete_doubles(ctx, block, count);
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_modes_gradient(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                            size_t b, const double *d, double *value,
+                                            const mcamp_mech_grad *grad)
+{
+    mcamp_status st = mcamp__mech_args(ctx, mech, d, value);
+    size_t bb;
+    double v = 0;
+    int scaled;
+    if (st < 0) return st;
+    if (!grad) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "grad", 0);
+    if ((grad->theta || grad->omega) && mech->form != MCAMP_FORM_BLT)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "grad.theta", 0);
+    if (!b || !mcamp__mul_size(b, b, &bb) || bb > SIZE_MAX / 64)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
+    st = mcamp__check_finite(ctx, "d", d, bb);
+    if (st < 0) return st;
+    scaled = mech->scale || grad->log_scale;
+    if (mech->form != MCAMP_FORM_ROWS && !scaled)
+        st = mcamp__modes_grad_toeplitz(ctx, mech, b, d, &v, grad);
+    else if (mech->form == MCAMP_FORM_BLT && !mech->negative)
+        st = mcamp__modes_grad_blt(ctx, mech, b, d, &v, grad);
+    else
+        st = mcamp__modes_grad_rows(ctx, mech, b, d, &v, grad);
+    if (st < 0) return st;
+    if (!mcamp__finite(v)) return mcamp__fail(ctx, MCAMP_E_NONFINITE, "d", v);
+    *value = v;
+    return MCAMP_OK;
+}
+
+/* ======================================================================== *
+ *  ESTIMATES                                                           >>est
+ *  In: a model (section loss).  Out: estimates with their errors, the law chosen by
+ *  pilots, and rigorous bounds from section law.  A bad choice here costs time or
+ *  marks an answer as untrusted; it proves nothing.
+ * ======================================================================== */
+
+/* ---- estimates -------------------------------------------------------------- */
+
+/* A budget with its defaults filled in. */
+MCAMP__PRIV mcamp_status mcamp__budget_resolve(mcamp_ctx *ctx, const mcamp_budget *in,
+                                               mcamp_budget *out)
+{
+    mcamp_status st;
+    memset(out, 0, sizeof *out);
+    if (in) *out = *in;
+    if (mcamp__eq(out->rel_error, 0)) out->rel_error = 0.01;
+    if (mcamp__eq(out->beta, 0)) out->beta = 1e-6;
+    if (!out->max_samples) out->max_samples = UINT64_C(1) << 26;
+    if ((st = mcamp__check(ctx, "rel_error", out->rel_error, 0, 0, 1, 1)) < 0) return st;
+    if ((st = mcamp__check_prob(ctx, "beta", out->beta)) < 0) return st;
+    if (out->max_samples > UINT64_MAX / 4)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "max_samples", (double)out->max_samples);
+    if ((int)out->direction < 0 || out->direction > MCAMP_ADD)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "direction", (double)out->direction);
+    if ((int)out->method < 0 || out->method > MCAMP_METHOD_PRODUCT)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "method", (double)out->method);
+    if (out->order > MCAMP__ORDER_MAX)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "order", (double)out->order);
+    return MCAMP_OK;
+}
+
+/* The sampler of a choice: the one that is ready, or *own, built (else all 0). */
+MCAMP__PRIV mcamp_status mcamp__question_open(mcamp_ctx *ctx, const mcamp__question *q,
+                                              const mcamp__choice *c, mcamp__sampler *own,
+                                              const mcamp__sampler **p)
+{
+    const mcamp__sampler *r = q->ready;
+    memset(own, 0, sizeof *own);
+    *p = r;
+    if (r && r->method == c->method && r->k == c->k && !(c->sticky > 0) &&
+        mcamp__eq(r->log_scale, mcamp__dmin(r->log_range, c->log_scale))) return MCAMP_OK;
+    *p = own;
+    return mcamp__question_sampler(ctx, q, c, own);
+}
+
+/* The law of smallest range, with its order and range found.  keep: receives the
+ * sampler, or NULL.                                                                */
+MCAMP__PRIV mcamp_status mcamp__proof_choice(mcamp_ctx *ctx, const mcamp__question *q,
+                                             mcamp__choice *c, double *log_range,
+                                             mcamp__sampler *keep)
+{
+    mcamp__sampler p;
+    mcamp_status st;
+    c->method = mcamp__default_method(q->f, q->sigma, q->eps, q->dir);
+    c->k = 0;
+    c->rel_var = 1;
+    c->mean = c->sticky = 0;
+    c->log_scale = mcamp__inf();
+    st = mcamp__question_sampler(ctx, q, c, &p);
+    if (st < 0) return st;
+    c->k = p.k;
+    *log_range = p.log_range;
+    if (keep) *keep = p;
+    else mcamp__sampler_free(ctx, &p);
+    return MCAMP_OK;
+}
+
+/* Runs blocks 0 .. blocks-1 of a stream by the choice's sampler. */
+MCAMP__PRIV mcamp_status mcamp__question_run(mcamp_ctx *ctx, const mcamp__question *q,
+                                             const mcamp__choice *choice,
+                                             uint32_t purpose, uint64_t blocks,
+                                             mcamp_tally *t)
+{
+    mcamp__sampler own;
+    const mcamp__sampler *p;
+    mcamp__workers w;
+    mcamp_status st = mcamp__question_open(ctx, q, choice, &own, &p);
+    if (st < 0) return st;
+    st = mcamp__workers_init(ctx, p, &w);
+    if (st >= 0) {
+        mcamp__tally_init(p, t);
+        st = mcamp__run_blocks(ctx, p, &w, q->seed, purpose, 0, blocks, t);
+        mcamp__workers_free(ctx, &w);
+    }
+    mcamp__sampler_free(ctx, &own);
+    return st;
+}
+
+/* The candidates for estimates: around the order of smallest range k0 variance
+ * is smallest somewhat above it; one dominating mode is better served by MODE.    */
+MCAMP__PRIV size_t mcamp__candidates(const mcamp__question *q, size_t k0,
+                                     double log_scale, mcamp__choice *c)
+{
+    static const int quarters[5] = { 4, 5, 6, 8, 10 };
+    size_t n = 0, last = 0;
+    int diagonal = q->f->diagonal;
+    for (size_t i = 0; i < 8; i++) c[i].log_scale = log_scale;
+    if (q->dir == MCAMP_ADD) {
+        c[n].k = 0; c[n++].method = MCAMP_METHOD_COMMON;
+        if (mcamp__product_fits(q->f, q->sigma, q->eps)) {
+            c[n].k = 0; c[n++].method = MCAMP_METHOD_PRODUCT;
+        }
+        return n;
+    }
+    for (size_t i = 0; i < (diagonal ? 1u : 5u); i++) {
+        size_t k = (k0 * (size_t)quarters[i] + 2) / 4;
+        if (k == last || k > MCAMP__ORDER_MAX) continue;
+        c[n].k = last = k;
+        c[n++].method = diagonal ? MCAMP_METHOD_TILTED : MCAMP_METHOD_COMMON;
+    }
+    c[n].k = 0; c[n++].method = MCAMP_METHOD_MODE;
+    return n;
+}
+
+/* Seconds per sample, relatively; fixed numbers, so that nothing depends on the
+ * machine.                                                                        */
+MCAMP__PRIV double mcamp__method_cost(mcamp_method method)
+{
+    switch (method) {
+    case MCAMP_METHOD_COMMON:  return 2;
+    case MCAMP_METHOD_MODE:    return 4;
+    case MCAMP_METHOD_PRODUCT: return 12;
+    default:                   return 1;
+    }
+}
+
+/* Mean square over squared mean, less 1; infinite if nothing was seen. */
+MCAMP__PRIV double mcamp__tally_rel_var(const mcamp_tally *t)
+{
+    double m = mcamp__tally_mean_x(t);
+    if (t->poisoned || !(m > 0)) return mcamp__inf();
+    return mcamp__tally_variance_x(t) / (m * m);
+}
+
+/* The share of the whole sum that one value of the top bin has. */
+MCAMP__PRIV double mcamp__tally_top_share(const mcamp_tally *t)
+{
+    size_t i = MCAMP_TALLY_BINS;
+    double total = mcamp__tally_mean_x(t) * (double)t->count;
+    while (i > 0 && !t->n[i - 1]) i--;
+    if (!i || !(total > 0)) return 1;
+    return mcamp__bin_sum(t, i - 1) / (double)t->n[i - 1] / total;
+}
+
+/* Blocks for a relative standard error, a tenth more, at least two. */
+MCAMP__PRIV uint64_t mcamp__blocks_for(double rel_var, double rel_error, uint64_t max_samples)
+{
+    double n = 1.1 * rel_var / (rel_error * rel_error) / MCAMP_BLOCK;
+    uint64_t most = max_samples < MCAMP_BLOCK ? 1 : max_samples / MCAMP_BLOCK;
+    if (!(n < (double)most)) return most;
+    return n > 2 ? (uint64_t)n + 1 : (most < 2 ? most : 2);
+}
+
+/* One candidate on the pilot stream. */
+MCAMP__PRIV mcamp_status mcamp__pilot_run(mcamp_ctx *ctx, const mcamp__question *q,
+                                          mcamp__choice *c, size_t rung, uint64_t blocks,
+                                          double *err, mcamp_tally *t)
+{
+    mcamp_status st = mcamp__question_run(ctx, q, c,
+        MCAMP__PURPOSE(MCAMP__STREAM_PILOT, rung, q->dir), blocks, t);
+    if (st < 0) return st;
+    c->rel_var = mcamp__tally_rel_var(t);
+    c->mean = mcamp__finite(c->rel_var) ? mcamp_tally_mean(t) : 0;
+    *err = mcamp__finite(c->rel_var) ? mcamp_tally_std_error(t) : 0;
+    return st;
+}
+
+/* 1 if the law of smallest range will do without looking at the others: its range is
+ * within 64 times the mean that one block saw (which no missing sample can explain),
+ * and what remains to be drawn costs no more than trying the others.                */
+MCAMP__PRIV int mcamp__pilot_enough(const mcamp__question *q, const mcamp__choice *c,
+                                    double log_range, double rel_error)
+{
+    return c->method == mcamp__default_method(q->f, q->sigma, q->eps, q->dir) &&
+           exp(log_range) <= 64 * c->mean &&
+           mcamp__blocks_for(c->rel_var, rel_error, UINT64_MAX) <= 24;
+}
+
+/* Runs each candidate on the pilot stream and picks the smallest variance times
+ * cost.  A law that misses the decisive samples looks precise and too low: one
+ * whose pilot mean is beyond three errors below another's is passed over.         */
+MCAMP__PRIV mcamp_status mcamp__pilot(mcamp_ctx *ctx, const mcamp__question *q,
+                                      size_t k0, double log_range, double rel_error,
+                                      mcamp__choice *best)
+{
+    mcamp__choice c[8];
+    double err[8], top = 0;
+    size_t n;
+    mcamp_tally *t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *t);
+    mcamp_status st;
+    if (!t) return mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
+    memset(c, 0, sizeof c);
+    n = mcamp__candidates(q, k0, log_range, c);
+    st = mcamp__pilot_run(ctx, q, &c[0], 0, 1, &err[0], t);
+    if (st >= 0 && mcamp__pilot_enough(q, &c[0], log_range, rel_error)) n = 1;
+    for (size_t i = 0; st >= 0 && n > 1 && i < n; i++) {
+        st = mcamp__pilot_run(ctx, q, &c[i], i, 2, &err[i], t);
+        top = mcamp__dmax(top, c[i].mean - 3 * err[i]);
+    }
+    mcamp__delete(ctx, t, 1, sizeof *t);
+    *best = c[n - 1];
+    if (n > 1) best->rel_var = mcamp__inf();
+    for (size_t i = 0; st >= 0 && n > 1 && i < n; i++) {
+        double cost = c[i].rel_var * mcamp__method_cost(c[i].method);
+        double now = best->rel_var * mcamp__method_cost(best->method);
+        if (c[i].mean + 3 * err[i] < top) continue;
+        if (cost < now) *best = c[i];
+    }
+    return st;
+}
+
+/* The value over the larger of value and floor: what its relative error weighs. */
+MCAMP__PRIV double mcamp__floor_weight(double value, double floor)
+{
+    return value > 0 && value < floor ? value / floor : 1;
+}
+
+/* Skewness of the mean: third central moment over variance^1.5 sqrt(N), each bin's
+ * values taken at their mean.                                                       */
+MCAMP__PRIV double mcamp__tally_mean_skew(const mcamp_tally *t)
+{
+    double m = mcamp__tally_mean_x(t), v = mcamp__tally_variance_x(t), s = 0;
+    for (size_t i = 0; i < MCAMP_TALLY_BINS; i++) {
+        double d = t->n[i] ? mcamp__bin_sum(t, i) / (double)t->n[i] - m : 0;
+        s += (double)t->n[i] * d * d * d;
+    }
+    return v > 0 ? s / (double)t->count / (v * sqrt(v * (double)t->count)) : 0;
+}
+
+/* What the standard error has to be multiplied by where the mean is skew: 1 up to a
+ * skewness of 0.1, where the normal law serves, 4 at 1.  The mean of few large values is
+ * too low more often than the normal law has it.                                      */
+MCAMP__PRIV double mcamp__tally_skew_factor(const mcamp_tally *t)
+{
+    return 1 + mcamp__dmax(0, mcamp__tally_mean_skew(t) - 0.1) / 0.3;
+}
+
+/* 1 if the tally's standard error is met (relative to the larger of value and floor)
+ * and its mean may be trusted: no single value is more than half a standard error, and
+ * the error is met with what its skewness costs, which must not be large.  A law with a
+ * heavy tail looks precise until its large values come.                              */
+MCAMP__PRIV int mcamp__tally_settled(const mcamp_tally *t, double rel_error, double floor)
+{
+    double w = mcamp__floor_weight(mcamp_tally_mean(t), floor);
+    double skew = w < 0.1 ? 1 : mcamp__tally_skew_factor(t);
+    double err = w * skew * sqrt(mcamp__tally_rel_var(t) / (double)t->count);
+    return err <= rel_error && skew <= 4 &&
+           w * mcamp__tally_top_share(t) <= 0.5 * rel_error;
+}
+
+/* Adds blocks until the tally is settled or the samples are spent. */
+MCAMP__PRIV mcamp_status mcamp__run_until(mcamp_ctx *ctx, const mcamp__sampler *p,
+                                          mcamp__workers *w, uint64_t seed,
+                                          uint32_t purpose, uint64_t goal, double floor,
+                                          const mcamp_budget *bud, mcamp_tally *t)
+{
+    uint64_t done = 0, most = mcamp__blocks_for(mcamp__inf(), 1, bud->max_samples);
+    while (done < goal) {
+        uint64_t chunk = mcamp__umin(goal - done, 64 * w->count);
+        mcamp_status st = mcamp__run_blocks(ctx, p, w, seed, purpose, done, chunk, t);
+        if (st < 0) return st;
+        done += chunk;
+        if (t->poisoned) return MCAMP_OK;       /* more of it will not help */
+        if (mcamp__progress(ctx, (double)done / (double)goal, mcamp_tally_mean(t)))
+            return MCAMP_Q_INTERRUPTED;
+        if (done == goal && done < most && !mcamp__tally_settled(t, bud->rel_error, floor))
+            goal = mcamp__umin(most, 2 * done);
+    }
+    return MCAMP_OK;
+}
+
+/* Runs one choice to the wanted standard error, from the size its variance asks. */
+MCAMP__PRIV mcamp_status mcamp__run_to_error(mcamp_ctx *ctx, const mcamp__question *q,
+                                             const mcamp__choice *choice,
+                                             const mcamp_budget *bud, uint32_t purpose,
+                                             mcamp_tally *t)
+{
+    mcamp__sampler own;
+    const mcamp__sampler *p;
+    mcamp__workers w;
+    double weight = mcamp__floor_weight(choice->mean, q->floor);
+    uint64_t goal = mcamp__blocks_for(weight * weight * mcamp__dmin(choice->rel_var, 1e6),
+                                      bud->rel_error, bud->max_samples);
+    mcamp_status st = mcamp__question_open(ctx, q, choice, &own, &p);
+    if (st < 0) return st;
+    st = mcamp__workers_init(ctx, p, &w);
+    if (st >= 0) {
+        mcamp__tally_init(p, t);
+        st = mcamp__run_until(ctx, p, &w, q->seed, purpose, goal, q->floor, bud, t);
+        mcamp__workers_free(ctx, &w);
+    }
+    mcamp__sampler_free(ctx, &own);
+    return st;
+}
+
+MCAMP__PRIV void mcamp__estimate_from(const mcamp_tally *t, mcamp_estimate *e)
+{
+    e->direction = t->direction;
+    e->method = t->method;
+    e->order = (size_t)t->order;
+    e->samples = t->count;
+    e->value = mcamp_tally_mean(t);
+    e->std_error = mcamp_tally_std_error(t) * mcamp__tally_skew_factor(t);
+    e->lower = mcamp_tally_lower(t, e->beta);
+}
+
+/* The share of modes that are zero: examples that never take part. */
+MCAMP__PRIV double mcamp__idle_share(const mcamp__factor *f)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < f->b; i++) n += !(mcamp__factor_diag(f, i) > f->idle);
+    return (double)n / (double)f->b;
+}
+
+/* Cases that need no samples.  b = 1: the Gaussian mechanism.  All modes 0: nothing
+ * is released about the example.  Add, with a share of zero modes above e^-eps: rho
+ * is at least that share, so 1 - e^eps rho is never positive.                      */
+MCAMP__PRIV int mcamp__exact_case(const mcamp__question *q, mcamp_estimate *e)
+{
+    int none = !(q->f->trace_max > q->f->idle) ||
+               (q->dir == MCAMP_ADD && mcamp__idle_share(q->f) >= exp(-q->eps));
+    if (q->f->b > 1 && !none) return 0;
+    e->direction = q->dir;
+    e->method = MCAMP_METHOD_EXACT;
+    e->exact = e->trusted = true;
+    if (!none)
+        e->value = exp(mcamp_gauss_logdelta(sqrt(q->f->trace_max) / q->sigma, q->eps));
+    e->lower = e->value * (1 - 1e-12);
+    e->upper = mcamp__dmin(1, e->value * (1 + 1e-12));
+    return 1;
+}
+
+/* Where the bound without samples, e->upper, has to do: too close, or below what a
+ * double can hold.                                                                  */
+MCAMP__PRIV int mcamp__settled_without(const mcamp__question *q, mcamp_estimate *e)
+{
+    int tiny = e->upper < DBL_MIN;
+    if (!tiny && !mcamp__too_close(q->f, q->sigma)) return 0;
+    e->direction = q->dir;
+    e->method = MCAMP_METHOD_EXACT;
+    e->upper = mcamp__dmax(e->upper, DBL_MIN);
+    e->value = tiny ? 0 : e->upper;
+    e->trusted = tiny;
+    return 1;
+}
+
+/* 1 if the bounds that are known are so near each other that samples add nothing. */
+MCAMP__PRIV int mcamp__question_known(const mcamp__question *q)
+{
+    return q->high <= 1.05 * q->low;
+}
+
+/* 1 if the value is within six standard errors of what is known; it is moved to there
+ * then.                                                                              */
+MCAMP__PRIV int mcamp__estimate_agrees(const mcamp__question *q, mcamp_estimate *e)
+{
+    double slack = 6 * e->std_error;
+    if (!(e->value >= q->low - slack && e->value <= q->high + slack)) return 0;
+    e->value = mcamp__dmin(mcamp__dmax(e->value, q->low), q->high);
+    return 1;
+}
+
+/* An estimate where the answer is known: a simulation that is settled and agrees is
+ * reported, else the upper bound itself.                                             */
+MCAMP__PRIV void mcamp__estimate_known(const mcamp__question *q, int settled,
+                                       mcamp_estimate *e)
+{
+    e->lower = q->low;
+    e->trusted = true;
+    if (settled && mcamp__estimate_agrees(q, e)) return;
+    e->method = MCAMP_METHOD_EXACT;
+    e->order = 0;
+    e->proof_samples = e->samples;      /* spent, and of no use */
+    e->samples = 0;
+    e->value = e->upper;
+    e->std_error = e->upper - e->lower;
+}
+
+/* The rigorous side of an estimate: the method of smallest range, for enough samples
+ * to come within a fifth of the value (or of the floor), or, where the range is a
+ * thousand values and more, within about a half; at most two million, fewer where
+ * more than 1% of error was asked for; none where the known bound is as near.        */
+MCAMP__PRIV mcamp_status mcamp__prove_estimate(mcamp_ctx *ctx, const mcamp__question *q,
+                                               const mcamp__choice *proof, double log_range,
+                                               const mcamp_budget *bud, mcamp_tally *t,
+                                               mcamp_estimate *e)
+{
+    double large = mcamp__dmax(e->value, q->floor);
+    double ratio = exp(log_range) / large;
+    double need = (ratio < 1000 ? 6 : 2.2) * log(1 / bud->beta) * ratio;
+    double cap = mcamp__dmin((double)bud->max_samples,
+                             2097152 * mcamp__dmin(1, 0.01 / bud->rel_error));
+    uint64_t blocks;
+    double err, gap;
+    mcamp_status st;
+    e->lower = mcamp__dmax(e->lower, q->low);
+    e->trusted = mcamp__estimate_agrees(q, e);
+    if (q->high <= 1.5 * large) return MCAMP_OK;
+    if (!(need < cap)) need = cap;
+    blocks = (uint64_t)(need / MCAMP_BLOCK) + 1;
+    st = mcamp__question_run(ctx, q, proof, MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 1, q->dir),
+                             blocks, t);
+    if (st < 0) return st;
+    if (t->poisoned) return mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", (double)t->poisoned);
+    e->proof_samples = t->count;
+    e->range = exp(log_range);
+    e->upper = mcamp__dmin(e->upper, mcamp_tally_upper(t, bud->beta));
+    err = mcamp_tally_std_error(t);
+    gap = fabs(mcamp_tally_mean(t) - e->value);
+    e->trusted = e->upper <= 2 * large &&
+                 gap <= 6 * sqrt(err * err + e->std_error * e->std_error);
+    return MCAMP_OK;
+}
+
+/* Value, error and bounds by the law of smallest range (proof; its sampler is q->ready)
+ * and the one asked for, or picked by a pilot.  Where the answer is known a simulation
+ * gets a million samples at most.                                                     */
+MCAMP__PRIV mcamp_status mcamp__estimate_by(mcamp_ctx *ctx, const mcamp__question *q,
+                                            const mcamp_budget *bud,
+                                            const mcamp__choice *proof, double log_range,
+                                            mcamp_estimate *e)
+{
+    uint32_t purpose = MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 0, q->dir);
+    int known = mcamp__question_known(q);
+    mcamp_budget own = *bud;
+    mcamp__choice use = *proof;
+    mcamp_status st = MCAMP_OK;
+    mcamp_tally *t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *t);
+    if (!t) return mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
+    use.log_scale = log_range;
+    if (known) own.max_samples = mcamp__umin(own.max_samples, UINT64_C(1) << 20);
+    use.method = bud->method; use.k = bud->order;
+    if (use.method && !mcamp__method_fits(q->f, q->sigma, q->eps, q->dir, use.method))
+        use.method = MCAMP_METHOD_DEFAULT;
+    if (!use.method) st = mcamp__pilot(ctx, q, proof->k, log_range, bud->rel_error, &use);
+    if (st >= 0) st = mcamp__run_to_error(ctx, q, &use, &own, purpose, t);
+    if (st == MCAMP_OK && t->poisoned)      /* a value too large for the tally */
+        st = mcamp__run_to_error(ctx, q, proof, &own, purpose, t);
+    if (st >= 0 && t->poisoned)
+        st = mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", (double)t->poisoned);
+    if (st >= 0) mcamp__estimate_from(t, e);
+    if (st == MCAMP_OK && known)
+        mcamp__estimate_known(q, mcamp__tally_settled(t, bud->rel_error, q->floor), e);
+    else if (st == MCAMP_OK)
+        st = mcamp__prove_estimate(ctx, q, proof, log_range, bud, t, e);
+    mcamp__delete(ctx, t, 1, sizeof *t);
+    return st;
+}
+
+/* Value, error and rigorous bounds of one direction. */
+MCAMP__PRIV mcamp_status mcamp__estimate(mcamp_ctx *ctx, const mcamp__question *question,
+                                         const mcamp_budget *bud, mcamp_estimate *e)
+{
+    mcamp__question q = *question;
+    mcamp__choice proof;
+    mcamp__sampler ready;
+    double log_range = 0;
+    mcamp_status st;
+    memset(e, 0, sizeof *e);
+    e->beta = bud->beta;
+    if (mcamp__exact_case(&q, e)) return MCAMP_OK;
+    e->upper = mcamp__dmin(exp(mcamp__free_log_bound(ctx, &q, &st)), q.high);
+    if (st < 0) return st;
+    if (mcamp__settled_without(&q, e)) return MCAMP_OK;
+    st = mcamp__proof_choice(ctx, &q, &proof, &log_range, &ready);
+    if (st < 0) return st;
+    q.ready = &ready;
+    st = mcamp__estimate_by(ctx, &q, bud, &proof, log_range, e);
+    mcamp__sampler_free(ctx, &ready);
+    return st;
+}
+
+/* ======================================================================== *
+ *  CALIBRATION AND CERTIFICATION                                   >>calib
+ *  In: a Gram matrix and targets.  Out: delta, eps or sigma with their errors,
+ *  and accepted or refused claims.  Calibration draws from the PILOT, CALIBRATE and
+ *  ESTIMATE streams, verification from VERIFY alone, inside this section: samples
+ *  that chose a sigma cannot prove it.
+ * ======================================================================== */
 
 /* sigma for (eps, delta), or eps at (sigma, delta) where sigma > 0 is given, and how
  * far it may be from the truth; MCAMP_OK only if section exact found it closely.     */
@@ -15310,251 +18088,6 @@ MCAMP_API mcamp_status mcamp_renyi(mcamp_ctx *ctx, const mcamp_gram *gram,
     return MCAMP_OK;
 }
 
-/* ---- verification --------------------------------------------------------------- */
-
-MCAMP__PRIV mcamp_status mcamp__claim_check(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                            const mcamp_claim *c, const void *out,
-                                            int with_sigma)
-{
-    mcamp_status st = mcamp__check_gram(ctx, gram);
-    if (st < 0) return st;
-    if (!c || !out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, c ? "out" : "claim", 0);
-    if (c->start_canary || c->end_canary)
-        return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_claim", 0);
-    if (with_sigma && (st = mcamp__check_sigma(ctx, "sigma", c->sigma)) < 0) return st;
-    if ((st = mcamp__check_eps(ctx, "eps", c->eps)) < 0) return st;
-    if ((st = mcamp__check_prob(ctx, "delta", c->delta)) < 0) return st;
-    if ((st = mcamp__check_prob(ctx, "beta", c->beta)) < 0) return st;
-    if (c->max_samples > UINT64_MAX / 4)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "max_samples", (double)c->max_samples);
-    if ((int)c->direction < 0 || c->direction > MCAMP_ADD)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "direction", (double)c->direction);
-    return MCAMP_OK;
-}
-
-/* The claimed mean in units of the range, lowered by what floating point can have
- * done.  A value's logarithm is a sum of at most k + 2 terms of the size of a, each
- * with the relative error of the Gram matrix, 1e-13 (1e-9 covers the kernels); the
- * law of the normals differs from the exact one by less than b 2^-63 in total
- * variation and that of the indices by k b 2^-52, a mean by that times the range.
- * Negative if nothing is left: then nothing can be accepted.                       */
-MCAMP__PRIV double mcamp__claim_mean(const mcamp__sampler *p, double delta)
-{
-    double b = (double)p->m.b, k = (double)p->k;
-    double rel = 2e-9 + 2e-13 * (k + 2) * (1 + p->m.max_diag);
-    double m = exp(log(delta) - p->log_range) * (1 - rel) -
-               b * (1.1e-19 + k * 2.3e-16);
-    return mcamp__dmin(m, 1.0);
-}
-
-/* log of the wealth (W_stake + mean of the grid)/2 against mean >= m. */
-MCAMP__PRIV double mcamp__claim_wealth(const mcamp_tally *t, double stake, double m)
-{
-    return mcamp__log_add(mcamp__log_wealth(t, -stake, m),
-                          mcamp__log_wealth_grid(t, -1, m)) - MCAMP__LN2;
-}
-
-/* The stake of largest wealth on a pilot, among 2^(-j/2). */
-MCAMP__PRIV double mcamp__claim_stake(const mcamp_tally *pilot, double m)
-{
-    double best = 1, top = -mcamp__inf();
-    for (int j = 0; j < 40; j++) {
-        double stake = exp2(-0.5 * j), w = mcamp__log_wealth(pilot, -stake, m);
-        if (w > top) { top = w; best = stake; }
-    }
-    return best;
-}
-
-/* Draws VERIFY blocks until the wealth reaches 1/beta, until the opposite is clear
- * (which needs no guarantee: it only refuses), or until the samples are spent.      */
-MCAMP__PRIV mcamp_status mcamp__verify_run(mcamp_ctx *ctx, const mcamp__sampler *p,
-                                           mcamp__workers *w, const mcamp_claim *c,
-                                           int rung, double m, double beta,
-                                           mcamp_proof *out, mcamp_tally *t)
-{
-    uint64_t done = 0, chunk = 1, most = (c->max_samples ? c->max_samples
-                                          : UINT64_C(1) << 26) / MCAMP_BLOCK;
-    double need = log(1 / beta), hopeless = log(1e3);
-    uint32_t purpose = MCAMP__PURPOSE(MCAMP__STREAM_VERIFY, rung, p->dir);
-    mcamp__tally_init(p, t);
-    if (!most) most = 1;
-    while (done < most) {
-        mcamp_status st = mcamp__run_blocks(ctx, p, w, c->seed, purpose, done, chunk, t);
-        if (st < 0) return st;
-        done += chunk;
-        out->samples = t->count;
-        if (t->poisoned)
-            return mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", (double)t->poisoned);
-        out->log_wealth = mcamp__claim_wealth(t, out->stake, m);
-        out->accepted = out->log_wealth >= need;
-        if (out->accepted) return MCAMP_OK;
-        if (mcamp__log_wealth_grid(t, +1, m) >= hopeless) return MCAMP_Q_REFUSED;
-        if (mcamp__progress(ctx, mcamp__dmax(out->log_wealth, 0) / need, c->sigma))
-            return MCAMP_Q_INTERRUPTED;
-        chunk = mcamp__umin(most - done, done / 4 + 1);
-    }
-    return MCAMP_Q_BUDGET;
-}
-
-/* A law to prove a claim by, as a pilot of four blocks judges it. */
-typedef struct mcamp__proof_law {
-    mcamp__sampler p;
-    mcamp__workers w;
-    double m, stake, wealth;
-} mcamp__proof_law;
-
-MCAMP__PRIV void mcamp__proof_law_free(mcamp_ctx *ctx, mcamp__proof_law *law)
-{
-    mcamp__workers_free(ctx, &law->w);
-    mcamp__sampler_free(ctx, &law->p);
-}
-
-/* law is all 0 and needs no freeing after a failure. */
-MCAMP__PRIV mcamp_status mcamp__proof_law_init(mcamp_ctx *ctx, const mcamp__question *q,
-                                               const mcamp__choice *choice, double delta,
-                                               int rung, mcamp_tally *t,
-                                               mcamp__proof_law *law)
-{
-    mcamp_status st;
-    memset(law, 0, sizeof *law);
-    st = mcamp__question_sampler(ctx, q, choice, &law->p);
-    if (st < 0) { memset(law, 0, sizeof *law); return st; }
-    law->m = mcamp__claim_mean(&law->p, delta);
-    st = mcamp__workers_init(ctx, &law->p, &law->w);
-    if (st >= 0) {
-        mcamp__tally_init(&law->p, t);
-        st = mcamp__run_blocks(ctx, &law->p, &law->w, q->seed,
-                               MCAMP__PURPOSE(MCAMP__STREAM_PILOT, 100 + rung, q->dir),
-                               0, 4, t);
-    }
-    if (st < 0) {
-        mcamp__proof_law_free(ctx, law);
-        memset(law, 0, sizeof *law);
-        return st;
-    }
-    law->stake = mcamp__claim_stake(t, law->m);
-    law->wealth = law->m > 0 && !t->poisoned ? mcamp__log_wealth(t, -law->stake, law->m)
-                                             : -mcamp__inf();
-    return MCAMP_OK;
-}
-
-/* The law of smallest range; where that would take more than some 32 blocks, the better
- * one of it and of a sticky law, of larger range but smaller variance.  It is law[*best];
- * law[0 .. *count-1] are to be freed.                                                  */
-MCAMP__PRIV mcamp_status mcamp__proof_laws(mcamp_ctx *ctx, const mcamp__question *q,
-                                           const mcamp_claim *c, int rung, double beta,
-                                           mcamp_tally *t, mcamp__proof_law law[2],
-                                           int *count, int *best)
-{
-    static const double sticky[2] = { 0, 0.5 };
-    mcamp__choice choice;
-    int most;
-    memset(&choice, 0, sizeof choice);
-    choice.method = mcamp__default_method(q->f, c->sigma, c->eps, q->dir);
-    choice.log_scale = mcamp__inf();
-    choice.rel_var = 1;
-    most = q->dir == MCAMP_REMOVE && choice.method == MCAMP_METHOD_COMMON ? 2 : 1;
-    *best = *count = 0;
-    while (*count < most) {
-        mcamp__proof_law *l = &law[*count];
-        mcamp_status st;
-        choice.sticky = sticky[*count];
-        st = mcamp__proof_law_init(ctx, q, &choice, c->delta, rung, t, l);
-        if (st < 0) return st;
-        if (l->wealth > law[*best].wealth) *best = *count;
-        if (++*count == 1 && 8 * l->wealth >= log(1 / beta)) break;
-        choice.k = l->p.k;
-    }
-    return MCAMP_OK;
-}
-
-/* One direction of a claim at level beta. */
-MCAMP__PRIV mcamp_status mcamp__verify_direction(mcamp_ctx *ctx, const mcamp__factor *f,
-                                                 const mcamp_claim *c, mcamp_direction dir,
-                                                 int rung, double beta, mcamp_proof *out)
-{
-    mcamp__question q = mcamp__ask(f, c->sigma, c->eps, dir, c->seed);
-    mcamp__proof_law law[2];
-    mcamp_tally *t;
-    mcamp_status st;
-    int count = 0, best = 0;
-    memset(out, 0, sizeof *out);
-    out->bound = exp(mcamp__free_log_bound(ctx, &q, &st));
-    if (st < 0) return st;
-    if (out->bound > c->delta && mcamp__alike(f) && (st = mcamp__ask_exact(ctx, &q)) < 0)
-        return st;
-    out->bound = mcamp__dmin(out->bound, q.high);
-    out->method = MCAMP_METHOD_EXACT;
-    out->accepted = out->bound <= c->delta;
-    if (out->accepted) return MCAMP_OK;
-    if (f->b == 1 || mcamp__too_close(f, c->sigma)) return MCAMP_Q_REFUSED;
-    t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *t);
-    if (!t) return mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
-    st = mcamp__proof_laws(ctx, &q, c, rung, beta, t, law, &count, &best);
-    if (st >= 0) {
-        mcamp__proof_law *l = &law[best];
-        out->method = l->p.method; out->order = l->p.k; out->range = exp(l->p.log_range);
-        out->stake = l->stake;
-        st = l->m > 0 ? mcamp__verify_run(ctx, &l->p, &l->w, c, rung, l->m, beta, out, t)
-                      : MCAMP_Q_REFUSED;
-    }
-    for (int i = 0; i < count; i++) mcamp__proof_law_free(ctx, &law[i]);
-    mcamp__delete(ctx, t, 1, sizeof *t);
-    return st;
-}
-
-MCAMP__PRIV void mcamp__statement_start(const mcamp_gram *gram, const mcamp_claim *c,
-                                        mcamp_statement *s)
-{
-    memset(s, 0, sizeof *s);
-    s->direction = c->direction;
-    s->sigma = c->sigma; s->eps = c->eps; s->delta = c->delta; s->beta = c->beta;
-    s->gram_digest = gram->digest;
-    s->seed = c->seed;
-    s->batches = gram->b;
-    s->rounds = gram->n;
-    s->version = MCAMP_VERSION;
-}
-
-/* The directions of a claim, each at its share of beta: false acceptance of the
- * claim is false acceptance of one of them.                                          */
-MCAMP__PRIV mcamp_status mcamp__verify_claim(mcamp_ctx *ctx, const mcamp__factor *f,
-                                             const mcamp_claim *c, int rung,
-                                             mcamp_statement *s)
-{
-    int both = c->direction == MCAMP_BOTH;
-    double beta = both ? 0.5 * c->beta : c->beta;
-    mcamp_status st = MCAMP_OK;
-    s->accepted = false;
-    memset(&s->remove, 0, sizeof s->remove);
-    memset(&s->add, 0, sizeof s->add);
-    if (both || c->direction == MCAMP_REMOVE)
-        st = mcamp__verify_direction(ctx, f, c, MCAMP_REMOVE, rung, beta, &s->remove);
-    if (st == MCAMP_OK && (both || c->direction == MCAMP_ADD))
-        st = mcamp__verify_direction(ctx, f, c, MCAMP_ADD, rung, beta, &s->add);
-    s->samples += s->remove.samples + s->add.samples;
-    s->accepted = st == MCAMP_OK &&
-                  (s->remove.accepted || c->direction == MCAMP_ADD) &&
-                  (s->add.accepted || c->direction == MCAMP_REMOVE);
-    return st;
-}
-
-MCAMP_API mcamp_status mcamp_verify(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                    const mcamp_claim *claim, mcamp_statement *out)
-{
-    mcamp__factor f;
-    mcamp_statement s;
-    mcamp_status st = mcamp__claim_check(ctx, gram, claim, out, 1);
-    if (st < 0) return st;
-    if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
-    mcamp__statement_start(gram, claim, &s);
-    st = mcamp__verify_claim(ctx, &f, claim, 0, &s);
-    mcamp__factor_free(ctx, &f);
-    if (st < 0) { out->accepted = false; return st; }
-    *out = s;
-    return st;
-}
-
 /* ---- certified calibration -------------------------------------------------------- *
  * The ladder is fixed before the first verification sample: sigma_hat, from the
  * calibration stream, times these factors, the most private first.  It stops at the
@@ -15569,6 +18102,7 @@ MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx, const mcamp_gra
     mcamp_budget bud;
     mcamp_claim c;
     mcamp_statement s, best;
+    mcamp__known known;
     double sigma = 0, err = 0, su = 0;
     uint64_t spent = 0;
     mcamp_status st = mcamp__claim_check(ctx, gram, claim, out, 0);
@@ -15577,6 +18111,7 @@ MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx, const mcamp_gra
     if ((st = mcamp__budget_resolve(ctx, NULL, &bud)) < 0) return st;
     bud.seed = claim->seed; bud.direction = claim->direction;
     if (claim->max_samples) bud.max_samples = claim->max_samples;
+    out->accepted = false;              /* whatever happens from here on */
     if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
     c = *claim;
     st = mcamp__solve_sigma(ctx, &f, gram->max_norm, c.eps, c.delta, &bud, &sigma, &err,
@@ -15584,18 +18119,20 @@ MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx, const mcamp_gra
     su *= 1 + 1e-12;        /* the bound is evaluated anew, with its own rounding */
     c.sigma = su;
     mcamp__statement_start(gram, &c, &best);
-    if (st >= 0) st = mcamp__verify_claim(ctx, &f, &c, 0, &best);  /* without samples */
+    if (st >= 0) st = mcamp__known_bounds(ctx, &f, &c, &known);
+    if (st >= 0) st = mcamp__verify_claim(ctx, &f, &c, 0, &known, &best);   /* without samples */
     mcamp__statement_start(gram, &c, &s);
     for (int i = 0; st == MCAMP_OK && i < (int)(sizeof ladder / sizeof *ladder); i++) {
         c.sigma = sigma * ladder[i] + 2 * err;
         if (!(c.sigma < su)) continue;
         s.sigma = c.sigma;
-        st = mcamp__verify_claim(ctx, &f, &c, i + 1, &s);
+        st = mcamp__known_bounds(ctx, &f, &c, &known);
+        if (st >= 0) st = mcamp__verify_claim(ctx, &f, &c, i + 1, &known, &s);
         s.rungs_tried++;
         if (st == MCAMP_OK) best = s;
     }
     mcamp__factor_free(ctx, &f);
-    if (st < 0) { out->accepted = false; return st; }
+    if (st < 0) return st;
     best.rungs_tried = s.rungs_tried;
     best.samples = s.samples + spent;
     *out = best;
@@ -15634,37 +18171,37 @@ MCAMP_API mcamp_status mcamp_problem_gram(mcamp_ctx *ctx, const mcamp_problem *p
     return st;
 }
 
-MCAMP_API mcamp_status mcamp_problem_delta(mcamp_ctx *ctx, const mcamp_problem *problem,
-                                           mcamp_answer *out)
+/* Answers the question about the one that is missing of sigma, eps and delta. */
+MCAMP__PRIV mcamp_status mcamp__problem_answer(mcamp_ctx *ctx, const mcamp_problem *p,
+                                               char missing, mcamp_answer *out)
 {
     mcamp_gram g;
-    mcamp_status st = mcamp_problem_gram(ctx, problem, &g);
+    mcamp_status st = mcamp_problem_gram(ctx, p, &g);
     if (st < 0) return st;
-    st = mcamp_delta(ctx, &g, problem->sigma, problem->eps, &problem->budget, out);
+    st = missing == 's' ? mcamp_sigma(ctx, &g, p->eps, p->delta, &p->budget, out)
+       : missing == 'e' ? mcamp_epsilon(ctx, &g, p->sigma, p->delta, &p->budget, out)
+       :                  mcamp_delta(ctx, &g, p->sigma, p->eps, &p->budget, out);
     mcamp_gram_free(ctx, &g);
     return st;
 }
 
-MCAMP_API mcamp_status mcamp_problem_epsilon(mcamp_ctx *ctx, const mcamp_problem *problem,
+MCAMP_API mcamp_status mcamp_problem_delta(mcamp_ctx *ctx, const mcamp_problem *problem,
+                                           mcamp_answer *out)
+{
+    return mcamp__problem_answer(ctx, problem, 'd', out);
+}
+
+MCAMP_API mcamp_status mcamp_problem_epsilon(mcamp_ctx *ctx,
+                                             const mcamp_problem *problem,
                                              mcamp_answer *out)
 {
-    mcamp_gram g;
-    mcamp_status st = mcamp_problem_gram(ctx, problem, &g);
-    if (st < 0) return st;
-    st = mcamp_epsilon(ctx, &g, problem->sigma, problem->delta, &problem->budget, out);
-    mcamp_gram_free(ctx, &g);
-    return st;
+    return mcamp__problem_answer(ctx, problem, 'e', out);
 }
 
 MCAMP_API mcamp_status mcamp_problem_sigma(mcamp_ctx *ctx, const mcamp_problem *problem,
                                            mcamp_answer *out)
 {
-    mcamp_gram g;
-    mcamp_status st = mcamp_problem_gram(ctx, problem, &g);
-    if (st < 0) return st;
-    st = mcamp_sigma(ctx, &g, problem->eps, problem->delta, &problem->budget, out);
-    mcamp_gram_free(ctx, &g);
-    return st;
+    return mcamp__problem_answer(ctx, problem, 's', out);
 }
 
 /* Certifies (certify != 0) or verifies. */
@@ -15883,10 +18420,7 @@ MCAMP_API mcamp_status mcamp_opt_gradient(mcamp_ctx *ctx, const mcamp_gram *gram
                                           uint64_t blocks, double *d)
 {
     mcamp__factor f;
-    mcamp__question q;
-    mcamp__choice c;
     mcamp_status st = mcamp__check_gram(ctx, gram);
-    memset(&q, 0, sizeof q);
     if (st < 0) return st;
     if (!d) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "d", 0);
     if ((st = mcamp__check_sigma(ctx, "sigma", sigma)) < 0) return st;
@@ -15900,7 +18434,8 @@ MCAMP_API mcamp_status mcamp_opt_gradient(mcamp_ctx *ctx, const mcamp_gram *gram
     if (f.b == 1) {
         d[0] = 1 / f.g[0];
     } else {
-        q.f = &f; q.sigma = sigma; q.eps = eps; q.dir = direction; q.seed = seed;
+        mcamp__question q = mcamp__ask(&f, sigma, eps, direction, seed);
+        mcamp__choice c;
         memset(&c, 0, sizeof c);
         c.method = MCAMP_METHOD_COMMON; c.rel_var = 1;
         st = mcamp__edge_matrix(ctx, &q, &c, blocks,
@@ -17344,2243 +19879,6 @@ MCAMP_API mcamp_status mcamp_plan(mcamp_ctx *ctx, const mcamp_plan_desc *desc,
     return st;
 }
 
-/* ======================================================================== *
- *  SECURE RANDOM NUMBERS                                            >>secure
- *  In: a key of 32 bytes, a purpose, a step, an index.  Out: words and normals as
- *  a pure function of these.  No state, no memory, nothing read from a clock.
- *  ChaCha20 (RFC 8439; here with a 64-bit block counter and the step as 64-bit
- *  nonce) and Box-Muller on words of 64 bits.  Guarantee: the same bits in every
- *  vector set, on every machine.  Not claimed: time independent of the values
- *  (radii above 4.08 take a slower path), secrets in registers and swap files.
- * ======================================================================== */
-
-/* Each purpose has a subkey of its own, so that no block is used for two ends.
- * Numbers are part of the format: never change one.                           */
-#define MCAMP__KEY_NOISE UINT64_C(1)    /* z                                   */
-#define MCAMP__KEY_TAIL  UINT64_C(2)    /* more bits for its tails             */
-#define MCAMP__KEY_ID    UINT64_C(3)
-#define MCAMP__KEY_WORDS UINT64_C(4)
-#define MCAMP__KEY_BATCH UINT64_C(5)    /* who takes part when                 */
-#define MCAMP__KEY_CUT   UINT64_C(6)    /* who is left out of a full batch     */
-#define MCAMP__KEY_BLOB  UINT64_C(7)    /* hides saved states                  */
-#define MCAMP__KEY_CHILD (UINT64_C(1) << 63)    /* + index: mcamp_key_derive   */
-
-MCAMP_API void mcamp_wipe(void *p, size_t size)
-{
-    if (!p) return;
-#if defined(__GNUC__) || defined(__clang__)
-    memset(p, 0, size);
-    __asm__ __volatile__("" : : "r"(p) : "memory");     /* "somebody reads it" */
-#else
-    for (volatile unsigned char *q = (volatile unsigned char *)p; size; size--) *q++ = 0;
-#endif
-}
-
-MCAMP_API void mcamp_key_wipe(mcamp_key *key)
-{
-    mcamp_wipe(key, sizeof *key);
-}
-
-/* ---- ChaCha20 ------------------------------------------------------------- */
-
-/* "expand 32-byte k", key, counter, nonce. */
-MCAMP__PRIV void mcamp__chacha_input(uint32_t in[16], const uint32_t key[8],
-                                     uint64_t counter, uint64_t nonce)
-{
-    in[0] = 0x61707865u; in[1] = 0x3320646eu; in[2] = 0x79622d32u; in[3] = 0x6b206574u;
-    for (int i = 0; i < 8; i++) in[4 + i] = key[i];
-    in[12] = (uint32_t)counter;
-    in[13] = (uint32_t)(counter >> 32);
-    in[14] = (uint32_t)nonce;
-    in[15] = (uint32_t)(nonce >> 32);
-}
-
-MCAMP__PRIV void mcamp__chacha_quarter(uint32_t *a, uint32_t *b, uint32_t *c,
-                                       uint32_t *d)
-{
-    *a += *b; *d ^= *a; *d = *d << 16 | *d >> 16;
-    *c += *d; *b ^= *c; *b = *b << 12 | *b >> 20;
-    *a += *b; *d ^= *a; *d = *d << 8 | *d >> 24;
-    *c += *d; *b ^= *c; *b = *b << 7 | *b >> 25;
-}
-
-/* One block, the plain way: for keys and the rare words of tails. */
-MCAMP__PRIV void mcamp__chacha_block(const uint32_t in[16], uint32_t out[16])
-{
-    uint32_t x[16];
-    memcpy(x, in, sizeof x);
-    for (int r = 0; r < 10; r++) {
-        for (int i = 0; i < 4; i++)
-            mcamp__chacha_quarter(x + i, x + 4 + i, x + 8 + i, x + 12 + i);
-        for (int i = 0; i < 4; i++)
-            mcamp__chacha_quarter(x + i, x + 4 + (i + 1) % 4, x + 8 + (i + 2) % 4,
-                                  x + 12 + (i + 3) % 4);
-    }
-    for (int i = 0; i < 16; i++) out[i] = x[i] + in[i];
-    mcamp_wipe(x, sizeof x);
-}
-
-/* Sixteen blocks from counter on, a multiple of 16: word k of block l goes to
- * out[16 k + l].                                                              */
-MCAMP__PRIV void mcamp__chacha_16(mcamp_vecset vs, const uint32_t key[8],
-                                  uint64_t counter, uint64_t nonce, uint32_t out[256])
-{
-    uint32_t in[16];
-    MCAMP_ASSERT(counter % 16 == 0);
-    mcamp__chacha_input(in, key, counter, nonce);
-    (void)vs;
-#ifdef MCAMP__X86
-    if (vs == MCAMP_VEC_AVX512)    mcamp__k3_chacha(in, out);
-    else if (vs == MCAMP_VEC_AVX2) mcamp__k2_chacha(in, out);
-    else
-#endif
-    mcamp__k1_chacha(in, out);
-    mcamp_wipe(in, sizeof in);
-}
-
-/* ---- keys ------------------------------------------------------------------ */
-
-MCAMP__PRIV uint32_t mcamp__le32(const unsigned char *p)
-{
-    return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
-MCAMP__PRIV void mcamp__key_words(const mcamp_key *key, uint32_t out[8])
-{
-    for (int i = 0; i < 8; i++) out[i] = mcamp__le32(key->byte + 4 * i);
-}
-
-/* The subkey of a purpose: the first half of block `purpose` under the nonce
- * "mcampkdf", which the key itself is used with and nothing else.             */
-MCAMP__PRIV void mcamp__subkey(const mcamp_key *key, uint64_t purpose, uint32_t out[8])
-{
-    uint32_t words[8], in[16], block[16];
-    mcamp__key_words(key, words);
-    mcamp__chacha_input(in, words, purpose, UINT64_C(0x66646b706d61636d));
-    mcamp__chacha_block(in, block);
-    memcpy(out, block, 8 * sizeof *out);
-    mcamp_wipe(words, sizeof words);
-    mcamp_wipe(in, sizeof in);
-    mcamp_wipe(block, sizeof block);
-}
-
-/* All bytes alike: a key that nobody has set. */
-MCAMP__PRIV int mcamp__key_ok(const mcamp_key *key)
-{
-    unsigned char any = 0;
-    if (!key) return 0;
-    for (int i = 1; i < 32; i++) any = (unsigned char)(any | (key->byte[i] ^ key->byte[0]));
-    return any != 0;
-}
-
-MCAMP_API uint64_t mcamp_key_id(const mcamp_key *key)
-{
-    uint32_t sub[8];
-    uint64_t id;
-    if (!mcamp__key_ok(key)) return 0;
-    mcamp__subkey(key, MCAMP__KEY_ID, sub);
-    id = sub[0] | (uint64_t)sub[1] << 32;
-    mcamp_wipe(sub, sizeof sub);
-    return id ? id : 1;
-}
-
-MCAMP_API mcamp_status mcamp_key_init(mcamp_ctx *ctx, const void *bytes, size_t size,
-                                      mcamp_key *key)
-{
-    mcamp_key k;
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!bytes) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "bytes", 0);
-    if (!key) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "key", 0);
-    if (size != sizeof k.byte) return mcamp__fail(ctx, MCAMP_E_SIZE, "size", (double)size);
-    memcpy(k.byte, bytes, sizeof k.byte);
-    if (!mcamp__key_ok(&k)) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "bytes", 0);
-    *key = k;
-    mcamp_key_wipe(&k);
-    return MCAMP_OK;
-}
-
-MCAMP__PRIV void mcamp__key_from_words(const uint32_t words[8], mcamp_key *key)
-{
-    for (int i = 0; i < 32; i++)
-        key->byte[i] = (unsigned char)(words[i / 4] >> (8 * (i % 4)));
-}
-
-MCAMP_API mcamp_status mcamp_key_derive(mcamp_ctx *ctx, const mcamp_key *key,
-                                        uint64_t index, mcamp_key *out)
-{
-    uint32_t sub[8];
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!mcamp__key_ok(key)) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "key", 0);
-    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
-    if (index >= MCAMP__KEY_CHILD)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "index", (double)index);
-    mcamp__subkey(key, MCAMP__KEY_CHILD + index, sub);
-    mcamp__key_from_words(sub, out);
-    mcamp_wipe(sub, sizeof sub);
-    return MCAMP_OK;
-}
-
-MCAMP_API void mcamp_key_insecure_test(uint64_t seed, mcamp_key *key)
-{
-    uint32_t words[8];
-    if (!key) return;
-    for (int i = 0; i < 8; i++) words[i] = (uint32_t)mcamp__splitmix(&seed);
-    mcamp__key_from_words(words, key);
-}
-
-/* ---- entropy ----------------------------------------------------------------- */
-
-/* 0 if the system gave all bytes. */
-MCAMP__PRIV int mcamp__system_entropy(unsigned char *out, size_t size)
-{
-#ifdef MCAMP__GETRANDOM
-    size_t done = 0;
-    while (done < size) {
-        long got = (long)getrandom(out + done, mcamp__zmin(size - done, 256), 0);
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) break;
-        done += (size_t)got;
-    }
-    if (done == size) return 0;
-#endif
-#ifdef MCAMP_NO_STDLIB
-    (void)out;
-    (void)size;
-    return 1;
-#else
-    {
-        FILE *f = fopen("/dev/urandom", "rb");
-        size_t got = 0;
-        if (f) {
-            setvbuf(f, NULL, _IONBF, 0);    /* no copy of the secret in a buffer */
-            got = fread(out, 1, size, f);
-            fclose(f);
-        }
-        return got == size ? 0 : 1;
-    }
-#endif
-}
-
-MCAMP_API mcamp_status mcamp_entropy(mcamp_ctx *ctx, const mcamp_entropy_source *source,
-                                     void *out, size_t size)
-{
-    int failed;
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
-    if (source && !source->fill)
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_entropy_source.fill", 0);
-    failed = source ? source->fill(source->user, out, size)
-                    : mcamp__system_entropy((unsigned char *)out, size);
-    if (!failed) return MCAMP_OK;
-    mcamp_wipe(out, size);
-    return mcamp__fail(ctx, MCAMP_E_ENTROPY, "source", (double)failed);
-}
-
-/* A source that leaves its buffer as it was, or fills it with one value, has
- * failed whatever it says.                                                    */
-MCAMP_API mcamp_status mcamp_key_random(mcamp_ctx *ctx,
-                                        const mcamp_entropy_source *source,
-                                        mcamp_key *key)
-{
-    mcamp_key k;
-    mcamp_status st;
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!key) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "key", 0);
-    memset(&k, 0, sizeof k);
-    st = mcamp_entropy(ctx, source, k.byte, sizeof k.byte);
-    if (st == MCAMP_OK && !mcamp__key_ok(&k))
-        st = mcamp__fail(ctx, MCAMP_E_ENTROPY, "source", 0);
-    if (st == MCAMP_OK) *key = k;
-    mcamp_key_wipe(&k);
-    return st;
-}
-
-/* ---- normals ------------------------------------------------------------------- */
-
-/* A Box-Muller pair from the words x and y: radius sqrt(-2 log u), u uniform from
- * x, and the direction (+-cos(pi t), sin(pi t)) with t uniform on [-1/2, 1/2) from
- * the lower 52 bits of y and the sign from its highest; that half circle needs no
- * argument reduction: sin(pi t) = t S(t^2), cos(pi t) = (1/4 - t^2) C(t^2), S and
- * C minimax fits within 1.5e-16 and 2e-17.
- *   u = (x + 1/2) 2^-64.  A small x has few digits, so below 2^52 (odds 2^-12) as
- * many as it has leading zeros are taken from `more`: u then keeps 53 digits down
- * to 2^-116 and ends at 2^-129, a radius of 13.37, instead of 9.42.  A u near 1 is
- * held by its distance from 1, so that small radii are exact too.
- *   -2 log(1 + f) = s P(s^2) with s = f/(2 + f); P is a minimax fit within 1.8e-16.
- * Each result is within 2^-50 of the exact function of u and t.                  */
-MCAMP__PRIV void mcamp__normal_pair(uint64_t x, uint64_t more, uint64_t y, double *p,
-                                    double *q)
-{
-    int shift = 0;
-    double d, n, f, s, z, r, t, w, c;
-    uint64_t u, e;
-    if (!x) { x = more; more = 0; shift = 64; }
-    while (shift != 64 && x < UINT64_C(1) << 63 && (shift || x < UINT64_C(1) << 52)) {
-        x = x << 1 | more >> 63;
-        more <<= 1;
-        shift++;
-    }
-    d = (double)x + 0.5;
-    u = mcamp__bits(d);
-    e = u + (UINT64_C(0x4000000000000000) - UINT64_C(0x3fe6a09e667f3bcd));
-    n = (double)(e >> 52) - (1024.0 + 64.0);
-    e = (e & UINT64_C(0xfff0000000000000)) - UINT64_C(0x4000000000000000);
-    f = mcamp__from_bits(u - e) - 1.0;
-    if (!shift && d > 13835058055282163712.0)       /* u > 3/4 */
-        f = ((double)~x + 0.5) * -5.42101086242752217004e-20;
-    s = f / (f + 2.0);
-    z = s * s;
-    r = z * -0.33683261961112644243 - 0.36243212298890428952;
-    r = r * z - 0.44446889350663329374;
-    r = r * z - 0.57142831755808401268;
-    r = r * z - 0.8000000012530168018;
-    r = r * z - 1.3333333333310164669;
-    r = r * z - 4.000000000000000699;
-    r = sqrt((n - shift) * (-2 * MCAMP__LN2) + s * r);
-    t = mcamp__from_bits((y & UINT64_C(0x000fffffffffffff)) |
-                         UINT64_C(0x3ff0000000000000)) - 1.5;
-    w = t * t;
-    s = w * -2.1122952832357218064e-5 + 4.6597761690490342865e-4;
-    s = s * w - 7.370361071648737103e-3;
-    s = s * w + 8.2145878256548404263e-2;
-    s = s * w - 0.59926452877570957764;
-    s = s * w + 2.5501640398597762711;
-    s = s * w - 5.1677127800497525672;
-    s = s * w + 3.1415926535897927919;
-    c = w * -4.1318279034510323217e-6 + 1.035152090465812467e-4;
-    c = c * w - 1.9036696909388775347e-3;
-    c = c * w + 2.53309695910217602e-2;
-    c = c * w - 0.22899788751887022518;
-    c = c * w + 1.2780132969493234032;
-    c = c * w - 3.7392088021786822204;
-    c = c * w + 3.9999999999999999297;
-    c = r * (c * (0.25 - w));
-    *p = mcamp__from_bits(mcamp__bits(c) ^ (y & UINT64_C(0x8000000000000000)));
-    *q = r * (s * t);
-}
-
-/* What a stream of normals needs of the key. */
-typedef struct mcamp__stream { uint32_t noise[8], tail[8]; } mcamp__stream;
-
-MCAMP__PRIV void mcamp__stream_init(mcamp__stream *s, const mcamp_key *key)
-{
-    mcamp__subkey(key, MCAMP__KEY_NOISE, s->noise);
-    mcamp__subkey(key, MCAMP__KEY_TAIL, s->tail);
-}
-
-/* Word `index` of a step: block index/8, word 2 (index mod 8) and the next. */
-MCAMP__PRIV uint64_t mcamp__one_word(const uint32_t key[8], uint64_t step,
-                                     uint64_t index)
-{
-    uint32_t in[16], out[16];
-    uint64_t w;
-    mcamp__chacha_input(in, key, index / 8, step);
-    mcamp__chacha_block(in, out);
-    w = out[2 * (index % 8)] | (uint64_t)out[2 * (index % 8) + 1] << 32;
-    mcamp_wipe(in, sizeof in);
-    mcamp_wipe(out, sizeof out);
-    return w;
-}
-
-/* Pairs of group g whose x is below 2^52, once more and with more digits. */
-MCAMP__PRIV void mcamp__mend_tails(const mcamp__stream *s, uint64_t step, uint64_t g,
-                                   const uint32_t w[256], double out[128])
-{
-    for (size_t i = 0; i < 64; i++) {
-        const uint32_t *p = w + 64 * (i / 16) + i % 16;
-        double *o = out + 32 * (i / 16) + i % 16;
-        if (p[16] >= 1u << 20) continue;
-        mcamp__normal_pair(p[0] | (uint64_t)p[16] << 32,
-                           mcamp__one_word(s->tail, step, 64 * g + i),
-                           p[32] | (uint64_t)p[48] << 32, o, o + 16);
-    }
-}
-
-/* The 64 pairs of w, tails not yet mended; the smallest x + 1/2. */
-MCAMP__PRIV double mcamp__group_normals(mcamp_vecset vs, const uint32_t w[256],
-                                        double out[128])
-{
-    (void)vs;
-#ifdef MCAMP__X86
-    if (vs == MCAMP_VEC_AVX512) return mcamp__k3_secure_normals(w, out);
-    if (vs == MCAMP_VEC_AVX2)   return mcamp__k2_secure_normals(w, out);
-#endif
-    return mcamp__k1_secure_normals(w, out);
-}
-
-/* Normals 128 g .. 128 g + 127 of a step.  w: working memory. */
-MCAMP__PRIV void mcamp__stream_group(mcamp_vecset vs, const mcamp__stream *s,
-                                     uint64_t step, uint64_t g, uint32_t w[256],
-                                     double out[128])
-{
-    mcamp__chacha_16(vs, s->noise, 16 * g, step, w);
-    if (mcamp__group_normals(vs, w, out) < 4503599627370496.0)     /* 2^52 */
-        mcamp__mend_tails(s, step, g, w, out);
-}
-
-/* out[i] = z_step[first + i]; first + count <= 2^60. */
-MCAMP__PRIV void mcamp__stream_normals(mcamp_vecset vs, const mcamp__stream *s,
-                                       uint64_t step, uint64_t first, size_t count,
-                                       double *out)
-{
-    uint32_t w[256];
-    double part[128];
-    while (count) {
-        size_t skip = (size_t)(first % 128), len = mcamp__zmin(128 - skip, count);
-        double *to = len == 128 ? out : part;
-        mcamp__stream_group(vs, s, step, first / 128, w, to);
-        if (to == part) memcpy(out, part + skip, len * sizeof *out);
-        out += len;
-        first += len;
-        count -= len;
-    }
-    mcamp_wipe(w, sizeof w);
-    mcamp_wipe(part, sizeof part);
-}
-
-/* Indices stay below this, so that no counter wraps. */
-#define MCAMP__MAX_INDEX (UINT64_C(1) << 60)
-
-MCAMP__PRIV mcamp_status mcamp__secure_args(mcamp_ctx *ctx, const mcamp_key *key,
-                                            uint64_t first, size_t count,
-                                            const void *out)
-{
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!mcamp__key_ok(key)) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "key", 0);
-    if (first > MCAMP__MAX_INDEX || count > MCAMP__MAX_INDEX - first)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "first", (double)first);
-    if (!out && count) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
-    return MCAMP_OK;
-}
-
-MCAMP_API mcamp_status mcamp_secure_normals(mcamp_ctx *ctx, const mcamp_key *key,
-                                            uint64_t step, uint64_t first,
-                                            size_t count, double *out)
-{
-    mcamp__stream s;
-    mcamp_status st = mcamp__secure_args(ctx, key, first, count, out);
-    if (st < 0) return st;
-    mcamp__stream_init(&s, key);
-    mcamp__stream_normals(ctx->vec, &s, step, first, count, out);
-    mcamp_wipe(&s, sizeof s);
-    return MCAMP_OK;
-}
-
-MCAMP_API mcamp_status mcamp_insecure_normals(mcamp_ctx *ctx, uint64_t seed,
-                                              uint64_t stream, size_t count, double *out)
-{
-    mcamp__rng8 r;
-    double part[16];
-    size_t whole = count / 16 * 16;
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!out && count) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
-    mcamp__rng8_stream(&r, seed, MCAMP__STREAM_SIMULATE, stream);
-    if (whole) mcamp__vec_normals(ctx->vec, &r, out, whole);
-    if (whole == count) return MCAMP_OK;
-    mcamp__vec_normals(ctx->vec, &r, part, 16);
-    memcpy(out + whole, part, (count - whole) * sizeof *out);
-    return MCAMP_OK;
-}
-
-/* Words 128 g .. 128 g + 127 of a step, in the order of mcamp__one_word. */
-MCAMP__PRIV void mcamp__word_group(mcamp_vecset vs, const uint32_t key[8], uint64_t step,
-                                   uint64_t g, uint64_t out[128])
-{
-    uint32_t w[256];
-    mcamp__chacha_16(vs, key, 16 * g, step, w);
-    for (size_t i = 0; i < 128; i++)
-        out[i] = w[32 * (i % 8) + i / 8] | (uint64_t)w[32 * (i % 8) + 16 + i / 8] << 32;
-    mcamp_wipe(w, sizeof w);
-}
-
-MCAMP_API mcamp_status mcamp_secure_words(mcamp_ctx *ctx, const mcamp_key *key,
-                                          uint64_t step, uint64_t first, size_t count,
-                                          uint64_t *out)
-{
-    uint32_t sub[8];
-    uint64_t part[128];
-    mcamp_status st = mcamp__secure_args(ctx, key, first, count, out);
-    if (st < 0) return st;
-    mcamp__subkey(key, MCAMP__KEY_WORDS, sub);
-    while (count) {
-        size_t skip = (size_t)(first % 128), len = mcamp__zmin(128 - skip, count);
-        mcamp__word_group(ctx->vec, sub, step, first / 128, part);
-        memcpy(out, part + skip, len * sizeof *out);
-        out += len;
-        first += len;
-        count -= len;
-    }
-    mcamp_wipe(sub, sizeof sub);
-    mcamp_wipe(part, sizeof part);
-    return MCAMP_OK;
-}
-
-/* ======================================================================== *
- *  NOISE STREAMS                                                     >>noise
- *  In: C, sigma, clipping norm, dimension, key.  Out: clip_norm sigma (C^-1 z)_t,
- *  round by round, any part of the coordinates, as numbers or on a lattice; saved
- *  states.  Memory: what mcamp_noise_bytes says, at init; nothing later.
- *  Maths: y = C^-1 z by y_t = (z_t - sum_k C_{t,t-k} y_{t-k}) / C_tt [2, Algorithm
- *  9], by the buffers of a BLT, or as a sum of rows of z.  Guarantee: z_t[i] is a
- *  pure function of (key, t, i), no round is made twice unless asked for by name.
- * ======================================================================== */
-
-#define MCAMP__NOISE_MAGIC 0x6d636e7au
-#define MCAMP__TILE 512         /* coordinates at a time; part of the blob format */
-
-/* How a round is made from its z and what is stored. */
-#define MCAMP__PLAN_PLAIN  0    /* C diagonal: nothing is stored               */
-#define MCAMP__PLAN_BANDED 1    /* the last rows of y = T^-1 z                  */
-#define MCAMP__PLAN_REPLAY 2    /* the last rows of z, for a banded T^-1        */
-#define MCAMP__PLAN_BLT    3    /* the buffers                                 */
-#define MCAMP__PLAN_AGAIN  4    /* z made again, with weights                  */
-
-/* ---- one tile of one round ------------------------------------------------ */
-
-#ifdef MCAMP__X86
-#  define MCAMP__ROWS(vs, is_float, name, args_float, args_double) \
-    do { \
-        if (is_float) { \
-            if ((vs) == MCAMP_VEC_AVX512)    mcamp__k3_##name##_float args_float; \
-            else if ((vs) == MCAMP_VEC_AVX2) mcamp__k2_##name##_float args_float; \
-            else                             mcamp__k1_##name##_float args_float; \
-        } else { \
-            if ((vs) == MCAMP_VEC_AVX512)    mcamp__k3_##name##_double args_double; \
-            else if ((vs) == MCAMP_VEC_AVX2) mcamp__k2_##name##_double args_double; \
-            else                             mcamp__k1_##name##_double args_double; \
-        } \
-    } while (0)
-#else
-#  define MCAMP__ROWS(vs, is_float, name, args_float, args_double) \
-    do { \
-        (void)(vs); \
-        if (is_float) mcamp__k1_##name##_float args_float; \
-        else          mcamp__k1_##name##_double args_double; \
-    } while (0)
-#endif
-
-/* Part of a tile: coordinates at .. at+len-1 of the stream, row r of which are
- * stored from offset + r stride on.                                           */
-typedef struct mcamp__part {
-    uint64_t at;
-    size_t len, offset, stride;
-} mcamp__part;
-
-/* The part that begins at coordinate `at`, at most `count` long. */
-MCAMP__PRIV mcamp__part mcamp__noise_part(const mcamp_noise *m, size_t at, size_t count)
-{
-    mcamp__part p;
-    size_t tile = at / MCAMP__TILE * MCAMP__TILE;
-    p.at = at;
-    p.stride = mcamp__zmin(MCAMP__TILE, m->count - tile);
-    p.len = mcamp__zmin(p.stride - (at - tile), count);
-    p.offset = tile * m->rows + (at - tile);
-    return p;
-}
-
-MCAMP__PRIV void mcamp__noise_minus(mcamp_vecset vs, const mcamp_noise *m,
-                                    const mcamp__part *p, size_t row, size_t rows,
-                                    const double *c, double *acc)
-{
-    size_t at = p->offset + row * p->stride;
-    MCAMP__ROWS(vs, m->type == MCAMP_NOISE_FLOAT, minus,
-                (acc, (const float *)m->state + at, p->stride, c, rows, p->len),
-                (acc, (const double *)m->state + at, p->stride, c, rows, p->len));
-}
-
-MCAMP__PRIV void mcamp__noise_keep(mcamp_vecset vs, const mcamp_noise *m,
-                                   const mcamp__part *p, size_t row, const double *y)
-{
-    size_t at = p->offset + row * p->stride;
-    MCAMP__ROWS(vs, m->type == MCAMP_NOISE_FLOAT, keep,
-                ((float *)m->state + at, y, p->len), ((double *)m->state + at, y, p->len));
-}
-
-/* The coefficient of the row that is k rounds old. */
-MCAMP__PRIV double mcamp__noise_coef(const mcamp_noise *m, uint64_t t, size_t k)
-{
-    const mcamp_mech *c = m->mech;
-    if (m->plan == MCAMP__PLAN_REPLAY) return -c->inverse[k];
-    if (c->form == MCAMP_FORM_TOEPLITZ) return c->coef[k];
-    return c->coef[mcamp__row_start(c, (size_t)t) + mcamp__row_len(c, (size_t)t) - 1 - k];
-}
-
-/* acc -= sum_k c_k (row of round t - k), k = 1 .. min(t, rows); round s is kept at
- * s mod rows.  In the order of storage, eight at a time.                      */
-MCAMP__PRIV void mcamp__noise_past(mcamp_vecset vs, const mcamp_noise *m,
-                                   const mcamp__part *p, double *acc)
-{
-    double c[8];
-    size_t have = m->step < m->rows ? (size_t)m->step : m->rows;
-    size_t now = (size_t)(m->step % m->rows);
-    for (size_t r = 0; r < have; r += 8) {
-        size_t len = mcamp__zmin(8, have - r);
-        for (size_t i = 0; i < len; i++)    /* its age: 1 .. rows */
-            c[i] = mcamp__noise_coef(m, m->step,
-                                     now > r + i ? now - r - i : now + m->rows - r - i);
-        mcamp__noise_minus(vs, m, p, r, len, c, acc);
-    }
-}
-
-MCAMP__PRIV void mcamp__divide(double *x, double by, size_t len)
-{
-    if (mcamp__eq(by, 1.0)) return;
-    for (size_t i = 0; i < len; i++) x[i] /= by;
-}
-
-MCAMP__PRIV void mcamp__noise_blt(mcamp_vecset vs, const mcamp_noise *m,
-                                  const mcamp__part *p, double *acc)
-{
-    const mcamp_mech *c = m->mech;
-    mcamp__noise_minus(vs, m, p, 0, m->rows, c->omega, acc);
-    mcamp__divide(acc, c->diag, p->len);
-    for (size_t j = 0; j < m->rows; j++) {
-        size_t at = p->offset + j * p->stride;
-        MCAMP__ROWS(vs, m->type == MCAMP_NOISE_FLOAT, decay,
-                    ((float *)m->state + at, acc, c->theta[j], p->len),
-                    ((double *)m->state + at, acc, c->theta[j], p->len));
-    }
-}
-
-/* acc: in z_t, out (T^-1 z)_t without the column factor; moves the part's state on
- * by a round.  Not for PLAN_AGAIN.                                            */
-MCAMP__PRIV void mcamp__noise_mix(mcamp_vecset vs, const mcamp_noise *m,
-                                  const mcamp__part *p, double *acc)
-{
-    const mcamp_mech *c = m->mech;
-    size_t now = m->rows ? (size_t)(m->step % m->rows) : 0;
-    double first, z[MCAMP__TILE];
-    switch (m->plan) {
-    case MCAMP__PLAN_BLT:
-        mcamp__noise_blt(vs, m, p, acc);
-        break;
-    case MCAMP__PLAN_REPLAY:
-        memcpy(z, acc, p->len * sizeof *z);
-        first = c->inverse[0];
-        for (size_t i = 0; i < p->len; i++) acc[i] *= first;
-        if (m->rows) mcamp__noise_past(vs, m, p, acc);
-        if (m->rows) mcamp__noise_keep(vs, m, p, now, z);
-        break;
-    default:
-        if (m->rows) mcamp__noise_past(vs, m, p, acc);
-        mcamp__divide(acc, mcamp__mech_diag(c, (size_t)m->step), p->len);
-        if (m->rows) mcamp__noise_keep(vs, m, p, now, acc);
-        break;
-    }
-}
-
-MCAMP__PRIV const mcamp__stream *mcamp__noise_stream(const mcamp_noise *m)
-{
-    return (const mcamp__stream *)m->keys;
-}
-
-/* acc -= c z */
-MCAMP__PRIV void mcamp__minus_row(mcamp_vecset vs, double *acc, const double *z,
-                                  const double *c, size_t len)
-{
-    (void)vs;
-#ifdef MCAMP__X86
-    if (vs == MCAMP_VEC_AVX512) { mcamp__k3_minus_double(acc, z, 0, c, 1, len); return; }
-    if (vs == MCAMP_VEC_AVX2)   { mcamp__k2_minus_double(acc, z, 0, c, 1, len); return; }
-#endif
-    mcamp__k1_minus_double(acc, z, 0, c, 1, len);
-}
-
-/* acc = sum_{k <= t} w_k z_{t-k} for coordinates at .. at+len-1. */
-MCAMP__PRIV void mcamp__noise_again(mcamp_vecset vs, const mcamp_noise *m, uint64_t t,
-                                    const double *w, uint64_t at, size_t len, double *acc)
-{
-    double z[MCAMP__TILE];
-    for (size_t i = 0; i < len; i++) acc[i] = 0;
-    for (uint64_t k = 0; k <= t; k++) {
-        double minus = -w[k];
-        if (mcamp__eq(minus, 0)) continue;
-        mcamp__stream_normals(vs, mcamp__noise_stream(m), t - k, m->first + at, len, z);
-        mcamp__minus_row(vs, acc, z, &minus, len);
-    }
-    mcamp_wipe(z, sizeof z);
-}
-
-/* w_k = (T^-1)_{t,t-k}, k <= t, without column factors. */
-MCAMP__PRIV void mcamp__noise_weights(const mcamp_mech *c, uint64_t t, double *w)
-{
-    size_t n = (size_t)t + 1;
-    for (size_t i = 0; i < n; i++) w[i] = 0;
-    if (c->form == MCAMP_FORM_ROWS) {       /* row t of C^-1 is C^-T e_t */
-        w[n - 1] = 1;
-        mcamp__rows_solve_t(c, w, n);
-        for (size_t i = 0; i < n / 2; i++) {
-            double x = w[i];
-            w[i] = w[n - 1 - i];
-            w[n - 1 - i] = x;
-        }
-        return;
-    }
-    w[0] = 1;                               /* column 0, which is every column */
-    if (c->form == MCAMP_FORM_BLT) mcamp__blt_apply(c, w, n, MCAMP__OP_SOLVE);
-    else mcamp__toeplitz_apply(c, w, n, MCAMP__OP_SOLVE);
-}
-
-/* What y is multiplied by at round t.  Rounded up a little: never less noise than
- * sigma says.                                                                 */
-MCAMP__PRIV double mcamp__noise_factor(const mcamp_noise *m, uint64_t t)
-{
-    double f = m->sigma * m->clip_norm * (1 + 8 * DBL_EPSILON);
-    if (m->mech->scale) f /= m->mech->scale[t];
-    return m->unit == MCAMP_NOISE_MEAN && !(m->grid > 0) ? f / m->batch : f;
-}
-
-/* floor(x/g + 1/2): both floor and the difference are exact, unlike x + 1/2.
- * Beyond 2^62 it stops, which is post-processing.                             */
-MCAMP__PRIV int64_t mcamp__to_grid(double x, double grid)
-{
-    double q = x / grid, low = floor(q);
-    if (q - low >= 0.5) low += 1;
-    low = mcamp__dmax(mcamp__dmin(low, 4611686018427387904.0), -4611686018427387904.0);
-    return (int64_t)low;
-}
-
-/* ---- rounds ------------------------------------------------------------------ */
-
-/* Where a chunk goes: exactly one of the three. */
-typedef struct mcamp__sink {
-    double *to_double;
-    float *to_float;
-    int64_t *to_grid;
-    int add;
-} mcamp__sink;
-
-typedef struct mcamp__chunk {
-    const mcamp_noise *m;
-    const mcamp__sink *sink;
-    mcamp_vecset vs;
-    size_t at, count;           /* coordinates of the stream */
-    double factor;
-} mcamp__chunk;
-
-MCAMP__PRIV void mcamp__noise_emit(const mcamp__chunk *k, size_t at, size_t len,
-                                   const double *y)
-{
-    const mcamp__sink *s = k->sink;
-    if (s->to_grid) {
-        for (size_t i = 0; i < len; i++)
-            s->to_grid[at + i] += mcamp__to_grid(y[i] * k->factor, k->m->grid);
-        return;
-    }
-    MCAMP__ROWS(k->vs, s->to_float != NULL, emit,
-                (s->to_float + at, y, k->factor, s->add, len),
-                (s->to_double + at, y, k->factor, s->add, len));
-}
-
-#define MCAMP__TASK (64 * MCAMP__TILE)      /* coordinates in a task */
-
-/* Task i of a chunk: its coordinates in the i-th block of the stream. */
-MCAMP__PRIV void mcamp__noise_task(void *arg, size_t i)
-{
-    const mcamp__chunk *k = (const mcamp__chunk *)arg;
-    const mcamp_noise *m = k->m;
-    size_t block = k->at / MCAMP__TASK + i;
-    size_t at = mcamp__zmax(k->at, block * MCAMP__TASK), end = k->at + k->count;
-    double acc[MCAMP__TILE];
-    if (end / MCAMP__TASK > block) end = (block + 1) * MCAMP__TASK;
-    while (at < end) {
-        mcamp__part p = mcamp__noise_part(m, at, end - at);
-        if (m->plan == MCAMP__PLAN_AGAIN) {
-            mcamp__noise_again(k->vs, m, m->step, m->weights, at, p.len, acc);
-        } else {
-            mcamp__stream_normals(k->vs, mcamp__noise_stream(m), m->step, m->first + at,
-                                  p.len, acc);
-            mcamp__noise_mix(k->vs, m, &p, acc);
-        }
-        mcamp__noise_emit(k, at - k->at, p.len, acc);
-        at += p.len;
-    }
-    mcamp_wipe(acc, sizeof acc);
-}
-
-/* 1 if all are finite; exponents are compared as integers. */
-MCAMP__PRIV int mcamp__all_finite(const double *x, size_t n)
-{
-    uint64_t bad = 0;
-    for (size_t i = 0; i < n; i++)
-        bad |= (mcamp__bits(x[i]) & UINT64_C(0x7ff0000000000000)) +
-               UINT64_C(0x0010000000000000);
-    return !(bad >> 63);
-}
-
-MCAMP__PRIV int mcamp__all_finite_float(const float *x, size_t n)
-{
-    uint32_t bad = 0;
-    for (size_t i = 0; i < n; i++) {
-        uint32_t u;
-        memcpy(&u, x + i, sizeof u);
-        bad |= (u & 0x7f800000u) + 0x00800000u;
-    }
-    return !(bad >> 31);
-}
-
-MCAMP__PRIV mcamp_status mcamp__noise_check_sink(mcamp_ctx *ctx, const mcamp_noise *m,
-                                                 const mcamp__sink *s, size_t count)
-{
-    const int64_t top = INT64_C(1) << 62;
-    if (!s->to_double && !s->to_float && !s->to_grid)
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
-    if ((m->grid > 0) != (s->to_grid != NULL))
-        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "grid", m->grid);
-    if (s->add && ((s->to_double && !mcamp__all_finite(s->to_double, count)) ||
-                   (s->to_float && !mcamp__all_finite_float(s->to_float, count))))
-        return mcamp__fail(ctx, MCAMP_E_NONFINITE, "out", 0);
-    for (size_t i = 0; s->to_grid && i < count; i++) {
-        if (s->to_grid[i] > top || s->to_grid[i] < -top)
-            return mcamp__fail(ctx, MCAMP_E_ARG, "out", (double)s->to_grid[i]);
-    }
-    return MCAMP_OK;
-}
-
-MCAMP__PRIV mcamp_status mcamp__noise_args(mcamp_ctx *ctx, const mcamp_noise *m)
-{
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!m || m->magic != MCAMP__NOISE_MAGIC)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "noise", 0);
-    if (!mcamp__mech_ok(m->mech) || m->mech->digest != m->digest)
-        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "mech", 0);
-    return MCAMP_OK;
-}
-
-MCAMP__PRIV mcamp_status mcamp__noise_run(mcamp_ctx *ctx, mcamp_noise *m, uint64_t step,
-                                          size_t count, const mcamp__sink *sink)
-{
-    mcamp__chunk k;
-    mcamp_status st = mcamp__noise_args(ctx, m);
-    if (st < 0) return st;
-    if (step != m->step || step >= m->mech->n)
-        return mcamp__fail(ctx, MCAMP_E_STEP, "step", (double)step);
-    if (!count || count > m->count - m->done)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "count", (double)count);
-    st = mcamp__noise_check_sink(ctx, m, sink, count);
-    if (st < 0) return st;
-    if (m->plan == MCAMP__PLAN_AGAIN && !m->done)
-        mcamp__noise_weights(m->mech, step, m->weights);
-    k.m = m;
-    k.sink = sink;
-    k.vs = ctx->vec;
-    k.at = m->done;
-    k.count = count;
-    k.factor = mcamp__noise_factor(m, step);
-    mcamp__run(ctx, (k.at + count - 1) / MCAMP__TASK - k.at / MCAMP__TASK + 1,
-               mcamp__noise_task, &k);
-    m->done += count;
-    if (m->done == m->count) {
-        m->done = 0;
-        m->step++;
-    }
-    return MCAMP_OK;
-}
-
-MCAMP_API mcamp_status mcamp_noise_next(mcamp_ctx *ctx, mcamp_noise *noise,
-                                        uint64_t step, size_t count, double *out)
-{
-    mcamp__sink s = { NULL, NULL, NULL, 0 };
-    s.to_double = out;
-    return mcamp__noise_run(ctx, noise, step, count, &s);
-}
-
-MCAMP_API mcamp_status mcamp_noise_next_float(mcamp_ctx *ctx, mcamp_noise *noise,
-                                              uint64_t step, size_t count, float *out)
-{
-    mcamp__sink s = { NULL, NULL, NULL, 0 };
-    s.to_float = out;
-    return mcamp__noise_run(ctx, noise, step, count, &s);
-}
-
-MCAMP_API mcamp_status mcamp_noise_add(mcamp_ctx *ctx, mcamp_noise *noise,
-                                       uint64_t step, size_t count, double *out)
-{
-    mcamp__sink s = { NULL, NULL, NULL, 1 };
-    s.to_double = out;
-    return mcamp__noise_run(ctx, noise, step, count, &s);
-}
-
-MCAMP_API mcamp_status mcamp_noise_add_float(mcamp_ctx *ctx, mcamp_noise *noise,
-                                             uint64_t step, size_t count, float *out)
-{
-    mcamp__sink s = { NULL, NULL, NULL, 1 };
-    s.to_float = out;
-    return mcamp__noise_run(ctx, noise, step, count, &s);
-}
-
-MCAMP_API mcamp_status mcamp_noise_add_grid(mcamp_ctx *ctx, mcamp_noise *noise,
-                                            uint64_t step, size_t count, int64_t *out)
-{
-    mcamp__sink s = { NULL, NULL, NULL, 1 };
-    s.to_grid = out;
-    return mcamp__noise_run(ctx, noise, step, count, &s);
-}
-
-MCAMP_API mcamp_status mcamp_noise_from_grid(mcamp_ctx *ctx, const mcamp_noise *noise,
-                                             const int64_t *in, size_t count, double *out)
-{
-    mcamp_status st = mcamp__noise_args(ctx, noise);
-    if (st < 0) return st;
-    if (!in && count) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "in", 0);
-    if (!out && count) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
-    if (!(noise->grid > 0)) return mcamp__fail(ctx, MCAMP_E_MISMATCH, "grid", 0);
-    for (size_t i = 0; i < count; i++) {
-        double x = (double)in[i] * noise->grid;
-        out[i] = noise->unit == MCAMP_NOISE_MEAN ? x / noise->batch : x;
-    }
-    return MCAMP_OK;
-}
-
-MCAMP_API uint64_t mcamp_noise_step(const mcamp_noise *noise)
-{
-    return noise && noise->magic == MCAMP__NOISE_MAGIC ? noise->step : 0;
-}
-
-MCAMP_API mcamp_status mcamp_noise_replay(mcamp_ctx *ctx, const mcamp_noise *noise,
-                                          uint64_t step, uint64_t at, size_t count,
-                                          double *out)
-{
-    mcamp_status st = mcamp__noise_args(ctx, noise);
-    double *w, acc[MCAMP__TILE], f;
-    if (st < 0) return st;
-    if (step >= noise->step)
-        return mcamp__fail(ctx, MCAMP_E_STEP, "step", (double)step);
-    if (at > noise->count || count > noise->count - at)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "count", (double)count);
-    if (!out && count) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
-    w = mcamp__new_doubles(ctx, (size_t)step + 1);
-    if (!w) return mcamp__fail(ctx, MCAMP_E_MEMORY, "step", (double)step);
-    mcamp__noise_weights(noise->mech, step, w);
-    f = mcamp__noise_factor(noise, step);
-    for (size_t i = 0; i < count; i += MCAMP__TILE) {
-        size_t len = mcamp__zmin(MCAMP__TILE, count - i);
-        mcamp__noise_again(ctx->vec, noise, step, w, at + i, len, acc);
-        for (size_t j = 0; j < len; j++)
-            out[i + j] = noise->grid > 0
-                ? (double)mcamp__to_grid(acc[j] * f, noise->grid) * noise->grid : acc[j] * f;
-    }
-    mcamp__delete_doubles(ctx, w, (size_t)step + 1);
-    mcamp_wipe(acc, sizeof acc);
-    return MCAMP_OK;
-}
-
-/* ---- making a stream ------------------------------------------------------------ */
-
-MCAMP__PRIV mcamp_status mcamp__check_positive(mcamp_ctx *ctx, const char *argument,
-                                               double x)
-{
-    if (!(x < 0) && !(x > 0) && mcamp__finite(x))
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, argument, x);
-    return mcamp__check_sigma(ctx, argument, x);
-}
-
-/* The grid: a power of two between 2^-44 and 1 times the noise. */
-MCAMP__PRIV mcamp_status mcamp__noise_check_grid(mcamp_ctx *ctx, double grid,
-                                                 double noise)
-{
-    int e;
-    if (!mcamp__finite(grid))
-        return mcamp__fail(ctx, MCAMP_E_NONFINITE, "mcamp_noise_desc.grid", grid);
-    if (mcamp__eq(grid, 0)) return MCAMP_OK;
-    if (!(grid > 0) || !mcamp__eq(frexp(grid, &e), 0.5) || !(grid <= noise) ||
-        !(grid >= ldexp(noise, -44)))
-        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_noise_desc.grid", grid);
-    return MCAMP_OK;
-}
-
-MCAMP__PRIV mcamp_status mcamp__noise_check_numbers(mcamp_ctx *ctx,
-                                                    const mcamp_noise_desc *d)
-{
-    mcamp_status st = mcamp__check_positive(ctx, "mcamp_noise_desc.sigma", d->sigma);
-    if (st == MCAMP_OK)
-        st = mcamp__check_positive(ctx, "mcamp_noise_desc.clip_norm", d->clip_norm);
-    if (st < 0) return st;
-    if (d->unit == MCAMP_NOISE_UNSET)
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_noise_desc.unit", 0);
-    if (d->unit == MCAMP_NOISE_MEAN)
-        st = mcamp__check_positive(ctx, "mcamp_noise_desc.batch", d->batch);
-    else if (d->unit != MCAMP_NOISE_SUM)
-        st = mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_noise_desc.unit", (double)(int)d->unit);
-    else if (!mcamp__eq(d->batch, 0))
-        st = mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_noise_desc.batch", d->batch);
-    if (st < 0) return st;
-    st = mcamp__check_sigma(ctx, "mcamp_noise_desc.sigma", d->sigma * d->clip_norm);
-    return st < 0 ? st : mcamp__noise_check_grid(ctx, d->grid, d->sigma * d->clip_norm);
-}
-
-/* Plan and number of rows. */
-MCAMP__PRIV void mcamp__noise_plan(const mcamp_noise_desc *d, mcamp_noise *m)
-{
-    const mcamp_mech *c = d->mech;
-    size_t need = c->inverse ? c->inverse_bands - 1 : c->bands - 1;
-    m->plan = c->form == MCAMP_FORM_BLT ? MCAMP__PLAN_BLT
-            : c->inverse ? MCAMP__PLAN_REPLAY
-            : c->bands > 1 ? MCAMP__PLAN_BANDED : MCAMP__PLAN_PLAIN;
-    m->rows = c->form == MCAMP_FORM_BLT ? c->buffers : need;
-    if (d->store == MCAMP_NOISE_STORED || m->plan == MCAMP__PLAN_PLAIN) return;
-    if (d->store == MCAMP_NOISE_REGENERATED ||
-        (c->form != MCAMP_FORM_BLT && need > 0 && need == c->n - 1)) {
-        m->plan = MCAMP__PLAN_AGAIN;
-        m->rows = 0;
-    }
-}
-
-/* Sizes of the state, the weights and both with room to align. */
-MCAMP__PRIV mcamp_status mcamp__noise_sizes(mcamp_ctx *ctx, mcamp_noise *m,
-                                            size_t *state)
-{
-    size_t bytes = 0, weights = m->plan == MCAMP__PLAN_AGAIN ? m->mech->n : 0;
-    if (!mcamp__mul_size(m->rows, m->count, state) ||
-        !mcamp__mul_size(*state, m->type == MCAMP_NOISE_FLOAT ? 4 : 8, state) ||
-        !mcamp__mul_size(weights, sizeof(double), &weights) ||
-        !mcamp__add_size(*state, weights, &bytes) ||
-        !mcamp__add_size(bytes, bytes ? 63 : 0, &bytes) || bytes > PTRDIFF_MAX)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_noise_desc.count", (double)m->count);
-    m->bytes = bytes;
-    return MCAMP_OK;
-}
-
-MCAMP__PRIV mcamp_status mcamp__noise_check_slice(mcamp_ctx *ctx,
-                                                  const mcamp_noise_desc *d,
-                                                  mcamp_noise *m)
-{
-    uint64_t rest;
-    if (!d->dim || d->dim > MCAMP__MAX_INDEX)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_noise_desc.dim", (double)d->dim);
-    if (d->first >= d->dim)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_noise_desc.first", (double)d->first);
-    rest = d->dim - d->first;
-    if (d->count > rest || (!d->count && rest > PTRDIFF_MAX))
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_noise_desc.count", (double)d->count);
-    m->count = d->count ? d->count : (size_t)rest;
-    return MCAMP_OK;
-}
-
-/* Everything but memory and keys. */
-MCAMP__PRIV mcamp_status mcamp__noise_layout(mcamp_ctx *ctx, const mcamp_noise_desc *d,
-                                             mcamp_noise *m, size_t *state)
-{
-    mcamp_status st;
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!d) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "desc", 0);
-    if (d->start_canary || d->end_canary)
-        return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_noise_desc", 0);
-    if (!d->mech) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_noise_desc.mech", 0);
-    if (!mcamp__mech_ok(d->mech))
-        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_noise_desc.mech", 0);
-    if ((int)d->store < 0 || (int)d->store > MCAMP_NOISE_REGENERATED)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_noise_desc.store", (double)(int)d->store);
-    if ((int)d->type < 0 || (int)d->type > MCAMP_NOISE_FLOAT)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_noise_desc.type", (double)(int)d->type);
-    memset(m, 0, sizeof *m);
-    st = mcamp__noise_check_numbers(ctx, d);
-    if (st == MCAMP_OK) st = mcamp__noise_check_slice(ctx, d, m);
-    if (st < 0) return st;
-    m->mech = d->mech;
-    m->digest = d->mech->digest;
-    m->sigma = d->sigma; m->clip_norm = d->clip_norm;
-    m->batch = d->batch; m->grid = d->grid;
-    m->unit = d->unit;
-    m->type = d->type == MCAMP_NOISE_FLOAT ? MCAMP_NOISE_FLOAT : MCAMP_NOISE_DOUBLE;
-    m->dim = d->dim; m->first = d->first;
-    mcamp__noise_plan(d, m);
-    return mcamp__noise_sizes(ctx, m, state);
-}
-
-MCAMP_API mcamp_status mcamp_noise_bytes(mcamp_ctx *ctx, const mcamp_noise_desc *desc,
-                                         size_t *bytes)
-{
-    mcamp_noise m;
-    size_t state;
-    mcamp_status st = mcamp__noise_layout(ctx, desc, &m, &state);
-    if (st < 0) return st;
-    if (!bytes) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "bytes", 0);
-    *bytes = m.bytes;
-    return MCAMP_OK;
-}
-
-/* Memory of the caller or the context, zeroed; state first, at a multiple of 64. */
-MCAMP__PRIV mcamp_status mcamp__noise_memory(mcamp_ctx *ctx, const mcamp_noise_desc *d,
-                                             mcamp_noise *m, size_t state)
-{
-    unsigned char *p;
-    if (!m->bytes) return MCAMP_OK;
-    if (d->memory) {
-        if (d->memory_size < m->bytes)
-            return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_noise_desc.memory_size",
-                               (double)d->memory_size);
-        m->memory = d->memory;
-        memset(m->memory, 0, m->bytes);
-    } else {
-        m->memory = mcamp__new(ctx, m->bytes, 1);
-        m->owned = true;
-        if (!m->memory) return mcamp__fail(ctx, MCAMP_E_MEMORY, "noise", (double)m->bytes);
-    }
-    p = (unsigned char *)m->memory + (64 - ((uintptr_t)m->memory & 63)) % 64;
-    m->state = p;
-    if (m->plan == MCAMP__PLAN_AGAIN) m->weights = (double *)(void *)(p + state);
-    return MCAMP_OK;
-}
-
-MCAMP_API mcamp_status mcamp_noise_init(mcamp_ctx *ctx, const mcamp_noise_desc *desc,
-                                        mcamp_noise *noise)
-{
-    mcamp_noise m;
-    size_t state = 0;
-    mcamp_status st = mcamp__noise_layout(ctx, desc, &m, &state);
-    if (st < 0) return st;
-    if (!noise) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "noise", 0);
-    if (!mcamp__key_ok(&desc->key))
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_noise_desc.key", 0);
-    st = mcamp__noise_memory(ctx, desc, &m, state);
-    if (st < 0) return st;
-    mcamp__subkey(&desc->key, MCAMP__KEY_NOISE, m.keys);
-    mcamp__subkey(&desc->key, MCAMP__KEY_TAIL, m.keys + 8);
-    mcamp__subkey(&desc->key, MCAMP__KEY_BLOB, m.keys + 16);
-    m.key_id = mcamp_key_id(&desc->key);
-    m.magic = MCAMP__NOISE_MAGIC;
-    *noise = m;
-    mcamp_wipe(&m, sizeof m);
-    return MCAMP_OK;
-}
-
-MCAMP_API void mcamp_noise_free(mcamp_ctx *ctx, mcamp_noise *noise)
-{
-    if (!mcamp__ctx_ok(ctx) || !noise || noise->magic != MCAMP__NOISE_MAGIC) return;
-    mcamp_wipe(noise->memory, noise->bytes);
-    if (noise->owned) mcamp__delete(ctx, noise->memory, noise->bytes, 1);
-    mcamp_wipe(noise, sizeof *noise);
-}
-
-/* ---- saved states ----------------------------------------------------------------- *
- * Words of 64 bits, little-endian: the header, the stored numbers as their bits in
- * the order of storage (two floats to a word, the earlier one low) encrypted by the
- * key's stream of words under a nonce that is the header's checksum, the checksum of
- * all words before encryption, encrypted too.  The checksum is a chain of bijections:
- * any change within one word is noticed for certain.                            */
-
-#define MCAMP__BLOB_HEAD 20     /* words */
-#define MCAMP__BLOB_VERSION 1
-
-MCAMP__PRIV void mcamp__put64(unsigned char *p, uint64_t x)
-{
-    for (int i = 0; i < 8; i++) p[i] = (unsigned char)(x >> (8 * i));
-}
-
-MCAMP__PRIV uint64_t mcamp__get64(const unsigned char *p)
-{
-    uint64_t x = 0;
-    for (int i = 7; i >= 0; i--) x = x << 8 | p[i];
-    return x;
-}
-
-/* Words of stored numbers. */
-MCAMP__PRIV size_t mcamp__blob_words(const mcamp_noise *m)
-{
-    size_t numbers = m->rows * m->count;
-    return m->type == MCAMP_NOISE_FLOAT ? numbers / 2 + numbers % 2 : numbers;
-}
-
-/* 0 if it cannot be represented. */
-MCAMP__PRIV size_t mcamp__blob_bytes(const mcamp_noise *m)
-{
-    size_t words = mcamp__blob_words(m);
-    return words > PTRDIFF_MAX / 8 - MCAMP__BLOB_HEAD - 1
-         ? 0 : 8 * (words + MCAMP__BLOB_HEAD + 1);
-}
-
-/* The header at a step; its last word is the checksum of those before. */
-MCAMP__PRIV void mcamp__blob_header(const mcamp_noise *m, uint64_t step,
-                                    uint64_t h[MCAMP__BLOB_HEAD])
-{
-    uint64_t sum = 0;
-    h[0] = UINT64_C(0x65736f6e706d6163);        /* "campnose" */
-    h[1] = MCAMP__BLOB_VERSION;
-    h[2] = mcamp__blob_bytes(m);
-    h[3] = m->digest;
-    h[4] = m->mech->n;
-    h[5] = mcamp__bits(m->sigma);
-    h[6] = mcamp__bits(m->clip_norm);
-    h[7] = (uint64_t)m->unit;
-    h[8] = mcamp__bits(m->batch + 0.0);
-    h[9] = m->dim;
-    h[10] = m->first;
-    h[11] = m->count;
-    h[12] = (uint64_t)m->plan;
-    h[13] = m->rows;
-    h[14] = (uint64_t)m->type;
-    h[15] = mcamp__bits(m->grid + 0.0);
-    h[16] = MCAMP__TILE;
-    h[17] = m->key_id;
-    h[18] = step;
-    for (int i = 0; i < MCAMP__BLOB_HEAD - 1; i++) sum = mcamp__hash_word(sum, h[i]);
-    h[19] = sum;
-}
-
-static const char *const mcamp__blob_field[MCAMP__BLOB_HEAD] = {
-    "blob", "blob", "size", "mech", "mech", "sigma", "clip_norm", "unit", "batch",
-    "dim", "first", "count", "store", "store", "type", "grid", "blob", "key", "step", "blob"
-};
-
-MCAMP__PRIV uint64_t mcamp__state_word(const mcamp_noise *m, size_t i)
-{
-    uint64_t x = 0;
-    uint32_t u = 0;
-    if (m->type != MCAMP_NOISE_FLOAT) return mcamp__bits(((const double *)m->state)[i]);
-    memcpy(&u, (const float *)m->state + 2 * i, sizeof u);
-    x = u;
-    if (2 * i + 1 < m->rows * m->count) {
-        memcpy(&u, (const float *)m->state + 2 * i + 1, sizeof u);
-        x |= (uint64_t)u << 32;
-    }
-    return x;
-}
-
-MCAMP__PRIV void mcamp__set_state_word(mcamp_noise *m, size_t i, uint64_t x)
-{
-    uint32_t u = (uint32_t)x;
-    if (m->type != MCAMP_NOISE_FLOAT) {
-        ((double *)m->state)[i] = mcamp__from_bits(x);
-        return;
-    }
-    memcpy((float *)m->state + 2 * i, &u, sizeof u);
-    u = (uint32_t)(x >> 32);
-    if (2 * i + 1 < m->rows * m->count)
-        memcpy((float *)m->state + 2 * i + 1, &u, sizeof u);
-}
-
-/* Word i of the stream that hides words; mask holds the 128 words around it. */
-MCAMP__PRIV uint64_t mcamp__blob_mask(mcamp_vecset vs, const mcamp_noise *m,
-                                      uint64_t nonce, size_t i, uint64_t mask[128])
-{
-    if (i % 128 == 0) mcamp__word_group(vs, m->keys + 16, nonce, i / 128, mask);
-    return mask[i % 128];
-}
-
-MCAMP_API mcamp_status mcamp_noise_save(mcamp_ctx *ctx, const mcamp_noise *noise,
-                                        void *out, size_t capacity, size_t *size)
-{
-    mcamp_status st = mcamp__noise_args(ctx, noise);
-    uint64_t head[MCAMP__BLOB_HEAD], mask[128], sum;
-    unsigned char *p = (unsigned char *)out;
-    size_t words, bytes;
-    if (st < 0) return st;
-    if (!size) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "size", 0);
-    if (noise->done) return mcamp__fail(ctx, MCAMP_E_STEP, "noise", (double)noise->step);
-    words = mcamp__blob_words(noise);
-    bytes = mcamp__blob_bytes(noise);
-    if (!bytes || (out && capacity < bytes))
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "capacity", (double)capacity);
-    *size = bytes;
-    if (!out) return MCAMP_OK;
-    mcamp__blob_header(noise, noise->step, head);
-    for (int i = 0; i < MCAMP__BLOB_HEAD; i++, p += 8) mcamp__put64(p, head[i]);
-    sum = head[MCAMP__BLOB_HEAD - 1];
-    for (size_t i = 0; i <= words; i++, p += 8) {
-        uint64_t hide = mcamp__blob_mask(ctx->vec, noise, head[19], i, mask);
-        uint64_t x = i < words ? mcamp__state_word(noise, i) : sum;
-        if (i < words) sum = mcamp__hash_word(sum, x);
-        mcamp__put64(p, x ^ hide);
-    }
-    mcamp_wipe(mask, sizeof mask);
-    return MCAMP_OK;
-}
-
-/* The header must be ours, but for the step.  *step from it. */
-MCAMP__PRIV mcamp_status mcamp__blob_check_head(mcamp_ctx *ctx, const mcamp_noise *m,
-                                                const unsigned char *p, size_t size,
-                                                uint64_t head[MCAMP__BLOB_HEAD])
-{
-    uint64_t got[MCAMP__BLOB_HEAD], sum = 0;
-    if (size < 8 * (MCAMP__BLOB_HEAD + 1))
-        return mcamp__fail(ctx, MCAMP_E_BLOB, "size", (double)size);
-    for (int i = 0; i < MCAMP__BLOB_HEAD; i++) got[i] = mcamp__get64(p + 8 * i);
-    mcamp__blob_header(m, got[18], head);
-    if (got[0] != head[0] || got[1] != head[1])
-        return mcamp__fail(ctx, MCAMP_E_BLOB, "version", (double)got[1]);
-    for (int i = 0; i < MCAMP__BLOB_HEAD - 1; i++) sum = mcamp__hash_word(sum, got[i]);
-    if (sum != got[19]) return mcamp__fail(ctx, MCAMP_E_BLOB, "blob", 0);
-    for (int i = 3; i < MCAMP__BLOB_HEAD; i++) {
-        if (got[i] != head[i])
-            return mcamp__fail(ctx, MCAMP_E_MISMATCH, mcamp__blob_field[i], 0);
-    }
-    if (got[2] != head[2] || size != head[2] || head[18] > m->mech->n)
-        return mcamp__fail(ctx, MCAMP_E_BLOB, "size", (double)size);
-    return MCAMP_OK;
-}
-
-/* One pass over the stored numbers: with `into`, sets them; else checks the sum. */
-MCAMP__PRIV int mcamp__blob_body(mcamp_vecset vs, const mcamp_noise *m,
-                                 const unsigned char *p, uint64_t nonce, mcamp_noise *into)
-{
-    uint64_t mask[128], sum = nonce, x;
-    size_t words = mcamp__blob_words(m);
-    for (size_t i = 0; i < words; i++) {
-        x = mcamp__get64(p + 8 * i) ^ mcamp__blob_mask(vs, m, nonce, i, mask);
-        sum = mcamp__hash_word(sum, x);
-        if (into) mcamp__set_state_word(into, i, x);
-    }
-    x = mcamp__get64(p + 8 * words) ^ mcamp__blob_mask(vs, m, nonce, words, mask);
-    mcamp_wipe(mask, sizeof mask);
-    return x == sum;
-}
-
-MCAMP__PRIV mcamp_status mcamp__noise_load(mcamp_ctx *ctx, mcamp_noise *m,
-                                           const void *blob, size_t size, int back)
-{
-    mcamp_status st = mcamp__noise_args(ctx, m);
-    uint64_t head[MCAMP__BLOB_HEAD];
-    const unsigned char *p = (const unsigned char *)blob;
-    if (st < 0) return st;
-    if (!blob) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "blob", 0);
-    st = mcamp__blob_check_head(ctx, m, p, size, head);
-    if (st < 0) return st;
-    p += 8 * MCAMP__BLOB_HEAD;
-    if (!mcamp__blob_body(ctx->vec, m, p, head[19], NULL))
-        return mcamp__fail(ctx, MCAMP_E_BLOB, "blob", 0);
-    if (!back && (head[18] < m->step || (head[18] == m->step && m->done)))
-        return mcamp__fail(ctx, MCAMP_E_STEP, "step", (double)head[18]);
-    mcamp__blob_body(ctx->vec, m, p, head[19], m);
-    m->step = head[18];
-    m->done = 0;
-    return MCAMP_OK;
-}
-
-MCAMP_API mcamp_status mcamp_noise_load(mcamp_ctx *ctx, mcamp_noise *noise,
-                                        const void *blob, size_t size)
-{
-    return mcamp__noise_load(ctx, noise, blob, size, 0);
-}
-
-MCAMP_API mcamp_status mcamp_noise_load_replay(mcamp_ctx *ctx, mcamp_noise *noise,
-                                               const void *blob, size_t size)
-{
-    return mcamp__noise_load(ctx, noise, blob, size, 1);
-}
-
-#undef MCAMP__BLOB_HEAD
-#undef MCAMP__BLOB_VERSION
-#undef MCAMP__ROWS
-#undef MCAMP__NOISE_MAGIC
-#undef MCAMP__TILE
-#undef MCAMP__TASK
-#undef MCAMP__PLAN_PLAIN
-#undef MCAMP__PLAN_BANDED
-#undef MCAMP__PLAN_REPLAY
-#undef MCAMP__PLAN_BLT
-#undef MCAMP__PLAN_AGAIN
-
-/* ======================================================================== *
- *  BATCHES                                                           >>batch
- *  In: a law, its numbers, a key.  Out: the examples of any round; odds that a
- *  limit cuts a batch.  Memory: at most 4 bytes an example and 4 a batch, at init.
- *  Integers only: the same batches on every machine.  Maths: [1] section 3, [2]
- *  Algorithms 2 and 6.  Guarantee: probabilities are exact to 2^-32 of themselves,
- *  an inclusion probability is never above q.
- * ======================================================================== */
-
-#define MCAMP__BATCH_MAGIC 0x6d636261u
-#define MCAMP__LIST_MAX UINT64_C(0xfffffffe)
-
-/* The high word of a product. */
-MCAMP__PRIV uint64_t mcamp__mulhi(uint64_t a, uint64_t b)
-{
-    uint64_t al = a & 0xffffffffu, ah = a >> 32, bl = b & 0xffffffffu, bh = b >> 32;
-    uint64_t mid = ah * bl + ((al * bl) >> 32);     /* below 2^64 - 2^32 */
-    uint64_t low = al * bh + (mid & 0xffffffffu);
-    return ah * bh + (mid >> 32) + (low >> 32);
-}
-
-/* Words of one (key, step), for indices that mostly rise. */
-typedef struct mcamp__words {
-    const uint32_t *key;
-    uint64_t step, group;
-    mcamp_vecset vs;
-    uint64_t word[128];
-} mcamp__words;
-
-MCAMP__PRIV void mcamp__words_open(mcamp__words *w, mcamp_vecset vs, const uint32_t *key,
-                                   uint64_t step)
-{
-    w->key = key;
-    w->step = step;
-    w->group = UINT64_MAX;
-    w->vs = vs;
-}
-
-MCAMP__PRIV uint64_t mcamp__word_at(mcamp__words *w, uint64_t i)
-{
-    if (i / 128 != w->group) {
-        w->group = i / 128;
-        mcamp__word_group(w->vs, w->key, w->step, w->group, w->word);
-    }
-    return w->word[i % 128];
-}
-
-/* A number below n from word i, each alike: words whose low product falls in the
- * part that would favour some numbers (odds n 2^-64) are replaced by the word of the
- * same index at the next attempt, a step of its own (top bit set).            */
-MCAMP__PRIV uint64_t mcamp__below(mcamp__words *w, uint64_t i, uint64_t n)
-{
-    uint64_t x = mcamp__word_at(w, i);
-    if (x * n < n) {            /* only then may it be below 2^64 mod n < n */
-        for (uint64_t attempt = 1; x * n < (UINT64_C(0) - n) % n; attempt++)
-            x = mcamp__one_word(w->key, w->step ^ attempt << 56, i);
-    }
-    return mcamp__mulhi(x, n);
-}
-
-/* ---- members of a round ---------------------------------------------------- */
-
-/* A batch being written: reservoir sampling (Vitter's algorithm R) keeps a uniform
- * choice of `limit`.                                                          */
-typedef struct mcamp__taking {
-    size_t *out;
-    size_t capacity;
-    uint64_t limit, drawn;
-    mcamp__words cut;
-} mcamp__taking;
-
-MCAMP__PRIV void mcamp__take(mcamp__taking *k, uint64_t example)
-{
-    uint64_t at = k->drawn++;
-    if (k->limit && at >= k->limit) at = mcamp__below(&k->cut, at, at + 1);
-    if (k->limit && at >= k->limit) return;
-    if (at < k->capacity) k->out[at] = (size_t)example;
-}
-
-MCAMP__PRIV uint64_t mcamp__group_size(const mcamp_batch *b, uint64_t group)
-{
-    return b->examples / b->batches + (group < b->examples % b->batches);
-}
-
-MCAMP__PRIV uint64_t mcamp__bin_of(mcamp__words *w, const mcamp_batch *b, uint64_t e)
-{
-    return mcamp__below(w, e, b->batches);
-}
-
-/* Bits below the threshold: probability q. */
-MCAMP__PRIV int mcamp__coin(const mcamp_batch *b, uint64_t word)
-{
-    return b->q >= 1 || word < b->threshold;
-}
-
-MCAMP__PRIV void mcamp__take_poisson(const mcamp_batch *b, mcamp__words *w,
-                                     uint64_t group, mcamp__taking *k)
-{
-    uint64_t n = mcamp__group_size(b, group);
-    for (uint64_t i = 0; i < n; i++)
-        if (mcamp__coin(b, mcamp__word_at(w, i))) mcamp__take(k, i * b->batches + group);
-}
-
-/* Selection sampling: the i-th of n with probability (wanted still)/(left). */
-MCAMP__PRIV void mcamp__take_fixed(const mcamp_batch *b, mcamp__words *w, uint64_t group,
-                                   mcamp__taking *k)
-{
-    uint64_t n = mcamp__group_size(b, group), want = b->size;
-    for (uint64_t i = 0; i < n && want; i++) {
-        if (mcamp__mulhi(mcamp__word_at(w, i), n - i) >= want) continue;
-        mcamp__take(k, i * b->batches + group);
-        want--;
-    }
-}
-
-/* list[e] = last round of e + 1, for the rounds before `next`. */
-MCAMP__PRIV void mcamp__minsep_step(mcamp_batch *b, mcamp__words *w)
-{
-    for (uint64_t e = 0; e < b->examples; e++) {
-        uint64_t last = b->list[e];
-        if (last && b->next - (last - 1) < b->batches) continue;
-        if (mcamp__coin(b, mcamp__word_at(w, e))) b->list[e] = (uint32_t)(b->next + 1);
-    }
-    b->next++;
-}
-
-MCAMP__PRIV void mcamp__take_minsep(mcamp_ctx *ctx, mcamp_batch *b, uint64_t round,
-                                    mcamp__words *w, mcamp__taking *k)
-{
-    if (b->next > round + 1) {          /* back: from the start */
-        memset(b->list, 0, b->list_count * sizeof *b->list);
-        b->next = 0;
-    }
-    while (b->next <= round) {
-        mcamp__words_open(w, ctx->vec, b->keys, b->next);
-        mcamp__minsep_step(b, w);
-    }
-    for (uint64_t e = 0; e < b->examples; e++)
-        if (b->list[e] == round + 1) mcamp__take(k, e);
-}
-
-MCAMP__PRIV void mcamp__take_round(mcamp_ctx *ctx, mcamp_batch *b, uint64_t round,
-                                   mcamp__taking *k)
-{
-    mcamp__words w;
-    uint64_t group = round % b->batches;
-    int once = b->law == MCAMP_BATCH_BINS || b->law == MCAMP_BATCH_SHUFFLE;
-    mcamp__words_open(&w, ctx->vec, b->keys, once ? 0 : round);
-    if (b->law == MCAMP_BATCH_POISSON) mcamp__take_poisson(b, &w, group, k);
-    else if (b->law == MCAMP_BATCH_FIXED) mcamp__take_fixed(b, &w, group, k);
-    else if (b->law == MCAMP_BATCH_MINSEP) mcamp__take_minsep(ctx, b, round, &w, k);
-    else if (b->start)
-        for (uint32_t i = b->start[group]; i < b->start[group + 1]; i++)
-            mcamp__take(k, b->list[i]);
-    else
-        for (uint64_t e = 0; e < b->examples; e++)
-            if (mcamp__bin_of(&w, b, e) == group) mcamp__take(k, e);
-    mcamp_wipe(&w, sizeof w);
-}
-
-MCAMP__PRIV mcamp_status mcamp__batch_args(mcamp_ctx *ctx, const mcamp_batch *b)
-{
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!b || b->magic != MCAMP__BATCH_MAGIC)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "batch", 0);
-    return MCAMP_OK;
-}
-
-MCAMP_API mcamp_status mcamp_batch_round(mcamp_ctx *ctx, mcamp_batch *batch,
-                                         uint64_t round, size_t *out, size_t capacity,
-                                         mcamp_batch_size *size)
-{
-    mcamp__taking k;
-    uint64_t kept;
-    mcamp_status st = mcamp__batch_args(ctx, batch);
-    if (st < 0) return st;
-    if (round >= batch->rounds)
-        return mcamp__fail(ctx, MCAMP_E_STEP, "round", (double)round);
-    if (!out && capacity) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
-    if (!size) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "size", 0);
-    k.out = out;
-    k.capacity = capacity;
-    k.limit = batch->limit;
-    k.drawn = 0;
-    mcamp__words_open(&k.cut, ctx->vec, batch->keys + 8, round);
-    mcamp__take_round(ctx, batch, round, &k);
-    kept = k.limit && k.drawn > k.limit ? k.limit : k.drawn;
-    mcamp_wipe(&k.cut, sizeof k.cut);
-    if (kept > capacity) return mcamp__fail(ctx, MCAMP_E_SIZE, "capacity", (double)kept);
-    size->drawn = (size_t)k.drawn;
-    size->kept = (size_t)kept;
-    return MCAMP_OK;
-}
-
-MCAMP_API mcamp_status mcamp_batch_has(mcamp_ctx *ctx, const mcamp_batch *batch,
-                                       uint64_t round, uint64_t example, bool *in)
-{
-    mcamp__words w;
-    const mcamp_batch *b = batch;
-    uint64_t free_at = 0;       /* first round that MINSEP may take it in */
-    bool yes = false;
-    mcamp_status st = mcamp__batch_args(ctx, b);
-    if (st < 0) return st;
-    if (round >= b->rounds) return mcamp__fail(ctx, MCAMP_E_STEP, "round", (double)round);
-    if (example >= b->examples)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "example", (double)example);
-    if (!in) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "in", 0);
-    mcamp__words_open(&w, ctx->vec, b->keys, 0);
-    if (b->law == MCAMP_BATCH_BINS) {
-        yes = mcamp__bin_of(&w, b, example) == round % b->batches;
-    } else if (b->law == MCAMP_BATCH_POISSON) {
-        yes = example % b->batches == round % b->batches &&
-              mcamp__coin(b, mcamp__one_word(b->keys, round, example / b->batches));
-    } else if (b->law == MCAMP_BATCH_MINSEP) {
-        for (uint64_t t = 0; t <= round; t++) {
-            yes = t >= free_at && mcamp__coin(b, mcamp__one_word(b->keys, t, example));
-            if (yes) free_at = t + b->batches;
-        }
-    } else {
-        return mcamp__fail(ctx, MCAMP_E_ARG, "law", (double)(int)b->law);
-    }
-    *in = yes;
-    return MCAMP_OK;
-}
-
-MCAMP_API uint64_t mcamp_batch_largest(const mcamp_batch *batch)
-{
-    uint64_t most;
-    if (!batch || batch->magic != MCAMP__BATCH_MAGIC) return 0;
-    most = batch->law == MCAMP_BATCH_FIXED ? batch->size
-         : batch->law == MCAMP_BATCH_POISSON ? mcamp__group_size(batch, 0)
-         : batch->examples;
-    if (batch->start) {
-        most = 0;
-        for (uint64_t i = 0; i < batch->batches; i++) {
-            uint64_t n = batch->start[i + 1] - batch->start[i];
-            if (n > most) most = n;
-        }
-    }
-    return batch->limit && batch->limit < most ? batch->limit : most;
-}
-
-MCAMP_API bool mcamp_batch_amplified(const mcamp_batch *batch)
-{
-    return batch && batch->magic == MCAMP__BATCH_MAGIC &&
-           batch->law != MCAMP_BATCH_SHUFFLE;
-}
-
-/* ---- the odds of a cut ------------------------------------------------------- */
-
-/* log P(Bin(m, p) >= a) from above, for a > m p.  The terms fall by at least the
- * factor r = (m - a) p / ((a + 1)(1 - p)) < 1 each, so that the tail is at most
- * pmf(a) / (1 - r); and by Stirling's bounds on the factorials (Robbins 1955)
- *     pmf(a) <= sqrt(m / (2 pi a (m - a))) e^(-m KL(a/m, p))     for 0 < a < m.
- * The last line covers the rounding of m KL, whose terms are of size m.         */
-MCAMP__PRIV double mcamp__log_tail(double m, double p, double a)
-{
-    double l;
-    if (a > m) return -mcamp__inf();
-    if (!(a > m * p) || !(p < 1)) return 0;
-    if (a < m) {
-        l = -a * log(a / (m * p)) - (m - a) * log((m - a) / (m * (1 - p)));
-        l += 0.5 * log(m / (2 * MCAMP__PI * a * (m - a)));
-        l -= log1p(-(m - a) * p / ((a + 1) * (1 - p)));
-    } else {
-        l = m * log(p);
-    }
-    l += 64 * DBL_EPSILON * m * (1 - log(p)) + 1e-12;
-    return mcamp__dmin(l, 0);
-}
-
-MCAMP_API mcamp_status mcamp_batch_cut_probability(mcamp_ctx *ctx,
-                                                   const mcamp_batch *batch, double *p)
-{
-    const mcamp_batch *b = batch;
-    double l, m, times;
-    mcamp_status st = mcamp__batch_args(ctx, b);
-    if (st < 0) return st;
-    if (!p) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "p", 0);
-    m = (double)b->examples;
-    times = (double)b->rounds;
-    if (!b->limit || b->limit >= b->examples) { *p = 0; return MCAMP_OK; }
-    switch (b->law) {
-    case MCAMP_BATCH_BINS:              /* a bin is the same in every epoch */
-        l = mcamp__log_tail(m, 1 / (double)b->batches, (double)b->limit + 1);
-        times = mcamp__dmin(times, (double)b->batches);
-        break;
-    case MCAMP_BATCH_POISSON:
-        l = mcamp__log_tail((double)mcamp__group_size(b, 0), b->q, (double)b->limit + 1);
-        break;
-    case MCAMP_BATCH_MINSEP:            /* below a Poisson batch of all */
-        l = mcamp__log_tail(m, b->q, (double)b->limit + 1);
-        break;
-    default:                            /* the size is known */
-        l = mcamp__group_size(b, 0) <= b->limit ||
-            (b->law == MCAMP_BATCH_FIXED && b->size <= b->limit) ? -mcamp__inf() : 0;
-        break;
-    }
-    *p = l < 0 ? mcamp__dmin(times * exp(l) * (1 + 1e-12), 1) : 1;
-    return MCAMP_OK;
-}
-
-MCAMP_API mcamp_status mcamp_batch_cut_delta(mcamp_ctx *ctx, const mcamp_batch *batch,
-                                             double eps, double *delta)
-{
-    double p = 0;
-    mcamp_status st = mcamp__batch_args(ctx, batch);
-    if (st == MCAMP_OK) st = mcamp__check_eps(ctx, "eps", eps);
-    if (st < 0) return st;
-    if (!delta) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "delta", 0);
-    st = mcamp_batch_cut_probability(ctx, batch, &p);
-    if (st < 0) return st;
-    *delta = p > 0 ? mcamp__dmin((1 + exp(eps)) * p * (1 + 1e-12), 1) : 0;
-    return MCAMP_OK;
-}
-
-/* ---- making it ------------------------------------------------------------------ */
-
-/* Bins: count, add up, place; the words are made twice so that nothing else is kept. */
-MCAMP__PRIV void mcamp__fill_bins(mcamp_ctx *ctx, mcamp_batch *b)
-{
-    mcamp__words w;
-    mcamp__words_open(&w, ctx->vec, b->keys, 0);
-    for (uint64_t e = 0; e < b->examples; e++) b->start[mcamp__bin_of(&w, b, e)]++;
-    for (uint64_t i = 0, sum = 0; i <= b->batches; i++) {
-        sum += b->start[i];
-        b->start[i] = (uint32_t)sum;    /* the end of bin i, for now */
-    }
-    for (uint64_t e = b->examples; e-- > 0; )
-        b->list[--b->start[mcamp__bin_of(&w, b, e)]] = (uint32_t)e;
-    mcamp_wipe(&w, sizeof w);
-}
-
-/* Fisher and Yates; batch i is the i-th of b parts of equal size, to one. */
-MCAMP__PRIV void mcamp__fill_shuffle(mcamp_ctx *ctx, mcamp_batch *b)
-{
-    mcamp__words w;
-    uint64_t m = b->examples;
-    mcamp__words_open(&w, ctx->vec, b->keys, 0);
-    for (uint64_t e = 0; e < m; e++) b->list[e] = (uint32_t)e;
-    for (uint64_t e = m - 1; e > 0; e--) {
-        uint64_t j = mcamp__below(&w, e, e + 1);
-        uint32_t x = b->list[e];
-        b->list[e] = b->list[j];
-        b->list[j] = x;
-    }
-    for (uint64_t i = 0; i <= b->batches; i++)
-        b->start[i] = (uint32_t)(m / b->batches * i +
-                                 (i < m % b->batches ? i : m % b->batches));
-    mcamp_wipe(&w, sizeof w);
-}
-
-MCAMP__PRIV mcamp_status mcamp__batch_check(mcamp_ctx *ctx, const mcamp_batch_desc *d)
-{
-    int coins = d->law == MCAMP_BATCH_POISSON || d->law == MCAMP_BATCH_MINSEP;
-    if (d->start_canary || d->end_canary)
-        return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_batch_desc", 0);
-    if (d->law == MCAMP_BATCH_UNSET)
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_batch_desc.law", 0);
-    if ((int)d->law < 0 || (int)d->law > MCAMP_BATCH_SHUFFLE)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_batch_desc.law", (double)(int)d->law);
-    if (!d->examples || d->examples > MCAMP__MAX_INDEX || d->examples > SIZE_MAX)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_batch_desc.examples",
-                           (double)d->examples);
-    if (!d->rounds || d->rounds > MCAMP__MAX_ROUNDS)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_batch_desc.rounds", (double)d->rounds);
-    if (!d->batches || d->batches > MCAMP__MAX_ROUNDS)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_batch_desc.batches",
-                           (double)d->batches);
-    if (coins && !(d->q < 0) && !(d->q > 0) && mcamp__finite(d->q))
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_batch_desc.q", d->q);
-    if (coins) return mcamp__check(ctx, "mcamp_batch_desc.q", d->q, 0, 0, 1, 1);
-    return mcamp__eq(d->q, 0) ? MCAMP_OK
-                              : mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_batch_desc.q", d->q);
-}
-
-/* What depends on the law: `size`, `scan`, and how many examples lists can hold. */
-MCAMP__PRIV mcamp_status mcamp__batch_check_law(mcamp_ctx *ctx, const mcamp_batch_desc *d)
-{
-    int list = (d->law == MCAMP_BATCH_BINS && !d->scan) || d->law == MCAMP_BATCH_SHUFFLE ||
-               d->law == MCAMP_BATCH_MINSEP;
-    if (d->scan && d->law != MCAMP_BATCH_BINS)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_batch_desc.scan", 1);
-    if (d->law == MCAMP_BATCH_FIXED) {
-        if (!d->size) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_batch_desc.size", 0);
-        if (d->size > d->examples / d->batches)
-            return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_batch_desc.size", (double)d->size);
-    } else if (d->size) {
-        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_batch_desc.size", (double)d->size);
-    }
-    if (list && d->examples > MCAMP__LIST_MAX)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_batch_desc.examples",
-                           (double)d->examples);
-    if (d->law == MCAMP_BATCH_MINSEP && d->rounds > MCAMP__LIST_MAX)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_batch_desc.rounds", (double)d->rounds);
-    if (list && d->law != MCAMP_BATCH_MINSEP && d->batches > MCAMP__LIST_MAX)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_batch_desc.batches",
-                           (double)d->batches);
-    return MCAMP_OK;
-}
-
-MCAMP__PRIV mcamp_status mcamp__batch_lists(mcamp_ctx *ctx, mcamp_batch *b)
-{
-    b->list_count = (size_t)b->examples;
-    b->start_count = b->law == MCAMP_BATCH_MINSEP ? 0 : (size_t)b->batches + 1;
-    b->list = (uint32_t *)mcamp__new(ctx, b->list_count, sizeof *b->list);
-    if (b->start_count)
-        b->start = (uint32_t *)mcamp__new(ctx, b->start_count, sizeof *b->start);
-    if (!b->list || (b->start_count && !b->start)) {
-        mcamp__delete(ctx, b->list, b->list_count, sizeof *b->list);
-        mcamp__delete(ctx, b->start, b->start_count, sizeof *b->start);
-        return mcamp__fail(ctx, MCAMP_E_MEMORY, "mcamp_batch_desc.examples",
-                           (double)b->examples);
-    }
-    if (b->law == MCAMP_BATCH_BINS) mcamp__fill_bins(ctx, b);
-    if (b->law == MCAMP_BATCH_SHUFFLE) mcamp__fill_shuffle(ctx, b);
-    return MCAMP_OK;
-}
-
-MCAMP_API mcamp_status mcamp_batch_init(mcamp_ctx *ctx, const mcamp_batch_desc *desc,
-                                        mcamp_batch *batch)
-{
-    mcamp_batch b;
-    mcamp_status st;
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!desc) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "desc", 0);
-    if (!batch) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "batch", 0);
-    st = mcamp__batch_check(ctx, desc);
-    if (st == MCAMP_OK) st = mcamp__batch_check_law(ctx, desc);
-    if (st < 0) return st;
-    if (!mcamp__key_ok(&desc->key))
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_batch_desc.key", 0);
-    memset(&b, 0, sizeof b);
-    b.law = desc->law;
-    b.examples = desc->examples; b.rounds = desc->rounds; b.batches = desc->batches;
-    b.size = desc->size; b.limit = desc->limit;
-    b.q = desc->q;
-    b.threshold = b.q < 1 ? (uint64_t)ldexp(b.q, 64) : UINT64_MAX;
-    mcamp__subkey(&desc->key, MCAMP__KEY_BATCH, b.keys);
-    mcamp__subkey(&desc->key, MCAMP__KEY_CUT, b.keys + 8);
-    b.key_id = mcamp_key_id(&desc->key);
-    if (!desc->scan && b.law != MCAMP_BATCH_POISSON && b.law != MCAMP_BATCH_FIXED)
-        st = mcamp__batch_lists(ctx, &b);
-    if (st == MCAMP_OK) {
-        b.magic = MCAMP__BATCH_MAGIC;
-        *batch = b;
-    }
-    mcamp_wipe(&b, sizeof b);
-    return st;
-}
-
-MCAMP_API void mcamp_batch_free(mcamp_ctx *ctx, mcamp_batch *batch)
-{
-    if (!mcamp__ctx_ok(ctx) || !batch || batch->magic != MCAMP__BATCH_MAGIC) return;
-    if (batch->list) mcamp_wipe(batch->list, batch->list_count * sizeof *batch->list);
-    if (batch->start) mcamp_wipe(batch->start, batch->start_count * sizeof *batch->start);
-    mcamp__delete(ctx, batch->list, batch->list_count, sizeof *batch->list);
-    mcamp__delete(ctx, batch->start, batch->start_count, sizeof *batch->start);
-    mcamp_wipe(batch, sizeof *batch);
-}
-
-#undef MCAMP__BATCH_MAGIC
-#undef MCAMP__LIST_MAX
-
-/* ======================================================================== *
- *  CLIPPING                                                           >>clip
- *  In: gradients of single examples, in pieces.  Out: the sum of their clipped
- *  values, in doubles or on a lattice.  No memory.  Guarantee: one example moves
- *  the sum by at most the clipping norm, all rounding errors included.
- * ======================================================================== */
-
-#define MCAMP__CLIP_MAGIC 0x6d63636cu
-#define MCAMP__CLIP_BLOCK 512
-
-MCAMP__PRIV mcamp_status mcamp__pieces_check(mcamp_ctx *ctx, const mcamp_tensor *pieces,
-                                             size_t count, size_t *dim)
-{
-    size_t all = 0;
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!pieces || !count) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "pieces", 0);
-    for (size_t i = 0; i < count; i++) {
-        const mcamp_tensor *p = pieces + i;
-        if (p->n && !p->f == !p->d)
-            return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_tensor.f", (double)i);
-        if (!mcamp__add_size(all, p->n, &all))
-            return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_tensor.n", (double)p->n);
-    }
-    *dim = all;
-    return MCAMP_OK;
-}
-
-/* The largest magnitude of a piece: as integers, the bits of magnitudes are in the same
- * order, and infinities and NaNs are above all numbers.  Several chains at a time.  */
-MCAMP__PRIV double mcamp__top_float(const float *x, size_t n)
-{
-    int32_t u[8] = { 0, 0, 0, 0, 0, 0, 0, 0 }, top[8] = { 0, 0, 0, 0, 0, 0, 0, 0 };
-    size_t i = 0;
-    float f;
-    for (;; i += 8) {
-        if (i + 8 <= n) memcpy(u, x + i, sizeof u);
-        else            memcpy(u, x + i, (n - i) * sizeof *u);
-        for (int j = 0; j < 8; j++) {
-            u[j] &= 0x7fffffff;
-            top[j] = u[j] > top[j] ? u[j] : top[j];
-        }
-        if (n - i <= 8) break;
-    }
-    for (int j = 1; j < 8; j++) top[0] = top[j] > top[0] ? top[j] : top[0];
-    memcpy(&f, top, sizeof f);
-    return (double)f;
-}
-
-MCAMP__PRIV double mcamp__top_double(const double *x, size_t n)
-{
-    int64_t u[4] = { 0, 0, 0, 0 }, top[4] = { 0, 0, 0, 0 };
-    size_t i = 0;
-    double f;
-    for (;; i += 4) {
-        if (i + 4 <= n) memcpy(u, x + i, sizeof u);
-        else            memcpy(u, x + i, (n - i) * sizeof *u);
-        for (int j = 0; j < 4; j++) {
-            u[j] &= INT64_C(0x7fffffffffffffff);
-            top[j] = u[j] > top[j] ? u[j] : top[j];
-        }
-        if (n - i <= 4) break;
-    }
-    for (int j = 1; j < 4; j++) top[0] = top[j] > top[0] ? top[j] : top[0];
-    memcpy(&f, top, sizeof f);
-    return f;
-}
-
-/* The largest magnitude; infinite if an entry is not finite. */
-MCAMP__PRIV double mcamp__pieces_max(const mcamp_tensor *pieces, size_t count)
-{
-    double top = 0;
-    for (size_t k = 0; k < count; k++) {
-        const mcamp_tensor *p = pieces + k;
-        double t = !p->n ? 0 : p->f ? mcamp__top_float(p->f, p->n)
-                                    : mcamp__top_double(p->d, p->n);
-        if (!mcamp__finite(t)) return mcamp__inf();
-        top = mcamp__dmax(top, t);
-    }
-    return top;
-}
-
-/* Sum of the squares of unit x[0 .. n-1], n <= 512, in eight chains: a square is touched
- * by at most 64 additions in its chain and 7 between chains.                    */
-MCAMP__PRIV double mcamp__squares_float(const float *x, double unit, size_t n)
-{
-    double s[8] = { 0, 0, 0, 0, 0, 0, 0, 0 };
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        for (int j = 0; j < 8; j++) {
-            double v = (double)x[i + (size_t)j] * unit;
-            s[j] += v * v;
-        }
-    }
-    for (; i < n; i++) s[i % 8] += ((double)x[i] * unit) * ((double)x[i] * unit);
-    for (int j = 1; j < 8; j++) s[0] += s[j];
-    return s[0];
-}
-
-MCAMP__PRIV double mcamp__squares_double(const double *x, double unit, size_t n)
-{
-    double s[8] = { 0, 0, 0, 0, 0, 0, 0, 0 };
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        for (int j = 0; j < 8; j++) {
-            double v = x[i + (size_t)j] * unit;
-            s[j] += v * v;
-        }
-    }
-    for (; i < n; i++) s[i % 8] += (x[i] * unit) * (x[i] * unit);
-    for (int j = 1; j < 8; j++) s[0] += s[j];
-    return s[0];
-}
-
-/* The norm from above, top = the largest magnitude.  Entries are divided by a power
- * of two next to top, so that squares neither overflow nor matter when they vanish.
- * A square is touched by at most 80 roundings in its block and one for each block;
- * twice that many u, and the rounding of the root, are added.                  */
-MCAMP__PRIV double mcamp__pieces_norm(const mcamp_tensor *pieces, size_t count, double top)
-{
-    double sum = 0, blocks = 0, unit;
-    int e;
-    if (!(top > 0)) return 0;
-    frexp(top, &e);
-    unit = ldexp(1.0, -e > 1022 ? 1022 : -e);
-    for (size_t k = 0; k < count; k++) {
-        const mcamp_tensor *p = pieces + k;
-        for (size_t at = 0; at < p->n; at += MCAMP__CLIP_BLOCK) {
-            size_t len = mcamp__zmin(MCAMP__CLIP_BLOCK, p->n - at);
-            sum += p->f ? mcamp__squares_float(p->f + at, unit, len)
-                        : mcamp__squares_double(p->d + at, unit, len);
-            blocks++;
-        }
-    }
-    sum = sqrt(sum) * (1 + (90 + blocks) * DBL_EPSILON) / unit;
-    return mcamp__dmax(sum, DBL_MIN);       /* denormals would be rounded once more */
-}
-
-MCAMP_API mcamp_status mcamp_clip_norm(mcamp_ctx *ctx, const mcamp_tensor *pieces,
-                                       size_t count, double *norm)
-{
-    size_t dim;
-    double top;
-    mcamp_status st = mcamp__pieces_check(ctx, pieces, count, &dim);
-    if (st < 0) return st;
-    if (!norm) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "norm", 0);
-    top = mcamp__pieces_max(pieces, count);
-    if (!mcamp__finite(top)) return mcamp__fail(ctx, MCAMP_E_NONFINITE, "pieces", top);
-    *norm = mcamp__pieces_norm(pieces, count, top);
-    return MCAMP_OK;
-}
-
-/* Four u below the quotient: one for the division, one for each product with it.  A
- * denormal quotient is off by more than that, at most twice half of the last place.  */
-MCAMP__PRIV double mcamp__clip_factor(double norm, double limit)
-{
-    double f = norm <= limit ? 1 : limit / norm * (1 - 4 * DBL_EPSILON);
-    if (!(f >= DBL_MIN)) f = mcamp__dmax(f - 4 * (DBL_MIN * DBL_EPSILON), 0);
-    return f;
-}
-
-MCAMP_API mcamp_status mcamp_clip_factor(mcamp_ctx *ctx, double norm, double limit,
-                                         double *factor)
-{
-    mcamp_status st;
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    st = mcamp__check(ctx, "norm", norm, 0, 1, DBL_MAX, 1);
-    if (st == MCAMP_OK) st = mcamp__check_positive(ctx, "limit", limit);
-    if (st < 0) return st;
-    if (!factor) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "factor", 0);
-    *factor = mcamp__clip_factor(norm, limit);
-    return MCAMP_OK;
-}
-
-/* The norm to clip to.  In a sum of doubles each addition errs by at most u times
- * what is there, so after k examples the sum is off by u T (1 + 2 + .. + k)(1 + ku) in
- * norm at most; two runs differ by T + 2 u T m^2 at most, m = max_examples > 1.  */
-MCAMP__PRIV double mcamp__clip_target(double norm, double grid, double m)
-{
-    return grid > 0 ? norm : norm / (1 + m * m * 2 * DBL_EPSILON) * (1 - 2 * DBL_EPSILON);
-}
-
-MCAMP_API mcamp_status mcamp_clip_init(mcamp_ctx *ctx, const mcamp_clip_desc *desc,
-                                       mcamp_clip *clip)
-{
-    const mcamp_clip_desc *d = desc;
-    mcamp_status st;
-    int e;
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!d) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "desc", 0);
-    if (!clip) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "clip", 0);
-    if (d->start_canary || d->end_canary)
-        return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_clip_desc", 0);
-    st = mcamp__check_positive(ctx, "mcamp_clip_desc.norm", d->norm);
-    if (st < 0) return st;
-    if (!d->dim) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_clip_desc.dim", 0);
-    if (!d->max_examples)
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_clip_desc.max_examples", 0);
-    if (!mcamp__finite(d->grid))
-        return mcamp__fail(ctx, MCAMP_E_NONFINITE, "mcamp_clip_desc.grid", d->grid);
-    if (!(d->grid >= 0) || (d->grid > 0 && (!mcamp__eq(frexp(d->grid, &e), 0.5) ||
-        !(d->grid >= ldexp(1.0, -900)) ||
-        !(d->norm / d->grid * (double)d->max_examples <= 4611686018427387904.0))))
-        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_clip_desc.grid", d->grid);
-    if (!(d->grid > 0) && d->max_examples > UINT64_C(1) << 22)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_clip_desc.max_examples",
-                           (double)d->max_examples);
-    memset(clip, 0, sizeof *clip);
-    clip->norm = d->norm; clip->grid = d->grid; clip->dim = d->dim;
-    clip->max_examples = d->max_examples;
-    clip->zero_bad = d->zero_bad;
-    clip->target = mcamp__clip_target(d->norm, d->grid, (double)d->max_examples);
-    clip->magic = MCAMP__CLIP_MAGIC;
-    return MCAMP_OK;
-}
-
-MCAMP__PRIV mcamp_status mcamp__clip_args(mcamp_ctx *ctx, const mcamp_clip *clip)
-{
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!clip || clip->magic != MCAMP__CLIP_MAGIC)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "clip", 0);
-    return MCAMP_OK;
-}
-
-MCAMP_API mcamp_status mcamp_clip_begin(mcamp_ctx *ctx, mcamp_clip *clip)
-{
-    mcamp_status st = mcamp__clip_args(ctx, clip);
-    if (st == MCAMP_OK) clip->added = 0;
-    return st;
-}
-
-/* Counts the example and finds its factor: 0 if it is left out. */
-MCAMP__PRIV mcamp_status mcamp__clip_enter(mcamp_ctx *ctx, mcamp_clip *c,
-                                           const mcamp_tensor *pieces, size_t count,
-                                           const void *sum, double *factor)
-{
-    size_t dim = 0;
-    double top, norm;
-    mcamp_status st = mcamp__pieces_check(ctx, pieces, count, &dim);
-    if (st == MCAMP_OK) st = mcamp__clip_args(ctx, c);
-    if (st < 0) return st;
-    if (!sum) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "sum", 0);
-    if (dim != c->dim) return mcamp__fail(ctx, MCAMP_E_SIZE, "pieces", (double)dim);
-    if (c->added >= c->max_examples)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "max_examples", (double)c->added);
-    top = mcamp__pieces_max(pieces, count);
-    if (!mcamp__finite(top) && !c->zero_bad)
-        return mcamp__fail(ctx, MCAMP_E_NONFINITE, "pieces", top);
-    c->added++;
-    *factor = 0;
-    if (!mcamp__finite(top)) {
-        c->zeroed++;
-        return MCAMP_OK;
-    }
-    norm = mcamp__pieces_norm(pieces, count, top);
-    *factor = mcamp__clip_factor(norm, c->target);
-    c->clipped += *factor < 1;
-    return MCAMP_OK;
-}
-
-MCAMP_API mcamp_status mcamp_clip_add(mcamp_ctx *ctx, mcamp_clip *clip,
-                                      const mcamp_tensor *pieces, size_t count,
-                                      double *sum)
-{
-    double f = 0;
-    mcamp_status st;
-    if (mcamp__ctx_ok(ctx) && clip && clip->grid > 0)
-        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "grid", clip->grid);
-    st = mcamp__clip_enter(ctx, clip, pieces, count, sum, &f);
-    if (st < 0 || !(f > 0)) return st;
-    for (size_t k = 0; k < count; k++) {
-        const mcamp_tensor *p = pieces + k;
-        for (size_t i = 0; p->f && i < p->n; i++) sum[i] += f * (double)p->f[i];
-        for (size_t i = 0; p->d && i < p->n; i++) sum[i] += f * p->d[i];
-        sum += p->n;
-    }
-    return MCAMP_OK;
-}
-
-/* Towards zero, as the conversion to an integer does.  The factor in units of the grid is
- * exact: at most 1/grid <= 2^900, and one that is denormal stands for nothing.   */
-MCAMP_API mcamp_status mcamp_clip_add_grid(mcamp_ctx *ctx, mcamp_clip *clip,
-                                           const mcamp_tensor *pieces, size_t count,
-                                           int64_t *sum)
-{
-    double f = 0;
-    mcamp_status st;
-    if (mcamp__ctx_ok(ctx) && clip && !(clip->grid > 0))
-        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "grid", 0);
-    st = mcamp__clip_enter(ctx, clip, pieces, count, sum, &f);
-    if (st < 0 || !(f > 0)) return st;
-    f /= clip->grid;
-    if (!(f >= DBL_MIN)) return st;
-    for (size_t k = 0; k < count; k++) {
-        const mcamp_tensor *p = pieces + k;
-        for (size_t i = 0; p->f && i < p->n; i++) sum[i] += (int64_t)(f * (double)p->f[i]);
-        for (size_t i = 0; p->d && i < p->n; i++) sum[i] += (int64_t)(f * p->d[i]);
-        sum += p->n;
-    }
-    return MCAMP_OK;
-}
-
-#undef MCAMP__CLIP_MAGIC
-#undef MCAMP__CLIP_BLOCK
-
-/* ======================================================================== *
- *  SESSION                                                         >>session
- *  In: a guarantee, and the batches, noise and clipping of a run.  Out: rounds that
- *  can't be run otherwise than the guarantee says.  No memory of its own.
- *  Guarantee: the noisy gradients of all rounds together are (eps, delta)-DP for the
- *  adjacency that the report names, if every example that was drawn is added at most
- *  once and its gradient depends on nothing but itself and earlier releases.
- * ======================================================================== */
-
-#define MCAMP__GUARANTEE_MAGIC 0x6d636775u
-#define MCAMP__SESSION_MAGIC   0x6d637365u
-
-MCAMP__PRIV mcamp_status mcamp__guarantee_args(mcamp_ctx *ctx, const mcamp_mech *mech,
-                                               const mcamp_guarantee *out)
-{
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!mech) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mech", 0);
-    if (!mcamp__mech_ok(mech)) return mcamp__fail(ctx, MCAMP_E_ARG, "mech", 0);
-    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
-    return MCAMP_OK;
-}
-
-MCAMP__PRIV void mcamp__guarantee_set(mcamp_guarantee *g, const mcamp_mech *mech,
-                                      mcamp_basis basis, mcamp_batch_law law,
-                                      uint64_t batches)
-{
-    memset(g, 0, sizeof *g);
-    g->basis = basis;
-    g->law = law;
-    g->rounds = mech->n;
-    g->batches = batches;
-    g->digest = mech->digest;
-    g->magic = MCAMP__GUARANTEE_MAGIC;
-}
-
-MCAMP_API mcamp_status mcamp_guarantee_bins(mcamp_ctx *ctx, const mcamp_mech *mech,
-                                            const mcamp_statement *statement,
-                                            mcamp_guarantee *out)
-{
-    const mcamp_statement *s = statement;
-    mcamp_gram gram;
-    uint64_t digest;
-    mcamp_status st = mcamp__guarantee_args(ctx, mech, out);
-    if (st < 0) return st;
-    if (!s) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "statement", 0);
-    if (!s->accepted) return mcamp__fail(ctx, MCAMP_E_MISMATCH, "statement.accepted", 0);
-    if (s->direction != MCAMP_BOTH)
-        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "statement.direction", 0);
-    st = mcamp__check_sigma(ctx, "statement.sigma", s->sigma);
-    if (st == MCAMP_OK) st = mcamp__check_eps(ctx, "statement.eps", s->eps);
-    if (st == MCAMP_OK) st = mcamp__check_prob(ctx, "statement.delta", s->delta);
-    if (st == MCAMP_OK) st = mcamp__check_prob(ctx, "statement.beta", s->beta);
-    if (st < 0) return st;
-    st = mcamp_gram_init(ctx, mech, s->batches, &gram);
-    if (st < 0) return st;
-    digest = gram.digest;
-    mcamp_gram_free(ctx, &gram);
-    if (digest != s->gram_digest || s->rounds != mech->n)
-        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "mech", 0);
-    mcamp__guarantee_set(out, mech, MCAMP_BASIS_CERTIFIED, MCAMP_BATCH_BINS, s->batches);
-    out->sigma = s->sigma;
-    out->eps = s->eps;
-    out->beta = s->beta;
-    out->delta = mcamp__dmax(s->delta, s->beta);
-    out->samples = s->samples;
-    return MCAMP_OK;
-}
-
-MCAMP__PRIV mcamp_status mcamp__guarantee_numbers(mcamp_ctx *ctx, uint64_t batches,
-                                                  double sigma, double delta)
-{
-    mcamp_status st = mcamp__check_positive(ctx, "sigma", sigma);
-    if (st == MCAMP_OK) st = mcamp__check_prob(ctx, "delta", delta);
-    if (st == MCAMP_OK && (!batches || batches > MCAMP__MAX_ROUNDS || batches > SIZE_MAX))
-        st = mcamp__fail(ctx, MCAMP_E_SIZE, "batches", (double)batches);
-    return st;
-}
-
-MCAMP_API mcamp_status mcamp_guarantee_poisson(mcamp_ctx *ctx, const mcamp_mech *mech,
-                                               uint64_t batches, double q, double sigma,
-                                               double delta, mcamp_guarantee *out)
-{
-    mcamp_event e;
-    mcamp_interval eps;
-    double norm = 0;
-    mcamp_status st = mcamp__guarantee_args(ctx, mech, out);
-    if (st == MCAMP_OK) st = mcamp__guarantee_numbers(ctx, batches, sigma, delta);
-    if (st == MCAMP_OK) st = mcamp__check(ctx, "q", q, 0, 0, 1, 1);
-    if (st < 0) return st;
-    if (mech->bands > batches)      /* two uses of an example would share rows */
-        return mcamp__fail(ctx, MCAMP_E_ARG, "batches", (double)batches);
-    st = mcamp_mech_max_norm(ctx, mech, &norm);
-    if (st < 0) return st;
-    memset(&e, 0, sizeof e);
-    e.kind = MCAMP_EVENT_POISSON;
-    e.count = (mech->n - 1) / batches + 1;
-    e.sigma = sigma;
-    e.sensitivity = norm * (1 + 1e-13);
-    e.q = q;
-    st = mcamp_exact_epsilon(ctx, &e, 1, NULL, delta, &eps, NULL);
-    if (st < 0) return st;
-    if (!mcamp__finite(eps.upper))
-        return mcamp__fail(ctx, MCAMP_E_INFEASIBLE, "delta", delta);
-    mcamp__guarantee_set(out, mech, MCAMP_BASIS_EXACT, MCAMP_BATCH_POISSON, batches);
-    out->sigma = sigma;
-    out->eps = eps.upper;
-    out->delta = delta;
-    out->q = q;
-    out->sensitivity = e.sensitivity;
-    return MCAMP_OK;
-}
-
-MCAMP_API mcamp_status mcamp_guarantee_unamplified(mcamp_ctx *ctx, const mcamp_mech *mech,
-                                                   mcamp_batch_law law, uint64_t batches,
-                                                   double sigma, double delta,
-                                                   mcamp_guarantee *out)
-{
-    mcamp_sens s;
-    double eps = 0;
-    size_t k;
-    mcamp_status st = mcamp__guarantee_args(ctx, mech, out);
-    if (st == MCAMP_OK) st = mcamp__guarantee_numbers(ctx, batches, sigma, delta);
-    if (st < 0) return st;
-    if (law == MCAMP_BATCH_UNSET) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "law", 0);
-    if ((int)law < 0 || (int)law > MCAMP_BATCH_SHUFFLE)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "law", (double)(int)law);
-    k = (mech->n - 1) / (size_t)batches + 1;
-    st = law == MCAMP_BATCH_BINS || law == MCAMP_BATCH_SHUFFLE
-             ? mcamp_sens_fixed(ctx, mech, k, (size_t)batches, &s)
-             : mcamp_sens_minsep(ctx, mech, k, (size_t)batches, &s);
-    if (st < 0) return st;
-    s.value *= 1 + 1e-13;
-    st = mcamp_gauss_epsilon(ctx, sigma, s.value, delta, &eps);
-    if (st < 0) return st;
-    mcamp__guarantee_set(out, mech, MCAMP_BASIS_UNAMPLIFIED, law, batches);
-    out->sigma = sigma;
-    out->eps = eps;
-    out->delta = delta;
-    out->sensitivity = s.value;
-    return MCAMP_OK;
-}
-
 MCAMP_API mcamp_status mcamp_guarantee_plan(mcamp_ctx *ctx, const mcamp_plan_desc *desc,
                                             const mcamp_mech *mech,
                                             const mcamp_plan_result *plan,
@@ -19606,177 +19904,6 @@ MCAMP_API mcamp_status mcamp_guarantee_plan(mcamp_ctx *ctx, const mcamp_plan_des
     return mcamp_guarantee_unamplified(ctx, mech, MCAMP_BATCH_SHUFFLE, desc->batches,
                                        plan->sigma, desc->delta, out);
 }
-
-/* ---- binding -------------------------------------------------------------- */
-
-/* The first field in which the parts disagree; NULL: none. */
-MCAMP__PRIV const char *mcamp__session_differs(const mcamp_guarantee *g,
-                                               const mcamp_batch *b, const mcamp_noise *m,
-                                               const mcamp_clip *c)
-{
-    if (b->law != g->law) return "law";
-    if (b->rounds != g->rounds || m->mech->n != g->rounds) return "rounds";
-    if (b->batches != g->batches) return "batches";
-    if (g->basis == MCAMP_BASIS_EXACT && !(b->q <= g->q && b->q >= g->q)) return "q";
-    if (m->digest != g->digest) return "mech";
-    if (!mcamp__eq(m->sigma, g->sigma)) return "sigma";
-    if (!mcamp__eq(m->clip_norm, c->norm)) return "clip_norm";
-    if (!mcamp__eq(m->grid, c->grid)) return "grid";
-    if (m->dim != c->dim || m->first || m->count != c->dim) return "dim";
-    if (b->key_id != m->key_id) return "key";
-    return NULL;
-}
-
-MCAMP__PRIV mcamp_status mcamp__session_parts(mcamp_ctx *ctx, const mcamp_session_desc *d)
-{
-    mcamp_status st;
-    if (d->start_canary || d->end_canary)
-        return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_session_desc", 0);
-    if (!d->guarantee || d->guarantee->magic != MCAMP__GUARANTEE_MAGIC)
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_session_desc.guarantee", 0);
-    st = mcamp__batch_args(ctx, d->batch);
-    if (st == MCAMP_OK) st = mcamp__noise_args(ctx, d->noise);
-    if (st == MCAMP_OK) st = mcamp__clip_args(ctx, d->clip);
-    if (st < 0) return st;
-    if (!d->sum == !d->grid_sum)
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_session_desc.sum", 0);
-    if ((d->noise->grid > 0) != (d->grid_sum != NULL))
-        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "grid", d->noise->grid);
-    if (d->noise->done)
-        return mcamp__fail(ctx, MCAMP_E_STEP, "noise", (double)d->noise->step);
-    return MCAMP_OK;
-}
-
-MCAMP_API mcamp_status mcamp_session_init(mcamp_ctx *ctx, const mcamp_session_desc *desc,
-                                          mcamp_session *session)
-{
-    const char *name;
-    double cut = 0;
-    mcamp_status st;
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!desc) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "desc", 0);
-    if (!session) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "session", 0);
-    st = mcamp__session_parts(ctx, desc);
-    if (st < 0) return st;
-    name = mcamp__session_differs(desc->guarantee, desc->batch, desc->noise, desc->clip);
-    if (name) return mcamp__fail(ctx, MCAMP_E_MISMATCH, name, 0);
-    if (desc->guarantee->basis != MCAMP_BASIS_UNAMPLIFIED) {
-        st = mcamp_batch_cut_delta(ctx, desc->batch, desc->guarantee->eps, &cut);
-        if (st < 0) return st;
-        if (!(desc->guarantee->delta + cut < 1))
-            return mcamp__fail(ctx, MCAMP_E_MISMATCH, "limit", cut);
-    }
-    memset(session, 0, sizeof *session);
-    session->guarantee = *desc->guarantee;
-    session->batch = desc->batch;
-    session->noise = desc->noise;
-    session->clip = desc->clip;
-    session->sum = desc->sum;
-    session->grid_sum = desc->grid_sum;
-    session->cut_delta = cut;
-    session->magic = MCAMP__SESSION_MAGIC;
-    return MCAMP_OK;
-}
-
-MCAMP_API double mcamp_session_delta(const mcamp_session *session)
-{
-    if (!session || session->magic != MCAMP__SESSION_MAGIC) return 1;
-    return mcamp__dmin(session->guarantee.delta + session->cut_delta, 1);
-}
-
-/* ---- rounds ------------------------------------------------------------------ */
-
-/* The parts are looked at again each time: they belong to the caller. */
-MCAMP__PRIV mcamp_status mcamp__session_args(mcamp_ctx *ctx, const mcamp_session *s,
-                                             bool open)
-{
-    const char *name;
-    mcamp_status st;
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!s || s->magic != MCAMP__SESSION_MAGIC)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "session", 0);
-    st = mcamp__batch_args(ctx, s->batch);
-    if (st == MCAMP_OK) st = mcamp__noise_args(ctx, s->noise);
-    if (st == MCAMP_OK) st = mcamp__clip_args(ctx, s->clip);
-    if (st < 0) return st;
-    name = mcamp__session_differs(&s->guarantee, s->batch, s->noise, s->clip);
-    if (name) return mcamp__fail(ctx, MCAMP_E_MISMATCH, name, 0);
-    if (s->open != open || s->noise->done)
-        return mcamp__fail(ctx, MCAMP_E_STEP, "session", (double)s->noise->step);
-    return MCAMP_OK;
-}
-
-MCAMP_API mcamp_status mcamp_session_begin(mcamp_ctx *ctx, mcamp_session *session,
-                                           uint64_t round, size_t *out, size_t capacity,
-                                           mcamp_batch_size *size)
-{
-    mcamp_session *s = session;
-    mcamp_status st = mcamp__session_args(ctx, s, false);
-    if (st < 0) return st;
-    if (round != s->noise->step || round >= s->guarantee.rounds)
-        return mcamp__fail(ctx, MCAMP_E_STEP, "round", (double)round);
-    st = mcamp_batch_round(ctx, s->batch, round, out, capacity, size);
-    if (st < 0) return st;
-    for (size_t i = 0; i < s->clip->dim; i++) {
-        if (s->sum) s->sum[i] = 0;
-        else        s->grid_sum[i] = 0;
-    }
-    s->clip->added = 0;
-    s->due = size->kept;
-    s->open = true;
-    return MCAMP_OK;
-}
-
-MCAMP_API mcamp_status mcamp_session_add(mcamp_ctx *ctx, mcamp_session *session,
-                                         const mcamp_tensor *pieces, size_t count)
-{
-    mcamp_session *s = session;
-    mcamp_status st = mcamp__session_args(ctx, s, true);
-    if (st < 0) return st;
-    if (!s->due) return mcamp__fail(ctx, MCAMP_E_SIZE, "session", (double)s->clip->added);
-    st = s->sum ? mcamp_clip_add(ctx, s->clip, pieces, count, s->sum)
-                : mcamp_clip_add_grid(ctx, s->clip, pieces, count, s->grid_sum);
-    if (st == MCAMP_OK) s->due--;
-    return st;
-}
-
-MCAMP_API mcamp_status mcamp_session_end(mcamp_ctx *ctx, mcamp_session *session,
-                                         double *out)
-{
-    mcamp_session *s = session;
-    size_t dim;
-    mcamp_status st = mcamp__session_args(ctx, s, true);
-    if (st < 0) return st;
-    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
-    dim = s->clip->dim;
-    if (s->grid_sum) {
-        st = mcamp_noise_add_grid(ctx, s->noise, s->noise->step, dim, s->grid_sum);
-        if (st == MCAMP_OK) st = mcamp_noise_from_grid(ctx, s->noise, s->grid_sum, dim, out);
-    } else {
-        if (!mcamp__all_finite(s->sum, dim))
-            return mcamp__fail(ctx, MCAMP_E_NONFINITE, "sum", 0);
-        for (size_t i = 0; i < dim; i++)
-            out[i] = s->noise->unit == MCAMP_NOISE_MEAN ? s->sum[i] / s->noise->batch
-                                                        : s->sum[i];
-        st = mcamp_noise_add(ctx, s->noise, s->noise->step, dim, out);
-    }
-    if (st == MCAMP_OK) s->open = false;
-    return st;
-}
-
-#undef MCAMP__GUARANTEE_MAGIC
-#undef MCAMP__SESSION_MAGIC
-
-#undef MCAMP__GETRANDOM
-#undef MCAMP__KEY_NOISE
-#undef MCAMP__KEY_TAIL
-#undef MCAMP__KEY_ID
-#undef MCAMP__KEY_WORDS
-#undef MCAMP__KEY_BATCH
-#undef MCAMP__KEY_CUT
-#undef MCAMP__KEY_BLOB
-#undef MCAMP__KEY_CHILD
-#undef MCAMP__MAX_INDEX
 
 /* ======================================================================== *
  *  REPORTS                                                        >>report

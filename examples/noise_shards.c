@@ -158,10 +158,10 @@ static void run(mcamp_ctx *ctx, mcamp_mech_kind kind, const char *name, const ch
 
 int main(void)
 {
-    char dir[] = "/tmp/mcamp_shards.XXXXXX";
+    char dir[] = "noise_shards.XXXXXX";
     mcamp_ctx ctx;
     must(mcamp_ctx_init(&ctx, NULL) == MCAMP_OK, "context");
-    must(mkdtemp(dir) != NULL, "no directory in /tmp");
+    must(mkdtemp(dir) != NULL, "no directory can be made here");
     run(&ctx, MCAMP_MECH_SQRT, "banded", dir);
     fflush(stdout);
     run(&ctx, MCAMP_MECH_BLT, "blt", dir);

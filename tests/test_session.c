@@ -505,6 +505,7 @@ TEST(killed_processes_leave_what_the_next_needs)
     parts p;
     mcamp_session s;
     FILE *f;
+    const char *dir = getenv("TMPDIR");
     int killed = 0;
     start();
     g = bins();
@@ -512,7 +513,7 @@ TEST(killed_processes_leave_what_the_next_needs)
     CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
     for (uint64_t t = 0; t < N; t++) one_round(&s, t, want[t]);
     close_parts(&p);
-    snprintf(j.state, sizeof j.state, "/tmp/mcamp_state.%ld", (long)getpid());
+    snprintf(j.state, sizeof j.state, "%s/mcamp_state.%ld", dir ? dir : "/tmp", (long)getpid());
     snprintf(j.temporary, sizeof j.temporary, "%s.new", j.state);
     snprintf(j.released, sizeof j.released, "%s.out", j.state);
     f = fopen(j.released, "wb");
