@@ -247,6 +247,11 @@
 extern "C" {
 #endif
 
+/* ######################################################################## *
+ *  PART I: CORE                                  what a guarantee rests on
+ *                                                                   (decl)
+ * ######################################################################## */
+
 /* ======================================================================== *
  *  BASE: status, context, hooks                                 (decl) base
  * ======================================================================== */
@@ -576,85 +581,8 @@ MCAMP_API mcamp_status mcamp_mech_max_norm(mcamp_ctx *ctx, const mcamp_mech *mec
 MCAMP_API uint64_t mcamp_mech_digest(const mcamp_mech *mech);
 
 /* ======================================================================== *
- *  WORKLOADS, ERROR, SENSITIVITY                                (decl) work
+ *  SENSITIVITY                                                  (decl) sens
  * ======================================================================== */
-
-/* What is computed from the noisy gradients: A x with a lower-triangular A. */
-typedef enum mcamp_work_kind {
-    MCAMP_WORK_DEFAULT  = 0,    /* PREFIX                                     */
-    MCAMP_WORK_PREFIX   = 1,    /* iterates of SGD: A_ij = lr_j (1 if no lr)  */
-    MCAMP_WORK_MOMENTUM = 2,    /* iterates of SGD with momentum beta:
-                                   A_ij = sum_{s=j}^{i} lr_s beta^(s-j)       */
-    MCAMP_WORK_EMA      = 3,    /* exponential average of the gradients:
-                                   A_ij = (1 - beta) beta^(i-j)               */
-    MCAMP_WORK_TOEPLITZ = 4,    /* A_ij = coef[i-j], 0 from `count` on        */
-    MCAMP_WORK_DENSE    = 5     /* row-major n x n, zero above the diagonal   */
-} mcamp_work_kind;
-
-typedef struct mcamp_work_desc {
-    uint32_t start_canary;      /* must be 0                                  */
-    mcamp_work_kind kind;       /* 0 = prefix sums                            */
-    size_t n;                   /* rounds; required                           */
-    double beta;                /* MOMENTUM, EMA: in [0, 1)                   */
-    const double *lr;           /* PREFIX, MOMENTUM: n learning rates, none 0;
-                                   NULL = all 1                               */
-    const double *coef;         /* TOEPLITZ, DENSE; no 0 on the diagonal      */
-    size_t count;               /* number of values in coef, checked          */
-    uint32_t end_canary;        /* must be 0                                  */
-} mcamp_work_desc;
-
-/* Read the fields, do not write them. */
-typedef struct mcamp_work {
-    uint32_t magic;
-    mcamp_work_kind kind;       /* never DEFAULT                              */
-    size_t n;
-    double beta;
-    double *lr;                 /* n values or NULL                           */
-    mcamp_mech matrix;          /* TOEPLITZ, DENSE: holds A                   */
-} mcamp_work;
-
-MCAMP_API mcamp_status mcamp_work_init(mcamp_ctx *ctx, const mcamp_work_desc *desc,
-                                       mcamp_work *work);
-MCAMP_API void mcamp_work_free(mcamp_ctx *ctx, mcamp_work *work);
-/* out[n] = A v; out may be v. */
-MCAMP_API mcamp_status mcamp_work_mul(mcamp_ctx *ctx, const mcamp_work *work,
-                                      const double *v, double *out);
-/* out[n] = A^T v; out may be v. */
-MCAMP_API mcamp_status mcamp_work_mul_t(mcamp_ctx *ctx, const mcamp_work *work,
-                                        const double *v, double *out);
-
-/* Error of A x + A C^-1 z for noise of unit deviation: multiply by sigma. */
-typedef struct mcamp_error_info {
-    double rmse;                /* |A C^-1|_F / sqrt(n)                       */
-    double max;                 /* largest norm of a row of A C^-1            */
-    size_t max_row;             /* which row                                  */
-} mcamp_error_info;
-
-/* rows[n] = row norms of A C^-1, or NULL.  Both Toeplitz: O(n bands), O(n d) for
- * a BLT of d buffers; a BLT with PREFIX, MOMENTUM or EMA, column scaling and any
- * learning rates: O(n d^2); otherwise one solve for each column: O(n^2) for
- * Toeplitz forms, O(n^2 bands) for rows.                                     */
-MCAMP_API mcamp_status mcamp_work_error(mcamp_ctx *ctx, const mcamp_work *work,
-                                        const mcamp_mech *mech, double *rows,
-                                        mcamp_error_info *info);
-
-/* Derivatives of value = sum_i weight_i |row i of A C^-1|^2 with respect to the
- * parameters of C; arrays of the caller, NULL = not wanted.                  */
-typedef struct mcamp_mech_grad {
-    double *coef;               /* mech->count values: d/d coef; with INVERSE
-                                   kinds inverse_bands values: d/d inverse    */
-    double *theta, *omega;      /* BLT: `buffers` values each                 */
-    double *log_scale;          /* n values: d/d log scale[j]; also without
-                                   column factors (then at 1)                 */
-} mcamp_mech_grad;
-
-/* weights[n] >= 0, NULL = 1/n each (value = rmse^2).  Cost: two or three times
- * that of mcamp_work_error by columns; O(n bands) or O(n d) if both are Toeplitz
- * and log_scale is not wanted; O(n d^3) for a BLT wherever its error is O(n d^2). */
-MCAMP_API mcamp_status mcamp_work_gradient(mcamp_ctx *ctx, const mcamp_work *work,
-                                           const mcamp_mech *mech,
-                                           const double *weights, double *value,
-                                           const mcamp_mech_grad *grad);
 
 /* Sensitivity without amplification, for rows of norm at most 1. */
 typedef struct mcamp_sens {
@@ -725,15 +653,6 @@ MCAMP_API mcamp_status mcamp_gram_from_matrix(mcamp_ctx *ctx, const double *g,
 MCAMP_API void mcamp_gram_free(mcamp_ctx *ctx, mcamp_gram *gram);
 /* G_ij whatever the kind; NaN for indices out of range or no gram. */
 MCAMP_API double mcamp_gram_at(const mcamp_gram *gram, size_t i, size_t j);
-/* value = <D, G> = sum_ij d_ij G_ij for a symmetric d (b x b row-major), and its
- * derivatives with respect to the parameters of C (fields as in
- * mcamp_work_gradient; entries of C that are 0 count as >= 0).  With d the
- * direction in which log sigma changes with G this is the gradient of the privacy
- * side.  Cost: Toeplitz and BLT O(n b); with column scaling BLT O(n b d), unless C
- * has entries below 0; else O(n b^2 + entries of C).                          */
-MCAMP_API mcamp_status mcamp_modes_gradient(mcamp_ctx *ctx, const mcamp_mech *mech,
-                                            size_t b, const double *d, double *value,
-                                            const mcamp_mech_grad *grad);
 /* out[n] = mode i. */
 MCAMP_API mcamp_status mcamp_modes_vector(mcamp_ctx *ctx, const mcamp_mech *mech,
                                           size_t b, size_t i, double *out);
@@ -838,362 +757,9 @@ MCAMP_API double mcamp_tally_lower(const mcamp_tally *t, double beta);
 MCAMP_API double mcamp_tally_upper_hoeffding(const mcamp_tally *t, double beta);
 MCAMP_API double mcamp_tally_upper_bernstein(const mcamp_tally *t, double beta);
 
-/* One direction's answer.  A value with everything that bears on its truth.   */
-typedef struct mcamp_estimate {
-    mcamp_direction direction;
-    double value;           /* unbiased, or exact; moved into bounds that are
-                             * certain, or their upper end if method is EXACT */
-    double std_error;       /* of value; 0 if exact; EXACT: upper - lower     */
-    double lower, upper;    /* rigorous at level beta each                    */
-    double beta;
-    double range;           /* of the samples behind `upper`                  */
-    uint64_t samples;       /* spent on value                                 */
-    uint64_t proof_samples; /* spent on upper and lower                       */
-    mcamp_method method;
-    size_t order;
-    bool exact;
-    bool trusted;           /* the error bar is backed by the rigorous bounds */
-} mcamp_estimate;
-
 /* ======================================================================== *
- *  EXACT: accountants without sampling                          (decl) exact
+ *  VERIFICATION                                               (decl) verify
  * ======================================================================== */
-
-/* An answer together with what is certain about it: lower <= truth <= upper,
- * discretisation, truncation and rounding errors included.                    */
-typedef struct mcamp_interval { double lower, upper; } mcamp_interval;
-
-/* One mechanism, used `count` times.  A list of events is their (adaptive)
- * composition.  Which fields a kind reads is said beside it; the others must be
- * zero.  Adjacency: add or remove one example (GROUP kinds: up to `group`).
- * "remove" compares the run with the example to the run without it.           */
-typedef enum mcamp_event_kind {
-    MCAMP_EVENT_NONE = 0,       /* not a mechanism: refused                   */
-    MCAMP_EVENT_GAUSSIAN,       /* sigma, sensitivity, q                      */
-    MCAMP_EVENT_LAPLACE,        /* sigma = scale, sensitivity, q              */
-    MCAMP_EVENT_RESPONSE,       /* eps, delta, q: randomised response, which
-                                   is the worst (eps, delta)-DP mechanism     */
-    MCAMP_EVENT_POISSON,        /* sigma, sensitivity, q (required): Gaussian
-                                   noise, batches by Poisson sampling         */
-    MCAMP_EVENT_TRUNCATED,      /* as POISSON, batches cut to `batch` examples
-                                   at random; population = data set's size    */
-    MCAMP_EVENT_MIXTURE,        /* sigma, shift[n], prob[n]: mixture of
-                                   Gaussians, shifts >= 0                     */
-    MCAMP_EVENT_GROUP_POISSON,  /* sigma, sensitivity, q, group               */
-    MCAMP_EVENT_GROUP_FIXED,    /* sigma, sensitivity, population, batch, group:
-                                   batches of exactly `batch` examples        */
-    MCAMP_EVENT_BANDMF,         /* sigma, sensitivity (largest column norm),
-                                   batch, population, rounds, bands: banded
-                                   matrix mechanism, cyclic Poisson sampling  */
-    MCAMP_EVENT_BINS,           /* sigma, sensitivity, bins, rounds = epochs:
-                                   balls-in-bins with C = I                   */
-    MCAMP_EVENT_CURVE,          /* shift[n] = eps >= 0 rising, prob[n] = delta
-                                   there, remove direction, prob2[n] add: any
-                                   mechanism of which these bounds hold       */
-    MCAMP_EVENT_FORCE_INT = 0x7fffffff
-} mcamp_event_kind;
-
-typedef struct mcamp_event {
-    mcamp_event_kind kind;      /* REQUIRED                                   */
-    uint64_t count;             /* REQUIRED, number of uses                   */
-    double sigma;               /* noise standard deviation, or Laplace scale */
-    double sensitivity;         /* 0 = 1: sigma is then the noise multiplier  */
-    double q;                   /* sampling probability; 0 = 1 for GAUSSIAN,
-                                   LAPLACE and RESPONSE, else REQUIRED        */
-    double eps, delta;
-    uint64_t group;             /* largest number of examples that differ     */
-    uint64_t population, batch;
-    uint64_t rounds, bands, bins;
-    size_t n;                   /* length of the arrays                       */
-    const double *shift, *prob, *prob2;
-} mcamp_event;
-
-/* ---- Renyi --------------------------------------------------------------- */
-
-/* Renyi divergence of order alpha > 1 of the composition, the larger of both
- * directions; relative error below 1e-12.  Kinds with Gaussian noise, LAPLACE
- * and RESPONSE (delta = 0, q = 1).                                             */
-MCAMP_API mcamp_status mcamp_exact_rdp(mcamp_ctx *ctx, const mcamp_event *events,
-                                       size_t nevents, double alpha, double *rdp);
-/* The smallest eps over the given orders (norders = 0: any real order), by
- *     eps = rdp + log(1 - 1/alpha) - (log delta + log alpha)/(alpha - 1).
- * *order, if not NULL, is the order it came from.                              */
-MCAMP_API mcamp_status mcamp_exact_rdp_epsilon(mcamp_ctx *ctx,
-                                               const mcamp_event *events,
-                                               size_t nevents,
-                                               const double *orders, size_t norders,
-                                               double delta, double *eps,
-                                               double *order);
-
-/* ---- balls in bins for any C, without sampling -------------------------------- */
-
-/* An upper bound of the Renyi divergence of integer order k >= 2 between the runs with
- * and without an example, and of eps at delta by way of it (orders 2 .. max_order, 0 =
- * 64, and the bound without amplification): sound for every C and loose, a cross-check
- * of what section calib estimates.  Cost O(b^2 max_order).                          */
-MCAMP_API mcamp_status mcamp_exact_gram_rdp(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                            double sigma, uint32_t order,
-                                            mcamp_direction direction, double *rdp);
-MCAMP_API mcamp_status mcamp_exact_gram_epsilon(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                                double sigma, double delta,
-                                                uint32_t max_order, double *eps);
-
-/* ---- formulas of the literature ------------------------------------------- */
-
-typedef enum mcamp_formula {
-    MCAMP_FORMULA_DEFAULT = 0,  /* the best of all below                      */
-    MCAMP_FORMULA_SIMPLE,       /* sqrt(2 log(1/delta) + 2 eps)/eps           */
-    MCAMP_FORMULA_FOLKLORE,     /* sqrt(2 log(1.25/delta))/eps, small eps only*/
-    MCAMP_FORMULA_REFINED_1,    /* sqrt(2 log(1/delta))/eps + 2 eps^(-3/2)    */
-    MCAMP_FORMULA_REFINED_2,    /* (max(1, sqrt(log(1/(2 pi delta^2)))) +
-                                   2 eps^(-1/2))/eps                          */
-    MCAMP_FORMULA_REFINED_3,    /* sqrt(log(e^eps/delta^2))/eps               */
-    MCAMP_FORMULA_REFINED_4     /* max(sqrt(1 + eps),
-                                   sqrt(log(e^eps/(2 pi delta^2))))/eps       */
-} mcamp_formula;
-
-/* sigma of the Gaussian mechanism by a closed formula, for comparison.  Some of
- * them hold for small eps only: where a formula gives less noise than the exact
- * curve needs it is refused (MCAMP_E_ARG "eps"), and DEFAULT passes it over.    */
-MCAMP_API mcamp_status mcamp_exact_classical_sigma(mcamp_ctx *ctx, mcamp_formula f,
-                                                   double sensitivity, double eps,
-                                                   double delta, double *sigma);
-/* rho-zCDP to eps at delta: the textbook rho + 2 sqrt(rho log(1/delta)), and the
- * tight conversion through every Renyi order.                                  */
-MCAMP_API mcamp_status mcamp_exact_zcdp_epsilon_simple(mcamp_ctx *ctx, double rho,
-                                                       double delta, double *eps);
-MCAMP_API mcamp_status mcamp_exact_zcdp_epsilon(mcamp_ctx *ctx, double rho,
-                                                double delta, double *eps);
-/* k-fold composition of (eps, delta)-DP: advanced composition with slack
- * delta2 (total delta = k delta + delta2), and the optimal bound at a total
- * delta, which must exceed 1 - (1 - delta)^k.                                  */
-MCAMP_API mcamp_status mcamp_exact_compose_advanced(mcamp_ctx *ctx, double eps,
-                                                    double k, double delta2,
-                                                    double *eps_total);
-MCAMP_API mcamp_status mcamp_exact_compose_optimal(mcamp_ctx *ctx, double eps,
-                                                   double delta, uint64_t k,
-                                                   double delta_total,
-                                                   double *eps_total);
-/* (eps, delta) for one example gives (k eps, delta (e^{k eps} - 1)/(e^eps - 1))
- * for groups of k: valid for every mechanism, and loose.                       */
-MCAMP_API mcamp_status mcamp_exact_group_convert(mcamp_ctx *ctx, double eps,
-                                                 double delta, uint64_t group,
-                                                 double *eps_group,
-                                                 double *delta_group);
-/* Laplace under sampling with probability p: the eps that the noise may have on
- * the sample so that the whole is eps-DP, log(1 + (e^eps - 1)/p), and the ratio
- * of noise scales p eps_p / eps, which is 1 where sampling costs nothing.      */
-MCAMP_API mcamp_status mcamp_exact_laplace_amplified(mcamp_ctx *ctx, double eps,
-                                                     double p, double *eps_p,
-                                                     double *ratio);
-/* Mean squared errors of the mean of n numbers in [0, 1] at equal eps: all of them and
- * Laplace noise, 2/(eps n)^2; and at most, by Poisson sampling with probability p and
- * division by p n, 1/(p n) + 2/(eps_p p n)^2.                                    */
-MCAMP_API mcamp_status mcamp_exact_laplace_errors(mcamp_ctx *ctx, double eps, double p,
-                                                  double n, double *full,
-                                                  double *sampled);
-
-/* ---- certified intervals ---------------------------------------------------- */
-
-typedef struct mcamp_exact_desc {
-    uint32_t start_canary;      /* must be 0                                    */
-    mcamp_direction direction;  /* 0 = both, the larger one                     */
-    double rel_error;           /* wanted width of the interval of eps, relative;
-                                   0 = 1e-4; from 1e-7 to 0.1                   */
-    size_t max_bytes;           /* refuse work that needs more; 0 = 200 MB      */
-    uint32_t end_canary;        /* must be 0                                    */
-} mcamp_exact_desc;
-
-/* What an answer cost and rests on. */
-typedef struct mcamp_exact_info {
-    mcamp_interval remove, add; /* each direction; NaN if not asked for         */
-    double infinite;            /* mass of infinite loss (upper bound)          */
-    size_t atoms, frequencies;  /* the largest law, the longest spectrum        */
-    size_t bytes;               /* most memory in use at one time               */
-    int passes;                 /* refinements made                             */
-} mcamp_exact_info;
-
-/* The composition's delta at eps >= 0, and its eps at delta: lower <= truth <=
- * upper, all errors included.  MCAMP_Q_MAX_ITER: the interval is valid but wider
- * than wanted.  MCAMP_E_INFEASIBLE: no finite eps, since losses are infinite with
- * probability above delta.  desc and info may be NULL.  A CURVE event gives upper
- * bounds only: the lower ones ignore it.  BINS must be the only event, used once
- * (MCAMP_E_ARG "kind"); section grid composes it.  Where an example is sampled with
- * q T far below 1 over few rounds, T > 1, intervals may stay wider: MCAMP_Q_MAX_ITER. */
-MCAMP_API mcamp_status mcamp_exact_delta(mcamp_ctx *ctx, const mcamp_event *events,
-                                         size_t nevents, const mcamp_exact_desc *desc,
-                                         double eps, mcamp_interval *delta,
-                                         mcamp_exact_info *info);
-MCAMP_API mcamp_status mcamp_exact_epsilon(mcamp_ctx *ctx, const mcamp_event *events,
-                                           size_t nevents, const mcamp_exact_desc *desc,
-                                           double delta, mcamp_interval *eps,
-                                           mcamp_exact_info *info);
-
-/* The same for n values of eps >= 0 at once, per direction: remove[n], add[n]; either
- * may be NULL.  The upper ends make a CURVE event, BINS included.                 */
-MCAMP_API mcamp_status mcamp_exact_curve(mcamp_ctx *ctx, const mcamp_event *events,
-                                         size_t nevents, const mcamp_exact_desc *desc,
-                                         const double *eps, size_t n,
-                                         mcamp_interval *remove, mcamp_interval *add);
-
-typedef enum mcamp_event_param {
-    MCAMP_PARAM_NONE = 0,       /* refused                                       */
-    MCAMP_PARAM_SIGMA,          /* the smallest sigma                            */
-    MCAMP_PARAM_Q,              /* the largest sampling probability              */
-    MCAMP_PARAM_COUNT,          /* the largest number of uses                    */
-    MCAMP_PARAM_GROUP,          /* the largest group                             */
-    MCAMP_PARAM_FORCE_INT = 0x7fffffff
-} mcamp_event_param;
-
-/* Finds the parameter of events[which] (its value there is ignored) for which the
- * composition is (eps, delta)-DP.  What is returned has been certified: the upper
- * bound of delta at it does not exceed delta, in the directions of desc; it is within
- * rel_error (sigma, q) of what can be certified at this accuracy.  MCAMP_E_INFEASIBLE:
- * no value does.                                                                  */
-MCAMP_API mcamp_status mcamp_exact_calibrate(mcamp_ctx *ctx, const mcamp_event *events,
-                                             size_t nevents,
-                                             const mcamp_exact_desc *desc, size_t which,
-                                             mcamp_event_param param, double eps,
-                                             double delta, double *value,
-                                             mcamp_exact_info *info);
-
-/* ======================================================================== *
- *  GRID: discretised loss distributions                         (decl) grid
- *  The same mechanisms by the classical way, as a check of section exact and
- *  for what that cannot take: your own pairs of finite distributions, samples,
- *  balls in bins estimated by simulation, all mixed in one composition.
- * ======================================================================== */
-
-/* Distributions of the privacy loss on a lattice of step h, a pessimistic and an
- * optimistic one of each direction, and how often each is used.  Treat as opaque;
- * keeps no reference to what it was made from.                                */
-typedef struct mcamp_pld { struct mcamp__pld *impl; } mcamp_pld;
-
-typedef struct mcamp_grid_desc {
-    uint32_t start_canary;      /* must be 0                                  */
-    double delta;               /* REQUIRED: where eps is to be accurate; other
-                                   questions are answered as truly, less sharply */
-    double rel_error;           /* wanted width of the interval of eps, relative;
-                                   0 = 1e-4; from 1e-6 to 0.1                  */
-    double uses;                /* how often all of it will be composed; 0 = 1.
-                                   Sets the step, not the distribution        */
-    double step;                /* 0 = chosen; what is composed needs the same */
-    size_t max_bytes;           /* refuse what needs more; 0 = 200 MB          */
-    uint32_t end_canary;        /* must be 0                                  */
-} mcamp_grid_desc;
-
-typedef struct mcamp_grid_info {
-    mcamp_interval remove, add; /* each direction; NaN if not asked for        */
-    double infinite;            /* mass of infinite loss (upper bound)         */
-    double beta;                /* error probability of simulations, in `upper` */
-    double step;
-    size_t atoms;               /* of all distributions together               */
-    size_t points;              /* length of the transform                     */
-    size_t bytes;               /* most memory in use at one time               */
-} mcamp_grid_info;
-
-/* The composition of the events (section exact).  BINS may be used any number of
- * times here; it and CURVE give upper bounds only: the optimistic side leaves them
- * out.                                                                        */
-MCAMP_API mcamp_status mcamp_grid_init(mcamp_ctx *ctx, const mcamp_event *events,
-                                       size_t nevents, const mcamp_grid_desc *desc,
-                                       mcamp_pld *pld);
-/* One use of a mechanism with n outcomes, p[n] their probabilities on the data with
- * the example, q[n] without (each summing to 1 within 1e-9; either may be 0 where the
- * other is not: infinite loss).                                               */
-MCAMP_API mcamp_status mcamp_grid_pmf(mcamp_ctx *ctx, const double *p, const double *q,
-                                      size_t n, const mcamp_grid_desc *desc,
-                                      mcamp_pld *pld);
-/* One use of a mechanism known from independent samples of its privacy loss alone:
- * log(dP/dQ) drawn under P (remove), log(dQ/dP) under Q (add).  With probability
- * 1 - beta over the samples what is made dominates the mechanism in both directions;
- * beta is added to every delta answered.  Mass of about log(1/beta)/n becomes infinite
- * loss: for small delta use mcamp_grid_bins.                                   */
-MCAMP_API mcamp_status mcamp_grid_samples(mcamp_ctx *ctx, const double *remove,
-                                          size_t nremove, const double *add, size_t nadd,
-                                          double beta, const mcamp_grid_desc *desc,
-                                          mcamp_pld *pld);
-/* One use of balls in bins with this Gram matrix, any C, by simulation: rigorous bounds
- * of delta at eps[n] >= 0, rising, each direction from `blocks` blocks of samples and at
- * level beta/(2n); by convexity they bound the whole curve.  beta as above.     */
-MCAMP_API mcamp_status mcamp_grid_bins(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                       double sigma, const double *eps, size_t n,
-                                       uint64_t seed, uint64_t blocks, double beta,
-                                       const mcamp_grid_desc *desc, mcamp_pld *pld);
-MCAMP_API void mcamp_grid_free(mcamp_ctx *ctx, mcamp_pld *pld);
-
-/* na uses of a and nb of b (0: none of it).  Steps that differ: MCAMP_E_MISMATCH.  */
-MCAMP_API mcamp_status mcamp_grid_compose(mcamp_ctx *ctx, const mcamp_pld *a, uint64_t na,
-                                          const mcamp_pld *b, uint64_t nb,
-                                          mcamp_pld *out);
-
-/* lower <= truth <= upper as in section exact, for one direction or both, by one
- * transform each: O(N log N), whatever the number of uses.  MCAMP_E_SIZE "max_bytes"
- * before anything is allocated; mcamp_grid_bytes tells what it would take.
- * MCAMP_E_INFEASIBLE: losses are infinite, or simulations wrong, with more than delta. */
-MCAMP_API mcamp_status mcamp_grid_delta(mcamp_ctx *ctx, const mcamp_pld *pld,
-                                        mcamp_direction direction, double eps,
-                                        mcamp_interval *delta, mcamp_grid_info *info);
-MCAMP_API mcamp_status mcamp_grid_epsilon(mcamp_ctx *ctx, const mcamp_pld *pld,
-                                          mcamp_direction direction, double delta,
-                                          mcamp_interval *eps, mcamp_grid_info *info);
-MCAMP_API mcamp_status mcamp_grid_bytes(mcamp_ctx *ctx, const mcamp_pld *pld,
-                                        double delta, size_t *bytes);
-
-/* ======================================================================== *
- *  CALIBRATION AND CERTIFICATION                                (decl) calib
- * ======================================================================== */
-
-/* How much work, shared by all that follows. */
-typedef struct mcamp_budget {
-    double rel_error;       /* wanted relative standard error of delta; 0 = .01 */
-    uint64_t max_samples;   /* per direction and question; 0 = 2^26            */
-    uint64_t seed;          /* of the simulation (not of any released noise)   */
-    double beta;            /* level of the rigorous bounds; 0 = 1e-6          */
-    mcamp_direction direction;  /* 0 = both                                    */
-    mcamp_method method;        /* 0 = chosen                                  */
-    size_t order;               /* 0 = chosen                                  */
-} mcamp_budget;
-
-/* The answer of delta, epsilon and sigma questions. */
-typedef struct mcamp_answer {
-    mcamp_status status;    /* OK, or why it is qualified                      */
-    double sigma, eps, delta;   /* delta: the worse direction's value          */
-    double std_error;       /* of the quantity that was asked for              */
-    double delta_upper;     /* rigorous at level beta, at this (sigma, eps)    */
-    double beta;
-    double unamplified;     /* the same quantity without amplification         */
-    mcamp_estimate remove, add; /* at (sigma, eps); samples 0 if not asked for */
-    uint64_t samples;       /* all that were drawn                             */
-    uint64_t seed;
-} mcamp_answer;
-
-/* delta at (sigma, eps).  MCAMP_E_ARG for a sigma below a thousandth of the longest
- * mode (here and in all that follows).                                        */
-MCAMP_API mcamp_status mcamp_delta(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                   double sigma, double eps,
-                                   const mcamp_budget *budget, mcamp_answer *out);
-/* eps at (sigma, delta); 0 if even eps = 0 meets delta. */
-MCAMP_API mcamp_status mcamp_epsilon(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                     double sigma, double delta,
-                                     const mcamp_budget *budget, mcamp_answer *out);
-/* sigma for (eps, delta): the paper's Algorithm 2 with common random numbers; from
- * section exact where the modes are all alike (C = I, n a multiple of b).
- * An estimate, not a proof: see mcamp_calibrate_certified.                    */
-MCAMP_API mcamp_status mcamp_sigma(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                   double eps, double delta,
-                                   const mcamp_budget *budget, mcamp_answer *out);
-/* delta at every eps[0..count-1], from one set of random numbers.  Interrupted: the
- * first answers only, the rest of out is left as it was.                      */
-MCAMP_API mcamp_status mcamp_curve(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                   double sigma, const double *eps, size_t count,
-                                   const mcamp_budget *budget, mcamp_answer *out);
-/* Renyi divergence of order k (integer >= 2) of P from Q, from the tuple
- * weights alone: log E[prod z] / (k - 1).                                     */
-MCAMP_API mcamp_status mcamp_renyi(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                   double sigma, size_t order, uint64_t seed,
-                                   uint64_t samples, double *value,
-                                   double *std_error);
 
 /* One claim: the mechanism with this Gram matrix and sigma is (eps, delta)-DP
  * under zero-out / add-or-remove adjacency of one example.                    */
@@ -1240,198 +806,6 @@ typedef struct mcamp_statement {
 MCAMP_API mcamp_status mcamp_verify_sampled(mcamp_ctx *ctx, const mcamp_gram *gram,
                                             const mcamp_claim *claim,
                                             mcamp_statement *out);
-/* The same, asking section exact first: modes that are all alike (C = I) need no
- * samples.                                                                    */
-MCAMP_API mcamp_status mcamp_verify(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                    const mcamp_claim *claim,
-                                    mcamp_statement *out);
-
-/* A small sigma for (eps, delta) together with its proof: claim->sigma is
- * ignored.  Falls back to the unamplified sigma (MCAMP_Q_UNAMPLIFIED).        */
-MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx,
-                                                 const mcamp_gram *gram,
-                                                 const mcamp_claim *claim,
-                                                 mcamp_statement *out);
-
-/* The easy level: one description, one call, one result. */
-typedef struct mcamp_problem {
-    uint32_t start_canary;      /* must be 0                                   */
-    mcamp_mech_desc strategy;   /* C; kind 0 = identity; n is filled in        */
-    size_t batches;             /* REQUIRED: b, batches in an epoch            */
-    size_t epochs;              /* E; or give rounds                           */
-    size_t rounds;              /* n; 0 = epochs * batches                     */
-    double eps, delta, sigma;   /* REQUIRED: the two that the question needs   */
-    mcamp_budget budget;        /* all 0: defaults                             */
-    uint32_t end_canary;        /* must be 0                                   */
-} mcamp_problem;
-
-/* The Gram matrix of the problem's strategy; free with mcamp_gram_free. */
-MCAMP_API mcamp_status mcamp_problem_gram(mcamp_ctx *ctx, const mcamp_problem *problem,
-                                          mcamp_gram *gram);
-MCAMP_API mcamp_status mcamp_problem_delta(mcamp_ctx *ctx, const mcamp_problem *problem,
-                                           mcamp_answer *out);
-MCAMP_API mcamp_status mcamp_problem_epsilon(mcamp_ctx *ctx,
-                                             const mcamp_problem *problem,
-                                             mcamp_answer *out);
-MCAMP_API mcamp_status mcamp_problem_sigma(mcamp_ctx *ctx, const mcamp_problem *problem,
-                                           mcamp_answer *out);
-/* The certified ones: beta is budget.beta, or delta if that is 0 (verify-then-run
- * with beta <= delta keeps (eps, delta): Theorem 2.1 of [1]).                     */
-MCAMP_API mcamp_status mcamp_problem_verify(mcamp_ctx *ctx, const mcamp_problem *problem,
-                                            mcamp_statement *out);
-MCAMP_API mcamp_status mcamp_problem_certify(mcamp_ctx *ctx,
-                                             const mcamp_problem *problem,
-                                             mcamp_statement *out);
-
-/* ======================================================================== *
- *  OPTIMISING C                                                   (decl) opt
- *  What comes out is only a matrix: its guarantee is computed from it anew, by
- *  mcamp_sigma or mcamp_calibrate_certified, which do not know how it was found.
- * ======================================================================== */
-
-typedef enum mcamp_opt_family {
-    MCAMP_OPT_UNSET    = 0,     /* refused                                    */
-    MCAMP_OPT_IDENTITY = 1,
-    MCAMP_OPT_TOEPLITZ = 2,     /* `bands` coefficients > 0; 0 = all n        */
-    MCAMP_OPT_BLT      = 3,     /* `buffers` decays and weights > 0           */
-    MCAMP_OPT_BANDED   = 4      /* any entries in `bands` bands; 0 = dense; > 0 where
-                                   an example's columns overlap               */
-} mcamp_opt_family;
-
-/* What the noise is measured by. */
-typedef enum mcamp_amplification {
-    MCAMP_AMPLIFY_UNSET   = 0,  /* refused                                    */
-    MCAMP_AMPLIFY_NONE    = 1,  /* Gaussian mechanism, an example takes part
-                                   every `batches` rounds                     */
-    MCAMP_AMPLIFY_BINS    = 2,  /* balls in bins: mcamp_sigma                 */
-    MCAMP_AMPLIFY_POISSON = 3   /* cyclic Poisson sampling: `bands` classes take
-                                   turns, an example is drawn with probability
-                                   bands/batches from its class               */
-} mcamp_amplification;
-
-typedef enum mcamp_error_kind {
-    MCAMP_ERROR_RMSE = 0,       /* root of the mean over rounds               */
-    MCAMP_ERROR_MAX  = 1        /* the worst round                            */
-} mcamp_error_kind;
-
-/* The sigma that a mechanism of this many bands and largest column norm needs;
- * anything not positive and finite: cannot be had. */
-typedef double (*mcamp_sigma_fn)(void *user, size_t bands, double sensitivity);
-
-typedef struct mcamp_opt_desc {
-    uint32_t start_canary;      /* must be 0                                  */
-    mcamp_opt_family family;    /* REQUIRED                                   */
-    mcamp_amplification amplification;  /* REQUIRED                           */
-    size_t n;                   /* REQUIRED: rounds                           */
-    size_t batches;             /* REQUIRED (but with sigma_of): b, rounds between
-                                   two uses of an example; n = a single use   */
-    size_t bands, buffers;      /* of the family.  POISSON: at most `batches`
-                                   bands; 0 = the best number, also tried in
-                                   between powers of two; not BLT             */
-    size_t max_bands;           /* POISSON, bands 0: try no more; 0 = batches  */
-    size_t scale_degree;        /* column factors: log s is a polynomial of this
-                                   degree in t (<= 16); 0 = none              */
-    bool scale_free;            /* n free column factors instead; neither for
-                                   BANDED, which contains them                */
-    bool equal_norms;           /* BANDED, NONE: all columns of one norm, as
-                                   b-min-sep wants; else only an example's columns
-                                   together (at most `batches` bands)         */
-    mcamp_error_kind error;
-    double eps, delta;          /* REQUIRED (but with sigma_of)               */
-    const mcamp_work *work;     /* NULL = prefix sums                         */
-    const mcamp_mech *start;    /* NULL = chosen.  Its coefficients, or decays and
-                                   weights, and its column factors, are used; a
-                                   BLT with fewer buffers is grown            */
-    mcamp_sigma_fn sigma_of;    /* POISSON: NULL = the exact accountant        */
-    void *sigma_user;
-    size_t max_iterations;      /* 0 = 150 (BINS), 1000                       */
-    double tolerance;           /* stop when ten steps gain less, relatively; 0 =
-                                   2e-5 (BINS), 1e-7                          */
-    mcamp_budget budget;        /* of the final sigma; its seed is used        */
-    uint32_t end_canary;        /* must be 0                                  */
-} mcamp_opt_desc;
-
-typedef struct mcamp_opt_result {
-    mcamp_status status;        /* OK, or why it is qualified                 */
-    double sigma, sigma_error;  /* of the final C; its standard error          */
-    double rmse, max_error;     /* with that sigma                             */
-    mcamp_error_info unit;      /* for noise of deviation 1                    */
-    double sensitivity;         /* largest norm that an example can have in C x */
-    double start_error;         /* the wanted error at the start, up to a factor
-                                   that does not depend on C                  */
-    size_t bands;               /* of C                                       */
-    size_t iterations, evaluations;
-    uint64_t samples;
-} mcamp_opt_result;
-
-/* A C of this family with small error at (eps, delta): minimises log sigma(C) +
- * log error(C) by limited-memory BFGS.  mech is made (free it).  Progress is
- * reported through the context: to stop it keeps the best C so far
- * (MCAMP_Q_INTERRUPTED).  out may be NULL.  Time: a few hundred samples of
- * mcamp_sigma's size.  Memory: BINS O(b^2 + parameters).                      */
-MCAMP_API mcamp_status mcamp_opt_run(mcamp_ctx *ctx, const mcamp_opt_desc *desc,
-                                     mcamp_mech *mech, mcamp_opt_result *out);
-
-/* How sigma changes with the Gram matrix at fixed (eps, delta): d[b*b] with
- * <d, G> = 1 and
- *     d log sigma = <d, dG> / 2,
- * symmetric, entries >= 0.  sigma: as from mcamp_sigma.  One direction, `blocks`
- * blocks of MCAMP_BLOCK samples.                                             */
-MCAMP_API mcamp_status mcamp_opt_gradient(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                          double sigma, double eps,
-                                          mcamp_direction direction, uint64_t seed,
-                                          uint64_t blocks, double *d);
-
-/* ======================================================================== *
- *  CHOOSING C                                                    (decl) plan
- * ======================================================================== */
-
-/* What you can do beyond using every example once an epoch in any fixed order. */
-#define MCAMP_PLAN_BINS    1u   /* a random batch per example, kept for all epochs */
-#define MCAMP_PLAN_POISSON 2u   /* cyclic Poisson sampling: random batch sizes     */
-#define MCAMP_PLAN_ROWS    16
-
-typedef struct mcamp_plan_desc {
-    uint32_t start_canary;      /* must be 0                                  */
-    size_t n, batches, epochs;  /* REQUIRED: rounds, batches an epoch, epochs, any
-                                   two of them; 0 = from the others           */
-    double eps, delta;          /* REQUIRED                                   */
-    unsigned sampling;          /* MCAMP_PLAN_ flags; 0 = neither             */
-    size_t memory;              /* past noise vectors that can be kept, each of
-                                   the model's size; 0 = 4                    */
-    const mcamp_work *work;     /* NULL = prefix sums                         */
-    mcamp_error_kind error;
-    mcamp_budget budget;        /* of sigma; beta: of the proof, 0 = delta    */
-    uint32_t end_canary;        /* must be 0                                  */
-} mcamp_plan_desc;
-
-/* One thing that was tried. */
-typedef struct mcamp_plan_row {
-    mcamp_opt_family family;
-    mcamp_amplification amplification;
-    size_t buffers, bands, scale_degree, memory;
-    mcamp_status status;        /* below 0: it failed, and result says nothing */
-    mcamp_opt_result result;
-} mcamp_plan_row;
-
-typedef struct mcamp_plan_result {
-    size_t n, batches;          /* rounds, batches an epoch                   */
-    double eps, delta;
-    size_t rows, best;          /* rows of the table; which was chosen        */
-    mcamp_plan_row row[MCAMP_PLAN_ROWS];
-    double sigma;               /* proven for the chosen C, if `certified`    */
-    double rmse, max_error;     /* with that sigma                            */
-    bool certified;
-    mcamp_statement statement;  /* BINS: the proof; else all 0: sigma then comes
-                                   from section gauss or exact, rounded up    */
-} mcamp_plan_result;
-
-/* Optimises every family that fits the memory under every sampling that is offered,
- * and certifies the best.  mech: free it.  Interrupted by the progress callback it
- * chooses among what it has (MCAMP_Q_INTERRUPTED).  Time: minutes at most for b <=
- * 1000.                                                                      */
-MCAMP_API mcamp_status mcamp_plan(mcamp_ctx *ctx, const mcamp_plan_desc *desc,
-                                  mcamp_mech *mech, mcamp_plan_result *out);
 
 /* ======================================================================== *
  *  SECURE: keys and the noise that is released                 (decl) secure
@@ -1809,28 +1183,12 @@ typedef struct mcamp_guarantee {
 MCAMP_API mcamp_status mcamp_guarantee_bins(mcamp_ctx *ctx, const mcamp_mech *mech,
                                             const mcamp_statement *statement,
                                             mcamp_guarantee *out);
-/* eps at delta for MCAMP_BATCH_POISSON with a cycle of `batches` >= bands of C and
- * probability q: ceil(n/batches) Poisson-sampled Gaussian mechanisms of sensitivity
- * the largest column norm [2, Theorem 4].  Rounded up.                        */
-MCAMP_API mcamp_status mcamp_guarantee_poisson(mcamp_ctx *ctx, const mcamp_mech *mech,
-                                               uint64_t batches, double q, double sigma,
-                                               double delta, mcamp_guarantee *out);
 /* eps at delta without amplification, for any law: its participations are at least,
  * for BINS and SHUFFLE exactly, `batches` rounds apart.  Rounded up.          */
 MCAMP_API mcamp_status mcamp_guarantee_unamplified(mcamp_ctx *ctx, const mcamp_mech *mech,
                                                    mcamp_batch_law law, uint64_t batches,
                                                    double sigma, double delta,
                                                    mcamp_guarantee *out);
-
-/* Of what mcamp_plan chose, desc being what it was asked: BINS its statement; POISSON
- * with a cycle of as many rounds as C has bands, and probability bands/batches; without
- * sampling, SHUFFLE.  eps comes out at most a ten-thousandth above the one asked for.
- * It is computed from mech anew.  MCAMP_E_MISMATCH: another n, for BINS another C, or
- * nothing was proven.                                                          */
-MCAMP_API mcamp_status mcamp_guarantee_plan(mcamp_ctx *ctx, const mcamp_plan_desc *desc,
-                                            const mcamp_mech *mech,
-                                            const mcamp_plan_result *plan,
-                                            mcamp_guarantee *out);
 
 typedef struct mcamp_session_desc {
     uint32_t start_canary;      /* must be 0                                  */
@@ -1880,6 +1238,682 @@ MCAMP_API mcamp_status mcamp_session_end(mcamp_ctx *ctx, mcamp_session *session,
                                          double *out);
 /* delta of the whole run, cuts included. */
 MCAMP_API double mcamp_session_delta(const mcamp_session *session);
+
+/* ######################################################################## *
+ *  PART II: EXACT                              accountants without samples
+ *                                                                   (decl)
+ * ######################################################################## */
+
+/* ======================================================================== *
+ *  EXACT: accountants without sampling                          (decl) exact
+ * ======================================================================== */
+
+/* An answer together with what is certain about it: lower <= truth <= upper,
+ * discretisation, truncation and rounding errors included.                    */
+typedef struct mcamp_interval { double lower, upper; } mcamp_interval;
+
+/* One mechanism, used `count` times.  A list of events is their (adaptive)
+ * composition.  Which fields a kind reads is said beside it; the others must be
+ * zero.  Adjacency: add or remove one example (GROUP kinds: up to `group`).
+ * "remove" compares the run with the example to the run without it.           */
+typedef enum mcamp_event_kind {
+    MCAMP_EVENT_NONE = 0,       /* not a mechanism: refused                   */
+    MCAMP_EVENT_GAUSSIAN,       /* sigma, sensitivity, q                      */
+    MCAMP_EVENT_LAPLACE,        /* sigma = scale, sensitivity, q              */
+    MCAMP_EVENT_RESPONSE,       /* eps, delta, q: randomised response, which
+                                   is the worst (eps, delta)-DP mechanism     */
+    MCAMP_EVENT_POISSON,        /* sigma, sensitivity, q (required): Gaussian
+                                   noise, batches by Poisson sampling         */
+    MCAMP_EVENT_TRUNCATED,      /* as POISSON, batches cut to `batch` examples
+                                   at random; population = data set's size    */
+    MCAMP_EVENT_MIXTURE,        /* sigma, shift[n], prob[n]: mixture of
+                                   Gaussians, shifts >= 0                     */
+    MCAMP_EVENT_GROUP_POISSON,  /* sigma, sensitivity, q, group               */
+    MCAMP_EVENT_GROUP_FIXED,    /* sigma, sensitivity, population, batch, group:
+                                   batches of exactly `batch` examples        */
+    MCAMP_EVENT_BANDMF,         /* sigma, sensitivity (largest column norm),
+                                   batch, population, rounds, bands: banded
+                                   matrix mechanism, cyclic Poisson sampling  */
+    MCAMP_EVENT_BINS,           /* sigma, sensitivity, bins, rounds = epochs:
+                                   balls-in-bins with C = I                   */
+    MCAMP_EVENT_CURVE,          /* shift[n] = eps >= 0 rising, prob[n] = delta
+                                   there, remove direction, prob2[n] add: any
+                                   mechanism of which these bounds hold       */
+    MCAMP_EVENT_FORCE_INT = 0x7fffffff
+} mcamp_event_kind;
+
+typedef struct mcamp_event {
+    mcamp_event_kind kind;      /* REQUIRED                                   */
+    uint64_t count;             /* REQUIRED, number of uses                   */
+    double sigma;               /* noise standard deviation, or Laplace scale */
+    double sensitivity;         /* 0 = 1: sigma is then the noise multiplier  */
+    double q;                   /* sampling probability; 0 = 1 for GAUSSIAN,
+                                   LAPLACE and RESPONSE, else REQUIRED        */
+    double eps, delta;
+    uint64_t group;             /* largest number of examples that differ     */
+    uint64_t population, batch;
+    uint64_t rounds, bands, bins;
+    size_t n;                   /* length of the arrays                       */
+    const double *shift, *prob, *prob2;
+} mcamp_event;
+
+/* ---- Renyi --------------------------------------------------------------- */
+
+/* Renyi divergence of order alpha > 1 of the composition, the larger of both
+ * directions; relative error below 1e-12.  Kinds with Gaussian noise, LAPLACE
+ * and RESPONSE (delta = 0, q = 1).                                             */
+MCAMP_API mcamp_status mcamp_exact_rdp(mcamp_ctx *ctx, const mcamp_event *events,
+                                       size_t nevents, double alpha, double *rdp);
+/* The smallest eps over the given orders (norders = 0: any real order), by
+ *     eps = rdp + log(1 - 1/alpha) - (log delta + log alpha)/(alpha - 1).
+ * *order, if not NULL, is the order it came from.                              */
+MCAMP_API mcamp_status mcamp_exact_rdp_epsilon(mcamp_ctx *ctx,
+                                               const mcamp_event *events,
+                                               size_t nevents,
+                                               const double *orders, size_t norders,
+                                               double delta, double *eps,
+                                               double *order);
+
+/* ---- balls in bins for any C, without sampling -------------------------------- */
+
+/* An upper bound of the Renyi divergence of integer order k >= 2 between the runs with
+ * and without an example, and of eps at delta by way of it (orders 2 .. max_order, 0 =
+ * 64, and the bound without amplification): sound for every C and loose, a cross-check
+ * of what section calib estimates.  Cost O(b^2 max_order).                          */
+MCAMP_API mcamp_status mcamp_exact_gram_rdp(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                            double sigma, uint32_t order,
+                                            mcamp_direction direction, double *rdp);
+MCAMP_API mcamp_status mcamp_exact_gram_epsilon(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                                double sigma, double delta,
+                                                uint32_t max_order, double *eps);
+
+/* ---- formulas of the literature ------------------------------------------- */
+
+typedef enum mcamp_formula {
+    MCAMP_FORMULA_DEFAULT = 0,  /* the best of all below                      */
+    MCAMP_FORMULA_SIMPLE,       /* sqrt(2 log(1/delta) + 2 eps)/eps           */
+    MCAMP_FORMULA_FOLKLORE,     /* sqrt(2 log(1.25/delta))/eps, small eps only*/
+    MCAMP_FORMULA_REFINED_1,    /* sqrt(2 log(1/delta))/eps + 2 eps^(-3/2)    */
+    MCAMP_FORMULA_REFINED_2,    /* (max(1, sqrt(log(1/(2 pi delta^2)))) +
+                                   2 eps^(-1/2))/eps                          */
+    MCAMP_FORMULA_REFINED_3,    /* sqrt(log(e^eps/delta^2))/eps               */
+    MCAMP_FORMULA_REFINED_4     /* max(sqrt(1 + eps),
+                                   sqrt(log(e^eps/(2 pi delta^2))))/eps       */
+} mcamp_formula;
+
+/* sigma of the Gaussian mechanism by a closed formula, for comparison.  Some of
+ * them hold for small eps only: where a formula gives less noise than the exact
+ * curve needs it is refused (MCAMP_E_ARG "eps"), and DEFAULT passes it over.    */
+MCAMP_API mcamp_status mcamp_exact_classical_sigma(mcamp_ctx *ctx, mcamp_formula f,
+                                                   double sensitivity, double eps,
+                                                   double delta, double *sigma);
+/* rho-zCDP to eps at delta: the textbook rho + 2 sqrt(rho log(1/delta)), and the
+ * tight conversion through every Renyi order.                                  */
+MCAMP_API mcamp_status mcamp_exact_zcdp_epsilon_simple(mcamp_ctx *ctx, double rho,
+                                                       double delta, double *eps);
+MCAMP_API mcamp_status mcamp_exact_zcdp_epsilon(mcamp_ctx *ctx, double rho,
+                                                double delta, double *eps);
+/* k-fold composition of (eps, delta)-DP: advanced composition with slack
+ * delta2 (total delta = k delta + delta2), and the optimal bound at a total
+ * delta, which must exceed 1 - (1 - delta)^k.                                  */
+MCAMP_API mcamp_status mcamp_exact_compose_advanced(mcamp_ctx *ctx, double eps,
+                                                    double k, double delta2,
+                                                    double *eps_total);
+MCAMP_API mcamp_status mcamp_exact_compose_optimal(mcamp_ctx *ctx, double eps,
+                                                   double delta, uint64_t k,
+                                                   double delta_total,
+                                                   double *eps_total);
+/* (eps, delta) for one example gives (k eps, delta (e^{k eps} - 1)/(e^eps - 1))
+ * for groups of k: valid for every mechanism, and loose.                       */
+MCAMP_API mcamp_status mcamp_exact_group_convert(mcamp_ctx *ctx, double eps,
+                                                 double delta, uint64_t group,
+                                                 double *eps_group,
+                                                 double *delta_group);
+/* Laplace under sampling with probability p: the eps that the noise may have on
+ * the sample so that the whole is eps-DP, log(1 + (e^eps - 1)/p), and the ratio
+ * of noise scales p eps_p / eps, which is 1 where sampling costs nothing.      */
+MCAMP_API mcamp_status mcamp_exact_laplace_amplified(mcamp_ctx *ctx, double eps,
+                                                     double p, double *eps_p,
+                                                     double *ratio);
+/* Mean squared errors of the mean of n numbers in [0, 1] at equal eps: all of them and
+ * Laplace noise, 2/(eps n)^2; and at most, by Poisson sampling with probability p and
+ * division by p n, 1/(p n) + 2/(eps_p p n)^2.                                    */
+MCAMP_API mcamp_status mcamp_exact_laplace_errors(mcamp_ctx *ctx, double eps, double p,
+                                                  double n, double *full,
+                                                  double *sampled);
+
+/* ---- certified intervals ---------------------------------------------------- */
+
+typedef struct mcamp_exact_desc {
+    uint32_t start_canary;      /* must be 0                                    */
+    mcamp_direction direction;  /* 0 = both, the larger one                     */
+    double rel_error;           /* wanted width of the interval of eps, relative;
+                                   0 = 1e-4; from 1e-7 to 0.1                   */
+    size_t max_bytes;           /* refuse work that needs more; 0 = 200 MB      */
+    uint32_t end_canary;        /* must be 0                                    */
+} mcamp_exact_desc;
+
+/* What an answer cost and rests on. */
+typedef struct mcamp_exact_info {
+    mcamp_interval remove, add; /* each direction; NaN if not asked for         */
+    double infinite;            /* mass of infinite loss (upper bound)          */
+    size_t atoms, frequencies;  /* the largest law, the longest spectrum        */
+    size_t bytes;               /* most memory in use at one time               */
+    int passes;                 /* refinements made                             */
+} mcamp_exact_info;
+
+/* The composition's delta at eps >= 0, and its eps at delta: lower <= truth <=
+ * upper, all errors included.  MCAMP_Q_MAX_ITER: the interval is valid but wider
+ * than wanted.  MCAMP_E_INFEASIBLE: no finite eps, since losses are infinite with
+ * probability above delta.  desc and info may be NULL.  A CURVE event gives upper
+ * bounds only: the lower ones ignore it.  BINS must be the only event, used once
+ * (MCAMP_E_ARG "kind"); section grid composes it.  Where an example is sampled with
+ * q T far below 1 over few rounds, T > 1, intervals may stay wider: MCAMP_Q_MAX_ITER. */
+MCAMP_API mcamp_status mcamp_exact_delta(mcamp_ctx *ctx, const mcamp_event *events,
+                                         size_t nevents, const mcamp_exact_desc *desc,
+                                         double eps, mcamp_interval *delta,
+                                         mcamp_exact_info *info);
+MCAMP_API mcamp_status mcamp_exact_epsilon(mcamp_ctx *ctx, const mcamp_event *events,
+                                           size_t nevents, const mcamp_exact_desc *desc,
+                                           double delta, mcamp_interval *eps,
+                                           mcamp_exact_info *info);
+
+/* The same for n values of eps >= 0 at once, per direction: remove[n], add[n]; either
+ * may be NULL.  The upper ends make a CURVE event, BINS included.                 */
+MCAMP_API mcamp_status mcamp_exact_curve(mcamp_ctx *ctx, const mcamp_event *events,
+                                         size_t nevents, const mcamp_exact_desc *desc,
+                                         const double *eps, size_t n,
+                                         mcamp_interval *remove, mcamp_interval *add);
+
+typedef enum mcamp_event_param {
+    MCAMP_PARAM_NONE = 0,       /* refused                                       */
+    MCAMP_PARAM_SIGMA,          /* the smallest sigma                            */
+    MCAMP_PARAM_Q,              /* the largest sampling probability              */
+    MCAMP_PARAM_COUNT,          /* the largest number of uses                    */
+    MCAMP_PARAM_GROUP,          /* the largest group                             */
+    MCAMP_PARAM_FORCE_INT = 0x7fffffff
+} mcamp_event_param;
+
+/* Finds the parameter of events[which] (its value there is ignored) for which the
+ * composition is (eps, delta)-DP.  What is returned has been certified: the upper
+ * bound of delta at it does not exceed delta, in the directions of desc; it is within
+ * rel_error (sigma, q) of what can be certified at this accuracy.  MCAMP_E_INFEASIBLE:
+ * no value does.                                                                  */
+MCAMP_API mcamp_status mcamp_exact_calibrate(mcamp_ctx *ctx, const mcamp_event *events,
+                                             size_t nevents,
+                                             const mcamp_exact_desc *desc, size_t which,
+                                             mcamp_event_param param, double eps,
+                                             double delta, double *value,
+                                             mcamp_exact_info *info);
+
+/* ======================================================================== *
+ *  GRID: discretised loss distributions                         (decl) grid
+ *  The same mechanisms by the classical way, as a check of section exact and
+ *  for what that cannot take: your own pairs of finite distributions, samples,
+ *  balls in bins estimated by simulation, all mixed in one composition.
+ * ======================================================================== */
+
+/* Distributions of the privacy loss on a lattice of step h, a pessimistic and an
+ * optimistic one of each direction, and how often each is used.  Treat as opaque;
+ * keeps no reference to what it was made from.                                */
+typedef struct mcamp_pld { struct mcamp__pld *impl; } mcamp_pld;
+
+typedef struct mcamp_grid_desc {
+    uint32_t start_canary;      /* must be 0                                  */
+    double delta;               /* REQUIRED: where eps is to be accurate; other
+                                   questions are answered as truly, less sharply */
+    double rel_error;           /* wanted width of the interval of eps, relative;
+                                   0 = 1e-4; from 1e-6 to 0.1                  */
+    double uses;                /* how often all of it will be composed; 0 = 1.
+                                   Sets the step, not the distribution        */
+    double step;                /* 0 = chosen; what is composed needs the same */
+    size_t max_bytes;           /* refuse what needs more; 0 = 200 MB          */
+    uint32_t end_canary;        /* must be 0                                  */
+} mcamp_grid_desc;
+
+typedef struct mcamp_grid_info {
+    mcamp_interval remove, add; /* each direction; NaN if not asked for        */
+    double infinite;            /* mass of infinite loss (upper bound)         */
+    double beta;                /* error probability of simulations, in `upper` */
+    double step;
+    size_t atoms;               /* of all distributions together               */
+    size_t points;              /* length of the transform                     */
+    size_t bytes;               /* most memory in use at one time               */
+} mcamp_grid_info;
+
+/* The composition of the events (section exact).  BINS may be used any number of
+ * times here; it and CURVE give upper bounds only: the optimistic side leaves them
+ * out.                                                                        */
+MCAMP_API mcamp_status mcamp_grid_init(mcamp_ctx *ctx, const mcamp_event *events,
+                                       size_t nevents, const mcamp_grid_desc *desc,
+                                       mcamp_pld *pld);
+/* One use of a mechanism with n outcomes, p[n] their probabilities on the data with
+ * the example, q[n] without (each summing to 1 within 1e-9; either may be 0 where the
+ * other is not: infinite loss).                                               */
+MCAMP_API mcamp_status mcamp_grid_pmf(mcamp_ctx *ctx, const double *p, const double *q,
+                                      size_t n, const mcamp_grid_desc *desc,
+                                      mcamp_pld *pld);
+/* One use of a mechanism known from independent samples of its privacy loss alone:
+ * log(dP/dQ) drawn under P (remove), log(dQ/dP) under Q (add).  With probability
+ * 1 - beta over the samples what is made dominates the mechanism in both directions;
+ * beta is added to every delta answered.  Mass of about log(1/beta)/n becomes infinite
+ * loss: for small delta use mcamp_grid_bins.                                   */
+MCAMP_API mcamp_status mcamp_grid_samples(mcamp_ctx *ctx, const double *remove,
+                                          size_t nremove, const double *add, size_t nadd,
+                                          double beta, const mcamp_grid_desc *desc,
+                                          mcamp_pld *pld);
+/* One use of balls in bins with this Gram matrix, any C, by simulation: rigorous bounds
+ * of delta at eps[n] >= 0, rising, each direction from `blocks` blocks of samples and at
+ * level beta/(2n); by convexity they bound the whole curve.  beta as above.     */
+MCAMP_API mcamp_status mcamp_grid_bins(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                       double sigma, const double *eps, size_t n,
+                                       uint64_t seed, uint64_t blocks, double beta,
+                                       const mcamp_grid_desc *desc, mcamp_pld *pld);
+MCAMP_API void mcamp_grid_free(mcamp_ctx *ctx, mcamp_pld *pld);
+
+/* na uses of a and nb of b (0: none of it).  Steps that differ: MCAMP_E_MISMATCH.  */
+MCAMP_API mcamp_status mcamp_grid_compose(mcamp_ctx *ctx, const mcamp_pld *a, uint64_t na,
+                                          const mcamp_pld *b, uint64_t nb,
+                                          mcamp_pld *out);
+
+/* lower <= truth <= upper as in section exact, for one direction or both, by one
+ * transform each: O(N log N), whatever the number of uses.  MCAMP_E_SIZE "max_bytes"
+ * before anything is allocated; mcamp_grid_bytes tells what it would take.
+ * MCAMP_E_INFEASIBLE: losses are infinite, or simulations wrong, with more than delta. */
+MCAMP_API mcamp_status mcamp_grid_delta(mcamp_ctx *ctx, const mcamp_pld *pld,
+                                        mcamp_direction direction, double eps,
+                                        mcamp_interval *delta, mcamp_grid_info *info);
+MCAMP_API mcamp_status mcamp_grid_epsilon(mcamp_ctx *ctx, const mcamp_pld *pld,
+                                          mcamp_direction direction, double delta,
+                                          mcamp_interval *eps, mcamp_grid_info *info);
+MCAMP_API mcamp_status mcamp_grid_bytes(mcamp_ctx *ctx, const mcamp_pld *pld,
+                                        double delta, size_t *bytes);
+
+/* ======================================================================== *
+ *  GUARANTEES WITHOUT SAMPLES                                (decl) promise
+ * ======================================================================== */
+
+/* The same, asking section exact first: modes that are all alike (C = I) need no
+ * samples.                                                                    */
+MCAMP_API mcamp_status mcamp_verify(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                    const mcamp_claim *claim,
+                                    mcamp_statement *out);
+
+/* eps at delta for MCAMP_BATCH_POISSON with a cycle of `batches` >= bands of C and
+ * probability q: ceil(n/batches) Poisson-sampled Gaussian mechanisms of sensitivity
+ * the largest column norm [2, Theorem 4].  Rounded up.                        */
+MCAMP_API mcamp_status mcamp_guarantee_poisson(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                               uint64_t batches, double q, double sigma,
+                                               double delta, mcamp_guarantee *out);
+
+/* ######################################################################## *
+ *  PART III: STEERING AND WORDS           may be wrong or slow, not unsafe
+ *                                                                   (decl)
+ * ######################################################################## */
+
+/* ======================================================================== *
+ *  WORKLOADS, ERROR, SENSITIVITY                                (decl) work
+ * ======================================================================== */
+
+/* What is computed from the noisy gradients: A x with a lower-triangular A. */
+typedef enum mcamp_work_kind {
+    MCAMP_WORK_DEFAULT  = 0,    /* PREFIX                                     */
+    MCAMP_WORK_PREFIX   = 1,    /* iterates of SGD: A_ij = lr_j (1 if no lr)  */
+    MCAMP_WORK_MOMENTUM = 2,    /* iterates of SGD with momentum beta:
+                                   A_ij = sum_{s=j}^{i} lr_s beta^(s-j)       */
+    MCAMP_WORK_EMA      = 3,    /* exponential average of the gradients:
+                                   A_ij = (1 - beta) beta^(i-j)               */
+    MCAMP_WORK_TOEPLITZ = 4,    /* A_ij = coef[i-j], 0 from `count` on        */
+    MCAMP_WORK_DENSE    = 5     /* row-major n x n, zero above the diagonal   */
+} mcamp_work_kind;
+
+typedef struct mcamp_work_desc {
+    uint32_t start_canary;      /* must be 0                                  */
+    mcamp_work_kind kind;       /* 0 = prefix sums                            */
+    size_t n;                   /* rounds; required                           */
+    double beta;                /* MOMENTUM, EMA: in [0, 1)                   */
+    const double *lr;           /* PREFIX, MOMENTUM: n learning rates, none 0;
+                                   NULL = all 1                               */
+    const double *coef;         /* TOEPLITZ, DENSE; no 0 on the diagonal      */
+    size_t count;               /* number of values in coef, checked          */
+    uint32_t end_canary;        /* must be 0                                  */
+} mcamp_work_desc;
+
+/* Read the fields, do not write them. */
+typedef struct mcamp_work {
+    uint32_t magic;
+    mcamp_work_kind kind;       /* never DEFAULT                              */
+    size_t n;
+    double beta;
+    double *lr;                 /* n values or NULL                           */
+    mcamp_mech matrix;          /* TOEPLITZ, DENSE: holds A                   */
+} mcamp_work;
+
+MCAMP_API mcamp_status mcamp_work_init(mcamp_ctx *ctx, const mcamp_work_desc *desc,
+                                       mcamp_work *work);
+MCAMP_API void mcamp_work_free(mcamp_ctx *ctx, mcamp_work *work);
+/* out[n] = A v; out may be v. */
+MCAMP_API mcamp_status mcamp_work_mul(mcamp_ctx *ctx, const mcamp_work *work,
+                                      const double *v, double *out);
+/* out[n] = A^T v; out may be v. */
+MCAMP_API mcamp_status mcamp_work_mul_t(mcamp_ctx *ctx, const mcamp_work *work,
+                                        const double *v, double *out);
+
+/* Error of A x + A C^-1 z for noise of unit deviation: multiply by sigma. */
+typedef struct mcamp_error_info {
+    double rmse;                /* |A C^-1|_F / sqrt(n)                       */
+    double max;                 /* largest norm of a row of A C^-1            */
+    size_t max_row;             /* which row                                  */
+} mcamp_error_info;
+
+/* rows[n] = row norms of A C^-1, or NULL.  Both Toeplitz: O(n bands), O(n d) for
+ * a BLT of d buffers; a BLT with PREFIX, MOMENTUM or EMA, column scaling and any
+ * learning rates: O(n d^2); otherwise one solve for each column: O(n^2) for
+ * Toeplitz forms, O(n^2 bands) for rows.                                     */
+MCAMP_API mcamp_status mcamp_work_error(mcamp_ctx *ctx, const mcamp_work *work,
+                                        const mcamp_mech *mech, double *rows,
+                                        mcamp_error_info *info);
+
+/* Derivatives of value = sum_i weight_i |row i of A C^-1|^2 with respect to the
+ * parameters of C; arrays of the caller, NULL = not wanted.                  */
+typedef struct mcamp_mech_grad {
+    double *coef;               /* mech->count values: d/d coef; with INVERSE
+                                   kinds inverse_bands values: d/d inverse    */
+    double *theta, *omega;      /* BLT: `buffers` values each                 */
+    double *log_scale;          /* n values: d/d log scale[j]; also without
+                                   column factors (then at 1)                 */
+} mcamp_mech_grad;
+
+/* weights[n] >= 0, NULL = 1/n each (value = rmse^2).  Cost: two or three times
+ * that of mcamp_work_error by columns; O(n bands) or O(n d) if both are Toeplitz
+ * and log_scale is not wanted; O(n d^3) for a BLT wherever its error is O(n d^2). */
+MCAMP_API mcamp_status mcamp_work_gradient(mcamp_ctx *ctx, const mcamp_work *work,
+                                           const mcamp_mech *mech,
+                                           const double *weights, double *value,
+                                           const mcamp_mech_grad *grad);
+
+/* ======================================================================== *
+ *  GRADIENTS OF THE GRAM MATRIX                                 (decl) grad
+ * ======================================================================== */
+
+/* value = <D, G> = sum_ij d_ij G_ij for a symmetric d (b x b row-major), and its
+ * derivatives with respect to the parameters of C (fields as in
+ * mcamp_work_gradient; entries of C that are 0 count as >= 0).  With d the
+ * direction in which log sigma changes with G this is the gradient of the privacy
+ * side.  Cost: Toeplitz and BLT O(n b); with column scaling BLT O(n b d), unless C
+ * has entries below 0; else O(n b^2 + entries of C).                          */
+MCAMP_API mcamp_status mcamp_modes_gradient(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                            size_t b, const double *d, double *value,
+                                            const mcamp_mech_grad *grad);
+
+/* ======================================================================== *
+ *  CALIBRATION AND CERTIFICATION                                (decl) calib
+ * ======================================================================== */
+
+/* How much work, shared by all that follows. */
+typedef struct mcamp_budget {
+    double rel_error;       /* wanted relative standard error of delta; 0 = .01 */
+    uint64_t max_samples;   /* per direction and question; 0 = 2^26            */
+    uint64_t seed;          /* of the simulation (not of any released noise)   */
+    double beta;            /* level of the rigorous bounds; 0 = 1e-6          */
+    mcamp_direction direction;  /* 0 = both                                    */
+    mcamp_method method;        /* 0 = chosen                                  */
+    size_t order;               /* 0 = chosen                                  */
+} mcamp_budget;
+
+/* One direction's answer.  A value with everything that bears on its truth.   */
+typedef struct mcamp_estimate {
+    mcamp_direction direction;
+    double value;           /* unbiased, or exact; moved into bounds that are
+                             * certain, or their upper end if method is EXACT */
+    double std_error;       /* of value; 0 if exact; EXACT: upper - lower     */
+    double lower, upper;    /* rigorous at level beta each                    */
+    double beta;
+    double range;           /* of the samples behind `upper`                  */
+    uint64_t samples;       /* spent on value                                 */
+    uint64_t proof_samples; /* spent on upper and lower                       */
+    mcamp_method method;
+    size_t order;
+    bool exact;
+    bool trusted;           /* the error bar is backed by the rigorous bounds */
+} mcamp_estimate;
+
+/* The answer of delta, epsilon and sigma questions. */
+typedef struct mcamp_answer {
+    mcamp_status status;    /* OK, or why it is qualified                      */
+    double sigma, eps, delta;   /* delta: the worse direction's value          */
+    double std_error;       /* of the quantity that was asked for              */
+    double delta_upper;     /* rigorous at level beta, at this (sigma, eps)    */
+    double beta;
+    double unamplified;     /* the same quantity without amplification         */
+    mcamp_estimate remove, add; /* at (sigma, eps); samples 0 if not asked for */
+    uint64_t samples;       /* all that were drawn                             */
+    uint64_t seed;
+} mcamp_answer;
+
+/* delta at (sigma, eps).  MCAMP_E_ARG for a sigma below a thousandth of the longest
+ * mode (here and in all that follows).                                        */
+MCAMP_API mcamp_status mcamp_delta(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                   double sigma, double eps,
+                                   const mcamp_budget *budget, mcamp_answer *out);
+/* eps at (sigma, delta); 0 if even eps = 0 meets delta. */
+MCAMP_API mcamp_status mcamp_epsilon(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                     double sigma, double delta,
+                                     const mcamp_budget *budget, mcamp_answer *out);
+/* sigma for (eps, delta): the paper's Algorithm 2 with common random numbers; from
+ * section exact where the modes are all alike (C = I, n a multiple of b).
+ * An estimate, not a proof: see mcamp_calibrate_certified.                    */
+MCAMP_API mcamp_status mcamp_sigma(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                   double eps, double delta,
+                                   const mcamp_budget *budget, mcamp_answer *out);
+/* delta at every eps[0..count-1], from one set of random numbers.  Interrupted: the
+ * first answers only, the rest of out is left as it was.                      */
+MCAMP_API mcamp_status mcamp_curve(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                   double sigma, const double *eps, size_t count,
+                                   const mcamp_budget *budget, mcamp_answer *out);
+/* Renyi divergence of order k (integer >= 2) of P from Q, from the tuple
+ * weights alone: log E[prod z] / (k - 1).                                     */
+MCAMP_API mcamp_status mcamp_renyi(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                   double sigma, size_t order, uint64_t seed,
+                                   uint64_t samples, double *value,
+                                   double *std_error);
+
+/* A small sigma for (eps, delta) together with its proof: claim->sigma is
+ * ignored.  Falls back to the unamplified sigma (MCAMP_Q_UNAMPLIFIED).        */
+MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx,
+                                                 const mcamp_gram *gram,
+                                                 const mcamp_claim *claim,
+                                                 mcamp_statement *out);
+
+/* The easy level: one description, one call, one result. */
+typedef struct mcamp_problem {
+    uint32_t start_canary;      /* must be 0                                   */
+    mcamp_mech_desc strategy;   /* C; kind 0 = identity; n is filled in        */
+    size_t batches;             /* REQUIRED: b, batches in an epoch            */
+    size_t epochs;              /* E; or give rounds                           */
+    size_t rounds;              /* n; 0 = epochs * batches                     */
+    double eps, delta, sigma;   /* REQUIRED: the two that the question needs   */
+    mcamp_budget budget;        /* all 0: defaults                             */
+    uint32_t end_canary;        /* must be 0                                   */
+} mcamp_problem;
+
+/* The Gram matrix of the problem's strategy; free with mcamp_gram_free. */
+MCAMP_API mcamp_status mcamp_problem_gram(mcamp_ctx *ctx, const mcamp_problem *problem,
+                                          mcamp_gram *gram);
+MCAMP_API mcamp_status mcamp_problem_delta(mcamp_ctx *ctx, const mcamp_problem *problem,
+                                           mcamp_answer *out);
+MCAMP_API mcamp_status mcamp_problem_epsilon(mcamp_ctx *ctx,
+                                             const mcamp_problem *problem,
+                                             mcamp_answer *out);
+MCAMP_API mcamp_status mcamp_problem_sigma(mcamp_ctx *ctx, const mcamp_problem *problem,
+                                           mcamp_answer *out);
+/* The certified ones: beta is budget.beta, or delta if that is 0 (verify-then-run
+ * with beta <= delta keeps (eps, delta): Theorem 2.1 of [1]).                     */
+MCAMP_API mcamp_status mcamp_problem_verify(mcamp_ctx *ctx, const mcamp_problem *problem,
+                                            mcamp_statement *out);
+MCAMP_API mcamp_status mcamp_problem_certify(mcamp_ctx *ctx,
+                                             const mcamp_problem *problem,
+                                             mcamp_statement *out);
+
+/* ======================================================================== *
+ *  OPTIMISING C                                                   (decl) opt
+ *  What comes out is only a matrix: its guarantee is computed from it anew, by
+ *  mcamp_sigma or mcamp_calibrate_certified, which do not know how it was found.
+ * ======================================================================== */
+
+typedef enum mcamp_opt_family {
+    MCAMP_OPT_UNSET    = 0,     /* refused                                    */
+    MCAMP_OPT_IDENTITY = 1,
+    MCAMP_OPT_TOEPLITZ = 2,     /* `bands` coefficients > 0; 0 = all n        */
+    MCAMP_OPT_BLT      = 3,     /* `buffers` decays and weights > 0           */
+    MCAMP_OPT_BANDED   = 4      /* any entries in `bands` bands; 0 = dense; > 0 where
+                                   an example's columns overlap               */
+} mcamp_opt_family;
+
+/* What the noise is measured by. */
+typedef enum mcamp_amplification {
+    MCAMP_AMPLIFY_UNSET   = 0,  /* refused                                    */
+    MCAMP_AMPLIFY_NONE    = 1,  /* Gaussian mechanism, an example takes part
+                                   every `batches` rounds                     */
+    MCAMP_AMPLIFY_BINS    = 2,  /* balls in bins: mcamp_sigma                 */
+    MCAMP_AMPLIFY_POISSON = 3   /* cyclic Poisson sampling: `bands` classes take
+                                   turns, an example is drawn with probability
+                                   bands/batches from its class               */
+} mcamp_amplification;
+
+typedef enum mcamp_error_kind {
+    MCAMP_ERROR_RMSE = 0,       /* root of the mean over rounds               */
+    MCAMP_ERROR_MAX  = 1        /* the worst round                            */
+} mcamp_error_kind;
+
+/* The sigma that a mechanism of this many bands and largest column norm needs;
+ * anything not positive and finite: cannot be had. */
+typedef double (*mcamp_sigma_fn)(void *user, size_t bands, double sensitivity);
+
+typedef struct mcamp_opt_desc {
+    uint32_t start_canary;      /* must be 0                                  */
+    mcamp_opt_family family;    /* REQUIRED                                   */
+    mcamp_amplification amplification;  /* REQUIRED                           */
+    size_t n;                   /* REQUIRED: rounds                           */
+    size_t batches;             /* REQUIRED (but with sigma_of): b, rounds between
+                                   two uses of an example; n = a single use   */
+    size_t bands, buffers;      /* of the family.  POISSON: at most `batches`
+                                   bands; 0 = the best number, also tried in
+                                   between powers of two; not BLT             */
+    size_t max_bands;           /* POISSON, bands 0: try no more; 0 = batches  */
+    size_t scale_degree;        /* column factors: log s is a polynomial of this
+                                   degree in t (<= 16); 0 = none              */
+    bool scale_free;            /* n free column factors instead; neither for
+                                   BANDED, which contains them                */
+    bool equal_norms;           /* BANDED, NONE: all columns of one norm, as
+                                   b-min-sep wants; else only an example's columns
+                                   together (at most `batches` bands)         */
+    mcamp_error_kind error;
+    double eps, delta;          /* REQUIRED (but with sigma_of)               */
+    const mcamp_work *work;     /* NULL = prefix sums                         */
+    const mcamp_mech *start;    /* NULL = chosen.  Its coefficients, or decays and
+                                   weights, and its column factors, are used; a
+                                   BLT with fewer buffers is grown            */
+    mcamp_sigma_fn sigma_of;    /* POISSON: NULL = the exact accountant        */
+    void *sigma_user;
+    size_t max_iterations;      /* 0 = 150 (BINS), 1000                       */
+    double tolerance;           /* stop when ten steps gain less, relatively; 0 =
+                                   2e-5 (BINS), 1e-7                          */
+    mcamp_budget budget;        /* of the final sigma; its seed is used        */
+    uint32_t end_canary;        /* must be 0                                  */
+} mcamp_opt_desc;
+
+typedef struct mcamp_opt_result {
+    mcamp_status status;        /* OK, or why it is qualified                 */
+    double sigma, sigma_error;  /* of the final C; its standard error          */
+    double rmse, max_error;     /* with that sigma                             */
+    mcamp_error_info unit;      /* for noise of deviation 1                    */
+    double sensitivity;         /* largest norm that an example can have in C x */
+    double start_error;         /* the wanted error at the start, up to a factor
+                                   that does not depend on C                  */
+    size_t bands;               /* of C                                       */
+    size_t iterations, evaluations;
+    uint64_t samples;
+} mcamp_opt_result;
+
+/* A C of this family with small error at (eps, delta): minimises log sigma(C) +
+ * log error(C) by limited-memory BFGS.  mech is made (free it).  Progress is
+ * reported through the context: to stop it keeps the best C so far
+ * (MCAMP_Q_INTERRUPTED).  out may be NULL.  Time: a few hundred samples of
+ * mcamp_sigma's size.  Memory: BINS O(b^2 + parameters).                      */
+MCAMP_API mcamp_status mcamp_opt_run(mcamp_ctx *ctx, const mcamp_opt_desc *desc,
+                                     mcamp_mech *mech, mcamp_opt_result *out);
+
+/* How sigma changes with the Gram matrix at fixed (eps, delta): d[b*b] with
+ * <d, G> = 1 and
+ *     d log sigma = <d, dG> / 2,
+ * symmetric, entries >= 0.  sigma: as from mcamp_sigma.  One direction, `blocks`
+ * blocks of MCAMP_BLOCK samples.                                             */
+MCAMP_API mcamp_status mcamp_opt_gradient(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                          double sigma, double eps,
+                                          mcamp_direction direction, uint64_t seed,
+                                          uint64_t blocks, double *d);
+
+/* ======================================================================== *
+ *  CHOOSING C                                                    (decl) plan
+ * ======================================================================== */
+
+/* What you can do beyond using every example once an epoch in any fixed order. */
+#define MCAMP_PLAN_BINS    1u   /* a random batch per example, kept for all epochs */
+#define MCAMP_PLAN_POISSON 2u   /* cyclic Poisson sampling: random batch sizes     */
+#define MCAMP_PLAN_ROWS    16
+
+typedef struct mcamp_plan_desc {
+    uint32_t start_canary;      /* must be 0                                  */
+    size_t n, batches, epochs;  /* REQUIRED: rounds, batches an epoch, epochs, any
+                                   two of them; 0 = from the others           */
+    double eps, delta;          /* REQUIRED                                   */
+    unsigned sampling;          /* MCAMP_PLAN_ flags; 0 = neither             */
+    size_t memory;              /* past noise vectors that can be kept, each of
+                                   the model's size; 0 = 4                    */
+    const mcamp_work *work;     /* NULL = prefix sums                         */
+    mcamp_error_kind error;
+    mcamp_budget budget;        /* of sigma; beta: of the proof, 0 = delta    */
+    uint32_t end_canary;        /* must be 0                                  */
+} mcamp_plan_desc;
+
+/* One thing that was tried. */
+typedef struct mcamp_plan_row {
+    mcamp_opt_family family;
+    mcamp_amplification amplification;
+    size_t buffers, bands, scale_degree, memory;
+    mcamp_status status;        /* below 0: it failed, and result says nothing */
+    mcamp_opt_result result;
+} mcamp_plan_row;
+
+typedef struct mcamp_plan_result {
+    size_t n, batches;          /* rounds, batches an epoch                   */
+    double eps, delta;
+    size_t rows, best;          /* rows of the table; which was chosen        */
+    mcamp_plan_row row[MCAMP_PLAN_ROWS];
+    double sigma;               /* proven for the chosen C, if `certified`    */
+    double rmse, max_error;     /* with that sigma                            */
+    bool certified;
+    mcamp_statement statement;  /* BINS: the proof; else all 0: sigma then comes
+                                   from section gauss or exact, rounded up    */
+} mcamp_plan_result;
+
+/* Optimises every family that fits the memory under every sampling that is offered,
+ * and certifies the best.  mech: free it.  Interrupted by the progress callback it
+ * chooses among what it has (MCAMP_Q_INTERRUPTED).  Time: minutes at most for b <=
+ * 1000.                                                                      */
+MCAMP_API mcamp_status mcamp_plan(mcamp_ctx *ctx, const mcamp_plan_desc *desc,
+                                  mcamp_mech *mech, mcamp_plan_result *out);
+
+/* Of what mcamp_plan chose, desc being what it was asked: BINS its statement; POISSON
+ * with a cycle of as many rounds as C has bands, and probability bands/batches; without
+ * sampling, SHUFFLE.  eps comes out at most a ten-thousandth above the one asked for.
+ * It is computed from mech anew.  MCAMP_E_MISMATCH: another n, for BINS another C, or
+ * nothing was proven.                                                          */
+MCAMP_API mcamp_status mcamp_guarantee_plan(mcamp_ctx *ctx, const mcamp_plan_desc *desc,
+                                            const mcamp_mech *mech,
+                                            const mcamp_plan_result *plan,
+                                            mcamp_guarantee *out);
 
 /* ======================================================================== *
  *  REPORTS                                                      (decl) report
