@@ -13934,6 +13934,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_epsilon(mcamp__acc *a, double delta, double 
  * pH = Pr(X >= k) = 1 - p0, m0 = E(X; X < k).  Else all are below k, and the tilted sum is
  * tame.  For the put, a single X >= kappa makes the payoff zero.                           */
 #define MCAMP__BINS_FAR 20
+#define MCAMP__BINS_DEEP 24
 
 MCAMP__PRIV void mcamp__bins_huge(double c, double b, double eps, mcamp_interval *out)
 {
@@ -13956,13 +13957,16 @@ MCAMP__PRIV double mcamp__bins_beyond(double c, double b, double t)
 }
 
 /* Cells of X below the cut (log of k or kappa); for the call only up to where what is
- * beyond does not matter, since its tilt would: a->reach.                                */
-MCAMP__PRIV mcamp_status mcamp__bins_pilot(mcamp__acc *a, double cut, double logd)
+ * beyond does not matter, since its tilt would: a->reach.  lambda > 0: of the put's tilt
+ * e^{-lambda X}, which the cell that reaches down to X = 0 carries in full: more cells, to
+ * where the mass is e^-lambda times less.                                               */
+MCAMP__PRIV mcamp_status mcamp__bins_pilot(mcamp__acc *a, double cut, double logd,
+                                            double lambda)
 {
     mcamp__pair *p = &a->pair[0];
     const mcamp__branch *br = &p->br[0];
     double c = br->mog.amax, z, from, to, end = cut / c + 0.5 * c, x;
-    size_t n = MCAMP__PILOT + 3;
+    size_t n = MCAMP__PILOT + 3 + MCAMP__BINS_DEEP;
     mcamp__cells out;
     z = mcamp__dmax(6.0, -mcamp_gauss_quantile_log(mcamp__dmax(logd, -800.0) -
                                                    log(p->count) - 18.5));
@@ -13974,9 +13978,15 @@ MCAMP__PRIV mcamp_status mcamp__bins_pilot(mcamp__acc *a, double cut, double log
     a->share[0] = mcamp__new_doubles(a->ctx, n);
     if (!p->pilot || !a->share[0]) return mcamp__fail(a->ctx, MCAMP_E_MEMORY, "atoms", 0);
     out.n = 0; out.cap = n;
-    from = mcamp__dmin(-z, end - 2 * z);
+    from = mcamp__dmin(-z - mcamp__dmin(lambda * c, z), end - 2 * z);
     to = mcamp__dmin(c + z, end);
     x = -mcamp__inf();
+    for (int i = 0; lambda > 0 && i < MCAMP__BINS_DEEP; i++) {
+        double deep = sqrt(1 + 2 * mcamp__dmin(lambda, 1e9) / (from * from));
+        double y = from * pow(deep, 1 - i / (double)MCAMP__BINS_DEEP);
+        mcamp__cells_push(&out, mcamp__branch_cell(br, 0, x, y));
+        x = y;
+    }
     for (int i = 0; i <= MCAMP__PILOT; i++) {
         double y = i < MCAMP__PILOT ? from + (to - from) * i / MCAMP__PILOT : to;
         mcamp__cells_push(&out, mcamp__branch_cell(br, 0, x, y));
@@ -14005,15 +14015,16 @@ MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, double cut, double stri
                                           mcamp_interval *out)
 {
     mcamp__width w;
-    mcamp_status st = mcamp__bins_pilot(a, cut, -30);
+    mcamp_status st = mcamp__bins_pilot(a, cut, -30, 0);
+    int put = a->pair[0].bins == 2;
     a->eps = strike;
     out->lower = 0;
     for (int i = 0; i < 2 && st >= 0; i++) {
         a->lambda = mcamp__saddle(&a->sum[MCAMP__LOWER], strike, 0, 0);
         a->logd = mcamp__log_guess(&a->sum[MCAMP__LOWER], a->lambda, strike);
         if (!mcamp__finite(a->logd)) a->logd = -800;
-        if (i || a->logd > -30) break;
-        st = mcamp__bins_pilot(a, cut, a->logd);
+        if (i || (a->logd > -30 && !put)) break;
+        st = mcamp__bins_pilot(a, cut, mcamp__dmin(a->logd, -30), put ? a->lambda : 0);
     }
     if (st < 0) return st;
     out->upper = mcamp__bins_chernoff(a, strike);
@@ -20575,6 +20586,7 @@ MCAMP_API mcamp_status mcamp_report_plan_text(const mcamp_plan_result *r,
 #undef MCAMP__SLAB
 #undef MCAMP__COUNT_MAX
 #undef MCAMP__BINS_FAR
+#undef MCAMP__BINS_DEEP
 #undef MCAMP__LAMBDA_MAX
 #undef MCAMP__FFT_ERROR
 #undef MCAMP__FFT_LEAF
