@@ -23,7 +23,7 @@
  *     {
  *         mcamp_ctx ctx;
  *         mcamp_problem p = { 0 };
- *         mcamp_statement proof;
+ *         mcamp_guarantee proof;
  *         mcamp_writer out = { print, stdout };
  *         p.strategy.kind = MCAMP_MECH_SQRT;      // square-root C, 64 bands
  *         p.strategy.bands = 64;
@@ -33,7 +33,7 @@
  *         p.delta = 1e-5;
  *         if (mcamp_ctx_init(&ctx, NULL) < 0 || mcamp_problem_certify(&ctx, &p, &proof) < 0)
  *             return 1;
- *         return mcamp_report_statement_text(&proof, &out) != MCAMP_OK;
+ *         return mcamp_report_guarantee_text(&proof, &out) != MCAMP_OK;
  *     }
  *
  * WHAT IT IS NOT
@@ -82,7 +82,7 @@
  *     report                        JSON and sentences
  *
  * LEVELS
- *   easy     mcamp_problem in, mcamp_answer or mcamp_statement out
+ *   easy     mcamp_problem in, mcamp_answer or mcamp_guarantee out
  *   standard mcamp_mech_init, mcamp_gram_init, then mcamp_delta, mcamp_sigma,
  *            mcamp_verify, mcamp_calibrate_certified, ... on the Gram matrix
  *   expert   samplers, tallies, single sections' functions
@@ -120,7 +120,7 @@
  *            mcamp_batch_cut_delta
  *   clip     mcamp_clip_init, mcamp_clip_begin, mcamp_clip_add, mcamp_clip_add_grid,
  *            mcamp_clip_norm, mcamp_clip_factor
- *   session  mcamp_guarantee_bins, mcamp_guarantee_unamplified,
+ *   session  mcamp_guarantee_unamplified,
  *            mcamp_session_init, mcamp_session_begin,
  *            mcamp_session_add, mcamp_session_end, mcamp_session_delta
  *   exact    mcamp_exact_rdp, mcamp_exact_rdp_epsilon, mcamp_exact_classical_sigma,
@@ -142,8 +142,8 @@
  *            mcamp_problem_epsilon, mcamp_problem_sigma, mcamp_problem_verify,
  *            mcamp_problem_certify
  *   opt      mcamp_opt_run, mcamp_opt_gradient
- *   plan     mcamp_plan, mcamp_guarantee_plan
- *   report   mcamp_report_answer, mcamp_report_statement, mcamp_report_statement_text,
+ *   plan     mcamp_plan
+ *   report   mcamp_report_answer, mcamp_report_guarantee, mcamp_report_guarantee_text,
  *            mcamp_report_plan, mcamp_report_plan_text, mcamp_report_session,
  *            mcamp_report_session_text
  *
@@ -632,6 +632,7 @@ typedef struct mcamp_gram {
                                    the sensitivity without amplification      */
     bool negative;              /* C had entries below 0, so |C| was used     */
     uint64_t digest;            /* of C's digest, n and b, or of the matrix   */
+    uint64_t strategy_digest;   /* C's; 0 if the user gave the matrix         */
 } mcamp_gram;
 
 /* G of C at b batches an epoch.  Entries have a relative error below 1e-13 (with
@@ -758,8 +759,35 @@ MCAMP_API double mcamp_tally_upper_hoeffding(const mcamp_tally *t, double beta);
 MCAMP_API double mcamp_tally_upper_bernstein(const mcamp_tally *t, double beta);
 
 /* ======================================================================== *
- *  VERIFICATION                                               (decl) verify
+ *  GUARANTEES: what is known, and how well                      (decl) verify
  * ======================================================================== */
+
+/* An answer together with what is certain about it: lower <= truth <= upper,
+ * discretisation, truncation and rounding errors included.                    */
+typedef struct mcamp_interval { double lower, upper; } mcamp_interval;
+
+/* The law by which batches are drawn belongs to the privacy statement: accounting
+ * for one law and drawing by another is the commonest bug of the field.  Round t
+ * has t mod b as its place in the cycle of b rounds (`batches`).              */
+typedef enum mcamp_batch_law {
+    MCAMP_BATCH_UNSET   = 0,    /* refused                                    */
+    MCAMP_BATCH_BINS    = 1,    /* balls in bins: every example in one of b
+                                   bins, uniformly and independently; bin
+                                   t mod b is the batch of round t: sections
+                                   est and calib                              */
+    MCAMP_BATCH_POISSON = 2,    /* example e, of group e mod b, is taken in the
+                                   rounds of its group with probability q, anew
+                                   each time: MCAMP_EVENT_BANDMF for C of at most
+                                   b bands; b = 1: MCAMP_EVENT_POISSON         */
+    MCAMP_BATCH_FIXED   = 3,    /* exactly `size` examples of the round's group,
+                                   every subset alike: [2], Algorithm 2       */
+    MCAMP_BATCH_MINSEP  = 4,    /* every example that was not taken in the last
+                                   b - 1 rounds is taken with probability q   */
+    MCAMP_BATCH_SHUFFLE = 5     /* one random order, cut into b batches of equal
+                                   size, the same in every epoch.  NOT AMPLIFIED:
+                                   account for it by mcamp_sens_fixed without
+                                   sampling, never as if it were BINS          */
+} mcamp_batch_law;
 
 /* One claim: the mechanism with this Gram matrix and sigma is (eps, delta)-DP
  * under zero-out / add-or-remove adjacency of one example.                    */
@@ -768,36 +796,93 @@ typedef struct mcamp_claim {
     double sigma, eps, delta;   /* REQUIRED                                    */
     double beta;                /* REQUIRED: probability of a false acceptance */
     uint64_t seed;
+    uint64_t rung;              /* 0; to repeat a proof: its guarantee's       */
     uint64_t max_samples;       /* per direction; 0 = 2^26                     */
     mcamp_direction direction;  /* 0 = both                                    */
     uint32_t end_canary;        /* must be 0                                   */
 } mcamp_claim;
 
-/* How one direction was decided. */
+/* What kind of knowledge. */
+typedef enum mcamp_guarantee_kind {
+    MCAMP_KIND_NONE     = 0,    /* nothing is claimed: refused, or undecided   */
+    MCAMP_KIND_ESTIMATE = 1,    /* means of samples with standard errors       */
+    MCAMP_KIND_VERIFIED = 2,    /* a claim that was accepted: mcamp_verify     */
+    MCAMP_KIND_INTERVAL = 3,    /* certain ends: section exact                 */
+    MCAMP_KIND_CLOSED   = 4     /* a formula: the Gaussian mechanism           */
+} mcamp_guarantee_kind;
+
+/* Which of the numbers was asked for; a claim asks for none. */
+typedef enum mcamp_quantity {
+    MCAMP_ASK_NONE  = 0,
+    MCAMP_ASK_DELTA = 1,
+    MCAMP_ASK_EPS   = 2,
+    MCAMP_ASK_SIGMA = 3,
+    MCAMP_ASK_Q     = 4,
+    MCAMP_ASK_COUNT = 5,
+    MCAMP_ASK_UNIT  = 6
+} mcamp_quantity;
+
+/* Which two data sets are compared.  Where one example's presence moves others into
+ * other batches (sizes are fixed, or a cut is not paid for in delta), only runs in
+ * which it stays, with gradient zero, can be.                                   */
+typedef enum mcamp_adjacency {
+    MCAMP_ADJACENT_UNSET      = 0,
+    MCAMP_ADJACENT_ADD_REMOVE = 1,  /* with and without it; zero-out too       */
+    MCAMP_ADJACENT_ZERO_OUT   = 2   /* with it and with its gradients zero     */
+} mcamp_adjacency;
+
+/* One direction: how it was decided or estimated.  Method 0: it was not asked for. */
 typedef struct mcamp_proof {
     bool accepted;
     mcamp_method method;        /* EXACT: a bound without samples              */
-    size_t order;
+    uint64_t order;
     double range;               /* proven range of one value                   */
-    double bound;               /* EXACT: that bound                           */
+    double bound;               /* claims, EXACT: an upper bound of delta      */
     double stake;               /* lambda of the betting test, from the pilot  */
     double log_wealth;          /* accepted when >= log(1/beta of direction)   */
+    double value, std_error;    /* estimates of delta                          */
+    double lower, upper;        /* estimates, intervals: of delta              */
     uint64_t samples;
 } mcamp_proof;
 
-/* What was proved, or not.  If `accepted`: had the claim been false, this
- * would have happened with probability at most beta over the samples.         */
-typedef struct mcamp_statement {
-    bool accepted;
-    mcamp_direction direction;  /* which inequalities the claim covers         */
-    double sigma, eps, delta, beta;
+/* Everything that a sentence about privacy needs: the one object that verification,
+ * accountants, plans and estimates fill, that a session takes, and that section
+ * report turns into words.  Read the fields, do not write them.
+ * kind VERIFIED, INTERVAL, CLOSED with `accepted`: sigma, eps and delta hold together
+ * in the directions named.  VERIFIED: had the claim been false, it would have been
+ * accepted with probability at most beta over the samples (where any were drawn).  */
+typedef struct mcamp_guarantee {
+    uint32_t magic;
+    int version;                /* of the library that made it                 */
+    mcamp_guarantee_kind kind;
+    bool accepted;              /* false: nothing is claimed (kind NONE), or an
+                                   estimate                                    */
+    bool interrupted;           /* stopped before it was decided               */
+    mcamp_quantity asked;
+    mcamp_direction direction;  /* all that is said is about these             */
+    mcamp_adjacency adjacency;
+    mcamp_batch_law law;        /* 0: no batches (a list of events)            */
+    uint64_t unit;              /* examples that differ: 1, or a group         */
+    uint64_t rounds, batches;   /* n, b; 0: unknown                            */
+    uint64_t epochs;            /* most participations of one example          */
+    uint64_t examples;          /* size of the data set, where it matters      */
+    uint64_t count;             /* uses of an event, where they were asked for */
+    double sigma, eps, delta;
+    double q;                   /* POISSON: sampling probability               */
+    double sensitivity;         /* in units of the clipping norm; 0: unknown   */
+    double beta;                /* the level; 0: certain                       */
+    uint64_t points;            /* numbers that the level covers at once, such
+                                   as those of a curve; 1: this one            */
+    double std_error;           /* estimates: of what was asked for            */
+    double lower, upper;        /* INTERVAL: of what was asked for; ESTIMATE:
+                                   rigorous bounds of delta, each at level beta */
+    double unamplified;         /* what was asked for, without amplification   */
     mcamp_proof remove, add;
-    uint64_t gram_digest, seed, samples;
-    size_t batches;             /* b */
-    uint64_t rounds;            /* n, 0 if unknown */
-    size_t rungs_tried;         /* of the ladder; 0 for a single claim         */
-    int version;                /* of the library                              */
-} mcamp_statement;
+    uint64_t seed, samples;
+    uint64_t rung, rungs;       /* of a ladder: accepted at, number tried      */
+    uint64_t strategy_digest;   /* of C; 0: unknown                            */
+    uint64_t gram_digest;       /* of G; 0: none                               */
+} mcamp_guarantee;
 
 /* Accepts or refuses one fixed claim with fresh samples.  MCAMP_OK: accepted;
  * MCAMP_Q_REFUSED, _BUDGET or _INTERRUPTED: not accepted.  An error after the
@@ -805,8 +890,7 @@ typedef struct mcamp_statement {
  * bound without amplification suffices.                                        */
 MCAMP_API mcamp_status mcamp_verify_sampled(mcamp_ctx *ctx, const mcamp_gram *gram,
                                             const mcamp_claim *claim,
-                                            mcamp_statement *out);
-
+                                            mcamp_guarantee *out);
 /* ======================================================================== *
  *  SECURE: keys and the noise that is released                 (decl) secure
  * ======================================================================== */
@@ -996,29 +1080,6 @@ MCAMP_API mcamp_status mcamp_noise_load_replay(mcamp_ctx *ctx, mcamp_noise *nois
  *  BATCHES: who takes part when                                 (decl) batch
  * ======================================================================== */
 
-/* The law by which batches are drawn belongs to the privacy statement: accounting
- * for one law and drawing by another is the commonest bug of the field.  Round t
- * has t mod b as its place in the cycle of b rounds (`batches`).              */
-typedef enum mcamp_batch_law {
-    MCAMP_BATCH_UNSET   = 0,    /* refused                                    */
-    MCAMP_BATCH_BINS    = 1,    /* balls in bins: every example in one of b
-                                   bins, uniformly and independently; bin
-                                   t mod b is the batch of round t: sections
-                                   est and calib                              */
-    MCAMP_BATCH_POISSON = 2,    /* example e, of group e mod b, is taken in the
-                                   rounds of its group with probability q, anew
-                                   each time: MCAMP_EVENT_BANDMF for C of at most
-                                   b bands; b = 1: MCAMP_EVENT_POISSON         */
-    MCAMP_BATCH_FIXED   = 3,    /* exactly `size` examples of the round's group,
-                                   every subset alike: [2], Algorithm 2       */
-    MCAMP_BATCH_MINSEP  = 4,    /* every example that was not taken in the last
-                                   b - 1 rounds is taken with probability q   */
-    MCAMP_BATCH_SHUFFLE = 5     /* one random order, cut into b batches of equal
-                                   size, the same in every epoch.  NOT AMPLIFIED:
-                                   account for it by mcamp_sens_fixed without
-                                   sampling, never as if it were BINS          */
-} mcamp_batch_law;
-
 typedef struct mcamp_batch_desc {
     uint32_t start_canary;      /* must be 0                                  */
     mcamp_batch_law law;        /* REQUIRED                                   */
@@ -1155,34 +1216,6 @@ MCAMP_API mcamp_status mcamp_clip_factor(mcamp_ctx *ctx, double norm, double lim
  *  SESSION: a training run that keeps its promise              (decl) session
  * ======================================================================== */
 
-/* What a (eps, delta) rests on. */
-typedef enum mcamp_basis {
-    MCAMP_BASIS_UNSET       = 0,
-    MCAMP_BASIS_CERTIFIED   = 1,    /* a mcamp_statement: balls in bins       */
-    MCAMP_BASIS_EXACT       = 2,    /* section exact: cyclic Poisson          */
-    MCAMP_BASIS_UNAMPLIFIED = 3     /* sensitivity and the Gaussian mechanism:
-                                       any law, nothing gained from sampling  */
-} mcamp_basis;
-
-/* (eps, delta) together with all that it was computed for.  Read the fields, do not
- * write them.                                                                 */
-typedef struct mcamp_guarantee {
-    uint32_t magic;
-    mcamp_basis basis;
-    mcamp_batch_law law;
-    double eps, delta;          /* delta includes beta                        */
-    double beta, sigma, q, sensitivity;
-    uint64_t rounds, batches;
-    uint64_t digest;            /* of C                                       */
-    uint64_t samples;           /* CERTIFIED                                  */
-} mcamp_guarantee;
-
-/* From an accepted statement in both directions about this C; delta becomes
- * max(delta, beta) [1, Theorem 2.1].  MCAMP_E_MISMATCH: not accepted, one direction
- * only, or of another C.  Computes the Gram matrix of C again.                */
-MCAMP_API mcamp_status mcamp_guarantee_bins(mcamp_ctx *ctx, const mcamp_mech *mech,
-                                            const mcamp_statement *statement,
-                                            mcamp_guarantee *out);
 /* eps at delta without amplification, for any law: its participations are at least,
  * for BINS and SHUFFLE exactly, `batches` rounds apart.  Rounded up.          */
 MCAMP_API mcamp_status mcamp_guarantee_unamplified(mcamp_ctx *ctx, const mcamp_mech *mech,
@@ -1247,10 +1280,6 @@ MCAMP_API double mcamp_session_delta(const mcamp_session *session);
 /* ======================================================================== *
  *  EXACT: accountants without sampling                          (decl) exact
  * ======================================================================== */
-
-/* An answer together with what is certain about it: lower <= truth <= upper,
- * discretisation, truncation and rounding errors included.                    */
-typedef struct mcamp_interval { double lower, upper; } mcamp_interval;
 
 /* One mechanism, used `count` times.  A list of events is their (adaptive)
  * composition.  Which fields a kind reads is said beside it; the others must be
@@ -1537,7 +1566,7 @@ MCAMP_API mcamp_status mcamp_grid_bytes(mcamp_ctx *ctx, const mcamp_pld *pld,
  * samples.                                                                    */
 MCAMP_API mcamp_status mcamp_verify(mcamp_ctx *ctx, const mcamp_gram *gram,
                                     const mcamp_claim *claim,
-                                    mcamp_statement *out);
+                                    mcamp_guarantee *out);
 
 /* eps at delta for MCAMP_BATCH_POISSON with a cycle of `batches` >= bands of C and
  * probability q: ceil(n/batches) Poisson-sampled Gaussian mechanisms of sensitivity
@@ -1723,7 +1752,7 @@ MCAMP_API mcamp_status mcamp_renyi(mcamp_ctx *ctx, const mcamp_gram *gram,
 MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx,
                                                  const mcamp_gram *gram,
                                                  const mcamp_claim *claim,
-                                                 mcamp_statement *out);
+                                                 mcamp_guarantee *out);
 
 /* The easy level: one description, one call, one result. */
 typedef struct mcamp_problem {
@@ -1750,10 +1779,10 @@ MCAMP_API mcamp_status mcamp_problem_sigma(mcamp_ctx *ctx, const mcamp_problem *
 /* The certified ones: beta is budget.beta, or delta if that is 0 (verify-then-run
  * with beta <= delta keeps (eps, delta): Theorem 2.1 of [1]).                     */
 MCAMP_API mcamp_status mcamp_problem_verify(mcamp_ctx *ctx, const mcamp_problem *problem,
-                                            mcamp_statement *out);
+                                            mcamp_guarantee *out);
 MCAMP_API mcamp_status mcamp_problem_certify(mcamp_ctx *ctx,
                                              const mcamp_problem *problem,
-                                             mcamp_statement *out);
+                                             mcamp_guarantee *out);
 
 /* ======================================================================== *
  *  OPTIMISING C                                                   (decl) opt
@@ -1894,8 +1923,10 @@ typedef struct mcamp_plan_result {
     double sigma;               /* proven for the chosen C, if `certified`    */
     double rmse, max_error;     /* with that sigma                            */
     bool certified;
-    mcamp_statement statement;  /* BINS: the proof; else all 0: sigma then comes
-                                   from section gauss or exact, rounded up    */
+    mcamp_guarantee guarantee;  /* of the chosen C, ready for a session: BINS as verified;
+                                   POISSON with a cycle of as many rounds as C has
+                                   bands, and q = bands/batches; without sampling,
+                                   SHUFFLE                                    */
 } mcamp_plan_result;
 
 /* Optimises every family that fits the memory under every sampling that is offered,
@@ -1904,16 +1935,6 @@ typedef struct mcamp_plan_result {
  * 1000.                                                                      */
 MCAMP_API mcamp_status mcamp_plan(mcamp_ctx *ctx, const mcamp_plan_desc *desc,
                                   mcamp_mech *mech, mcamp_plan_result *out);
-
-/* Of what mcamp_plan chose, desc being what it was asked: BINS its statement; POISSON
- * with a cycle of as many rounds as C has bands, and probability bands/batches; without
- * sampling, SHUFFLE.  eps comes out at most a ten-thousandth above the one asked for.
- * It is computed from mech anew.  MCAMP_E_MISMATCH: another n, for BINS another C, or
- * nothing was proven.                                                          */
-MCAMP_API mcamp_status mcamp_guarantee_plan(mcamp_ctx *ctx, const mcamp_plan_desc *desc,
-                                            const mcamp_mech *mech,
-                                            const mcamp_plan_result *plan,
-                                            mcamp_guarantee *out);
 
 /* ======================================================================== *
  *  REPORTS                                                      (decl) report
@@ -1932,11 +1953,11 @@ typedef struct mcamp_writer {
  * sigma, samples, k, range, seed, version and more; `seconds` if >= 0.            */
 MCAMP_API mcamp_status mcamp_report_answer(const mcamp_answer *a, double seconds,
                                            const mcamp_writer *w);
-MCAMP_API mcamp_status mcamp_report_statement(const mcamp_statement *s, double seconds,
+MCAMP_API mcamp_status mcamp_report_guarantee(const mcamp_guarantee *s, double seconds,
                                               const mcamp_writer *w);
 /* The statement in sentences: what is guaranteed, under which adjacency and
  * sampling, by which computation.                                                 */
-MCAMP_API mcamp_status mcamp_report_statement_text(const mcamp_statement *s,
+MCAMP_API mcamp_status mcamp_report_guarantee_text(const mcamp_guarantee *s,
                                                    const mcamp_writer *w);
 /* The privacy statement of a training run, as JSON and in sentences: setting, unit,
  * adjacency, accounting, what is covered and what is not.                        */
@@ -7154,6 +7175,12 @@ MCAMP_API void mcamp_gram_free(mcamp_ctx *ctx, mcamp_gram *gram)
     memset(gram, 0, sizeof *gram);
 }
 
+/* Of what mcamp_gram_init makes of a C and b. */
+MCAMP__PRIV uint64_t mcamp__gram_digest(const mcamp_mech *mech, uint64_t b)
+{
+    return mcamp__hash_word(mcamp__hash_word(mech->digest, (uint64_t)mech->n), b);
+}
+
 MCAMP_API mcamp_status mcamp_gram_init(mcamp_ctx *ctx, const mcamp_mech *mech,
                                        size_t b, mcamp_gram *gram)
 {
@@ -7172,8 +7199,8 @@ MCAMP_API mcamp_status mcamp_gram_init(mcamp_ctx *ctx, const mcamp_mech *mech,
     if (st == MCAMP_OK && !mcamp__finite(q.max_norm))
         st = mcamp__fail(ctx, MCAMP_E_NONFINITE, "mech", q.max_norm);
     if (st < 0) { mcamp_gram_free(ctx, &q); return st; }
-    q.digest = mcamp__hash_word(mech->digest, (uint64_t)mech->n);
-    q.digest = mcamp__hash_word(q.digest, (uint64_t)b);
+    q.digest = mcamp__gram_digest(mech, b);
+    q.strategy_digest = mech->digest;
     q.magic = MCAMP__GRAM_MAGIC;
     *gram = q;
     return MCAMP_OK;
@@ -8869,6 +8896,9 @@ MCAMP__PRIV double mcamp__free_log_bound(mcamp_ctx *ctx, const mcamp__question *
 
 /* ---- verification --------------------------------------------------------------- */
 
+#define MCAMP__GUARANTEE_MAGIC 0x6d636775u
+#define MCAMP__RUNGS           100  /* streams of one seed that proofs can draw from */
+
 MCAMP__PRIV mcamp_status mcamp__claim_check(mcamp_ctx *ctx, const mcamp_gram *gram,
                                             const mcamp_claim *c, const void *out,
                                             int with_sigma)
@@ -8886,6 +8916,8 @@ MCAMP__PRIV mcamp_status mcamp__claim_check(mcamp_ctx *ctx, const mcamp_gram *gr
         return mcamp__fail(ctx, MCAMP_E_SIZE, "max_samples", (double)c->max_samples);
     if ((int)c->direction < 0 || c->direction > MCAMP_ADD)
         return mcamp__fail(ctx, MCAMP_E_ARG, "direction", (double)c->direction);
+    if (c->rung >= MCAMP__RUNGS)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "rung", (double)c->rung);
     return MCAMP_OK;
 }
 
@@ -9060,17 +9092,33 @@ MCAMP__PRIV mcamp_status mcamp__verify_direction(mcamp_ctx *ctx, const mcamp__fa
     return st;
 }
 
-MCAMP__PRIV void mcamp__statement_start(const mcamp_gram *gram, const mcamp_claim *c,
-                                        mcamp_statement *s)
+
+/* A guarantee that claims nothing yet, about one example. */
+MCAMP__PRIV void mcamp__guarantee_start(mcamp_guarantee *g, mcamp_batch_law law,
+                                        uint64_t rounds, uint64_t batches)
 {
-    memset(s, 0, sizeof *s);
-    s->direction = c->direction;
-    s->sigma = c->sigma; s->eps = c->eps; s->delta = c->delta; s->beta = c->beta;
-    s->gram_digest = gram->digest;
-    s->seed = c->seed;
-    s->batches = gram->b;
-    s->rounds = gram->n;
-    s->version = MCAMP_VERSION;
+    memset(g, 0, sizeof *g);
+    g->magic = MCAMP__GUARANTEE_MAGIC;
+    g->version = MCAMP_VERSION;
+    g->law = law;
+    g->adjacency = law == MCAMP_BATCH_FIXED || law == MCAMP_BATCH_SHUFFLE
+                       ? MCAMP_ADJACENT_ZERO_OUT : MCAMP_ADJACENT_ADD_REMOVE;
+    g->unit = g->points = 1;
+    g->rounds = rounds;
+    g->batches = batches;
+    if (rounds && batches) g->epochs = (rounds - 1) / batches + 1;
+}
+
+MCAMP__PRIV void mcamp__guarantee_claim(const mcamp_gram *gram, const mcamp_claim *c,
+                                        mcamp_guarantee *g)
+{
+    mcamp__guarantee_start(g, MCAMP_BATCH_BINS, gram->n, gram->b);
+    g->direction = c->direction;
+    g->sigma = c->sigma; g->eps = c->eps; g->delta = c->delta; g->beta = c->beta;
+    g->strategy_digest = gram->strategy_digest;
+    g->gram_digest = gram->digest;
+    g->seed = c->seed;
+    g->rung = c->rung;
 }
 
 /* Certain bounds of delta at a claim's (sigma, eps), from elsewhere; 1: none.  */
@@ -9079,14 +9127,15 @@ typedef struct mcamp__known { double remove, add; } mcamp__known;
 /* The directions of a claim, each at its share of beta: false acceptance of the
  * claim is false acceptance of one of them.                                          */
 MCAMP__PRIV mcamp_status mcamp__verify_claim(mcamp_ctx *ctx, const mcamp__factor *f,
-                                             const mcamp_claim *c, int rung,
+                                             const mcamp_claim *c,
                                              const mcamp__known *known,
-                                             mcamp_statement *s)
+                                             mcamp_guarantee *s)
 {
-    int both = c->direction == MCAMP_BOTH;
+    int both = c->direction == MCAMP_BOTH, rung = (int)c->rung;
     double beta = both ? 0.5 * c->beta : c->beta;
     mcamp_status st = MCAMP_OK;
     s->accepted = false;
+    s->kind = MCAMP_KIND_NONE;
     memset(&s->remove, 0, sizeof s->remove);
     memset(&s->add, 0, sizeof s->add);
     if (both || c->direction == MCAMP_REMOVE)
@@ -9099,22 +9148,27 @@ MCAMP__PRIV mcamp_status mcamp__verify_claim(mcamp_ctx *ctx, const mcamp__factor
     s->accepted = st == MCAMP_OK &&
                   (s->remove.accepted || c->direction == MCAMP_ADD) &&
                   (s->add.accepted || c->direction == MCAMP_REMOVE);
+    s->interrupted = st == MCAMP_Q_INTERRUPTED;
+    s->kind = s->accepted ? MCAMP_KIND_VERIFIED : MCAMP_KIND_NONE;
+    s->sigma = c->sigma;
+    s->rung = c->rung;
     return st;
 }
 
 MCAMP_API mcamp_status mcamp_verify_sampled(mcamp_ctx *ctx, const mcamp_gram *gram,
                                             const mcamp_claim *claim,
-                                            mcamp_statement *out)
+                                            mcamp_guarantee *out)
 {
     static const mcamp__known nothing = { 1, 1 };
     mcamp__factor f;
-    mcamp_statement s;
+    mcamp_guarantee s;
     mcamp_status st = mcamp__claim_check(ctx, gram, claim, out, 1);
     if (st < 0) return st;
     out->accepted = false;              /* whatever happens from here on */
+    out->kind = MCAMP_KIND_NONE;
     if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
-    mcamp__statement_start(gram, claim, &s);
-    st = mcamp__verify_claim(ctx, &f, claim, 0, &nothing, &s);
+    mcamp__guarantee_claim(gram, claim, &s);
+    st = mcamp__verify_claim(ctx, &f, claim, &nothing, &s);
     mcamp__factor_free(ctx, &f);
     if (st < 0) return st;
     *out = s;
@@ -11225,7 +11279,6 @@ MCAMP_API mcamp_status mcamp_clip_add_grid(mcamp_ctx *ctx, mcamp_clip *clip,
  *  once and its gradient depends on nothing but itself and earlier releases.
  * ======================================================================== */
 
-#define MCAMP__GUARANTEE_MAGIC 0x6d636775u
 #define MCAMP__SESSION_MAGIC   0x6d637365u
 
 MCAMP__PRIV mcamp_status mcamp__guarantee_args(mcamp_ctx *ctx, const mcamp_mech *mech,
@@ -11238,50 +11291,16 @@ MCAMP__PRIV mcamp_status mcamp__guarantee_args(mcamp_ctx *ctx, const mcamp_mech 
     return MCAMP_OK;
 }
 
+/* One that holds, in both directions, for this C; sigma is set by the caller. */
 MCAMP__PRIV void mcamp__guarantee_set(mcamp_guarantee *g, const mcamp_mech *mech,
-                                      mcamp_basis basis, mcamp_batch_law law,
+                                      mcamp_guarantee_kind kind, mcamp_batch_law law,
                                       uint64_t batches)
 {
-    memset(g, 0, sizeof *g);
-    g->basis = basis;
-    g->law = law;
-    g->rounds = mech->n;
-    g->batches = batches;
-    g->digest = mech->digest;
-    g->magic = MCAMP__GUARANTEE_MAGIC;
-}
-
-MCAMP_API mcamp_status mcamp_guarantee_bins(mcamp_ctx *ctx, const mcamp_mech *mech,
-                                            const mcamp_statement *statement,
-                                            mcamp_guarantee *out)
-{
-    const mcamp_statement *s = statement;
-    mcamp_gram gram;
-    uint64_t digest;
-    mcamp_status st = mcamp__guarantee_args(ctx, mech, out);
-    if (st < 0) return st;
-    if (!s) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "statement", 0);
-    if (!s->accepted) return mcamp__fail(ctx, MCAMP_E_MISMATCH, "statement.accepted", 0);
-    if (s->direction != MCAMP_BOTH)
-        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "statement.direction", 0);
-    st = mcamp__check_sigma(ctx, "statement.sigma", s->sigma);
-    if (st == MCAMP_OK) st = mcamp__check_eps(ctx, "statement.eps", s->eps);
-    if (st == MCAMP_OK) st = mcamp__check_prob(ctx, "statement.delta", s->delta);
-    if (st == MCAMP_OK) st = mcamp__check_prob(ctx, "statement.beta", s->beta);
-    if (st < 0) return st;
-    st = mcamp_gram_init(ctx, mech, s->batches, &gram);
-    if (st < 0) return st;
-    digest = gram.digest;
-    mcamp_gram_free(ctx, &gram);
-    if (digest != s->gram_digest || s->rounds != mech->n)
-        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "mech", 0);
-    mcamp__guarantee_set(out, mech, MCAMP_BASIS_CERTIFIED, MCAMP_BATCH_BINS, s->batches);
-    out->sigma = s->sigma;
-    out->eps = s->eps;
-    out->beta = s->beta;
-    out->delta = mcamp__dmax(s->delta, s->beta);
-    out->samples = s->samples;
-    return MCAMP_OK;
+    mcamp__guarantee_start(g, law, mech->n, batches);
+    g->kind = kind;
+    g->accepted = true;
+    g->asked = MCAMP_ASK_EPS;
+    g->strategy_digest = mech->digest;
 }
 
 MCAMP__PRIV mcamp_status mcamp__guarantee_numbers(mcamp_ctx *ctx, uint64_t batches,
@@ -11316,9 +11335,9 @@ MCAMP_API mcamp_status mcamp_guarantee_unamplified(mcamp_ctx *ctx, const mcamp_m
     s.value *= 1 + 1e-13;
     st = mcamp_gauss_epsilon(ctx, sigma, s.value, delta, &eps);
     if (st < 0) return st;
-    mcamp__guarantee_set(out, mech, MCAMP_BASIS_UNAMPLIFIED, law, batches);
+    mcamp__guarantee_set(out, mech, MCAMP_KIND_CLOSED, law, batches);
     out->sigma = sigma;
-    out->eps = eps;
+    out->eps = out->upper = eps;
     out->delta = delta;
     out->sensitivity = s.value;
     return MCAMP_OK;
@@ -11326,16 +11345,53 @@ MCAMP_API mcamp_status mcamp_guarantee_unamplified(mcamp_ctx *ctx, const mcamp_m
 
 /* ---- binding -------------------------------------------------------------- */
 
+/* (eps, delta) in both directions, of one example, proven, and numbers that can be. */
+MCAMP__PRIV mcamp_status mcamp__guarantee_holds(mcamp_ctx *ctx, const mcamp_guarantee *g)
+{
+    mcamp_status st;
+    if (!g || g->magic != MCAMP__GUARANTEE_MAGIC)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "guarantee", 0);
+    if (!g->accepted || g->interrupted || (int)g->kind < (int)MCAMP_KIND_VERIFIED ||
+        (int)g->kind > (int)MCAMP_KIND_CLOSED)
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "guarantee.accepted", (double)(int)g->kind);
+    if (g->direction != MCAMP_BOTH)
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "guarantee.direction", 0);
+    if (g->unit != 1) return mcamp__fail(ctx, MCAMP_E_MISMATCH, "guarantee.unit", 0);
+    if (g->law == MCAMP_BATCH_UNSET)
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "guarantee.law", 0);
+    if (g->kind == MCAMP_KIND_VERIFIED &&
+        (g->law != MCAMP_BATCH_BINS || !g->gram_digest))
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "guarantee.law", 0);
+    st = mcamp__check_positive(ctx, "guarantee.sigma", g->sigma);
+    if (st == MCAMP_OK) st = mcamp__check_eps(ctx, "guarantee.eps", g->eps);
+    if (st == MCAMP_OK) st = mcamp__check_prob(ctx, "guarantee.delta", g->delta);
+    if (st == MCAMP_OK && g->kind == MCAMP_KIND_VERIFIED)
+        st = mcamp__check_prob(ctx, "guarantee.beta", g->beta);
+    return st;
+}
+
+/* delta of a run that a proof with samples lets begin [1, Theorem 2.1]. */
+MCAMP__PRIV double mcamp__guarantee_delta(const mcamp_guarantee *g)
+{
+    return g->remove.samples || g->add.samples ? mcamp__dmax(g->delta, g->beta) : g->delta;
+}
+
 /* The first field in which the parts disagree; NULL: none. */
 MCAMP__PRIV const char *mcamp__session_differs(const mcamp_guarantee *g,
                                                const mcamp_batch *b, const mcamp_noise *m,
                                                const mcamp_clip *c)
 {
     if (b->law != g->law) return "law";
+    if (g->adjacency != MCAMP_ADJACENT_ZERO_OUT &&
+        (b->law == MCAMP_BATCH_SHUFFLE || b->law == MCAMP_BATCH_FIXED ||
+         (b->limit && g->kind == MCAMP_KIND_CLOSED))) return "adjacency";
     if (b->rounds != g->rounds || m->mech->n != g->rounds) return "rounds";
     if (b->batches != g->batches) return "batches";
-    if (g->basis == MCAMP_BASIS_EXACT && !(b->q <= g->q && b->q >= g->q)) return "q";
-    if (m->digest != g->digest) return "mech";
+    if (g->law == MCAMP_BATCH_POISSON && g->kind == MCAMP_KIND_INTERVAL &&
+        !(b->q <= g->q && b->q >= g->q)) return "q";
+    if (m->digest != g->strategy_digest) return "mech";
+    if (g->gram_digest && g->gram_digest != mcamp__gram_digest(m->mech, g->batches))
+        return "gram";
     if (!mcamp__eq(m->sigma, g->sigma)) return "sigma";
     if (!mcamp__eq(m->clip_norm, c->norm)) return "clip_norm";
     if (!mcamp__eq(m->grid, c->grid)) return "grid";
@@ -11349,9 +11405,8 @@ MCAMP__PRIV mcamp_status mcamp__session_parts(mcamp_ctx *ctx, const mcamp_sessio
     mcamp_status st;
     if (d->start_canary || d->end_canary)
         return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_session_desc", 0);
-    if (!d->guarantee || d->guarantee->magic != MCAMP__GUARANTEE_MAGIC)
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_session_desc.guarantee", 0);
-    st = mcamp__batch_args(ctx, d->batch);
+    st = mcamp__guarantee_holds(ctx, d->guarantee);
+    if (st == MCAMP_OK) st = mcamp__batch_args(ctx, d->batch);
     if (st == MCAMP_OK) st = mcamp__noise_args(ctx, d->noise);
     if (st == MCAMP_OK) st = mcamp__clip_args(ctx, d->clip);
     if (st < 0) return st;
@@ -11368,6 +11423,7 @@ MCAMP_API mcamp_status mcamp_session_init(mcamp_ctx *ctx, const mcamp_session_de
                                           mcamp_session *session)
 {
     const char *name;
+    mcamp_guarantee g;
     double cut = 0;
     mcamp_status st;
     if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
@@ -11375,16 +11431,19 @@ MCAMP_API mcamp_status mcamp_session_init(mcamp_ctx *ctx, const mcamp_session_de
     if (!session) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "session", 0);
     st = mcamp__session_parts(ctx, desc);
     if (st < 0) return st;
-    name = mcamp__session_differs(desc->guarantee, desc->batch, desc->noise, desc->clip);
+    g = *desc->guarantee;
+    if (g.kind == MCAMP_KIND_CLOSED && desc->batch->limit)
+        g.adjacency = MCAMP_ADJACENT_ZERO_OUT;      /* where cutting is free */
+    name = mcamp__session_differs(&g, desc->batch, desc->noise, desc->clip);
     if (name) return mcamp__fail(ctx, MCAMP_E_MISMATCH, name, 0);
-    if (desc->guarantee->basis != MCAMP_BASIS_UNAMPLIFIED) {
-        st = mcamp_batch_cut_delta(ctx, desc->batch, desc->guarantee->eps, &cut);
+    if (g.kind != MCAMP_KIND_CLOSED) {
+        st = mcamp_batch_cut_delta(ctx, desc->batch, g.eps, &cut);
         if (st < 0) return st;
-        if (!(desc->guarantee->delta + cut < 1))
+        if (!(mcamp__guarantee_delta(&g) + cut < 1))
             return mcamp__fail(ctx, MCAMP_E_MISMATCH, "limit", cut);
     }
     memset(session, 0, sizeof *session);
-    session->guarantee = *desc->guarantee;
+    session->guarantee = g;
     session->batch = desc->batch;
     session->noise = desc->noise;
     session->clip = desc->clip;
@@ -11398,7 +11457,7 @@ MCAMP_API mcamp_status mcamp_session_init(mcamp_ctx *ctx, const mcamp_session_de
 MCAMP_API double mcamp_session_delta(const mcamp_session *session)
 {
     if (!session || session->magic != MCAMP__SESSION_MAGIC) return 1;
-    return mcamp__dmin(session->guarantee.delta + session->cut_delta, 1);
+    return mcamp__dmin(mcamp__guarantee_delta(&session->guarantee) + session->cut_delta, 1);
 }
 
 /* ---- rounds ------------------------------------------------------------------ */
@@ -11481,7 +11540,6 @@ MCAMP_API mcamp_status mcamp_session_end(mcamp_ctx *ctx, mcamp_session *session,
     return st;
 }
 
-#undef MCAMP__GUARANTEE_MAGIC
 #undef MCAMP__SESSION_MAGIC
 
 #undef MCAMP__GETRANDOM
@@ -16068,18 +16126,19 @@ MCAMP__PRIV mcamp_status mcamp__known_bounds(mcamp_ctx *ctx, const mcamp__factor
 }
 
 MCAMP_API mcamp_status mcamp_verify(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                    const mcamp_claim *claim, mcamp_statement *out)
+                                    const mcamp_claim *claim, mcamp_guarantee *out)
 {
     mcamp__factor f;
     mcamp__known known;
-    mcamp_statement s;
+    mcamp_guarantee s;
     mcamp_status st = mcamp__claim_check(ctx, gram, claim, out, 1);
     if (st < 0) return st;
     out->accepted = false;              /* whatever happens from here on */
+    out->kind = MCAMP_KIND_NONE;
     if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
-    mcamp__statement_start(gram, claim, &s);
+    mcamp__guarantee_claim(gram, claim, &s);
     st = mcamp__known_bounds(ctx, &f, claim, &known);
-    if (st >= 0) st = mcamp__verify_claim(ctx, &f, claim, 0, &known, &s);
+    if (st >= 0) st = mcamp__verify_claim(ctx, &f, claim, &known, &s);
     mcamp__factor_free(ctx, &f);
     if (st < 0) return st;
     *out = s;
@@ -16113,9 +16172,10 @@ MCAMP_API mcamp_status mcamp_guarantee_poisson(mcamp_ctx *ctx, const mcamp_mech 
     if (st < 0) return st;
     if (!mcamp__finite(eps.upper))
         return mcamp__fail(ctx, MCAMP_E_INFEASIBLE, "delta", delta);
-    mcamp__guarantee_set(out, mech, MCAMP_BASIS_EXACT, MCAMP_BATCH_POISSON, batches);
+    mcamp__guarantee_set(out, mech, MCAMP_KIND_INTERVAL, MCAMP_BATCH_POISSON, batches);
     out->sigma = sigma;
-    out->eps = eps.upper;
+    out->lower = eps.lower;
+    out->eps = out->upper = eps.upper;
     out->delta = delta;
     out->q = q;
     out->sensitivity = e.sensitivity;
@@ -18140,13 +18200,13 @@ MCAMP_API mcamp_status mcamp_renyi(mcamp_ctx *ctx, const mcamp_gram *gram,
  * needs no union bound: a false result needs the first false rung to be accepted.     */
 MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx, const mcamp_gram *gram,
                                                  const mcamp_claim *claim,
-                                                 mcamp_statement *out)
+                                                 mcamp_guarantee *out)
 {
     static const double ladder[] = { 1.08, 1.03, 1.015, 1.008, 1.004, 1.002 };
     mcamp__factor f;
     mcamp_budget bud;
     mcamp_claim c;
-    mcamp_statement s, best;
+    mcamp_guarantee s, best;
     mcamp__known known;
     double sigma = 0, err = 0, su = 0;
     uint64_t spent = 0;
@@ -18157,28 +18217,30 @@ MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx, const mcamp_gra
     bud.seed = claim->seed; bud.direction = claim->direction;
     if (claim->max_samples) bud.max_samples = claim->max_samples;
     out->accepted = false;              /* whatever happens from here on */
+    out->kind = MCAMP_KIND_NONE;
     if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
     c = *claim;
+    c.rung = 0;
     st = mcamp__solve_sigma(ctx, &f, gram->max_norm, c.eps, c.delta, &bud, &sigma, &err,
                             &su, &spent);
     su *= 1 + 1e-12;        /* the bound is evaluated anew, with its own rounding */
     c.sigma = su;
-    mcamp__statement_start(gram, &c, &best);
+    mcamp__guarantee_claim(gram, &c, &best);
     if (st >= 0) st = mcamp__known_bounds(ctx, &f, &c, &known);
-    if (st >= 0) st = mcamp__verify_claim(ctx, &f, &c, 0, &known, &best);   /* without samples */
-    mcamp__statement_start(gram, &c, &s);
+    if (st >= 0) st = mcamp__verify_claim(ctx, &f, &c, &known, &best);   /* without samples */
+    mcamp__guarantee_claim(gram, &c, &s);
     for (int i = 0; st == MCAMP_OK && i < (int)(sizeof ladder / sizeof *ladder); i++) {
         c.sigma = sigma * ladder[i] + 2 * err;
         if (!(c.sigma < su)) continue;
-        s.sigma = c.sigma;
+        c.rung = (uint64_t)i + 1;
         st = mcamp__known_bounds(ctx, &f, &c, &known);
-        if (st >= 0) st = mcamp__verify_claim(ctx, &f, &c, i + 1, &known, &s);
-        s.rungs_tried++;
+        if (st >= 0) st = mcamp__verify_claim(ctx, &f, &c, &known, &s);
+        s.rungs++;
         if (st == MCAMP_OK) best = s;
     }
     mcamp__factor_free(ctx, &f);
     if (st < 0) return st;
-    best.rungs_tried = s.rungs_tried;
+    best.rungs = s.rungs;
     best.samples = s.samples + spent;
     *out = best;
     if (!best.accepted) return MCAMP_Q_REFUSED;
@@ -18251,7 +18313,7 @@ MCAMP_API mcamp_status mcamp_problem_sigma(mcamp_ctx *ctx, const mcamp_problem *
 
 /* Certifies (certify != 0) or verifies. */
 MCAMP__PRIV mcamp_status mcamp__problem_claim(mcamp_ctx *ctx, const mcamp_problem *p,
-                                              int certify, mcamp_statement *out)
+                                              int certify, mcamp_guarantee *out)
 {
     mcamp_gram g;
     mcamp_claim c;
@@ -18270,13 +18332,13 @@ MCAMP__PRIV mcamp_status mcamp__problem_claim(mcamp_ctx *ctx, const mcamp_proble
 }
 
 MCAMP_API mcamp_status mcamp_problem_verify(mcamp_ctx *ctx, const mcamp_problem *problem,
-                                            mcamp_statement *out)
+                                            mcamp_guarantee *out)
 {
     return mcamp__problem_claim(ctx, problem, 0, out);
 }
 
 MCAMP_API mcamp_status mcamp_problem_certify(mcamp_ctx *ctx, const mcamp_problem *problem,
-                                             mcamp_statement *out)
+                                             mcamp_guarantee *out)
 {
     return mcamp__problem_claim(ctx, problem, 1, out);
 }
@@ -19779,12 +19841,34 @@ MCAMP__PRIV mcamp_status mcamp__plan_prove(mcamp_ctx *ctx, mcamp__planner *p)
     memset(&c, 0, sizeof c);
     c.eps = d->eps; c.delta = d->delta; c.seed = d->budget.seed;
     c.beta = d->budget.beta > 0 ? d->budget.beta : d->delta;
-    st = mcamp_calibrate_certified(ctx, &gram, &c, &p->out->statement);
+    st = mcamp_calibrate_certified(ctx, &gram, &c, &p->out->guarantee);
     mcamp_gram_free(ctx, &gram);
     if (st < 0) return st;
-    p->out->certified = p->out->statement.accepted;
-    if (p->out->certified) p->out->sigma = p->out->statement.sigma;
+    p->out->certified = p->out->guarantee.accepted;
+    if (p->out->certified) p->out->sigma = p->out->guarantee.sigma;
     return st;
+}
+
+/* What the interval says of (eps, delta), of an event as mcamp__plan_check_sigma makes
+ * it: proven, or nothing.                                                          */
+MCAMP__PRIV void mcamp__plan_guarantee(mcamp__planner *p, const mcamp_event *e,
+                                       const mcamp_interval *delta)
+{
+    const mcamp_opt_desc *d = &p->base;
+    const mcamp_plan_row *row = &p->out->row[p->out->best];
+    int poisson = row->amplification == MCAMP_AMPLIFY_POISSON;
+    mcamp_guarantee *g = &p->out->guarantee;
+    mcamp__guarantee_set(g, &p->best,
+                         poisson ? MCAMP_KIND_INTERVAL : MCAMP_KIND_CLOSED,
+                         poisson ? MCAMP_BATCH_POISSON : MCAMP_BATCH_SHUFFLE,
+                         poisson ? p->best.bands : d->batches);
+    g->asked = MCAMP_ASK_DELTA;
+    g->sigma = e->sigma; g->sensitivity = e->sensitivity;
+    g->q = poisson ? (double)p->best.bands / (double)d->batches : 0;
+    g->eps = d->eps; g->delta = d->delta;
+    g->lower = delta->lower; g->upper = delta->upper;
+    g->accepted = p->out->certified;
+    if (!g->accepted) g->kind = MCAMP_KIND_NONE;
 }
 
 /* The others: from C alone, whether sigma (a little above what the optimiser says, for
@@ -19818,8 +19902,10 @@ MCAMP__PRIV mcamp_status mcamp__plan_check_sigma(mcamp_ctx *ctx, mcamp__planner 
     }
     x.rel_error = 1e-3;
     st = mcamp_exact_delta(ctx, &e, 1, &x, d->eps, &delta, NULL);
-    if (st >= 0) p->out->certified = delta.upper <= d->delta;
-    return st;
+    if (st < 0) return st;
+    p->out->certified = delta.upper <= d->delta;
+    mcamp__plan_guarantee(p, &e, &delta);
+    return MCAMP_OK;
 }
 
 MCAMP__PRIV mcamp_status mcamp__plan_certify(mcamp_ctx *ctx, mcamp__planner *p)
@@ -19922,32 +20008,6 @@ MCAMP_API mcamp_status mcamp_plan(mcamp_ctx *ctx, const mcamp_plan_desc *desc,
     }
     mcamp__delete(ctx, r, 1, sizeof *r);
     return st;
-}
-
-MCAMP_API mcamp_status mcamp_guarantee_plan(mcamp_ctx *ctx, const mcamp_plan_desc *desc,
-                                            const mcamp_mech *mech,
-                                            const mcamp_plan_result *plan,
-                                            mcamp_guarantee *out)
-{
-    const mcamp_plan_row *row;
-    mcamp_status st = mcamp__guarantee_args(ctx, mech, out);
-    if (st < 0) return st;
-    if (!desc) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "desc", 0);
-    if (!plan) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "plan", 0);
-    if (plan->best >= plan->rows || plan->rows > MCAMP_PLAN_ROWS)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "plan", (double)plan->best);
-    row = plan->row + plan->best;
-    if (mech->n != desc->n)
-        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "mech", (double)mech->n);
-    if (!plan->certified) return mcamp__fail(ctx, MCAMP_E_MISMATCH, "plan.certified", 0);
-    if (row->amplification == MCAMP_AMPLIFY_BINS)
-        return mcamp_guarantee_bins(ctx, mech, &plan->statement, out);
-    if (row->amplification == MCAMP_AMPLIFY_POISSON)
-        return mcamp_guarantee_poisson(ctx, mech, mech->bands,
-                                       (double)mech->bands / (double)desc->batches,
-                                       plan->sigma, desc->delta, out);
-    return mcamp_guarantee_unamplified(ctx, mech, MCAMP_BATCH_SHUFFLE, desc->batches,
-                                       plan->sigma, desc->delta, out);
 }
 
 /* ======================================================================== *
@@ -20078,7 +20138,7 @@ MCAMP__PRIV const char *mcamp__direction_name(mcamp_direction d)
     return d == MCAMP_REMOVE ? "remove" : d == MCAMP_ADD ? "add" : "both";
 }
 
-MCAMP_API mcamp_status mcamp_report_statement(const mcamp_statement *s, double seconds,
+MCAMP_API mcamp_status mcamp_report_guarantee(const mcamp_guarantee *s, double seconds,
                                               const mcamp_writer *w)
 {
     mcamp__out o;
@@ -20105,7 +20165,7 @@ MCAMP_API mcamp_status mcamp_report_statement(const mcamp_statement *s, double s
     mcamp__json_count(&o, "samples_add", s->add.samples);
     mcamp__json_count(&o, "k", p->order);
     mcamp__json_number(&o, "range", p->method == MCAMP_METHOD_EXACT ? p->bound : p->range);
-    mcamp__json_count(&o, "rungs", s->rungs_tried);
+    mcamp__json_count(&o, "rungs", s->rungs);
     mcamp__json_count(&o, "seed", s->seed);
     return mcamp__report_end(&o, seconds);
 }
@@ -20133,7 +20193,7 @@ MCAMP__PRIV void mcamp__text_proof(mcamp__out *o, const char *name, const mcamp_
     mcamp__put(o, p->accepted ? "; accepted.\n" : "; not accepted.\n");
 }
 
-MCAMP_API mcamp_status mcamp_report_statement_text(const mcamp_statement *s,
+MCAMP_API mcamp_status mcamp_report_guarantee_text(const mcamp_guarantee *s,
                                                    const mcamp_writer *w)
 {
     mcamp__out o;
@@ -20181,25 +20241,20 @@ MCAMP__PRIV const char *mcamp__law_name(mcamp_batch_law law)
     }
 }
 
-MCAMP__PRIV const char *mcamp__basis_name(mcamp_basis basis)
+MCAMP__PRIV const char *mcamp__kind_name(mcamp_guarantee_kind kind)
 {
-    switch (basis) {
-    case MCAMP_BASIS_CERTIFIED:   return "certified";
-    case MCAMP_BASIS_EXACT:       return "exact";
-    case MCAMP_BASIS_UNAMPLIFIED: return "unamplified";
-    default:                      return "none";
+    switch (kind) {
+    case MCAMP_KIND_ESTIMATE: return "estimate";
+    case MCAMP_KIND_VERIFIED: return "verified claim";
+    case MCAMP_KIND_INTERVAL: return "certified interval";
+    case MCAMP_KIND_CLOSED:   return "closed form";
+    default:                  return "none";
     }
 }
 
-/* Where one example's presence moves others into other batches (sizes are fixed, or a
- * cut is not paid for in delta) only a run in which it stays, with gradient zero, is
- * comparable.                                                                    */
 MCAMP__PRIV const char *mcamp__session_adjacency(const mcamp_session *s)
 {
-    const mcamp_guarantee *g = &s->guarantee;
-    return g->basis == MCAMP_BASIS_UNAMPLIFIED &&
-                   (s->batch->limit || g->law == MCAMP_BATCH_SHUFFLE ||
-                    g->law == MCAMP_BATCH_FIXED)
+    return s->guarantee.adjacency == MCAMP_ADJACENT_ZERO_OUT
                ? "zero-out of one example"
                : "add or remove one example (zero-out)";
 }
@@ -20226,12 +20281,12 @@ MCAMP_API mcamp_status mcamp_report_session(const mcamp_session *s, const mcamp_
     mcamp__json_text(&o, "output", "the noisy gradients of all rounds");
     mcamp__json_text(&o, "unit", "one example");
     mcamp__json_text(&o, "adjacency", mcamp__session_adjacency(s));
-    mcamp__json_text(&o, "accounting", mcamp__basis_name(g->basis));
+    mcamp__json_text(&o, "accounting", mcamp__kind_name(g->kind));
     mcamp__json_text(&o, "sampling", mcamp__law_name(g->law));
     mcamp__json_number(&o, "epsilon", g->eps);
     mcamp__json_number(&o, "delta", mcamp_session_delta(s));
     mcamp__json_number(&o, "delta_of_cuts", s->cut_delta);
-    if (g->basis == MCAMP_BASIS_UNAMPLIFIED)
+    if (g->kind == MCAMP_KIND_CLOSED)
         mcamp__json_number(&o, "rho", mcamp__session_rho(g));
     mcamp__json_number(&o, "beta", g->beta);
     mcamp__json_number(&o, "sigma", g->sigma);
@@ -20246,7 +20301,7 @@ MCAMP_API mcamp_status mcamp_report_session(const mcamp_session *s, const mcamp_
     mcamp__json_count(&o, "dim", s->clip->dim);
     mcamp__json_count(&o, "round", s->noise->step);
     mcamp__json_count(&o, "samples", g->samples);
-    mcamp__json_digest(&o, g->digest);
+    mcamp__json_digest(&o, g->strategy_digest);
     return mcamp__report_end(&o, -1);
 }
 
@@ -20276,14 +20331,14 @@ MCAMP__PRIV void mcamp__text_law(mcamp__out *o, const mcamp_session *s)
 MCAMP__PRIV void mcamp__text_basis(mcamp__out *o, const mcamp_guarantee *g)
 {
     mcamp__put(o, "  3. Accounting\n     (a) Type: ");
-    if (g->basis == MCAMP_BASIS_CERTIFIED) {
+    if (g->kind == MCAMP_KIND_VERIFIED) {
         mcamp__put(o, "Monte Carlo with a proof: a false claim would have been accepted\n"
                       "         with probability at most ");
         mcamp__put_number(o, g->beta, 6);
         mcamp__put(o, ", which delta covers; ");
         mcamp__put_count(o, g->samples);
         mcamp__put(o, " samples");
-    } else if (g->basis == MCAMP_BASIS_EXACT) {
+    } else if (g->kind == MCAMP_KIND_INTERVAL) {
         mcamp__put(o, "composition of Poisson-sampled Gaussian mechanisms by their privacy\n"
                       "         loss distributions, rounded up; sensitivity ");
         mcamp__put_number(o, g->sensitivity, 10);
@@ -20317,7 +20372,7 @@ MCAMP__PRIV void mcamp__text_promise(mcamp__out *o, const mcamp_session *s)
     mcamp__put(o, ", ");
     mcamp__put_number(o, mcamp_session_delta(s), 10);
     mcamp__put(o, ")-differentially private");
-    if (g->basis == MCAMP_BASIS_UNAMPLIFIED) {
+    if (g->kind == MCAMP_KIND_CLOSED) {
         mcamp__put(o, "\n         and ");
         mcamp__put_number(o, mcamp__session_rho(g), 10);
         mcamp__put(o, "-zCDP");
@@ -20440,7 +20495,7 @@ MCAMP_API mcamp_status mcamp_report_plan(const mcamp_plan_result *r,
     mcamp__json_count(&o, "batches", r->batches);
     mcamp__json_key(&o, "certified");
     mcamp__put(&o, r->certified ? "true" : "false");
-    mcamp__json_number(&o, "beta", r->statement.beta);
+    mcamp__json_number(&o, "beta", r->guarantee.beta);
     mcamp__json_number(&o, "sigma", r->sigma);
     mcamp__json_number(&o, "rmse", r->rmse);
     mcamp__json_number(&o, "max_error", r->max_error);
@@ -20538,7 +20593,7 @@ MCAMP_API mcamp_status mcamp_report_plan_text(const mcamp_plan_result *r,
     if (r->row[r->best].amplification != MCAMP_AMPLIFY_BINS)
         mcamp__text_plan_proof(&o, r);
     else if (!o.failed)
-        return mcamp_report_statement_text(&r->statement, w);
+        return mcamp_report_guarantee_text(&r->guarantee, w);
     return o.failed ? MCAMP_Q_INTERRUPTED : MCAMP_OK;
 }
 

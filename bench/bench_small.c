@@ -32,7 +32,7 @@ static cost table_row(const mcamp_gram *g, size_t bands, double eps, double delt
     double samples = 0;
     int accepted = 0;
     mcamp_answer a;
-    mcamp_statement s;
+    mcamp_guarantee s;
     mcamp_claim claim;
     memset(&claim, 0, sizeof claim);
     bench_check(&ctx, "sigma", mcamp_sigma(&ctx, g, eps, delta, NULL, &a));
@@ -156,7 +156,7 @@ static void large_row(size_t n, size_t b)
     mcamp_ctx c;
     mcamp_problem p;
     mcamp_answer a;
-    mcamp_statement s;
+    mcamp_guarantee s;
     held h = { 0, 0 };
     double t0, t1, t2;
     memset(&d, 0, sizeof d);

@@ -12,7 +12,7 @@ int main(void)
 {
     mcamp_ctx ctx;
     mcamp_problem p = { 0 };
-    mcamp_statement proof;
+    mcamp_guarantee proof;
     mcamp_writer out = { print, stdout };
     p.strategy.kind = MCAMP_MECH_SQRT;      /* square-root C, 64 bands */
     p.strategy.bands = 64;
@@ -22,5 +22,5 @@ int main(void)
     p.delta = 1e-5;
     if (mcamp_ctx_init(&ctx, NULL) < 0 || mcamp_problem_certify(&ctx, &p, &proof) < 0)
         return 1;
-    return mcamp_report_statement_text(&proof, &out) != MCAMP_OK;
+    return mcamp_report_guarantee_text(&proof, &out) != MCAMP_OK;
 }

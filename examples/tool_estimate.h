@@ -56,11 +56,11 @@ TOOL_FN void print_answer(const session *s, const mcamp_answer *a)
     print_setting(s, a->samples);
 }
 
-TOOL_FN void print_statement(const session *s, const mcamp_statement *t)
+TOOL_FN void print_statement(const session *s, const mcamp_guarantee *t)
 {
     mcamp_writer w = to_stdout();
     if (s->cmd->bit == SIGMA && t->accepted) printf("sigma = %.6g\n\n", t->sigma);
-    mcamp_report_statement_text(t, &w);
+    mcamp_report_guarantee_text(t, &w);
     print_setting(s, t->samples);
 }
 
@@ -91,7 +91,7 @@ TOOL_FN int run_proof(session *s)
     const option_value *o = s->opt;
     mcamp_writer w = to_stdout();
     mcamp_claim c;
-    mcamp_statement t;
+    mcamp_guarantee t;
     mcamp_status st;
     memset(&c, 0, sizeof c);
     memset(&t, 0, sizeof t);
@@ -107,7 +107,7 @@ TOOL_FN int run_proof(session *s)
     check(s, st);
     s->seconds = progress_end(&s->progress);
     warn(st);
-    if (o[O_JSON].given) mcamp_report_statement(&t, s->seconds, &w); else print_statement(s, &t);
+    if (o[O_JSON].given) mcamp_report_guarantee(&t, s->seconds, &w); else print_statement(s, &t);
     return t.accepted ? 0 : EXIT_REFUSED;
 }
 

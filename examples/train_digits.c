@@ -86,13 +86,11 @@ static void plan_bins(mcamp_ctx *ctx, const task *k, double eps, plan *p)
 {
     mcamp_gram gram;
     mcamp_claim claim;
-    mcamp_statement proof;
     memset(&claim, 0, sizeof claim);
     claim.eps = eps;
     claim.delta = claim.beta = k->delta;
     must(ctx, mcamp_gram_init(ctx, &p->mech, k->batches, &gram), "modes");
-    must(ctx, mcamp_calibrate_certified(ctx, &gram, &claim, &proof), "certification");
-    must(ctx, mcamp_guarantee_bins(ctx, &p->mech, &proof, &p->promise), "guarantee");
+    must(ctx, mcamp_calibrate_certified(ctx, &gram, &claim, &p->promise), "certification");
     mcamp_gram_free(ctx, &gram);
 }
 

@@ -71,7 +71,7 @@ static mcamp_status ask_sampler(mcamp_ctx *c, const mcamp_gram *g)
     return st;
 }
 
-static mcamp_status ask_problem(mcamp_ctx *c, const struct shape *s, mcamp_statement *out)
+static mcamp_status ask_problem(mcamp_ctx *c, const struct shape *s, mcamp_guarantee *out)
 {
     mcamp_problem p;
     memset(&p, 0, sizeof p);
@@ -91,7 +91,7 @@ static mcamp_status ask(mcamp_ctx *c, void *user)
     mcamp_budget bud = small_budget(r->ask);
     mcamp_claim claim = small_claim();
     mcamp_answer a[3], a0[3];
-    mcamp_statement s;
+    mcamp_guarantee s;
     double v = 7, e = 7;
     mcamp_status st;
     memset(a, 0x5a, sizeof a);
@@ -195,7 +195,7 @@ TEST(bad_budgets_and_claims_are_refused_by_name)
 {
     mcamp_gram g;
     mcamp_answer a, a0;
-    mcamp_statement s;
+    mcamp_guarantee s;
     gram_of(&shapes[0], &g);
     memset(&a, 0x5a, sizeof a);
     a0 = a;
@@ -236,7 +236,7 @@ TEST(objects_that_are_none_are_refused)
 {
     mcamp_gram g, none;
     mcamp_answer a;
-    mcamp_statement s;
+    mcamp_guarantee s;
     mcamp_claim c = small_claim();
     mcamp_problem p;
     double v, e;
@@ -350,7 +350,7 @@ TEST(modes_that_are_alike_need_few_samples)
     mcamp_gram g;
     mcamp_mech m;
     mcamp_answer a;
-    mcamp_statement s;
+    mcamp_guarantee s;
     mcamp_claim c = small_claim();
     CHECK(strategy_make("identity", "none", 2048, &m));
     CHECK_STATUS(mcamp_gram_init(&ctx, &m, 128, &g), MCAMP_OK);
@@ -386,7 +386,7 @@ TEST(a_claim_with_a_tenth_to_spare_is_accepted)
         for (int j = 0; j < 3; j++) {
             mcamp_budget bud = small_budget(ASK_DELTA);
             mcamp_claim c = small_claim();
-            mcamp_statement s;
+            mcamp_guarantee s;
             mcamp_answer a;
             bud.rel_error = 0.01; bud.max_samples = 0; bud.seed = 40 + (uint64_t)j;
             CHECK_STATUS(mcamp_sigma(&ctx, &g, 1, 0.9 * delta[j], &bud, &a), MCAMP_OK);

@@ -426,7 +426,7 @@ static mcamp_claim claim_of(double sigma, double delta, double beta, uint64_t se
 TEST(true_claims_are_accepted_and_false_ones_refused)
 {
     mcamp_gram g;
-    mcamp_statement s;
+    mcamp_guarantee s;
     gram_of(MCAMP_MECH_SQRT, 0, 8, 2, &g);
     for (uint64_t seed = 0; seed < (uint64_t)mt_scale(20); seed++) {
         mcamp_claim c = claim_of(sq8_sigma, 1e-5 / 0.9, 1e-6, seed);
@@ -481,7 +481,7 @@ TEST(false_acceptance_is_rarer_than_beta)
 TEST(certified_sigma_is_never_too_small)
 {
     mcamp_gram g;
-    mcamp_statement s;
+    mcamp_guarantee s;
     for (uint64_t seed = 0; seed < (uint64_t)mt_scale(40); seed++) {
         mcamp_claim c = claim_of(0, 1e-5, 1e-5, seed);
         double truth = seed % 2 ? i2_sigma : sq8_sigma;
@@ -498,7 +498,7 @@ TEST(certified_sigma_is_never_too_small)
 TEST(without_samples_there_is_still_the_unamplified_bound)
 {
     mcamp_gram g;
-    mcamp_statement s;
+    mcamp_guarantee s;
     mcamp_claim c = claim_of(0, 1e-5, 1e-300, 1);   /* no sample size reaches that beta */
     double su = 0;
     gram_of(MCAMP_MECH_SQRT, 2, 64, 16, &g);
@@ -517,7 +517,7 @@ TEST(bad_arguments_are_named_and_touch_nothing)
 {
     mcamp_gram g;
     mcamp_answer a, before;
-    mcamp_statement s, s0;
+    mcamp_guarantee s, s0;
     mcamp_claim c;
     double bad[5];
     gram_of(MCAMP_MECH_SQRT, 0, 8, 2, &g);
@@ -556,7 +556,7 @@ TEST(bad_arguments_are_named_and_touch_nothing)
 typedef struct fault_case {
     mcamp_gram *g;
     mcamp_answer a;
-    mcamp_statement s;
+    mcamp_guarantee s;
     int which;
 } fault_case;
 
@@ -598,7 +598,7 @@ TEST(the_user_can_stop_it)
     mcamp_gram g;
     mcamp_ctx stopping;
     mcamp_ctx_desc d;
-    mcamp_statement s;
+    mcamp_guarantee s;
     mcamp_claim c = claim_of(sq8_sigma * 1.0005, 1e-5, 1e-9, 1);
     int calls = 0;
     gram_of(MCAMP_MECH_SQRT, 0, 8, 2, &g);

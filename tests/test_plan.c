@@ -38,9 +38,9 @@ TEST(chooses_and_proves)
         CHECK_LE(r.row[r.best].result.rmse, r.row[i].result.rmse);
     }
     CHECK(r.row[r.best].amplification == MCAMP_AMPLIFY_BINS);
-    CHECK(r.statement.accepted && r.statement.rungs_tried > 0);
+    CHECK(r.guarantee.accepted && r.guarantee.rungs > 0);
     CHECK_STATUS(mcamp_gram_init(&ctx, &mech, 16, &gram), MCAMP_OK);
-    CHECK(r.statement.gram_digest == gram.digest);
+    CHECK(r.guarantee.gram_digest == gram.digest);
     CHECK_NEAR(r.sigma, r.row[r.best].result.sigma, 0.05, 0);
     CHECK_NEAR(r.rmse, r.sigma * r.row[r.best].result.unit.rmse, 1e-14, 0);
     mcamp_gram_free(&ctx, &gram);
@@ -59,7 +59,7 @@ TEST(without_sampling)
     d.sampling = 0;
     d.memory = 1;
     CHECK_STATUS(mcamp_plan(&ctx, &d, &mech, &r), MCAMP_OK);
-    CHECK(r.rows == 3 && r.certified && !r.statement.accepted);
+    CHECK(r.rows == 3 && r.certified && r.guarantee.accepted);
     CHECK(mech.buffers == 1);
     CHECK_STATUS(mcamp_sens_fixed(&ctx, &mech, 4, 10, &sens), MCAMP_OK);
     CHECK_STATUS(mcamp_gauss_delta(&ctx, r.sigma, sens.value, 2, &delta), MCAMP_OK);

@@ -16,7 +16,7 @@ enum { N = 8, B = 4, M = 40, D = 30 };
 
 static mcamp_ctx ctx;
 static mcamp_mech mech;
-static mcamp_statement statement;
+static mcamp_guarantee verified;
 
 static mcamp_mech make(mcamp_mech_kind kind, size_t bands)
 {
@@ -36,7 +36,7 @@ static void start(void)
 {
     mcamp_gram g;
     mcamp_claim c;
-    if (statement.accepted) return;
+    if (verified.accepted) return;
     CHECK_STATUS(mcamp_ctx_init(&ctx, NULL), MCAMP_OK);
     mech = make(MCAMP_MECH_SQRT, 3);
     memset(&c, 0, sizeof c);
@@ -44,56 +44,23 @@ static void start(void)
     c.delta = 1e-3;
     c.beta = 1e-4;
     CHECK_STATUS(mcamp_gram_init(&ctx, &mech, B, &g), MCAMP_OK);
-    CHECK(mcamp_calibrate_certified(&ctx, &g, &c, &statement) >= 0);
-    CHECK(statement.accepted);
+    CHECK(mcamp_calibrate_certified(&ctx, &g, &c, &verified) >= 0);
+    CHECK(verified.accepted);
     mcamp_gram_free(&ctx, &g);
-}
-
-static mcamp_guarantee bins(void)
-{
-    mcamp_guarantee g;
-    memset(&g, 0, sizeof g);
-    CHECK_STATUS(mcamp_guarantee_bins(&ctx, &mech, &statement, &g), MCAMP_OK);
-    return g;
 }
 
 /* ---- guarantees ------------------------------------------------------------ */
 
-TEST(certified_guarantees_say_what_was_proved)
+TEST(verified_guarantees_say_what_was_proved)
 {
-    mcamp_guarantee g;
-    mcamp_statement s;
-    mcamp_mech other;
+    const mcamp_guarantee *g = &verified;
     start();
-    g = bins();
-    CHECK(g.basis == MCAMP_BASIS_CERTIFIED && g.law == MCAMP_BATCH_BINS);
-    CHECK(g.rounds == N && g.batches == B && g.digest == mech.digest);
-    CHECK_NEAR(g.sigma, statement.sigma, 0, 0);
-    CHECK_NEAR(g.eps, 2, 0, 0);
-    CHECK_NEAR(g.delta, 1e-3, 0, 0);
-#define REFUSE(change, status) \
-    do { s = statement; change; \
-         CHECK_STATUS(mcamp_guarantee_bins(&ctx, &mech, &s, &g), status); } while (0)
-    REFUSE(s.accepted = false, MCAMP_E_MISMATCH);
-    REFUSE(s.direction = MCAMP_REMOVE, MCAMP_E_MISMATCH);
-    REFUSE(s.gram_digest ^= 1, MCAMP_E_MISMATCH);
-    REFUSE(s.batches = B + 1, MCAMP_E_MISMATCH);
-    REFUSE(s.rounds = N + 1, MCAMP_E_MISMATCH);
-    REFUSE(s.sigma = mcamp__nan(), MCAMP_E_NONFINITE);
-    REFUSE(s.delta = 0, MCAMP_E_ARG);
-    REFUSE(s.beta = 1, MCAMP_E_ARG);
-#undef REFUSE
-    s = statement;
-    s.beta = 0.01;
-    CHECK_STATUS(mcamp_guarantee_bins(&ctx, &mech, &s, &g), MCAMP_OK);
-    CHECK_NEAR(g.delta, 0.01, 0, 0);
-    other = make(MCAMP_MECH_SQRT, 4);
-    CHECK_STATUS(mcamp_guarantee_bins(&ctx, &other, &statement, &g), MCAMP_E_MISMATCH);
-    CHECK_STATUS(mcamp_guarantee_bins(&ctx, NULL, &statement, &g), MCAMP_E_REQUIRED);
-    CHECK_STATUS(mcamp_guarantee_bins(&ctx, &mech, NULL, &g), MCAMP_E_REQUIRED);
-    CHECK_STATUS(mcamp_guarantee_bins(&ctx, &mech, &statement, NULL), MCAMP_E_REQUIRED);
-    CHECK_STATUS(mcamp_guarantee_bins(NULL, &mech, &statement, &g), MCAMP_E_ARG);
-    mcamp_mech_free(&ctx, &other);
+    CHECK(g->kind == MCAMP_KIND_VERIFIED && g->law == MCAMP_BATCH_BINS);
+    CHECK(g->rounds == N && g->batches == B && g->epochs == 2 && g->unit == 1);
+    CHECK(g->strategy_digest == mech.digest && g->adjacency == MCAMP_ADJACENT_ADD_REMOVE);
+    CHECK(g->version == MCAMP_VERSION && g->points == 1 && !g->interrupted);
+    CHECK_NEAR(g->eps, 2, 0, 0);
+    CHECK_NEAR(g->delta, 1e-3, 0, 0);
 }
 
 TEST(poisson_guarantees_are_the_exact_accountants)
@@ -114,7 +81,7 @@ TEST(poisson_guarantees_are_the_exact_accountants)
     CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, NULL, 1e-5, &eps, NULL), MCAMP_OK);
     CHECK_LE(eps.lower, g.eps);
     CHECK_LE(g.eps, eps.upper * (1 + 1e-4));
-    CHECK(g.basis == MCAMP_BASIS_EXACT && g.law == MCAMP_BATCH_POISSON);
+    CHECK(g.kind == MCAMP_KIND_INTERVAL && g.law == MCAMP_BATCH_POISSON);
     /* three bands overlap in a cycle of two */
     CHECK_STATUS(mcamp_guarantee_poisson(&ctx, &mech, 2, 0.2, 1.5, 1e-5, &g), MCAMP_E_ARG);
     CHECK_STATUS(mcamp_guarantee_poisson(&ctx, &mech, 0, 0.2, 1.5, 1e-5, &g), MCAMP_E_SIZE);
@@ -142,7 +109,7 @@ TEST(unamplified_guarantees_are_the_gaussian_mechanisms)
         CHECK_STATUS(mcamp_gauss_epsilon(&ctx, 3, s, 1e-5, &eps), MCAMP_OK);
         CHECK_LE(eps, g.eps);
         CHECK_LE(g.eps, eps * (1 + 1e-9));
-        CHECK(g.law == (mcamp_batch_law)law && g.basis == MCAMP_BASIS_UNAMPLIFIED);
+        CHECK(g.law == (mcamp_batch_law)law && g.kind == MCAMP_KIND_CLOSED);
     }
     CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &mech, MCAMP_BATCH_UNSET, 4, 3, 1e-5, &g),
                  MCAMP_E_REQUIRED);
@@ -165,8 +132,7 @@ TEST(plans_come_with_their_guarantee)
         mcamp_plan_desc d;
         mcamp_plan_result r;
         mcamp_mech m;
-        mcamp_guarantee g;
-        size_t best;
+        const mcamp_guarantee *g = &r.guarantee;
         memset(&d, 0, sizeof d);
         d.n = 24;
         d.batches = 6;
@@ -174,23 +140,11 @@ TEST(plans_come_with_their_guarantee)
         d.delta = 1e-3;
         d.sampling = offer[i];
         CHECK(mcamp_plan(&ctx, &d, &m, &r) >= 0);
-        CHECK_STATUS(mcamp_guarantee_plan(&ctx, &d, &m, &r, &g), MCAMP_OK);
-        CHECK(g.law == law[i] || (i && g.law == MCAMP_BATCH_SHUFFLE));
-        CHECK(g.rounds == 24 && g.digest == m.digest);
-        CHECK_NEAR(g.sigma, r.sigma, 0, 0);
-        CHECK_LE(g.eps, 4 * (1 + 1e-4));
-        CHECK_NEAR(g.delta, 1e-3, 0, 0);
-        CHECK_STATUS(mcamp_guarantee_plan(&ctx, NULL, &m, &r, &g), MCAMP_E_REQUIRED);
-        CHECK_STATUS(mcamp_guarantee_plan(&ctx, &d, &m, NULL, &g), MCAMP_E_REQUIRED);
-        CHECK_STATUS(mcamp_guarantee_plan(&ctx, &d, NULL, &r, &g), MCAMP_E_REQUIRED);
-        CHECK_STATUS(mcamp_guarantee_plan(&ctx, &d, &mech, &r, &g), MCAMP_E_MISMATCH);
-        r.certified = false;
-        CHECK_STATUS(mcamp_guarantee_plan(&ctx, &d, &m, &r, &g), MCAMP_E_MISMATCH);
-        r.certified = true;
-        best = r.best;
-        r.best = r.rows;
-        CHECK_STATUS(mcamp_guarantee_plan(&ctx, &d, &m, &r, &g), MCAMP_E_ARG);
-        r.best = best;
+        CHECK(g->law == law[i] || (i && g->law == MCAMP_BATCH_SHUFFLE));
+        CHECK(g->rounds == 24 && g->strategy_digest == m.digest && g->accepted);
+        CHECK_NEAR(g->sigma, r.sigma, 0, 0);
+        CHECK_NEAR(g->eps, 4, 0, 0);
+        CHECK_NEAR(g->delta, 1e-3, 0, 0);
         mcamp_mech_free(&ctx, &m);
     }
 }
@@ -279,7 +233,7 @@ TEST(a_round_is_the_clipped_sum_with_its_noise)
 {
     start();
     for (int grid = 0; grid <= 1; grid++) {
-        mcamp_guarantee g = bins();
+        mcamp_guarantee g = verified;
         parts p;
         mcamp_session s;
         plan_parts(&p, &g);
@@ -319,7 +273,7 @@ TEST(rounds_come_in_order_and_once)
     double out[D], grad[D];
     mcamp_tensor piece = { NULL, NULL, D };
     start();
-    g = bins();
+    g = verified;
     plan_parts(&p, &g);
     CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
     memset(&none, 0, sizeof none);
@@ -356,15 +310,15 @@ TEST(anything_but_what_was_guaranteed_is_refused_by_name)
     mcamp_mech other;
     mcamp_key key;
     start();
-    g = bins();
+    g = verified;
     other = make(MCAMP_MECH_SQRT, 4);
     mcamp_key_insecure_test(6, &key);
     memset(&s, 0, sizeof s);
 #define REFUSE(change, name) \
-    do { plan_parts(&p, &g); change; \
+    do { mcamp_guarantee whole = g; plan_parts(&p, &g); change; \
          CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_E_MISMATCH); \
          CHECK(!strcmp(mcamp_last_error(&ctx).argument, name)); \
-         CHECK(!s.magic); close_parts(&p); } while (0)
+         CHECK(!s.magic); close_parts(&p); g = whole; } while (0)
     REFUSE(p.bd.law = MCAMP_BATCH_SHUFFLE, "law");
     REFUSE((p.bd.law = MCAMP_BATCH_POISSON, p.bd.q = 0.25), "law");
     REFUSE(p.bd.rounds = N + 1, "rounds");
@@ -378,6 +332,18 @@ TEST(anything_but_what_was_guaranteed_is_refused_by_name)
     REFUSE((p.nd.first = 1, p.cd.dim = D - 1), "dim");
     REFUSE(p.nd.count = D - 1, "dim");
     REFUSE(p.bd.limit = 10, "limit");       /* the mean: the cut costs everything */
+    REFUSE(g.accepted = false, "guarantee.accepted");
+    REFUSE(g.kind = MCAMP_KIND_NONE, "guarantee.accepted");
+    REFUSE(g.kind = MCAMP_KIND_ESTIMATE, "guarantee.accepted");
+    REFUSE(g.interrupted = true, "guarantee.accepted");
+    REFUSE(g.direction = MCAMP_REMOVE, "guarantee.direction");
+    REFUSE(g.direction = MCAMP_ADD, "guarantee.direction");
+    REFUSE(g.unit = 2, "guarantee.unit");
+    REFUSE(g.law = MCAMP_BATCH_UNSET, "guarantee.law");
+    REFUSE(g.law = MCAMP_BATCH_SHUFFLE, "guarantee.law");
+    REFUSE(g.gram_digest = 0, "guarantee.law");
+    REFUSE(g.gram_digest ^= 1, "gram");
+    REFUSE(g.strategy_digest ^= 1, "mech");
     CHECK_STATUS(mcamp_guarantee_poisson(&ctx, &mech, 4, 0.2, 1.5, 1e-5, &g), MCAMP_OK);
     REFUSE(p.bd.q = 0.21, "q");
 #undef REFUSE
@@ -395,7 +361,7 @@ TEST(cuts_add_their_price_to_delta)
     mcamp_session s;
     double cut;
     start();
-    g = bins();
+    g = verified;
     plan_parts(&p, &g);
     p.bd.limit = 25;
     CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
@@ -421,7 +387,7 @@ TEST(a_killed_run_resumes_with_the_same_bits)
     parts p, q;
     mcamp_session s;
     start();
-    g = bins();
+    g = verified;
     plan_parts(&p, &g);
     CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
     for (uint64_t t = 0; t < N; t++) one_round(&s, t, want[t]);
@@ -508,7 +474,7 @@ TEST(killed_processes_leave_what_the_next_needs)
     const char *dir = getenv("TMPDIR");
     int killed = 0;
     start();
-    g = bins();
+    g = verified;
     plan_parts(&p, &g);
     CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
     for (uint64_t t = 0; t < N; t++) one_round(&s, t, want[t]);
@@ -570,7 +536,7 @@ TEST(statements_name_what_they_rest_on)
     static const char *const law[3] = { "balls in bins", "cyclic Poisson",
                                         "shuffle, not amplified" };
     start();
-    g[0] = bins();
+    g[0] = verified;
     CHECK_STATUS(mcamp_guarantee_poisson(&ctx, &mech, 4, 0.2, 1.5, 1e-5, &g[1]), MCAMP_OK);
     CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &mech, MCAMP_BATCH_SHUFFLE, B, 2, 1e-3,
                                              &g[2]), MCAMP_OK);
@@ -636,7 +602,7 @@ TEST(statements_name_what_they_rest_on)
 static mcamp_status guarantee_work(mcamp_ctx *c, void *user)
 {
     mcamp_guarantee g;
-    mcamp_status st = mcamp_guarantee_bins(c, &mech, &statement, &g);
+    mcamp_status st = MCAMP_OK;
     (void)user;
     if (st == MCAMP_OK) st = mcamp_guarantee_poisson(c, &mech, 4, 0.2, 3, 1e-5, &g);
     if (st == MCAMP_OK)
@@ -652,7 +618,7 @@ TEST(failed_allocations_leave_nothing_behind)
 }
 
 TEST_MAIN("session",
-    T(certified_guarantees_say_what_was_proved),
+    T(verified_guarantees_say_what_was_proved),
     T(poisson_guarantees_are_the_exact_accountants),
     T(unamplified_guarantees_are_the_gaussian_mechanisms),
     T(plans_come_with_their_guarantee),
