@@ -1,3 +1,6 @@
+#if __LINE__ == 1 && defined(MCAMP_IMPLEMENTATION) && !defined(MCAMP_IMPLEMENTATION_DONE)
+#  define MCAMP__ALONE
+#endif
 /* mcamp.h - differentially private training with correlated noise, in one C
  * header: accounting, calibration and certification of matrix mechanisms under
  * balls-in-bins batching.                          SPDX-License-Identifier: MIT
@@ -243,9 +246,15 @@
 #  endif
 #endif
 
+/* (In macros, since cscope takes a brace in an #ifdef for a function's.) */
 #ifdef __cplusplus
-extern "C" {
+#  define MCAMP_EXTERN_C extern "C" {
+#  define MCAMP_EXTERN_C_END }
+#else
+#  define MCAMP_EXTERN_C
+#  define MCAMP_EXTERN_C_END
 #endif
+MCAMP_EXTERN_C
 
 /* ######################################################################## *
  *  PART I: CORE                                  what a guarantee rests on
@@ -1973,1505 +1982,15 @@ MCAMP_API mcamp_status mcamp_report_plan_text(const mcamp_plan_result *r,
                                               const mcamp_writer *w);
 #endif
 
-#ifdef __cplusplus
-}
-#endif
+MCAMP_EXTERN_C_END
 #endif /* MCAMP_H_INCLUDED */
 
 /* ------ Stop here if you only want the API. ------------------------------ */
 
 
-/* ======================================================================== *
- *  KERNEL TEMPLATE
- *  The bodies of the vector kernels, written once.  Section >>vec includes this
- *  header again for every vector set, with MCAMP__PASS = 1 (baseline: SSE2,
- *  NEON, or one plain double per lane), 2 (AVX2 + FMA), 3 (AVX-512 F, DQ); all
- *  else is skipped then.  A kernel xyz becomes mcamp__k1_xyz, mcamp__k2_xyz, ..
- *  Contracts and error bounds stand in >>vec, beside the functions that choose.
- * ======================================================================== */
-#ifdef MCAMP__PASS
-
-/* Here a*b + c may become one rounding: the bounds hold with it and without. */
-#if defined(__clang__)
-#  pragma clang fp contract(fast)
-#elif defined(__GNUC__)
-#  pragma GCC push_options
-#  pragma GCC optimize("fp-contract=fast")
-#endif
-
-#define MCAMP__CAT2(a, b, c) a##b##_##c
-#define MCAMP__CAT(a, b, c) MCAMP__CAT2(a, b, c)
-#define MCAMP__K(name) MCAMP__CAT(mcamp__k, MCAMP__PASS, name)
-
-#if MCAMP__PASS == 3
-#  define MCAMP__W 8            /* lanes in a vector                          */
-#  define MCAMP__COLS 4         /* vectors in trmm's register block: 6 x COLS */
-#  define MCAMP__TARGET __attribute__((target("avx512f,avx512dq,avx2,fma")))
-#elif MCAMP__PASS == 2
-#  define MCAMP__W 4
-#  define MCAMP__COLS 2
-#  define MCAMP__TARGET __attribute__((target("avx2,fma")))
-#elif defined(MCAMP__NO_VECTOR)
-#  define MCAMP__W 1
-#  define MCAMP__COLS 2
-#  define MCAMP__TARGET
-#else
-#  define MCAMP__W 2
-#  if defined(__aarch64__)
-#    define MCAMP__COLS 4
-#  else
-#    define MCAMP__COLS 2
-#  endif
-#  define MCAMP__TARGET
-#endif
-
-#ifdef MCAMP__NO_VECTOR
-#  define MCAMP__INL MCAMP__PRIV inline
-typedef double MCAMP__K(v);
-typedef uint64_t MCAMP__K(u);
-#else
-#  define MCAMP__INL static inline __attribute__((always_inline)) MCAMP__TARGET
-typedef double MCAMP__K(v) __attribute__((vector_size(8 * MCAMP__W)));
-typedef uint64_t MCAMP__K(u) __attribute__((vector_size(8 * MCAMP__W)));
-/* the same in memory, at any address */
-typedef double MCAMP__K(vm)
-    __attribute__((vector_size(8 * MCAMP__W), aligned(8), may_alias));
-typedef uint64_t MCAMP__K(um)
-    __attribute__((vector_size(8 * MCAMP__W), aligned(8), may_alias));
-#endif
-#define MCAMP__ENTRY MCAMP__TARGET MCAMP__PRIV
-#define MCAMP__V MCAMP__K(v)
-#define MCAMP__U MCAMP__K(u)
-
-/* ---- primitives: the only code that knows the instruction set -----------
- * (The maskz forms are the plain instructions; gcc 12 warns about its own
- * definitions of the others.)                                                */
-
-#ifdef MCAMP__NO_VECTOR
-MCAMP__INL double MCAMP__K(load)(const double *p) { return *p; }
-MCAMP__INL void MCAMP__K(store)(double *p, double x) { *p = x; }
-MCAMP__INL uint64_t MCAMP__K(loadu)(const uint64_t *p) { return *p; }
-MCAMP__INL void MCAMP__K(storeu)(uint64_t *p, uint64_t x) { *p = x; }
-MCAMP__INL double MCAMP__K(set)(double x) { return x; }
-MCAMP__INL uint64_t MCAMP__K(bits)(double x) { return mcamp__bits(x); }
-MCAMP__INL double MCAMP__K(from)(uint64_t x) { return mcamp__from_bits(x); }
-MCAMP__INL double MCAMP__K(lt)(double a, double b, double x, double y)
-{
-    return a < b ? x : y;
-}
-#else
-MCAMP__INL MCAMP__V MCAMP__K(load)(const double *p)
-{
-    return (MCAMP__V)*(const MCAMP__K(vm) *)p;
-}
-
-MCAMP__INL void MCAMP__K(store)(double *p, MCAMP__V x)
-{
-    *(MCAMP__K(vm) *)p = (MCAMP__K(vm))x;
-}
-
-MCAMP__INL MCAMP__U MCAMP__K(loadu)(const uint64_t *p)
-{
-    return (MCAMP__U)*(const MCAMP__K(um) *)p;
-}
-
-MCAMP__INL void MCAMP__K(storeu)(uint64_t *p, MCAMP__U x)
-{
-    *(MCAMP__K(um) *)p = (MCAMP__K(um))x;
-}
-
-MCAMP__INL MCAMP__V MCAMP__K(set)(double x)
-{
-#if MCAMP__PASS == 3
-    return _mm512_set1_pd(x);
-#elif MCAMP__PASS == 2
-    return _mm256_set1_pd(x);
-#else
-    MCAMP__V v = { x, x };
-    return v;
-#endif
-}
-
-MCAMP__INL MCAMP__U MCAMP__K(bits)(MCAMP__V x) { return (MCAMP__U)x; }
-MCAMP__INL MCAMP__V MCAMP__K(from)(MCAMP__U x) { return (MCAMP__V)x; }
-
-/* a < b ? x : y, lane by lane; y where a or b is NaN */
-MCAMP__INL MCAMP__V MCAMP__K(lt)(MCAMP__V a, MCAMP__V b, MCAMP__V x, MCAMP__V y)
-{
-#if MCAMP__PASS == 3
-    return _mm512_mask_blend_pd(_mm512_cmp_pd_mask(a, b, _CMP_LT_OQ), y, x);
-#elif MCAMP__PASS == 2
-    return _mm256_blendv_pd(y, x, _mm256_cmp_pd(a, b, _CMP_LT_OQ));
-#else
-    MCAMP__U m = (MCAMP__U)(a < b);
-    return (MCAMP__V)((m & (MCAMP__U)x) | (~m & (MCAMP__U)y));
-#endif
-}
-#endif /* MCAMP__NO_VECTOR */
-
-/* a > b ? a : b; b where either is NaN */
-MCAMP__INL MCAMP__V MCAMP__K(max)(MCAMP__V a, MCAMP__V b)
-{
-#if MCAMP__PASS == 3
-    return _mm512_maskz_max_pd(0xff, a, b);
-#elif MCAMP__PASS == 2
-    return _mm256_max_pd(a, b);
-#else
-    return MCAMP__K(lt)(b, a, a, b);
-#endif
-}
-
-/* a < b ? a : b; b where either is NaN */
-MCAMP__INL MCAMP__V MCAMP__K(min)(MCAMP__V a, MCAMP__V b)
-{
-#if MCAMP__PASS == 3
-    return _mm512_maskz_min_pd(0xff, a, b);
-#elif MCAMP__PASS == 2
-    return _mm256_min_pd(a, b);
-#else
-    return MCAMP__K(lt)(a, b, a, b);
-#endif
-}
-
-/* The integer, rounded once to nearest.  Without a conversion instruction:
- * both halves are put behind the exponents of 2^84 and 2^52, and what those
- * add is taken off again exactly.                                            */
-MCAMP__INL MCAMP__V MCAMP__K(to_double)(MCAMP__U x)
-{
-#if MCAMP__PASS == 3
-    return _mm512_maskz_cvtepu64_pd(0xff, (__m512i)x);
-#elif MCAMP__W == 1
-    return (double)x;
-#else
-    MCAMP__U hi = (x >> 32) | UINT64_C(0x4530000000000000);
-    MCAMP__U lo = (x & UINT64_C(0xffffffff)) | UINT64_C(0x4330000000000000);
-    return (MCAMP__K(from)(hi) - 19342813118337666422669312.0) + MCAMP__K(from)(lo);
-#endif
-}
-
-/* Square root of a normal, positive, finite number; within 1 ulp.  AVX-512's
- * own is slow, its 14-bit guess y of 1/sqrt(a) is fast: with e = 1 - a y^2,
- *     sqrt a = a y (1 - e)^(-1/2) = a y (1 + e/2 + 3 e^2/8 + 5 e^3/16 + ...),
- * the next term is below 2^-53 since |e| < 2^-13.                            */
-MCAMP__INL MCAMP__V MCAMP__K(sqrt)(MCAMP__V a)
-{
-#if MCAMP__PASS == 3
-    MCAMP__V y = _mm512_maskz_rsqrt14_pd(0xff, a), s = a * y, e = 1.0 - s * y, p;
-    p = (e * 0.3125 + 0.375) * e + 0.5;
-    return s + (s * e) * p;
-#elif MCAMP__PASS == 2
-    return _mm256_sqrt_pd(a);
-#elif MCAMP__W == 1
-    return sqrt(a);
-#elif defined(MCAMP__X86)
-    return _mm_sqrt_pd(a);
-#else
-    for (int i = 0; i < MCAMP__W; i++) a[i] = sqrt(a[i]);
-    return a;
-#endif
-}
-
-/* ---- exp and log --------------------------------------------------------- */
-
-/* ln 2 in two parts, the first with 33 bits */
-#define MCAMP__LN2_HI 6.93147180369123816490e-1
-#define MCAMP__LN2_LO 1.90821492927058770002e-10
-
-/* 1.5 * 2^52: adding it rounds to an integer and leaves that in the low bits. */
-#define MCAMP__ROUND 6755399441055744.0
-
-/* x = n ln 2 + r: gives r, and z in whose low bits n + bias stands.  |x| < 1e6;
- * ln 2 is split so that n times its upper part is exact.                      */
-MCAMP__INL void MCAMP__K(exp_split)(MCAMP__V x, double bias, MCAMP__V *z, MCAMP__V *r)
-{
-    MCAMP__V n;
-    *z = x * 1.4426950408889634 + (MCAMP__ROUND + bias);
-    n = *z - (MCAMP__ROUND + bias);
-    *r = (x - n * MCAMP__LN2_HI) - n * MCAMP__LN2_LO;
-}
-
-/* e^r, |r| <= 0.347, within 3e-16: 1 + r + r^2 q(r), q a minimax fit off by 8e-18
- * of e^r.  Even and odd powers go side by side, here and below: half the wait.  */
-MCAMP__INL MCAMP__V MCAMP__K(exp_poly)(MCAMP__V r)
-{
-    MCAMP__V w = r * r, p, q;
-    p = w * 2.7632655759332030799e-7 + 2.4801487326012336596e-5;
-    q = w * 2.5110049895858716253e-8 + 2.7557242336680357124e-6;
-    p = p * w + 1.3888888947820891418e-3;
-    q = q * w + 1.984126988659099934e-4;
-    p = p * w + 4.166666666652199074e-2;
-    q = q * w + 8.3333333333222072959e-3;
-    p = p * w + 0.50000000000000102245;
-    q = q * w + 0.1666666666666667453;
-    return ((q * r + p) * w + r) + 1.0;
-}
-
-MCAMP__INL MCAMP__V MCAMP__K(exp_core)(MCAMP__V x, double bias, MCAMP__V *z)
-{
-    MCAMP__V r;
-    MCAMP__K(exp_split)(x, bias, z, &r);
-    return MCAMP__K(exp_poly)(r);
-}
-
-/* e^x for -708 <= x <= 0; NaN gives NaN. */
-MCAMP__INL MCAMP__V MCAMP__K(exp_neg)(MCAMP__V x)
-{
-    MCAMP__V z, p = MCAMP__K(exp_core)(x, 1023.0, &z);
-    return p * MCAMP__K(from)(MCAMP__K(bits)(z) << 52);
-}
-
-/* e^x for every x.  2 e^r times 2^(n-1), so that n = 1024 is no special case. */
-MCAMP__INL MCAMP__V MCAMP__K(exp)(MCAMP__V x)
-{
-    MCAMP__V z, p = MCAMP__K(exp_core)(x, 1022.0, &z);
-    p = (p + p) * MCAMP__K(from)(MCAMP__K(bits)(z) << 52);
-    p = MCAMP__K(lt)(x, MCAMP__K(set)(-708.0), MCAMP__K(set)(0.0), p);
-    return MCAMP__K(lt)(MCAMP__K(set)(709.782712893384), x,
-                        MCAMP__K(set)(mcamp__inf()), p);
-}
-
-/* x = 2^n (1 + f) for normal, positive, finite x, sqrt(1/2) <= 1 + f < sqrt 2:
- * gives f, exact, and n - bias.                                               */
-MCAMP__INL MCAMP__V MCAMP__K(split)(MCAMP__V x, double bias, MCAMP__V *n)
-{
-    MCAMP__U u = MCAMP__K(bits)(x), t;
-    t = u + (UINT64_C(0x4000000000000000) - UINT64_C(0x3fe6a09e667f3bcd));
-    *n = MCAMP__K(from)((t >> 52) | UINT64_C(0x4330000000000000)) -
-         (4503599627370496.0 + 1024.0 + bias);
-    t = (t & UINT64_C(0xfff0000000000000)) - UINT64_C(0x4000000000000000);
-    return MCAMP__K(from)(u - t) - 1.0;
-}
-
-/* log x for normal, positive, finite x; within 1 ulp.  With s = f/(2 + f)
- *     log(1 + f) = 2s + s R(s^2) = f - f^2/2 + s (f^2/2 + R),
- * where f and its half square carry the digits and R is small.  R/s^2 is a
- * minimax fit, off by 2e-18 of the result.                                    */
-MCAMP__INL MCAMP__V MCAMP__K(log_core)(MCAMP__V x)
-{
-    MCAMP__V n, f = MCAMP__K(split)(x, 0.0, &n), s, z, q, h;
-    s = f / (f + 2.0);
-    z = s * s;
-    q = z * 0.14813510045290970951 + 0.15312880911542500743;
-    q = q * z + 0.18183581874897864168;
-    q = q * z + 0.22222198910110334084;
-    q = q * z + 0.28571428730821777539;
-    q = q * z + 0.39999999999514225273;
-    q = q * z + 0.66666666666667101211;
-    h = (0.5 * f) * f;
-    return n * MCAMP__LN2_HI +
-           (f - (h - (s * (h + q * z) + n * MCAMP__LN2_LO)));
-}
-
-/* log x for every x: denormals are scaled up, the rest is picked at the end. */
-MCAMP__INL MCAMP__V MCAMP__K(log)(MCAMP__V x)
-{
-    MCAMP__V zero = MCAMP__K(set)(0.0), inf = MCAMP__K(set)(mcamp__inf());
-    MCAMP__V tiny = MCAMP__K(set)(DBL_MIN), bad = x - x, y;
-    y = MCAMP__K(log_core)(MCAMP__K(lt)(x, tiny, x * 18014398509481984.0, x));
-    y = y + MCAMP__K(lt)(x, tiny, MCAMP__K(set)(-54 * MCAMP__LN2), zero) + bad;
-    y = MCAMP__K(lt)(x, zero, MCAMP__K(set)(mcamp__nan()), y);
-    y = MCAMP__K(lt)(MCAMP__K(set)(DBL_MAX), x, inf, y);
-    /* |x| = 0: neither below nor above zero, and not NaN */
-    return MCAMP__K(lt)(MCAMP__K(max)(x, zero - x),
-                        MCAMP__K(set)(mcamp__from_bits(1)), zero - inf, y);
-}
-
-#define MCAMP__MAP(name) \
-    MCAMP__ENTRY void MCAMP__K(map_##name)(double *x, size_t n) \
-    { \
-        double t[MCAMP__W]; \
-        size_t i = 0, rest = n % MCAMP__W; \
-        for (; i < n - rest; i += MCAMP__W) \
-            MCAMP__K(store)(x + i, MCAMP__K(name)(MCAMP__K(load)(x + i))); \
-        if (!rest) return; \
-        for (size_t j = 0; j < MCAMP__W; j++) t[j] = j < rest ? x[i + j] : 1.0; \
-        MCAMP__K(store)(t, MCAMP__K(name)(MCAMP__K(load)(t))); \
-        for (size_t j = 0; j < rest; j++) x[i + j] = t[j]; \
-    }
-MCAMP__MAP(exp)
-MCAMP__MAP(log)
-
-/* ---- random numbers ------------------------------------------------------ */
-
-typedef struct MCAMP__K(rng) { MCAMP__U a, b, c, d; } MCAMP__K(rng);
-
-MCAMP__INL MCAMP__U MCAMP__K(rng_step)(MCAMP__K(rng) *r)
-{
-    MCAMP__U sum = r->a + r->d, t = r->b << 17;
-    MCAMP__U out = ((sum << 23) | (sum >> 41)) + r->a;
-    r->c ^= r->a;
-    r->d ^= r->b;
-    r->b ^= r->c;
-    r->a ^= r->d;
-    r->c ^= t;
-    r->d = (r->d << 45) | (r->d >> 19);
-    return out;
-}
-
-MCAMP__INL void MCAMP__K(rng_load)(MCAMP__K(rng) *r, uint64_t s[4][8], size_t lane)
-{
-    r->a = MCAMP__K(loadu)(s[0] + lane);
-    r->b = MCAMP__K(loadu)(s[1] + lane);
-    r->c = MCAMP__K(loadu)(s[2] + lane);
-    r->d = MCAMP__K(loadu)(s[3] + lane);
-}
-
-MCAMP__INL void MCAMP__K(rng_store)(const MCAMP__K(rng) *r, uint64_t s[4][8],
-                                    size_t lane)
-{
-    MCAMP__K(storeu)(s[0] + lane, r->a);
-    MCAMP__K(storeu)(s[1] + lane, r->b);
-    MCAMP__K(storeu)(s[2] + lane, r->c);
-    MCAMP__K(storeu)(s[3] + lane, r->d);
-}
-
-MCAMP__ENTRY void MCAMP__K(words)(uint64_t s[4][8], uint64_t *out, size_t count)
-{
-    for (size_t lane = 0; lane < 8; lane += MCAMP__W) {
-        MCAMP__K(rng) r;
-        MCAMP__K(rng_load)(&r, s, lane);
-        for (size_t i = lane; i < count; i += 8)
-            MCAMP__K(storeu)(out + i, MCAMP__K(rng_step)(&r));
-        MCAMP__K(rng_store)(&r, s, lane);
-    }
-}
-
-/* sqrt(-2 log u), u = (x + 1/2) 2^-64, within 4 u of itself.  With s = f/(2 + f),
- * -2 log(1 + f) = s P(s^2); P is a minimax fit within 1.8e-16.  Where x + 1/2
- * rounds to 2^64 the logarithm is 0, which the square root must not see.      */
-MCAMP__INL MCAMP__V MCAMP__K(radius)(MCAMP__U x)
-{
-    MCAMP__V n, f, s, z, q;
-    f = MCAMP__K(split)(MCAMP__K(to_double)(x) + 0.5, 64.0, &n);
-    s = f / (f + 2.0);
-    z = s * s;
-    q = z * -0.33683261961112644243 - 0.36243212298890428952;
-    q = q * z - 0.44446889350663329374;
-    q = q * z - 0.57142831755808401268;
-    q = q * z - 0.8000000012530168018;
-    q = q * z - 1.3333333333310164669;
-    q = q * z - 4.000000000000000699;
-    q = n * (-2 * MCAMP__LN2) + s * q;
-    return MCAMP__K(sqrt)(MCAMP__K(max)(q, MCAMP__K(set)(1e-17)));
-}
-
-/* One Box-Muller pair from two words: the radius from x, and the direction
- * (+-cos(pi t), sin(pi t)) with t uniform on [-1/2, 1/2) from the lower 52 bits
- * of y and the sign from its highest.  That half circle needs no argument
- * reduction: sin(pi t) = t S(t^2) and cos(pi t) = (1/4 - t^2) C(t^2), S and C
- * minimax fits within 1.5e-16 and 2e-17.                                      */
-MCAMP__INL void MCAMP__K(box_muller)(MCAMP__U x, MCAMP__U y, MCAMP__V *p,
-                                     MCAMP__V *q)
-{
-    MCAMP__V r = MCAMP__K(radius)(x), t, w, s, c;
-    t = MCAMP__K(from)((y & UINT64_C(0x000fffffffffffff)) |
-                       UINT64_C(0x3ff0000000000000)) - 1.5;
-    w = t * t;
-    s = w * -2.1122952832357218064e-5 + 4.6597761690490342865e-4;
-    c = w * -4.1318279034510323217e-6 + 1.035152090465812467e-4;
-    s = s * w - 7.370361071648737103e-3;
-    c = c * w - 1.9036696909388775347e-3;
-    s = s * w + 8.2145878256548404263e-2;
-    c = c * w + 2.53309695910217602e-2;
-    s = s * w - 0.59926452877570957764;
-    c = c * w - 0.22899788751887022518;
-    s = s * w + 2.5501640398597762711;
-    c = c * w + 1.2780132969493234032;
-    s = s * w - 5.1677127800497525672;
-    c = c * w - 3.7392088021786822204;
-    s = s * w + 3.1415926535897927919;
-    c = c * w + 3.9999999999999999297;
-    c = r * (c * (0.25 - w));
-    *p = MCAMP__K(from)(MCAMP__K(bits)(c) ^ (y & UINT64_C(0x8000000000000000)));
-    *q = r * (s * t);
-}
-
-MCAMP__ENTRY void MCAMP__K(normals)(uint64_t s[4][8], double *out, size_t count)
-{
-    for (size_t lane = 0; lane < 8; lane += MCAMP__W) {
-        MCAMP__K(rng) r;
-        MCAMP__K(rng_load)(&r, s, lane);
-        for (size_t i = lane; i < count; i += 16) {
-            MCAMP__U x = MCAMP__K(rng_step)(&r), y = MCAMP__K(rng_step)(&r);
-            MCAMP__V p, q;
-            MCAMP__K(box_muller)(x, y, &p, &q);
-            MCAMP__K(store)(out + i, p);
-            MCAMP__K(store)(out + i + 8, q);
-        }
-        MCAMP__K(rng_store)(&r, s, lane);
-    }
-}
-
-/* ---- triangular product -------------------------------------------------- */
-
-/* A row of the register block: up to four vectors. */
-typedef struct MCAMP__K(row) { MCAMP__V a, b, c, d; } MCAMP__K(row);
-
-MCAMP__INL void MCAMP__K(row_zero)(MCAMP__K(row) *r)
-{
-    r->a = r->b = r->c = r->d = MCAMP__K(set)(0.0);
-}
-
-MCAMP__INL void MCAMP__K(row_load)(MCAMP__K(row) *r, const double *p)
-{
-    r->a = MCAMP__K(load)(p);
-    r->b = MCAMP__K(load)(p + MCAMP__W);
-    if (MCAMP__COLS < 4) return;
-    r->c = MCAMP__K(load)(p + 2 * MCAMP__W);
-    r->d = MCAMP__K(load)(p + 3 * MCAMP__W);
-}
-
-MCAMP__INL void MCAMP__K(row_store)(const MCAMP__K(row) *r, double *p)
-{
-    MCAMP__K(store)(p, r->a);
-    MCAMP__K(store)(p + MCAMP__W, r->b);
-    if (MCAMP__COLS < 4) return;
-    MCAMP__K(store)(p + 2 * MCAMP__W, r->c);
-    MCAMP__K(store)(p + 3 * MCAMP__W, r->d);
-}
-
-/* r += x * z */
-MCAMP__INL void MCAMP__K(row_fma)(MCAMP__K(row) *r, double x,
-                                  const MCAMP__K(row) *z)
-{
-    MCAMP__V v = MCAMP__K(set)(x);
-    r->a += v * z->a;
-    r->b += v * z->b;
-    if (MCAMP__COLS < 4) return;
-    r->c += v * z->c;
-    r->d += v * z->d;
-}
-
-/* Six rows of L (panel[k][6], zero-padded) times len rows of z; the first
- * `rows` of the six are stored.                                              */
-MCAMP__INL void MCAMP__K(trmm_block)(const double *panel, size_t len,
-                                     const double *z, double *g, size_t rows)
-{
-    MCAMP__K(row) r0, r1, r2, r3, r4, r5, x;
-    MCAMP__K(row_zero)(&r0); MCAMP__K(row_zero)(&r1); MCAMP__K(row_zero)(&r2);
-    MCAMP__K(row_zero)(&r3); MCAMP__K(row_zero)(&r4); MCAMP__K(row_zero)(&r5);
-    for (size_t k = 0; k < len; k++) {
-        MCAMP__K(row_load)(&x, z + k * MCAMP__S);
-        MCAMP__K(row_fma)(&r0, panel[6 * k], &x);
-        MCAMP__K(row_fma)(&r1, panel[6 * k + 1], &x);
-        MCAMP__K(row_fma)(&r2, panel[6 * k + 2], &x);
-        MCAMP__K(row_fma)(&r3, panel[6 * k + 3], &x);
-        MCAMP__K(row_fma)(&r4, panel[6 * k + 4], &x);
-        MCAMP__K(row_fma)(&r5, panel[6 * k + 5], &x);
-    }
-    MCAMP__K(row_store)(&r0, g);
-    if (rows > 1) MCAMP__K(row_store)(&r1, g + MCAMP__S);
-    if (rows > 2) MCAMP__K(row_store)(&r2, g + 2 * MCAMP__S);
-    if (rows > 3) MCAMP__K(row_store)(&r3, g + 3 * MCAMP__S);
-    if (rows > 4) MCAMP__K(row_store)(&r4, g + 4 * MCAMP__S);
-    if (rows > 5) MCAMP__K(row_store)(&r5, g + 5 * MCAMP__S);
-}
-
-MCAMP__ENTRY void MCAMP__K(trmm)(const mcamp__tri *L, const double *z, double *g)
-{
-    const size_t step = MCAMP__W * MCAMP__COLS;
-    for (size_t s = 0; s < MCAMP__S; s += step) {
-        size_t i = 0, end = L->head;
-        for (size_t r = 0; r < L->groups; r++) {
-            size_t start = L->start[r];
-            MCAMP__K(trmm_block)(L->data + L->at[r], end - start,
-                                 z + start * MCAMP__S + s, g + i * MCAMP__S + s,
-                                 end - i);
-            i = end;
-            end += 6;
-        }
-    }
-}
-
-/* g_i = d_i z_i */
-MCAMP__ENTRY void MCAMP__K(scale_rows)(const double *d, size_t b, const double *z,
-                                       double *g)
-{
-    for (size_t i = 0; i < b; i++) {
-        MCAMP__V v = MCAMP__K(set)(d[i]);
-        for (size_t s = i * MCAMP__S; s < (i + 1) * MCAMP__S; s += MCAMP__W)
-            MCAMP__K(store)(g + s, v * MCAMP__K(load)(z + s));
-    }
-}
-
-/* ---- sums over the modes -------------------------------------------------- */
-
-/* Rows are taken in chunks that stay in the first-level cache, each chunk first
- * for its maxima, then for its exponentials, so that no chain of maxima is waited
- * for; sums are kept relative to the maximum so far.                          */
-#define MCAMP__CHUNK 16
-
-/* A vector of samples: sum = sum of e^(y - max), dsum = sum of slope e^(y - max).
- * max starts at -DBL_MAX, not -infinity, so that differences stay defined.     */
-typedef struct MCAMP__K(part) { MCAMP__V max, sum, dsum; } MCAMP__K(part);
-
-MCAMP__INL void MCAMP__K(part_init)(MCAMP__K(part) *a)
-{
-    a->max = MCAMP__K(set)(-DBL_MAX);
-    a->sum = a->dsum = MCAMP__K(set)(0.0);
-}
-
-/* e^x, x <= 0, floored at e^-708; NaN stays. */
-MCAMP__INL MCAMP__V MCAMP__K(exp_floor)(MCAMP__V x)
-{
-    return MCAMP__K(exp_neg)(MCAMP__K(max)(MCAMP__K(set)(-708.0), x));
-}
-
-/* Moves to a larger maximum. */
-MCAMP__INL void MCAMP__K(part_raise)(MCAMP__K(part) *a, MCAMP__V max, int sloped)
-{
-    MCAMP__V f = MCAMP__K(exp_floor)(a->max - max);
-    a->sum *= f;
-    if (sloped) a->dsum *= f;
-    a->max = max;
-}
-
-/* max + log(sum); NaN, for the caller to repair, if nothing was above -DBL_MAX
- * or anything was not finite.                                                 */
-MCAMP__INL MCAMP__V MCAMP__K(part_log)(const MCAMP__K(part) *a)
-{
-    MCAMP__V y = a->max + MCAMP__K(log_core)(a->sum) + (a->sum - a->sum);
-    return MCAMP__K(lt)(MCAMP__K(set)(-DBL_MAX), a->max, y, MCAMP__K(set)(mcamp__nan()));
-}
-
-/* The slopes of row i: kind 1, one for all samples; kind 2, a tile. */
-MCAMP__INL MCAMP__V MCAMP__K(slope)(const double *slope, size_t i, int kind)
-{
-    return kind == 1 ? MCAMP__K(set)(slope[i]) : MCAMP__K(load)(slope + i * MCAMP__S);
-}
-
-/* y_i = x_i + off_i + slope_i t; kind 0: no slope */
-MCAMP__INL MCAMP__V MCAMP__K(term)(const double *x, const double *off,
-                                   const double *slope, MCAMP__V t, size_t i, int kind)
-{
-    MCAMP__V y = MCAMP__K(load)(x + i * MCAMP__S) + off[i];
-    return kind ? y + MCAMP__K(slope)(slope, i, kind) * t : y;
-}
-
-MCAMP__INL void MCAMP__K(lse_max)(MCAMP__K(part) *a, const double *x, size_t from,
-                                  size_t to, const double *off, const double *slope,
-                                  MCAMP__V t, int kind)
-{
-    MCAMP__V m = a->max;
-    for (size_t i = from; i < to; i++)
-        m = MCAMP__K(max)(MCAMP__K(term)(x, off, slope, t, i, kind), m);
-    MCAMP__K(part_raise)(a, m, kind);
-}
-
-MCAMP__INL void MCAMP__K(lse_add)(MCAMP__K(part) *a, const double *x, size_t from,
-                                  size_t to, const double *off, const double *slope,
-                                  MCAMP__V t, int kind)
-{
-    MCAMP__V m = a->max, sum = a->sum, dsum = a->dsum;
-    for (size_t i = from; i < to; i++) {
-        MCAMP__V e = MCAMP__K(term)(x, off, slope, t, i, kind) - m;
-        e = MCAMP__K(exp_floor)(e);
-        sum += e;
-        if (kind) dsum += MCAMP__K(slope)(slope, i, kind) * e;
-    }
-    a->sum = sum;
-    a->dsum = dsum;
-}
-
-MCAMP__INL void MCAMP__K(lse_kind)(const double *x, size_t b, const double *off,
-                                   const double *slope, const double *t, double *out,
-                                   double *dout, int kind)
-{
-    MCAMP__K(part) a[MCAMP__S / MCAMP__W];
-    const size_t W = MCAMP__W;
-    for (size_t c = 0; c < MCAMP__S / W; c++) MCAMP__K(part_init)(a + c);
-    for (size_t i = 0; i < b; i += MCAMP__CHUNK) {
-        size_t to = i + MCAMP__CHUNK < b ? i + MCAMP__CHUNK : b;
-        for (size_t c = 0; c < MCAMP__S / W; c++)
-            MCAMP__K(lse_max)(a + c, x + c * W, i, to, off,
-                              kind == 2 ? slope + c * W : slope,
-                              t ? MCAMP__K(load)(t + c * W) : MCAMP__K(set)(0.0), kind);
-        for (size_t c = 0; c < MCAMP__S / W; c++)
-            MCAMP__K(lse_add)(a + c, x + c * W, i, to, off,
-                              kind == 2 ? slope + c * W : slope,
-                              t ? MCAMP__K(load)(t + c * W) : MCAMP__K(set)(0.0), kind);
-    }
-    for (size_t c = 0; c < MCAMP__S / W; c++) {
-        MCAMP__K(store)(out + c * W, MCAMP__K(part_log)(a + c));
-        if (kind && dout) MCAMP__K(store)(dout + c * W, a[c].dsum / a[c].sum);
-    }
-}
-
-MCAMP__ENTRY void MCAMP__K(lse)(const double *x, size_t b, const double *off,
-                                const double *slope, const double *t, double *out,
-                                double *dout)
-{
-    if (slope) MCAMP__K(lse_kind)(x, b, off, slope, t, out, dout, 1);
-    else       MCAMP__K(lse_kind)(x, b, off, NULL, NULL, out, NULL, 0);
-}
-
-MCAMP__ENTRY void MCAMP__K(lse_tile)(const double *x, size_t b, const double *off,
-                                     const double *slope, const double *t, double *out,
-                                     double *dout)
-{
-    MCAMP__K(lse_kind)(x, b, off, slope, t, out, dout, 2);
-}
-
-/* ---- the normal distribution's tail ------------------------------------------ */
-
-/* e^(u^2/2) Phi(-u) for 0 <= u (taken as 1e15 beyond that; NaN gives NaN):
- * a rational minimax fit on [0, infinity), off by 4e-16 of the result.  All its
- * coefficients are positive, as they must be for a Stieltjes function, so that
- * nothing cancels: within 2e-15 in all.                                       */
-MCAMP__INL MCAMP__V MCAMP__K(mills)(MCAMP__V u)
-{
-    MCAMP__V w, p, q, po, qo;
-    u = MCAMP__K(min)(MCAMP__K(set)(1e15), u);
-    w = u * u;
-    po = w * 0.39894228040143252233 + 127.28040511611542067;
-    p = w * 10.132896069433537897 + 1018.7921944582748294;
-    qo = w * 25.399403791538440477 + 2579.1327243296767202;
-    q = w + 320.04466227095047848;
-    po = po * w + 5672.6960188688769427;
-    p = p * w + 22680.763749024263922;
-    qo = qo * w + 59355.177955406246547;
-    q = q * w + 14536.384901825379642;
-    po = po * w + 65061.985831578556048;
-    p = p * w + 129526.00568428773404;
-    qo = qo * w + 376672.11838033233199;
-    q = q * w + 176677.47279987292426;
-    po = po * w + 163767.12368770872211;
-    p = p * w + 102050.50248730084709;
-    qo = qo * w + 490383.28808898632638;
-    q = q * w + 548270.76332365790269;
-    q = q * w + 204101.00497460177378;
-    p = po * u + p;
-    q = qo * u + q;
-    return p / q;
-}
-
-/* v^2/2 = hi + lo for |v| < 1.4e154, hi exact: the upper 26 bits of v squared. */
-MCAMP__INL MCAMP__V MCAMP__K(half_square)(MCAMP__V v, MCAMP__V *lo)
-{
-    MCAMP__V h = MCAMP__K(from)(MCAMP__K(bits)(v) & UINT64_C(0xfffffffff8000000));
-    *lo = (0.5 * (v + h)) * (v - h);
-    return (0.5 * h) * h;
-}
-
-/* log Phi(v).  For v < 0, Phi = e^(-v^2/2) mills(-v); else it is w = 1 - p with
- * p = e^(-v^2/2) mills(v) <= 1/2, and log w is corrected by what the
- * subtraction lost.                                                           */
-MCAMP__INL MCAMP__V MCAMP__K(logphi)(MCAMP__V v)
-{
-    MCAMP__V zero = MCAMP__K(set)(0.0), edge = MCAMP__K(set)(-1.3e154), lo, hi, m, p, w;
-    hi = MCAMP__K(half_square)(MCAMP__K(max)(edge, MCAMP__K(min)(v, zero - v)), &lo);
-    m = MCAMP__K(mills)(MCAMP__K(max)(v, zero - v));
-    p = MCAMP__K(exp)(zero - hi) * m;
-    p = p - (p * lo) * (1.0 - 0.5 * lo);        /* times e^-lo, lo < 2e-5 */
-    w = 1.0 - p;
-    p = MCAMP__K(log_core)(w) + ((1.0 - w) - p) / w;
-    m = (MCAMP__K(log_core)(m) - lo) - hi;
-    m = MCAMP__K(lt)(v, edge, MCAMP__K(set)(-mcamp__inf()), m);
-    return MCAMP__K(lt)(v, zero, m, p);
-}
-MCAMP__MAP(logphi)
-
-/* A term's exponent is y - min(v, 0)^2/2, which can be a small difference of
- * large numbers: m, the largest, is taken off before the parts that rounding
- * lost are added.                                                             */
-MCAMP__INL MCAMP__V MCAMP__K(phi_term)(MCAMP__V y, MCAMP__V v, MCAMP__V m)
-{
-    MCAMP__V zero = MCAMP__K(set)(0.0);
-    MCAMP__V u = MCAMP__K(max)(v, zero - v), h = MCAMP__K(mills)(u), hi, lo, d, back, e;
-    hi = MCAMP__K(half_square)(MCAMP__K(max)(MCAMP__K(set)(-1e150),
-                                             MCAMP__K(min)(v, zero)), &lo);
-    y = MCAMP__K(max)(MCAMP__K(set)(-1e300), y);
-    d = y - hi;
-    back = d - y;
-    lo = ((y - (d - back)) - (hi + back)) - lo;
-    e = MCAMP__K(exp_floor)((d - m) + lo);
-    d = MCAMP__K(exp_floor)((-0.5 * u) * u);
-    return e * MCAMP__K(lt)(v, zero, h, 1.0 - d * h);
-}
-
-MCAMP__INL void MCAMP__K(phi_max)(MCAMP__K(part) *a, const double *x, size_t from,
-                                  size_t to, const double *off, const double *alpha,
-                                  MCAMP__V t, int kind)
-{
-    MCAMP__V m = a->max, zero = MCAMP__K(set)(0.0);
-    for (size_t i = from; i < to; i++) {
-        MCAMP__V y = MCAMP__K(load)(x + i * MCAMP__S) + off[i];
-        MCAMP__V v = MCAMP__K(min)(MCAMP__K(slope)(alpha, i, kind) - t, zero);
-        v = MCAMP__K(max)(v, MCAMP__K(set)(-1e150));
-        m = MCAMP__K(max)(y - (0.5 * v) * v, m);
-    }
-    MCAMP__K(part_raise)(a, m, 0);
-}
-
-MCAMP__INL void MCAMP__K(phi_add)(MCAMP__K(part) *a, const double *x, size_t from,
-                                  size_t to, const double *off, const double *alpha,
-                                  MCAMP__V t, int kind)
-{
-    MCAMP__V m = a->max, sum = a->sum;
-    for (size_t i = from; i < to; i++) {
-        MCAMP__V y = MCAMP__K(load)(x + i * MCAMP__S) + off[i];
-        sum += MCAMP__K(phi_term)(y, MCAMP__K(slope)(alpha, i, kind) - t, m);
-    }
-    a->sum = sum;
-}
-
-MCAMP__INL void MCAMP__K(phi_kind)(const double *x, size_t b, const double *off,
-                                   const double *alpha, const double *t, double *out,
-                                   int kind)
-{
-    MCAMP__K(part) a[MCAMP__S / MCAMP__W];
-    const size_t W = MCAMP__W;
-    for (size_t c = 0; c < MCAMP__S / W; c++) MCAMP__K(part_init)(a + c);
-    for (size_t i = 0; i < b; i += MCAMP__CHUNK) {
-        size_t to = i + MCAMP__CHUNK < b ? i + MCAMP__CHUNK : b;
-        for (size_t c = 0; c < MCAMP__S / W; c++)
-            MCAMP__K(phi_max)(a + c, x + c * W, i, to, off,
-                              kind == 2 ? alpha + c * W : alpha,
-                              MCAMP__K(load)(t + c * W), kind);
-        for (size_t c = 0; c < MCAMP__S / W; c++)
-            MCAMP__K(phi_add)(a + c, x + c * W, i, to, off,
-                              kind == 2 ? alpha + c * W : alpha,
-                              MCAMP__K(load)(t + c * W), kind);
-    }
-    for (size_t c = 0; c < MCAMP__S / W; c++)
-        MCAMP__K(store)(out + c * W, MCAMP__K(part_log)(a + c));
-}
-
-MCAMP__ENTRY void MCAMP__K(phi_sum)(const double *x, size_t b, const double *off,
-                                    const double *alpha, const double *t,
-                                    double *out)
-{
-    MCAMP__K(phi_kind)(x, b, off, alpha, t, out, 1);
-}
-
-MCAMP__ENTRY void MCAMP__K(phi_tile)(const double *x, size_t b, const double *off,
-                                     const double *alpha, const double *t, double *out)
-{
-    MCAMP__K(phi_kind)(x, b, off, alpha, t, out, 2);
-}
-
-/* ---- lines along each sample's own mode -------------------------------------- */
-
-/* x -= slope u, and z = x + slope^2/2 */
-MCAMP__ENTRY void MCAMP__K(project_tile)(double *x, size_t b, const double *slope,
-                                         const double *u, double *z)
-{
-    for (size_t i = 0; i < b * MCAMP__S; i += MCAMP__S) {
-        for (size_t s = i; s < i + MCAMP__S; s += MCAMP__W) {
-            MCAMP__V c = MCAMP__K(load)(slope + s);
-            MCAMP__V v = MCAMP__K(load)(x + s) - c * MCAMP__K(load)(u + s - i);
-            MCAMP__K(store)(x + s, v);
-            MCAMP__K(store)(z + s, v + 0.5 * c * c);
-        }
-    }
-}
-
-/* See mcamp__vec_mode_interval. */
-MCAMP__INL void MCAMP__K(interval_column)(const double *x, size_t b, const double *half,
-                                          const double *slope, MCAMP__V index,
-                                          MCAMP__V ci, MCAMP__V li, double *lo,
-                                          double *hi)
-{
-    MCAMP__V inf = MCAMP__K(set)(mcamp__inf()), zero = MCAMP__K(set)(0.0);
-    MCAMP__V low = zero - inf, high = inf, tol = 1e-12 * ci;
-    for (size_t j = 0; j < b; j++) {
-        MCAMP__V d = ci - MCAMP__K(load)(slope + j * MCAMP__S);
-        MCAMP__V gap = MCAMP__K(load)(x + j * MCAMP__S) - half[j] - li, at = gap / d;
-        MCAMP__V up = MCAMP__K(lt)(tol, d, at, zero - inf);
-        MCAMP__V down = MCAMP__K(lt)(d, zero - tol, at, inf);
-        MCAMP__V first = MCAMP__K(lt)(MCAMP__K(set)((double)j), index, inf, zero - inf);
-        MCAMP__V tie = MCAMP__K(lt)(gap, zero, zero - inf,
-                                    MCAMP__K(lt)(zero, gap, inf, first));
-        tie = MCAMP__K(lt)(tol, d, zero - inf,
-                           MCAMP__K(lt)(d, zero - tol, zero - inf, tie));
-        low = MCAMP__K(max)(low, MCAMP__K(max)(up, tie));
-        high = MCAMP__K(min)(high, down);
-    }
-    MCAMP__K(store)(lo, low);
-    MCAMP__K(store)(hi, high);
-}
-
-MCAMP__ENTRY void MCAMP__K(interval)(const double *x, size_t b, const double *half,
-                                     const double *slope, const double *own, double *lo,
-                                     double *hi)
-{
-    for (size_t s = 0; s < MCAMP__S; s += MCAMP__W)
-        MCAMP__K(interval_column)(x + s, b, half, slope + s, MCAMP__K(load)(own + s),
-                                  MCAMP__K(load)(own + MCAMP__S + s),
-                                  MCAMP__K(load)(own + 2 * MCAMP__S + s), lo + s, hi + s);
-}
-
-MCAMP__ENTRY void MCAMP__K(colsum)(const double *g, size_t b, const double *w,
-                                   double *out)
-{
-    for (size_t s = 0; s < MCAMP__S; s += MCAMP__W) {
-        MCAMP__V sum = MCAMP__K(set)(0.0);
-        for (size_t i = 0; i < b; i++) {
-            MCAMP__V x = MCAMP__K(load)(g + i * MCAMP__S + s);
-            sum += w ? w[i] * x : x;
-        }
-        MCAMP__K(store)(out + s, sum);
-    }
-}
-
-MCAMP__ENTRY void MCAMP__K(rank1)(double *g, size_t b, const double *c,
-                                  const double *u)
-{
-    for (size_t i = 0; i < b; i++) {
-        MCAMP__V v = MCAMP__K(set)(c[i]);
-        double *row = g + i * MCAMP__S;
-        for (size_t s = 0; s < MCAMP__S; s += MCAMP__W)
-            MCAMP__K(store)(row + s, MCAMP__K(load)(row + s) -
-                                     v * MCAMP__K(load)(u + s));
-    }
-}
-
-/* ---- sums of outer products ------------------------------------------------- */
-
-/* d[4 rows of ld][step] += sum over count rows of p_i p_j */
-MCAMP__INL void MCAMP__K(outer_block)(const double *pi, const double *pj, size_t ld,
-                                      size_t count, double *d)
-{
-    MCAMP__K(row) r0, r1, r2, r3, x;
-    MCAMP__K(row_load)(&r0, d);          MCAMP__K(row_load)(&r1, d + ld);
-    MCAMP__K(row_load)(&r2, d + 2 * ld); MCAMP__K(row_load)(&r3, d + 3 * ld);
-    for (size_t s = 0; s < count * ld; s += ld) {
-        MCAMP__K(row_load)(&x, pj + s);
-        MCAMP__K(row_fma)(&r0, pi[s], &x);
-        MCAMP__K(row_fma)(&r1, pi[s + 1], &x);
-        MCAMP__K(row_fma)(&r2, pi[s + 2], &x);
-        MCAMP__K(row_fma)(&r3, pi[s + 3], &x);
-    }
-    MCAMP__K(row_store)(&r0, d);          MCAMP__K(row_store)(&r1, d + ld);
-    MCAMP__K(row_store)(&r2, d + 2 * ld); MCAMP__K(row_store)(&r3, d + 3 * ld);
-}
-
-MCAMP__ENTRY void MCAMP__K(outer)(const double *p, size_t ld, size_t count, double *d)
-{
-    const size_t step = MCAMP__W * MCAMP__COLS;
-    for (size_t i = 0; i < ld; i += 4)
-        for (size_t j = i / step * step; j < ld; j += step)
-            MCAMP__K(outer_block)(p + i, p + j, ld, count, d + i * ld + j);
-}
-
-/* ---- shifts: transposition by repeated zips -------------------------------- */
-
-#if MCAMP__W > 1
-/* lo, hi := the first and second half of a_0 b_0 a_1 b_1 ... */
-MCAMP__INL void MCAMP__K(zip)(MCAMP__V a, MCAMP__V b, MCAMP__V *lo, MCAMP__V *hi)
-{
-#if MCAMP__PASS == 3
-    *lo = _mm512_permutex2var_pd(a, _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0), b);
-    *hi = _mm512_permutex2var_pd(a, _mm512_set_epi64(15, 7, 14, 6, 13, 5, 12, 4), b);
-#elif MCAMP__PASS == 2
-    MCAMP__V even = _mm256_unpacklo_pd(a, b), odd = _mm256_unpackhi_pd(a, b);
-    *lo = _mm256_permute2f128_pd(even, odd, 0x20);
-    *hi = _mm256_permute2f128_pd(even, odd, 0x31);
-#else
-    MCAMP__V first = { a[0], b[0] }, second = { a[1], b[1] };
-    *lo = first;
-    *hi = second;
-#endif
-}
-#endif
-
-/* W rows of W numbers (fewer than eight: the first ones are used). */
-typedef struct MCAMP__K(square) { MCAMP__V a, b, c, d, e, f, g, h; } MCAMP__K(square);
-
-/* One zip of the upper with the lower half moves the highest bit of the row
- * number to the lowest of the column number: log2 W of them transpose.        */
-MCAMP__INL void MCAMP__K(transpose)(MCAMP__K(square) *x)
-{
-#if MCAMP__W == 8
-    MCAMP__K(square) y;
-    MCAMP__K(zip)(x->a, x->e, &y.a, &y.b); MCAMP__K(zip)(x->b, x->f, &y.c, &y.d);
-    MCAMP__K(zip)(x->c, x->g, &y.e, &y.f); MCAMP__K(zip)(x->d, x->h, &y.g, &y.h);
-    MCAMP__K(zip)(y.a, y.e, &x->a, &x->b); MCAMP__K(zip)(y.b, y.f, &x->c, &x->d);
-    MCAMP__K(zip)(y.c, y.g, &x->e, &x->f); MCAMP__K(zip)(y.d, y.h, &x->g, &x->h);
-    MCAMP__K(zip)(x->a, x->e, &y.a, &y.b); MCAMP__K(zip)(x->b, x->f, &y.c, &y.d);
-    MCAMP__K(zip)(x->c, x->g, &y.e, &y.f); MCAMP__K(zip)(x->d, x->h, &y.g, &y.h);
-    *x = y;
-#elif MCAMP__W == 4
-    MCAMP__K(square) y;
-    MCAMP__K(zip)(x->a, x->c, &y.a, &y.b); MCAMP__K(zip)(x->b, x->d, &y.c, &y.d);
-    MCAMP__K(zip)(y.a, y.c, &x->a, &x->b); MCAMP__K(zip)(y.b, y.d, &x->c, &x->d);
-#elif MCAMP__W == 2
-    MCAMP__K(zip)(x->a, x->b, &x->a, &x->b);
-#else
-    (void)x;
-#endif
-}
-
-MCAMP__INL void MCAMP__K(add_row)(double *g, MCAMP__V x)
-{
-    MCAMP__K(store)(g, MCAMP__K(load)(g) + x);
-}
-
-/* g[p][0 .. W-1] += row p of x, p = 0 .. W-1 */
-MCAMP__INL void MCAMP__K(add_square)(double *g, const MCAMP__K(square) *x)
-{
-    MCAMP__K(add_row)(g, x->a);
-    if (MCAMP__W < 2) return;
-    MCAMP__K(add_row)(g + MCAMP__S, x->b);
-    if (MCAMP__W < 4) return;
-    MCAMP__K(add_row)(g + 2 * MCAMP__S, x->c);
-    MCAMP__K(add_row)(g + 3 * MCAMP__S, x->d);
-    if (MCAMP__W < 8) return;
-    MCAMP__K(add_row)(g + 4 * MCAMP__S, x->e);
-    MCAMP__K(add_row)(g + 5 * MCAMP__S, x->f);
-    MCAMP__K(add_row)(g + 6 * MCAMP__S, x->g);
-    MCAMP__K(add_row)(g + 7 * MCAMP__S, x->h);
-}
-
-/* W rows from memory, ld apart */
-MCAMP__INL void MCAMP__K(load_square)(MCAMP__K(square) *x, const double *p, size_t ld)
-{
-    x->a = MCAMP__K(load)(p);
-    if (MCAMP__W < 2) return;
-    x->b = MCAMP__K(load)(p + ld);
-    if (MCAMP__W < 4) return;
-    x->c = MCAMP__K(load)(p + 2 * ld);
-    x->d = MCAMP__K(load)(p + 3 * ld);
-    if (MCAMP__W < 8) return;
-    x->e = MCAMP__K(load)(p + 4 * ld);
-    x->f = MCAMP__K(load)(p + 5 * ld);
-    x->g = MCAMP__K(load)(p + 6 * ld);
-    x->h = MCAMP__K(load)(p + 7 * ld);
-}
-
-MCAMP__ENTRY void MCAMP__K(add_shifts)(double *g, size_t b, const double *shift)
-{
-    for (size_t s = 0; s < MCAMP__S; s += MCAMP__W) {
-        const size_t whole = b - b % MCAMP__W;
-        for (size_t i = 0; i < whole; i += MCAMP__W) {
-            MCAMP__K(square) x;
-            MCAMP__K(load_square)(&x, shift + s * b + i, b);
-            MCAMP__K(transpose)(&x);
-            MCAMP__K(add_square)(g + i * MCAMP__S + s, &x);
-        }
-        for (size_t i = whole; i < b; i++)
-            for (size_t q = s; q < s + MCAMP__W; q++)
-                g[i * MCAMP__S + q] += shift[q * b + i];
-    }
-}
-
-/* ---- the index draw ---------------------------------------------------------
- * No fused operations from here on, and sums over eight lanes whatever the
- * width: every set draws the same indices.                                    */
-
-#if defined(__clang__)
-#  pragma clang fp contract(off)
-#elif defined(__GNUC__)
-#  pragma GCC pop_options
-#endif
-
-/* sum_l a[j_l][i .. i+W-1] */
-MCAMP__INL MCAMP__V MCAMP__K(row_sum)(const mcamp__tuple *p, const uint32_t *j,
-                                      size_t i)
-{
-    MCAMP__V x = MCAMP__K(load)(p->a + j[0] * p->stride + i);
-    for (size_t l = 1; l < p->k; l++)
-        x = x + MCAMP__K(load)(p->a + j[l] * p->stride + i);
-    return x;
-}
-
-MCAMP__ENTRY void MCAMP__K(tuple_shift)(const mcamp__tuple *p, const uint32_t *j,
-                                        double *shift)
-{
-    double t[MCAMP__W];
-    size_t i = 0, rest = p->b % MCAMP__W;
-    for (; i < p->b - rest; i += MCAMP__W)
-        MCAMP__K(store)(shift + i, MCAMP__K(row_sum)(p, j, i));
-    if (!rest) return;
-    MCAMP__K(store)(t, MCAMP__K(row_sum)(p, j, i));
-    for (size_t q = 0; q < rest; q++) shift[i + q] = t[q];
-}
-
-/* t[W][W], a row per sample, is added to W rows of g; `rows` of them exist. */
-MCAMP__INL void MCAMP__K(add_block)(const double *t, size_t rows, double *g)
-{
-    MCAMP__K(square) x;
-    if (rows >= MCAMP__W) {
-        MCAMP__K(load_square)(&x, t, MCAMP__W);
-        MCAMP__K(transpose)(&x);
-        MCAMP__K(add_square)(g, &x);
-        return;
-    }
-    for (size_t r = 0; r < rows; r++)
-        for (size_t q = 0; q < MCAMP__W; q++)
-            g[r * MCAMP__S + q] += t[q * MCAMP__W + r];
-}
-
-/* Columns of a outermost: those of one round stay in the first-level cache for
- * the whole tile.                                                             */
-MCAMP__ENTRY void MCAMP__K(add_tuples)(const mcamp__tuple *p, const uint32_t *j,
-                                       double *g)
-{
-    const size_t k = p->k, W = MCAMP__W;
-    double t[2][MCAMP__W * MCAMP__W];
-    for (size_t i = 0; i < p->b; i += 2 * W) {
-        for (size_t s = 0; s < MCAMP__S; s += W) {
-            for (size_t q = 0; q < W; q++) {
-                const uint32_t *row = j + (s + q) * k;
-                MCAMP__V x = MCAMP__K(set)(0.0), y = x;
-                for (size_t l = 0; l < k; l++) {
-                    const double *a = p->a + row[l] * p->stride + i;
-                    x = x + MCAMP__K(load)(a);
-                    y = y + MCAMP__K(load)(a + W);
-                }
-                MCAMP__K(store)(t[0] + q * W, x);
-                MCAMP__K(store)(t[1] + q * W, y);
-            }
-            MCAMP__K(add_block)(t[0], p->b - i, g + i * MCAMP__S + s);
-            if (p->b > i + W)
-                MCAMP__K(add_block)(t[1], p->b - i - W, g + (i + W) * MCAMP__S + s);
-        }
-    }
-}
-
-/* w := x y over ld entries (a multiple of 32).  Entry 32 q + 8 r + c belongs to
- * lane c; part[8 q + c] becomes its sum over r, lanes[c] that over q and r.   */
-MCAMP__INL void MCAMP__K(weights)(const double *x, const double *y, double *w,
-                                  double *part, double *lanes, size_t ld)
-{
-    for (size_t c = 0; c < 8; c += MCAMP__W) {
-        MCAMP__V sum = MCAMP__K(set)(0.0);
-        for (size_t i = c, o = c; i < ld; i += 32, o += 8) {
-            MCAMP__V m0 = MCAMP__K(load)(x + i) * MCAMP__K(load)(y + i);
-            MCAMP__V m1 = MCAMP__K(load)(x + i + 8) * MCAMP__K(load)(y + i + 8);
-            MCAMP__V m2 = MCAMP__K(load)(x + i + 16) * MCAMP__K(load)(y + i + 16);
-            MCAMP__V m3 = MCAMP__K(load)(x + i + 24) * MCAMP__K(load)(y + i + 24);
-            MCAMP__K(store)(w + i, m0);
-            MCAMP__K(store)(w + i + 8, m1);
-            MCAMP__K(store)(w + i + 16, m2);
-            MCAMP__K(store)(w + i + 24, m3);
-            m0 = (m0 + m1) + (m2 + m3);
-            MCAMP__K(store)(part + o, m0);
-            sum = sum + m0;
-        }
-        MCAMP__K(store)(lanes + c, sum);
-    }
-}
-
-/* x_i := x_0 + .. + x_i for the eight lanes, by three rounds of adding what
- * stands 1, 2 and 4 places before; returns how many of the first seven are
- * <= u times the last, which is *z.                                           */
-MCAMP__INL size_t MCAMP__K(scan)(double *x, double u, double *z)
-{
-#if MCAMP__PASS == 3
-    MCAMP__V v = MCAMP__K(load)(x);
-    __mmask8 le;
-    v = v + _mm512_maskz_permutexvar_pd(0xfe, _mm512_set_epi64(6, 5, 4, 3, 2, 1, 0, 0), v);
-    v = v + _mm512_maskz_permutexvar_pd(0xfc, _mm512_set_epi64(5, 4, 3, 2, 1, 0, 0, 0), v);
-    v = v + _mm512_maskz_permutexvar_pd(0xf0, _mm512_set_epi64(3, 2, 1, 0, 0, 0, 0, 0), v);
-    MCAMP__K(store)(x, v);
-    *z = v[7];
-    le = _mm512_cmp_pd_mask(v, MCAMP__K(set)(u * v[7]), _CMP_LE_OQ);
-    return (size_t)__builtin_popcount(le & 0x7fu);
-#else
-    double a1 = x[0] + x[1], a2 = x[1] + x[2], a3 = x[2] + x[3], a4 = x[3] + x[4];
-    double a5 = x[4] + x[5], a6 = x[5] + x[6], a7 = x[6] + x[7], t;
-    double b2 = a2 + x[0], b3 = a3 + a1, b4 = a4 + a2, b5 = a5 + a3, b6 = a6 + a4;
-    x[1] = a1; x[2] = b2; x[3] = b3;
-    x[4] = b4 + x[0]; x[5] = b5 + a1; x[6] = b6 + b2; x[7] = (a7 + a5) + b3;
-    *z = x[7];
-    t = u * x[7];
-    return (size_t)(x[0] <= t) + (size_t)(x[1] <= t) + (size_t)(x[2] <= t) +
-           (size_t)(x[3] <= t) + (size_t)(x[4] <= t) + (size_t)(x[5] <= t) +
-           (size_t)(x[6] <= t);
-#endif
-}
-
-/* The entry in which the fraction u of the total weight falls: lane first, then
- * a block of four, then one of the four.  *z = the total.  part and lanes become
- * running sums; zeros stand before them, so that nothing branches on what was
- * drawn (a misprediction would stop the other tuples too).  Rounding may lead
- * to an entry of weight 0 (odds of 1e-16): the caller checks.                 */
-MCAMP__INL size_t MCAMP__K(find)(const double *w, double *part, double *lanes,
-                                 size_t ld, double u, double *z)
-{
-    size_t c = MCAMP__K(scan)(lanes, u, z), q = 0, blocks = ld / 32;
-    double t = u * *z - (lanes - 1)[c], sum = 0, x, y;
-    part += c;
-    for (size_t i = 0; i + 1 < blocks; i++) {
-        part[8 * i] = sum += part[8 * i];
-        q += (size_t)(sum <= t);
-    }
-    t -= (part - 8)[8 * q];
-    w += 32 * q + c;
-    x = w[0] + w[8];
-    y = x + w[16];
-    return 32 * q + c + 8 * ((size_t)(w[0] <= t) + (size_t)(x <= t) + (size_t)(y <= t));
-}
-
-/* Weights before draw l >= 1, and the draw; returns log z - log *z. */
-MCAMP__INL double MCAMP__K(tuple_weights)(const mcamp__tuple *p, mcamp__draw *d,
-                                          size_t l)
-{
-    const size_t ld = p->ld, row = d->j[l - 1] * p->stride;
-    double m = 0;
-    if (!p->ea) {
-        m = mcamp__tuple_exponents(p, d, l, row);
-        MCAMP__K(map_exp)(d->y, ld);
-        MCAMP__K(weights)(p->base, d->y, d->w, d->part, d->lanes, ld);
-    } else {
-        MCAMP__K(weights)(l == 1 ? p->base : d->w, p->ea + row, d->w, d->part,
-                          d->lanes, ld);
-    }
-    return m;
-}
-
-/* Draws index l from the weights; m is what their logarithms lack. */
-MCAMP__INL void MCAMP__K(tuple_pick)(const mcamp__tuple *p, mcamp__draw *d, size_t l,
-                                     double u, double m)
-{
-    const int sticky = p->eta > 0;
-    size_t old = sticky ? mcamp__sticky_pick(p, l, &u) : l, j;
-    double z;
-    j = MCAMP__K(find)(d->w, d->part, d->lanes, p->ld, u, &z);
-    if (old < l)             j = d->j[old];
-    else if (!(d->w[j] > 0)) j = mcamp__tuple_repair(p, d);
-    if (sticky) z = mcamp__sticky_factor(p, d, l, (uint32_t)j, z);
-    d->j[l] = (uint32_t)j;
-    mcamp__draw_factor(d, z, m);
-}
-
-/* n <= MCAMP__GROUP tuples side by side, so that their latencies overlap. */
-MCAMP__ENTRY void MCAMP__K(tuple_draw)(const mcamp__tuple *p, mcamp_rng *r,
-                                       mcamp__draw *d, size_t n)
-{
-    double m[MCAMP__GROUP];
-    for (size_t s = 0; s < n; s++)
-        d[s].j[0] = mcamp__tuple_first(p, mcamp__to_uniform(mcamp__rng_step(r->s)));
-    for (size_t l = 1; l < p->k; l++) {
-        for (size_t s = 0; s < n; s++)
-            m[s] = MCAMP__K(tuple_weights)(p, d + s, l);
-        for (size_t s = 0; s < n; s++)
-            MCAMP__K(tuple_pick)(p, d + s, l,
-                                 mcamp__to_uniform(mcamp__rng_step(r->s)), m[s]);
-    }
-}
-
-/* ---- the keyed generator and its normals --------------------------------------
- * Only + - * /, the correctly rounded root and integer operations, none of them
- * fused: the same bits in every set and on every machine.                     */
-
-#ifdef MCAMP__NO_VECTOR
-#  define MCAMP__L 1            /* lanes of 32 bits */
-typedef uint32_t MCAMP__K(w);
-typedef uint32_t MCAMP__K(wm);
-#else
-#  define MCAMP__L (2 * MCAMP__W)
-typedef uint32_t MCAMP__K(w) __attribute__((vector_size(8 * MCAMP__W)));
-typedef uint32_t MCAMP__K(wm)
-    __attribute__((vector_size(8 * MCAMP__W), aligned(4), may_alias));
-#endif
-#define MCAMP__X MCAMP__K(w)
-
-MCAMP__INL MCAMP__X MCAMP__K(loadw)(const uint32_t *p)
-{
-    return (MCAMP__X)*(const MCAMP__K(wm) *)p;
-}
-
-MCAMP__INL MCAMP__X MCAMP__K(setw)(uint32_t x)
-{
-#if MCAMP__PASS == 3
-    return (MCAMP__X)_mm512_set1_epi32((int)x);
-#elif MCAMP__PASS == 2
-    return (MCAMP__X)_mm256_set1_epi32((int)x);
-#elif MCAMP__L == 1
-    return x;
-#else
-    MCAMP__X v = { x, x, x, x };
-    return v;
-#endif
-}
-
-/* Rotation to the left; by 16 and 8 whole bytes move. */
-#if MCAMP__PASS == 3
-#  define MCAMP__ROL(x, k) (MCAMP__X)_mm512_maskz_rol_epi32(0xffff, (__m512i)(x), k)
-#else
-#  define MCAMP__ROL(x, k) (((x) << k) | ((x) >> (32 - k)))
-#endif
-#if MCAMP__PASS == 2
-#  define MCAMP__ROL16(x) (MCAMP__X)_mm256_shuffle_epi8((__m256i)(x), by16)
-#  define MCAMP__ROL8(x) (MCAMP__X)_mm256_shuffle_epi8((__m256i)(x), by8)
-#else
-#  define MCAMP__ROL16(x) MCAMP__ROL(x, 16)
-#  define MCAMP__ROL8(x) MCAMP__ROL(x, 8)
-#endif
-
-#define MCAMP__QUARTER(a, b, c, d) \
-    x[a] += x[b]; x[d] ^= x[a]; x[d] = MCAMP__ROL16(x[d]); \
-    x[c] += x[d]; x[b] ^= x[c]; x[b] = MCAMP__ROL(x[b], 12); \
-    x[a] += x[b]; x[d] ^= x[a]; x[d] = MCAMP__ROL8(x[d]); \
-    x[c] += x[d]; x[b] ^= x[c]; x[b] = MCAMP__ROL(x[b], 7)
-
-/* Sixteen ChaCha20 blocks: word k of the block with counter in[12] + l (which
- * must not carry into in[13]) goes to out[16 k + l].                           */
-MCAMP__ENTRY void MCAMP__K(chacha)(const uint32_t *in, uint32_t *out)
-{
-    static const uint32_t index[16] = { 0, 1, 2, 3, 4, 5, 6, 7,
-                                        8, 9, 10, 11, 12, 13, 14, 15 };
-#if MCAMP__PASS == 2
-    const __m256i by16 = _mm256_setr_epi8(2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15,
-        12, 13, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
-    const __m256i by8 = _mm256_setr_epi8(3, 0, 1, 2, 7, 4, 5, 6, 11, 8, 9, 10, 15, 12,
-        13, 14, 3, 0, 1, 2, 7, 4, 5, 6, 11, 8, 9, 10, 15, 12, 13, 14);
-#endif
-    for (size_t lane = 0; lane < 16; lane += MCAMP__L) {
-        MCAMP__X x[16], lanes = MCAMP__K(loadw)(index + lane);
-        for (int k = 0; k < 16; k++) x[k] = MCAMP__K(setw)(in[k]);
-        x[12] += lanes;
-        for (int r = 0; r < 10; r++) {
-            MCAMP__QUARTER(0, 4, 8, 12);
-            MCAMP__QUARTER(1, 5, 9, 13);
-            MCAMP__QUARTER(2, 6, 10, 14);
-            MCAMP__QUARTER(3, 7, 11, 15);
-            MCAMP__QUARTER(0, 5, 10, 15);
-            MCAMP__QUARTER(1, 6, 11, 12);
-            MCAMP__QUARTER(2, 7, 8, 13);
-            MCAMP__QUARTER(3, 4, 9, 14);
-        }
-        x[12] += lanes;
-        for (size_t k = 0; k < 16; k++)
-            *(MCAMP__K(wm) *)(out + 16 * k + lane) =
-                (MCAMP__K(wm))(x[k] + MCAMP__K(setw)(in[k]));
-    }
-}
-
-/* W numbers lo + 2^32 hi. */
-MCAMP__INL MCAMP__U MCAMP__K(join)(const uint32_t *lo, const uint32_t *hi)
-{
-#if MCAMP__PASS == 3
-    __m512i a = _mm512_maskz_cvtepu32_epi64(0xff, _mm256_loadu_si256((const __m256i *)lo));
-    __m512i b = _mm512_maskz_cvtepu32_epi64(0xff, _mm256_loadu_si256((const __m256i *)hi));
-    return (MCAMP__U)a | ((MCAMP__U)b << 32);
-#elif MCAMP__PASS == 2
-    __m256i a = _mm256_cvtepu32_epi64(_mm_loadu_si128((const __m128i *)lo));
-    __m256i b = _mm256_cvtepu32_epi64(_mm_loadu_si128((const __m128i *)hi));
-    return (MCAMP__U)a | ((MCAMP__U)b << 32);
-#elif MCAMP__W == 1
-    return lo[0] | (uint64_t)hi[0] << 32;
-#else
-    MCAMP__U v = { lo[0] | (uint64_t)hi[0] << 32, lo[1] | (uint64_t)hi[1] << 32 };
-    return v;
-#endif
-}
-
-/* The correctly rounded root of a positive normal number. */
-MCAMP__INL MCAMP__V MCAMP__K(root)(MCAMP__V a)
-{
-#if MCAMP__PASS == 3
-    return _mm512_maskz_sqrt_pd(0xff, a);
-#else
-    return MCAMP__K(sqrt)(a);
-#endif
-}
-
-/* -2 log u for u = (x + 1/2) 2^-64 within 3 u of itself, as in mcamp__normal_pair,
- * where the reasons stand.  *least: the smallest x + 1/2 so far.               */
-MCAMP__INL MCAMP__V MCAMP__K(minus_two_log)(MCAMP__U x, MCAMP__V *least)
-{
-    MCAMP__V d = MCAMP__K(to_double)(x) + 0.5, n, f, s, z, q;
-    MCAMP__V near1 = (MCAMP__K(to_double)(~x) + 0.5) * -5.42101086242752217004e-20;
-    *least = MCAMP__K(min)(d, *least);
-    f = MCAMP__K(split)(d, 64.0, &n);
-    f = MCAMP__K(lt)(MCAMP__K(set)(13835058055282163712.0), d, near1, f);
-    s = f / (f + 2.0);
-    z = s * s;
-    q = z * -0.33683261961112644243 - 0.36243212298890428952;
-    q = q * z - 0.44446889350663329374;
-    q = q * z - 0.57142831755808401268;
-    q = q * z - 0.8000000012530168018;
-    q = q * z - 1.3333333333310164669;
-    q = q * z - 4.000000000000000699;
-    return n * (-2 * MCAMP__LN2) + s * q;
-}
-
-/* A Box-Muller pair as in mcamp__normal_pair, without its rare case. */
-MCAMP__INL void MCAMP__K(secure_pair)(MCAMP__U x, MCAMP__U y, double *p, double *q,
-                                      MCAMP__V *least)
-{
-    MCAMP__V r = MCAMP__K(root)(MCAMP__K(minus_two_log)(x, least)), t, w, s, c;
-    t = MCAMP__K(from)((y & UINT64_C(0x000fffffffffffff)) |
-                       UINT64_C(0x3ff0000000000000)) - 1.5;
-    w = t * t;
-    s = w * -2.1122952832357218064e-5 + 4.6597761690490342865e-4;
-    c = w * -4.1318279034510323217e-6 + 1.035152090465812467e-4;
-    s = s * w - 7.370361071648737103e-3;
-    c = c * w - 1.9036696909388775347e-3;
-    s = s * w + 8.2145878256548404263e-2;
-    c = c * w + 2.53309695910217602e-2;
-    s = s * w - 0.59926452877570957764;
-    c = c * w - 0.22899788751887022518;
-    s = s * w + 2.5501640398597762711;
-    c = c * w + 1.2780132969493234032;
-    s = s * w - 5.1677127800497525672;
-    c = c * w - 3.7392088021786822204;
-    s = s * w + 3.1415926535897927919;
-    c = c * w + 3.9999999999999999297;
-    c = r * (c * (0.25 - w));
-    MCAMP__K(store)(p, MCAMP__K(from)(MCAMP__K(bits)(c) ^
-                                      (y & UINT64_C(0x8000000000000000))));
-    MCAMP__K(store)(q, r * (s * t));
-}
-
-/* 64 pairs from the words of sixteen blocks, w[16 k + l]: pair 16 m + l, made of
- * words 4 m .. 4 m + 3 of block l, goes to out[32 m + l] and out[32 m + 16 + l].
- * Returns the smallest x + 1/2, for the caller to mend the pairs below 2^52.    */
-MCAMP__ENTRY double MCAMP__K(secure_normals)(const uint32_t *w, double *out)
-{
-    MCAMP__V least = MCAMP__K(set)(18446744073709551616.0);
-    double all[MCAMP__W], low;
-    for (size_t m = 0; m < 4; m++) {
-        const uint32_t *p = w + 64 * m;
-        double *o = out + 32 * m;
-        for (size_t l = 0; l < 16; l += MCAMP__W)
-            MCAMP__K(secure_pair)(MCAMP__K(join)(p + l, p + 16 + l),
-                                  MCAMP__K(join)(p + 32 + l, p + 48 + l),
-                                  o + l, o + 16 + l, &least);
-    }
-    MCAMP__K(store)(all, least);
-    low = all[0];
-    for (size_t l = 1; l < MCAMP__W; l++) low = mcamp__dmin(low, all[l]);
-    return low;
-}
-
-/* ---- rows of noise ------------------------------------------------------------- */
-
-MCAMP__INL MCAMP__V MCAMP__K(load_float)(const float *p)
-{
-#if MCAMP__PASS == 3
-    return _mm512_maskz_cvtps_pd(0xff, _mm256_loadu_ps(p));
-#elif MCAMP__PASS == 2
-    return _mm256_cvtps_pd(_mm_loadu_ps(p));
-#elif MCAMP__W == 1
-    return (double)p[0];
-#else
-    MCAMP__V v = { (double)p[0], (double)p[1] };
-    return v;
-#endif
-}
-
-MCAMP__INL void MCAMP__K(store_float)(float *p, MCAMP__V x)
-{
-#if MCAMP__PASS == 3
-    _mm256_storeu_ps(p, _mm512_maskz_cvtpd_ps(0xff, x));
-#elif MCAMP__PASS == 2
-    _mm_storeu_ps(p, _mm256_cvtpd_ps(x));
-#elif MCAMP__W == 1
-    p[0] = (float)x;
-#else
-    p[0] = (float)x[0];
-    p[1] = (float)x[1];
-#endif
-}
-
-#define MCAMP__load_double MCAMP__K(load)
-#define MCAMP__load_float MCAMP__K(load_float)
-#define MCAMP__store_double MCAMP__K(store)
-#define MCAMP__store_float MCAMP__K(store_float)
-
-/* For rows of either type T:
- *   minus_T:  acc -= c[0] row_0 + .. + c[count-1] row_{count-1}, in that order, the
- *             rows being `stride` apart;
- *   decay_T:  row = theta row + y;
- *   keep_T:   row = y;
- *   emit_T:   out = factor y, or out += factor y.
- * One rounding for each operation, then one to T.                              */
-#define MCAMP__ROWS(T) \
-    MCAMP__ENTRY void MCAMP__K(minus_##T)(double *acc, const T *row, size_t stride, \
-                                          const double *c, size_t count, size_t n) \
-    { \
-        size_t r = 0, i; \
-        for (; r + 4 <= count; r += 4, row += 4 * stride) { \
-            const T *p = row, *q = p + stride, *s = q + stride, *t = s + stride; \
-            const double a = c[r], b = c[r + 1], d = c[r + 2], e = c[r + 3]; \
-            for (i = 0; i + MCAMP__W <= n; i += MCAMP__W) { \
-                MCAMP__V x = MCAMP__K(load)(acc + i); \
-                x = x - a * MCAMP__load_##T(p + i); \
-                x = x - b * MCAMP__load_##T(q + i); \
-                x = x - d * MCAMP__load_##T(s + i); \
-                x = x - e * MCAMP__load_##T(t + i); \
-                MCAMP__K(store)(acc + i, x); \
-            } \
-            for (; i < n; i++) \
-                acc[i] = (((acc[i] - a * (double)p[i]) - b * (double)q[i]) - \
-                          d * (double)s[i]) - e * (double)t[i]; \
-        } \
-        for (; r < count; r++, row += stride) { \
-            const double a = c[r]; \
-            for (i = 0; i + MCAMP__W <= n; i += MCAMP__W) \
-                MCAMP__K(store)(acc + i, MCAMP__K(load)(acc + i) - \
-                                         a * MCAMP__load_##T(row + i)); \
-            for (; i < n; i++) acc[i] -= a * (double)row[i]; \
-        } \
-    } \
-    MCAMP__ENTRY void MCAMP__K(decay_##T)(T *row, const double *y, double theta, \
-                                          size_t n) \
-    { \
-        size_t i = 0; \
-        for (; i + MCAMP__W <= n; i += MCAMP__W) \
-            MCAMP__store_##T(row + i, theta * MCAMP__load_##T(row + i) + \
-                                      MCAMP__K(load)(y + i)); \
-        for (; i < n; i++) row[i] = (T)(theta * (double)row[i] + y[i]); \
-    } \
-    MCAMP__ENTRY void MCAMP__K(keep_##T)(T *row, const double *y, size_t n) \
-    { \
-        size_t i = 0; \
-        for (; i + MCAMP__W <= n; i += MCAMP__W) \
-            MCAMP__store_##T(row + i, MCAMP__K(load)(y + i)); \
-        for (; i < n; i++) row[i] = (T)y[i]; \
-    } \
-    MCAMP__ENTRY void MCAMP__K(emit_##T)(T *out, const double *y, double factor, \
-                                         int add, size_t n) \
-    { \
-        size_t i = 0; \
-        for (; i + MCAMP__W <= n; i += MCAMP__W) { \
-            MCAMP__V x = MCAMP__K(load)(y + i) * factor; \
-            if (add) x = MCAMP__load_##T(out + i) + x; \
-            MCAMP__store_##T(out + i, x); \
-        } \
-        for (; i < n; i++) out[i] = (T)(add ? (double)out[i] + y[i] * factor \
-                                            : y[i] * factor); \
-    }
-MCAMP__ROWS(float)
-MCAMP__ROWS(double)
-
-#undef MCAMP__ROWS
-#undef MCAMP__load_double
-#undef MCAMP__load_float
-#undef MCAMP__store_double
-#undef MCAMP__store_float
-
-#undef MCAMP__QUARTER
-#undef MCAMP__ROL8
-#undef MCAMP__ROL16
-#undef MCAMP__ROL
-#undef MCAMP__X
-#undef MCAMP__L
-
-#undef MCAMP__MAP
-#undef MCAMP__CHUNK
-#undef MCAMP__ROUND
-#undef MCAMP__LN2_HI
-#undef MCAMP__LN2_LO
-#undef MCAMP__U
-#undef MCAMP__V
-#undef MCAMP__ENTRY
-#undef MCAMP__INL
-#undef MCAMP__TARGET
-#undef MCAMP__COLS
-#undef MCAMP__W
-#undef MCAMP__K
-#undef MCAMP__CAT
-#undef MCAMP__CAT2
-#undef MCAMP__PASS
-#endif /* MCAMP__PASS */
-
 #if defined(MCAMP_IMPLEMENTATION) && !defined(MCAMP_IMPLEMENTATION_DONE)
 #define MCAMP_IMPLEMENTATION_DONE
+#define MCAMP__PASS 1
 
 /* ======================================================================== *
  *  CONFIGURATION                                                  >>config
@@ -3534,11 +2053,17 @@ MCAMP__ROWS(double)
 #  define MCAMP_ASSERT(x) ((void)0)
 #endif
 
-/* Which vector sets the compiler can make.  MCAMP_VECTOR=0 switches all vector
- * code off: the kernels are then compiled once, for lanes of one plain double. */
-#if defined(MCAMP_VECTOR)
-#  if !MCAMP_VECTOR
+/* Which vector sets are made.  MCAMP_VECTOR=0: none, lanes of one plain double; =1: the
+ * baseline only; =2: all that the compiler can make, for which this file is read again
+ * under whatever name it has.  The default is 2 where that is sure to work: the header
+ * is a file of its own, neither pasted into another one nor behind other text, and can
+ * be found.  (Pasted at the very top of another header it cannot tell: say 1 there.)  */
+#ifdef MCAMP_VECTOR
+#  undef MCAMP__ALONE
+#  if MCAMP_VECTOR + 0 == 0
 #    define MCAMP__NO_VECTOR
+#  elif MCAMP_VECTOR + 0 > 1
+#    define MCAMP__ALONE
 #  endif
 #endif
 #if !defined(MCAMP__NO_VECTOR) && \
@@ -3550,6 +2075,16 @@ MCAMP__ROWS(double)
 #  define MCAMP__X86
 #  include <immintrin.h>
 #endif
+#if defined(MCAMP__X86) && defined(MCAMP__ALONE) && defined(__INCLUDE_LEVEL__) && \
+    defined(__has_include)
+#  if __INCLUDE_LEVEL__ > 0
+#    if defined(__FILE_NAME__)
+#      define MCAMP__SELF __FILE_NAME__
+#    elif __has_include(__FILE__)
+#      define MCAMP__SELF __FILE__
+#    endif
+#  endif
+#endif
 
 /* The system's entropy; without it /dev/urandom is read. */
 #if defined(__linux__) && defined(__has_include) && !defined(MCAMP_NO_STDLIB)
@@ -3560,9 +2095,7 @@ MCAMP__ROWS(double)
 #  endif
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+MCAMP_EXTERN_C
 
 /* ######################################################################## *
  *  PART I: CORE                                  what a guarantee rests on
@@ -3972,7 +2505,7 @@ MCAMP_API mcamp_status mcamp_self_check(void)
 MCAMP__PRIV int mcamp__vecset_available(mcamp_vecset v)
 {
     if (v == MCAMP_VEC_SCALAR) return 1;
-#ifdef MCAMP__X86
+#ifdef MCAMP__SELF
     __builtin_cpu_init();
     if (v == MCAMP_VEC_AVX2)
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
@@ -4650,23 +3183,1549 @@ MCAMP__PRIV double mcamp__tuple_exponents(const mcamp__tuple *p, mcamp__draw *d,
     return m;
 }
 
-#ifndef MCAMP__NO_VECTOR
-#  if defined(__FILE_NAME__)
-#    define MCAMP__SELF __FILE_NAME__
-#  else
-#    define MCAMP__SELF "mcamp.h"
-#  endif
-#else
-#  define MCAMP__SELF "mcamp.h"
+/* ---- the kernels ------------------------------------------------------------
+ * Written once, compiled for every vector set: MCAMP__PASS is 1 (baseline: SSE2,
+ * NEON, or one plain double per lane) as the text stands here; below, this header
+ * is read again for 2 (AVX2 + FMA) and 3 (AVX-512 F, DQ), and then all but the
+ * kernels is skipped.  A kernel xyz becomes mcamp__k1_xyz, mcamp__k2_xyz, ...
+ * Contracts and error bounds stand beside the functions that choose.          */
+#endif /* MCAMP_IMPLEMENTATION */
+#ifdef MCAMP__PASS
+
+/* Here a*b + c may become one rounding: the bounds hold with it and without. */
+#if defined(__clang__)
+#  pragma clang fp contract(fast)
+#elif defined(__GNUC__)
+#  pragma GCC push_options
+#  pragma GCC optimize("fp-contract=fast")
 #endif
 
-#define MCAMP__PASS 1
-#include MCAMP__SELF
-#ifdef MCAMP__X86
+#define MCAMP__CAT2(a, b, c) a##b##_##c
+#define MCAMP__CAT(a, b, c) MCAMP__CAT2(a, b, c)
+#define MCAMP__K(name) MCAMP__CAT(mcamp__k, MCAMP__PASS, name)
+enum { MCAMP__K(line) = __LINE__ };
+
+#if MCAMP__PASS == 3
+#  define MCAMP__W 8            /* lanes in a vector                          */
+#  define MCAMP__COLS 4         /* vectors in trmm's register block: 6 x COLS */
+#  define MCAMP__TARGET __attribute__((target("avx512f,avx512dq,avx2,fma")))
+#elif MCAMP__PASS == 2
+#  define MCAMP__W 4
+#  define MCAMP__COLS 2
+#  define MCAMP__TARGET __attribute__((target("avx2,fma")))
+#elif defined(MCAMP__NO_VECTOR)
+#  define MCAMP__W 1
+#  define MCAMP__COLS 2
+#  define MCAMP__TARGET
+#else
+#  define MCAMP__W 2
+#  if defined(__aarch64__)
+#    define MCAMP__COLS 4
+#  else
+#    define MCAMP__COLS 2
+#  endif
+#  define MCAMP__TARGET
+#endif
+
+#ifdef MCAMP__NO_VECTOR
+#  define MCAMP__INL MCAMP__PRIV inline
+typedef double MCAMP__K(v);
+typedef uint64_t MCAMP__K(u);
+#else
+#  define MCAMP__INL static inline __attribute__((always_inline)) MCAMP__TARGET
+typedef double MCAMP__K(v) __attribute__((vector_size(8 * MCAMP__W)));
+typedef uint64_t MCAMP__K(u) __attribute__((vector_size(8 * MCAMP__W)));
+/* the same in memory, at any address */
+typedef double MCAMP__K(vm)
+    __attribute__((vector_size(8 * MCAMP__W), aligned(8), may_alias));
+typedef uint64_t MCAMP__K(um)
+    __attribute__((vector_size(8 * MCAMP__W), aligned(8), may_alias));
+#endif
+#define MCAMP__ENTRY MCAMP__TARGET MCAMP__PRIV
+#define MCAMP__V MCAMP__K(v)
+#define MCAMP__U MCAMP__K(u)
+
+/* ---- primitives: the only code that knows the instruction set -----------
+ * (The maskz forms are the plain instructions; gcc 12 warns about its own
+ * definitions of the others.)                                                */
+
+#ifdef MCAMP__NO_VECTOR
+MCAMP__INL double MCAMP__K(load)(const double *p) { return *p; }
+MCAMP__INL void MCAMP__K(store)(double *p, double x) { *p = x; }
+MCAMP__INL uint64_t MCAMP__K(loadu)(const uint64_t *p) { return *p; }
+MCAMP__INL void MCAMP__K(storeu)(uint64_t *p, uint64_t x) { *p = x; }
+MCAMP__INL double MCAMP__K(set)(double x) { return x; }
+MCAMP__INL uint64_t MCAMP__K(bits)(double x) { return mcamp__bits(x); }
+MCAMP__INL double MCAMP__K(from)(uint64_t x) { return mcamp__from_bits(x); }
+MCAMP__INL double MCAMP__K(lt)(double a, double b, double x, double y)
+{
+    return a < b ? x : y;
+}
+#else
+MCAMP__INL MCAMP__V MCAMP__K(load)(const double *p)
+{
+    return (MCAMP__V)*(const MCAMP__K(vm) *)p;
+}
+
+MCAMP__INL void MCAMP__K(store)(double *p, MCAMP__V x)
+{
+    *(MCAMP__K(vm) *)p = (MCAMP__K(vm))x;
+}
+
+MCAMP__INL MCAMP__U MCAMP__K(loadu)(const uint64_t *p)
+{
+    return (MCAMP__U)*(const MCAMP__K(um) *)p;
+}
+
+MCAMP__INL void MCAMP__K(storeu)(uint64_t *p, MCAMP__U x)
+{
+    *(MCAMP__K(um) *)p = (MCAMP__K(um))x;
+}
+
+MCAMP__INL MCAMP__V MCAMP__K(set)(double x)
+{
+#if MCAMP__PASS == 3
+    return _mm512_set1_pd(x);
+#elif MCAMP__PASS == 2
+    return _mm256_set1_pd(x);
+#else
+    MCAMP__V v = { x, x };
+    return v;
+#endif
+}
+
+MCAMP__INL MCAMP__U MCAMP__K(bits)(MCAMP__V x) { return (MCAMP__U)x; }
+MCAMP__INL MCAMP__V MCAMP__K(from)(MCAMP__U x) { return (MCAMP__V)x; }
+
+/* a < b ? x : y, lane by lane; y where a or b is NaN */
+MCAMP__INL MCAMP__V MCAMP__K(lt)(MCAMP__V a, MCAMP__V b, MCAMP__V x, MCAMP__V y)
+{
+#if MCAMP__PASS == 3
+    return _mm512_mask_blend_pd(_mm512_cmp_pd_mask(a, b, _CMP_LT_OQ), y, x);
+#elif MCAMP__PASS == 2
+    return _mm256_blendv_pd(y, x, _mm256_cmp_pd(a, b, _CMP_LT_OQ));
+#else
+    MCAMP__U m = (MCAMP__U)(a < b);
+    return (MCAMP__V)((m & (MCAMP__U)x) | (~m & (MCAMP__U)y));
+#endif
+}
+#endif /* MCAMP__NO_VECTOR */
+
+/* a > b ? a : b; b where either is NaN */
+MCAMP__INL MCAMP__V MCAMP__K(max)(MCAMP__V a, MCAMP__V b)
+{
+#if MCAMP__PASS == 3
+    return _mm512_maskz_max_pd(0xff, a, b);
+#elif MCAMP__PASS == 2
+    return _mm256_max_pd(a, b);
+#else
+    return MCAMP__K(lt)(b, a, a, b);
+#endif
+}
+
+/* a < b ? a : b; b where either is NaN */
+MCAMP__INL MCAMP__V MCAMP__K(min)(MCAMP__V a, MCAMP__V b)
+{
+#if MCAMP__PASS == 3
+    return _mm512_maskz_min_pd(0xff, a, b);
+#elif MCAMP__PASS == 2
+    return _mm256_min_pd(a, b);
+#else
+    return MCAMP__K(lt)(a, b, a, b);
+#endif
+}
+
+/* The integer, rounded once to nearest.  Without a conversion instruction:
+ * both halves are put behind the exponents of 2^84 and 2^52, and what those
+ * add is taken off again exactly.                                            */
+MCAMP__INL MCAMP__V MCAMP__K(to_double)(MCAMP__U x)
+{
+#if MCAMP__PASS == 3
+    return _mm512_maskz_cvtepu64_pd(0xff, (__m512i)x);
+#elif MCAMP__W == 1
+    return (double)x;
+#else
+    MCAMP__U hi = (x >> 32) | UINT64_C(0x4530000000000000);
+    MCAMP__U lo = (x & UINT64_C(0xffffffff)) | UINT64_C(0x4330000000000000);
+    return (MCAMP__K(from)(hi) - 19342813118337666422669312.0) + MCAMP__K(from)(lo);
+#endif
+}
+
+/* Square root of a normal, positive, finite number; within 1 ulp.  AVX-512's
+ * own is slow, its 14-bit guess y of 1/sqrt(a) is fast: with e = 1 - a y^2,
+ *     sqrt a = a y (1 - e)^(-1/2) = a y (1 + e/2 + 3 e^2/8 + 5 e^3/16 + ...),
+ * the next term is below 2^-53 since |e| < 2^-13.                            */
+MCAMP__INL MCAMP__V MCAMP__K(sqrt)(MCAMP__V a)
+{
+#if MCAMP__PASS == 3
+    MCAMP__V y = _mm512_maskz_rsqrt14_pd(0xff, a), s = a * y, e = 1.0 - s * y, p;
+    p = (e * 0.3125 + 0.375) * e + 0.5;
+    return s + (s * e) * p;
+#elif MCAMP__PASS == 2
+    return _mm256_sqrt_pd(a);
+#elif MCAMP__W == 1
+    return sqrt(a);
+#elif defined(MCAMP__X86)
+    return _mm_sqrt_pd(a);
+#else
+    for (int i = 0; i < MCAMP__W; i++) a[i] = sqrt(a[i]);
+    return a;
+#endif
+}
+
+/* ---- exp and log --------------------------------------------------------- */
+
+/* ln 2 in two parts, the first with 33 bits */
+#define MCAMP__LN2_HI 6.93147180369123816490e-1
+#define MCAMP__LN2_LO 1.90821492927058770002e-10
+
+/* 1.5 * 2^52: adding it rounds to an integer and leaves that in the low bits. */
+#define MCAMP__ROUND 6755399441055744.0
+
+/* x = n ln 2 + r: gives r, and z in whose low bits n + bias stands.  |x| < 1e6;
+ * ln 2 is split so that n times its upper part is exact.                      */
+MCAMP__INL void MCAMP__K(exp_split)(MCAMP__V x, double bias, MCAMP__V *z, MCAMP__V *r)
+{
+    MCAMP__V n;
+    *z = x * 1.4426950408889634 + (MCAMP__ROUND + bias);
+    n = *z - (MCAMP__ROUND + bias);
+    *r = (x - n * MCAMP__LN2_HI) - n * MCAMP__LN2_LO;
+}
+
+/* e^r, |r| <= 0.347, within 3e-16: 1 + r + r^2 q(r), q a minimax fit off by 8e-18
+ * of e^r.  Even and odd powers go side by side, here and below: half the wait.  */
+MCAMP__INL MCAMP__V MCAMP__K(exp_poly)(MCAMP__V r)
+{
+    MCAMP__V w = r * r, p, q;
+    p = w * 2.7632655759332030799e-7 + 2.4801487326012336596e-5;
+    q = w * 2.5110049895858716253e-8 + 2.7557242336680357124e-6;
+    p = p * w + 1.3888888947820891418e-3;
+    q = q * w + 1.984126988659099934e-4;
+    p = p * w + 4.166666666652199074e-2;
+    q = q * w + 8.3333333333222072959e-3;
+    p = p * w + 0.50000000000000102245;
+    q = q * w + 0.1666666666666667453;
+    return ((q * r + p) * w + r) + 1.0;
+}
+
+MCAMP__INL MCAMP__V MCAMP__K(exp_core)(MCAMP__V x, double bias, MCAMP__V *z)
+{
+    MCAMP__V r;
+    MCAMP__K(exp_split)(x, bias, z, &r);
+    return MCAMP__K(exp_poly)(r);
+}
+
+/* e^x for -708 <= x <= 0; NaN gives NaN. */
+MCAMP__INL MCAMP__V MCAMP__K(exp_neg)(MCAMP__V x)
+{
+    MCAMP__V z, p = MCAMP__K(exp_core)(x, 1023.0, &z);
+    return p * MCAMP__K(from)(MCAMP__K(bits)(z) << 52);
+}
+
+/* e^x for every x.  2 e^r times 2^(n-1), so that n = 1024 is no special case. */
+MCAMP__INL MCAMP__V MCAMP__K(exp)(MCAMP__V x)
+{
+    MCAMP__V z, p = MCAMP__K(exp_core)(x, 1022.0, &z);
+    p = (p + p) * MCAMP__K(from)(MCAMP__K(bits)(z) << 52);
+    p = MCAMP__K(lt)(x, MCAMP__K(set)(-708.0), MCAMP__K(set)(0.0), p);
+    return MCAMP__K(lt)(MCAMP__K(set)(709.782712893384), x,
+                        MCAMP__K(set)(mcamp__inf()), p);
+}
+
+/* x = 2^n (1 + f) for normal, positive, finite x, sqrt(1/2) <= 1 + f < sqrt 2:
+ * gives f, exact, and n - bias.                                               */
+MCAMP__INL MCAMP__V MCAMP__K(split)(MCAMP__V x, double bias, MCAMP__V *n)
+{
+    MCAMP__U u = MCAMP__K(bits)(x), t;
+    t = u + (UINT64_C(0x4000000000000000) - UINT64_C(0x3fe6a09e667f3bcd));
+    *n = MCAMP__K(from)((t >> 52) | UINT64_C(0x4330000000000000)) -
+         (4503599627370496.0 + 1024.0 + bias);
+    t = (t & UINT64_C(0xfff0000000000000)) - UINT64_C(0x4000000000000000);
+    return MCAMP__K(from)(u - t) - 1.0;
+}
+
+/* log x for normal, positive, finite x; within 1 ulp.  With s = f/(2 + f)
+ *     log(1 + f) = 2s + s R(s^2) = f - f^2/2 + s (f^2/2 + R),
+ * where f and its half square carry the digits and R is small.  R/s^2 is a
+ * minimax fit, off by 2e-18 of the result.                                    */
+MCAMP__INL MCAMP__V MCAMP__K(log_core)(MCAMP__V x)
+{
+    MCAMP__V n, f = MCAMP__K(split)(x, 0.0, &n), s, z, q, h;
+    s = f / (f + 2.0);
+    z = s * s;
+    q = z * 0.14813510045290970951 + 0.15312880911542500743;
+    q = q * z + 0.18183581874897864168;
+    q = q * z + 0.22222198910110334084;
+    q = q * z + 0.28571428730821777539;
+    q = q * z + 0.39999999999514225273;
+    q = q * z + 0.66666666666667101211;
+    h = (0.5 * f) * f;
+    return n * MCAMP__LN2_HI +
+           (f - (h - (s * (h + q * z) + n * MCAMP__LN2_LO)));
+}
+
+/* log x for every x: denormals are scaled up, the rest is picked at the end. */
+MCAMP__INL MCAMP__V MCAMP__K(log)(MCAMP__V x)
+{
+    MCAMP__V zero = MCAMP__K(set)(0.0), inf = MCAMP__K(set)(mcamp__inf());
+    MCAMP__V tiny = MCAMP__K(set)(DBL_MIN), bad = x - x, y;
+    y = MCAMP__K(log_core)(MCAMP__K(lt)(x, tiny, x * 18014398509481984.0, x));
+    y = y + MCAMP__K(lt)(x, tiny, MCAMP__K(set)(-54 * MCAMP__LN2), zero) + bad;
+    y = MCAMP__K(lt)(x, zero, MCAMP__K(set)(mcamp__nan()), y);
+    y = MCAMP__K(lt)(MCAMP__K(set)(DBL_MAX), x, inf, y);
+    /* |x| = 0: neither below nor above zero, and not NaN */
+    return MCAMP__K(lt)(MCAMP__K(max)(x, zero - x),
+                        MCAMP__K(set)(mcamp__from_bits(1)), zero - inf, y);
+}
+
+/* ---- random numbers ------------------------------------------------------ */
+
+typedef struct MCAMP__K(rng) { MCAMP__U a, b, c, d; } MCAMP__K(rng);
+
+MCAMP__INL MCAMP__U MCAMP__K(rng_step)(MCAMP__K(rng) *r)
+{
+    MCAMP__U sum = r->a + r->d, t = r->b << 17;
+    MCAMP__U out = ((sum << 23) | (sum >> 41)) + r->a;
+    r->c ^= r->a;
+    r->d ^= r->b;
+    r->b ^= r->c;
+    r->a ^= r->d;
+    r->c ^= t;
+    r->d = (r->d << 45) | (r->d >> 19);
+    return out;
+}
+
+MCAMP__INL void MCAMP__K(rng_load)(MCAMP__K(rng) *r, uint64_t s[4][8], size_t lane)
+{
+    r->a = MCAMP__K(loadu)(s[0] + lane);
+    r->b = MCAMP__K(loadu)(s[1] + lane);
+    r->c = MCAMP__K(loadu)(s[2] + lane);
+    r->d = MCAMP__K(loadu)(s[3] + lane);
+}
+
+MCAMP__INL void MCAMP__K(rng_store)(const MCAMP__K(rng) *r, uint64_t s[4][8],
+                                    size_t lane)
+{
+    MCAMP__K(storeu)(s[0] + lane, r->a);
+    MCAMP__K(storeu)(s[1] + lane, r->b);
+    MCAMP__K(storeu)(s[2] + lane, r->c);
+    MCAMP__K(storeu)(s[3] + lane, r->d);
+}
+
+MCAMP__ENTRY void MCAMP__K(words)(uint64_t s[4][8], uint64_t *out, size_t count)
+{
+    for (size_t lane = 0; lane < 8; lane += MCAMP__W) {
+        MCAMP__K(rng) r;
+        MCAMP__K(rng_load)(&r, s, lane);
+        for (size_t i = lane; i < count; i += 8)
+            MCAMP__K(storeu)(out + i, MCAMP__K(rng_step)(&r));
+        MCAMP__K(rng_store)(&r, s, lane);
+    }
+}
+
+/* sqrt(-2 log u), u = (x + 1/2) 2^-64, within 4 u of itself.  With s = f/(2 + f),
+ * -2 log(1 + f) = s P(s^2); P is a minimax fit within 1.8e-16.  Where x + 1/2
+ * rounds to 2^64 the logarithm is 0, which the square root must not see.      */
+MCAMP__INL MCAMP__V MCAMP__K(radius)(MCAMP__U x)
+{
+    MCAMP__V n, f, s, z, q;
+    f = MCAMP__K(split)(MCAMP__K(to_double)(x) + 0.5, 64.0, &n);
+    s = f / (f + 2.0);
+    z = s * s;
+    q = z * -0.33683261961112644243 - 0.36243212298890428952;
+    q = q * z - 0.44446889350663329374;
+    q = q * z - 0.57142831755808401268;
+    q = q * z - 0.8000000012530168018;
+    q = q * z - 1.3333333333310164669;
+    q = q * z - 4.000000000000000699;
+    q = n * (-2 * MCAMP__LN2) + s * q;
+    return MCAMP__K(sqrt)(MCAMP__K(max)(q, MCAMP__K(set)(1e-17)));
+}
+
+/* One Box-Muller pair from two words: the radius from x, and the direction
+ * (+-cos(pi t), sin(pi t)) with t uniform on [-1/2, 1/2) from the lower 52 bits
+ * of y and the sign from its highest.  That half circle needs no argument
+ * reduction: sin(pi t) = t S(t^2) and cos(pi t) = (1/4 - t^2) C(t^2), S and C
+ * minimax fits within 1.5e-16 and 2e-17.                                      */
+MCAMP__INL void MCAMP__K(box_muller)(MCAMP__U x, MCAMP__U y, MCAMP__V *p,
+                                     MCAMP__V *q)
+{
+    MCAMP__V r = MCAMP__K(radius)(x), t, w, s, c;
+    t = MCAMP__K(from)((y & UINT64_C(0x000fffffffffffff)) |
+                       UINT64_C(0x3ff0000000000000)) - 1.5;
+    w = t * t;
+    s = w * -2.1122952832357218064e-5 + 4.6597761690490342865e-4;
+    c = w * -4.1318279034510323217e-6 + 1.035152090465812467e-4;
+    s = s * w - 7.370361071648737103e-3;
+    c = c * w - 1.9036696909388775347e-3;
+    s = s * w + 8.2145878256548404263e-2;
+    c = c * w + 2.53309695910217602e-2;
+    s = s * w - 0.59926452877570957764;
+    c = c * w - 0.22899788751887022518;
+    s = s * w + 2.5501640398597762711;
+    c = c * w + 1.2780132969493234032;
+    s = s * w - 5.1677127800497525672;
+    c = c * w - 3.7392088021786822204;
+    s = s * w + 3.1415926535897927919;
+    c = c * w + 3.9999999999999999297;
+    c = r * (c * (0.25 - w));
+    *p = MCAMP__K(from)(MCAMP__K(bits)(c) ^ (y & UINT64_C(0x8000000000000000)));
+    *q = r * (s * t);
+}
+
+MCAMP__ENTRY void MCAMP__K(normals)(uint64_t s[4][8], double *out, size_t count)
+{
+    for (size_t lane = 0; lane < 8; lane += MCAMP__W) {
+        MCAMP__K(rng) r;
+        MCAMP__K(rng_load)(&r, s, lane);
+        for (size_t i = lane; i < count; i += 16) {
+            MCAMP__U x = MCAMP__K(rng_step)(&r), y = MCAMP__K(rng_step)(&r);
+            MCAMP__V p, q;
+            MCAMP__K(box_muller)(x, y, &p, &q);
+            MCAMP__K(store)(out + i, p);
+            MCAMP__K(store)(out + i + 8, q);
+        }
+        MCAMP__K(rng_store)(&r, s, lane);
+    }
+}
+
+/* ---- triangular product -------------------------------------------------- */
+
+/* A row of the register block: up to four vectors. */
+typedef struct MCAMP__K(row) { MCAMP__V a, b, c, d; } MCAMP__K(row);
+
+MCAMP__INL void MCAMP__K(row_zero)(MCAMP__K(row) *r)
+{
+    r->a = r->b = r->c = r->d = MCAMP__K(set)(0.0);
+}
+
+MCAMP__INL void MCAMP__K(row_load)(MCAMP__K(row) *r, const double *p)
+{
+    r->a = MCAMP__K(load)(p);
+    r->b = MCAMP__K(load)(p + MCAMP__W);
+    if (MCAMP__COLS < 4) return;
+    r->c = MCAMP__K(load)(p + 2 * MCAMP__W);
+    r->d = MCAMP__K(load)(p + 3 * MCAMP__W);
+}
+
+MCAMP__INL void MCAMP__K(row_store)(const MCAMP__K(row) *r, double *p)
+{
+    MCAMP__K(store)(p, r->a);
+    MCAMP__K(store)(p + MCAMP__W, r->b);
+    if (MCAMP__COLS < 4) return;
+    MCAMP__K(store)(p + 2 * MCAMP__W, r->c);
+    MCAMP__K(store)(p + 3 * MCAMP__W, r->d);
+}
+
+/* r += x * z */
+MCAMP__INL void MCAMP__K(row_fma)(MCAMP__K(row) *r, double x,
+                                  const MCAMP__K(row) *z)
+{
+    MCAMP__V v = MCAMP__K(set)(x);
+    r->a += v * z->a;
+    r->b += v * z->b;
+    if (MCAMP__COLS < 4) return;
+    r->c += v * z->c;
+    r->d += v * z->d;
+}
+
+/* Six rows of L (panel[k][6], zero-padded) times len rows of z; the first
+ * `rows` of the six are stored.                                              */
+MCAMP__INL void MCAMP__K(trmm_block)(const double *panel, size_t len,
+                                     const double *z, double *g, size_t rows)
+{
+    MCAMP__K(row) r0, r1, r2, r3, r4, r5, x;
+    MCAMP__K(row_zero)(&r0); MCAMP__K(row_zero)(&r1); MCAMP__K(row_zero)(&r2);
+    MCAMP__K(row_zero)(&r3); MCAMP__K(row_zero)(&r4); MCAMP__K(row_zero)(&r5);
+    for (size_t k = 0; k < len; k++) {
+        MCAMP__K(row_load)(&x, z + k * MCAMP__S);
+        MCAMP__K(row_fma)(&r0, panel[6 * k], &x);
+        MCAMP__K(row_fma)(&r1, panel[6 * k + 1], &x);
+        MCAMP__K(row_fma)(&r2, panel[6 * k + 2], &x);
+        MCAMP__K(row_fma)(&r3, panel[6 * k + 3], &x);
+        MCAMP__K(row_fma)(&r4, panel[6 * k + 4], &x);
+        MCAMP__K(row_fma)(&r5, panel[6 * k + 5], &x);
+    }
+    MCAMP__K(row_store)(&r0, g);
+    if (rows > 1) MCAMP__K(row_store)(&r1, g + MCAMP__S);
+    if (rows > 2) MCAMP__K(row_store)(&r2, g + 2 * MCAMP__S);
+    if (rows > 3) MCAMP__K(row_store)(&r3, g + 3 * MCAMP__S);
+    if (rows > 4) MCAMP__K(row_store)(&r4, g + 4 * MCAMP__S);
+    if (rows > 5) MCAMP__K(row_store)(&r5, g + 5 * MCAMP__S);
+}
+
+MCAMP__ENTRY void MCAMP__K(trmm)(const mcamp__tri *L, const double *z, double *g)
+{
+    const size_t step = MCAMP__W * MCAMP__COLS;
+    for (size_t s = 0; s < MCAMP__S; s += step) {
+        size_t i = 0, end = L->head;
+        for (size_t r = 0; r < L->groups; r++) {
+            size_t start = L->start[r];
+            MCAMP__K(trmm_block)(L->data + L->at[r], end - start,
+                                 z + start * MCAMP__S + s, g + i * MCAMP__S + s,
+                                 end - i);
+            i = end;
+            end += 6;
+        }
+    }
+}
+
+/* g_i = d_i z_i */
+MCAMP__ENTRY void MCAMP__K(scale_rows)(const double *d, size_t b, const double *z,
+                                       double *g)
+{
+    for (size_t i = 0; i < b; i++) {
+        MCAMP__V v = MCAMP__K(set)(d[i]);
+        for (size_t s = i * MCAMP__S; s < (i + 1) * MCAMP__S; s += MCAMP__W)
+            MCAMP__K(store)(g + s, v * MCAMP__K(load)(z + s));
+    }
+}
+
+/* ---- sums over the modes -------------------------------------------------- */
+
+/* Rows are taken in chunks that stay in the first-level cache, each chunk first
+ * for its maxima, then for its exponentials, so that no chain of maxima is waited
+ * for; sums are kept relative to the maximum so far.                          */
+#define MCAMP__CHUNK 16
+
+/* A vector of samples: sum = sum of e^(y - max), dsum = sum of slope e^(y - max).
+ * max starts at -DBL_MAX, not -infinity, so that differences stay defined.     */
+typedef struct MCAMP__K(part) { MCAMP__V max, sum, dsum; } MCAMP__K(part);
+
+MCAMP__INL void MCAMP__K(part_init)(MCAMP__K(part) *a)
+{
+    a->max = MCAMP__K(set)(-DBL_MAX);
+    a->sum = a->dsum = MCAMP__K(set)(0.0);
+}
+
+/* e^x, x <= 0, floored at e^-708; NaN stays. */
+MCAMP__INL MCAMP__V MCAMP__K(exp_floor)(MCAMP__V x)
+{
+    return MCAMP__K(exp_neg)(MCAMP__K(max)(MCAMP__K(set)(-708.0), x));
+}
+
+/* Moves to a larger maximum. */
+MCAMP__INL void MCAMP__K(part_raise)(MCAMP__K(part) *a, MCAMP__V max, int sloped)
+{
+    MCAMP__V f = MCAMP__K(exp_floor)(a->max - max);
+    a->sum *= f;
+    if (sloped) a->dsum *= f;
+    a->max = max;
+}
+
+/* max + log(sum); NaN, for the caller to repair, if nothing was above -DBL_MAX
+ * or anything was not finite.                                                 */
+MCAMP__INL MCAMP__V MCAMP__K(part_log)(const MCAMP__K(part) *a)
+{
+    MCAMP__V y = a->max + MCAMP__K(log_core)(a->sum) + (a->sum - a->sum);
+    return MCAMP__K(lt)(MCAMP__K(set)(-DBL_MAX), a->max, y, MCAMP__K(set)(mcamp__nan()));
+}
+
+/* The slopes of row i: kind 1, one for all samples; kind 2, a tile. */
+MCAMP__INL MCAMP__V MCAMP__K(slope)(const double *slope, size_t i, int kind)
+{
+    return kind == 1 ? MCAMP__K(set)(slope[i]) : MCAMP__K(load)(slope + i * MCAMP__S);
+}
+
+/* y_i = x_i + off_i + slope_i t; kind 0: no slope */
+MCAMP__INL MCAMP__V MCAMP__K(term)(const double *x, const double *off,
+                                   const double *slope, MCAMP__V t, size_t i, int kind)
+{
+    MCAMP__V y = MCAMP__K(load)(x + i * MCAMP__S) + off[i];
+    return kind ? y + MCAMP__K(slope)(slope, i, kind) * t : y;
+}
+
+MCAMP__INL void MCAMP__K(lse_max)(MCAMP__K(part) *a, const double *x, size_t from,
+                                  size_t to, const double *off, const double *slope,
+                                  MCAMP__V t, int kind)
+{
+    MCAMP__V m = a->max;
+    for (size_t i = from; i < to; i++)
+        m = MCAMP__K(max)(MCAMP__K(term)(x, off, slope, t, i, kind), m);
+    MCAMP__K(part_raise)(a, m, kind);
+}
+
+MCAMP__INL void MCAMP__K(lse_add)(MCAMP__K(part) *a, const double *x, size_t from,
+                                  size_t to, const double *off, const double *slope,
+                                  MCAMP__V t, int kind)
+{
+    MCAMP__V m = a->max, sum = a->sum, dsum = a->dsum;
+    for (size_t i = from; i < to; i++) {
+        MCAMP__V e = MCAMP__K(term)(x, off, slope, t, i, kind) - m;
+        e = MCAMP__K(exp_floor)(e);
+        sum += e;
+        if (kind) dsum += MCAMP__K(slope)(slope, i, kind) * e;
+    }
+    a->sum = sum;
+    a->dsum = dsum;
+}
+
+MCAMP__INL void MCAMP__K(lse_kind)(const double *x, size_t b, const double *off,
+                                   const double *slope, const double *t, double *out,
+                                   double *dout, int kind)
+{
+    MCAMP__K(part) a[MCAMP__S / MCAMP__W];
+    const size_t W = MCAMP__W;
+    for (size_t c = 0; c < MCAMP__S / W; c++) MCAMP__K(part_init)(a + c);
+    for (size_t i = 0; i < b; i += MCAMP__CHUNK) {
+        size_t to = i + MCAMP__CHUNK < b ? i + MCAMP__CHUNK : b;
+        for (size_t c = 0; c < MCAMP__S / W; c++)
+            MCAMP__K(lse_max)(a + c, x + c * W, i, to, off,
+                              kind == 2 ? slope + c * W : slope,
+                              t ? MCAMP__K(load)(t + c * W) : MCAMP__K(set)(0.0), kind);
+        for (size_t c = 0; c < MCAMP__S / W; c++)
+            MCAMP__K(lse_add)(a + c, x + c * W, i, to, off,
+                              kind == 2 ? slope + c * W : slope,
+                              t ? MCAMP__K(load)(t + c * W) : MCAMP__K(set)(0.0), kind);
+    }
+    for (size_t c = 0; c < MCAMP__S / W; c++) {
+        MCAMP__K(store)(out + c * W, MCAMP__K(part_log)(a + c));
+        if (kind && dout) MCAMP__K(store)(dout + c * W, a[c].dsum / a[c].sum);
+    }
+}
+
+MCAMP__ENTRY void MCAMP__K(lse)(const double *x, size_t b, const double *off,
+                                const double *slope, const double *t, double *out,
+                                double *dout)
+{
+    if (slope) MCAMP__K(lse_kind)(x, b, off, slope, t, out, dout, 1);
+    else       MCAMP__K(lse_kind)(x, b, off, NULL, NULL, out, NULL, 0);
+}
+
+MCAMP__ENTRY void MCAMP__K(lse_tile)(const double *x, size_t b, const double *off,
+                                     const double *slope, const double *t, double *out,
+                                     double *dout)
+{
+    MCAMP__K(lse_kind)(x, b, off, slope, t, out, dout, 2);
+}
+
+/* ---- the normal distribution's tail ------------------------------------------ */
+
+/* e^(u^2/2) Phi(-u) for 0 <= u (taken as 1e15 beyond that; NaN gives NaN):
+ * a rational minimax fit on [0, infinity), off by 4e-16 of the result.  All its
+ * coefficients are positive, as they must be for a Stieltjes function, so that
+ * nothing cancels: within 2e-15 in all.                                       */
+MCAMP__INL MCAMP__V MCAMP__K(mills)(MCAMP__V u)
+{
+    MCAMP__V w, p, q, po, qo;
+    u = MCAMP__K(min)(MCAMP__K(set)(1e15), u);
+    w = u * u;
+    po = w * 0.39894228040143252233 + 127.28040511611542067;
+    p = w * 10.132896069433537897 + 1018.7921944582748294;
+    qo = w * 25.399403791538440477 + 2579.1327243296767202;
+    q = w + 320.04466227095047848;
+    po = po * w + 5672.6960188688769427;
+    p = p * w + 22680.763749024263922;
+    qo = qo * w + 59355.177955406246547;
+    q = q * w + 14536.384901825379642;
+    po = po * w + 65061.985831578556048;
+    p = p * w + 129526.00568428773404;
+    qo = qo * w + 376672.11838033233199;
+    q = q * w + 176677.47279987292426;
+    po = po * w + 163767.12368770872211;
+    p = p * w + 102050.50248730084709;
+    qo = qo * w + 490383.28808898632638;
+    q = q * w + 548270.76332365790269;
+    q = q * w + 204101.00497460177378;
+    p = po * u + p;
+    q = qo * u + q;
+    return p / q;
+}
+
+/* v^2/2 = hi + lo for |v| < 1.4e154, hi exact: the upper 26 bits of v squared. */
+MCAMP__INL MCAMP__V MCAMP__K(half_square)(MCAMP__V v, MCAMP__V *lo)
+{
+    MCAMP__V h = MCAMP__K(from)(MCAMP__K(bits)(v) & UINT64_C(0xfffffffff8000000));
+    *lo = (0.5 * (v + h)) * (v - h);
+    return (0.5 * h) * h;
+}
+
+/* log Phi(v).  For v < 0, Phi = e^(-v^2/2) mills(-v); else it is w = 1 - p with
+ * p = e^(-v^2/2) mills(v) <= 1/2, and log w is corrected by what the
+ * subtraction lost.                                                           */
+MCAMP__INL MCAMP__V MCAMP__K(logphi)(MCAMP__V v)
+{
+    MCAMP__V zero = MCAMP__K(set)(0.0), edge = MCAMP__K(set)(-1.3e154), lo, hi, m, p, w;
+    hi = MCAMP__K(half_square)(MCAMP__K(max)(edge, MCAMP__K(min)(v, zero - v)), &lo);
+    m = MCAMP__K(mills)(MCAMP__K(max)(v, zero - v));
+    p = MCAMP__K(exp)(zero - hi) * m;
+    p = p - (p * lo) * (1.0 - 0.5 * lo);        /* times e^-lo, lo < 2e-5 */
+    w = 1.0 - p;
+    p = MCAMP__K(log_core)(w) + ((1.0 - w) - p) / w;
+    m = (MCAMP__K(log_core)(m) - lo) - hi;
+    m = MCAMP__K(lt)(v, edge, MCAMP__K(set)(-mcamp__inf()), m);
+    return MCAMP__K(lt)(v, zero, m, p);
+}
+
+/* ---- the three of them, in place ------------------------------------------- */
+
+MCAMP__INL MCAMP__V MCAMP__K(image)(MCAMP__V x, char name)
+{
+    if (name == 'e') return MCAMP__K(exp)(x);
+    return name == 'l' ? MCAMP__K(log)(x) : MCAMP__K(logphi)(x);
+}
+
+MCAMP__INL void MCAMP__K(map)(double *x, size_t n, char name)
+{
+    double t[MCAMP__W];
+    size_t i = 0, rest = n % MCAMP__W;
+    for (; i < n - rest; i += MCAMP__W)
+        MCAMP__K(store)(x + i, MCAMP__K(image)(MCAMP__K(load)(x + i), name));
+    if (!rest) return;
+    for (size_t j = 0; j < MCAMP__W; j++) t[j] = j < rest ? x[i + j] : 1.0;
+    MCAMP__K(store)(t, MCAMP__K(image)(MCAMP__K(load)(t), name));
+    for (size_t j = 0; j < rest; j++) x[i + j] = t[j];
+}
+
+MCAMP__ENTRY void MCAMP__K(map_exp)(double *x, size_t n) { MCAMP__K(map)(x, n, 'e'); }
+MCAMP__ENTRY void MCAMP__K(map_log)(double *x, size_t n) { MCAMP__K(map)(x, n, 'l'); }
+MCAMP__ENTRY void MCAMP__K(map_logphi)(double *x, size_t n) { MCAMP__K(map)(x, n, 'p'); }
+
+/* A term's exponent is y - min(v, 0)^2/2, which can be a small difference of
+ * large numbers: m, the largest, is taken off before the parts that rounding
+ * lost are added.                                                             */
+MCAMP__INL MCAMP__V MCAMP__K(phi_term)(MCAMP__V y, MCAMP__V v, MCAMP__V m)
+{
+    MCAMP__V zero = MCAMP__K(set)(0.0);
+    MCAMP__V u = MCAMP__K(max)(v, zero - v), h = MCAMP__K(mills)(u), hi, lo, d, back, e;
+    hi = MCAMP__K(half_square)(MCAMP__K(max)(MCAMP__K(set)(-1e150),
+                                             MCAMP__K(min)(v, zero)), &lo);
+    y = MCAMP__K(max)(MCAMP__K(set)(-1e300), y);
+    d = y - hi;
+    back = d - y;
+    lo = ((y - (d - back)) - (hi + back)) - lo;
+    e = MCAMP__K(exp_floor)((d - m) + lo);
+    d = MCAMP__K(exp_floor)((-0.5 * u) * u);
+    return e * MCAMP__K(lt)(v, zero, h, 1.0 - d * h);
+}
+
+MCAMP__INL void MCAMP__K(phi_max)(MCAMP__K(part) *a, const double *x, size_t from,
+                                  size_t to, const double *off, const double *alpha,
+                                  MCAMP__V t, int kind)
+{
+    MCAMP__V m = a->max, zero = MCAMP__K(set)(0.0);
+    for (size_t i = from; i < to; i++) {
+        MCAMP__V y = MCAMP__K(load)(x + i * MCAMP__S) + off[i];
+        MCAMP__V v = MCAMP__K(min)(MCAMP__K(slope)(alpha, i, kind) - t, zero);
+        v = MCAMP__K(max)(v, MCAMP__K(set)(-1e150));
+        m = MCAMP__K(max)(y - (0.5 * v) * v, m);
+    }
+    MCAMP__K(part_raise)(a, m, 0);
+}
+
+MCAMP__INL void MCAMP__K(phi_add)(MCAMP__K(part) *a, const double *x, size_t from,
+                                  size_t to, const double *off, const double *alpha,
+                                  MCAMP__V t, int kind)
+{
+    MCAMP__V m = a->max, sum = a->sum;
+    for (size_t i = from; i < to; i++) {
+        MCAMP__V y = MCAMP__K(load)(x + i * MCAMP__S) + off[i];
+        sum += MCAMP__K(phi_term)(y, MCAMP__K(slope)(alpha, i, kind) - t, m);
+    }
+    a->sum = sum;
+}
+
+MCAMP__INL void MCAMP__K(phi_kind)(const double *x, size_t b, const double *off,
+                                   const double *alpha, const double *t, double *out,
+                                   int kind)
+{
+    MCAMP__K(part) a[MCAMP__S / MCAMP__W];
+    const size_t W = MCAMP__W;
+    for (size_t c = 0; c < MCAMP__S / W; c++) MCAMP__K(part_init)(a + c);
+    for (size_t i = 0; i < b; i += MCAMP__CHUNK) {
+        size_t to = i + MCAMP__CHUNK < b ? i + MCAMP__CHUNK : b;
+        for (size_t c = 0; c < MCAMP__S / W; c++)
+            MCAMP__K(phi_max)(a + c, x + c * W, i, to, off,
+                              kind == 2 ? alpha + c * W : alpha,
+                              MCAMP__K(load)(t + c * W), kind);
+        for (size_t c = 0; c < MCAMP__S / W; c++)
+            MCAMP__K(phi_add)(a + c, x + c * W, i, to, off,
+                              kind == 2 ? alpha + c * W : alpha,
+                              MCAMP__K(load)(t + c * W), kind);
+    }
+    for (size_t c = 0; c < MCAMP__S / W; c++)
+        MCAMP__K(store)(out + c * W, MCAMP__K(part_log)(a + c));
+}
+
+MCAMP__ENTRY void MCAMP__K(phi_sum)(const double *x, size_t b, const double *off,
+                                    const double *alpha, const double *t,
+                                    double *out)
+{
+    MCAMP__K(phi_kind)(x, b, off, alpha, t, out, 1);
+}
+
+MCAMP__ENTRY void MCAMP__K(phi_tile)(const double *x, size_t b, const double *off,
+                                     const double *alpha, const double *t, double *out)
+{
+    MCAMP__K(phi_kind)(x, b, off, alpha, t, out, 2);
+}
+
+/* ---- lines along each sample's own mode -------------------------------------- */
+
+/* x -= slope u, and z = x + slope^2/2 */
+MCAMP__ENTRY void MCAMP__K(project_tile)(double *x, size_t b, const double *slope,
+                                         const double *u, double *z)
+{
+    for (size_t i = 0; i < b * MCAMP__S; i += MCAMP__S) {
+        for (size_t s = i; s < i + MCAMP__S; s += MCAMP__W) {
+            MCAMP__V c = MCAMP__K(load)(slope + s);
+            MCAMP__V v = MCAMP__K(load)(x + s) - c * MCAMP__K(load)(u + s - i);
+            MCAMP__K(store)(x + s, v);
+            MCAMP__K(store)(z + s, v + 0.5 * c * c);
+        }
+    }
+}
+
+/* See mcamp__vec_mode_interval. */
+MCAMP__INL void MCAMP__K(interval_column)(const double *x, size_t b, const double *half,
+                                          const double *slope, MCAMP__V index,
+                                          MCAMP__V ci, MCAMP__V li, double *lo,
+                                          double *hi)
+{
+    MCAMP__V inf = MCAMP__K(set)(mcamp__inf()), zero = MCAMP__K(set)(0.0);
+    MCAMP__V low = zero - inf, high = inf, tol = 1e-12 * ci;
+    for (size_t j = 0; j < b; j++) {
+        MCAMP__V d = ci - MCAMP__K(load)(slope + j * MCAMP__S);
+        MCAMP__V gap = MCAMP__K(load)(x + j * MCAMP__S) - half[j] - li, at = gap / d;
+        MCAMP__V up = MCAMP__K(lt)(tol, d, at, zero - inf);
+        MCAMP__V down = MCAMP__K(lt)(d, zero - tol, at, inf);
+        MCAMP__V first = MCAMP__K(lt)(MCAMP__K(set)((double)j), index, inf, zero - inf);
+        MCAMP__V tie = MCAMP__K(lt)(gap, zero, zero - inf,
+                                    MCAMP__K(lt)(zero, gap, inf, first));
+        tie = MCAMP__K(lt)(tol, d, zero - inf,
+                           MCAMP__K(lt)(d, zero - tol, zero - inf, tie));
+        low = MCAMP__K(max)(low, MCAMP__K(max)(up, tie));
+        high = MCAMP__K(min)(high, down);
+    }
+    MCAMP__K(store)(lo, low);
+    MCAMP__K(store)(hi, high);
+}
+
+MCAMP__ENTRY void MCAMP__K(interval)(const double *x, size_t b, const double *half,
+                                     const double *slope, const double *own, double *lo,
+                                     double *hi)
+{
+    for (size_t s = 0; s < MCAMP__S; s += MCAMP__W)
+        MCAMP__K(interval_column)(x + s, b, half, slope + s, MCAMP__K(load)(own + s),
+                                  MCAMP__K(load)(own + MCAMP__S + s),
+                                  MCAMP__K(load)(own + 2 * MCAMP__S + s), lo + s, hi + s);
+}
+
+MCAMP__ENTRY void MCAMP__K(colsum)(const double *g, size_t b, const double *w,
+                                   double *out)
+{
+    for (size_t s = 0; s < MCAMP__S; s += MCAMP__W) {
+        MCAMP__V sum = MCAMP__K(set)(0.0);
+        for (size_t i = 0; i < b; i++) {
+            MCAMP__V x = MCAMP__K(load)(g + i * MCAMP__S + s);
+            sum += w ? w[i] * x : x;
+        }
+        MCAMP__K(store)(out + s, sum);
+    }
+}
+
+MCAMP__ENTRY void MCAMP__K(rank1)(double *g, size_t b, const double *c,
+                                  const double *u)
+{
+    for (size_t i = 0; i < b; i++) {
+        MCAMP__V v = MCAMP__K(set)(c[i]);
+        double *row = g + i * MCAMP__S;
+        for (size_t s = 0; s < MCAMP__S; s += MCAMP__W)
+            MCAMP__K(store)(row + s, MCAMP__K(load)(row + s) -
+                                     v * MCAMP__K(load)(u + s));
+    }
+}
+
+/* ---- sums of outer products ------------------------------------------------- */
+
+/* d[4 rows of ld][step] += sum over count rows of p_i p_j */
+MCAMP__INL void MCAMP__K(outer_block)(const double *pi, const double *pj, size_t ld,
+                                      size_t count, double *d)
+{
+    MCAMP__K(row) r0, r1, r2, r3, x;
+    MCAMP__K(row_load)(&r0, d);          MCAMP__K(row_load)(&r1, d + ld);
+    MCAMP__K(row_load)(&r2, d + 2 * ld); MCAMP__K(row_load)(&r3, d + 3 * ld);
+    for (size_t s = 0; s < count * ld; s += ld) {
+        MCAMP__K(row_load)(&x, pj + s);
+        MCAMP__K(row_fma)(&r0, pi[s], &x);
+        MCAMP__K(row_fma)(&r1, pi[s + 1], &x);
+        MCAMP__K(row_fma)(&r2, pi[s + 2], &x);
+        MCAMP__K(row_fma)(&r3, pi[s + 3], &x);
+    }
+    MCAMP__K(row_store)(&r0, d);          MCAMP__K(row_store)(&r1, d + ld);
+    MCAMP__K(row_store)(&r2, d + 2 * ld); MCAMP__K(row_store)(&r3, d + 3 * ld);
+}
+
+MCAMP__ENTRY void MCAMP__K(outer)(const double *p, size_t ld, size_t count, double *d)
+{
+    const size_t step = MCAMP__W * MCAMP__COLS;
+    for (size_t i = 0; i < ld; i += 4)
+        for (size_t j = i / step * step; j < ld; j += step)
+            MCAMP__K(outer_block)(p + i, p + j, ld, count, d + i * ld + j);
+}
+
+/* ---- shifts: transposition by repeated zips -------------------------------- */
+
+#if MCAMP__W > 1
+/* lo, hi := the first and second half of a_0 b_0 a_1 b_1 ... */
+MCAMP__INL void MCAMP__K(zip)(MCAMP__V a, MCAMP__V b, MCAMP__V *lo, MCAMP__V *hi)
+{
+#if MCAMP__PASS == 3
+    *lo = _mm512_permutex2var_pd(a, _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0), b);
+    *hi = _mm512_permutex2var_pd(a, _mm512_set_epi64(15, 7, 14, 6, 13, 5, 12, 4), b);
+#elif MCAMP__PASS == 2
+    MCAMP__V even = _mm256_unpacklo_pd(a, b), odd = _mm256_unpackhi_pd(a, b);
+    *lo = _mm256_permute2f128_pd(even, odd, 0x20);
+    *hi = _mm256_permute2f128_pd(even, odd, 0x31);
+#else
+    MCAMP__V first = { a[0], b[0] }, second = { a[1], b[1] };
+    *lo = first;
+    *hi = second;
+#endif
+}
+#endif
+
+/* W rows of W numbers (fewer than eight: the first ones are used). */
+typedef struct MCAMP__K(square) { MCAMP__V a, b, c, d, e, f, g, h; } MCAMP__K(square);
+
+/* One zip of the upper with the lower half moves the highest bit of the row
+ * number to the lowest of the column number: log2 W of them transpose.        */
+MCAMP__INL void MCAMP__K(transpose)(MCAMP__K(square) *x)
+{
+#if MCAMP__W == 8
+    MCAMP__K(square) y;
+    MCAMP__K(zip)(x->a, x->e, &y.a, &y.b); MCAMP__K(zip)(x->b, x->f, &y.c, &y.d);
+    MCAMP__K(zip)(x->c, x->g, &y.e, &y.f); MCAMP__K(zip)(x->d, x->h, &y.g, &y.h);
+    MCAMP__K(zip)(y.a, y.e, &x->a, &x->b); MCAMP__K(zip)(y.b, y.f, &x->c, &x->d);
+    MCAMP__K(zip)(y.c, y.g, &x->e, &x->f); MCAMP__K(zip)(y.d, y.h, &x->g, &x->h);
+    MCAMP__K(zip)(x->a, x->e, &y.a, &y.b); MCAMP__K(zip)(x->b, x->f, &y.c, &y.d);
+    MCAMP__K(zip)(x->c, x->g, &y.e, &y.f); MCAMP__K(zip)(x->d, x->h, &y.g, &y.h);
+    *x = y;
+#elif MCAMP__W == 4
+    MCAMP__K(square) y;
+    MCAMP__K(zip)(x->a, x->c, &y.a, &y.b); MCAMP__K(zip)(x->b, x->d, &y.c, &y.d);
+    MCAMP__K(zip)(y.a, y.c, &x->a, &x->b); MCAMP__K(zip)(y.b, y.d, &x->c, &x->d);
+#elif MCAMP__W == 2
+    MCAMP__K(zip)(x->a, x->b, &x->a, &x->b);
+#else
+    (void)x;
+#endif
+}
+
+MCAMP__INL void MCAMP__K(add_row)(double *g, MCAMP__V x)
+{
+    MCAMP__K(store)(g, MCAMP__K(load)(g) + x);
+}
+
+/* g[p][0 .. W-1] += row p of x, p = 0 .. W-1 */
+MCAMP__INL void MCAMP__K(add_square)(double *g, const MCAMP__K(square) *x)
+{
+    MCAMP__K(add_row)(g, x->a);
+    if (MCAMP__W < 2) return;
+    MCAMP__K(add_row)(g + MCAMP__S, x->b);
+    if (MCAMP__W < 4) return;
+    MCAMP__K(add_row)(g + 2 * MCAMP__S, x->c);
+    MCAMP__K(add_row)(g + 3 * MCAMP__S, x->d);
+    if (MCAMP__W < 8) return;
+    MCAMP__K(add_row)(g + 4 * MCAMP__S, x->e);
+    MCAMP__K(add_row)(g + 5 * MCAMP__S, x->f);
+    MCAMP__K(add_row)(g + 6 * MCAMP__S, x->g);
+    MCAMP__K(add_row)(g + 7 * MCAMP__S, x->h);
+}
+
+/* W rows from memory, ld apart */
+MCAMP__INL void MCAMP__K(load_square)(MCAMP__K(square) *x, const double *p, size_t ld)
+{
+    x->a = MCAMP__K(load)(p);
+    if (MCAMP__W < 2) return;
+    x->b = MCAMP__K(load)(p + ld);
+    if (MCAMP__W < 4) return;
+    x->c = MCAMP__K(load)(p + 2 * ld);
+    x->d = MCAMP__K(load)(p + 3 * ld);
+    if (MCAMP__W < 8) return;
+    x->e = MCAMP__K(load)(p + 4 * ld);
+    x->f = MCAMP__K(load)(p + 5 * ld);
+    x->g = MCAMP__K(load)(p + 6 * ld);
+    x->h = MCAMP__K(load)(p + 7 * ld);
+}
+
+MCAMP__ENTRY void MCAMP__K(add_shifts)(double *g, size_t b, const double *shift)
+{
+    for (size_t s = 0; s < MCAMP__S; s += MCAMP__W) {
+        const size_t whole = b - b % MCAMP__W;
+        for (size_t i = 0; i < whole; i += MCAMP__W) {
+            MCAMP__K(square) x;
+            MCAMP__K(load_square)(&x, shift + s * b + i, b);
+            MCAMP__K(transpose)(&x);
+            MCAMP__K(add_square)(g + i * MCAMP__S + s, &x);
+        }
+        for (size_t i = whole; i < b; i++)
+            for (size_t q = s; q < s + MCAMP__W; q++)
+                g[i * MCAMP__S + q] += shift[q * b + i];
+    }
+}
+
+/* ---- the index draw ---------------------------------------------------------
+ * No fused operations from here on, and sums over eight lanes whatever the
+ * width: every set draws the same indices.                                    */
+
+#if defined(__clang__)
+#  pragma clang fp contract(off)
+#elif defined(__GNUC__)
+#  pragma GCC pop_options
+#endif
+
+/* sum_l a[j_l][i .. i+W-1] */
+MCAMP__INL MCAMP__V MCAMP__K(row_sum)(const mcamp__tuple *p, const uint32_t *j,
+                                      size_t i)
+{
+    MCAMP__V x = MCAMP__K(load)(p->a + j[0] * p->stride + i);
+    for (size_t l = 1; l < p->k; l++)
+        x = x + MCAMP__K(load)(p->a + j[l] * p->stride + i);
+    return x;
+}
+
+MCAMP__ENTRY void MCAMP__K(tuple_shift)(const mcamp__tuple *p, const uint32_t *j,
+                                        double *shift)
+{
+    double t[MCAMP__W];
+    size_t i = 0, rest = p->b % MCAMP__W;
+    for (; i < p->b - rest; i += MCAMP__W)
+        MCAMP__K(store)(shift + i, MCAMP__K(row_sum)(p, j, i));
+    if (!rest) return;
+    MCAMP__K(store)(t, MCAMP__K(row_sum)(p, j, i));
+    for (size_t q = 0; q < rest; q++) shift[i + q] = t[q];
+}
+
+/* t[W][W], a row per sample, is added to W rows of g; `rows` of them exist. */
+MCAMP__INL void MCAMP__K(add_block)(const double *t, size_t rows, double *g)
+{
+    MCAMP__K(square) x;
+    if (rows >= MCAMP__W) {
+        MCAMP__K(load_square)(&x, t, MCAMP__W);
+        MCAMP__K(transpose)(&x);
+        MCAMP__K(add_square)(g, &x);
+        return;
+    }
+    for (size_t r = 0; r < rows; r++)
+        for (size_t q = 0; q < MCAMP__W; q++)
+            g[r * MCAMP__S + q] += t[q * MCAMP__W + r];
+}
+
+/* Columns of a outermost: those of one round stay in the first-level cache for
+ * the whole tile.                                                             */
+MCAMP__ENTRY void MCAMP__K(add_tuples)(const mcamp__tuple *p, const uint32_t *j,
+                                       double *g)
+{
+    const size_t k = p->k, W = MCAMP__W;
+    double t[2][MCAMP__W * MCAMP__W];
+    for (size_t i = 0; i < p->b; i += 2 * W) {
+        for (size_t s = 0; s < MCAMP__S; s += W) {
+            for (size_t q = 0; q < W; q++) {
+                const uint32_t *row = j + (s + q) * k;
+                MCAMP__V x = MCAMP__K(set)(0.0), y = x;
+                for (size_t l = 0; l < k; l++) {
+                    const double *a = p->a + row[l] * p->stride + i;
+                    x = x + MCAMP__K(load)(a);
+                    y = y + MCAMP__K(load)(a + W);
+                }
+                MCAMP__K(store)(t[0] + q * W, x);
+                MCAMP__K(store)(t[1] + q * W, y);
+            }
+            MCAMP__K(add_block)(t[0], p->b - i, g + i * MCAMP__S + s);
+            if (p->b > i + W)
+                MCAMP__K(add_block)(t[1], p->b - i - W, g + (i + W) * MCAMP__S + s);
+        }
+    }
+}
+
+/* w := x y over ld entries (a multiple of 32).  Entry 32 q + 8 r + c belongs to
+ * lane c; part[8 q + c] becomes its sum over r, lanes[c] that over q and r.   */
+MCAMP__INL void MCAMP__K(weights)(const double *x, const double *y, double *w,
+                                  double *part, double *lanes, size_t ld)
+{
+    for (size_t c = 0; c < 8; c += MCAMP__W) {
+        MCAMP__V sum = MCAMP__K(set)(0.0);
+        for (size_t i = c, o = c; i < ld; i += 32, o += 8) {
+            MCAMP__V m0 = MCAMP__K(load)(x + i) * MCAMP__K(load)(y + i);
+            MCAMP__V m1 = MCAMP__K(load)(x + i + 8) * MCAMP__K(load)(y + i + 8);
+            MCAMP__V m2 = MCAMP__K(load)(x + i + 16) * MCAMP__K(load)(y + i + 16);
+            MCAMP__V m3 = MCAMP__K(load)(x + i + 24) * MCAMP__K(load)(y + i + 24);
+            MCAMP__K(store)(w + i, m0);
+            MCAMP__K(store)(w + i + 8, m1);
+            MCAMP__K(store)(w + i + 16, m2);
+            MCAMP__K(store)(w + i + 24, m3);
+            m0 = (m0 + m1) + (m2 + m3);
+            MCAMP__K(store)(part + o, m0);
+            sum = sum + m0;
+        }
+        MCAMP__K(store)(lanes + c, sum);
+    }
+}
+
+/* x_i := x_0 + .. + x_i for the eight lanes, by three rounds of adding what
+ * stands 1, 2 and 4 places before; returns how many of the first seven are
+ * <= u times the last, which is *z.                                           */
+MCAMP__INL size_t MCAMP__K(scan)(double *x, double u, double *z)
+{
+#if MCAMP__PASS == 3
+    MCAMP__V v = MCAMP__K(load)(x);
+    __mmask8 le;
+    v = v + _mm512_maskz_permutexvar_pd(0xfe, _mm512_set_epi64(6, 5, 4, 3, 2, 1, 0, 0), v);
+    v = v + _mm512_maskz_permutexvar_pd(0xfc, _mm512_set_epi64(5, 4, 3, 2, 1, 0, 0, 0), v);
+    v = v + _mm512_maskz_permutexvar_pd(0xf0, _mm512_set_epi64(3, 2, 1, 0, 0, 0, 0, 0), v);
+    MCAMP__K(store)(x, v);
+    *z = v[7];
+    le = _mm512_cmp_pd_mask(v, MCAMP__K(set)(u * v[7]), _CMP_LE_OQ);
+    return (size_t)__builtin_popcount(le & 0x7fu);
+#else
+    double a1 = x[0] + x[1], a2 = x[1] + x[2], a3 = x[2] + x[3], a4 = x[3] + x[4];
+    double a5 = x[4] + x[5], a6 = x[5] + x[6], a7 = x[6] + x[7], t;
+    double b2 = a2 + x[0], b3 = a3 + a1, b4 = a4 + a2, b5 = a5 + a3, b6 = a6 + a4;
+    x[1] = a1; x[2] = b2; x[3] = b3;
+    x[4] = b4 + x[0]; x[5] = b5 + a1; x[6] = b6 + b2; x[7] = (a7 + a5) + b3;
+    *z = x[7];
+    t = u * x[7];
+    return (size_t)(x[0] <= t) + (size_t)(x[1] <= t) + (size_t)(x[2] <= t) +
+           (size_t)(x[3] <= t) + (size_t)(x[4] <= t) + (size_t)(x[5] <= t) +
+           (size_t)(x[6] <= t);
+#endif
+}
+
+/* The entry in which the fraction u of the total weight falls: lane first, then
+ * a block of four, then one of the four.  *z = the total.  part and lanes become
+ * running sums; zeros stand before them, so that nothing branches on what was
+ * drawn (a misprediction would stop the other tuples too).  Rounding may lead
+ * to an entry of weight 0 (odds of 1e-16): the caller checks.                 */
+MCAMP__INL size_t MCAMP__K(find)(const double *w, double *part, double *lanes,
+                                 size_t ld, double u, double *z)
+{
+    size_t c = MCAMP__K(scan)(lanes, u, z), q = 0, blocks = ld / 32;
+    double t = u * *z - (lanes - 1)[c], sum = 0, x, y;
+    part += c;
+    for (size_t i = 0; i + 1 < blocks; i++) {
+        part[8 * i] = sum += part[8 * i];
+        q += (size_t)(sum <= t);
+    }
+    t -= (part - 8)[8 * q];
+    w += 32 * q + c;
+    x = w[0] + w[8];
+    y = x + w[16];
+    return 32 * q + c + 8 * ((size_t)(w[0] <= t) + (size_t)(x <= t) + (size_t)(y <= t));
+}
+
+/* Weights before draw l >= 1, and the draw; returns log z - log *z. */
+MCAMP__INL double MCAMP__K(tuple_weights)(const mcamp__tuple *p, mcamp__draw *d,
+                                          size_t l)
+{
+    const size_t ld = p->ld, row = d->j[l - 1] * p->stride;
+    double m = 0;
+    if (!p->ea) {
+        m = mcamp__tuple_exponents(p, d, l, row);
+        MCAMP__K(map_exp)(d->y, ld);
+        MCAMP__K(weights)(p->base, d->y, d->w, d->part, d->lanes, ld);
+    } else {
+        MCAMP__K(weights)(l == 1 ? p->base : d->w, p->ea + row, d->w, d->part,
+                          d->lanes, ld);
+    }
+    return m;
+}
+
+/* Draws index l from the weights; m is what their logarithms lack. */
+MCAMP__INL void MCAMP__K(tuple_pick)(const mcamp__tuple *p, mcamp__draw *d, size_t l,
+                                     double u, double m)
+{
+    const int sticky = p->eta > 0;
+    size_t old = sticky ? mcamp__sticky_pick(p, l, &u) : l, j;
+    double z;
+    j = MCAMP__K(find)(d->w, d->part, d->lanes, p->ld, u, &z);
+    if (old < l)             j = d->j[old];
+    else if (!(d->w[j] > 0)) j = mcamp__tuple_repair(p, d);
+    if (sticky) z = mcamp__sticky_factor(p, d, l, (uint32_t)j, z);
+    d->j[l] = (uint32_t)j;
+    mcamp__draw_factor(d, z, m);
+}
+
+/* n <= MCAMP__GROUP tuples side by side, so that their latencies overlap. */
+MCAMP__ENTRY void MCAMP__K(tuple_draw)(const mcamp__tuple *p, mcamp_rng *r,
+                                       mcamp__draw *d, size_t n)
+{
+    double m[MCAMP__GROUP];
+    for (size_t s = 0; s < n; s++)
+        d[s].j[0] = mcamp__tuple_first(p, mcamp__to_uniform(mcamp__rng_step(r->s)));
+    for (size_t l = 1; l < p->k; l++) {
+        for (size_t s = 0; s < n; s++)
+            m[s] = MCAMP__K(tuple_weights)(p, d + s, l);
+        for (size_t s = 0; s < n; s++)
+            MCAMP__K(tuple_pick)(p, d + s, l,
+                                 mcamp__to_uniform(mcamp__rng_step(r->s)), m[s]);
+    }
+}
+
+/* ---- the keyed generator and its normals --------------------------------------
+ * Only + - * /, the correctly rounded root and integer operations, none of them
+ * fused: the same bits in every set and on every machine.                     */
+
+#ifdef MCAMP__NO_VECTOR
+#  define MCAMP__L 1            /* lanes of 32 bits */
+typedef uint32_t MCAMP__K(w);
+typedef uint32_t MCAMP__K(wm);
+#else
+#  define MCAMP__L (2 * MCAMP__W)
+typedef uint32_t MCAMP__K(w) __attribute__((vector_size(8 * MCAMP__W)));
+typedef uint32_t MCAMP__K(wm)
+    __attribute__((vector_size(8 * MCAMP__W), aligned(4), may_alias));
+#endif
+#define MCAMP__X MCAMP__K(w)
+
+MCAMP__INL MCAMP__X MCAMP__K(loadw)(const uint32_t *p)
+{
+    return (MCAMP__X)*(const MCAMP__K(wm) *)p;
+}
+
+MCAMP__INL MCAMP__X MCAMP__K(setw)(uint32_t x)
+{
+#if MCAMP__PASS == 3
+    return (MCAMP__X)_mm512_set1_epi32((int)x);
+#elif MCAMP__PASS == 2
+    return (MCAMP__X)_mm256_set1_epi32((int)x);
+#elif MCAMP__L == 1
+    return x;
+#else
+    MCAMP__X v = { x, x, x, x };
+    return v;
+#endif
+}
+
+/* Rotation to the left; by 16 and 8 whole bytes move. */
+#if MCAMP__PASS == 3
+#  define MCAMP__ROL(x, k) (MCAMP__X)_mm512_maskz_rol_epi32(0xffff, (__m512i)(x), k)
+#else
+#  define MCAMP__ROL(x, k) (((x) << k) | ((x) >> (32 - k)))
+#endif
+#if MCAMP__PASS == 2
+#  define MCAMP__ROL16(x) (MCAMP__X)_mm256_shuffle_epi8((__m256i)(x), by16)
+#  define MCAMP__ROL8(x) (MCAMP__X)_mm256_shuffle_epi8((__m256i)(x), by8)
+#else
+#  define MCAMP__ROL16(x) MCAMP__ROL(x, 16)
+#  define MCAMP__ROL8(x) MCAMP__ROL(x, 8)
+#endif
+
+#define MCAMP__QUARTER(a, b, c, d) \
+    x[a] += x[b]; x[d] ^= x[a]; x[d] = MCAMP__ROL16(x[d]); \
+    x[c] += x[d]; x[b] ^= x[c]; x[b] = MCAMP__ROL(x[b], 12); \
+    x[a] += x[b]; x[d] ^= x[a]; x[d] = MCAMP__ROL8(x[d]); \
+    x[c] += x[d]; x[b] ^= x[c]; x[b] = MCAMP__ROL(x[b], 7)
+
+/* Sixteen ChaCha20 blocks: word k of the block with counter in[12] + l (which
+ * must not carry into in[13]) goes to out[16 k + l].                           */
+MCAMP__ENTRY void MCAMP__K(chacha)(const uint32_t *in, uint32_t *out)
+{
+    static const uint32_t index[16] = { 0, 1, 2, 3, 4, 5, 6, 7,
+                                        8, 9, 10, 11, 12, 13, 14, 15 };
+#if MCAMP__PASS == 2
+    const __m256i by16 = _mm256_setr_epi8(2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15,
+        12, 13, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
+    const __m256i by8 = _mm256_setr_epi8(3, 0, 1, 2, 7, 4, 5, 6, 11, 8, 9, 10, 15, 12,
+        13, 14, 3, 0, 1, 2, 7, 4, 5, 6, 11, 8, 9, 10, 15, 12, 13, 14);
+#endif
+    for (size_t lane = 0; lane < 16; lane += MCAMP__L) {
+        MCAMP__X x[16], lanes = MCAMP__K(loadw)(index + lane);
+        for (int k = 0; k < 16; k++) x[k] = MCAMP__K(setw)(in[k]);
+        x[12] += lanes;
+        for (int r = 0; r < 10; r++) {
+            MCAMP__QUARTER(0, 4, 8, 12);
+            MCAMP__QUARTER(1, 5, 9, 13);
+            MCAMP__QUARTER(2, 6, 10, 14);
+            MCAMP__QUARTER(3, 7, 11, 15);
+            MCAMP__QUARTER(0, 5, 10, 15);
+            MCAMP__QUARTER(1, 6, 11, 12);
+            MCAMP__QUARTER(2, 7, 8, 13);
+            MCAMP__QUARTER(3, 4, 9, 14);
+        }
+        x[12] += lanes;
+        for (size_t k = 0; k < 16; k++)
+            *(MCAMP__K(wm) *)(out + 16 * k + lane) =
+                (MCAMP__K(wm))(x[k] + MCAMP__K(setw)(in[k]));
+    }
+}
+
+/* W numbers lo + 2^32 hi. */
+MCAMP__INL MCAMP__U MCAMP__K(join)(const uint32_t *lo, const uint32_t *hi)
+{
+#if MCAMP__PASS == 3
+    __m512i a = _mm512_maskz_cvtepu32_epi64(0xff, _mm256_loadu_si256((const __m256i *)lo));
+    __m512i b = _mm512_maskz_cvtepu32_epi64(0xff, _mm256_loadu_si256((const __m256i *)hi));
+    return (MCAMP__U)a | ((MCAMP__U)b << 32);
+#elif MCAMP__PASS == 2
+    __m256i a = _mm256_cvtepu32_epi64(_mm_loadu_si128((const __m128i *)lo));
+    __m256i b = _mm256_cvtepu32_epi64(_mm_loadu_si128((const __m128i *)hi));
+    return (MCAMP__U)a | ((MCAMP__U)b << 32);
+#elif MCAMP__W == 1
+    return lo[0] | (uint64_t)hi[0] << 32;
+#else
+    MCAMP__U v = { lo[0] | (uint64_t)hi[0] << 32, lo[1] | (uint64_t)hi[1] << 32 };
+    return v;
+#endif
+}
+
+/* The correctly rounded root of a positive normal number. */
+MCAMP__INL MCAMP__V MCAMP__K(root)(MCAMP__V a)
+{
+#if MCAMP__PASS == 3
+    return _mm512_maskz_sqrt_pd(0xff, a);
+#else
+    return MCAMP__K(sqrt)(a);
+#endif
+}
+
+/* -2 log u for u = (x + 1/2) 2^-64 within 3 u of itself, as in mcamp__normal_pair,
+ * where the reasons stand.  *least: the smallest x + 1/2 so far.               */
+MCAMP__INL MCAMP__V MCAMP__K(minus_two_log)(MCAMP__U x, MCAMP__V *least)
+{
+    MCAMP__V d = MCAMP__K(to_double)(x) + 0.5, n, f, s, z, q;
+    MCAMP__V near1 = (MCAMP__K(to_double)(~x) + 0.5) * -5.42101086242752217004e-20;
+    *least = MCAMP__K(min)(d, *least);
+    f = MCAMP__K(split)(d, 64.0, &n);
+    f = MCAMP__K(lt)(MCAMP__K(set)(13835058055282163712.0), d, near1, f);
+    s = f / (f + 2.0);
+    z = s * s;
+    q = z * -0.33683261961112644243 - 0.36243212298890428952;
+    q = q * z - 0.44446889350663329374;
+    q = q * z - 0.57142831755808401268;
+    q = q * z - 0.8000000012530168018;
+    q = q * z - 1.3333333333310164669;
+    q = q * z - 4.000000000000000699;
+    return n * (-2 * MCAMP__LN2) + s * q;
+}
+
+/* A Box-Muller pair as in mcamp__normal_pair, without its rare case. */
+MCAMP__INL void MCAMP__K(secure_pair)(MCAMP__U x, MCAMP__U y, double *p, double *q,
+                                      MCAMP__V *least)
+{
+    MCAMP__V r = MCAMP__K(root)(MCAMP__K(minus_two_log)(x, least)), t, w, s, c;
+    t = MCAMP__K(from)((y & UINT64_C(0x000fffffffffffff)) |
+                       UINT64_C(0x3ff0000000000000)) - 1.5;
+    w = t * t;
+    s = w * -2.1122952832357218064e-5 + 4.6597761690490342865e-4;
+    c = w * -4.1318279034510323217e-6 + 1.035152090465812467e-4;
+    s = s * w - 7.370361071648737103e-3;
+    c = c * w - 1.9036696909388775347e-3;
+    s = s * w + 8.2145878256548404263e-2;
+    c = c * w + 2.53309695910217602e-2;
+    s = s * w - 0.59926452877570957764;
+    c = c * w - 0.22899788751887022518;
+    s = s * w + 2.5501640398597762711;
+    c = c * w + 1.2780132969493234032;
+    s = s * w - 5.1677127800497525672;
+    c = c * w - 3.7392088021786822204;
+    s = s * w + 3.1415926535897927919;
+    c = c * w + 3.9999999999999999297;
+    c = r * (c * (0.25 - w));
+    MCAMP__K(store)(p, MCAMP__K(from)(MCAMP__K(bits)(c) ^
+                                      (y & UINT64_C(0x8000000000000000))));
+    MCAMP__K(store)(q, r * (s * t));
+}
+
+/* 64 pairs from the words of sixteen blocks, w[16 k + l]: pair 16 m + l, made of
+ * words 4 m .. 4 m + 3 of block l, goes to out[32 m + l] and out[32 m + 16 + l].
+ * *low: the smallest x + 1/2, for the caller to mend the pairs below 2^52.      */
+MCAMP__ENTRY void MCAMP__K(secure_normals)(const uint32_t *w, double *out, double *low)
+{
+    MCAMP__V least = MCAMP__K(set)(18446744073709551616.0);
+    double all[MCAMP__W];
+    for (size_t m = 0; m < 4; m++) {
+        const uint32_t *p = w + 64 * m;
+        double *o = out + 32 * m;
+        for (size_t l = 0; l < 16; l += MCAMP__W)
+            MCAMP__K(secure_pair)(MCAMP__K(join)(p + l, p + 16 + l),
+                                  MCAMP__K(join)(p + 32 + l, p + 48 + l),
+                                  o + l, o + 16 + l, &least);
+    }
+    MCAMP__K(store)(all, least);
+    *low = all[0];
+    for (size_t l = 1; l < MCAMP__W; l++) *low = mcamp__dmin(*low, all[l]);
+}
+
+/* ---- rows of noise ------------------------------------------------------------- */
+
+MCAMP__INL MCAMP__V MCAMP__K(load_float)(const float *p)
+{
+#if MCAMP__PASS == 3
+    return _mm512_maskz_cvtps_pd(0xff, _mm256_loadu_ps(p));
+#elif MCAMP__PASS == 2
+    return _mm256_cvtps_pd(_mm_loadu_ps(p));
+#elif MCAMP__W == 1
+    return (double)p[0];
+#else
+    MCAMP__V v = { (double)p[0], (double)p[1] };
+    return v;
+#endif
+}
+
+MCAMP__INL void MCAMP__K(store_float)(float *p, MCAMP__V x)
+{
+#if MCAMP__PASS == 3
+    _mm256_storeu_ps(p, _mm512_maskz_cvtpd_ps(0xff, x));
+#elif MCAMP__PASS == 2
+    _mm_storeu_ps(p, _mm256_cvtpd_ps(x));
+#elif MCAMP__W == 1
+    p[0] = (float)x;
+#else
+    p[0] = (float)x[0];
+    p[1] = (float)x[1];
+#endif
+}
+
+/* Rows hold floats (single) or doubles; `at` counts numbers.  One rounding for each
+ * operation, then one to the row's type.                                       */
+MCAMP__INL MCAMP__V MCAMP__K(get)(const void *row, size_t at, int single)
+{
+    return single ? MCAMP__K(load_float)((const float *)row + at)
+                  : MCAMP__K(load)((const double *)row + at);
+}
+
+MCAMP__INL void MCAMP__K(put)(void *row, size_t at, MCAMP__V x, int single)
+{
+    if (single) MCAMP__K(store_float)((float *)row + at, x);
+    else        MCAMP__K(store)((double *)row + at, x);
+}
+
+MCAMP__INL double MCAMP__K(get_one)(const void *row, size_t at, int single)
+{
+    return single ? (double)((const float *)row)[at] : ((const double *)row)[at];
+}
+
+MCAMP__INL void MCAMP__K(put_one)(void *row, size_t at, double x, int single)
+{
+    if (single) ((float *)row)[at] = (float)x;
+    else        ((double *)row)[at] = x;
+}
+
+/* Four of minus's rows, from p on. */
+MCAMP__INL void MCAMP__K(minus_four)(double *acc, const void *row, size_t p, size_t stride,
+                                     const double *c, size_t n, int single)
+{
+    const size_t q = p + stride, s = q + stride, t = s + stride;
+    const double a = c[0], b = c[1], d = c[2], e = c[3];
+    size_t i = 0;
+    for (; i + MCAMP__W <= n; i += MCAMP__W) {
+        MCAMP__V x = MCAMP__K(load)(acc + i);
+        x = x - a * MCAMP__K(get)(row, p + i, single);
+        x = x - b * MCAMP__K(get)(row, q + i, single);
+        x = x - d * MCAMP__K(get)(row, s + i, single);
+        x = x - e * MCAMP__K(get)(row, t + i, single);
+        MCAMP__K(store)(acc + i, x);
+    }
+    for (; i < n; i++)
+        acc[i] = (((acc[i] - a * MCAMP__K(get_one)(row, p + i, single)) -
+                   b * MCAMP__K(get_one)(row, q + i, single)) -
+                  d * MCAMP__K(get_one)(row, s + i, single)) -
+                 e * MCAMP__K(get_one)(row, t + i, single);
+}
+
+MCAMP__INL void MCAMP__K(minus_rows)(double *acc, const void *row, size_t at, size_t stride,
+                                     const double *c, size_t count, size_t n, int single)
+{
+    size_t r = 0, i;
+    for (; r + 4 <= count; r += 4)
+        MCAMP__K(minus_four)(acc, row, at + r * stride, stride, c + r, n, single);
+    for (; r < count; r++) {
+        const size_t p = at + r * stride;
+        for (i = 0; i + MCAMP__W <= n; i += MCAMP__W)
+            MCAMP__K(store)(acc + i, MCAMP__K(load)(acc + i) -
+                                     c[r] * MCAMP__K(get)(row, p + i, single));
+        for (; i < n; i++) acc[i] -= c[r] * MCAMP__K(get_one)(row, p + i, single);
+    }
+}
+
+/* acc -= c[0] row_0 + .. + c[count-1] row_{count-1}, in that order, the rows being
+ * `stride` apart.                                                              */
+MCAMP__ENTRY void MCAMP__K(minus)(double *acc, const void *row, size_t at, size_t stride,
+                                  const double *c, size_t count, size_t n, int single)
+{
+    if (single) MCAMP__K(minus_rows)(acc, row, at, stride, c, count, n, 1);
+    else        MCAMP__K(minus_rows)(acc, row, at, stride, c, count, n, 0);
+}
+
+MCAMP__INL void MCAMP__K(decay_row)(void *row, size_t at, const double *y, double theta,
+                                    size_t n, int single)
+{
+    size_t i = 0;
+    for (; i + MCAMP__W <= n; i += MCAMP__W)
+        MCAMP__K(put)(row, at + i, theta * MCAMP__K(get)(row, at + i, single) +
+                                   MCAMP__K(load)(y + i), single);
+    for (; i < n; i++)
+        MCAMP__K(put_one)(row, at + i,
+                          theta * MCAMP__K(get_one)(row, at + i, single) + y[i], single);
+}
+
+/* row = theta row + y */
+MCAMP__ENTRY void MCAMP__K(decay)(void *row, size_t at, const double *y, double theta,
+                                  size_t n, int single)
+{
+    if (single) MCAMP__K(decay_row)(row, at, y, theta, n, 1);
+    else        MCAMP__K(decay_row)(row, at, y, theta, n, 0);
+}
+
+MCAMP__INL void MCAMP__K(emit_row)(void *out, size_t at, const double *y, double factor,
+                                   int add, size_t n, int single)
+{
+    size_t i = 0;
+    for (; i + MCAMP__W <= n; i += MCAMP__W) {
+        MCAMP__V x = MCAMP__K(load)(y + i) * factor;
+        if (add) x = MCAMP__K(get)(out, at + i, single) + x;
+        MCAMP__K(put)(out, at + i, x, single);
+    }
+    for (; i < n; i++)
+        MCAMP__K(put_one)(out, at + i, add ? MCAMP__K(get_one)(out, at + i, single) +
+                                             y[i] * factor
+                                           : y[i] * factor, single);
+}
+
+/* out = factor y, or out += factor y */
+MCAMP__ENTRY void MCAMP__K(emit)(void *out, size_t at, const double *y, double factor,
+                                 int add, size_t n, int single)
+{
+    if (single) MCAMP__K(emit_row)(out, at, y, factor, add, n, 1);
+    else        MCAMP__K(emit_row)(out, at, y, factor, add, n, 0);
+}
+
+#undef MCAMP__QUARTER
+#undef MCAMP__ROL8
+#undef MCAMP__ROL16
+#undef MCAMP__ROL
+#undef MCAMP__X
+#undef MCAMP__L
+
+#undef MCAMP__CHUNK
+#undef MCAMP__ROUND
+#undef MCAMP__LN2_HI
+#undef MCAMP__LN2_LO
+#undef MCAMP__U
+#undef MCAMP__V
+#undef MCAMP__ENTRY
+#undef MCAMP__INL
+#undef MCAMP__TARGET
+#undef MCAMP__COLS
+#undef MCAMP__W
+#undef MCAMP__K
+#undef MCAMP__CAT
+#undef MCAMP__CAT2
+#endif /* MCAMP__PASS */
+
+#if defined(MCAMP__PASS) && MCAMP__PASS == 1
+#undef MCAMP__PASS
+#ifdef MCAMP__SELF
 #  define MCAMP__PASS 2
 #  include MCAMP__SELF
+#  undef MCAMP__PASS
 #  define MCAMP__PASS 3
 #  include MCAMP__SELF
+#  undef MCAMP__PASS
+/* Fails if another file of that name was read. */
+typedef char mcamp__read_itself[(int)mcamp__k2_line == (int)mcamp__k1_line &&
+                                (int)mcamp__k3_line == (int)mcamp__k1_line ? 1 : -1];
 #  define MCAMP__DISPATCH(vs, name, args) \
     do { \
         if ((vs) == MCAMP_VEC_AVX512)    mcamp__k3_##name args; \
@@ -5174,8 +5233,6 @@ MCAMP__PRIV void mcamp__vec_add_tuples(mcamp_vecset vs, const mcamp__tuple *p,
             g[j[s * p->k + l] * MCAMP__S + s] += p->a[j[s * p->k + l]];
 }
 
-#undef MCAMP__DISPATCH
-#undef MCAMP__SELF
 #undef MCAMP__TUPLE_RANGE
 
 /* ======================================================================== *
@@ -9259,13 +9316,7 @@ MCAMP__PRIV void mcamp__chacha_16(mcamp_vecset vs, const uint32_t key[8],
     uint32_t in[16];
     MCAMP_ASSERT(counter % 16 == 0);
     mcamp__chacha_input(in, key, counter, nonce);
-    (void)vs;
-#ifdef MCAMP__X86
-    if (vs == MCAMP_VEC_AVX512)    mcamp__k3_chacha(in, out);
-    else if (vs == MCAMP_VEC_AVX2) mcamp__k2_chacha(in, out);
-    else
-#endif
-    mcamp__k1_chacha(in, out);
+    MCAMP__DISPATCH(vs, chacha, (in, out));
     mcamp_wipe(in, sizeof in);
 }
 
@@ -9531,12 +9582,9 @@ MCAMP__PRIV void mcamp__mend_tails(const mcamp__stream *s, uint64_t step, uint64
 MCAMP__PRIV double mcamp__group_normals(mcamp_vecset vs, const uint32_t w[256],
                                         double out[128])
 {
-    (void)vs;
-#ifdef MCAMP__X86
-    if (vs == MCAMP_VEC_AVX512) return mcamp__k3_secure_normals(w, out);
-    if (vs == MCAMP_VEC_AVX2)   return mcamp__k2_secure_normals(w, out);
-#endif
-    return mcamp__k1_secure_normals(w, out);
+    double low;
+    MCAMP__DISPATCH(vs, secure_normals, (w, out, &low));
+    return low;
 }
 
 /* Normals 128 g .. 128 g + 127 of a step.  w: working memory. */
@@ -9668,28 +9716,6 @@ MCAMP_API mcamp_status mcamp_secure_words(mcamp_ctx *ctx, const mcamp_key *key,
 
 /* ---- one tile of one round ------------------------------------------------ */
 
-#ifdef MCAMP__X86
-#  define MCAMP__ROWS(vs, is_float, name, args_float, args_double) \
-    do { \
-        if (is_float) { \
-            if ((vs) == MCAMP_VEC_AVX512)    mcamp__k3_##name##_float args_float; \
-            else if ((vs) == MCAMP_VEC_AVX2) mcamp__k2_##name##_float args_float; \
-            else                             mcamp__k1_##name##_float args_float; \
-        } else { \
-            if ((vs) == MCAMP_VEC_AVX512)    mcamp__k3_##name##_double args_double; \
-            else if ((vs) == MCAMP_VEC_AVX2) mcamp__k2_##name##_double args_double; \
-            else                             mcamp__k1_##name##_double args_double; \
-        } \
-    } while (0)
-#else
-#  define MCAMP__ROWS(vs, is_float, name, args_float, args_double) \
-    do { \
-        (void)(vs); \
-        if (is_float) mcamp__k1_##name##_float args_float; \
-        else          mcamp__k1_##name##_double args_double; \
-    } while (0)
-#endif
-
 /* Part of a tile: coordinates at .. at+len-1 of the stream, row r of which are
  * stored from offset + r stride on.                                           */
 typedef struct mcamp__part {
@@ -9714,17 +9740,16 @@ MCAMP__PRIV void mcamp__noise_minus(mcamp_vecset vs, const mcamp_noise *m,
                                     const double *c, double *acc)
 {
     size_t at = p->offset + row * p->stride;
-    MCAMP__ROWS(vs, m->type == MCAMP_NOISE_FLOAT, minus,
-                (acc, (const float *)m->state + at, p->stride, c, rows, p->len),
-                (acc, (const double *)m->state + at, p->stride, c, rows, p->len));
+    MCAMP__DISPATCH(vs, minus, (acc, m->state, at, p->stride, c, rows, p->len,
+                                m->type == MCAMP_NOISE_FLOAT));
 }
 
 MCAMP__PRIV void mcamp__noise_keep(mcamp_vecset vs, const mcamp_noise *m,
                                    const mcamp__part *p, size_t row, const double *y)
 {
     size_t at = p->offset + row * p->stride;
-    MCAMP__ROWS(vs, m->type == MCAMP_NOISE_FLOAT, keep,
-                ((float *)m->state + at, y, p->len), ((double *)m->state + at, y, p->len));
+    MCAMP__DISPATCH(vs, emit, (m->state, at, y, 1.0, 0, p->len,
+                               m->type == MCAMP_NOISE_FLOAT));
 }
 
 /* The coefficient of the row that is k rounds old. */
@@ -9767,9 +9792,8 @@ MCAMP__PRIV void mcamp__noise_blt(mcamp_vecset vs, const mcamp_noise *m,
     mcamp__divide(acc, c->diag, p->len);
     for (size_t j = 0; j < m->rows; j++) {
         size_t at = p->offset + j * p->stride;
-        MCAMP__ROWS(vs, m->type == MCAMP_NOISE_FLOAT, decay,
-                    ((float *)m->state + at, acc, c->theta[j], p->len),
-                    ((double *)m->state + at, acc, c->theta[j], p->len));
+        MCAMP__DISPATCH(vs, decay, (m->state, at, acc, c->theta[j], p->len,
+                                    m->type == MCAMP_NOISE_FLOAT));
     }
 }
 
@@ -9809,12 +9833,7 @@ MCAMP__PRIV const mcamp__stream *mcamp__noise_stream(const mcamp_noise *m)
 MCAMP__PRIV void mcamp__minus_row(mcamp_vecset vs, double *acc, const double *z,
                                   const double *c, size_t len)
 {
-    (void)vs;
-#ifdef MCAMP__X86
-    if (vs == MCAMP_VEC_AVX512) { mcamp__k3_minus_double(acc, z, 0, c, 1, len); return; }
-    if (vs == MCAMP_VEC_AVX2)   { mcamp__k2_minus_double(acc, z, 0, c, 1, len); return; }
-#endif
-    mcamp__k1_minus_double(acc, z, 0, c, 1, len);
+    MCAMP__DISPATCH(vs, minus, (acc, z, 0, 0, c, 1, len, 0));
 }
 
 /* acc = sum_{k <= t} w_k z_{t-k} for coordinates at .. at+len-1. */
@@ -9898,9 +9917,8 @@ MCAMP__PRIV void mcamp__noise_emit(const mcamp__chunk *k, size_t at, size_t len,
             s->to_grid[at + i] += mcamp__to_grid(y[i] * k->factor, k->m->grid);
         return;
     }
-    MCAMP__ROWS(k->vs, s->to_float != NULL, emit,
-                (s->to_float + at, y, k->factor, s->add, len),
-                (s->to_double + at, y, k->factor, s->add, len));
+    MCAMP__DISPATCH(k->vs, emit, (s->to_float ? (void *)s->to_float : s->to_double, at, y,
+                                  k->factor, s->add, len, s->to_float != NULL));
 }
 
 #define MCAMP__TASK (64 * MCAMP__TILE)      /* coordinates in a task */
@@ -10492,7 +10510,7 @@ MCAMP_API mcamp_status mcamp_noise_load_replay(mcamp_ctx *ctx, mcamp_noise *nois
 
 #undef MCAMP__BLOB_HEAD
 #undef MCAMP__BLOB_VERSION
-#undef MCAMP__ROWS
+#undef MCAMP__DISPATCH
 #undef MCAMP__NOISE_MAGIC
 #undef MCAMP__TILE
 #undef MCAMP__TASK
@@ -20599,9 +20617,7 @@ MCAMP_API mcamp_status mcamp_report_plan_text(const mcamp_plan_result *r,
 
 #endif /* MCAMP_NO_STDLIB */
 
-#ifdef __cplusplus
-}
-#endif
+MCAMP_EXTERN_C_END
 
 #if defined(__GNUC__) && !defined(__clang__)
 #  pragma GCC pop_options
@@ -20620,6 +20636,8 @@ MCAMP_API mcamp_status mcamp_report_plan_text(const mcamp_plan_result *r,
 #undef MCAMP__PURPOSE
 #undef MCAMP__NO_VECTOR
 #undef MCAMP__X86
+#undef MCAMP__SELF
+#undef MCAMP__ALONE
 #undef MCAMP__S
 #undef MCAMP__GROUP
 #undef MCAMP__GOLDEN
@@ -20658,4 +20676,4 @@ MCAMP_API mcamp_status mcamp_report_plan_text(const mcamp_plan_result *r,
 #undef MCAMP__SCALE_DEGREE_MAX
 #undef MCAMP__START_FLOOR
 #undef MCAMP__HISTORY
-#endif /* MCAMP_IMPLEMENTATION */
+#endif /* MCAMP__PASS == 1 */
