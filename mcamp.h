@@ -95,16 +95,11 @@
  *            mcamp_strerror, mcamp_version, mcamp_self_check
  *   rng      mcamp_rng_seed, mcamp_rng_stream, mcamp_rng_next, mcamp_rng_uniform, mcamp_rng_jump,
  *            mcamp_rng_long_jump
- *   gauss    mcamp_gauss_cdf, mcamp_gauss_logcdf, mcamp_gauss_logsf, mcamp_gauss_quantile,
- *            mcamp_gauss_quantile_log, mcamp_gauss_logdelta, mcamp_gauss_delta,
- *            mcamp_gauss_epsilon, mcamp_gauss_sigma, mcamp_gauss_mu
+ *   gauss    mcamp_gauss_delta, mcamp_gauss_epsilon, mcamp_gauss_sigma
  *   mech     mcamp_mech_init, mcamp_mech_free, mcamp_mech_column, mcamp_mech_mul,
- *            mcamp_mech_solve, mcamp_mech_mul_t, mcamp_mech_solve_t, mcamp_mech_mul_block,
- *            mcamp_mech_solve_block, mcamp_mech_blt_inverse, mcamp_mech_norms,
- *            mcamp_mech_max_norm, mcamp_mech_digest, mcamp_mech_coefs, mcamp_mech_to_dense
- *   sens     mcamp_sens_fixed, mcamp_sens_minsep, mcamp_sens_vector
- *   modes    mcamp_gram_init, mcamp_gram_from_matrix, mcamp_gram_free, mcamp_gram_at,
- *            mcamp_modes_vector
+ *            mcamp_mech_solve, mcamp_mech_max_norm
+ *   sens     mcamp_sens_fixed, mcamp_sens_minsep
+ *   modes    mcamp_gram_init, mcamp_gram_from_matrix, mcamp_gram_free
  *   loss     mcamp_loss_point
  *   law      mcamp_sampler_init, mcamp_sampler_free, mcamp_sampler_log_range,
  *            mcamp_sampler_method, mcamp_sampler_order, mcamp_sampler_run, mcamp_tally_merge,
@@ -137,14 +132,12 @@
  *            mcamp_grid_free, mcamp_grid_compose, mcamp_grid_delta, mcamp_grid_epsilon,
  *            mcamp_grid_bytes
  *   promise  mcamp_verify, mcamp_guarantee_poisson
- *   work     mcamp_work_init, mcamp_work_free, mcamp_work_mul, mcamp_work_mul_t,
- *            mcamp_work_error, mcamp_work_gradient
- *   grad     mcamp_modes_gradient
+ *   work     mcamp_work_init, mcamp_work_free, mcamp_work_error
  *   calib    mcamp_delta, mcamp_epsilon, mcamp_sigma, mcamp_curve, mcamp_renyi,
  *            mcamp_calibrate_certified, mcamp_problem_gram, mcamp_problem_delta,
  *            mcamp_problem_epsilon, mcamp_problem_sigma, mcamp_problem_verify,
  *            mcamp_problem_certify
- *   opt      mcamp_opt_run, mcamp_opt_gradient
+ *   opt      mcamp_opt_run
  *   plan     mcamp_plan
  *   report   mcamp_report_answer, mcamp_report_guarantee, mcamp_report_guarantee_text,
  *            mcamp_report_plan, mcamp_report_plan_text, mcamp_report_session,
@@ -420,23 +413,7 @@ MCAMP_API void mcamp_rng_long_jump(mcamp_rng *r);
  *  GAUSS: normal distribution, Gaussian mechanism               (decl) gauss
  * ======================================================================== */
 
-/* The normal distribution, for any x (NaN gives NaN); relative error below
- * 1e-14 of each result, in the logarithms too, for x from -1e150 to 1e150.   */
-MCAMP_API double mcamp_gauss_cdf(double x);         /* Phi(x)                  */
-MCAMP_API double mcamp_gauss_logcdf(double x);      /* log Phi(x)              */
-MCAMP_API double mcamp_gauss_logsf(double x);       /* log(1 - Phi(x))         */
-/* x with Phi(x) = p, given p or log p; -inf and +inf at the ends, NaN outside.
- * Near the median (p in (0.3, 0.7)) the error is 1e-15 absolute.              */
-MCAMP_API double mcamp_gauss_quantile(double p);
-MCAMP_API double mcamp_gauss_quantile_log(double logp);
-
-/* log delta of the Gaussian mechanism with mu = sensitivity / sigma >= 0 at
- * any real eps (the two directions, remove and add, agree):
- *     delta = Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu).
- * Error below 3e-15 + 5e-16 |log delta|; delta may be far below DBL_MIN.      */
-MCAMP_API double mcamp_gauss_logdelta(double mu, double eps);
-
-/* The Gaussian mechanism with a status.  Results are rounded to the safe side:
+/* The Gaussian mechanism.  Results are rounded to the safe side:
  * delta, eps and sigma are never below the exact value of the real-number
  * formula, and above it by less than 1e-12 relative (delta: 1e-12 as long as
  * delta > 1e-300; below that it is the smallest normal double).               */
@@ -448,10 +425,6 @@ MCAMP_API mcamp_status mcamp_gauss_epsilon(mcamp_ctx *ctx, double sigma,
                                            double *eps);
 MCAMP_API mcamp_status mcamp_gauss_sigma(mcamp_ctx *ctx, double sensitivity,
                                          double eps, double delta, double *sigma);
-/* The largest mu such that mu-GDP implies (eps, delta), rounded down; k
- * mechanisms of mu_1 .. mu_k compose to the root of the sum of squares.       */
-MCAMP_API mcamp_status mcamp_gauss_mu(mcamp_ctx *ctx, double eps, double delta,
-                                      double *mu);
 
 /* ======================================================================== *
  *  STRATEGIES: the matrix C                                     (decl) mech
@@ -545,14 +518,6 @@ MCAMP_API void mcamp_mech_free(mcamp_ctx *ctx, mcamp_mech *mech);
 /* out[n] = column j of C. */
 MCAMP_API mcamp_status mcamp_mech_column(mcamp_ctx *ctx, const mcamp_mech *mech,
                                          size_t j, double *out);
-/* out[n * n] = C, row-major. */
-MCAMP_API mcamp_status mcamp_mech_to_dense(mcamp_ctx *ctx, const mcamp_mech *mech,
-                                           double *out);
-/* out[count] = the first coefficients of a Toeplitz form (count <= n), without
- * column factors; those of C^-1 come from mcamp_mech_solve of 1, 0, 0, ..
- * MCAMP_E_ARG if C is held by rows.                                          */
-MCAMP_API mcamp_status mcamp_mech_coefs(mcamp_ctx *ctx, const mcamp_mech *mech,
-                                        size_t count, double *out);
 /* out[n] = C v and out[n] = C^-1 v; out may be v.  Cost: O(n bands), O(n
  * buffers) for a BLT.  MCAMP_E_NONFINITE if v has such an entry or the result
  * overflows (then out is spoilt).  Nothing is allocated.                     */
@@ -560,34 +525,9 @@ MCAMP_API mcamp_status mcamp_mech_mul(mcamp_ctx *ctx, const mcamp_mech *mech,
                                       const double *v, double *out);
 MCAMP_API mcamp_status mcamp_mech_solve(mcamp_ctx *ctx, const mcamp_mech *mech,
                                         const double *v, double *out);
-/* The same with the transpose: C^T v and C^-T v. */
-MCAMP_API mcamp_status mcamp_mech_mul_t(mcamp_ctx *ctx, const mcamp_mech *mech,
-                                        const double *v, double *out);
-MCAMP_API mcamp_status mcamp_mech_solve_t(mcamp_ctx *ctx, const mcamp_mech *mech,
-                                          const double *v, double *out);
-/* C V and C^-1 V for a block V[n * width] of row vectors: row t belongs to
- * round t.  out may be v.  A BLT allocates its buffers.                      */
-MCAMP_API mcamp_status mcamp_mech_mul_block(mcamp_ctx *ctx, const mcamp_mech *mech,
-                                            const double *v, size_t width,
-                                            double *out);
-MCAMP_API mcamp_status mcamp_mech_solve_block(mcamp_ctx *ctx, const mcamp_mech *mech,
-                                              const double *v, size_t width,
-                                              double *out);
-/* The inverse of a BLT is a BLT: (C^-1)_0 = *diag and
- * (C^-1)_k = sum_j omega[j] theta[j]^(k-1), `buffers` values each, theta rising.
- * For weights of one sign and distinct decays theta is real (and may be below 0);
- * otherwise MCAMP_E_INFEASIBLE.  Without column scaling.                     */
-MCAMP_API mcamp_status mcamp_mech_blt_inverse(mcamp_ctx *ctx, const mcamp_mech *mech,
-                                              double *theta, double *omega,
-                                              double *diag);
-/* out[n] = Euclidean norms of the columns; relative error below 1e-14. */
-MCAMP_API mcamp_status mcamp_mech_norms(mcamp_ctx *ctx, const mcamp_mech *mech,
-                                        double *out);
-/* The largest of them. */
+/* The largest Euclidean norm of a column; relative error below 1e-14. */
 MCAMP_API mcamp_status mcamp_mech_max_norm(mcamp_ctx *ctx, const mcamp_mech *mech,
                                            double *out);
-/* 0 for an object that mcamp_mech_init did not make. */
-MCAMP_API uint64_t mcamp_mech_digest(const mcamp_mech *mech);
 
 /* ======================================================================== *
  *  SENSITIVITY                                                  (decl) sens
@@ -607,9 +547,6 @@ MCAMP_API mcamp_status mcamp_sens_fixed(mcamp_ctx *ctx, const mcamp_mech *mech,
  * on, column factors not increasing either; otherwise an upper bound, O(n^2 k).  */
 MCAMP_API mcamp_status mcamp_sens_minsep(mcamp_ctx *ctx, const mcamp_mech *mech,
                                          size_t k, size_t b, mcamp_sens *out);
-/* The largest sum of at most k of the n values v >= 0, b or more apart. */
-MCAMP_API mcamp_status mcamp_sens_vector(mcamp_ctx *ctx, const double *v, size_t n,
-                                         size_t k, size_t b, double *out);
 
 /* ======================================================================== *
  *  MODES AND THEIR GRAM MATRIX                                 (decl) modes
@@ -661,11 +598,6 @@ MCAMP_API mcamp_status mcamp_gram_init(mcamp_ctx *ctx, const mcamp_mech *mech,
 MCAMP_API mcamp_status mcamp_gram_from_matrix(mcamp_ctx *ctx, const double *g,
                                               size_t b, mcamp_gram *gram);
 MCAMP_API void mcamp_gram_free(mcamp_ctx *ctx, mcamp_gram *gram);
-/* G_ij whatever the kind; NaN for indices out of range or no gram. */
-MCAMP_API double mcamp_gram_at(const mcamp_gram *gram, size_t i, size_t j);
-/* out[n] = mode i. */
-MCAMP_API mcamp_status mcamp_modes_vector(mcamp_ctx *ctx, const mcamp_mech *mech,
-                                          size_t b, size_t i, double *out);
 
 /* ======================================================================== *
  *  PRIVACY LOSS                                                  (decl) loss
@@ -1630,12 +1562,6 @@ typedef struct mcamp_work {
 MCAMP_API mcamp_status mcamp_work_init(mcamp_ctx *ctx, const mcamp_work_desc *desc,
                                        mcamp_work *work);
 MCAMP_API void mcamp_work_free(mcamp_ctx *ctx, mcamp_work *work);
-/* out[n] = A v; out may be v. */
-MCAMP_API mcamp_status mcamp_work_mul(mcamp_ctx *ctx, const mcamp_work *work,
-                                      const double *v, double *out);
-/* out[n] = A^T v; out may be v. */
-MCAMP_API mcamp_status mcamp_work_mul_t(mcamp_ctx *ctx, const mcamp_work *work,
-                                        const double *v, double *out);
 
 /* Error of A x + A C^-1 z for noise of unit deviation: multiply by sigma. */
 typedef struct mcamp_error_info {
@@ -1652,37 +1578,11 @@ MCAMP_API mcamp_status mcamp_work_error(mcamp_ctx *ctx, const mcamp_work *work,
                                         const mcamp_mech *mech, double *rows,
                                         mcamp_error_info *info);
 
-/* Derivatives of value = sum_i weight_i |row i of A C^-1|^2 with respect to the
- * parameters of C; arrays of the caller, NULL = not wanted.                  */
-typedef struct mcamp_mech_grad {
-    double *coef;               /* mech->count values: d/d coef; with INVERSE
-                                   kinds inverse_bands values: d/d inverse    */
-    double *theta, *omega;      /* BLT: `buffers` values each                 */
-    double *log_scale;          /* n values: d/d log scale[j]; also without
-                                   column factors (then at 1)                 */
-} mcamp_mech_grad;
-
-/* weights[n] >= 0, NULL = 1/n each (value = rmse^2).  Cost: two or three times
- * that of mcamp_work_error by columns; O(n bands) or O(n d) if both are Toeplitz
- * and log_scale is not wanted; O(n d^3) for a BLT wherever its error is O(n d^2). */
-MCAMP_API mcamp_status mcamp_work_gradient(mcamp_ctx *ctx, const mcamp_work *work,
-                                           const mcamp_mech *mech,
-                                           const double *weights, double *value,
-                                           const mcamp_mech_grad *grad);
 
 /* ======================================================================== *
  *  GRADIENTS OF THE GRAM MATRIX                                 (decl) grad
  * ======================================================================== */
 
-/* value = <D, G> = sum_ij d_ij G_ij for a symmetric d (b x b row-major), and its
- * derivatives with respect to the parameters of C (fields as in
- * mcamp_work_gradient; entries of C that are 0 count as >= 0).  With d the
- * direction in which log sigma changes with G this is the gradient of the privacy
- * side.  Cost: Toeplitz and BLT O(n b); with column scaling BLT O(n b d), unless C
- * has entries below 0; else O(n b^2 + entries of C).                          */
-MCAMP_API mcamp_status mcamp_modes_gradient(mcamp_ctx *ctx, const mcamp_mech *mech,
-                                            size_t b, const double *d, double *value,
-                                            const mcamp_mech_grad *grad);
 
 /* ======================================================================== *
  *  CALIBRATION AND CERTIFICATION                                (decl) calib
@@ -1882,15 +1782,6 @@ typedef struct mcamp_opt_result {
 MCAMP_API mcamp_status mcamp_opt_run(mcamp_ctx *ctx, const mcamp_opt_desc *desc,
                                      mcamp_mech *mech, mcamp_opt_result *out);
 
-/* How sigma changes with the Gram matrix at fixed (eps, delta): d[b*b] with
- * <d, G> = 1 and
- *     d log sigma = <d, dG> / 2,
- * symmetric, entries >= 0.  sigma: as from mcamp_sigma.  One direction, `blocks`
- * blocks of MCAMP_BLOCK samples.                                             */
-MCAMP_API mcamp_status mcamp_opt_gradient(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                          double sigma, double eps,
-                                          mcamp_direction direction, uint64_t seed,
-                                          uint64_t blocks, double *d);
 
 /* ======================================================================== *
  *  CHOOSING C                                                    (decl) plan
@@ -2760,14 +2651,9 @@ MCAMP__PRIV double mcamp__gauss_pdf(double x)
     return exp(-0.5 * hi) * exp(-0.5 * lo) / MCAMP__SQRT_2PI;
 }
 
-MCAMP_API double mcamp_gauss_cdf(double x)
-{
-    if (x < -40) return 0.0;                /* below the smallest denormal */
-    return x < 0 ? mcamp__gauss_pdf(x) * mcamp__mills(-x)
-                 : 1 - mcamp__gauss_pdf(x) * mcamp__mills(x);
-}
-
-MCAMP_API double mcamp_gauss_logsf(double x)
+/* log(1 - Phi(x)), for any x (NaN gives NaN); relative error below 1e-14 for x from
+ * -1e150 to 1e150, here and below.                                              */
+MCAMP__PRIV double mcamp__gauss_logsf(double x)
 {
     if (x < 0) return log1p(-mcamp__gauss_pdf(x) * mcamp__mills(-x));
     if (x < 1) return log(0.5 * erfc(x * MCAMP__SQRT1_2));
@@ -2775,7 +2661,8 @@ MCAMP_API double mcamp_gauss_logsf(double x)
     return -0.5 * x * x - MCAMP__LOG_SQRT_2PI + log(mcamp__mills(x));
 }
 
-MCAMP_API double mcamp_gauss_logcdf(double x) { return mcamp_gauss_logsf(-x); }
+/* log Phi(x). */
+MCAMP__PRIV double mcamp__gauss_logcdf(double x) { return mcamp__gauss_logsf(-x); }
 
 /* Quantile for log p <= log 0.5: Halley's iteration on f(x) = log Phi(x) - logp,
  * where f' = 1/R(-x) = h and f'' = -h (x + h).  f is concave and the start is
@@ -2787,7 +2674,7 @@ MCAMP__PRIV double mcamp__quantile_tail(double logp)
         -MCAMP__SQRT_2PI * (0.5 - exp(logp));
     for (int i = 0; i < 8; i++) {
         double h = 1 / mcamp__mills(-x);
-        double e = (mcamp_gauss_logcdf(x) - logp) / h;
+        double e = (mcamp__gauss_logcdf(x) - logp) / h;
         double step = e / (1 + 0.5 * e * (x + h));
         x -= step;
         if (x > 0) x = 0;
@@ -2796,25 +2683,14 @@ MCAMP__PRIV double mcamp__quantile_tail(double logp)
     return x;
 }
 
-MCAMP_API double mcamp_gauss_quantile_log(double logp)
+/* x with log Phi(x) = logp; -inf and +inf at the ends, NaN outside. */
+MCAMP__PRIV double mcamp__gauss_quantile_log(double logp)
 {
     if (!(logp <= 0)) return mcamp__nan();
     if (logp < -DBL_MAX) return -mcamp__inf();
     if (!(logp < 0)) return mcamp__inf();
     return logp <= -MCAMP__LN2 ? mcamp__quantile_tail(logp)
                                : -mcamp__quantile_tail(mcamp__log1mexp(logp));
-}
-
-MCAMP_API double mcamp_gauss_quantile(double p)
-{
-    double x;
-    if (!(p >= 0 && p <= 1)) return mcamp__nan();
-    if (p < 0.3) return mcamp_gauss_quantile_log(log(p));
-    if (p > 0.7) return -mcamp_gauss_quantile_log(log1p(-p));
-    x = MCAMP__SQRT_2PI * (p - 0.5);        /* Newton on erf, at most 6 steps */
-    for (int i = 0; i < 6; i++)
-        x -= (0.5 * erf(x * MCAMP__SQRT1_2) - (p - 0.5)) / mcamp__gauss_pdf(x);
-    return x;
 }
 
 /* ---- the Gaussian mechanism ---------------------------------------------- */
@@ -2870,9 +2746,12 @@ MCAMP__PRIV double mcamp__gauss_logdelta_pos(double mu, double eps)
     return -0.5 * a * a - a * al - MCAMP__LOG_SQRT_2PI + d;
 }
 
-/* delta(eps) = 1 - e^eps (1 - delta(-eps)) for eps < 0, in the form that does
- * not cancel.                                                                 */
-MCAMP_API double mcamp_gauss_logdelta(double mu, double eps)
+/* log delta of the Gaussian mechanism with mu = sensitivity / sigma >= 0 at any real
+ * eps (the two directions, remove and add, agree):
+ *     delta = Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu).
+ * Error below 3e-15 + 5e-16 |log delta|; delta may be far below DBL_MIN.  For eps < 0
+ * delta(eps) = 1 - e^eps (1 - delta(-eps)) in the form that does not cancel.    */
+MCAMP__PRIV double mcamp__gauss_logdelta(double mu, double eps)
 {
     double l, r;
     if (mcamp__isnan(eps) || !(mu >= 0)) return mcamp__nan();
@@ -2891,13 +2770,13 @@ MCAMP_API double mcamp_gauss_logdelta(double mu, double eps)
 MCAMP__PRIV double mcamp__log_gauss_hs(double c, double logw, double eps)
 {
     if (logw < -DBL_MAX) return -mcamp__inf();
-    return logw + mcamp_gauss_logdelta(c, eps - logw);
+    return logw + mcamp__gauss_logdelta(c, eps - logw);
 }
 
 /* An upper bound of the exact log delta: more than the stated error on top. */
 MCAMP__PRIV double mcamp__gauss_logdelta_up(double mu, double eps)
 {
-    double l = mcamp_gauss_logdelta(mu, eps);
+    double l = mcamp__gauss_logdelta(mu, eps);
     if (!mcamp__finite(l)) return l;
     return mcamp__dmin(0.0, l + (6e-15 + 1e-15 * fabs(l)));
 }
@@ -2996,16 +2875,6 @@ MCAMP__PRIV mcamp_status mcamp__gauss_check_target(mcamp_ctx *ctx, double eps,
 {
     mcamp_status st = mcamp__check_eps(ctx, "eps", eps);
     return st < 0 ? st : mcamp__check_prob(ctx, "delta", delta);
-}
-
-MCAMP_API mcamp_status mcamp_gauss_mu(mcamp_ctx *ctx, double eps, double delta,
-                                      double *mu)
-{
-    mcamp_status st = mcamp__gauss_check(ctx, 1.0, mu, "mu");
-    if (st < 0) return st;
-    if ((st = mcamp__gauss_check_target(ctx, eps, delta)) < 0) return st;
-    *mu = mcamp__gauss_mu_down(eps, log(delta));
-    return MCAMP_OK;
 }
 
 MCAMP_API mcamp_status mcamp_gauss_sigma(mcamp_ctx *ctx, double sensitivity,
@@ -5879,11 +5748,6 @@ MCAMP_API mcamp_status mcamp_mech_init(mcamp_ctx *ctx, const mcamp_mech_desc *de
     return MCAMP_OK;
 }
 
-MCAMP_API uint64_t mcamp_mech_digest(const mcamp_mech *mech)
-{
-    return mcamp__mech_ok(mech) ? mech->digest : 0;
-}
-
 /* The common checks of (ctx, mech, v or out). */
 MCAMP__PRIV mcamp_status mcamp__mech_args(mcamp_ctx *ctx, const mcamp_mech *m,
                                           const void *a, const void *out)
@@ -5893,13 +5757,6 @@ MCAMP__PRIV mcamp_status mcamp__mech_args(mcamp_ctx *ctx, const mcamp_mech *m,
     if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
     if (!a) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "v", 0);
     return MCAMP_OK;
-}
-
-MCAMP_API mcamp_status mcamp_mech_norms(mcamp_ctx *ctx, const mcamp_mech *mech,
-                                        double *out)
-{
-    mcamp_status st = mcamp__mech_args(ctx, mech, out, out);
-    return st < 0 ? st : mcamp__mech_norms(ctx, mech, out, NULL);
 }
 
 MCAMP_API mcamp_status mcamp_mech_max_norm(mcamp_ctx *ctx, const mcamp_mech *mech,
@@ -5925,42 +5782,6 @@ MCAMP_API mcamp_status mcamp_mech_column(mcamp_ctx *ctx, const mcamp_mech *mech,
         out[i] = i - j < mech->bands
                ? mech->coef[mcamp__row_start(mech, i) + mcamp__row_len(mech, i) - 1 - (i - j)]
                : 0.0;
-    return MCAMP_OK;
-}
-
-MCAMP_API mcamp_status mcamp_mech_to_dense(mcamp_ctx *ctx, const mcamp_mech *mech,
-                                           double *out)
-{
-    mcamp_status st = mcamp__mech_args(ctx, mech, out, out);
-    size_t n, nn;
-    double c[MCAMP__CHUNK];
-    if (st < 0) return st;
-    n = mech->n;
-    if (!mcamp__mul_size(n, n, &nn)) return mcamp__fail(ctx, MCAMP_E_SIZE, "mech", (double)n);
-    for (size_t k = 0; k < nn; k++) out[k] = 0;
-    for (size_t i = 0; mech->form == MCAMP_FORM_ROWS && i < n; i++) {
-        size_t len = mcamp__row_len(mech, i);
-        memcpy(out + i * n + i + 1 - len, mech->coef + mcamp__row_start(mech, i),
-               len * sizeof *out);
-    }
-    for (size_t k0 = 0; mech->form != MCAMP_FORM_ROWS && k0 < n; k0 += MCAMP__CHUNK) {
-        size_t len = mcamp__zmin(MCAMP__CHUNK, n - k0);
-        mcamp__mech_coefs(mech, k0, len, c);
-        for (size_t k = 0; k < len; k++)
-            for (size_t j = 0; j + k0 + k < n; j++)
-                out[(j + k0 + k) * n + j] = c[k] * (mech->scale ? mech->scale[j] : 1.0);
-    }
-    return MCAMP_OK;
-}
-
-MCAMP_API mcamp_status mcamp_mech_coefs(mcamp_ctx *ctx, const mcamp_mech *mech,
-                                        size_t count, double *out)
-{
-    mcamp_status st = mcamp__mech_args(ctx, mech, out, out);
-    if (st < 0) return st;
-    if (count > mech->n) return mcamp__fail(ctx, MCAMP_E_SIZE, "count", (double)count);
-    if (mech->form == MCAMP_FORM_ROWS) return mcamp__fail(ctx, MCAMP_E_ARG, "mech", 0);
-    mcamp__mech_coefs(mech, 0, count, out);
     return MCAMP_OK;
 }
 
@@ -6125,213 +5946,6 @@ MCAMP_API mcamp_status mcamp_mech_solve(mcamp_ctx *ctx, const mcamp_mech *mech,
     return mcamp__mech_apply_to(ctx, mech, v, out, MCAMP__OP_SOLVE);
 }
 
-MCAMP_API mcamp_status mcamp_mech_mul_t(mcamp_ctx *ctx, const mcamp_mech *mech,
-                                        const double *v, double *out)
-{
-    return mcamp__mech_apply_to(ctx, mech, v, out, MCAMP__OP_TRANS);
-}
-
-MCAMP_API mcamp_status mcamp_mech_solve_t(mcamp_ctx *ctx, const mcamp_mech *mech,
-                                          const double *v, double *out)
-{
-    return mcamp__mech_apply_to(ctx, mech, v, out, MCAMP__OP_TRANS | MCAMP__OP_SOLVE);
-}
-
-/* ---- blocks of row vectors ------------------------------------------------ *
- * A strip of MCAMP__STRIP columns at a time, so that the rows which one row
- * needs stay in cache; within it the scalar recursions, on short rows.        */
-
-#define MCAMP__STRIP 256
-
-typedef struct mcamp__strip {
-    double *x;              /* row i of the strip: x + i * stride */
-    size_t stride, len;     /* len <= MCAMP__STRIP */
-    double *state;          /* BLT: buffers x MCAMP__STRIP */
-} mcamp__strip;
-
-/* Row i from the rows before it; w coefficients c (c[0] on the diagonal), the
- * k-th belonging to row i - k * 1 if step is 1, packed rows having step -1.   */
-MCAMP__PRIV void mcamp__strip_row(const mcamp__strip *q, size_t i, const double *c,
-                                  int step, size_t w, int solve)
-{
-    double *y = q->x + i * q->stride;
-    double f = solve ? -1.0 : 1.0, d = *c;
-    if (!solve) for (size_t s = 0; s < q->len; s++) y[s] *= d;
-    for (size_t k = 1; k < w; k++) {
-        double a = step > 0 ? c[k] : *(c - k);
-        mcamp__axpy(f * a, q->x + (i - k) * q->stride, y, q->len);
-    }
-    if (solve) for (size_t s = 0; s < q->len; s++) y[s] /= d;
-}
-
-MCAMP__PRIV void mcamp__strip_banded(const mcamp_mech *m, const mcamp__strip *q,
-                                     int solve)
-{
-    int rows = m->form == MCAMP_FORM_ROWS, known = m->inverse != NULL;
-    int back = known ? !solve : solve;      /* which recursion runs */
-    size_t w = known ? m->inverse_bands : m->bands;
-    const double *c = known ? m->inverse : m->coef;
-    for (size_t k = 0; k < m->n; k++) {
-        size_t i = back ? k : m->n - 1 - k;
-        const double *p = rows ? m->coef + mcamp__row_start(m, i) +
-                                 mcamp__row_len(m, i) - 1 : c;
-        mcamp__strip_row(q, i, p, rows ? -1 : 1, mcamp__zmin(i + 1, w), back);
-    }
-}
-
-MCAMP__PRIV void mcamp__strip_blt(const mcamp_mech *m, const mcamp__strip *q, int solve)
-{
-    memset(q->state, 0, m->buffers * MCAMP__STRIP * sizeof(double));
-    for (size_t i = 0; i < m->n; i++) {
-        double *y = q->x + i * q->stride, in[MCAMP__STRIP], past[MCAMP__STRIP] = { 0 };
-        for (size_t j = 0; j < m->buffers; j++)
-            mcamp__axpy(m->omega[j], q->state + j * MCAMP__STRIP, past, q->len);
-        for (size_t s = 0; s < q->len; s++) {
-            double v = y[s];
-            y[s] = solve ? (v - past[s]) / m->diag : m->diag * v + past[s];
-            in[s] = solve ? y[s] : v;
-        }
-        for (size_t j = 0; j < m->buffers; j++) {
-            double *z = q->state + j * MCAMP__STRIP;
-            for (size_t s = 0; s < q->len; s++) z[s] = m->theta[j] * z[s] + in[s];
-        }
-    }
-}
-
-MCAMP__PRIV void mcamp__strip_scale(const mcamp_mech *m, const mcamp__strip *q,
-                                    int solve)
-{
-    for (size_t i = 0; m->scale && i < m->n; i++) {
-        double *y = q->x + i * q->stride;
-        for (size_t s = 0; s < q->len; s++)
-            y[s] = solve ? y[s] / m->scale[i] : y[s] * m->scale[i];
-    }
-}
-
-MCAMP__PRIV mcamp_status mcamp__mech_block(mcamp_ctx *ctx, const mcamp_mech *m,
-                                           const double *v, size_t width, double *out,
-                                           int solve)
-{
-    mcamp_status st = mcamp__mech_args(ctx, m, v, out);
-    mcamp__strip q;
-    size_t count, states = m && m->form == MCAMP_FORM_BLT ? m->buffers * MCAMP__STRIP : 0;
-    if (st < 0) return st;
-    if (!mcamp__mul_size(m->n, width, &count) || count > PTRDIFF_MAX / sizeof *out)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "width", (double)width);
-    st = mcamp__check_finite(ctx, "v", v, count);
-    if (st < 0) return st;
-    q.state = mcamp__new_doubles(ctx, states);
-    if (!q.state) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)states);
-    if (out != v) memmove(out, v, count * sizeof *out);
-    q.stride = width;
-    for (size_t at = 0; at < width; at += MCAMP__STRIP) {
-        q.x = out + at;
-        q.len = mcamp__zmin(MCAMP__STRIP, width - at);
-        if (!solve) mcamp__strip_scale(m, &q, 0);
-        if (m->form == MCAMP_FORM_BLT) mcamp__strip_blt(m, &q, solve);
-        else mcamp__strip_banded(m, &q, solve);
-        if (solve) mcamp__strip_scale(m, &q, 1);
-    }
-    mcamp__delete_doubles(ctx, q.state, states);
-    return mcamp__check_finite(ctx, "out", out, count);
-}
-
-MCAMP_API mcamp_status mcamp_mech_mul_block(mcamp_ctx *ctx, const mcamp_mech *mech,
-                                            const double *v, size_t width, double *out)
-{
-    return mcamp__mech_block(ctx, mech, v, width, out, 0);
-}
-
-MCAMP_API mcamp_status mcamp_mech_solve_block(mcamp_ctx *ctx, const mcamp_mech *mech,
-                                              const double *v, size_t width,
-                                              double *out)
-{
-    return mcamp__mech_block(ctx, mech, v, width, out, 1);
-}
-
-/* ---- the inverse of a BLT ------------------------------------------------- *
- * With x = 1/y the generating function of C is f(y) = c_0 + sum_j w_j/(y - t_j).
- * 1/f has its poles at the zeros y_i of f and the residues 1/f'(y_i), which are
- * the decays and weights of the inverse.  For weights of one sign f is monotone
- * between its poles: one zero in each gap, and one within sum |w| / c_0 outside
- * the first pole (w > 0) or the last (w < 0).                                 */
-
-/* f, or with derivative set f', at pole + mu; exact differences to the poles. */
-MCAMP__PRIV double mcamp__blt_f(const mcamp_mech *m, double pole, double mu,
-                                int derivative)
-{
-    double s = derivative ? 0.0 : m->diag;
-    for (size_t j = 0; j < m->buffers; j++) {
-        double d = (pole - m->theta[j]) + mu;
-        s += derivative ? -m->omega[j] / (d * d) : m->omega[j] / d;
-    }
-    return s;
-}
-
-/* The zero of f in (lo, hi), at least one end being a pole; as an offset from the
- * nearer pole, so that a zero close to it keeps its digits.  Bisection to the last
- * bit.  f falls with y where the weights are positive: sign = 1.              */
-MCAMP__PRIV void mcamp__blt_zero(const mcamp_mech *m, double lo, double hi, int at_lo,
-                                 int at_hi, double sign, double *theta, double *omega)
-{
-    double gap = hi - lo, a, b, pole;
-    int left = sign * mcamp__blt_f(m, lo, 0.5 * gap, 0) <= 0;   /* zero in the left half */
-    if (at_lo && at_hi ? left : at_lo) { pole = lo; a = 0; b = gap; }
-    else                               { pole = hi; a = -gap; b = 0; }
-    for (int step = 0; step < 2000; step++) {
-        double mu = 0.5 * (a + b);
-        if (!(mu > a && mu < b)) break;
-        if (sign * mcamp__blt_f(m, pole, mu, 0) > 0) a = mu;
-        else b = mu;
-    }
-    if (!(fabs(a) > 0)) a = b;
-    *theta = pole + a;
-    *omega = 1.0 / mcamp__blt_f(m, pole, a, 1);
-}
-
-/* order = the buffers by rising theta; 0 unless theta are distinct and omega have
- * one sign.                                                                   */
-MCAMP__PRIV int mcamp__blt_order(const mcamp_mech *m, size_t *order)
-{
-    for (size_t j = 0; j < m->buffers; j++) {
-        size_t i = j;
-        if (!(m->omega[j] * m->omega[0] > 0)) return 0;
-        for (; i > 0 && m->theta[order[i - 1]] > m->theta[j]; i--)
-            order[i] = order[i - 1];
-        if (i > 0 && mcamp__eq(m->theta[order[i - 1]], m->theta[j])) return 0;
-        order[i] = j;
-    }
-    return 1;
-}
-
-MCAMP_API mcamp_status mcamp_mech_blt_inverse(mcamp_ctx *ctx, const mcamp_mech *mech,
-                                              double *theta, double *omega,
-                                              double *diag)
-{
-    mcamp_status st = mcamp__mech_args(ctx, mech, omega, theta);
-    size_t order[MCAMP_MAX_BUFFERS], d;
-    double reach = 0, sign;
-    if (st < 0) return st;
-    if (!diag) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "diag", 0);
-    if (mech->form != MCAMP_FORM_BLT || mech->scale)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "mech", 0);
-    if (!mcamp__blt_order(mech, order))
-        return mcamp__fail(ctx, MCAMP_E_INFEASIBLE, "mech", 0);
-    d = mech->buffers;
-    sign = mech->omega[0] > 0 ? 1.0 : -1.0;
-    for (size_t j = 0; j < d; j++) reach += fabs(mech->omega[j]) / mech->diag;
-    for (size_t i = 0; i < d; i++) {    /* the gap below (w > 0) or above pole i */
-        double t = mech->theta[order[i]];
-        int end = sign > 0 ? i == 0 : i == d - 1;
-        double lo = sign > 0 ? (end ? t - reach : mech->theta[order[i - 1]]) : t;
-        double hi = sign > 0 ? t : (end ? t + reach : mech->theta[order[i + 1]]);
-        mcamp__blt_zero(mech, lo, hi, sign < 0 || !end, sign > 0 || !end, sign,
-                        theta + i, omega + i);
-    }
-    *diag = 1.0 / mech->diag;
-    return MCAMP_OK;
-}
-
 /* ======================================================================== *
  *  SENSITIVITY                                                        >>sens
  *  In: C, who may take part when.  Out: the largest norm of C x that one example
@@ -6385,26 +5999,6 @@ MCAMP__PRIV mcamp_status mcamp__sens_memory(mcamp_ctx *ctx, size_t n, size_t cou
         return mcamp__fail(ctx, MCAMP_E_SIZE, "n", (double)n);
     *out = mcamp__new_doubles(ctx, all);
     return *out ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_MEMORY, "n", (double)all);
-}
-
-MCAMP_API mcamp_status mcamp_sens_vector(mcamp_ctx *ctx, const double *v, size_t n,
-                                         size_t k, size_t b, double *out)
-{
-    mcamp_status st = mcamp__sens_check(ctx, k, b);
-    double *f;
-    if (st < 0) return st;
-    if (!v) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "v", 0);
-    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
-    if (!n) return mcamp__fail(ctx, MCAMP_E_SIZE, "n", 0);
-    for (size_t i = 0; i < n; i++) {
-        st = mcamp__check(ctx, "v", v[i], 0, 1, DBL_MAX, 1);
-        if (st < 0) return st;
-    }
-    st = mcamp__sens_memory(ctx, n, 2, &f);
-    if (st < 0) return st;
-    *out = mcamp__sens_vector(v, n, k, b, f);
-    mcamp__delete_doubles(ctx, f, 2 * n);
-    return MCAMP_OK;
 }
 
 MCAMP__PRIV bool mcamp__rising(const double *x, size_t n)
@@ -7317,46 +6911,12 @@ MCAMP_API mcamp_status mcamp_gram_from_matrix(mcamp_ctx *ctx, const double *g,
     return MCAMP_OK;
 }
 
-MCAMP_API double mcamp_gram_at(const mcamp_gram *gram, size_t i, size_t j)
+/* G_ij whatever the kind; NaN for indices out of range or no gram. */
+MCAMP__PRIV double mcamp__gram_at(const mcamp_gram *gram, size_t i, size_t j)
 {
     if (!mcamp__gram_ok(gram) || i >= gram->b || j >= gram->b) return mcamp__nan();
     if (gram->kind == MCAMP_GRAM_DIAGONAL) return i == j ? gram->g[i] : 0.0;
     return gram->g[i * gram->b + j];
-}
-
-/* ---- one mode ------------------------------------------------------------- */
-
-/* out[r] += |C_rj| for all r. */
-MCAMP__PRIV void mcamp__mode_add_column(const mcamp_mech *m, size_t j, double *out)
-{
-    double c[MCAMP__CHUNK], s = m->scale ? m->scale[j] : 1.0;
-    size_t end = mcamp__zmin(m->n - j, m->bands);
-    for (size_t k0 = 0; k0 < end; k0 += MCAMP__CHUNK) {
-        size_t len = mcamp__zmin(MCAMP__CHUNK, end - k0);
-        if (m->form != MCAMP_FORM_ROWS) mcamp__mech_coefs(m, k0, len, c);
-        for (size_t k = 0; k < len; k++) {
-            size_t r = j + k0 + k;
-            double v = m->form != MCAMP_FORM_ROWS ? c[k] * s
-                     : m->coef[mcamp__row_start(m, r) + mcamp__row_len(m, r) - 1 -
-                               (r - j)];
-            out[r] += fabs(v);
-        }
-    }
-}
-
-MCAMP_API mcamp_status mcamp_modes_vector(mcamp_ctx *ctx, const mcamp_mech *mech,
-                                          size_t b, size_t i, double *out)
-{
-    mcamp_status st = mcamp__mech_args(ctx, mech, out, out);
-    if (st < 0) return st;
-    if (!b) return mcamp__fail(ctx, MCAMP_E_SIZE, "b", 0);
-    if (i >= b) return mcamp__fail(ctx, MCAMP_E_ARG, "i", (double)i);
-    for (size_t r = 0; r < mech->n; r++) out[r] = 0;
-    for (size_t j = i; j < mech->n; j += b) {
-        mcamp__mode_add_column(mech, j, out);
-        if (b > mech->n - j) break;             /* j + b could overflow */
-    }
-    return MCAMP_OK;
 }
 
 /* ======================================================================== *
@@ -7919,7 +7479,7 @@ MCAMP__PRIV double mcamp__common_log_sup(double c, size_t k, double *T)
     c = mcamp__dmax(c, 1e-6);
     target = log1p(-1 / kk);
     for (int i = 0; i < 200; i++) {
-        double up = mcamp_gauss_logsf(t), um = mcamp_gauss_logsf(t - c), f, slope, step;
+        double up = mcamp__gauss_logsf(t), um = mcamp__gauss_logsf(t - c), f, slope, step;
         f = up - um + c * t - 0.5 * c * c - target;
         if (f > 0) hi = t; else lo = t;
         /* d/dT: h(T-c) - h(T), h = phi/Phi(-.) - T */
@@ -7937,7 +7497,7 @@ MCAMP__PRIV double mcamp__common_log_sup(double c, size_t k, double *T)
     }
     *T = t;
     lr = 0.5 * c * c - c * t;           /* log r; G(c, r) = r delta_Gauss(c, -log r) */
-    return mcamp_gauss_logdelta(c, -lr) - (kk - 1) * lr;
+    return mcamp__gauss_logdelta(c, -lr) - (kk - 1) * lr;
 }
 
 /* log of (k-1)^(k-1) / k^k. */
@@ -7990,7 +7550,7 @@ MCAMP__PRIV double mcamp__add_log_bound(const mcamp__model *m, double eps)
     double tau = m->root_total / (double)m->b;
     double e = eps - m->mean_half + 0.5 * tau * tau;
     if (!(tau > 0)) return e < 0 ? mcamp__log1mexp(e) : -mcamp__inf();
-    return mcamp_gauss_logdelta(tau, e);
+    return mcamp__gauss_logdelta(tau, e);
 }
 
 /* The mode z0 <= 0 of phi(z) exp(-kappa e^{r z - r^2/2}), a log-concave density of
@@ -8226,7 +7786,7 @@ MCAMP__PRIV void mcamp__tile_common(mcamp_vecset vs, const mcamp__sampler *p,
     mcamp__solve_tile(vs, w->x, p->m.b, p->off_loss, p->m.c, 0, p->eps, w);
     mcamp__vec_phi_sum(vs, w->x, p->m.b, p->off_w, p->m.c, w->t, w->ls);
     for (size_t s = 0; s < MCAMP__S; s++) {
-        double lq = p->eps + mcamp_gauss_logsf(w->t[s]);
+        double lq = p->eps + mcamp__gauss_logsf(w->t[s]);
         w->v[s] = w->log_z[s] - (double)p->k * w->r[s] +
                   mcamp__log_gap(w->ls[s], lq);
     }
@@ -8248,7 +7808,7 @@ MCAMP__PRIV void mcamp__tile_common_add(mcamp_vecset vs, const mcamp__sampler *p
     for (size_t s = 0; s < MCAMP__S; s++) w->u[s] = -w->t[s];
     mcamp__vec_phi_sum(vs, w->x, p->m.b, p->off_w, p->neg_c, w->u, w->ls);
     for (size_t s = 0; s < MCAMP__S; s++)
-        w->v[s] = mcamp__log_gap(mcamp_gauss_logcdf(w->t[s]), p->eps + w->ls[s]);
+        w->v[s] = mcamp__log_gap(mcamp__gauss_logcdf(w->t[s]), p->eps + w->ls[s]);
 }
 
 /* MODE: delta = sum_i E_Q[(rho - e^eps)_+ ; L_i is the largest].  For a mode i drawn
@@ -8296,7 +7856,7 @@ MCAMP__PRIV void mcamp__tile_mode_tail(mcamp_vecset vs, const mcamp__sampler *p,
 {
     mcamp__vec_phi_sum_tile(vs, w->z, p->m.b, p->off_loss, w->slope, w->t, w->ls);
     for (size_t s = 0; s < MCAMP__S; s++)
-        w->ls[s] = mcamp__log_gap(w->ls[s], p->eps + mcamp_gauss_logsf(w->t[s]));
+        w->ls[s] = mcamp__log_gap(w->ls[s], p->eps + mcamp__gauss_logsf(w->t[s]));
 }
 
 /* T = max(lo, root) in w->t, or skip = 1 where the interval is empty or T >= hi. */
@@ -8762,7 +8322,7 @@ MCAMP__PRIV mcamp_status mcamp__check_gram(mcamp_ctx *ctx, const mcamp_gram *gra
  * values up to b times that delta fit, and values 1e-20 of it keep their digits.  */
 MCAMP__PRIV double mcamp__loose_scale(const mcamp__factor *f, double sigma, double eps)
 {
-    double d = mcamp_gauss_logdelta(sqrt(f->trace_max) / sigma, eps);
+    double d = mcamp__gauss_logdelta(sqrt(f->trace_max) / sigma, eps);
     return mcamp__dmax(d, -600) - 10;
 }
 
@@ -12149,13 +11709,13 @@ MCAMP__PRIV double mcamp__gram_row_max(const mcamp_gram *g, double sigma, double
     for (size_t i = 0; i < g->b; i++) {
         double top = 0, s = 0, r;
         if (g->kind == MCAMP_GRAM_DIAGONAL) {
-            r = t * (mcamp_gram_at(g, i, i) / sigma / sigma);
+            r = t * (mcamp__gram_at(g, i, i) / sigma / sigma);
             r = mcamp__log_add(r, log(b - 1));
         } else {
             for (size_t j = 0; j < g->b; j++)
-                top = mcamp__dmax(top, t * (mcamp_gram_at(g, i, j) / sigma / sigma));
+                top = mcamp__dmax(top, t * (mcamp__gram_at(g, i, j) / sigma / sigma));
             for (size_t j = 0; j < g->b; j++)
-                s += exp(t * (mcamp_gram_at(g, i, j) / sigma / sigma) - top);
+                s += exp(t * (mcamp__gram_at(g, i, j) / sigma / sigma) - top);
             r = top + log(s);
         }
         best = mcamp__dmax(best, r - log(b));
@@ -12170,10 +11730,10 @@ MCAMP__PRIV double mcamp__gram_add_moment(const mcamp_gram *g, double sigma, dou
 {
     double A = 0, B = 0, b = (double)g->b;
     for (size_t i = 0; i < g->b; i++) {
-        A += mcamp_gram_at(g, i, i) / sigma / sigma / b;
+        A += mcamp__gram_at(g, i, i) / sigma / sigma / b;
         for (size_t j = 0; j < g->b; j++)
             if (i == j || g->kind != MCAMP_GRAM_DIAGONAL)
-                B += mcamp_gram_at(g, i, j) / sigma / sigma / b / b;
+                B += mcamp__gram_at(g, i, j) / sigma / sigma / b / b;
     }
     return 0.5 * (k - 1) * A + 0.5 * (k - 1) * (k - 1) * B;
 }
@@ -12477,7 +12037,7 @@ MCAMP__PRIV double mcamp__gauss_logmass(double x1, double x2)
     m = x1 + h;
     if (!(m > 30)) return log(mcamp__gauss_mass(x1, x2));
     if (!(h * (1 + m) <= 0.25)) {
-        double a = mcamp_gauss_logsf(x1), b = mcamp_gauss_logsf(x2);
+        double a = mcamp__gauss_logsf(x1), b = mcamp__gauss_logsf(x2);
         return a + log1p(-exp(b - a));
     }
     s = sinh(m * h) / m;    /* int of e^{-mt}; the factor e^{-t^2/2} is 1 - O(h^2) */
@@ -13362,7 +12922,7 @@ MCAMP__PRIV mcamp_status mcamp__spec_build(mcamp_ctx *ctx, mcamp__spec *s,
     s->kerr = c.err;
     s->pinf = mcamp__sum_pinf(sum);
     s->mean = sum->plus;
-    s->bump = s->kernel ? r * r : exp(mcamp_gauss_logdelta(r, 0) + r * r / 8) *
+    s->bump = s->kernel ? r * r : exp(mcamp__gauss_logdelta(r, 0) + r * r / 8) *
                                   r * MCAMP__SQRT_2PI;
     if (!(r > 0)) s->bump = 0;
     if (work && x) {
@@ -13565,7 +13125,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_pilot(mcamp__acc *a, double logd)
     double count = 1, lt;
     for (size_t i = 0; i < a->n; i++) count += a->pair[i].count;
     lt = mcamp__dmax(logd, -800.0) - log(count) - 18.5;
-    a->z = mcamp__dmax(5.0, -mcamp_gauss_quantile_log(mcamp__dmin(lt, -1.0)));
+    a->z = mcamp__dmax(5.0, -mcamp__gauss_quantile_log(mcamp__dmin(lt, -1.0)));
     for (size_t i = 0; i < a->n; i++) {
         size_t old = a->pair[i].npilot;
         mcamp_status st = mcamp__pair_pilot(a->ctx, &a->events[a->event_of[i]],
@@ -14015,8 +13575,8 @@ MCAMP__PRIV mcamp_status mcamp__acc_epsilon(mcamp__acc *a, double delta, double 
 MCAMP__PRIV void mcamp__bins_huge(double c, double b, double eps, mcamp_interval *out)
 {
     double lk = log(b) + eps, t = lk / c + 0.5 * c;
-    double pH = exp(mcamp_gauss_logsf(t)), mH = exp(mcamp_gauss_logsf(t - c)), v;
-    v = b * exp(mcamp_gauss_logdelta(c, lk));
+    double pH = exp(mcamp__gauss_logsf(t)), mH = exp(mcamp__gauss_logsf(t - c)), v;
+    v = b * exp(mcamp__gauss_logdelta(c, lk));
     v += b * (1 - mH) * -expm1((b - 1) * log1p(-pH));
     t = b * pH + expm1(b * log1p(-pH));
     v += exp(lk) * mcamp__dmax(t, 0.0);
@@ -14028,7 +13588,7 @@ MCAMP__PRIV void mcamp__bins_huge(double c, double b, double eps, mcamp_interval
 /* E(S; some X_i >= x(t)), at most: what is left out of a call when X is cut at t.        */
 MCAMP__PRIV double mcamp__bins_beyond(double c, double b, double t)
 {
-    double pH = exp(mcamp_gauss_logsf(t)), mH = exp(mcamp_gauss_logsf(t - c));
+    double pH = exp(mcamp__gauss_logsf(t)), mH = exp(mcamp__gauss_logsf(t - c));
     return b * (mH - expm1((b - 1) * log1p(-pH))) * (1 + 1e-12);
 }
 
@@ -14044,7 +13604,7 @@ MCAMP__PRIV mcamp_status mcamp__bins_pilot(mcamp__acc *a, double cut, double log
     double c = br->mog.amax, z, from, to, end = cut / c + 0.5 * c, x;
     size_t n = MCAMP__PILOT + 3 + MCAMP__BINS_DEEP;
     mcamp__cells out;
-    z = mcamp__dmax(6.0, -mcamp_gauss_quantile_log(mcamp__dmax(logd, -800.0) -
+    z = mcamp__dmax(6.0, -mcamp__gauss_quantile_log(mcamp__dmax(logd, -800.0) -
                                                    log(p->count) - 18.5));
     a->z = z;
     mcamp__delete(a->ctx, p->pilot, p->npilot, sizeof *p->pilot);
@@ -16369,34 +15929,6 @@ MCAMP__PRIV void mcamp__work_apply_t(const mcamp_work *w, double *x, size_t from
     }
 }
 
-MCAMP__PRIV mcamp_status mcamp__work_mul(mcamp_ctx *ctx, const mcamp_work *w,
-                                         const double *v, double *out, int trans)
-{
-    mcamp_status st;
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!mcamp__work_ok(w)) return mcamp__fail(ctx, MCAMP_E_ARG, "work", 0);
-    if (!v) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "v", 0);
-    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
-    st = mcamp__check_finite(ctx, "v", v, w->n);
-    if (st < 0) return st;
-    if (out != v) memmove(out, v, w->n * sizeof *out);
-    if (trans) mcamp__work_apply_t(w, out, 0);
-    else mcamp__work_apply(w, out, 0);
-    return mcamp__check_finite(ctx, "out", out, w->n);
-}
-
-MCAMP_API mcamp_status mcamp_work_mul(mcamp_ctx *ctx, const mcamp_work *work,
-                                      const double *v, double *out)
-{
-    return mcamp__work_mul(ctx, work, v, out, 0);
-}
-
-MCAMP_API mcamp_status mcamp_work_mul_t(mcamp_ctx *ctx, const mcamp_work *work,
-                                        const double *v, double *out)
-{
-    return mcamp__work_mul(ctx, work, v, out, 1);
-}
-
 /* ---- error ---------------------------------------------------------------- */
 
 /* Scratch of the computations by columns: four vectors of n. */
@@ -16616,10 +16148,20 @@ MCAMP_API mcamp_status mcamp_work_error(mcamp_ctx *ctx, const mcamp_work *work,
  * sum_k V_k B_k^2, B = C^-1 a, and d/dc = -2 C^-T C^-T A^T r, all operators being
  * Toeplitz; d/d(inverse) = 2 A^T r.                                           */
 
+/* Derivatives with respect to the parameters of C; arrays of the caller, NULL = not
+ * wanted.                                                                     */
+typedef struct mcamp__mech_grad {
+    double *coef;               /* mech->count values: d/d coef; with INVERSE
+                                   kinds inverse_bands values: d/d inverse    */
+    double *theta, *omega;      /* BLT: `buffers` values each                 */
+    double *log_scale;          /* n values: d/d log scale[j]; also without
+                                   column factors (then at 1)                 */
+} mcamp__mech_grad;
+
 /* From d/dc_k in y (n values, spoilt) to the parameters of a Toeplitz form.  With
  * c = 1/d as series dc = -c * c * dd, so d/dd = -C^T C^T (d/dc).              */
 MCAMP__PRIV void mcamp__grad_from_coefs(const mcamp_mech *m, double *y,
-                                        const mcamp_mech_grad *g)
+                                        const mcamp__mech_grad *g)
 {
     if (m->inverse) {
         for (int k = 0; k < 2; k++) mcamp__toeplitz_apply(m, y, m->n, MCAMP__OP_TRANS);
@@ -16643,7 +16185,7 @@ MCAMP__PRIV void mcamp__grad_from_coefs(const mcamp_mech *m, double *y,
 
 /* The same from d/dt_k, t = T^-1 e_0. */
 MCAMP__PRIV void mcamp__grad_from_inverse(const mcamp_mech *m, double *y,
-                                          const mcamp_mech_grad *g)
+                                          const mcamp__mech_grad *g)
 {
     const int op = MCAMP__OP_SOLVE | MCAMP__OP_TRANS;
     if (m->inverse) {
@@ -16666,7 +16208,7 @@ MCAMP__PRIV double mcamp__weight(const double *weights, size_t i, size_t n)
 /* Returns the value; y[n] is scratch. */
 MCAMP__PRIV double mcamp__grad_toeplitz(const mcamp_work *w, const mcamp_mech *m,
                                         const double *weights, double *y,
-                                        const mcamp_mech_grad *g)
+                                        const mcamp__mech_grad *g)
 {
     mcamp__sum acc = { 0, 0 }, tail = { 0, 0 };
     size_t n = m->n;
@@ -16709,7 +16251,7 @@ MCAMP__PRIV void mcamp__rows_solve_t_from(const mcamp_mech *m, double *x, size_t
 /* One column's part; z has n values of scratch; returns its part of the value. */
 MCAMP__PRIV double mcamp__grad_column(const mcamp__columns *q, size_t j,
                                       const double *weights, double *z,
-                                      const mcamp_mech_grad *g)
+                                      const mcamp__mech_grad *g)
 {
     const mcamp_mech *m = q->m;
     double *x = q->x, value = 0;
@@ -16737,7 +16279,7 @@ MCAMP__PRIV double mcamp__grad_column(const mcamp__columns *q, size_t j,
 MCAMP__PRIV mcamp_status mcamp__grad_columns(mcamp_ctx *ctx, const mcamp_work *w,
                                              const mcamp_mech *m,
                                              const double *weights, double *value,
-                                             const mcamp_mech_grad *g)
+                                             const mcamp__mech_grad *g)
 {
     mcamp__columns q;
     mcamp__sum acc = { 0, 0 };
@@ -16799,7 +16341,7 @@ MCAMP__PRIV void mcamp__tape_back(const mcamp__tape *t, size_t i, double *x,
 
 /* The part of round i, w being W_{i-1}. */
 MCAMP__PRIV void mcamp__tape_round(const mcamp__tape *t, size_t i, const double *w,
-                                   const mcamp_mech_grad *g)
+                                   const mcamp__mech_grad *g)
 {
     const mcamp_mech *m = t->m;
     size_t d = t->d, nb = m->buffers;
@@ -16838,7 +16380,7 @@ MCAMP__PRIV void mcamp__tape_record(mcamp__tape *t)
 }
 
 MCAMP__PRIV void mcamp__tape_block(mcamp__tape *t, size_t from, size_t to,
-                                   const mcamp_mech_grad *g)
+                                   const mcamp__mech_grad *g)
 {
     size_t d = t->d, dd = d * d;
     memcpy(t->inner, t->starts + from / t->block * dd, dd * sizeof *t->s);
@@ -16857,7 +16399,7 @@ MCAMP__PRIV void mcamp__tape_block(mcamp__tape *t, size_t from, size_t to,
 
 MCAMP__PRIV mcamp_status mcamp__grad_machine(mcamp_ctx *ctx, const mcamp_work *w,
                                              const mcamp_mech *m, const double *weights,
-                                             double *value, const mcamp_mech_grad *g)
+                                             double *value, const mcamp__mech_grad *g)
 {
     mcamp__tape t;
     size_t dd, blocks, count;
@@ -16897,10 +16439,14 @@ MCAMP__PRIV mcamp_status mcamp__grad_check_weights(mcamp_ctx *ctx, const double 
     return st;
 }
 
-MCAMP_API mcamp_status mcamp_work_gradient(mcamp_ctx *ctx, const mcamp_work *work,
+/* value = sum_i weight_i |row i of A C^-1|^2, weights[n] >= 0, NULL = 1/n each (value =
+ * rmse^2), and its derivatives.  Cost: two or three times that of mcamp_work_error by
+ * columns; O(n bands) or O(n d) if both are Toeplitz and log_scale is not wanted;
+ * O(n d^3) for a BLT wherever its error is O(n d^2).                            */
+MCAMP__PRIV mcamp_status mcamp__work_gradient(mcamp_ctx *ctx, const mcamp_work *work,
                                            const mcamp_mech *mech,
                                            const double *weights, double *value,
-                                           const mcamp_mech_grad *grad)
+                                           const mcamp__mech_grad *grad)
 {
     mcamp_status st = mcamp__work_args(ctx, work, mech);
     double *y, v = 0;
@@ -16974,7 +16520,7 @@ MCAMP__PRIV double mcamp__modes_filter(const double *d, size_t b, const double *
 MCAMP__PRIV mcamp_status mcamp__modes_grad_toeplitz(mcamp_ctx *ctx, const mcamp_mech *m,
                                                     size_t b, const double *d,
                                                     double *value,
-                                                    const mcamp_mech_grad *g)
+                                                    const mcamp__mech_grad *g)
 {
     size_t n = m->n, count;
     double *block, *s, *c, *y;
@@ -17080,7 +16626,7 @@ MCAMP__PRIV void mcamp__adjoint_back(mcamp__adjoint *q, size_t q0, size_t len,
 
 MCAMP__PRIV mcamp_status mcamp__modes_grad_blt(mcamp_ctx *ctx, const mcamp_mech *m,
                                                size_t b, const double *d, double *value,
-                                               const mcamp_mech_grad *g)
+                                               const mcamp__mech_grad *g)
 {
     mcamp__adjoint q;
     size_t count, nb = m->buffers, epochs = (m->n - 1) / b + 1, cols = nb * b, rows;
@@ -17131,7 +16677,7 @@ MCAMP__PRIV double mcamp__rowgrad_entry(const mcamp__rowgrad *q, size_t r, size_
 }
 
 MCAMP__PRIV double mcamp__rowgrad_row(const mcamp__rowgrad *q, size_t r,
-                                      const mcamp_mech_grad *g)
+                                      const mcamp__mech_grad *g)
 {
     const mcamp_mech *m = q->m;
     size_t b = q->b, len = mcamp__row_len(m, r), c0 = r + 1 - len;
@@ -17153,7 +16699,7 @@ MCAMP__PRIV double mcamp__rowgrad_row(const mcamp__rowgrad *q, size_t r,
 
 MCAMP__PRIV mcamp_status mcamp__modes_grad_rows(mcamp_ctx *ctx, const mcamp_mech *m,
                                                 size_t b, const double *d, double *value,
-                                                const mcamp_mech_grad *g)
+                                                const mcamp__mech_grad *g)
 {
     mcamp__rowgrad q;
     mcamp__sum acc = { 0, 0 };
@@ -17173,9 +16719,13 @@ MCAMP__PRIV mcamp_status mcamp__modes_grad_rows(mcamp_ctx *ctx, const mcamp_mech
     return MCAMP_OK;
 }
 
-MCAMP_API mcamp_status mcamp_modes_gradient(mcamp_ctx *ctx, const mcamp_mech *mech,
+/* value = <D, G> = sum_ij d_ij G_ij for a symmetric d (b x b row-major), and its
+ * derivatives; entries of C that are 0 count as >= 0.  Cost: Toeplitz and BLT O(n b);
+ * with column scaling BLT O(n b d), unless C has entries below 0; else O(n b^2 + entries
+ * of C).                                                                        */
+MCAMP__PRIV mcamp_status mcamp__modes_gradient(mcamp_ctx *ctx, const mcamp_mech *mech,
                                             size_t b, const double *d, double *value,
-                                            const mcamp_mech_grad *grad)
+                                            const mcamp__mech_grad *grad)
 {
     mcamp_status st = mcamp__mech_args(ctx, mech, d, value);
     size_t bb;
@@ -17529,7 +17079,7 @@ MCAMP__PRIV int mcamp__exact_case(const mcamp__question *q, mcamp_estimate *e)
     e->method = MCAMP_METHOD_EXACT;
     e->exact = e->trusted = true;
     if (!none)
-        e->value = exp(mcamp_gauss_logdelta(sqrt(q->f->trace_max) / q->sigma, q->eps));
+        e->value = exp(mcamp__gauss_logdelta(sqrt(q->f->trace_max) / q->sigma, q->eps));
     e->lower = e->value * (1 - 1e-12);
     e->upper = mcamp__dmin(1, e->value * (1 + 1e-12));
     return 1;
@@ -17777,7 +17327,7 @@ MCAMP_API mcamp_status mcamp_delta(mcamp_ctx *ctx, const mcamp_gram *gram,
     st = mcamp__answer_at(ctx, &f, sigma, eps, 0, &bud, &a);
     mcamp__factor_free(ctx, &f);
     if (st < 0) return st;
-    a.unamplified = exp(mcamp_gauss_logdelta(gram->max_norm / sigma, eps));
+    a.unamplified = exp(mcamp__gauss_logdelta(gram->max_norm / sigma, eps));
     *out = a;
     return a.status;
 }
@@ -18125,7 +17675,7 @@ MCAMP__PRIV mcamp_status mcamp__curve_run(mcamp_ctx *ctx, const mcamp_gram *gram
     for (size_t i = 0; st == MCAMP_OK && i < count; i++) {
         st = mcamp__answer_at(ctx, &f, sigma, eps[i], 0, bud, &a[i]);
         if (st < 0) break;
-        a[i].unamplified = exp(mcamp_gauss_logdelta(gram->max_norm / sigma, eps[i]));
+        a[i].unamplified = exp(mcamp__gauss_logdelta(gram->max_norm / sigma, eps[i]));
         *done = i + 1;
         if (a[i].status == MCAMP_Q_INTERRUPTED ||
             mcamp__progress(ctx, (double)(i + 1) / (double)count, a[i].delta))
@@ -18539,37 +18089,6 @@ MCAMP__PRIV mcamp_status mcamp__edge_matrix(mcamp_ctx *ctx, const mcamp__questio
     return st;
 }
 
-MCAMP_API mcamp_status mcamp_opt_gradient(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                          double sigma, double eps,
-                                          mcamp_direction direction, uint64_t seed,
-                                          uint64_t blocks, double *d)
-{
-    mcamp__factor f;
-    mcamp_status st = mcamp__check_gram(ctx, gram);
-    if (st < 0) return st;
-    if (!d) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "d", 0);
-    if ((st = mcamp__check_sigma(ctx, "sigma", sigma)) < 0) return st;
-    if ((st = mcamp__check_eps(ctx, "eps", eps)) < 0) return st;
-    if (direction != MCAMP_REMOVE && direction != MCAMP_ADD)
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "direction", (double)direction);
-    if (!blocks || blocks > UINT64_MAX / MCAMP_BLOCK)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "blocks", (double)blocks);
-    if (!(gram->max_norm > 0)) return mcamp__fail(ctx, MCAMP_E_ARG, "gram", 0);
-    if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
-    if (f.b == 1) {
-        d[0] = 1 / f.g[0];
-    } else {
-        mcamp__question q = mcamp__ask(&f, sigma, eps, direction, seed);
-        mcamp__choice c;
-        memset(&c, 0, sizeof c);
-        c.method = MCAMP_METHOD_COMMON; c.rel_var = 1;
-        st = mcamp__edge_matrix(ctx, &q, &c, blocks,
-                                mcamp__dmax(mcamp__loose_scale(&f, sigma, eps), -600), d);
-    }
-    mcamp__factor_free(ctx, &f);
-    return st;
-}
-
 /* ---- log sigma of a Gram matrix, and D --------------------------------------- */
 
 /* Keeps the laws, orders and random numbers of the samples from one C to the next,
@@ -18950,9 +18469,9 @@ MCAMP__PRIV void mcamp__opt_chain(mcamp__opt_model *m, const double *x, double f
     if (m->scaled) mcamp__opt_chain_scale(m, factor, g + m->shape);
 }
 
-MCAMP__PRIV mcamp_mech_grad mcamp__opt_grad_arrays(mcamp__opt_model *m)
+MCAMP__PRIV mcamp__mech_grad mcamp__opt_grad_arrays(mcamp__opt_model *m)
 {
-    mcamp_mech_grad g;
+    mcamp__mech_grad g;
     memset(&g, 0, sizeof g);
     if (m->entries) g.coef = m->g_coef;
     if (m->buffers) { g.theta = m->g_theta; g.omega = m->g_omega; }
@@ -19030,10 +18549,11 @@ MCAMP__PRIV mcamp_status mcamp__opt_start_scale(const mcamp__opt_model *m,
 MCAMP__PRIV mcamp_status mcamp__opt_start_toeplitz(mcamp_ctx *ctx, mcamp__opt_model *m,
                                                    const mcamp_mech *from, double *x)
 {
-    mcamp_status st = mcamp_mech_coefs(ctx, from, m->bands, m->g_coef);
-    for (size_t k = 1; st >= 0 && k < m->bands; k++)
+    if (from->form == MCAMP_FORM_ROWS) return mcamp__fail(ctx, MCAMP_E_ARG, "start", 0);
+    mcamp__mech_coefs(from, 0, m->bands, m->g_coef);
+    for (size_t k = 1; k < m->bands; k++)
         x[k - 1] = log(mcamp__dmax(m->g_coef[k] / m->g_coef[0], MCAMP__START_FLOOR));
-    return st;
+    return MCAMP_OK;
 }
 
 MCAMP__PRIV mcamp_status mcamp__opt_start_rows(mcamp_ctx *ctx, mcamp__opt_model *m,
@@ -19100,12 +18620,10 @@ MCAMP__PRIV mcamp_status mcamp__opt_first_mode(mcamp__opt *o, const mcamp_mech *
                                                double *value)
 {
     size_t n = o->m.n, b = o->every;
-    mcamp_mech_grad g = mcamp__opt_grad_arrays(&o->m);
+    mcamp__mech_grad g = mcamp__opt_grad_arrays(&o->m);
     double square = 0, *c = o->rows, *mode = o->weights;
-    mcamp_status st = MCAMP_OK;
     for (size_t k = 0; k < n; k++) c[k] = k ? 0.0 : 1.0;
-    if (o->m.family != MCAMP_OPT_IDENTITY) st = mcamp_mech_coefs(&o->inner, mech, n, c);
-    if (st < 0) return st;
+    if (o->m.family != MCAMP_OPT_IDENTITY) mcamp__mech_coefs(mech, 0, n, c);
     for (size_t t = 0; t < n; t++) {
         mode[t] = c[t] + (t >= b ? mode[t - b] : 0.0);
         square += mode[t] * mode[t];
@@ -19126,9 +18644,9 @@ MCAMP__PRIV double mcamp__opt_soft_norm(const mcamp_gram *gram, double power, do
     size_t b = gram->b;
     double top = gram->max_norm * gram->max_norm, sum = 0;
     for (size_t i = 0; i < b * b; i++) d[i] = 0;
-    for (size_t i = 0; i < b; i++) sum += pow(mcamp_gram_at(gram, i, i) / top, power);
+    for (size_t i = 0; i < b; i++) sum += pow(mcamp__gram_at(gram, i, i) / top, power);
     for (size_t i = 0; i < b; i++)
-        d[i * b + i] = pow(mcamp_gram_at(gram, i, i) / top, power - 1) / (sum * top);
+        d[i * b + i] = pow(mcamp__gram_at(gram, i, i) / top, power - 1) / (sum * top);
     return 0.5 * (log(top) + log(sum) / power);
 }
 
@@ -19137,7 +18655,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_privacy(mcamp__opt *o, const mcamp_mech *mec
                                             const double *x, double *value, double *g)
 {
     int bins = o->desc->amplification == MCAMP_AMPLIFY_BINS;
-    mcamp_mech_grad arrays = mcamp__opt_grad_arrays(&o->m);
+    mcamp__mech_grad arrays = mcamp__opt_grad_arrays(&o->m);
     mcamp_gram gram;
     double total = 1;
     mcamp_status st;
@@ -19153,7 +18671,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_privacy(mcamp__opt *o, const mcamp_mech *mec
     else      *value = mcamp__opt_soft_norm(&gram, o->power, o->d);
     mcamp_gram_free(&o->inner, &gram);
     if (st >= 0 && o->m.count)
-        st = mcamp_modes_gradient(&o->inner, mech, o->every, o->d, &total, &arrays);
+        st = mcamp__modes_gradient(&o->inner, mech, o->every, o->d, &total, &arrays);
     if (st >= 0 && o->m.count) mcamp__opt_chain(&o->m, x, 0.5 / total, g);
     return st;
 }
@@ -19163,7 +18681,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_privacy(mcamp__opt *o, const mcamp_mech *mec
 MCAMP__PRIV mcamp_status mcamp__opt_error(mcamp__opt *o, const mcamp_mech *mech,
                                           const double *x, double *value, double *g)
 {
-    mcamp_mech_grad arrays = mcamp__opt_grad_arrays(&o->m);
+    mcamp__mech_grad arrays = mcamp__opt_grad_arrays(&o->m);
     double *w = NULL, square = 0, sum = 0;
     mcamp_error_info info;
     mcamp_status st = MCAMP_OK;
@@ -19175,7 +18693,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_error(mcamp__opt *o, const mcamp_mech *mech,
         for (size_t i = 0; i < o->m.n; i++)
             w[i] = pow(o->rows[i] / info.max, o->power - 2);
     }
-    st = mcamp_work_gradient(&o->inner, o->work, mech, w, &square, &arrays);
+    st = mcamp__work_gradient(&o->inner, o->work, mech, w, &square, &arrays);
     if (st < 0) return st;
     if (!(square > 0) || !mcamp__finite(square))
         return mcamp__fail(&o->inner, MCAMP_E_NONFINITE, "C", square);
@@ -20652,7 +20170,6 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__MAX_ROUNDS
 #undef MCAMP__OP_SOLVE
 #undef MCAMP__OP_TRANS
-#undef MCAMP__STRIP
 #undef MCAMP__WORK_MAGIC
 #undef MCAMP__MACHINE
 #undef MCAMP__GRAM_MAGIC

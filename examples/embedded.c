@@ -1,8 +1,9 @@
 /* Correlated noise on a small machine: all memory static and sized beforehand, no
  * malloc, no stdio, vectors of floats only.  A banded and a BLT stream add their noise
  * to ROUNDS vectors of DIM floats.  (Inside, single coordinates are made in double.)
- * It prints what it takes, and fails unless memory is what was announced and sums over
- * rounds are less noisy than independent noise of equal privacy would make them.
+ * It prints what it takes, and fails unless memory is what was announced, noise of 1
+ * keeps a single use of an example (5, 1e-6)-private, and sums over rounds are less
+ * noisy than independent noise of equal privacy would make them.
  * The key would come from the machine's own source: mcamp_key_random takes a hook.   */
 #define MCAMP_STATIC
 #define MCAMP_NO_STDLIB
@@ -107,7 +108,7 @@ int main(void)
     mcamp_ctx ctx;
     mcamp_ctx_desc cd;
     mcamp_mech_desc banded, blt;
-    double a, b;
+    double a, b, delta;
     memset(&cd, 0, sizeof cd);
     memset(&banded, 0, sizeof banded);
     memset(&blt, 0, sizeof blt);
@@ -124,6 +125,7 @@ int main(void)
     banded.normalize = blt.normalize = true;
     a = run(&ctx, &banded, banded_memory, sizeof banded_memory);
     b = run(&ctx, &blt, blt_memory, sizeof blt_memory);
+    if (mcamp_gauss_delta(&ctx, 1, 1, 5, &delta) < 0 || delta > 1e-6) return 1;
     if (!(a > 0) || !(b > 0)) { put("embedded: failed\n"); return 1; }
     put_line("banded: ", sizeof banded_memory, " bytes; ");
     put_line("variance of the sum of all rounds ", (unsigned long)(100 * a / ROUNDS),

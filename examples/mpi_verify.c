@@ -26,10 +26,17 @@ static void must(mcamp_ctx *ctx, mcamp_status st)
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-static void make_gram(mcamp_ctx *ctx, mcamp_gram *gram)
+/* Process 0 alone makes C: the others need no more of it than its Gram matrix. */
+static void make_gram(mcamp_ctx *ctx, int rank, mcamp_gram *gram)
 {
+    static double g[BATCHES * BATCHES];
     mcamp_mech_desc d;
     mcamp_mech mech;
+    if (rank) {
+        MPI_Bcast(g, BATCHES * BATCHES, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+        must(ctx, mcamp_gram_from_matrix(ctx, g, BATCHES, gram));
+        return;
+    }
     memset(&d, 0, sizeof d);
     d.kind = MCAMP_MECH_SQRT;
     d.n = (size_t)EPOCHS * BATCHES;
@@ -37,6 +44,7 @@ static void make_gram(mcamp_ctx *ctx, mcamp_gram *gram)
     must(ctx, mcamp_mech_init(ctx, &d, &mech));
     must(ctx, mcamp_gram_init(ctx, &mech, BATCHES, gram));
     mcamp_mech_free(ctx, &mech);
+    MPI_Bcast(gram->g, BATCHES * BATCHES, MPI_DOUBLE, 0, MPI_COMM_WORLD);
 }
 
 /* The sum of all processes' tallies, on process 0. */
@@ -109,7 +117,7 @@ int main(int argc, char **argv)
             blocks = strtoull(argv[++i], NULL, 10);
     }
     must(&ctx, mcamp_ctx_init(&ctx, NULL));
-    make_gram(&ctx, &gram);
+    make_gram(&ctx, rank, &gram);
     both = direction_holds(&ctx, &gram, MCAMP_REMOVE, sigma, blocks, check);
     both &= direction_holds(&ctx, &gram, MCAMP_ADD, sigma, blocks, check);
     if (rank == 0)

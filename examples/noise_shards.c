@@ -87,6 +87,20 @@ static void load(mcamp_ctx *ctx, mcamp_noise *noise, const char *path)
     free(blob);
 }
 
+/* C takes the correlation back: of a coordinate's noise over the rounds it makes the
+ * independent normals that it came from.                                        */
+static void check_origin(mcamp_ctx *ctx, const mcamp_mech *mech, const double *coordinate)
+{
+    double z[ROUNDS], drawn;
+    mcamp_key key;
+    mcamp_key_insecure_test(7, &key);
+    must(mcamp_mech_mul(ctx, mech, coordinate, z) == MCAMP_OK, "product");
+    for (uint64_t t = 0; t < ROUNDS; t++) {
+        must(mcamp_secure_normals(ctx, &key, t, 0, 1, &drawn) == MCAMP_OK, "normals");
+        must(fabs(z[t] - 3 * drawn) < 1e-4, "not the noise of this key");
+    }
+}
+
 /* A shard's process: its coordinates of every round, to their place in the file. */
 static void shard(mcamp_ctx *ctx, const mcamp_mech *mech, int fd, size_t i, const char *state,
                   int killed)
@@ -125,6 +139,7 @@ static void run(mcamp_ctx *ctx, mcamp_mech_kind kind, const char *name, const ch
     float *want = (float *)malloc(2 * DIM * sizeof *want), *got = want + DIM;
     char state[SHARDS][300];
     int pid[SHARDS], status = 0;
+    double coordinate[ROUNDS];
     mcamp_noise noise;
     FILE *file = tmpfile();
     int fd = file ? fileno(file) : -1;
@@ -146,7 +161,9 @@ static void run(mcamp_ctx *ctx, mcamp_mech_kind kind, const char *name, const ch
         must(pread(fd, got, DIM * sizeof *got, (off_t)(t * DIM * sizeof *got)) ==
              (ssize_t)(DIM * sizeof *got), "reading");
         must(!memcmp(got, want, DIM * sizeof *got), "the shards' bytes differ");
+        coordinate[t] = (double)got[0];
     }
+    check_origin(ctx, &mech, coordinate);
     printf("%s: %d rounds of %d coordinates from %d processes, one of them killed: the same "
            "bytes as from one\n", name, ROUNDS, DIM, SHARDS);
     for (size_t i = 0; i < SHARDS; i++) remove(state[i]);

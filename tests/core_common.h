@@ -71,7 +71,7 @@ MT_FN int strategy_make(const char *name, const char *norm, size_t n, mcamp_mech
     }
     d.normalize = !strcmp(norm, "unit");
     if (!strcmp(norm, "columns")) {
-        if (mcamp_mech_init(&ctx, &d, m) < 0 || mcamp_mech_norms(&ctx, m, s) < 0) return 0;
+        if (mcamp_mech_init(&ctx, &d, m) < 0 || mcamp__mech_norms(&ctx, m, s, NULL) < 0) return 0;
         mcamp_mech_free(&ctx, m);
         for (size_t i = 0; i < n; i++) s[i] = 1 / s[i];
         d.scale = s;
@@ -139,9 +139,9 @@ MT_FN pair2 pair2_make(const mcamp_gram *g, double sigma)
 {
     pair2 p;
     double v = sigma * sigma, total;
-    p.a11 = mcamp_gram_at(g, 0, 0) / v;
-    p.a22 = mcamp_gram_at(g, 1, 1) / v;
-    p.a12 = mcamp_gram_at(g, 0, 1) / v;
+    p.a11 = mcamp__gram_at(g, 0, 0) / v;
+    p.a22 = mcamp__gram_at(g, 1, 1) / v;
+    p.a12 = mcamp__gram_at(g, 0, 1) / v;
     total = sqrt(p.a11 + p.a22 + 2 * p.a12);
     p.s1 = (p.a11 + p.a12) / total;
     p.s2 = (p.a22 + p.a12) / total;
@@ -168,10 +168,10 @@ MT_FN double pair2_inner(const pair2 *p, double eps, int add, double u)
     s[0] = p->s1; s[1] = p->s2;
     w[0] = exp(p->r1 * u - (p->a11 - s[0] * s[0]) / 2) / 2;
     w[1] = exp(-p->r1 * u - (p->a22 - s[1] * s[1]) / 2) / 2;
-    sum = add ? mcamp_gauss_cdf(lo) : -exp(eps) * mcamp_gauss_cdf(-lo);
+    sum = add ? mt_phi(lo) : -exp(eps) * mt_phi(-lo);
     for (int i = 0; i < 2; i++)
-        sum += add ? -exp(eps) * w[i] * mcamp_gauss_cdf(lo - s[i])
-                   : w[i] * mcamp_gauss_cdf(s[i] - lo);
+        sum += add ? -exp(eps) * w[i] * mt_phi(lo - s[i])
+                   : w[i] * mt_phi(s[i] - lo);
     return fmax(sum, 0);
 }
 

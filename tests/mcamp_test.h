@@ -110,6 +110,9 @@ MT_FN size_t mt_vectors(const char *name, void (*fn)(const char *line, void *use
     return cases;
 }
 
+/* The normal distribution by libm, to compare with. */
+MT_FN double mt_phi(double x) { return 0.5 * erfc(-x * 0.70710678118654752440); }
+
 #ifdef MCAMP_H_INCLUDED
 /* mcamp_ctx_init, with the kernel set that the environment asks for. */
 MT_FN mcamp_status mt_ctx_init(mcamp_ctx *ctx, const mcamp_ctx_desc *desc)

@@ -265,7 +265,7 @@ TEST(range_constant_is_the_maximum)
         for (size_t k = 2; k < 40; k += 5) {
             double s = mcamp__common_log_sup(c, k, &T), top = -1e300;
             for (double lr = -120; lr < 40; lr += 0.01)
-                top = mcamp__dmax(top, lr + mcamp_gauss_logdelta(c, -lr) - (double)k * lr);
+                top = mcamp__dmax(top, lr + mcamp__gauss_logdelta(c, -lr) - (double)k * lr);
             CHECK_LE(top, s + 1e-9);
             CHECK_LE(s, top + 0.01);
         }

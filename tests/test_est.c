@@ -555,8 +555,8 @@ static double common_value(const mcamp__sampler *p, const double *x)
         if (sum < p->eps) lo = t; else hi = t;
     }
     for (size_t i = 0; i < b; i++)
-        up = mcamp__log_add(up, lw[i] + mcamp_gauss_logsf(lo - p->m.c[i]));
-    return mcamp__log_gap(up, p->eps + mcamp_gauss_logsf(lo)) - (double)p->k * base;
+        up = mcamp__log_add(up, lw[i] + mcamp__gauss_logsf(lo - p->m.c[i]));
+    return mcamp__log_gap(up, p->eps + mcamp__gauss_logsf(lo)) - (double)p->k * base;
 }
 
 /* The largest value over points: all w >= 0 are tried, which contains what X can make

@@ -40,56 +40,45 @@ static int for_vectors(const char *kind, void (*fn)(const double *v))
 
 static void logcdf_case(const double *v)
 {
-    CHECK_NEAR(mcamp_gauss_logcdf(v[0]), v[1], 2e-15, 0);
-    CHECK_NEAR(mcamp_gauss_logsf(-v[0]), v[1], 2e-15, 0);
-    if (v[1] > -700) CHECK_NEAR(mcamp_gauss_cdf(v[0]), exp(v[1]), 2e-15 - 2e-16 * v[1], 0);
+    CHECK_NEAR(mcamp__gauss_logcdf(v[0]), v[1], 2e-15, 0);
+    CHECK_NEAR(mcamp__gauss_logsf(-v[0]), v[1], 2e-15, 0);
 }
 TEST(logcdf_keeps_relative_accuracy_in_both_tails)
 {
     CHECK(for_vectors("logcdf", logcdf_case) >= 20);
-    CHECK_NEAR(mcamp_gauss_logcdf(-mcamp__inf()), -mcamp__inf(), 0, 0);
-    CHECK_NEAR(mcamp_gauss_logcdf(mcamp__inf()), 0.0, 0, 0);
-    CHECK(mcamp__isnan(mcamp_gauss_logcdf(mcamp__nan())));
-    CHECK(mcamp__isnan(mcamp_gauss_cdf(mcamp__nan())));
-    CHECK_NEAR(mcamp_gauss_cdf(-mcamp__inf()), 0, 0, 0);
-    CHECK_NEAR(mcamp_gauss_cdf(mcamp__inf()), 1, 0, 0);
+    CHECK_NEAR(mcamp__gauss_logcdf(-mcamp__inf()), -mcamp__inf(), 0, 0);
+    CHECK_NEAR(mcamp__gauss_logcdf(mcamp__inf()), 0.0, 0, 0);
+    CHECK(mcamp__isnan(mcamp__gauss_logcdf(mcamp__nan())));
     for (double x = -45; x < 45; x += 0.01)
-        CHECK_LE(mcamp_gauss_logcdf(x), mcamp_gauss_logcdf(x + 0.01));
+        CHECK_LE(mcamp__gauss_logcdf(x), mcamp__gauss_logcdf(x + 0.01));
 }
 
 static void quantile_case(const double *v)
 {
-    CHECK_NEAR(mcamp_gauss_quantile_log(v[0]), v[1], 4e-15, 1e-15);
-    if (v[0] > -700) CHECK_NEAR(mcamp_gauss_quantile(exp(v[0])), v[1],
-                                v[1] > 1 ? 1e-8 : 1e-13, 1e-15);
+    CHECK_NEAR(mcamp__gauss_quantile_log(v[0]), v[1], 4e-15, 1e-15);
 }
 TEST(quantile_inverts_the_distribution)
 {
     CHECK(for_vectors("quantile", quantile_case) >= 15);
-    CHECK_NEAR(mcamp_gauss_quantile(0.5), 0, 0, 0);
-    CHECK_NEAR(mcamp_gauss_quantile(0), -mcamp__inf(), 0, 0);
-    CHECK_NEAR(mcamp_gauss_quantile(1), mcamp__inf(), 0, 0);
-    CHECK_NEAR(mcamp_gauss_quantile_log(0), mcamp__inf(), 0, 0);
-    CHECK(mcamp__isnan(mcamp_gauss_quantile(-1e-9)));
-    CHECK(mcamp__isnan(mcamp_gauss_quantile(1.0000001)));
-    CHECK(mcamp__isnan(mcamp_gauss_quantile_log(1e-9)));
-    CHECK(mcamp__isnan(mcamp_gauss_quantile(mcamp__nan())));
+    CHECK_NEAR(mcamp__gauss_quantile_log(0), mcamp__inf(), 0, 0);
+    CHECK(mcamp__isnan(mcamp__gauss_quantile_log(1e-9)));
+    CHECK(mcamp__isnan(mcamp__gauss_quantile_log(mcamp__nan())));
     for (double p = 1e-4; p < 1; p += 1e-4) {
-        double x = mcamp_gauss_quantile(p);
-        CHECK_NEAR(mcamp_gauss_cdf(x), p, 3e-15, 0);
-        CHECK_NEAR(mcamp_gauss_quantile(1 - p), -x, 1e-11, 1e-15);
+        double x = mcamp__gauss_quantile_log(log(p));
+        CHECK_NEAR(mt_phi(x), p, 1e-14, 0);
+        CHECK_NEAR(mcamp__gauss_quantile_log(log1p(-p)), -x, 1e-11, 1e-15);
     }
     for (double l = -1; l > -1e12; l *= 1.7)
-        CHECK_NEAR(mcamp_gauss_logcdf(mcamp_gauss_quantile_log(l)), l, 4e-15, 0);
+        CHECK_NEAR(mcamp__gauss_logcdf(mcamp__gauss_quantile_log(l)), l, 4e-15, 0);
 }
 
 static void curve_case(const double *v)
 {
-    CHECK_NEAR(mcamp_gauss_logdelta(v[0], v[1]), v[2], 5e-16, 3e-15);
+    CHECK_NEAR(mcamp__gauss_logdelta(v[0], v[1]), v[2], 5e-16, 3e-15);
 }
 static void delta_case(const double *v)
 {
-    double d, l = mcamp_gauss_logdelta(v[0] / v[1], v[2]);
+    double d, l = mcamp__gauss_logdelta(v[0] / v[1], v[2]);
     CHECK_NEAR(l, v[3], 5e-16, 3e-15);
     CHECK_STATUS(mcamp_gauss_delta(&ctx, v[1], v[0], v[2], &d), MCAMP_OK);
     if (v[3] < -700) { CHECK_LE(exp(v[3]), d); return; }
@@ -108,7 +97,7 @@ static void eps_case(const double *v)
     CHECK_STATUS(mcamp_gauss_epsilon(&ctx, v[1], v[0], v[2], &e), MCAMP_OK);
     CHECK_LE(v[3] * (1 - 2e-16), e);
     CHECK_LE(e, v[3] * (1 + 1e-13));
-    CHECK_LE(mcamp_gauss_logdelta(v[0] / v[1], e), log(v[2]));
+    CHECK_LE(mcamp__gauss_logdelta(v[0] / v[1], e), log(v[2]));
 }
 static void sigma_case(const double *v)
 {
@@ -116,7 +105,7 @@ static void sigma_case(const double *v)
     CHECK_STATUS(mcamp_gauss_sigma(&ctx, v[0], v[1], v[2], &s), MCAMP_OK);
     CHECK_LE(v[3] * (1 - 2e-16), s);
     CHECK_LE(s, v[3] * (1 + 1e-13));
-    CHECK_LE(mcamp_gauss_logdelta(v[0] / s, v[1]), log(v[2]));
+    CHECK_LE(mcamp__gauss_logdelta(v[0] / s, v[1]), log(v[2]));
 }
 TEST(epsilon_and_sigma_round_to_the_safe_side)
 {
@@ -135,7 +124,7 @@ TEST(calibration_round_trips_from_extreme_to_extreme)
             CHECK_LE(delta, d * (1 + 1e-9));
             CHECK_STATUS(mcamp_gauss_epsilon(&ctx, s, 3.0, delta, &e), MCAMP_OK);
             CHECK_LE(e, eps * (1 + 1e-9) + 1e-14);
-            CHECK_LE(mcamp_gauss_logdelta(3.0 / s, e), ld);
+            CHECK_LE(mcamp__gauss_logdelta(3.0 / s, e), ld);
         }
 }
 
@@ -143,20 +132,20 @@ TEST(delta_is_monotone_and_symmetric_under_reflection)
 {
     for (double mu = 1e-5; mu < 100; mu *= 1.9)
         for (double eps = -30; eps < 30; eps += 0.37) {
-            double l = mcamp_gauss_logdelta(mu, eps);
-            CHECK_LE(mcamp_gauss_logdelta(mu, eps + 0.01), l + 1e-14);
-            CHECK_LE(l, mcamp_gauss_logdelta(mu * 1.01, eps) + 1e-14);
+            double l = mcamp__gauss_logdelta(mu, eps);
+            CHECK_LE(mcamp__gauss_logdelta(mu, eps + 0.01), l + 1e-14);
+            CHECK_LE(l, mcamp__gauss_logdelta(mu * 1.01, eps) + 1e-14);
             CHECK_LE(l, 0);
             CHECK(!mcamp__isnan(l));
         }
-    CHECK_NEAR(mcamp_gauss_logdelta(0, 1), -mcamp__inf(), 0, 0);
-    CHECK_NEAR(mcamp_gauss_logdelta(0, -1), log1p(-exp(-1.0)), 2e-15, 0);
-    CHECK_NEAR(mcamp_gauss_logdelta(1e-200, 0), log(1e-200 * 0.3989422804014327), 2e-15, 0);
-    CHECK_NEAR(mcamp_gauss_logdelta(1e-200, 1), -mcamp__inf(), 0, 0);
-    CHECK_NEAR(mcamp_gauss_logdelta(1e200, 1), 0, 0, 0);
-    CHECK(mcamp__isnan(mcamp_gauss_logdelta(-1, 1)));
-    CHECK(mcamp__isnan(mcamp_gauss_logdelta(mcamp__nan(), 1)));
-    CHECK(mcamp__isnan(mcamp_gauss_logdelta(1, mcamp__nan())));
+    CHECK_NEAR(mcamp__gauss_logdelta(0, 1), -mcamp__inf(), 0, 0);
+    CHECK_NEAR(mcamp__gauss_logdelta(0, -1), log1p(-exp(-1.0)), 2e-15, 0);
+    CHECK_NEAR(mcamp__gauss_logdelta(1e-200, 0), log(1e-200 * 0.3989422804014327), 2e-15, 0);
+    CHECK_NEAR(mcamp__gauss_logdelta(1e-200, 1), -mcamp__inf(), 0, 0);
+    CHECK_NEAR(mcamp__gauss_logdelta(1e200, 1), 0, 0, 0);
+    CHECK(mcamp__isnan(mcamp__gauss_logdelta(-1, 1)));
+    CHECK(mcamp__isnan(mcamp__gauss_logdelta(mcamp__nan(), 1)));
+    CHECK(mcamp__isnan(mcamp__gauss_logdelta(1, mcamp__nan())));
 }
 
 /* The hockey stick of w e^{ct - c^2/2} against the trapezoid rule. */
@@ -177,7 +166,7 @@ TEST(weighted_hockey_stick)
     CHECK_NEAR(mcamp__log_gauss_hs(0, 0.2, 0.5), -mcamp__inf(), 0, 0);
     CHECK_NEAR(mcamp__log_gauss_hs(1, -mcamp__inf(), 0.5), -mcamp__inf(), 0, 0);
     CHECK_NEAR(mcamp__log_gauss_hs(0.5, 800, 1), 800, 1e-14, 0);
-    CHECK_NEAR(mcamp__log_gauss_hs(2, 900, 903), 903 + mcamp_gauss_logdelta(2, 3) - 3, 1e-14, 0);
+    CHECK_NEAR(mcamp__log_gauss_hs(2, 900, 903), 903 + mcamp__gauss_logdelta(2, 3) - 3, 1e-14, 0);
 }
 
 TEST(bad_arguments_are_refused_and_outputs_kept)
@@ -197,7 +186,7 @@ TEST(bad_arguments_are_refused_and_outputs_kept)
     CHECK_STATUS(mcamp_gauss_epsilon(&ctx, 1, 1, nan, &x), MCAMP_E_NONFINITE);
     CHECK_STATUS(mcamp_gauss_sigma(&ctx, 0, 1, 1e-5, &x), MCAMP_E_ARG);
     CHECK_STATUS(mcamp_gauss_sigma(&ctx, 1, inf, 1e-5, &x), MCAMP_E_NONFINITE);
-    CHECK_STATUS(mcamp_gauss_mu(&ctx, 1, 2, &x), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_gauss_sigma(&ctx, 1, 1, 2, &x), MCAMP_E_ARG);
     CHECK_NEAR(x, 77, 0, 0);
     CHECK(!strcmp(mcamp_last_error(&ctx).argument, "delta"));
     CHECK_STATUS(mcamp_gauss_delta(&ctx, 1, 0, 1, &x), MCAMP_OK);

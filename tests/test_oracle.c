@@ -80,12 +80,12 @@ static void gram_case(const char *line, void *user)
         return;
     }
     gram_make(name, norm, n, b, &g);
-    CHECK_NEAR(sqrt(mcamp_gram_at(&g, 0, 0)), first, rel, 0);
-    CHECK_NEAR(sqrt(mcamp_gram_at(&g, b - 1, b - 1)), last, rel, 0);
+    CHECK_NEAR(sqrt(mcamp__gram_at(&g, 0, 0)), first, rel, 0);
+    CHECK_NEAR(sqrt(mcamp__gram_at(&g, b - 1, b - 1)), last, rel, 0);
     CHECK_NEAR(g.max_norm, top, rel, 0);
-    CHECK_NEAR(mcamp_gram_at(&g, 0, 1), g01, rel, 0);
+    CHECK_NEAR(mcamp__gram_at(&g, 0, 1), g01, rel, 0);
     for (size_t i = 0; i < b; i++)
-        for (size_t j = 0; j < b; j++) got += mcamp_gram_at(&g, i, j);
+        for (size_t j = 0; j < b; j++) got += mcamp__gram_at(&g, i, j);
     CHECK_NEAR(got, sum, 1e-12, 0);
     mcamp_gram_free(&ctx, &g);
 }

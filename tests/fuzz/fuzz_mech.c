@@ -13,8 +13,8 @@ static void check_gram(mcamp_ctx *ctx, const mcamp_mech *m, size_t b)
     if (mcamp_gram_init(ctx, m, b, &g) < 0) return;
     FUZZ_CHECK(g.b == b && mcamp__finite(g.max_norm) && g.max_norm > 0);
     for (size_t i = 0; i < b; i++)
-        FUZZ_CHECK(mcamp_gram_at(&g, i, i) >= 0 &&
-                   mcamp_gram_at(&g, i, 0) <= g.max_norm * g.max_norm * (1 + 1e-12));
+        FUZZ_CHECK(mcamp__gram_at(&g, i, i) >= 0 &&
+                   mcamp__gram_at(&g, i, 0) <= g.max_norm * g.max_norm * (1 + 1e-12));
     mcamp_gram_free(ctx, &g);
 }
 

@@ -45,8 +45,8 @@ static void check_cells(const law *l)
     for (int i = 0; i < CELLS; i++) {
         double a = i ? -TOP + i * (2 * TOP / CELLS) : -40, b = -TOP + (i + 1) * (2 * TOP / CELLS);
         if (i == CELLS - 1) b = 40;
-        expected += l->n * (a < 0 ? mcamp_gauss_cdf(b) - mcamp_gauss_cdf(a)
-                                  : mcamp_gauss_cdf(-a) - mcamp_gauss_cdf(-b));
+        expected += l->n * (a < 0 ? mt_phi(b) - mt_phi(a)
+                                  : mt_phi(-a) - mt_phi(-b));
         seen += (double)l->cell[i];
         if (expected < 50 && i < CELLS - 1) continue;
         if (expected < 50) break;               /* the last few join nothing: tails below */
@@ -67,7 +67,7 @@ static void check_tails(const law *l)
 {
     for (int side = 0; side < 2; side++) {
         for (int k = 0; k < 3; k++) {
-            double m = l->n * mcamp_gauss_cdf(-4 - k);
+            double m = l->n * mt_phi(-4 - k);
             printf("  %s %d: %llu, expected %.2f\n", side ? "above" : "below -", 4 + k,
                    (unsigned long long)l->beyond[side][k], m);
             CHECK_LE(fabs((double)l->beyond[side][k] - m), 7 * sqrt(m) + 16);
