@@ -91,20 +91,16 @@
  *   expert   samplers, tallies, single sections' functions
  *
  * FUNCTIONS
- *   base     mcamp_ctx_init, mcamp_last_error, mcamp_parallel_threads, mcamp_ctx_vecset,
- *            mcamp_strerror, mcamp_version, mcamp_self_check
- *   rng      mcamp_rng_seed, mcamp_rng_stream, mcamp_rng_next, mcamp_rng_uniform, mcamp_rng_jump,
- *            mcamp_rng_long_jump
+ *   base     mcamp_ctx_init, mcamp_last_error, mcamp_parallel_threads,
+ *            mcamp_strerror, mcamp_version
+ *   rng      mcamp_rng_seed, mcamp_rng_stream, mcamp_rng_next, mcamp_rng_uniform
  *   gauss    mcamp_gauss_delta, mcamp_gauss_epsilon, mcamp_gauss_sigma
  *   mech     mcamp_mech_init, mcamp_mech_free, mcamp_mech_column, mcamp_mech_mul,
  *            mcamp_mech_solve, mcamp_mech_max_norm
  *   sens     mcamp_sens_fixed, mcamp_sens_minsep
  *   modes    mcamp_gram_init, mcamp_gram_from_matrix, mcamp_gram_free
- *   loss     mcamp_loss_point
- *   law      mcamp_sampler_init, mcamp_sampler_free, mcamp_sampler_log_range,
- *            mcamp_sampler_method, mcamp_sampler_order, mcamp_sampler_run, mcamp_tally_merge,
- *            mcamp_tally_mean, mcamp_tally_std_error, mcamp_tally_upper, mcamp_tally_lower,
- *            mcamp_tally_upper_hoeffding, mcamp_tally_upper_bernstein
+ *   law      mcamp_sampler_init, mcamp_sampler_free, mcamp_sampler_run, mcamp_tally_merge,
+ *            mcamp_tally_mean, mcamp_tally_std_error, mcamp_tally_upper, mcamp_tally_lower
  *   verify   mcamp_verify_sampled
  *   secure   mcamp_entropy, mcamp_key_init, mcamp_key_random, mcamp_key_derive, mcamp_key_id,
  *            mcamp_key_wipe, mcamp_key_insecure_test, mcamp_wipe, mcamp_secure_normals,
@@ -133,7 +129,7 @@
  *            mcamp_grid_bytes
  *   promise  mcamp_verify, mcamp_guarantee_poisson
  *   work     mcamp_work_init, mcamp_work_free, mcamp_work_error
- *   calib    mcamp_delta, mcamp_epsilon, mcamp_sigma, mcamp_curve, mcamp_renyi,
+ *   calib    mcamp_delta, mcamp_epsilon, mcamp_sigma, mcamp_curve,
  *            mcamp_calibrate_certified, mcamp_problem_gram, mcamp_problem_delta,
  *            mcamp_problem_epsilon, mcamp_problem_sigma, mcamp_problem_verify,
  *            mcamp_problem_certify
@@ -204,8 +200,6 @@
  *       noise generation for streaming differential privacy. 2024.  (BLT)
  *   [6] Waudby-Smith, Ramdas. Estimating means of bounded random variables by
  *       betting. JRSS B 2024.
- *   [7] Maurer, Pontil. Empirical Bernstein bounds and sample variance penalization.
- *       COLT 2009.
  *   [8] Asmussen, Kroese. Improved algorithms for rare event simulation with heavy
  *       tails. Adv. Appl. Prob. 2006.
  *
@@ -377,13 +371,9 @@ MCAMP_API mcamp_error mcamp_last_error(const mcamp_ctx *ctx);
  * MCAMP_OPENMP (compile with -fopenmp), else an empty hook, a plain loop.  It
  * holds no state: threads live for one call.                                 */
 MCAMP_API mcamp_parallel mcamp_parallel_threads(size_t width);
-/* The kernel set in use, never MCAMP_VEC_DEFAULT. */
-MCAMP_API mcamp_vecset mcamp_ctx_vecset(const mcamp_ctx *ctx);
 /* Never NULL, whatever the argument. */
 MCAMP_API const char *mcamp_strerror(mcamp_status status);
 MCAMP_API int mcamp_version(void);
-/* The check that mcamp_ctx_init makes. */
-MCAMP_API mcamp_status mcamp_self_check(void);
 
 /* ======================================================================== *
  *  RANDOM NUMBERS: seeded streams for simulation                 (decl) rng
@@ -405,9 +395,6 @@ MCAMP_API void mcamp_rng_stream(mcamp_rng *r, uint64_t seed, uint32_t purpose,
 MCAMP_API uint64_t mcamp_rng_next(mcamp_rng *r);
 /* An odd multiple of 2^-53 in the open interval (0, 1), uniform. */
 MCAMP_API double mcamp_rng_uniform(mcamp_rng *r);
-/* Skips 2^128, or 2^192, outputs. */
-MCAMP_API void mcamp_rng_jump(mcamp_rng *r);
-MCAMP_API void mcamp_rng_long_jump(mcamp_rng *r);
 
 /* ======================================================================== *
  *  GAUSS: normal distribution, Gaussian mechanism               (decl) gauss
@@ -600,18 +587,6 @@ MCAMP_API mcamp_status mcamp_gram_from_matrix(mcamp_ctx *ctx, const double *g,
 MCAMP_API void mcamp_gram_free(mcamp_ctx *ctx, mcamp_gram *gram);
 
 /* ======================================================================== *
- *  PRIVACY LOSS                                                  (decl) loss
- *  The privacy loss sees C only through a mcamp_gram (section modes): the pair is
- *  P = (1/b) sum_i N(m_i, sigma^2 I) and Q = N(0, sigma^2 I), b modes m_i.
- * ======================================================================== */
-
-/* The privacy loss of one point X, given by its b inner products g_i = <m_i, X>/
- * sigma^2: log dP/dQ (remove) or log dQ/dP (add), stable at any magnitude.        */
-MCAMP_API mcamp_status mcamp_loss_point(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                        double sigma, const double *g,
-                                        mcamp_direction direction, double *loss);
-
-/* ======================================================================== *
  *  ESTIMATION: delta at (sigma, eps)                              (decl) est
  * ======================================================================== */
 
@@ -674,11 +649,6 @@ MCAMP_API mcamp_status mcamp_sampler_init(mcamp_ctx *ctx, const mcamp_gram *gram
                                           const mcamp_sampler_desc *desc,
                                           mcamp_sampler *sampler);
 MCAMP_API void mcamp_sampler_free(mcamp_ctx *ctx, mcamp_sampler *sampler);
-/* Log of the proven range of one value (infinite for MCAMP_METHOD_MODE); the
- * method and order in use.                                                    */
-MCAMP_API double mcamp_sampler_log_range(const mcamp_sampler *sampler);
-MCAMP_API mcamp_method mcamp_sampler_method(const mcamp_sampler *sampler);
-MCAMP_API size_t mcamp_sampler_order(const mcamp_sampler *sampler);
 /* Adds blocks first .. first+blocks-1 of the estimation stream of this seed to
  * the tally.  A tally must be zeroed, or come from an equal sampler.          */
 MCAMP_API mcamp_status mcamp_sampler_run(mcamp_ctx *ctx, const mcamp_sampler *sampler,
@@ -696,8 +666,6 @@ MCAMP_API double mcamp_tally_std_error(const mcamp_tally *t);
  * betting: wealth averaged over a fixed grid of stakes, see section est.      */
 MCAMP_API double mcamp_tally_upper(const mcamp_tally *t, double beta);
 MCAMP_API double mcamp_tally_lower(const mcamp_tally *t, double beta);
-MCAMP_API double mcamp_tally_upper_hoeffding(const mcamp_tally *t, double beta);
-MCAMP_API double mcamp_tally_upper_bernstein(const mcamp_tally *t, double beta);
 
 /* ======================================================================== *
  *  GUARANTEES: what is known, and how well                      (decl) verify
@@ -1649,12 +1617,6 @@ MCAMP_API mcamp_status mcamp_sigma(mcamp_ctx *ctx, const mcamp_gram *gram,
 MCAMP_API mcamp_status mcamp_curve(mcamp_ctx *ctx, const mcamp_gram *gram,
                                    double sigma, const double *eps, size_t count,
                                    const mcamp_budget *budget, mcamp_answer *out);
-/* Renyi divergence of order k (integer >= 2) of P from Q, from the tuple
- * weights alone: log E[prod z] / (k - 1).                                     */
-MCAMP_API mcamp_status mcamp_renyi(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                   double sigma, size_t order, uint64_t seed,
-                                   uint64_t samples, double *value,
-                                   double *std_error);
 
 /* A small sigma for (eps, delta) together with its proof: claim->sigma is
  * ignored.  Falls back to the unamplified sigma (MCAMP_Q_UNAMPLIFIED).        */
@@ -2361,7 +2323,7 @@ MCAMP__PRIV void mcamp__root_update(mcamp__root *r, double x, double fx)
 
 /* Each probe reads its inputs through volatile, so that it tests the code that
  * runs rather than the compiler's constant folder.                            */
-MCAMP_API mcamp_status mcamp_self_check(void)
+MCAMP__PRIV mcamp_status mcamp__self_check(void)
 {
     volatile double one = 1.0, tiny = DBL_EPSILON / 2, big = 1e16, nan = 0.0;
     volatile double small = DBL_MIN, a, b, s, c;
@@ -2428,7 +2390,7 @@ MCAMP_API mcamp_status mcamp_ctx_init(mcamp_ctx *ctx, const mcamp_ctx_desc *desc
         c.progress = desc->progress;
         c.vec = desc->vec;
     }
-    st = mcamp_self_check();
+    st = mcamp__self_check();
     if (st < 0) return st;
     if (c.vec == MCAMP_VEC_DEFAULT) c.vec = mcamp__vecset_best();
     if (!mcamp__vecset_available(c.vec)) return MCAMP_E_ARG;
@@ -2443,8 +2405,6 @@ MCAMP_API mcamp_error mcamp_last_error(const mcamp_ctx *ctx)
     memset(&none, 0, sizeof none);
     return ctx ? ctx->err : none;
 }
-
-MCAMP_API mcamp_vecset mcamp_ctx_vecset(const mcamp_ctx *ctx) { return ctx->vec; }
 
 /* ======================================================================== *
  *  RANDOM NUMBERS                                                    >>rng
@@ -2528,20 +2488,6 @@ MCAMP__PRIV double mcamp__to_uniform(uint64_t x)
     return ((double)(x >> 12) + 0.5) * DBL_EPSILON;
 }
 
-/* state := (polynomial in the transition matrix) * state */
-MCAMP__PRIV void mcamp__rng_leap(uint64_t s[4], const uint64_t poly[4])
-{
-    uint64_t a[4] = { 0, 0, 0, 0 };
-    for (int w = 0; w < 4; w++) {
-        for (int bit = 0; bit < 64; bit++) {
-            if ((poly[w] >> bit) & 1)
-                for (int i = 0; i < 4; i++) a[i] ^= s[i];
-            (void)mcamp__rng_step(s);
-        }
-    }
-    for (int i = 0; i < 4; i++) s[i] = a[i];
-}
-
 MCAMP_API void mcamp_rng_seed(mcamp_rng *r, uint64_t seed)
 {
     if (!r) return;     /* four outputs of a bijection of distinct inputs are */
@@ -2562,24 +2508,6 @@ MCAMP_API uint64_t mcamp_rng_next(mcamp_rng *r)
 MCAMP_API double mcamp_rng_uniform(mcamp_rng *r)
 {
     return r ? mcamp__to_uniform(mcamp__rng_step(r->s)) : 0;
-}
-
-MCAMP_API void mcamp_rng_jump(mcamp_rng *r)
-{
-    static const uint64_t poly[4] = {
-        UINT64_C(0x180ec6d33cfd0aba), UINT64_C(0xd5a61266f0c9392c),
-        UINT64_C(0xa9582618e03fc9aa), UINT64_C(0x39abdc4529b1661c)
-    };
-    if (r) mcamp__rng_leap(r->s, poly);
-}
-
-MCAMP_API void mcamp_rng_long_jump(mcamp_rng *r)
-{
-    static const uint64_t poly[4] = {
-        UINT64_C(0x76e15d3efefdcbbf), UINT64_C(0xc5004e441c522fb3),
-        UINT64_C(0x77710069854ee241), UINT64_C(0x39109bb02acbe635)
-    };
-    if (r) mcamp__rng_leap(r->s, poly);
 }
 
 /* Eight interleaved generators for the vector kernels: word i of lane l is
@@ -7101,38 +7029,6 @@ MCAMP__PRIV void mcamp__model_product(mcamp_vecset vs, const mcamp__model *m,
     else           mcamp__vec_trmm(vs, &m->L, z, x);
 }
 
-/* Y = log dP/dQ at the point with inner products g_i = <m_i, X>/sigma^2. */
-MCAMP_API mcamp_status mcamp_loss_point(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                        double sigma, const double *g,
-                                        mcamp_direction direction, double *loss)
-{
-    double hi = -mcamp__inf(), sum = 0, s2, y;
-    mcamp_status st;
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!gram || !gram->g) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "gram", 0);
-    if (!g || !loss) return mcamp__fail(ctx, MCAMP_E_REQUIRED, g ? "loss" : "g", 0);
-    st = mcamp__check_sigma(ctx, "sigma", sigma);
-    if (st < 0) return st;
-    if (direction != MCAMP_REMOVE && direction != MCAMP_ADD)
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "direction", (double)direction);
-    s2 = 0.5 / (sigma * sigma);
-    for (int pass = 0; pass < 2; pass++) {
-        for (size_t i = 0; i < gram->b; i++) {
-            double gii = gram->g[gram->kind == MCAMP_GRAM_DIAGONAL
-                                 ? i : i * gram->b + i];
-            if (!mcamp__finite(g[i]))
-                return mcamp__fail(ctx, MCAMP_E_NONFINITE, "g", g[i]);
-            y = g[i] - gii * s2;
-            if (!pass) hi = mcamp__dmax(hi, y);
-            else       sum += exp(y - hi);
-        }
-    }
-    y = hi + log(sum / (double)gram->b);
-    if (!mcamp__finite(y)) return mcamp__fail(ctx, MCAMP_E_ARG, "sigma", sigma);
-    *loss = direction == MCAMP_REMOVE ? y : -y;
-    return MCAMP_OK;
-}
-
 /* ======================================================================== *
  *  LAWS, TALLIES, BOUNDS                                              >>law
  *  In: a model (section loss).  Out: tallies of unbiased values of delta with a
@@ -7346,36 +7242,28 @@ MCAMP__PRIV int mcamp__tally_proves(const mcamp_tally *t, double beta)
 }
 
 /* The smallest m for which test(m) >= 0 is found on log m by bisection; test is
- * monotone.  Kinds: 0 betting upper, 1 betting lower, 2 Hoeffding-KL upper.     */
-MCAMP__PRIV double mcamp__tally_test(const mcamp_tally *t, int kind, double m,
+ * monotone.  lower: of the bound from below, else from above.                   */
+MCAMP__PRIV double mcamp__tally_test(const mcamp_tally *t, int lower, double m,
                                      double log_inv_beta)
 {
-    double x, kl;
-    if (kind == 0) return mcamp__log_wealth_grid(t, -1, m) - log_inv_beta;
-    if (kind == 1) return mcamp__log_wealth_grid(t, +1, m) - log_inv_beta;
-    x = mcamp__dmin(mcamp__tally_mean_x(t), 1.0);
-    if (!(m > x)) return -log_inv_beta;
-    /* KL(x, m) = x log(x/m) + (1-x) log((1-x)/(1-m)), without cancellation */
-    kl = (x > 0 ? x * log(x / m) : 0) +
-         (m < 1 ? (1 - x) * log1p((m - x) / (1 - m)) : mcamp__inf());
-    return (double)t->count * kl - log_inv_beta;
+    return mcamp__log_wealth_grid(t, lower ? +1 : -1, m) - log_inv_beta;
 }
 
-MCAMP__PRIV double mcamp__tally_bisect(const mcamp_tally *t, int kind, double beta)
+MCAMP__PRIV double mcamp__tally_bisect(const mcamp_tally *t, int lower, double beta)
 {
     double x = mcamp__tally_mean_x(t), need = log(1 / beta);
     double in, out;         /* `out`: test passed (not in the confidence set) */
-    if (kind == 1) {
+    if (lower) {
         if (!(x > 0)) return 0;
         in = log(x); out = in - 60;
     } else {
         in = log(mcamp__dmax(x, 1e-300)); out = 0;
         if (!(in < out)) return 1;
     }
-    if (!(mcamp__tally_test(t, kind, exp(out), need) >= 0)) return kind == 1 ? 0 : 1;
+    if (!(mcamp__tally_test(t, lower, exp(out), need) >= 0)) return lower ? 0 : 1;
     for (int i = 0; i < 60 && fabs(in - out) > 1e-10; i++) {
         double mid = 0.5 * (in + out);
-        if (mcamp__tally_test(t, kind, exp(mid), need) >= 0) out = mid;
+        if (mcamp__tally_test(t, lower, exp(mid), need) >= 0) out = mid;
         else in = mid;
     }
     return exp(out);
@@ -7400,24 +7288,6 @@ MCAMP_API double mcamp_tally_lower(const mcamp_tally *t, double beta)
     if (!t || !t->count || t->poisoned || !(beta > 0 && beta < 1)) return 0;
     v = mcamp__tally_bisect(t, 1, beta) * exp(t->log_scale) * (1 - 1e-9);
     return v <= 1 ? v : 0;
-}
-
-/* exp(-N KL(mean, m)) <= beta. */
-MCAMP_API double mcamp_tally_upper_hoeffding(const mcamp_tally *t, double beta)
-{
-    if (!mcamp__tally_proves(t, beta)) return 1;
-    return mcamp__upper_from_x(t, mcamp__tally_bisect(t, 2, beta));
-}
-
-/* Empirical Bernstein [7]: mean + sqrt(2 V log(2/beta)/N) + 7 log(2/beta)/(3(N-1)). */
-MCAMP_API double mcamp_tally_upper_bernstein(const mcamp_tally *t, double beta)
-{
-    double n, ln;
-    if (!mcamp__tally_proves(t, beta) || t->count < 2) return 1;
-    n = (double)t->count; ln = log(2 / beta);
-    return mcamp__upper_from_x(t, mcamp__tally_mean_x(t) +
-                                  sqrt(2 * mcamp__tally_variance_x(t) * ln / n) +
-                                  7 * ln / (3 * (n - 1)));
 }
 
 /* ---- proven ranges ------------------------------------------------------- *
@@ -8394,21 +8264,6 @@ MCAMP_API void mcamp_sampler_free(mcamp_ctx *ctx, mcamp_sampler *sampler)
     mcamp__sampler_free(ctx, sampler->impl);
     mcamp__delete(ctx, sampler->impl, 1, sizeof *sampler->impl);
     sampler->impl = NULL;
-}
-
-MCAMP_API double mcamp_sampler_log_range(const mcamp_sampler *s)
-{
-    return s && s->impl ? s->impl->log_range : mcamp__nan();
-}
-
-MCAMP_API mcamp_method mcamp_sampler_method(const mcamp_sampler *s)
-{
-    return s && s->impl ? s->impl->method : MCAMP_METHOD_DEFAULT;
-}
-
-MCAMP_API size_t mcamp_sampler_order(const mcamp_sampler *s)
-{
-    return s && s->impl ? s->impl->k : 0;
 }
 
 MCAMP_API mcamp_status mcamp_sampler_run(mcamp_ctx *ctx, const mcamp_sampler *sampler,
@@ -17706,59 +17561,6 @@ MCAMP_API mcamp_status mcamp_curve(mcamp_ctx *ctx, const mcamp_gram *gram,
     if (st >= 0) memcpy(out, a, done * sizeof *a);
     mcamp__delete(ctx, a, count, sizeof *a);
     return st;
-}
-
-/* ---- Renyi divergence --------------------------------------------------------- *
- * F = rho^k in the identity of section est (TILTED) gives E_Q[rho^k] = E[prod z_l]:
- * the tuples alone, no normals, and a variance that is tiny when z varies little.    */
-MCAMP_API mcamp_status mcamp_renyi(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                   double sigma, size_t order, uint64_t seed,
-                                   uint64_t samples, double *value,
-                                   double *std_error)
-{
-    mcamp__factor f;
-    mcamp__sampler p;
-    mcamp__scratch w;
-    double top = -mcamp__inf(), s1 = 0, s2 = 0, n = 0;
-    mcamp_status st = mcamp__check_gram(ctx, gram);
-    if (st < 0) return st;
-    if (!value || !std_error) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "value", 0);
-    if ((st = mcamp__check_sigma(ctx, "sigma", sigma)) < 0) return st;
-    if (order < 2 || order > MCAMP__ORDER_MAX)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "order", (double)order);
-    if (!samples || samples > (UINT64_C(1) << 50))
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "samples", (double)samples);
-    if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
-    st = mcamp__sampler_build(ctx, &f, sigma, 0, MCAMP_REMOVE, MCAMP_METHOD_TILTED,
-                              order, 0, 0, &p);
-    mcamp__factor_free(ctx, &f);
-    if (st < 0) return st;
-    st = mcamp__scratch_init(ctx, &p, &w);
-    for (uint64_t i = 0; st >= 0 && i < (samples + MCAMP__S - 1) / MCAMP__S; i++) {
-        mcamp_rng r;
-        mcamp_rng_stream(&r, seed, MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 2, 0), i);
-        mcamp__vec_draw_tuples(ctx->vec, &p.tuple, &r, w.work, w.index, NULL, w.log_z);
-        for (size_t s = 0; s < MCAMP__S; s++) {
-            double d = w.log_z[s] - top;
-            if (d > 0) {                        /* new largest: rescale the sums */
-                s1 = s1 * exp(-d) + 1;
-                s2 = s2 * exp(-2 * d) + 1;
-                top = w.log_z[s];
-            } else {
-                s1 += exp(d);
-                s2 += exp(2 * d);
-            }
-            n++;
-        }
-    }
-    if (st >= 0) mcamp__scratch_free(ctx, &w);
-    mcamp__sampler_free(ctx, &p);
-    if (st < 0) return st;
-    if (!mcamp__finite(top) || !mcamp__finite(s1))
-        return mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", top);
-    *value = (top + log(s1 / n)) / ((double)order - 1);
-    *std_error = sqrt(mcamp__dmax(s2 / (s1 * s1) - 1 / n, 0)) / ((double)order - 1);
-    return MCAMP_OK;
 }
 
 /* ---- certified calibration -------------------------------------------------------- *

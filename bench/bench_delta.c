@@ -65,7 +65,7 @@ static moments plain_moments(const mcamp_gram *g, double sigma, double eps)
     mcamp__rng8_stream(&normals, 1, 70001, 0);
     mcamp_rng_stream(&r, 1, 70001, 0);
     for (int tile = 0; tile < 8192; tile++) {
-        mcamp__tile(mcamp_ctx_vecset(&ctx), &p, &normals, &r, &w);
+        mcamp__tile(ctx.vec, &p, &normals, &r, &w);
         for (size_t s = 0; s < row; s++, n++) {
             double v = exp(w.v[s]), u = w.r[s] > eps ? -expm1(eps - w.r[s]) : 0;
             s1 += v; s2 += v * u; sq += v * v;

@@ -459,7 +459,7 @@ int main(void)
     mcamp_vecset vs;
     if (!v) return 1;
     bench_start(&ctx);
-    vs = mcamp_ctx_vecset(&ctx);
+    vs = ctx.vec;
     for (int i = 0; i < 3; i++) {
         plans[i].bands = bands[i];
         plans[i].sigma = sigmas[i];

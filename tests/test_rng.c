@@ -1,4 +1,4 @@
-/* Section rng: golden vectors, jumps, streams, uniforms. */
+/* Section rng: golden vectors, streams, uniforms. */
 #define MCAMP_STATIC
 #define MCAMP_IMPLEMENTATION
 #include "../mcamp.h"
@@ -17,26 +17,6 @@ TEST(xoshiro_from_state_1_2_3_4)
     mcamp_rng r = { { 1, 2, 3, 4 } };
     for (size_t i = 0; i < sizeof want / sizeof want[0]; i++)
         CHECK(mcamp_rng_next(&r) == want[i]);
-}
-
-TEST(jumps_from_state_0_0_0_1)
-{
-    mcamp_rng r = { { 0, 0, 0, 1 } };
-    mcamp_rng_jump(&r);
-    CHECK(mcamp_rng_next(&r) == UINT64_C(0x88F9A31AFDB439F5));
-    r.s[0] = r.s[1] = r.s[2] = 0; r.s[3] = 1;
-    mcamp_rng_long_jump(&r);
-    CHECK(mcamp_rng_next(&r) == UINT64_C(0x846AF7DBE1FA32BE));
-}
-
-TEST(jumps_commute_with_steps_and_each_other)
-{
-    mcamp_rng a, b;
-    mcamp_rng_seed(&a, 99);
-    b = a;
-    mcamp_rng_next(&a); mcamp_rng_jump(&a); mcamp_rng_long_jump(&a);
-    mcamp_rng_long_jump(&b); mcamp_rng_jump(&b); mcamp_rng_next(&b);
-    CHECK(!memcmp(&a, &b, sizeof a));
 }
 
 TEST(splitmix_seeds_0_and_1234567)
@@ -60,8 +40,6 @@ TEST(null_generators_do_nothing)
 {
     mcamp_rng_seed(NULL, 1);
     mcamp_rng_stream(NULL, 1, 2, 3);
-    mcamp_rng_jump(NULL);
-    mcamp_rng_long_jump(NULL);
     CHECK(mcamp_rng_next(NULL) == 0);
     CHECK_NEAR(mcamp_rng_uniform(NULL), 0.0, 0, 0);
 }
@@ -149,8 +127,7 @@ TEST(uniforms_fill_the_open_interval)
     CHECK_LE(chi / (n / 100), 207.9);       /* chi-squared, 99 d.f., at 1e-9 */
 }
 
-TEST_MAIN("rng", T(xoshiro_from_state_1_2_3_4), T(jumps_from_state_0_0_0_1),
-          T(jumps_commute_with_steps_and_each_other),
+TEST_MAIN("rng", T(xoshiro_from_state_1_2_3_4),
           T(splitmix_seeds_0_and_1234567), T(null_generators_do_nothing),
           T(streams_differ_in_every_argument), T(streams_are_frozen),
           T(neighbouring_streams_are_uncorrelated),

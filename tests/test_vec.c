@@ -262,7 +262,7 @@ TEST(normals_have_the_normal_law)
     mcamp__rng8 r;
     mcamp__rng8_stream(&r, 2024, MCAMP__STREAM_TEST, 5);
     while (n < NSTAT) {
-        mcamp__vec_normals(mcamp_ctx_vecset(&ctx), &r, z, 4096);
+        mcamp__vec_normals(ctx.vec, &r, z, 4096);
         for (int i = 0; i < 4096; i++) {
             double x = z[i], y = z[i ^ 8], a = fabs(x);
             int k = (int)(200 * phi(x));
@@ -768,7 +768,7 @@ static void check_law(double c, double scale, double eta, int diagonal)
                                    &t), MCAMP_OK);
     CHECK(mcamp__tuple_work(&t) <= 2048);
     for (int tile = 0; tile < 4000; tile++) {
-        mcamp__vec_draw_tuples(mcamp_ctx_vecset(&ctx), &t, &r, work, j, NULL, lz);
+        mcamp__vec_draw_tuples(ctx.vec, &t, &r, work, j, NULL, lz);
         for (size_t s = 0; s < S; s++) {
             const uint32_t *x = j + 3 * s;
             size_t q = 9 * x[0] + 3 * x[1] + x[2];
@@ -891,7 +891,7 @@ TEST(impossible_indices_are_never_drawn)
         CHECK_STATUS(mcamp__tuple_init(&ctx, 40, 4, base, a, diagonal, 0.2, &t), MCAMP_OK);
         CHECK(mcamp__tuple_work(&t) <= 4096);
         for (int tile = 0; tile < 200; tile++) {
-            mcamp__vec_draw_tuples(mcamp_ctx_vecset(&ctx), &t, &r, work, j, NULL, lz);
+            mcamp__vec_draw_tuples(ctx.vec, &t, &r, work, j, NULL, lz);
             for (size_t i = 0; i < S * 4; i++) if (j[i] % 3 != 1) CHECK(j[i] % 3 == 1);
         }
         mcamp__tuple_free(&ctx, &t);
