@@ -38,7 +38,7 @@ TOOLTESTS = $(wildcard tests/*_test.sh)
 PARALLEL  = $(if $(findstring j,$(firstword -$(MAKEFLAGS))),,-j$(JOBS))
 SUBMAKE   = +$(MAKE) --no-print-directory $(PARALLEL)
 
-.PHONY: all run examples examples-built tests-built stat-built bench-built fuzz-built test test-slow
+.PHONY: all run examples examples-built tests-built stat-built bench-built fuzz-built test test-slow mutants
 .PHONY: check check-warn check-compile check-macros check-symbols layers
 .PHONY: doc-check lint asan-ubsan msan tsan valgrind test-blas test-vector
 .PHONY: test-flags test-clang bench analyze fuzz ci clean help
@@ -96,6 +96,9 @@ test: ## build and run all tests
 test-slow: ## the slow statistical tests
 	$(SUBMAKE) stat-built
 	@BUILD=$(BUILD) JOBS=$(JOBS) sh tests/run.sh $(STATTESTS)
+
+mutants: ## planted bugs that a test must notice; PART=3/40 a slice, ONLY=verify- by id
+	@CC="$(CC)" BUILD=$(BUILD) JOBS=$(JOBS) PART=$(PART) ONLY=$(ONLY) sh tests/mutants/run.sh
 
 # ---- the same tests, built or run differently -------------------------------
 

@@ -12,7 +12,8 @@
  * From the environment, read here and never by the library:
  *   MCAMP_TEST_VEC=scalar|avx2|avx512   the kernel set of every context whose
  *       desc does not name one (include mcamp.h before this file);
- *   MCAMP_TEST_QUICK=1   mt_scale(n) gives n/10: for sanitizers and valgrind. */
+ *   MCAMP_TEST_QUICK=1   mt_scale(n) gives n/10: for sanitizers and valgrind.
+ *   MCAMP_TEST_STOP=1    ends the program, with status 1, at the first failed check. */
 #ifndef MCAMP_TEST_H
 #define MCAMP_TEST_H
 
@@ -37,6 +38,7 @@ MT_FN void mt_fail(const char *file, int line, const char *what)
 {
     mt_failed_checks++;
     if (mt_failed_checks <= 10) printf("  %s:%d: %s\n", file, line, what);
+    if (getenv("MCAMP_TEST_STOP")) exit(1);
 }
 
 MT_FN void mt_check(int ok, const char *file, int line, const char *what)

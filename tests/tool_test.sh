@@ -8,7 +8,7 @@ trap 'rm -rf "$tmp"' EXIT
 passed=0
 failed=0
 ok() { passed=$((passed + 1)); }
-bad() { failed=$((failed + 1)); echo "FAIL $*"; }
+bad() { failed=$((failed + 1)); echo "FAIL $*"; [ -z "$MCAMP_TEST_STOP" ] || exit 1; }
 
 # expect STATUS PATTERN ARGUMENTS...: the exit status, and a line of standard
 # error that matches; standard output stays empty.
