@@ -39,7 +39,7 @@ PARALLEL  = $(if $(findstring j,$(firstword -$(MAKEFLAGS))),,-j$(JOBS))
 SUBMAKE   = +$(MAKE) --no-print-directory $(PARALLEL)
 
 .PHONY: all run examples examples-built tests-built stat-built bench-built fuzz-built test test-slow mutants
-.PHONY: check check-warn check-compile check-macros check-symbols layers
+.PHONY: check check-warn check-compile check-macros check-symbols layers core
 .PHONY: doc-check lint asan-ubsan msan tsan valgrind test-blas test-vector
 .PHONY: test-flags test-clang bench analyze fuzz ci clean help
 
@@ -153,7 +153,7 @@ test-flags: ## tests built for this processor, as gnu17, with contraction; and u
 
 # ---- checks of the source ---------------------------------------------------
 
-check: check-warn check-compile check-macros check-symbols layers doc-check lint ## all checks of the source
+check: check-warn check-compile check-macros check-symbols layers core doc-check lint ## all checks of the source
 
 check-warn: ## strict warnings as errors, gcc and clang, C and C++
 	@CLANG=$(CLANG) CLANGXX=$(CLANGXX) sh tests/check/warn.sh $(BUILD)/check
@@ -169,6 +169,9 @@ check-symbols: ## only mcamp_ symbols, no writable data
 
 layers: ## a section calls only sections above it
 	@CC=$(CC) sh tests/check/layers.sh $(BUILD)/check
+
+core: ## part I alone: nothing unused, a claim and a session, at most 6000 lines
+	@CC=$(CC) sh tests/check/core.sh $(BUILD)/core
 
 doc-check: ## the header's function list agrees with its declarations
 	@CC=$(CC) sh tests/check/doc.sh $(BUILD)/check

@@ -122,8 +122,7 @@
  *            mcamp_exact_compose_advanced, mcamp_exact_compose_optimal,
  *            mcamp_exact_group_convert, mcamp_exact_laplace_amplified,
  *            mcamp_exact_laplace_errors, mcamp_exact_delta, mcamp_exact_epsilon,
- *            mcamp_exact_curve, mcamp_exact_calibrate,
- *            mcamp_exact_gram_rdp, mcamp_exact_gram_epsilon
+ *            mcamp_exact_curve, mcamp_exact_calibrate
  *   grid     mcamp_grid_init, mcamp_grid_pmf, mcamp_grid_samples, mcamp_grid_bins,
  *            mcamp_grid_free, mcamp_grid_compose, mcamp_grid_delta, mcamp_grid_epsilon,
  *            mcamp_grid_bytes
@@ -1251,19 +1250,6 @@ MCAMP_API mcamp_status mcamp_exact_rdp_epsilon(mcamp_ctx *ctx,
                                                const double *orders, size_t norders,
                                                double delta, double *eps,
                                                double *order);
-
-/* ---- balls in bins for any C, without sampling -------------------------------- */
-
-/* An upper bound of the Renyi divergence of integer order k >= 2 between the runs with
- * and without an example, and of eps at delta by way of it (orders 2 .. max_order, 0 =
- * 64, and the bound without amplification): sound for every C and loose, a cross-check
- * of what section calib estimates.  Cost O(b^2 max_order).                          */
-MCAMP_API mcamp_status mcamp_exact_gram_rdp(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                            double sigma, uint32_t order,
-                                            mcamp_direction direction, double *rdp);
-MCAMP_API mcamp_status mcamp_exact_gram_epsilon(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                                double sigma, double delta,
-                                                uint32_t max_order, double *eps);
 
 /* ---- formulas of the literature ------------------------------------------- */
 
@@ -2592,35 +2578,6 @@ MCAMP__PRIV double mcamp__gauss_logsf(double x)
 /* log Phi(x). */
 MCAMP__PRIV double mcamp__gauss_logcdf(double x) { return mcamp__gauss_logsf(-x); }
 
-/* Quantile for log p <= log 0.5: Halley's iteration on f(x) = log Phi(x) - logp,
- * where f' = 1/R(-x) = h and f'' = -h (x + h).  f is concave and the start is
- * good to a few percent, so that the cubic convergence needs 2 to 4 steps.      */
-MCAMP__PRIV double mcamp__quantile_tail(double logp)
-{
-    double s = -2 * logp, x;
-    x = s > 3 ? -sqrt(s - log(2 * MCAMP__PI * (s - log(s)))) :
-        -MCAMP__SQRT_2PI * (0.5 - exp(logp));
-    for (int i = 0; i < 8; i++) {
-        double h = 1 / mcamp__mills(-x);
-        double e = (mcamp__gauss_logcdf(x) - logp) / h;
-        double step = e / (1 + 0.5 * e * (x + h));
-        x -= step;
-        if (x > 0) x = 0;
-        if (!(fabs(step) > 1e-9 * fabs(x))) break;  /* its cube is below an ulp */
-    }
-    return x;
-}
-
-/* x with log Phi(x) = logp; -inf and +inf at the ends, NaN outside. */
-MCAMP__PRIV double mcamp__gauss_quantile_log(double logp)
-{
-    if (!(logp <= 0)) return mcamp__nan();
-    if (logp < -DBL_MAX) return -mcamp__inf();
-    if (!(logp < 0)) return mcamp__inf();
-    return logp <= -MCAMP__LN2 ? mcamp__quantile_tail(logp)
-                               : -mcamp__quantile_tail(mcamp__log1mexp(logp));
-}
-
 /* ---- the Gaussian mechanism ---------------------------------------------- */
 
 /* log(R(m - mu/2) - R(m + mu/2)) for mu <= max(1, m)/2, without cancellation:
@@ -2691,14 +2648,6 @@ MCAMP__PRIV double mcamp__gauss_logdelta(double mu, double eps)
                               : log1p(exp(eps) * expm1(l));
     r = l < 0 ? l : (l >= 0 ? 0.0 : l);
     return r;
-}
-
-/* log E[(w e^{ct - c^2/2} - e^eps)_+] for t ~ N(0,1), c >= 0, any log w: the
- * curve of the Gaussian mechanism at mu = c and eps - log w, times w.           */
-MCAMP__PRIV double mcamp__log_gauss_hs(double c, double logw, double eps)
-{
-    if (logw < -DBL_MAX) return -mcamp__inf();
-    return logw + mcamp__gauss_logdelta(c, eps - logw);
 }
 
 /* An upper bound of the exact log delta: more than the stated error on top. */
@@ -3261,18 +3210,16 @@ MCAMP__INL MCAMP__V MCAMP__K(log_core)(MCAMP__V x)
            (f - (h - (s * (h + q * z) + n * MCAMP__LN2_LO)));
 }
 
-/* log x for every x: denormals are scaled up, the rest is picked at the end. */
-MCAMP__INL MCAMP__V MCAMP__K(log)(MCAMP__V x)
+MCAMP__ENTRY void MCAMP__K(map_exp)(double *x, size_t n)
 {
-    MCAMP__V zero = MCAMP__K(set)(0.0), inf = MCAMP__K(set)(mcamp__inf());
-    MCAMP__V tiny = MCAMP__K(set)(DBL_MIN), bad = x - x, y;
-    y = MCAMP__K(log_core)(MCAMP__K(lt)(x, tiny, x * 18014398509481984.0, x));
-    y = y + MCAMP__K(lt)(x, tiny, MCAMP__K(set)(-54 * MCAMP__LN2), zero) + bad;
-    y = MCAMP__K(lt)(x, zero, MCAMP__K(set)(mcamp__nan()), y);
-    y = MCAMP__K(lt)(MCAMP__K(set)(DBL_MAX), x, inf, y);
-    /* |x| = 0: neither below nor above zero, and not NaN */
-    return MCAMP__K(lt)(MCAMP__K(max)(x, zero - x),
-                        MCAMP__K(set)(mcamp__from_bits(1)), zero - inf, y);
+    double t[MCAMP__W];
+    size_t i = 0, rest = n % MCAMP__W;
+    for (; i < n - rest; i += MCAMP__W)
+        MCAMP__K(store)(x + i, MCAMP__K(exp)(MCAMP__K(load)(x + i)));
+    if (!rest) return;
+    for (size_t j = 0; j < MCAMP__W; j++) t[j] = j < rest ? x[i + j] : 1.0;
+    MCAMP__K(store)(t, MCAMP__K(exp)(MCAMP__K(load)(t)));
+    for (size_t j = 0; j < rest; j++) x[i + j] = t[j];
 }
 
 /* ---- random numbers ------------------------------------------------------ */
@@ -3307,17 +3254,6 @@ MCAMP__INL void MCAMP__K(rng_store)(const MCAMP__K(rng) *r, uint64_t s[4][8],
     MCAMP__K(storeu)(s[1] + lane, r->b);
     MCAMP__K(storeu)(s[2] + lane, r->c);
     MCAMP__K(storeu)(s[3] + lane, r->d);
-}
-
-MCAMP__ENTRY void MCAMP__K(words)(uint64_t s[4][8], uint64_t *out, size_t count)
-{
-    for (size_t lane = 0; lane < 8; lane += MCAMP__W) {
-        MCAMP__K(rng) r;
-        MCAMP__K(rng_load)(&r, s, lane);
-        for (size_t i = lane; i < count; i += 8)
-            MCAMP__K(storeu)(out + i, MCAMP__K(rng_step)(&r));
-        MCAMP__K(rng_store)(&r, s, lane);
-    }
 }
 
 /* sqrt(-2 log u), u = (x + 1/2) 2^-64, within 4 u of itself.  With s = f/(2 + f),
@@ -3637,47 +3573,6 @@ MCAMP__INL MCAMP__V MCAMP__K(half_square)(MCAMP__V v, MCAMP__V *lo)
     return (0.5 * h) * h;
 }
 
-/* log Phi(v).  For v < 0, Phi = e^(-v^2/2) mills(-v); else it is w = 1 - p with
- * p = e^(-v^2/2) mills(v) <= 1/2, and log w is corrected by what the
- * subtraction lost.                                                           */
-MCAMP__INL MCAMP__V MCAMP__K(logphi)(MCAMP__V v)
-{
-    MCAMP__V zero = MCAMP__K(set)(0.0), edge = MCAMP__K(set)(-1.3e154), lo, hi, m, p, w;
-    hi = MCAMP__K(half_square)(MCAMP__K(max)(edge, MCAMP__K(min)(v, zero - v)), &lo);
-    m = MCAMP__K(mills)(MCAMP__K(max)(v, zero - v));
-    p = MCAMP__K(exp)(zero - hi) * m;
-    p = p - (p * lo) * (1.0 - 0.5 * lo);        /* times e^-lo, lo < 2e-5 */
-    w = 1.0 - p;
-    p = MCAMP__K(log_core)(w) + ((1.0 - w) - p) / w;
-    m = (MCAMP__K(log_core)(m) - lo) - hi;
-    m = MCAMP__K(lt)(v, edge, MCAMP__K(set)(-mcamp__inf()), m);
-    return MCAMP__K(lt)(v, zero, m, p);
-}
-
-/* ---- the three of them, in place ------------------------------------------- */
-
-MCAMP__INL MCAMP__V MCAMP__K(image)(MCAMP__V x, char name)
-{
-    if (name == 'e') return MCAMP__K(exp)(x);
-    return name == 'l' ? MCAMP__K(log)(x) : MCAMP__K(logphi)(x);
-}
-
-MCAMP__INL void MCAMP__K(map)(double *x, size_t n, char name)
-{
-    double t[MCAMP__W];
-    size_t i = 0, rest = n % MCAMP__W;
-    for (; i < n - rest; i += MCAMP__W)
-        MCAMP__K(store)(x + i, MCAMP__K(image)(MCAMP__K(load)(x + i), name));
-    if (!rest) return;
-    for (size_t j = 0; j < MCAMP__W; j++) t[j] = j < rest ? x[i + j] : 1.0;
-    MCAMP__K(store)(t, MCAMP__K(image)(MCAMP__K(load)(t), name));
-    for (size_t j = 0; j < rest; j++) x[i + j] = t[j];
-}
-
-MCAMP__ENTRY void MCAMP__K(map_exp)(double *x, size_t n) { MCAMP__K(map)(x, n, 'e'); }
-MCAMP__ENTRY void MCAMP__K(map_log)(double *x, size_t n) { MCAMP__K(map)(x, n, 'l'); }
-MCAMP__ENTRY void MCAMP__K(map_logphi)(double *x, size_t n) { MCAMP__K(map)(x, n, 'p'); }
-
 /* A term's exponent is y - min(v, 0)^2/2, which can be a small difference of
  * large numbers: m, the largest, is taken off before the parts that rounding
  * lost are added.                                                             */
@@ -3833,7 +3728,7 @@ MCAMP__ENTRY void MCAMP__K(rank1)(double *g, size_t b, const double *c,
     }
 }
 
-/* ---- sums of outer products ------------------------------------------------- */
+/* ---- for part III: sums of outer products ------------------------------------ */
 
 /* d[4 rows of ld][step] += sum over count rows of p_i p_j */
 MCAMP__INL void MCAMP__K(outer_block)(const double *pi, const double *pj, size_t ld,
@@ -3971,28 +3866,6 @@ MCAMP__ENTRY void MCAMP__K(add_shifts)(double *g, size_t b, const double *shift)
 #elif defined(__GNUC__)
 #  pragma GCC pop_options
 #endif
-
-/* sum_l a[j_l][i .. i+W-1] */
-MCAMP__INL MCAMP__V MCAMP__K(row_sum)(const mcamp__tuple *p, const uint32_t *j,
-                                      size_t i)
-{
-    MCAMP__V x = MCAMP__K(load)(p->a + j[0] * p->stride + i);
-    for (size_t l = 1; l < p->k; l++)
-        x = x + MCAMP__K(load)(p->a + j[l] * p->stride + i);
-    return x;
-}
-
-MCAMP__ENTRY void MCAMP__K(tuple_shift)(const mcamp__tuple *p, const uint32_t *j,
-                                        double *shift)
-{
-    double t[MCAMP__W];
-    size_t i = 0, rest = p->b % MCAMP__W;
-    for (; i < p->b - rest; i += MCAMP__W)
-        MCAMP__K(store)(shift + i, MCAMP__K(row_sum)(p, j, i));
-    if (!rest) return;
-    MCAMP__K(store)(t, MCAMP__K(row_sum)(p, j, i));
-    for (size_t q = 0; q < rest; q++) shift[i + q] = t[q];
-}
 
 /* t[W][W], a row per sample, is added to W rows of g; `rows` of them exist. */
 MCAMP__INL void MCAMP__K(add_block)(const double *t, size_t rows, double *g)
@@ -4543,22 +4416,7 @@ MCAMP__PRIV void mcamp__vec_exp(mcamp_vecset vs, double *x, size_t n)
     MCAMP__DISPATCH(vs, map_exp, (x, n));
 }
 
-/* x[i] := log x[i] within 2 ulp, denormals included; -infinity at +-0, NaN
- * below.                                                                      */
-MCAMP__PRIV void mcamp__vec_log(mcamp_vecset vs, double *x, size_t n)
-{
-    MCAMP__DISPATCH(vs, map_log, (x, n));
-}
-
 /* ---- random numbers --------------------------------------------------------- */
-
-/* count (a multiple of 8) words: out[8 i + l] is output i of lane l. */
-MCAMP__PRIV void mcamp__vec_words(mcamp_vecset vs, mcamp__rng8 *r, uint64_t *out,
-                                  size_t count)
-{
-    MCAMP_ASSERT(count % 8 == 0);
-    MCAMP__DISPATCH(vs, words, (r->s, out, count));
-}
 
 /* count (a multiple of 16) independent standard normals.  Pair i of lane l is
  * (out[16 i + l], out[16 i + 8 + l]), made of two consecutive words of the
@@ -4692,13 +4550,6 @@ MCAMP__PRIV void mcamp__vec_lse(mcamp_vecset vs, const double *x, size_t b,
     }
 }
 
-/* x[i] := log Phi(x[i]), relative error below 1e-14; -infinity below -1.3e154, 0
- * where it is above -1e-308.                                                  */
-MCAMP__PRIV void mcamp__vec_logphi(mcamp_vecset vs, double *x, size_t n)
-{
-    MCAMP__DISPATCH(vs, map_logphi, (x, n));
-}
-
 /* out = log sum_i e^(y_i) Phi(v_i), y_i = x_i + off_i and v_i = alpha_i - t, each
  * rounded once.  For those the sum is right within 1e-14 + 2 b u relatively,
  * however small Phi is; out is rounded once more.  x as in mcamp__vec_lse; an
@@ -4762,14 +4613,6 @@ MCAMP__PRIV void mcamp__vec_rank1(mcamp_vecset vs, double *g, size_t b,
                                   const double *c, const double *u)
 {
     MCAMP__DISPATCH(vs, rank1, (g, b, c, u));
-}
-
-/* The upper triangle of d += sum over count rows p[s][ld] of p_s p_s' (ld a multiple
- * of 32; what lies below the diagonal is spoilt).                              */
-MCAMP__PRIV void mcamp__vec_outer(mcamp_vecset vs, const double *p, size_t ld,
-                                  size_t count, double *d)
-{
-    MCAMP__DISPATCH(vs, outer, (p, ld, count, d));
 }
 
 /* g_i[s] += shift[s][i]; shift is [MCAMP__S][b]. */
@@ -4978,42 +4821,17 @@ MCAMP__PRIV void mcamp__tuple_group(mcamp_vecset vs, const mcamp__tuple *p,
     for (size_t s = 0; s < n; s++) log_z[s] = d[s].acc + log(d[s].prod);
 }
 
-/* shift_i = sum_l a_{i, j_l} */
-MCAMP__PRIV void mcamp__vec_tuple_shift(mcamp_vecset vs, const mcamp__tuple *p,
-                                        const uint32_t *j, double *shift)
-{
-    if (!p->diagonal) {
-        MCAMP__DISPATCH(vs, tuple_shift, (p, j, shift));
-        return;
-    }
-    for (size_t i = 0; i < p->b; i++) shift[i] = 0;
-    for (size_t l = 0; l < p->k; l++) shift[j[l]] += p->a[j[l]];
-}
-
-/* One tuple: indices j[k], shift[b] (or NULL), and log_z = the logarithm of
- * prod_l z_l p_l(j_l) / p~_l(j_l), relative error of the product below
- * k (b + 20) u.  Uses k uniforms of r.  The indices are the same in every set
- * (but where products would overflow and logarithms are used).  work:
- * mcamp__tuple_work(p) doubles.                                               */
-MCAMP__PRIV void mcamp__vec_draw_tuple(mcamp_vecset vs, const mcamp__tuple *p,
-                                       mcamp_rng *r, double *work, uint32_t *j,
-                                       double *shift, double *log_z)
-{
-    mcamp__tuple_group(vs, p, r, work, j, log_z, 1);
-    if (shift) mcamp__vec_tuple_shift(vs, p, j, shift);
-}
-
-/* A tile of tuples, drawn in groups: j[MCAMP__S][k], shift[MCAMP__S][b] (or
- * NULL: see mcamp__vec_add_tuples), log_z[MCAMP__S].  The uniforms are taken for
- * a group of tuples in turn, so that a tile is not MCAMP__S single draws.     */
+/* A tile of tuples, drawn in groups: j[MCAMP__S][k], log_z[MCAMP__S]: the logarithm
+ * of prod_l z_l p_l(j_l) / p~_l(j_l), relative error of the product below
+ * k (b + 20) u.  Uses k uniforms of r a tuple, for a group of tuples in turn.  The
+ * indices are the same in every set (but where products would overflow and
+ * logarithms are used).  work: mcamp__tuple_work(p) doubles.                   */
 MCAMP__PRIV void mcamp__vec_draw_tuples(mcamp_vecset vs, const mcamp__tuple *p,
                                         mcamp_rng *r, double *work, uint32_t *j,
-                                        double *shift, double *log_z)
+                                        double *log_z)
 {
     for (size_t s = 0; s < MCAMP__S; s += MCAMP__GROUP)
         mcamp__tuple_group(vs, p, r, work, j + s * p->k, log_z + s, MCAMP__GROUP);
-    for (size_t s = 0; shift && s < MCAMP__S; s++)
-        mcamp__vec_tuple_shift(vs, p, j + s * p->k, shift + s * p->b);
 }
 
 /* g_i[s] += sum_l a_{i, j[s][l]}: the shifts of a tile, added where they belong
@@ -6839,14 +6657,6 @@ MCAMP_API mcamp_status mcamp_gram_from_matrix(mcamp_ctx *ctx, const double *g,
     return MCAMP_OK;
 }
 
-/* G_ij whatever the kind; NaN for indices out of range or no gram. */
-MCAMP__PRIV double mcamp__gram_at(const mcamp_gram *gram, size_t i, size_t j)
-{
-    if (!mcamp__gram_ok(gram) || i >= gram->b || j >= gram->b) return mcamp__nan();
-    if (gram->kind == MCAMP_GRAM_DIAGONAL) return i == j ? gram->g[i] : 0.0;
-    return gram->g[i * gram->b + j];
-}
-
 /* ======================================================================== *
  *  PRIVACY LOSS                                                     >>loss
  *  In: a mcamp_gram G and sigma.  Out: a model of the pair P, Q in b dimensions
@@ -7822,7 +7632,7 @@ MCAMP__PRIV void mcamp__tile(mcamp_vecset vs, const mcamp__sampler *p,
         else                                 mcamp__tile_common_add(vs, p, w);
         return;
     }
-    mcamp__vec_draw_tuples(vs, &p->tuple, r, w->work, w->index, NULL, w->log_z);
+    mcamp__vec_draw_tuples(vs, &p->tuple, r, w->work, w->index, w->log_z);
     if (p->method == MCAMP_METHOD_COMMON) mcamp__tile_common(vs, p, w);
     else                                  mcamp__tile_tilted(vs, p, w);
 }
@@ -8183,8 +7993,7 @@ MCAMP__PRIV mcamp_status mcamp__run_blocks(mcamp_ctx *ctx, const mcamp__sampler 
 MCAMP__PRIV mcamp_status mcamp__check_gram(mcamp_ctx *ctx, const mcamp_gram *gram)
 {
     if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!gram || !gram->g || !gram->b)
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "gram", 0);
+    if (!mcamp__gram_ok(gram)) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "gram", 0);
     return MCAMP_OK;
 }
 
@@ -9925,7 +9734,6 @@ MCAMP_API mcamp_status mcamp_noise_load_replay(mcamp_ctx *ctx, mcamp_noise *nois
 
 #undef MCAMP__BLOB_HEAD
 #undef MCAMP__BLOB_VERSION
-#undef MCAMP__DISPATCH
 #undef MCAMP__NOISE_MAGIC
 #undef MCAMP__TILE
 #undef MCAMP__TASK
@@ -11008,6 +10816,37 @@ MCAMP_API mcamp_status mcamp_session_end(mcamp_ctx *ctx, mcamp_session *session,
  *  rule's error is a sum of positive terms with a Chernoff bound.
  * ======================================================================== */
 
+/* ---- the normal quantile ---------------------------------------------------- */
+
+/* Quantile for log p <= log 0.5: Halley's iteration on f(x) = log Phi(x) - logp,
+ * where f' = 1/R(-x) = h and f'' = -h (x + h).  f is concave and the start is
+ * good to a few percent, so that the cubic convergence needs 2 to 4 steps.      */
+MCAMP__PRIV double mcamp__quantile_tail(double logp)
+{
+    double s = -2 * logp, x;
+    x = s > 3 ? -sqrt(s - log(2 * MCAMP__PI * (s - log(s)))) :
+        -MCAMP__SQRT_2PI * (0.5 - exp(logp));
+    for (int i = 0; i < 8; i++) {
+        double h = 1 / mcamp__mills(-x);
+        double e = (mcamp__gauss_logcdf(x) - logp) / h;
+        double step = e / (1 + 0.5 * e * (x + h));
+        x -= step;
+        if (x > 0) x = 0;
+        if (!(fabs(step) > 1e-9 * fabs(x))) break;  /* its cube is below an ulp */
+    }
+    return x;
+}
+
+/* x with log Phi(x) = logp; -inf and +inf at the ends, NaN outside. */
+MCAMP__PRIV double mcamp__gauss_quantile_log(double logp)
+{
+    if (!(logp <= 0)) return mcamp__nan();
+    if (logp < -DBL_MAX) return -mcamp__inf();
+    if (!(logp < 0)) return mcamp__inf();
+    return logp <= -MCAMP__LN2 ? mcamp__quantile_tail(logp)
+                               : -mcamp__quantile_tail(mcamp__log1mexp(logp));
+}
+
 /* ---- events ----------------------------------------------------------------- */
 
 /* The mixture sum_i p_i N(a_i, 1) against N(0, 1), a_i >= 0: what every event
@@ -11555,100 +11394,13 @@ MCAMP_API mcamp_status mcamp_exact_rdp_epsilon(mcamp_ctx *ctx,
     return MCAMP_OK;
 }
 
-/* ---- balls in bins for any C, Renyi ------------------------------------------------ */
-
-/* log max_i (1/b) sum_j e^{t a_ij}, a = G/sigma^2. */
-MCAMP__PRIV double mcamp__gram_row_max(const mcamp_gram *g, double sigma, double t)
-{
-    double best = -mcamp__inf(), b = (double)g->b;
-    for (size_t i = 0; i < g->b; i++) {
-        double top = 0, s = 0, r;
-        if (g->kind == MCAMP_GRAM_DIAGONAL) {
-            r = t * (mcamp__gram_at(g, i, i) / sigma / sigma);
-            r = mcamp__log_add(r, log(b - 1));
-        } else {
-            for (size_t j = 0; j < g->b; j++)
-                top = mcamp__dmax(top, t * (mcamp__gram_at(g, i, j) / sigma / sigma));
-            for (size_t j = 0; j < g->b; j++)
-                s += exp(t * (mcamp__gram_at(g, i, j) / sigma / sigma) - top);
-            r = top + log(s);
-        }
-        best = mcamp__dmax(best, r - log(b));
-    }
-    return best;
-}
-
-/* (k - 1) D_k in the add direction, at most.  rho >= e^{mean L} by Jensen, mean L normal
- * with mean -A/2 and variance B, A the mean of a_ii and B of all a_ij:
- * E rho^{1-k} <= e^{(k-1) A/2 + (k-1)^2 B/2}.                                            */
-MCAMP__PRIV double mcamp__gram_add_moment(const mcamp_gram *g, double sigma, double k)
-{
-    double A = 0, B = 0, b = (double)g->b;
-    for (size_t i = 0; i < g->b; i++) {
-        A += mcamp__gram_at(g, i, i) / sigma / sigma / b;
-        for (size_t j = 0; j < g->b; j++)
-            if (i == j || g->kind != MCAMP_GRAM_DIAGONAL)
-                B += mcamp__gram_at(g, i, j) / sigma / sigma / b / b;
-    }
-    return 0.5 * (k - 1) * A + 0.5 * (k - 1) * (k - 1) * B;
-}
-
 MCAMP__PRIV mcamp_status mcamp__gram_check(mcamp_ctx *ctx, const mcamp_gram *gram,
                                            double sigma, const void *out, const char *name)
 {
     if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
     if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, name, 0);
-    if (!gram || !gram->g || !gram->b)
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "gram", 0);
+    if (!mcamp__gram_ok(gram)) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "gram", 0);
     return mcamp__check_sigma(ctx, "sigma", sigma);
-}
-
-/* E_Q rho^k = E prod_l z_l over tuples drawn one after another (section est), and
- * z_l = (1/b) sum_j e^{sum_{l' < l} a_{j j_l'}} is by Hoelder's inequality at most what
- * it is when all l - 1 indices are the same.                                              */
-MCAMP_API mcamp_status mcamp_exact_gram_rdp(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                            double sigma, uint32_t order,
-                                            mcamp_direction direction, double *rdp)
-{
-    double s = 0;
-    mcamp_status st = mcamp__gram_check(ctx, gram, sigma, rdp, "rdp");
-    if (st < 0) return st;
-    if (order < 2 || order > 4096) return mcamp__fail(ctx, MCAMP_E_ARG, "order", (double)order);
-    if ((int)direction < MCAMP_BOTH || direction > MCAMP_ADD)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "direction", (double)direction);
-    if (direction != MCAMP_ADD)
-        for (uint32_t l = 2; l <= order; l++)
-            s += mcamp__gram_row_max(gram, sigma, (double)l - 1);
-    if (direction != MCAMP_REMOVE)
-        s = mcamp__dmax(s, mcamp__gram_add_moment(gram, sigma, (double)order));
-    *rdp = s / ((double)order - 1) * (1 + 1e-11);
-    return MCAMP_OK;
-}
-
-MCAMP_API mcamp_status mcamp_exact_gram_epsilon(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                                double sigma, double delta,
-                                                uint32_t max_order, double *eps)
-{
-    double ld, best, s = 0;
-    mcamp_status st = mcamp__gram_check(ctx, gram, sigma, eps, "eps");
-    if (st < 0) return st;
-    if ((st = mcamp__check_prob(ctx, "delta", delta)) < 0) return st;
-    if (!max_order) max_order = 64;
-    if (max_order < 2 || max_order > 4096)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "max_order", (double)max_order);
-    ld = log(delta);
-    /* without amplification: the longest mode as a Gaussian mechanism (convexity) */
-    best = gram->max_norm / sigma * (1 + 1e-12);
-    if (!(best <= 1e100)) return mcamp__fail(ctx, MCAMP_E_INFEASIBLE, "sigma", sigma);
-    best = best > 0 ? mcamp__gauss_eps_up(best, ld) : 0;
-    for (uint32_t k = 2; k <= max_order; k++) {
-        double t, kd = (double)k;
-        s += mcamp__gram_row_max(gram, sigma, kd - 1);
-        t = mcamp__dmax(s, mcamp__gram_add_moment(gram, sigma, kd)) * (1 + 1e-11);
-        best = mcamp__dmin(best, mcamp__rdp_to_eps(t / (kd - 1), kd, ld));
-    }
-    *eps = best;
-    return MCAMP_OK;
 }
 
 /* ---- formulas of the literature ---------------------------------------------- */
@@ -17789,6 +17541,14 @@ typedef struct mcamp__edge {
     double ref;
 } mcamp__edge;
 
+/* The upper triangle of d += sum over count rows p[s][ld] of p_s p_s' (ld a multiple
+ * of 32; what lies below the diagonal is spoilt).                              */
+MCAMP__PRIV void mcamp__vec_outer(mcamp_vecset vs, const double *p, size_t ld,
+                                  size_t count, double *d)
+{
+    MCAMP__DISPATCH(vs, outer, (p, ld, count, d));
+}
+
 MCAMP__PRIV void mcamp__edge_task(void *arg, size_t g)
 {
     mcamp__edge *e = (mcamp__edge *)arg;
@@ -18438,6 +18198,14 @@ MCAMP__PRIV mcamp_status mcamp__opt_first_mode(mcamp__opt *o, const mcamp_mech *
     for (size_t k = 0; k < n; k++) mode[k] /= square;
     if (o->m.family != MCAMP_OPT_IDENTITY) mcamp__grad_from_coefs(mech, mode, &g);
     return MCAMP_OK;
+}
+
+/* G_ij whatever the kind; NaN for indices out of range or no gram. */
+MCAMP__PRIV double mcamp__gram_at(const mcamp_gram *gram, size_t i, size_t j)
+{
+    if (!mcamp__gram_ok(gram) || i >= gram->b || j >= gram->b) return mcamp__nan();
+    if (gram->kind == MCAMP_GRAM_DIAGONAL) return i == j ? gram->g[i] : 0.0;
+    return gram->g[i * gram->b + j];
 }
 
 /* log of the p-norm of the modes' norms, and d with d log = <d, dG>/2. */
@@ -19944,6 +19712,7 @@ MCAMP_EXTERN_C_END
 #endif
 
 #undef MCAMP__PRIV
+#undef MCAMP__DISPATCH
 #undef MCAMP__MAGIC
 #undef MCAMP__LN2
 #undef MCAMP__PI

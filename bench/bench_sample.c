@@ -264,7 +264,7 @@ static void st_product(void *a)
 static void st_draws(void *a)
 {
     rig *r = (rig *)a;
-    mcamp__vec_draw_tuples(r->vs, &r->p.tuple, &r->rng, r->w.work, r->w.index, NULL,
+    mcamp__vec_draw_tuples(r->vs, &r->p.tuple, &r->rng, r->w.work, r->w.index,
                            r->w.log_z);
 }
 static void st_shifts(void *a)     /* into another tile: x stays what it is */

@@ -847,37 +847,6 @@ TEST(calibrated_values_meet_their_targets)
         }
 }
 
-/* Renyi bound for any C: above the exact value where C = I, above the estimate else. */
-TEST(renyi_bound_of_a_gram_matrix)
-{
-    mcamp_mech mech;
-    mcamp_mech_desc d;
-    mcamp_gram g;
-    mcamp_event e;
-    double r, eps, sum;
-    mcamp_interval v;
-    memset(&d, 0, sizeof d);
-    d.kind = MCAMP_MECH_IDENTITY; d.n = 64;
-    CHECK_STATUS(mcamp_mech_init(&ctx, &d, &mech), MCAMP_OK);
-    CHECK_STATUS(mcamp_gram_init(&ctx, &mech, 16, &g), MCAMP_OK);
-    for (double sigma = 1.5; sigma < 10; sigma *= 1.6) {
-        e = bins(16, 4, sigma);
-        CHECK_STATUS(mcamp_exact_gram_epsilon(&ctx, &g, sigma, 1e-6, 0, &eps), MCAMP_OK);
-        CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, NULL, 1e-6, &v, NULL), MCAMP_OK);
-        CHECK_LE(v.upper * (1 - 1e-9), eps);
-        CHECK_LE(eps, v.upper * 20);
-        /* order 2 is exact: E rho^2 = (1/b^2) sum_ij e^{a_ij} */
-        sum = (exp(4 / sigma / sigma) + 15) / 16;
-        CHECK_STATUS(mcamp_exact_gram_rdp(&ctx, &g, sigma, 2, MCAMP_REMOVE, &r), MCAMP_OK);
-        CHECK_NEAR(r, log(sum), 1e-10, 0);
-        CHECK_STATUS(mcamp_exact_gram_rdp(&ctx, &g, sigma, 1, MCAMP_REMOVE, &r), MCAMP_E_ARG);
-        CHECK_STATUS(mcamp_exact_gram_rdp(&ctx, NULL, sigma, 2, MCAMP_REMOVE, &r),
-                     MCAMP_E_REQUIRED);
-    }
-    mcamp_gram_free(&ctx, &g);
-    mcamp_mech_free(&ctx, &mech);
-}
-
 /* Noise multipliers printed for the StackOverflow experiments at delta = 1e-6: the
  * unamplified ones to the printed digits, the amplified ones within 1e-3.             */
 TEST(printed_noise_multipliers)
@@ -1038,7 +1007,6 @@ static const mt_case cases[] = {
     T(multi_epoch_table),
     T(calibration_of_the_other_parameters),
     T(calibrated_values_meet_their_targets),
-    T(renyi_bound_of_a_gram_matrix),
     T(printed_noise_multipliers),
     T(allocation_failure_is_survived_everywhere),
     T(bad_events_are_refused)
