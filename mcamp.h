@@ -102,18 +102,15 @@
  *   law      mcamp_sampler_init, mcamp_sampler_free, mcamp_sampler_run, mcamp_tally_merge,
  *            mcamp_tally_mean, mcamp_tally_std_error, mcamp_tally_upper, mcamp_tally_lower
  *   verify   mcamp_verify_sampled
- *   secure   mcamp_entropy, mcamp_key_init, mcamp_key_random, mcamp_key_derive, mcamp_key_id,
- *            mcamp_key_wipe, mcamp_key_insecure_test, mcamp_wipe, mcamp_secure_normals,
- *            mcamp_secure_words, mcamp_insecure_normals
+ *   secure   mcamp_key_init, mcamp_key_random, mcamp_key_derive, mcamp_key_id,
+ *            mcamp_key_wipe, mcamp_key_insecure_test, mcamp_wipe
  *   noise    mcamp_noise_bytes, mcamp_noise_init, mcamp_noise_free, mcamp_noise_step,
  *            mcamp_noise_next, mcamp_noise_next_float, mcamp_noise_add, mcamp_noise_add_float,
  *            mcamp_noise_add_grid, mcamp_noise_from_grid, mcamp_noise_replay,
- *            mcamp_noise_save, mcamp_noise_load, mcamp_noise_load_replay
- *   batch    mcamp_batch_init, mcamp_batch_free, mcamp_batch_round, mcamp_batch_has,
- *            mcamp_batch_largest, mcamp_batch_amplified, mcamp_batch_cut_probability,
- *            mcamp_batch_cut_delta
- *   clip     mcamp_clip_init, mcamp_clip_begin, mcamp_clip_add, mcamp_clip_add_grid,
- *            mcamp_clip_norm, mcamp_clip_factor
+ *            mcamp_noise_save, mcamp_noise_load
+ *   batch    mcamp_batch_init, mcamp_batch_free, mcamp_batch_round, mcamp_batch_largest,
+ *            mcamp_batch_cut_probability, mcamp_batch_cut_delta
+ *   clip     mcamp_clip_init, mcamp_clip_begin, mcamp_clip_add, mcamp_clip_add_grid
  *   session  mcamp_guarantee_unamplified,
  *            mcamp_session_init, mcamp_session_begin,
  *            mcamp_session_add, mcamp_session_end, mcamp_session_delta
@@ -816,11 +813,8 @@ typedef struct mcamp_entropy_source {
     void *user;
 } mcamp_entropy_source;
 
-/* Random bytes from the source, or if that is NULL from the system (getrandom,
- * else /dev/urandom).  MCAMP_E_ENTROPY if it fails: there is no other resort.  */
-MCAMP_API mcamp_status mcamp_entropy(mcamp_ctx *ctx, const mcamp_entropy_source *source,
-                                     void *out, size_t size);
-/* A fresh key from mcamp_entropy. */
+/* A fresh key from the source, or if that is NULL from the system (getrandom, else
+ * /dev/urandom).  MCAMP_E_ENTROPY if it fails: there is no other resort.       */
 MCAMP_API mcamp_status mcamp_key_random(mcamp_ctx *ctx,
                                         const mcamp_entropy_source *source,
                                         mcamp_key *key);
@@ -839,20 +833,6 @@ MCAMP_API uint64_t mcamp_key_id(const mcamp_key *key);
 MCAMP_API void mcamp_key_wipe(mcamp_key *key);
 MCAMP_API void mcamp_wipe(void *p, size_t size);
 
-/* Numbers first .. first+count-1 of step `step`: a pure function of (key, step,
- * index), the same bits on every machine, vector set and slicing.  ChaCha20; the
- * normals by Box-Muller, without a cut before 13.37 standard deviations.       */
-MCAMP_API mcamp_status mcamp_secure_normals(mcamp_ctx *ctx, const mcamp_key *key,
-                                            uint64_t step, uint64_t first,
-                                            size_t count, double *out);
-MCAMP_API mcamp_status mcamp_secure_words(mcamp_ctx *ctx, const mcamp_key *key,
-                                          uint64_t step, uint64_t first, size_t count,
-                                          uint64_t *out);
-/* FOR SIMULATION ONLY: normals from xoshiro256++, three times as fast; whoever sees some
- * of them can tell the rest.  The first `count` of a stream of a seed; streams that
- * differ in number are independent.                                            */
-MCAMP_API mcamp_status mcamp_insecure_normals(mcamp_ctx *ctx, uint64_t seed,
-                                              uint64_t stream, size_t count, double *out);
 
 /* ======================================================================== *
  *  NOISE: the stream (C^-1 z)_t                                  (decl) noise
@@ -899,8 +879,10 @@ typedef struct mcamp_noise_desc {
     mcamp_key key;              /* REQUIRED; of this run alone                */
     mcamp_noise_store store;
     mcamp_noise_type type;
-    double grid;                /* lattice mode: a power of two, at most
-                                   sigma clip_norm; 0 = off                   */
+    double grid;                /* lattice mode: a power of two, at most sigma
+                                   clip_norm, and so large that no noise can
+                                   reach 2^50 of it; 0 = off.  Takes n doubles
+                                   from ctx during init                       */
     void *memory;               /* mcamp_noise_bytes bytes; NULL = from ctx   */
     size_t memory_size;
     uint32_t end_canary;        /* must be 0                                  */
@@ -921,6 +903,7 @@ typedef struct mcamp_noise {
     double *weights;
     size_t bytes;
     bool owned;
+    const void *user;           /* the session that it belongs to             */
     uint32_t keys[24];
 } mcamp_noise;
 
@@ -939,7 +922,8 @@ MCAMP_API uint64_t mcamp_noise_step(const mcamp_noise *noise);
  * next round.  `step` must be mcamp_noise_step: MCAMP_E_STEP for a round that was
  * released already (the same noise on other data would cancel) or is not due yet.
  * Nothing is allocated.  Bits do not depend on chunks, threads or vector sets.
- * Adding refuses a NaN or infinite entry (MCAMP_E_NONFINITE) before it starts.  */
+ * Adding refuses a NaN or infinite entry (MCAMP_E_NONFINITE) before it starts; the
+ * same error after it says that noise overflowed, and ends the stream.            */
 MCAMP_API mcamp_status mcamp_noise_next(mcamp_ctx *ctx, mcamp_noise *noise,
                                         uint64_t step, size_t count, double *out);
 MCAMP_API mcamp_status mcamp_noise_next_float(mcamp_ctx *ctx, mcamp_noise *noise,
@@ -979,10 +963,6 @@ MCAMP_API mcamp_status mcamp_noise_save(mcamp_ctx *ctx, const mcamp_noise *noise
  * field is named; MCAMP_E_STEP: this stream is past that round.               */
 MCAMP_API mcamp_status mcamp_noise_load(mcamp_ctx *ctx, mcamp_noise *noise,
                                         const void *blob, size_t size);
-/* The same, going back in time too.  Right only if what follows repeats exactly:
- * same batches, same data, same model.  With anything else the privacy is gone. */
-MCAMP_API mcamp_status mcamp_noise_load_replay(mcamp_ctx *ctx, mcamp_noise *noise,
-                                               const void *blob, size_t size);
 
 /* ======================================================================== *
  *  BATCHES: who takes part when                                 (decl) batch
@@ -1039,15 +1019,9 @@ MCAMP_API void mcamp_batch_free(mcamp_ctx *ctx, mcamp_batch *batch);
 MCAMP_API mcamp_status mcamp_batch_round(mcamp_ctx *ctx, mcamp_batch *batch,
                                          uint64_t round, size_t *out, size_t capacity,
                                          mcamp_batch_size *size);
-/* Does `example` take part in `round`, before any cut?  A pure function of the key;
- * BINS, POISSON, and MINSEP (cost: round); others MCAMP_E_ARG.                 */
-MCAMP_API mcamp_status mcamp_batch_has(mcamp_ctx *ctx, const mcamp_batch *batch,
-                                       uint64_t round, uint64_t example, bool *in);
 /* A capacity that suffices for every round: lists and FIXED exactly, else the limit
  * or the group.                                                                */
 MCAMP_API uint64_t mcamp_batch_largest(const mcamp_batch *batch);
-/* Does any accountant here give more than the unamplified guarantee? */
-MCAMP_API bool mcamp_batch_amplified(const mcamp_batch *batch);
 /* An upper bound on the probability that any batch of the run is cut, over the key. */
 MCAMP_API mcamp_status mcamp_batch_cut_probability(mcamp_ctx *ctx,
                                                    const mcamp_batch *batch, double *p);
@@ -1112,13 +1086,6 @@ MCAMP_API mcamp_status mcamp_clip_add(mcamp_ctx *ctx, mcamp_clip *clip,
 MCAMP_API mcamp_status mcamp_clip_add_grid(mcamp_ctx *ctx, mcamp_clip *clip,
                                            const mcamp_tensor *pieces, size_t count,
                                            int64_t *sum);
-/* An upper bound on the Euclidean norm, within 1e-12 of it (but at least DBL_MIN, the
- * smallest normal number, if it is not 0; infinite beyond DBL_MAX); and the factor, at
- * most 1, that brings it below `limit` after rounding.                         */
-MCAMP_API mcamp_status mcamp_clip_norm(mcamp_ctx *ctx, const mcamp_tensor *pieces,
-                                       size_t count, double *norm);
-MCAMP_API mcamp_status mcamp_clip_factor(mcamp_ctx *ctx, double norm, double limit,
-                                         double *factor);
 
 /* ======================================================================== *
  *  SESSION: a training run that keeps its promise              (decl) session
@@ -1142,7 +1109,7 @@ typedef struct mcamp_session_desc {
     uint32_t end_canary;        /* must be 0                                  */
 } mcamp_session_desc;
 
-/* Treat as opaque. */
+/* Treat as opaque, and do not copy: the noise knows its session by the address. */
 typedef struct mcamp_session {
     uint32_t magic;
     mcamp_guarantee guarantee;
@@ -1153,7 +1120,8 @@ typedef struct mcamp_session {
     int64_t *grid_sum;
     double cut_delta;           /* what a limit on batches adds to delta      */
     bool open;
-    size_t due;                 /* examples that the round may still get      */
+    uint64_t examples, limit, round;
+    uint64_t due, members;      /* of the round, not yet added: how many, who */
 } mcamp_session;
 
 /* Binds the parts together.  MCAMP_E_MISMATCH, naming it, if the law of the batches,
@@ -1164,17 +1132,21 @@ typedef struct mcamp_session {
  * where its noise stands: save and load that, nothing else has a state.       */
 MCAMP_API mcamp_status mcamp_session_init(mcamp_ctx *ctx, const mcamp_session_desc *desc,
                                           mcamp_session *session);
-/* Starts round `round`, which must be the noise's next one: its examples to out, the
- * sum set to 0.                                                               */
+/* Starts round `round`, which must be the noise's next one, or starts it once more: its
+ * examples to out, the sum set to 0.  MCAMP_E_SIZE: more than `capacity`, or than the
+ * clipping's max_examples.                                                    */
 MCAMP_API mcamp_status mcamp_session_begin(mcamp_ctx *ctx, mcamp_session *session,
                                            uint64_t round, size_t *out, size_t capacity,
                                            mcamp_batch_size *size);
-/* One example's gradient, once for each that was drawn, in any order; more than were
- * drawn are refused.                                                          */
+/* The gradient of `example`: once for each that was drawn, in any order.  One without
+ * pieces (NULL, 0) counts as zero; whether may depend on nothing but that example.  */
 MCAMP_API mcamp_status mcamp_session_add(mcamp_ctx *ctx, mcamp_session *session,
-                                         const mcamp_tensor *pieces, size_t count);
+                                         uint64_t example, const mcamp_tensor *pieces,
+                                         size_t count);
 /* Ends the round: out[dim] = the sum, or mean, with its noise, ready for the
- * optimiser.  out may be the sum.                                              */
+ * optimiser.  out may be the sum, which holds noise too from then on.
+ * MCAMP_E_MISMATCH ("members"): not exactly those that were drawn have been added;
+ * begin the round again.  After any error out is as it was.                   */
 MCAMP_API mcamp_status mcamp_session_end(mcamp_ctx *ctx, mcamp_session *session,
                                          double *out);
 /* delta of the whole run, cuts included. */
@@ -2410,8 +2382,7 @@ typedef enum mcamp__purpose {
     MCAMP__STREAM_VERIFY    = 4,    /* certificates; nothing else uses it  */
     MCAMP__STREAM_GRADIENT  = 5,
     MCAMP__STREAM_BATCH     = 6,    /* simulated batch assignments         */
-    MCAMP__STREAM_TEST      = 7,
-    MCAMP__STREAM_SIMULATE  = 8     /* mcamp_insecure_normals              */
+    MCAMP__STREAM_TEST      = 7
 } mcamp__purpose;
 
 #define MCAMP__GOLDEN UINT64_C(0x9e3779b97f4a7c15)
@@ -8467,11 +8438,10 @@ MCAMP_API mcamp_status mcamp_verify_sampled(mcamp_ctx *ctx, const mcamp_gram *gr
  * ======================================================================== */
 
 /* Each purpose has a subkey of its own, so that no block is used for two ends.
- * Numbers are part of the format: never change one.                           */
+ * Numbers are part of the format: never change one (4 was used).              */
 #define MCAMP__KEY_NOISE UINT64_C(1)    /* z                                   */
 #define MCAMP__KEY_TAIL  UINT64_C(2)    /* more bits for its tails             */
 #define MCAMP__KEY_ID    UINT64_C(3)
-#define MCAMP__KEY_WORDS UINT64_C(4)
 #define MCAMP__KEY_BATCH UINT64_C(5)    /* who takes part when                 */
 #define MCAMP__KEY_CUT   UINT64_C(6)    /* who is left out of a full batch     */
 #define MCAMP__KEY_BLOB  UINT64_C(7)    /* hides saved states                  */
@@ -8667,19 +8637,16 @@ MCAMP__PRIV int mcamp__system_entropy(unsigned char *out, size_t size)
 #endif
 }
 
-MCAMP_API mcamp_status mcamp_entropy(mcamp_ctx *ctx, const mcamp_entropy_source *source,
-                                     void *out, size_t size)
+/* All of out from the source; NULL: from the system. */
+MCAMP__PRIV mcamp_status mcamp__entropy(mcamp_ctx *ctx, const mcamp_entropy_source *source,
+                                        unsigned char *out, size_t size)
 {
     int failed;
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
     if (source && !source->fill)
         return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_entropy_source.fill", 0);
     failed = source ? source->fill(source->user, out, size)
-                    : mcamp__system_entropy((unsigned char *)out, size);
-    if (!failed) return MCAMP_OK;
-    mcamp_wipe(out, size);
-    return mcamp__fail(ctx, MCAMP_E_ENTROPY, "source", (double)failed);
+                    : mcamp__system_entropy(out, size);
+    return failed ? mcamp__fail(ctx, MCAMP_E_ENTROPY, "source", (double)failed) : MCAMP_OK;
 }
 
 /* A source that leaves its buffer as it was, or fills it with one value, has
@@ -8693,7 +8660,7 @@ MCAMP_API mcamp_status mcamp_key_random(mcamp_ctx *ctx,
     if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
     if (!key) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "key", 0);
     memset(&k, 0, sizeof k);
-    st = mcamp_entropy(ctx, source, k.byte, sizeof k.byte);
+    st = mcamp__entropy(ctx, source, k.byte, sizeof k.byte);
     if (st == MCAMP_OK && !mcamp__key_ok(&k))
         st = mcamp__fail(ctx, MCAMP_E_ENTROPY, "source", 0);
     if (st == MCAMP_OK) *key = k;
@@ -8844,47 +8811,6 @@ MCAMP__PRIV void mcamp__stream_normals(mcamp_vecset vs, const mcamp__stream *s,
 /* Indices stay below this, so that no counter wraps. */
 #define MCAMP__MAX_INDEX (UINT64_C(1) << 60)
 
-MCAMP__PRIV mcamp_status mcamp__secure_args(mcamp_ctx *ctx, const mcamp_key *key,
-                                            uint64_t first, size_t count,
-                                            const void *out)
-{
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!mcamp__key_ok(key)) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "key", 0);
-    if (first > MCAMP__MAX_INDEX || count > MCAMP__MAX_INDEX - first)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "first", (double)first);
-    if (!out && count) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
-    return MCAMP_OK;
-}
-
-MCAMP_API mcamp_status mcamp_secure_normals(mcamp_ctx *ctx, const mcamp_key *key,
-                                            uint64_t step, uint64_t first,
-                                            size_t count, double *out)
-{
-    mcamp__stream s;
-    mcamp_status st = mcamp__secure_args(ctx, key, first, count, out);
-    if (st < 0) return st;
-    mcamp__stream_init(&s, key);
-    mcamp__stream_normals(ctx->vec, &s, step, first, count, out);
-    mcamp_wipe(&s, sizeof s);
-    return MCAMP_OK;
-}
-
-MCAMP_API mcamp_status mcamp_insecure_normals(mcamp_ctx *ctx, uint64_t seed,
-                                              uint64_t stream, size_t count, double *out)
-{
-    mcamp__rng8 r;
-    double part[16];
-    size_t whole = count / 16 * 16;
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!out && count) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
-    mcamp__rng8_stream(&r, seed, MCAMP__STREAM_SIMULATE, stream);
-    if (whole) mcamp__vec_normals(ctx->vec, &r, out, whole);
-    if (whole == count) return MCAMP_OK;
-    mcamp__vec_normals(ctx->vec, &r, part, 16);
-    memcpy(out + whole, part, (count - whole) * sizeof *out);
-    return MCAMP_OK;
-}
-
 /* Words 128 g .. 128 g + 127 of a step, in the order of mcamp__one_word. */
 MCAMP__PRIV void mcamp__word_group(mcamp_vecset vs, const uint32_t key[8], uint64_t step,
                                    uint64_t g, uint64_t out[128])
@@ -8894,28 +8820,6 @@ MCAMP__PRIV void mcamp__word_group(mcamp_vecset vs, const uint32_t key[8], uint6
     for (size_t i = 0; i < 128; i++)
         out[i] = w[32 * (i % 8) + i / 8] | (uint64_t)w[32 * (i % 8) + 16 + i / 8] << 32;
     mcamp_wipe(w, sizeof w);
-}
-
-MCAMP_API mcamp_status mcamp_secure_words(mcamp_ctx *ctx, const mcamp_key *key,
-                                          uint64_t step, uint64_t first, size_t count,
-                                          uint64_t *out)
-{
-    uint32_t sub[8];
-    uint64_t part[128];
-    mcamp_status st = mcamp__secure_args(ctx, key, first, count, out);
-    if (st < 0) return st;
-    mcamp__subkey(key, MCAMP__KEY_WORDS, sub);
-    while (count) {
-        size_t skip = (size_t)(first % 128), len = mcamp__zmin(128 - skip, count);
-        mcamp__word_group(ctx->vec, sub, step, first / 128, part);
-        memcpy(out, part + skip, len * sizeof *out);
-        out += len;
-        first += len;
-        count -= len;
-    }
-    mcamp_wipe(sub, sizeof sub);
-    mcamp_wipe(part, sizeof part);
-    return MCAMP_OK;
 }
 
 /* ======================================================================== *
@@ -9039,6 +8943,7 @@ MCAMP__PRIV void mcamp__noise_mix(mcamp_vecset vs, const mcamp_noise *m,
         for (size_t i = 0; i < p->len; i++) acc[i] *= first;
         if (m->rows) mcamp__noise_past(vs, m, p, acc);
         if (m->rows) mcamp__noise_keep(vs, m, p, now, z);
+        mcamp_wipe(z, sizeof z);
         break;
     default:
         if (m->rows) mcamp__noise_past(vs, m, p, acc);
@@ -9095,23 +9000,21 @@ MCAMP__PRIV void mcamp__noise_weights(const mcamp_mech *c, uint64_t t, double *w
     else mcamp__toeplitz_apply(c, w, n, MCAMP__OP_SOLVE);
 }
 
-/* What y is multiplied by at round t.  Rounded up a little: never less noise than
- * sigma says.                                                                 */
-MCAMP__PRIV double mcamp__noise_factor(const mcamp_noise *m, uint64_t t)
+/* What y is multiplied by at round t, for the sum or in the stream's unit.  Rounded up a
+ * little: never less noise than sigma says.                                   */
+MCAMP__PRIV double mcamp__noise_factor(const mcamp_noise *m, uint64_t t, int for_sum)
 {
     double f = m->sigma * m->clip_norm * (1 + 8 * DBL_EPSILON);
     if (m->mech->scale) f /= m->mech->scale[t];
-    return m->unit == MCAMP_NOISE_MEAN && !(m->grid > 0) ? f / m->batch : f;
+    return for_sum || m->unit == MCAMP_NOISE_SUM || m->grid > 0 ? f : f / m->batch;
 }
 
-/* floor(x/g + 1/2): both floor and the difference are exact, unlike x + 1/2.
- * Beyond 2^62 it stops, which is post-processing.                             */
+/* floor(x/g + 1/2): both floor and the difference are exact, unlike x + 1/2.  |x/g| is
+ * below 2^50 (mcamp__noise_check_range).                                       */
 MCAMP__PRIV int64_t mcamp__to_grid(double x, double grid)
 {
     double q = x / grid, low = floor(q);
-    if (q - low >= 0.5) low += 1;
-    low = mcamp__dmax(mcamp__dmin(low, 4611686018427387904.0), -4611686018427387904.0);
-    return (int64_t)low;
+    return (int64_t)(q - low >= 0.5 ? low + 1 : low);
 }
 
 /* ---- rounds ------------------------------------------------------------------ */
@@ -9121,7 +9024,7 @@ typedef struct mcamp__sink {
     double *to_double;
     float *to_float;
     int64_t *to_grid;
-    int add;
+    int add, for_sum;           /* to what is there; in the unit of the sum    */
 } mcamp__sink;
 
 typedef struct mcamp__chunk {
@@ -9192,6 +9095,12 @@ MCAMP__PRIV int mcamp__all_finite_float(const float *x, size_t n)
     return !(bad >> 31);
 }
 
+MCAMP__PRIV int mcamp__sink_finite(const mcamp__sink *s, size_t count)
+{
+    return (!s->to_double || mcamp__all_finite(s->to_double, count)) &&
+           (!s->to_float || mcamp__all_finite_float(s->to_float, count));
+}
+
 MCAMP__PRIV mcamp_status mcamp__noise_check_sink(mcamp_ctx *ctx, const mcamp_noise *m,
                                                  const mcamp__sink *s, size_t count)
 {
@@ -9200,8 +9109,7 @@ MCAMP__PRIV mcamp_status mcamp__noise_check_sink(mcamp_ctx *ctx, const mcamp_noi
         return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
     if ((m->grid > 0) != (s->to_grid != NULL))
         return mcamp__fail(ctx, MCAMP_E_MISMATCH, "grid", m->grid);
-    if (s->add && ((s->to_double && !mcamp__all_finite(s->to_double, count)) ||
-                   (s->to_float && !mcamp__all_finite_float(s->to_float, count))))
+    if (s->add && !mcamp__sink_finite(s, count))
         return mcamp__fail(ctx, MCAMP_E_NONFINITE, "out", 0);
     for (size_t i = 0; s->to_grid && i < count; i++) {
         if (s->to_grid[i] > top || s->to_grid[i] < -top)
@@ -9239,9 +9147,14 @@ MCAMP__PRIV mcamp_status mcamp__noise_run(mcamp_ctx *ctx, mcamp_noise *m, uint64
     k.vs = ctx->vec;
     k.at = m->done;
     k.count = count;
-    k.factor = mcamp__noise_factor(m, step);
+    k.factor = mcamp__noise_factor(m, step, sink->for_sum);
     mcamp__run(ctx, (k.at + count - 1) / MCAMP__TASK - k.at / MCAMP__TASK + 1,
                mcamp__noise_task, &k);
+    if (!mcamp__sink_finite(sink, count)) {     /* noise too large: the stream ends */
+        m->step = m->mech->n;
+        m->done = 0;
+        return mcamp__fail(ctx, MCAMP_E_NONFINITE, "noise", 0);
+    }
     m->done += count;
     if (m->done == m->count) {
         m->done = 0;
@@ -9253,7 +9166,7 @@ MCAMP__PRIV mcamp_status mcamp__noise_run(mcamp_ctx *ctx, mcamp_noise *m, uint64
 MCAMP_API mcamp_status mcamp_noise_next(mcamp_ctx *ctx, mcamp_noise *noise,
                                         uint64_t step, size_t count, double *out)
 {
-    mcamp__sink s = { NULL, NULL, NULL, 0 };
+    mcamp__sink s = { NULL, NULL, NULL, 0, 0 };
     s.to_double = out;
     return mcamp__noise_run(ctx, noise, step, count, &s);
 }
@@ -9261,7 +9174,7 @@ MCAMP_API mcamp_status mcamp_noise_next(mcamp_ctx *ctx, mcamp_noise *noise,
 MCAMP_API mcamp_status mcamp_noise_next_float(mcamp_ctx *ctx, mcamp_noise *noise,
                                               uint64_t step, size_t count, float *out)
 {
-    mcamp__sink s = { NULL, NULL, NULL, 0 };
+    mcamp__sink s = { NULL, NULL, NULL, 0, 0 };
     s.to_float = out;
     return mcamp__noise_run(ctx, noise, step, count, &s);
 }
@@ -9269,7 +9182,7 @@ MCAMP_API mcamp_status mcamp_noise_next_float(mcamp_ctx *ctx, mcamp_noise *noise
 MCAMP_API mcamp_status mcamp_noise_add(mcamp_ctx *ctx, mcamp_noise *noise,
                                        uint64_t step, size_t count, double *out)
 {
-    mcamp__sink s = { NULL, NULL, NULL, 1 };
+    mcamp__sink s = { NULL, NULL, NULL, 1, 0 };
     s.to_double = out;
     return mcamp__noise_run(ctx, noise, step, count, &s);
 }
@@ -9277,7 +9190,7 @@ MCAMP_API mcamp_status mcamp_noise_add(mcamp_ctx *ctx, mcamp_noise *noise,
 MCAMP_API mcamp_status mcamp_noise_add_float(mcamp_ctx *ctx, mcamp_noise *noise,
                                              uint64_t step, size_t count, float *out)
 {
-    mcamp__sink s = { NULL, NULL, NULL, 1 };
+    mcamp__sink s = { NULL, NULL, NULL, 1, 0 };
     s.to_float = out;
     return mcamp__noise_run(ctx, noise, step, count, &s);
 }
@@ -9285,7 +9198,7 @@ MCAMP_API mcamp_status mcamp_noise_add_float(mcamp_ctx *ctx, mcamp_noise *noise,
 MCAMP_API mcamp_status mcamp_noise_add_grid(mcamp_ctx *ctx, mcamp_noise *noise,
                                             uint64_t step, size_t count, int64_t *out)
 {
-    mcamp__sink s = { NULL, NULL, NULL, 1 };
+    mcamp__sink s = { NULL, NULL, NULL, 1, 0 };
     s.to_grid = out;
     return mcamp__noise_run(ctx, noise, step, count, &s);
 }
@@ -9325,7 +9238,7 @@ MCAMP_API mcamp_status mcamp_noise_replay(mcamp_ctx *ctx, const mcamp_noise *noi
     w = mcamp__new_doubles(ctx, (size_t)step + 1);
     if (!w) return mcamp__fail(ctx, MCAMP_E_MEMORY, "step", (double)step);
     mcamp__noise_weights(noise->mech, step, w);
-    f = mcamp__noise_factor(noise, step);
+    f = mcamp__noise_factor(noise, step, 0);
     for (size_t i = 0; i < count; i += MCAMP__TILE) {
         size_t len = mcamp__zmin(MCAMP__TILE, count - i);
         mcamp__noise_again(ctx->vec, noise, step, w, at + i, len, acc);
@@ -9442,6 +9355,8 @@ MCAMP__PRIV mcamp_status mcamp__noise_layout(mcamp_ctx *ctx, const mcamp_noise_d
     if (!d->mech) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_noise_desc.mech", 0);
     if (!mcamp__mech_ok(d->mech))
         return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_noise_desc.mech", 0);
+    if (mcamp__mech_hash(d->mech) != d->mech->digest)
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "mcamp_noise_desc.mech", 0);
     if ((int)d->store < 0 || (int)d->store > MCAMP_NOISE_REGENERATED)
         return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_noise_desc.store", (double)(int)d->store);
     if ((int)d->type < 0 || (int)d->type > MCAMP_NOISE_FLOAT)
@@ -9471,6 +9386,41 @@ MCAMP_API mcamp_status mcamp_noise_bytes(mcamp_ctx *ctx, const mcamp_noise_desc 
     if (!bytes) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "bytes", 0);
     *bytes = m.bytes;
     return MCAMP_OK;
+}
+
+/* The largest sum of magnitudes in a row of C^-1; w: n doubles.  Infinite if some are. */
+MCAMP__PRIV double mcamp__inverse_reach(const mcamp_mech *c, double *w)
+{
+    double sum = 0, most = 0;
+    if (c->form != MCAMP_FORM_ROWS) mcamp__noise_weights(c, c->n - 1, w);
+    for (size_t t = 0; t < c->n; t++) {
+        if (c->form == MCAMP_FORM_ROWS) {
+            mcamp__noise_weights(c, t, w);
+            sum = 0;
+            for (size_t k = 0; k < t; k++) sum += fabs(w[k]);
+        }
+        sum += fabs(w[t]);
+        if (!mcamp__finite(sum)) return mcamp__inf();
+        most = mcamp__dmax(most, c->scale ? sum / c->scale[t] : sum);
+    }
+    return most;
+}
+
+/* Noise that were stopped at the ends of the integers would release the sum in the clear,
+ * and noise beyond 2^53 grids its low bits.  As |z| < 13.38 (section secure), no noise
+ * reaches 13.38 sigma clip_norm |row of C^-1|_1: that must be below 2^50 grids, a quarter
+ * of what rounding needs, which leaves room for the rounding of rows.            */
+MCAMP__PRIV mcamp_status mcamp__noise_check_range(mcamp_ctx *ctx, const mcamp_noise *m)
+{
+    size_t n = m->mech->n;
+    double *w, most;
+    if (!(m->grid > 0)) return MCAMP_OK;
+    w = mcamp__new_doubles(ctx, n);
+    if (!w) return mcamp__fail(ctx, MCAMP_E_MEMORY, "noise", (double)n);
+    most = 13.38 * m->sigma * m->clip_norm * mcamp__inverse_reach(m->mech, w);
+    mcamp__delete_doubles(ctx, w, n);
+    if (most <= ldexp(m->grid, 50)) return MCAMP_OK;
+    return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_noise_desc.grid", m->grid);
 }
 
 /* Memory of the caller or the context, zeroed; state first, at a multiple of 64. */
@@ -9506,7 +9456,8 @@ MCAMP_API mcamp_status mcamp_noise_init(mcamp_ctx *ctx, const mcamp_noise_desc *
     if (!noise) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "noise", 0);
     if (!mcamp__key_ok(&desc->key))
         return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_noise_desc.key", 0);
-    st = mcamp__noise_memory(ctx, desc, &m, state);
+    st = mcamp__noise_check_range(ctx, &m);
+    if (st == MCAMP_OK) st = mcamp__noise_memory(ctx, desc, &m, state);
     if (st < 0) return st;
     mcamp__subkey(&desc->key, MCAMP__KEY_NOISE, m.keys);
     mcamp__subkey(&desc->key, MCAMP__KEY_TAIL, m.keys + 8);
@@ -9699,9 +9650,10 @@ MCAMP__PRIV int mcamp__blob_body(mcamp_vecset vs, const mcamp_noise *m,
     return x == sum;
 }
 
-MCAMP__PRIV mcamp_status mcamp__noise_load(mcamp_ctx *ctx, mcamp_noise *m,
-                                           const void *blob, size_t size, int back)
+MCAMP_API mcamp_status mcamp_noise_load(mcamp_ctx *ctx, mcamp_noise *noise,
+                                        const void *blob, size_t size)
 {
+    mcamp_noise *m = noise;
     mcamp_status st = mcamp__noise_args(ctx, m);
     uint64_t head[MCAMP__BLOB_HEAD];
     const unsigned char *p = (const unsigned char *)blob;
@@ -9712,24 +9664,12 @@ MCAMP__PRIV mcamp_status mcamp__noise_load(mcamp_ctx *ctx, mcamp_noise *m,
     p += 8 * MCAMP__BLOB_HEAD;
     if (!mcamp__blob_body(ctx->vec, m, p, head[19], NULL))
         return mcamp__fail(ctx, MCAMP_E_BLOB, "blob", 0);
-    if (!back && (head[18] < m->step || (head[18] == m->step && m->done)))
+    if (head[18] < m->step || (head[18] == m->step && m->done))
         return mcamp__fail(ctx, MCAMP_E_STEP, "step", (double)head[18]);
     mcamp__blob_body(ctx->vec, m, p, head[19], m);
     m->step = head[18];
     m->done = 0;
     return MCAMP_OK;
-}
-
-MCAMP_API mcamp_status mcamp_noise_load(mcamp_ctx *ctx, mcamp_noise *noise,
-                                        const void *blob, size_t size)
-{
-    return mcamp__noise_load(ctx, noise, blob, size, 0);
-}
-
-MCAMP_API mcamp_status mcamp_noise_load_replay(mcamp_ctx *ctx, mcamp_noise *noise,
-                                               const void *blob, size_t size)
-{
-    return mcamp__noise_load(ctx, noise, blob, size, 1);
 }
 
 #undef MCAMP__BLOB_HEAD
@@ -9937,37 +9877,6 @@ MCAMP_API mcamp_status mcamp_batch_round(mcamp_ctx *ctx, mcamp_batch *batch,
     return MCAMP_OK;
 }
 
-MCAMP_API mcamp_status mcamp_batch_has(mcamp_ctx *ctx, const mcamp_batch *batch,
-                                       uint64_t round, uint64_t example, bool *in)
-{
-    mcamp__words w;
-    const mcamp_batch *b = batch;
-    uint64_t free_at = 0;       /* first round that MINSEP may take it in */
-    bool yes = false;
-    mcamp_status st = mcamp__batch_args(ctx, b);
-    if (st < 0) return st;
-    if (round >= b->rounds) return mcamp__fail(ctx, MCAMP_E_STEP, "round", (double)round);
-    if (example >= b->examples)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "example", (double)example);
-    if (!in) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "in", 0);
-    mcamp__words_open(&w, ctx->vec, b->keys, 0);
-    if (b->law == MCAMP_BATCH_BINS) {
-        yes = mcamp__bin_of(&w, b, example) == round % b->batches;
-    } else if (b->law == MCAMP_BATCH_POISSON) {
-        yes = example % b->batches == round % b->batches &&
-              mcamp__coin(b, mcamp__one_word(b->keys, round, example / b->batches));
-    } else if (b->law == MCAMP_BATCH_MINSEP) {
-        for (uint64_t t = 0; t <= round; t++) {
-            yes = t >= free_at && mcamp__coin(b, mcamp__one_word(b->keys, t, example));
-            if (yes) free_at = t + b->batches;
-        }
-    } else {
-        return mcamp__fail(ctx, MCAMP_E_ARG, "law", (double)(int)b->law);
-    }
-    *in = yes;
-    return MCAMP_OK;
-}
-
 MCAMP_API uint64_t mcamp_batch_largest(const mcamp_batch *batch)
 {
     uint64_t most;
@@ -9983,12 +9892,6 @@ MCAMP_API uint64_t mcamp_batch_largest(const mcamp_batch *batch)
         }
     }
     return batch->limit && batch->limit < most ? batch->limit : most;
-}
-
-MCAMP_API bool mcamp_batch_amplified(const mcamp_batch *batch)
-{
-    return batch && batch->magic == MCAMP__BATCH_MAGIC &&
-           batch->law != MCAMP_BATCH_SHUFFLE;
 }
 
 /* ---- the odds of a cut ------------------------------------------------------- */
@@ -10344,20 +10247,6 @@ MCAMP__PRIV double mcamp__pieces_norm(const mcamp_tensor *pieces, size_t count, 
     return mcamp__dmax(sum, DBL_MIN);       /* denormals would be rounded once more */
 }
 
-MCAMP_API mcamp_status mcamp_clip_norm(mcamp_ctx *ctx, const mcamp_tensor *pieces,
-                                       size_t count, double *norm)
-{
-    size_t dim;
-    double top;
-    mcamp_status st = mcamp__pieces_check(ctx, pieces, count, &dim);
-    if (st < 0) return st;
-    if (!norm) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "norm", 0);
-    top = mcamp__pieces_max(pieces, count);
-    if (!mcamp__finite(top)) return mcamp__fail(ctx, MCAMP_E_NONFINITE, "pieces", top);
-    *norm = mcamp__pieces_norm(pieces, count, top);
-    return MCAMP_OK;
-}
-
 /* Four u below the quotient: one for the division, one for each product with it.  A
  * denormal quotient is off by more than that, at most twice half of the last place.  */
 MCAMP__PRIV double mcamp__clip_factor(double norm, double limit)
@@ -10365,19 +10254,6 @@ MCAMP__PRIV double mcamp__clip_factor(double norm, double limit)
     double f = norm <= limit ? 1 : limit / norm * (1 - 4 * DBL_EPSILON);
     if (!(f >= DBL_MIN)) f = mcamp__dmax(f - 4 * (DBL_MIN * DBL_EPSILON), 0);
     return f;
-}
-
-MCAMP_API mcamp_status mcamp_clip_factor(mcamp_ctx *ctx, double norm, double limit,
-                                         double *factor)
-{
-    mcamp_status st;
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    st = mcamp__check(ctx, "norm", norm, 0, 1, DBL_MAX, 1);
-    if (st == MCAMP_OK) st = mcamp__check_positive(ctx, "limit", limit);
-    if (st < 0) return st;
-    if (!factor) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "factor", 0);
-    *factor = mcamp__clip_factor(norm, limit);
-    return MCAMP_OK;
 }
 
 /* The norm to clip to.  In a sum of doubles each addition errs by at most u times
@@ -10516,8 +10392,9 @@ MCAMP_API mcamp_status mcamp_clip_add_grid(mcamp_ctx *ctx, mcamp_clip *clip,
  *  In: a guarantee, and the batches, noise and clipping of a run.  Out: rounds that
  *  can't be run otherwise than the guarantee says.  No memory of its own.
  *  Guarantee: the noisy gradients of all rounds together are (eps, delta)-DP for the
- *  adjacency that the report names, if every example that was drawn is added at most
- *  once and its gradient depends on nothing but itself and earlier releases.
+ *  adjacency that the report names, if the gradient of an example depends on nothing
+ *  but itself and earlier releases; that all who were drawn, and nobody else, are added
+ *  once is checked.
  * ======================================================================== */
 
 #define MCAMP__SESSION_MAGIC   0x6d637365u
@@ -10657,7 +10534,28 @@ MCAMP__PRIV mcamp_status mcamp__session_parts(mcamp_ctx *ctx, const mcamp_sessio
         return mcamp__fail(ctx, MCAMP_E_MISMATCH, "grid", d->noise->grid);
     if (d->noise->done)
         return mcamp__fail(ctx, MCAMP_E_STEP, "noise", (double)d->noise->step);
+    if (mcamp__mech_hash(d->noise->mech) != d->noise->digest)
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "mech", 0);
     return MCAMP_OK;
+}
+
+/* The stream remembers its session, so that two can't run on it in turns.     */
+MCAMP__PRIV void mcamp__session_bind(const mcamp_session_desc *d,
+                                     const mcamp_guarantee *g, double cut,
+                                     mcamp_session *s)
+{
+    memset(s, 0, sizeof *s);
+    s->guarantee = *g;
+    s->batch = d->batch;
+    s->noise = d->noise;
+    s->clip = d->clip;
+    s->sum = d->sum;
+    s->grid_sum = d->grid_sum;
+    s->examples = d->batch->examples;
+    s->limit = d->batch->limit;
+    s->cut_delta = cut;
+    s->noise->user = s;
+    s->magic = MCAMP__SESSION_MAGIC;
 }
 
 MCAMP_API mcamp_status mcamp_session_init(mcamp_ctx *ctx, const mcamp_session_desc *desc,
@@ -10683,15 +10581,7 @@ MCAMP_API mcamp_status mcamp_session_init(mcamp_ctx *ctx, const mcamp_session_de
         if (!(mcamp__guarantee_delta(&g) + cut < 1))
             return mcamp__fail(ctx, MCAMP_E_MISMATCH, "limit", cut);
     }
-    memset(session, 0, sizeof *session);
-    session->guarantee = g;
-    session->batch = desc->batch;
-    session->noise = desc->noise;
-    session->clip = desc->clip;
-    session->sum = desc->sum;
-    session->grid_sum = desc->grid_sum;
-    session->cut_delta = cut;
-    session->magic = MCAMP__SESSION_MAGIC;
+    mcamp__session_bind(desc, &g, cut, session);
     return MCAMP_OK;
 }
 
@@ -10704,8 +10594,7 @@ MCAMP_API double mcamp_session_delta(const mcamp_session *session)
 /* ---- rounds ------------------------------------------------------------------ */
 
 /* The parts are looked at again each time: they belong to the caller. */
-MCAMP__PRIV mcamp_status mcamp__session_args(mcamp_ctx *ctx, const mcamp_session *s,
-                                             bool open)
+MCAMP__PRIV mcamp_status mcamp__session_args(mcamp_ctx *ctx, const mcamp_session *s)
 {
     const char *name;
     mcamp_status st;
@@ -10717,10 +10606,38 @@ MCAMP__PRIV mcamp_status mcamp__session_args(mcamp_ctx *ctx, const mcamp_session
     if (st == MCAMP_OK) st = mcamp__clip_args(ctx, s->clip);
     if (st < 0) return st;
     name = mcamp__session_differs(&s->guarantee, s->batch, s->noise, s->clip);
+    if (!name && s->batch->examples != s->examples) name = "examples";
+    if (!name && s->batch->limit != s->limit) name = "limit";
+    if (!name && s->noise->user != s) name = "session";
     if (name) return mcamp__fail(ctx, MCAMP_E_MISMATCH, name, 0);
-    if (s->open != open || s->noise->done)
+    if (s->noise->done)
+        return mcamp__fail(ctx, MCAMP_E_STEP, "noise", (double)s->noise->step);
+    return MCAMP_OK;
+}
+
+/* The same within a round, which must be the one that was begun. */
+MCAMP__PRIV mcamp_status mcamp__session_open(mcamp_ctx *ctx, const mcamp_session *s)
+{
+    mcamp_status st = mcamp__session_args(ctx, s);
+    if (st < 0) return st;
+    if (!s->open || s->round != s->noise->step)
         return mcamp__fail(ctx, MCAMP_E_STEP, "session", (double)s->noise->step);
     return MCAMP_OK;
+}
+
+/* Coefficients changed in place: looked for where it costs no more than the sum. */
+MCAMP__PRIV int mcamp__session_stale(const mcamp_session *s)
+{
+    const mcamp_mech *c = s->noise->mech;
+    return c->count <= s->clip->dim && c->n <= s->clip->dim &&
+           mcamp__mech_hash(c) != s->noise->digest;
+}
+
+/* Who is due is remembered as a number and a sum of these, modulo 2^64; of one wrong
+ * example for a right one, it knows for certain, of more but for odds of 2^-64.  */
+MCAMP__PRIV uint64_t mcamp__member(uint64_t example)
+{
+    return mcamp__mix(example + MCAMP__GOLDEN);
 }
 
 MCAMP_API mcamp_status mcamp_session_begin(mcamp_ctx *ctx, mcamp_session *session,
@@ -10728,57 +10645,73 @@ MCAMP_API mcamp_status mcamp_session_begin(mcamp_ctx *ctx, mcamp_session *sessio
                                            mcamp_batch_size *size)
 {
     mcamp_session *s = session;
-    mcamp_status st = mcamp__session_args(ctx, s, false);
+    mcamp_batch_size drawn = { 0, 0 };
+    mcamp_status st = mcamp__session_args(ctx, s);
     if (st < 0) return st;
+    if (!size) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "size", 0);
     if (round != s->noise->step || round >= s->guarantee.rounds)
         return mcamp__fail(ctx, MCAMP_E_STEP, "round", (double)round);
-    st = mcamp_batch_round(ctx, s->batch, round, out, capacity, size);
+    if (mcamp__session_stale(s)) return mcamp__fail(ctx, MCAMP_E_MISMATCH, "mech", 0);
+    s->open = false;
+    st = mcamp_batch_round(ctx, s->batch, round, out, capacity, &drawn);
     if (st < 0) return st;
+    if (drawn.kept > s->clip->max_examples)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "max_examples", (double)drawn.kept);
     for (size_t i = 0; i < s->clip->dim; i++) {
         if (s->sum) s->sum[i] = 0;
         else        s->grid_sum[i] = 0;
     }
     s->clip->added = 0;
-    s->due = size->kept;
+    s->round = round;
+    s->due = drawn.kept;
+    s->members = 0;
+    for (size_t i = 0; i < drawn.kept; i++) s->members += mcamp__member(out[i]);
     s->open = true;
+    *size = drawn;
     return MCAMP_OK;
 }
 
 MCAMP_API mcamp_status mcamp_session_add(mcamp_ctx *ctx, mcamp_session *session,
-                                         const mcamp_tensor *pieces, size_t count)
+                                         uint64_t example, const mcamp_tensor *pieces,
+                                         size_t count)
 {
     mcamp_session *s = session;
-    mcamp_status st = mcamp__session_args(ctx, s, true);
+    mcamp_status st = mcamp__session_open(ctx, s);
     if (st < 0) return st;
     if (!s->due) return mcamp__fail(ctx, MCAMP_E_SIZE, "session", (double)s->clip->added);
-    st = s->sum ? mcamp_clip_add(ctx, s->clip, pieces, count, s->sum)
-                : mcamp_clip_add_grid(ctx, s->clip, pieces, count, s->grid_sum);
-    if (st == MCAMP_OK) s->due--;
-    return st;
+    if (pieces || count) {
+        st = s->sum ? mcamp_clip_add(ctx, s->clip, pieces, count, s->sum)
+                    : mcamp_clip_add_grid(ctx, s->clip, pieces, count, s->grid_sum);
+        if (st < 0) return st;
+    }
+    s->due--;
+    s->members -= mcamp__member(example);
+    return MCAMP_OK;
 }
 
+/* All that can fail comes first, and in memory of the session's own: out gets nothing
+ * but the sum with its noise.                                                  */
 MCAMP_API mcamp_status mcamp_session_end(mcamp_ctx *ctx, mcamp_session *session,
                                          double *out)
 {
     mcamp_session *s = session;
+    mcamp__sink k = { NULL, NULL, NULL, 1, 1 };
     size_t dim;
-    mcamp_status st = mcamp__session_args(ctx, s, true);
+    mcamp_status st = mcamp__session_open(ctx, s);
     if (st < 0) return st;
     if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
+    if (s->due || s->members)
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "members", (double)s->due);
     dim = s->clip->dim;
-    if (s->grid_sum) {
-        st = mcamp_noise_add_grid(ctx, s->noise, s->noise->step, dim, s->grid_sum);
-        if (st == MCAMP_OK) st = mcamp_noise_from_grid(ctx, s->noise, s->grid_sum, dim, out);
-    } else {
-        if (!mcamp__all_finite(s->sum, dim))
-            return mcamp__fail(ctx, MCAMP_E_NONFINITE, "sum", 0);
-        for (size_t i = 0; i < dim; i++)
-            out[i] = s->noise->unit == MCAMP_NOISE_MEAN ? s->sum[i] / s->noise->batch
-                                                        : s->sum[i];
-        st = mcamp_noise_add(ctx, s->noise, s->noise->step, dim, out);
-    }
-    if (st == MCAMP_OK) s->open = false;
-    return st;
+    k.to_double = s->sum;
+    k.to_grid = s->grid_sum;
+    st = mcamp__noise_run(ctx, s->noise, s->round, dim, &k);
+    if (st < 0) return st;
+    s->open = false;
+    if (s->grid_sum) return mcamp_noise_from_grid(ctx, s->noise, s->grid_sum, dim, out);
+    for (size_t i = 0; i < dim; i++)
+        out[i] = s->noise->unit == MCAMP_NOISE_MEAN ? s->sum[i] / s->noise->batch : s->sum[i];
+    return MCAMP_OK;
 }
 
 #undef MCAMP__SESSION_MAGIC
@@ -10787,7 +10720,6 @@ MCAMP_API mcamp_status mcamp_session_end(mcamp_ctx *ctx, mcamp_session *session,
 #undef MCAMP__KEY_NOISE
 #undef MCAMP__KEY_TAIL
 #undef MCAMP__KEY_ID
-#undef MCAMP__KEY_WORDS
 #undef MCAMP__KEY_BATCH
 #undef MCAMP__KEY_CUT
 #undef MCAMP__KEY_BLOB

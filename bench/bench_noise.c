@@ -30,13 +30,17 @@ static uint64_t round_number;
 static void run_simulation(void *arg)
 {
     (void)arg;
-    mcamp_insecure_normals(&ctx, 1, round_number++, BLOCK, out);
+    mcamp__rng8 r;
+    mcamp__rng8_stream(&r, 1, MCAMP__STREAM_TEST, round_number++);
+    mcamp__vec_normals(ctx.vec, &r, out, BLOCK);
 }
 
 static void run_secure(void *arg)
 {
     (void)arg;
-    mcamp_secure_normals(&ctx, &key, round_number++, 0, BLOCK, out);
+    mcamp__stream s;
+    mcamp__stream_init(&s, &key);
+    mcamp__stream_normals(ctx.vec, &s, round_number++, 0, BLOCK, out);
 }
 
 static void run_libm(void *arg)

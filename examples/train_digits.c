@@ -234,7 +234,7 @@ static void run_private_round(run *r, size_t t)
     for (size_t i = 0; i < size.kept; i++) {
         net_gradient(r->w, d->pixels, d->x + r->index[i] * d->pixels, d->label[r->index[i]],
                      r->gradient);
-        must(&r->ctx, mcamp_session_add(&r->ctx, &r->session, &whole, 1), "gradient");
+        must(&r->ctx, mcamp_session_add(&r->ctx, &r->session, r->index[i], &whole, 1), "gradient");
     }
     must(&r->ctx, mcamp_session_end(&r->ctx, &r->session, r->step), "noise");
 }

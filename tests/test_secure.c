@@ -4,6 +4,7 @@
 #define MCAMP_IMPLEMENTATION
 #include "../mcamp.h"
 #include "mcamp_test.h"
+#include "stream.h"
 
 static mcamp_ctx ctx;
 
@@ -155,7 +156,6 @@ TEST(entropy_that_fails_fails_loudly)
 {
     mcamp_entropy_source s;
     mcamp_key k = counting_key(), a, b;
-    unsigned char buf[64] = { 1 };
     int fail = 3;
     start();
     memset(&s, 0, sizeof s);
@@ -166,8 +166,6 @@ TEST(entropy_that_fails_fails_loudly)
     s.user = &fail;
     CHECK_STATUS(mcamp_key_random(&ctx, &s, &k), MCAMP_E_ENTROPY);
     CHECK(k.byte[1] == 8);
-    CHECK_STATUS(mcamp_entropy(&ctx, &s, buf, sizeof buf), MCAMP_E_ENTROPY);
-    for (size_t i = 0; i < sizeof buf; i++) CHECK(buf[i] == 0);
     s.fill = lazy_source;
     CHECK_STATUS(mcamp_key_random(&ctx, &s, &k), MCAMP_E_ENTROPY);
     CHECK(k.byte[1] == 8 && source_calls == 1);
@@ -175,7 +173,6 @@ TEST(entropy_that_fails_fails_loudly)
     CHECK_STATUS(mcamp_key_random(&ctx, NULL, &b), MCAMP_OK);
     CHECK(memcmp(&a, &b, sizeof a));
     CHECK_STATUS(mcamp_key_random(&ctx, NULL, NULL), MCAMP_E_REQUIRED);
-    CHECK_STATUS(mcamp_entropy(&ctx, NULL, NULL, 4), MCAMP_E_REQUIRED);
 }
 
 /* ---- normals --------------------------------------------------------------------- */
@@ -187,12 +184,14 @@ static void vector_line(const char *line, void *user)
     unsigned long long a, b, c, w;
     double want, want2, got, got2;
     uint64_t word;
+    uint32_t sub[8];
     (void)user;
     if (sscanf(line, "word %llu %llu %llx", &a, &b, &w) == 3) {
-        CHECK_STATUS(mcamp_secure_words(&ctx, &k, a, b, 1, &word), MCAMP_OK);
+        mcamp__subkey(&k, 4, sub);
+        word = mcamp__one_word(sub, a, b);
         CHECK(word == w);
     } else if (sscanf(line, "normal %llu %llu %lf", &a, &b, &want) == 3) {
-        CHECK_STATUS(mcamp_secure_normals(&ctx, &k, a, b, 1, &got), MCAMP_OK);
+        mt_normals(&ctx, &k, a, b, 1, &got);
         CHECK_NEAR(got, want, 0, 8.9e-16);
     } else if (sscanf(line, "pair %llx %llx %llx %lf %lf", &a, &b, &c, &want, &want2) == 5) {
         mcamp__normal_pair(a, b, c, &got, &got2);
@@ -286,37 +285,23 @@ TEST(streams_are_the_same_in_every_set_and_pinned)
 TEST(slices_agree_however_they_are_cut)
 {
     double all[1000], part[1000];
-    uint64_t words[1000], few[1000], seed = 5;
+    uint64_t few[128], seed = 5;
+    uint32_t sub[8];
     mcamp_key k = counting_key();
     start();
-    CHECK_STATUS(mcamp_secure_normals(&ctx, &k, 3, 77, 1000, all), MCAMP_OK);
-    CHECK_STATUS(mcamp_secure_words(&ctx, &k, 3, 77, 1000, words), MCAMP_OK);
+    mt_normals(&ctx, &k, 3, 77, 1000, all);
     for (int trial = 0; trial < 300; trial++) {
         size_t at = (size_t)(next_test(&seed) % 1000);
         size_t len = (size_t)(next_test(&seed) % (1001 - at));
-        CHECK_STATUS(mcamp_secure_normals(&ctx, &k, 3, 77 + at, len, part), MCAMP_OK);
+        mt_normals(&ctx, &k, 3, 77 + at, len, part);
         CHECK(!memcmp(part, all + at, len * sizeof *part));
-        CHECK_STATUS(mcamp_secure_words(&ctx, &k, 3, 77 + at, len, few), MCAMP_OK);
-        CHECK(!memcmp(few, words + at, len * sizeof *few));
     }
-}
-
-TEST(bad_arguments_leave_outputs_alone)
-{
-    mcamp_key k = counting_key(), none;
-    double out[2] = { 5, 6 };
-    uint64_t w[2] = { 5, 6 };
-    start();
-    memset(&none, 0, sizeof none);
-    CHECK_STATUS(mcamp_secure_normals(&ctx, NULL, 0, 0, 2, out), MCAMP_E_REQUIRED);
-    CHECK_STATUS(mcamp_secure_normals(&ctx, &none, 0, 0, 2, out), MCAMP_E_REQUIRED);
-    CHECK_STATUS(mcamp_secure_normals(&ctx, &k, 0, 0, 2, NULL), MCAMP_E_REQUIRED);
-    CHECK_STATUS(mcamp_secure_normals(&ctx, &k, 0, UINT64_C(1) << 60, 2, out), MCAMP_E_SIZE);
-    CHECK_STATUS(mcamp_secure_normals(&ctx, &k, 0, ~UINT64_C(0), 2, out), MCAMP_E_SIZE);
-    CHECK_STATUS(mcamp_secure_normals(NULL, &k, 0, 0, 2, out), MCAMP_E_ARG);
-    CHECK_STATUS(mcamp_secure_words(&ctx, &none, 0, 0, 2, w), MCAMP_E_REQUIRED);
-    CHECK_STATUS(mcamp_secure_normals(&ctx, &k, 0, 0, 0, NULL), MCAMP_OK);
-    CHECK_NEAR(out[0] + out[1] + (double)(w[0] + w[1]), 22, 0, 0);
+    mcamp__subkey(&k, MCAMP__STREAM_TEST, sub);
+    for (uint64_t g = 0; g < 3; g++) {
+        mcamp__word_group(ctx.vec, sub, 3, g, few);
+        for (uint64_t i = 0; i < 128; i++)
+            CHECK(few[i] == mcamp__one_word(sub, 3, 128 * g + i));
+    }
 }
 
 /* Moments and a chi-squared of 64 cells of equal probability over 2^22 normals, and
@@ -333,9 +318,9 @@ TEST(normals_are_standard_and_independent)
     mcamp_key k = counting_key(), k2;
     start();
     mcamp_key_insecure_test(1, &k2);
-    CHECK_STATUS(mcamp_secure_normals(&ctx, &k, 0, 0, n, a), MCAMP_OK);
-    CHECK_STATUS(mcamp_secure_normals(&ctx, &k, 1, 0, n, b), MCAMP_OK);
-    CHECK_STATUS(mcamp_secure_normals(&ctx, &k2, 0, 0, n, c), MCAMP_OK);
+    mt_normals(&ctx, &k, 0, 0, n, a);
+    mt_normals(&ctx, &k, 1, 0, n, b);
+    mt_normals(&ctx, &k2, 0, 0, n, c);
     for (int i = 0; i < 63; i++) edge[i] = mcamp__gauss_quantile_log(log((i + 1) / 64.0));
     for (size_t i = 0; i < n; i++) {
         double x = a[i], x2 = x * x;
@@ -365,26 +350,6 @@ TEST(normals_are_standard_and_independent)
     free(a); free(b); free(c);
 }
 
-TEST(simulated_normals_are_those_of_their_stream)
-{
-    static double a[5000], b[5000];
-    double s2 = 0, cross = 0;
-    start();
-    CHECK_STATUS(mcamp_insecure_normals(&ctx, 3, 0, 5000, a), MCAMP_OK);
-    for (size_t n = 1; n < 60; n++) {
-        b[n] = 77;
-        CHECK_STATUS(mcamp_insecure_normals(&ctx, 3, 0, n, b), MCAMP_OK);
-        CHECK(!memcmp(a, b, n * sizeof *a) && b[n] > 76);
-    }
-    CHECK_STATUS(mcamp_insecure_normals(&ctx, 3, 1, 5000, b), MCAMP_OK);
-    for (size_t i = 0; i < 5000; i++) { s2 += a[i] * a[i] - 1; cross += a[i] * b[i]; }
-    CHECK_LE(fabs(s2) / 100, 6.5);          /* false alarms below 1e-9 */
-    CHECK_LE(fabs(cross) / sqrt(5000.0), 6.5);
-    CHECK_STATUS(mcamp_insecure_normals(&ctx, 3, 1, 0, NULL), MCAMP_OK);
-    CHECK_STATUS(mcamp_insecure_normals(&ctx, 3, 1, 1, NULL), MCAMP_E_REQUIRED);
-    CHECK_STATUS(mcamp_insecure_normals(NULL, 3, 1, 1, a), MCAMP_E_ARG);
-}
-
 TEST_MAIN("secure",
     T(block_of_rfc_8439_section_2_3_2),
     T(keystream_of_rfc_8439_section_2_4_2),
@@ -398,6 +363,4 @@ TEST_MAIN("secure",
     T(every_vector_set_gives_the_same_bits),
     T(streams_are_the_same_in_every_set_and_pinned),
     T(slices_agree_however_they_are_cut),
-    T(bad_arguments_leave_outputs_alone),
-    T(normals_are_standard_and_independent),
-    T(simulated_normals_are_those_of_their_stream))
+    T(normals_are_standard_and_independent))

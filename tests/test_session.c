@@ -223,9 +223,9 @@ static void one_round(mcamp_session *s, uint64_t t, double *out)
     piece.d = g;
     for (size_t i = 0; i < size.kept; i++) {
         gradient(index[i], t, g);
-        CHECK_STATUS(mcamp_session_add(&ctx, s, &piece, 1), MCAMP_OK);
+        CHECK_STATUS(mcamp_session_add(&ctx, s, index[i], &piece, 1), MCAMP_OK);
     }
-    CHECK_STATUS(mcamp_session_add(&ctx, s, &piece, 1), MCAMP_E_SIZE);
+    CHECK_STATUS(mcamp_session_add(&ctx, s, 0, &piece, 1), MCAMP_E_SIZE);
     CHECK_STATUS(mcamp_session_end(&ctx, s, out), MCAMP_OK);
 }
 
@@ -258,7 +258,11 @@ TEST(a_round_is_the_clipped_sum_with_its_noise)
                 CHECK_NEAR(out[i], want[i] / 10 + (grid ? noise[i] / 10 : noise[i]), 1e-10,
                            grid ? 20 * ldexp(1, -16) / 10 : 1e-12);
         }
-        CHECK_STATUS(mcamp_session_begin(&ctx, &s, N, NULL, 0, NULL), MCAMP_E_STEP);
+        {
+            mcamp_batch_size size;
+            CHECK_STATUS(mcamp_session_begin(&ctx, &s, N, NULL, 0, &size), MCAMP_E_STEP);
+            CHECK_STATUS(mcamp_session_begin(&ctx, &s, 0, NULL, 0, NULL), MCAMP_E_REQUIRED);
+        }
         close_parts(&p);
     }
 }
@@ -281,12 +285,14 @@ TEST(rounds_come_in_order_and_once)
     piece.d = grad;
     CHECK_STATUS(mcamp_session_begin(&ctx, &none, 0, index, M, &size), MCAMP_E_ARG);
     CHECK_STATUS(mcamp_session_begin(&ctx, &s, 1, index, M, &size), MCAMP_E_STEP);
-    CHECK_STATUS(mcamp_session_add(&ctx, &s, &piece, 1), MCAMP_E_STEP);
+    CHECK_STATUS(mcamp_session_add(&ctx, &s, 0, &piece, 1), MCAMP_E_STEP);
     CHECK_STATUS(mcamp_session_end(&ctx, &s, out), MCAMP_E_STEP);
     CHECK_STATUS(mcamp_session_begin(&ctx, &s, 0, index, 0, &size), MCAMP_E_SIZE);
     CHECK_STATUS(mcamp_session_begin(&ctx, &s, 0, index, M, &size), MCAMP_OK);
-    CHECK_STATUS(mcamp_session_begin(&ctx, &s, 0, index, M, &size), MCAMP_E_STEP);
-    CHECK_STATUS(mcamp_session_add(&ctx, &s, NULL, 1), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_session_begin(&ctx, &s, 0, index, M, &size), MCAMP_OK);
+    CHECK_STATUS(mcamp_session_add(&ctx, &s, index[0], NULL, 1), MCAMP_E_REQUIRED);
+    for (size_t i = 0; i < size.kept; i++)
+        CHECK_STATUS(mcamp_session_add(&ctx, &s, index[i], NULL, 0), MCAMP_OK);
     CHECK_STATUS(mcamp_session_end(&ctx, &s, NULL), MCAMP_E_REQUIRED);
     p.sum[3] = mcamp__nan();
     CHECK_STATUS(mcamp_session_end(&ctx, &s, out), MCAMP_E_NONFINITE);
@@ -299,7 +305,7 @@ TEST(rounds_come_in_order_and_once)
     p.clip.norm = 0.5;
     CHECK_STATUS(mcamp_session_begin(&ctx, &s, 1, index, M, &size), MCAMP_OK);
     close_parts(&p);
-    CHECK_STATUS(mcamp_session_add(&ctx, &s, &piece, 1), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_session_add(&ctx, &s, 0, &piece, 1), MCAMP_E_ARG);
 }
 
 TEST(anything_but_what_was_guaranteed_is_refused_by_name)
