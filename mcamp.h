@@ -1128,7 +1128,9 @@ typedef struct mcamp_session {
  * C, sigma, the rounds, b, q, the clipping norm, the grid or the key differ between
  * them or from what was guaranteed.  A limit on the batches adds
  * mcamp_batch_cut_delta to delta (unamplified: nothing, but then the guarantee is
- * for zero-out adjacency only, as for FIXED and SHUFFLE always).  A session resumes
+ * for zero-out adjacency only, as for FIXED, SHUFFLE and POISSON with b > 1 always,
+ * where examples move others).  A second session on a stream ends the first; the C of
+ * the stream must not have changed since its init.  A session resumes
  * where its noise stands: save and load that, nothing else has a state.       */
 MCAMP_API mcamp_status mcamp_session_init(mcamp_ctx *ctx, const mcamp_session_desc *desc,
                                           mcamp_session *session);
@@ -8344,6 +8346,13 @@ MCAMP__PRIV mcamp_status mcamp__verify_direction(mcamp_ctx *ctx, const mcamp__fa
     return st;
 }
 
+/* Would the others be drawn otherwise without one example?  Where sizes are fixed, and
+ * where example e is in group e mod b: behind the missing one all change their group. */
+MCAMP__PRIV int mcamp__law_moves_others(mcamp_batch_law law, uint64_t batches)
+{
+    return law == MCAMP_BATCH_FIXED || law == MCAMP_BATCH_SHUFFLE ||
+           (law == MCAMP_BATCH_POISSON && batches != 1);
+}
 
 /* A guarantee that claims nothing yet, about one example. */
 MCAMP__PRIV void mcamp__guarantee_start(mcamp_guarantee *g, mcamp_batch_law law,
@@ -8353,8 +8362,8 @@ MCAMP__PRIV void mcamp__guarantee_start(mcamp_guarantee *g, mcamp_batch_law law,
     g->magic = MCAMP__GUARANTEE_MAGIC;
     g->version = MCAMP_VERSION;
     g->law = law;
-    g->adjacency = law == MCAMP_BATCH_FIXED || law == MCAMP_BATCH_SHUFFLE
-                       ? MCAMP_ADJACENT_ZERO_OUT : MCAMP_ADJACENT_ADD_REMOVE;
+    g->adjacency = mcamp__law_moves_others(law, batches) ? MCAMP_ADJACENT_ZERO_OUT
+                                                         : MCAMP_ADJACENT_ADD_REMOVE;
     g->unit = g->points = 1;
     g->rounds = rounds;
     g->batches = batches;
@@ -10501,7 +10510,7 @@ MCAMP__PRIV const char *mcamp__session_differs(const mcamp_guarantee *g,
 {
     if (b->law != g->law) return "law";
     if (g->adjacency != MCAMP_ADJACENT_ZERO_OUT &&
-        (b->law == MCAMP_BATCH_SHUFFLE || b->law == MCAMP_BATCH_FIXED ||
+        (mcamp__law_moves_others(b->law, b->batches) ||
          (b->limit && g->kind == MCAMP_KIND_CLOSED))) return "adjacency";
     if (b->rounds != g->rounds || m->mech->n != g->rounds) return "rounds";
     if (b->batches != g->batches) return "batches";

@@ -201,9 +201,9 @@ static void run_bind(run *r)
     z.dim = c.dim = r->dim;
     z.key = b.key;
     z.grid = c.grid = ldexp(1, -24);
-    c.max_examples = r->k->train.count;
     must(&r->ctx, mcamp_batch_init(&r->ctx, &b, &r->batch), "batches");
     must(&r->ctx, mcamp_noise_init(&r->ctx, &z, &r->noise), "noise");
+    c.max_examples = mcamp_batch_largest(&r->batch);
     must(&r->ctx, mcamp_clip_init(&r->ctx, &c, &r->clip), "clipping");
     s.guarantee = g;
     s.batch = &r->batch;
