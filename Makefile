@@ -39,7 +39,7 @@ PARALLEL  = $(if $(findstring j,$(firstword -$(MAKEFLAGS))),,-j$(JOBS))
 SUBMAKE   = +$(MAKE) --no-print-directory $(PARALLEL)
 
 .PHONY: all run examples examples-built tests-built stat-built bench-built fuzz-built test test-slow mutants
-.PHONY: check check-warn check-compile check-macros check-symbols layers core
+.PHONY: check check-warn check-compile check-place check-names check-macros check-symbols layers core
 .PHONY: doc-check lint asan-ubsan msan tsan valgrind test-blas test-vector
 .PHONY: test-flags test-clang bench analyze fuzz ci clean help
 
@@ -153,13 +153,19 @@ test-flags: ## tests built for this processor, as gnu17, with contraction; and u
 
 # ---- checks of the source ---------------------------------------------------
 
-check: check-warn check-compile check-macros check-symbols layers core doc-check lint ## all checks of the source
+check: check-warn check-compile check-place check-names check-macros check-symbols layers core doc-check lint ## all checks of the source
 
 check-warn: ## strict warnings as errors, gcc and clang, C and C++
 	@CLANG=$(CLANG) CLANGXX=$(CLANGXX) sh tests/check/warn.sh $(BUILD)/check
 
 check-compile: ## dialects, include orders, translation units, refused flags
 	@CC=$(CC) CXX=$(CXX) CLANG=$(CLANG) CLANGXX=$(CLANGXX) sh tests/check/compile.sh $(BUILD)/check
+
+check-place: ## the header renamed, moved, linked, pasted, for old compilers
+	@CC=$(CC) CLANG=$(CLANG) sh tests/check/place.sh $(BUILD)/check
+
+check-names: ## ctags and cscope see every function
+	@sh tests/check/names.sh $(BUILD)/check
 
 check-macros: ## no macro leaks from the header
 	@CC=$(CC) sh tests/check/macros.sh $(BUILD)/check

@@ -34,4 +34,4 @@ if have cscope; then
     text=$(comm -23 "$out/functions" "$out/cscope.names")
     if [ -z "$text" ]; then ok; else bad "cscope does not see" "$text"; fi
 else skip "cscope" cscope; fi
-done_checks names
+done_checks check-names
