@@ -287,8 +287,9 @@ typedef enum mcamp_status {
     MCAMP_STATUS_FORCE_INT = 0x7fffffff
 } mcamp_status;
 
-/* What went wrong last: a status, the argument's name, the offending value
- * (0 if it is not a number).  Static strings only.                           */
+/* What went wrong last: a status, the name of the argument or of the field as its
+ * declaration spells it, the offending value (0 if it is not a number).  Static
+ * strings only.                                                              */
 typedef struct mcamp_error {
     mcamp_status status;
     const char *argument;
@@ -359,7 +360,8 @@ typedef struct mcamp_ctx {
 
 /* Initialises a context (desc may be NULL) and checks the floating-point
  * environment: rounding to nearest, no excess precision, no reassociation,
- * denormals kept.  MCAMP_E_FPENV if any of these fails.                      */
+ * denormals kept.  MCAMP_E_FPENV if any of these fails.  A context whose init
+ * failed holds the error, for mcamp_last_error, and is refused everywhere else. */
 MCAMP_API mcamp_status mcamp_ctx_init(mcamp_ctx *ctx, const mcamp_ctx_desc *desc);
 MCAMP_API mcamp_error mcamp_last_error(const mcamp_ctx *ctx);
 /* A ready parallel hook of `width` threads: POSIX threads if the implementation
@@ -2338,24 +2340,25 @@ MCAMP__PRIV mcamp_vecset mcamp__vecset_best(void)
 
 MCAMP_API mcamp_status mcamp_ctx_init(mcamp_ctx *ctx, const mcamp_ctx_desc *desc)
 {
-    mcamp_ctx c;
     mcamp_status st;
     if (!ctx) return MCAMP_E_ARG;
-    memset(&c, 0, sizeof c);
+    memset(ctx, 0, sizeof *ctx);
     if (desc) {
-        if (desc->start_canary || desc->end_canary) return MCAMP_E_CANARY;
-        if (!desc->alloc.alloc != !desc->alloc.free) return MCAMP_E_ARG;
-        c.alloc = desc->alloc;
-        c.parallel = desc->parallel;
-        c.progress = desc->progress;
-        c.vec = desc->vec;
+        if (desc->start_canary || desc->end_canary)
+            return mcamp__fail(ctx, MCAMP_E_CANARY, "desc", 0);
+        if (!desc->alloc.alloc != !desc->alloc.free)
+            return mcamp__fail(ctx, MCAMP_E_ARG, "alloc", 0);
+        ctx->alloc = desc->alloc;
+        ctx->parallel = desc->parallel;
+        ctx->progress = desc->progress;
+        ctx->vec = desc->vec;
     }
     st = mcamp__self_check();
-    if (st < 0) return st;
-    if (c.vec == MCAMP_VEC_DEFAULT) c.vec = mcamp__vecset_best();
-    if (!mcamp__vecset_available(c.vec)) return MCAMP_E_ARG;
-    c.magic = MCAMP__MAGIC;
-    *ctx = c;
+    if (st < 0) return mcamp__fail(ctx, st, "ctx", 0);
+    if (ctx->vec == MCAMP_VEC_DEFAULT) ctx->vec = mcamp__vecset_best();
+    if (!mcamp__vecset_available(ctx->vec))
+        return mcamp__fail(ctx, MCAMP_E_ARG, "vec", (double)ctx->vec);
+    ctx->magic = MCAMP__MAGIC;
     return MCAMP_OK;
 }
 
@@ -2775,7 +2778,7 @@ MCAMP__PRIV mcamp_status mcamp__buf_new(mcamp_ctx *ctx, size_t count,
     size_t all;
     void *mem = mcamp__add_size(count, 8, &all)
                     ? mcamp__new(ctx, all, sizeof(double)) : NULL;
-    if (!mem) return mcamp__fail(ctx, MCAMP_E_MEMORY, "buffer", (double)count);
+    if (!mem) return mcamp__fail(ctx, MCAMP_E_MEMORY, "ctx", (double)count);
     out->mem = mem;
     out->count = count;
     out->p = (double *)mem + (64 - ((uintptr_t)mem & 63)) % 64 / sizeof(double);
@@ -4828,7 +4831,7 @@ MCAMP__PRIV void mcamp__vec_add_tuples(mcamp_vecset vs, const mcamp__tuple *p,
  *  In: a family with its parameters.  Out: an object that holds C in one of
  *  three forms (Toeplitz coefficients, BLT parameters, packed rows) and gives
  *  columns, products, solves, column norms, a digest.  Memory: the parameters;
- *  no n x n array but for dense C.  Maths: mathematics notes 1 and 8.
+ *  no n x n array but for dense C.
  *  Guarantee: no NaN, no infinity and no diagonal entry <= 0 gets past init.
  * ======================================================================== */
 
@@ -5022,11 +5025,11 @@ MCAMP__PRIV mcamp_status mcamp__mech_desc_coefs(mcamp_ctx *ctx,
 {
     double *c;
     if (w < 1 || w > d->n)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_mech_desc.count", (double)w);
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "count", (double)w);
     if (d->kind == MCAMP_MECH_TOEPLITZ || d->kind == MCAMP_MECH_INVERSE)
-        return mcamp__copy_values(ctx, "mcamp_mech_desc.coef", d->coef, w, out);
+        return mcamp__copy_values(ctx, "coef", d->coef, w, out);
     c = mcamp__new_doubles(ctx, w);
-    if (!c) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mcamp_mech_desc.n", (double)w);
+    if (!c) return mcamp__fail(ctx, MCAMP_E_MEMORY, "n", (double)w);
     for (size_t k = 0; k < w; k++)
         c[k] = d->kind == MCAMP_MECH_INVERSE_SQRT ? mcamp__sqrt_inverse_coef(k)
                                                   : mcamp__sqrt_coef(k);
@@ -5072,15 +5075,15 @@ MCAMP__PRIV mcamp_status mcamp__mech_build_inverse(mcamp_ctx *ctx,
     st = mcamp__mech_desc_coefs(ctx, d, m->inverse_bands, &m->inverse);
     if (st < 0) return st;
     if (!(m->inverse[0] >= MCAMP__SIGMA_MIN))
-        return mcamp__fail(ctx, MCAMP_E_STRATEGY, "mcamp_mech_desc.coef", m->inverse[0]);
+        return mcamp__fail(ctx, MCAMP_E_STRATEGY, "coef", m->inverse[0]);
     m->coef = mcamp__new_doubles(ctx, d->n);
     if (!m->coef)
-        return mcamp__fail(ctx, MCAMP_E_MEMORY, "mcamp_mech_desc.n", (double)d->n);
+        return mcamp__fail(ctx, MCAMP_E_MEMORY, "n", (double)d->n);
     m->count = d->n;
     m->coef[0] = 1.0;
     mcamp__deconv(m->inverse, m->inverse_bands, m->coef, d->n);
-    st = mcamp__check_values(ctx, "mcamp_mech_desc.coef", m->coef, d->n);
-    return st < 0 ? mcamp__fail(ctx, MCAMP_E_STRATEGY, "mcamp_mech_desc.coef", 0) : st;
+    st = mcamp__check_values(ctx, "coef", m->coef, d->n);
+    return st < 0 ? mcamp__fail(ctx, MCAMP_E_STRATEGY, "coef", 0) : st;
 }
 
 MCAMP__PRIV mcamp_status mcamp__mech_build_blt(mcamp_ctx *ctx,
@@ -5089,21 +5092,21 @@ MCAMP__PRIV mcamp_status mcamp__mech_build_blt(mcamp_ctx *ctx,
 {
     mcamp_status st;
     if (d->buffers < 1 || d->buffers > MCAMP_MAX_BUFFERS)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_mech_desc.buffers",
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "buffers",
                            (double)d->buffers);
     m->form = MCAMP_FORM_BLT;
     m->bands = d->n;
     m->buffers = d->buffers;
     m->diag = 1.0;
-    st = mcamp__copy_values(ctx, "mcamp_mech_desc.theta", d->theta, d->buffers,
+    st = mcamp__copy_values(ctx, "theta", d->theta, d->buffers,
                             &m->theta);
     if (st < 0) return st;
     for (size_t j = 0; j < d->buffers; j++) {
         int ok = d->theta[j] >= 0 && d->theta[j] <= 1;
-        if (!ok) return mcamp__fail(ctx, MCAMP_E_STRATEGY, "mcamp_mech_desc.theta",
+        if (!ok) return mcamp__fail(ctx, MCAMP_E_STRATEGY, "theta",
                                     d->theta[j]);
     }
-    return mcamp__copy_values(ctx, "mcamp_mech_desc.omega", d->omega, d->buffers,
+    return mcamp__copy_values(ctx, "omega", d->omega, d->buffers,
                               &m->omega);
 }
 
@@ -5113,15 +5116,15 @@ MCAMP__PRIV mcamp_status mcamp__mech_build_banded(mcamp_ctx *ctx,
 {
     size_t want = 0;
     if (d->bands < 1 || d->bands > d->n)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_mech_desc.bands",
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "bands",
                            (double)d->bands);
     if (!mcamp__rows_count(d->n, d->bands, &want) || d->count != want)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_mech_desc.count",
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "count",
                            (double)d->count);
     m->form = MCAMP_FORM_ROWS;
     m->bands = d->bands;
     m->count = want;
-    return mcamp__copy_values(ctx, "mcamp_mech_desc.coef", d->coef, want, &m->coef);
+    return mcamp__copy_values(ctx, "coef", d->coef, want, &m->coef);
 }
 
 /* How many bands a dense lower triangle really has. */
@@ -5142,23 +5145,23 @@ MCAMP__PRIV mcamp_status mcamp__mech_build_dense(mcamp_ctx *ctx,
     size_t n = d->n, want = 0;
     mcamp_status st;
     if (!mcamp__mul_size(n, n, &want) || d->count != want)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_mech_desc.count",
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "count",
                            (double)d->count);
     if (!d->coef)
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_mech_desc.coef", 0);
-    st = mcamp__check_values(ctx, "mcamp_mech_desc.coef", d->coef, want);
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "coef", 0);
+    st = mcamp__check_values(ctx, "coef", d->coef, want);
     if (st < 0) return st;
     for (size_t i = 0; i < n; i++)
         for (size_t j = i + 1; j < n; j++)
             if (!mcamp__eq(d->coef[i * n + j], 0.0))
-                return mcamp__fail(ctx, MCAMP_E_STRATEGY, "mcamp_mech_desc.coef",
+                return mcamp__fail(ctx, MCAMP_E_STRATEGY, "coef",
                                    d->coef[i * n + j]);
     m->form = MCAMP_FORM_ROWS;
     m->bands = mcamp__dense_bands(d->coef, n);
     mcamp__rows_count(n, m->bands, &m->count);
     m->coef = mcamp__new_doubles(ctx, m->count);
     if (!m->coef)
-        return mcamp__fail(ctx, MCAMP_E_MEMORY, "mcamp_mech_desc.n", (double)n);
+        return mcamp__fail(ctx, MCAMP_E_MEMORY, "n", (double)n);
     for (size_t i = 0; i < n; i++) {
         size_t len = mcamp__row_len(m, i);
         memcpy(m->coef + mcamp__row_start(m, i), d->coef + i * n + i + 1 - len,
@@ -5202,12 +5205,12 @@ MCAMP__PRIV mcamp_status mcamp__mech_build_tree(mcamp_ctx *ctx,
     m->form = MCAMP_FORM_ROWS;
     m->bands = n;
     if (!mcamp__rows_count(n, n, &m->count))
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_mech_desc.n", (double)n);
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "n", (double)n);
     m->coef = mcamp__new_doubles(ctx, m->count);
     w = mcamp__new_doubles(ctx, n);
     if (!m->coef || !w) {
         mcamp__delete_doubles(ctx, w, n);
-        return mcamp__fail(ctx, MCAMP_E_MEMORY, "mcamp_mech_desc.n", (double)n);
+        return mcamp__fail(ctx, MCAMP_E_MEMORY, "n", (double)n);
     }
     for (size_t i = 0; i < n; i++) m->coef[mcamp__row_start(m, i) + i] = 1.0;
     for (size_t size = 2; size / 2 < n; size *= 2)
@@ -5232,9 +5235,9 @@ MCAMP__PRIV mcamp_status mcamp__mech_build(mcamp_ctx *ctx, const mcamp_mech_desc
     case MCAMP_MECH_TREE:
     case MCAMP_MECH_TREE_PADDED:  return mcamp__mech_build_tree(ctx, d, m);
     case MCAMP_MECH_UNSET:
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_mech_desc.kind", 0);
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "kind", 0);
     default:
-        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_mech_desc.kind",
+        return mcamp__fail(ctx, MCAMP_E_ARG, "kind",
                            (double)(int)d->kind);
     }
 }
@@ -5252,26 +5255,26 @@ MCAMP__PRIV double mcamp__toeplitz_bound(const mcamp_mech *m)
 MCAMP__PRIV mcamp_status mcamp__mech_set_scale(mcamp_ctx *ctx, const double *scale,
                                                mcamp_mech *m)
 {
-    mcamp_status st = mcamp__check_values(ctx, "mcamp_mech_desc.scale", scale, m->n);
+    mcamp_status st = mcamp__check_values(ctx, "scale", scale, m->n);
     double top = mcamp__toeplitz_bound(m);
     if (st < 0) return st;
     for (size_t j = 0; j < m->n; j++) {
         int ok = scale[j] >= MCAMP__SIGMA_MIN;
-        if (!ok) return mcamp__fail(ctx, MCAMP_E_STRATEGY, "mcamp_mech_desc.scale",
+        if (!ok) return mcamp__fail(ctx, MCAMP_E_STRATEGY, "scale",
                                     scale[j]);
         ok = m->form == MCAMP_FORM_ROWS || top * scale[j] <= MCAMP__SIGMA_MAX;
-        if (!ok) return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_mech_desc.scale",
+        if (!ok) return mcamp__fail(ctx, MCAMP_E_ARG, "scale",
                                     scale[j]);
     }
     if (m->form != MCAMP_FORM_ROWS)
-        return mcamp__copy_values(ctx, "mcamp_mech_desc.scale", scale, m->n,
+        return mcamp__copy_values(ctx, "scale", scale, m->n,
                                   &m->scale);
     for (size_t i = 0; i < m->n; i++) {
         size_t len = mcamp__row_len(m, i);
         double *row = m->coef + mcamp__row_start(m, i);
         for (size_t k = 0; k < len; k++) row[k] *= scale[i + 1 - len + k];
     }
-    return mcamp__check_values(ctx, "mcamp_mech_desc.scale", m->coef, m->count);
+    return mcamp__check_values(ctx, "scale", m->coef, m->count);
 }
 
 /* Diagonal entry j without the column factor. */
@@ -5288,7 +5291,7 @@ MCAMP__PRIV mcamp_status mcamp__mech_check_diag(mcamp_ctx *ctx, const mcamp_mech
     for (size_t j = 0; j < rows; j++) {
         double d = mcamp__mech_diag(m, j);
         int ok = d >= MCAMP__SIGMA_MIN;
-        if (!ok) return mcamp__fail(ctx, MCAMP_E_STRATEGY, "mcamp_mech_desc.coef", d);
+        if (!ok) return mcamp__fail(ctx, MCAMP_E_STRATEGY, "coef", d);
     }
     return MCAMP_OK;
 }
@@ -5457,9 +5460,9 @@ MCAMP_API mcamp_status mcamp_mech_init(mcamp_ctx *ctx, const mcamp_mech_desc *de
     if (!desc) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "desc", 0);
     if (!mech) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mech", 0);
     if (desc->start_canary || desc->end_canary)
-        return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_mech_desc", 0);
+        return mcamp__fail(ctx, MCAMP_E_CANARY, "desc", 0);
     if (!desc->n || (uint64_t)desc->n > MCAMP__MAX_ROUNDS)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_mech_desc.n", (double)desc->n);
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "n", (double)desc->n);
     memset(&m, 0, sizeof m);
     st = mcamp__mech_make(ctx, desc, &m);
     if (st < 0) { mcamp_mech_free(ctx, &m); return st; }
@@ -5920,7 +5923,7 @@ MCAMP_API mcamp_status mcamp_sens_minsep(mcamp_ctx *ctx, const mcamp_mech *mech,
  *  In: C and b, or a user's matrix.  Out: G = M^T M, the only thing that the
  *  privacy loss sees of C, with its structure (diagonal, periodic band, dense);
  *  a Cholesky factor that errs on the safe side.  Memory: O(b^2), O(n) for
- *  long-memory Toeplitz forms.  Maths: notes 1 and 2.  Guarantee: all sums are
+ *  long-memory Toeplitz forms.  Guarantee: all sums are
  *  of non-negative terms in short compensated pieces, relative error < 1e-13.
  * ======================================================================== */
 
@@ -7342,7 +7345,7 @@ MCAMP__PRIV mcamp_status mcamp__scratch_init(mcamp_ctx *ctx, const mcamp__sample
     w->index = (uint32_t *)mcamp__new(ctx, w->index_count, sizeof *w->index);
     w->work_count = p->tuple.b ? mcamp__tuple_work(&p->tuple) : 0;
     w->work = mcamp__new_doubles(ctx, w->work_count);
-    if (!w->index || !w->work) st = mcamp__fail(ctx, MCAMP_E_MEMORY, "scratch", 0);
+    if (!w->index || !w->work) st = mcamp__fail(ctx, MCAMP_E_MEMORY, "ctx", 0);
     if (st >= 0) st = mcamp__buf_new(ctx, 3 * tile, &w->tiles);
     if (st >= 0) st = mcamp__buf_new(ctx, mcamp__zmax(tile, 3 * MCAMP__S), &w->shift);
     if (st >= 0) st = mcamp__buf_new(ctx, 10 * MCAMP__S, &w->rows);
@@ -7936,7 +7939,7 @@ MCAMP__PRIV mcamp_status mcamp__workers_init(mcamp_ctx *ctx, const mcamp__sample
     w->count = ctx->parallel.run && ctx->parallel.width ? ctx->parallel.width : 1;
     w->scratch = (mcamp__scratch *)mcamp__new(ctx, w->count, sizeof *w->scratch);
     w->tally = (mcamp_tally *)mcamp__new(ctx, w->count, sizeof *w->tally);
-    if (!w->scratch || !w->tally) st = mcamp__fail(ctx, MCAMP_E_MEMORY, "workers", 0);
+    if (!w->scratch || !w->tally) st = mcamp__fail(ctx, MCAMP_E_MEMORY, "ctx", 0);
     for (size_t i = 0; st >= 0 && i < w->count; i++)
         st = mcamp__scratch_init(ctx, p, &w->scratch[i]);
     if (st < 0) mcamp__workers_free(ctx, w);
@@ -7996,7 +7999,7 @@ MCAMP__PRIV mcamp_status mcamp__sampler_check(mcamp_ctx *ctx, const mcamp_gram *
     if (st < 0) return st;
     if (!d || !out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, d ? "sampler" : "desc", 0);
     if (d->start_canary || d->end_canary)
-        return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_sampler_desc", 0);
+        return mcamp__fail(ctx, MCAMP_E_CANARY, "desc", 0);
     if ((st = mcamp__check_sigma(ctx, "sigma", d->sigma)) < 0) return st;
     if ((st = mcamp__check_eps(ctx, "eps", d->eps)) < 0) return st;
     if (d->direction != MCAMP_REMOVE && d->direction != MCAMP_ADD)
@@ -8161,7 +8164,7 @@ MCAMP__PRIV mcamp_status mcamp__claim_check(mcamp_ctx *ctx, const mcamp_gram *gr
     if (st < 0) return st;
     if (!c || !out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, c ? "out" : "claim", 0);
     if (c->start_canary || c->end_canary)
-        return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_claim", 0);
+        return mcamp__fail(ctx, MCAMP_E_CANARY, "claim", 0);
     if (with_sigma && (st = mcamp__check_sigma(ctx, "sigma", c->sigma)) < 0) return st;
     if ((st = mcamp__check_eps(ctx, "eps", c->eps)) < 0) return st;
     if ((st = mcamp__check_prob(ctx, "delta", c->delta)) < 0) return st;
@@ -8652,7 +8655,7 @@ MCAMP__PRIV mcamp_status mcamp__entropy(mcamp_ctx *ctx, const mcamp_entropy_sour
 {
     int failed;
     if (source && !source->fill)
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_entropy_source.fill", 0);
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "fill", 0);
     failed = source ? source->fill(source->user, out, size)
                     : mcamp__system_entropy(out, size);
     return failed ? mcamp__fail(ctx, MCAMP_E_ENTROPY, "source", (double)failed) : MCAMP_OK;
@@ -9276,31 +9279,31 @@ MCAMP__PRIV mcamp_status mcamp__noise_check_grid(mcamp_ctx *ctx, double grid,
 {
     int e;
     if (!mcamp__finite(grid))
-        return mcamp__fail(ctx, MCAMP_E_NONFINITE, "mcamp_noise_desc.grid", grid);
+        return mcamp__fail(ctx, MCAMP_E_NONFINITE, "grid", grid);
     if (mcamp__eq(grid, 0)) return MCAMP_OK;
     if (!(grid > 0) || !mcamp__eq(frexp(grid, &e), 0.5) || !(grid <= noise) ||
         !(grid >= ldexp(noise, -44)))
-        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_noise_desc.grid", grid);
+        return mcamp__fail(ctx, MCAMP_E_ARG, "grid", grid);
     return MCAMP_OK;
 }
 
 MCAMP__PRIV mcamp_status mcamp__noise_check_numbers(mcamp_ctx *ctx,
                                                     const mcamp_noise_desc *d)
 {
-    mcamp_status st = mcamp__check_positive(ctx, "mcamp_noise_desc.sigma", d->sigma);
+    mcamp_status st = mcamp__check_positive(ctx, "sigma", d->sigma);
     if (st == MCAMP_OK)
-        st = mcamp__check_positive(ctx, "mcamp_noise_desc.clip_norm", d->clip_norm);
+        st = mcamp__check_positive(ctx, "clip_norm", d->clip_norm);
     if (st < 0) return st;
     if (d->unit == MCAMP_NOISE_UNSET)
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_noise_desc.unit", 0);
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "unit", 0);
     if (d->unit == MCAMP_NOISE_MEAN)
-        st = mcamp__check_positive(ctx, "mcamp_noise_desc.batch", d->batch);
+        st = mcamp__check_positive(ctx, "batch", d->batch);
     else if (d->unit != MCAMP_NOISE_SUM)
-        st = mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_noise_desc.unit", (double)(int)d->unit);
+        st = mcamp__fail(ctx, MCAMP_E_ARG, "unit", (double)(int)d->unit);
     else if (!mcamp__eq(d->batch, 0))
-        st = mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_noise_desc.batch", d->batch);
+        st = mcamp__fail(ctx, MCAMP_E_ARG, "batch", d->batch);
     if (st < 0) return st;
-    st = mcamp__check_sigma(ctx, "mcamp_noise_desc.sigma", d->sigma * d->clip_norm);
+    st = mcamp__check_sigma(ctx, "sigma", d->sigma * d->clip_norm);
     return st < 0 ? st : mcamp__noise_check_grid(ctx, d->grid, d->sigma * d->clip_norm);
 }
 
@@ -9331,7 +9334,7 @@ MCAMP__PRIV mcamp_status mcamp__noise_sizes(mcamp_ctx *ctx, mcamp_noise *m,
         !mcamp__mul_size(weights, sizeof(double), &weights) ||
         !mcamp__add_size(*state, weights, &bytes) ||
         !mcamp__add_size(bytes, bytes ? 63 : 0, &bytes) || bytes > PTRDIFF_MAX)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_noise_desc.count", (double)m->count);
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "count", (double)m->count);
     m->bytes = bytes;
     return MCAMP_OK;
 }
@@ -9342,12 +9345,12 @@ MCAMP__PRIV mcamp_status mcamp__noise_check_slice(mcamp_ctx *ctx,
 {
     uint64_t rest;
     if (!d->dim || d->dim > MCAMP__MAX_INDEX)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_noise_desc.dim", (double)d->dim);
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "dim", (double)d->dim);
     if (d->first >= d->dim)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_noise_desc.first", (double)d->first);
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "first", (double)d->first);
     rest = d->dim - d->first;
     if (d->count > rest || (!d->count && rest > PTRDIFF_MAX))
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_noise_desc.count", (double)d->count);
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "count", (double)d->count);
     m->count = d->count ? d->count : (size_t)rest;
     return MCAMP_OK;
 }
@@ -9360,16 +9363,16 @@ MCAMP__PRIV mcamp_status mcamp__noise_layout(mcamp_ctx *ctx, const mcamp_noise_d
     if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
     if (!d) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "desc", 0);
     if (d->start_canary || d->end_canary)
-        return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_noise_desc", 0);
-    if (!d->mech) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_noise_desc.mech", 0);
+        return mcamp__fail(ctx, MCAMP_E_CANARY, "desc", 0);
+    if (!d->mech) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mech", 0);
     if (!mcamp__mech_ok(d->mech))
         return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_noise_desc.mech", 0);
     if (mcamp__mech_hash(d->mech) != d->mech->digest)
         return mcamp__fail(ctx, MCAMP_E_MISMATCH, "mcamp_noise_desc.mech", 0);
     if ((int)d->store < 0 || (int)d->store > MCAMP_NOISE_REGENERATED)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_noise_desc.store", (double)(int)d->store);
+        return mcamp__fail(ctx, MCAMP_E_ARG, "store", (double)(int)d->store);
     if ((int)d->type < 0 || (int)d->type > MCAMP_NOISE_FLOAT)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_noise_desc.type", (double)(int)d->type);
+        return mcamp__fail(ctx, MCAMP_E_ARG, "type", (double)(int)d->type);
     memset(m, 0, sizeof *m);
     st = mcamp__noise_check_numbers(ctx, d);
     if (st == MCAMP_OK) st = mcamp__noise_check_slice(ctx, d, m);
@@ -9440,7 +9443,7 @@ MCAMP__PRIV mcamp_status mcamp__noise_memory(mcamp_ctx *ctx, const mcamp_noise_d
     if (!m->bytes) return MCAMP_OK;
     if (d->memory) {
         if (d->memory_size < m->bytes)
-            return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_noise_desc.memory_size",
+            return mcamp__fail(ctx, MCAMP_E_SIZE, "memory_size",
                                (double)d->memory_size);
         m->memory = d->memory;
         memset(m->memory, 0, m->bytes);
@@ -10011,24 +10014,24 @@ MCAMP__PRIV mcamp_status mcamp__batch_check(mcamp_ctx *ctx, const mcamp_batch_de
 {
     int coins = d->law == MCAMP_BATCH_POISSON || d->law == MCAMP_BATCH_MINSEP;
     if (d->start_canary || d->end_canary)
-        return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_batch_desc", 0);
+        return mcamp__fail(ctx, MCAMP_E_CANARY, "desc", 0);
     if (d->law == MCAMP_BATCH_UNSET)
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_batch_desc.law", 0);
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "law", 0);
     if ((int)d->law < 0 || (int)d->law > MCAMP_BATCH_SHUFFLE)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_batch_desc.law", (double)(int)d->law);
+        return mcamp__fail(ctx, MCAMP_E_ARG, "law", (double)(int)d->law);
     if (!d->examples || d->examples > MCAMP__MAX_INDEX || d->examples > SIZE_MAX)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_batch_desc.examples",
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "examples",
                            (double)d->examples);
     if (!d->rounds || d->rounds > MCAMP__MAX_ROUNDS)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_batch_desc.rounds", (double)d->rounds);
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "rounds", (double)d->rounds);
     if (!d->batches || d->batches > MCAMP__MAX_ROUNDS)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_batch_desc.batches",
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "batches",
                            (double)d->batches);
     if (coins && !(d->q < 0) && !(d->q > 0) && mcamp__finite(d->q))
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_batch_desc.q", d->q);
-    if (coins) return mcamp__check(ctx, "mcamp_batch_desc.q", d->q, 0, 0, 1, 1);
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "q", d->q);
+    if (coins) return mcamp__check(ctx, "q", d->q, 0, 0, 1, 1);
     return mcamp__eq(d->q, 0) ? MCAMP_OK
-                              : mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_batch_desc.q", d->q);
+                              : mcamp__fail(ctx, MCAMP_E_ARG, "q", d->q);
 }
 
 /* What depends on the law: `size`, `scan`, and how many examples lists can hold. */
@@ -10037,21 +10040,21 @@ MCAMP__PRIV mcamp_status mcamp__batch_check_law(mcamp_ctx *ctx, const mcamp_batc
     int list = (d->law == MCAMP_BATCH_BINS && !d->scan) || d->law == MCAMP_BATCH_SHUFFLE ||
                d->law == MCAMP_BATCH_MINSEP;
     if (d->scan && d->law != MCAMP_BATCH_BINS)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_batch_desc.scan", 1);
+        return mcamp__fail(ctx, MCAMP_E_ARG, "scan", 1);
     if (d->law == MCAMP_BATCH_FIXED) {
-        if (!d->size) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_batch_desc.size", 0);
+        if (!d->size) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "size", 0);
         if (d->size > d->examples / d->batches)
-            return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_batch_desc.size", (double)d->size);
+            return mcamp__fail(ctx, MCAMP_E_ARG, "size", (double)d->size);
     } else if (d->size) {
-        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_batch_desc.size", (double)d->size);
+        return mcamp__fail(ctx, MCAMP_E_ARG, "size", (double)d->size);
     }
     if (list && d->examples > MCAMP__LIST_MAX)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_batch_desc.examples",
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "examples",
                            (double)d->examples);
     if (d->law == MCAMP_BATCH_MINSEP && d->rounds > MCAMP__LIST_MAX)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_batch_desc.rounds", (double)d->rounds);
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "rounds", (double)d->rounds);
     if (list && d->law != MCAMP_BATCH_MINSEP && d->batches > MCAMP__LIST_MAX)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_batch_desc.batches",
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "batches",
                            (double)d->batches);
     return MCAMP_OK;
 }
@@ -10066,7 +10069,7 @@ MCAMP__PRIV mcamp_status mcamp__batch_lists(mcamp_ctx *ctx, mcamp_batch *b)
     if (!b->list || (b->start_count && !b->start)) {
         mcamp__delete(ctx, b->list, b->list_count, sizeof *b->list);
         mcamp__delete(ctx, b->start, b->start_count, sizeof *b->start);
-        return mcamp__fail(ctx, MCAMP_E_MEMORY, "mcamp_batch_desc.examples",
+        return mcamp__fail(ctx, MCAMP_E_MEMORY, "examples",
                            (double)b->examples);
     }
     if (b->law == MCAMP_BATCH_BINS) mcamp__fill_bins(ctx, b);
@@ -10086,7 +10089,7 @@ MCAMP_API mcamp_status mcamp_batch_init(mcamp_ctx *ctx, const mcamp_batch_desc *
     if (st == MCAMP_OK) st = mcamp__batch_check_law(ctx, desc);
     if (st < 0) return st;
     if (!mcamp__key_ok(&desc->key))
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_batch_desc.key", 0);
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "key", 0);
     memset(&b, 0, sizeof b);
     b.law = desc->law;
     b.examples = desc->examples; b.rounds = desc->rounds; b.batches = desc->batches;
@@ -10138,9 +10141,9 @@ MCAMP__PRIV mcamp_status mcamp__pieces_check(mcamp_ctx *ctx, const mcamp_tensor 
     for (size_t i = 0; i < count; i++) {
         const mcamp_tensor *p = pieces + i;
         if (p->n && !p->f == !p->d)
-            return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_tensor.f", (double)i);
+            return mcamp__fail(ctx, MCAMP_E_REQUIRED, "f", (double)i);
         if (!mcamp__add_size(all, p->n, &all))
-            return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_tensor.n", (double)p->n);
+            return mcamp__fail(ctx, MCAMP_E_SIZE, "n", (double)p->n);
     }
     *dim = all;
     return MCAMP_OK;
@@ -10283,20 +10286,20 @@ MCAMP_API mcamp_status mcamp_clip_init(mcamp_ctx *ctx, const mcamp_clip_desc *de
     if (!d) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "desc", 0);
     if (!clip) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "clip", 0);
     if (d->start_canary || d->end_canary)
-        return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_clip_desc", 0);
-    st = mcamp__check_positive(ctx, "mcamp_clip_desc.norm", d->norm);
+        return mcamp__fail(ctx, MCAMP_E_CANARY, "desc", 0);
+    st = mcamp__check_positive(ctx, "norm", d->norm);
     if (st < 0) return st;
-    if (!d->dim) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_clip_desc.dim", 0);
+    if (!d->dim) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "dim", 0);
     if (!d->max_examples)
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_clip_desc.max_examples", 0);
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "max_examples", 0);
     if (!mcamp__finite(d->grid))
-        return mcamp__fail(ctx, MCAMP_E_NONFINITE, "mcamp_clip_desc.grid", d->grid);
+        return mcamp__fail(ctx, MCAMP_E_NONFINITE, "grid", d->grid);
     if (!(d->grid >= 0) || (d->grid > 0 && (!mcamp__eq(frexp(d->grid, &e), 0.5) ||
         !(d->grid >= ldexp(1.0, -900)) ||
         !(d->norm / d->grid * (double)d->max_examples <= 4611686018427387904.0))))
-        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_clip_desc.grid", d->grid);
+        return mcamp__fail(ctx, MCAMP_E_ARG, "grid", d->grid);
     if (!(d->grid > 0) && d->max_examples > UINT64_C(1) << 22)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_clip_desc.max_examples",
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "max_examples",
                            (double)d->max_examples);
     memset(clip, 0, sizeof *clip);
     clip->norm = d->norm; clip->grid = d->grid; clip->dim = d->dim;
@@ -10480,20 +10483,20 @@ MCAMP__PRIV mcamp_status mcamp__guarantee_holds(mcamp_ctx *ctx, const mcamp_guar
         return mcamp__fail(ctx, MCAMP_E_REQUIRED, "guarantee", 0);
     if (!g->accepted || g->interrupted || (int)g->kind < (int)MCAMP_KIND_VERIFIED ||
         (int)g->kind > (int)MCAMP_KIND_CLOSED)
-        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "guarantee.accepted", (double)(int)g->kind);
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "accepted", (double)(int)g->kind);
     if (g->direction != MCAMP_BOTH)
-        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "guarantee.direction", 0);
-    if (g->unit != 1) return mcamp__fail(ctx, MCAMP_E_MISMATCH, "guarantee.unit", 0);
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "direction", 0);
+    if (g->unit != 1) return mcamp__fail(ctx, MCAMP_E_MISMATCH, "unit", 0);
     if (g->law == MCAMP_BATCH_UNSET)
-        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "guarantee.law", 0);
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "law", 0);
     if (g->kind == MCAMP_KIND_VERIFIED &&
         (g->law != MCAMP_BATCH_BINS || !g->gram_digest))
-        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "guarantee.law", 0);
-    st = mcamp__check_positive(ctx, "guarantee.sigma", g->sigma);
-    if (st == MCAMP_OK) st = mcamp__check_eps(ctx, "guarantee.eps", g->eps);
-    if (st == MCAMP_OK) st = mcamp__check_prob(ctx, "guarantee.delta", g->delta);
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "law", 0);
+    st = mcamp__check_positive(ctx, "sigma", g->sigma);
+    if (st == MCAMP_OK) st = mcamp__check_eps(ctx, "eps", g->eps);
+    if (st == MCAMP_OK) st = mcamp__check_prob(ctx, "delta", g->delta);
     if (st == MCAMP_OK && g->kind == MCAMP_KIND_VERIFIED)
-        st = mcamp__check_prob(ctx, "guarantee.beta", g->beta);
+        st = mcamp__check_prob(ctx, "beta", g->beta);
     return st;
 }
 
@@ -10531,14 +10534,14 @@ MCAMP__PRIV mcamp_status mcamp__session_parts(mcamp_ctx *ctx, const mcamp_sessio
 {
     mcamp_status st;
     if (d->start_canary || d->end_canary)
-        return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_session_desc", 0);
+        return mcamp__fail(ctx, MCAMP_E_CANARY, "desc", 0);
     st = mcamp__guarantee_holds(ctx, d->guarantee);
     if (st == MCAMP_OK) st = mcamp__batch_args(ctx, d->batch);
     if (st == MCAMP_OK) st = mcamp__noise_args(ctx, d->noise);
     if (st == MCAMP_OK) st = mcamp__clip_args(ctx, d->clip);
     if (st < 0) return st;
     if (!d->sum == !d->grid_sum)
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_session_desc.sum", 0);
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "sum", 0);
     if ((d->noise->grid > 0) != (d->grid_sum != NULL))
         return mcamp__fail(ctx, MCAMP_E_MISMATCH, "grid", d->noise->grid);
     if (d->noise->done)
@@ -15322,7 +15325,7 @@ MCAMP_API mcamp_status mcamp_guarantee_poisson(mcamp_ctx *ctx, const mcamp_mech 
  *  WORKLOADS, ERROR, SENSITIVITY                                    >>work
  *  In: C, a workload A, or a participation schema.  Out: row norms of A C^-1,
  *  their gradient with respect to C's parameters, sensitivities.  Memory: O(n)
- *  beside the results.  Maths: notes 8 and 9.  Guarantee: sensitivities named
+ *  beside the results.  Guarantee: sensitivities named
  *  exact are; the others are upper bounds.  Nothing here enters the accounting
  *  by balls in bins.
  * ======================================================================== */
@@ -15349,11 +15352,11 @@ MCAMP__PRIV mcamp_status mcamp__work_set_lr(mcamp_ctx *ctx, const mcamp_work_des
 {
     if (!d->lr) return MCAMP_OK;
     if (w->kind != MCAMP_WORK_PREFIX && w->kind != MCAMP_WORK_MOMENTUM)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_work_desc.lr", 0);
+        return mcamp__fail(ctx, MCAMP_E_ARG, "lr", 0);
     for (size_t i = 0; i < d->n; i++)
         if (mcamp__eq(d->lr[i], 0.0))
-            return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_work_desc.lr", 0);
-    return mcamp__copy_values(ctx, "mcamp_work_desc.lr", d->lr, d->n, &w->lr);
+            return mcamp__fail(ctx, MCAMP_E_ARG, "lr", 0);
+    return mcamp__copy_values(ctx, "lr", d->lr, d->n, &w->lr);
 }
 
 /* A user's matrix, held as C is, but with any diagonal other than 0. */
@@ -15373,7 +15376,7 @@ MCAMP__PRIV mcamp_status mcamp__work_set_matrix(mcamp_ctx *ctx,
     if (st < 0) return st;
     for (size_t j = 0; j < d->n; j++)
         if (mcamp__eq(mcamp__mech_diag(&w->matrix, j), 0.0))
-            return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_work_desc.coef", 0);
+            return mcamp__fail(ctx, MCAMP_E_ARG, "coef", 0);
     w->matrix.magic = MCAMP__MECH_MAGIC;
     return MCAMP_OK;
 }
@@ -15387,17 +15390,17 @@ MCAMP_API mcamp_status mcamp_work_init(mcamp_ctx *ctx, const mcamp_work_desc *de
     if (!desc) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "desc", 0);
     if (!work) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "work", 0);
     if (desc->start_canary || desc->end_canary)
-        return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_work_desc", 0);
+        return mcamp__fail(ctx, MCAMP_E_CANARY, "desc", 0);
     if (!desc->n || (uint64_t)desc->n > MCAMP__MAX_ROUNDS)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "mcamp_work_desc.n", (double)desc->n);
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "n", (double)desc->n);
     if ((int)desc->kind < 0 || (int)desc->kind > (int)MCAMP_WORK_DENSE)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_work_desc.kind",
+        return mcamp__fail(ctx, MCAMP_E_ARG, "kind",
                            (double)(int)desc->kind);
     memset(&w, 0, sizeof w);
     w.kind = desc->kind ? desc->kind : MCAMP_WORK_PREFIX;
     w.n = desc->n;
     if (w.kind == MCAMP_WORK_MOMENTUM || w.kind == MCAMP_WORK_EMA) {
-        st = mcamp__check(ctx, "mcamp_work_desc.beta", desc->beta, 0, 1, 1, 0);
+        st = mcamp__check(ctx, "beta", desc->beta, 0, 1, 1, 0);
         if (st < 0) return st;
         w.beta = desc->beta;
     }
@@ -16003,7 +16006,7 @@ MCAMP__PRIV mcamp_status mcamp__work_gradient(mcamp_ctx *ctx, const mcamp_work *
     if (!value) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "value", 0);
     if (!grad) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "grad", 0);
     if ((grad->theta || grad->omega) && mech->form != MCAMP_FORM_BLT)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "grad.theta", 0);
+        return mcamp__fail(ctx, MCAMP_E_ARG, "theta", 0);
     st = mcamp__grad_check_weights(ctx, weights, mech->n);
     if (st < 0) return st;
     toeplitz = mech->form != MCAMP_FORM_ROWS && !mech->scale && !grad->log_scale &&
@@ -16282,7 +16285,7 @@ MCAMP__PRIV mcamp_status mcamp__modes_gradient(mcamp_ctx *ctx, const mcamp_mech 
     if (st < 0) return st;
     if (!grad) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "grad", 0);
     if ((grad->theta || grad->omega) && mech->form != MCAMP_FORM_BLT)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "grad.theta", 0);
+        return mcamp__fail(ctx, MCAMP_E_ARG, "theta", 0);
     if (!b || !mcamp__mul_size(b, b, &bb) || bb > SIZE_MAX / 64)
         return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
     st = mcamp__check_finite(ctx, "d", d, bb);
@@ -17323,7 +17326,7 @@ MCAMP_API mcamp_status mcamp_problem_gram(mcamp_ctx *ctx, const mcamp_problem *p
     if (!problem || !gram)
         return mcamp__fail(ctx, MCAMP_E_REQUIRED, problem ? "gram" : "problem", 0);
     if (problem->start_canary || problem->end_canary)
-        return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_problem", 0);
+        return mcamp__fail(ctx, MCAMP_E_CANARY, "problem", 0);
     if (!problem->batches) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "batches", 0);
     n = problem->rounds;
     if (!n && !mcamp__mul_size(problem->batches, problem->epochs, &n))
@@ -17333,7 +17336,7 @@ MCAMP_API mcamp_status mcamp_problem_gram(mcamp_ctx *ctx, const mcamp_problem *p
         return mcamp__fail(ctx, MCAMP_E_ARG, "rounds", (double)problem->rounds);
     d = problem->strategy;
     if (!d.kind) d.kind = MCAMP_MECH_IDENTITY;
-    if (d.n && d.n != n) return mcamp__fail(ctx, MCAMP_E_SIZE, "strategy.n", (double)d.n);
+    if (d.n && d.n != n) return mcamp__fail(ctx, MCAMP_E_SIZE, "n", (double)d.n);
     d.n = n;
     if ((st = mcamp_mech_init(ctx, &d, &mech)) < 0) return st;
     st = mcamp_gram_init(ctx, &mech, problem->batches, gram);
@@ -18132,7 +18135,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_first_mode(mcamp__opt *o, const mcamp_mech *
         square += mode[t] * mode[t];
     }
     if (!(square > 0) || !mcamp__finite(square))
-        return mcamp__fail(&o->inner, MCAMP_E_NONFINITE, "C", square);
+        return mcamp__fail(&o->inner, MCAMP_E_NONFINITE, "mech", square);
     *value = 0.5 * log(square);
     for (size_t k = n; k-- > 0; )       /* d/dc_k = sum_j m_0[k + bj] / |m_0|^2 */
         mode[k] = mode[k] + (k + b < n ? mode[k + b] : 0.0);
@@ -18207,7 +18210,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_error(mcamp__opt *o, const mcamp_mech *mech,
     st = mcamp__work_gradient(&o->inner, o->work, mech, w, &square, &arrays);
     if (st < 0) return st;
     if (!(square > 0) || !mcamp__finite(square))
-        return mcamp__fail(&o->inner, MCAMP_E_NONFINITE, "C", square);
+        return mcamp__fail(&o->inner, MCAMP_E_NONFINITE, "mech", square);
     *value = w ? log(info.max) + log(sum) / o->power : 0.5 * log(square);
     mcamp__opt_chain(&o->m, x, 0.5 / square, g);
     return MCAMP_OK;
@@ -18409,7 +18412,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_resolve(mcamp_ctx *ctx, const mcamp_opt_desc
 MCAMP__PRIV mcamp_status mcamp__opt_check(mcamp_ctx *ctx, const mcamp_opt_desc *d)
 {
     if (d->start_canary || d->end_canary)
-        return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_opt_desc", 0);
+        return mcamp__fail(ctx, MCAMP_E_CANARY, "desc", 0);
     if (d->family <= MCAMP_OPT_UNSET || d->family > MCAMP_OPT_BANDED)
         return mcamp__fail(ctx, MCAMP_E_REQUIRED, "family", (double)d->family);
     if (d->amplification <= MCAMP_AMPLIFY_UNSET ||
@@ -18996,7 +18999,7 @@ MCAMP__PRIV mcamp_status mcamp__plan_check(mcamp_ctx *ctx, const mcamp_plan_desc
     mcamp_budget b;
     mcamp_status st;
     if (d->start_canary || d->end_canary)
-        return mcamp__fail(ctx, MCAMP_E_CANARY, "mcamp_plan_desc", 0);
+        return mcamp__fail(ctx, MCAMP_E_CANARY, "desc", 0);
     if ((st = mcamp__plan_shape(ctx, d, n, batches)) < 0) return st;
     if (d->sampling > (MCAMP_PLAN_BINS | MCAMP_PLAN_POISSON))
         return mcamp__fail(ctx, MCAMP_E_ARG, "sampling", (double)d->sampling);

@@ -12,6 +12,12 @@ TEST(every_status_has_its_own_text)
     CHECK(!strcmp(mcamp_strerror((mcamp_status)12345), "unknown status"));
 }
 
+static void *half_allocator(void *user, size_t size)
+{
+    (void)user; (void)size;
+    return NULL;
+}
+
 TEST(context_refuses_bad_descriptors)
 {
     mcamp_ctx c;
@@ -26,6 +32,33 @@ TEST(context_refuses_bad_descriptors)
     CHECK_STATUS(mcamp_ctx_init(&c, &d), MCAMP_E_CANARY);
     d.end_canary = 0; d.vec = (mcamp_vecset)99;
     CHECK_STATUS(mcamp_ctx_init(&c, &d), MCAMP_E_ARG);
+}
+
+static mcamp_error failed_init(const mcamp_ctx_desc *d, mcamp_status want)
+{
+    mcamp_ctx c;
+    double out;
+    memset(&c, 0xa5, sizeof c);
+    CHECK_STATUS(mcamp_ctx_init(&c, d), want);
+    CHECK_STATUS(mcamp_gauss_delta(&c, 1.0, 1.0, 1.0, &out), MCAMP_E_ARG);
+    return mcamp_last_error(&c);
+}
+
+/* On a stack full of something else the error is told, and nothing else is believed. */
+TEST(a_failed_context_is_defined)
+{
+    mcamp_ctx_desc d, z;
+    mcamp_error e;
+    memset(&z, 0, sizeof z);
+    d = z; d.start_canary = 3;
+    e = failed_init(&d, MCAMP_E_CANARY);
+    CHECK(e.status == MCAMP_E_CANARY && !strcmp(e.argument, "desc") && mcamp__eq(e.value, 0));
+    d = z; d.vec = (mcamp_vecset)77;
+    e = failed_init(&d, MCAMP_E_ARG);
+    CHECK(e.status == MCAMP_E_ARG && !strcmp(e.argument, "vec") && mcamp__eq(e.value, 77));
+    d = z; d.alloc.alloc = half_allocator;
+    e = failed_init(&d, MCAMP_E_ARG);
+    CHECK(e.status == MCAMP_E_ARG && !strcmp(e.argument, "alloc"));
 }
 
 TEST(finiteness_is_read_off_the_bits)

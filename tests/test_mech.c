@@ -310,61 +310,61 @@ TEST(bad_descriptors_are_refused)
     refuse(NULL, MCAMP_E_REQUIRED, "desc");
     CHECK_STATUS(mcamp_mech_init(&ctx, &z, NULL), MCAMP_E_REQUIRED);
     CHECK_STATUS(mcamp_mech_init(NULL, &z, &m), MCAMP_E_ARG);
-    d = z; refuse(&d, MCAMP_E_REQUIRED, "mcamp_mech_desc.kind");
-    d.kind = (mcamp_mech_kind)77; refuse(&d, MCAMP_E_ARG, "mcamp_mech_desc.kind");
-    d.kind = MCAMP_MECH_IDENTITY; d.n = 0; refuse(&d, MCAMP_E_SIZE, "mcamp_mech_desc.n");
-    d.n = SIZE_MAX; refuse(&d, MCAMP_E_SIZE, "mcamp_mech_desc.n");
-    d.n = 4; d.start_canary = 1; refuse(&d, MCAMP_E_CANARY, "mcamp_mech_desc");
-    d.start_canary = 0; d.end_canary = 1; refuse(&d, MCAMP_E_CANARY, "mcamp_mech_desc");
+    d = z; refuse(&d, MCAMP_E_REQUIRED, "kind");
+    d.kind = (mcamp_mech_kind)77; refuse(&d, MCAMP_E_ARG, "kind");
+    d.kind = MCAMP_MECH_IDENTITY; d.n = 0; refuse(&d, MCAMP_E_SIZE, "n");
+    d.n = SIZE_MAX; refuse(&d, MCAMP_E_SIZE, "n");
+    d.n = 4; d.start_canary = 1; refuse(&d, MCAMP_E_CANARY, "desc");
+    d.start_canary = 0; d.end_canary = 1; refuse(&d, MCAMP_E_CANARY, "desc");
 
     d = z; d.kind = MCAMP_MECH_TOEPLITZ; d.count = 3;
-    refuse(&d, MCAMP_E_REQUIRED, "mcamp_mech_desc.coef");
-    d.coef = c; d.count = 0; refuse(&d, MCAMP_E_SIZE, "mcamp_mech_desc.count");
-    d.count = 5; refuse(&d, MCAMP_E_SIZE, "mcamp_mech_desc.count");
+    refuse(&d, MCAMP_E_REQUIRED, "coef");
+    d.coef = c; d.count = 0; refuse(&d, MCAMP_E_SIZE, "count");
+    d.count = 5; refuse(&d, MCAMP_E_SIZE, "count");
     d.count = 3;
     for (int i = 0; i < 3; i++) {
         c[2] = bad[i];
-        refuse(&d, MCAMP_E_NONFINITE, "mcamp_mech_desc.coef");
+        refuse(&d, MCAMP_E_NONFINITE, "coef");
     }
-    c[2] = 1e101; refuse(&d, MCAMP_E_ARG, "mcamp_mech_desc.coef");
-    c[2] = 0.25; c[0] = 0; refuse(&d, MCAMP_E_STRATEGY, "mcamp_mech_desc.coef");
-    c[0] = -1; refuse(&d, MCAMP_E_STRATEGY, "mcamp_mech_desc.coef");
-    c[0] = 1e-200; refuse(&d, MCAMP_E_STRATEGY, "mcamp_mech_desc.coef");
+    c[2] = 1e101; refuse(&d, MCAMP_E_ARG, "coef");
+    c[2] = 0.25; c[0] = 0; refuse(&d, MCAMP_E_STRATEGY, "coef");
+    c[0] = -1; refuse(&d, MCAMP_E_STRATEGY, "coef");
+    c[0] = 1e-200; refuse(&d, MCAMP_E_STRATEGY, "coef");
     c[0] = 1; d.scale = s; s[3] = 0;
-    refuse(&d, MCAMP_E_STRATEGY, "mcamp_mech_desc.scale");
-    s[3] = -1; refuse(&d, MCAMP_E_STRATEGY, "mcamp_mech_desc.scale");
-    s[3] = bad[0]; refuse(&d, MCAMP_E_NONFINITE, "mcamp_mech_desc.scale");
-    s[3] = 1e100; c[1] = 2; refuse(&d, MCAMP_E_ARG, "mcamp_mech_desc.scale");
+    refuse(&d, MCAMP_E_STRATEGY, "scale");
+    s[3] = -1; refuse(&d, MCAMP_E_STRATEGY, "scale");
+    s[3] = bad[0]; refuse(&d, MCAMP_E_NONFINITE, "scale");
+    s[3] = 1e100; c[1] = 2; refuse(&d, MCAMP_E_ARG, "scale");
     s[3] = 1;
 
     d = z; d.kind = MCAMP_MECH_BANDED; d.coef = r; d.count = 7;
-    refuse(&d, MCAMP_E_SIZE, "mcamp_mech_desc.bands");
-    d.bands = 5; refuse(&d, MCAMP_E_SIZE, "mcamp_mech_desc.bands");
-    d.bands = 3; refuse(&d, MCAMP_E_SIZE, "mcamp_mech_desc.count");
-    d.bands = 2; d.count = 6; refuse(&d, MCAMP_E_SIZE, "mcamp_mech_desc.count");
-    d.count = 7; r[4] = 0; refuse(&d, MCAMP_E_STRATEGY, "mcamp_mech_desc.coef");
-    r[4] = bad[1]; refuse(&d, MCAMP_E_NONFINITE, "mcamp_mech_desc.coef");
+    refuse(&d, MCAMP_E_SIZE, "bands");
+    d.bands = 5; refuse(&d, MCAMP_E_SIZE, "bands");
+    d.bands = 3; refuse(&d, MCAMP_E_SIZE, "count");
+    d.bands = 2; d.count = 6; refuse(&d, MCAMP_E_SIZE, "count");
+    d.count = 7; r[4] = 0; refuse(&d, MCAMP_E_STRATEGY, "coef");
+    r[4] = bad[1]; refuse(&d, MCAMP_E_NONFINITE, "coef");
     d.n = (size_t)1 << 48; d.bands = (size_t)1 << 40;
-    refuse(&d, MCAMP_E_SIZE, "mcamp_mech_desc.count");
+    refuse(&d, MCAMP_E_SIZE, "count");
 
     d = z; d.kind = MCAMP_MECH_DENSE; d.coef = full; d.count = 15;
-    refuse(&d, MCAMP_E_SIZE, "mcamp_mech_desc.count");
-    d.count = 16; full[3] = 1e-300; refuse(&d, MCAMP_E_STRATEGY, "mcamp_mech_desc.coef");
-    full[3] = bad[0]; refuse(&d, MCAMP_E_NONFINITE, "mcamp_mech_desc.coef");
-    full[3] = 0; full[10] = -2; refuse(&d, MCAMP_E_STRATEGY, "mcamp_mech_desc.coef");
-    d.coef = NULL; refuse(&d, MCAMP_E_REQUIRED, "mcamp_mech_desc.coef");
-    d.n = (size_t)1 << 40; refuse(&d, MCAMP_E_SIZE, "mcamp_mech_desc.count");
+    refuse(&d, MCAMP_E_SIZE, "count");
+    d.count = 16; full[3] = 1e-300; refuse(&d, MCAMP_E_STRATEGY, "coef");
+    full[3] = bad[0]; refuse(&d, MCAMP_E_NONFINITE, "coef");
+    full[3] = 0; full[10] = -2; refuse(&d, MCAMP_E_STRATEGY, "coef");
+    d.coef = NULL; refuse(&d, MCAMP_E_REQUIRED, "coef");
+    d.n = (size_t)1 << 40; refuse(&d, MCAMP_E_SIZE, "count");
 
     d = z; d.kind = MCAMP_MECH_BLT; d.theta = th; d.omega = om;
-    refuse(&d, MCAMP_E_SIZE, "mcamp_mech_desc.buffers");
+    refuse(&d, MCAMP_E_SIZE, "buffers");
     d.buffers = MCAMP_MAX_BUFFERS + 1;
-    refuse(&d, MCAMP_E_SIZE, "mcamp_mech_desc.buffers");
-    d.buffers = 1; th[0] = 1.0000001; refuse(&d, MCAMP_E_STRATEGY, "mcamp_mech_desc.theta");
-    th[0] = -1e-9; refuse(&d, MCAMP_E_STRATEGY, "mcamp_mech_desc.theta");
-    th[0] = bad[0]; refuse(&d, MCAMP_E_NONFINITE, "mcamp_mech_desc.theta");
-    th[0] = 0.5; om[0] = bad[2]; refuse(&d, MCAMP_E_NONFINITE, "mcamp_mech_desc.omega");
-    d.omega = NULL; refuse(&d, MCAMP_E_REQUIRED, "mcamp_mech_desc.omega");
-    d.theta = NULL; refuse(&d, MCAMP_E_REQUIRED, "mcamp_mech_desc.theta");
+    refuse(&d, MCAMP_E_SIZE, "buffers");
+    d.buffers = 1; th[0] = 1.0000001; refuse(&d, MCAMP_E_STRATEGY, "theta");
+    th[0] = -1e-9; refuse(&d, MCAMP_E_STRATEGY, "theta");
+    th[0] = bad[0]; refuse(&d, MCAMP_E_NONFINITE, "theta");
+    th[0] = 0.5; om[0] = bad[2]; refuse(&d, MCAMP_E_NONFINITE, "omega");
+    d.omega = NULL; refuse(&d, MCAMP_E_REQUIRED, "omega");
+    d.theta = NULL; refuse(&d, MCAMP_E_REQUIRED, "theta");
 }
 
 TEST(bad_calls_are_refused)

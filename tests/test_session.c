@@ -338,16 +338,16 @@ TEST(anything_but_what_was_guaranteed_is_refused_by_name)
     REFUSE((p.nd.first = 1, p.cd.dim = D - 1), "dim");
     REFUSE(p.nd.count = D - 1, "dim");
     REFUSE(p.bd.limit = 10, "limit");       /* the mean: the cut costs everything */
-    REFUSE(g.accepted = false, "guarantee.accepted");
-    REFUSE(g.kind = MCAMP_KIND_NONE, "guarantee.accepted");
-    REFUSE(g.kind = MCAMP_KIND_ESTIMATE, "guarantee.accepted");
-    REFUSE(g.interrupted = true, "guarantee.accepted");
-    REFUSE(g.direction = MCAMP_REMOVE, "guarantee.direction");
-    REFUSE(g.direction = MCAMP_ADD, "guarantee.direction");
-    REFUSE(g.unit = 2, "guarantee.unit");
-    REFUSE(g.law = MCAMP_BATCH_UNSET, "guarantee.law");
-    REFUSE(g.law = MCAMP_BATCH_SHUFFLE, "guarantee.law");
-    REFUSE(g.gram_digest = 0, "guarantee.law");
+    REFUSE(g.accepted = false, "accepted");
+    REFUSE(g.kind = MCAMP_KIND_NONE, "accepted");
+    REFUSE(g.kind = MCAMP_KIND_ESTIMATE, "accepted");
+    REFUSE(g.interrupted = true, "accepted");
+    REFUSE(g.direction = MCAMP_REMOVE, "direction");
+    REFUSE(g.direction = MCAMP_ADD, "direction");
+    REFUSE(g.unit = 2, "unit");
+    REFUSE(g.law = MCAMP_BATCH_UNSET, "law");
+    REFUSE(g.law = MCAMP_BATCH_SHUFFLE, "law");
+    REFUSE(g.gram_digest = 0, "law");
     REFUSE(g.gram_digest ^= 1, "gram");
     REFUSE(g.strategy_digest ^= 1, "mech");
     CHECK_STATUS(mcamp_guarantee_poisson(&ctx, &mech, 4, 0.2, 1.5, 1e-5, &g), MCAMP_OK);

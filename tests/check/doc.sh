@@ -21,6 +21,15 @@ if [ -s "$out/listed" ]; then
 else
     echo "doc-check: no function list in the top comment yet"
 fi
+# Errors name the argument or the field as its declaration spells it, without a path.
+sed '1,/Stop here if you only want/d' mcamp.h | tr '\n' ' ' | tr ';' '\n' |
+    grep -oE 'mcamp__(fail|check[a-z_]*|copy_values)\([^"]*"[^"]*"' | sed 's/.*"\(.*\)"/\1/' |
+    sort -u >"$out/named"
+sed '/Stop here if you only want/q' mcamp.h | sed '1,/\*\//d' | sed 's|/\*.*\*/||; s|/\*.*||' |
+    grep -oE '[a-zA-Z_][a-zA-Z_0-9]*' | sort -u >"$out/spelled"
+text=$(comm -23 "$out/named" "$out/spelled")
+if [ -z "$text" ] && [ -s "$out/named" ]; then ok; else bad "errors name what is not declared" "$text"; fi
+
 # The quick start in the top comment is examples/quickstart.c, line by line.
 sed '/\*\//q' mcamp.h | sed -n '/^ \* QUICK START/,/^ \* WHAT/p' | sed '1d;$d' |
     sed -e 's/^ \*$//' -e 's/^ \*     //' | sed -e '$d' >"$out/quick_header"
