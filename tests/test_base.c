@@ -130,6 +130,7 @@ TEST(root_finder_converges_from_any_bracket)
 TEST_MAIN("base",
     T(every_status_has_its_own_text),
     T(context_refuses_bad_descriptors),
+    T(a_failed_context_is_defined),
     T(finiteness_is_read_off_the_bits),
     T(sizes_are_checked),
     T(compensated_sum_keeps_what_a_plain_sum_loses),

@@ -767,7 +767,7 @@ TEST(bad_workloads_are_refused)
     CHECK_STATUS(mcamp_work_init(&ctx, &z, NULL), MCAMP_E_REQUIRED);
     CHECK_STATUS(mcamp_work_init(NULL, &z, &w), MCAMP_E_ARG);
     d = z; d.n = 0; refuse(&d, MCAMP_E_SIZE, "n");
-    d = z; d.end_canary = 1; refuse(&d, MCAMP_E_CANARY, "mcamp_work_desc");
+    d = z; d.end_canary = 1; refuse(&d, MCAMP_E_CANARY, "desc");
     d = z; d.kind = (mcamp_work_kind)9; refuse(&d, MCAMP_E_ARG, "kind");
     d.kind = (mcamp_work_kind)-1; refuse(&d, MCAMP_E_ARG, "kind");
     d = z; d.kind = MCAMP_WORK_MOMENTUM; d.beta = 1;
