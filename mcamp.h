@@ -9366,9 +9366,9 @@ MCAMP__PRIV mcamp_status mcamp__noise_layout(mcamp_ctx *ctx, const mcamp_noise_d
         return mcamp__fail(ctx, MCAMP_E_CANARY, "desc", 0);
     if (!d->mech) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mech", 0);
     if (!mcamp__mech_ok(d->mech))
-        return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_noise_desc.mech", 0);
+        return mcamp__fail(ctx, MCAMP_E_ARG, "mech", 0);
     if (mcamp__mech_hash(d->mech) != d->mech->digest)
-        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "mcamp_noise_desc.mech", 0);
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "mech", 0);
     if ((int)d->store < 0 || (int)d->store > MCAMP_NOISE_REGENERATED)
         return mcamp__fail(ctx, MCAMP_E_ARG, "store", (double)(int)d->store);
     if ((int)d->type < 0 || (int)d->type > MCAMP_NOISE_FLOAT)
@@ -9432,7 +9432,7 @@ MCAMP__PRIV mcamp_status mcamp__noise_check_range(mcamp_ctx *ctx, const mcamp_no
     most = 13.38 * m->sigma * m->clip_norm * mcamp__inverse_reach(m->mech, w);
     mcamp__delete_doubles(ctx, w, n);
     if (most <= ldexp(m->grid, 50)) return MCAMP_OK;
-    return mcamp__fail(ctx, MCAMP_E_ARG, "mcamp_noise_desc.grid", m->grid);
+    return mcamp__fail(ctx, MCAMP_E_ARG, "grid", m->grid);
 }
 
 /* Memory of the caller or the context, zeroed; state first, at a multiple of 64. */
@@ -9467,7 +9467,7 @@ MCAMP_API mcamp_status mcamp_noise_init(mcamp_ctx *ctx, const mcamp_noise_desc *
     if (st < 0) return st;
     if (!noise) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "noise", 0);
     if (!mcamp__key_ok(&desc->key))
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mcamp_noise_desc.key", 0);
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "key", 0);
     st = mcamp__noise_check_range(ctx, &m);
     if (st == MCAMP_OK) st = mcamp__noise_memory(ctx, desc, &m, state);
     if (st < 0) return st;
