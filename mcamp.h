@@ -77,7 +77,7 @@
  *     clip -> session               gradients -> sums of bounded sensitivity -> a run that
  *                                   is bound to its guarantee
  *   Part II, exact: accountants without samples
- *     exact -> grid -> promise      events -> intervals -> guarantees
+ *     exact -> promise              events -> intervals -> guarantees
  *   Part III, steering and words: wrong or slow perhaps, never unsafe
  *     work, grad                    errors of C; gradients
  *     est -> calib                  estimates of delta, eps, sigma; certified sigma
@@ -120,9 +120,6 @@
  *            mcamp_exact_group_convert, mcamp_exact_laplace_amplified,
  *            mcamp_exact_laplace_errors, mcamp_exact_delta, mcamp_exact_epsilon,
  *            mcamp_exact_curve, mcamp_exact_calibrate
- *   grid     mcamp_grid_init, mcamp_grid_pmf, mcamp_grid_samples, mcamp_grid_bins,
- *            mcamp_grid_free, mcamp_grid_compose, mcamp_grid_delta, mcamp_grid_epsilon,
- *            mcamp_grid_bytes
  *   promise  mcamp_verify, mcamp_guarantee_poisson
  *   work     mcamp_work_init, mcamp_work_free, mcamp_work_error
  *   calib    mcamp_delta, mcamp_epsilon, mcamp_sigma, mcamp_curve,
@@ -1024,7 +1021,8 @@ MCAMP_API mcamp_status mcamp_batch_round(mcamp_ctx *ctx, mcamp_batch *batch,
 /* A capacity that suffices for every round: lists and FIXED exactly, else the limit
  * or the group.                                                                */
 MCAMP_API uint64_t mcamp_batch_largest(const mcamp_batch *batch);
-/* An upper bound on the probability that any batch of the run is cut, over the key. */
+/* An upper bound on the probability that any batch of the run is cut, over the key, for
+ * these examples and with one more: the larger neighbour counts.                */
 MCAMP_API mcamp_status mcamp_batch_cut_probability(mcamp_ctx *ctx,
                                                    const mcamp_batch *batch, double *p);
 /* What cutting costs: delta becomes delta + (1 + e^eps) p, p from above, under add or
@@ -1178,7 +1176,8 @@ typedef enum mcamp_event_kind {
     MCAMP_EVENT_POISSON,        /* sigma, sensitivity, q (required): Gaussian
                                    noise, batches by Poisson sampling         */
     MCAMP_EVENT_TRUNCATED,      /* as POISSON, batches cut to `batch` examples
-                                   at random; population = data set's size    */
+                                   at random; population = size of the data
+                                   with the example or without it             */
     MCAMP_EVENT_MIXTURE,        /* sigma, shift[n], prob[n]: mixture of
                                    Gaussians, shifts >= 0                     */
     MCAMP_EVENT_GROUP_POISSON,  /* sigma, sensitivity, q, group               */
@@ -1186,12 +1185,22 @@ typedef enum mcamp_event_kind {
                                    batches of exactly `batch` examples        */
     MCAMP_EVENT_BANDMF,         /* sigma, sensitivity (largest column norm),
                                    batch, population, rounds, bands: banded
-                                   matrix mechanism, cyclic Poisson sampling  */
+                                   matrix mechanism, cyclic Poisson sampling,
+                                   rate batch*bands/population.  [2] leaves
+                                   out what does not divide: population is
+                                   bands*floor(population/bands) then         */
     MCAMP_EVENT_BINS,           /* sigma, sensitivity, bins, rounds = epochs:
                                    balls-in-bins with C = I                   */
     MCAMP_EVENT_CURVE,          /* shift[n] = eps >= 0 rising, prob[n] = delta
-                                   there, remove direction, prob2[n] add: any
-                                   mechanism of which these bounds hold       */
+                                   there, remove direction, prob2[n] add, beta:
+                                   any mechanism of which these bounds hold   */
+    MCAMP_EVENT_PAIR,           /* prob[n], prob2[n]: the odds of n outcomes with
+                                   the example and without it; where only one
+                                   is 0 the loss is infinite                  */
+    MCAMP_EVENT_SAMPLED,        /* shift[n] = log(dP/dQ) drawn under P, prob[n] =
+                                   log(dQ/dP) under Q, independent, beta: known
+                                   from samples only.  Mass of about log(1/beta)
+                                   /n becomes infinite loss                   */
     MCAMP_EVENT_FORCE_INT = 0x7fffffff
 } mcamp_event_kind;
 
@@ -1203,6 +1212,9 @@ typedef struct mcamp_event {
     double q;                   /* sampling probability; 0 = 1 for GAUSSIAN,
                                    LAPLACE and RESPONSE, else REQUIRED        */
     double eps, delta;
+    double beta;                /* CURVE, SAMPLED (REQUIRED): probability that
+                                   what is said of the mechanism is wrong, of
+                                   all uses and points at once                */
     uint64_t group;             /* largest number of examples that differ     */
     uint64_t population, batch;
     uint64_t rounds, bands, bins;
@@ -1297,6 +1309,7 @@ typedef struct mcamp_exact_desc {
 typedef struct mcamp_exact_info {
     mcamp_interval remove, add; /* each direction; NaN if not asked for         */
     double infinite;            /* mass of infinite loss (upper bound)          */
+    double beta;                /* sum over events: in upper ends, not lower    */
     size_t atoms, frequencies;  /* the largest law, the longest spectrum        */
     size_t bytes;               /* most memory in use at one time               */
     int passes;                 /* refinements made                             */
@@ -1304,11 +1317,11 @@ typedef struct mcamp_exact_info {
 
 /* The composition's delta at eps >= 0, and its eps at delta: lower <= truth <=
  * upper, all errors included.  MCAMP_Q_MAX_ITER: the interval is valid but wider
- * than wanted.  MCAMP_E_INFEASIBLE: no finite eps, since losses are infinite with
- * probability above delta.  desc and info may be NULL.  A CURVE event gives upper
- * bounds only: the lower ones ignore it.  BINS must be the only event, used once
- * (MCAMP_E_ARG "kind"); section grid composes it.  Where an example is sampled with
- * q T far below 1 over few rounds, T > 1, intervals may stay wider: MCAMP_Q_MAX_ITER. */
+ * than wanted.  MCAMP_E_INFEASIBLE: no finite eps, since losses are infinite, or what
+ * is known from samples wrong, with probability above delta.  desc and info may be
+ * NULL.  Lower ends see nothing of CURVE and SAMPLED events, of TRUNCATED ones that the
+ * example's rate falls, and of BINS in composition one bin, so that intervals stay wide:
+ * MCAMP_Q_MAX_ITER, as where an example is sampled with q T far below 1, T > 1.       */
 MCAMP_API mcamp_status mcamp_exact_delta(mcamp_ctx *ctx, const mcamp_event *events,
                                          size_t nevents, const mcamp_exact_desc *desc,
                                          double eps, mcamp_interval *delta,
@@ -1336,98 +1349,15 @@ typedef enum mcamp_event_param {
 
 /* Finds the parameter of events[which] (its value there is ignored) for which the
  * composition is (eps, delta)-DP.  What is returned has been certified: the upper
- * bound of delta at it does not exceed delta, in the directions of desc; it is within
- * rel_error (sigma, q) of what can be certified at this accuracy.  MCAMP_E_INFEASIBLE:
- * no value does.                                                                  */
+ * bound of delta at it does not exceed delta, in the directions of desc; and a value that
+ * is better by 4 rel_error (sigma, q) or by 1 and 10 rel_error (counts) does not, as lower
+ * bounds show: else MCAMP_Q_MAX_ITER.  MCAMP_E_INFEASIBLE: no value does.                       */
 MCAMP_API mcamp_status mcamp_exact_calibrate(mcamp_ctx *ctx, const mcamp_event *events,
                                              size_t nevents,
                                              const mcamp_exact_desc *desc, size_t which,
                                              mcamp_event_param param, double eps,
                                              double delta, double *value,
                                              mcamp_exact_info *info);
-
-/* ======================================================================== *
- *  GRID: discretised loss distributions                         (decl) grid
- *  The same mechanisms by the classical way, as a check of section exact and
- *  for what that cannot take: your own pairs of finite distributions, samples,
- *  balls in bins estimated by simulation, all mixed in one composition.
- * ======================================================================== */
-
-/* Distributions of the privacy loss on a lattice of step h, a pessimistic and an
- * optimistic one of each direction, and how often each is used.  Treat as opaque;
- * keeps no reference to what it was made from.                                */
-typedef struct mcamp_pld { struct mcamp__pld *impl; } mcamp_pld;
-
-typedef struct mcamp_grid_desc {
-    uint32_t start_canary;      /* must be 0                                  */
-    double delta;               /* REQUIRED: where eps is to be accurate; other
-                                   questions are answered as truly, less sharply */
-    double rel_error;           /* wanted width of the interval of eps, relative;
-                                   0 = 1e-4; from 1e-6 to 0.1                  */
-    double uses;                /* how often all of it will be composed; 0 = 1.
-                                   Sets the step, not the distribution        */
-    double step;                /* 0 = chosen; what is composed needs the same */
-    size_t max_bytes;           /* refuse what needs more; 0 = 200 MB          */
-    uint32_t end_canary;        /* must be 0                                  */
-} mcamp_grid_desc;
-
-typedef struct mcamp_grid_info {
-    mcamp_interval remove, add; /* each direction; NaN if not asked for        */
-    double infinite;            /* mass of infinite loss (upper bound)         */
-    double beta;                /* error probability of simulations, in `upper` */
-    double step;
-    size_t atoms;               /* of all distributions together               */
-    size_t points;              /* length of the transform                     */
-    size_t bytes;               /* most memory in use at one time               */
-} mcamp_grid_info;
-
-/* The composition of the events (section exact).  BINS may be used any number of
- * times here; it and CURVE give upper bounds only: the optimistic side leaves them
- * out.                                                                        */
-MCAMP_API mcamp_status mcamp_grid_init(mcamp_ctx *ctx, const mcamp_event *events,
-                                       size_t nevents, const mcamp_grid_desc *desc,
-                                       mcamp_pld *pld);
-/* One use of a mechanism with n outcomes, p[n] their probabilities on the data with
- * the example, q[n] without (each summing to 1 within 1e-9; either may be 0 where the
- * other is not: infinite loss).                                               */
-MCAMP_API mcamp_status mcamp_grid_pmf(mcamp_ctx *ctx, const double *p, const double *q,
-                                      size_t n, const mcamp_grid_desc *desc,
-                                      mcamp_pld *pld);
-/* One use of a mechanism known from independent samples of its privacy loss alone:
- * log(dP/dQ) drawn under P (remove), log(dQ/dP) under Q (add).  With probability
- * 1 - beta over the samples what is made dominates the mechanism in both directions;
- * beta is added to every delta answered.  Mass of about log(1/beta)/n becomes infinite
- * loss: for small delta use mcamp_grid_bins.                                   */
-MCAMP_API mcamp_status mcamp_grid_samples(mcamp_ctx *ctx, const double *remove,
-                                          size_t nremove, const double *add, size_t nadd,
-                                          double beta, const mcamp_grid_desc *desc,
-                                          mcamp_pld *pld);
-/* One use of balls in bins with this Gram matrix, any C, by simulation: rigorous bounds
- * of delta at eps[n] >= 0, rising, each direction from `blocks` blocks of samples and at
- * level beta/(2n); by convexity they bound the whole curve.  beta as above.     */
-MCAMP_API mcamp_status mcamp_grid_bins(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                       double sigma, const double *eps, size_t n,
-                                       uint64_t seed, uint64_t blocks, double beta,
-                                       const mcamp_grid_desc *desc, mcamp_pld *pld);
-MCAMP_API void mcamp_grid_free(mcamp_ctx *ctx, mcamp_pld *pld);
-
-/* na uses of a and nb of b (0: none of it).  Steps that differ: MCAMP_E_MISMATCH.  */
-MCAMP_API mcamp_status mcamp_grid_compose(mcamp_ctx *ctx, const mcamp_pld *a, uint64_t na,
-                                          const mcamp_pld *b, uint64_t nb,
-                                          mcamp_pld *out);
-
-/* lower <= truth <= upper as in section exact, for one direction or both, by one
- * transform each: O(N log N), whatever the number of uses.  MCAMP_E_SIZE "max_bytes"
- * before anything is allocated; mcamp_grid_bytes tells what it would take.
- * MCAMP_E_INFEASIBLE: losses are infinite, or simulations wrong, with more than delta. */
-MCAMP_API mcamp_status mcamp_grid_delta(mcamp_ctx *ctx, const mcamp_pld *pld,
-                                        mcamp_direction direction, double eps,
-                                        mcamp_interval *delta, mcamp_grid_info *info);
-MCAMP_API mcamp_status mcamp_grid_epsilon(mcamp_ctx *ctx, const mcamp_pld *pld,
-                                          mcamp_direction direction, double delta,
-                                          mcamp_interval *eps, mcamp_grid_info *info);
-MCAMP_API mcamp_status mcamp_grid_bytes(mcamp_ctx *ctx, const mcamp_pld *pld,
-                                        double delta, size_t *bytes);
 
 /* ======================================================================== *
  *  GUARANTEES WITHOUT SAMPLES                                (decl) promise
@@ -9934,29 +9864,31 @@ MCAMP_API mcamp_status mcamp_batch_cut_probability(mcamp_ctx *ctx,
 {
     const mcamp_batch *b = batch;
     double l, m, times;
+    uint64_t group;
     mcamp_status st = mcamp__batch_args(ctx, b);
     if (st < 0) return st;
     if (!p) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "p", 0);
-    m = (double)b->examples;
+    m = (double)b->examples + 1;        /* the larger neighbour */
+    group = b->examples / b->batches + 1;
     times = (double)b->rounds;
-    if (!b->limit || b->limit >= b->examples) { *p = 0; return MCAMP_OK; }
+    if (!b->limit || b->limit > b->examples) { *p = 0; return MCAMP_OK; }
     switch (b->law) {
     case MCAMP_BATCH_BINS:              /* a bin is the same in every epoch */
         l = mcamp__log_tail(m, 1 / (double)b->batches, (double)b->limit + 1);
         times = mcamp__dmin(times, (double)b->batches);
         break;
     case MCAMP_BATCH_POISSON:
-        l = mcamp__log_tail((double)mcamp__group_size(b, 0), b->q, (double)b->limit + 1);
+        l = mcamp__log_tail((double)group, b->q, (double)b->limit + 1);
         break;
     case MCAMP_BATCH_MINSEP:            /* below a Poisson batch of all */
         l = mcamp__log_tail(m, b->q, (double)b->limit + 1);
         break;
     default:                            /* the size is known */
-        l = mcamp__group_size(b, 0) <= b->limit ||
-            (b->law == MCAMP_BATCH_FIXED && b->size <= b->limit) ? -mcamp__inf() : 0;
+        l = (b->law == MCAMP_BATCH_FIXED ? b->size : group) <= b->limit ? -mcamp__inf() : 0;
         break;
     }
     *p = l < 0 ? mcamp__dmin(times * exp(l) * (1 + 1e-12), 1) : 1;
+    if (l < 0 && l >= -DBL_MAX) *p = mcamp__dmax(*p, DBL_MIN);
     return MCAMP_OK;
 }
 
@@ -10796,22 +10728,22 @@ MCAMP__PRIV double mcamp__gauss_quantile_log(double logp)
 /* The mixture sum_i p_i N(a_i, 1) against N(0, 1), a_i >= 0: what every event
  * with Gaussian noise is after scaling by sigma.                                */
 typedef struct mcamp__mog {
-    size_t n;
-    double *a, *p;
+    size_t n, cap;
+    double *a, *p;          /* a rises, p > 0 and sums to 1 */
     double amax, count;
 } mcamp__mog;
 
 MCAMP__PRIV void mcamp__mog_free(mcamp_ctx *ctx, mcamp__mog *m)
 {
-    mcamp__delete_doubles(ctx, m->a, m->n);
-    mcamp__delete_doubles(ctx, m->p, m->n);
+    mcamp__delete_doubles(ctx, m->a, m->cap);
+    mcamp__delete_doubles(ctx, m->p, m->cap);
     memset(m, 0, sizeof *m);
 }
 
 MCAMP__PRIV mcamp_status mcamp__mog_alloc(mcamp_ctx *ctx, mcamp__mog *m, size_t n)
 {
     memset(m, 0, sizeof *m);
-    m->n = n;
+    m->n = m->cap = n;
     m->a = mcamp__new_doubles(ctx, n);
     m->p = mcamp__new_doubles(ctx, n);
     if (m->a && m->p) return MCAMP_OK;
@@ -10885,7 +10817,45 @@ MCAMP__PRIV mcamp_status mcamp__event_check_curve(mcamp_ctx *ctx,
             (st = mcamp__check(ctx, "prob2", e->prob2[i], 0.0, 1, 1.0, 1)) < 0)
             return st;
     }
+    return mcamp__check(ctx, "beta", e->beta, 0, 1, 1, 0);
+}
+
+MCAMP__PRIV mcamp_status mcamp__check_numbers(mcamp_ctx *ctx, const char *name,
+                                              const double *x, size_t n, double lo, double hi,
+                                              double *sum)
+{
+    mcamp__sum s = { 0, 0 };
+    if (!x) return mcamp__fail(ctx, MCAMP_E_REQUIRED, name, 0);
+    for (size_t i = 0; i < n; i++) {
+        mcamp_status st = mcamp__check(ctx, name, x[i], lo, 1, hi, 1);
+        if (st < 0) return st;
+        mcamp__sum_add(&s, x[i]);
+    }
+    *sum = mcamp__sum_get(&s);
     return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__event_check_pair(mcamp_ctx *ctx, const mcamp_event *e)
+{
+    for (int i = 0; i < 2; i++) {
+        const char *name = i ? "prob2" : "prob";
+        double sum = 0;
+        mcamp_status st = mcamp__check_numbers(ctx, name, i ? e->prob2 : e->prob, e->n, 0, 1,
+                                               &sum);
+        if (st < 0) return st;
+        if (!(fabs(sum - 1) <= 1e-9)) return mcamp__fail(ctx, MCAMP_E_ARG, name, sum);
+    }
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__event_check_sampled(mcamp_ctx *ctx, const mcamp_event *e)
+{
+    double sum;
+    mcamp_status st;
+    if (!e->n) return mcamp__fail(ctx, MCAMP_E_SIZE, "n", 0);
+    if ((st = mcamp__check_numbers(ctx, "shift", e->shift, e->n, -1e9, 1e9, &sum)) < 0 ||
+        (st = mcamp__check_numbers(ctx, "prob", e->prob, e->n, -1e9, 1e9, &sum)) < 0) return st;
+    return mcamp__check_prob(ctx, "beta", e->beta);
 }
 
 /* What only some kinds have. */
@@ -10921,6 +10891,8 @@ MCAMP__PRIV mcamp_status mcamp__event_check_kind(mcamp_ctx *ctx, const mcamp_eve
         return mcamp__check_count(ctx, "rounds", e->rounds, big);
     case MCAMP_EVENT_MIXTURE: return mcamp__event_check_mixture(ctx, e);
     case MCAMP_EVENT_CURVE: return mcamp__event_check_curve(ctx, e);
+    case MCAMP_EVENT_PAIR: return mcamp__event_check_pair(ctx, e);
+    case MCAMP_EVENT_SAMPLED: return mcamp__event_check_sampled(ctx, e);
     default: return mcamp__fail(ctx, e->kind ? MCAMP_E_ARG : MCAMP_E_REQUIRED,
                                 "kind", (double)e->kind);
     }
@@ -10933,7 +10905,7 @@ MCAMP__PRIV mcamp_status mcamp__event_check(mcamp_ctx *ctx, const mcamp_event *e
     mcamp_status st = mcamp__check_count(ctx, "count", e->count, MCAMP__COUNT_MAX);
     if (st < 0) return st;
     if ((st = mcamp__event_check_kind(ctx, e)) < 0) return st;
-    if (e->kind == MCAMP_EVENT_RESPONSE || e->kind == MCAMP_EVENT_CURVE) return st;
+    if (e->kind == MCAMP_EVENT_RESPONSE || e->kind >= MCAMP_EVENT_CURVE) return st;
     if (!(e->sigma < 0) && !(e->sigma > 0) && !mcamp__isnan(e->sigma))
         return mcamp__fail(ctx, MCAMP_E_REQUIRED, "sigma", e->sigma);
     if ((st = mcamp__check_sigma(ctx, "sigma", e->sigma)) < 0) return st;
@@ -10956,6 +10928,20 @@ MCAMP__PRIV mcamp_status mcamp__events_check(mcamp_ctx *ctx, const mcamp_event *
 MCAMP__PRIV double mcamp__event_scale(const mcamp_event *e)
 {
     return (e->sensitivity > 0 ? e->sensitivity : 1.0) / e->sigma;
+}
+
+/* A Gaussian mechanism without sampling stays in closed form. */
+MCAMP__PRIV int mcamp__event_is_gauss(const mcamp_event *e)
+{
+    return (e->kind == MCAMP_EVENT_GAUSSIAN && !(e->q > 0 && e->q < 1)) ||
+           (e->kind == MCAMP_EVENT_POISSON && !(e->q < 1)) ||
+           (e->kind == MCAMP_EVENT_BINS && e->bins == 1);
+}
+
+MCAMP__PRIV double mcamp__event_mu2(const mcamp_event *e)
+{
+    double mu = mcamp__event_scale(e);
+    return mu * mu * (double)e->count * (e->kind == MCAMP_EVENT_BINS ? (double)e->rounds : 1);
 }
 
 /* log n! minus Stirling's formula (n + 1/2) log n - n + log(2 pi)/2; the series
@@ -10992,6 +10978,34 @@ MCAMP__PRIV double mcamp__log_binomial(double n, double k, double p, double q)
            0.5 * log(n / (k * (n - k))) - MCAMP__LOG_SQRT_2PI;
 }
 
+/* One form for one mixture, however it was written: shifts rise, those of probability
+ * zero are left out, equal ones added up.  Short lists: insertion sort.             */
+MCAMP__PRIV void mcamp__mog_tidy(mcamp__mog *m)
+{
+    mcamp__sum s = { 0, 0 };
+    size_t n = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        double a = m->a[i], p = m->p[i];
+        size_t j = n;
+        if (!(p > 0)) continue;
+        for (; j > 0 && m->a[j - 1] > a; j--) {
+            m->a[j] = m->a[j - 1];
+            m->p[j] = m->p[j - 1];
+        }
+        m->a[j] = a; m->p[j] = p;
+        n++;
+    }
+    m->n = 0;
+    for (size_t i = 0; i < n; i++) {
+        mcamp__sum_add(&s, m->p[i]);
+        if (m->n && mcamp__eq(m->a[m->n - 1], m->a[i])) { m->p[m->n - 1] += m->p[i]; continue; }
+        m->a[m->n] = m->a[i];
+        m->p[m->n++] = m->p[i];
+    }
+    for (size_t i = 0; i < m->n; i++) m->p[i] /= mcamp__sum_get(&s);
+    m->amax = m->n ? m->a[m->n - 1] : 0;
+}
+
 /* Binomial (Poisson sampling) or hypergeometric (fixed batches) law of how many
  * of the group are in a batch, by the ratio of neighbouring terms from the
  * mode outwards, normalised: relative error a few ulp times the distance.        */
@@ -10999,7 +11013,7 @@ MCAMP__PRIV void mcamp__mog_group(const mcamp_event *e, mcamp__mog *m)
 {
     double g = (double)e->group, N = (double)e->population, B = (double)e->batch;
     int fixed = e->kind == MCAMP_EVENT_GROUP_FIXED;
-    double q = fixed ? B / N : e->q, s = 0;
+    double q = fixed ? B / N : e->q;
     size_t mode = (size_t)mcamp__dmin(g, floor(q * (g + 1)));
     m->p[mode] = 1;
     for (int side = 0; side < 2; side++)
@@ -11011,11 +11025,8 @@ MCAMP__PRIV void mcamp__mog_group(const mcamp_event *e, mcamp__mog *m)
             else      m->p[j + 1] = num > 0 && den > 0 ? m->p[j] * (num / den) :
                                     (num > 0 && !(den > 0) ? 1.0 : 0.0);
         }
-    for (size_t j = 0; j < m->n; j++) s += m->p[j];
-    for (size_t j = 0; j < m->n; j++) {
-        m->p[j] /= s;
+    for (size_t j = 0; j < m->n; j++)
         m->a[j] = (fixed ? 2.0 : 1.0) * (double)j * mcamp__event_scale(e);
-    }
 }
 
 MCAMP__PRIV void mcamp__mog_pair(mcamp__mog *m, double a, double q)
@@ -11026,11 +11037,9 @@ MCAMP__PRIV void mcamp__mog_pair(mcamp__mog *m, double a, double q)
 
 MCAMP__PRIV void mcamp__mog_copy(const mcamp_event *e, mcamp__mog *m)
 {
-    double s = 0;
-    for (size_t i = 0; i < e->n; i++) s += e->prob[i];
     for (size_t i = 0; i < e->n; i++) {
         m->a[i] = e->shift[i] / e->sigma;
-        m->p[i] = e->prob[i] / s;
+        m->p[i] = e->prob[i];
     }
 }
 
@@ -11056,8 +11065,7 @@ MCAMP__PRIV mcamp_status mcamp__mog_init(mcamp_ctx *ctx, const mcamp_event *e,
         if (e->kind == MCAMP_EVENT_BINS) a *= sqrt((double)e->rounds);
         mcamp__mog_pair(m, a, e->q > 0 && e->kind != MCAMP_EVENT_BINS ? e->q : 1.0);
     }
-    for (size_t i = 0; i < m->n; i++)
-        if (m->p[i] > 0) m->amax = mcamp__dmax(m->amax, m->a[i]);
+    mcamp__mog_tidy(m);
     if (m->amax <= 1e50) return MCAMP_OK;
     a = m->amax;
     mcamp__mog_free(ctx, m);
@@ -11069,18 +11077,16 @@ MCAMP__PRIV mcamp_status mcamp__mog_init(mcamp_ctx *ctx, const mcamp_event *e,
 MCAMP__PRIV double mcamp__mog_loss(const mcamp__mog *m, double x)
 {
     double y = 0, top = -mcamp__inf();
-    if (m->n == 2 && !(m->p[0] > 0)) return m->a[1] * (x - 0.5 * m->a[1]);
+    if (m->n == 1) return m->a[0] * (x - 0.5 * m->a[0]);
     for (size_t i = 0; i < m->n; i++) {
         double e = m->a[i] * (x - 0.5 * m->a[i]);
-        if (!(m->p[i] > 0)) continue;
         y += m->p[i] * (e < 700 ? expm1(e) : 1e308);
         top = mcamp__dmax(top, e + log(m->p[i]));
     }
     if (y > -0.9 && y < 1e300) return log1p(y);
     y = 0;
     for (size_t i = 0; i < m->n; i++)
-        if (m->p[i] > 0)
-            y += exp(m->a[i] * (x - 0.5 * m->a[i]) + log(m->p[i]) - top);
+        y += exp(m->a[i] * (x - 0.5 * m->a[i]) + log(m->p[i]) - top);
     return top + log(y);
 }
 
@@ -11163,14 +11169,14 @@ MCAMP__PRIV double mcamp__mog_renyi(const mcamp__mog *m, double alpha)
 {
     double rem, add;
     if (!(m->amax > 0)) return 0;
-    if (m->n == 2 && !(m->p[0] > 0))
-        return 0.5 * alpha * (alpha - 1) * m->a[1] * m->a[1];
-    if (m->n == 2 && alpha <= 4096 && mcamp__eq(alpha, floor(alpha)))
+    if (m->n == 1)
+        return 0.5 * alpha * (alpha - 1) * m->a[0] * m->a[0];
+    if (m->n == 2 && !(m->a[0] > 0) && alpha <= 4096 && mcamp__eq(alpha, floor(alpha)))
         /* remove is the larger one for Poisson sampling (Mironov and others) */
         return mcamp__poisson_log_moment(m->a[1], m->p[1], alpha);
     rem = mcamp__mog_log_moment(m, alpha);
     add = mcamp__mog_log_moment(m, 1 - alpha);
-    return mcamp__dmax(rem, add);
+    return mcamp__dmax(DBL_MIN, mcamp__dmax(rem, add));
 }
 
 /* Laplace with a = sensitivity/scale: E_Q[rho^alpha] - 1 =
@@ -11501,10 +11507,12 @@ MCAMP_API mcamp_status mcamp_exact_group_convert(mcamp_ctx *ctx, double eps,
     if ((st = mcamp__check_eps(ctx, "eps", eps)) < 0) return st;
     if ((st = mcamp__check(ctx, "delta", delta, 0.0, 1, 1.0, 1)) < 0) return st;
     if ((st = mcamp__check_count(ctx, "group", group, MCAMP__COUNT_MAX)) < 0) return st;
-    f = eps > 1e-300 ? expm1(k * eps) / expm1(eps) : k;     /* may be +inf */
-    if (k * eps > 700) f = exp((k - 1) * eps + log(mcamp__dmax(1.0, eps / expm1(eps))));
-    *eps_group = k * eps;
-    *delta_group = delta > 0 ? mcamp__dmin(1.0, delta * f) : 0.0;
+    /* e^{(k-1) eps} (1 - e^{-k eps})/(1 - e^{-eps}), with delta in the exponent where it
+     * would overflow without                                                            */
+    f = eps > 1e-300 ? expm1(-k * eps) / expm1(-eps) : k;
+    f *= k * eps < 700 ? delta * exp((k - 1) * eps) : exp((k - 1) * eps + log(delta));
+    *eps_group = k * eps * (1 + DBL_EPSILON);
+    *delta_group = delta > 0 ? mcamp__dmin(1.0, f * (1 + (16 + 2 * k * eps) * DBL_EPSILON)) : 0.0;
     return MCAMP_OK;
 }
 
@@ -11595,6 +11603,110 @@ MCAMP__PRIV double mcamp__gauss_logmass(double x1, double x2)
     return -0.5 * m * m - MCAMP__LOG_SQRT_2PI + log(2 * s);
 }
 
+/* ---- discrete laws of the loss --------------------------------------------------- */
+
+/* Atoms of the privacy loss of one mechanism under its first distribution, and the
+ * mass of infinite loss.                                                             */
+typedef struct mcamp__law {
+    double *l, *w;
+    size_t n, cap;
+    double pinf, count;
+} mcamp__law;
+
+MCAMP__PRIV void mcamp__law_free(mcamp_ctx *ctx, mcamp__law *a)
+{
+    mcamp__delete_doubles(ctx, a->l, a->cap);
+    mcamp__delete_doubles(ctx, a->w, a->cap);
+    memset(a, 0, sizeof *a);
+}
+
+MCAMP__PRIV int mcamp__law_alloc(mcamp_ctx *ctx, mcamp__law *a, size_t cap)
+{
+    memset(a, 0, sizeof *a);
+    a->cap = cap;
+    a->l = mcamp__new_doubles(ctx, cap);
+    a->w = mcamp__new_doubles(ctx, cap);
+    if (a->l && a->w) return 1;
+    mcamp__law_free(ctx, a);
+    return 0;
+}
+
+/* Heap sort of atoms by position. */
+MCAMP__PRIV void mcamp__law_sift(mcamp__law *a, size_t i, size_t n)
+{
+    for (;;) {
+        size_t c = 2 * i + 1;
+        double l = a->l[i], w = a->w[i];
+        if (c >= n) return;
+        if (c + 1 < n && a->l[c + 1] > a->l[c]) c++;
+        if (!(a->l[c] > l)) return;
+        a->l[i] = a->l[c]; a->w[i] = a->w[c];
+        a->l[c] = l; a->w[c] = w;
+        i = c;
+    }
+}
+
+MCAMP__PRIV void mcamp__law_sort(mcamp__law *a)
+{
+    for (size_t i = a->n / 2; i-- > 0; ) mcamp__law_sift(a, i, a->n);
+    for (size_t n = a->n; n-- > 1; ) {
+        double l = a->l[0], w = a->w[0];
+        a->l[0] = a->l[n]; a->w[0] = a->w[n];
+        a->l[n] = l; a->w[n] = w;
+        mcamp__law_sift(a, 0, n);
+    }
+}
+
+/* b > i/n with Pr(Binomial(n, b) <= i) <= e^-t, by Chernoff: n KL(i/n, b) >= t. */
+MCAMP__PRIV double mcamp__binomial_upper(double n, double i, double t)
+{
+    double x = i / n, lo = x, hi = 1;
+    if (!(i > 0)) return -expm1(-t / n);
+    for (int k = 0; k < 80; k++) {
+        double b = 0.5 * (lo + hi);
+        double kl = x * log(x / b) + (1 - x) * log1p((b - x) / (1 - b));
+        if (!(b < 1)) break;
+        if (n * kl >= t) hi = b; else lo = b;
+    }
+    return hi;
+}
+
+/* The next rank to be looked at: ranks grow by a thirtieth. */
+MCAMP__PRIV double mcamp__next_rank(double i) { return i + floor(1 + i / 30); }
+
+/* A law that is at least as large as the sampled one, with probability 1 - beta.  Drawing
+ * L = F^-1(U), Pr(L > F^-1(u)) <= 1 - u: the mass above the i-th largest sample is at most
+ * 1 - U_(n-i+1), which exceeds b with probability Pr(Binomial(n, b) < i).  For ranks
+ * i_1 = 1 < i_2 < .. fixed beforehand, J of them, each at level beta/J, bounds b_i hold at
+ * once; the mass between two ranks goes to its upper end, b_1 to infinity.  (A band of
+ * constant width, as of Dvoretzky, Kiefer and Wolfowitz, would send sqrt(log(1/beta)/2n)
+ * to infinity, which is far above any delta.)  l sorted.                                   */
+MCAMP__PRIV void mcamp__law_band(mcamp__law *a, double beta)
+{
+    double n = (double)a->n, J = 0, t, below = 0;
+    size_t out = 0;
+    for (double i = 1; i <= n; i = mcamp__next_rank(i)) J++;
+    t = log(J / beta) * (1 + 1e-12);
+    for (double i = 1; i <= n; i = mcamp__next_rank(i)) {
+        double b = mcamp__dmin(1.0, mcamp__binomial_upper(n, i - 1, t) * (1 + 1e-12));
+        b = mcamp__dmax(b, below);
+        /* up to rank i, from the rank before: at the larger of both samples */
+        if (out) a->w[a->n - out] = b - below; else a->pinf = b;
+        below = b;
+        out++;
+        a->l[a->n - out] = a->l[a->n - (size_t)i];
+    }
+    a->w[a->n - out] = 1 - below;
+    memmove(a->l, a->l + a->n - out, out * sizeof(double));
+    memmove(a->w, a->w + a->n - out, out * sizeof(double));
+    a->n = out;
+}
+
+/* ---- pairs of distributions -------------------------------------------------------- */
+
+/* Which bound a law serves. */
+typedef enum mcamp__side { MCAMP__UPPER, MCAMP__LOWER } mcamp__side;
+
 /* Where a pair's cells come from. */
 typedef enum mcamp__source {
     MCAMP__SOURCE_MOG,      /* parameter x on the line, mog                        */
@@ -11617,16 +11729,21 @@ typedef struct mcamp__branch {
     mcamp__mog mog;
 } mcamp__branch;
 
+#define MCAMP__BINS_CURVE 96        /* points of BINS in composition */
+
 /* One mechanism: branches of which the adversary sees which one came, and points. */
 typedef struct mcamp__pair {
-    mcamp__branch br[2];
+    mcamp_event e;          /* BINS in composition: a CURVE */
+    mcamp__branch br[3];
     int nbr;
-    int upper_only;
+    int missing;            /* 1 + the side that does not see it, or 0 */
     int bins;               /* cells of X = e^loss under Q, see below: 1 call, 2 put */
     int raw;                /* bins: positions X, not X - 1                       */
     double count, err;      /* relative error of p and q, together */
     mcamp__cell *pilot;
     size_t npilot;
+    mcamp__law band[2];     /* SAMPLED: a law above the sampled one, by direction */
+    double *curve;          /* BINS: eps, delta remove, delta add */
 } mcamp__pair;
 
 /* Sampling with rate q turns a loss l into log(1 - q + q e^l). */
@@ -11661,7 +11778,6 @@ MCAMP__PRIV void mcamp__cell_ratio(const mcamp__branch *b, mcamp__cell *c, doubl
     lq = mcamp__gauss_logmass(c->x1, c->x2);
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < b->mog.n; i++) {
-            if (!(b->mog.p[i] > 0)) continue;
             lp = log(b->mog.p[i]) + mcamp__gauss_logmass(c->x1 - b->mog.a[i],
                                                          c->x2 - b->mog.a[i]);
             if (pass) s += exp(lp - top); else top = mcamp__dmax(top, lp);
@@ -11686,9 +11802,8 @@ MCAMP__PRIV mcamp__cell mcamp__branch_cell(const mcamp__branch *b, int index,
     } else {
         q = mcamp__gauss_mass(x1, x2);
         for (size_t i = 0; i < b->mog.n; i++)
-            if (b->mog.p[i] > 0)
-                p += b->mog.p[i] * (b->mog.a[i] > 0 ?
-                     mcamp__gauss_mass(x1 - b->mog.a[i], x2 - b->mog.a[i]) : q);
+            p += b->mog.p[i] * (b->mog.a[i] > 0 ?
+                 mcamp__gauss_mass(x1 - b->mog.a[i], x2 - b->mog.a[i]) : q);
     }
     c.lo = mcamp__branch_loss(b, x1);
     c.hi = mcamp__branch_loss(b, x2);
@@ -11704,7 +11819,9 @@ MCAMP__PRIV mcamp__cell mcamp__branch_cell(const mcamp__branch *b, int index,
 
 MCAMP__PRIV void mcamp__pair_free(mcamp_ctx *ctx, mcamp__pair *p)
 {
-    for (int i = 0; i < 2; i++) mcamp__mog_free(ctx, &p->br[i].mog);
+    for (int i = 0; i < 3; i++) mcamp__mog_free(ctx, &p->br[i].mog);
+    for (int i = 0; i < 2; i++) mcamp__law_free(ctx, &p->band[i]);
+    mcamp__delete_doubles(ctx, p->curve, 3 * MCAMP__BINS_CURVE);
     mcamp__delete(ctx, p->pilot, p->npilot, sizeof *p->pilot);
     memset(p, 0, sizeof *p);
 }
@@ -11767,7 +11884,7 @@ MCAMP__PRIV void mcamp__pilot_mog(const mcamp__branch *b, int index, double z,
         step = pass ? mcamp__dmax(total / MCAMP__PILOT, 0.05) : 0;
         for (size_t i = 0; i <= m->n; i++) {    /* components rise; 0 comes first */
             double c = i ? m->a[i - 1] : 0, from = c - z, to = c + z, k;
-            if (i && !(m->p[i - 1] > 0)) continue;
+
             if (i) from = mcamp__dmax(from, end);
             if (!(from < to)) continue;
             end = to;
@@ -11800,42 +11917,51 @@ MCAMP__PRIV void mcamp__pilot_laplace(const mcamp__branch *b, int index,
     mcamp__cells_sampled(out, b->q, b->a, 0.5, 0.5 * exp(-b->a));
 }
 
-/* Shifts need not come sorted: insertion sort (short lists), heap-free. */
-MCAMP__PRIV void mcamp__mog_sort(mcamp__mog *m)
+
+/* Of the other n examples a batch of rate q draws S.  over = P(S >= B); edge, what one
+ * more of them adds to it; cut = E (1 - B/(S + 1))_+, by which an example's rate falls.
+ * The sum leaves out what is 40 standard deviations below the mean.                     */
+typedef struct mcamp__cut_odds { double over, edge, cut; } mcamp__cut_odds;
+
+MCAMP__PRIV mcamp__cut_odds mcamp__odds_of_cut(double n, double B, double q)
 {
-    for (size_t i = 1; i < m->n; i++) {
-        double a = m->a[i], p = m->p[i];
-        size_t j = i;
-        for (; j > 0 && m->a[j - 1] > a; j--) {
-            m->a[j] = m->a[j - 1];
-            m->p[j] = m->p[j - 1];
-        }
-        m->a[j] = a; m->p[j] = p;
+    mcamp__sum over = { 0, 0 }, cut = { 0, 0 };
+    mcamp__cut_odds o;
+    double low = floor(n * q - 40 * sqrt(n * q * (1 - q)) - 100);
+    for (double k = mcamp__dmax(B, low); k <= n; k++) {
+        double t = exp(mcamp__log_binomial(n, k, q, 1 - q));
+        mcamp__sum_add(&over, t);
+        mcamp__sum_add(&cut, t * (1 - B / (k + 1)));
+        if (k > n * q && !(t > 1e-18 * mcamp__sum_get(&over))) break;
     }
+    o.over = mcamp__dmin(1, mcamp__sum_get(&over));
+    o.edge = B - 1 <= n ? q * exp(mcamp__log_binomial(n, B - 1, q, 1 - q)) : 0;
+    o.cut = mcamp__dmin(1, mcamp__sum_get(&cut));
+    return o;
 }
 
-/* Truncated Poisson batches.  Whoever the other examples are, |S| of them are drawn,
- * binomial; that number may be told to the adversary.  If |S| < batch, the example
- * joins: shift 1 with probability q.  Else it replaces one with probability at most
- * batch/(batch + 1): shift at most 2 with probability q batch/(batch + 1).          */
+/* Truncated Poisson batches, from above.  Whoever the other examples are, S of them are
+ * drawn; that number may be told to the adversary.  If S < batch, the example joins: shift
+ * 1 with probability q.  Else it replaces one with probability at most batch/(batch + 1):
+ * shift at most 2 with probability q batch/(batch + 1).  There are population - 1 others,
+ * or population of them (the neighbour with one more): where only the latter cut, and for
+ * what is lost in rounding, shift 2 with probability q stands for either case.          */
 MCAMP__PRIV mcamp_status mcamp__pair_truncated(mcamp_ctx *ctx, const mcamp_event *e,
                                                mcamp__pair *p)
 {
-    double n = (double)e->population, B = (double)e->batch, a = mcamp__event_scale(e);
-    double over = 0, t;
-    mcamp_status st = mcamp__mog_alloc(ctx, &p->br[1].mog, 2);
-    if (st < 0) return st;
-    for (double k = B; k <= n; k++) {
-        t = exp(mcamp__log_binomial(n, k, e->q, 1 - e->q));
-        over += t;
-        if (k > n * e->q && !(t > 1e-18 * over)) break;
+    double B = (double)e->batch, a = mcamp__event_scale(e), most;
+    mcamp__cut_odds o = mcamp__odds_of_cut((double)e->population - 1, B, e->q);
+    for (int i = 1; i < 3; i++) {
+        mcamp_status st = mcamp__mog_alloc(ctx, &p->br[i].mog, 2);
+        if (st < 0) return st;
+        mcamp__mog_pair(&p->br[i].mog, 2 * a, i == 1 ? e->q * B / (B + 1) : e->q);
+        mcamp__mog_tidy(&p->br[i].mog);
     }
-    over = mcamp__dmin(1.0, over * (1 + 1e-12) + 1e-300);
-    mcamp__mog_pair(&p->br[1].mog, 2 * a, e->q * B / (B + 1));
-    p->br[1].mog.amax = 2 * a;
-    p->br[1].weight = over;
-    p->br[0].weight = 1 - over;
-    p->nbr = 2;
+    most = mcamp__dmin(1.0, (o.over + o.edge) * (1 + 1e-12) + 1e-60);
+    p->br[0].weight = 1 - most;
+    p->br[1].weight = o.over * (1 - 1e-12);
+    p->br[2].weight = most - p->br[1].weight;
+    p->nbr = 3;
     return MCAMP_OK;
 }
 
@@ -11916,38 +12042,156 @@ MCAMP__PRIV void mcamp__pilot_response(const mcamp_event *e, mcamp__cells *out)
     mcamp__cells_sampled(out, s, mcamp__inf(), e->delta, 0);
 }
 
-/* The branches of an event; z is set later, with the pilot. */
+/* A finite pair, both taken as proportions of their sums.  Losses are known to some ulp of
+ * the logarithms.                                                                     */
+MCAMP__PRIV void mcamp__pilot_pair(const mcamp_event *e, mcamp__cells *out)
+{
+    double sp = 0, sq = 0;
+    mcamp__check_numbers(NULL, "", e->prob, e->n, 0, 1, &sp);
+    mcamp__check_numbers(NULL, "", e->prob2, e->n, 0, 1, &sq);
+    for (size_t i = 0; i < e->n; i++) {
+        double p = e->prob[i] / sp, q = e->prob2[i] / sq, lp = log(p), lq = log(q);
+        size_t at = out->n;
+        mcamp__cells_point(out, mcamp__eq(p, q) ? 0 : p > 0 ? lp - lq : -mcamp__inf(), p, q);
+        if (at == out->n || mcamp__eq(p, q) || !(p > 0 && q > 0)) continue;
+        out->c[at].verr = 4 * DBL_EPSILON * (1 + fabs(lp) + fabs(lq));
+        out->c[at].lo -= out->c[at].verr;
+        out->c[at].hi += out->c[at].verr;
+    }
+}
+
+/* The law above the sampled one: only what one direction looks at is true of it. */
+MCAMP__PRIV void mcamp__pilot_sampled(const mcamp__law *a, int add, mcamp__cells *out)
+{
+    double s = add ? -1 : 1;
+    mcamp__cells_point(out, s * mcamp__inf(), add ? 0 : a->pinf, add ? a->pinf : 0);
+    for (size_t i = 0; i < a->n; i++)
+        mcamp__cells_point(out, s * a->l[i], add ? 0 : a->w[i], add ? a->w[i] : 0);
+}
+
+MCAMP__PRIV mcamp_status mcamp__pair_sampled(mcamp_ctx *ctx, const mcamp_event *e,
+                                             mcamp__pair *p)
+{
+    for (int add = 0; add < 2; add++) {
+        if (!mcamp__law_alloc(ctx, &p->band[add], e->n))
+            return mcamp__fail(ctx, MCAMP_E_MEMORY, "n", (double)e->n);
+        memcpy(p->band[add].l, add ? e->prob : e->shift, e->n * sizeof *e->shift);
+        p->band[add].n = e->n;
+        mcamp__law_sort(&p->band[add]);
+        mcamp__law_band(&p->band[add], 0.5 * e->beta);      /* half for each direction */
+    }
+    return MCAMP_OK;
+}
+
+/* An event without effect: leaving it out changes nothing. */
+MCAMP__PRIV int mcamp__event_idle(const mcamp_event *e)
+{
+    if (e->kind == MCAMP_EVENT_RESPONSE) return !(e->eps > 0) && !(e->delta > 0);
+    if (e->kind != MCAMP_EVENT_MIXTURE) return 0;
+    for (size_t i = 0; i < e->n; i++)
+        if (e->prob[i] > 0 && e->shift[i] > 0) return 0;
+    return 1;
+}
+
+MCAMP__PRIV mcamp_status mcamp__pair_mog(mcamp_ctx *ctx, const mcamp_event *e, mcamp__pair *p)
+{
+    mcamp_status st = mcamp__mog_init(ctx, e, &p->br[0].mog);
+    p->nbr = 1;
+    if (st < 0) return st;
+    p->err += (double)p->br[0].mog.n * DBL_EPSILON;
+    p->count = p->br[0].mog.count;
+    if (e->kind == MCAMP_EVENT_BINS) { p->bins = 1; p->count = (double)e->bins; }
+    return e->kind == MCAMP_EVENT_TRUNCATED ? mcamp__pair_truncated(ctx, e, p) : MCAMP_OK;
+}
+
+/* The branches of an event; z is set later, with the pilot.  What fails is freed by
+ * whoever owns the pair.                                                            */
 MCAMP__PRIV mcamp_status mcamp__pair_init(mcamp_ctx *ctx, const mcamp_event *e,
                                           mcamp__pair *p)
 {
-    mcamp_status st = MCAMP_OK;
     memset(p, 0, sizeof *p);
+    p->e = *e;
     p->count = (double)e->count;
     p->err = 16 * DBL_EPSILON;
     p->br[0].weight = 1;
-    p->upper_only = e->kind == MCAMP_EVENT_CURVE;
+    if (e->kind == MCAMP_EVENT_CURVE || e->kind == MCAMP_EVENT_SAMPLED ||
+        e->kind == MCAMP_EVENT_TRUNCATED)
+        p->missing = 1 + MCAMP__LOWER;
+    if (e->kind == MCAMP_EVENT_SAMPLED) return mcamp__pair_sampled(ctx, e, p);
     if (e->kind == MCAMP_EVENT_LAPLACE) {
         p->nbr = 1;
         p->br[0].source = MCAMP__SOURCE_LAPLACE;
         p->br[0].a = mcamp__event_scale(e);
         p->br[0].q = e->q > 0 ? e->q : 1;
-    } else if (e->kind != MCAMP_EVENT_RESPONSE && e->kind != MCAMP_EVENT_CURVE) {
-        p->nbr = 1;
-        if ((st = mcamp__mog_init(ctx, e, &p->br[0].mog)) < 0) return st;
-        mcamp__mog_sort(&p->br[0].mog);
-        p->err += (double)p->br[0].mog.n * DBL_EPSILON;
-        p->count = p->br[0].mog.count;
-        if (e->kind == MCAMP_EVENT_BINS) { p->bins = 1; p->count = (double)e->bins; }
-        if (e->kind == MCAMP_EVENT_TRUNCATED) st = mcamp__pair_truncated(ctx, e, p);
-        if (st < 0) mcamp__pair_free(ctx, p);
+        return MCAMP_OK;
     }
+    if (e->kind == MCAMP_EVENT_RESPONSE || e->kind >= MCAMP_EVENT_CURVE) return MCAMP_OK;
+    return mcamp__pair_mog(ctx, e, p);
+}
+
+/* Curve of one use of BINS, so far out that what is beyond stays below `below`: points rise
+ * with the square of their index, the last is where the bound without amplification does. */
+MCAMP__PRIV mcamp_status mcamp__pair_bins(mcamp_ctx *ctx, const mcamp_event *e, double below,
+                                          size_t max_bytes, mcamp__pair *p)
+{
+    mcamp_event one = *e;
+    mcamp_exact_desc d;
+    double *eps, end, mu;
+    const double last = MCAMP__BINS_CURVE - 1;
+    memset(p, 0, sizeof *p);
+    p->curve = eps = mcamp__new_doubles(ctx, 3 * MCAMP__BINS_CURVE);
+    if (!eps) return mcamp__fail(ctx, MCAMP_E_MEMORY, "events", 0);
+    one.count = 1;
+    mu = sqrt(mcamp__event_mu2(&one));
+    end = mcamp__gauss_eps_up(mu * (1 + 8 * DBL_EPSILON), log(below)) + 1e-12;
+    memset(&d, 0, sizeof d);
+    d.rel_error = 3e-3;
+    d.max_bytes = max_bytes;
+    for (int dir = 0; dir < 2; dir++) {
+        mcamp_interval v = { 0, 1 };
+        d.direction = dir ? MCAMP_ADD : MCAMP_REMOVE;
+        for (int i = 0; i < MCAMP__BINS_CURVE; i++) {
+            mcamp_status st = MCAMP_OK;
+            eps[i] = end * (i / last) * (i / last);
+            if (v.upper > below) st = mcamp_exact_delta(ctx, &one, 1, &d, eps[i], &v, NULL);
+            if (st < 0) return st;
+            eps[(dir + 1) * MCAMP__BINS_CURVE + i] = v.upper;
+        }
+    }
+    memset(&one, 0, sizeof one);
+    one.kind = MCAMP_EVENT_CURVE;
+    one.count = e->count;
+    one.n = MCAMP__BINS_CURVE;
+    one.shift = eps; one.prob = eps + one.n; one.prob2 = eps + 2 * one.n;
+    p->e = one;
+    p->count = (double)one.count;
+    p->err = 16 * DBL_EPSILON;
+    p->missing = 1 + MCAMP__LOWER;
+    return MCAMP_OK;
+}
+
+/* A pair below an event of which the other one is above: TRUNCATED batches where all other
+ * gradients are 0, whoever is cut; one bin alone of BINS, the rest not looked at.        */
+MCAMP__PRIV mcamp_status mcamp__pair_lower(mcamp_ctx *ctx, const mcamp_event *e, mcamp__pair *p)
+{
+    mcamp_event t = *e;
+    double n = (double)e->population - 1;
+    t.kind = MCAMP_EVENT_POISSON;
+    if (e->kind == MCAMP_EVENT_TRUNCATED) {
+        t.q = e->q * (1 - mcamp__odds_of_cut(n, (double)e->batch, e->q).cut) * (1 - 1e-12);
+    } else {
+        t.q = (1 - 4 * DBL_EPSILON) / (double)e->bins;
+        t.sigma = e->sigma / sqrt((double)e->rounds) * (1 + 4 * DBL_EPSILON);
+    }
+    mcamp_status st = mcamp__pair_init(ctx, &t, p);
+    p->missing = 1 + MCAMP__UPPER;
     return st;
 }
 
-MCAMP__PRIV mcamp_status mcamp__pair_pilot(mcamp_ctx *ctx, const mcamp_event *e,
-                                           mcamp__pair *p, double z)
+MCAMP__PRIV mcamp_status mcamp__pair_pilot(mcamp_ctx *ctx, mcamp__pair *p, double z, int add)
 {
     mcamp__cells out;
+    const mcamp_event *e = &p->e;
     mcamp_status st = MCAMP_OK;
     size_t cap = 2 * MCAMP__PILOT + 2 * e->n + 16;
     for (int i = 0; i < p->nbr; i++) cap += 3 * p->br[i].mog.n + MCAMP__PILOT;
@@ -11963,36 +12207,12 @@ MCAMP__PRIV mcamp_status mcamp__pair_pilot(mcamp_ctx *ctx, const mcamp_event *e,
     }
     if (e->kind == MCAMP_EVENT_RESPONSE) mcamp__pilot_response(e, &out);
     if (e->kind == MCAMP_EVENT_CURVE) st = mcamp__pair_curve(ctx, e, &out);
+    if (e->kind == MCAMP_EVENT_PAIR) mcamp__pilot_pair(e, &out);
+    if (e->kind == MCAMP_EVENT_SAMPLED) mcamp__pilot_sampled(&p->band[add], add, &out);
     return st;
 }
 
-/* ---- discrete laws of the loss --------------------------------------------------- */
-
-/* Atoms of the privacy loss of one mechanism under its first distribution, and the
- * mass of infinite loss.                                                             */
-typedef struct mcamp__law {
-    double *l, *w;
-    size_t n, cap;
-    double pinf, count;
-} mcamp__law;
-
-MCAMP__PRIV void mcamp__law_free(mcamp_ctx *ctx, mcamp__law *a)
-{
-    mcamp__delete_doubles(ctx, a->l, a->cap);
-    mcamp__delete_doubles(ctx, a->w, a->cap);
-    memset(a, 0, sizeof *a);
-}
-
-MCAMP__PRIV int mcamp__law_alloc(mcamp_ctx *ctx, mcamp__law *a, size_t cap)
-{
-    memset(a, 0, sizeof *a);
-    a->cap = cap;
-    a->l = mcamp__new_doubles(ctx, cap);
-    a->w = mcamp__new_doubles(ctx, cap);
-    if (a->l && a->w) return 1;
-    mcamp__law_free(ctx, a);
-    return 0;
-}
+/* ---- from cells to laws ---------------------------------------------------------- */
 
 MCAMP__PRIV void mcamp__law_add(mcamp__law *a, double l, double w)
 {
@@ -12046,9 +12266,6 @@ MCAMP__PRIV mcamp__cell mcamp__cell_turn(mcamp__cell c, int add)
     t.v = -c.v;
     return t;
 }
-
-/* Which bound a law serves. */
-typedef enum mcamp__side { MCAMP__UPPER, MCAMP__LOWER } mcamp__side;
 
 /* Where X = e^loss stands: X - 1, negated for a put; or X itself where the sums that
  * matter are far below 1 and X - 1 would cancel.                                      */
@@ -12557,18 +12774,18 @@ MCAMP__PRIV mcamp_interval mcamp__spec_eval(const mcamp__spec *s, double eps,
 /* One question about one list of events in one direction. */
 typedef struct mcamp__acc {
     mcamp_ctx *ctx;
-    const mcamp_event *events;
-    size_t n;                   /* pairs: the events that are not plain Gaussians */
+    size_t n, cap;              /* pairs: of events that are not plain Gaussians, those
+                                   that the upper side does not see last          */
     mcamp__pair *pair;
-    size_t *event_of;           /* index of the event of each pair                */
-    size_t nevents;
     mcamp__law *law[2];         /* by side                                        */
     double **share;
     mcamp__sum_law sum[2];
     mcamp__spec spec[2];
-    double g2, tol, z, lambda, eps, logd, reach;
+    double g2, tol, z, lambda, eps, logd, reach, left;
     size_t max_bytes, bytes;
     int add, single;            /* single: one event, used once: nothing to compose */
+    int open;                   /* a side does not see some pair                  */
+    double beta;
     mcamp_exact_info info;
 } mcamp__acc;
 
@@ -12576,71 +12793,67 @@ MCAMP__PRIV void mcamp__acc_free(mcamp__acc *a)
 {
     mcamp_ctx *ctx = a->ctx;
     for (int s = 0; s < 2; s++) {
-        for (size_t i = 0; a->law[s] && i < a->nevents; i++) mcamp__law_free(ctx, &a->law[s][i]);
-        mcamp__delete(ctx, a->law[s], a->nevents, sizeof(mcamp__law));
+        for (size_t i = 0; a->law[s] && i < a->cap; i++) mcamp__law_free(ctx, &a->law[s][i]);
+        mcamp__delete(ctx, a->law[s], a->cap, sizeof(mcamp__law));
         mcamp__spec_free(ctx, &a->spec[s]);
     }
-    for (size_t i = 0; i < a->nevents; i++) {
+    for (size_t i = 0; i < a->cap; i++) {
         if (a->share && a->pair) mcamp__delete_doubles(ctx, a->share[i], a->pair[i].npilot);
         if (a->pair) mcamp__pair_free(ctx, &a->pair[i]);
     }
-    mcamp__delete(ctx, a->share, a->nevents, sizeof(double *));
-    mcamp__delete(ctx, a->pair, a->nevents, sizeof(mcamp__pair));
-    mcamp__delete(ctx, a->event_of, a->nevents, sizeof(size_t));
+    mcamp__delete(ctx, a->share, a->cap, sizeof(double *));
+    mcamp__delete(ctx, a->pair, a->cap, sizeof(mcamp__pair));
     memset(a, 0, sizeof *a);
 }
 
-/* A Gaussian mechanism without sampling stays in closed form. */
-MCAMP__PRIV int mcamp__event_is_gauss(const mcamp_event *e)
+/* `below`: what BINS in composition may lose far out, see mcamp__pair_bins. */
+MCAMP__PRIV mcamp_status mcamp__acc_pairs(mcamp__acc *a, const mcamp_event *e, size_t n,
+                                          double below)
 {
-    return (e->kind == MCAMP_EVENT_GAUSSIAN && !(e->q > 0 && e->q < 1)) ||
-           (e->kind == MCAMP_EVENT_POISSON && !(e->q < 1)) ||
-           (e->kind == MCAMP_EVENT_BINS && e->bins == 1);
-}
-
-MCAMP__PRIV double mcamp__event_mu2(const mcamp_event *e)
-{
-    double mu = mcamp__event_scale(e);
-    return mu * mu * (double)e->count * (e->kind == MCAMP_EVENT_BINS ? (double)e->rounds : 1);
+    size_t real = 0, last = n;
+    mcamp_status st = MCAMP_OK;
+    for (size_t i = 0; i < n; i++) {
+        if (e[i].kind == MCAMP_EVENT_CURVE || e[i].kind == MCAMP_EVENT_SAMPLED)
+            a->beta += e[i].beta;
+        if (mcamp__event_is_gauss(&e[i])) a->g2 += mcamp__event_mu2(&e[i]) * (1 + 8 * DBL_EPSILON);
+        else if (!mcamp__event_idle(&e[i])) { real++; last = i; }
+    }
+    a->single = real == 1 && e[last].count == 1 && !(a->g2 > 0);
+    for (int lower = 0; lower < 2; lower++)
+        for (size_t i = 0; i < n && st >= 0; i++) {
+            int bins = e[i].kind == MCAMP_EVENT_BINS && !a->single;
+            if (mcamp__event_is_gauss(&e[i]) || mcamp__event_idle(&e[i])) continue;
+            if (lower && !bins && e[i].kind != MCAMP_EVENT_TRUNCATED) continue;
+            st = lower ? mcamp__pair_lower(a->ctx, &e[i], &a->pair[a->n])
+               : bins ? mcamp__pair_bins(a->ctx, &e[i], below, a->max_bytes, &a->pair[a->n])
+               : mcamp__pair_init(a->ctx, &e[i], &a->pair[a->n]);
+            a->open |= a->pair[a->n++].missing;
+        }
+    for (size_t i = 0; i < a->n; i++) a->single &= a->pair[i].count <= 1;
+    return st;
 }
 
 MCAMP__PRIV mcamp_status mcamp__acc_init(mcamp__acc *a, mcamp_ctx *ctx,
                                          const mcamp_event *e, size_t n, double tol,
-                                         size_t max_bytes)
+                                         size_t max_bytes, double below)
 {
+    size_t cap = 2 * n;
+    mcamp_status st;
     memset(a, 0, sizeof *a);
-    a->ctx = ctx; a->events = e; a->nevents = n; a->tol = tol; a->max_bytes = max_bytes;
-    a->pair = (mcamp__pair *)mcamp__new(ctx, n, sizeof(mcamp__pair));
-    a->event_of = (size_t *)mcamp__new(ctx, n, sizeof(size_t));
-    a->share = (double **)mcamp__new(ctx, n, sizeof(double *));
-    a->law[0] = (mcamp__law *)mcamp__new(ctx, n, sizeof(mcamp__law));
-    a->law[1] = (mcamp__law *)mcamp__new(ctx, n, sizeof(mcamp__law));
-    if (!a->pair || !a->event_of || !a->share || !a->law[0] || !a->law[1])
+    a->ctx = ctx; a->cap = cap; a->tol = tol; a->max_bytes = max_bytes;
+    a->pair = (mcamp__pair *)mcamp__new(ctx, cap, sizeof(mcamp__pair));
+    a->share = (double **)mcamp__new(ctx, cap, sizeof(double *));
+    a->law[0] = (mcamp__law *)mcamp__new(ctx, cap, sizeof(mcamp__law));
+    a->law[1] = (mcamp__law *)mcamp__new(ctx, cap, sizeof(mcamp__law));
+    if (!a->pair || !a->share || !a->law[0] || !a->law[1])
         return mcamp__fail(ctx, MCAMP_E_MEMORY, "nevents", (double)n);
-    for (size_t i = 0; i < n; i++) {
-        mcamp_status st;
-        if (mcamp__event_is_gauss(&e[i])) {
-            a->g2 += mcamp__event_mu2(&e[i]) * (1 + 8 * DBL_EPSILON);
-            continue;
-        }
-        if ((st = mcamp__pair_init(ctx, &e[i], &a->pair[a->n])) < 0) return st;
-        if (a->pair[a->n].nbr == 1 && a->pair[a->n].br[0].source == MCAMP__SOURCE_MOG &&
-            !(a->pair[a->n].br[0].mog.amax > 0)) {      /* no loss at all */
-            mcamp__pair_free(ctx, &a->pair[a->n]);
-            continue;
-        }
-        a->event_of[a->n++] = i;
-    }
-    for (size_t i = 0; i < a->n; i++)       /* alone and once, or as a curve: see there */
-        if (a->pair[i].bins && (a->n > 1 || a->g2 > 0 || e[a->event_of[i]].count > 1))
-            return mcamp__fail(ctx, MCAMP_E_ARG, "kind", (double)MCAMP_EVENT_BINS);
-    a->single = a->n == 1 && a->pair[0].count <= 1 && !(a->g2 > 0);
+    st = mcamp__acc_pairs(a, e, n, below);
     for (int s = 0; s < 2; s++) {
         a->sum[s].law = a->law[s];
         a->sum[s].n = a->n;
         a->sum[s].g2 = a->g2;
     }
-    return MCAMP_OK;
+    return st;
 }
 
 /* Laws of both sides with the present shares.  The lower side leaves out events of
@@ -12652,7 +12865,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_laws(mcamp__acc *a, int shares)
         for (size_t i = 0; i < a->n; i++) {
             mcamp__law *l = &a->law[s][a->sum[s].n];
             double need = 4;
-            if (s == MCAMP__LOWER && a->pair[i].upper_only) continue;
+            if (a->pair[i].missing == 1 + s) continue;
             for (size_t k = 0; k < a->pair[i].npilot; k++)
                 need += 2 * (shares ? mcamp__dmax(1.0, a->share[i][k]) : 1);
             if ((double)l->cap < need) {
@@ -12679,8 +12892,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_pilot(mcamp__acc *a, double logd)
     a->z = mcamp__dmax(5.0, -mcamp__gauss_quantile_log(mcamp__dmin(lt, -1.0)));
     for (size_t i = 0; i < a->n; i++) {
         size_t old = a->pair[i].npilot;
-        mcamp_status st = mcamp__pair_pilot(a->ctx, &a->events[a->event_of[i]],
-                                            &a->pair[i], a->z);
+        mcamp_status st = mcamp__pair_pilot(a->ctx, &a->pair[i], a->z, a->add);
         if (a->share[i]) mcamp__delete_doubles(a->ctx, a->share[i], old);
         a->share[i] = NULL;
         if (st < 0) return st;
@@ -12699,11 +12911,11 @@ MCAMP__PRIV double mcamp__log_guess(const mcamp__sum_law *s, double l, double ep
            0.5 * log(2 * MCAMP__PI * (c.k2 + d));
 }
 
-/* The law whose cumulants steer: the lower one, unless it is empty. */
+/* The law whose cumulants steer: the lower one, unless it leaves something out. */
 MCAMP__PRIV const mcamp__sum_law *mcamp__acc_steer(const mcamp__acc *a)
 {
-    return &a->sum[a->sum[MCAMP__LOWER].n == a->sum[MCAMP__UPPER].n ? MCAMP__LOWER
-                                                                    : MCAMP__UPPER];
+    return &a->sum[!a->open && a->sum[MCAMP__LOWER].n == a->sum[MCAMP__UPPER].n
+                   ? MCAMP__LOWER : MCAMP__UPPER];
 }
 
 /* How much spreading a cell to lo and hi raises E e^{lambda L} above what merging it at
@@ -12732,8 +12944,9 @@ MCAMP__PRIV double mcamp__acc_share(mcamp__acc *a, double width)
 {
     double total = 0, cells = 0, n;
     for (size_t i = 0; i < a->n; i++) {
-        const mcamp__pair *p = &a->pair[i];
-        double k0 = mcamp__law_cum(&a->law[MCAMP__UPPER][i], a->lambda).k0 / p->count;
+        const mcamp__pair *p = &a->pair[i];     /* the first ones are all in the upper law */
+        double k0 = mcamp__law_cum(&a->law[MCAMP__UPPER][i < a->sum[0].n ? i : 0],
+                                   a->lambda).k0 / p->count;
         for (size_t k = 0; k < p->npilot; k++) {
             mcamp__cell c = mcamp__cell_turn(p->pilot[k], p->bins ? 0 : a->add);
             a->share[i][k] = 0;
@@ -12918,7 +13131,9 @@ MCAMP__PRIV double mcamp__acc_bound(const mcamp__acc *a, mcamp__side side, doubl
 {
     mcamp_interval v;
     if (!a->sum[side].n && !(a->g2 > 0)) return 0;
-    if (a->single) return mcamp__single_delta(&a->pair[0], a->add, side, eps);
+    if (a->single)
+        return mcamp__single_delta(&a->pair[a->n - 1 && side == MCAMP__LOWER ? 1 : 0], a->add,
+                                   side, eps);
     v = mcamp__spec_eval(&a->spec[side], eps, NULL);
     return side == MCAMP__UPPER ? v.upper : v.lower;
 }
@@ -13042,7 +13257,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_delta(mcamp__acc *a, double eps, double give
     if (mcamp__acc_trivial(a, eps)) {
         out->upper = mcamp__dmin(1.0, mcamp__sum_pinf(&a->sum[0]) * (1 + 1e-12) + DBL_MIN);
         out->lower = mcamp__dmax(0.0, mcamp__sum_pinf(&a->sum[1]) * (1 - 1e-12));
-        return MCAMP_OK;
+        return a->open && out->upper > 2 * DBL_MIN ? MCAMP_Q_MAX_ITER : MCAMP_OK;
     }
     mcamp__width_start(&w, a->tol * mcamp__dmax(1.0, a->lambda * mcamp__acc_scale(a)));
     for (int pass = 0; pass < 4; pass++) {
@@ -13054,12 +13269,13 @@ MCAMP__PRIV mcamp_status mcamp__acc_delta(mcamp__acc *a, double eps, double give
         v = mcamp__acc_bounds(a, eps, &smooth);
         out->upper = pass ? mcamp__dmin(out->upper, v.upper) : v.upper;
         out->lower = pass ? mcamp__dmax(out->lower, v.lower) : v.lower;
-        if (out->upper < give_up || a->sum[1].n < a->sum[0].n) return MCAMP_OK;
+        if (out->upper < give_up) return MCAMP_OK;
         gap = log(mcamp__acc_bound(a, MCAMP__UPPER, mcamp__dmax(0.0, eps - h)) / v.upper) /
               mcamp__dmin(h, eps + 1e-300);         /* the slope, then what it allows */
         if (!(gap < a->lambda)) gap = a->lambda;
         w.want = a->tol * mcamp__dmax(1.0, gap * mcamp__acc_scale(a));
         if (log(out->upper / out->lower) <= w.want) return MCAMP_OK;
+        if (a->open && pass) break;     /* what is not known stays so */
         gap = mcamp__dmin(50.0, log(v.upper / v.lower));
         mcamp__width_adapt(&w, gap, smooth);
     }
@@ -13077,11 +13293,12 @@ MCAMP__PRIV void mcamp__acc_steer_epsilon(mcamp__acc *a, double ld)
 MCAMP__PRIV mcamp_status mcamp__acc_epsilon(mcamp__acc *a, double delta, double give_up,
                                             mcamp_interval *out)
 {
-    double rest;
+    double rest, goal = delta - a->beta * (1 + 4 * DBL_EPSILON);
     mcamp__width w;
-    mcamp_status st = mcamp__acc_pilot(a, log(delta));
+    mcamp_status st = goal > 0 ? mcamp__acc_pilot(a, log(goal))
+                    : mcamp__fail(a->ctx, MCAMP_E_INFEASIBLE, "delta", delta);
     if (st < 0) return st;
-    rest = delta - mcamp__sum_pinf(&a->sum[MCAMP__UPPER]);
+    rest = (goal - mcamp__sum_pinf(&a->sum[MCAMP__UPPER]) * (1 + 1e-12)) * (1 - 1e-15);
     if (!(rest > 0)) return mcamp__fail(a->ctx, MCAMP_E_INFEASIBLE, "delta", delta);
     out->lower = out->upper = 0;
     a->lambda = 1;
@@ -13094,14 +13311,15 @@ MCAMP__PRIV mcamp_status mcamp__acc_epsilon(mcamp__acc *a, double delta, double 
         st = mcamp__acc_refine(a, &w);
         if (pass && st == MCAMP_E_SIZE) break;
         if (st < 0) return st;
-        up = mcamp__acc_invert(a, MCAMP__UPPER, delta, a->eps, fine);
+        up = mcamp__acc_invert(a, MCAMP__UPPER, goal, a->eps, fine);
         if (a->sum[1].n || a->g2 > 0)
             lo = mcamp__acc_invert(a, MCAMP__LOWER, delta, mcamp__dmin(up, 1e9), fine);
         out->upper = pass ? mcamp__dmin(out->upper, up) : up;
         out->lower = pass ? mcamp__dmax(out->lower, lo) : lo;
         if (mcamp__finite(up)) a->eps = up;
-        if (out->upper < give_up || a->sum[1].n < a->sum[0].n) return MCAMP_OK;
+        if (out->upper < give_up) return MCAMP_OK;
         if (out->upper - out->lower <= a->tol * mcamp__acc_scale(a)) return MCAMP_OK;
+        if (a->open && pass) break;
         v = mcamp__acc_bounds(a, a->eps, &smooth);
         gap = mcamp__dmin(50.0, log(v.upper / v.lower));
         w.want = mcamp__dmin(w.want, gap / (up - lo) * a->tol * mcamp__acc_scale(a));
@@ -13121,7 +13339,6 @@ MCAMP__PRIV mcamp_status mcamp__acc_epsilon(mcamp__acc *a, double delta, double 
  * pH = Pr(X >= k) = 1 - p0, m0 = E(X; X < k).  Else all are below k, and the tilted sum is
  * tame.  For the put, a single X >= kappa makes the payoff zero.                           */
 #define MCAMP__BINS_FAR 20
-#define MCAMP__BINS_DEEP 24
 
 MCAMP__PRIV void mcamp__bins_huge(double c, double b, double eps, mcamp_interval *out)
 {
@@ -13144,16 +13361,14 @@ MCAMP__PRIV double mcamp__bins_beyond(double c, double b, double t)
 }
 
 /* Cells of X below the cut (log of k or kappa); for the call only up to where what is
- * beyond does not matter, since its tilt would: a->reach.  lambda > 0: of the put's tilt
- * e^{-lambda X}, which the cell that reaches down to X = 0 carries in full: more cells, to
- * where the mass is e^-lambda times less.                                               */
-MCAMP__PRIV mcamp_status mcamp__bins_pilot(mcamp__acc *a, double cut, double logd,
-                                            double lambda)
+ * beyond does not matter, since its tilt would: a->reach; for the put from there on, what
+ * is left of it adds at most a->left = kappa b P(t < from).                              */
+MCAMP__PRIV mcamp_status mcamp__bins_pilot(mcamp__acc *a, double cut, double logd)
 {
     mcamp__pair *p = &a->pair[0];
     const mcamp__branch *br = &p->br[0];
     double c = br->mog.amax, z, from, to, end = cut / c + 0.5 * c, x;
-    size_t n = MCAMP__PILOT + 3 + MCAMP__BINS_DEEP;
+    size_t n = MCAMP__PILOT + 3;
     mcamp__cells out;
     z = mcamp__dmax(6.0, -mcamp__gauss_quantile_log(mcamp__dmax(logd, -800.0) -
                                                    log(p->count) - 18.5));
@@ -13165,16 +13380,15 @@ MCAMP__PRIV mcamp_status mcamp__bins_pilot(mcamp__acc *a, double cut, double log
     a->share[0] = mcamp__new_doubles(a->ctx, n);
     if (!p->pilot || !a->share[0]) return mcamp__fail(a->ctx, MCAMP_E_MEMORY, "atoms", 0);
     out.n = 0; out.cap = n;
-    from = mcamp__dmin(-z - mcamp__dmin(lambda * c, z), end - 2 * z);
+    from = mcamp__dmin(-z, end - 2 * z);
     to = mcamp__dmin(c + z, end);
     x = -mcamp__inf();
-    for (int i = 0; lambda > 0 && i < MCAMP__BINS_DEEP; i++) {
-        double deep = sqrt(1 + 2 * mcamp__dmin(lambda, 1e9) / (from * from));
-        double y = from * pow(deep, 1 - i / (double)MCAMP__BINS_DEEP);
-        mcamp__cells_push(&out, mcamp__branch_cell(br, 0, x, y));
-        x = y;
+    a->left = 0;
+    if (p->bins == 2) {     /* X near 0 would be tilted up: counted apart */
+        x = from;
+        a->left = exp(cut + mcamp__gauss_logsf(-from)) * p->count * (1 + 1e-12);
     }
-    for (int i = 0; i <= MCAMP__PILOT; i++) {
+    for (int i = p->bins == 2; i <= MCAMP__PILOT; i++) {
         double y = i < MCAMP__PILOT ? from + (to - from) * i / MCAMP__PILOT : to;
         mcamp__cells_push(&out, mcamp__branch_cell(br, 0, x, y));
         x = y;
@@ -13202,16 +13416,15 @@ MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, double cut, double stri
                                           mcamp_interval *out)
 {
     mcamp__width w;
-    mcamp_status st = mcamp__bins_pilot(a, cut, -30, 0);
-    int put = a->pair[0].bins == 2;
+    mcamp_status st = mcamp__bins_pilot(a, cut, -30);
     a->eps = strike;
     out->lower = 0;
     for (int i = 0; i < 2 && st >= 0; i++) {
         a->lambda = mcamp__saddle(&a->sum[MCAMP__LOWER], strike, 0, 0);
         a->logd = mcamp__log_guess(&a->sum[MCAMP__LOWER], a->lambda, strike);
         if (!mcamp__finite(a->logd)) a->logd = -800;
-        if (i || (a->logd > -30 && !put)) break;
-        st = mcamp__bins_pilot(a, cut, mcamp__dmin(a->logd, -30), put ? a->lambda : 0);
+        if (i || a->logd > -30) break;
+        st = mcamp__bins_pilot(a, cut, a->logd);
     }
     if (st < 0) return st;
     out->upper = mcamp__bins_chernoff(a, strike);
@@ -13269,6 +13482,7 @@ MCAMP__PRIV mcamp_status mcamp__bins_delta(mcamp__acc *a, double eps, double giv
                           0.99 * give_up / f - huge.upper, &tame);
     if (st == MCAMP_E_INTERNAL || st == MCAMP_E_SIZE) return MCAMP_Q_MAX_ITER;
     if (st < 0) return st;
+    huge.upper += a->left;
     if (!a->add && a->reach < (log(b) + eps) / c + 0.5 * c)
         huge.upper = mcamp__bins_beyond(c, b, a->reach);
     v.upper = f * (huge.upper + tame.upper) * (1 + 1e-12) + DBL_MIN;
@@ -13334,15 +13548,16 @@ MCAMP__PRIV mcamp_status mcamp__exact_resolve(mcamp_ctx *ctx,
 /* Runs acc_delta or acc_epsilon for the directions asked for. */
 MCAMP__PRIV mcamp_status mcamp__exact_run(mcamp_ctx *ctx, const mcamp_event *events,
                                           size_t n, const mcamp_exact_desc *d, double x,
-                                          int want_eps, mcamp_interval *out,
+                                          int want_eps, double below, mcamp_interval *out,
                                           mcamp_exact_info *info)
 {
     mcamp__acc a;
     mcamp_interval best = { 0, 0 }, v = { 0, 0 };
-    mcamp_exact_info sum;
-    mcamp_status st = mcamp__acc_init(&a, ctx, events, n, d->rel_error, d->max_bytes), res = st;
+    mcamp_status st = mcamp__acc_init(&a, ctx, events, n, d->rel_error, d->max_bytes, below);
+    mcamp_status res = st;
     a.info.remove.lower = a.info.remove.upper = mcamp__nan();
     a.info.add = a.info.remove;
+    a.info.beta = a.beta;
     for (int dir = 0; dir < 2 && res >= 0; dir++) {
         if (d->direction == (dir ? MCAMP_REMOVE : MCAMP_ADD)) continue;
         a.add = dir;
@@ -13354,17 +13569,37 @@ MCAMP__PRIV mcamp_status mcamp__exact_run(mcamp_ctx *ctx, const mcamp_event *eve
                           : mcamp__acc_delta(&a, x, best.lower, &v);
         if (st < 0) { res = st; break; }
         if (st > 0) res = st;
+        if (!want_eps) v.upper = mcamp__dmin(1, (v.upper + a.beta) * (1 + 2 * DBL_EPSILON));
         if (dir) a.info.add = v; else a.info.remove = v;
         best.lower = mcamp__dmax(best.lower, v.lower);
         best.upper = mcamp__dmax(best.upper, v.upper);
         a.info.infinite = mcamp__dmax(a.info.infinite, mcamp__sum_pinf(&a.sum[MCAMP__UPPER]));
     }
-    sum = a.info;
+    if (!want_eps && a.beta > a.tol * best.lower && res == MCAMP_OK) res = MCAMP_Q_MAX_ITER;
+    *info = a.info;
     mcamp__acc_free(&a);
-    if (res < 0) return res;
-    *out = best;
-    if (info) *info = sum;
+    if (res >= 0) *out = best;
     return res;
+}
+
+/* BINS in composition are followed so far out that what is beyond is a millionth of delta;
+ * a delta that is asked for is not known before, hence further out if need be.           */
+MCAMP__PRIV mcamp_status mcamp__exact_reach(mcamp_ctx *ctx, const mcamp_event *events,
+                                            size_t n, const mcamp_exact_desc *d, double x,
+                                            int want_eps, mcamp_interval *out,
+                                            mcamp_exact_info *info)
+{
+    double uses = 1, below;
+    mcamp_status st = MCAMP_OK;
+    for (size_t i = 0; i < n; i++)
+        if (events[i].kind == MCAMP_EVENT_BINS) uses += (double)events[i].count;
+    below = want_eps ? mcamp__dmax(1e-280, 1e-6 * x / uses) : 1e-12 / uses;
+    for (int i = 0; i < 6; i++, below = mcamp__dmax(1e-280, below * below)) {
+        st = mcamp__exact_run(ctx, events, n, d, x, want_eps, below, out, info);
+        if (st < 0 || want_eps || !(uses > 1) || info->infinite > 1e3 * uses * below) break;
+        if (below <= 1e-280 || !(info->infinite > 1e-3 * out->upper)) break;
+    }
+    return st;
 }
 
 /* The events are plain Gaussians: mu of their composition, else a negative number. */
@@ -13372,6 +13607,7 @@ MCAMP__PRIV double mcamp__exact_mu(const mcamp_event *e, size_t n)
 {
     mcamp__sum s = { 0, 0 };
     for (size_t i = 0; i < n; i++) {
+        if (mcamp__event_idle(&e[i])) continue;
         if (!mcamp__event_is_gauss(&e[i])) return -1;
         mcamp__sum_add(&s, mcamp__event_mu2(&e[i]));
     }
@@ -13405,6 +13641,7 @@ MCAMP__PRIV mcamp_status mcamp__exact_query(mcamp_ctx *ctx, const mcamp_event *e
                                             mcamp_exact_info *info)
 {
     mcamp_exact_desc d;
+    mcamp_exact_info cost;
     double mu;
     mcamp_status st = mcamp__events_check(ctx, events, n);
     if (st < 0) return st;
@@ -13413,8 +13650,11 @@ MCAMP__PRIV mcamp_status mcamp__exact_query(mcamp_ctx *ctx, const mcamp_event *e
     st = want_eps ? mcamp__check_prob(ctx, "delta", x) : mcamp__check_eps(ctx, "eps", x);
     if (st < 0) return st;
     mu = mcamp__exact_mu(events, n);
-    if (!(mu >= 0))
-        return mcamp__exact_run(ctx, events, n, &d, x, want_eps, out, info);
+    if (!(mu >= 0)) {
+        st = mcamp__exact_reach(ctx, events, n, &d, x, want_eps, out, &cost);
+        if (st >= 0 && info) *info = cost;
+        return st;
+    }
     if (!(mu <= 1e50)) return mcamp__fail(ctx, MCAMP_E_ARG, "sigma", mu);
     mcamp__exact_gauss(&d, mu, x, want_eps, out, info);
     return MCAMP_OK;
@@ -13610,6 +13850,22 @@ MCAMP__PRIV mcamp_status mcamp__search_certify(mcamp__search *s, double x, doubl
     return mcamp__fail(s->ctx, MCAMP_E_INFEASIBLE, "delta", exp(s->ld));
 }
 
+/* Is the value as good as can be, to its tolerance?  A better one must miss the target for
+ * certain: a lower bound says so.                                                       */
+MCAMP__PRIV mcamp_status mcamp__search_width(mcamp__search *s, double value)
+{
+    int whole = s->param == MCAMP_PARAM_COUNT || s->param == MCAMP_PARAM_GROUP;
+    double tol = s->desc.rel_error;
+    double x = whole ? log(floor(value * (1 + 10 * tol)) + 1) : log(value) + 4 * s->sign * tol;
+    mcamp_interval v = { 0, 0 };
+    mcamp_status st;
+    if (x > s->max) return MCAMP_OK;
+    mcamp__search_set(s, x);
+    st = mcamp_exact_delta(s->ctx, s->ev, s->n, &s->desc, s->eps, &v, NULL);
+    if (st < 0) return st;
+    return log(v.lower) > s->ld ? MCAMP_OK : MCAMP_Q_MAX_ITER;
+}
+
 MCAMP__PRIV mcamp_status mcamp__search_check(mcamp_ctx *ctx, const mcamp_event *events,
                                              size_t n, size_t which,
                                              mcamp_event_param param)
@@ -13619,7 +13875,9 @@ MCAMP__PRIV mcamp_status mcamp__search_check(mcamp_ctx *ctx, const mcamp_event *
     if (!events) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "events", 0);
     if (which >= n) return mcamp__fail(ctx, MCAMP_E_ARG, "which", (double)which);
     if (param == MCAMP_PARAM_NONE) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "param", 0);
-    if (param == MCAMP_PARAM_SIGMA || param == MCAMP_PARAM_COUNT) return MCAMP_OK;
+    if (param == MCAMP_PARAM_COUNT || (param == MCAMP_PARAM_SIGMA &&
+        events[which].kind != MCAMP_EVENT_RESPONSE && events[which].kind < MCAMP_EVENT_CURVE))
+        return MCAMP_OK;
     if (param == MCAMP_PARAM_Q) {
         mcamp_event_kind k = events[which].kind;
         if (k == MCAMP_EVENT_POISSON || k == MCAMP_EVENT_GROUP_POISSON ||
@@ -13662,1530 +13920,12 @@ MCAMP_API mcamp_status mcamp_exact_calibrate(mcamp_ctx *ctx, const mcamp_event *
     st = mcamp__events_check(ctx, s.ev, nevents);
     if (st >= 0) st = mcamp__search_rough(&s, &x, &slope);
     if (st >= 0) st = mcamp__search_certify(&s, x, slope, &v);
+    if (st >= 0) st = mcamp__search_width(&s, v);
     mcamp__delete(ctx, s.ev, nevents, sizeof *s.ev);
     if (st < 0) return st;
     *value = v;
     if (info) *info = s.info;
-    return MCAMP_OK;
-}
-
-/* ======================================================================== *
- *  LOSSES ON A GRID                                                 >>grid
- *  In: events (section exact), finite pairs of distributions, samples of losses,
- *  Gram matrices to simulate.  Out: intervals of delta and eps of any composition.
- *  Every law of the loss becomes two laws on the multiples of a step h: mass is
- *  spread to neighbours with the mean of e^-loss kept (delta can only rise), or
- *  merged into neighbours with that mean (delta can only fall); both err by O(h^2).
- *  A question tilts the laws by e^{lambda loss}, lambda at its saddle point, so that
- *  the transform's errors, which are relative to the largest mass, are relative to the
- *  answer; powers are taken in the frequency domain; rounding, wrap-around and what is
- *  cut off are bounded and added.  Memory: about 60 bytes a point, refused beforehand.
- * ======================================================================== */
-
-/* ---- the transform --------------------------------------------------------------- *
- * Radix 2 with output in bit-reversed order, and its inverse from that order, so that
- * nothing is ever permuted.  In this order frequency -f stands at p ^ (2^m - 1) for f at
- * p in [2^m, 2^(m+1)): negating flips the bits of f above its lowest set one, reversal
- * takes those to below the highest.
- * Error: every input reaches every output along one path of log2 n stages, and a stage
- * adds at most 8 eps of the sum of moduli that met in it (4.5 eps for the twiddle's own
- * error, sqrt 5/2 eps for the product, eps/2 and the same again for sum and difference):
- *     |error of an output| <= 8 eps log2(n) sum |x|.                                    */
-
-#define MCAMP__FFT_ERROR 8.0
-#define MCAMP__FFT_LEAF 1024        /* points that fit the first cache */
-
-/* Level m of the table stands at m .. 2m-1: e^{-i pi j/m}, j < m.  Only an eighth of the
- * circle is computed.                                                                     */
-MCAMP__PRIV void mcamp__fft_table(double *tw, size_t n)
-{
-    size_t top = n / 2;
-    for (size_t j = 0; j < top; j++) {
-        size_t k = 2 * j <= top ? j : top - j;      /* to [0, pi/2] */
-        int swap = 4 * k > top;                     /* to [0, pi/4] */
-        double t = MCAMP__PI * (double)(swap ? top - 2 * k : 2 * k) / (double)(2 * top);
-        double c = swap ? sin(t) : cos(t), s = swap ? cos(t) : sin(t);
-        tw[2 * (top + j)] = 2 * j <= top ? c : -c;
-        tw[2 * (top + j) + 1] = -s;
-    }
-    for (size_t m = top / 2; m; m /= 2)
-        for (size_t j = 0; j < m; j++) {
-            tw[2 * (m + j)] = tw[2 * (2 * m + 2 * j)];
-            tw[2 * (m + j) + 1] = tw[2 * (2 * m + 2 * j) + 1];
-        }
-}
-
-/* Butterflies at distance m, forward: (a + b, (a - b) w). */
-MCAMP__PRIV void mcamp__fft_split(double *x, size_t m, const double *tw)
-{
-    double *y = x + 2 * m;
-    const double *w = tw + 2 * m;
-    for (size_t j = 0; j < 2 * m; j += 2) {
-        double dr = x[j] - y[j], di = x[j + 1] - y[j + 1];
-        x[j] += y[j];
-        x[j + 1] += y[j + 1];
-        y[j] = dr * w[j] - di * w[j + 1];
-        y[j + 1] = dr * w[j + 1] + di * w[j];
-    }
-}
-
-/* Inverse, without the factor 1/2: (a + b w*, a - b w*). */
-MCAMP__PRIV void mcamp__fft_join(double *x, size_t m, const double *tw)
-{
-    double *y = x + 2 * m;
-    const double *w = tw + 2 * m;
-    for (size_t j = 0; j < 2 * m; j += 2) {
-        double br = y[j] * w[j] + y[j + 1] * w[j + 1];
-        double bi = y[j + 1] * w[j] - y[j] * w[j + 1];
-        y[j] = x[j] - br;
-        y[j + 1] = x[j + 1] - bi;
-        x[j] += br;
-        x[j + 1] += bi;
-    }
-}
-
-/* x[2n], n a power of two; halves first where they do not fit the cache. */
-MCAMP__PRIV void mcamp__fft_forward(double *x, size_t n, const double *tw)
-{
-    if (n > MCAMP__FFT_LEAF) {
-        mcamp__fft_split(x, n / 2, tw);
-        mcamp__fft_forward(x, n / 2, tw);
-        mcamp__fft_forward(x + n, n / 2, tw);
-        return;
-    }
-    for (size_t m = n / 2; m; m /= 2)
-        for (size_t i = 0; i < n; i += 2 * m) mcamp__fft_split(x + 2 * i, m, tw);
-}
-
-MCAMP__PRIV void mcamp__fft_inverse(double *x, size_t n, const double *tw)
-{
-    if (n > MCAMP__FFT_LEAF) {
-        mcamp__fft_inverse(x, n / 2, tw);
-        mcamp__fft_inverse(x + n, n / 2, tw);
-        mcamp__fft_join(x, n / 2, tw);
-        return;
-    }
-    for (size_t m = 1; m < n; m *= 2)
-        for (size_t i = 0; i < n; i += 2 * m) mcamp__fft_join(x + 2 * i, m, tw);
-}
-
-/* ---- laws on a lattice -------------------------------------------------------------- */
-
-/* One mechanism: laws by direction (1: add) and side; all positions are multiples of the
- * step, counted from the direction's origin.  Their count is how often it is used.       */
-typedef struct mcamp__grid_part {
-    mcamp__law law[2][2];
-    double origin[2];
-    int upper_only;
-} mcamp__grid_part;
-
-struct mcamp__pld {
-    size_t n, max_bytes;
-    mcamp__grid_part *part;
-    double step, beta;
-};
-
-MCAMP__PRIV void mcamp__pld_free(mcamp_ctx *ctx, struct mcamp__pld *p)
-{
-    if (!p) return;
-    for (size_t i = 0; p->part && i < p->n; i++)
-        for (int k = 0; k < 4; k++) mcamp__law_free(ctx, &p->part[i].law[k / 2][k % 2]);
-    mcamp__delete(ctx, p->part, p->n, sizeof *p->part);
-    mcamp__delete(ctx, p, 1, sizeof *p);
-}
-
-MCAMP__PRIV struct mcamp__pld *mcamp__pld_new(mcamp_ctx *ctx, size_t n)
-{
-    struct mcamp__pld *p = (struct mcamp__pld *)mcamp__new(ctx, 1, sizeof *p);
-    if (!p) return NULL;
-    p->n = n;
-    p->part = (mcamp__grid_part *)mcamp__new(ctx, n, sizeof *p->part);
-    if (p->part) return p;
-    mcamp__pld_free(ctx, p);
-    return NULL;
-}
-
-MCAMP__PRIV size_t mcamp__pld_atoms(const struct mcamp__pld *p)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < p->n; i++)
-        for (int k = 0; k < 4; k++) n += p->part[i].law[k / 2][k % 2].cap;
-    return n;
-}
-
-/* Adds to a law whose positions rise, give or take one: equal ones are joined. */
-MCAMP__PRIV void mcamp__lattice_add(mcamp__law *a, double l, double w)
-{
-    for (size_t back = 1; back <= 2 && back <= a->n; back++)
-        if (mcamp__eq(a->l[a->n - back], l)) {
-            a->w[a->n - back] += w * (1 + 2 * DBL_EPSILON);
-            return;
-        }
-    mcamp__law_add(a, l, w);
-}
-
-/* A step of few bits: its multiples are exact. */
-MCAMP__PRIV double mcamp__grid_round_step(double h)
-{
-    int e;
-    double m = frexp(h, &e);
-    return ldexp(floor(ldexp(m, 24)), e - 24);
-}
-
-MCAMP__PRIV int mcamp__grid_exact(double h)
-{
-    int e;
-    double m = ldexp(frexp(h, &e), 24);
-    return mcamp__eq(m, floor(m));
-}
-
-/* Every atom to its two neighbours on the lattice, the mean of e^-loss kept. */
-MCAMP__PRIV void mcamp__lattice_spread(mcamp__law *out, const mcamp__law *in, double h,
-                                       double origin)
-{
-    for (size_t j = 0; j < in->n; j++) {
-        double l = in->l[j] - origin, k = floor(l / h), lo, hi, f;
-        while (k * h > l) k--;
-        while ((k + 1) * h < l) k++;
-        lo = k * h; hi = (k + 1) * h;
-        f = expm1(lo - l) / expm1(lo - hi);     /* part of the upper neighbour */
-        f = mcamp__dmin(1.0, mcamp__dmax(0.0, f * (1 + 4 * DBL_EPSILON)));
-        if (!(l > lo)) f = 0;
-        if (f < 1) mcamp__lattice_add(out, lo, in->w[j] * (1 - f));
-        if (f > 0) mcamp__lattice_add(out, hi, in->w[j] * f);
-    }
-}
-
-#define MCAMP__SNAP (64 * DBL_EPSILON)
-
-/* A group of atoms that is to become one at `at`: credit, sum w (1 - e^{at - l}) over those
- * to its right, and what those to its left, w (e^{at - l} - 1) each, have taken of it.
- * lost: credit that was not used, tilted.                                                 */
-typedef struct mcamp__group_sum {
-    double at, stride, credit, debt, mass, lambda, k0, lost;
-} mcamp__group_sum;
-
-MCAMP__PRIV void mcamp__group_close(mcamp__law *out, mcamp__group_sum *g)
-{
-    g->lost += (g->credit - g->debt) * exp(mcamp__dmin(g->lambda * g->at - g->k0, 700.0));
-    if (g->mass > 0) mcamp__lattice_add(out, g->at, g->mass * (1 - 8 * DBL_EPSILON));
-    g->mass = g->credit = g->debt = 0;
-}
-
-/* Takes as much of w at l < at as there is credit for, returns what is left of w. */
-MCAMP__PRIV double mcamp__group_take(mcamp__law *out, mcamp__group_sum *g, double l, double w)
-{
-    double cost = expm1(g->at - l) * (1 + 8 * DBL_EPSILON);
-    double most = (g->credit * (1 - 1e-12) - g->debt) / cost;
-    if (most > w) {
-        g->debt += w * cost;
-        g->mass += w;
-        return 0;
-    }
-    most = most > 0 ? most * (1 - 4 * DBL_EPSILON) : 0;
-    g->mass += most;
-    g->debt += most * cost;
-    mcamp__group_close(out, g);
-    return w - most;
-}
-
-/* Twice the distance to the neighbours, in steps: a power of two.  One step for laws of
- * single values (lambda negative), which would lose by being merged.                      */
-MCAMP__PRIV double mcamp__lattice_stride(const mcamp__law *in, size_t j, double h,
-                                         double lambda)
-{
-    double d = 0, s = 1;
-    if (lambda < 0) return h;
-    if (j > 0) d = mcamp__dmax(d, in->l[j] - in->l[j - 1]);
-    if (j + 1 < in->n) d = mcamp__dmax(d, in->l[j + 1] - in->l[j]);
-    while (s * h < 2 * d && s < 1e9) s *= 2;
-    return s * h;
-}
-
-/* Outcomes are merged, some of them at random in part, so that each merged outcome has its
- * loss on the lattice or a little above: post-processing, then rounding down.  From right to
- * left a multiple (of a power of two of the step, where atoms are far apart) takes what is
- * left on its right, and from its left (down to two strides) until the mean of e^-loss is
- * right.  Where losses do not fall another run begins.  snap: atoms within rounding of a
- * multiple count as on it (mcamp__grid_slack makes up for it).                             */
-MCAMP__PRIV double mcamp__lattice_merge(mcamp__law *out, const mcamp__law *in, double h,
-                                        double origin, int snap, double lambda)
-{
-    mcamp__group_sum g = { 0, 0, 0, 0, 0, 0, 0, 0 };
-    double last = mcamp__inf();
-    g.lambda = mcamp__dmax(lambda, 0.0);
-    g.k0 = mcamp__law_cum(in, g.lambda).k0 / in->count - g.lambda * origin;
-    out->n = 0;
-    for (size_t j = in->n; j-- > 0; ) {
-        double l = in->l[j] - origin, w = in->w[j], k = floor(l / h + 0.5);
-        if (l > last || l < g.at - 2 * g.stride) mcamp__group_close(out, &g);
-        last = l;
-        if (snap && fabs(k * h - l) <= MCAMP__SNAP * (1 + fabs(l))) l = k * h;
-        if (mcamp__eq(k * h, l)) {
-            mcamp__lattice_add(out, l, w * (1 - 8 * DBL_EPSILON));
-            continue;
-        }
-        if (g.mass > 0 && l < g.at) w = mcamp__group_take(out, &g, l, w);
-        if (!(w > 0)) continue;
-        if (!(g.mass > 0)) {
-            g.stride = mcamp__lattice_stride(in, j, h, lambda);
-            k = floor(l / g.stride) * (g.stride / h);
-            while (k * h > l) k -= g.stride / h;
-            g.at = k * h;
-        }
-        if (l < g.at) continue;                 /* taken */
-        g.credit += -w * expm1(g.at - l) * (1 - 4 * DBL_EPSILON);
-        g.mass += w;
-    }
-    mcamp__group_close(out, &g);
-    return g.lost;
-}
-
-/* Where losses begin with much mass close together (sampling: log(1 - q)), what is above the
- * last multiple there is rounded down; the origin is chosen so that it is little.           */
-MCAMP__PRIV double mcamp__lattice_origin(mcamp__law *out, const mcamp__law *in, double h,
-                                         double lambda)
-{
-    double best = mcamp__inf(), origin = 0, least = mcamp__inf(), wide = h;
-    for (size_t j = 0; j < in->n; j++) least = mcamp__dmin(least, in->l[j]);
-    if (!(fabs(least) < 1e15 * h)) return 0;
-    origin = least - h * floor(least / h) + 0.5 * h;
-    for (int round = 0; round < 3; round++, wide /= 8) {
-        double middle = origin;
-        for (int i = 0; i < 16; i++) {
-            double o = middle + wide * (i / 16.0 - 0.5), lost;
-            lost = mcamp__lattice_merge(out, in, h, o, 1, lambda);
-            if (lost < best) { best = lost; origin = o; }
-        }
-    }
-    return origin;
-}
-
-/* *origin NaN: to be chosen (lower side); *lost is added to. */
-MCAMP__PRIV mcamp_status mcamp__lattice_law(mcamp_ctx *ctx, mcamp__law *out,
-                                            const mcamp__law *in, double h, double *origin,
-                                            int side, double lambda, double *lost)
-{
-    int snap;
-    if (!mcamp__law_alloc(ctx, out, 2 * in->n + 4))
-        return mcamp__fail(ctx, MCAMP_E_MEMORY, "atoms", (double)in->n);
-    for (size_t j = 0; j < in->n; j++)
-        if (!(fabs(in->l[j]) <= 1e15 * h)) {
-            mcamp__law_free(ctx, out);
-            return mcamp__fail(ctx, MCAMP_E_SIZE, "step", h);
-        }
-    out->pinf = in->pinf;
-    out->count = in->count;
-    if (mcamp__isnan(*origin))
-        *origin = side == MCAMP__LOWER ? mcamp__lattice_origin(out, in, h, lambda) : 0;
-    snap = !mcamp__grid_exact(h) || fabs(*origin) > 0;
-    if (side == MCAMP__UPPER) mcamp__lattice_spread(out, in, h, *origin);
-    else *lost += in->count * mcamp__lattice_merge(out, in, h, *origin, snap, lambda);
-    return MCAMP_OK;
-}
-
-/* By how much a loss of the composition may be off because multiples of the step and
- * origins are rounded; none if they are exact.                                            */
-MCAMP__PRIV double mcamp__grid_slack(const mcamp__sum_law *s, double h, double origin)
-{
-    double t = 0, most = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        double m = 0;
-        for (size_t j = 0; j < s->law[i].n; j++) m = mcamp__dmax(m, fabs(s->law[i].l[j]));
-        t += s->law[i].count * m;
-        most = mcamp__dmax(most, m);
-    }
-    if (mcamp__grid_exact(h) && most < 5e8 * h && !(fabs(origin) > 0)) return 0; /* 24 + 29 bits */
-    for (size_t i = 0; i < s->n; i++) t += s->law[i].count;
-    return (MCAMP__SNAP + DBL_EPSILON) * t;
-}
-
-/* ---- one question --------------------------------------------------------------------------- */
-
-/* The tilted law of the sum on a window of n points from base*step on: bin[2k] of the
- * upper laws, bin[2k+1] of the lower ones, sum about 1; logm the logarithm of what they
- * were divided by.  noise: bound of the error of a bin; tail: of the tilted mass outside
- * of the window, which the transform wraps into it.                                        */
-typedef struct mcamp__window {
-    size_t n;
-    double base, step, lambda;
-    double origin;              /* of the sum: losses are this much larger             */
-    double *bin, *tw, *spec;    /* spec: log bound, phase, defect by side and frequency */
-    double logm[2], kerr[2], noise[2], pinf[2], slack[2], tail;
-    int empty[2];               /* no law on that side: delta is 0                     */
-} mcamp__window;
-
-MCAMP__PRIV void mcamp__window_free(mcamp_ctx *ctx, mcamp__window *w)
-{
-    mcamp__delete_doubles(ctx, w->bin, 2 * w->n);
-    mcamp__delete_doubles(ctx, w->tw, 2 * w->n);
-    mcamp__delete_doubles(ctx, w->spec, 3 * (w->n + 2));
-    memset(w, 0, sizeof *w);
-}
-
-MCAMP__PRIV double mcamp__window_bytes(double n) { return 8 * (2 * n + 2 * n + 3 * (n + 2)); }
-
-/* With what the object itself holds. */
-MCAMP__PRIV double mcamp__pld_bytes(const struct mcamp__pld *p, double points)
-{
-    return mcamp__window_bytes(points) + 16.0 * (double)mcamp__pld_atoms(p);
-}
-
-/* The laws of one direction and side, in one list (law has room for all parts). */
-MCAMP__PRIV mcamp__sum_law mcamp__pld_sum(const struct mcamp__pld *p, int add, int side,
-                                          mcamp__law *law)
-{
-    mcamp__sum_law s = { NULL, 0, 0, 0, 0 };
-    s.law = law;
-    for (size_t i = 0; i < p->n; i++) {
-        const mcamp__law *l = &p->part[i].law[add][side];
-        if (side == MCAMP__LOWER && p->part[i].upper_only) continue;
-        if (l->n) law[s.n++] = *l;
-    }
-    return s;
-}
-
-MCAMP__PRIV double mcamp__pld_pinf(const struct mcamp__pld *p, int add, int side)
-{
-    double t = 0;
-    for (size_t i = 0; i < p->n; i++) {
-        const mcamp__law *l = &p->part[i].law[add][side];
-        t += l->count * log1p(-mcamp__dmin(l->pinf, 1.0));
-    }
-    return mcamp__dmax(0.0, -expm1(t));
-}
-
-#define MCAMP__LOG_TAIL 21.0    /* tilted mass outside of the window: e^-21 on each side, */
-#define MCAMP__LOG_TAIL_LEAST 10.0     /* or more if memory demands it                   */
-
-/* Beyond this the tilted sum has at most e^-tail of its mass, by Chernoff. */
-MCAMP__PRIV double mcamp__window_end(const mcamp__sum_law *s, double lambda, double sign,
-                                     double step, double tail)
-{
-    mcamp__cum c = mcamp__sum_cum(s, lambda);
-    double sd = mcamp__dmax(sqrt(c.k2), 0.1 * step), best = mcamp__inf();
-    for (int j = 0; j < 9; j++) {
-        double g = ldexp(0.25, j) / sd, t;
-        mcamp__cum d = mcamp__sum_cum(s, lambda + sign * g);
-        t = (d.k0 - c.k0 + d.err + c.err + tail) / g;
-        if (t < best) best = t;
-    }
-    return sign * best;
-}
-
-/* Chooses lambda (the saddle point or, if that gives a shorter window at the price of at
- * most e^8 in accuracy, further left) and the window.  MCAMP_E_SIZE if it has too many
- * points; *n is set all the same.                                                          */
-MCAMP__PRIV void mcamp__window_plan(const mcamp__sum_law *s, double step, double lambda,
-                                    double eps, double tail, mcamp__window *w,
-                                    double *points)
-{
-    double l = lambda, h0 = mcamp__line_height(&s[0], lambda, eps);
-    *points = mcamp__inf();
-    for (int i = 0; i < 6; i++, l *= 0.85) {
-        double from = mcamp__inf(), to = -mcamp__inf(), n = 4;
-        if (i && mcamp__line_height(&s[0], l, eps) - h0 > 8) break;
-        for (int side = 0; side < 2; side++) {
-            if (!s[side].n) continue;
-            from = mcamp__dmin(from, mcamp__window_end(&s[side], l, -1, step, tail));
-            to = mcamp__dmax(to, mcamp__window_end(&s[side], l, 1, step, tail));
-        }
-        from = floor(from / step) - 2;
-        to = ceil(to / step) + 2;
-        while (n < to - from && n < 1e18) n *= 2;
-        if (!(n < *points)) continue;
-        *points = n;
-        w->base = from;
-        w->lambda = l;
-    }
-    w->step = step;
-    w->tail = 2.2 * exp(-tail);
-}
-
-/* Tilts one law into the real (side 0) or imaginary parts of the bins; returns the error
- * of the weights, relative to their sum 1, and adds to log M.                              */
-MCAMP__PRIV double mcamp__window_fold(mcamp__window *w, const mcamp__law *a, int side)
-{
-    mcamp__sum total = { 0, 0 };
-    double top = -mcamp__inf(), mean = 0, s, n = (double)w->n, meet = 0;
-    for (size_t j = 0; j < a->n; j++) top = mcamp__dmax(top, w->lambda * a->l[j]);
-    for (size_t j = 0; j < a->n; j++) {
-        double t = a->w[j] * exp(w->lambda * a->l[j] - top);
-        mcamp__sum_add(&total, t);
-        mean += t * fabs(w->lambda * a->l[j]);
-    }
-    s = mcamp__sum_get(&total);
-    for (size_t j = 0; j < a->n; j++) {
-        double k = floor(a->l[j] / w->step + 0.5), *bin;
-        double t = a->w[j] / s * exp(w->lambda * a->l[j] - top);
-        k -= n * floor(k / n);
-        bin = &w->bin[2 * (size_t)k + (size_t)side];
-        if (*bin > 0) meet += *bin + t;         /* rounded by half an eps of it */
-        *bin += t;
-    }
-    mean = DBL_EPSILON * (8 + 2 * mean / s + 2 * fabs(top));    /* of the weights */
-    w->logm[side] += a->count * (top + log(s));
-    w->kerr[side] += a->count * mean;
-    return mean + DBL_EPSILON * meet;
-}
-
-/* Adds count times the logarithm of a transform, known within eta. */
-MCAMP__PRIV void mcamp__spectrum_add(double *bound, double *phase, double *defect, double re,
-                                     double im, double eta, double count)
-{
-    double mod = sqrt(re * re + im * im), t = count * log(mod + eta);
-    *bound += t;
-    if (*bound < -200) { *defect = mcamp__inf(); return; }      /* nothing of it is left */
-    *defect += count * log1p(eta / mod);
-    *phase = fmod(*phase + fmod(count * atan2(im, re), 2 * MCAMP__PI), 2 * MCAMP__PI);
-}
-
-/* Position p of a frequency and q of its negative, the c-th pair of n/2 + 1. */
-MCAMP__PRIV void mcamp__spectrum_pair(size_t c, size_t n, size_t *p, size_t *q)
-{
-    size_t high = 1;
-    if (!c || c == n / 2) { *p = *q = c ? 1 : 0; return; }
-    while (2 * high <= c) high *= 2;
-    *p = c + high;
-    *q = *p ^ (2 * high - 1);
-}
-
-/* One part: both sides in one transform, told apart by symmetry. */
-MCAMP__PRIV void mcamp__window_part(mcamp__window *w, const mcamp__law *up,
-                                    const mcamp__law *low)
-{
-    size_t n = w->n, m = n / 2 + 1, p, q;
-    double *s[2], eta[2], bits = 0;
-    s[0] = w->spec;
-    s[1] = w->spec + 3 * m;
-    memset(w->bin, 0, 2 * n * sizeof(double));
-    for (size_t k = n; k > 1; k /= 2) bits++;
-    eta[0] = mcamp__window_fold(w, up, 0);
-    eta[1] = low ? mcamp__window_fold(w, low, 1) : 0;
-    mcamp__fft_forward(w->bin, n, w->tw);
-    for (int side = 0; side < 2; side++)
-        eta[side] += DBL_EPSILON * (16 + MCAMP__FFT_ERROR * 2.01 * bits);
-    for (size_t c = 0; c < m; c++) {
-        const double *x, *y;
-        mcamp__spectrum_pair(c, n, &p, &q);
-        x = w->bin + 2 * p; y = w->bin + 2 * q;
-        mcamp__spectrum_add(&s[0][c], &s[0][m + c], &s[0][2 * m + c], 0.5 * (x[0] + y[0]),
-                            0.5 * (x[1] - y[1]), eta[0], up->count);
-        if (low)
-            mcamp__spectrum_add(&s[1][c], &s[1][m + c], &s[1][2 * m + c],
-                                0.5 * (x[1] + y[1]), 0.5 * (y[0] - x[0]), eta[1], low->count);
-    }
-}
-
-/* Powers and products are done: back to bins.  With every factor's transform within eta of
- * the truth the product is off by prod(|.| + eta) - prod |.| at most; the inverse transform
- * takes the mean of that over frequencies, and adds its own error.                         */
-MCAMP__PRIV void mcamp__window_finish(mcamp__window *w)
-{
-    size_t n = w->n, m = n / 2 + 1, p, q;
-    double bits = 0, all = 0;
-    for (size_t k = n; k > 1; k /= 2) bits++;
-    for (size_t c = 0; c < m; c++) {
-        double re[2], im[2], twice;
-        mcamp__spectrum_pair(c, n, &p, &q);
-        twice = p == q ? 1 : 2;
-        for (int side = 0; side < 2; side++) {
-            const double *s = w->spec + (side ? 3 * m : 0);
-            double b = w->empty[side] ? 0 : exp(s[c]), a = b * exp(-s[2 * m + c]);
-            re[side] = a * cos(s[m + c]);
-            im[side] = a * sin(s[m + c]);
-            w->noise[side] += twice * -b * expm1(-s[2 * m + c]);
-            all += twice * b;
-        }
-        w->bin[2 * q] = re[0] + im[1];          /* conj U + i conj V */
-        w->bin[2 * q + 1] = re[1] - im[0];
-        w->bin[2 * p] = re[0] - im[1];          /* U + i V */
-        w->bin[2 * p + 1] = re[1] + im[0];
-    }
-    mcamp__fft_inverse(w->bin, n, w->tw);
-    for (size_t k = 0; k < 2 * n; k++) w->bin[k] /= (double)n;
-    for (int side = 0; side < 2; side++)
-        w->noise[side] = (w->noise[side] * (1 + 1e-9) +
-                          DBL_EPSILON * (MCAMP__FFT_ERROR * bits + 16) * all * 1.01) / (double)n;
-}
-
-/* Fills the planned window. */
-MCAMP__PRIV mcamp_status mcamp__window_run(mcamp_ctx *ctx, const struct mcamp__pld *p, int add,
-                                           double points, mcamp__window *w)
-{
-    double need = mcamp__pld_bytes(p, points);
-    if (!(need <= (double)p->max_bytes))
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "max_bytes", need);
-    w->n = (size_t)points;
-    w->bin = mcamp__new_doubles(ctx, 2 * w->n);
-    w->tw = mcamp__new_doubles(ctx, 2 * w->n);
-    w->spec = mcamp__new_doubles(ctx, 3 * (w->n + 2));
-    if (!w->bin || !w->tw || !w->spec) {
-        mcamp__window_free(ctx, w);
-        return mcamp__fail(ctx, MCAMP_E_MEMORY, "points", points);
-    }
-    mcamp__fft_table(w->tw, w->n);
-    for (size_t i = 0; i < p->n; i++) {
-        const mcamp__grid_part *g = &p->part[i];
-        if (g->law[add][0].n)
-            mcamp__window_part(w, &g->law[add][0], g->upper_only || !g->law[add][1].n
-                                                   ? NULL : &g->law[add][1]);
-    }
-    mcamp__window_finish(w);
-    return MCAMP_OK;
-}
-
-/* Bound of delta at eps.  With S the sum, m its tilted masses, M the normaliser,
- *     delta = M sum_k m_k e^{-lambda S_k} (1 - e^{eps - S_k})_+ + infinite mass.
- * A bin holds its mass, what is wrapped into it and an error of at most `noise`.  Above
- * the last bin that is looked at, and below the window, the tilted mass times the largest
- * weight e^{-lambda x} (1 - e^{-x}) <= 1/(lambda + 1), x = S - eps, counts in full for the
- * upper bound; what wraps in is taken off the lower one in the same way.                  */
-MCAMP__PRIV double mcamp__window_eval(const mcamp__window *w, int side, double eps)
-{
-    double e = eps - w->origin + (side ? w->slack[side] : -w->slack[side]);
-    double l = w->lambda, h = w->step;
-    double k = mcamp__dmax(0.0, floor(e / h) - w->base), x = 0, scale, fix, n = (double)w->n;
-    double wrap = floor(w->base / n), rest;
-    mcamp__sum s = { 0, 0 };
-    if (side && w->empty[1]) return 0;
-    while (k < n && !((w->base + k) * h > e)) k++;
-    for (; k < n; k++) {
-        double at = w->base + k, pos = at - n * wrap, m;
-        x = at * h - e;
-        if (l * x > 60) break;
-        if (pos >= n) pos -= n;
-        m = w->bin[2 * (size_t)pos + (size_t)side];
-        m = side ? m - w->noise[1] : m + w->noise[0];
-        if (m > 0) mcamp__sum_add(&s, -m * exp(-l * x) * expm1(-x));
-    }
-    rest = (k < n ? 1.001 : w->tail) * exp(-l * mcamp__dmax(0.0, (w->base + k) * h - e));
-    fix = w->kerr[side] + 8 * DBL_EPSILON * (fabs(w->logm[side]) + fabs(l * e));
-    scale = w->logm[side] - l * e;
-    if (side) {
-        x = mcamp__sum_get(&s) * (1 - 1e-12) - w->tail / (l + 1);
-        return w->pinf[1] + (x > 0 ? x * exp(scale - fix) : 0);
-    }
-    x = mcamp__sum_get(&s) * (1 + 1e-12) + rest + w->tail / (l + 1);
-    x = mcamp__dmin(x, 1.001 / (l + 1));    /* Chernoff: all weights are at most that */
-    return mcamp__dmin(1.0, w->pinf[0] + x * exp(scale + fix) + DBL_MIN);
-}
-
-/* The largest loss of the sum, rounded up. */
-MCAMP__PRIV double mcamp__sum_largest(const mcamp__sum_law *s)
-{
-    double t = 0, size = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        double m = -mcamp__inf();
-        for (size_t j = 0; j < s->law[i].n; j++) m = mcamp__dmax(m, s->law[i].l[j]);
-        t += s->law[i].count * m;
-        size += s->law[i].count * fabs(m);
-    }
-    return t + 4 * DBL_EPSILON * (double)(s->n + 1) * size;
-}
-
-/* Opens the window for a question in one direction: about eps, or about delta (log). */
-MCAMP__PRIV mcamp_status mcamp__window_open(mcamp_ctx *ctx, const struct mcamp__pld *p, int add,
-                                            double eps, double ld, int use_delta,
-                                            double *points, mcamp__window *w, int run)
-{
-    mcamp__law *law = (mcamp__law *)mcamp__new(ctx, 2 * p->n, sizeof *law);
-    mcamp__sum_law s[2];
-    mcamp__sum shift = { 0, 0 };
-    double lambda, origin = 0;
-    mcamp_status st = MCAMP_OK;
-    memset(w, 0, sizeof *w);
-    *points = 0;
-    if (!law) return mcamp__fail(ctx, MCAMP_E_MEMORY, "pld", (double)p->n);
-    for (size_t i = 0; i < p->n; i++) {
-        mcamp__sum_add(&shift, p->part[i].law[add][0].count * p->part[i].origin[add]);
-        origin = mcamp__dmax(origin, fabs(p->part[i].origin[add]));
-    }
-    for (int side = 0; side < 2; side++) {
-        s[side] = mcamp__pld_sum(p, add, side, law + (size_t)side * p->n);
-        w->empty[side] = !s[side].n;
-        w->pinf[side] = mcamp__pld_pinf(p, add, side);
-        w->slack[side] = mcamp__grid_slack(&s[side], p->step, origin);
-    }
-    w->origin = mcamp__sum_get(&shift);
-    w->pinf[0] = w->pinf[0] * (1 + 1e-12);
-    w->pinf[1] = w->pinf[1] * (1 - 1e-12);
-    eps -= w->origin;
-    if (s[0].n && (use_delta || eps <= mcamp__sum_largest(&s[0]) + w->slack[0])) {
-        /* beyond 40/step a bin has nothing to say about the one below */
-        lambda = mcamp__dmin(mcamp__saddle(&s[0], eps, ld, use_delta), 40 / p->step);
-        if (use_delta)
-            eps = (mcamp__log_guess(&s[0], lambda, 0) - ld) / lambda;
-        for (double tail = MCAMP__LOG_TAIL; tail > MCAMP__LOG_TAIL_LEAST; tail -= 3) {
-            mcamp__window_plan(s, p->step, lambda, eps, tail, w, points);
-            if (mcamp__pld_bytes(p, *points) <= (double)p->max_bytes) break;
-        }
-        if (run) st = mcamp__window_run(ctx, p, add, *points, w);
-    }
-    mcamp__delete(ctx, law, 2 * p->n, sizeof *law);
     return st;
-}
-
-/* Smallest eps >= 0 with the upper bound at most delta (side 0), or a lower bound of all
- * eps with delta: both have been evaluated.                                                */
-MCAMP__PRIV double mcamp__window_invert(const mcamp__window *w, int side, double delta,
-                                        double start, double width)
-{
-    double ld = log(delta), x = start, f, y, fy, step = mcamp__dmax(0.25 / w->lambda, width);
-    mcamp__root r;
-    f = log(mcamp__window_eval(w, side, x)) - ld;
-    for (int i = 0; ; i++, step *= 1.6) {
-        if (i == 200) return side ? 0 : mcamp__inf();
-        if (!(f > 0) && !(x > 0)) return 0;
-        y = f > 0 ? x + step : mcamp__dmax(0.0, x - step);
-        fy = log(mcamp__window_eval(w, side, y)) - ld;
-        if ((fy > 0) != (f > 0)) break;
-        x = y; f = fy;
-    }
-    if (x > y) { double t = x; x = y; y = t; t = f; f = fy; fy = t; }
-    mcamp__root_init(&r, x, f, y, mcamp__finite(fy) ? fy : -50);
-    while (r.steps < 100 && r.hi - r.lo > width) {
-        x = mcamp__root_next(&r);
-        f = log(mcamp__window_eval(w, side, x)) - ld;
-        mcamp__root_update(&r, x, mcamp__finite(f) ? f : -50);
-    }
-    return side ? r.lo : r.hi;
-}
-
-/* One direction. */
-MCAMP__PRIV mcamp_status mcamp__grid_ask(mcamp_ctx *ctx, const struct mcamp__pld *p, int add,
-                                         double x, int want_eps, mcamp_interval *out,
-                                         mcamp_grid_info *info)
-{
-    mcamp__window w;
-    double points, goal = x - p->beta, rest = goal;
-    mcamp_status st = MCAMP_OK;
-    if (want_eps) {
-        rest -= mcamp__pld_pinf(p, add, 0) * (1 + 1e-12);
-        if (!(rest > 0)) return mcamp__fail(ctx, MCAMP_E_INFEASIBLE, "delta", x);
-    }
-    st = mcamp__window_open(ctx, p, add, x, want_eps ? log(rest) : 0, want_eps, &points, &w, 1);
-    if (st < 0) return st;
-    info->points = mcamp__zmax(info->points, w.n);
-    info->bytes = mcamp__zmax(info->bytes, (size_t)mcamp__window_bytes(points) +
-                              16 * mcamp__pld_atoms(p));
-    info->infinite = mcamp__dmax(info->infinite, w.pinf[0]);
-    if (!w.n) {                         /* no finite loss above eps */
-        out->lower = want_eps ? 0 : w.pinf[1];
-        out->upper = want_eps ? 0 : mcamp__dmin(1.0, w.pinf[0] + p->beta);
-    } else if (want_eps) {
-        double sd = 1 / w.lambda, e = (w.base + (double)w.n / 2) * w.step + w.origin;
-        out->upper = mcamp__window_invert(&w, 0, goal, mcamp__dmax(0.0, e), 1e-6 * sd);
-        e = mcamp__dmin(out->upper, 1e9);
-        out->lower = mcamp__window_invert(&w, 1, x, e, 1e-6 * sd);
-    } else {
-        out->upper = mcamp__dmin(1.0, mcamp__window_eval(&w, 0, x) + p->beta);
-        out->lower = mcamp__window_eval(&w, 1, x);
-    }
-    out->lower = mcamp__dmin(out->lower, out->upper);
-    mcamp__window_free(ctx, &w);
-    return MCAMP_OK;
-}
-
-/* ---- from events --------------------------------------------------------------------- */
-
-MCAMP__PRIV mcamp_status mcamp__grid_resolve(mcamp_ctx *ctx, const mcamp_grid_desc *desc,
-                                             mcamp_grid_desc *out)
-{
-    mcamp_status st;
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!desc) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "desc", 0);
-    if (desc->start_canary || desc->end_canary)
-        return mcamp__fail(ctx, MCAMP_E_CANARY, "desc", 0);
-    *out = *desc;
-    if (!(out->delta < 0) && !(out->delta > 0) && !mcamp__isnan(out->delta))
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "delta", 0);
-    if ((st = mcamp__check_prob(ctx, "delta", out->delta)) < 0) return st;
-    if (mcamp__eq(out->rel_error, 0)) out->rel_error = 1e-4;
-    if (mcamp__eq(out->uses, 0)) out->uses = 1;
-    if ((st = mcamp__check(ctx, "rel_error", out->rel_error, 1e-6, 1, 0.1, 1)) < 0 ||
-        (st = mcamp__check(ctx, "uses", out->uses, 1, 1, 1e15, 1)) < 0 ||
-        (st = mcamp__check(ctx, "step", out->step, 0, 1, 1e9, 1)) < 0) return st;
-    if (out->step > 0 && out->step < 1e-200)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "step", out->step);
-    if (!out->max_bytes) out->max_bytes = 200000000;
-    return MCAMP_OK;
-}
-
-/* The step for which spreading raises log delta by a third of `width` and merging lowers
- * it by as much, about: an atom at distance d from its lower neighbour raises the moment
- * generating function at lambda by lambda (lambda + 1) d (h - d)/2 of itself, h^2/12 on
- * the average, and merging from h to both sides by h^2/6 at most.                         */
-MCAMP__PRIV double mcamp__grid_step(const mcamp__acc *a, double width)
-{
-    double T = 0, l = a->lambda;
-    for (size_t i = 0; i < a->n; i++) T += a->pair[i].count;
-    if (T < 20) width *= 0.1;               /* few uses average little */
-    return sqrt(3.5 * width / (T * l * (l + 1)));
-}
-
-/* The length of the window, that of the pilot's laws. */
-MCAMP__PRIV double mcamp__grid_range(const mcamp__sum_law *s, double lambda)
-{
-    double range = mcamp__inf(), l = lambda;
-    if (!s->n) return 0;
-    for (int i = 0; i < 6; i++, l *= 0.85)
-        range = mcamp__dmin(range, mcamp__window_end(s, l, 1, 0, MCAMP__LOG_TAIL) -
-                                   mcamp__window_end(s, l, -1, 0, MCAMP__LOG_TAIL));
-    return mcamp__finite(range) ? range : 0;
-}
-
-/* The smaller one of both directions' steps; a little more if that halves the number of
- * points; as coarse as memory demands, at the price of accuracy.                            */
-MCAMP__PRIV double mcamp__grid_fit(const double *step, const double *range, double max_points)
-{
-    double n = 1, h = mcamp__dmin(step[0], step[1]), r = mcamp__dmax(range[0], range[1]);
-    h = mcamp__dmax(h, r / max_points);
-    if (!(r > 64 * h && r < 1e15 * h)) return h;
-    while (2 * n * h < r) n *= 2;
-    return r / h < 1.25 * n ? 1.01 * r / (n - 4) : h;
-}
-
-/* The two heaviest single values of the loss in a direction (fewer: NaN). */
-typedef struct mcamp__two { double l[2], w[2]; } mcamp__two;
-
-MCAMP__PRIV void mcamp__two_add(mcamp__two *t, double l, double w)
-{
-    if (!(fabs(l) < 1e300) || !(w > t->w[1])) return;
-    t->l[1] = l; t->w[1] = w;
-    if (!(w > t->w[0])) return;
-    t->l[1] = t->l[0]; t->w[1] = t->w[0];
-    t->l[0] = l; t->w[0] = w;
-}
-
-MCAMP__PRIV mcamp__two mcamp__pair_points(const mcamp__pair *p, int add)
-{
-    mcamp__two t = { { 0, 0 }, { 0, 0 } };
-    for (size_t k = 0; k < p->npilot; k++)
-        if (p->pilot[k].branch < 0)
-            mcamp__two_add(&t, add ? -p->pilot[k].v : p->pilot[k].v,
-                           mcamp__dmin(p->pilot[k].p, p->pilot[k].q));
-    return t;
-}
-
-/* Single values of the loss that are not on the lattice would be rounded down by up to h at
- * every use.  The origin takes care of one; a step that divides the distance of two, of both. */
-MCAMP__PRIV double mcamp__grid_snap(const mcamp__two *t, double h)
-{
-    double d = fabs(t->l[0] - t->l[1]);
-    return t->w[1] > 0 && d > h ? d / ceil(d / h) : mcamp__grid_round_step(h);
-}
-
-MCAMP__PRIV double mcamp__grid_origin(const mcamp__two *t, double h)
-{
-    return t->w[0] > 0 ? t->l[0] - h * floor(t->l[0] / h + 0.5) : mcamp__nan();
-}
-
-/* Where the sum is tilted to, and the width in log delta that may be used up. */
-MCAMP__PRIV double mcamp__grid_steer(mcamp__acc *a, double delta)
-{
-    double rest = delta - mcamp__sum_pinf(&a->sum[MCAMP__UPPER]);
-    a->lambda = 1;
-    if (mcamp__acc_trivial(a, -1e9)) return a->tol;
-    mcamp__acc_steer_epsilon(a, log(rest > 0.01 * delta ? rest : 0.01 * delta));
-    return a->tol * a->lambda * mcamp__acc_scale(a);
-}
-
-/* Cells of the pilot are cut as for section exact, and then to 0.4 of that or of the step,
- * so that merging finds neighbours.  Returns their number.                                 */
-MCAMP__PRIV double mcamp__grid_share(mcamp__acc *a, double h, double width)
-{
-    double cells = 0;
-    mcamp__acc_share(a, 0.25 * width);
-    for (size_t i = 0; i < a->n; i++) {
-        const mcamp__pair *p = &a->pair[i];
-        for (size_t k = 0; k < p->npilot; k++) {
-            mcamp__cell c = mcamp__cell_turn(p->pilot[k], a->add);
-            double w;
-            if (c.branch >= 0 && c.hi - c.lo < 1e300 && c.p > 0) {
-                w = mcamp__dmin(a->share[i][k], (c.hi - c.lo) / h);
-                a->share[i][k] = mcamp__dmax(a->share[i][k], ceil(2.5 * w));
-            }
-            cells += a->share[i][k];
-        }
-    }
-    return cells;
-}
-
-/* The laws of one direction, at step h.  *loss: what rounding down costs in log delta, in
- * units of what is allowed, at least what it was.                                         */
-MCAMP__PRIV mcamp_status mcamp__grid_fill(mcamp__acc *a, struct mcamp__pld *out, int add,
-                                          double delta, double uses, double *loss)
-{
-    size_t low = 0;
-    double width, need, lost = 0;
-    mcamp_status st;
-    a->add = add;
-    if ((st = mcamp__acc_laws(a, 0)) < 0) return st;
-    width = mcamp__grid_steer(a, delta);
-    need = 400 * mcamp__grid_share(a, out->step, width);
-    if (!(need < (double)a->max_bytes))
-        return mcamp__fail(a->ctx, MCAMP_E_SIZE, "max_bytes", need);
-    if ((st = mcamp__acc_laws(a, 1)) < 0) return st;
-    for (size_t i = 0; i < a->n; i++) {
-        mcamp__grid_part *p = &out->part[i];
-        mcamp__two two = mcamp__pair_points(&a->pair[i], add);
-        p->upper_only = a->pair[i].upper_only;
-        p->origin[add] = p->upper_only ? 0 : mcamp__grid_origin(&two, out->step);
-        for (int side = 1; side >= 0; side--) {     /* the lower one chooses the origin */
-            if (side == MCAMP__LOWER && p->upper_only) continue;
-            st = mcamp__lattice_law(a->ctx, &p->law[add][side],
-                                    side == MCAMP__LOWER ? &a->law[side][low++]
-                                                         : &a->law[side][i],
-                                    out->step, &p->origin[add], side,
-                                    a->pair[i].nbr ? a->lambda : -1, &lost);
-            if (st < 0) return st;
-            p->law[add][side].count = floor(a->pair[i].count / uses + 0.5);
-        }
-    }
-    *loss = mcamp__dmax(*loss, lost * a->lambda / width);
-    return MCAMP_OK;
-}
-
-MCAMP__PRIV mcamp_status mcamp__grid_laws(mcamp__acc *a, const mcamp_grid_desc *d, double h,
-                                          struct mcamp__pld **out, double *loss)
-{
-    mcamp_status st = MCAMP_OK;
-    struct mcamp__pld *p = mcamp__pld_new(a->ctx, a->n);
-    if (!p) return mcamp__fail(a->ctx, MCAMP_E_MEMORY, "events", (double)a->n);
-    p->step = h;
-    p->max_bytes = d->max_bytes;
-    for (int dir = 0; dir < 2 && st >= 0; dir++)
-        st = mcamp__grid_fill(a, p, dir, d->delta, d->uses, loss);
-    if (st < 0) { mcamp__pld_free(a->ctx, p); return st; }
-    *out = p;
-    return MCAMP_OK;
-}
-
-#define MCAMP__GRID_CHEAP 140000   /* points with which a question is asked on trial */
-
-/* 1 if the interval of eps at delta is as narrow as wanted, or it would cost much to know;
- * -1 if the question does not fit the memory.                                               */
-MCAMP__PRIV int mcamp__grid_good(mcamp_ctx *ctx, struct mcamp__pld *p, const mcamp_grid_desc *d)
-{
-    mcamp_interval v, best = { 0, 0 };
-    mcamp_grid_info info;
-    double points = 0;
-    int large = 0;
-    mcamp_status st = MCAMP_OK;
-    memset(&info, 0, sizeof info);
-    for (size_t i = 0; i < p->n; i++)
-        for (int k = 0; k < 4; k++) p->part[i].law[k / 2][k % 2].count *= d->uses;
-    for (int add = 0; add < 2 && st >= 0; add++) {
-        mcamp__window w;
-        st = mcamp__window_open(ctx, p, add, 0, log(d->delta), 1, &points, &w, 0);
-        if (st >= 0 && !(mcamp__pld_bytes(p, points) <= (double)p->max_bytes)) large = 1;
-        if (st < 0 || large || !(points < MCAMP__GRID_CHEAP)) { st = MCAMP_E_SIZE; break; }
-        st = mcamp__grid_ask(ctx, p, add, d->delta, 1, &v, &info);
-        best.upper = mcamp__dmax(best.upper, v.upper);
-        best.lower = mcamp__dmax(best.lower, v.lower);
-    }
-    for (size_t i = 0; i < p->n; i++)
-        for (int k = 0; k < 4; k++) {
-            double *count = &p->part[i].law[k / 2][k % 2].count;
-            *count = floor(*count / d->uses + 0.5);
-        }
-    if (large) return -1;
-    for (size_t i = 0; i < p->n; i++)
-        if (p->part[i].upper_only) return 1;
-    return st < 0 || !(best.upper - best.lower > d->rel_error * best.upper);
-}
-
-/* Points for which there is memory: windows have powers of two.  */
-MCAMP__PRIV double mcamp__grid_most_points(size_t max_bytes)
-{
-    double n = 4;
-    while (mcamp__window_bytes(2 * n) * 1.05 < (double)max_bytes && n < 1e15) n *= 2;
-    return 0.95 * n;
-}
-
-/* From a prepared accountant to the laws of both directions. */
-MCAMP__PRIV mcamp_status mcamp__grid_build(mcamp__acc *a, const mcamp_grid_desc *d,
-                                           double beta, mcamp_pld *pld)
-{
-    struct mcamp__pld *out = NULL;
-    mcamp__two two = { { 0, 0 }, { 0, 0 } };
-    double h, step[2], range[2], grow = 1, most = mcamp__grid_most_points(d->max_bytes);
-    mcamp_status st = MCAMP_OK;
-    for (size_t i = 0; i < a->n; i++) a->pair[i].count *= d->uses;
-    if ((st = mcamp__acc_pilot(a, log(d->delta))) < 0) return st;
-    for (int dir = 0; dir < 2; dir++) {
-        double width;
-        a->add = dir;
-        if ((st = mcamp__acc_laws(a, 0)) < 0) return st;
-        width = mcamp__grid_steer(a, d->delta);
-        step[dir] = mcamp__grid_step(a, width);
-        range[dir] = mcamp__grid_range(&a->sum[MCAMP__UPPER], a->lambda);
-    }
-    for (size_t i = 0; i < a->n && !(two.w[1] > 0); i++)
-        if (!a->pair[i].upper_only) two = mcamp__pair_points(&a->pair[i], 0);
-    h = mcamp__grid_fit(step, range, most);
-    for (int pass = 0; ; pass++) {
-        double loss = 0;
-        int good = 1;
-        st = mcamp__grid_laws(a, d, d->step > 0 ? d->step : mcamp__grid_snap(&two, h), &out,
-                              &loss);
-        if (st < 0) return st;
-        if (pass == 6 || d->step > 0) break;
-        good = mcamp__grid_good(a->ctx, out, d);
-        if (good < 0 && grow < 4) {
-            grow *= 2;
-            h *= 2;
-        } else {
-            if (good < 0 || grow > 1 || (good && !(loss > 0.3))) break;
-            if (mcamp__dmax(range[0], range[1]) > 0.5 * h * most) break;
-            h *= 0.5;
-        }
-        mcamp__pld_free(a->ctx, out);
-    }
-    out->beta = beta;
-    pld->impl = out;
-    return MCAMP_OK;
-}
-
-/* Balls in bins with C = I as a curve that it lies below, made of section exact's upper
- * bounds up to where delta is far below what matters.                                     */
-#define MCAMP__BINS_CURVE 128
-
-typedef struct mcamp__bins_curve {
-    double eps[MCAMP__BINS_CURVE], delta[2][MCAMP__BINS_CURVE];
-} mcamp__bins_curve;
-
-/* One direction; once delta is under `below`, where it does not matter, it is not looked
- * at again.                                                                          */
-MCAMP__PRIV mcamp_status mcamp__grid_bins_half(mcamp_ctx *ctx, const mcamp_event *e,
-                                               const mcamp_exact_desc *x, double below,
-                                               const double *eps, double *delta)
-{
-    mcamp_interval v = { 0, 1 };
-    for (int i = 0; i < MCAMP__BINS_CURVE; i++) {
-        if (v.upper > below) {
-            mcamp_status st = mcamp_exact_delta(ctx, e, 1, x, eps[i], &v, NULL);
-            if (st < 0) return st;
-        }
-        delta[i] = v.upper;
-    }
-    return MCAMP_OK;
-}
-
-MCAMP__PRIV mcamp_status mcamp__grid_bins_curve(mcamp_ctx *ctx, const mcamp_grid_desc *d,
-                                                mcamp_event *e, mcamp__bins_curve *c)
-{
-    double total = (double)e->count * d->uses, below = mcamp__dmax(1e-280, 1e-6 * d->delta / total);
-    mcamp_exact_desc x;
-    mcamp_interval v = { 0, 0 };
-    mcamp_event one = *e;
-    mcamp_status st;
-    memset(&x, 0, sizeof x);
-    x.rel_error = mcamp__dmax(1e-3, d->rel_error);
-    one.count = 1;
-    if ((st = mcamp_exact_epsilon(ctx, &one, 1, &x, below, &v, NULL)) < 0) return st;
-    for (int i = 0; i < MCAMP__BINS_CURVE; i++)
-        c->eps[i] = (v.upper + 1e-9) * i / (MCAMP__BINS_CURVE - 1);
-    for (int dir = 0; dir < 2; dir++) {
-        x.direction = dir ? MCAMP_ADD : MCAMP_REMOVE;
-        st = mcamp__grid_bins_half(ctx, &one, &x, 0.1 * below, c->eps, c->delta[dir]);
-        if (st < 0) return st;
-    }
-    one.count = e->count;
-    memset(e, 0, sizeof *e);
-    e->kind = MCAMP_EVENT_CURVE;
-    e->count = one.count;
-    e->n = MCAMP__BINS_CURVE;
-    e->shift = c->eps; e->prob = c->delta[0]; e->prob2 = c->delta[1];
-    return MCAMP_OK;
-}
-
-/* A copy of the events, plain Gaussians as one mixture, bins as curves. */
-typedef struct mcamp__grid_events {
-    mcamp_event *e;
-    mcamp__bins_curve *curve;
-    size_t n, cap, ncurve;
-    double one;
-} mcamp__grid_events;
-
-MCAMP__PRIV void mcamp__grid_events_free(mcamp_ctx *ctx, mcamp__grid_events *g)
-{
-    mcamp__delete(ctx, g->e, g->cap, sizeof *g->e);
-    mcamp__delete(ctx, g->curve, g->ncurve, sizeof *g->curve);
-}
-
-MCAMP__PRIV mcamp_status mcamp__grid_events_init(mcamp_ctx *ctx, const mcamp_event *e,
-                                                 size_t n, const mcamp_grid_desc *d,
-                                                 mcamp__grid_events *g)
-{
-    double mu2 = 0;
-    size_t k = 0;
-    mcamp_status st = MCAMP_OK;
-    memset(g, 0, sizeof *g);
-    g->cap = n + 1;
-    g->one = 1;
-    for (size_t i = 0; i < n; i++)
-        if (e[i].kind == MCAMP_EVENT_BINS && !mcamp__event_is_gauss(&e[i])) g->ncurve++;
-    g->e = (mcamp_event *)mcamp__new(ctx, g->cap, sizeof *g->e);
-    g->curve = (mcamp__bins_curve *)mcamp__new(ctx, g->ncurve, sizeof *g->curve);
-    if (!g->e || !g->curve) st = mcamp__fail(ctx, MCAMP_E_MEMORY, "nevents", (double)n);
-    for (size_t i = 0; i < n && st >= 0; i++) {
-        if (mcamp__event_is_gauss(&e[i])) { mu2 += mcamp__event_mu2(&e[i]); continue; }
-        g->e[g->n] = e[i];
-        if (e[i].kind == MCAMP_EVENT_BINS)
-            st = mcamp__grid_bins_curve(ctx, d, &g->e[g->n], &g->curve[k++]);
-        g->n++;
-    }
-    if (st >= 0 && mu2 > 0) {
-        mcamp_event *m = &g->e[g->n++];
-        m->kind = MCAMP_EVENT_MIXTURE;
-        m->count = 1;
-        m->sigma = 1 / sqrt(mu2);
-        m->n = 1;
-        m->shift = m->prob = &g->one;
-        st = mcamp__check_sigma(ctx, "sigma", m->sigma);
-    }
-    if (st < 0) mcamp__grid_events_free(ctx, g);
-    return st;
-}
-
-MCAMP__PRIV mcamp_status mcamp__grid_init(mcamp_ctx *ctx, const mcamp_event *events,
-                                          size_t nevents, const mcamp_grid_desc *d,
-                                          double beta, mcamp_pld *pld)
-{
-    mcamp__grid_events g;
-    mcamp__acc a;
-    mcamp_status st = mcamp__grid_events_init(ctx, events, nevents, d, &g);
-    if (st < 0) return st;
-    st = mcamp__acc_init(&a, ctx, g.e, g.n, d->rel_error, d->max_bytes);
-    /* a composed Gaussian's mean is known to a few roundings */
-    for (size_t i = 0; i < a.n && st >= 0; i++)
-        if (g.e[a.event_of[i]].shift == &g.one) a.pair[i].err += 1e-13;
-    if (st >= 0) st = mcamp__grid_build(&a, d, beta, pld);
-    mcamp__acc_free(&a);
-    mcamp__grid_events_free(ctx, &g);
-    return st;
-}
-
-MCAMP_API mcamp_status mcamp_grid_init(mcamp_ctx *ctx, const mcamp_event *events,
-                                       size_t nevents, const mcamp_grid_desc *desc,
-                                       mcamp_pld *pld)
-{
-    mcamp_grid_desc d;
-    mcamp_status st = mcamp__events_check(ctx, events, nevents);
-    if (st < 0) return st;
-    if ((st = mcamp__grid_resolve(ctx, desc, &d)) < 0) return st;
-    if (!pld) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "pld", 0);
-    return mcamp__grid_init(ctx, events, nevents, &d, 0, pld);
-}
-
-MCAMP_API void mcamp_grid_free(mcamp_ctx *ctx, mcamp_pld *pld)
-{
-    if (!mcamp__ctx_ok(ctx) || !pld) return;
-    mcamp__pld_free(ctx, pld->impl);
-    pld->impl = NULL;
-}
-
-/* ---- from finite pairs and from samples ------------------------------------------------ */
-
-/* Heap sort of atoms by position. */
-MCAMP__PRIV void mcamp__law_sift(mcamp__law *a, size_t i, size_t n)
-{
-    for (;;) {
-        size_t c = 2 * i + 1;
-        double l = a->l[i], w = a->w[i];
-        if (c >= n) return;
-        if (c + 1 < n && a->l[c + 1] > a->l[c]) c++;
-        if (!(a->l[c] > l)) return;
-        a->l[i] = a->l[c]; a->w[i] = a->w[c];
-        a->l[c] = l; a->w[c] = w;
-        i = c;
-    }
-}
-
-MCAMP__PRIV void mcamp__law_sort(mcamp__law *a)
-{
-    for (size_t i = a->n / 2; i-- > 0; ) mcamp__law_sift(a, i, a->n);
-    for (size_t n = a->n; n-- > 1; ) {
-        double l = a->l[0], w = a->w[0];
-        a->l[0] = a->l[n]; a->w[0] = a->w[n];
-        a->l[n] = l; a->w[n] = w;
-        mcamp__law_sift(a, 0, n);
-    }
-}
-
-/* The laws by direction of one use, off the lattice: to lattice laws of both sides (the
- * lower one unless upper_only).                                                           */
-MCAMP__PRIV mcamp_status mcamp__grid_from_laws(mcamp_ctx *ctx, mcamp__law *law,
-                                               const mcamp_grid_desc *d, int upper_only,
-                                               double beta, mcamp_pld *pld)
-{
-    struct mcamp__pld *out = mcamp__pld_new(ctx, 1);
-    mcamp__two two[2] = { { { 0, 0 }, { 0, 0 } }, { { 0, 0 }, { 0, 0 } } };
-    double h = 1e300, most = 0, lost = 0;
-    mcamp_status st = MCAMP_OK;
-    if (!out) return mcamp__fail(ctx, MCAMP_E_MEMORY, "atoms", (double)law[0].n);
-    for (int dir = 0; dir < 2; dir++) {
-        mcamp__sum_law s = { NULL, 1, 0, 0, 0 };
-        double l, eps, T = d->uses, rest = d->delta - T * law[dir].pinf;
-        s.law = &law[dir];
-        law[dir].count = T;
-        if (!(rest > 0.01 * d->delta)) rest = 0.01 * d->delta;
-        for (size_t j = 0; j < law[dir].n; j++) {
-            most = mcamp__dmax(most, fabs(law[dir].l[j]));
-            if (!upper_only)
-                mcamp__two_add(&two[dir], law[dir].l[j],
-                               law[dir].w[j] * mcamp__dmin(1.0, exp(-law[dir].l[j])));
-        }
-        l = mcamp__saddle(&s, 0, log(rest), 1);
-        eps = mcamp__dmax((mcamp__log_guess(&s, l, 0) - log(rest)) / l,
-                          0.05 * sqrt(mcamp__sum_cum(&s, l).k2));
-        h = mcamp__dmin(h, sqrt(3.5 * d->rel_error * l * eps / (T * l * (l + 1))));
-        law[dir].count = 1;
-    }
-    if (law[0].n > 2 && !upper_only) h /= 16;   /* what is not on the lattice is rounded down */
-    if (!(h > 1e-12 * most)) h = 1e-12 * most + 1e-100;
-    if (h > 1) h = 1;
-    out->step = d->step > 0 ? d->step : mcamp__grid_snap(&two[0], h);
-    out->beta = beta;
-    out->max_bytes = d->max_bytes;
-    out->part[0].upper_only = upper_only;
-    for (int dir = 0; dir < 2; dir++) {
-        double *origin = &out->part[0].origin[dir];
-        *origin = upper_only ? 0 : mcamp__grid_origin(&two[dir], out->step);
-        if (st >= 0 && !upper_only)
-            st = mcamp__lattice_law(ctx, &out->part[0].law[dir][1], &law[dir], out->step,
-                                    origin, MCAMP__LOWER, -1, &lost);
-        if (st >= 0)
-            st = mcamp__lattice_law(ctx, &out->part[0].law[dir][0], &law[dir], out->step,
-                                    origin, MCAMP__UPPER, -1, &lost);
-    }
-    if (st < 0) { mcamp__pld_free(ctx, out); return st; }
-    pld->impl = out;
-    return MCAMP_OK;
-}
-
-MCAMP__PRIV mcamp_status mcamp__grid_laws_new(mcamp_ctx *ctx, mcamp__law *law, size_t n)
-{
-    memset(law, 0, 2 * sizeof *law);
-    if (mcamp__law_alloc(ctx, &law[0], n) && mcamp__law_alloc(ctx, &law[1], n))
-        return MCAMP_OK;
-    mcamp__law_free(ctx, &law[0]);
-    return mcamp__fail(ctx, MCAMP_E_MEMORY, "n", (double)n);
-}
-
-MCAMP__PRIV mcamp_status mcamp__pmf_check(mcamp_ctx *ctx, const char *name, const double *p,
-                                          size_t n)
-{
-    mcamp__sum s = { 0, 0 };
-    if (!p) return mcamp__fail(ctx, MCAMP_E_REQUIRED, name, 0);
-    for (size_t i = 0; i < n; i++) {
-        mcamp_status st = mcamp__check(ctx, name, p[i], 0.0, 1, 1.0, 1);
-        if (st < 0) return st;
-        mcamp__sum_add(&s, p[i]);
-    }
-    if (fabs(mcamp__sum_get(&s) - 1) <= 1e-9) return MCAMP_OK;
-    return mcamp__fail(ctx, MCAMP_E_ARG, name, mcamp__sum_get(&s));
-}
-
-MCAMP_API mcamp_status mcamp_grid_pmf(mcamp_ctx *ctx, const double *p, const double *q,
-                                      size_t n, const mcamp_grid_desc *desc,
-                                      mcamp_pld *pld)
-{
-    mcamp_grid_desc d;
-    mcamp__law law[2];
-    mcamp_status st = mcamp__grid_resolve(ctx, desc, &d);
-    if (st < 0) return st;
-    if (!n) return mcamp__fail(ctx, MCAMP_E_SIZE, "n", 0);
-    if ((st = mcamp__pmf_check(ctx, "p", p, n)) < 0) return st;
-    if ((st = mcamp__pmf_check(ctx, "q", q, n)) < 0) return st;
-    if (!pld) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "pld", 0);
-    if ((st = mcamp__grid_laws_new(ctx, law, n)) < 0) return st;
-    for (int dir = 0; dir < 2; dir++) {
-        for (size_t i = 0; i < n; i++) {
-            double a = dir ? q[i] : p[i], b = dir ? p[i] : q[i];
-            if (!(a > 0)) continue;
-            if (!(b > 0)) { law[dir].pinf += a; continue; }
-            law[dir].l[law[dir].n] = log(a) - log(b);
-            law[dir].w[law[dir].n++] = a;
-        }
-        mcamp__law_sort(&law[dir]);
-    }
-    st = mcamp__grid_from_laws(ctx, law, &d, 0, 0, pld);
-    mcamp__law_free(ctx, &law[0]);
-    mcamp__law_free(ctx, &law[1]);
-    return st;
-}
-
-/* b > i/n with Pr(Binomial(n, b) <= i) <= e^-t, by Chernoff: n KL(i/n, b) >= t. */
-MCAMP__PRIV double mcamp__binomial_upper(double n, double i, double t)
-{
-    double x = i / n, lo = x, hi = 1;
-    if (!(i > 0)) return -expm1(-t / n);
-    for (int k = 0; k < 80; k++) {
-        double b = 0.5 * (lo + hi);
-        double kl = x * log(x / b) + (1 - x) * log1p((b - x) / (1 - b));
-        if (!(b < 1)) break;
-        if (n * kl >= t) hi = b; else lo = b;
-    }
-    return hi;
-}
-
-/* The next rank to be looked at: ranks grow by a thirtieth. */
-MCAMP__PRIV double mcamp__next_rank(double i) { return i + floor(1 + i / 30); }
-
-/* A law that is at least as large as the sampled one, with probability 1 - beta.  Drawing
- * L = F^-1(U), Pr(L > F^-1(u)) <= 1 - u: the mass above the i-th largest sample is at most
- * 1 - U_(n-i+1), which exceeds b with probability Pr(Binomial(n, b) < i).  For ranks
- * i_1 = 1 < i_2 < .. fixed beforehand, J of them, each at level beta/J, bounds b_i hold at
- * once; the mass between two ranks goes to its upper end, b_1 to infinity.  (A band of
- * constant width, as of Dvoretzky, Kiefer and Wolfowitz, would send sqrt(log(1/beta)/2n)
- * to infinity, which is far above any delta.)  l sorted.                                   */
-MCAMP__PRIV void mcamp__law_band(mcamp__law *a, double beta)
-{
-    double n = (double)a->n, J = 0, t, below = 0;
-    size_t out = 0;
-    for (double i = 1; i <= n; i = mcamp__next_rank(i)) J++;
-    t = log(J / beta) * (1 + 1e-12);
-    for (double i = 1; i <= n; i = mcamp__next_rank(i)) {
-        double b = mcamp__dmin(1.0, mcamp__binomial_upper(n, i - 1, t) * (1 + 1e-12));
-        b = mcamp__dmax(b, below);
-        /* up to rank i, from the rank before: at the larger of both samples */
-        if (out) a->w[a->n - out] = b - below; else a->pinf = b;
-        below = b;
-        out++;
-        a->l[a->n - out] = a->l[a->n - (size_t)i];
-    }
-    a->w[a->n - out] = 1 - below;
-    memmove(a->l, a->l + a->n - out, out * sizeof(double));
-    memmove(a->w, a->w + a->n - out, out * sizeof(double));
-    a->n = out;
-}
-
-MCAMP_API mcamp_status mcamp_grid_samples(mcamp_ctx *ctx, const double *remove,
-                                          size_t nremove, const double *add, size_t nadd,
-                                          double beta, const mcamp_grid_desc *desc,
-                                          mcamp_pld *pld)
-{
-    mcamp_grid_desc d;
-    mcamp__law law[2];
-    mcamp_status st = mcamp__grid_resolve(ctx, desc, &d);
-    if (st < 0) return st;
-    if (!remove || !nremove) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "remove", 0);
-    if (!add || !nadd) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "add", 0);
-    if ((st = mcamp__check_prob(ctx, "beta", beta)) < 0) return st;
-    if (!pld) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "pld", 0);
-    for (size_t i = 0; i < nremove; i++)
-        if ((st = mcamp__check(ctx, "remove", remove[i], -1e9, 1, 1e9, 1)) < 0) return st;
-    for (size_t i = 0; i < nadd; i++)
-        if ((st = mcamp__check(ctx, "add", add[i], -1e9, 1, 1e9, 1)) < 0) return st;
-    if ((st = mcamp__grid_laws_new(ctx, law, mcamp__zmax(nremove, nadd))) < 0) return st;
-    memcpy(law[0].l, remove, nremove * sizeof *remove);
-    memcpy(law[1].l, add, nadd * sizeof *add);
-    law[0].n = nremove;
-    law[1].n = nadd;
-    for (int dir = 0; dir < 2; dir++) {
-        mcamp__law_sort(&law[dir]);
-        mcamp__law_band(&law[dir], 0.5 * beta);
-    }
-    st = mcamp__grid_from_laws(ctx, law, &d, 1, beta, pld);
-    mcamp__law_free(ctx, &law[0]);
-    mcamp__law_free(ctx, &law[1]);
-    return st;
-}
-
-/* Rigorous upper bound of delta at one eps and direction. */
-MCAMP__PRIV mcamp_status mcamp__grid_bins_bound(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                                mcamp_sampler_desc *s, uint64_t seed,
-                                                uint64_t blocks, double beta, double *bound)
-{
-    mcamp_sampler sampler;
-    mcamp_tally tally;
-    mcamp_status st = mcamp_sampler_init(ctx, gram, s, &sampler);
-    if (st < 0) return st;
-    memset(&tally, 0, sizeof tally);
-    st = mcamp_sampler_run(ctx, &sampler, seed, 0, blocks, &tally);
-    if (st >= 0) *bound = mcamp_tally_upper(&tally, beta);
-    mcamp_sampler_free(ctx, &sampler);
-    return st;
-}
-
-MCAMP__PRIV mcamp_status mcamp__grid_bins_run(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                              double sigma, const double *eps, size_t n,
-                                              uint64_t seed, uint64_t blocks, double beta,
-                                              double *bound)
-{
-    mcamp_status st = MCAMP_OK;
-    for (size_t i = 0; i < 2 * n && st >= 0; i++) {
-        mcamp_sampler_desc s;
-        memset(&s, 0, sizeof s);
-        s.direction = i < n ? MCAMP_REMOVE : MCAMP_ADD;
-        s.sigma = sigma;
-        s.eps = eps[i % n];
-        st = mcamp__grid_bins_bound(ctx, gram, &s, seed, blocks, beta / (2 * (double)n),
-                                    &bound[i]);
-    }
-    return st;
-}
-
-MCAMP_API mcamp_status mcamp_grid_bins(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                       double sigma, const double *eps, size_t n,
-                                       uint64_t seed, uint64_t blocks, double beta,
-                                       const mcamp_grid_desc *desc, mcamp_pld *pld)
-{
-    mcamp_grid_desc d;
-    mcamp_event e;
-    double *bound;
-    mcamp_status st = mcamp__grid_resolve(ctx, desc, &d);
-    if (st < 0) return st;
-    if ((st = mcamp__gram_check(ctx, gram, sigma, pld, "pld")) < 0) return st;
-    if ((st = mcamp__check_prob(ctx, "beta", beta)) < 0) return st;
-    if ((st = mcamp__check_count(ctx, "blocks", blocks, MCAMP__COUNT_MAX)) < 0) return st;
-    if (!eps || !n) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "eps", 0);
-    if (n > SIZE_MAX / 32) return mcamp__fail(ctx, MCAMP_E_SIZE, "n", (double)n);
-    bound = mcamp__new_doubles(ctx, 2 * n);
-    if (!bound) return mcamp__fail(ctx, MCAMP_E_MEMORY, "n", (double)n);
-    memset(&e, 0, sizeof e);
-    e.kind = MCAMP_EVENT_CURVE;
-    e.count = 1;
-    e.n = n; e.shift = eps; e.prob = bound; e.prob2 = bound + n;
-    st = mcamp__event_check_curve(ctx, &e);     /* eps; the bounds are zero still */
-    if (st >= 0)
-        st = mcamp__grid_bins_run(ctx, gram, sigma, eps, n, seed, blocks, beta, bound);
-    if (st >= 0) st = mcamp__grid_init(ctx, &e, 1, &d, beta, pld);
-    mcamp__delete_doubles(ctx, bound, 2 * n);
-    return st;
-}
-
-/* ---- composition ------------------------------------------------------------------------ */
-
-MCAMP__PRIV mcamp_status mcamp__law_copy(mcamp_ctx *ctx, mcamp__law *out, const mcamp__law *in)
-{
-    if (!mcamp__law_alloc(ctx, out, in->n)) return MCAMP_E_MEMORY;
-    if (in->n) {
-        memcpy(out->l, in->l, in->n * sizeof *in->l);
-        memcpy(out->w, in->w, in->n * sizeof *in->w);
-    }
-    out->n = in->n; out->pinf = in->pinf; out->count = in->count;
-    return MCAMP_OK;
-}
-
-/* Appends copies of p's parts, each `times` as often, from part[at] on. */
-MCAMP__PRIV mcamp_status mcamp__pld_append(mcamp_ctx *ctx, struct mcamp__pld *out, size_t at,
-                                           const struct mcamp__pld *p, double times)
-{
-    for (size_t i = 0; i < p->n; i++) {
-        mcamp__grid_part *to = &out->part[at + i];
-        to->upper_only = p->part[i].upper_only;
-        to->origin[0] = p->part[i].origin[0];
-        to->origin[1] = p->part[i].origin[1];
-        for (int k = 0; k < 4; k++) {
-            mcamp__law *l = &to->law[k / 2][k % 2];
-            if (mcamp__law_copy(ctx, l, &p->part[i].law[k / 2][k % 2]) < 0)
-                return mcamp__fail(ctx, MCAMP_E_MEMORY, "atoms", 0);
-            l->count *= times;
-            if (l->count > (double)MCAMP__COUNT_MAX)
-                return mcamp__fail(ctx, MCAMP_E_ARG, "na", times);
-        }
-    }
-    out->beta = mcamp__dmin(1.0, out->beta + p->beta);
-    out->max_bytes = mcamp__zmax(out->max_bytes, p->max_bytes);
-    out->step = p->step;
-    return MCAMP_OK;
-}
-
-MCAMP_API mcamp_status mcamp_grid_compose(mcamp_ctx *ctx, const mcamp_pld *a, uint64_t na,
-                                          const mcamp_pld *b, uint64_t nb,
-                                          mcamp_pld *out)
-{
-    struct mcamp__pld *p;
-    const struct mcamp__pld *x, *y;
-    mcamp_status st = MCAMP_OK;
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!a || !a->impl) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "a", 0);
-    if (!b || !b->impl) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "b", 0);
-    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
-    if (!na && !nb) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "na", 0);
-    x = a->impl; y = b->impl;
-    if (na && nb && !mcamp__eq(x->step, y->step))
-        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "step", y->step);
-    p = mcamp__pld_new(ctx, (na ? x->n : 0) + (nb ? y->n : 0));
-    if (!p) return mcamp__fail(ctx, MCAMP_E_MEMORY, "out", 0);
-    if (na) st = mcamp__pld_append(ctx, p, 0, x, (double)na);
-    if (nb && st >= 0) st = mcamp__pld_append(ctx, p, na ? x->n : 0, y, (double)nb);
-    if (st < 0) { mcamp__pld_free(ctx, p); return st; }
-    out->impl = p;
-    return MCAMP_OK;
-}
-
-/* ---- questions --------------------------------------------------------------------- */
-
-MCAMP__PRIV mcamp_status mcamp__grid_query(mcamp_ctx *ctx, const mcamp_pld *pld,
-                                           mcamp_direction direction, double x, int want_eps,
-                                           mcamp_interval *out, mcamp_grid_info *info)
-{
-    mcamp_interval best = { 0, 0 }, v = { 0, 0 };
-    mcamp_grid_info t;
-    mcamp_status st;
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!pld || !pld->impl) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "pld", 0);
-    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, want_eps ? "eps" : "delta", 0);
-    if ((int)direction < MCAMP_BOTH || direction > MCAMP_ADD)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "direction", (double)direction);
-    st = want_eps ? mcamp__check_prob(ctx, "delta", x) : mcamp__check_eps(ctx, "eps", x);
-    if (st < 0) return st;
-    memset(&t, 0, sizeof t);
-    t.remove.lower = t.remove.upper = t.add.lower = t.add.upper = mcamp__nan();
-    t.step = pld->impl->step;
-    t.beta = pld->impl->beta;
-    t.atoms = mcamp__pld_atoms(pld->impl);
-    for (int add = 0; add < 2; add++) {
-        if (direction == (add ? MCAMP_REMOVE : MCAMP_ADD)) continue;
-        st = mcamp__grid_ask(ctx, pld->impl, add, x, want_eps, &v, &t);
-        if (st < 0) return st;
-        best.lower = mcamp__dmax(best.lower, v.lower);
-        best.upper = mcamp__dmax(best.upper, v.upper);
-        if (add) t.add = v; else t.remove = v;
-    }
-    *out = best;
-    if (info) *info = t;
-    return MCAMP_OK;
-}
-
-MCAMP_API mcamp_status mcamp_grid_delta(mcamp_ctx *ctx, const mcamp_pld *pld,
-                                        mcamp_direction direction, double eps,
-                                        mcamp_interval *delta, mcamp_grid_info *info)
-{
-    return mcamp__grid_query(ctx, pld, direction, eps, 0, delta, info);
-}
-
-MCAMP_API mcamp_status mcamp_grid_epsilon(mcamp_ctx *ctx, const mcamp_pld *pld,
-                                          mcamp_direction direction, double delta,
-                                          mcamp_interval *eps, mcamp_grid_info *info)
-{
-    return mcamp__grid_query(ctx, pld, direction, delta, 1, eps, info);
-}
-
-MCAMP_API mcamp_status mcamp_grid_bytes(mcamp_ctx *ctx, const mcamp_pld *pld,
-                                        double delta, size_t *bytes)
-{
-    double most = 0;
-    mcamp_status st;
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!pld || !pld->impl) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "pld", 0);
-    if (!bytes) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "bytes", 0);
-    if ((st = mcamp__check_prob(ctx, "delta", delta)) < 0) return st;
-    for (int add = 0; add < 2; add++) {
-        mcamp__window w;
-        double points = 0;
-        st = mcamp__window_open(ctx, pld->impl, add, 0, log(delta), 1, &points, &w, 0);
-        if (st < 0) return st;
-        most = mcamp__dmax(most, mcamp__window_bytes(points));
-    }
-    most += 16.0 * (double)mcamp__pld_atoms(pld->impl);
-    *bytes = most < 9e18 ? (size_t)most : SIZE_MAX;
-    return MCAMP_OK;
 }
 
 /* ======================================================================== *
@@ -19691,15 +18431,8 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__SLAB
 #undef MCAMP__COUNT_MAX
 #undef MCAMP__BINS_FAR
-#undef MCAMP__BINS_DEEP
 #undef MCAMP__LAMBDA_MAX
-#undef MCAMP__FFT_ERROR
-#undef MCAMP__FFT_LEAF
 #undef MCAMP__BINS_CURVE
-#undef MCAMP__LOG_TAIL
-#undef MCAMP__SNAP
-#undef MCAMP__LOG_TAIL_LEAST
-#undef MCAMP__GRID_CHEAP
 #undef MCAMP__PILOT
 #undef MCAMP__ALIAS
 #undef MCAMP__WORK

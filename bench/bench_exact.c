@@ -140,34 +140,12 @@ static double time_epsilon(const mcamp_event *e, double delta, double tol,
     return (seconds() - t) / n;
 }
 
-/* Laws on a lattice: making them, and one question. */
-static double time_grid(const mcamp_event *e, double delta, double tol, mcamp_interval *v,
-                        mcamp_grid_info *info)
-{
-    mcamp_grid_desc d;
-    double t = seconds();
-    int n = 0;
-    memset(&d, 0, sizeof d);
-    d.delta = delta;
-    d.rel_error = tol;
-    do {
-        mcamp_pld p;
-        if (mcamp_grid_init(&ctx, e, 1, &d, &p) < 0) return 0;
-        if (mcamp_grid_epsilon(&ctx, &p, MCAMP_BOTH, delta, v, info) < 0) v->upper = -1;
-        mcamp_grid_free(&ctx, &p);
-        n++;
-    } while (seconds() - t < 0.1);
-    return (seconds() - t) / n;
-}
-
 static void compare(double q, double sigma, double count, double delta, double step)
 {
     mcamp_event e = poisson(q, sigma, count);
     mcamp_interval v, exact;
     mcamp_exact_info info;
-    double t, tb, tg, eb, err;
-    mcamp_interval u = { 0, 0 };
-    mcamp_grid_info gi;
+    double t, tb, eb, err;
     grid g;
     time_epsilon(&e, delta, 1e-6, &exact, &info);
     t = seconds();
@@ -181,11 +159,6 @@ static void compare(double q, double sigma, double count, double delta, double s
            "interval %.1e wide, %.4f s, %6.1f KB | %6.0f times faster\n", q, sigma, count, eb,
            err, tb, (double)g.bytes / 1e3, (v.upper - v.lower) / v.upper, t,
            (double)info.bytes / 1e3, tb / t);
-    memset(&gi, 0, sizeof gi);
-    tg = time_grid(&e, delta, 1e-4, &u, &gi);
-    printf("%33s lattice and FFT: interval %.1e wide, %zu points, %.4f s, %.1f KB | "
-           "%6.1f times faster\n", "", (u.upper - u.lower) / u.upper, gi.points, tg,
-           (double)gi.bytes / 1e3, tb / tg);
     free(g.p);
 }
 
@@ -193,50 +166,9 @@ static void show(const char *name, const mcamp_event *e, double delta)
 {
     mcamp_interval v = { 0, 0 };
     mcamp_exact_info info;
-    mcamp_grid_info gi;
     double t = time_epsilon(e, delta, 1e-4, &v, &info);
     printf("%-44s eps in [%.7g, %.7g], %.4f s, %8.3f MB\n", name, v.lower, v.upper, t,
            (double)info.bytes / 1e6);
-    if (e->kind == MCAMP_EVENT_BINS) return;
-    memset(&gi, 0, sizeof gi);
-    v.lower = v.upper = 0;
-    t = time_grid(e, delta, 1e-4, &v, &gi);
-    printf("%-44s eps in [%.7g, %.7g], %.4f s, %8.3f MB\n", "    on a lattice", v.lower, v.upper,
-           t, (double)gi.bytes / 1e6);
-}
-
-/* One law of n points, to the power of count: by FFT, and by repeated squaring with direct
- * convolutions (tails below 1e-16 cut).                                                    */
-static void powers(double q, double sigma, uint64_t count, double step)
-{
-    mcamp_event e = poisson(q, sigma, 1);
-    mcamp_grid_desc d;
-    mcamp_pld one, all;
-    mcamp_interval v = { 0, 0 };
-    mcamp_grid_info info;
-    double t, tb, eb;
-    int n = 0;
-    grid g;
-    memset(&d, 0, sizeof d);
-    d.delta = 1e-6; d.step = step; d.uses = (double)count;
-    if (mcamp_grid_init(&ctx, &e, 1, &d, &one) < 0) return;
-    if (mcamp_grid_compose(&ctx, &one, count, &one, 0, &all) < 0) return;
-    t = seconds();
-    do {
-        mcamp_grid_epsilon(&ctx, &all, MCAMP_REMOVE, 1e-6, &v, &info);
-        n++;
-    } while (seconds() - t < 0.1);
-    t = (seconds() - t) / n;
-    tb = seconds();
-    g = power(one_step(q, sigma, step), count);
-    eb = grid_epsilon(&g, 1e-6);
-    tb = seconds() - tb;
-    printf("step %-8g T %-6g | direct: eps %.6f, %7.3f s | FFT, both bounds: [%.6f, %.6f], "
-           "%zu points, %.4f s | %6.1f times faster\n", step, (double)count, eb, tb, v.lower,
-           v.upper, info.points, t, tb / t);
-    free(g.p);
-    mcamp_grid_free(&ctx, &one);
-    mcamp_grid_free(&ctx, &all);
 }
 
 static void calibrate(const char *name, mcamp_event e, double eps, double delta)
@@ -259,10 +191,6 @@ int main(void)
     compare(0.01, 1.0, 1000, 1e-6, 5e-4);
     compare(0.01, 2.0, 2000, 1e-6, 5e-4);
     compare(0.1, 3.0, 200, 1e-6, 1e-3);
-    printf("-- self-composition on one lattice: powers in the frequency domain --\n");
-    powers(0.01, 1, 1000, 1.0 / 512);
-    powers(0.01, 1, 1000, 1.0 / 2048);
-    powers(0.01, 1, 1000, 1.0 / 8192);
     printf("-- calibration, eps = 1 .. 8, delta = 1e-6 --\n");
     for (double eps = 1; eps <= 8; eps *= 2) {
         char name[60];
@@ -288,5 +216,7 @@ int main(void)
     e.kind = MCAMP_EVENT_BINS;
     e.count = 1; e.bins = 128; e.rounds = 16; e.sigma = 3.353695956162738;
     show("balls in bins, C = I, b = 128, 16 epochs", &e, 1e-5);
+    e.count = 4;
+    show("the same four times", &e, 1e-5);
     return 0;
 }

@@ -229,57 +229,19 @@ TOOL_FN void check_event(session *s, const event_list *l, mcamp_status st)
             e.argument ? e.argument : "input", e.value);
 }
 
-/* Balls in bins together with anything, itself included, are composed on a lattice. */
-TOOL_FN bool needs_grid(const event_list *l)
-{
-    for (size_t i = 0; i < l->n; i++)
-        if (l->event[i].kind == MCAMP_EVENT_BINS && (l->n > 1 || l->event[i].count > 1))
-            return true;
-    return false;
-}
-
-TOOL_FN void open_grid(session *s, const account *a, const event_list *l, double delta,
-                       mcamp_pld *grid)
-{
-    mcamp_grid_desc d;
-    memset(&d, 0, sizeof d);
-    d.delta = delta;
-    d.rel_error = a->desc.rel_error;
-    check_event(s, l, mcamp_grid_init(&s->ctx, l->event, l->n, &d, grid));
-}
-
 /* The interval that was asked for: of eps at delta, or of delta at eps. */
 TOOL_FN mcamp_status account_interval(session *s, const account *a, const event_list *l,
                                       bool want_eps, double x, mcamp_interval *v)
 {
-    mcamp_pld grid;
-    mcamp_status st;
-    if (!needs_grid(l))
-        return want_eps
-            ? mcamp_exact_epsilon(&s->ctx, l->event, l->n, &a->desc, x, v, NULL)
-            : mcamp_exact_delta(&s->ctx, l->event, l->n, &a->desc, x, v, NULL);
-    open_grid(s, a, l, want_eps ? x : 1e-6, &grid);
-    st = want_eps ? mcamp_grid_epsilon(&s->ctx, &grid, a->desc.direction, x, v, NULL)
-                  : mcamp_grid_delta(&s->ctx, &grid, a->desc.direction, x, v, NULL);
-    mcamp_grid_free(&s->ctx, &grid);
-    return st;
+    return want_eps
+        ? mcamp_exact_epsilon(&s->ctx, l->event, l->n, &a->desc, x, v, NULL)
+        : mcamp_exact_delta(&s->ctx, l->event, l->n, &a->desc, x, v, NULL);
 }
 
 /* delta at x[n], both directions: lo[n], hi[n]. */
 TOOL_FN void account_curve(session *s, const account *a, const event_list *l, const double *x,
                            size_t n, mcamp_interval *v, double *lo, double *hi)
 {
-    mcamp_pld grid;
-    if (needs_grid(l)) {
-        open_grid(s, a, l, 1e-8, &grid);
-        for (size_t i = 0; i < n; i++) {
-            check_event(s, l, mcamp_grid_delta(&s->ctx, &grid, MCAMP_BOTH, x[i], v, NULL));
-            lo[i] = v->lower;
-            hi[i] = v->upper;
-        }
-        mcamp_grid_free(&s->ctx, &grid);
-        return;
-    }
     check_event(s, l, mcamp_exact_curve(&s->ctx, l->event, l->n, &a->desc, x, n, v, v + n));
     for (size_t i = 0; i < n; i++) {
         lo[i] = v[i].lower > v[n + i].lower ? v[i].lower : v[n + i].lower;

@@ -421,8 +421,8 @@ TEST(cuts_are_priced)
     d.limit = 150;
     b = open_batch(&d);
     CHECK_STATUS(mcamp_batch_cut_probability(&ctx, &b, &p), MCAMP_OK);
-    CHECK_LE(10 * tail(1000, 0.1, 151), p);
-    CHECK_LE(p, 16 * tail(1000, 0.1, 151));
+    CHECK_LE(10 * tail(1001, 0.1, 151), p);             /* the larger neighbour's */
+    CHECK_LE(p, 16 * tail(1001, 0.1, 151));
     CHECK_STATUS(mcamp_batch_cut_delta(&ctx, &b, 1, &delta), MCAMP_OK);
     CHECK_NEAR(delta, (1 + exp(1.0)) * p, 1e-11, 0);
     CHECK_STATUS(mcamp_batch_cut_delta(&ctx, &b, mcamp__nan(), &delta), MCAMP_E_NONFINITE);
@@ -436,17 +436,33 @@ TEST(cuts_are_priced)
     CHECK_NEAR(p, 1, 0, 0);
     mcamp_batch_free(&ctx, &b);
     d = desc_of(MCAMP_BATCH_SHUFFLE, 100, 5, 10);
-    d.limit = 10;
+    for (int more = 0; more < 2; more++) {      /* of 101 examples one batch has 11 */
+        d.limit = 10 + (uint64_t)more;
+        b = open_batch(&d);
+        CHECK_STATUS(mcamp_batch_cut_probability(&ctx, &b, &p), MCAMP_OK);
+        CHECK_NEAR(p, more ? 0 : 1, 0, 0);
+        mcamp_batch_free(&ctx, &b);
+    }
+    d = desc_of(MCAMP_BATCH_BINS, 12, 5, 3);
+    for (int more = 0; more < 2; more++) {      /* 13 may all be in one batch */
+        d.limit = 12 + (uint64_t)more;
+        b = open_batch(&d);
+        CHECK_STATUS(mcamp_batch_cut_probability(&ctx, &b, &p), MCAMP_OK);
+        if (more) CHECK_NEAR(p, 0, 0, 0); else CHECK_NEAR(p, 3 * pow(3, -13), 1e-10, 0);
+        mcamp_batch_free(&ctx, &b);
+    }
+    d = desc_of(MCAMP_BATCH_BINS, 5000, 5, 100);
+    d.limit = 4999;                     /* e^-23000: not 0 */
     b = open_batch(&d);
     CHECK_STATUS(mcamp_batch_cut_probability(&ctx, &b, &p), MCAMP_OK);
-    CHECK_NEAR(p, 0, 0, 0);
+    CHECK(p > 0);
     mcamp_batch_free(&ctx, &b);
     d = desc_of(MCAMP_BATCH_POISSON, 1000, 30, 10);
     d.limit = 70;
     b = open_batch(&d);
     CHECK_STATUS(mcamp_batch_cut_probability(&ctx, &b, &p), MCAMP_OK);
-    CHECK_LE(30 * tail(100, 0.3, 71), p);
-    CHECK_LE(p, 48 * tail(100, 0.3, 71));
+    CHECK_LE(30 * tail(101, 0.3, 71), p);
+    CHECK_LE(p, 48 * tail(101, 0.3, 71));
     mcamp_batch_free(&ctx, &b);
 }
 
