@@ -2419,8 +2419,8 @@ MCAMP__PRIV void mcamp__rng8_stream(mcamp__rng8 *r, uint64_t seed,
 
 /* ======================================================================== *
  *  GAUSSIAN FUNCTIONS                                              >>gauss
- *  In: real numbers.  Out: Phi, its logarithm and inverse; the curve of the
- *  Gaussian mechanism.  No memory.  Everything rests on Mills' ratio
+ *  In: real numbers.  Out: log Phi; the curve of the Gaussian mechanism.
+ *  No memory.  Everything rests on Mills' ratio
  *  R(x) = (1 - Phi(x)) / phi(x), which neither under- nor overflows, so that
  *  tails keep their relative accuracy however small they are.
  * ======================================================================== */
@@ -16884,10 +16884,9 @@ MCAMP__PRIV mcamp_status mcamp__opt_first_mode(mcamp__opt *o, const mcamp_mech *
     return MCAMP_OK;
 }
 
-/* G_ij whatever the kind; NaN for indices out of range or no gram. */
+/* G_ij whatever the kind. */
 MCAMP__PRIV double mcamp__gram_at(const mcamp_gram *gram, size_t i, size_t j)
 {
-    if (!mcamp__gram_ok(gram) || i >= gram->b || j >= gram->b) return mcamp__nan();
     if (gram->kind == MCAMP_GRAM_DIAGONAL) return i == j ? gram->g[i] : 0.0;
     return gram->g[i * gram->b + j];
 }

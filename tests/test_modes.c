@@ -525,9 +525,7 @@ TEST(user_matrices_are_checked)
     CHECK(q.kind == MCAMP_GRAM_DIAGONAL && q.count == 2);
     CHECK_NEAR(mcamp__gram_at(&q, 1, 1), 5, 0, 0);
     CHECK_NEAR(mcamp__gram_at(&q, 1, 0), 0, 0, 0);
-    CHECK(mcamp__isnan(mcamp__gram_at(&q, 2, 0)));
     mcamp_gram_free(&ctx, &q);
-    CHECK(mcamp__isnan(mcamp__gram_at(&q, 0, 0)));
     g[1] = 1 + 1e-11; refuse(g, 3, MCAMP_E_ARG);
     g[1] = mcamp__nan(); refuse(g, 3, MCAMP_E_NONFINITE);
     g[1] = mcamp__inf(); refuse(g, 3, MCAMP_E_NONFINITE);
