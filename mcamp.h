@@ -1586,9 +1586,9 @@ typedef struct mcamp_opt_desc {
     uint32_t start_canary;      /* must be 0                                  */
     mcamp_opt_family family;    /* REQUIRED                                   */
     mcamp_amplification amplification;  /* REQUIRED                           */
-    size_t n;                   /* REQUIRED: rounds                           */
-    size_t batches;             /* REQUIRED (but with sigma_of): b, rounds between
-                                   two uses of an example; n = a single use   */
+    size_t rounds;              /* REQUIRED                                   */
+    size_t batches;             /* REQUIRED (but with sigma_of): b, rounds between two
+                                   uses of an example; as `rounds`: a single use */
     size_t bands, buffers;      /* of the family.  POISSON: at most `batches`
                                    bands; 0 = the best number, also tried in
                                    between powers of two; not BLT             */
@@ -1648,8 +1648,8 @@ MCAMP_API mcamp_status mcamp_opt_run(mcamp_ctx *ctx, const mcamp_opt_desc *desc,
 
 typedef struct mcamp_plan_desc {
     uint32_t start_canary;      /* must be 0                                  */
-    size_t n, batches, epochs;  /* REQUIRED: rounds, batches an epoch, epochs, any
-                                   two of them; 0 = from the others           */
+    size_t rounds, batches, epochs;     /* REQUIRED: any two of them; batches: of
+                                   an epoch; 0 = from the others              */
     double eps, delta;          /* REQUIRED                                   */
     unsigned sampling;          /* MCAMP_PLAN_ flags; 0 = neither             */
     size_t memory;              /* past noise vectors that can be kept, each of
@@ -1670,7 +1670,7 @@ typedef struct mcamp_plan_row {
 } mcamp_plan_row;
 
 typedef struct mcamp_plan_result {
-    size_t n, batches;          /* rounds, batches an epoch                   */
+    size_t rounds, batches;     /* batches: of an epoch                       */
     double eps, delta;
     size_t rows, best;          /* rows of the table; which was chosen        */
     mcamp_plan_row row[MCAMP_PLAN_ROWS];
@@ -16541,7 +16541,7 @@ MCAMP__PRIV size_t mcamp__band_entries(size_t n, size_t bands)
 MCAMP__PRIV mcamp_status mcamp__opt_model_init(mcamp_ctx *ctx, const mcamp_opt_desc *d,
                                                mcamp__opt_model *m)
 {
-    size_t n = d->n, nb, ok;
+    size_t n = d->rounds, nb, ok;
     memset(m, 0, sizeof *m);
     m->family = d->family;
     m->n = n;
@@ -16572,7 +16572,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_model_init(mcamp_ctx *ctx, const mcamp_opt_d
     ok = m->coef && m->g_coef && m->theta && m->omega && m->g_theta && m->g_omega &&
          m->scale && m->g_scale && m->norms && m->dots;
     if (!ok) mcamp__opt_model_free(ctx, m);
-    return ok ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_MEMORY, "n", (double)n);
+    return ok ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_MEMORY, "rounds", (double)n);
 }
 
 /* out[degree] = Legendre polynomials of orders 1 .. degree at u in [-1, 1]. */
@@ -17006,7 +17006,7 @@ MCAMP__PRIV mcamp_status mcamp__lbfgs_init(mcamp_ctx *ctx, size_t n, mcamp__lbfg
     if (!mcamp__mul_size(n, 5 + 2 * MCAMP__HISTORY, &l->total))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "n", (double)n);
     l->block = mcamp__new_doubles(ctx, l->total);
-    if (!l->block) return mcamp__fail(ctx, MCAMP_E_MEMORY, "n", (double)n);
+    if (!l->block) return mcamp__fail(ctx, MCAMP_E_MEMORY, "rounds", (double)n);
     l->x = l->block;         l->g = l->x + n;       l->trial = l->g + n;
     l->g_trial = l->trial + n; l->dir = l->g_trial + n;
     l->s = l->dir + n;       l->y = l->s + MCAMP__HISTORY * n;
@@ -17138,8 +17138,8 @@ MCAMP__PRIV mcamp_status mcamp__opt_resolve(mcamp_ctx *ctx, const mcamp_opt_desc
         if ((st = mcamp__check_eps(ctx, "eps", d->eps)) < 0) return st;
         if ((st = mcamp__check_prob(ctx, "delta", d->delta)) < 0) return st;
     }
-    if (!d->batches) d->batches = d->n;
-    if (d->batches > d->n)
+    if (!d->batches) d->batches = d->rounds;
+    if (d->batches > d->rounds)
         return mcamp__fail(ctx, MCAMP_E_SIZE, "batches", (double)d->batches);
     if (poisson && d->bands > d->batches)
         return mcamp__fail(ctx, MCAMP_E_SIZE, "bands", (double)d->bands);
@@ -17159,8 +17159,8 @@ MCAMP__PRIV mcamp_status mcamp__opt_check(mcamp_ctx *ctx, const mcamp_opt_desc *
         return mcamp__fail(ctx, MCAMP_E_REQUIRED, "amplification", (double)d->amplification);
     if ((int)d->error < 0 || d->error > MCAMP_ERROR_MAX)
         return mcamp__fail(ctx, MCAMP_E_ARG, "error", (double)d->error);
-    if (!d->n) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "n", 0);
-    if (d->bands > d->n) return mcamp__fail(ctx, MCAMP_E_SIZE, "bands", (double)d->bands);
+    if (!d->rounds) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "rounds", 0);
+    if (d->bands > d->rounds) return mcamp__fail(ctx, MCAMP_E_SIZE, "bands", (double)d->bands);
     if (d->family == MCAMP_OPT_BLT && !(d->buffers >= 1 && d->buffers <= MCAMP_MAX_BUFFERS))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "buffers", (double)d->buffers);
     if (d->scale_degree > MCAMP__SCALE_DEGREE_MAX ||
@@ -17171,9 +17171,9 @@ MCAMP__PRIV mcamp_status mcamp__opt_check(mcamp_ctx *ctx, const mcamp_opt_desc *
                            d->amplification != MCAMP_AMPLIFY_NONE || !d->bands ||
                            d->bands > d->batches))
         return mcamp__fail(ctx, MCAMP_E_ARG, "equal_norms", 1);
-    if (d->work && d->work->n != d->n)
+    if (d->work && d->work->n != d->rounds)
         return mcamp__fail(ctx, MCAMP_E_MISMATCH, "work", (double)d->work->n);
-    if (d->start && d->start->n != d->n)
+    if (d->start && d->start->n != d->rounds)
         return mcamp__fail(ctx, MCAMP_E_MISMATCH, "start", (double)d->start->n);
     return mcamp__check(ctx, "tolerance", d->tolerance, 0, 1, 1, 1);
 }
@@ -17195,7 +17195,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_init(mcamp_ctx *ctx, const mcamp_opt_desc *d
     o->inner = *ctx;
     o->inner.progress.fn = NULL;
     o->desc = d;
-    o->every = d->amplification == MCAMP_AMPLIFY_POISSON ? d->n : d->batches;
+    o->every = d->amplification == MCAMP_AMPLIFY_POISSON ? d->rounds : d->batches;
     o->work = work;
     if ((st = mcamp__opt_model_init(ctx, d, &o->m)) < 0) return st;
     gram = d->amplification == MCAMP_AMPLIFY_BINS || o->m.scaled ||
@@ -17203,10 +17203,10 @@ MCAMP__PRIV mcamp_status mcamp__opt_init(mcamp_ctx *ctx, const mcamp_opt_desc *d
     if (gram && !mcamp__mul_size(o->every, o->every, &o->d_count))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "batches", (double)o->every);
     o->d = mcamp__new_doubles(ctx, o->d_count);
-    o->rows = mcamp__new_doubles(ctx, d->n);
-    o->weights = mcamp__new_doubles(ctx, d->n);
+    o->rows = mcamp__new_doubles(ctx, d->rounds);
+    o->weights = mcamp__new_doubles(ctx, d->rounds);
     if (!o->d || !o->rows || !o->weights)
-        st = mcamp__fail(ctx, MCAMP_E_MEMORY, "n", (double)d->n);
+        st = mcamp__fail(ctx, MCAMP_E_MEMORY, "rounds", (double)d->rounds);
     o->noise.eps = d->eps;
     o->noise.delta = d->delta;
     o->noise.bud = d->budget;
@@ -17264,12 +17264,12 @@ MCAMP__PRIV mcamp_status mcamp__opt_start(mcamp_ctx *ctx, mcamp__opt *o, double 
     if (d->start) return mcamp__opt_start_from(ctx, &o->m, d->start, x);
     if (d->family == MCAMP_OPT_IDENTITY) return MCAMP_OK;
     if (d->family == MCAMP_OPT_BLT) {
-        mcamp__opt_start_blt(&o->m, mcamp__dmax(4, (double)(bins ? d->batches : d->n)), x);
+        mcamp__opt_start_blt(&o->m, mcamp__dmax(4, (double)(bins ? d->batches : d->rounds)), x);
         return MCAMP_OK;
     }
     st = bins || d->family == MCAMP_OPT_BANDED
              ? mcamp__opt_simpler(ctx, d, &from)
-             : mcamp__opt_root(ctx, d->n, o->m.bands, &from);
+             : mcamp__opt_root(ctx, d->rounds, o->m.bands, &from);
     if (st < 0) return st;
     bad = mcamp__opt_start_from(ctx, &o->m, &from, x);
     mcamp_mech_free(ctx, &from);
@@ -17330,7 +17330,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_poisson_sigma(mcamp_ctx *ctx, const mcamp_op
                ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_INFEASIBLE, "sigma_of", *sigma);
     }
     e.kind = MCAMP_EVENT_POISSON;
-    e.count = (d->n + bands - 1) / bands;
+    e.count = (d->rounds + bands - 1) / bands;
     e.q = (double)bands / (double)d->batches;
     if (bands >= d->batches) { e.kind = MCAMP_EVENT_GAUSSIAN; e.q = 0; }
     x.rel_error = 1e-3;
@@ -17351,7 +17351,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_identity_sigma(mcamp_ctx *ctx, const mcamp_o
     e.kind = MCAMP_EVENT_BINS;
     e.count = 1;
     e.bins = d->batches;
-    e.rounds = d->n / d->batches;
+    e.rounds = d->rounds / d->batches;
     x.direction = d->budget.direction;
     x.rel_error = 1e-4;
     r->sensitivity = sqrt((double)e.rounds);
@@ -17365,7 +17365,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_bins_sigma(mcamp_ctx *ctx, const mcamp_opt_d
     mcamp_gram gram;
     mcamp_answer a;
     mcamp_status st;
-    if (mech->kind == MCAMP_MECH_IDENTITY && !mech->scale && d->n % d->batches == 0) {
+    if (mech->kind == MCAMP_MECH_IDENTITY && !mech->scale && d->rounds % d->batches == 0) {
         st = mcamp__opt_identity_sigma(ctx, d, r);
         if (st >= 0 || st == MCAMP_E_MEMORY) return st;
     }
@@ -17396,7 +17396,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_final(mcamp__opt *o, const mcamp_mech *mech,
     if (d->amplification == MCAMP_AMPLIFY_BINS) {
         st = mcamp__opt_bins_sigma(ctx, d, mech, r);
     } else {
-        st = mcamp_sens_fixed(ctx, mech, (d->n + o->every - 1) / o->every, o->every, &sens);
+        st = mcamp_sens_fixed(ctx, mech, (d->rounds + o->every - 1) / o->every, o->every, &sens);
         if (st < 0) return st;
         r->sensitivity = sens.value;
         if (d->amplification == MCAMP_AMPLIFY_NONE)
@@ -17448,7 +17448,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_once(mcamp_ctx *ctx, const mcamp_opt_desc *d
     memset(&prefix, 0, sizeof prefix);
     memset(&work, 0, sizeof work);
     memset(out, 0, sizeof *out);
-    prefix.n = d->n;
+    prefix.n = d->rounds;
     if (!d->work && (st = mcamp_work_init(ctx, &prefix, &work)) < 0) return st;
     st = mcamp__opt_init(ctx, d, d->work ? d->work : &work, &o);
     if (st >= 0) {
@@ -17587,8 +17587,8 @@ MCAMP__PRIV size_t mcamp__plan_buffers(size_t last, size_t memory)
 MCAMP__PRIV mcamp_status mcamp__plan_rows(mcamp_ctx *ctx, mcamp__planner *p,
                                           mcamp_amplification amp, size_t memory)
 {
-    size_t bands = mcamp__zmin(memory + 1, p->base.n);
-    size_t degree = p->base.batches < p->base.n ? 3 : 0;
+    size_t bands = mcamp__zmin(memory + 1, p->base.rounds);
+    size_t degree = p->base.batches < p->base.rounds ? 3 : 0;
     mcamp_status st;
     p->base.amplification = amp;
     if (amp == MCAMP_AMPLIFY_POISSON)
@@ -17674,7 +17674,7 @@ MCAMP__PRIV mcamp_status mcamp__plan_check_sigma(mcamp_ctx *ctx, mcamp__planner 
     int poisson = row->amplification == MCAMP_AMPLIFY_POISSON;
     memset(&e, 0, sizeof e);
     memset(&x, 0, sizeof x);
-    st = mcamp_sens_fixed(ctx, &p->best, poisson ? 1 : (d->n - 1) / d->batches + 1,
+    st = mcamp_sens_fixed(ctx, &p->best, poisson ? 1 : (d->rounds - 1) / d->batches + 1,
                           d->batches, &sens);
     if (st < 0) return st;
     p->out->sigma = row->result.sigma * (1 + 1e-9);
@@ -17683,7 +17683,7 @@ MCAMP__PRIV mcamp_status mcamp__plan_check_sigma(mcamp_ctx *ctx, mcamp__planner 
     e.sigma = p->out->sigma;
     e.sensitivity = sens.value * (1 + 1e-13);
     if (poisson) {
-        e.count = (d->n - 1) / p->best.bands + 1;
+        e.count = (d->rounds - 1) / p->best.bands + 1;
         if (p->best.bands < d->batches) {
             e.kind = MCAMP_EVENT_POISSON;
             e.q = (double)p->best.bands / (double)d->batches;
@@ -17717,9 +17717,9 @@ MCAMP__PRIV mcamp_status mcamp__plan_certify(mcamp_ctx *ctx, mcamp__planner *p)
 MCAMP__PRIV mcamp_status mcamp__plan_shape(mcamp_ctx *ctx, const mcamp_plan_desc *d,
                                            size_t *n, size_t *batches)
 {
-    *n = d->n; *batches = d->batches;
+    *n = d->rounds; *batches = d->batches;
     if (!*n) {
-        if (!d->epochs) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "n", 0);
+        if (!d->epochs) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "rounds", 0);
         if (!mcamp__mul_size(d->epochs, d->batches, n))
             return mcamp__fail(ctx, MCAMP_E_SIZE, "epochs", (double)d->epochs);
     }
@@ -17757,7 +17757,7 @@ MCAMP__PRIV void mcamp__plan_begin(mcamp__planner *p, const mcamp_plan_desc *d, 
     memset(p, 0, sizeof *p);
     memset(r, 0, sizeof *r);
     p->out = r;
-    p->base.n = r->n = n;
+    p->base.rounds = r->rounds = n;
     p->base.batches = r->batches = batches;
     p->base.eps = r->eps = d->eps;
     p->base.delta = r->delta = d->delta;
@@ -18280,7 +18280,7 @@ MCAMP_API mcamp_status mcamp_report_plan(const mcamp_plan_result *r,
     o.w = w;
     mcamp__json_number(&o, "epsilon", r->eps);
     mcamp__json_number(&o, "delta", r->delta);
-    mcamp__json_count(&o, "rounds", r->n);
+    mcamp__json_count(&o, "rounds", r->rounds);
     mcamp__json_count(&o, "batches", r->batches);
     mcamp__json_key(&o, "certified");
     mcamp__put(&o, r->certified ? "true" : "false");

@@ -24,7 +24,7 @@ static mcamp_opt_desc setting(size_t epochs, size_t b, double eps)
     d.family = MCAMP_OPT_BLT;
     d.buffers = 4;
     d.amplification = MCAMP_AMPLIFY_BINS;
-    d.n = epochs * b;
+    d.rounds = epochs * b;
     d.batches = b;
     d.eps = eps;
     d.delta = 1e-5;
@@ -42,7 +42,7 @@ static double steps(size_t epochs, size_t b)
     mcamp__opt o;
     double x[8], y[8], g[8], f, start;
     memset(&wd, 0, sizeof wd);
-    wd.n = d.n;
+    wd.n = d.rounds;
     bench_check(&ctx, "workload", mcamp_work_init(&ctx, &wd, &work));
     bench_check(&ctx, "arguments", mcamp__opt_resolve(&ctx, &d, &r));
     bench_check(&ctx, "memory", mcamp__opt_init(&ctx, &r, &work, &o));

@@ -302,7 +302,7 @@ TOOL_FN int run_optimize(session *s)
     read_scaling(s, &d);
     d.amplification = read_amplification(s);
     d.error = read_error_kind(s);
-    d.n = s->rounds;
+    d.rounds = s->rounds;
     d.batches = s->batches;
     d.eps = s->opt[O_EPS].real;
     d.delta = s->opt[O_DELTA].real;

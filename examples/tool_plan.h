@@ -50,7 +50,7 @@ TOOL_FN void print_plan(const session *s, const mcamp_mech *m, const mcamp_plan_
     mcamp_writer w = to_stdout();
     printf("rmse = %.6g\n\n  error of a round: %.6g on average, %.6g at most, with sigma %.6g\n"
            "  %lu rounds, %lu in an epoch; %.2f s\n\n", r->rmse, r->rmse, r->max_error, r->sigma,
-           (unsigned long)r->n, (unsigned long)r->batches, s->seconds);
+           (unsigned long)r->rounds, (unsigned long)r->batches, s->seconds);
     mcamp_report_plan_text(r, &w);
     putchar('\n');
     print_strategy_text(m);
@@ -76,7 +76,7 @@ TOOL_FN int run_plan(session *s)
     workload w;
     memset(&d, 0, sizeof d);
     memset(&m, 0, sizeof m);
-    d.n = s->rounds;
+    d.rounds = s->rounds;
     d.batches = s->batches;
     d.eps = s->opt[O_EPS].real;
     d.delta = s->opt[O_DELTA].real;

@@ -106,7 +106,7 @@ static void plan_make(mcamp_ctx *ctx, const task *k, int method, size_t eps, pla
     d.family = method == DPSGD ? MCAMP_OPT_IDENTITY : method == BANDED ? MCAMP_OPT_TOEPLITZ
              : MCAMP_OPT_BLT;
     d.amplification = method == BLT ? MCAMP_AMPLIFY_BINS : MCAMP_AMPLIFY_POISSON;
-    d.n = k->rounds;
+    d.rounds = k->rounds;
     d.batches = k->batches;
     d.bands = method == DPSGD;
     d.buffers = method == BLT ? 3 : 0;

@@ -192,7 +192,7 @@ static mcamp_opt_desc problem(mcamp_opt_family family, mcamp_amplification amp, 
     memset(&d, 0, sizeof d);
     d.family = family;
     d.amplification = amp;
-    d.n = n;
+    d.rounds = n;
     d.batches = b;
     d.eps = 2;
     d.delta = 1e-5;
@@ -574,7 +574,7 @@ TEST(bad_arguments)
     REFUSED(d.end_canary = 1, MCAMP_E_CANARY);
     REFUSED(d.family = MCAMP_OPT_UNSET, MCAMP_E_REQUIRED);
     REFUSED(d.amplification = MCAMP_AMPLIFY_UNSET, MCAMP_E_REQUIRED);
-    REFUSED(d.n = 0, MCAMP_E_REQUIRED);
+    REFUSED(d.rounds = 0, MCAMP_E_REQUIRED);
     REFUSED(d.batches = 0, MCAMP_E_REQUIRED);
     REFUSED(d.batches = 17, MCAMP_E_SIZE);
     REFUSED(d.buffers = 0, MCAMP_E_SIZE);

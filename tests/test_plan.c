@@ -14,7 +14,7 @@ static mcamp_plan_desc plan_of(size_t n, size_t b)
 {
     mcamp_plan_desc d;
     memset(&d, 0, sizeof d);
-    d.n = n; d.batches = b; d.eps = 2; d.delta = 1e-5;
+    d.rounds = n; d.batches = b; d.eps = 2; d.delta = 1e-5;
     d.sampling = MCAMP_PLAN_BINS | MCAMP_PLAN_POISSON;
     d.budget.rel_error = 0.05;
     return d;
@@ -31,7 +31,7 @@ TEST(chooses_and_proves)
     mcamp_gram gram;
     setup();
     CHECK_STATUS(mcamp_plan(&ctx, &d, &mech, &r), MCAMP_OK);
-    CHECK(r.rows == 11 && r.certified && r.n == 64 && r.batches == 16);
+    CHECK(r.rows == 11 && r.certified && r.rounds == 64 && r.batches == 16);
     for (size_t i = 0; i < r.rows; i++) {
         CHECK(r.row[i].status >= 0);
         CHECK(r.row[i].memory <= 4);
@@ -143,7 +143,7 @@ TEST(shapes)
         d.epochs = shape[i][2];
         d.sampling = 0;
         CHECK_STATUS(mcamp_plan(&ctx, &d, &mech, &r), MCAMP_OK);
-        CHECK(r.n == (i < 3 ? 12u : 11u) && r.batches == 4);
+        CHECK(r.rounds == (i < 3 ? 12u : 11u) && r.batches == 4);
         mcamp_mech_free(&ctx, &mech);
     }
 }
@@ -290,10 +290,10 @@ TEST(bad_arguments)
     CHECK_STATUS(mcamp_work_init(&ctx, &wd, &work), MCAMP_OK);
     REFUSED(d.start_canary = 1, MCAMP_E_CANARY);
     REFUSED(d.end_canary = 1, MCAMP_E_CANARY);
-    REFUSED(d.n = 0, MCAMP_E_REQUIRED);
+    REFUSED(d.rounds = 0, MCAMP_E_REQUIRED);
     REFUSED(d.batches = 0, MCAMP_E_REQUIRED);
-    REFUSED(d.batches = 0; d.n = 0; d.epochs = 4, MCAMP_E_REQUIRED);
-    REFUSED(d.n = 0; d.epochs = SIZE_MAX / 2, MCAMP_E_SIZE);
+    REFUSED(d.batches = 0; d.rounds = 0; d.epochs = 4, MCAMP_E_REQUIRED);
+    REFUSED(d.rounds = 0; d.epochs = SIZE_MAX / 2, MCAMP_E_SIZE);
     REFUSED(d.batches = 17, MCAMP_E_SIZE);
     REFUSED(d.epochs = 5, MCAMP_E_SIZE);
     REFUSED(d.batches = 0; d.epochs = 17, MCAMP_E_SIZE);

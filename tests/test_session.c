@@ -134,7 +134,7 @@ TEST(plans_come_with_their_guarantee)
         mcamp_mech m;
         const mcamp_guarantee *g = &r.guarantee;
         memset(&d, 0, sizeof d);
-        d.n = 24;
+        d.rounds = 24;
         d.batches = 6;
         d.eps = 4;
         d.delta = 1e-3;

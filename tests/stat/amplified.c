@@ -24,7 +24,7 @@ static mcamp_opt_result reach(mcamp_opt_family family, size_t buffers, size_t de
     d.scale_free = degree == FREE;
     d.scale_degree = degree == FREE ? 0 : degree;
     d.amplification = MCAMP_AMPLIFY_BINS;
-    d.n = epochs * b; d.batches = b;
+    d.rounds = epochs * b; d.batches = b;
     d.eps = eps; d.delta = 1e-5;
     d.budget.rel_error = 0.005;
     CHECK_STATUS(mcamp_opt_run(&ctx, &d, &m, &r), MCAMP_OK);

@@ -15,7 +15,7 @@ static mcamp_opt_desc banded(mcamp_amplification amp, size_t n, size_t batches, 
     memset(&d, 0, sizeof d);
     d.family = MCAMP_OPT_BANDED;
     d.amplification = amp;
-    d.n = n; d.batches = batches; d.bands = bands;
+    d.rounds = n; d.batches = batches; d.bands = bands;
     d.eps = 1; d.delta = 1e-6;
     return d;
 }
