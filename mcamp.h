@@ -782,7 +782,7 @@ typedef struct mcamp_guarantee {
                                    rigorous bounds of delta, each at level beta */
     double unamplified;         /* what was asked for, without amplification   */
     mcamp_proof remove, add;
-    uint64_t seed, samples;
+    uint64_t seed, samples, max_samples;
     uint64_t rung, rungs;       /* of a ladder: accepted at, number tried      */
     uint64_t strategy_digest;   /* of C; 0: unknown                            */
     uint64_t gram_digest;       /* of G; 0: none                               */
@@ -1487,6 +1487,12 @@ typedef struct mcamp_answer {
     mcamp_estimate remove, add; /* at (sigma, eps); samples 0 if not asked for */
     uint64_t samples;       /* all that were drawn                             */
     uint64_t seed;
+    mcamp_quantity asked;   /* of delta, eps, sigma                            */
+    double target;          /* delta as given, where eps or sigma was asked for */
+    mcamp_direction direction;  /* as the budget said                          */
+    uint64_t points;        /* for how many at once beta holds; 0 = 1          */
+    uint64_t rounds, batches;   /* n, b                                        */
+    uint64_t strategy_digest, gram_digest;
 } mcamp_answer;
 
 /* delta at (sigma, eps).  MCAMP_E_ARG for a sigma below a thousandth of the longest
@@ -1691,7 +1697,7 @@ MCAMP_API mcamp_status mcamp_plan(mcamp_ctx *ctx, const mcamp_plan_desc *desc,
                                   mcamp_mech *mech, mcamp_plan_result *out);
 
 /* ======================================================================== *
- *  REPORTS                                                      (decl) report
+ *  RECORDS                                                      (decl) record
  *  Text through a caller's function; the library opens and prints nothing.
  * ======================================================================== */
 
@@ -1702,29 +1708,64 @@ typedef struct mcamp_writer {
 } mcamp_writer;
 
 #ifndef MCAMP_NO_STDLIB
-/* One JSON object, full precision, the decimal point whatever the locale:
- * epsilon, delta, delta_remove, delta_add, stderr_remove, stderr_add, upper, beta,
- * sigma, samples, k, range, seed, version and more; `seconds` if >= 0.            */
-MCAMP_API mcamp_status mcamp_report_answer(const mcamp_answer *a, double seconds,
-                                           const mcamp_writer *w);
-MCAMP_API mcamp_status mcamp_report_guarantee(const mcamp_guarantee *s, double seconds,
+/* A guarantee and the C that it is about as lines `key: value`, the last one a checksum
+ * of the others: what a run starts from and what somebody else can check.  Numbers read
+ * back as the same doubles.  MCAMP_E_MISMATCH: it is about another C.             */
+MCAMP_API mcamp_status mcamp_record_write(const mcamp_guarantee *guarantee,
+                                          const mcamp_mech *mech, const mcamp_writer *w);
+/* The way back; free mech.  MCAMP_E_BLOB: not a record, edited or cut ("checksum", or the
+ * line that is wrong), or made by a newer version ("version"); MCAMP_E_MISMATCH: fields
+ * that contradict each other or C.  The checksum is no protection against forgery: whose
+ * word is not good enough repeats the proof.                                      */
+MCAMP_API mcamp_status mcamp_record_read(mcamp_ctx *ctx, const char *text, size_t size,
+                                         mcamp_mech *mech, mcamp_guarantee *guarantee);
+/* What the guarantee of this C rests on, computed once more: a claim that samples decided
+ * with the same samples, so that out is the same to the bit on this machine; one without
+ * samples from the accountants.  MCAMP_Q_REFUSED: it does not hold.               */
+MCAMP_API mcamp_status mcamp_guarantee_repeat(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                              const mcamp_guarantee *guarantee,
+                                              mcamp_guarantee *out);
+#endif
+
+/* ======================================================================== *
+ *  REPORTS                                                      (decl) report
+ * ======================================================================== */
+
+typedef enum mcamp_report_format {
+    MCAMP_REPORT_TEXT    = 0,   /* sentences                                    */
+    MCAMP_REPORT_JSON    = 1,   /* one object, all digits, a point whatever the
+                                   locale; what is not finite is null           */
+    MCAMP_REPORT_MEMBERS = 2,   /* its members, each after a comma, for an object
+                                   of your own                                  */
+    MCAMP_REPORT_LEGAL   = 3,   /* the privacy statement of a run: setting, unit,
+                                   adjacency, accounting, what is covered       */
+    MCAMP_REPORT_CAPTION = 4    /* half a line for a picture                    */
+} mcamp_report_format;
+
+#ifndef MCAMP_NO_STDLIB
+/* An answer as what is known by it: an estimate, an interval or a closed form. */
+MCAMP_API mcamp_status mcamp_guarantee_answer(const mcamp_answer *a, mcamp_guarantee *out);
+/* The same for sigma of an optimiser, or another estimate of it. */
+MCAMP_API mcamp_status mcamp_guarantee_estimate(mcamp_batch_law law, uint64_t rounds,
+                                                uint64_t batches, double sigma,
+                                                double std_error, double eps, double delta,
+                                                mcamp_guarantee *out);
+/* And for what section exact says of events: `of` are the ends of what was asked for;
+ * EPS, DELTA: then the other is given; else `value` was found for both.            */
+MCAMP_API mcamp_status mcamp_guarantee_interval(mcamp_quantity asked, mcamp_direction direction,
+                                                mcamp_interval of, double value, double eps,
+                                                double delta, mcamp_guarantee *out);
+/* Any guarantee.  LEGAL: MCAMP_E_MISMATCH unless both directions were proved.      */
+MCAMP_API mcamp_status mcamp_report_guarantee(const mcamp_guarantee *guarantee,
+                                              mcamp_report_format format,
                                               const mcamp_writer *w);
-/* The statement in sentences: what is guaranteed, under which adjacency and
- * sampling, by which computation.                                                 */
-MCAMP_API mcamp_status mcamp_report_guarantee_text(const mcamp_guarantee *s,
-                                                   const mcamp_writer *w);
-/* The privacy statement of a training run, as JSON and in sentences: setting, unit,
- * adjacency, accounting, what is covered and what is not.                        */
-MCAMP_API mcamp_status mcamp_report_session(const mcamp_session *s, const mcamp_writer *w);
-MCAMP_API mcamp_status mcamp_report_session_text(const mcamp_session *s,
-                                                 const mcamp_writer *w);
-/* A plan: what was chosen (mech, NULL = without its values) and everything that was
- * tried; as JSON with full precision, or a table and what is proven of the choice. */
-MCAMP_API mcamp_status mcamp_report_plan(const mcamp_plan_result *r,
-                                         const mcamp_mech *mech, double seconds,
-                                         const mcamp_writer *w);
-MCAMP_API mcamp_status mcamp_report_plan_text(const mcamp_plan_result *r,
-                                              const mcamp_writer *w);
+/* The guarantee of a training run with all that the session adds: JSON or LEGAL.   */
+MCAMP_API mcamp_status mcamp_report_session(const mcamp_session *s, mcamp_report_format format,
+                                            const mcamp_writer *w);
+/* What was chosen (mech, NULL = without its values), its guarantee, and everything that
+ * was tried: TEXT, JSON or MEMBERS.                                                */
+MCAMP_API mcamp_status mcamp_report_plan(const mcamp_plan_result *r, const mcamp_mech *mech,
+                                         mcamp_report_format format, const mcamp_writer *w);
 #endif
 
 MCAMP_EXTERN_C_END
@@ -8313,6 +8354,7 @@ MCAMP__PRIV void mcamp__guarantee_claim(const mcamp_gram *gram, const mcamp_clai
     g->gram_digest = gram->digest;
     g->seed = c->seed;
     g->rung = c->rung;
+    g->max_samples = c->max_samples;
 }
 
 /* Certain bounds of delta at a claim's (sigma, eps), from elsewhere; 1: none.  */
@@ -15601,6 +15643,19 @@ MCAMP__PRIV mcamp_status mcamp__answer_at(mcamp_ctx *ctx, const mcamp__factor *f
     return st;
 }
 
+/* What an answer is about. */
+MCAMP__PRIV void mcamp__answer_about(const mcamp_gram *gram, const mcamp_budget *bud,
+                                     mcamp_quantity asked, double target, mcamp_answer *a)
+{
+    a->asked = asked;
+    a->target = target;
+    a->direction = bud->direction;
+    a->rounds = gram->n;
+    a->batches = gram->b;
+    a->strategy_digest = gram->strategy_digest;
+    a->gram_digest = gram->digest;
+}
+
 MCAMP_API mcamp_status mcamp_delta(mcamp_ctx *ctx, const mcamp_gram *gram,
                                    double sigma, double eps,
                                    const mcamp_budget *budget, mcamp_answer *out)
@@ -15619,6 +15674,7 @@ MCAMP_API mcamp_status mcamp_delta(mcamp_ctx *ctx, const mcamp_gram *gram,
     mcamp__factor_free(ctx, &f);
     if (st < 0) return st;
     a.unamplified = exp(mcamp__gauss_logdelta(gram->max_norm / sigma, eps));
+    mcamp__answer_about(gram, &bud, MCAMP_ASK_DELTA, 0, &a);
     *out = a;
     return a.status;
 }
@@ -15903,6 +15959,7 @@ MCAMP_API mcamp_status mcamp_sigma(mcamp_ctx *ctx, const mcamp_gram *gram,
     if (st < 0) return st;
     a.std_error = err;
     a.unamplified = su;
+    mcamp__answer_about(gram, &bud, MCAMP_ASK_SIGMA, delta, &a);
     a.samples += samples;
     if (q > 0) a.status = q;
     *out = a;
@@ -15948,6 +16005,7 @@ MCAMP_API mcamp_status mcamp_epsilon(mcamp_ctx *ctx, const mcamp_gram *gram,
     if (st < 0) return st;
     a.std_error = err;
     a.unamplified = eu;
+    mcamp__answer_about(gram, &bud, MCAMP_ASK_EPS, delta, &a);
     a.samples += s.samples;
     if (q > 0) a.status = q;
     *out = a;
@@ -15967,6 +16025,7 @@ MCAMP__PRIV mcamp_status mcamp__curve_run(mcamp_ctx *ctx, const mcamp_gram *gram
         st = mcamp__answer_at(ctx, &f, sigma, eps[i], 0, bud, &a[i]);
         if (st < 0) break;
         a[i].unamplified = exp(mcamp__gauss_logdelta(gram->max_norm / sigma, eps[i]));
+        mcamp__answer_about(gram, bud, MCAMP_ASK_DELTA, 0, &a[i]);
         *done = i + 1;
         if (a[i].status == MCAMP_Q_INTERRUPTED ||
             mcamp__progress(ctx, (double)(i + 1) / (double)count, a[i].delta))
@@ -17800,31 +17859,184 @@ MCAMP_API mcamp_status mcamp_plan(mcamp_ctx *ctx, const mcamp_plan_desc *desc,
 }
 
 /* ======================================================================== *
- *  REPORTS                                                        >>report
- *  In: answers and statements.  Out: JSON or sentences through the caller's write
- *  function.  Numbers are printed with 17 significant digits and a point, whatever
- *  the locale; what is not finite becomes null.  No allocation.
+ *  RECORDS                                                        >>record
+ *  In: a guarantee and its C.  Out: one text that holds both, and the way back; the
+ *  digits of every number that is printed.  Guarantee: a number that is read is the
+ *  double that was written, a shown one is rounded to the side that was asked for,
+ *  whatever the locale; what was edited, cut or made by a newer version is refused.
  * ======================================================================== */
 
 #ifndef MCAMP_NO_STDLIB
 
-/* A writer that remembers that it failed. */
-typedef struct mcamp__out { const mcamp_writer *w; int failed, items; } mcamp__out;
+/* ---- decimals ------------------------------------------------------------- *
+ * Digits and an exponent, as an integer times a power of ten: so that neither printing
+ * nor reading ever meets a locale's decimal point.                                  */
+
+typedef struct mcamp__decimal {
+    char digit[20];             /* count digits, d.ddd times 10^exponent        */
+    int count, exponent, negative;
+} mcamp__decimal;
+
+enum { MCAMP__DOWN = -1, MCAMP__EXACT = 0, MCAMP__UP = 1 };
+
+/* x, finite, to `count` digits, to nearest. */
+MCAMP__PRIV mcamp__decimal mcamp__decimal_of(double x, int count)
+{
+    mcamp__decimal d;
+    char buf[40], *p = buf;
+    int n = 0;
+    snprintf(buf, sizeof buf, "%.*e", count - 1, fabs(x));
+    for (; *p != 'e'; p++)
+        if (*p >= '0' && *p <= '9') d.digit[n++] = *p;
+    d.count = n;
+    d.exponent = atoi(p + 1);
+    d.negative = x < 0;
+    return d;
+}
+
+/* The double nearest to it. */
+MCAMP__PRIV double mcamp__decimal_value(const mcamp__decimal *d)
+{
+    char buf[48];
+    double x;
+    snprintf(buf, sizeof buf, "%.*se%d", d->count, d->digit, d->exponent - d->count + 1);
+    x = strtod(buf, NULL);
+    return d->negative ? -x : x;
+}
+
+/* One unit in the last place away from zero, or towards it. */
+MCAMP__PRIV void mcamp__decimal_step(mcamp__decimal *d, int away)
+{
+    char last = away ? '9' : '0', first = away ? '0' : '9';
+    int i = d->count - 1;
+    while (i >= 0 && d->digit[i] == last) d->digit[i--] = first;
+    if (i >= 0) d->digit[i] = (char)(d->digit[i] + (away ? 1 : -1));
+    if (i < 0 || (i == 0 && d->digit[0] == '0')) {      /* 99 -> 100, 100 -> 99 */
+        d->digit[0] = away ? '1' : '9';
+        d->exponent += away ? 1 : -1;
+    }
+}
+
+/* x, finite, to `count` digits that read back as no less (MCAMP__UP), no more
+ * (MCAMP__DOWN) than x; MCAMP__EXACT: to the fewest that read back as x.             */
+MCAMP__PRIV mcamp__decimal mcamp__decimal_round(double x, int count, int side)
+{
+    mcamp__decimal d;
+    double y;
+    for (int n = side == MCAMP__EXACT ? 1 : count; n <= 17; n++) {
+        d = mcamp__decimal_of(x, n);
+        y = mcamp__decimal_value(&d);
+        if (side == MCAMP__EXACT ? mcamp__eq(x, y) || n == 17
+                                 : side == MCAMP__UP ? y >= x : y <= x) break;
+        if (side == MCAMP__EXACT) continue;
+        mcamp__decimal_step(&d, (side == MCAMP__UP) == (x > 0));
+        if (mcamp__finite(mcamp__decimal_value(&d))) break;
+    }
+    return d;
+}
+
+/* As %g would, with a point. */
+MCAMP__PRIV void mcamp__decimal_text(const mcamp__decimal *d, char buf[48])
+{
+    int n = d->count, e = d->exponent, shift = e < -4 || e > 9 ? 0 : e;
+    char *p = buf;
+    while (n > 1 && d->digit[n - 1] == '0') n--;
+    if (d->negative) *p++ = '-';
+    if (shift < 0) {
+        *p++ = '0'; *p++ = '.';
+        for (int i = shift + 1; i < 0; i++) *p++ = '0';
+    }
+    for (int i = 0; i < n || i <= shift; i++) {
+        if (i && i == shift + 1) *p++ = '.';
+        *p++ = i < n ? d->digit[i] : '0';
+    }
+    if (shift != e) snprintf(p, (size_t)(buf + 48 - p), "e%c%02d", e < 0 ? '-' : '+', e < 0 ? -e : e);
+    else *p = 0;
+}
+
+/* -12.5e-7 and the like, all of text[0 .. size-1]. */
+MCAMP__PRIV int mcamp__decimal_read(const char *text, size_t size, double *x)
+{
+    char buf[80];
+    size_t n = 0, point = 0, i = size && text[0] == '-';
+    long e = 0;
+    int negative = (int)i, seen = 0, sign = 1, places = 0;
+    for (; i < size && n < 60; i++) {
+        if (text[i] == '.' && !seen && n) { seen = 1; point = n; }
+        else if (text[i] >= '0' && text[i] <= '9') buf[n++] = text[i];
+        else break;
+    }
+    if (!n || (seen && point == n)) return 0;
+    if (i < size) {
+        if (text[i++] != 'e') return 0;
+        if (i < size && (text[i] == '-' || text[i] == '+')) sign = text[i++] == '-' ? -1 : 1;
+        for (; i < size && places < 4 && text[i] >= '0' && text[i] <= '9'; i++, places++)
+            e = 10 * e + (text[i] - '0');
+        if (!places || i < size) return 0;
+    }
+    e = sign * e - (seen ? (long)(n - point) : 0);
+    snprintf(buf + n, sizeof buf - n, "e%ld", e);
+    *x = strtod(buf, NULL);
+    if (negative) *x = -*x;
+    return mcamp__finite(*x);
+}
+
+/* ---- writing ---------------------------------------------------------------- */
+
+/* A writer that remembers that it failed, and sums up what went through. */
+typedef struct mcamp__out {
+    const mcamp_writer *w;
+    int failed, items;
+    uint64_t sum;
+} mcamp__out;
+
+#define MCAMP__SUM_START UINT64_C(0xcbf29ce484222325)
+
+/* FNV-1a: one byte that differs always shows, as each step is invertible. */
+MCAMP__PRIV uint64_t mcamp__text_sum(uint64_t sum, const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        sum = (sum ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+    return sum;
+}
+
+MCAMP__PRIV mcamp__out mcamp__out_open(const mcamp_writer *w)
+{
+    mcamp__out o;
+    o.w = w;
+    o.failed = o.items = 0;
+    o.sum = MCAMP__SUM_START;
+    return o;
+}
+
+MCAMP__PRIV void mcamp__put_n(mcamp__out *o, const char *text, size_t n)
+{
+    o->sum = mcamp__text_sum(o->sum, text, n);
+    if (!o->failed) o->failed = o->w->write(o->w->user, text, n) != 0;
+}
 
 MCAMP__PRIV void mcamp__put(mcamp__out *o, const char *text)
 {
-    if (!o->failed) o->failed = o->w->write(o->w->user, text, strlen(text)) != 0;
+    mcamp__put_n(o, text, strlen(text));
 }
 
-/* digits significant digits; a locale's comma becomes a point. */
-MCAMP__PRIV void mcamp__put_number(mcamp__out *o, double x, int digits)
+/* x to `digits` digits, rounded to a side. */
+MCAMP__PRIV void mcamp__put_rounded(mcamp__out *o, double x, int digits, int side)
 {
+    mcamp__decimal d;
     char buf[48];
-    if (!mcamp__finite(x)) { mcamp__put(o, "null"); return; }
-    snprintf(buf, sizeof buf, "%.*g", digits, x);
-    for (char *p = buf; *p; p++)
-        if (*p == ',') *p = '.';
+    if (!mcamp__finite(x)) {
+        mcamp__put(o, mcamp__isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
+        return;
+    }
+    d = mcamp__decimal_round(x + 0.0, digits, side);
+    mcamp__decimal_text(&d, buf);
     mcamp__put(o, buf);
+}
+
+MCAMP__PRIV void mcamp__put_exact(mcamp__out *o, double x)
+{
+    mcamp__put_rounded(o, x, 17, MCAMP__EXACT);
 }
 
 MCAMP__PRIV void mcamp__put_count(mcamp__out *o, uint64_t n)
@@ -17835,6 +18047,24 @@ MCAMP__PRIV void mcamp__put_count(mcamp__out *o, uint64_t n)
     mcamp__put(o, p);
 }
 
+MCAMP__PRIV void mcamp__put_digest(mcamp__out *o, uint64_t digest)
+{
+    static const char hex[] = "0123456789abcdef";
+    char buf[17];
+    for (int i = 0; i < 16; i++) buf[i] = hex[(digest >> (60 - 4 * i)) & 15];
+    buf[16] = 0;
+    mcamp__put(o, buf);
+}
+
+MCAMP__PRIV void mcamp__put_version(mcamp__out *o, int version)
+{
+    mcamp__put_count(o, (uint64_t)(version / 10000));
+    mcamp__put(o, ".");
+    mcamp__put_count(o, (uint64_t)(version / 100 % 100));
+    mcamp__put(o, ".");
+    mcamp__put_count(o, (uint64_t)(version % 100));
+}
+
 MCAMP__PRIV void mcamp__json_key(mcamp__out *o, const char *key)
 {
     mcamp__put(o, o->items++ ? ", \"" : "{\"");
@@ -17842,10 +18072,586 @@ MCAMP__PRIV void mcamp__json_key(mcamp__out *o, const char *key)
     mcamp__put(o, "\": ");
 }
 
+/* ---- fields ------------------------------------------------------------------- *
+ * One list of the fields of a guarantee, gone through for writing as JSON (strings in
+ * quotes, what is not finite null), for writing as lines and for reading lines.     */
+
+typedef struct mcamp__visit {
+    mcamp__out *o;              /* written to; NULL: reads                          */
+    int json;
+    const char *text, *end;     /* what is left to read                             */
+    const char *suffix;         /* of the keys                                      */
+    const char *bad;            /* the first key that was not found or not good     */
+} mcamp__visit;
+
+MCAMP__PRIV void mcamp__visit_key(mcamp__visit *v, const char *key)
+{
+    if (v->json) mcamp__put(v->o, v->o->items++ ? ", \"" : "{\"");
+    mcamp__put(v->o, key);
+    mcamp__put(v->o, v->suffix);
+    mcamp__put(v->o, v->json ? "\": " : ": ");
+}
+
+MCAMP__PRIV void mcamp__visit_end(mcamp__visit *v)
+{
+    if (!v->json) mcamp__put(v->o, "\n");
+}
+
+MCAMP__PRIV int mcamp__visit_eat(mcamp__visit *v, const char *text)
+{
+    size_t n = strlen(text);
+    if ((size_t)(v->end - v->text) < n || memcmp(v->text, text, n)) return 0;
+    v->text += n;
+    return 1;
+}
+
+/* The value of the line that must be next; its length, 0 if it is not there. */
+MCAMP__PRIV size_t mcamp__visit_line(mcamp__visit *v, const char *key, const char **value)
+{
+    size_t n = 0;
+    *value = "";
+    if (v->bad) return 0;
+    if (mcamp__visit_eat(v, key) && mcamp__visit_eat(v, v->suffix) &&
+        mcamp__visit_eat(v, ": ")) {
+        *value = v->text;
+        while (v->text < v->end && *v->text != '\n') v->text++;
+        n = (size_t)(v->text - *value);
+    }
+    if (!mcamp__visit_eat(v, "\n") || !n) v->bad = key;
+    return v->bad ? 0 : n;
+}
+
+MCAMP__PRIV uint64_t mcamp__visit_count(mcamp__visit *v, const char *key, uint64_t x)
+{
+    const char *text;
+    size_t n;
+    if (v->o) {
+        mcamp__visit_key(v, key);
+        mcamp__put_count(v->o, x);
+        mcamp__visit_end(v);
+        return x;
+    }
+    n = mcamp__visit_line(v, key, &text);
+    x = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t d = (uint64_t)(unsigned char)text[i] - '0';
+        if (d > 9 || x > (UINT64_MAX - d) / 10 || (i && !x)) { v->bad = key; return 0; }
+        x = 10 * x + d;
+    }
+    return x;
+}
+
+MCAMP__PRIV double mcamp__visit_real(mcamp__visit *v, const char *key, double x)
+{
+    const char *text;
+    size_t n;
+    if (v->o) {
+        mcamp__visit_key(v, key);
+        if (v->json && !mcamp__finite(x)) mcamp__put(v->o, "null");
+        else mcamp__put_exact(v->o, x);
+        mcamp__visit_end(v);
+        return x;
+    }
+    n = mcamp__visit_line(v, key, &text);
+    if (n == 3 && !memcmp(text, "inf", 3)) return mcamp__inf();
+    if (n == 4 && !memcmp(text, "-inf", 4)) return -mcamp__inf();
+    x = 0;
+    if (!v->bad && !mcamp__decimal_read(text, n, &x)) v->bad = key;
+    return x;
+}
+
+/* The place of the line's value among names. */
+MCAMP__PRIV int mcamp__visit_name(mcamp__visit *v, const char *key, int x,
+                                  const char *const *name, int names)
+{
+    const char *text;
+    size_t n;
+    if (v->o) {
+        mcamp__visit_key(v, key);
+        if (v->json) mcamp__put(v->o, "\"");
+        mcamp__put(v->o, x >= 0 && x < names ? name[x] : "unknown");
+        if (v->json) mcamp__put(v->o, "\"");
+        mcamp__visit_end(v);
+        return x;
+    }
+    n = mcamp__visit_line(v, key, &text);
+    for (x = 0; n && x < names; x++)
+        if (strlen(name[x]) == n && !memcmp(name[x], text, n)) return x;
+    if (!v->bad) v->bad = key;
+    return 0;
+}
+
+MCAMP__PRIV bool mcamp__visit_bool(mcamp__visit *v, const char *key, bool x)
+{
+    static const char *const name[] = { "false", "true" };
+    int json = v->json, y;
+    if (v->o && json) {
+        mcamp__visit_key(v, key);
+        mcamp__put(v->o, name[x]);
+        return x;
+    }
+    y = mcamp__visit_name(v, key, x, name, 2);
+    return y != 0;
+}
+
+MCAMP__PRIV uint64_t mcamp__visit_digest(mcamp__visit *v, const char *key, uint64_t x)
+{
+    const char *text;
+    size_t n;
+    if (v->o) {
+        mcamp__visit_key(v, key);
+        if (v->json) mcamp__put(v->o, "\"");
+        mcamp__put_digest(v->o, x);
+        if (v->json) mcamp__put(v->o, "\"");
+        mcamp__visit_end(v);
+        return x;
+    }
+    n = mcamp__visit_line(v, key, &text);
+    x = 0;
+    if (n != 16 && !v->bad) v->bad = key;
+    for (size_t i = 0; i < n && !v->bad; i++) {
+        const char *hex = "0123456789abcdef", *at = (const char *)memchr(hex, text[i], 16);
+        if (at) x = x << 4 | (uint64_t)(at - hex); else v->bad = key;
+    }
+    return x;
+}
+
+/* "0.1.0": each number below 100. */
+MCAMP__PRIV int mcamp__visit_version(mcamp__visit *v, const char *key, int x)
+{
+    const char *text;
+    size_t n, i = 0;
+    int part[3] = { 0, 0, 0 }, at = 0, digits = 0;
+    if (v->o) {
+        mcamp__visit_key(v, key);
+        if (v->json) mcamp__put(v->o, "\"");
+        mcamp__put_version(v->o, x);
+        if (v->json) mcamp__put(v->o, "\"");
+        mcamp__visit_end(v);
+        return x;
+    }
+    n = mcamp__visit_line(v, key, &text);
+    for (; i < n; i++) {
+        int d = text[i] - '0';
+        if (text[i] == '.' && digits && at < 2) { at++; digits = 0; }
+        else if (d >= 0 && d <= 9 && digits < 2) { part[at] = 10 * part[at] + d; digits++; }
+        else break;
+    }
+    if (!v->bad && (i < n || at < 2 || !digits)) v->bad = key;
+    return 10000 * part[0] + 100 * part[1] + part[2];
+}
+
+#define MCAMP__NAMES(a) (a), (int)(sizeof(a) / sizeof *(a))
+
+static const char *const mcamp__kind_names[] = {
+    "none", "estimate", "verified claim", "certified interval", "closed form" };
+static const char *const mcamp__asked_names[] = {
+    "none", "delta", "epsilon", "sigma", "q", "count", "unit" };
+static const char *const mcamp__direction_names[] = { "both", "remove", "add" };
+static const char *const mcamp__adjacency_names[] = {
+    "none", "add or remove one example (zero-out)", "zero-out of one example" };
+static const char *const mcamp__law_names[] = {
+    "none", "balls in bins", "cyclic Poisson", "cyclic, fixed size", "b-min-sep Poisson",
+    "shuffle, not amplified" };
+static const char *const mcamp__method_names[] = {
+    "none", "plain", "tilted", "common", "mode", "product", "exact" };
+static const char *const mcamp__mech_names[] = {
+    "none", "identity", "toeplitz", "sqrt", "banded", "blt", "dense", "inverse",
+    "inverse sqrt", "tree", "padded tree" };
+
+MCAMP__PRIV void mcamp__visit_proof(mcamp__visit *v, const char *suffix, mcamp_proof *p)
+{
+    v->suffix = suffix;
+    p->method = (mcamp_method)mcamp__visit_name(v, "method", (int)p->method,
+                                                MCAMP__NAMES(mcamp__method_names));
+    p->accepted = mcamp__visit_bool(v, "accepted", p->accepted);
+    p->order = mcamp__visit_count(v, "order", p->order);
+    p->range = mcamp__visit_real(v, "range", p->range);
+    p->bound = mcamp__visit_real(v, "bound", p->bound);
+    p->stake = mcamp__visit_real(v, "stake", p->stake);
+    p->log_wealth = mcamp__visit_real(v, "log_wealth", p->log_wealth);
+    p->value = mcamp__visit_real(v, "delta", p->value);
+    p->std_error = mcamp__visit_real(v, "stderr", p->std_error);
+    p->lower = mcamp__visit_real(v, "lower", p->lower);
+    p->upper = mcamp__visit_real(v, "upper", p->upper);
+    p->samples = mcamp__visit_count(v, "samples", p->samples);
+    v->suffix = "";
+}
+
+/* Whom and what it is about. */
+MCAMP__PRIV void mcamp__visit_setting(mcamp__visit *v, mcamp_guarantee *g)
+{
+    g->kind = (mcamp_guarantee_kind)mcamp__visit_name(v, "kind", (int)g->kind,
+                                                      MCAMP__NAMES(mcamp__kind_names));
+    g->accepted = mcamp__visit_bool(v, "accepted", g->accepted);
+    g->interrupted = mcamp__visit_bool(v, "interrupted", g->interrupted);
+    g->asked = (mcamp_quantity)mcamp__visit_name(v, "asked", (int)g->asked,
+                                                 MCAMP__NAMES(mcamp__asked_names));
+    g->direction = (mcamp_direction)mcamp__visit_name(v, "direction", (int)g->direction,
+                                                      MCAMP__NAMES(mcamp__direction_names));
+    g->adjacency = (mcamp_adjacency)mcamp__visit_name(v, "adjacency", (int)g->adjacency,
+                                                      MCAMP__NAMES(mcamp__adjacency_names));
+    g->unit = mcamp__visit_count(v, "unit", g->unit);
+    g->law = (mcamp_batch_law)mcamp__visit_name(v, "sampling", (int)g->law,
+                                                MCAMP__NAMES(mcamp__law_names));
+    g->rounds = mcamp__visit_count(v, "rounds", g->rounds);
+    g->batches = mcamp__visit_count(v, "batches", g->batches);
+    g->epochs = mcamp__visit_count(v, "epochs", g->epochs);
+    g->examples = mcamp__visit_count(v, "examples", g->examples);
+    g->count = mcamp__visit_count(v, "count", g->count);
+}
+
+MCAMP__PRIV void mcamp__visit_guarantee(mcamp__visit *v, mcamp_guarantee *g)
+{
+    g->version = mcamp__visit_version(v, "version", g->version);
+    mcamp__visit_setting(v, g);
+    g->eps = mcamp__visit_real(v, "epsilon", g->eps);
+    g->delta = mcamp__visit_real(v, "delta", g->delta);
+    g->sigma = mcamp__visit_real(v, "sigma", g->sigma);
+    g->q = mcamp__visit_real(v, "q", g->q);
+    g->sensitivity = mcamp__visit_real(v, "sensitivity", g->sensitivity);
+    g->beta = mcamp__visit_real(v, "beta", g->beta);
+    g->points = mcamp__visit_count(v, "points", g->points);
+    g->std_error = mcamp__visit_real(v, "stderr", g->std_error);
+    g->lower = mcamp__visit_real(v, "lower", g->lower);
+    g->upper = mcamp__visit_real(v, "upper", g->upper);
+    g->unamplified = mcamp__visit_real(v, "unamplified", g->unamplified);
+    mcamp__visit_proof(v, "_remove", &g->remove);
+    mcamp__visit_proof(v, "_add", &g->add);
+    g->seed = mcamp__visit_count(v, "seed", g->seed);
+    g->samples = mcamp__visit_count(v, "samples", g->samples);
+    g->max_samples = mcamp__visit_count(v, "max_samples", g->max_samples);
+    g->rung = mcamp__visit_count(v, "rung", g->rung);
+    g->rungs = mcamp__visit_count(v, "rungs", g->rungs);
+    g->strategy_digest = mcamp__visit_digest(v, "strategy_digest", g->strategy_digest);
+    g->gram_digest = mcamp__visit_digest(v, "gram_digest", g->gram_digest);
+}
+
+/* ---- C ---------------------------------------------------------------------- */
+
+/* A list: the number of its values, then one a line.  Reading allocates; a number that
+ * the text is too short for is refused before.                                      */
+MCAMP__PRIV void mcamp__visit_list(mcamp__visit *v, mcamp_ctx *ctx, const char *count_key,
+                                   const char *key, size_t *count, double **x)
+{
+    *count = (size_t)mcamp__visit_count(v, count_key, (uint64_t)*count);
+    if (!v->o && !v->bad && *count) {
+        if (*count > (size_t)(v->end - v->text) / (strlen(key) + 4)) v->bad = count_key;
+        else if (!(*x = mcamp__new_doubles(ctx, *count))) v->bad = "memory";
+        if (v->bad) *count = 0;
+    }
+    for (size_t i = 0; i < *count && !v->bad; i++)
+        (*x)[i] = mcamp__visit_real(v, key, (*x)[i]);
+}
+
+/* What makes C, to the bit. */
+MCAMP__PRIV void mcamp__visit_mech(mcamp__visit *v, mcamp_ctx *ctx, mcamp_mech *m)
+{
+    size_t theta = m->buffers, omega = m->buffers, scale = m->scale ? m->n : 0;
+    m->kind = (mcamp_mech_kind)mcamp__visit_name(v, "strategy", (int)m->kind,
+                                                 MCAMP__NAMES(mcamp__mech_names));
+    m->n = (size_t)mcamp__visit_count(v, "strategy_rounds", (uint64_t)m->n);
+    m->bands = (size_t)mcamp__visit_count(v, "bands", (uint64_t)m->bands);
+    m->diag = mcamp__visit_real(v, "diag", m->diag);
+    mcamp__visit_list(v, ctx, "coefs", "coef", &m->count, &m->coef);
+    mcamp__visit_list(v, ctx, "thetas", "theta", &theta, &m->theta);
+    m->buffers = theta;
+    mcamp__visit_list(v, ctx, "omegas", "omega", &omega, &m->omega);
+    if (omega != theta) {
+        mcamp__delete_doubles(ctx, m->omega, omega);
+        m->omega = NULL;
+        v->bad = "omegas";
+    }
+    mcamp__visit_list(v, ctx, "inverses", "inverse", &m->inverse_bands, &m->inverse);
+    mcamp__visit_list(v, ctx, "scales", "scale", &scale, &m->scale);
+    if (scale && scale != m->n) {
+        mcamp__delete_doubles(ctx, m->scale, scale);
+        m->scale = NULL;
+        v->bad = "scales";
+    }
+}
+
+MCAMP__PRIV mcamp_mech_form mcamp__mech_form(mcamp_mech_kind kind)
+{
+    switch ((int)kind) {
+    case MCAMP_MECH_BLT:         return MCAMP_FORM_BLT;
+    case MCAMP_MECH_BANDED:
+    case MCAMP_MECH_DENSE:
+    case MCAMP_MECH_TREE:
+    case MCAMP_MECH_TREE_PADDED: return MCAMP_FORM_ROWS;
+    default:                     return MCAMP_FORM_TOEPLITZ;
+    }
+}
+
+/* The sizes that a C of this form has. */
+MCAMP__PRIV int mcamp__mech_sizes_ok(const mcamp_mech *m)
+{
+    size_t rows = 0;
+    int inverse = m->kind == MCAMP_MECH_INVERSE || m->kind == MCAMP_MECH_INVERSE_SQRT;
+    if (!m->n || (uint64_t)m->n > MCAMP__MAX_ROUNDS || !m->bands || m->bands > m->n) return 0;
+    if (inverse != (m->inverse_bands > 0) || m->inverse_bands > m->n) return 0;
+    if (m->form == MCAMP_FORM_BLT)
+        return m->buffers && m->buffers <= MCAMP_MAX_BUFFERS && !m->count && m->bands == m->n;
+    if (m->buffers || m->diag > 0 || m->diag < 0) return 0;
+    if (m->form == MCAMP_FORM_TOEPLITZ) return m->count == m->bands;
+    return !m->scale && mcamp__rows_count(m->n, m->bands, &rows) && m->count == rows;
+}
+
+/* Noise comes from the inverse's coefficients, privacy from C's: they must agree. */
+MCAMP__PRIV mcamp_status mcamp__mech_check_inverse(mcamp_ctx *ctx, const mcamp_mech *m)
+{
+    double *c, worst = 0;
+    if (!m->inverse) return MCAMP_OK;
+    if (!(m->inverse[0] >= MCAMP__SIGMA_MIN))
+        return mcamp__fail(ctx, MCAMP_E_STRATEGY, "inverse", m->inverse[0]);
+    if (!(c = mcamp__new_doubles(ctx, m->n)))
+        return mcamp__fail(ctx, MCAMP_E_MEMORY, "inverse", (double)m->n);
+    c[0] = 1.0;
+    mcamp__deconv(m->inverse, m->inverse_bands, c, m->n);
+    for (size_t i = 0; i < m->n; i++)
+        worst = mcamp__dmax(worst, fabs(c[i] - (i < m->count ? m->coef[i] : 0)));
+    mcamp__delete_doubles(ctx, c, m->n);
+    return worst <= 1e-9 * fabs(m->coef[0]) ? MCAMP_OK
+         : mcamp__fail(ctx, MCAMP_E_STRATEGY, "inverse", worst);
+}
+
+/* Makes an object of what was read, after the checks of mcamp_mech_init. */
+MCAMP__PRIV mcamp_status mcamp__mech_revive(mcamp_ctx *ctx, mcamp_mech *m)
+{
+    mcamp_status st = MCAMP_OK;
+    m->form = mcamp__mech_form(m->kind);
+    if (!mcamp__mech_sizes_ok(m)) return mcamp__fail(ctx, MCAMP_E_SIZE, "strategy", 0);
+    if (m->coef) st = mcamp__check_values(ctx, "coef", m->coef, m->count);
+    if (st == MCAMP_OK && m->inverse)
+        st = mcamp__check_values(ctx, "inverse", m->inverse, m->inverse_bands);
+    if (st == MCAMP_OK && m->omega) st = mcamp__check_values(ctx, "omega", m->omega, m->buffers);
+    for (size_t j = 0; st == MCAMP_OK && j < m->buffers; j++)
+        st = mcamp__check(ctx, "theta", m->theta[j], 0, 1, 1, 1);
+    for (size_t j = 0; st == MCAMP_OK && m->scale && j < m->n; j++)
+        st = mcamp__check(ctx, "scale", m->scale[j], MCAMP__SIGMA_MIN, 1,
+                          MCAMP__SIGMA_MAX / mcamp__dmax(mcamp__toeplitz_bound(m), 1), 1);
+    if (st == MCAMP_OK) st = mcamp__mech_check_diag(ctx, m);
+    if (st == MCAMP_OK) st = mcamp__mech_check_inverse(ctx, m);
+    if (st < 0) return st;
+    m->negative = mcamp__mech_any_negative(m);
+    m->digest = mcamp__mech_hash(m);
+    m->magic = MCAMP__MECH_MAGIC;
+    return MCAMP_OK;
+}
+
+/* ---- the file ---------------------------------------------------------------- *
+ * "mcamp record: 1", the guarantee's fields, C, and a checksum of all of that.     */
+
+#define MCAMP__RECORD_FORMAT 1
+
+MCAMP_API mcamp_status mcamp_record_write(const mcamp_guarantee *guarantee,
+                                          const mcamp_mech *mech, const mcamp_writer *w)
+{
+    mcamp_guarantee g;
+    mcamp_mech m;
+    mcamp__visit v;
+    mcamp__out o;
+    uint64_t sum;
+    if (!guarantee || !mech || !w || !w->write) return MCAMP_E_REQUIRED;
+    if (guarantee->magic != MCAMP__GUARANTEE_MAGIC || !mcamp__mech_ok(mech)) return MCAMP_E_ARG;
+    if (mech->digest != guarantee->strategy_digest) return MCAMP_E_MISMATCH;
+    g = *guarantee;
+    m = *mech;
+    memset(&v, 0, sizeof v);
+    o = mcamp__out_open(w);
+    v.o = &o;
+    v.suffix = "";
+    mcamp__visit_count(&v, "mcamp record", MCAMP__RECORD_FORMAT);
+    mcamp__visit_guarantee(&v, &g);
+    mcamp__visit_mech(&v, NULL, &m);
+    sum = o.sum;
+    mcamp__visit_digest(&v, "checksum", sum);
+    return o.failed ? MCAMP_Q_INTERRUPTED : MCAMP_OK;
+}
+
+/* The checksum, before anything else but the versions is believed. */
+MCAMP__PRIV mcamp_status mcamp__record_check(mcamp_ctx *ctx, const char *text, size_t size)
+{
+    static const size_t tail = 10 + 16 + 1;         /* "checksum: ", its digits, "\n" */
+    mcamp__visit v;
+    uint64_t format, sum;
+    int version;
+    memset(&v, 0, sizeof v);
+    v.text = text;
+    v.end = text + size;
+    v.suffix = "";
+    format = mcamp__visit_count(&v, "mcamp record", 0);
+    if (v.bad || !format) return mcamp__fail(ctx, MCAMP_E_BLOB, "record", 0);
+    version = mcamp__visit_version(&v, "version", 0);
+    if (format > MCAMP__RECORD_FORMAT || (!v.bad && version > MCAMP_VERSION))
+        return mcamp__fail(ctx, MCAMP_E_BLOB, "version", (double)version);
+    v.bad = NULL;
+    v.text = v.end - (size < tail ? size : tail);
+    sum = mcamp__text_sum(MCAMP__SUM_START, text, (size_t)(v.text - text));
+    format = mcamp__visit_digest(&v, "checksum", 0);
+    if (v.bad || v.text != v.end || format != sum)
+        return mcamp__fail(ctx, MCAMP_E_BLOB, "checksum", 0);
+    return MCAMP_OK;
+}
+
+/* Fields that contradict each other. */
+MCAMP__PRIV mcamp_status mcamp__record_sane(mcamp_ctx *ctx, const mcamp_guarantee *g,
+                                            const mcamp_mech *m)
+{
+    int proven = (int)g->kind >= (int)MCAMP_KIND_VERIFIED;
+    int fixed = g->law == MCAMP_BATCH_SHUFFLE || g->law == MCAMP_BATCH_FIXED;
+    const char *bad = NULL;
+    if (g->strategy_digest != m->digest) bad = "strategy_digest";
+    else if (g->gram_digest && g->gram_digest != mcamp__gram_digest(m, g->batches))
+        bad = "gram_digest";
+    else if (g->rounds != m->n) bad = "rounds";
+    else if (!g->batches || g->epochs != (g->rounds - 1) / g->batches + 1) bad = "epochs";
+    else if (g->accepted != proven) bad = "accepted";
+    else if (g->accepted && g->interrupted) bad = "interrupted";
+    else if (!g->unit || !g->points) bad = "unit";
+    else if (g->law == MCAMP_BATCH_UNSET) bad = "sampling";
+    else if (g->adjacency == MCAMP_ADJACENT_UNSET ||
+             (fixed && g->adjacency != MCAMP_ADJACENT_ZERO_OUT)) bad = "adjacency";
+    else if (g->kind == MCAMP_KIND_VERIFIED &&
+             !((g->direction == MCAMP_ADD || g->remove.accepted) &&
+               (g->direction == MCAMP_REMOVE || g->add.accepted))) bad = "direction";
+    if (bad) return mcamp__fail(ctx, MCAMP_E_MISMATCH, bad, 0);
+    if (!g->accepted) return MCAMP_OK;
+    {
+        mcamp_guarantee both = *g;          /* its numbers, whatever its direction */
+        both.direction = MCAMP_BOTH;
+        both.unit = 1;
+        return mcamp__guarantee_holds(ctx, &both);
+    }
+}
+
+MCAMP_API mcamp_status mcamp_record_read(mcamp_ctx *ctx, const char *text, size_t size,
+                                         mcamp_mech *mech, mcamp_guarantee *guarantee)
+{
+    mcamp_guarantee g;
+    mcamp_mech m;
+    mcamp__visit v;
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!text || !mech || !guarantee)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED,
+                           !text ? "text" : !mech ? "mech" : "guarantee", 0);
+    if ((st = mcamp__record_check(ctx, text, size)) < 0) return st;
+    memset(&g, 0, sizeof g);
+    memset(&m, 0, sizeof m);
+    memset(&v, 0, sizeof v);
+    v.text = text;
+    v.end = text + size;
+    v.suffix = "";
+    mcamp__visit_count(&v, "mcamp record", 0);
+    mcamp__visit_guarantee(&v, &g);
+    if (!v.bad) mcamp__visit_mech(&v, ctx, &m);
+    mcamp__visit_digest(&v, "checksum", 0);
+    g.magic = MCAMP__GUARANTEE_MAGIC;
+    if (v.bad) st = mcamp__fail(ctx, strcmp(v.bad, "memory") ? MCAMP_E_BLOB : MCAMP_E_MEMORY,
+                                v.bad, 0);
+    else if (v.text != v.end) st = mcamp__fail(ctx, MCAMP_E_BLOB, "checksum", 0);
+    else st = mcamp__mech_revive(ctx, &m);
+    if (st == MCAMP_OK) st = mcamp__record_sane(ctx, &g, &m);
+    if (st < 0) { mcamp_mech_free(ctx, &m); return st; }
+    *mech = m;
+    *guarantee = g;
+    return MCAMP_OK;
+}
+
+/* ---- once more ------------------------------------------------------------------ */
+
+/* The claim that a guarantee of balls in bins decided about, with its samples. */
+MCAMP__PRIV mcamp_status mcamp__repeat_claim(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                             const mcamp_guarantee *g, mcamp_guarantee *out)
+{
+    mcamp_gram gram;
+    mcamp_claim c;
+    mcamp_status st = mcamp_gram_init(ctx, mech, (size_t)g->batches, &gram);
+    if (st < 0) return st;
+    memset(&c, 0, sizeof c);
+    c.sigma = g->sigma; c.eps = g->eps; c.delta = g->delta; c.beta = g->beta;
+    c.direction = g->direction;
+    c.seed = g->seed; c.rung = g->rung; c.max_samples = g->max_samples;
+    st = mcamp_verify(ctx, &gram, &c, out);
+    mcamp_gram_free(ctx, &gram);
+    return st;
+}
+
+/* delta at (sigma, eps), from above, of what mcamp_plan proves without samples. */
+MCAMP__PRIV mcamp_status mcamp__repeat_delta(mcamp_ctx *ctx, const mcamp_guarantee *g,
+                                             double sensitivity, double *upper)
+{
+    mcamp_event e;
+    mcamp_exact_desc d;
+    mcamp_interval delta = { 0, 1 };
+    mcamp_status st;
+    memset(&e, 0, sizeof e);
+    memset(&d, 0, sizeof d);
+    e.kind = g->q > 0 && g->q < 1 ? MCAMP_EVENT_POISSON : MCAMP_EVENT_GAUSSIAN;
+    e.count = g->kind == MCAMP_KIND_INTERVAL ? g->epochs : 1;
+    e.sigma = g->sigma;
+    e.sensitivity = sensitivity;
+    e.q = e.kind == MCAMP_EVENT_POISSON ? g->q : 0;
+    d.rel_error = 1e-3;
+    st = mcamp_exact_delta(ctx, &e, 1, &d, g->eps, &delta, NULL);
+    *upper = delta.upper;
+    return st;
+}
+
+MCAMP_API mcamp_status mcamp_guarantee_repeat(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                              const mcamp_guarantee *guarantee,
+                                              mcamp_guarantee *out)
+{
+    const mcamp_guarantee *g = guarantee;
+    mcamp_guarantee r;
+    mcamp_status st = mcamp__guarantee_args(ctx, mech, out);
+    if (st < 0) return st;
+    if (!g || g->magic != MCAMP__GUARANTEE_MAGIC)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "guarantee", 0);
+    if (g->strategy_digest != mech->digest)
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "mech", 0);
+    if (g->kind == MCAMP_KIND_VERIFIED ||
+        (g->kind == MCAMP_KIND_NONE && g->law == MCAMP_BATCH_BINS))
+        return mcamp__repeat_claim(ctx, mech, g, out);
+    if ((int)g->kind < (int)MCAMP_KIND_INTERVAL)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "guarantee", (double)(int)g->kind);
+    st = g->kind == MCAMP_KIND_INTERVAL
+             ? mcamp_guarantee_poisson(ctx, mech, g->batches, g->q, g->sigma, g->delta, &r)
+             : mcamp_guarantee_unamplified(ctx, mech, g->law, g->batches, g->sigma, g->delta,
+                                           &r);
+    if (st >= 0 && g->asked == MCAMP_ASK_DELTA) {
+        st = mcamp__repeat_delta(ctx, g, r.sensitivity, &r.upper);
+        r.asked = MCAMP_ASK_DELTA;
+        r.lower = 0;
+        r.eps = r.upper <= g->delta ? g->eps : mcamp__inf();
+    }
+    if (st < 0) return st;
+    r.adjacency = g->adjacency;
+    r.accepted = r.eps <= g->eps;
+    r.eps = g->eps;
+    if (!r.accepted) r.kind = MCAMP_KIND_NONE;
+    *out = r;
+    return r.accepted ? MCAMP_OK : MCAMP_Q_REFUSED;
+}
+
+#endif /* MCAMP_NO_STDLIB */
+
+/* ======================================================================== *
+ *  REPORTS                                                        >>report
+ *  In: guarantees, answers, plans, sessions.  Out: JSON or sentences through the
+ *  caller's write function.  No number about privacy is printed but from a guarantee:
+ *  inputs as they were given, to the digit; what was computed rounded to the safe side
+ *  (sigma, eps, delta and upper ends up, lower ends and sampling rates down), so that
+ *  what is read in the text is as true as what was proved.  No allocation.
+ * ======================================================================== */
+
+#ifndef MCAMP_NO_STDLIB
+
 MCAMP__PRIV void mcamp__json_number(mcamp__out *o, const char *key, double x)
 {
     mcamp__json_key(o, key);
-    mcamp__put_number(o, x, 17);
+    if (mcamp__finite(x)) mcamp__put_exact(o, x); else mcamp__put(o, "null");
 }
 
 MCAMP__PRIV void mcamp__json_count(mcamp__out *o, const char *key, uint64_t n)
@@ -17862,101 +18668,158 @@ MCAMP__PRIV void mcamp__json_text(mcamp__out *o, const char *key, const char *te
     mcamp__put(o, "\"");
 }
 
-MCAMP__PRIV const char *mcamp__method_name(mcamp_method method)
+MCAMP__PRIV mcamp_status mcamp__report_end(mcamp__out *o)
 {
-    switch (method) {
-    case MCAMP_METHOD_PLAIN:   return "plain";
-    case MCAMP_METHOD_TILTED:  return "tilted";
-    case MCAMP_METHOD_COMMON:  return "common";
-    case MCAMP_METHOD_MODE:    return "mode";
-    case MCAMP_METHOD_PRODUCT: return "product";
-    case MCAMP_METHOD_EXACT:   return "exact";
-    default:                   return "none";
-    }
-}
-
-MCAMP__PRIV mcamp_status mcamp__report_end(mcamp__out *o, double seconds)
-{
-    if (seconds >= 0) mcamp__json_number(o, "seconds", seconds);
-    mcamp__json_text(o, "version", MCAMP_VERSION_TEXT);
-    mcamp__put(o, "}\n");
     return o->failed ? MCAMP_Q_INTERRUPTED : MCAMP_OK;
 }
 
-MCAMP_API mcamp_status mcamp_report_answer(const mcamp_answer *a, double seconds,
-                                           const mcamp_writer *w)
+/* ---- what a guarantee is about ------------------------------------------------ */
+
+MCAMP__PRIV double mcamp__guarantee_value(const mcamp_guarantee *g)
 {
-    mcamp__out o;
-    const mcamp_estimate *e;
-    if (!a || !w || !w->write) return MCAMP_E_REQUIRED;
-    memset(&o, 0, sizeof o);
-    o.w = w;
-    e = a->add.value > a->remove.value ? &a->add : &a->remove;
-    mcamp__json_number(&o, "epsilon", a->eps);
-    mcamp__json_number(&o, "delta", a->delta);
-    if (a->remove.direction) mcamp__json_number(&o, "delta_remove", a->remove.value);
-    if (a->add.direction) mcamp__json_number(&o, "delta_add", a->add.value);
-    if (a->remove.direction) mcamp__json_number(&o, "stderr_remove", a->remove.std_error);
-    if (a->add.direction) mcamp__json_number(&o, "stderr_add", a->add.std_error);
-    mcamp__json_number(&o, "stderr", a->std_error);
-    mcamp__json_number(&o, "upper", a->delta_upper);
-    mcamp__json_number(&o, "lower", mcamp__dmax(a->remove.lower, a->add.lower));
-    mcamp__json_number(&o, "beta", a->beta);
-    mcamp__json_number(&o, "sigma", a->sigma);
-    mcamp__json_number(&o, "unamplified", a->unamplified);
-    mcamp__json_text(&o, "status", mcamp_strerror(a->status));
-    mcamp__json_text(&o, "method", mcamp__method_name(e->method));
-    mcamp__json_count(&o, "samples", a->samples);
-    mcamp__json_count(&o, "k", e->order);
-    mcamp__json_number(&o, "range", e->range);
-    mcamp__json_count(&o, "seed", a->seed);
-    return mcamp__report_end(&o, seconds);
+    switch ((int)g->asked) {
+    case MCAMP_ASK_DELTA: return g->delta;
+    case MCAMP_ASK_EPS:   return g->eps;
+    case MCAMP_ASK_SIGMA: return g->sigma;
+    case MCAMP_ASK_Q:     return g->q;
+    case MCAMP_ASK_COUNT: return (double)g->count;
+    case MCAMP_ASK_UNIT:  return (double)g->unit;
+    default:              return mcamp__nan();
+    }
 }
 
-MCAMP__PRIV void mcamp__json_digest(mcamp__out *o, uint64_t digest)
+/* What lower and upper are ends of. */
+MCAMP__PRIV mcamp_quantity mcamp__guarantee_bounded(const mcamp_guarantee *g)
 {
-    static const char hex[] = "0123456789abcdef";
-    char buf[17];
-    for (int i = 0; i < 16; i++) buf[i] = hex[(digest >> (60 - 4 * i)) & 15];
-    buf[16] = 0;
-    mcamp__json_text(o, "strategy_digest", buf);
+    return g->kind == MCAMP_KIND_ESTIMATE ? MCAMP_ASK_DELTA : g->asked;
 }
 
-MCAMP__PRIV const char *mcamp__direction_name(mcamp_direction d)
+MCAMP__PRIV int mcamp__guarantee_sampled(const mcamp_guarantee *g)
 {
-    return d == MCAMP_REMOVE ? "remove" : d == MCAMP_ADD ? "add" : "both";
+    return g->remove.samples || g->add.samples;
 }
 
-MCAMP_API mcamp_status mcamp_report_guarantee(const mcamp_guarantee *s, double seconds,
-                                              const mcamp_writer *w)
+/* A number of the claim: as given, or rounded to the safe side if it was asked for. */
+MCAMP__PRIV void mcamp__put_claim(mcamp__out *o, const mcamp_guarantee *g, mcamp_quantity which,
+                                  double x)
 {
-    mcamp__out o;
-    const mcamp_proof *p;
-    if (!s || !w || !w->write) return MCAMP_E_REQUIRED;
-    memset(&o, 0, sizeof o);
-    o.w = w;
-    p = s->direction == MCAMP_ADD ? &s->add : &s->remove;
-    mcamp__json_key(&o, "accepted");
-    mcamp__put(&o, s->accepted ? "true" : "false");
-    mcamp__json_text(&o, "direction", mcamp__direction_name(s->direction));
-    mcamp__json_text(&o, "adjacency", "add or remove one example (zero-out)");
-    mcamp__json_text(&o, "sampling", "balls in bins");
-    mcamp__json_number(&o, "epsilon", s->eps);
-    mcamp__json_number(&o, "delta", s->delta);
-    mcamp__json_number(&o, "beta", s->beta);
-    mcamp__json_number(&o, "sigma", s->sigma);
-    mcamp__json_count(&o, "batches", s->batches);
-    mcamp__json_count(&o, "rounds", s->rounds);
-    mcamp__json_digest(&o, s->gram_digest);
-    mcamp__json_text(&o, "method", mcamp__method_name(p->method));
-    mcamp__json_count(&o, "samples", s->samples);
-    mcamp__json_count(&o, "samples_remove", s->remove.samples);
-    mcamp__json_count(&o, "samples_add", s->add.samples);
-    mcamp__json_count(&o, "k", p->order);
-    mcamp__json_number(&o, "range", p->method == MCAMP_METHOD_EXACT ? p->bound : p->range);
-    mcamp__json_count(&o, "rungs", s->rungs);
-    mcamp__json_count(&o, "seed", s->seed);
-    return mcamp__report_end(&o, seconds);
+    if (g->asked != which || g->kind == MCAMP_KIND_VERIFIED || g->kind == MCAMP_KIND_NONE)
+        mcamp__put_exact(o, x);
+    else
+        mcamp__put_rounded(o, x, 7, which == MCAMP_ASK_Q ? MCAMP__DOWN : MCAMP__UP);
+}
+
+MCAMP__PRIV void mcamp__put_sigma(mcamp__out *o, const mcamp_guarantee *g)
+{
+    mcamp__put_claim(o, g, MCAMP_ASK_SIGMA, g->sigma);
+}
+
+MCAMP__PRIV void mcamp__put_eps(mcamp__out *o, const mcamp_guarantee *g)
+{
+    mcamp__put_claim(o, g, MCAMP_ASK_EPS, g->eps);
+}
+
+MCAMP__PRIV void mcamp__put_delta(mcamp__out *o, const mcamp_guarantee *g)
+{
+    mcamp__put_claim(o, g, MCAMP_ASK_DELTA, g->delta);
+}
+
+/* ---- sentences that kinds share --------------------------------------------------- */
+
+MCAMP__PRIV const char *mcamp__direction_words(mcamp_direction d)
+{
+    return d == MCAMP_REMOVE ? "only with the example removed"
+         : d == MCAMP_ADD    ? "only with the example added"
+         :                     "both, with the example added and with it removed";
+}
+
+/* Half a guarantee is none, and has to say so. */
+MCAMP__PRIV void mcamp__text_direction(mcamp__out *o, const mcamp_guarantee *g)
+{
+    mcamp__put(o, "  Direction: ");
+    mcamp__put(o, mcamp__direction_words(g->direction));
+    mcamp__put(o, g->direction == MCAMP_BOTH ? ".\n"
+        : ".\n  This is half of a differential-privacy guarantee: the other direction was not "
+          "asked for.\n");
+}
+
+MCAMP__PRIV void mcamp__text_unit(mcamp__out *o, const mcamp_guarantee *g)
+{
+    mcamp__put(o, "  Unit of privacy: ");
+    if (g->unit > 1) {
+        mcamp__put(o, "groups of up to ");
+        mcamp__put_count(o, g->unit);
+        mcamp__put(o, " examples");
+    } else {
+        mcamp__put(o, "one example");
+    }
+    mcamp__put(o, g->adjacency == MCAMP_ADJACENT_ZERO_OUT
+        ? ", its gradients zeroed out while it keeps its place"
+        : ", added or removed (its gradients zeroed out)");
+    mcamp__put(o, ";\n  each gradient clipped to norm 1.\n");
+}
+
+MCAMP__PRIV void mcamp__text_law(mcamp__out *o, const mcamp_guarantee *g)
+{
+    switch ((int)g->law) {
+    case MCAMP_BATCH_BINS:
+        mcamp__put(o, "balls in bins, every example in one of ");
+        mcamp__put_count(o, g->batches);
+        mcamp__put(o, " batches, uniformly and\n  independently, the same in every epoch");
+        break;
+    case MCAMP_BATCH_POISSON:
+        mcamp__put(o, "cyclic Poisson sampling in a cycle of ");
+        mcamp__put_count(o, g->batches);
+        mcamp__put(o, " rounds: every example belongs to one of as\n  many groups that take turns");
+        if (g->q > 0) {
+            mcamp__put(o, ", and is drawn from it with probability ");
+            mcamp__put_claim(o, g, MCAMP_ASK_Q, g->q);
+        }
+        break;
+    case MCAMP_BATCH_FIXED:
+        mcamp__put(o, "a fixed number of examples, of groups that take turns in a cycle of ");
+        mcamp__put_count(o, g->batches);
+        mcamp__put(o, "\n  rounds; not amplified");
+        break;
+    case MCAMP_BATCH_MINSEP:
+        mcamp__put(o, "b-min-sep Poisson sampling, two uses of an example at least ");
+        mcamp__put_count(o, g->batches);
+        mcamp__put(o, "\n  rounds apart; not amplified");
+        break;
+    default:
+        mcamp__put(o, "shuffled once or in any other fixed order, cut into ");
+        mcamp__put_count(o, g->batches);
+        mcamp__put(o, " batches, the\n  same in every epoch; not amplified");
+    }
+}
+
+MCAMP__PRIV void mcamp__text_batches(mcamp__out *o, const mcamp_guarantee *g)
+{
+    if (!g->law) return;
+    mcamp__put(o, "  Batches: ");
+    mcamp__text_law(o, g);
+    if (g->rounds) {
+        mcamp__put(o, "; ");
+        mcamp__put_count(o, g->rounds);
+        mcamp__put(o, " rounds");
+    }
+    if (g->examples) {
+        mcamp__put(o, ", ");
+        mcamp__put_count(o, g->examples);
+        mcamp__put(o, " examples");
+    }
+    mcamp__put(o, ".\n");
+}
+
+/* "wrong with probability at most beta", for how many numbers. */
+MCAMP__PRIV void mcamp__text_level(mcamp__out *o, const mcamp_guarantee *g)
+{
+    mcamp__put_rounded(o, g->beta, 6, MCAMP__UP);
+    if (g->points > 1) {
+        mcamp__put(o, " for all ");
+        mcamp__put_count(o, g->points);
+        mcamp__put(o, " points at once");
+    }
 }
 
 MCAMP__PRIV void mcamp__text_proof(mcamp__out *o, const char *name, const mcamp_proof *p)
@@ -17966,235 +18829,535 @@ MCAMP__PRIV void mcamp__text_proof(mcamp__out *o, const char *name, const mcamp_
     mcamp__put(o, name);
     if (p->method == MCAMP_METHOD_EXACT) {
         mcamp__put(o, ": without samples, delta is at most ");
-        mcamp__put_number(o, p->bound, 6);
+        mcamp__put_rounded(o, p->bound, 6, MCAMP__UP);
     } else {
         mcamp__put(o, ": ");
         mcamp__put_count(o, p->samples);
         mcamp__put(o, " samples of the ");
-        mcamp__put(o, mcamp__method_name(p->method));
+        mcamp__put(o, mcamp__method_names[p->method]);
         mcamp__put(o, " law of order ");
         mcamp__put_count(o, p->order);
         mcamp__put(o, ", each value at most ");
-        mcamp__put_number(o, p->range, 6);
+        mcamp__put_rounded(o, p->range, 6, MCAMP__UP);
         mcamp__put(o, "; betting wealth e^");
-        mcamp__put_number(o, p->log_wealth, 4);
+        mcamp__put_rounded(o, p->log_wealth, 4, MCAMP__DOWN);
     }
     mcamp__put(o, p->accepted ? "; accepted.\n" : "; not accepted.\n");
 }
 
-MCAMP_API mcamp_status mcamp_report_guarantee_text(const mcamp_guarantee *s,
-                                                   const mcamp_writer *w)
+/* All that another person needs to repeat it. */
+MCAMP__PRIV void mcamp__text_origin(mcamp__out *o, const mcamp_guarantee *g, const char *indent)
 {
-    mcamp__out o;
-    if (!s || !w || !w->write) return MCAMP_E_REQUIRED;
-    memset(&o, 0, sizeof o);
-    o.w = w;
-    mcamp__put(&o, s->accepted ? "Certified: with noise multiplier sigma = "
-                               : "NOT certified: with noise multiplier sigma = ");
-    mcamp__put_number(&o, s->sigma, 10);
-    mcamp__put(&o, " the mechanism C x + z is (");
-    mcamp__put_number(&o, s->eps, 10);
-    mcamp__put(&o, ", ");
-    mcamp__put_number(&o, s->delta, 10);
-    mcamp__put(&o, ")-differentially private.\n"
-        "  Unit of privacy: one example, added or removed (its gradients zeroed out),\n"
-        "  each gradient clipped to norm 1.\n"
-        "  Batches: balls in bins, every example in one of ");
-    mcamp__put_count(&o, s->batches);
-    mcamp__put(&o, " batches, uniformly and\n  independently, the same in every epoch");
-    if (s->rounds) {
-        mcamp__put(&o, "; ");
-        mcamp__put_count(&o, s->rounds);
-        mcamp__put(&o, " rounds");
+    mcamp__put(o, indent);
+    if (g->strategy_digest) {
+        mcamp__put(o, "C has the digest ");
+        mcamp__put_digest(o, g->strategy_digest);
+        if (g->gram_digest) {
+            mcamp__put(o, ", its Gram matrix ");
+            mcamp__put_digest(o, g->gram_digest);
+        }
+        mcamp__put(o, ";\n");
+        mcamp__put(o, indent);
     }
-    mcamp__put(&o, ".\n  Were the claim false, it would have been accepted with probability "
-                   "at most ");
-    mcamp__put_number(&o, s->beta, 10);
-    mcamp__put(&o, ".\n");
-    mcamp__text_proof(&o, "remove", &s->remove);
-    mcamp__text_proof(&o, "add", &s->add);
-    return o.failed ? MCAMP_Q_INTERRUPTED : MCAMP_OK;
-}
-
-/* ---- sessions ---------------------------------------------------------------- */
-
-MCAMP__PRIV const char *mcamp__law_name(mcamp_batch_law law)
-{
-    switch (law) {
-    case MCAMP_BATCH_BINS:    return "balls in bins";
-    case MCAMP_BATCH_POISSON: return "cyclic Poisson";
-    case MCAMP_BATCH_FIXED:   return "cyclic, fixed size";
-    case MCAMP_BATCH_MINSEP:  return "b-min-sep Poisson";
-    case MCAMP_BATCH_SHUFFLE: return "shuffle, not amplified";
-    default:                  return "unknown";
+    if (mcamp__guarantee_sampled(g)) {
+        mcamp__put(o, "seed ");
+        mcamp__put_count(o, g->seed);
+        if (g->rung) {
+            mcamp__put(o, ", stream ");
+            mcamp__put_count(o, g->rung);
+        }
+        mcamp__put(o, "; ");
     }
+    mcamp__put(o, "mcamp.h ");
+    mcamp__put_version(o, g->version);
+    mcamp__put(o, ".\n");
 }
 
-MCAMP__PRIV const char *mcamp__kind_name(mcamp_guarantee_kind kind)
+/* ---- proven, or not ------------------------------------------------------------------ */
+
+MCAMP__PRIV void mcamp__text_claim(mcamp__out *o, const mcamp_guarantee *g)
 {
-    switch (kind) {
-    case MCAMP_KIND_ESTIMATE: return "estimate";
-    case MCAMP_KIND_VERIFIED: return "verified claim";
-    case MCAMP_KIND_INTERVAL: return "certified interval";
-    case MCAMP_KIND_CLOSED:   return "closed form";
-    default:                  return "none";
+    int both = g->direction == MCAMP_BOTH;
+    mcamp__put(o, both ? "Certified: with noise multiplier sigma = "
+                       : "Certified in one direction: with noise multiplier sigma = ");
+    mcamp__put_sigma(o, g);
+    mcamp__put(o, both ? " the mechanism C x + z is (" : " delta of C x + z at epsilon ");
+    mcamp__put_eps(o, g);
+    mcamp__put(o, both ? ", " : " is at most\n  ");
+    mcamp__put_delta(o, g);
+    mcamp__put(o, both ? ")-differentially private.\n" : ".\n");
+}
+
+/* No part of this may read as an assertion. */
+MCAMP__PRIV void mcamp__text_nothing(mcamp__out *o, const mcamp_guarantee *g)
+{
+    mcamp__put(o, g->interrupted ? "Interrupted before a decision.  " : "Not certified.  ");
+    mcamp__put(o, "Nothing is claimed about noise multiplier ");
+    mcamp__put_sigma(o, g);
+    mcamp__put(o, " at epsilon ");
+    mcamp__put_eps(o, g);
+    mcamp__put(o, " and\n  delta ");
+    mcamp__put_delta(o, g);
+    mcamp__put(o, ".  What was looked at:\n");
+}
+
+MCAMP__PRIV void mcamp__text_basis(mcamp__out *o, const mcamp_guarantee *g)
+{
+    if (g->kind == MCAMP_KIND_INTERVAL) {
+        mcamp__put(o, "  Certain, no samples were needed: composed privacy loss distributions, all "
+                      "errors\n  included; ");
+    } else if (g->kind == MCAMP_KIND_CLOSED) {
+        mcamp__put(o, "  Certain, no samples were needed: closed form of the Gaussian mechanism; ");
+    } else if (!mcamp__guarantee_sampled(g)) {
+        if (g->accepted) mcamp__put(o, "  Certain: no samples were needed.\n");
+        return;
+    } else {
+        mcamp__put(o, g->accepted ? "  Were the claim false, it would have been accepted with "
+                                    "probability at most "
+                                  : "  A false claim would be accepted with probability at most ");
+        mcamp__text_level(o, g);
+        mcamp__put(o, ".\n");
+        return;
     }
+    mcamp__put(o, "sensitivity ");
+    mcamp__put_rounded(o, g->sensitivity, 10, MCAMP__UP);
+    mcamp__put(o, ".\n");
 }
 
-MCAMP__PRIV const char *mcamp__session_adjacency(const mcamp_session *s)
+MCAMP__PRIV void mcamp__text_decided(mcamp__out *o, const mcamp_guarantee *g)
 {
-    return s->guarantee.adjacency == MCAMP_ADJACENT_ZERO_OUT
-               ? "zero-out of one example"
-               : "add or remove one example (zero-out)";
+    if (g->accepted) mcamp__text_claim(o, g); else mcamp__text_nothing(o, g);
+    mcamp__text_direction(o, g);
+    mcamp__text_unit(o, g);
+    mcamp__text_batches(o, g);
+    mcamp__text_basis(o, g);
+    mcamp__text_proof(o, "remove", &g->remove);
+    mcamp__text_proof(o, "add", &g->add);
+    mcamp__text_origin(o, g, "  ");
 }
+
+/* ---- answers to questions ---------------------------------------------------------------- */
+
+MCAMP__PRIV void mcamp__text_estimate_of(mcamp__out *o, const char *name, const mcamp_proof *p)
+{
+    if (!p->method) return;
+    mcamp__put(o, name);
+    mcamp__put_rounded(o, p->value, 4, MCAMP__UP);
+    if (p->method == MCAMP_METHOD_EXACT) {
+        mcamp__put(o, p->std_error > 0 ? " (without samples, at most " : " (closed form");
+        if (p->std_error > 0) {
+            mcamp__put_rounded(o, p->std_error, 1, MCAMP__UP);
+            mcamp__put(o, " too high");
+        }
+        mcamp__put(o, ")\n");
+        return;
+    }
+    mcamp__put(o, " +- ");
+    mcamp__put_rounded(o, p->std_error, 1, MCAMP__UP);
+    mcamp__put(o, " (");
+    mcamp__put_count(o, p->samples);
+    mcamp__put(o, " samples of the ");
+    mcamp__put(o, mcamp__method_names[p->method]);
+    mcamp__put(o, " law, order ");
+    mcamp__put_count(o, p->order);
+    mcamp__put(o, ")\n");
+}
+
+/* "sigma = 4.25 +- 0.01" */
+MCAMP__PRIV void mcamp__text_value(mcamp__out *o, const mcamp_guarantee *g)
+{
+    mcamp__put(o, mcamp__asked_names[g->asked]);
+    mcamp__put(o, " = ");
+    if (g->asked == MCAMP_ASK_COUNT || g->asked == MCAMP_ASK_UNIT)
+        mcamp__put_count(o, g->asked == MCAMP_ASK_COUNT ? g->count : g->unit);
+    else
+        mcamp__put_claim(o, g, g->asked, mcamp__guarantee_value(g));
+    if (g->std_error > 0) {
+        mcamp__put(o, " +- ");
+        mcamp__put_rounded(o, g->std_error, 1, MCAMP__UP);
+    }
+    mcamp__put(o, "\n");
+}
+
+MCAMP__PRIV void mcamp__text_bound(mcamp__out *o, const mcamp_guarantee *g)
+{
+    if (!(g->upper > 0 && g->upper < 1)) return;
+    mcamp__put(o, "  delta is at most       ");
+    mcamp__put_rounded(o, g->upper, 4, MCAMP__UP);
+    if (mcamp__guarantee_sampled(g)) {
+        mcamp__put(o, ", wrong with probability ");
+        mcamp__text_level(o, g);
+        mcamp__put(o, " per direction");
+    } else {
+        mcamp__put(o, ", certain");
+    }
+    mcamp__put(o, "\n");
+}
+
+MCAMP__PRIV void mcamp__text_answer(mcamp__out *o, const mcamp_guarantee *g)
+{
+    int estimate = g->kind == MCAMP_KIND_ESTIMATE;
+    mcamp__text_value(o, g);
+    mcamp__put(o, estimate ? "\n  Estimate, not a proof (+- one standard error): sigma "
+                  : "\n  Certain, no samples were needed: sigma ");
+    mcamp__put_sigma(o, g);
+    mcamp__put(o, estimate ? " gives about (" : " gives (");
+    mcamp__put_eps(o, g);
+    mcamp__put(o, ", ");
+    mcamp__put_delta(o, g);
+    mcamp__put(o, ")");
+    mcamp__put(o, g->direction == MCAMP_BOTH ? "-DP.\n" : ".\n");
+    mcamp__text_direction(o, g);
+    mcamp__text_estimate_of(o, "  delta, remove          ", &g->remove);
+    mcamp__text_estimate_of(o, "  delta, add             ", &g->add);
+    if (mcamp__guarantee_bounded(g) == MCAMP_ASK_DELTA) mcamp__text_bound(o, g);
+    if (g->unamplified > 0) {
+        mcamp__put(o, "  without amplification  ");
+        mcamp__put(o, mcamp__asked_names[g->asked]);
+        mcamp__put(o, " ");
+        mcamp__put_rounded(o, g->unamplified, 6, MCAMP__UP);
+        mcamp__put(o, "\n");
+    }
+    mcamp__text_unit(o, g);
+    mcamp__text_batches(o, g);
+    mcamp__text_origin(o, g, "  ");
+}
+
+/* Composed events: one sentence. */
+MCAMP__PRIV void mcamp__text_interval(mcamp__out *o, const mcamp_guarantee *g)
+{
+    int found = g->asked != MCAMP_ASK_EPS && g->asked != MCAMP_ASK_DELTA;
+    if (found) {
+        mcamp__text_value(o, g);
+        mcamp__put(o, "  Certain, no samples were needed: with it (");
+        mcamp__put_eps(o, g);
+        mcamp__put(o, ", ");
+        mcamp__put_delta(o, g);
+        mcamp__put(o, g->direction == MCAMP_BOTH ? ")-DP.\n" : ").\n");
+    } else {
+        mcamp__put(o, mcamp__asked_names[g->asked]);
+        mcamp__put(o, " from ");
+        mcamp__put_rounded(o, g->lower, 7, MCAMP__DOWN);
+        mcamp__put(o, " to ");
+        mcamp__put_rounded(o, g->upper, 7, MCAMP__UP);
+        mcamp__put(o, g->asked == MCAMP_ASK_EPS ? " at delta " : " at epsilon ");
+        mcamp__put_exact(o, g->asked == MCAMP_ASK_EPS ? g->delta : g->eps);
+        mcamp__put(o, mcamp__guarantee_sampled(g) ? "\n  Wrong with probability at most "
+                                                  : "\n  Certain: no samples were needed.\n");
+        if (mcamp__guarantee_sampled(g)) {
+            mcamp__text_level(o, g);
+            mcamp__put(o, ".\n");
+        }
+    }
+    mcamp__text_direction(o, g);
+}
+
+/* For the margin of a picture. */
+MCAMP__PRIV void mcamp__text_caption(mcamp__out *o, const mcamp_guarantee *g)
+{
+    mcamp__put(o, "sigma ");
+    mcamp__put_sigma(o, g);
+    mcamp__put(o, "; shaded: proven bounds, wrong with probability ");
+    mcamp__text_level(o, g);
+}
+
+MCAMP__PRIV void mcamp__json_guarantee(mcamp__out *o, const mcamp_guarantee *g)
+{
+    mcamp_guarantee copy = *g;
+    mcamp__visit v;
+    memset(&v, 0, sizeof v);
+    v.o = o;
+    v.json = 1;
+    v.suffix = "";
+    mcamp__visit_guarantee(&v, &copy);
+    mcamp__json_text(o, "bounds", mcamp__asked_names[mcamp__guarantee_bounded(g)]);
+    if (g->asked) mcamp__json_number(o, "value", mcamp__guarantee_value(g));
+}
+
+/* Names are looked up by these. */
+MCAMP__PRIV int mcamp__guarantee_printable(const mcamp_guarantee *g)
+{
+    return g->magic == MCAMP__GUARANTEE_MAGIC &&
+           (unsigned)g->asked <= MCAMP_ASK_UNIT && (unsigned)g->kind <= MCAMP_KIND_CLOSED &&
+           (unsigned)g->direction <= MCAMP_ADD &&
+           (unsigned)g->adjacency <= MCAMP_ADJACENT_ZERO_OUT &&
+           (unsigned)g->remove.method <= MCAMP_METHOD_EXACT &&
+           (unsigned)g->add.method <= MCAMP_METHOD_EXACT;
+}
+
+MCAMP__PRIV void mcamp__text_guarantee(mcamp__out *o, const mcamp_guarantee *g)
+{
+    if (g->kind == MCAMP_KIND_NONE || g->kind == MCAMP_KIND_VERIFIED) mcamp__text_decided(o, g);
+    else if (!g->law) mcamp__text_interval(o, g);
+    else if (g->kind == MCAMP_KIND_ESTIMATE || g->unamplified > 0) mcamp__text_answer(o, g);
+    else mcamp__text_decided(o, g);
+}
+
+/* ---- the privacy statement of a run ------------------------------------------------------- *
+ * The items of [2], appendix K.1, in their order; of a session, or of a guarantee alone
+ * (s is NULL) before there is one.                                                         */
 
 /* sensitivity^2/(2 sigma^2), rounded up, for the Gaussian mechanism. */
-MCAMP__PRIV double mcamp__session_rho(const mcamp_guarantee *g)
+MCAMP__PRIV double mcamp__guarantee_rho(const mcamp_guarantee *g)
 {
     double r = g->sensitivity / g->sigma;
     return r * r / 2 * (1 + 8 * DBL_EPSILON);
 }
 
-MCAMP_API mcamp_status mcamp_report_session(const mcamp_session *s, const mcamp_writer *w)
+MCAMP__PRIV void mcamp__legal_type(mcamp__out *o, const mcamp_guarantee *g)
 {
-    mcamp__out o;
-    const mcamp_guarantee *g;
-    if (!s || !w || !w->write) return MCAMP_E_REQUIRED;
-    if (mcamp_session_delta(s) >= 1) return MCAMP_E_ARG;
-    memset(&o, 0, sizeof o);
-    o.w = w;
-    g = &s->guarantee;
-    mcamp__json_text(&o, "setting", "central");
-    mcamp__json_text(&o, "covers", "one training run; not the choice of hyperparameters or "
-                                   "checkpoints");
-    mcamp__json_text(&o, "output", "the noisy gradients of all rounds");
-    mcamp__json_text(&o, "unit", "one example");
-    mcamp__json_text(&o, "adjacency", mcamp__session_adjacency(s));
-    mcamp__json_text(&o, "accounting", mcamp__kind_name(g->kind));
-    mcamp__json_text(&o, "sampling", mcamp__law_name(g->law));
-    mcamp__json_number(&o, "epsilon", g->eps);
-    mcamp__json_number(&o, "delta", mcamp_session_delta(s));
-    mcamp__json_number(&o, "delta_of_cuts", s->cut_delta);
-    if (g->kind == MCAMP_KIND_CLOSED)
-        mcamp__json_number(&o, "rho", mcamp__session_rho(g));
-    mcamp__json_number(&o, "beta", g->beta);
-    mcamp__json_number(&o, "sigma", g->sigma);
-    mcamp__json_number(&o, "clip_norm", s->clip->norm);
-    mcamp__json_number(&o, "grid", s->clip->grid);
-    mcamp__json_number(&o, "q", g->q);
-    mcamp__json_number(&o, "sensitivity", g->sensitivity);
-    mcamp__json_count(&o, "examples", s->batch->examples);
-    mcamp__json_count(&o, "rounds", g->rounds);
-    mcamp__json_count(&o, "batches", g->batches);
-    mcamp__json_count(&o, "limit", s->batch->limit);
-    mcamp__json_count(&o, "dim", s->clip->dim);
-    mcamp__json_count(&o, "round", s->noise->step);
-    mcamp__json_count(&o, "samples", g->samples);
-    mcamp__json_digest(&o, g->strategy_digest);
-    return mcamp__report_end(&o, -1);
+    mcamp__put(o, "  3. Accounting\n     (a) Type: ");
+    if (g->kind == MCAMP_KIND_INTERVAL)
+        mcamp__put(o, "composition of Poisson-sampled Gaussian mechanisms by their privacy\n"
+                      "         loss distributions, rounded up; no samples.\n");
+    else if (g->kind == MCAMP_KIND_CLOSED)
+        mcamp__put(o, "Gaussian mechanism, nothing gained from sampling; no samples.\n");
+    else if (!mcamp__guarantee_sampled(g))
+        mcamp__put(o, "a bound that is certain; no samples.\n");
+    else {
+        mcamp__put(o, "Monte Carlo with a proof: a false claim would have been accepted\n"
+                      "         with probability at most ");
+        mcamp__text_level(o, g);
+        mcamp__put(o, ", which delta covers.\n");
+    }
 }
 
-MCAMP__PRIV void mcamp__text_law(mcamp__out *o, const mcamp_session *s)
+MCAMP__PRIV void mcamp__legal_assumptions(mcamp__out *o, const mcamp_guarantee *g,
+                                          const mcamp_session *s)
 {
-    const mcamp_guarantee *g = &s->guarantee;
-    mcamp__put(o, "         Batches: ");
-    mcamp__put(o, mcamp__law_name(g->law));
-    mcamp__put(o, "; cycle of ");
-    mcamp__put_count(o, g->batches);
-    mcamp__put(o, " rounds");
-    if (s->batch->q > 0) {
-        mcamp__put(o, "; probability ");
-        mcamp__put_number(o, s->batch->q, 10);
-    }
-    if (s->batch->limit) {
-        mcamp__put(o, "; cut to ");
+    mcamp__put(o, "     (b) Assumptions.  Mechanism: C x + z, noise multiplier ");
+    mcamp__put_sigma(o, g);
+    mcamp__put(o, ",\n         gradients clipped to norm ");
+    mcamp__put_exact(o, s ? s->clip->norm : 1);
+    mcamp__put(o, s ? ".\n  Batches: " : ", or sigma relative to it.\n  Batches: ");
+    mcamp__text_law(o, g);
+    if (s && s->batch->limit) {
+        mcamp__put(o, ";\n  cut to ");
         mcamp__put_count(o, s->batch->limit);
         mcamp__put(o, " examples at random, which adds ");
-        mcamp__put_number(o, s->cut_delta, 4);
+        mcamp__put_rounded(o, s->cut_delta, 4, MCAMP__UP);
         mcamp__put(o, " to delta");
     }
     mcamp__put(o, ".\n         Drawn by a keyed generator; neither key nor batches are released,\n"
                   "         and each example that is drawn is added once.\n");
-}
-
-MCAMP__PRIV void mcamp__text_basis(mcamp__out *o, const mcamp_guarantee *g)
-{
-    mcamp__put(o, "  3. Accounting\n     (a) Type: ");
-    if (g->kind == MCAMP_KIND_VERIFIED) {
-        mcamp__put(o, "Monte Carlo with a proof: a false claim would have been accepted\n"
-                      "         with probability at most ");
-        mcamp__put_number(o, g->beta, 6);
-        mcamp__put(o, ", which delta covers; ");
-        mcamp__put_count(o, g->samples);
-        mcamp__put(o, " samples");
-    } else if (g->kind == MCAMP_KIND_INTERVAL) {
-        mcamp__put(o, "composition of Poisson-sampled Gaussian mechanisms by their privacy\n"
-                      "         loss distributions, rounded up; sensitivity ");
-        mcamp__put_number(o, g->sensitivity, 10);
-    } else {
-        mcamp__put(o, "Gaussian mechanism, nothing gained from sampling; sensitivity ");
-        mcamp__put_number(o, g->sensitivity, 10);
-    }
-    mcamp__put(o, ".\n");
-}
-
-MCAMP__PRIV void mcamp__text_assumptions(mcamp__out *o, const mcamp_session *s)
-{
-    mcamp__put(o, "     (b) Assumptions.  Mechanism: C x + z, noise multiplier ");
-    mcamp__put_number(o, s->guarantee.sigma, 10);
-    mcamp__put(o, ",\n         gradients clipped to norm ");
-    mcamp__put_number(o, s->clip->norm, 10);
-    mcamp__put(o, ".\n");
-    mcamp__text_law(o, s);
-    mcamp__put(o, s->clip->grid > 0
+    if (s) mcamp__put(o, s->clip->grid > 0
         ? "         Numbers: released on a lattice; integer sums.  The noise itself is\n"
           "         computed in double precision, which the statement does not cover.\n"
         : "         Numbers: floating point.  That the low bits of sums may tell more than\n"
           "         the statement says is not covered: use a lattice where that matters.\n");
 }
 
-MCAMP__PRIV void mcamp__text_promise(mcamp__out *o, const mcamp_session *s)
+MCAMP__PRIV void mcamp__legal_promise(mcamp__out *o, const mcamp_guarantee *g,
+                                      const mcamp_session *s)
 {
-    const mcamp_guarantee *g = &s->guarantee;
     mcamp__put(o, "     (c) Statement: the run is (");
-    mcamp__put_number(o, g->eps, 10);
+    mcamp__put_eps(o, g);
     mcamp__put(o, ", ");
-    mcamp__put_number(o, mcamp_session_delta(s), 10);
-    mcamp__put(o, ")-differentially private");
+    mcamp__put_rounded(o, s ? mcamp_session_delta(s) : mcamp__guarantee_delta(g), 7, MCAMP__UP);
+    mcamp__put(o, ")-differentially private,\n         both with the example added and with it "
+                  "removed");
     if (g->kind == MCAMP_KIND_CLOSED) {
-        mcamp__put(o, "\n         and ");
-        mcamp__put_number(o, mcamp__session_rho(g), 10);
+        mcamp__put(o, ", and ");
+        mcamp__put_rounded(o, mcamp__guarantee_rho(g), 7, MCAMP__UP);
         mcamp__put(o, "-zCDP");
     }
-    mcamp__put(o, ".\n     (d) Verifiability: computed by mcamp.h " MCAMP_VERSION_TEXT
-                  "; anybody with C and these numbers\n         can repeat it.\n");
+    mcamp__put(o, ".\n");
 }
 
-/* The items of [2], appendix K.1, in their order. */
-MCAMP_API mcamp_status mcamp_report_session_text(const mcamp_session *s,
-                                                 const mcamp_writer *w)
+/* What somebody else needs who has C: its record, and these. */
+MCAMP__PRIV void mcamp__legal_verify(mcamp__out *o, const mcamp_guarantee *g)
 {
-    mcamp__out o;
-    if (!s || !w || !w->write) return MCAMP_E_REQUIRED;
-    if (mcamp_session_delta(s) >= 1) return MCAMP_E_ARG;
-    memset(&o, 0, sizeof o);
-    o.w = w;
-    mcamp__put(&o, "Privacy statement\n"
+    mcamp__put(o, "     (d) Verifiability: anybody with C, or the record of this guarantee, can "
+                  "repeat it:\n         ");
+    mcamp__put_count(o, g->rounds);
+    mcamp__put(o, " rounds, a cycle of ");
+    mcamp__put_count(o, g->batches);
+    mcamp__put(o, ", epsilon ");
+    mcamp__put_eps(o, g);
+    mcamp__put(o, ", delta ");
+    mcamp__put_delta(o, g);
+    mcamp__put(o, ", sigma ");
+    mcamp__put_sigma(o, g);
+    if (g->kind == MCAMP_KIND_VERIFIED) {
+        mcamp__put(o, ", level ");
+        mcamp__put_exact(o, g->beta);
+    }
+    if (g->q > 0) {
+        mcamp__put(o, ", q ");
+        mcamp__put_exact(o, g->q);
+    }
+    if (g->sensitivity > 0) {
+        mcamp__put(o, ", sensitivity ");
+        mcamp__put_exact(o, g->sensitivity);
+    }
+    mcamp__put(o, ";\n");
+    mcamp__text_proof(o, "       remove", &g->remove);
+    mcamp__text_proof(o, "       add", &g->add);
+    mcamp__text_origin(o, g, "         ");
+}
+
+MCAMP__PRIV void mcamp__text_legal(mcamp__out *o, const mcamp_guarantee *g,
+                                   const mcamp_session *s)
+{
+    mcamp__put(o, "Privacy statement\n"
         "  1. Setting: central; whoever runs the training is trusted to run it as said here.\n"
         "  2. Definition\n"
         "     (a) Data covered: the examples of this one training run.  Not covered:\n"
         "         choosing hyperparameters or checkpoints by looking at the data, and\n"
         "         anything else that was computed from them.\n"
         "     (b) Output: the noisy gradients of all ");
-    mcamp__put_count(&o, s->guarantee.rounds);
-    mcamp__put(&o, " rounds, hence every model on the way.\n"
+    mcamp__put_count(o, g->rounds);
+    mcamp__put(o, " rounds, hence every model on the way.\n"
         "     (c) Unit: one example.\n     (d) Adjacency: ");
-    mcamp__put(&o, mcamp__session_adjacency(s));
-    mcamp__put(&o, ".\n");
-    mcamp__text_basis(&o, &s->guarantee);
-    mcamp__text_assumptions(&o, s);
-    mcamp__text_promise(&o, s);
-    return o.failed ? MCAMP_Q_INTERRUPTED : MCAMP_OK;
+    mcamp__put(o, mcamp__adjacency_names[g->adjacency]);
+    mcamp__put(o, ".\n");
+    mcamp__legal_type(o, g);
+    mcamp__legal_assumptions(o, g, s);
+    mcamp__legal_promise(o, g, s);
+    mcamp__legal_verify(o, g);
+}
+
+/* What a session adds to its guarantee. */
+MCAMP__PRIV void mcamp__json_session(mcamp__out *o, const mcamp_session *s)
+{
+    const mcamp_guarantee *g = &s->guarantee;
+    mcamp_guarantee run = *g;
+    run.delta = mcamp_session_delta(s);
+    run.examples = s->batch->examples;
+    mcamp__json_guarantee(o, &run);
+    mcamp__json_text(o, "setting", "central");
+    mcamp__json_text(o, "covers", "one training run; not the choice of hyperparameters or "
+                                  "checkpoints");
+    mcamp__json_text(o, "output", "the noisy gradients of all rounds");
+    mcamp__json_number(o, "delta_of_cuts", s->cut_delta);
+    if (g->kind == MCAMP_KIND_CLOSED) mcamp__json_number(o, "rho", mcamp__guarantee_rho(g));
+    mcamp__json_number(o, "clip_norm", s->clip->norm);
+    mcamp__json_number(o, "grid", s->clip->grid);
+    mcamp__json_count(o, "limit", s->batch->limit);
+    mcamp__json_count(o, "dim", s->clip->dim);
+    mcamp__json_count(o, "round", s->noise->step);
+    mcamp__put(o, "}\n");
+}
+
+MCAMP_API mcamp_status mcamp_report_session(const mcamp_session *s, mcamp_report_format format,
+                                            const mcamp_writer *w)
+{
+    mcamp__out o;
+    if (!s || !w || !w->write) return MCAMP_E_REQUIRED;
+    if (mcamp_session_delta(s) >= 1) return MCAMP_E_ARG;
+    o = mcamp__out_open(w);
+    if (format == MCAMP_REPORT_JSON) mcamp__json_session(&o, s);
+    else if (format == MCAMP_REPORT_LEGAL) mcamp__text_legal(&o, &s->guarantee, s);
+    else return MCAMP_E_ARG;
+    return mcamp__report_end(&o);
+}
+
+MCAMP_API mcamp_status mcamp_report_guarantee(const mcamp_guarantee *guarantee,
+                                              mcamp_report_format format,
+                                              const mcamp_writer *w)
+{
+    mcamp__out o;
+    if (!guarantee || !w || !w->write) return MCAMP_E_REQUIRED;
+    if (!mcamp__guarantee_printable(guarantee)) return MCAMP_E_ARG;
+    o = mcamp__out_open(w);
+    switch ((int)format) {
+    case MCAMP_REPORT_TEXT:    mcamp__text_guarantee(&o, guarantee); break;
+    case MCAMP_REPORT_CAPTION: mcamp__text_caption(&o, guarantee); break;
+    case MCAMP_REPORT_LEGAL:
+        if (!guarantee->accepted || guarantee->direction != MCAMP_BOTH) return MCAMP_E_MISMATCH;
+        mcamp__text_legal(&o, guarantee, NULL);
+        break;
+    case MCAMP_REPORT_MEMBERS: o.items = 1;         /* after others of an open object */
+        mcamp__json_guarantee(&o, guarantee);
+        break;
+    case MCAMP_REPORT_JSON:
+        mcamp__json_guarantee(&o, guarantee);
+        mcamp__put(&o, "}\n");
+        break;
+    default: return MCAMP_E_ARG;
+    }
+    return mcamp__report_end(&o);
+}
+
+/* ---- guarantees of answers, intervals, estimates ----------------------------- */
+
+MCAMP__PRIV void mcamp__proof_of_estimate(const mcamp_estimate *e, mcamp_proof *p)
+{
+    if (!e->direction) return;
+    p->method = e->method;
+    p->order = e->order;
+    p->range = e->range;
+    p->value = e->value; p->std_error = e->exact ? 0 : e->std_error;
+    p->lower = e->lower; p->upper = p->bound = e->upper;
+    p->samples = e->samples + e->proof_samples;
+}
+
+MCAMP_API mcamp_status mcamp_guarantee_answer(const mcamp_answer *a, mcamp_guarantee *out)
+{
+    int certain, closed;
+    if (!a || !out) return MCAMP_E_REQUIRED;
+    mcamp__guarantee_start(out, MCAMP_BATCH_BINS, a->rounds, a->batches);
+    out->asked = a->asked;
+    out->direction = a->direction;
+    out->sigma = a->sigma; out->eps = a->eps;
+    out->delta = a->asked == MCAMP_ASK_DELTA ? a->delta : a->target;
+    out->beta = a->beta; out->points = a->points ? a->points : 1;
+    out->std_error = a->std_error;
+    out->unamplified = a->unamplified;
+    mcamp__proof_of_estimate(&a->remove, &out->remove);
+    mcamp__proof_of_estimate(&a->add, &out->add);
+    out->lower = mcamp__dmax(a->remove.lower, a->add.lower);
+    out->upper = a->delta_upper;
+    out->seed = a->seed; out->samples = a->samples;
+    out->strategy_digest = a->strategy_digest; out->gram_digest = a->gram_digest;
+    out->interrupted = a->status == MCAMP_Q_INTERRUPTED;
+    certain = !out->remove.samples && !out->add.samples && !out->samples;
+    closed = certain && (a->remove.exact || !a->remove.direction) &&
+             (a->add.exact || !a->add.direction);
+    out->kind = out->interrupted ? MCAMP_KIND_NONE : closed ? MCAMP_KIND_CLOSED
+              : certain ? MCAMP_KIND_INTERVAL : MCAMP_KIND_ESTIMATE;
+    /* certain, and not only computed well: delta from above meets what was given */
+    if (certain && out->asked == MCAMP_ASK_DELTA) out->delta = mcamp__dmax(out->delta, out->upper);
+    if (certain && out->upper > out->delta) out->kind = MCAMP_KIND_ESTIMATE;
+    if (out->kind > MCAMP_KIND_ESTIMATE) { out->accepted = true; out->std_error = 0; out->beta = 0; }
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_guarantee_estimate(mcamp_batch_law law, uint64_t rounds,
+                                                uint64_t batches, double sigma,
+                                                double std_error, double eps, double delta,
+                                                mcamp_guarantee *out)
+{
+    if (!out) return MCAMP_E_REQUIRED;
+    mcamp__guarantee_start(out, law, rounds, batches);
+    out->kind = MCAMP_KIND_ESTIMATE;
+    out->asked = MCAMP_ASK_SIGMA;
+    out->sigma = sigma; out->std_error = std_error;
+    out->eps = eps; out->delta = delta;
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_guarantee_interval(mcamp_quantity asked, mcamp_direction direction,
+                                                mcamp_interval of, double value, double eps,
+                                                double delta, mcamp_guarantee *out)
+{
+    if (!out) return MCAMP_E_REQUIRED;
+    if (!(of.lower <= of.upper) || (int)asked <= 0 || (int)asked > (int)MCAMP_ASK_UNIT ||
+        !(value >= 0 && value < 9e15))
+        return MCAMP_E_ARG;
+    mcamp__guarantee_start(out, MCAMP_BATCH_UNSET, 0, 0);
+    out->kind = MCAMP_KIND_INTERVAL;
+    out->accepted = true;
+    out->asked = asked;
+    out->direction = direction;
+    out->lower = of.lower; out->upper = of.upper;
+    out->eps = asked == MCAMP_ASK_EPS ? of.upper : eps;
+    out->delta = asked == MCAMP_ASK_DELTA ? of.upper : delta;
+    if (asked == MCAMP_ASK_SIGMA) out->sigma = value;
+    if (asked == MCAMP_ASK_Q) out->q = value;
+    if (asked == MCAMP_ASK_COUNT) out->count = (uint64_t)value;
+    if (asked == MCAMP_ASK_UNIT) out->unit = (uint64_t)value;
+    return MCAMP_OK;
 }
 
 /* ---- plans --------------------------------------------------------------------- */
@@ -18220,13 +19383,26 @@ MCAMP__PRIV const char *mcamp__amplification_name(mcamp_amplification a)
     }
 }
 
+/* The optimiser's sigma of one row is an estimate, and printed as one. */
+MCAMP__PRIV mcamp_guarantee mcamp__row_guarantee(const mcamp_plan_result *r,
+                                                 const mcamp_plan_row *row)
+{
+    mcamp_guarantee g;
+    mcamp__guarantee_start(&g, MCAMP_BATCH_UNSET, r->rounds, r->batches);
+    g.kind = MCAMP_KIND_ESTIMATE;
+    g.asked = MCAMP_ASK_SIGMA;
+    g.sigma = row->result.sigma; g.std_error = row->result.sigma_error;
+    g.eps = r->eps; g.delta = r->delta;
+    return g;
+}
+
 MCAMP__PRIV void mcamp__json_numbers(mcamp__out *o, const char *key, const double *x,
                                      size_t n)
 {
     mcamp__json_key(o, key);
     for (size_t i = 0; i < n; i++) {
         mcamp__put(o, i ? ", " : "[");
-        mcamp__put_number(o, x[i], 17);
+        mcamp__put_exact(o, x[i]);
     }
     mcamp__put(o, n ? "]" : "[]");
 }
@@ -18241,11 +19417,14 @@ MCAMP__PRIV void mcamp__json_mech(mcamp__out *o, const mcamp_mech *m)
         mcamp__json_numbers(o, "coefficients", m->coef, m->count);
     }
     if (m->scale) mcamp__json_numbers(o, "scale", m->scale, m->n);
-    mcamp__json_digest(o, m->digest);
 }
 
-MCAMP__PRIV void mcamp__json_plan_row(mcamp__out *o, const mcamp_plan_row *row)
+MCAMP__PRIV void mcamp__json_plan_row(mcamp__out *o, const mcamp_plan_result *r,
+                                      const mcamp_plan_row *row)
 {
+    mcamp_guarantee g = mcamp__row_guarantee(r, row);
+    int items = o->items;
+    o->items = 0;
     mcamp__json_text(o, "family", mcamp__family_name(row->family));
     mcamp__json_text(o, "amplification", mcamp__amplification_name(row->amplification));
     mcamp__json_count(o, "buffers", row->buffers);
@@ -18253,55 +19432,37 @@ MCAMP__PRIV void mcamp__json_plan_row(mcamp__out *o, const mcamp_plan_row *row)
     mcamp__json_count(o, "scale_degree", row->scale_degree);
     mcamp__json_count(o, "memory", row->memory);
     mcamp__json_text(o, "status", mcamp_strerror(row->status));
-    if (row->status < 0) return;
-    mcamp__json_number(o, "estimated_rmse", row->result.rmse);
-    mcamp__json_number(o, "estimated_max_error", row->result.max_error);
-    mcamp__json_number(o, "estimated_sigma", row->result.sigma);
-    mcamp__json_number(o, "stderr_sigma", row->result.sigma_error);
-    mcamp__json_number(o, "error_unit_noise", row->result.unit.rmse);
-    mcamp__json_number(o, "max_error_unit_noise", row->result.unit.max);
-    mcamp__json_number(o, "sensitivity", row->result.sensitivity);
-    mcamp__json_count(o, "iterations", row->result.iterations);
-}
-
-MCAMP__PRIV int mcamp__plan_given(const mcamp_plan_result *r)
-{
-    return r && r->best < r->rows && r->rows <= MCAMP_PLAN_ROWS;
-}
-
-MCAMP_API mcamp_status mcamp_report_plan(const mcamp_plan_result *r,
-                                         const mcamp_mech *mech, double seconds,
-                                         const mcamp_writer *w)
-{
-    mcamp__out o;
-    if (!r || !w || !w->write) return MCAMP_E_REQUIRED;
-    if (!mcamp__plan_given(r) || (mech && !mcamp__mech_ok(mech))) return MCAMP_E_ARG;
-    memset(&o, 0, sizeof o);
-    o.w = w;
-    mcamp__json_number(&o, "epsilon", r->eps);
-    mcamp__json_number(&o, "delta", r->delta);
-    mcamp__json_count(&o, "rounds", r->rounds);
-    mcamp__json_count(&o, "batches", r->batches);
-    mcamp__json_key(&o, "certified");
-    mcamp__put(&o, r->certified ? "true" : "false");
-    mcamp__json_number(&o, "beta", r->guarantee.beta);
-    mcamp__json_number(&o, "sigma", r->sigma);
-    mcamp__json_number(&o, "rmse", r->rmse);
-    mcamp__json_number(&o, "max_error", r->max_error);
-    mcamp__json_plan_row(&o, &r->row[r->best]);
-    if (mech) mcamp__json_mech(&o, mech);
-    mcamp__json_count(&o, "best", r->best);
-    mcamp__json_key(&o, "tried");
-    for (size_t i = 0; i < r->rows; i++) {
-        int items = o.items;
-        mcamp__put(&o, i ? ", " : "[");
-        o.items = 0;
-        mcamp__json_plan_row(&o, &r->row[i]);
-        mcamp__put(&o, "}");
-        o.items = items;
+    if (row->status >= 0) {
+        mcamp__json_number(o, "estimated_rmse", row->result.rmse);
+        mcamp__json_number(o, "estimated_max_error", row->result.max_error);
+        mcamp__json_number(o, "estimated_sigma", g.sigma);
+        mcamp__json_number(o, "stderr_sigma", g.std_error);
+        mcamp__json_number(o, "error_unit_noise", row->result.unit.rmse);
+        mcamp__json_number(o, "max_error_unit_noise", row->result.unit.max);
+        mcamp__json_count(o, "iterations", row->result.iterations);
     }
-    mcamp__put(&o, "]");
-    return mcamp__report_end(&o, seconds);
+    mcamp__put(o, "}");
+    o->items = items;
+}
+
+MCAMP__PRIV void mcamp__json_plan(mcamp__out *o, const mcamp_plan_result *r,
+                                  const mcamp_mech *mech)
+{
+    mcamp__json_guarantee(o, &r->guarantee);
+    mcamp__json_key(o, "certified");
+    mcamp__put(o, r->certified ? "true" : "false");
+    mcamp__json_number(o, "rmse", r->rmse);
+    mcamp__json_number(o, "max_error", r->max_error);
+    mcamp__json_key(o, "chosen");
+    mcamp__json_plan_row(o, r, &r->row[r->best]);
+    if (mech) mcamp__json_mech(o, mech);
+    mcamp__json_count(o, "best", r->best);
+    mcamp__json_key(o, "tried");
+    for (size_t i = 0; i < r->rows; i++) {
+        mcamp__put(o, i ? ", " : "[");
+        mcamp__json_plan_row(o, r, &r->row[i]);
+    }
+    mcamp__put(o, "]");
 }
 
 /* Left of a column of `width` characters; text that is too long pushes on. */
@@ -18311,79 +19472,61 @@ MCAMP__PRIV void mcamp__put_cell(mcamp__out *o, const char *text, size_t width)
     for (size_t i = strlen(text); i < width; i++) mcamp__put(o, " ");
 }
 
-MCAMP__PRIV void mcamp__put_cell_number(mcamp__out *o, double x, int digits, size_t width)
+MCAMP__PRIV void mcamp__put_cell_number(mcamp__out *o, double x, size_t width)
 {
-    char buf[48];
-    if (!mcamp__finite(x)) { mcamp__put_cell(o, "-", width); return; }
-    snprintf(buf, sizeof buf, "%.*g", digits, x);
-    for (char *p = buf; *p; p++)
-        if (*p == ',') *p = '.';
+    mcamp__decimal d;
+    char buf[48] = "-";
+    if (mcamp__finite(x)) {
+        d = mcamp__decimal_round(x, 6, MCAMP__UP);
+        mcamp__decimal_text(&d, buf);
+    }
     mcamp__put_cell(o, buf, width);
 }
 
-MCAMP__PRIV void mcamp__text_plan_row(mcamp__out *o, const mcamp_plan_row *row, int best)
+MCAMP__PRIV void mcamp__text_plan_row(mcamp__out *o, const mcamp_plan_result *r,
+                                      const mcamp_plan_row *row, int best)
 {
     size_t size = row->buffers ? row->buffers : row->bands;
+    mcamp_guarantee g = mcamp__row_guarantee(r, row);
     mcamp__put(o, best ? "* " : "  ");
     mcamp__put_cell(o, mcamp__amplification_name(row->amplification), 16);
     mcamp__put_cell(o, mcamp__family_name(row->family), 10);
-    mcamp__put_cell_number(o, row->family == MCAMP_OPT_IDENTITY ? 1 : (double)size, 6, 7);
+    mcamp__put_cell_number(o, row->family == MCAMP_OPT_IDENTITY ? 1 : (double)size, 7);
     mcamp__put_cell(o, row->scale_degree ? "yes" : "no", 9);
     if (row->status < 0) {
         mcamp__put(o, mcamp_strerror(row->status));
     } else {
-        mcamp__put_cell_number(o, row->result.rmse, 6, 11);
-        mcamp__put_cell_number(o, row->result.max_error, 6, 11);
-        mcamp__put_number(o, row->result.sigma, 6);
+        mcamp__put_cell_number(o, row->result.rmse, 11);
+        mcamp__put_cell_number(o, row->result.max_error, 11);
+        mcamp__put_sigma(o, &g);
         if (row->status) { mcamp__put(o, "  "); mcamp__put(o, mcamp_strerror(row->status)); }
     }
     mcamp__put(o, "\n");
 }
 
-MCAMP__PRIV void mcamp__text_plan_proof(mcamp__out *o, const mcamp_plan_result *r)
+MCAMP__PRIV void mcamp__text_plan(mcamp__out *o, const mcamp_plan_result *r)
 {
-    int poisson = r->row[r->best].amplification == MCAMP_AMPLIFY_POISSON;
-    mcamp__put(o, r->certified ? "Certified: with noise multiplier sigma = "
-                               : "NOT certified: with noise multiplier sigma = ");
-    mcamp__put_number(o, r->sigma, 10);
-    mcamp__put(o, " the mechanism C x + z is (");
-    mcamp__put_number(o, r->eps, 10);
-    mcamp__put(o, ", ");
-    mcamp__put_number(o, r->delta, 10);
-    mcamp__put(o, ")-differentially private.\n"
-        "  Unit of privacy: one example, added or removed (its gradients zeroed out),\n"
-        "  each gradient clipped to norm 1.\n  Batches: ");
-    if (poisson) {
-        mcamp__put(o, "cyclic Poisson sampling; every example belongs to one of ");
-        mcamp__put_count(o, r->row[r->best].bands);
-        mcamp__put(o, " classes that\n  take turns, and is drawn from it with probability ");
-        mcamp__put_number(o, (double)r->row[r->best].bands / (double)r->batches, 10);
-        mcamp__put(o, ".\n  Computed from privacy loss distributions, rounded up.\n");
-    } else {
-        mcamp__put(o, "in any fixed order, the same in every epoch; every example takes part\n"
-                      "  every ");
-        mcamp__put_count(o, r->batches);
-        mcamp__put(o, " rounds.  Gaussian mechanism, nothing gained from sampling.\n");
-    }
+    mcamp__put(o, "  sampling        family    size   factors  rmse       max error  sigma\n");
+    for (size_t i = 0; i < r->rows; i++)
+        mcamp__text_plan_row(o, r, &r->row[i], i == r->best);
+    mcamp__put(o, "  (estimates; size: buffers or bands; * the smallest error)\n\n");
+    mcamp__text_decided(o, &r->guarantee);
 }
 
-MCAMP_API mcamp_status mcamp_report_plan_text(const mcamp_plan_result *r,
-                                              const mcamp_writer *w)
+MCAMP_API mcamp_status mcamp_report_plan(const mcamp_plan_result *r, const mcamp_mech *mech,
+                                         mcamp_report_format format, const mcamp_writer *w)
 {
     mcamp__out o;
     if (!r || !w || !w->write) return MCAMP_E_REQUIRED;
-    if (!mcamp__plan_given(r)) return MCAMP_E_ARG;
-    memset(&o, 0, sizeof o);
-    o.w = w;
-    mcamp__put(&o, "  sampling        family    size   factors  rmse       max error  sigma\n");
-    for (size_t i = 0; i < r->rows; i++)
-        mcamp__text_plan_row(&o, &r->row[i], i == r->best);
-    mcamp__put(&o, "  (estimates; size: buffers or bands; * the smallest error)\n\n");
-    if (r->row[r->best].amplification != MCAMP_AMPLIFY_BINS)
-        mcamp__text_plan_proof(&o, r);
-    else if (!o.failed)
-        return mcamp_report_guarantee_text(&r->guarantee, w);
-    return o.failed ? MCAMP_Q_INTERRUPTED : MCAMP_OK;
+    if (r->best >= r->rows || r->rows > MCAMP_PLAN_ROWS || (mech && !mcamp__mech_ok(mech)) ||
+        !mcamp__guarantee_printable(&r->guarantee)) return MCAMP_E_ARG;
+    o = mcamp__out_open(w);
+    o.items = format == MCAMP_REPORT_MEMBERS;
+    if (format == MCAMP_REPORT_TEXT) mcamp__text_plan(&o, r);
+    else if (format == MCAMP_REPORT_JSON || o.items) mcamp__json_plan(&o, r, mech);
+    else return MCAMP_E_ARG;
+    if (format == MCAMP_REPORT_JSON) mcamp__put(&o, "}\n");
+    return mcamp__report_end(&o);
 }
 
 #endif /* MCAMP_NO_STDLIB */

@@ -6,7 +6,7 @@
  *   tool_strategy.h   --strategy, files of numbers
  *   tool_session.h    the table; from options to the library's objects
  *   tool_print.h      JSON, progress;   tool_svg.h  charts
- *   tool_estimate.h   sigma, epsilon, delta, verify, curve
+ *   tool_estimate.h   sigma, epsilon, delta, verify, curve, report
  *   tool_account.h    account
  *   tool_optimize.h   optimize, error;   tool_plan.h  plan                       */
 #define _POSIX_C_SOURCE 200809L
@@ -82,8 +82,8 @@ int main(int argc, char **argv)
         return 0;
     }
     if (argc < 2)
-        bad_use("which command? sigma, epsilon, delta, verify, curve, account, optimize, error "
-                "or plan");
+        bad_use("which command? sigma, epsilon, delta, verify, curve, account, optimize, error, "
+                "plan or report");
     cmd = find_command(argv[1]);
     if (!cmd) bad_use("unknown command \"%s\"", argv[1]);
     session_open(&s, cmd, argc, argv);
@@ -92,6 +92,7 @@ int main(int argc, char **argv)
     else if (cmd->bit == ERROR) code = run_error(&s);
     else if (cmd->bit == PLAN) code = run_plan(&s);
     else if (cmd->bit == CURVE) code = run_curve(&s);
+    else if (cmd->bit == REPORT) code = run_report(&s);
     else if (cmd->bit == VERIFY || s.opt[O_CERTIFY].given) code = run_proof(&s);
     else code = run_estimate(&s);
     session_close(&s);

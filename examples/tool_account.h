@@ -249,13 +249,35 @@ TOOL_FN void account_curve(session *s, const account *a, const event_list *l, co
     }
 }
 
+TOOL_FN mcamp_quantity asked_of(mcamp_event_param param)
+{
+    return param == MCAMP_PARAM_SIGMA ? MCAMP_ASK_SIGMA : param == MCAMP_PARAM_Q ? MCAMP_ASK_Q
+         : param == MCAMP_PARAM_COUNT ? MCAMP_ASK_COUNT : MCAMP_ASK_UNIT;
+}
+
+TOOL_FN void print_events(const session *s, const event_list *l, const mcamp_guarantee *g)
+{
+    mcamp_writer w = to_stdout();
+    json j;
+    if (!s->opt[O_JSON].given) {
+        printf("%s:\n", l->text);
+        mcamp_report_guarantee(g, MCAMP_REPORT_TEXT, &w);
+        return;
+    }
+    json_open(&j, stdout);
+    json_text(&j, "mechanism", l->text);
+    json_real(&j, "seconds", s->seconds);
+    mcamp_report_guarantee(g, MCAMP_REPORT_MEMBERS, &w);
+    json_close(&j);
+}
+
 TOOL_FN void account_result(session *s, const account *a, const event_list *l)
 {
     const option_value *o = s->opt;
     mcamp_interval eps, delta;
     double value = 0;
+    mcamp_guarantee g;
     mcamp_status st;
-    json j;
     eps.lower = eps.upper = o[O_EPS].real;
     delta.lower = delta.upper = o[O_DELTA].real;
     if (l->unknown)
@@ -266,29 +288,12 @@ TOOL_FN void account_result(session *s, const account *a, const event_list *l)
     else
         st = account_interval(s, a, l, true, delta.upper, &eps);
     check_event(s, l, st);
+    check_event(s, l, mcamp_guarantee_interval(
+        l->unknown ? asked_of(l->param) : o[O_EPS].given ? MCAMP_ASK_DELTA : MCAMP_ASK_EPS,
+        a->desc.direction, o[O_EPS].given ? delta : eps, value, eps.upper, delta.upper, &g));
     s->seconds = progress_end(&s->progress);
     warn(st);
-    if (o[O_JSON].given) {
-        json_open(&j, stdout);
-        json_text(&j, "mechanism", l->text);
-        json_real(&j, "epsilon_lower", eps.lower);
-        json_real(&j, "epsilon_upper", eps.upper);
-        json_real(&j, "delta_lower", delta.lower);
-        json_real(&j, "delta_upper", delta.upper);
-        if (l->unknown) json_real(&j, "value", value);
-        json_real(&j, "seconds", s->seconds);
-        json_text(&j, "version", MCAMP_VERSION_TEXT);
-        json_close(&j);
-    } else if (l->unknown) {
-        printf("? = %.8g  (%s is (%.6g, %.4g)-DP with it, certified)\n", value, l->text,
-               eps.upper, delta.upper);
-    } else if (o[O_EPS].given) {
-        printf("delta from %.6g to %.6g  at epsilon %.6g  (%s)\n", delta.lower, delta.upper,
-               eps.upper, l->text);
-    } else {
-        printf("epsilon from %.6g to %.6g  at delta %.4g  (%s)\n", eps.lower, eps.upper,
-               delta.upper, l->text);
-    }
+    print_events(s, l, &g);
 }
 
 /* One curve per mechanism, lower to upper as a band; the upper end is the line. */

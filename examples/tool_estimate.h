@@ -4,73 +4,13 @@
 
 #include "tool_session.h"
 
-/* ---- text ------------------------------------------------------------------------ */
-
-TOOL_FN const char *method_name(mcamp_method m)
-{
-    switch (m) {
-    case MCAMP_METHOD_PLAIN:   return "plain sampling";
-    case MCAMP_METHOD_TILTED:  return "tilted sampling";
-    case MCAMP_METHOD_COMMON:  return "tilted sampling across the common direction";
-    case MCAMP_METHOD_MODE:    return "integral along a mode";
-    case MCAMP_METHOD_PRODUCT: return "product-law sampling";
-    case MCAMP_METHOD_EXACT:   return "closed form";
-    default:                   return "sampling";
-    }
-}
-
-TOOL_FN void print_estimate(const char *name, const mcamp_estimate *e)
-{
-    if (!e->samples && e->method != MCAMP_METHOD_EXACT) return;
-    if (!e->exact && e->method == MCAMP_METHOD_EXACT) {
-        printf("  %-22s %.6g (without samples, at most %.1g too high)\n", name, e->value,
-               e->std_error);
-        return;
-    }
-    if (e->exact) {
-        printf("  %-22s %.6g (%s)\n", name, e->value, method_name(e->method));
-        return;
-    }
-    printf("  %-22s %.4g +- %.1g (%s", name, e->value, e->std_error, method_name(e->method));
-    if (e->order > 1) printf(", order %lu", (unsigned long)e->order);
-    printf(", %llu samples)\n", (unsigned long long)e->samples);
-}
-
-TOOL_FN void print_answer(const session *s, const mcamp_answer *a)
-{
-    const char *asked = s->cmd->name;
-    const option_value *target = &s->opt[O_DELTA];
-    double value = s->cmd->bit == SIGMA ? a->sigma : s->cmd->bit == EPSILON ? a->eps : a->delta;
-    printf("%s = %.6g", asked, value);
-    if (a->std_error > 0) printf(" +- %.1g", a->std_error);
-    printf("\n\n  sigma %.6g gives (%.6g, %.4g)-DP for %s:\n"
-           "  an estimate, +- one standard error; \"mcamp verify\" gives a proof\n\n", a->sigma,
-           a->eps, target->given ? target->real : a->delta,
-           direction_text(s->budget.direction));
-    print_estimate("delta, remove", &a->remove);
-    print_estimate("delta, add", &a->add);
-    if (a->delta_upper > 0 && a->delta_upper < 1)
-        printf("  %-22s %.4g, wrong with probability %.1g per direction\n", "delta is at most",
-               a->delta_upper, a->beta);
-    printf("  %-22s %s %.6g\n", "without amplification", asked, a->unamplified);
-    print_setting(s, a->samples);
-}
-
-TOOL_FN void print_statement(const session *s, const mcamp_guarantee *t)
-{
-    mcamp_writer w = to_stdout();
-    if (s->cmd->bit == SIGMA && t->accepted) printf("sigma = %.6g\n\n", t->sigma);
-    mcamp_report_guarantee_text(t, &w);
-    print_setting(s, t->samples);
-}
-
 /* ---- commands ----------------------------------------------------------------------- */
 
 TOOL_FN int run_estimate(session *s)
 {
     const option_value *o = s->opt;
-    mcamp_writer w = to_stdout();
     mcamp_answer a;
+    mcamp_guarantee g;
     mcamp_status st;
     memset(&a, 0, sizeof a);
     if (s->cmd->bit == SIGMA)
@@ -82,19 +22,54 @@ TOOL_FN int run_estimate(session *s)
     check(s, st);
     s->seconds = progress_end(&s->progress);
     warn(st);
-    if (o[O_JSON].given) mcamp_report_answer(&a, s->seconds, &w); else print_answer(s, &a);
+    mcamp_guarantee_answer(&a, &g);
+    print_guarantee(s, &g);
     return st == MCAMP_Q_INTERRUPTED ? EXIT_REFUSED : 0;
+}
+
+/* The proof of a record once more; it says if the numbers are not the record's. */
+TOOL_FN int run_repeat(session *s)
+{
+    const mcamp_guarantee *g = &s->guarantee;
+    mcamp_guarantee t;
+    mcamp_status st;
+    for (int i = O_EPS; i <= O_SIGMA; i++)
+        if (s->opt[i].given) bad_use("--%s: the claim is in --record", OPTIONS[i].name);
+    st = mcamp_guarantee_repeat(&s->ctx, &s->mech, g, &t);
+    check(s, st);
+    s->seconds = progress_end(&s->progress);
+    warn(st);
+    print_guarantee(s, &t);
+    if (t.accepted && g->kind == MCAMP_KIND_VERIFIED &&
+        (t.remove.samples != g->remove.samples || t.add.samples != g->add.samples))
+        fprintf(stderr, "mcamp: note: accepted, but not by the samples of the record\n");
+    return t.accepted ? 0 : EXIT_REFUSED;
+}
+
+TOOL_FN int run_report(session *s)
+{
+    mcamp_writer w = to_stdout();
+    mcamp_status st;
+    progress_end(&s->progress);
+    if (s->opt[O_JSON].given) print_guarantee(s, &s->guarantee);
+    st = s->opt[O_JSON].given ? MCAMP_OK
+       : mcamp_report_guarantee(&s->guarantee, MCAMP_REPORT_LEGAL, &w);
+    if (st == MCAMP_E_MISMATCH) mcamp_report_guarantee(&s->guarantee, MCAMP_REPORT_TEXT, &w);
+    return st == MCAMP_OK && s->guarantee.accepted ? 0 : EXIT_REFUSED;
 }
 
 TOOL_FN int run_proof(session *s)
 {
     const option_value *o = s->opt;
-    mcamp_writer w = to_stdout();
     mcamp_claim c;
     mcamp_guarantee t;
     mcamp_status st;
     memset(&c, 0, sizeof c);
     memset(&t, 0, sizeof t);
+    if (s->loaded && s->cmd->bit == VERIFY) return run_repeat(s);
+    if (s->cmd->bit == VERIFY)
+        for (int i = O_EPS; i <= O_SIGMA; i++)
+            if (!o[i].given) bad_use("\"mcamp verify\" needs --%s X", OPTIONS[i].name);
     c.sigma = o[O_SIGMA].real;
     c.eps = o[O_EPS].real;
     c.delta = o[O_DELTA].real;
@@ -107,8 +82,9 @@ TOOL_FN int run_proof(session *s)
     check(s, st);
     s->seconds = progress_end(&s->progress);
     warn(st);
-    if (o[O_JSON].given) mcamp_report_guarantee(&t, s->seconds, &w); else print_statement(s, &t);
-    return t.accepted ? 0 : EXIT_REFUSED;
+    print_guarantee(s, &t);
+    record_write(s, &t);
+    return t.accepted && !t.interrupted ? 0 : EXIT_REFUSED;
 }
 
 /* The columns of the curve, one block of memory. */
@@ -187,9 +163,18 @@ TOOL_FN void curve_draw(const session *s, const curve *c)
     svg_series lines[3];
     svg_chart chart;
     char subtitle[400];
+    text_writer w;
+    mcamp_guarantee g;
     size_t n = 0;
     memset(lines, 0, sizeof lines);
     memset(&chart, 0, sizeof chart);
+    mcamp_guarantee_answer(&c->a[0], &g);
+    write_text(&w, subtitle, sizeof subtitle);
+    mcamp_report_guarantee(&g, MCAMP_REPORT_CAPTION, &w.writer);
+    n = strlen(subtitle);
+    snprintf(subtitle + n, sizeof subtitle - n, "; C = %s, %lu rounds, %lu batches in an epoch",
+             s->strategy.text, (unsigned long)s->rounds, (unsigned long)s->batches);
+    n = 0;
     for (int d = 0; d < 2; d++) {
         svg_series *q = &lines[n];
         if (!both && s->budget.direction != (d ? MCAMP_ADD : MCAMP_REMOVE)) continue;
@@ -205,9 +190,6 @@ TOOL_FN void curve_draw(const session *s, const curve *c)
     lines[n].dashed = true;
     lines[n++].y = c->unamplified;
     for (size_t i = 0; i < n; i++) { lines[i].x = c->eps; lines[i].n = c->n; }
-    snprintf(subtitle, sizeof subtitle, "sigma %.6g, C = %s, %lu rounds, %lu batches in an epoch; "
-             "shaded: proven bounds, level %.1g", s->opt[O_SIGMA].real, s->strategy.text,
-             (unsigned long)s->rounds, (unsigned long)s->batches, c->a[0].beta);
     chart.title = "Privacy of the mechanism";
     chart.subtitle = subtitle;
     chart.xlabel = "epsilon";
@@ -222,26 +204,21 @@ TOOL_FN void curve_draw(const session *s, const curve *c)
 
 TOOL_FN void json_curve(const session *s, const curve *c, uint64_t samples)
 {
+    mcamp_writer w = to_stdout();
+    mcamp_guarantee g;
     json j;
     json_open(&j, stdout);
     json_text(&j, "command", "curve");
-    json_real(&j, "sigma", s->opt[O_SIGMA].real);
-    json_reals(&j, "epsilon", c->eps, c->n);
-    json_reals(&j, "delta_remove", c->remove, c->n);
-    json_reals(&j, "stderr_remove", c->err[0], c->n);
-    json_reals(&j, "delta_add", c->add, c->n);
-    json_reals(&j, "stderr_add", c->err[1], c->n);
-    json_reals(&j, "unamplified", c->unamplified, c->n);
-    json_reals(&j, "upper_remove", c->hi[0], c->n);
-    json_reals(&j, "upper_add", c->hi[1], c->n);
-    json_real(&j, "beta", c->a[0].beta);
-    json_count(&j, "rounds", s->rounds);
-    json_count(&j, "batches", s->batches);
     json_text(&j, "strategy", s->strategy.text);
-    json_count(&j, "samples", samples);
     json_real(&j, "seconds", s->seconds);
-    json_count(&j, "seed", s->budget.seed);
-    json_text(&j, "version", MCAMP_VERSION_TEXT);
+    json_count(&j, "samples", samples);
+    json_key(&j, "curve");
+    for (size_t i = 0; i < c->n; i++) {
+        fputs(i ? ",\n" : "[\n", stdout);
+        mcamp_guarantee_answer(&c->a[i], &g);
+        mcamp_report_guarantee(&g, MCAMP_REPORT_JSON, &w);
+    }
+    fputs("]", stdout);
     json_close(&j);
 }
 

@@ -169,7 +169,14 @@ TOOL_FN void draw_strategy(session *s, const char *prefix, const workload *w, co
 /* ---- the two commands --------------------------------------------------------------- */
 
 /* The text that gives the same strategy to the other commands. */
-TOOL_FN void print_strategy_text(const mcamp_mech *m)
+TOOL_FN void print_scale_text(const session *s, const mcamp_mech *m)
+{
+    if (m->scale && s->opt[O_OUT].given) printf(" --scale @%s.scale.txt", s->opt[O_OUT].text);
+    printf(m->scale && !s->opt[O_OUT].given
+           ? "\n  and its column factors, which --out PREFIX writes\n" : "\n");
+}
+
+TOOL_FN void print_strategy_text(const session *s, const mcamp_mech *m)
 {
     char a[40], b[40];
     if (m->form == MCAMP_FORM_BLT) {
@@ -177,12 +184,12 @@ TOOL_FN void print_strategy_text(const mcamp_mech *m)
         for (size_t j = 0; j < m->buffers; j++)
             printf("%s%s:%s", j ? "," : "", exact_text(m->theta[j], a, sizeof a),
                    exact_text(m->omega[j], b, sizeof b));
-        printf(m->scale ? " --scale @PREFIX.scale.txt\n" : "\n");
+        print_scale_text(s, m);
     } else if (m->form == MCAMP_FORM_TOEPLITZ && m->count <= 16) {
         printf("  --strategy toeplitz:");
         for (size_t i = 0; i < m->count; i++)
             printf("%s%s", i ? "," : "", exact_text(m->coef[i], a, sizeof a));
-        printf(m->scale ? " --scale @PREFIX.scale.txt\n" : "\n");
+        print_scale_text(s, m);
     }
 }
 
@@ -234,7 +241,7 @@ TOOL_FN void print_result(const session *s, const mcamp_mech *m, const mcamp_opt
     if (s->cmd->bit == OPTIMIZE) {
         printf("  %lu iterations, %.2f s; %s\n", (unsigned long)r->iterations, s->seconds,
                m->scale ? "with column factors (--out PREFIX writes them)" : "no column factors");
-        print_strategy_text(m);
+        print_strategy_text(s, m);
     }
 }
 

@@ -27,33 +27,36 @@ TOOL_FN const char *family_text(mcamp_opt_family family)
          : family == MCAMP_OPT_BANDED ? "banded" : "identity";
 }
 
-TOOL_FN int write_file(void *user, const char *text, size_t n)
+TOOL_FN void json_plan(const session *s, FILE *f, const mcamp_mech *m, const mcamp_plan_result *r)
 {
-    return fwrite(text, 1, n, (FILE *)user) != n;
+    mcamp_writer w = to_file(f);
+    json j;
+    json_open(&j, f);
+    json_text(&j, "command", "plan");
+    json_real(&j, "seconds", s->seconds);
+    mcamp_report_plan(r, m, MCAMP_REPORT_MEMBERS, &w);
+    json_close(&j);
 }
 
 TOOL_FN void write_plan_json(const session *s, const char *prefix, const mcamp_mech *m,
                              const mcamp_plan_result *r)
 {
     char path[600];
-    mcamp_writer w;
     FILE *f = open_file(prefix, ".json", path, sizeof path);
-    w.write = write_file;
-    w.user = f;
-    if (mcamp_report_plan(r, m, s->seconds, &w) != MCAMP_OK || fclose(f))
-        bad_use("--out: cannot write \"%s\"", path);
+    json_plan(s, f, m, r);
+    if (ferror(f) || fclose(f)) bad_use("--out: cannot write \"%s\"", path);
     if (!s->opt[O_JSON].given) printf("wrote %s\n", path);
 }
 
 TOOL_FN void print_plan(const session *s, const mcamp_mech *m, const mcamp_plan_result *r)
 {
     mcamp_writer w = to_stdout();
-    printf("rmse = %.6g\n\n  error of a round: %.6g on average, %.6g at most, with sigma %.6g\n"
-           "  %lu rounds, %lu in an epoch; %.2f s\n\n", r->rmse, r->rmse, r->max_error, r->sigma,
+    printf("rmse = %.6g\n\n  error of a round: %.6g on average, %.6g at most\n"
+           "  %lu rounds, %lu in an epoch; %.2f s\n\n", r->rmse, r->rmse, r->max_error,
            (unsigned long)r->rounds, (unsigned long)r->batches, s->seconds);
-    mcamp_report_plan_text(r, &w);
+    mcamp_report_plan(r, NULL, MCAMP_REPORT_TEXT, &w);
     putchar('\n');
-    print_strategy_text(m);
+    print_strategy_text(s, m);
 }
 
 /* Files: PREFIX.txt and .scale.txt for --strategy and --scale, .json, pictures. */
@@ -70,7 +73,6 @@ TOOL_FN int run_plan(session *s)
 {
     mcamp_plan_desc d;
     mcamp_plan_result r;
-    mcamp_writer out = to_stdout();
     mcamp_mech m;
     mcamp_status st;
     workload w;
@@ -93,12 +95,13 @@ TOOL_FN int run_plan(session *s)
     s->seconds = progress_end(&s->progress);
     warn(st);
     snprintf(s->strategy.text, sizeof s->strategy.text, "%s", family_text(r.row[r.best].family));
-    if (s->opt[O_JSON].given) mcamp_report_plan(&r, &m, s->seconds, &out);
+    if (s->opt[O_JSON].given) json_plan(s, stdout, &m, &r);
     else print_plan(s, &m, &r);
-    if (s->opt[O_OUT].given) write_plan(s, &w, &m, &r);
-    mcamp_mech_free(&s->ctx, &m);
+    s->mech = m;                /* for the record; freed with the session */
+    record_write(s, &r.guarantee);
+    if (s->opt[O_OUT].given && st != MCAMP_Q_INTERRUPTED) write_plan(s, &w, &m, &r);
     workload_close(s, &w);
-    return r.certified ? 0 : EXIT_REFUSED;
+    return r.certified && st != MCAMP_Q_INTERRUPTED ? 0 : EXIT_REFUSED;
 }
 
 #endif

@@ -11,29 +11,29 @@
 /* ---- the command line ------------------------------------------------------- */
 
 enum { SIGMA = 1, EPSILON = 2, DELTA = 4, VERIFY = 8, CURVE = 16, ACCOUNT = 32,
-       OPTIMIZE = 64, ERROR = 128, PLAN = 256, NOISE = OPTIMIZE | ERROR | PLAN,
-       BINS = SIGMA | EPSILON | DELTA | VERIFY | CURVE, ALL = BINS | ACCOUNT | NOISE };
+       OPTIMIZE = 64, ERROR = 128, PLAN = 256, REPORT = 512, NOISE = OPTIMIZE | ERROR | PLAN,
+       BINS = SIGMA | EPSILON | DELTA | VERIFY | CURVE, ALL = BINS | ACCOUNT | NOISE | REPORT };
 
 /* In the order of OPTIONS. */
 enum option_id {
     O_ROUNDS, O_EPOCHS, O_BATCHES, O_STRATEGY, O_NORMALIZE, O_SCALE, O_EPS, O_DELTA, O_SIGMA,
     O_DIRECTION, O_CERTIFY, O_FAMILY, O_SCALING, O_AMPLIFICATION, O_WORKLOAD, O_ERROR,
     O_POPULATION, O_BATCH_SIZE, O_MEMORY, O_ITERATIONS, O_REL_ERROR, O_SAMPLES, O_BETA, O_SEED,
-    O_THREADS, O_EPS_MAX, O_POINTS, O_OUT, O_JSON, NOPTION
+    O_THREADS, O_EPS_MAX, O_POINTS, O_OUT, O_RECORD, O_JSON, NOPTION
 };
 
 static const option_spec OPTIONS[NOPTION] = {
     { "rounds", OPTION_COUNT, 0, BINS | NOISE, "N", "training steps in all, or give --epochs" },
     { "epochs", OPTION_COUNT, 0, BINS | NOISE, "E", "passes over the data: rounds = E * B" },
-    { "batches", OPTION_COUNT, BINS, BINS | NOISE, "B", "batches in an epoch" },
-    { "strategy", OPTION_TEXT, BINS | ERROR, BINS | ERROR, "C", "correlation matrix, see below" },
+    { "batches", OPTION_COUNT, 0, BINS | NOISE, "B", "batches in an epoch" },
+    { "strategy", OPTION_TEXT, 0, BINS | ERROR, "C", "correlation matrix, see below" },
     { "normalize", OPTION_FLAG, 0, BINS | ERROR, "", "divide C by its largest column norm" },
     { "scale", OPTION_TEXT, 0, BINS | ERROR, "@FILE", "column factors of C, one a round" },
-    { "eps", OPTION_REAL, SIGMA | DELTA | VERIFY | OPTIMIZE | PLAN,
+    { "eps", OPTION_REAL, SIGMA | DELTA | OPTIMIZE | PLAN,
       SIGMA | DELTA | VERIFY | ACCOUNT | NOISE, "X", "epsilon" },
-    { "delta", OPTION_REAL, SIGMA | EPSILON | VERIFY | OPTIMIZE | PLAN,
+    { "delta", OPTION_REAL, SIGMA | EPSILON | OPTIMIZE | PLAN,
       SIGMA | EPSILON | VERIFY | ACCOUNT | NOISE, "X", "delta" },
-    { "sigma", OPTION_REAL, EPSILON | DELTA | VERIFY | CURVE,
+    { "sigma", OPTION_REAL, EPSILON | DELTA | CURVE,
       EPSILON | DELTA | VERIFY | CURVE | ERROR, "X",
       "noise multiplier: standard deviation / clipping norm" },
     { "direction", OPTION_TEXT, 0, BINS | ACCOUNT, "D", "both (default), remove or add" },
@@ -65,6 +65,8 @@ static const option_spec OPTIONS[NOPTION] = {
     { "points", OPTION_COUNT, 0, CURVE | ACCOUNT, "N", "of the curve (default 33)" },
     { "out", OPTION_TEXT, 0, CURVE | ACCOUNT | NOISE, "FILE",
       "a picture (- = standard output); optimize, error, plan: prefix of files" },
+    { "record", OPTION_TEXT, REPORT, BINS | ERROR | PLAN | REPORT, "FILE",
+      "with --strategy, or plan: proofs write it; else C, shape and claim come from it" },
     { "json", OPTION_FLAG, 0, ALL, "", "one JSON object instead of text" },
 };
 
@@ -84,6 +86,7 @@ static const command COMMANDS[] = {
     { "optimize", OPTIMIZE, "a C of small error at (eps, delta)" },
     { "error", ERROR, "the error of a given C" },
     { "plan", PLAN, "the best C of all families and samplings that you can use, with its proof" },
+    { "report", REPORT, "the privacy statement of a run, from its record" },
 };
 enum { NCOMMAND = sizeof COMMANDS / sizeof COMMANDS[0] };
 
@@ -97,6 +100,8 @@ typedef struct session {
     strategy strategy;
     mcamp_ctx ctx;
     mcamp_mech mech;
+    mcamp_guarantee guarantee;  /* of the record that was read                  */
+    bool loaded;
     mcamp_gram gram;
     mcamp_budget budget;
     progress_line progress;
@@ -165,6 +170,8 @@ TOOL_FN void read_shape(session *s)
 {
     const option_value *o = s->opt;
     uint64_t batches = o[O_BATCHES].count, rounds = o[O_ROUNDS].count;
+    if (!o[O_BATCHES].given && (s->cmd->bit & BINS))
+        bad_use("\"mcamp %s\" needs --batches B", s->cmd->name);
     if (!o[O_BATCHES].given && !o[O_ROUNDS].given)
         bad_use("\"mcamp %s\" needs --batches B or --rounds N", s->cmd->name);
     if (!o[O_BATCHES].given) batches = rounds;      /* every example once */
@@ -212,6 +219,53 @@ TOOL_FN void open_context(session *s)
     }
 }
 
+/* ---- records ---------------------------------------------------------------------- */
+
+/* Proofs write a record if C is given by other options, or found; else it is read. */
+TOOL_FN bool record_is_read(const session *s)
+{
+    return s->opt[O_RECORD].given && s->cmd->bit != PLAN && !s->opt[O_STRATEGY].given;
+}
+
+TOOL_FN char *read_text(const char *path, size_t *size)
+{
+    FILE *f = fopen(path, "rb");
+    size_t room = 1 << 16, n;
+    char *text = (char *)need(malloc(room));
+    if (!f) bad_use("--record: cannot read \"%s\": %s", path, strerror(errno));
+    *size = 0;
+    while ((n = fread(text + *size, 1, room - *size, f)) > 0) {
+        *size += n;
+        if (*size > (size_t)1 << 30) bad_use("--record: \"%s\" is too long for a record", path);
+        if (*size == room) text = (char *)need(realloc(text, room *= 2));
+    }
+    if (ferror(f)) bad_use("--record: cannot read \"%s\": %s", path, strerror(errno));
+    fclose(f);
+    return text;
+}
+
+TOOL_FN void read_record(session *s)
+{
+    const char *path = s->opt[O_RECORD].text;
+    size_t size;
+    char *text = read_text(path, &size);
+    mcamp_status st = mcamp_record_read(&s->ctx, text, size, &s->mech, &s->guarantee);
+    mcamp_error e = mcamp_last_error(&s->ctx);
+    free(text);
+    if (st == MCAMP_E_BLOB && e.argument && !strcmp(e.argument, "version"))
+        bad_use("--record: \"%s\" was made by a newer version of mcamp.h", path);
+    if (st == MCAMP_E_BLOB)
+        bad_use("--record: \"%s\" is not a record, or was edited or cut (%s)", path,
+                e.argument ? e.argument : "?");
+    if (st < 0)
+        bad_use("--record: \"%s\": %s (%s)", path, mcamp_strerror(st),
+                e.argument ? e.argument : "?");
+    s->loaded = true;
+    s->rounds = (size_t)s->guarantee.rounds;
+    s->batches = (size_t)s->guarantee.batches;
+    snprintf(s->strategy.text, sizeof s->strategy.text, "that of %s", path);
+}
+
 TOOL_FN void session_open(session *s, const command *cmd, int argc, char **argv)
 {
     const option_value *o = s->opt;
@@ -225,20 +279,29 @@ TOOL_FN void session_open(session *s, const command *cmd, int argc, char **argv)
         open_context(s);
         return;
     }
-    read_shape(s);
+    if (record_is_read(s)) {
+        for (int i = O_ROUNDS; i <= O_SCALE; i++)
+            if (o[i].given) bad_use("--%s: C and its shape are in --record", OPTIONS[i].name);
+        open_context(s);
+        read_record(s);
+    } else {
+        read_shape(s);
+        if ((cmd->bit & (BINS | ERROR)) && !o[O_STRATEGY].given)
+            bad_use("\"mcamp %s\" needs --strategy C", cmd->name);
+    }
     s->budget.direction = read_direction(&o[O_DIRECTION]);
     s->budget.rel_error = o[O_REL_ERROR].real;
     if (cmd->bit == CURVE && !o[O_REL_ERROR].given) s->budget.rel_error = 0.05;
     s->budget.max_samples = o[O_SAMPLES].count;
     s->budget.beta = o[O_BETA].real;
     s->budget.seed = o[O_SEED].given ? o[O_SEED].count : 1;
-    if (!(cmd->bit & (OPTIMIZE | PLAN)))
+    if (!s->loaded && !(cmd->bit & (OPTIMIZE | PLAN)))
         parse_strategy(o[O_STRATEGY].text, s->rounds, o[O_NORMALIZE].given, &s->strategy);
     if (o[O_SCALE].given) parse_scale(o[O_SCALE].text, &s->strategy);
     progress_begin(&s->progress, cmd->bit & NOISE ? "error" : cmd->name, false);
-    open_context(s);
+    if (!s->loaded) open_context(s);
     if (cmd->bit & (OPTIMIZE | PLAN)) return;
-    check(s, mcamp_mech_init(&s->ctx, &s->strategy.desc, &s->mech));
+    if (!s->loaded) check(s, mcamp_mech_init(&s->ctx, &s->strategy.desc, &s->mech));
     check(s, mcamp_mech_max_norm(&s->ctx, &s->mech, &s->column_norm));
     check(s, mcamp_gram_init(&s->ctx, &s->mech, s->batches, &s->gram));
 }
@@ -266,23 +329,76 @@ TOOL_FN void warn(mcamp_status st)
     if (st > 0) fprintf(stderr, "mcamp: note: %s\n", mcamp_strerror(st));
 }
 
-TOOL_FN const char *direction_text(mcamp_direction d)
-{
-    return d == MCAMP_REMOVE ? "removing an example only"
-         : d == MCAMP_ADD ? "adding an example only" : "adding or removing an example";
-}
-
 TOOL_FN int write_stdout(void *user, const char *text, size_t n)
 {
     return fwrite(text, 1, n, (FILE *)user) != n;
 }
 
-TOOL_FN mcamp_writer to_stdout(void)
+TOOL_FN mcamp_writer to_file(FILE *f)
 {
     mcamp_writer w;
     w.write = write_stdout;
-    w.user = stdout;
+    w.user = f;
     return w;
+}
+
+TOOL_FN mcamp_writer to_stdout(void)
+{
+    return to_file(stdout);
+}
+
+/* A writer into a string, cut to fit. */
+typedef struct text_writer { mcamp_writer writer; char *text; size_t n, room; } text_writer;
+
+TOOL_FN int write_chars(void *user, const char *text, size_t n)
+{
+    text_writer *w = (text_writer *)user;
+    for (size_t i = 0; i < n && w->n + 1 < w->room; i++) w->text[w->n++] = text[i];
+    w->text[w->n] = '\0';
+    return 0;
+}
+
+TOOL_FN void write_text(text_writer *w, char *text, size_t room)
+{
+    w->writer.write = write_chars;
+    w->writer.user = w;
+    w->text = text;
+    w->n = 0;
+    w->room = room;
+    text[0] = '\0';
+}
+
+/* What the library says of a guarantee, and what only the tool knows. */
+TOOL_FN void print_guarantee(const session *s, const mcamp_guarantee *g)
+{
+    mcamp_writer w = to_stdout();
+    json j;
+    if (!s->opt[O_JSON].given) {
+        mcamp_report_guarantee(g, MCAMP_REPORT_TEXT, &w);
+        print_setting(s, g->samples);
+        return;
+    }
+    json_open(&j, stdout);
+    json_text(&j, "command", s->cmd->name);
+    json_text(&j, "strategy", s->strategy.text);
+    json_real(&j, "seconds", s->seconds);
+    mcamp_report_guarantee(g, MCAMP_REPORT_MEMBERS, &w);
+    json_close(&j);
+}
+
+/* Only what was proved, or decided: an interrupted proof leaves no record. */
+TOOL_FN void record_write(const session *s, const mcamp_guarantee *g)
+{
+    const char *path = s->opt[O_RECORD].text;
+    mcamp_writer w;
+    FILE *f;
+    if (!s->opt[O_RECORD].given || s->loaded || g->interrupted) return;
+    f = fopen(path, "wb");
+    if (!f) bad_use("--record: cannot write \"%s\": %s", path, strerror(errno));
+    w = to_file(f);
+    if ((mcamp_record_write(g, &s->mech, &w) != MCAMP_OK) | (fclose(f) != 0))
+        bad_use("--record: cannot write \"%s\"", path);
+    if (!s->opt[O_JSON].given) printf("wrote %s\n", path);
 }
 
 TOOL_FN void write_picture(const session *s, const char *path, const svg_chart *chart)
