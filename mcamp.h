@@ -36,7 +36,7 @@
  *         p.delta = 1e-5;
  *         if (mcamp_ctx_init(&ctx, NULL) < 0 || mcamp_problem_certify(&ctx, &p, &proof) < 0)
  *             return 1;
- *         return mcamp_report_guarantee_text(&proof, &out) != MCAMP_OK;
+ *         return mcamp_report_guarantee(&proof, MCAMP_REPORT_TEXT, &out) != MCAMP_OK;
  *     }
  *
  * WHAT IT IS NOT
@@ -82,7 +82,7 @@
  *     work, grad                    errors of C; gradients
  *     est -> calib                  estimates of delta, eps, sigma; certified sigma
  *     opt -> plan                   (eps, delta), workload -> a C of small error
- *     report                        JSON and sentences
+ *     record -> report              guarantees -> files and back, sentences, JSON
  *
  * LEVELS
  *   easy     mcamp_problem in, mcamp_answer or mcamp_guarantee out
@@ -128,9 +128,9 @@
  *            mcamp_problem_certify
  *   opt      mcamp_opt_run
  *   plan     mcamp_plan
- *   report   mcamp_report_answer, mcamp_report_guarantee, mcamp_report_guarantee_text,
- *            mcamp_report_plan, mcamp_report_plan_text, mcamp_report_session,
- *            mcamp_report_session_text
+ *   record   mcamp_record_write, mcamp_record_read, mcamp_guarantee_repeat
+ *   report   mcamp_guarantee_answer, mcamp_guarantee_estimate, mcamp_guarantee_interval,
+ *            mcamp_report_guarantee, mcamp_report_session, mcamp_report_plan
  *
  * WHAT IS CERTIFIED, WHAT IS ESTIMATED
  *   mcamp_verify, mcamp_calibrate_certified: a claim (sigma, eps, delta) fixed in
@@ -17950,8 +17950,9 @@ MCAMP__PRIV void mcamp__decimal_text(const mcamp__decimal *d, char buf[48])
         if (i && i == shift + 1) *p++ = '.';
         *p++ = i < n ? d->digit[i] : '0';
     }
-    if (shift != e) snprintf(p, (size_t)(buf + 48 - p), "e%c%02d", e < 0 ? '-' : '+', e < 0 ? -e : e);
-    else *p = 0;
+    *p = 0;
+    if (shift != e)
+        snprintf(p, (size_t)(buf + 48 - p), e < 0 ? "e-%02d" : "e+%02d", e < 0 ? -e : e);
 }
 
 /* -12.5e-7 and the like, all of text[0 .. size-1]. */
@@ -18499,7 +18500,7 @@ MCAMP__PRIV mcamp_status mcamp__record_sane(mcamp_ctx *ctx, const mcamp_guarante
                                             const mcamp_mech *m)
 {
     int proven = (int)g->kind >= (int)MCAMP_KIND_VERIFIED;
-    int fixed = g->law == MCAMP_BATCH_SHUFFLE || g->law == MCAMP_BATCH_FIXED;
+    int fixed = mcamp__law_moves_others(g->law, g->batches);
     const char *bad = NULL;
     if (g->strategy_digest != m->digest) bad = "strategy_digest";
     else if (g->gram_digest && g->gram_digest != mcamp__gram_digest(m, g->batches))
@@ -19319,7 +19320,8 @@ MCAMP_API mcamp_status mcamp_guarantee_answer(const mcamp_answer *a, mcamp_guara
     /* certain, and not only computed well: delta from above meets what was given */
     if (certain && out->asked == MCAMP_ASK_DELTA) out->delta = mcamp__dmax(out->delta, out->upper);
     if (certain && out->upper > out->delta) out->kind = MCAMP_KIND_ESTIMATE;
-    if (out->kind > MCAMP_KIND_ESTIMATE) { out->accepted = true; out->std_error = 0; out->beta = 0; }
+    out->accepted = (int)out->kind > (int)MCAMP_KIND_ESTIMATE;
+    if (out->accepted) out->std_error = out->beta = 0;
     return MCAMP_OK;
 }
 

@@ -22,5 +22,5 @@ int main(void)
     p.delta = 1e-5;
     if (mcamp_ctx_init(&ctx, NULL) < 0 || mcamp_problem_certify(&ctx, &p, &proof) < 0)
         return 1;
-    return mcamp_report_guarantee_text(&proof, &out) != MCAMP_OK;
+    return mcamp_report_guarantee(&proof, MCAMP_REPORT_TEXT, &out) != MCAMP_OK;
 }

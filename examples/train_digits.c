@@ -215,7 +215,7 @@ static void run_bind(run *r)
         mcamp_writer out;
         out.write = print;
         out.user = stdout;
-        must(&r->ctx, mcamp_report_session_text(&r->session, &out), "statement");
+        must(&r->ctx, mcamp_report_session(&r->session, MCAMP_REPORT_LEGAL, &out), "statement");
     }
     mcamp_key_wipe(&b.key);
     mcamp_key_wipe(&z.key);

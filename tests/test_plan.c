@@ -221,7 +221,7 @@ static size_t count_of(const char *s, const char *what)
 TEST(reports)
 {
     static const unsigned sampling[3] = { 0, MCAMP_PLAN_POISSON, MCAMP_PLAN_BINS };
-    static const char *const proof[3] = { "nothing gained from sampling", "take turns",
+    static const char *const proof[3] = { "closed form of the Gaussian", "take turns",
                                           "balls in bins, every example" };
     static text t;
     mcamp_writer w;
@@ -237,24 +237,24 @@ TEST(reports)
         d.eps = 0.5;
         CHECK_STATUS(mcamp_plan(&ctx, &d, &mech, &r), MCAMP_OK);
         t.n = 0; t.most = sizeof t.s - 1;
-        CHECK_STATUS(mcamp_report_plan(&r, &mech, 1.5, &w), MCAMP_OK);
+        CHECK_STATUS(mcamp_report_plan(&r, &mech, MCAMP_REPORT_JSON, &w), MCAMP_OK);
         CHECK(is_object(t.s));
         CHECK(count_of(t.s, "\"family\": ") == r.rows + 1);
-        CHECK(strstr(t.s, "\"tried\": [{") && strstr(t.s, "\"seconds\": 1.5"));
+        CHECK(strstr(t.s, "\"tried\": [{") != NULL);
         CHECK(strstr(t.s, mech.buffers ? "\"theta\": [" : "\"coefficients\": ["));
         CHECK(strstr(t.s, "\"certified\": true"));
         t.n = 0;
-        CHECK_STATUS(mcamp_report_plan_text(&r, &w), MCAMP_OK);
+        CHECK_STATUS(mcamp_report_plan(&r, NULL, MCAMP_REPORT_TEXT, &w), MCAMP_OK);
         CHECK(count_of(t.s, "\n* ") == 1 && strstr(t.s, "Certified: ") && strstr(t.s, proof[i]));
         t.most = 3;
-        CHECK_STATUS(mcamp_report_plan(&r, NULL, -1, &w), MCAMP_Q_INTERRUPTED);
-        CHECK_STATUS(mcamp_report_plan_text(&r, &w), MCAMP_Q_INTERRUPTED);
-        CHECK_STATUS(mcamp_report_plan(NULL, &mech, -1, &w), MCAMP_E_REQUIRED);
-        CHECK_STATUS(mcamp_report_plan_text(&r, NULL), MCAMP_E_REQUIRED);
+        CHECK_STATUS(mcamp_report_plan(&r, NULL, MCAMP_REPORT_JSON, &w), MCAMP_Q_INTERRUPTED);
+        CHECK_STATUS(mcamp_report_plan(&r, NULL, MCAMP_REPORT_TEXT, &w), MCAMP_Q_INTERRUPTED);
+        CHECK_STATUS(mcamp_report_plan(NULL, &mech, MCAMP_REPORT_JSON, &w), MCAMP_E_REQUIRED);
+        CHECK_STATUS(mcamp_report_plan(&r, NULL, MCAMP_REPORT_TEXT, NULL), MCAMP_E_REQUIRED);
         mcamp_mech_free(&ctx, &mech);
-        CHECK_STATUS(mcamp_report_plan(&r, &mech, -1, &w), MCAMP_E_ARG);
+        CHECK_STATUS(mcamp_report_plan(&r, &mech, MCAMP_REPORT_JSON, &w), MCAMP_E_ARG);
         r.best = r.rows;
-        CHECK_STATUS(mcamp_report_plan_text(&r, &w), MCAMP_E_ARG);
+        CHECK_STATUS(mcamp_report_plan(&r, NULL, MCAMP_REPORT_TEXT, &w), MCAMP_E_ARG);
     }
 }
 

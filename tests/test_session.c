@@ -540,7 +540,7 @@ TEST(statements_name_what_they_rest_on)
     static const char *const basis[3] = { "Monte Carlo with a proof", "Poisson-sampled",
                                           "nothing gained from sampling" };
     static const char *const law[3] = { "balls in bins", "cyclic Poisson",
-                                        "shuffle, not amplified" };
+                                        "not amplified" };
     start();
     g[0] = verified;
     CHECK_STATUS(mcamp_guarantee_poisson(&ctx, &mech, 4, 0.2, 1.5, 1e-5, &g[1]), MCAMP_OK);
@@ -554,7 +554,7 @@ TEST(statements_name_what_they_rest_on)
         if (i == 2) p.bd.limit = 10;
         CHECK_STATUS(open_parts(&p, &g[i], &s), MCAMP_OK);
         text[0] = 0;
-        CHECK_STATUS(mcamp_report_session_text(&s, &w), MCAMP_OK);
+        CHECK_STATUS(mcamp_report_session(&s, MCAMP_REPORT_LEGAL, &w), MCAMP_OK);
         CHECK(strstr(text, basis[i]) && strstr(text, law[i]));
         CHECK(strstr(text, "Setting: central") && strstr(text, "Unit: one example"));
         CHECK((strstr(text, "lattice; integer sums") != NULL) == (i == 0));
@@ -572,10 +572,10 @@ TEST(statements_name_what_they_rest_on)
             }
         }
         text[0] = 0;
-        CHECK_STATUS(mcamp_report_session(&s, &w), MCAMP_OK);
+        CHECK_STATUS(mcamp_report_session(&s, MCAMP_REPORT_JSON, &w), MCAMP_OK);
         CHECK(text[0] == '{' && strstr(text, "\"epsilon\": ") && strstr(text, law[i]));
-        CHECK_STATUS(mcamp_report_session(NULL, &w), MCAMP_E_REQUIRED);
-        CHECK_STATUS(mcamp_report_session_text(&s, NULL), MCAMP_E_REQUIRED);
+        CHECK_STATUS(mcamp_report_session(NULL, MCAMP_REPORT_JSON, &w), MCAMP_E_REQUIRED);
+        CHECK_STATUS(mcamp_report_session(&s, MCAMP_REPORT_LEGAL, NULL), MCAMP_E_REQUIRED);
         close_parts(&p);
     }
     /* without amplification: laws under which an example moves others, or a cut does */
@@ -589,7 +589,7 @@ TEST(statements_name_what_they_rest_on)
             p.bd.limit = cut ? 8 : 0;
             CHECK_STATUS(open_parts(&p, &g[2], &s), MCAMP_OK);
             text[0] = 0;
-            CHECK_STATUS(mcamp_report_session_text(&s, &w), MCAMP_OK);
+            CHECK_STATUS(mcamp_report_session(&s, MCAMP_REPORT_LEGAL, &w), MCAMP_OK);
             CHECK((strstr(text, "add or remove") != NULL) ==
                   (!cut && (l == MCAMP_BATCH_BINS || l == MCAMP_BATCH_MINSEP)));
             close_parts(&p);
@@ -598,11 +598,11 @@ TEST(statements_name_what_they_rest_on)
     plan_parts(&p, &g[0]);
     CHECK_STATUS(open_parts(&p, &g[0], &s), MCAMP_OK);
     w.write = refuse;
-    CHECK_STATUS(mcamp_report_session(&s, &w), MCAMP_Q_INTERRUPTED);
-    CHECK_STATUS(mcamp_report_session_text(&s, &w), MCAMP_Q_INTERRUPTED);
+    CHECK_STATUS(mcamp_report_session(&s, MCAMP_REPORT_JSON, &w), MCAMP_Q_INTERRUPTED);
+    CHECK_STATUS(mcamp_report_session(&s, MCAMP_REPORT_LEGAL, &w), MCAMP_Q_INTERRUPTED);
     close_parts(&p);
     memset(&s, 0, sizeof s);
-    CHECK_STATUS(mcamp_report_session(&s, &w), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_report_session(&s, MCAMP_REPORT_JSON, &w), MCAMP_E_ARG);
 }
 
 static mcamp_status guarantee_work(mcamp_ctx *c, void *user)
