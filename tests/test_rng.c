@@ -50,19 +50,27 @@ static int compare_words(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* 5 seeds x 3 purposes x 40 blocks x 9 lanes: no word of any state twice
- * (21600 words; odds of a false alarm 1.3e-11), none zero.                    */
+/* 6 seeds x 9 purposes x 12 blocks x 9 lanes: no word of any state twice
+ * (23328 words; odds of a false alarm 1.5e-11), none zero.                    */
 TEST(streams_differ_in_every_argument)
 {
-    static const uint64_t seeds[] = { 0, 1, 2, UINT64_MAX, 0x9e3779b97f4a7c15u };
-    static uint64_t w[5 * 3 * 40 * 9 * 4];
+    static const uint64_t seeds[] = { 0, 1, 2, UINT64_MAX, 0x9e3779b97f4a7c15u,
+                                      UINT64_C(1) << 63 };
+    static const uint32_t purposes[] = { MCAMP__STREAM_PILOT, MCAMP__STREAM_ESTIMATE,
+        MCAMP__STREAM_CALIBRATE, MCAMP__STREAM_VERIFY, MCAMP__STREAM_GRADIENT,
+        MCAMP__STREAM_BATCH, MCAMP__STREAM_TEST, 65536, UINT32_MAX };
+    static const uint64_t blocks[] = { 0, 1, 2, 3, 4, 5, 6, 7, UINT64_C(1) << 32,
+        UINT64_C(1) << 52, UINT64_C(1) << 63, UINT64_MAX };
+    static uint64_t w[6 * 9 * 12 * 9 * 4];
     size_t n = 0, same = 0;
-    for (int s = 0; s < 5; s++)
-        for (uint32_t p = 1; p <= 3; p++)
-            for (uint64_t b = 0; b < 40; b++) {
+    for (int s = 0; s < 6; s++)
+        for (int q = 0; q < 9; q++)
+            for (int k = 0; k < 12; k++) {
+                uint32_t p = purposes[q];
+                uint64_t b = blocks[k];
                 mcamp__rng8 r8;
                 mcamp_rng r;
-                mcamp__rng8_stream(&r8, seeds[s], (mcamp__purpose)p, b);
+                mcamp__rng8_stream(&r8, seeds[s], p, b);
                 memcpy(w + n, r8.s, sizeof r8.s);
                 n += 32;
                 mcamp_rng_stream(&r, seeds[s], p, b);

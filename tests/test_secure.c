@@ -1,10 +1,12 @@
 /* Section secure: ChaCha20, keys, entropy, normals as a pure function of
  * (key, step, index). */
+#define _POSIX_C_SOURCE 200809L
 #define MCAMP_STATIC
 #define MCAMP_IMPLEMENTATION
 #include "../mcamp.h"
 #include "mcamp_test.h"
 #include "stream.h"
+#include "stack_scan.h"
 
 static mcamp_ctx ctx;
 
@@ -107,6 +109,9 @@ TEST(keys_must_be_given_and_are_wiped)
     start();
     memset(same, 7, sizeof same);
     memset(&j, 9, sizeof j);
+    mcamp_wipe(j.byte + 4, 20);
+    for (int i = 0; i < 32; i++) CHECK(j.byte[i] == (i < 4 || i >= 24 ? 9 : 0));
+    memset(&j, 9, sizeof j);
     CHECK_STATUS(mcamp_key_init(&ctx, k.byte, 32, &j), MCAMP_OK);
     CHECK(!memcmp(&k, &j, sizeof k));
     CHECK_STATUS(mcamp_key_init(&ctx, k.byte, 31, &j), MCAMP_E_SIZE);
@@ -136,6 +141,105 @@ TEST(derived_keys_differ_and_repeat)
     CHECK_STATUS(mcamp_key_derive(&ctx, NULL, 0, &c), MCAMP_E_REQUIRED);
     CHECK_STATUS(mcamp_key_derive(&ctx, &k, 0, NULL), MCAMP_E_REQUIRED);
     CHECK(!memcmp(&a, &c, sizeof a));
+}
+
+/* No two uses of a key see the same bits: the library's own subkeys and those of all its
+ * children, of two keys, differ in every half; so do words of steps and indices that
+ * differ in one bit.                                                             */
+TEST(purposes_and_children_never_meet)
+{
+    static const uint64_t child[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, UINT64_C(1) << 32,
+        (UINT64_C(1) << 63) - 1 };
+    unsigned char all[2 * (7 + 11)][32];
+    uint64_t word[130];
+    uint32_t sub[8];
+    size_t n = 0, m = 0;
+    start();
+    for (uint64_t i = 0; i < 2; i++) {
+        mcamp_key k, j;
+        mcamp_key_insecure_test(i, &k);
+        for (size_t q = 0; q < 7; q++) {
+            mcamp__subkey(&k, q + 1, sub);
+            mcamp__key_from_words(sub, &j);
+            memcpy(all[n++], j.byte, 32);
+        }
+        for (size_t q = 0; q < 11; q++) {
+            CHECK_STATUS(mcamp_key_derive(&ctx, &k, child[q], &j), MCAMP_OK);
+            memcpy(all[n++], j.byte, 32);
+        }
+    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            CHECK(memcmp(all[i], all[j], 16) && memcmp(all[i] + 16, all[j] + 16, 16));
+    for (int bit = -1; bit < 64; bit++)
+        word[m++] = mcamp__one_word(sub, bit < 0 ? 0 : UINT64_C(1) << bit, 0);
+    for (int bit = 0; bit < 60; bit++)
+        word[m++] = mcamp__one_word(sub, 0, UINT64_C(1) << bit);
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < i; j++) CHECK(word[i] != word[j]);
+}
+
+TEST(key_numbers_are_not_the_key)
+{
+    mcamp_key k = counting_key();
+    uint64_t id = mcamp_key_id(&k), part;
+    for (int i = 0; i + 8 <= 32; i += 4) {
+        memcpy(&part, k.byte + i, sizeof part);
+        CHECK(id != part);
+    }
+}
+
+static mcamp_key secret;
+static uint64_t secret_words[128];
+static double secret_normals[300];
+
+static void derives(void)
+{
+    mcamp_key j;
+    if (mcamp_key_derive(&ctx, &secret, 3, &j) == MCAMP_OK) mcamp_key_wipe(&j);
+    mcamp_key_id(&secret);
+}
+
+static mcamp__stream secret_stream;
+
+static void draws_words(void)
+{
+    mcamp__word_group(ctx.vec, secret_stream.tail, 7, 0, secret_words);
+}
+
+static void draws_normals(void)
+{
+    mcamp__stream_normals(ctx.vec, &secret_stream, 5, 3, 300, secret_normals);
+}
+
+/* How many quarters of the rows of w; compilers spill some from vector registers. */
+static int words_left(const uint32_t w[256])
+{
+    int n = 0;
+    for (int i = 0; i < 256; i += 4) n += stack_holds(w + i, 16);
+    return n;
+}
+
+/* Of secrets, of what they are made of and of what is made of them.              */
+TEST(nothing_secret_stays_on_the_stack)
+{
+    uint32_t sub[8], w[256];
+    start();
+    mcamp_key_insecure_test(99, &secret);
+    stack_after(derives);
+    CHECK(!stack_holds(secret.byte, 12) && !stack_holds(secret.byte + 20, 12));
+    mcamp__subkey(&secret, (UINT64_C(1) << 63) + 3, sub);
+    CHECK(!stack_holds(sub, 12) && !stack_holds(sub + 5, 12));
+    mcamp__subkey(&secret, 3, sub);
+    CHECK(!stack_holds(sub, 12) && !stack_holds(sub + 5, 12));
+    mcamp__stream_init(&secret_stream, &secret);
+    stack_after(draws_normals);
+    for (int i = 0; i + 1 < 300; i++) CHECK(!stack_holds(secret_normals + i, 16));
+    mcamp__chacha_16(MCAMP_VEC_SCALAR, secret_stream.noise, 32, 5, w);  /* the last group's */
+    CHECK_LE(words_left(w), 32);
+    stack_after(draws_words);
+    mcamp__chacha_16(MCAMP_VEC_SCALAR, secret_stream.tail, 0, 7, w);
+    CHECK_LE(words_left(w), 32);
 }
 
 static int source_calls;
@@ -357,6 +461,9 @@ TEST_MAIN("secure",
     T(sixteen_blocks_at_once_are_sixteen_blocks),
     T(keys_must_be_given_and_are_wiped),
     T(derived_keys_differ_and_repeat),
+    T(purposes_and_children_never_meet),
+    T(key_numbers_are_not_the_key),
+    T(nothing_secret_stays_on_the_stack),
     T(entropy_that_fails_fails_loudly),
     T(words_and_normals_match_the_reference),
     T(radius_has_no_cap_before_13_sigma),

@@ -1,0 +1,40 @@
+/* What a call leaves on its stack: stack_after(fn) runs fn in a thread whose stack is ours,
+ * stack_holds(bytes, n) looks for them in what is left of it.  Not for valgrind and the
+ * sanitizers, to which that memory is nobody's: they have MCAMP_TEST_QUICK set, and then
+ * nothing is ever found.                                                          */
+#ifndef MCAMP_TEST_STACK_SCAN_H
+#define MCAMP_TEST_STACK_SCAN_H
+
+#include <pthread.h>
+
+enum { STACK_SCAN = 1 << 19 };
+static union { unsigned char byte[STACK_SCAN]; double align[2]; } stack_scan;
+
+static void *stack_scan_call(void *fn)
+{
+    void (*call)(void);
+    memcpy(&call, fn, sizeof call);
+    call();
+    return NULL;
+}
+
+static void stack_after(void (*fn)(void))
+{
+    pthread_attr_t a;
+    pthread_t t;
+    memset(&stack_scan, 0, sizeof stack_scan);
+    CHECK(!pthread_attr_init(&a) &&
+          !pthread_attr_setstack(&a, &stack_scan, sizeof stack_scan) &&
+          !pthread_create(&t, &a, stack_scan_call, &fn) && !pthread_join(t, NULL));
+    pthread_attr_destroy(&a);
+}
+
+static int stack_holds(const void *bytes, size_t n)
+{
+    if (getenv("MCAMP_TEST_QUICK")) return 0;
+    for (size_t i = 0; i + n <= sizeof stack_scan; i += 4)
+        if (!memcmp(stack_scan.byte + i, bytes, n)) return 1;
+    return 0;
+}
+
+#endif
