@@ -1,10 +1,12 @@
 /* Section noise: streams of C^-1 z, lattice mode, saved states. */
+#define _POSIX_C_SOURCE 200809L
 #define MCAMP_STATIC
 #define MCAMP_IMPLEMENTATION
 #define MCAMP_PTHREADS
 #include "../mcamp.h"
 #include "mcamp_test.h"
 #include "stream.h"
+#include "stack_scan.h"
 #include "mcamp_fault.h"
 
 static mcamp_ctx ctx;
@@ -309,6 +311,146 @@ TEST(replay_makes_released_rounds_again_and_no_others)
     }
 }
 
+/* Tails, with their more digits, come through as section secure makes them: a stream of
+ * C = I over 2^16 coordinates holds about 16.                                     */
+TEST(tails_are_those_of_the_key)
+{
+    enum { D = 1 << 16 };
+    static double z[D], y[D];
+    size_t tails = 0;
+    mcamp_mech c;
+    mcamp_noise_desc d;
+    mcamp_noise m;
+    start();
+    c = make(0);
+    d = desc_of(&c, D);
+    d.sigma = d.clip_norm = 1;
+    m = open_noise(&d);
+    mt_normals(&ctx, &d.key, 0, 0, D, z);
+    CHECK_STATUS(mcamp_noise_next(&ctx, &m, 0, D, y), MCAMP_OK);
+    for (size_t i = 0; i < D; i++) {
+        tails += fabs(z[i]) > 4.0786;
+        CHECK_NEAR(y[i], z[i] * (1 + 8 * DBL_EPSILON), 0, 0);   /* to the last bit */
+    }
+    CHECK(tails > 0);
+    mcamp_noise_free(&ctx, &m);
+    mcamp_mech_free(&ctx, &c);
+}
+
+/* factor batch scale >= sigma clip_norm, in the arithmetic of exact products. */
+TEST(noise_is_never_less_than_sigma_says)
+{
+    uint64_t seed = 8;
+    mcamp_mech c, s;
+    start();
+    c = make(0);
+    s = make(4);
+    for (int i = 0; i < 3000; i++) {
+        mcamp_noise_desc d = desc_of(i & 1 ? &s : &c, 3);
+        mcamp_noise m;
+        double f, want, err, low;
+        uint64_t t = mcamp__splitmix(&seed) % N;
+        d.sigma = exp(6 * mcamp__to_uniform(mcamp__splitmix(&seed)) - 3);
+        d.clip_norm = exp(6 * mcamp__to_uniform(mcamp__splitmix(&seed)) - 3);
+        d.unit = i & 2 ? MCAMP_NOISE_MEAN : MCAMP_NOISE_SUM;
+        d.batch = i & 2 ? 1 + (double)(mcamp__splitmix(&seed) % 1000) : 0;
+        m = open_noise(&d);
+        f = mcamp__noise_factor(&m, t, 0);
+        if (i & 2) { low = fma(f, d.batch, -(f * d.batch)); f *= d.batch; f += low; }
+        if (i & 1) f *= s.scale[t] * (1 + DBL_EPSILON);
+        want = d.sigma * d.clip_norm;
+        err = fma(d.sigma, d.clip_norm, -want);
+        CHECK(f > want || (f >= want && err <= 0));
+        CHECK_NEAR(f, want, 1e-14, 0);
+        mcamp_noise_free(&ctx, &m);
+    }
+    mcamp_mech_free(&ctx, &c);
+    mcamp_mech_free(&ctx, &s);
+}
+
+/* A stream whose C was freed, made anew in the same place, or changed value by value. */
+TEST(another_c_in_its_place_is_refused)
+{
+    double out[10] = { 5 };
+    size_t size = 7;
+    mcamp_mech c;
+    mcamp_noise_desc d;
+    mcamp_noise m, other;
+    start();
+    c = make(1);
+    d = desc_of(&c, 10);
+    m = open_noise(&d);
+    CHECK_STATUS(mcamp_noise_next(&ctx, &m, 0, 10, out), MCAMP_OK);
+    mcamp_mech_free(&ctx, &c);
+    out[0] = 5;
+    CHECK_STATUS(mcamp_noise_next(&ctx, &m, 1, 10, out), MCAMP_E_MISMATCH);
+    c = make(2);
+    CHECK_STATUS(mcamp_noise_next(&ctx, &m, 1, 10, out), MCAMP_E_MISMATCH);
+    CHECK_STATUS(mcamp_noise_add(&ctx, &m, 1, 10, out), MCAMP_E_MISMATCH);
+    CHECK_STATUS(mcamp_noise_replay(&ctx, &m, 0, 0, 10, out), MCAMP_E_MISMATCH);
+    CHECK_STATUS(mcamp_noise_save(&ctx, &m, NULL, 0, &size), MCAMP_E_MISMATCH);
+    CHECK(out[0] >= 5 && out[0] <= 5 && size == 7);
+    mcamp_mech_free(&ctx, &c);
+    c = make(1);
+    CHECK_STATUS(mcamp_noise_next(&ctx, &m, 1, 10, out), MCAMP_OK);
+    mcamp_noise_free(&ctx, &m);
+    c.coef[1] *= 1.5;
+    memset(&other, 0, sizeof other);
+    CHECK_STATUS(mcamp_noise_init(&ctx, &d, &other), MCAMP_E_MISMATCH);
+    CHECK_STATUS(mcamp_noise_bytes(&ctx, &d, &size), MCAMP_E_MISMATCH);
+    CHECK(!other.magic && size == 7);
+    mcamp_mech_free(&ctx, &c);
+}
+
+static mcamp_noise left_noise;
+static double left_out[600];
+static uint64_t left_step;
+static unsigned char left_blob[1 << 16];
+
+static void makes_a_round(void)
+{
+    mcamp_noise_next(&ctx, &left_noise, left_step, 600, left_out);
+}
+
+static void saves_a_state(void)
+{
+    size_t size;
+    mcamp_noise_save(&ctx, &left_noise, left_blob, sizeof left_blob, &size);
+}
+
+/* Of noise, of z, of the mask of a blob: two neighbours of each row, or of its end.  */
+TEST(nothing_secret_stays_on_the_stack)
+{
+    static const int kind[] = { 0, 1, 6, 8, 13 };
+    start();
+    for (size_t q = 0; q < sizeof kind / sizeof kind[0]; q++) {
+        mcamp_mech c = make(kind[q]);
+        mcamp_noise_desc d = desc_of(&c, 600);
+        static double z[600];
+        uint64_t mask[128], head[20];
+        d.sigma = 1; d.clip_norm = 1;
+        left_noise = open_noise(&d);
+        for (left_step = 0; left_step < 3; left_step++) {
+            stack_after(makes_a_round);
+            for (uint64_t t = 0; t <= left_step; t++) {
+                mt_normals(&ctx, &d.key, t, 0, 600, z);
+                for (size_t i = 0; i < 600; i += 29) CHECK(!stack_holds(z + i, 16));
+                CHECK(!stack_holds(z + 596, 16));
+            }
+            for (size_t i = 0; i < 600; i += 29) CHECK(!stack_holds(left_out + i, 16));
+        }
+        if (left_noise.rows) {
+            stack_after(saves_a_state);
+            mcamp__blob_header(&left_noise, 3, head);
+            mcamp__word_group(ctx.vec, left_noise.keys + 16, head[19],
+                              left_noise.rows * 600 / 128, mask);
+            for (int i = 0; i < 128; i += 13) CHECK(!stack_holds(mask + i, 16));
+        }
+        mcamp_noise_free(&ctx, &left_noise);
+        mcamp_mech_free(&ctx, &c);
+    }
+}
+
 /* ---- steps and arguments ------------------------------------------------- */
 
 TEST(no_round_is_made_twice_or_skipped)
@@ -575,12 +717,17 @@ TEST(grids_that_noise_could_leave_are_refused)
     mcamp_mech c;
     mcamp_noise_desc d;
     mcamp_noise m;
+    int tried = 0;
     int64_t x[4] = { INT64_C(1) << 62, -(INT64_C(1) << 62), 0, 0 };
     start();
-    for (int i = 0; i < KINDS; i++) {
-        c = make(i);
+    for (int i = 0; i < 2 * KINDS; i++) {
+        static double coef[N * N];
+        md = strategy(i % KINDS);       /* and with inverses a thousand times larger */
+        for (size_t j = 0; j < md.count && md.coef; j++)
+            coef[j] = md.coef[j] * (md.kind == MCAMP_MECH_INVERSE ? 1e3 : 1e-3);
+        if (md.coef && i >= KINDS) md.coef = coef;
+        CHECK_STATUS(mcamp_mech_init(&ctx, &md, &c), MCAMP_OK);
         d = desc_of(&c, 4);
-        d.grid = 1;
         for (int e = 44; e > 0; e--) {
             double most, s;
             d.grid = ldexp(1, -e);
@@ -589,6 +736,7 @@ TEST(grids_that_noise_could_leave_are_refused)
             s = d.sigma * ldexp(d.grid, 50) / most;     /* the largest sigma */
             d.sigma = s * (1 - 1e-9);
             if (d.sigma * 2 < d.grid || d.sigma * 2 > ldexp(d.grid, 44)) continue;
+            tried++;
             m = open_noise(&d);
             mcamp_noise_free(&ctx, &m);
             d.sigma = s * (1 + 1e-9);
@@ -597,6 +745,7 @@ TEST(grids_that_noise_could_leave_are_refused)
         }
         mcamp_mech_free(&ctx, &c);
     }
+    CHECK(tried > 100);
     for (int k = 0; k < 2; k++) {
         memset(&md, 0, sizeof md);
         md.kind = MCAMP_MECH_TOEPLITZ; md.n = k ? 1200 : 20;
@@ -885,6 +1034,76 @@ TEST(there_is_no_going_back)
     mcamp_mech_free(&ctx, &c);
 }
 
+static void set_word(unsigned char *blob, size_t i, uint64_t x)
+{
+    mcamp__put64(blob + 8 * i, x);
+}
+
+/* Headers with one word changed and a right checksum: the field is named, or it is no
+ * blob at all.                                                                   */
+TEST(forged_headers_are_refused_word_by_word)
+{
+    static const char *const name[19] = { "version", "version", "size", "mech", "mech",
+        "sigma", "clip_norm", "unit", "batch", "dim", "first", "count", "store", "store",
+        "type", "grid", "blob", "key", "blob" };
+    double out[40];
+    mcamp_mech c;
+    mcamp_noise_desc d;
+    mcamp_noise m, r;
+    unsigned char *blob;
+    size_t size;
+    start();
+    c = make(1);
+    d = desc_of(&c, 40);
+    d.unit = MCAMP_NOISE_MEAN;
+    d.batch = 4;
+    m = open_noise(&d);
+    r = open_noise(&d);
+    for (size_t t = 0; t < 5; t++)
+        CHECK_STATUS(mcamp_noise_next(&ctx, &m, t, 40, out), MCAMP_OK);
+    for (size_t i = 0; i < 19; i++) {
+        uint64_t sum = 0, w;
+        blob = save(&m, &size);
+        set_word(blob, i, mcamp__get64(blob + 8 * i) + 1);
+        for (size_t k = 0; k < 19; k++) {
+            w = mcamp__get64(blob + 8 * k);
+            sum = mcamp__hash_word(sum, w);
+        }
+        set_word(blob, 19, sum);
+        CHECK_STATUS(mcamp_noise_load(&ctx, &r, blob, size),
+                     i < 2 || i == 18 ? MCAMP_E_BLOB : MCAMP_E_MISMATCH);
+        if (i != 2) CHECK(!strcmp(mcamp_last_error(&ctx).argument, name[i]));
+        CHECK(mcamp_noise_step(&r) == 0);
+        free(blob);
+    }
+    d.batch = 5;                /* nor is one of another mean */
+    mcamp_noise_free(&ctx, &r);
+    r = open_noise(&d);
+    blob = save(&m, &size);
+    CHECK_STATUS(mcamp_noise_load(&ctx, &r, blob, size), MCAMP_E_MISMATCH);
+    CHECK(!strcmp(mcamp_last_error(&ctx).argument, "batch"));
+    free(blob);
+    d.batch = 4;
+    mcamp_noise_free(&ctx, &r);
+    r = open_noise(&d);
+    /* a state of the right key that stands beyond the last round; a byte too long */
+    m.step = N + 1;
+    blob = save(&m, &size);
+    CHECK_STATUS(mcamp_noise_load(&ctx, &r, blob, size), MCAMP_E_BLOB);
+    free(blob);
+    m.step = N;
+    blob = save(&m, &size);
+    blob = (unsigned char *)realloc(blob, size + 1);
+    blob[size] = 0;
+    CHECK_STATUS(mcamp_noise_load(&ctx, &r, blob, size + 1), MCAMP_E_BLOB);
+    CHECK_STATUS(mcamp_noise_load(&ctx, &r, blob, size), MCAMP_OK);
+    CHECK(mcamp_noise_step(&r) == N);
+    free(blob);
+    mcamp_noise_free(&ctx, &m);
+    mcamp_noise_free(&ctx, &r);
+    mcamp_mech_free(&ctx, &c);
+}
+
 /* Two streams at one (key, round) must not hide their rows under the same mask. */
 TEST(blobs_hide_what_they_hold)
 {
@@ -987,6 +1206,10 @@ TEST_MAIN("noise",
     T(floats_and_sums_are_the_doubles_rounded),
     T(sampled_covariance_is_that_of_the_inverse),
     T(replay_makes_released_rounds_again_and_no_others),
+    T(tails_are_those_of_the_key),
+    T(noise_is_never_less_than_sigma_says),
+    T(another_c_in_its_place_is_refused),
+    T(nothing_secret_stays_on_the_stack),
     T(no_round_is_made_twice_or_skipped),
     T(gradients_that_are_not_finite_are_refused_untouched),
     T(bad_descriptors_are_refused),
@@ -1000,6 +1223,7 @@ TEST_MAIN("noise",
     T(resume_at_every_round_continues_byte_for_byte),
     T(every_truncation_and_every_flipped_bit_is_refused),
     T(states_of_another_stream_are_refused_by_name),
+    T(forged_headers_are_refused_word_by_word),
     T(there_is_no_going_back),
     T(blobs_hide_what_they_hold),
     T(golden_blobs_still_load))
