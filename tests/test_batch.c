@@ -1,8 +1,10 @@
 /* Section batch: laws of participation, cuts. */
+#define _POSIX_C_SOURCE 200809L
 #define MCAMP_STATIC
 #define MCAMP_IMPLEMENTATION
 #include "../mcamp.h"
 #include "mcamp_test.h"
+#include "stack_scan.h"
 #include "mcamp_fault.h"
 
 static mcamp_ctx ctx;
@@ -51,7 +53,7 @@ TEST(high_words_of_products)
 TEST(bounded_numbers_are_even_where_rejection_is_likely)
 {
     uint64_t n = UINT64_C(3) << 62;
-    size_t third[3] = { 0, 0, 0 }, all = 30000;
+    size_t third[3] = { 0, 0, 0 }, rest[3] = { 0, 0, 0 }, all = 30000;
     uint32_t key[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
     mcamp__words w;
     mcamp__words_open(&w, MCAMP_VEC_SCALAR, key, 9);
@@ -59,9 +61,12 @@ TEST(bounded_numbers_are_even_where_rejection_is_likely)
         uint64_t x = mcamp__below(&w, i, n);
         CHECK(x < n);
         third[x >> 62]++;
+        rest[x % 3]++;          /* without rejection: a half, a quarter, a quarter */
     }
-    for (int i = 0; i < 3; i++)     /* 1e-9 each */
+    for (int i = 0; i < 3; i++) {   /* 1e-9 each */
         CHECK_LE(fabs((double)third[i] - 10000), 6.11 * sqrt(30000 * 2 / 9.0));
+        CHECK_LE(fabs((double)rest[i] - 10000), 6.11 * sqrt(30000 * 2 / 9.0));
+    }
 }
 
 /* ---- laws against exact probabilities ------------------------------------------ */
@@ -296,10 +301,12 @@ TEST(list_scan_and_the_definition_agree)
 TEST(minsep_and_poisson_agree_with_the_definition_in_any_order)
 {
     enum { M = 150, R = 40 };
-    static const uint64_t order[] = { 0, 1, 2, 2, 10, 39, 5, 38, 6, 0, 39 };
+    static const uint64_t order[] = { 0, 1, 2, 2, 1, 10, 39, 5, 38, 37, 6, 0, 39 };
     start();
-    for (int law = 2; law <= 4; law += 2) {
-        mcamp_batch_desc d = desc_of((mcamp_batch_law)law, M, R, 4);
+    for (int i = 0; i < 6; i++) {           /* distances 4, 1, 39 */
+        static const uint64_t apart[] = { 4, 1, 39 };
+        mcamp_batch_desc d = desc_of(i & 1 ? MCAMP_BATCH_MINSEP : MCAMP_BATCH_POISSON, M, R,
+                                     apart[i / 2]);
         mcamp_batch b = open_batch(&d);
         size_t out[M];
         for (size_t q = 0; q < sizeof order / sizeof order[0]; q++) {
@@ -347,6 +354,147 @@ TEST(shuffled_batches_partition_each_epoch)
     CHECK(mcamp_batch_largest(&b) == 11);
     mcamp_batch_free(&ctx, &b);
     CHECK(mcamp_batch_largest(&b) == 0);
+}
+
+/* One example, one batch, as many batches as examples or more, probability 1, all of a
+ * group, an epoch of one round at the end: what is drawn is what the law says.     */
+TEST(laws_hold_at_their_edges)
+{
+    static const struct { uint64_t m, n, b; } shape[] = { { 1, 1, 1 }, { 1, 5, 2 }, { 9, 4, 1 },
+        { 6, 13, 6 }, { 5, 12, 7 }, { 20, 9, 4 }, { 21, 5, 4 } };
+    size_t out[32];
+    start();
+    for (size_t i = 0; i < sizeof shape / sizeof shape[0]; i++) {
+        for (int law = 1; law <= 5; law++) {
+            mcamp_batch_desc d = desc_of((mcamp_batch_law)law, shape[i].m, shape[i].n, shape[i].b);
+            size_t seen[32] = { 0 }, largest = 0, k;
+            mcamp_batch b;
+            if (law == MCAMP_BATCH_FIXED && !(d.size = d.examples / d.batches)) continue;
+            if (d.q > 0) d.q = 1;
+            b = open_batch(&d);
+            CHECK(b.key_id == mcamp_key_id(&d.key));
+            for (uint64_t t = 0; t < d.rounds; t++) {
+                size_t n = round_of(&b, t, out, 32);
+                uint64_t place = t % d.batches, group = d.examples / d.batches +
+                                                        (place < d.examples % d.batches);
+                if (n > largest) largest = n;
+                for (k = 0; k < n; k++) {
+                    CHECK(out[k] < d.examples);
+                    seen[out[k]]++;
+                    if (law == 2 || law == 3) CHECK(out[k] % d.batches == place);
+                }
+                if (law == 2 || law == 5) CHECK(n == group);
+                if (law == 3) CHECK(n == d.size);
+                if (law == 4) CHECK(n == (place ? 0 : d.examples));
+                if (law == 1 && d.batches == 1) CHECK(n == d.examples);
+                if (law == 1 || law == 5) continue;
+                for (k = 1; k < n; k++) CHECK(out[k - 1] < out[k]);
+            }
+            for (k = 0; k < d.examples && law != 3; k++) {
+                size_t whole = (size_t)(d.rounds / d.batches);
+                CHECK(seen[k] == whole || seen[k] == whole + (d.rounds % d.batches != 0));
+            }
+            CHECK_LE((double)largest, (double)mcamp_batch_largest(&b));
+            if (law != 4 || d.batches <= d.rounds)
+                CHECK(mcamp_batch_largest(&b) == largest || (b.start && d.rounds < d.batches));
+            mcamp_batch_free(&ctx, &b);
+        }
+    }
+}
+
+/* Batches of one fewer than the limit, of the limit, of one more: only the last is cut,
+ * and who is left out changes from round to round. */
+TEST(limits_cut_what_is_above_them_and_nothing_else)
+{
+    size_t out[8], gone[7] = { 0 };
+    start();
+    for (uint64_t limit = 5; limit <= 8; limit++) {
+        mcamp_batch_desc d = desc_of(MCAMP_BATCH_POISSON, 7, 60, 1);
+        mcamp_batch b;
+        d.q = 1;
+        d.limit = limit;
+        b = open_batch(&d);
+        CHECK(mcamp_batch_largest(&b) == (limit < 7 ? limit : 7));
+        for (uint64_t t = 0; t < 60; t++) {
+            mcamp_batch_size s;
+            int in = 0;
+            CHECK_STATUS(mcamp_batch_round(&ctx, &b, t, out, 8, &s), MCAMP_OK);
+            CHECK(s.drawn == 7 && s.kept == (limit < 7 ? limit : 7));
+            for (size_t k = 0; k < s.kept; k++) {
+                CHECK(out[k] < 7 && !(in >> out[k] & 1));
+                in |= 1 << out[k];
+                if (limit >= 7) CHECK(out[k] == k);
+            }
+            for (size_t e = 0; e < 7; e++) gone[e] += !(in >> e & 1) && limit == 6;
+            if (s.kept) {
+                CHECK_STATUS(mcamp_batch_round(&ctx, &b, t, out, s.kept - 1, &s), MCAMP_E_SIZE);
+                CHECK_STATUS(mcamp_batch_round(&ctx, &b, t, out, s.kept, &s), MCAMP_OK);
+            }
+        }
+        mcamp_batch_free(&ctx, &b);
+    }
+    for (size_t e = 0; e < 7; e++) CHECK(gone[e] > 0 && gone[e] < 60);
+}
+
+/* Frees must find nothing but zeros.  A free that looks at what is left. */
+static size_t dirty;
+static void *plain_alloc(void *user, size_t size) { (void)user; return calloc(1, size); }
+static void looking_free(void *user, void *p, size_t size)
+{
+    (void)user;
+    for (size_t i = 0; i < size; i++) dirty += ((unsigned char *)p)[i] != 0;
+    free(p);
+}
+
+static mcamp_batch_desc left_desc;
+static mcamp_batch left_batch;
+static size_t left_out[500];
+static void makes_a_batch(void) { mcamp_batch_init(&ctx, &left_desc, &left_batch); }
+static void draws_a_batch(void)
+{
+    mcamp_batch_size s;
+    mcamp_batch_round(&ctx, &left_batch, 3, left_out, 500, &s);
+}
+
+/* Keys, words: all eight of a key's words, more than half of the 128 of a group (compilers
+ * may spill some). */
+TEST(nothing_secret_is_left_behind)
+{
+    start();
+    for (int law = 1; law <= 5; law++) {
+        mcamp_ctx c;
+        mcamp_ctx_desc cd;
+        mcamp_batch b, zero;
+        uint32_t sub[8];
+        uint64_t word[128];
+        int found = 0;
+        memset(&cd, 0, sizeof cd);
+        memset(&zero, 0, sizeof zero);
+        cd.alloc.alloc = plain_alloc;
+        cd.alloc.free = looking_free;
+        CHECK_STATUS(mcamp_ctx_init(&c, &cd), MCAMP_OK);
+        left_desc = desc_of((mcamp_batch_law)law, 500, 10, 4);
+        left_desc.limit = 60;
+        CHECK_STATUS(mcamp_batch_init(&c, &left_desc, &b), MCAMP_OK);
+        dirty = 0;
+        mcamp_batch_free(&c, &b);
+        CHECK(dirty == 0 && !memcmp(&b, &zero, sizeof b));
+        left_desc.scan = law == 1;
+        stack_after(makes_a_batch);
+        for (uint64_t purpose = 5; purpose <= 6; purpose++) {
+            mcamp__subkey(&left_desc.key, purpose, sub);
+            CHECK(!stack_holds(sub, 16) && !stack_holds(sub + 4, 16));
+        }
+        stack_after(draws_a_batch);
+        mcamp__word_group(ctx.vec, left_batch.keys + 8, 3, 0, word);
+        for (int i = 0; i < 128; i += 2) found += stack_holds(word + i, 16);
+        if (law != 2) {                     /* the cut's last group, or the law's */
+            mcamp__word_group(ctx.vec, left_batch.keys, law == 1 ? 0 : 3, law == 3 ? 0 : 3, word);
+            for (int i = 0; i < 128; i += 2) found += stack_holds(word + i, 16);
+        }
+        CHECK_LE(found, 32);
+        mcamp_batch_free(&ctx, &left_batch);
+    }
 }
 
 /* Every set, and a number that holds on every machine. */
@@ -525,6 +673,7 @@ TEST(bad_descriptors_are_refused)
     good = desc_of(MCAMP_BATCH_FIXED, 100, 20, 5);
     REFUSE(d.size = 0, MCAMP_E_REQUIRED);
     REFUSE(d.size = 21, MCAMP_E_ARG);
+    REFUSE((d.examples = 103, d.size = 21), MCAMP_E_ARG);
     good = desc_of(MCAMP_BATCH_MINSEP, 100, 20, 5);
     REFUSE(d.rounds = UINT64_C(1) << 33, MCAMP_E_SIZE);
 #undef REFUSE
@@ -597,6 +746,9 @@ TEST_MAIN("batch",
     T(minsep_and_poisson_agree_with_the_definition_in_any_order),
     T(minsep_keeps_its_distance),
     T(shuffled_batches_partition_each_epoch),
+    T(laws_hold_at_their_edges),
+    T(limits_cut_what_is_above_them_and_nothing_else),
+    T(nothing_secret_is_left_behind),
     T(batches_are_the_same_everywhere),
     T(odds_of_a_cut_are_bounded_from_above_and_closely),
     T(cuts_are_priced),

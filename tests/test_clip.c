@@ -265,6 +265,32 @@ TEST(one_example_moves_a_sum_of_doubles_by_at_most_the_norm)
     }
 }
 
+/* The worst that is known: the sum with the example lies just above a power of two, the one
+ * without just below, where the last place is worth half as much, and the others' last
+ * digits are such that the two drift apart at every step.                         */
+TEST(roundings_that_drift_apart_are_within_the_norm)
+{
+    enum { M = 3000 };
+    double with = 0, without = 0, u = ldexp(1, -43), g[2];
+    mcamp_clip a, b;
+    mcamp_tensor t = doubles(g, 1);
+    size_t e;
+    start();
+    a = open_clip(1, 1, M, 0, false);
+    b = open_clip(1, 1, M, 0, false);
+    for (e = 0; e < M - 1; e++) {
+        g[0] = e < 2047 ? 0.5 : e == 2047 ? 0.25 : e & 1 ? -0.125 - 0.75 * u : 0.125 + 1.25 * u;
+        CHECK_STATUS(mcamp_clip_add(&ctx, &b, &t, 1, &without), MCAMP_OK);
+        CHECK_STATUS(mcamp_clip_add(&ctx, &a, &t, 1, &with), MCAMP_OK);
+        if (e != 2047) continue;
+        g[0] = 7;
+        CHECK_STATUS(mcamp_clip_add(&ctx, &a, &t, 1, &with), MCAMP_OK);
+    }
+    CHECK(with > 1024 && without < 1024 && a.clipped == 1 && !b.clipped);
+    CHECK_LE(with - without, 1);
+    CHECK_LE(a.target + 900 * u, with - without);       /* they did */
+}
+
 TEST(lattice_sums_round_towards_zero_and_are_exact)
 {
     enum { D = 200 };
@@ -330,6 +356,89 @@ TEST(gradients_that_are_not_finite_are_refused_or_zeroed_and_counted)
     }
 }
 
+/* A NaN or an infinity at any place of any piece of a list, floats and doubles mixed, with
+ * good pieces before and behind it: never added, whatever the others hold.         */
+TEST(no_piece_hides_what_is_not_finite)
+{
+    enum { P = 5 };
+    static const size_t len[P] = { 13, 1, 8, 0, 21 };
+    static double x[P][24], sum[43];
+    static float f[P][24];
+    int64_t grid_sum[43];
+    double bad[3];
+    start();
+    bad[0] = mcamp__nan(); bad[1] = mcamp__inf(); bad[2] = -mcamp__inf();
+    for (int kinds = 0; kinds < 4; kinds++) {
+        mcamp_tensor t[P];
+        for (size_t p = 0; p < P; p++)
+            t[p] = (kinds + (int)p * (1 + kinds / 2)) & 1 ? floats(f[p], len[p])
+                                                         : doubles(x[p], len[p]);
+        for (size_t q = 0; q < P; q++) {
+            for (size_t at = 0; at < len[q]; at++) {
+                for (int b = 0; b < 3; b++) {
+                    mcamp_clip strict = open_clip(1, 43, 9, 0, false);
+                    mcamp_clip kind = open_clip(1, 43, 9, 0, true);
+                    mcamp_clip lattice = open_clip(1, 43, 9, ldexp(1, -20), true);
+                    for (size_t p = 0; p < P; p++)
+                        for (size_t i = 0; i < 24; i++)
+                            x[p][i] = f[p][i] = (float)(i + p) * 0.25f;
+                    x[q][at] = bad[b];
+                    f[q][at] = (float)bad[b];
+                    for (int i = 0; i < 43; i++) { sum[i] = 3; grid_sum[i] = 3; }
+                    CHECK_STATUS(mcamp_clip_add(&ctx, &strict, t, P, sum), MCAMP_E_NONFINITE);
+                    CHECK_STATUS(mcamp_clip_add(&ctx, &kind, t, P, sum), MCAMP_OK);
+                    CHECK_STATUS(mcamp_clip_add_grid(&ctx, &lattice, t, P, grid_sum), MCAMP_OK);
+                    CHECK(strict.added == 0 && kind.added == 1 && lattice.added == 1);
+                    CHECK(kind.zeroed == 1 && lattice.zeroed == 1 && !strict.zeroed);
+                    for (int i = 0; i < 43; i++)
+                        CHECK(grid_sum[i] == 3 && sum[i] <= 3 && sum[i] >= 3);
+                }
+            }
+        }
+    }
+}
+
+/* Coordinate by coordinate, floats and doubles, inside the norm and clipped: the integer
+ * nearest to zero of the two, where the value is known exactly. */
+TEST(lattice_rounding_is_towards_zero_for_both_types)
+{
+    enum { D = 64 };
+    double x[D], g = ldexp(1, -10);
+    float f[D];
+    uint64_t seed = 12;
+    start();
+    for (int trial = 0; trial < 200; trial++) {
+        mcamp_tensor t[2];
+        mcamp_clip k = open_clip(1, 2 * D, 3, g, false);
+        int64_t q[2 * D] = { 0 };
+        double norm = 0;
+        for (size_t i = 0; i < D; i++) {
+            f[i] = (float)((mcamp__to_uniform(mcamp__splitmix(&seed)) - 0.5) / 5);
+            x[i] = i % 2 ? (double)f[i] : (double)((int)(f[i] * 999)) * g;  /* whole ones too */
+        }
+        t[0] = floats(f, D);
+        t[1] = doubles(x, D);
+        CHECK_STATUS(mcamp_clip_add_grid(&ctx, &k, t, 2, q), MCAMP_OK);
+        CHECK(!k.clipped);
+        for (size_t i = 0; i < D; i++) {
+            CHECK(q[i] == (int64_t)trunc((double)f[i] / g));
+            CHECK(q[D + i] == (int64_t)trunc(x[i] / g));
+        }
+        for (size_t i = 0; i < D; i++) { f[i] *= 40; x[i] *= 40; }
+        memset(q, 0, sizeof q);
+        CHECK_STATUS(mcamp_clip_add_grid(&ctx, &k, t, 2, q), MCAMP_OK);
+        CHECK(k.clipped == 1);
+        for (size_t i = 0; i < D; i++) norm += (double)f[i] * (double)f[i] + x[i] * x[i];
+        norm = sqrt(norm) * (1 + 1e-12);
+        for (size_t i = 0; i < D; i++) {
+            CHECK_LE(fabs((double)q[i]), fabs((double)f[i]) / norm / g * (1 + 2e-12));
+            CHECK_LE(fabs((double)q[D + i]), fabs(x[i]) / norm / g * (1 + 2e-12));
+            CHECK_LE(fabs((double)f[i]) / norm / g - 1 - 1e-6, fabs((double)q[i]));
+            CHECK_LE(fabs(x[i]) / norm / g - 1 - 1e-6, fabs((double)q[D + i]));
+        }
+    }
+}
+
 TEST(bad_arguments_are_refused)
 {
     mcamp_clip_desc good, d;
@@ -355,6 +464,7 @@ TEST(bad_arguments_are_refused)
     REFUSE(d.max_examples = 0, MCAMP_E_REQUIRED);
     REFUSE(d.max_examples = UINT64_C(1) << 40, MCAMP_E_SIZE);
     REFUSE(d.grid = 0.3, MCAMP_E_ARG);
+    REFUSE((d.grid = ldexp(1, -61), d.max_examples = 3), MCAMP_E_ARG);
     REFUSE(d.grid = -0.5, MCAMP_E_ARG);
     REFUSE(d.grid = mcamp__inf(), MCAMP_E_NONFINITE);
     REFUSE(d.grid = ldexp(1, -61), MCAMP_E_ARG);
@@ -391,6 +501,9 @@ TEST_MAIN("clip",
     T(factors_without_digits_are_rounded_down),
     T(pieces_are_clipped_as_one_vector),
     T(one_example_moves_a_sum_of_doubles_by_at_most_the_norm),
+    T(roundings_that_drift_apart_are_within_the_norm),
     T(lattice_sums_round_towards_zero_and_are_exact),
     T(gradients_that_are_not_finite_are_refused_or_zeroed_and_counted),
+    T(no_piece_hides_what_is_not_finite),
+    T(lattice_rounding_is_towards_zero_for_both_types),
     T(bad_arguments_are_refused))
