@@ -20,6 +20,8 @@
 #include "tool_optimize.h"
 #include "tool_plan.h"
 
+#include <fcntl.h>
+
 static void print_help(void)
 {
     printf("mcamp %s: privacy of training with correlated noise, where every example is in\n"
@@ -67,7 +69,7 @@ static const command *find_command(const char *name)
     return NULL;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     const command *cmd;
     session s;
@@ -96,5 +98,17 @@ int main(int argc, char **argv)
     else if (cmd->bit == VERIFY || s.opt[O_CERTIFY].given) code = run_proof(&s);
     else code = run_estimate(&s);
     session_close(&s);
+    return code;
+}
+
+/* A closed standard output would give its number to the first file that is opened; a
+ * closed pipe is an error like a full disk, not a signal.                          */
+int main(int argc, char **argv)
+{
+    int code;
+    signal(SIGPIPE, SIG_IGN);
+    if (fcntl(1, F_GETFD) < 0) failed("standard output is closed");
+    code = run(argc, argv);
+    close_written(stdout, "standard output");
     return code;
 }

@@ -219,11 +219,11 @@ TOOL_FN void style_series(svg_series *line, const account *a, size_t k)
 TOOL_FN void check_event(session *s, const event_list *l, mcamp_status st)
 {
     mcamp_error e = mcamp_last_error(&s->ctx);
+    stop_if_interrupted(s, st);
     if (st >= 0) return;
     progress_end(&s->progress);
     if (st == MCAMP_E_INFEASIBLE || st == MCAMP_E_MEMORY || st == MCAMP_E_INTERNAL) {
-        fprintf(stderr, "mcamp: %s: %s\n", l->text, mcamp_strerror(st));
-        exit(EXIT_REFUSED);
+        failed("%s: %s", l->text, mcamp_strerror(st));
     }
     bad_use("\"%s\": %s (%s = %g)", l->text, mcamp_strerror(st),
             e.argument ? e.argument : "input", e.value);
@@ -296,7 +296,21 @@ TOOL_FN void account_result(session *s, const account *a, const event_list *l)
     print_events(s, l, &g);
 }
 
-/* One curve per mechanism, lower to upper as a band; the upper end is the line. */
+TOOL_FN void json_intervals(const event_list *l, const double *eps, const double *lo,
+                            const double *hi, size_t n)
+{
+    json j;
+    json_open(&j, stdout);
+    json_text(&j, "mechanism", l->text);
+    json_reals(&j, "epsilon", eps, n);
+    json_reals(&j, "delta_lower", lo, n);
+    json_reals(&j, "delta_upper", hi, n);
+    json_text(&j, "version", MCAMP_VERSION_TEXT);
+    json_close(&j);
+}
+
+/* One curve per mechanism, lower to upper as a band; the upper end is the line.  In JSON
+ * as lists, unless a number is asked for too.                                   */
 TOOL_FN void account_curves(session *s, const account *a)
 {
     const option_value *o = s->opt;
@@ -333,6 +347,8 @@ TOOL_FN void account_curves(session *s, const account *a)
     chart.nseries = a->n;
     progress_end(&s->progress);
     write_picture(s, o[O_OUT].text, &chart);
+    for (size_t k = 0; k < a->n && o[O_JSON].given && !o[O_EPS].given && !o[O_DELTA].given; k++)
+        json_intervals(&a->list[k], x, lines[k].lo, lines[k].hi, points);
     free(v);
     free(x);
 }
@@ -397,6 +413,15 @@ TOOL_FN void limit_curves(session *s, const account *a)
     chart.nseries = a->n;
     progress_end(&s->progress);
     write_picture(s, o[O_OUT].text, &chart);
+    for (size_t k = 0; k < a->n && o[O_JSON].given && !o[O_EPS].given; k++) {
+        json j;
+        json_open(&j, stdout);
+        json_text(&j, "mechanism", a->list[k].text);
+        json_reals(&j, "epsilon", x, points);
+        json_reals(&j, "value", lines[k].y, points);
+        json_text(&j, "version", MCAMP_VERSION_TEXT);
+        json_close(&j);
+    }
     free(x);
 }
 

@@ -4,6 +4,22 @@
 
 #include "tool_session.h"
 
+/* What is asked for, of the Gaussian mechanism in which batching hides nothing. */
+TOOL_FN double without_amplification(session *s, unsigned asked, double sigma, double eps,
+                                     double delta)
+{
+    double norm = sensitivity(s), out = 0;
+    check(s, asked == SIGMA ? mcamp_gauss_sigma(&s->ctx, norm, eps, delta, &out)
+           : asked == EPSILON ? mcamp_gauss_epsilon(&s->ctx, sigma, norm, delta, &out)
+           : mcamp_gauss_delta(&s->ctx, sigma, norm, eps, &out));
+    return out;
+}
+
+TOOL_FN uint64_t most_samples(const mcamp_answer *a)
+{
+    return a->remove.samples > a->add.samples ? a->remove.samples : a->add.samples;
+}
+
 /* ---- commands ----------------------------------------------------------------------- */
 
 TOOL_FN int run_estimate(session *s)
@@ -22,9 +38,12 @@ TOOL_FN int run_estimate(session *s)
     check(s, st);
     s->seconds = progress_end(&s->progress);
     warn(st);
+    warn_samples(s, most_samples(&a));
+    a.unamplified = without_amplification(s, s->cmd->bit, o[O_SIGMA].real, o[O_EPS].real,
+                                          o[O_DELTA].real);
     mcamp_guarantee_answer(&a, &g);
     print_guarantee(s, &g);
-    return st == MCAMP_Q_INTERRUPTED ? EXIT_REFUSED : 0;
+    return 0;
 }
 
 /* The proof of a record once more; it says if the numbers are not the record's. */
@@ -82,6 +101,7 @@ TOOL_FN int run_proof(session *s)
     check(s, st);
     s->seconds = progress_end(&s->progress);
     warn(st);
+    warn_samples(s, t.remove.samples > t.add.samples ? t.remove.samples : t.add.samples);
     print_guarantee(s, &t);
     record_write(s, &t);
     return t.accepted && !t.interrupted ? 0 : EXIT_REFUSED;
@@ -225,7 +245,7 @@ TOOL_FN void json_curve(const session *s, const curve *c, uint64_t samples)
 TOOL_FN int run_curve(session *s)
 {
     const option_value *o = s->opt;
-    uint64_t samples = 0;
+    uint64_t samples = 0, most = 0;
     double end;
     mcamp_status st;
     curve c;
@@ -236,12 +256,17 @@ TOOL_FN int run_curve(session *s)
     check(s, st);
     s->seconds = progress_end(&s->progress);
     warn(st);
-    for (size_t i = 0; i < c.n; i++) samples += c.a[i].samples;
+    for (size_t i = 0; i < c.n; i++) {
+        samples += c.a[i].samples;
+        most = most_samples(&c.a[i]) > most ? most_samples(&c.a[i]) : most;
+        c.a[i].unamplified = without_amplification(s, DELTA, o[O_SIGMA].real, c.eps[i], 0);
+    }
+    warn_samples(s, most);
     curve_columns(&c);
     if (!o[O_JSON].given || o[O_OUT].given) curve_draw(s, &c);
     if (o[O_JSON].given) json_curve(s, &c, samples);
     curve_close(&c);
-    return st == MCAMP_Q_INTERRUPTED ? EXIT_REFUSED : 0;
+    return 0;
 }
 
 #endif

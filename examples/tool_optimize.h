@@ -81,14 +81,20 @@ TOOL_FN FILE *open_file(const char *prefix, const char *suffix, char *path, size
     return f;
 }
 
-/* Before the work: that --out can be written. */
+/* Before the work: that --out can be written.  Nothing is left behind, and what is there
+ * stays as it is.                                                               */
 TOOL_FN void check_out(const session *s)
 {
     char path[600];
+    bool exists;
     FILE *f;
     if (!s->opt[O_OUT].given) return;
-    f = open_file(s->opt[O_OUT].text, ".txt", path, sizeof path);
+    snprintf(path, sizeof path, "%s.txt", s->opt[O_OUT].text);
+    exists = !access(path, F_OK);
+    f = fopen(path, "a");
+    if (!f) bad_use("--out: cannot write \"%s\": %s", path, strerror(errno));
     fclose(f);
+    if (!exists) remove(path);
 }
 
 /* One number a line, all digits; a BLT as pairs; rows of a band on lines. */
@@ -106,12 +112,12 @@ TOOL_FN void write_strategy(const session *s, const char *prefix, const mcamp_me
         row++;
         left = row + 1 < m->bands ? row + 1 : m->bands;
     }
-    if (fclose(f)) bad_use("--out: cannot write \"%s\"", path);
+    close_written(f, path);
     if (!s->opt[O_JSON].given) printf("wrote %s\n", path);
     if (m->scale) {
         f = open_file(prefix, ".scale.txt", path, sizeof path);
         for (size_t j = 0; j < m->n; j++) fprintf(f, "%s\n", exact_text(m->scale[j], a, sizeof a));
-        if (fclose(f)) bad_use("--out: cannot write \"%s\"", path);
+        close_written(f, path);
         if (!s->opt[O_JSON].given) printf("wrote %s\n", path);
     }
 }
@@ -325,6 +331,9 @@ TOOL_FN int run_optimize(session *s)
     workload_open(s, &w);
     d.work = &w.work;
     st = mcamp_opt_run(&s->ctx, &d, &m, &r);
+    /* The best C so far is a C, but no number is known of it. */
+    if (st == MCAMP_Q_INTERRUPTED && s->opt[O_OUT].given)
+        write_strategy(s, s->opt[O_OUT].text, &m);
     check(s, st);
     s->seconds = progress_end(&s->progress);
     warn(st);
@@ -344,7 +353,7 @@ TOOL_FN void sigma_for_error(session *s, mcamp_opt_result *r)
     if (o[O_SIGMA].given || (!o[O_EPS].given && !o[O_DELTA].given)) return;
     if (!o[O_EPS].given || !o[O_DELTA].given) bad_use("\"mcamp error\": give --eps and --delta");
     if (how == MCAMP_AMPLIFY_NONE) {
-        check(s, mcamp_gauss_sigma(&s->ctx, s->gram.max_norm, o[O_EPS].real, o[O_DELTA].real,
+        check(s, mcamp_gauss_sigma(&s->ctx, r->sensitivity, o[O_EPS].real, o[O_DELTA].real,
                                    &r->sigma));
     } else if (how == MCAMP_AMPLIFY_POISSON) {
         r->sigma = poisson_sigma(s, s->mech.bands, s->column_norm);
@@ -363,7 +372,7 @@ TOOL_FN int run_error(session *s)
     memset(&r, 0, sizeof r);
     workload_open(s, &w);
     check(s, mcamp_work_error(&s->ctx, &w.work, &s->mech, NULL, &r.unit));
-    r.sensitivity = s->gram.max_norm;
+    r.sensitivity = sensitivity(s);
     sigma_for_error(s, &r);
     r.rmse = r.sigma * r.unit.rmse;
     r.max_error = r.sigma * r.unit.max;

@@ -35,6 +35,26 @@ TOOL_FN void bad_use(const char *format, ...)
     exit(EXIT_BAD_USE);
 }
 
+/* Ends the program: what was to be done failed, and nobody's command is to blame. */
+TOOL_FN void failed(const char *format, ...) TOOL_PRINTF(1);
+TOOL_FN void failed(const char *format, ...)
+{
+    va_list args;
+    fprintf(stderr, "mcamp: ");
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    exit(EXIT_REFUSED);
+}
+
+/* Closes a file that was written to `path`: every byte of it, or the program fails. */
+TOOL_FN void close_written(FILE *f, const char *path)
+{
+    int bad = ferror(f) != 0;
+    if (fclose(f) || bad) failed("cannot write \"%s\": %s", path, strerror(errno));
+}
+
 typedef enum option_kind { OPTION_FLAG, OPTION_REAL, OPTION_COUNT, OPTION_TEXT } option_kind;
 
 typedef struct option_spec {

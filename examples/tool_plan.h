@@ -44,7 +44,7 @@ TOOL_FN void write_plan_json(const session *s, const char *prefix, const mcamp_m
     char path[600];
     FILE *f = open_file(prefix, ".json", path, sizeof path);
     json_plan(s, f, m, r);
-    if (ferror(f) || fclose(f)) bad_use("--out: cannot write \"%s\"", path);
+    close_written(f, path);
     if (!s->opt[O_JSON].given) printf("wrote %s\n", path);
 }
 

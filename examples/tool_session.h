@@ -127,16 +127,25 @@ TOOL_FN const char *option_of(const char *argument)
     return "--strategy";
 }
 
-/* Ends the program if st is an error: bad use if an option is to blame. */
+/* Work that was interrupted has no result: nothing is printed, written or claimed. */
+TOOL_FN void stop_if_interrupted(session *s, mcamp_status st)
+{
+    if (st != MCAMP_Q_INTERRUPTED && !tool_interrupted) return;
+    progress_end(&s->progress);
+    failed("interrupted: \"mcamp %s\" is not finished and claims nothing", s->cmd->name);
+}
+
+/* Ends the program if st is an error: bad use if an option is to blame; or if the work
+ * was interrupted.                                                              */
 TOOL_FN void check(session *s, mcamp_status st)
 {
     mcamp_error e = mcamp_last_error(&s->ctx);
+    stop_if_interrupted(s, st);
     if (st >= 0) return;
     progress_end(&s->progress);
     if (st == MCAMP_E_MEMORY || st == MCAMP_E_SAMPLE || st == MCAMP_E_FPENV ||
         st == MCAMP_E_INTERNAL || st == MCAMP_E_INFEASIBLE) {
-        fprintf(stderr, "mcamp: %s\n", mcamp_strerror(st));
-        exit(EXIT_REFUSED);
+        failed("%s", mcamp_strerror(st));
     }
     if (e.argument)
         bad_use("%s: %s (%s = %g)", option_of(e.argument), mcamp_strerror(st), e.argument,
@@ -235,11 +244,13 @@ TOOL_FN char *read_text(const char *path, size_t *size)
     if (!f) bad_use("--record: cannot read \"%s\": %s", path, strerror(errno));
     *size = 0;
     while ((n = fread(text + *size, 1, room - *size, f)) > 0) {
+        if (memchr(text + *size, 0, n)) bad_use("--record: \"%s\" is no text", path);
         *size += n;
         if (*size > (size_t)1 << 30) bad_use("--record: \"%s\" is too long for a record", path);
         if (*size == room) text = (char *)need(realloc(text, room *= 2));
     }
     if (ferror(f)) bad_use("--record: cannot read \"%s\": %s", path, strerror(errno));
+    if (!*size) bad_use("--record: \"%s\" is empty", path);
     fclose(f);
     return text;
 }
@@ -306,6 +317,17 @@ TOOL_FN void session_open(session *s, const command *cmd, int argc, char **argv)
     check(s, mcamp_gram_init(&s->ctx, &s->mech, s->batches, &s->gram));
 }
 
+/* The largest norm that one example can have in C x, in batches of any fixed order: exact
+ * where the library knows it, else that of |C|, whose modes add up.              */
+TOOL_FN double sensitivity(session *s)
+{
+    mcamp_sens r;
+    size_t epochs = (s->rounds - 1) / s->batches + 1;
+    if (!s->gram.negative) return s->gram.max_norm;
+    check(s, mcamp_sens_fixed(&s->ctx, &s->mech, epochs, s->batches, &r));
+    return r.value < s->gram.max_norm ? r.value : s->gram.max_norm;
+}
+
 TOOL_FN void session_close(session *s)
 {
     mcamp_gram_free(&s->ctx, &s->gram);
@@ -327,6 +349,15 @@ TOOL_FN void print_setting(const session *s, uint64_t samples)
 TOOL_FN void warn(mcamp_status st)
 {
     if (st > 0) fprintf(stderr, "mcamp: note: %s\n", mcamp_strerror(st));
+}
+
+/* --samples that are fewer than the least that a question takes. */
+TOOL_FN void warn_samples(const session *s, uint64_t used)
+{
+    const option_value *v = &s->opt[O_SAMPLES];
+    if (v->given && used > v->count)
+        fprintf(stderr, "mcamp: note: --samples %s is too few to begin with: %llu were drawn "
+                "per direction\n", v->text, (unsigned long long)used);
 }
 
 TOOL_FN int write_stdout(void *user, const char *text, size_t n)
@@ -396,8 +427,9 @@ TOOL_FN void record_write(const session *s, const mcamp_guarantee *g)
     f = fopen(path, "wb");
     if (!f) bad_use("--record: cannot write \"%s\": %s", path, strerror(errno));
     w = to_file(f);
-    if ((mcamp_record_write(g, &s->mech, &w) != MCAMP_OK) | (fclose(f) != 0))
-        bad_use("--record: cannot write \"%s\"", path);
+    if (mcamp_record_write(g, &s->mech, &w) != MCAMP_OK && !ferror(f))
+        failed("--record: this cannot be recorded");
+    close_written(f, path);
     if (!s->opt[O_JSON].given) printf("wrote %s\n", path);
 }
 
@@ -405,9 +437,10 @@ TOOL_FN void write_picture(const session *s, const char *path, const svg_chart *
 {
     FILE *f = strcmp(path, "-") ? fopen(path, "w") : stdout;
     if (!f) bad_use("--out: cannot write \"%s\": %s", path, strerror(errno));
-    if (!svg_write(f, chart)) bad_use("--out: cannot write \"%s\"", path);
-    if (f != stdout) fclose(f);
-    if (f != stdout && !s->opt[O_JSON].given) printf("wrote %s\n", path);
+    svg_write(f, chart);
+    if (f == stdout) return;
+    close_written(f, path);
+    if (!s->opt[O_JSON].given) printf("wrote %s\n", path);
 }
 
 #endif

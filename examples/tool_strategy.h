@@ -7,8 +7,8 @@
 TOOL_FN void *need(void *p)
 {
     if (p) return p;
-    fprintf(stderr, "mcamp: out of memory\n");
-    exit(EXIT_REFUSED);
+    failed("out of memory");
+    return NULL;
 }
 
 typedef struct numbers { double *x; size_t count, room; } numbers;
@@ -22,41 +22,91 @@ TOOL_FN void add_number(numbers *v, double x)
     v->x[v->count++] = x;
 }
 
-/* A file of numbers: blanks or commas between them, # starts a comment.
- * row_ends, if given, gets the number of values up to the end of each line that
- * has any.                                                                    */
+/* A file of numbers on its way in. */
+typedef struct number_file {
+    const char *option, *path;
+    FILE *f;
+    unsigned long line;
+    char text[64];              /* the number at hand                           */
+    size_t length;
+    unsigned commas, count, whole;  /* since the last blank: numbers, those without "." */
+} number_file;
+
+TOOL_FN void open_numbers(number_file *r, const char *option, const char *path)
+{
+    int c;
+    memset(r, 0, sizeof *r);
+    r->option = option;
+    r->path = path;
+    r->line = 1;
+    r->f = fopen(path, "r");
+    if (!r->f) bad_use("--%s: cannot read \"%s\": %s", option, path, strerror(errno));
+    c = getc(r->f);
+    if (ferror(r->f)) bad_use("--%s: cannot read \"%s\": %s", option, path, strerror(errno));
+    if (c == EOF) bad_use("--%s: \"%s\" is empty", option, path);
+    if (c == 0xef || c == 0xfe || c == 0xff)
+        bad_use("--%s: \"%s\" begins with a byte-order mark: save it as plain text", option, path);
+    ungetc(c, r->f);
+}
+
+TOOL_FN void end_number(number_file *r, numbers *out)
+{
+    double x;
+    r->text[r->length] = '\0';
+    if (!r->length) return;
+    r->length = 0;
+    if (!parse_real(r->text, &x))
+        bad_use("--%s: %s:%lu: \"%s\" is not a finite number", r->option, r->path, r->line,
+                r->text);
+    add_number(out, x);
+    r->count++;
+    r->whole += !strchr(r->text, '.');
+}
+
+/* At a blank: "0,5" may mean one number or two. */
+TOOL_FN void end_word(number_file *r)
+{
+    if (r->commas == 1 && r->count == 2 && r->whole == 2)
+        bad_use("--%s: %s:%lu: a comma between digits, before \"%s\": write a decimal point, or "
+                "a blank between two numbers", r->option, r->path, r->line, r->text);
+    r->commas = r->count = r->whole = 0;
+}
+
+TOOL_FN void add_digit(number_file *r, int c)
+{
+    if (!c) bad_use("--%s: %s:%lu: a zero byte: this is no text", r->option, r->path, r->line);
+    if (r->length + 1 == sizeof r->text)
+        bad_use("--%s: %s:%lu: number too long", r->option, r->path, r->line);
+    r->text[r->length++] = (char)c;
+}
+
+/* Numbers with blanks or commas between them, # starts a comment.  row_ends, if given,
+ * gets the number of values up to the end of each line that has any.            */
 TOOL_FN void read_numbers(const char *option, const char *path, numbers *out,
                           numbers *row_ends)
 {
-    FILE *f = fopen(path, "r");
-    char token[64];
-    size_t length = 0, line = 1, start = 0;
+    number_file r;
+    size_t start = 0;
     int c, comment = 0;
-    if (!f) bad_use("--%s: cannot read \"%s\": %s", option, path, strerror(errno));
+    open_numbers(&r, option, path);
     do {
-        c = getc(f);
+        c = getc(r.f);
         if (c == '#') comment = 1;
-        if (c == EOF || strchr(" \t\r\n,", c) || comment) {
-            double x;
-            token[length] = '\0';
-            if (length && !parse_real(token, &x))
-                bad_use("--%s: %s:%lu: \"%s\" is not a finite number", option, path,
-                        (unsigned long)line, token);
-            if (length) add_number(out, x);
-            length = 0;
+        if (c == EOF || comment || (c && strchr(" \t\r\n,", c))) {
+            end_number(&r, out);
+            if (c == ',' && !comment) r.commas++; else end_word(&r);
         } else {
-            if (length + 1 == sizeof token)
-                bad_use("--%s: %s:%lu: number too long", option, path, (unsigned long)line);
-            token[length++] = (char)c;
+            add_digit(&r, c);
         }
         if (c == '\n' || c == EOF) {
             if (row_ends && out->count > start) add_number(row_ends, (double)out->count);
             start = out->count;
             comment = 0;
-            line++;
+            r.line++;
         }
     } while (c != EOF);
-    fclose(f);
+    if (ferror(r.f)) bad_use("--%s: cannot read \"%s\": %s", option, path, strerror(errno));
+    fclose(r.f);
     if (!out->count) bad_use("--%s: \"%s\" has no numbers", option, path);
 }
 

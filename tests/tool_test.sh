@@ -319,14 +319,157 @@ runs 0 error --rounds 64 --strategy "$text":@"$tmp/plan.txt" $scale --sigma "$si
 near "error of the planned strategy" "$(value rmse)" "$(value rmse "$tmp/plan.json")" 1e-9
 runs 0 verify --rounds 64 --batches 16 --strategy "$text":@"$tmp/plan.txt" $scale \
     --sigma "$sigma" --eps 2 --delta 1.05e-3 --json
-# Ctrl-C: the best so far comes back, with its proof.
-"$tool" plan --epochs 64 --batches 64 --eps 1 --delta 1e-5 --amplification bnb --json \
-    >"$tmp/out" 2>"$tmp/err" </dev/null &
+# ---- Ctrl-C: says so, status 1, nothing on standard output, no file, no claim ---------------
+# Waits until the program catches SIGINT, where the system tells.
+catches() {
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        sleep 0.1
+        case $(sed -n 's/^SigCgt:.*\(.\)$/\1/p' "/proc/$1/status" 2>/dev/null) in
+            [2367abef]) return ;;
+        esac
+    done
+}
+interrupted() {
+    "$tool" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null &
+    pid=$!
+    catches $pid
+    sleep 0.1
+    kill -INT $pid 2>/dev/null
+    wait $pid
+    code=$?
+    if [ $code -ne 1 ]; then bad "Ctrl-C: status $code: $*"
+    elif ! grep -q 'interrupted.*claims nothing' "$tmp/err"; then bad "Ctrl-C: $(cat "$tmp/err")"
+    elif [ -s "$tmp/out" ]; then bad "Ctrl-C: prints $(head -n 3 "$tmp/out"): $*"
+    elif ls "$tmp"/ctrl* >/dev/null 2>&1; then bad "Ctrl-C leaves $(ls "$tmp"/ctrl*): $*"
+    else ok; fi
+}
+long="--epochs 64 --batches 128 --strategy sqrt:0"
+interrupted plan --epochs 64 --batches 64 --eps 1 --delta 1e-5 --amplification bnb --out "$tmp/ctrl"
+interrupted plan --epochs 64 --batches 64 --eps 1 --delta 1e-5 --amplification bnb --json
+interrupted sigma $long --eps 1 --delta 1e-9 --rel-error 1e-4
+interrupted sigma $long --eps 1 --delta 1e-9 --rel-error 1e-4 --json --direction add
+interrupted epsilon $long --sigma 20 --delta 1e-9 --rel-error 1e-5
+interrupted delta $long --sigma 50 --eps 1 --rel-error 1e-5
+interrupted curve $long --sigma 40 --out "$tmp/ctrl.svg" --rel-error 1e-3
+interrupted curve $long --sigma 40 --json --rel-error 1e-3
+interrupted sigma $long --eps 0.1 --delta 1e-9 --certify
+interrupted error $long --eps 1 --delta 1e-9 --rel-error 1e-4
+interrupted optimize --epochs 64 --batches 64 --eps 1 --delta 1e-5 --amplification bnb \
+    --family blt:3
+# The best C so far is kept, and nothing said about it.
+"$tool" optimize --epochs 64 --batches 64 --eps 1 --delta 1e-5 --amplification bnb \
+    --family blt:3 --out "$tmp/half" >"$tmp/out" 2>"$tmp/err" </dev/null &
 pid=$!
-sleep 0.5
-kill -INT $pid 2>/dev/null
-wait $pid
-[ "$(value certified)" = true ] && ok || bad "Ctrl-C loses the plan: $(cat "$tmp/err")"
+catches $pid
+sleep 0.1
+kill -INT $pid
+wait $pid && bad "Ctrl-C: optimize succeeds" || ok
+[ "$(cat "$tmp/out")" = "wrote $tmp/half.txt" ] && [ ! -e "$tmp/half.error.svg" ] && ok ||
+    bad "Ctrl-C: optimize $(cat "$tmp/out")"
+
+# ---- output that cannot be written: status 1 and a message, whatever the command -----------
+if [ -c /dev/full ]; then
+    small="--epochs 2 --batches 4 $identity"
+    while read -r arguments; do
+        "$tool" $arguments >/dev/full 2>"$tmp/err" </dev/null
+        code=$?
+        [ $code -eq 1 ] && grep -q 'cannot write "standard output"' "$tmp/err" && ok ||
+            bad "a full disk: status $code: $arguments: $(cat "$tmp/err")"
+    done <<EOF
+--help
+sigma --help
+--version
+delta $small --sigma 1 --eps 1
+delta $small --sigma 1 --eps 1 --json
+sigma $small --eps 1 --delta 1e-3
+verify $small --sigma 9 --eps 1 --delta 1e-3 --json
+curve $small --sigma 1 --points 3 --out -
+account gaussian:1 --eps 1
+error $small
+optimize --rounds 8 --batches 4 --eps 1 --delta .1 --amplification none --family toeplitz:2
+plan --rounds 8 --batches 4 --eps 1 --delta .1 --amplification none --memory 1
+EOF
+    expect 1 'cannot write "/dev/full"' curve $small --sigma 1 --points 3 --out /dev/full --json
+    expect 1 'cannot write "/dev/full"' account gaussian:1 --out /dev/full --json
+    runs 1 verify $small --sigma 9 --eps 1 --delta 1e-3 --json --record /dev/full
+    grep -q 'cannot write "/dev/full"' "$tmp/err" && ok || bad "a record on a full disk"
+    for end in txt json c.svg; do
+        ln -s /dev/full "$tmp/full$end.$end"
+        "$tool" plan --rounds 8 --batches 4 --eps 1 --delta .1 --amplification none --memory 1 \
+            --out "$tmp/full$end" >"$tmp/out" 2>"$tmp/err" </dev/null
+        [ $? -eq 1 ] && grep -q "cannot write .*$end" "$tmp/err" && ok ||
+            bad "a full disk at plan's $end: $(cat "$tmp/err")"
+    done
+fi
+{ sleep 0.2; "$tool" --help 2>"$tmp/err"; echo $? >"$tmp/code"; } | true
+sleep 0.4
+[ "$(cat "$tmp/code")" = 1 ] && grep -q 'cannot write' "$tmp/err" && ok || bad "a closed pipe"
+"$tool" --version >&- 2>"$tmp/err"
+[ $? -eq 1 ] && grep -q 'closed' "$tmp/err" && ok || bad "a closed standard output"
+# What is there stays, as long as the work is not done.
+echo 'earlier work' >"$tmp/kept.txt"
+interrupted plan --epochs 64 --batches 64 --eps 1 --delta 1e-5 --amplification bnb --out "$tmp/kept"
+grep -q 'earlier work' "$tmp/kept.txt" && ok || bad "an interrupted plan spoils $tmp/kept.txt"
+
+# ---- files of numbers -------------------------------------------------------------------------
+file() { printf "$1" >"$tmp/file"; shift
+    expect 2 "$1" delta --rounds 4 --batches 2 --strategy toeplitz:@"${2:-$tmp/file}" --eps 1 --sigma 2
+}
+file '0,5\n' 'file:1: a comma between digits'
+file '1\n-0,25 # x\n' 'file:2: a comma between digits'
+file '1 0,5e-1\n' 'a comma between digits'
+file '\357\273\2771\n0.5\n' 'byte-order mark'
+file '\377\3761\0000\000' 'byte-order mark'
+file '1\0000.5\n' 'a zero byte'
+file '' 'is empty'
+file '# nothing\n' 'no numbers'
+file '1 x\n' '"x" is not a finite number'
+file '' 'Is a directory' /tmp
+file '' 'a zero byte' /dev/zero
+file '' 'is empty' /dev/null
+file '' 'cannot read' /no/such/file
+expect 2 '--record.*no text' verify --record /dev/zero
+expect 2 '--record.*Is a directory' verify --record /tmp
+expect 2 '--record.*empty' verify --record /dev/null
+runs 0 delta --rounds 4 --batches 2 --strategy toeplitz:1,0.5,0.25 --eps 1 --sigma 2 --json
+one=$(value delta)
+for text in '1,0.5,.25' '1, .5,.25' '1 .5 .25' '1\n.5\n.25\n' '1,5e-1,.25,0' '1.,.5,.25#,5'; do
+    printf "$text" >"$tmp/file"
+    runs 0 delta --rounds 4 --batches 2 --strategy toeplitz:@"$tmp/file" --eps 1 --sigma 2 --json
+    near "the file $text" "$(value delta)" "$one" 1e-12
+done
+
+# ---- what is said beside the answer --------------------------------------------------------------
+runs 0 delta $shape --strategy sqrt:4 --sigma 3 --eps 1 --samples 10 --json
+grep -q 'note: --samples 10 is too few.* 1024 were drawn' "$tmp/err" && ok ||
+    bad "too few --samples: $(cat "$tmp/err")"
+runs 0 delta $shape --strategy sqrt:4 --sigma 3 --eps 1 --samples 1e5 --json
+grep -q 'too few' "$tmp/err" && bad "--samples 1e5: $(cat "$tmp/err")" || ok
+# Pictures do not keep JSON from being printed.
+runs 0 account gaussian:1 gaussian:2 --json --points 3 --eps-max 2 --out "$tmp/json.svg"
+[ "$(grep -c '"delta_upper": \[' "$tmp/out")" -eq 2 ] && grep -q '</svg>' "$tmp/json.svg" && ok ||
+    bad "account --json --out: $(cat "$tmp/out")"
+runs 0 account laplace-limit:0.1 --json --points 3 --out "$tmp/json.svg"
+grep -q '"value": \[1, ' "$tmp/out" && ok || bad "limits --json --out: $(cat "$tmp/out")"
+# A file that is named exists; without --out none is.
+run="--rounds 64 --batches 16 --eps 1 --delta 1e-3 --amplification none"
+runs 0 optimize $run --family blt:1 --scaling 2
+grep -q '@' "$tmp/out" && bad "a file that does not exist: $(cat "$tmp/out")" || ok
+grep -q 'column factors, which --out PREFIX writes' "$tmp/out" && ok || bad "no word of factors"
+runs 0 optimize $run --family blt:1 --scaling 2 --out "$tmp/named"
+scale=$(sed -n 's/.*--scale @//p' "$tmp/out")
+[ -n "$scale" ] && [ -s "$scale" ] && ok || bad "--scale @$scale is no file"
+# Signs of C: the exact sensitivity, by two columns that meet; |C| would give more.
+signed="--rounds 12 --batches 4 --strategy toeplitz:1,0.5,0,0,-0.4,0.8"
+runs 0 error $signed --json
+near "sensitivity of a signed C" "$(value sensitivity)" 2.3130067012440758 1e-12
+runs 0 sigma --epochs 1 --batches 1 $identity --eps 1 --delta 1e-3 --json
+one=$(value sigma)
+runs 0 error $signed --eps 1 --delta 1e-3 --amplification none --json
+near "noise for a signed C" "$(value sigma)" "$(awk -v s="$one" 'BEGIN { print 2.3130067012440758 * s }')" 1e-4
+runs 0 sigma $signed --eps 1 --delta 1e-3 --json
+near "the same, without amplification" "$(value unamplified)" \
+    "$(awk -v s="$one" 'BEGIN { print 2.3130067012440758 * s }')" 1e-4
 
 echo "tool: $passed passed, $failed failed"
 [ $failed -eq 0 ]
