@@ -120,7 +120,7 @@
  *            mcamp_exact_group_convert, mcamp_exact_laplace_amplified,
  *            mcamp_exact_laplace_errors, mcamp_exact_delta, mcamp_exact_epsilon,
  *            mcamp_exact_curve, mcamp_exact_calibrate
- *   promise  mcamp_verify, mcamp_guarantee_poisson
+ *   promise  mcamp_verify, mcamp_simulated_curve, mcamp_guarantee_poisson
  *   work     mcamp_work_init, mcamp_work_free, mcamp_work_error
  *   calib    mcamp_delta, mcamp_epsilon, mcamp_sigma, mcamp_curve,
  *            mcamp_calibrate_certified, mcamp_problem_gram, mcamp_problem_delta,
@@ -1369,6 +1369,15 @@ MCAMP_API mcamp_status mcamp_verify(mcamp_ctx *ctx, const mcamp_gram *gram,
                                     const mcamp_claim *claim,
                                     mcamp_guarantee *out);
 
+/* Balls in bins with this Gram matrix, any C, for composition: upper bounds of delta at
+ * eps[n] >= 0, rising, in each direction, by `blocks` blocks of samples of a stream of
+ * their own, beta/(2n) each.  With probability 1 - beta all hold at once: they and beta
+ * make a CURVE event, for any number of uses.  After an error they are 1.    */
+MCAMP_API mcamp_status mcamp_simulated_curve(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                             double sigma, const double *eps, size_t n,
+                                             uint64_t seed, uint64_t blocks, double beta,
+                                             double *remove, double *add);
+
 /* eps at delta for MCAMP_BATCH_POISSON with a cycle of `batches` >= bands of C and
  * probability q: ceil(n/batches) Poisson-sampled Gaussian mechanisms of sensitivity
  * the largest column norm [2, Theorem 4].  Rounded up.                        */
@@ -2358,7 +2367,8 @@ typedef enum mcamp__purpose {
     MCAMP__STREAM_VERIFY    = 4,    /* certificates; nothing else uses it  */
     MCAMP__STREAM_GRADIENT  = 5,
     MCAMP__STREAM_BATCH     = 6,    /* simulated batch assignments         */
-    MCAMP__STREAM_TEST      = 7
+    MCAMP__STREAM_TEST      = 7,
+    MCAMP__STREAM_CURVE     = 8     /* simulated curves, for composition   */
 } mcamp__purpose;
 
 #define MCAMP__GOLDEN UINT64_C(0x9e3779b97f4a7c15)
@@ -12125,6 +12135,12 @@ MCAMP__PRIV mcamp_status mcamp__pair_sampled(mcamp_ctx *ctx, const mcamp_event *
     return MCAMP_OK;
 }
 
+/* Has it a level?  Counted once, however often it is used. */
+MCAMP__PRIV int mcamp__event_sampled(const mcamp_event *e)
+{
+    return e->kind == MCAMP_EVENT_CURVE || e->kind == MCAMP_EVENT_SAMPLED;
+}
+
 /* An event without effect: leaving it out changes nothing. */
 MCAMP__PRIV int mcamp__event_idle(const mcamp_event *e)
 {
@@ -12188,7 +12204,7 @@ MCAMP__PRIV mcamp_status mcamp__pair_bins(mcamp_ctx *ctx, const mcamp_event *e, 
     end = mcamp__gauss_eps_up(mu * (1 + 8 * DBL_EPSILON), log(below)) + 1e-12;
     memset(&d, 0, sizeof d);
     d.rel_error = 3e-3;
-    d.max_bytes = max_bytes;
+    d.max_bytes = mcamp__zmin(max_bytes, 2000000);      /* some ms a point */
     for (int dir = 0; dir < 2; dir++) {
         mcamp_interval v = { 0, 1 };
         d.direction = dir ? MCAMP_ADD : MCAMP_REMOVE;
@@ -12855,8 +12871,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_pairs(mcamp__acc *a, const mcamp_event *e, s
     size_t real = 0, last = n;
     mcamp_status st = MCAMP_OK;
     for (size_t i = 0; i < n; i++) {
-        if (e[i].kind == MCAMP_EVENT_CURVE || e[i].kind == MCAMP_EVENT_SAMPLED)
-            a->beta += e[i].beta;
+        if (mcamp__event_sampled(&e[i])) a->beta += e[i].beta;
         if (mcamp__event_is_gauss(&e[i])) a->g2 += mcamp__event_mu2(&e[i]) * (1 + 8 * DBL_EPSILON);
         else if (!mcamp__event_idle(&e[i])) { real++; last = i; }
     }
@@ -13213,16 +13228,27 @@ MCAMP__PRIV double mcamp__acc_scale(const mcamp__acc *a)
     return mcamp__dmax(a->eps, 0.001 * sqrt(c.k2));
 }
 
-/* No loss but zero and infinity, or eps beyond every finite loss: delta is the
- * infinite mass.                                                                        */
-MCAMP__PRIV int mcamp__acc_trivial(const mcamp__acc *a, double eps)
+/* The largest finite loss of the sum, rounded up. */
+MCAMP__PRIV double mcamp__acc_largest(const mcamp__acc *a)
 {
     const mcamp__sum_law *s = &a->sum[MCAMP__UPPER];
-    mcamp__cum c = mcamp__sum_cum(s, a->lambda);
-    int zero = !(s->g2 > 0);
-    for (size_t i = 0; i < s->n; i++)
-        for (size_t j = 0; j < s->law[i].n; j++) zero &= !(fabs(s->law[i].l[j]) > 0);
-    return zero || !(c.k0 - a->lambda * eps > -740);
+    double t = 0, size = 0;
+    if (s->g2 > 0) return mcamp__inf();
+    for (size_t i = 0; i < s->n; i++) {
+        double m = s->law[i].n ? -mcamp__inf() : 0;
+        for (size_t j = 0; j < s->law[i].n; j++) m = mcamp__dmax(m, s->law[i].l[j]);
+        t += s->law[i].count * m;
+        size += s->law[i].count * fabs(m);
+    }
+    return t + 4 * DBL_EPSILON * (double)s->n * size;
+}
+
+/* No finite loss of the sum is above eps (or so little of it that it leaves the range of
+ * numbers): delta is the infinite mass.                                                 */
+MCAMP__PRIV int mcamp__acc_trivial(const mcamp__acc *a, double eps)
+{
+    mcamp__cum c = mcamp__sum_cum(&a->sum[MCAMP__UPPER], a->lambda);
+    return mcamp__acc_largest(a) <= eps || !(c.k0 - a->lambda * eps > -740);
 }
 
 /* Width in log delta that is wanted and what the two sources, cells and smoothing, are
@@ -13343,8 +13369,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_epsilon(mcamp__acc *a, double delta, double 
     rest = (goal - mcamp__sum_pinf(&a->sum[MCAMP__UPPER]) * (1 + 1e-12)) * (1 - 1e-15);
     if (!(rest > 0)) return mcamp__fail(a->ctx, MCAMP_E_INFEASIBLE, "delta", delta);
     out->lower = out->upper = 0;
-    a->lambda = 1;
-    if (mcamp__acc_trivial(a, -1e9)) return MCAMP_OK;
+    if (mcamp__acc_largest(a) <= 0) return MCAMP_OK;
     mcamp__acc_steer_epsilon(a, log(rest));
     mcamp__width_start(&w, a->tol * a->lambda * mcamp__acc_scale(a));
     for (int pass = 0; pass < 4; pass++) {
@@ -13757,7 +13782,7 @@ typedef struct mcamp__search {
     size_t n, which;
     mcamp_event_param param;
     mcamp_exact_desc desc;
-    double eps, ld, max;        /* max: largest log value */
+    double eps, delta, ld, beta, max;   /* ld: log(delta - beta); max: largest log value */
     double sign;                /* -1: delta falls with the parameter */
     mcamp_exact_info info;
 } mcamp__search;
@@ -13782,8 +13807,8 @@ MCAMP__PRIV double mcamp__search_set(mcamp__search *s, double x)
     return v;
 }
 
-/* log delta / target at x.  rough: remove only, ten times the tolerance, the middle of
- * the interval, for steering; else the upper bound over all directions.               */
+/* log delta / target at x, less beta of both.  rough: remove only, ten times the tolerance,
+ * the middle of the interval, for steering; else the upper bound over all directions.   */
 MCAMP__PRIV mcamp_status mcamp__search_eval(mcamp__search *s, double x, int rough,
                                             double *f)
 {
@@ -13797,9 +13822,11 @@ MCAMP__PRIV mcamp_status mcamp__search_eval(mcamp__search *s, double x, int roug
     }
     st = mcamp_exact_delta(s->ctx, s->ev, s->n, &d, s->eps, &v, rough ? NULL : &s->info);
     if (st < 0) return st;
-    *f = rough && v.lower > 0 ? 0.5 * (log(v.upper) + log(v.lower)) : log(v.upper);
+    *f = log(v.upper - s->beta);
+    if (rough && v.lower > 0) *f = 0.5 * (*f + log(v.lower));
     *f -= s->ld;
     if (!(*f > -1e4)) *f = -1e4;
+    if (!rough && !(v.upper <= s->delta)) *f = mcamp__dmax(*f, 1e-12);
     return st;
 }
 
@@ -13905,7 +13932,7 @@ MCAMP__PRIV mcamp_status mcamp__search_width(mcamp__search *s, double value)
     mcamp__search_set(s, x);
     st = mcamp_exact_delta(s->ctx, s->ev, s->n, &s->desc, s->eps, &v, NULL);
     if (st < 0) return st;
-    return log(v.lower) > s->ld ? MCAMP_OK : MCAMP_Q_MAX_ITER;
+    return v.lower > s->delta ? MCAMP_OK : MCAMP_Q_MAX_ITER;
 }
 
 MCAMP__PRIV mcamp_status mcamp__search_check(mcamp_ctx *ctx, const mcamp_event *events,
@@ -13948,11 +13975,15 @@ MCAMP_API mcamp_status mcamp_exact_calibrate(mcamp_ctx *ctx, const mcamp_event *
     if ((st = mcamp__exact_resolve(ctx, desc, &s.desc)) < 0) return st;
     if ((st = mcamp__check_eps(ctx, "eps", eps)) < 0) return st;
     if ((st = mcamp__check_prob(ctx, "delta", delta)) < 0) return st;
+    s.ctx = ctx; s.n = nevents; s.which = which; s.param = param;
+    s.eps = eps; s.delta = delta;
+    for (size_t i = 0; i < nevents; i++)
+        if (mcamp__event_sampled(&events[i])) s.beta += events[i].beta;
+    s.ld = log(delta - s.beta);
+    if (!mcamp__finite(s.ld)) return mcamp__fail(ctx, MCAMP_E_INFEASIBLE, "delta", delta);
     s.ev = (mcamp_event *)mcamp__new(ctx, nevents, sizeof *s.ev);
     if (!s.ev) return mcamp__fail(ctx, MCAMP_E_MEMORY, "nevents", (double)nevents);
     memcpy(s.ev, events, nevents * sizeof *s.ev);
-    s.ctx = ctx; s.n = nevents; s.which = which; s.param = param;
-    s.eps = eps; s.ld = log(delta);
     s.sign = param == MCAMP_PARAM_SIGMA ? -1 : 1;
     s.max = param == MCAMP_PARAM_SIGMA ? 200 : param == MCAMP_PARAM_Q ? 0 :
             param == MCAMP_PARAM_COUNT ? log((double)MCAMP__COUNT_MAX) : log(65535.0);
@@ -14053,6 +14084,53 @@ MCAMP_API mcamp_status mcamp_verify(mcamp_ctx *ctx, const mcamp_gram *gram,
     mcamp__factor_free(ctx, &f);
     if (st < 0) return st;
     *out = s;
+    return st;
+}
+
+/* ---- curves by simulation ---- */
+
+MCAMP__PRIV mcamp_status mcamp__simulated_bound(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                                const mcamp_sampler_desc *d, uint64_t seed,
+                                                uint64_t blocks, double beta, double *bound)
+{
+    mcamp_sampler s;
+    mcamp__workers w;
+    mcamp_tally t;
+    mcamp_status st = mcamp_sampler_init(ctx, gram, d, &s);
+    if (st < 0) return st;
+    st = mcamp__workers_init(ctx, s.impl, &w);
+    if (st >= 0) {
+        mcamp__tally_init(s.impl, &t);
+        st = mcamp__run_blocks(ctx, s.impl, &w, seed,
+                               MCAMP__PURPOSE(MCAMP__STREAM_CURVE, 0, s.impl->dir), 0, blocks, &t);
+        if (st >= 0) *bound = mcamp_tally_upper(&t, beta);
+        mcamp__workers_free(ctx, &w);
+    }
+    mcamp_sampler_free(ctx, &s);
+    return st < 0 ? st : MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_simulated_curve(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                             double sigma, const double *eps, size_t n,
+                                             uint64_t seed, uint64_t blocks, double beta,
+                                             double *remove, double *add)
+{
+    mcamp_status st = MCAMP_OK;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!eps || !n) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "eps", 0);
+    if (!remove || !add) return mcamp__fail(ctx, MCAMP_E_REQUIRED, remove ? "add" : "remove", 0);
+    if ((st = mcamp__check_prob(ctx, "beta", beta)) < 0) return st;
+    if ((st = mcamp__check_count(ctx, "blocks", blocks, MCAMP__COUNT_MAX)) < 0) return st;
+    for (size_t i = 0; i < n; i++) remove[i] = add[i] = 1;     /* in case of an error */
+    for (size_t i = 0; i < 2 * n && st == MCAMP_OK; i++) {
+        mcamp_sampler_desc d;
+        memset(&d, 0, sizeof d);
+        d.direction = i < n ? MCAMP_REMOVE : MCAMP_ADD;
+        d.sigma = sigma;
+        d.eps = eps[i % n];
+        st = mcamp__simulated_bound(ctx, gram, &d, seed, blocks, beta / (2 * (double)n),
+                                    i < n ? &remove[i] : &add[i - n]);
+    }
     return st;
 }
 

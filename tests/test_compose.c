@@ -1,0 +1,611 @@
+/* Section exact, compositions: against an independent accountant (a lattice and a Fourier
+ * transform), enumeration, simulation; levels of what is known from samples.            */
+#define MCAMP_STATIC
+#define MCAMP_IMPLEMENTATION
+#include "../mcamp.h"
+#include "mcamp_test.h"
+#include "mcamp_fault.h"
+#include "fft_reference.h"
+
+static mcamp_ctx ctx;
+
+/* The same numbers on every machine. */
+static uint64_t state = 12345;
+static double uniform(void)
+{
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return ((double)(state >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static mcamp_event simple(mcamp_event_kind kind, double sigma, uint64_t count)
+{
+    mcamp_event e;
+    memset(&e, 0, sizeof e);
+    e.kind = kind; e.sigma = sigma; e.count = count;
+    return e;
+}
+
+static mcamp_event poisson(double q, double sigma, uint64_t count)
+{
+    mcamp_event e = simple(MCAMP_EVENT_POISSON, sigma, count);
+    e.q = q;
+    return e;
+}
+
+static mcamp_event bins(uint64_t b, uint64_t epochs, double sigma, uint64_t count)
+{
+    mcamp_event e = simple(MCAMP_EVENT_BINS, sigma, count);
+    e.bins = b; e.rounds = epochs;
+    return e;
+}
+
+static mcamp_event pair(const double *p, const double *q, size_t n, uint64_t count)
+{
+    mcamp_event e = simple(MCAMP_EVENT_PAIR, 0, count);
+    e.n = n; e.prob = p; e.prob2 = q;
+    return e;
+}
+
+/* ---- finite pairs ---------------------------------------------------------------------- */
+
+/* delta of `uses` of (p, q) by enumerating outcomes. */
+static double enumerate(const double *p, const double *q, size_t n, int uses, double eps,
+                        double P, double Q)
+{
+    double s = 0;
+    if (!uses) return P > exp(eps) * Q ? P - exp(eps) * Q : 0;
+    for (size_t i = 0; i < n; i++) s += enumerate(p, q, n, uses - 1, eps, P * p[i], Q * q[i]);
+    return s;
+}
+
+TEST(finite_pairs_against_enumeration)
+{
+    static const double p[3][4] = { { 0.5, 0.3, 0.15, 0.05 }, { 0.5, 0.3, 0.2, 0 },
+                                    { 0.7, 0.3, 0, 0 } };
+    static const double q[3][4] = { { 0.4, 0.35, 0.05, 0.2 }, { 0.4, 0.3, 0, 0.3 },
+                                    { 0.3, 0.7, 0, 0 } };
+    for (int k = 0; k < 3; k++)
+        for (int uses = 1; uses <= 7; uses += 2)
+            for (double eps = 0; eps < 4; eps += 0.4) {
+                mcamp_event e = pair(p[k], q[k], 4, (uint64_t)uses);
+                mcamp_exact_info info;
+                mcamp_interval v;
+                double rem = enumerate(p[k], q[k], 4, uses, eps, 1, 1);
+                double add = enumerate(q[k], p[k], 4, uses, eps, 1, 1);
+                CHECK(mcamp_exact_delta(&ctx, &e, 1, NULL, eps, &v, &info) >= 0);
+                CHECK_LE(info.remove.lower, rem * (1 + 1e-12) + 1e-300);
+                CHECK_LE(rem * (1 - 1e-12), info.remove.upper);
+                CHECK_LE(info.add.lower, add * (1 + 1e-12) + 1e-300);
+                CHECK_LE(add * (1 - 1e-12), info.add.upper);
+                if (uses == 1) CHECK_LE(v.upper - v.lower, 1e-9 * v.upper + 1e-300);
+                CHECK_NEAR(info.infinite, k == 1 ? -expm1(uses * log1p(-0.3)) : 0, 1e-9, 0);
+            }
+}
+
+/* Randomised response as a pair and as an event; equal distributions; no common outcome. */
+TEST(pairs_of_two_outcomes)
+{
+    double one[2] = { 1, 0 }, other[2] = { 0, 1 }, near[2] = { 0.5, 0.5 + 1e-10 };
+    mcamp_interval v, w;
+    mcamp_event e;
+    for (uint64_t k = 1; k < 30000; k = 5 * k + 1) {
+        double eps = 1.5 / sqrt((double)k), a = 1 / (1 + exp(-eps)), p[2], q[2];
+        mcamp_event r = simple(MCAMP_EVENT_RESPONSE, 0, k);
+        p[0] = q[1] = a; p[1] = q[0] = 1 - a;
+        r.eps = eps;
+        e = pair(p, q, 2, k);
+        for (double x = 0.1; x < 4; x += 1.3) {
+            double t = mcamp__response_delta(eps, (double)k, x);
+            CHECK(mcamp_exact_delta(&ctx, &e, 1, NULL, x, &v, NULL) >= 0);
+            CHECK(mcamp_exact_delta(&ctx, &r, 1, NULL, x, &w, NULL) >= 0);
+            CHECK_LE(v.lower, t * (1 + 1e-9) + 1e-300);
+            CHECK_LE(t * (1 - 1e-9), v.upper);
+            CHECK_LE(v.lower, w.upper);
+            CHECK_LE(w.lower, v.upper);
+        }
+    }
+    e = pair(one, one, 2, 9);
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, NULL, 1e-6, &v, NULL), MCAMP_OK);
+    CHECK_LE(v.upper, 0);
+    e = pair(one, other, 2, 1);
+    CHECK_STATUS(mcamp_exact_delta(&ctx, &e, 1, NULL, 5, &v, NULL), MCAMP_OK);
+    CHECK_NEAR(v.lower, 1, 1e-9, 0);
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, NULL, 0.5, &v, NULL), MCAMP_E_INFEASIBLE);
+    e = pair(near, near, 2, 3);             /* sums off by less than 1e-9 are proportions */
+    CHECK_STATUS(mcamp_exact_delta(&ctx, &e, 1, NULL, 0, &v, NULL), MCAMP_OK);
+    CHECK_LE(v.upper, 1e-300);
+}
+
+/* ---- against the reference --------------------------------------------------------------- */
+
+/* An event of a random kind, and the same for the reference; small losses. */
+static void random_event(mcamp_event *e, ref_mechanism *m, double *x)
+{
+    int kind = (int)(7 * uniform());
+    double q = uniform(), s = 3 + 3 * uniform(), t;
+    memset(m, 0, sizeof *m);
+    m->cdf = ref_mixture_cdf;
+    m->uses = 1 + (int)(8 * uniform());
+    *e = simple(MCAMP_EVENT_GAUSSIAN, s, (uint64_t)m->uses);
+    m->n = 2; m->a[1] = 1 / s; m->p[0] = 1 - q; m->p[1] = q;
+    if (kind == 0) { m->p[0] = 0; m->p[1] = 1; return; }
+    if (kind == 1) { e->kind = MCAMP_EVENT_POISSON; e->q = q; return; }
+    if (kind == 2) {
+        e->kind = MCAMP_EVENT_LAPLACE;
+        m->cdf = ref_laplace_cdf;
+        e->sigma = 2 * s; m->a[0] = 0.5 / s; e->q = m->q = q;
+        return;
+    }
+    if (kind == 3) {                    /* a shift of 0 in the middle, one of odds 0 */
+        double p[4] = { 0.2, 0.5, 0, 0.3 }, shift[4] = { 1, 0, 40, 1.5 };
+        e->kind = MCAMP_EVENT_MIXTURE;
+        e->n = m->n = 4; e->shift = x; e->prob = x + 4;
+        for (int i = 0; i < 4; i++) {
+            x[i] = shift[i]; m->a[i] = shift[i] / s;
+            x[4 + i] = m->p[i] = p[i];
+        }
+        return;
+    }
+    if (kind == 4) {
+        e->kind = MCAMP_EVENT_GROUP_POISSON;
+        e->group = 3; e->q = q; e->sigma = 2 * s; m->n = 4;
+        for (int i = 0; i < 4; i++) {
+            m->a[i] = i / (2 * s);
+            m->p[i] = (i % 3 ? 3 : 1) * pow(q, i) * pow(1 - q, 3 - i);
+        }
+        return;
+    }
+    m->cdf = ref_atoms_cdf;
+    if (kind == 5) {
+        e->kind = MCAMP_EVENT_RESPONSE;
+        e->eps = 0.3 * q; e->delta = 1e-5;
+        m->infinite = m->none = e->delta;
+        m->a[0] = e->eps; m->a[1] = -e->eps;
+        m->p[0] = (1 - e->delta) / (1 + exp(-e->eps)); m->p[1] = 1 - e->delta - m->p[0];
+        return;
+    }
+    e->kind = MCAMP_EVENT_PAIR;
+    e->n = m->n = 3; e->prob = x; e->prob2 = x + 3;
+    x[0] = 0.2 + 0.1 * q; x[1] = 0.5; x[2] = 0.3 - 0.1 * q;
+    t = 0.02 * uniform();
+    x[3] = x[0] - t; x[4] = 0.5 + 2 * t; x[5] = x[2] - t;
+    for (int i = 0; i < 3; i++) { m->p[i] = x[i]; m->a[i] = log(x[i] / x[3 + i]); }
+}
+
+TEST(random_compositions_against_a_lattice)
+{
+    static ref_account ref;
+    for (size_t round = 0; round < mt_scale(14); round++) {
+        mcamp_event e[3];
+        ref_mechanism m;
+        double mem[3][8];
+        size_t n = 1 + (size_t)(3 * uniform());
+        int atoms = 0;
+        ref_start(&ref, 2e-3);
+        for (size_t i = 0; i < n; i++) {
+            random_event(&e[i], &m, mem[i]);
+            atoms |= m.cdf == ref_atoms_cdf || m.cdf == ref_laplace_cdf;
+            ref_add(&ref, &m);
+        }
+        for (double eps = 0.05; eps < 2.5; eps *= 2.3) {
+            mcamp_exact_info info;
+            mcamp_interval v;
+            mcamp_status st = mcamp_exact_delta(&ctx, e, n, NULL, eps, &v, &info);
+            CHECK(st >= 0);
+            for (int add = 0; add < 2; add++) {
+                double lo = 0, up = 0;
+                mcamp_interval w = add ? info.add : info.remove;
+                ref_delta(&ref, add, eps, &lo, &up);
+                CHECK_LE(w.lower, up * (1 + 1e-9) + 1e-12);
+                CHECK_LE(lo * (1 - 1e-9) - 1e-12, w.upper);
+                if (w.upper > 1e-5 && !atoms) CHECK_LE(up - lo, 0.1 * up);  /* it can tell */
+                if (atoms) CHECK_LE(up - lo, 0.1 * up + 3e-3);
+            }
+        }
+    }
+}
+
+/* ---- what must not matter --------------------------------------------------------------- */
+
+/* Order of events and of a mixture's parts, parts of odds 0, parts that are split, events
+ * that do nothing, and how uses are counted.                                            */
+TEST(equal_questions_have_equal_answers)
+{
+    static const double s1[3] = { 0, 1, 2.5 }, p1[3] = { 0.9, 0.08, 0.02 };
+    static const double s2[6] = { 2.5, 9, 1, 0, 1, 0 }, p2[6] = { 0.02, 0, 0.03, 0.6, 0.05, 0.3 };
+    static const double zero[2] = { 0, 3 }, none[2] = { 1, 0 };
+    mcamp_event a[4], b[7];
+    for (int single = 0; single < 2; single++) {
+        size_t n = single ? 1 : 4, m = single ? 3 : 7;
+        a[0] = simple(MCAMP_EVENT_MIXTURE, 2, single ? 1 : 30);
+        a[0].n = 3; a[0].shift = s1; a[0].prob = p1;
+        a[1] = poisson(0.02, 1.1, 60);
+        a[2] = simple(MCAMP_EVENT_GAUSSIAN, 9, 2);
+        a[3] = simple(MCAMP_EVENT_LAPLACE, 12, 4);
+        b[0] = simple(MCAMP_EVENT_RESPONSE, 0, 7);              /* eps = 0 */
+        b[1] = simple(MCAMP_EVENT_MIXTURE, 0.1, 3);
+        b[1].n = 2; b[1].shift = zero; b[1].prob = none;
+        b[2] = a[0];
+        b[2].n = 6; b[2].shift = s2; b[2].prob = p2;
+        b[3] = a[3]; b[4] = a[2]; b[5] = b[6] = a[1];
+        b[5].count = 50; b[6].count = 10;
+        for (double eps = 0.3; eps < 5; eps *= 3) {
+            mcamp_interval v, w;
+            double r, t;
+            CHECK_STATUS(mcamp_exact_delta(&ctx, a, n, NULL, eps, &v, NULL), MCAMP_OK);
+            CHECK_STATUS(mcamp_exact_delta(&ctx, b, m, NULL, eps, &w, NULL), MCAMP_OK);
+            CHECK_NEAR(w.upper, v.upper, single ? 1e-10 : 1e-3, 0);
+            CHECK_NEAR(w.lower, v.lower, single ? 1e-10 : 1e-3, 0);
+            CHECK_LE(v.lower, w.upper);
+            CHECK_LE(w.lower, v.upper);
+            CHECK_STATUS(mcamp_exact_rdp(&ctx, a, n, 1 + eps, &r), MCAMP_OK);
+            CHECK_STATUS(mcamp_exact_rdp(&ctx, b, m, 1 + eps, &t), MCAMP_OK);
+            CHECK_NEAR(t, r, 1e-11, 0);
+        }
+    }
+    /* Gaussians stay in closed form with an idle event beside them */
+    b[1] = simple(MCAMP_EVENT_GAUSSIAN, 2, 3);
+    {
+        mcamp_interval v, w;
+        CHECK_STATUS(mcamp_exact_delta(&ctx, &b[1], 1, NULL, 1, &v, NULL), MCAMP_OK);
+        CHECK_STATUS(mcamp_exact_delta(&ctx, b, 2, NULL, 1, &w, NULL), MCAMP_OK);
+        CHECK_NEAR(v.upper, w.upper, 0, 0);
+        CHECK_NEAR(v.lower, w.lower, 0, 0);
+    }
+}
+
+/* ---- levels ----------------------------------------------------------------------------------- */
+
+TEST(binomial_bounds_hold)
+{
+    for (double n = 10; n < 2000; n *= 7)
+        for (double i = 0; i < n; i = 2 * i + 1)
+            for (double t = 2; t < 30; t *= 3) {
+                double b = mcamp__binomial_upper(n, i, t), tail = 0;
+                for (double k = 0; k <= i; k++) tail += exp(mcamp__log_binomial(n, k, b, 1 - b));
+                CHECK_LE(tail, exp(-t) * (1 + 1e-9));
+                CHECK_LE(i / n, b);
+            }
+}
+
+/* The band's arithmetic from the definition: ranks and their number J from the rule said
+ * there, every bound at level beta/J.                                                   */
+TEST(a_band_of_a_sampled_law)
+{
+    double x[400], beta = 1e-3, below = 0, J = 0;
+    mcamp__law a;
+    size_t at;
+    CHECK(mcamp__law_alloc(&ctx, &a, 400));
+    for (size_t i = 0; i < 400; i++) a.l[i] = x[i] = (double)i;
+    a.n = 400;
+    mcamp__law_band(&a, beta);
+    for (double i = 1; i <= 400; i += floor(1 + i / 30)) J++;
+    CHECK_NEAR((double)a.n, J, 0, 0);
+    at = a.n;
+    for (double i = 1; i <= 400; i += floor(1 + i / 30)) {
+        /* P(more than i - 1 of 400 above a level of mass b) at most beta/J */
+        double b = mcamp__binomial_upper(400, i - 1, log(J / beta)), tail = 0, w;
+        for (double k = 0; k < i; k++) tail += exp(mcamp__log_binomial(400, k, b, 1 - b));
+        CHECK_LE(tail, beta / J * (1 + 1e-9));
+        if (b > 1) b = 1;
+        if (b < below) b = below;
+        w = at == a.n ? a.pinf : a.w[at];
+        CHECK_NEAR(w, b - below, 1e-9, 1e-12);
+        below = b;
+        CHECK_NEAR(a.l[--at], x[400 - (size_t)i], 0, 0);
+    }
+    CHECK_NEAR(a.w[0], 1 - below, 1e-9, 1e-12);
+    mcamp__law_free(&ctx, &a);
+}
+
+/* The Gaussian mechanism known from samples only: above the truth (error rate 1e-9), and
+ * of use, also mixed with another mechanism.                                               */
+TEST(samples_bound_a_known_mechanism)
+{
+    size_t n = 100000;
+    double *x = (double *)malloc(2 * n * sizeof *x), mu = 0.8, t;
+    mcamp_event e[2];
+    mcamp_exact_info info;
+    mcamp_interval v, w;
+    for (size_t i = 0; i < 2 * n; i++)
+        x[i] = 0.5 * mu * mu + mu * mcamp__gauss_quantile_log(log(uniform()));
+    e[0] = simple(MCAMP_EVENT_SAMPLED, 0, 1);
+    e[0].n = n; e[0].shift = x; e[0].prob = x + n; e[0].beta = 1e-9;
+    e[1] = poisson(0.01, 1, 500);
+    for (double eps = 0; eps < 3; eps += 0.5) {
+        t = exp(mcamp__gauss_logdelta(mu, eps));
+        CHECK_STATUS(mcamp_exact_delta(&ctx, e, 1, NULL, eps, &v, &info), MCAMP_Q_MAX_ITER);
+        CHECK_LE(t, info.remove.upper);
+        CHECK_LE(t, info.add.upper);
+        CHECK_LE(v.upper, 1.1 * t + 4e-3);
+        CHECK_NEAR(v.lower, 0, 0, 0);
+        CHECK_NEAR(info.beta, 1e-9, 0, 0);
+    }
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, e, 2, NULL, 1e-3, &v, NULL), MCAMP_Q_MAX_ITER);
+    e[0] = simple(MCAMP_EVENT_GAUSSIAN, 1 / mu, 1);
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, e, 2, NULL, 1e-3, &w, NULL), MCAMP_OK);
+    CHECK_LE(w.lower, v.upper);
+    CHECK_LE(v.upper, 1.5 * w.upper);
+    CHECK_LE(v.lower, w.upper);             /* what is sampled only is not in it */
+    free(x);
+}
+
+/* beta: half for each direction's band; added to every delta, once however often the
+ * mechanism is used, for both directions and for curves; summed over events; taken off the
+ * target of eps; no finite eps at or below it.                                          */
+TEST(levels_are_carried_into_every_answer)
+{
+    double eps[3] = { 0, 1, 2 }, up[3] = { 0.1, 0.01, 1e-3 };
+    mcamp_event e[3], s;
+    mcamp_exact_desc d;
+    mcamp_exact_info info;
+    mcamp_interval v, w, rem[2], add[2];
+    double betas[3] = { 1e-4, 2e-5, 0 };
+    memset(&d, 0, sizeof d);
+    for (int i = 0; i < 3; i++) {
+        e[i] = simple(MCAMP_EVENT_CURVE, 0, 2);
+        e[i].n = 3; e[i].shift = eps; e[i].prob = e[i].prob2 = up;
+    }
+    for (int dir = MCAMP_BOTH; dir <= MCAMP_ADD; dir++) {
+        d.direction = (mcamp_direction)dir;
+        for (int i = 0; i < 3; i++) e[i].beta = 0;
+        CHECK(mcamp_exact_delta(&ctx, e, 3, &d, 1.5, &v, &info) >= 0);
+        CHECK_NEAR(info.beta, 0, 0, 0);
+        for (int i = 0; i < 3; i++) e[i].beta = betas[i];
+        CHECK_STATUS(mcamp_exact_delta(&ctx, e, 3, &d, 1.5, &w, &info), MCAMP_Q_MAX_ITER);
+        CHECK_NEAR(info.beta, 1.2e-4, 1e-14, 0);
+        CHECK_NEAR(w.upper, v.upper + 1.2e-4, 1e-9, 0);
+        if (dir != MCAMP_ADD) CHECK_LE(v.upper * (1 - 1e-3) + 1.2e-4, info.remove.upper);
+        if (dir != MCAMP_REMOVE) CHECK_LE(v.upper * (1 - 1e-3) + 1.2e-4, info.add.upper);
+        /* eps: the same as without, at a target that is smaller */
+        CHECK(mcamp_exact_epsilon(&ctx, e, 3, &d, 0.05 + 1.2e-4, &w, NULL) >= 0);
+        for (int i = 0; i < 3; i++) e[i].beta = 0;
+        CHECK(mcamp_exact_epsilon(&ctx, e, 3, &d, 0.05, &v, NULL) >= 0);
+        CHECK_NEAR(w.upper, v.upper, 2e-5, 0);
+    }
+    for (int i = 0; i < 3; i++) e[i].beta = betas[i];
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, e, 3, NULL, 1.2e-4, &v, NULL), MCAMP_E_INFEASIBLE);
+    CHECK_STATUS(mcamp_exact_curve(&ctx, e, 3, NULL, eps, 2, rem, add), MCAMP_Q_MAX_ITER);
+    CHECK(mcamp_exact_delta(&ctx, e, 3, NULL, eps[1], &v, &info) >= 0);
+    CHECK_NEAR(rem[1].upper, info.remove.upper, 1e-12, 0);
+    CHECK_NEAR(add[1].upper, info.add.upper, 1e-12, 0);
+    /* a large beta beside a mechanism that is known: wide, and it says so */
+    e[1] = simple(MCAMP_EVENT_GAUSSIAN, 1, 1);
+    up[0] = up[1] = up[2] = 1e-14;
+    CHECK_STATUS(mcamp_exact_delta(&ctx, e, 2, NULL, 0.5, &v, &info), MCAMP_Q_MAX_ITER);
+    CHECK_LE(v.lower + 1e-4, v.upper);
+    /* calibrated with it: the target is met with beta in it */
+    e[1].sigma = 0;
+    {
+        double sigma = 0;
+        CHECK(mcamp_exact_calibrate(&ctx, e, 2, NULL, 1, MCAMP_PARAM_SIGMA, 1, 1.1e-4, &sigma,
+                                    NULL) >= 0);
+        CHECK_LE(exp(mcamp__gauss_logdelta(1 / sigma, 1)), 1.001e-5);
+        CHECK_LE(0.9e-5, exp(mcamp__gauss_logdelta(1 / sigma, 1)));
+    }
+    /* a sampled law's band: half of its beta for each direction */
+    s = simple(MCAMP_EVENT_SAMPLED, 0, 1);
+    s.n = 3; s.shift = s.prob = eps; s.beta = 0.5;
+    {
+        mcamp__law law;
+        CHECK(mcamp__law_alloc(&ctx, &law, 3));
+        memcpy(law.l, eps, sizeof eps);
+        law.n = 3;
+        mcamp__law_band(&law, 0.25);
+        CHECK(mcamp_exact_delta(&ctx, &s, 1, NULL, 5, &v, &info) >= 0);
+        CHECK_NEAR(info.infinite, law.pinf, 1e-12, 0);
+        mcamp__law_free(&ctx, &law);
+    }
+}
+
+/* ---- balls in bins --------------------------------------------------------------------------- */
+
+/* C = I, several times and with others: more than once, less than without amplification;
+ * between the bound of one bin alone and a curve made by hand.                          */
+TEST(bins_compose)
+{
+    mcamp_event e = bins(32, 2, 2, 1), g = simple(MCAMP_EVENT_GAUSSIAN, 2 / sqrt(2.0), 3), f[2];
+    mcamp_event one = poisson(1 / 32.0, 2 / sqrt(2.0), 3);
+    mcamp_interval v, three, gauss, low;
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, NULL, 1e-6, &v, NULL), MCAMP_OK);
+    e.count = 3;
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, NULL, 1e-6, &three, NULL), MCAMP_Q_MAX_ITER);
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, &g, 1, NULL, 1e-6, &gauss, NULL), MCAMP_OK);
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, &one, 1, NULL, 1e-6, &low, NULL), MCAMP_OK);
+    CHECK_LE(v.lower, three.upper);
+    CHECK_LE(three.upper, 3 * v.upper);
+    CHECK_LE(three.upper, gauss.lower);
+    CHECK_NEAR(three.lower, low.lower, 1e-3, 0);
+    /* with next to nothing beside it: as alone, within what the curve's points cost */
+    e.count = 1;
+    f[0] = e;
+    f[1] = simple(MCAMP_EVENT_GAUSSIAN, 1e6, 1);
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, f, 2, NULL, 1e-6, &three, NULL), MCAMP_Q_MAX_ITER);
+    CHECK_LE(v.lower, three.upper);
+    CHECK_LE(three.upper, 1.03 * v.upper);
+    CHECK_LE(three.lower, v.upper);
+    /* delta far out, where the first choice of a range would not do */
+    for (double eps = 1; eps < 4; eps *= 2.5) {
+        CHECK_STATUS(mcamp_exact_delta(&ctx, &e, 1, NULL, eps, &v, NULL), MCAMP_OK);
+        CHECK_STATUS(mcamp_exact_delta(&ctx, f, 2, NULL, eps, &three, NULL), MCAMP_Q_MAX_ITER);
+        CHECK_LE(v.lower, three.upper);
+        CHECK_LE(log(three.upper / v.upper), 0.1 + 0.03 * fabs(log(v.upper)));
+    }
+    /* one bin is a Gaussian mechanism, in composition too */
+    f[0] = bins(1, 3, 2, 2);
+    f[1] = poisson(0.01, 1, 100);
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, f, 2, NULL, 1e-6, &v, NULL), MCAMP_OK);
+    f[0] = simple(MCAMP_EVENT_GAUSSIAN, 2, 6);
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, f, 2, NULL, 1e-6, &three, NULL), MCAMP_OK);
+    CHECK_NEAR(v.upper, three.upper, 1e-9, 0);
+}
+
+/* Any C by simulation (error rate 1e-9), where C = I has an answer without. */
+TEST(simulated_curves_bound_the_exact_ones)
+{
+    mcamp_mech mech;
+    mcamp_mech_desc md;
+    mcamp_gram g;
+    mcamp_event e = bins(16, 4, 2, 1), f[2];
+    mcamp_exact_info info;
+    mcamp_interval v, w, rem[24], add[24];
+    double eps[24], up[2][24], one[2];
+    memset(&md, 0, sizeof md);
+    md.kind = MCAMP_MECH_IDENTITY; md.n = 64;
+    for (int i = 0; i < 24; i++) eps[i] = 0.15 * i;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &md, &mech), MCAMP_OK);
+    CHECK_STATUS(mcamp_gram_init(&ctx, &mech, 16, &g), MCAMP_OK);
+    CHECK_STATUS(mcamp_simulated_curve(&ctx, &g, 2, eps, 24, 1, 10, 1e-9, up[0], up[1]),
+                 MCAMP_OK);
+    CHECK_STATUS(mcamp_exact_curve(&ctx, &e, 1, NULL, eps, 24, rem, add), MCAMP_OK);
+    for (int i = 0; i < 24; i++) {
+        CHECK_LE(rem[i].lower, up[0][i]);
+        CHECK_LE(add[i].lower, up[1][i]);
+        if (rem[i].upper > 1e-6) CHECK_LE(up[0][i], 2 * rem[i].upper);
+    }
+    f[0] = simple(MCAMP_EVENT_CURVE, 0, 1);
+    f[0].n = 24; f[0].shift = eps; f[0].prob = up[0]; f[0].prob2 = up[1]; f[0].beta = 1e-9;
+    f[1] = poisson(0.01, 1.5, 300);
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, f, 2, NULL, 1e-5, &v, &info), MCAMP_Q_MAX_ITER);
+    CHECK_NEAR(info.beta, 1e-9, 0, 0);
+    f[0] = e;
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, f, 2, NULL, 1e-5, &w, NULL), MCAMP_Q_MAX_ITER);
+    CHECK_LE(w.lower, v.upper);
+    CHECK_LE(w.upper, v.upper * (1 + 5e-3));
+    CHECK_LE(v.upper, 1.25 * w.upper);
+    /* the level: one point alone is bounded at beta/2, of 24 each at a 24th of that; and the
+     * stream is nobody else's                                                             */
+    CHECK_STATUS(mcamp_simulated_curve(&ctx, &g, 2, eps + 4, 1, 1, 10, 1e-9 / 24, one, one + 1),
+                 MCAMP_OK);
+    CHECK_NEAR(one[0], up[0][4], 1e-12, 0);
+    CHECK_NEAR(one[1], up[1][4], 1e-12, 0);
+    {
+        mcamp_sampler_desc d;
+        mcamp_sampler s;
+        mcamp_tally t;
+        memset(&d, 0, sizeof d);
+        memset(&t, 0, sizeof t);
+        d.direction = MCAMP_REMOVE; d.sigma = 2; d.eps = eps[4];
+        CHECK_STATUS(mcamp_sampler_init(&ctx, &g, &d, &s), MCAMP_OK);
+        CHECK_STATUS(mcamp_sampler_run(&ctx, &s, 1, 0, 10, &t), MCAMP_OK);
+        CHECK(fabs(mcamp_tally_upper(&t, 1e-9 / 48) / up[0][4] - 1) > 1e-9);
+        memset(&t, 0, sizeof t);
+        {                                   /* the same sampler on the curve's stream */
+            mcamp__workers w1;
+            CHECK_STATUS(mcamp__workers_init(&ctx, s.impl, &w1), MCAMP_OK);
+            mcamp__tally_init(s.impl, &t);
+            CHECK_STATUS(mcamp__run_blocks(&ctx, s.impl, &w1, 1,
+                ((uint32_t)MCAMP__STREAM_CURVE << 16) | (uint32_t)s.impl->dir, 0, 10, &t), MCAMP_OK);
+            CHECK_NEAR(mcamp_tally_upper(&t, 1e-9 / 48), up[0][4], 0, 0);
+            mcamp__workers_free(&ctx, &w1);
+        }
+        mcamp_sampler_free(&ctx, &s);
+    }
+    up[0][0] = up[1][0] = 7;
+    CHECK_STATUS(mcamp_simulated_curve(&ctx, &g, 2, eps, 24, 1, 0, 1e-9, up[0], up[1]),
+                 MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_simulated_curve(&ctx, &g, 2, eps, 24, 1, 1, 0, up[0], up[1]), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_simulated_curve(&ctx, &g, 2, NULL, 24, 1, 1, 0.1, up[0], up[1]),
+                 MCAMP_E_REQUIRED);
+    CHECK_NEAR(up[0][0], 7, 0, 0);
+    CHECK_STATUS(mcamp_simulated_curve(&ctx, NULL, 2, eps, 24, 1, 1, 0.1, up[0], up[1]),
+                 MCAMP_E_REQUIRED);
+    CHECK_NEAR(up[0][0], 1, 0, 0);
+    mcamp_gram_free(&ctx, &g);
+    mcamp_mech_free(&ctx, &mech);
+}
+
+/* ---- memory and bad input -------------------------------------------------------------------- */
+
+static mcamp_status everything(mcamp_ctx *c, void *user)
+{
+    static const double p[2] = { 0.6, 0.4 }, q[2] = { 0.4, 0.6 };
+    double gram[4] = { 1, 0.5, 0.5, 1 }, eps[2] = { 0, 1 }, up[2], down[2];
+    mcamp_event e[5];
+    mcamp_exact_desc d;
+    mcamp_interval v;
+    mcamp_gram g;
+    mcamp_status st;
+    (void)user;
+    if ((st = mcamp_gram_from_matrix(c, gram, 2, &g)) < 0) return st;
+    st = mcamp_simulated_curve(c, &g, 1, eps, 2, 1, 1, 0.01, up, down);
+    mcamp_gram_free(c, &g);
+    if (st < 0) return st;
+    memset(&d, 0, sizeof d);
+    d.rel_error = 0.1;
+    d.direction = MCAMP_REMOVE;
+    e[0] = poisson(0.1, 3, 10);
+    e[0].kind = MCAMP_EVENT_TRUNCATED; e[0].batch = 3; e[0].population = 20;
+    e[1] = pair(p, q, 2, 3);
+    e[2] = simple(MCAMP_EVENT_SAMPLED, 0, 1);
+    e[2].n = 2; e[2].shift = p; e[2].prob = q; e[2].beta = 0.5;
+    e[3] = simple(MCAMP_EVENT_CURVE, 0, 1);
+    e[3].n = 2; e[3].shift = eps; e[3].prob = up; e[3].prob2 = down;
+    e[4] = bins(4, 1, 3, 2);
+    st = mcamp_exact_delta(c, e, 4, &d, 1, &v, NULL);
+    return st > 0 ? MCAMP_OK : st;
+}
+TEST(every_failed_allocation_is_survived)
+{
+    if (mt_scale(10) == 10) CHECK(mt_all_faults("compose", everything, NULL) > 10);
+}
+
+TEST(bad_input_is_refused)
+{
+    double p[2] = { 0.5, 0.5 }, q[2] = { 0.5, 0.4 };
+    mcamp_interval v = { 7, 7 };
+    mcamp_event e = pair(p, q, 2, 1), s;
+    double x = 7;
+    CHECK_STATUS(mcamp_exact_delta(&ctx, &e, 1, NULL, 1, &v, NULL), MCAMP_E_ARG);
+    q[1] = 0.5; p[0] = -0.5;
+    CHECK_STATUS(mcamp_exact_delta(&ctx, &e, 1, NULL, 1, &v, NULL), MCAMP_E_ARG);
+    p[0] = mcamp__nan();
+    CHECK_STATUS(mcamp_exact_delta(&ctx, &e, 1, NULL, 1, &v, NULL), MCAMP_E_NONFINITE);
+    e.prob = NULL;
+    CHECK_STATUS(mcamp_exact_delta(&ctx, &e, 1, NULL, 1, &v, NULL), MCAMP_E_REQUIRED);
+    e = pair(q, q, 0, 1);
+    CHECK(mcamp_exact_delta(&ctx, &e, 1, NULL, 1, &v, NULL) < 0);
+    s = simple(MCAMP_EVENT_SAMPLED, 0, 1);
+    s.n = 2; s.shift = p; s.prob = q; s.beta = 0.1;
+    CHECK_STATUS(mcamp_exact_delta(&ctx, &s, 1, NULL, 1, &v, NULL), MCAMP_E_NONFINITE);
+    p[0] = 1e10;
+    CHECK_STATUS(mcamp_exact_delta(&ctx, &s, 1, NULL, 1, &v, NULL), MCAMP_E_ARG);
+    p[0] = 0;
+    s.prob = NULL;
+    CHECK_STATUS(mcamp_exact_delta(&ctx, &s, 1, NULL, 1, &v, NULL), MCAMP_E_REQUIRED);
+    s.prob = q; s.n = 0;
+    CHECK_STATUS(mcamp_exact_delta(&ctx, &s, 1, NULL, 1, &v, NULL), MCAMP_E_SIZE);
+    s.n = 2; s.beta = 0;
+    CHECK_STATUS(mcamp_exact_delta(&ctx, &s, 1, NULL, 1, &v, NULL), MCAMP_E_ARG);
+    s = simple(MCAMP_EVENT_CURVE, 0, 1);
+    s.n = 1; s.shift = s.prob = s.prob2 = q; s.beta = 1;
+    CHECK_STATUS(mcamp_exact_delta(&ctx, &s, 1, NULL, 1, &v, NULL), MCAMP_E_ARG);
+    s.beta = -0.1;
+    CHECK_STATUS(mcamp_exact_delta(&ctx, &s, 1, NULL, 1, &v, NULL), MCAMP_E_ARG);
+    s.beta = 0.1;
+    CHECK_STATUS(mcamp_exact_calibrate(&ctx, &s, 1, NULL, 0, MCAMP_PARAM_SIGMA, 1, 0.2, &x, NULL),
+                 MCAMP_E_ARG);
+    CHECK_NEAR(v.upper, 7, 0, 0);
+    CHECK_NEAR(x, 7, 0, 0);
+}
+
+static const mt_case cases[] = {
+    T(finite_pairs_against_enumeration),
+    T(pairs_of_two_outcomes),
+    T(random_compositions_against_a_lattice),
+    T(equal_questions_have_equal_answers),
+    T(binomial_bounds_hold),
+    T(a_band_of_a_sampled_law),
+    T(samples_bound_a_known_mechanism),
+    T(levels_are_carried_into_every_answer),
+    T(bins_compose),
+    T(simulated_curves_bound_the_exact_ones),
+    T(every_failed_allocation_is_survived),
+    T(bad_input_is_refused)
+};
+
+int main(int argc, char **argv)
+{
+    if (mcamp_ctx_init(&ctx, NULL) < 0) return 1;
+    return mt_run("compose", cases, sizeof cases / sizeof cases[0], argc, argv);
+}
