@@ -6566,10 +6566,8 @@ MCAMP__PRIV mcamp_status mcamp__gram_check_pair(mcamp_ctx *ctx, const double *g,
                                                 double *out)
 {
     double x = g[i * b + j], y = g[j * b + i];
-    int ok = x >= 0 && y >= 0;
-    if (!ok) return mcamp__fail(ctx, MCAMP_E_ARG, "g", x < 0 ? x : y);
-    ok = fabs(x - y) <= 1e-12 * mcamp__dmax(x, y);
-    if (!ok) return mcamp__fail(ctx, MCAMP_E_ARG, "g", x - y);
+    int ok = fabs(x - y) <= 1e-12 * mcamp__dmin(x, y);     /* false below 0 */
+    if (!ok) return mcamp__fail(ctx, MCAMP_E_ARG, "g", mcamp__dmin(x, y));
     out[i * b + j] = out[j * b + i] = 0.5 * (x + y);
     return MCAMP_OK;
 }

@@ -6,36 +6,25 @@
 
 static mcamp_ctx ctx;
 
-/* tests/vectors/NAME, found beside this source file. */
-static FILE *open_vectors(const char *name)
+/* Calls fn for every line "kind a b c d" of the given kind; missing ones are 0. */
+typedef struct wanted { const char *kind; void (*fn)(const double *v); int n; } wanted;
+
+static void one_line(const char *line, void *user)
 {
-    char path[600];
-    const char *slash = strrchr(__FILE__, '/');
-    int dir = slash ? (int)(slash - __FILE__ + 1) : 0;
-    FILE *f;
-    snprintf(path, sizeof path, "%.*svectors/%s", dir, __FILE__, name);
-    f = fopen(path, "r");
-    if (!f) printf("  cannot open %s\n", path);
-    CHECK(f != NULL);
-    return f;
+    wanted *w = (wanted *)user;
+    char kind[40];
+    double v[4] = { 0, 0, 0, 0 };
+    if (sscanf(line, "%39s %lf %lf %lf %lf", kind, v, v + 1, v + 2, v + 3) < 2) return;
+    if (strcmp(kind, w->kind)) return;
+    w->fn(v);
+    w->n++;
 }
 
-/* Calls fn for every line "kind a b c d" of the given kind; missing ones are 0. */
 static int for_vectors(const char *kind, void (*fn)(const double *v))
 {
-    char line[400], k[40];
-    int n = 0;
-    FILE *f = open_vectors("gauss.txt");
-    if (!f) return 0;
-    while (fgets(line, sizeof line, f)) {
-        double v[4] = { 0, 0, 0, 0 };
-        if (sscanf(line, "%39s %lf %lf %lf %lf", k, v, v + 1, v + 2, v + 3) < 2) continue;
-        if (strcmp(k, kind)) continue;
-        fn(v);
-        n++;
-    }
-    fclose(f);
-    return n;
+    wanted w = { kind, fn, 0 };
+    mt_vectors("gauss.txt", one_line, &w);
+    return w.n;
 }
 
 static void logcdf_case(const double *v)
@@ -81,7 +70,7 @@ static void delta_case(const double *v)
     double d, l = mcamp__gauss_logdelta(v[0] / v[1], v[2]);
     CHECK_NEAR(l, v[3], 5e-16, 3e-15);
     CHECK_STATUS(mcamp_gauss_delta(&ctx, v[1], v[0], v[2], &d), MCAMP_OK);
-    if (v[3] < -700) { CHECK_LE(exp(v[3]), d); return; }
+    if (v[3] < -700) { CHECK_LE(mcamp__dmax(exp(v[3]), DBL_MIN), d); return; }
     CHECK_LE(exp(v[3]), d);
     CHECK_LE(d, exp(v[3]) * (1 + (v[3] > -60 ? 1e-13 : 2e-12)));
 }
@@ -111,6 +100,48 @@ TEST(epsilon_and_sigma_round_to_the_safe_side)
 {
     CHECK(for_vectors("eps", eps_case) > 15);
     CHECK(for_vectors("sigma", sigma_case) > 20);
+}
+
+/* log delta in long double, where the difference of the two tails loses less than two
+ * digits and both are in range: 0 there, else its error is below 1e-17 |log delta|.  */
+static int long_logdelta(double mu, double eps, long double *l)
+{
+    const long double root = 0.70710678118654752440084436210484904L;
+    long double m = (long double)eps / mu, h = 0.5L * mu, p, q;
+    if (m + h > 140 || eps > 11000) return 0;
+    p = 0.5L * erfcl((m - h) * root);
+    q = 0.5L * expl(eps) * erfcl((m + h) * root);
+    if (!(q > 0) || p - q < 0.01L * p) return 0;
+    *l = m < h ? log1pl(-(0.5L * erfcl((h - m) * root) + q)) : logl(p - q);
+    return 1;
+}
+
+/* At thousands of points: rounded up, and by no more than is said. */
+TEST(rounded_up_everywhere_and_by_little)
+{
+    uint64_t state = 5;
+    int checked = 0, margin_needed = 0;
+    for (int i = 0; i < 40000; i++) {
+        double u[3], mu, eps, d, e, s;
+        long double l;
+        for (int k = 0; k < 3; k++) {
+            state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+            u[k] = (double)(state >> 11) / 9007199254740992.0;
+        }
+        mu = exp(-2 + 6 * u[0]);
+        eps = mu * (0.5 * mu + (u[1] < 0.3 ? 6 * u[2] - 3 : 60 * u[2]));
+        if (eps < 0 || !long_logdelta(mu, eps, &l)) continue;
+        e = mcamp__gauss_logdelta_up(mu, eps);
+        CHECK((long double)e >= l);
+        CHECK_LE(e - (double)l, 2e-14 - 3e-15 * (double)l);
+        margin_needed += (long double)mcamp__gauss_logdelta(mu, eps) < l;
+        checked++;
+        if (l < -700 || l > -1e-3 || i % 8) continue;
+        s = 1 / mu;                     /* as the formula has it: 1/s may be below mu */
+        CHECK_STATUS(mcamp_gauss_delta(&ctx, s, 1, eps, &d), MCAMP_OK);
+        if (long_logdelta(mcamp__gauss_mu_up(s, 1), eps, &l)) CHECK((long double)d >= expl(l));
+    }
+    CHECK(checked > 15000 && margin_needed > 1000);
 }
 
 TEST(calibration_round_trips_from_extreme_to_extreme)
@@ -208,6 +239,7 @@ static const mt_case cases[] = {
     T(quantile_inverts_the_distribution),
     T(delta_agrees_with_60_digits),
     T(epsilon_and_sigma_round_to_the_safe_side),
+    T(rounded_up_everywhere_and_by_little),
     T(calibration_round_trips_from_extreme_to_extreme),
     T(delta_is_monotone_and_symmetric_under_reflection),
     T(weighted_hockey_stick),

@@ -266,6 +266,42 @@ TEST(digests_tell_everything_apart)
     CHECK(m.digest == 0);              /* freed */
 }
 
+/* A column of 1 and hundreds of entries whose squares are each less than half a unit. */
+TEST(column_norms_are_compensated)
+{
+    enum { N = 600 };
+    static double rows[N * (N + 1) / 2];
+    mcamp_mech_desc d;
+    mcamp_mech m;
+    double norm = 0;
+    setup();
+    memset(&d, 0, sizeof d);
+    for (size_t i = 0; i < N; i++)
+        for (size_t j = 0; j <= i; j++) rows[i * (i + 1) / 2 + j] = i == j ? 1 : j ? 0 : 1e-8;
+    d.kind = MCAMP_MECH_BANDED; d.n = d.bands = N; d.coef = rows; d.count = N * (N + 1) / 2;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+    CHECK_STATUS(mcamp_mech_max_norm(&ctx, &m, &norm), MCAMP_OK);
+    CHECK_NEAR(norm - 1, 0.5 * (N - 1) * 1e-16, 0, 5e-15);
+    mcamp_mech_free(&ctx, &m);
+}
+
+/* In exact arithmetic a tree has no entry below 0; one made by rounding would say that it
+ * has, and cost the exact sensitivity.                                                 */
+TEST(trees_are_not_negative)
+{
+    mcamp_mech_desc d;
+    mcamp_mech m;
+    setup();
+    memset(&d, 0, sizeof d);
+    for (d.n = 1; d.n < 400; d.n += 1 + d.n / 7)
+        for (int padded = 0; padded < 2; padded++) {
+            d.kind = padded ? MCAMP_MECH_TREE_PADDED : MCAMP_MECH_TREE;
+            CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+            CHECK(!m.negative);
+            mcamp_mech_free(&ctx, &m);
+        }
+}
+
 /* The digest goes into statements that outlive a machine: it may not change. */
 TEST(digest_is_pinned)
 {
@@ -455,6 +491,8 @@ TEST_MAIN("mech",
     T(inverse_kinds_at_their_edges),
     T(digests_tell_everything_apart),
     T(digest_is_pinned),
+    T(column_norms_are_compensated),
+    T(trees_are_not_negative),
     T(bad_descriptors_are_refused),
     T(bad_calls_are_refused),
     T(allocation_failures_leak_nothing),

@@ -530,6 +530,7 @@ TEST(user_matrices_are_checked)
     g[1] = mcamp__nan(); refuse(g, 3, MCAMP_E_NONFINITE);
     g[1] = mcamp__inf(); refuse(g, 3, MCAMP_E_NONFINITE);
     g[1] = g[3] = -0.1; refuse(g, 3, MCAMP_E_ARG);
+    g[1] = g[3] = -1e-12; refuse(g, 3, MCAMP_E_ARG);
     g[1] = g[3] = 2.1; refuse(g, 3, MCAMP_E_NOT_PSD);
     g[1] = g[3] = 1; g[2] = g[6] = 0; g[5] = g[7] = 1.9;   /* every 2 x 2 is fine */
     refuse(g, 3, MCAMP_E_NOT_PSD);

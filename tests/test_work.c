@@ -512,6 +512,41 @@ TEST(sensitivities_agree_with_enumeration)
 }
 
 /* Coefficients that rise up to c_b only, and beyond it: where the claim ends. */
+/* C >= 0 whose columns rise late, n = 1 mod b: a BLT with a weight below 0, Toeplitz C with
+ * and without rising factors, rows.  A claim of exactness is tested by check_sensitivity. */
+TEST(columns_that_rise_late)
+{
+    enum { N = 11 };
+    family *f = (family *)malloc(sizeof *f);
+    setup();
+    for (int kind = 0; kind < 5; kind++) {
+        double c[N];
+        memset(f, 0, sizeof *f);
+        f->d.n = N;
+        f->d.coef = f->coef;
+        for (size_t k = 0; k < N; k++)
+            c[k] = kind ? (k == 7 ? 3.0 : 1.0 / (double)(k + 1))
+                 : k ? 0.5 * pow(0.9, (double)k - 1) - 0.4 * pow(0.3, (double)k - 1) : 1;
+        f->d.kind = kind == 0 ? MCAMP_MECH_BLT : kind < 3 ? MCAMP_MECH_TOEPLITZ : MCAMP_MECH_DENSE;
+        f->theta[0] = 0.9; f->theta[1] = 0.3; f->omega[0] = 0.5; f->omega[1] = -0.4;
+        f->d.theta = f->theta; f->d.omega = f->omega; f->d.buffers = kind ? 0 : 2;
+        family_toeplitz(f, N, c, N);
+        f->d.count = kind < 3 ? N : N * N;
+        for (size_t j = 0; kind > 2 && j < N; j++)      /* the last columns are the largest */
+            for (size_t i = j; i < N; i++) f->c[i * N + j] *= kind == 3 ? 1 + (double)j : 1;
+        memcpy(f->coef, kind < 3 ? c : f->c, f->d.count * sizeof *c);
+        for (size_t j = 0; j < N; j++) f->scale[j] = exp(0.2 * (double)j);
+        if (kind == 2) {
+            f->d.scale = f->scale;
+            for (size_t i = 0; i < N; i++)
+                for (size_t j = 0; j <= i; j++) f->c[i * N + j] *= f->scale[j];
+        }
+        for (size_t b = 1; b <= N; b++)
+            for (size_t k = 1; k <= N; k++) check_sensitivity(f, N, k, b);
+    }
+    free(f);
+}
+
 TEST(first_rounds_are_claimed_no_further)
 {
     double c[6] = { 1, 0.5, 2, 1.5, 0.5, 0.1 };
@@ -877,6 +912,7 @@ TEST_MAIN("work",
     T(gradient_routes_agree),
     T(value_of_the_gradient_is_the_mean_square),
     T(sensitivities_agree_with_enumeration),
+    T(columns_that_rise_late),
     T(first_rounds_are_claimed_no_further),
     T(first_rounds_are_the_worst_for_monotone_toeplitz),
     T(reference_sensitivities),
