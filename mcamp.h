@@ -9451,8 +9451,7 @@ MCAMP_API mcamp_status mcamp_noise_init(mcamp_ctx *ctx, const mcamp_noise_desc *
     st = mcamp__noise_check_range(ctx, &m);
     if (st == MCAMP_OK) st = mcamp__noise_memory(ctx, desc, &m, state);
     if (st < 0) return st;
-    mcamp__subkey(&desc->key, MCAMP__KEY_NOISE, m.keys);
-    mcamp__subkey(&desc->key, MCAMP__KEY_TAIL, m.keys + 8);
+    mcamp__stream_init((mcamp__stream *)m.keys, &desc->key);
     mcamp__subkey(&desc->key, MCAMP__KEY_BLOB, m.keys + 16);
     m.key_id = mcamp_key_id(&desc->key);
     m.magic = MCAMP__NOISE_MAGIC;

@@ -80,7 +80,8 @@ static void assemble(mcamp_ctx *ctx, const mcamp_mech *m, double sigma, parts *p
     CHECK(mcamp_clip_init(ctx, &c, &p->clip) == MCAMP_OK);
 }
 
-/* Every example's gradient is (i, -i, 0, ..), which is cut to norm 1/2. */
+/* Every example's gradient is (i, -i, 0, ..), which is cut to norm 1/2; its bin is that of
+ * all its rounds.                                                                  */
 static void one_round(mcamp_ctx *ctx, mcamp_session *s, parts *p, uint64_t round)
 {
     double grad[DIM] = { 0 }, noise[DIM], out[DIM], want[DIM] = { 0 };
@@ -90,11 +91,12 @@ static void one_round(mcamp_ctx *ctx, mcamp_session *s, parts *p, uint64_t round
     CHECK(mcamp_session_begin(ctx, s, round, index, EXAMPLES, &size) == MCAMP_OK);
     CHECK(size.drawn == size.kept);
     for (size_t i = 0; i < size.kept; i++) {
-        bool in = false;
-        CHECK(mcamp_batch_has(ctx, &p->batch, round, index[i], &in) == MCAMP_OK && in);
+        static uint64_t bin[EXAMPLES];      /* + 1 */
+        if (!bin[index[i]]) bin[index[i]] = 1 + round % BATCHES;
+        CHECK(bin[index[i]] == 1 + round % BATCHES);
         grad[0] = 1 + (double)index[i];
         grad[1] = -grad[0];
-        CHECK(mcamp_session_add(ctx, s, &piece, 1) == MCAMP_OK);
+        CHECK(mcamp_session_add(ctx, s, index[i], &piece, 1) == MCAMP_OK);
         want[0] += sqrt(0.125);
         want[1] -= sqrt(0.125);
     }
