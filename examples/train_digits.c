@@ -434,8 +434,9 @@ static void draw(const task *k, const char *path, score out[METHODS][MOST_EPS])
     chart.legend_low = true;
     chart.series = series;
     chart.nseries = METHODS;
-    if (!f || !svg_write(f, &chart)) fprintf(stderr, "train_digits: cannot write %s\n", path);
-    if (f) fclose(f);
+    if (f) svg_write(f, &chart);
+    if (!f || (fflush(f), ferror(f)) || fclose(f))
+        fprintf(stderr, "train_digits: cannot write %s\n", path);
 }
 
 /* ---- tasks ----------------------------------------------------------------- */
