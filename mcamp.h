@@ -122,7 +122,7 @@
  *            mcamp_exact_curve, mcamp_exact_calibrate
  *   promise  mcamp_verify, mcamp_simulated_curve, mcamp_guarantee_poisson
  *   work     mcamp_work_init, mcamp_work_free, mcamp_work_error
- *   calib    mcamp_delta, mcamp_epsilon, mcamp_sigma, mcamp_curve,
+ *   calib    mcamp_delta, mcamp_epsilon, mcamp_sigma, mcamp_curve, mcamp_curve_bounds,
  *            mcamp_calibrate_certified, mcamp_problem_gram, mcamp_problem_delta,
  *            mcamp_problem_epsilon, mcamp_problem_sigma, mcamp_problem_verify,
  *            mcamp_problem_certify
@@ -1460,7 +1460,9 @@ MCAMP_API mcamp_status mcamp_work_error(mcamp_ctx *ctx, const mcamp_work *work,
 /* How much work, shared by all that follows. */
 typedef struct mcamp_budget {
     double rel_error;       /* wanted relative standard error of delta; 0 = .01 */
-    uint64_t max_samples;   /* per direction and question; 0 = 2^26            */
+    uint64_t max_samples;   /* for each direction's value, and for its bounds, in
+                             * blocks of 1024, one at least; of sigma and eps: for
+                             * each step; 0 = 2^26                             */
     uint64_t seed;          /* of the simulation (not of any released noise)   */
     double beta;            /* level of the rigorous bounds; 0 = 1e-6          */
     mcamp_direction direction;  /* 0 = both                                    */
@@ -1471,10 +1473,11 @@ typedef struct mcamp_budget {
 /* One direction's answer.  A value with everything that bears on its truth.   */
 typedef struct mcamp_estimate {
     mcamp_direction direction;
-    double value;           /* unbiased, or exact; moved into bounds that are
-                             * certain, or their upper end if method is EXACT */
-    double std_error;       /* of value; 0 if exact; EXACT: upper - lower     */
-    double lower, upper;    /* rigorous at level beta each                    */
+    double value;           /* unbiased, moved into bounds that are certain; or
+                             * exact, or their upper end if method is EXACT   */
+    double std_error;       /* of value; 0 if exact; EXACT, or where only the
+                             * bound says how small it is: upper - lower      */
+    double lower, upper;    /* rigorous at level beta each; EXACT: certain    */
     double beta;
     double range;           /* of the samples behind `upper`                  */
     uint64_t samples;       /* spent on value                                 */
@@ -1485,13 +1488,20 @@ typedef struct mcamp_estimate {
     bool trusted;           /* the error bar is backed by the rigorous bounds */
 } mcamp_estimate;
 
-/* The answer of delta, epsilon and sigma questions. */
+/* The answer of delta, epsilon and sigma questions.  Interrupted: nothing is claimed;
+ * what was not computed is NaN, delta_upper 1, a direction that is missing all 0.   */
 typedef struct mcamp_answer {
-    mcamp_status status;    /* OK, or why it is qualified                      */
+    mcamp_status status;    /* OK, or why it is qualified: UNTRUSTED (the error bar is not
+                             * backed, or delta anew at the answer is not the target),
+                             * BUDGET (max_samples did not suffice for rel_error)     */
+    mcamp_guarantee_kind kind;  /* ESTIMATE; INTERVAL, CLOSED: without samples, and
+                             * certain: (sigma, eps, delta) holds, lower <= truth <=
+                             * upper for what was asked for; NONE: interrupted     */
     double sigma, eps, delta;   /* delta: the worse direction's value          */
-    double std_error;       /* of the quantity that was asked for              */
+    double std_error;       /* of what was asked for; INTERVAL: upper - lower  */
+    double lower, upper;    /* of what was asked for; ESTIMATE: 0              */
     double delta_upper;     /* rigorous at level beta, at this (sigma, eps)    */
-    double beta;
+    double beta;            /* of delta_upper; of a curve: of all its bounds   */
     double unamplified;     /* the same quantity without amplification         */
     mcamp_estimate remove, add; /* at (sigma, eps); samples 0 if not asked for */
     uint64_t samples;       /* all that were drawn                             */
@@ -1519,11 +1529,16 @@ MCAMP_API mcamp_status mcamp_epsilon(mcamp_ctx *ctx, const mcamp_gram *gram,
 MCAMP_API mcamp_status mcamp_sigma(mcamp_ctx *ctx, const mcamp_gram *gram,
                                    double eps, double delta,
                                    const mcamp_budget *budget, mcamp_answer *out);
-/* delta at every eps[0..count-1], from one set of random numbers.  Interrupted: the
- * first answers only, the rest of out is left as it was.                      */
+/* delta at every eps[0..count-1], from one set of random numbers.  All bounds of all
+ * answers, both ends, hold at once with probability 1 - beta.  Interrupted: answers
+ * that were not computed say so.                                              */
 MCAMP_API mcamp_status mcamp_curve(mcamp_ctx *ctx, const mcamp_gram *gram,
                                    double sigma, const double *eps, size_t count,
                                    const mcamp_budget *budget, mcamp_answer *out);
+/* Bounds of delta at any eps from those of a curve, eps increasing: they hold for all
+ * eps at once, with the curve's beta.  Answers that say interrupted are left out.   */
+MCAMP_API mcamp_interval mcamp_curve_bounds(const mcamp_answer *curve, size_t count,
+                                            double eps, mcamp_direction direction);
 
 /* A small sigma for (eps, delta) together with its proof: claim->sigma is
  * ignored.  Falls back to the unamplified sigma (MCAMP_Q_UNAMPLIFIED).        */
@@ -8076,11 +8091,13 @@ typedef struct mcamp__choice {
 
 /* A question about one direction: the pair at (sigma, eps).  floor: errors count
  * relative to the larger of the value and this; the other direction's value, shrunk.
- * low, high: bounds that are certain, from elsewhere; 0 and 1 say nothing.          */
+ * low, high: bounds that are certain, from elsewhere; 0 and 1 say nothing; fine: as near
+ * each other as a few milliseconds more make them.                                  */
 typedef struct mcamp__question {
     const mcamp__factor *f;
     double sigma, eps, floor, low, high;
     mcamp_direction dir;
+    int fine;
     uint64_t seed;
     const mcamp__sampler *ready;    /* built already: the law of smallest range; or NULL */
 } mcamp__question;
@@ -8092,6 +8109,7 @@ MCAMP__PRIV mcamp__question mcamp__ask(const mcamp__factor *f, double sigma, dou
     q.f = f; q.sigma = sigma; q.eps = eps; q.dir = dir; q.seed = seed;
     q.floor = q.low = 0;
     q.high = 1;
+    q.fine = 0;
     q.ready = NULL;
     return q;
 }
@@ -14026,27 +14044,33 @@ MCAMP__PRIV mcamp_event mcamp__alike_event(const mcamp__factor *f, double sigma)
     return e;
 }
 
-/* Sets what is known about the question; 1e-9 for the sensitivity's rounding. */
+/* Sets what is known about the question; 1e-9 for the sensitivity's rounding.  Coarsely in
+ * some milliseconds; fine: in some tens, where delta is not so small that nobody cares. */
 MCAMP__PRIV mcamp_status mcamp__ask_exact(mcamp_ctx *ctx, mcamp__question *q)
 {
     mcamp_event e = mcamp__alike_event(q->f, q->sigma);
     mcamp_exact_desc d;
-    mcamp_interval v;
-    mcamp_status st;
     memset(&d, 0, sizeof d);
     d.direction = q->dir;
     d.rel_error = 1e-3;
+    d.max_bytes = 1000000;
     if (q->f->b == 1 || mcamp__too_close(q->f, q->sigma)) return MCAMP_OK;
-    d.max_bytes = 2000000;      /* what is not known after some ms is not worth it */
-    st = mcamp_exact_delta(ctx, &e, 1, &d, q->eps, &v, NULL);
-    if (st == MCAMP_E_MEMORY) return st;
-    if (st < 0) return MCAMP_OK;            /* it has no answer: samples must do */
-    q->low = v.lower * (1 - 1e-9);
-    q->high = mcamp__dmin(1, v.upper);
+    for (int pass = 0; pass <= q->fine; pass++) {
+        mcamp_interval v = { 0, 1 };
+        mcamp_status st = mcamp_exact_delta(ctx, &e, 1, &d, q->eps, &v, NULL);
+        if (st == MCAMP_E_MEMORY) return st;
+        if (st < 0) return MCAMP_OK;        /* it has no answer: samples must do */
+        q->low = mcamp__dmax(q->low, v.lower * (1 - 1e-9));
+        q->high = mcamp__dmin(q->high, v.upper);
+        if (q->high > 1e-30) d.rel_error = 1e-4;
+        else if (q->high <= 1.01 * q->low) break;
+        d.max_bytes = 4000000;
+    }
     return MCAMP_OK;
 }
 
-/* What section exact knows about a claim's directions. */
+/* What section exact knows about a claim's directions; closely where a coarse interval
+ * does not decide.                                                                  */
 MCAMP__PRIV mcamp_status mcamp__known_bounds(mcamp_ctx *ctx, const mcamp__factor *f,
                                              const mcamp_claim *c, mcamp__known *known)
 {
@@ -14058,6 +14082,8 @@ MCAMP__PRIV mcamp_status mcamp__known_bounds(mcamp_ctx *ctx, const mcamp__factor
         mcamp_status st;
         if (c->direction != MCAMP_BOTH && c->direction != dir) continue;
         if ((st = mcamp__ask_exact(ctx, &q)) < 0) return st;
+        q.fine = q.high > c->delta && q.low <= c->delta;
+        if (q.fine && (st = mcamp__ask_exact(ctx, &q)) < 0) return st;
         if (dir == MCAMP_REMOVE) known->remove = q.high;
         else known->add = q.high;
     }
@@ -15192,6 +15218,16 @@ MCAMP__PRIV mcamp_status mcamp__budget_resolve(mcamp_ctx *ctx, const mcamp_budge
     return MCAMP_OK;
 }
 
+/* Below it there are no pilots: they would be most of what is drawn. */
+#define MCAMP__PILOT_LEAST (64 * MCAMP_BLOCK)
+
+/* The scale of an estimate's tally: the range, but no more than e^20 of the unamplified
+ * delta, lest the tally's last digit be all that there is.                           */
+MCAMP__PRIV double mcamp__estimate_scale(const mcamp__question *q, double log_range)
+{
+    return mcamp__dmin(log_range, mcamp__loose_scale(q->f, q->sigma, q->eps) + 30);
+}
+
 /* The sampler of a choice: the one that is ready, or *own, built (else all 0). */
 MCAMP__PRIV mcamp_status mcamp__question_open(mcamp_ctx *ctx, const mcamp__question *q,
                                               const mcamp__choice *c, mcamp__sampler *own,
@@ -15341,10 +15377,11 @@ MCAMP__PRIV int mcamp__pilot_enough(const mcamp__question *q, const mcamp__choic
 
 /* Runs each candidate on the pilot stream and picks the smallest variance times
  * cost.  A law that misses the decisive samples looks precise and too low: one
- * whose pilot mean is beyond three errors below another's is passed over.         */
+ * whose pilot mean is beyond three errors below another's is passed over.  spent grows
+ * by the samples.                                                                  */
 MCAMP__PRIV mcamp_status mcamp__pilot(mcamp_ctx *ctx, const mcamp__question *q,
                                       size_t k0, double log_range, double rel_error,
-                                      mcamp__choice *best)
+                                      mcamp__choice *best, uint64_t *spent)
 {
     mcamp__choice c[8];
     double err[8], top = 0;
@@ -15353,11 +15390,13 @@ MCAMP__PRIV mcamp_status mcamp__pilot(mcamp_ctx *ctx, const mcamp__question *q,
     mcamp_status st;
     if (!t) return mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
     memset(c, 0, sizeof c);
-    n = mcamp__candidates(q, k0, log_range, c);
+    n = mcamp__candidates(q, k0, mcamp__estimate_scale(q, log_range), c);
     st = mcamp__pilot_run(ctx, q, &c[0], 0, 1, &err[0], t);
+    *spent += MCAMP_BLOCK;
     if (st >= 0 && mcamp__pilot_enough(q, &c[0], log_range, rel_error)) n = 1;
     for (size_t i = 0; st >= 0 && n > 1 && i < n; i++) {
         st = mcamp__pilot_run(ctx, q, &c[i], i, 2, &err[i], t);
+        *spent += 2 * MCAMP_BLOCK;
         top = mcamp__dmax(top, c[i].mean - 3 * err[i]);
     }
     mcamp__delete(ctx, t, 1, sizeof *t);
@@ -15497,120 +15536,130 @@ MCAMP__PRIV int mcamp__exact_case(const mcamp__question *q, mcamp_estimate *e)
  * double can hold.                                                                  */
 MCAMP__PRIV int mcamp__settled_without(const mcamp__question *q, mcamp_estimate *e)
 {
-    int tiny = e->upper < DBL_MIN;
+    int tiny = e->upper < 1.1 * DBL_MIN;
     if (!tiny && !mcamp__too_close(q->f, q->sigma)) return 0;
     e->direction = q->dir;
     e->method = MCAMP_METHOD_EXACT;
     e->upper = mcamp__dmax(e->upper, DBL_MIN);
     e->value = tiny ? 0 : e->upper;
+    e->std_error = e->upper;
     e->trusted = tiny;
     return 1;
 }
 
-/* 1 if the bounds that are known are so near each other that samples add nothing. */
-MCAMP__PRIV int mcamp__question_known(const mcamp__question *q)
+/* 1 if what is certain is as near as was asked for: then it is the answer, the upper
+ * end for the value.                                                                */
+MCAMP__PRIV int mcamp__question_known(const mcamp__question *q, double rel_error,
+                                      mcamp_estimate *e)
 {
-    return q->high <= 1.05 * q->low;
-}
-
-/* 1 if the value is within six standard errors of what is known; it is moved to there
- * then.                                                                              */
-MCAMP__PRIV int mcamp__estimate_agrees(const mcamp__question *q, mcamp_estimate *e)
-{
-    double slack = 6 * e->std_error;
-    if (!(e->value >= q->low - slack && e->value <= q->high + slack)) return 0;
-    e->value = mcamp__dmin(mcamp__dmax(e->value, q->low), q->high);
+    double width = e->upper - q->low;
+    if (!(width <= mcamp__dmax(rel_error, 1e-3) * mcamp__dmax(e->upper, q->floor))) return 0;
+    e->direction = q->dir;
+    e->method = MCAMP_METHOD_EXACT;
+    e->value = e->upper;
+    e->lower = mcamp__dmin(q->low, e->upper);
+    e->std_error = e->upper - e->lower;
+    e->trusted = true;
     return 1;
 }
 
-/* An estimate where the answer is known: a simulation that is settled and agrees is
- * reported, else the upper bound itself.                                             */
-MCAMP__PRIV void mcamp__estimate_known(const mcamp__question *q, int settled,
+/* 1 if the value is within six standard errors of what is certain, and an error is left
+ * that says something.  The value is moved to there, from where the truth is no farther
+ * than the interval is wide.                                                          */
+MCAMP__PRIV int mcamp__estimate_agrees(const mcamp__question *q, double large,
                                        mcamp_estimate *e)
 {
-    e->lower = q->low;
-    e->trusted = true;
-    if (settled && mcamp__estimate_agrees(q, e)) return;
-    e->method = MCAMP_METHOD_EXACT;
-    e->order = 0;
-    e->proof_samples = e->samples;      /* spent, and of no use */
-    e->samples = 0;
-    e->value = e->upper;
-    e->std_error = e->upper - e->lower;
+    double slack = 6 * e->std_error;
+    int near = e->value >= q->low - slack && e->value <= q->high + slack;
+    e->value = mcamp__dmin(mcamp__dmax(e->value, q->low), q->high);
+    e->std_error = mcamp__dmin(e->std_error, q->high - q->low);
+    return near && e->std_error <= 0.5 * large;
 }
 
-/* The rigorous side of an estimate: the method of smallest range, for enough samples
- * to come within a fifth of the value (or of the floor), or, where the range is a
- * thousand values and more, within about a half; at most two million, fewer where
- * more than 1% of error was asked for; none where the known bound is as near.        */
+/* Blocks for the rigorous side: enough to come within a fifth of `large`, or, where the
+ * range is a thousand values and more, within about a half; at most two million samples,
+ * fewer where more than 1% of error was asked for.                                     */
+MCAMP__PRIV uint64_t mcamp__proof_blocks(const mcamp_budget *bud, double ratio)
+{
+    double need = (ratio < 1000 ? 6 : 2.2) * log(1 / bud->beta) * ratio;
+    double cap = mcamp__dmin((double)bud->max_samples,
+                             2097152 * mcamp__dmin(1, 0.01 / bud->rel_error));
+    uint64_t most = mcamp__blocks_for(mcamp__inf(), 1, bud->max_samples);
+    if (!(need < cap)) need = cap;
+    return mcamp__umin((uint64_t)(need / MCAMP_BLOCK) + 1, most);
+}
+
+/* The rigorous side of an estimate by the law of smallest range; no samples where the
+ * bound that is certain is as near.  The error bar is backed (trusted) if the bound is
+ * within twice the value and both sets of samples agree; of a value far below the floor,
+ * which nobody asked for, it becomes as long as the bound says.                        */
 MCAMP__PRIV mcamp_status mcamp__prove_estimate(mcamp_ctx *ctx, const mcamp__question *q,
                                                const mcamp__choice *proof, double log_range,
                                                const mcamp_budget *bud, mcamp_tally *t,
                                                mcamp_estimate *e)
 {
-    double large = mcamp__dmax(e->value, q->floor);
-    double ratio = exp(log_range) / large;
-    double need = (ratio < 1000 ? 6 : 2.2) * log(1 / bud->beta) * ratio;
-    double cap = mcamp__dmin((double)bud->max_samples,
-                             2097152 * mcamp__dmin(1, 0.01 / bud->rel_error));
-    uint64_t blocks;
-    double err, gap;
+    double large = mcamp__dmax(e->value, q->floor), err, gap;
     mcamp_status st;
     e->lower = mcamp__dmax(e->lower, q->low);
-    e->trusted = mcamp__estimate_agrees(q, e);
-    if (q->high <= 1.5 * large) return MCAMP_OK;
-    if (!(need < cap)) need = cap;
-    blocks = (uint64_t)(need / MCAMP_BLOCK) + 1;
-    st = mcamp__question_run(ctx, q, proof, MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 1, q->dir),
-                             blocks, t);
-    if (st < 0) return st;
-    if (t->poisoned) return mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", (double)t->poisoned);
-    e->proof_samples = t->count;
-    e->range = exp(log_range);
-    e->upper = mcamp__dmin(e->upper, mcamp_tally_upper(t, bud->beta));
-    err = mcamp_tally_std_error(t);
-    gap = fabs(mcamp_tally_mean(t) - e->value);
-    e->trusted = e->upper <= 2 * large &&
-                 gap <= 6 * sqrt(err * err + e->std_error * e->std_error);
+    e->trusted = mcamp__estimate_agrees(q, large, e);
+    large = mcamp__dmax(e->value, q->floor);
+    if (q->high > 1.5 * large) {
+        st = mcamp__question_run(ctx, q, proof,
+                                 MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 1, q->dir),
+                                 mcamp__proof_blocks(bud, exp(log_range) / large), t);
+        if (st < 0) return st;
+        if (t->poisoned)
+            return mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", (double)t->poisoned);
+        e->proof_samples += t->count;
+        e->range = exp(log_range);
+        e->upper = mcamp__dmin(e->upper, mcamp_tally_upper(t, bud->beta));
+        err = mcamp_tally_std_error(t);
+        gap = fabs(mcamp_tally_mean(t) - e->value);
+        if (!(gap <= 6 * sqrt(err * err + e->std_error * e->std_error))) e->trusted = false;
+    }
+    if (!(e->upper <= 2 * large)) e->trusted = false;
+    if (e->upper > 2 * e->value)
+        e->std_error = mcamp__dmax(e->std_error, e->upper - e->value);
     return MCAMP_OK;
 }
 
 /* Value, error and bounds by the law of smallest range (proof; its sampler is q->ready)
- * and the one asked for, or picked by a pilot.  Where the answer is known a simulation
- * gets a million samples at most.                                                     */
+ * and the one asked for, or picked by a pilot if the budget has room for one.  Where the
+ * answer is nearly known a simulation gets a million samples at most.                 */
 MCAMP__PRIV mcamp_status mcamp__estimate_by(mcamp_ctx *ctx, const mcamp__question *q,
                                             const mcamp_budget *bud,
                                             const mcamp__choice *proof, double log_range,
                                             mcamp_estimate *e)
 {
     uint32_t purpose = MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 0, q->dir);
-    int known = mcamp__question_known(q);
     mcamp_budget own = *bud;
     mcamp__choice use = *proof;
     mcamp_status st = MCAMP_OK;
     mcamp_tally *t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *t);
     if (!t) return mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
-    use.log_scale = log_range;
-    if (known) own.max_samples = mcamp__umin(own.max_samples, UINT64_C(1) << 20);
-    use.method = bud->method; use.k = bud->order;
-    if (use.method && !mcamp__method_fits(q->f, q->sigma, q->eps, q->dir, use.method))
-        use.method = MCAMP_METHOD_DEFAULT;
-    if (!use.method) st = mcamp__pilot(ctx, q, proof->k, log_range, bud->rel_error, &use);
+    use.log_scale = mcamp__estimate_scale(q, log_range);
+    if (q->high <= 1.05 * q->low)
+        own.max_samples = mcamp__umin(own.max_samples, UINT64_C(1) << 20);
+    if (bud->method &&
+        mcamp__method_fits(q->f, q->sigma, q->eps, q->dir, bud->method)) {
+        use.method = bud->method;
+        use.k = bud->order;
+    } else if (bud->max_samples >= MCAMP__PILOT_LEAST) {
+        st = mcamp__pilot(ctx, q, proof->k, log_range, bud->rel_error, &use,
+                          &e->proof_samples);
+    }
     if (st >= 0) st = mcamp__run_to_error(ctx, q, &use, &own, purpose, t);
     if (st == MCAMP_OK && t->poisoned)      /* a value too large for the tally */
         st = mcamp__run_to_error(ctx, q, proof, &own, purpose, t);
     if (st >= 0 && t->poisoned)
         st = mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", (double)t->poisoned);
     if (st >= 0) mcamp__estimate_from(t, e);
-    if (st == MCAMP_OK && known)
-        mcamp__estimate_known(q, mcamp__tally_settled(t, bud->rel_error, q->floor), e);
-    else if (st == MCAMP_OK)
-        st = mcamp__prove_estimate(ctx, q, proof, log_range, bud, t, e);
+    if (st == MCAMP_OK) st = mcamp__prove_estimate(ctx, q, proof, log_range, bud, t, e);
     mcamp__delete(ctx, t, 1, sizeof *t);
     return st;
 }
 
-/* Value, error and rigorous bounds of one direction. */
+/* Value, error and rigorous bounds of one direction; nothing (all 0) if interrupted. */
 MCAMP__PRIV mcamp_status mcamp__estimate(mcamp_ctx *ctx, const mcamp__question *question,
                                          const mcamp_budget *bud, mcamp_estimate *e)
 {
@@ -15622,52 +15671,28 @@ MCAMP__PRIV mcamp_status mcamp__estimate(mcamp_ctx *ctx, const mcamp__question *
     memset(e, 0, sizeof *e);
     e->beta = bud->beta;
     if (mcamp__exact_case(&q, e)) return MCAMP_OK;
-    e->upper = mcamp__dmin(exp(mcamp__free_log_bound(ctx, &q, &st)), q.high);
+    q.high = mcamp__dmin(exp(mcamp__free_log_bound(ctx, &q, &st)), q.high);
+    e->upper = q.high;
     if (st < 0) return st;
     if (mcamp__settled_without(&q, e)) return MCAMP_OK;
+    if (mcamp__question_known(&q, bud->rel_error, e)) return MCAMP_OK;
     st = mcamp__proof_choice(ctx, &q, &proof, &log_range, &ready);
     if (st < 0) return st;
     q.ready = &ready;
     st = mcamp__estimate_by(ctx, &q, bud, &proof, log_range, e);
     mcamp__sampler_free(ctx, &ready);
+    if (st == MCAMP_Q_INTERRUPTED) memset(e, 0, sizeof *e);
     return st;
 }
 
 /* ======================================================================== *
  *  CALIBRATION AND CERTIFICATION                                   >>calib
  *  In: a Gram matrix and targets.  Out: delta, eps or sigma with their errors,
- *  and accepted or refused claims.  Calibration draws from the PILOT, CALIBRATE and
+ *  and accepted or refused claims; without samples where section exact knows, and
+ *  each answer checked against its question.  Calibration draws from the PILOT, CALIBRATE and
  *  ESTIMATE streams, verification from VERIFY alone, inside this section: samples
  *  that chose a sigma cannot prove it.
  * ======================================================================== */
-
-/* sigma for (eps, delta), or eps at (sigma, delta) where sigma > 0 is given, and how
- * far it may be from the truth; MCAMP_OK only if section exact found it closely.     */
-MCAMP__PRIV mcamp_status mcamp__solve_exact(mcamp_ctx *ctx, const mcamp__factor *f,
-                                            double sigma, double eps, double delta,
-                                            mcamp_direction dir, double *x, double *err)
-{
-    mcamp_event e = mcamp__alike_event(f, sigma);
-    mcamp_exact_desc d;
-    mcamp_interval v;
-    mcamp_status st;
-    memset(&d, 0, sizeof d);
-    d.direction = dir;
-    d.rel_error = 1e-4;
-    if (sigma > 0) {
-        st = mcamp_exact_epsilon(ctx, &e, 1, &d, delta, &v, NULL);
-        if (st == MCAMP_Q_MAX_ITER && v.upper <= 1.01 * v.lower) st = MCAMP_OK;
-    } else {
-        v.upper = v.lower = 0;
-        st = mcamp_exact_calibrate(ctx, &e, 1, &d, 0, MCAMP_PARAM_SIGMA, eps, delta, &v.upper,
-                                   NULL);
-        v.lower = v.upper * (1 - 1e-4);
-    }
-    if (st != MCAMP_OK) return st;
-    *x = v.upper;
-    *err = v.upper - v.lower;
-    return MCAMP_OK;
-}
 
 /* ---- delta ---------------------------------------------------------------- */
 
@@ -15683,39 +15708,72 @@ MCAMP__PRIV int mcamp__answer_doubtful(const mcamp_answer *a, const mcamp_estima
            !(e->upper <= a->delta && e->value < a->delta);
 }
 
+/* An answer about nothing yet: what is not filled in later was not computed. */
+MCAMP__PRIV void mcamp__answer_start(const mcamp_budget *bud, double sigma, double eps,
+                                     mcamp_answer *a)
+{
+    memset(a, 0, sizeof *a);
+    a->direction = bud->direction;
+    a->sigma = sigma; a->eps = eps;
+    a->delta = a->std_error = a->unamplified = mcamp__nan();
+    a->delta_upper = 1;
+    a->beta = bud->beta; a->seed = bud->seed;
+    a->points = 1;
+}
+
+/* Kind, status and ends from the directions' estimates. */
+MCAMP__PRIV void mcamp__answer_judge(const mcamp_budget *bud, mcamp_answer *a)
+{
+    const mcamp_estimate *e[2];
+    int sampled = 0, formula = 1;
+    e[0] = &a->remove; e[1] = &a->add;
+    for (int d = 0; d < 2; d++) {
+        if (!e[d]->method) continue;
+        sampled |= e[d]->method != MCAMP_METHOD_EXACT || !e[d]->trusted;
+        formula &= e[d]->exact;
+    }
+    a->kind = sampled ? MCAMP_KIND_ESTIMATE : formula ? MCAMP_KIND_CLOSED
+                                                      : MCAMP_KIND_INTERVAL;
+    if (!sampled) {
+        a->lower = mcamp__dmax(a->remove.lower, a->add.lower);
+        a->upper = a->delta_upper;
+    }
+    if (mcamp__answer_doubtful(a, &a->remove) || mcamp__answer_doubtful(a, &a->add))
+        a->status = MCAMP_Q_UNTRUSTED;
+    else if (sampled && !(a->std_error <= 1.2 * bud->rel_error * a->delta))
+        a->status = MCAMP_Q_BUDGET;
+}
+
 /* Fills the answer at (sigma, eps): both directions' estimates and what follows.
  * The second direction's error is relative to its own value, or to a share of the first
- * one's if that is larger: half of it if brief, else 1e-9 (nothing for diagonal G, where
- * PRODUCT is as cheap at 1e-50 as at 1e-5).
- * Interrupted: values are those of the samples so far, the upper bound is free.        */
+ * one's if that is larger: half of it if brief, else 1e-9.                            */
 MCAMP__PRIV mcamp_status mcamp__answer_at(mcamp_ctx *ctx, const mcamp__factor *f,
                                           double sigma, double eps, int brief,
                                           const mcamp_budget *bud, mcamp_answer *a)
 {
-    mcamp_status st = MCAMP_OK;
-    mcamp__question q;
+    double delta = 0, error = 0, upper = 0;
     int exact = !bud->method && mcamp__alike(f);
-    memset(a, 0, sizeof *a);
-    a->sigma = sigma; a->eps = eps; a->beta = bud->beta; a->seed = bud->seed;
-    for (int d = MCAMP_REMOVE; st == MCAMP_OK && d <= MCAMP_ADD; d++) {
+    mcamp__answer_start(bud, sigma, eps, a);
+    for (int d = MCAMP_REMOVE; d <= MCAMP_ADD; d++) {
         mcamp_estimate *e = d == MCAMP_REMOVE ? &a->remove : &a->add;
-        if (!mcamp__wants(bud, (mcamp_direction)d)) continue;
-        q = mcamp__ask(f, sigma, eps, (mcamp_direction)d, bud->seed);
+        mcamp__question q = mcamp__ask(f, sigma, eps, (mcamp_direction)d, bud->seed);
+        mcamp_status st = MCAMP_OK;
+        if (!mcamp__wants(bud, q.dir)) continue;
+        q.fine = 1;
         if (exact && (st = mcamp__ask_exact(ctx, &q)) < 0) return st;
-        q.floor = (brief ? 0.5 : f->diagonal ? 0.0 : 1e-9) * a->delta;
+        q.floor = (brief ? 0.5 : f->diagonal && !exact ? 0.0 : 1e-9) * delta;
         st = mcamp__estimate(ctx, &q, bud, e);
         if (st < 0) return st;
+        if (st > 0) return a->status = st;
         a->samples += e->samples + e->proof_samples;
-        if (e->value >= a->delta) { a->delta = e->value; a->std_error = e->std_error; }
-        a->delta_upper = mcamp__dmax(a->delta_upper, e->upper);
+        if (e->value >= delta) { delta = e->value; error = e->std_error; }
+        upper = mcamp__dmax(upper, e->upper);
     }
-    if (mcamp__answer_doubtful(a, &a->remove) || mcamp__answer_doubtful(a, &a->add))
-        a->status = MCAMP_Q_UNTRUSTED;
-    if (st == MCAMP_OK) return MCAMP_OK;
-    a->status = st;
-    q = mcamp__ask(f, sigma, eps, MCAMP_REMOVE, 0);     /* bounds both directions */
-    a->delta_upper = exp(mcamp__free_log_bound(ctx, &q, &st));
-    return st;
+    a->delta = delta;
+    a->std_error = error;
+    a->delta_upper = upper;
+    mcamp__answer_judge(bud, a);
+    return MCAMP_OK;
 }
 
 /* What an answer is about. */
@@ -15808,7 +15866,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_coarse(mcamp_ctx *ctx, mcamp__solve *s, do
         size_t n = 0;
         if (!mcamp__wants(s->bud, (mcamp_direction)d)) continue;
         memset(c, 0, sizeof c);
-        c[0].log_scale = c[1].log_scale = mcamp__inf();
+        c[0].log_scale = c[1].log_scale = mcamp__estimate_scale(&q, mcamp__inf());
         if (d == MCAMP_REMOVE) {
             if (!s->f->diagonal) c[n++].method = MCAMP_METHOD_COMMON;
             c[n].log_scale = mcamp__loose_scale(q.f, q.sigma, q.eps);
@@ -15857,7 +15915,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_choose(mcamp_ctx *ctx, mcamp__solve *s, do
         st = mcamp__proof_choice(ctx, &q, &s->choice[d], &log_range, NULL);
         if (st < 0) return st;
         st = mcamp__pilot(ctx, &q, s->choice[d].k, log_range, s->bud->rel_error,
-                         &s->choice[d]);
+                         &s->choice[d], &s->samples);
         if (st < 0) return st;
         st = mcamp__solve_run(ctx, s, &q, &s->choice[d], 7, 2, &seen[d]);
         s->blocks[d] = mcamp__blocks_for(s->choice[d].rel_var, s->bud->rel_error,
@@ -15943,7 +16001,8 @@ MCAMP__PRIV mcamp_status mcamp__solve_stage_b(mcamp_ctx *ctx, mcamp__solve *s, d
     return st == MCAMP_OK ? mcamp__solve_secant(ctx, s, x, err) : st;
 }
 
-/* x in [lo, hi] with delta(x) = target; if even lo meets it, lo.  *err as above. */
+/* x in [lo, hi] with delta(x) = target; if even lo meets it, lo; hi if none was found.  *err
+ * as above. */
 MCAMP__PRIV mcamp_status mcamp__solve_for(mcamp_ctx *ctx, mcamp__solve *s, double lo,
                                           double hi, double *x, double *err)
 {
@@ -15957,48 +16016,204 @@ MCAMP__PRIV mcamp_status mcamp__solve_for(mcamp_ctx *ctx, mcamp__solve *s, doubl
         if (st == MCAMP_OK) st = mcamp__solve_stage_b(ctx, s, x, err);
         if (*x > hi) *x = hi;
     }
+    if (st == MCAMP_E_SAMPLE) {         /* values beyond the tally: as if not found */
+        *x = hi;
+        *err = 0;
+        st = MCAMP_OK;
+    }
     mcamp__delete(ctx, s->t, 1, sizeof *s->t);
     return st;
 }
 
-/* sigma for (eps, delta): bracket [sigma_u/(4 sqrt(b) + 4), sigma_u], sigma_u the
- * unamplified one, widened downwards while needed.                                  */
-MCAMP__PRIV mcamp_status mcamp__solve_sigma(mcamp_ctx *ctx, const mcamp__factor *f,
-                                            double norm, double eps, double delta,
-                                            const mcamp_budget *bud, double *sigma,
-                                            double *err, double *unamplified,
-                                            uint64_t *samples)
+/* ---- without samples ---- *
+ * Where the modes are all alike section exact bounds delta from both sides.  The answer is
+ * the smallest x at which the upper bound, raised by the interval's own width (by a
+ * hundredth where that is more), meets the target: from one x to the next the bounds vary
+ * by less than their width, so that verification accepts whatever larger x is printed.  */
+
+/* What counts as 1 for errors of x. */
+MCAMP__PRIV double mcamp__solve_scale(const mcamp__solve *s, double x)
 {
-    mcamp__solve s;
-    double su, hi, lo, least, x = 0;
-    mcamp_status st;
-    memset(&s, 0, sizeof s);
-    s.f = f; s.bud = bud; s.by_sigma = 1; s.eps = eps; s.log_delta = log(delta);
-    st = mcamp_gauss_sigma(ctx, norm, eps, delta, &su);
-    if (st < 0) return st;
-    *unamplified = su; *sigma = su; *err = 0; *samples = 0;
-    if (f->b == 1) return MCAMP_OK;
-    if (!bud->method && mcamp__alike(f)) {
-        st = mcamp__solve_exact(ctx, f, 0, eps, delta, bud->direction, sigma, err);
-        if (st == MCAMP_OK) *sigma = mcamp__dmin(*sigma, su);
-        if (st == MCAMP_OK || st == MCAMP_E_MEMORY) return st;
+    return s->by_sigma ? 1 : mcamp__dmax(x, 1e-6);
+}
+
+/* What that is at x, in log delta over the target; *above: 1 if delta is certainly more
+ * than the target there.                                                              */
+MCAMP__PRIV mcamp_status mcamp__known_at(mcamp_ctx *ctx, const mcamp__solve *s, double x,
+                                         int fine, double *value, int *above)
+{
+    double low = 0, high = 0;
+    *above = 0;
+    for (int d = MCAMP_REMOVE; !*above && d <= MCAMP_ADD; d++) {
+        mcamp__question q = mcamp__solve_question(s, x, d);
+        mcamp_status st;
+        if (!mcamp__wants(s->bud, q.dir)) continue;
+        q.fine = fine;
+        if ((st = mcamp__ask_exact(ctx, &q)) < 0) return st;
+        low = mcamp__dmax(low, q.low);
+        high = mcamp__dmax(high, q.high);
+        *above = log(low) > s->log_delta;
     }
-    least = log(sqrt(f->trace_max) / MCAMP__MU_MAX) + 1e-9;
-    hi = log(su);
-    lo = mcamp__dmax(hi - log(4 * sqrt((double)f->b) + 4), least);
-    if (!(lo < hi)) return MCAMP_OK;
-    for (int i = 0; i < 20; i++) {
-        st = mcamp__solve_for(ctx, &s, lo, hi, &x, err);
-        if (st < 0 || st == MCAMP_Q_INTERRUPTED || x > lo) break;
+    *value = log(high) + mcamp__dmin(log(high / low), 0.01) - s->log_delta;
+    return MCAMP_OK;
+}
+
+/* The smallest x in [lo, hi] where that is at most 0, to a share tol of x (of sigma);
+ * *below: raised to the largest x met that is certainly too small.  MCAMP_Q_MAX_ITER if
+ * it is not at most 0 at hi.                                                         */
+MCAMP__PRIV mcamp_status mcamp__known_root(mcamp_ctx *ctx, const mcamp__solve *s, int fine,
+                                           double tol, double lo, double hi, double *x,
+                                           double *below)
+{
+    double f = 0, flo = 0, at;
+    int above = 0;
+    mcamp__root r;
+    mcamp_status st = mcamp__known_at(ctx, s, lo, fine, &flo, &above);
+    if (st >= 0 && !(flo > 0)) { *x = lo; return MCAMP_OK; }
+    if (st >= 0 && above) *below = mcamp__dmax(*below, lo);
+    if (st >= 0) st = mcamp__known_at(ctx, s, hi, fine, &f, &above);
+    if (st < 0) return st;
+    if (!(f <= 0)) return MCAMP_Q_MAX_ITER;
+    mcamp__root_init(&r, lo, flo, hi, mcamp__dmin(f, -1e-9));
+    while (r.steps < 80 && r.hi - r.lo > tol * mcamp__solve_scale(s, r.hi)) {
+        at = mcamp__root_next(&r);
+        if ((st = mcamp__known_at(ctx, s, at, fine, &f, &above)) < 0) return st;
+        if (above) *below = mcamp__dmax(*below, at);
+        mcamp__root_update(&r, at, f > 0 ? f : mcamp__dmin(f, -1e-9));
+        if (mcamp__progress(ctx, -1, s->by_sigma ? exp(at) : at)) return MCAMP_Q_INTERRUPTED;
+    }
+    *x = r.hi;
+    return MCAMP_OK;
+}
+
+/* The smallest x in [lo, hi] that is known to meet the target to *x; *below: the largest
+ * one met that is known not to (lo if there is none).  MCAMP_OK if these are within 1% of
+ * x; else MCAMP_Q_MAX_ITER: the truth is between them, and *x is sound.                 */
+MCAMP__PRIV mcamp_status mcamp__solve_known(mcamp_ctx *ctx, mcamp__solve *s, double lo,
+                                            double hi, double *x, double *below)
+{
+    double scale, from, to;
+    mcamp_status st;
+    *x = hi;
+    *below = lo;
+    st = mcamp__known_root(ctx, s, 0, 1e-3, lo, hi, x, below);
+    if (st != MCAMP_OK) return st;
+    scale = mcamp__solve_scale(s, *x);
+    from = mcamp__dmax(lo, *x - 4e-3 * scale);
+    to = mcamp__dmin(hi, *x + 1e-3 * scale);
+    st = mcamp__known_root(ctx, s, 1, 2e-5, from, to, x, below);
+    if (st == MCAMP_Q_MAX_ITER) st = mcamp__known_root(ctx, s, 1, 2e-5, lo, hi, x, below);
+    for (double gap = 1e-4; st == MCAMP_OK && gap < 0.01; gap *= 3) {
+        double f, at = mcamp__dmax(lo, *x - gap * scale);
+        int above;
+        if (*below >= at) break;
+        if ((st = mcamp__known_at(ctx, s, at, 1, &f, &above)) < 0) return st;
+        if (above) *below = at;
+    }
+    if (st != MCAMP_OK) return st;
+    return *x - *below <= 0.01 * scale ? MCAMP_OK : MCAMP_Q_MAX_ITER;
+}
+
+/* ---- checked ---- */
+
+/* 1 if the answer at x agrees with what was asked for: delta evaluated anew is the target
+ * within six of its errors, or below it where x is the least there is; and no certain
+ * bound says otherwise.                                                               */
+MCAMP__PRIV int mcamp__solve_meets(const mcamp__solve *s, const mcamp_answer *a, int least)
+{
+    double rel = mcamp__dmin(a->std_error / a->delta + s->bud->rel_error, 0.1);
+    double slack = 0.02 + 6 * rel;
+    double gap = log(a->delta) - s->log_delta;
+    double low = mcamp__dmax(a->remove.lower, a->add.lower);
+    if (a->kind != MCAMP_KIND_ESTIMATE && a->delta_upper <= exp(s->log_delta) * (1 + 1e-9))
+        return 1;
+    return gap <= slack && (gap >= -slack || least) && low <= exp(s->log_delta + 3 * rel);
+}
+
+/* The root in [lo, hi] by the answers themselves, each with laws of its own: slow, and
+ * sure wherever they are.                                                             */
+MCAMP__PRIV mcamp_status mcamp__solve_slowly(mcamp_ctx *ctx, mcamp__solve *s, double lo,
+                                             double hi, double *x, double *err)
+{
+    double slope = -1, x0 = hi, f0 = 0, rel = s->bud->rel_error;
+    mcamp_answer a;
+    mcamp__root r;
+    mcamp__root_init(&r, lo, mcamp__inf(), hi, -1e-3);
+    while (r.steps < 40 && r.hi - r.lo > 1e-3 * mcamp__solve_scale(s, r.hi)) {
+        double f;
+        mcamp_status st;
+        *x = mcamp__root_next(&r);
+        st = mcamp__answer_at(ctx, s->f, s->by_sigma ? exp(*x) : s->sigma,
+                              s->by_sigma ? s->eps : *x, 1, s->bud, &a);
+        if (st != MCAMP_OK) return st;
+        s->samples += a.samples;
+        f = mcamp__dmax(log(a.delta) - s->log_delta, -1e3);
+        if (r.steps && fabs(*x - x0) > 0 && (f - f0) / (*x - x0) < 0)
+            slope = (f - f0) / (*x - x0);
+        x0 = *x; f0 = f;
+        rel = s->bud->rel_error + a.std_error / a.delta;
+        if (fabs(f) <= 0.3 * s->bud->rel_error) break;
+        mcamp__root_update(&r, *x, f);
+    }
+    *err = fabs(rel / slope);
+    return MCAMP_OK;
+}
+
+/* The answer at the root *x of [lo, hi], checked against the question; if it fails the
+ * root is looked for again, and if that fails too it is not trusted.                  */
+MCAMP__PRIV mcamp_status mcamp__solve_answer(mcamp_ctx *ctx, mcamp__solve *s, double lo,
+                                             double hi, double *x, double *err,
+                                             mcamp_answer *a)
+{
+    for (int tries = 0; ; tries++) {
+        mcamp_status st = mcamp__answer_at(ctx, s->f, s->by_sigma ? exp(*x) : s->sigma,
+                                           s->by_sigma ? s->eps : *x, 1, s->bud, a);
+        if (st != MCAMP_OK) return st;
+        if (mcamp__solve_meets(s, a, *x <= lo)) return MCAMP_OK;
+        if (tries) break;
+        if ((st = mcamp__solve_slowly(ctx, s, lo, hi, x, err)) != MCAMP_OK) return st;
+    }
+    a->status = MCAMP_Q_UNTRUSTED;
+    return MCAMP_OK;
+}
+
+/* A root and what is known about it, log sigma or eps. */
+typedef struct mcamp__found {
+    double x, err;              /* err: of sigma or eps                        */
+    double lo, hi, below;       /* where it was looked for; known: certainly more */
+    int known;                  /* without samples                             */
+} mcamp__found;
+
+/* log sigma for (eps, delta), between a bound for the longest mode and the unamplified
+ * one, *su: from samples in the bracket [log su - log(4 sqrt(b) + 4), log su], moved
+ * downwards while needed.                                                            */
+MCAMP__PRIV mcamp_status mcamp__solve_sigma(mcamp_ctx *ctx, mcamp__solve *s, double norm,
+                                            double *su, mcamp__found *r)
+{
+    double least = log(sqrt(s->f->trace_max) / MCAMP__MU_MAX) + 1e-9, lo, hi;
+    mcamp_status st;
+    memset(r, 0, sizeof *r);
+    st = mcamp_gauss_sigma(ctx, norm, s->eps, exp(s->log_delta), su);
+    if (st < 0) return st;
+    r->x = r->hi = hi = log(*su);
+    r->lo = mcamp__dmin(least, hi);
+    if (s->f->b == 1 || !(least < hi)) return MCAMP_OK;
+    if (!s->bud->method && mcamp__alike(s->f)) {
+        st = mcamp__solve_known(ctx, s, least, hi, &r->x, &r->below);
+        r->known = st == MCAMP_OK;
+        r->err = exp(r->x) - exp(r->below);
+        if (st <= MCAMP_OK || st == MCAMP_Q_INTERRUPTED) return st;
+        r->hi = hi = r->x;
+    }
+    lo = mcamp__dmax(hi - log(4 * sqrt((double)s->f->b) + 4), least);
+    for (int i = 0; i < 20 && lo < hi; i++) {
+        st = mcamp__solve_for(ctx, s, lo, hi, &r->x, &r->err);
+        if (st != MCAMP_OK || r->x > lo) break;
         hi = lo;
         lo = mcamp__dmax(lo - 3, least);
-        if (!(lo < hi)) break;
     }
-    *samples = s.samples;
-    if (st != MCAMP_OK) { *err = 0; return st; }    /* interrupted: unamplified */
-    *sigma = mcamp__dmin(exp(x), su);
-    *err *= *sigma;
-    return st;
+    r->err *= exp(r->x);
+    return st == MCAMP_Q_MAX_ITER ? MCAMP_OK : st;
 }
 
 MCAMP__PRIV mcamp_status mcamp__target_check(mcamp_ctx *ctx, const mcamp_gram *gram,
@@ -16014,46 +16229,79 @@ MCAMP__PRIV mcamp_status mcamp__target_check(mcamp_ctx *ctx, const mcamp_gram *g
     return mcamp__budget_resolve(ctx, budget, bud);
 }
 
+/* Sets up a solve; answers start as those of the question. */
+MCAMP__PRIV void mcamp__solve_start(const mcamp__factor *f, const mcamp_budget *bud,
+                                    int by_sigma, double given, double delta,
+                                    mcamp__solve *s)
+{
+    memset(s, 0, sizeof *s);
+    s->f = f; s->bud = bud; s->by_sigma = by_sigma; s->log_delta = log(delta);
+    if (by_sigma) s->eps = given; else s->sigma = given;
+}
+
+/* What the answer to a sigma or eps question says beside delta at the root: st is how
+ * the search ended.                                                                    */
+MCAMP__PRIV void mcamp__solve_finish(const mcamp__solve *s, const mcamp__found *r,
+                                     mcamp_status st, double unamplified, mcamp_answer *a)
+{
+    double below = s->by_sigma ? exp(r->below) : r->below;
+    if (st == MCAMP_Q_INTERRUPTED) {
+        mcamp__answer_start(s->bud, s->by_sigma ? mcamp__nan() : s->sigma,
+                            s->by_sigma ? s->eps : mcamp__nan(), a);
+        a->status = st;
+    } else {
+        a->std_error = r->err;
+        if (a->kind != MCAMP_KIND_ESTIMATE) {
+            a->upper = s->by_sigma ? a->sigma : a->eps;
+            a->lower = a->kind == MCAMP_KIND_CLOSED ? a->upper * (1 - 1e-12) : below;
+        }
+    }
+    a->unamplified = unamplified;
+    a->samples += s->samples;
+}
+
 MCAMP_API mcamp_status mcamp_sigma(mcamp_ctx *ctx, const mcamp_gram *gram,
                                    double eps, double delta,
                                    const mcamp_budget *budget, mcamp_answer *out)
 {
     mcamp__factor f;
+    mcamp__solve s;
+    mcamp__found r;
     mcamp_answer a;
     mcamp_budget bud;
-    double sigma = 0, err = 0, su = 0;
-    uint64_t samples = 0;
-    mcamp_status st = mcamp__target_check(ctx, gram, delta, budget, &bud, out), q;
+    double su = 0;
+    mcamp_status st = mcamp__target_check(ctx, gram, delta, budget, &bud, out);
     if (st < 0) return st;
     if ((st = mcamp__check_eps(ctx, "eps", eps)) < 0) return st;
     if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
-    q = mcamp__solve_sigma(ctx, &f, gram->max_norm, eps, delta, &bud, &sigma, &err, &su,
-                           &samples);
-    st = q < 0 ? q : mcamp__answer_at(ctx, &f, sigma, eps, 1, &bud, &a);
+    mcamp__solve_start(&f, &bud, 1, eps, delta, &s);
+    st = mcamp__solve_sigma(ctx, &s, gram->max_norm, &su, &r);
+    if (st == MCAMP_OK)
+        st = mcamp__solve_answer(ctx, &s, r.lo, r.hi, &r.x, &r.err, &a);
     mcamp__factor_free(ctx, &f);
     if (st < 0) return st;
-    a.std_error = err;
-    a.unamplified = su;
+    mcamp__solve_finish(&s, &r, st, su, &a);
     mcamp__answer_about(gram, &bud, MCAMP_ASK_SIGMA, delta, &a);
-    a.samples += samples;
-    if (q > 0) a.status = q;
     *out = a;
     return a.status;
 }
 
 /* eps in [0, eu], eu > 0 the unamplified one; b > 1. */
 MCAMP__PRIV mcamp_status mcamp__solve_epsilon(mcamp_ctx *ctx, mcamp__solve *s, double eu,
-                                              double *x, double *err)
+                                              mcamp__found *r)
 {
+    mcamp_status st;
+    memset(r, 0, sizeof *r);
+    r->x = r->hi = eu;
+    if (s->f->b == 1 || !(eu > 0)) return MCAMP_OK;
     if (!s->bud->method && mcamp__alike(s->f)) {
-        mcamp_status st = mcamp__solve_exact(ctx, s->f, s->sigma, 0, exp(s->log_delta),
-                                             s->bud->direction, x, err);
-        if (st == MCAMP_OK) *x = mcamp__dmin(*x, eu);
-        if (st == MCAMP_OK || st == MCAMP_E_MEMORY) return st;
-        *x = eu;
-        *err = 0;
+        st = mcamp__solve_known(ctx, s, 0, eu, &r->x, &r->below);
+        r->known = st == MCAMP_OK;
+        r->err = r->x - r->below;
+        if (st <= MCAMP_OK || st == MCAMP_Q_INTERRUPTED) return st;
+        r->hi = r->x;
     }
-    return mcamp__solve_for(ctx, s, 0, eu, x, err);
+    return mcamp__solve_for(ctx, s, 0, r->hi, &r->x, &r->err);
 }
 
 MCAMP_API mcamp_status mcamp_epsilon(mcamp_ctx *ctx, const mcamp_gram *gram,
@@ -16062,47 +16310,47 @@ MCAMP_API mcamp_status mcamp_epsilon(mcamp_ctx *ctx, const mcamp_gram *gram,
 {
     mcamp__factor f;
     mcamp__solve s;
+    mcamp__found r;
     mcamp_answer a;
     mcamp_budget bud;
-    double eu = 0, x = 0, err = 0;
-    mcamp_status st = mcamp__target_check(ctx, gram, delta, budget, &bud, out), q;
+    double eu = 0;
+    mcamp_status st = mcamp__target_check(ctx, gram, delta, budget, &bud, out);
     if (st < 0) return st;
     if ((st = mcamp__check_sigma(ctx, "sigma", sigma)) < 0) return st;
     if ((st = mcamp_gauss_epsilon(ctx, sigma, gram->max_norm, delta, &eu)) < 0) return st;
     if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
-    memset(&s, 0, sizeof s);
-    s.f = &f; s.bud = &bud; s.sigma = sigma; s.log_delta = log(delta);
-    x = eu;
-    q = f.b == 1 || !(eu > 0) ? MCAMP_OK : mcamp__solve_epsilon(ctx, &s, eu, &x, &err);
-    if (q > 0) { x = eu; err = 0; }                 /* interrupted: unamplified */
-    st = q < 0 ? q : mcamp__answer_at(ctx, &f, sigma, x, 1, &bud, &a);
+    mcamp__solve_start(&f, &bud, 0, sigma, delta, &s);
+    st = mcamp__solve_epsilon(ctx, &s, eu, &r);
+    if (st == MCAMP_OK)
+        st = mcamp__solve_answer(ctx, &s, r.lo, r.hi, &r.x, &r.err, &a);
     mcamp__factor_free(ctx, &f);
     if (st < 0) return st;
-    a.std_error = err;
-    a.unamplified = eu;
+    mcamp__solve_finish(&s, &r, st, eu, &a);
     mcamp__answer_about(gram, &bud, MCAMP_ASK_EPS, delta, &a);
-    a.samples += s.samples;
-    if (q > 0) a.status = q;
     *out = a;
     return a.status;
 }
 
-/* The answers at eps[0..count-1] to a[]; *done of them, fewer if interrupted. */
+/* The answers at eps[0..count-1] to a[]; those that were not computed say so. */
 MCAMP__PRIV mcamp_status mcamp__curve_run(mcamp_ctx *ctx, const mcamp_gram *gram,
                                           double sigma, const double *eps, size_t count,
-                                          const mcamp_budget *bud, mcamp_answer *a,
-                                          size_t *done)
+                                          const mcamp_budget *bud, mcamp_answer *a)
 {
     mcamp__factor f;
+    mcamp_budget one = *bud;
     mcamp_status st = mcamp__factor_init(ctx, gram, &f);
     if (st < 0) return st;
-    for (size_t i = 0; st == MCAMP_OK && i < count; i++) {
-        st = mcamp__answer_at(ctx, &f, sigma, eps[i], 0, bud, &a[i]);
+    one.beta /= (bud->direction == MCAMP_BOTH ? 4.0 : 2.0) * (double)count;
+    for (size_t i = 0; st >= 0 && i < count; i++) {
+        if (st == MCAMP_OK) st = mcamp__answer_at(ctx, &f, sigma, eps[i], 0, &one, &a[i]);
+        else mcamp__answer_start(&one, sigma, eps[i], &a[i]);
         if (st < 0) break;
+        if (st > 0) a[i].status = st;
         a[i].unamplified = exp(mcamp__gauss_logdelta(gram->max_norm / sigma, eps[i]));
         mcamp__answer_about(gram, bud, MCAMP_ASK_DELTA, 0, &a[i]);
-        *done = i + 1;
-        if (a[i].status == MCAMP_Q_INTERRUPTED ||
+        a[i].beta = bud->beta;
+        a[i].points = count;
+        if (st == MCAMP_OK && i + 1 < count &&
             mcamp__progress(ctx, (double)(i + 1) / (double)count, a[i].delta))
             st = MCAMP_Q_INTERRUPTED;
     }
@@ -16116,8 +16364,7 @@ MCAMP_API mcamp_status mcamp_curve(mcamp_ctx *ctx, const mcamp_gram *gram,
 {
     mcamp_budget bud;
     mcamp_answer *a;
-    size_t done = 0;
-    mcamp_status st = mcamp__check_gram(ctx, gram);
+    mcamp_status st = mcamp__check_gram(ctx, gram), worst = MCAMP_OK;
     if (st < 0) return st;
     if (!eps || !out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, eps ? "out" : "eps", 0);
     if (!count) return mcamp__fail(ctx, MCAMP_E_SIZE, "count", 0);
@@ -16127,10 +16374,69 @@ MCAMP_API mcamp_status mcamp_curve(mcamp_ctx *ctx, const mcamp_gram *gram,
     if (!a) return mcamp__fail(ctx, MCAMP_E_MEMORY, "count", (double)count);
     for (size_t i = 0; st >= 0 && i < count; i++)
         st = mcamp__check_eps(ctx, "eps", eps[i]);
-    if (st >= 0) st = mcamp__curve_run(ctx, gram, sigma, eps, count, &bud, a, &done);
-    if (st >= 0) memcpy(out, a, done * sizeof *a);
+    if (st >= 0) st = mcamp__curve_run(ctx, gram, sigma, eps, count, &bud, a);
+    if (st >= 0) memcpy(out, a, count * sizeof *a);
+    for (size_t i = 0; st >= 0 && i < count; i++)
+        if (a[i].status > worst) worst = a[i].status;
     mcamp__delete(ctx, a, count, sizeof *a);
-    return st;
+    return st < 0 ? st : worst;
+}
+
+/* ---- between the points of a curve ---- *
+ * Both directions' delta fall with eps, and in t = e^eps they are expectations of
+ * (rho - t)_+ and (1 - t rho)_+, which are convex: so delta is below the chord of two upper
+ * bounds, and above the line through an upper and a lower bound, beyond the lower one.  */
+
+/* (e^x - e^a)/(e^b - e^a) for x, b on one side of a. */
+MCAMP__PRIV double mcamp__curve_share(double x, double a, double b)
+{
+    double s = expm1(x - a) / expm1(b - a);
+    return s >= 0 ? s : 1;              /* overflow: no farther than b */
+}
+
+/* Upper and lower bound of one point, in one direction or both. */
+MCAMP__PRIV mcamp_interval mcamp__curve_point(const mcamp_answer *a, mcamp_direction d)
+{
+    mcamp_interval v;
+    v.upper = d == MCAMP_REMOVE ? a->remove.upper : d == MCAMP_ADD ? a->add.upper
+                                                                   : a->delta_upper;
+    v.lower = d == MCAMP_REMOVE ? a->remove.lower : d == MCAMP_ADD ? a->add.lower
+                                : mcamp__dmax(a->remove.lower, a->add.lower);
+    if (a->status == MCAMP_Q_INTERRUPTED || !(v.upper > 0 && v.upper <= 1)) v.upper = 1;
+    if (a->status == MCAMP_Q_INTERRUPTED || !(v.lower > 0)) v.lower = 0;
+    return v;
+}
+
+/* The line from b's upper through a's lower bound, beyond a; `least` if that is more. */
+MCAMP__PRIV double mcamp__curve_line(const mcamp_answer *a, const mcamp_answer *b, double eps,
+                                     mcamp_direction d, double least)
+{
+    double low = mcamp__curve_point(a, d).lower, high = mcamp__curve_point(b, d).upper;
+    double y = low + (low - high) * -expm1(eps - a->eps) / expm1(b->eps - a->eps) -
+               1e-12 * high;
+    return y > least && y <= low + fabs(low - high) ? y : least;
+}
+
+MCAMP_API mcamp_interval mcamp_curve_bounds(const mcamp_answer *curve, size_t count,
+                                            double eps, mcamp_direction direction)
+{
+    mcamp_interval v = { 0, 1 }, p = v, q = v;
+    size_t i = 0;
+    if (!curve || !(eps >= 0)) return v;
+    while (i < count && curve[i].eps <= eps) i++;           /* i - 1 <= eps < i */
+    if (i > 0) p = mcamp__curve_point(&curve[i - 1], direction);
+    if (i > 0 && mcamp__eq(curve[i - 1].eps, eps)) return p;
+    if (i < count) q = mcamp__curve_point(&curve[i], direction);
+    v.lower = q.lower;
+    v.upper = p.upper;
+    if (i > 0 && i < count)
+        v.upper = mcamp__dmin(v.upper, p.upper * (1 + 1e-12) + (q.upper - p.upper) *
+                              mcamp__curve_share(eps, curve[i - 1].eps, curve[i].eps));
+    if (i > 1)
+        v.lower = mcamp__curve_line(&curve[i - 1], &curve[i - 2], eps, direction, v.lower);
+    if (i + 1 < count)
+        v.lower = mcamp__curve_line(&curve[i], &curve[i + 1], eps, direction, v.lower);
+    return v;
 }
 
 /* ---- certified calibration -------------------------------------------------------- *
@@ -16138,18 +16444,59 @@ MCAMP_API mcamp_status mcamp_curve(mcamp_ctx *ctx, const mcamp_gram *gram,
  * calibration stream, times these factors, the most private first.  It stops at the
  * first rung that is not accepted and returns the one before.  Fixed-sequence testing
  * needs no union bound: a false result needs the first false rung to be accepted.     */
+/* ---- certified calibration -------------------------------------------------------- *
+ * The ladder is fixed before the first verification sample: sigma_hat, from the
+ * calibration stream, times these factors, the most private first.  It stops at the
+ * first rung that is not accepted and returns the one before.  Fixed-sequence testing
+ * needs no union bound: a false result needs the first false rung to be accepted.
+ * Rung 0 needs no samples: the unamplified sigma, or what section exact knows.        */
+/* ---- certified calibration -------------------------------------------------------- *
+ * The ladder is fixed before the first verification sample: sigma_hat, from the
+ * calibration stream, times these factors, the most private first; or the one sigma that
+ * section exact knows.  It stops at the first rung that is not accepted and returns the
+ * one before.  Fixed-sequence testing needs no union bound: a false result needs the first
+ * false rung to be accepted.  Before the first rung: unamplified, without samples.       */
+MCAMP__PRIV mcamp_status mcamp__certify_ladder(mcamp_ctx *ctx, const mcamp__solve *solve,
+                                               const mcamp__found *r, double su,
+                                               mcamp_claim *c, const mcamp_gram *gram,
+                                               mcamp_guarantee *best)
+{
+    static const double ladder[] = { 1.08, 1.03, 1.015, 1.008, 1.004, 1.002 };
+    int rungs = r->known ? 1 : (int)(sizeof ladder / sizeof *ladder);
+    mcamp_guarantee s;
+    mcamp__known known;
+    mcamp_status st;
+    c->rung = 0;
+    c->sigma = su;
+    mcamp__guarantee_claim(gram, c, best);
+    st = mcamp__known_bounds(ctx, solve->f, c, &known);
+    if (st >= 0) st = mcamp__verify_claim(ctx, solve->f, c, &known, best);
+    mcamp__guarantee_claim(gram, c, &s);
+    for (int i = 0; st == MCAMP_OK && i < rungs; i++) {
+        c->sigma = r->known ? exp(r->x) : exp(r->x) * ladder[i] + 2 * r->err;
+        if (!(c->sigma < su)) continue;
+        c->rung = (uint64_t)i + 1;
+        st = mcamp__known_bounds(ctx, solve->f, c, &known);
+        if (st >= 0) st = mcamp__verify_claim(ctx, solve->f, c, &known, &s);
+        s.rungs++;
+        if (st == MCAMP_OK) *best = s;
+    }
+    best->rungs = s.rungs;
+    best->samples = s.samples + solve->samples;
+    return st;
+}
+
 MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx, const mcamp_gram *gram,
                                                  const mcamp_claim *claim,
                                                  mcamp_guarantee *out)
 {
-    static const double ladder[] = { 1.08, 1.03, 1.015, 1.008, 1.004, 1.002 };
     mcamp__factor f;
+    mcamp__solve solve;
+    mcamp__found r;
     mcamp_budget bud;
     mcamp_claim c;
-    mcamp_guarantee s, best;
-    mcamp__known known;
-    double sigma = 0, err = 0, su = 0;
-    uint64_t spent = 0;
+    mcamp_guarantee best;
+    double su = 0;
     mcamp_status st = mcamp__claim_check(ctx, gram, claim, out, 0);
     if (st < 0) return st;
     if (!(gram->max_norm > 0)) return mcamp__fail(ctx, MCAMP_E_ARG, "gram", 0);
@@ -16160,29 +16507,21 @@ MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx, const mcamp_gra
     out->kind = MCAMP_KIND_NONE;
     if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
     c = *claim;
-    c.rung = 0;
-    st = mcamp__solve_sigma(ctx, &f, gram->max_norm, c.eps, c.delta, &bud, &sigma, &err,
-                            &su, &spent);
-    su *= 1 + 1e-12;        /* the bound is evaluated anew, with its own rounding */
-    c.sigma = su;
+    c.sigma = 0;
     mcamp__guarantee_claim(gram, &c, &best);
-    if (st >= 0) st = mcamp__known_bounds(ctx, &f, &c, &known);
-    if (st >= 0) st = mcamp__verify_claim(ctx, &f, &c, &known, &best);   /* without samples */
-    mcamp__guarantee_claim(gram, &c, &s);
-    for (int i = 0; st == MCAMP_OK && i < (int)(sizeof ladder / sizeof *ladder); i++) {
-        c.sigma = sigma * ladder[i] + 2 * err;
-        if (!(c.sigma < su)) continue;
-        c.rung = (uint64_t)i + 1;
-        st = mcamp__known_bounds(ctx, &f, &c, &known);
-        if (st >= 0) st = mcamp__verify_claim(ctx, &f, &c, &known, &s);
-        s.rungs++;
-        if (st == MCAMP_OK) best = s;
-    }
+    mcamp__solve_start(&f, &bud, 1, c.eps, c.delta, &solve);
+    st = mcamp__solve_sigma(ctx, &solve, gram->max_norm, &su, &r);
+    su *= 1 + 1e-12;        /* the bound is evaluated anew, with its own rounding */
+    if (st == MCAMP_OK) st = mcamp__certify_ladder(ctx, &solve, &r, su, &c, gram, &best);
     mcamp__factor_free(ctx, &f);
     if (st < 0) return st;
-    best.rungs = s.rungs;
-    best.samples = s.samples + spent;
+    if (st == MCAMP_Q_INTERRUPTED) {    /* whatever was accepted before: nothing is claimed */
+        best.accepted = best.remove.accepted = best.add.accepted = false;
+        best.interrupted = true;
+        best.kind = MCAMP_KIND_NONE;
+    }
     *out = best;
+    if (st == MCAMP_Q_INTERRUPTED) return st;
     if (!best.accepted) return MCAMP_Q_REFUSED;
     return best.sigma < su ? MCAMP_OK : MCAMP_Q_UNAMPLIFIED;
 }
@@ -16487,15 +16826,16 @@ typedef struct mcamp__opt_noise {
 MCAMP__PRIV mcamp_status mcamp__noise_choose(mcamp_ctx *ctx, mcamp__opt_noise *o,
                                              const mcamp__factor *f, double norm)
 {
-    double sigma = 0, err = 0, su = 0;
-    uint64_t spent = 0;
+    mcamp__solve s;
+    mcamp__found r;
+    double su = 0;
     mcamp_status st = MCAMP_OK;
     if (!o->solved) {
-        st = mcamp__solve_sigma(ctx, f, norm, o->eps, o->delta, &o->bud, &sigma, &err, &su,
-                                &spent);
-        o->samples += spent;
+        mcamp__solve_start(f, &o->bud, 1, o->eps, o->delta, &s);
+        st = mcamp__solve_sigma(ctx, &s, norm, &su, &r);
+        o->samples += s.samples;
         if (st < 0) return st;
-        o->log_sigma = log(sigma);
+        o->log_sigma = r.x;
         o->slope = 0;
         o->solved = 1;
     }
@@ -19624,6 +19964,7 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__THREADS_MAX
 #undef MCAMP__BIN_KEY0
 #undef MCAMP__ORDER_MAX
+#undef MCAMP__PILOT_LEAST
 #undef MCAMP__MU_MAX
 #undef MCAMP__PURPOSE
 #undef MCAMP__NO_VECTOR
