@@ -1,3 +1,4 @@
+    if (a == lo || b == hi)
 /* Makes the switchable sources from the rules (README.md beside this file).
  *
  *     make_header OUT SKIP RULES...
@@ -397,7 +398,8 @@ static const char *broken(const source *s, size_t a, size_t b, size_t lo, size_t
         return "from ends inside an expression";
     if (strchr("=", s->text[next.at]) && next.len == 1) return "from is assigned to";
     if (!inner) return NULL;
-    if (binary(s->text, prev)) before = operand(s->text, s->tok[a - 2]) ? binary(s->text, prev) : 99;
+    if (binary(s->text, prev))
+        before = operand(s->text, s->tok[a - 2]) ? binary(s->text, prev) : 99;
     if (strchr("!~", s->text[prev.at]) && prev.len == 1) before = 99;
     if (is(s->text, prev, ")")) before = 99;                     /* a cast */
     after = binary(s->text, next);
@@ -545,7 +547,8 @@ static void write_sources(const char *dir)
     for (int i = 0; i < source_count; i++) {
         writer w = { create(dir, sources[i].name), 1 };
         if (!strcmp(sources[i].name, "mcamp.h")) put_text(&w, prologue);
-        for (next_edit = 0; next_edit < edit_count && edits[next_edit].s != &sources[i]; ) next_edit++;
+        next_edit = 0;
+        while (next_edit < edit_count && edits[next_edit].s != &sources[i]) next_edit++;
         put_range(&w, &sources[i], 0, sources[i].len);
         if (ferror(w.f) | fclose(w.f)) die("cannot write", sources[i].name);
     }

@@ -134,7 +134,8 @@ static void run_child(const suite *s, int number, int is_quick)
     dup2(null, 0);
     dup2(log, 1);
     dup2(log, 2);
-    snprintf(path, sizeof path, s->script ? "tests/%s.sh" : "%s/%s", s->script ? s->name : bin, s->name);
+    if (s->script) snprintf(path, sizeof path, "tests/%s.sh", s->name);
+    else snprintf(path, sizeof path, "%s/%s", bin, s->name);
     if (s->script) execlp("sh", "sh", path, (char *)NULL);
     else execl(path, path, (char *)NULL);
     _exit(number ? 0 : 127);    /* cannot be run: that is nothing caught */

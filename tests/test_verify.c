@@ -1,0 +1,843 @@
+/* Section verify, and the ladder of certified calibration: the arithmetic that decides.
+ * The context's parallel hook sees every run of blocks, so that tests know which streams
+ * are drawn and can put other values in their place: a law of zeros and ones, for which
+ * Ville's inequality is nearly tight, or one value too many.  Statistical checks have
+ * fixed seeds and a false-alarm rate of 1e-9 each.                                      */
+#define MCAMP_STATIC
+#define MCAMP_IMPLEMENTATION
+#include "../mcamp.h"
+#include "mcamp_test.h"
+#include "mcamp_fault.h"
+#include "core_common.h"
+
+/* ---- a context that sees, and may replace, every run of blocks ------------------- */
+
+typedef struct drawn {
+    uint32_t purpose;
+    uint64_t seed, first, blocks;
+    double sigma, log_range;
+} drawn;
+
+static drawn record[20000];
+static size_t recorded;
+static int (*inject)(mcamp__job *job);      /* 1: the tallies are filled; NULL: never */
+
+static void watch(void *user, size_t n, void (*task)(void *arg, size_t i), void *arg)
+{
+    (void)user;
+    if (task == mcamp__job_task) {
+        mcamp__job *j = (mcamp__job *)arg;
+        if (recorded < sizeof record / sizeof record[0]) {
+            drawn d = { j->purpose, j->seed, j->first, j->blocks, j->sampler->m.sigma,
+                        j->sampler->log_range };
+            record[recorded++] = d;
+        }
+        if (inject && inject(j)) return;
+    }
+    for (size_t i = 0; i < n; i++) task(arg, i);
+}
+
+static void watched(int (*how)(mcamp__job *job))
+{
+    mcamp_ctx_desc d;
+    memset(&d, 0, sizeof d);
+    d.parallel.run = watch;
+    d.parallel.width = 2;
+    CHECK_STATUS(mcamp_ctx_init(&ctx, &d), MCAMP_OK);
+    recorded = 0;
+    inject = how;
+}
+
+static uint32_t purpose_base(uint32_t p) { return p >> 16; }
+static uint32_t purpose_rung(uint32_t p) { return p >> 4 & 0xfff; }
+static mcamp_direction purpose_dir(uint32_t p) { return (mcamp_direction)(p & 15); }
+static int is_proof(const mcamp__job *j)
+{
+    return purpose_base(j->purpose) == MCAMP__STREAM_VERIFY;
+}
+
+
+/* n values that are 0, and `ones` that are the range itself. */
+static void fill(mcamp__job *j, uint64_t n, uint64_t ones)
+{
+    mcamp_tally *t = &j->tally[1];      /* the second worker's: both must be merged */
+    t->count += n;
+    t->n[0] += n;
+    if (!ones) return;
+    mcamp__tally_add(t, t->log_range);
+    t->count += ones - 1;
+    t->n[257] += ones - 1;              /* the bin of 1, in quarter octaves from 2^-64 */
+    t->hi[257] += ones - 1;
+}
+
+/* Every value of a proof is 0: all that can be said for a claim. */
+static int all_zero(mcamp__job *j)
+{
+    if (is_proof(j)) fill(j, j->blocks * MCAMP_BLOCK, 0);
+    return is_proof(j);
+}
+
+/* Tallies of everything but VERIFY are drawn once and remembered: the same questions are
+ * asked many times below.                                                              */
+typedef struct memo { drawn key; mcamp_method method; double eps; mcamp_tally t; } memo;
+static memo *memos;
+static size_t memo_count;
+enum { MEMOS = 1500 };
+
+static int same_run(const memo *m, const drawn *d, const mcamp__sampler *p)
+{
+    return m->key.purpose == d->purpose && m->key.seed == d->seed && m->key.first == d->first &&
+           m->key.blocks == d->blocks && !memcmp(&m->key.sigma, &d->sigma, sizeof d->sigma) &&
+           !memcmp(&m->key.log_range, &d->log_range, sizeof d->log_range) &&
+           m->method == p->method && m->t.order == p->k &&
+           !memcmp(&m->eps, &p->eps, sizeof p->eps) &&
+           !memcmp(&m->t.log_scale, &p->log_scale, sizeof p->log_scale);
+}
+
+static int remembered(mcamp__job *j)
+{
+    const drawn *d = &record[recorded - 1];
+    if (!memos) memos = (memo *)calloc(MEMOS, sizeof *memos);
+    for (size_t i = 0; i < memo_count; i++)
+        if (same_run(&memos[i], d, j->sampler)) { j->tally[0] = memos[i].t; return 1; }
+    for (size_t i = 0; i < j->tasks; i++) mcamp__job_task(j, i);
+    if (memos && memo_count < MEMOS) {
+        memo *m = &memos[memo_count++];
+        m->key = *d;
+        m->method = j->sampler->method;
+        m->eps = j->sampler->eps;
+        m->t = j->tally[0];
+        CHECK_STATUS(mcamp_tally_merge(&ctx, &m->t, &j->tally[1]), MCAMP_OK);
+    }
+    return 1;
+}
+
+static mcamp_claim claim_of(double sigma, double eps, double delta, double beta,
+                            mcamp_direction dir, uint64_t seed)
+{
+    mcamp_claim c;
+    memset(&c, 0, sizeof c);
+    c.sigma = sigma; c.eps = eps; c.delta = delta; c.beta = beta;
+    c.direction = dir; c.seed = seed;
+    return c;
+}
+
+/* A claim about g that is true, and whose proof gains about `gain` of log wealth from every
+ * block of samples.                                                                     */
+static mcamp_claim near_claim(const mcamp_gram *g, double eps, double gain, double beta,
+                              mcamp_direction dir, uint64_t seed)
+{
+    mcamp_budget bud;
+    mcamp_answer a;
+    double sigma = g->max_norm * 1.2, spare = 0;
+    int (*before)(mcamp__job *job) = inject;
+    memset(&bud, 0, sizeof bud);
+    bud.rel_error = 0.001;
+    bud.direction = dir;
+    inject = remembered;
+    CHECK(mcamp_delta(&ctx, g, sigma, eps, &bud, &a) >= 0);
+    inject = before;
+    for (int d = 0; d < 2; d++) {
+        const mcamp_estimate *e = d ? &a.add : &a.remove;
+        double rel = e->samples ? e->std_error / e->value : 0;
+        spare = fmax(spare, sqrt(2 * rel * rel * (double)e->samples * gain / MCAMP_BLOCK));
+    }
+    return claim_of(sigma, eps, a.delta * (1 + spare), beta, dir, seed);
+}
+
+/* A claim that needs many values, even if all of them are 0. */
+static mcamp_claim rare_claim(const mcamp_gram *g, double beta, mcamp_direction dir)
+{
+    mcamp_claim c = near_claim(g, 1, 1, beta, dir, 5);
+    c.delta *= 0.005;
+    return c;
+}
+
+/* ---- levels --------------------------------------------------------------------- */
+
+/* log of (W_stake + mean of W over stakes 2^0 .. 2^-13)/2, W the product of 1 - s (x - m)
+ * over zeros, ones and the values x[0..n-1].  binned: the values between the ends of a
+ * quarter octave are put at those ends, with the same sum.                             */
+static long double mixture(double stake, long double m, double zeros, double ones,
+                           const double *x, size_t n, int binned)
+{
+    long double w[15], top = -1e300L, sum = 0;
+    for (int j = 0; j < 15; j++) {
+        long double s = j < 14 ? ldexpl(1, -j) : (long double)stake;
+        w[j] = zeros * log1pl(s * m) + (ones > 0 ? ones * log1pl(-s * (1 - m)) : 0);
+        for (size_t i = 0; i < n && !binned; i++) w[j] += log1pl(-s * (x[i] - m));
+        for (size_t i = 0; i < n && binned; i++) {
+            int e;
+            double l = floor(frexp(x[i], &e) * 8) / 8, h = fmin(ldexp(l + 0.125, e), 1);
+            l = ldexp(l, e);
+            if (x[i] < ldexp(1, -64)) l = 0, h = ldexp(1, -64);
+            if (h > l) {
+                double share = (x[i] - l) / (h - l);
+                w[j] += (1 - share) * log1p((double)(-s * (l - m))) +
+                        share * log1p((double)(-s * (h - m)));
+            } else {
+                w[j] += log1pl(-s * (x[i] - m));
+            }
+        }
+        if (w[j] > top) top = w[j];
+    }
+    for (int j = 0; j < 15; j++) sum += expl(w[j] - top) / (j < 14 ? 28 : 2);
+    return top + logl(sum);
+}
+
+/* The values that a proof of c's direction dir has drawn, anew: returns how many. */
+static size_t draw_again(const mcamp_gram *g, const mcamp_claim *c, mcamp_direction dir,
+                         const mcamp_proof *proof, double *x, size_t cap, double *range)
+{
+    mcamp__factor f;
+    mcamp__sampler p;
+    mcamp__workers w;
+    const size_t lanes = 64;            /* samples in a tile */
+    size_t n = 0;
+    CHECK_STATUS(mcamp__factor_init(&ctx, g, &f), MCAMP_OK);
+    for (int sticky = 0; sticky < 2; sticky++) {
+        CHECK_STATUS(mcamp__sampler_build(&ctx, &f, c->sigma, c->eps, dir, proof->method,
+                                          (size_t)proof->order, 0.5 * sticky, mcamp__inf(), &p),
+                     MCAMP_OK);
+        if (fabs(exp(p.log_range) / proof->range - 1) < 1e-13 || sticky) break;
+        mcamp__sampler_free(&ctx, &p);
+    }
+    CHECK_NEAR(exp(p.log_range), proof->range, 1e-13, 0);
+    CHECK_STATUS(mcamp__workers_init(&ctx, &p, &w), MCAMP_OK);
+    for (uint64_t block = 0; n < proof->samples && n + MCAMP_BLOCK <= cap; block++) {
+        uint32_t purpose = 4u << 16 | (uint32_t)c->rung << 4 | (uint32_t)dir;
+        mcamp__rng8 normals;
+        mcamp_rng r;
+        mcamp__rng8_stream(&normals, c->seed, purpose, block);
+        mcamp_rng_stream(&r, c->seed, purpose, block);
+        for (size_t i = 0; i < MCAMP_BLOCK / lanes; i++) {
+            mcamp__tile(ctx.vec, &p, &normals, &r, &w.scratch[0]);
+            for (size_t s = 0; s < lanes; s++)
+                x[n++] = exp(w.scratch[0].v[s] - p.log_range);
+        }
+    }
+    *range = exp(p.log_range);
+    mcamp__workers_free(&ctx, &w);
+    mcamp__sampler_free(&ctx, &p);
+    mcamp__factor_free(&ctx, &f);
+    return n;
+}
+
+/* One direction of a decided claim: the wealth is that of the values drawn from VERIFY
+ * blocks 0, 1, .., against delta itself, and was enough if and only if accepted.  Returns
+ * the wealth beyond what was needed.                                                  */
+static double check_proof(const mcamp_gram *g, const mcamp_claim *c, mcamp_direction dir,
+                          const mcamp_proof *p, double level)
+{
+    static double x[1 << 19];
+    double range, need = log(1 / level), most;
+    size_t n = draw_again(g, c, dir, p, x, sizeof x / sizeof x[0], &range);
+    CHECK(n == p->samples);
+    if (n <= 8 * MCAMP_BLOCK) {
+        most = (double)mixture(p->stake, (long double)c->delta / range, 0, 0, x, n, 0);
+        CHECK_LE(p->log_wealth, most);
+    }
+    most = (double)mixture(p->stake, (long double)c->delta / range, 0, 0, x, n, 1);
+    CHECK_NEAR(p->log_wealth, most, 1e-3, 1e-3);
+    if (p->accepted) CHECK_LE(need, p->log_wealth);
+    else CHECK(p->log_wealth < need);
+    CHECK(p->stake > 0 && p->stake <= 1);
+    return p->log_wealth - need;
+}
+
+/* Claims so close that every block adds little, at many levels: some are accepted with
+ * less than log 2 to spare, which a level twice as large would have accepted earlier.  */
+TEST(acceptance_needs_the_wealth_of_its_direction)
+{
+    static const char *const name[3] = { "sqrt:0", "toeplitz:1,0.5,0.7", "identity" };
+    static const size_t rounds[3] = { 13, 10, 7 }, batches[3] = { 4, 3, 2 };
+    double least = 1e9;
+    watched(NULL);
+    for (int i = 0; i < 3; i++) {
+        mcamp_gram g;
+        gram_make(name[i], "raw", rounds[i], batches[i], &g);
+        for (int k = 0; k < 12; k++) {
+            mcamp_direction dir = k % 3 == 0 ? MCAMP_BOTH : k % 3 == 1 ? MCAMP_REMOVE : MCAMP_ADD;
+            double beta = 1e-5 * exp(0.19 * k), level = dir == MCAMP_BOTH ? beta / 2 : beta;
+            mcamp_claim c = near_claim(&g, 1, 1.2, beta, dir, (uint64_t)k);
+            mcamp_guarantee s;
+            mcamp_status st = mcamp_verify_sampled(&ctx, &g, &c, &s);
+            CHECK(st == (s.accepted ? MCAMP_OK : MCAMP_Q_BUDGET) || st == MCAMP_Q_REFUSED);
+            if (s.remove.samples) {
+                double spare = check_proof(&g, &c, MCAMP_REMOVE, &s.remove, level);
+                if (s.remove.accepted) least = fmin(least, spare);
+            }
+            if (s.add.samples) {
+                double spare = check_proof(&g, &c, MCAMP_ADD, &s.add, level);
+                if (s.add.accepted) least = fmin(least, spare);
+            }
+            CHECK(s.samples == s.remove.samples + s.add.samples);
+        }
+        mcamp_gram_free(&ctx, &g);
+    }
+    CHECK(least < 0.3);         /* so that the levels were put to the test */
+}
+
+/* The mean that is claimed, in units of the range, is lowered by what floating point may
+ * have done; with nothing left, nothing is accepted.                                    */
+TEST(the_claimed_mean_is_lowered)
+{
+    mcamp_gram g;
+    mcamp__factor f;
+    mcamp__sampler p;
+    watched(NULL);
+    gram_make("sqrt:0", "raw", 13, 4, &g);
+    CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+    for (int i = 0; i < 4; i++) {
+        double sigma = g.max_norm * (!i ? 1.2 : i == 1 ? 0.1 : i == 2 ? 0.01 : 0.002);
+        double m, want, top, k;
+        CHECK_STATUS(mcamp__sampler_build(&ctx, &f, sigma, i ? 40 : 1, MCAMP_REMOVE,
+                                          MCAMP_METHOD_COMMON, 3, 0, mcamp__inf(), &p), MCAMP_OK);
+        k = (double)p.k;
+        top = g.max_norm * g.max_norm / (sigma * sigma);
+        for (int e = -300; e <= 0; e += 3) {
+            double delta = pow(10, e), share;
+            want = exp(log(delta) - p.log_range);
+            share = want * (1 - 1.9e-9 - 1.9e-13 * (k + 2) * (1 + top)) - 4 * k * 2.2e-16;
+            m = mcamp__claim_mean(&p, delta);
+            CHECK_LE(m, fmin(share, 1));
+            CHECK_LE(fmin(want * (1 - 3e-9 - 3e-13 * (k + 2) * (1 + top)) -
+                          4 * (k * 2.4e-16 + 2e-19), 1), m);
+        }
+        if (p.log_range < 0) CHECK(mcamp__claim_mean(&p, 1e-17 * exp(p.log_range)) < 0);
+        mcamp__sampler_free(&ctx, &p);
+    }
+    mcamp__factor_free(&ctx, &f);
+    mcamp_gram_free(&ctx, &g);
+}
+
+/* Where all values are 0 but delta is lost in rounding, a claim is not accepted. */
+TEST(a_delta_below_rounding_is_refused)
+{
+    mcamp_gram g;
+    mcamp_guarantee s;
+    mcamp_claim c;
+    watched(all_zero);
+    gram_make("sqrt:0", "raw", 13, 4, &g);
+    c = rare_claim(&g, 1e-6, MCAMP_REMOVE);
+    CHECK_STATUS(mcamp_verify_sampled(&ctx, &g, &c, &s), MCAMP_OK);
+    c.delta = s.remove.range * 1e-18;
+    CHECK_STATUS(mcamp_verify_sampled(&ctx, &g, &c, &s), MCAMP_Q_REFUSED);
+    CHECK(!s.accepted && s.kind == MCAMP_KIND_NONE);
+    mcamp_gram_free(&ctx, &g);
+}
+
+/* ---- streams ---------------------------------------------------------------------- */
+
+/* VERIFY blocks of every (rung, direction) in order, each once; returns how many. */
+static uint64_t check_verify_blocks(uint64_t seed)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < recorded; i++) {
+        uint64_t next = 0;
+        CHECK(record[i].seed == seed);
+        if (purpose_base(record[i].purpose) != MCAMP__STREAM_VERIFY) continue;
+        for (size_t k = 0; k < i; k++)
+            if (record[k].purpose == record[i].purpose) next = record[k].first + record[k].blocks;
+        CHECK(record[i].first == next);
+        total += record[i].blocks;
+    }
+    return total;
+}
+
+static int anyone_draws(uint32_t base)
+{
+    for (size_t i = 0; i < recorded; i++)
+        if (purpose_base(record[i].purpose) == base) return 1;
+    return 0;
+}
+
+TEST(verification_draws_its_own_blocks_once_each)
+{
+    mcamp_gram g;
+    mcamp_guarantee s;
+    uint64_t spent;
+    watched(NULL);
+    gram_make("sqrt:0", "raw", 13, 4, &g);
+    for (int dir = MCAMP_BOTH; dir <= MCAMP_ADD; dir++)
+        for (uint64_t rung = 0; rung < 100; rung += 33) {
+            mcamp_claim c = near_claim(&g, 1, 1, 1e-6, (mcamp_direction)dir, 77);
+            int seen[3] = { 0, 0, 0 };
+            c.rung = rung;
+            recorded = 0;
+            CHECK(mcamp_verify_sampled(&ctx, &g, &c, &s) >= 0);
+            CHECK(check_verify_blocks(77) * MCAMP_BLOCK == s.samples && s.samples > MCAMP_BLOCK);
+            for (size_t i = 0; i < recorded; i++) {
+                uint32_t base = purpose_base(record[i].purpose);
+                CHECK(base == MCAMP__STREAM_VERIFY || base == MCAMP__STREAM_PILOT);
+                CHECK(purpose_rung(record[i].purpose) ==
+                      rung + (base == MCAMP__STREAM_PILOT ? 100 : 0));
+                seen[purpose_dir(record[i].purpose)] = 1;
+            }
+            CHECK(!seen[0] && seen[1] == (dir != MCAMP_ADD));
+            CHECK(!seen[2] || dir != MCAMP_REMOVE);
+        }
+    recorded = 0;
+    {
+        mcamp_claim c = claim_of(0, 1, 1e-4, 1e-6, MCAMP_BOTH, 78);
+        CHECK_STATUS(mcamp_calibrate_certified(&ctx, &g, &c, &s), MCAMP_OK);
+        spent = check_verify_blocks(78) * MCAMP_BLOCK;
+        CHECK(spent > 0 && spent < s.samples && anyone_draws(MCAMP__STREAM_CALIBRATE));
+        for (size_t i = 0; i < recorded; i++)           /* a rung has a stream of its own */
+            for (size_t k = 0; k < i; k++)
+                if (purpose_base(record[i].purpose) == MCAMP__STREAM_VERIFY &&
+                    record[i].purpose == record[k].purpose)
+                    CHECK_NEAR(record[i].sigma, record[k].sigma, 0, 0);
+    }
+    mcamp_gram_free(&ctx, &g);
+}
+
+TEST(nobody_else_draws_from_verification)
+{
+    static const double eps[3] = { 0.5, 1, 2 };
+    mcamp_gram g;
+    mcamp_answer a[3];
+    mcamp_budget bud;
+    memset(&bud, 0, sizeof bud);
+    bud.rel_error = 0.05;
+    watched(NULL);
+    gram_make("sqrt:0", "raw", 13, 4, &g);
+    CHECK_STATUS(mcamp_delta(&ctx, &g, 1.5 * g.max_norm, 1, &bud, a), MCAMP_OK);
+    CHECK_STATUS(mcamp_sigma(&ctx, &g, 1, 1e-4, &bud, a), MCAMP_OK);
+    CHECK_STATUS(mcamp_epsilon(&ctx, &g, 1.5 * g.max_norm, 1e-4, &bud, a), MCAMP_OK);
+    CHECK_STATUS(mcamp_curve(&ctx, &g, 1.5 * g.max_norm, eps, 3, &bud, a), MCAMP_OK);
+    CHECK(recorded > 5 && !anyone_draws(MCAMP__STREAM_VERIFY));
+    mcamp_gram_free(&ctx, &g);
+}
+
+static int nothing_but_zeros(mcamp__job *j)
+{
+    fill(j, j->blocks * MCAMP_BLOCK, 0);
+    return 1;
+}
+
+/* Pilot and proof of every rung and direction. */
+TEST(no_two_purposes_collide)
+{
+    static uint32_t seen[400];
+    size_t n = 0;
+    mcamp_gram g;
+    mcamp_guarantee s;
+    mcamp_claim c;
+    watched(NULL);
+    gram_make("sqrt:0", "raw", 13, 4, &g);
+    c = rare_claim(&g, 1e-6, MCAMP_BOTH);
+    inject = nothing_but_zeros;
+    for (c.rung = 0; c.rung < 100; c.rung++) {
+        recorded = 0;
+        CHECK_STATUS(mcamp_verify_sampled(&ctx, &g, &c, &s), MCAMP_OK);
+        for (size_t i = 0; i < recorded; i++) {
+            if (i && record[i].purpose == record[i - 1].purpose) continue;
+            for (size_t k = 0; k < n; k++) CHECK(seen[k] != record[i].purpose);
+            if (n < 400) seen[n++] = record[i].purpose;
+        }
+    }
+    CHECK(n == 400);
+    CHECK_STATUS(mcamp_verify_sampled(&ctx, &g, &c, &s), MCAMP_E_ARG);
+    mcamp_gram_free(&ctx, &g);
+}
+
+/* ---- injected values and verdicts ---------------------------------------------------- */
+
+static int bad_at;              /* which run of VERIFY blocks holds the bad value */
+static int bad_seen;
+static double bad_value;        /* added to log_range; NaN: itself */
+
+static int one_bad_value(mcamp__job *j)
+{
+    if (!is_proof(j)) return 0;
+    fill(j, j->blocks * MCAMP_BLOCK, 0);
+    if (bad_seen++ == bad_at) mcamp__tally_add(&j->tally[1], j->sampler->log_range + bad_value);
+    return 1;
+}
+
+/* What must hold of any output after a failure. */
+static int claims_nothing(const mcamp_guarantee *s)
+{
+    return !s->accepted && s->kind == MCAMP_KIND_NONE;
+}
+
+/* One value above the range, infinite or NaN among good ones refuses the whole. */
+TEST(a_poisoned_verification_is_an_error)
+{
+    mcamp_gram g;
+    watched(one_bad_value);
+    gram_make("sqrt:0", "raw", 13, 4, &g);
+    for (int i = 0; i < 9; i++) {
+        mcamp_claim c;
+        mcamp_guarantee s;
+        c = rare_claim(&g, 1e-12, i % 3 == 2 ? MCAMP_BOTH : (mcamp_direction)(1 + i % 3));
+        bad_at = i / 3;
+        bad_seen = 0;
+        bad_value = i % 3 == 0 ? 1e-6 : i % 3 == 1 ? mcamp__nan() : mcamp__inf();
+        memset(&s, 0xff, sizeof s);
+        CHECK_STATUS(mcamp_verify_sampled(&ctx, &g, &c, &s), MCAMP_E_SAMPLE);
+        CHECK(claims_nothing(&s));
+        bad_seen = 0;
+        memset(&s, 0xff, sizeof s);
+        CHECK_STATUS(mcamp_verify(&ctx, &g, &c, &s), MCAMP_E_SAMPLE);
+        CHECK(claims_nothing(&s));
+        bad_seen = 0;
+        memset(&s, 0xff, sizeof s);
+        CHECK_STATUS(mcamp_calibrate_certified(&ctx, &g, &c, &s), MCAMP_E_SAMPLE);
+        CHECK(claims_nothing(&s));
+    }
+    mcamp_gram_free(&ctx, &g);
+}
+
+static unsigned verdicts[2];    /* bit r: rung r is accepted; [0] remove, [1] add */
+
+static int scripted(mcamp__job *j)
+{
+    uint64_t n = j->blocks * MCAMP_BLOCK;
+    if (!is_proof(j)) return remembered(j);
+    if (verdicts[purpose_dir(j->purpose) - 1] >> purpose_rung(j->purpose) & 1) fill(j, n, 0);
+    else fill(j, 0, n);
+    return 1;
+}
+
+TEST(both_directions_must_be_accepted)
+{
+    mcamp_gram g;
+    watched(scripted);
+    gram_make("sqrt:0", "raw", 13, 4, &g);
+    for (unsigned i = 0; i < 12; i++) {
+        mcamp_direction dir = (mcamp_direction)(i / 4);
+        int remove = i & 1, add = i >> 1 & 1, yes;
+        mcamp_claim c;
+        mcamp_guarantee s;
+        c = rare_claim(&g, 1e-6, MCAMP_ADD);
+        c.direction = dir;
+        verdicts[0] = (unsigned)remove;
+        verdicts[1] = (unsigned)add;
+        memset(&s, 0xff, sizeof s);
+        yes = dir == MCAMP_BOTH ? remove && add : dir == MCAMP_REMOVE ? remove : add;
+        CHECK_STATUS(mcamp_verify_sampled(&ctx, &g, &c, &s), yes ? MCAMP_OK : MCAMP_Q_REFUSED);
+        CHECK(s.accepted == yes);
+        CHECK(s.kind == (yes ? MCAMP_KIND_VERIFIED : MCAMP_KIND_NONE));
+        CHECK(s.remove.samples == 0 || dir != MCAMP_ADD);
+        CHECK(s.add.samples == 0 || dir != MCAMP_REMOVE);
+        CHECK(!s.remove.accepted == !(dir != MCAMP_ADD && remove));
+        CHECK(!s.add.accepted || (dir != MCAMP_REMOVE && add));
+    }
+    mcamp_gram_free(&ctx, &g);
+}
+
+/* The sigma that VERIFY runs of a rung were about; 0 if there was none. */
+static double rung_sigma(uint32_t rung)
+{
+    for (size_t i = 0; i < recorded; i++)
+        if (purpose_base(record[i].purpose) == MCAMP__STREAM_VERIFY &&
+            purpose_rung(record[i].purpose) == rung) return record[i].sigma;
+    return 0;
+}
+
+/* Every sequence of verdicts: the ladder goes down, stops at the first rung that is not
+ * accepted in both directions, and returns the one before.                             */
+TEST(the_ladder_stops_at_its_first_failure)
+{
+    mcamp_gram g;
+    uint32_t rungs = 6;
+    watched(scripted);
+    gram_make("sqrt:0", "raw", 13, 4, &g);
+    for (unsigned script = 0; script < 64; script += script < 8 ? 1 : 5) {
+        mcamp_claim c = claim_of(0, 1, 1e-4, 1e-6, script % 3 ? MCAMP_REMOVE : MCAMP_BOTH, 9);
+        mcamp_guarantee s;
+        uint32_t first_no = 1;
+        mcamp_status st;
+        verdicts[0] = script << 1;
+        verdicts[1] = script % 3 == 0 ? ~0u : 0;
+        while (first_no <= rungs && verdicts[0] >> first_no & 1) first_no++;
+        recorded = 0;
+        memset(&s, 0xff, sizeof s);
+        st = mcamp_calibrate_certified(&ctx, &g, &c, &s);
+        CHECK(s.accepted && s.kind == MCAMP_KIND_VERIFIED);
+        CHECK(s.rungs == (first_no <= rungs ? first_no : rungs));
+        for (uint32_t r = 2; r <= rungs; r++)
+            if (rung_sigma(r) > 0) CHECK(rung_sigma(r) < rung_sigma(r - 1));
+        CHECK(first_no >= rungs || !(rung_sigma(first_no + 1) > 0));
+        if (first_no == 1) {            /* nothing sampled was accepted */
+            CHECK_STATUS(st, MCAMP_Q_UNAMPLIFIED);
+            CHECK(s.remove.samples == 0 && s.sigma > rung_sigma(1) && s.rung == 0);
+        } else {
+            CHECK_STATUS(st, MCAMP_OK);
+            CHECK_NEAR(s.sigma, rung_sigma(first_no - 1), 0, 0);
+            CHECK(s.rung == first_no - 1 && s.remove.accepted && s.remove.samples > 0);
+        }
+        CHECK(s.direction == c.direction && s.eps <= 1 && s.eps >= 1 && s.beta <= 1e-6);
+    }
+    mcamp_gram_free(&ctx, &g);
+}
+
+/* ---- a struct that was used before ------------------------------------------------------- */
+
+static mcamp_gram fault_gram;
+
+static mcamp_status ask_again(mcamp_ctx *c, void *user)
+{
+    int which = *(const int *)user;
+    mcamp_claim claim = claim_of(fault_gram.max_norm * 1.2, 1, 0.02, 1e-6, MCAMP_BOTH, 1);
+    mcamp_guarantee s;
+    mcamp_status st;
+    memset(&s, 0xff, sizeof s);
+    s.accepted = true;
+    claim.max_samples = 8 * MCAMP_BLOCK;
+    st = which ? mcamp_verify(c, &fault_gram, &claim, &s)
+               : mcamp_verify_sampled(c, &fault_gram, &claim, &s);
+    if (st < 0 && !claims_nothing(&s)) return MCAMP_E_INTERNAL;
+    if (st > 0 && !claims_nothing(&s)) return MCAMP_E_INTERNAL;
+    return st;
+}
+
+TEST(a_failure_leaves_nothing_accepted)
+{
+    setup();
+    gram_make("sqrt:0", "raw", 7, 3, &fault_gram);
+    for (int which = 0; which < 2; which++) mt_all_faults("verification", ask_again, &which);
+    mcamp_gram_free(&ctx, &fault_gram);
+}
+
+static int stop_now(void *user, double fraction, double best)
+{
+    (void)user; (void)best;
+    CHECK(fraction <= 1 + 1e-12);
+    return 1;
+}
+
+TEST(what_was_interrupted_claims_nothing)
+{
+    mcamp_gram g;
+    mcamp_guarantee s;
+    mcamp_claim c;
+    watched(NULL);
+    gram_make("sqrt:0", "raw", 13, 4, &g);
+    c = near_claim(&g, 1, 1, 1e-6, MCAMP_BOTH, 5);
+    ctx.progress.fn = stop_now;
+    memset(&s, 0xff, sizeof s);
+    CHECK_STATUS(mcamp_verify_sampled(&ctx, &g, &c, &s), MCAMP_Q_INTERRUPTED);
+    CHECK(claims_nothing(&s) && s.interrupted && !s.remove.accepted && !s.add.accepted);
+    mcamp_gram_free(&ctx, &g);
+}
+
+/* ---- false acceptance ----------------------------------------------------------------- *
+ * Values are 1 with the probability that the claim allows, else 0: the wealth of stake 1 is
+ * (1 + m)^N until the first 1, which comes with probability 1 - (1 - m)^N, so that about
+ * half of beta is spent (half of the wealth is bet so).  What is decided is all of verify:
+ * pilots, stakes, looks, directions; only the values are not those of the law.           */
+
+static double null_delta[2];
+static mcamp_rng null_rng;
+static uint64_t null_zeros[2], null_ones[2];    /* of the proof; [0] remove, [1] add */
+static uint32_t null_from;                      /* rungs from here on are false, others sure */
+
+static int at_the_null(mcamp__job *j)
+{
+    int d = purpose_dir(j->purpose) - 1;
+    double p = exp(log(null_delta[d]) - j->sampler->log_range);
+    uint64_t n = j->blocks * MCAMP_BLOCK, left = n, ones = 0;
+    if (is_proof(j) && purpose_rung(j->purpose) < null_from) return all_zero(j);
+    if ((double)n * p > 400) {          /* near enough to the binomial law */
+        double r = sqrt(-2 * log(mcamp_rng_uniform(&null_rng)));
+        double u = r * cos(6.283185307179586 * mcamp_rng_uniform(&null_rng));
+        double x = (double)n * p + u * sqrt((double)n * p * (1 - p));
+        ones = (uint64_t)fmin(fmax(x, 0), (double)n);
+        left = 0;
+    }
+    while (left) {                      /* the gaps between ones are geometric */
+        double gap = log(mcamp_rng_uniform(&null_rng)) / log1p(-p);
+        if (!(gap < (double)left)) break;
+        left -= (uint64_t)gap + 1;
+        ones++;
+    }
+    fill(j, n - ones, ones);
+    if (is_proof(j)) { null_zeros[d] += n - ones; null_ones[d] += ones; }
+    return 1;
+}
+
+/* The null of g at sigma, so rare that a look adds little to the wealth. */
+static void set_null(const mcamp_gram *g, mcamp_claim *c, double mean)
+{
+    mcamp__factor f;
+    mcamp__question q;
+    CHECK_STATUS(mcamp__factor_init(&ctx, g, &f), MCAMP_OK);
+    for (int d = 0; d < 2; d++) {
+        mcamp__sampler p;
+        mcamp_direction dir = d ? MCAMP_ADD : MCAMP_REMOVE;
+        q = mcamp__ask(&f, c->sigma, c->eps, dir, 0);
+        CHECK_STATUS(mcamp__sampler_build(&ctx, q.f, c->sigma, c->eps, dir, MCAMP_METHOD_COMMON,
+                                          0, 0, mcamp__inf(), &p), MCAMP_OK);
+        if (c->direction == MCAMP_BOTH || c->direction == dir)
+            c->delta = mean * exp(p.log_range);
+        mcamp__sampler_free(&ctx, &p);
+    }
+    null_delta[0] = null_delta[1] = c->delta;
+    mcamp__factor_free(&ctx, &f);
+}
+
+TEST(whole_verification_accepts_falsely_less_often_than_beta)
+{
+    mcamp_gram g;
+    watched(at_the_null);
+    gram_make("sqrt:0", "raw", 7, 2, &g);
+    mcamp_rng_seed(&null_rng, 2024);
+    null_from = 0;
+    for (int dir = MCAMP_REMOVE; dir <= MCAMP_ADD; dir++) {
+        size_t n = 1000, accepted = 0;
+        double beta = 0.05;
+        mcamp_claim c = claim_of(1.2 * g.max_norm, 1, 0, beta, (mcamp_direction)dir, 0);
+        set_null(&g, &c, 3e-4);
+        for (size_t i = 0; i < n; i++) {
+            mcamp_guarantee s;
+            const mcamp_proof *p = dir == MCAMP_ADD ? &s.add : &s.remove;
+            memset(null_zeros, 0, sizeof null_zeros);
+            memset(null_ones, 0, sizeof null_ones);
+            recorded = 0;
+            c.seed = i;
+            CHECK(mcamp_verify_sampled(&ctx, &g, &c, &s) >= 0);
+            CHECK(p->samples == null_zeros[dir - 1] + null_ones[dir - 1]);
+            if (p->samples) {
+                double w = (double)mixture(p->stake, (long double)c.delta / p->range,
+                                                    (double)null_zeros[dir - 1],
+                                                    (double)null_ones[dir - 1], NULL, 0, 0);
+                CHECK_LE(p->log_wealth, w);
+                CHECK_NEAR(p->log_wealth, w, 1e-6, 1e-6);
+                if (s.accepted) CHECK_LE(log(1 / beta), w);
+            }
+            accepted += s.accepted;
+        }        CHECK_LE((double)accepted, (double)binomial_limit(n, beta, 1e-9));
+        CHECK_LE(0.2 * beta * (double)n, (double)accepted);     /* it has power */
+    }
+    mcamp_gram_free(&ctx, &g);
+}
+
+static int ladder_at_the_null(mcamp__job *j)
+{
+    return is_proof(j) ? at_the_null(j) : remembered(j);
+}
+
+/* The first rungs are sure, the others false, all at the null: certified calibration
+ * returns a false sigma with probability at most beta, however many are left to try.     */
+TEST(certified_calibration_is_false_less_often_than_beta)
+{
+    mcamp_gram g;
+    watched(ladder_at_the_null);
+    gram_make("identity", "raw", 7, 4, &g);
+    mcamp_rng_seed(&null_rng, 7);
+    for (uint32_t sure = 0; sure < 4; sure += 3) {
+        size_t n = 500, wrong = 0;
+        double beta = 0.1;
+        mcamp_claim c = claim_of(0, 1, 1e-4, beta, MCAMP_REMOVE, 4);
+        null_from = sure + 1;
+        null_delta[0] = null_delta[1] = c.delta;
+        for (size_t i = 0; i < n; i++) {
+            mcamp_guarantee s;
+            recorded = 0;
+            CHECK(mcamp_calibrate_certified(&ctx, &g, &c, &s) >= 0);
+            CHECK(s.accepted);
+            wrong += s.rung > sure;
+        }
+        CHECK_LE((double)wrong, (double)binomial_limit(n, beta, 1e-9));
+        CHECK_LE(0.1 * beta * (double)n, (double)wrong);
+    }
+    mcamp_gram_free(&ctx, &g);
+    free(memos);
+    memos = NULL;
+}
+
+/* ---- bounds of a tally ------------------------------------------------------------------- */
+
+/* log of the mean over 14 stakes of the product of 1 + d (x - m) over zeros and ones; d is
+ * -2^-j for upper bounds, 2^-j/(2m) for lower ones.                                      */
+static double grid_wealth(int lower, long double m, double zeros, double ones)
+{
+    long double sum = 0;
+    for (int j = 0; j < 14; j++) {
+        long double d = lower ? ldexpl(0.5L / m, -j) : -ldexpl(1, -j);
+        sum += expl(zeros * log1pl(-d * m) + ones * log1pl(d * (1 - m))) / 14;
+    }
+    return (double)logl(sum);
+}
+
+/* A bound of level beta is where the wealth against it is 1/beta. */
+TEST(bounds_are_where_the_wealth_says)
+{
+    static const double beta[4] = { 0.3, 1e-3, 1e-6, 1e-12 };
+    static const uint64_t zeros[4] = { 1000, 100000, 300, 0 }, ones[4] = { 0, 7, 700, 50 };
+    static mcamp_tally t;
+    for (int i = 0; i < 16; i++) {
+        double z = (double)zeros[i / 4], o = (double)ones[i / 4], need = log(1 / beta[i % 4]), u, l;
+        mcamp__job j;
+        memset(&t, 0, sizeof t);
+        t.log_range = t.log_scale = log(0.25);
+        j.tally = &t - 1;
+        fill(&j, zeros[i / 4], ones[i / 4]);
+        u = mcamp_tally_upper(&t, beta[i % 4]) / 0.25;
+        l = mcamp_tally_lower(&t, beta[i % 4]) / 0.25;
+        if (u < 1) {
+            CHECK_LE(need, grid_wealth(0, u, z, o));
+            CHECK_LE(grid_wealth(0, u * (1 - 2e-8), z, o), need);
+        } else {
+            CHECK_LE(grid_wealth(0, 1, z, o), need + 1e-6);
+        }
+        if (l > 0) {
+            CHECK_LE(need, grid_wealth(1, l, z, o));
+            CHECK_LE(grid_wealth(1, l * (1 + 2e-8), z, o), need);
+        }
+        CHECK(l > 0 || o < 1);
+    }
+}
+
+/* ---- the upper bound of an answer --------------------------------------------------------- */
+
+/* Estimates' proofs see only ones in one direction: its bound is then the larger. */
+static int ones_for;
+
+static int ones_in_a_direction(mcamp__job *j)
+{
+    if (purpose_base(j->purpose) != MCAMP__STREAM_ESTIMATE) return 0;
+    if (purpose_rung(j->purpose) != 1) return 0;
+    if (purpose_dir(j->purpose) == (uint32_t)ones_for) fill(j, 0, j->blocks * MCAMP_BLOCK);
+    else fill(j, j->blocks * MCAMP_BLOCK, 0);
+    return 1;
+}
+
+TEST(the_bound_of_both_directions_is_the_larger)
+{
+    mcamp_gram g;
+    mcamp_budget bud;
+    mcamp_answer a;
+    memset(&bud, 0, sizeof bud);
+    bud.rel_error = 0.05;
+    watched(ones_in_a_direction);
+    gram_make("sqrt:0", "raw", 13, 4, &g);
+    for (ones_for = 0; ones_for <= MCAMP_ADD; ones_for++) {
+        CHECK(mcamp_delta(&ctx, &g, 1.2 * g.max_norm, 1, &bud, &a) >= 0);
+        CHECK_NEAR(a.delta_upper, fmax(a.remove.upper, a.add.upper), 0, 0);
+        CHECK_NEAR(a.delta, fmax(a.remove.value, a.add.value), 0, 0);
+        CHECK(ones_for == 0 || (ones_for == MCAMP_ADD) == (a.add.upper > a.remove.upper));
+        CHECK(ones_for == 0 || !(ones_for == MCAMP_ADD ? a.add.trusted : a.remove.trusted));
+    }
+    mcamp_gram_free(&ctx, &g);
+}
+
+TEST_MAIN("verify",
+    T(the_claimed_mean_is_lowered),
+    T(a_delta_below_rounding_is_refused),
+    T(no_two_purposes_collide),
+    T(bounds_are_where_the_wealth_says),
+    T(both_directions_must_be_accepted),
+    T(a_poisoned_verification_is_an_error),
+    T(the_ladder_stops_at_its_first_failure),
+    T(verification_draws_its_own_blocks_once_each),
+    T(acceptance_needs_the_wealth_of_its_direction),
+    T(nobody_else_draws_from_verification),
+    T(what_was_interrupted_claims_nothing),
+    T(a_failure_leaves_nothing_accepted),
+    T(the_bound_of_both_directions_is_the_larger),
+    T(whole_verification_accepts_falsely_less_often_than_beta),
+    T(certified_calibration_is_false_less_often_than_beta))
