@@ -1,4 +1,3 @@
-    if (a == lo || b == hi)
 /* Makes the switchable sources from the rules (README.md beside this file).
  *
  *     make_header OUT SKIP RULES...
@@ -387,7 +386,7 @@ static const char *broken(const source *s, size_t a, size_t b, size_t lo, size_t
     int inner = loosest(s, a, b), before = 0, after = 0;
     token prev, next;
     if (!balanced(s, a, b)) return "from has brackets without their other half";
-    if (a == lo || b == hi) 
+    if (a == lo || b == hi)
         return a == lo && b == hi ? NULL : "replace all of a macro or a part in brackets";
     prev = s->tok[a - 1];
     next = s->tok[b];
