@@ -10516,6 +10516,7 @@ MCAMP__PRIV const char *mcamp__session_differs(const mcamp_guarantee *g,
          (b->limit && g->kind == MCAMP_KIND_CLOSED))) return "adjacency";
     if (b->rounds != g->rounds || m->mech->n != g->rounds) return "rounds";
     if (b->batches != g->batches) return "batches";
+    if (g->examples && b->examples != g->examples) return "examples";
     if (g->law == MCAMP_BATCH_POISSON && g->kind == MCAMP_KIND_INTERVAL &&
         !(b->q <= g->q && b->q >= g->q)) return "q";
     if (m->digest != g->strategy_digest) return "mech";

@@ -121,6 +121,94 @@ TEST(unamplified_guarantees_are_the_gaussian_mechanisms)
                                              mcamp__nan(), &g), MCAMP_E_NONFINITE);
 }
 
+/* The square of |sum of columns| of C, rows of `take` set; C of n rounds, row-major. */
+static double patterns_norm(const double *c, size_t n, unsigned take)
+{
+    double norm = 0;
+    for (size_t i = 0; i < n; i++) {
+        double x = 0;
+        for (size_t j = 0; j <= i; j++) x += take >> j & 1 ? c[i * n + j] : 0;
+        norm += x * x;
+    }
+    return norm;
+}
+
+/* The largest over the patterns of a law: r, r + b, r + 2b, ..; or any at least b apart. */
+static double brute_sensitivity(const double *c, size_t n, size_t b, int fixed)
+{
+    double most = 0;
+    for (unsigned take = 1; take < 1u << n; take++) {
+        size_t last = n, ok = 1;
+        for (size_t t = 0; t < n; t++) {
+            if (!(take >> t & 1)) continue;
+            if (last < n) ok &= fixed ? t - last == b : t - last >= b;
+            last = t;
+        }
+        if (ok) most = fmax(most, patterns_norm(c, n, take));
+    }
+    return sqrt(most);
+}
+
+/* eps at delta of the Gaussian mechanism of sensitivity s, by halving. */
+static double brute_epsilon(double sigma, double s, double delta)
+{
+    double lo = 0, hi = 1000, a = s / (2 * sigma);
+    for (int i = 0; i < 200; i++) {
+        double e = (lo + hi) / 2, x = e * sigma / s;
+        double d = 0.5 * erfc((x - a) / sqrt(2.0)) - exp(e) * 0.5 * erfc((x + a) / sqrt(2.0));
+        if (d > delta) lo = e; else hi = e;
+    }
+    return hi;
+}
+
+/* Every law; whole cycles, one round more, cycles of 1 and of n; C that rises late, so that
+ * the first pattern is not the worst and irregular ones are worse than regular ones.  */
+TEST(unamplified_guarantees_by_brute_force)
+{
+    static const struct { size_t n, b; } shape[] = { { 9, 4 }, { 8, 4 }, { 10, 3 }, { 7, 1 },
+                                                     { 7, 7 }, { 5, 9 }, { 10, 9 } };
+    static const double late[6] = { 1, 0.2, 0.1, 0.1, 0.3, 0.9 };
+    int apart = 0;
+    start();
+    for (size_t i = 0; i < sizeof shape / sizeof shape[0]; i++) {
+        size_t n = shape[i].n, b = shape[i].b;
+        for (int kind = 0; kind < 2; kind++) {
+            double c[100] = { 0 }, s[2];
+            mcamp_mech_desc d;
+            mcamp_mech m;
+            memset(&d, 0, sizeof d);
+            for (size_t t = 0; t < n; t++)
+                for (size_t j = 0; j <= t; j++)
+                    c[t * n + j] = kind ? (t == j ? 1 : 0.1 + 0.05 * (double)(t * j % 7))
+                                 : t - j < 6 ? late[t - j] : 0;
+            d.kind = kind ? MCAMP_MECH_DENSE : MCAMP_MECH_TOEPLITZ;
+            d.n = n;
+            d.coef = kind ? c : late;
+            d.count = kind ? n * n : n < 6 ? n : 6;
+            CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+            s[0] = brute_sensitivity(c, n, b, 0);
+            s[1] = brute_sensitivity(c, n, b, 1);
+            apart += s[0] > s[1] * 1.001;
+            for (int law = 1; law <= 5; law++) {
+                int fixed = law == MCAMP_BATCH_BINS || law == MCAMP_BATCH_SHUFFLE;
+                double want = brute_epsilon(3, s[fixed], 1e-5);
+                mcamp_guarantee g;
+                CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &m, (mcamp_batch_law)law, b, 3,
+                                                         1e-5, &g), MCAMP_OK);
+                CHECK_LE(s[fixed], g.sensitivity);
+                CHECK_LE(want * (1 - 1e-12), g.eps);
+                CHECK_LE(g.eps, want * (1 + (fixed ? 1e-6 : 0.3)));
+                CHECK(g.adjacency == (law == MCAMP_BATCH_BINS || law == MCAMP_BATCH_MINSEP ||
+                                      (law == MCAMP_BATCH_POISSON && b == 1)
+                                          ? MCAMP_ADJACENT_ADD_REMOVE : MCAMP_ADJACENT_ZERO_OUT));
+                CHECK(g.accepted && g.kind == MCAMP_KIND_CLOSED && g.rounds == n);
+            }
+            mcamp_mech_free(&ctx, &m);
+        }
+    }
+    CHECK(apart >= 2);
+}
+
 /* What plans choose, under every sampling that can be offered. */
 TEST(plans_come_with_their_guarantee)
 {
@@ -308,6 +396,346 @@ TEST(rounds_come_in_order_and_once)
     CHECK_STATUS(mcamp_session_add(&ctx, &s, 0, &piece, 1), MCAMP_E_ARG);
 }
 
+/* Bytes that nobody writes, to see that nobody did. */
+static void paint(double out[D]) { memset(out, 0x5a, D * sizeof *out); }
+static int painted(const double out[D])
+{
+    const unsigned char *p = (const unsigned char *)out;
+    for (size_t i = 0; i < D * sizeof *out; i++) if (p[i] != 0x5a) return 0;
+    return 1;
+}
+
+static void add_all(mcamp_session *s, uint64_t t, const size_t *index, size_t n)
+{
+    double g[D];
+    mcamp_tensor piece = { NULL, NULL, D };
+    piece.d = g;
+    for (size_t i = 0; i < n; i++) {
+        gradient(index[i], t, g);
+        CHECK_STATUS(mcamp_session_add(&ctx, s, index[i], &piece, 1), MCAMP_OK);
+    }
+}
+
+/* With one missing, one twice, a stranger, two who are neither; then as it should be. */
+TEST(rounds_are_released_with_all_their_members_and_nobody_else)
+{
+    start();
+    for (int grid = 0; grid <= 1; grid++) {
+        mcamp_guarantee g = verified;
+        parts p;
+        mcamp_session s;
+        size_t index[M], wrong[M];
+        mcamp_batch_size size;
+        double out[D], want[D];
+        plan_parts(&p, &g);
+        if (grid) p.nd.grid = p.cd.grid = ldexp(1, -16);
+        CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
+        one_round(&s, 0, want);
+        close_parts(&p);
+        CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
+        for (int fault = 0; fault < 6; fault++) {
+            CHECK_STATUS(mcamp_session_begin(&ctx, &s, 0, index, M, &size), MCAMP_OK);
+            CHECK(size.kept > 3);
+            memcpy(wrong, index, sizeof wrong);
+            if (fault == 1) wrong[2] = wrong[0];                    /* twice */
+            if (fault == 2) wrong[size.kept - 1] = M + 5;           /* a stranger */
+            if (fault == 3) wrong[0] = wrong[1] = wrong[2];
+            if (fault == 4) { wrong[0]++; wrong[1]--; }
+            paint(out);
+            add_all(&s, 0, wrong, fault == 0 ? size.kept - 1 : fault == 5 ? 0 : size.kept);
+            CHECK_STATUS(mcamp_session_end(&ctx, &s, out), MCAMP_E_MISMATCH);
+            CHECK(!strcmp(mcamp_last_error(&ctx).argument, "members"));
+            CHECK(painted(out) && mcamp_noise_step(&p.noise) == 0);
+        }
+        CHECK_STATUS(mcamp_session_begin(&ctx, &s, 0, index, M, &size), MCAMP_OK);
+        add_all(&s, 0, index, size.kept);
+        CHECK_STATUS(mcamp_session_end(&ctx, &s, out), MCAMP_OK);
+        CHECK(!memcmp(out, want, sizeof out));
+        CHECK_STATUS(mcamp_session_end(&ctx, &s, out), MCAMP_E_STEP);
+        CHECK(!memcmp(out, want, sizeof out));
+        for (int i = 0; i < D; i++)     /* nothing is left of the raw sum */
+            CHECK_NEAR(grid ? (double)p.grid_sum[i] * ldexp(1, -16) / 10 : p.sum[i] / 10, out[i],
+                       1e-12, 1e-14);
+        close_parts(&p);
+    }
+}
+
+/* One who is left out counts as zero: no more is released, and no less noise. */
+TEST(members_may_be_left_out_by_name)
+{
+    mcamp_guarantee g;
+    parts p;
+    mcamp_session s;
+    size_t index[M];
+    mcamp_batch_size size;
+    double out[D], noise[D];
+    start();
+    g = verified;
+    plan_parts(&p, &g);
+    CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
+    CHECK_STATUS(mcamp_session_begin(&ctx, &s, 0, index, M, &size), MCAMP_OK);
+    for (size_t i = 0; i < size.kept; i++)
+        CHECK_STATUS(mcamp_session_add(&ctx, &s, index[i], NULL, 0), MCAMP_OK);
+    CHECK_STATUS(mcamp_session_end(&ctx, &s, out), MCAMP_OK);
+    CHECK_STATUS(mcamp_noise_replay(&ctx, &p.noise, 0, 0, D, noise), MCAMP_OK);
+    for (int i = 0; i < D; i++) CHECK_NEAR(out[i], noise[i], 1e-12, 0);
+    close_parts(&p);
+    plan_parts(&p, &g);                 /* more than the clipping was made for */
+    p.cd.max_examples = size.kept - 1;
+    CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
+    size.kept = 77;
+    CHECK_STATUS(mcamp_session_begin(&ctx, &s, 0, index, M, &size), MCAMP_E_SIZE);
+    CHECK(!strcmp(mcamp_last_error(&ctx).argument, "max_examples") && size.kept == 77);
+    paint(out);
+    CHECK_STATUS(mcamp_session_end(&ctx, &s, out), MCAMP_E_STEP);
+    CHECK(painted(out));
+    close_parts(&p);
+}
+
+/* A state that was loaded, noise drawn by others, another session, a copy: the round that
+ * was begun gets no other round's noise, and no round two releases.                */
+TEST(a_round_ends_with_its_own_noise_or_not_at_all)
+{
+    mcamp_guarantee g;
+    parts p, q;
+    mcamp_session s, second, copy;
+    size_t index[M], size_of_blob = 0;
+    mcamp_batch_size size;
+    unsigned char blob[4096];
+    double out[D], none[D];
+    start();
+    g = verified;
+    plan_parts(&p, &g);
+    plan_parts(&q, &g);
+    CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
+    one_round(&s, 0, out);
+    CHECK_STATUS(mcamp_noise_save(&ctx, &p.noise, blob, sizeof blob, &size_of_blob), MCAMP_OK);
+    CHECK_STATUS(open_parts(&q, &g, &second), MCAMP_OK);
+    CHECK_STATUS(mcamp_session_begin(&ctx, &second, 0, index, M, &size), MCAMP_OK);
+    add_all(&second, 0, index, size.kept);
+    CHECK_STATUS(mcamp_noise_load(&ctx, &q.noise, blob, size_of_blob), MCAMP_OK);
+    paint(out);
+    CHECK_STATUS(mcamp_session_end(&ctx, &second, out), MCAMP_E_STEP);
+    CHECK_STATUS(mcamp_session_add(&ctx, &second, index[0], NULL, 0), MCAMP_E_STEP);
+    CHECK(painted(out));
+    one_round(&second, 1, out);         /* goes on where the state stands */
+    CHECK_STATUS(mcamp_session_begin(&ctx, &second, 2, index, M, &size), MCAMP_OK);
+    add_all(&second, 2, index, size.kept);
+    CHECK_STATUS(mcamp_noise_next(&ctx, &q.noise, 2, 7, none), MCAMP_OK);   /* part of it */
+    paint(out);
+    CHECK_STATUS(mcamp_session_end(&ctx, &second, out), MCAMP_E_STEP);
+    CHECK_STATUS(mcamp_noise_next(&ctx, &q.noise, 2, D - 7, none), MCAMP_OK);
+    CHECK_STATUS(mcamp_session_end(&ctx, &second, out), MCAMP_E_STEP);
+    CHECK(painted(out));
+    /* the second session on a stream ends the first; copies are none */
+    CHECK_STATUS(mcamp_session_begin(&ctx, &s, 1, index, M, &size), MCAMP_OK);
+    add_all(&s, 1, index, size.kept);
+    copy = s;
+    CHECK_STATUS(mcamp_session_end(&ctx, &copy, out), MCAMP_E_MISMATCH);
+    {
+        mcamp_session_desc d;
+        memset(&d, 0, sizeof d);
+        d.guarantee = &g; d.batch = &p.batch; d.noise = &p.noise; d.clip = &p.clip;
+        d.sum = p.sum;
+        CHECK_STATUS(mcamp_session_init(&ctx, &d, &copy), MCAMP_OK);
+    }
+    CHECK_STATUS(mcamp_session_end(&ctx, &s, out), MCAMP_E_MISMATCH);
+    CHECK(!strcmp(mcamp_last_error(&ctx).argument, "session") && painted(out));
+    one_round(&copy, 1, out);
+    close_parts(&p);
+    close_parts(&q);
+}
+
+/* Parts that were made anew in the same place, with another population or limit; C changed
+ * value by value, before the session and under it.                                 */
+TEST(parts_cannot_change_under_a_session)
+{
+    mcamp_guarantee g;
+    parts p;
+    mcamp_session s;
+    size_t index[M];
+    mcamp_batch_size size;
+    double keep;
+    start();
+    g = verified;
+#define CHANGED(change, name) \
+    do { plan_parts(&p, &g); \
+         CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK); \
+         mcamp_batch_free(&ctx, &p.batch); change; \
+         CHECK_STATUS(mcamp_batch_init(&ctx, &p.bd, &p.batch), MCAMP_OK); \
+         CHECK_STATUS(mcamp_session_begin(&ctx, &s, 0, index, M, &size), MCAMP_E_MISMATCH); \
+         CHECK(!strcmp(mcamp_last_error(&ctx).argument, name)); close_parts(&p); } while (0)
+    CHANGED(p.bd.examples = M - 1, "examples");
+    CHANGED(p.bd.limit = 30, "limit");
+    CHANGED(mcamp_key_insecure_test(6, &p.bd.key), "key");
+    CHANGED(p.bd.batches = 2, "batches");
+    CHANGED((p.bd.law = MCAMP_BATCH_SHUFFLE, p.bd.batches = B), "law");
+#undef CHANGED
+    g.examples = M + 1;                 /* a guarantee for another population */
+    plan_parts(&p, &g);
+    CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_E_MISMATCH);
+    CHECK(!strcmp(mcamp_last_error(&ctx).argument, "examples"));
+    close_parts(&p);
+    g.examples = M;
+    plan_parts(&p, &g);
+    CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
+    keep = mech.coef[1];
+    mech.coef[1] = 0.25;
+    CHECK_STATUS(mcamp_session_begin(&ctx, &s, 0, index, M, &size), MCAMP_E_MISMATCH);
+    CHECK(!strcmp(mcamp_last_error(&ctx).argument, "mech"));
+    {
+        mcamp_session_desc d;
+        memset(&d, 0, sizeof d);
+        d.guarantee = &g; d.batch = &p.batch; d.noise = &p.noise; d.clip = &p.clip;
+        d.sum = p.sum;
+        CHECK_STATUS(mcamp_session_init(&ctx, &d, &s), MCAMP_E_MISMATCH);
+    }
+    mech.coef[1] = keep;
+    CHECK_STATUS(mcamp_session_begin(&ctx, &s, 0, index, M, &size), MCAMP_OK);
+    close_parts(&p);
+}
+
+/* Noise that overflows: an error, and nothing of the sum in out. */
+TEST(infinite_noise_releases_nothing)
+{
+    static const double growing[2] = { 1, 2 };
+    enum { R = 1100 };
+    mcamp_mech_desc md;
+    mcamp_mech c;
+    mcamp_guarantee g;
+    mcamp_status st = MCAMP_OK;
+    parts p;
+    mcamp_session s;
+    size_t index[M];
+    mcamp_batch_size size;
+    double out[D];
+    start();
+    memset(&md, 0, sizeof md);
+    md.kind = MCAMP_MECH_TOEPLITZ;
+    md.n = R;
+    md.coef = growing;
+    md.count = 2;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &md, &c), MCAMP_OK);
+    CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &c, MCAMP_BATCH_BINS, B, 900, 1e-3, &g),
+                 MCAMP_OK);
+    plan_parts(&p, &g);
+    p.bd.rounds = R;
+    p.nd.mech = &c;
+    CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
+    for (uint64_t t = 0; t < R && st == MCAMP_OK; t++) {
+        CHECK_STATUS(mcamp_session_begin(&ctx, &s, t, index, M, &size), MCAMP_OK);
+        add_all(&s, t, index, size.kept);
+        paint(out);
+        st = mcamp_session_end(&ctx, &s, out);
+        CHECK(painted(out) == (st != MCAMP_OK));
+    }
+    CHECK_STATUS(st, MCAMP_E_NONFINITE);
+    CHECK_STATUS(mcamp_session_end(&ctx, &s, out), MCAMP_E_STEP);
+    CHECK(painted(out) && mcamp_noise_step(&p.noise) == R);
+    close_parts(&p);
+    mcamp_mech_free(&ctx, &c);
+}
+
+/* Random calls against a model of what a session is: which are accepted, that a refused end
+ * writes nothing, and that after any error the right next call works.              */
+typedef struct model {
+    uint64_t step, round, due;
+    int open, left[M + 1];              /* how often each is still due */
+} model;
+
+static mcamp_status model_begin(model *m, mcamp_batch *b, uint64_t t)
+{
+    size_t index[M];
+    mcamp_batch_size size;
+    if (t != m->step || t >= N) return MCAMP_E_STEP;
+    CHECK_STATUS(mcamp_batch_round(&ctx, b, t, index, M, &size), MCAMP_OK);
+    memset(m->left, 0, sizeof m->left);
+    for (size_t i = 0; i < size.kept; i++) m->left[index[i]]++;
+    m->open = 1;
+    m->round = t;
+    m->due = size.kept;
+    return MCAMP_OK;
+}
+
+static mcamp_status model_add(model *m, size_t e)
+{
+    if (!m->open || m->round != m->step) return MCAMP_E_STEP;
+    if (!m->due) return MCAMP_E_SIZE;
+    m->due--;
+    m->left[e]--;
+    return MCAMP_OK;
+}
+
+static mcamp_status model_end(model *m)
+{
+    if (!m->open || m->round != m->step) return MCAMP_E_STEP;
+    for (int e = 0; e <= M; e++) if (m->left[e]) return MCAMP_E_MISMATCH;
+    m->open = 0;
+    m->step++;
+    return MCAMP_OK;
+}
+
+/* A member who is due, mostly; else anybody. */
+static size_t somebody(const model *m, uint64_t r)
+{
+    size_t from = (size_t)(r % (M + 1));
+    if (r >> 32 & 15)
+        for (size_t i = 0; i <= M; i++)
+            if (m->left[(from + i) % (M + 1)] > 0) return (from + i) % (M + 1);
+    return from;
+}
+
+TEST(random_calls_do_what_the_model_does)
+{
+    uint64_t seed = 21;
+    size_t releases = 0, refused = 0;
+    mcamp_guarantee g;
+    parts p;
+    mcamp_session s;
+    model m;
+    start();
+    g = verified;
+    memset(&m, 0, sizeof m);
+    m.step = N;
+    for (size_t i = 0; i < mt_scale(60000); i++) {
+        uint64_t r = mcamp__splitmix(&seed), what = r >> 40 & 31;
+        size_t index[M];
+        mcamp_batch_size size;
+        double out[D], none[D];
+        if (m.step == N && !(r & 7)) {      /* a new run */
+            if (i && releases) close_parts(&p);
+            plan_parts(&p, &g);
+            CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
+            memset(&m, 0, sizeof m);
+            releases++;
+        }
+        if (!releases) continue;
+        if (what < 2) {
+            uint64_t t = m.step + (what ? 0 : r % 3 - 1);
+            CHECK_STATUS(mcamp_session_begin(&ctx, &s, t, index, M, &size),
+                         model_begin(&m, &p.batch, t));
+        } else if (what == 2 && !(r & 31) && m.step < N) {
+            CHECK_STATUS(mcamp_noise_next(&ctx, &p.noise, m.step, D, none), MCAMP_OK);
+            m.step++;
+        } else if (what < 5) {
+            mcamp_status want = model_end(&m);
+            paint(out);
+            CHECK_STATUS(mcamp_session_end(&ctx, &s, out), want);
+            CHECK(painted(out) == (want != MCAMP_OK));
+            releases += want == MCAMP_OK;
+            refused += want == MCAMP_E_MISMATCH;
+        } else if (what == 5) {
+            CHECK(mcamp_session_end(&ctx, &s, NULL) < 0);
+        } else {
+            size_t e = somebody(&m, r);
+            CHECK_STATUS(mcamp_session_add(&ctx, &s, e, NULL, 0), model_add(&m, e));
+        }
+        CHECK(mcamp_noise_step(&p.noise) == m.step);
+    }
+    if (releases) close_parts(&p);
+    CHECK(releases > 20 && refused > 20);
+}
+
 TEST(anything_but_what_was_guaranteed_is_refused_by_name)
 {
     mcamp_guarantee g, none;
@@ -368,6 +796,12 @@ TEST(cuts_add_their_price_to_delta)
     double cut;
     start();
     g = verified;
+    g.beta = 0.01;                      /* a proof at a level above delta */
+    plan_parts(&p, &g);
+    CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
+    CHECK_NEAR(mcamp_session_delta(&s), 0.01, 0, 0);
+    close_parts(&p);
+    g.beta = verified.beta;
     plan_parts(&p, &g);
     p.bd.limit = 25;
     CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
@@ -627,9 +1061,16 @@ TEST_MAIN("session",
     T(verified_guarantees_say_what_was_proved),
     T(poisson_guarantees_are_the_exact_accountants),
     T(unamplified_guarantees_are_the_gaussian_mechanisms),
+    T(unamplified_guarantees_by_brute_force),
     T(plans_come_with_their_guarantee),
     T(a_round_is_the_clipped_sum_with_its_noise),
     T(rounds_come_in_order_and_once),
+    T(rounds_are_released_with_all_their_members_and_nobody_else),
+    T(members_may_be_left_out_by_name),
+    T(a_round_ends_with_its_own_noise_or_not_at_all),
+    T(parts_cannot_change_under_a_session),
+    T(infinite_noise_releases_nothing),
+    T(random_calls_do_what_the_model_does),
     T(anything_but_what_was_guaranteed_is_refused_by_name),
     T(cuts_add_their_price_to_delta),
     T(a_killed_run_resumes_with_the_same_bits),
