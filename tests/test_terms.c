@@ -1,0 +1,390 @@
+/* Section exact: every term of a certified interval where it is the whole error: coarse
+ * cells, few frequencies, short periods, much smoothing, tails of 1e-2.                */
+#define MCAMP_STATIC
+#define MCAMP_IMPLEMENTATION
+#include "../mcamp.h"
+#include "mcamp_test.h"
+
+static mcamp_ctx ctx;
+
+/* The same numbers on every machine. */
+static uint64_t state = 4321;
+static double uniform(void)
+{
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return ((double)(state >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static mcamp_event poisson(double q, double sigma, uint64_t count)
+{
+    mcamp_event e;
+    memset(&e, 0, sizeof e);
+    e.kind = MCAMP_EVENT_POISSON;
+    e.q = q; e.sigma = sigma; e.count = count;
+    return e;
+}
+
+/* ---- inversion ------------------------------------------------------------------------- */
+
+/* E(1 - e^{eps - S})_+ or, kernel 1, E(S - eps)_+, S the sum of `uses` from the law. */
+static double enumerate(const mcamp__law *a, int uses, int kernel, double eps, double s, double w)
+{
+    double t = 0;
+    if (!uses) return s <= eps ? 0 : w * (kernel ? s - eps : -expm1(eps - s));
+    for (size_t i = 0; i < a->n; i++)
+        t += enumerate(a, uses - 1, kernel, eps, s + a->l[i], w * a->w[i]);
+    return t;
+}
+
+/* A small law, each use with mass beyond the finite losses. */
+static void small_law(mcamp__law *a, double *l, double *w, int uses, double pinf)
+{
+    double sum = 0;
+    memset(a, 0, sizeof *a);
+    a->l = l; a->w = w;
+    a->n = a->cap = 4;
+    a->count = uses;
+    a->pinf = pinf;
+    for (int i = 0; i < 4; i++) {
+        l[i] = 3 * uniform() - 1.2;
+        sum += w[i] = 0.02 + uniform();
+    }
+    for (int i = 0; i < 4; i++) w[i] *= (1 - pinf) / sum;
+}
+
+enum { ALL, ALIAS, TAIL, SMOOTH, GAUSS, SKIP };
+
+/* One setting of the inversion; what is inside is known.  `tight`: how often the interval
+ * was narrower than 1% of the truth, to show that it says something.                     */
+static void invert(int what, int kernel, int *tight)
+{
+    double l[4], w[4], work = 0, lambda, tau, r, eps, truth = 0, sd, level = -60;
+    int uses = 1 + (int)(5 * uniform());
+    size_t n;
+    mcamp__law a;
+    mcamp__sum_law s;
+    mcamp__spec spec;
+    mcamp_interval v;
+    memset(&s, 0, sizeof s);
+    memset(&spec, 0, sizeof spec);
+    small_law(&a, l, w, uses, what == ALIAS && !kernel ? 1e-3 : 0);
+    s.law = &a; s.n = 1; s.kernel = kernel;
+    if (what == GAUSS) s.g2 = 0.3 * uniform();
+    for (int i = 0; i < 4; i++) s.plus += uses * w[i] * (l[i] > 0 ? l[i] : 0);
+    s.plus *= 1 + 1e-12;
+    sd = sqrt(mcamp__sum_cum(&s, 0).k2);
+    lambda = (0.5 + 2 * uniform()) / sd;
+    eps = what == ALIAS ? 2 * uniform() : uses * (1.5 * uniform() - 0.3);
+    if (eps < 0 && !kernel) eps = 0;
+    r = what == SMOOTH ? 0.02 + 0.3 * uniform() : what == ALIAS || what == SKIP ? 0.05 : 0.1;
+    tau = 6.283 / (what == ALIAS ? sd * (1 + 3 * uniform()) : 40 + 10 * uses);
+    n = (size_t)(what == TAIL ? 3 + 60 * uniform() : 12 / ((r + sqrt(s.g2)) * tau) + 8);
+    if (what == SKIP) level = -4 - 8 * uniform();
+    CHECK_STATUS(mcamp__spec_build(&ctx, &spec, &s, lambda, tau, r, n, level), MCAMP_OK);
+    v = mcamp__spec_eval(&spec, eps, &work);
+    if (what == GAUSS) {        /* the same with the Gaussian as an average over it */
+        double h = 0.05, mu = sqrt(s.g2);
+        for (double x = -9; x <= 9; x += h)
+            truth += h * mcamp__gauss_pdf(x) *
+                     enumerate(&a, uses, kernel, eps - mu * x - 0.5 * s.g2, 0, 1);
+        CHECK_LE(v.lower, truth * (1 + 1e-3));
+        CHECK_LE(truth * (1 - 1e-3), v.upper);
+    } else {
+        truth = enumerate(&a, uses, kernel, eps, 0, 1);
+        if (!kernel) truth += 1 - pow(1 - a.pinf, uses);
+        CHECK_LE(v.lower, truth * (1 + 1e-12) + 1e-300);
+        CHECK_LE(truth * (1 - 1e-12), v.upper);
+    }
+    *tight += v.upper - v.lower < 0.01 * truth;
+    mcamp__spec_free(&ctx, &spec);
+}
+
+TEST(inverted_transforms_hold_the_sum)
+{
+    for (int what = ALIAS; what <= SKIP; what++)
+        for (int kernel = 0; kernel < 2; kernel++) {
+            int tight = 0;
+            if (what == GAUSS && kernel) continue;
+            for (int round = 0; round < 400; round++) invert(what, kernel, &tight);
+            if (what == SKIP || what == TAIL) CHECK(tight < 400);
+        }
+}
+
+/* The computed transform is off by no more than is said, at many uses, where that is much;
+ * against long doubles; and so is the cumulant function at lambda.                       */
+TEST(errors_of_the_transform_are_within_their_bound)
+{
+    double l[4], w[4], lambda = 1.3, tau = 0.011, worst = 0;
+    mcamp__law a;
+    mcamp__sum_law s;
+    mcamp__spec spec;
+    const double uses = 3e7;
+    memset(&s, 0, sizeof s);
+    memset(&spec, 0, sizeof spec);
+    small_law(&a, l, w, 1, 0);
+    for (int i = 0; i < 4; i++) l[i] = 1e-4 * l[i] + 1e-4;
+    a.count = uses;
+    s.law = &a; s.n = 1;
+    CHECK_STATUS(mcamp__spec_build(&ctx, &spec, &s, lambda, tau, 1e-9, 300, -1000), MCAMP_OK);
+    {
+        long double k0 = 0;
+        for (int i = 0; i < 4; i++) k0 += (long double)w[i] * expl((long double)lambda * l[i]);
+        k0 = (long double)uses * logl(k0);
+        CHECK_LE(fabs((double)(k0 - (long double)spec.k0)), spec.kerr);
+        for (size_t k = 0; k < 300; k++) {
+            long double re = 0, im = 0, m = 0, t = (long double)((double)k * tau), mod, arg, d;
+            for (int i = 0; i < 4; i++) {
+                long double e = (long double)w[i] * expl((long double)lambda * l[i]);
+                re += e * cosl(t * l[i]);
+                im += e * sinl(t * l[i]);
+                m += e;
+            }
+            mod = expl((long double)uses * logl(sqrtl(re * re + im * im) / m));
+            arg = (long double)uses * atan2l(im, re);
+            d = hypotl(mod * cosl(arg) - spec.br[k], mod * sinl(arg) - spec.bi[k]);
+            CHECK_LE((double)d, spec.er[k]);
+            if ((double)d > worst) worst = (double)d;
+        }
+    }
+    CHECK_LE(1e-10, worst);             /* rounding is to be seen here */
+    mcamp__spec_free(&ctx, &spec);
+}
+
+/* ---- cells and laws ------------------------------------------------------------------------ */
+
+static double law_delta(const mcamp__law *a, double eps)
+{
+    double d = a->pinf;
+    for (size_t j = 0; j < a->n; j++)
+        if (a->l[j] > eps) d -= a->w[j] * expm1(eps - a->l[j]);
+    return d;
+}
+
+/* Poisson sampling of a Gaussian in closed form, by direction. */
+static double poisson_delta(double q, double s, double eps, int add)
+{
+    double y = expm1(add ? -eps : eps) / q, t, p, u;
+    if (!(y > -1)) return add ? 0 : 1;
+    t = s * log1p(y) + 0.5 / s;
+    if (!add) {
+        p = 0.5 * erfc(t / sqrt(2.0)); u = 0.5 * erfc((t - 1 / s) / sqrt(2.0));
+        return (1 - q) * p + q * u - exp(eps) * p;
+    }
+    p = 0.5 * erfc(-t / sqrt(2.0)); u = 0.5 * erfc(-(t - 1 / s) / sqrt(2.0));
+    return p - exp(eps) * ((1 - q) * p + q * u);
+}
+
+/* Pilots that end after 2 or 3 standard deviations and have coarse cells: the laws made of
+ * them lie on their sides, each event's in both directions.                             */
+TEST(laws_of_coarse_cells_lie_on_their_sides)
+{
+    for (int round = 0; round < 200; round++) {
+        double q = uniform(), s = 0.4 + 2 * uniform(), z = 1 + 2 * uniform();
+        mcamp_event e = poisson(q, s, 1);
+        for (int add = 0; add < 2; add++) {
+            mcamp__pair p;
+            mcamp__law a[2];
+            double *share, gap = 0, least = mcamp__inf();
+            CHECK_STATUS(mcamp__pair_init(&ctx, &e, &p), MCAMP_OK);
+            CHECK_STATUS(mcamp__pair_pilot(&ctx, &p, z, add), MCAMP_OK);
+            for (size_t k = 8; k + 8 < p.npilot; k++)       /* one wide cell in the middle */
+                if (p.pilot[k].x1 > -0.5 && p.pilot[k].x2 < 0.8 && p.pilot[k + 1].x2 < 1 &&
+                    p.pilot[k].x1 < p.pilot[k].x2 && p.pilot[k + 1].x1 < p.pilot[k + 1].x2) {
+                    double x1 = p.pilot[k].x1, x2 = p.pilot[k + 1].x2;
+                    p.pilot[k].p = p.pilot[k].q = 0;
+                    p.pilot[k + 1] = mcamp__branch_cell(&p.br[0], 0, x1, x2);
+                }
+            share = mcamp__new_doubles(&ctx, p.npilot);
+            for (size_t k = 0; k < p.npilot; k++)
+                share[k] = round % 3 || !(p.pilot[k].x2 - p.pilot[k].x1 < 1e300) ? 1 : 2;
+            for (int side = 0; side < 2; side++) {
+                CHECK(mcamp__law_alloc(&ctx, &a[side], 6 * p.npilot + 4));
+                mcamp__law_fill(&a[side], &p, share, side ? MCAMP__LOWER : MCAMP__UPPER, add);
+            }
+            for (double eps = 0; eps < 4; eps += 0.1) {
+                double d = poisson_delta(q, s, eps, add), up = law_delta(&a[0], eps);
+                double low = law_delta(&a[1], eps);
+                CHECK_LE(low, d + 1e-14);
+                CHECK_LE(d, up + 1e-14);
+                if (up - low > gap) gap = up - low;
+                if (up - low < least) least = up - low;
+            }
+            CHECK_LE(1e-5, gap);                /* coarse indeed */
+            CHECK_LE(least, 0.1);
+            for (int side = 0; side < 2; side++) mcamp__law_free(&ctx, &a[side]);
+            mcamp__delete_doubles(&ctx, share, p.npilot);
+            mcamp__pair_free(&ctx, &p);
+        }
+    }
+}
+
+/* A cell's probabilities, and their ratio where one or both underflow. */
+TEST(masses_of_cells)
+{
+    for (double x = -9; x < 9; x += 0.37)
+        for (double w = 1e-6; w < 20; w *= 7) {
+            double s = 0, h = w / 2000;
+            for (int i = 0; i < 2000; i++) {            /* Simpson */
+                double a = x + i * h;
+                s += h / 6 * (mcamp__gauss_pdf(a) + 4 * mcamp__gauss_pdf(a + h / 2) +
+                              mcamp__gauss_pdf(a + h));
+            }
+            CHECK_NEAR(mcamp__gauss_mass(x, x + w), s, 1e-9, 1e-300);
+            CHECK_NEAR(mcamp__gauss_logmass(x, x + w), log(s), 1e-8, 1e-9);
+        }
+    for (double x = 31; x < 200; x += 13) {     /* far out: phi(x)/x (1 - 1/x^2), times parts */
+        double t = -0.5 * x * x - 0.91893853320467274 - log(x) + log1p(-1 / (x * x));
+        CHECK_NEAR(mcamp__gauss_logmass(x, x + 30), t, 1e-8, 1e-5);
+        CHECK_NEAR(mcamp__gauss_logmass(x, x + 1e-3 / x), t + log(-expm1(-1e-3)), 1e-7, 3e-3);
+        CHECK_NEAR(mcamp__gauss_logmass(-x - 30, -x), t, 1e-8, 1e-5);
+    }
+}
+
+TEST(binomial_probabilities_and_cuts)
+{
+    static const double c[][3] = { { 6, 3, 0.2 }, { 40, 9, 0.2 }, { 40, 20, 0.2 }, { 0, 1, 0.5 },
+                                   { 1, 1, 0.9 }, { 300, 2, 0.5 }, { 5, 9, 0.5 } };
+    for (size_t i = 0; i < sizeof c / sizeof c[0]; i++) {
+        double n = c[i][0], B = c[i][1], q = c[i][2], over = 0, more = 0, cut = 0;
+        mcamp__cut_odds o = mcamp__odds_of_cut(n, B, q);
+        for (double k = 0; k <= n + 1; k++) {
+            double t = exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) + k * log(q) +
+                           (n - k) * log1p(-q));
+            double u = exp(lgamma(n + 2) - lgamma(k + 1) - lgamma(n - k + 2) + k * log(q) +
+                           (n + 1 - k) * log1p(-q));
+            if (k <= n) CHECK_NEAR(mcamp__log_binomial(n, k, q, 1 - q), log(t), 1e-10, 1e-10);
+            if (k <= n && k >= B) { over += t; cut += t * (1 - B / (k + 1)); }
+            if (k >= B) more += u;
+        }
+        CHECK_NEAR(o.over, over, 1e-11, 1e-300);
+        CHECK_NEAR(o.over + o.edge, more, 1e-11, 1e-300);
+        CHECK_NEAR(o.cut, cut, 1e-11, 1e-300);
+    }
+}
+
+/* Infinite mass of a composition of laws. */
+TEST(infinite_masses_add_up)
+{
+    mcamp__law law[2];
+    mcamp__sum_law s;
+    memset(law, 0, sizeof law);
+    memset(&s, 0, sizeof s);
+    law[0].pinf = 1e-3; law[0].count = 7;
+    law[1].pinf = 1e-20; law[1].count = 1e6;
+    s.law = law; s.n = 2;
+    CHECK_NEAR(mcamp__sum_pinf(&s), -expm1(7 * log1p(-1e-3) - 1e-14), 1e-15, 0);
+    law[0].pinf = 0;
+    CHECK_NEAR(mcamp__sum_pinf(&s), 1e-14, 1e-12, 0);
+}
+
+/* ---- balls in bins -------------------------------------------------------------------------- */
+
+/* b = 2 by quadrature over one X, in closed form over the other. */
+static double two_bins(double c, double eps, int add)
+{
+    double s = 0, h = 1e-3, k = 2 * exp(add ? -eps : eps);
+    for (double t = -11; t < c + 11; t += h) {
+        double x = exp(c * t - c * c / 2), rest = k - x, v;
+        /* E(X - rest)_+ or E(rest - X)_+ */
+        if (rest <= 0) v = add ? 0 : 1 - rest;
+        else {
+            double d = log(rest) / c + c / 2, p = 0.5 * erfc(d / sqrt(2.0));
+            double m = 0.5 * erfc((d - c) / sqrt(2.0));
+            v = add ? rest * (1 - p) - (1 - m) : m - rest * p;
+        }
+        s += h * mcamp__gauss_pdf(t) * v;
+    }
+    return s * (add ? exp(eps) : 1) / 2;
+}
+
+TEST(two_bins_by_quadrature)
+{
+    static const double c[] = { 0.02, 0.1, 0.5, 1, 2.5 };
+    for (int i = 0; i < 5; i++)
+        for (double eps = 0.02; eps < 6 * c[i] && eps < 3; eps *= 2.2) {
+            mcamp_event e;
+            mcamp_exact_info info;
+            mcamp_interval v;
+            double rem = two_bins(c[i], eps, 0), add = two_bins(c[i], eps, 1);
+            memset(&e, 0, sizeof e);
+            e.kind = MCAMP_EVENT_BINS;
+            e.count = e.rounds = 1; e.bins = 2; e.sigma = 1 / c[i];
+            CHECK(mcamp_exact_delta(&ctx, &e, 1, NULL, eps, &v, &info) >= 0);
+            CHECK_LE(info.remove.lower, rem * (1 + 1e-6) + 1e-13);
+            CHECK_LE(rem * (1 - 1e-6) - 1e-13, info.remove.upper);
+            CHECK_LE(info.add.lower, add * (1 + 1e-6) + 1e-13);
+            CHECK_LE(add * (1 - 1e-6) - 1e-13, info.add.upper);
+            if (rem > 1e-8) CHECK_LE(info.remove.upper - info.remove.lower, 1e-3 * rem);
+            if (add > 1e-8 && add > rem) CHECK_LE(info.add.upper - info.add.lower, 1e-3 * add);
+        }
+}
+
+/* What the cells of a put leave out is counted apart, and nothing else is left out; of a call
+ * what is beyond its reach.                                                             */
+TEST(cells_of_bins_cover_everything_or_it_is_counted)
+{
+    for (int put = 0; put < 2; put++)
+        for (double c = 0.01; c < 4; c *= 3) {
+            mcamp__acc a;
+            mcamp_event e;
+            double q = 0, eps = 0.3, b = 8, cut = log(b) + (put ? -eps : eps), from, x;
+            memset(&e, 0, sizeof e);
+            e.kind = MCAMP_EVENT_BINS;
+            e.count = e.rounds = 1; e.bins = 8; e.sigma = 1 / c;
+            CHECK_STATUS(mcamp__acc_init(&a, &ctx, &e, 1, 1e-4, 200000000, 0), MCAMP_OK);
+            a.pair[0].bins = put ? 2 : 1;
+            a.sum[0].kernel = a.sum[1].kernel = 1;
+            CHECK_STATUS(mcamp__bins_pilot(&a, cut, -10), MCAMP_OK);
+            from = a.pair[0].pilot[0].x1;
+            for (size_t i = 0; i < a.pair[0].npilot; i++) q += a.pair[0].pilot[i].q;
+            x = put ? cut / c + 0.5 * c : a.reach;
+            if (put) {
+                CHECK_LE(b * exp(cut) * 0.5 * erfc(-from / sqrt(2.0)) * (1 - 1e-9), a.left);
+                q += 0.5 * erfc(-from / sqrt(2.0));
+            } else {
+                CHECK_NEAR(a.left, 0, 0, 0);
+            }
+            CHECK_NEAR(q, 0.5 * erfc(-x / sqrt(2.0)), 1e-12, 0);
+            mcamp__acc_free(&a);
+        }
+    {       /* E(S; some X >= x) for b = 2: 2 E(X; X >= x) + 2 E X' P(X >= x) less both */
+        double c = 1, t = 0.7, pH = 0.5 * erfc(t / sqrt(2.0)), mH = 0.5 * erfc((t - c) / sqrt(2.0));
+        CHECK_LE(mcamp__bins_beyond(c, 2, t), 2 * (mH + pH) * (1 + 1e-9));
+        CHECK_LE(2 * (mH + (1 - mH) * pH), mcamp__bins_beyond(c, 2, t));
+    }
+}
+
+/* Both parts of a call by enumeration over which of two are huge: quadrature in the plane. */
+TEST(huge_and_tame_parts_of_a_call)
+{
+    double c = 0.8, eps = 0.4, k = 2 * exp(eps), huge = 0, h = 0.02;
+    mcamp_interval v = { 0, 0 };
+    for (double s = -8; s < 10; s += h)
+        for (double t = -8; t < 10; t += h) {
+            double x = exp(c * s - c * c / 2), y = exp(c * t - c * c / 2);
+            if (x >= k || y >= k)
+                huge += h * h * mcamp__gauss_pdf(s) * mcamp__gauss_pdf(t) * (x + y - k);
+        }
+    mcamp__bins_huge(c, 2, eps, &v);
+    CHECK_NEAR(v.upper, huge, 3e-2, 0);
+    CHECK_NEAR(v.lower, v.upper, 1e-10, 0);
+    CHECK_LE(v.lower, v.upper);
+}
+
+static const mt_case cases[] = {
+    T(inverted_transforms_hold_the_sum),
+    T(errors_of_the_transform_are_within_their_bound),
+    T(laws_of_coarse_cells_lie_on_their_sides),
+    T(masses_of_cells),
+    T(binomial_probabilities_and_cuts),
+    T(infinite_masses_add_up),
+    T(two_bins_by_quadrature),
+    T(cells_of_bins_cover_everything_or_it_is_counted),
+    T(huge_and_tame_parts_of_a_call)
+};
+
+int main(int argc, char **argv)
+{
+    if (mcamp_ctx_init(&ctx, NULL) < 0) return 1;
+    return mt_run("terms", cases, sizeof cases / sizeof cases[0], argc, argv);
+}
