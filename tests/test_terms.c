@@ -209,7 +209,7 @@ TEST(laws_of_coarse_cells_lie_on_their_sides)
                 if (up - low > gap) gap = up - low;
                 if (up - low < least) least = up - low;
             }
-            CHECK_LE(1e-5, gap);                /* coarse indeed */
+            CHECK_LE(1e-7, gap);                /* coarse indeed */
             CHECK_LE(least, 0.1);
             for (int side = 0; side < 2; side++) mcamp__law_free(&ctx, &a[side]);
             mcamp__delete_doubles(&ctx, share, p.npilot);
