@@ -6,41 +6,37 @@
 
 static mcamp_ctx ctx;
 
-static FILE *open_vectors(const char *name)
+/* Calls fn for every line "kind number number ..." of the given kind. */
+typedef struct reader {
+    const char *kind;
+    void (*fn)(const double *v, int n);
+    int count;
+} reader;
+
+static void read_line(const char *line, void *user)
 {
-    char path[600];
-    const char *slash = strrchr(__FILE__, '/');
-    int dir = slash ? (int)(slash - __FILE__ + 1) : 0;
-    FILE *f;
-    snprintf(path, sizeof path, "%.*svectors/%s", dir, __FILE__, name);
-    f = fopen(path, "r");
-    if (!f) printf("  cannot open %s\n", path);
-    CHECK(f != NULL);
-    return f;
+    reader *r = (reader *)user;
+    size_t length = strlen(r->kind);
+    const char *p = line + length;
+    double v[80];
+    int n = 0;
+    if (strncmp(line, r->kind, length) || *p != ' ') return;
+    for (; n < 80; n++) {
+        char *end;
+        v[n] = strtod(p, &end);
+        if (end == p) break;
+        p = end;
+    }
+    r->fn(v, n);
+    r->count++;
 }
 
-/* Calls fn for every line "kind number number ..." of the given kind. */
 static int for_vectors(const char *kind, void (*fn)(const double *v, int n))
 {
-    char line[2000];
-    int count = 0;
-    FILE *f = open_vectors("exact.txt");
-    if (!f) return 0;
-    while (fgets(line, sizeof line, f)) {
-        double v[80];
-        char *p = line + strlen(kind), *end;
-        int n = 0;
-        if (strncmp(line, kind, strlen(kind)) || *p != ' ') continue;
-        for (; n < 80; n++) {
-            v[n] = strtod(p, &end);
-            if (end == p) break;
-            p = end;
-        }
-        fn(v, n);
-        count++;
-    }
-    fclose(f);
-    return count;
+    reader r;
+    r.kind = kind; r.fn = fn; r.count = 0;
+    mt_vectors("exact.txt", read_line, &r);
+    return r.count;
 }
 
 static mcamp_event poisson(double q, double sigma, uint64_t count)
