@@ -1,8 +1,13 @@
 /* Section base: statuses, sizes, sums, log space, root finding. */
+#define MCAMP_PTHREADS
 #define MCAMP_STATIC
 #define MCAMP_IMPLEMENTATION
 #include "../mcamp.h"
 #include "mcamp_test.h"
+#include <fenv.h>
+#if defined(__x86_64__)
+#  include <xmmintrin.h>
+#endif
 
 TEST(every_status_has_its_own_text)
 {
@@ -48,7 +53,9 @@ static mcamp_error failed_init(const mcamp_ctx_desc *d, mcamp_status want)
 TEST(a_failed_context_is_defined)
 {
     mcamp_ctx_desc d, z;
+    mcamp_ctx c;
     mcamp_error e;
+    double out;
     memset(&z, 0, sizeof z);
     d = z; d.start_canary = 3;
     e = failed_init(&d, MCAMP_E_CANARY);
@@ -59,7 +66,200 @@ TEST(a_failed_context_is_defined)
     d = z; d.alloc.alloc = half_allocator;
     e = failed_init(&d, MCAMP_E_ARG);
     CHECK(e.status == MCAMP_E_ARG && !strcmp(e.argument, "alloc"));
+    /* a context that was good before is not afterwards */
+    CHECK_STATUS(mcamp_ctx_init(&c, NULL), MCAMP_OK);
+    CHECK_STATUS(mcamp_gauss_delta(&c, 1.0, 1.0, 1.0, &out), MCAMP_OK);
+    CHECK_STATUS(mcamp_ctx_init(&c, &d), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_gauss_delta(&c, 1.0, 1.0, 1.0, &out), MCAMP_E_ARG);
 }
+
+/* ---- the floating-point environment ------------------------------------------------ */
+
+static double computed(double a, double b)
+{
+    volatile double x = a, y = b, sum;
+    sum = x + y;
+    return sum;
+}
+
+static void refused_when_rounding(int mode)
+{
+    int before = fegetround(), effect;
+    mcamp_ctx c;
+    mcamp_status st;
+    if (fesetround(mode)) return;
+    effect = !mcamp__eq(computed(1, 0.75 * DBL_EPSILON), 1 + DBL_EPSILON) ||
+             !mcamp__eq(computed(1, 0.25 * DBL_EPSILON), 1);
+    st = mcamp_ctx_init(&c, NULL);
+    fesetround(before);
+    CHECK_STATUS(st, effect ? MCAMP_E_FPENV : MCAMP_OK);
+    if (effect) CHECK(mcamp_last_error(&c).status == MCAMP_E_FPENV);
+}
+
+TEST(other_roundings_are_refused)
+{
+#ifdef FE_UPWARD
+    refused_when_rounding(FE_UPWARD);
+#endif
+#ifdef FE_DOWNWARD
+    refused_when_rounding(FE_DOWNWARD);
+#endif
+#ifdef FE_TOWARDZERO
+    refused_when_rounding(FE_TOWARDZERO);
+#endif
+    refused_when_rounding(fegetround());
+}
+
+/* 0x8000 flushes results, 0x0040 reads denormals as zero. */
+TEST(flushed_denormals_are_refused)
+{
+#if defined(__x86_64__)
+    static const unsigned flag[3] = { 0x8000, 0x0040, 0x8040 };
+    unsigned before = _mm_getcsr();
+    for (int i = 0; i < 3; i++) {
+        volatile double quarter = DBL_MIN;
+        mcamp_ctx c;
+        mcamp_status st;
+        double half;
+        _mm_setcsr(before | flag[i]);
+        quarter = quarter / 4;
+        half = computed(quarter, quarter);
+        st = mcamp_ctx_init(&c, NULL);
+        _mm_setcsr(before);     /* compared only now: as zeros all would be equal */
+        CHECK_STATUS(st, mcamp__eq(half, DBL_MIN / 2) ? MCAMP_OK : MCAMP_E_FPENV);
+    }
+#endif
+}
+
+/* ---- ranges --------------------------------------------------------------------------- */
+
+TEST(ranges_are_open_where_they_say_so)
+{
+    mcamp_ctx c;
+    const double inf = mcamp__inf();
+    CHECK_STATUS(mcamp_ctx_init(&c, NULL), MCAMP_OK);
+    CHECK_STATUS(mcamp__check(&c, "x", mcamp__nan(), -inf, 1, inf, 1), MCAMP_E_NONFINITE);
+    CHECK(!strcmp(mcamp_last_error(&c).argument, "x") && mcamp_last_error(&c).status < 0);
+    CHECK_STATUS(mcamp__check(&c, "x", inf, -inf, 1, inf, 1), MCAMP_E_NONFINITE);
+    for (int closed = 0; closed < 2; closed++) {
+        mcamp_status end = closed ? MCAMP_OK : MCAMP_E_ARG;
+        CHECK_STATUS(mcamp__check(&c, "y", 1, 1, closed, 2, 1), end);
+        CHECK_STATUS(mcamp__check(&c, "y", 2, 1, 1, 2, closed), end);
+        CHECK_STATUS(mcamp__check(&c, "y", 0.5, 1, closed, 2, 1), MCAMP_E_ARG);
+        CHECK_STATUS(mcamp__check(&c, "y", 2.5, 1, 1, 2, closed), MCAMP_E_ARG);
+        CHECK_STATUS(mcamp__check(&c, "y", 1.5, 1, closed, 2, closed), MCAMP_OK);
+    }
+    CHECK_STATUS(mcamp__check_prob(&c, "p", 0), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp__check_prob(&c, "p", 1), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp__check_eps(&c, "eps", 0), MCAMP_OK);
+    CHECK_STATUS(mcamp__check_eps(&c, "eps", -1e-300), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp__check_sigma(&c, "sigma", 0), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp__check_sigma(&c, "sigma", 9e-101), MCAMP_E_ARG);
+    CHECK(mcamp__eq(mcamp_last_error(&c).value, 9e-101));
+}
+
+/* ---- memory ------------------------------------------------------------------------------ */
+
+typedef struct ledger { size_t blocks, bytes, most; } ledger;
+
+/* Dirty memory, and the size kept before it for the one who frees. */
+static void *keep(void *user, size_t size)
+{
+    ledger *l = (ledger *)user;
+    size_t *p;
+    l->most = mcamp__zmax(l->most, size);
+    if (!size || size > 1 << 20) return NULL;
+    p = (size_t *)malloc(size + 64);
+    CHECK(p != NULL);
+    memset(p, 0x5a, size + 64);
+    *p = size;
+    l->blocks++;
+    l->bytes += size;
+    return (char *)p + 64;
+}
+
+static void give_back(void *user, void *p, size_t size)
+{
+    ledger *l = (ledger *)user;
+    CHECK(*(size_t *)((char *)p - 64) == size);
+    l->blocks--;
+    l->bytes -= size;
+    free((char *)p - 64);
+}
+
+TEST(memory_is_zero_and_given_back_whole)
+{
+    static const size_t count[] = { 0, 1, 7, 1000 };
+    ledger l = { 0, 0, 0 };
+    mcamp_ctx_desc d;
+    mcamp_ctx c;
+    memset(&d, 0, sizeof d);
+    d.alloc.alloc = keep; d.alloc.free = give_back; d.alloc.user = &l;
+    CHECK_STATUS(mcamp_ctx_init(&c, &d), MCAMP_OK);
+    for (size_t i = 0; i < 4; i++) {
+        double *p = mcamp__new_doubles(&c, count[i]);
+        CHECK(p != NULL);
+        for (size_t j = 0; p && j < count[i]; j++) CHECK(mcamp__bits(p[j]) == 0);
+        mcamp__delete_doubles(&c, p, count[i]);
+    }
+    mcamp__delete_doubles(&c, NULL, 5);
+    CHECK(!l.blocks && !l.bytes && l.most == 8000);
+    CHECK(!mcamp__new(&c, SIZE_MAX / 2, 1));        /* asked for: most is that */
+    CHECK(l.most == SIZE_MAX / 2);
+    CHECK(!mcamp__new(&c, SIZE_MAX / 2 + 1, 1));    /* above PTRDIFF_MAX, and overflow */
+    CHECK(!mcamp__new(&c, SIZE_MAX / 8 + 1, 8));
+    CHECK(l.most == SIZE_MAX / 2);
+}
+
+/* ---- tasks, progress -------------------------------------------------------------------- */
+
+static void count_task(void *arg, size_t i) { ((unsigned char *)arg)[i]++; }
+
+static void tasks_once(mcamp_ctx *c, size_t ntask)
+{
+    unsigned char done[600];
+    memset(done, 0, sizeof done);
+    mcamp__run(c, ntask, count_task, done);
+    for (size_t i = 0; i < sizeof done; i++) CHECK(done[i] == (i < ntask));
+}
+
+TEST(every_task_is_run_once)
+{
+    static const size_t width[] = { 0, 1, 2, 3, 7, 256, 257, SIZE_MAX };
+    mcamp_ctx c;
+    CHECK_STATUS(mcamp_ctx_init(&c, NULL), MCAMP_OK);
+    tasks_once(&c, 0);
+    tasks_once(&c, 5);
+    for (size_t w = 0; w < sizeof width / sizeof width[0]; w++) {
+        c.parallel = mcamp_parallel_threads(width[w]);
+        CHECK(c.parallel.width == mcamp__zmin(mcamp__zmax(width[w], 1), 256));
+        if (c.parallel.width > 256) continue;
+        for (size_t n = 0; n < 600; n += 149) tasks_once(&c, n);
+        tasks_once(&c, 1);
+        tasks_once(&c, 2);
+    }
+}
+
+static int answer(void *user, double fraction, double best)
+{
+    (void)fraction; (void)best;
+    return *(int *)user;
+}
+
+TEST(any_answer_but_zero_stops)
+{
+    int say = 0;
+    mcamp_ctx c;
+    CHECK_STATUS(mcamp_ctx_init(&c, NULL), MCAMP_OK);
+    CHECK(!mcamp__progress(&c, 0.5, 1));
+    c.progress.fn = answer;
+    c.progress.user = &say;
+    CHECK(!mcamp__progress(&c, 0.5, 1));
+    say = 1; CHECK(mcamp__progress(&c, 0.5, 1));
+    say = -1; CHECK(mcamp__progress(&c, 0.5, 1));
+}
+
+/* ---- numbers ---------------------------------------------------------------------------- */
 
 TEST(finiteness_is_read_off_the_bits)
 {
@@ -74,6 +274,7 @@ TEST(sizes_are_checked)
     size_t r = 7;
     CHECK(mcamp__mul_size(3, 5, &r) && r == 15);
     CHECK(!mcamp__mul_size(SIZE_MAX, 2, &r) && r == 15);
+    CHECK(!mcamp__mul_size(SIZE_MAX / 2 + 1, 2, &r) && r == 15);
     CHECK(!mcamp__mul_size(SIZE_MAX / 8 + 1, 8, &r) && r == 15);
     CHECK(mcamp__mul_size(0, SIZE_MAX, &r) && r == 0);
     CHECK(!mcamp__add_size(SIZE_MAX, 1, &r) && r == 0);
@@ -87,6 +288,10 @@ TEST(compensated_sum_keeps_what_a_plain_sum_loses)
     for (int i = 0; i < 1000; i++) mcamp__sum_add(&s, 1.0);
     mcamp__sum_add(&s, -1e16);
     CHECK_NEAR(mcamp__sum_get(&s), 1000.0, 0, 0);
+    s.s = s.c = 0;
+    for (int i = 0; i < 3; i++) mcamp__sum_add(&s, i == 1 ? 1e16 : 0.75);
+    mcamp__sum_add(&s, -1e16);
+    CHECK_NEAR(mcamp__sum_get(&s), 1.5, 0, 0);
     mcamp__sum_add(&s, mcamp__inf());
     CHECK(mcamp__sum_get(&s) > DBL_MAX);
     mcamp__sum_add(&s, mcamp__nan());
@@ -101,12 +306,15 @@ TEST(log_space_helpers_at_their_edges)
     CHECK_NEAR(mcamp__log_add(inf, inf), inf, 0, 0);
     CHECK_NEAR(mcamp__log_add(-inf, 3.0), 3.0, 0, 0);
     CHECK(mcamp__isnan(mcamp__log_add(mcamp__nan(), 1.0)));
+    CHECK(mcamp__isnan(mcamp__log_add(1.0, mcamp__nan())));
     CHECK_NEAR(mcamp__log1mexp(-1e-20), log(1e-20), 1e-15, 0);
     CHECK_NEAR(mcamp__log1mexp(-50.0), -exp(-50.0), 1e-15, 0);
     CHECK_NEAR(mcamp__log1mexp(0.0), -inf, 0, 0);
     CHECK(mcamp__isnan(mcamp__log1mexp(1e-9)));
     CHECK_NEAR(mcamp__log_sub(log(5.0), log(3.0)), log(2.0), 1e-15, 0);
     CHECK_NEAR(mcamp__log_sub(1.0, -inf), 1.0, 0, 0);
+    CHECK_NEAR(mcamp__log_sub(1.0, -1.0), log(exp(1.0) - exp(-1.0)), 1e-15, 0);
+    CHECK(mcamp__isnan(mcamp__log_sub(1.0, 1.5)));
 }
 
 TEST(root_finder_converges_from_any_bracket)
@@ -125,12 +333,19 @@ TEST(root_finder_converges_from_any_bracket)
         mcamp__root_update(&r, x, x > 2 ? -mcamp__inf() : mcamp__inf());
     }
     CHECK_NEAR(r.hi, 2.0, 1e-8, 0);
+    CHECK(r.steps < 40);        /* log2(8e9) = 33 */
 }
 
 TEST_MAIN("base",
     T(every_status_has_its_own_text),
     T(context_refuses_bad_descriptors),
     T(a_failed_context_is_defined),
+    T(other_roundings_are_refused),
+    T(flushed_denormals_are_refused),
+    T(ranges_are_open_where_they_say_so),
+    T(memory_is_zero_and_given_back_whole),
+    T(every_task_is_run_once),
+    T(any_answer_but_zero_stops),
     T(finiteness_is_read_off_the_bits),
     T(sizes_are_checked),
     T(compensated_sum_keeps_what_a_plain_sum_loses),

@@ -559,6 +559,79 @@ TEST(sum_of_tails_of_things_that_are_not_finite)
     }
 }
 
+/* ---- lines, outer products ---------------------------------------------------------- */
+
+/* Where line i is the largest, by the definition: of equal ones the first counts. */
+static void own_interval(const double *level, const double *slope, size_t b, size_t i,
+                         double *lo, double *hi)
+{
+    *lo = -mcamp__inf();
+    *hi = mcamp__inf();
+    for (size_t j = 0; j < b; j++) {
+        double d = slope[i] - slope[j], gap = level[j] - level[i];
+        if (d > 0) *lo = fmax(*lo, gap / d);
+        else if (d < 0) *hi = fmin(*hi, gap / d);
+        else if (gap > 0 || (!(gap < 0) && j < i)) *lo = mcamp__inf();
+    }
+}
+
+/* Small integers, so that lines meet in a point and coincide, and nothing is rounded. */
+TEST(lines_are_largest_where_they_are)
+{
+    static double level[BMAX * S], slope[BMAX * S], own[3 * S], lo[S], hi[S];
+    mcamp_rng r = test_rng(31);
+    for (size_t b = 1; b <= 9; b += 2) {
+        size_t empty = 0, ends = 0;
+        for (size_t i = 0; i < b; i++) off[i] = floor(between(&r, 0, 4));
+        for (size_t i = 0; i < b * S; i++) {
+            slope[i] = floor(between(&r, 0, 3));
+            zt[i] = floor(between(&r, 0, 4));
+            level[i] = zt[i] - off[i / S];
+        }
+        for (size_t s = 0; s < S; s++) {
+            size_t i = s % b;
+            own[s] = (double)i;
+            own[S + s] = slope[i * S + s];
+            own[2 * S + s] = level[i * S + s];
+        }
+        FOR_EACH_SET(vs) {
+            mcamp__vec_mode_interval(vs, zt, b, off, slope, own, lo, hi);
+            for (size_t s = 0; s < S; s++) {
+                double l[9], c[9], want_lo, want_hi;
+                for (size_t i = 0; i < b; i++) l[i] = level[i * S + s], c[i] = slope[i * S + s];
+                own_interval(l, c, b, s % b, &want_lo, &want_hi);
+                CHECK_NEAR(lo[s], want_lo, 0, 0);
+                CHECK_NEAR(hi[s], want_hi, 0, 0);
+                empty += want_lo > DBL_MAX;
+                ends += mcamp__finite(want_hi);
+            }
+        }
+        CHECK(b < 3 || (empty > 0 && ends > 0));
+    }
+}
+
+TEST(outer_products_have_every_row)
+{
+    static double p[7 * 64], d[64 * 64];
+    mcamp_rng r = test_rng(32);
+    for (size_t ld = 32; ld <= 64; ld += 32) {
+        for (size_t i = 0; i < 7 * ld; i++) p[i] = between(&r, -1, 1);
+        FOR_EACH_SET(vs) {
+            double worst = 0;
+            for (size_t i = 0; i < ld * ld; i++) d[i] = 0.5;
+            mcamp__vec_outer(vs, p, ld, 7, d);
+            for (size_t i = 0; i < ld; i++) {
+                for (size_t j = i; j < ld; j++) {
+                    long double sum = 0.5L;
+                    for (size_t s = 0; s < 7; s++) sum += (long double)p[s * ld + i] * p[s * ld + j];
+                    worst = fmax(worst, (double)fabsl(d[i * ld + j] - sum));
+                }
+            }
+            CHECK_LE(worst, 16 * U);
+        }
+    }
+}
+
 TEST(column_sums_and_rank_one_updates)
 {
     mcamp_rng r = test_rng(6);
@@ -793,6 +866,8 @@ TEST(tuples_refuse_what_cannot_be_drawn)
     CHECK(meter.live == 0);
     CHECK_STATUS(mcamp__tuple_init(&ctx, 0, 2, base, a, 0, 0, &t), MCAMP_E_SIZE);
     CHECK_STATUS(mcamp__tuple_init(&ctx, 2, 0, base, a, 0, 0, &t), MCAMP_E_SIZE);
+    CHECK_STATUS(mcamp__tuple_init(&ctx, 2, (size_t)UINT32_MAX / 2 + 1, base, a, 0, 0, &t),
+                 MCAMP_E_SIZE);
     a[1] = mcamp__nan();
     CHECK_STATUS(mcamp__tuple_init(&ctx, 2, 2, base, a, 0, 0, &t), MCAMP_E_NONFINITE);
 }
@@ -832,6 +907,7 @@ TEST_MAIN("vec", T(a_context_exists), T(exp_is_within_2_ulp), T(exp_at_the_edges
           T(sum_of_weighted_tails),
           T(slopes_of_each_sample), T(tails_that_make_up_for_large_weights),
           T(sum_of_tails_of_things_that_are_not_finite),
+          T(lines_are_largest_where_they_are), T(outer_products_have_every_row),
           T(column_sums_and_rank_one_updates), T(buffers_are_aligned_and_freed),
           T(shifts_are_added_transposed), T(tuples_follow_their_law),
           T(tuples_of_every_size_and_range), T(tuples_refuse_what_cannot_be_drawn),

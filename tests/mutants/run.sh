@@ -6,7 +6,7 @@ CC=${CC:-cc}
 JOBS=${JOBS:-2}
 out=${BUILD:-build}/mutants
 tree=$out/tree
-flags="-std=c99 -O1 -w -pthread"
+flags="-std=c99 -O1 -w -pthread -DMCAMP_VECTOR=2"
 
 die() { echo "mutants: $*" >&2; exit 2; }
 
