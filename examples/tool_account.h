@@ -27,7 +27,9 @@ static const event_form EVENT_FORMS[] = {
     { "group-poisson", MCAMP_EVENT_GROUP_POISSON, "qsTg", "Q,SIGMA,T,GROUP" },
     { "group-fixed", MCAMP_EVENT_GROUP_FIXED, "NbsTg", "POPULATION,BATCH,SIGMA,T,GROUP" },
     { "bandmf", MCAMP_EVENT_BANDMF, "sbNrw|S",
-      "SIGMA,BATCH,POPULATION,ROUNDS,BANDS[,COLUMN_NORM]" },
+      "SIGMA,BATCH,POPULATION,ROUNDS,BANDS[,COLUMN_NORM] (rate BATCH*BANDS/POPULATION)" },
+    { "bandmf-floor", MCAMP_EVENT_BANDMF, "sbNrw|S",
+      "the same, rate BATCH/floor(POPULATION/BANDS): the paper leaves a remainder out" },
     { "bnb", MCAMP_EVENT_BINS, "sir", "SIGMA,BATCHES,EPOCHS (balls in bins, C = identity)" },
 };
 enum { NEVENT_FORM = sizeof EVENT_FORMS / sizeof EVENT_FORMS[0] };
@@ -159,6 +161,7 @@ TOOL_FN void read_event(event_list *l, const char **p)
         if (*f == '.') { read_pairs(l, p); break; }
         if (read_field(l, p, &x)) set_field(l, e, *f, x); else set_unknown(l, *f);
     }
+    if (e->bands && strstr(form->name, "-floor")) e->population -= e->population % e->bands;
     while (**p == '*') {
         double x = 0;
         ++*p;

@@ -34,6 +34,12 @@ if nm -u "$build/embedded" | grep -Eq " (malloc|calloc|free|[a-z]*printf|puts|fo
     bad "embedded calls malloc or stdio"
 else ok; fi
 
+# Closed forms beside the accountant: never below it.
+runs "$build/formulas"
+awk '/by its curve/ { s = $NF } /^  (best|sqrt|refined)/ && !(s > 0) { if (!($NF + 0 > 8.05)) exit 1 }
+     /best Renyi order/ { renyi = $NF } /^  certified/ { if (!($NF + 0 < renyi + 0)) exit 1; n++ }
+     /50 sampled/ { n++ } END { exit n != 2 }' "$tmp/out" && ok || bad "formulas"
+
 # A certification spread over processes: the verdict and the bits of one.
 if [ -x "$build/mpi_verify" ] && command -v mpirun >/dev/null; then
     runs mpirun --allow-run-as-root --oversubscribe -n 4 "$build/mpi_verify" --check

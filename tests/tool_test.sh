@@ -201,7 +201,7 @@ done
 # Every word of the event language, and all of it in one composition.
 for e in gaussian:2,0.5 laplace:3,0.1 response:0.2,1e-9 poisson:0.01,1,100 bnb:2,16,2 \
          truncated:0.01,1,100,700,50000 mog:1,50,0:0.99,1:0.009,2:0.001 \
-         group-poisson:0.01,2,100,4 group-fixed:2000,20,3,100,4 bandmf:1.5,1000,342477,2052,9 \
+         group-poisson:0.01,2,100,4 group-fixed:2000,20,3,100,4 bandmf:1.5,1000,342477,2052,9 bandmf-floor:1.5,1000,342478,2052,9 \
          gaussian:2+laplace:3,0.1*2+response:0.2,1e-9*3+poisson:0.01,1,100+mog:1,50,0:0.99,1:0.01; do
     runs 0 account $e --delta 1e-6 --json --rel-error 0.01
     [ -n "$(value upper)" ] && ok || bad "no answer for $e"
