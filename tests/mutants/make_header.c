@@ -393,6 +393,8 @@ static const char *broken(const source *s, size_t a, size_t b, size_t lo, size_t
     if (operand(s->text, prev) && !is(s->text, prev, ")") && !is(s->text, prev, "else") &&
         !is(s->text, prev, "do"))
         return "from begins inside an expression";
+    if (operand(s->text, prev) && binary(s->text, s->tok[a]))
+        return "from begins with an operator";
     if (is_word((unsigned char)s->text[next.at]) || s->text[next.at] == '"')
         return "from ends inside an expression";
     if (strchr("=", s->text[next.at]) && next.len == 1) return "from is assigned to";

@@ -21,18 +21,18 @@ make_sources() {
     done
 }
 
-# Numbers of the bugs on lines where the compiler complains.
+# Numbers of the bugs on lines where the compiler complains, or up to $1 lines below.
 complaints() {
     "$CC" $flags -fsyntax-only -x c -DMCAMP_IMPLEMENTATION -DMCAMP_PTHREADS "$out/new/mcamp.h" 2>&1
     "$CC" $flags -fsyntax-only "$out/new/examples/mcamp.c" 2>&1
 }
 suspects() {
-    awk -F '\t' -v at="$out/new/" 'NR == FNR { source[NR] = $1; a[NR] = $2; b[NR] = $3; k[NR] = $4; n = NR; next }
+    awk -F '\t' -v near="$1" -v at="$out/new/" 'NR == FNR { source[NR] = $1; a[NR] = $2; b[NR] = $3; k[NR] = $4; n = NR; next }
         { if (!match($0, /:[0-9]+:[0-9]+: (fatal )?error/)) next
           name = substr($0, 1, RSTART - 1); sub(/^.*\.\.\//, "", name)
           if (index(name, at) == 1) name = substr(name, length(at) + 1)
           line = substr($0, RSTART + 1) + 0
-          for (i = 1; i <= n; i++) if (source[i] == name && a[i] <= line && line <= b[i]) print k[i] }' \
+          for (i = 1; i <= n; i++) if (source[i] == name && a[i] <= line + near && line <= b[i]) print k[i] }' \
         "$out/new/lines" "$out/complaints" | sort -un
 }
 
@@ -48,7 +48,8 @@ for try in 1 2 3 4 5 6; do
     make_sources
     complaints >"$out/complaints"
     grep -q 'error' "$out/complaints" || break
-    suspects >"$out/suspects"
+    suspects 0 >"$out/suspects"
+    [ -s "$out/suspects" ] || suspects 9 >"$out/suspects"
     [ -s "$out/suspects" ] && [ $try -lt 6 ] || { cat "$out/complaints"; die "the header does not compile"; }
     cat "$out/suspects" >>"$out/skip"
 done
