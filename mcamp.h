@@ -1551,9 +1551,8 @@ MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx,
 typedef struct mcamp_problem {
     uint32_t start_canary;      /* must be 0                                   */
     mcamp_mech_desc strategy;   /* C; kind 0 = identity; n is filled in        */
-    size_t batches;             /* REQUIRED: b, batches in an epoch            */
-    size_t epochs;              /* E; or give rounds                           */
-    size_t rounds;              /* n; 0 = epochs * batches                     */
+    size_t rounds, batches, epochs;     /* REQUIRED: any two of them; 0 = from the
+                                   others                                      */
     double eps, delta, sigma;   /* REQUIRED: the two that the question needs   */
     mcamp_budget budget;        /* all 0: defaults                             */
     uint32_t end_canary;        /* must be 0                                   */
@@ -16438,17 +16437,18 @@ MCAMP_API mcamp_interval mcamp_curve_bounds(const mcamp_answer *curve, size_t co
     return v;
 }
 
-/* ---- certified calibration -------------------------------------------------------- *
- * The ladder is fixed before the first verification sample: sigma_hat, from the
- * calibration stream, times these factors, the most private first.  It stops at the
- * first rung that is not accepted and returns the one before.  Fixed-sequence testing
- * needs no union bound: a false result needs the first false rung to be accepted.     */
-/* ---- certified calibration -------------------------------------------------------- *
- * The ladder is fixed before the first verification sample: sigma_hat, from the
- * calibration stream, times these factors, the most private first.  It stops at the
- * first rung that is not accepted and returns the one before.  Fixed-sequence testing
- * needs no union bound: a false result needs the first false rung to be accepted.
- * Rung 0 needs no samples: the unamplified sigma, or what section exact knows.        */
+/* The next number of seven digits, or x where that is out of reach: what is proved is
+ * then what can be printed.                                                          */
+MCAMP__PRIV double mcamp__short_up(double x)
+{
+    int k = 6 - (int)floor(log10(x));
+    double p = 1, y;
+    if (k > 22 || k < -8) return x;
+    for (int i = 0; i < (k < 0 ? -k : k); i++) p *= 10;     /* exact */
+    y = k < 0 ? ceil(x / p) * p : ceil(x * p) / p;
+    return y >= x ? y : x;
+}
+
 /* ---- certified calibration -------------------------------------------------------- *
  * The ladder is fixed before the first verification sample: sigma_hat, from the
  * calibration stream, times these factors, the most private first; or the one sigma that
@@ -16472,7 +16472,7 @@ MCAMP__PRIV mcamp_status mcamp__certify_ladder(mcamp_ctx *ctx, const mcamp__solv
     if (st >= 0) st = mcamp__verify_claim(ctx, solve->f, c, &known, best);
     mcamp__guarantee_claim(gram, c, &s);
     for (int i = 0; st == MCAMP_OK && i < rungs; i++) {
-        c->sigma = r->known ? exp(r->x) : exp(r->x) * ladder[i] + 2 * r->err;
+        c->sigma = mcamp__short_up(r->known ? exp(r->x) : exp(r->x) * ladder[i] + 2 * r->err);
         if (!(c->sigma < su)) continue;
         c->rung = (uint64_t)i + 1;
         st = mcamp__known_bounds(ctx, solve->f, c, &known);
@@ -16510,7 +16510,7 @@ MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx, const mcamp_gra
     mcamp__guarantee_claim(gram, &c, &best);
     mcamp__solve_start(&f, &bud, 1, c.eps, c.delta, &solve);
     st = mcamp__solve_sigma(ctx, &solve, gram->max_norm, &su, &r);
-    su *= 1 + 1e-12;        /* the bound is evaluated anew, with its own rounding */
+    su = mcamp__short_up(su * (1 + 1e-12));     /* the bound has a rounding of its own */
     if (st == MCAMP_OK) st = mcamp__certify_ladder(ctx, &solve, &r, su, &c, gram, &best);
     mcamp__factor_free(ctx, &f);
     if (st < 0) return st;
@@ -16527,31 +16527,42 @@ MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx, const mcamp_gra
 
 /* ---- the easy level ------------------------------------------------------------------ */
 
+/* Rounds and batches from any two of rounds, batches and epochs, the last epoch whole
+ * or not; all three must agree.                                                     */
+MCAMP__PRIV mcamp_status mcamp__shape(mcamp_ctx *ctx, size_t rounds, size_t batches,
+                                      size_t epochs, size_t *n, size_t *b)
+{
+    if (!rounds + !batches + !epochs > 1)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, !batches ? "batches" : "rounds", 0);
+    *n = rounds;
+    if (!rounds && !mcamp__mul_size(epochs, batches, n))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "epochs", (double)epochs);
+    *b = batches ? batches : (*n - 1) / epochs + 1;
+    if (epochs && (*n - 1) / *b + 1 != epochs)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "epochs", (double)epochs);
+    return MCAMP_OK;
+}
+
 MCAMP_API mcamp_status mcamp_problem_gram(mcamp_ctx *ctx, const mcamp_problem *problem,
                                           mcamp_gram *gram)
 {
     mcamp_mech_desc d;
     mcamp_mech mech;
-    size_t n;
+    size_t n, batches;
     mcamp_status st;
     if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
     if (!problem || !gram)
         return mcamp__fail(ctx, MCAMP_E_REQUIRED, problem ? "gram" : "problem", 0);
     if (problem->start_canary || problem->end_canary)
         return mcamp__fail(ctx, MCAMP_E_CANARY, "problem", 0);
-    if (!problem->batches) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "batches", 0);
-    n = problem->rounds;
-    if (!n && !mcamp__mul_size(problem->batches, problem->epochs, &n))
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "epochs", (double)problem->epochs);
-    if (!n) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "epochs", 0);
-    if (problem->rounds && problem->epochs)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "rounds", (double)problem->rounds);
+    st = mcamp__shape(ctx, problem->rounds, problem->batches, problem->epochs, &n, &batches);
+    if (st < 0) return st;
     d = problem->strategy;
     if (!d.kind) d.kind = MCAMP_MECH_IDENTITY;
     if (d.n && d.n != n) return mcamp__fail(ctx, MCAMP_E_SIZE, "n", (double)d.n);
     d.n = n;
     if ((st = mcamp_mech_init(ctx, &d, &mech)) < 0) return st;
-    st = mcamp_gram_init(ctx, &mech, problem->batches, gram);
+    st = mcamp_gram_init(ctx, &mech, batches, gram);
     mcamp_mech_free(ctx, &mech);
     return st;
 }
@@ -18186,23 +18197,19 @@ MCAMP__PRIV mcamp_status mcamp__plan_certify(mcamp_ctx *ctx, mcamp__planner *p)
     return st == MCAMP_OK && !p->out->certified ? MCAMP_Q_REFUSED : st;
 }
 
-/* Rounds, batches and epochs from any two of them. */
-MCAMP__PRIV mcamp_status mcamp__plan_shape(mcamp_ctx *ctx, const mcamp_plan_desc *d,
-                                           size_t *n, size_t *batches)
+/* What was chosen so far, with the estimate of its sigma: nothing is proven. */
+MCAMP__PRIV mcamp_status mcamp__plan_interrupted(mcamp__planner *p)
 {
-    *n = d->rounds; *batches = d->batches;
-    if (!*n) {
-        if (!d->epochs) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "rounds", 0);
-        if (!mcamp__mul_size(d->epochs, d->batches, n))
-            return mcamp__fail(ctx, MCAMP_E_SIZE, "epochs", (double)d->epochs);
-    }
-    if (!*batches && d->epochs) *batches = (*n - 1) / d->epochs + 1;
-    if (!*n || !*batches) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "batches", 0);
-    if (*batches > *n)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "batches", (double)*batches);
-    if (d->epochs && (*n - 1) / *batches + 1 != d->epochs)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "epochs", (double)d->epochs);
-    return MCAMP_OK;
+    const mcamp_plan_row *row = &p->out->row[p->out->best];
+    mcamp_guarantee *g = &p->out->guarantee;
+    mcamp__guarantee_start(g, MCAMP_BATCH_BINS, p->base.rounds, p->base.batches);
+    g->interrupted = true;
+    g->eps = p->base.eps; g->delta = p->base.delta;
+    g->sigma = p->out->sigma = row->result.sigma;
+    g->strategy_digest = p->best.digest;
+    p->out->rmse = row->result.rmse;
+    p->out->max_error = row->result.max_error;
+    return p->status;
 }
 
 MCAMP__PRIV mcamp_status mcamp__plan_check(mcamp_ctx *ctx, const mcamp_plan_desc *d,
@@ -18212,7 +18219,9 @@ MCAMP__PRIV mcamp_status mcamp__plan_check(mcamp_ctx *ctx, const mcamp_plan_desc
     mcamp_status st;
     if (d->start_canary || d->end_canary)
         return mcamp__fail(ctx, MCAMP_E_CANARY, "desc", 0);
-    if ((st = mcamp__plan_shape(ctx, d, n, batches)) < 0) return st;
+    st = mcamp__shape(ctx, d->rounds, d->batches, d->epochs, n, batches);
+    if (st < 0) return st;
+    if (*batches > *n) return mcamp__fail(ctx, MCAMP_E_SIZE, "batches", (double)*batches);
     if (d->sampling > (MCAMP_PLAN_BINS | MCAMP_PLAN_POISSON))
         return mcamp__fail(ctx, MCAMP_E_ARG, "sampling", (double)d->sampling);
     if ((int)d->error < 0 || d->error > MCAMP_ERROR_MAX)
@@ -18259,9 +18268,8 @@ MCAMP_API mcamp_status mcamp_plan(mcamp_ctx *ctx, const mcamp_plan_desc *desc,
         inner.progress.user = &p;
     }
     st = mcamp__plan_all(&inner, &p, desc->sampling, desc->memory ? desc->memory : 4);
-    if (st >= 0) st = mcamp__plan_certify(&inner, &p);
+    if (st >= 0) st = p.status ? mcamp__plan_interrupted(&p) : mcamp__plan_certify(&inner, &p);
     if (st >= 0) {
-        if (p.status) st = p.status;
         *mech = p.best;
         *out = *r;
     } else {
@@ -19300,7 +19308,10 @@ MCAMP__PRIV void mcamp__text_claim(mcamp__out *o, const mcamp_guarantee *g)
     mcamp__put_eps(o, g);
     mcamp__put(o, both ? ", " : " is at most\n  ");
     mcamp__put_delta(o, g);
-    mcamp__put(o, both ? ")-differentially private.\n" : ".\n");
+    mcamp__put(o, both ? ")-differentially private.\n" : ", ");
+    if (both) return;
+    mcamp__put(o, mcamp__direction_words(g->direction));
+    mcamp__put(o, ".\n");
 }
 
 /* No part of this may read as an assertion. */
@@ -19733,7 +19744,12 @@ MCAMP_API mcamp_status mcamp_guarantee_answer(const mcamp_answer *a, mcamp_guara
               : certain ? MCAMP_KIND_INTERVAL : MCAMP_KIND_ESTIMATE;
     /* certain, and not only computed well: delta from above meets what was given */
     if (certain && out->asked == MCAMP_ASK_DELTA) out->delta = mcamp__dmax(out->delta, out->upper);
-    if (certain && out->upper > out->delta) out->kind = MCAMP_KIND_ESTIMATE;
+    if (closed && out->upper <= out->delta * (1 + 1e-9)) {
+        out->sigma *= out->asked == MCAMP_ASK_SIGMA ? 1 + 1e-11 : 1;    /* two roundings */
+        out->eps *= out->asked == MCAMP_ASK_EPS ? 1 + 1e-11 : 1;
+    } else if (certain && out->upper > out->delta) {
+        out->kind = MCAMP_KIND_ESTIMATE;
+    }
     out->accepted = (int)out->kind > (int)MCAMP_KIND_ESTIMATE;
     if (out->accepted) out->std_error = out->beta = 0;
     return MCAMP_OK;

@@ -210,38 +210,57 @@ TOOL_FN void json_mech(json *j, const mcamp_mech *m)
     if (m->scale) json_reals(j, "scale", m->scale, m->n);
 }
 
+/* The noise that all this was computed with, as the estimate that it is. */
+TOOL_FN void estimate_of(const session *s, const mcamp_opt_result *r, mcamp_guarantee *g)
+{
+    mcamp_amplification how = read_amplification(s);
+    mcamp_guarantee_estimate(how == MCAMP_AMPLIFY_BINS ? MCAMP_BATCH_BINS
+                             : how == MCAMP_AMPLIFY_POISSON ? MCAMP_BATCH_POISSON
+                             : MCAMP_BATCH_SHUFFLE, s->rounds, s->batches, r->sigma,
+                             r->sigma_error, s->opt[O_EPS].real, s->opt[O_DELTA].real, g);
+}
+
 TOOL_FN void json_result(const session *s, const mcamp_mech *m, const mcamp_opt_result *r)
 {
+    mcamp_writer w = to_stdout();
+    mcamp_guarantee g;
     json j;
     json_open(&j, stdout);
     json_text(&j, "command", s->cmd->name);
     if (r->sigma > 0) {
         json_real(&j, "rmse", r->rmse);
         json_real(&j, "max_error", r->max_error);
-        json_real(&j, "sigma", r->sigma);
-        json_real(&j, "stderr_sigma", r->sigma_error);
+    }
+    if (s->opt[O_SIGMA].given) json_real(&j, "sigma", r->sigma);    /* as given */
+    else if (r->sigma > 0) {
+        estimate_of(s, r, &g);
+        mcamp_report_guarantee(&g, MCAMP_REPORT_MEMBERS, &w);
     }
     json_real(&j, "error_unit_noise", r->unit.rmse);
     json_real(&j, "max_error_unit_noise", r->unit.max);
-    json_real(&j, "sensitivity", r->sensitivity);
+    json_real(&j, "largest_mode", r->sensitivity);
     if (s->cmd->bit == OPTIMIZE) json_mech(&j, m);
     json_count(&j, "iterations", r->iterations);
-    json_count(&j, "samples", r->samples);
     json_real(&j, "seconds", s->seconds);
-    json_count(&j, "seed", s->budget.seed);
-    json_text(&j, "version", MCAMP_VERSION_TEXT);
     json_close(&j);
 }
 
 TOOL_FN void print_result(const session *s, const mcamp_mech *m, const mcamp_opt_result *r)
 {
+    mcamp_guarantee g;
+    mcamp_writer w = to_stdout();
     if (r->sigma > 0)
-        printf("rmse = %.6g\n\n  error of a round: %.6g on average, %.6g at most\n"
-               "  with sigma %.6g%s for (%.6g, %.4g)-DP (an estimate; mcamp verify proves)\n",
-               r->rmse, r->rmse, r->max_error, r->sigma,
-               s->opt[O_SIGMA].given ? " as given" : "", s->opt[O_EPS].real, s->opt[O_DELTA].real);
+        printf("rmse = %.6g\n\n  error of a round: %.6g on average, %.6g at most\n", r->rmse, r->rmse,
+               r->max_error);
     else
         printf("error for unit noise = %.6g\n\n", r->unit.rmse);
+    if (s->opt[O_SIGMA].given) {
+        printf("  with sigma %s as given; what that keeps private was not asked for\n",
+               s->opt[O_SIGMA].text);
+    } else if (r->sigma > 0) {
+        estimate_of(s, r, &g);
+        mcamp_report_guarantee(&g, MCAMP_REPORT_TEXT, &w);
+    }
     printf("  for unit noise: %.6g on average, %.6g at most; sensitivity %.6g\n", r->unit.rmse,
            r->unit.max, r->sensitivity);
     if (s->cmd->bit == OPTIMIZE) {

@@ -179,7 +179,9 @@ TEST(interrupted_it_chooses_among_what_it_has)
         CHECK_STATUS(mt_ctx_init(&ctx, &cd), MCAMP_OK);
         CHECK_STATUS(mcamp_plan(&ctx, &d, &mech, &r), stop[i] ? MCAMP_Q_INTERRUPTED : MCAMP_OK);
         CHECK(w.calls == stop[i] || !stop[i]);
-        CHECK(w.backwards == 0 && r.certified && r.sigma > 0);
+        CHECK(w.backwards == 0 && r.sigma > 0);
+        CHECK(r.certified == !stop[i] && r.guarantee.accepted == !stop[i]);
+        CHECK(r.guarantee.interrupted == (stop[i] > 0));
         CHECK(stop[i] ? r.rows < 11 : r.rows == 11);
         mcamp_mech_free(&ctx, &mech);
     }
