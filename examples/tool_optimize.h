@@ -218,6 +218,9 @@ TOOL_FN void estimate_of(const session *s, const mcamp_opt_result *r, mcamp_guar
                              : how == MCAMP_AMPLIFY_POISSON ? MCAMP_BATCH_POISSON
                              : MCAMP_BATCH_SHUFFLE, s->rounds, s->batches, r->sigma,
                              r->sigma_error, s->opt[O_EPS].real, s->opt[O_DELTA].real, g);
+    g->sensitivity = r->sensitivity;
+    g->seed = s->budget.seed;
+    g->samples = r->samples;
 }
 
 TOOL_FN void json_result(const session *s, const mcamp_mech *m, const mcamp_opt_result *r)
@@ -232,13 +235,14 @@ TOOL_FN void json_result(const session *s, const mcamp_mech *m, const mcamp_opt_
         json_real(&j, "max_error", r->max_error);
     }
     if (s->opt[O_SIGMA].given) json_real(&j, "sigma", r->sigma);    /* as given */
-    else if (r->sigma > 0) {
+    if (r->sigma > 0 && !s->opt[O_SIGMA].given) {
         estimate_of(s, r, &g);
         mcamp_report_guarantee(&g, MCAMP_REPORT_MEMBERS, &w);
+    } else {
+        json_real(&j, "sensitivity", r->sensitivity);
     }
     json_real(&j, "error_unit_noise", r->unit.rmse);
     json_real(&j, "max_error_unit_noise", r->unit.max);
-    json_real(&j, "largest_mode", r->sensitivity);
     if (s->cmd->bit == OPTIMIZE) json_mech(&j, m);
     json_count(&j, "iterations", r->iterations);
     json_real(&j, "seconds", s->seconds);
