@@ -148,6 +148,167 @@ TEST(shapes)
     }
 }
 
+/* ---- the certificate ------------------------------------------------------------ */
+
+/* The largest norm of a sum of C's columns `step` apart, every start, from the columns. */
+static double largest_pattern(const mcamp_mech *m, size_t step)
+{
+    double sum[128], column[128], top = 0;
+    for (size_t first = 0; first < step && first < m->n; first++) {
+        double square = 0;
+        memset(sum, 0, sizeof sum);
+        for (size_t j = first; j < m->n; j += step) {
+            CHECK_STATUS(mcamp_mech_column(&ctx, m, j, column), MCAMP_OK);
+            for (size_t i = 0; i < m->n; i++) sum[i] += fabs(column[i]);
+        }
+        for (size_t i = 0; i < m->n; i++) square += sum[i] * sum[i];
+        top = mcamp__dmax(top, sqrt(square));
+    }
+    return top;
+}
+
+static mcamp_event cyclic_event(const mcamp_mech *m, size_t b, double sigma)
+{
+    mcamp_event e;
+    memset(&e, 0, sizeof e);
+    e.count = (m->n + m->bands - 1) / m->bands;
+    e.kind = m->bands < b ? MCAMP_EVENT_POISSON : MCAMP_EVENT_GAUSSIAN;
+    e.q = m->bands < b ? (double)m->bands / (double)b : 0;
+    e.sigma = sigma;
+    e.sensitivity = largest_pattern(m, m->n);
+    return e;
+}
+
+/* delta for C and sigma as they came back, by another road: not above what was asked, and
+ * not far below; and every field of the guarantee.                                      */
+static void recompute(const mcamp_plan_desc *d, const mcamp_mech *m, const mcamp_plan_result *r)
+{
+    const mcamp_plan_row *row = r->row + r->best;
+    const mcamp_guarantee *g = &r->guarantee;
+    int poisson = row->amplification == MCAMP_AMPLIFY_POISSON;
+    CHECK(r->certified && g->accepted && g->strategy_digest == m->digest);
+    CHECK(g->rounds == m->n && mcamp__eq(g->sigma, r->sigma));
+    CHECK(mcamp__eq(g->eps, d->eps) && g->delta <= d->delta && g->beta <= d->delta);
+    CHECK(m->buffers == row->buffers && m->bands == row->result.bands);
+    CHECK_NEAR(r->rmse, r->sigma * row->result.unit.rmse, 1e-14, 0);
+    CHECK_NEAR(r->max_error, r->sigma * row->result.unit.max, 1e-14, 0);
+    CHECK(g->batches == (poisson ? m->bands : r->batches));
+    CHECK_NEAR(g->q, poisson ? (double)m->bands / (double)r->batches : 0, 1e-15, 0);
+    if (row->amplification == MCAMP_AMPLIFY_BINS) {
+        mcamp_budget precise;
+        mcamp_answer a;
+        mcamp_gram gram;
+        memset(&precise, 0, sizeof precise);
+        precise.rel_error = 0.02;
+        precise.seed = 77;
+        CHECK_STATUS(mcamp_gram_init(&ctx, m, r->batches, &gram), MCAMP_OK);
+        CHECK(g->gram_digest == gram.digest && g->law == MCAMP_BATCH_BINS);
+        CHECK(mcamp_delta(&ctx, &gram, r->sigma, d->eps, &precise, &a) >= 0);
+        CHECK_LE(a.delta, d->delta * 1.06);
+        mcamp_gram_free(&ctx, &gram);
+    } else if (poisson) {
+        mcamp_event e = cyclic_event(m, r->batches, r->sigma);
+        mcamp_interval v;
+        CHECK(g->law == MCAMP_BATCH_POISSON);
+        CHECK_STATUS(mcamp_exact_delta(&ctx, &e, 1, NULL, d->eps, &v, NULL), MCAMP_OK);
+        CHECK_LE(v.lower, d->delta);
+        CHECK_LE(0.98 * d->delta, v.upper);
+    } else {
+        double l = mcamp__gauss_logdelta(largest_pattern(m, r->batches) / r->sigma, d->eps);
+        CHECK(g->law == MCAMP_BATCH_SHUFFLE);
+        CHECK_LE(l, log(d->delta) + 1e-12);
+        CHECK_LE(log(d->delta) - 1e-6, l);
+        CHECK_NEAR(g->sensitivity, largest_pattern(m, r->batches), 1e-12, 0);
+    }
+}
+
+/* Whole and partial cycles, with one round more and one less; every sampling. */
+TEST(what_is_certified_keeps_delta)
+{
+    static const size_t shape[5][2] = { { 12, 4 }, { 13, 4 }, { 29, 7 }, { 8, 8 }, { 61, 12 } };
+    size_t chosen[4] = { 0, 0, 0, 0 };
+    setup();
+    for (int i = 0; i < 5; i++)
+        for (unsigned sampling = 0; sampling <= MCAMP_PLAN_POISSON; sampling++) {
+            mcamp_plan_desc d = plan_of(shape[i][0], shape[i][1]);
+            mcamp_plan_result r;
+            mcamp_mech mech;
+            d.sampling = sampling;
+            d.memory = i == 2 ? 2 : 1;
+            d.eps = i % 2 ? 0.7 : 3;
+            if (sampling == MCAMP_PLAN_BINS && i > 2) continue;
+            d.error = i == 2 ? MCAMP_ERROR_MAX : MCAMP_ERROR_RMSE;
+            CHECK(mcamp_plan(&ctx, &d, &mech, &r) >= 0);
+            recompute(&d, &mech, &r);
+            for (size_t k = 0; k < r.rows; k++) {
+                CHECK(r.row[k].status < 0 || r.row[k].memory <= d.memory);
+                CHECK(r.row[k].amplification != MCAMP_AMPLIFY_POISSON ||
+                      sampling & MCAMP_PLAN_POISSON);
+            }
+            chosen[r.row[r.best].amplification]++;
+            mcamp_mech_free(&ctx, &mech);
+        }
+    CHECK(chosen[1] >= 5 && chosen[2] >= 2 && chosen[3] >= 2);
+}
+
+/* A planner whose only row is this C with this sigma. */
+static void one_row(mcamp__planner *p, mcamp_plan_result *r, const mcamp_plan_desc *d,
+                    const mcamp_mech *m, mcamp_amplification amp, double sigma)
+{
+    mcamp__plan_begin(p, d, d->rounds, d->batches, r);
+    p->best = *m;
+    p->found = 1;
+    r->rows = 1;
+    r->row[0].amplification = amp;
+    r->row[0].result.sigma = sigma;
+}
+
+static void check_refused(mcamp__planner *p, int good)
+{
+    CHECK_STATUS(mcamp__plan_certify(&ctx, p), good ? MCAMP_OK : MCAMP_Q_REFUSED);
+    CHECK(p->out->certified == (good != 0) && p->out->guarantee.accepted == (good != 0));
+    CHECK((p->out->guarantee.kind != MCAMP_KIND_NONE) == (good != 0));
+}
+
+/* 13 rounds in cycles of 4: the first example takes part four times.  A sigma for fewer,
+ * or a little smaller, is refused; so is one where only the interval's lower end is good. */
+TEST(a_certificate_can_fail)
+{
+    mcamp_plan_desc d = plan_of(13, 4);
+    mcamp_mech_desc md;
+    mcamp_plan_result r;
+    mcamp__planner p;
+    mcamp_interval v;
+    mcamp_exact_desc x;
+    mcamp_event e;
+    mcamp_mech m;
+    double sigma = 0;
+    setup();
+    memset(&md, 0, sizeof md);
+    md.kind = MCAMP_MECH_SQRT; md.n = 13; md.bands = 3;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &md, &m), MCAMP_OK);
+    for (size_t uses = 1; uses <= 4; uses++)
+        for (int less = 0; less < 2; less++) {
+            mcamp_sens sens;
+            CHECK_STATUS(mcamp_sens_fixed(&ctx, &m, uses, 4, &sens), MCAMP_OK);
+            CHECK_STATUS(mcamp_gauss_sigma(&ctx, sens.value, d.eps, d.delta, &sigma), MCAMP_OK);
+            one_row(&p, &r, &d, &m, MCAMP_AMPLIFY_NONE, less ? sigma * (1 - 1e-6) : sigma);
+            check_refused(&p, uses == 4 && !less);
+        }
+    memset(&x, 0, sizeof x);
+    x.rel_error = 1e-3;
+    e = cyclic_event(&m, 4, 2 * (1 + 1e-9));
+    e.sensitivity *= 1 + 1e-13;
+    CHECK_STATUS(mcamp_exact_delta(&ctx, &e, 1, &x, d.eps, &v, NULL), MCAMP_OK);
+    CHECK(v.lower < v.upper);
+    for (int half = 0; half < 2; half++) {
+        d.delta = half ? 0.5 * (v.lower + v.upper) : v.upper * (1 + 1e-9);
+        one_row(&p, &r, &d, &m, MCAMP_AMPLIFY_POISSON, 2);
+        check_refused(&p, !half);
+    }
+    mcamp_mech_free(&ctx, &m);
+}
+
 /* ---- interruption ------------------------------------------------------------------ */
 
 typedef struct watch { int calls, stop_at, backwards; double last; } watch;
@@ -351,7 +512,8 @@ TEST(allocation_failures)
 }
 
 TEST_MAIN("plan",
-    T(chooses_and_proves), T(without_sampling), T(with_poisson_sampling),
-    T(more_means_are_not_worse), T(worst_rounds_and_other_workloads), T(shapes),
-    T(interrupted_it_chooses_among_what_it_has), T(reports), T(bad_arguments),
+    T(a_certificate_can_fail), T(bad_arguments), T(without_sampling), T(shapes),
+    T(with_poisson_sampling), T(what_is_certified_keeps_delta), T(chooses_and_proves),
+    T(worst_rounds_and_other_workloads), T(reports),
+    T(interrupted_it_chooses_among_what_it_has), T(more_means_are_not_worse),
     T(allocation_failures))
