@@ -93,9 +93,10 @@ test: ## build and run all tests
 	$(SUBMAKE) tests-built
 	@BUILD=$(BUILD) JOBS=$(JOBS) sh tests/run.sh $(TESTS) $(TOOLTESTS)
 
-test-slow: ## the slow statistical tests
-	$(SUBMAKE) stat-built
-	@BUILD=$(BUILD) JOBS=$(JOBS) sh tests/run.sh $(STATTESTS)
+test-slow: ## the slow statistical tests, and all questions to the tool
+	$(SUBMAKE) stat-built examples-built
+	@MCAMP_CLAIMS=all TEST_TIMEOUT=3600 BUILD=$(BUILD) JOBS=$(JOBS) \
+	sh tests/run.sh $(STATTESTS) tests/claims_test.sh
 
 mutants: ## planted bugs that a test must notice; PART=3/40 a slice, ONLY=verify- by id
 	@CC="$(CC)" BUILD=$(BUILD) JOBS=$(JOBS) PART=$(PART) ONLY=$(ONLY) sh tests/mutants/run.sh

@@ -19251,8 +19251,9 @@ MCAMP__PRIV void mcamp__text_proof(mcamp__out *o, const char *name, const mcamp_
     mcamp__put(o, "  ");
     mcamp__put(o, name);
     if (p->method == MCAMP_METHOD_EXACT) {
-        mcamp__put(o, ": without samples, delta is at most ");
-        mcamp__put_rounded(o, p->bound, 6, MCAMP__UP);
+        mcamp__put(o, ": without samples");
+        if (p->accepted) mcamp__put(o, ", delta is at most ");
+        if (p->accepted) mcamp__put_rounded(o, p->bound, 6, MCAMP__UP);
     } else {
         mcamp__put(o, ": ");
         mcamp__put_count(o, p->samples);
