@@ -38,7 +38,7 @@ TOOLTESTS = $(wildcard tests/*_test.sh)
 PARALLEL  = $(if $(findstring j,$(firstword -$(MAKEFLAGS))),,-j$(JOBS))
 SUBMAKE   = +$(MAKE) --no-print-directory $(PARALLEL)
 
-.PHONY: all run examples examples-built tests-built stat-built bench-built fuzz-built test test-slow mutants
+.PHONY: all run examples examples-built tests-built stat-built bench-built fuzz-built test test-slow campaign mutants
 .PHONY: check check-warn check-compile check-place check-names check-macros check-symbols layers core
 .PHONY: doc-check lint asan-ubsan msan tsan valgrind test-blas test-vector
 .PHONY: test-flags test-clang bench analyze fuzz ci clean help
@@ -97,6 +97,20 @@ test-slow: ## the slow statistical tests, and all questions to the tool
 	$(SUBMAKE) stat-built examples-built
 	@MCAMP_CLAIMS=all TEST_TIMEOUT=3600 BUILD=$(BUILD) JOBS=$(JOBS) \
 	sh tests/run.sh $(STATTESTS) tests/claims_test.sh
+
+# The state outlives the run: call it again, or with other parts, until nothing is missing.
+# Remove it after a change of what decides.
+CAMPAIGN = $(BUILD)/campaign
+PART_OF  = $(subst /, ,$(or $(PART),1/1))
+
+$(CAMPAIGN)/campaign: tests/campaign/campaign.c mcamp.h tests/reference.h
+	@mkdir -p $(CAMPAIGN)
+	$(COMPILE) -o $@ $< $(LINK)
+
+campaign: $(CAMPAIGN)/campaign ## how often the verifier accepts, to tests/campaign.md (5 h; PART=1/40)
+	@i=$(word 1,$(PART_OF)); $< $(CAMPAIGN)/state $$((i - 1)) $(word 2,$(PART_OF))
+	@$< $(CAMPAIGN)/state table >$(CAMPAIGN)/table; ok=$$?; \
+	cp $(CAMPAIGN)/table tests/campaign.md; tail -n 1 tests/campaign.md; exit $$ok
 
 mutants: ## planted bugs that a test must notice; PART=3/40 a slice, ONLY=verify- by id
 	@CC="$(CC)" BUILD=$(BUILD) JOBS=$(JOBS) PART=$(PART) ONLY=$(ONLY) sh tests/mutants/run.sh

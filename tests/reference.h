@@ -119,7 +119,7 @@ REF_FN double ref_quadrature(ref_matrix a, size_t b, double eps, int add, double
         if (!best.b || p.L[b - 1][b - 1] > best.L[b - 1][b - 1]) best = p;
     }
     last = ref_trapezoid(&best, h);
-    for (int i = 0; i < (b == 2 ? 10 : 5); i++) {
+    for (int i = 0; i < (b == 2 ? 15 : 5); i++) {
         double now = ref_trapezoid(&best, h /= 2);
         if (fabs(now - last) <= 0.5 * rel * now) return now;
         last = now;

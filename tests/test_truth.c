@@ -23,13 +23,14 @@ static double uniform(void)
 
 /* ---- strategies ------------------------------------------------------------------- */
 
-typedef enum kind { IDENTITY, FEW, SIGNED, LATE, ROOT, BLT, RANDOM, INVERSE, KINDS } kind;
+typedef enum kind { IDENTITY, FEW, SIGNED, LATE, ROOT, BLT, RANDOM, INVERSE, SCALED, KINDS } kind;
 
 static const double few[2] = { 1, 0.5 };
 static const double signs[4] = { 1, -0.4, 0, 0.7 };
 static const double late[5] = { 1, 0.1, 0.1, 0.1, 0.6 };    /* rises again */
 static const double inverse[3] = { 1, -0.6, 0.2 };
 static const double theta[2] = { 0.9, 0.3 }, omega[2] = { 0.2, 0.25 };
+static double scale[N_MAX];                               /* SCALED: of SIGNED's columns */
 
 static double toeplitz(kind k, size_t d)
 {
@@ -37,6 +38,7 @@ static double toeplitz(kind k, size_t d)
     switch (k) {
     case IDENTITY: return d == 0;
     case FEW:      return d < 2 ? few[d] : 0;
+    case SCALED:
     case SIGNED:   return d < 4 ? signs[d] : 0;
     case LATE:     return d < 5 ? late[d] : 0;
     case BLT:
@@ -56,9 +58,10 @@ static mcamp_mech make(kind k, size_t n)
     memset(&m, 0, sizeof m);
     memset(&d, 0, sizeof d);
     memset(C, 0, sizeof C);
+    for (size_t j = 0; j < n; j++) scale[j] = k == SCALED ? 1.3 + cos((double)j) : 1;
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j <= i; j++)
-            C[i * n + j] = k == RANDOM ? 2 * uniform() - 1 + 2 * (i == j) : toeplitz(k, i - j);
+            C[i * n + j] = k == RANDOM ? 2 * uniform() - 1 + 2 * (i == j) : toeplitz(k, i - j) * scale[j];
     for (size_t i = 0; k == INVERSE && i < n; i++)          /* row by row, from C T = I */
         for (size_t j = 0; j <= i; j++) {
             double s = i == j;
@@ -69,10 +72,11 @@ static mcamp_mech make(kind k, size_t n)
     d.kind = k == ROOT ? MCAMP_MECH_SQRT : k == BLT ? MCAMP_MECH_BLT
            : k == RANDOM ? MCAMP_MECH_DENSE : k == INVERSE ? MCAMP_MECH_INVERSE
            : k == IDENTITY ? MCAMP_MECH_IDENTITY : MCAMP_MECH_TOEPLITZ;
-    d.coef = k == FEW ? few : k == SIGNED ? signs : k == LATE ? late : k == RANDOM ? C
+    d.coef = k == FEW ? few : k == SIGNED || k == SCALED ? signs : k == LATE ? late : k == RANDOM ? C
            : k == INVERSE ? inverse : NULL;
-    d.count = k == FEW ? 2 : k == SIGNED ? 4 : k == LATE ? 5 : k == RANDOM ? n * n
+    d.count = k == FEW ? 2 : k == SIGNED || k == SCALED ? 4 : k == LATE ? 5 : k == RANDOM ? n * n
             : k == INVERSE ? 3 : 0;
+    if (k == SCALED) d.scale = scale;
     if (k == BLT) { d.theta = theta; d.omega = omega; d.buffers = 2; }
     CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
     return m;
@@ -214,6 +218,7 @@ TEST(many_modes_by_conditional_sampling)
     check_sampled(FEW, 11, 4, 2, 0.5);
     check_sampled(SIGNED, 23, 8, 3, 0.5);
     check_sampled(LATE, 50, 16, 3, 0.5);
+    check_sampled(SCALED, 25, 6, 5, 0.5);
     check_sampled(RANDOM, 30, 7, 15, 0.5);
     check_sampled(ROOT, 70, 32, 3, 0.7);
     check_sampled(BLT, 100, 32, 2, 0.7);
