@@ -628,6 +628,17 @@ static mcamp_status noise_work(mcamp_ctx *c, void *user)
     return st;
 }
 
+static mcamp_status lattice_work(mcamp_ctx *c, void *user)
+{
+    mcamp_noise m;
+    int64_t out[20] = { 0 };
+    mcamp_status st = mcamp_noise_init(c, (const mcamp_noise_desc *)user, &m);
+    if (st < 0) return st;
+    st = mcamp_noise_add_grid(c, &m, 0, 20, out);
+    mcamp_noise_free(c, &m);
+    return st;
+}
+
 TEST(failed_allocations_leave_nothing_behind)
 {
     start();
@@ -635,6 +646,8 @@ TEST(failed_allocations_leave_nothing_behind)
         mcamp_mech c = make(i);
         mcamp_noise_desc d = desc_of(&c, 20);
         CHECK(mt_all_faults("noise", noise_work, &d) == (i ? 2 : 1));
+        d.grid = 0.25;                  /* n doubles more during init */
+        CHECK(mt_all_faults("lattice", lattice_work, &d) == (i ? 2 : 1));
         mcamp_mech_free(&ctx, &c);
     }
 }
