@@ -85,10 +85,14 @@
  *     record -> report              guarantees -> files and back, sentences, JSON
  *
  * LEVELS
- *   easy     mcamp_problem in, mcamp_answer or mcamp_guarantee out
- *   standard mcamp_mech_init, mcamp_gram_init, then mcamp_delta, mcamp_sigma,
- *            mcamp_verify, mcamp_calibrate_certified, ... on the Gram matrix
- *   expert   samplers, tallies, single sections' functions
+ *   easy (stable)      mcamp_problem in, mcamp_answer or mcamp_guarantee out; mcamp_plan;
+ *                      mcamp_session_*; mcamp_record_*; mcamp_report_*
+ *   standard (stable)  mcamp_mech_init, mcamp_gram_init, then mcamp_delta, mcamp_sigma,
+ *                      mcamp_verify, mcamp_calibrate_certified, ... on the Gram matrix;
+ *                      keys, noise, batches, clipping; mcamp_exact_delta, _epsilon,
+ *                      _curve, _calibrate
+ *   expert             samplers, tallies, sensitivities, workloads, formulas of the
+ *   (experimental)     literature, mcamp_simulated_curve, mcamp_curve_bounds
  *
  * FUNCTIONS
  *   base     mcamp_ctx_init, mcamp_last_error, mcamp_parallel_threads,
@@ -196,8 +200,25 @@
  *   [8] Asmussen, Kroese. Improved algorithms for rare event simulation with heavy
  *       tails. Adv. Appl. Prob. 2006.
  *
- * STABILITY: 0.x: the API may change.  Certified bounds may only get tighter.  The
- * licence (MIT) is in the file LICENSE and at the end of this one.
+ * STABILITY: 0.x: what is marked experimental under LEVELS may change at any time, the
+ * rest only with a line below.  Certified bounds may only get tighter.  The licence (MIT)
+ * is in the file LICENSE and at the end of this one.
+ *
+ * CHANGELOG
+ *   0.2  mcamp_statement, mcamp_basis and the old mcamp_guarantee are one object,
+ *        mcamp_guarantee, which verification, plans, estimates and accountants fill.
+ *        mcamp_report_answer, _statement, _statement_text, _plan_text and _session_text
+ *        -> mcamp_report_guarantee, _plan and _session with a format, text or JSON.
+ *        mcamp_guarantee_bins, _plan: gone, what mcamp_verify and mcamp_plan return is
+ *        ready for a session.  JSON: strategy_digest is of C, gram_digest of G.
+ *        mcamp_grid_*: gone; pairs, sampled laws, balls in bins in compositions are events
+ *        of mcamp_exact_*; mcamp_grid_bins -> mcamp_simulated_curve.
+ *        mcamp_plan_desc.n, mcamp_opt_desc.n -> rounds; any two of rounds, batches, epochs.
+ *        mcamp_session_add takes the example's index, and a round ends only with all of
+ *        its members.  Groups of cyclic Poisson sampling: zero-out adjacency.
+ *        Functions that only tests called are gone: second ways to multiply and to invert
+ *        C, gauss distribution functions, jumps of the simulation's generator, weaker
+ *        bounds of tallies, mcamp_renyi.  New: mcamp_record_*, mcamp_verify_sampled.
  */
 #ifndef MCAMP_H_INCLUDED
 #define MCAMP_H_INCLUDED
