@@ -7,7 +7,7 @@
 $CC -std=c99 -E -P -DMCAMP_API=MCAMP_DECLARED tests/compile/decl.c |
     tr '\n' ' ' | tr ';{}' '\n\n\n' |
     sed -n 's/.*MCAMP_DECLARED[^(]*[ *]\(mcamp_[a-z0-9_]*\) *(.*/\1/p' | sort -u >"$out/declared"
-sed '/\*\//q' mcamp.h | sed -n '/FUNCTIONS/,$p' | grep -o 'mcamp_[a-z0-9_]*(\{0,1\}' >"$out/words"
+sed '/\*\//q' mcamp.h | sed -n '/^ \* FUNCTIONS/,/^ \* CHANGELOG/p' | grep -o 'mcamp_[a-z0-9_]*(\{0,1\}' >"$out/words"
 sed 's/($//' "$out/words" | sort -u >"$out/listed"
 
 [ -s "$out/declared" ] && ok || bad "no public function found"
