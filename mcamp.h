@@ -15756,6 +15756,7 @@ MCAMP__PRIV void mcamp__answer_judge(const mcamp_budget *bud, mcamp_answer *a)
     if (!sampled) {
         a->lower = mcamp__dmax(a->remove.lower, a->add.lower);
         a->upper = a->delta_upper;
+        if (!formula) a->std_error = a->upper - a->lower;
     }
     if (mcamp__answer_doubtful(a, &a->remove) || mcamp__answer_doubtful(a, &a->add))
         a->status = MCAMP_Q_UNTRUSTED;
@@ -16167,7 +16168,8 @@ MCAMP__PRIV mcamp_status mcamp__solve_slowly(mcamp_ctx *ctx, mcamp__solve *s, do
         if (st != MCAMP_OK) return st;
         s->samples += a.samples;
         f = mcamp__dmax(log(a.delta) - s->log_delta, -1e3);
-        if (r.steps && fabs(*x - x0) > 0 && (f - f0) / (*x - x0) < 0)
+        if (r.steps && fabs(*x - x0) > 0.02 * mcamp__solve_scale(s, *x) &&
+            (f - f0) / (*x - x0) < 0)           /* nearer points show the laws' noise */
             slope = (f - f0) / (*x - x0);
         x0 = *x; f0 = f;
         rel = s->bud->rel_error + a.std_error / a.delta;
