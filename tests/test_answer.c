@@ -10,6 +10,9 @@
 
 static const mcamp_direction directions[3] = { MCAMP_REMOVE, MCAMP_ADD, MCAMP_BOTH };
 
+/* A quarter of the cases where time is short. */
+static int some(int n) { return getenv("MCAMP_TEST_QUICK") ? (n + 3) / 4 : n; }
+
 static mcamp_budget budget_of(mcamp_direction dir, double rel_error, uint64_t seed)
 {
     mcamp_budget b;
@@ -61,9 +64,9 @@ TEST(two_equal_bins_are_known_without_samples)
     mcamp_gram g;
     setup();
     gram_make("identity", "raw", 6, 2, &g);
-    for (int i = 0; i < 12; i++) {
+    for (int i = 0; i < some(12); i++) {
         mcamp_direction dir = directions[i % 3];
-        double e = eps[i / 3], d = delta[(i / 3 + i) % 4];
+        double e = eps[(i + 2) % 4], d = delta[(i / 3 + i + 1) % 4];
         mcamp_budget bud = budget_of(dir, 0, 1);
         mcamp_guarantee s;
         mcamp_answer a, b;
@@ -113,7 +116,8 @@ TEST(many_equal_bins_are_known_without_samples)
         claim.eps = c[i].eps; claim.delta = claim.beta = c[i].delta;
         CHECK_STATUS(mcamp_calibrate_certified(&ctx, &g, &claim, &s), MCAMP_OK);
         CHECK(s.accepted && s.samples == 0);
-        CHECK_NEAR(s.sigma, a.sigma, 1e-12, 0);
+        CHECK_LE(a.sigma, s.sigma);
+        CHECK_NEAR(s.sigma, a.sigma, 1e-6, 0);
         mcamp_gram_free(&ctx, &g);
     }
 }
@@ -436,7 +440,7 @@ TEST(what_was_interrupted_claims_nothing)
         mcamp_gram g;
         int stopped = 0, ended = 0;
         gram_make(name[q % 2], "raw", 24, 6, &g);
-        for (int k = 0; k < 40 && !ended; k += k < 6 ? 1 : 7) {
+        for (int k = 0; k < 60 && !ended; k += k < some(6) ? 1 : 17) {
             mcamp_ctx c;
             mcamp_ctx_desc d;
             stopper s = { 0, 0 };
@@ -526,8 +530,8 @@ TEST(bounds_of_a_curve_hold_between_its_points)
         gram_make(name[q], "raw", q == 1 ? 8 : 4, 2, &g);
         for (int i = 0; i < 12; i++) eps[i] = span[q] * pow((i + 1) / 12.0, 1.3);
         CHECK(mcamp_curve(&ctx, &g, sigma[q], eps, 12, &bud, a) >= 0);
-        for (int i = 0; i < 90; i++) {
-            double x = 1.1 * span[q] * i / 90;
+        for (int i = 0; i < some(90); i++) {
+            double x = 1.1 * span[q] * i / some(90);
             mcamp_direction dir = directions[i % 3];
             double truth = truth2(&g, sigma[q], x, dir);
             mcamp_interval v = mcamp_curve_bounds(a, 12, x, dir);
