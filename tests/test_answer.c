@@ -64,7 +64,7 @@ TEST(two_equal_bins_are_known_without_samples)
     mcamp_gram g;
     setup();
     gram_make("identity", "raw", 6, 2, &g);
-    for (int i = 0; i < some(12); i++) {
+    for (int i = 0; i < some(7); i++) {
         mcamp_direction dir = directions[i % 3];
         double e = eps[(i + 2) % 4], d = delta[(i / 3 + i + 1) % 4];
         mcamp_budget bud = budget_of(dir, 0, 1);
