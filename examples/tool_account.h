@@ -338,6 +338,8 @@ TOOL_FN void account_curves(session *s, const account *a)
         lines[k].x = x;
         lines[k].y = lines[k].hi = hi;
         lines[k].lo = lo;
+        lines[k].band_x = x;
+        lines[k].band_n = points;
         lines[k].n = points;
     }
     chart.title = "Privacy of composed mechanisms";

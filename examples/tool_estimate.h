@@ -112,22 +112,29 @@ typedef struct curve {
     size_t n;
     mcamp_answer *a;
     double *eps, *remove, *add, *unamplified;
-    double *lo[2], *hi[2], *err[2];
+    double *fine, *lo[2], *hi[2];       /* the band, CURVE_FINE points an interval */
 } curve;
+
+enum { CURVE_FINE = 16 };
+
+TOOL_FN size_t curve_fine(const curve *c) { return CURVE_FINE * (c->n - 1) + 1; }
 
 TOOL_FN void curve_open(curve *c, size_t n)
 {
-    double *block = (double *)need(calloc(10 * n, sizeof *block));
+    double *block;
+    size_t m;
     c->n = n;
+    m = curve_fine(c);
+    block = (double *)need(calloc(4 * n + 5 * m, sizeof *block));
     c->a = (mcamp_answer *)need(calloc(n, sizeof *c->a));
     c->eps = block;
     c->remove = block + n;
     c->add = block + 2 * n;
     c->unamplified = block + 3 * n;
+    c->fine = block + 4 * n;
     for (size_t d = 0; d < 2; d++) {
-        c->lo[d] = block + (4 + d) * n;
-        c->hi[d] = block + (6 + d) * n;
-        c->err[d] = block + (8 + d) * n;
+        c->lo[d] = c->fine + (1 + d) * m;
+        c->hi[d] = c->fine + (3 + d) * m;
     }
 }
 
@@ -140,14 +147,31 @@ TOOL_FN void curve_close(curve *c)
 TOOL_FN void curve_columns(curve *c)
 {
     for (size_t i = 0; i < c->n; i++) {
-        const mcamp_estimate *e[2] = { &c->a[i].remove, &c->a[i].add };
-        c->remove[i] = e[0]->value;
-        c->add[i] = e[1]->value;
+        c->remove[i] = c->a[i].remove.value;
+        c->add[i] = c->a[i].add.value;
         c->unamplified[i] = c->a[i].unamplified;
-        for (int d = 0; d < 2; d++) {
-            c->err[d][i] = e[d]->std_error;
-            c->lo[d][i] = e[d]->lower;
-            c->hi[d][i] = e[d]->upper;
+    }
+}
+
+/* The bounds that hold for all eps at once.  Straight lines between points are drawn, delta
+ * falls, and so do its bounds: each corner of the upper edge takes the bound of the point to
+ * its left, each of the lower one the highest to its right, so that no line cuts a corner. */
+TOOL_FN void curve_band(curve *c)
+{
+    size_t m = curve_fine(c);
+    for (size_t j = 0; j < m; j++) {
+        size_t i = j / CURVE_FINE;
+        double share = (double)(j % CURVE_FINE) / CURVE_FINE;
+        c->fine[j] = c->eps[i] + (share > 0 ? share * (c->eps[i + 1] - c->eps[i]) : 0);
+    }
+    for (int d = 0; d < 2; d++) {
+        mcamp_direction dir = d ? MCAMP_ADD : MCAMP_REMOVE;
+        double least = 0;
+        for (size_t j = m; j-- > 0; ) {
+            double low = mcamp_curve_bounds(c->a, c->n, c->fine[j], dir).lower;
+            c->lo[d][j] = j + 1 < m ? least : low;
+            if (low > least) least = low;
+            c->hi[d][j] = mcamp_curve_bounds(c->a, c->n, c->fine[j ? j - 1 : 0], dir).upper;
         }
     }
 }
@@ -192,7 +216,8 @@ TOOL_FN void curve_draw(const session *s, const curve *c)
     write_text(&w, subtitle, sizeof subtitle);
     mcamp_report_guarantee(&g, MCAMP_REPORT_CAPTION, &w.writer);
     n = strlen(subtitle);
-    snprintf(subtitle + n, sizeof subtitle - n, "; C = %s, %lu rounds, %lu batches in an epoch",
+    snprintf(subtitle + n, sizeof subtitle - n, ", and all epsilon between; "
+             "C = %s, %lu rounds, %lu batches in an epoch",
              s->strategy.text, (unsigned long)s->rounds, (unsigned long)s->batches);
     n = 0;
     for (int d = 0; d < 2; d++) {
@@ -201,6 +226,8 @@ TOOL_FN void curve_draw(const session *s, const curve *c)
         q->name = d ? "add one example" : "remove one example";
         q->colour = d ? "#d55e00" : "#0072b2";
         q->y = d ? c->add : c->remove;
+        q->band_x = c->fine;
+        q->band_n = curve_fine(c);
         q->lo = c->lo[d];
         q->hi = c->hi[d];
         n++;
@@ -263,6 +290,7 @@ TOOL_FN int run_curve(session *s)
     }
     warn_samples(s, most);
     curve_columns(&c);
+    curve_band(&c);
     if (!o[O_JSON].given || o[O_OUT].given) curve_draw(s, &c);
     if (o[O_JSON].given) json_curve(s, &c, samples);
     curve_close(&c);

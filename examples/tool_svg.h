@@ -8,8 +8,9 @@ typedef struct svg_series {
     const char *name, *colour;
     bool dashed;
     const double *x, *y;
-    const double *lo, *hi;      /* a band around y, or NULL                    */
     size_t n;
+    const double *band_x, *lo, *hi;     /* a band around y, or NULL            */
+    size_t band_n;
 } svg_series;
 
 typedef struct svg_chart {
@@ -129,12 +130,14 @@ TOOL_FN void svg_y_axis(FILE *out, const svg_frame *f)
 
 TOOL_FN void svg_band(FILE *out, const svg_frame *f, const svg_series *s)
 {
-    if (!s->lo || !s->hi || !s->n) return;
+    if (!s->lo || !s->hi || !s->band_n) return;
     fprintf(out, "<path fill=\"%s\" fill-opacity=\"0.18\" d=\"", s->colour);
-    for (size_t i = 0; i < s->n; i++)
-        fprintf(out, "%s%.2f %.2f", i ? "L" : "M", svg_px(f, s->x[i]), svg_py(f, s->hi[i]));
-    for (size_t i = s->n; i-- > 0; )
-        fprintf(out, "L%.2f %.2f", svg_px(f, s->x[i]), svg_py(f, s->lo[i]));
+    for (size_t i = 0; i < s->band_n; i++)      /* rounded outwards: y grows downwards */
+        fprintf(out, "%s%.2f %.2f", i ? "L" : "M", svg_px(f, s->band_x[i]),
+                floor(100 * svg_py(f, s->hi[i])) / 100);
+    for (size_t i = s->band_n; i-- > 0; )
+        fprintf(out, "L%.2f %.2f", svg_px(f, s->band_x[i]),
+                ceil(100 * svg_py(f, s->lo[i])) / 100);
     fputs("Z\"/>\n", out);
 }
 
