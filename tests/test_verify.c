@@ -272,10 +272,41 @@ TEST(acceptance_needs_the_wealth_of_its_direction)
                 if (s.add.accepted) least = fmin(least, spare);
             }
             CHECK(s.samples == s.remove.samples + s.add.samples);
+            CHECK_NEAR(s.sigma, c.sigma, 0, 0);
+            CHECK_NEAR(s.eps, c.eps, 0, 0);
+            CHECK_NEAR(s.delta, c.delta, 0, 0);
+            CHECK_NEAR(s.beta, c.beta, 0, 0);
+            CHECK(s.direction == dir && s.seed == c.seed && s.batches == g.b && s.rounds == g.n);
         }
         mcamp_gram_free(&ctx, &g);
     }
     CHECK(least < 0.3);         /* so that the levels were put to the test */
+}
+
+/* No more samples than were allowed; levels and budgets that are none. */
+TEST(budgets_and_levels_are_kept)
+{
+    static const double none[4] = { 0, 1, -1e-9, 1.5 };
+    mcamp_gram g;
+    mcamp_guarantee s;
+    mcamp_claim c;
+    watched(NULL);
+    gram_make("sqrt:0", "raw", 13, 4, &g);
+    c = near_claim(&g, 1, 0.3, 1e-9, MCAMP_REMOVE, 6);
+    for (uint64_t blocks = 1; blocks < 14; blocks += 4) {
+        c.max_samples = blocks * MCAMP_BLOCK + 5;
+        CHECK_STATUS(mcamp_verify_sampled(&ctx, &g, &c, &s), MCAMP_Q_BUDGET);
+        CHECK(s.samples == blocks * MCAMP_BLOCK && !s.accepted && s.kind == MCAMP_KIND_NONE);
+    }
+    c.max_samples = UINT64_MAX / 2;
+    CHECK_STATUS(mcamp_verify_sampled(&ctx, &g, &c, &s), MCAMP_E_SIZE);
+    c.max_samples = 0;
+    for (int i = 0; i < 5; i++) {
+        c.beta = i < 4 ? none[i] : mcamp__nan();
+        CHECK(mcamp_verify_sampled(&ctx, &g, &c, &s) < 0);
+        CHECK(!strcmp(mcamp_last_error(&ctx).argument, "beta"));
+    }
+    mcamp_gram_free(&ctx, &g);
 }
 
 /* The mean that is claimed, in units of the range, is lowered by what floating point may
@@ -292,11 +323,12 @@ TEST(the_claimed_mean_is_lowered)
         double sigma = g.max_norm * (!i ? 1.2 : i == 1 ? 0.1 : i == 2 ? 0.01 : 0.002);
         double m, want, top, k;
         CHECK_STATUS(mcamp__sampler_build(&ctx, &f, sigma, i ? 40 : 1, MCAMP_REMOVE,
-                                          MCAMP_METHOD_COMMON, 3, 0, mcamp__inf(), &p), MCAMP_OK);
+                                          MCAMP_METHOD_COMMON, i < 2 ? 3 : 1, 0, mcamp__inf(), &p),
+                     MCAMP_OK);
         k = (double)p.k;
         top = g.max_norm * g.max_norm / (sigma * sigma);
-        for (int e = -300; e <= 0; e += 3) {
-            double delta = pow(10, e), share;
+        for (double q = 0.9; q > 1e-12; q *= 0.1) {
+            double delta = q * exp(p.log_range), share;
             want = exp(log(delta) - p.log_range);
             share = want * (1 - 1.9e-9 - 1.9e-13 * (k + 2) * (1 + top)) - 4 * k * 2.2e-16;
             m = mcamp__claim_mean(&p, delta);
@@ -304,7 +336,8 @@ TEST(the_claimed_mean_is_lowered)
             CHECK_LE(fmin(want * (1 - 3e-9 - 3e-13 * (k + 2) * (1 + top)) -
                           4 * (k * 2.4e-16 + 2e-19), 1), m);
         }
-        if (p.log_range < 0) CHECK(mcamp__claim_mean(&p, 1e-17 * exp(p.log_range)) < 0);
+        CHECK(mcamp__claim_mean(&p, 1e-17 * exp(p.log_range)) < 0);
+        CHECK_LE(mcamp__claim_mean(&p, 10 * exp(p.log_range)), 1);
         mcamp__sampler_free(&ctx, &p);
     }
     mcamp__factor_free(&ctx, &f);
@@ -836,6 +869,7 @@ TEST(the_bound_of_both_directions_is_the_larger)
 TEST_MAIN("verify",
     T(the_claimed_mean_is_lowered),
     T(a_delta_below_rounding_is_refused),
+    T(budgets_and_levels_are_kept),
     T(no_two_purposes_collide),
     T(bounds_are_where_the_wealth_says),
     T(both_directions_must_be_accepted),
