@@ -603,11 +603,11 @@ MCAMP_API mcamp_status mcamp_gram_from_matrix(mcamp_ctx *ctx, const double *g,
 MCAMP_API void mcamp_gram_free(mcamp_ctx *ctx, mcamp_gram *gram);
 
 /* ======================================================================== *
- *  ESTIMATION: delta at (sigma, eps)                              (decl) est
+ *  LAWS, TALLIES, BOUNDS                                         (decl) law
  * ======================================================================== */
 
 /* How the samples are drawn.  Every method is unbiased; they differ in
- * variance and in the proven range of one sample's value (section est).      */
+ * variance and in the proven range of one sample's value (section law).      */
 typedef enum mcamp_method {
     MCAMP_METHOD_DEFAULT = 0,  /* chosen: by range for proofs, by a pilot's
                                 * variance for estimates                      */
@@ -679,7 +679,7 @@ MCAMP_API double mcamp_tally_mean(const mcamp_tally *t);
 MCAMP_API double mcamp_tally_std_error(const mcamp_tally *t);
 /* Rigorous one-sided bounds at error probability beta (fixed sample size).
  * They are 1 (or 0) where nothing can be said: unproven range, poisoned.
- * betting: wealth averaged over a fixed grid of stakes, see section est.      */
+ * betting: wealth averaged over a fixed grid of stakes, see section law.      */
 MCAMP_API double mcamp_tally_upper(const mcamp_tally *t, double beta);
 MCAMP_API double mcamp_tally_lower(const mcamp_tally *t, double beta);
 
@@ -11428,15 +11428,6 @@ MCAMP_API mcamp_status mcamp_exact_rdp_epsilon(mcamp_ctx *ctx,
     *eps = j.eps;
     if (order) *order = j.order;
     return MCAMP_OK;
-}
-
-MCAMP__PRIV mcamp_status mcamp__gram_check(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                           double sigma, const void *out, const char *name)
-{
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, name, 0);
-    if (!mcamp__gram_ok(gram)) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "gram", 0);
-    return mcamp__check_sigma(ctx, "sigma", sigma);
 }
 
 /* ---- formulas of the literature ---------------------------------------------- */

@@ -34,6 +34,12 @@ then ok; else bad "unused functions show" "MCAMP__PRIV still hides them"; fi
 try "core compiles alone" $CC -std=c99 -O1 -Wall -Wextra -Werror -Wunused-function \
     -I"$out" -o "$out/driver" tests/core/driver.c -lm
 
+# The same of parts II and III: what is private and unused anywhere goes.
+sed 's/^\(# *define MCAMP__PRIV\) __attribute__((unused)) static$/\1 static/' mcamp.h >"$out/whole.h"
+printf '#define MCAMP_IMPLEMENTATION\n#include "whole.h"\n' >"$out/whole.c"
+try "nothing private is unused" $CC -std=c99 -O0 -Wall -Wextra -Werror -Wunused-function \
+    -I"$out" -c "$out/whole.c" -o "$out/whole.o"
+
 # Compilers say nothing of unused inline functions: a kernel's name stands at least
 # where it is defined and where it is called.  (The same awk tells what is used by
 # functions alone that are themselves unused.)
