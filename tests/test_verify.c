@@ -780,6 +780,35 @@ TEST(certified_calibration_is_false_less_often_than_beta)
     mcamp_gram_free(&ctx, &g);
     free(memos);
     memos = NULL;
+    memo_count = 0;
+}
+
+static int stop_at_second_rung(void *user, double fraction, double best)
+{
+    uint32_t p = recorded ? record[recorded - 1].purpose : 0;
+    (void)user; (void)fraction; (void)best;
+    return purpose_base(p) == MCAMP__STREAM_VERIFY && purpose_rung(p) == 2;
+}
+
+/* Stopped on its second rung: the first was accepted, but nothing is claimed. */
+TEST(an_interrupted_ladder_claims_nothing)
+{
+    mcamp_gram g;
+    mcamp_guarantee s;
+    mcamp_claim c = claim_of(0, 1, 1e-4, 1e-6, MCAMP_REMOVE, 4);
+    watched(ladder_at_the_null);
+    gram_make("identity", "raw", 7, 4, &g);
+    mcamp_rng_seed(&null_rng, 8);
+    null_from = 2;
+    null_delta[0] = c.delta;
+    ctx.progress.fn = stop_at_second_rung;
+    memset(&s, 0xff, sizeof s);
+    CHECK_STATUS(mcamp_calibrate_certified(&ctx, &g, &c, &s), MCAMP_Q_INTERRUPTED);
+    CHECK(claims_nothing(&s) && s.interrupted && !s.remove.accepted && !s.add.accepted);
+    mcamp_gram_free(&ctx, &g);
+    free(memos);
+    memos = NULL;
+    memo_count = 0;
 }
 
 /* ---- bounds of a tally ------------------------------------------------------------------- */
@@ -880,6 +909,7 @@ TEST_MAIN("verify",
     T(nobody_else_draws_from_verification),
     T(what_was_interrupted_claims_nothing),
     T(a_failure_leaves_nothing_accepted),
+    T(an_interrupted_ladder_claims_nothing),
     T(the_bound_of_both_directions_is_the_larger),
     T(whole_verification_accepts_falsely_less_often_than_beta),
     T(certified_calibration_is_false_less_often_than_beta))
