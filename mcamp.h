@@ -13253,12 +13253,14 @@ MCAMP__PRIV double mcamp__acc_scale(const mcamp__acc *a)
     return mcamp__dmax(a->eps, 0.001 * sqrt(c.k2));
 }
 
-/* The largest finite loss of the sum, rounded up. */
+/* The largest finite loss of the sum, rounded up; infinite where cells end somewhere. */
 MCAMP__PRIV double mcamp__acc_largest(const mcamp__acc *a)
 {
     const mcamp__sum_law *s = &a->sum[MCAMP__UPPER];
     double t = 0, size = 0;
     if (s->g2 > 0) return mcamp__inf();
+    for (size_t i = 0; i < a->n; i++)
+        if (a->pair[i].nbr && a->pair[i].br[0].source == MCAMP__SOURCE_MOG) return mcamp__inf();
     for (size_t i = 0; i < s->n; i++) {
         double m = s->law[i].n ? -mcamp__inf() : 0;
         for (size_t j = 0; j < s->law[i].n; j++) m = mcamp__dmax(m, s->law[i].l[j]);

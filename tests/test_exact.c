@@ -937,6 +937,208 @@ TEST(printed_noise_multipliers)
     }
 }
 
+/* The same numbers on every machine. */
+static uint64_t state = 777;
+static double uniform(void)
+{
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return ((double)(state >> 11) + 0.5) / 9007199254740992.0;
+}
+
+/* log E_Q (dP/dQ)^s / (alpha - 1), straight from the definition, on a fine grid. */
+static double renyi_by_hand(const mcamp_event *e, double alpha, int add)
+{
+    double s = add ? 1 - alpha : alpha, sum = 0, h = 0.02, total = 0;
+    for (size_t i = 0; i < e->n; i++) total += e->prob[i];
+    for (double x = -60; x < 80; x += h) {
+        double rho = 0;
+        for (size_t i = 0; i < e->n; i++) {
+            double a = e->shift[i] / e->sigma;
+            rho += e->prob[i] / total * exp(a * x - a * a / 2);
+        }
+        sum += h * exp(s * log(rho) - x * x / 2) / sqrt(8 * atan(1.0));
+    }
+    return log(sum) / (alpha - 1);
+}
+
+TEST(renyi_of_any_mixture)
+{
+    static const double fixed[2][4] = { { 2, 1, 0.1, 0.9 }, { 2, 0, 0.3, 0.7 } };
+    for (size_t round = 0; round < 2 + mt_scale(30); round++) {
+        double shift[4], prob[4], sum = 0, r = 0, a, b;
+        mcamp_event e = simple(MCAMP_EVENT_MIXTURE, round < 2 ? 1 : 0.7 + 2 * uniform(), 1);
+        e.n = round < 2 ? 2 : 1 + (size_t)(4 * uniform());
+        for (size_t i = 0; i < e.n; i++) {
+            shift[i] = round < 2 ? fixed[round][i] : 3 * uniform();
+            sum += prob[i] = round < 2 ? fixed[round][2 + i] : uniform();
+        }
+        for (size_t i = 0; i < e.n; i++) prob[i] /= sum;
+        if (round % 3 == 2) shift[0] = 0;
+        e.shift = shift; e.prob = prob;
+        for (double alpha = 1.5; alpha < 7; alpha += 0.75) {
+            CHECK_STATUS(mcamp_exact_rdp(&ctx, &e, 1, alpha, &r), MCAMP_OK);
+            a = renyi_by_hand(&e, alpha, 0);
+            b = renyi_by_hand(&e, alpha, 1);
+            CHECK_NEAR(r, a > b ? a : b, 1e-8, 1e-12);
+        }
+        if (!round) {
+            mcamp_interval v;
+            CHECK_STATUS(mcamp_exact_rdp(&ctx, &e, 1, 3, &r), MCAMP_OK);
+            CHECK_NEAR(r, 2.842, 1e-3, 0);
+            CHECK_STATUS(mcamp_exact_rdp_epsilon(&ctx, &e, 1, NULL, 0, 1e-5, &r, NULL), MCAMP_OK);
+            CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, NULL, 1e-5, &v, NULL), MCAMP_OK);
+            CHECK_LE(v.upper, r);
+            CHECK_LE(6.7, r);
+        }
+    }
+}
+
+/* Formulas against each other and against the accountant, at random. */
+TEST(conversions_bound_what_they_convert)
+{
+    for (size_t round = 0; round < mt_scale(60); round++) {
+        double rho = exp(6 * uniform() - 5), delta = exp(-3 - 30 * uniform()), a = 0, b = 0, c = 0;
+        double eps = exp(3 * uniform() - 4);
+        uint64_t k = 1 + (uint64_t)(300 * uniform());
+        mcamp_event e = response(eps, 0, k);
+        mcamp_interval v;
+        CHECK_STATUS(mcamp_exact_zcdp_epsilon_simple(&ctx, rho, delta, &a), MCAMP_OK);
+        CHECK_STATUS(mcamp_exact_zcdp_epsilon(&ctx, rho, delta, &b), MCAMP_OK);
+        CHECK_STATUS(mcamp_gauss_epsilon(&ctx, 1, sqrt(2 * rho), delta, &c), MCAMP_OK);
+        CHECK_LE(b, a * (1 + 1e-12));
+        CHECK_LE(c, b * (1 + 1e-12));
+        /* every order is an upper bound, the best one what is returned */
+        for (double x = 1.5; x < 40; x *= 1.3)
+            CHECK_LE(b, rho * x + log1p(-1 / x) - (log(delta) + log(x)) / (x - 1) + 1e-9);
+        CHECK_STATUS(mcamp_exact_compose_advanced(&ctx, eps, (double)k, delta, &a), MCAMP_OK);
+        CHECK_STATUS(mcamp_exact_compose_optimal(&ctx, eps, 0, k, delta, &b), MCAMP_OK);
+        CHECK_NEAR(a, eps * sqrt(2 * (double)k * log(1 / delta)) + (double)k * eps * expm1(eps) <
+                   (double)k * eps ? eps * sqrt(2 * (double)k * log(1 / delta)) +
+                   (double)k * eps * expm1(eps) : (double)k * eps, 1e-12, 0);
+        CHECK_LE(b, a * (1 + 1e-12));
+        CHECK(mcamp_exact_epsilon(&ctx, &e, 1, NULL, delta, &v, NULL) >= 0);
+        CHECK_LE(v.lower, b * (1 + 1e-9));
+        CHECK_LE(b * (1 - 1e-9), v.upper + 1e-12);
+        e.delta = delta / (4 * (double)k);
+        CHECK_STATUS(mcamp_exact_compose_optimal(&ctx, eps, e.delta, k, delta, &c), MCAMP_OK);
+        CHECK_LE(b, c * (1 + 1e-12));
+        CHECK(mcamp_exact_epsilon(&ctx, &e, 1, NULL, delta, &v, NULL) >= 0);
+        CHECK_LE(v.lower, c * (1 + 1e-9));
+        CHECK_LE(c * (1 - 1e-9), v.upper + 1e-12);
+    }
+}
+
+/* Groups by adding up k terms, delta e^{i eps}; also where the factor alone overflows. */
+TEST(group_conversion)
+{
+    double e = 0, d = 0;
+    for (size_t round = 0; round < 200; round++) {
+        double eps = 0.5 * uniform(), delta = exp(-40 * uniform() - 20), sum = 0;
+        uint64_t k = 1 + (uint64_t)(40 * uniform());
+        for (uint64_t i = 0; i < k; i++) sum += delta * exp((double)i * eps);
+        CHECK_STATUS(mcamp_exact_group_convert(&ctx, eps, delta, k, &e, &d), MCAMP_OK);
+        CHECK_NEAR(e, (double)k * eps, 1e-15, 0);
+        CHECK_NEAR(d, sum < 1 ? sum : 1, 1e-11, 0);
+        CHECK_LE(sum < 1 ? sum * (1 - 1e-14) : 1, d);
+    }
+    CHECK_STATUS(mcamp_exact_group_convert(&ctx, 0.01, 1e-310, 70500, &e, &d), MCAMP_OK);
+    CHECK_NEAR(log(d), log(1e-310) + 0.01 * 70499 - log(-expm1(-0.01)), 1e-9, 1e-9);
+    CHECK_STATUS(mcamp_exact_group_convert(&ctx, 0, 1e-9, 7, &e, &d), MCAMP_OK);
+    CHECK_NEAR(d, 7e-9, 1e-12, 0);
+    CHECK_STATUS(mcamp_exact_group_convert(&ctx, 1, 0, 7, &e, &d), MCAMP_OK);
+    CHECK_NEAR(d, 0, 0, 0);
+}
+
+/* Rarely sampled uses, one or few of them: whatever the width is, the status says whether it
+ * is what was wanted; and upper ends are never 0.                                        */
+TEST(widths_are_what_the_status_says)
+{
+    mcamp_exact_desc d;
+    memset(&d, 0, sizeof d);
+    d.rel_error = 1e-3;
+    d.max_bytes = 4000000;
+    for (size_t round = 0; round < mt_scale(30); round++) {
+        mcamp_event e = poisson(exp(-14 * uniform()), 0.5 + 2 * uniform(),
+                                1 + (uint64_t)(9 * uniform() * uniform()));
+        double eps = 3 * uniform(), delta = exp(-25 * uniform() - 2);
+        mcamp_interval v = { -1, -1 };
+        mcamp_status st = mcamp_exact_epsilon(&ctx, &e, 1, &d, delta, &v, NULL);
+        CHECK(st == MCAMP_OK || st == MCAMP_Q_MAX_ITER);
+        CHECK_LE(v.lower, v.upper);
+        if (st == MCAMP_OK) CHECK_LE(v.upper - v.lower, 1.1e-3 * v.upper + 1e-5);
+        else CHECK_LE(1e-5 * v.upper, v.upper - v.lower);
+        st = mcamp_exact_delta(&ctx, &e, 1, &d, eps, &v, NULL);
+        CHECK(st == MCAMP_OK || st == MCAMP_Q_MAX_ITER);
+        CHECK(v.upper > 0);
+        if (st == MCAMP_OK && v.upper > 1e-250) CHECK_LE(v.upper, v.lower * 1.2);
+    }
+    {       /* one of them, which is wide */
+        mcamp_event e = poisson(1e-5, 0.3, 3);
+        mcamp_interval v;
+        mcamp_status st = mcamp_exact_delta(&ctx, &e, 1, NULL, 2, &v, NULL);
+        CHECK(st == MCAMP_Q_MAX_ITER || v.upper < 1.01 * v.lower);
+    }
+}
+
+/* A curve is delta at each of its points, in each direction. */
+TEST(curves_are_delta_at_their_points)
+{
+    mcamp_event e[2];
+    double eps[4] = { 0, 0.3, 1, 2.5 };
+    e[0] = poisson(0.02, 1.3, 200);
+    e[1] = simple(MCAMP_EVENT_LAPLACE, 5, 3);
+    for (size_t n = 1; n <= 2; n++) {
+        mcamp_interval rem[4], add[4], v;
+        CHECK_STATUS(mcamp_exact_curve(&ctx, e, n, NULL, eps, 4, rem, add), MCAMP_OK);
+        for (int i = 0; i < 4; i++)
+            for (int dir = MCAMP_REMOVE; dir <= MCAMP_ADD; dir++) {
+                mcamp_interval w = dir == MCAMP_ADD ? add[i] : rem[i];
+                mcamp_exact_desc d;
+                memset(&d, 0, sizeof d);
+                d.direction = (mcamp_direction)dir;
+                CHECK_STATUS(mcamp_exact_delta(&ctx, e, n, &d, eps[i], &v, NULL), MCAMP_OK);
+                CHECK_NEAR(w.upper, v.upper, 0, 0);
+                CHECK_NEAR(w.lower, v.lower, 0, 0);
+            }
+    }
+}
+
+/* Balls in bins where eps is small: both directions near each other, and sigma is found
+ * within its tolerance or says that it was not.                                         */
+TEST(bins_at_small_eps)
+{
+    static const double c[][3] = { { 32, 0.003, 1e-6 }, { 2, 0.1, 1e-6 }, { 2, 0.01, 1e-5 },
+                                   { 128, 0.001, 1e-6 }, { 4, 1e-4, 1e-7 } };
+    for (int i = 0; i < 5; i++) {
+        mcamp_event e = bins(c[i][0], 1, 0);
+        mcamp_exact_info info;
+        mcamp_interval v;
+        double s = 0;
+        CHECK_STATUS(mcamp_exact_calibrate(&ctx, &e, 1, NULL, 0, MCAMP_PARAM_SIGMA, c[i][1],
+                                           c[i][2], &s, NULL), MCAMP_OK);
+        e.sigma = s;
+        CHECK_STATUS(mcamp_exact_delta(&ctx, &e, 1, NULL, c[i][1], &v, &info), MCAMP_OK);
+        CHECK_LE(v.lower, c[i][2]);
+        CHECK_LE(c[i][2] * 0.99, v.upper);
+        CHECK_NEAR(info.add.upper, info.remove.upper, 0.02, 0);
+        if (!i) CHECK_LE(s, 165);
+    }
+    {       /* what cannot be decided says so: nothing is known from below of a curve */
+        double eps[2] = { 0, 1 }, up[2] = { 1e-9, 1e-12 }, s = 0;
+        mcamp_event e[2];
+        mcamp_interval v;
+        e[0] = poisson(0.01, 0, 100);
+        e[1] = simple(MCAMP_EVENT_CURVE, 0, 1);
+        e[1].n = 2; e[1].shift = eps; e[1].prob = e[1].prob2 = up;
+        e[1].beta = 5e-7;
+        CHECK_STATUS(mcamp_exact_calibrate(&ctx, e, 2, NULL, 0, MCAMP_PARAM_SIGMA, 1, 1e-6, &s,
+                                           NULL), MCAMP_Q_MAX_ITER);
+        e[0].sigma = s;
+        CHECK(mcamp_exact_delta(&ctx, e, 2, NULL, 1, &v, NULL) >= 0);
+        CHECK_LE(v.upper, 1e-6);
+    }
+}
+
 /* ---- memory ------------------------------------------------------------------------------ */
 
 typedef struct mem { long live, calls, fail_from; } mem;
@@ -1075,6 +1277,12 @@ static const mt_case cases[] = {
     T(calibration_of_the_other_parameters),
     T(calibrated_values_meet_their_targets),
     T(printed_noise_multipliers),
+    T(renyi_of_any_mixture),
+    T(conversions_bound_what_they_convert),
+    T(group_conversion),
+    T(widths_are_what_the_status_says),
+    T(curves_are_delta_at_their_points),
+    T(bins_at_small_eps),
     T(allocation_failure_is_survived_everywhere),
     T(bad_events_are_refused)
 };

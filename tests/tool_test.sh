@@ -212,7 +212,7 @@ runs 0 account "poisson:$(value value),1,2000" --eps 2 --json
 awk -v d="$(value upper)" 'BEGIN { exit !(d != "" && d <= 1e-6) }' && ok || bad "q misses delta"
 runs 0 account 'group-poisson:0.01,2,2000,?' --eps 5 --delta 1e-6 --json
 near "found group" "$(value value)" 4 0
-# Balls in bins composed, on the lattice: an upper bound, between its parts' and their sum.
+# Balls in bins composed: an upper bound, between its parts' and their sum.
 runs 0 account bnb:2,16,2 --delta 1e-6 --json
 one=$(value upper)
 runs 0 account 'bnb:2,16,2*2+gaussian:20' --delta 1e-6 --json
