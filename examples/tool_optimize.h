@@ -254,8 +254,8 @@ TOOL_FN void print_result(const session *s, const mcamp_mech *m, const mcamp_opt
     mcamp_guarantee g;
     mcamp_writer w = to_stdout();
     if (r->sigma > 0)
-        printf("rmse = %.6g\n\n  error of a round: %.6g on average, %.6g at most\n", r->rmse, r->rmse,
-               r->max_error);
+        printf("rmse = %.6g\n\n  error of a round: %.6g on average, %.6g at most\n", r->rmse,
+               r->rmse, r->max_error);
     else
         printf("error for unit noise = %.6g\n\n", r->unit.rmse);
     if (s->opt[O_SIGMA].given) {

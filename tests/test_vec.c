@@ -562,13 +562,13 @@ TEST(sum_of_tails_of_things_that_are_not_finite)
 /* ---- lines, outer products ---------------------------------------------------------- */
 
 /* Where line i is the largest, by the definition: of equal ones the first counts. */
-static void own_interval(const double *level, const double *slope, size_t b, size_t i,
+static void own_interval(const double *level, const double *steep, size_t b, size_t i,
                          double *lo, double *hi)
 {
     *lo = -mcamp__inf();
     *hi = mcamp__inf();
     for (size_t j = 0; j < b; j++) {
-        double d = slope[i] - slope[j], gap = level[j] - level[i];
+        double d = steep[i] - steep[j], gap = level[j] - level[i];
         if (d > 0) *lo = fmax(*lo, gap / d);
         else if (d < 0) *hi = fmin(*hi, gap / d);
         else if (gap > 0 || (!(gap < 0) && j < i)) *lo = mcamp__inf();
@@ -578,32 +578,32 @@ static void own_interval(const double *level, const double *slope, size_t b, siz
 /* Small integers, so that lines meet in a point and coincide, and nothing is rounded. */
 TEST(lines_are_largest_where_they_are)
 {
-    static double level[BMAX * S], slope[BMAX * S], own[3 * S], lo[S], hi[S];
+    static double level[BMAX * S], steep[BMAX * S], own[3 * S], lo[S], hi[S];
     mcamp_rng r = test_rng(31);
     for (size_t b = 1; b <= 9; b += 2) {
         size_t empty = 0, ends = 0;
         for (size_t i = 0; i < b; i++) off[i] = floor(between(&r, 0, 4));
         for (size_t i = 0; i < b * S; i++) {
-            slope[i] = floor(between(&r, 0, 3));
+            steep[i] = floor(between(&r, 0, 3));
             zt[i] = floor(between(&r, 0, 4));
             level[i] = zt[i] - off[i / S];
         }
         for (size_t s = 0; s < S; s++) {
             size_t i = s % b;
             own[s] = (double)i;
-            own[S + s] = slope[i * S + s];
+            own[S + s] = steep[i * S + s];
             own[2 * S + s] = level[i * S + s];
         }
         FOR_EACH_SET(vs) {
-            mcamp__vec_mode_interval(vs, zt, b, off, slope, own, lo, hi);
+            mcamp__vec_mode_interval(vs, zt, b, off, steep, own, lo, hi);
             for (size_t s = 0; s < S; s++) {
                 double l[9], c[9], want_lo, want_hi;
-                for (size_t i = 0; i < b; i++) l[i] = level[i * S + s], c[i] = slope[i * S + s];
+                for (size_t i = 0; i < b; i++) l[i] = level[i * S + s], c[i] = steep[i * S + s];
                 own_interval(l, c, b, s % b, &want_lo, &want_hi);
                 CHECK_NEAR(lo[s], want_lo, 0, 0);
                 CHECK_NEAR(hi[s], want_hi, 0, 0);
                 empty += want_lo > DBL_MAX;
-                ends += mcamp__finite(want_hi);
+                ends += mcamp__finite(want_hi) != 0;
             }
         }
         CHECK(b < 3 || (empty > 0 && ends > 0));
@@ -623,7 +623,8 @@ TEST(outer_products_have_every_row)
             for (size_t i = 0; i < ld; i++) {
                 for (size_t j = i; j < ld; j++) {
                     long double sum = 0.5L;
-                    for (size_t s = 0; s < 7; s++) sum += (long double)p[s * ld + i] * p[s * ld + j];
+                    for (const double *row = p; row < p + 7 * ld; row += ld)
+                        sum += (long double)row[i] * row[j];
                     worst = fmax(worst, (double)fabsl(d[i * ld + j] - sum));
                 }
             }

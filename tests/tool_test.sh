@@ -471,5 +471,37 @@ runs 0 sigma $signed --eps 1 --delta 1e-3 --json
 near "the same, without amplification" "$(value unamplified)" \
     "$(awk -v s="$one" 'BEGIN { print 2.3130067012440758 * s }')" 1e-4
 
+# ---- defaults, and that each option acts ----------------------------------------------------
+# same OPTIONS: the answer is the one without them; other OPTIONS: it is another one.
+key=value
+base() { "$tool" $question --json 2>/dev/null >"$tmp/base" </dev/null; value $key "$tmp/base"; }
+given() { "$tool" $question "$@" --json 2>/dev/null >"$tmp/given" </dev/null; value $key "$tmp/given"; }
+same() { [ -n "$(base)" ] && [ "$(base)" = "$(given "$@")" ] && ok || bad "$* is not the default of: $question"; }
+other() { [ -n "$(given "$@")" ] && [ "$(base)" != "$(given "$@")" ] && ok || bad "$* does nothing to: $question"; }
+question="delta $shape --strategy sqrt:4 --sigma 3 --eps 1"
+same --seed 1; other --seed 2; same --direction both; other --direction add
+same --rel-error 0.01; other --rel-error 0.003; same --samples 67108864; same --threads 2
+other --normalize
+key=upper; same --beta 1e-6; other --beta 1e-3
+key=beta; same --beta 1e-6
+question="verify $shape --strategy sqrt:4 --sigma 6 --eps 1 --delta 1e-3"
+key=beta; same --beta 1e-3; other --beta 1e-4
+key=log_wealth_remove; same --seed 1; other --seed 7; same --direction both
+key=direction; other --direction remove
+question="sigma $shape --strategy sqrt:4 --eps 1 --delta 1e-3 --certify"
+key=sigma; same --seed 1; same --beta 1e-3; same --direction both
+key=beta; other --beta 1e-9
+question="epsilon $shape --strategy sqrt:4 --sigma 3 --delta 1e-3"
+key=value; same --seed 1; same --direction both; other --direction add
+question="account poisson:0.1,1,20 --delta 1e-6"
+key=value; same --direction both; same --rel-error 1e-4; other --rel-error 0.05
+question="error --rounds 32 --batches 8 --strategy sqrt:4 --eps 1 --delta 1e-3"
+key=rmse; same --amplification bnb; other --amplification none; same --workload prefix
+other --workload momentum:0.9
+question="optimize --rounds 16 --batches 4 --eps 1 --delta 1e-3 --amplification none --family toeplitz:3"
+key=rmse; same --error mean; other --error max; other --iterations 1; same --workload prefix
+question="plan --rounds 16 --batches 4 --eps 1 --delta 1e-3 --amplification none"
+key=rmse; same --memory 4; other --memory 1; same --error mean
+
 echo "tool: $passed passed, $failed failed"
 [ $failed -eq 0 ]
