@@ -273,6 +273,30 @@ TEST(the_slow_search_finds_the_root)
     mcamp_gram_free(&ctx, &g);
 }
 
+/* A root that is wrong is looked for again; where there is none, that is said. */
+TEST(a_wrong_root_is_mended_or_said)
+{
+    mcamp_budget given = budget_of(MCAMP_REMOVE, 0.02, 3), bud;
+    mcamp_gram g;
+    mcamp__factor f;
+    mcamp__solve s;
+    mcamp_answer a;
+    double x = log(20), err = 0;
+    setup();
+    CHECK_STATUS(mcamp__budget_resolve(&ctx, &given, &bud), MCAMP_OK);
+    gram_make("sqrt:0", "raw", 8, 2, &g);
+    CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+    mcamp__solve_start(&f, &bud, 1, 1, 1e-5, &s);
+    CHECK_STATUS(mcamp__solve_answer(&ctx, &s, log(2), log(40), &x, &err, &a), MCAMP_OK);
+    CHECK_STATUS(a.status, MCAMP_OK);
+    CHECK_NEAR(a.sigma, 12.300898090575043, 0.01, 0);
+    x = log(25);
+    CHECK_STATUS(mcamp__solve_answer(&ctx, &s, log(20), log(40), &x, &err, &a), MCAMP_OK);
+    CHECK_STATUS(a.status, MCAMP_Q_UNTRUSTED);
+    mcamp__factor_free(&ctx, &f);
+    mcamp_gram_free(&ctx, &g);
+}
+
 /* ---- error bars -------------------------------------------------------------------------- */
 
 /* Both directions far out: the add direction's value may be 1e-8 of remove's and less. */
@@ -557,6 +581,7 @@ TEST_MAIN("answer",
     T(roots_are_right_or_not_trusted),
     T(an_answer_that_misses_its_target_is_seen),
     T(the_slow_search_finds_the_root),
+    T(a_wrong_root_is_mended_or_said),
     T(error_bars_of_the_smaller_direction_are_true),
     T(errors_over_seeds_are_as_long_as_stated),
     T(budgets_are_kept_or_spoken_of),
