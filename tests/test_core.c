@@ -469,7 +469,7 @@ TEST(without_samples_there_is_still_the_unamplified_bound)
     CHECK_STATUS(mcamp_gauss_sigma(&ctx, g.max_norm, 1, 1e-5, &su), MCAMP_OK);
     CHECK(s.accepted && s.remove.method == MCAMP_METHOD_EXACT);
     CHECK_LE(su, s.sigma);
-    CHECK_LE(s.sigma, su * (1 + 1e-9));
+    CHECK_LE(s.sigma, su * (1 + 1e-7));         /* it is rounded up to be printed */
     mcamp_gram_free(&ctx, &g);
 }
 
