@@ -5719,23 +5719,19 @@ MCAMP__PRIV double mcamp__sens_vector(const double *v, size_t n, size_t k, size_
     return prev[0];
 }
 
-MCAMP__PRIV mcamp_status mcamp__sens_check(mcamp_ctx *ctx, size_t k, size_t b)
-{
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!k) return mcamp__fail(ctx, MCAMP_E_SIZE, "k", 0);
-    if (!b) return mcamp__fail(ctx, MCAMP_E_SIZE, "b", 0);
-    return MCAMP_OK;
-}
-
-/* count * n doubles. */
-MCAMP__PRIV mcamp_status mcamp__sens_memory(mcamp_ctx *ctx, size_t n, size_t count,
-                                            double **out)
+/* Checks the arguments; *work = 4 n doubles. */
+MCAMP__PRIV mcamp_status mcamp__sens_begin(mcamp_ctx *ctx, const mcamp_mech *mech, size_t k,
+                                           size_t b, const mcamp_sens *out, double **work)
 {
     size_t all;
-    if (!mcamp__mul_size(n, count, &all))
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "n", (double)n);
-    *out = mcamp__new_doubles(ctx, all);
-    return *out ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_MEMORY, "n", (double)all);
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!k || !b) return mcamp__fail(ctx, MCAMP_E_SIZE, k ? "b" : "k", 0);
+    if (!mcamp__mech_ok(mech)) return mcamp__fail(ctx, MCAMP_E_ARG, "mech", 0);
+    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
+    if (!mcamp__mul_size(mech->n, 4, &all))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "n", (double)mech->n);
+    *work = mcamp__new_doubles(ctx, all);
+    return *work ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_MEMORY, "n", (double)all);
 }
 
 MCAMP__PRIV bool mcamp__rising(const double *x, size_t n)
@@ -5872,13 +5868,9 @@ MCAMP__PRIV mcamp_status mcamp__sens_finish(mcamp_ctx *ctx, double square, bool 
 MCAMP_API mcamp_status mcamp_sens_fixed(mcamp_ctx *ctx, const mcamp_mech *mech,
                                         size_t k, size_t b, mcamp_sens *out)
 {
-    mcamp_status st = mcamp__sens_check(ctx, k, b);
     double *work = NULL, square = 0;
+    mcamp_status st = mcamp__sens_begin(ctx, mech, k, b, out, &work);
     bool exact = true;
-    if (st < 0) return st;
-    if (!mcamp__mech_ok(mech)) return mcamp__fail(ctx, MCAMP_E_ARG, "mech", 0);
-    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
-    st = mcamp__sens_memory(ctx, mech->n, 4, &work);
     if (st < 0) return st;
     if (mech->bands <= b) {
         st = mcamp__mech_norms(ctx, mech, work, NULL);
@@ -5910,13 +5902,9 @@ MCAMP__PRIV double mcamp__sens_rows(const mcamp_mech *m, size_t k, size_t b, dou
 MCAMP_API mcamp_status mcamp_sens_minsep(mcamp_ctx *ctx, const mcamp_mech *mech,
                                          size_t k, size_t b, mcamp_sens *out)
 {
-    mcamp_status st = mcamp__sens_check(ctx, k, b);
     double *work = NULL, square = 0;
+    mcamp_status st = mcamp__sens_begin(ctx, mech, k, b, out, &work);
     bool exact = true;
-    if (st < 0) return st;
-    if (!mcamp__mech_ok(mech)) return mcamp__fail(ctx, MCAMP_E_ARG, "mech", 0);
-    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
-    st = mcamp__sens_memory(ctx, mech->n, 4, &work);
     if (st < 0) return st;
     if (mech->bands <= b || k == 1 || b >= mech->n) {   /* Algorithm 5; one column */
         st = mcamp__mech_norms(ctx, mech, work, NULL);
@@ -17013,6 +17001,8 @@ typedef struct mcamp__opt_model {
                                    together; 0 = not normalised                     */
     size_t shape, count;        /* parameters of the shape, of shape and factors    */
     size_t entries;             /* in coef                                          */
+    double *block;              /* all arrays below                                 */
+    size_t total;
     double *coef, *theta, *omega, *scale;       /* of the current C                 */
     double *g_coef, *g_theta, *g_omega, *g_scale;   /* one side's gradient          */
     double *norms, *dots;       /* BANDED: the classes' norms before; <g, C>        */
@@ -17020,29 +17010,32 @@ typedef struct mcamp__opt_model {
 
 MCAMP__PRIV void mcamp__opt_model_free(mcamp_ctx *ctx, mcamp__opt_model *m)
 {
-    mcamp__delete_doubles(ctx, m->coef, m->entries);
-    mcamp__delete_doubles(ctx, m->g_coef, m->entries);
-    mcamp__delete_doubles(ctx, m->theta, m->buffers);
-    mcamp__delete_doubles(ctx, m->omega, m->buffers);
-    mcamp__delete_doubles(ctx, m->g_theta, m->buffers);
-    mcamp__delete_doubles(ctx, m->g_omega, m->buffers);
-    mcamp__delete_doubles(ctx, m->scale, m->n);
-    mcamp__delete_doubles(ctx, m->g_scale, m->n);
-    mcamp__delete_doubles(ctx, m->norms, m->n);
-    mcamp__delete_doubles(ctx, m->dots, m->n);
+    mcamp__delete_doubles(ctx, m->block, m->total);
     memset(m, 0, sizeof *m);
 }
 
-/* Entries of a band matrix of n rows. */
-MCAMP__PRIV size_t mcamp__band_entries(size_t n, size_t bands)
+/* One block for all arrays. */
+MCAMP__PRIV mcamp_status mcamp__opt_model_memory(mcamp_ctx *ctx, mcamp__opt_model *m)
 {
-    return bands * n - bands * (bands - 1) / 2;
+    size_t n = m->n, nb = m->buffers, e = m->entries, vectors;
+    if (!mcamp__mul_size(e, 2, &m->total) || !mcamp__mul_size(n, 4, &vectors) ||
+        !mcamp__add_size(m->total, vectors, &m->total) ||
+        !mcamp__add_size(m->total, 4 * nb, &m->total))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "rounds", (double)n);
+    m->block = mcamp__new_doubles(ctx, m->total);
+    if (!m->block) return mcamp__fail(ctx, MCAMP_E_MEMORY, "rounds", (double)n);
+    m->coef = m->block;             m->g_coef = m->coef + e;
+    m->theta = m->g_coef + e;       m->omega = m->theta + nb;
+    m->g_theta = m->omega + nb;     m->g_omega = m->g_theta + nb;
+    m->scale = m->g_omega + nb;     m->g_scale = m->scale + n;
+    m->norms = m->g_scale + n;      m->dots = m->norms + n;
+    return MCAMP_OK;
 }
 
 MCAMP__PRIV mcamp_status mcamp__opt_model_init(mcamp_ctx *ctx, const mcamp_opt_desc *d,
                                                mcamp__opt_model *m)
 {
-    size_t n = d->rounds, nb, ok;
+    size_t n = d->rounds;
     memset(m, 0, sizeof *m);
     m->family = d->family;
     m->n = n;
@@ -17053,7 +17046,8 @@ MCAMP__PRIV mcamp_status mcamp__opt_model_init(mcamp_ctx *ctx, const mcamp_opt_d
     m->degree = d->scale_free ? n : d->scale_degree;
     if (d->family == MCAMP_OPT_TOEPLITZ) m->entries = m->bands;
     if (d->family == MCAMP_OPT_BANDED) {
-        m->entries = mcamp__band_entries(n, m->bands);
+        if (!mcamp__rows_count(n, m->bands, &m->entries))
+            return mcamp__fail(ctx, MCAMP_E_SIZE, "rounds", (double)n);
         if (d->amplification == MCAMP_AMPLIFY_POISSON) m->classes = n;
         if (d->amplification == MCAMP_AMPLIFY_NONE && m->bands <= d->batches)
             m->classes = d->equal_norms ? n : d->batches;
@@ -17061,19 +17055,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_model_init(mcamp_ctx *ctx, const mcamp_opt_d
     m->shape = d->family == MCAMP_OPT_TOEPLITZ ? m->bands - 1
              : d->family == MCAMP_OPT_BANDED ? m->entries : 2 * m->buffers;
     m->count = m->shape + (m->scaled ? m->degree : 0);
-    m->coef = mcamp__new_doubles(ctx, m->entries);
-    m->g_coef = mcamp__new_doubles(ctx, m->entries);
-    nb = m->buffers;
-    m->theta = mcamp__new_doubles(ctx, nb);   m->omega = mcamp__new_doubles(ctx, nb);
-    m->g_theta = mcamp__new_doubles(ctx, nb); m->g_omega = mcamp__new_doubles(ctx, nb);
-    m->scale = mcamp__new_doubles(ctx, n);
-    m->g_scale = mcamp__new_doubles(ctx, n);
-    m->norms = mcamp__new_doubles(ctx, n);
-    m->dots = mcamp__new_doubles(ctx, n);
-    ok = m->coef && m->g_coef && m->theta && m->omega && m->g_theta && m->g_omega &&
-         m->scale && m->g_scale && m->norms && m->dots;
-    if (!ok) mcamp__opt_model_free(ctx, m);
-    return ok ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_MEMORY, "rounds", (double)n);
+    return mcamp__opt_model_memory(ctx, m);
 }
 
 /* out[degree] = Legendre polynomials of orders 1 .. degree at u in [-1, 1]. */

@@ -745,13 +745,11 @@ TEST(allocation_failures)
 }
 
 TEST_MAIN("opt",
-    T(edge_matrix_against_quadrature), T(gradient_of_every_family), T(directions_that_tie),
-    T(gradient_with_amplification), T(banded_toeplitz_without_amplification),
-    T(blt_of_many_rounds), T(more_freedom_is_not_worse), T(poisson_takes_the_callers_sigma),
-    T(poisson_with_much_noise),
-    T(poisson_chooses_bands),
-    T(balls_in_bins), T(other_starts_reach_the_same_error),
-    T(grown_from_fewer_buffers), T(factors_do_not_matter), T(families_agree_and_bands_help),
-    T(interrupted_keeps_the_best),
-    T(bad_arguments), T(bad_starts), T(unstable_starts), T(sigma_that_is_no_number),
-    T(trials_that_are_no_numbers), T(allocation_failures))
+    T(gradient_of_every_family), T(gradient_with_amplification), T(bad_arguments), T(bad_starts),
+    T(unstable_starts), T(sigma_that_is_no_number), T(trials_that_are_no_numbers),
+    T(interrupted_keeps_the_best), T(banded_toeplitz_without_amplification),
+    T(more_freedom_is_not_worse), T(poisson_takes_the_callers_sigma), T(poisson_with_much_noise),
+    T(poisson_chooses_bands), T(edge_matrix_against_quadrature), T(directions_that_tie),
+    T(factors_do_not_matter), T(families_agree_and_bands_help),
+    T(other_starts_reach_the_same_error), T(grown_from_fewer_buffers), T(balls_in_bins),
+    T(blt_of_many_rounds), T(allocation_failures))
