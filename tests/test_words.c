@@ -279,6 +279,16 @@ TEST(verified_claims)
     CHECK(strstr(out.s, "remove: without samples, delta is at most 0.0142858; accepted") != NULL);
 }
 
+TEST(claims_are_printed_to_the_digit)
+{
+    mcamp_guarantee g = sample_claim();
+    g.sigma = 4.123456789012345;
+    g.eps = 1.000000001;
+    g.delta = 1.2345678912e-7;
+    report(&g, MCAMP_REPORT_TEXT);
+    CHECK(strstr(out.s, "sigma = 4.123456789012345 ") && strstr(out.s, "(1.000000001, 1.2345678912e-07)"));
+}
+
 TEST(what_was_refused_claims_nothing)
 {
     mcamp_guarantee g = sample_claim();
@@ -327,6 +337,9 @@ TEST(closed_forms_and_intervals_need_no_samples)
     report(&g, MCAMP_REPORT_TEXT);
     CHECK(strstr(out.s, "with probability 0.25") && strstr(out.s, "no samples were needed"));
     CHECK_STATUS(mcamp_guarantee_interval(MCAMP_ASK_EPS, MCAMP_BOTH, of, 0, 7, 1e-6, &g), MCAMP_OK);
+    CHECK_NEAR(g.eps, of.upper, 0, 0);
+    CHECK_NEAR(g.delta, 1e-6, 0, 0);
+    CHECK(g.kind == MCAMP_KIND_INTERVAL && g.accepted);
     golden(&g, MCAMP_REPORT_TEXT, "epsilon from 0.1 to 0.2000001 at delta 1e-06\n"
         "  Certain: no samples were needed.\n"
         "  Direction: both, with the example added and with it removed.\n");
@@ -513,6 +526,7 @@ TEST_MAIN("words",
     T(decimals_are_read_without_a_locale),
     T(json_holds_every_field),
     T(verified_claims),
+    T(claims_are_printed_to_the_digit),
     T(what_was_refused_claims_nothing),
     T(closed_forms_and_intervals_need_no_samples),
     T(estimates_say_that_they_are_estimates),

@@ -150,6 +150,55 @@ grep -q 'Not certified.  Nothing is claimed' "$tmp/out" && ok || bad "a refusal 
 runs 0 sigma $shape $identity --eps 1 --delta 1e-3 --certify --json
 [ "$(value accepted)" = true ] && ok || bad "no certified sigma"
 
+# ---- records: written with a proof, read by the other commands --------------------------------
+runs 0 sigma --epochs 3 --batches 5 --strategy sqrt:3 --eps 1 --delta 1e-3 --certify --json \
+    --record "$tmp/run.txt"
+cp "$tmp/out" "$tmp/proof.json"
+runs 0 verify --record "$tmp/run.txt" --json
+for key in sigma epsilon delta samples_remove samples_add log_wealth_remove log_wealth_add \
+           strategy_digest gram_digest rung seed; do
+    [ "$(value $key)" = "$(value $key "$tmp/proof.json")" ] && ok || bad "repeated: $key differs"
+done
+sigma=$(value sigma "$tmp/proof.json")
+runs 0 verify --epochs 3 --batches 5 --strategy sqrt:3 --eps 1 --delta 1e-3 --sigma "$sigma" --json
+for key in strategy_digest gram_digest; do
+    [ "$(value $key)" = "$(value $key "$tmp/proof.json")" ] && ok || bad "verify: $key differs"
+done
+runs 0 report --record "$tmp/run.txt"
+grep -q "digest $(value strategy_digest "$tmp/proof.json" | tr -d '"')" "$tmp/out" &&
+    grep -q '^Privacy statement' "$tmp/out" && grep -q "sigma $sigma" "$tmp/out" && ok || bad "no statement"
+runs 0 delta --record "$tmp/run.txt" --eps 1 --sigma "$sigma" --json
+awk -v d="$(value lower)" 'BEGIN { exit !(d != "" && d <= 1e-3) }' && ok || bad "delta of a record"
+runs 0 error --record "$tmp/run.txt" --json
+expect 2 '--strategy' delta --eps 1 --sigma 2 --epochs 3 --batches 5
+expect 2 '--batches: C and its shape' delta --record "$tmp/run.txt" --batches 5 --eps 1 --sigma 2
+expect 2 '--eps: the claim' verify --record "$tmp/run.txt" --eps 1
+sed 's/^epsilon: 1$/epsilon: 2/' "$tmp/run.txt" >"$tmp/edited.txt"
+expect 2 'edited or cut (checksum)' verify --record "$tmp/edited.txt"
+head -n 20 "$tmp/run.txt" >"$tmp/cut.txt"
+expect 2 'edited or cut' report --record "$tmp/cut.txt"
+sed 's/^version: .*/version: 9.0.0/' "$tmp/run.txt" >"$tmp/newer.txt"
+expect 2 'newer version' report --record "$tmp/newer.txt"
+runs 0 plan --rounds 16 --batches 5 --eps 2 --delta 1e-3 --amplification bnb --memory 1 --json \
+    --record "$tmp/plan_record.txt"
+plan=$(value strategy_digest)
+runs 0 verify --record "$tmp/plan_record.txt" --json
+[ "$(value strategy_digest)" = "$plan" ] && ok || bad "plan and verify: two digests of one C"
+runs 0 sigma --epochs 3 --batches 5 --strategy sqrt:3 --eps 1 --delta 1e-3 --certify --direction add
+grep -q 'only with the example added' "$tmp/out" && grep -q 'half of' "$tmp/out" &&
+    ! grep -q 'differentially private' "$tmp/out" && ok || bad "one direction is called private"
+runs 0 error --rounds 16 --strategy sqrt:3 --sigma 4
+grep -q '(0, 0)' "$tmp/out" && bad "error --sigma says (0, 0)" || ok
+# What is printed is accepted when it is fed back.
+for question in '--epochs 1 --batches 1 --eps 1 --delta 1e-5' '--epochs 1 --batches 1 --eps 0.3 --delta 1e-9' \
+                '--epochs 2 --batches 4 --eps 1 --delta 1e-4'; do
+    for certify in '' --certify; do
+        runs 0 sigma $question $identity $certify
+        sigma=$(sed -n 's/.*sigma = \([0-9.e+-]*\).*/\1/p' "$tmp/out" | head -n 1)
+        runs 0 verify $question $identity --sigma "$sigma"
+    done
+done
+
 # ---- the curve --------------------------------------------------------------------
 runs 0 curve $shape $identity --sigma 2 --points 9 --out "$tmp/curve.svg"
 grep -q '</svg>' "$tmp/curve.svg" && ok || bad "no picture"
