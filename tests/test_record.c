@@ -148,7 +148,7 @@ static void forge(const char *from, const char *to)
     o = mcamp__out_open(&w);
     mcamp__put(&o, text);
     mcamp__put(&o, "checksum: ");
-    mcamp__put_digest(&o, mcamp__text_sum(MCAMP__SUM_START, text, strlen(text)));
+    mcamp__put_digest(&o, mcamp__text_sum(mcamp__out_open(&w).sum, text, strlen(text)));
     mcamp__put(&o, "\n");
 }
 
