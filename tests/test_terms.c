@@ -184,7 +184,7 @@ TEST(laws_of_coarse_cells_lie_on_their_sides)
         for (int add = 0; add < 2; add++) {
             mcamp__pair p;
             mcamp__law a[2];
-            double *share, gap = 0, least = mcamp__inf();
+            double *share, gap = 0, least = mcamp__inf(), mass[2] = { 0, 0 };
             CHECK_STATUS(mcamp__pair_init(&ctx, &e, &p), MCAMP_OK);
             CHECK_STATUS(mcamp__pair_pilot(&ctx, &p, z, add), MCAMP_OK);
             for (size_t k = 8; k + 8 < p.npilot; k++)       /* one wide cell in the middle */
@@ -200,7 +200,10 @@ TEST(laws_of_coarse_cells_lie_on_their_sides)
             for (int side = 0; side < 2; side++) {
                 CHECK(mcamp__law_alloc(&ctx, &a[side], 6 * p.npilot + 4));
                 mcamp__law_fill(&a[side], &p, share, side ? MCAMP__LOWER : MCAMP__UPPER, add);
+                for (size_t k = 0; k < a[side].n; k++) mass[side] += a[side].w[k];
             }
+            CHECK_NEAR(mass[0] + a[0].pinf, 1, 1e-12, 0);
+            CHECK_LE(mass[1] + a[1].pinf, 1 + 1e-12);
             for (double eps = 0; eps < 4; eps += 0.1) {
                 double d = poisson_delta(q, s, eps, add), up = law_delta(&a[0], eps);
                 double low = law_delta(&a[1], eps);
@@ -259,6 +262,19 @@ TEST(binomial_probabilities_and_cuts)
         CHECK_NEAR(o.over, over, 1e-11, 1e-300);
         CHECK_NEAR(o.over + o.edge, more, 1e-11, 1e-300);
         CHECK_NEAR(o.cut, cut, 1e-11, 1e-300);
+        {   /* population n + 1, with the example: cuts by n others, and by n + 1 */
+            mcamp_event e = poisson(q, 1, 1);
+            mcamp__pair p;
+            e.kind = MCAMP_EVENT_TRUNCATED;
+            e.population = (uint64_t)n + 1; e.batch = (uint64_t)B;
+            CHECK_STATUS(mcamp__pair_init(&ctx, &e, &p), MCAMP_OK);
+            CHECK_LE(p.br[1].weight, over);
+            CHECK_LE(p.br[0].weight, 1 - more + 1e-15);
+            CHECK_NEAR(p.br[0].weight + p.br[1].weight + p.br[2].weight, 1, 1e-14, 0);
+            CHECK_NEAR(p.br[1].mog.amax, 2, 1e-14, 0);
+            CHECK_NEAR(p.br[2].mog.amax, 2, 1e-14, 0);
+            mcamp__pair_free(&ctx, &p);
+        }
     }
 }
 
