@@ -41,7 +41,7 @@ SUBMAKE   = +$(MAKE) --no-print-directory $(PARALLEL)
 .PHONY: all run examples examples-built tests-built stat-built bench-built fuzz-built test test-slow campaign mutants
 .PHONY: check check-warn check-compile check-place check-names check-macros check-symbols layers core
 .PHONY: doc-check lint asan-ubsan msan tsan valgrind test-blas test-vector
-.PHONY: test-flags test-clang bench analyze fuzz ci clean help
+.PHONY: test-flags test-clang bench analyze fuzz coverage ci clean help
 
 all: run ## build everything and run the main job (default)
 
@@ -208,6 +208,9 @@ analyze: ## static analysis: cppcheck, clang-tidy, gcc -fanalyzer
 bench: ## measure, as ratios to the baselines in bench/
 	$(SUBMAKE) bench-built
 	@for b in $(BENCHES); do ./$$b || exit 1; done
+
+coverage: ## line and branch coverage of each part of the header by the test programs
+	@CC=$(CC) sh tests/check/coverage.sh $(BUILD)/coverage $(filter test_%,$(SUITES))
 
 fuzz: ## run every fuzz target for a few seconds
 	@CLANG=$(CLANG) sh tests/check/fuzz.sh $(BUILD)/fuzz
