@@ -98,6 +98,8 @@ TEST(sigma_out_of_reach_is_refused)
     mcamp__model_free(&ctx, &m);
     CHECK_STATUS(mcamp__model_init(&ctx, &f, g.max_norm / 1001, &m), MCAMP_E_ARG);
     CHECK(!strcmp(mcamp_last_error(&ctx).argument, "sigma") && !m.a && !m.has_L);
+    f.trace_max = mcamp__nan();
+    CHECK_STATUS(mcamp__model_init(&ctx, &f, g.max_norm, &m), MCAMP_E_ARG);
     mcamp__factor_free(&ctx, &f);
     mcamp_gram_free(&ctx, &g);
 }

@@ -854,6 +854,17 @@ TEST(bounds_are_where_the_wealth_says)
     }
 }
 
+/* Values below the grid of a tally are rounded up; a lower bound does not believe it. */
+TEST(a_lower_bound_does_not_live_on_rounding)
+{
+    static mcamp_tally t;
+    memset(&t, 0, sizeof t);
+    for (int i = 0; i < 10000; i++) mcamp__tally_add(&t, -60);
+    CHECK(t.count == 10000 && !t.poisoned);
+    CHECK_LE(mcamp_tally_lower(&t, 1e-3), exp(-60));
+    CHECK_LE(exp(-60), mcamp_tally_upper(&t, 1e-3));
+}
+
 /* ---- the upper bound of an answer --------------------------------------------------------- */
 
 /* Estimates' proofs see only ones in one direction: its bound is then the larger. */
@@ -901,6 +912,7 @@ TEST_MAIN("verify",
     T(budgets_and_levels_are_kept),
     T(no_two_purposes_collide),
     T(bounds_are_where_the_wealth_says),
+    T(a_lower_bound_does_not_live_on_rounding),
     T(both_directions_must_be_accepted),
     T(a_poisoned_verification_is_an_error),
     T(the_ladder_stops_at_its_first_failure),
