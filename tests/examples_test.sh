@@ -28,6 +28,8 @@ fi
 # Slices from several processes, one killed and resumed; noise without malloc and stdio.
 runs "$build/noise_shards"
 [ "$(grep -c "the same bytes as from one" "$tmp/out")" = 2 ] && ok || bad "shards"
+runs "$build/record" "$tmp/run.txt"
+grep -q "^Privacy statement" "$tmp/out" && grep -q "^kind: verified claim" "$tmp/run.txt" && ok || bad "record"
 runs "$build/embedded"
 grep -q "^BLT: [0-9]* bytes" "$tmp/out" && ok || bad "embedded"
 if nm -u "$build/embedded" | grep -Eq " (malloc|calloc|free|[a-z]*printf|puts|fopen|fwrite)(@|\$)"; then

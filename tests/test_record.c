@@ -306,6 +306,7 @@ TEST(what_is_recorded_can_be_repeated)
     CHECK_NEAR(again.remove.log_wealth, g.remove.log_wealth, 0, 0);
     CHECK_NEAR(again.add.log_wealth, g.add.log_wealth, 0, 0);
     CHECK_NEAR(again.sigma, g.sigma, 0, 0);
+    CHECK_NEAR(again.beta, g.beta, 0, 0);
     back.sigma *= 0.5;
     CHECK(mcamp_guarantee_repeat(&ctx, &r, &back, &again) > 0 && !again.accepted);
     mcamp_mech_free(&ctx, &r);
@@ -331,7 +332,8 @@ TEST(what_is_recorded_can_be_repeated)
         mcamp_plan_desc d;
         mcamp_plan_result p;
         memset(&d, 0, sizeof d);
-        d.rounds = 13; d.batches = 6; d.eps = 2; d.delta = 1e-3; d.sampling = sampling; d.memory = 1;
+        d.rounds = 13; d.batches = 6; d.eps = 2; d.delta = 1e-3; d.memory = 1;
+        d.sampling = sampling;
         CHECK_STATUS(mcamp_plan(&ctx, &d, &m, &p), MCAMP_OK);
         CHECK_STATUS(mcamp_guarantee_repeat(&ctx, &m, &p.guarantee, &again), MCAMP_OK);
         p.guarantee.delta *= 0.9;

@@ -29,7 +29,8 @@ static double rounded(double x, int digits, int side, char *text)
 
 TEST(decimals_are_rounded_to_their_side)
 {
-    static const double hard[] = { 9.995, 9.9999995, 0.99999949, 1, 10, 1e-5, 9.9999999e-6, 4.9e-324,
+    static const double hard[] = { 9.995, 9.9999995, 0.99999949, 1, 10, 1e-5, 9.9999999e-6,
+        4.9e-324,
         1.5e-323, 2.2250738585072014e-308, 1e-310, 1.7976931348623157e308, 123456.5, 1234567890.5,
         1e15, 99999.95, 0.1, 1e22, 5e-5, 3.7306315 };
     mcamp_rng r;
@@ -173,8 +174,8 @@ static void same_json(const char *json, const mcamp_guarantee *g)
     same_count(json, "max_samples", g->max_samples);
     same_count(json, "rung", g->rung);
     same_count(json, "rungs", g->rungs);
-    same_text(json, "strategy_digest", g->strategy_digest ? "0123456789abcdef" : "0000000000000000");
-    same_text(json, "gram_digest", g->gram_digest ? "fedcba9876543210" : "0000000000000000");
+    same_text(json, "strategy_digest", "0123456789abcdef");
+    same_text(json, "gram_digest", "fedcba9876543210");
     same_proof(json, "_remove", &g->remove);
     same_proof(json, "_add", &g->add);
 }
