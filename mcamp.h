@@ -216,10 +216,13 @@
  *        of mcamp_exact_*; mcamp_grid_bins -> mcamp_simulated_curve.
  *        mcamp_plan_desc.n, mcamp_opt_desc.n -> rounds; any two of rounds, batches, epochs.
  *        mcamp_session_add takes the example's index, and a round ends only with all of
- *        its members.  Groups of cyclic Poisson sampling: zero-out adjacency.
+ *        its members.  Groups of cyclic Poisson sampling: zero-out adjacency.  Grids that
+ *        noise could leave are refused; a stream knows its session, which may not be copied.
  *        Functions that only tests called are gone: second ways to multiply and to invert
  *        C, gauss distribution functions, jumps of the simulation's generator, weaker
- *        bounds of tallies, mcamp_renyi.  New: mcamp_record_*, mcamp_verify_sampled.
+ *        bounds of tallies, mcamp_renyi, keyed normals outside a stream, single questions
+ *        to batches, factors of clipping, going back in noise. New: mcamp_record_*,
+ *        mcamp_verify_sampled.
  */
 #ifndef MCAMP_H_INCLUDED
 #define MCAMP_H_INCLUDED
