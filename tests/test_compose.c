@@ -348,6 +348,7 @@ TEST(levels_are_carried_into_every_answer)
         e[i] = simple(MCAMP_EVENT_CURVE, 0, 2);
         e[i].n = 3; e[i].shift = eps; e[i].prob = e[i].prob2 = up;
     }
+    CHECK_STATUS(mcamp_exact_delta(&ctx, e, 1, NULL, 9, &v, NULL), MCAMP_Q_MAX_ITER);
     for (int dir = MCAMP_BOTH; dir <= MCAMP_ADD; dir++) {
         d.direction = (mcamp_direction)dir;
         for (int i = 0; i < 3; i++) e[i].beta = 0;
