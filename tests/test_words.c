@@ -287,7 +287,8 @@ TEST(claims_are_printed_to_the_digit)
     g.eps = 1.000000001;
     g.delta = 1.2345678912e-7;
     report(&g, MCAMP_REPORT_TEXT);
-    CHECK(strstr(out.s, "sigma = 4.123456789012345 ") && strstr(out.s, "(1.000000001, 1.2345678912e-07)"));
+    CHECK(strstr(out.s, "sigma = 4.123456789012345 ") &&
+          strstr(out.s, "(1.000000001, 1.2345678912e-07)"));
 }
 
 TEST(what_was_refused_claims_nothing)
@@ -330,7 +331,8 @@ TEST(closed_forms_and_intervals_need_no_samples)
         "  each gradient clipped to norm 1.\n"
         "  Batches: shuffled once or in any other fixed order, cut into 8 batches, the\n"
         "  same in every epoch; not amplified; 19 rounds.\n"
-        "  Certain, no samples were needed: closed form of the Gaussian mechanism; sensitivity 1.5.\n"
+        "  Certain, no samples were needed: closed form of the Gaussian mechanism; "
+        "sensitivity 1.5.\n"
         "  mcamp.h 0.1.0.\n");
     g.kind = MCAMP_KIND_INTERVAL;
     g.law = MCAMP_BATCH_POISSON;
@@ -344,7 +346,8 @@ TEST(closed_forms_and_intervals_need_no_samples)
     golden(&g, MCAMP_REPORT_TEXT, "epsilon from 0.1 to 0.2000001 at delta 1e-06\n"
         "  Certain: no samples were needed.\n"
         "  Direction: both, with the example added and with it removed.\n");
-    CHECK_STATUS(mcamp_guarantee_interval(MCAMP_ASK_DELTA, MCAMP_ADD, of, 0, 7, 1e-6, &g), MCAMP_OK);
+    CHECK_STATUS(mcamp_guarantee_interval(MCAMP_ASK_DELTA, MCAMP_ADD, of, 0, 7, 1e-6, &g),
+                 MCAMP_OK);
     report(&g, MCAMP_REPORT_TEXT);
     CHECK(strstr(out.s, "delta from 0.1 to 0.2000001 at epsilon 7\n") == out.s);
     CHECK(strstr(out.s, "only with the example added") && strstr(out.s, "half of"));
@@ -357,7 +360,8 @@ TEST(closed_forms_and_intervals_need_no_samples)
     report(&g, MCAMP_REPORT_TEXT);
     CHECK(strstr(out.s, "sigma = 1.234568\n") == out.s);       /* up: more noise */
     of.lower = 1;
-    CHECK_STATUS(mcamp_guarantee_interval(MCAMP_ASK_EPS, MCAMP_BOTH, of, 0, 7, 1e-6, &g), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_guarantee_interval(MCAMP_ASK_EPS, MCAMP_BOTH, of, 0, 7, 1e-6, &g),
+                 MCAMP_E_ARG);
 }
 
 TEST(estimates_say_that_they_are_estimates)
@@ -370,7 +374,8 @@ TEST(estimates_say_that_they_are_estimates)
     g.rung = 0;
     golden(&g, MCAMP_REPORT_TEXT,
         "sigma = 4.200001 +- 0.02\n\n"
-        "  Estimate, not a proof (+- one standard error): sigma 4.200001 gives about (1.1, 1e-05)-DP.\n"
+        "  Estimate, not a proof (+- one standard error): sigma 4.200001 gives about "
+        "(1.1, 1e-05)-DP.\n"
         "  Direction: both, with the example added and with it removed.\n"
         "  delta, remove          0.005883 +- 0.006 (4096 samples of the common law, order 4)\n"
         "  delta, add             0.0005883 +- 0.0006 (2048 samples of the product law, order 7)\n"
@@ -389,7 +394,8 @@ TEST(estimates_say_that_they_are_estimates)
 
 TEST(statements_hold_all_that_repeats_them)
 {
-    static const char *const part[] = { "(1.1, 1e-05)-differentially private", "both with the example",
+    static const char *const part[] = { "(1.1, 1e-05)-differentially private",
+        "both with the example",
         "19 rounds, a cycle of 8", "epsilon 1.1", "delta 1e-05", "sigma 4.25", "level 2e-06",
         "0123456789abcdef", "fedcba9876543210", "seed 77, stream 4", "mcamp.h 0.1.0",
         "4096 samples of the common law of order 4", "2048 samples of the product law of order 7" };
@@ -429,7 +435,7 @@ TEST(printed_answers_are_accepted)
         CHECK_STATUS(mcamp_problem_verify(&ctx, &p, &v), MCAMP_OK);
         p.sigma = strtod(find(report(&g, MCAMP_REPORT_JSON), "sigma"), NULL);
         CHECK_STATUS(mcamp_problem_verify(&ctx, &p, &v), MCAMP_OK);
-        p.batches = 3;                              /* a proof: printed to the digit, seven of them */
+        p.batches = 3;                  /* a proof: printed to the digit, seven of them */
         p.rounds = 7;
         CHECK(mcamp_problem_certify(&ctx, &p, &g) >= 0 && g.accepted);
         report(&g, MCAMP_REPORT_TEXT);
@@ -473,7 +479,7 @@ TEST(answers_become_what_they_are)
     CHECK(strstr(report(&g, MCAMP_REPORT_TEXT), "Interrupted") == out.s);
 }
 
-/* ---- any two of rounds, batches, epochs --------------------------------------------------------- */
+/* ---- any two of rounds, batches, epochs --------------------------------------- */
 
 TEST(any_two_of_rounds_batches_and_epochs)
 {
