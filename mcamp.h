@@ -17310,7 +17310,6 @@ MCAMP__PRIV mcamp_status mcamp__opt_start_from(mcamp_ctx *ctx, mcamp__opt_model 
     mcamp_status st = MCAMP_OK;
     size_t nb = m->buffers, given = nb && from->buffers == nb ? nb : 0;
     double last = 0;
-    if (from->n != m->n) return mcamp__fail(ctx, MCAMP_E_MISMATCH, "start", (double)from->n);
     if (m->family == MCAMP_OPT_TOEPLITZ) st = mcamp__opt_start_toeplitz(ctx, m, from, x);
     if (m->family == MCAMP_OPT_BANDED) st = mcamp__opt_start_rows(ctx, m, from, x);
     if (nb && !given && (!from->buffers || from->buffers > nb))

@@ -333,6 +333,37 @@ TEST(more_freedom_is_not_worse)
     CHECK_LE(banded, equal * (1 - 1e-3));
 }
 
+/* 13 rounds in cycles of 4, 22 in groups of 3: sigma of the last, partial cycle included, by
+ * another road.                                                                        */
+TEST(sigma_of_partial_cycles)
+{
+    mcamp_opt_desc d = problem(MCAMP_OPT_IDENTITY, MCAMP_AMPLIFY_NONE, 13, 4);
+    mcamp_opt_result r;
+    mcamp_gram gram;
+    mcamp_answer a;
+    mcamp_event e;
+    mcamp_interval v;
+    mcamp_mech mech;
+    setup();
+    CHECK_NEAR(optimum(&d, NULL).sensitivity, 2, 1e-14, 0);
+    d.amplification = MCAMP_AMPLIFY_BINS;
+    r = optimum(&d, &mech);
+    CHECK_STATUS(mcamp_gram_init(&ctx, &mech, 4, &gram), MCAMP_OK);
+    CHECK(mcamp_delta(&ctx, &gram, r.sigma, d.eps, NULL, &a) >= 0);
+    CHECK_NEAR(a.delta, d.delta, 0.2, 0);
+    mcamp_gram_free(&ctx, &gram);
+    mcamp_mech_free(&ctx, &mech);
+    d = problem(MCAMP_OPT_TOEPLITZ, MCAMP_AMPLIFY_POISSON, 22, 8);
+    d.bands = 3;
+    r = optimum(&d, NULL);
+    memset(&e, 0, sizeof e);
+    e.kind = MCAMP_EVENT_POISSON;
+    e.count = 8; e.q = 3.0 / 8; e.sigma = r.sigma; e.sensitivity = r.sensitivity;
+    CHECK_STATUS(mcamp_exact_delta(&ctx, &e, 1, NULL, d.eps, &v, NULL), MCAMP_OK);
+    CHECK_LE(v.lower, d.delta);
+    CHECK_LE(0.99 * d.delta, v.upper);
+}
+
 static double sigma_by_bands(void *user, size_t bands, double sensitivity)
 {
     (void)user;
@@ -747,7 +778,8 @@ TEST(allocation_failures)
 TEST_MAIN("opt",
     T(gradient_of_every_family), T(gradient_with_amplification), T(bad_arguments), T(bad_starts),
     T(unstable_starts), T(sigma_that_is_no_number), T(trials_that_are_no_numbers),
-    T(interrupted_keeps_the_best), T(banded_toeplitz_without_amplification),
+    T(interrupted_keeps_the_best), T(sigma_of_partial_cycles),
+    T(banded_toeplitz_without_amplification),
     T(more_freedom_is_not_worse), T(poisson_takes_the_callers_sigma), T(poisson_with_much_noise),
     T(poisson_chooses_bands), T(edge_matrix_against_quadrature), T(directions_that_tie),
     T(factors_do_not_matter), T(families_agree_and_bands_help),
