@@ -212,7 +212,8 @@ TEST(random_compositions_against_a_lattice)
 TEST(equal_questions_have_equal_answers)
 {
     static const double s1[3] = { 0, 1, 2.5 }, p1[3] = { 0.9, 0.08, 0.02 };
-    static const double s2[6] = { 2.5, 1e70, 1, 0, 1, 0 }, p2[6] = { 0.02, 0, 0.03, 0.6, 0.05, 0.3 };
+    static const double s2[6] = { 2.5, 1e70, 1, 0, 1, 0 };
+    static const double p2[6] = { 0.02, 0, 0.03, 0.6, 0.05, 0.3 };
     static const double zero[2] = { 0, 3 }, none[2] = { 1, 0 };
     mcamp_event a[4], b[8];
     for (int single = 0; single < 2; single++) {
@@ -499,7 +500,8 @@ TEST(simulated_curves_bound_the_exact_ones)
             CHECK_STATUS(mcamp__workers_init(&ctx, s.impl, &w1), MCAMP_OK);
             mcamp__tally_init(s.impl, &t);
             CHECK_STATUS(mcamp__run_blocks(&ctx, s.impl, &w1, 1,
-                ((uint32_t)MCAMP__STREAM_CURVE << 16) | (uint32_t)s.impl->dir, 0, 10, &t), MCAMP_OK);
+                ((uint32_t)MCAMP__STREAM_CURVE << 16) | (uint32_t)s.impl->dir, 0, 10, &t),
+                MCAMP_OK);
             CHECK_NEAR(mcamp_tally_upper(&t, 1e-9 / 48), up[0][4], 0, 0);
             mcamp__workers_free(&ctx, &w1);
         }
