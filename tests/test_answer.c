@@ -572,6 +572,21 @@ TEST(bounds_of_a_curve_hold_between_its_points)
     }
 }
 
+/* Few points far apart where delta is not convex in eps: the chord is one in e^eps. */
+TEST(a_curve_of_two_points_bounds_what_is_between)
+{
+    static const double eps[2] = { 0, 4 };
+    mcamp_answer a[2];
+    mcamp_gram g;
+    setup();
+    gram_make("identity", "raw", 2, 2, &g);
+    CHECK(mcamp_curve(&ctx, &g, 0.25, eps, 2, NULL, a) >= 0);
+    for (double x = 0.25; x < 4; x += 0.25)
+        CHECK_LE(truth2(&g, 0.25, x, MCAMP_BOTH) * (1 - 1e-9),
+                 mcamp_curve_bounds(a, 2, x, MCAMP_BOTH).upper);
+    mcamp_gram_free(&ctx, &g);
+}
+
 TEST_MAIN("answer",
     T(two_equal_bins_are_known_without_samples),
     T(many_equal_bins_are_known_without_samples),
@@ -588,4 +603,5 @@ TEST_MAIN("answer",
     T(values_bounds_and_pilots_draw_from_streams_of_their_own),
     T(what_was_interrupted_claims_nothing),
     T(bounds_of_a_curve_hold_at_once),
-    T(bounds_of_a_curve_hold_between_its_points))
+    T(bounds_of_a_curve_hold_between_its_points),
+    T(a_curve_of_two_points_bounds_what_is_between))
