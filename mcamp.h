@@ -232,12 +232,12 @@
 #include <stdint.h>
 
 #define MCAMP_VERSION_MAJOR 0
-#define MCAMP_VERSION_MINOR 1
+#define MCAMP_VERSION_MINOR 2
 #define MCAMP_VERSION_PATCH 0
 #define MCAMP_VERSION \
     (MCAMP_VERSION_MAJOR * 10000 + MCAMP_VERSION_MINOR * 100 + \
      MCAMP_VERSION_PATCH)
-#define MCAMP_VERSION_TEXT "0.1.0"
+#define MCAMP_VERSION_TEXT "0.2.0"
 
 #ifndef MCAMP_API
 #  ifdef MCAMP_STATIC
@@ -15574,10 +15574,10 @@ MCAMP__PRIV int mcamp__estimate_agrees(const mcamp__question *q, double large,
                                        mcamp_estimate *e)
 {
     double slack = 6 * e->std_error;
-    int near = e->value >= q->low - slack && e->value <= q->high + slack;
+    int agrees = e->value >= q->low - slack && e->value <= q->high + slack;
     e->value = mcamp__dmin(mcamp__dmax(e->value, q->low), q->high);
     e->std_error = mcamp__dmin(e->std_error, q->high - q->low);
-    return near && e->std_error <= 0.5 * large;
+    return agrees && e->std_error <= 0.5 * large;
 }
 
 /* Blocks for the rigorous side: enough to come within a fifth of `large`, or, where the
@@ -15622,7 +15622,7 @@ MCAMP__PRIV mcamp_status mcamp__prove_estimate(mcamp_ctx *ctx, const mcamp__ques
         if (!(gap <= 6 * sqrt(err * err + e->std_error * e->std_error))) e->trusted = false;
     }
     if (!(e->upper <= 2 * large)) e->trusted = false;
-    if (e->upper > 2 * e->value)
+    if (q->floor > e->value && e->upper > 2 * e->value)
         e->std_error = mcamp__dmax(e->std_error, e->upper - e->value);
     return MCAMP_OK;
 }
@@ -18640,7 +18640,7 @@ MCAMP__PRIV uint64_t mcamp__visit_digest(mcamp__visit *v, const char *key, uint6
     return x;
 }
 
-/* "0.1.0": each number below 100. */
+/* "0.2.0": each number below 100. */
 MCAMP__PRIV int mcamp__visit_version(mcamp__visit *v, const char *key, int x)
 {
     const char *text;
@@ -19492,6 +19492,7 @@ MCAMP__PRIV void mcamp__text_caption(mcamp__out *o, const mcamp_guarantee *g)
 MCAMP__PRIV void mcamp__json_guarantee(mcamp__out *o, const mcamp_guarantee *g)
 {
     mcamp_guarantee copy = *g;
+    const mcamp_proof *worse;
     mcamp__visit v;
     memset(&v, 0, sizeof v);
     v.o = o;
@@ -19499,6 +19500,10 @@ MCAMP__PRIV void mcamp__json_guarantee(mcamp__out *o, const mcamp_guarantee *g)
     v.suffix = "";
     mcamp__visit_guarantee(&v, &copy);
     mcamp__json_text(o, "bounds", mcamp__asked_names[mcamp__guarantee_bounded(g)]);
+    worse = g->add.value > g->remove.value || !g->remove.method ? &g->add : &g->remove;
+    mcamp__json_text(o, "method", mcamp__method_names[worse->method]);
+    mcamp__json_count(o, "k", worse->order);
+    mcamp__json_number(o, "range", worse->range);
     if (g->asked) mcamp__json_number(o, "value", mcamp__guarantee_value(g));
 }
 

@@ -157,9 +157,9 @@ TEST(fields_that_contradict_each_other_are_refused)
     static const struct { const char *from, *to; mcamp_status status; const char *name; } edit[] = {
         { "mcamp record: 1", "mcamp record: 2", MCAMP_E_BLOB, "version" },
         { "mcamp record: 1", "mcamp record: 0", MCAMP_E_BLOB, "record" },
-        { "version: 0.1.0", "version: 0.1.1", MCAMP_E_BLOB, "version" },
-        { "version: 0.1.0", "version: 1.0.0", MCAMP_E_BLOB, "version" },
-        { "version: 0.1.0", "version: 0.1", MCAMP_E_BLOB, "version" },
+        { "version: 0.2.0", "version: 0.2.1", MCAMP_E_BLOB, "version" },
+        { "version: 0.2.0", "version: 1.0.0", MCAMP_E_BLOB, "version" },
+        { "version: 0.2.0", "version: 0.2", MCAMP_E_BLOB, "version" },
         { "coef: 0.7\n", "coef: 0.75\n", MCAMP_E_MISMATCH, "strategy_digest" },
         { "coef: 0.7\n", "coef: 0,7\n", MCAMP_E_BLOB, "coef" },
         { "coef: 0.7\n", "coef: 7e-1x\n", MCAMP_E_BLOB, "coef" },

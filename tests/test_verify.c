@@ -670,7 +670,7 @@ static uint32_t null_from;                      /* rungs from here on are false,
 
 static int at_the_null(mcamp__job *j)
 {
-    int d = purpose_dir(j->purpose) - 1;
+    int d = (int)purpose_dir(j->purpose) - 1;
     double p = exp(log(null_delta[d]) - j->sampler->log_range);
     uint64_t n = j->blocks * MCAMP_BLOCK, left = n, ones = 0;
     if (is_proof(j) && purpose_rung(j->purpose) < null_from) return all_zero(j);
@@ -830,16 +830,17 @@ TEST(bounds_are_where_the_wealth_says)
 {
     static const double beta[4] = { 0.3, 1e-3, 1e-6, 1e-12 };
     static const uint64_t zeros[4] = { 1000, 100000, 300, 0 }, ones[4] = { 0, 7, 700, 50 };
-    static mcamp_tally t;
+    static mcamp_tally two[2];      /* fill() fills the second */
+    mcamp_tally *t = &two[1];
     for (int i = 0; i < 16; i++) {
         double z = (double)zeros[i / 4], o = (double)ones[i / 4], need = log(1 / beta[i % 4]), u, l;
         mcamp__job j;
-        memset(&t, 0, sizeof t);
-        t.log_range = t.log_scale = log(0.25);
-        j.tally = &t - 1;
+        memset(t, 0, sizeof *t);
+        t->log_range = t->log_scale = log(0.25);
+        j.tally = two;
         fill(&j, zeros[i / 4], ones[i / 4]);
-        u = mcamp_tally_upper(&t, beta[i % 4]) / 0.25;
-        l = mcamp_tally_lower(&t, beta[i % 4]) / 0.25;
+        u = mcamp_tally_upper(t, beta[i % 4]) / 0.25;
+        l = mcamp_tally_lower(t, beta[i % 4]) / 0.25;
         if (u < 1) {
             CHECK_LE(need, grid_wealth(0, u, z, o));
             CHECK_LE(grid_wealth(0, u * (1 - 2e-8), z, o), need);

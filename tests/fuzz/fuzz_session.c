@@ -121,7 +121,7 @@ static void fuzz_one(const uint8_t *data, size_t size)
             if (what < 40) begin(&r, what % (FUZZ_N + 1));
             else if (what < 90) begin(&r, mcamp_noise_step(&r.noise));
             else if (what < 130) end(&r);
-            else if (what < 134 && !r.clip.grid)
+            else if (what < 134 && !(r.clip.grid > 0))
                 mcamp_noise_next(&r.ctx, &r.noise, mcamp_noise_step(&r.noise), 1 + what % 3, none);
             else add(&r, &in, what % FUZZ_M);
         }
