@@ -33,7 +33,7 @@ int main(int argc, char **argv)
     int wide, want = argc > 1 && !strcmp(argv[1], "best") && wider_exists();
     if (mcamp_ctx_init(&ctx, NULL) < 0) return 1;
     wide = ctx.vec != MCAMP_VEC_SCALAR;
-    if (!works(MCAMP_VEC_SCALAR) || !works(mcamp_ctx_vecset(&ctx))) return 1;
+    if (!works(MCAMP_VEC_SCALAR) || !works(ctx.vec)) return 1;
     if (wide != want) printf("%s kernels\n", wide ? "wide" : "baseline");
     return wide != want;
 }
