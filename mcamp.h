@@ -16545,8 +16545,10 @@ MCAMP__PRIV mcamp_status mcamp__shape(mcamp_ctx *ctx, size_t rounds, size_t batc
     *n = rounds;
     if (!rounds && !mcamp__mul_size(epochs, batches, n))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "epochs", (double)epochs);
-    *b = batches ? batches : (*n - 1) / epochs + 1;
-    if (epochs && (*n - 1) / *b + 1 != epochs)
+    *b = batches;
+    if (!epochs) return MCAMP_OK;
+    if (!batches) *b = (*n - 1) / epochs + 1;
+    if ((*n - 1) / *b + 1 != epochs)
         return mcamp__fail(ctx, MCAMP_E_SIZE, "epochs", (double)epochs);
     return MCAMP_OK;
 }
@@ -18344,7 +18346,7 @@ MCAMP__PRIV void mcamp__decimal_step(mcamp__decimal *d, int away)
  * (MCAMP__DOWN) than x; MCAMP__EXACT: to the fewest that read back as x.             */
 MCAMP__PRIV mcamp__decimal mcamp__decimal_round(double x, int count, int side)
 {
-    mcamp__decimal d;
+    mcamp__decimal d = mcamp__decimal_of(x, count);
     double y;
     for (int n = side == MCAMP__EXACT ? 1 : count; n <= 17; n++) {
         d = mcamp__decimal_of(x, n);
@@ -18524,7 +18526,7 @@ MCAMP__PRIV void mcamp__visit_end(mcamp__visit *v)
 MCAMP__PRIV int mcamp__visit_eat(mcamp__visit *v, const char *text)
 {
     size_t n = strlen(text);
-    if ((size_t)(v->end - v->text) < n || memcmp(v->text, text, n)) return 0;
+    if ((size_t)(v->end - v->text) < n || memcmp(v->text, text, n) != 0) return 0;
     v->text += n;
     return 1;
 }
@@ -18634,8 +18636,9 @@ MCAMP__PRIV uint64_t mcamp__visit_digest(mcamp__visit *v, const char *key, uint6
     x = 0;
     if (n != 16 && !v->bad) v->bad = key;
     for (size_t i = 0; i < n && !v->bad; i++) {
-        const char *hex = "0123456789abcdef", *at = (const char *)memchr(hex, text[i], 16);
-        if (at) x = x << 4 | (uint64_t)(at - hex); else v->bad = key;
+        char c = text[i];
+        int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+        if (digit >= 0) x = x << 4 | (uint64_t)digit; else v->bad = key;
     }
     return x;
 }

@@ -875,6 +875,43 @@ TEST(far_out_questions_have_answers)
     }
 }
 
+/* What is certain, against an estimate, case by case. */
+TEST(what_is_certain_rules_an_estimate)
+{
+    mcamp_estimate e;
+    mcamp__question q;
+    mcamp__choice proof;
+    mcamp_budget bud;
+    mcamp_tally t;
+    memset(&q, 0, sizeof q); memset(&e, 0, sizeof e); memset(&bud, 0, sizeof bud);
+    memset(&proof, 0, sizeof proof); memset(&t, 0, sizeof t);
+    q.dir = MCAMP_ADD;
+    q.low = 0.5; e.upper = 0.50001;
+    CHECK(mcamp__question_known(&q, 0.01, &e) && e.direction == MCAMP_ADD);
+    CHECK_NEAR(e.std_error, 1e-5, 1e-9, 0);
+    q.low = 0.1; q.high = 0.2;
+    e.value = 0.3; e.std_error = 0.01;          /* ten errors beyond: moved, not believed */
+    CHECK(!mcamp__estimate_agrees(&q, 0.3, &e));
+    CHECK_NEAR(e.value, 0.2, 0, 0);
+    e.value = 0.05; e.std_error = 0.001;
+    CHECK(!mcamp__estimate_agrees(&q, 0.1, &e));
+    CHECK_NEAR(e.value, 0.1, 0, 0);
+    e.value = 0.15; e.std_error = 0.01;
+    CHECK(mcamp__estimate_agrees(&q, 0.15, &e));
+    e.value = 0.15; e.std_error = 0.09;         /* an error that says nothing */
+    CHECK(!mcamp__estimate_agrees(&q, 0.15, &e));
+    memset(&e, 0, sizeof e);                    /* far below the floor */
+    q.low = 0; q.high = e.upper = 0.5; q.floor = 1;
+    e.value = 0.01; e.std_error = 1e-6;
+    CHECK_STATUS(mcamp__prove_estimate(&ctx, &q, &proof, 0, &bud, &t, &e), MCAMP_OK);
+    CHECK_LE(0.49, e.std_error);
+    bud.rel_error = 0.01; bud.beta = 1e-6;
+    for (uint64_t blocks = 1; blocks <= 64; blocks *= 8) {
+        bud.max_samples = blocks * MCAMP_BLOCK;
+        CHECK(mcamp__proof_blocks(&bud, 1e9) == blocks);
+    }
+}
+
 TEST_MAIN("est",
     T(fixed_point_is_rounded_up),
     T(sums_carry_and_overflow_is_seen),
@@ -898,4 +935,5 @@ TEST_MAIN("est",
     T(any_split_in_any_order_gives_the_same_bytes),
     T(threads_change_nothing_and_vector_sets_next_to_nothing),
     T(estimates_without_decisive_samples_are_not_trusted),
-    T(far_out_questions_have_answers))
+    T(far_out_questions_have_answers),
+    T(what_is_certain_rules_an_estimate))
