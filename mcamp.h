@@ -109,8 +109,7 @@
  *   secure   mcamp_key_init, mcamp_key_random, mcamp_key_derive, mcamp_key_id,
  *            mcamp_key_wipe, mcamp_key_insecure_test, mcamp_wipe
  *   noise    mcamp_noise_bytes, mcamp_noise_init, mcamp_noise_free, mcamp_noise_step,
- *            mcamp_noise_next, mcamp_noise_next_float, mcamp_noise_add, mcamp_noise_add_float,
- *            mcamp_noise_add_grid, mcamp_noise_from_grid, mcamp_noise_replay,
+ *            mcamp_noise_next, mcamp_noise_from_grid, mcamp_noise_replay,
  *            mcamp_noise_save, mcamp_noise_load
  *   batch    mcamp_batch_init, mcamp_batch_free, mcamp_batch_round, mcamp_batch_largest,
  *            mcamp_batch_cut_probability, mcamp_batch_cut_delta
@@ -222,7 +221,8 @@
  *        C, gauss distribution functions, jumps of the simulation's generator, weaker
  *        bounds of tallies, mcamp_renyi, keyed normals outside a stream, single questions
  *        to batches, factors of clipping, going back in noise. New: mcamp_record_*,
- *        mcamp_verify_sampled.
+ *        mcamp_verify_sampled.  mcamp_noise_next_float, _add, _add_float, _add_grid ->
+ *        mcamp_noise_next with a mcamp_noise_out.
  */
 #ifndef MCAMP_H_INCLUDED
 #define MCAMP_H_INCLUDED
@@ -941,30 +941,29 @@ MCAMP_API void mcamp_noise_free(mcamp_ctx *ctx, mcamp_noise *noise);
 /* The round whose noise comes next; n when all is done. */
 MCAMP_API uint64_t mcamp_noise_step(const mcamp_noise *noise);
 
-/* The next `count` coordinates of round `step`: written to out, or added to it.
- * Call until the round's coordinates are used up, in any chunks; then comes the
- * next round.  `step` must be mcamp_noise_step: MCAMP_E_STEP for a round that was
- * released already (the same noise on other data would cancel) or is not due yet.
- * Nothing is allocated.  Bits do not depend on chunks, threads or vector sets.
- * Adding refuses a NaN or infinite entry (MCAMP_E_NONFINITE) before it starts; the
- * same error after it says that noise overflowed, and ends the stream.            */
+/* Where noise goes: exactly one of the three.  In lattice mode `grid`: sums of gradients in
+ * units of the grid (mcamp_clip_add_grid), always those of the SUM, none beyond +-2^62. */
+typedef struct mcamp_noise_out {
+    double *d;
+    float *f;
+    int64_t *grid;
+    bool add;                   /* to what is there; else it is overwritten   */
+} mcamp_noise_out;
+
+/* The next `count` coordinates of round `step`.  Call until the round's coordinates are
+ * used up, in any chunks; then comes the next round.  `step` must be mcamp_noise_step:
+ * MCAMP_E_STEP for a round that was released already (the same noise on other data would
+ * cancel) or is not due yet.  Nothing is allocated.  Bits do not depend on chunks, threads
+ * or vector sets.  Adding refuses a NaN or infinite entry (MCAMP_E_NONFINITE) before it
+ * starts; the same error after it says that noise overflowed: the stream is at its end
+ * and the numbers in `out` are all 0, for nothing of them may be released.
+ *   Lattice mode: nothing but multiples of the grid is released and integer sums are
+ * exact, so that low bits and the order of sums tell nothing; and floor(w/g + 1/2) of
+ * noise w, added to multiples of g, is the same as rounding after the addition: post-
+ * processing, the certificate holds.                                               */
 MCAMP_API mcamp_status mcamp_noise_next(mcamp_ctx *ctx, mcamp_noise *noise,
-                                        uint64_t step, size_t count, double *out);
-MCAMP_API mcamp_status mcamp_noise_next_float(mcamp_ctx *ctx, mcamp_noise *noise,
-                                              uint64_t step, size_t count, float *out);
-MCAMP_API mcamp_status mcamp_noise_add(mcamp_ctx *ctx, mcamp_noise *noise,
-                                       uint64_t step, size_t count, double *out);
-MCAMP_API mcamp_status mcamp_noise_add_float(mcamp_ctx *ctx, mcamp_noise *noise,
-                                             uint64_t step, size_t count, float *out);
-/* Lattice mode: adds round(noise / grid) to sums of gradients in units of the grid
- * (mcamp_clip_add_grid), always those of the SUM.  Nothing but multiples of the grid
- * is released and integer sums are exact, so that low bits and the order of sums
- * tell nothing; and floor(w/g + 1/2) of noise w, added to multiples of g, is the
- * same as rounding after the addition: post-processing, the certificate holds.  What
- * is left is the error of w itself, about 2^-48 of its size (2^-24 with FLOAT rows).
- * MCAMP_E_ARG if an entry is beyond +-2^62.                                      */
-MCAMP_API mcamp_status mcamp_noise_add_grid(mcamp_ctx *ctx, mcamp_noise *noise,
-                                            uint64_t step, size_t count, int64_t *out);
+                                        uint64_t step, size_t count,
+                                        const mcamp_noise_out *out);
 /* out[i] = in[i] in real units: times the grid, divided by the batch for MEAN. */
 MCAMP_API mcamp_status mcamp_noise_from_grid(mcamp_ctx *ctx, const mcamp_noise *noise,
                                              const int64_t *in, size_t count, double *out);
@@ -9039,17 +9038,9 @@ MCAMP__PRIV int64_t mcamp__to_grid(double x, double grid)
 
 /* ---- rounds ------------------------------------------------------------------ */
 
-/* Where a chunk goes: exactly one of the three. */
-typedef struct mcamp__sink {
-    double *to_double;
-    float *to_float;
-    int64_t *to_grid;
-    int add, for_sum;           /* to what is there; in the unit of the sum    */
-} mcamp__sink;
-
 typedef struct mcamp__chunk {
     const mcamp_noise *m;
-    const mcamp__sink *sink;
+    const mcamp_noise_out *out;
     mcamp_vecset vs;
     size_t at, count;           /* coordinates of the stream */
     double factor;
@@ -9058,14 +9049,16 @@ typedef struct mcamp__chunk {
 MCAMP__PRIV void mcamp__noise_emit(const mcamp__chunk *k, size_t at, size_t len,
                                    const double *y)
 {
-    const mcamp__sink *s = k->sink;
-    if (s->to_grid) {
-        for (size_t i = 0; i < len; i++)
-            s->to_grid[at + i] += mcamp__to_grid(y[i] * k->factor, k->m->grid);
+    const mcamp_noise_out *o = k->out;
+    if (o->grid) {
+        for (size_t i = 0; i < len; i++) {
+            int64_t x = mcamp__to_grid(y[i] * k->factor, k->m->grid);
+            o->grid[at + i] = o->add ? o->grid[at + i] + x : x;
+        }
         return;
     }
-    MCAMP__DISPATCH(k->vs, emit, (s->to_float ? (void *)s->to_float : s->to_double, at, y,
-                                  k->factor, s->add, len, s->to_float != NULL));
+    MCAMP__DISPATCH(k->vs, emit, (o->f ? (void *)o->f : o->d, at, y, k->factor, o->add, len,
+                                  o->f != NULL));
 }
 
 #define MCAMP__TASK (64 * MCAMP__TILE)      /* coordinates in a task */
@@ -9115,25 +9108,34 @@ MCAMP__PRIV int mcamp__all_finite_float(const float *x, size_t n)
     return !(bad >> 31);
 }
 
-MCAMP__PRIV int mcamp__sink_finite(const mcamp__sink *s, size_t count)
+MCAMP__PRIV int mcamp__out_finite(const mcamp_noise_out *o, size_t count)
 {
-    return (!s->to_double || mcamp__all_finite(s->to_double, count)) &&
-           (!s->to_float || mcamp__all_finite_float(s->to_float, count));
+    return (!o->d || mcamp__all_finite(o->d, count)) &&
+           (!o->f || mcamp__all_finite_float(o->f, count));
 }
 
-MCAMP__PRIV mcamp_status mcamp__noise_check_sink(mcamp_ctx *ctx, const mcamp_noise *m,
-                                                 const mcamp__sink *s, size_t count)
+MCAMP__PRIV void mcamp__out_clear(const mcamp_noise_out *o, size_t count)
+{
+    if (o->d) memset(o->d, 0, count * sizeof *o->d);
+    if (o->f) memset(o->f, 0, count * sizeof *o->f);
+    if (o->grid) memset(o->grid, 0, count * sizeof *o->grid);
+}
+
+MCAMP__PRIV mcamp_status mcamp__noise_check_out(mcamp_ctx *ctx, const mcamp_noise *m,
+                                                const mcamp_noise_out *o, size_t count)
 {
     const int64_t top = INT64_C(1) << 62;
-    if (!s->to_double && !s->to_float && !s->to_grid)
+    if (!o || (!o->d && !o->f && !o->grid))
         return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
-    if ((m->grid > 0) != (s->to_grid != NULL))
+    if ((o->d != NULL) + (o->f != NULL) + (o->grid != NULL) != 1)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "out", 0);
+    if ((m->grid > 0) != (o->grid != NULL))
         return mcamp__fail(ctx, MCAMP_E_MISMATCH, "grid", m->grid);
-    if (s->add && !mcamp__sink_finite(s, count))
+    if (o->add && !mcamp__out_finite(o, count))
         return mcamp__fail(ctx, MCAMP_E_NONFINITE, "out", 0);
-    for (size_t i = 0; s->to_grid && i < count; i++) {
-        if (s->to_grid[i] > top || s->to_grid[i] < -top)
-            return mcamp__fail(ctx, MCAMP_E_ARG, "out", (double)s->to_grid[i]);
+    for (size_t i = 0; o->add && o->grid && i < count; i++) {
+        if (o->grid[i] > top || o->grid[i] < -top)
+            return mcamp__fail(ctx, MCAMP_E_ARG, "out", (double)o->grid[i]);
     }
     return MCAMP_OK;
 }
@@ -9149,7 +9151,8 @@ MCAMP__PRIV mcamp_status mcamp__noise_args(mcamp_ctx *ctx, const mcamp_noise *m)
 }
 
 MCAMP__PRIV mcamp_status mcamp__noise_run(mcamp_ctx *ctx, mcamp_noise *m, uint64_t step,
-                                          size_t count, const mcamp__sink *sink)
+                                          size_t count, const mcamp_noise_out *out,
+                                          int for_sum)
 {
     mcamp__chunk k;
     mcamp_status st = mcamp__noise_args(ctx, m);
@@ -9158,19 +9161,20 @@ MCAMP__PRIV mcamp_status mcamp__noise_run(mcamp_ctx *ctx, mcamp_noise *m, uint64
         return mcamp__fail(ctx, MCAMP_E_STEP, "step", (double)step);
     if (!count || count > m->count - m->done)
         return mcamp__fail(ctx, MCAMP_E_SIZE, "count", (double)count);
-    st = mcamp__noise_check_sink(ctx, m, sink, count);
+    st = mcamp__noise_check_out(ctx, m, out, count);
     if (st < 0) return st;
     if (m->plan == MCAMP__PLAN_AGAIN && !m->done)
         mcamp__noise_weights(m->mech, step, m->weights);
     k.m = m;
-    k.sink = sink;
+    k.out = out;
     k.vs = ctx->vec;
     k.at = m->done;
     k.count = count;
-    k.factor = mcamp__noise_factor(m, step, sink->for_sum);
+    k.factor = mcamp__noise_factor(m, step, for_sum);
     mcamp__run(ctx, (k.at + count - 1) / MCAMP__TASK - k.at / MCAMP__TASK + 1,
                mcamp__noise_task, &k);
-    if (!mcamp__sink_finite(sink, count)) {     /* noise too large: the stream ends */
+    if (!mcamp__out_finite(out, count)) {       /* noise too large: the stream ends */
+        mcamp__out_clear(out, count);
         m->step = m->mech->n;
         m->done = 0;
         return mcamp__fail(ctx, MCAMP_E_NONFINITE, "noise", 0);
@@ -9184,43 +9188,10 @@ MCAMP__PRIV mcamp_status mcamp__noise_run(mcamp_ctx *ctx, mcamp_noise *m, uint64
 }
 
 MCAMP_API mcamp_status mcamp_noise_next(mcamp_ctx *ctx, mcamp_noise *noise,
-                                        uint64_t step, size_t count, double *out)
+                                        uint64_t step, size_t count,
+                                        const mcamp_noise_out *out)
 {
-    mcamp__sink s = { NULL, NULL, NULL, 0, 0 };
-    s.to_double = out;
-    return mcamp__noise_run(ctx, noise, step, count, &s);
-}
-
-MCAMP_API mcamp_status mcamp_noise_next_float(mcamp_ctx *ctx, mcamp_noise *noise,
-                                              uint64_t step, size_t count, float *out)
-{
-    mcamp__sink s = { NULL, NULL, NULL, 0, 0 };
-    s.to_float = out;
-    return mcamp__noise_run(ctx, noise, step, count, &s);
-}
-
-MCAMP_API mcamp_status mcamp_noise_add(mcamp_ctx *ctx, mcamp_noise *noise,
-                                       uint64_t step, size_t count, double *out)
-{
-    mcamp__sink s = { NULL, NULL, NULL, 1, 0 };
-    s.to_double = out;
-    return mcamp__noise_run(ctx, noise, step, count, &s);
-}
-
-MCAMP_API mcamp_status mcamp_noise_add_float(mcamp_ctx *ctx, mcamp_noise *noise,
-                                             uint64_t step, size_t count, float *out)
-{
-    mcamp__sink s = { NULL, NULL, NULL, 1, 0 };
-    s.to_float = out;
-    return mcamp__noise_run(ctx, noise, step, count, &s);
-}
-
-MCAMP_API mcamp_status mcamp_noise_add_grid(mcamp_ctx *ctx, mcamp_noise *noise,
-                                            uint64_t step, size_t count, int64_t *out)
-{
-    mcamp__sink s = { NULL, NULL, NULL, 1, 0 };
-    s.to_grid = out;
-    return mcamp__noise_run(ctx, noise, step, count, &s);
+    return mcamp__noise_run(ctx, noise, step, count, out, 0);
 }
 
 MCAMP_API mcamp_status mcamp_noise_from_grid(mcamp_ctx *ctx, const mcamp_noise *noise,
@@ -10717,7 +10688,7 @@ MCAMP_API mcamp_status mcamp_session_end(mcamp_ctx *ctx, mcamp_session *session,
                                          double *out)
 {
     mcamp_session *s = session;
-    mcamp__sink k = { NULL, NULL, NULL, 1, 1 };
+    mcamp_noise_out k = { NULL, NULL, NULL, true };
     size_t dim;
     mcamp_status st = mcamp__session_open(ctx, s);
     if (st < 0) return st;
@@ -10725,9 +10696,9 @@ MCAMP_API mcamp_status mcamp_session_end(mcamp_ctx *ctx, mcamp_session *session,
     if (s->due || s->members)
         return mcamp__fail(ctx, MCAMP_E_MISMATCH, "members", (double)s->due);
     dim = s->clip->dim;
-    k.to_double = s->sum;
-    k.to_grid = s->grid_sum;
-    st = mcamp__noise_run(ctx, s->noise, s->round, dim, &k);
+    k.d = s->sum;
+    k.grid = s->grid_sum;
+    st = mcamp__noise_run(ctx, s->noise, s->round, dim, &k, 1);
     if (st < 0) return st;
     s->open = false;
     if (s->grid_sum) return mcamp_noise_from_grid(ctx, s->noise, s->grid_sum, dim, out);

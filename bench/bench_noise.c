@@ -144,6 +144,7 @@ static void open_stream(stream *s, size_t bands, uint64_t dim, double most)
     mcamp_mech_desc d;
     mcamp_noise_desc n;
     mcamp_alloc standard = ctx.alloc;
+    mcamp_noise_out o = { NULL, NULL, NULL, false };
     size_t need = 0;
     memset(s, 0, sizeof *s);
     memset(&d, 0, sizeof d);
@@ -176,8 +177,9 @@ static void open_stream(stream *s, size_t bands, uint64_t dim, double most)
     bench_check(&ctx, "stream", mcamp_noise_init(&ctx, &n, &s->noise));
     s->out = (float *)malloc(s->count * sizeof *s->out);
     if (!s->out) { printf("out of memory\n"); exit(1); }
+    o.f = s->out;
     for (size_t t = 0; t < s->rows + 1 && (bands || t < 2); t++)   /* until all rows are there */
-        bench_check(&ctx, "step", mcamp_noise_next_float(&ctx, &s->noise, t, s->count, s->out));
+        bench_check(&ctx, "step", mcamp_noise_next(&ctx, &s->noise, t, s->count, &o));
     if (s->used != s->announced) { printf("NO: %zu bytes used, %zu announced\n", s->used,
                                           s->announced); missed++; }
     ctx.alloc = standard;
@@ -197,8 +199,10 @@ static void close_stream(stream *s)
 static void run_step(void *arg)
 {
     stream *s = (stream *)arg;
-    bench_check(&ctx, "step", mcamp_noise_next_float(&ctx, &s->noise, mcamp_noise_step(&s->noise),
-                                                     s->count, s->out));
+    mcamp_noise_out o = { NULL, NULL, NULL, false };
+    o.f = s->out;
+    bench_check(&ctx, "step", mcamp_noise_next(&ctx, &s->noise, mcamp_noise_step(&s->noise),
+                                               s->count, &o));
 }
 
 /* What a step spends on z: tile by tile, as there. */

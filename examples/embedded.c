@@ -63,6 +63,7 @@ static double run(mcamp_ctx *ctx, const mcamp_mech_desc *d, void *memory, size_t
     mcamp_mech mech;
     mcamp_noise_desc nd;
     mcamp_noise noise;
+    mcamp_noise_out out = { NULL, vector, NULL, true };
     double square = 0;
     size_t need = 0;
     if (mcamp_mech_init(ctx, d, &mech) < 0) return -1;
@@ -81,7 +82,7 @@ static double run(mcamp_ctx *ctx, const mcamp_mech_desc *d, void *memory, size_t
     memset(sum, 0, sizeof sum);
     for (uint64_t t = 0; t < ROUNDS; t++) {
         memset(vector, 0, sizeof vector);       /* the gradient would be here */
-        if (mcamp_noise_add_float(ctx, &noise, t, DIM, vector) < 0) return -1;
+        if (mcamp_noise_next(ctx, &noise, t, DIM, &out) < 0) return -1;
         for (int i = 0; i < DIM; i++) sum[i] += vector[i];
     }
     mcamp_noise_free(ctx, &noise);

@@ -100,10 +100,11 @@ static void check_origin(mcamp_ctx *ctx, const mcamp_mech *mech, const double *c
     mcamp_mech plain = make_mech(ctx, MCAMP_MECH_IDENTITY);
     double z[ROUNDS], drawn;
     mcamp_noise noise;
+    mcamp_noise_out o = { &drawn, NULL, NULL, false };
     open_noise(ctx, &plain, (uint64_t)mech->kind, 0, 1, &noise);
     must(mcamp_mech_mul(ctx, mech, coordinate, z) == MCAMP_OK, "product");
     for (uint64_t t = 0; t < ROUNDS; t++) {
-        must(mcamp_noise_next(ctx, &noise, t, 1, &drawn) == MCAMP_OK, "noise");
+        must(mcamp_noise_next(ctx, &noise, t, 1, &o) == MCAMP_OK, "noise");
         must(fabs(z[t] - drawn) < 1e-4, "not the noise of this key");
     }
     mcamp_noise_free(ctx, &noise);
@@ -116,13 +117,14 @@ static void shard(mcamp_ctx *ctx, const mcamp_mech *mech, int fd, size_t i, cons
 {
     size_t first = (size_t)DIM * i / SHARDS, count = (size_t)DIM * (i + 1) / SHARDS - first;
     float *out = (float *)malloc(count * sizeof *out);
+    mcamp_noise_out o = { NULL, out, NULL, false };
     mcamp_noise noise;
     must(out != NULL, "memory");
     open_noise(ctx, mech, (uint64_t)mech->kind, first, count, &noise);
     load(ctx, &noise, state);
     for (uint64_t t = mcamp_noise_step(&noise); t < ROUNDS; t++) {
         off_t at = (off_t)((t * DIM + first) * sizeof *out);
-        must(mcamp_noise_next_float(ctx, &noise, t, count, out) == MCAMP_OK, "round");
+        must(mcamp_noise_next(ctx, &noise, t, count, &o) == MCAMP_OK, "round");
         must(pwrite(fd, out, count * sizeof *out, at) == (ssize_t)(count * sizeof *out),
              "writing");
         save(ctx, &noise, state);
@@ -145,6 +147,7 @@ static int start_shard(mcamp_ctx *ctx, const mcamp_mech *mech, int fd, size_t i,
 static void run(mcamp_ctx *ctx, mcamp_mech_kind kind, const char *name, const char *dir)
 {
     mcamp_mech mech = make_mech(ctx, kind);
+    mcamp_noise_out o = { NULL, NULL, NULL, false };
     float *want = (float *)malloc(2 * DIM * sizeof *want), *got = want + DIM;
     char state[SHARDS][300];
     double again[3];
@@ -154,6 +157,7 @@ static void run(mcamp_ctx *ctx, mcamp_mech_kind kind, const char *name, const ch
     FILE *file = tmpfile();
     int fd = file ? fileno(file) : -1;
     must(want && file, "memory");
+    o.f = want;
     for (size_t i = 0; i < SHARDS; i++) {
         snprintf(state[i], sizeof state[i], "%s/%s.%d", dir, name, (int)i);
         pid[i] = start_shard(ctx, &mech, fd, i, state[i], i == KILLED);
@@ -167,7 +171,7 @@ static void run(mcamp_ctx *ctx, mcamp_mech_kind kind, const char *name, const ch
     must(waitpid(pid[KILLED], &status, 0) == pid[KILLED] && status == 0, "the substitute failed");
     open_noise(ctx, &mech, (uint64_t)kind, 0, DIM, &noise);
     for (uint64_t t = 0; t < ROUNDS; t++) {
-        must(mcamp_noise_next_float(ctx, &noise, t, DIM, want) == MCAMP_OK, "round");
+        must(mcamp_noise_next(ctx, &noise, t, DIM, &o) == MCAMP_OK, "round");
         must(pread(fd, got, DIM * sizeof *got, (off_t)(t * DIM * sizeof *got)) ==
              (ssize_t)(DIM * sizeof *got), "reading");
         must(!memcmp(got, want, DIM * sizeof *got), "the shards' bytes differ");

@@ -11,4 +11,40 @@ MT_FN void mt_normals(const mcamp_ctx *ctx, const mcamp_key *key, uint64_t step,
     mcamp__stream_normals(ctx->vec, &s, step, first, count, out);
 }
 
+/* mcamp_noise_next for each kind of output. */
+MT_FN mcamp_status mt_next(mcamp_ctx *ctx, mcamp_noise *m, uint64_t step, size_t count,
+                           double *out)
+{
+    mcamp_noise_out o = { out, NULL, NULL, false };
+    return mcamp_noise_next(ctx, m, step, count, &o);
+}
+
+MT_FN mcamp_status mt_next_float(mcamp_ctx *ctx, mcamp_noise *m, uint64_t step, size_t count,
+                                 float *out)
+{
+    mcamp_noise_out o = { NULL, out, NULL, false };
+    return mcamp_noise_next(ctx, m, step, count, &o);
+}
+
+MT_FN mcamp_status mt_add(mcamp_ctx *ctx, mcamp_noise *m, uint64_t step, size_t count,
+                          double *out)
+{
+    mcamp_noise_out o = { out, NULL, NULL, true };
+    return mcamp_noise_next(ctx, m, step, count, &o);
+}
+
+MT_FN mcamp_status mt_add_float(mcamp_ctx *ctx, mcamp_noise *m, uint64_t step, size_t count,
+                                float *out)
+{
+    mcamp_noise_out o = { NULL, out, NULL, true };
+    return mcamp_noise_next(ctx, m, step, count, &o);
+}
+
+MT_FN mcamp_status mt_add_grid(mcamp_ctx *ctx, mcamp_noise *m, uint64_t step, size_t count,
+                               int64_t *out)
+{
+    mcamp_noise_out o = { NULL, NULL, out, true };
+    return mcamp_noise_next(ctx, m, step, count, &o);
+}
+
 #endif

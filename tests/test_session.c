@@ -4,6 +4,7 @@
 #define MCAMP_IMPLEMENTATION
 #include "../mcamp.h"
 #include "mcamp_test.h"
+#include "stream.h"
 #include "mcamp_fault.h"
 #if defined(__unix__) || defined(__APPLE__)
 #  include <signal.h>
@@ -521,10 +522,10 @@ TEST(a_round_ends_with_its_own_noise_or_not_at_all)
     one_round(&second, 1, out);         /* goes on where the state stands */
     CHECK_STATUS(mcamp_session_begin(&ctx, &second, 2, index, M, &size), MCAMP_OK);
     add_all(&second, 2, index, size.kept);
-    CHECK_STATUS(mcamp_noise_next(&ctx, &q.noise, 2, 7, none), MCAMP_OK);   /* part of it */
+    CHECK_STATUS(mt_next(&ctx, &q.noise, 2, 7, none), MCAMP_OK);   /* part of it */
     paint(out);
     CHECK_STATUS(mcamp_session_end(&ctx, &second, out), MCAMP_E_STEP);
-    CHECK_STATUS(mcamp_noise_next(&ctx, &q.noise, 2, D - 7, none), MCAMP_OK);
+    CHECK_STATUS(mt_next(&ctx, &q.noise, 2, D - 7, none), MCAMP_OK);
     CHECK_STATUS(mcamp_session_end(&ctx, &second, out), MCAMP_E_STEP);
     CHECK(painted(out));
     /* the second session on a stream ends the first; copies are none */
@@ -715,7 +716,7 @@ TEST(random_calls_do_what_the_model_does)
             CHECK_STATUS(mcamp_session_begin(&ctx, &s, t, index, M, &size),
                          model_begin(&m, &p.batch, t));
         } else if (what == 2 && !(r & 31) && m.step < N) {
-            CHECK_STATUS(mcamp_noise_next(&ctx, &p.noise, m.step, D, none), MCAMP_OK);
+            CHECK_STATUS(mt_next(&ctx, &p.noise, m.step, D, none), MCAMP_OK);
             m.step++;
         } else if (what < 5) {
             mcamp_status want = model_end(&m);

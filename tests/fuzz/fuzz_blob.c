@@ -40,7 +40,8 @@ static void fuzz_one(const uint8_t *data, size_t size)
     mcamp_noise_desc nd;
     mcamp_noise noise;
     unsigned char blob[4096], good[4096];
-    double row[FUZZ_D], next[FUZZ_D];
+    double row[FUZZ_D];
+    mcamp_noise_out out = { row, NULL, NULL, false };
     size_t need = 0, n;
     int same;
     in.p = data;
@@ -53,7 +54,7 @@ static void fuzz_one(const uint8_t *data, size_t size)
     FUZZ_CHECK(mcamp_mech_init(&ctx, &md, &mech) == MCAMP_OK);
     describe(&mech, &nd);
     FUZZ_CHECK(mcamp_noise_init(&ctx, &nd, &noise) == MCAMP_OK);
-    FUZZ_CHECK(mcamp_noise_next(&ctx, &noise, 0, FUZZ_D, row) == MCAMP_OK);
+    FUZZ_CHECK(mcamp_noise_next(&ctx, &noise, 0, FUZZ_D, &out) == MCAMP_OK);
     FUZZ_CHECK(mcamp_noise_save(&ctx, &noise, good, sizeof good, &need) == MCAMP_OK);
     FUZZ_CHECK(need <= sizeof good);
     memcpy(blob, good, need);
@@ -62,7 +63,7 @@ static void fuzz_one(const uint8_t *data, size_t size)
     FUZZ_CHECK((mcamp_noise_load(&ctx, &noise, blob, n) >= 0) == same);
     FUZZ_CHECK(mcamp_noise_load(&ctx, &noise, data, size) < 0);
     FUZZ_CHECK(mcamp_noise_step(&noise) == 1);
-    FUZZ_CHECK(mcamp_noise_next(&ctx, &noise, 1, FUZZ_D, next) == MCAMP_OK);
+    FUZZ_CHECK(mcamp_noise_next(&ctx, &noise, 1, FUZZ_D, &out) == MCAMP_OK);
     mcamp_noise_free(&ctx, &noise);
     mcamp_mech_free(&ctx, &mech);
 }

@@ -118,11 +118,12 @@ static void fuzz_one(const uint8_t *data, size_t size)
         while (in.left) {
             uint64_t what = fuzz_bits(&in, 1);
             double none[FUZZ_D];
+            mcamp_noise_out o = { none, NULL, NULL, false };
             if (what < 40) begin(&r, what % (FUZZ_N + 1));
             else if (what < 90) begin(&r, mcamp_noise_step(&r.noise));
             else if (what < 130) end(&r);
             else if (what < 134 && !(r.clip.grid > 0))
-                mcamp_noise_next(&r.ctx, &r.noise, mcamp_noise_step(&r.noise), 1 + what % 3, none);
+                mcamp_noise_next(&r.ctx, &r.noise, mcamp_noise_step(&r.noise), 1 + what % 3, &o);
             else add(&r, &in, what % FUZZ_M);
         }
         FUZZ_CHECK(r.released <= FUZZ_N);
