@@ -1,6 +1,6 @@
 # mcamp.h: a header needs no building; this builds the tool, examples and tests.
 #
-#   make             builds everything and runs the main job
+#   make             builds the tool and runs the main job
 #   make test        runs the tests; the last line is "N passed, N failed"
 #   make help        lists the targets
 #
@@ -38,16 +38,16 @@ TOOLTESTS = $(wildcard tests/*_test.sh)
 PARALLEL  = $(if $(findstring j,$(firstword -$(MAKEFLAGS))),,-j$(JOBS))
 SUBMAKE   = +$(MAKE) --no-print-directory $(PARALLEL)
 
-.PHONY: all run examples examples-built tests-built stat-built bench-built fuzz-built test test-slow campaign mutants
+.PHONY: all run install uninstall examples examples-built tests-built stat-built bench-built fuzz-built test test-slow campaign mutants
 .PHONY: check check-warn check-compile check-place check-names check-macros check-symbols layers core
 .PHONY: doc-check lint asan-ubsan msan tsan valgrind test-blas test-vector
 .PHONY: test-flags test-clang bench analyze fuzz coverage ci clean help
 
-all: run ## build everything and run the main job (default)
+all: run ## build the tool and run the main job (default)
 
 # ---- programs ---------------------------------------------------------------
 
-run: examples
+run: $(BUILD)/mcamp
 	@sh examples/run.sh $(BUILD)
 
 examples: ## build the examples and the tool
@@ -55,6 +55,25 @@ examples: ## build the examples and the tool
 
 $(BUILD):
 	@mkdir -p $@
+
+# ---- installing ---------------------------------------------------------------
+
+PREFIX   ?= /usr/local
+DESTDIR  ?=
+VERSION   = $(shell sed -n 's/^.define MCAMP_VERSION_TEXT "\(.*\)"/\1/p' mcamp.h)
+SHARE     = $(PREFIX)/share
+INSTALLED = $(PREFIX)/include/mcamp.h $(PREFIX)/bin/mcamp $(SHARE)/man/man1/mcamp.1 \
+            $(SHARE)/bash-completion/completions/mcamp $(SHARE)/zsh/site-functions/_mcamp \
+            $(SHARE)/fish/vendor_completions.d/mcamp.fish $(SHARE)/pkgconfig/mcamp.pc \
+            $(SHARE)/cmake/mcamp/mcamp-config.cmake $(SHARE)/cmake/mcamp/mcamp-config-version.cmake
+
+install: $(BUILD)/mcamp ## header, tool, manual page, completions, pkg-config and CMake files
+	@BUILD='$(BUILD)' PREFIX='$(PREFIX)' VERSION='$(VERSION)' DESTDIR='$(DESTDIR)' \
+	sh examples/packaging/install.sh
+
+uninstall: ## remove what install put there
+	rm -f $(foreach f,$(INSTALLED),'$(DESTDIR)$(f)')
+	-rmdir '$(DESTDIR)$(SHARE)/cmake/mcamp' 2>/dev/null || true
 
 $(BUILD)/mcamp_impl.o: tests/compile/impl.c mcamp.h | $(BUILD)
 	$(COMPILE) $(DEFS) -c -o $@ $<

@@ -3,6 +3,7 @@
  * mcamp.h.  Exit status: 0 done, 1 refused or failed, 2 bad use.
  *
  *   tool_options.h    the command line, from one table
+ *   tool_help.h       help, manual page, completions, from the same table
  *   tool_strategy.h   --strategy, files of numbers
  *   tool_session.h    the table; from options to the library's objects
  *   tool_print.h      JSON, progress;   tool_svg.h  charts
@@ -17,77 +18,23 @@
 
 #include "tool_account.h"
 #include "tool_estimate.h"
+#include "tool_help.h"
 #include "tool_optimize.h"
 #include "tool_plan.h"
 
 #include <fcntl.h>
-
-static void print_help(void)
-{
-    printf("mcamp %s: privacy of training with correlated noise, where every example is in\n"
-           "one random batch of each epoch, the same in all epochs (balls-in-bins)\n\n"
-           "usage: mcamp COMMAND --option value ...\n\ncommands\n", MCAMP_VERSION_TEXT);
-    for (size_t i = 0; i < NCOMMAND; i++)
-        printf("  %-10s %s\n", COMMANDS[i].name, COMMANDS[i].help);
-    printf("\noptions\n");
-    print_options(OPTIONS, NOPTION);
-    printf("\nstrategies: the matrix C of the mechanism C x + z, used as given\n"
-           "  identity                 independent noise: DP-SGD\n"
-           "  sqrt:BANDS               square-root Toeplitz, 0 = all bands\n"
-           "  toeplitz:C0,C1,...       these coefficients, or toeplitz:@FILE\n"
-           "  blt:THETA:OMEGA,...      C0 = 1, Ck = sum of omega theta^(k-1); blt:@FILE of pairs\n"
-           "  banded:@FILE             a line per row, from column max(0, i-bands+1) to i\n"
-           "  dense:@FILE              a line per row, all n entries or those up to the diagonal\n"
-           "\nmechanisms of mcamp account: composed by +, repeated by *T; one number may be ?,\n"
-           "then it is found for the --eps and --delta given\n");
-    print_event_forms();
-    printf("\nexamples\n"
-           "  mcamp sigma --epochs 16 --batches 128 --eps 1 --delta 1e-5 --strategy sqrt:64\n"
-           "  mcamp epsilon --rounds 2000 --batches 100 --sigma 2 --delta 1e-6 "
-           "--strategy identity\n"
-           "  mcamp delta --epochs 16 --batches 128 --sigma 4 --eps 1 --strategy "
-           "blt:0.7:0.3,0.98:0.1\n"
-           "  mcamp verify --epochs 16 --batches 128 --sigma 8 --eps 1 --delta 1e-5 "
-           "--strategy sqrt:64\n"
-           "  mcamp curve --epochs 16 --batches 128 --sigma 4 --strategy sqrt:16 "
-           "--out curve.svg\n"
-           "  mcamp account poisson:0.01,1,2000+gaussian:5 --delta 1e-6\n"
-           "  mcamp account poisson:0.01,?,2000 --eps 2 --delta 1e-6\n"
-           "  mcamp account poisson:0.01,1,2000 bnb:1,100,20 --out compare.svg\n"
-           "  mcamp optimize --epochs 16 --batches 128 --eps 2 --delta 1e-5 --family blt:2 "
-           "--amplification bnb\n"
-           "  mcamp error --rounds 2048 --strategy sqrt:64 --workload momentum:0.9\n"
-           "  mcamp plan --epochs 16 --batches 128 --eps 2 --delta 1e-5 --amplification "
-           "bnb,poisson --memory 2 --out plan\n"
-           "\nexit status: 0 done, 1 refused or failed, 2 bad use\n");
-}
-
-static const command *find_command(const char *name)
-{
-    for (size_t i = 0; i < NCOMMAND; i++)
-        if (!strcmp(COMMANDS[i].name, name)) return &COMMANDS[i];
-    return NULL;
-}
 
 static int run(int argc, char **argv)
 {
     const command *cmd;
     session s;
     int code;
-    for (int i = 1; i < argc; i++)
-        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h") || !strcmp(argv[1], "help")) {
-            print_help();
-            return 0;
-        }
-    if (argc > 1 && !strcmp(argv[1], "--version")) {
-        printf("mcamp %s\n", MCAMP_VERSION_TEXT);
-        return 0;
-    }
+    if (explained(argc, argv)) return 0;
     if (argc < 2)
         bad_use("which command? sigma, epsilon, delta, verify, curve, account, optimize, error, "
                 "plan or report");
     cmd = find_command(argv[1]);
-    if (!cmd) bad_use("unknown command \"%s\"", argv[1]);
+    if (!cmd) unknown_command(argv[1]);
     session_open(&s, cmd, argc, argv);
     if (cmd->bit == ACCOUNT) return run_account(&s);
     if (cmd->bit == OPTIMIZE) code = run_optimize(&s);

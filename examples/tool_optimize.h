@@ -45,8 +45,8 @@ TOOL_FN mcamp_amplification read_amplification(const session *s)
     if (!strcmp(v->text, "none")) return MCAMP_AMPLIFY_NONE;
     if (strcmp(v->text, "poisson"))
         bad_use("--amplification must be bnb, poisson or none, not \"%s\"", v->text);
-    if (!s->opt[O_POPULATION].given || !s->opt[O_BATCH_SIZE].given)
-        bad_use("--amplification poisson needs --population and --batch-size");
+    if (!s->opt[O_EXAMPLES].given || !s->opt[O_BATCH_SIZE].given)
+        bad_use("--amplification poisson needs --examples and --batch-size");
     return MCAMP_AMPLIFY_POISSON;
 }
 
@@ -62,7 +62,7 @@ TOOL_FN double poisson_sigma(void *user, size_t bands, double sensitivity)
     e.count = 1;
     e.sensitivity = sensitivity;
     e.batch = s->opt[O_BATCH_SIZE].count;
-    e.population = s->opt[O_POPULATION].count;
+    e.population = s->opt[O_EXAMPLES].count;
     e.rounds = s->rounds;
     e.bands = bands;
     if (mcamp_exact_calibrate(&ctx, &e, 1, NULL, 0, MCAMP_PARAM_SIGMA, s->opt[O_EPS].real,

@@ -110,9 +110,66 @@ TOOL_FN void read_option(const option_spec *spec, const char *text, option_value
         bad_use("--%s: \"%s\" is not a whole number from 0 on", spec->name, text);
 }
 
+/* How many letters to insert, drop or change to make b of a; names are short. */
+TOOL_FN size_t edits(const char *a, const char *b)
+{
+    size_t row[64], n = strlen(b);
+    if (n >= 64) return SIZE_MAX;
+    for (size_t k = 0; k <= n; k++) row[k] = k;
+    for (size_t i = 1; *a; i++, a++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t k = 1; k <= n; k++) {
+            size_t best = diagonal + (*a != b[k - 1]);
+            diagonal = row[k];
+            if (row[k] + 1 < best) best = row[k] + 1;
+            if (row[k - 1] + 1 < best) best = row[k - 1] + 1;
+            row[k] = best;
+        }
+    }
+    return row[n];
+}
+
+/* Keeps in *best the name that is nearest to `typed`, if it is near at all. */
+TOOL_FN void nearer(const char *typed, const char *name, const char **best, size_t *distance)
+{
+    size_t d = edits(typed, name), near = strlen(name) / 3 + 1;
+    if (d <= near && d < *distance) {
+        *best = name;
+        *distance = d;
+    }
+}
+
+/* Other words that people use for an option. */
+static const char *const ALIASES[][2] = {
+    { "epsilon", "eps" }, { "noise-multiplier", "sigma" }, { "steps", "rounds" },
+    { "population", "examples" }
+};
+
+TOOL_FN void unknown_option(const option_spec *specs, size_t nspec, unsigned command,
+                            const char *argument)
+{
+    char typed[64];
+    const char *best = NULL;
+    size_t distance = SIZE_MAX, length = strcspn(argument + 2, "=");
+    snprintf(typed, sizeof typed, "%.*s", (int)(length < 60 ? length : 60), argument + 2);
+    for (size_t i = 0; i < nspec; i++)
+        if (specs[i].allowed & command) nearer(typed, specs[i].name, &best, &distance);
+    for (size_t i = 0; i < sizeof ALIASES / sizeof ALIASES[0]; i++)
+        nearer(typed, ALIASES[i][0], &best, &distance);
+    if (best) bad_use("unknown option \"%s\": did you mean --%s?", argument, best);
+    bad_use("unknown option \"%s\"", argument);
+}
+
 TOOL_FN const option_spec *find_option(const option_spec *specs, size_t nspec,
                                        const char *name, size_t length)
 {
+    for (size_t i = 0; i < sizeof ALIASES / sizeof ALIASES[0]; i++)
+        if (strlen(ALIASES[i][0]) == length && !memcmp(ALIASES[i][0], name, length)) {
+            name = ALIASES[i][1];
+            length = strlen(name);
+            break;
+        }
     for (size_t i = 0; i < nspec; i++)
         if (strlen(specs[i].name) == length && !memcmp(specs[i].name, name, length))
             return &specs[i];
@@ -141,7 +198,7 @@ TOOL_FN void read_options(const option_spec *specs, size_t nspec, unsigned comma
         name += 2;
         equals = strchr(name, '=');
         spec = find_option(specs, nspec, name, equals ? (size_t)(equals - name) : strlen(name));
-        if (!spec) bad_use("unknown option \"%s\"", argv[i]);
+        if (!spec) unknown_option(specs, nspec, command, argv[i]);
         if (!(spec->allowed & command))
             bad_use("--%s does not apply to \"mcamp %s\"", spec->name, command_name);
         if (spec->kind == OPTION_FLAG && equals) bad_use("--%s takes no value", spec->name);
@@ -154,15 +211,6 @@ TOOL_FN void read_options(const option_spec *specs, size_t nspec, unsigned comma
     for (size_t i = 0; i < nspec; i++)
         if ((specs[i].needed & command) && !values[i].given)
             bad_use("\"mcamp %s\" needs --%s %s", command_name, specs[i].name, specs[i].value);
-}
-
-TOOL_FN void print_options(const option_spec *specs, size_t nspec)
-{
-    for (size_t i = 0; i < nspec; i++) {
-        char left[40];
-        snprintf(left, sizeof left, "--%s %s", specs[i].name, specs[i].value);
-        printf("  %-24s %s\n", left, specs[i].help);
-    }
 }
 
 #endif

@@ -18,7 +18,7 @@ enum { SIGMA = 1, EPSILON = 2, DELTA = 4, VERIFY = 8, CURVE = 16, ACCOUNT = 32,
 enum option_id {
     O_ROUNDS, O_EPOCHS, O_BATCHES, O_STRATEGY, O_NORMALIZE, O_SCALE, O_EPS, O_DELTA, O_SIGMA,
     O_DIRECTION, O_CERTIFY, O_FAMILY, O_SCALING, O_AMPLIFICATION, O_WORKLOAD, O_ERROR,
-    O_POPULATION, O_BATCH_SIZE, O_MEMORY, O_ITERATIONS, O_REL_ERROR, O_SAMPLES, O_BETA, O_SEED,
+    O_EXAMPLES, O_BATCH_SIZE, O_MEMORY, O_ITERATIONS, O_REL_ERROR, O_SAMPLES, O_BETA, O_SEED,
     O_THREADS, O_EPS_MAX, O_POINTS, O_OUT, O_RECORD, O_JSON, NOPTION
 };
 
@@ -46,10 +46,10 @@ static const option_spec OPTIONS[NOPTION] = {
     { "workload", OPTION_TEXT, 0, NOISE, "W",
       "prefix (default), momentum:BETA, ema:BETA, lr:@FILE" },
     { "error", OPTION_TEXT, 0, OPTIMIZE | PLAN, "E", "mean (default) or max over rounds" },
-    { "population", OPTION_COUNT, 0, OPTIMIZE | ERROR, "N",
-      "examples, for --amplification poisson" },
-    { "batch-size", OPTION_COUNT, 0, OPTIMIZE | ERROR, "N",
-      "expected batch, for --amplification poisson" },
+    { "examples", OPTION_COUNT, 0, BINS | NOISE, "N",
+      "in the data set; with --batch-size instead of --batches" },
+    { "batch-size", OPTION_COUNT, 0, BINS | NOISE, "N",
+      "expected examples in a batch" },
     { "memory", OPTION_COUNT, 0, PLAN, "N",
       "noise vectors of the model's size to keep (default 4)" },
     { "iterations", OPTION_COUNT, 0, OPTIMIZE, "N", "at most (default: the library's)" },
@@ -175,12 +175,29 @@ TOOL_FN void check_values(const session *s)
         bad_use("--points must be from 2 to 10000, not %s", o[O_POINTS].text);
 }
 
+/* Batches in an epoch of --examples in batches of about --batch-size: said, since the
+ * privacy is that of whole batches.                                              */
+TOOL_FN void count_batches(session *s)
+{
+    option_value *o = s->opt;
+    uint64_t n = o[O_EXAMPLES].count, size = o[O_BATCH_SIZE].count, count;
+    if (!o[O_EXAMPLES].given || !o[O_BATCH_SIZE].given || o[O_BATCHES].given) return;
+    if (!size || size > n) bad_use("--batch-size must be from 1 to --examples");
+    count = n / size + (n % size >= size - n % size);
+    o[O_BATCHES].given = true;
+    o[O_BATCHES].count = count;
+    fprintf(stderr, "mcamp: note: %llu examples in batches of %llu: %llu batches in an epoch, "
+            "of %.6g expected examples\n", (unsigned long long)n, (unsigned long long)size,
+            (unsigned long long)count, (double)n / (double)count);
+}
+
 TOOL_FN void read_shape(session *s)
 {
     const option_value *o = s->opt;
     uint64_t batches = o[O_BATCHES].count, rounds = o[O_ROUNDS].count;
     if (!o[O_BATCHES].given && (s->cmd->bit & BINS))
-        bad_use("\"mcamp %s\" needs --batches B", s->cmd->name);
+        bad_use("\"mcamp %s\" needs --batches B, or --examples N and --batch-size M",
+                s->cmd->name);
     if (!o[O_BATCHES].given && !o[O_ROUNDS].given)
         bad_use("\"mcamp %s\" needs --batches B or --rounds N", s->cmd->name);
     if (!o[O_BATCHES].given) batches = rounds;      /* every example once */
@@ -296,6 +313,7 @@ TOOL_FN void session_open(session *s, const command *cmd, int argc, char **argv)
         open_context(s);
         read_record(s);
     } else {
+        count_batches(s);
         read_shape(s);
         if ((cmd->bit & (BINS | ERROR)) && !o[O_STRATEGY].given)
             bad_use("\"mcamp %s\" needs --strategy C", cmd->name);

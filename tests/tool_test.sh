@@ -99,8 +99,53 @@ expect 2 'row 0 has 2 entries instead of 3' delta --rounds 3 --batches 1 \
 # ---- help -------------------------------------------------------------------
 runs 0 --help
 grep -q 'mcamp sigma --epochs' "$tmp/out" && ok || bad "no example in --help"
-runs 0 sigma --help
 runs 0 --version
+first=$(cat "$tmp/out")
+runs 0 version
+[ "$(cat "$tmp/out")" = "$first" ] && ok || bad "version and --version differ"
+# Each command's own options and examples, all that it takes and no others.
+for command in $("$tool" help | sed -n '/^commands/,/^options/s/^  \([a-z]*\) .*/\1/p'); do
+    case $command in help|version) continue ;; esac
+    runs 0 "$command" --help
+    cp "$tmp/out" "$tmp/first"
+    runs 0 help "$command"
+    cmp -s "$tmp/out" "$tmp/first" && ok || bad "help $command differs from $command --help"
+    grep '^  mcamp ' "$tmp/out" >"$tmp/lines"
+    [ -s "$tmp/lines" ] && ! grep -qv -e "^  mcamp $command " -e 'verify.*--record' "$tmp/lines" &&
+        ok || bad "examples in $command --help: $(cat "$tmp/lines")"
+    for option in $("$tool" help | sed -n 's/^  --\([a-z-]*\) .*/\1/p'); do
+        "$tool" "$command" "--$option=" >"$tmp/none" 2>"$tmp/err" </dev/null
+        takes=yes
+        grep -q 'does not apply' "$tmp/err" && takes=
+        shown=
+        grep -q -e "^  --$option " "$tmp/out" && shown=yes
+        [ "$takes" = "$shown" ] || bad "$command --help on --$option: shown \"$shown\""
+    done
+    ok
+done
+grep -q -e --family "$tmp/out" && bad "report --help shows --family" || ok
+expect 2 'no help on "foo"' help foo
+expect 2 'did you mean sigma?' sigmo
+expect 2 'did you mean --delta?' sigma $shape $identity --eps 1 --detla .1
+expect 2 'did you mean --epsilon?' sigma $shape $identity --epsilom 1
+expect 2 'unknown option "--foo"$' sigma $shape $identity --foo 1
+# Other words for an option; batches from the size of the data.
+runs 0 sigma $shape $identity --eps=1 --delta=1e-3
+same_answer() { [ "$(head -n 1 "$tmp/out")" = "$answer" ]; }
+answer=$(head -n 1 "$tmp/out")
+runs 0 sigma $shape $identity --epsilon 1 --delta 1e-3
+same_answer && ok || bad "--epsilon is not --eps"
+for size in 120 125 133; do
+    runs 0 sigma --epochs 4 --examples 1000 --batch-size $size $identity --eps 1 --delta 1e-3
+    same_answer && ok || bad "1000 examples by $size are not 8 batches"
+    grep -q '8 batches in an epoch, of 125 ' "$tmp/err" && ok || bad "rounding is not said"
+done
+runs 0 sigma --epochs 4 --examples 1000 --batch-size 134 $identity --eps 1 --delta 1e-3
+grep -q ': 7 batches in an epoch, of 142.857 ' "$tmp/err" && ok || bad "134: $(cat "$tmp/err")"
+expect 2 'batch-size must be' sigma --epochs 4 --examples 10 --batch-size 11 $identity --eps 1 \
+    --delta .1
+expect 2 'batch-size must be' sigma --epochs 4 --examples 10 --batch-size 0 $identity --eps 1 \
+    --delta .1
 
 # ---- closed forms: b = 1 is the Gaussian mechanism ---------------------------
 runs 0 delta --epochs 1 --batches 1 $identity --sigma 1 --eps 1 --json
@@ -290,7 +335,7 @@ expect 2 '--family must be' optimize $run --eps 1 --delta .1 --amplification non
 expect 2 '--family must be' optimize $run --eps 1 --delta .1 --amplification none --family tree
 expect 2 'is no number' optimize $run --eps 1 --delta .1 --amplification none --family blt:x
 expect 2 '--amplification must be' optimize $run --eps 1 --delta .1 --amplification some --family blt:2
-expect 2 'needs --population' optimize $run --eps 1 --delta .1 --amplification poisson \
+expect 2 'needs --examples' optimize $run --eps 1 --delta .1 --amplification poisson \
     --family toeplitz:4
 expect 2 '--scaling must be' optimize $run --eps 1 --delta .1 --amplification none --family blt:2 \
     --scaling x
@@ -331,7 +376,7 @@ runs 0 error --rounds 12 --batches 4 --strategy banded:@"$tmp/banded.txt"
 runs 0 optimize $run --eps 2 --delta 1e-3 --amplification bnb --family blt:1 --iterations 3 --json
 [ -n "$(value theta)" ] && [ -n "$(value omega)" ] && ok || bad "no theta and omega"
 runs 0 optimize $run --eps 2 --delta 1e-3 --amplification poisson --family toeplitz:4 \
-    --population 1000 --batch-size 10 --json
+    --examples 1000 --batch-size 10 --json
 
 # ---- plan ------------------------------------------------------------------------------------
 run="--rounds 64 --batches 16 --eps 2 --delta 1e-3"
