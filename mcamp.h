@@ -3721,6 +3721,74 @@ MCAMP__ENTRY void MCAMP__K(rank1)(double *g, size_t b, const double *c,
     }
 }
 
+/* ---- products of rows ------------------------------------------------------------ */
+
+/* out += alpha r */
+MCAMP__INL void MCAMP__K(row_into)(const MCAMP__K(row) *r, double alpha, double *out)
+{
+    MCAMP__K(row) x;
+    MCAMP__K(row_load)(&x, out);
+    MCAMP__K(row_fma)(&x, alpha, r);
+    MCAMP__K(row_store)(&x, out);
+}
+
+/* Up to six rows of a (the first again for those that are not there) times z. */
+MCAMP__INL void MCAMP__K(nt_block)(const double *a, size_t lda, size_t rows,
+                                   const double *z, size_t len, double alpha, double *out,
+                                   size_t ldo)
+{
+    const double *a1 = a + (rows > 1 ? lda : 0), *a2 = a + (rows > 2 ? 2 * lda : 0);
+    const double *a3 = a + (rows > 3 ? 3 * lda : 0), *a4 = a + (rows > 4 ? 4 * lda : 0);
+    const double *a5 = a + (rows > 5 ? 5 * lda : 0);
+    MCAMP__K(row) r0, r1, r2, r3, r4, r5, x;
+    MCAMP__K(row_zero)(&r0); MCAMP__K(row_zero)(&r1); MCAMP__K(row_zero)(&r2);
+    MCAMP__K(row_zero)(&r3); MCAMP__K(row_zero)(&r4); MCAMP__K(row_zero)(&r5);
+    for (size_t k = 0; k < len; k++) {
+        MCAMP__K(row_load)(&x, z + k * MCAMP__S);
+        MCAMP__K(row_fma)(&r0, a[k], &x);
+        MCAMP__K(row_fma)(&r1, a1[k], &x);
+        MCAMP__K(row_fma)(&r2, a2[k], &x);
+        MCAMP__K(row_fma)(&r3, a3[k], &x);
+        MCAMP__K(row_fma)(&r4, a4[k], &x);
+        MCAMP__K(row_fma)(&r5, a5[k], &x);
+    }
+    MCAMP__K(row_into)(&r0, alpha, out);
+    if (rows > 1) MCAMP__K(row_into)(&r1, alpha, out + ldo);
+    if (rows > 2) MCAMP__K(row_into)(&r2, alpha, out + 2 * ldo);
+    if (rows > 3) MCAMP__K(row_into)(&r3, alpha, out + 3 * ldo);
+    if (rows > 4) MCAMP__K(row_into)(&r4, alpha, out + 4 * ldo);
+    if (rows > 5) MCAMP__K(row_into)(&r5, alpha, out + 5 * ldo);
+}
+
+MCAMP__ENTRY void MCAMP__K(nt)(const double *a, size_t lda, size_t rows, const double *z,
+                               size_t len, double alpha, double *out, size_t ldo)
+{
+    const size_t step = MCAMP__W * MCAMP__COLS;
+    for (size_t s = 0; s < MCAMP__S; s += step)
+        for (size_t i = 0; i < rows; i += 6)
+            MCAMP__K(nt_block)(a + i * lda, lda, rows - i, z + s, len, alpha,
+                               out + i * ldo + s, ldo);
+}
+
+/* Four rows e[4][S] of numbers: e := e U^-1, U upper triangular with zeros below its
+ * diagonal, that being kept as 1/U_kk in its place.                             */
+MCAMP__ENTRY void MCAMP__K(trsm)(const double *u, double *e)
+{
+    for (size_t k = 0; k < MCAMP__S; k++) {
+        double d = u[k * MCAMP__S + k], x0 = e[k] * d, x1 = e[MCAMP__S + k] * d;
+        double x2 = e[2 * MCAMP__S + k] * d, x3 = e[3 * MCAMP__S + k] * d;
+        for (size_t s = k / MCAMP__W * MCAMP__W; s < MCAMP__S; s += MCAMP__W) {
+            MCAMP__V row = MCAMP__K(load)(u + k * MCAMP__S + s);
+            double *p = e + s;
+            MCAMP__K(store)(p, MCAMP__K(load)(p) - x0 * row); p += MCAMP__S;
+            MCAMP__K(store)(p, MCAMP__K(load)(p) - x1 * row); p += MCAMP__S;
+            MCAMP__K(store)(p, MCAMP__K(load)(p) - x2 * row); p += MCAMP__S;
+            MCAMP__K(store)(p, MCAMP__K(load)(p) - x3 * row);
+        }
+        e[k] = x0; e[MCAMP__S + k] = x1; e[2 * MCAMP__S + k] = x2; e[3 * MCAMP__S + k] = x3;
+    }
+}
+
 /* ---- for part III: sums of outer products ------------------------------------ */
 
 /* d[4 rows of ld][step] += sum over count rows of p_i p_j */
@@ -4424,6 +4492,84 @@ MCAMP__PRIV void mcamp__vec_normals(mcamp_vecset vs, mcamp__rng8 *r, double *out
 {
     MCAMP_ASSERT(count % 16 == 0);
     MCAMP__DISPATCH(vs, normals, (r->s, out, count));
+}
+
+/* ---- products of rows --------------------------------------------------------- */
+
+/* Terms of a sum that are read before the next columns are: they stay in the cache. */
+#define MCAMP__DEPTH 256
+
+#ifdef MCAMP_CBLAS_HEADER
+/* Sizes that CBLAS can take whatever its integer is: the vendor's prototypes
+ * convert from int.  Larger ones use the loops below.                        */
+MCAMP__PRIV int mcamp__blas_fits(size_t a, size_t b)
+{
+    return a <= (size_t)INT_MAX && b <= (size_t)INT_MAX;
+}
+#endif
+
+/* z[k][MCAMP__S] := the transpose of cols rows x (at most MCAMP__S), zero beyond. */
+MCAMP__PRIV void mcamp__nt_pack(const double *x, size_t ld, size_t cols, size_t len,
+                                double *z)
+{
+    for (size_t c = 0; c < MCAMP__S; c++)
+        for (size_t k = 0; k < len; k++)
+            z[k * MCAMP__S + c] = c < cols ? x[c * ld + k] : 0.0;
+}
+
+/* The same into a part of the columns: other places stay as they are. */
+MCAMP__PRIV void mcamp__nt_edge(mcamp_vecset vs, const double *a, size_t lda, size_t rows,
+                                const double *z, size_t len, double alpha, double *out,
+                                size_t ldo, size_t cols)
+{
+    double tile[6 * MCAMP__S];
+    for (size_t i = 0; i < rows; i += 6) {
+        size_t some = mcamp__zmin(6, rows - i);
+        memset(tile, 0, sizeof tile);
+        MCAMP__DISPATCH(vs, nt, (a + i * lda, lda, some, z, len, 1.0, tile, MCAMP__S));
+        for (size_t r = 0; r < some; r++)
+            for (size_t c = 0; c < cols; c++)
+                out[(i + r) * ldo + c] += alpha * tile[r * MCAMP__S + c];
+    }
+}
+
+/* out[i][c] += alpha sum_{k < len} a[i][k] z[k][c] for i < rows, c < cols <= MCAMP__S.
+ * error: len + 2 roundings of the sum of magnitudes.                           */
+MCAMP__PRIV void mcamp__vec_nt(mcamp_vecset vs, const double *a, size_t lda, size_t rows,
+                               const double *z, size_t len, double alpha, double *out,
+                               size_t ldo, size_t cols)
+{
+#ifdef MCAMP_CBLAS_HEADER
+    if (vs == MCAMP_VEC_SCALAR && mcamp__blas_fits(lda, rows) && mcamp__blas_fits(len, ldo)) {
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows, (int)cols,
+                    (int)len, alpha, a, (int)lda, z, MCAMP__S, 1.0, out, (int)ldo);
+        return;
+    }
+#endif
+    for (size_t k = 0; k < len; k += MCAMP__DEPTH) {
+        const double *x = a + k, *y = z + k * MCAMP__S;
+        size_t some = mcamp__zmin(MCAMP__DEPTH, len - k);
+        if (cols == MCAMP__S)
+            MCAMP__DISPATCH(vs, nt, (x, lda, rows, y, some, alpha, out, ldo));
+        else
+            mcamp__nt_edge(vs, x, lda, rows, y, some, alpha, out, ldo, cols);
+    }
+}
+
+/* rows of e[.][ld] := rows U^-1 for the first w columns; u as the kernel wants it. */
+MCAMP__PRIV void mcamp__vec_trsm(mcamp_vecset vs, const double *u, size_t w, double *e,
+                                 size_t ld, size_t rows)
+{
+    double four[4 * MCAMP__S];
+    for (size_t i = 0; i < rows; i += 4) {
+        size_t some = mcamp__zmin(4, rows - i);
+        memset(four, 0, sizeof four);
+        for (size_t r = 0; r < some; r++)
+            memcpy(four + r * MCAMP__S, e + (i + r) * ld, w * sizeof *four);
+        MCAMP__DISPATCH(vs, trsm, (u, four));
+        for (size_t r = 0; r < some; r++)
+            memcpy(e + (i + r) * ld, four + r * MCAMP__S, w * sizeof *four);
+    }
 }
 
 /* ---- triangular product ------------------------------------------------------ */
@@ -5933,62 +6079,43 @@ MCAMP_API mcamp_status mcamp_sens_minsep(mcamp_ctx *ctx, const mcamp_mech *mech,
  * ======================================================================== */
 
 #define MCAMP__GRAM_MAGIC 0x6772616du
-#define MCAMP__SLAB       64    /* rows of M folded into G at a time */
+#define MCAMP__SLAB       1024  /* most rows of M folded into G at a time */
 
 /* ---- dense kernels -------------------------------------------------------- */
 
-#ifdef MCAMP_CBLAS_HEADER
-/* Sizes that CBLAS can take whatever its integer is: the vendor's prototypes
- * convert from int.  Larger ones use the loops below.                        */
-MCAMP__PRIV int mcamp__blas_fits(size_t a, size_t b)
-{
-    return a <= (size_t)INT_MAX && b <= (size_t)INT_MAX;
-}
-#endif
+/* out[rows of a][cols] += alpha a z, as mcamp__vec_nt, by tasks of MCAMP__ROWS rows.
+ * upper: row i of a is zero before column i - at.                              */
+#define MCAMP__ROWS 96
 
-/* Tile of x x^T: out[2][4] = dot products of rows x0, x1 with y0..y3. */
-MCAMP__PRIV void mcamp__syrk_tile(const double *x, const double *y, size_t ld,
-                                  size_t len, double *out)
+typedef struct mcamp__nt {
+    mcamp_vecset vs;
+    const double *a, *z;
+    double *out;
+    size_t lda, ldo, rows, len, cols, at;
+    double alpha;
+    int upper;
+} mcamp__nt;
+
+MCAMP__PRIV void mcamp__nt_task(void *arg, size_t i)
 {
-    const double *x1 = x + ld, *y1 = y + ld, *y2 = y1 + ld, *y3 = y2 + ld;
-    double a0 = 0, a1 = 0, a2 = 0, a3 = 0, b0 = 0, b1 = 0, b2 = 0, b3 = 0;
-    for (size_t k = 0; k < len; k++) {
-        double p = x[k], q = x1[k];
-        a0 += p * y[k]; a1 += p * y1[k]; a2 += p * y2[k]; a3 += p * y3[k];
-        b0 += q * y[k]; b1 += q * y1[k]; b2 += q * y2[k]; b3 += q * y3[k];
-    }
-    out[0] = a0; out[1] = a1; out[2] = a2; out[3] = a3;
-    out[4] = b0; out[5] = b1; out[6] = b2; out[7] = b3;
+    const mcamp__nt *t = (const mcamp__nt *)arg;
+    size_t r = i * MCAMP__ROWS, k = t->upper && r > t->at ? r - t->at : 0;
+    k = mcamp__zmin(k, t->len);
+    mcamp__vec_nt(t->vs, t->a + r * t->lda + k, t->lda, mcamp__zmin(MCAMP__ROWS, t->rows - r),
+                  t->z + k * MCAMP__S, t->len - k, t->alpha, t->out + r * t->ldo, t->ldo,
+                  t->cols);
 }
 
-/* out = x x^T, lower triangle, x being count x len row-major.
- * error: len roundings of a sum of magnitudes.                               */
-MCAMP__PRIV void mcamp__syrk(const double *x, size_t count, size_t len, double *out)
+/* In parallel only where that is more than the threads cost. */
+MCAMP__PRIV void mcamp__nt_run(const mcamp_ctx *ctx, mcamp__nt *t)
 {
-    size_t i = 0, j;
-#ifdef MCAMP_CBLAS_HEADER
-    if (count >= 32 && mcamp__blas_fits(count, len)) {
-        cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, (int)count, (int)len,
-                    1.0, x, (int)len, 0.0, out, (int)count);
-        return;
+    size_t tasks = (t->rows + MCAMP__ROWS - 1) / MCAMP__ROWS;
+    t->vs = ctx->vec;
+    if ((double)t->rows * (double)t->len * (double)t->cols > 5e6) {
+        mcamp__run(ctx, tasks, mcamp__nt_task, t);
+    } else {
+        for (size_t i = 0; i < tasks; i++) mcamp__nt_task(t, i);
     }
-#endif
-    for (; i + 2 <= count; i += 2) {
-        for (j = 0; j + 4 <= i; j += 4) {
-            double t[8];
-            mcamp__syrk_tile(x + i * len, x + j * len, len, len, t);
-            memcpy(out + i * count + j, t, 4 * sizeof *t);
-            memcpy(out + (i + 1) * count + j, t + 4, 4 * sizeof *t);
-        }
-        for (; j <= i + 1; j++) {
-            if (j <= i)
-                out[i * count + j] = mcamp__dot(x + i * len, x + j * len, len);
-            out[(i + 1) * count + j] = mcamp__dot(x + (i + 1) * len, x + j * len, len);
-        }
-    }
-    for (; i < count; i++)
-        for (j = 0; j <= i; j++)
-            out[i * count + j] = mcamp__dot(x + i * len, x + j * len, len);
 }
 
 /* The diagonal shift of mcamp__cholesky: a few roundings of b products. */
@@ -5999,62 +6126,63 @@ MCAMP__PRIV double mcamp__cholesky_shift(const double *a, size_t b)
     return 8.0 * (double)b * (DBL_EPSILON / 2) * top;
 }
 
-/* One row of the factor; 0 if the pivot is not positive (or NaN).
- * from[i] is the first column of row i that can differ from 0.               */
-MCAMP__PRIV int mcamp__cholesky_row(const double *a, size_t b, double shift,
-                                    const size_t *from, size_t i, double *l)
+/* Row i of the factor, from a row that holds a + shift I; 0 if the pivot is not
+ * positive (or NaN).  from[i] is the first column of row i that can differ from 0;
+ * NULL: 0.                                                                     */
+MCAMP__PRIV int mcamp__cholesky_row(double *l, size_t ld, const size_t *from, size_t i)
 {
-    double *row = l + i * b, d;
-    for (size_t j = from[i]; j < i; j++) {
-        size_t k = mcamp__zmax(from[i], from[j]);
-        double s = mcamp__dot(row + k, l + j * b + k, j - k);
-        row[j] = (a[i * b + j] - s) / l[j * b + j];
+    double *row = l + i * ld, d;
+    size_t first = from ? from[i] : 0;
+    for (size_t j = first; j < i; j++) {
+        size_t k = from ? mcamp__zmax(first, from[j]) : 0;
+        row[j] = (row[j] - mcamp__dot(row + k, l + j * ld + k, j - k)) / l[j * ld + j];
     }
-    d = (a[i * b + i] + shift) -
-        mcamp__dot(row + from[i], row + from[i], i - from[i]);
+    d = row[i] - mcamp__dot(row + first, row + first, i - first);
     if (!(d > 0) || !mcamp__finite(d)) return 0;
     row[i] = sqrt(d);
     return 1;
 }
 
-#ifdef MCAMP_CBLAS_HEADER
-#define MCAMP__BLOCK 64
-
-/* Blocked factor for dense matrices: panels of MCAMP__BLOCK rows by trsm and
- * syrk, the diagonal blocks by the rows above.  l holds a + shift on entry.  */
-MCAMP__PRIV int mcamp__cholesky_blas(size_t b, double *l)
+/* The triangle's transpose for mcamp__vec_trsm, 1/l_ii on the diagonal. */
+MCAMP__PRIV void mcamp__cholesky_upper(const double *l, size_t ld, size_t w, double *u)
 {
-    for (size_t p = 0; p < b; p += MCAMP__BLOCK) {
-        size_t w = mcamp__zmin(MCAMP__BLOCK, b - p), rest = b - p - w;
-        double *d = l + p * b + p, *e = d + w * b;
-        for (size_t i = 0; i < w; i++) {
-            double *row = d + i * b, x;
-            for (size_t j = 0; j < i; j++)
-                row[j] = (row[j] - mcamp__dot(row, d + j * b, j)) / d[j * b + j];
-            x = row[i] - mcamp__dot(row, row, i);
-            if (!(x > 0) || !mcamp__finite(x)) return 0;
-            row[i] = sqrt(x);
-        }
-        if (!rest) break;
-        cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit,
-                    (int)rest, (int)w, 1.0, d, (int)b, e, (int)b);
-        cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, (int)rest, (int)w,
-                    -1.0, e, (int)b, 1.0, e + w, (int)b);
+    memset(u, 0, MCAMP__S * MCAMP__S * sizeof *u);
+    for (size_t k = 0; k < w; k++) {
+        u[k * MCAMP__S + k] = 1 / l[k * ld + k];
+        for (size_t c = k + 1; c < w; c++) u[k * MCAMP__S + c] = l[c * ld + k];
     }
-    return 1;
 }
 
-MCAMP__PRIV int mcamp__cholesky_dense(const double *a, size_t b, double shift,
-                                      double *l)
+/* The factor in place, in blocks of MCAMP__S columns: each takes what the columns before
+ * it contribute, is factored, and divides the rows below.  t, if any: the identity
+ * in, L^-T out, as more rows of the same factorisation.  work: MCAMP__S (b + S).
+ * Returns the number of good rows, b if all are.                              */
+MCAMP__PRIV size_t mcamp__cholesky_blocks(const mcamp_ctx *ctx, size_t b, double *l,
+                                          double *t, double *work)
 {
-    for (size_t i = 0; i < b; i++) {
-        for (size_t j = 0; j < b; j++) l[i * b + j] = j <= i ? a[i * b + j] : 0.0;
-        l[i * b + i] += shift;
+    double *u = work + MCAMP__S * b;
+    for (size_t p = 0; p < b; p += MCAMP__S) {
+        size_t w = mcamp__zmin(MCAMP__S, b - p);
+        double *d = l + p * b + p;
+        mcamp__nt x;
+        memset(&x, 0, sizeof x);
+        mcamp__nt_pack(l + p * b, b, w, p, work);
+        x.a = l + p * b; x.z = work; x.out = d;
+        x.lda = x.ldo = b; x.rows = b - p; x.len = p; x.cols = w; x.alpha = -1;
+        mcamp__nt_run(ctx, &x);
+        for (size_t i = 0; i < w; i++)
+            if (!mcamp__cholesky_row(d, b, NULL, i)) return p + i;
+        for (size_t i = 0; i < w; i++)
+            memset(d + i * b + i + 1, 0, (w - i - 1) * sizeof *d);
+        mcamp__cholesky_upper(d, b, w, u);
+        mcamp__vec_trsm(ctx->vec, u, w, d + w * b, b, b - p - w);
+        if (!t) continue;
+        x.a = t; x.out = t + p; x.rows = p; x.upper = 1;
+        mcamp__nt_run(ctx, &x);
+        mcamp__vec_trsm(ctx->vec, u, w, t + p, b, p + w);
     }
-    return mcamp__cholesky_blas(b, l);
+    return b;
 }
-#undef MCAMP__BLOCK
-#endif
 
 /* l = lower factor of a + shift I (b x b row-major, zeros above the diagonal);
  * reads a's lower triangle; *shift is set.  Rows start at their first non-zero
@@ -6067,51 +6195,28 @@ MCAMP__PRIV mcamp_status mcamp__cholesky(mcamp_ctx *ctx, const double *a, size_t
                                          double *l, double *shift)
 {
     size_t *from, i, zeros = 0;
-    int ok = 1;
+    double *work;
     *shift = mcamp__cholesky_shift(a, b);
     from = (size_t *)mcamp__new(ctx, b, sizeof *from);
     if (!from) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)b);
     for (i = 0; i < b; i++) {
         while (from[i] < i && mcamp__eq(a[i * b + from[i]], 0.0)) from[i]++;
         zeros += from[i];
+        memcpy(l + i * b, a + i * b, (i + 1) * sizeof *l);
+        memset(l + i * b + i + 1, 0, (b - i - 1) * sizeof *l);
+        l[i * b + i] += *shift;
     }
-    (void)zeros;
-#ifdef MCAMP_CBLAS_HEADER
-    if (b >= 128 && zeros < b * b / 16 && mcamp__blas_fits(b, b)) {
-        ok = mcamp__cholesky_dense(a, b, *shift, l);
-        mcamp__delete(ctx, from, b, sizeof *from);
-        return ok ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_NOT_PSD, "g", 0);
+    if (b > MCAMP__S && (double)zeros < 0.35 * (double)b * (double)b) {
+        work = mcamp__new_doubles(ctx, MCAMP__S * (b + MCAMP__S));
+        i = work ? mcamp__cholesky_blocks(ctx, b, l, NULL, work) : b;
+        mcamp__delete_doubles(ctx, work, MCAMP__S * (b + MCAMP__S));
+    } else {
+        for (i = 0; i < b && mcamp__cholesky_row(l, b, from, i); ) i++;
+        work = l;
     }
-#endif
-    memset(l, 0, b * b * sizeof *l);
-    for (i = 0; ok && i < b; i++) ok = mcamp__cholesky_row(a, b, *shift, from, i, l);
     mcamp__delete(ctx, from, b, sizeof *from);
-    return ok ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_NOT_PSD, "g", (double)(i - 1));
-}
-
-/* out = l x for a lower-triangular l (b x b) and x of b x count, row-major:
- * `count` samples at a time.  out must not overlap x.                        */
-MCAMP__PRIV void mcamp__trmm(const double *l, size_t b, const double *x,
-                             size_t count, double *out)
-{
-#ifdef MCAMP_CBLAS_HEADER
-    if (mcamp__blas_fits(b, count)) {
-        memcpy(out, x, b * count * sizeof *out);
-        cblas_dtrmm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit,
-                    (int)b, (int)count, 1.0, l, (int)b, out, (int)count);
-        return;
-    }
-#endif
-    for (size_t i = 0; i < b; i++) {
-        double *row = out + i * count;
-        for (size_t s = 0; s < count; s++) row[s] = 0;
-        for (size_t j = 0; j <= i; j++) {
-            double f = l[i * b + j];
-            const double *xj = x + j * count;
-            if (!(fabs(f) > 0)) continue;       /* zero structure */
-            for (size_t s = 0; s < count; s++) row[s] += f * xj[s];
-        }
-    }
+    if (!work) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)b);
+    return i == b ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_NOT_PSD, "g", (double)i);
 }
 
 /* ---- Toeplitz: lag sums --------------------------------------------------- *
@@ -6219,17 +6324,22 @@ MCAMP__PRIV mcamp_status mcamp__gram_toeplitz(mcamp_ctx *ctx, const mcamp_mech *
 }
 
 /* ---- general C: rows of M in slabs ---------------------------------------- *
- * Row r of M is row r of |C| folded modulo b.  MCAMP__SLAB rows at a time touch
- * a window of min(b, bands + SLAB - 1) modes around the circle; their product is
- * added to G, with the rounding errors gathered in a second matrix.           */
+ * Row r of M is row r of |C| folded modulo b.  `slab` rows at a time touch a window
+ * of min(b, bands + slab - 1) modes around the circle; their product, in tiles of
+ * MCAMP__S columns, is added to G, with the rounding errors gathered in a second matrix. */
 
 typedef struct mcamp__slab {
     const mcamp_mech *m;
+    mcamp_vecset vec;
     size_t b, width;    /* width: modes in a window */
+    size_t slab, ld, tiles;     /* rows at a time, and in memory; tiles of a product */
+    size_t start;       /* the window's first mode */
     double *coef;       /* |c_k|, k < bands, for the Toeplitz forms; else NULL */
     double *low;        /* b x b rounding errors of G, lower triangle          */
-    double *x;          /* width x SLAB: the window of M, one mode a row       */
-    double *xx;         /* width x width */
+    double *x;          /* width x ld: the window of M, one mode a row         */
+    double *z;          /* tiles x S x ld: the same, transposed tile by tile   */
+    double *xx;         /* tiles x S x ROWS: pieces of the product             */
+    double *g;
     double *fold;       /* 2 x width: one row of M and its rounding errors     */
     size_t count;       /* doubles in one block that holds them all            */
 } mcamp__slab;
@@ -6243,11 +6353,10 @@ MCAMP__PRIV double mcamp__slab_entry(const mcamp__slab *q, const double *row,
 }
 
 /* x[.][k] = row r of M; window position p is mode (start + p) mod b. */
-MCAMP__PRIV void mcamp__slab_row(const mcamp__slab *q, size_t r, size_t start,
-                                 size_t k)
+MCAMP__PRIV void mcamp__slab_row(const mcamp__slab *q, size_t r, size_t k)
 {
     size_t len = mcamp__row_len(q->m, r), c0 = r + 1 - len;
-    size_t p = (c0 % q->b + q->b - start) % q->b;
+    size_t p = (c0 % q->b + q->b - q->start) % q->b;
     const double *row = q->coef ? NULL : q->m->coef + mcamp__row_start(q->m, r);
     double *s = q->fold, *e = q->fold + q->width;
     memset(s, 0, 2 * q->width * sizeof *s);
@@ -6255,35 +6364,61 @@ MCAMP__PRIV void mcamp__slab_row(const mcamp__slab *q, size_t r, size_t start,
         mcamp__two_sum(s + p, e + p, mcamp__slab_entry(q, row, r, c, c0));
         p = p + 1 == q->b ? 0 : p + 1;
     }
-    for (p = 0; p < q->width; p++) q->x[p * MCAMP__SLAB + k] = s[p] + e[p];
+    for (p = 0; p < q->width; p++) q->x[p * q->ld + k] = s[p] + e[p];
 }
 
-/* G and its error matrix += the product of the window. */
-MCAMP__PRIV void mcamp__slab_add(const mcamp__slab *q, size_t start, double *g)
+/* G and its error matrix += rows p0 .. of a tile, in steps of MCAMP__S; in the common case
+ * the places follow each other.                                              */
+MCAMP__PRIV void mcamp__slab_into(const mcamp__slab *q, size_t p0, size_t rows, size_t first,
+                                  const double *xx)
 {
-    mcamp__syrk(q->x, q->width, MCAMP__SLAB, q->xx);
-    for (size_t p = 0; p < q->width; p++) {
-        size_t i = (start + p) % q->b, j = start;
-        for (size_t r = 0; r <= p; r++) {
-            size_t at = i > j ? i * q->b + j : j * q->b + i;
-            double v = q->xx[p * q->width + r];
-            if (v > 0) mcamp__two_sum(g + at, q->low + at, v);
-            j = j + 1 == q->b ? 0 : j + 1;
+    size_t b = q->b, j0 = (q->start + first) % b;
+    for (size_t p = p0; p < p0 + rows; p++, xx += MCAMP__S) {
+        size_t i = (q->start + p) % b, count = mcamp__zmin(MCAMP__S, p - first + 1);
+        double *g = q->g + i * b + j0, *low = q->low + i * b + j0;
+        if (j0 + count <= i + 1) {
+            for (size_t r = 0; r < count; r++) mcamp__two_sum(g + r, low + r, xx[r]);
+            continue;
+        }
+        for (size_t r = 0; r < count; r++) {
+            size_t j = (j0 + r) % b, at = i > j ? i * b + j : j * b + i;
+            mcamp__two_sum(q->g + at, q->low + at, xx[r]);
         }
     }
 }
 
-MCAMP__PRIV void mcamp__slab_run(const mcamp__slab *q, double *g)
+/* One tile of the window's product, in short pieces. */
+MCAMP__PRIV void mcamp__slab_tile(void *arg, size_t tile)
+{
+    const mcamp__slab *q = (const mcamp__slab *)arg;
+    size_t first = tile * MCAMP__S;
+    double *z = q->z + first * q->ld, *xx = q->xx + first * MCAMP__ROWS;
+    mcamp__nt_pack(q->x + first * q->ld, q->ld, mcamp__zmin(MCAMP__S, q->width - first),
+                   q->slab, z);
+    for (size_t p = first; p < q->width; p += MCAMP__ROWS) {
+        size_t rows = mcamp__zmin(MCAMP__ROWS, q->width - p);
+        for (size_t k = 0; k < q->slab; k += MCAMP__DEPTH) {
+            memset(xx, 0, MCAMP__ROWS * MCAMP__S * sizeof *xx);
+            mcamp__vec_nt(q->vec, q->x + p * q->ld + k, q->ld, rows, z + k * MCAMP__S,
+                          mcamp__zmin(MCAMP__DEPTH, q->slab - k), 1.0, xx, MCAMP__S, MCAMP__S);
+            mcamp__slab_into(q, p, rows, first, xx);
+        }
+    }
+}
+
+MCAMP__PRIV void mcamp__slab_run(const mcamp_ctx *ctx, mcamp__slab *q)
 {
     size_t n = q->m->n, b = q->b, w = q->m->bands;
-    for (size_t r0 = 0; r0 < n; r0 += MCAMP__SLAB) {
+    double *g = q->g;
+    for (size_t r0 = 0; r0 < n; r0 += q->slab) {
         size_t first = r0 + 1 > w ? r0 + 1 - w : 0;      /* first column touched */
-        size_t start = q->width == b ? 0 : first % b;
-        for (size_t k = 0; k < MCAMP__SLAB; k++) {
-            if (r0 + k < n) mcamp__slab_row(q, r0 + k, start, k);
-            else for (size_t p = 0; p < q->width; p++) q->x[p * MCAMP__SLAB + k] = 0;
+        q->start = q->width == b ? 0 : first % b;
+        for (size_t k = 0; k < q->slab; k++) {
+            if (r0 + k < n) mcamp__slab_row(q, r0 + k, k);
+            else for (size_t p = 0; p < q->width; p++) q->x[p * q->ld + k] = 0;
         }
-        mcamp__slab_add(q, start, g);
+        if (q->tiles > 4) mcamp__run(ctx, q->tiles, mcamp__slab_tile, q);
+        else for (size_t t = 0; t < q->tiles; t++) mcamp__slab_tile(q, t);
     }
     for (size_t i = 0; i < b; i++)
         for (size_t j = 0; j <= i; j++)
@@ -6293,12 +6428,10 @@ MCAMP__PRIV void mcamp__slab_run(const mcamp__slab *q, double *g)
 /* One block for everything; 0 if its size overflows. */
 MCAMP__PRIV int mcamp__slab_size(mcamp__slab *q, size_t coefs)
 {
-    size_t bb, ww, ws;
+    size_t bb, ws;
     return mcamp__mul_size(q->b, q->b, &bb) &&
-           mcamp__mul_size(q->width, q->width, &ww) &&
-           mcamp__mul_size(q->width, MCAMP__SLAB + 2, &ws) &&
-           mcamp__add_size(bb, ww, &q->count) &&
-           mcamp__add_size(q->count, ws, &q->count) &&
+           mcamp__mul_size(q->tiles * MCAMP__S, 2 * q->ld + MCAMP__ROWS + 2, &ws) &&
+           mcamp__add_size(bb, ws, &q->count) &&
            mcamp__add_size(q->count, coefs, &q->count);
 }
 
@@ -6309,22 +6442,27 @@ MCAMP__PRIV mcamp_status mcamp__gram_rows(mcamp_ctx *ctx, const mcamp_mech *m,
     double *block;
     size_t coefs = m->form == MCAMP_FORM_ROWS ? 0 : m->bands;
     memset(&q, 0, sizeof q);
-    q.m = m; q.b = b;
-    q.width = mcamp__zmin(b, m->bands + MCAMP__SLAB - 1);
+    q.m = m; q.b = b; q.g = g;
+    q.vec = ctx->vec;
+    q.slab = mcamp__zmin(mcamp__zmin(mcamp__zmax(m->bands, MCAMP__S), MCAMP__SLAB), m->n);
+    q.ld = q.slab + 8;          /* not a power of 2: columns spread over the cache */
+    q.width = mcamp__zmin(b, m->bands + q.slab - 1);
+    q.tiles = (q.width + MCAMP__S - 1) / MCAMP__S;
     if (!mcamp__slab_size(&q, coefs))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
     block = mcamp__new_doubles(ctx, q.count);
     if (!block) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)q.count);
     q.low = block;
     q.xx = q.low + b * b;
-    q.x = q.xx + q.width * q.width;
-    q.fold = q.x + q.width * MCAMP__SLAB;
+    q.x = q.xx + q.tiles * MCAMP__S * MCAMP__ROWS;
+    q.z = q.x + q.width * q.ld;
+    q.fold = q.z + q.tiles * MCAMP__S * q.ld;
     if (coefs) {
         q.coef = q.fold + 2 * q.width;
         mcamp__mech_coefs(m, 0, coefs, q.coef);
         for (size_t k = 0; k < coefs; k++) q.coef[k] = fabs(q.coef[k]);
     }
-    mcamp__slab_run(&q, g);
+    mcamp__slab_run(ctx, &q);
     mcamp__delete_doubles(ctx, block, q.count);
     return MCAMP_OK;
 }
@@ -6719,7 +6857,6 @@ typedef struct mcamp__model {
     double idle;        /* a_ii up to this belong to modes that are 0           */
     mcamp__tri L;       /* a = L L' (packed) */
     int has_L;
-    double *blas_L;     /* L row-major, for the BLAS; NULL without one */
 } mcamp__model;
 
 MCAMP__PRIV void mcamp__model_free(mcamp_ctx *ctx, mcamp__model *m)
@@ -6728,7 +6865,6 @@ MCAMP__PRIV void mcamp__model_free(mcamp_ctx *ctx, mcamp__model *m)
     mcamp__delete_doubles(ctx, m->half, m->b);
     mcamp__delete_doubles(ctx, m->c, m->b);
     if (m->has_L) mcamp__tri_free(ctx, &m->L);
-    mcamp__delete_doubles(ctx, m->blas_L, m->a_count);
     memset(m, 0, sizeof *m);
 }
 
@@ -6798,24 +6934,16 @@ MCAMP__PRIV mcamp_status mcamp__model_init(mcamp_ctx *ctx, const mcamp__factor *
                          : mcamp__tri_pack(ctx, scaled, m->b, &m->L);
         m->has_L = st >= 0;
     }
-#ifdef MCAMP_CBLAS_HEADER
-    if (st >= 0 && !m->diagonal && mcamp__blas_fits(m->b, MCAMP__S)) {
-        m->blas_L = scaled;
-        return MCAMP_OK;
-    }
-#endif
     mcamp__delete_doubles(ctx, scaled, f->count);
     if (st < 0) mcamp__model_free(ctx, m);
     return st;
 }
 
-/* x = L z for a tile.  Kernel and BLAS agree within (b + 6) u sum_j |L_ij z_j|: they
- * round and order the same sum differently.                                     */
+/* x = L z for a tile. */
 MCAMP__PRIV void mcamp__model_product(mcamp_vecset vs, const mcamp__model *m,
                                       const double *z, double *x)
 {
-    if (m->blas_L) mcamp__trmm(m->blas_L, m->b, z, MCAMP__S, x);
-    else           mcamp__vec_trmm(vs, &m->L, z, x);
+    mcamp__vec_trmm(vs, &m->L, z, x);
 }
 
 /* ======================================================================== *

@@ -709,36 +709,71 @@ TEST(cholesky_of_singular_matrices)
     CHECK_STATUS(mcamp__cholesky(&ctx, g, 200, l, &shift), MCAMP_E_NOT_PSD);
 }
 
-TEST(syrk_and_trmm_agree_with_loops)
+/* Runs tasks from the last to the first: what they share would show. */
+static void backwards(void *user, size_t ntask, void (*task)(void *arg, size_t i), void *arg)
 {
-    enum { B = 70, LEN = 64, S = 33 };
-    double *x = (double *)malloc(B * LEN * sizeof *x);
-    double *g = (double *)malloc(B * B * sizeof *g);
-    double *z = (double *)malloc(B * S * sizeof *z), *y = (double *)malloc(B * S * sizeof *y);
+    *(size_t *)user += ntask;
+    for (size_t i = ntask; i-- > 0; ) task(arg, i);
+}
+
+/* l = factor, t = its inverse's transpose, for blocks that are full and not. */
+TEST(blocked_factor_and_inverse)
+{
+    static const size_t bs[] = { 1, 63, 64, 65, 130, 300 };
     setup();
-    for (size_t count = 1; count <= B; count++) {
-        for (size_t i = 0; i < count * LEN; i++) x[i] = test_rand();
-        mcamp__syrk(x, count, LEN, g);
-        for (size_t i = 0; i < count; i++)
-            for (size_t j = 0; j <= i; j++) {
-                long double s = 0;
-                for (size_t k = 0; k < LEN; k++)
-                    s += (long double)x[i * LEN + k] * (long double)x[j * LEN + k];
-                CHECK_NEAR(g[i * count + j], (double)s, 1e-14, 0);
+    for (size_t i = 0; i < sizeof bs / sizeof bs[0]; i++) {
+        size_t b = bs[i], bad;
+        double *a = (double *)calloc(b * b, sizeof *a), *l = (double *)calloc(b * b, sizeof *l);
+        double *t = (double *)calloc(b * b, sizeof *t);
+        double *work = (double *)malloc(64 * (b + 64) * sizeof *work);
+        for (size_t r = 0; r < b; r++)
+            for (size_t c = 0; c <= r; c++)
+                a[r * b + c] = l[r * b + c] = r == c ? 3 : 1 / (1.0 + (double)(r - c));
+        for (size_t r = 0; r < b; r++) t[r * b + r] = 1;
+        CHECK(mcamp__cholesky_blocks(&ctx, b, l, t, work) == b);
+        CHECK_LE(factor_error(a, b, l, 0), 1e-15 * (double)(b + 2));
+        for (size_t r = 0; r < b; r++)
+            for (size_t c = 0; c < b; c++) {    /* L^-1 L, by rows of t */
+                double s = 0;
+                for (size_t k = c; k <= r; k++) s += t[k * b + r] * l[k * b + c];
+                CHECK_NEAR(s, r == c ? 1.0 : 0.0, 0, 1e-14);
+                if (c < r) CHECK(mcamp__eq(t[r * b + c], 0) && mcamp__eq(l[c * b + r], 0));
             }
+        memcpy(l, a, b * b * sizeof *l);
+        bad = b / 2;
+        l[bad * b + bad] = -1;
+        CHECK(mcamp__cholesky_blocks(&ctx, b, l, NULL, work) == bad);
+        free(a); free(l); free(t); free(work);
     }
-    memset(g, 0, B * B * sizeof *g);
-    for (size_t i = 0; i < B; i++)
-        for (size_t j = 0; j <= i; j++) g[i * B + j] = test_rand() < 0.5 ? 0 : test_rand();
-    for (size_t i = 0; i < B * S; i++) z[i] = test_rand() - 0.5;
-    mcamp__trmm(g, B, z, S, y);
-    for (size_t i = 0; i < B; i++)
-        for (size_t s = 0; s < S; s++) {
-            double want = 0;
-            for (size_t j = 0; j <= i; j++) want += g[i * B + j] * z[j * S + s];
-            CHECK_NEAR(y[i * S + s], want, 1e-13, 1e-13);
-        }
-    free(x); free(g); free(z); free(y);
+}
+
+TEST(dense_kernels_do_not_see_the_order_of_tasks)
+{
+    enum { N = 700 };
+    double *c = (double *)calloc(N * N, sizeof *c), *l[2], shift;
+    mcamp_gram g[2];
+    mcamp_mech_desc d;
+    mcamp_mech m;
+    size_t tasks = 0;
+    setup();
+    memset(&d, 0, sizeof d);
+    d.kind = MCAMP_MECH_DENSE; d.n = N; d.count = N * N; d.coef = c;
+    for (size_t i = 0; i < N; i++)
+        for (size_t j = 0; j <= i; j++) c[i * N + j] = i == j ? 2 : test_rand();
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+    for (int k = 0; k < 2; k++) {
+        mcamp_ctx x = ctx;
+        if (k) { x.parallel.run = backwards; x.parallel.user = &tasks; }
+        l[k] = (double *)malloc(N * N * sizeof *c);
+        CHECK_STATUS(mcamp_gram_init(&x, &m, N, &g[k]), MCAMP_OK);
+        CHECK_STATUS(mcamp__cholesky(&x, g[k].g, N, l[k], &shift), MCAMP_OK);
+    }
+    CHECK(tasks > 12);
+    CHECK(!memcmp(g[0].g, g[1].g, N * N * sizeof *c));
+    CHECK(!memcmp(l[0], l[1], N * N * sizeof *c));
+    for (int k = 0; k < 2; k++) { free(l[k]); mcamp_gram_free(&ctx, &g[k]); }
+    mcamp_mech_free(&ctx, &m);
+    free(c);
 }
 
 TEST_MAIN("modes",
@@ -759,4 +794,5 @@ TEST_MAIN("modes",
     T(digests_tell_C_and_b_apart),
     T(cholesky_of_every_kind_of_gram),
     T(cholesky_of_singular_matrices),
-    T(syrk_and_trmm_agree_with_loops))
+    T(blocked_factor_and_inverse),
+    T(dense_kernels_do_not_see_the_order_of_tasks))

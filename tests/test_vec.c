@@ -896,6 +896,56 @@ TEST(impossible_indices_are_never_drawn)
 
 TEST(a_context_exists) { CHECK_STATUS(mcamp_ctx_init(&ctx, NULL), MCAMP_OK); }
 
+/* Any shape, any sign; columns that are not asked for stay as they are. */
+TEST(products_of_rows)
+{
+    enum { LD = 700, ROWS = 14, LDO = 80 };
+    static const size_t lens[] = { 1, 5, 64, 257, 600 }, cols[] = { 1, 63, 64 };
+    double *a = (double *)malloc(ROWS * LD * sizeof *a), *b = (double *)malloc(64 * LD * sizeof *b);
+    double *z = (double *)malloc(64 * LD * sizeof *z), out[ROWS * LDO];
+    mcamp_rng r = test_rng(20);
+    for (size_t i = 0; i < ROWS * LD; i++) a[i] = mcamp_rng_uniform(&r) - 0.5;
+    for (size_t i = 0; i < 64 * LD; i++) b[i] = mcamp_rng_uniform(&r) - 0.5;
+    FOR_EACH_SET(vs)
+        for (size_t l = 0; l < 5; l++)
+            for (size_t c = 0; c < 3; c++) {
+                size_t rows = 1 + (5 * l + c) % ROWS, len = lens[l];
+                double alpha = c == 1 ? -1 : 0.5;
+                for (size_t i = 0; i < ROWS * LDO; i++) out[i] = 3;
+                mcamp__nt_pack(b, LD, cols[c], len, z);
+                mcamp__vec_nt(vs, a, LD, rows, z, len, alpha, out, LDO, cols[c]);
+                for (size_t i = 0; i < ROWS; i++)
+                    for (size_t j = 0; j < LDO; j++) {
+                        double s = 0;
+                        for (size_t k = 0; k < len && i < rows && j < cols[c]; k++)
+                            s += a[i * LD + k] * b[j * LD + k];
+                        CHECK_NEAR(out[i * LDO + j], 3 + alpha * s, 0, 1e-13);
+                    }
+            }
+    free(a); free(b); free(z);
+}
+
+TEST(rows_divided_by_a_triangle)
+{
+    enum { W = 37, ROWS = 7, LD = 50 };
+    double u[64 * 64] = { 0 }, e[ROWS * LD], x[ROWS * LD];
+    mcamp_rng r = test_rng(21);
+    for (size_t k = 0; k < W; k++)
+        for (size_t c = k; c < W; c++)
+            u[k * 64 + c] = c == k ? 1 / (2 + mcamp_rng_uniform(&r)) : mcamp_rng_uniform(&r) - 0.5;
+    FOR_EACH_SET(vs) {
+        for (size_t i = 0; i < ROWS * LD; i++) x[i] = e[i] = mcamp_rng_uniform(&r);
+        mcamp__vec_trsm(vs, u, W, e, LD, ROWS);
+        for (size_t i = 0; i < ROWS; i++)
+            for (size_t c = 0; c < LD; c++) {
+                double s = c < W ? 0 : e[i * LD + c];
+                for (size_t k = 0; c < W && k <= c; k++)
+                    s += e[i * LD + k] * (k == c ? 1 / u[k * 64 + k] : u[k * 64 + c]);
+                CHECK_NEAR(s, x[i * LD + c], 0, 1e-13);
+            }
+    }
+}
+
 TEST_MAIN("vec", T(a_context_exists), T(exp_is_within_2_ulp), T(exp_at_the_edges),
           T(maps_touch_exactly_n_elements_at_any_address),
           T(normals_are_the_documented_map_in_every_set),
@@ -912,4 +962,5 @@ TEST_MAIN("vec", T(a_context_exists), T(exp_is_within_2_ulp), T(exp_at_the_edges
           T(column_sums_and_rank_one_updates), T(buffers_are_aligned_and_freed),
           T(shifts_are_added_transposed), T(tuples_follow_their_law),
           T(tuples_of_every_size_and_range), T(tuples_refuse_what_cannot_be_drawn),
-          T(impossible_indices_are_never_drawn))
+          T(impossible_indices_are_never_drawn), T(products_of_rows),
+          T(rows_divided_by_a_triangle))
