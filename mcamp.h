@@ -115,8 +115,9 @@
  *            mcamp_batch_cut_probability, mcamp_batch_cut_delta
  *   clip     mcamp_clip_init, mcamp_clip_begin, mcamp_clip_add, mcamp_clip_add_grid
  *   session  mcamp_guarantee_unamplified,
- *            mcamp_session_init, mcamp_session_begin,
- *            mcamp_session_add, mcamp_session_end, mcamp_session_delta
+ *            mcamp_session_init, mcamp_session_guarantee, mcamp_session_begin,
+ *            mcamp_session_add, mcamp_session_skip, mcamp_session_end,
+ *            mcamp_session_save, mcamp_session_load, mcamp_session_delta
  *   exact    mcamp_exact_rdp, mcamp_exact_rdp_epsilon, mcamp_exact_classical_sigma,
  *            mcamp_exact_zcdp_epsilon_simple, mcamp_exact_zcdp_epsilon,
  *            mcamp_exact_compose_advanced, mcamp_exact_compose_optimal,
@@ -300,7 +301,8 @@ MCAMP_EXTERN_C
     X(MCAMP_E_INTERNAL, -13, "internal invariant failed") \
     X(MCAMP_E_ENTROPY, -14, "the source of random keys failed") \
     X(MCAMP_E_BLOB, -15, "saved state is damaged, or of another version") \
-    X(MCAMP_E_STEP, -16, "step was already released, or is out of order")
+    X(MCAMP_E_STEP, -16, "step was already released, or is out of order") \
+    X(MCAMP_E_LEDGER, -17, "the ledger did not accept the round")
 
 typedef enum mcamp_status {
 #define MCAMP__X(name, value, text) name = value,
@@ -760,6 +762,14 @@ typedef enum mcamp_adjacency {
     MCAMP_ADJACENT_ZERO_OUT   = 2   /* with it and with its gradients zero     */
 } mcamp_adjacency;
 
+/* The arithmetic in which sums and noise are released. */
+typedef enum mcamp_arithmetic {
+    MCAMP_ARITHMETIC_DEFAULT  = 0,  /* guarantees: ideal; sessions: LATTICE    */
+    MCAMP_ARITHMETIC_LATTICE  = 1,  /* integers: multiples of a grid           */
+    MCAMP_ARITHMETIC_FLOATING = 2   /* up to rounding: that low bits tell more
+                                       than the guarantee says is not covered  */
+} mcamp_arithmetic;
+
 /* One direction: how it was decided or estimated.  Method 0: it was not asked for. */
 typedef struct mcamp_proof {
     bool accepted;
@@ -811,6 +821,10 @@ typedef struct mcamp_guarantee {
     uint64_t rung, rungs;       /* of a ladder: accepted at, number tried      */
     uint64_t strategy_digest;   /* of C; 0: unknown                            */
     uint64_t gram_digest;       /* of G; 0: none                               */
+    mcamp_arithmetic arithmetic;    /* these four: of a session's run          */
+    double grid;                /* LATTICE: what is released is a multiple     */
+    uint64_t run;
+    bool ledger;                /* it asks one before each release             */
 } mcamp_guarantee;
 
 /* Accepts or refuses one fixed claim with fresh samples.  MCAMP_OK: accepted;
@@ -825,9 +839,11 @@ MCAMP_API mcamp_status mcamp_verify_sampled(mcamp_ctx *ctx, const mcamp_gram *gr
  * ======================================================================== */
 
 /* A secret of 32 bytes, from which all noise and all batches of a run follow:
- * who knows it can subtract the noise.  There is no default key, and a key may
- * serve one run only (derive one for each run, mcamp_key_derive): the same noise
- * on two data sets cancels in their difference.                               */
+ * who knows it can subtract the noise.  There is no default key.  A session's streams
+ * have subkeys of the key, the run's number and all that was agreed on (C, sigma,
+ * clipping, grid, dimension, law, population ..), a stream without a session of the
+ * key, C, sigma, clipping, grid and dimension: what differs in any of these is
+ * unrelated.  The same noise on two data sets cancels in their difference.     */
 typedef struct mcamp_key { unsigned char byte[32]; } mcamp_key;
 
 /* Fills out[0 .. size-1] with random bytes that nobody can predict; returns 0 if
@@ -928,7 +944,7 @@ typedef struct mcamp_noise {
     size_t bytes;
     bool owned;
     const void *user;           /* the session that it belongs to             */
-    uint32_t keys[24];
+    uint32_t keys[32];
 } mcamp_noise;
 
 /* The bytes that the stream will keep, now and ever: rows times count numbers,
@@ -975,10 +991,10 @@ MCAMP_API mcamp_status mcamp_noise_replay(mcamp_ctx *ctx, const mcamp_noise *noi
                                           uint64_t step, uint64_t at, size_t count,
                                           double *out);
 
-/* The state between two rounds as a portable blob: little-endian, with version,
- * length and checksum, bound to the key and to every field of the descriptor but
- * `memory`; the stored rows are encrypted under the key, which is not in it.
- * *size = bytes needed; out may be NULL to ask.                               */
+/* The state between two rounds as a portable blob: little-endian, with version and
+ * length, bound to the key and to every field of the descriptor but `memory`; the
+ * stored rows are encrypted, and then all is sealed (BLAKE2b), under keys that are not
+ * in it.  *size = bytes needed; out may be NULL to ask.  A session saves its own.  */
 MCAMP_API mcamp_status mcamp_noise_save(mcamp_ctx *ctx, const mcamp_noise *noise,
                                         void *out, size_t capacity, size_t *size);
 /* Into a stream made by mcamp_noise_init from an equal descriptor.  MCAMP_E_BLOB:
@@ -1020,8 +1036,9 @@ typedef struct mcamp_batch {
     double q;
     uint32_t *list, *start;     /* BINS, SHUFFLE: order and b + 1 ends;
                                    MINSEP: last round + 1                     */
-    size_t list_count, start_count;
-    uint32_t keys[16];
+    uint32_t *due;              /* a session's: a bit for each example        */
+    size_t list_count, start_count, due_count;
+    uint32_t keys[24];
 } mcamp_batch;
 
 typedef struct mcamp_batch_size {
@@ -1030,7 +1047,7 @@ typedef struct mcamp_batch_size {
 } mcamp_batch_size;
 
 /* Memory: BINS without scan and SHUFFLE 4 (m + b + 1) bytes, MINSEP 4 m bytes, the
- * others nothing; with lists m < 2^32.                                        */
+ * others nothing; with lists m < 2^32.  A session adds m/8 bytes.              */
 MCAMP_API mcamp_status mcamp_batch_init(mcamp_ctx *ctx, const mcamp_batch_desc *desc,
                                         mcamp_batch *batch);
 MCAMP_API void mcamp_batch_free(mcamp_ctx *ctx, mcamp_batch *batch);
@@ -1122,14 +1139,40 @@ MCAMP_API mcamp_status mcamp_guarantee_unamplified(mcamp_ctx *ctx, const mcamp_m
                                                    double sigma, double delta,
                                                    mcamp_guarantee *out);
 
+/* What is written down before a round is released.  Equal digests: the same bits. */
+typedef struct mcamp_ledger_entry {
+    uint64_t run, round;
+    unsigned char digest[32];   /* of what is to be released; tells nothing else */
+} mcamp_ledger_entry;
+
+/* THE LEDGER: a list of released rounds outside of the process, which outlives it.
+ * record is called before a round is released.  It returns 0 once the entry is on disk
+ * for good; and anything else, so that nothing is released, if it could not write or
+ * if it has another digest for that run and round.  An entry that it has already is
+ * the same release once more, as after a crash.  examples/ledger_file.h is one.
+ *   With a ledger: a run that was started again, rolled back, forked or copied cannot
+ * release a round twice with different sums, whoever loads what.
+ *   Without one that is up to you.  It is not known whether another process has the
+ * same key and run: start no run twice, load no state of a session that went on, and
+ * continue after a fork, or in a copy of the machine, in one place only.  Otherwise two
+ * releases share their noise, and their difference is the gradients in the clear.  */
+typedef struct mcamp_ledger {
+    int (*record)(void *user, const mcamp_ledger_entry *entry);
+    void *user;
+} mcamp_ledger;
+
 typedef struct mcamp_session_desc {
     uint32_t start_canary;      /* must be 0                                  */
     const mcamp_guarantee *guarantee;   /* REQUIRED                           */
     mcamp_batch *batch;         /* REQUIRED: these three must outlive the     */
     mcamp_noise *noise;         /* session, and nobody else may use them      */
     mcamp_clip *clip;
-    double *sum;                /* dim numbers; or, in lattice mode,          */
-    int64_t *grid_sum;          /* dim of these                               */
+    uint64_t run;               /* REQUIRED: any number but 0, for one run of
+                                   this key                                   */
+    mcamp_arithmetic arithmetic;    /* 0: LATTICE                             */
+    int64_t *grid_sum;          /* LATTICE: REQUIRED: dim of these            */
+    double *sum;                /* FLOATING: REQUIRED: dim of these           */
+    mcamp_ledger ledger;        /* record NULL: none                          */
     uint32_t end_canary;        /* must be 0                                  */
 } mcamp_session_desc;
 
@@ -1142,10 +1185,12 @@ typedef struct mcamp_session {
     mcamp_clip *clip;
     double *sum;
     int64_t *grid_sum;
+    mcamp_ledger ledger;
     double cut_delta;           /* what a limit on batches adds to delta      */
-    bool open;
+    bool open;                  /* a round has begun ..                       */
+    bool noisy;                 /* .. has its noise, and waits for the ledger  */
     uint64_t examples, limit, round;
-    uint64_t due, members;      /* of the round, not yet added: how many, who */
+    uint64_t due;               /* members of the round who were not yet added */
 } mcamp_session;
 
 /* Binds the parts together.  MCAMP_E_MISMATCH, naming it, if the law of the batches,
@@ -1153,28 +1198,49 @@ typedef struct mcamp_session {
  * them or from what was guaranteed.  A limit on the batches adds
  * mcamp_batch_cut_delta to delta (unamplified: nothing, but then the guarantee is
  * for zero-out adjacency only, as for FIXED, SHUFFLE and POISSON with b > 1 always,
- * where examples move others).  A second session on a stream ends the first; the C of
- * the stream must not have changed since its init.  A session resumes
- * where its noise stands: save and load that, nothing else has a state.       */
+ * where examples move others).
+ *   The noise must not have been drawn from; it and the batches get keys of this run.  A
+ * second session on a stream ends the first; the C of the stream must not have changed
+ * since its init.  LATTICE: parts without a grid get the library's, about 2^-20 of the
+ * noise: a power of two that neither noise nor sums can outgrow (MCAMP_E_MISMATCH
+ * "grid" if there is none).  Takes n doubles from ctx, for a moment, and m/8 bytes.  */
 MCAMP_API mcamp_status mcamp_session_init(mcamp_ctx *ctx, const mcamp_session_desc *desc,
                                           mcamp_session *session);
-/* Starts round `round`, which must be the noise's next one, or starts it once more: its
+/* What the run keeps: the guarantee, with its arithmetic, grid, number and whether there
+ * is a ledger.  NULL: no session.                                             */
+MCAMP_API const mcamp_guarantee *mcamp_session_guarantee(const mcamp_session *session);
+/* Starts round `round`, which must be the next one, or starts it once more: its
  * examples to out, the sum set to 0.  MCAMP_E_SIZE: more than `capacity`, or than the
  * clipping's max_examples.                                                    */
 MCAMP_API mcamp_status mcamp_session_begin(mcamp_ctx *ctx, mcamp_session *session,
                                            uint64_t round, size_t *out, size_t capacity,
                                            mcamp_batch_size *size);
-/* The gradient of `example`: once for each that was drawn, in any order.  One without
- * pieces (NULL, 0) counts as zero; whether may depend on nothing but that example.  */
+/* The gradient of `example`: once for each that was drawn, in any order.
+ * MCAMP_E_MISMATCH ("example"): it was not drawn, or was added already.        */
 MCAMP_API mcamp_status mcamp_session_add(mcamp_ctx *ctx, mcamp_session *session,
                                          uint64_t example, const mcamp_tensor *pieces,
                                          size_t count);
+/* A member who is left out: adds zero.  Whether may depend on nothing but that example. */
+MCAMP_API mcamp_status mcamp_session_skip(mcamp_ctx *ctx, mcamp_session *session,
+                                          uint64_t example);
 /* Ends the round: out[dim] = the sum, or mean, with its noise, ready for the
  * optimiser.  out may be the sum, which holds noise too from then on.
- * MCAMP_E_MISMATCH ("members"): not exactly those that were drawn have been added;
- * begin the round again.  After any error out is as it was.                   */
+ * MCAMP_E_MISMATCH ("members"): some who were drawn are missing.  MCAMP_E_LEDGER: the
+ * ledger did not accept it; call again, when it can, or load a state.
+ * After any error out is as it was.                                           */
 MCAMP_API mcamp_status mcamp_session_end(mcamp_ctx *ctx, mcamp_session *session,
                                          double *out);
+/* The whole run as a blob, as mcamp_noise_save makes one, bound to the key and to all
+ * that the session is bound to; a round that is open is not in it, and begins again.
+ * Save after each round: what was released since can only be repeated bit by bit.
+ * MCAMP_E_STEP: the ledger has not accepted the round yet.                    */
+MCAMP_API mcamp_status mcamp_session_save(mcamp_ctx *ctx, const mcamp_session *session,
+                                          void *out, size_t capacity, size_t *size);
+/* Into a session made by mcamp_session_init from equal parts.  MCAMP_E_BLOB: damaged;
+ * MCAMP_E_MISMATCH: of another run, and what differs; MCAMP_E_STEP: this session is
+ * past that round.                                                            */
+MCAMP_API mcamp_status mcamp_session_load(mcamp_ctx *ctx, mcamp_session *session,
+                                          const void *blob, size_t size);
 /* delta of the whole run, cuts included. */
 MCAMP_API double mcamp_session_delta(const mcamp_session *session);
 
@@ -8592,6 +8658,9 @@ MCAMP_API mcamp_status mcamp_verify_sampled(mcamp_ctx *ctx, const mcamp_gram *gr
 #define MCAMP__KEY_BATCH UINT64_C(5)    /* who takes part when                 */
 #define MCAMP__KEY_CUT   UINT64_C(6)    /* who is left out of a full batch     */
 #define MCAMP__KEY_BLOB  UINT64_C(7)    /* hides saved states                  */
+#define MCAMP__KEY_SEAL  UINT64_C(8)    /* authenticates them                  */
+#define MCAMP__KEY_ROOT  UINT64_C(9)    /* of the keys that are bound to more   */
+#define MCAMP__KEY_LEDGER UINT64_C(10)  /* digests of releases                 */
 #define MCAMP__KEY_CHILD (UINT64_C(1) << 63)    /* + index: mcamp_key_derive   */
 
 MCAMP_API void mcamp_wipe(void *p, size_t size)
@@ -8751,6 +8820,150 @@ MCAMP_API void mcamp_key_insecure_test(uint64_t seed, mcamp_key *key)
     mcamp__key_from_words(words, key);
 }
 
+/* ---- BLAKE2b (RFC 7693): keys that are bound to something, seals ------------- */
+
+typedef struct mcamp__blake {
+    uint64_t h[8], count;
+    size_t fill;
+    unsigned char block[128];
+} mcamp__blake;
+
+static const uint64_t mcamp__blake_iv[8] = {
+    UINT64_C(0x6a09e667f3bcc908), UINT64_C(0xbb67ae8584caa73b), UINT64_C(0x3c6ef372fe94f82b),
+    UINT64_C(0xa54ff53a5f1d36f1), UINT64_C(0x510e527fade682d1), UINT64_C(0x9b05688c2b3e6c1f),
+    UINT64_C(0x1f83d9abfb41bd6b), UINT64_C(0x5be0cd19137e2179)
+};
+
+/* The order of the words of a block in each round; rounds 10 and 11 are 0 and 1. */
+static const unsigned char mcamp__blake_order[10][16] = {
+    { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 },
+    { 14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3 },
+    { 11, 8, 12, 0, 5, 2, 15, 13, 10, 14, 3, 6, 7, 1, 9, 4 },
+    { 7, 9, 3, 1, 13, 12, 11, 14, 2, 6, 5, 10, 4, 0, 15, 8 },
+    { 9, 0, 5, 7, 2, 4, 10, 15, 14, 1, 11, 12, 6, 8, 3, 13 },
+    { 2, 12, 6, 10, 0, 11, 8, 3, 4, 13, 7, 5, 15, 14, 1, 9 },
+    { 12, 5, 1, 15, 14, 13, 4, 10, 0, 7, 6, 3, 9, 2, 8, 11 },
+    { 13, 11, 7, 14, 12, 1, 3, 9, 5, 0, 15, 4, 8, 6, 2, 10 },
+    { 6, 15, 14, 9, 11, 3, 0, 8, 12, 2, 13, 7, 1, 4, 10, 5 },
+    { 10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0 }
+};
+
+MCAMP__PRIV void mcamp__put64(unsigned char *p, uint64_t x)
+{
+    for (int i = 0; i < 8; i++) p[i] = (unsigned char)(x >> (8 * i));
+}
+
+MCAMP__PRIV uint64_t mcamp__get64(const unsigned char *p)
+{
+    return mcamp__le32(p) | (uint64_t)mcamp__le32(p + 4) << 32;
+}
+
+/* Four columns, or diagonals, at once: word i of b, c, d is that of column i + shift. */
+MCAMP__PRIV void mcamp__blake_quarter(uint64_t v[16], int i, int shift, uint64_t x, uint64_t y)
+{
+    uint64_t *a = v + i, *b = v + 4 + (i + shift) % 4, *c = v + 8 + (i + 2 * shift) % 4,
+             *d = v + 12 + (i + 3 * shift) % 4;
+    *a += *b + x; *d ^= *a; *d = *d >> 32 | *d << 32;
+    *c += *d;     *b ^= *c; *b = *b >> 24 | *b << 40;
+    *a += *b + y; *d ^= *a; *d = *d >> 16 | *d << 48;
+    *c += *d;     *b ^= *c; *b = *b >> 63 | *b << 1;
+}
+
+/* `last` is all ones for the last block. */
+MCAMP__PRIV void mcamp__blake_block(mcamp__blake *s, uint64_t last)
+{
+    uint64_t v[16], m[16];
+    for (int i = 0; i < 8; i++) {
+        v[i] = s->h[i];
+        v[8 + i] = mcamp__blake_iv[i];
+    }
+    v[12] ^= s->count;
+    v[14] ^= last;
+    for (int i = 0; i < 16; i++) m[i] = mcamp__get64(s->block + 8 * i);
+    for (int r = 0; r < 12; r++) {
+        const unsigned char *o = mcamp__blake_order[r % 10];
+        for (int i = 0; i < 4; i++) mcamp__blake_quarter(v, i, 0, m[o[2 * i]], m[o[2 * i + 1]]);
+        for (int i = 0; i < 4; i++)
+            mcamp__blake_quarter(v, i, 1, m[o[2 * i + 8]], m[o[2 * i + 9]]);
+    }
+    for (int i = 0; i < 8; i++) s->h[i] ^= v[i] ^ v[8 + i];
+    mcamp_wipe(v, sizeof v);
+    mcamp_wipe(m, sizeof m);
+}
+
+MCAMP__PRIV void mcamp__blake_add(mcamp__blake *s, const void *data, size_t n)
+{
+    const unsigned char *p = (const unsigned char *)data;
+    while (n) {
+        size_t len;
+        if (s->fill == sizeof s->block) {       /* there is more, so it is not the last */
+            s->count += s->fill;
+            mcamp__blake_block(s, 0);
+            s->fill = 0;
+        }
+        len = mcamp__zmin(sizeof s->block - s->fill, n);
+        memcpy(s->block + s->fill, p, len);
+        s->fill += len;
+        p += len;
+        n -= len;
+    }
+}
+
+/* A key of 32 bytes as words, or NULL; 32 or 64 bytes will come out. */
+MCAMP__PRIV void mcamp__blake_start(mcamp__blake *s, const uint32_t key[8], size_t size)
+{
+    memset(s, 0, sizeof *s);
+    for (int i = 0; i < 8; i++) s->h[i] = mcamp__blake_iv[i];
+    s->h[0] ^= UINT64_C(0x01010000) ^ (key ? 32u << 8 : 0) ^ size;
+    if (!key) return;
+    for (int i = 0; i < 4; i++)
+        mcamp__put64(s->block + 8 * i, key[2 * i] | (uint64_t)key[2 * i + 1] << 32);
+    s->fill = sizeof s->block;
+}
+
+MCAMP__PRIV void mcamp__blake_word(mcamp__blake *s, uint64_t x)
+{
+    unsigned char p[8];
+    mcamp__put64(p, x);
+    mcamp__blake_add(s, p, sizeof p);
+    mcamp_wipe(p, sizeof p);
+}
+
+MCAMP__PRIV void mcamp__blake_end(mcamp__blake *s, unsigned char *out, size_t size)
+{
+    unsigned char all[64];
+    memset(s->block + s->fill, 0, sizeof s->block - s->fill);
+    s->count += s->fill;
+    mcamp__blake_block(s, UINT64_MAX);
+    for (int i = 0; i < 8; i++) mcamp__put64(all + 8 * i, s->h[i]);
+    memcpy(out, all, size);
+    mcamp_wipe(s, sizeof *s);
+    mcamp_wipe(all, sizeof all);
+}
+
+/* A key of a purpose and of all the words that tell what it is for: as secret as the root,
+ * and unrelated to the key of any other words.                                 */
+MCAMP__PRIV void mcamp__bound_key(const uint32_t root[8], uint64_t purpose, const uint64_t *word,
+                                  size_t count, uint32_t out[8])
+{
+    mcamp__blake s;
+    unsigned char key[32];
+    mcamp__blake_start(&s, root, sizeof key);
+    mcamp__blake_word(&s, purpose);
+    for (size_t i = 0; i < count; i++) mcamp__blake_word(&s, word[i]);
+    mcamp__blake_end(&s, key, sizeof key);
+    for (int i = 0; i < 8; i++) out[i] = mcamp__le32(key + 4 * i);
+    mcamp_wipe(key, sizeof key);
+}
+
+/* 1 if alike; takes the same time wherever they differ. */
+MCAMP__PRIV int mcamp__same_bytes(const unsigned char *a, const unsigned char *b, size_t n)
+{
+    unsigned diff = 0;
+    for (size_t i = 0; i < n; i++) diff |= (unsigned)(a[i] ^ b[i]);
+    return !diff;
+}
+
 /* ---- entropy ----------------------------------------------------------------- */
 
 /* 0 if the system gave all bytes. */
@@ -8882,10 +9095,11 @@ MCAMP__PRIV void mcamp__normal_pair(uint64_t x, uint64_t more, uint64_t y, doubl
 /* What a stream of normals needs of the key. */
 typedef struct mcamp__stream { uint32_t noise[8], tail[8]; } mcamp__stream;
 
-MCAMP__PRIV void mcamp__stream_init(mcamp__stream *s, const mcamp_key *key)
+MCAMP__PRIV void mcamp__stream_init(mcamp__stream *s, const uint32_t root[8],
+                                    const uint64_t *word, size_t count)
 {
-    mcamp__subkey(key, MCAMP__KEY_NOISE, s->noise);
-    mcamp__subkey(key, MCAMP__KEY_TAIL, s->tail);
+    mcamp__bound_key(root, MCAMP__KEY_NOISE, word, count, s->noise);
+    mcamp__bound_key(root, MCAMP__KEY_TAIL, word, count, s->tail);
 }
 
 /* Word `index` of a step: block index/8, word 2 (index mod 8) and the next. */
@@ -9278,13 +9492,20 @@ MCAMP__PRIV mcamp_status mcamp__noise_args(mcamp_ctx *ctx, const mcamp_noise *m)
     return MCAMP_OK;
 }
 
-MCAMP__PRIV mcamp_status mcamp__noise_run(mcamp_ctx *ctx, mcamp_noise *m, uint64_t step,
-                                          size_t count, const mcamp_noise_out *out,
-                                          int for_sum)
+/* A session's stream is the session's alone. */
+MCAMP__PRIV mcamp_status mcamp__noise_free_args(mcamp_ctx *ctx, const mcamp_noise *m)
+{
+    mcamp_status st = mcamp__noise_args(ctx, m);
+    if (st < 0 || !m->user) return st;
+    return mcamp__fail(ctx, MCAMP_E_MISMATCH, "session", 0);
+}
+
+MCAMP__PRIV mcamp_status mcamp__noise_round(mcamp_ctx *ctx, mcamp_noise *m, uint64_t step,
+                                            size_t count, const mcamp_noise_out *out,
+                                            int for_sum)
 {
     mcamp__chunk k;
-    mcamp_status st = mcamp__noise_args(ctx, m);
-    if (st < 0) return st;
+    mcamp_status st = MCAMP_OK;
     if (step != m->step || step >= m->mech->n)
         return mcamp__fail(ctx, MCAMP_E_STEP, "step", (double)step);
     if (!count || count > m->count - m->done)
@@ -9319,7 +9540,8 @@ MCAMP_API mcamp_status mcamp_noise_next(mcamp_ctx *ctx, mcamp_noise *noise,
                                         uint64_t step, size_t count,
                                         const mcamp_noise_out *out)
 {
-    return mcamp__noise_run(ctx, noise, step, count, out, 0);
+    mcamp_status st = mcamp__noise_free_args(ctx, noise);
+    return st < 0 ? st : mcamp__noise_round(ctx, noise, step, count, out, 0);
 }
 
 MCAMP_API mcamp_status mcamp_noise_from_grid(mcamp_ctx *ctx, const mcamp_noise *noise,
@@ -9528,18 +9750,47 @@ MCAMP__PRIV double mcamp__inverse_reach(const mcamp_mech *c, double *w)
 /* Noise that were stopped at the ends of the integers would release the sum in the clear,
  * and noise beyond 2^53 grids its low bits.  As |z| < 13.38 (section secure), no noise
  * reaches 13.38 sigma clip_norm |row of C^-1|_1: that must be below 2^50 grids, a quarter
- * of what rounding needs, which leaves room for the rounding of rows.            */
-MCAMP__PRIV mcamp_status mcamp__noise_check_range(mcamp_ctx *ctx, const mcamp_noise *m)
+ * of what rounding needs, which leaves room for the rounding of rows.  *least: what the
+ * grid must not be below.  Takes n doubles for a moment.                         */
+MCAMP__PRIV mcamp_status mcamp__noise_least_grid(mcamp_ctx *ctx, const mcamp_noise *m,
+                                                 double *least)
 {
     size_t n = m->mech->n;
-    double *w, most;
-    if (!(m->grid > 0)) return MCAMP_OK;
-    w = mcamp__new_doubles(ctx, n);
+    double *w = mcamp__new_doubles(ctx, n);
     if (!w) return mcamp__fail(ctx, MCAMP_E_MEMORY, "noise", (double)n);
-    most = 13.38 * m->sigma * m->clip_norm * mcamp__inverse_reach(m->mech, w);
+    *least = ldexp(13.38 * m->sigma * m->clip_norm * mcamp__inverse_reach(m->mech, w), -50);
     mcamp__delete_doubles(ctx, w, n);
-    if (most <= ldexp(m->grid, 50)) return MCAMP_OK;
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__noise_check_range(mcamp_ctx *ctx, const mcamp_noise *m)
+{
+    double least = 0;
+    mcamp_status st;
+    if (!(m->grid > 0)) return MCAMP_OK;
+    st = mcamp__noise_least_grid(ctx, m, &least);
+    if (st < 0 || m->grid >= least) return st;
     return mcamp__fail(ctx, MCAMP_E_ARG, "grid", m->grid);
+}
+
+/* The keys of the stream that these words describe. */
+MCAMP__PRIV void mcamp__noise_keys(mcamp_noise *m, const uint64_t *word, size_t count)
+{
+    mcamp__stream_init((mcamp__stream *)m->keys, m->keys + 24, word, count);
+    mcamp__bound_key(m->keys + 24, MCAMP__KEY_BLOB, word, count, m->keys + 16);
+}
+
+/* Of a stream without a session: what its parts, made by several processes, share. */
+MCAMP__PRIV void mcamp__noise_own_keys(mcamp_noise *m)
+{
+    uint64_t w[6];
+    w[0] = m->digest;
+    w[1] = m->mech->n;
+    w[2] = mcamp__bits(m->sigma);
+    w[3] = mcamp__bits(m->clip_norm);
+    w[4] = mcamp__bits(m->grid + 0.0);
+    w[5] = m->dim;
+    mcamp__noise_keys(m, w, 6);
 }
 
 /* Memory of the caller or the context, zeroed; state first, at a multiple of 64. */
@@ -9578,8 +9829,8 @@ MCAMP_API mcamp_status mcamp_noise_init(mcamp_ctx *ctx, const mcamp_noise_desc *
     st = mcamp__noise_check_range(ctx, &m);
     if (st == MCAMP_OK) st = mcamp__noise_memory(ctx, desc, &m, state);
     if (st < 0) return st;
-    mcamp__stream_init((mcamp__stream *)m.keys, &desc->key);
-    mcamp__subkey(&desc->key, MCAMP__KEY_BLOB, m.keys + 16);
+    mcamp__subkey(&desc->key, MCAMP__KEY_ROOT, m.keys + 24);
+    mcamp__noise_own_keys(&m);
     m.key_id = mcamp_key_id(&desc->key);
     m.magic = MCAMP__NOISE_MAGIC;
     *noise = m;
@@ -9597,25 +9848,14 @@ MCAMP_API void mcamp_noise_free(mcamp_ctx *ctx, mcamp_noise *noise)
 
 /* ---- saved states ----------------------------------------------------------------- *
  * Words of 64 bits, little-endian: the header, the stored numbers as their bits in
- * the order of storage (two floats to a word, the earlier one low) encrypted by the
- * key's stream of words under a nonce that is the header's checksum, the checksum of
- * all words before encryption, encrypted too.  The checksum is a chain of bijections:
- * any change within one word is noticed for certain.                            */
+ * the order of storage (two floats to a word, the earlier one low), encrypted by a
+ * stream of words, and a seal of 32 bytes, keyed BLAKE2b, over all of that.  Both keys
+ * are of the stream's key and the whole header: no two blobs share them but of the same
+ * round of the same stream, whose words are the same.                            */
 
 #define MCAMP__BLOB_HEAD 20     /* words */
-#define MCAMP__BLOB_VERSION 1
-
-MCAMP__PRIV void mcamp__put64(unsigned char *p, uint64_t x)
-{
-    for (int i = 0; i < 8; i++) p[i] = (unsigned char)(x >> (8 * i));
-}
-
-MCAMP__PRIV uint64_t mcamp__get64(const unsigned char *p)
-{
-    uint64_t x = 0;
-    for (int i = 7; i >= 0; i--) x = x << 8 | p[i];
-    return x;
-}
+#define MCAMP__BLOB_VERSION 2
+#define MCAMP__SEAL 4            /* words */
 
 /* Words of stored numbers. */
 MCAMP__PRIV size_t mcamp__blob_words(const mcamp_noise *m)
@@ -9628,8 +9868,8 @@ MCAMP__PRIV size_t mcamp__blob_words(const mcamp_noise *m)
 MCAMP__PRIV size_t mcamp__blob_bytes(const mcamp_noise *m)
 {
     size_t words = mcamp__blob_words(m);
-    return words > PTRDIFF_MAX / 8 - MCAMP__BLOB_HEAD - 1
-         ? 0 : 8 * (words + MCAMP__BLOB_HEAD + 1);
+    return words > PTRDIFF_MAX / 8 - 256
+         ? 0 : 8 * (words + MCAMP__BLOB_HEAD + MCAMP__SEAL);
 }
 
 /* The header at a step; its last word is the checksum of those before. */
@@ -9692,41 +9932,73 @@ MCAMP__PRIV void mcamp__set_state_word(mcamp_noise *m, size_t i, uint64_t x)
         memcpy((float *)m->state + 2 * i + 1, &u, sizeof u);
 }
 
-/* Word i of the stream that hides words; mask holds the 128 words around it. */
-MCAMP__PRIV uint64_t mcamp__blob_mask(mcamp_vecset vs, const mcamp_noise *m,
-                                      uint64_t nonce, size_t i, uint64_t mask[128])
+/* The keys of one blob: to hide its numbers, to seal it. */
+MCAMP__PRIV void mcamp__blob_keys(const mcamp_noise *m, const uint64_t head[MCAMP__BLOB_HEAD],
+                                  uint32_t hide[8], uint32_t seal[8])
 {
-    if (i % 128 == 0) mcamp__word_group(vs, m->keys + 16, nonce, i / 128, mask);
-    return mask[i % 128];
+    mcamp__bound_key(m->keys + 16, MCAMP__KEY_BLOB, head, MCAMP__BLOB_HEAD, hide);
+    mcamp__bound_key(m->keys + 16, MCAMP__KEY_SEAL, head, MCAMP__BLOB_HEAD, seal);
+}
+
+MCAMP__PRIV void mcamp__blob_seal(const uint32_t key[8], const unsigned char *p, size_t size,
+                                  unsigned char seal[8 * MCAMP__SEAL])
+{
+    mcamp__blake s;
+    mcamp__blake_start(&s, key, 8 * MCAMP__SEAL);
+    mcamp__blake_add(&s, p, size);
+    mcamp__blake_end(&s, seal, 8 * MCAMP__SEAL);
+}
+
+/* Words from the state to p, hidden; or from p into the state. */
+MCAMP__PRIV void mcamp__blob_body(mcamp_vecset vs, mcamp_noise *into, const mcamp_noise *m,
+                                  const uint32_t hide[8], unsigned char *to,
+                                  const unsigned char *from)
+{
+    uint64_t mask[128];
+    size_t words = mcamp__blob_words(m);
+    for (size_t i = 0; i < words; i++) {
+        if (i % 128 == 0) mcamp__word_group(vs, hide, 0, i / 128, mask);
+        if (to) mcamp__put64(to + 8 * i, mcamp__state_word(m, i) ^ mask[i % 128]);
+        else mcamp__set_state_word(into, i, mcamp__get64(from + 8 * i) ^ mask[i % 128]);
+    }
+    mcamp_wipe(mask, sizeof mask);
+}
+
+/* All of the blob to p; it has room. */
+MCAMP__PRIV void mcamp__blob_write(mcamp_vecset vs, const mcamp_noise *m, unsigned char *p)
+{
+    uint64_t head[MCAMP__BLOB_HEAD];
+    uint32_t hide[8], seal[8];
+    size_t size = mcamp__blob_bytes(m) - 8 * MCAMP__SEAL;
+    mcamp__blob_header(m, m->step, head);
+    mcamp__blob_keys(m, head, hide, seal);
+    for (int i = 0; i < MCAMP__BLOB_HEAD; i++) mcamp__put64(p + 8 * i, head[i]);
+    mcamp__blob_body(vs, NULL, m, hide, p + 8 * MCAMP__BLOB_HEAD, NULL);
+    mcamp__blob_seal(seal, p, size, p + size);
+    mcamp_wipe(hide, sizeof hide);
+    mcamp_wipe(seal, sizeof seal);
+}
+
+/* Whether there is room for `more` bytes and a blob, whose sum goes to *size. */
+MCAMP__PRIV mcamp_status mcamp__blob_room(mcamp_ctx *ctx, const mcamp_noise *m, size_t more,
+                                          const void *out, size_t capacity, size_t *size)
+{
+    size_t bytes = mcamp__blob_bytes(m);
+    if (!size) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "size", 0);
+    if (m->done) return mcamp__fail(ctx, MCAMP_E_STEP, "noise", (double)m->step);
+    if (!bytes || (out && capacity < bytes + more))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "capacity", (double)capacity);
+    *size = bytes + more;
+    return MCAMP_OK;
 }
 
 MCAMP_API mcamp_status mcamp_noise_save(mcamp_ctx *ctx, const mcamp_noise *noise,
                                         void *out, size_t capacity, size_t *size)
 {
-    mcamp_status st = mcamp__noise_args(ctx, noise);
-    uint64_t head[MCAMP__BLOB_HEAD], mask[128], sum;
-    unsigned char *p = (unsigned char *)out;
-    size_t words, bytes;
-    if (st < 0) return st;
-    if (!size) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "size", 0);
-    if (noise->done) return mcamp__fail(ctx, MCAMP_E_STEP, "noise", (double)noise->step);
-    words = mcamp__blob_words(noise);
-    bytes = mcamp__blob_bytes(noise);
-    if (!bytes || (out && capacity < bytes))
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "capacity", (double)capacity);
-    *size = bytes;
-    if (!out) return MCAMP_OK;
-    mcamp__blob_header(noise, noise->step, head);
-    for (int i = 0; i < MCAMP__BLOB_HEAD; i++, p += 8) mcamp__put64(p, head[i]);
-    sum = head[MCAMP__BLOB_HEAD - 1];
-    for (size_t i = 0; i <= words; i++, p += 8) {
-        uint64_t hide = mcamp__blob_mask(ctx->vec, noise, head[19], i, mask);
-        uint64_t x = i < words ? mcamp__state_word(noise, i) : sum;
-        if (i < words) sum = mcamp__hash_word(sum, x);
-        mcamp__put64(p, x ^ hide);
-    }
-    mcamp_wipe(mask, sizeof mask);
-    return MCAMP_OK;
+    mcamp_status st = mcamp__noise_free_args(ctx, noise);
+    if (st == MCAMP_OK) st = mcamp__blob_room(ctx, noise, 0, out, capacity, size);
+    if (st == MCAMP_OK && out) mcamp__blob_write(ctx->vec, noise, (unsigned char *)out);
+    return st;
 }
 
 /* The header must be ours, but for the step.  *step from it. */
@@ -9735,7 +10007,7 @@ MCAMP__PRIV mcamp_status mcamp__blob_check_head(mcamp_ctx *ctx, const mcamp_nois
                                                 uint64_t head[MCAMP__BLOB_HEAD])
 {
     uint64_t got[MCAMP__BLOB_HEAD], sum = 0;
-    if (size < 8 * (MCAMP__BLOB_HEAD + 1))
+    if (size < 8 * (MCAMP__BLOB_HEAD + MCAMP__SEAL))
         return mcamp__fail(ctx, MCAMP_E_BLOB, "size", (double)size);
     for (int i = 0; i < MCAMP__BLOB_HEAD; i++) got[i] = mcamp__get64(p + 8 * i);
     mcamp__blob_header(m, got[18], head);
@@ -9752,46 +10024,45 @@ MCAMP__PRIV mcamp_status mcamp__blob_check_head(mcamp_ctx *ctx, const mcamp_nois
     return MCAMP_OK;
 }
 
-/* One pass over the stored numbers: with `into`, sets them; else checks the sum. */
-MCAMP__PRIV int mcamp__blob_body(mcamp_vecset vs, const mcamp_noise *m,
-                                 const unsigned char *p, uint64_t nonce, mcamp_noise *into)
+/* Nothing is decrypted before the seal has been found whole. */
+MCAMP__PRIV mcamp_status mcamp__blob_read(mcamp_ctx *ctx, mcamp_noise *m,
+                                          const unsigned char *p, size_t size)
 {
-    uint64_t mask[128], sum = nonce, x;
-    size_t words = mcamp__blob_words(m);
-    for (size_t i = 0; i < words; i++) {
-        x = mcamp__get64(p + 8 * i) ^ mcamp__blob_mask(vs, m, nonce, i, mask);
-        sum = mcamp__hash_word(sum, x);
-        if (into) mcamp__set_state_word(into, i, x);
+    uint64_t head[MCAMP__BLOB_HEAD];
+    uint32_t hide[8], key[8];
+    unsigned char seal[8 * MCAMP__SEAL];
+    int whole;
+    mcamp_status st = mcamp__blob_check_head(ctx, m, p, size, head);
+    if (st < 0) return st;
+    mcamp__blob_keys(m, head, hide, key);
+    mcamp__blob_seal(key, p, size - sizeof seal, seal);
+    whole = mcamp__same_bytes(seal, p + size - sizeof seal, sizeof seal);
+    if (!whole) st = mcamp__fail(ctx, MCAMP_E_BLOB, "blob", 0);
+    else if (head[18] < m->step || (head[18] == m->step && m->done))
+        st = mcamp__fail(ctx, MCAMP_E_STEP, "step", (double)head[18]);
+    if (st == MCAMP_OK) {
+        mcamp__blob_body(ctx->vec, m, m, hide, NULL, p + 8 * MCAMP__BLOB_HEAD);
+        m->step = head[18];
+        m->done = 0;
     }
-    x = mcamp__get64(p + 8 * words) ^ mcamp__blob_mask(vs, m, nonce, words, mask);
-    mcamp_wipe(mask, sizeof mask);
-    return x == sum;
+    mcamp_wipe(hide, sizeof hide);
+    mcamp_wipe(key, sizeof key);
+    mcamp_wipe(seal, sizeof seal);
+    return st;
 }
 
 MCAMP_API mcamp_status mcamp_noise_load(mcamp_ctx *ctx, mcamp_noise *noise,
                                         const void *blob, size_t size)
 {
-    mcamp_noise *m = noise;
-    mcamp_status st = mcamp__noise_args(ctx, m);
-    uint64_t head[MCAMP__BLOB_HEAD];
-    const unsigned char *p = (const unsigned char *)blob;
+    mcamp_status st = mcamp__noise_free_args(ctx, noise);
     if (st < 0) return st;
     if (!blob) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "blob", 0);
-    st = mcamp__blob_check_head(ctx, m, p, size, head);
-    if (st < 0) return st;
-    p += 8 * MCAMP__BLOB_HEAD;
-    if (!mcamp__blob_body(ctx->vec, m, p, head[19], NULL))
-        return mcamp__fail(ctx, MCAMP_E_BLOB, "blob", 0);
-    if (head[18] < m->step || (head[18] == m->step && m->done))
-        return mcamp__fail(ctx, MCAMP_E_STEP, "step", (double)head[18]);
-    mcamp__blob_body(ctx->vec, m, p, head[19], m);
-    m->step = head[18];
-    m->done = 0;
-    return MCAMP_OK;
+    return mcamp__blob_read(ctx, noise, (const unsigned char *)blob, size);
 }
 
 #undef MCAMP__BLOB_HEAD
 #undef MCAMP__BLOB_VERSION
+#undef MCAMP__SEAL
 #undef MCAMP__NOISE_MAGIC
 #undef MCAMP__TILE
 #undef MCAMP__TASK
@@ -10180,9 +10451,35 @@ MCAMP__PRIV mcamp_status mcamp__batch_lists(mcamp_ctx *ctx, mcamp_batch *b)
         return mcamp__fail(ctx, MCAMP_E_MEMORY, "examples",
                            (double)b->examples);
     }
-    if (b->law == MCAMP_BATCH_BINS) mcamp__fill_bins(ctx, b);
-    if (b->law == MCAMP_BATCH_SHUFFLE) mcamp__fill_shuffle(ctx, b);
     return MCAMP_OK;
+}
+
+/* The lists, from the keys. */
+MCAMP__PRIV void mcamp__batch_fill(mcamp_ctx *ctx, mcamp_batch *b)
+{
+    if (b->start) memset(b->start, 0, b->start_count * sizeof *b->start);
+    if (b->list) memset(b->list, 0, b->list_count * sizeof *b->list);
+    b->next = 0;
+    if (b->start && b->law == MCAMP_BATCH_BINS) mcamp__fill_bins(ctx, b);
+    if (b->start && b->law == MCAMP_BATCH_SHUFFLE) mcamp__fill_shuffle(ctx, b);
+}
+
+/* A session takes the batches: a bit for each example, then keys of its own. */
+MCAMP__PRIV mcamp_status mcamp__batch_due(mcamp_ctx *ctx, mcamp_batch *b)
+{
+    if (b->due) return MCAMP_OK;
+    b->due_count = (size_t)(b->examples / 32) + 1;
+    b->due = (uint32_t *)mcamp__new(ctx, b->due_count, sizeof *b->due);
+    return b->due ? MCAMP_OK
+                  : mcamp__fail(ctx, MCAMP_E_MEMORY, "examples", (double)b->examples);
+}
+
+MCAMP__PRIV void mcamp__batch_keys(mcamp_ctx *ctx, mcamp_batch *b, const uint64_t *word,
+                                   size_t count)
+{
+    mcamp__bound_key(b->keys + 16, MCAMP__KEY_BATCH, word, count, b->keys);
+    mcamp__bound_key(b->keys + 16, MCAMP__KEY_CUT, word, count, b->keys + 8);
+    mcamp__batch_fill(ctx, b);
 }
 
 MCAMP_API mcamp_status mcamp_batch_init(mcamp_ctx *ctx, const mcamp_batch_desc *desc,
@@ -10206,10 +10503,12 @@ MCAMP_API mcamp_status mcamp_batch_init(mcamp_ctx *ctx, const mcamp_batch_desc *
     b.threshold = b.q < 1 ? (uint64_t)ldexp(b.q, 64) : UINT64_MAX;
     mcamp__subkey(&desc->key, MCAMP__KEY_BATCH, b.keys);
     mcamp__subkey(&desc->key, MCAMP__KEY_CUT, b.keys + 8);
+    mcamp__subkey(&desc->key, MCAMP__KEY_ROOT, b.keys + 16);
     b.key_id = mcamp_key_id(&desc->key);
     if (!desc->scan && b.law != MCAMP_BATCH_POISSON && b.law != MCAMP_BATCH_FIXED)
         st = mcamp__batch_lists(ctx, &b);
     if (st == MCAMP_OK) {
+        mcamp__batch_fill(ctx, &b);
         b.magic = MCAMP__BATCH_MAGIC;
         *batch = b;
     }
@@ -10222,8 +10521,10 @@ MCAMP_API void mcamp_batch_free(mcamp_ctx *ctx, mcamp_batch *batch)
     if (!mcamp__ctx_ok(ctx) || !batch || batch->magic != MCAMP__BATCH_MAGIC) return;
     if (batch->list) mcamp_wipe(batch->list, batch->list_count * sizeof *batch->list);
     if (batch->start) mcamp_wipe(batch->start, batch->start_count * sizeof *batch->start);
+    if (batch->due) mcamp_wipe(batch->due, batch->due_count * sizeof *batch->due);
     mcamp__delete(ctx, batch->list, batch->list_count, sizeof *batch->list);
     mcamp__delete(ctx, batch->start, batch->start_count, sizeof *batch->start);
+    mcamp__delete(ctx, batch->due, batch->due_count, sizeof *batch->due);
     mcamp_wipe(batch, sizeof *batch);
 }
 
@@ -10649,34 +10950,130 @@ MCAMP__PRIV mcamp_status mcamp__session_parts(mcamp_ctx *ctx, const mcamp_sessio
     if (st == MCAMP_OK) st = mcamp__noise_args(ctx, d->noise);
     if (st == MCAMP_OK) st = mcamp__clip_args(ctx, d->clip);
     if (st < 0) return st;
-    if (!d->sum == !d->grid_sum)
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "sum", 0);
-    if ((d->noise->grid > 0) != (d->grid_sum != NULL))
+    if (!d->run) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "run", 0);
+    if ((int)d->arithmetic < 0 || (int)d->arithmetic > MCAMP_ARITHMETIC_FLOATING)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "arithmetic", (double)(int)d->arithmetic);
+    if (d->arithmetic == MCAMP_ARITHMETIC_FLOATING ? !d->sum : !d->grid_sum)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED,
+                           d->arithmetic == MCAMP_ARITHMETIC_FLOATING ? "sum" : "grid_sum", 0);
+    if (d->arithmetic == MCAMP_ARITHMETIC_FLOATING && d->noise->grid > 0)
         return mcamp__fail(ctx, MCAMP_E_MISMATCH, "grid", d->noise->grid);
-    if (d->noise->done)
+    if (d->noise->done || d->noise->step)
         return mcamp__fail(ctx, MCAMP_E_STEP, "noise", (double)d->noise->step);
     if (mcamp__mech_hash(d->noise->mech) != d->noise->digest)
         return mcamp__fail(ctx, MCAMP_E_MISMATCH, "mech", 0);
     return MCAMP_OK;
 }
 
-/* The stream remembers its session, so that two can't run on it in turns.     */
-MCAMP__PRIV void mcamp__session_bind(const mcamp_session_desc *d,
+/* The grid of a run whose parts have none: about 2^-20 of the noise in one coordinate, so
+ * that rounding to it adds 2^-43 to the variance, and so that gradients lose less than
+ * 2^-20 of the noise each; or coarser, up to the noise itself, where noise (see
+ * mcamp__noise_least_grid) or sums would outgrow the integers.                   */
+MCAMP__PRIV mcamp_status mcamp__session_grid(mcamp_ctx *ctx, const mcamp_noise *m,
+                                             const mcamp_clip *c, double *grid)
+{
+    double noise = m->sigma * m->clip_norm, least = 0, g;
+    int e;
+    mcamp_status st = mcamp__noise_least_grid(ctx, m, &least);
+    if (st < 0) return st;
+    frexp(noise, &e);
+    g = ldexp(0.5, e - 20);
+    least = mcamp__dmax(least, ldexp(c->norm * (double)c->max_examples, -61));
+    while (g < least && g <= noise) g *= 2;
+    if (!(g >= least) || !(g <= noise) || !(g >= ldexp(1.0, -900)))
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "grid", least);
+    *grid = g;
+    return MCAMP_OK;
+}
+
+/* All that a run has agreed on.  Every subkey of its streams depends on each word, and
+ * saved states hold them: never change the order, only the version.              */
+#define MCAMP__RUN_WORDS 31
+
+static const char *const mcamp__run_field[MCAMP__RUN_WORDS] = {
+    "run", "guarantee", "law", "rounds", "batches", "sigma", "eps", "delta", "beta", "mech",
+    "gram", "examples", "batches", "q", "size", "limit", "mech", "sigma", "clip_norm", "grid",
+    "unit", "batch", "dim", "type", "clip_norm", "max_examples", "zero_bad", "adjacency", "key",
+    "rounds", "arithmetic"
+};
+
+MCAMP__PRIV void mcamp__run_words(const mcamp_session *s, uint64_t w[MCAMP__RUN_WORDS])
+{
+    const mcamp_guarantee *g = &s->guarantee;
+    const mcamp_batch *b = s->batch;
+    const mcamp_noise *m = s->noise;
+    const mcamp_clip *c = s->clip;
+    w[0] = g->run;
+    w[1] = (uint64_t)g->kind;
+    w[2] = (uint64_t)g->law;
+    w[3] = g->rounds;
+    w[4] = g->batches;
+    w[5] = mcamp__bits(g->sigma);
+    w[6] = mcamp__bits(g->eps);
+    w[7] = mcamp__bits(g->delta);
+    w[8] = mcamp__bits(g->beta);
+    w[9] = g->strategy_digest;
+    w[10] = g->gram_digest;
+    w[11] = s->examples;
+    w[12] = b->batches;
+    w[13] = mcamp__bits(b->q);
+    w[14] = b->size;
+    w[15] = s->limit;
+    w[16] = m->digest;
+    w[17] = mcamp__bits(m->sigma);
+    w[18] = mcamp__bits(m->clip_norm);
+    w[19] = mcamp__bits(m->grid + 0.0);
+    w[20] = (uint64_t)m->unit;
+    w[21] = mcamp__bits(m->batch + 0.0);
+    w[22] = m->dim;
+    w[23] = (uint64_t)m->type;
+    w[24] = mcamp__bits(c->norm);
+    w[25] = c->max_examples;
+    w[26] = c->zero_bad;
+    w[27] = (uint64_t)g->adjacency;
+    w[28] = m->key_id;
+    w[29] = b->rounds;
+    w[30] = (uint64_t)g->arithmetic;
+}
+
+/* Nothing fails from here on.  The stream remembers its session, so that two can't run on
+ * it in turns, and its keys and those of the batches become those of this run.   */
+MCAMP__PRIV void mcamp__session_bind(mcamp_ctx *ctx, const mcamp_session_desc *d,
                                      const mcamp_guarantee *g, double cut,
                                      mcamp_session *s)
 {
+    uint64_t w[MCAMP__RUN_WORDS];
     memset(s, 0, sizeof *s);
     s->guarantee = *g;
     s->batch = d->batch;
     s->noise = d->noise;
     s->clip = d->clip;
-    s->sum = d->sum;
-    s->grid_sum = d->grid_sum;
+    if (g->grid > 0) s->grid_sum = d->grid_sum;
+    else             s->sum = d->sum;
+    s->ledger = d->ledger;
     s->examples = d->batch->examples;
     s->limit = d->batch->limit;
     s->cut_delta = cut;
+    s->noise->grid = s->clip->grid = g->grid;
+    s->clip->target = mcamp__clip_target(s->clip->norm, g->grid, (double)s->clip->max_examples);
+    mcamp__run_words(s, w);
+    mcamp__noise_keys(s->noise, w, MCAMP__RUN_WORDS);
+    mcamp__batch_keys(ctx, s->batch, w, MCAMP__RUN_WORDS);
     s->noise->user = s;
     s->magic = MCAMP__SESSION_MAGIC;
+}
+
+/* What the run adds to the guarantee. */
+MCAMP__PRIV mcamp_status mcamp__session_promise(mcamp_ctx *ctx, const mcamp_session_desc *d,
+                                                mcamp_guarantee *g)
+{
+    g->run = d->run;
+    g->ledger = d->ledger.record != NULL;
+    g->arithmetic = d->arithmetic == MCAMP_ARITHMETIC_FLOATING ? d->arithmetic
+                                                               : MCAMP_ARITHMETIC_LATTICE;
+    g->grid = d->noise->grid;
+    return g->grid > 0 || g->arithmetic == MCAMP_ARITHMETIC_FLOATING
+         ? MCAMP_OK : mcamp__session_grid(ctx, d->noise, d->clip, &g->grid);
 }
 
 MCAMP_API mcamp_status mcamp_session_init(mcamp_ctx *ctx, const mcamp_session_desc *desc,
@@ -10702,8 +11099,15 @@ MCAMP_API mcamp_status mcamp_session_init(mcamp_ctx *ctx, const mcamp_session_de
         if (!(mcamp__guarantee_delta(&g) + cut < 1))
             return mcamp__fail(ctx, MCAMP_E_MISMATCH, "limit", cut);
     }
-    mcamp__session_bind(desc, &g, cut, session);
-    return MCAMP_OK;
+    st = mcamp__session_promise(ctx, desc, &g);
+    if (st == MCAMP_OK) st = mcamp__batch_due(ctx, desc->batch);
+    if (st == MCAMP_OK) mcamp__session_bind(ctx, desc, &g, cut, session);
+    return st;
+}
+
+MCAMP_API const mcamp_guarantee *mcamp_session_guarantee(const mcamp_session *session)
+{
+    return session && session->magic == MCAMP__SESSION_MAGIC ? &session->guarantee : NULL;
 }
 
 MCAMP_API double mcamp_session_delta(const mcamp_session *session)
@@ -10729,6 +11133,8 @@ MCAMP__PRIV mcamp_status mcamp__session_args(mcamp_ctx *ctx, const mcamp_session
     name = mcamp__session_differs(&s->guarantee, s->batch, s->noise, s->clip);
     if (!name && s->batch->examples != s->examples) name = "examples";
     if (!name && s->batch->limit != s->limit) name = "limit";
+    if (!name && !mcamp__eq(s->noise->grid, s->guarantee.grid)) name = "grid";
+    if (!name && !s->batch->due) name = "batch";
     if (!name && s->noise->user != s) name = "session";
     if (name) return mcamp__fail(ctx, MCAMP_E_MISMATCH, name, 0);
     if (s->noise->done)
@@ -10736,12 +11142,13 @@ MCAMP__PRIV mcamp_status mcamp__session_args(mcamp_ctx *ctx, const mcamp_session
     return MCAMP_OK;
 }
 
-/* The same within a round, which must be the one that was begun. */
-MCAMP__PRIV mcamp_status mcamp__session_open(mcamp_ctx *ctx, const mcamp_session *s)
+/* The same within a round, which must be the one that was begun: it still has to get its
+ * noise, or has it and the ledger's word is missing.                             */
+MCAMP__PRIV mcamp_status mcamp__session_open(mcamp_ctx *ctx, const mcamp_session *s, bool noisy)
 {
     mcamp_status st = mcamp__session_args(ctx, s);
     if (st < 0) return st;
-    if (!s->open || s->round != s->noise->step)
+    if (!s->open || s->noisy != noisy || s->round + noisy != s->noise->step)
         return mcamp__fail(ctx, MCAMP_E_STEP, "session", (double)s->noise->step);
     return MCAMP_OK;
 }
@@ -10754,11 +11161,28 @@ MCAMP__PRIV int mcamp__session_stale(const mcamp_session *s)
            mcamp__mech_hash(c) != s->noise->digest;
 }
 
-/* Who is due is remembered as a number and a sum of these, modulo 2^64; of one wrong
- * example for a right one, it knows for certain, of more but for odds of 2^-64.  */
-MCAMP__PRIV uint64_t mcamp__member(uint64_t example)
+/* Whose bits are set has been drawn and was not added yet. */
+MCAMP__PRIV void mcamp__session_draw(mcamp_session *s, const size_t *member, size_t count)
 {
-    return mcamp__mix(example + MCAMP__GOLDEN);
+    memset(s->batch->due, 0, s->batch->due_count * sizeof *s->batch->due);
+    for (size_t i = 0; i < count; i++)
+        s->batch->due[member[i] / 32] |= UINT32_C(1) << member[i] % 32;
+    s->due = count;
+}
+
+MCAMP__PRIV mcamp_status mcamp__session_due(mcamp_ctx *ctx, const mcamp_session *s,
+                                            uint64_t example)
+{
+    mcamp_status st = mcamp__session_open(ctx, s, false);
+    if (st < 0) return st;
+    if (example < s->examples && s->batch->due[example / 32] >> example % 32 & 1) return MCAMP_OK;
+    return mcamp__fail(ctx, MCAMP_E_MISMATCH, "example", (double)example);
+}
+
+MCAMP__PRIV void mcamp__session_done(mcamp_session *s, uint64_t example)
+{
+    s->batch->due[example / 32] &= ~(UINT32_C(1) << example % 32);
+    s->due--;
 }
 
 MCAMP_API mcamp_status mcamp_session_begin(mcamp_ctx *ctx, mcamp_session *session,
@@ -10770,7 +11194,7 @@ MCAMP_API mcamp_status mcamp_session_begin(mcamp_ctx *ctx, mcamp_session *sessio
     mcamp_status st = mcamp__session_args(ctx, s);
     if (st < 0) return st;
     if (!size) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "size", 0);
-    if (round != s->noise->step || round >= s->guarantee.rounds)
+    if (s->noisy || round != s->noise->step || round >= s->guarantee.rounds)
         return mcamp__fail(ctx, MCAMP_E_STEP, "round", (double)round);
     if (mcamp__session_stale(s)) return mcamp__fail(ctx, MCAMP_E_MISMATCH, "mech", 0);
     s->open = false;
@@ -10784,9 +11208,7 @@ MCAMP_API mcamp_status mcamp_session_begin(mcamp_ctx *ctx, mcamp_session *sessio
     }
     s->clip->added = 0;
     s->round = round;
-    s->due = drawn.kept;
-    s->members = 0;
-    for (size_t i = 0; i < drawn.kept; i++) s->members += mcamp__member(out[i]);
+    mcamp__session_draw(s, out, drawn.kept);
     s->open = true;
     *size = drawn;
     return MCAMP_OK;
@@ -10797,17 +11219,52 @@ MCAMP_API mcamp_status mcamp_session_add(mcamp_ctx *ctx, mcamp_session *session,
                                          size_t count)
 {
     mcamp_session *s = session;
-    mcamp_status st = mcamp__session_open(ctx, s);
+    mcamp_status st = mcamp__session_due(ctx, s, example);
     if (st < 0) return st;
-    if (!s->due) return mcamp__fail(ctx, MCAMP_E_SIZE, "session", (double)s->clip->added);
-    if (pieces || count) {
-        st = s->sum ? mcamp_clip_add(ctx, s->clip, pieces, count, s->sum)
-                    : mcamp_clip_add_grid(ctx, s->clip, pieces, count, s->grid_sum);
-        if (st < 0) return st;
-    }
-    s->due--;
-    s->members -= mcamp__member(example);
-    return MCAMP_OK;
+    st = s->sum ? mcamp_clip_add(ctx, s->clip, pieces, count, s->sum)
+                : mcamp_clip_add_grid(ctx, s->clip, pieces, count, s->grid_sum);
+    if (st == MCAMP_OK) mcamp__session_done(s, example);
+    return st;
+}
+
+MCAMP_API mcamp_status mcamp_session_skip(mcamp_ctx *ctx, mcamp_session *session,
+                                          uint64_t example)
+{
+    mcamp_status st = mcamp__session_due(ctx, session, example);
+    if (st == MCAMP_OK) mcamp__session_done(session, example);
+    return st;
+}
+
+/* The sum gets its noise, once; from then on it is what will be released. */
+MCAMP__PRIV mcamp_status mcamp__session_noise(mcamp_ctx *ctx, mcamp_session *s)
+{
+    mcamp_noise_out k = { NULL, NULL, NULL, true };
+    mcamp_status st = mcamp__session_open(ctx, s, false);
+    if (st < 0) return st;
+    if (s->due) return mcamp__fail(ctx, MCAMP_E_MISMATCH, "members", (double)s->due);
+    k.d = s->sum;
+    k.grid = s->grid_sum;
+    st = mcamp__noise_round(ctx, s->noise, s->round, s->clip->dim, &k, 1);
+    s->noisy = st == MCAMP_OK;
+    return st;
+}
+
+/* The digest is keyed, of the whole run and of every bit that would be released. */
+MCAMP__PRIV void mcamp__session_entry(const mcamp_session *s, mcamp_ledger_entry *e)
+{
+    uint64_t w[MCAMP__RUN_WORDS];
+    uint32_t key[8];
+    mcamp__blake h;
+    mcamp__run_words(s, w);
+    mcamp__bound_key(s->noise->keys + 24, MCAMP__KEY_LEDGER, w, MCAMP__RUN_WORDS, key);
+    mcamp__blake_start(&h, key, sizeof e->digest);
+    mcamp__blake_word(&h, s->round);
+    for (size_t i = 0; i < s->clip->dim; i++)
+        mcamp__blake_word(&h, s->sum ? mcamp__bits(s->sum[i]) : (uint64_t)s->grid_sum[i]);
+    e->run = s->guarantee.run;
+    e->round = s->round;
+    mcamp__blake_end(&h, e->digest, sizeof e->digest);
+    mcamp_wipe(key, sizeof key);
 }
 
 /* All that can fail comes first, and in memory of the session's own: out gets nothing
@@ -10816,25 +11273,78 @@ MCAMP_API mcamp_status mcamp_session_end(mcamp_ctx *ctx, mcamp_session *session,
                                          double *out)
 {
     mcamp_session *s = session;
-    mcamp_noise_out k = { NULL, NULL, NULL, true };
-    size_t dim;
-    mcamp_status st = mcamp__session_open(ctx, s);
+    mcamp_ledger_entry entry;
+    mcamp_status st = mcamp__session_args(ctx, s);
     if (st < 0) return st;
     if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
-    if (s->due || s->members)
-        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "members", (double)s->due);
-    dim = s->clip->dim;
-    k.d = s->sum;
-    k.grid = s->grid_sum;
-    st = mcamp__noise_run(ctx, s->noise, s->round, dim, &k, 1);
+    st = s->noisy ? mcamp__session_open(ctx, s, true) : mcamp__session_noise(ctx, s);
     if (st < 0) return st;
-    s->open = false;
-    if (s->grid_sum) return mcamp_noise_from_grid(ctx, s->noise, s->grid_sum, dim, out);
-    for (size_t i = 0; i < dim; i++)
+    if (s->ledger.record) {
+        mcamp__session_entry(s, &entry);
+        if (s->ledger.record(s->ledger.user, &entry))
+            return mcamp__fail(ctx, MCAMP_E_LEDGER, "ledger", (double)s->round);
+    }
+    s->open = s->noisy = false;
+    if (s->grid_sum) return mcamp_noise_from_grid(ctx, s->noise, s->grid_sum, s->clip->dim, out);
+    for (size_t i = 0; i < s->clip->dim; i++)
         out[i] = s->noise->unit == MCAMP_NOISE_MEAN ? s->sum[i] / s->noise->batch : s->sum[i];
     return MCAMP_OK;
 }
 
+/* ---- saved runs --------------------------------------------------------------- *
+ * Words: name, version, bytes, the run's; then the noise's blob.  The keys of that one
+ * depend on the run's words, which are compared one by one when it is read.       */
+
+#define MCAMP__RUN_HEAD (3 + MCAMP__RUN_WORDS)
+
+MCAMP__PRIV void mcamp__run_header(const mcamp_session *s, uint64_t h[MCAMP__RUN_HEAD])
+{
+    h[0] = UINT64_C(0x73736573706d6163);        /* "campsess" */
+    h[1] = 1;
+    h[2] = 8 * MCAMP__RUN_HEAD + mcamp__blob_bytes(s->noise);
+    mcamp__run_words(s, h + 3);
+}
+
+MCAMP_API mcamp_status mcamp_session_save(mcamp_ctx *ctx, const mcamp_session *session,
+                                          void *out, size_t capacity, size_t *size)
+{
+    const mcamp_session *s = session;
+    uint64_t h[MCAMP__RUN_HEAD];
+    unsigned char *p = (unsigned char *)out;
+    mcamp_status st = mcamp__session_args(ctx, s);
+    if (st < 0) return st;
+    if (s->noisy) return mcamp__fail(ctx, MCAMP_E_STEP, "session", (double)s->round);
+    st = mcamp__blob_room(ctx, s->noise, sizeof h, out, capacity, size);
+    if (st < 0 || !out) return st;
+    mcamp__run_header(s, h);
+    for (int i = 0; i < MCAMP__RUN_HEAD; i++) mcamp__put64(p + 8 * i, h[i]);
+    mcamp__blob_write(ctx->vec, s->noise, p + sizeof h);
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_session_load(mcamp_ctx *ctx, mcamp_session *session,
+                                          const void *blob, size_t size)
+{
+    mcamp_session *s = session;
+    uint64_t h[MCAMP__RUN_HEAD];
+    const unsigned char *p = (const unsigned char *)blob;
+    mcamp_status st = mcamp__session_args(ctx, s);
+    if (st < 0) return st;
+    if (!blob) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "blob", 0);
+    if (size < sizeof h) return mcamp__fail(ctx, MCAMP_E_BLOB, "size", (double)size);
+    mcamp__run_header(s, h);
+    for (int i = 0; i < MCAMP__RUN_HEAD; i++) {
+        if (mcamp__get64(p + 8 * i) == h[i]) continue;
+        return i < 3 ? mcamp__fail(ctx, MCAMP_E_BLOB, i < 2 ? "version" : "size", 0)
+                     : mcamp__fail(ctx, MCAMP_E_MISMATCH, mcamp__run_field[i - 3], 0);
+    }
+    st = mcamp__blob_read(ctx, s->noise, p + sizeof h, size - sizeof h);
+    if (st == MCAMP_OK) s->open = s->noisy = false;
+    return st;
+}
+
+#undef MCAMP__RUN_WORDS
+#undef MCAMP__RUN_HEAD
 #undef MCAMP__SESSION_MAGIC
 
 #undef MCAMP__GETRANDOM
@@ -10844,6 +11354,9 @@ MCAMP_API mcamp_status mcamp_session_end(mcamp_ctx *ctx, mcamp_session *session,
 #undef MCAMP__KEY_BATCH
 #undef MCAMP__KEY_CUT
 #undef MCAMP__KEY_BLOB
+#undef MCAMP__KEY_SEAL
+#undef MCAMP__KEY_ROOT
+#undef MCAMP__KEY_LEDGER
 #undef MCAMP__KEY_CHILD
 #undef MCAMP__MAX_INDEX
 
@@ -19675,11 +20188,16 @@ MCAMP__PRIV void mcamp__legal_assumptions(mcamp__out *o, const mcamp_guarantee *
     }
     mcamp__put(o, ".\n         Drawn by a keyed generator; neither key nor batches are released,\n"
                   "         and each example that is drawn is added once.\n");
-    if (s) mcamp__put(o, s->clip->grid > 0
+    if (!s) return;
+    mcamp__put(o, s->clip->grid > 0
         ? "         Numbers: released on a lattice; integer sums.  The noise itself is\n"
           "         computed in double precision, which the statement does not cover.\n"
-        : "         Numbers: floating point.  That the low bits of sums may tell more than\n"
-          "         the statement says is not covered: use a lattice where that matters.\n");
+        : "         Numbers: floating point, so that the statement holds up to rounding only:\n"
+          "         that the low bits of sums may tell more than it says is not covered.\n");
+    mcamp__put(o, g->ledger
+        ? "         Each round is released once: a ledger was asked before.\n"
+        : "         No ledger: that each round is released once, also after a restart from\n"
+          "         a saved state or in a copy of the process, is up to who runs it.\n");
 }
 
 MCAMP__PRIV void mcamp__legal_promise(mcamp__out *o, const mcamp_guarantee *g,
@@ -19767,7 +20285,11 @@ MCAMP__PRIV void mcamp__json_session(mcamp__out *o, const mcamp_session *s)
     mcamp__json_number(o, "delta_of_cuts", s->cut_delta);
     if (g->kind == MCAMP_KIND_CLOSED) mcamp__json_number(o, "rho", mcamp__guarantee_rho(g));
     mcamp__json_number(o, "clip_norm", s->clip->norm);
+    mcamp__json_text(o, "arithmetic", g->arithmetic == MCAMP_ARITHMETIC_FLOATING
+                     ? "floating point, up to rounding: not covered" : "lattice");
     mcamp__json_number(o, "grid", s->clip->grid);
+    mcamp__json_count(o, "run", g->run);
+    mcamp__json_text(o, "ledger", g->ledger ? "asked before each release" : "none");
     mcamp__json_count(o, "limit", s->batch->limit);
     mcamp__json_count(o, "dim", s->clip->dim);
     mcamp__json_count(o, "round", s->noise->step);

@@ -39,7 +39,8 @@ static void run_secure(void *arg)
 {
     (void)arg;
     mcamp__stream s;
-    mcamp__stream_init(&s, &key);
+    mcamp__subkey(&key, 1, s.noise);
+    mcamp__subkey(&key, 2, s.tail);
     mcamp__stream_normals(ctx.vec, &s, round_number++, 0, BLOCK, out);
 }
 

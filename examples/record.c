@@ -48,7 +48,7 @@ static mcamp_status load(mcamp_ctx *ctx, const char *path, mcamp_mech *c, mcamp_
 /* Everything that the run needs comes from the guarantee. */
 static mcamp_status run(mcamp_ctx *ctx, const mcamp_mech *c, const mcamp_guarantee *g)
 {
-    static double sum[DIM];
+    static int64_t sum[DIM];
     mcamp_batch_desc b = { 0 };
     mcamp_noise_desc z = { 0 };
     mcamp_clip_desc k = { 0 };
@@ -67,7 +67,8 @@ static mcamp_status run(mcamp_ctx *ctx, const mcamp_mech *c, const mcamp_guarant
     if (st >= 0) st = mcamp_batch_init(ctx, &b, &batch);
     if (st >= 0) st = mcamp_noise_init(ctx, &z, &noise);
     if (st >= 0) st = mcamp_clip_init(ctx, &k, &clip);
-    s.guarantee = g; s.batch = &batch; s.noise = &noise; s.clip = &clip; s.sum = sum;
+    s.guarantee = g; s.batch = &batch; s.noise = &noise; s.clip = &clip; s.grid_sum = sum;
+    s.run = 1;
     if (st >= 0) st = mcamp_session_init(ctx, &s, &session);
     if (st >= 0) st = mcamp_report_session(&session, MCAMP_REPORT_LEGAL, &out);
     mcamp_key_wipe(&b.key);

@@ -200,7 +200,6 @@ static void run_bind(run *r)
     z.batch = (double)r->k->train.count / (double)r->k->batches;
     z.dim = c.dim = r->dim;
     z.key = b.key;
-    z.grid = c.grid = ldexp(1, -24);
     must(&r->ctx, mcamp_batch_init(&r->ctx, &b, &r->batch), "batches");
     must(&r->ctx, mcamp_noise_init(&r->ctx, &z, &r->noise), "noise");
     c.max_examples = mcamp_batch_largest(&r->batch);
@@ -210,6 +209,7 @@ static void run_bind(run *r)
     s.noise = &r->noise;
     s.clip = &r->clip;
     s.grid_sum = r->sum;
+    s.run = 1;
     must(&r->ctx, mcamp_session_init(&r->ctx, &s, &r->session), "session");
     if (r->k->statement && r->seed == SEED) {
         mcamp_writer out;

@@ -233,7 +233,7 @@ TEST(nothing_secret_stays_on_the_stack)
     CHECK(!stack_holds(sub, 12) && !stack_holds(sub + 5, 12));
     mcamp__subkey(&secret, 3, sub);
     CHECK(!stack_holds(sub, 12) && !stack_holds(sub + 5, 12));
-    mcamp__stream_init(&secret_stream, &secret);
+    mt_stream(&secret_stream, &secret);
     stack_after(draws_normals);
     for (int i = 0; i + 1 < 300; i++) left += stack_holds(secret_normals + i, 16);
     CHECK_LE(left, 8);          /* what a compiler spills of its registers; a tile has 64 */
@@ -374,7 +374,7 @@ TEST(streams_are_the_same_in_every_set_and_pinned)
     mcamp__stream s;
     double *a = (double *)malloc(count * sizeof *a), *b = (double *)malloc(count * sizeof *b);
     uint64_t hash = 0;
-    mcamp__stream_init(&s, &k);
+    mt_stream(&s, &k);
     mcamp__stream_normals(MCAMP_VEC_SCALAR, &s, 11, 0, count, a);
     for (int v = 1; v < n; v++) {
         mcamp__stream_normals(set[v], &s, 11, 0, count, b);

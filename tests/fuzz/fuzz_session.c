@@ -59,8 +59,10 @@ static int open_run(run *r, fuzz_bytes *in)
     FUZZ_CHECK(mcamp_guarantee_unamplified(&r->ctx, &r->mech, b.law, b.batches, 2, 1e-5, &g) ==
                MCAMP_OK);
     s.guarantee = &g; s.batch = &r->batch; s.noise = &r->noise; s.clip = &r->clip;
-    if (z.grid > 0) s.grid_sum = r->grid_sum;
-    else            s.sum = r->sum;
+    s.run = 1 + fuzz_bits(in, 1);
+    s.grid_sum = r->grid_sum;
+    s.sum = r->sum;
+    if (fuzz_bits(in, 1) & 1) s.arithmetic = MCAMP_ARITHMETIC_FLOATING;
     return mcamp_batch_init(&r->ctx, &b, &r->batch) == MCAMP_OK &&
            mcamp_noise_init(&r->ctx, &z, &r->noise) == MCAMP_OK &&
            mcamp_clip_init(&r->ctx, &c, &r->clip) == MCAMP_OK &&
@@ -88,8 +90,28 @@ static void add(run *r, fuzz_bytes *in, size_t e)
     t.d = x;
     for (int i = 0; i < FUZZ_D; i++) x[i] = fuzz_double(in);
     if (mcamp_session_add(&r->ctx, &r->session, e, &t, 1) < 0) return;
-    FUZZ_CHECK(r->open);
+    FUZZ_CHECK(r->open && r->due[e] > 0);
     r->due[e]--;
+}
+
+static void skip(run *r, size_t e)
+{
+    mcamp_status st = mcamp_session_skip(&r->ctx, &r->session, e);
+    FUZZ_CHECK((st == MCAMP_OK) == (r->open && r->due[e] > 0));
+    if (st == MCAMP_OK) r->due[e]--;
+}
+
+/* A state of the session into itself: an open round has to begin again. */
+static void reload(run *r)
+{
+    unsigned char blob[1 << 12];
+    size_t size = 0;
+    FUZZ_CHECK(mcamp_session_save(&r->ctx, &r->session, blob, sizeof blob, &size) == MCAMP_OK);
+    blob[r->round % size] ^= 1;
+    FUZZ_CHECK(mcamp_session_load(&r->ctx, &r->session, blob, size) < 0);
+    blob[r->round % size] ^= 1;
+    FUZZ_CHECK(mcamp_session_load(&r->ctx, &r->session, blob, size) == MCAMP_OK);
+    r->open = 0;
 }
 
 static void end(run *r)
@@ -122,8 +144,11 @@ static void fuzz_one(const uint8_t *data, size_t size)
             if (what < 40) begin(&r, what % (FUZZ_N + 1));
             else if (what < 90) begin(&r, mcamp_noise_step(&r.noise));
             else if (what < 130) end(&r);
-            else if (what < 134 && !(r.clip.grid > 0))
-                mcamp_noise_next(&r.ctx, &r.noise, mcamp_noise_step(&r.noise), 1 + what % 3, &o);
+            else if (what < 134)        /* a session's noise is nobody else's */
+                FUZZ_CHECK(mcamp_noise_next(&r.ctx, &r.noise, mcamp_noise_step(&r.noise), 1, &o)
+                           == MCAMP_E_MISMATCH);
+            else if (what < 140) reload(&r);
+            else if (what < 160) skip(&r, what % FUZZ_M);
             else add(&r, &in, what % FUZZ_M);
         }
         FUZZ_CHECK(r.released <= FUZZ_N);
