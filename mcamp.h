@@ -1944,8 +1944,14 @@ MCAMP_EXTERN_C_END
 
 #if defined(__GNUC__) || defined(__clang__)
 #  define MCAMP__PRIV __attribute__((unused)) static
+#  define MCAMP__APART __attribute__((noinline)) MCAMP__PRIV   /* has a frame of its own */
 #else
 #  define MCAMP__PRIV static
+#  ifdef _MSC_VER
+#    define MCAMP__APART __declspec(noinline) static
+#  else
+#    define MCAMP__APART static
+#  endif
 #endif
 
 #ifndef MCAMP_ASSERT
@@ -8674,6 +8680,15 @@ MCAMP_API void mcamp_wipe(void *p, size_t size)
 #endif
 }
 
+/* Registers that the compiler spilled lie in frames where no name reaches them: called
+ * right after a function that has a frame of its own, this lies over what it and all below
+ * it left.                                                                           */
+MCAMP__APART void mcamp__wipe_frames(void)
+{
+    unsigned char over[1 << 15];
+    mcamp_wipe(over, sizeof over);
+}
+
 MCAMP_API void mcamp_key_wipe(mcamp_key *key)
 {
     mcamp_wipe(key, sizeof *key);
@@ -8744,16 +8759,20 @@ MCAMP__PRIV void mcamp__key_words(const mcamp_key *key, uint32_t out[8])
 
 /* The subkey of a purpose: the first half of block `purpose` under the nonce
  * "mcampkdf", which the key itself is used with and nothing else.             */
-MCAMP__PRIV void mcamp__subkey(const mcamp_key *key, uint64_t purpose, uint32_t out[8])
+MCAMP__APART void mcamp__make_subkey(const mcamp_key *key, uint64_t purpose,
+                                    uint32_t out[8])
 {
     uint32_t words[8], in[16], block[16];
     mcamp__key_words(key, words);
     mcamp__chacha_input(in, words, purpose, UINT64_C(0x66646b706d61636d));
     mcamp__chacha_block(in, block);
     memcpy(out, block, 8 * sizeof *out);
-    mcamp_wipe(words, sizeof words);
-    mcamp_wipe(in, sizeof in);
-    mcamp_wipe(block, sizeof block);
+}
+
+MCAMP__PRIV void mcamp__subkey(const mcamp_key *key, uint64_t purpose, uint32_t out[8])
+{
+    mcamp__make_subkey(key, purpose, out);
+    mcamp__wipe_frames();
 }
 
 /* All bytes alike: a key that nobody has set. */
@@ -9304,7 +9323,6 @@ MCAMP__PRIV void mcamp__noise_mix(mcamp_vecset vs, const mcamp_noise *m,
         for (size_t i = 0; i < p->len; i++) acc[i] *= first;
         if (m->rows) mcamp__noise_past(vs, m, p, acc);
         if (m->rows) mcamp__noise_keep(vs, m, p, now, z);
-        mcamp_wipe(z, sizeof z);
         break;
     default:
         if (m->rows) mcamp__noise_past(vs, m, p, acc);
@@ -9338,7 +9356,6 @@ MCAMP__PRIV void mcamp__noise_again(mcamp_vecset vs, const mcamp_noise *m, uint6
         mcamp__stream_normals(vs, mcamp__noise_stream(m), t - k, m->first + at, len, z);
         mcamp__minus_row(vs, acc, z, &minus, len);
     }
-    mcamp_wipe(z, sizeof z);
 }
 
 /* w_k = (T^-1)_{t,t-k}, k <= t, without column factors. */
@@ -9406,7 +9423,7 @@ MCAMP__PRIV void mcamp__noise_emit(const mcamp__chunk *k, size_t at, size_t len,
 #define MCAMP__TASK (64 * MCAMP__TILE)      /* coordinates in a task */
 
 /* Task i of a chunk: its coordinates in the i-th block of the stream. */
-MCAMP__PRIV void mcamp__noise_task(void *arg, size_t i)
+MCAMP__APART void mcamp__noise_task(void *arg, size_t i)
 {
     const mcamp__chunk *k = (const mcamp__chunk *)arg;
     const mcamp_noise *m = k->m;
@@ -9426,7 +9443,13 @@ MCAMP__PRIV void mcamp__noise_task(void *arg, size_t i)
         mcamp__noise_emit(k, at - k->at, p.len, acc);
         at += p.len;
     }
-    mcamp_wipe(acc, sizeof acc);
+}
+
+/* What the others leave on the stack is wiped here, all at once. */
+MCAMP__PRIV void mcamp__noise_clean_task(void *arg, size_t i)
+{
+    mcamp__noise_task(arg, i);
+    mcamp__wipe_frames();
 }
 
 /* 1 if all are finite; exponents are compared as integers. */
@@ -9521,7 +9544,7 @@ MCAMP__PRIV mcamp_status mcamp__noise_round(mcamp_ctx *ctx, mcamp_noise *m, uint
     k.count = count;
     k.factor = mcamp__noise_factor(m, step, for_sum);
     mcamp__run(ctx, (k.at + count - 1) / MCAMP__TASK - k.at / MCAMP__TASK + 1,
-               mcamp__noise_task, &k);
+               mcamp__noise_clean_task, &k);
     if (!mcamp__out_finite(out, count)) {       /* noise too large: the stream ends */
         mcamp__out_clear(out, count);
         m->step = m->mech->n;
@@ -10213,7 +10236,7 @@ MCAMP__PRIV void mcamp__take_minsep(mcamp_ctx *ctx, mcamp_batch *b, uint64_t rou
         if (b->list[e] == round + 1) mcamp__take(k, e);
 }
 
-MCAMP__PRIV void mcamp__take_round(mcamp_ctx *ctx, mcamp_batch *b, uint64_t round,
+MCAMP__APART void mcamp__take_round(mcamp_ctx *ctx, mcamp_batch *b, uint64_t round,
                                    mcamp__taking *k)
 {
     mcamp__words w;
@@ -10229,7 +10252,6 @@ MCAMP__PRIV void mcamp__take_round(mcamp_ctx *ctx, mcamp_batch *b, uint64_t roun
     else
         for (uint64_t e = 0; e < b->examples; e++)
             if (mcamp__bin_of(&w, b, e) == group) mcamp__take(k, e);
-    mcamp_wipe(&w, sizeof w);
 }
 
 MCAMP__PRIV mcamp_status mcamp__batch_args(mcamp_ctx *ctx, const mcamp_batch *b)
@@ -10258,6 +10280,7 @@ MCAMP_API mcamp_status mcamp_batch_round(mcamp_ctx *ctx, mcamp_batch *batch,
     k.drawn = 0;
     mcamp__words_open(&k.cut, ctx->vec, batch->keys + 8, round);
     mcamp__take_round(ctx, batch, round, &k);
+    mcamp__wipe_frames();
     kept = k.limit && k.drawn > k.limit ? k.limit : k.drawn;
     mcamp_wipe(&k.cut, sizeof k.cut);
     if (kept > capacity) return mcamp__fail(ctx, MCAMP_E_SIZE, "capacity", (double)kept);
@@ -10438,7 +10461,7 @@ MCAMP__PRIV mcamp_status mcamp__batch_check_law(mcamp_ctx *ctx, const mcamp_batc
     return MCAMP_OK;
 }
 
-MCAMP__PRIV mcamp_status mcamp__batch_lists(mcamp_ctx *ctx, mcamp_batch *b)
+MCAMP__APART mcamp_status mcamp__batch_lists(mcamp_ctx *ctx, mcamp_batch *b)
 {
     b->list_count = (size_t)b->examples;
     b->start_count = b->law == MCAMP_BATCH_MINSEP ? 0 : (size_t)b->batches + 1;
@@ -10512,6 +10535,7 @@ MCAMP_API mcamp_status mcamp_batch_init(mcamp_ctx *ctx, const mcamp_batch_desc *
         b.magic = MCAMP__BATCH_MAGIC;
         *batch = b;
     }
+    mcamp__wipe_frames();
     mcamp_wipe(&b, sizeof b);
     return st;
 }

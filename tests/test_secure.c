@@ -236,7 +236,7 @@ TEST(nothing_secret_stays_on_the_stack)
     mt_stream(&secret_stream, &secret);
     stack_after(draws_normals);
     for (int i = 0; i + 1 < 300; i++) left += stack_holds(secret_normals + i, 16);
-    CHECK_LE(left, 8);          /* what a compiler spills of its registers; a tile has 64 */
+    CHECK_LE(left, 8);          /* what has a name is wiped; what is spilled: the next test */
     mcamp__chacha_16(MCAMP_VEC_SCALAR, secret_stream.noise, 32, 5, w);  /* the last group's */
     CHECK_LE(words_left(w), 32);
     stack_after(draws_words);
@@ -256,6 +256,53 @@ static int lazy_source(void *user, void *out, size_t size)
     (void)user; (void)out; (void)size;
     source_calls++;
     return 0;
+}
+
+static mcamp_noise secret_noise;
+
+static void makes_noise(void)
+{
+    mcamp_noise_out out;
+    memset(&out, 0, sizeof out);
+    out.d = secret_normals;
+    mcamp_noise_next(&ctx, &secret_noise, 0, 300, &out);
+}
+
+/* A whole round leaves nothing at all, neither z nor the words it is made of. */
+TEST(nothing_is_left_of_spilled_registers)
+{
+    mcamp_vecset set[3];
+    int count;
+    start();
+    count = sets(set);
+    for (int v = 0; v < count; v++) {
+        uint32_t w[256];
+        mcamp_mech c;
+        mcamp_mech_desc md;
+        mcamp_noise_desc d;
+        int left = 0;
+        memset(&md, 0, sizeof md);
+        memset(&d, 0, sizeof d);
+        md.kind = MCAMP_MECH_IDENTITY;
+        md.n = 2;
+        CHECK_STATUS(mcamp_mech_init(&ctx, &md, &c), MCAMP_OK);
+        d.mech = &c;
+        d.sigma = d.clip_norm = 1;
+        d.unit = MCAMP_NOISE_SUM;
+        d.dim = 300;
+        d.key = counting_key();
+        ctx.vec = set[v];
+        CHECK_STATUS(mcamp_noise_init(&ctx, &d, &secret_noise), MCAMP_OK);
+        stack_after(makes_noise);
+        for (int i = 0; i + 1 < 300; i++) left += stack_holds(secret_normals + i, 16);
+        for (uint64_t g = 0; g < 3; g++) {
+            mcamp__chacha_16(set[v], mcamp__noise_stream(&secret_noise)->noise, 16 * g, 0, w);
+            left += words_left(w);
+        }
+        CHECK(!left && fabs(secret_normals[0]) > 0);
+        mcamp_noise_free(&ctx, &secret_noise);
+        mcamp_mech_free(&ctx, &c);
+    }
 }
 
 TEST(entropy_that_fails_fails_loudly)
@@ -466,6 +513,7 @@ TEST_MAIN("secure",
     T(purposes_and_children_never_meet),
     T(key_numbers_are_not_the_key),
     T(nothing_secret_stays_on_the_stack),
+    T(nothing_is_left_of_spilled_registers),
     T(entropy_that_fails_fails_loudly),
     T(words_and_normals_match_the_reference),
     T(radius_has_no_cap_before_13_sigma),

@@ -6,16 +6,16 @@
  *     campaign STATE table          prints the table of what STATE holds
  *     campaign STATE count          prints the number of jobs
  *
- * A job is JOB trials of a cell, each a decision with a seed of its own.  STATE has a
- * line for each finished job.                                                       */
+ * A job is JOB trials of a question, each a decision with a seed of its own, at every beta
+ * of the question.  STATE has a line for each finished job.                          */
 #define MCAMP_STATIC
 #define MCAMP_IMPLEMENTATION
 #include "../../mcamp.h"
 #include "../reference.h"
 
 enum {
-    JOB = 5000, JOBS = 20,
-    SAMPLES = 2048, RARE_SAMPLES = 16384, WHOLE_SAMPLES = 4096,
+    JOB = 5000, JOBS = 20, BETAS = 4,
+    SAMPLES = 2048, RARE_SAMPLES = 16384, WHOLE_SAMPLES = 2048,
     OWN_STREAM = 65536
 };
 
@@ -45,46 +45,54 @@ static const char *const law_name[] = { "plain", "tilted", "common", "common, st
                                         "verify", "ladder" };
 static const char *const direction_name[] = { "both", "remove", "add" };
 
-typedef struct cell {
+/* One law (or whole claim) asked about one multiple of the truth. */
+typedef struct question {
     int shape;
     law law;
     mcamp_direction direction;
-    double beta;
-    double factor;      /* claimed delta, as a multiple of the truth */
-} cell;
+    double factor;      /* claimed delta over the truth */
+    int first, step;    /* of the betas */
+} question;
 
-static cell cells[200];
-static int ncells;
+static const double betas[BETAS] = { 0.5, 0.1, 0.01, 0.001 };
+static question questions[64];
+static int count;
 
-static void add_cells(int shape, law l, mcamp_direction d)
+static void add_question(int shape, law l, mcamp_direction d, double factor, int first, int step)
 {
-    static const double beta[4] = { 0.5, 0.1, 0.01, 0.001 };
-    for (int i = 0; i < 4 + 2 + 1; i++) {
-        cell *c = &cells[ncells++];
-        c->shape = shape; c->law = l; c->direction = d;
-        c->beta = i < 4 ? beta[i] : i < 6 ? beta[i - 4] : 0.01;
-        c->factor = i < 4 ? 1 : i < 6 ? 1 / 1.03 : shape >= RARE ? 8 : 1.25;
-        if (l == LADDER && i == 3) return;      /* it chooses its sigma itself */
-    }
+    question *q = &questions[count++];
+    q->shape = shape; q->law = l; q->direction = d;
+    q->factor = factor;
+    q->first = first; q->step = step;
 }
 
-static void list_cells(void)
+/* The null, 3% beyond it, and a margin with which a claim should be accepted. */
+static void add_questions(int shape, law l, mcamp_direction d)
 {
-    add_cells(RARE, PLAIN, MCAMP_REMOVE);
-    add_cells(RARE_ADD, PLAIN, MCAMP_ADD);
-    add_cells(IDENTITY, TILTED, MCAMP_REMOVE);
-    add_cells(IDENTITY, PRODUCT, MCAMP_ADD);
-    add_cells(IDENTITY, COMMON, MCAMP_ADD);
-    add_cells(FEW, COMMON, MCAMP_REMOVE);
-    add_cells(FEW, STICKY, MCAMP_REMOVE);
-    add_cells(FEW, COMMON, MCAMP_ADD);
-    add_cells(MANY, COMMON, MCAMP_REMOVE);
-    add_cells(MANY, STICKY, MCAMP_REMOVE);
-    add_cells(MANY, COMMON, MCAMP_ADD);
-    add_cells(IDENTITY, WHOLE, MCAMP_BOTH);
-    add_cells(FEW, WHOLE, MCAMP_BOTH);
-    add_cells(MANY, WHOLE, MCAMP_BOTH);
-    add_cells(FEW, LADDER, MCAMP_BOTH);
+    add_question(shape, l, d, 1, 0, l < WHOLE ? 1 : 2);
+    add_question(shape, l, d, 1 / 1.03, 0, l < WHOLE ? 1 : BETAS);
+    if (l != LADDER)
+        add_question(shape, l, d, shape >= RARE ? 8 : l == WHOLE && shape != MANY ? 1.5 : 1.25,
+                     2, BETAS);
+}
+
+static void list_questions(void)
+{
+    add_questions(RARE, PLAIN, MCAMP_REMOVE);
+    add_questions(RARE_ADD, PLAIN, MCAMP_ADD);
+    add_questions(IDENTITY, TILTED, MCAMP_REMOVE);
+    add_questions(IDENTITY, PRODUCT, MCAMP_ADD);
+    add_questions(IDENTITY, COMMON, MCAMP_ADD);
+    add_questions(FEW, COMMON, MCAMP_REMOVE);
+    add_questions(FEW, STICKY, MCAMP_REMOVE);
+    add_questions(FEW, COMMON, MCAMP_ADD);
+    add_questions(MANY, COMMON, MCAMP_REMOVE);
+    add_questions(MANY, STICKY, MCAMP_REMOVE);
+    add_questions(MANY, COMMON, MCAMP_ADD);
+    add_questions(IDENTITY, WHOLE, MCAMP_BOTH);
+    add_questions(FEW, WHOLE, MCAMP_BOTH);
+    add_questions(MANY, WHOLE, MCAMP_BOTH);
+    add_questions(FEW, LADDER, MCAMP_BOTH);
 }
 
 /* ---- one decision --------------------------------------------------------------- */
@@ -131,11 +139,11 @@ static void prepare(int which)
     }
 }
 
-/* The sampler of a cell's law, made once. */
-static const mcamp__sampler *sampler_of(const cell *c, const mcamp_claim *claim,
+/* The sampler of a question's law, made once. */
+static const mcamp__sampler *sampler_of(const question *q, const mcamp_claim *claim,
                                         mcamp__workers **w)
 {
-    static const cell *last;
+    static const question *last;
     static mcamp__sampler p;
     static mcamp__workers workers;
     static const mcamp_method method[] = {
@@ -143,24 +151,24 @@ static const mcamp__sampler *sampler_of(const cell *c, const mcamp_claim *claim,
         MCAMP_METHOD_PRODUCT
     };
     *w = &workers;
-    if (last == c) return &p;
+    if (last == q) return &p;
     if (last) {
         mcamp__workers_free(&ctx, &workers);
         mcamp__sampler_free(&ctx, &p);
     }
-    last = c;
-    if (mcamp__sampler_build(&ctx, &settings[c->shape].factor, claim->sigma, claim->eps,
-                             c->direction, method[c->law], 0, c->law == STICKY ? 0.5 : 0,
+    last = q;
+    if (mcamp__sampler_build(&ctx, &settings[q->shape].factor, claim->sigma, claim->eps,
+                             q->direction, method[q->law], 0, q->law == STICKY ? 0.5 : 0,
                              mcamp__inf(), &p) < 0 ||
         mcamp__workers_init(&ctx, &p, &workers) < 0) exit(2);
     return &p;
 }
 
 /* Decides by one law, as mcamp__proof_law_init and mcamp__verify_run do if it is theirs. */
-static int decide_law(const cell *c, const mcamp_claim *claim)
+static int decide_law(const question *q, const mcamp_claim *claim)
 {
     mcamp__workers *w;
-    const mcamp__sampler *p = sampler_of(c, claim, &w);
+    const mcamp__sampler *p = sampler_of(q, claim, &w);
     const double m = mcamp__claim_mean(p, claim->delta);
     mcamp_proof out;
     static mcamp_tally t;
@@ -172,77 +180,99 @@ static int decide_law(const cell *c, const mcamp_claim *claim)
     return out.accepted;
 }
 
-/* 1 if the claim was accepted; of the ladder, asked for a sigma with the delta that the
- * shape's own sigma has: if what it returns is smaller, and so false.                */
-static int decide(const cell *c, uint64_t seed)
+/* A ladder whose rungs begin at the shape's own sigma, where the claim is at its null or
+ * beyond, and go down by 1e-4 of it: 1 if any of them is accepted.  The rung before the
+ * first needs no samples.                                                            */
+static int decide_ladder(const setting *s, mcamp_claim *claim)
 {
-    const setting *s = &settings[c->shape];
+    const double sigma = claim->sigma;
+    mcamp__solve solve;
+    mcamp__found r;
+    mcamp_guarantee best;
+    mcamp_budget bud;
+    double su = 2 * sigma, longest = sqrt(s->factor.trace_max);
+    memset(&solve, 0, sizeof solve);
+    memset(&r, 0, sizeof r);
+    memset(&bud, 0, sizeof bud);
+    mcamp__solve_start(&s->factor, &bud, 1, claim->eps, claim->delta, &solve);
+    while (mcamp__gauss_logdelta(longest / su, claim->eps) > log(claim->delta)) su *= 2;
+    r.x = log(1e-3 * sigma);
+    r.err = 0.5 * (sigma - 1.08e-3 * sigma) - 1e-9 * sigma;
+    if (mcamp__certify_ladder(&ctx, &solve, &r, su, claim, &s->gram, &best) < 0) exit(2);
+    if (!best.accepted || best.rungs < 1) exit(2);
+    return best.sigma < sigma * (1 + 1e-7);
+}
+
+/* 1 if the claim was accepted. */
+static int decide(const question *q, double beta, uint64_t seed)
+{
+    const setting *s = &settings[q->shape];
     mcamp_claim claim;
     mcamp_guarantee out;
-    mcamp_status st;
     memset(&claim, 0, sizeof claim);
-    claim.sigma = shapes[c->shape].sigma;
-    claim.eps = shapes[c->shape].eps;
-    claim.delta = s->delta[c->direction] * c->factor;
-    claim.beta = c->beta;
+    claim.sigma = shapes[q->shape].sigma;
+    claim.eps = shapes[q->shape].eps;
+    claim.delta = s->delta[q->direction] * q->factor;
+    claim.beta = beta;
     claim.seed = seed;
-    claim.max_samples = c->law == PLAIN ? RARE_SAMPLES : c->law < WHOLE ? SAMPLES
+    claim.max_samples = q->law == PLAIN ? RARE_SAMPLES : q->law < WHOLE ? SAMPLES
                       : WHOLE_SAMPLES;
-    claim.direction = c->direction;
-    if (c->law < WHOLE) return decide_law(c, &claim);
-    st = c->law == LADDER ? mcamp_calibrate_certified(&ctx, &s->gram, &claim, &out)
-                          : mcamp_verify_sampled(&ctx, &s->gram, &claim, &out);
-    if (st < 0) { fprintf(stderr, "status %d\n", (int)st); exit(2); }
-    return out.accepted && (c->law != LADDER || out.sigma < shapes[c->shape].sigma * (1 - 1e-9));
+    claim.direction = q->direction;
+    if (q->law < WHOLE) return decide_law(q, &claim);
+    if (q->law == LADDER) return decide_ladder(s, &claim);
+    if (mcamp_verify_sampled(&ctx, &s->gram, &claim, &out) < 0) exit(2);
+    return out.accepted;
 }
 
 /* ---- jobs and what is kept of them ------------------------------------------------- */
 
-typedef struct sums { double trials, accepted; int jobs; char done[JOBS]; } sums;
-static sums total[200];
+typedef struct sums { double trials, accepted[BETAS]; int jobs; char done[JOBS]; } sums;
+static sums total[64];
 
 static void load(const char *state)
 {
     FILE *f = fopen(state, "r");
     int i, k;
-    double n, hits;
-    while (f && fscanf(f, "%d %d %lf %lf\n", &i, &k, &n, &hits) == 4) {
-        if (i < 0 || i >= ncells || k < 0 || k >= JOBS || total[i].done[k]) continue;
+    double n, hit[BETAS];
+    while (f && fscanf(f, "%d %d %lf %lf %lf %lf %lf\n", &i, &k, &n, &hit[0], &hit[1], &hit[2],
+                       &hit[3]) == 7) {
+        if (i < 0 || i >= count || k < 0 || k >= JOBS || total[i].done[k]) continue;
         total[i].done[k] = 1;
         total[i].jobs++;
         total[i].trials += n;
-        total[i].accepted += hits;
+        for (int j = 0; j < BETAS; j++) total[i].accepted[j] += hit[j];
     }
     if (f) fclose(f);
 }
 
-/* Every cell's first job, then the null cells of the single laws, then the rest; the
- * ladder last.                                                                       */
-static int phase(const cell *c, int k)
-{
-    if (c->law == LADDER) return k || c->beta < 0.05 ? 3 : 0;
-    if (!k) return 0;
-    return c->law < WHOLE && c->factor >= 1 && c->factor <= 1 ? 1 : 2;
-}
-
+/* A single law looks at the same samples whatever beta is: what it refuses at one it
+ * refuses at all that are smaller.                                                   */
 static void run_job(const char *state, int i, int k)
 {
-    long hits = 0;
+    const question *q = &questions[i];
+    long hits[BETAS] = { 0 };
     FILE *f;
     for (long t = 0; t < JOB; t++)
-        hits += decide(&cells[i], ((uint64_t)i * JOBS + (uint64_t)k) * JOB + (uint64_t)t);
+        for (int j = q->first; j < BETAS; j += q->step) {
+            uint64_t seed = ((uint64_t)i * JOBS + (uint64_t)k) * JOB + (uint64_t)t;
+            int yes = decide(q, betas[j], q->law < WHOLE ? seed : seed * BETAS + (uint64_t)j);
+            hits[j] += yes;
+            if (!yes && q->law < WHOLE) break;
+        }
     f = fopen(state, "a");
-    if (!f || fprintf(f, "%d %d %d %ld\n", i, k, (int)JOB, hits) < 0 || fclose(f)) exit(2);
+    if (!f || fprintf(f, "%d %d %d %ld %ld %ld %ld\n", i, k, (int)JOB, hits[0], hits[1], hits[2],
+                      hits[3]) < 0 || fclose(f)) exit(2);
 }
 
+/* Single laws first. */
 static void run_jobs(const char *state, int part, int parts)
 {
     int number = 0;
-    for (int p = 0; p < 4; p++)
+    for (int whole = 0; whole < 2; whole++)
         for (int k = 0; k < JOBS; k++)
-            for (int i = 0; i < ncells; i++)
-                if (phase(&cells[i], k) == p && number++ % parts == part && !total[i].done[k])
-                    run_job(state, i, k);
+            for (int i = 0; i < count; i++)
+                if ((questions[i].law >= WHOLE) == whole && number++ % parts == part &&
+                    !total[i].done[k]) run_job(state, i, k);
 }
 
 /* log P(Bin(n, p) >= k): terms from k on, which fall where it matters. */
@@ -258,43 +288,52 @@ static double log_upper_tail(double n, double k, double p)
     return l + log(s);
 }
 
+/* One row.  Of the claims about both directions only one direction's is false at the null,
+ * and it is decided at half of beta.                                                  */
+static int print_row(const question *q, const sums *s, int j)
+{
+    const int power = q->factor > 1;
+    const double level = q->direction == MCAMP_BOTH ? 0.5 * betas[j] : betas[j];
+    const double hits = s->accepted[j];
+    const double lp = power ? log_upper_tail(s->trials, s->trials - hits, 0.5)
+                            : log_upper_tail(s->trials, hits, level);
+    const int bad = s->trials > 0 && lp < log(1e-9);
+    printf("| %s | %s | %s | %.3f | %g | %.0f | %.0f | %.5f | %s%s |\n", shapes[q->shape].name,
+           law_name[q->law], direction_name[q->direction], q->factor, betas[j], s->trials, hits,
+           s->trials > 0 ? hits / s->trials : 0, power ? ">= 1/2"
+           : q->direction == MCAMP_BOTH ? "<= beta/2" : "<= beta", bad ? ", FAILED" : "");
+    return bad;
+}
+
 static int print_table(void)
 {
-    int missing = 0, wrong = 0;
+    int rows = 0, missing = 0, wrong = 0;
     printf("# How often the verifier accepts\n\n"
            "Written by `make campaign`.  Each trial is a decision with fresh samples about a\n"
            "claim at epsilon 0.5 (of rare values: 80.3 and 69.5); the true delta comes from\n"
            "quadrature (tests/reference.h).  The last column says what an exact binomial test at\n"
-           "1e-9 checks; a ladder counts as accepted if the sigma it returns is too small.\n"
-           "Single laws decide with at most %d samples (plain: %d), whole claims and ladders with\n"
-           "%d a direction.\n\n"
+           "1e-9 checks.  A ladder begins at the sigma where the claim is at its null and has six\n"
+           "rungs within 1e-4 of it; it counts as accepted if any of them is.  Single laws decide\n"
+           "with at most %d samples (plain: %d), the same ones at every beta; whole claims and\n"
+           "rungs with %d a direction.\n\n"
            "| shape | law | direction | claim / truth | beta | trials | accepted | rate | wanted "
            "|\n|---|---|---|---|---|---|---|---|---|\n", (int)SAMPLES,
            (int)RARE_SAMPLES, (int)WHOLE_SAMPLES);
-    for (int i = 0; i < ncells; i++) {
-        const cell *c = &cells[i];
-        const sums *s = &total[i];
-        int power = c->factor > 1;
-        double lp = power ? log_upper_tail(s->trials, s->trials - s->accepted, 0.5)
-                          : log_upper_tail(s->trials, s->accepted, c->beta);
-        int bad = s->trials > 0 && lp < log(1e-9);
-        missing += s->trials < (double)JOB * JOBS;
-        wrong += bad;
-        printf("| %s | %s | %s | %.3f | %g | %.0f | %.0f | %.5f | %s%s |\n",
-               shapes[c->shape].name, law_name[c->law], direction_name[c->direction],
-               c->factor, c->beta, s->trials, s->accepted,
-               s->trials > 0 ? s->accepted / s->trials : 0,
-               power ? ">= 1/2" : "<= beta", bad ? ", FAILED" : "");
-    }
+    for (int i = 0; i < count; i++)
+        for (int j = questions[i].first; j < BETAS; j += questions[i].step) {
+            wrong += print_row(&questions[i], &total[i], j);
+            missing += total[i].trials < (double)JOB * JOBS;
+            rows++;
+        }
     printf("\n%d cells; %d of them fail their exact binomial test at 1e-9; %d have fewer than "
-           "%d trials.\n", ncells, wrong, missing, (int)JOB * JOBS);
+           "%d trials.\n", rows, wrong, missing, (int)JOB * JOBS);
     return wrong > 0;
 }
 
 int main(int argc, char **argv)
 {
-    list_cells();
-    if (argc == 3 && !strcmp(argv[2], "count")) return printf("%d\n", JOBS * ncells) < 0;
+    list_questions();
+    if (argc == 3 && !strcmp(argv[2], "count")) return printf("%d\n", JOBS * count) < 0;
     if (argc < 3) return 2;
     load(argv[1]);
     if (argc == 3) return print_table();
