@@ -100,6 +100,119 @@ TEST(sixteen_blocks_at_once_are_sixteen_blocks)
     }
 }
 
+/* ---- BLAKE2b ----------------------------------------------------------------- */
+
+/* The data of RFC 7693, appendix E: a Fibonacci generator. */
+static void rfc_data(unsigned char *out, size_t n, uint32_t seed)
+{
+    uint32_t a = 0xdead4badu * seed, b = 1, t;
+    for (size_t i = 0; i < n; i++) {
+        t = a + b;
+        a = b;
+        b = t;
+        out[i] = (unsigned char)(t >> 24);
+    }
+}
+
+/* Keys of any length, which the header has no use for. */
+static void blake_of(const unsigned char *key, size_t keys, const unsigned char *data, size_t n,
+                     size_t step, unsigned char *out, size_t size)
+{
+    mcamp__blake s;
+    mcamp__blake_start(&s, NULL, size);
+    s.h[0] ^= (uint64_t)keys << 8;
+    if (keys) {
+        memcpy(s.block, key, keys);
+        s.fill = 128;
+    }
+    for (size_t i = 0; i < n; i += step) mcamp__blake_add(&s, data + i, step < n - i ? step : n - i);
+    mcamp__blake_end(&s, out, size);
+}
+
+/* Its test: the hash of the hashes, keyed and not, of six lengths in four sizes; here with
+ * the data cut into pieces of every size up to 130.                              */
+TEST(hashes_of_rfc_7693_appendix_e)
+{
+    static const size_t sizes[4] = { 20, 32, 48, 64 }, lengths[6] = { 0, 3, 128, 129, 255, 1024 };
+    static const unsigned char want[32] = {
+        0xc2, 0x3a, 0x78, 0x00, 0xd9, 0x81, 0x23, 0xbd, 0x10, 0xf5, 0x06, 0xc6, 0x1e, 0x29, 0xda,
+        0x56, 0x03, 0xd7, 0x63, 0xb8, 0xbb, 0xad, 0x2e, 0x73, 0x7f, 0x5e, 0x76, 0x5a, 0x7b, 0xcc,
+        0xd4, 0x75 };
+    unsigned char data[1024], key[64], all[48 * 64], got[32];
+    for (size_t step = 1; step <= 130; step++) {
+        size_t at = 0;
+        for (int i = 0; i < 4; i++) {
+            for (int j = 0; j < 6; j++) {
+                rfc_data(data, lengths[j], (uint32_t)lengths[j]);
+                blake_of(NULL, 0, data, lengths[j], step, all + at, sizes[i]);
+                at += sizes[i];
+                rfc_data(key, sizes[i], (uint32_t)sizes[i]);
+                blake_of(key, sizes[i], data, lengths[j], step, all + at, sizes[i]);
+                at += sizes[i];
+            }
+        }
+        blake_of(NULL, 0, all, at, 128, got, 32);
+        CHECK(!memcmp(got, want, sizeof got));
+    }
+}
+
+/* Against another program: key 00 01 .. 1f, purpose 7, words 1 and 2^63 + 5. */
+TEST(bound_keys_depend_on_every_word)
+{
+    static const uint64_t words[2] = { 1, (UINT64_C(1) << 63) + 5 };
+    static const uint32_t want[8] = { 0xdf14d252u, 0x05b7ee11u, 0x02b8078eu, 0x6c5d5ae3u,
+                                      0x30592eb0u, 0x85e3ef6bu, 0xe6b0330fu, 0x0422b0acu };
+    mcamp_key k = counting_key();
+    uint32_t root[8], got[8];
+    mcamp__key_words(&k, root);
+    mcamp__bound_key(root, 7, words, 2, got);
+    CHECK(!memcmp(got, want, sizeof got));
+    for (int bit = 0; bit < 64 * 3 + 256; bit++) {
+        uint64_t w[3] = { 7, words[0], words[1] };
+        uint32_t r[8];
+        memcpy(r, root, sizeof r);
+        if (bit < 192) w[bit / 64] ^= UINT64_C(1) << bit % 64;
+        else r[(bit - 192) / 32] ^= UINT32_C(1) << bit % 32;
+        mcamp__bound_key(r, w[0], w + 1, 2, got);
+        CHECK(memcmp(got, want, sizeof got) != 0);
+    }
+    mcamp__bound_key(root, 7, words, 1, got);
+    CHECK(memcmp(got, want, sizeof got) != 0);
+}
+
+TEST(bytes_are_compared_to_the_end)
+{
+    unsigned char a[32] = { 1, 2, 3 }, b[32] = { 1, 2, 3 };
+    CHECK(mcamp__same_bytes(a, b, 32) && mcamp__same_bytes(a, b, 0));
+    for (int bit = 0; bit < 256; bit++) {
+        b[bit / 8] ^= (unsigned char)(1 << bit % 8);
+        CHECK(!mcamp__same_bytes(a, b, 32));
+        b[bit / 8] ^= (unsigned char)(1 << bit % 8);
+    }
+}
+
+static mcamp_key blake_key;
+static uint32_t bound[8];
+
+static void binds_a_key(void)
+{
+    static const uint64_t word[20] = { 1, 2, 3 };
+    uint32_t root[8];
+    mcamp__subkey(&blake_key, 9, root);
+    mcamp__bound_key(root, 1, word, 20, bound);
+    mcamp_wipe(root, sizeof root);
+}
+
+TEST(hashing_leaves_no_key_on_the_stack)
+{
+    uint32_t root[8];
+    mcamp_key_insecure_test(123, &blake_key);
+    mcamp__subkey(&blake_key, 9, root);
+    stack_after(binds_a_key);
+    CHECK(!stack_holds(root, 12) && !stack_holds(root + 5, 12));
+    CHECK(!stack_holds(bound, 12) && !stack_holds(bound + 5, 12));
+}
+
 /* ---- keys -------------------------------------------------------------------- */
 
 TEST(keys_must_be_given_and_are_wiped)
@@ -508,6 +621,10 @@ TEST_MAIN("secure",
     T(keystream_of_rfc_8439_section_2_4_2),
     T(keystream_of_the_zero_key),
     T(sixteen_blocks_at_once_are_sixteen_blocks),
+    T(hashes_of_rfc_7693_appendix_e),
+    T(bound_keys_depend_on_every_word),
+    T(bytes_are_compared_to_the_end),
+    T(hashing_leaves_no_key_on_the_stack),
     T(keys_must_be_given_and_are_wiped),
     T(derived_keys_differ_and_repeat),
     T(purposes_and_children_never_meet),
