@@ -8877,19 +8877,15 @@ MCAMP__PRIV uint64_t mcamp__get64(const unsigned char *p)
     return mcamp__le32(p) | (uint64_t)mcamp__le32(p + 4) << 32;
 }
 
-/* Four columns, or diagonals, at once: word i of b, c, d is that of column i + shift. */
-MCAMP__PRIV void mcamp__blake_quarter(uint64_t v[16], int i, int shift, uint64_t x, uint64_t y)
-{
-    uint64_t *a = v + i, *b = v + 4 + (i + shift) % 4, *c = v + 8 + (i + 2 * shift) % 4,
-             *d = v + 12 + (i + 3 * shift) % 4;
-    *a += *b + x; *d ^= *a; *d = *d >> 32 | *d << 32;
-    *c += *d;     *b ^= *c; *b = *b >> 24 | *b << 40;
-    *a += *b + y; *d ^= *a; *d = *d >> 16 | *d << 48;
-    *c += *d;     *b ^= *c; *b = *b >> 63 | *b << 1;
-}
+/* One column or diagonal of v; a macro, so that v stays in registers. */
+#define MCAMP__BLAKE_MIX(a, b, c, d, k) \
+    v[a] += v[b] + m[o[k]];     v[d] ^= v[a]; v[d] = v[d] >> 32 | v[d] << 32; \
+    v[c] += v[d];               v[b] ^= v[c]; v[b] = v[b] >> 24 | v[b] << 40; \
+    v[a] += v[b] + m[o[k + 1]]; v[d] ^= v[a]; v[d] = v[d] >> 16 | v[d] << 48; \
+    v[c] += v[d];               v[b] ^= v[c]; v[b] = v[b] >> 63 | v[b] << 1;
 
 /* `last` is all ones for the last block. */
-MCAMP__PRIV void mcamp__blake_block(mcamp__blake *s, uint64_t last)
+MCAMP__PRIV void mcamp__blake_block(mcamp__blake *s, const unsigned char *block, uint64_t last)
 {
     uint64_t v[16], m[16];
     for (int i = 0; i < 8; i++) {
@@ -8898,17 +8894,24 @@ MCAMP__PRIV void mcamp__blake_block(mcamp__blake *s, uint64_t last)
     }
     v[12] ^= s->count;
     v[14] ^= last;
-    for (int i = 0; i < 16; i++) m[i] = mcamp__get64(s->block + 8 * i);
+    for (int i = 0; i < 16; i++) m[i] = mcamp__get64(block + 8 * i);
     for (int r = 0; r < 12; r++) {
         const unsigned char *o = mcamp__blake_order[r % 10];
-        for (int i = 0; i < 4; i++) mcamp__blake_quarter(v, i, 0, m[o[2 * i]], m[o[2 * i + 1]]);
-        for (int i = 0; i < 4; i++)
-            mcamp__blake_quarter(v, i, 1, m[o[2 * i + 8]], m[o[2 * i + 9]]);
+        MCAMP__BLAKE_MIX(0, 4, 8, 12, 0)
+        MCAMP__BLAKE_MIX(1, 5, 9, 13, 2)
+        MCAMP__BLAKE_MIX(2, 6, 10, 14, 4)
+        MCAMP__BLAKE_MIX(3, 7, 11, 15, 6)
+        MCAMP__BLAKE_MIX(0, 5, 10, 15, 8)
+        MCAMP__BLAKE_MIX(1, 6, 11, 12, 10)
+        MCAMP__BLAKE_MIX(2, 7, 8, 13, 12)
+        MCAMP__BLAKE_MIX(3, 4, 9, 14, 14)
     }
     for (int i = 0; i < 8; i++) s->h[i] ^= v[i] ^ v[8 + i];
     mcamp_wipe(v, sizeof v);
     mcamp_wipe(m, sizeof m);
 }
+
+#undef MCAMP__BLAKE_MIX
 
 MCAMP__PRIV void mcamp__blake_add(mcamp__blake *s, const void *data, size_t n)
 {
@@ -8917,7 +8920,7 @@ MCAMP__PRIV void mcamp__blake_add(mcamp__blake *s, const void *data, size_t n)
         size_t len;
         if (s->fill == sizeof s->block) {       /* there is more, so it is not the last */
             s->count += s->fill;
-            mcamp__blake_block(s, 0);
+            mcamp__blake_block(s, s->block, 0);
             s->fill = 0;
         }
         len = mcamp__zmin(sizeof s->block - s->fill, n);
@@ -8953,7 +8956,7 @@ MCAMP__PRIV void mcamp__blake_end(mcamp__blake *s, unsigned char *out, size_t si
     unsigned char all[64];
     memset(s->block + s->fill, 0, sizeof s->block - s->fill);
     s->count += s->fill;
-    mcamp__blake_block(s, UINT64_MAX);
+    mcamp__blake_block(s, s->block, UINT64_MAX);
     for (int i = 0; i < 8; i++) mcamp__put64(all + 8 * i, s->h[i]);
     memcpy(out, all, size);
     mcamp_wipe(s, sizeof *s);
@@ -9528,7 +9531,7 @@ MCAMP__PRIV mcamp_status mcamp__noise_round(mcamp_ctx *ctx, mcamp_noise *m, uint
                                             int for_sum)
 {
     mcamp__chunk k;
-    mcamp_status st = MCAMP_OK;
+    mcamp_status st;
     if (step != m->step || step >= m->mech->n)
         return mcamp__fail(ctx, MCAMP_E_STEP, "step", (double)step);
     if (!count || count > m->count - m->done)
@@ -11278,13 +11281,19 @@ MCAMP__PRIV void mcamp__session_entry(const mcamp_session *s, mcamp_ledger_entry
 {
     uint64_t w[MCAMP__RUN_WORDS];
     uint32_t key[8];
+    unsigned char block[128];
     mcamp__blake h;
     mcamp__run_words(s, w);
     mcamp__bound_key(s->noise->keys + 24, MCAMP__KEY_LEDGER, w, MCAMP__RUN_WORDS, key);
     mcamp__blake_start(&h, key, sizeof e->digest);
     mcamp__blake_word(&h, s->round);
-    for (size_t i = 0; i < s->clip->dim; i++)
-        mcamp__blake_word(&h, s->sum ? mcamp__bits(s->sum[i]) : (uint64_t)s->grid_sum[i]);
+    for (size_t i = 0; i < s->clip->dim; i += 16) {
+        size_t len = mcamp__zmin(16, s->clip->dim - i);
+        for (size_t k = 0; k < len; k++)
+            mcamp__put64(block + 8 * k, s->sum ? mcamp__bits(s->sum[i + k])
+                                               : (uint64_t)s->grid_sum[i + k]);
+        mcamp__blake_add(&h, block, 8 * len);
+    }
     e->run = s->guarantee.run;
     e->round = s->round;
     mcamp__blake_end(&h, e->digest, sizeof e->digest);
@@ -11357,11 +11366,14 @@ MCAMP_API mcamp_status mcamp_session_load(mcamp_ctx *ctx, mcamp_session *session
     if (!blob) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "blob", 0);
     if (size < sizeof h) return mcamp__fail(ctx, MCAMP_E_BLOB, "size", (double)size);
     mcamp__run_header(s, h);
-    for (int i = 0; i < MCAMP__RUN_HEAD; i++) {
-        if (mcamp__get64(p + 8 * i) == h[i]) continue;
-        return i < 3 ? mcamp__fail(ctx, MCAMP_E_BLOB, i < 2 ? "version" : "size", 0)
-                     : mcamp__fail(ctx, MCAMP_E_MISMATCH, mcamp__run_field[i - 3], 0);
+    if (mcamp__get64(p) != h[0] || mcamp__get64(p + 8) != h[1])
+        return mcamp__fail(ctx, MCAMP_E_BLOB, "version", 0);
+    for (int i = 3; i < MCAMP__RUN_HEAD; i++) {
+        if (mcamp__get64(p + 8 * i) != h[i])
+            return mcamp__fail(ctx, MCAMP_E_MISMATCH, mcamp__run_field[i - 3], 0);
     }
+    if (size != h[2] || mcamp__get64(p + 16) != h[2])
+        return mcamp__fail(ctx, MCAMP_E_BLOB, "size", (double)size);
     st = mcamp__blob_read(ctx, s->noise, p + sizeof h, size - sizeof h);
     if (st == MCAMP_OK) s->open = s->noisy = false;
     return st;

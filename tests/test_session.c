@@ -11,6 +11,7 @@
 #  include <sys/types.h>
 #  include <sys/wait.h>
 #  include <unistd.h>
+#  include "../examples/ledger_file.h"
 #endif
 
 enum { N = 8, B = 4, M = 40, D = 30 };
@@ -996,6 +997,340 @@ TEST(killed_processes_leave_what_the_next_needs)
 TEST(killed_processes_leave_what_the_next_needs) { start(); }
 #endif
 
+/* ---- keys of a run ------------------------------------------------------------------ */
+
+typedef struct run_keys { uint32_t noise[24], batch[16]; double z[D]; } run_keys;
+
+static void keys_of(parts *p, const mcamp_guarantee *g, run_keys *k)
+{
+    mcamp_session s;
+    CHECK_STATUS(open_parts(p, g, &s), MCAMP_OK);
+    memcpy(k->noise, p->noise.keys, sizeof k->noise);
+    memcpy(k->batch, p->batch.keys, sizeof k->batch);
+    mcamp__stream_normals(ctx.vec, mcamp__noise_stream(&p->noise), 0, 0, D, k->z);
+    close_parts(p);
+}
+
+/* One key for runs that differ in one number, whichever, and for a stream without a
+ * session: no two of all their streams are alike, nor two of one run.             */
+TEST(no_two_runs_of_a_key_share_a_stream)
+{
+    enum { RUNS = 16 };
+    static run_keys k[RUNS + 1];
+    mcamp_guarantee base, g;
+    mcamp_key key;
+    mcamp_mech other;
+    parts p;
+    size_t streams = 0;
+    static uint32_t all[5 * RUNS + 8][8];
+    start();
+    other = make(MCAMP_MECH_SQRT, 2);
+    CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &mech, MCAMP_BATCH_BINS, B, 5, 1e-5, &base),
+                 MCAMP_OK);
+    for (int i = 0; i < RUNS; i++) {
+        g = base;
+        if (i == 1 || i == 2)
+            CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, i == 1 ? &mech : &other,
+                                                     MCAMP_BATCH_BINS, B, i == 1 ? 50 : 5, 1e-5,
+                                                     &g), MCAMP_OK);
+        if (i == 3)
+            CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &mech, MCAMP_BATCH_SHUFFLE, B, 5, 1e-5,
+                                                     &g), MCAMP_OK);
+        plan_parts(&p, &g);
+        if (i == 2) p.nd.mech = &other;
+        if (i == 4) p.run = 2;
+        if (i == 5) p.bd.examples = M - 1;
+        if (i == 6) p.bd.limit = 20;
+        if (i == 7) p.nd.clip_norm = p.cd.norm = 0.25;
+        if (i == 8) p.nd.grid = p.cd.grid = ldexp(1, -16);
+        if (i == 9) p.arithmetic = MCAMP_ARITHMETIC_FLOATING;
+        if (i == 10) p.nd.dim = p.cd.dim = D - 1;
+        if (i == 11) p.nd.batch = 11;
+        if (i == 12) p.cd.max_examples = M + 1;
+        if (i == 13) p.nd.type = MCAMP_NOISE_FLOAT;
+        if (i == 14) { mcamp_key_insecure_test(6, &key); p.bd.key = p.nd.key = key; }
+        if (i == 15) { p.nd.unit = MCAMP_NOISE_SUM; p.nd.batch = 0; }
+        keys_of(&p, &g, &k[i]);
+        for (int j = 0; j < 5; j++)
+            memcpy(all[streams++], j < 3 ? k[i].noise + 8 * j : k[i].batch + 8 * (j - 3), 32);
+        for (int j = 0; j < i; j++)
+            for (int c = 0; c < D; c++)
+                CHECK(fabs(k[i].z[c] - k[j].z[c]) > 1e-9 && fabs(k[i].z[c] + k[j].z[c]) > 1e-9);
+    }
+    plan_parts(&p, &base);              /* streams that belong to no session */
+    CHECK_STATUS(mcamp_noise_init(&ctx, &p.nd, &p.noise), MCAMP_OK);
+    CHECK_STATUS(mcamp_batch_init(&ctx, &p.bd, &p.batch), MCAMP_OK);
+    for (int j = 0; j < 4; j++) memcpy(all[streams++], p.noise.keys + 8 * j, 32);
+    for (int j = 0; j < 2; j++) memcpy(all[streams++], p.batch.keys + 8 * j, 32);
+    close_parts(&p);
+    for (size_t i = 0; i < streams; i++)
+        for (size_t j = 0; j < i; j++) CHECK(memcmp(all[i], all[j], 32) != 0);
+    plan_parts(&p, &base);              /* the same run has them once more */
+    keys_of(&p, &base, &k[RUNS]);
+    CHECK(!memcmp(&k[RUNS], &k[0], sizeof k[0]));
+    mcamp_mech_free(&ctx, &other);
+}
+
+/* ---- saved runs --------------------------------------------------------------------- */
+
+/* Every length but the right one, every bit; of both kinds of rows. */
+TEST(no_changed_state_of_a_run_is_loaded)
+{
+    start();
+    for (int type = 1; type <= 2; type++) {
+        static unsigned char blob[8192];
+        mcamp_guarantee g = verified;
+        mcamp_session s, r;
+        mcamp_batch_size drawn;
+        double out[D], want[D];
+        size_t size = 0, index[M];
+        parts p, q;
+        plan_parts(&p, &g);
+        p.nd.type = (mcamp_noise_type)type;
+        q = p;
+        CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
+        CHECK_STATUS(open_parts(&q, &g, &r), MCAMP_OK);
+        for (uint64_t t = 0; t < 3; t++) one_round(&s, t, out);
+        CHECK_STATUS(mcamp_session_save(&ctx, &s, NULL, 0, &size), MCAMP_OK);
+        CHECK_STATUS(mcamp_session_save(&ctx, &s, blob, size - 1, &size), MCAMP_E_SIZE);
+        CHECK_STATUS(mcamp_session_save(&ctx, &s, blob, sizeof blob, NULL), MCAMP_E_REQUIRED);
+        CHECK_STATUS(mcamp_session_save(&ctx, &s, blob, size, &size), MCAMP_OK);
+        one_round(&s, 3, want);
+        for (size_t len = 0; len < size + 9; len++)
+            if (len != size) CHECK_STATUS(mcamp_session_load(&ctx, &r, blob, len), MCAMP_E_BLOB);
+        for (size_t bit = 0; bit < 8 * size; bit++) {
+            blob[bit / 8] ^= (unsigned char)(1 << bit % 8);
+            CHECK(mcamp_session_load(&ctx, &r, blob, size) < 0);
+            blob[bit / 8] ^= (unsigned char)(1 << bit % 8);
+        }
+        CHECK(mcamp_noise_step(&q.noise) == 0);
+        CHECK_STATUS(mcamp_session_load(&ctx, &r, NULL, size), MCAMP_E_REQUIRED);
+        CHECK_STATUS(mcamp_session_begin(&ctx, &r, 0, index, M, &drawn), MCAMP_OK);
+        CHECK_STATUS(mcamp_session_load(&ctx, &r, blob, size), MCAMP_OK);
+        one_round(&r, 3, out);
+        CHECK(!memcmp(out, want, sizeof out));
+        CHECK_STATUS(mcamp_session_load(&ctx, &r, blob, size), MCAMP_E_STEP);   /* back */
+        close_parts(&p);
+        close_parts(&q);
+    }
+}
+
+/* A run that differs in anything gets nothing of it, and hears why. */
+TEST(states_of_another_run_are_refused_by_name)
+{
+    static unsigned char blob[8192];
+    mcamp_guarantee base, g;
+    mcamp_session s, r;
+    size_t size = 0;
+    double out[D];
+    parts p, q;
+    start();
+    base = verified;
+    plan_parts(&p, &base);
+    CHECK_STATUS(open_parts(&p, &base, &s), MCAMP_OK);
+    one_round(&s, 0, out);
+    CHECK_STATUS(mcamp_session_save(&ctx, &s, blob, sizeof blob, &size), MCAMP_OK);
+#define OTHER(change, name) \
+    do { g = base; plan_parts(&q, &g); change; \
+         CHECK_STATUS(open_parts(&q, &g, &r), MCAMP_OK); \
+         CHECK_STATUS(mcamp_session_load(&ctx, &r, blob, size), MCAMP_E_MISMATCH); \
+         CHECK(!strcmp(mcamp_last_error(&ctx).argument, name)); \
+         CHECK(mcamp_noise_step(&q.noise) == 0); close_parts(&q); } while (0)
+    OTHER(q.run = 2, "run");
+    OTHER(g.eps *= 1.5, "eps");
+    OTHER(g.delta *= 2, "delta");
+    OTHER(g.beta /= 2, "beta");
+    OTHER(q.bd.examples = M + 1, "examples");
+    OTHER(q.bd.limit = 30, "limit");
+    OTHER(q.nd.clip_norm = q.cd.norm = 0.25, "clip_norm");
+    OTHER(q.nd.grid = q.cd.grid = ldexp(1, -16), "grid");
+    OTHER((q.nd.unit = MCAMP_NOISE_SUM, q.nd.batch = 0), "unit");
+    OTHER(q.nd.batch = 11, "batch");
+    OTHER(q.nd.dim = q.cd.dim = D - 1, "dim");
+    OTHER(q.nd.type = MCAMP_NOISE_FLOAT, "type");
+    OTHER(q.cd.max_examples = M + 1, "max_examples");
+    OTHER(q.cd.zero_bad = true, "zero_bad");
+    OTHER((mcamp_key_insecure_test(6, &q.bd.key), q.nd.key = q.bd.key), "key");
+    OTHER(q.arithmetic = MCAMP_ARITHMETIC_FLOATING, "grid");
+#undef OTHER
+    plan_parts(&q, &base);
+    q.nd.store = MCAMP_NOISE_REGENERATED;       /* another length */
+    CHECK_STATUS(open_parts(&q, &base, &r), MCAMP_OK);
+    CHECK_STATUS(mcamp_session_load(&ctx, &r, blob, size), MCAMP_E_BLOB);
+    close_parts(&q);
+    close_parts(&p);
+}
+
+/* ---- the ledger --------------------------------------------------------------------- */
+
+typedef struct memory_ledger {
+    mcamp_ledger_entry last;
+    int calls, refuse;
+} memory_ledger;
+
+static int remember(void *user, const mcamp_ledger_entry *e)
+{
+    memory_ledger *m = (memory_ledger *)user;
+    m->calls++;
+    m->last = *e;
+    return m->refuse;
+}
+
+/* Nothing is released before the ledger has it; after that, the same as without one. */
+TEST(a_ledger_is_asked_before_each_release)
+{
+    start();
+    for (int how = 0; how <= 2; how++) {
+        memory_ledger book = { { 0, 0, { 0 } }, 0, 0 };
+        mcamp_guarantee g = verified;
+        mcamp_session s;
+        mcamp_batch_size size;
+        mcamp_ledger_entry first;
+        size_t index[M], bytes;
+        double out[D], want[2][D];
+        parts p;
+        plan_parts(&p, &g);
+        plan_numbers(&p, how);
+        CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
+        CHECK(!mcamp_session_guarantee(&s)->ledger);
+        for (uint64_t t = 0; t < 2; t++) one_round(&s, t, want[t]);
+        close_parts(&p);
+        p.ledger.record = remember;
+        p.ledger.user = &book;
+        CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
+        CHECK(mcamp_session_guarantee(&s)->ledger && mcamp_session_guarantee(&s)->run == 1);
+        CHECK_STATUS(mcamp_session_begin(&ctx, &s, 0, index, M, &size), MCAMP_OK);
+        add_all(&s, 0, index, size.kept - 1);
+        paint(out);
+        CHECK_STATUS(mcamp_session_end(&ctx, &s, out), MCAMP_E_MISMATCH);
+        CHECK(book.calls == 0);         /* not a round to be released */
+        add_all(&s, 0, index + size.kept - 1, 1);
+        for (book.refuse = 1; book.refuse < 4; book.refuse++) {
+            CHECK_STATUS(mcamp_session_end(&ctx, &s, out), MCAMP_E_LEDGER);
+            CHECK(painted(out) && book.calls == book.refuse);
+            CHECK(book.last.run == 1 && book.last.round == 0);
+            if (book.refuse == 1) first = book.last;
+            CHECK(!memcmp(first.digest, book.last.digest, sizeof first.digest));
+            CHECK_STATUS(mcamp_session_begin(&ctx, &s, 0, index, M, &size), MCAMP_E_STEP);
+            CHECK_STATUS(mcamp_session_begin(&ctx, &s, 1, index, M, &size), MCAMP_E_STEP);
+            CHECK_STATUS(mcamp_session_skip(&ctx, &s, index[0]), MCAMP_E_STEP);
+            CHECK_STATUS(mcamp_session_save(&ctx, &s, NULL, 0, &bytes), MCAMP_E_STEP);
+            CHECK_STATUS(mcamp_session_end(&ctx, &s, NULL), MCAMP_E_REQUIRED);
+        }
+        book.refuse = 0;
+        CHECK_STATUS(mcamp_session_end(&ctx, &s, out), MCAMP_OK);
+        CHECK(!memcmp(out, want[0], sizeof out));
+        one_round(&s, 1, out);
+        CHECK(!memcmp(out, want[1], sizeof out) && book.last.round == 1);
+        CHECK(memcmp(first.digest, book.last.digest, sizeof first.digest) != 0);
+        close_parts(&p);
+    }
+}
+
+#if defined(__unix__) || defined(__APPLE__)
+
+/* Gradients of another data set, or of the same. */
+static mcamp_status variant_round(mcamp_session *s, uint64_t t, int variant, double *out)
+{
+    size_t index[M];
+    mcamp_batch_size size = { 0, 0 };
+    double g[D];
+    mcamp_tensor piece = { NULL, NULL, D };
+    piece.d = g;
+    CHECK_STATUS(mcamp_session_begin(&ctx, s, t, index, M, &size), MCAMP_OK);
+    for (size_t i = 0; i < size.kept; i++) {
+        gradient(index[i] + 1000 * (size_t)variant, t, g);
+        CHECK_STATUS(mcamp_session_add(&ctx, s, index[i], &piece, 1), MCAMP_OK);
+    }
+    return mcamp_session_end(&ctx, s, out);
+}
+
+static const char *temporary(const char *what)
+{
+    static char name[4][200];
+    static int at;
+    const char *dir = getenv("TMPDIR");
+    at = (at + 1) % 4;
+    snprintf(name[at], sizeof name[at], "%s/mcamp_%s.%ld", dir ? dir : "/tmp", what,
+             (long)getpid());
+    return name[at];
+}
+
+/* Restart, rollback, fork, a copy of everything: with other data they are refused, with the
+ * same they give the same bits; a ledger that was taken back or cut, or of another run,
+ * accepts nothing.                                                                  */
+TEST(a_ledger_on_disk_lets_no_round_go_twice)
+{
+    static unsigned char blob[8192];
+    const char *path = temporary("ledger");
+    mcamp_guarantee g;
+    mcamp_session s, r;
+    parts p, q;
+    ledger_file book, again;
+    double out[D], want[4][D];
+    size_t size = 0;
+    start();
+    g = verified;
+    remove(path);
+    CHECK(!ledger_open(&book, path) && !ledger_open(&again, path));
+    plan_parts(&p, &g);
+    p.ledger.record = ledger_record;
+    p.ledger.user = &book;
+    q = p;
+    q.ledger.user = &again;
+    CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
+    for (uint64_t t = 0; t < 4; t++) {
+        if (t == 2)
+            CHECK_STATUS(mcamp_session_save(&ctx, &s, blob, sizeof blob, &size), MCAMP_OK);
+        CHECK_STATUS(variant_round(&s, t, 0, want[t]), MCAMP_OK);
+    }
+    for (int variant = 1; variant >= 0; variant--) {
+        for (uint64_t from = 0; from <= 2; from += 2) {     /* restart; rollback */
+            mcamp_status st = MCAMP_OK;
+            CHECK_STATUS(open_parts(&q, &g, &r), MCAMP_OK);
+            if (from) CHECK_STATUS(mcamp_session_load(&ctx, &r, blob, size), MCAMP_OK);
+            for (uint64_t t = from; t < 4 && st == MCAMP_OK; t++) {
+                paint(out);
+                st = variant_round(&r, t, variant, out);
+                if (variant) CHECK(st == MCAMP_E_LEDGER && painted(out));
+                else CHECK(st == MCAMP_OK && !memcmp(out, want[t], sizeof out));
+            }
+            if (variant || !from) close_parts(&q);
+        }
+    }
+    /* q has gone on from the copy as far as p: who is second is refused */
+    CHECK_STATUS(variant_round(&r, 4, 0, out), MCAMP_OK);
+    paint(out);
+    CHECK_STATUS(variant_round(&s, 4, 1, out), MCAMP_E_LEDGER);
+    CHECK_STATUS(mcamp_session_end(&ctx, &s, out), MCAMP_E_LEDGER);
+    CHECK(painted(out));
+    /* a line that was cut short; lines that are missing; another run in the file */
+    CHECK(ftruncate(book.fd, 5 * LEDGER_LINE + 40) == 0);
+    CHECK_STATUS(variant_round(&r, 5, 0, out), MCAMP_OK);
+    CHECK(lseek(book.fd, 0, SEEK_END) == 6 * LEDGER_LINE);
+    CHECK(ftruncate(book.fd, 5 * LEDGER_LINE) == 0);
+    paint(out);
+    CHECK_STATUS(variant_round(&r, 6, 0, out), MCAMP_E_LEDGER);
+    CHECK(painted(out));
+    close_parts(&p);
+    close_parts(&q);
+    CHECK(ftruncate(book.fd, LEDGER_LINE) == 0);
+    p.run = 2;
+    CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
+    CHECK_STATUS(variant_round(&s, 0, 0, out), MCAMP_E_LEDGER);
+    close_parts(&p);
+    ledger_close(&book);
+    p.run = 1;
+    CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
+    CHECK_STATUS(variant_round(&s, 0, 0, out), MCAMP_E_LEDGER);    /* closed */
+    close_parts(&p);
+    ledger_close(&again);
+    remove(path);
+}
+#else
+TEST(a_ledger_on_disk_lets_no_round_go_twice) { start(); }
+#endif
+
 /* ---- the statement ---------------------------------------------------------------- */
 
 static int collect(void *user, const char *text, size_t n)
@@ -1127,5 +1462,10 @@ TEST_MAIN("session",
     T(cuts_add_their_price_to_delta),
     T(a_killed_run_resumes_with_the_same_bits),
     T(killed_processes_leave_what_the_next_needs),
+    T(no_two_runs_of_a_key_share_a_stream),
+    T(no_changed_state_of_a_run_is_loaded),
+    T(states_of_another_run_are_refused_by_name),
+    T(a_ledger_is_asked_before_each_release),
+    T(a_ledger_on_disk_lets_no_round_go_twice),
     T(statements_name_what_they_rest_on),
     T(failed_allocations_leave_nothing_behind))
