@@ -1852,23 +1852,28 @@ typedef enum mcamp_report_format {
                                    of your own                                  */
     MCAMP_REPORT_LEGAL   = 3,   /* the privacy statement of a run: setting, unit,
                                    adjacency, accounting, what is covered       */
-    MCAMP_REPORT_CAPTION = 4    /* half a line for a picture                    */
+    MCAMP_REPORT_CAPTION = 4,   /* half a line for a picture                    */
+    MCAMP_REPORT_VALUE   = 5    /* the number alone that was asked for, for a table
+                                   whose heading says the rest                  */
 } mcamp_report_format;
 
 #ifndef MCAMP_NO_STDLIB
 /* An answer as what is known by it: an estimate, an interval or a closed form. */
 MCAMP_API mcamp_status mcamp_guarantee_answer(const mcamp_answer *a, mcamp_guarantee *out);
-/* The same for sigma of an optimiser, or another estimate of it. */
-MCAMP_API mcamp_status mcamp_guarantee_estimate(mcamp_batch_law law, uint64_t rounds,
-                                                uint64_t batches, double sigma,
-                                                double std_error, double eps, double delta,
-                                                mcamp_guarantee *out);
+/* The same for what an optimiser found for (eps, delta), or what was put together like it:
+ * sigma, sigma_error, sensitivity and samples are read.  delta 0: sigma was only given (or
+ * is 0), and nothing is claimed.                                                  */
+MCAMP_API mcamp_status mcamp_guarantee_estimate(const mcamp_mech *mech, mcamp_batch_law law,
+                                                uint64_t batches, const mcamp_opt_result *r,
+                                                double eps, double delta, mcamp_guarantee *out);
 /* And for what section exact says of events: `of` are the ends of what was asked for;
- * EPS, DELTA: then the other is given; else `value` was found for both.            */
+ * EPS, DELTA: then the other is given; else `value` was found for both, the smallest SIGMA,
+ * the largest of the others.  beta: that of
+ * mcamp_exact_info, 0 = certain.                                                  */
 MCAMP_API mcamp_status mcamp_guarantee_interval(mcamp_quantity asked, mcamp_direction direction,
                                                 mcamp_interval of, double value, double eps,
-                                                double delta, mcamp_guarantee *out);
-/* Any guarantee.  LEGAL: MCAMP_E_MISMATCH unless both directions were proved.      */
+                                                double delta, double beta, mcamp_guarantee *out);
+/* Any guarantee.  LEGAL: MCAMP_E_MISMATCH unless a C's both directions were proved.  */
 MCAMP_API mcamp_status mcamp_report_guarantee(const mcamp_guarantee *guarantee,
                                               mcamp_report_format format,
                                               const mcamp_writer *w);
@@ -19061,6 +19066,7 @@ MCAMP__PRIV int mcamp__decimal_read(const char *text, size_t size, double *x)
 typedef struct mcamp__out {
     const mcamp_writer *w;
     int failed, items;
+    int deep;                   /* sentences stand in a statement's items          */
     uint64_t sum;
 } mcamp__out;
 
@@ -19078,7 +19084,7 @@ MCAMP__PRIV mcamp__out mcamp__out_open(const mcamp_writer *w)
 {
     mcamp__out o;
     o.w = w;
-    o.failed = o.items = 0;
+    o.failed = o.items = o.deep = 0;
     o.sum = MCAMP__SUM_START;
     return o;
 }
@@ -19743,12 +19749,7 @@ MCAMP__PRIV void mcamp__json_text(mcamp__out *o, const char *key, const char *te
     mcamp__put(o, "\"");
 }
 
-MCAMP__PRIV mcamp_status mcamp__report_end(mcamp__out *o)
-{
-    return o->failed ? MCAMP_Q_INTERRUPTED : MCAMP_OK;
-}
-
-/* ---- what a guarantee is about ------------------------------------------------ */
+/* ---- the fields of a guarantee, as words ---------------------------------------- */
 
 MCAMP__PRIV double mcamp__guarantee_value(const mcamp_guarantee *g)
 {
@@ -19774,32 +19775,24 @@ MCAMP__PRIV int mcamp__guarantee_sampled(const mcamp_guarantee *g)
     return g->remove.samples || g->add.samples;
 }
 
+/* sensitivity^2/(2 sigma^2), rounded up, for the Gaussian mechanism. */
+MCAMP__PRIV double mcamp__guarantee_rho(const mcamp_guarantee *g)
+{
+    double r = g->sensitivity / g->sigma;
+    return r * r / 2 * (1 + 8 * DBL_EPSILON);
+}
+
 /* A number of the claim: as given, or rounded to the safe side if it was asked for. */
 MCAMP__PRIV void mcamp__put_claim(mcamp__out *o, const mcamp_guarantee *g, mcamp_quantity which,
                                   double x)
 {
-    if (g->asked != which || g->kind == MCAMP_KIND_VERIFIED || g->kind == MCAMP_KIND_NONE)
+    if (which == MCAMP_ASK_COUNT || which == MCAMP_ASK_UNIT)
+        mcamp__put_count(o, which == MCAMP_ASK_COUNT ? g->count : g->unit);
+    else if (g->asked != which || g->kind == MCAMP_KIND_VERIFIED || g->kind == MCAMP_KIND_NONE)
         mcamp__put_exact(o, x);
     else
         mcamp__put_rounded(o, x, 7, which == MCAMP_ASK_Q ? MCAMP__DOWN : MCAMP__UP);
 }
-
-MCAMP__PRIV void mcamp__put_sigma(mcamp__out *o, const mcamp_guarantee *g)
-{
-    mcamp__put_claim(o, g, MCAMP_ASK_SIGMA, g->sigma);
-}
-
-MCAMP__PRIV void mcamp__put_eps(mcamp__out *o, const mcamp_guarantee *g)
-{
-    mcamp__put_claim(o, g, MCAMP_ASK_EPS, g->eps);
-}
-
-MCAMP__PRIV void mcamp__put_delta(mcamp__out *o, const mcamp_guarantee *g)
-{
-    mcamp__put_claim(o, g, MCAMP_ASK_DELTA, g->delta);
-}
-
-/* ---- sentences that kinds share --------------------------------------------------- */
 
 MCAMP__PRIV const char *mcamp__direction_words(mcamp_direction d)
 {
@@ -19808,199 +19801,193 @@ MCAMP__PRIV const char *mcamp__direction_words(mcamp_direction d)
          :                     "both, with the example added and with it removed";
 }
 
+/* "$s" of a sentence, and so on: every number of a guarantee with its side. */
+MCAMP__PRIV void mcamp__put_field(mcamp__out *o, const mcamp_guarantee *g, char field)
+{
+    switch (field) {
+    case 's': mcamp__put_claim(o, g, MCAMP_ASK_SIGMA, g->sigma); break;
+    case 'e': mcamp__put_claim(o, g, MCAMP_ASK_EPS, g->eps); break;
+    case 'd': mcamp__put_claim(o, g, MCAMP_ASK_DELTA, g->delta); break;
+    case 'q': mcamp__put_claim(o, g, MCAMP_ASK_Q, g->q); break;
+    case 'x': mcamp__put_claim(o, g, g->asked, mcamp__guarantee_value(g)); break;
+    case '~': mcamp__put_rounded(o, g->std_error, 1, MCAMP__UP); break;
+    case '<': mcamp__put_rounded(o, g->lower, 7, MCAMP__DOWN); break;
+    case '>': mcamp__put_rounded(o, g->upper, 7, MCAMP__UP); break;
+    case 'u': mcamp__put_rounded(o, g->upper, 4, MCAMP__UP); break;
+    case 'a': mcamp__put_rounded(o, g->unamplified, 6, MCAMP__UP); break;
+    case 'S': mcamp__put_rounded(o, g->sensitivity, 10, MCAMP__UP); break;
+    case 'l': mcamp__put_rounded(o, g->beta, 6, MCAMP__UP); break;
+    case 't': mcamp__put_rounded(o, mcamp__guarantee_delta(g), 7, MCAMP__UP); break;
+    case 'z': mcamp__put_rounded(o, mcamp__guarantee_rho(g), 7, MCAMP__UP); break;
+    case 'L': mcamp__put_exact(o, g->beta); break;
+    case 'Q': mcamp__put_exact(o, g->q); break;
+    case '=': mcamp__put_exact(o, g->sensitivity); break;
+    case 'n': mcamp__put_count(o, g->rounds); break;
+    case 'b': mcamp__put_count(o, g->batches); break;
+    case 'N': mcamp__put_count(o, g->examples); break;
+    case 'k': mcamp__put_count(o, g->unit); break;
+    case 'p': mcamp__put_count(o, g->points); break;
+    case 'r': mcamp__put_count(o, g->seed); break;
+    case 'R': mcamp__put_count(o, g->rung); break;
+    case 'C': mcamp__put_digest(o, g->strategy_digest); break;
+    case 'G': mcamp__put_digest(o, g->gram_digest); break;
+    case 'v': mcamp__put_version(o, g->version); break;
+    case 'A': mcamp__put(o, mcamp__asked_names[g->asked]); break;
+    case 'w': mcamp__put(o, mcamp__direction_words(g->direction)); break;
+    default:  mcamp__put(o, mcamp__adjacency_names[g->adjacency]); break;    /* 'D' */
+    }
+}
+
+/* "#k": of one direction. */
+MCAMP__PRIV void mcamp__put_proof_field(mcamp__out *o, const mcamp_proof *p, char field)
+{
+    switch (field) {
+    case 'k': mcamp__put_count(o, p->samples); break;
+    case 'o': mcamp__put_count(o, p->order); break;
+    case 'm': mcamp__put(o, mcamp__method_names[p->method]); break;
+    case 'b': mcamp__put_rounded(o, p->bound, 6, MCAMP__UP); break;
+    case 'a': mcamp__put_rounded(o, p->range, 6, MCAMP__UP); break;
+    case 'w': mcamp__put_rounded(o, p->log_wealth, 4, MCAMP__DOWN); break;
+    case 'd': mcamp__put_rounded(o, p->value, 4, MCAMP__UP); break;
+    default:  mcamp__put_rounded(o, p->std_error, 1, MCAMP__UP); break;     /* '~' */
+    }
+}
+
+/* A sentence; "\v" is where a line of it begins, indented as its surroundings are. */
+MCAMP__PRIV void mcamp__say_of(mcamp__out *o, const mcamp_guarantee *g, const mcamp_proof *p,
+                               const char *text)
+{
+    for (size_t n; *text; text += n) {
+        n = strcspn(text, "$#\v");
+        if (n) { mcamp__put_n(o, text, n); continue; }
+        n = *text == '\v' ? 1 : 2;
+        if (*text == '$') mcamp__put_field(o, g, text[1]);
+        else if (*text == '#') mcamp__put_proof_field(o, p, text[1]);
+        else mcamp__put(o, o->deep ? "         " : "  ");
+    }
+}
+
+MCAMP__PRIV void mcamp__say(mcamp__out *o, const mcamp_guarantee *g, const char *text)
+{
+    mcamp__say_of(o, g, NULL, text);
+}
+
+/* ---- sentences that kinds share --------------------------------------------------- */
+
 /* Half a guarantee is none, and has to say so. */
 MCAMP__PRIV void mcamp__text_direction(mcamp__out *o, const mcamp_guarantee *g)
 {
-    mcamp__put(o, "  Direction: ");
-    mcamp__put(o, mcamp__direction_words(g->direction));
-    mcamp__put(o, g->direction == MCAMP_BOTH ? ".\n"
-        : ".\n  This is half of a differential-privacy guarantee: the other direction was not "
-          "asked for.\n");
+    mcamp__say(o, g, g->direction == MCAMP_BOTH ? "\vDirection: $w.\n"
+        : "\vDirection: $w.\n\vThis is half of a differential-privacy guarantee: the other "
+          "direction was not asked for.\n");
 }
 
 MCAMP__PRIV void mcamp__text_unit(mcamp__out *o, const mcamp_guarantee *g)
 {
-    mcamp__put(o, "  Unit of privacy: ");
-    if (g->unit > 1) {
-        mcamp__put(o, "groups of up to ");
-        mcamp__put_count(o, g->unit);
-        mcamp__put(o, " examples");
-    } else {
-        mcamp__put(o, "one example");
-    }
-    mcamp__put(o, g->adjacency == MCAMP_ADJACENT_ZERO_OUT
+    mcamp__say(o, g, g->unit > 1 ? "\vUnit of privacy: groups of up to $k examples"
+                                 : "\vUnit of privacy: one example");
+    mcamp__say(o, g, g->adjacency == MCAMP_ADJACENT_ZERO_OUT
         ? ", its gradients zeroed out while it keeps its place"
         : ", added or removed (its gradients zeroed out)");
-    mcamp__put(o, ";\n  each gradient clipped to norm 1.\n");
+    mcamp__say(o, g, ";\n\veach gradient clipped to norm 1.\n");
 }
 
 MCAMP__PRIV void mcamp__text_law(mcamp__out *o, const mcamp_guarantee *g)
 {
-    switch ((int)g->law) {
-    case MCAMP_BATCH_BINS:
-        mcamp__put(o, "balls in bins, every example in one of ");
-        mcamp__put_count(o, g->batches);
-        mcamp__put(o, " batches, uniformly and\n  independently, the same in every epoch");
-        break;
-    case MCAMP_BATCH_POISSON:
-        mcamp__put(o, "cyclic Poisson sampling in a cycle of ");
-        mcamp__put_count(o, g->batches);
-        mcamp__put(o, " rounds: every example belongs to one of as\n  many groups that take turns");
-        if (g->q > 0) {
-            mcamp__put(o, ", and is drawn from it with probability ");
-            mcamp__put_claim(o, g, MCAMP_ASK_Q, g->q);
-        }
-        break;
-    case MCAMP_BATCH_FIXED:
-        mcamp__put(o, "a fixed number of examples, of groups that take turns in a cycle of ");
-        mcamp__put_count(o, g->batches);
-        mcamp__put(o, "\n  rounds; not amplified");
-        break;
-    case MCAMP_BATCH_MINSEP:
-        mcamp__put(o, "b-min-sep Poisson sampling, two uses of an example at least ");
-        mcamp__put_count(o, g->batches);
-        mcamp__put(o, "\n  rounds apart; not amplified");
-        break;
-    default:
-        mcamp__put(o, "shuffled once or in any other fixed order, cut into ");
-        mcamp__put_count(o, g->batches);
-        mcamp__put(o, " batches, the\n  same in every epoch; not amplified");
-    }
+    static const char *const words[] = { "",
+        "\vBatches: balls in bins, every example in one of $b batches, uniformly and\n"
+        "\vindependently, the same in every epoch",
+        "\vBatches: cyclic Poisson sampling in a cycle of $b rounds: every example belongs to one "
+        "of as\n\vmany groups that take turns",
+        "\vBatches: a fixed number of examples, of groups that take turns in a cycle of $b\n"
+        "\vrounds; not amplified",
+        "\vBatches: b-min-sep Poisson sampling, two uses of an example at least $b\n"
+        "\vrounds apart; not amplified",
+        "\vBatches: shuffled once or in any other fixed order, cut into $b batches, the\n"
+        "\vsame in every epoch; not amplified" };
+    mcamp__say(o, g, words[g->law]);
+    if (g->law == MCAMP_BATCH_POISSON && g->q > 0)
+        mcamp__say(o, g, ", and is drawn from it with probability $q");
 }
 
 MCAMP__PRIV void mcamp__text_batches(mcamp__out *o, const mcamp_guarantee *g)
 {
     if (!g->law) return;
-    mcamp__put(o, "  Batches: ");
     mcamp__text_law(o, g);
-    if (g->rounds) {
-        mcamp__put(o, "; ");
-        mcamp__put_count(o, g->rounds);
-        mcamp__put(o, " rounds");
-    }
-    if (g->examples) {
-        mcamp__put(o, ", ");
-        mcamp__put_count(o, g->examples);
-        mcamp__put(o, " examples");
-    }
+    if (g->rounds) mcamp__say(o, g, "; $n rounds");
+    if (g->examples) mcamp__say(o, g, ", $N examples");
     mcamp__put(o, ".\n");
 }
 
 /* "wrong with probability at most beta", for how many numbers. */
 MCAMP__PRIV void mcamp__text_level(mcamp__out *o, const mcamp_guarantee *g)
 {
-    mcamp__put_rounded(o, g->beta, 6, MCAMP__UP);
-    if (g->points > 1) {
-        mcamp__put(o, " for all ");
-        mcamp__put_count(o, g->points);
-        mcamp__put(o, " points at once");
-    }
+    mcamp__say(o, g, g->points > 1 ? "$l for all $p points at once" : "$l");
 }
 
 MCAMP__PRIV void mcamp__text_proof(mcamp__out *o, const char *name, const mcamp_proof *p)
 {
+    int exact = p->method == MCAMP_METHOD_EXACT;
     if (!p->method) return;
-    mcamp__put(o, "  ");
-    mcamp__put(o, name);
-    if (p->method == MCAMP_METHOD_EXACT) {
-        mcamp__put(o, ": without samples");
-        if (p->accepted) mcamp__put(o, ", delta is at most ");
-        if (p->accepted) mcamp__put_rounded(o, p->bound, 6, MCAMP__UP);
-    } else {
-        mcamp__put(o, ": ");
-        mcamp__put_count(o, p->samples);
-        mcamp__put(o, " samples of the ");
-        mcamp__put(o, mcamp__method_names[p->method]);
-        mcamp__put(o, " law of order ");
-        mcamp__put_count(o, p->order);
-        mcamp__put(o, ", each value at most ");
-        mcamp__put_rounded(o, p->range, 6, MCAMP__UP);
-        mcamp__put(o, "; betting wealth e^");
-        mcamp__put_rounded(o, p->log_wealth, 4, MCAMP__DOWN);
-    }
+    mcamp__say_of(o, NULL, p, name);
+    mcamp__say_of(o, NULL, p, !exact ? ": #k samples of the #m law of order #o, each value at most "
+                                       "#a; betting wealth e^#w"
+        : p->accepted ? ": without samples, delta is at most #b" : ": without samples");
     mcamp__put(o, p->accepted ? "; accepted.\n" : "; not accepted.\n");
 }
 
-/* All that another person needs to repeat it. */
-MCAMP__PRIV void mcamp__text_origin(mcamp__out *o, const mcamp_guarantee *g, const char *indent)
+MCAMP__PRIV void mcamp__text_proofs(mcamp__out *o, const mcamp_guarantee *g)
 {
-    mcamp__put(o, indent);
-    if (g->strategy_digest) {
-        mcamp__put(o, "C has the digest ");
-        mcamp__put_digest(o, g->strategy_digest);
-        if (g->gram_digest) {
-            mcamp__put(o, ", its Gram matrix ");
-            mcamp__put_digest(o, g->gram_digest);
-        }
-        mcamp__put(o, ";\n");
-        mcamp__put(o, indent);
-    }
-    if (mcamp__guarantee_sampled(g)) {
-        mcamp__put(o, "seed ");
-        mcamp__put_count(o, g->seed);
-        if (g->rung) {
-            mcamp__put(o, ", stream ");
-            mcamp__put_count(o, g->rung);
-        }
-        mcamp__put(o, "; ");
-    }
-    mcamp__put(o, "mcamp.h ");
-    mcamp__put_version(o, g->version);
-    mcamp__put(o, ".\n");
+    mcamp__text_proof(o, "\vremove", &g->remove);
+    mcamp__text_proof(o, "\vadd", &g->add);
+}
+
+/* All that another person needs to repeat it. */
+MCAMP__PRIV void mcamp__text_origin(mcamp__out *o, const mcamp_guarantee *g)
+{
+    if (g->strategy_digest)
+        mcamp__say(o, g, g->gram_digest ? "\vC has the digest $C, its Gram matrix $G;\n"
+                                        : "\vC has the digest $C;\n");
+    mcamp__say(o, g, !mcamp__guarantee_sampled(g) ? "\vmcamp.h $v.\n"
+        : g->rung ? "\vseed $r, stream $R; mcamp.h $v.\n" : "\vseed $r; mcamp.h $v.\n");
 }
 
 /* ---- proven, or not ------------------------------------------------------------------ */
 
 MCAMP__PRIV void mcamp__text_claim(mcamp__out *o, const mcamp_guarantee *g)
 {
-    int both = g->direction == MCAMP_BOTH;
-    mcamp__put(o, both ? "Certified: with noise multiplier sigma = "
-                       : "Certified in one direction: with noise multiplier sigma = ");
-    mcamp__put_sigma(o, g);
-    mcamp__put(o, both ? " the mechanism C x + z is (" : " delta of C x + z at epsilon ");
-    mcamp__put_eps(o, g);
-    mcamp__put(o, both ? ", " : " is at most\n  ");
-    mcamp__put_delta(o, g);
-    mcamp__put(o, both ? ")-differentially private.\n" : ", ");
-    if (both) return;
-    mcamp__put(o, mcamp__direction_words(g->direction));
-    mcamp__put(o, ".\n");
+    mcamp__say(o, g, g->direction == MCAMP_BOTH
+        ? "Certified: with noise multiplier sigma = $s the mechanism C x + z is ($e, $d)-"
+          "differentially private.\n"
+        : "Certified in one direction: with noise multiplier sigma = $s delta of C x + z at "
+          "epsilon $e is at most\n\v$d, $w.\n");
 }
 
 /* No part of this may read as an assertion. */
 MCAMP__PRIV void mcamp__text_nothing(mcamp__out *o, const mcamp_guarantee *g)
 {
     mcamp__put(o, g->interrupted ? "Interrupted before a decision.  " : "Not certified.  ");
-    mcamp__put(o, "Nothing is claimed about noise multiplier ");
-    mcamp__put_sigma(o, g);
-    mcamp__put(o, " at epsilon ");
-    mcamp__put_eps(o, g);
-    mcamp__put(o, " and\n  delta ");
-    mcamp__put_delta(o, g);
-    mcamp__put(o, ".  What was looked at:\n");
+    mcamp__say(o, g, "Nothing is claimed about noise multiplier $s at epsilon $e and\n\vdelta $d.  "
+                     "What was looked at:\n");
 }
 
 MCAMP__PRIV void mcamp__text_basis(mcamp__out *o, const mcamp_guarantee *g)
 {
     if (g->kind == MCAMP_KIND_INTERVAL) {
-        mcamp__put(o, "  Certain, no samples were needed: composed privacy loss distributions, all "
-                      "errors\n  included; ");
+        mcamp__say(o, g, "\vCertain, no samples were needed: composed privacy loss distributions, "
+                         "all errors\n\vincluded; sensitivity $S.\n");
     } else if (g->kind == MCAMP_KIND_CLOSED) {
-        mcamp__put(o, "  Certain, no samples were needed: closed form of the Gaussian mechanism; ");
-    } else if (!mcamp__guarantee_sampled(g)) {
-        if (g->accepted) mcamp__put(o, "  Certain: no samples were needed.\n");
-        return;
-    } else {
-        mcamp__put(o, g->accepted ? "  Were the claim false, it would have been accepted with "
-                                    "probability at most "
-                                  : "  A false claim would be accepted with probability at most ");
+        mcamp__say(o, g, "\vCertain, no samples were needed: closed form of the Gaussian "
+                         "mechanism; sensitivity $S.\n");
+    } else if (mcamp__guarantee_sampled(g)) {
+        mcamp__say(o, g, g->accepted
+            ? "\vWere the claim false, it would have been accepted with probability at most "
+            : "\vA false claim would be accepted with probability at most ");
         mcamp__text_level(o, g);
         mcamp__put(o, ".\n");
-        return;
+    } else if (g->accepted) {
+        mcamp__say(o, g, "\vCertain: no samples were needed.\n");
     }
-    mcamp__put(o, "sensitivity ");
-    mcamp__put_rounded(o, g->sensitivity, 10, MCAMP__UP);
-    mcamp__put(o, ".\n");
 }
 
 MCAMP__PRIV void mcamp__text_decided(mcamp__out *o, const mcamp_guarantee *g)
@@ -20010,9 +19997,18 @@ MCAMP__PRIV void mcamp__text_decided(mcamp__out *o, const mcamp_guarantee *g)
     mcamp__text_unit(o, g);
     mcamp__text_batches(o, g);
     mcamp__text_basis(o, g);
-    mcamp__text_proof(o, "remove", &g->remove);
-    mcamp__text_proof(o, "add", &g->add);
-    mcamp__text_origin(o, g, "  ");
+    mcamp__text_proofs(o, g);
+    mcamp__text_origin(o, g);
+}
+
+/* Noise that was given, or none, and no question. */
+MCAMP__PRIV void mcamp__text_given(mcamp__out *o, const mcamp_guarantee *g)
+{
+    mcamp__say(o, g, g->sigma > 0
+        ? "\vNothing is claimed: what sigma $s, as given, keeps private was not asked for.\n"
+        : "\vNothing is claimed: neither noise nor what it should keep private was given.\n");
+    if (g->sensitivity > 0) mcamp__say(o, g, "\vsensitivity            $S\n");
+    mcamp__text_origin(o, g);
 }
 
 /* ---- answers to questions ---------------------------------------------------------------- */
@@ -20020,124 +20016,87 @@ MCAMP__PRIV void mcamp__text_decided(mcamp__out *o, const mcamp_guarantee *g)
 MCAMP__PRIV void mcamp__text_estimate_of(mcamp__out *o, const char *name, const mcamp_proof *p)
 {
     if (!p->method) return;
-    mcamp__put(o, name);
-    mcamp__put_rounded(o, p->value, 4, MCAMP__UP);
-    if (p->method == MCAMP_METHOD_EXACT) {
-        mcamp__put(o, p->std_error > 0 ? " (without samples, at most " : " (closed form");
-        if (p->std_error > 0) {
-            mcamp__put_rounded(o, p->std_error, 1, MCAMP__UP);
-            mcamp__put(o, " too high");
-        }
-        mcamp__put(o, ")\n");
-        return;
-    }
-    mcamp__put(o, " +- ");
-    mcamp__put_rounded(o, p->std_error, 1, MCAMP__UP);
-    mcamp__put(o, " (");
-    mcamp__put_count(o, p->samples);
-    mcamp__put(o, " samples of the ");
-    mcamp__put(o, mcamp__method_names[p->method]);
-    mcamp__put(o, " law, order ");
-    mcamp__put_count(o, p->order);
-    mcamp__put(o, ")\n");
+    mcamp__say_of(o, NULL, p, name);
+    mcamp__say_of(o, NULL, p, p->method != MCAMP_METHOD_EXACT
+        ? "#d +- #~ (#k samples of the #m law, order #o)\n"
+        : p->std_error > 0 ? "#d (without samples, at most #~ too high)\n" : "#d (closed form)\n");
 }
 
 /* "sigma = 4.25 +- 0.01" */
 MCAMP__PRIV void mcamp__text_value(mcamp__out *o, const mcamp_guarantee *g)
 {
-    mcamp__put(o, mcamp__asked_names[g->asked]);
-    mcamp__put(o, " = ");
-    if (g->asked == MCAMP_ASK_COUNT || g->asked == MCAMP_ASK_UNIT)
-        mcamp__put_count(o, g->asked == MCAMP_ASK_COUNT ? g->count : g->unit);
-    else
-        mcamp__put_claim(o, g, g->asked, mcamp__guarantee_value(g));
-    if (g->std_error > 0) {
-        mcamp__put(o, " +- ");
-        mcamp__put_rounded(o, g->std_error, 1, MCAMP__UP);
-    }
-    mcamp__put(o, "\n");
+    mcamp__say(o, g, g->std_error > 0 ? "$A = $x +- $~\n" : "$A = $x\n");
 }
 
 MCAMP__PRIV void mcamp__text_bound(mcamp__out *o, const mcamp_guarantee *g)
 {
     if (!(g->upper > 0 && g->upper < 1)) return;
-    mcamp__put(o, "  delta is at most       ");
-    mcamp__put_rounded(o, g->upper, 4, MCAMP__UP);
-    if (mcamp__guarantee_sampled(g)) {
-        mcamp__put(o, ", wrong with probability ");
-        mcamp__text_level(o, g);
-        mcamp__put(o, " per direction");
-    } else {
-        mcamp__put(o, ", certain");
-    }
-    mcamp__put(o, "\n");
+    mcamp__say(o, g, mcamp__guarantee_sampled(g)
+        ? "\vdelta is at most       $u, wrong with probability " : "\vdelta is at most       $u, ");
+    if (mcamp__guarantee_sampled(g)) mcamp__text_level(o, g);
+    mcamp__put(o, mcamp__guarantee_sampled(g) ? " per direction\n" : "certain\n");
 }
 
 MCAMP__PRIV void mcamp__text_answer(mcamp__out *o, const mcamp_guarantee *g)
 {
-    int estimate = g->kind == MCAMP_KIND_ESTIMATE;
     mcamp__text_value(o, g);
-    mcamp__put(o, estimate ? "\n  Estimate, not a proof (+- one standard error): sigma "
-                  : "\n  Certain, no samples were needed: sigma ");
-    mcamp__put_sigma(o, g);
-    mcamp__put(o, estimate ? " gives about (" : " gives (");
-    mcamp__put_eps(o, g);
-    mcamp__put(o, ", ");
-    mcamp__put_delta(o, g);
-    mcamp__put(o, ")");
+    mcamp__say(o, g, g->kind == MCAMP_KIND_ESTIMATE
+        ? "\n\vEstimate, not a proof (+- one standard error): sigma $s gives about ($e, $d)"
+        : "\n\vCertain, no samples were needed: sigma $s gives ($e, $d)");
     mcamp__put(o, g->direction == MCAMP_BOTH ? "-DP.\n" : ".\n");
     mcamp__text_direction(o, g);
-    mcamp__text_estimate_of(o, "  delta, remove          ", &g->remove);
-    mcamp__text_estimate_of(o, "  delta, add             ", &g->add);
+    mcamp__text_estimate_of(o, "\vdelta, remove          ", &g->remove);
+    mcamp__text_estimate_of(o, "\vdelta, add             ", &g->add);
     if (mcamp__guarantee_bounded(g) == MCAMP_ASK_DELTA) mcamp__text_bound(o, g);
-    if (g->unamplified > 0) {
-        mcamp__put(o, "  without amplification  ");
-        mcamp__put(o, mcamp__asked_names[g->asked]);
-        mcamp__put(o, " ");
-        mcamp__put_rounded(o, g->unamplified, 6, MCAMP__UP);
-        mcamp__put(o, "\n");
-    }
+    if (g->unamplified > 0) mcamp__say(o, g, "\vwithout amplification  $A $a\n");
+    if (g->sensitivity > 0) mcamp__say(o, g, "\vsensitivity            $S\n");
     mcamp__text_unit(o, g);
     mcamp__text_batches(o, g);
-    mcamp__text_origin(o, g, "  ");
+    mcamp__text_origin(o, g);
 }
 
 /* Composed events: one sentence. */
 MCAMP__PRIV void mcamp__text_interval(mcamp__out *o, const mcamp_guarantee *g)
 {
     int found = g->asked != MCAMP_ASK_EPS && g->asked != MCAMP_ASK_DELTA;
-    if (found) {
-        mcamp__text_value(o, g);
-        mcamp__put(o, "  Certain, no samples were needed: with it (");
-        mcamp__put_eps(o, g);
-        mcamp__put(o, ", ");
-        mcamp__put_delta(o, g);
-        mcamp__put(o, g->direction == MCAMP_BOTH ? ")-DP.\n" : ").\n");
-    } else {
-        mcamp__put(o, mcamp__asked_names[g->asked]);
-        mcamp__put(o, " from ");
-        mcamp__put_rounded(o, g->lower, 7, MCAMP__DOWN);
-        mcamp__put(o, " to ");
-        mcamp__put_rounded(o, g->upper, 7, MCAMP__UP);
-        mcamp__put(o, g->asked == MCAMP_ASK_EPS ? " at delta " : " at epsilon ");
-        mcamp__put_exact(o, g->asked == MCAMP_ASK_EPS ? g->delta : g->eps);
-        mcamp__put(o, mcamp__guarantee_sampled(g) ? "\n  Wrong with probability at most "
-                                                  : "\n  Certain: no samples were needed.\n");
-        if (mcamp__guarantee_sampled(g)) {
-            mcamp__text_level(o, g);
-            mcamp__put(o, ".\n");
-        }
+    if (found) mcamp__text_value(o, g);
+    else mcamp__say(o, g, g->asked == MCAMP_ASK_EPS ? "$A from $< to $> at delta $d\n"
+                                                    : "$A from $< to $> at epsilon $e\n");
+    if (g->beta > 0) mcamp__put(o, "  It rests on samples");
+    else mcamp__put(o, found ? "  Certain, no samples were needed"
+                             : "  Certain: no samples were needed");
+    if (found) mcamp__say(o, g, g->direction == MCAMP_BOTH ? ": with it ($e, $d)-DP"
+                                                           : ": with it ($e, $d)");
+    if (g->beta > 0) {
+        mcamp__put(o, "; wrong with probability at most ");
+        mcamp__text_level(o, g);
+        mcamp__put(o, ", which delta covers");
     }
+    mcamp__put(o, ".\n");
     mcamp__text_direction(o, g);
 }
 
 /* For the margin of a picture. */
 MCAMP__PRIV void mcamp__text_caption(mcamp__out *o, const mcamp_guarantee *g)
 {
-    mcamp__put(o, "sigma ");
-    mcamp__put_sigma(o, g);
-    mcamp__put(o, "; shaded: proven bounds, wrong with probability ");
-    mcamp__text_level(o, g);
+    if (g->sigma > 0) mcamp__say(o, g, "sigma $s; ");
+    mcamp__put(o, g->beta > 0 ? "shaded: proven bounds, wrong with probability "
+                              : "shaded: certain bounds");
+    if (g->beta > 0) mcamp__text_level(o, g);
+    if (g->direction != MCAMP_BOTH) mcamp__say(o, g, ", $w");
+}
+
+/* One number of it under a name. */
+MCAMP__PRIV void mcamp__json_value(mcamp__out *o, const char *key, const mcamp_guarantee *g)
+{
+    mcamp__json_number(o, key, mcamp__guarantee_value(g));
+}
+
+/* An estimate beside a guarantee: what was asked for, under a name that says so. */
+MCAMP__PRIV void mcamp__json_estimate(mcamp__out *o, const mcamp_guarantee *g)
+{
+    mcamp__json_value(o, "estimated_sigma", g);
+    mcamp__json_number(o, "stderr_sigma", g->std_error);
 }
 
 MCAMP__PRIV void mcamp__json_guarantee(mcamp__out *o, const mcamp_guarantee *g)
@@ -20155,13 +20114,15 @@ MCAMP__PRIV void mcamp__json_guarantee(mcamp__out *o, const mcamp_guarantee *g)
     mcamp__json_text(o, "method", mcamp__method_names[worse->method]);
     mcamp__json_count(o, "k", worse->order);
     mcamp__json_number(o, "range", worse->range);
-    if (g->asked) mcamp__json_number(o, "value", mcamp__guarantee_value(g));
+    if (g->kind == MCAMP_KIND_CLOSED && g->sensitivity > 0)
+        mcamp__json_number(o, "rho", mcamp__guarantee_rho(g));
+    if (g->asked) mcamp__json_value(o, "value", g);
 }
 
 /* Names are looked up by these. */
 MCAMP__PRIV int mcamp__guarantee_printable(const mcamp_guarantee *g)
 {
-    return g->magic == MCAMP__GUARANTEE_MAGIC &&
+    return g->magic == MCAMP__GUARANTEE_MAGIC && (unsigned)g->law <= MCAMP_BATCH_SHUFFLE &&
            (unsigned)g->asked <= MCAMP_ASK_UNIT && (unsigned)g->kind <= MCAMP_KIND_CLOSED &&
            (unsigned)g->direction <= MCAMP_ADD &&
            (unsigned)g->adjacency <= MCAMP_ADJACENT_ZERO_OUT &&
@@ -20171,7 +20132,9 @@ MCAMP__PRIV int mcamp__guarantee_printable(const mcamp_guarantee *g)
 
 MCAMP__PRIV void mcamp__text_guarantee(mcamp__out *o, const mcamp_guarantee *g)
 {
-    if (g->kind == MCAMP_KIND_NONE || g->kind == MCAMP_KIND_VERIFIED) mcamp__text_decided(o, g);
+    if (g->kind == MCAMP_KIND_NONE && !mcamp__finite(g->eps)) mcamp__text_given(o, g);
+    else if (g->kind == MCAMP_KIND_NONE || g->kind == MCAMP_KIND_VERIFIED)
+        mcamp__text_decided(o, g);
     else if (!g->law) mcamp__text_interval(o, g);
     else if (g->kind == MCAMP_KIND_ESTIMATE || g->unamplified > 0) mcamp__text_answer(o, g);
     else mcamp__text_decided(o, g);
@@ -20181,11 +20144,23 @@ MCAMP__PRIV void mcamp__text_guarantee(mcamp__out *o, const mcamp_guarantee *g)
  * The items of [2], appendix K.1, in their order; of a session, or of a guarantee alone
  * (s is NULL) before there is one.                                                         */
 
-/* sensitivity^2/(2 sigma^2), rounded up, for the Gaussian mechanism. */
-MCAMP__PRIV double mcamp__guarantee_rho(const mcamp_guarantee *g)
+/* What a session makes of its guarantee: delta with its cuts, the number of examples; and
+ * the cuts' part of delta.                                                                */
+MCAMP__PRIV mcamp_guarantee mcamp__guarantee_run(const mcamp_session *s)
 {
-    double r = g->sensitivity / g->sigma;
-    return r * r / 2 * (1 + 8 * DBL_EPSILON);
+    mcamp_guarantee g = s->guarantee;
+    g.delta = mcamp_session_delta(s);
+    g.examples = s->batch->examples;
+    return g;
+}
+
+MCAMP__PRIV mcamp_guarantee mcamp__guarantee_cuts(const mcamp_session *s)
+{
+    mcamp_guarantee g = s->guarantee;
+    g.kind = MCAMP_KIND_CLOSED;
+    g.asked = MCAMP_ASK_DELTA;
+    g.delta = s->cut_delta;
+    return g;
 }
 
 MCAMP__PRIV void mcamp__legal_type(mcamp__out *o, const mcamp_guarantee *g)
@@ -20209,127 +20184,90 @@ MCAMP__PRIV void mcamp__legal_type(mcamp__out *o, const mcamp_guarantee *g)
 MCAMP__PRIV void mcamp__legal_assumptions(mcamp__out *o, const mcamp_guarantee *g,
                                           const mcamp_session *s)
 {
-    mcamp__put(o, "     (b) Assumptions.  Mechanism: C x + z, noise multiplier ");
-    mcamp__put_sigma(o, g);
-    mcamp__put(o, ",\n         gradients clipped to norm ");
+    mcamp__say(o, g, "     (b) Assumptions.  Mechanism: C x + z, noise multiplier $s,\n\vgradients "
+                     "clipped to norm ");
     mcamp__put_exact(o, s ? s->clip->norm : 1);
-    mcamp__put(o, s ? ".\n  Batches: " : ", or sigma relative to it.\n  Batches: ");
+    mcamp__put(o, s ? ".\n" : ", or sigma relative to it.\n");
     mcamp__text_law(o, g);
     if (s && s->batch->limit) {
-        mcamp__put(o, ";\n  cut to ");
+        mcamp_guarantee cuts = mcamp__guarantee_cuts(s);
+        mcamp__say(o, g, ";\n\vcut to ");
         mcamp__put_count(o, s->batch->limit);
-        mcamp__put(o, " examples at random, which adds ");
-        mcamp__put_rounded(o, s->cut_delta, 4, MCAMP__UP);
-        mcamp__put(o, " to delta");
+        mcamp__say(o, &cuts, " examples at random, which adds $d to delta");
     }
-    mcamp__put(o, ".\n         Drawn by a keyed generator; neither key nor batches are released,\n"
-                  "         and each example that is drawn is added once.\n");
+    mcamp__say(o, g, ".\n\vDrawn by a keyed generator; neither key nor batches are released,\n"
+                     "\vand each example that is drawn is added once.\n");
     if (!s) return;
-    mcamp__put(o, s->clip->grid > 0
-        ? "         Numbers: released on a lattice; integer sums.  The noise itself is\n"
-          "         computed in double precision, which the statement does not cover.\n"
-        : "         Numbers: floating point, so that the statement holds up to rounding only:\n"
-          "         that the low bits of sums may tell more than it says is not covered.\n");
-    mcamp__put(o, g->ledger
-        ? "         Each round is released once: a ledger was asked before.\n"
-        : "         No ledger: that each round is released once, also after a restart from\n"
-          "         a saved state or in a copy of the process, is up to who runs it.\n");
-}
-
-MCAMP__PRIV void mcamp__legal_promise(mcamp__out *o, const mcamp_guarantee *g,
-                                      const mcamp_session *s)
-{
-    mcamp__put(o, "     (c) Statement: the run is (");
-    mcamp__put_eps(o, g);
-    mcamp__put(o, ", ");
-    mcamp__put_rounded(o, s ? mcamp_session_delta(s) : mcamp__guarantee_delta(g), 7, MCAMP__UP);
-    mcamp__put(o, ")-differentially private,\n         both with the example added and with it "
-                  "removed");
-    if (g->kind == MCAMP_KIND_CLOSED) {
-        mcamp__put(o, ", and ");
-        mcamp__put_rounded(o, mcamp__guarantee_rho(g), 7, MCAMP__UP);
-        mcamp__put(o, "-zCDP");
-    }
-    mcamp__put(o, ".\n");
+    mcamp__say(o, g, s->clip->grid > 0
+        ? "\vNumbers: released on a lattice; integer sums.  The noise itself is\n"
+          "\vcomputed in double precision, which the statement does not cover.\n"
+        : "\vNumbers: floating point, so that the statement holds up to rounding only:\n"
+          "\vthat the low bits of sums may tell more than it says is not covered.\n");
+    mcamp__say(o, g, g->ledger
+        ? "\vEach round is released once: a ledger was asked before.\n"
+        : "\vNo ledger: that each round is released once, also after a restart from\n"
+          "\va saved state or in a copy of the process, is up to who runs it.\n");
 }
 
 /* What somebody else needs who has C: its record, and these. */
 MCAMP__PRIV void mcamp__legal_verify(mcamp__out *o, const mcamp_guarantee *g)
 {
-    mcamp__put(o, "     (d) Verifiability: anybody with C, or the record of this guarantee, can "
-                  "repeat it:\n         ");
-    mcamp__put_count(o, g->rounds);
-    mcamp__put(o, " rounds, a cycle of ");
-    mcamp__put_count(o, g->batches);
-    mcamp__put(o, ", epsilon ");
-    mcamp__put_eps(o, g);
-    mcamp__put(o, ", delta ");
-    mcamp__put_delta(o, g);
-    mcamp__put(o, ", sigma ");
-    mcamp__put_sigma(o, g);
-    if (g->kind == MCAMP_KIND_VERIFIED) {
-        mcamp__put(o, ", level ");
-        mcamp__put_exact(o, g->beta);
-    }
-    if (g->q > 0) {
-        mcamp__put(o, ", q ");
-        mcamp__put_exact(o, g->q);
-    }
-    if (g->sensitivity > 0) {
-        mcamp__put(o, ", sensitivity ");
-        mcamp__put_exact(o, g->sensitivity);
-    }
+    mcamp__say(o, g, "     (d) Verifiability: anybody with C, or the record of this guarantee, can "
+                     "repeat it:\n\v$n rounds, a cycle of $b, epsilon $e, delta $d, sigma $s");
+    if (g->kind == MCAMP_KIND_VERIFIED) mcamp__say(o, g, ", level $L");
+    if (g->q > 0) mcamp__say(o, g, ", q $Q");
+    if (g->sensitivity > 0) mcamp__say(o, g, ", sensitivity $=");
     mcamp__put(o, ";\n");
-    mcamp__text_proof(o, "       remove", &g->remove);
-    mcamp__text_proof(o, "       add", &g->add);
-    mcamp__text_origin(o, g, "         ");
+    mcamp__text_proofs(o, g);
+    mcamp__text_origin(o, g);
 }
 
 MCAMP__PRIV void mcamp__text_legal(mcamp__out *o, const mcamp_guarantee *g,
                                    const mcamp_session *s)
 {
-    mcamp__put(o, "Privacy statement\n"
+    mcamp_guarantee run = s ? mcamp__guarantee_run(s) : *g;
+    o->deep = 1;
+    mcamp__say(o, g, "Privacy statement\n"
         "  1. Setting: central; whoever runs the training is trusted to run it as said here.\n"
         "  2. Definition\n"
         "     (a) Data covered: the examples of this one training run.  Not covered:\n"
-        "         choosing hyperparameters or checkpoints by looking at the data, and\n"
-        "         anything else that was computed from them.\n"
-        "     (b) Output: the noisy gradients of all ");
-    mcamp__put_count(o, g->rounds);
-    mcamp__put(o, " rounds, hence every model on the way.\n"
-        "     (c) Unit: one example.\n     (d) Adjacency: ");
-    mcamp__put(o, mcamp__adjacency_names[g->adjacency]);
-    mcamp__put(o, ".\n");
+        "\vchoosing hyperparameters or checkpoints by looking at the data, and\n"
+        "\vanything else that was computed from them.\n"
+        "     (b) Output: the noisy gradients of all $n rounds, hence every model on the way.\n"
+        "     (c) Unit: one example.\n     (d) Adjacency: $D.\n");
     mcamp__legal_type(o, g);
     mcamp__legal_assumptions(o, g, s);
-    mcamp__legal_promise(o, g, s);
+    mcamp__say(o, &run, "     (c) Statement: the run is ($e, $t)-differentially private,\n\vboth "
+                        "with the example added and with it removed");
+    mcamp__say(o, g, g->kind == MCAMP_KIND_CLOSED ? ", and $z-zCDP.\n" : ".\n");
     mcamp__legal_verify(o, g);
 }
 
 /* What a session adds to its guarantee. */
 MCAMP__PRIV void mcamp__json_session(mcamp__out *o, const mcamp_session *s)
 {
-    const mcamp_guarantee *g = &s->guarantee;
-    mcamp_guarantee run = *g;
-    run.delta = mcamp_session_delta(s);
-    run.examples = s->batch->examples;
+    mcamp_guarantee run = mcamp__guarantee_run(s), cuts = mcamp__guarantee_cuts(s);
     mcamp__json_guarantee(o, &run);
     mcamp__json_text(o, "setting", "central");
     mcamp__json_text(o, "covers", "one training run; not the choice of hyperparameters or "
                                   "checkpoints");
     mcamp__json_text(o, "output", "the noisy gradients of all rounds");
-    mcamp__json_number(o, "delta_of_cuts", s->cut_delta);
-    if (g->kind == MCAMP_KIND_CLOSED) mcamp__json_number(o, "rho", mcamp__guarantee_rho(g));
+    mcamp__json_value(o, "delta_of_cuts", &cuts);
     mcamp__json_number(o, "clip_norm", s->clip->norm);
-    mcamp__json_text(o, "arithmetic", g->arithmetic == MCAMP_ARITHMETIC_FLOATING
+    mcamp__json_text(o, "arithmetic", run.arithmetic == MCAMP_ARITHMETIC_FLOATING
                      ? "floating point, up to rounding: not covered" : "lattice");
     mcamp__json_number(o, "grid", s->clip->grid);
-    mcamp__json_count(o, "run", g->run);
-    mcamp__json_text(o, "ledger", g->ledger ? "asked before each release" : "none");
+    mcamp__json_count(o, "run", run.run);
+    mcamp__json_text(o, "ledger", run.ledger ? "asked before each release" : "none");
     mcamp__json_count(o, "limit", s->batch->limit);
     mcamp__json_count(o, "dim", s->clip->dim);
     mcamp__json_count(o, "round", s->noise->step);
     mcamp__put(o, "}\n");
+}
+
+MCAMP__PRIV mcamp_status mcamp__report_end(mcamp__out *o)
+{
+    return o->failed ? MCAMP_Q_INTERRUPTED : MCAMP_OK;
 }
 
 MCAMP_API mcamp_status mcamp_report_session(const mcamp_session *s, mcamp_report_format format,
@@ -20353,19 +20291,23 @@ MCAMP_API mcamp_status mcamp_report_guarantee(const mcamp_guarantee *guarantee,
     if (!guarantee || !w || !w->write) return MCAMP_E_REQUIRED;
     if (!mcamp__guarantee_printable(guarantee)) return MCAMP_E_ARG;
     o = mcamp__out_open(w);
+    o.items = format == MCAMP_REPORT_MEMBERS;       /* after others of an open object */
     switch ((int)format) {
     case MCAMP_REPORT_TEXT:    mcamp__text_guarantee(&o, guarantee); break;
     case MCAMP_REPORT_CAPTION: mcamp__text_caption(&o, guarantee); break;
+    case MCAMP_REPORT_VALUE:
+        if (!guarantee->asked) return MCAMP_E_ARG;
+        mcamp__say(&o, guarantee, "$x");
+        break;
     case MCAMP_REPORT_LEGAL:
-        if (!guarantee->accepted || guarantee->direction != MCAMP_BOTH) return MCAMP_E_MISMATCH;
+        if (!guarantee->accepted || guarantee->direction != MCAMP_BOTH || !guarantee->law)
+            return MCAMP_E_MISMATCH;
         mcamp__text_legal(&o, guarantee, NULL);
         break;
-    case MCAMP_REPORT_MEMBERS: o.items = 1;         /* after others of an open object */
-        mcamp__json_guarantee(&o, guarantee);
-        break;
     case MCAMP_REPORT_JSON:
+    case MCAMP_REPORT_MEMBERS:
         mcamp__json_guarantee(&o, guarantee);
-        mcamp__put(&o, "}\n");
+        if (format == MCAMP_REPORT_JSON) mcamp__put(&o, "}\n");
         break;
     default: return MCAMP_E_ARG;
     }
@@ -20422,36 +20364,46 @@ MCAMP_API mcamp_status mcamp_guarantee_answer(const mcamp_answer *a, mcamp_guara
     return MCAMP_OK;
 }
 
-MCAMP_API mcamp_status mcamp_guarantee_estimate(mcamp_batch_law law, uint64_t rounds,
-                                                uint64_t batches, double sigma,
-                                                double std_error, double eps, double delta,
-                                                mcamp_guarantee *out)
+MCAMP_API mcamp_status mcamp_guarantee_estimate(const mcamp_mech *mech, mcamp_batch_law law,
+                                                uint64_t batches, const mcamp_opt_result *r,
+                                                double eps, double delta, mcamp_guarantee *out)
 {
-    if (!out) return MCAMP_E_REQUIRED;
-    mcamp__guarantee_start(out, law, rounds, batches);
+    if (!mech || !r || !out) return MCAMP_E_REQUIRED;
+    if (!mcamp__mech_ok(mech) || (unsigned)law > MCAMP_BATCH_SHUFFLE) return MCAMP_E_ARG;
+    mcamp__guarantee_start(out, law, mech->n, batches);
+    out->sigma = r->sigma > 0 ? r->sigma : mcamp__nan();
+    out->std_error = r->sigma_error;
+    out->sensitivity = r->sensitivity;
+    out->samples = r->samples;
+    out->eps = out->delta = mcamp__nan();
+    out->strategy_digest = mech->digest;
+    if (law == MCAMP_BATCH_BINS) out->gram_digest = mcamp__gram_digest(mech, batches);
+    if (!(delta > 0)) return MCAMP_OK;
     out->kind = MCAMP_KIND_ESTIMATE;
     out->asked = MCAMP_ASK_SIGMA;
-    out->sigma = sigma; out->std_error = std_error;
     out->eps = eps; out->delta = delta;
     return MCAMP_OK;
 }
 
 MCAMP_API mcamp_status mcamp_guarantee_interval(mcamp_quantity asked, mcamp_direction direction,
                                                 mcamp_interval of, double value, double eps,
-                                                double delta, mcamp_guarantee *out)
+                                                double delta, double beta, mcamp_guarantee *out)
 {
     if (!out) return MCAMP_E_REQUIRED;
     if (!(of.lower <= of.upper) || (int)asked <= 0 || (int)asked > (int)MCAMP_ASK_UNIT ||
-        !(value >= 0 && value < 9e15))
+        !(value >= 0 && value < 9e15) || !(beta >= 0 && beta < 1))
         return MCAMP_E_ARG;
     mcamp__guarantee_start(out, MCAMP_BATCH_UNSET, 0, 0);
     out->kind = MCAMP_KIND_INTERVAL;
     out->accepted = true;
     out->asked = asked;
     out->direction = direction;
-    out->lower = of.lower; out->upper = of.upper;
+    out->lower = asked > MCAMP_ASK_SIGMA ? value : asked == MCAMP_ASK_SIGMA ? 0 : of.lower;
+    out->upper = asked > MCAMP_ASK_SIGMA ? mcamp__inf() : asked == MCAMP_ASK_SIGMA ? value
+               : of.upper;
     out->eps = asked == MCAMP_ASK_EPS ? of.upper : eps;
     out->delta = asked == MCAMP_ASK_DELTA ? of.upper : delta;
+    out->beta = beta;
     if (asked == MCAMP_ASK_SIGMA) out->sigma = value;
     if (asked == MCAMP_ASK_Q) out->q = value;
     if (asked == MCAMP_ASK_COUNT) out->count = (uint64_t)value;
@@ -20534,8 +20486,7 @@ MCAMP__PRIV void mcamp__json_plan_row(mcamp__out *o, const mcamp_plan_result *r,
     if (row->status >= 0) {
         mcamp__json_number(o, "estimated_rmse", row->result.rmse);
         mcamp__json_number(o, "estimated_max_error", row->result.max_error);
-        mcamp__json_number(o, "estimated_sigma", g.sigma);
-        mcamp__json_number(o, "stderr_sigma", g.std_error);
+        mcamp__json_estimate(o, &g);
         mcamp__json_number(o, "error_unit_noise", row->result.unit.rmse);
         mcamp__json_number(o, "max_error_unit_noise", row->result.unit.max);
         mcamp__json_count(o, "iterations", row->result.iterations);
@@ -20597,7 +20548,7 @@ MCAMP__PRIV void mcamp__text_plan_row(mcamp__out *o, const mcamp_plan_result *r,
     } else {
         mcamp__put_cell_number(o, row->result.rmse, 11);
         mcamp__put_cell_number(o, row->result.max_error, 11);
-        mcamp__put_sigma(o, &g);
+        mcamp__say(o, &g, "$s");
         if (row->status) { mcamp__put(o, "  "); mcamp__put(o, mcamp_strerror(row->status)); }
     }
     mcamp__put(o, "\n");

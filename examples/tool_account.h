@@ -234,18 +234,23 @@ TOOL_FN void check_event(session *s, const event_list *l, mcamp_status st)
 
 /* The interval that was asked for: of eps at delta, or of delta at eps. */
 TOOL_FN mcamp_status account_interval(session *s, const account *a, const event_list *l,
-                                      bool want_eps, double x, mcamp_interval *v)
+                                      bool want_eps, double x, mcamp_interval *v,
+                                      mcamp_exact_info *info)
 {
     return want_eps
-        ? mcamp_exact_epsilon(&s->ctx, l->event, l->n, &a->desc, x, v, NULL)
-        : mcamp_exact_delta(&s->ctx, l->event, l->n, &a->desc, x, v, NULL);
+        ? mcamp_exact_epsilon(&s->ctx, l->event, l->n, &a->desc, x, v, info)
+        : mcamp_exact_delta(&s->ctx, l->event, l->n, &a->desc, x, v, info);
 }
 
-/* delta at x[n], both directions: lo[n], hi[n]. */
+/* delta at x[n] in the directions asked for: lo[n], hi[n].  v: room for 2n. */
 TOOL_FN void account_curve(session *s, const account *a, const event_list *l, const double *x,
                            size_t n, mcamp_interval *v, double *lo, double *hi)
 {
-    check_event(s, l, mcamp_exact_curve(&s->ctx, l->event, l->n, &a->desc, x, n, v, v + n));
+    mcamp_direction d = a->desc.direction;
+    memset(v, 0, 2 * n * sizeof *v);
+    check_event(s, l, mcamp_exact_curve(&s->ctx, l->event, l->n, &a->desc, x, n,
+                                        d == MCAMP_ADD ? NULL : v,
+                                        d == MCAMP_REMOVE ? NULL : v + n));
     for (size_t i = 0; i < n; i++) {
         lo[i] = v[i].lower > v[n + i].lower ? v[i].lower : v[n + i].lower;
         hi[i] = v[i].upper > v[n + i].upper ? v[i].upper : v[n + i].upper;
@@ -278,6 +283,7 @@ TOOL_FN void account_result(session *s, const account *a, const event_list *l)
 {
     const option_value *o = s->opt;
     mcamp_interval eps, delta;
+    mcamp_exact_info info;
     double value = 0;
     mcamp_guarantee g;
     mcamp_status st;
@@ -285,30 +291,45 @@ TOOL_FN void account_result(session *s, const account *a, const event_list *l)
     delta.lower = delta.upper = o[O_DELTA].real;
     if (l->unknown)
         st = mcamp_exact_calibrate(&s->ctx, l->event, l->n, &a->desc, l->which, l->param,
-                                   eps.upper, delta.upper, &value, NULL);
+                                   eps.upper, delta.upper, &value, &info);
     else if (o[O_EPS].given)
-        st = account_interval(s, a, l, false, eps.upper, &delta);
+        st = account_interval(s, a, l, false, eps.upper, &delta, &info);
     else
-        st = account_interval(s, a, l, true, delta.upper, &eps);
+        st = account_interval(s, a, l, true, delta.upper, &eps, &info);
     check_event(s, l, st);
     check_event(s, l, mcamp_guarantee_interval(
         l->unknown ? asked_of(l->param) : o[O_EPS].given ? MCAMP_ASK_DELTA : MCAMP_ASK_EPS,
-        a->desc.direction, o[O_EPS].given ? delta : eps, value, eps.upper, delta.upper, &g));
+        a->desc.direction, o[O_EPS].given ? delta : eps, value, eps.upper, delta.upper,
+        info.beta, &g));
     s->seconds = progress_end(&s->progress);
     warn(st);
     print_events(s, l, &g);
 }
 
-TOOL_FN void json_intervals(const event_list *l, const double *eps, const double *lo,
-                            const double *hi, size_t n)
+/* What is certain of delta at one point of a curve. */
+TOOL_FN mcamp_guarantee at_point(const account *a, double eps, double lo, double hi)
 {
+    mcamp_interval delta;
+    mcamp_guarantee g;
+    delta.lower = lo;
+    delta.upper = hi;
+    mcamp_guarantee_interval(MCAMP_ASK_DELTA, a->desc.direction, delta, 0, eps, 0, 0, &g);
+    return g;
+}
+
+TOOL_FN void json_intervals(const account *a, const event_list *l, const svg_series *line)
+{
+    mcamp_writer w = to_stdout();
     json j;
     json_open(&j, stdout);
     json_text(&j, "mechanism", l->text);
-    json_reals(&j, "epsilon", eps, n);
-    json_reals(&j, "delta_lower", lo, n);
-    json_reals(&j, "delta_upper", hi, n);
-    json_text(&j, "version", MCAMP_VERSION_TEXT);
+    json_key(&j, "curve");
+    for (size_t i = 0; i < line->n; i++) {
+        mcamp_guarantee g = at_point(a, line->x[i], line->lo[i], line->hi[i]);
+        fputs(i ? ",\n" : "[\n", stdout);
+        mcamp_report_guarantee(&g, MCAMP_REPORT_JSON, &w);
+    }
+    fputs("]", stdout);
     json_close(&j);
 }
 
@@ -322,12 +343,16 @@ TOOL_FN void account_curves(session *s, const account *a)
     mcamp_interval *v = (mcamp_interval *)need(calloc(2 * points, sizeof *v));
     svg_series lines[16];
     svg_chart chart;
+    mcamp_exact_info info;
+    mcamp_guarantee g;
+    text_writer w;
+    char subtitle[200];
     double end = o[O_EPS_MAX].real;
     memset(lines, 0, sizeof lines);
     memset(&chart, 0, sizeof chart);
     for (size_t k = 0; !o[O_EPS_MAX].given && k < a->n; k++) {
         mcamp_interval e;
-        check_event(s, &a->list[k], account_interval(s, a, &a->list[k], true, 1e-10, &e));
+        check_event(s, &a->list[k], account_interval(s, a, &a->list[k], true, 1e-10, &e, &info));
         if (e.upper > end) end = e.upper;
     }
     for (size_t i = 0; i < points; i++) x[i] = end * (double)i / (double)(points - 1);
@@ -342,8 +367,11 @@ TOOL_FN void account_curves(session *s, const account *a)
         lines[k].band_n = points;
         lines[k].n = points;
     }
+    g = at_point(a, x[0], lines[0].lo[0], lines[0].hi[0]);
+    write_text(&w, subtitle, sizeof subtitle);
+    mcamp_report_guarantee(&g, MCAMP_REPORT_CAPTION, &w.writer);
     chart.title = "Privacy of composed mechanisms";
-    chart.subtitle = "certified upper bounds, both directions";
+    chart.subtitle = subtitle;
     chart.xlabel = "epsilon";
     chart.ylabel = "delta";
     chart.log_y = true;
@@ -353,7 +381,7 @@ TOOL_FN void account_curves(session *s, const account *a)
     progress_end(&s->progress);
     write_picture(s, o[O_OUT].text, &chart);
     for (size_t k = 0; k < a->n && o[O_JSON].given && !o[O_EPS].given && !o[O_DELTA].given; k++)
-        json_intervals(&a->list[k], x, lines[k].lo, lines[k].hi, points);
+        json_intervals(a, &a->list[k], &lines[k]);
     free(v);
     free(x);
 }
@@ -374,20 +402,32 @@ TOOL_FN double limit_ratio(session *s, const event_list *l, double eps, double *
 TOOL_FN void limit_result(session *s, const event_list *l)
 {
     double eps = s->opt[O_EPS].real, sample, ratio = limit_ratio(s, l, eps, &sample);
+    mcamp_writer w = to_stdout();
+    mcamp_interval of;
+    mcamp_guarantee whole, alone;
     json j;
+    if (!(eps > 0)) bad_use("\"%s\": --eps must be above 0", l->text);
+    of.lower = of.upper = sample * (1 + 1e-14);
+    check_event(s, l, mcamp_guarantee_interval(MCAMP_ASK_EPS, MCAMP_BOTH, of, 0, 0, 0, 0, &alone));
+    check_event(s, l, mcamp_guarantee_interval(MCAMP_ASK_SIGMA, MCAMP_BOTH, of,
+                                               (1 + 1e-14) / sample, eps, 0, 0, &whole));
     progress_end(&s->progress);
     if (s->opt[O_JSON].given) {
         json_open(&j, stdout);
         json_text(&j, "mechanism", l->text);
-        json_real(&j, "epsilon", eps);
-        json_real(&j, "epsilon_sample", sample);
-        json_real(&j, "value", ratio);
-        json_real(&j, "value_at_least", l->rate / (l->rate + eps));
-        json_text(&j, "version", MCAMP_VERSION_TEXT);
+        json_real(&j, "noise_ratio", ratio);
+        json_real(&j, "noise_ratio_at_least", l->rate / (l->rate + eps));
+        json_key(&j, "on_sample");
+        mcamp_report_guarantee(&alone, MCAMP_REPORT_JSON, &w);
+        mcamp_report_guarantee(&whole, MCAMP_REPORT_MEMBERS, &w);
         json_close(&j);
     } else {
-        printf("noise ratio %.8g  at epsilon %.6g (%.6g on the sample; %s)\n", ratio, eps,
-               sample, l->text);
+        printf("noise ratio %.8g: Laplace noise without sampling over noise on the sample (%s)\n",
+               ratio, l->text);
+        mcamp_report_guarantee(&whole, MCAMP_REPORT_TEXT, &w);
+        printf("  on the sample alone the same noise keeps epsilon ");
+        mcamp_report_guarantee(&alone, MCAMP_REPORT_VALUE, &w);
+        printf("\n");
     }
 }
 

@@ -210,23 +210,24 @@ TOOL_FN void json_mech(json *j, const mcamp_mech *m)
     if (m->scale) json_reals(j, "scale", m->scale, m->n);
 }
 
-/* The noise that all this was computed with, as the estimate that it is. */
-TOOL_FN void estimate_of(const session *s, const mcamp_opt_result *r, mcamp_guarantee *g)
+/* The noise that all this was computed with, as the estimate that it is, or as given. */
+TOOL_FN mcamp_guarantee estimate_of(const session *s, const mcamp_mech *m,
+                                    const mcamp_opt_result *r)
 {
     mcamp_amplification how = read_amplification(s);
-    mcamp_guarantee_estimate(how == MCAMP_AMPLIFY_BINS ? MCAMP_BATCH_BINS
+    mcamp_guarantee g;
+    mcamp_guarantee_estimate(m, how == MCAMP_AMPLIFY_BINS ? MCAMP_BATCH_BINS
                              : how == MCAMP_AMPLIFY_POISSON ? MCAMP_BATCH_POISSON
-                             : MCAMP_BATCH_SHUFFLE, s->rounds, s->batches, r->sigma,
-                             r->sigma_error, s->opt[O_EPS].real, s->opt[O_DELTA].real, g);
-    g->sensitivity = r->sensitivity;
-    g->seed = s->budget.seed;
-    g->samples = r->samples;
+                             : MCAMP_BATCH_SHUFFLE, s->batches, r, s->opt[O_EPS].real,
+                             s->opt[O_SIGMA].given ? 0 : s->opt[O_DELTA].real, &g);
+    g.seed = s->budget.seed;
+    return g;
 }
 
 TOOL_FN void json_result(const session *s, const mcamp_mech *m, const mcamp_opt_result *r)
 {
     mcamp_writer w = to_stdout();
-    mcamp_guarantee g;
+    mcamp_guarantee g = estimate_of(s, m, r);
     json j;
     json_open(&j, stdout);
     json_text(&j, "command", s->cmd->name);
@@ -234,13 +235,7 @@ TOOL_FN void json_result(const session *s, const mcamp_mech *m, const mcamp_opt_
         json_real(&j, "rmse", r->rmse);
         json_real(&j, "max_error", r->max_error);
     }
-    if (s->opt[O_SIGMA].given) json_real(&j, "sigma", r->sigma);    /* as given */
-    if (r->sigma > 0 && !s->opt[O_SIGMA].given) {
-        estimate_of(s, r, &g);
-        mcamp_report_guarantee(&g, MCAMP_REPORT_MEMBERS, &w);
-    } else {
-        json_real(&j, "sensitivity", r->sensitivity);
-    }
+    mcamp_report_guarantee(&g, MCAMP_REPORT_MEMBERS, &w);
     json_real(&j, "error_unit_noise", r->unit.rmse);
     json_real(&j, "max_error_unit_noise", r->unit.max);
     if (s->cmd->bit == OPTIMIZE) json_mech(&j, m);
@@ -251,22 +246,15 @@ TOOL_FN void json_result(const session *s, const mcamp_mech *m, const mcamp_opt_
 
 TOOL_FN void print_result(const session *s, const mcamp_mech *m, const mcamp_opt_result *r)
 {
-    mcamp_guarantee g;
+    mcamp_guarantee g = estimate_of(s, m, r);
     mcamp_writer w = to_stdout();
     if (r->sigma > 0)
         printf("rmse = %.6g\n\n  error of a round: %.6g on average, %.6g at most\n", r->rmse,
                r->rmse, r->max_error);
     else
         printf("error for unit noise = %.6g\n\n", r->unit.rmse);
-    if (s->opt[O_SIGMA].given) {
-        printf("  with sigma %s as given; what that keeps private was not asked for\n",
-               s->opt[O_SIGMA].text);
-    } else if (r->sigma > 0) {
-        estimate_of(s, r, &g);
-        mcamp_report_guarantee(&g, MCAMP_REPORT_TEXT, &w);
-    }
-    printf("  for unit noise: %.6g on average, %.6g at most; sensitivity %.6g\n", r->unit.rmse,
-           r->unit.max, r->sensitivity);
+    printf("  for unit noise: %.6g on average, %.6g at most\n\n", r->unit.rmse, r->unit.max);
+    mcamp_report_guarantee(&g, MCAMP_REPORT_TEXT, &w);
     if (s->cmd->bit == OPTIMIZE) {
         printf("  %lu iterations, %.2f s; %s\n", (unsigned long)r->iterations, s->seconds,
                m->scale ? "with column factors (--out PREFIX writes them)" : "no column factors");

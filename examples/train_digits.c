@@ -351,12 +351,30 @@ static void task_only(task *k, double eps)
     k->neps = 1;
 }
 
+static int add_to(void *user, const char *text, size_t n)
+{
+    char *cell = (char *)user;
+    strncat(cell, text, n < 31 - strlen(cell) ? n : 31 - strlen(cell));
+    return 0;
+}
+
+/* The noise that the promise asks for, as it is to be used. */
+static void print_sigma(const mcamp_guarantee *promise)
+{
+    char cell[32] = "";
+    mcamp_writer w = { add_to, cell };
+    mcamp_guarantee g = *promise;
+    g.asked = MCAMP_ASK_SIGMA;
+    mcamp_report_guarantee(&g, MCAMP_REPORT_VALUE, &w);
+    printf("%9s", cell);
+}
+
 static void compare(mcamp_ctx *ctx, const task *k, int tune, score out[METHODS][MOST_EPS])
 {
     printf("%s: %zu images, %zu rounds of about %.0f, delta %g, %zu seeds\n\n", k->name,
            k->train.count, k->rounds, (double)k->train.count / (double)k->batches, k->delta,
            k->seeds);
-    printf("%-26s %5s %8s %6s %8s %6s  %s\n", "method", "eps", "sigma", "bands", "rmse",
+    printf("%-26s %5s %9s %6s %8s %6s  %s\n", "method", "eps", "sigma", "bands", "rmse",
            "rate", "test accuracy, mean +- sd");
     for (size_t e = 0; e < k->neps; e++) {
         for (int m = e ? DPSGD : PLAIN; m < METHODS; m++) {
@@ -368,11 +386,12 @@ static void compare(mcamp_ctx *ctx, const task *k, int tune, score out[METHODS][
             s.rmse = p.rmse;
             out[m][e] = s;
             if (m == PLAIN) {
-                printf("%-26s %5s %8s %6s %8s %6g", METHOD[m], "inf", "-", "-", "-", p.rate);
+                printf("%-26s %5s %9s %6s %8s %6g", METHOD[m], "inf", "-", "-", "-", p.rate);
                 for (size_t i = 1; i < k->neps; i++) out[m][i] = s;
             } else {
-                printf("%-26s %5g %8.4f %6zu %8.3f %6g", METHOD[m], k->eps[e],
-                       p.promise.sigma, p.mech.bands, p.rmse, p.rate);
+                printf("%-26s %5g ", METHOD[m], k->eps[e]);
+                print_sigma(&p.promise);
+                printf(" %6zu %8.3f %6g", p.mech.bands, p.rmse, p.rate);
             }
             printf("  %.2f%% +- %.2f\n", 100 * s.mean, 100 * s.spread);
             fflush(stdout);

@@ -339,28 +339,57 @@ TEST(closed_forms_and_intervals_need_no_samples)
     g.q = 0.25;
     report(&g, MCAMP_REPORT_TEXT);
     CHECK(strstr(out.s, "with probability 0.25") && strstr(out.s, "no samples were needed"));
-    CHECK_STATUS(mcamp_guarantee_interval(MCAMP_ASK_EPS, MCAMP_BOTH, of, 0, 7, 1e-6, &g), MCAMP_OK);
+    CHECK_STATUS(mcamp_guarantee_interval(MCAMP_ASK_EPS, MCAMP_BOTH, of, 0, 7, 1e-6, 0, &g),
+                 MCAMP_OK);
     CHECK_NEAR(g.eps, of.upper, 0, 0);
     CHECK_NEAR(g.delta, 1e-6, 0, 0);
     CHECK(g.kind == MCAMP_KIND_INTERVAL && g.accepted);
     golden(&g, MCAMP_REPORT_TEXT, "epsilon from 0.1 to 0.2000001 at delta 1e-06\n"
         "  Certain: no samples were needed.\n"
         "  Direction: both, with the example added and with it removed.\n");
-    CHECK_STATUS(mcamp_guarantee_interval(MCAMP_ASK_DELTA, MCAMP_ADD, of, 0, 7, 1e-6, &g),
+    CHECK_STATUS(mcamp_guarantee_interval(MCAMP_ASK_DELTA, MCAMP_ADD, of, 0, 7, 1e-6, 0, &g),
                  MCAMP_OK);
     report(&g, MCAMP_REPORT_TEXT);
     CHECK(strstr(out.s, "delta from 0.1 to 0.2000001 at epsilon 7\n") == out.s);
     CHECK(strstr(out.s, "only with the example added") && strstr(out.s, "half of"));
-    CHECK_STATUS(mcamp_guarantee_interval(MCAMP_ASK_Q, MCAMP_BOTH, of, 0.12345678, 7, 1e-6, &g),
+    CHECK_STATUS(mcamp_guarantee_interval(MCAMP_ASK_Q, MCAMP_BOTH, of, 0.12345678, 7, 1e-6, 0, &g),
                  MCAMP_OK);
     report(&g, MCAMP_REPORT_TEXT);
     CHECK(strstr(out.s, "q = 0.1234567\n") == out.s);          /* down: less sampling */
-    CHECK_STATUS(mcamp_guarantee_interval(MCAMP_ASK_SIGMA, MCAMP_BOTH, of, 1.2345671, 7, 1e-6, &g),
-                 MCAMP_OK);
+    CHECK_NEAR(g.lower, 0.12345678, 0, 0);
+    CHECK(g.upper > 1);
+    CHECK_STATUS(mcamp_guarantee_interval(MCAMP_ASK_SIGMA, MCAMP_BOTH, of, 1.2345671, 7, 1e-6, 0,
+                                          &g), MCAMP_OK);
     report(&g, MCAMP_REPORT_TEXT);
     CHECK(strstr(out.s, "sigma = 1.234568\n") == out.s);       /* up: more noise */
+    CHECK(strstr(out.s, "Certain, no samples were needed: with it (7, 1e-06)-DP.\n") != NULL);
+    CHECK_NEAR(g.lower, 0, 0, 0);
+    CHECK_NEAR(g.upper, 1.2345671, 0, 0);
+    /* what samples say of an event holds at a level only */
+    CHECK_STATUS(mcamp_guarantee_interval(MCAMP_ASK_EPS, MCAMP_BOTH, of, 0, 7, 1e-6, 2.0000001e-9,
+                                          &g), MCAMP_OK);
+    golden(&g, MCAMP_REPORT_TEXT, "epsilon from 0.1 to 0.2000001 at delta 1e-06\n"
+        "  It rests on samples; wrong with probability at most 2.00001e-09, which delta covers.\n"
+        "  Direction: both, with the example added and with it removed.\n");
+    same_real(report(&g, MCAMP_REPORT_JSON), "beta", 2.0000001e-9);
+    CHECK_STATUS(mcamp_guarantee_interval(MCAMP_ASK_SIGMA, MCAMP_ADD, of, 2, 7, 1e-6, 1e-9, &g),
+                 MCAMP_OK);
+    report(&g, MCAMP_REPORT_TEXT);
+    CHECK(!strstr(out.s, "Certain") && !strstr(out.s, "DP") &&
+          strstr(out.s, "rests on samples: with it (7, 1e-06); wrong with probability"));
+    CHECK(!strcmp(report(&g, MCAMP_REPORT_CAPTION), "sigma 2; shaded: proven bounds, wrong with "
+                  "probability 1e-09, only with the example added"));
+    CHECK_STATUS(mcamp_guarantee_interval(MCAMP_ASK_EPS, MCAMP_BOTH, of, 0, 7, 1e-6, 1, &g),
+                 MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_guarantee_interval(MCAMP_ASK_EPS, MCAMP_BOTH, of, 0, 7, 1e-6, 0, &g),
+                 MCAMP_OK);
+    CHECK(!strcmp(report(&g, MCAMP_REPORT_CAPTION), "shaded: certain bounds"));
+    {
+        mcamp_writer w = writer();          /* no run, no statement about one */
+        CHECK_STATUS(mcamp_report_guarantee(&g, MCAMP_REPORT_LEGAL, &w), MCAMP_E_MISMATCH);
+    }
     of.lower = 1;
-    CHECK_STATUS(mcamp_guarantee_interval(MCAMP_ASK_EPS, MCAMP_BOTH, of, 0, 7, 1e-6, &g),
+    CHECK_STATUS(mcamp_guarantee_interval(MCAMP_ASK_EPS, MCAMP_BOTH, of, 0, 7, 1e-6, 0, &g),
                  MCAMP_E_ARG);
 }
 
@@ -385,11 +414,52 @@ TEST(estimates_say_that_they_are_estimates)
     g.direction = MCAMP_ADD;
     report(&g, MCAMP_REPORT_TEXT);
     CHECK(!strstr(out.s, "-DP") && strstr(out.s, "only with the example added"));
-    CHECK_STATUS(mcamp_guarantee_estimate(MCAMP_BATCH_BINS, 19, 8, 3.3333333, 0.01, 1, 1e-5, &g),
-                 MCAMP_OK);
+}
+
+/* What was asked of nobody is an estimate of nothing. */
+TEST(noise_of_an_optimiser)
+{
+    mcamp_mech_desc d;
+    mcamp_mech c;
+    mcamp_gram gram;
+    mcamp_opt_result r;
+    mcamp_guarantee g;
+    memset(&d, 0, sizeof d);
+    memset(&r, 0, sizeof r);
+    d.kind = MCAMP_MECH_SQRT;
+    d.n = 19;
+    CHECK_STATUS(mcamp_ctx_init(&ctx, NULL), MCAMP_OK);
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, &c), MCAMP_OK);
+    CHECK_STATUS(mcamp_gram_init(&ctx, &c, 8, &gram), MCAMP_OK);
+    r.sigma = 3.3333333; r.sigma_error = 0.01; r.sensitivity = 1.23456; r.samples = 12;
+    CHECK_STATUS(mcamp_guarantee_estimate(&c, MCAMP_BATCH_BINS, 8, &r, 1, 1e-5, &g), MCAMP_OK);
+    CHECK(g.rounds == 19 && g.batches == 8 && g.epochs == 3 && g.samples == 12 && !g.accepted);
+    CHECK(g.strategy_digest == gram.strategy_digest && g.gram_digest == gram.digest);
     report(&g, MCAMP_REPORT_TEXT);
     CHECK(strstr(out.s, "sigma = 3.333334 +- 0.01\n") == out.s && strstr(out.s, "Estimate, not a"));
+    CHECK(strstr(out.s, "\n  sensitivity            1.23456\n") != NULL);
     CHECK(!strstr(out.s, "ertified"));
+    CHECK(!strcmp(report(&g, MCAMP_REPORT_VALUE), "3.333334"));
+    CHECK_STATUS(mcamp_guarantee_estimate(&c, MCAMP_BATCH_BINS, 8, &r, 1, 0, &g), MCAMP_OK);
+    report(&g, MCAMP_REPORT_TEXT);
+    CHECK(strstr(out.s, "  Nothing is claimed: what sigma 3.3333333, as given,") == out.s);
+    CHECK(!strstr(out.s, "Certain") && !strstr(out.s, "DP") && strstr(out.s, "C has the digest"));
+    CHECK(!strncmp(find(report(&g, MCAMP_REPORT_JSON), "epsilon"), "null", 4));
+    same_real(out.s, "sigma", 3.3333333);
+    same_text(out.s, "kind", "none");
+    {
+        mcamp_writer w = writer();
+        CHECK_STATUS(mcamp_report_guarantee(&g, MCAMP_REPORT_VALUE, &w), MCAMP_E_ARG);
+    }
+    r.sigma = 0;
+    CHECK_STATUS(mcamp_guarantee_estimate(&c, MCAMP_BATCH_POISSON, 8, &r, 0, 0, &g), MCAMP_OK);
+    CHECK(!g.gram_digest && g.strategy_digest == c.digest);
+    CHECK(strstr(report(&g, MCAMP_REPORT_TEXT), "neither noise nor") != NULL);
+    CHECK(!strncmp(find(report(&g, MCAMP_REPORT_JSON), "sigma"), "null", 4));
+    CHECK_STATUS(mcamp_guarantee_estimate(NULL, MCAMP_BATCH_BINS, 8, &r, 1, 1e-5, &g),
+                 MCAMP_E_REQUIRED);
+    mcamp_gram_free(&ctx, &gram);
+    mcamp_mech_free(&ctx, &c);
 }
 
 TEST(statements_hold_all_that_repeats_them)
@@ -404,6 +474,10 @@ TEST(statements_hold_all_that_repeats_them)
     for (size_t i = 0; i < sizeof part / sizeof part[0]; i++) CHECK(strstr(out.s, part[i]) != NULL);
     g.beta = 3e-5;                  /* verify-then-run: delta covers the level */
     CHECK(strstr(report(&g, MCAMP_REPORT_LEGAL), "(1.1, 3e-05)-differentially") != NULL);
+    CHECK(strstr(out.s, "\n         Batches: balls in bins, every") != NULL);
+    /* every line below an item stands below its text */
+    for (const char *p = strstr(out.s, "(b) Assumptions"); p && p[1]; p = strchr(p + 1, '\n'))
+        CHECK(*p != '\n' || !strncmp(p + 1, "     (", 6) || !strncmp(p + 1, "         ", 9));
     g.direction = MCAMP_ADD;
     {
         mcamp_writer w = writer();
@@ -537,6 +611,7 @@ TEST_MAIN("words",
     T(what_was_refused_claims_nothing),
     T(closed_forms_and_intervals_need_no_samples),
     T(estimates_say_that_they_are_estimates),
+    T(noise_of_an_optimiser),
     T(statements_hold_all_that_repeats_them),
     T(printed_answers_are_accepted),
     T(answers_become_what_they_are),

@@ -316,10 +316,13 @@ runs 0 account bnb:2,16,2 'bnb:2,16,2*2' --out "$tmp/bins.svg" --eps-max 3 --poi
 [ "$(grep -c 'class="line"' "$tmp/bins.svg")" -eq 4 ] && ok || bad "no curve of composed bins"
 # The limits of sampling for Laplace noise: log(1 + (e^eps - 1)/q) and the ratio of scales
 runs 0 account laplace-limit:0.01 --eps 0.02 --json
-near "eps on the sample" "$(value epsilon_sample)" 1.1053012021492625 1e-12
-near "ratio of noise" "$(value value)" 0.5526506010746313 1e-12
+near "eps on the sample" "$(value epsilon | head -n 1)" 1.1053012021492625 1e-12
+near "ratio of noise" "$(value noise_ratio)" 0.5526506010746313 1e-12
+near "its scale" "$(value sigma | tail -n 1)" 0.9047307630313765 1e-12
+near "eps of all" "$(value epsilon | tail -n 1)" 0.02 0
+expect 2 'above 0' account laplace-limit:0.1 --eps 0
 runs 0 account laplace-limit:1 --eps 0.5
-grep -q '^noise ratio 1 ' "$tmp/out" && ok || bad "no sampling, but a ratio: $(cat "$tmp/out")"
+grep -q '^noise ratio 1: ' "$tmp/out" && grep -q 'with it (0.5, 0)-DP' "$tmp/out" && ok || bad "no sampling, but a ratio: $(cat "$tmp/out")"
 runs 0 account laplace-limit:0.001 laplace-limit:0.01 laplace-limit:0.1 --out "$tmp/limit.svg"
 [ "$(grep -c 'class="line"' "$tmp/limit.svg")" -eq 6 ] && ok || bad "not three lines with legends"
 expect 2 'sampling rate' account laplace-limit:0 --eps 1
@@ -539,9 +542,31 @@ grep -q 'note: --samples 10 is too few.* 1024 were drawn' "$tmp/err" && ok ||
     bad "too few --samples: $(cat "$tmp/err")"
 runs 0 delta $shape --strategy sqrt:4 --sigma 3 --eps 1 --samples 1e5 --json
 grep -q 'too few' "$tmp/err" && bad "--samples 1e5: $(cat "$tmp/err")" || ok
+# A picture of one direction says so, and is of that direction.
+runs 0 account poisson:0.3,1,3 --points 3 --eps-max 2 --direction add --out - --json
+grep -q 'only with the example added</text>' "$tmp/out" && ! grep -q '"both"' "$tmp/out" && ok ||
+    bad "account --direction add --out: $(cat "$tmp/out")"
+# What was optimised has the digest that it has everywhere.
+shape2="--rounds 24 --batches 8"
+runs 0 delta $shape2 --strategy sqrt:3 --sigma 3 --eps 1 --json
+strategy=$(value strategy_digest); gram=$(value gram_digest)
+for noise in '' '--sigma 4' '--eps 1 --delta 1e-3 --rel-error 0.1'; do
+    runs 0 error $shape2 --strategy sqrt:3 $noise --json
+    [ "$(value strategy_digest)" = "$strategy" ] && [ "$(value gram_digest)" = "$gram" ] && ok ||
+        bad "error $noise: another digest than delta's $strategy, $gram: $(cat "$tmp/out")"
+done
+runs 0 optimize $shape2 --eps 1 --delta 1e-3 --amplification none --family toeplitz:2 --json
+strategy=$(value strategy_digest)
+runs 0 delta $shape2 --strategy "toeplitz:$(sed -n 's/.*"coefficients": \[\(.*\)\].*/\1/p' "$tmp/out" | tr -d ' ')" \
+    --sigma 3 --eps 1 --json
+[ "$(value strategy_digest)" = "$strategy" ] && ok || bad "optimize says $strategy, delta $(value strategy_digest)"
+# Noise that was only given is no claim.
+runs 0 error $shape2 --strategy sqrt:3 --sigma 4
+grep -q 'Nothing is claimed: what sigma 4, as given' "$tmp/out" && ! grep -q 'DP' "$tmp/out" && ok ||
+    bad "error --sigma 4 says $(cat "$tmp/out")"
 # Pictures do not keep JSON from being printed.
 runs 0 account gaussian:1 gaussian:2 --json --points 3 --eps-max 2 --out "$tmp/json.svg"
-[ "$(grep -c '"delta_upper": \[' "$tmp/out")" -eq 2 ] && grep -q '</svg>' "$tmp/json.svg" && ok ||
+[ "$(grep -c '"curve": \[' "$tmp/out")" -eq 2 ] && grep -q '</svg>' "$tmp/json.svg" && ok ||
     bad "account --json --out: $(cat "$tmp/out")"
 runs 0 account laplace-limit:0.1 --json --points 3 --out "$tmp/json.svg"
 grep -q '"value": \[1, ' "$tmp/out" && ok || bad "limits --json --out: $(cat "$tmp/out")"

@@ -27,4 +27,5 @@ grep -v LONG "$out/lengths" | sort -n | awk '
     { len[NR] = $1; name[NR] = $2 }
     END { if (NR) printf "functions: %d, median %d lines, 90%% %d, longest %d (%s)\n", NR,
         len[int((NR + 1) / 2)], len[int(NR * 0.9)], len[NR], name[NR] }'
+if text=$(sh "$(dirname "$0")/numbers.sh" "$out"); then ok; else bad "numbers about privacy" "$text"; fi
 done_checks lint
