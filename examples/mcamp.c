@@ -8,7 +8,7 @@
  *   tool_session.h    the table; from options to the library's objects
  *   tool_print.h      JSON, progress;   tool_svg.h  charts
  *   tool_estimate.h   sigma, epsilon, delta, verify, curve, report
- *   tool_account.h    account
+ *   tool_account.h    account;   tool_audit.h, audit.h, audit_self.h  audit
  *   tool_optimize.h   optimize, error;   tool_plan.h  plan                       */
 #define _POSIX_C_SOURCE 200809L
 #define MCAMP_PTHREADS
@@ -17,6 +17,7 @@
 #include "../mcamp.h"
 
 #include "tool_account.h"
+#include "tool_audit.h"
 #include "tool_estimate.h"
 #include "tool_help.h"
 #include "tool_optimize.h"
@@ -32,11 +33,12 @@ static int run(int argc, char **argv)
     if (explained(argc, argv)) return 0;
     if (argc < 2)
         bad_use("which command? sigma, epsilon, delta, verify, curve, account, optimize, error, "
-                "plan or report");
+                "plan, report or audit");
     cmd = find_command(argv[1]);
     if (!cmd) unknown_command(argv[1]);
     session_open(&s, cmd, argc, argv);
     if (cmd->bit == ACCOUNT) return run_account(&s);
+    if (cmd->bit == AUDIT) return run_audit(&s);
     if (cmd->bit == OPTIMIZE) code = run_optimize(&s);
     else if (cmd->bit == ERROR) code = run_error(&s);
     else if (cmd->bit == PLAN) code = run_plan(&s);

@@ -31,6 +31,8 @@ static const usage_example EXAMPLES[] = {
     { ERROR, "error --rounds 2048 --strategy sqrt:64 --workload momentum:0.9" },
     { PLAN, "plan --epochs 16 --batches 128 --eps 2 --delta 1e-5 --amplification bnb,poisson "
             "--memory 2 --out plan" },
+    { AUDIT, "audit" },
+    { AUDIT, "audit --scores canaries.txt --eps 1 --delta 1e-5 --out roc.svg" },
 };
 enum { NEXAMPLE = sizeof EXAMPLES / sizeof EXAMPLES[0] };
 

@@ -11,15 +11,17 @@
 /* ---- the command line ------------------------------------------------------- */
 
 enum { SIGMA = 1, EPSILON = 2, DELTA = 4, VERIFY = 8, CURVE = 16, ACCOUNT = 32,
-       OPTIMIZE = 64, ERROR = 128, PLAN = 256, REPORT = 512, NOISE = OPTIMIZE | ERROR | PLAN,
-       BINS = SIGMA | EPSILON | DELTA | VERIFY | CURVE, ALL = BINS | ACCOUNT | NOISE | REPORT };
+       OPTIMIZE = 64, ERROR = 128, PLAN = 256, REPORT = 512, AUDIT = 1024,
+       NOISE = OPTIMIZE | ERROR | PLAN,
+       BINS = SIGMA | EPSILON | DELTA | VERIFY | CURVE, ALL = BINS | ACCOUNT | NOISE | REPORT | AUDIT };
 
 /* In the order of OPTIONS. */
 enum option_id {
     O_ROUNDS, O_EPOCHS, O_BATCHES, O_STRATEGY, O_NORMALIZE, O_SCALE, O_EPS, O_DELTA, O_SIGMA,
     O_DIRECTION, O_CERTIFY, O_FAMILY, O_SCALING, O_AMPLIFICATION, O_WORKLOAD, O_ERROR,
     O_EXAMPLES, O_BATCH_SIZE, O_MEMORY, O_ITERATIONS, O_REL_ERROR, O_SAMPLES, O_BETA, O_SEED,
-    O_THREADS, O_EPS_MAX, O_POINTS, O_OUT, O_RECORD, O_JSON, NOPTION
+    O_THREADS, O_EPS_MAX, O_POINTS, O_OUT, O_RECORD, O_SCORES, O_ONE_RUN,
+    O_JSON, NOPTION
 };
 
 static const option_spec OPTIONS[NOPTION] = {
@@ -30,9 +32,9 @@ static const option_spec OPTIONS[NOPTION] = {
     { "normalize", OPTION_FLAG, 0, BINS | ERROR, "", "divide C by its largest column norm" },
     { "scale", OPTION_TEXT, 0, BINS | ERROR, "@FILE", "column factors of C, one a round" },
     { "eps", OPTION_REAL, SIGMA | DELTA | OPTIMIZE | PLAN,
-      SIGMA | DELTA | VERIFY | ACCOUNT | NOISE, "X", "epsilon" },
+      SIGMA | DELTA | VERIFY | ACCOUNT | NOISE | AUDIT, "X", "epsilon" },
     { "delta", OPTION_REAL, SIGMA | EPSILON | OPTIMIZE | PLAN,
-      SIGMA | EPSILON | VERIFY | ACCOUNT | NOISE, "X", "delta" },
+      SIGMA | EPSILON | VERIFY | ACCOUNT | NOISE | AUDIT, "X", "delta" },
     { "sigma", OPTION_REAL, EPSILON | DELTA | CURVE,
       EPSILON | DELTA | VERIFY | CURVE | ERROR, "X",
       "noise multiplier: standard deviation / clipping norm" },
@@ -55,18 +57,22 @@ static const option_spec OPTIONS[NOPTION] = {
     { "iterations", OPTION_COUNT, 0, OPTIMIZE, "N", "at most (default: the library's)" },
     { "rel-error", OPTION_REAL, 0, SIGMA | EPSILON | DELTA | CURVE | ACCOUNT | NOISE, "X",
       "wanted relative error (default 0.01 of delta, curve 0.05; account 1e-4 of eps)" },
-    { "samples", OPTION_COUNT, 0, BINS | NOISE, "N", "most samples per direction (default 2^26)" },
-    { "beta", OPTION_REAL, 0, BINS | PLAN, "X",
-      "error probability of bounds (default 1e-6; in proofs: delta)" },
-    { "seed", OPTION_COUNT, 0, BINS | NOISE, "N", "of the simulation (default 1)" },
+    { "samples", OPTION_COUNT, 0, BINS | NOISE | AUDIT, "N",
+      "most samples per direction (default 2^26); audit: runs (default 10000)" },
+    { "beta", OPTION_REAL, 0, BINS | PLAN | AUDIT, "X",
+      "error probability of bounds (default 1e-6; in proofs: delta; of scores: 0.05)" },
+    { "seed", OPTION_COUNT, 0, BINS | NOISE | AUDIT, "N", "of the simulation (default 1)" },
     { "threads", OPTION_COUNT, 0, BINS | NOISE, "N", "does not change results (default 1)" },
     { "eps-max", OPTION_REAL, 0, CURVE | ACCOUNT, "X",
       "where the curve ends (default: delta 1e-10)" },
     { "points", OPTION_COUNT, 0, CURVE | ACCOUNT, "N", "of the curve (default 33)" },
-    { "out", OPTION_TEXT, 0, CURVE | ACCOUNT | NOISE, "FILE",
+    { "out", OPTION_TEXT, 0, CURVE | ACCOUNT | NOISE | AUDIT, "FILE",
       "a picture (- = standard output); optimize, error, plan: prefix of files" },
     { "record", OPTION_TEXT, REPORT, BINS | ERROR | PLAN | REPORT, "FILE",
       "with --strategy, or plan: proofs write it; else C, shape and claim come from it" },
+    { "scores", OPTION_TEXT, 0, AUDIT, "FILE",
+      "of canaries: lines \"in SCORE\" or \"out SCORE\" (- = standard input)" },
+    { "one-run", OPTION_FLAG, 0, AUDIT, "", "the scores are of one run, each in by a fair coin" },
     { "json", OPTION_FLAG, 0, ALL, "", "one JSON object instead of text" },
 };
 
@@ -87,6 +93,7 @@ static const command COMMANDS[] = {
     { "error", ERROR, "the error of a given C" },
     { "plan", PLAN, "the best C of all families and samplings that you can use, with its proof" },
     { "report", REPORT, "the privacy statement of a run, from its record" },
+    { "audit", AUDIT, "lower bounds on epsilon from canaries, or of the library's own sessions" },
 };
 enum { NCOMMAND = sizeof COMMANDS / sizeof COMMANDS[0] };
 
@@ -302,7 +309,7 @@ TOOL_FN void session_open(session *s, const command *cmd, int argc, char **argv)
     s->words.most = cmd->bit == ACCOUNT ? sizeof s->words.word / sizeof s->words.word[0] : 0;
     read_options(OPTIONS, NOPTION, cmd->bit, cmd->name, argc, argv, 2, s->opt, &s->words);
     check_values(s);
-    if (cmd->bit == ACCOUNT) {
+    if (cmd->bit == ACCOUNT || cmd->bit == AUDIT) {
         progress_begin(&s->progress, cmd->name, false);
         open_context(s);
         return;

@@ -622,5 +622,35 @@ key=rmse; same --error mean; other --error max; other --iterations 1; same --wor
 question="plan --rounds 16 --batches 4 --eps 1 --delta 1e-3 --amplification none"
 key=rmse; same --memory 4; other --memory 1; same --error mean
 
+# ---- audit ------------------------------------------------------------------
+# Scores that differ by 2 and have noise of a fair spread: the same numbers each time.
+awk 'BEGIN { for (i = 0; i < 4000; i++) { u = (i * 0.6180339887) % 1; v = (i * 0.7548776662) % 1
+    printf "%s %.9f\n", i % 2 ? "in" : "out", 2 * (i % 2) + sqrt(-2 * log(u + 1e-9)) * cos(6.2831853 * v) } }' \
+    >"$tmp/scores"
+printf 'in 1\nmaybe 2\n' >"$tmp/bad"
+expect 2 'line 2 of.*neither in nor out' audit --scores "$tmp/bad"
+printf 'in 1\nin 2 3\n' >"$tmp/bad"
+expect 2 'line 2 of.*one finite number' audit --scores "$tmp/bad"
+printf 'in nan\n' >"$tmp/bad"
+expect 2 'line 1 of.*one finite number' audit --scores "$tmp/bad"
+printf 'in 1\nout 2\n' >"$tmp/bad"
+expect 2 'has 1 canaries' audit --scores "$tmp/bad"
+expect 2 'cannot read' audit --scores "$tmp/missing"
+expect 2 '--one-run needs --scores' audit --one-run
+expect 2 '--samples does not apply' audit --scores "$tmp/scores" --samples 1000
+runs 0 audit --scores "$tmp/scores" --delta 1e-3 --json
+low=$(value epsilon_lower)
+near "a lower bound of two sigmas' shift" "$low" 3 1.6
+runs 1 audit --scores "$tmp/scores" --delta 1e-3 --eps 1 --json --out "$tmp/roc.svg"
+if [ "$(value contradicted)" = true ] && grep -q '</svg>' "$tmp/roc.svg"; then ok
+else bad "no contradiction, or no picture of it"; fi
+runs 0 audit --scores "$tmp/scores" --delta 1e-3 --eps "$low"
+if grep -q 'not contradicted' "$tmp/out" && grep -q 'lower bound at confidence 0.95' "$tmp/out"
+then ok; else bad "what the lower bound says: $(cat "$tmp/out")"; fi
+runs 0 audit --scores "$tmp/scores" --delta 1e-6 --one-run --json
+near "one run" "$(value epsilon_lower)" 2.5 1.6
+runs 0 audit --samples 200 --json
+if [ "$(value contradicted)" = 0 ]; then ok; else bad "audit: $(cat "$tmp/out")"; fi
+
 echo "tool: $passed passed, $failed failed"
 [ $failed -eq 0 ]
