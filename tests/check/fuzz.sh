@@ -1,5 +1,6 @@
 #!/bin/sh
-# Runs every fuzz target for FUZZ_SECONDS (10) each, under the sanitizers.
+# Runs every fuzz target for FUZZ_SECONDS (10) each, under the sanitizers, from the inputs in
+# tests/fuzz/corpus and those found before.  Prints how many executions there were.
 . "$(dirname "$0")/lib.sh"
 seconds=${FUZZ_SECONDS:-10}
 
@@ -11,10 +12,13 @@ for f in tests/fuzz/fuzz_*.c; do
             -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
             "$f" -o "$out/$name" -lm
         mkdir -p "$out/corpus.$name"
+        [ -d "tests/fuzz/corpus/$name" ] && cp -r "tests/fuzz/corpus/$name/." "$out/corpus.$name"
         extra=
         [ -f "tests/fuzz/$name.dict" ] && extra="-dict=tests/fuzz/$name.dict"
         try "run $name" "$out/$name" -max_total_time="$seconds" -verbosity=0 $extra \
-            -artifact_prefix="$out/" "$out/corpus.$name"
+            -print_final_stats=1 -artifact_prefix="$out/" "$out/corpus.$name"
+        runs=$(echo "$try_text" | sed -n 's/^stat::number_of_executed_units: *//p')
+        echo "$name: ${runs:-0} executions"
     else skip "$name" clang; fi
 done
 [ $((passed + failed)) -gt 0 ] || ok

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static void fuzz_one(const uint8_t *data, size_t size);
 
@@ -66,10 +67,12 @@ static void fuzz_file(const char *path)
 
 int main(int argc, char **argv)
 {
-    uint64_t state = 1;
+    uint64_t state = 1, run = 0;
     uint8_t data[512];
+    const char *seconds = getenv("FUZZ_SECONDS");
+    time_t end = time(NULL) + (seconds ? atol(seconds) : 0);
     for (int i = 1; i < argc; i++) fuzz_file(argv[i]);
-    for (int run = 0; argc < 2 && run < 20000; run++) {
+    for (; argc < 2 && (seconds ? run % 256 || time(NULL) < end : run < 20000); run++) {
         size_t size;
         for (size_t i = 0; i < sizeof data; i++) {
             state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -78,6 +81,7 @@ int main(int argc, char **argv)
         size = (size_t)(state >> 20) % sizeof data;
         fuzz_one(data, size);
     }
+    if (argc < 2) printf("%llu executions\n", (unsigned long long)run);
     return 0;
 }
 #endif

@@ -19,8 +19,20 @@ typedef struct run {
     int64_t grid_sum[FUZZ_D];
     uint64_t round, released;
     int open;                   /* a round was begun and nothing has happened to it */
+    int refuse, waiting;        /* the ledger does not write; a round waits for it  */
     int due[FUZZ_M];            /* how often each may still be added               */
 } run;
+
+/* Each round once, in order; a round that it was asked for in vain comes with the same sum. */
+static int record(void *user, const mcamp_ledger_entry *e)
+{
+    static mcamp_ledger_entry asked;
+    run *r = (run *)user;
+    FUZZ_CHECK(e->round == r->released && e->run == r->session.guarantee.run);
+    FUZZ_CHECK(!r->waiting || !memcmp(asked.digest, e->digest, sizeof e->digest));
+    asked = *e;
+    return r->refuse;
+}
 
 /* Parts of the law, limit, grid and numbers that the input names; 0: they were refused. */
 static int open_run(run *r, fuzz_bytes *in)
@@ -63,6 +75,8 @@ static int open_run(run *r, fuzz_bytes *in)
     s.grid_sum = r->grid_sum;
     s.sum = r->sum;
     if (fuzz_bits(in, 1) & 1) s.arithmetic = MCAMP_ARITHMETIC_FLOATING;
+    if (fuzz_bits(in, 1) & 1) s.ledger.record = record;
+    s.ledger.user = r;
     return mcamp_batch_init(&r->ctx, &b, &r->batch) == MCAMP_OK &&
            mcamp_noise_init(&r->ctx, &z, &r->noise) == MCAMP_OK &&
            mcamp_clip_init(&r->ctx, &c, &r->clip) == MCAMP_OK &&
@@ -76,7 +90,7 @@ static void begin(run *r, uint64_t t)
     mcamp_status st = mcamp_session_begin(&r->ctx, &r->session, t, index, FUZZ_M, &size);
     if (st == MCAMP_E_SIZE) r->open = 0;        /* a fuller batch than the clipping allows */
     if (st < 0) return;
-    FUZZ_CHECK(t == mcamp_noise_step(&r->noise) && t < FUZZ_N && size.kept <= FUZZ_M);
+    FUZZ_CHECK(!r->waiting && t == mcamp_noise_step(&r->noise) && t < FUZZ_N && size.kept <= FUZZ_M);
     memset(r->due, 0, sizeof r->due);
     for (size_t i = 0; i < size.kept; i++) r->due[index[i]]++;
     r->round = t;
@@ -106,6 +120,11 @@ static void reload(run *r)
 {
     unsigned char blob[1 << 12];
     size_t size = 0;
+    if (r->waiting) {
+        FUZZ_CHECK(mcamp_session_save(&r->ctx, &r->session, blob, sizeof blob, &size) ==
+                   MCAMP_E_STEP);
+        return;
+    }
     FUZZ_CHECK(mcamp_session_save(&r->ctx, &r->session, blob, sizeof blob, &size) == MCAMP_OK);
     blob[r->round % size] ^= 1;
     FUZZ_CHECK(mcamp_session_load(&r->ctx, &r->session, blob, size) < 0);
@@ -114,20 +133,25 @@ static void reload(run *r)
     r->open = 0;
 }
 
-static void end(run *r)
+static void end(run *r, int refuse)
 {
     double out[FUZZ_D] = { 77, 77, 77 };
     int full = r->open && r->round == mcamp_noise_step(&r->noise) && !r->noise.done;
-    mcamp_status st = mcamp_session_end(&r->ctx, &r->session, out);
+    mcamp_status st;
+    r->refuse = refuse && r->session.ledger.record;
+    st = mcamp_session_end(&r->ctx, &r->session, out);
     for (int e = 0; e < FUZZ_M; e++) full &= !r->due[e];
+    if (full) r->open = 0;
+    full |= r->waiting;
+    r->waiting = full && r->refuse;
+    FUZZ_CHECK((st == MCAMP_E_LEDGER) == r->waiting);
+    full &= !r->refuse;
     FUZZ_CHECK((st == MCAMP_OK) == full);
     for (int i = 0; i < FUZZ_D; i++) {
         int same = out[i] >= 77 && out[i] <= 77;
         FUZZ_CHECK(full ? fabs(out[i]) < 1e6 : same);
     }
-    if (!full) return;
-    r->open = 0;
-    r->released++;
+    r->released += (uint64_t)full;
 }
 
 static void fuzz_one(const uint8_t *data, size_t size)
@@ -143,7 +167,7 @@ static void fuzz_one(const uint8_t *data, size_t size)
             mcamp_noise_out o = { none, NULL, NULL, false };
             if (what < 40) begin(&r, what % (FUZZ_N + 1));
             else if (what < 90) begin(&r, mcamp_noise_step(&r.noise));
-            else if (what < 130) end(&r);
+            else if (what < 130) end(&r, what < 100);
             else if (what < 134)        /* a session's noise is nobody else's */
                 FUZZ_CHECK(mcamp_noise_next(&r.ctx, &r.noise, mcamp_noise_step(&r.noise), 1, &o)
                            == MCAMP_E_MISMATCH);
