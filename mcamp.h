@@ -1677,8 +1677,9 @@ typedef enum mcamp_opt_family {
     MCAMP_OPT_IDENTITY = 1,
     MCAMP_OPT_TOEPLITZ = 2,     /* `bands` coefficients > 0; 0 = all n        */
     MCAMP_OPT_BLT      = 3,     /* `buffers` decays and weights > 0           */
-    MCAMP_OPT_BANDED   = 4      /* any entries in `bands` bands; 0 = dense; > 0 where
-                                   an example's columns overlap               */
+    MCAMP_OPT_BANDED   = 4      /* any entries in `bands` bands; 0 = dense.  BINS: > 0;
+                                   else the columns of C that an example uses are
+                                   orthogonal (by themselves up to `batches` bands) */
 } mcamp_opt_family;
 
 /* What the noise is measured by. */
@@ -1729,7 +1730,7 @@ typedef struct mcamp_opt_desc {
     void *sigma_user;
     size_t max_iterations;      /* 0 = 150 (BINS), 1000                       */
     double tolerance;           /* stop when ten steps gain less, relatively; 0 =
-                                   2e-5 (BINS), 1e-7                          */
+                                   2e-5 (BINS), 1e-6 (BANDED), 1e-7           */
     mcamp_budget budget;        /* of the final sigma; its seed is used        */
     uint32_t end_canary;        /* must be 0                                  */
 } mcamp_opt_desc;
@@ -1738,6 +1739,8 @@ typedef struct mcamp_opt_result {
     mcamp_status status;        /* OK, or why it is qualified                 */
     double sigma, sigma_error;  /* of the final C; its standard error          */
     double rmse, max_error;     /* with that sigma                             */
+    double least;               /* BANDED, not BINS: no C of the family has a smaller
+                                   wanted error (rmse or max_error); 0 = not known */
     mcamp_error_info unit;      /* for noise of deviation 1                    */
     double sensitivity;         /* largest norm that an example can have in C x */
     double start_error;         /* the wanted error at the start, up to a factor
@@ -6041,7 +6044,8 @@ MCAMP__PRIV void mcamp__sens_gram_row(const mcamp_mech *m, size_t p, double *row
 
 /* max over i of the sum of |X_pq| over the pattern of start i, any signs: row p
  * belongs to the starts p, p-b, .., k of them; sums along its residue class are
- * differences of suffix sums.  *exact is cleared if some X_pq < 0.  work: 3 n.  */
+ * differences of suffix sums.  *exact is cleared if some X_pq < 0 by more than rounding
+ * (columns that were made orthogonal).  work: 3 n.                             */
 MCAMP__PRIV double mcamp__sens_patterns(const mcamp_mech *m, size_t k, size_t b,
                                         double *work, bool *exact)
 {
@@ -6051,7 +6055,7 @@ MCAMP__PRIV double mcamp__sens_patterns(const mcamp_mech *m, size_t k, size_t b,
         mcamp__sens_gram_row(m, p, row);
         for (size_t q = n; q-- > 0; ) {
             size_t d = q > p ? q - p : p - q;
-            if (row[q] < 0 && d % b == 0 && d < reach) *exact = false;
+            if (row[q] < -1e-13 * row[p] && d % b == 0 && d < reach) *exact = false;
             sum[q] = fabs(row[q]) + (b < n - q ? sum[q + b] : 0.0);
         }
         for (size_t e = 0, i = p; e < k; e++) {
@@ -17655,15 +17659,15 @@ typedef struct mcamp__opt_model {
     mcamp_opt_family family;
     size_t n, bands, buffers, degree;
     int scaled, free_scale;
-    size_t classes;             /* BANDED: columns j, j + classes, .. have norm 1
-                                   together; 0 = not normalised                     */
+    size_t classes, period;     /* BANDED by X: its diagonal sums to 1 over j, j + classes,
+                                   ..; X_jk = 0 for j = k mod period; 0 = by C's logs */
     size_t shape, count;        /* parameters of the shape, of shape and factors    */
     size_t entries;             /* in coef                                          */
     double *block;              /* all arrays below                                 */
     size_t total;
     double *coef, *theta, *omega, *scale;       /* of the current C                 */
     double *g_coef, *g_theta, *g_omega, *g_scale;   /* one side's gradient          */
-    double *norms, *dots;       /* BANDED: the classes' norms before; <g, C>        */
+    double *norms, *dots;       /* by X: the classes' norms before; sums of <g, X>  */
 } mcamp__opt_model;
 
 MCAMP__PRIV void mcamp__opt_model_free(mcamp_ctx *ctx, mcamp__opt_model *m)
@@ -17706,12 +17710,15 @@ MCAMP__PRIV mcamp_status mcamp__opt_model_init(mcamp_ctx *ctx, const mcamp_opt_d
     if (d->family == MCAMP_OPT_BANDED) {
         if (!mcamp__rows_count(n, m->bands, &m->entries))
             return mcamp__fail(ctx, MCAMP_E_SIZE, "rounds", (double)n);
-        if (d->amplification == MCAMP_AMPLIFY_POISSON) m->classes = n;
-        if (d->amplification == MCAMP_AMPLIFY_NONE && m->bands <= d->batches)
-            m->classes = d->equal_norms ? n : d->batches;
+        m->period = d->batches;
+        if (d->amplification != MCAMP_AMPLIFY_BINS)
+            m->classes = d->equal_norms || d->amplification == MCAMP_AMPLIFY_POISSON
+                       ? n : d->batches;
     }
     m->shape = d->family == MCAMP_OPT_TOEPLITZ ? m->bands - 1
              : d->family == MCAMP_OPT_BANDED ? m->entries : 2 * m->buffers;
+    for (size_t k = m->period; m->classes && k < m->bands; k += m->period)
+        m->shape -= n - k;      /* what is 0 by the pattern */
     m->count = m->shape + (m->scaled ? m->degree : 0);
     return mcamp__opt_model_memory(ctx, m);
 }
@@ -17755,24 +17762,78 @@ MCAMP__PRIV size_t mcamp__band_row(size_t i, size_t bands, size_t *first)
     return i < bands ? i * (i + 1) / 2 : bands * (bands - 1) / 2 + (i + 1 - bands) * bands;
 }
 
-/* At most `classes` bands: the columns of a class have disjoint supports, so that its
- * mode's norm is the root of their sum of squares, here 1.  The optimum has it so:
- * more of a column is always less error.                                           */
-MCAMP__PRIV void mcamp__opt_set_rows(mcamp__opt_model *m, const double *x)
+/* C by X = C^T C.
+ * BANDED without bins.  With P = A C^-1 the error is sum_i w_i |row i of P|^2 =
+ * tr(A' w A X^-1), convex in X.  Where the columns that an example uses are orthogonal, X_jk =
+ * 0 for j = k mod `period`, its contributions of any direction add up to at most the root
+ * of the sum of its X_jj, whatever C's signs; with at most `period` bands that is so of
+ * itself.  So: the smallest error over the X > 0 of this pattern whose diagonal sums to 1
+ * in every class j mod `classes`; that holds by scaling, X_jk = y_jk/(|y|_j |y|_k), the
+ * free entries y being the parameters.  A smaller family of the pattern has the
+ * same parameters, some of them 0, and what is found is the optimum (see the bound).   */
+
+MCAMP__PRIV int mcamp__orth_free(const mcamp__opt_model *m, size_t j, size_t k)
 {
-    for (size_t i = 0; i < m->entries; i++) m->coef[i] = m->classes ? x[i] : exp(x[i]);
-    if (!m->classes) return;
-    for (size_t c = 0; c < m->classes; c++) m->norms[c] = 0;
-    for (int pass = 0; pass < 2; pass++) {
-        for (size_t i = 0; i < m->n; i++) {
-            size_t j, at = mcamp__band_row(i, m->bands, &j), c = j % m->classes;
-            for (; j <= i; j++, at++, c = c + 1 == m->classes ? 0 : c + 1) {
-                if (pass) m->coef[at] /= m->norms[c];
-                else      m->norms[c] += m->coef[at] * m->coef[at];
-            }
-        }
-        for (size_t c = 0; !pass && c < m->classes; c++) m->norms[c] = sqrt(m->norms[c]);
+    return j == k || (j - k) % m->period;
+}
+
+/* coef := X(y), packed rows with zeros where y has none.  0 if a y_jj is not positive. */
+MCAMP__PRIV int mcamp__orth_set(mcamp__opt_model *m, const double *y)
+{
+    size_t at = 0, j, bad = 0;
+    for (size_t k = 0; k < m->classes; k++) m->norms[k] = 0;
+    for (size_t i = 0; i < m->n; i++)
+        for (size_t e = mcamp__band_row(i, m->bands, &j); j <= i; j++, e++)
+            m->coef[e] = mcamp__orth_free(m, i, j) ? y[at++] : 0.0;
+    for (size_t i = 0; i < m->n; i++) {
+        double d = m->coef[mcamp__band_row(i + 1, m->bands, &j) - 1];
+        bad += !(d > 0);
+        m->norms[i % m->classes] += d;
     }
+    for (size_t k = 0; k < m->classes; k++) m->norms[k] = sqrt(m->norms[k]);
+    for (size_t i = 0; i < m->n; i++)
+        for (size_t e = mcamp__band_row(i, m->bands, &j); j <= i; j++, e++)
+            m->coef[e] /= m->norms[i % m->classes] * m->norms[j % m->classes];
+    return !bad;
+}
+
+/* g[count] += factor * d/dy, the model's g_coef being d/dX_jk of the lower triangle, each
+ * of a pair: with D = diag(1/|y|), X = D Y D, dX = D dY D + the change of D.        */
+MCAMP__PRIV void mcamp__orth_chain(mcamp__opt_model *m, double factor, double *g)
+{
+    size_t at = 0, j;
+    for (size_t k = 0; k < m->classes; k++) m->dots[k] = 0;
+    for (size_t i = 0; i < m->n; i++)
+        for (size_t e = mcamp__band_row(i, m->bands, &j); j <= i; j++, e++) {
+            double v = m->g_coef[e] * m->coef[e];
+            m->dots[i % m->classes] += v;
+            if (i != j) m->dots[j % m->classes] += v;
+        }
+    for (size_t i = 0; i < m->n; i++)
+        for (size_t e = mcamp__band_row(i, m->bands, &j); j <= i; j++, e++) {
+            size_t p = i % m->classes, q = j % m->classes;
+            double v = (i == j ? 1 : 2) * m->g_coef[e];
+            if (!mcamp__orth_free(m, i, j)) continue;
+            if (i == j) v -= m->dots[p];
+            g[at++] += factor * v / (m->norms[p] * m->norms[q]);
+        }
+}
+
+/* X -> C in place, packed rows, the last row first: what it takes of X_jk is C_ij C_ik.
+ * 0 if X is not positive definite.                                                  */
+MCAMP__PRIV int mcamp__orth_factor(const mcamp__opt_model *m, double *x)
+{
+    for (size_t i = m->n; i-- > 0; ) {
+        size_t j, at = mcamp__band_row(i, m->bands, &j), first;
+        double *row = x + at - j, d = row[i];
+        if (!(d > 0) || !mcamp__finite(d)) return 0;
+        for (size_t k = j; k <= i; k++) row[k] /= sqrt(d);
+        for (size_t k = j; k < i; k++) {
+            at = mcamp__band_row(k, m->bands, &first);
+            mcamp__axpy(-row[k], row + j, x + at + j - first, k + 1 - j);
+        }
+    }
+    return 1;
 }
 
 /* x -> the values of C. */
@@ -17783,7 +17844,12 @@ MCAMP__PRIV void mcamp__opt_set(mcamp__opt_model *m, const double *x)
         m->coef[0] = 1;
         for (size_t k = 1; k < m->bands; k++) m->coef[k] = exp(x[k - 1]);
     }
-    if (m->family == MCAMP_OPT_BANDED) mcamp__opt_set_rows(m, x);
+    if (m->classes) {
+        mcamp__orth_set(m, x);
+        mcamp__orth_factor(m, m->coef);
+    } else if (m->family == MCAMP_OPT_BANDED) {
+        for (size_t i = 0; i < m->entries; i++) m->coef[i] = exp(x[i]);
+    }
     for (size_t j = 0; j < m->buffers; j++) {
         u = j ? u - exp(x[j]) : x[0];
         m->theta[j] = 1 / (1 + exp(-u));
@@ -17820,26 +17886,6 @@ MCAMP__PRIV void mcamp__opt_chain_scale(const mcamp__opt_model *m, double factor
     }
 }
 
-/* With classes C_ij = y_ij/|y_k|, k the class of j: d/dy_ij = (g_ij - C_ij <g_k, C_k>)/
- * |y_k|; else C_ij = e^x.                                                          */
-MCAMP__PRIV void mcamp__opt_chain_rows(mcamp__opt_model *m, double factor, double *g)
-{
-    if (!m->classes) {
-        for (size_t i = 0; i < m->entries; i++) g[i] += factor * m->coef[i] * m->g_coef[i];
-        return;
-    }
-    for (size_t k = 0; k < m->classes; k++) m->dots[k] = 0;
-    for (int pass = 0; pass < 2; pass++)
-        for (size_t i = 0; i < m->n; i++) {
-            size_t j, at = mcamp__band_row(i, m->bands, &j), k = j % m->classes;
-            for (; j <= i; j++, at++, k = k + 1 == m->classes ? 0 : k + 1) {
-                double c = m->coef[at], v = m->g_coef[at];
-                if (pass) g[at] += factor * (v - c * m->dots[k]) / m->norms[k];
-                else      m->dots[k] += c * v;
-            }
-        }
-}
-
 MCAMP__PRIV void mcamp__opt_chain(mcamp__opt_model *m, const double *x, double factor,
                                   double *g)
 {
@@ -17847,7 +17893,8 @@ MCAMP__PRIV void mcamp__opt_chain(mcamp__opt_model *m, const double *x, double f
     double tail = 0;
     if (m->family == MCAMP_OPT_TOEPLITZ)
         for (size_t k = 1; k < m->bands; k++) g[k - 1] += factor * m->g_coef[k] * m->coef[k];
-    if (m->family == MCAMP_OPT_BANDED) mcamp__opt_chain_rows(m, factor, g);
+    for (size_t i = 0; m->family == MCAMP_OPT_BANDED && i < m->entries; i++)
+        g[i] += factor * m->coef[i] * m->g_coef[i];
     for (size_t j = nb; j-- > 0; ) {    /* u_i moves with x_j for all i >= j */
         tail += m->g_theta[j] * m->theta[j] * (1 - m->theta[j]);
         g[j] += factor * (j ? -tail * exp(x[j]) : tail);
@@ -17951,8 +17998,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_start_rows(mcamp_ctx *ctx, mcamp__opt_model 
         st = mcamp_mech_column(ctx, from, j, m->norms);
         for (size_t i = j; st >= 0 && i < m->n && i < j + m->bands; i++) {
             size_t first, at = mcamp__band_row(i, m->bands, &first);
-            x[at + j - first] = m->classes ? m->norms[i]
-                                : log(mcamp__dmax(m->norms[i], MCAMP__START_FLOOR));
+            x[at + j - first] = log(mcamp__dmax(m->norms[i], MCAMP__START_FLOOR));
         }
     }
     return st;
@@ -17986,12 +18032,21 @@ MCAMP__PRIV mcamp_status mcamp__opt_start_from(mcamp_ctx *ctx, mcamp__opt_model 
 
 /* ---- the objective ---------------------------------------------------------------- */
 
+/* Room for the two ways to the error and its gradient; q > 0: few bands. */
+typedef struct mcamp__orth {
+    double *block;              /* all below                                         */
+    size_t total, q;
+    double *l, *t, *p, *v, *work;       /* dense: n*n three times, n, Cholesky's     */
+    double *move, *z, *zmove, *un;      /* few bands, with l and v                   */
+} mcamp__orth;
+
 typedef struct mcamp__opt {
     mcamp_ctx inner;            /* without progress: only steps report              */
     const mcamp_opt_desc *desc;
     const mcamp_work *work;
     mcamp__opt_model m;
     mcamp__opt_noise noise;
+    mcamp__orth orth;
     double *d;                  /* BINS, or gram side of NONE: b*b                   */
     size_t d_count;
     double *rows, *weights;     /* MAX error; columns of NONE                        */
@@ -18024,6 +18079,415 @@ MCAMP__PRIV mcamp_status mcamp__opt_first_mode(mcamp__opt *o, const mcamp_mech *
     return MCAMP_OK;
 }
 
+/* ---- the error by X ---------------------------------------------------------------- */
+
+/* With B = A^-1, lower triangular with three bands: B_{i, i-s}. */
+MCAMP__PRIV double mcamp__orth_unwork(const mcamp_work *w, size_t i, size_t s)
+{
+    double b = w->beta, now = w->lr ? 1 / w->lr[i] : 1, past = w->lr && i ? 1 / w->lr[i - 1] : 1;
+    if (s > i) return 0;
+    if (w->kind == MCAMP_WORK_EMA) return s > 1 ? 0 : (s ? -b : 1.0) / (1 - b);
+    return s == 0 ? now : s == 1 ? -now - b * past : b * past;
+}
+
+/* Terms of O(n^3) and O(n q^2) at the speed that each has. */
+MCAMP__PRIV mcamp_status mcamp__orth_init(mcamp__opt *o, int dense)
+{
+    mcamp__orth *t = &o->orth;
+    const mcamp_work *w = o->work;
+    size_t n = o->m.n, q = o->m.bands + 2, nn, nq, extra;
+    memset(t, 0, sizeof *t);
+    if (!dense && w->kind != MCAMP_WORK_TOEPLITZ && w->kind != MCAMP_WORK_DENSE && q <= n / 8)
+        t->q = q;
+    if (!mcamp__mul_size(n, n, &nn) || !mcamp__mul_size(n, 6 * q + 3, &nq) ||
+        !mcamp__mul_size(MCAMP__S + 4, n + MCAMP__S, &extra) ||
+        !mcamp__mul_size(nn, 3, &nn) || !mcamp__add_size(nn, extra, &nn))
+        return mcamp__fail(&o->inner, MCAMP_E_SIZE, "rounds", (double)n);
+    t->total = t->q ? nq + 2 * q : nn;
+    t->block = mcamp__new_doubles(&o->inner, t->total);
+    if (!t->block) return mcamp__fail(&o->inner, MCAMP_E_MEMORY, "rounds", (double)n);
+    t->l = t->block;
+    if (!t->q) {
+        t->t = t->l + n * n; t->p = t->t + n * n; t->v = t->p + n * n; t->work = t->v + n;
+        return MCAMP_OK;
+    }
+    t->move = t->l + n * q;     t->z = t->move + n * q;
+    t->zmove = t->z + 2 * n * q; t->un = t->zmove + 2 * n * q; t->v = t->un + 3 * n;
+    for (size_t i = 0; i < n; i++)
+        for (size_t s = 0; s < 3; s++) t->un[3 * i + s] = mcamp__orth_unwork(w, i, s);
+    return MCAMP_OK;
+}
+
+/* out := x x', n x n; upper: x is an upper triangle. */
+MCAMP__PRIV void mcamp__orth_square(const mcamp_ctx *ctx, const double *x, size_t n, int upper,
+                                    double *out, double *work)
+{
+    memset(out, 0, n * n * sizeof *out);
+    for (size_t p = 0; p < n; p += MCAMP__S) {
+        size_t w = mcamp__zmin(MCAMP__S, n - p), k = upper ? p : 0;
+        mcamp__nt s;
+        memset(&s, 0, sizeof s);
+        mcamp__nt_pack(x + p * n + k, n, w, n - k, work);
+        s.a = x + k; s.z = work; s.out = out + p;
+        s.lda = s.ldo = n; s.rows = p + w; s.len = n - k; s.cols = w; s.alpha = 1;
+        mcamp__nt_run(ctx, &s);
+    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++) out[i * n + j] = out[j * n + i];
+}
+
+/* Dense X: the squared norms of A C^-1's rows to o->rows, A X^-1 to t.p by its columns. */
+MCAMP__PRIV int mcamp__orth_dense(mcamp__opt *o)
+{
+    const mcamp__orth *t = &o->orth;
+    size_t n = o->m.n, j;
+    memset(t->l, 0, 2 * n * n * sizeof *t->l);
+    for (size_t i = 0; i < n; i++) {
+        size_t at = mcamp__band_row(i, o->m.bands, &j);
+        memcpy(t->l + i * n + j, o->m.coef + at, (i + 1 - j) * sizeof *t->l);
+        t->t[i * n + i] = 1;
+    }
+    if (mcamp__cholesky_blocks(&o->inner, n, t->l, t->t, t->work) < n) return 0;
+    mcamp__orth_square(&o->inner, t->t, n, 1, t->p, t->work);
+    for (size_t i = 0; i < n; i++) mcamp__work_apply(o->work, t->p + i * n, 0);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < n; k++) t->v[k] = t->p[k * n + i];
+        mcamp__work_apply(o->work, t->v, 0);
+        o->rows[i] = t->v[i];
+    }
+    return 1;
+}
+
+/* g_coef := d/dX = -(A X^-1)' w (A X^-1); all of it stays in t.l. */
+MCAMP__PRIV void mcamp__orth_dense_gradient(mcamp__opt *o)
+{
+    const mcamp__orth *t = &o->orth;
+    size_t n = o->m.n, j;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < n; k++) t->p[i * n + k] *= sqrt(o->weights[k]);
+    mcamp__orth_square(&o->inner, t->p, n, 0, t->l, t->work);
+    for (size_t i = 0; i < n; i++)
+        for (size_t e = mcamp__band_row(i, o->m.bands, &j); j <= i; j++, e++)
+            o->m.g_coef[e] = -t->l[i * n + j];
+}
+
+/* Few bands, and A^-1 =: B lower triangular with three: Y = B'XB has q = bands + 2, the
+ * errors are the diagonal of Z = Y^-1, and d/dY = -Z w Z is how Z moves when Y moves by w.
+ * Both come row by row from Y = L L' and L'Z = L^-1: with M the change of L and V that
+ * of Z, the same recursions, differentiated.  O(n q^2).                             */
+
+/* Row i of L (or M), entry k at [k]; row i of Z (or V). */
+MCAMP__PRIV double *mcamp__orth_low(const mcamp__orth *t, double *l, size_t i)
+{
+    return l + i * (t->q - 1) + (t->q - 1);
+}
+
+MCAMP__PRIV double *mcamp__orth_sym(const mcamp__orth *t, double *z, size_t i)
+{
+    return z + i * (2 * t->q - 2) + (t->q - 1);
+}
+
+/* L := Y. */
+MCAMP__PRIV void mcamp__orth_fill(mcamp__opt *o)
+{
+    mcamp__orth *t = &o->orth;
+    const mcamp__opt_model *m = &o->m;
+    size_t n = m->n, j;
+    memset(t->l, 0, t->q * n * sizeof *t->l);
+    for (size_t i = 0; i < n; i++)
+        for (size_t e = mcamp__band_row(i, m->bands, &j); j <= i; j++, e++)
+            for (size_t r = 0; r < 3 && r <= i; r++)
+                for (size_t s = 0; s < 3 && s <= j; s++) {
+                    double v = t->un[3 * i + r] * m->coef[e] *
+                               t->un[3 * j + s];
+                    if (i - r >= j - s) mcamp__orth_low(t, t->l, i - r)[j - s] += v;
+                    if (i != j && j - s >= i - r) mcamp__orth_low(t, t->l, j - s)[i - r] += v;
+                }
+}
+
+MCAMP__PRIV int mcamp__orth_band_factor(mcamp__orth *t, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        double *row = mcamp__orth_low(t, t->l, i), d;
+        size_t first = i + 1 > t->q ? i + 1 - t->q : 0;
+        for (size_t j = first; j < i; j++) {
+            const double *other = mcamp__orth_low(t, t->l, j);
+            row[j] = (row[j] - mcamp__dot(row + first, other + first, j - first)) / other[j];
+        }
+        d = row[i] - mcamp__dot(row + first, row + first, i - first);
+        if (!(d > 0) || !mcamp__finite(d)) return 0;
+        row[i] = sqrt(d);
+    }
+    return 1;
+}
+
+/* M, for Y' = diag(w). */
+MCAMP__PRIV void mcamp__orth_band_moves(mcamp__orth *t, size_t n, const double *w)
+{
+    for (size_t i = 0; i < n; i++) {
+        double *row = mcamp__orth_low(t, t->l, i), *move = mcamp__orth_low(t, t->move, i);
+        size_t first = i + 1 > t->q ? i + 1 - t->q : 0;
+        for (size_t j = first; j < i; j++) {
+            const double *l = mcamp__orth_low(t, t->l, j), *x = mcamp__orth_low(t, t->move, j);
+            double s = mcamp__dot(move + first, l + first, j - first) +
+                       mcamp__dot(row + first, x + first, j - first) + row[j] * x[j];
+            move[j] = -s / l[j];
+        }
+        move[i] = (0.5 * w[i] - mcamp__dot(row + first, move + first, i - first)) / row[i];
+    }
+}
+
+/* Rows of Z from the last to the first, or, with Z known, of V. */
+MCAMP__PRIV void mcamp__orth_band_inverse(mcamp__orth *t, size_t n, int moves)
+{
+    double *z = moves ? t->zmove : t->z;
+    for (size_t i = n; i-- > 0; ) {
+        size_t last = mcamp__zmin(i + t->q, n) - 1, len = last - i;
+        double *l = t->v, *x = l + t->q, d = mcamp__orth_low(t, t->l, i)[i], dm;
+        double *row = mcamp__orth_sym(t, z, i);
+        for (size_t k = 0; k < len; k++) {
+            l[k] = mcamp__orth_low(t, t->l, i + 1 + k)[i];
+            x[k] = moves ? mcamp__orth_low(t, t->move, i + 1 + k)[i] : 0;
+        }
+        dm = moves ? mcamp__orth_low(t, t->move, i)[i] : 0;
+        for (size_t j = last + 1; j-- > i; ) {      /* j = i last: it takes the others */
+            double s = mcamp__dot(l, mcamp__orth_sym(t, z, j) + i + 1, len);
+            if (moves) {
+                const double *same = mcamp__orth_sym(t, t->z, j);
+                s += mcamp__dot(x, same + i + 1, len) + dm * same[i];
+            }
+            if (j == i) s -= moves ? -dm / (d * d) : 1 / d;
+            row[j] = mcamp__orth_sym(t, z, j)[i] = -s / d;
+        }
+    }
+}
+
+MCAMP__PRIV int mcamp__orth_band(mcamp__opt *o)
+{
+    mcamp__orth *t = &o->orth;
+    mcamp__orth_fill(o);
+    if (!mcamp__orth_band_factor(t, o->m.n)) return 0;
+    mcamp__orth_band_inverse(t, o->m.n, 0);
+    for (size_t i = 0; i < o->m.n; i++) o->rows[i] = mcamp__orth_sym(t, t->z, i)[i];
+    return 1;
+}
+
+/* g_coef := B V B' in the bands. */
+MCAMP__PRIV void mcamp__orth_band_gradient(mcamp__opt *o)
+{
+    mcamp__orth *t = &o->orth;
+    size_t j;
+    mcamp__orth_band_moves(t, o->m.n, o->weights);
+    mcamp__orth_band_inverse(t, o->m.n, 1);
+    for (size_t i = 0; i < o->m.n; i++)
+        for (size_t e = mcamp__band_row(i, o->m.bands, &j); j <= i; j++, e++) {
+            double g = 0;
+            for (size_t r = 0; r < 3 && r <= i; r++)
+                for (size_t s = 0; s < 3 && s <= j; s++)
+                    g += t->un[3 * i + r] * t->un[3 * j + s] *
+                         mcamp__orth_sym(t, t->zmove, i - r)[j - s];
+            o->m.g_coef[e] = g;
+        }
+}
+
+/* Weights of the squared rows' norms, the objective, and its derivative by their sum. */
+MCAMP__PRIV double mcamp__orth_weights(mcamp__opt *o, double *slope)
+{
+    double top = 0, sum = 0, square = 0;
+    size_t n = o->m.n;
+    int worst = o->desc->error == MCAMP_ERROR_MAX;
+    for (size_t i = 0; i < n; i++) top = mcamp__dmax(top, o->rows[i]);
+    for (size_t i = 0; i < n; i++) {
+        double x = o->rows[i] / top;
+        o->weights[i] = worst ? pow(x, 0.5 * o->power - 1) : 1 / (double)n;
+        sum += worst ? pow(x, 0.5 * o->power) : 0;
+        square += o->weights[i] * o->rows[i];
+    }
+    *slope = 0.5 / square;
+    return worst ? 0.5 * log(top) + log(sum) / o->power : 0.5 * log(square);
+}
+
+MCAMP__PRIV mcamp_status mcamp__orth_eval(mcamp__opt *o, const double *x, double *value,
+                                          double *g)
+{
+    double slope;
+    o->evaluations++;
+    for (size_t i = 0; i < o->m.count; i++) g[i] = 0;
+    if (!mcamp__orth_set(&o->m, x)) return MCAMP_E_NOT_PSD;
+    if (!(o->orth.q ? mcamp__orth_band(o) : mcamp__orth_dense(o))) return MCAMP_E_NOT_PSD;
+    *value = mcamp__orth_weights(o, &slope);
+    if (o->orth.q) mcamp__orth_band_gradient(o); else mcamp__orth_dense_gradient(o);
+    mcamp__orth_chain(&o->m, slope, g);
+    for (size_t i = 0; i < o->m.count; i++)
+        if (!mcamp__finite(g[i])) return MCAMP_E_NONFINITE;
+    return mcamp__finite(*value) ? MCAMP_OK : MCAMP_E_NONFINITE;
+}
+
+/* ---- how far from the optimum ------------------------------------------------------ *
+ * For V >= 0 that is 0 on the free entries beside the diagonal and constant, mu_k, on each
+ * class of the diagonal, <V, X> = sum_k mu_k for every X of the family, and with K = A' w A
+ *     tr(K X^-1) + <V, X> >= 2 tr((V^1/2 K V^1/2)^1/2) = 2 tr((w^1/2 A V A' w^1/2)^1/2) =: 2 T
+ * (the minimum over all X > 0).  V times T^2/(sum mu)^2 makes the bound T^2 / sum mu.  The
+ * gradient's constrained part is such a V, and the bound is tight, where X is the optimum. */
+
+/* Eigenvalues of the tridiagonal matrix (d; e beside it, e[n-1] = 0) to d: QL with shifts. */
+MCAMP__PRIV int mcamp__eigen_tridiagonal(double *d, double *e, size_t n)
+{
+    size_t turns = 0;
+    for (size_t l = 0; l < n; ) {
+        size_t m = l;
+        double g, r, s = 1, c = 1, p = 0;
+        while (m + 1 < n && fabs(e[m]) > 1e-16 * (fabs(d[m]) + fabs(d[m + 1]))) m++;
+        if (m == l) { l++; continue; }
+        if (++turns > 60 * n) return 0;
+        g = (d[l + 1] - d[l]) / (2 * e[l]);
+        r = sqrt(g * g + 1);
+        g = d[m] - d[l] + e[l] / (g < 0 ? g - r : g + r);
+        for (size_t i = m; i-- > l; ) {
+            double f = s * e[i], b = c * e[i];
+            e[i + 1] = r = sqrt(f * f + g * g);
+            if (!(r > 0)) return 0;
+            s = f / r; c = g / r;
+            g = d[i + 1] - p;
+            r = (d[i] - g) * s + 2 * c * b;
+            p = s * r;
+            d[i + 1] = g + p;
+            g = c * r - b;
+        }
+        d[l] -= p; e[l] = g; e[m] = 0;
+    }
+    return 1;
+}
+
+/* sum of sqrt(max(eigenvalue, 0)) of a symmetric n x n matrix, which is spoilt; work: 4 n.
+ * Reflections make it tridiagonal.  Negative: no convergence.                        */
+MCAMP__PRIV double mcamp__trace_root(double *s, size_t n, double *work)
+{
+    double *d = work, *e = d + n, *v = e + n, *w = v + n, sum = 0;
+    for (size_t k = 0; k < n; k++) {
+        const double *x = s + k * n;
+        size_t from = k + 1, len = n - from;
+        double norm = sqrt(mcamp__dot(x + from, x + from, len)), square, h;
+        d[k] = x[k];
+        e[k] = len && x[from] > 0 ? -norm : norm;
+        if (len < 2 || !(norm > 0)) continue;
+        memcpy(v + from, x + from, len * sizeof *v);
+        v[from] -= e[k];
+        square = mcamp__dot(v + from, v + from, len);
+        for (size_t i = from; i < n; i++)
+            w[i] = 2 / square * mcamp__dot(s + i * n + from, v + from, len);
+        h = mcamp__dot(w + from, v + from, len) / square;
+        for (size_t i = from; i < n; i++) w[i] -= h * v[i];
+        for (size_t i = from; i < n; i++) {
+            mcamp__axpy(-v[i], w + from, s + i * n + from, len);
+            mcamp__axpy(-w[i], v + from, s + i * n + from, len);
+        }
+    }
+    if (!mcamp__eigen_tridiagonal(d, e, n)) return -1;
+    for (size_t k = 0; k < n; k++) sum += sqrt(mcamp__dmax(d[k], 0));
+    return sum;
+}
+
+/* t.t := V from the gradient in t.l (its sign turned), a multiple of the identity being
+ * added until V > 0; returns <V, X>.                                                  */
+MCAMP__PRIV double mcamp__orth_dual(mcamp__opt *o)
+{
+    const mcamp__orth *t = &o->orth;
+    mcamp__opt_model *m = &o->m;
+    size_t n = m->n, j;
+    double total = 0, shift = 0;
+    for (size_t k = 0; k < m->classes; k++) m->dots[k] = 0;
+    for (size_t i = 0; i < n; i++)
+        m->dots[i % m->classes] += t->l[i * n + i] *
+                                   m->coef[mcamp__band_row(i + 1, m->bands, &j) - 1];
+    for (size_t k = 0; k < m->classes; k++) total += m->dots[k];
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k <= i; k++) {
+            double v = i - k < m->bands && mcamp__orth_free(m, i, k) ? 0 : t->l[i * n + k];
+            t->t[i * n + k] = t->t[k * n + i] = i == k ? m->dots[i % m->classes] : v;
+        }
+    for (int tries = 0; tries < 40; tries++) {
+        memcpy(t->p, t->t, n * n * sizeof *t->p);
+        for (size_t i = 0; i < n; i++) t->p[i * n + i] += shift;
+        if (mcamp__cholesky_blocks(&o->inner, n, t->p, NULL, t->work) == n) break;
+        shift = tries ? 2 * shift : 1e-9 * total / (double)n;
+    }
+    for (size_t i = 0; i < n; i++) t->t[i * n + i] += shift;
+    return total + shift * (double)m->classes;
+}
+
+/* *least: no C of the family has a smaller error for unit noise at sensitivity 1; 0 if
+ * that cannot be said.                                                                */
+MCAMP__PRIV mcamp_status mcamp__orth_least(mcamp__opt *o, const double *x, double *least)
+{
+    mcamp__orth *t = &o->orth;
+    size_t n = o->m.n;
+    double slope, cost, sum = 0, root;
+    mcamp_status st;
+    *least = 0;
+    mcamp__delete_doubles(&o->inner, t->block, t->total);
+    if ((st = mcamp__orth_init(o, 1)) < 0) return st;
+    if (!mcamp__orth_set(&o->m, x) || !mcamp__orth_dense(o)) return MCAMP_OK;
+    mcamp__orth_weights(o, &slope);
+    mcamp__orth_dense_gradient(o);
+    cost = mcamp__orth_dual(o);
+    for (size_t i = 0; i < n; i++) sum += o->weights[i];
+    for (int turn = 0; turn < 2; turn++) {
+        for (size_t i = 0; i < n; i++) {
+            mcamp__work_apply(o->work, t->t + i * n, 0);
+            for (size_t k = 0; k < n; k++) t->t[i * n + k] *= sqrt(o->weights[k] / sum);
+        }
+        for (size_t i = 0; i < n; i++)
+            for (size_t k = 0; k < i; k++) {
+                double v = t->t[i * n + k];
+                t->t[i * n + k] = t->t[k * n + i];
+                t->t[k * n + i] = v;
+            }
+    }
+    root = mcamp__trace_root(t->t, n, t->work);
+    if (root > 0 && cost > 0 && mcamp__finite(root) && mcamp__finite(cost))
+        *least = root / sqrt(cost) * (1 - 1e-9);
+    return MCAMP_OK;
+}
+
+/* ---- where it starts ---------------------------------------------------------------- */
+
+/* coef := C'C in the bands, C a strategy; c: n values, row: n values. */
+MCAMP__PRIV void mcamp__orth_gram(mcamp__opt_model *m, const mcamp_mech *from, double *c,
+                                  double *row)
+{
+    memset(m->coef, 0, m->entries * sizeof *m->coef);
+    if (from->form != MCAMP_FORM_ROWS) mcamp__mech_coefs(from, 0, m->n, c);
+    for (size_t r = 0; r < m->n; r++) {
+        size_t j = r + 1 - mcamp__row_len(from, r), first;
+        mcamp__sens_row(from, c, r, row);
+        for (; j <= r; j++) {
+            size_t at = mcamp__band_row(j, m->bands, &first);
+            size_t k = mcamp__zmax(first, r + 1 - mcamp__row_len(from, r));
+            mcamp__axpy(row[j], row + k, m->coef + at + k - first, j + 1 - k);
+        }
+    }
+}
+
+/* y of a given strategy, what is beside the diagonal being shrunk until X > 0. */
+MCAMP__PRIV mcamp_status mcamp__orth_start(mcamp__opt *o, const mcamp_mech *from, double *y)
+{
+    mcamp__opt_model *m = &o->m;
+    size_t j, at;
+    mcamp__orth_gram(m, from, o->rows, o->weights);
+    for (int tries = 0; tries < 60; tries++) {
+        at = 0;
+        for (size_t i = 0; i < m->n; i++)
+            for (size_t e = mcamp__band_row(i, m->bands, &j); j <= i; j++, e++) {
+                if (tries && i != j) m->coef[e] *= 0.8;
+                m->g_coef[e] = mcamp__orth_free(m, i, j) ? m->coef[e] : 0.0;
+                if (mcamp__orth_free(m, i, j)) y[at++] = m->coef[e];
+            }
+        if (mcamp__orth_factor(m, m->g_coef)) return MCAMP_OK;
+    }
+    return mcamp__fail(&o->inner, MCAMP_E_NOT_PSD, "start", 0);
+}
+
 /* G_ij whatever the kind. */
 MCAMP__PRIV double mcamp__gram_at(const mcamp_gram *gram, size_t i, size_t j)
 {
@@ -18052,7 +18516,6 @@ MCAMP__PRIV mcamp_status mcamp__opt_privacy(mcamp__opt *o, const mcamp_mech *mec
     mcamp_gram gram;
     double total = 1;
     mcamp_status st;
-    if (o->m.classes) { *value = 0; return MCAMP_OK; }
     if (!bins && !o->m.scaled && o->m.family != MCAMP_OPT_BANDED) {
         st = mcamp__opt_first_mode(o, mech, value);
         if (st >= 0) mcamp__opt_chain(&o->m, x, 1, g);
@@ -18102,6 +18565,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_eval(mcamp__opt *o, const double *x, double 
     mcamp_mech mech;
     double noise = 0, error = 0;
     mcamp_status st;
+    if (o->m.classes) return mcamp__orth_eval(o, x, value, g);
     o->evaluations++;
     for (size_t i = 0; i < o->m.count; i++) g[i] = 0;
     mcamp__opt_set(&o->m, x);
@@ -18283,7 +18747,8 @@ MCAMP__PRIV mcamp_status mcamp__opt_resolve(mcamp_ctx *ctx, const mcamp_opt_desc
         return mcamp__fail(ctx, MCAMP_E_SIZE, "batches", (double)d->batches);
     if (poisson && d->bands > d->batches)
         return mcamp__fail(ctx, MCAMP_E_SIZE, "bands", (double)d->bands);
-    if (mcamp__eq(d->tolerance, 0)) d->tolerance = bins ? 2e-5 : 1e-7;
+    if (mcamp__eq(d->tolerance, 0))
+        d->tolerance = bins ? 2e-5 : d->family == MCAMP_OPT_BANDED ? 1e-6 : 1e-7;
     if (!d->max_iterations) d->max_iterations = bins ? 150 : 1000;
     return mcamp__budget_resolve(ctx, &in->budget, &d->budget);
 }
@@ -18323,6 +18788,7 @@ MCAMP__PRIV void mcamp__opt_free(mcamp_ctx *ctx, mcamp__opt *o)
     mcamp__delete_doubles(ctx, o->d, o->d_count);
     mcamp__delete_doubles(ctx, o->rows, o->m.n);
     mcamp__delete_doubles(ctx, o->weights, o->m.n);
+    mcamp__delete_doubles(ctx, o->orth.block, o->orth.total);
     mcamp__opt_model_free(ctx, &o->m);
 }
 
@@ -18347,6 +18813,8 @@ MCAMP__PRIV mcamp_status mcamp__opt_init(mcamp_ctx *ctx, const mcamp_opt_desc *d
     o->weights = mcamp__new_doubles(ctx, d->rounds);
     if (!o->d || !o->rows || !o->weights)
         st = mcamp__fail(ctx, MCAMP_E_MEMORY, "rounds", (double)d->rounds);
+    if (st >= 0 && o->m.classes) st = mcamp__orth_init(o, 0);
+    if (st < 0 && o->inner.err.status < 0) ctx->err = o->inner.err;
     o->noise.eps = d->eps;
     o->noise.delta = d->delta;
     o->noise.bud = d->budget;
@@ -18374,6 +18842,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_simpler(mcamp_ctx *ctx, const mcamp_opt_desc
     if (d->family == MCAMP_OPT_BANDED) {
         simple.family = MCAMP_OPT_TOEPLITZ;
         if (bins) simple.scale_degree = 3;
+        else simple.bands = mcamp__zmin(d->bands ? d->bands : d->rounds, d->batches);
     } else if (d->family == MCAMP_OPT_TOEPLITZ && d->bands && d->bands <= d->batches / 2) {
         simple.family = MCAMP_OPT_TOEPLITZ;
         simple.amplification = MCAMP_AMPLIFY_NONE;
@@ -18401,7 +18870,9 @@ MCAMP__PRIV mcamp_status mcamp__opt_start(mcamp_ctx *ctx, mcamp__opt *o, double 
     mcamp_mech from;
     mcamp_status st, bad;
     for (size_t i = 0; i < o->m.count; i++) x[i] = 0;
-    if (d->start) return mcamp__opt_start_from(ctx, &o->m, d->start, x);
+    if (d->start)
+        return o->m.classes ? mcamp__orth_start(o, d->start, x)
+                            : mcamp__opt_start_from(ctx, &o->m, d->start, x);
     if (d->family == MCAMP_OPT_IDENTITY) return MCAMP_OK;
     if (d->family == MCAMP_OPT_BLT) {
         mcamp__opt_start_blt(&o->m, mcamp__dmax(4, (double)(bins ? d->batches : d->rounds)), x);
@@ -18411,7 +18882,8 @@ MCAMP__PRIV mcamp_status mcamp__opt_start(mcamp_ctx *ctx, mcamp__opt *o, double 
              ? mcamp__opt_simpler(ctx, d, &from)
              : mcamp__opt_root(ctx, d->rounds, o->m.bands, &from);
     if (st < 0) return st;
-    bad = mcamp__opt_start_from(ctx, &o->m, &from, x);
+    bad = o->m.classes ? mcamp__orth_start(o, &from, x)
+                       : mcamp__opt_start_from(ctx, &o->m, &from, x);
     mcamp_mech_free(ctx, &from);
     return bad < 0 ? bad : st == MCAMP_Q_INTERRUPTED ? st : MCAMP_OK;
 }
@@ -18550,6 +19022,18 @@ MCAMP__PRIV mcamp_status mcamp__opt_final(mcamp__opt *o, const mcamp_mech *mech,
     return st < 0 ? st : MCAMP_OK;
 }
 
+/* Rounds up to which the bound is computed: it takes O(n^3). */
+#define MCAMP__BOUND_ROUNDS 1024
+
+MCAMP__PRIV mcamp_status mcamp__opt_bound(mcamp__opt *o, const double *x, mcamp_opt_result *r)
+{
+    double least = 0;
+    mcamp_status st = MCAMP_OK;
+    if (o->m.classes && o->m.n <= MCAMP__BOUND_ROUNDS) st = mcamp__orth_least(o, x, &least);
+    r->least = least * r->sigma / r->sensitivity;
+    return st;
+}
+
 MCAMP__PRIV mcamp_status mcamp__opt_drive(mcamp_ctx *ctx, mcamp__opt *o, int measured,
                                           mcamp_mech *mech, mcamp_opt_result *r)
 {
@@ -18566,6 +19050,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_drive(mcamp_ctx *ctx, mcamp__opt *o, int mea
             r->evaluations = o->evaluations;
             r->samples = o->noise.samples;
             if (measured) st = mcamp__opt_final(o, mech, r);
+            if (measured && st >= 0) st = mcamp__opt_bound(o, l.x, r);
             if (st < 0) mcamp_mech_free(&o->inner, mech);
         }
     }
