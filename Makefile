@@ -39,7 +39,7 @@ PARALLEL  = $(if $(findstring j,$(firstword -$(MAKEFLAGS))),,-j$(JOBS))
 SUBMAKE   = +$(MAKE) --no-print-directory $(PARALLEL)
 
 .PHONY: all run install uninstall examples examples-built tests-built stat-built bench-built fuzz-built test test-slow campaign mutants
-.PHONY: check check-warn check-compile check-place check-names check-macros check-symbols layers core
+.PHONY: check check-warn check-compile check-place check-names check-guards check-macros check-symbols layers core
 .PHONY: doc-check lint asan-ubsan msan tsan valgrind test-blas test-vector
 .PHONY: test-flags test-clang bench analyze fuzz coverage ci clean help
 
@@ -187,7 +187,7 @@ test-flags: ## tests built for this processor, as gnu17, with contraction; and u
 
 # ---- checks of the source ---------------------------------------------------
 
-check: check-warn check-compile check-place check-names check-macros check-symbols layers core doc-check lint ## all checks of the source
+check: check-warn check-compile check-place check-names check-guards check-macros check-symbols layers core doc-check lint ## all checks of the source
 
 check-warn: ## strict warnings as errors, gcc and clang, C and C++
 	@CLANG=$(CLANG) CLANGXX=$(CLANGXX) sh tests/check/warn.sh $(BUILD)/check
@@ -200,6 +200,9 @@ check-place: ## the header renamed, moved, linked, pasted, for old compilers
 
 check-names: ## ctags and cscope see every function
 	@sh tests/check/names.sh $(BUILD)/check
+
+check-guards: ## every public function minds the floating-point environment
+	@sh tests/check/guards.sh $(BUILD)/check
 
 check-macros: ## no macro leaks from the header
 	@CC=$(CC) sh tests/check/macros.sh $(BUILD)/check

@@ -160,6 +160,14 @@
  *   MCAMP_ASSERT(x)        checks of internal invariants; results never need it
  *   None changes a struct or a prototype.  -ffast-math is refused.
  *
+ * YOUR PROJECT USES -Ofast, OR CHANGES THE FLOATING-POINT ENVIRONMENT
+ *   Give the implementation a file of its own, compiled with -O2 -fno-fast-math (the last
+ *   such flag counts); the rest of the project may keep its flags, and include the
+ *   declarations.  That the link with -Ofast flushes denormals, that traps are unmasked or
+ *   rounding is upwards does not matter: every call sets what it needs, and puts back what
+ *   it found (x86, ARM; elsewhere traps and rounding only).  mcamp_ctx_init tells by
+ *   mcamp_last_error what it could not mend.  Your callbacks run in the library's setting.
+ *
  * DESCRIPTORS
  *   Zero is the default of every field that has one: start from `= { 0 }` (C) or
  *   `= {}` (C++).  Privacy parameters have no default.  The canaries at both ends
@@ -225,6 +233,11 @@
  *        mcamp_verify_sampled.  mcamp_noise_next_float, _add, _add_float, _add_grid ->
  *        mcamp_noise_next with a mcamp_noise_out.
  */
+#if !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#  error "mcamp.h: needs C99 (-std=c99) or C++11: a project in ISO C90 includes it in a file \
+of its own that is compiled so"
+#else                                   /* (the last line of this file ends it) */
+
 #ifndef MCAMP_H_INCLUDED
 #define MCAMP_H_INCLUDED
 
@@ -384,8 +397,8 @@ typedef struct mcamp_ctx {
 
 /* Initialises a context (desc may be NULL) and checks the floating-point
  * environment: rounding to nearest, no excess precision, no reassociation,
- * denormals kept.  MCAMP_E_FPENV if any of these fails.  A context whose init
- * failed holds the error, for mcamp_last_error, and is refused everywhere else. */
+ * denormals kept.  MCAMP_E_FPENV if any of these fails; the error's argument says
+ * which, and what to do.  A context whose init failed holds the error, for mcamp_last_error, and is refused everywhere else. */
 MCAMP_API mcamp_status mcamp_ctx_init(mcamp_ctx *ctx, const mcamp_ctx_desc *desc);
 MCAMP_API mcamp_error mcamp_last_error(const mcamp_ctx *ctx);
 /* A ready parallel hook of `width` threads: POSIX threads if the implementation
@@ -1910,6 +1923,7 @@ MCAMP_EXTERN_C_END
 #include <math.h>
 #include <string.h>
 #ifndef MCAMP_NO_STDLIB
+#  include <fenv.h>
 #  include <stdio.h>
 #  include <stdlib.h>
 #endif
@@ -1925,18 +1939,18 @@ MCAMP_EXTERN_C_END
 #  include <omp.h>
 #endif
 
-#if defined(__FAST_MATH__)
-#  error "mcamp.h: -ffast-math removes the NaN checks that privacy rests on"
+/* One message for each cause, with the way out. */
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#  error "mcamp.h: -ffast-math, -Ofast and -ffinite-math-only remove the NaN checks that \
+privacy rests on: compile the file with MCAMP_IMPLEMENTATION with -O2 -fno-fast-math"
+#elif defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
+#  error "mcamp.h: -fassociative-math and -freciprocal-math break the error bounds: compile \
+the file with MCAMP_IMPLEMENTATION with -O2 -fno-fast-math"
 #endif
-#if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
-#  error "mcamp.h: -ffinite-math-only removes the NaN checks that privacy rests on"
-#endif
-#if defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
-#  error "mcamp.h: reassociating floating point breaks the error bounds"
-#endif
-/* 16 and 32 (processors with half precision) leave double alone as 0 does. */
-#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != -1 && \
-    FLT_EVAL_METHOD != 16 && FLT_EVAL_METHOD != 32
+/* 16 and 32 (processors with half precision) leave double alone as 0 does, and 1 too:
+ * there float alone is computed as double, which rounds to the same float.          */
+#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 1 && \
+    FLT_EVAL_METHOD != -1 && FLT_EVAL_METHOD != 16 && FLT_EVAL_METHOD != 32
 #  error "mcamp.h: needs FLT_EVAL_METHOD 0 (use -msse2 -mfpmath=sse)"
 #endif
 #if !defined(DBL_MANT_DIG) || DBL_MANT_DIG != 53
@@ -2209,12 +2223,119 @@ MCAMP__PRIV void mcamp__delete_doubles(mcamp_ctx *ctx, double *p, size_t count)
     mcamp__delete(ctx, p, count, sizeof(double));
 }
 
+/* ---- the host's floating-point environment ------------------------------- */
+
+/* A host may have unmasked traps, set another rounding mode, or be linked with -Ofast,
+ * which makes the start-up code flush denormals.  Every public function that computes
+ * begins with MCAMP__GUARD: until it returns, rounding is to nearest, nothing traps and
+ * denormals are kept; then the host has its own again, flags included.  Threads of a
+ * hook are guarded task by task.  The words are those of the processor where we know
+ * them, else of <fenv.h>, which knows no flushing: mcamp__self_check looks for it.
+ * (Without __attribute__((cleanup)) there is no guard, only that check.)            */
+#if (defined(__GNUC__) || defined(__clang__)) && (defined(__x86_64__) || \
+    (defined(__i386__) && defined(__SSE2__)))
+typedef struct mcamp__host { uint32_t sse; uint16_t x87; } mcamp__host;
+#  define MCAMP__HOST_SSE 0x1f80u       /* all masked, to nearest, nothing flushed */
+
+MCAMP__PRIV mcamp__host mcamp__host_enter(void)
+{
+    mcamp__host h = { 0, 0 };
+    uint32_t sse = MCAMP__HOST_SSE;
+    __asm__ __volatile__("stmxcsr %0" : "=m"(h.sse) : : "memory");
+    if ((h.sse & ~0x3fu) != MCAMP__HOST_SSE)
+        __asm__ __volatile__("ldmxcsr %0" : : "m"(sse) : "memory");
+#  ifdef __i386__                       /* libm and results are in x87 registers */
+    {
+        uint16_t x87 = 0x37f;
+        __asm__ __volatile__("fnstcw %0\n\tfldcw %1" : "=m"(h.x87) : "m"(x87) : "memory");
+    }
+#  endif
+    return h;
+}
+
+MCAMP__PRIV void mcamp__host_leave(const mcamp__host *h)
+{
+    if ((h->sse & ~0x3fu) != MCAMP__HOST_SSE)
+        __asm__ __volatile__("ldmxcsr %0" : : "m"(h->sse) : "memory");
+#  ifdef __i386__
+    __asm__ __volatile__("fnclex\n\tfldcw %0" : : "m"(h->x87) : "memory");
+#  endif
+}
+#elif (defined(__GNUC__) || defined(__clang__)) && (defined(__aarch64__) || \
+    (defined(__arm__) && defined(__VFP_FP__) && !defined(__SOFTFP__)))
+typedef struct mcamp__host { uintptr_t word; } mcamp__host;
+#  ifdef __aarch64__
+#    define MCAMP__HOST_READ "mrs %0, fpcr"
+#    define MCAMP__HOST_WRITE "msr fpcr, %0"
+#    define MCAMP__HOST_FLAGS 0u        /* (they are in a register of their own) */
+#  else
+#    define MCAMP__HOST_READ "vmrs %0, fpscr"
+#    define MCAMP__HOST_WRITE "vmsr fpscr, %0"
+#    define MCAMP__HOST_FLAGS 0xf800009fu
+#  endif
+
+MCAMP__PRIV mcamp__host mcamp__host_enter(void)
+{
+    mcamp__host h = { 0 };
+    uintptr_t plain;
+    __asm__ __volatile__(MCAMP__HOST_READ : "=r"(h.word) : : "memory");
+    plain = h.word & MCAMP__HOST_FLAGS;
+    if (h.word != plain)
+        __asm__ __volatile__(MCAMP__HOST_WRITE : : "r"(plain) : "memory");
+    return h;
+}
+
+MCAMP__PRIV void mcamp__host_leave(const mcamp__host *h)
+{
+    if (h->word != (h->word & MCAMP__HOST_FLAGS))
+        __asm__ __volatile__(MCAMP__HOST_WRITE : : "r"(h->word) : "memory");
+}
+#elif (defined(__GNUC__) || defined(__clang__)) && !defined(MCAMP_NO_STDLIB)
+typedef struct mcamp__host { fenv_t env; } mcamp__host;
+
+MCAMP__PRIV mcamp__host mcamp__host_enter(void)
+{
+    mcamp__host h;
+    feholdexcept(&h.env);
+    fesetround(FE_TONEAREST);
+    return h;
+}
+
+MCAMP__PRIV void mcamp__host_leave(const mcamp__host *h)
+{
+    fesetenv(&h->env);
+}
+#else
+#  define MCAMP__GUARD ((void)0)
+#endif
+#ifndef MCAMP__GUARD
+#  define MCAMP__GUARD \
+    const mcamp__host mcamp__host_was \
+        __attribute__((cleanup(mcamp__host_leave), unused)) = mcamp__host_enter()
+#endif
+
+/* A task, and what it is called with, for a thread that may be anybody's. */
+typedef struct mcamp__guarded {
+    void (*task)(void *arg, size_t i);
+    void *arg;
+} mcamp__guarded;
+
+MCAMP__PRIV void mcamp__run_guarded(void *arg, size_t i)
+{
+    MCAMP__GUARD;
+    const mcamp__guarded *g = (const mcamp__guarded *)arg;
+    g->task(g->arg, i);
+}
+
 /* Runs the tasks through the context's hook, or in a loop. */
 MCAMP__PRIV void mcamp__run(const mcamp_ctx *ctx, size_t ntask,
                             void (*task)(void *arg, size_t i), void *arg)
 {
     if (ctx->parallel.run && ntask > 1) {
-        ctx->parallel.run(ctx->parallel.user, ntask, task, arg);
+        mcamp__guarded g;
+        g.task = task;
+        g.arg = arg;
+        ctx->parallel.run(ctx->parallel.user, ntask, mcamp__run_guarded, &g);
     } else {
         for (size_t i = 0; i < ntask; i++) task(arg, i);
     }
@@ -2381,35 +2502,63 @@ MCAMP__PRIV void mcamp__root_update(mcamp__root *r, double x, double fx)
 
 /* ---- self-check and context --------------------------------------------- */
 
-/* Each probe reads its inputs through volatile, so that it tests the code that
- * runs rather than the compiler's constant folder.                            */
-MCAMP__PRIV mcamp_status mcamp__self_check(void)
+/* Each probe reads its inputs through volatile, so that it tests the code that runs
+ * rather than the compiler's constant folder.                                     */
+
+/* Rounding to nearest even, no excess precision. */
+MCAMP__PRIV int mcamp__rounds_to_nearest(void)
 {
-    volatile double one = 1.0, tiny = DBL_EPSILON / 2, big = 1e16, nan = 0.0;
-    volatile double small = DBL_MIN, a, b, s, c;
-    int i;
-    /* rounding to nearest even, no excess precision */
+    volatile double one = 1.0, tiny = DBL_EPSILON / 2, a, b;
     a = one + tiny;
-    if (!mcamp__eq(a, 1.0)) return MCAMP_E_FPENV;
-    a = one + 3 * tiny;
-    if (!mcamp__eq(a, 1.0 + 2 * DBL_EPSILON)) return MCAMP_E_FPENV;
-    /* denormals neither flushed nor read as zero */
+    b = one + 3 * tiny;
+    return mcamp__eq(a, 1.0) && mcamp__eq(b, 1.0 + 2 * DBL_EPSILON);
+}
+
+/* Denormals neither flushed nor read as zero. */
+MCAMP__PRIV int mcamp__keeps_denormals(void)
+{
+    volatile double small = DBL_MIN, a, b;
     a = small / 4;
     b = a * 4;
-    if (!(a > 0) || !mcamp__eq(b, DBL_MIN)) return MCAMP_E_FPENV;
-    /* no reassociation: Kahan's sum keeps what a plain sum loses */
-    s = big; c = 0;
-    for (i = 0; i < 1000; i++) {
+    return a > 0 && mcamp__eq(b, DBL_MIN);
+}
+
+/* Kahan's sum keeps what a plain sum loses; and a quotient is one operation, also where
+ * many share their divisor: 49 (1/49) is not 1.                                     */
+MCAMP__PRIV int mcamp__keeps_order(void)
+{
+    volatile double one = 1.0, big = 1e16, divisor = 49.0;
+    double s = big, c = 0, d = divisor, quotient[4];
+    for (int i = 0; i < 1000; i++) {
         double y = one - c, t = s + y;
         c = (t - s) - y;
         s = t;
     }
-    if (!mcamp__eq(s, 1e16 + 1000)) return MCAMP_E_FPENV;
-    /* NaN compares false, and the bit test sees it */
-    nan = mcamp__nan();
-    if (nan <= one || nan > one || mcamp__finite(nan) || !mcamp__isnan(nan))
-        return MCAMP_E_FPENV;
-    return MCAMP_OK;
+    for (int i = 0; i < 4; i++) quotient[i] = (49.0 * (1 << i)) / d;
+    for (int i = 0; i < 4; i++)
+        if (!mcamp__eq(quotient[i], (double)(1 << i))) return 0;
+    return mcamp__eq(s, 1e16 + 1000);
+}
+
+/* NaN compares false, and the bit test sees it. */
+MCAMP__PRIV int mcamp__sees_nan(void)
+{
+    volatile double one = 1.0, nan = mcamp__nan();
+    return !(nan <= one) && !(nan > one) && !mcamp__finite(nan) && mcamp__isnan(nan);
+}
+
+/* NULL, or why this program's floating point cannot be trusted, and what to do. */
+MCAMP__PRIV const char *mcamp__self_check(void)
+{
+    if (!mcamp__rounds_to_nearest())
+        return "rounding is not to nearest: call fesetround(FE_TONEAREST) first";
+    if (!mcamp__keeps_denormals())
+        return "denormals are flushed: linked with -Ofast or -ffast-math? link without";
+    if (!mcamp__keeps_order())
+        return "sums or quotients are rewritten: compile mcamp.h with -fno-fast-math";
+    if (!mcamp__sees_nan())
+        return "NaN is not seen: compile mcamp.h with -fno-fast-math";
+    return NULL;
 }
 
 /* 1 if this processor and compiler can run the set. */
@@ -2436,9 +2585,11 @@ MCAMP__PRIV mcamp_vecset mcamp__vecset_best(void)
 
 MCAMP_API mcamp_status mcamp_ctx_init(mcamp_ctx *ctx, const mcamp_ctx_desc *desc)
 {
-    mcamp_status st;
+    MCAMP__GUARD;
+    const char *why = mcamp__self_check();
     if (!ctx) return MCAMP_E_ARG;
     memset(ctx, 0, sizeof *ctx);
+    if (why) return mcamp__fail(ctx, MCAMP_E_FPENV, why, 0);
     if (desc) {
         if (desc->start_canary || desc->end_canary)
             return mcamp__fail(ctx, MCAMP_E_CANARY, "desc", 0);
@@ -2449,8 +2600,6 @@ MCAMP_API mcamp_status mcamp_ctx_init(mcamp_ctx *ctx, const mcamp_ctx_desc *desc
         ctx->progress = desc->progress;
         ctx->vec = desc->vec;
     }
-    st = mcamp__self_check();
-    if (st < 0) return mcamp__fail(ctx, st, "ctx", 0);
     if (ctx->vec == MCAMP_VEC_DEFAULT) ctx->vec = mcamp__vecset_best();
     if (!mcamp__vecset_available(ctx->vec))
         return mcamp__fail(ctx, MCAMP_E_ARG, "vec", (double)ctx->vec);
@@ -2750,6 +2899,7 @@ MCAMP_API mcamp_status mcamp_gauss_delta(mcamp_ctx *ctx, double sigma,
                                          double sensitivity, double eps,
                                          double *delta)
 {
+    MCAMP__GUARD;
     double mu, d;
     mcamp_status st = mcamp__gauss_check(ctx, sensitivity, delta, "delta");
     if (st < 0) return st;
@@ -2785,6 +2935,7 @@ MCAMP_API mcamp_status mcamp_gauss_epsilon(mcamp_ctx *ctx, double sigma,
                                            double sensitivity, double delta,
                                            double *eps)
 {
+    MCAMP__GUARD;
     double mu;
     mcamp_status st = mcamp__gauss_check(ctx, sensitivity, eps, "eps");
     if (st < 0) return st;
@@ -2830,6 +2981,7 @@ MCAMP__PRIV mcamp_status mcamp__gauss_check_target(mcamp_ctx *ctx, double eps,
 MCAMP_API mcamp_status mcamp_gauss_sigma(mcamp_ctx *ctx, double sensitivity,
                                          double eps, double delta, double *sigma)
 {
+    MCAMP__GUARD;
     double mu, s, ld;
     mcamp_status st = mcamp__gauss_check(ctx, sensitivity, sigma, "sigma");
     if (st < 0) return st;
@@ -5697,6 +5849,7 @@ MCAMP__PRIV mcamp_status mcamp__mech_make(mcamp_ctx *ctx, const mcamp_mech_desc 
 MCAMP_API mcamp_status mcamp_mech_init(mcamp_ctx *ctx, const mcamp_mech_desc *desc,
                                        mcamp_mech *mech)
 {
+    MCAMP__GUARD;
     mcamp_mech m;
     mcamp_status st;
     if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
@@ -5727,6 +5880,7 @@ MCAMP__PRIV mcamp_status mcamp__mech_args(mcamp_ctx *ctx, const mcamp_mech *m,
 MCAMP_API mcamp_status mcamp_mech_max_norm(mcamp_ctx *ctx, const mcamp_mech *mech,
                                            double *out)
 {
+    MCAMP__GUARD;
     mcamp_status st = mcamp__mech_args(ctx, mech, out, out);
     return st < 0 ? st : mcamp__mech_norms(ctx, mech, NULL, out);
 }
@@ -5734,6 +5888,7 @@ MCAMP_API mcamp_status mcamp_mech_max_norm(mcamp_ctx *ctx, const mcamp_mech *mec
 MCAMP_API mcamp_status mcamp_mech_column(mcamp_ctx *ctx, const mcamp_mech *mech,
                                          size_t j, double *out)
 {
+    MCAMP__GUARD;
     mcamp_status st = mcamp__mech_args(ctx, mech, out, out);
     if (st < 0) return st;
     if (j >= mech->n) return mcamp__fail(ctx, MCAMP_E_ARG, "j", (double)j);
@@ -5902,12 +6057,14 @@ MCAMP__PRIV mcamp_status mcamp__mech_apply_to(mcamp_ctx *ctx, const mcamp_mech *
 MCAMP_API mcamp_status mcamp_mech_mul(mcamp_ctx *ctx, const mcamp_mech *mech,
                                       const double *v, double *out)
 {
+    MCAMP__GUARD;
     return mcamp__mech_apply_to(ctx, mech, v, out, 0);
 }
 
 MCAMP_API mcamp_status mcamp_mech_solve(mcamp_ctx *ctx, const mcamp_mech *mech,
                                         const double *v, double *out)
 {
+    MCAMP__GUARD;
     return mcamp__mech_apply_to(ctx, mech, v, out, MCAMP__OP_SOLVE);
 }
 
@@ -6097,6 +6254,7 @@ MCAMP__PRIV mcamp_status mcamp__sens_finish(mcamp_ctx *ctx, double square, bool 
 MCAMP_API mcamp_status mcamp_sens_fixed(mcamp_ctx *ctx, const mcamp_mech *mech,
                                         size_t k, size_t b, mcamp_sens *out)
 {
+    MCAMP__GUARD;
     double *work = NULL, square = 0;
     mcamp_status st = mcamp__sens_begin(ctx, mech, k, b, out, &work);
     bool exact = true;
@@ -6131,6 +6289,7 @@ MCAMP__PRIV double mcamp__sens_rows(const mcamp_mech *m, size_t k, size_t b, dou
 MCAMP_API mcamp_status mcamp_sens_minsep(mcamp_ctx *ctx, const mcamp_mech *mech,
                                          size_t k, size_t b, mcamp_sens *out)
 {
+    MCAMP__GUARD;
     double *work = NULL, square = 0;
     mcamp_status st = mcamp__sens_begin(ctx, mech, k, b, out, &work);
     bool exact = true;
@@ -6781,6 +6940,7 @@ MCAMP__PRIV uint64_t mcamp__gram_digest(const mcamp_mech *mech, uint64_t b)
 MCAMP_API mcamp_status mcamp_gram_init(mcamp_ctx *ctx, const mcamp_mech *mech,
                                        size_t b, mcamp_gram *gram)
 {
+    MCAMP__GUARD;
     mcamp_gram q;
     mcamp_status st;
     if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
@@ -6834,6 +6994,7 @@ MCAMP__PRIV mcamp_status mcamp__gram_check_matrix(mcamp_ctx *ctx, const double *
 MCAMP_API mcamp_status mcamp_gram_from_matrix(mcamp_ctx *ctx, const double *g,
                                               size_t b, mcamp_gram *gram)
 {
+    MCAMP__GUARD;
     mcamp_gram q;
     mcamp_status st;
     if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
@@ -7123,6 +7284,7 @@ MCAMP__PRIV int mcamp__tally_same(const mcamp_tally *a, const mcamp_tally *b)
 MCAMP_API mcamp_status mcamp_tally_merge(mcamp_ctx *ctx, mcamp_tally *into,
                                          const mcamp_tally *from)
 {
+    MCAMP__GUARD;
     if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
     if (!into || !from) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "tally", 0);
     if (!from->count) return MCAMP_OK;
@@ -7175,12 +7337,14 @@ MCAMP__PRIV double mcamp__tally_variance_x(const mcamp_tally *t)
 
 MCAMP_API double mcamp_tally_mean(const mcamp_tally *t)
 {
+    MCAMP__GUARD;
     if (!t || !t->count || t->poisoned) return mcamp__nan();
     return mcamp__tally_mean_x(t) * exp(t->log_scale);
 }
 
 MCAMP_API double mcamp_tally_std_error(const mcamp_tally *t)
 {
+    MCAMP__GUARD;
     if (!t || !t->count || t->poisoned) return mcamp__nan();
     /* each value was rounded up by at most 2^-64 of the scale */
     return (sqrt(mcamp__tally_variance_x(t) / (double)t->count) + 5.421010862427522e-20) *
@@ -7276,12 +7440,14 @@ MCAMP__PRIV double mcamp__upper_from_x(const mcamp_tally *t, double x)
 
 MCAMP_API double mcamp_tally_upper(const mcamp_tally *t, double beta)
 {
+    MCAMP__GUARD;
     if (!mcamp__tally_proves(t, beta)) return 1;
     return mcamp__upper_from_x(t, mcamp__tally_bisect(t, 0, beta));
 }
 
 MCAMP_API double mcamp_tally_lower(const mcamp_tally *t, double beta)
 {
+    MCAMP__GUARD;
     double v;
     if (!t || !t->count || t->poisoned || !(beta > 0 && beta < 1)) return 0;
     v = mcamp__tally_bisect(t, 1, beta) * exp(t->log_scale) * (1 - 1e-9);
@@ -8239,6 +8405,7 @@ MCAMP_API mcamp_status mcamp_sampler_init(mcamp_ctx *ctx, const mcamp_gram *gram
                                           const mcamp_sampler_desc *desc,
                                           mcamp_sampler *sampler)
 {
+    MCAMP__GUARD;
     mcamp__factor f;
     mcamp__sampler *p;
     mcamp_status st = mcamp__sampler_check(ctx, gram, desc, sampler);
@@ -8267,6 +8434,7 @@ MCAMP_API mcamp_status mcamp_sampler_run(mcamp_ctx *ctx, const mcamp_sampler *sa
                                          uint64_t seed, uint64_t first,
                                          uint64_t blocks, mcamp_tally *tally)
 {
+    MCAMP__GUARD;
     mcamp__workers w;
     mcamp_tally sum;
     mcamp_status st;
@@ -8639,6 +8807,7 @@ MCAMP_API mcamp_status mcamp_verify_sampled(mcamp_ctx *ctx, const mcamp_gram *gr
                                             const mcamp_claim *claim,
                                             mcamp_guarantee *out)
 {
+    MCAMP__GUARD;
     static const mcamp__known nothing = { 1, 1 };
     mcamp__factor f;
     mcamp_guarantee s;
@@ -9575,6 +9744,7 @@ MCAMP_API mcamp_status mcamp_noise_next(mcamp_ctx *ctx, mcamp_noise *noise,
                                         uint64_t step, size_t count,
                                         const mcamp_noise_out *out)
 {
+    MCAMP__GUARD;
     mcamp_status st = mcamp__noise_free_args(ctx, noise);
     return st < 0 ? st : mcamp__noise_round(ctx, noise, step, count, out, 0);
 }
@@ -9582,6 +9752,7 @@ MCAMP_API mcamp_status mcamp_noise_next(mcamp_ctx *ctx, mcamp_noise *noise,
 MCAMP_API mcamp_status mcamp_noise_from_grid(mcamp_ctx *ctx, const mcamp_noise *noise,
                                              const int64_t *in, size_t count, double *out)
 {
+    MCAMP__GUARD;
     mcamp_status st = mcamp__noise_args(ctx, noise);
     if (st < 0) return st;
     if (!in && count) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "in", 0);
@@ -9596,6 +9767,7 @@ MCAMP_API mcamp_status mcamp_noise_from_grid(mcamp_ctx *ctx, const mcamp_noise *
 
 MCAMP_API uint64_t mcamp_noise_step(const mcamp_noise *noise)
 {
+    MCAMP__GUARD;
     return noise && noise->magic == MCAMP__NOISE_MAGIC ? noise->step : 0;
 }
 
@@ -9603,6 +9775,7 @@ MCAMP_API mcamp_status mcamp_noise_replay(mcamp_ctx *ctx, const mcamp_noise *noi
                                           uint64_t step, uint64_t at, size_t count,
                                           double *out)
 {
+    MCAMP__GUARD;
     mcamp_status st = mcamp__noise_args(ctx, noise);
     double *w, acc[MCAMP__TILE], f;
     if (st < 0) return st;
@@ -9755,6 +9928,7 @@ MCAMP__PRIV mcamp_status mcamp__noise_layout(mcamp_ctx *ctx, const mcamp_noise_d
 MCAMP_API mcamp_status mcamp_noise_bytes(mcamp_ctx *ctx, const mcamp_noise_desc *desc,
                                          size_t *bytes)
 {
+    MCAMP__GUARD;
     mcamp_noise m;
     size_t state;
     mcamp_status st = mcamp__noise_layout(ctx, desc, &m, &state);
@@ -9854,6 +10028,7 @@ MCAMP__PRIV mcamp_status mcamp__noise_memory(mcamp_ctx *ctx, const mcamp_noise_d
 MCAMP_API mcamp_status mcamp_noise_init(mcamp_ctx *ctx, const mcamp_noise_desc *desc,
                                         mcamp_noise *noise)
 {
+    MCAMP__GUARD;
     mcamp_noise m;
     size_t state = 0;
     mcamp_status st = mcamp__noise_layout(ctx, desc, &m, &state);
@@ -10030,6 +10205,7 @@ MCAMP__PRIV mcamp_status mcamp__blob_room(mcamp_ctx *ctx, const mcamp_noise *m, 
 MCAMP_API mcamp_status mcamp_noise_save(mcamp_ctx *ctx, const mcamp_noise *noise,
                                         void *out, size_t capacity, size_t *size)
 {
+    MCAMP__GUARD;
     mcamp_status st = mcamp__noise_free_args(ctx, noise);
     if (st == MCAMP_OK) st = mcamp__blob_room(ctx, noise, 0, out, capacity, size);
     if (st == MCAMP_OK && out) mcamp__blob_write(ctx->vec, noise, (unsigned char *)out);
@@ -10089,6 +10265,7 @@ MCAMP__PRIV mcamp_status mcamp__blob_read(mcamp_ctx *ctx, mcamp_noise *m,
 MCAMP_API mcamp_status mcamp_noise_load(mcamp_ctx *ctx, mcamp_noise *noise,
                                         const void *blob, size_t size)
 {
+    MCAMP__GUARD;
     mcamp_status st = mcamp__noise_free_args(ctx, noise);
     if (st < 0) return st;
     if (!blob) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "blob", 0);
@@ -10278,6 +10455,7 @@ MCAMP_API mcamp_status mcamp_batch_round(mcamp_ctx *ctx, mcamp_batch *batch,
                                          uint64_t round, size_t *out, size_t capacity,
                                          mcamp_batch_size *size)
 {
+    MCAMP__GUARD;
     mcamp__taking k;
     uint64_t kept;
     mcamp_status st = mcamp__batch_args(ctx, batch);
@@ -10303,6 +10481,7 @@ MCAMP_API mcamp_status mcamp_batch_round(mcamp_ctx *ctx, mcamp_batch *batch,
 
 MCAMP_API uint64_t mcamp_batch_largest(const mcamp_batch *batch)
 {
+    MCAMP__GUARD;
     uint64_t most;
     if (!batch || batch->magic != MCAMP__BATCH_MAGIC) return 0;
     most = batch->law == MCAMP_BATCH_FIXED ? batch->size
@@ -10344,6 +10523,7 @@ MCAMP__PRIV double mcamp__log_tail(double m, double p, double a)
 MCAMP_API mcamp_status mcamp_batch_cut_probability(mcamp_ctx *ctx,
                                                    const mcamp_batch *batch, double *p)
 {
+    MCAMP__GUARD;
     const mcamp_batch *b = batch;
     double l, m, times;
     uint64_t group;
@@ -10377,6 +10557,7 @@ MCAMP_API mcamp_status mcamp_batch_cut_probability(mcamp_ctx *ctx,
 MCAMP_API mcamp_status mcamp_batch_cut_delta(mcamp_ctx *ctx, const mcamp_batch *batch,
                                              double eps, double *delta)
 {
+    MCAMP__GUARD;
     double p = 0;
     mcamp_status st = mcamp__batch_args(ctx, batch);
     if (st == MCAMP_OK) st = mcamp__check_eps(ctx, "eps", eps);
@@ -10520,6 +10701,7 @@ MCAMP__PRIV void mcamp__batch_keys(mcamp_ctx *ctx, mcamp_batch *b, const uint64_
 MCAMP_API mcamp_status mcamp_batch_init(mcamp_ctx *ctx, const mcamp_batch_desc *desc,
                                         mcamp_batch *batch)
 {
+    MCAMP__GUARD;
     mcamp_batch b;
     mcamp_status st;
     if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
@@ -10724,6 +10906,7 @@ MCAMP__PRIV double mcamp__clip_target(double norm, double grid, double m)
 MCAMP_API mcamp_status mcamp_clip_init(mcamp_ctx *ctx, const mcamp_clip_desc *desc,
                                        mcamp_clip *clip)
 {
+    MCAMP__GUARD;
     const mcamp_clip_desc *d = desc;
     mcamp_status st;
     int e;
@@ -10765,6 +10948,7 @@ MCAMP__PRIV mcamp_status mcamp__clip_args(mcamp_ctx *ctx, const mcamp_clip *clip
 
 MCAMP_API mcamp_status mcamp_clip_begin(mcamp_ctx *ctx, mcamp_clip *clip)
 {
+    MCAMP__GUARD;
     mcamp_status st = mcamp__clip_args(ctx, clip);
     if (st == MCAMP_OK) clip->added = 0;
     return st;
@@ -10803,6 +10987,7 @@ MCAMP_API mcamp_status mcamp_clip_add(mcamp_ctx *ctx, mcamp_clip *clip,
                                       const mcamp_tensor *pieces, size_t count,
                                       double *sum)
 {
+    MCAMP__GUARD;
     double f = 0;
     mcamp_status st;
     if (mcamp__ctx_ok(ctx) && clip && clip->grid > 0)
@@ -10824,6 +11009,7 @@ MCAMP_API mcamp_status mcamp_clip_add_grid(mcamp_ctx *ctx, mcamp_clip *clip,
                                            const mcamp_tensor *pieces, size_t count,
                                            int64_t *sum)
 {
+    MCAMP__GUARD;
     double f = 0;
     mcamp_status st;
     if (mcamp__ctx_ok(ctx) && clip && !(clip->grid > 0))
@@ -10893,6 +11079,7 @@ MCAMP_API mcamp_status mcamp_guarantee_unamplified(mcamp_ctx *ctx, const mcamp_m
                                                    double sigma, double delta,
                                                    mcamp_guarantee *out)
 {
+    MCAMP__GUARD;
     mcamp_sens s;
     double eps = 0;
     size_t k;
@@ -11115,6 +11302,7 @@ MCAMP__PRIV mcamp_status mcamp__session_promise(mcamp_ctx *ctx, const mcamp_sess
 MCAMP_API mcamp_status mcamp_session_init(mcamp_ctx *ctx, const mcamp_session_desc *desc,
                                           mcamp_session *session)
 {
+    MCAMP__GUARD;
     const char *name;
     mcamp_guarantee g;
     double cut = 0;
@@ -11143,11 +11331,13 @@ MCAMP_API mcamp_status mcamp_session_init(mcamp_ctx *ctx, const mcamp_session_de
 
 MCAMP_API const mcamp_guarantee *mcamp_session_guarantee(const mcamp_session *session)
 {
+    MCAMP__GUARD;
     return session && session->magic == MCAMP__SESSION_MAGIC ? &session->guarantee : NULL;
 }
 
 MCAMP_API double mcamp_session_delta(const mcamp_session *session)
 {
+    MCAMP__GUARD;
     if (!session || session->magic != MCAMP__SESSION_MAGIC) return 1;
     return mcamp__dmin(mcamp__guarantee_delta(&session->guarantee) + session->cut_delta, 1);
 }
@@ -11225,6 +11415,7 @@ MCAMP_API mcamp_status mcamp_session_begin(mcamp_ctx *ctx, mcamp_session *sessio
                                            uint64_t round, size_t *out, size_t capacity,
                                            mcamp_batch_size *size)
 {
+    MCAMP__GUARD;
     mcamp_session *s = session;
     mcamp_batch_size drawn = { 0, 0 };
     mcamp_status st = mcamp__session_args(ctx, s);
@@ -11254,6 +11445,7 @@ MCAMP_API mcamp_status mcamp_session_add(mcamp_ctx *ctx, mcamp_session *session,
                                          uint64_t example, const mcamp_tensor *pieces,
                                          size_t count)
 {
+    MCAMP__GUARD;
     mcamp_session *s = session;
     mcamp_status st = mcamp__session_due(ctx, s, example);
     if (st < 0) return st;
@@ -11266,6 +11458,7 @@ MCAMP_API mcamp_status mcamp_session_add(mcamp_ctx *ctx, mcamp_session *session,
 MCAMP_API mcamp_status mcamp_session_skip(mcamp_ctx *ctx, mcamp_session *session,
                                           uint64_t example)
 {
+    MCAMP__GUARD;
     mcamp_status st = mcamp__session_due(ctx, session, example);
     if (st == MCAMP_OK) mcamp__session_done(session, example);
     return st;
@@ -11314,6 +11507,7 @@ MCAMP__PRIV void mcamp__session_entry(const mcamp_session *s, mcamp_ledger_entry
 MCAMP_API mcamp_status mcamp_session_end(mcamp_ctx *ctx, mcamp_session *session,
                                          double *out)
 {
+    MCAMP__GUARD;
     mcamp_session *s = session;
     mcamp_ledger_entry entry;
     mcamp_status st = mcamp__session_args(ctx, s);
@@ -11350,6 +11544,7 @@ MCAMP__PRIV void mcamp__run_header(const mcamp_session *s, uint64_t h[MCAMP__RUN
 MCAMP_API mcamp_status mcamp_session_save(mcamp_ctx *ctx, const mcamp_session *session,
                                           void *out, size_t capacity, size_t *size)
 {
+    MCAMP__GUARD;
     const mcamp_session *s = session;
     uint64_t h[MCAMP__RUN_HEAD];
     unsigned char *p = (unsigned char *)out;
@@ -11367,6 +11562,7 @@ MCAMP_API mcamp_status mcamp_session_save(mcamp_ctx *ctx, const mcamp_session *s
 MCAMP_API mcamp_status mcamp_session_load(mcamp_ctx *ctx, mcamp_session *session,
                                           const void *blob, size_t size)
 {
+    MCAMP__GUARD;
     mcamp_session *s = session;
     uint64_t h[MCAMP__RUN_HEAD];
     const unsigned char *p = (const unsigned char *)blob;
@@ -11982,6 +12178,7 @@ MCAMP__PRIV mcamp_status mcamp__moges_new(mcamp_ctx *ctx, const mcamp_event *e,
 MCAMP_API mcamp_status mcamp_exact_rdp(mcamp_ctx *ctx, const mcamp_event *events,
                                        size_t nevents, double alpha, double *rdp)
 {
+    MCAMP__GUARD;
     mcamp__mog *mix = NULL;
     double s = 0;
     mcamp_status st = mcamp__events_check(ctx, events, nevents);
@@ -12059,6 +12256,7 @@ MCAMP_API mcamp_status mcamp_exact_rdp_epsilon(mcamp_ctx *ctx,
                                                double delta, double *eps,
                                                double *order)
 {
+    MCAMP__GUARD;
     mcamp__rdp_job j;
     mcamp_status st = mcamp__events_check(ctx, events, nevents);
     if (st < 0) return st;
@@ -12101,6 +12299,7 @@ MCAMP_API mcamp_status mcamp_exact_classical_sigma(mcamp_ctx *ctx, mcamp_formula
                                                    double sensitivity, double eps,
                                                    double delta, double *sigma)
 {
+    MCAMP__GUARD;
     double s = mcamp__inf(), ld;
     mcamp_status st = mcamp__gauss_check(ctx, sensitivity, sigma, "sigma");
     if (st < 0) return st;
@@ -12132,6 +12331,7 @@ MCAMP__PRIV mcamp_status mcamp__zcdp_check(mcamp_ctx *ctx, double rho, double de
 MCAMP_API mcamp_status mcamp_exact_zcdp_epsilon_simple(mcamp_ctx *ctx, double rho,
                                                        double delta, double *eps)
 {
+    MCAMP__GUARD;
     mcamp_status st = mcamp__zcdp_check(ctx, rho, delta, eps);
     if (st < 0) return st;
     *eps = rho + 2 * sqrt(-rho * log(delta));
@@ -12144,6 +12344,7 @@ MCAMP_API mcamp_status mcamp_exact_zcdp_epsilon_simple(mcamp_ctx *ctx, double rh
 MCAMP_API mcamp_status mcamp_exact_zcdp_epsilon(mcamp_ctx *ctx, double rho,
                                                 double delta, double *eps)
 {
+    MCAMP__GUARD;
     double g = 0.6180339887498949, ld, lo, hi, best;
     mcamp_status st = mcamp__zcdp_check(ctx, rho, delta, eps);
     if (st < 0) return st;
@@ -12167,6 +12368,7 @@ MCAMP_API mcamp_status mcamp_exact_compose_advanced(mcamp_ctx *ctx, double eps,
                                                     double k, double delta2,
                                                     double *eps_total)
 {
+    MCAMP__GUARD;
     mcamp_status st;
     if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
     if (!eps_total) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "eps_total", 0);
@@ -12199,6 +12401,7 @@ MCAMP_API mcamp_status mcamp_exact_compose_optimal(mcamp_ctx *ctx, double eps,
                                                    double delta_total,
                                                    double *eps_total)
 {
+    MCAMP__GUARD;
     double rest, lo = 0, hi, kd = (double)k;
     mcamp_status st;
     if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
@@ -12225,6 +12428,7 @@ MCAMP_API mcamp_status mcamp_exact_group_convert(mcamp_ctx *ctx, double eps,
                                                  double *eps_group,
                                                  double *delta_group)
 {
+    MCAMP__GUARD;
     double k = (double)group, f;
     mcamp_status st;
     if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
@@ -12246,6 +12450,7 @@ MCAMP_API mcamp_status mcamp_exact_laplace_amplified(mcamp_ctx *ctx, double eps,
                                                      double p, double *eps_p,
                                                      double *ratio)
 {
+    MCAMP__GUARD;
     double e;
     mcamp_status st;
     if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
@@ -12265,6 +12470,7 @@ MCAMP_API mcamp_status mcamp_exact_laplace_errors(mcamp_ctx *ctx, double eps, do
                                                   double n, double *full,
                                                   double *sampled)
 {
+    MCAMP__GUARD;
     double e = 0, a, b;
     mcamp_status st;
     if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
@@ -14408,6 +14614,7 @@ MCAMP_API mcamp_status mcamp_exact_delta(mcamp_ctx *ctx, const mcamp_event *even
                                          double eps, mcamp_interval *delta,
                                          mcamp_exact_info *info)
 {
+    MCAMP__GUARD;
     return mcamp__exact_query(ctx, events, nevents, desc, eps, 0, delta, info);
 }
 
@@ -14416,6 +14623,7 @@ MCAMP_API mcamp_status mcamp_exact_epsilon(mcamp_ctx *ctx, const mcamp_event *ev
                                            double delta, mcamp_interval *eps,
                                            mcamp_exact_info *info)
 {
+    MCAMP__GUARD;
     return mcamp__exact_query(ctx, events, nevents, desc, delta, 1, eps, info);
 }
 
@@ -14424,6 +14632,7 @@ MCAMP_API mcamp_status mcamp_exact_curve(mcamp_ctx *ctx, const mcamp_event *even
                                          const double *eps, size_t n,
                                          mcamp_interval *remove, mcamp_interval *add)
 {
+    MCAMP__GUARD;
     mcamp_exact_desc d;
     mcamp_status res = mcamp__events_check(ctx, events, nevents);
     mcamp_interval *tmp;
@@ -14642,6 +14851,7 @@ MCAMP_API mcamp_status mcamp_exact_calibrate(mcamp_ctx *ctx, const mcamp_event *
                                              double delta, double *value,
                                              mcamp_exact_info *info)
 {
+    MCAMP__GUARD;
     mcamp__search s;
     double x = 0, slope = 0, v = 0;
     mcamp_status st = mcamp__search_check(ctx, events, nevents, which, param);
@@ -14754,6 +14964,7 @@ MCAMP__PRIV mcamp_status mcamp__known_bounds(mcamp_ctx *ctx, const mcamp__factor
 MCAMP_API mcamp_status mcamp_verify(mcamp_ctx *ctx, const mcamp_gram *gram,
                                     const mcamp_claim *claim, mcamp_guarantee *out)
 {
+    MCAMP__GUARD;
     mcamp__factor f;
     mcamp__known known;
     mcamp_guarantee s;
@@ -14799,6 +15010,7 @@ MCAMP_API mcamp_status mcamp_simulated_curve(mcamp_ctx *ctx, const mcamp_gram *g
                                              uint64_t seed, uint64_t blocks, double beta,
                                              double *remove, double *add)
 {
+    MCAMP__GUARD;
     mcamp_status st = MCAMP_OK;
     if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
     if (!eps || !n) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "eps", 0);
@@ -14824,6 +15036,7 @@ MCAMP_API mcamp_status mcamp_guarantee_poisson(mcamp_ctx *ctx, const mcamp_mech 
                                                uint64_t batches, double q, double sigma,
                                                double delta, mcamp_guarantee *out)
 {
+    MCAMP__GUARD;
     mcamp_event e;
     mcamp_interval eps;
     double norm = 0;
@@ -14928,6 +15141,7 @@ MCAMP__PRIV mcamp_status mcamp__work_set_matrix(mcamp_ctx *ctx,
 MCAMP_API mcamp_status mcamp_work_init(mcamp_ctx *ctx, const mcamp_work_desc *desc,
                                        mcamp_work *work)
 {
+    MCAMP__GUARD;
     mcamp_work w;
     mcamp_status st;
     if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
@@ -15210,6 +15424,7 @@ MCAMP_API mcamp_status mcamp_work_error(mcamp_ctx *ctx, const mcamp_work *work,
                                         const mcamp_mech *mech, double *rows,
                                         mcamp_error_info *info)
 {
+    MCAMP__GUARD;
     mcamp_status st = mcamp__work_args(ctx, work, mech);
     mcamp_error_info r;
     double *x;
@@ -16455,6 +16670,7 @@ MCAMP_API mcamp_status mcamp_delta(mcamp_ctx *ctx, const mcamp_gram *gram,
                                    double sigma, double eps,
                                    const mcamp_budget *budget, mcamp_answer *out)
 {
+    MCAMP__GUARD;
     mcamp__factor f;
     mcamp_answer a;
     mcamp_budget bud;
@@ -16927,6 +17143,7 @@ MCAMP_API mcamp_status mcamp_sigma(mcamp_ctx *ctx, const mcamp_gram *gram,
                                    double eps, double delta,
                                    const mcamp_budget *budget, mcamp_answer *out)
 {
+    MCAMP__GUARD;
     mcamp__factor f;
     mcamp__solve s;
     mcamp__found r;
@@ -16971,6 +17188,7 @@ MCAMP_API mcamp_status mcamp_epsilon(mcamp_ctx *ctx, const mcamp_gram *gram,
                                      double sigma, double delta,
                                      const mcamp_budget *budget, mcamp_answer *out)
 {
+    MCAMP__GUARD;
     mcamp__factor f;
     mcamp__solve s;
     mcamp__found r;
@@ -17025,6 +17243,7 @@ MCAMP_API mcamp_status mcamp_curve(mcamp_ctx *ctx, const mcamp_gram *gram,
                                    double sigma, const double *eps, size_t count,
                                    const mcamp_budget *budget, mcamp_answer *out)
 {
+    MCAMP__GUARD;
     mcamp_budget bud;
     mcamp_answer *a;
     mcamp_status st = mcamp__check_gram(ctx, gram), worst = MCAMP_OK;
@@ -17083,6 +17302,7 @@ MCAMP__PRIV double mcamp__curve_line(const mcamp_answer *a, const mcamp_answer *
 MCAMP_API mcamp_interval mcamp_curve_bounds(const mcamp_answer *curve, size_t count,
                                             double eps, mcamp_direction direction)
 {
+    MCAMP__GUARD;
     mcamp_interval v = { 0, 1 }, p = v, q = v;
     size_t i = 0;
     if (!curve || !(eps >= 0)) return v;
@@ -17154,6 +17374,7 @@ MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx, const mcamp_gra
                                                  const mcamp_claim *claim,
                                                  mcamp_guarantee *out)
 {
+    MCAMP__GUARD;
     mcamp__factor f;
     mcamp__solve solve;
     mcamp__found r;
@@ -17213,6 +17434,7 @@ MCAMP__PRIV mcamp_status mcamp__shape(mcamp_ctx *ctx, size_t rounds, size_t batc
 MCAMP_API mcamp_status mcamp_problem_gram(mcamp_ctx *ctx, const mcamp_problem *problem,
                                           mcamp_gram *gram)
 {
+    MCAMP__GUARD;
     mcamp_mech_desc d;
     mcamp_mech mech;
     size_t n, batches;
@@ -17251,6 +17473,7 @@ MCAMP__PRIV mcamp_status mcamp__problem_answer(mcamp_ctx *ctx, const mcamp_probl
 MCAMP_API mcamp_status mcamp_problem_delta(mcamp_ctx *ctx, const mcamp_problem *problem,
                                            mcamp_answer *out)
 {
+    MCAMP__GUARD;
     return mcamp__problem_answer(ctx, problem, 'd', out);
 }
 
@@ -17258,12 +17481,14 @@ MCAMP_API mcamp_status mcamp_problem_epsilon(mcamp_ctx *ctx,
                                              const mcamp_problem *problem,
                                              mcamp_answer *out)
 {
+    MCAMP__GUARD;
     return mcamp__problem_answer(ctx, problem, 'e', out);
 }
 
 MCAMP_API mcamp_status mcamp_problem_sigma(mcamp_ctx *ctx, const mcamp_problem *problem,
                                            mcamp_answer *out)
 {
+    MCAMP__GUARD;
     return mcamp__problem_answer(ctx, problem, 's', out);
 }
 
@@ -17290,12 +17515,14 @@ MCAMP__PRIV mcamp_status mcamp__problem_claim(mcamp_ctx *ctx, const mcamp_proble
 MCAMP_API mcamp_status mcamp_problem_verify(mcamp_ctx *ctx, const mcamp_problem *problem,
                                             mcamp_guarantee *out)
 {
+    MCAMP__GUARD;
     return mcamp__problem_claim(ctx, problem, 0, out);
 }
 
 MCAMP_API mcamp_status mcamp_problem_certify(mcamp_ctx *ctx, const mcamp_problem *problem,
                                              mcamp_guarantee *out)
 {
+    MCAMP__GUARD;
     return mcamp__problem_claim(ctx, problem, 1, out);
 }
 
@@ -19119,6 +19346,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_best_bands(mcamp_ctx *ctx, const mcamp_opt_d
 MCAMP_API mcamp_status mcamp_opt_run(mcamp_ctx *ctx, const mcamp_opt_desc *desc,
                                      mcamp_mech *mech, mcamp_opt_result *out)
 {
+    MCAMP__GUARD;
     mcamp_opt_desc d;
     mcamp_opt_result r;
     mcamp_mech made;
@@ -19390,6 +19618,7 @@ MCAMP__PRIV void mcamp__plan_begin(mcamp__planner *p, const mcamp_plan_desc *d, 
 MCAMP_API mcamp_status mcamp_plan(mcamp_ctx *ctx, const mcamp_plan_desc *desc,
                                   mcamp_mech *mech, mcamp_plan_result *out)
 {
+    MCAMP__GUARD;
     mcamp__planner p;
     mcamp_plan_result *r;
     mcamp_ctx inner;
@@ -20013,6 +20242,7 @@ MCAMP__PRIV mcamp_status mcamp__mech_revive(mcamp_ctx *ctx, mcamp_mech *m)
 MCAMP_API mcamp_status mcamp_record_write(const mcamp_guarantee *guarantee,
                                           const mcamp_mech *mech, const mcamp_writer *w)
 {
+    MCAMP__GUARD;
     mcamp_guarantee g;
     mcamp_mech m;
     mcamp__visit v;
@@ -20094,6 +20324,7 @@ MCAMP__PRIV mcamp_status mcamp__record_sane(mcamp_ctx *ctx, const mcamp_guarante
 MCAMP_API mcamp_status mcamp_record_read(mcamp_ctx *ctx, const char *text, size_t size,
                                          mcamp_mech *mech, mcamp_guarantee *guarantee)
 {
+    MCAMP__GUARD;
     mcamp_guarantee g;
     mcamp_mech m;
     mcamp__visit v;
@@ -20169,6 +20400,7 @@ MCAMP_API mcamp_status mcamp_guarantee_repeat(mcamp_ctx *ctx, const mcamp_mech *
                                               const mcamp_guarantee *guarantee,
                                               mcamp_guarantee *out)
 {
+    MCAMP__GUARD;
     const mcamp_guarantee *g = guarantee;
     mcamp_guarantee r;
     mcamp_status st = mcamp__guarantee_args(ctx, mech, out);
@@ -20758,6 +20990,7 @@ MCAMP__PRIV mcamp_status mcamp__report_end(mcamp__out *o)
 MCAMP_API mcamp_status mcamp_report_session(const mcamp_session *s, mcamp_report_format format,
                                             const mcamp_writer *w)
 {
+    MCAMP__GUARD;
     mcamp__out o;
     if (!s || !w || !w->write) return MCAMP_E_REQUIRED;
     if (mcamp_session_delta(s) >= 1) return MCAMP_E_ARG;
@@ -20772,6 +21005,7 @@ MCAMP_API mcamp_status mcamp_report_guarantee(const mcamp_guarantee *guarantee,
                                               mcamp_report_format format,
                                               const mcamp_writer *w)
 {
+    MCAMP__GUARD;
     mcamp__out o;
     if (!guarantee || !w || !w->write) return MCAMP_E_REQUIRED;
     if (!mcamp__guarantee_printable(guarantee)) return MCAMP_E_ARG;
@@ -20814,6 +21048,7 @@ MCAMP__PRIV void mcamp__proof_of_estimate(const mcamp_estimate *e, mcamp_proof *
 
 MCAMP_API mcamp_status mcamp_guarantee_answer(const mcamp_answer *a, mcamp_guarantee *out)
 {
+    MCAMP__GUARD;
     int certain, closed;
     if (!a || !out) return MCAMP_E_REQUIRED;
     mcamp__guarantee_start(out, MCAMP_BATCH_BINS, a->rounds, a->batches);
@@ -20853,6 +21088,7 @@ MCAMP_API mcamp_status mcamp_guarantee_estimate(const mcamp_mech *mech, mcamp_ba
                                                 uint64_t batches, const mcamp_opt_result *r,
                                                 double eps, double delta, mcamp_guarantee *out)
 {
+    MCAMP__GUARD;
     if (!mech || !r || !out) return MCAMP_E_REQUIRED;
     if (!mcamp__mech_ok(mech) || (unsigned)law > MCAMP_BATCH_SHUFFLE) return MCAMP_E_ARG;
     mcamp__guarantee_start(out, law, mech->n, batches);
@@ -20874,6 +21110,7 @@ MCAMP_API mcamp_status mcamp_guarantee_interval(mcamp_quantity asked, mcamp_dire
                                                 mcamp_interval of, double value, double eps,
                                                 double delta, double beta, mcamp_guarantee *out)
 {
+    MCAMP__GUARD;
     if (!out) return MCAMP_E_REQUIRED;
     if (!(of.lower <= of.upper) || (int)asked <= 0 || (int)asked > (int)MCAMP_ASK_UNIT ||
         !(value >= 0 && value < 9e15) || !(beta >= 0 && beta < 1))
@@ -21051,6 +21288,7 @@ MCAMP__PRIV void mcamp__text_plan(mcamp__out *o, const mcamp_plan_result *r)
 MCAMP_API mcamp_status mcamp_report_plan(const mcamp_plan_result *r, const mcamp_mech *mech,
                                          mcamp_report_format format, const mcamp_writer *w)
 {
+    MCAMP__GUARD;
     mcamp__out o;
     if (!r || !w || !w->write) return MCAMP_E_REQUIRED;
     if (r->best >= r->rows || r->rows > MCAMP_PLAN_ROWS || (mech && !mcamp__mech_ok(mech)) ||
@@ -21073,6 +21311,11 @@ MCAMP_EXTERN_C_END
 #endif
 
 #undef MCAMP__PRIV
+#undef MCAMP__GUARD
+#undef MCAMP__HOST_SSE
+#undef MCAMP__HOST_READ
+#undef MCAMP__HOST_WRITE
+#undef MCAMP__HOST_FLAGS
 #undef MCAMP__DISPATCH
 #undef MCAMP__MAGIC
 #undef MCAMP__LN2
@@ -21125,3 +21368,4 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__START_FLOOR
 #undef MCAMP__HISTORY
 #endif /* MCAMP__PASS == 1 */
+#endif /* C99 or C++11 */
