@@ -9,8 +9,8 @@
 /* ---- the processor's word for it --------------------------------------------------- */
 
 #if defined(__x86_64__) || (defined(__i386__) && defined(__SSE2__))
-#  define HOSTILE { 0x1f80 | 0x8000, 0x1f80 | 0x0040, 0x1f80 | 0x2000, 0x1f80 | 0x4000, 0x1f80 | 0x6000, 0, \
-                    0x8040 | 0x4000 }
+#  define HOSTILE { 0x1f80 | 0x8000, 0x1f80 | 0x0040, 0x1f80 | 0x2000, \
+                    0x1f80 | 0x4000, 0x1f80 | 0x6000, 0, 0x8040 | 0x4000 }
 #  define CONTROL 0xffffffc0u
 static unsigned long host_get(void) { return _mm_getcsr(); }
 static void host_set(unsigned long w) { _mm_setcsr((unsigned)w); }
