@@ -125,7 +125,8 @@ static void blake_of(const unsigned char *key, size_t keys, const unsigned char 
         memcpy(s.block, key, keys);
         s.fill = 128;
     }
-    for (size_t i = 0; i < n; i += step) mcamp__blake_add(&s, data + i, step < n - i ? step : n - i);
+    for (size_t i = 0; i < n; i += step)
+        mcamp__blake_add(&s, data + i, step < n - i ? step : n - i);
     mcamp__blake_end(&s, out, size);
 }
 

@@ -11,7 +11,7 @@
 #  include <sys/types.h>
 #  include <sys/wait.h>
 #  include <unistd.h>
-#  include "../examples/ledger_file.h"
+#  include "kill_loop.h"
 #endif
 
 enum { N = 8, B = 4, M = 40, D = 30 };
@@ -997,6 +997,163 @@ TEST(killed_processes_leave_what_the_next_needs)
 TEST(killed_processes_leave_what_the_next_needs) { start(); }
 #endif
 
+/* ---- low bits -------------------------------------------------------------------- */
+
+enum { BITS = 20000 };
+
+/* How often |out| < 1/4 is a multiple of 2^-53, in BITS coordinates of one release of a sum
+ * that is x in each, sigma 5.                                                     */
+static size_t low_bits(mcamp_arithmetic how, double x)
+{
+    static double grad[BITS], out[BITS], sum[BITS];
+    static int64_t grid_sum[BITS];
+    mcamp_mech_desc md;
+    mcamp_mech c;
+    mcamp_guarantee g;
+    mcamp_session_desc d;
+    mcamp_session s;
+    mcamp_tensor whole = { NULL, NULL, BITS };
+    size_t index[1], hits = 0;
+    mcamp_batch_size size;
+    parts p;
+    memset(&md, 0, sizeof md);
+    memset(&d, 0, sizeof d);
+    md.kind = MCAMP_MECH_IDENTITY;
+    md.n = 1;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &md, &c), MCAMP_OK);
+    CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &c, MCAMP_BATCH_BINS, 1, 5.0 / 256, 1e-5, &g),
+                 MCAMP_OK);
+    plan_parts(&p, &g);
+    p.nd.mech = &c;
+    p.nd.unit = MCAMP_NOISE_SUM;
+    p.nd.batch = 0;
+    p.nd.clip_norm = p.cd.norm = 256;   /* more than the gradient has: it is added as it is */
+    p.nd.dim = p.cd.dim = BITS;
+    p.bd.rounds = p.bd.examples = p.cd.max_examples = 1;
+    CHECK_STATUS(mcamp_batch_init(&ctx, &p.bd, &p.batch), MCAMP_OK);
+    CHECK_STATUS(mcamp_noise_init(&ctx, &p.nd, &p.noise), MCAMP_OK);
+    CHECK_STATUS(mcamp_clip_init(&ctx, &p.cd, &p.clip), MCAMP_OK);
+    d.guarantee = &g; d.batch = &p.batch; d.noise = &p.noise; d.clip = &p.clip;
+    d.run = 1; d.arithmetic = how; d.sum = sum; d.grid_sum = grid_sum;
+    CHECK_STATUS(mcamp_session_init(&ctx, &d, &s), MCAMP_OK);
+    CHECK_STATUS(mcamp_session_begin(&ctx, &s, 0, index, 1, &size), MCAMP_OK);
+    for (size_t i = 0; i < BITS; i++) grad[i] = x;
+    whole.d = grad;
+    CHECK_STATUS(mcamp_session_add(&ctx, &s, 0, &whole, 1), MCAMP_OK);
+    CHECK_STATUS(mcamp_session_end(&ctx, &s, out), MCAMP_OK);
+    for (size_t i = 0; i < BITS; i++) {
+        double units = ldexp(out[i], 53), steps = out[i] / p.noise.grid;
+        hits += fabs(out[i]) < 0.25 && units <= floor(units);
+        if (how == MCAMP_ARITHMETIC_DEFAULT) CHECK(steps <= floor(steps));
+    }
+    close_parts(&p);
+    mcamp_mech_free(&ctx, &c);
+    return hits;
+}
+
+/* A sum of 1 plus noise near -1 has the low bits of the noise, which numbers near 0 have
+ * not: with the example 1 it is seen six times as often as with 0, where the law of the
+ * noise lets it be e^0.05 times.  On the lattice it is seen as often.               */
+TEST(low_bits_tell_nothing_unless_asked_for)
+{
+    size_t with, without;
+    start();
+    with = low_bits(MCAMP_ARITHMETIC_FLOATING, 1);
+    without = low_bits(MCAMP_ARITHMETIC_FLOATING, 0);
+    CHECK(without > 60 && with > 4 * without);
+    with = low_bits(MCAMP_ARITHMETIC_DEFAULT, 1);
+    without = low_bits(MCAMP_ARITHMETIC_DEFAULT, 0);
+    CHECK(without > 500 && with < without + without / 4 && without < with + with / 4);
+}
+
+/* The library's grid: a power of two, about 2^-20 of the noise; coarser where noise or sums
+ * need room, finer never; in the guarantee of the run.                            */
+TEST(the_grid_is_fine_and_has_room)
+{
+    static const double growing[2] = { 1, 1.25 };
+    mcamp_guarantee g;
+    mcamp_mech_desc md;
+    parts p;
+    mcamp_session s;
+    const mcamp_guarantee *run;
+    int e;
+    start();
+    for (double sigma = 0.37; sigma < 1e9; sigma *= 177) {
+        double noise = sigma * 0.5;
+        CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &mech, MCAMP_BATCH_BINS, B, sigma, 1e-5,
+                                                 &g), MCAMP_OK);
+        plan_parts(&p, &g);
+        CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
+        run = mcamp_session_guarantee(&s);
+        CHECK(run->arithmetic == MCAMP_ARITHMETIC_LATTICE && frexp(run->grid, &e) <= 0.5);
+        CHECK(run->grid <= ldexp(noise, -20) && run->grid > ldexp(noise, -22));
+        CHECK_NEAR(p.noise.grid, run->grid, 0, 0);
+        CHECK_NEAR(p.clip.grid, run->grid, 0, 0);
+        close_parts(&p);
+    }
+    /* clipping norms far above the noise: sums */
+    CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &mech, MCAMP_BATCH_BINS, B, ldexp(1, -22), 0.9,
+                                             &g), MCAMP_OK);
+    plan_parts(&p, &g);
+    p.cd.max_examples = UINT64_C(1) << 22;
+    CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
+    run = mcamp_session_guarantee(&s);
+    CHECK_NEAR(run->grid, ldexp(1, -40), 0, 0);
+    close_parts(&p);
+    g.sigma = p.nd.sigma = ldexp(1, -45);       /* no grid up to the noise has room */
+    CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_E_MISMATCH);
+    CHECK(!strcmp(mcamp_last_error(&ctx).argument, "grid"));
+    close_parts(&p);
+    /* C^-1 that grows, here to 1.25^110: noise */
+    memset(&md, 0, sizeof md);
+    md.kind = MCAMP_MECH_TOEPLITZ;
+    md.n = 110;
+    md.coef = growing;
+    md.count = 2;
+    {
+        mcamp_mech c;
+        double w[110], most = 0, sum = 0;
+        CHECK_STATUS(mcamp_mech_init(&ctx, &md, &c), MCAMP_OK);
+        CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &c, MCAMP_BATCH_BINS, B, 2, 1e-5, &g),
+                     MCAMP_OK);
+        for (int i = 0; i < 110; i++) { w[i] = pow(1.25, i); sum += w[i]; most = sum; }
+        plan_parts(&p, &g);
+        p.bd.rounds = 110;
+        p.nd.mech = &c;
+        CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
+        run = mcamp_session_guarantee(&s);
+        CHECK(13.38 * most <= ldexp(run->grid, 50) && 13.38 * most > ldexp(run->grid, 49));
+        close_parts(&p);
+        mcamp_mech_free(&ctx, &c);
+    }
+    /* what is required and what is refused */
+    {
+        mcamp_session_desc d;
+        plan_parts(&p, &verified);
+        CHECK_STATUS(open_parts(&p, &verified, &s), MCAMP_OK);
+        memset(&d, 0, sizeof d);
+        d.guarantee = &verified; d.batch = &p.batch; d.noise = &p.noise; d.clip = &p.clip;
+        d.sum = p.sum;
+        CHECK_STATUS(mcamp_session_init(&ctx, &d, &s), MCAMP_E_REQUIRED);
+        CHECK(!strcmp(mcamp_last_error(&ctx).argument, "run"));
+        d.run = 1;
+        CHECK_STATUS(mcamp_session_init(&ctx, &d, &s), MCAMP_E_REQUIRED);
+        CHECK(!strcmp(mcamp_last_error(&ctx).argument, "grid_sum"));
+        d.arithmetic = (mcamp_arithmetic)3;
+        CHECK_STATUS(mcamp_session_init(&ctx, &d, &s), MCAMP_E_ARG);
+        close_parts(&p);
+        plan_parts(&p, &verified);
+        plan_numbers(&p, 0);
+        CHECK_STATUS(open_parts(&p, &verified, &s), MCAMP_OK);
+        CHECK(mcamp_session_guarantee(&s)->arithmetic == MCAMP_ARITHMETIC_FLOATING);
+        CHECK(!(mcamp_session_guarantee(&s)->grid > 0) && !mcamp_session_guarantee(NULL));
+        d.sum = NULL; d.grid_sum = p.grid_sum; d.arithmetic = MCAMP_ARITHMETIC_FLOATING;
+        CHECK_STATUS(mcamp_session_init(&ctx, &d, &s), MCAMP_E_REQUIRED);
+        CHECK(!strcmp(mcamp_last_error(&ctx).argument, "sum"));
+        close_parts(&p);
+    }
+}
+
 /* ---- keys of a run ------------------------------------------------------------------ */
 
 typedef struct run_keys { uint32_t noise[24], batch[16]; double z[D]; } run_keys;
@@ -1327,7 +1484,15 @@ TEST(a_ledger_on_disk_lets_no_round_go_twice)
     ledger_close(&again);
     remove(path);
 }
+
+/* More of them, and the same without a ledger: tests/stat/kills.c. */
+TEST(killed_at_any_time_no_round_has_two_releases)
+{
+    start();
+    CHECK(kill_loop(&ctx, mt_scale(80), 3000000, 1, 1).differ == 0);
+}
 #else
+TEST(killed_at_any_time_no_round_has_two_releases) { start(); }
 TEST(a_ledger_on_disk_lets_no_round_go_twice) { start(); }
 #endif
 
@@ -1462,10 +1627,13 @@ TEST_MAIN("session",
     T(cuts_add_their_price_to_delta),
     T(a_killed_run_resumes_with_the_same_bits),
     T(killed_processes_leave_what_the_next_needs),
+    T(low_bits_tell_nothing_unless_asked_for),
+    T(the_grid_is_fine_and_has_room),
     T(no_two_runs_of_a_key_share_a_stream),
     T(no_changed_state_of_a_run_is_loaded),
     T(states_of_another_run_are_refused_by_name),
     T(a_ledger_is_asked_before_each_release),
     T(a_ledger_on_disk_lets_no_round_go_twice),
+    T(killed_at_any_time_no_round_has_two_releases),
     T(statements_name_what_they_rest_on),
     T(failed_allocations_leave_nothing_behind))
