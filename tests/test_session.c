@@ -1094,6 +1094,7 @@ TEST(the_grid_is_fine_and_has_room)
     /* clipping norms far above the noise: sums */
     CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &mech, MCAMP_BATCH_BINS, B, ldexp(1, -22), 0.9,
                                              &g), MCAMP_OK);
+    g.eps = 1e8;                /* it would be more; sessions take no more than 1e9 */
     plan_parts(&p, &g);
     p.cd.max_examples = UINT64_C(1) << 22;
     CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
