@@ -398,7 +398,8 @@ typedef struct mcamp_ctx {
 /* Initialises a context (desc may be NULL) and checks the floating-point
  * environment: rounding to nearest, no excess precision, no reassociation,
  * denormals kept.  MCAMP_E_FPENV if any of these fails; the error's argument says
- * which, and what to do.  A context whose init failed holds the error, for mcamp_last_error, and is refused everywhere else. */
+ * which, and what to do.  A context whose init failed holds the error, for
+ * mcamp_last_error, and is refused everywhere else.                             */
 MCAMP_API mcamp_status mcamp_ctx_init(mcamp_ctx *ctx, const mcamp_ctx_desc *desc);
 MCAMP_API mcamp_error mcamp_last_error(const mcamp_ctx *ctx);
 /* A ready parallel hook of `width` threads: POSIX threads if the implementation
@@ -5846,6 +5847,11 @@ MCAMP__PRIV mcamp_status mcamp__mech_make(mcamp_ctx *ctx, const mcamp_mech_desc 
 /* Rounds are counted in doubles in places: n must be exact as one. */
 #define MCAMP__MAX_ROUNDS (UINT64_C(1) << 48)
 
+MCAMP__PRIV int mcamp__rounds_ok(uint64_t n)
+{
+    return n && n <= MCAMP__MAX_ROUNDS;
+}
+
 MCAMP_API mcamp_status mcamp_mech_init(mcamp_ctx *ctx, const mcamp_mech_desc *desc,
                                        mcamp_mech *mech)
 {
@@ -5857,7 +5863,7 @@ MCAMP_API mcamp_status mcamp_mech_init(mcamp_ctx *ctx, const mcamp_mech_desc *de
     if (!mech) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mech", 0);
     if (desc->start_canary || desc->end_canary)
         return mcamp__fail(ctx, MCAMP_E_CANARY, "desc", 0);
-    if (!desc->n || (uint64_t)desc->n > MCAMP__MAX_ROUNDS)
+    if (!mcamp__rounds_ok(desc->n))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "n", (double)desc->n);
     memset(&m, 0, sizeof m);
     st = mcamp__mech_make(ctx, desc, &m);
@@ -6946,7 +6952,7 @@ MCAMP_API mcamp_status mcamp_gram_init(mcamp_ctx *ctx, const mcamp_mech *mech,
     if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
     if (!mcamp__mech_ok(mech)) return mcamp__fail(ctx, MCAMP_E_ARG, "mech", 0);
     if (!gram) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "gram", 0);
-    if (!b || (uint64_t)b > MCAMP__MAX_ROUNDS)
+    if (!mcamp__rounds_ok(b))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
     memset(&q, 0, sizeof q);
     q.b = b;
@@ -15149,7 +15155,7 @@ MCAMP_API mcamp_status mcamp_work_init(mcamp_ctx *ctx, const mcamp_work_desc *de
     if (!work) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "work", 0);
     if (desc->start_canary || desc->end_canary)
         return mcamp__fail(ctx, MCAMP_E_CANARY, "desc", 0);
-    if (!desc->n || (uint64_t)desc->n > MCAMP__MAX_ROUNDS)
+    if (!mcamp__rounds_ok(desc->n))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "n", (double)desc->n);
     if ((int)desc->kind < 0 || (int)desc->kind > (int)MCAMP_WORK_DENSE)
         return mcamp__fail(ctx, MCAMP_E_ARG, "kind",
@@ -20183,7 +20189,7 @@ MCAMP__PRIV int mcamp__mech_sizes_ok(const mcamp_mech *m)
 {
     size_t rows = 0;
     int inverse = m->kind == MCAMP_MECH_INVERSE || m->kind == MCAMP_MECH_INVERSE_SQRT;
-    if (!m->n || (uint64_t)m->n > MCAMP__MAX_ROUNDS || !m->bands || m->bands > m->n) return 0;
+    if (!mcamp__rounds_ok(m->n) || !m->bands || m->bands > m->n) return 0;
     if (inverse != (m->inverse_bands > 0) || m->inverse_bands > m->n) return 0;
     if (m->form == MCAMP_FORM_BLT)
         return m->buffers && m->buffers <= MCAMP_MAX_BUFFERS && !m->count && m->bands == m->n;
