@@ -144,8 +144,8 @@
  *     seed until it passes: that multiplies beta by the number of attempts.
  *   mcamp_estimate.lower, .upper: rigorous at level beta, each.
  *   mcamp_estimate.value, .std_error, and mcamp_sigma, mcamp_epsilon: estimates;
- *     `trusted` says that the rigorous bounds back the error bar.  Modes that are all
- *     alike (C = I, b | n; b = 1): no samples, kind INTERVAL or CLOSED, certain.
+ *     `trusted` says that the rigorous bounds back the error bar.  Orthogonal modes of
+ *     few lengths (C = I; b = 1): no samples, kind INTERVAL or CLOSED, certain.
  *   sections gauss and exact: rounded to the safe side, or intervals.
  *   All in floating point: values are computed to about 1e-12, proofs leave 1e-9.
  *
@@ -1294,7 +1294,10 @@ typedef enum mcamp_event_kind {
                                    out what does not divide: population is
                                    bands*floor(population/bands) then         */
     MCAMP_EVENT_BINS,           /* sigma, sensitivity, bins, rounds = epochs:
-                                   balls-in-bins with C = I                   */
+                                   balls-in-bins with C = I.  Bins that are not
+                                   alike: shift[n], n <= 16, norms of their
+                                   modes for sensitivity and rounds 1, prob[n],
+                                   how many bins of each, together all of them */
     MCAMP_EVENT_CURVE,          /* shift[n] = eps >= 0 rising, prob[n] = delta
                                    there, remove direction, prob2[n] add, beta:
                                    any mechanism of which these bounds hold   */
@@ -1467,7 +1470,7 @@ MCAMP_API mcamp_status mcamp_exact_calibrate(mcamp_ctx *ctx, const mcamp_event *
  *  GUARANTEES WITHOUT SAMPLES                                (decl) promise
  * ======================================================================== */
 
-/* The same, asking section exact first: modes that are all alike (C = I) need no
+/* The same, asking section exact first: modes that are orthogonal (C = I) need no
  * samples.                                                                    */
 MCAMP_API mcamp_status mcamp_verify(mcamp_ctx *ctx, const mcamp_gram *gram,
                                     const mcamp_claim *claim,
@@ -1628,7 +1631,7 @@ MCAMP_API mcamp_status mcamp_epsilon(mcamp_ctx *ctx, const mcamp_gram *gram,
                                      double sigma, double delta,
                                      const mcamp_budget *budget, mcamp_answer *out);
 /* sigma for (eps, delta): the paper's Algorithm 2 with common random numbers; from
- * section exact where the modes are all alike (C = I, n a multiple of b).
+ * section exact where the modes are orthogonal and of few kinds (C = I).
  * An estimate, not a proof: see mcamp_calibrate_certified.                    */
 MCAMP_API mcamp_status mcamp_sigma(mcamp_ctx *ctx, const mcamp_gram *gram,
                                    double eps, double delta,
@@ -11795,6 +11798,27 @@ MCAMP__PRIV mcamp_status mcamp__event_check_sampled(mcamp_ctx *ctx, const mcamp_
     return mcamp__check_prob(ctx, "beta", e->beta);
 }
 
+#define MCAMP__BINS_KINDS 16        /* norms of modes that may differ */
+
+/* Bins that are not alike: whole numbers of them, `bins` in total. */
+MCAMP__PRIV mcamp_status mcamp__event_check_bins(mcamp_ctx *ctx, const mcamp_event *e)
+{
+    const uint64_t big = (uint64_t)1 << 40;
+    double sum = 0;
+    mcamp_status st = mcamp__check_count(ctx, "bins", e->bins, big);
+    if (st < 0 || (st = mcamp__check_count(ctx, "rounds", e->rounds, big)) < 0 || !e->n)
+        return st;
+    if (e->n > MCAMP__BINS_KINDS) return mcamp__fail(ctx, MCAMP_E_SIZE, "n", (double)e->n);
+    if ((st = mcamp__check_numbers(ctx, "shift", e->shift, e->n, 0, 1e100, &sum)) < 0 ||
+        (st = mcamp__check_numbers(ctx, "prob", e->prob, e->n, 1, (double)big, &sum)) < 0)
+        return st;
+    for (size_t i = 0; i < e->n; i++)
+        if (!mcamp__eq(e->prob[i], floor(e->prob[i])))
+            return mcamp__fail(ctx, MCAMP_E_ARG, "prob", e->prob[i]);
+    return mcamp__eq(sum, (double)e->bins) ? MCAMP_OK
+           : mcamp__fail(ctx, MCAMP_E_ARG, "prob", sum);
+}
+
 /* What only some kinds have. */
 MCAMP__PRIV mcamp_status mcamp__event_check_kind(mcamp_ctx *ctx, const mcamp_event *e)
 {
@@ -11823,9 +11847,7 @@ MCAMP__PRIV mcamp_status mcamp__event_check_kind(mcamp_ctx *ctx, const mcamp_eve
         return mcamp__check_count(ctx, "group", e->group,
                                   e->population < 65536 ? e->population : 65536);
     case MCAMP_EVENT_BANDMF: return mcamp__event_check_bandmf(ctx, e);
-    case MCAMP_EVENT_BINS:
-        if ((st = mcamp__check_count(ctx, "bins", e->bins, big)) < 0) return st;
-        return mcamp__check_count(ctx, "rounds", e->rounds, big);
+    case MCAMP_EVENT_BINS: return mcamp__event_check_bins(ctx, e);
     case MCAMP_EVENT_MIXTURE: return mcamp__event_check_mixture(ctx, e);
     case MCAMP_EVENT_CURVE: return mcamp__event_check_curve(ctx, e);
     case MCAMP_EVENT_PAIR: return mcamp__event_check_pair(ctx, e);
@@ -11875,10 +11897,20 @@ MCAMP__PRIV int mcamp__event_is_gauss(const mcamp_event *e)
            (e->kind == MCAMP_EVENT_BINS && e->bins == 1);
 }
 
+/* The longest mode of BINS for sensitivity and rounds 1. */
+MCAMP__PRIV double mcamp__bins_longest(const mcamp_event *e)
+{
+    double a = e->n ? 0 : 1;
+    for (size_t i = 0; i < e->n; i++) a = mcamp__dmax(a, e->shift[i]);
+    return a;
+}
+
+/* Without amplification. */
 MCAMP__PRIV double mcamp__event_mu2(const mcamp_event *e)
 {
     double mu = mcamp__event_scale(e);
-    return mu * mu * (double)e->count * (e->kind == MCAMP_EVENT_BINS ? (double)e->rounds : 1);
+    if (e->kind == MCAMP_EVENT_BINS) mu *= mcamp__bins_longest(e) * sqrt((double)e->rounds);
+    return mu * mu * (double)e->count;
 }
 
 /* log n! minus Stirling's formula (n + 1/2) log n - n + log(2 pi)/2; the series
@@ -12677,6 +12709,7 @@ typedef struct mcamp__pair {
     int missing;            /* 1 + the side that does not see it, or 0 */
     int bins;               /* cells of X = e^loss under Q, see below: 1 call, 2 put */
     int raw;                /* bins: positions X, not X - 1                       */
+    double reach, left;     /* bins: of the cells, and what they miss, see there  */
     double count, err;      /* relative error of p and q, together */
     mcamp__cell *pilot;
     size_t npilot;
@@ -13031,6 +13064,7 @@ MCAMP__PRIV int mcamp__event_sampled(const mcamp_event *e)
 MCAMP__PRIV int mcamp__event_idle(const mcamp_event *e)
 {
     if (e->kind == MCAMP_EVENT_RESPONSE) return !(e->eps > 0) && !(e->delta > 0);
+    if (e->kind == MCAMP_EVENT_BINS) return !(mcamp__bins_longest(e) > 0);
     if (e->kind != MCAMP_EVENT_MIXTURE) return 0;
     for (size_t i = 0; i < e->n; i++)
         if (e->prob[i] > 0 && e->shift[i] > 0) return 0;
@@ -13725,7 +13759,8 @@ typedef struct mcamp__acc {
     double **share;
     mcamp__sum_law sum[2];
     mcamp__spec spec[2];
-    double g2, tol, z, lambda, eps, logd, reach, left;
+    double g2, tol, z, lambda, eps, logd;
+    double bins, idle;          /* BINS: how many, and how many with a mode 0     */
     size_t max_bytes, bytes;
     int add, single;            /* single: one event, used once: nothing to compose */
     int open;                   /* a side does not see some pair                  */
@@ -13750,6 +13785,25 @@ MCAMP__PRIV void mcamp__acc_free(mcamp__acc *a)
     memset(a, 0, sizeof *a);
 }
 
+/* BINS alone: a pair for every kind of them. */
+MCAMP__PRIV mcamp_status mcamp__acc_bins(mcamp__acc *a, const mcamp_event *e)
+{
+    mcamp_status st = MCAMP_OK;
+    a->single = 0;
+    a->bins = (double)e->bins;
+    for (size_t i = 0; i < mcamp__zmax(e->n, 1) && st >= 0; i++) {
+        mcamp_event one = *e;
+        one.n = 0;
+        if (e->n) {
+            one.bins = (uint64_t)e->prob[i];
+            one.sensitivity = (e->sensitivity > 0 ? e->sensitivity : 1) * e->shift[i];
+            if (!(one.sensitivity > 0)) { a->idle += e->prob[i]; continue; }
+        }
+        st = mcamp__pair_init(a->ctx, &one, &a->pair[a->n++]);
+    }
+    return st;
+}
+
 /* `below`: what BINS in composition may lose far out, see mcamp__pair_bins. */
 MCAMP__PRIV mcamp_status mcamp__acc_pairs(mcamp__acc *a, const mcamp_event *e, size_t n,
                                           double below)
@@ -13767,6 +13821,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_pairs(mcamp__acc *a, const mcamp_event *e, s
             int bins = e[i].kind == MCAMP_EVENT_BINS && !a->single;
             if (mcamp__event_is_gauss(&e[i]) || mcamp__event_idle(&e[i])) continue;
             if (lower && !bins && e[i].kind != MCAMP_EVENT_TRUNCATED) continue;
+            if (e[i].kind == MCAMP_EVENT_BINS && !bins) return mcamp__acc_bins(a, &e[i]);
             st = lower ? mcamp__pair_lower(a->ctx, &e[i], &a->pair[a->n])
                : bins ? mcamp__pair_bins(a->ctx, &e[i], below, a->max_bytes, &a->pair[a->n])
                : mcamp__pair_init(a->ctx, &e[i], &a->pair[a->n]);
@@ -13780,7 +13835,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_init(mcamp__acc *a, mcamp_ctx *ctx,
                                          const mcamp_event *e, size_t n, double tol,
                                          size_t max_bytes, double below)
 {
-    size_t cap = 2 * n;
+    size_t cap = 2 * n + MCAMP__BINS_KINDS;
     mcamp_status st;
     memset(a, 0, sizeof *a);
     a->ctx = ctx; a->cap = cap; a->tol = tol; a->max_bytes = max_bytes;
@@ -14285,72 +14340,116 @@ MCAMP__PRIV mcamp_status mcamp__acc_epsilon(mcamp__acc *a, double delta, double 
 
 /* ---- balls in bins with C = I ------------------------------------------------------------ */
 
-/* The b modes are orthogonal and of equal norm: with X_i = e^{c t_i - c^2/2} independent,
- * c = sqrt(epochs) sensitivity/sigma, S their sum and k = b e^eps, kappa = b e^-eps,
+/* The b modes are orthogonal: with X_i = e^{c_i t_i - c_i^2/2} independent, c_i the norms over
+ * sigma, S their sum and k = b e^eps, kappa = b e^-eps,
  *     delta_remove = E(S - k)_+ / b,    delta_add = e^eps E(kappa - S)_+ / b.
- * The tail of X is too heavy for a tilt, so the first is split at X_i >= k: if any of
- * them is that large, S - k >= 0 and the expectation is known,
- *     b E(X-k)_+ + b m0 (1 - p0^{b-1}) + k (b pH - (1 - p0^b)),
- * pH = Pr(X >= k) = 1 - p0, m0 = E(X; X < k).  Else all are below k, and the tilted sum is
- * tame.  For the put, a single X >= kappa makes the payoff zero.                           */
+ * A mode that is 0 has X = 1: taken off b, k and kappa.  The others come in few kinds, n_j
+ * modes of norm c_j.  The tail of X is too heavy for a tilt, so a call is split at X_i >= k:
+ * if any of them is that large, S - k >= 0 and the expectation is known,
+ *     sum_j n_j (E(X_j - k)_+ + m0_j (1 - p0 / Pr(X_j < k))) + k (sum_j n_j pH_j - (1 - p0)),
+ * pH_j = Pr(X_j >= k), m0_j = E(X_j; X_j < k), p0 = prod_j (1 - pH_j)^n_j.  Else all are below
+ * k, and the tilted sum is tame.  For the put, a single X >= kappa makes the payoff zero.   */
 #define MCAMP__BINS_FAR 20
 
-MCAMP__PRIV void mcamp__bins_huge(double c, double b, double eps, mcamp_interval *out)
+/* What a call or put is about, less the modes that are 0: the strike as a position of the
+ * sum, its rounding error, log of k or kappa, from where on one X decides.               */
+typedef struct mcamp__bet { double eps, strike, slip, cut; } mcamp__bet;
+
+/* The longest mode over sigma. */
+MCAMP__PRIV double mcamp__bins_norm(const mcamp__acc *a)
 {
-    double lk = log(b) + eps, t = lk / c + 0.5 * c;
-    double pH = exp(mcamp__gauss_logsf(t)), mH = exp(mcamp__gauss_logsf(t - c)), v;
-    v = b * exp(mcamp__gauss_logdelta(c, lk));
-    v += b * (1 - mH) * -expm1((b - 1) * log1p(-pH));
-    t = b * pH + expm1(b * log1p(-pH));
-    v += exp(lk) * mcamp__dmax(t, 0.0);
-    t = 4e-14 * (v + b * pH * exp(lk) * 1e-2) + 1e-13 * v;
+    double c = 0;
+    for (size_t i = 0; i < a->n; i++) c = mcamp__dmax(c, a->pair[i].br[0].mog.amax);
+    return c;
+}
+
+/* log of the odds that no X is x(t_j), given x's logarithm; or, with reach, what a pair's
+ * cells do not reach.                                                                    */
+MCAMP__PRIV double mcamp__bins_odds(const mcamp__pair *p, double cut, int reach, double *m)
+{
+    double c = p->br[0].mog.amax, t = reach ? p->reach : cut / c + 0.5 * c;
+    *m = exp(mcamp__gauss_logsf(t - c));
+    return exp(mcamp__gauss_logsf(t));
+}
+
+MCAMP__PRIV double mcamp__bins_none(const mcamp__acc *a, double cut, int reach)
+{
+    double l = 0, m;
+    for (size_t i = 0; i < a->n; i++)
+        l += a->pair[i].count * log1p(-mcamp__bins_odds(&a->pair[i], cut, reach, &m));
+    return l;
+}
+
+MCAMP__PRIV void mcamp__bins_huge(const mcamp__acc *a, double lk, mcamp_interval *out)
+{
+    double l0 = mcamp__bins_none(a, lk, 0), v = 0, t, any = 0, m;
+    for (size_t i = 0; i < a->n; i++) {
+        const mcamp__pair *p = &a->pair[i];
+        double pH = mcamp__bins_odds(p, lk, 0, &m);
+        v += p->count * (exp(mcamp__gauss_logdelta(p->br[0].mog.amax, lk)) -
+                         (1 - m) * expm1(l0 - log1p(-pH)));
+        any += p->count * pH;
+    }
+    v += exp(lk) * mcamp__dmax(any + expm1(l0), 0.0);
+    t = 4e-14 * (v + any * exp(lk) * 1e-2) + 1e-13 * v;
     out->upper = v + t;
     out->lower = mcamp__dmax(0.0, v - t);
 }
 
-/* E(S; some X_i >= x(t)), at most: what is left out of a call when X is cut at t.        */
-MCAMP__PRIV double mcamp__bins_beyond(double c, double b, double t)
+/* E(S; some X beyond its cells), at most: what is left out of a call. */
+MCAMP__PRIV double mcamp__bins_beyond(const mcamp__acc *a)
 {
-    double pH = exp(mcamp__gauss_logsf(t)), mH = exp(mcamp__gauss_logsf(t - c));
-    return b * (mH - expm1((b - 1) * log1p(-pH))) * (1 + 1e-12);
+    double l0 = mcamp__bins_none(a, 0, 1), v = 0, m;
+    for (size_t i = 0; i < a->n; i++) {
+        double pH = mcamp__bins_odds(&a->pair[i], 0, 1, &m);
+        v += a->pair[i].count * (m - expm1(l0 - log1p(-pH)));
+    }
+    return v * (1 + 1e-12);
 }
 
-/* Cells of X below the cut (log of k or kappa); for the call only up to where what is
- * beyond does not matter, since its tilt would: a->reach; for the put from there on, what
- * is left of it adds at most a->left = kappa b P(t < from).                              */
-MCAMP__PRIV mcamp_status mcamp__bins_pilot(mcamp__acc *a, double cut, double logd)
+/* Cells of X below the cut; for the call only up to where what is beyond does not matter,
+ * since its tilt would: p->reach; for the put from there on, what is left of it adds at most
+ * p->left = kappa n P(t < from).                                                         */
+MCAMP__PRIV mcamp_status mcamp__bins_cells(mcamp__acc *a, size_t at, double cut)
 {
-    mcamp__pair *p = &a->pair[0];
+    mcamp__pair *p = &a->pair[at];
     const mcamp__branch *br = &p->br[0];
-    double c = br->mog.amax, z, from, to, end = cut / c + 0.5 * c, x;
+    double c = br->mog.amax, from, to, end = cut / c + 0.5 * c, x = -mcamp__inf();
     size_t n = MCAMP__PILOT + 3;
     mcamp__cells out;
-    z = mcamp__dmax(6.0, -mcamp__gauss_quantile_log(mcamp__dmax(logd, -800.0) -
-                                                   log(p->count) - 18.5));
-    a->z = z;
     mcamp__delete(a->ctx, p->pilot, p->npilot, sizeof *p->pilot);
-    mcamp__delete_doubles(a->ctx, a->share[0], p->npilot);
+    mcamp__delete_doubles(a->ctx, a->share[at], p->npilot);
     p->npilot = n;
     p->pilot = out.c = (mcamp__cell *)mcamp__new(a->ctx, n, sizeof *out.c);
-    a->share[0] = mcamp__new_doubles(a->ctx, n);
-    if (!p->pilot || !a->share[0]) return mcamp__fail(a->ctx, MCAMP_E_MEMORY, "atoms", 0);
+    a->share[at] = mcamp__new_doubles(a->ctx, n);
+    if (!p->pilot || !a->share[at]) return mcamp__fail(a->ctx, MCAMP_E_MEMORY, "atoms", 0);
     out.n = 0; out.cap = n;
-    from = mcamp__dmin(-z, end - 2 * z);
-    to = mcamp__dmin(c + z, end);
-    x = -mcamp__inf();
-    a->left = 0;
+    from = mcamp__dmin(-a->z, end - 2 * a->z);
+    to = mcamp__dmin(c + a->z, end);
+    p->left = 0;
     if (p->bins == 2) {     /* X near 0 would be tilted up: counted apart */
         x = from;
-        a->left = exp(cut + mcamp__gauss_logsf(-from)) * p->count * (1 + 1e-12);
+        p->left = exp(cut + mcamp__gauss_logsf(-from)) * p->count * (1 + 1e-12);
     }
     for (int i = p->bins == 2; i <= MCAMP__PILOT; i++) {
         double y = i < MCAMP__PILOT ? from + (to - from) * i / MCAMP__PILOT : to;
         mcamp__cells_push(&out, mcamp__branch_cell(br, 0, x, y));
         x = y;
     }
-    a->reach = to;
+    p->reach = to;
     if (to < end && p->bins == 2) mcamp__cells_push(&out, mcamp__branch_cell(br, 0, x, end));
-    if (!(to < end) || p->bins == 2) out.c[out.n - 1].hi = cut;
+    if (out.n && (!(to < end) || p->bins == 2)) out.c[out.n - 1].hi = cut;
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__bins_pilot(mcamp__acc *a, double cut, double logd)
+{
+    a->z = mcamp__dmax(6.0, -mcamp__gauss_quantile_log(mcamp__dmax(logd, -800.0) -
+                                                      log(a->bins) - 18.5));
+    for (size_t i = 0; i < a->n; i++) {
+        mcamp_status st = mcamp__bins_cells(a, i, cut);
+        if (st < 0) return st;
+    }
     return mcamp__acc_laws(a, 0);
 }
 
@@ -14365,13 +14464,13 @@ MCAMP__PRIV double mcamp__bins_chernoff(const mcamp__acc *a, double strike)
 
 /* E(S - strike)_+ without the huge ones (call), E(kappa - S)_+ (put): bounds as close as
  * tol, or a part of what tol in eps amounts to, given that `known` is added to them; or
- * any upper bound below `enough`.                                                       */
-MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, double cut, double strike,
-                                          double eps, double known, double enough,
-                                          mcamp_interval *out)
+ * any upper bound below `enough`.  A law without mass leaves the lower end at 0.        */
+MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, const mcamp__bet *bet, double known,
+                                          double enough, mcamp_interval *out)
 {
     mcamp__width w;
-    mcamp_status st = mcamp__bins_pilot(a, cut, -30);
+    double strike = bet->strike;
+    mcamp_status st = mcamp__bins_pilot(a, bet->cut, -30);
     a->eps = strike;
     out->lower = 0;
     for (int i = 0; i < 2 && st >= 0; i++) {
@@ -14379,18 +14478,19 @@ MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, double cut, double stri
         a->logd = mcamp__log_guess(&a->sum[MCAMP__LOWER], a->lambda, strike);
         if (!mcamp__finite(a->logd)) a->logd = -800;
         if (i || a->logd > -30) break;
-        st = mcamp__bins_pilot(a, cut, a->logd);
+        st = mcamp__bins_pilot(a, bet->cut, a->logd);
     }
     if (st < 0) return st;
-    out->upper = mcamp__bins_chernoff(a, strike);
+    out->upper = mcamp__bins_chernoff(a, strike - bet->slip);
     if (out->upper <= mcamp__dmax(enough, 1e-280)) return MCAMP_OK;
-    if (!(a->lambda < MCAMP__LAMBDA_MAX)) return MCAMP_Q_MAX_ITER;
+    if (!(a->lambda < MCAMP__LAMBDA_MAX) || a->sum[MCAMP__LOWER].n < a->n)
+        return MCAMP_Q_MAX_ITER;
     mcamp__width_start(&w, a->tol);
     for (int pass = 0; pass < 4; pass++) {
         double smooth, total;
         mcamp_interval v;
         /* what is known already makes up for a part of the width */
-        double tol = a->tol * (1 + 0.3 * mcamp__dmin(10.0, a->lambda * exp(cut) * eps));
+        double tol = a->tol * (1 + 0.3 * mcamp__dmin(10.0, a->lambda * exp(bet->cut) * bet->eps));
         double about = pass ? out->upper : 2 * exp(a->logd) + DBL_MIN;
         w.want = mcamp__dmin(1.0, tol * (1 + known / about));
         if (!pass) mcamp__width_start(&w, w.want);
@@ -14398,6 +14498,10 @@ MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, double cut, double stri
         if (pass && st == MCAMP_E_SIZE) break;
         if (st < 0) return st;
         v = mcamp__acc_bounds(a, strike, &smooth);
+        if (bet->slip > 0) {
+            v.upper = mcamp__acc_bound(a, MCAMP__UPPER, strike - bet->slip);
+            v.lower = mcamp__acc_bound(a, MCAMP__LOWER, strike + bet->slip);
+        }
         if (!(v.upper < 1e300)) v.upper = mcamp__inf();
         v.upper = mcamp__dmax(v.upper, DBL_MIN);
         out->upper = mcamp__dmin(out->upper, v.upper);
@@ -14409,19 +14513,42 @@ MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, double cut, double stri
     return MCAMP_Q_MAX_ITER;
 }
 
+/* Strike and cut.  Positions X - 1, so that the idle ones drop out; -X for puts far out,
+ * where idle ones and b e^-eps may cancel: what that loses is the strike's slip, and the
+ * cut is where X decides for certain.  cut: -infinity if no put ever pays.               */
+MCAMP__PRIV mcamp__bet mcamp__bins_bet(mcamp__acc *a, double eps)
+{
+    double b = a->bins, k;
+    mcamp__bet t;
+    t.eps = eps; t.slip = 0;
+    if (!a->add) {
+        t.strike = b * expm1(eps);
+        t.cut = log(a->idle > 0 ? b - a->idle + t.strike : b) + (a->idle > 0 ? 0 : eps);
+        return t;
+    }
+    k = b * exp(-eps) - a->idle;
+    if (a->idle > 0) t.slip = 4 * DBL_EPSILON * b * exp(-eps);
+    t.cut = k + t.slip > 0 ? log(k + t.slip) : -mcamp__inf();
+    if (!(a->idle > 0)) t.cut = log(b) - eps;
+    t.strike = eps > 1 ? -k : -b * expm1(-eps);
+    return t;
+}
+
 /* give_up: any upper bound below it will do (the other direction has won).  Beyond
  * MCAMP__BINS_FAR, where e^(c^2/2) leaves the range in which sums of X mean anything, and
  * wherever the calculation breaks down, the bound without amplification remains.       */
 MCAMP__PRIV mcamp_status mcamp__bins_delta(mcamp__acc *a, double eps, double give_up,
                                            mcamp_interval *out)
 {
-    mcamp__pair *p = &a->pair[0];
-    double b = p->count, c = p->br[0].mog.amax, f, strike;
+    double b = a->bins, c = mcamp__bins_norm(a), f = (a->add ? exp(eps) : 1.0) / b;
     mcamp_interval huge = { 0, 0 }, tame = { 0, 0 }, v;
+    mcamp__bet bet = mcamp__bins_bet(a, eps);
     mcamp_status st;
-    p->bins = a->add ? 2 : 1;
-    p->raw = a->add && eps > 1;
-    f = (a->add ? exp(eps) : 1.0) / b;
+    int cut = 0;
+    for (size_t i = 0; i < a->n; i++) {
+        a->pair[i].bins = a->add ? 2 : 1;
+        a->pair[i].raw = a->add && eps > 1;
+    }
     for (int s = 0; s < 2; s++) {
         a->sum[s].kernel = 1;
         a->sum[s].plus = b * (1 + 1e-9);
@@ -14429,17 +14556,20 @@ MCAMP__PRIV mcamp_status mcamp__bins_delta(mcamp__acc *a, double eps, double giv
     /* without amplification it is a Gaussian mechanism, which is worse (convexity) */
     out->lower = 0;
     out->upper = mcamp__dmin(1.0, exp(mcamp__gauss_logdelta_up(c * (1 + 1e-15), eps)) + DBL_MIN);
-    strike = p->raw ? -b * exp(-eps) : a->add ? -b * expm1(-eps) : b * expm1(eps);
-    if (!(strike < 1e290) || out->upper < 1e-300) return MCAMP_OK;
+    if (!(bet.cut >= -DBL_MAX)) { out->upper = DBL_MIN; return MCAMP_OK; }
+    if (!(bet.strike < 1e290) || out->upper < 1e-300) return MCAMP_OK;
     if (c > MCAMP__BINS_FAR) return MCAMP_Q_MAX_ITER;
-    if (!a->add) mcamp__bins_huge(c, b, eps, &huge);
-    st = mcamp__bins_tame(a, log(b) + (a->add ? -eps : eps), strike, eps, huge.lower,
-                          0.99 * give_up / f - huge.upper, &tame);
+    if (!a->add) mcamp__bins_huge(a, bet.cut, &huge);
+    st = mcamp__bins_tame(a, &bet, huge.lower, 0.99 * give_up / f - huge.upper, &tame);
     if (st == MCAMP_E_INTERNAL || st == MCAMP_E_SIZE) return MCAMP_Q_MAX_ITER;
     if (st < 0) return st;
-    huge.upper += a->left;
-    if (!a->add && a->reach < (log(b) + eps) / c + 0.5 * c)
-        huge.upper = mcamp__bins_beyond(c, b, a->reach);
+    for (size_t i = 0; i < a->n; i++) {
+        const mcamp__pair *p = &a->pair[i];
+        double norm = p->br[0].mog.amax;
+        huge.upper += p->left;
+        cut |= !a->add && p->reach < bet.cut / norm + 0.5 * norm;
+    }
+    if (cut) huge.upper = mcamp__bins_beyond(a);
     v.upper = f * (huge.upper + tame.upper) * (1 + 1e-12) + DBL_MIN;
     v.lower = f * (huge.lower + tame.lower) * (1 - 1e-12);
     if (!(v.lower <= v.upper && v.lower <= out->upper)) return MCAMP_Q_MAX_ITER;
@@ -14452,7 +14582,7 @@ MCAMP__PRIV mcamp_status mcamp__bins_delta(mcamp__acc *a, double eps, double giv
  * mechanism without amplification.                                                        */
 MCAMP__PRIV mcamp_status mcamp__bins_epsilon(mcamp__acc *a, double delta, mcamp_interval *out)
 {
-    double ld = log(delta), up = mcamp__gauss_eps_up(a->pair[0].br[0].mog.amax * (1 + 1e-15), ld);
+    double ld = log(delta), up = mcamp__gauss_eps_up(mcamp__bins_norm(a) * (1 + 1e-15), ld);
     mcamp_status st, res = MCAMP_OK;
     out->lower = out->upper = 0;
     for (int side = 0; side < 2; side++) {
@@ -14516,7 +14646,7 @@ MCAMP__PRIV mcamp_status mcamp__exact_run(mcamp_ctx *ctx, const mcamp_event *eve
     for (int dir = 0; dir < 2 && res >= 0; dir++) {
         if (d->direction == (dir ? MCAMP_REMOVE : MCAMP_ADD)) continue;
         a.add = dir;
-        if (a.n == 1 && a.pair[0].bins)
+        if (a.n && a.pair[0].bins)
             st = want_eps ? mcamp__bins_epsilon(&a, x, &v)
                           : mcamp__bins_delta(&a, x, best.lower, &v);
         else
@@ -14731,7 +14861,8 @@ MCAMP__PRIV double mcamp__search_start(const mcamp__search *s)
     if (s->param != MCAMP_PARAM_SIGMA) return 2;
     a = e->sensitivity > 0 ? e->sensitivity : 1;
     if (e->kind == MCAMP_EVENT_BINS)
-        return log(a * sqrt((double)e->rounds / log1p((double)e->bins * mu * mu)));
+        return log(a * mcamp__bins_longest(e) *
+                   sqrt((double)e->rounds / log1p((double)e->bins * mu * mu)));
     if (e->kind == MCAMP_EVENT_POISSON || e->kind == MCAMP_EVENT_TRUNCATED ||
         e->kind == MCAMP_EVENT_GROUP_POISSON || e->q > 0) q = e->q;
     if (e->kind == MCAMP_EVENT_BANDMF) {
@@ -14898,18 +15029,37 @@ MCAMP_API mcamp_status mcamp_exact_calibrate(mcamp_ctx *ctx, const mcamp_event *
  *  In: C and a law of batches that section exact knows.  Out: guarantees.
  * ======================================================================== */
 
-/* ---- modes that are all alike ----------------------------------------------- *
- * G = g I, as with C = I where b divides n: section exact knows the answer.        */
+/* ---- orthogonal modes of few kinds -------------------------------------------- *
+ * G is diagonal, as with C = I (one kind, or two where b does not divide n): section exact
+ * knows the answer.                                                                */
+typedef struct mcamp__kinds {
+    size_t n;               /* 0: too many, or not diagonal */
+    double norm[MCAMP__BINS_KINDS], count[MCAMP__BINS_KINDS];
+} mcamp__kinds;
 
-MCAMP__PRIV int mcamp__alike(const mcamp__factor *f)
+/* Norms rounded up. */
+MCAMP__PRIV mcamp__kinds mcamp__kinds_of(const mcamp__factor *f)
 {
-    for (size_t i = 0; i < f->b; i++)
-        if (!f->diagonal || f->g[i] < f->trace_max) return 0;
-    return f->trace_max > f->idle;
+    mcamp__kinds k;
+    size_t at = 0;
+    memset(&k, 0, sizeof k);
+    if (!f->diagonal || !(f->trace_max > f->idle)) return k;
+    for (size_t i = 0; i < f->b; i++) {
+        double norm = sqrt(f->g[i]) * (1 + 4 * DBL_EPSILON);
+        if (!k.n || !mcamp__eq(k.norm[at], norm))
+            for (at = 0; at < k.n && !mcamp__eq(k.norm[at], norm); ) at++;
+        if (at == MCAMP__BINS_KINDS) { k.n = 0; return k; }
+        k.norm[at] = norm;
+        k.count[at]++;
+        k.n = mcamp__zmax(k.n, at + 1);
+    }
+    return k;
 }
 
-/* The event, its sensitivity rounded up. */
-MCAMP__PRIV mcamp_event mcamp__alike_event(const mcamp__factor *f, double sigma)
+MCAMP__PRIV int mcamp__exact_knows(const mcamp__factor *f) { return mcamp__kinds_of(f).n > 0; }
+
+MCAMP__PRIV mcamp_event mcamp__kinds_event(const mcamp__kinds *k, const mcamp__factor *f,
+                                           double sigma)
 {
     mcamp_event e;
     memset(&e, 0, sizeof e);
@@ -14917,7 +15067,7 @@ MCAMP__PRIV mcamp_event mcamp__alike_event(const mcamp__factor *f, double sigma)
     e.count = e.rounds = 1;
     e.bins = f->b;
     e.sigma = sigma;
-    e.sensitivity = sqrt(f->trace_max) * (1 + 4 * DBL_EPSILON);
+    e.n = k->n; e.shift = k->norm; e.prob = k->count;
     return e;
 }
 
@@ -14925,7 +15075,8 @@ MCAMP__PRIV mcamp_event mcamp__alike_event(const mcamp__factor *f, double sigma)
  * some milliseconds; fine: in some tens, where delta is not so small that nobody cares. */
 MCAMP__PRIV mcamp_status mcamp__ask_exact(mcamp_ctx *ctx, mcamp__question *q)
 {
-    mcamp_event e = mcamp__alike_event(q->f, q->sigma);
+    mcamp__kinds k = mcamp__kinds_of(q->f);
+    mcamp_event e = mcamp__kinds_event(&k, q->f, q->sigma);
     mcamp_exact_desc d;
     memset(&d, 0, sizeof d);
     d.direction = q->dir;
@@ -14952,7 +15103,7 @@ MCAMP__PRIV mcamp_status mcamp__known_bounds(mcamp_ctx *ctx, const mcamp__factor
                                              const mcamp_claim *c, mcamp__known *known)
 {
     known->remove = known->add = 1;
-    if (!mcamp__alike(f)) return MCAMP_OK;
+    if (!mcamp__exact_knows(f)) return MCAMP_OK;
     for (int d = MCAMP_REMOVE; d <= MCAMP_ADD; d++) {
         mcamp_direction dir = (mcamp_direction)d;
         mcamp__question q = mcamp__ask(f, c->sigma, c->eps, dir, c->seed);
@@ -16635,7 +16786,7 @@ MCAMP__PRIV mcamp_status mcamp__answer_at(mcamp_ctx *ctx, const mcamp__factor *f
                                           const mcamp_budget *bud, mcamp_answer *a)
 {
     double delta = 0, error = 0, upper = 0;
-    int exact = !bud->method && mcamp__alike(f);
+    int exact = !bud->method && mcamp__exact_knows(f);
     mcamp__answer_start(bud, sigma, eps, a);
     for (int d = MCAMP_REMOVE; d <= MCAMP_ADD; d++) {
         mcamp_estimate *e = d == MCAMP_REMOVE ? &a->remove : &a->add;
@@ -16910,7 +17061,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_for(mcamp_ctx *ctx, mcamp__solve *s, doubl
 }
 
 /* ---- without samples ---- *
- * Where the modes are all alike section exact bounds delta from both sides.  The answer is
+ * Where modes are orthogonal section exact bounds delta from both sides.  The answer is
  * the smallest x at which the upper bound, raised by the interval's own width (by a
  * hundredth where that is more), meets the target: from one x to the next the bounds vary
  * by less than their width, so that verification accepts whatever larger x is printed.  */
@@ -17083,7 +17234,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_sigma(mcamp_ctx *ctx, mcamp__solve *s, dou
     r->x = r->hi = hi = log(*su);
     r->lo = mcamp__dmin(least, hi);
     if (s->f->b == 1 || !(least < hi)) return MCAMP_OK;
-    if (!s->bud->method && mcamp__alike(s->f)) {
+    if (!s->bud->method && mcamp__exact_knows(s->f)) {
         st = mcamp__solve_known(ctx, s, least, hi, &r->x, &r->below);
         r->known = st == MCAMP_OK;
         r->err = exp(r->x) - exp(r->below);
@@ -17180,7 +17331,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_epsilon(mcamp_ctx *ctx, mcamp__solve *s, d
     memset(r, 0, sizeof *r);
     r->x = r->hi = eu;
     if (s->f->b == 1 || !(eu > 0)) return MCAMP_OK;
-    if (!s->bud->method && mcamp__alike(s->f)) {
+    if (!s->bud->method && mcamp__exact_knows(s->f)) {
         st = mcamp__solve_known(ctx, s, 0, eu, &r->x, &r->below);
         r->known = st == MCAMP_OK;
         r->err = r->x - r->below;

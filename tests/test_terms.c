@@ -335,6 +335,15 @@ TEST(two_bins_by_quadrature)
         }
 }
 
+static void open_bins(mcamp__acc *a, uint64_t b, double c)
+{
+    mcamp_event e;
+    memset(&e, 0, sizeof e);
+    e.kind = MCAMP_EVENT_BINS;
+    e.count = e.rounds = 1; e.bins = b; e.sigma = 1 / c;
+    CHECK_STATUS(mcamp__acc_init(a, &ctx, &e, 1, 1e-4, 200000000, 0), MCAMP_OK);
+}
+
 /* What the cells of a put leave out is counted apart, and nothing else is left out; of a call
  * what is beyond its reach.                                                             */
 TEST(cells_of_bins_cover_everything_or_it_is_counted)
@@ -342,49 +351,117 @@ TEST(cells_of_bins_cover_everything_or_it_is_counted)
     for (int put = 0; put < 2; put++)
         for (double c = 0.01; c < 4; c *= 3) {
             mcamp__acc a;
-            mcamp_event e;
             double q = 0, eps = 0.3, b = 8, cut = log(b) + (put ? -eps : eps), from, x;
-            memset(&e, 0, sizeof e);
-            e.kind = MCAMP_EVENT_BINS;
-            e.count = e.rounds = 1; e.bins = 8; e.sigma = 1 / c;
-            CHECK_STATUS(mcamp__acc_init(&a, &ctx, &e, 1, 1e-4, 200000000, 0), MCAMP_OK);
+            open_bins(&a, 8, c);
             a.pair[0].bins = put ? 2 : 1;
             a.sum[0].kernel = a.sum[1].kernel = 1;
             CHECK_STATUS(mcamp__bins_pilot(&a, cut, -10), MCAMP_OK);
             from = a.pair[0].pilot[0].x1;
             for (size_t i = 0; i < a.pair[0].npilot; i++) q += a.pair[0].pilot[i].q;
-            x = put ? cut / c + 0.5 * c : a.reach;
+            x = put ? cut / c + 0.5 * c : a.pair[0].reach;
             if (put) {
-                CHECK_LE(b * exp(cut) * 0.5 * erfc(-from / sqrt(2.0)) * (1 - 1e-9), a.left);
+                CHECK_LE(b * exp(cut) * 0.5 * erfc(-from / sqrt(2.0)) * (1 - 1e-9), a.pair[0].left);
                 q += 0.5 * erfc(-from / sqrt(2.0));
             } else {
-                CHECK_NEAR(a.left, 0, 0, 0);
+                CHECK_NEAR(a.pair[0].left, 0, 0, 0);
             }
             CHECK_NEAR(q, 0.5 * erfc(-x / sqrt(2.0)), 1e-12, 0);
             mcamp__acc_free(&a);
         }
     {       /* E(S; some X >= x) for b = 2: 2 E(X; X >= x) + 2 E X' P(X >= x) less both */
         double c = 1, t = 0.7, pH = 0.5 * erfc(t / sqrt(2.0)), mH = 0.5 * erfc((t - c) / sqrt(2.0));
-        CHECK_LE(mcamp__bins_beyond(c, 2, t), 2 * (mH + pH) * (1 + 1e-9));
-        CHECK_LE(2 * (mH + (1 - mH) * pH), mcamp__bins_beyond(c, 2, t));
+        mcamp__acc a;
+        open_bins(&a, 2, c);
+        a.pair[0].reach = t;
+        CHECK_LE(mcamp__bins_beyond(&a), 2 * (mH + pH) * (1 + 1e-9));
+        CHECK_LE(2 * (mH + (1 - mH) * pH), mcamp__bins_beyond(&a));
+        mcamp__acc_free(&a);
     }
 }
 
-/* Both parts of a call by enumeration over which of two are huge: quadrature in the plane. */
+/* Both parts of a call by enumeration over which of two are huge: quadrature in the plane,
+ * for modes alike, two kinds of them, and one that is 0 beside them.                    */
 TEST(huge_and_tame_parts_of_a_call)
 {
-    double c = 0.8, eps = 0.4, k = 2 * exp(eps), huge = 0, h = 0.02;
-    mcamp_interval v = { 0, 0 };
-    for (double s = -8; s < 10; s += h)
-        for (double t = -8; t < 10; t += h) {
-            double x = exp(c * s - c * c / 2), y = exp(c * t - c * c / 2);
-            if (x >= k || y >= k)
-                huge += h * h * mcamp__gauss_pdf(s) * mcamp__gauss_pdf(t) * (x + y - k);
+    static const double norm[3][3] = { { 0.8, 0.8, 0 }, { 1.1, 0.5, 0 }, { 0.9, 0.6, 0 } };
+    static const double count[3] = { 1, 1, 1 };
+    for (size_t i = 0; i < 3; i++) {
+        double eps = 0.4, b = i == 2 ? 3 : 2, k = b * exp(eps) - (i == 2), huge = 0, h = 0.02;
+        double c = norm[i][0], d = norm[i][1];
+        mcamp_interval v = { 0, 0 };
+        mcamp_event e;
+        mcamp__acc a;
+        memset(&e, 0, sizeof e);
+        e.kind = MCAMP_EVENT_BINS;
+        e.count = e.rounds = 1; e.bins = (uint64_t)b; e.sigma = 1;
+        e.n = e.bins; e.shift = norm[i]; e.prob = count;
+        for (double s = -8; s < 10; s += h)
+            for (double t = -8; t < 10; t += h) {
+                double x = exp(c * s - c * c / 2), y = exp(d * t - d * d / 2);
+                if (x >= k || y >= k)
+                    huge += h * h * mcamp__gauss_pdf(s) * mcamp__gauss_pdf(t) * (x + y - k);
+            }
+        CHECK_STATUS(mcamp__acc_init(&a, &ctx, &e, 1, 1e-4, 200000000, 0), MCAMP_OK);
+        CHECK_NEAR(mcamp__bins_bet(&a, eps).cut, log(k), 1e-14, 0);
+        mcamp__bins_huge(&a, log(k), &v);
+        CHECK_NEAR(v.upper, huge, 3e-2, 0);
+        CHECK_NEAR(v.lower, v.upper, 1e-10, 0);
+        CHECK_LE(v.lower, v.upper);
+        mcamp__acc_free(&a);
+    }
+}
+
+/* Bins of two kinds, some idle, some not: one integral over the sum's last mode and sums
+ * over what the others are, for both directions.                                        */
+static double mixed_bins(const double *c, int n, double b, double idle, double eps, int add)
+{
+    double k = b * exp(add ? -eps : eps) - idle, s = 0, h = n > 2 ? 0.05 : 2e-3;
+    double t1 = n > 2 ? -9 : 0, t2 = n > 2 ? 9 + c[2] : 0;
+    for (double u = t1; u <= t2; u += h)
+        for (double t = -10; t < c[0] + 10; t += h) {
+            double y = n > 2 ? exp(c[2] * u - c[2] * c[2] / 2) : 0;
+            double rest = k - exp(c[0] * t - c[0] * c[0] / 2) - y, v;
+            double d = rest > 0 ? log(rest) / c[1] + c[1] / 2 : 0;
+            if (rest <= 0) v = add ? 0 : 1 - rest;
+            else v = add ? rest * 0.5 * erfc(-d / sqrt(2.0)) - 0.5 * erfc((c[1] - d) / sqrt(2.0))
+                         : 0.5 * erfc((d - c[1]) / sqrt(2.0)) - rest * 0.5 * erfc(d / sqrt(2.0));
+            s += h * (n > 2 ? h * mcamp__gauss_pdf(u) : 1) * mcamp__gauss_pdf(t) * v;
         }
-    mcamp__bins_huge(c, 2, eps, &v);
-    CHECK_NEAR(v.upper, huge, 3e-2, 0);
-    CHECK_NEAR(v.lower, v.upper, 1e-10, 0);
-    CHECK_LE(v.lower, v.upper);
+    return s * (add ? exp(eps) : 1) / b;
+}
+
+TEST(bins_of_several_kinds_by_quadrature)
+{
+    static const double norm[6][3] = { { 1, 0.5, 0 }, { 2, 1.4142135623730951, 0 },
+                                       { 0.3, 0.2, 0 }, { 1, 1, 0.5 }, { 1.5, 0.7, 1 },
+                                       { 0.6, 0.6, 0 } };
+    static const double idle[6] = { 0, 0, 3, 0, 1, 1 };
+    for (int i = 0; i < 6; i++)
+        for (double eps = 0.05; eps < 2.4; eps *= 3) {
+            int n = norm[i][2] > 0 ? 3 : 2;
+            double b = n + idle[i], shift[4], count[4], truth[2];
+            mcamp_event e;
+            mcamp_exact_info info;
+            mcamp_interval v;
+            memset(&e, 0, sizeof e);
+            e.kind = MCAMP_EVENT_BINS;
+            e.count = 1; e.rounds = 4; e.bins = (uint64_t)b; e.sigma = 2; e.sensitivity = 1;
+            for (int j = 0; j < n; j++) { shift[j] = norm[i][j]; count[j] = 1; }
+            e.n = (size_t)n;
+            if (idle[i] > 0) { shift[n] = 0; count[n] = idle[i]; e.n++; }
+            e.shift = shift; e.prob = count;
+            for (int add = 0; add < 2; add++)
+                truth[add] = mixed_bins(norm[i], n, b, idle[i], eps, add);
+            CHECK(mcamp_exact_delta(&ctx, &e, 1, NULL, eps, &v, &info) >= 0);
+            for (int add = 0; add < 2; add++) {
+                mcamp_interval r = add ? info.add : info.remove;
+                double t = truth[add], slack = (n > 2 ? 1e-4 : 1e-6) * t + 1e-12;
+                CHECK_LE(r.lower, t + slack);
+                CHECK_LE(t - slack, r.upper);
+                if (!add && t > 1e-9) CHECK_LE(r.upper - r.lower, 1e-3 * t);
+                if (b * exp(-eps) <= idle[i]) CHECK_LE(info.add.upper, 2 * DBL_MIN);
+            }
+        }
 }
 
 static const mt_case cases[] = {
@@ -396,7 +473,8 @@ static const mt_case cases[] = {
     T(infinite_masses_add_up),
     T(two_bins_by_quadrature),
     T(cells_of_bins_cover_everything_or_it_is_counted),
-    T(huge_and_tame_parts_of_a_call)
+    T(huge_and_tame_parts_of_a_call),
+    T(bins_of_several_kinds_by_quadrature)
 };
 
 int main(int argc, char **argv)
