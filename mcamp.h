@@ -637,9 +637,7 @@ typedef enum mcamp_method {
                                 * direction, exact integral along it          */
     MCAMP_METHOD_MODE    = 4,  /* exact integral along the largest mode; no
                                 * proven range: estimates only; remove only   */
-    MCAMP_METHOD_PRODUCT = 5,  /* exponentially tilted product law: diagonal
-                                * Gram matrices, add only                     */
-    MCAMP_METHOD_EXACT   = 6   /* in results: without samples, by a closed form
+    MCAMP_METHOD_EXACT   = 5   /* in results: without samples, by a closed form
                                 * or section exact                            */
 } mcamp_method;
 
@@ -7500,13 +7498,7 @@ MCAMP_API double mcamp_tally_lower(const mcamp_tally *t, double beta)
  * Phi(T - c_i), rho(T) = e^-eps.  As g' has sum_i g'_i = 0, Jensen gives log rho >=
  * mean_i L_i = tau t - mean_i a_ii/2, tau = sqrt(1'a1)/b, for every X', hence
  *     F <= J = Phi(-d) - A e^{tau^2/2} Phi(-d - tau),  A = e^{eps - mean a_ii/2},
- * d = log(A)/tau: the bound without samples is the range of the samples.        []
- *
- * Add, PRODUCT (diagonal a): each L_i is drawn from its law under Q tilted by
- * e^{-s e^{L_i}/b}, whose normaliser M_i is a one-dimensional integral; values
- * (1 - e^eps rho)_+ e^{s rho} prod M_i; with s = u e^eps, u >= 1, (1-y) e^{u y} is
- * at most e^{u-1}/u (at y = 1 - 1/u), so the range is e^{u-1}/u prod M_i, made
- * small by the choice of u.                                                    [] */
+ * d = log(A)/tau: the bound without samples is the range of the samples.        [] */
 
 /* log S_k(c).  The stationary r is where r Phi(c-T)/G = k, that is
  *   R(T) = Phi(-T) phi(T-c) / (phi(T) Phi(c-T)) = 1 - 1/k,
@@ -7596,83 +7588,6 @@ MCAMP__PRIV double mcamp__add_log_bound(const mcamp__model *m, double eps)
     return mcamp__gauss_logdelta(tau, e);
 }
 
-/* The mode z0 <= 0 of phi(z) exp(-kappa e^{r z - r^2/2}), a log-concave density of
- * curvature at least 1.  w = -z0 is the root of  log w + r w = c, c = log(kappa r) -
- * r^2/2, by Newton's method from e^c/(1 + r e^c), where the left side is not above c
- * as x/(1+x) <= log(1+x): it is concave, so from the left steps are monotone.        */
-MCAMP__PRIV double mcamp__product_mode(double kappa, double r)
-{
-    double c = log(kappa * r) - 0.5 * r * r, w = 1 / (exp(-c) + r);
-    if (!(kappa * r > 0) || !(w > 0)) return 0;
-    for (int i = 0; i < 60; i++) {
-        double step = w * (c - log(w) - r * w) / (1 + r * w);
-        w += step;
-        if (fabs(step) <= 1e-15 * w) break;
-    }
-    return -w;
-}
-
-/* e^y (e^x - 1 - x), given y and e = e^y, by parts where e may vanish and e^x overflow
- * (r reaches thousands while sigma is searched for); infinite where it is too large.  */
-MCAMP__PRIV double mcamp__product_bend(double y, double e, double x)
-{
-    if (fabs(x) < 1) return e * (expm1(x) - x);
-    return exp(y + x) - e * (1 + x);
-}
-
-/* log M(s) = log E exp(-kappa e^{r z - r^2/2}), z ~ N(0,1), kappa = s/b, r^2 = a_ii,
- * by the trapezoid rule on z0 +- 9 (the curvature bounds what lies outside by
- * Phi(-9)).  The integrand is analytic and shrinks like phi for |Im z| < pi/(2r),
- * where the real part of e^{r z} stays positive, so the rule's error is about
- * e^{-2 pi d/h} with d = min(pi/(2r), 2): below 1e-16 here, as long as the peak is not
- * much narrower than phi's.  Its curvature is 1 + r |z0|, and of a normal curve of that
- * width the rule sums with an error of e^{-2 (pi/0.3)^2}.                           */
-MCAMP__PRIV double mcamp__product_log_norm(double kappa, double aii)
-{
-    double r = sqrt(aii), d = r > 0.8 ? MCAMP__PI / (2 * r) : 2.0, s = 0;
-    double z0 = mcamp__product_mode(kappa, r), y0 = log(kappa) + r * z0 - 0.5 * aii;
-    double e0 = exp(y0), h = mcamp__dmin(d * 0.15, 0.3 / sqrt(1 - r * z0));
-    long count = (long)ceil(9.0 / h);
-    for (long i = -count; i <= count; i++) {
-        double x = (double)i * h;               /* log density at z0 + x over that at z0 */
-        s += exp(-0.5 * x * x - mcamp__product_bend(y0, e0, r * x));
-    }
-    return log(s * h) - 0.918938533204672742 - 0.5 * z0 * z0 - e0;
-}
-
-/* log range of PRODUCT at u: u - 1 - log u + sum_i log M_i(u e^eps). */
-MCAMP__PRIV double mcamp__product_log_range(const mcamp__model *m, double eps, double u)
-{
-    double total = u - 1 - log(u), last = -1, logM = 0;
-    for (size_t i = 0; i < m->b; i++) {
-        if (!mcamp__eq(m->a[i], last)) {
-            last = m->a[i];
-            logM = mcamp__product_log_norm(u * exp(eps) / (double)m->b, last);
-        }
-        total += logM;
-    }
-    return total;
-}
-
-/* The u >= 1 of smallest range: golden section on log u (any u is valid). */
-MCAMP__PRIV double mcamp__product_best_u(const mcamp__model *m, double eps)
-{
-    const double g = 0.6180339887498949;
-    double lo = 0, hi = 12, x1 = hi - g * (hi - lo), x2 = lo + g * (hi - lo);
-    double f1 = mcamp__product_log_range(m, eps, exp(x1));
-    double f2 = mcamp__product_log_range(m, eps, exp(x2));
-    for (int i = 0; i < 28; i++) {
-        if (f1 < f2) {
-            hi = x2; x2 = x1; f2 = f1; x1 = hi - g * (hi - lo);
-            f1 = mcamp__product_log_range(m, eps, exp(x1));
-        } else {
-            lo = x1; x1 = x2; f1 = f2; x2 = lo + g * (hi - lo);
-            f2 = mcamp__product_log_range(m, eps, exp(x2));
-        }
-    }
-    return exp(0.5 * (lo + hi));
-}
-
 /* ---- samplers ------------------------------------------------------------ */
 
 typedef struct mcamp__sampler {
@@ -7682,11 +7597,9 @@ typedef struct mcamp__sampler {
     size_t k;
     double eps;
     double log_range, log_scale;
-    double u;                   /* PRODUCT */
-    double log_norms;           /* PRODUCT: sum_i log M_i */
     /* rows of length b: */
     double *off_loss;           /* -a_ii/2 - log b: L_i up to g_i             */
-    double *off_base;           /* -a'_ii/2 + log base_i; PRODUCT: modes z0   */
+    double *off_base;           /* -a'_ii/2 + log base_i                      */
     double *off_w;              /* -a'_ii/2 - log b                           */
     double *neg_c;              /* -c_i                                       */
     double *base;
@@ -7955,38 +7868,10 @@ MCAMP__PRIV void mcamp__tile_mode(mcamp_vecset vs, const mcamp__sampler *p,
     }
 }
 
-/* PRODUCT: z from phi(z) exp(-kappa e^{r z - r^2/2}) by rejection from N(z0, 1), z0 the
- * mode: the ratio of the densities, up to its value at z0, is
- * exp(-e0 (e^{r d} - 1 - r d)) <= 1, d = z - z0, e0 = kappa e^{r z0 - r^2/2}.  A NaN
- * ends the loop and poisons the value.                                               */
-MCAMP__PRIV void mcamp__tile_product(const mcamp__sampler *p, mcamp_rng *r,
-                                     mcamp__scratch *w)
-{
-    double kappa = p->u * exp(p->eps) / (double)p->m.b;
-    for (size_t s = 0; s < MCAMP__S; s++) {
-        double rho = 0, y;
-        for (size_t i = 0; i < p->m.b; i++) {
-            double root = sqrt(p->m.a[i]), d;
-            double y0 = root * p->off_base[i] - p->m.half[i], e0 = exp(y0), bend;
-            do {
-                double radius = sqrt(-2 * log(mcamp_rng_uniform(r)));
-                d = radius * cos(2 * MCAMP__PI * mcamp_rng_uniform(r));
-                bend = kappa * mcamp__product_bend(y0, e0, root * d);
-            } while (log(mcamp_rng_uniform(r)) > -bend);
-            rho += exp(y0 + root * d);
-        }
-        rho /= (double)p->m.b;
-        y = p->eps + log(rho);
-        w->v[s] = y >= 0 ? -mcamp__inf()
-                         : mcamp__log1mexp(y) + p->u * exp(y) + p->log_norms;
-    }
-}
-
 /* One tile: w->v receives the logarithms of MCAMP__S values. */
 MCAMP__PRIV void mcamp__tile(mcamp_vecset vs, const mcamp__sampler *p,
                              mcamp__rng8 *normals, mcamp_rng *r, mcamp__scratch *w)
 {
-    if (p->method == MCAMP_METHOD_PRODUCT) { mcamp__tile_product(p, r, w); return; }
     mcamp__vec_normals(vs, normals, w->z, p->m.b * MCAMP__S);
     mcamp__model_product(vs, &p->m, w->z, w->x);
     if (p->method == MCAMP_METHOD_MODE) { mcamp__tile_mode(vs, p, r, w); return; }
@@ -8173,9 +8058,6 @@ MCAMP__PRIV void mcamp__sampler_offsets(mcamp__sampler *p)
         p->off_base[i] = -rest + log(p->base[i]);
         p->off_w[i] = -rest - log_b;
         p->neg_c[i] = -c;
-        if (p->method == MCAMP_METHOD_PRODUCT)
-            p->off_base[i] = mcamp__product_mode(p->u * exp(p->eps - log_b),
-                                                 sqrt(p->m.a[i]));
         if (2 * p->m.half[i] > p->m.idle) p->active[p->active_count++] = i;
     }
 }
@@ -8215,10 +8097,6 @@ MCAMP__PRIV void mcamp__sampler_simple_range(mcamp__sampler *p)
     p->k = p->dir == MCAMP_ADD ? 0 : 1;
     if (p->method == MCAMP_METHOD_PLAIN) {
         p->log_range = 1e-9;
-    } else if (p->method == MCAMP_METHOD_PRODUCT) {
-        p->u = mcamp__product_best_u(&p->m, p->eps);
-        p->log_range = mcamp__product_log_range(&p->m, p->eps, p->u) + 1e-9;
-        p->log_norms = p->log_range - (p->u - 1 - log(p->u));
     } else if (p->method == MCAMP_METHOD_COMMON) {
         p->log_range = mcamp__add_log_bound(&p->m, p->eps) + 1e-9;
     } else {                            /* MODE: a scale, not a range */
@@ -8227,16 +8105,9 @@ MCAMP__PRIV void mcamp__sampler_simple_range(mcamp__sampler *p)
     }
 }
 
-/* PRODUCT holds e^eps in a double, and its integrals cost as much as the longest mode
- * is long: for far-out pairs, where it gains nothing, it is left alone.              */
-MCAMP__PRIV int mcamp__product_fits(const mcamp__factor *f, double sigma, double eps)
-{
-    return f->diagonal && eps <= 600 && f->trace_max <= 1e4 * sigma * sigma;
-}
-
 /* Which methods make sense where. */
-MCAMP__PRIV int mcamp__method_fits(const mcamp__factor *f, double sigma, double eps,
-                                   mcamp_direction dir, mcamp_method method)
+MCAMP__PRIV int mcamp__method_fits(const mcamp__factor *f, mcamp_direction dir,
+                                   mcamp_method method)
 {
     int remove = dir == MCAMP_REMOVE;
     switch (method) {
@@ -8244,7 +8115,6 @@ MCAMP__PRIV int mcamp__method_fits(const mcamp__factor *f, double sigma, double 
     case MCAMP_METHOD_TILTED:  return remove;
     case MCAMP_METHOD_COMMON:  return !remove || !f->diagonal;
     case MCAMP_METHOD_MODE:    return remove;
-    case MCAMP_METHOD_PRODUCT: return !remove && mcamp__product_fits(f, sigma, eps);
     default:                   return 0;
     }
 }
@@ -8369,13 +8239,9 @@ MCAMP__PRIV double mcamp__loose_scale(const mcamp__factor *f, double sigma, doub
 }
 
 /* The method of smallest range that fits. */
-MCAMP__PRIV mcamp_method mcamp__default_method(const mcamp__factor *f, double sigma,
-                                               double eps, mcamp_direction dir)
+MCAMP__PRIV mcamp_method mcamp__default_method(const mcamp__factor *f, mcamp_direction dir)
 {
-    if (dir == MCAMP_REMOVE)
-        return f->diagonal ? MCAMP_METHOD_TILTED : MCAMP_METHOD_COMMON;
-    return mcamp__product_fits(f, sigma, eps) ? MCAMP_METHOD_PRODUCT
-                                              : MCAMP_METHOD_COMMON;
+    return dir == MCAMP_REMOVE && f->diagonal ? MCAMP_METHOD_TILTED : MCAMP_METHOD_COMMON;
 }
 
 MCAMP__PRIV mcamp_status mcamp__sampler_check(mcamp_ctx *ctx, const mcamp_gram *gram,
@@ -8402,8 +8268,8 @@ MCAMP__PRIV mcamp_status mcamp__sampler_from(mcamp_ctx *ctx, const mcamp__factor
 {
     mcamp_method m = d->method;
     double scale = mcamp__inf();
-    if (!m) m = mcamp__default_method(f, d->sigma, d->eps, d->direction);
-    if (!mcamp__method_fits(f, d->sigma, d->eps, d->direction, m))
+    if (!m) m = mcamp__default_method(f, d->direction);
+    if (!mcamp__method_fits(f, d->direction, m))
         return mcamp__fail(ctx, MCAMP_E_ARG, "method", (double)m);
     if (m == MCAMP_METHOD_MODE) scale = mcamp__loose_scale(f, d->sigma, d->eps);
     return mcamp__sampler_build(ctx, f, d->sigma, d->eps, d->direction, m, d->order,
@@ -8536,9 +8402,6 @@ MCAMP__PRIV double mcamp__free_log_bound(mcamp_ctx *ctx, const mcamp__question *
     *st = mcamp__model_init(ctx, q->f, q->sigma, &m);
     if (*st < 0) return 0;
     best = mcamp__dmin(best, mcamp__add_log_bound(&m, q->eps) + 1e-9);
-    if (mcamp__product_fits(q->f, q->sigma, q->eps))
-        best = mcamp__dmin(best, mcamp__product_log_range(&m, q->eps,
-                                     mcamp__product_best_u(&m, q->eps)) + 1e-9);
     mcamp__model_free(ctx, &m);
     return best;
 }
@@ -8688,7 +8551,7 @@ MCAMP__PRIV mcamp_status mcamp__proof_laws(mcamp_ctx *ctx, const mcamp__question
     mcamp__choice choice;
     int most;
     memset(&choice, 0, sizeof choice);
-    choice.method = mcamp__default_method(q->f, c->sigma, c->eps, q->dir);
+    choice.method = mcamp__default_method(q->f, q->dir);
     choice.log_scale = mcamp__inf();
     choice.rel_var = 1;
     most = q->dir == MCAMP_REMOVE && choice.method == MCAMP_METHOD_COMMON ? 2 : 1;
@@ -16244,7 +16107,7 @@ MCAMP__PRIV mcamp_status mcamp__budget_resolve(mcamp_ctx *ctx, const mcamp_budge
         return mcamp__fail(ctx, MCAMP_E_SIZE, "max_samples", (double)out->max_samples);
     if ((int)out->direction < 0 || out->direction > MCAMP_ADD)
         return mcamp__fail(ctx, MCAMP_E_ARG, "direction", (double)out->direction);
-    if ((int)out->method < 0 || out->method > MCAMP_METHOD_PRODUCT)
+    if ((int)out->method < 0 || out->method > MCAMP_METHOD_MODE)
         return mcamp__fail(ctx, MCAMP_E_ARG, "method", (double)out->method);
     if (out->order > MCAMP__ORDER_MAX)
         return mcamp__fail(ctx, MCAMP_E_ARG, "order", (double)out->order);
@@ -16283,7 +16146,7 @@ MCAMP__PRIV mcamp_status mcamp__proof_choice(mcamp_ctx *ctx, const mcamp__questi
 {
     mcamp__sampler p;
     mcamp_status st;
-    c->method = mcamp__default_method(q->f, q->sigma, q->eps, q->dir);
+    c->method = mcamp__default_method(q->f, q->dir);
     c->k = 0;
     c->rel_var = 1;
     c->mean = c->sticky = 0;
@@ -16329,9 +16192,6 @@ MCAMP__PRIV size_t mcamp__candidates(const mcamp__question *q, size_t k0,
     for (size_t i = 0; i < 8; i++) c[i].log_scale = log_scale;
     if (q->dir == MCAMP_ADD) {
         c[n].k = 0; c[n++].method = MCAMP_METHOD_COMMON;
-        if (mcamp__product_fits(q->f, q->sigma, q->eps)) {
-            c[n].k = 0; c[n++].method = MCAMP_METHOD_PRODUCT;
-        }
         return n;
     }
     for (size_t i = 0; i < (diagonal ? 1u : 5u); i++) {
@@ -16351,7 +16211,6 @@ MCAMP__PRIV double mcamp__method_cost(mcamp_method method)
     switch (method) {
     case MCAMP_METHOD_COMMON:  return 2;
     case MCAMP_METHOD_MODE:    return 4;
-    case MCAMP_METHOD_PRODUCT: return 12;
     default:                   return 1;
     }
 }
@@ -16403,7 +16262,7 @@ MCAMP__PRIV mcamp_status mcamp__pilot_run(mcamp_ctx *ctx, const mcamp__question 
 MCAMP__PRIV int mcamp__pilot_enough(const mcamp__question *q, const mcamp__choice *c,
                                     double log_range, double rel_error)
 {
-    return c->method == mcamp__default_method(q->f, q->sigma, q->eps, q->dir) &&
+    return c->method == mcamp__default_method(q->f, q->dir) &&
            exp(log_range) <= 64 * c->mean &&
            mcamp__blocks_for(c->rel_var, rel_error, UINT64_MAX) <= 24;
 }
@@ -16674,7 +16533,7 @@ MCAMP__PRIV mcamp_status mcamp__estimate_by(mcamp_ctx *ctx, const mcamp__questio
     if (q->high <= 1.05 * q->low)
         own.max_samples = mcamp__umin(own.max_samples, UINT64_C(1) << 20);
     if (bud->method &&
-        mcamp__method_fits(q->f, q->sigma, q->eps, q->dir, bud->method)) {
+        mcamp__method_fits(q->f, q->dir, bud->method)) {
         use.method = bud->method;
         use.k = bud->order;
     } else if (bud->max_samples >= MCAMP__PILOT_LEAST) {
@@ -16907,7 +16766,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_coarse(mcamp_ctx *ctx, mcamp__solve *s, do
             c[n].log_scale = mcamp__loose_scale(q.f, q.sigma, q.eps);
             c[n++].method = MCAMP_METHOD_MODE;
         } else {
-            c[n++].method = mcamp__default_method(s->f, q.sigma, q.eps, q.dir);
+            c[n++].method = mcamp__default_method(s->f, q.dir);
         }
         for (size_t i = 0; st >= 0 && i < n; i++) {
             double v = 0;
@@ -20206,7 +20065,7 @@ static const char *const mcamp__law_names[] = {
     "none", "balls in bins", "cyclic Poisson", "cyclic, fixed size", "b-min-sep Poisson",
     "shuffle, not amplified" };
 static const char *const mcamp__method_names[] = {
-    "none", "plain", "tilted", "common", "mode", "product", "exact" };
+    "none", "plain", "tilted", "common", "mode", "exact" };
 static const char *const mcamp__mech_names[] = {
     "none", "identity", "toeplitz", "sqrt", "banded", "blt", "dense", "inverse",
     "inverse sqrt", "tree", "padded tree" };

@@ -224,8 +224,7 @@ static void print_methods(mcamp_vecset vs)
     static const struct { mcamp_direction d; mcamp_method m; } all[] = {
         { MCAMP_REMOVE, MCAMP_METHOD_PLAIN }, { MCAMP_ADD, MCAMP_METHOD_PLAIN },
         { MCAMP_REMOVE, MCAMP_METHOD_TILTED }, { MCAMP_REMOVE, MCAMP_METHOD_COMMON },
-        { MCAMP_ADD, MCAMP_METHOD_COMMON }, { MCAMP_REMOVE, MCAMP_METHOD_MODE },
-        { MCAMP_ADD, MCAMP_METHOD_PRODUCT } };
+        { MCAMP_ADD, MCAMP_METHOD_COMMON }, { MCAMP_REMOVE, MCAMP_METHOD_MODE } };
     printf("All samplers, microseconds per sample (k: order; samples per second)\n%-16s", "");
     for (int i = 2; i >= 0; i--) printf("| %8zu band%s             ", plans[i].bands,
                                         plans[i].bands > 1 ? "s" : " ");
@@ -236,8 +235,7 @@ static void print_methods(mcamp_vecset vs)
             size_t k;
             double t;
             int diagonal = plans[i].gram.kind == MCAMP_GRAM_DIAGONAL;
-            if (all[a].m == MCAMP_METHOD_PRODUCT ? !diagonal
-                : all[a].m == MCAMP_METHOD_COMMON && all[a].d == MCAMP_REMOVE && diagonal) {
+            if (all[a].m == MCAMP_METHOD_COMMON && all[a].d == MCAMP_REMOVE && diagonal) {
                 printf("| %26s ", "-");
                 continue;
             }

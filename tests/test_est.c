@@ -399,8 +399,6 @@ static void all_agree(const mcamp_gram *g, double sigma, double eps, int idle)
         check_mean(g, sigma, eps, MCAMP_ADD, MCAMP_METHOD_COMMON, 0, 0, 10, a.mean, a.err);
     check_mean(g, sigma, -eps, MCAMP_ADD, MCAMP_METHOD_COMMON, 0, 0, 10, e * r.mean + 1 - e,
                e * r.err);
-    if (diagonal)
-        check_mean(g, sigma, eps, MCAMP_ADD, MCAMP_METHOD_PRODUCT, 0, 0, 10, a.mean, a.err);
 }
 
 TEST(all_methods_agree_on_random_modes)
@@ -453,9 +451,7 @@ TEST(small_deltas_agree_with_quadrature)
         check_mean(&g, sigma, eps, MCAMP_REMOVE, MCAMP_METHOD_MODE, 0, 0, 8, r, 0);
         if (trial % 3 != 2)
             check_mean(&g, sigma, eps, MCAMP_ADD, MCAMP_METHOD_COMMON, 0, 0, 8, a, 0);
-        if (trial % 3 == 2)
-            check_mean(&g, sigma, eps, MCAMP_ADD, MCAMP_METHOD_PRODUCT, 0, 0, 8, a, 0);
-        else
+        if (trial % 3 != 2)
             check_mean(&g, sigma, eps, MCAMP_REMOVE, MCAMP_METHOD_COMMON, 0, 0, 8, r, 0);
         mcamp_gram_free(&ctx, &g);
     }
@@ -640,15 +636,14 @@ TEST(no_sample_leaves_its_range)
         gram_random(2 + (size_t)trial % 7, kind, &g);
         diagonal = g.kind == MCAMP_GRAM_DIAGONAL;
         sigma = g.max_norm * exp(2.5 * test_rand() - 1.5);
-        for (int m = MCAMP_METHOD_PLAIN; m <= MCAMP_METHOD_PRODUCT; m++) {
+        for (int m = MCAMP_METHOD_PLAIN; m <= MCAMP_METHOD_MODE; m++) {
             size_t k = trial % 4 ? 0 : 2 + (size_t)(test_rand() * 10);
             double sticky = trial % 2 ? 3 * test_rand() : 0;
             if (m == MCAMP_METHOD_MODE) continue;
             if (m == MCAMP_METHOD_COMMON && diagonal) continue;
-            if (m != MCAMP_METHOD_PRODUCT)
-                CHECK(sample(&g, sigma, eps, MCAMP_REMOVE, (mcamp_method)m, k, sticky, 3)
-                          .poisoned == 0);
-            if (m == MCAMP_METHOD_TILTED || (m == MCAMP_METHOD_PRODUCT && !diagonal)) continue;
+            CHECK(sample(&g, sigma, eps, MCAMP_REMOVE, (mcamp_method)m, k, sticky, 3)
+                      .poisoned == 0);
+            if (m == MCAMP_METHOD_TILTED) continue;
             if (kind == 3 && eps < 0.7) continue;   /* rho stays above e^-eps with idle modes */
             CHECK(sample(&g, sigma, eps, MCAMP_ADD, (mcamp_method)m, 0, 0, 3).poisoned == 0);
         }
@@ -671,46 +666,10 @@ TEST(bound_without_samples_is_a_bound)
         CHECK_STATUS(mcamp__model_init(&ctx, &f, sigma, &m), MCAMP_OK);
         exact = delta2(&g, sigma, eps, MCAMP_ADD);
         CHECK_LE(exact * (1 - 1e-9), exp(mcamp__add_log_bound(&m, eps)));
-        if (trial % 3 == 2)
-            CHECK_LE(exact * (1 - 1e-9),
-                     exp(mcamp__product_log_range(&m, eps, mcamp__product_best_u(&m, eps))));
         mcamp__model_free(&ctx, &m);
         mcamp__factor_free(&ctx, &f);
         mcamp_gram_free(&ctx, &g);
     }
-}
-
-/* log E exp(-kappa e^{r z - r^2/2}): the top found by scanning, then a very fine
- * trapezoid rule around it (the density is log-concave with curvature at least 1).    */
-static double brute_norm(double kappa, double r)
-{
-    long double sum = 0, top = -1e4000L, at = 0, h = 1 / 400.0L, half = r * r / 2.0L;
-    for (double z = 1; z > -300; z -= 0.01) {
-        long double e = -z * z / 2.0L - kappa * expl(r * z - half);
-        if (e > top) { top = e; at = z; }
-    }
-    for (int i = -4000; i <= 4000; i++) {
-        long double z = at + i * h, e = -z * z / 2 - kappa * expl(r * z - half);
-        sum += h * expl(e - top);
-    }
-    return (double)(top + logl(sum) - 0.5L * logl(2 * 3.14159265358979323846264L));
-}
-
-TEST(product_normaliser_agrees_with_quadrature)
-{
-    static const double r[] = { 0.3, 0.8, 1, 2.5, 6 };
-    for (size_t i = 0; i < 5; i++)
-        for (double lk = -12; lk < 40; lk += 2.7) {
-            double kappa = exp(lk);
-            CHECK_NEAR(mcamp__product_log_norm(kappa, r[i] * r[i]), brute_norm(kappa, r[i]),
-                       1e-12, 1e-12);
-        }
-    for (double lr = -6; lr < 4; lr += 0.5)         /* the mode, at any size of kappa */
-        for (double lk = -300; lk < 600; lk += 37) {
-            double q = exp(lr), z = mcamp__product_mode(exp(lk), q);
-            CHECK(mcamp__finite(z) && z <= 0);
-            if (z < -1e-290) CHECK_NEAR(log(-z), lk + lr + q * z - q * q / 2, 1e-12, 1e-12);
-        }
 }
 
 /* ---- the same bits --------------------------------------------------------------- */
@@ -733,7 +692,7 @@ TEST(any_split_in_any_order_gives_the_same_bytes)
     static const int count[] = { 2, 3, 7 };
     mcamp_tally *whole = tally_new(), *t = tally_new();
     setup();
-    for (int m = MCAMP_METHOD_PLAIN; m <= MCAMP_METHOD_PRODUCT; m++)
+    for (int m = MCAMP_METHOD_PLAIN; m <= MCAMP_METHOD_MODE; m++)
         for (int dir = MCAMP_REMOVE; dir <= MCAMP_ADD; dir++) {
             mcamp_sampler_desc d;
             mcamp_sampler s;
@@ -742,7 +701,7 @@ TEST(any_split_in_any_order_gives_the_same_bytes)
             d.direction = (mcamp_direction)dir;
             d.method = (mcamp_method)m;
             d.eps = 0.5;
-            gram_make(m == MCAMP_METHOD_PRODUCT ? "identity" : "sqrt:3", "raw", 24, 6, &g);
+            gram_make(m == MCAMP_METHOD_TILTED ? "identity" : "sqrt:3", "raw", 24, 6, &g);
             d.sigma = g.max_norm;
             memset(&s, 0, sizeof s);
             if (mcamp_sampler_init(&ctx, &g, &d, &s) == MCAMP_OK) {
@@ -790,7 +749,7 @@ TEST(threads_change_nothing_and_vector_sets_next_to_nothing)
     for (int q = 0; q < 2; q++) {
         mcamp_gram g;
         gram_make(q ? "identity" : "sqrt:0", "raw", 30, 10, &g);
-        for (int m = MCAMP_METHOD_PLAIN; m <= MCAMP_METHOD_PRODUCT; m++)
+        for (int m = MCAMP_METHOD_PLAIN; m <= MCAMP_METHOD_MODE; m++)
             for (int dir = MCAMP_REMOVE; dir <= MCAMP_ADD; dir++) {
                 mcamp_ctx_desc d;
                 double mean;
@@ -931,7 +890,6 @@ TEST_MAIN("est",
     T(ranges_are_not_exceeded_and_nearly_attained),
     T(no_sample_leaves_its_range),
     T(bound_without_samples_is_a_bound),
-    T(product_normaliser_agrees_with_quadrature),
     T(any_split_in_any_order_gives_the_same_bytes),
     T(threads_change_nothing_and_vector_sets_next_to_nothing),
     T(estimates_without_decisive_samples_are_not_trusted),

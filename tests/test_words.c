@@ -240,7 +240,7 @@ static void golden(const mcamp_guarantee *g, mcamp_report_format f, const char *
 #define ORIGIN "  C has the digest 0123456789abcdef, its Gram matrix fedcba9876543210;\n"
 #define HOW_REMOVE "  remove: 4096 samples of the common law of order 4, each value at most " \
                    "0.0333334; betting wealth e^10.00"
-#define HOW_ADD "  add: 2048 samples of the product law of order 7, each value at most " \
+#define HOW_ADD "  add: 2048 samples of the common law of order 7, each value at most " \
                 "0.00333334; betting wealth e^10"
 
 TEST(verified_claims)
@@ -253,7 +253,7 @@ TEST(verified_claims)
         "  Were the claim false, it would have been accepted with probability at most 2e-06.\n"
         "  remove: 4096 samples of the common law of order 4, each value at most 0.0333334; "
         "betting wealth e^10; accepted.\n"
-        "  add: 2048 samples of the product law of order 7, each value at most 0.00333334; "
+        "  add: 2048 samples of the common law of order 7, each value at most 0.00333334; "
         "betting wealth e^10; accepted.\n" ORIGIN
         "  seed 77, stream 4; mcamp.h 0.2.0.\n");
     /* one direction is said to be half of a guarantee, and no part claims privacy */
@@ -407,7 +407,7 @@ TEST(estimates_say_that_they_are_estimates)
         "(1.1, 1e-05)-DP.\n"
         "  Direction: both, with the example added and with it removed.\n"
         "  delta, remove          0.005883 +- 0.006 (4096 samples of the common law, order 4)\n"
-        "  delta, add             0.0005883 +- 0.0006 (2048 samples of the product law, order 7)\n"
+        "  delta, add             0.0005883 +- 0.0006 (2048 samples of the common law, order 7)\n"
         "  delta is at most       1.001e-05, wrong with probability 2e-06 per direction\n"
         "  without amplification  sigma 9.12346\n" UNIT BALLS ORIGIN
         "  seed 77; mcamp.h 0.2.0.\n");
@@ -468,7 +468,7 @@ TEST(statements_hold_all_that_repeats_them)
         "both with the example",
         "19 rounds, a cycle of 8", "epsilon 1.1", "delta 1e-05", "sigma 4.25", "level 2e-06",
         "0123456789abcdef", "fedcba9876543210", "seed 77, stream 4", "mcamp.h 0.2.0",
-        "4096 samples of the common law of order 4", "2048 samples of the product law of order 7" };
+        "4096 samples of the common law of order 4", "2048 samples of the common law of order 7" };
     mcamp_guarantee g = sample_claim();
     report(&g, MCAMP_REPORT_LEGAL);
     for (size_t i = 0; i < sizeof part / sizeof part[0]; i++) CHECK(strstr(out.s, part[i]) != NULL);

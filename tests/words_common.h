@@ -56,7 +56,7 @@ static mcamp_guarantee sample_claim(void)
     g.sigma = 4.25; g.eps = 1.1; g.delta = 1e-5; g.beta = 2e-6;
     g.remove = proof_of(0.1, 4096);
     g.add = proof_of(0.01, 2048);
-    g.add.method = MCAMP_METHOD_PRODUCT;
+    g.add.method = MCAMP_METHOD_COMMON;
     g.seed = 77; g.samples = 9999; g.max_samples = 1 << 20;
     g.rung = 4; g.rungs = 5;
     g.strategy_digest = UINT64_C(0x0123456789abcdef);

@@ -40,8 +40,8 @@ static const shape shapes[] = {
 };
 enum { IDENTITY, FEW, MANY, RARE, RARE_ADD, NSHAPES };
 
-typedef enum law { PLAIN, TILTED, COMMON, STICKY, PRODUCT, WHOLE, LADDER } law;
-static const char *const law_name[] = { "plain", "tilted", "common", "common, sticky", "product",
+typedef enum law { PLAIN, TILTED, COMMON, STICKY, WHOLE, LADDER } law;
+static const char *const law_name[] = { "plain", "tilted", "common", "common, sticky",
                                         "verify", "ladder" };
 static const char *const direction_name[] = { "both", "remove", "add" };
 
@@ -81,7 +81,6 @@ static void list_questions(void)
     add_questions(RARE, PLAIN, MCAMP_REMOVE);
     add_questions(RARE_ADD, PLAIN, MCAMP_ADD);
     add_questions(IDENTITY, TILTED, MCAMP_REMOVE);
-    add_questions(IDENTITY, PRODUCT, MCAMP_ADD);
     add_questions(IDENTITY, COMMON, MCAMP_ADD);
     add_questions(FEW, COMMON, MCAMP_REMOVE);
     add_questions(FEW, STICKY, MCAMP_REMOVE);
@@ -147,8 +146,7 @@ static const mcamp__sampler *sampler_of(const question *q, const mcamp_claim *cl
     static mcamp__sampler p;
     static mcamp__workers workers;
     static const mcamp_method method[] = {
-        MCAMP_METHOD_PLAIN, MCAMP_METHOD_TILTED, MCAMP_METHOD_COMMON, MCAMP_METHOD_COMMON,
-        MCAMP_METHOD_PRODUCT
+        MCAMP_METHOD_PLAIN, MCAMP_METHOD_TILTED, MCAMP_METHOD_COMMON, MCAMP_METHOD_COMMON
     };
     *w = &workers;
     if (last == q) return &p;
