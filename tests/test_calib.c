@@ -330,6 +330,59 @@ TEST(exact_and_sampled_bounds_meet)
     }
 }
 
+/* C = I where b does not divide n: bins of two lengths, some empty where n < b.  What is
+ * asked of the Gram matrix is what is asked of the event, and needs no samples.          */
+TEST(any_number_of_rounds_needs_no_samples)
+{
+    static const size_t n[] = { 10, 3, 7 }, b[] = { 4, 4, 5 };
+    static const double norm[3][2] = { { 1.7320508075688772, 1.4142135623730951 }, { 1, 0 },
+                                       { 1.4142135623730951, 1 } };
+    static const double count[3][2] = { { 2, 2 }, { 3, 1 }, { 2, 3 } };
+    for (int i = 0; i < 3; i++) {
+        mcamp_gram g;
+        mcamp_mech m;
+        mcamp_answer a, back;
+        mcamp_interval v;
+        mcamp_guarantee s;
+        mcamp_event e;
+        mcamp_claim c = small_claim();
+        memset(&e, 0, sizeof e);
+        CHECK(strategy_make("identity", "none", n[i], &m));
+        CHECK_STATUS(mcamp_gram_init(&ctx, &m, b[i], &g), MCAMP_OK);
+        e.kind = MCAMP_EVENT_BINS;
+        e.count = e.rounds = 1; e.bins = b[i]; e.sigma = 2.5;
+        e.n = 2; e.shift = norm[i]; e.prob = count[i];
+        CHECK_STATUS(mcamp_exact_delta(&ctx, &e, 1, NULL, 0.7, &v, NULL), MCAMP_OK);
+        CHECK_STATUS(mcamp_delta(&ctx, &g, 2.5, 0.7, NULL, &a), MCAMP_OK);
+        CHECK(!a.samples && a.kind == MCAMP_KIND_INTERVAL);
+        CHECK_NEAR(a.lower, v.lower, 1e-3, 0);
+        CHECK_NEAR(a.upper, v.upper, 1e-3, 0);
+        CHECK_STATUS(mcamp_epsilon(&ctx, &g, 2.5, a.upper, NULL, &back), MCAMP_OK);
+        CHECK(!back.samples && back.kind == MCAMP_KIND_INTERVAL);
+        CHECK_NEAR(back.eps, 0.7, 1e-2, 0);
+        c.sigma = 2.5; c.eps = 0.7; c.delta = a.upper * 1.001;
+        CHECK_STATUS(mcamp_verify(&ctx, &g, &c, &s), MCAMP_OK);
+        CHECK(s.accepted && !s.samples);
+        c.delta = a.lower * 0.98;
+        c.max_samples = MCAMP_BLOCK;
+        CHECK_STATUS(mcamp_verify(&ctx, &g, &c, &s), MCAMP_Q_REFUSED);
+        mcamp_gram_free(&ctx, &g);
+        mcamp_mech_free(&ctx, &m);
+    }
+    {
+        mcamp_gram g;
+        mcamp_mech m;
+        mcamp__factor f;
+        CHECK(strategy_make("sqrt:2", "none", 10, &m));
+        CHECK_STATUS(mcamp_gram_init(&ctx, &m, 4, &g), MCAMP_OK);
+        CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+        CHECK(!mcamp__exact_knows(&f));
+        mcamp__factor_free(&ctx, &f);
+        mcamp_gram_free(&ctx, &g);
+        mcamp_mech_free(&ctx, &m);
+    }
+}
+
 /* n = 2048, b = 128, C = I, where sampling to 1% would take minutes: the answers come
  * from section exact, have an error bar that is true, and are proved without samples.  */
 TEST(modes_that_are_alike_need_few_samples)
@@ -418,7 +471,8 @@ int main(int argc, char **argv)
         T(objects_that_are_none_are_refused),
         T(one_bad_sample_refuses),
         T(exact_and_sampled_bounds_meet),
-        T(modes_that_are_alike_need_few_samples),
+        T(any_number_of_rounds_needs_no_samples),
+    T(modes_that_are_alike_need_few_samples),
         T(a_claim_with_a_tenth_to_spare_is_accepted),
         T(answers_are_monotone_on_common_random_numbers) };
     setup();

@@ -1237,6 +1237,16 @@ TEST(bad_events_are_refused)
     s[0] = 0;
     CHECK_STATUS(mcamp_exact_rdp(&ctx, &e, 1, 2, &r), MCAMP_OK);
     CHECK_NEAR(r, log1p(0.25 * expm1(1.0)), 1e-13, 0);
+    e = bins(3, 1, 2);      /* kinds of bins: whole numbers, all of them, none negative */
+    e.n = 2; e.shift = s; e.prob = p;
+    for (int i = 0; i < 6; i++) {
+        static const double norm[6] = { 1, 1, 1, -1, 1, 0 }, count[6] = { 1, 1.5, 0, 2, 2, 2 };
+        mcamp_interval v = { 0, 1 };
+        s[0] = 1; s[1] = norm[i];
+        p[0] = 1; p[1] = count[i];
+        CHECK_STATUS(mcamp_exact_delta(&ctx, &e, 1, NULL, 1, &v, NULL),
+                     i < 4 ? MCAMP_E_ARG : MCAMP_OK);
+    }
 }
 
 static const mt_case cases[] = {
