@@ -14423,10 +14423,12 @@ MCAMP__PRIV mcamp_status mcamp__bins_delta(mcamp__acc *a, double eps, double giv
     if (!(bet.strike < 1e290) || out->upper < 1e-300) return MCAMP_OK;
     if (c > MCAMP__BINS_FAR) return MCAMP_Q_MAX_ITER;
     if (!a->add) mcamp__bins_huge(a, bet.cut, &huge);
-    st = mcamp__bins_tame(a, &bet, huge.lower, 0.99 * give_up / f - huge.upper, &tame);
+    st = MCAMP_OK;                      /* one X alone below k pays nothing */
+    if (a->add || b - a->idle > 1)
+        st = mcamp__bins_tame(a, &bet, huge.lower, 0.99 * give_up / f - huge.upper, &tame);
     if (st == MCAMP_E_INTERNAL || st == MCAMP_E_SIZE) return MCAMP_Q_MAX_ITER;
     if (st < 0) return st;
-    for (size_t i = 0; i < a->n; i++) {
+    for (size_t i = 0; i < a->n && (a->add || b - a->idle > 1); i++) {
         const mcamp__pair *p = &a->pair[i];
         double norm = p->br[0].mog.amax;
         huge.upper += p->left;

@@ -116,7 +116,8 @@ static void sigmas(row *r, double b, double eps, double delta)
     d.rel_error = 2e-3;
     st = mcamp_exact_calibrate(&ctx, &e, 1, &d, 0, MCAMP_PARAM_SIGMA, eps, delta, &s, NULL);
     t = bench_seconds() - t;
-    snprintf(what, sizeof what, "b %g, eps %g, delta %g: sigma %.6g (%d)", b, eps, delta, s, (int)st);
+    snprintf(what, sizeof what, "b %g, eps %g, delta %g: sigma %.6g (%d)", b, eps, delta, s,
+             (int)st);
     if (st < 0) { cell(&r[4], what, 1e30, t); return; }
     e.sigma = 0.99 * s;
     bench_check(&ctx, "delta", mcamp_exact_delta(&ctx, &e, 1, &d, eps, &v, NULL));

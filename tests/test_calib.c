@@ -365,7 +365,7 @@ TEST(any_number_of_rounds_needs_no_samples)
         CHECK(s.accepted && !s.samples);
         c.delta = a.lower * 0.98;
         c.max_samples = MCAMP_BLOCK;
-        CHECK_STATUS(mcamp_verify(&ctx, &g, &c, &s), MCAMP_Q_REFUSED);
+        CHECK(mcamp_verify(&ctx, &g, &c, &s) > 0 && !s.accepted);
         mcamp_gram_free(&ctx, &g);
         mcamp_mech_free(&ctx, &m);
     }
