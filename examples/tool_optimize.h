@@ -224,6 +224,15 @@ TOOL_FN mcamp_guarantee estimate_of(const session *s, const mcamp_mech *m,
     return g;
 }
 
+/* How far above the least possible error of its class, in per cent, rounded up; below 0:
+ * not known.                                                                       */
+TOOL_FN double within_percent(const session *s, const mcamp_opt_result *r)
+{
+    double error = s->opt[O_ERROR].given && !strcmp(s->opt[O_ERROR].text, "max") ? r->max_error
+                                                                                : r->rmse;
+    return r->least > 0 ? ceil(1e6 * (error / r->least - 1)) / 1e4 : -1;
+}
+
 TOOL_FN void json_result(const session *s, const mcamp_mech *m, const mcamp_opt_result *r)
 {
     mcamp_writer w = to_stdout();
@@ -236,6 +245,10 @@ TOOL_FN void json_result(const session *s, const mcamp_mech *m, const mcamp_opt_
         json_real(&j, "max_error", r->max_error);
     }
     mcamp_report_guarantee(&g, MCAMP_REPORT_MEMBERS, &w);
+    if (r->least > 0) {
+        json_real(&j, "least_error", r->least);
+        json_real(&j, "within_percent", within_percent(s, r));
+    }
     json_real(&j, "error_unit_noise", r->unit.rmse);
     json_real(&j, "max_error_unit_noise", r->unit.max);
     if (s->cmd->bit == OPTIMIZE) json_mech(&j, m);
@@ -255,6 +268,12 @@ TOOL_FN void print_result(const session *s, const mcamp_mech *m, const mcamp_opt
         printf("error for unit noise = %.6g\n\n", r->unit.rmse);
     printf("  for unit noise: %.6g on average, %.6g at most\n\n", r->unit.rmse, r->unit.max);
     mcamp_report_guarantee(&g, MCAMP_REPORT_TEXT, &w);
+    if (r->least > 0)
+        printf("  within %.4g%% of the best in its class: every C%s%s\n", within_percent(s, r),
+               m->bands < s->rounds ? " of as many bands" : "",
+               m->bands <= s->batches ? "" : m->bands < s->rounds
+               ? ", the columns that an example uses being orthogonal"
+               : " whose columns that an example uses are orthogonal");
     if (s->cmd->bit == OPTIMIZE) {
         printf("  %lu iterations, %.2f s; %s\n", (unsigned long)r->iterations, s->seconds,
                m->scale ? "with column factors (--out PREFIX writes them)" : "no column factors");

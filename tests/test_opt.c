@@ -333,6 +333,157 @@ TEST(more_freedom_is_not_worse)
     CHECK_LE(banded, equal * (1 - 1e-3));
 }
 
+/* ---- orthogonal participations -------------------------------------------------- */
+
+/* The largest norm of C x by the definition: over b starts, contributions u_t of a common
+ * direction with signs, and of orthogonal ones, never exceed the stated sensitivity.   */
+static void check_orthogonal(const mcamp_mech *m, size_t b, double sens)
+{
+    size_t n = m->n;
+    double *c = (double *)calloc(n * n, sizeof *c), worst = 0;
+    for (size_t j = 0; j < n; j++) CHECK_STATUS(mcamp_mech_column(&ctx, m, j, c + j * n), MCAMP_OK);
+    for (size_t i = 0; i < b; i++) {
+        double square = 0;
+        for (size_t p = i; p < n; p += b)
+            for (size_t q = i; q < n; q += b) {
+                double x = mcamp__dot(c + p * n, c + q * n, n);
+                if (p == q) square += x;
+                else CHECK_NEAR(x, 0, 0, 1e-9);
+            }
+        worst = mcamp__dmax(worst, square);
+    }
+    CHECK_NEAR(sqrt(worst), sens, 1e-9, 0);
+    free(c);
+}
+
+/* Known feasible figures are met or beaten; no C has less error than `least`, and the
+ * one that is found has hardly more.                                                  */
+TEST(orthogonal_optima)
+{
+    static const struct { size_t epochs, b, bands; double rmse, unit; } known[] = {
+        { 4, 16, 0, 18.622, 0 }, { 4, 32, 0, 20.298, 0 }, { 4, 8, 0, 0, 4.0273 },
+        { 8, 16, 0, 0, 7.50925 }, { 4, 16, 16, 18.910, 0 }, { 4, 16, 21, 18.85, 0 },
+        { 1, 40, 7, 0, 0 }, { 5, 9, 3, 0, 0 }
+    };
+    setup();
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        size_t n = known[i].epochs * known[i].b - (i == 7 ? 2 : 0);
+        mcamp_opt_desc d = problem(MCAMP_OPT_BANDED, MCAMP_AMPLIFY_NONE, n, known[i].b);
+        mcamp_opt_result r;
+        mcamp_sens s;
+        mcamp_mech m;
+        d.eps = 1; d.delta = 1e-6; d.bands = known[i].bands;
+        CHECK_STATUS(mcamp_opt_run(&ctx, &d, &m, &r), MCAMP_OK);
+        if (known[i].rmse > 0) CHECK_LE(r.rmse, known[i].rmse);
+        if (known[i].unit > 0) CHECK_LE(r.unit.rmse * r.sensitivity, known[i].unit);
+        CHECK_LE(r.least, r.rmse);
+        CHECK_LE(r.rmse, r.least * 1.0005);
+        check_orthogonal(&m, known[i].b, r.sensitivity);
+        CHECK_STATUS(mcamp_sens_fixed(&ctx, &m, known[i].epochs, known[i].b, &s), MCAMP_OK);
+        CHECK(s.exact);
+        mcamp_mech_free(&ctx, &m);
+    }
+}
+
+/* Other errors, other workloads: the bound holds for any C of the family, here the starting
+ * one, and stays near the optimum.                                                     */
+TEST(bounds_of_other_errors)
+{
+    mcamp_work_desc wd;
+    setup();
+    memset(&wd, 0, sizeof wd);
+    wd.n = 24;
+    for (int v = 0; v < 4; v++) {
+        double lr[24];
+        mcamp_opt_desc d = problem(MCAMP_OPT_BANDED, MCAMP_AMPLIFY_NONE, 24, 8);
+        mcamp_work work;
+        mcamp_opt_result r, early;
+        mcamp_mech m;
+        double got;
+        for (size_t i = 0; i < 24; i++) lr[i] = 1 / (1.0 + (double)i);
+        wd.kind = v & 1 ? MCAMP_WORK_EMA : MCAMP_WORK_MOMENTUM;
+        wd.beta = 0.7;
+        wd.lr = v == 2 ? lr : NULL;
+        CHECK_STATUS(mcamp_work_init(&ctx, &wd, &work), MCAMP_OK);
+        d.work = &work;
+        if (v == 3) d.error = MCAMP_ERROR_MAX;
+        r = optimum(&d, NULL);
+        got = v == 3 ? r.max_error : r.rmse;
+        CHECK(r.least > 0);
+        CHECK_LE(r.least, got);
+        CHECK_LE(got, r.least * (v == 3 ? 1.01 : 1.001));
+        d.max_iterations = 1;
+        CHECK_STATUS(mcamp_opt_run(&ctx, &d, &m, &early), MCAMP_Q_MAX_ITER);
+        mcamp_mech_free(&ctx, &m);
+        CHECK_LE(r.least, v == 3 ? early.max_error : early.rmse);
+        CHECK_LE(early.least, got);
+        mcamp_work_free(&ctx, &work);
+    }
+}
+
+/* The two ways to the error and its gradient, at a random X of few bands. */
+TEST(few_bands_and_dense_agree)
+{
+    enum { N = 90 };
+    double lr[N], *x, *g[2], f[2];
+    mcamp_work_desc wd;
+    setup();
+    memset(&wd, 0, sizeof wd);
+    wd.n = N;
+    for (size_t i = 0; i < N; i++) lr[i] = 0.5 + test_rand();
+    for (int v = 0; v < 4; v++) {
+        mcamp_opt_desc d = problem(MCAMP_OPT_BANDED, MCAMP_AMPLIFY_NONE, N, v & 1 ? 4 : 20), e;
+        mcamp_work work;
+        mcamp__opt o;
+        size_t count = 0;
+        d.bands = 7;
+        if (v == 3) d.error = MCAMP_ERROR_MAX;
+        wd.kind = v == 1 ? MCAMP_WORK_EMA : v ? MCAMP_WORK_MOMENTUM : MCAMP_WORK_PREFIX;
+        wd.beta = v ? 0.6 : 0;
+        wd.lr = v == 2 ? lr : NULL;
+        CHECK_STATUS(mcamp_work_init(&ctx, &wd, &work), MCAMP_OK);
+        CHECK_STATUS(mcamp__opt_resolve(&ctx, &d, &e), MCAMP_OK);
+        CHECK_STATUS(mcamp__opt_init(&ctx, &e, &work, &o), MCAMP_OK);
+        CHECK(o.orth.q == 9);
+        o.power = 16;
+        count = o.m.count;
+        x = (double *)malloc(3 * count * sizeof *x);
+        g[0] = x + count; g[1] = g[0] + count;
+        CHECK_STATUS(mcamp__opt_start(&ctx, &o, x), MCAMP_OK);
+        for (size_t i = 0; i < count; i++) x[i] += 0.02 * (test_rand() - 0.5);
+        CHECK_STATUS(mcamp__opt_eval(&o, x, &f[0], g[0]), MCAMP_OK);
+        mcamp__delete_doubles(&ctx, o.orth.block, o.orth.total);
+        CHECK_STATUS(mcamp__orth_init(&o, 1), MCAMP_OK);
+        CHECK_STATUS(mcamp__opt_eval(&o, x, &f[1], g[1]), MCAMP_OK);
+        CHECK_NEAR(f[0], f[1], 1e-10, 1e-10);
+        for (size_t i = 0; i < count; i++) CHECK_NEAR(g[0][i], g[1][i], 1e-7, 1e-9);
+        free(x);
+        mcamp__opt_free(&ctx, &o);
+        mcamp_work_free(&ctx, &work);
+    }
+}
+
+/* Sums of roots of eigenvalues that are known: of an orthogonal change of a diagonal. */
+TEST(sum_of_roots)
+{
+    enum { N = 23 };
+    double s[N * N], v[N], work[4 * N], want = 0, norm = 0;
+    for (size_t i = 0; i < N; i++) { v[i] = test_rand() - 0.5; norm += v[i] * v[i]; }
+    memset(s, 0, sizeof s);
+    for (size_t k = 0; k < N; k++) {
+        double d = k % 5 ? (double)(k * k) : 0;
+        want += sqrt(d);
+        for (size_t i = 0; i < N; i++)
+            for (size_t j = 0; j < N; j++)
+                s[i * N + j] += d * ((i == k) - 2 * v[i] * v[k] / norm) *
+                                ((j == k) - 2 * v[j] * v[k] / norm);
+    }
+    CHECK_NEAR(mcamp__trace_root(s, N, work), want, 1e-7, 0);
+    for (size_t i = 0; i < N; i++)
+        for (size_t j = 0; j < N; j++) s[i * N + j] = i == j ? 4 : 0;
+    CHECK_NEAR(mcamp__trace_root(s, N, work), 2.0 * N, 1e-12, 0);
+}
+
 /* 13 rounds in cycles of 4, 22 in groups of 3: sigma of the last, partial cycle included, by
  * another road.                                                                        */
 TEST(sigma_of_partial_cycles)
@@ -780,7 +931,9 @@ TEST_MAIN("opt",
     T(unstable_starts), T(sigma_that_is_no_number), T(trials_that_are_no_numbers),
     T(interrupted_keeps_the_best), T(sigma_of_partial_cycles),
     T(banded_toeplitz_without_amplification),
-    T(more_freedom_is_not_worse), T(poisson_takes_the_callers_sigma), T(poisson_with_much_noise),
+    T(more_freedom_is_not_worse),
+    T(orthogonal_optima), T(bounds_of_other_errors), T(few_bands_and_dense_agree),
+    T(sum_of_roots), T(poisson_takes_the_callers_sigma), T(poisson_with_much_noise),
     T(poisson_chooses_bands), T(edge_matrix_against_quadrature), T(directions_that_tie),
     T(factors_do_not_matter), T(families_agree_and_bands_help),
     T(other_starts_reach_the_same_error), T(grown_from_fewer_buffers), T(balls_in_bins),

@@ -376,6 +376,13 @@ runs 0 error $run --strategy blt:@"$tmp/blt.txt"
 runs 0 optimize --rounds 12 --batches 4 --eps 1 --delta 1e-3 --amplification none \
     --family banded:3 --out "$tmp/banded"
 runs 0 error --rounds 12 --batches 4 --strategy banded:@"$tmp/banded.txt"
+runs 0 optimize --rounds 64 --batches 16 --eps 1 --delta 1e-6 --amplification none --family dense
+grep -q 'within 0.0*[1-9]*% of the best in its class: every C whose columns' "$tmp/out" && ok ||
+    bad "no word of the optimum: $(cat "$tmp/out")"
+runs 0 optimize --rounds 64 --batches 16 --eps 1 --delta 1e-6 --amplification none --family dense --json
+awk "BEGIN { x = $(value rmse); y = $(value least_error); p = $(value within_percent)
+    exit !(y > 18 && y <= x && x <= 18.622 && p < 0.1 && 100 * (x / y - 1) <= p) }" && ok ||
+    bad "bound: $(cat "$tmp/out")"
 runs 0 optimize $run --eps 2 --delta 1e-3 --amplification bnb --family blt:1 --iterations 3 --json
 [ -n "$(value theta)" ] && [ -n "$(value omega)" ] && ok || bad "no theta and omega"
 runs 0 optimize $run --eps 2 --delta 1e-3 --amplification poisson --family toeplitz:4 \
