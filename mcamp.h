@@ -117,7 +117,9 @@
  *   session  mcamp_guarantee_unamplified,
  *            mcamp_session_init, mcamp_session_guarantee, mcamp_session_begin,
  *            mcamp_session_add, mcamp_session_skip, mcamp_session_end,
- *            mcamp_session_save, mcamp_session_load, mcamp_session_delta
+ *            mcamp_session_end_float, mcamp_session_end_bf16, mcamp_session_share,
+ *            mcamp_session_merge, mcamp_session_save, mcamp_session_load,
+ *            mcamp_session_delta
  *   exact    mcamp_exact_rdp, mcamp_exact_rdp_epsilon, mcamp_exact_classical_sigma,
  *            mcamp_exact_zcdp_epsilon_simple, mcamp_exact_zcdp_epsilon,
  *            mcamp_exact_compose_advanced, mcamp_exact_compose_optimal,
@@ -1048,7 +1050,8 @@ typedef struct mcamp_batch {
     double q;
     uint32_t *list, *start;     /* BINS, SHUFFLE: order and b + 1 ends;
                                    MINSEP: last round + 1                     */
-    uint32_t *due;              /* a session's: a bit for each example        */
+    uint32_t *due;              /* a session's: bits of those who are due, and of
+                                   those who were drawn                       */
     size_t list_count, start_count, due_count;
     uint32_t keys[24];
 } mcamp_batch;
@@ -1059,7 +1062,7 @@ typedef struct mcamp_batch_size {
 } mcamp_batch_size;
 
 /* Memory: BINS without scan and SHUFFLE 4 (m + b + 1) bytes, MINSEP 4 m bytes, the
- * others nothing; with lists m < 2^32.  A session adds m/8 bytes.              */
+ * others nothing; with lists m < 2^32.  A session adds m/4 bytes.              */
 MCAMP_API mcamp_status mcamp_batch_init(mcamp_ctx *ctx, const mcamp_batch_desc *desc,
                                         mcamp_batch *batch);
 MCAMP_API void mcamp_batch_free(mcamp_ctx *ctx, mcamp_batch *batch);
@@ -1184,7 +1187,8 @@ typedef struct mcamp_session_desc {
     mcamp_arithmetic arithmetic;    /* 0: LATTICE                             */
     int64_t *grid_sum;          /* LATTICE: REQUIRED: dim of these            */
     double *sum;                /* FLOATING: REQUIRED: dim of these           */
-    mcamp_ledger ledger;        /* record NULL: none                          */
+    mcamp_ledger ledger;        /* record NULL: none; each part of the
+                                   coordinates needs a ledger of its own      */
     uint32_t end_canary;        /* must be 0                                  */
 } mcamp_session_desc;
 
@@ -1215,33 +1219,60 @@ typedef struct mcamp_session {
  * second session on a stream ends the first; the C of the stream must not have changed
  * since its init.  LATTICE: parts without a grid get the library's, about 2^-20 of the
  * noise: a power of two that neither noise nor sums can outgrow (MCAMP_E_MISMATCH
- * "grid" if there is none).  Takes n doubles from ctx, for a moment, and m/8 bytes.  */
+ * "grid" if there is none).  Takes n doubles from ctx, for a moment, and m/4 bytes.  */
 MCAMP_API mcamp_status mcamp_session_init(mcamp_ctx *ctx, const mcamp_session_desc *desc,
                                           mcamp_session *session);
 /* What the run keeps: the guarantee, with its arithmetic, grid, number and whether there
  * is a ledger.  NULL: no session.                                             */
 MCAMP_API const mcamp_guarantee *mcamp_session_guarantee(const mcamp_session *session);
 /* Starts round `round`, which must be the next one, or starts it once more: its
- * examples to out, the sum set to 0.  MCAMP_E_SIZE: more than `capacity`, or than the
- * clipping's max_examples.                                                    */
+ * examples to out, MCAMP_NOBODY to the rest of it, the sum set to 0.  MCAMP_E_SIZE: more
+ * than `capacity`, or than the clipping's max_examples.                       */
+#define MCAMP_NOBODY SIZE_MAX
 MCAMP_API mcamp_status mcamp_session_begin(mcamp_ctx *ctx, mcamp_session *session,
                                            uint64_t round, size_t *out, size_t capacity,
                                            mcamp_batch_size *size);
-/* The gradient of `example`: once for each that was drawn, in any order.
- * MCAMP_E_MISMATCH ("example"): it was not drawn, or was added already.        */
+/* The gradient of `example`: once for each that was drawn, in any order and any number of
+ * micro-batches.  Whatever is given for MCAMP_NOBODY, which fills batches up to one size,
+ * counts as zero.  MCAMP_E_MISMATCH ("example"): it was not drawn, or was added already. */
 MCAMP_API mcamp_status mcamp_session_add(mcamp_ctx *ctx, mcamp_session *session,
                                          uint64_t example, const mcamp_tensor *pieces,
                                          size_t count);
 /* A member who is left out: adds zero.  Whether may depend on nothing but that example. */
 MCAMP_API mcamp_status mcamp_session_skip(mcamp_ctx *ctx, mcamp_session *session,
                                           uint64_t example);
-/* Ends the round: out[dim] = the sum, or mean, with its noise, ready for the
- * optimiser.  out may be the sum, which holds noise too from then on.
+/* Ends the round: out = the sum, or mean, with its noise, ready for the optimiser: of
+ * the coordinates that the noise was made for (`count`; all, unless `first` and `count`
+ * say otherwise).  The sum holds noise too from then on, zeros elsewhere; out may be
+ * where these coordinates of the sum are.
  * MCAMP_E_MISMATCH ("members"): some who were drawn are missing.  MCAMP_E_LEDGER: the
  * ledger did not accept it; call again, when it can, or load a state.
  * After any error out is as it was.                                           */
 MCAMP_API mcamp_status mcamp_session_end(mcamp_ctx *ctx, mcamp_session *session,
                                          double *out);
+/* The same as floats, or rounded to bfloat16: what is released is first made whole.
+ * MCAMP_E_NONFINITE: beyond 3.38e38 of them; take doubles.                      */
+MCAMP_API mcamp_status mcamp_session_end_float(mcamp_ctx *ctx, mcamp_session *session,
+                                               float *out);
+MCAMP_API mcamp_status mcamp_session_end_bf16(mcamp_ctx *ctx, mcamp_session *session,
+                                              uint16_t *out);
+
+/* A ROUND IN SEVERAL PROCESSES (LATTICE only: integers have one sum, in any order).
+ * All have sessions of equal parts, but for `first` and `count` of the noise: each may
+ * make the noise of all coordinates, or of its own.  All begin the round; each adds some
+ * of the members, takes a share and sends it, with its grid_sum, to the others, who
+ * merge it; once all members are there, each ends the round.  Bits do not depend on how
+ * members and coordinates were split; each member counts once, or nothing is released.
+ *   out: who was added here, sealed.  *size = bytes needed; out may be NULL to ask. */
+MCAMP_API mcamp_status mcamp_session_share(mcamp_ctx *ctx, const mcamp_session *session,
+                                           void *out, size_t capacity, size_t *size);
+/* sum: the grid_sum at the coordinates of this session's noise (`count` of them) in the
+ * process where the share is from.  MCAMP_E_MISMATCH ("example"): somebody was added
+ * here and there, or was not drawn; MCAMP_E_STEP: of another round; MCAMP_E_BLOB: of
+ * another run, or damaged; MCAMP_E_ARG ("sum"): more than its members can have made.  */
+MCAMP_API mcamp_status mcamp_session_merge(mcamp_ctx *ctx, mcamp_session *session,
+                                           const int64_t *sum, const void *share,
+                                           size_t size);
 /* The whole run as a blob, as mcamp_noise_save makes one, bound to the key and to all
  * that the session is bound to; a round that is open is not in it, and begins again.
  * Save after each round: what was released since can only be repeated bit by bit.
@@ -8717,6 +8748,7 @@ MCAMP_API mcamp_status mcamp_verify_sampled(mcamp_ctx *ctx, const mcamp_gram *gr
 #define MCAMP__KEY_SEAL  UINT64_C(8)    /* authenticates them                  */
 #define MCAMP__KEY_ROOT  UINT64_C(9)    /* of the keys that are bound to more   */
 #define MCAMP__KEY_LEDGER UINT64_C(10)  /* digests of releases                 */
+#define MCAMP__KEY_SHARE UINT64_C(11)   /* shares of rounds                    */
 #define MCAMP__KEY_CHILD (UINT64_C(1) << 63)    /* + index: mcamp_key_derive   */
 
 MCAMP_API void mcamp_wipe(void *p, size_t size)
@@ -10556,7 +10588,7 @@ MCAMP__PRIV void mcamp__batch_fill(mcamp_ctx *ctx, mcamp_batch *b)
 MCAMP__PRIV mcamp_status mcamp__batch_due(mcamp_ctx *ctx, mcamp_batch *b)
 {
     if (b->due) return MCAMP_OK;
-    b->due_count = (size_t)(b->examples / 32) + 1;
+    b->due_count = 2 * ((size_t)(b->examples / 32) + 1);
     b->due = (uint32_t *)mcamp__new(ctx, b->due_count, sizeof *b->due);
     return b->due ? MCAMP_OK
                   : mcamp__fail(ctx, MCAMP_E_MEMORY, "examples", (double)b->examples);
@@ -11030,7 +11062,7 @@ MCAMP__PRIV const char *mcamp__session_differs(const mcamp_guarantee *g,
     if (!mcamp__eq(m->sigma, g->sigma)) return "sigma";
     if (!mcamp__eq(m->clip_norm, c->norm)) return "clip_norm";
     if (!mcamp__eq(m->grid, c->grid)) return "grid";
-    if (m->dim != c->dim || m->first || m->count != c->dim) return "dim";
+    if (m->dim != c->dim) return "dim";
     if (b->key_id != m->key_id) return "key";
     return NULL;
 }
@@ -11262,9 +11294,11 @@ MCAMP__PRIV int mcamp__session_stale(const mcamp_session *s)
 /* Whose bits are set has been drawn and was not added yet. */
 MCAMP__PRIV void mcamp__session_draw(mcamp_session *s, const size_t *member, size_t count)
 {
-    memset(s->batch->due, 0, s->batch->due_count * sizeof *s->batch->due);
+    size_t words = s->batch->due_count / 2;
+    memset(s->batch->due, 0, words * sizeof *s->batch->due);
     for (size_t i = 0; i < count; i++)
         s->batch->due[member[i] / 32] |= UINT32_C(1) << member[i] % 32;
+    memcpy(s->batch->due + words, s->batch->due, words * sizeof *s->batch->due);
     s->due = count;
 }
 
@@ -11308,6 +11342,7 @@ MCAMP_API mcamp_status mcamp_session_begin(mcamp_ctx *ctx, mcamp_session *sessio
     s->clip->added = 0;
     s->round = round;
     mcamp__session_draw(s, out, drawn.kept);
+    for (size_t i = drawn.kept; i < capacity; i++) out[i] = MCAMP_NOBODY;
     s->open = true;
     *size = drawn;
     return MCAMP_OK;
@@ -11319,8 +11354,9 @@ MCAMP_API mcamp_status mcamp_session_add(mcamp_ctx *ctx, mcamp_session *session,
 {
     MCAMP__GUARD;
     mcamp_session *s = session;
-    mcamp_status st = mcamp__session_due(ctx, s, example);
-    if (st < 0) return st;
+    mcamp_status st = example == MCAMP_NOBODY ? mcamp__session_open(ctx, s, false)
+                                              : mcamp__session_due(ctx, s, example);
+    if (st < 0 || example == MCAMP_NOBODY) return st;
     st = s->sum ? mcamp_clip_add(ctx, s->clip, pieces, count, s->sum)
                 : mcamp_clip_add_grid(ctx, s->clip, pieces, count, s->grid_sum);
     if (st == MCAMP_OK) mcamp__session_done(s, example);
@@ -11336,6 +11372,16 @@ MCAMP_API mcamp_status mcamp_session_skip(mcamp_ctx *ctx, mcamp_session *session
     return st;
 }
 
+/* The sum at the coordinates of the noise, the rest of it being zero. */
+MCAMP__PRIV void mcamp__session_crop(mcamp_session *s)
+{
+    size_t at = (size_t)s->noise->first, end = at + s->noise->count, dim = s->clip->dim;
+    size_t one = s->sum ? sizeof *s->sum : sizeof *s->grid_sum;
+    unsigned char *p = s->sum ? (unsigned char *)s->sum : (unsigned char *)s->grid_sum;
+    memset(p, 0, at * one);
+    memset(p + end * one, 0, (dim - end) * one);
+}
+
 /* The sum gets its noise, once; from then on it is what will be released. */
 MCAMP__PRIV mcamp_status mcamp__session_noise(mcamp_ctx *ctx, mcamp_session *s)
 {
@@ -11343,11 +11389,13 @@ MCAMP__PRIV mcamp_status mcamp__session_noise(mcamp_ctx *ctx, mcamp_session *s)
     mcamp_status st = mcamp__session_open(ctx, s, false);
     if (st < 0) return st;
     if (s->due) return mcamp__fail(ctx, MCAMP_E_MISMATCH, "members", (double)s->due);
-    k.d = s->sum;
-    k.grid = s->grid_sum;
-    st = mcamp__noise_round(ctx, s->noise, s->round, s->clip->dim, &k, 1);
-    s->noisy = st == MCAMP_OK;
-    return st;
+    if (s->sum) k.d = s->sum + s->noise->first;
+    else        k.grid = s->grid_sum + s->noise->first;
+    st = mcamp__noise_round(ctx, s->noise, s->round, s->noise->count, &k, 1);
+    if (st < 0) return st;
+    mcamp__session_crop(s);
+    s->noisy = true;
+    return MCAMP_OK;
 }
 
 /* The digest is keyed, of the whole run and of every bit that would be released. */
@@ -11361,8 +11409,9 @@ MCAMP__PRIV void mcamp__session_entry(const mcamp_session *s, mcamp_ledger_entry
     mcamp__bound_key(s->noise->keys + 24, MCAMP__KEY_LEDGER, w, MCAMP__RUN_WORDS, key);
     mcamp__blake_start(&h, key, sizeof e->digest);
     mcamp__blake_word(&h, s->round);
-    for (size_t i = 0; i < s->clip->dim; i += 16) {
-        size_t len = mcamp__zmin(16, s->clip->dim - i);
+    mcamp__blake_word(&h, s->noise->first);
+    for (size_t i = (size_t)s->noise->first, end = i + s->noise->count; i < end; i += 16) {
+        size_t len = mcamp__zmin(16, end - i);
         for (size_t k = 0; k < len; k++)
             mcamp__put64(block + 8 * k, s->sum ? mcamp__bits(s->sum[i + k])
                                                : (uint64_t)s->grid_sum[i + k]);
@@ -11374,18 +11423,48 @@ MCAMP__PRIV void mcamp__session_entry(const mcamp_session *s, mcamp_ledger_entry
     mcamp_wipe(key, sizeof key);
 }
 
+/* Where a released round goes: exactly one of the three. */
+typedef struct mcamp__released { double *d; float *f; uint16_t *b; } mcamp__released;
+
+/* The i-th number that is released. */
+MCAMP__PRIV double mcamp__session_value(const mcamp_session *s, size_t i)
+{
+    const mcamp_noise *m = s->noise;
+    size_t at = (size_t)m->first + i;
+    double x = s->sum ? s->sum[at] : (double)s->grid_sum[at] * m->grid;
+    return m->unit == MCAMP_NOISE_MEAN ? x / m->batch : x;
+}
+
+/* To nearest, halves to even: the upper half of a float's bits.  |x| is below 3.38e38. */
+MCAMP__PRIV uint16_t mcamp__to_bf16(double x)
+{
+    float f = (float)x;
+    uint32_t u;
+    memcpy(&u, &f, sizeof u);
+    return (uint16_t)((u + 0x7fffu + (u >> 16 & 1)) >> 16);
+}
+
+MCAMP__PRIV mcamp_status mcamp__session_fits(mcamp_ctx *ctx, const mcamp_session *s,
+                                             const mcamp__released *o)
+{
+    for (size_t i = 0; !o->d && i < s->noise->count; i++) {
+        double x = mcamp__session_value(s, i);
+        if (!(fabs(x) <= 3.38e38)) return mcamp__fail(ctx, MCAMP_E_NONFINITE, "out", x);
+    }
+    return MCAMP_OK;
+}
+
 /* All that can fail comes first, and in memory of the session's own: out gets nothing
  * but the sum with its noise.                                                  */
-MCAMP_API mcamp_status mcamp_session_end(mcamp_ctx *ctx, mcamp_session *session,
-                                         double *out)
+MCAMP__PRIV mcamp_status mcamp__session_release(mcamp_ctx *ctx, mcamp_session *s,
+                                                const mcamp__released *o)
 {
-    MCAMP__GUARD;
-    mcamp_session *s = session;
     mcamp_ledger_entry entry;
     mcamp_status st = mcamp__session_args(ctx, s);
     if (st < 0) return st;
-    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
+    if (!o->d && !o->f && !o->b) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
     st = s->noisy ? mcamp__session_open(ctx, s, true) : mcamp__session_noise(ctx, s);
+    if (st == MCAMP_OK) st = mcamp__session_fits(ctx, s, o);
     if (st < 0) return st;
     if (s->ledger.record) {
         mcamp__session_entry(s, &entry);
@@ -11393,9 +11472,148 @@ MCAMP_API mcamp_status mcamp_session_end(mcamp_ctx *ctx, mcamp_session *session,
             return mcamp__fail(ctx, MCAMP_E_LEDGER, "ledger", (double)s->round);
     }
     s->open = s->noisy = false;
-    if (s->grid_sum) return mcamp_noise_from_grid(ctx, s->noise, s->grid_sum, s->clip->dim, out);
-    for (size_t i = 0; i < s->clip->dim; i++)
-        out[i] = s->noise->unit == MCAMP_NOISE_MEAN ? s->sum[i] / s->noise->batch : s->sum[i];
+    for (size_t i = 0; i < s->noise->count; i++) {
+        double x = mcamp__session_value(s, i);
+        if (o->d)      o->d[i] = x;
+        else if (o->f) o->f[i] = (float)x;
+        else           o->b[i] = mcamp__to_bf16(x);
+    }
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_session_end(mcamp_ctx *ctx, mcamp_session *session,
+                                         double *out)
+{
+    MCAMP__GUARD;
+    mcamp__released o = { NULL, NULL, NULL };
+    o.d = out;
+    return mcamp__session_release(ctx, session, &o);
+}
+
+MCAMP_API mcamp_status mcamp_session_end_float(mcamp_ctx *ctx, mcamp_session *session,
+                                               float *out)
+{
+    MCAMP__GUARD;
+    mcamp__released o = { NULL, NULL, NULL };
+    o.f = out;
+    return mcamp__session_release(ctx, session, &o);
+}
+
+MCAMP_API mcamp_status mcamp_session_end_bf16(mcamp_ctx *ctx, mcamp_session *session,
+                                              uint16_t *out)
+{
+    MCAMP__GUARD;
+    mcamp__released o = { NULL, NULL, NULL };
+    o.b = out;
+    return mcamp__session_release(ctx, session, &o);
+}
+
+/* ---- rounds in several processes ------------------------------------------------- *
+ * A share: its round, the examples that were added as bits, and a seal under a key of
+ * the run and this purpose.                                                       */
+
+MCAMP__PRIV size_t mcamp__share_bytes(const mcamp_session *s)
+{
+    return 8 + 2 * s->batch->due_count + 32;        /* half of them, of 4 bytes each */
+}
+
+MCAMP__PRIV void mcamp__share_seal(const mcamp_session *s, const unsigned char *p,
+                                   unsigned char seal[32])
+{
+    uint64_t w[MCAMP__RUN_WORDS];
+    uint32_t key[8];
+    mcamp__blake h;
+    mcamp__run_words(s, w);
+    mcamp__bound_key(s->noise->keys + 24, MCAMP__KEY_SHARE, w, MCAMP__RUN_WORDS, key);
+    mcamp__blake_start(&h, key, 32);
+    mcamp__blake_add(&h, p, mcamp__share_bytes(s) - 32);
+    mcamp__blake_end(&h, seal, 32);
+    mcamp_wipe(key, sizeof key);
+}
+
+/* A round that is open, on the lattice. */
+MCAMP__PRIV mcamp_status mcamp__share_args(mcamp_ctx *ctx, const mcamp_session *s)
+{
+    mcamp_status st = mcamp__session_open(ctx, s, false);
+    if (st == MCAMP_OK && !s->grid_sum) return mcamp__fail(ctx, MCAMP_E_MISMATCH, "arithmetic", 0);
+    return st;
+}
+
+MCAMP_API mcamp_status mcamp_session_share(mcamp_ctx *ctx, const mcamp_session *session,
+                                           void *out, size_t capacity, size_t *size)
+{
+    MCAMP__GUARD;
+    const mcamp_session *s = session;
+    unsigned char *p = (unsigned char *)out;
+    size_t words, bytes;
+    mcamp_status st = mcamp__share_args(ctx, s);
+    if (st < 0) return st;
+    if (!size) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "size", 0);
+    words = s->batch->due_count / 2;
+    bytes = mcamp__share_bytes(s);
+    if (out && capacity < bytes)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "capacity", (double)capacity);
+    *size = bytes;
+    if (!out) return MCAMP_OK;
+    mcamp__put64(p, s->round);
+    for (size_t i = 0; i < words; i++) {
+        uint32_t added = s->batch->due[words + i] & ~s->batch->due[i];
+        for (size_t k = 0; k < 4; k++) p[8 + 4 * i + k] = (unsigned char)(added >> (8 * k));
+    }
+    mcamp__share_seal(s, p, p + bytes - 32);
+    return MCAMP_OK;
+}
+
+/* How many the share has added; who of them is not due here ends it. */
+MCAMP__PRIV mcamp_status mcamp__share_check(mcamp_ctx *ctx, const mcamp_session *s,
+                                            const unsigned char *p, size_t size, uint64_t *count)
+{
+    unsigned char seal[32];
+    size_t bytes = mcamp__share_bytes(s);
+    int whole;
+    *count = 0;
+    if (size != bytes) return mcamp__fail(ctx, MCAMP_E_BLOB, "size", (double)size);
+    mcamp__share_seal(s, p, seal);
+    whole = mcamp__same_bytes(seal, p + bytes - 32, 32);
+    mcamp_wipe(seal, sizeof seal);
+    if (!whole) return mcamp__fail(ctx, MCAMP_E_BLOB, "share", 0);
+    if (mcamp__get64(p) != s->round)
+        return mcamp__fail(ctx, MCAMP_E_STEP, "share", (double)mcamp__get64(p));
+    for (size_t i = 0; i < s->batch->due_count / 2; i++) {
+        uint32_t added = mcamp__le32(p + 8 + 4 * i);
+        if (added & ~s->batch->due[i])
+            return mcamp__fail(ctx, MCAMP_E_MISMATCH, "example", 32 * (double)i);
+        for (; added; added &= added - 1) ++*count;
+    }
+    return MCAMP_OK;
+}
+
+/* Every example moves a coordinate by at most the norm: sums beyond that are damaged, and
+ * could leave the integers.                                                       */
+MCAMP_API mcamp_status mcamp_session_merge(mcamp_ctx *ctx, mcamp_session *session,
+                                           const int64_t *sum, const void *share,
+                                           size_t size)
+{
+    MCAMP__GUARD;
+    mcamp_session *s = session;
+    const unsigned char *p = (const unsigned char *)share;
+    uint64_t count = 0;
+    double most;
+    mcamp_status st = mcamp__share_args(ctx, s);
+    if (st < 0) return st;
+    if (!sum) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "sum", 0);
+    if (!share) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "share", 0);
+    st = mcamp__share_check(ctx, s, p, size, &count);
+    if (st < 0) return st;
+    most = (double)count * (s->clip->norm / s->clip->grid);
+    for (size_t i = 0; i < s->noise->count; i++) {
+        if (!(fabs((double)sum[i]) <= most))
+            return mcamp__fail(ctx, MCAMP_E_ARG, "sum", (double)sum[i]);
+    }
+    for (size_t i = 0; i < s->noise->count; i++) s->grid_sum[s->noise->first + i] += sum[i];
+    for (size_t i = 0; i < s->batch->due_count / 2; i++)
+        s->batch->due[i] &= ~mcamp__le32(p + 8 + 4 * i);
+    s->due -= count;
     return MCAMP_OK;
 }
 
@@ -11470,6 +11688,7 @@ MCAMP_API mcamp_status mcamp_session_load(mcamp_ctx *ctx, mcamp_session *session
 #undef MCAMP__KEY_SEAL
 #undef MCAMP__KEY_ROOT
 #undef MCAMP__KEY_LEDGER
+#undef MCAMP__KEY_SHARE
 #undef MCAMP__KEY_CHILD
 #undef MCAMP__MAX_INDEX
 

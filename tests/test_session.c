@@ -813,7 +813,6 @@ TEST(anything_but_what_was_guaranteed_is_refused_by_name)
     REFUSE(p.cd.norm = 1, "clip_norm");
     REFUSE(p.cd.grid = 0.0625, "grid");
     REFUSE((p.nd.first = 1, p.cd.dim = D - 1), "dim");
-    REFUSE(p.nd.count = D - 1, "dim");
     REFUSE((p.arithmetic = MCAMP_ARITHMETIC_FLOATING, p.nd.grid = p.cd.grid = 0.0625), "grid");
     REFUSE(p.nd.grid = 0.0625, "grid");
     REFUSE(p.bd.limit = 10, "limit");       /* the mean: the cut costs everything */
