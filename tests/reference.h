@@ -174,15 +174,18 @@ REF_FN long double ref_log_sum(const long double *y, const long double *c, size_
     return top + logl(s);
 }
 
-/* Where a convex rising function reaches `level`: Newton from the right side. */
+/* Where a convex rising function reaches `level`: Newton from the right side, where one
+ * term alone reaches it; -infinity if the terms that do not rise are beyond it.    */
 REF_FN long double ref_reach(const long double *y, const long double *c, size_t b,
                              long double level)
 {
-    long double t = 0, slope, f, least = c[0];
-    for (size_t i = 1; i < b; i++) least = fminl(least, c[i]);
-    f = ref_log_sum(y, c, b, t, &slope) - level;
-    if (f < 0) t = -f / least;              /* at least that much is gained */
-    for (int i = 0; i < 60; i++) {
+    long double t = HUGE_VALL, slope, flat = 0;
+    for (size_t i = 0; i < b; i++) {
+        if (c[i] > 0) t = fminl(t, (level - y[i]) / c[i]);
+        else flat += expl(y[i]);
+    }
+    if (flat >= expl(level)) return -HUGE_VALL;
+    for (int i = 0; i < 100; i++) {
         long double step = (ref_log_sum(y, c, b, t, &slope) - level) / slope;
         t -= step;
         if (fabsl(step) < 1e-15L * (1 + fabsl(t))) break;

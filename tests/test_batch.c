@@ -553,6 +553,8 @@ TEST(odds_of_a_cut_are_bounded_from_above_and_closely)
     }
     CHECK(mcamp__log_tail(10, 0.3, 3) >= 0 && mcamp__log_tail(10, 0.3, 11) < -1e300);
     CHECK_LE(mcamp__log_tail(1e12, 1e-3, 1.001e9), -400);
+    for (double a = 1; a <= 30; a++)                    /* below the mean */
+        CHECK(mcamp__log_tail(100, 0.3, a) >= 0);
 }
 
 TEST(cuts_are_priced)
@@ -700,6 +702,9 @@ TEST(bad_questions_are_refused)
     CHECK_STATUS(mcamp_batch_round(&ctx, &b, 0, out, 3, &s), MCAMP_E_SIZE);
     CHECK(s.kept == 77 && mcamp_last_error(&ctx).value > 3);
     CHECK_STATUS(mcamp_batch_round(&ctx, &b, 0, NULL, 0, &s), MCAMP_E_SIZE);
+    b.magic++;                              /* a struct that nothing was made in */
+    CHECK_STATUS(mcamp_batch_round(&ctx, &b, 0, out, 100, &s), MCAMP_E_ARG);
+    b.magic--;
     mcamp_batch_free(&ctx, &b);
     mcamp_batch_free(&ctx, &b);
     mcamp_batch_free(&ctx, NULL);

@@ -469,6 +469,7 @@ TEST(bad_arguments_are_refused)
     REFUSE(d.grid = mcamp__inf(), MCAMP_E_NONFINITE);
     REFUSE(d.grid = ldexp(1, -61), MCAMP_E_ARG);
     REFUSE((d.norm = ldexp(1, -910), d.grid = ldexp(1, -910)), MCAMP_E_ARG);
+    REFUSE((d.norm = 1e-100, d.grid = ldexp(1, -901)), MCAMP_E_ARG);
 #undef REFUSE
     CHECK_STATUS(mcamp_clip_init(&ctx, NULL, &c), MCAMP_E_REQUIRED);
     CHECK_STATUS(mcamp_clip_init(&ctx, &good, NULL), MCAMP_E_REQUIRED);

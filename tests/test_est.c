@@ -9,6 +9,7 @@
 #include "core_common.h"
 
 #define SIX 6.2
+enum { TILE = 64 };     /* samples in a tile */
 #define TEST_PURPOSE ((uint32_t)MCAMP__STREAM_TEST << 16)
 
 static mcamp_tally *tally_new(void)
@@ -113,6 +114,8 @@ TEST(what_proves_nothing_says_so)
         for (int j = 0; j < 1000; j++) mcamp__tally_add(t, -9);
         CHECK_LE(mcamp_tally_upper(t, 0.01), 0.02);
         CHECK(mcamp_tally_lower(t, 0.01) > 0);
+        for (int j = -1; j < 3; j++)                /* no level */
+            CHECK(mcamp_tally_upper(t, j) >= 1 && mcamp_tally_lower(t, j) <= 0);
         if (i < 4) mcamp__tally_add(t, bad[i]);
         if (i == 4) t->log_range = mcamp__inf();
         if (i == 5) t->log_range = 1;               /* counted in another unit */
@@ -651,6 +654,84 @@ TEST(no_sample_leaves_its_range)
     }
 }
 
+/* A tile in which one sample, or with PRODUCT every one, has a loss that is no number. */
+static int spoilt_values(const mcamp__sampler *p)
+{
+    mcamp__scratch w;
+    mcamp__rng8 normals;
+    mcamp_rng r;
+    int bad = 0;
+    CHECK_STATUS(mcamp__scratch_init(&ctx, p, &w), MCAMP_OK);
+    mcamp__rng8_stream(&normals, 5, TEST_PURPOSE, 0);
+    mcamp_rng_stream(&r, 5, TEST_PURPOSE, 0);
+    mcamp__vec_normals(ctx.vec, &normals, w.z, p->m.b * TILE);
+    mcamp__model_product(ctx.vec, &p->m, w.z, w.x);
+    w.x[7] = w.x[TILE + 7] = mcamp__nan();
+    if (p->tuple.b) mcamp__vec_draw_tuples(ctx.vec, &p->tuple, &r, w.work, w.index, w.log_z);
+    if (p->method == MCAMP_METHOD_PRODUCT) mcamp__tile_product(p, &r, &w);
+    else if (p->dir == MCAMP_REMOVE && p->method == MCAMP_METHOD_COMMON)
+        mcamp__tile_common(ctx.vec, p, &w);
+    else if (p->dir == MCAMP_REMOVE) mcamp__tile_tilted(ctx.vec, p, &w);
+    else if (p->method == MCAMP_METHOD_PLAIN) mcamp__tile_plain_add(ctx.vec, p, &w);
+    else mcamp__tile_common_add(ctx.vec, p, &w);
+    CHECK(mcamp__isnan(w.v[7]));
+    for (size_t s = 0; s < TILE; s++) bad += mcamp__isnan(w.v[s]);
+    mcamp__scratch_free(&ctx, &w);
+    return bad;
+}
+
+TEST(what_is_no_number_is_not_counted_as_nothing)
+{
+    static const mcamp_method method[] = { MCAMP_METHOD_PLAIN, MCAMP_METHOD_TILTED,
+        MCAMP_METHOD_COMMON, MCAMP_METHOD_PRODUCT };
+    mcamp_gram g;
+    setup();
+    for (int i = 0; i < 8; i++) {
+        mcamp_direction dir = i % 2 ? MCAMP_ADD : MCAMP_REMOVE;
+        mcamp_method m = method[i / 2];
+        mcamp__factor f;
+        mcamp__sampler p;
+        gram_random(4, m == MCAMP_METHOD_PRODUCT ? 0 : 1, &g);
+        CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+        if (mcamp__method_fits(&f, 1.5 * g.max_norm, 0.5, dir, m)) {
+            CHECK_STATUS(mcamp__sampler_build(&ctx, &f, 1.5 * g.max_norm, 0.5, dir, m, 0, 0,
+                                              mcamp__inf(), &p), MCAMP_OK);
+            if (m == MCAMP_METHOD_PRODUCT) p.off_base[1] = mcamp__nan();
+            CHECK(spoilt_values(&p) == (m == MCAMP_METHOD_PRODUCT ? TILE : 1));
+            mcamp__sampler_free(&ctx, &p);
+        }
+        mcamp__factor_free(&ctx, &f);
+        mcamp_gram_free(&ctx, &g);
+    }
+    CHECK(mcamp__isnan(mcamp__log_gap(mcamp__nan(), 0)) && mcamp__isnan(mcamp__log_gap(0, mcamp__nan())));
+}
+
+/* The root is farther off than sixty steps go. */
+TEST(a_root_that_was_not_found_is_no_number)
+{
+    static const double off[2] = { 0, 0 }, slope[2] = { 1e-3, 1e-3 };
+    mcamp_gram g;
+    mcamp__factor f;
+    mcamp__sampler p;
+    mcamp__scratch w;
+    setup();
+    gram_random(2, 1, &g);
+    CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+    CHECK_STATUS(mcamp__sampler_build(&ctx, &f, g.max_norm, 1, MCAMP_ADD, MCAMP_METHOD_COMMON, 0, 0,
+                                      mcamp__inf(), &p), MCAMP_OK);
+    CHECK_STATUS(mcamp__scratch_init(&ctx, &p, &w), MCAMP_OK);
+    for (int far = 0; far < 2; far++) {
+        memset(w.x, 0, 2 * TILE * sizeof *w.x);
+        for (size_t s = 0; s < TILE; s++) w.t[s] = w.skip[s] = 0;
+        mcamp__solve_tile(ctx.vec, w.x, 2, off, slope, 0, far ? 1e4 : 2, &w);
+        for (size_t s = 0; s < TILE; s++) CHECK(mcamp__isnan(w.t[s]) == far);
+    }
+    mcamp__scratch_free(&ctx, &w);
+    mcamp__sampler_free(&ctx, &p);
+    mcamp__factor_free(&ctx, &f);
+    mcamp_gram_free(&ctx, &g);
+}
+
 /* The bound of the add direction without samples is above the exact value. */
 TEST(bound_without_samples_is_a_bound)
 {
@@ -889,6 +970,8 @@ TEST_MAIN("est",
     T(supremum_along_the_common_direction),
     T(ranges_are_not_exceeded_and_nearly_attained),
     T(no_sample_leaves_its_range),
+    T(what_is_no_number_is_not_counted_as_nothing),
+    T(a_root_that_was_not_found_is_no_number),
     T(bound_without_samples_is_a_bound),
     T(any_split_in_any_order_gives_the_same_bytes),
     T(threads_change_nothing_and_vector_sets_next_to_nothing),

@@ -554,6 +554,10 @@ TEST(bad_calls_are_refused)
     memset(&d, 0, sizeof d);
     d.kind = MCAMP_MECH_SQRT; d.n = 3;
     CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+    CHECK_STATUS(mcamp_gram_init(&ctx, &m, 2, &q), MCAMP_OK);
+    CHECK_STATUS(mcamp__check_gram(&ctx, &q), MCAMP_OK);
+    mcamp_gram_free(&ctx, &q);
+    CHECK_STATUS(mcamp__check_gram(&ctx, &q), MCAMP_E_REQUIRED);
     CHECK_STATUS(mcamp_gram_init(NULL, &m, 2, &q), MCAMP_E_ARG);
     CHECK_STATUS(mcamp_gram_init(&ctx, &none, 2, &q), MCAMP_E_ARG);
     CHECK_STATUS(mcamp_gram_init(&ctx, NULL, 2, &q), MCAMP_E_ARG);

@@ -1,6 +1,20 @@
 /* Section secure: ChaCha20, keys, entropy, normals as a pure function of
  * (key, step, index). */
 #define _POSIX_C_SOURCE 200809L
+#ifdef __linux__
+#  include <sys/random.h>
+/* The system's source: as it is, or in pieces of 7 bytes that count from 1 on.  */
+static int in_pieces;
+static ssize_t some_random(void *out, size_t size, unsigned flags)
+{
+    unsigned char *p = (unsigned char *)out;
+    if (!in_pieces) return getrandom(out, size, flags);
+    if (size > 7) size = 7;
+    for (size_t i = 0; i < size; i++) p[i] = (unsigned char)in_pieces++;
+    return (ssize_t)size;
+}
+#  define getrandom some_random
+#endif
 #define MCAMP_STATIC
 #define MCAMP_IMPLEMENTATION
 #include "../mcamp.h"
@@ -245,6 +259,7 @@ TEST(keys_must_be_given_and_are_wiped)
 TEST(derived_keys_differ_and_repeat)
 {
     mcamp_key k = counting_key(), a, b, c;
+    uint32_t sub[8];
     start();
     CHECK_STATUS(mcamp_key_derive(&ctx, &k, 0, &a), MCAMP_OK);
     CHECK_STATUS(mcamp_key_derive(&ctx, &k, 1, &b), MCAMP_OK);
@@ -255,6 +270,12 @@ TEST(derived_keys_differ_and_repeat)
     CHECK_STATUS(mcamp_key_derive(&ctx, NULL, 0, &c), MCAMP_E_REQUIRED);
     CHECK_STATUS(mcamp_key_derive(&ctx, &k, 0, NULL), MCAMP_E_REQUIRED);
     CHECK(!memcmp(&a, &c, sizeof a));
+    mcamp__subkey(&k, UINT64_C(1) << 63, sub);          /* all of its bytes, in order */
+    for (int i = 0; i < 32; i++)
+        CHECK(a.byte[i] == (unsigned char)(sub[i / 4] / (1u << 8 * (i % 4))));
+    mcamp_key_insecure_test(1, &a);
+    mcamp_key_insecure_test(2, &b);
+    for (int i = 0; i < 32; i += 4) CHECK(memcmp(a.byte + i, b.byte + i, 4));
 }
 
 /* No two uses of a key see the same bits: the library's own subkeys and those of all its
@@ -321,6 +342,11 @@ static void draws_words(void)
     mcamp__word_group(ctx.vec, secret_stream.tail, 7, 0, secret_words);
 }
 
+static void draws_a_word(void)
+{
+    secret_words[0] = mcamp__one_word(secret_stream.tail, 7, 3);
+}
+
 static void draws_normals(void)
 {
     mcamp__stream_normals(ctx.vec, &secret_stream, 5, 3, 300, secret_normals);
@@ -337,7 +363,7 @@ static int words_left(const uint32_t w[256])
 /* Of secrets, of what they are made of and of what is made of them.              */
 TEST(nothing_secret_stays_on_the_stack)
 {
-    uint32_t sub[8], w[256];
+    uint32_t sub[8], w[256], in[16];
     int left = 0;
     start();
     mcamp_key_insecure_test(99, &secret);
@@ -354,8 +380,16 @@ TEST(nothing_secret_stays_on_the_stack)
     mcamp__chacha_16(MCAMP_VEC_SCALAR, secret_stream.noise, 32, 5, w);  /* the last group's */
     CHECK_LE(words_left(w), 32);
     stack_after(draws_words);
+    CHECK(!stack_holds(secret_stream.tail, 16));
     mcamp__chacha_16(MCAMP_VEC_SCALAR, secret_stream.tail, 0, 7, w);
     CHECK_LE(words_left(w), 32);
+    stack_after(draws_a_word);
+    mcamp__chacha_input(in, secret_stream.tail, 0, 7);
+    mcamp__chacha_block(in, w);
+    for (int i = 0; i < 16; i += 4) CHECK(!stack_holds(w + i, 16));
+    for (int i = 0; i < 16; i++) w[i] -= in[i];         /* the state before the last sum */
+    for (int i = 0; i < 16; i += 4) CHECK(!stack_holds(w + i, 16));
+    CHECK(!stack_holds(secret_stream.tail, 16));
 }
 
 static int source_calls;
@@ -439,6 +473,12 @@ TEST(entropy_that_fails_fails_loudly)
     CHECK_STATUS(mcamp_key_random(&ctx, NULL, &a), MCAMP_OK);
     CHECK_STATUS(mcamp_key_random(&ctx, NULL, &b), MCAMP_OK);
     CHECK(memcmp(&a, &b, sizeof a));
+#ifdef __linux__
+    in_pieces = 1;
+    CHECK_STATUS(mcamp_key_random(&ctx, NULL, &a), MCAMP_OK);
+    in_pieces = 0;
+    for (int i = 0; i < 32; i++) CHECK(a.byte[i] == i + 1);
+#endif
     CHECK_STATUS(mcamp_key_random(&ctx, NULL, NULL), MCAMP_E_REQUIRED);
 }
 

@@ -385,6 +385,26 @@ static int anyone_draws(uint32_t base)
     return 0;
 }
 
+/* P and Q are so near each other that samples would be rounding errors. */
+TEST(what_is_too_close_to_sample_is_refused)
+{
+    static const double one[9] = { 1, 0, 0, 0, 1, 0, 0, 0, 1 };
+    mcamp_gram g;
+    setup();
+    CHECK_STATUS(mcamp_gram_from_matrix(&ctx, one, 3, &g), MCAMP_OK);
+    for (int d = MCAMP_REMOVE; d <= MCAMP_ADD; d++) {
+        mcamp_claim c;
+        mcamp_guarantee out;
+        memset(&c, 0, sizeof c);
+        c.sigma = 2e6; c.eps = 1e-9; c.delta = 1e-8; c.beta = 0.01;
+        c.direction = (mcamp_direction)d;
+        c.max_samples = 4096;
+        CHECK_STATUS(mcamp_verify_sampled(&ctx, &g, &c, &out), MCAMP_Q_REFUSED);
+        CHECK(!out.accepted && !out.samples);
+    }
+    mcamp_gram_free(&ctx, &g);
+}
+
 TEST(verification_draws_its_own_blocks_once_each)
 {
     mcamp_gram g;
@@ -909,7 +929,7 @@ TEST(the_bound_of_both_directions_is_the_larger)
 
 TEST_MAIN("verify",
     T(the_claimed_mean_is_lowered),
-    T(a_delta_below_rounding_is_refused),
+    T(a_delta_below_rounding_is_refused), T(what_is_too_close_to_sample_is_refused),
     T(budgets_and_levels_are_kept),
     T(no_two_purposes_collide),
     T(bounds_are_where_the_wealth_says),
