@@ -575,6 +575,8 @@ TEST(bad_descriptors_are_refused)
     REFUSE(d.grid = 2, MCAMP_E_ARG);
     REFUSE(d.grid = ldexp(1, -60), MCAMP_E_ARG);
     REFUSE((d.memory = &bytes, d.memory_size = sizeof bytes), MCAMP_E_SIZE);
+    REFUSE((d.dim = (UINT64_C(1) << 60) + 1, d.count = 1), MCAMP_E_SIZE);
+    REFUSE((d.dim = (UINT64_C(1) << 60) + 1, d.first = d.dim - 1), MCAMP_E_SIZE);
 #undef REFUSE
     CHECK_STATUS(mcamp_noise_init(&ctx, NULL, &m), MCAMP_E_REQUIRED);
     CHECK_STATUS(mcamp_noise_init(&ctx, &good, NULL), MCAMP_E_REQUIRED);

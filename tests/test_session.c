@@ -1609,6 +1609,75 @@ TEST(failed_allocations_leave_nothing_behind)
     mcamp_mech_free(&ctx, &mech);
 }
 
+/* ---- what the keys depend on ------------------------------------------------------ */
+
+enum { WORDS = 31 };
+
+static mcamp_session agreed;
+static mcamp_batch agreed_batch;
+static mcamp_noise agreed_noise;
+static mcamp_clip agreed_clip;
+
+static void words_of_nothing(uint64_t w[WORDS])
+{
+    memset(&agreed, 0, sizeof agreed);
+    memset(&agreed_batch, 0, sizeof agreed_batch);
+    memset(&agreed_noise, 0, sizeof agreed_noise);
+    memset(&agreed_clip, 0, sizeof agreed_clip);
+    agreed.batch = &agreed_batch;
+    agreed.noise = &agreed_noise;
+    agreed.clip = &agreed_clip;
+    mcamp__run_words(&agreed, w);
+}
+
+/* Each thing that a run has agreed on changes its own word, and every word its keys. */
+TEST(everything_agreed_on_is_in_the_keys)
+{
+    uint64_t none[WORDS], w[WORDS];
+    uint32_t root[8] = { 1, 2, 3, 4, 5, 6, 7, 8 }, key[8], other[8];
+    unsigned seen = 0;
+#define WORD(i, change) do { \
+        words_of_nothing(none); change; mcamp__run_words(&agreed, w); seen |= 1u << (i); \
+        for (int j = 0; j < WORDS; j++) CHECK((w[j] != none[j]) == (j == (i))); \
+        mcamp__bound_key(root, 1, none, WORDS, key); \
+        mcamp__bound_key(root, 1, w, WORDS, other); \
+        CHECK(memcmp(key, other, sizeof key)); \
+    } while (0)
+    WORD(0, agreed.guarantee.run = 1);
+    WORD(1, agreed.guarantee.kind = MCAMP_KIND_CLOSED);
+    WORD(2, agreed.guarantee.law = MCAMP_BATCH_FIXED);
+    WORD(3, agreed.guarantee.rounds = 1);
+    WORD(4, agreed.guarantee.batches = 1);
+    WORD(5, agreed.guarantee.sigma = 1);
+    WORD(6, agreed.guarantee.eps = 1);
+    WORD(7, agreed.guarantee.delta = 1);
+    WORD(8, agreed.guarantee.beta = 1);
+    WORD(9, agreed.guarantee.strategy_digest = 1);
+    WORD(10, agreed.guarantee.gram_digest = 1);
+    WORD(11, agreed.examples = 1);
+    WORD(12, agreed_batch.batches = 1);
+    WORD(13, agreed_batch.q = 1);
+    WORD(14, agreed_batch.size = 1);
+    WORD(15, agreed.limit = 1);
+    WORD(16, agreed_noise.digest = 1);
+    WORD(17, agreed_noise.sigma = 1);
+    WORD(18, agreed_noise.clip_norm = 1);
+    WORD(19, agreed_noise.grid = 1);
+    WORD(20, agreed_noise.unit = MCAMP_NOISE_MEAN);
+    WORD(21, agreed_noise.batch = 1);
+    WORD(22, agreed_noise.dim = 1);
+    WORD(23, agreed_noise.type = MCAMP_NOISE_FLOAT);
+    WORD(24, agreed_clip.norm = 1);
+    WORD(25, agreed_clip.max_examples = 1);
+    WORD(26, agreed_clip.zero_bad = true);
+    WORD(27, agreed.guarantee.adjacency = (mcamp_adjacency)1);
+    WORD(28, agreed_noise.key_id = 1);
+    WORD(29, agreed_batch.rounds = 1);
+    WORD(30, agreed.guarantee.arithmetic = MCAMP_ARITHMETIC_FLOATING);
+#undef WORD
+    CHECK(seen == (1u << WORDS) - 1);
+}
+
 TEST_MAIN("session",
     T(verified_guarantees_say_what_was_proved),
     T(poisson_guarantees_are_the_exact_accountants),
@@ -1636,4 +1705,4 @@ TEST_MAIN("session",
     T(a_ledger_on_disk_lets_no_round_go_twice),
     T(killed_at_any_time_no_round_has_two_releases),
     T(statements_name_what_they_rest_on),
-    T(failed_allocations_leave_nothing_behind))
+    T(failed_allocations_leave_nothing_behind), T(everything_agreed_on_is_in_the_keys))

@@ -297,6 +297,7 @@ TEST(budgets_and_levels_are_kept)
         c.max_samples = blocks * MCAMP_BLOCK + 5;
         CHECK_STATUS(mcamp_verify_sampled(&ctx, &g, &c, &s), MCAMP_Q_BUDGET);
         CHECK(s.samples == blocks * MCAMP_BLOCK && !s.accepted && s.kind == MCAMP_KIND_NONE);
+        CHECK(s.max_samples == c.max_samples);
     }
     c.max_samples = UINT64_MAX / 2;
     CHECK_STATUS(mcamp_verify_sampled(&ctx, &g, &c, &s), MCAMP_E_SIZE);
@@ -306,6 +307,9 @@ TEST(budgets_and_levels_are_kept)
         CHECK(mcamp_verify_sampled(&ctx, &g, &c, &s) < 0);
         CHECK(!strcmp(mcamp_last_error(&ctx).argument, "beta"));
     }
+    c.beta = 0.1;
+    c.direction = (mcamp_direction)(MCAMP_ADD + 1);
+    CHECK_STATUS(mcamp_verify_sampled(&ctx, &g, &c, &s), MCAMP_E_ARG);
     mcamp_gram_free(&ctx, &g);
 }
 
