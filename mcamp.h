@@ -170,6 +170,16 @@
  *   it found (x86, ARM; elsewhere traps and rounding only).  mcamp_ctx_init tells by
  *   mcamp_last_error what it could not mend.  Your callbacks run in the library's setting.
  *
+ * WHAT A RUN IS SAFE FROM
+ *   A session releases a round only with each of its members added once, with that round's
+ *   noise, as integers on a grid: low bits and orders of sums tell nothing.  After an error
+ *   nothing has been written.  Keys of one run are unrelated to those of another, saved
+ *   states are encrypted and sealed.  With a ledger (>>session) no round goes out twice with
+ *   different sums, whatever is restarted, rolled back, copied or killed; without one, that
+ *   is your part.  Your part anyway: a secret key, a run number once, gradients that depend
+ *   on nothing but their example and earlier releases.  Not covered: timing, swap files and
+ *   registers, MCAMP_ARITHMETIC_FLOATING beyond rounding.
+ *
  * DESCRIPTORS
  *   Zero is the default of every field that has one: start from `= { 0 }` (C) or
  *   `= {}` (C++).  Privacy parameters have no default.  The canaries at both ends
@@ -228,6 +238,9 @@
  *        mcamp_session_add takes the example's index, and a round ends only with all of
  *        its members.  Groups of cyclic Poisson sampling: zero-out adjacency.  Grids that
  *        noise could leave are refused; a stream knows its session, which may not be copied.
+ *        Sessions: the lattice is the default (arithmetic, grid_sum); a run has a number and
+ *        subkeys of all that it has agreed on; mcamp_session_save, _load, _skip; a ledger.
+ *        Saved states have a seal: those of 0.1 are not read.
  *        Functions that only tests called are gone: second ways to multiply and to invert
  *        C, gauss distribution functions, jumps of the simulation's generator, weaker
  *        bounds of tallies, mcamp_renyi, keyed normals outside a stream, single questions
@@ -11670,8 +11683,11 @@ MCAMP_API mcamp_status mcamp_session_load(mcamp_ctx *ctx, mcamp_session *session
     if (size != h[2] || mcamp__get64(p + 16) != h[2])
         return mcamp__fail(ctx, MCAMP_E_BLOB, "size", (double)size);
     st = mcamp__blob_read(ctx, s->noise, p + sizeof h, size - sizeof h);
-    if (st == MCAMP_OK) s->open = s->noisy = false;
-    return st;
+    if (st < 0) return st;
+    s->open = s->noisy = false;         /* the sum of a round that was open is gone */
+    if (s->sum) mcamp_wipe(s->sum, s->clip->dim * sizeof *s->sum);
+    else        mcamp_wipe(s->grid_sum, s->clip->dim * sizeof *s->grid_sum);
+    return MCAMP_OK;
 }
 
 #undef MCAMP__RUN_WORDS

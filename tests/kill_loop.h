@@ -162,7 +162,9 @@ static void kill_wait(uint64_t nanoseconds)
     nanosleep(&t, NULL);
 }
 
-typedef struct kill_result { size_t differ, releases, twice, killed, refused, finished; } kill_result;
+typedef struct kill_result {
+    size_t differ, releases, twice, killed, refused, finished;
+} kill_result;
 
 /* `lives` processes, one after another; the ends of runs begin new ones.  most: the longest
  * life in nanoseconds.  book 0: without the ledger, to see that something is found.  */

@@ -6,6 +6,7 @@
 #include "mcamp_test.h"
 #include "stream.h"
 #include "mcamp_fault.h"
+#include "machine.h"
 #if defined(__unix__) || defined(__APPLE__)
 #  include <signal.h>
 #  include <sys/types.h>
@@ -564,6 +565,7 @@ TEST(a_round_ends_with_its_own_noise_or_not_at_all)
     CHECK_STATUS(mcamp_session_begin(&ctx, &second, 0, index, M, &size), MCAMP_OK);
     add_all(&second, 0, index, size.kept);
     CHECK_STATUS(mcamp_session_load(&ctx, &second, blob, size_of_blob), MCAMP_OK);
+    CHECK(!memcmp(q.grid_sum, nothing, sizeof nothing));    /* nor does its sum stay */
     paint(out);
     CHECK_STATUS(mcamp_session_end(&ctx, &second, out), MCAMP_E_STEP);
     CHECK_STATUS(mcamp_session_skip(&ctx, &second, index[0]), MCAMP_E_STEP);
@@ -688,101 +690,25 @@ TEST(infinite_noise_releases_nothing)
     mcamp_mech_free(&ctx, &c);
 }
 
-/* Random calls against a model of what a session is: which are accepted, that a refused end
- * writes nothing, and that after any error the right next call works.              */
-typedef struct model {
-    uint64_t step, round, due;
-    int open, left[M + 1];              /* how often each is still due */
-} model;
-
-static mcamp_status model_begin(model *m, mcamp_batch *b, uint64_t t)
+/* Every sequence of up to twelve calls out of fourteen (tests/machine.h), of three laws. */
+TEST(all_short_sequences_do_what_the_model_does)
 {
-    size_t index[M];
-    mcamp_batch_size size;
-    if (t != m->step || t >= N) return MCAMP_E_STEP;
-    CHECK_STATUS(mcamp_batch_round(&ctx, b, t, index, M, &size), MCAMP_OK);
-    memset(m->left, 0, sizeof m->left);
-    for (size_t i = 0; i < size.kept; i++) m->left[index[i]]++;
-    m->open = 1;
-    m->round = t;
-    m->due = size.kept;
-    return MCAMP_OK;
-}
-
-static mcamp_status model_add(model *m, size_t e)
-{
-    if (!m->open || m->round != m->step) return MCAMP_E_STEP;
-    if (!m->left[e]) return MCAMP_E_MISMATCH;
-    m->due--;
-    m->left[e]--;
-    return MCAMP_OK;
-}
-
-static mcamp_status model_end(model *m)
-{
-    if (!m->open || m->round != m->step) return MCAMP_E_STEP;
-    for (int e = 0; e <= M; e++) if (m->left[e]) return MCAMP_E_MISMATCH;
-    m->open = 0;
-    m->step++;
-    return MCAMP_OK;
-}
-
-/* A member who is due, mostly; else anybody. */
-static size_t somebody(const model *m, uint64_t r)
-{
-    size_t from = (size_t)(r % (M + 1));
-    if (r >> 32 & 15)
-        for (size_t i = 0; i <= M; i++)
-            if (m->left[(from + i) % (M + 1)] > 0) return (from + i) % (M + 1);
-    return from;
+    static const mcamp_batch_law law[3] = { MCAMP_BATCH_BINS, MCAMP_BATCH_SHUFFLE,
+                                            MCAMP_BATCH_MINSEP };
+    start();
+    for (int i = 0; i < 3; i++) {
+        sm_all(law[i], i == 1 ? MCAMP_ARITHMETIC_FLOATING : MCAMP_ARITHMETIC_DEFAULT, 12);
+        CHECK(sm_states > 900 && sm_released > 50);
+    }
 }
 
 TEST(random_calls_do_what_the_model_does)
 {
-    uint64_t seed = 21;
-    size_t releases = 0, refused = 0;
-    mcamp_guarantee g;
-    parts p;
-    mcamp_session s;
-    model m;
     start();
-    g = verified;
-    memset(&m, 0, sizeof m);
-    m.step = N;
-    for (size_t i = 0; i < mt_scale(60000); i++) {
-        uint64_t r = mcamp__splitmix(&seed), what = r >> 40 & 31;
-        size_t index[M];
-        mcamp_batch_size size;
-        double out[D];
-        if (m.step == N && !(r & 7)) {      /* a new run */
-            if (i && releases) close_parts(&p);
-            plan_parts(&p, &g);
-            CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
-            memset(&m, 0, sizeof m);
-            releases++;
-        }
-        if (!releases) continue;
-        if (what < 2) {
-            uint64_t t = m.step + (what ? 0 : r % 3 - 1);
-            CHECK_STATUS(mcamp_session_begin(&ctx, &s, t, index, M, &size),
-                         model_begin(&m, &p.batch, t));
-        } else if (what < 5) {
-            mcamp_status want = model_end(&m);
-            paint(out);
-            CHECK_STATUS(mcamp_session_end(&ctx, &s, out), want);
-            CHECK(painted(out) == (want != MCAMP_OK));
-            releases += want == MCAMP_OK;
-            refused += want == MCAMP_E_MISMATCH;
-        } else if (what == 5) {
-            CHECK(mcamp_session_end(&ctx, &s, NULL) < 0);
-        } else {
-            size_t e = somebody(&m, r);
-            CHECK_STATUS(mcamp_session_skip(&ctx, &s, e), model_add(&m, e));
-        }
-        CHECK(mcamp_noise_step(&p.noise) == m.step);
+    for (int law = 1; law <= 5; law += 4) {
+        sm_random((mcamp_batch_law)law, MCAMP_ARITHMETIC_DEFAULT, mt_scale(100000), 21);
+        CHECK(sm_released > sm_calls / 50);
     }
-    if (releases) close_parts(&p);
-    CHECK(releases > 20 && refused > 20);
 }
 
 TEST(anything_but_what_was_guaranteed_is_refused_by_name)
@@ -1691,6 +1617,7 @@ TEST_MAIN("session",
     T(a_round_ends_with_its_own_noise_or_not_at_all),
     T(parts_cannot_change_under_a_session),
     T(infinite_noise_releases_nothing),
+    T(all_short_sequences_do_what_the_model_does),
     T(random_calls_do_what_the_model_does),
     T(anything_but_what_was_guaranteed_is_refused_by_name),
     T(cuts_add_their_price_to_delta),
