@@ -109,7 +109,7 @@
  *   secure   mcamp_key_init, mcamp_key_random, mcamp_key_derive, mcamp_key_id,
  *            mcamp_key_wipe, mcamp_key_insecure_test, mcamp_wipe
  *   noise    mcamp_noise_bytes, mcamp_noise_init, mcamp_noise_free, mcamp_noise_step,
- *            mcamp_noise_next, mcamp_noise_from_grid, mcamp_noise_replay,
+ *            mcamp_noise_next, mcamp_noise_from_grid, mcamp_noise_delta, mcamp_noise_replay,
  *            mcamp_noise_save, mcamp_noise_load
  *   batch    mcamp_batch_init, mcamp_batch_free, mcamp_batch_round, mcamp_batch_largest,
  *            mcamp_batch_cut_probability, mcamp_batch_cut_delta
@@ -848,8 +848,11 @@ typedef struct mcamp_guarantee {
     uint64_t rung, rungs;       /* of a ladder: accepted at, number tried      */
     uint64_t strategy_digest;   /* of C; 0: unknown                            */
     uint64_t gram_digest;       /* of G; 0: none                               */
-    mcamp_arithmetic arithmetic;    /* these four: of a session's run          */
+    mcamp_arithmetic arithmetic;    /* these five: of a session's run          */
     double grid;                /* LATTICE: what is released is a multiple     */
+    double delta_num;           /* what its arithmetic adds to delta at most; it
+                                   is infinite where that is not known: the
+                                   rest holds for ideal arithmetic             */
     uint64_t run;
     bool ledger;                /* it asks one before each release             */
 } mcamp_guarantee;
@@ -929,8 +932,10 @@ typedef enum mcamp_noise_store {
 typedef enum mcamp_noise_type {
     MCAMP_NOISE_TYPE_DEFAULT = 0,   /* DOUBLE                                 */
     MCAMP_NOISE_DOUBLE       = 1,   /* of the stored rows; sums are in double  */
-    MCAMP_NOISE_FLOAT        = 2    /* half the memory; each stored number is
-                                       rounded by at most 2^-24 of itself     */
+    MCAMP_NOISE_FLOAT        = 2    /* half the memory: each stored number is
+                                       rounded by at most 2^-24 of itself; on the
+                                       lattice rows of a banded C hold integers
+                                       of 32 bits, exactly, others doubles    */
 } mcamp_noise_type;
 
 typedef struct mcamp_noise_desc {
@@ -946,10 +951,12 @@ typedef struct mcamp_noise_desc {
     mcamp_key key;              /* REQUIRED; of this run alone                */
     mcamp_noise_store store;
     mcamp_noise_type type;
-    double grid;                /* lattice mode: a power of two, at most sigma
-                                   clip_norm, and so large that no noise can
-                                   reach 2^50 of it; 0 = off.  Takes n doubles
-                                   from ctx during init                       */
+    double grid;                /* lattice mode: a power of two, 2^-40 to 1 times
+                                   sigma clip_norm, and so large that no noise
+                                   can reach 2^50 of it (2^31 with rows of 32
+                                   bits); 0 = off.  From 2^-30 down noise costs
+                                   more time.  Takes n doubles from ctx during
+                                   init                                       */
     void *memory;               /* mcamp_noise_bytes bytes; NULL = from ctx   */
     size_t memory_size;
     uint32_t end_canary;        /* must be 0                                  */
@@ -970,6 +977,7 @@ typedef struct mcamp_noise {
     double *weights;
     size_t bytes;
     bool owned;
+    double numerics;            /* see mcamp_noise_delta                      */
     const void *user;           /* the session that it belongs to             */
     uint32_t keys[32];
 } mcamp_noise;
@@ -1001,19 +1009,25 @@ typedef struct mcamp_noise_out {
  * starts; the same error after it says that noise overflowed: the stream is at its end
  * and the numbers in `out` are all 0, for nothing of them may be released.
  *   Lattice mode: nothing but multiples of the grid is released and integer sums are
- * exact, so that low bits and the order of sums tell nothing; and floor(w/g + 1/2) of
- * noise w, added to multiples of g, is the same as rounding after the addition: post-
- * processing, the certificate holds.                                               */
+ * exact, so that low bits and the order of sums tell nothing.  Each round is rounded to the
+ * grid before later ones are made from it: what is released is a function of C x + z and
+ * the certificate holds, up to mcamp_noise_delta.                                */
 MCAMP_API mcamp_status mcamp_noise_next(mcamp_ctx *ctx, mcamp_noise *noise,
                                         uint64_t step, size_t count,
                                         const mcamp_noise_out *out);
 /* out[i] = in[i] in real units: times the grid, divided by the batch for MEAN. */
 MCAMP_API mcamp_status mcamp_noise_from_grid(mcamp_ctx *ctx, const mcamp_noise *noise,
                                              const int64_t *in, size_t count, double *out);
+/* What the arithmetic of the noise can add to delta: (1 + e^eps) times a proven bound on the
+ * total variation distance between the integers of all rounds and dim coordinates and
+ * those of ideal arithmetic, for any data.  Infinite where no bound is known: without a
+ * lattice, and where rows are REGENERATED.  Of the keystream it is taken that it can't be
+ * told from random words.                                                        */
+MCAMP_API double mcamp_noise_delta(const mcamp_noise *noise, double eps);
 /* Coordinates at .. at+count-1 (counted from the stream's first) of a round that was
- * released already, made again from the key: for checks and audits, never to be
- * released with other data.  Agrees with what was released to rounding errors (1e-12,
- * FLOAT rows 1e-5), and not beyond the grid in lattice mode.  Cost: step + 1 rows.  */
+ * released already, in the same bits, made again from the key: for checks and audits, never
+ * to be released with other data.  Cost: step + 1 rounds, and a round's rows for 512
+ * coordinates of memory.                                                         */
 MCAMP_API mcamp_status mcamp_noise_replay(mcamp_ctx *ctx, const mcamp_noise *noise,
                                           uint64_t step, uint64_t at, size_t count,
                                           double *out);
@@ -4572,6 +4586,35 @@ MCAMP__INL MCAMP__V MCAMP__K(load_float)(const float *p)
 #endif
 }
 
+MCAMP__INL MCAMP__V MCAMP__K(load_int)(const int32_t *p)
+{
+#if MCAMP__PASS == 3
+    return _mm512_maskz_cvtepi32_pd(0xff, _mm256_loadu_si256((const __m256i *)(const void *)p));
+#elif MCAMP__PASS == 2
+    return _mm256_cvtepi32_pd(_mm_loadu_si128((const __m128i *)(const void *)p));
+#elif MCAMP__W == 1
+    return (double)p[0];
+#else
+    MCAMP__V v = { (double)p[0], (double)p[1] };
+    return v;
+#endif
+}
+
+/* Numbers that are integers. */
+MCAMP__INL void MCAMP__K(store_int)(int32_t *p, MCAMP__V x)
+{
+#if MCAMP__PASS == 3
+    _mm256_storeu_si256((__m256i *)(void *)p, _mm512_maskz_cvtpd_epi32(0xff, x));
+#elif MCAMP__PASS == 2
+    _mm_storeu_si128((__m128i *)(void *)p, _mm256_cvtpd_epi32(x));
+#elif MCAMP__W == 1
+    p[0] = (int32_t)x;
+#else
+    p[0] = (int32_t)x[0];
+    p[1] = (int32_t)x[1];
+#endif
+}
+
 MCAMP__INL void MCAMP__K(store_float)(float *p, MCAMP__V x)
 {
 #if MCAMP__PASS == 3
@@ -4586,118 +4629,148 @@ MCAMP__INL void MCAMP__K(store_float)(float *p, MCAMP__V x)
 #endif
 }
 
-/* Rows hold floats (single) or doubles; `at` counts numbers.  One rounding for each
- * operation, then one to the row's type.                                       */
-MCAMP__INL MCAMP__V MCAMP__K(get)(const void *row, size_t at, int single)
+/* Rows hold doubles (kind 0), floats (1) or integers of 32 bits (2); `at` counts numbers.
+ * One rounding for each operation, then one to the row's type.                 */
+MCAMP__INL MCAMP__V MCAMP__K(get)(const void *row, size_t at, int kind)
 {
-    return single ? MCAMP__K(load_float)((const float *)row + at)
-                  : MCAMP__K(load)((const double *)row + at);
+    return kind == 2 ? MCAMP__K(load_int)((const int32_t *)row + at)
+         : kind      ? MCAMP__K(load_float)((const float *)row + at)
+                     : MCAMP__K(load)((const double *)row + at);
 }
 
-MCAMP__INL void MCAMP__K(put)(void *row, size_t at, MCAMP__V x, int single)
+MCAMP__INL void MCAMP__K(put)(void *row, size_t at, MCAMP__V x, int kind)
 {
-    if (single) MCAMP__K(store_float)((float *)row + at, x);
-    else        MCAMP__K(store)((double *)row + at, x);
+    if (kind == 2)  MCAMP__K(store_int)((int32_t *)row + at, x);
+    else if (kind)  MCAMP__K(store_float)((float *)row + at, x);
+    else            MCAMP__K(store)((double *)row + at, x);
 }
 
-MCAMP__INL double MCAMP__K(get_one)(const void *row, size_t at, int single)
+MCAMP__INL double MCAMP__K(get_one)(const void *row, size_t at, int kind)
 {
-    return single ? (double)((const float *)row)[at] : ((const double *)row)[at];
+    return kind == 2 ? (double)((const int32_t *)row)[at]
+         : kind      ? (double)((const float *)row)[at] : ((const double *)row)[at];
 }
 
-MCAMP__INL void MCAMP__K(put_one)(void *row, size_t at, double x, int single)
+MCAMP__INL void MCAMP__K(put_one)(void *row, size_t at, double x, int kind)
 {
-    if (single) ((float *)row)[at] = (float)x;
-    else        ((double *)row)[at] = x;
+    if (kind == 2)  ((int32_t *)row)[at] = (int32_t)x;
+    else if (kind)  ((float *)row)[at] = (float)x;
+    else            ((double *)row)[at] = x;
 }
 
 /* Four of minus's rows, from p on. */
 MCAMP__INL void MCAMP__K(minus_four)(double *acc, const void *row, size_t p, size_t stride,
-                                     const double *c, size_t n, int single)
+                                     const double *c, size_t n, int kind)
 {
     const size_t q = p + stride, s = q + stride, t = s + stride;
     const double a = c[0], b = c[1], d = c[2], e = c[3];
     size_t i = 0;
     for (; i + MCAMP__W <= n; i += MCAMP__W) {
         MCAMP__V x = MCAMP__K(load)(acc + i);
-        x = x - a * MCAMP__K(get)(row, p + i, single);
-        x = x - b * MCAMP__K(get)(row, q + i, single);
-        x = x - d * MCAMP__K(get)(row, s + i, single);
-        x = x - e * MCAMP__K(get)(row, t + i, single);
+        x = x - a * MCAMP__K(get)(row, p + i, kind);
+        x = x - b * MCAMP__K(get)(row, q + i, kind);
+        x = x - d * MCAMP__K(get)(row, s + i, kind);
+        x = x - e * MCAMP__K(get)(row, t + i, kind);
         MCAMP__K(store)(acc + i, x);
     }
     for (; i < n; i++)
-        acc[i] = (((acc[i] - a * MCAMP__K(get_one)(row, p + i, single)) -
-                   b * MCAMP__K(get_one)(row, q + i, single)) -
-                  d * MCAMP__K(get_one)(row, s + i, single)) -
-                 e * MCAMP__K(get_one)(row, t + i, single);
+        acc[i] = (((acc[i] - a * MCAMP__K(get_one)(row, p + i, kind)) -
+                   b * MCAMP__K(get_one)(row, q + i, kind)) -
+                  d * MCAMP__K(get_one)(row, s + i, kind)) -
+                 e * MCAMP__K(get_one)(row, t + i, kind);
 }
 
 MCAMP__INL void MCAMP__K(minus_rows)(double *acc, const void *row, size_t at, size_t stride,
-                                     const double *c, size_t count, size_t n, int single)
+                                     const double *c, size_t count, size_t n, int kind)
 {
     size_t r = 0, i;
     for (; r + 4 <= count; r += 4)
-        MCAMP__K(minus_four)(acc, row, at + r * stride, stride, c + r, n, single);
+        MCAMP__K(minus_four)(acc, row, at + r * stride, stride, c + r, n, kind);
     for (; r < count; r++) {
         const size_t p = at + r * stride;
         for (i = 0; i + MCAMP__W <= n; i += MCAMP__W)
             MCAMP__K(store)(acc + i, MCAMP__K(load)(acc + i) -
-                                     c[r] * MCAMP__K(get)(row, p + i, single));
-        for (; i < n; i++) acc[i] -= c[r] * MCAMP__K(get_one)(row, p + i, single);
+                                     c[r] * MCAMP__K(get)(row, p + i, kind));
+        for (; i < n; i++) acc[i] -= c[r] * MCAMP__K(get_one)(row, p + i, kind);
     }
 }
 
 /* acc -= c[0] row_0 + .. + c[count-1] row_{count-1}, in that order, the rows being
  * `stride` apart.                                                              */
 MCAMP__ENTRY void MCAMP__K(minus)(double *acc, const void *row, size_t at, size_t stride,
-                                  const double *c, size_t count, size_t n, int single)
+                                  const double *c, size_t count, size_t n, int kind)
 {
-    if (single) MCAMP__K(minus_rows)(acc, row, at, stride, c, count, n, 1);
-    else        MCAMP__K(minus_rows)(acc, row, at, stride, c, count, n, 0);
+    if (kind == 2)  MCAMP__K(minus_rows)(acc, row, at, stride, c, count, n, 2);
+    else if (kind)  MCAMP__K(minus_rows)(acc, row, at, stride, c, count, n, 1);
+    else            MCAMP__K(minus_rows)(acc, row, at, stride, c, count, n, 0);
 }
 
 MCAMP__INL void MCAMP__K(decay_row)(void *row, size_t at, const double *y, double theta,
-                                    size_t n, int single)
+                                    size_t n, int kind)
 {
     size_t i = 0;
     for (; i + MCAMP__W <= n; i += MCAMP__W)
-        MCAMP__K(put)(row, at + i, theta * MCAMP__K(get)(row, at + i, single) +
-                                   MCAMP__K(load)(y + i), single);
+        MCAMP__K(put)(row, at + i, theta * MCAMP__K(get)(row, at + i, kind) +
+                                   MCAMP__K(load)(y + i), kind);
     for (; i < n; i++)
         MCAMP__K(put_one)(row, at + i,
-                          theta * MCAMP__K(get_one)(row, at + i, single) + y[i], single);
+                          theta * MCAMP__K(get_one)(row, at + i, kind) + y[i], kind);
 }
 
 /* row = theta row + y */
 MCAMP__ENTRY void MCAMP__K(decay)(void *row, size_t at, const double *y, double theta,
-                                  size_t n, int single)
+                                  size_t n, int kind)
 {
-    if (single) MCAMP__K(decay_row)(row, at, y, theta, n, 1);
+    if (kind) MCAMP__K(decay_row)(row, at, y, theta, n, 1);
     else        MCAMP__K(decay_row)(row, at, y, theta, n, 0);
 }
 
 MCAMP__INL void MCAMP__K(emit_row)(void *out, size_t at, const double *y, double factor,
-                                   int add, size_t n, int single)
+                                   int add, size_t n, int kind)
 {
     size_t i = 0;
     for (; i + MCAMP__W <= n; i += MCAMP__W) {
         MCAMP__V x = MCAMP__K(load)(y + i) * factor;
-        if (add) x = MCAMP__K(get)(out, at + i, single) + x;
-        MCAMP__K(put)(out, at + i, x, single);
+        if (add) x = MCAMP__K(get)(out, at + i, kind) + x;
+        MCAMP__K(put)(out, at + i, x, kind);
     }
     for (; i < n; i++)
-        MCAMP__K(put_one)(out, at + i, add ? MCAMP__K(get_one)(out, at + i, single) +
+        MCAMP__K(put_one)(out, at + i, add ? MCAMP__K(get_one)(out, at + i, kind) +
                                              y[i] * factor
-                                           : y[i] * factor, single);
+                                           : y[i] * factor, kind);
 }
 
 /* out = factor y, or out += factor y */
 MCAMP__ENTRY void MCAMP__K(emit)(void *out, size_t at, const double *y, double factor,
-                                 int add, size_t n, int single)
+                                 int add, size_t n, int kind)
 {
-    if (single) MCAMP__K(emit_row)(out, at, y, factor, add, n, 1);
-    else        MCAMP__K(emit_row)(out, at, y, factor, add, n, 0);
+    if (kind == 2)  MCAMP__K(emit_row)(out, at, y, factor, add, n, 2);
+    else if (kind)  MCAMP__K(emit_row)(out, at, y, factor, add, n, 1);
+    else            MCAMP__K(emit_row)(out, at, y, factor, add, n, 0);
+}
+
+/* y = f z + acc rounded to integers, and how many of them rounding errors may have decided:
+ * f z + acc is off by less than near + 2^-51 (|f z + acc| + |acc|), and by more where |z| <
+ * 2^-18.  Beyond 2^51 and for NaNs that is always so.  n is a multiple of 8.     */
+MCAMP__ENTRY void MCAMP__K(settle)(const double *z, const double *acc, double f, double near,
+                                   size_t n, double *y, double *doubts)
+{
+    const double whole = 6755399441055744.0;        /* 1.5 2^52: has no digits behind 1 */
+    MCAMP__V count = MCAMP__K(set)(0.0), zero = count, one = MCAMP__K(set)(1.0);
+    MCAMP__V tiny = MCAMP__K(set)(1.0 / 262144.0);
+    double all[MCAMP__W];
+    for (size_t i = 0; i < n; i += MCAMP__W) {
+        MCAMP__V a = MCAMP__K(load)(acc + i), x = MCAMP__K(load)(z + i), q = x * f + a;
+        MCAMP__V r = (q + whole) - whole, d = q - r, off, far;
+        off = (MCAMP__K(max)(q, -q) + MCAMP__K(max)(a, -a)) * (2 * DBL_EPSILON) + near;
+        far = 0.5 - MCAMP__K(max)(d, -d);
+        far = MCAMP__K(lt)(tiny, MCAMP__K(max)(x, -x), far, zero);
+        count = count + MCAMP__K(lt)(off, far, zero, one);
+        MCAMP__K(store)(y + i, r);
+    }
+    MCAMP__K(store)(all, count);
+    *doubts = all[0];
+    for (size_t l = 1; l < MCAMP__W; l++) *doubts += all[l];
 }
 
 #undef MCAMP__QUARTER
@@ -9300,6 +9373,189 @@ MCAMP__PRIV void mcamp__word_group(mcamp_vecset vs, const uint32_t key[8], uint6
     mcamp_wipe(w, sizeof w);
 }
 
+/* ---- normals without rounding ------------------------------------------------- *
+ * Whether a multiple of a normal reaches a bound, decided from as many digits of u and t as
+ * are wanted instead of the first 53 of each.  Numbers are integers modulo 2^320 in units of
+ * 2^-256, least word first, and each step below is off by a few units.  Frames are wiped by
+ * the caller.                                                                    */
+
+#define MCAMP__FIX 10
+
+MCAMP__PRIV void mcamp__fix_add(uint32_t *a, const uint32_t *b, int minus)
+{
+    uint64_t c = minus ? 1 : 0;
+    for (int i = 0; i < MCAMP__FIX; i++) {
+        c += (uint64_t)a[i] + (minus ? ~b[i] : b[i]);
+        a[i] = (uint32_t)c;
+        c >>= 32;
+    }
+}
+
+MCAMP__PRIV int mcamp__fix_below_0(const uint32_t *a) { return a[MCAMP__FIX - 1] >> 31 ? 1 : 0; }
+
+MCAMP__PRIV void mcamp__fix_abs(uint32_t *a)
+{
+    uint32_t x[MCAMP__FIX] = { 0 };
+    if (!mcamp__fix_below_0(a)) return;
+    mcamp__fix_add(x, a, 1);
+    memcpy(a, x, sizeof x);
+}
+
+/* out = a b rounded down, a, b >= 0; out may be one of them. */
+MCAMP__PRIV void mcamp__fix_mul(const uint32_t *a, const uint32_t *b, uint32_t *out)
+{
+    uint32_t p[2 * MCAMP__FIX] = { 0 };
+    for (int i = 0; i < MCAMP__FIX; i++) {
+        uint64_t c = 0;
+        for (int j = 0; j < MCAMP__FIX; j++) {
+            c += p[i + j] + (uint64_t)a[i] * b[j];
+            p[i + j] = (uint32_t)c;
+            c >>= 32;
+        }
+        p[i + MCAMP__FIX] = (uint32_t)c;
+    }
+    memcpy(out, p + MCAMP__FIX - 2, MCAMP__FIX * sizeof *p);
+}
+
+MCAMP__PRIV void mcamp__fix_divide(uint32_t *a, uint32_t by)
+{
+    uint64_t c = 0;
+    for (int i = MCAMP__FIX - 1; i >= 0; i--) {
+        c = c << 32 | a[i];
+        a[i] = (uint32_t)(c / by);
+        c %= by;
+    }
+}
+
+/* x rounded down in magnitude, |x| < 2^63: word by word, each difference is exact. */
+MCAMP__PRIV void mcamp__fix_set(double x, uint32_t *a)
+{
+    uint32_t zero[MCAMP__FIX] = { 0 };
+    double rest = fabs(x), unit = 4294967296.0;
+    for (int i = MCAMP__FIX - 1; i >= 0; i--) {
+        a[i] = (uint32_t)(rest / unit);
+        rest -= a[i] * unit;
+        unit *= 1.0 / 4294967296.0;
+    }
+    if (x < 0) {
+        mcamp__fix_add(zero, a, 1);
+        memcpy(a, zero, sizeof zero);
+    }
+}
+
+/* sum = first (1 + x/d_1 + x^2/(d_1 d_2) + ..): d_k = k gives exp(x); with signs in turn
+ * (2k-1) 2k gives cos(sqrt x), 2k (2k+1) sin(sqrt x)/sqrt x.  x < 2.5: 64 terms are within
+ * a unit of all.                                                               */
+MCAMP__PRIV void mcamp__fix_series(const uint32_t *first, const uint32_t *x, uint32_t kind,
+                                   uint32_t *sum)
+{
+    uint32_t term[MCAMP__FIX];
+    memcpy(term, first, sizeof term);
+    memcpy(sum, first, sizeof term);
+    for (uint32_t k = 1; k <= 64; k++) {
+        mcamp__fix_mul(term, x, term);
+        mcamp__fix_divide(term, kind == 0 ? k : kind == 1 ? (2 * k - 1) * 2 * k
+                                                          : 2 * k * (2 * k + 1));
+        mcamp__fix_add(sum, term, kind && k % 2);
+    }
+}
+
+/* u := -2 log u, 0 < u < 1.  u = m 2^-k with m in [1/2, 1); y = -log m in doubles, so that
+ * m e^y = 1 + d with |d| < 2^-50 and log(1 + d) = d - d^2/2 + d^3/3 - d^4/4 within a unit. */
+MCAMP__PRIV void mcamp__fix_minus_2_log(uint32_t *u)
+{
+    static const uint32_t ln2[MCAMP__FIX] = { 0x8baafa2bu, 0x8a0d175bu, 0x7298b62du,
+        0x40f34326u, 0x03f2f6afu, 0xc9e3b398u, 0xd1cf79abu, 0xb17217f7u, 0, 0 };
+    static const uint32_t one[MCAMP__FIX] = { 0, 0, 0, 0, 0, 0, 0, 0, 1, 0 };
+    uint32_t y[MCAMP__FIX], d[MCAMP__FIX], power[MCAMP__FIX], term[MCAMP__FIX];
+    int k = 0, low;
+    for (; !(u[MCAMP__FIX - 3] >> 31) && k < 256; k++) mcamp__fix_add(u, u, 0);
+    mcamp__fix_set(-log((u[MCAMP__FIX - 3] * 4294967296.0 + u[MCAMP__FIX - 4]) *
+                        (1.0 / 18446744073709551616.0)), y);
+    mcamp__fix_series(one, y, 0, d);
+    mcamp__fix_mul(d, u, d);
+    mcamp__fix_add(d, one, 1);
+    low = mcamp__fix_below_0(d);
+    mcamp__fix_abs(d);
+    memcpy(power, d, sizeof d);
+    for (uint32_t i = 1; i <= 4; i++) {     /* y - log(1 + d) */
+        memcpy(term, power, sizeof term);
+        mcamp__fix_divide(term, i);
+        mcamp__fix_add(y, term, !low && i % 2);
+        mcamp__fix_mul(power, d, power);
+    }
+    for (; k > 0; k--) mcamp__fix_add(y, ln2, 0);
+    mcamp__fix_add(y, y, 0);
+    memcpy(u, y, sizeof y);
+}
+
+/* Two words of 64 bits at p. */
+MCAMP__PRIV void mcamp__fix_words(uint64_t high, uint64_t low, uint32_t *p)
+{
+    p[0] = (uint32_t)low;
+    p[1] = (uint32_t)(low >> 32);
+    p[2] = (uint32_t)high;
+    p[3] = (uint32_t)(high >> 32);
+}
+
+/* A normal whose square is known: sign -1 or 1. */
+typedef struct mcamp__exact { uint32_t w[MCAMP__FIX]; int sign; } mcamp__exact;
+
+/* Normal number `index` of a step from 192 bits of u and 180 of t, in the middle of what
+ * they leave open.  Its words are those of mcamp__stream_group, then the tail key's: the
+ * first as in mcamp__mend_tails, three more 2^61 indices further on each.       */
+MCAMP__PRIV void mcamp__exact_square(const mcamp__stream *s, uint64_t step, uint64_t index,
+                                     mcamp__exact *out)
+{
+    static const uint32_t pi[MCAMP__FIX] = { 0xec4e6c89u, 0x082efa98u, 0x299f31d0u,
+        0xa4093822u, 0x03707344u, 0x13198a2eu, 0x85a308d3u, 0x243f6a88u, 3, 0 };
+    static const uint32_t one[MCAMP__FIX] = { 0, 0, 0, 0, 0, 0, 0, 0, 1, 0 };
+    uint64_t g = index / 128, m = index % 128 / 32, l = index % 16, i = 64 * g + 16 * m + l;
+    uint64_t at = 8 * (16 * g + l) + 2 * m, y = mcamp__one_word(s->noise, step, at + 1), w[4];
+    uint32_t t[MCAMP__FIX] = { 0 }, c[MCAMP__FIX], half[MCAMP__FIX] = { 0 };
+    int sine = index % 32 >= 16;
+    for (uint64_t j = 0; j < 4; j++) w[j] = mcamp__one_word(s->tail, step, i + (j << 61));
+    memset(out, 0, sizeof *out);
+    mcamp__fix_words(mcamp__one_word(s->noise, step, at), w[0], out->w + 4);
+    mcamp__fix_words(w[1], UINT64_C(1) << 63, out->w);
+    mcamp__fix_minus_2_log(out->w);
+    mcamp__fix_words(y << 12 | w[2] >> 52, w[2] << 12 | w[3] >> 52, t + 4);
+    mcamp__fix_words(w[3] << 12 | 1u << 11, 0, t);
+    half[MCAMP__FIX - 3] = 0x80000000u;
+    mcamp__fix_add(t, half, 1);
+    out->sign = (sine ? mcamp__fix_below_0(t) : (int)(y >> 63)) ? -1 : 1;
+    mcamp__fix_abs(t);
+    mcamp__fix_mul(t, pi, t);
+    mcamp__fix_mul(t, t, c);
+    mcamp__fix_series(sine ? t : one, c, sine ? 2 : 1, half);
+    mcamp__fix_mul(half, half, half);
+    mcamp__fix_mul(out->w, half, out->w);
+}
+
+/* f z + acc >= bound?  By squares: f z = bound - acc, with f and the difference divided by
+ * one power of two, which is exact.                                             */
+MCAMP__PRIV int mcamp__exact_reaches(const mcamp__exact *z, double f, double acc, double bound)
+{
+    uint32_t d[MCAMP__FIX], x[MCAMP__FIX];
+    int e, low, less;
+    double part = 2 * frexp(f, &e);
+    mcamp__fix_set(ldexp(bound, 1 - e), d);
+    mcamp__fix_set(ldexp(acc, 1 - e), x);
+    mcamp__fix_add(d, x, 1);
+    low = mcamp__fix_below_0(d);
+    mcamp__fix_abs(d);
+    mcamp__fix_mul(d, d, d);
+    mcamp__fix_set(part, x);
+    mcamp__fix_mul(x, x, x);
+    mcamp__fix_mul(x, z->w, x);
+    mcamp__fix_add(x, d, 1);
+    less = mcamp__fix_below_0(x);           /* |f z| < |bound - acc| */
+    if ((z->sign < 0) != low) return low;
+    return low ? less : !less;
+}
+
+#undef MCAMP__FIX
+
 /* ======================================================================== *
  *  NOISE STREAMS                                                     >>noise
  *  In: C, sigma, clipping norm, dimension, key.  Out: clip_norm sigma (C^-1 z)_t,
@@ -9341,24 +9597,29 @@ MCAMP__PRIV mcamp__part mcamp__noise_part(const mcamp_noise *m, size_t at, size_
     return p;
 }
 
+/* Of the stored rows, as kernels count: on the lattice rows of FLOAT are integers. */
+MCAMP__PRIV int mcamp__row_kind(const mcamp_noise *m)
+{
+    return !m->rows || m->type != MCAMP_NOISE_FLOAT ? 0 : m->grid > 0 ? 2 : 1;
+}
+
 MCAMP__PRIV void mcamp__noise_minus(mcamp_vecset vs, const mcamp_noise *m,
                                     const mcamp__part *p, size_t row, size_t rows,
                                     const double *c, double *acc)
 {
     size_t at = p->offset + row * p->stride;
     MCAMP__DISPATCH(vs, minus, (acc, m->state, at, p->stride, c, rows, p->len,
-                                m->type == MCAMP_NOISE_FLOAT));
+                                mcamp__row_kind(m)));
 }
 
 MCAMP__PRIV void mcamp__noise_keep(mcamp_vecset vs, const mcamp_noise *m,
                                    const mcamp__part *p, size_t row, const double *y)
 {
     size_t at = p->offset + row * p->stride;
-    MCAMP__DISPATCH(vs, emit, (m->state, at, y, 1.0, 0, p->len,
-                               m->type == MCAMP_NOISE_FLOAT));
+    MCAMP__DISPATCH(vs, emit, (m->state, at, y, 1.0, 0, p->len, mcamp__row_kind(m)));
 }
 
-/* The coefficient of the row that is k rounds old. */
+/* The coefficient of the row that is k rounds old, without column factors. */
 MCAMP__PRIV double mcamp__noise_coef(const mcamp_noise *m, uint64_t t, size_t k)
 {
     const mcamp_mech *c = m->mech;
@@ -9367,19 +9628,36 @@ MCAMP__PRIV double mcamp__noise_coef(const mcamp_noise *m, uint64_t t, size_t k)
     return c->coef[mcamp__row_start(c, (size_t)t) + mcamp__row_len(c, (size_t)t) - 1 - k];
 }
 
+/* The same for rows of the lattice, `by` = mcamp__lattice_unit. */
+MCAMP__PRIV double mcamp__lattice_coef(const mcamp_noise *m, uint64_t t, size_t k, double by)
+{
+    double x = mcamp__noise_coef(m, t, k);
+    if (m->mech->scale && m->plan != MCAMP__PLAN_REPLAY) x *= m->mech->scale[t - k];
+    return x * by;
+}
+
+/* One over what the coefficients of round t are divided by on the lattice. */
+MCAMP__PRIV double mcamp__lattice_unit(const mcamp_noise *m, uint64_t t)
+{
+    double d = m->plan == MCAMP__PLAN_REPLAY ? 1 : mcamp__mech_diag(m->mech, (size_t)t);
+    return 1 / (m->mech->scale ? d * m->mech->scale[t] : d);
+}
+
 /* acc -= sum_k c_k (row of round t - k), k = 1 .. min(t, rows); round s is kept at
  * s mod rows.  In the order of storage, eight at a time.                      */
 MCAMP__PRIV void mcamp__noise_past(mcamp_vecset vs, const mcamp_noise *m,
                                    const mcamp__part *p, double *acc)
 {
-    double c[8];
+    double c[8], by = m->grid > 0 ? mcamp__lattice_unit(m, m->step) : 0;
     size_t have = m->step < m->rows ? (size_t)m->step : m->rows;
     size_t now = (size_t)(m->step % m->rows);
     for (size_t r = 0; r < have; r += 8) {
         size_t len = mcamp__zmin(8, have - r);
-        for (size_t i = 0; i < len; i++)    /* its age: 1 .. rows */
-            c[i] = mcamp__noise_coef(m, m->step,
-                                     now > r + i ? now - r - i : now + m->rows - r - i);
+        for (size_t i = 0; i < len; i++) {
+            size_t age = now > r + i ? now - r - i : now + m->rows - r - i;
+            c[i] = by > 0 ? mcamp__lattice_coef(m, m->step, age, by)
+                          : mcamp__noise_coef(m, m->step, age);
+        }
         mcamp__noise_minus(vs, m, p, r, len, c, acc);
     }
 }
@@ -9399,7 +9677,7 @@ MCAMP__PRIV void mcamp__noise_blt(mcamp_vecset vs, const mcamp_noise *m,
     for (size_t j = 0; j < m->rows; j++) {
         size_t at = p->offset + j * p->stride;
         MCAMP__DISPATCH(vs, decay, (m->state, at, acc, c->theta[j], p->len,
-                                    m->type == MCAMP_NOISE_FLOAT));
+                                    mcamp__row_kind(m)));
     }
 }
 
@@ -9476,21 +9754,24 @@ MCAMP__PRIV void mcamp__noise_weights(const mcamp_mech *c, uint64_t t, double *w
     else mcamp__toeplitz_apply(c, w, n, MCAMP__OP_SOLVE);
 }
 
-/* What y is multiplied by at round t, for the sum or in the stream's unit.  Rounded up a
- * little: never less noise than sigma says.                                   */
+/* What y is multiplied by at round t, for the sum or in the stream's unit; on the lattice
+ * what z is.  Rounded up a little: never less noise than sigma says.           */
 MCAMP__PRIV double mcamp__noise_factor(const mcamp_noise *m, uint64_t t, int for_sum)
 {
     double f = m->sigma * m->clip_norm * (1 + 8 * DBL_EPSILON);
     if (m->mech->scale) f /= m->mech->scale[t];
-    return for_sum || m->unit == MCAMP_NOISE_SUM || m->grid > 0 ? f : f / m->batch;
+    if (m->grid > 0)
+        return f / (m->plan == MCAMP__PLAN_AGAIN ? m->grid
+                        : m->grid * mcamp__mech_diag(m->mech, (size_t)t));
+    return for_sum || m->unit == MCAMP_NOISE_SUM ? f : f / m->batch;
 }
 
-/* floor(x/g + 1/2): both floor and the difference are exact, unlike x + 1/2.  |x/g| is
- * below 2^50 (mcamp__noise_check_range).                                       */
-MCAMP__PRIV int64_t mcamp__to_grid(double x, double grid)
+/* floor(x + 1/2): both floor and the difference are exact, unlike x + 1/2.  |x| is below
+ * 2^50 (mcamp__least_grid).                                                   */
+MCAMP__PRIV int64_t mcamp__to_grid(double x)
 {
-    double q = x / grid, low = floor(q);
-    return (int64_t)(q - low >= 0.5 ? low + 1 : low);
+    double low = floor(x);
+    return (int64_t)(x - low >= 0.5 ? low + 1 : low);
 }
 
 /* ---- rounds ------------------------------------------------------------------ */
@@ -9507,38 +9788,163 @@ MCAMP__PRIV void mcamp__noise_emit(const mcamp__chunk *k, size_t at, size_t len,
                                    const double *y)
 {
     const mcamp_noise_out *o = k->out;
-    if (o->grid) {
-        for (size_t i = 0; i < len; i++) {
-            int64_t x = mcamp__to_grid(y[i] * k->factor, k->m->grid);
-            o->grid[at + i] = o->add ? o->grid[at + i] + x : x;
-        }
-        return;
-    }
     MCAMP__DISPATCH(k->vs, emit, (o->f ? (void *)o->f : o->d, at, y, k->factor, o->add, len,
                                   o->f != NULL));
 }
 
+/* ---- the lattice --------------------------------------------------------------- *
+ * In units of the grid, with a_j = C_tj/C_tt and f_t >= sigma clip_norm/(grid C_tt), the noise is
+ *     Y_t = floor(f_t z_t - A_t + 1/2),  A_t = sum_{j<t} a_j Y_j.
+ * What is released then, X_t + Y_t with X_t the integer sum of gradients, is
+ *     r_t = floor(v_t - sum_{j<t} a_j r_j + 1/2),  v_t = (C X)_t/C_tt + f_t z_t:
+ * a function of C X + noise of at least sigma clip_norm, so exactly as private as that,
+ * whatever the grid [rounding goes through the recursion, not after it].  Computed is
+ * another law, and the noise does not look at the data: the distance between the laws of
+ * all Y, mcamp_noise.numerics, is what numerics can cost.  It has two parts.
+ *   A_t is computed in doubles, so as A_t + e_t with e_t a function of earlier Y.  Given
+ * those, floor(f z - A + 1/2) and floor(f z - A - e + 1/2) differ in relative entropy by at
+ * most e^2/(2 f^2); summed over rounds and coordinates, with E e^2 under the ideal law, and
+ * by Pinsker's inequality: distance <= 1/2 sqrt(sum E (e_t/f_t)^2).  Bounds on the root of
+ * E (e_t/f_t)^2 are in mcamp__lattice_error; they grow with the root of d n only.
+ *   f z - A is computed with rounding too (mcamp__normal_pair, settle) and u and t have 53
+ * digits.  The double z is within 2^-44 of the true one where u > 2^-116 and the radius is
+ * r > 2^-18: in units of 2^-53, t moves it by a cell, 2 pi r; u < 3/4 by 3 of itself, 3/r, and
+ * u > 3/4 by 2^-64, 2^-11/r; -2 log u by 3 of itself, 1.5 r, the root by r, cosine and sine
+ * by 16, 16 r, products by 2 r: less than 400 with r < 13.4 and 3/r < 4 or 2^-11/r < 128.
+ * Where 2^-43 f_t more or less could change the integer, and where |z| < 2^-18, section
+ * secure decides with 192 digits of u and 180 of t: z within 2^-98, if 2^-96 < u < 1 - 2^-96.
+ * Boundaries are 1 apart, f_t z has density at most 1/(f_t sqrt(2 pi)): a coordinate is
+ * wrong with odds of at most 2^-96 (f_t + 2).
+ *   C here is the C of the stored doubles; other errors of accounting are not in this. */
+
+/* Coordinate at + i of the stream, decided without rounding errors.  Infinite: beyond 2^51. */
+MCAMP__PRIV double mcamp__lattice_exact(const mcamp__chunk *k, uint64_t at, double acc,
+                                        double near)
+{
+    const mcamp_noise *m = k->m;
+    mcamp__exact z;
+    double y = floor(near);
+    if (!(fabs(near) < 2251799813685248.0)) return mcamp__inf();
+    mcamp__exact_square(mcamp__noise_stream(m), m->step, m->first + at, &z);
+    while (mcamp__exact_reaches(&z, k->factor, acc, y + 0.5)) y++;
+    while (!mcamp__exact_reaches(&z, k->factor, acc, y - 0.5)) y--;
+    return y;
+}
+
+/* y := the integers of f z + acc; 0 if there are none. */
+MCAMP__PRIV int mcamp__lattice_settle(const mcamp__chunk *k, const mcamp__part *p,
+                                      const double *z, const double *acc, double *y)
+{
+    double doubts, near = ldexp(k->factor, -43), got;
+    int ok = 1;
+    MCAMP__DISPATCH(k->vs, settle, (z, acc, k->factor, near, (p->len + 7) / 8 * 8, y, &doubts));
+    for (size_t i = 0; doubts > 0 && i < p->len; i++) {
+        double q = z[i] * k->factor + acc[i];
+        if (near + (fabs(q) + fabs(acc[i])) * (4 * DBL_EPSILON) < 0.5 - fabs(q - y[i]) &&
+            fabs(z[i]) > 2.0 / 262144.0) continue;
+        got = mcamp__lattice_exact(k, p->at + i, acc[i], q);
+        ok &= fabs(got) < 2251799813685248.0;
+        y[i] = ok ? got : 0;
+    }
+    return ok;
+}
+
+/* acc := -A, from the rows that are kept. */
+MCAMP__PRIV void mcamp__lattice_past(const mcamp__chunk *k, const mcamp__part *p, double *acc)
+{
+    const mcamp_noise *m = k->m;
+    double c[MCAMP_MAX_BUFFERS], by;
+    memset(acc, 0, MCAMP__TILE * sizeof *acc);
+    if (!m->rows) return;
+    if (m->plan != MCAMP__PLAN_BLT) {
+        mcamp__noise_past(k->vs, m, p, acc);
+        return;
+    }
+    by = mcamp__lattice_unit(m, m->step);
+    for (size_t j = 0; j < m->rows; j++) c[j] = m->mech->omega[j] * by;
+    mcamp__noise_minus(k->vs, m, p, 0, m->rows, c, acc);
+}
+
+/* Moves the rows on by a round: Y for banded C, its buffers, or C Y.  y is spoilt.  */
+MCAMP__PRIV void mcamp__lattice_keep(const mcamp__chunk *k, const mcamp__part *p,
+                                     const double *acc, double *y)
+{
+    const mcamp_noise *m = k->m;
+    const mcamp_mech *c = m->mech;
+    double s = c->scale ? c->scale[m->step] : 1;
+    if (!m->rows) return;
+    if (m->plan == MCAMP__PLAN_REPLAY) {
+        s /= c->inverse[0];
+        for (size_t i = 0; i < p->len; i++) y[i] = (y[i] - acc[i]) * s;
+    } else if (m->plan == MCAMP__PLAN_BLT) {
+        for (size_t i = 0; c->scale && i < p->len; i++) y[i] *= s;
+        for (size_t j = 0; j < m->rows; j++)
+            MCAMP__DISPATCH(k->vs, decay, (m->state, p->offset + j * p->stride, y, c->theta[j],
+                                           p->len, 0));
+        return;
+    }
+    mcamp__noise_keep(k->vs, m, p, (size_t)(m->step % m->rows), y);
+}
+
+/* What a sum becomes where there is no noise for it: nothing that is accepted reaches it. */
+#define MCAMP__POISON INT64_MIN
+
+MCAMP__PRIV void mcamp__lattice_part(const mcamp__chunk *k, const mcamp__part *p)
+{
+    int64_t *out = k->out->grid + (p->at - k->at);
+    double z[MCAMP__TILE], acc[MCAMP__TILE], y[MCAMP__TILE];
+    int ok;
+    mcamp__stream_normals(k->vs, mcamp__noise_stream(k->m), k->m->step, k->m->first + p->at,
+                          p->len, z);
+    for (size_t i = p->len; i % 8; i++) z[i] = 0;
+    mcamp__lattice_past(k, p, acc);
+    ok = mcamp__lattice_settle(k, p, z, acc, y);
+    for (size_t i = 0; i < p->len; i++) {
+        int64_t x = (int64_t)y[i];
+        out[i] = !ok ? MCAMP__POISON : k->out->add ? out[i] + x : x;
+    }
+    mcamp__lattice_keep(k, p, acc, y);
+}
+
 #define MCAMP__TASK (64 * MCAMP__TILE)      /* coordinates in a task */
+
+/* A part of a round that is not on the lattice, or made again from z alone.    */
+MCAMP__PRIV void mcamp__plain_part(const mcamp__chunk *k, const mcamp__part *p)
+{
+    const mcamp_noise *m = k->m;
+    double acc[MCAMP__TILE];
+    size_t at = (size_t)p->at;
+    int64_t *out = k->out->grid;
+    if (m->plan == MCAMP__PLAN_AGAIN) {
+        mcamp__noise_again(k->vs, m, m->step, m->weights, at, p->len, acc);
+    } else {
+        mcamp__stream_normals(k->vs, mcamp__noise_stream(m), m->step, m->first + at, p->len,
+                              acc);
+        mcamp__noise_mix(k->vs, m, p, acc);
+    }
+    if (!out) mcamp__noise_emit(k, at - k->at, p->len, acc);
+    for (size_t i = 0; out && i < p->len; i++) {
+        int64_t x = mcamp__to_grid(acc[i] * k->factor);
+        out[at - k->at + i] = k->out->add ? out[at - k->at + i] + x : x;
+    }
+}
+
+MCAMP__PRIV void mcamp__noise_part_run(const mcamp__chunk *k, const mcamp__part *p)
+{
+    if (k->out->grid && k->m->plan != MCAMP__PLAN_AGAIN) mcamp__lattice_part(k, p);
+    else                                                 mcamp__plain_part(k, p);
+}
 
 /* Task i of a chunk: its coordinates in the i-th block of the stream. */
 MCAMP__APART void mcamp__noise_task(void *arg, size_t i)
 {
     const mcamp__chunk *k = (const mcamp__chunk *)arg;
-    const mcamp_noise *m = k->m;
     size_t block = k->at / MCAMP__TASK + i;
     size_t at = mcamp__zmax(k->at, block * MCAMP__TASK), end = k->at + k->count;
-    double acc[MCAMP__TILE];
     if (end / MCAMP__TASK > block) end = (block + 1) * MCAMP__TASK;
     while (at < end) {
-        mcamp__part p = mcamp__noise_part(m, at, end - at);
-        if (m->plan == MCAMP__PLAN_AGAIN) {
-            mcamp__noise_again(k->vs, m, m->step, m->weights, at, p.len, acc);
-        } else {
-            mcamp__stream_normals(k->vs, mcamp__noise_stream(m), m->step, m->first + at,
-                                  p.len, acc);
-            mcamp__noise_mix(k->vs, m, &p, acc);
-        }
-        mcamp__noise_emit(k, at - k->at, p.len, acc);
+        mcamp__part p = mcamp__noise_part(k->m, at, end - at);
+        mcamp__noise_part_run(k, &p);
         at += p.len;
     }
 }
@@ -9573,8 +9979,10 @@ MCAMP__PRIV int mcamp__all_finite_float(const float *x, size_t n)
 
 MCAMP__PRIV int mcamp__out_finite(const mcamp_noise_out *o, size_t count)
 {
-    return (!o->d || mcamp__all_finite(o->d, count)) &&
-           (!o->f || mcamp__all_finite_float(o->f, count));
+    int ok = (!o->d || mcamp__all_finite(o->d, count)) &&
+             (!o->f || mcamp__all_finite_float(o->f, count));
+    for (size_t i = 0; o->grid && i < count; i++) ok &= o->grid[i] != MCAMP__POISON;
+    return ok;
 }
 
 MCAMP__PRIV void mcamp__out_clear(const mcamp_noise_out *o, size_t count)
@@ -9688,33 +10096,60 @@ MCAMP_API uint64_t mcamp_noise_step(const mcamp_noise *noise)
     return noise && noise->magic == MCAMP__NOISE_MAGIC ? noise->step : 0;
 }
 
+/* Runs the rounds up to `step` again for the coordinates of m, at most a tile; m->state and
+ * m->weights: working memory.                                                   */
+MCAMP__APART void mcamp__replay_part(mcamp_vecset vs, mcamp_noise *m, uint64_t step,
+                                    double *out)
+{
+    int64_t whole[MCAMP__TILE];
+    mcamp_noise_out o = { NULL, NULL, NULL, false };
+    mcamp__part p = mcamp__noise_part(m, 0, m->count);
+    mcamp__chunk k;
+    if (m->grid > 0) o.grid = whole;
+    else             o.d = out;
+    k.m = m; k.out = &o; k.vs = vs; k.at = 0; k.count = m->count;
+    for (m->step = m->weights ? step : 0; m->step <= step; m->step++) {
+        k.factor = mcamp__noise_factor(m, m->step, 0);
+        mcamp__noise_part_run(&k, &p);
+    }
+    for (size_t i = 0; o.grid && i < m->count; i++) out[i] = (double)whole[i] * m->grid;
+}
+
 MCAMP_API mcamp_status mcamp_noise_replay(mcamp_ctx *ctx, const mcamp_noise *noise,
                                           uint64_t step, uint64_t at, size_t count,
                                           double *out)
 {
     MCAMP__GUARD;
     mcamp_status st = mcamp__noise_args(ctx, noise);
-    double *w, acc[MCAMP__TILE], f;
+    double *work;
+    mcamp_noise m;
+    size_t size;
     if (st < 0) return st;
     if (step >= noise->step)
         return mcamp__fail(ctx, MCAMP_E_STEP, "step", (double)step);
     if (at > noise->count || count > noise->count - at)
         return mcamp__fail(ctx, MCAMP_E_SIZE, "count", (double)count);
     if (!out && count) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
-    w = mcamp__new_doubles(ctx, (size_t)step + 1);
-    if (!w) return mcamp__fail(ctx, MCAMP_E_MEMORY, "step", (double)step);
-    mcamp__noise_weights(noise->mech, step, w);
-    f = mcamp__noise_factor(noise, step, 0);
+    size = noise->weights ? (size_t)step + 1 : noise->rows * MCAMP__TILE + 1;
+    work = mcamp__new_doubles(ctx, size);
+    if (!work) return mcamp__fail(ctx, MCAMP_E_MEMORY, "step", (double)step);
+    m = *noise;
+    if (noise->weights) mcamp__noise_weights(noise->mech, step, m.weights = work);
     for (size_t i = 0; i < count; i += MCAMP__TILE) {
-        size_t len = mcamp__zmin(MCAMP__TILE, count - i);
-        mcamp__noise_again(ctx->vec, noise, step, w, at + i, len, acc);
-        for (size_t j = 0; j < len; j++)
-            out[i + j] = noise->grid > 0
-                ? (double)mcamp__to_grid(acc[j] * f, noise->grid) * noise->grid : acc[j] * f;
+        m.first = noise->first + at + i;
+        m.count = mcamp__zmin(MCAMP__TILE, count - i);
+        if (!noise->weights) memset(m.state = work, 0, size * sizeof *work);
+        mcamp__replay_part(ctx->vec, &m, step, out + i);
     }
-    mcamp__delete_doubles(ctx, w, (size_t)step + 1);
-    mcamp_wipe(acc, sizeof acc);
-    return MCAMP_OK;
+    if (!mcamp__all_finite(out, count)) {
+        memset(out, 0, count * sizeof *out);
+        st = mcamp__fail(ctx, MCAMP_E_NONFINITE, "noise", 0);
+    }
+    mcamp__wipe_frames();
+    mcamp_wipe(work, size * sizeof *work);
+    mcamp__delete_doubles(ctx, work, size);
+    mcamp_wipe(&m, sizeof m);
+    return st;
 }
 
 /* ---- making a stream ------------------------------------------------------------ */
@@ -9727,7 +10162,7 @@ MCAMP__PRIV mcamp_status mcamp__check_positive(mcamp_ctx *ctx, const char *argum
     return mcamp__check_sigma(ctx, argument, x);
 }
 
-/* The grid: a power of two between 2^-44 and 1 times the noise. */
+/* The grid: a power of two between 2^-40 and 1 times the noise. */
 MCAMP__PRIV mcamp_status mcamp__noise_check_grid(mcamp_ctx *ctx, double grid,
                                                  double noise)
 {
@@ -9736,7 +10171,7 @@ MCAMP__PRIV mcamp_status mcamp__noise_check_grid(mcamp_ctx *ctx, double grid,
         return mcamp__fail(ctx, MCAMP_E_NONFINITE, "grid", grid);
     if (mcamp__eq(grid, 0)) return MCAMP_OK;
     if (!(grid > 0) || !mcamp__eq(frexp(grid, &e), 0.5) || !(grid <= noise) ||
-        !(grid >= ldexp(noise, -44)))
+        !(grid >= ldexp(noise, -40)))
         return mcamp__fail(ctx, MCAMP_E_ARG, "grid", grid);
     return MCAMP_OK;
 }
@@ -9839,6 +10274,7 @@ MCAMP__PRIV mcamp_status mcamp__noise_layout(mcamp_ctx *ctx, const mcamp_noise_d
     m->type = d->type == MCAMP_NOISE_FLOAT ? MCAMP_NOISE_FLOAT : MCAMP_NOISE_DOUBLE;
     m->dim = d->dim; m->first = d->first;
     mcamp__noise_plan(d, m);
+    if (m->grid > 0 && m->plan != MCAMP__PLAN_BANDED) m->type = MCAMP_NOISE_DOUBLE;
     return mcamp__noise_sizes(ctx, m, state);
 }
 
@@ -9855,48 +10291,156 @@ MCAMP_API mcamp_status mcamp_noise_bytes(mcamp_ctx *ctx, const mcamp_noise_desc 
     return MCAMP_OK;
 }
 
-/* The largest sum of magnitudes in a row of C^-1; w: n doubles.  Infinite if some are. */
-MCAMP__PRIV double mcamp__inverse_reach(const mcamp_mech *c, double *w)
+/* Of C without column factors: the largest norms of a row of C^-1, and with them the largest
+ * sum of magnitudes; the largest diagonal entry of C.                           */
+typedef struct mcamp__reach { double sum, root, whole, diag; } mcamp__reach;
+
+/* w: n doubles; left in it is column 0 of a Toeplitz C^-1.  Infinite if some are. */
+MCAMP__PRIV mcamp__reach mcamp__inverse_reach(const mcamp_mech *c, double *w)
 {
-    double sum = 0, most = 0;
-    if (c->form != MCAMP_FORM_ROWS) mcamp__noise_weights(c, c->n - 1, w);
+    mcamp__reach r = { 0, 0, 0, 0 };
+    const int rows = c->form == MCAMP_FORM_ROWS;
+    double sum = 0, squares = 0;
+    if (!rows) mcamp__noise_weights(c, c->n - 1, w);
     for (size_t t = 0; t < c->n; t++) {
-        if (c->form == MCAMP_FORM_ROWS) {
+        double s = c->scale ? c->scale[t] : 1;
+        if (rows) {
             mcamp__noise_weights(c, t, w);
-            sum = 0;
-            for (size_t k = 0; k < t; k++) sum += fabs(w[k]);
+            sum = squares = 0;
         }
-        sum += fabs(w[t]);
-        if (!mcamp__finite(sum)) return mcamp__inf();
-        most = mcamp__dmax(most, c->scale ? sum / c->scale[t] : sum);
+        for (size_t k = rows ? 0 : t; k <= t; k++) {
+            sum += fabs(w[k]);
+            squares += w[k] * w[k];
+        }
+        if (!mcamp__finite(sum)) sum = mcamp__inf();
+        r.sum = mcamp__dmax(r.sum, sum);
+        r.root = mcamp__dmax(r.root, sqrt(squares));
+        r.whole = mcamp__dmax(r.whole, sum / s);
+        r.diag = mcamp__dmax(r.diag, mcamp__mech_diag(c, t) * s);
     }
-    return most;
+    return r;
+}
+
+/* Buffers, u a rounding, in grids over sigma clip_norm: with b the root of E B^2 and `noise`
+ * that of E (s_t Y_t)^2, a step adds an error of u (2 b + noise) at most, which decays by
+ * theta, and the sum over them (rows + 4) u b for each.                          */
+MCAMP__PRIV double mcamp__blt_error(const mcamp_noise *m, const double *w, double noise,
+                                    double half)
+{
+    const mcamp_mech *c = m->mech;
+    double e = 0;
+    for (size_t j = 0; j < c->buffers; j++) {
+        double h = 0, squares = 0, sum = 0, b, last = (double)c->n;
+        for (size_t k = 0; k + 1 < c->n; k++) {
+            h = c->theta[j] * h + w[k];
+            squares += h * h;
+            sum += fabs(h);
+        }
+        b = sqrt(squares) + half * sum;
+        if (c->theta[j] < 1) last = mcamp__dmin(last, 1 / (1 - c->theta[j]));
+        e += fabs(c->omega[j]) * (last * (2 * b + noise) + ((double)m->rows + 4) * b);
+    }
+    return e;
+}
+
+/* A bound on the root of E (e_t/f_t)^2, in units of u = 2^-53 (see "the lattice").  In grids
+ * over sigma clip_norm, s_t Y_t has the root r = |row of T^-1|_2 + 1/2 |row|_1 max C_tt grid/
+ * (sigma clip_norm): its own roundings go through C^-1 as z does.  C = T diag(s).
+ *   Banded: rows terms, each off by u of itself for its product, 4 u for its coefficient
+ * and u for each addition: (rows + 5) u sum |T_tj| r.
+ *   C^-1 banded with coefficients d, c those of C: the rows hold x = T s Y = z + rounding, of
+ * root q, each found with an error l = u q (3 d_0 + (rows + 3) sum |d_k|), which goes on by C:
+ * the sum over them is off by l (1 + d_0 sum |c|), and (rows + 3) u q sum |d_k| of its own.  */
+MCAMP__PRIV double mcamp__lattice_error(const mcamp_noise *m, const mcamp__reach *reach,
+                                        const double *w)
+{
+    const mcamp_mech *c = m->mech;
+    double half = 0.5 * m->grid / (m->sigma * m->clip_norm) * reach->diag;
+    double r = reach->root + half * reach->sum, rows = (double)m->rows, sum = 0, most = 0, l;
+    if (m->plan == MCAMP__PLAN_PLAIN) return 0;
+    if (m->plan == MCAMP__PLAN_BLT) return mcamp__blt_error(m, w, r, half);
+    if (m->plan == MCAMP__PLAN_REPLAY) {
+        for (size_t k = 1; k < c->inverse_bands; k++) sum += fabs(c->inverse[k]);
+        for (size_t k = 0; k < c->n; k++) most += fabs(c->coef[k]);
+        l = (1 + half) * (3 * c->inverse[0] + (rows + 3) * sum);
+        return l * (2 + c->inverse[0] * most) / c->inverse[0];
+    }
+    for (size_t t = 0; t < c->n; t++) {
+        size_t have = mcamp__zmin(t, m->rows);
+        if (t > m->rows && c->form == MCAMP_FORM_TOEPLITZ) break;
+        sum = 0;
+        for (size_t k = 1; k <= have; k++) sum += fabs(mcamp__noise_coef(m, t, k));
+        most = mcamp__dmax(most, sum);
+    }
+    return (rows + 5) * most * r;
+}
+
+/* What "the lattice" bounds, for all rounds and coordinates. */
+MCAMP__PRIV double mcamp__noise_numerics(const mcamp_noise *m, const mcamp__reach *reach,
+                                         const double *w)
+{
+    double all = (double)m->dim * (double)m->mech->n, f = 0, law;
+    if (m->plan == MCAMP__PLAN_AGAIN) return mcamp__inf();
+    for (size_t t = 0; t < m->mech->n; t++) f = mcamp__dmax(f, mcamp__noise_factor(m, t, 1));
+    law = 0.5 * sqrt(all) * mcamp__lattice_error(m, reach, w) * (0.5 * DBL_EPSILON);
+    return (law + ldexp(all * (f + 2), -96)) * (1 + 1e-6);
 }
 
 /* Noise that were stopped at the ends of the integers would release the sum in the clear,
- * and noise beyond 2^53 grids its low bits.  As |z| < 13.38 (section secure), no noise
- * reaches 13.38 sigma clip_norm |row of C^-1|_1: that must be below 2^50 grids, a quarter
- * of what rounding needs, which leaves room for the rounding of rows.  *least: what the
- * grid must not be below.  Takes n doubles for a moment.                         */
+ * and noise beyond 2^53 grids its low bits.  As |z| < 13.38 (section secure) and a rounding
+ * is half a grid, no noise reaches (13.38 sigma clip_norm + grid/2 max C_tt) |row of C^-1|_1:
+ * that must be below 2^50 grids, or 2^31 where rows have 32 bits.  *least: the grid for
+ * which it is.                                                                   */
+MCAMP__PRIV double mcamp__least_grid(const mcamp_noise *m, const mcamp__reach *r)
+{
+    double top = mcamp__row_kind(m) ? 2147483646.0 : 1125899906842624.0;
+    double most = 13.38 * m->sigma * m->clip_norm * r->whole;
+    top -= 0.5 * r->diag * r->whole;
+    return mcamp__finite(most) && top > 0 ? most / top : mcamp__inf();
+}
+
+/* Takes n doubles for a moment. */
 MCAMP__PRIV mcamp_status mcamp__noise_least_grid(mcamp_ctx *ctx, const mcamp_noise *m,
                                                  double *least)
 {
     size_t n = m->mech->n;
     double *w = mcamp__new_doubles(ctx, n);
+    mcamp__reach r;
     if (!w) return mcamp__fail(ctx, MCAMP_E_MEMORY, "noise", (double)n);
-    *least = ldexp(13.38 * m->sigma * m->clip_norm * mcamp__inverse_reach(m->mech, w), -50);
+    r = mcamp__inverse_reach(m->mech, w);
+    *least = mcamp__least_grid(m, &r);
     mcamp__delete_doubles(ctx, w, n);
     return MCAMP_OK;
 }
 
-MCAMP__PRIV mcamp_status mcamp__noise_check_range(mcamp_ctx *ctx, const mcamp_noise *m)
+/* Sets the grid, and numerics.  Noise much finer than the grid would be none.     */
+MCAMP__PRIV mcamp_status mcamp__noise_set_grid(mcamp_ctx *ctx, mcamp_noise *m, double grid)
 {
-    double least = 0;
-    mcamp_status st;
-    if (!(m->grid > 0)) return MCAMP_OK;
-    st = mcamp__noise_least_grid(ctx, m, &least);
-    if (st < 0 || m->grid >= least) return st;
-    return mcamp__fail(ctx, MCAMP_E_ARG, "grid", m->grid);
+    size_t n = m->mech->n;
+    double *w, low = mcamp__inf(), law = mcamp__inf();
+    mcamp__reach r;
+    int ok;
+    m->grid = grid;
+    m->numerics = mcamp__inf();
+    if (!(grid > 0)) return MCAMP_OK;
+    if (m->rows && m->plan != MCAMP__PLAN_BANDED && m->type == MCAMP_NOISE_FLOAT)
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "type", (double)(int)m->type);
+    w = mcamp__new_doubles(ctx, n);
+    if (!w) return mcamp__fail(ctx, MCAMP_E_MEMORY, "noise", (double)n);
+    r = mcamp__inverse_reach(m->mech, w);
+    ok = grid >= mcamp__least_grid(m, &r);
+    if (ok) law = mcamp__noise_numerics(m, &r, w);
+    mcamp__delete_doubles(ctx, w, n);
+    for (size_t t = 0; t < n; t++) low = mcamp__dmin(low, mcamp__noise_factor(m, t, 1));
+    if (!ok || !(low >= 0.0009765625)) return mcamp__fail(ctx, MCAMP_E_ARG, "grid", grid);
+    m->numerics = law;
+    return MCAMP_OK;
+}
+
+MCAMP_API double mcamp_noise_delta(const mcamp_noise *noise, double eps)
+{
+    if (!noise || noise->magic != MCAMP__NOISE_MAGIC || !(eps >= 0)) return mcamp__inf();
+    return (1 + exp(eps)) * noise->numerics * (1 + 1e-12);
 }
 
 /* The keys of the stream that these words describe. */
@@ -9953,7 +10497,7 @@ MCAMP_API mcamp_status mcamp_noise_init(mcamp_ctx *ctx, const mcamp_noise_desc *
     if (!noise) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "noise", 0);
     if (!mcamp__key_ok(&desc->key))
         return mcamp__fail(ctx, MCAMP_E_REQUIRED, "key", 0);
-    st = mcamp__noise_check_range(ctx, &m);
+    st = mcamp__noise_set_grid(ctx, &m, m.grid);
     if (st == MCAMP_OK) st = mcamp__noise_memory(ctx, desc, &m, state);
     if (st < 0) return st;
     mcamp__subkey(&desc->key, MCAMP__KEY_ROOT, m.keys + 24);
@@ -10200,6 +10744,7 @@ MCAMP_API mcamp_status mcamp_noise_load(mcamp_ctx *ctx, mcamp_noise *noise,
 #undef MCAMP__PLAN_REPLAY
 #undef MCAMP__PLAN_BLT
 #undef MCAMP__PLAN_AGAIN
+#undef MCAMP__POISON
 
 /* ======================================================================== *
  *  BATCHES                                                           >>batch
@@ -11205,15 +11750,30 @@ MCAMP__PRIV void mcamp__session_bind(mcamp_ctx *ctx, const mcamp_session_desc *d
 
 /* What the run adds to the guarantee. */
 MCAMP__PRIV mcamp_status mcamp__session_promise(mcamp_ctx *ctx, const mcamp_session_desc *d,
-                                                mcamp_guarantee *g)
+                                                mcamp_guarantee *g, double *numerics)
 {
+    mcamp_noise m;
+    mcamp_status st = MCAMP_OK;
     g->run = d->run;
     g->ledger = d->ledger.record != NULL;
     g->arithmetic = d->arithmetic == MCAMP_ARITHMETIC_FLOATING ? d->arithmetic
                                                                : MCAMP_ARITHMETIC_LATTICE;
     g->grid = d->noise->grid;
-    return g->grid > 0 || g->arithmetic == MCAMP_ARITHMETIC_FLOATING
-         ? MCAMP_OK : mcamp__session_grid(ctx, d->noise, d->clip, &g->grid);
+    if (!(g->grid > 0) && g->arithmetic != MCAMP_ARITHMETIC_FLOATING)
+        st = mcamp__session_grid(ctx, d->noise, d->clip, &g->grid);
+    m = *d->noise;
+    if (st == MCAMP_OK && m.grid < g->grid) st = mcamp__noise_set_grid(ctx, &m, g->grid);
+    g->delta_num = mcamp_noise_delta(&m, g->eps);
+    *numerics = m.numerics;
+    mcamp_wipe(&m, sizeof m);
+    return st;
+}
+
+/* delta of a run with all that it adds. */
+MCAMP__PRIV double mcamp__run_delta(const mcamp_guarantee *g, double cut)
+{
+    double d = mcamp__guarantee_delta(g) + cut;
+    return mcamp__finite(g->delta_num) ? (d + g->delta_num) * (1 + DBL_EPSILON) : d;
 }
 
 MCAMP_API mcamp_status mcamp_session_init(mcamp_ctx *ctx, const mcamp_session_desc *desc,
@@ -11222,7 +11782,7 @@ MCAMP_API mcamp_status mcamp_session_init(mcamp_ctx *ctx, const mcamp_session_de
     MCAMP__GUARD;
     const char *name;
     mcamp_guarantee g;
-    double cut = 0;
+    double cut = 0, numerics = 0;
     mcamp_status st;
     if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
     if (!desc) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "desc", 0);
@@ -11237,13 +11797,15 @@ MCAMP_API mcamp_status mcamp_session_init(mcamp_ctx *ctx, const mcamp_session_de
     if (g.kind != MCAMP_KIND_CLOSED) {
         st = mcamp_batch_cut_delta(ctx, desc->batch, g.eps, &cut);
         if (st < 0) return st;
-        if (!(mcamp__guarantee_delta(&g) + cut < 1))
-            return mcamp__fail(ctx, MCAMP_E_MISMATCH, "limit", cut);
     }
-    st = mcamp__session_promise(ctx, desc, &g);
+    st = mcamp__session_promise(ctx, desc, &g, &numerics);
     if (st == MCAMP_OK) st = mcamp__batch_due(ctx, desc->batch);
-    if (st == MCAMP_OK) mcamp__session_bind(ctx, desc, &g, cut, session);
-    return st;
+    if (st < 0) return st;
+    if (!(mcamp__run_delta(&g, cut) < 1))
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "limit", cut);
+    mcamp__session_bind(ctx, desc, &g, cut, session);
+    desc->noise->numerics = numerics;
+    return MCAMP_OK;
 }
 
 MCAMP_API const mcamp_guarantee *mcamp_session_guarantee(const mcamp_session *session)
@@ -11256,7 +11818,7 @@ MCAMP_API double mcamp_session_delta(const mcamp_session *session)
 {
     MCAMP__GUARD;
     if (!session || session->magic != MCAMP__SESSION_MAGIC) return 1;
-    return mcamp__dmin(mcamp__guarantee_delta(&session->guarantee) + session->cut_delta, 1);
+    return mcamp__dmin(mcamp__run_delta(&session->guarantee, session->cut_delta), 1);
 }
 
 /* ---- rounds ------------------------------------------------------------------ */
@@ -21124,12 +21686,12 @@ MCAMP__PRIV mcamp_guarantee mcamp__guarantee_run(const mcamp_session *s)
     return g;
 }
 
-MCAMP__PRIV mcamp_guarantee mcamp__guarantee_cuts(const mcamp_session *s)
+MCAMP__PRIV mcamp_guarantee mcamp__guarantee_part(const mcamp_session *s, double delta)
 {
     mcamp_guarantee g = s->guarantee;
     g.kind = MCAMP_KIND_CLOSED;
     g.asked = MCAMP_ASK_DELTA;
-    g.delta = s->cut_delta;
+    g.delta = delta;
     return g;
 }
 
@@ -21160,7 +21722,7 @@ MCAMP__PRIV void mcamp__legal_assumptions(mcamp__out *o, const mcamp_guarantee *
     mcamp__put(o, s ? ".\n" : ", or sigma relative to it.\n");
     mcamp__text_law(o, g);
     if (s && s->batch->limit) {
-        mcamp_guarantee cuts = mcamp__guarantee_cuts(s);
+        mcamp_guarantee cuts = mcamp__guarantee_part(s, s->cut_delta);
         mcamp__say(o, g, ";\n\vcut to ");
         mcamp__put_count(o, s->batch->limit);
         mcamp__say(o, &cuts, " examples at random, which adds $d to delta");
@@ -21168,11 +21730,17 @@ MCAMP__PRIV void mcamp__legal_assumptions(mcamp__out *o, const mcamp_guarantee *
     mcamp__say(o, g, ".\n\vDrawn by a keyed generator; neither key nor batches are released,\n"
                      "\vand each example that is drawn is added once.\n");
     if (!s) return;
-    mcamp__say(o, g, s->clip->grid > 0
-        ? "\vNumbers: released on a lattice; integer sums.  The noise itself is\n"
-          "\vcomputed in double precision, which the statement does not cover.\n"
-        : "\vNumbers: floating point, so that the statement holds up to rounding only:\n"
-          "\vthat the low bits of sums may tell more than it says is not covered.\n");
+    if (s->clip->grid > 0 && mcamp__finite(g->delta_num)) {
+        mcamp_guarantee num = mcamp__guarantee_part(s, g->delta_num);
+        mcamp__say(o, &num, "\vNumbers: released on a lattice; integer sums.  What computed noise can\n"
+                            "\vdiffer from ideal noise is covered: it adds $d to delta.\n");
+    } else {
+        mcamp__say(o, g, s->clip->grid > 0
+            ? "\vNumbers: released on a lattice; integer sums.  The statement is about ideal\n"
+              "\varithmetic of the noise, since no bound on its rounding is known here.\n"
+            : "\vNumbers: floating point, so that the statement holds up to rounding only:\n"
+              "\vthat the low bits of sums may tell more than it says is not covered.\n");
+    }
     mcamp__say(o, g, g->ledger
         ? "\vEach round is released once: a ledger was asked before.\n"
         : "\vNo ledger: that each round is released once, also after a restart from\n"
@@ -21216,7 +21784,7 @@ MCAMP__PRIV void mcamp__text_legal(mcamp__out *o, const mcamp_guarantee *g,
 /* What a session adds to its guarantee. */
 MCAMP__PRIV void mcamp__json_session(mcamp__out *o, const mcamp_session *s)
 {
-    mcamp_guarantee run = mcamp__guarantee_run(s), cuts = mcamp__guarantee_cuts(s);
+    mcamp_guarantee run = mcamp__guarantee_run(s), cuts = mcamp__guarantee_part(s, s->cut_delta);
     mcamp__json_guarantee(o, &run);
     mcamp__json_text(o, "setting", "central");
     mcamp__json_text(o, "covers", "one training run; not the choice of hyperparameters or "
@@ -21225,7 +21793,12 @@ MCAMP__PRIV void mcamp__json_session(mcamp__out *o, const mcamp_session *s)
     mcamp__json_value(o, "delta_of_cuts", &cuts);
     mcamp__json_number(o, "clip_norm", s->clip->norm);
     mcamp__json_text(o, "arithmetic", run.arithmetic == MCAMP_ARITHMETIC_FLOATING
-                     ? "floating point, up to rounding: not covered" : "lattice");
+                     ? "floating point, up to rounding: not covered"
+                     : mcamp__finite(run.delta_num) ? "lattice" : "lattice, ideal arithmetic");
+    if (mcamp__finite(run.delta_num)) {
+        mcamp_guarantee num = mcamp__guarantee_part(s, run.delta_num);
+        mcamp__json_value(o, "delta_of_numerics", &num);
+    }
     mcamp__json_number(o, "grid", s->clip->grid);
     mcamp__json_count(o, "run", run.run);
     mcamp__json_text(o, "ledger", run.ledger ? "asked before each release" : "none");

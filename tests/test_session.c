@@ -349,7 +349,8 @@ TEST(a_round_is_the_clipped_sum_with_its_noise)
         plan_parts(&p, &g);
         plan_numbers(&p, grid);
         CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
-        CHECK_NEAR(mcamp_session_delta(&s), 1e-3, 0, 0);
+        CHECK_NEAR(mcamp_session_delta(&s),
+                   1e-3 + (grid > 0 ? s.guarantee.delta_num : 0), 1e-15, 0);
         for (uint64_t t = 0; t < N; t++) {
             size_t index[M];
             mcamp_batch_size size;
@@ -775,7 +776,9 @@ TEST(cuts_add_their_price_to_delta)
     g.beta = 0.01;                      /* a proof at a level above delta */
     plan_parts(&p, &g);
     CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
-    CHECK_NEAR(mcamp_session_delta(&s), 0.01, 0, 0);
+    CHECK_NEAR(mcamp_session_delta(&s), 0.01 + s.guarantee.delta_num, 1e-15, 0);
+    CHECK(s.guarantee.delta_num > 1e-16 && s.guarantee.delta_num < 1e-9);
+    CHECK_NEAR(s.guarantee.delta_num, mcamp_noise_delta(&p.noise, g.eps), 1e-15, 0);
     close_parts(&p);
     g.beta = verified.beta;
     plan_parts(&p, &g);
@@ -783,14 +786,14 @@ TEST(cuts_add_their_price_to_delta)
     CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
     CHECK_STATUS(mcamp_batch_cut_delta(&ctx, &p.batch, g.eps, &cut), MCAMP_OK);
     CHECK(cut > 0);
-    CHECK_NEAR(mcamp_session_delta(&s), 1e-3 + cut, 1e-14, 0);
+    CHECK_NEAR(mcamp_session_delta(&s), 1e-3 + cut + s.guarantee.delta_num, 1e-15, 0);
     close_parts(&p);
     CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &mech, MCAMP_BATCH_BINS, B, 2, 1e-3, &g),
                  MCAMP_OK);
     plan_parts(&p, &g);
     p.bd.limit = 10;
     CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
-    CHECK_NEAR(mcamp_session_delta(&s), 1e-3, 0, 0);
+    CHECK_NEAR(mcamp_session_delta(&s), 1e-3 + s.guarantee.delta_num, 1e-15, 0);
     close_parts(&p);
     CHECK_NEAR(mcamp_session_delta(NULL), 1, 0, 0);
 }
