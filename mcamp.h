@@ -21732,8 +21732,9 @@ MCAMP__PRIV void mcamp__legal_assumptions(mcamp__out *o, const mcamp_guarantee *
     if (!s) return;
     if (s->clip->grid > 0 && mcamp__finite(g->delta_num)) {
         mcamp_guarantee num = mcamp__guarantee_part(s, g->delta_num);
-        mcamp__say(o, &num, "\vNumbers: released on a lattice; integer sums.  What computed noise can\n"
-                            "\vdiffer from ideal noise is covered: it adds $d to delta.\n");
+        mcamp__say(o, &num,
+                   "\vNumbers: released on a lattice; integer sums.  What computed noise can\n"
+                   "\vdiffer from ideal noise is covered: it adds $d to delta.\n");
     } else {
         mcamp__say(o, g, s->clip->grid > 0
             ? "\vNumbers: released on a lattice; integer sums.  The statement is about ideal\n"
