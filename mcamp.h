@@ -20306,62 +20306,52 @@ MCAMP__PRIV mcamp_status mcamp__plan_prove(mcamp_ctx *ctx, mcamp__planner *p)
     return st;
 }
 
-/* What the interval says of (eps, delta), of an event as mcamp__plan_check_sigma makes
- * it: proven, or nothing.                                                          */
-MCAMP__PRIV void mcamp__plan_guarantee(mcamp__planner *p, const mcamp_event *e,
-                                       const mcamp_interval *delta)
+/* delta at (sigma, eps) of `count` Poisson-sampled Gaussian mechanisms, or, with q 0 or 1,
+ * of as many without sampling.                                                      */
+MCAMP__PRIV mcamp_status mcamp__plan_delta(mcamp_ctx *ctx, const mcamp_guarantee *g,
+                                           uint64_t count, mcamp_interval *delta)
 {
-    const mcamp_opt_desc *d = &p->base;
-    const mcamp_plan_row *row = &p->out->row[p->out->best];
-    int poisson = row->amplification == MCAMP_AMPLIFY_POISSON;
-    mcamp_guarantee *g = &p->out->guarantee;
-    mcamp__guarantee_set(g, &p->best,
-                         poisson ? MCAMP_KIND_INTERVAL : MCAMP_KIND_CLOSED,
-                         poisson ? MCAMP_BATCH_POISSON : MCAMP_BATCH_SHUFFLE,
-                         poisson ? p->best.bands : d->batches);
-    g->asked = MCAMP_ASK_DELTA;
-    g->sigma = e->sigma; g->sensitivity = e->sensitivity;
-    g->q = poisson ? (double)p->best.bands / (double)d->batches : 0;
-    g->eps = d->eps; g->delta = d->delta;
-    g->lower = delta->lower; g->upper = delta->upper;
-    g->accepted = p->out->certified;
-    if (!g->accepted) g->kind = MCAMP_KIND_NONE;
+    mcamp_event e;
+    mcamp_exact_desc x;
+    memset(&e, 0, sizeof e);
+    memset(&x, 0, sizeof x);
+    e.kind = g->q > 0 && g->q < 1 ? MCAMP_EVENT_POISSON : MCAMP_EVENT_GAUSSIAN;
+    e.count = count;
+    e.sigma = g->sigma;
+    e.sensitivity = g->sensitivity;
+    e.q = e.kind == MCAMP_EVENT_POISSON ? g->q : 0;
+    x.rel_error = 1e-3;
+    delta->lower = 0;
+    delta->upper = 1;
+    return mcamp_exact_delta(ctx, &e, 1, &x, g->eps, delta, NULL);
 }
 
 /* The others: from C alone, whether sigma (a little above what the optimiser says, for
- * the rounding of the norm) keeps delta by section gauss or exact.                  */
+ * the rounding of the norm) keeps delta by section gauss or exact: proven, or nothing. */
 MCAMP__PRIV mcamp_status mcamp__plan_check_sigma(mcamp_ctx *ctx, mcamp__planner *p)
 {
     const mcamp_opt_desc *d = &p->base;
     const mcamp_plan_row *row = &p->out->row[p->out->best];
-    mcamp_interval delta = { 0, 1 };
-    mcamp_event e;
-    mcamp_exact_desc x;
-    mcamp_sens sens;
-    mcamp_status st;
+    mcamp_guarantee *g = &p->out->guarantee;
     int poisson = row->amplification == MCAMP_AMPLIFY_POISSON;
-    memset(&e, 0, sizeof e);
-    memset(&x, 0, sizeof x);
-    st = mcamp_sens_fixed(ctx, &p->best, poisson ? 1 : (d->rounds - 1) / d->batches + 1,
-                          d->batches, &sens);
+    size_t cycle = poisson ? p->best.bands : d->batches, uses = (d->rounds - 1) / cycle + 1;
+    mcamp_interval delta;
+    mcamp_sens sens;
+    mcamp_status st = mcamp_sens_fixed(ctx, &p->best, poisson ? 1 : uses, d->batches, &sens);
     if (st < 0) return st;
-    p->out->sigma = row->result.sigma * (1 + 1e-9);
-    e.kind = MCAMP_EVENT_GAUSSIAN;
-    e.count = 1;
-    e.sigma = p->out->sigma;
-    e.sensitivity = sens.value * (1 + 1e-13);
-    if (poisson) {
-        e.count = (d->rounds - 1) / p->best.bands + 1;
-        if (p->best.bands < d->batches) {
-            e.kind = MCAMP_EVENT_POISSON;
-            e.q = (double)p->best.bands / (double)d->batches;
-        }
-    }
-    x.rel_error = 1e-3;
-    st = mcamp_exact_delta(ctx, &e, 1, &x, d->eps, &delta, NULL);
+    mcamp__guarantee_set(g, &p->best, poisson ? MCAMP_KIND_INTERVAL : MCAMP_KIND_CLOSED,
+                         poisson ? MCAMP_BATCH_POISSON : MCAMP_BATCH_SHUFFLE, cycle);
+    g->asked = MCAMP_ASK_DELTA;
+    g->sigma = p->out->sigma = row->result.sigma * (1 + 1e-9);
+    g->sensitivity = sens.value * (1 + 1e-13);
+    g->q = poisson ? (double)cycle / (double)d->batches : 0;
+    g->eps = d->eps; g->delta = d->delta;
+    st = mcamp__plan_delta(ctx, g, poisson ? uses : 1, &delta);
     if (st < 0) return st;
+    g->lower = delta.lower; g->upper = delta.upper;
     p->out->certified = delta.upper <= d->delta;
-    mcamp__plan_guarantee(p, &e, &delta);
+    g->accepted = p->out->certified;
+    if (!g->accepted) g->kind = MCAMP_KIND_NONE;
     return MCAMP_OK;
 }
 
@@ -20630,17 +20620,40 @@ MCAMP__PRIV void mcamp__put(mcamp__out *o, const char *text)
 }
 
 /* x to `digits` digits, rounded to a side. */
-MCAMP__PRIV void mcamp__put_rounded(mcamp__out *o, double x, int digits, int side)
+MCAMP__PRIV const char *mcamp__rounded_text(double x, int digits, int side, char buf[48])
 {
     mcamp__decimal d;
-    char buf[48];
-    if (!mcamp__finite(x)) {
-        mcamp__put(o, mcamp__isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
-        return;
-    }
+    if (!mcamp__finite(x)) return mcamp__isnan(x) ? "nan" : x > 0 ? "inf" : "-inf";
     d = mcamp__decimal_round(x + 0.0, digits, side);
     mcamp__decimal_text(&d, buf);
-    mcamp__put(o, buf);
+    return buf;
+}
+
+MCAMP__PRIV const char *mcamp__count_text(uint64_t n, char buf[24])
+{
+    char *p = buf + 23;
+    *p = 0;
+    do { *--p = (char)('0' + n % 10); n /= 10; } while (n);
+    return p;
+}
+
+MCAMP__PRIV const char *mcamp__digest_text(uint64_t digest, char buf[24])
+{
+    for (int i = 0; i < 16; i++) buf[i] = "0123456789abcdef"[(digest >> (60 - 4 * i)) & 15];
+    buf[16] = 0;
+    return buf;
+}
+
+MCAMP__PRIV const char *mcamp__version_text(int version, char buf[48])
+{
+    snprintf(buf, 48, "%d.%d.%d", version / 10000, version / 100 % 100, version % 100);
+    return buf;
+}
+
+MCAMP__PRIV void mcamp__put_rounded(mcamp__out *o, double x, int digits, int side)
+{
+    char buf[48];
+    mcamp__put(o, mcamp__rounded_text(x, digits, side, buf));
 }
 
 MCAMP__PRIV void mcamp__put_exact(mcamp__out *o, double x)
@@ -20650,35 +20663,8 @@ MCAMP__PRIV void mcamp__put_exact(mcamp__out *o, double x)
 
 MCAMP__PRIV void mcamp__put_count(mcamp__out *o, uint64_t n)
 {
-    char buf[24], *p = buf + sizeof buf - 1;
-    *p = 0;
-    do { *--p = (char)('0' + n % 10); n /= 10; } while (n);
-    mcamp__put(o, p);
-}
-
-MCAMP__PRIV void mcamp__put_digest(mcamp__out *o, uint64_t digest)
-{
-    static const char hex[] = "0123456789abcdef";
-    char buf[17];
-    for (int i = 0; i < 16; i++) buf[i] = hex[(digest >> (60 - 4 * i)) & 15];
-    buf[16] = 0;
-    mcamp__put(o, buf);
-}
-
-MCAMP__PRIV void mcamp__put_version(mcamp__out *o, int version)
-{
-    mcamp__put_count(o, (uint64_t)(version / 10000));
-    mcamp__put(o, ".");
-    mcamp__put_count(o, (uint64_t)(version / 100 % 100));
-    mcamp__put(o, ".");
-    mcamp__put_count(o, (uint64_t)(version % 100));
-}
-
-MCAMP__PRIV void mcamp__json_key(mcamp__out *o, const char *key)
-{
-    mcamp__put(o, o->items++ ? ", \"" : "{\"");
-    mcamp__put(o, key);
-    mcamp__put(o, "\": ");
+    char buf[24];
+    mcamp__put(o, mcamp__count_text(n, buf));
 }
 
 /* ---- fields ------------------------------------------------------------------- *
@@ -20693,17 +20679,27 @@ typedef struct mcamp__visit {
     const char *bad;            /* the first key that was not found or not good     */
 } mcamp__visit;
 
-MCAMP__PRIV void mcamp__visit_key(mcamp__visit *v, const char *key)
+MCAMP__PRIV mcamp__visit mcamp__visit_start(mcamp__out *o, const char *text, size_t size)
 {
+    mcamp__visit v;
+    memset(&v, 0, sizeof v);
+    v.o = o;
+    v.text = text;
+    v.end = text ? text + size : NULL;
+    v.suffix = "";
+    return v;
+}
+
+MCAMP__PRIV void mcamp__visit_word(mcamp__visit *v, const char *key, const char *word, int quoted)
+{
+    const char *quote = v->json && quoted ? "\"" : "";
     if (v->json) mcamp__put(v->o, v->o->items++ ? ", \"" : "{\"");
     mcamp__put(v->o, key);
     mcamp__put(v->o, v->suffix);
     mcamp__put(v->o, v->json ? "\": " : ": ");
-}
-
-MCAMP__PRIV void mcamp__visit_end(mcamp__visit *v)
-{
-    if (!v->json) mcamp__put(v->o, "\n");
+    mcamp__put(v->o, quote);
+    mcamp__put(v->o, word);
+    mcamp__put(v->o, v->json ? quote : "\n");
 }
 
 MCAMP__PRIV int mcamp__visit_eat(mcamp__visit *v, const char *text)
@@ -20730,35 +20726,39 @@ MCAMP__PRIV size_t mcamp__visit_line(mcamp__visit *v, const char *key, const cha
     return v->bad ? 0 : n;
 }
 
+/* Digits of a base up to 16 and nothing else, decimal ones without a leading zero. */
+MCAMP__PRIV int mcamp__digits_read(const char *text, size_t n, unsigned base, uint64_t *x)
+{
+    *x = 0;
+    for (size_t i = 0; i < n; i++) {
+        int c = text[i];
+        unsigned d = (unsigned)(c >= '0' && c <= '9' ? c - '0'
+                                : c >= 'a' && c <= 'f' ? c - 'a' + 10 : 16);
+        if (d >= base || *x > (UINT64_MAX - d) / base || (base == 10 && i && !*x)) return 0;
+        *x = base * *x + d;
+    }
+    return n > 0;
+}
+
 MCAMP__PRIV uint64_t mcamp__visit_count(mcamp__visit *v, const char *key, uint64_t x)
 {
     const char *text;
+    char buf[24];
     size_t n;
-    if (v->o) {
-        mcamp__visit_key(v, key);
-        mcamp__put_count(v->o, x);
-        mcamp__visit_end(v);
-        return x;
-    }
+    if (v->o) { mcamp__visit_word(v, key, mcamp__count_text(x, buf), 0); return x; }
     n = mcamp__visit_line(v, key, &text);
-    x = 0;
-    for (size_t i = 0; i < n; i++) {
-        uint64_t d = (uint64_t)(unsigned char)text[i] - '0';
-        if (d > 9 || x > (UINT64_MAX - d) / 10 || (i && !x)) { v->bad = key; return 0; }
-        x = 10 * x + d;
-    }
-    return x;
+    if (!v->bad && !mcamp__digits_read(text, n, 10, &x)) v->bad = key;
+    return v->bad ? 0 : x;
 }
 
 MCAMP__PRIV double mcamp__visit_real(mcamp__visit *v, const char *key, double x)
 {
     const char *text;
+    char buf[48];
     size_t n;
     if (v->o) {
-        mcamp__visit_key(v, key);
-        if (v->json && !mcamp__finite(x)) mcamp__put(v->o, "null");
-        else mcamp__put_exact(v->o, x);
-        mcamp__visit_end(v);
+        mcamp__visit_word(v, key, v->json && !mcamp__finite(x) ? "null"
+                          : mcamp__rounded_text(x, 17, MCAMP__EXACT, buf), 0);
         return x;
     }
     n = mcamp__visit_line(v, key, &text);
@@ -20776,11 +20776,7 @@ MCAMP__PRIV int mcamp__visit_name(mcamp__visit *v, const char *key, int x,
     const char *text;
     size_t n;
     if (v->o) {
-        mcamp__visit_key(v, key);
-        if (v->json) mcamp__put(v->o, "\"");
-        mcamp__put(v->o, x >= 0 && x < names ? name[x] : "unknown");
-        if (v->json) mcamp__put(v->o, "\"");
-        mcamp__visit_end(v);
+        mcamp__visit_word(v, key, x >= 0 && x < names ? name[x] : "unknown", 1);
         return x;
     }
     n = mcamp__visit_line(v, key, &text);
@@ -20793,62 +20789,40 @@ MCAMP__PRIV int mcamp__visit_name(mcamp__visit *v, const char *key, int x,
 MCAMP__PRIV bool mcamp__visit_bool(mcamp__visit *v, const char *key, bool x)
 {
     static const char *const name[] = { "false", "true" };
-    int json = v->json, y;
-    if (v->o && json) {
-        mcamp__visit_key(v, key);
-        mcamp__put(v->o, name[x]);
-        return x;
-    }
-    y = mcamp__visit_name(v, key, x, name, 2);
-    return y != 0;
+    if (v->o) { mcamp__visit_word(v, key, name[x], 0); return x; }
+    return mcamp__visit_name(v, key, x, name, 2) != 0;
 }
 
 MCAMP__PRIV uint64_t mcamp__visit_digest(mcamp__visit *v, const char *key, uint64_t x)
 {
     const char *text;
+    char buf[24];
     size_t n;
-    if (v->o) {
-        mcamp__visit_key(v, key);
-        if (v->json) mcamp__put(v->o, "\"");
-        mcamp__put_digest(v->o, x);
-        if (v->json) mcamp__put(v->o, "\"");
-        mcamp__visit_end(v);
-        return x;
-    }
+    if (v->o) { mcamp__visit_word(v, key, mcamp__digest_text(x, buf), 1); return x; }
     n = mcamp__visit_line(v, key, &text);
-    x = 0;
-    if (n != 16 && !v->bad) v->bad = key;
-    for (size_t i = 0; i < n && !v->bad; i++) {
-        char c = text[i];
-        int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-        if (digit >= 0) x = x << 4 | (uint64_t)digit; else v->bad = key;
-    }
-    return x;
+    if (!v->bad && (n != 16 || !mcamp__digits_read(text, n, 16, &x))) v->bad = key;
+    return v->bad ? 0 : x;
 }
 
 /* "0.2.0": each number below 100. */
 MCAMP__PRIV int mcamp__visit_version(mcamp__visit *v, const char *key, int x)
 {
     const char *text;
-    size_t n, i = 0;
-    int part[3] = { 0, 0, 0 }, at = 0, digits = 0;
-    if (v->o) {
-        mcamp__visit_key(v, key);
-        if (v->json) mcamp__put(v->o, "\"");
-        mcamp__put_version(v->o, x);
-        if (v->json) mcamp__put(v->o, "\"");
-        mcamp__visit_end(v);
-        return x;
-    }
+    char buf[48];
+    uint64_t d;
+    size_t n;
+    if (v->o) { mcamp__visit_word(v, key, mcamp__version_text(x, buf), 1); return x; }
     n = mcamp__visit_line(v, key, &text);
-    for (; i < n; i++) {
-        int d = text[i] - '0';
-        if (text[i] == '.' && digits && at < 2) { at++; digits = 0; }
-        else if (d >= 0 && d <= 9 && digits < 2) { part[at] = 10 * part[at] + d; digits++; }
-        else break;
+    x = 0;
+    for (int part = 0; part < 3 && !v->bad; part++) {
+        size_t m = 0;
+        while (m < n && text[m] != '.') m++;
+        if (m > 2 || (m < n) != (part < 2) || !mcamp__digits_read(text, m, 10, &d)) v->bad = key;
+        else x = 100 * x + (int)d;
+        text += m + 1;
+        n -= m < n ? m + 1 : m;
     }
-    if (!v->bad && (i < n || at < 2 || !digits)) v->bad = key;
-    return 10000 * part[0] + 100 * part[1] + part[2];
+    return v->bad ? 0 : x;
 }
 
 #define MCAMP__NAMES(a) (a), (int)(sizeof(a) / sizeof *(a))
@@ -21068,10 +21042,8 @@ MCAMP_API mcamp_status mcamp_record_write(const mcamp_guarantee *guarantee,
     if (mech->digest != guarantee->strategy_digest) return MCAMP_E_MISMATCH;
     g = *guarantee;
     m = *mech;
-    memset(&v, 0, sizeof v);
     o = mcamp__out_open(w);
-    v.o = &o;
-    v.suffix = "";
+    v = mcamp__visit_start(&o, NULL, 0);
     mcamp__visit_count(&v, "mcamp record", MCAMP__RECORD_FORMAT);
     mcamp__visit_guarantee(&v, &g);
     mcamp__visit_mech(&v, NULL, &m);
@@ -21087,10 +21059,7 @@ MCAMP__PRIV mcamp_status mcamp__record_check(mcamp_ctx *ctx, const char *text, s
     mcamp__visit v;
     uint64_t format, sum;
     int version;
-    memset(&v, 0, sizeof v);
-    v.text = text;
-    v.end = text + size;
-    v.suffix = "";
+    v = mcamp__visit_start(NULL, text, size);
     format = mcamp__visit_count(&v, "mcamp record", 0);
     if (v.bad || !format) return mcamp__fail(ctx, MCAMP_E_BLOB, "record", 0);
     version = mcamp__visit_version(&v, "version", 0);
@@ -21151,10 +21120,7 @@ MCAMP_API mcamp_status mcamp_record_read(mcamp_ctx *ctx, const char *text, size_
     if ((st = mcamp__record_check(ctx, text, size)) < 0) return st;
     memset(&g, 0, sizeof g);
     memset(&m, 0, sizeof m);
-    memset(&v, 0, sizeof v);
-    v.text = text;
-    v.end = text + size;
-    v.suffix = "";
+    v = mcamp__visit_start(NULL, text, size);
     mcamp__visit_count(&v, "mcamp record", 0);
     mcamp__visit_guarantee(&v, &g);
     if (!v.bad) mcamp__visit_mech(&v, ctx, &m);
@@ -21190,27 +21156,6 @@ MCAMP__PRIV mcamp_status mcamp__repeat_claim(mcamp_ctx *ctx, const mcamp_mech *m
     return st;
 }
 
-/* delta at (sigma, eps), from above, of what mcamp_plan proves without samples. */
-MCAMP__PRIV mcamp_status mcamp__repeat_delta(mcamp_ctx *ctx, const mcamp_guarantee *g,
-                                             double sensitivity, double *upper)
-{
-    mcamp_event e;
-    mcamp_exact_desc d;
-    mcamp_interval delta = { 0, 1 };
-    mcamp_status st;
-    memset(&e, 0, sizeof e);
-    memset(&d, 0, sizeof d);
-    e.kind = g->q > 0 && g->q < 1 ? MCAMP_EVENT_POISSON : MCAMP_EVENT_GAUSSIAN;
-    e.count = g->kind == MCAMP_KIND_INTERVAL ? g->epochs : 1;
-    e.sigma = g->sigma;
-    e.sensitivity = sensitivity;
-    e.q = e.kind == MCAMP_EVENT_POISSON ? g->q : 0;
-    d.rel_error = 1e-3;
-    st = mcamp_exact_delta(ctx, &e, 1, &d, g->eps, &delta, NULL);
-    *upper = delta.upper;
-    return st;
-}
-
 MCAMP_API mcamp_status mcamp_guarantee_repeat(mcamp_ctx *ctx, const mcamp_mech *mech,
                                               const mcamp_guarantee *guarantee,
                                               mcamp_guarantee *out)
@@ -21234,9 +21179,13 @@ MCAMP_API mcamp_status mcamp_guarantee_repeat(mcamp_ctx *ctx, const mcamp_mech *
              : mcamp_guarantee_unamplified(ctx, mech, g->law, g->batches, g->sigma, g->delta,
                                            &r);
     if (st >= 0 && g->asked == MCAMP_ASK_DELTA) {
-        st = mcamp__repeat_delta(ctx, g, r.sensitivity, &r.upper);
+        mcamp_interval delta;
+        mcamp_guarantee at = r;
+        at.eps = g->eps;
+        st = mcamp__plan_delta(ctx, &at, g->kind == MCAMP_KIND_INTERVAL ? g->epochs : 1, &delta);
         r.asked = MCAMP_ASK_DELTA;
         r.lower = 0;
+        r.upper = delta.upper;
         r.eps = r.upper <= g->delta ? g->eps : mcamp__inf();
     }
     if (st < 0) return st;
@@ -21261,24 +21210,30 @@ MCAMP_API mcamp_status mcamp_guarantee_repeat(mcamp_ctx *ctx, const mcamp_mech *
 
 #ifndef MCAMP_NO_STDLIB
 
+/* Members beside those of a guarantee. */
+MCAMP__PRIV void mcamp__json_word(mcamp__out *o, const char *key, const char *word, int quoted)
+{
+    mcamp__visit v = mcamp__visit_start(o, NULL, 0);
+    v.json = 1;
+    mcamp__visit_word(&v, key, word, quoted);
+}
+
 MCAMP__PRIV void mcamp__json_number(mcamp__out *o, const char *key, double x)
 {
-    mcamp__json_key(o, key);
-    if (mcamp__finite(x)) mcamp__put_exact(o, x); else mcamp__put(o, "null");
+    char buf[48];
+    mcamp__json_word(o, key, mcamp__finite(x) ? mcamp__rounded_text(x, 17, MCAMP__EXACT, buf)
+                                              : "null", 0);
 }
 
 MCAMP__PRIV void mcamp__json_count(mcamp__out *o, const char *key, uint64_t n)
 {
-    mcamp__json_key(o, key);
-    mcamp__put_count(o, n);
+    char buf[24];
+    mcamp__json_word(o, key, mcamp__count_text(n, buf), 0);
 }
 
 MCAMP__PRIV void mcamp__json_text(mcamp__out *o, const char *key, const char *text)
 {
-    mcamp__json_key(o, key);
-    mcamp__put(o, "\"");
-    mcamp__put(o, text);
-    mcamp__put(o, "\"");
+    mcamp__json_word(o, key, text, 1);
 }
 
 /* ---- the fields of a guarantee, as words ---------------------------------------- */
@@ -21336,6 +21291,7 @@ MCAMP__PRIV const char *mcamp__direction_words(mcamp_direction d)
 /* "$s" of a sentence, and so on: every number of a guarantee with its side. */
 MCAMP__PRIV void mcamp__put_field(mcamp__out *o, const mcamp_guarantee *g, char field)
 {
+    char buf[48];
     switch (field) {
     case 's': mcamp__put_claim(o, g, MCAMP_ASK_SIGMA, g->sigma); break;
     case 'e': mcamp__put_claim(o, g, MCAMP_ASK_EPS, g->eps); break;
@@ -21361,9 +21317,9 @@ MCAMP__PRIV void mcamp__put_field(mcamp__out *o, const mcamp_guarantee *g, char 
     case 'p': mcamp__put_count(o, g->points); break;
     case 'r': mcamp__put_count(o, g->seed); break;
     case 'R': mcamp__put_count(o, g->rung); break;
-    case 'C': mcamp__put_digest(o, g->strategy_digest); break;
-    case 'G': mcamp__put_digest(o, g->gram_digest); break;
-    case 'v': mcamp__put_version(o, g->version); break;
+    case 'C': mcamp__put(o, mcamp__digest_text(g->strategy_digest, buf)); break;
+    case 'G': mcamp__put(o, mcamp__digest_text(g->gram_digest, buf)); break;
+    case 'v': mcamp__put(o, mcamp__version_text(g->version, buf)); break;
     case 'A': mcamp__put(o, mcamp__asked_names[g->asked]); break;
     case 'w': mcamp__put(o, mcamp__direction_words(g->direction)); break;
     default:  mcamp__put(o, mcamp__adjacency_names[g->adjacency]); break;    /* 'D' */
@@ -21635,11 +21591,8 @@ MCAMP__PRIV void mcamp__json_guarantee(mcamp__out *o, const mcamp_guarantee *g)
 {
     mcamp_guarantee copy = *g;
     const mcamp_proof *worse;
-    mcamp__visit v;
-    memset(&v, 0, sizeof v);
-    v.o = o;
+    mcamp__visit v = mcamp__visit_start(o, NULL, 0);
     v.json = 1;
-    v.suffix = "";
     mcamp__visit_guarantee(&v, &copy);
     mcamp__json_text(o, "bounds", mcamp__asked_names[mcamp__guarantee_bounded(g)]);
     worse = g->add.value > g->remove.value || !g->remove.method ? &g->add : &g->remove;
@@ -21964,23 +21917,14 @@ MCAMP_API mcamp_status mcamp_guarantee_interval(mcamp_quantity asked, mcamp_dire
 
 MCAMP__PRIV const char *mcamp__family_name(mcamp_opt_family family)
 {
-    switch (family) {
-    case MCAMP_OPT_IDENTITY: return "identity";
-    case MCAMP_OPT_TOEPLITZ: return "toeplitz";
-    case MCAMP_OPT_BLT:      return "blt";
-    case MCAMP_OPT_BANDED:   return "banded";
-    default:                 return "unknown";
-    }
+    static const char *const name[] = { "unknown", "identity", "toeplitz", "blt", "banded" };
+    return name[(unsigned)family <= MCAMP_OPT_BANDED ? family : 0];
 }
 
 MCAMP__PRIV const char *mcamp__amplification_name(mcamp_amplification a)
 {
-    switch (a) {
-    case MCAMP_AMPLIFY_NONE:    return "none";
-    case MCAMP_AMPLIFY_BINS:    return "balls in bins";
-    case MCAMP_AMPLIFY_POISSON: return "cyclic Poisson";
-    default:                    return "unknown";
-    }
+    static const char *const name[] = { "unknown", "none", "balls in bins", "cyclic Poisson" };
+    return name[(unsigned)a <= MCAMP_AMPLIFY_POISSON ? a : 0];
 }
 
 /* The optimiser's sigma of one row is an estimate, and printed as one. */
@@ -21999,7 +21943,7 @@ MCAMP__PRIV mcamp_guarantee mcamp__row_guarantee(const mcamp_plan_result *r,
 MCAMP__PRIV void mcamp__json_numbers(mcamp__out *o, const char *key, const double *x,
                                      size_t n)
 {
-    mcamp__json_key(o, key);
+    mcamp__json_word(o, key, "", 0);
     for (size_t i = 0; i < n; i++) {
         mcamp__put(o, i ? ", " : "[");
         mcamp__put_exact(o, x[i]);
@@ -22048,15 +21992,14 @@ MCAMP__PRIV void mcamp__json_plan(mcamp__out *o, const mcamp_plan_result *r,
                                   const mcamp_mech *mech)
 {
     mcamp__json_guarantee(o, &r->guarantee);
-    mcamp__json_key(o, "certified");
-    mcamp__put(o, r->certified ? "true" : "false");
+    mcamp__json_word(o, "certified", r->certified ? "true" : "false", 0);
     mcamp__json_number(o, "rmse", r->rmse);
     mcamp__json_number(o, "max_error", r->max_error);
-    mcamp__json_key(o, "chosen");
+    mcamp__json_word(o, "chosen", "", 0);
     mcamp__json_plan_row(o, r, &r->row[r->best]);
     if (mech) mcamp__json_mech(o, mech);
     mcamp__json_count(o, "best", r->best);
-    mcamp__json_key(o, "tried");
+    mcamp__json_word(o, "tried", "", 0);
     for (size_t i = 0; i < r->rows; i++) {
         mcamp__put(o, i ? ", " : "[");
         mcamp__json_plan_row(o, r, &r->row[i]);
@@ -22073,13 +22016,8 @@ MCAMP__PRIV void mcamp__put_cell(mcamp__out *o, const char *text, size_t width)
 
 MCAMP__PRIV void mcamp__put_cell_number(mcamp__out *o, double x, size_t width)
 {
-    mcamp__decimal d;
-    char buf[48] = "-";
-    if (mcamp__finite(x)) {
-        d = mcamp__decimal_round(x, 6, MCAMP__UP);
-        mcamp__decimal_text(&d, buf);
-    }
-    mcamp__put_cell(o, buf, width);
+    char buf[48];
+    mcamp__put_cell(o, mcamp__finite(x) ? mcamp__rounded_text(x, 6, MCAMP__UP, buf) : "-", width);
 }
 
 MCAMP__PRIV void mcamp__text_plan_row(mcamp__out *o, const mcamp_plan_result *r,

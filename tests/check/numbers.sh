@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 
 # What they are of: errors of C, C's own values, times, pictures' axes, inputs as given in
-# messages and headings, things that training measures.
+# messages and headings, things that training and audits measure.
 allowed='
 formulas.c:printf\("sigma of a Gaussian mechanism for \(%g, %g\)-DP
 formulas.c:printf\("eps at delta = %g
@@ -26,6 +26,7 @@ tool_[a-z]*.h:rmse = %.6g|error for unit noise = %.6g|for unit noise: %.6g
 tool_[a-z]*.h:iterations, %.2f s|rounds, %lu in an epoch; %.2f s|samples, seed %llu, %.2f s
 tool_print.h:"%.\*g", digits, x|exact_text\(x(\[i\])?, buf|%3.0f%%|%s %.6g  "|s%.0f s
 tool_session.h:"norm %.6g|of %.6g expected examples
+tool_audit.h:.
 tool_svg.h:.'
 
 for f in examples/*.c examples/*.h; do
@@ -48,7 +49,7 @@ text=$(awk '
     body != "" && /mcamp__(put_rounded|put_exact|json_number|json_numbers|put_cell_number)\(/ {
         if (body ~ /const mcamp_(guarantee|proof) \*/) next
         print name ": " $0 }' mcamp.h |
-    grep -vE '^mcamp__(put_exact|json_numbers?|visit_real|put_cell_number|json_mech|json_matrix): ' |
+    grep -vE '^mcamp__(put_exact|json_numbers?|visit_real|put_cell_number|json_mech): ' |
     grep -vE '"(rmse|max_error|clip_norm|grid|estimated_rmse|estimated_max_error)"|unit\.(rmse|max)|->result\.(rmse|max_error)|\(double\)size')
 if [ -z "$text" ]; then ok; else bad "mcamp.h: a number, and no guarantee" "$text"; fi
 grep -q 'mcamp__put_field(' mcamp.h && ok || bad "section report is not where it was"
