@@ -851,8 +851,8 @@ typedef struct mcamp_guarantee {
     mcamp_arithmetic arithmetic;    /* these five: of a session's run          */
     double grid;                /* LATTICE: what is released is a multiple     */
     double delta_num;           /* what its arithmetic adds to delta at most; it
-                                   is infinite where that is not known: the
-                                   rest holds for ideal arithmetic             */
+                                   is infinite where that is not known, or 1
+                                   and more: the rest is for ideal arithmetic  */
     uint64_t run;
     bool ledger;                /* it asks one before each release             */
 } mcamp_guarantee;
@@ -11764,6 +11764,7 @@ MCAMP__PRIV mcamp_status mcamp__session_promise(mcamp_ctx *ctx, const mcamp_sess
     m = *d->noise;
     if (st == MCAMP_OK && m.grid < g->grid) st = mcamp__noise_set_grid(ctx, &m, g->grid);
     g->delta_num = mcamp_noise_delta(&m, g->eps);
+    if (!(mcamp__guarantee_delta(g) + g->delta_num < 1)) g->delta_num = mcamp__inf();
     *numerics = m.numerics;
     mcamp_wipe(&m, sizeof m);
     return st;
