@@ -40,7 +40,7 @@ SUBMAKE   = +$(MAKE) --no-print-directory $(PARALLEL)
 
 .PHONY: all run install uninstall examples examples-built tests-built stat-built bench-built fuzz-built test test-slow campaign mutants
 .PHONY: check check-warn check-compile check-place check-names check-guards check-macros check-symbols layers core
-.PHONY: doc-check lint asan-ubsan msan tsan valgrind test-blas test-vector
+.PHONY: machines doc-check lint asan-ubsan msan tsan valgrind test-blas test-vector
 .PHONY: test-flags test-clang bench analyze fuzz coverage ci clean help
 
 all: run ## build the tool and run the main job (default)
@@ -184,6 +184,9 @@ test-flags: ## tests built for this processor, as gnu17, with contraction; and u
 	@MCAMP_TEST_QUICK=1 $(AGAIN) BUILD=$(BUILD)/native \
 	STD=-std=gnu17 CFLAGS="-O3 -march=native -ffp-contract=fast"
 	@MCAMP_TEST_QUICK=1 $(AGAIN) BUILD=$(BUILD)/O0 CFLAGS="-O0 -g"
+
+machines: ## suites on s390x, aarch64, armhf and i686, emulated
+	@sh tests/check/machines.sh $(BUILD)/check
 
 # ---- checks of the source ---------------------------------------------------
 
