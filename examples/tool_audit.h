@@ -99,6 +99,12 @@ TOOL_FN bool score_contradicts(const score_audit *a)
     return a->certified >= 0 && a->epsilon > a->certified;
 }
 
+/* For six digits: never above x. */
+TOOL_FN double rounded_down(double x)
+{
+    return x * (1 - 6e-6);
+}
+
 TOOL_FN void print_paired(const audit_bound *b)
 {
     printf("  event: score %s %.6g, chosen by a quarter of the scores; in the rest it was seen\n"
@@ -119,8 +125,8 @@ TOOL_FN void print_one_run(const audit_one_run *r)
 
 TOOL_FN void print_scores(const score_audit *a)
 {
-    printf("epsilon >= %.6g\n\n  a lower bound at confidence %g, for delta = %g%s\n", a->epsilon,
-           1 - a->beta, a->delta, a->epsilon > 0 ? "" : ": nothing was found");
+    printf("epsilon >= %.6g\n\n  a lower bound at confidence %g, for delta = %g%s\n",
+           rounded_down(a->epsilon), 1 - a->beta, a->delta, a->epsilon > 0 ? "" : ": nothing was found");
     if (a->one_run) print_one_run(&a->run);
     else            print_paired(&a->paired);
     if (score_contradicts(a))
@@ -214,7 +220,8 @@ TOOL_FN void draw_scores(const session *s, const score_audit *a)
         line[i].y = y[i];
         line[i].n = AUDIT_CURVE;
     }
-    snprintf(title, sizeof title, "epsilon >= %.4g at delta = %g", a->epsilon, a->delta);
+    snprintf(title, sizeof title, "epsilon >= %.6g at delta = %g", rounded_down(a->epsilon),
+             a->delta);
     snprintf(subtitle, sizeof subtitle, "lower bound at confidence %g, %s, %lu canaries",
              1 - a->beta, a->one_run ? "one run" : "paired", (unsigned long)a->list.n);
     c.title = title;
@@ -281,8 +288,8 @@ TOOL_FN void print_case(const audit_case *c, const audit_result *r)
 {
     printf("  %-24s %-48s %-16s", c->name, c->what, verdict_text(r->verdict));
     if (r->verdict != AUDIT_REFUSED && r->bound.n)
-        printf(" epsilon >= %.3g of %.3g at delta %g", r->bound.epsilon, r->certified,
-               r->bound.delta);
+        printf(" epsilon >= %.6g of %.6g at delta %g", rounded_down(r->bound.epsilon),
+               r->certified, r->bound.delta);
     if (r->violations > 0) printf(" taken %g times", r->violations);
     putchar('\n');
 }

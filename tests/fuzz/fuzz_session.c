@@ -88,9 +88,10 @@ static void begin(run *r, uint64_t t)
     size_t index[FUZZ_M];
     mcamp_batch_size size = { 0, 0 };
     mcamp_status st = mcamp_session_begin(&r->ctx, &r->session, t, index, FUZZ_M, &size);
-    if (st == MCAMP_E_SIZE) r->open = 0;        /* a fuller batch than the clipping allows */
+    if (st == MCAMP_E_SIZE) r->open = 0;    /* a fuller batch than the clipping allows */
     if (st < 0) return;
-    FUZZ_CHECK(!r->waiting && t == mcamp_noise_step(&r->noise) && t < FUZZ_N && size.kept <= FUZZ_M);
+    FUZZ_CHECK(!r->waiting && t == mcamp_noise_step(&r->noise) && t < FUZZ_N);
+    FUZZ_CHECK(size.kept <= FUZZ_M);
     memset(r->due, 0, sizeof r->due);
     for (size_t i = 0; i < size.kept; i++) r->due[index[i]]++;
     r->round = t;
