@@ -94,7 +94,7 @@ $(BUILD)/bench%: bench/bench%.c mcamp.h $(wildcard bench/*.h) | $(BUILD)
 $(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c mcamp.h $(TESTDEPS) | $(BUILD)
 	$(COMPILE) $(DEFS) -o $@ $< $(LINK)
 
-$(BUILD)/mpi_%: examples/mpi_%.c mcamp.h | $(BUILD)
+$(BUILD)/mpi_%: examples/mpi_%.c mcamp.h $(wildcard examples/*.h) | $(BUILD)
 	OMPI_CC=$(CC) MPICH_CC=$(CC) $(MPICC) $(STD) $(CFLAGS) -I. -o $@ $< $(LINK)
 
 $(BUILD)/%: examples/%.c mcamp.h $(wildcard examples/*.h) | $(BUILD)

@@ -52,8 +52,12 @@ if [ -x "$build/mpi_verify" ] && command -v mpirun >/dev/null; then
     cmp -s "$tmp/out" "$tmp/four" && grep -q CERTIFIED "$tmp/out" && ok || bad "MPI: verdict"
     runs mpirun --allow-run-as-root --oversubscribe -n 3 "$build/mpi_verify" --sigma 11.5
     grep -q REFUSED "$tmp/out" && ok || bad "MPI: a false claim"
+    # Training on shared members and coordinates: the weights of one process.
+    runs mpirun --allow-run-as-root --oversubscribe -n 3 "$build/mpi_train" --check
+    grep -q "3 processes: the same bits as one" "$tmp/out" && ok || bad "MPI: training"
+    awk '/digits right/ && $1 > 250 { ok = 1 } END { exit !ok }' "$tmp/out" && ok || bad "MPI: accuracy"
 else
-    echo "examples: mpi_verify left out, no MPI"
+    echo "examples: mpi_verify, mpi_train left out, no MPI"
 fi
 
 echo "examples: $passed passed, $failed failed"
