@@ -378,6 +378,7 @@ TEST(bad_descriptors_are_refused)
     d.bands = 5; refuse(&d, MCAMP_E_SIZE, "bands");
     d.bands = 3; refuse(&d, MCAMP_E_SIZE, "count");
     d.bands = 2; d.count = 6; refuse(&d, MCAMP_E_SIZE, "count");
+    d.count = 8; refuse(&d, MCAMP_E_SIZE, "count");
     d.count = 7; r[4] = 0; refuse(&d, MCAMP_E_STRATEGY, "coef");
     r[4] = bad[1]; refuse(&d, MCAMP_E_NONFINITE, "coef");
     d.n = (size_t)1 << 48; d.bands = (size_t)1 << 40;
@@ -420,6 +421,9 @@ TEST(bad_calls_are_refused)
     CHECK_STATUS(mcamp_mech_solve(&ctx, &m, v, NULL), MCAMP_E_REQUIRED);
     CHECK_STATUS(mcamp_mech_column(&ctx, &m, 3, out), MCAMP_E_ARG);
     CHECK_STATUS(mcamp_mech_max_norm(&ctx, &m, NULL), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_mech_max_norm(&ctx, &none, out), MCAMP_E_ARG);
+    none = m;
+    none.magic++;
     CHECK_STATUS(mcamp_mech_max_norm(&ctx, &none, out), MCAMP_E_ARG);
     v[1] = mcamp__nan();
     CHECK_STATUS(mcamp_mech_mul(&ctx, &m, v, out), MCAMP_E_NONFINITE);

@@ -615,6 +615,8 @@ TEST(memory_is_what_was_announced_and_may_be_the_callers)
         mem = (unsigned char *)malloc(bytes + 10);
         memset(mem, 0x77, bytes + 10);
         d.memory = mem + 5;                 /* at any address */
+        d.memory_size = bytes ? bytes - 1 : 0;
+        CHECK_STATUS(mcamp_noise_init(&ctx, &d, &mine), bytes ? MCAMP_E_SIZE : MCAMP_OK);
         d.memory_size = bytes;
         mine = open_noise(&d);
         for (size_t t = 0; t < N; t++) {

@@ -753,6 +753,7 @@ TEST(anything_but_what_was_guaranteed_is_refused_by_name)
     REFUSE(g.law = MCAMP_BATCH_UNSET, "law");
     REFUSE(g.law = MCAMP_BATCH_SHUFFLE, "law");
     REFUSE(g.gram_digest = 0, "law");
+    REFUSE((g.law = p.bd.law = MCAMP_BATCH_MINSEP, p.bd.q = 0.25), "law");
     REFUSE(g.gram_digest ^= 1, "gram");
     REFUSE(g.strategy_digest ^= 1, "mech");
     CHECK_STATUS(mcamp_guarantee_poisson(&ctx, &mech, 4, 0.2, 1.5, 1e-5, &g), MCAMP_OK);
@@ -761,7 +762,17 @@ TEST(anything_but_what_was_guaranteed_is_refused_by_name)
     memset(&none, 0, sizeof none);
     plan_parts(&p, &g);
     CHECK_STATUS(open_parts(&p, &none, &s), MCAMP_E_REQUIRED);
+    CHECK(!mcamp_session_guarantee(&s) && !mcamp_session_guarantee(NULL));
     close_parts(&p);
+    for (int i = 0; i < 3; i++) {
+        g = verified;
+        plan_parts(&p, &g);
+        if (i == 0) g.delta = 1.5;
+        if (i == 1) g.beta = 1.5;
+        if (i == 2) g.eps = -1;
+        CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_E_ARG);
+        close_parts(&p);
+    }
     mcamp_mech_free(&ctx, &other);
 }
 
@@ -1538,6 +1549,88 @@ TEST(failed_allocations_leave_nothing_behind)
     mcamp_mech_free(&ctx, &mech);
 }
 
+/* A round that was begun leaves nothing behind for the one that is loaded. */
+TEST(members_of_a_round_that_was_left_are_strangers)
+{
+    static unsigned char blob[8192];
+    parts p, q;
+    mcamp_session s, t;
+    mcamp_batch_size size = { 0, 0 };
+    size_t first[M], second[M], bytes = 0, n;
+    double out[D], zero[D] = { 0 };
+    mcamp_tensor piece = { NULL, NULL, D };
+    start();
+    piece.d = zero;
+    plan_parts(&p, &verified);
+    plan_parts(&q, &verified);
+    CHECK_STATUS(open_parts(&p, &verified, &s), MCAMP_OK);
+    CHECK_STATUS(open_parts(&q, &verified, &t), MCAMP_OK);
+    one_round(&t, 0, out);
+    CHECK_STATUS(mcamp_session_save(&ctx, &t, blob, sizeof blob, &bytes), MCAMP_OK);
+    CHECK_STATUS(mcamp_session_begin(&ctx, &s, 0, first, M, &size), MCAMP_OK);
+    n = size.kept;
+    CHECK_STATUS(mcamp_session_load(&ctx, &s, blob, bytes), MCAMP_OK);
+    CHECK_STATUS(mcamp_session_begin(&ctx, &s, 1, second, M, &size), MCAMP_OK);
+    CHECK(n > 0);
+    for (size_t i = 0; i < n; i++)
+        CHECK_STATUS(mcamp_session_add(&ctx, &s, first[i], &piece, 1), MCAMP_E_MISMATCH);
+    close_parts(&p);
+    close_parts(&q);
+}
+
+/* The digest is the keyed hash of round and coordinates, each of which changes it. */
+TEST(every_bit_of_a_release_is_in_its_entry)
+{
+    parts p;
+    mcamp_session s;
+    mcamp_ledger_entry e, other;
+    uint64_t w[31];
+    uint32_t key[8];
+    unsigned char digest[sizeof e.digest];
+    mcamp__blake h;
+    start();
+    plan_parts(&p, &verified);
+    CHECK_STATUS(open_parts(&p, &verified, &s), MCAMP_OK);
+    for (int i = 0; i < D; i++) s.grid_sum[i] = 3 * i - 7;
+    s.round = 2;
+    mcamp__session_entry(&s, &e);
+    mcamp__run_words(&s, w);
+    mcamp__bound_key(s.noise->keys + 24, 10, w, 31, key);
+    mcamp__blake_start(&h, key, sizeof digest);
+    mcamp__blake_word(&h, 2);
+    mcamp__blake_word(&h, 0);               /* the part's first coordinate */
+    for (int i = 0; i < D; i++) mcamp__blake_word(&h, (uint64_t)s.grid_sum[i]);
+    mcamp__blake_end(&h, digest, sizeof digest);
+    CHECK(!memcmp(digest, e.digest, sizeof digest) && e.round == 2 && e.run == 1);
+    for (int i = 0; i <= D; i++) {
+        if (i < D) s.grid_sum[i] ^= 1; else s.round = 3;
+        mcamp__session_entry(&s, &other);
+        CHECK(memcmp(other.digest, e.digest, sizeof digest));
+        if (i < D) s.grid_sum[i] ^= 1;
+    }
+    close_parts(&p);
+}
+
+/* Of the noise and of the largest sum, whatever the number of examples. */
+TEST(grids_hold_what_is_added_on_them)
+{
+    parts p;
+    mcamp_session s;
+    start();
+    plan_parts(&p, &verified);
+    CHECK_STATUS(open_parts(&p, &verified, &s), MCAMP_OK);
+    for (int bits = 1; bits < 64; bits += 2) {
+        double grid = 0;
+        mcamp_clip c = p.clip;
+        mcamp_status st;
+        c.max_examples = UINT64_C(1) << bits;
+        st = mcamp__session_grid(&ctx, &p.noise, &c, &grid);
+        CHECK(st == (bits < 61 ? MCAMP_OK : MCAMP_E_MISMATCH) || bits > 55);
+        if (st == MCAMP_OK) CHECK_LE(c.norm / grid * (double)c.max_examples, ldexp(1, 61));
+    }
+    close_parts(&p);
+}
+
 /* ---- what the keys depend on ------------------------------------------------------ */
 
 enum { WORDS = 31 };
@@ -1635,4 +1728,8 @@ TEST_MAIN("session",
     T(a_ledger_on_disk_lets_no_round_go_twice),
     T(killed_at_any_time_no_round_has_two_releases),
     T(statements_name_what_they_rest_on),
-    T(failed_allocations_leave_nothing_behind), T(everything_agreed_on_is_in_the_keys))
+    T(everything_agreed_on_is_in_the_keys),
+    T(members_of_a_round_that_was_left_are_strangers),
+    T(every_bit_of_a_release_is_in_its_entry),
+    T(grids_hold_what_is_added_on_them),
+    T(failed_allocations_leave_nothing_behind))

@@ -389,6 +389,34 @@ static int anyone_draws(uint32_t base)
     return 0;
 }
 
+/* What section exact is asked about instead: b bins, their modes' norms rounded up. */
+TEST(modes_of_few_kinds_are_rounded_up)
+{
+    setup();
+    for (size_t b = 2; b < 9; b++) {
+        double g[64] = { 0 }, square = 0.1 + (double)b / 3, bins = 0;
+        mcamp_gram gram;
+        mcamp__factor f;
+        mcamp__kinds k;
+        mcamp_event e;
+        for (size_t i = 0; i < b; i++) g[i * b + i] = i < b / 2 ? square : 0.7 * square;
+        CHECK_STATUS(mcamp_gram_from_matrix(&ctx, g, b, &gram), MCAMP_OK);
+        CHECK_STATUS(mcamp__factor_init(&ctx, &gram, &f), MCAMP_OK);
+        k = mcamp__kinds_of(&f);
+        e = mcamp__kinds_event(&k, &f, 1.5);
+        CHECK(e.bins == b && e.n == 2);
+        for (size_t i = 0; i < e.n; i++) {
+            double want = i ? 0.7 * square : square;
+            CHECK(e.shift[i] * e.shift[i] > want);
+            CHECK_LE(e.shift[i] * e.shift[i], want * (1 + 1e-14));
+            bins += e.prob[i];
+        }
+        CHECK_NEAR(bins, (double)b, 0, 0);
+        mcamp__factor_free(&ctx, &f);
+        mcamp_gram_free(&ctx, &gram);
+    }
+}
+
 /* P and Q are so near each other that samples would be rounding errors. */
 TEST(what_is_too_close_to_sample_is_refused)
 {
@@ -934,6 +962,7 @@ TEST(the_bound_of_both_directions_is_the_larger)
 TEST_MAIN("verify",
     T(the_claimed_mean_is_lowered),
     T(a_delta_below_rounding_is_refused), T(what_is_too_close_to_sample_is_refused),
+    T(modes_of_few_kinds_are_rounded_up),
     T(budgets_and_levels_are_kept),
     T(no_two_purposes_collide),
     T(bounds_are_where_the_wealth_says),
