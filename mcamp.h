@@ -84,7 +84,7 @@
  *     opt -> plan                   (eps, delta), workload -> a C of small error
  *     record -> report              guarantees -> files and back, sentences, JSON
  *
- * LEVELS
+ * LEVELS, written beside the banner of each part of the declarations, or over its own
  *   easy (stable)      mcamp_problem in, mcamp_answer or mcamp_guarantee out; mcamp_plan;
  *                      mcamp_session_*; mcamp_record_*; mcamp_report_*
  *   standard (stable)  mcamp_mech_init, mcamp_gram_init, then mcamp_delta, mcamp_sigma,
@@ -296,7 +296,7 @@ MCAMP_EXTERN_C
  * ######################################################################## */
 
 /* ======================================================================== *
- *  BASE: status, context, hooks                                 (decl) base
+ *  BASE: status, context, hooks                    standard  (decl) base
  * ======================================================================== */
 
 /* Every function that can fail returns a mcamp_status:
@@ -427,7 +427,7 @@ MCAMP_API const char *mcamp_strerror(mcamp_status status);
 MCAMP_API int mcamp_version(void);
 
 /* ======================================================================== *
- *  RANDOM NUMBERS: seeded streams for simulation                 (decl) rng
+ *  RANDOM NUMBERS: seeded streams for simulation   expert    (decl) rng
  * ======================================================================== */
 
 /* xoshiro256++.  FOR SIMULATION ONLY: fast, equidistributed and predictable.
@@ -448,7 +448,7 @@ MCAMP_API uint64_t mcamp_rng_next(mcamp_rng *r);
 MCAMP_API double mcamp_rng_uniform(mcamp_rng *r);
 
 /* ======================================================================== *
- *  GAUSS: normal distribution, Gaussian mechanism               (decl) gauss
+ *  GAUSS: normal distribution, Gaussian mechanism  standard  (decl) gauss
  * ======================================================================== */
 
 /* The Gaussian mechanism.  Results are rounded to the safe side:
@@ -465,7 +465,7 @@ MCAMP_API mcamp_status mcamp_gauss_sigma(mcamp_ctx *ctx, double sensitivity,
                                          double eps, double delta, double *sigma);
 
 /* ======================================================================== *
- *  STRATEGIES: the matrix C                                     (decl) mech
+ *  STRATEGIES: the matrix C                        standard  (decl) mech
  * ======================================================================== */
 
 /* C is n x n and lower-triangular with a positive diagonal; the mechanism
@@ -568,7 +568,7 @@ MCAMP_API mcamp_status mcamp_mech_max_norm(mcamp_ctx *ctx, const mcamp_mech *mec
                                            double *out);
 
 /* ======================================================================== *
- *  SENSITIVITY                                                  (decl) sens
+ *  SENSITIVITY                                     expert    (decl) sens
  * ======================================================================== */
 
 /* Sensitivity without amplification, for rows of norm at most 1. */
@@ -587,7 +587,7 @@ MCAMP_API mcamp_status mcamp_sens_minsep(mcamp_ctx *ctx, const mcamp_mech *mech,
                                          size_t k, size_t b, mcamp_sens *out);
 
 /* ======================================================================== *
- *  MODES AND THEIR GRAM MATRIX                                 (decl) modes
+ *  MODES AND THEIR GRAM MATRIX                     standard  (decl) modes
  * ======================================================================== */
 
 /* Balls in bins with b batches an epoch: an example in bin i takes part in
@@ -638,7 +638,7 @@ MCAMP_API mcamp_status mcamp_gram_from_matrix(mcamp_ctx *ctx, const double *g,
 MCAMP_API void mcamp_gram_free(mcamp_ctx *ctx, mcamp_gram *gram);
 
 /* ======================================================================== *
- *  LAWS, TALLIES, BOUNDS                                         (decl) law
+ *  LAWS, TALLIES, BOUNDS                           expert    (decl) law
  * ======================================================================== */
 
 /* How the samples are drawn.  Every method is unbiased; they differ in
@@ -717,7 +717,7 @@ MCAMP_API double mcamp_tally_upper(const mcamp_tally *t, double beta);
 MCAMP_API double mcamp_tally_lower(const mcamp_tally *t, double beta);
 
 /* ======================================================================== *
- *  GUARANTEES: what is known, and how well                      (decl) verify
+ *  GUARANTEES: what is known, and how well         standard  (decl) verify
  * ======================================================================== */
 
 /* An answer together with what is certain about it: lower <= truth <= upper,
@@ -865,7 +865,7 @@ MCAMP_API mcamp_status mcamp_verify_sampled(mcamp_ctx *ctx, const mcamp_gram *gr
                                             const mcamp_claim *claim,
                                             mcamp_guarantee *out);
 /* ======================================================================== *
- *  SECURE: keys and the noise that is released                 (decl) secure
+ *  SECURE: keys and the noise that is released     standard  (decl) secure
  * ======================================================================== */
 
 /* A secret of 32 bytes, from which all noise and all batches of a run follow:
@@ -905,7 +905,7 @@ MCAMP_API void mcamp_wipe(void *p, size_t size);
 
 
 /* ======================================================================== *
- *  NOISE: the stream (C^-1 z)_t                                  (decl) noise
+ *  NOISE: the stream (C^-1 z)_t                    standard  (decl) noise
  * ======================================================================== */
 
 /* What the noise is added to.  The unit of sigma is the clipping norm. */
@@ -1045,7 +1045,7 @@ MCAMP_API mcamp_status mcamp_noise_load(mcamp_ctx *ctx, mcamp_noise *noise,
                                         const void *blob, size_t size);
 
 /* ======================================================================== *
- *  BATCHES: who takes part when                                 (decl) batch
+ *  BATCHES: who takes part when                    standard  (decl) batch
  * ======================================================================== */
 
 typedef struct mcamp_batch_desc {
@@ -1118,7 +1118,7 @@ MCAMP_API mcamp_status mcamp_batch_cut_delta(mcamp_ctx *ctx, const mcamp_batch *
                                              double eps, double *delta);
 
 /* ======================================================================== *
- *  CLIPPING: one example's share of a sum                        (decl) clip
+ *  CLIPPING: one example's share of a sum          standard  (decl) clip
  * ======================================================================== */
 
 /* A piece of one example's gradient: n floats or n doubles, the other NULL. */
@@ -1171,7 +1171,7 @@ MCAMP_API mcamp_status mcamp_clip_add_grid(mcamp_ctx *ctx, mcamp_clip *clip,
                                            int64_t *sum);
 
 /* ======================================================================== *
- *  SESSION: a training run that keeps its promise              (decl) session
+ *  SESSION: a training run that keeps its promise  easy      (decl) session
  * ======================================================================== */
 
 /* eps at delta without amplification, for any law: its participations are at least,
@@ -1320,7 +1320,7 @@ MCAMP_API double mcamp_session_delta(const mcamp_session *session);
  * ######################################################################## */
 
 /* ======================================================================== *
- *  EXACT: accountants without sampling                          (decl) exact
+ *  EXACT: accountants without sampling             standard  (decl) exact
  * ======================================================================== */
 
 /* One mechanism, used `count` times.  A list of events is their (adaptive)
@@ -1385,79 +1385,7 @@ typedef struct mcamp_event {
     const double *shift, *prob, *prob2;
 } mcamp_event;
 
-/* ---- Renyi --------------------------------------------------------------- */
-
-/* Renyi divergence of order alpha > 1 of the composition, the larger of both
- * directions; relative error below 1e-12.  Kinds with Gaussian noise, LAPLACE
- * and RESPONSE (delta = 0, q = 1).                                             */
-MCAMP_API mcamp_status mcamp_exact_rdp(mcamp_ctx *ctx, const mcamp_event *events,
-                                       size_t nevents, double alpha, double *rdp);
-/* The smallest eps over the given orders (norders = 0: any real order), by
- *     eps = rdp + log(1 - 1/alpha) - (log delta + log alpha)/(alpha - 1).
- * *order, if not NULL, is the order it came from.                              */
-MCAMP_API mcamp_status mcamp_exact_rdp_epsilon(mcamp_ctx *ctx,
-                                               const mcamp_event *events,
-                                               size_t nevents,
-                                               const double *orders, size_t norders,
-                                               double delta, double *eps,
-                                               double *order);
-
-/* ---- formulas of the literature ------------------------------------------- */
-
-typedef enum mcamp_formula {
-    MCAMP_FORMULA_DEFAULT = 0,  /* the best of all below                      */
-    MCAMP_FORMULA_SIMPLE,       /* sqrt(2 log(1/delta) + 2 eps)/eps           */
-    MCAMP_FORMULA_FOLKLORE,     /* sqrt(2 log(1.25/delta))/eps, small eps only*/
-    MCAMP_FORMULA_REFINED_1,    /* sqrt(2 log(1/delta))/eps + 2 eps^(-3/2)    */
-    MCAMP_FORMULA_REFINED_2,    /* (max(1, sqrt(log(1/(2 pi delta^2)))) +
-                                   2 eps^(-1/2))/eps                          */
-    MCAMP_FORMULA_REFINED_3,    /* sqrt(log(e^eps/delta^2))/eps               */
-    MCAMP_FORMULA_REFINED_4     /* max(sqrt(1 + eps),
-                                   sqrt(log(e^eps/(2 pi delta^2))))/eps       */
-} mcamp_formula;
-
-/* sigma of the Gaussian mechanism by a closed formula, for comparison.  Some of
- * them hold for small eps only: where a formula gives less noise than the exact
- * curve needs it is refused (MCAMP_E_ARG "eps"), and DEFAULT passes it over.    */
-MCAMP_API mcamp_status mcamp_exact_classical_sigma(mcamp_ctx *ctx, mcamp_formula f,
-                                                   double sensitivity, double eps,
-                                                   double delta, double *sigma);
-/* rho-zCDP to eps at delta: the textbook rho + 2 sqrt(rho log(1/delta)), and the
- * tight conversion through every Renyi order.                                  */
-MCAMP_API mcamp_status mcamp_exact_zcdp_epsilon_simple(mcamp_ctx *ctx, double rho,
-                                                       double delta, double *eps);
-MCAMP_API mcamp_status mcamp_exact_zcdp_epsilon(mcamp_ctx *ctx, double rho,
-                                                double delta, double *eps);
-/* k-fold composition of (eps, delta)-DP: advanced composition with slack
- * delta2 (total delta = k delta + delta2), and the optimal bound at a total
- * delta, which must exceed 1 - (1 - delta)^k.                                  */
-MCAMP_API mcamp_status mcamp_exact_compose_advanced(mcamp_ctx *ctx, double eps,
-                                                    double k, double delta2,
-                                                    double *eps_total);
-MCAMP_API mcamp_status mcamp_exact_compose_optimal(mcamp_ctx *ctx, double eps,
-                                                   double delta, uint64_t k,
-                                                   double delta_total,
-                                                   double *eps_total);
-/* (eps, delta) for one example gives (k eps, delta (e^{k eps} - 1)/(e^eps - 1))
- * for groups of k: valid for every mechanism, and loose.                       */
-MCAMP_API mcamp_status mcamp_exact_group_convert(mcamp_ctx *ctx, double eps,
-                                                 double delta, uint64_t group,
-                                                 double *eps_group,
-                                                 double *delta_group);
-/* Laplace under sampling with probability p: the eps that the noise may have on
- * the sample so that the whole is eps-DP, log(1 + (e^eps - 1)/p), and the ratio
- * of noise scales p eps_p / eps, which is 1 where sampling costs nothing.      */
-MCAMP_API mcamp_status mcamp_exact_laplace_amplified(mcamp_ctx *ctx, double eps,
-                                                     double p, double *eps_p,
-                                                     double *ratio);
-/* Mean squared errors of the mean of n numbers in [0, 1] at equal eps: all of them and
- * Laplace noise, 2/(eps n)^2; and at most, by Poisson sampling with probability p and
- * division by p n, 1/(p n) + 2/(eps_p p n)^2.                                    */
-MCAMP_API mcamp_status mcamp_exact_laplace_errors(mcamp_ctx *ctx, double eps, double p,
-                                                  double n, double *full,
-                                                  double *sampled);
-
-/* ---- certified intervals ---------------------------------------------------- */
+/* ---- standard level: certified intervals --------------------------------------- */
 
 typedef struct mcamp_exact_desc {
     uint32_t start_canary;      /* must be 0                                    */
@@ -1522,8 +1450,80 @@ MCAMP_API mcamp_status mcamp_exact_calibrate(mcamp_ctx *ctx, const mcamp_event *
                                              double delta, double *value,
                                              mcamp_exact_info *info);
 
+/* ---- expert level (experimental): Renyi divergences -------------------------- */
+
+/* Renyi divergence of order alpha > 1 of the composition, the larger of both
+ * directions; relative error below 1e-12.  Kinds with Gaussian noise, LAPLACE
+ * and RESPONSE (delta = 0, q = 1).                                             */
+MCAMP_API mcamp_status mcamp_exact_rdp(mcamp_ctx *ctx, const mcamp_event *events,
+                                       size_t nevents, double alpha, double *rdp);
+/* The smallest eps over the given orders (norders = 0: any real order), by
+ *     eps = rdp + log(1 - 1/alpha) - (log delta + log alpha)/(alpha - 1).
+ * *order, if not NULL, is the order it came from.                              */
+MCAMP_API mcamp_status mcamp_exact_rdp_epsilon(mcamp_ctx *ctx,
+                                               const mcamp_event *events,
+                                               size_t nevents,
+                                               const double *orders, size_t norders,
+                                               double delta, double *eps,
+                                               double *order);
+
+/* ---- expert level: formulas of the literature -------------------------------- */
+
+typedef enum mcamp_formula {
+    MCAMP_FORMULA_DEFAULT = 0,  /* the best of all below                      */
+    MCAMP_FORMULA_SIMPLE,       /* sqrt(2 log(1/delta) + 2 eps)/eps           */
+    MCAMP_FORMULA_FOLKLORE,     /* sqrt(2 log(1.25/delta))/eps, small eps only*/
+    MCAMP_FORMULA_REFINED_1,    /* sqrt(2 log(1/delta))/eps + 2 eps^(-3/2)    */
+    MCAMP_FORMULA_REFINED_2,    /* (max(1, sqrt(log(1/(2 pi delta^2)))) +
+                                   2 eps^(-1/2))/eps                          */
+    MCAMP_FORMULA_REFINED_3,    /* sqrt(log(e^eps/delta^2))/eps               */
+    MCAMP_FORMULA_REFINED_4     /* max(sqrt(1 + eps),
+                                   sqrt(log(e^eps/(2 pi delta^2))))/eps       */
+} mcamp_formula;
+
+/* sigma of the Gaussian mechanism by a closed formula, for comparison.  Some of
+ * them hold for small eps only: where a formula gives less noise than the exact
+ * curve needs it is refused (MCAMP_E_ARG "eps"), and DEFAULT passes it over.    */
+MCAMP_API mcamp_status mcamp_exact_classical_sigma(mcamp_ctx *ctx, mcamp_formula f,
+                                                   double sensitivity, double eps,
+                                                   double delta, double *sigma);
+/* rho-zCDP to eps at delta: the textbook rho + 2 sqrt(rho log(1/delta)), and the
+ * tight conversion through every Renyi order.                                  */
+MCAMP_API mcamp_status mcamp_exact_zcdp_epsilon_simple(mcamp_ctx *ctx, double rho,
+                                                       double delta, double *eps);
+MCAMP_API mcamp_status mcamp_exact_zcdp_epsilon(mcamp_ctx *ctx, double rho,
+                                                double delta, double *eps);
+/* k-fold composition of (eps, delta)-DP: advanced composition with slack
+ * delta2 (total delta = k delta + delta2), and the optimal bound at a total
+ * delta, which must exceed 1 - (1 - delta)^k.                                  */
+MCAMP_API mcamp_status mcamp_exact_compose_advanced(mcamp_ctx *ctx, double eps,
+                                                    double k, double delta2,
+                                                    double *eps_total);
+MCAMP_API mcamp_status mcamp_exact_compose_optimal(mcamp_ctx *ctx, double eps,
+                                                   double delta, uint64_t k,
+                                                   double delta_total,
+                                                   double *eps_total);
+/* (eps, delta) for one example gives (k eps, delta (e^{k eps} - 1)/(e^eps - 1))
+ * for groups of k: valid for every mechanism, and loose.                       */
+MCAMP_API mcamp_status mcamp_exact_group_convert(mcamp_ctx *ctx, double eps,
+                                                 double delta, uint64_t group,
+                                                 double *eps_group,
+                                                 double *delta_group);
+/* Laplace under sampling with probability p: the eps that the noise may have on
+ * the sample so that the whole is eps-DP, log(1 + (e^eps - 1)/p), and the ratio
+ * of noise scales p eps_p / eps, which is 1 where sampling costs nothing.      */
+MCAMP_API mcamp_status mcamp_exact_laplace_amplified(mcamp_ctx *ctx, double eps,
+                                                     double p, double *eps_p,
+                                                     double *ratio);
+/* Mean squared errors of the mean of n numbers in [0, 1] at equal eps: all of them and
+ * Laplace noise, 2/(eps n)^2; and at most, by Poisson sampling with probability p and
+ * division by p n, 1/(p n) + 2/(eps_p p n)^2.                                    */
+MCAMP_API mcamp_status mcamp_exact_laplace_errors(mcamp_ctx *ctx, double eps, double p,
+                                                  double n, double *full,
+                                                  double *sampled);
+
 /* ======================================================================== *
- *  GUARANTEES WITHOUT SAMPLES                                (decl) promise
+ *  GUARANTEES WITHOUT SAMPLES                      standard  (decl) promise
  * ======================================================================== */
 
 /* The same, asking section exact first: modes that are orthogonal (C = I) need no
@@ -1531,6 +1531,15 @@ MCAMP_API mcamp_status mcamp_exact_calibrate(mcamp_ctx *ctx, const mcamp_event *
 MCAMP_API mcamp_status mcamp_verify(mcamp_ctx *ctx, const mcamp_gram *gram,
                                     const mcamp_claim *claim,
                                     mcamp_guarantee *out);
+
+/* eps at delta for MCAMP_BATCH_POISSON with a cycle of `batches` >= bands of C and
+ * probability q: ceil(n/batches) Poisson-sampled Gaussian mechanisms of sensitivity
+ * the largest column norm [2, Theorem 4].  Rounded up.                        */
+MCAMP_API mcamp_status mcamp_guarantee_poisson(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                               uint64_t batches, double q, double sigma,
+                                               double delta, mcamp_guarantee *out);
+
+/* ---- expert level (experimental) ------------------------------------------------ */
 
 /* Balls in bins with this Gram matrix, any C, for composition: upper bounds of delta at
  * eps[n] >= 0, rising, in each direction, by `blocks` blocks of samples of a stream of
@@ -1541,20 +1550,13 @@ MCAMP_API mcamp_status mcamp_simulated_curve(mcamp_ctx *ctx, const mcamp_gram *g
                                              uint64_t seed, uint64_t blocks, double beta,
                                              double *remove, double *add);
 
-/* eps at delta for MCAMP_BATCH_POISSON with a cycle of `batches` >= bands of C and
- * probability q: ceil(n/batches) Poisson-sampled Gaussian mechanisms of sensitivity
- * the largest column norm [2, Theorem 4].  Rounded up.                        */
-MCAMP_API mcamp_status mcamp_guarantee_poisson(mcamp_ctx *ctx, const mcamp_mech *mech,
-                                               uint64_t batches, double q, double sigma,
-                                               double delta, mcamp_guarantee *out);
-
 /* ######################################################################## *
  *  PART III: STEERING AND WORDS           may be wrong or slow, not unsafe
  *                                                                   (decl)
  * ######################################################################## */
 
 /* ======================================================================== *
- *  WORKLOADS, ERROR, SENSITIVITY                                (decl) work
+ *  WORKLOADS, ERROR, SENSITIVITY                   expert    (decl) work
  * ======================================================================== */
 
 /* What is computed from the noisy gradients: A x with a lower-triangular A. */
@@ -1612,12 +1614,12 @@ MCAMP_API mcamp_status mcamp_work_error(mcamp_ctx *ctx, const mcamp_work *work,
 
 
 /* ======================================================================== *
- *  GRADIENTS OF THE GRAM MATRIX                                 (decl) grad
+ *  GRADIENTS OF THE GRAM MATRIX                    expert    (decl) grad
  * ======================================================================== */
 
 
 /* ======================================================================== *
- *  CALIBRATION AND CERTIFICATION                                (decl) calib
+ *  CALIBRATION AND CERTIFICATION                   easy      (decl) calib
  * ======================================================================== */
 
 /* How much work, shared by all that follows. */
@@ -1677,40 +1679,8 @@ typedef struct mcamp_answer {
     uint64_t strategy_digest, gram_digest;
 } mcamp_answer;
 
-/* delta at (sigma, eps).  MCAMP_E_ARG for a sigma below a thousandth of the longest
- * mode (here and in all that follows).                                        */
-MCAMP_API mcamp_status mcamp_delta(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                   double sigma, double eps,
-                                   const mcamp_budget *budget, mcamp_answer *out);
-/* eps at (sigma, delta); 0 if even eps = 0 meets delta. */
-MCAMP_API mcamp_status mcamp_epsilon(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                     double sigma, double delta,
-                                     const mcamp_budget *budget, mcamp_answer *out);
-/* sigma for (eps, delta): the paper's Algorithm 2 with common random numbers; from
- * section exact where the modes are orthogonal and of few kinds (C = I).
- * An estimate, not a proof: see mcamp_calibrate_certified.                    */
-MCAMP_API mcamp_status mcamp_sigma(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                   double eps, double delta,
-                                   const mcamp_budget *budget, mcamp_answer *out);
-/* delta at every eps[0..count-1], from one set of random numbers.  All bounds of all
- * answers, both ends, hold at once with probability 1 - beta.  Interrupted: answers
- * that were not computed say so.                                              */
-MCAMP_API mcamp_status mcamp_curve(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                   double sigma, const double *eps, size_t count,
-                                   const mcamp_budget *budget, mcamp_answer *out);
-/* Bounds of delta at any eps from those of a curve, eps increasing: they hold for all
- * eps at once, with the curve's beta.  Answers that say interrupted are left out.   */
-MCAMP_API mcamp_interval mcamp_curve_bounds(const mcamp_answer *curve, size_t count,
-                                            double eps, mcamp_direction direction);
+/* ---- easy level: one description, one call, one result ----------------------- */
 
-/* A small sigma for (eps, delta) together with its proof: claim->sigma is
- * ignored.  Falls back to the unamplified sigma (MCAMP_Q_UNAMPLIFIED).        */
-MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx,
-                                                 const mcamp_gram *gram,
-                                                 const mcamp_claim *claim,
-                                                 mcamp_guarantee *out);
-
-/* The easy level: one description, one call, one result. */
 typedef struct mcamp_problem {
     uint32_t start_canary;      /* must be 0                                   */
     mcamp_mech_desc strategy;   /* C; kind 0 = identity; n is filled in        */
@@ -1739,8 +1709,46 @@ MCAMP_API mcamp_status mcamp_problem_certify(mcamp_ctx *ctx,
                                              const mcamp_problem *problem,
                                              mcamp_guarantee *out);
 
+/* ---- standard level: on the Gram matrix ---------------------------------------- */
+
+/* delta at (sigma, eps).  MCAMP_E_ARG for a sigma below a thousandth of the longest
+ * mode (here and in all that follows).                                        */
+MCAMP_API mcamp_status mcamp_delta(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                   double sigma, double eps,
+                                   const mcamp_budget *budget, mcamp_answer *out);
+/* eps at (sigma, delta); 0 if even eps = 0 meets delta. */
+MCAMP_API mcamp_status mcamp_epsilon(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                     double sigma, double delta,
+                                     const mcamp_budget *budget, mcamp_answer *out);
+/* sigma for (eps, delta): the paper's Algorithm 2 with common random numbers; from
+ * section exact where the modes are orthogonal and of few kinds (C = I).
+ * An estimate, not a proof: see mcamp_calibrate_certified.                    */
+MCAMP_API mcamp_status mcamp_sigma(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                   double eps, double delta,
+                                   const mcamp_budget *budget, mcamp_answer *out);
+/* delta at every eps[0..count-1], from one set of random numbers.  All bounds of all
+ * answers, both ends, hold at once with probability 1 - beta.  Interrupted: answers
+ * that were not computed say so.                                              */
+MCAMP_API mcamp_status mcamp_curve(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                   double sigma, const double *eps, size_t count,
+                                   const mcamp_budget *budget, mcamp_answer *out);
+
+/* A small sigma for (eps, delta) together with its proof: claim->sigma is
+ * ignored.  Falls back to the unamplified sigma (MCAMP_Q_UNAMPLIFIED).        */
+MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx,
+                                                 const mcamp_gram *gram,
+                                                 const mcamp_claim *claim,
+                                                 mcamp_guarantee *out);
+
+/* ---- expert level (experimental) ------------------------------------------------ */
+
+/* Bounds of delta at any eps from those of a curve, eps increasing: they hold for all
+ * eps at once, with the curve's beta.  Answers that say interrupted are left out.   */
+MCAMP_API mcamp_interval mcamp_curve_bounds(const mcamp_answer *curve, size_t count,
+                                            double eps, mcamp_direction direction);
+
 /* ======================================================================== *
- *  OPTIMISING C                                                   (decl) opt
+ *  OPTIMISING C                                    standard  (decl) opt
  *  What comes out is only a matrix: its guarantee is computed from it anew, by
  *  mcamp_sigma or mcamp_calibrate_certified, which do not know how it was found.
  * ======================================================================== */
@@ -1833,7 +1841,7 @@ MCAMP_API mcamp_status mcamp_opt_run(mcamp_ctx *ctx, const mcamp_opt_desc *desc,
 
 
 /* ======================================================================== *
- *  CHOOSING C                                                    (decl) plan
+ *  CHOOSING C                                      easy      (decl) plan
  * ======================================================================== */
 
 /* What you can do beyond using every example once an epoch in any fixed order. */
@@ -1886,7 +1894,7 @@ MCAMP_API mcamp_status mcamp_plan(mcamp_ctx *ctx, const mcamp_plan_desc *desc,
                                   mcamp_mech *mech, mcamp_plan_result *out);
 
 /* ======================================================================== *
- *  RECORDS                                                      (decl) record
+ *  RECORDS                                         easy      (decl) record
  *  Text through a caller's function; the library opens and prints nothing.
  * ======================================================================== */
 
@@ -1917,7 +1925,7 @@ MCAMP_API mcamp_status mcamp_guarantee_repeat(mcamp_ctx *ctx, const mcamp_mech *
 #endif
 
 /* ======================================================================== *
- *  REPORTS                                                      (decl) report
+ *  REPORTS                                         easy      (decl) report
  * ======================================================================== */
 
 typedef enum mcamp_report_format {

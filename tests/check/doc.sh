@@ -21,6 +21,13 @@ if [ -s "$out/listed" ]; then
 else
     echo "doc-check: no function list in the top comment yet"
 fi
+# Every banner over declarations says its level, and below it none comes back that is easier.
+text=$(sed '/Stop here if you only want/q' mcamp.h | awk '
+    BEGIN { of["easy"] = 1; of["standard"] = 2; of["expert"] = 3 }
+    /^ \*  .*\(decl\) [a-z]+$/ { level = of[$(NF - 2)]; n++; if (!level) print "no level: " $0 }
+    /^\/\* ---- (easy|standard|expert) level/ { if (of[$3] < level) print "too late: " $0; level = of[$3] }
+    END { if (n < 15) print "only " n " banners" }')
+if [ -z "$text" ]; then ok; else bad "levels of the declarations" "$text"; fi
 # Errors name the argument or the field as its declaration spells it, without a path.
 sed '1,/Stop here if you only want/d' mcamp.h | tr '\n' ' ' | tr ';' '\n' |
     grep -oE 'mcamp__(fail|check[a-z_]*|copy_values)\([^"]*"[^"]*"' | sed 's/.*"\(.*\)"/\1/' |
