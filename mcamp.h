@@ -1232,7 +1232,8 @@ typedef struct mcamp_session {
     double cut_delta;           /* what a limit on batches adds to delta      */
     bool open;                  /* a round has begun ..                       */
     bool noisy;                 /* .. has its noise, and waits for the ledger  */
-    uint64_t examples, limit, round;
+    uint64_t examples, limit;
+    uint64_t round;             /* that is open, or comes next                */
     uint64_t due;               /* members of the round who were not yet added */
 } mcamp_session;
 
@@ -11503,11 +11504,12 @@ MCAMP_API mcamp_status mcamp_clip_add_grid(mcamp_ctx *ctx, mcamp_clip *clip,
 /* ======================================================================== *
  *  SESSION                                                         >>session
  *  In: a guarantee, and the batches, noise and clipping of a run.  Out: rounds that
- *  can't be run otherwise than the guarantee says.  No memory of its own.
+ *  can't be run otherwise than the guarantee says; saved runs.  No memory of its own.
  *  Guarantee: the noisy gradients of all rounds together are (eps, delta)-DP for the
- *  adjacency that the report names, if the gradient of an example depends on nothing
- *  but itself and earlier releases; that all who were drawn, and nobody else, are added
- *  once is checked.
+ *  adjacency that the report names (FLOATING: up to rounding, which is not covered), if
+ *  the gradient of an example depends on nothing but itself and earlier releases, and if
+ *  no round is released twice with different sums, which a ledger sees to.  That all who
+ *  were drawn, and nobody else, are added once is checked.
  * ======================================================================== */
 
 #define MCAMP__SESSION_MAGIC   0x6d637365u
@@ -11832,7 +11834,8 @@ MCAMP_API double mcamp_session_delta(const mcamp_session *session)
 
 /* ---- rounds ------------------------------------------------------------------ */
 
-/* The parts are looked at again each time: they belong to the caller. */
+/* The parts are looked at again each time: they belong to the caller, who might even put
+ * back an older copy of the stream.                                              */
 MCAMP__PRIV mcamp_status mcamp__session_args(mcamp_ctx *ctx, const mcamp_session *s)
 {
     const char *name;
@@ -11851,18 +11854,18 @@ MCAMP__PRIV mcamp_status mcamp__session_args(mcamp_ctx *ctx, const mcamp_session
     if (!name && !s->batch->due) name = "batch";
     if (!name && s->noise->user != s) name = "session";
     if (name) return mcamp__fail(ctx, MCAMP_E_MISMATCH, name, 0);
-    if (s->noise->done)
+    if (s->noise->done || s->noise->step != s->round + s->noisy)
         return mcamp__fail(ctx, MCAMP_E_STEP, "noise", (double)s->noise->step);
     return MCAMP_OK;
 }
 
-/* The same within a round, which must be the one that was begun: it still has to get its
- * noise, or has it and the ledger's word is missing.                             */
+/* The same within a round: it still has to get its noise, or has it and the ledger's word
+ * is missing.                                                                    */
 MCAMP__PRIV mcamp_status mcamp__session_open(mcamp_ctx *ctx, const mcamp_session *s, bool noisy)
 {
     mcamp_status st = mcamp__session_args(ctx, s);
     if (st < 0) return st;
-    if (!s->open || s->noisy != noisy || s->round + noisy != s->noise->step)
+    if (!s->open || s->noisy != noisy)
         return mcamp__fail(ctx, MCAMP_E_STEP, "session", (double)s->noise->step);
     return MCAMP_OK;
 }
@@ -11911,7 +11914,7 @@ MCAMP_API mcamp_status mcamp_session_begin(mcamp_ctx *ctx, mcamp_session *sessio
     mcamp_status st = mcamp__session_args(ctx, s);
     if (st < 0) return st;
     if (!size) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "size", 0);
-    if (s->noisy || round != s->noise->step || round >= s->guarantee.rounds)
+    if (s->noisy || round != s->round || round >= s->guarantee.rounds)
         return mcamp__fail(ctx, MCAMP_E_STEP, "round", (double)round);
     if (mcamp__session_stale(s)) return mcamp__fail(ctx, MCAMP_E_MISMATCH, "mech", 0);
     s->open = false;
@@ -11924,7 +11927,6 @@ MCAMP_API mcamp_status mcamp_session_begin(mcamp_ctx *ctx, mcamp_session *sessio
         else        s->grid_sum[i] = 0;
     }
     s->clip->added = 0;
-    s->round = round;
     mcamp__session_draw(s, out, drawn.kept);
     for (size_t i = drawn.kept; i < capacity; i++) out[i] = MCAMP_NOBODY;
     s->open = true;
@@ -12056,6 +12058,7 @@ MCAMP__PRIV mcamp_status mcamp__session_release(mcamp_ctx *ctx, mcamp_session *s
             return mcamp__fail(ctx, MCAMP_E_LEDGER, "ledger", (double)s->round);
     }
     s->open = s->noisy = false;
+    s->round++;
     for (size_t i = 0; i < s->noise->count; i++) {
         double x = mcamp__session_value(s, i);
         if (o->d)      o->d[i] = x;
@@ -12255,6 +12258,7 @@ MCAMP_API mcamp_status mcamp_session_load(mcamp_ctx *ctx, mcamp_session *session
         return mcamp__fail(ctx, MCAMP_E_BLOB, "size", (double)size);
     st = mcamp__blob_read(ctx, s->noise, p + sizeof h, size - sizeof h);
     if (st < 0) return st;
+    s->round = s->noise->step;
     s->open = s->noisy = false;         /* the sum of a round that was open is gone */
     if (s->sum) mcamp_wipe(s->sum, s->clip->dim * sizeof *s->sum);
     else        mcamp_wipe(s->grid_sum, s->clip->dim * sizeof *s->grid_sum);
@@ -21611,6 +21615,13 @@ MCAMP__PRIV void mcamp__json_guarantee(mcamp__out *o, const mcamp_guarantee *g)
     if (g->kind == MCAMP_KIND_CLOSED && g->sensitivity > 0)
         mcamp__json_number(o, "rho", mcamp__guarantee_rho(g));
     if (g->asked) mcamp__json_value(o, "value", g);
+    if (!g->arithmetic) return;
+    mcamp__json_text(o, "arithmetic", g->arithmetic == MCAMP_ARITHMETIC_FLOATING
+                     ? "floating point, up to rounding: not covered"
+                     : mcamp__finite(g->delta_num) ? "lattice" : "lattice, ideal arithmetic");
+    mcamp__json_number(o, "grid", g->grid);
+    mcamp__json_count(o, "run", g->run);
+    mcamp__json_text(o, "ledger", g->ledger ? "asked before each release" : "none");
 }
 
 /* Names are looked up by these. */
@@ -21632,6 +21643,11 @@ MCAMP__PRIV void mcamp__text_guarantee(mcamp__out *o, const mcamp_guarantee *g)
     else if (!g->law) mcamp__text_interval(o, g);
     else if (g->kind == MCAMP_KIND_ESTIMATE || g->unamplified > 0) mcamp__text_answer(o, g);
     else mcamp__text_decided(o, g);
+    if (g->arithmetic == MCAMP_ARITHMETIC_FLOATING)
+        mcamp__put(o, "Released in floating point: it holds up to rounding; that low bits may "
+                      "tell more is not covered.\n");
+    if (g->arithmetic && !g->ledger)
+        mcamp__put(o, "No ledger: that each round is released once is up to who runs it.\n");
 }
 
 /* ---- the privacy statement of a run ------------------------------------------------------- *
@@ -21755,16 +21771,10 @@ MCAMP__PRIV void mcamp__json_session(mcamp__out *o, const mcamp_session *s)
     mcamp__json_text(o, "output", "the noisy gradients of all rounds");
     mcamp__json_value(o, "delta_of_cuts", &cuts);
     mcamp__json_number(o, "clip_norm", s->clip->norm);
-    mcamp__json_text(o, "arithmetic", run.arithmetic == MCAMP_ARITHMETIC_FLOATING
-                     ? "floating point, up to rounding: not covered"
-                     : mcamp__finite(run.delta_num) ? "lattice" : "lattice, ideal arithmetic");
     if (mcamp__finite(run.delta_num)) {
         mcamp_guarantee num = mcamp__guarantee_part(s, run.delta_num);
         mcamp__json_value(o, "delta_of_numerics", &num);
     }
-    mcamp__json_number(o, "grid", s->clip->grid);
-    mcamp__json_count(o, "run", run.run);
-    mcamp__json_text(o, "ledger", run.ledger ? "asked before each release" : "none");
     mcamp__json_count(o, "limit", s->batch->limit);
     mcamp__json_count(o, "dim", s->clip->dim);
     mcamp__json_count(o, "round", s->noise->step);

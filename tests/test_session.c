@@ -600,6 +600,19 @@ TEST(a_round_ends_with_its_own_noise_or_not_at_all)
     CHECK_STATUS(mcamp_session_skip(&ctx, &s, index[0]), MCAMP_E_MISMATCH);
     CHECK(!strcmp(mcamp_last_error(&ctx).argument, "session"));
     one_round(&second, 0, out);
+    {   /* a stream that was put back; the one that belongs there goes on */
+        mcamp_noise old = p.noise, now;
+        one_round(&second, 1, out);
+        now = p.noise;
+        p.noise = old;
+        CHECK_STATUS(mcamp_session_begin(&ctx, &second, 1, index, M, &size), MCAMP_E_STEP);
+        CHECK_STATUS(mcamp_session_begin(&ctx, &second, 2, index, M, &size), MCAMP_E_STEP);
+        p.noise = now;
+        p.noise.done = 1;               /* half drawn, by whatever means */
+        CHECK_STATUS(mcamp_session_begin(&ctx, &second, 2, index, M, &size), MCAMP_E_STEP);
+        p.noise.done = 0;
+        one_round(&second, 2, out);
+    }
     close_parts(&p);
 }
 
@@ -1500,6 +1513,19 @@ TEST(statements_name_what_they_rest_on)
         text[0] = 0;
         CHECK_STATUS(mcamp_report_session(&s, MCAMP_REPORT_JSON, &w), MCAMP_OK);
         CHECK(text[0] == '{' && strstr(text, "\"epsilon\": ") && strstr(text, law[i]));
+        CHECK((strstr(text, "floating point, up to rounding: not covered") != NULL) == (i == 1));
+        CHECK(strstr(text, "\"ledger\": \"none\"") && strstr(text, "\"run\": 1"));
+        text[0] = 0;
+        CHECK_STATUS(mcamp_report_guarantee(mcamp_session_guarantee(&s), MCAMP_REPORT_TEXT, &w),
+                     MCAMP_OK);
+        CHECK((strstr(text, "up to rounding; that low bits may tell more") != NULL) == (i == 1));
+        CHECK(strstr(text, "No ledger: that each round is released once is up to who") != NULL);
+        text[0] = 0;
+        CHECK_STATUS(mcamp_report_guarantee(&g[i], MCAMP_REPORT_TEXT, &w), MCAMP_OK);
+        CHECK(!strstr(text, "rounding") && !strstr(text, "ledger"));
+        text[0] = 0;
+        CHECK_STATUS(mcamp_report_guarantee(&g[i], MCAMP_REPORT_JSON, &w), MCAMP_OK);
+        CHECK(!strstr(text, "rounding") && !strstr(text, "ledger"));
         CHECK_STATUS(mcamp_report_session(NULL, MCAMP_REPORT_JSON, &w), MCAMP_E_REQUIRED);
         CHECK_STATUS(mcamp_report_session(&s, MCAMP_REPORT_LEGAL, NULL), MCAMP_E_REQUIRED);
         close_parts(&p);
