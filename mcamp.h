@@ -232,6 +232,8 @@
  *        -> mcamp_report_guarantee, _plan and _session with a format, text or JSON.
  *        mcamp_guarantee_bins, _plan: gone, what mcamp_verify and mcamp_plan return is
  *        ready for a session.  JSON: strategy_digest is of C, gram_digest of G.
+ *        Tool: curves of account are lists of guarantees in JSON, value of laplace-limit
+ *        is the noise, and noise_ratio what was its value.
  *        mcamp_grid_*: gone; pairs, sampled laws, balls in bins in compositions are events
  *        of mcamp_exact_*; mcamp_grid_bins -> mcamp_simulated_curve.
  *        mcamp_plan_desc.n, mcamp_opt_desc.n -> rounds; any two of rounds, batches, epochs.

@@ -211,11 +211,29 @@ typedef struct account {
 static const char *const ACCOUNT_COLOUR[] = { "#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                               "#e69f00", "#56b4e9", "#000000", "#999999" };
 
-TOOL_FN void style_series(svg_series *line, const account *a, size_t k)
+/* A picture of one line a mechanism over eps from 0 to `end`, its values in y. */
+typedef struct curves {
+    double *x;
+    svg_series line[16];
+    svg_chart chart;
+} curves;
+
+TOOL_FN void curves_open(curves *c, const account *a, size_t points, size_t columns, double end)
 {
-    line->name = a->list[k].text;
-    line->colour = ACCOUNT_COLOUR[k % 8];
-    line->dashed = k >= 8;
+    memset(c, 0, sizeof *c);
+    c->x = (double *)need(calloc(points * (1 + columns * a->n), sizeof *c->x));
+    for (size_t i = 0; i < points; i++) c->x[i] = end * (double)i / (double)(points - 1);
+    for (size_t k = 0; k < a->n; k++) {
+        c->line[k].name = a->list[k].text;
+        c->line[k].colour = ACCOUNT_COLOUR[k % 8];
+        c->line[k].dashed = k >= 8;
+        c->line[k].x = c->x;
+        c->line[k].y = c->x + points * (1 + columns * k);
+        c->line[k].n = points;
+    }
+    c->chart.xlabel = "epsilon";
+    c->chart.series = c->line;
+    c->chart.nseries = a->n;
 }
 
 /* As check(), for complaints about an event's fields. */
@@ -339,51 +357,40 @@ TOOL_FN void account_curves(session *s, const account *a)
 {
     const option_value *o = s->opt;
     size_t points = o[O_POINTS].given ? (size_t)o[O_POINTS].count : 33;
-    double *x = (double *)need(calloc(points * (1 + 2 * a->n), sizeof *x));
-    mcamp_interval *v = (mcamp_interval *)need(calloc(2 * points, sizeof *v));
-    svg_series lines[16];
-    svg_chart chart;
+    mcamp_interval *v = (mcamp_interval *)need(calloc(2 * points, sizeof *v)), e;
     mcamp_exact_info info;
     mcamp_guarantee g;
+    curves c;
     text_writer w;
     char subtitle[200];
     double end = o[O_EPS_MAX].real;
-    memset(lines, 0, sizeof lines);
-    memset(&chart, 0, sizeof chart);
     for (size_t k = 0; !o[O_EPS_MAX].given && k < a->n; k++) {
-        mcamp_interval e;
         check_event(s, &a->list[k], account_interval(s, a, &a->list[k], true, 1e-10, &e, &info));
         if (e.upper > end) end = e.upper;
     }
-    for (size_t i = 0; i < points; i++) x[i] = end * (double)i / (double)(points - 1);
+    curves_open(&c, a, points, 2, end);
     for (size_t k = 0; k < a->n; k++) {
-        double *lo = x + points * (1 + 2 * k), *hi = lo + points;
-        account_curve(s, a, &a->list[k], x, points, v, lo, hi);
-        style_series(&lines[k], a, k);
-        lines[k].x = x;
-        lines[k].y = lines[k].hi = hi;
-        lines[k].lo = lo;
-        lines[k].band_x = x;
-        lines[k].band_n = points;
-        lines[k].n = points;
+        double *hi = c.x + points * (1 + 2 * k), *lo = hi + points;
+        account_curve(s, a, &a->list[k], c.x, points, v, lo, hi);
+        c.line[k].hi = hi;
+        c.line[k].lo = lo;
+        c.line[k].band_x = c.x;
+        c.line[k].band_n = points;
     }
-    g = at_point(a, x[0], lines[0].lo[0], lines[0].hi[0]);
+    g = at_point(a, c.x[0], c.line[0].lo[0], c.line[0].hi[0]);
     write_text(&w, subtitle, sizeof subtitle);
     mcamp_report_guarantee(&g, MCAMP_REPORT_CAPTION, &w.writer);
-    chart.title = "Privacy of composed mechanisms";
-    chart.subtitle = subtitle;
-    chart.xlabel = "epsilon";
-    chart.ylabel = "delta";
-    chart.log_y = true;
-    chart.y_floor = 1e-12;
-    chart.series = lines;
-    chart.nseries = a->n;
+    c.chart.title = "Privacy of composed mechanisms";
+    c.chart.subtitle = subtitle;
+    c.chart.ylabel = "delta";
+    c.chart.log_y = true;
+    c.chart.y_floor = 1e-12;
     progress_end(&s->progress);
-    write_picture(s, o[O_OUT].text, &chart);
+    write_picture(s, o[O_OUT].text, &c.chart);
     for (size_t k = 0; k < a->n && o[O_JSON].given && !o[O_EPS].given && !o[O_DELTA].given; k++)
-        json_intervals(a, &a->list[k], &lines[k]);
+        json_intervals(a, &a->list[k], &c.line[k]);
     free(v);
-    free(x);
+    free(c.x);
 }
 
 /* ---- Laplace noise on a sample ------------------------------------------------------------ */
@@ -435,39 +442,27 @@ TOOL_FN void limit_curves(session *s, const account *a)
 {
     const option_value *o = s->opt;
     size_t points = o[O_POINTS].given ? (size_t)o[O_POINTS].count : 201;
-    double *x = (double *)need(calloc(points * (1 + a->n), sizeof *x));
-    double end = o[O_EPS_MAX].given ? o[O_EPS_MAX].real : 1, sample;
-    svg_series lines[16];
-    svg_chart chart;
-    memset(lines, 0, sizeof lines);
-    memset(&chart, 0, sizeof chart);
-    for (size_t i = 0; i < points; i++) x[i] = end * (double)i / (double)(points - 1);
-    for (size_t k = 0; k < a->n; k++) {
-        double *y = x + points * (1 + k);
-        for (size_t i = 0; i < points; i++) y[i] = limit_ratio(s, &a->list[k], x[i], &sample);
-        style_series(&lines[k], a, k);
-        lines[k].x = x;
-        lines[k].y = y;
-        lines[k].n = points;
-    }
-    chart.title = "Laplace noise on a sample: what is left of the saving";
-    chart.subtitle = "noise without sampling / noise on a sample with probability Q; 1 = free";
-    chart.xlabel = "epsilon";
-    chart.ylabel = "ratio of noise scales";
-    chart.series = lines;
-    chart.nseries = a->n;
+    double sample;
+    curves c;
+    json j;
+    curves_open(&c, a, points, 1, o[O_EPS_MAX].given ? o[O_EPS_MAX].real : 1);
+    for (size_t k = 0; k < a->n; k++)
+        for (size_t i = 0; i < points; i++)
+            c.x[points * (1 + k) + i] = limit_ratio(s, &a->list[k], c.x[i], &sample);
+    c.chart.title = "Laplace noise on a sample: what is left of the saving";
+    c.chart.subtitle = "noise without sampling / noise on a sample with probability Q; 1 = free";
+    c.chart.ylabel = "ratio of noise scales";
     progress_end(&s->progress);
-    write_picture(s, o[O_OUT].text, &chart);
+    write_picture(s, o[O_OUT].text, &c.chart);
     for (size_t k = 0; k < a->n && o[O_JSON].given && !o[O_EPS].given; k++) {
-        json j;
         json_open(&j, stdout);
         json_text(&j, "mechanism", a->list[k].text);
-        json_reals(&j, "epsilon", x, points);
-        json_reals(&j, "value", lines[k].y, points);
+        json_reals(&j, "epsilon", c.x, points);
+        json_reals(&j, "value", c.line[k].y, points);
         json_text(&j, "version", MCAMP_VERSION_TEXT);
         json_close(&j);
     }
-    free(x);
+    free(c.x);
 }
 
 TOOL_FN int run_limits(session *s, const account *a)

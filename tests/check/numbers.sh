@@ -14,7 +14,7 @@ formulas.c:printf\("eps at delta = %g
 formulas.c:"mean of %g numbers by Laplace noise, %g-DP, on a sample
 train_digits.c:promises eps %.9g, delta %g|, delta %g, %zu seeds|%-26s %5g "|eps %g: %s %s DP-SGD
 tool_[a-z]*.h:bad_use\(
-tool_account.h:json_reals\(&j, "epsilon", x|json_real\(&j, "noise_ratio_at_least"
+tool_account.h:json_reals\(&j, "epsilon", c.x|json_real\(&j, "noise_ratio_at_least"
 tool_audit.h:.
 tool_svg.h:.'
 
