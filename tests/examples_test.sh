@@ -36,6 +36,27 @@ if nm -u "$build/embedded" | grep -Eq " (malloc|calloc|free|[a-z]*printf|puts|fo
     bad "embedded calls malloc or stdio"
 else ok; fi
 
+# A run that is killed after rounds 1, 2, 20 and 40 ends like one that is not; taken back to
+# the beginning it can do nothing but the same once more.
+mkdir "$tmp/whole" "$tmp/killed"
+runs "$build/train_resume" "$tmp/whole"
+cp "$tmp/out" "$tmp/model"
+cp "$tmp/whole/key" "$tmp/killed/key"
+for k in 1 2 2 20 40; do
+    if sh -c "\"$build/train_resume\" \"$tmp/killed\" $k; exit \$?" >"$tmp/out" 2>&1; then
+        bad "train_resume: not killed in round $k"; fi
+done
+runs "$build/train_resume" "$tmp/killed"
+cmp -s "$tmp/out" "$tmp/model" && cmp -s "$tmp/whole/ledger" "$tmp/killed/ledger" &&
+    [ "$(wc -l <"$tmp/killed/ledger")" -eq 40 ] && ok || bad "train_resume: resumed differently"
+rm "$tmp/killed/state"
+runs "$build/train_resume" "$tmp/killed"
+cmp -s "$tmp/out" "$tmp/model" && ok || bad "train_resume: rolled back"
+rm "$tmp/killed/state"
+head -n 5 "$tmp/whole/ledger" | sed 's/[0-9a-f]$/x/' >"$tmp/killed/ledger"
+if "$build/train_resume" "$tmp/killed" >"$tmp/out" 2>&1; then bad "train_resume: another release"; else
+    grep -q "ledger did not accept" "$tmp/out" && ok || bad "train_resume: which error"; fi
+
 # Closed forms beside the accountant: never below it.
 runs "$build/formulas"
 awk '/by its curve/ { s = $NF } /^  (best|sqrt|refined)/ && !(s > 0) { if (!($NF + 0 > 8.05)) exit 1 }
