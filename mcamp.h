@@ -1760,7 +1760,8 @@ typedef enum mcamp_opt_family {
     MCAMP_OPT_UNSET    = 0,     /* refused                                    */
     MCAMP_OPT_IDENTITY = 1,
     MCAMP_OPT_TOEPLITZ = 2,     /* `bands` coefficients > 0; 0 = all n        */
-    MCAMP_OPT_BLT      = 3,     /* `buffers` decays and weights > 0           */
+    MCAMP_OPT_BLT      = 3,     /* `buffers` decays, weights > 0; NONE: weights of any
+                                   sign, C >= 0                               */
     MCAMP_OPT_BANDED   = 4      /* any entries in `bands` bands; 0 = dense.  BINS: > 0;
                                    else the columns of C that an example uses are
                                    orthogonal (by themselves up to `batches` bands) */
@@ -18716,6 +18717,8 @@ typedef struct mcamp__opt_model {
     mcamp_opt_family family;
     size_t n, bands, buffers, degree;
     int scaled, free_scale;
+    int any_sign;               /* BLT: weights themselves, C >= 0 being checked; else
+                                   their logarithms                                 */
     size_t classes, period;     /* BANDED by X: its diagonal sums to 1 over j, j + classes,
                                    ..; X_jk = 0 for j = k mod period; 0 = by C's logs */
     size_t shape, count;        /* parameters of the shape, of shape and factors    */
@@ -18761,6 +18764,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_model_init(mcamp_ctx *ctx, const mcamp_opt_d
     m->bands = d->bands ? d->bands : n;
     m->buffers = d->family == MCAMP_OPT_BLT ? d->buffers : 0;
     m->free_scale = d->scale_free;
+    m->any_sign = d->family == MCAMP_OPT_BLT && d->amplification == MCAMP_AMPLIFY_NONE;
     m->scaled = d->scale_free || d->scale_degree;
     m->degree = d->scale_free ? n : d->scale_degree;
     if (d->family == MCAMP_OPT_TOEPLITZ) m->entries = m->bands;
@@ -18910,7 +18914,7 @@ MCAMP__PRIV void mcamp__opt_set(mcamp__opt_model *m, const double *x)
     for (size_t j = 0; j < m->buffers; j++) {
         u = j ? u - exp(x[j]) : x[0];
         m->theta[j] = 1 / (1 + exp(-u));
-        m->omega[j] = exp(x[m->buffers + j]);
+        m->omega[j] = m->any_sign ? x[m->buffers + j] : exp(x[m->buffers + j]);
     }
     if (m->scaled) mcamp__opt_set_scale(m, x + m->shape);
 }
@@ -18955,7 +18959,7 @@ MCAMP__PRIV void mcamp__opt_chain(mcamp__opt_model *m, const double *x, double f
     for (size_t j = nb; j-- > 0; ) {    /* u_i moves with x_j for all i >= j */
         tail += m->g_theta[j] * m->theta[j] * (1 - m->theta[j]);
         g[j] += factor * (j ? -tail * exp(x[j]) : tail);
-        g[nb + j] += factor * m->g_omega[j] * m->omega[j];
+        g[nb + j] += factor * m->g_omega[j] * (m->any_sign ? 1 : m->omega[j]);
     }
     if (m->scaled) mcamp__opt_chain_scale(m, factor, g + m->shape);
 }
@@ -18984,6 +18988,7 @@ MCAMP__PRIV void mcamp__opt_start_blt(mcamp__opt_model *m, double T, double *x)
         if (!(u > -3)) u = -3;          /* logit of 1 - e^-v is log(e^v - 1) */
         x[j] = j ? log(mcamp__dmax(last - u, 1e-3)) : u;
         x[nb + j] = log(len / MCAMP__PI) - 0.5 * v;
+        if (m->any_sign) x[nb + j] = exp(x[nb + j]);
         last = j ? last - exp(x[j]) : u;
     }
 }
@@ -19013,7 +19018,7 @@ MCAMP__PRIV void mcamp__opt_start_grown(const mcamp__opt_model *m, const mcamp_m
     }
     for (size_t j = 0; j < count; j++) {
         x[j] = j ? log(mcamp__dmax(u[j - 1] - u[j], 1e-6)) : u[0];
-        x[count + j] = log(w[j]);
+        x[count + j] = m->any_sign ? w[j] : log(w[j]);
     }
 }
 
@@ -19074,12 +19079,13 @@ MCAMP__PRIV mcamp_status mcamp__opt_start_from(mcamp_ctx *ctx, mcamp__opt_model 
         return mcamp__fail(ctx, MCAMP_E_MISMATCH, "start", (double)from->buffers);
     for (size_t j = 0; j < from->buffers && nb; j++) {
         double th = from->theta[j], u, w = from->omega[j] / from->diag;
-        if (!(th > 0 && th < 1 && w > 0) || (j && !(th < from->theta[j - 1])))
+        if (!(th > 0 && th < 1 && (m->any_sign || w > 0)) ||
+            (j && !(th < from->theta[j - 1])))
             return mcamp__fail(ctx, MCAMP_E_ARG, "start", th);
         if (!given) continue;
         u = log(th) - log1p(-th);
         x[j] = j ? log(last - u) : u;
-        x[nb + j] = log(w);
+        x[nb + j] = m->any_sign ? w : log(w);
         last = u;
     }
     if (nb && !given) mcamp__opt_start_grown(m, from, x);
@@ -19628,7 +19634,8 @@ MCAMP__PRIV mcamp_status mcamp__opt_eval(mcamp__opt *o, const double *x, double 
     mcamp__opt_set(&o->m, x);
     st = mcamp__opt_mech(&o->inner, &o->m, &mech);
     if (st < 0) return st;
-    st = mcamp__opt_error(o, &mech, x, &error, g);
+    st = o->m.any_sign && mech.negative ? MCAMP_E_STRATEGY
+                                        : mcamp__opt_error(o, &mech, x, &error, g);
     if (st >= 0) st = mcamp__opt_privacy(o, &mech, x, &noise, g);
     mcamp_mech_free(&o->inner, &mech);
     if (st < 0) return st;
@@ -20173,6 +20180,94 @@ MCAMP__PRIV mcamp_status mcamp__opt_best_bands(mcamp_ctx *ctx, const mcamp_opt_d
     return st < 0 && (mcamp__opt_fatal(st) || found < 0) ? st : found;
 }
 
+/* *out = a BLT with one more buffer, of weight 0 and a fast decay: the same C. */
+MCAMP__PRIV mcamp_status mcamp__opt_one_more(mcamp_ctx *ctx, const mcamp_mech *from,
+                                             mcamp_mech *out)
+{
+    double theta[MCAMP_MAX_BUFFERS], omega[MCAMP_MAX_BUFFERS];
+    size_t nb = from->buffers;
+    mcamp_mech_desc d;
+    memcpy(theta, from->theta, nb * sizeof *theta);
+    for (size_t j = 0; j < nb; j++) omega[j] = from->omega[j] / from->diag;
+    theta[nb] = 0.25 * theta[nb - 1];
+    omega[nb] = 0;
+    memset(&d, 0, sizeof d);
+    d.kind = MCAMP_MECH_BLT; d.n = from->n;
+    d.theta = theta; d.omega = omega; d.buffers = nb + 1;
+    d.scale = from->scale;
+    return mcamp_mech_init(ctx, &d, out);
+}
+
+/* One optimisation from `start`; *mech, *out are replaced if it is the first or better.
+ * MCAMP_Q_INTERRUPTED: try no other.                                                 */
+MCAMP__PRIV mcamp_status mcamp__opt_better(mcamp_ctx *ctx, const mcamp_opt_desc *d,
+                                           const mcamp_mech *start, mcamp_mech *mech,
+                                           mcamp_opt_result *out)
+{
+    mcamp_opt_desc one = *d;
+    mcamp_opt_result r;
+    mcamp_mech m;
+    mcamp_status st;
+    one.start = start;
+    st = mcamp__opt_once(ctx, &one, 1, &m, &r);
+    if (st < 0) return mech->magic && !mcamp__opt_fatal(st) ? MCAMP_OK : st;
+    if (mech->magic && !(d->error == MCAMP_ERROR_MAX ? r.max_error < out->max_error
+                                                     : r.rmse < out->rmse)) {
+        mcamp_mech_free(ctx, &m);
+    } else {
+        mcamp_mech_free(ctx, mech);
+        *mech = m; *out = r;
+    }
+    return st == MCAMP_Q_INTERRUPTED ? st : MCAMP_OK;
+}
+
+/* The best of: from the square root's coefficients, from `from` (if it is one), and, for
+ * more buffers than that has, from it with a new one.  from is freed.               */
+MCAMP__PRIV mcamp_status mcamp__opt_starts(mcamp_ctx *ctx, const mcamp_opt_desc *d,
+                                           mcamp_mech *from, mcamp_mech *mech,
+                                           mcamp_opt_result *out)
+{
+    mcamp_mech more;
+    mcamp_status st;
+    memset(mech, 0, sizeof *mech);
+    memset(&more, 0, sizeof more);
+    st = mcamp__opt_better(ctx, d, NULL, mech, out);
+    if (!st && from->magic) st = mcamp__opt_better(ctx, d, from, mech, out);
+    if (!st && from->magic && from->buffers < d->buffers) {
+        st = mcamp__opt_one_more(ctx, from, &more);
+        if (!st) st = mcamp__opt_better(ctx, d, &more, mech, out);
+        mcamp_mech_free(ctx, &more);
+    }
+    mcamp_mech_free(ctx, from);
+    if (st < 0) mcamp_mech_free(ctx, mech);
+    return st;
+}
+
+/* BLT of several epochs without amplification has local optima: 1, 2, .., 8 buffers
+ * without factors, each from the best of one fewer, then the wanted number, then with
+ * factors.                                                                          */
+MCAMP__PRIV mcamp_status mcamp__opt_grow(mcamp_ctx *ctx, const mcamp_opt_desc *d,
+                                         mcamp_mech *mech, mcamp_opt_result *out)
+{
+    mcamp_opt_desc one = *d;
+    mcamp_mech from;
+    mcamp_status st;
+    int scaled = d->scale_degree || d->scale_free;
+    memset(&from, 0, sizeof from);
+    one.scale_degree = 0;
+    one.scale_free = false;
+    for (one.buffers = 1; ; ) {
+        st = mcamp__opt_starts(ctx, &one, &from, mech, out);
+        if (st) return st;
+        if (one.buffers == d->buffers && !scaled) return out->status;
+        from = *mech;
+        if (one.buffers == d->buffers) break;
+        one.buffers = one.buffers < 8 ? one.buffers + 1 : d->buffers;
+    }
+    st = mcamp__opt_starts(ctx, d, &from, mech, out);
+    return st ? st : out->status;
+}
+
 MCAMP_API mcamp_status mcamp_opt_run(mcamp_ctx *ctx, const mcamp_opt_desc *desc,
                                      mcamp_mech *mech, mcamp_opt_result *out)
 {
@@ -20187,6 +20282,9 @@ MCAMP_API mcamp_status mcamp_opt_run(mcamp_ctx *ctx, const mcamp_opt_desc *desc,
     if ((st = mcamp__opt_resolve(ctx, desc, &d)) < 0) return st;
     if (d.amplification == MCAMP_AMPLIFY_POISSON && !d.bands)
         st = mcamp__opt_best_bands(ctx, &d, &made, &r);
+    else if (d.amplification == MCAMP_AMPLIFY_NONE && d.family == MCAMP_OPT_BLT && !d.start &&
+             d.batches < d.rounds)
+        st = mcamp__opt_grow(ctx, &d, &made, &r);
     else
         st = mcamp__opt_once(ctx, &d, 1, &made, &r);
     if (st < 0) return st;

@@ -484,6 +484,38 @@ TEST(sum_of_roots)
     CHECK_NEAR(mcamp__trace_root(s, N, work), 2.0 * N, 1e-12, 0);
 }
 
+/* More buffers are never worse, no worse than the best of positive weights that is known;
+ * weights of any sign, but no entry of C below 0.  Factors only help.               */
+TEST(more_buffers_are_not_worse)
+{
+    static const struct { size_t epochs, b; double known; } at[] = {
+        { 16, 32, 16.339 }, { 4, 16, 4.9168 }, { 3, 7, 0 }
+    };
+    setup();
+    for (size_t i = 0; i < 3; i++) {
+        double last = 1e300, e;
+        for (size_t k = 1; k <= 3; k++) {
+            mcamp_opt_desc d = problem(MCAMP_OPT_BLT, MCAMP_AMPLIFY_NONE,
+                                       at[i].epochs * at[i].b - (i == 2), at[i].b);
+            mcamp_opt_result r;
+            mcamp_mech m;
+            d.buffers = k;
+            CHECK_STATUS(mcamp_opt_run(&ctx, &d, &m, &r), MCAMP_OK);
+            e = r.unit.rmse * r.sensitivity;
+            CHECK(m.buffers == k && !m.negative);
+            CHECK_LE(e, last * (1 + 1e-9));
+            if (k == 2 && at[i].known > 0) CHECK_LE(e, at[i].known);
+            if (i == 1 && k == 2) CHECK(mcamp__any_negative(m.omega, 2));
+            mcamp_mech_free(&ctx, &m);
+            last = e;
+            if (k != 2) continue;
+            d.scale_degree = 3;
+            r = optimum(&d, NULL);
+            CHECK_LE(r.unit.rmse * r.sensitivity, e * (1 + 1e-9));
+        }
+    }
+}
+
 /* 13 rounds in cycles of 4, 22 in groups of 3: sigma of the last, partial cycle included, by
  * another road.                                                                        */
 TEST(sigma_of_partial_cycles)
@@ -780,7 +812,8 @@ TEST(bad_arguments)
 static void bad_start(mcamp_mech_kind kind, size_t n, double theta0, double theta1,
                       double omega, mcamp_status want)
 {
-    mcamp_opt_desc d = problem(MCAMP_OPT_BLT, MCAMP_AMPLIFY_NONE, 16, 4);
+    mcamp_opt_desc d = problem(MCAMP_OPT_BLT, omega < 0 ? MCAMP_AMPLIFY_BINS
+                                                        : MCAMP_AMPLIFY_NONE, 16, 4);
     double theta[2], weight[2];
     mcamp_mech_desc md;
     mcamp_mech start;
@@ -796,7 +829,8 @@ static void bad_start(mcamp_mech_kind kind, size_t n, double theta0, double thet
     mcamp_mech_free(&ctx, &start);
 }
 
-/* Decays at the ends of (0, 1) or twice the same, weights below 0, another form or n. */
+/* Decays at the ends of (0, 1) or twice the same, with bins weights below 0,
+ * another form or n.                                                                  */
 TEST(bad_starts)
 {
     setup();
@@ -933,7 +967,7 @@ TEST_MAIN("opt",
     T(banded_toeplitz_without_amplification),
     T(more_freedom_is_not_worse),
     T(orthogonal_optima), T(bounds_of_other_errors), T(few_bands_and_dense_agree),
-    T(sum_of_roots), T(poisson_takes_the_callers_sigma), T(poisson_with_much_noise),
+    T(sum_of_roots), T(more_buffers_are_not_worse), T(poisson_takes_the_callers_sigma), T(poisson_with_much_noise),
     T(poisson_chooses_bands), T(edge_matrix_against_quadrature), T(directions_that_tie),
     T(factors_do_not_matter), T(families_agree_and_bands_help),
     T(other_starts_reach_the_same_error), T(grown_from_fewer_buffers), T(balls_in_bins),
