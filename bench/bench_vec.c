@@ -136,6 +136,38 @@ static void setup(mcamp_ctx *ctx)
 PEAK(peak_avx2, 32, "avx2,fma", _mm256_fmadd_pd)
 PEAK(peak_avx512, 64, "avx512f,fma", _mm512_fmadd_pd)
 
+/* The factor and the Gram matrix of a dense C, b rounds: multiply-adds per nanosecond, the
+ * folding of C and the error sums of G included in the time.                    */
+static void large(int v, size_t b, double peak)
+{
+    mcamp_ctx ctx;
+    mcamp_ctx_desc cd;
+    mcamp_mech_desc d;
+    mcamp_mech m;
+    mcamp_gram gram;
+    double *c = (double *)calloc(b * b, sizeof *c), shift, t, cube = (double)b * (double)b * (double)b;
+    memset(&cd, 0, sizeof cd);
+    memset(&d, 0, sizeof d);
+    cd.vec = (mcamp_vecset)v;
+    for (size_t i = 0; i < b; i++)
+        for (size_t j = 0; j <= i; j++) c[i * b + j] = 1 / (1.0 + (double)(i - j));
+    d.kind = MCAMP_MECH_DENSE; d.n = b; d.count = b * b; d.coef = c;
+    if (mcamp_ctx_init(&ctx, &cd) < 0 || mcamp_mech_init(&ctx, &d, &m) < 0) return;
+    t = seconds();
+    if (mcamp_gram_init(&ctx, &m, b, &gram) < 0) return;
+    t = seconds() - t;
+    printf("Gram matrix, b = %d: %.2f s, %.1f multiply-adds/ns, %.0f%%\n", (int)b, t,
+           0.5 * cube / t * 1e-9, 50 * cube / t * 1e-9 / peak);
+    t = seconds();
+    if (mcamp__cholesky(&ctx, gram.g, b, c, &shift) < 0) return;
+    t = seconds() - t;
+    printf("its factor: %.2f s, %.1f multiply-adds/ns, %.0f%%\n", t, cube / t * 1e-9 / 6,
+           100 * cube / t * 1e-9 / 6 / peak);
+    mcamp_gram_free(&ctx, &gram);
+    mcamp_mech_free(&ctx, &m);
+    free(c);
+}
+
 static void print_peak(int v)
 {
     double peak = 0, rate;
@@ -147,6 +179,7 @@ static void print_peak(int v)
     rate = 0.5 * ROWS * (ROWS + 1) * S / (best_time(run_dense) * 1e9);
     printf("trmm dense, %s: %.1f fused multiply-adds/ns, %.0f%% of the measured peak\n",
            v == 2 ? "AVX2" : "AVX-512", rate, 100 * rate / peak);
+    large(v, 4096, peak);
 }
 #else
 static void print_peak(int v) { (void)v; }
