@@ -19,6 +19,9 @@ layer() {
     if [ -z "$text" ]; then ok; else bad "$1 calls a section below" "$text"; fi
 }
 
+# What closes the conditions that are open there: the last lines of the header.
+ends=$(grep '^#endif /\*' mcamp.h | tail -n 2)
+
 # The banner's first line is the comment opening above the tag's line.
 awk '/^ \*  .*>>[a-z]+$/ { tag = $NF; sub(/>>/, "", tag); print NR - 1, tag }' mcamp.h \
     >"$out/tags"
@@ -31,7 +34,7 @@ while read -r line tag; do
     {
         echo "#define MCAMP_IMPLEMENTATION"
         head -n $((line - 1)) mcamp.h
-        echo "#endif"
+        echo "$ends"
     } >"$out/layer.c"
     layer "up to $above"
 done <"$out/tags"
@@ -61,6 +64,6 @@ awk '
     FNR in at { tag = at[FNR] }
     FNR == 1 { print "#define MCAMP_IMPLEMENTATION" }
     tag == "" || tag ~ /^(config|base|gauss|exact)$/
-    END { print "#endif" }' "$out/tags" mcamp.h >"$out/layer.c"
+    END { print ends }' ends="$ends" "$out/tags" mcamp.h >"$out/layer.c"
 layer "exact with base and gauss alone"
 done_checks layers
