@@ -1244,7 +1244,8 @@ typedef struct mcamp_session {
  * them or from what was guaranteed.  A limit on the batches adds
  * mcamp_batch_cut_delta to delta (unamplified: nothing, but then the guarantee is
  * for zero-out adjacency only, as for FIXED, SHUFFLE and POISSON with b > 1 always,
- * where examples move others).
+ * where examples move others).  So does a clipping that has no room for all examples:
+ * a round that is refused for it tells that somebody more was there.
  *   The noise must not have been drawn from; it and the batches get keys of this run.  A
  * second session on a stream ends the first; the C of the stream must not have changed
  * since its init.  LATTICE: parts without a grid get the library's, about 2^-20 of the
@@ -11790,6 +11791,21 @@ MCAMP__PRIV double mcamp__run_delta(const mcamp_guarantee *g, double cut)
     return mcamp__finite(g->delta_num) ? (d + g->delta_num) * (1 + DBL_EPSILON) : d;
 }
 
+/* What batches cost that are cut, or refused as the sum has no room for them: both show that
+ * somebody more was drawn.  Where neighbours draw the same, no round shows anything.  */
+MCAMP__PRIV mcamp_status mcamp__session_cut(mcamp_ctx *ctx, const mcamp_session_desc *d,
+                                            const mcamp_guarantee *g, double *cut)
+{
+    mcamp_batch b = *d->batch;
+    mcamp_status st = MCAMP_OK;
+    uint64_t room = d->clip->max_examples;
+    if (room < b.examples && (!b.limit || b.limit > room)) b.limit = room;
+    if (g->kind != MCAMP_KIND_CLOSED || g->adjacency != MCAMP_ADJACENT_ZERO_OUT)
+        st = mcamp_batch_cut_delta(ctx, &b, g->eps, cut);
+    mcamp_wipe(&b, sizeof b);
+    return st;
+}
+
 MCAMP_API mcamp_status mcamp_session_init(mcamp_ctx *ctx, const mcamp_session_desc *desc,
                                           mcamp_session *session)
 {
@@ -11808,15 +11824,13 @@ MCAMP_API mcamp_status mcamp_session_init(mcamp_ctx *ctx, const mcamp_session_de
         g.adjacency = MCAMP_ADJACENT_ZERO_OUT;      /* where cutting is free */
     name = mcamp__session_differs(&g, desc->batch, desc->noise, desc->clip);
     if (name) return mcamp__fail(ctx, MCAMP_E_MISMATCH, name, 0);
-    if (g.kind != MCAMP_KIND_CLOSED) {
-        st = mcamp_batch_cut_delta(ctx, desc->batch, g.eps, &cut);
-        if (st < 0) return st;
-    }
-    st = mcamp__session_promise(ctx, desc, &g, &numerics);
+    st = mcamp__session_cut(ctx, desc, &g, &cut);
+    if (st == MCAMP_OK) st = mcamp__session_promise(ctx, desc, &g, &numerics);
     if (st == MCAMP_OK) st = mcamp__batch_due(ctx, desc->batch);
     if (st < 0) return st;
     if (!(mcamp__run_delta(&g, cut) < 1))
-        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "limit", cut);
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, desc->batch->limit ? "limit" : "max_examples",
+                           cut);
     mcamp__session_bind(ctx, desc, &g, cut, session);
     desc->noise->numerics = numerics;
     return MCAMP_OK;

@@ -202,7 +202,7 @@ static void run_bind(run *r)
     z.key = b.key;
     must(&r->ctx, mcamp_batch_init(&r->ctx, &b, &r->batch), "batches");
     must(&r->ctx, mcamp_noise_init(&r->ctx, &z, &r->noise), "noise");
-    c.max_examples = mcamp_batch_largest(&r->batch);
+    c.max_examples = r->k->train.count;
     must(&r->ctx, mcamp_clip_init(&r->ctx, &c, &r->clip), "clipping");
     s.guarantee = g;
     s.batch = &r->batch;

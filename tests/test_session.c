@@ -529,7 +529,10 @@ TEST(members_may_be_left_out_by_name)
     CHECK_STATUS(mcamp_noise_replay(&ctx, &p.noise, 0, 0, D, noise), MCAMP_OK);
     for (int i = 0; i < D; i++) CHECK_NEAR(out[i], noise[i] / 10, 1e-12, 0);
     close_parts(&p);
+    CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &mech, MCAMP_BATCH_BINS, B, 2, 1e-3, &g),
+                 MCAMP_OK);
     plan_parts(&p, &g);                 /* more than the clipping was made for */
+    p.bd.limit = 30;
     p.cd.max_examples = 1;
     CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
     CHECK_STATUS(mcamp_batch_round(&ctx, &p.batch, 0, index, M, &size), MCAMP_OK);
@@ -818,6 +821,23 @@ TEST(cuts_add_their_price_to_delta)
     p.bd.limit = 10;
     CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
     CHECK_NEAR(mcamp_session_delta(&s), 1e-3 + s.guarantee.delta_num, 1e-15, 0);
+    close_parts(&p);
+    for (int how = 0; how < 3; how++) {         /* no room is as a limit */
+        const mcamp_guarantee *h = how ? &g : &verified;
+        plan_parts(&p, h);
+        p.cd.max_examples = 25;
+        p.bd.limit = how == 2 ? 26 : 0;
+        CHECK_STATUS(open_parts(&p, h, &s), MCAMP_OK);
+        p.batch.limit = 25;
+        CHECK_STATUS(mcamp_batch_cut_delta(&ctx, &p.batch, h->eps, &cut), MCAMP_OK);
+        CHECK_NEAR(mcamp_session_delta(&s), 1e-3 + (how == 2 ? 0 : cut) + s.guarantee.delta_num,
+                   1e-15, 0);
+        close_parts(&p);
+    }
+    plan_parts(&p, &g);
+    p.cd.max_examples = 10;
+    CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_E_MISMATCH);
+    CHECK(!strcmp(mcamp_last_error(&ctx).argument, "max_examples"));
     close_parts(&p);
     CHECK_NEAR(mcamp_session_delta(NULL), 1, 0, 0);
 }
