@@ -4786,6 +4786,20 @@ MCAMP__ENTRY void MCAMP__K(settle)(const double *z, const double *acc, double f,
     for (size_t l = 1; l < MCAMP__W; l++) *doubts += all[l];
 }
 
+/* out = y or out += y, integers below 2^51: behind the digits of 1.5 2^52. */
+MCAMP__ENTRY void MCAMP__K(add_whole)(const double *y, size_t n, int add, int64_t *out)
+{
+    const MCAMP__V whole = MCAMP__K(set)(6755399441055744.0);
+    size_t i = 0;
+    for (; i + MCAMP__W <= n; i += MCAMP__W) {
+        uint64_t *to = (uint64_t *)(void *)(out + i);
+        MCAMP__U x = MCAMP__K(bits)(MCAMP__K(load)(y + i) + whole) - MCAMP__K(bits)(whole);
+        if (add) x = x + MCAMP__K(loadu)(to);
+        MCAMP__K(storeu)(to, x);
+    }
+    for (; i < n; i++) out[i] = (add ? out[i] : 0) + (int64_t)y[i];
+}
+
 #undef MCAMP__QUARTER
 #undef MCAMP__ROL8
 #undef MCAMP__ROL16
@@ -9899,27 +9913,32 @@ MCAMP__PRIV void mcamp__lattice_keep(const mcamp__chunk *k, const mcamp__part *p
     mcamp__noise_keep(k->vs, m, p, (size_t)(m->step % m->rows), y);
 }
 
-/* What a sum becomes where there is no noise for it: nothing that is accepted reaches it. */
+/* What a sum becomes if there is no noise for its task: nothing that is accepted reaches it. */
 #define MCAMP__POISON INT64_MIN
+
+#define MCAMP__TASK (64 * MCAMP__TILE)      /* coordinates in a task */
+
+/* The first of the chunk's sums in the same task: it tells of the whole task.     */
+MCAMP__PRIV int64_t *mcamp__lattice_mark(const mcamp__chunk *k, uint64_t at)
+{
+    size_t first = (size_t)(at / MCAMP__TASK * MCAMP__TASK);
+    return k->out->grid + (mcamp__zmax(first, k->at) - k->at);
+}
 
 MCAMP__PRIV void mcamp__lattice_part(const mcamp__chunk *k, const mcamp__part *p)
 {
     int64_t *out = k->out->grid + (p->at - k->at);
     double z[MCAMP__TILE], acc[MCAMP__TILE], y[MCAMP__TILE];
-    int ok;
     mcamp__stream_normals(k->vs, mcamp__noise_stream(k->m), k->m->step, k->m->first + p->at,
                           p->len, z);
     for (size_t i = p->len; i % 8; i++) z[i] = 0;
     mcamp__lattice_past(k, p, acc);
-    ok = mcamp__lattice_settle(k, p, z, acc, y);
-    for (size_t i = 0; i < p->len; i++) {
-        int64_t x = (int64_t)y[i];
-        out[i] = !ok ? MCAMP__POISON : k->out->add ? out[i] + x : x;
-    }
+    if (!mcamp__lattice_settle(k, p, z, acc, y))
+        *mcamp__lattice_mark(k, p->at) = MCAMP__POISON;
+    else
+        MCAMP__DISPATCH(k->vs, add_whole, (y, p->len, k->out->add, out));
     mcamp__lattice_keep(k, p, acc, y);
 }
-
-#define MCAMP__TASK (64 * MCAMP__TILE)      /* coordinates in a task */
 
 /* A part of a round that is not on the lattice, or made again from z alone.    */
 MCAMP__PRIV void mcamp__plain_part(const mcamp__chunk *k, const mcamp__part *p)
@@ -9992,10 +10011,17 @@ MCAMP__PRIV int mcamp__all_finite_float(const float *x, size_t n)
 
 MCAMP__PRIV int mcamp__out_finite(const mcamp_noise_out *o, size_t count)
 {
-    int ok = (!o->d || mcamp__all_finite(o->d, count)) &&
-             (!o->f || mcamp__all_finite_float(o->f, count));
-    for (size_t i = 0; o->grid && i < count; i++) ok &= o->grid[i] != MCAMP__POISON;
-    return ok;
+    return (!o->d || mcamp__all_finite(o->d, count)) &&
+           (!o->f || mcamp__all_finite_float(o->f, count));
+}
+
+MCAMP__PRIV int mcamp__chunk_done(const mcamp__chunk *k)
+{
+    int ok = mcamp__out_finite(k->out, k->count);
+    for (size_t at = k->at; k->out->grid && at - k->at < k->count; at += MCAMP__TASK)
+        ok &= *mcamp__lattice_mark(k, at) != MCAMP__POISON;
+    return ok && (!k->out->grid ||
+                  *mcamp__lattice_mark(k, k->at + k->count - 1) != MCAMP__POISON);
 }
 
 MCAMP__PRIV void mcamp__out_clear(const mcamp_noise_out *o, size_t count)
@@ -10009,6 +10035,7 @@ MCAMP__PRIV mcamp_status mcamp__noise_check_out(mcamp_ctx *ctx, const mcamp_nois
                                                 const mcamp_noise_out *o, size_t count)
 {
     const int64_t top = INT64_C(1) << 62;
+    int bad = 0;
     if (!o || (!o->d && !o->f && !o->grid))
         return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
     if ((o->d != NULL) + (o->f != NULL) + (o->grid != NULL) != 1)
@@ -10017,11 +10044,9 @@ MCAMP__PRIV mcamp_status mcamp__noise_check_out(mcamp_ctx *ctx, const mcamp_nois
         return mcamp__fail(ctx, MCAMP_E_MISMATCH, "grid", m->grid);
     if (o->add && !mcamp__out_finite(o, count))
         return mcamp__fail(ctx, MCAMP_E_NONFINITE, "out", 0);
-    for (size_t i = 0; o->add && o->grid && i < count; i++) {
-        if (o->grid[i] > top || o->grid[i] < -top)
-            return mcamp__fail(ctx, MCAMP_E_ARG, "out", (double)o->grid[i]);
-    }
-    return MCAMP_OK;
+    for (size_t i = 0; o->add && o->grid && i < count; i++)
+        bad |= (o->grid[i] > top) | (o->grid[i] < -top);
+    return bad ? mcamp__fail(ctx, MCAMP_E_ARG, "out", 0) : MCAMP_OK;
 }
 
 MCAMP__PRIV mcamp_status mcamp__noise_args(mcamp_ctx *ctx, const mcamp_noise *m)
@@ -10064,7 +10089,7 @@ MCAMP__PRIV mcamp_status mcamp__noise_round(mcamp_ctx *ctx, mcamp_noise *m, uint
     k.factor = mcamp__noise_factor(m, step, for_sum);
     mcamp__run(ctx, (k.at + count - 1) / MCAMP__TASK - k.at / MCAMP__TASK + 1,
                mcamp__noise_clean_task, &k);
-    if (!mcamp__out_finite(out, count)) {       /* noise too large: the stream ends */
+    if (!mcamp__chunk_done(&k)) {               /* noise too large: the stream ends */
         mcamp__out_clear(out, count);
         m->step = m->mech->n;
         m->done = 0;

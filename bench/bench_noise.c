@@ -1,7 +1,7 @@
 /* Normals and noise streams: normals a second on one core against two ways that libc
  * offers; steps of banded and BLT streams of floats as a share of the memory bandwidth
  * that this machine shows in the same run, the generation of z taken off; how cost grows
- * with dimension and bands; memory used against memory announced.
+ * with dimension and bands; memory used against memory announced; what the lattice costs.
  *     cc -O2 bench/bench_noise.c -o build/bench_noise -lm && build/bench_noise [BYTES]
  * A stream whose stored rows would take more than BYTES (1e9) is measured on a slice of
  * its coordinates: streams are made slice by slice anyhow.                       */
@@ -234,6 +234,53 @@ static double step(size_t bands, uint64_t dim, double most, double bandwidth)
     return mix;
 }
 
+/* ---- what the lattice costs --------------------------------------------------------- */
+
+typedef struct sums { mcamp_noise noise; mcamp_noise_out out; } sums;
+
+static void run_sum(void *arg)
+{
+    sums *s = (sums *)arg;
+    bench_check(&ctx, "step", mcamp_noise_next(&ctx, &s->noise, mcamp_noise_step(&s->noise),
+                                               1000000, &s->out));
+}
+
+/* Steps at d = 1e6 added to sums, of doubles and of integers; rows of doubles in both. */
+static void lattice(size_t bands)
+{
+    static double sum[1000000];
+    static int64_t whole[1000000];
+    double ns[2];
+    stream c;
+    open_stream(&c, bands, 10, 1e9);
+    for (int grid = 0; grid < 2; grid++) {
+        mcamp_noise_desc n;
+        sums s;
+        memset(&n, 0, sizeof n);
+        memset(&s, 0, sizeof s);
+        n.mech = &c.mech;
+        n.sigma = n.clip_norm = 1;
+        n.unit = MCAMP_NOISE_SUM;
+        n.dim = 1000000;
+        n.key = key;
+        n.grid = grid ? 1.0 / (1 << 20) : 0;
+        s.out.d = grid ? NULL : sum;
+        s.out.grid = grid ? whole : NULL;
+        s.out.add = true;
+        bench_check(&ctx, "stream", mcamp_noise_init(&ctx, &n, &s.noise));
+        for (size_t t = 0; t < c.rows + 1; t++) run_sum(&s);
+        ns[grid] = bench_best(run_sum, &s, 1) * 1e3;
+        if (grid)
+            printf("%-6s %3zu  d = 1e6, %zu rounds: numerics add %.1e to delta at eps = 1\n",
+                   bands ? "banded" : "BLT", c.rows + (bands > 0), c.mech.n,
+                   mcamp_noise_delta(&s.noise, 1));
+        mcamp_noise_free(&ctx, &s.noise);
+    }
+    printf("    sums of doubles %.2f, on the lattice %.2f ns a coordinate\n", ns[0], ns[1]);
+    claim("the lattice costs at most 25% of a step", 1.25 * ns[0] / ns[1], 1, "x");
+    close_stream(&c);
+}
+
 int main(int argc, char **argv)
 {
     double most = argc > 1 ? strtod(argv[1], NULL) : 1e9, read, update, mix[5], share, linear;
@@ -265,6 +312,9 @@ int main(int argc, char **argv)
     mix[4] = step(256, 100000000, most, read);
     claim("256 bands cost at most 16 times 16 bands, 20% left", 1.2 * 256 / 16 * mix[3] / mix[4], 1,
           "x");
+    printf("\n");
+    lattice(64);
+    lattice(0);
     printf("%s\n", missed ? "bench: some goals were missed" : "bench: all goals were reached");
     return 0;
 }
