@@ -516,6 +516,36 @@ TEST(more_buffers_are_not_worse)
     }
 }
 
+/* A worse result from a bad start, stopped early, does not replace a better one. */
+TEST(the_better_result_stays)
+{
+    static const double theta[2] = { 0.5, 0.1 }, omega[2] = { 0.01, 0.01 };
+    mcamp_opt_desc d = problem(MCAMP_OPT_BLT, MCAMP_AMPLIFY_NONE, 64, 16), full;
+    mcamp_opt_result r;
+    mcamp_mech_desc md;
+    mcamp_mech start, mech;
+    double best;
+    setup();
+    memset(&md, 0, sizeof md);
+    memset(&mech, 0, sizeof mech);
+    md.kind = MCAMP_MECH_BLT; md.n = 64;
+    md.theta = theta; md.omega = omega; md.buffers = d.buffers = 2;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &md, &start), MCAMP_OK);
+    CHECK_STATUS(mcamp__opt_resolve(&ctx, &d, &full), MCAMP_OK);
+    full.max_iterations = 1;
+    CHECK_STATUS(mcamp__opt_better(&ctx, &full, &start, &mech, &r), MCAMP_OK);
+    best = r.rmse;
+    full.max_iterations = 100;
+    CHECK_STATUS(mcamp__opt_better(&ctx, &full, NULL, &mech, &r), MCAMP_OK);
+    CHECK_LE(r.rmse, best * 0.99);
+    best = r.rmse;
+    full.max_iterations = 1;
+    CHECK_STATUS(mcamp__opt_better(&ctx, &full, &start, &mech, &r), MCAMP_OK);
+    CHECK(mcamp__eq(r.rmse, best));
+    mcamp_mech_free(&ctx, &mech);
+    mcamp_mech_free(&ctx, &start);
+}
+
 /* 13 rounds in cycles of 4, 22 in groups of 3: sigma of the last, partial cycle included, by
  * another road.                                                                        */
 TEST(sigma_of_partial_cycles)
@@ -812,8 +842,8 @@ TEST(bad_arguments)
 static void bad_start(mcamp_mech_kind kind, size_t n, double theta0, double theta1,
                       double omega, mcamp_status want)
 {
-    mcamp_opt_desc d = problem(MCAMP_OPT_BLT, omega < 0 ? MCAMP_AMPLIFY_BINS
-                                                        : MCAMP_AMPLIFY_NONE, 16, 4);
+    mcamp_opt_desc d = problem(MCAMP_OPT_BLT, omega < 0 && omega > -0.2
+                               ? MCAMP_AMPLIFY_BINS : MCAMP_AMPLIFY_NONE, 16, 4);
     double theta[2], weight[2];
     mcamp_mech_desc md;
     mcamp_mech start;
@@ -838,6 +868,7 @@ TEST(bad_starts)
     bad_start(MCAMP_MECH_BLT, 16, 0.5, 0, 0.1, MCAMP_E_ARG);
     bad_start(MCAMP_MECH_BLT, 16, 0.5, 0.5, 0.1, MCAMP_E_ARG);
     bad_start(MCAMP_MECH_BLT, 16, 0.9, 0.5, -0.1, MCAMP_E_ARG);
+    bad_start(MCAMP_MECH_BLT, 16, 0.9, 0.5, -0.5, MCAMP_E_STRATEGY);    /* C_10 < 0 */
     bad_start(MCAMP_MECH_BLT, 15, 0.9, 0.5, 0.1, MCAMP_E_MISMATCH);
     bad_start(MCAMP_MECH_SQRT, 16, 0, 0, 0, MCAMP_E_MISMATCH);
 }
@@ -967,7 +998,8 @@ TEST_MAIN("opt",
     T(banded_toeplitz_without_amplification),
     T(more_freedom_is_not_worse),
     T(orthogonal_optima), T(bounds_of_other_errors), T(few_bands_and_dense_agree),
-    T(sum_of_roots), T(more_buffers_are_not_worse), T(poisson_takes_the_callers_sigma), T(poisson_with_much_noise),
+    T(sum_of_roots), T(more_buffers_are_not_worse),
+    T(the_better_result_stays), T(poisson_takes_the_callers_sigma), T(poisson_with_much_noise),
     T(poisson_chooses_bands), T(edge_matrix_against_quadrature), T(directions_that_tie),
     T(factors_do_not_matter), T(families_agree_and_bands_help),
     T(other_starts_reach_the_same_error), T(grown_from_fewer_buffers), T(balls_in_bins),
