@@ -7,6 +7,9 @@
  * its coordinates: streams are made slice by slice anyhow.                       */
 #define _XOPEN_SOURCE 700
 #include "bench_common.h"
+#ifdef BENCH_OPENSSL    /* -DBENCH_OPENSSL -lcrypto: a keystream to compare with */
+#  include <openssl/evp.h>
+#endif
 
 enum { BLOCK = 1 << 14 };
 
@@ -71,6 +74,55 @@ static void run_polar(void *arg)
     }
 }
 
+/* ---- the keystream ------------------------------------------------------------ */
+
+static void run_keystream(void *arg)
+{
+    static uint32_t block[256], words[8] = { 1, 2, 3 };
+    (void)arg;
+    for (uint64_t i = 0; i < 16; i++)
+        mcamp__chacha_16(ctx.vec, words, 16 * i, round_number, block);
+    round_number++;
+}
+
+#ifdef BENCH_OPENSSL
+static void run_openssl(void *arg)
+{
+    static unsigned char zero[BLOCK], stream[BLOCK];
+    int n = 0;
+    EVP_EncryptUpdate((EVP_CIPHER_CTX *)arg, stream, &n, zero, BLOCK);
+}
+#endif
+
+static void keystream(void)
+{
+    double ours = bench_best(run_keystream, NULL, 0.3) / BLOCK * 1e9;
+    printf("keystream: %.3f nanoseconds a byte\n", ours);
+#ifdef BENCH_OPENSSL
+    {
+        static const unsigned char zero[32];
+        EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
+        double theirs;
+        EVP_EncryptInit_ex(c, EVP_chacha20(), NULL, zero, zero);
+        theirs = bench_best(run_openssl, c, 0.3) / BLOCK * 1e9;
+        EVP_CIPHER_CTX_free(c);
+        printf("    OpenSSL's: %.3f\n", theirs);
+        claim("the keystream takes at most 1.3 times OpenSSL's time", 1.3 * theirs / ours, 1, "x");
+    }
+#endif
+}
+
+/* Normals in the AVX2 set, where there is one. */
+static void narrow_normals(double polar)
+{
+    mcamp_vecset best = ctx.vec;
+    if (!mcamp__vecset_available(MCAMP_VEC_AVX2)) return;
+    ctx.vec = MCAMP_VEC_AVX2;
+    claim("ChaCha20 with AVX2, times drand48 and polar",
+          polar / (bench_best(run_secure, NULL, 0.3) / BLOCK * 1e9), 3, "x");
+    ctx.vec = best;
+}
+
 static void normals(void)
 {
     double libm, polar, simulation, secure;
@@ -87,6 +139,8 @@ static void normals(void)
     claim("simulation, times drand48 and polar", polar / simulation, 8, "x");
     claim("ChaCha20, times libm's Box-Muller", libm / secure, 3, "x");
     claim("ChaCha20, times drand48 and polar", polar / secure, 3, "x");
+    narrow_normals(polar);
+    keystream();
 }
 
 /* ---- bandwidth ------------------------------------------------------------------ */
