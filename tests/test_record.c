@@ -162,6 +162,7 @@ TEST(fields_that_contradict_each_other_are_refused)
         { "version: 0.2.0", "version: 0.2.1", MCAMP_E_BLOB, "version" },
         { "version: 0.2.0", "version: 1.0.0", MCAMP_E_BLOB, "version" },
         { "version: 0.2.0", "version: 0.2", MCAMP_E_BLOB, "version" },
+        { "strategy_digest: ", "strategy_digest: 0", MCAMP_E_BLOB, "strategy_digest" },
         { "version: 0.2.0", "version: 0.1.", MCAMP_E_BLOB, "version" },
         { "version: 0.2.0", "version: 0.1.0.", MCAMP_E_BLOB, "version" },
         { "coef: 0.7\n", "coef: 0.75\n", MCAMP_E_MISMATCH, "strategy_digest" },
