@@ -842,6 +842,37 @@ TEST(lattice_noise_is_rounded_within_the_recursion)
     CHECK_LE((double)unclear, 0.02 * (double)all);
 }
 
+/* C = I on the finest grid, where nothing but z is computed: doubles alone would round about
+ * ten of these the wrong way.                                                     */
+TEST(fine_grids_round_the_true_normal)
+{
+    enum { D = 1500 };
+    static int64_t y[D];
+    mcamp_mech c;
+    mcamp_noise_desc d;
+    mcamp_noise m;
+    size_t unclear = 0;
+    start();
+    c = make(0);
+    d = desc_of(&c, D);
+    d.grid = 0x1p-39;
+    m = open_noise(&d);
+    for (size_t t = 0; t < N; t++) {
+        double f = mcamp__noise_factor(&m, t, 0);
+        memset(y, 0, sizeof y);
+        CHECK_STATUS(mt_add_grid(&ctx, &m, t, D, y), MCAMP_OK);
+        for (size_t k = 0; k < D; k++) {
+            long double q = (long double)f * long_z(mcamp__noise_stream(&m), t, k) + 0.5L;
+            long double off = fabsl(q - floorl(q) - 0.5L);
+            if (off > 0.5L - (long double)f * 0x1p-57L) unclear++;
+            else CHECK(y[k] == (int64_t)floorl(q));
+        }
+    }
+    CHECK_LE((double)unclear, 10);
+    mcamp_noise_free(&ctx, &m);
+    mcamp_mech_free(&ctx, &c);
+}
+
 /* Where f z + acc crosses a bound, from tests/gen/exact_normals.py with 150 digits: between
  * two neighbouring doubles acc.  z in six parts of its distribution, a tail and a small
  * radius among them; a double z decides none of them.                             */
@@ -1054,6 +1085,29 @@ TEST(numerics_are_counted_for_all_rounds_and_coordinates)
         mcamp_noise_free(&ctx, &m);
     }
     for (int i = 0; i < 3; i++) mcamp_mech_free(&ctx, &c[i]);
+}
+
+/* One buffer, two rounds, by hand: C^-1 z = z_1 - z_0/4, the buffer holds z_0.  Its error,
+ * 2 + 3 roundings, stays for two rounds; five more for the sum; a quarter of all.   */
+TEST(errors_of_buffers_add_up)
+{
+    static const double theta = 0.5, omega = 0.25, w[2] = { 1, -0.25 };
+    mcamp_mech_desc md;
+    mcamp_mech c;
+    mcamp_noise_desc d;
+    mcamp_noise m;
+    start();
+    memset(&md, 0, sizeof md);
+    memset(&c, 0, sizeof c);
+    md.kind = MCAMP_MECH_BLT; md.n = 2; md.buffers = 1;
+    md.theta = &theta; md.omega = &omega;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &md, &c), MCAMP_OK);
+    d = desc_of(&c, 5);
+    m = open_noise(&d);
+    CHECK_NEAR(mcamp__blt_error(&m, w, 3, 0), 0.25 * (2 * (2 + 3) + 5), 1e-15, 0);
+    CHECK_NEAR(mcamp__blt_error(&m, w, 3, 1), 0.25 * (2 * (4 + 3) + 10), 1e-15, 0);
+    mcamp_noise_free(&ctx, &m);
+    mcamp_mech_free(&ctx, &c);
 }
 
 /* Rows of 32 bits are exact, whole rows of doubles half the memory: the same integers; on any
@@ -1661,10 +1715,12 @@ TEST_MAIN("noise",
     T(one_key_gives_unrelated_streams_unrelated_noise),
     T(regenerated_lattice_noise_is_the_noise_rounded_half_up),
     T(lattice_noise_is_rounded_within_the_recursion),
+    T(fine_grids_round_the_true_normal),
     T(bounds_are_decided_to_the_last_digit),
     T(normals_in_doubles_are_within_their_bound),
     T(computed_sums_of_the_past_are_within_their_bound),
     T(numerics_are_counted_for_all_rounds_and_coordinates),
+    T(errors_of_buffers_add_up),
     T(lattice_integers_depend_on_nothing_else),
     T(lattice_noise_that_is_no_number_is_not_added),
     T(rounding_is_half_up),
