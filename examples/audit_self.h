@@ -166,7 +166,7 @@ AUDIT_FN void audit_close(audit_world *w)
 AUDIT_FN double audit_gradient(const audit_world *w, size_t index)
 {
     size_t person = index + (size_t)(w->absent && !w->with);
-    if (!person) return w->with && !w->other ? 1 - ldexp(1, -33) : 0;
+    if (!person) return w->with && !w->other ? 1 - ldexp(1, -18) : 0;
     return person % 2 ? -1 : 1;
 }
 
@@ -457,7 +457,7 @@ static const audit_case AUDIT_CASES[] = {
     { "noise of one bin", "an example in one round of each epoch", audit_run_plain, 1, false,
       { MCAMP_BATCH_POISSON, 5, 2, 3, { 1, 0.5 }, 1, -20, 0, 0, 0.05 } },
     { "low bits", "results on the lattice", audit_run_bits, 1, false,
-      { MCAMP_BATCH_BINS, 1, 1, 3, { 1, 0 }, 5, -40, 0, 0, 1e-5 } },
+      { MCAMP_BATCH_BINS, 1, 1, 3, { 1, 0 }, 5, -20, 0, 0, 1e-5 } },
     { "low bits of floats", "results of sums in floating point", audit_run_bits, 1, true,
       { MCAMP_BATCH_BINS, 1, 1, 1, { 1, 0 }, 5, 0, 0, 0, 1e-5 } },
     { "saturation", "a lattice finer than the noise allows", audit_run_large, 1, false,

@@ -126,7 +126,8 @@ TOOL_FN void print_one_run(const audit_one_run *r)
 TOOL_FN void print_scores(const score_audit *a)
 {
     printf("epsilon >= %.6g\n\n  a lower bound at confidence %g, for delta = %g%s\n",
-           rounded_down(a->epsilon), 1 - a->beta, a->delta, a->epsilon > 0 ? "" : ": nothing was found");
+           rounded_down(a->epsilon), 1 - a->beta, a->delta,
+           a->epsilon > 0 ? "" : ": nothing was found");
     if (a->one_run) print_one_run(&a->run);
     else            print_paired(&a->paired);
     if (score_contradicts(a))
