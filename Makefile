@@ -234,8 +234,8 @@ bench: ## measure, as ratios to the baselines in bench/
 	$(SUBMAKE) bench-built
 	@for b in $(BENCHES); do ./$$b || exit 1; done
 
-coverage: ## line and branch coverage of each part of the header by the test programs
-	@CC=$(CC) sh tests/check/coverage.sh $(BUILD)/coverage $(filter test_%,$(SUITES))
+coverage: ## line and branch coverage of each part; what the core leaves out has a reason in tests/coverage.txt
+	@CC=$(CC) JOBS=$(JOBS) sh tests/check/coverage.sh $(BUILD)/coverage $(filter test_%,$(SUITES))
 
 fuzz: ## run every fuzz target for a few seconds
 	@CLANG=$(CLANG) sh tests/check/fuzz.sh $(BUILD)/fuzz
