@@ -4103,7 +4103,30 @@ MCAMP__ENTRY void MCAMP__K(trsm)(const double *u, double *e)
     }
 }
 
-/* ---- for part III: sums of outer products ------------------------------------ */
+/* ---- for part III: many scalar products, sums of outer products ------------------------------------ */
+
+/* out[r] += <row r of a, x> */
+MCAMP__ENTRY void MCAMP__K(dots)(const double *a, size_t lda, size_t rows, const double *x,
+                                 size_t len, double *out)
+{
+    for (size_t r = 0; r < rows; r += 2) {
+        const double *a0 = a + r * lda, *a1 = r + 1 < rows ? a0 + lda : a0;
+        MCAMP__V s0 = MCAMP__K(set)(0.0), s1 = s0;
+        double t[2][MCAMP__W], v[2] = { 0, 0 };
+        size_t k = 0;
+        for (; k + MCAMP__W <= len; k += MCAMP__W) {
+            MCAMP__V y = MCAMP__K(load)(x + k);
+            s0 += MCAMP__K(load)(a0 + k) * y;
+            s1 += MCAMP__K(load)(a1 + k) * y;
+        }
+        MCAMP__K(store)(t[0], s0);
+        MCAMP__K(store)(t[1], s1);
+        for (; k < len; k++) { v[0] += a0[k] * x[k]; v[1] += a1[k] * x[k]; }
+        for (k = 0; k < MCAMP__W; k++) { v[0] += t[0][k]; v[1] += t[1][k]; }
+        out[r] += v[0];
+        if (r + 1 < rows) out[r + 1] += v[1];
+    }
+}
 
 /* d[4 rows of ld][step] += sum over count rows of p_i p_j */
 MCAMP__INL void MCAMP__K(outer_block)(const double *pi, const double *pj, size_t ld,
@@ -19229,7 +19252,7 @@ MCAMP__PRIV size_t mcamp__band_row(size_t i, size_t bands, size_t *first)
 
 MCAMP__PRIV int mcamp__orth_free(const mcamp__opt_model *m, size_t j, size_t k)
 {
-    return j == k || (j - k) % m->period;
+    return j == k || j - k < m->period || (j - k) % m->period;
 }
 
 /* coef := X(y), packed rows with zeros where y has none.  0 if a y_jj is not positive. */
@@ -19560,7 +19583,7 @@ MCAMP__PRIV mcamp_status mcamp__orth_init(mcamp__opt *o, int dense)
         !mcamp__mul_size(MCAMP__S + 4, n + MCAMP__S, &extra) ||
         !mcamp__mul_size(nn, 3, &nn) || !mcamp__add_size(nn, extra, &nn))
         return mcamp__fail(&o->inner, MCAMP_E_SIZE, "rounds", (double)n);
-    t->total = t->q ? nq + 2 * q : nn;
+    t->total = t->q ? nq + 3 * q : nn;
     t->block = mcamp__new_doubles(&o->inner, t->total);
     if (!t->block) return mcamp__fail(&o->inner, MCAMP_E_MEMORY, "rounds", (double)n);
     t->l = t->block;
@@ -19694,28 +19717,42 @@ MCAMP__PRIV void mcamp__orth_band_moves(mcamp__orth *t, size_t n, const double *
     }
 }
 
+/* out[r] += <row r of a, x> */
+MCAMP__PRIV void mcamp__vec_dots(mcamp_vecset vs, const double *a, size_t lda, size_t rows,
+                                 const double *x, size_t len, double *out)
+{
+    MCAMP__DISPATCH(vs, dots, (a, lda, rows, x, len, out));
+}
+
 /* Rows of Z from the last to the first, or, with Z known, of V. */
-MCAMP__PRIV void mcamp__orth_band_inverse(mcamp__orth *t, size_t n, int moves)
+MCAMP__PRIV void mcamp__orth_band_inverse(mcamp_vecset vs, mcamp__orth *t, size_t n, int moves)
 {
     double *z = moves ? t->zmove : t->z;
     for (size_t i = n; i-- > 0; ) {
         size_t last = mcamp__zmin(i + t->q, n) - 1, len = last - i;
-        double *l = t->v, *x = l + t->q, d = mcamp__orth_low(t, t->l, i)[i], dm;
+        double *l = t->v, *x = l + t->q, *sum = x + t->q, own, dm;
+        double d = mcamp__orth_low(t, t->l, i)[i];
         double *row = mcamp__orth_sym(t, z, i);
         for (size_t k = 0; k < len; k++) {
             l[k] = mcamp__orth_low(t, t->l, i + 1 + k)[i];
             x[k] = moves ? mcamp__orth_low(t, t->move, i + 1 + k)[i] : 0;
         }
         dm = moves ? mcamp__orth_low(t, t->move, i)[i] : 0;
-        for (size_t j = last + 1; j-- > i; ) {      /* j = i last: it takes the others */
-            double s = mcamp__dot(l, mcamp__orth_sym(t, z, j) + i + 1, len);
-            if (moves) {
-                const double *same = mcamp__orth_sym(t, t->z, j);
-                s += mcamp__dot(x, same + i + 1, len) + dm * same[i];
-            }
-            if (j == i) s -= moves ? -dm / (d * d) : 1 / d;
-            row[j] = mcamp__orth_sym(t, z, j)[i] = -s / d;
+        memset(sum, 0, len * sizeof *sum);
+        mcamp__vec_dots(vs, mcamp__orth_sym(t, z, i + 1) + i + 1, 2 * t->q - 2, len, l, len, sum);
+        if (moves)
+            mcamp__vec_dots(vs, mcamp__orth_sym(t, t->z, i + 1) + i + 1, 2 * t->q - 2, len, x,
+                            len, sum);
+        for (size_t j = i + 1; j <= last; j++) {
+            double v = sum[j - i - 1] + (moves ? dm * mcamp__orth_sym(t, t->z, j)[i] : 0);
+            row[j] = mcamp__orth_sym(t, z, j)[i] = -v / d;
         }
+        own = mcamp__dot(l, row + i + 1, len) - (moves ? -dm / (d * d) : 1 / d);
+        if (moves) {
+            const double *same = mcamp__orth_sym(t, t->z, i);
+            own += mcamp__dot(x, same + i + 1, len) + dm * same[i];
+        }
+        row[i] = -own / d;
     }
 }
 
@@ -19724,7 +19761,7 @@ MCAMP__PRIV int mcamp__orth_band(mcamp__opt *o)
     mcamp__orth *t = &o->orth;
     mcamp__orth_fill(o);
     if (!mcamp__orth_band_factor(t, o->m.n)) return 0;
-    mcamp__orth_band_inverse(t, o->m.n, 0);
+    mcamp__orth_band_inverse(o->inner.vec, t, o->m.n, 0);
     for (size_t i = 0; i < o->m.n; i++) o->rows[i] = mcamp__orth_sym(t, t->z, i)[i];
     return 1;
 }
@@ -19735,7 +19772,7 @@ MCAMP__PRIV void mcamp__orth_band_gradient(mcamp__opt *o)
     mcamp__orth *t = &o->orth;
     size_t j;
     mcamp__orth_band_moves(t, o->m.n, o->weights);
-    mcamp__orth_band_inverse(t, o->m.n, 1);
+    mcamp__orth_band_inverse(o->inner.vec, t, o->m.n, 1);
     for (size_t i = 0; i < o->m.n; i++)
         for (size_t e = mcamp__band_row(i, o->m.bands, &j); j <= i; j++, e++) {
             double g = 0;

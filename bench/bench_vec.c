@@ -145,7 +145,8 @@ static void large(int v, size_t b, double peak)
     mcamp_mech_desc d;
     mcamp_mech m;
     mcamp_gram gram;
-    double *c = (double *)calloc(b * b, sizeof *c), shift, t, cube = (double)b * (double)b * (double)b;
+    double *c = (double *)calloc(b * b, sizeof *c), shift, t;
+    double cube = (double)b * (double)b * (double)b;
     memset(&cd, 0, sizeof cd);
     memset(&d, 0, sizeof d);
     cd.vec = (mcamp_vecset)v;
