@@ -14801,6 +14801,7 @@ typedef struct mcamp__acc {
     size_t max_bytes, bytes;
     int add, single;            /* single: one event, used once: nothing to compose */
     int open;                   /* a side does not see some pair                  */
+    int capped;                 /* more work would have been needed               */
     double beta;
     mcamp_exact_info info;
 } mcamp__acc;
@@ -15003,9 +15004,11 @@ MCAMP__PRIV double mcamp__acc_share(mcamp__acc *a, double width)
 }
 
 #define MCAMP__WORK 2e8         /* atoms times frequencies at most: under a second */
+#define MCAMP__BINS_WORK 2e7    /* the same where every root of many is such a question */
 
-/* The line, spacing, smoothing and number of frequencies for one law. */
-typedef struct mcamp__plan { double lambda, tau, r, n, level; } mcamp__plan;
+/* The line, spacing, smoothing and number of frequencies for one law; capped: fewer of them
+ * than were wanted.                                                                     */
+typedef struct mcamp__plan { double lambda, tau, r, n, level; int capped; } mcamp__plan;
 
 /* A for the line at lambda such that aliases are below 1e-8 of the value e^guess. */
 MCAMP__PRIV double mcamp__plan_period(const mcamp__sum_law *s, double lambda, double r,
@@ -15057,8 +15060,9 @@ MCAMP__PRIV mcamp__plan mcamp__make_plan(const mcamp__sum_law *s, double lambda,
         p.n = ceil(t / p.tau) + 3;
         p.level = -loss - 30 - log(mcamp__dmax(1.0, 1 / l));
     }
-    t = mcamp__dmin(MCAMP__WORK / atoms, (double)max_bytes / 200);
+    t = mcamp__dmin((s->kernel ? MCAMP__BINS_WORK : MCAMP__WORK) / atoms, (double)max_bytes / 200);
     if (p.n > t) {                      /* more smoothing: wider, still valid */
+        p.capped = 1;
         p.r = sqrt(p.r * p.r + R * R) * (p.n / t);
         p.n = ceil(t) + 3;
     }
@@ -15083,6 +15087,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_spectra(mcamp__acc *a, double width)
     for (size_t i = 0; i < a->n; i++) need += 80.0 * (double)a->pair[i].npilot;
     if (!(need < (double)a->max_bytes))
         return mcamp__fail(a->ctx, MCAMP_E_SIZE, "max_bytes", need);
+    a->capped = p.capped;
     a->info.bytes = mcamp__zmax(a->info.bytes, (size_t)need);
     for (int s = 0; s < 2; s++) {
         mcamp_status st;
@@ -15427,10 +15432,38 @@ MCAMP__PRIV void mcamp__bins_huge(const mcamp__acc *a, double lk, mcamp_interval
                          (1 - m) * expm1(l0 - log1p(-pH)));
         any += p->count * pH;
     }
-    v += exp(lk) * mcamp__dmax(any + expm1(l0), 0.0);
-    t = 4e-14 * (v + any * exp(lk) * 1e-2) + 1e-13 * v;
+    t = any + expm1(l0);
+    if (t > 0) v += exp(lk + log(t));
+    t = 1.4e-13 * v;
+    if (any > 0) t += 4e-16 * exp(lk + log(any));
     out->upper = v + t;
     out->lower = mcamp__dmax(0.0, v - t);
+}
+
+/* What all X < k (kappa) pay, without sums.  Call: then some X_i >= k/n, and S - k < S - X_i:
+ *     0 <= E(S - k)_+ <= sum_i Pr(X_i >= k/n) sum_{l != i} E(X_l; X_l < k).
+ * Put: between p0 (kappa - sum_i E(X_i | X_i < kappa)) and p0 kappa.  Near enough where modes
+ * are long: a sum is then hardly ever made by more than one X.                          */
+MCAMP__PRIV mcamp_interval mcamp__bins_quick(const mcamp__acc *a, const mcamp__bet *bet)
+{
+    double sum = 0, odds = 0, own = 0, l0 = 0, k = exp(bet->cut), share = log(a->bins - a->idle);
+    mcamp_interval v;
+    for (size_t i = 0; i < a->n; i++) {
+        const mcamp__pair *p = &a->pair[i];
+        double c = p->br[0].mog.amax, t = bet->cut / c + 0.5 * c, m, r;
+        m = mcamp__gauss_logcdf(t - c) - (a->add ? mcamp__gauss_logcdf(t) : 0);
+        m = p->count * exp(m);
+        r = exp(mcamp__gauss_logsf(t - share / c));
+        l0 += p->count * mcamp__gauss_logcdf(t);
+        sum += m;
+        odds += p->count * r;
+        own += r * m;
+    }
+    v.lower = a->add ? exp(l0) * (k - 2 * bet->slip - sum) * (1 - 1e-11) : 0;
+    v.lower = mcamp__dmax(0.0, v.lower - 1e-11 * k * exp(l0));
+    v.upper = a->add ? k * exp(l0) : mcamp__dmax(odds * sum - own, 0.5 * odds * sum);
+    v.upper *= 1 + 1e-11;
+    return v;
 }
 
 /* E(S; some X beyond its cells), at most: what is left out of a call. */
@@ -15499,6 +15532,19 @@ MCAMP__PRIV double mcamp__bins_chernoff(const mcamp__acc *a, double strike)
     return exp(t - 1 - log(a->lambda)) + DBL_MIN;
 }
 
+/* The line for the present laws: the lower one's saddle point, or the upper one's where its
+ * cells are too wide for that tilt.  logd: a guess.                                      */
+MCAMP__PRIV void mcamp__bins_steer(mcamp__acc *a, double strike)
+{
+    const mcamp__sum_law *lo = &a->sum[MCAMP__LOWER], *up = &a->sum[MCAMP__UPPER];
+    double other = mcamp__saddle(up, strike, 0, 0);
+    a->lambda = mcamp__saddle(lo, strike, 0, 0);
+    if (mcamp__line_height(up, other, strike) < mcamp__line_height(up, a->lambda, strike) - 1)
+        a->lambda = other;
+    a->logd = mcamp__log_guess(lo, a->lambda, strike);
+    if (!mcamp__finite(a->logd)) a->logd = -800;
+}
+
 /* E(S - strike)_+ without the huge ones (call), E(kappa - S)_+ (put): bounds as close as
  * tol, or a part of what tol in eps amounts to, given that `known` is added to them; or
  * any upper bound below `enough`.  A law without mass leaves the lower end at 0.        */
@@ -15511,9 +15557,7 @@ MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, const mcamp__bet *bet, 
     a->eps = strike;
     out->lower = 0;
     for (int i = 0; i < 2 && st >= 0; i++) {
-        a->lambda = mcamp__saddle(&a->sum[MCAMP__LOWER], strike, 0, 0);
-        a->logd = mcamp__log_guess(&a->sum[MCAMP__LOWER], a->lambda, strike);
-        if (!mcamp__finite(a->logd)) a->logd = -800;
+        mcamp__bins_steer(a, strike);
         if (i || a->logd > -30) break;
         st = mcamp__bins_pilot(a, bet->cut, a->logd);
     }
@@ -15545,6 +15589,8 @@ MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, const mcamp__bet *bet, 
         out->lower = mcamp__dmax(out->lower, v.lower);
         total = known + out->lower;
         if (out->upper - out->lower <= tol * total + 1e-300) return MCAMP_OK;
+        if (a->capped && pass) break;
+        mcamp__bins_steer(a, strike);
         mcamp__width_adapt(&w, mcamp__dmin(50.0, log(v.upper / v.lower)), smooth);
     }
     return MCAMP_Q_MAX_ITER;
@@ -15578,7 +15624,7 @@ MCAMP__PRIV mcamp_status mcamp__bins_delta(mcamp__acc *a, double eps, double giv
                                            mcamp_interval *out)
 {
     double b = a->bins, c = mcamp__bins_norm(a), f = (a->add ? exp(eps) : 1.0) / b;
-    mcamp_interval huge = { 0, 0 }, tame = { 0, 0 }, v;
+    mcamp_interval huge = { 0, 0 }, tame = { 0, 0 }, quick, v;
     mcamp__bet bet = mcamp__bins_bet(a, eps);
     mcamp_status st;
     int cut = 0;
@@ -15594,15 +15640,19 @@ MCAMP__PRIV mcamp_status mcamp__bins_delta(mcamp__acc *a, double eps, double giv
     out->lower = 0;
     out->upper = mcamp__dmin(1.0, exp(mcamp__gauss_logdelta_up(c * (1 + 1e-15), eps)) + DBL_MIN);
     if (!(bet.cut >= -DBL_MAX)) { out->upper = DBL_MIN; return MCAMP_OK; }
-    if (!(bet.strike < 1e290) || out->upper < 1e-300) return MCAMP_OK;
-    if (c > MCAMP__BINS_FAR) return MCAMP_Q_MAX_ITER;
+    if (out->upper < 1e-300) return MCAMP_OK;
     if (!a->add) mcamp__bins_huge(a, bet.cut, &huge);
-    st = MCAMP_OK;                      /* one X alone below k pays nothing */
-    if (a->add || b - a->idle > 1)
-        st = mcamp__bins_tame(a, &bet, huge.lower, 0.99 * give_up / f - huge.upper, &tame);
+    quick = mcamp__bins_quick(a, &bet);
+    if (!(a->add || b - a->idle > 1)) quick.upper = 0;  /* one X below k pays nothing */
+    out->lower = f * (huge.lower + quick.lower) * (1 - 1e-12);
+    v.upper = f * (huge.upper + quick.upper) * (1 + 1e-12) + DBL_MIN;
+    if (v.upper < out->upper) out->upper = mcamp__dmax(v.upper, out->lower);
+    if (out->upper < give_up || out->upper - out->lower <= a->tol * out->lower) return MCAMP_OK;
+    if (c > MCAMP__BINS_FAR || !(bet.strike < 1e290)) return MCAMP_Q_MAX_ITER;
+    st = mcamp__bins_tame(a, &bet, huge.lower, 0.99 * give_up / f - huge.upper, &tame);
     if (st == MCAMP_E_INTERNAL || st == MCAMP_E_SIZE) return MCAMP_Q_MAX_ITER;
     if (st < 0) return st;
-    for (size_t i = 0; i < a->n && (a->add || b - a->idle > 1); i++) {
+    for (size_t i = 0; i < a->n; i++) {
         const mcamp__pair *p = &a->pair[i];
         double norm = p->br[0].mog.amax;
         huge.upper += p->left;
@@ -15612,8 +15662,8 @@ MCAMP__PRIV mcamp_status mcamp__bins_delta(mcamp__acc *a, double eps, double giv
     v.upper = f * (huge.upper + tame.upper) * (1 + 1e-12) + DBL_MIN;
     v.lower = f * (huge.lower + tame.lower) * (1 - 1e-12);
     if (!(v.lower <= v.upper && v.lower <= out->upper)) return MCAMP_Q_MAX_ITER;
-    out->upper = mcamp__dmin(out->upper, v.upper);
-    out->lower = v.lower;
+    out->upper = mcamp__dmax(out->lower, mcamp__dmin(out->upper, v.upper));
+    out->lower = mcamp__dmax(out->lower, v.lower);
     return st;
 }
 
@@ -16110,29 +16160,39 @@ MCAMP__PRIV mcamp_event mcamp__kinds_event(const mcamp__kinds *k, const mcamp__f
     return e;
 }
 
-/* Sets what is known about the question; 1e-9 for the sensitivity's rounding.  Coarsely in
- * some milliseconds; fine: in some tens, where delta is not so small that nobody cares. */
+/* delta in one direction or the larger of both; 1e-9 for the rounding of G.  Coarsely in some
+ * milliseconds, which is enough for sigma and eps; fine: in some tens, for delta itself, where
+ * it is not so small that nobody cares.  [0, 1] where section exact has no answer.                                                   */
+MCAMP__PRIV mcamp_status mcamp__exact_interval(mcamp_ctx *ctx, const mcamp__factor *f,
+                                               double sigma, double eps, mcamp_direction dir,
+                                               int fine, mcamp_interval *v)
+{
+    mcamp__kinds k = mcamp__kinds_of(f);
+    mcamp_event e = mcamp__kinds_event(&k, f, sigma);
+    mcamp_exact_desc d;
+    mcamp_status st;
+    v->lower = 0; v->upper = 1;
+    if (f->b == 1 || mcamp__too_close(f, sigma)) return MCAMP_OK;
+    memset(&d, 0, sizeof d);
+    d.direction = dir;
+    fine = fine && mcamp__gauss_logdelta(sqrt(f->trace_max) / sigma, eps) > -75;
+    d.rel_error = fine ? 2e-4 : 5e-4;
+    d.max_bytes = fine ? 4000000 : 1000000;
+    st = mcamp_exact_delta(ctx, &e, 1, &d, eps, v, NULL);
+    if (st == MCAMP_E_MEMORY) return st;
+    if (st < 0) { v->lower = 0; v->upper = 1; }
+    v->lower *= 1 - 1e-9;
+    return MCAMP_OK;
+}
+
+/* Sets what is known about the question. */
 MCAMP__PRIV mcamp_status mcamp__ask_exact(mcamp_ctx *ctx, mcamp__question *q)
 {
-    mcamp__kinds k = mcamp__kinds_of(q->f);
-    mcamp_event e = mcamp__kinds_event(&k, q->f, q->sigma);
-    mcamp_exact_desc d;
-    memset(&d, 0, sizeof d);
-    d.direction = q->dir;
-    d.rel_error = 1e-3;
-    d.max_bytes = 1000000;
-    if (q->f->b == 1 || mcamp__too_close(q->f, q->sigma)) return MCAMP_OK;
-    for (int pass = 0; pass <= q->fine; pass++) {
-        mcamp_interval v = { 0, 1 };
-        mcamp_status st = mcamp_exact_delta(ctx, &e, 1, &d, q->eps, &v, NULL);
-        if (st == MCAMP_E_MEMORY) return st;
-        if (st < 0) return MCAMP_OK;        /* it has no answer: samples must do */
-        q->low = mcamp__dmax(q->low, v.lower * (1 - 1e-9));
-        q->high = mcamp__dmin(q->high, v.upper);
-        if (q->high > 1e-30) d.rel_error = 1e-4;
-        else if (q->high <= 1.01 * q->low) break;
-        d.max_bytes = 4000000;
-    }
+    mcamp_interval v;
+    mcamp_status st = mcamp__exact_interval(ctx, q->f, q->sigma, q->eps, q->dir, q->fine, &v);
+    if (st < 0) return st;
+    q->low = mcamp__dmax(q->low, v.lower);
+    q->high = mcamp__dmin(q->high, v.upper);
     return MCAMP_OK;
 }
 
@@ -18168,49 +18228,74 @@ MCAMP__PRIV double mcamp__solve_scale(const mcamp__solve *s, double x)
 /* What that is at x, in log delta over the target; *above: 1 if delta is certainly more
  * than the target there.                                                              */
 MCAMP__PRIV mcamp_status mcamp__known_at(mcamp_ctx *ctx, const mcamp__solve *s, double x,
-                                         int fine, double *value, int *above)
+                                         double *value, int *above)
 {
-    double low = 0, high = 0;
-    *above = 0;
-    for (int d = MCAMP_REMOVE; !*above && d <= MCAMP_ADD; d++) {
-        mcamp__question q = mcamp__solve_question(s, x, d);
-        mcamp_status st;
-        if (!mcamp__wants(s->bud, q.dir)) continue;
-        q.fine = fine;
-        if ((st = mcamp__ask_exact(ctx, &q)) < 0) return st;
-        low = mcamp__dmax(low, q.low);
-        high = mcamp__dmax(high, q.high);
-        *above = log(low) > s->log_delta;
-    }
-    *value = log(high) + mcamp__dmin(log(high / low), 0.01) - s->log_delta;
-    return MCAMP_OK;
+    mcamp_interval v;
+    mcamp__question q = mcamp__solve_question(s, x, MCAMP_REMOVE);
+    mcamp_status st = mcamp__exact_interval(ctx, q.f, q.sigma, q.eps, s->bud->direction, 0, &v);
+    *above = st >= 0 && log(v.lower) > s->log_delta;
+    *value = log(v.upper) + mcamp__dmin(log(v.upper / v.lower), 0.01) - s->log_delta;
+    return st;
 }
 
-/* The smallest x in [lo, hi] where that is at most 0, to a share tol of x (of sigma);
+/* The same, noting x in *below if it is certainly too small. */
+MCAMP__PRIV mcamp_status mcamp__known_note(mcamp_ctx *ctx, const mcamp__solve *s, double x,
+                                           double *value, double *below)
+{
+    int above = 0;
+    mcamp_status st = mcamp__known_at(ctx, s, x, value, &above);
+    if (st >= 0 && above) *below = mcamp__dmax(*below, x);
+    if (st >= 0 && mcamp__progress(ctx, -1, s->by_sigma ? exp(x) : x)) return MCAMP_Q_INTERRUPTED;
+    return st;
+}
+
+/* Where the root may be: far from it delta is dear to compute.  b nearly orthogonal shares
+ * of a Gaussian mechanism's divergence, or of its loss.                                */
+MCAMP__PRIV double mcamp__known_guess(const mcamp__solve *s, double hi)
+{
+    double b = (double)s->f->b, mu;
+    if (!s->by_sigma) return hi < 700 ? log1p(expm1(hi) / b) : hi - log(b);
+    mu = mcamp__gauss_mu_down(s->eps, s->log_delta);
+    return 0.5 * log(s->f->trace_max / log1p(b * mu * mu));
+}
+
+/* A bracket of the root, in steps from there, within [lo, hi]: f(r->lo) > 0 >= f(r->hi), but
+ * where lo (hi) is reached without a change of sign.                                    */
+MCAMP__PRIV mcamp_status mcamp__known_bracket(mcamp_ctx *ctx, const mcamp__solve *s, double lo,
+                                              double hi, mcamp__root *r, double *below)
+{
+    double x = mcamp__dmin(hi, mcamp__dmax(lo, mcamp__known_guess(s, hi))), f, y, fy;
+    double step = 0.1 * mcamp__solve_scale(s, x);
+    mcamp_status st = mcamp__known_note(ctx, s, x, &f, below);
+    while (st == MCAMP_OK && x > lo && x < hi) {
+        y = f > 0 ? mcamp__dmin(hi, x + step) : mcamp__dmax(lo, x - step);
+        st = mcamp__known_note(ctx, s, y, &fy, below);
+        if (f > 0) mcamp__root_init(r, x, f, y, fy); else mcamp__root_init(r, y, fy, x, f);
+        if ((fy > 0) != (f > 0)) return st;
+        x = y; f = fy; step *= 1.6;
+    }
+    if (st == MCAMP_OK) mcamp__root_init(r, x, f, x, f);
+    return st;
+}
+
+/* The smallest x in [lo, hi] where that is at most 0, to a share 2e-5 of x (of sigma);
  * *below: raised to the largest x met that is certainly too small.  MCAMP_Q_MAX_ITER if
  * it is not at most 0 at hi.                                                         */
-MCAMP__PRIV mcamp_status mcamp__known_root(mcamp_ctx *ctx, const mcamp__solve *s, int fine,
-                                           double tol, double lo, double hi, double *x,
-                                           double *below)
+MCAMP__PRIV mcamp_status mcamp__known_root(mcamp_ctx *ctx, const mcamp__solve *s, double lo,
+                                           double hi, double *x, double *below)
 {
-    double f = 0, flo = 0, at;
-    int above = 0;
+    double f = 0, at;
     mcamp__root r;
-    mcamp_status st = mcamp__known_at(ctx, s, lo, fine, &flo, &above);
-    if (st >= 0 && !(flo > 0)) { *x = lo; return MCAMP_OK; }
-    if (st >= 0 && above) *below = mcamp__dmax(*below, lo);
-    if (st >= 0) st = mcamp__known_at(ctx, s, hi, fine, &f, &above);
-    if (st < 0) return st;
-    if (!(f <= 0)) return MCAMP_Q_MAX_ITER;
-    mcamp__root_init(&r, lo, flo, hi, mcamp__dmin(f, -1e-9));
-    while (r.steps < 80 && r.hi - r.lo > tol * mcamp__solve_scale(s, r.hi)) {
+    mcamp_status st = mcamp__known_bracket(ctx, s, lo, hi, &r, below);
+    if (st != MCAMP_OK) return st;
+    if (!(r.fhi <= 0)) return MCAMP_Q_MAX_ITER;
+    r.fhi = mcamp__dmin(r.fhi, -1e-9);
+    while (r.flo > 0 && r.steps < 80 && r.hi - r.lo > 2e-5 * mcamp__solve_scale(s, r.hi)) {
         at = mcamp__root_next(&r);
-        if ((st = mcamp__known_at(ctx, s, at, fine, &f, &above)) < 0) return st;
-        if (above) *below = mcamp__dmax(*below, at);
+        if ((st = mcamp__known_note(ctx, s, at, &f, below)) != MCAMP_OK) return st;
         mcamp__root_update(&r, at, f > 0 ? f : mcamp__dmin(f, -1e-9));
-        if (mcamp__progress(ctx, -1, s->by_sigma ? exp(at) : at)) return MCAMP_Q_INTERRUPTED;
     }
-    *x = r.hi;
+    *x = r.flo > 0 ? r.hi : r.lo;
     return MCAMP_OK;
 }
 
@@ -18220,22 +18305,17 @@ MCAMP__PRIV mcamp_status mcamp__known_root(mcamp_ctx *ctx, const mcamp__solve *s
 MCAMP__PRIV mcamp_status mcamp__solve_known(mcamp_ctx *ctx, mcamp__solve *s, double lo,
                                             double hi, double *x, double *below)
 {
-    double scale, from, to;
+    double scale;
     mcamp_status st;
     *x = hi;
     *below = lo;
-    st = mcamp__known_root(ctx, s, 0, 1e-3, lo, hi, x, below);
-    if (st != MCAMP_OK) return st;
+    st = mcamp__known_root(ctx, s, lo, hi, x, below);
     scale = mcamp__solve_scale(s, *x);
-    from = mcamp__dmax(lo, *x - 4e-3 * scale);
-    to = mcamp__dmin(hi, *x + 1e-3 * scale);
-    st = mcamp__known_root(ctx, s, 1, 2e-5, from, to, x, below);
-    if (st == MCAMP_Q_MAX_ITER) st = mcamp__known_root(ctx, s, 1, 2e-5, lo, hi, x, below);
     for (double gap = 1e-4; st == MCAMP_OK && gap < 0.01; gap *= 3) {
         double f, at = mcamp__dmax(lo, *x - gap * scale);
         int above;
         if (*below >= at) break;
-        if ((st = mcamp__known_at(ctx, s, at, 1, &f, &above)) < 0) return st;
+        if ((st = mcamp__known_at(ctx, s, at, &f, &above)) < 0) return st;
         if (above) *below = at;
     }
     if (st != MCAMP_OK) return st;

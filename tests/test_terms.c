@@ -464,6 +464,33 @@ TEST(bins_of_several_kinds_by_quadrature)
         }
 }
 
+/* The bounds without sums hold what all X < k pay, for two modes: the whole less the huge
+ * part, or all of a put; and decide where modes are long.                              */
+TEST(quick_bounds_of_two_bins)
+{
+    static const double c[] = { 0.5, 1.5, 3, 6, 9 };
+    int near = 0;
+    for (int i = 0; i < 5; i++)
+        for (double eps = 0.05; eps < 9; eps *= 2.5)
+            for (int add = 0; add < 2; add++) {
+                double f = (add ? exp(eps) : 1) / 2, truth = two_bins(c[i], eps, add) / f;
+                mcamp_interval v, huge = { 0, 0 };
+                mcamp__acc a;
+                mcamp__bet bet;
+                open_bins(&a, 2, c[i]);
+                a.add = add;
+                bet = mcamp__bins_bet(&a, eps);
+                if (!add) mcamp__bins_huge(&a, bet.cut, &huge);
+                v = mcamp__bins_quick(&a, &bet);
+                CHECK_LE(v.lower + huge.lower, truth * (1 + 1e-6) + 1e-12);
+                CHECK_LE(truth * (1 - 1e-6) - 1e-12, v.upper + huge.upper);
+                CHECK_LE(v.lower, v.upper);
+                near += v.upper - v.lower < 1e-3 * (huge.lower + v.lower);
+                mcamp__acc_free(&a);
+            }
+    CHECK_LE(8, near);
+}
+
 static const mt_case cases[] = {
     T(inverted_transforms_hold_the_sum),
     T(errors_of_the_transform_are_within_their_bound),
@@ -474,7 +501,8 @@ static const mt_case cases[] = {
     T(two_bins_by_quadrature),
     T(cells_of_bins_cover_everything_or_it_is_counted),
     T(huge_and_tame_parts_of_a_call),
-    T(bins_of_several_kinds_by_quadrature)
+    T(bins_of_several_kinds_by_quadrature),
+    T(quick_bounds_of_two_bins)
 };
 
 int main(int argc, char **argv)
