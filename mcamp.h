@@ -14481,8 +14481,11 @@ MCAMP__PRIV void mcamp__spec_free(mcamp_ctx *ctx, mcamp__spec *s)
 typedef struct mcamp__line {
     const mcamp__law *law;
     double *w, *dr, *di;
+    double *pr, *pi, *qr, *qi;  /* of strides: terms at t, rotations by a stride */
     double mean, mabs, dev;     /* E l, E|l|, E|l - E l| under w */
 } mcamp__line;
+
+#define MCAMP__LINE_ROWS 7      /* arrays of a line */
 
 MCAMP__PRIV void mcamp__line_init(mcamp__line *x, const mcamp__law *a, double lambda,
                                   double tau, double *mem)
@@ -14490,6 +14493,7 @@ MCAMP__PRIV void mcamp__line_init(mcamp__line *x, const mcamp__law *a, double la
     double top = -mcamp__inf(), s = 0;
     size_t m = a->n;
     x->law = a; x->w = mem; x->dr = mem + m; x->di = mem + 2 * m;
+    x->pr = mem + 3 * m; x->pi = mem + 4 * m; x->qr = mem + 5 * m; x->qi = mem + 6 * m;
     x->mean = x->mabs = x->dev = 0;
     for (size_t j = 0; j < m; j++) top = mcamp__dmax(top, lambda * a->l[j]);
     for (size_t j = 0; j < m; j++) s += x->w[j] = a->w[j] * exp(lambda * a->l[j] - top);
@@ -14510,16 +14514,31 @@ MCAMP__PRIV double mcamp__line_error(const mcamp__line *x, double t)
     return DBL_EPSILON * (200 + (double)x->law->n + t * x->mabs);
 }
 
-/* |E e^{itl}| from scratch. */
+/* Terms at t, and rotations by h. */
+MCAMP__PRIV void mcamp__line_turn(mcamp__line *x, double t, double h)
+{
+    for (size_t j = 0; j < x->law->n; j++) {
+        double l = x->law->l[j];
+        x->pr[j] = x->w[j] * cos(t * l); x->pi[j] = x->w[j] * sin(t * l);
+        x->qr[j] = cos(h * l); x->qi[j] = sin(h * l);
+    }
+}
+
+/* |E e^{itl}| at most, of the terms as they stand. */
 MCAMP__PRIV double mcamp__line_modulus(const mcamp__line *x, double t)
 {
     double re = 0, im = 0;
-    for (size_t j = 0; j < x->law->n; j++) {
-        double v = t * x->law->l[j];
-        re += x->w[j] * cos(v);
-        im += x->w[j] * sin(v);
-    }
+    for (size_t j = 0; j < x->law->n; j++) { re += x->pr[j]; im += x->pi[j]; }
     return sqrt(re * re + im * im) + mcamp__line_error(x, t);
+}
+
+MCAMP__PRIV void mcamp__line_step(mcamp__line *x)
+{
+    for (size_t j = 0; j < x->law->n; j++) {
+        double r = x->pr[j], i = x->pi[j];
+        x->pr[j] = r * x->qr[j] - i * x->qi[j];
+        x->pi[j] = r * x->qi[j] + i * x->qr[j];
+    }
 }
 
 #define MCAMP__BLOCK 64
@@ -14568,32 +14587,42 @@ MCAMP__PRIV double mcamp__lines_bound(const mcamp__line *x, const double *mod, s
 
 /* Tries to prove that all frequencies from t on to `end` are negligible (log bound
  * `level`) by walking along in strides that the derivative allows; they must be long
- * against tau, or computing the sum is cheaper.  Adds what is there to the tails.         */
-MCAMP__PRIV int mcamp__spec_skip(mcamp__spec *s, const mcamp__line *x, double *mod,
+ * against tau, or computing the sum is cheaper.  Adds what is there to the tails.  Strides
+ * stay alike for a while, as terms are rotated by them.                                  */
+MCAMP__PRIV int mcamp__spec_skip(mcamp__spec *s, mcamp__line *x, double *mod,
                                  size_t n, double t, double end, double level)
 {
-    double g = s->g2 + s->r * s->r, a = 0, b = 0;
-    for (int step = 0; step < 400; step++) {
+    double g = s->g2 + s->r * s->r, a = 0, b = 0, stride = 0;
+    for (int step = 0, left = 0; step < 400; step++, left--) {
         double h = mcamp__dmax(end - t, s->tau), damp = -0.5 * g * t * t, e;
-        for (size_t i = 0; i < n; i++) mod[i] = mcamp__line_modulus(&x[i], t);
+        for (size_t i = 0; i < n; i++) {
+            if (!left) mcamp__line_turn(&x[i], t, stride);
+            mod[i] = mcamp__line_modulus(&x[i], t);
+        }
         if (!(mcamp__lines_bound(x, mod, n, 6 * s->tau) + damp <= level)) return 0;
-        while (!(mcamp__lines_bound(x, mod, n, h) + damp <= level)) h *= 0.7;
-        e = exp(mcamp__lines_bound(x, mod, n, h) + damp) * (h + s->tau) / MCAMP__PI;
+        if (!left || !(mcamp__lines_bound(x, mod, n, stride) + damp <= level)) {
+            while (!(mcamp__lines_bound(x, mod, n, h) + damp <= level)) h *= 0.7;
+            stride = t + h < end ? 0.8 * h : h;
+            for (size_t i = 0; i < n; i++) mcamp__line_turn(&x[i], t, stride);
+            left = MCAMP__BLOCK / 2;
+        }
+        e = exp(mcamp__lines_bound(x, mod, n, stride) + damp) * (stride + s->tau) / MCAMP__PI;
         a += e / (t * t);
         b += e;
-        t += h;
+        t += stride;
         if (t >= end) {
             s->tail_a += a;
             s->tail_b += b;
             return 1;
         }
+        for (size_t i = 0; i < n; i++) mcamp__line_step(&x[i]);
     }
     return 0;
 }
 
 /* Frequencies k = 0, 1, .. of the whole sum, up to s->n or to where the rest has been
  * shown to be negligible; s->n is then smaller.                                          */
-MCAMP__PRIV void mcamp__spec_run(mcamp__spec *s, const mcamp__line *x, size_t n,
+MCAMP__PRIV void mcamp__spec_run(mcamp__spec *s, mcamp__line *x, size_t n,
                                  double *cr, double *ci, double *mod, double level)
 {
     size_t next = MCAMP__BLOCK, k1;
@@ -14697,7 +14726,7 @@ MCAMP__PRIV mcamp_status mcamp__spec_build(mcamp_ctx *ctx, mcamp__spec *s,
         m = mcamp__zmax(m, sum->law[i].n);
         all += sum->law[i].n;
     }
-    words = 2 * m + 3 * all + sum->n;
+    words = 2 * m + MCAMP__LINE_ROWS * all + sum->n;
     p = work = mcamp__new_doubles(ctx, words);
     x = (mcamp__line *)mcamp__new(ctx, sum->n, sizeof *x);
     s->kernel = sum->kernel; s->lambda = lambda; s->tau = tau; s->r = r; s->g2 = sum->g2;
@@ -14710,7 +14739,7 @@ MCAMP__PRIV mcamp_status mcamp__spec_build(mcamp_ctx *ctx, mcamp__spec *s,
     if (!(r > 0)) s->bump = 0;
     if (work && x) {
         mcamp__spec_tails(s);
-        for (size_t i = 0; i < sum->n; i++, p += 3 * sum->law[i - 1].n)
+        for (size_t i = 0; i < sum->n; i++, p += MCAMP__LINE_ROWS * sum->law[i - 1].n)
             mcamp__line_init(&x[i], &sum->law[i], lambda, tau, p);
         mcamp__spec_run(s, x, sum->n, p, p + m, p + 2 * m, level);
         mcamp__spec_finish(s);
@@ -15083,7 +15112,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_spectra(mcamp__acc *a, double width)
           p.lambda < MCAMP__LAMBDA_MAX))
         return mcamp__fail(a->ctx, MCAMP_E_INTERNAL, "frequencies", p.n);
     for (int s = 0; s < 2; s++)
-        for (size_t i = 0; i < a->sum[s].n; i++) need += 56 * (double)a->law[s][i].n;
+        for (size_t i = 0; i < a->sum[s].n; i++) need += 88 * (double)a->law[s][i].n;
     for (size_t i = 0; i < a->n; i++) need += 80.0 * (double)a->pair[i].npilot;
     if (!(need < (double)a->max_bytes))
         return mcamp__fail(a->ctx, MCAMP_E_SIZE, "max_bytes", need);
