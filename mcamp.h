@@ -16190,8 +16190,8 @@ MCAMP__PRIV mcamp_event mcamp__kinds_event(const mcamp__kinds *k, const mcamp__f
 }
 
 /* delta in one direction or the larger of both; 1e-9 for the rounding of G.  Coarsely in some
- * milliseconds, which is enough for sigma and eps; fine: in some tens, for delta itself, where
- * it is not so small that nobody cares.  [0, 1] where section exact has no answer.                                                   */
+ * milliseconds; fine: in some tens, where delta is not so small that nobody cares.  [0, 1]
+ * where section exact has no answer.                                                   */
 MCAMP__PRIV mcamp_status mcamp__exact_interval(mcamp_ctx *ctx, const mcamp__factor *f,
                                                double sigma, double eps, mcamp_direction dir,
                                                int fine, mcamp_interval *v)
@@ -16204,13 +16204,17 @@ MCAMP__PRIV mcamp_status mcamp__exact_interval(mcamp_ctx *ctx, const mcamp__fact
     if (f->b == 1 || mcamp__too_close(f, sigma)) return MCAMP_OK;
     memset(&d, 0, sizeof d);
     d.direction = dir;
-    fine = fine && mcamp__gauss_logdelta(sqrt(f->trace_max) / sigma, eps) > -75;
-    d.rel_error = fine ? 2e-4 : 5e-4;
-    d.max_bytes = fine ? 4000000 : 1000000;
-    st = mcamp_exact_delta(ctx, &e, 1, &d, eps, v, NULL);
-    if (st == MCAMP_E_MEMORY) return st;
-    if (st < 0) { v->lower = 0; v->upper = 1; }
-    v->lower *= 1 - 1e-9;
+    for (int pass = 0; pass <= fine; pass++) {
+        mcamp_interval w = { 0, 1 };
+        d.rel_error = pass && v->upper > 1e-30 ? 1e-4 : 1e-3;
+        d.max_bytes = pass ? 4000000 : 1000000;
+        st = mcamp_exact_delta(ctx, &e, 1, &d, eps, &w, NULL);
+        if (st == MCAMP_E_MEMORY) return st;
+        if (st < 0) break;              /* it has no answer: samples must do */
+        v->lower = mcamp__dmax(v->lower, w.lower * (1 - 1e-9));
+        v->upper = mcamp__dmin(v->upper, w.upper);
+        if (v->upper <= 1e-30 && v->upper <= 1.01 * v->lower) break;
+    }
     return MCAMP_OK;
 }
 
@@ -18257,11 +18261,11 @@ MCAMP__PRIV double mcamp__solve_scale(const mcamp__solve *s, double x)
 /* What that is at x, in log delta over the target; *above: 1 if delta is certainly more
  * than the target there.                                                              */
 MCAMP__PRIV mcamp_status mcamp__known_at(mcamp_ctx *ctx, const mcamp__solve *s, double x,
-                                         double *value, int *above)
+                                         int fine, double *value, int *above)
 {
     mcamp_interval v;
     mcamp__question q = mcamp__solve_question(s, x, MCAMP_REMOVE);
-    mcamp_status st = mcamp__exact_interval(ctx, q.f, q.sigma, q.eps, s->bud->direction, 0, &v);
+    mcamp_status st = mcamp__exact_interval(ctx, q.f, q.sigma, q.eps, s->bud->direction, fine, &v);
     *above = st >= 0 && log(v.lower) > s->log_delta;
     *value = log(v.upper) + mcamp__dmin(log(v.upper / v.lower), 0.01) - s->log_delta;
     return st;
@@ -18269,10 +18273,10 @@ MCAMP__PRIV mcamp_status mcamp__known_at(mcamp_ctx *ctx, const mcamp__solve *s, 
 
 /* The same, noting x in *below if it is certainly too small. */
 MCAMP__PRIV mcamp_status mcamp__known_note(mcamp_ctx *ctx, const mcamp__solve *s, double x,
-                                           double *value, double *below)
+                                           int fine, double *value, double *below)
 {
     int above = 0;
-    mcamp_status st = mcamp__known_at(ctx, s, x, value, &above);
+    mcamp_status st = mcamp__known_at(ctx, s, x, fine, value, &above);
     if (st >= 0 && above) *below = mcamp__dmax(*below, x);
     if (st >= 0 && mcamp__progress(ctx, -1, s->by_sigma ? exp(x) : x)) return MCAMP_Q_INTERRUPTED;
     return st;
@@ -18288,17 +18292,17 @@ MCAMP__PRIV double mcamp__known_guess(const mcamp__solve *s, double hi)
     return 0.5 * log(s->f->trace_max / log1p(b * mu * mu));
 }
 
-/* A bracket of the root, in steps from there, within [lo, hi]: f(r->lo) > 0 >= f(r->hi), but
+/* A bracket of the root, in steps from x, within [lo, hi]: f(r->lo) > 0 >= f(r->hi), but
  * where lo (hi) is reached without a change of sign.                                    */
-MCAMP__PRIV mcamp_status mcamp__known_bracket(mcamp_ctx *ctx, const mcamp__solve *s, double lo,
-                                              double hi, mcamp__root *r, double *below)
+MCAMP__PRIV mcamp_status mcamp__known_bracket(mcamp_ctx *ctx, const mcamp__solve *s, int fine,
+                                              double x, double lo, double hi, mcamp__root *r,
+                                              double *below)
 {
-    double x = mcamp__dmin(hi, mcamp__dmax(lo, mcamp__known_guess(s, hi))), f, y, fy;
-    double step = 0.1 * mcamp__solve_scale(s, x);
-    mcamp_status st = mcamp__known_note(ctx, s, x, &f, below);
-    while (st == MCAMP_OK && x > lo && x < hi) {
+    double f, y, fy, step = (fine ? 4e-4 : 0.1) * mcamp__solve_scale(s, x);
+    mcamp_status st = mcamp__known_note(ctx, s, x, fine, &f, below);
+    while (st == MCAMP_OK && (f > 0 ? x < hi : x > lo)) {
         y = f > 0 ? mcamp__dmin(hi, x + step) : mcamp__dmax(lo, x - step);
-        st = mcamp__known_note(ctx, s, y, &fy, below);
+        st = mcamp__known_note(ctx, s, y, fine, &fy, below);
         if (f > 0) mcamp__root_init(r, x, f, y, fy); else mcamp__root_init(r, y, fy, x, f);
         if ((fy > 0) != (f > 0)) return st;
         x = y; f = fy; step *= 1.6;
@@ -18307,21 +18311,21 @@ MCAMP__PRIV mcamp_status mcamp__known_bracket(mcamp_ctx *ctx, const mcamp__solve
     return st;
 }
 
-/* The smallest x in [lo, hi] where that is at most 0, to a share 2e-5 of x (of sigma);
- * *below: raised to the largest x met that is certainly too small.  MCAMP_Q_MAX_ITER if
- * it is not at most 0 at hi.                                                         */
-MCAMP__PRIV mcamp_status mcamp__known_root(mcamp_ctx *ctx, const mcamp__solve *s, double lo,
-                                           double hi, double *x, double *below)
+/* The smallest x in [lo, hi] where that is at most 0, looked for from *x, to a share 1e-3 of x
+ * (of sigma), or 2e-5; *below: raised to the largest x met that is certainly too small.
+ * MCAMP_Q_MAX_ITER if it is not at most 0 at hi.                                     */
+MCAMP__PRIV mcamp_status mcamp__known_root(mcamp_ctx *ctx, const mcamp__solve *s, int fine,
+                                           double lo, double hi, double *x, double *below)
 {
-    double f = 0, at;
+    double f = 0, at, tol = fine ? 2e-5 : 1e-3;
     mcamp__root r;
-    mcamp_status st = mcamp__known_bracket(ctx, s, lo, hi, &r, below);
+    mcamp_status st = mcamp__known_bracket(ctx, s, fine, *x, lo, hi, &r, below);
     if (st != MCAMP_OK) return st;
     if (!(r.fhi <= 0)) return MCAMP_Q_MAX_ITER;
     r.fhi = mcamp__dmin(r.fhi, -1e-9);
-    while (r.flo > 0 && r.steps < 80 && r.hi - r.lo > 2e-5 * mcamp__solve_scale(s, r.hi)) {
+    while (r.flo > 0 && r.steps < 80 && r.hi - r.lo > tol * mcamp__solve_scale(s, r.hi)) {
         at = mcamp__root_next(&r);
-        if ((st = mcamp__known_note(ctx, s, at, &f, below)) != MCAMP_OK) return st;
+        if ((st = mcamp__known_note(ctx, s, at, fine, &f, below)) != MCAMP_OK) return st;
         mcamp__root_update(&r, at, f > 0 ? f : mcamp__dmin(f, -1e-9));
     }
     *x = r.flo > 0 ? r.hi : r.lo;
@@ -18336,15 +18340,17 @@ MCAMP__PRIV mcamp_status mcamp__solve_known(mcamp_ctx *ctx, mcamp__solve *s, dou
 {
     double scale;
     mcamp_status st;
-    *x = hi;
+    *x = mcamp__dmin(hi, mcamp__dmax(lo, mcamp__known_guess(s, hi)));
     *below = lo;
-    st = mcamp__known_root(ctx, s, lo, hi, x, below);
+    st = mcamp__known_root(ctx, s, 0, lo, hi, x, below);
+    if (st == MCAMP_OK) st = mcamp__known_root(ctx, s, 1, lo, hi, x, below);
+    if (st != MCAMP_OK) *x = hi;
     scale = mcamp__solve_scale(s, *x);
     for (double gap = 1e-4; st == MCAMP_OK && gap < 0.01; gap *= 3) {
         double f, at = mcamp__dmax(lo, *x - gap * scale);
         int above;
         if (*below >= at) break;
-        if ((st = mcamp__known_at(ctx, s, at, &f, &above)) < 0) return st;
+        if ((st = mcamp__known_at(ctx, s, at, 1, &f, &above)) < 0) return st;
         if (above) *below = at;
     }
     if (st != MCAMP_OK) return st;
