@@ -15033,7 +15033,7 @@ MCAMP__PRIV double mcamp__acc_share(mcamp__acc *a, double width)
 }
 
 #define MCAMP__WORK 2e8         /* atoms times frequencies at most: under a second */
-#define MCAMP__BINS_WORK 2e7    /* the same where every root of many is such a question */
+#define MCAMP__BINS_WORK 2e7    /* of bins where memory is bounded: a root of many questions */
 
 /* The line, spacing, smoothing and number of frequencies for one law; capped: fewer of them
  * than were wanted.                                                                     */
@@ -15089,7 +15089,8 @@ MCAMP__PRIV mcamp__plan mcamp__make_plan(const mcamp__sum_law *s, double lambda,
         p.n = ceil(t / p.tau) + 3;
         p.level = -loss - 30 - log(mcamp__dmax(1.0, 1 / l));
     }
-    t = mcamp__dmin((s->kernel ? MCAMP__BINS_WORK : MCAMP__WORK) / atoms, (double)max_bytes / 200);
+    t = s->kernel && max_bytes < 100000000 ? MCAMP__BINS_WORK : MCAMP__WORK;
+    t = mcamp__dmin(t / atoms, (double)max_bytes / 200);
     if (p.n > t) {                      /* more smoothing: wider, still valid */
         p.capped = 1;
         p.r = sqrt(p.r * p.r + R * R) * (p.n / t);
