@@ -4103,7 +4103,7 @@ MCAMP__ENTRY void MCAMP__K(trsm)(const double *u, double *e)
     }
 }
 
-/* ---- for part III: many scalar products, sums of outer products ------------------------------------ */
+/* ---- for part III: many scalar products, sums of outer products ------------------- */
 
 /* out[r] += <row r of a, x> */
 MCAMP__ENTRY void MCAMP__K(dots)(const double *a, size_t lda, size_t rows, const double *x,
