@@ -10799,6 +10799,7 @@ MCAMP__PRIV mcamp_status mcamp__noise_set_grid(mcamp_ctx *ctx, mcamp_noise *m, d
 
 MCAMP_API double mcamp_noise_delta(const mcamp_noise *noise, double eps)
 {
+    MCAMP__GUARD;
     if (!noise || noise->magic != MCAMP__NOISE_MAGIC || !(eps >= 0)) return mcamp__inf();
     return (1 + exp(eps)) * noise->numerics * (1 + 1e-12);
 }
@@ -22798,5 +22799,12 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__SCALE_DEGREE_MAX
 #undef MCAMP__START_FLOOR
 #undef MCAMP__HISTORY
+#undef MCAMP__ROWS
+#undef MCAMP__SHIFTS
+#undef MCAMP__WINDOWS
+#undef MCAMP__DEPTH
+#undef MCAMP__BOUND_ROUNDS
+#undef MCAMP__BINS_KINDS
+#undef MCAMP__APART
 #endif /* MCAMP__PASS == 1 */
 #endif /* C99 or C++11 */
