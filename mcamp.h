@@ -226,6 +226,17 @@
  * is in the file LICENSE and at the end of this one.
  *
  * CHANGELOG
+ *   0.3  Sessions: the lattice is the default (arithmetic, grid_sum) and delta_num bounds its
+ *        numerics; a run has a number and subkeys of all that it has agreed on;
+ *        mcamp_session_save, _load, _skip, _share, _merge, _end_float, _end_bf16; a ledger.
+ *        Saved states have a seal: those of 0.2 are not read.  Rows regenerated in FLOAT on
+ *        the lattice are refused.
+ *        mcamp_noise_next_float, _add, _add_float, _add_grid -> mcamp_noise_next with a
+ *        mcamp_noise_out; mcamp_noise_delta.
+ *        mcamp_guarantee_estimate takes C and the optimiser's result, _interval a level.
+ *        Without amplification the optimiser finds C of entries of both signs, and a bound.
+ *        JSON: account's pictures hold a list of guarantees; laplace-limit noise_ratio.
+ *        The host's floating-point environment is set and restored by every call.
  *   0.2  mcamp_statement, mcamp_basis and the old mcamp_guarantee are one object,
  *        mcamp_guarantee, which verification, plans, estimates and accountants fill.
  *        mcamp_report_answer, _statement, _statement_text, _plan_text and _session_text
@@ -240,15 +251,11 @@
  *        mcamp_session_add takes the example's index, and a round ends only with all of
  *        its members.  Groups of cyclic Poisson sampling: zero-out adjacency.  Grids that
  *        noise could leave are refused; a stream knows its session, which may not be copied.
- *        Sessions: the lattice is the default (arithmetic, grid_sum); a run has a number and
- *        subkeys of all that it has agreed on; mcamp_session_save, _load, _skip; a ledger.
- *        Saved states have a seal: those of 0.1 are not read.
  *        Functions that only tests called are gone: second ways to multiply and to invert
  *        C, gauss distribution functions, jumps of the simulation's generator, weaker
  *        bounds of tallies, mcamp_renyi, keyed normals outside a stream, single questions
  *        to batches, factors of clipping, going back in noise. New: mcamp_record_*,
- *        mcamp_verify_sampled.  mcamp_noise_next_float, _add, _add_float, _add_grid ->
- *        mcamp_noise_next with a mcamp_noise_out.
+ *        mcamp_verify_sampled.
  */
 #if !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
 #  error "mcamp.h: needs C99 (-std=c99) or C++11: a project in ISO C90 includes it in a file \
@@ -263,12 +270,12 @@ of its own that is compiled so"
 #include <stdint.h>
 
 #define MCAMP_VERSION_MAJOR 0
-#define MCAMP_VERSION_MINOR 2
+#define MCAMP_VERSION_MINOR 3
 #define MCAMP_VERSION_PATCH 0
 #define MCAMP_VERSION \
     (MCAMP_VERSION_MAJOR * 10000 + MCAMP_VERSION_MINOR * 100 + \
      MCAMP_VERSION_PATCH)
-#define MCAMP_VERSION_TEXT "0.2.0"
+#define MCAMP_VERSION_TEXT "0.3.0"
 
 #ifndef MCAMP_API
 #  ifdef MCAMP_STATIC
