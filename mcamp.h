@@ -8464,8 +8464,8 @@ MCAMP__PRIV void mcamp__mix_component(mcamp__mixture *m, size_t q, size_t b, con
     if (!mcamp__finite(least)) least = 0;
     for (size_t c = 0; c < b; c++) sum += var[c] > 0 ? exp(off[c] + least) : 0;
     for (size_t c = 0; c < b; c++) {
-        double base = (sum > 0 ? 0.1 : 1) / (double)b;
-        if (sum > 0 && var[c] > 0) base += 0.9 * exp(off[c] + least) / sum;
+        double base = 0.1 / (double)b;
+        base += sum > 0 && var[c] > 0 ? 0.9 * exp(off[c] + least) / sum : 0.9 * !(sum > 0) / (double)b;
         off[c] += log(base);
         upto[c] = base + (c ? upto[c - 1] : 0);
         s[c] /= h;
