@@ -661,10 +661,8 @@ typedef enum mcamp_method {
                                 * direction, exact integral along it          */
     MCAMP_METHOD_MODE    = 4,  /* exact integral along the largest mode; no
                                 * proven range: estimates only; remove only   */
-    MCAMP_METHOD_EXACT   = 5,  /* in results: without samples, by a closed form
+    MCAMP_METHOD_EXACT   = 5   /* in results: without samples, by a closed form
                                 * or section exact                            */
-    MCAMP_METHOD_SHIFTS  = 6   /* a mixture of shifted laws: estimates where
-                                * few modes decide; remove only               */
 } mcamp_method;
 
 /* What a set of samples leaves behind.  Tallies merge by adding integers, so
@@ -3164,25 +3162,18 @@ typedef struct mcamp__draw {
     double acc, prod;   /* log of the product of z = acc + log(prod) */
 } mcamp__draw;
 
-/* The entry in which u falls; upto: running sums. */
-MCAMP__PRIV size_t mcamp__pick(const double *upto, size_t n, double u)
-{
-    size_t lo = 0;
-    u *= upto[n - 1];
-    while (n > 1) {
-        size_t half = n / 2;
-        if (upto[lo + half - 1] <= u) lo += half;
-        n -= half;
-    }
-    return lo;
-}
-
 /* The first draw, from base itself. */
 MCAMP__PRIV uint32_t mcamp__tuple_first(const mcamp__tuple *p, double u)
 {
-    size_t n = p->b;
+    size_t lo = 0, n = p->b;
     if (p->uniform) return (uint32_t)mcamp__zmin((size_t)(u * (double)n), n - 1);
-    return (uint32_t)mcamp__pick(p->upto, n, u);
+    u *= p->upto[n - 1];
+    while (n > 1) {
+        size_t half = n / 2;
+        if (p->upto[lo + half - 1] <= u) lo += half;
+        n -= half;
+    }
+    return (uint32_t)lo;
 }
 
 /* Multiplies the running product; magnitudes are moved to acc in time. */
@@ -7773,22 +7764,6 @@ MCAMP__PRIV double mcamp__add_log_bound(const mcamp__model *m, double eps)
 
 /* ---- samplers ------------------------------------------------------------ */
 
-/* SHIFTS: a mixture of laws N(s_c <mean of the modes c .. c+h-1>, .), c drawn from
- * base: a component for each window h and each of three s, and as the last one P itself.  */
-#define MCAMP__WINDOWS 8
-#define MCAMP__SHIFTS  (3 * MCAMP__WINDOWS + 1)
-
-typedef struct mcamp__mixture {
-    size_t windows, count;              /* count: components, 3 windows + 1       */
-    size_t width[MCAMP__WINDOWS];
-    double share[MCAMP__SHIFTS];        /* of a component; 0: left out            */
-    double *rows;                       /* 3 rows of b for each component but P:  */
-    size_t rows_count;
-    double *s, *off, *upto;             /* s_c/h; log base_c - s_c^2 a/2; sums of base */
-    double *sums;                       /* dense a: sums of its first c rows, c <= b */
-    size_t sums_count;
-} mcamp__mixture;
-
 typedef struct mcamp__sampler {
     mcamp__model m;
     mcamp_direction dir;
@@ -7807,7 +7782,6 @@ typedef struct mcamp__sampler {
     size_t active_count;
     int never;                  /* add: rho >= share of zero modes >= e^-eps  */
     mcamp__tuple tuple;
-    mcamp__mixture mix;             /* SHIFTS */
 } mcamp__sampler;
 
 /* Per-worker memory: tiles of b rows of MCAMP__S samples, and a row of samples
@@ -7843,7 +7817,7 @@ MCAMP__PRIV mcamp_status mcamp__scratch_init(mcamp_ctx *ctx, const mcamp__sample
     tile /= 3;
     w->index_count = MCAMP__S * mcamp__zmax(p->k, 1);
     w->index = (uint32_t *)mcamp__new(ctx, w->index_count, sizeof *w->index);
-    w->work_count = p->tuple.b ? mcamp__tuple_work(&p->tuple) : p->mix.count * MCAMP__S;
+    w->work_count = p->tuple.b ? mcamp__tuple_work(&p->tuple) : 0;
     w->work = mcamp__new_doubles(ctx, w->work_count);
     if (!w->index || !w->work) st = mcamp__fail(ctx, MCAMP_E_MEMORY, "ctx", 0);
     if (st >= 0) st = mcamp__buf_new(ctx, 3 * tile, &w->tiles);
@@ -8068,103 +8042,6 @@ MCAMP__PRIV void mcamp__tile_mode(mcamp_vecset vs, const mcamp__sampler *p,
     }
 }
 
-/* SHIFTS.  With g-bar_c the mean of g over window c and a_c its variance, component q has
- * the density  R_q(X) = sum_c base_c exp(s_c g-bar_c - s_c^2 a_c / 2)  with respect to Q
- * (that of a normal law moved by s_c g-bar_c), so of X from the mixture of density
- * S = sum_q share_q R_q the value F(X)/S(X) has the mean E_Q F: unbiased, whatever the
- * windows, s, base and shares are.  Its square has the mean E_Q[F^2/S], at most 1/share_q
- * times what law q alone would have, for every q: no component can spoil what another
- * one does well.  The last component is P, R = rho, so a value is at most 1/share.     */
-
-/* Adds the shift of component q at window c to row[b]. */
-MCAMP__PRIV void mcamp__mix_shift(const mcamp__sampler *p, size_t q, size_t c, double *row)
-{
-    const mcamp__mixture *m = &p->mix;
-    size_t b = p->m.b, h = q + 1 < m->count ? m->width[q / 3] : 1, end = c + h;
-    double s = q + 1 < m->count ? m->s[q * b + c] : 1;
-    if (p->m.diagonal) {
-        for (size_t i = 0; i < b; i++) row[i] = 0;
-        for (size_t i = c; i < end; i++) row[i % b] = s * p->m.a[i % b];
-    } else if (h == 1) {
-        for (size_t i = 0; i < b; i++) row[i] = s * p->m.a[c * b + i];
-    } else {
-        const double *from = m->sums + c * b, *to = m->sums + (end <= b ? end : b) * b;
-        const double *more = m->sums + (end <= b ? 0 : end - b) * b;
-        for (size_t i = 0; i < b; i++) row[i] = s * (to[i] - from[i] + more[i]);
-    }
-}
-
-/* Draws component and window of every sample of the tile and adds their shifts. */
-MCAMP__PRIV void mcamp__tile_move(mcamp_vecset vs, const mcamp__sampler *p, mcamp_rng *r,
-                                  mcamp__scratch *w)
-{
-    const mcamp__mixture *m = &p->mix;
-    double upto[MCAMP__SHIFTS], sum = 0;
-    size_t b = p->m.b;
-    for (size_t q = 0; q < m->count; q++) upto[q] = sum += m->share[q];
-    for (size_t s = 0; s < MCAMP__S; s++) {
-        size_t q = mcamp__pick(upto, m->count, mcamp_rng_uniform(r)), c;
-        double u = mcamp_rng_uniform(r);
-        if (q + 1 < m->count) c = mcamp__pick(m->upto + q * b, b, u);
-        else c = mcamp__zmin((size_t)(u * (double)b), b - 1);
-        mcamp__mix_shift(p, q, c, w->shift.p + s * b);
-    }
-    mcamp__vec_add_shifts(vs, w->x, b, w->shift.p);
-}
-
-/* z_c := the sum of the h rows of x from c on, cyclically. */
-MCAMP__PRIV void mcamp__tile_window(const double *x, size_t b, size_t h, double *sum, double *z)
-{
-    const size_t S = MCAMP__S;
-    for (size_t s = 0; s < S; s++) sum[s] = 0;
-    for (size_t i = 0; i < h; i++)
-        for (size_t s = 0; s < S; s++) sum[s] += x[i * S + s];
-    for (size_t c = 0; c < b; c++) {
-        const double *in = x + (c + h < b ? c + h : c + h - b) * S, *out = x + c * S;
-        for (size_t s = 0; s < S; s++) {
-            z[c * S + s] = sum[s];
-            sum[s] += in[s] - out[s];
-        }
-    }
-}
-
-/* log R_q to w->work, row q; Y is in w->r. */
-MCAMP__PRIV void mcamp__tile_ratios(mcamp_vecset vs, const mcamp__sampler *p, mcamp__scratch *w)
-{
-    const mcamp__mixture *m = &p->mix;
-    const size_t b = p->m.b, S = MCAMP__S;
-    size_t ready = m->windows;
-    for (size_t q = 0; q + 1 < m->count; q++) {
-        const double *k = m->s + q * b;
-        if (!(m->share[q] > 0)) continue;
-        if (ready != q / 3)
-            mcamp__tile_window(w->x, b, m->width[ready = q / 3], w->u, w->z);
-        for (size_t c = 0; c < b; c++)
-            for (size_t s = 0; s < S; s++) w->slope[c * S + s] = k[c] * w->z[c * S + s];
-        mcamp__vec_lse(vs, w->slope, b, m->off + q * b, NULL, NULL, w->work + q * S, NULL);
-    }
-    memcpy(w->work + (m->count - 1) * S, w->r, S * sizeof(double));
-}
-
-/* (rho - e^eps)_+ over the mixture's density. */
-MCAMP__PRIV void mcamp__tile_shifts(mcamp_vecset vs, const mcamp__sampler *p, mcamp_rng *r,
-                                    mcamp__scratch *w)
-{
-    const mcamp__mixture *m = &p->mix;
-    mcamp__tile_move(vs, p, r, w);
-    mcamp__vec_lse(vs, w->x, p->m.b, p->off_loss, NULL, NULL, w->r, NULL);
-    mcamp__tile_ratios(vs, p, w);
-    for (size_t s = 0; s < MCAMP__S; s++) {
-        double y = w->r[s], top = -mcamp__inf(), sum = 0;
-        for (size_t q = 0; q < m->count; q++)
-            if (m->share[q] > 0) top = mcamp__dmax(top, w->work[q * MCAMP__S + s]);
-        for (size_t q = 0; q < m->count; q++)
-            if (m->share[q] > 0) sum += m->share[q] * exp(w->work[q * MCAMP__S + s] - top);
-        w->t[s] = y <= p->eps ? -mcamp__inf() : y + mcamp__log1mexp(p->eps - y);
-        w->v[s] = w->t[s] - top - log(sum);
-    }
-}
-
 /* One tile: w->v receives the logarithms of MCAMP__S values. */
 MCAMP__PRIV void mcamp__tile(mcamp_vecset vs, const mcamp__sampler *p,
                              mcamp__rng8 *normals, mcamp_rng *r, mcamp__scratch *w)
@@ -8172,7 +8049,6 @@ MCAMP__PRIV void mcamp__tile(mcamp_vecset vs, const mcamp__sampler *p,
     mcamp__vec_normals(vs, normals, w->z, p->m.b * MCAMP__S);
     mcamp__model_product(vs, &p->m, w->z, w->x);
     if (p->method == MCAMP_METHOD_MODE) { mcamp__tile_mode(vs, p, r, w); return; }
-    if (p->method == MCAMP_METHOD_SHIFTS) { mcamp__tile_shifts(vs, p, r, w); return; }
     if (p->dir == MCAMP_ADD) {
         if (p->method == MCAMP_METHOD_PLAIN) mcamp__tile_plain_add(vs, p, w);
         else                                 mcamp__tile_common_add(vs, p, w);
@@ -8195,21 +8071,9 @@ MCAMP__PRIV void mcamp__tally_init(const mcamp__sampler *p, mcamp_tally *t)
     t->log_range = p->log_range;
 }
 
-/* SHIFTS: log F, log F/S and log R_q of a tile's samples, for a pilot. */
-MCAMP__PRIV double *mcamp__mix_record(const mcamp__sampler *p, const mcamp__scratch *w,
-                                      double *to)
-{
-    for (size_t s = 0; s < MCAMP__S; s++) {
-        *to++ = w->t[s];
-        *to++ = w->v[s];
-        for (size_t q = 0; q < p->mix.count; q++) *to++ = w->work[q * MCAMP__S + s];
-    }
-    return to;
-}
-
 MCAMP__PRIV void mcamp__sample_block(mcamp_vecset vs, const mcamp__sampler *p,
                                      uint64_t seed, uint32_t purpose, uint64_t block,
-                                     mcamp__scratch *w, mcamp_tally *t, double *record)
+                                     mcamp__scratch *w, mcamp_tally *t)
 {
     mcamp__rng8 normals;
     mcamp_rng r;
@@ -8218,7 +8082,6 @@ MCAMP__PRIV void mcamp__sample_block(mcamp_vecset vs, const mcamp__sampler *p,
     for (size_t i = 0; i < MCAMP_BLOCK / MCAMP__S; i++) {
         mcamp__tile(vs, p, &normals, &r, w);
         for (size_t s = 0; s < MCAMP__S; s++) mcamp__tally_add(t, w->v[s]);
-        if (record) record = mcamp__mix_record(p, w, record);
     }
 }
 
@@ -8236,8 +8099,6 @@ MCAMP__PRIV void mcamp__sampler_free(mcamp_ctx *ctx, mcamp__sampler *p)
     mcamp__delete_doubles(ctx, p->exp_rest, b * b);
     mcamp__delete(ctx, p->active, b, sizeof *p->active);
     mcamp__tuple_free(ctx, &p->tuple);
-    mcamp__delete_doubles(ctx, p->mix.rows, p->mix.rows_count);
-    mcamp__delete_doubles(ctx, p->mix.sums, p->mix.sums_count);
     mcamp__model_free(ctx, &p->m);
     memset(p, 0, sizeof *p);
 }
@@ -8404,146 +8265,6 @@ MCAMP__PRIV mcamp_status mcamp__sampler_order(mcamp_ctx *ctx, mcamp__sampler *p,
     return st;
 }
 
-/* ---- the mixture of shifts: where to ------------------------------------------ *
- * All of it is a choice: any window, s, base and share gives unbiased values.         */
-
-/* s with which the mean of rho, g-bar_c held at its shifted mean s a_c, is e^eps:
- *     (1/b) sum_i exp(s k_i - k_i^2 / (2 a_c)) = e^eps,   k_i = cov(g_i, g-bar_c),
- * the likeliest place where rho meets e^eps, as the large deviations of one direction
- * have it.  The left side is convex and increasing in s: Newton's method from the right. */
-MCAMP__PRIV double mcamp__mix_root(const double *k, size_t b, double var, double eps)
-{
-    double top = 0, s, want = eps + log((double)b);
-    for (size_t i = 0; i < b; i++) top = mcamp__dmax(top, k[i]);
-    if (!(top > 0) || !(var > 0)) return 0;
-    s = (want + 0.5 * top * top / var) / top;
-    for (int n = 0; n < 30; n++) {
-        double most = s * top, sum = 0, slope = 0, step;
-        for (size_t i = 0; i < b; i++) {
-            double e = exp(s * k[i] - 0.5 * k[i] * k[i] / var - most);
-            sum += e;
-            slope += e * k[i];
-        }
-        step = slope > 0 ? (most + log(sum) - want) * sum / slope : 0;
-        if (!(step > 1e-3 * s)) break;
-        s = mcamp__dmax(s - step, 0);
-    }
-    return s;
-}
-
-/* a_c of every window of width h, to var. */
-MCAMP__PRIV void mcamp__mix_variances(const mcamp__sampler *p, size_t h, double *var)
-{
-    size_t b = p->m.b;
-    for (size_t c = 0; c < b; c++) {
-        double sum = 0, hh = (double)h;
-        for (size_t j = c; j < c + h; j++) {
-            size_t i = j % b, end = c + h;
-            if (p->m.diagonal)  sum += p->m.a[i];
-            else if (h == 1)    sum += p->m.a[i * b + i];
-            else sum += p->mix.sums[(end <= b ? end : b) * b + i] - p->mix.sums[c * b + i] +
-                        (end <= b ? 0 : p->mix.sums[(end - b) * b + i]);
-        }
-        var[c] = mcamp__dmax(sum / (hh * hh), 0);
-    }
-}
-
-/* One component: s to level/a_c + step/sqrt(a_c), base by the odds of going that far, a
- * tenth of it uniform.                                                                */
-MCAMP__PRIV void mcamp__mix_component(mcamp__mixture *m, size_t q, size_t b, const double *level,
-                                      const double *var, double step)
-{
-    double *s = m->s + q * b, *off = m->off + q * b, *upto = m->upto + q * b;
-    double least = mcamp__inf(), sum = 0, h = (double)m->width[q / 3];
-    for (size_t c = 0; c < b; c++) {
-        double r = sqrt(var[c]);
-        s[c] = r > 0 ? mcamp__dmax(level[c] / var[c] + step / r, 0) : 0;
-        off[c] = -0.5 * s[c] * s[c] * var[c];
-        if (r > 0) least = mcamp__dmin(least, -off[c]);
-    }
-    if (!mcamp__finite(least)) least = 0;
-    for (size_t c = 0; c < b; c++) sum += var[c] > 0 ? exp(off[c] + least) : 0;
-    for (size_t c = 0; c < b; c++) {
-        double base = 0.1 / (double)b;
-        base += sum > 0 && var[c] > 0 ? 0.9 * exp(off[c] + least) / sum : 0.9 * !(sum > 0) / (double)b;
-        off[c] += log(base);
-        upto[c] = base + (c ? upto[c - 1] : 0);
-        s[c] /= h;
-    }
-}
-
-/* All components of one window.  The level s a_c is found at eight places, and taken from
- * the one before everywhere else.  level, var: b each; row: b.                         */
-MCAMP__PRIV void mcamp__mix_window(mcamp__sampler *p, size_t w, double *level, double *var,
-                                   double *row)
-{
-    static const double step[3] = { -1.2, -0.4, 0.4 };
-    mcamp__mixture *m = &p->mix;
-    size_t b = p->m.b, h = m->width[w], each = (b + 7) / 8;
-    mcamp__mix_variances(p, h, var);
-    for (size_t c = 0; c < b; c++) m->s[3 * w * b + c] = 1 / (double)h;
-    for (size_t c = 0; c < b; c++) {
-        if (c % each) { level[c] = level[c - 1]; continue; }
-        mcamp__mix_shift(p, 3 * w, c, row);
-        level[c] = mcamp__mix_root(row, b, var[c], p->eps) * var[c];
-    }
-    for (size_t i = 0; i < 3; i++) mcamp__mix_component(m, 3 * w + i, b, level, var, step[i]);
-}
-
-/* Windows of 1, 3, 9, .. modes while they overlap, and of all. */
-MCAMP__PRIV void mcamp__mix_widths(const mcamp__sampler *p, mcamp__mixture *m)
-{
-    size_t b = p->m.b, reach = 1;
-    for (size_t j = 1; !p->m.diagonal && j < b; j++) reach += p->m.a[j] > p->m.idle;
-    reach = mcamp__zmin(mcamp__zmax(reach * 3 / 4, 1), b - 1);
-    m->windows = 0;
-    for (size_t h = 1; h <= reach && m->windows + 1 < MCAMP__WINDOWS; h *= 3)
-        m->width[m->windows++] = h;
-    m->width[m->windows++] = b;
-    m->count = 3 * m->windows + 1;
-}
-
-MCAMP__PRIV mcamp_status mcamp__mix_alloc(mcamp_ctx *ctx, mcamp__mixture *m, size_t b, int dense)
-{
-    if (!mcamp__mul_size(b, 3 * m->count, &m->rows_count) ||
-        !mcamp__mul_size(b + 1, dense ? b : 0, &m->sums_count))
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
-    m->rows = mcamp__new_doubles(ctx, m->rows_count);
-    m->sums = mcamp__new_doubles(ctx, m->sums_count);
-    if (!m->rows || !m->sums) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
-    m->s = m->rows;
-    m->off = m->s + (m->count - 1) * b;
-    m->upto = m->off + (m->count - 1) * b;
-    return MCAMP_OK;
-}
-
-/* Shares, and the range 1/share of P that follows. */
-MCAMP__PRIV void mcamp__mix_share(mcamp__sampler *p, const double *share)
-{
-    for (size_t q = 0; q < p->mix.count; q++) p->mix.share[q] = share[q];
-    p->log_range = 1e-9 - log(share[p->mix.count - 1]);
-}
-
-MCAMP__PRIV mcamp_status mcamp__sampler_mix(mcamp_ctx *ctx, mcamp__sampler *p)
-{
-    mcamp__mixture *m = &p->mix;
-    double *own, share[MCAMP__SHIFTS];
-    size_t b = p->m.b;
-    mcamp_status st;
-    mcamp__mix_widths(p, m);
-    if ((st = mcamp__mix_alloc(ctx, m, b, !p->m.diagonal)) < 0) return st;
-    own = mcamp__new_doubles(ctx, 3 * b);
-    if (!own) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
-    for (size_t i = 0; i < m->sums_count; i++)
-        m->sums[i] = i < b ? 0 : m->sums[i - b] + p->m.a[i - b];
-    for (size_t w = 0; w < m->windows; w++)
-        mcamp__mix_window(p, w, own, own + b, own + 2 * b);
-    mcamp__delete_doubles(ctx, own, 3 * b);
-    for (size_t q = 0; q < m->count; q++) share[q] = 1 / (double)m->count;
-    mcamp__mix_share(p, share);
-    return MCAMP_OK;
-}
-
 /* Range and scale of the methods without tuples. */
 MCAMP__PRIV void mcamp__sampler_simple_range(mcamp__sampler *p)
 {
@@ -8568,7 +8289,6 @@ MCAMP__PRIV int mcamp__method_fits(const mcamp__factor *f, mcamp_direction dir,
     case MCAMP_METHOD_TILTED:  return remove;
     case MCAMP_METHOD_COMMON:  return !remove || !f->diagonal;
     case MCAMP_METHOD_MODE:    return remove;
-    case MCAMP_METHOD_SHIFTS:  return remove;
     default:                   return 0;
     }
 }
@@ -8583,8 +8303,7 @@ MCAMP__PRIV mcamp_status mcamp__sampler_build(mcamp_ctx *ctx, const mcamp__facto
                                               size_t k, double stickiness,
                                               double log_scale, mcamp__sampler *p)
 {
-    int mix = method == MCAMP_METHOD_SHIFTS;
-    int order = dir == MCAMP_REMOVE && method != MCAMP_METHOD_MODE && !mix;
+    int order = dir == MCAMP_REMOVE && method != MCAMP_METHOD_MODE;
     mcamp_status st;
     memset(p, 0, sizeof *p);
     st = mcamp__model_init(ctx, f, sigma, &p->m);
@@ -8595,8 +8314,6 @@ MCAMP__PRIV mcamp_status mcamp__sampler_build(mcamp_ctx *ctx, const mcamp__facto
     if (st >= 0 && order) {
         st = mcamp__sampler_order(ctx, p, method == MCAMP_METHOD_PLAIN ? 1 : k, stickiness);
         if (method == MCAMP_METHOD_PLAIN) p->log_range = 1e-9;
-    } else if (st >= 0 && mix) {
-        st = mcamp__sampler_mix(ctx, p);
     } else if (st >= 0) {
         mcamp__sampler_simple_range(p);
     }
@@ -8617,7 +8334,6 @@ typedef struct mcamp__job {
     mcamp_vecset vec;
     uint64_t seed, first, blocks, tasks;
     uint32_t purpose;
-    double *record;             /* of a pilot, or NULL */
 } mcamp__job;
 
 /* Task i takes every tasks-th block.  Which task takes which block does not
@@ -8627,8 +8343,7 @@ MCAMP__PRIV void mcamp__job_task(void *arg, size_t i)
     mcamp__job *j = (mcamp__job *)arg;
     for (uint64_t n = i; n < j->blocks; n += j->tasks)
         mcamp__sample_block(j->vec, j->sampler, j->seed, j->purpose, j->first + n,
-                            &j->scratch[i], &j->tally[i], j->record ? j->record +
-                            n * MCAMP_BLOCK * (j->sampler->mix.count + 2) : NULL);
+                            &j->scratch[i], &j->tally[i]);
 }
 
 /* Workers: memory for running blocks of one sampler on all threads. */
@@ -8663,29 +8378,21 @@ MCAMP__PRIV mcamp_status mcamp__workers_init(mcamp_ctx *ctx, const mcamp__sample
 }
 
 /* Adds blocks first .. first+blocks-1 of a stream to the tally. */
-MCAMP__PRIV mcamp_status mcamp__run_recorded(mcamp_ctx *ctx, const mcamp__sampler *p,
-                                             mcamp__workers *w, uint64_t seed,
-                                             uint32_t purpose, uint64_t first,
-                                             uint64_t blocks, double *record, mcamp_tally *t)
-{
-    mcamp__job j;
-    mcamp_status st = MCAMP_OK;
-    j.sampler = p; j.scratch = w->scratch; j.tally = w->tally; j.vec = ctx->vec;
-    j.seed = seed; j.purpose = purpose; j.first = first; j.blocks = blocks;
-    j.tasks = w->count; j.record = record;
-    for (size_t i = 0; i < w->count; i++) mcamp__tally_init(p, &w->tally[i]);
-    mcamp__run(ctx, w->count, mcamp__job_task, &j);
-    for (size_t i = 0; st >= 0 && i < w->count; i++)
-        st = mcamp_tally_merge(ctx, t, &w->tally[i]);
-    return st;
-}
-
 MCAMP__PRIV mcamp_status mcamp__run_blocks(mcamp_ctx *ctx, const mcamp__sampler *p,
                                            mcamp__workers *w, uint64_t seed,
                                            uint32_t purpose, uint64_t first,
                                            uint64_t blocks, mcamp_tally *t)
 {
-    return mcamp__run_recorded(ctx, p, w, seed, purpose, first, blocks, NULL, t);
+    mcamp__job j;
+    mcamp_status st = MCAMP_OK;
+    j.sampler = p; j.scratch = w->scratch; j.tally = w->tally; j.vec = ctx->vec;
+    j.seed = seed; j.purpose = purpose; j.first = first; j.blocks = blocks;
+    j.tasks = w->count;
+    for (size_t i = 0; i < w->count; i++) mcamp__tally_init(p, &w->tally[i]);
+    mcamp__run(ctx, w->count, mcamp__job_task, &j);
+    for (size_t i = 0; st >= 0 && i < w->count; i++)
+        st = mcamp_tally_merge(ctx, t, &w->tally[i]);
+    return st;
 }
 
 /* ---- public samplers ------------------------------------------------------- */
@@ -8814,7 +8521,6 @@ typedef struct mcamp__choice {
     size_t k;
     double log_scale;
     double sticky;              /* of the tilted laws; 0: none                      */
-    double share[MCAMP__SHIFTS];    /* SHIFTS; all 0: alike                         */
     double rel_var, mean;       /* as a pilot saw them; mean 0: unknown             */
 } mcamp__choice;
 
@@ -8846,13 +8552,8 @@ MCAMP__PRIV mcamp__question mcamp__ask(const mcamp__factor *f, double sigma, dou
 MCAMP__PRIV mcamp_status mcamp__question_sampler(mcamp_ctx *ctx, const mcamp__question *q,
                                                  const mcamp__choice *c, mcamp__sampler *p)
 {
-    mcamp_status st = mcamp__sampler_build(ctx, q->f, q->sigma, q->eps, q->dir, c->method,
-                                           c->k, c->sticky, c->log_scale, p);
-    if (st < 0 || c->method != MCAMP_METHOD_SHIFTS || !(c->share[p->mix.count - 1] > 0))
-        return st;
-    mcamp__mix_share(p, c->share);
-    p->log_scale = mcamp__dmin(p->log_range, c->log_scale);
-    return st;
+    return mcamp__sampler_build(ctx, q->f, q->sigma, q->eps, q->dir, c->method, c->k,
+                                c->sticky, c->log_scale, p);
 }
 
 /* P and Q so near each other that rounding moves rho - 1 by 1e-9 of itself: nothing
@@ -17385,8 +17086,7 @@ MCAMP__PRIV mcamp_status mcamp__budget_resolve(mcamp_ctx *ctx, const mcamp_budge
         return mcamp__fail(ctx, MCAMP_E_SIZE, "max_samples", (double)out->max_samples);
     if ((int)out->direction < 0 || out->direction > MCAMP_ADD)
         return mcamp__fail(ctx, MCAMP_E_ARG, "direction", (double)out->direction);
-    if ((int)out->method < 0 ||
-        (out->method > MCAMP_METHOD_MODE && out->method != MCAMP_METHOD_SHIFTS))
+    if ((int)out->method < 0 || out->method > MCAMP_METHOD_MODE)
         return mcamp__fail(ctx, MCAMP_E_ARG, "method", (double)out->method);
     if (out->order > MCAMP__ORDER_MAX)
         return mcamp__fail(ctx, MCAMP_E_ARG, "order", (double)out->order);
@@ -17460,6 +17160,40 @@ MCAMP__PRIV mcamp_status mcamp__question_run(mcamp_ctx *ctx, const mcamp__questi
     return st;
 }
 
+/* The candidates for estimates: around the order of smallest range k0 variance
+ * is smallest somewhat above it; one dominating mode is better served by MODE.    */
+MCAMP__PRIV size_t mcamp__candidates(const mcamp__question *q, size_t k0,
+                                     double log_scale, mcamp__choice *c)
+{
+    static const int quarters[5] = { 4, 5, 6, 8, 10 };
+    size_t n = 0, last = 0;
+    int diagonal = q->f->diagonal;
+    for (size_t i = 0; i < 8; i++) c[i].log_scale = log_scale;
+    if (q->dir == MCAMP_ADD) {
+        c[n].k = 0; c[n++].method = MCAMP_METHOD_COMMON;
+        return n;
+    }
+    for (size_t i = 0; i < (diagonal ? 1u : 5u); i++) {
+        size_t k = (k0 * (size_t)quarters[i] + 2) / 4;
+        if (k == last || k > MCAMP__ORDER_MAX) continue;
+        c[n].k = last = k;
+        c[n++].method = diagonal ? MCAMP_METHOD_TILTED : MCAMP_METHOD_COMMON;
+    }
+    c[n].k = 0; c[n++].method = MCAMP_METHOD_MODE;
+    return n;
+}
+
+/* Seconds per sample, relatively; fixed numbers, so that nothing depends on the
+ * machine.                                                                        */
+MCAMP__PRIV double mcamp__method_cost(mcamp_method method)
+{
+    switch (method) {
+    case MCAMP_METHOD_COMMON:  return 2;
+    case MCAMP_METHOD_MODE:    return 4;
+    default:                   return 1;
+    }
+}
+
 /* Mean square over squared mean, less 1; infinite if nothing was seen. */
 MCAMP__PRIV double mcamp__tally_rel_var(const mcamp_tally *t)
 {
@@ -17487,156 +17221,64 @@ MCAMP__PRIV uint64_t mcamp__blocks_for(double rel_var, double rel_error, uint64_
     return n > 2 ? (uint64_t)n + 1 : (most < 2 ? most : 2);
 }
 
-/* One law on the pilot stream. */
+/* One candidate on the pilot stream. */
 MCAMP__PRIV mcamp_status mcamp__pilot_run(mcamp_ctx *ctx, const mcamp__question *q,
-                                          mcamp__choice *c, mcamp_tally *t)
+                                          mcamp__choice *c, size_t rung, uint64_t blocks,
+                                          double *err, mcamp_tally *t)
 {
     mcamp_status st = mcamp__question_run(ctx, q, c,
-        MCAMP__PURPOSE(MCAMP__STREAM_PILOT, 0, q->dir), 1, t);
+        MCAMP__PURPOSE(MCAMP__STREAM_PILOT, rung, q->dir), blocks, t);
     if (st < 0) return st;
     c->rel_var = mcamp__tally_rel_var(t);
     c->mean = mcamp__finite(c->rel_var) ? mcamp_tally_mean(t) : 0;
+    *err = mcamp__finite(c->rel_var) ? mcamp_tally_std_error(t) : 0;
     return st;
 }
 
-/* 1 if the law of smallest range will do: its range is within 64 times the mean that one
- * block saw (which no missing sample can explain), and what remains to be drawn costs no
- * more than looking for another law.                                                */
-MCAMP__PRIV int mcamp__pilot_enough(const mcamp__choice *c, double log_range, double rel_error)
+/* 1 if the law of smallest range will do without looking at the others: its range is
+ * within 64 times the mean that one block saw (which no missing sample can explain),
+ * and what remains to be drawn costs no more than trying the others.                */
+MCAMP__PRIV int mcamp__pilot_enough(const mcamp__question *q, const mcamp__choice *c,
+                                    double log_range, double rel_error)
 {
-    return exp(log_range) <= 64 * c->mean &&
+    return c->method == mcamp__default_method(q->f, q->dir) &&
+           exp(log_range) <= 64 * c->mean &&
            mcamp__blocks_for(c->rel_var, rel_error, UINT64_MAX) <= 24;
 }
 
-/* ---- shares of the mixture of shifts ---- *
- * The second moment of a value under shares share', sum F^2 / (S' S) over samples from S,
- * is convex in share'; the update  share'_q *= (E[F^2 R_q / (S'^2 S)] / E[F^2 / (S' S)])^(1/2)
- * lowers it and keeps the sum near 1.  A pilot's rows hold log F, log F/S and the log R_q. */
-
-/* Rows of F = 0 are dropped; the others become exp(log F + log F/S - top - *scale) with top
- * the largest log R_q, v, and exp(log R_q - top).  Returns how many are left; *mean: of v. */
-MCAMP__PRIV size_t mcamp__mix_rows(double *rec, size_t n, size_t count, const double *share,
-                                   double *scale, double *mean)
-{
-    size_t kept = 0, ld = count + 2;
-    double big = -mcamp__inf();
-    *mean = 0;
-    for (size_t i = 0; i < n; i++) {
-        double *row = rec + i * ld, *to = rec + kept * ld, top = -mcamp__inf();
-        if (!(row[1] >= -DBL_MAX)) continue;
-        for (size_t q = 0; q < count; q++)
-            if (share[q] > 0) top = mcamp__dmax(top, row[2 + q]);
-        to[0] = row[0] + row[1] - top;
-        to[1] = row[1];
-        big = mcamp__dmax(big, to[0]);
-        for (size_t q = 0; q < count; q++)
-            to[2 + q] = share[q] > 0 ? exp(row[2 + q] - top) : 0;
-        *mean += exp(to[1]) / (double)n;
-        kept++;
-    }
-    for (size_t i = 0; i < kept; i++) rec[i * ld] = exp(rec[i * ld] - big);
-    *scale = big;
-    return kept;
-}
-
-/* One update; returns the second moment before it, times n. */
-MCAMP__PRIV double mcamp__mix_step(const double *rec, size_t n, size_t count, double *share)
-{
-    double gain[MCAMP__SHIFTS] = { 0 }, total = 0, sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        const double *row = rec + i * (count + 2), *e = row + 2;
-        double mix = 0, v;
-        for (size_t q = 0; q < count; q++) mix += share[q] * e[q];
-        v = row[0] / mix;
-        total += v;
-        for (size_t q = 0; q < count; q++) gain[q] += v / mix * e[q];
-    }
-    if (!(total > 0)) return 0;
-    for (size_t q = 0; q < count; q++) sum += share[q] *= sqrt(gain[q] / total);
-    for (size_t q = 0; q < count; q++) share[q] /= sum;
-    return total;
-}
-
-/* The best shares by a pilot's n rows.  Components with less than a thirtieth are left
- * out (at first only where their window's others are, too); a part of the whole is kept
- * for all of the others alike.  c: share, and rel_var and mean as they follow.         */
-MCAMP__PRIV void mcamp__mix_tune(double *rec, size_t n, size_t count, int first,
-                                 mcamp__choice *c)
-{
-    const double least = first ? 0.01 : 0.03, rest = first ? 0.3 : 0.1;
-    double scale, share[MCAMP__SHIFTS], kept = 0, sum = 0, second;
-    size_t hits = mcamp__mix_rows(rec, n, count, c->share, &scale, &c->mean);
-    c->rel_var = mcamp__inf();
-    if (!hits) return;
-    memcpy(share, c->share, sizeof share);
-    for (int i = 0; i < 40; i++) mcamp__mix_step(rec, hits, count, share);
-    for (size_t q = 0; q < count; q++) {
-        int keep = share[q] >= least || q + 1 == count;
-        for (size_t i = q / 3 * 3; first && q + 1 < count && i < q / 3 * 3 + 3; i++)
-            keep |= share[i] >= least;
-        c->share[q] = keep && c->share[q] > 0 ? mcamp__dmax(share[q], 1e-6) : 0;
-        kept += c->share[q] > 0;
-        sum += c->share[q];
-    }
-    for (size_t q = 0; q < count; q++)
-        if (c->share[q] > 0) c->share[q] = (1 - rest) * c->share[q] / sum + rest / kept;
-    memcpy(share, c->share, sizeof share);
-    second = mcamp__mix_step(rec, hits, count, share) * exp(scale) / (double)n;
-    c->rel_var = mcamp__dmax(second / (c->mean * c->mean) - 1, 0.01);
-}
-
-/* Tunes the shares in two rounds, the first one over all components. */
-MCAMP__PRIV mcamp_status mcamp__mix_pilot(mcamp_ctx *ctx, const mcamp__question *q,
-                                          mcamp__choice *c, uint64_t *spent, mcamp_tally *t)
-{
-    static const uint64_t blocks[2] = { 2, 6 };
-    mcamp_status st = MCAMP_OK;
-    c->method = MCAMP_METHOD_SHIFTS;
-    memset(c->share, 0, sizeof c->share);
-    for (int round = 0; st >= 0 && round < 2; round++) {
-        mcamp__sampler p;
-        mcamp__workers w;
-        double *rec;
-        size_t n = (size_t)blocks[round] * MCAMP_BLOCK, count;
-        if ((st = mcamp__question_sampler(ctx, q, c, &p)) < 0) return st;
-        count = n * (p.mix.count + 2);
-        memcpy(c->share, p.mix.share, sizeof c->share);
-        rec = mcamp__new_doubles(ctx, count);
-        st = rec ? mcamp__workers_init(ctx, &p, &w)
-                 : mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)n);
-        if (st >= 0) {
-            mcamp__tally_init(&p, t);
-            st = mcamp__run_recorded(ctx, &p, &w, q->seed,
-                                     MCAMP__PURPOSE(MCAMP__STREAM_PILOT, 1 + round, q->dir),
-                                     0, blocks[round], rec, t);
-            mcamp__workers_free(ctx, &w);
-        }
-        if (st >= 0) mcamp__mix_tune(rec, n, p.mix.count, !round, c);
-        *spent += n;
-        mcamp__delete_doubles(ctx, rec, count);
-        mcamp__sampler_free(ctx, &p);
-    }
-    return st;
-}
-
-/* The law of estimates: that of smallest range where it is as good as any, else the mixture
- * of shifts, tuned.  spent grows by the samples.                                     */
+/* Runs each candidate on the pilot stream and picks the smallest variance times
+ * cost.  A law that misses the decisive samples looks precise and too low: one
+ * whose pilot mean is beyond three errors below another's is passed over.  spent grows
+ * by the samples.                                                                  */
 MCAMP__PRIV mcamp_status mcamp__pilot(mcamp_ctx *ctx, const mcamp__question *q,
                                       size_t k0, double log_range, double rel_error,
                                       mcamp__choice *best, uint64_t *spent)
 {
+    mcamp__choice c[8];
+    double err[8], top = 0;
+    size_t n;
     mcamp_tally *t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *t);
     mcamp_status st;
     if (!t) return mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
-    memset(best, 0, sizeof *best);
-    best->method = mcamp__default_method(q->f, q->dir);
-    best->k = k0;
-    best->log_scale = mcamp__estimate_scale(q, log_range);
-    st = mcamp__pilot_run(ctx, q, best, t);
+    memset(c, 0, sizeof c);
+    n = mcamp__candidates(q, k0, mcamp__estimate_scale(q, log_range), c);
+    st = mcamp__pilot_run(ctx, q, &c[0], 0, 1, &err[0], t);
     *spent += MCAMP_BLOCK;
-    if (st >= 0 && q->dir == MCAMP_REMOVE && !mcamp__pilot_enough(best, log_range, rel_error))
-        st = mcamp__mix_pilot(ctx, q, best, spent, t);
+    if (st >= 0 && mcamp__pilot_enough(q, &c[0], log_range, rel_error)) n = 1;
+    for (size_t i = 0; st >= 0 && n > 1 && i < n; i++) {
+        st = mcamp__pilot_run(ctx, q, &c[i], i, 2, &err[i], t);
+        *spent += 2 * MCAMP_BLOCK;
+        top = mcamp__dmax(top, c[i].mean - 3 * err[i]);
+    }
     mcamp__delete(ctx, t, 1, sizeof *t);
+    *best = c[n - 1];
+    if (n > 1) best->rel_var = mcamp__inf();
+    for (size_t i = 0; st >= 0 && n > 1 && i < n; i++) {
+        double cost = c[i].rel_var * mcamp__method_cost(c[i].method);
+        double now = best->rel_var * mcamp__method_cost(best->method);
+        if (c[i].mean + 3 * err[i] < top) continue;
+        if (cost < now) *best = c[i];
+    }
     return st;
 }
 
@@ -17666,28 +17308,26 @@ MCAMP__PRIV double mcamp__tally_skew_factor(const mcamp_tally *t)
     return 1 + mcamp__dmax(0, mcamp__tally_mean_skew(t) - 0.1) / 0.3;
 }
 
-/* How many times its samples a tally needs to be settled, 1 if it is: its standard error is
- * met (relative to the larger of value and floor) with what its skewness costs, which must
- * not be large, and no single value is more than half a standard error.  A law with a heavy
- * tail looks precise until its large values come.                                      */
-MCAMP__PRIV double mcamp__tally_lack(const mcamp_tally *t, double rel_error, double floor)
+/* 1 if the tally's standard error is met (relative to the larger of value and floor)
+ * and its mean may be trusted: no single value is more than half a standard error, and
+ * the error is met with what its skewness costs, which must not be large.  A law with a
+ * heavy tail looks precise until its large values come.                              */
+MCAMP__PRIV int mcamp__tally_settled(const mcamp_tally *t, double rel_error, double floor)
 {
     double w = mcamp__floor_weight(mcamp_tally_mean(t), floor);
     double skew = w < 0.1 ? 1 : mcamp__tally_skew_factor(t);
-    double err = w * skew * sqrt(mcamp__tally_rel_var(t) / (double)t->count) / rel_error;
-    if (err <= 1 && skew <= 4 && w * mcamp__tally_top_share(t) <= 0.5 * rel_error) return 1;
-    return mcamp__dmin(mcamp__dmax(1.1 * err * err, 1.25), 2);
+    double err = w * skew * sqrt(mcamp__tally_rel_var(t) / (double)t->count);
+    return err <= rel_error && skew <= 4 &&
+           w * mcamp__tally_top_share(t) <= 0.5 * rel_error;
 }
 
-/* Adds blocks until the tally is settled or the samples are spent.  A pilot that saw next
- * to nothing does not say how many that takes: then 64 at first.                      */
+/* Adds blocks until the tally is settled or the samples are spent. */
 MCAMP__PRIV mcamp_status mcamp__run_until(mcamp_ctx *ctx, const mcamp__sampler *p,
                                           mcamp__workers *w, uint64_t seed,
                                           uint32_t purpose, uint64_t goal, double floor,
                                           const mcamp_budget *bud, mcamp_tally *t)
 {
     uint64_t done = 0, most = mcamp__blocks_for(mcamp__inf(), 1, bud->max_samples);
-    if (goal == most) goal = mcamp__umin(most, 64);
     while (done < goal) {
         uint64_t chunk = mcamp__umin(goal - done, 64 * w->count);
         mcamp_status st = mcamp__run_blocks(ctx, p, w, seed, purpose, done, chunk, t);
@@ -17696,9 +17336,8 @@ MCAMP__PRIV mcamp_status mcamp__run_until(mcamp_ctx *ctx, const mcamp__sampler *
         if (t->poisoned) return MCAMP_OK;       /* more of it will not help */
         if (mcamp__progress(ctx, (double)done / (double)goal, mcamp_tally_mean(t)))
             return MCAMP_Q_INTERRUPTED;
-        if (done == goal)
-            goal = (uint64_t)mcamp__dmin((double)most, ceil((double)done *
-                             mcamp__tally_lack(t, bud->rel_error, floor)));
+        if (done == goal && done < most && !mcamp__tally_settled(t, bud->rel_error, floor))
+            goal = mcamp__umin(most, 2 * done);
     }
     return MCAMP_OK;
 }
@@ -17809,40 +17448,36 @@ MCAMP__PRIV int mcamp__estimate_agrees(const mcamp__question *q, double large,
 }
 
 /* Blocks for the rigorous side: enough to come within a fifth of `large`, or, where the
- * range is a thousand values and more, within about a half; no more than were spent on the
- * value, and none where the bound would not be as near as what is known already.       */
-MCAMP__PRIV uint64_t mcamp__proof_blocks(const mcamp_budget *bud, const mcamp_estimate *e,
-                                         double range, double large)
+ * range is a thousand values and more, within about a half; at most two million samples,
+ * fewer where more than 1% of error was asked for.                                     */
+MCAMP__PRIV uint64_t mcamp__proof_blocks(const mcamp_budget *bud, double ratio)
 {
-    double ratio = range / large, level = log(1 / bud->beta);
-    double need = (ratio < 1000 ? 6 : 2.2) * level * ratio;
-    double cap = mcamp__dmax((double)e->samples, 4 * MCAMP_BLOCK);
+    double need = (ratio < 1000 ? 6 : 2.2) * log(1 / bud->beta) * ratio;
+    double cap = mcamp__dmin((double)bud->max_samples,
+                             2097152 * mcamp__dmin(1, 0.01 / bud->rel_error));
     uint64_t most = mcamp__blocks_for(mcamp__inf(), 1, bud->max_samples);
     if (!(need < cap)) need = cap;
-    if (!(large + range * level / need < e->upper)) return 0;
     return mcamp__umin((uint64_t)(need / MCAMP_BLOCK) + 1, most);
 }
 
 /* The rigorous side of an estimate by the law of smallest range; no samples where the
  * bound that is certain is as near.  The error bar is backed (trusted) if the bound is
- * within twice the value or the samples have settled, and all samples agree; of a value
- * far below the floor, which nobody asked for, it becomes as long as the bound says.   */
+ * within twice the value and both sets of samples agree; of a value far below the floor,
+ * which nobody asked for, it becomes as long as the bound says.                        */
 MCAMP__PRIV mcamp_status mcamp__prove_estimate(mcamp_ctx *ctx, const mcamp__question *q,
                                                const mcamp__choice *proof, double log_range,
                                                const mcamp_budget *bud, mcamp_tally *t,
                                                mcamp_estimate *e)
 {
     double large = mcamp__dmax(e->value, q->floor), err, gap;
-    int settled = mcamp__tally_lack(t, 2 * bud->rel_error, q->floor) <= 1;
-    uint64_t blocks;
     mcamp_status st;
     e->lower = mcamp__dmax(e->lower, q->low);
     e->trusted = mcamp__estimate_agrees(q, large, e);
     large = mcamp__dmax(e->value, q->floor);
-    blocks = mcamp__proof_blocks(bud, e, exp(log_range), large);
-    if (q->high > 1.5 * large && blocks) {
+    if (q->high > 1.5 * large) {
         st = mcamp__question_run(ctx, q, proof,
-                                 MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 1, q->dir), blocks, t);
+                                 MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 1, q->dir),
+                                 mcamp__proof_blocks(bud, exp(log_range) / large), t);
         if (st < 0) return st;
         if (t->poisoned)
             return mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", (double)t->poisoned);
@@ -17851,10 +17486,9 @@ MCAMP__PRIV mcamp_status mcamp__prove_estimate(mcamp_ctx *ctx, const mcamp__ques
         e->upper = mcamp__dmin(e->upper, mcamp_tally_upper(t, bud->beta));
         err = mcamp_tally_std_error(t);
         gap = fabs(mcamp_tally_mean(t) - e->value);
-        if (!(gap <= 6 * sqrt(err * err + e->std_error * e->std_error)) &&
-            (double)t->count * large > 30 * e->range) e->trusted = false;
+        if (!(gap <= 6 * sqrt(err * err + e->std_error * e->std_error))) e->trusted = false;
     }
-    if (!(e->upper <= 2 * large || settled)) e->trusted = false;
+    if (!(e->upper <= 2 * large)) e->trusted = false;
     if (q->floor > e->value && e->upper > 2 * e->value)
         e->std_error = mcamp__dmax(e->std_error, e->upper - e->value);
     return MCAMP_OK;
@@ -17862,7 +17496,7 @@ MCAMP__PRIV mcamp_status mcamp__prove_estimate(mcamp_ctx *ctx, const mcamp__ques
 
 /* Value, error and bounds by the law of smallest range (proof; its sampler is q->ready)
  * and the one asked for, or picked by a pilot if the budget has room for one.  Where the
- * answer is nearly known a simulation gets two million samples at most.                 */
+ * answer is nearly known a simulation gets a million samples at most.                 */
 MCAMP__PRIV mcamp_status mcamp__estimate_by(mcamp_ctx *ctx, const mcamp__question *q,
                                             const mcamp_budget *bud,
                                             const mcamp__choice *proof, double log_range,
@@ -17876,7 +17510,7 @@ MCAMP__PRIV mcamp_status mcamp__estimate_by(mcamp_ctx *ctx, const mcamp__questio
     if (!t) return mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
     use.log_scale = mcamp__estimate_scale(q, log_range);
     if (q->high <= 1.05 * q->low)
-        own.max_samples = mcamp__umin(own.max_samples, UINT64_C(1) << 21);
+        own.max_samples = mcamp__umin(own.max_samples, UINT64_C(1) << 20);
     if (bud->method &&
         mcamp__method_fits(q->f, q->dir, bud->method)) {
         use.method = bud->method;
@@ -17984,7 +17618,7 @@ MCAMP__PRIV void mcamp__answer_judge(const mcamp_budget *bud, mcamp_answer *a)
 
 /* Fills the answer at (sigma, eps): both directions' estimates and what follows.
  * The second direction's error is relative to its own value, or to a share of the first
- * one's if that is larger: half of it if brief, else a tenth.                         */
+ * one's if that is larger: half of it if brief, else 1e-9.                            */
 MCAMP__PRIV mcamp_status mcamp__answer_at(mcamp_ctx *ctx, const mcamp__factor *f,
                                           double sigma, double eps, int brief,
                                           const mcamp_budget *bud, mcamp_answer *a)
@@ -17999,7 +17633,7 @@ MCAMP__PRIV mcamp_status mcamp__answer_at(mcamp_ctx *ctx, const mcamp__factor *f
         if (!mcamp__wants(bud, q.dir)) continue;
         q.fine = 1;
         if (exact && (st = mcamp__ask_exact(ctx, &q)) < 0) return st;
-        q.floor = (brief ? 0.5 : 0.1) * delta;
+        q.floor = (brief ? 0.5 : f->diagonal && !exact ? 0.0 : 1e-9) * delta;
         st = mcamp__estimate(ctx, &q, bud, e);
         if (st < 0) return st;
         if (st > 0) return a->status = st;
@@ -18092,7 +17726,8 @@ MCAMP__PRIV mcamp_status mcamp__solve_run(mcamp_ctx *ctx, mcamp__solve *s,
     return MCAMP_OK;
 }
 
-/* Stage A at x: what one block sees. */
+/* Stage A at x: the larger of what the fitting laws see in one block each (a law
+ * that does not suit the point errs to the low side).                               */
 MCAMP__PRIV mcamp_status mcamp__solve_coarse(mcamp_ctx *ctx, mcamp__solve *s, double x,
                                              double *log_delta)
 {
@@ -18100,15 +17735,23 @@ MCAMP__PRIV mcamp_status mcamp__solve_coarse(mcamp_ctx *ctx, mcamp__solve *s, do
     *log_delta = -mcamp__inf();
     for (int d = MCAMP_REMOVE; st >= 0 && d <= MCAMP_ADD; d++) {
         mcamp__question q = mcamp__solve_question(s, x, d);
-        mcamp__choice c;
-        double v = 0;
+        mcamp__choice c[2];
+        size_t n = 0;
         if (!mcamp__wants(s->bud, (mcamp_direction)d)) continue;
-        memset(&c, 0, sizeof c);
-        c.log_scale = mcamp__estimate_scale(&q, mcamp__inf());
-        c.method = d == MCAMP_REMOVE ? MCAMP_METHOD_SHIFTS
-                                     : mcamp__default_method(s->f, q.dir);
-        st = mcamp__solve_run(ctx, s, &q, &c, 0, 1, &v);
-        if (st >= 0) *log_delta = mcamp__dmax(*log_delta, v);
+        memset(c, 0, sizeof c);
+        c[0].log_scale = c[1].log_scale = mcamp__estimate_scale(&q, mcamp__inf());
+        if (d == MCAMP_REMOVE) {
+            if (!s->f->diagonal) c[n++].method = MCAMP_METHOD_COMMON;
+            c[n].log_scale = mcamp__loose_scale(q.f, q.sigma, q.eps);
+            c[n++].method = MCAMP_METHOD_MODE;
+        } else {
+            c[n++].method = mcamp__default_method(s->f, q.dir);
+        }
+        for (size_t i = 0; st >= 0 && i < n; i++) {
+            double v = 0;
+            st = mcamp__solve_run(ctx, s, &q, &c[i], (int)i, 1, &v);
+            if (st >= 0) *log_delta = mcamp__dmax(*log_delta, v);
+        }
     }
     return st;
 }
@@ -18147,7 +17790,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_choose(mcamp_ctx *ctx, mcamp__solve *s, do
         st = mcamp__pilot(ctx, &q, s->choice[d].k, log_range, s->bud->rel_error,
                          &s->choice[d], &s->samples);
         if (st < 0) return st;
-        seen[d] = s->choice[d].mean > 0 ? log(s->choice[d].mean) : -mcamp__inf();
+        st = mcamp__solve_run(ctx, s, &q, &s->choice[d], 7, 2, &seen[d]);
         s->blocks[d] = mcamp__blocks_for(s->choice[d].rel_var, s->bud->rel_error,
                                          s->bud->max_samples);
     }
@@ -19066,9 +18709,11 @@ MCAMP__PRIV mcamp_status mcamp__edge_matrix(mcamp_ctx *ctx, const mcamp__questio
     mcamp__sampler p;
     mcamp__edge e;
     mcamp_status st;
-    if (q->dir == MCAMP_ADD) c.method = MCAMP_METHOD_COMMON;
-    else if (c.method == MCAMP_METHOD_SHIFTS || q->f->diagonal) c.method = MCAMP_METHOD_MODE;
-    else c.method = MCAMP_METHOD_COMMON;
+    if (q->dir == MCAMP_ADD || !q->f->diagonal) {
+        if (c.method != MCAMP_METHOD_MODE) c.method = MCAMP_METHOD_COMMON;
+    } else {
+        c.method = MCAMP_METHOD_MODE;
+    }
     if (c.method == MCAMP_METHOD_MODE) { c.k = 0; c.log_scale = 0; }
     st = mcamp__question_sampler(ctx, q, &c, &p);
     if (st < 0) return st;

@@ -191,9 +191,9 @@ TEST(a_bin_that_never_comes_misleads_nobody)
         CHECK_LE(a.remove.lower, truth * 1.01);
         CHECK_LE(fabs(a.delta - truth), 6 * a.std_error + 5e-3 * truth);
     }
-    CHECK_STATUS(mcamp_sigma(&ctx, &g, 8, 1e-9, &bud, &a), MCAMP_OK);
+    CHECK_STATUS(mcamp_sigma(&ctx, &g, 8, 1e-9, &bud, &a), MCAMP_Q_UNTRUSTED);
     truth = idle_truth(&g, a.sigma, 8);
-    CHECK_NEAR(truth, 1e-9, 0.2, 0);
+    CHECK_NEAR(truth, 1e-9, 0.3, 0);
     mcamp_gram_free(&ctx, &g);
 }
 
@@ -406,7 +406,7 @@ TEST(values_bounds_and_pilots_draw_from_streams_of_their_own)
     mcamp__choice c, pilot;
     mcamp__solve s;
     mcamp_answer a;
-    double range, upper, other, log_mean;
+    double range, upper, other, err, log_mean;
     setup();
     gram_make("sqrt:0", "raw", 8, 2, &g);
     CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
@@ -421,7 +421,7 @@ TEST(values_bounds_and_pilots_draw_from_streams_of_their_own)
     CHECK_NEAR(a.remove.upper, upper, 1e-9, 0);
     CHECK(fabs(upper - other) > 1e-6 * upper);
     pilot = c;
-    CHECK_STATUS(mcamp__pilot_run(&ctx, &q, &pilot, &t), MCAMP_OK);
+    CHECK_STATUS(mcamp__pilot_run(&ctx, &q, &pilot, 0, 1, &err, &t), MCAMP_OK);
     CHECK(fabs(pilot.mean - a.delta) > 1e-9 * a.delta);
     CHECK_NEAR(pilot.mean, mean_on(&q, &c, stream_of(MCAMP__STREAM_PILOT, 0, MCAMP_REMOVE),
                                    1, &other), 1e-9, 0);
