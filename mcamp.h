@@ -15179,14 +15179,15 @@ MCAMP__PRIV void mcamp__bins_huge(const mcamp__acc *a, double lk, mcamp_interval
     out->lower = mcamp__dmax(0.0, v - t);
 }
 
-/* What all X < k (kappa) pay, without sums.  Call: then some X_i >= k/n, and S - k < S - X_i:
+/* What all X < k (kappa) are of delta, without sums.  Call: then some X_i >= k/n, and S - k < S - X_i:
  *     0 <= E(S - k)_+ <= sum_i Pr(X_i >= k/n) sum_{l != i} E(X_l; X_l < k).
  * Put: between p0 (kappa - sum_i E(X_i | X_i < kappa)) and p0 kappa.  Near enough where modes
  * are long: a sum is then hardly ever made by more than one X.                          */
 MCAMP__PRIV mcamp_interval mcamp__bins_quick(const mcamp__acc *a, const mcamp__bet *bet)
 {
     double sum = 0, odds = 0, own = 0, l0 = 0, k = exp(bet->cut), share = log(a->bins - a->idle);
-    mcamp_interval v;
+    double f = -log(a->bins), put;
+    mcamp_interval v = { 0, 0 };
     for (size_t i = 0; i < a->n; i++) {
         const mcamp__pair *p = &a->pair[i];
         double c = p->br[0].mog.amax, t = bet->cut / c + 0.5 * c, m, r;
@@ -15198,10 +15199,13 @@ MCAMP__PRIV mcamp_interval mcamp__bins_quick(const mcamp__acc *a, const mcamp__b
         odds += p->count * r;
         own += r * m;
     }
-    v.lower = a->add ? exp(l0) * (k - 2 * bet->slip - sum) * (1 - 1e-11) : 0;
-    v.lower = mcamp__dmax(0.0, v.lower - 1e-11 * k * exp(l0));
-    v.upper = a->add ? k * exp(l0) : mcamp__dmax(odds * sum - own, 0.5 * odds * sum);
-    v.upper *= 1 + 1e-11;
+    if (!a->add) {
+        v.upper = exp(f) * mcamp__dmax(odds * sum - own, 0.5 * odds * sum) * (1 + 1e-11);
+        return v;
+    }
+    put = exp(f + bet->eps + bet->cut + l0);        /* (one by one they can underflow) */
+    v.upper = put * (1 + 1e-11);
+    if (k > 1e-300) v.lower = mcamp__dmax(0.0, put * (1 - (2 * bet->slip + sum) / k - 2e-11));
     return v;
 }
 
@@ -15383,8 +15387,8 @@ MCAMP__PRIV mcamp_status mcamp__bins_delta(mcamp__acc *a, double eps, double giv
     if (!a->add) mcamp__bins_huge(a, bet.cut, &huge);
     quick = mcamp__bins_quick(a, &bet);
     if (!(a->add || b - a->idle > 1)) quick.upper = 0;  /* one X below k pays nothing */
-    out->lower = f * (huge.lower + quick.lower) * (1 - 1e-12);
-    v.upper = f * (huge.upper + quick.upper) * (1 + 1e-12) + DBL_MIN;
+    out->lower = (f * huge.lower + quick.lower) * (1 - 1e-12);
+    v.upper = (f * huge.upper + quick.upper) * (1 + 1e-12) + DBL_MIN;
     if (v.upper < out->upper) out->upper = mcamp__dmax(v.upper, out->lower);
     if (out->upper < give_up || out->upper - out->lower <= a->tol * out->lower) return MCAMP_OK;
     if (c > MCAMP__BINS_FAR || !(bet.strike < 1e290)) return MCAMP_Q_MAX_ITER;
@@ -15398,7 +15402,7 @@ MCAMP__PRIV mcamp_status mcamp__bins_delta(mcamp__acc *a, double eps, double giv
         cut |= !a->add && p->reach < bet.cut / norm + 0.5 * norm;
     }
     if (cut) huge.upper = mcamp__bins_beyond(a);
-    v.upper = f * (huge.upper + tame.upper) * (1 + 1e-12) + DBL_MIN;
+    v.upper = f * (huge.upper + tame.upper) * (1 + 1e-12) + (1 + f) * 1e-300;
     v.lower = f * (huge.lower + tame.lower) * (1 - 1e-12);
     if (!(v.lower <= v.upper && v.lower <= out->upper)) return MCAMP_Q_MAX_ITER;
     out->upper = mcamp__dmax(out->lower, mcamp__dmin(out->upper, v.upper));

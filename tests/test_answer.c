@@ -320,7 +320,8 @@ TEST(error_bars_of_the_smaller_direction_are_true)
             const mcamp_estimate *e = d ? &a.add : &a.remove;
             CHECK_LE(truth[d] * (1 - 1e-6), e->upper);
             CHECK_LE(e->lower, fmax(truth[d] * (1 + 1e-6), 1e-100));
-            if (e->trusted) CHECK_LE(fabs(e->value - truth[d]), 6 * e->std_error + 1e-6 * truth[d]);
+            if (e->trusted && (truth[d] > 0 || e->value > 1e-150))  /* as far as grids reach */
+                CHECK_LE(fabs(e->value - truth[d]), 6 * e->std_error + 1e-6 * truth[d]);
         }
         far += truth[1] < 1e-3 * truth[0];
         mcamp_gram_free(&ctx, &g);

@@ -473,7 +473,7 @@ TEST(quick_bounds_of_two_bins)
     for (int i = 0; i < 5; i++)
         for (double eps = 0.05; eps < 9; eps *= 2.5)
             for (int add = 0; add < 2; add++) {
-                double f = (add ? exp(eps) : 1) / 2, truth = two_bins(c[i], eps, add) / f;
+                double truth = two_bins(c[i], eps, add);
                 mcamp_interval v, huge = { 0, 0 };
                 mcamp__acc a;
                 mcamp__bet bet;
@@ -482,6 +482,8 @@ TEST(quick_bounds_of_two_bins)
                 bet = mcamp__bins_bet(&a, eps);
                 if (!add) mcamp__bins_huge(&a, bet.cut, &huge);
                 v = mcamp__bins_quick(&a, &bet);
+                huge.lower *= 0.5;      /* (a call: remove) */
+                huge.upper *= 0.5;
                 CHECK_LE(v.lower + huge.lower, truth * (1 + 1e-6) + 1e-12);
                 CHECK_LE(truth * (1 - 1e-6) - 1e-12, v.upper + huge.upper);
                 CHECK_LE(v.lower, v.upper);
@@ -489,6 +491,28 @@ TEST(quick_bounds_of_two_bins)
                 mcamp__acc_free(&a);
             }
     CHECK_LE(8, near);
+}
+
+/* Puts so far out that kappa times the odds of all X < kappa is no double: both below e^-1
+ * kappa is enough for 1 - 1/e of delta.                                                */
+TEST(bounds_of_puts_do_not_underflow)
+{
+    static const double c[] = { 14, 16, 18, 22 }, eps[] = { 450, 500, 560 };
+    int far = 0;
+    for (int i = 0; i < 12; i++) {
+        double norm = c[i / 3], e = eps[i % 3], least;
+        mcamp_interval v;
+        mcamp__acc a;
+        open_bins(&a, 2, norm);
+        a.add = true;
+        least = (1 - exp(-1)) * exp(2 * mcamp__gauss_logcdf((-e - 1) / norm + 0.5 * norm));
+        CHECK(mcamp__bins_delta(&a, e, 0, &v) >= 0);
+        CHECK_LE(least, v.upper);
+        CHECK_LE(v.lower, v.upper);
+        far += least > 1e-300 && least < 1e-150;
+        mcamp__acc_free(&a);
+    }
+    CHECK_LE(3, far);
 }
 
 static const mt_case cases[] = {
@@ -502,7 +526,8 @@ static const mt_case cases[] = {
     T(cells_of_bins_cover_everything_or_it_is_counted),
     T(huge_and_tame_parts_of_a_call),
     T(bins_of_several_kinds_by_quadrature),
-    T(quick_bounds_of_two_bins)
+    T(quick_bounds_of_two_bins),
+    T(bounds_of_puts_do_not_underflow)
 };
 
 int main(int argc, char **argv)
