@@ -15179,7 +15179,8 @@ MCAMP__PRIV void mcamp__bins_huge(const mcamp__acc *a, double lk, mcamp_interval
     out->lower = mcamp__dmax(0.0, v - t);
 }
 
-/* What all X < k (kappa) are of delta, without sums.  Call: then some X_i >= k/n, and S - k < S - X_i:
+/* What all X < k (kappa) are of delta, without sums; times b, over e^eps for puts:
+ * Call: then some X_i >= k/n, and S - k < S - X_i:
  *     0 <= E(S - k)_+ <= sum_i Pr(X_i >= k/n) sum_{l != i} E(X_l; X_l < k).
  * Put: between p0 (kappa - sum_i E(X_i | X_i < kappa)) and p0 kappa.  Near enough where modes
  * are long: a sum is then hardly ever made by more than one X.                          */
@@ -22456,6 +22457,8 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__START_FLOOR
 #undef MCAMP__HISTORY
 #undef MCAMP__ROWS
+#undef MCAMP__BINS_WORK
+#undef MCAMP__LINE_ROWS
 #undef MCAMP__SHIFTS
 #undef MCAMP__WINDOWS
 #undef MCAMP__DEPTH
