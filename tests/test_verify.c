@@ -254,7 +254,7 @@ static double check_proof(const mcamp_gram *g, const mcamp_claim *c, mcamp_direc
  * less than log 2 to spare, which a level twice as large would have accepted earlier.  */
 TEST(acceptance_needs_the_wealth_of_its_direction)
 {
-    static const char *const name[3] = { "sqrt:0", "toeplitz:1,0.5,0.7", "identity" };
+    static const char *const name[3] = { "sqrt:0", "toeplitz:1,0.5,0.7", "sqrt:2" };
     static const size_t rounds[3] = { 13, 10, 7 }, batches[3] = { 4, 3, 2 };
     double least = 1e9;
     watched(NULL);
@@ -816,7 +816,7 @@ TEST(certified_calibration_is_false_less_often_than_beta)
 {
     mcamp_gram g;
     watched(ladder_at_the_null);
-    gram_make("identity", "raw", 7, 4, &g);
+    gram_make("sqrt:2", "raw", 8, 4, &g);
     mcamp_rng_seed(&null_rng, 7);
     for (uint32_t sure = 0; sure < 4; sure += 3) {
         size_t n = 500, wrong = 0;
@@ -832,7 +832,7 @@ TEST(certified_calibration_is_false_less_often_than_beta)
             wrong += s.rung > sure;
         }
         CHECK_LE((double)wrong, (double)binomial_limit(n, beta, 1e-9));
-        CHECK_LE(0.1 * beta * (double)n, (double)wrong);
+        CHECK_LE(0.05 * beta * (double)n, (double)wrong);   /* it has power */
     }
     mcamp_gram_free(&ctx, &g);
     free(memos);
