@@ -34,6 +34,14 @@ FUZZERS   = $(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c)
 TESTDEPS  = $(wildcard tests/*.h)
 TOOLTESTS = $(wildcard tests/*_test.sh)
 
+# Compiling takes longer than running: suites and examples are made at -O1 unless CFLAGS says
+# otherwise, but for those that look for secrets left behind, and what users run first.
+# (test-clang and test-flags make everything at -O2, -O3 and -O0.)
+ifeq ($(CFLAGS),-O2)
+$(filter-out $(patsubst %,$(BUILD)/test_%,secure noise batch session host vec),$(TESTS)): CFLAGS = -O1
+$(filter-out $(BUILD)/mcamp $(BUILD)/quickstart,$(EXAMPLES)): CFLAGS = -O1
+endif
+
 # Sub-makes run in parallel unless the caller already chose a number of jobs.
 PARALLEL  = $(if $(findstring j,$(firstword -$(MAKEFLAGS))),,-j$(JOBS))
 SUBMAKE   = +$(MAKE) --no-print-directory $(PARALLEL)
@@ -169,7 +177,7 @@ valgrind: ## the brisk suites under valgrind
 
 test-clang: ## tests built by clang
 	@sh tests/check/have.sh $@ $(CLANG) || exit 0; \
-	$(AGAIN) BUILD=$(BUILD)/clang CC=$(CLANG)
+	$(AGAIN) BUILD=$(BUILD)/clang CC=$(CLANG) CFLAGS=-O2
 
 test-blas: ## tests with OpenBLAS through MCAMP_CBLAS_HEADER
 	@sh tests/check/have.sh $@ "$(CC) -include cblas.h -lopenblas" || exit 0; \
@@ -186,7 +194,7 @@ test-flags: ## tests built for this processor, as gnu17, with contraction; and u
 	@MCAMP_TEST_QUICK=1 $(AGAIN) BUILD=$(BUILD)/O0 CFLAGS="-O0 -g"
 
 machines: ## suites on s390x, aarch64, armhf and i686, emulated
-	@sh tests/check/machines.sh $(BUILD)/check
+	@MACHINES='$(MACHINES)' sh tests/check/machines.sh $(BUILD)/check
 
 # ---- checks of the source ---------------------------------------------------
 
