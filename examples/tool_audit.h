@@ -26,7 +26,7 @@ TOOL_FN void score_add(score_list *l, bool in, double score)
 TOOL_FN void read_score(const char *path, unsigned long number, char *line, score_list *l)
 {
     char *word = strtok(line, " \t,\r\n"), *value = strtok(NULL, " \t,\r\n");
-    double score;
+    double score = 0;
     bool in;
     if (!word || word[0] == '#') return;
     in = !strcmp(word, "in") || !strcmp(word, "1");

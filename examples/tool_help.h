@@ -69,38 +69,38 @@ TOOL_FN void unknown_command(const char *typed)
 
 /* ---- text ------------------------------------------------------------------------ */
 
-TOOL_FN void print_options(unsigned command)
+TOOL_FN void print_options(unsigned which)
 {
     for (size_t i = 0; i < NOPTION; i++) {
         char left[40];
         const option_spec *o = &OPTIONS[i];
-        if (!(o->allowed & command)) continue;
+        if (!(o->allowed & which)) continue;
         snprintf(left, sizeof left, "--%s %s", o->name, o->value);
         printf("  %-24s %s%s\n", left, o->help,
-               command != ALL && (o->needed & command) ? " (needed)" : "");
+               which != ALL && (o->needed & which) ? " (needed)" : "");
     }
 }
 
-TOOL_FN void print_examples(unsigned command)
+TOOL_FN void print_examples(unsigned which)
 {
     printf("\nexamples\n");
     for (size_t i = 0; i < NEXAMPLE; i++)
-        if (EXAMPLES[i].commands & command) printf("  mcamp %s\n", EXAMPLES[i].text);
+        if (EXAMPLES[i].commands & which) printf("  mcamp %s\n", EXAMPLES[i].text);
 }
 
-TOOL_FN bool takes_strategy(unsigned command)
+TOOL_FN bool takes_strategy(unsigned which)
 {
-    return (OPTIONS[O_STRATEGY].allowed & command) != 0;
+    return (OPTIONS[O_STRATEGY].allowed & which) != 0;
 }
 
-TOOL_FN void print_forms(unsigned command)
+TOOL_FN void print_forms(unsigned which)
 {
-    if (takes_strategy(command)) {
+    if (takes_strategy(which)) {
         printf("\nstrategies: the matrix C of the mechanism C x + z, used as given\n");
         for (size_t i = 0; i < NSTRATEGY_FORM; i++)
             printf("  %-24s %s\n", STRATEGY_FORMS[i][0], STRATEGY_FORMS[i][1]);
     }
-    if (command & ACCOUNT) {
+    if (which & ACCOUNT) {
         printf("\nmechanisms of mcamp account: " EVENTS_ARE "\n");
         print_event_forms();
     }
@@ -197,10 +197,10 @@ TOOL_FN void print_manual(void)
 
 /* ---- completions ------------------------------------------------------------------ */
 
-TOOL_FN void print_words(unsigned command)
+TOOL_FN void print_words(unsigned which)
 {
     for (size_t i = 0; i < NOPTION; i++)
-        if (OPTIONS[i].allowed & command) printf("--%s ", OPTIONS[i].name);
+        if (OPTIONS[i].allowed & which) printf("--%s ", OPTIONS[i].name);
     printf("--help");
 }
 

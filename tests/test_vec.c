@@ -902,7 +902,7 @@ TEST(products_of_rows)
     enum { LD = 700, ROWS = 14, LDO = 80 };
     static const size_t lens[] = { 1, 5, 64, 257, 600 }, cols[] = { 1, 63, 64 };
     double *a = (double *)malloc(ROWS * LD * sizeof *a), *b = (double *)malloc(64 * LD * sizeof *b);
-    double *z = (double *)malloc(64 * LD * sizeof *z), out[ROWS * LDO];
+    double *z = (double *)malloc(64 * LD * sizeof *z), prod[ROWS * LDO];
     mcamp_rng r = test_rng(20);
     for (size_t i = 0; i < ROWS * LD; i++) a[i] = mcamp_rng_uniform(&r) - 0.5;
     for (size_t i = 0; i < 64 * LD; i++) b[i] = mcamp_rng_uniform(&r) - 0.5;
@@ -911,15 +911,15 @@ TEST(products_of_rows)
             for (size_t c = 0; c < 3; c++) {
                 size_t rows = 1 + (5 * l + c) % ROWS, len = lens[l];
                 double alpha = c == 1 ? -1 : 0.5;
-                for (size_t i = 0; i < ROWS * LDO; i++) out[i] = 3;
+                for (size_t i = 0; i < ROWS * LDO; i++) prod[i] = 3;
                 mcamp__nt_pack(b, LD, cols[c], len, z);
-                mcamp__vec_nt(vs, a, LD, rows, z, len, alpha, out, LDO, cols[c]);
+                mcamp__vec_nt(vs, a, LD, rows, z, len, alpha, prod, LDO, cols[c]);
                 for (size_t i = 0; i < ROWS; i++)
                     for (size_t j = 0; j < LDO; j++) {
                         double s = 0;
                         for (size_t k = 0; k < len && i < rows && j < cols[c]; k++)
                             s += a[i * LD + k] * b[j * LD + k];
-                        CHECK_NEAR(out[i * LDO + j], 3 + alpha * s, 0, 1e-13);
+                        CHECK_NEAR(prod[i * LDO + j], 3 + alpha * s, 0, 1e-13);
                     }
             }
     free(a); free(b); free(z);
