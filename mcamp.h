@@ -4793,9 +4793,9 @@ MCAMP__ENTRY void MCAMP__K(emit)(void *out, size_t at, const double *y, double f
 }
 
 /* y = f z + acc rounded to integers, and how many of them rounding errors may have decided:
- * f z + acc is off by less than near + 2^-51 (|f z + acc| + |acc|), and by more where |z| <
+ * f z + acc is off by less than doubt + 2^-51 (|f z + acc| + |acc|), and by more where |z| <
  * 2^-18.  Beyond 2^51 and for NaNs that is always so.  n is a multiple of 8.     */
-MCAMP__ENTRY void MCAMP__K(settle)(const double *z, const double *acc, double f, double near,
+MCAMP__ENTRY void MCAMP__K(settle)(const double *z, const double *acc, double f, double doubt,
                                    size_t n, double *y, double *doubts)
 {
     const double whole = 6755399441055744.0;        /* 1.5 2^52: has no digits behind 1 */
@@ -4804,11 +4804,11 @@ MCAMP__ENTRY void MCAMP__K(settle)(const double *z, const double *acc, double f,
     double all[MCAMP__W];
     for (size_t i = 0; i < n; i += MCAMP__W) {
         MCAMP__V a = MCAMP__K(load)(acc + i), x = MCAMP__K(load)(z + i), q = x * f + a;
-        MCAMP__V r = (q + whole) - whole, d = q - r, off, far;
-        off = (MCAMP__K(max)(q, -q) + MCAMP__K(max)(a, -a)) * (2 * DBL_EPSILON) + near;
-        far = 0.5 - MCAMP__K(max)(d, -d);
-        far = MCAMP__K(lt)(tiny, MCAMP__K(max)(x, -x), far, zero);
-        count = count + MCAMP__K(lt)(off, far, zero, one);
+        MCAMP__V r = (q + whole) - whole, d = q - r, off, room;
+        off = (MCAMP__K(max)(q, -q) + MCAMP__K(max)(a, -a)) * (2 * DBL_EPSILON) + doubt;
+        room = 0.5 - MCAMP__K(max)(d, -d);
+        room = MCAMP__K(lt)(tiny, MCAMP__K(max)(x, -x), room, zero);
+        count = count + MCAMP__K(lt)(off, room, zero, one);
         MCAMP__K(store)(y + i, r);
     }
     MCAMP__K(store)(all, count);
@@ -9876,12 +9876,12 @@ MCAMP__PRIV void mcamp__noise_emit(const mcamp__chunk *k, size_t at, size_t len,
 
 /* Coordinate at + i of the stream, decided without rounding errors.  Infinite: beyond 2^51. */
 MCAMP__PRIV double mcamp__lattice_exact(const mcamp__chunk *k, uint64_t at, double acc,
-                                        double near)
+                                        double about)
 {
     const mcamp_noise *m = k->m;
     mcamp__exact z;
-    double y = floor(near);
-    if (!(fabs(near) < 2251799813685248.0)) return mcamp__inf();
+    double y = floor(about);
+    if (!(fabs(about) < 2251799813685248.0)) return mcamp__inf();
     mcamp__exact_square(mcamp__noise_stream(m), m->step, m->first + at, &z);
     while (mcamp__exact_reaches(&z, k->factor, acc, y + 0.5)) y++;
     while (!mcamp__exact_reaches(&z, k->factor, acc, y - 0.5)) y--;
@@ -9892,12 +9892,12 @@ MCAMP__PRIV double mcamp__lattice_exact(const mcamp__chunk *k, uint64_t at, doub
 MCAMP__PRIV int mcamp__lattice_settle(const mcamp__chunk *k, const mcamp__part *p,
                                       const double *z, const double *acc, double *y)
 {
-    double doubts, near = ldexp(k->factor, -43), got;
+    double doubts, doubt = ldexp(k->factor, -43), got;
     int ok = 1;
-    MCAMP__DISPATCH(k->vs, settle, (z, acc, k->factor, near, (p->len + 7) / 8 * 8, y, &doubts));
+    MCAMP__DISPATCH(k->vs, settle, (z, acc, k->factor, doubt, (p->len + 7) / 8 * 8, y, &doubts));
     for (size_t i = 0; doubts > 0 && i < p->len; i++) {
         double q = z[i] * k->factor + acc[i];
-        if (near + (fabs(q) + fabs(acc[i])) * (4 * DBL_EPSILON) < 0.5 - fabs(q - y[i]) &&
+        if (doubt + (fabs(q) + fabs(acc[i])) * (4 * DBL_EPSILON) < 0.5 - fabs(q - y[i]) &&
             fabs(z[i]) > 2.0 / 262144.0) continue;
         got = mcamp__lattice_exact(k, p->at + i, acc[i], q);
         ok &= fabs(got) < 2251799813685248.0;

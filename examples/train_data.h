@@ -102,6 +102,9 @@ static int images_idx(images *d, const char *x, const char *label, size_t count)
     return ok;
 }
 
+#if defined(__GNUC__) || defined(__clang__)
+__attribute__((unused))
+#endif
 static int images_fashion(images *train, images *test)
 {
     memset(train, 0, sizeof *train);
