@@ -10169,7 +10169,7 @@ MCAMP_API uint64_t mcamp_noise_step(const mcamp_noise *noise)
 MCAMP__APART void mcamp__replay_part(mcamp_vecset vs, mcamp_noise *m, uint64_t step,
                                     double *out)
 {
-    int64_t whole[MCAMP__TILE];
+    int64_t whole[MCAMP__TILE] = { 0 };
     mcamp_noise_out o = { NULL, NULL, NULL, false };
     mcamp__part p = mcamp__noise_part(m, 0, m->count);
     mcamp__chunk k;
@@ -10699,7 +10699,8 @@ MCAMP__PRIV void mcamp__blob_body(mcamp_vecset vs, mcamp_noise *into, const mcam
     for (size_t i = 0; i < words; i++) {
         if (i % 128 == 0) mcamp__word_group(vs, hide, 0, i / 128, mask);
         if (to) mcamp__put64(to + 8 * i, mcamp__state_word(m, i) ^ mask[i % 128]);
-        else mcamp__set_state_word(into, i, mcamp__get64(from + 8 * i) ^ mask[i % 128]);
+        else if (into)
+            mcamp__set_state_word(into, i, mcamp__get64(from + 8 * i) ^ mask[i % 128]);
     }
     mcamp_wipe(mask, sizeof mask);
 }
@@ -21049,7 +21050,7 @@ MCAMP__PRIV int mcamp__digits_read(const char *text, size_t n, unsigned base, ui
 {
     *x = 0;
     for (size_t i = 0; i < n; i++) {
-        int c = text[i];
+        int c = (unsigned char)text[i];
         unsigned d = (unsigned)(c >= '0' && c <= '9' ? c - '0'
                                 : c >= 'a' && c <= 'f' ? c - 'a' + 10 : 16);
         if (d >= base || *x > (UINT64_MAX - d) / base || (base == 10 && i && !*x)) return 0;
