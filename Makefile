@@ -64,25 +64,6 @@ examples: ## build the examples and the tool
 $(BUILD):
 	@mkdir -p $@
 
-# ---- installing ---------------------------------------------------------------
-
-PREFIX   ?= /usr/local
-DESTDIR  ?=
-VERSION   = $(shell sed -n 's/^.define MCAMP_VERSION_TEXT "\(.*\)"/\1/p' mcamp.h)
-SHARE     = $(PREFIX)/share
-INSTALLED = $(PREFIX)/include/mcamp.h $(PREFIX)/bin/mcamp $(SHARE)/man/man1/mcamp.1 \
-            $(SHARE)/bash-completion/completions/mcamp $(SHARE)/zsh/site-functions/_mcamp \
-            $(SHARE)/fish/vendor_completions.d/mcamp.fish $(SHARE)/pkgconfig/mcamp.pc \
-            $(SHARE)/cmake/mcamp/mcamp-config.cmake $(SHARE)/cmake/mcamp/mcamp-config-version.cmake
-
-install: $(BUILD)/mcamp ## header, tool, manual page, completions, pkg-config and CMake files
-	@BUILD='$(BUILD)' PREFIX='$(PREFIX)' VERSION='$(VERSION)' DESTDIR='$(DESTDIR)' \
-	sh examples/packaging/install.sh
-
-uninstall: ## remove what install put there
-	rm -f $(foreach f,$(INSTALLED),'$(DESTDIR)$(f)')
-	-rmdir '$(DESTDIR)$(SHARE)/cmake/mcamp' 2>/dev/null || true
-
 $(BUILD)/mcamp_impl.o: tests/compile/impl.c mcamp.h | $(BUILD)
 	$(COMPILE) $(DEFS) -c -o $@ $<
 
@@ -107,6 +88,20 @@ $(BUILD)/mpi_%: examples/mpi_%.c mcamp.h $(wildcard examples/*.h) | $(BUILD)
 
 $(BUILD)/%: examples/%.c mcamp.h $(wildcard examples/*.h) | $(BUILD)
 	$(COMPILE) $(DEFS) -o $@ $< $(LINK)
+
+# ---- installing ---------------------------------------------------------------
+
+PREFIX   ?= /usr/local
+DESTDIR  ?=
+VERSION   = $(shell sed -n 's/^.define MCAMP_VERSION_TEXT "\(.*\)"/\1/p' mcamp.h)
+PACKAGE   = BUILD='$(BUILD)' PREFIX='$(PREFIX)' VERSION='$(VERSION)' DESTDIR='$(DESTDIR)' \
+            sh examples/packaging/install.sh
+
+install: $(BUILD)/mcamp ## header, tool, manual page, completions, pkg-config and CMake files
+	@$(PACKAGE) install
+
+uninstall: ## remove what install put there
+	@$(PACKAGE) uninstall
 
 # ---- tests ------------------------------------------------------------------
 

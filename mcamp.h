@@ -12146,8 +12146,7 @@ MCAMP_API mcamp_status mcamp_session_end(mcamp_ctx *ctx, mcamp_session *session,
                                          double *out)
 {
     MCAMP__GUARD;
-    mcamp__released o = { NULL, NULL, NULL };
-    o.d = out;
+    mcamp__released o = { out, NULL, NULL };
     return mcamp__session_release(ctx, session, &o);
 }
 
@@ -12155,8 +12154,7 @@ MCAMP_API mcamp_status mcamp_session_end_float(mcamp_ctx *ctx, mcamp_session *se
                                                float *out)
 {
     MCAMP__GUARD;
-    mcamp__released o = { NULL, NULL, NULL };
-    o.f = out;
+    mcamp__released o = { NULL, out, NULL };
     return mcamp__session_release(ctx, session, &o);
 }
 
@@ -12164,8 +12162,7 @@ MCAMP_API mcamp_status mcamp_session_end_bf16(mcamp_ctx *ctx, mcamp_session *ses
                                               uint16_t *out)
 {
     MCAMP__GUARD;
-    mcamp__released o = { NULL, NULL, NULL };
-    o.b = out;
+    mcamp__released o = { NULL, NULL, out };
     return mcamp__session_release(ctx, session, &o);
 }
 
@@ -15180,11 +15177,11 @@ MCAMP__PRIV void mcamp__bins_huge(const mcamp__acc *a, double lk, mcamp_interval
     out->lower = mcamp__dmax(0.0, v - t);
 }
 
-/* What all X < k (kappa) are of delta, without sums; times b, over e^eps for puts:
- * Call: then some X_i >= k/n, and S - k < S - X_i:
- *     0 <= E(S - k)_+ <= sum_i Pr(X_i >= k/n) sum_{l != i} E(X_l; X_l < k).
- * Put: between p0 (kappa - sum_i E(X_i | X_i < kappa)) and p0 kappa.  Near enough where modes
- * are long: a sum is then hardly ever made by more than one X.                          */
+/* What all X < k (kappa) are of delta, without sums: 1/b, for puts e^eps/b, of
+ *   call: then some X_i >= k/n, and S - k < S - X_i:
+ *     0 <= E(S - k)_+ <= sum_i Pr(X_i >= k/n) sum_{l != i} E(X_l; X_l < k);
+ *   put: between p0 (kappa - sum_i E(X_i | X_i < kappa)) and p0 kappa.
+ * Near enough where modes are long: a sum is then hardly ever made by more than one X.   */
 MCAMP__PRIV mcamp_interval mcamp__bins_quick(const mcamp__acc *a, const mcamp__bet *bet)
 {
     double sum = 0, odds = 0, own = 0, l0 = 0, k = exp(bet->cut), share = log(a->bins - a->idle);
@@ -15404,6 +15401,7 @@ MCAMP__PRIV mcamp_status mcamp__bins_delta(mcamp__acc *a, double eps, double giv
         cut |= !a->add && p->reach < bet.cut / norm + 0.5 * norm;
     }
     if (cut) huge.upper = mcamp__bins_beyond(a);
+    /* what a sum lost below the smallest double is scaled up by f too */
     v.upper = f * (huge.upper + tame.upper) * (1 + 1e-12) + (1 + f) * 1e-300;
     v.lower = f * (huge.lower + tame.lower) * (1 - 1e-12);
     if (!(v.lower <= v.upper && v.lower <= out->upper)) return MCAMP_Q_MAX_ITER;

@@ -189,6 +189,8 @@ TOOL_FN void count_batches(session *s)
 {
     option_value *o = s->opt;
     uint64_t n = o[O_EXAMPLES].count, size = o[O_BATCH_SIZE].count, count;
+    if ((s->cmd->bit & BINS) && o[O_BATCHES].given && o[O_BATCH_SIZE].given)
+        bad_use("give either --batches or --batch-size, not both");
     if (!o[O_EXAMPLES].given || !o[O_BATCH_SIZE].given || o[O_BATCHES].given) return;
     if (!size || size > n) bad_use("--batch-size must be from 1 to --examples");
     count = n / size + (n % size >= size - n % size);
@@ -219,8 +221,8 @@ TOOL_FN void read_shape(session *s)
     if (!o[O_ROUNDS].given) {
         if (!o[O_EPOCHS].count) bad_use("--epochs must be above 0");
         if (o[O_EPOCHS].count > UINT64_MAX / batches)
-            bad_use("--epochs: %s epochs of %s batches are too many rounds", o[O_EPOCHS].text,
-                    o[O_BATCHES].text);
+            bad_use("--epochs: %s epochs of %llu batches are too many rounds", o[O_EPOCHS].text,
+                    (unsigned long long)batches);
         rounds = o[O_EPOCHS].count * batches;
     }
     if (!rounds) bad_use("--rounds must be above 0");

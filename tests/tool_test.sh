@@ -144,6 +144,10 @@ runs 0 sigma --epochs 4 --examples 1000 --batch-size 134 $identity --eps 1 --del
 grep -q ': 7 batches in an epoch, of 142.857 ' "$tmp/err" && ok || bad "134: $(cat "$tmp/err")"
 expect 2 'batch-size must be' sigma --epochs 4 --examples 10 --batch-size 11 $identity --eps 1 \
     --delta .1
+expect 2 '18446744073709551615 epochs of 10 batches' sigma --epochs 18446744073709551615 \
+    --examples 1000 --batch-size 100 $identity --eps 1 --delta .1
+expect 2 'either --batches or --batch-size' sigma $shape --examples 100 --batch-size 10 $identity \
+    --eps 1 --delta .1
 expect 2 'batch-size must be' sigma --epochs 4 --examples 10 --batch-size 0 $identity --eps 1 \
     --delta .1
 

@@ -1,12 +1,20 @@
 #!/bin/sh
-# Called by `make install`: puts everything below $DESTDIR$PREFIX.
+# Called by `make install` and `make uninstall`: puts everything below $DESTDIR$PREFIX, or
+# takes it away, by one list.
 set -e
+what=${1:-install}
 root=$DESTDIR$PREFIX
 share=$root/share
 here=$(dirname "$0")
 
-# put FILE PLACE: with the modes of a file, its directories made.
+# put FILE PLACE [MODE]: its directories made; or PLACE is taken away, with the
+# directory that is ours alone.
 put() {
+    if [ "$what" = uninstall ]; then
+        rm -f "$2"
+        case $2 in */cmake/mcamp/*) rmdir "$(dirname "$2")" 2>/dev/null || : ;; esac
+        return
+    fi
     mkdir -p "$(dirname "$2")"
     cp "$1" "$2"
     chmod "${3:-644}" "$2"
@@ -17,7 +25,7 @@ put() {
 made() {
     place=$1
     shift
-    "$@" >"$BUILD/installed.tmp"
+    [ "$what" = uninstall ] || "$@" >"$BUILD/installed.tmp"
     put "$BUILD/installed.tmp" "$place"
     rm -f "$BUILD/installed.tmp"
 }
