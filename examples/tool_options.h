@@ -23,15 +23,19 @@
 #  define TOOL_PRINTF(n)
 #endif
 
+#ifndef TOOL_NAME
+#  define TOOL_NAME "mcamp"
+#endif
+
 TOOL_FN void bad_use(const char *format, ...) TOOL_PRINTF(1);
 TOOL_FN void bad_use(const char *format, ...)
 {
     va_list args;
-    fprintf(stderr, "mcamp: ");
+    fprintf(stderr, TOOL_NAME ": ");
     va_start(args, format);
     vfprintf(stderr, format, args);
     va_end(args);
-    fprintf(stderr, "\n(mcamp --help shows how to call it)\n");
+    fprintf(stderr, "\n(" TOOL_NAME " --help shows how to call it)\n");
     exit(EXIT_BAD_USE);
 }
 
@@ -40,7 +44,7 @@ TOOL_FN void failed(const char *format, ...) TOOL_PRINTF(1);
 TOOL_FN void failed(const char *format, ...)
 {
     va_list args;
-    fprintf(stderr, "mcamp: ");
+    fprintf(stderr, TOOL_NAME ": ");
     va_start(args, format);
     vfprintf(stderr, format, args);
     va_end(args);
