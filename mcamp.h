@@ -82,11 +82,11 @@
  *     work, grad                    errors of C; gradients
  *     est -> calib                  estimates of delta, eps, sigma; certified sigma
  *     opt -> plan                   (eps, delta), workload -> a C of small error
- *     record -> report              guarantees -> files and back, sentences, JSON
+ *     record -> train -> report     guarantees -> files and back, runs, sentences, JSON
  *
  * LEVELS, written beside the banner of each part of the declarations, or over its own
  *   easy (stable)      mcamp_problem in, mcamp_answer or mcamp_guarantee out; mcamp_plan;
- *                      mcamp_session_*; mcamp_record_*; mcamp_report_*
+ *                      mcamp_train_*; mcamp_session_*; mcamp_record_*; mcamp_report_*
  *   standard (stable)  mcamp_mech_init, mcamp_gram_init, then mcamp_delta, mcamp_sigma,
  *                      mcamp_verify, mcamp_calibrate_certified, ... on the Gram matrix;
  *                      keys, noise, batches, clipping; mcamp_exact_delta, _epsilon,
@@ -135,6 +135,7 @@
  *   opt      mcamp_opt_run
  *   plan     mcamp_plan
  *   record   mcamp_record_write, mcamp_record_read, mcamp_guarantee_repeat
+ *   train    mcamp_train_init, mcamp_train_begin, mcamp_train_free
  *   report   mcamp_guarantee_answer, mcamp_guarantee_estimate, mcamp_guarantee_interval,
  *            mcamp_report_guarantee, mcamp_report_session, mcamp_report_plan
  *
@@ -160,6 +161,8 @@
  *   MCAMP_NO_STDLIB        neither <stdlib.h> nor <stdio.h>: contexts bring their
  *                          allocator, keys their entropy; no section report
  *   MCAMP_ASSERT(x)        checks of internal invariants; results never need it
+ *   MCAMP_TILE             coordinates of noise at a time, 16 .. 512 (512): a call takes 48
+ *                          bytes of stack for each, and 8 KB; saved states are of one tile
  *   None changes a struct or a prototype.  -ffast-math is refused.
  *
  * YOUR PROJECT USES -Ofast, OR CHANGES THE FLOATING-POINT ENVIRONMENT
@@ -192,8 +195,9 @@
  *
  * MEMORY AND THREADS
  *   All memory comes from the context's allocator and sizes are checked before it is
- *   asked.  Accounting needs O(b^2 + n) doubles.  No global state; one context per
- *   thread of control.  Work is split into fixed blocks with streams of their own
+ *   asked.  A call takes at most 40 KB of stack, if optimised: MCAMP_TILE makes it 12 KB
+ *   for runs, 20 KB for the rest.  Accounting needs O(b^2 + n) doubles.  No global state;
+ *   one context per thread of control.  Work is split into fixed blocks with streams of their own
  *   and tallies are integers, so results have the same bits on any number of
  *   threads, processes or machines of one kind.
  *
@@ -237,6 +241,7 @@
  *        Without amplification the optimiser finds C of entries of both signs, and a bound.
  *        JSON: account's pictures hold a list of guarantees; laplace-limit noise_ratio.
  *        The host's floating-point environment is set and restored by every call.
+ *        mcamp_train_*: a session with all its parts from one descriptor; MCAMP_TILE.
  *   0.2  mcamp_statement, mcamp_basis and the old mcamp_guarantee are one object,
  *        mcamp_guarantee, which verification, plans, estimates and accountants fill.
  *        mcamp_report_answer, _statement, _statement_text, _plan_text and _session_text
@@ -1935,6 +1940,59 @@ MCAMP_API mcamp_status mcamp_guarantee_repeat(mcamp_ctx *ctx, const mcamp_mech *
                                               const mcamp_guarantee *guarantee,
                                               mcamp_guarantee *out);
 #endif
+
+/* ======================================================================== *
+ *  TRAINING FROM ONE DESCRIPTION                   easy      (decl) train
+ * ======================================================================== */
+
+typedef struct mcamp_train_desc {
+    uint32_t start_canary;      /* must be 0                                  */
+    uint64_t examples;          /* REQUIRED                                   */
+    size_t dim;                 /* REQUIRED: coordinates of a gradient        */
+    double clip_norm;           /* REQUIRED: largest norm of one gradient     */
+    mcamp_key key;              /* REQUIRED: of this run alone                */
+    uint64_t run;               /* 0 = 1; another one for each run of the key  */
+    mcamp_noise_unit unit;      /* 0 = MEAN: by the expected size of a batch   */
+    mcamp_ledger ledger;
+    /* What is promised: a record (mcamp_record_write), */
+    const char *record;
+    size_t record_size;
+    /* or what mcamp_plan and others found; mech must outlive the run, */
+    const mcamp_guarantee *guarantee;
+    const mcamp_mech *mech;
+    /* or this question, for which a sigma is found and proved:            */
+    double eps, delta;
+    size_t rounds, batches, epochs;     /* any two of them                    */
+    size_t batch_size;          /* for batches: examples by this, rounded      */
+    mcamp_mech_desc strategy;   /* kind 0 = identity; n is filled in           */
+    mcamp_batch_law law;        /* 0 = BINS.  SHUFFLE: without amplification.
+                                   POISSON: in the cycle of C's bands          */
+    uint32_t end_canary;        /* must be 0                                   */
+} mcamp_train_desc;
+
+/* A session with all its parts.  Read the fields; use `session` with the functions of
+ * section session but begin; do not copy.                                     */
+typedef struct mcamp_train {
+    mcamp_mech own;
+    mcamp_guarantee guarantee;
+    mcamp_noise noise;
+    mcamp_batch batch;
+    mcamp_clip clip;
+    mcamp_session session;      /* its `round` comes next; guarantee.rounds in all  */
+    int64_t *sum;
+    size_t *member;
+    size_t dim, capacity;
+} mcamp_train;
+
+/* Ready for round 0, or for mcamp_session_load.  A resumed run must be made from the same:
+ * a sigma that is proved anew has other digits on another kind of machine, a record has not. */
+MCAMP_API mcamp_status mcamp_train_init(mcamp_ctx *ctx, const mcamp_train_desc *desc,
+                                        mcamp_train *train);
+/* Starts the next round, or the open one anew: who takes part.  Then mcamp_session_add for
+ * each, and mcamp_session_end.  MCAMP_E_STEP: there is no further round.        */
+MCAMP_API mcamp_status mcamp_train_begin(mcamp_ctx *ctx, mcamp_train *train,
+                                         const size_t **member, size_t *count);
+MCAMP_API void mcamp_train_free(mcamp_ctx *ctx, mcamp_train *train);
 
 /* ======================================================================== *
  *  REPORTS                                         easy      (decl) report
@@ -8905,12 +8963,22 @@ MCAMP_API void mcamp_wipe(void *p, size_t size)
 #endif
 }
 
+/* Coordinates of noise at a time; part of the blob format. */
+#ifdef MCAMP_TILE
+#  define MCAMP__TILE MCAMP_TILE
+#else
+#  define MCAMP__TILE 512
+#endif
+#if MCAMP__TILE < 16 || MCAMP__TILE > 512 || MCAMP__TILE % 8
+#  error "mcamp.h: MCAMP_TILE is a multiple of 8 from 16 to 512"
+#endif
+
 /* Registers that the compiler spilled lie in frames where no name reaches them: called
  * right after a function that has a frame of its own, this lies over what it and all below
  * it left.                                                                           */
 MCAMP__APART void mcamp__wipe_frames(void)
 {
-    unsigned char over[1 << 15];
+    unsigned char over[(1 << 13) + 48 * MCAMP__TILE];
     mcamp_wipe(over, sizeof over);
 }
 
@@ -9624,7 +9692,6 @@ MCAMP__PRIV int mcamp__exact_reaches(const mcamp__exact *z, double f, double acc
  * ======================================================================== */
 
 #define MCAMP__NOISE_MAGIC 0x6d636e7au
-#define MCAMP__TILE 512         /* coordinates at a time; part of the blob format */
 
 /* How a round is made from its z and what is stored. */
 #define MCAMP__PLAN_PLAIN  0    /* C diagonal: nothing is stored               */
@@ -21515,6 +21582,216 @@ MCAMP_API mcamp_status mcamp_guarantee_repeat(mcamp_ctx *ctx, const mcamp_mech *
 }
 
 #endif /* MCAMP_NO_STDLIB */
+
+/* ======================================================================== *
+ *  TRAINING FROM ONE DESCRIPTION                                    >>train
+ *  In: what is promised, about what data.  Out: a session with all its parts, which all
+ *  get the same numbers.  Guarantee: the session's; nothing is checked here that it checks.
+ * ======================================================================== */
+
+/* The least sigma for (eps, delta) that a closed form or section exact knows, roughly. */
+MCAMP__PRIV mcamp_status mcamp__train_guess(mcamp_ctx *ctx, const mcamp_train_desc *d,
+                                            const mcamp_guarantee *g, const mcamp_mech *c,
+                                            double *sigma)
+{
+    mcamp_event e;
+    mcamp_sens s;
+    size_t b = (size_t)g->batches;
+    mcamp_status st = mcamp_sens_fixed(ctx, c, g->q > 0 ? 1 : (c->n - 1) / b + 1, b, &s);
+    if (st < 0) return st;
+    if (!(g->q > 0)) return mcamp_gauss_sigma(ctx, s.value, d->eps, d->delta, sigma);
+    memset(&e, 0, sizeof e);
+    e.kind = MCAMP_EVENT_POISSON;
+    e.count = (c->n - 1) / b + 1;
+    e.sensitivity = s.value;
+    e.q = g->q;
+    return mcamp_exact_calibrate(ctx, &e, 1, NULL, 0, MCAMP_PARAM_SIGMA, d->eps, d->delta, sigma,
+                                 NULL);
+}
+
+/* Laws that need no samples: the guess, or a little more, for which the guarantee agrees. */
+MCAMP__PRIV mcamp_status mcamp__train_exact(mcamp_ctx *ctx, const mcamp_train_desc *d,
+                                            const mcamp_mech *c, size_t b, mcamp_guarantee *g)
+{
+    double sigma = 0, q = 0;
+    mcamp_status st;
+    if (d->law == MCAMP_BATCH_POISSON) {
+        q = mcamp__dmin(1, (double)c->bands / (double)b);
+        b = c->bands;
+    }
+    g->q = q;
+    g->batches = b;
+    st = mcamp__train_guess(ctx, d, g, c, &sigma);
+    for (int i = 0; i < 9 && st >= 0; i++) {
+        sigma *= i ? 1 + 1e-4 : 1 + 1e-9;
+        st = q > 0 ? mcamp_guarantee_poisson(ctx, c, b, q, sigma, d->delta, g)
+                   : mcamp_guarantee_unamplified(ctx, c, d->law, b, sigma, d->delta, g);
+        if (st >= 0 && g->eps <= d->eps) return MCAMP_OK;
+    }
+    return st < 0 ? st : mcamp__fail(ctx, MCAMP_E_INFEASIBLE, "eps", d->eps);
+}
+
+MCAMP__PRIV mcamp_status mcamp__train_bins(mcamp_ctx *ctx, const mcamp_train_desc *d,
+                                           const mcamp_mech *c, size_t b, mcamp_guarantee *g)
+{
+    mcamp_gram gram;
+    mcamp_claim claim;
+    mcamp_status st = mcamp_gram_init(ctx, c, b, &gram);
+    if (st < 0) return st;
+    memset(&claim, 0, sizeof claim);
+    claim.eps = d->eps;
+    claim.delta = claim.beta = d->delta;
+    st = mcamp_calibrate_certified(ctx, &gram, &claim, g);
+    mcamp_gram_free(ctx, &gram);
+    return st;
+}
+
+/* C and the sigma that is proved for it. */
+MCAMP__PRIV mcamp_status mcamp__train_prove(mcamp_ctx *ctx, const mcamp_train_desc *d,
+                                            mcamp_train *t)
+{
+    mcamp_mech_desc c = d->strategy;
+    size_t n, b = d->batches;
+    mcamp_status st;
+    if (d->batch_size) {
+        uint64_t size = d->batch_size, m = d->examples / size;
+        if (b || m > SIZE_MAX - 1)
+            return mcamp__fail(ctx, MCAMP_E_SIZE, "batch_size", (double)size);
+        b = (size_t)m + (d->examples % size >= size - size / 2);
+        if (!b) b = 1;
+    }
+    st = mcamp__shape(ctx, d->rounds, b, d->epochs, &n, &b);
+    if (st < 0) return st;
+    if (!c.kind) c.kind = MCAMP_MECH_IDENTITY;
+    if (c.n && c.n != n) return mcamp__fail(ctx, MCAMP_E_SIZE, "n", (double)c.n);
+    c.n = n;
+    if ((st = mcamp_mech_init(ctx, &c, &t->own)) < 0) return st;
+    if (d->law == MCAMP_BATCH_POISSON || d->law == MCAMP_BATCH_SHUFFLE)
+        return mcamp__train_exact(ctx, d, &t->own, b, &t->guarantee);
+    if (d->law != MCAMP_BATCH_UNSET && d->law != MCAMP_BATCH_BINS)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "law", (double)(int)d->law);
+    return mcamp__train_bins(ctx, d, &t->own, b, &t->guarantee);
+}
+
+MCAMP__PRIV mcamp_status mcamp__train_promise(mcamp_ctx *ctx, const mcamp_train_desc *d,
+                                              mcamp_train *t)
+{
+    if (!!d->record + !!d->guarantee + (d->eps > 0 || d->delta > 0) > 1 ||
+        !d->mech != !d->guarantee)
+        return mcamp__fail(ctx, MCAMP_E_ARG, d->record ? "record" : "guarantee", 0);
+    if (d->record) {
+#ifndef MCAMP_NO_STDLIB
+        return mcamp_record_read(ctx, d->record, d->record_size, &t->own, &t->guarantee);
+#else
+        return mcamp__fail(ctx, MCAMP_E_ARG, "record", 0);
+#endif
+    }
+    if (!d->guarantee) return mcamp__train_prove(ctx, d, t);
+    t->guarantee = *d->guarantee;
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__train_parts(mcamp_ctx *ctx, const mcamp_train_desc *d,
+                                            mcamp_train *t)
+{
+    const mcamp_guarantee *g = &t->guarantee;
+    mcamp_noise_desc z;
+    mcamp_batch_desc b;
+    mcamp_clip_desc k;
+    mcamp_status st;
+    memset(&z, 0, sizeof z);
+    memset(&b, 0, sizeof b);
+    memset(&k, 0, sizeof k);
+    if (g->law != MCAMP_BATCH_BINS && g->law != MCAMP_BATCH_SHUFFLE &&
+        g->law != MCAMP_BATCH_POISSON)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "law", (double)(int)g->law);
+    z.mech = d->mech ? d->mech : &t->own;
+    z.sigma = g->sigma; z.clip_norm = k.norm = d->clip_norm; z.dim = k.dim = d->dim;
+    z.unit = d->unit ? d->unit : MCAMP_NOISE_MEAN;
+    b.law = g->law; b.rounds = g->rounds; b.batches = g->batches; b.q = g->q;
+    b.examples = k.max_examples = d->examples;
+    if (z.unit == MCAMP_NOISE_MEAN)
+        z.batch = (double)d->examples / (double)b.batches * (b.q > 0 ? b.q : 1);
+    z.key = b.key = d->key;
+    st = d->examples ? mcamp_noise_init(ctx, &z, &t->noise)
+                     : mcamp__fail(ctx, MCAMP_E_REQUIRED, "examples", 0);
+    if (st >= 0) st = mcamp_batch_init(ctx, &b, &t->batch);
+    if (st >= 0) st = mcamp_clip_init(ctx, &k, &t->clip);
+    mcamp_key_wipe(&z.key);
+    mcamp_key_wipe(&b.key);
+    return st;
+}
+
+MCAMP__PRIV mcamp_status mcamp__train_bind(mcamp_ctx *ctx, const mcamp_train_desc *d,
+                                           mcamp_train *t)
+{
+    mcamp_session_desc s;
+    mcamp_status st;
+    memset(&s, 0, sizeof s);
+    t->dim = d->dim;
+    t->sum = (int64_t *)mcamp__new(ctx, t->dim, sizeof *t->sum);
+    if (!t->sum) return mcamp__fail(ctx, MCAMP_E_MEMORY, "dim", (double)t->dim);
+    s.guarantee = &t->guarantee;
+    s.noise = &t->noise; s.batch = &t->batch; s.clip = &t->clip; s.grid_sum = t->sum;
+    s.run = d->run ? d->run : 1;
+    s.ledger = d->ledger;
+    st = mcamp_session_init(ctx, &s, &t->session);
+    if (st < 0) return st;
+    t->capacity = (size_t)mcamp_batch_largest(&t->batch);      /* by the run's own keys */
+    if (!t->capacity) t->capacity = 1;
+    t->member = (size_t *)mcamp__new(ctx, t->capacity, sizeof *t->member);
+    return t->member ? st : mcamp__fail(ctx, MCAMP_E_MEMORY, "examples", (double)d->examples);
+}
+
+MCAMP_API mcamp_status mcamp_train_init(mcamp_ctx *ctx, const mcamp_train_desc *desc,
+                                        mcamp_train *train)
+{
+    MCAMP__GUARD;
+    mcamp_status st, promised;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!desc || !train) return mcamp__fail(ctx, MCAMP_E_REQUIRED, desc ? "train" : "desc", 0);
+    if (desc->start_canary || desc->end_canary)
+        return mcamp__fail(ctx, MCAMP_E_CANARY, "desc", 0);
+    memset(train, 0, sizeof *train);
+    st = promised = mcamp__train_promise(ctx, desc, train);
+    if (st >= 0) st = mcamp__train_parts(ctx, desc, train);
+    if (st >= 0) st = mcamp__train_bind(ctx, desc, train);
+    if (st >= 0) return promised;
+    mcamp_train_free(ctx, train);
+    return st;
+}
+
+MCAMP_API mcamp_status mcamp_train_begin(mcamp_ctx *ctx, mcamp_train *train,
+                                         const size_t **member, size_t *count)
+{
+    MCAMP__GUARD;
+    mcamp_batch_size size = { 0, 0 };
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!train || !member || !count)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED,
+                           !train ? "train" : !member ? "member" : "count", 0);
+    st = mcamp_session_begin(ctx, &train->session, train->session.round, train->member,
+                             train->capacity, &size);
+    if (st < 0) return st;
+    *member = train->member;
+    *count = size.kept;
+    return st;
+}
+
+MCAMP_API void mcamp_train_free(mcamp_ctx *ctx, mcamp_train *train)
+{
+    MCAMP__GUARD;
+    if (!mcamp__ctx_ok(ctx) || !train) return;
+    mcamp_noise_free(ctx, &train->noise);
+    mcamp_batch_free(ctx, &train->batch);
+    mcamp_mech_free(ctx, &train->own);
+    if (train->sum) mcamp_wipe(train->sum, train->dim * sizeof *train->sum);
+    if (train->member) mcamp_wipe(train->member, train->capacity * sizeof *train->member);
+    mcamp__delete(ctx, train->sum, train->dim, sizeof *train->sum);
+    mcamp__delete(ctx, train->member, train->capacity, sizeof *train->member);
+    memset(train, 0, sizeof *train);
+}
 
 /* ======================================================================== *
  *  REPORTS                                                        >>report

@@ -35,60 +35,36 @@ static mcamp_status prove(mcamp_ctx *ctx, const char *path)
     return fclose(f) ? MCAMP_Q_INTERRUPTED : st;
 }
 
-/* C and the guarantee from the file; free c. */
-static mcamp_status load(mcamp_ctx *ctx, const char *path, mcamp_mech *c, mcamp_guarantee *g)
+/* Everything that the run needs comes from the record. */
+static mcamp_status run(mcamp_ctx *ctx, const char *text, size_t size)
 {
-    static char text[1 << 16];
-    FILE *f = fopen(path, "rb");
-    size_t n = f ? fread(text, 1, sizeof text, f) : 0;
-    if (f) fclose(f);
-    return mcamp_record_read(ctx, text, n, c, g);
-}
-
-/* Everything that the run needs comes from the guarantee. */
-static mcamp_status run(mcamp_ctx *ctx, const mcamp_mech *c, const mcamp_guarantee *g)
-{
-    static int64_t sum[DIM];
-    mcamp_batch_desc b = { 0 };
-    mcamp_noise_desc z = { 0 };
-    mcamp_clip_desc k = { 0 };
-    mcamp_session_desc s = { 0 };
-    mcamp_batch batch = { 0 };
-    mcamp_noise noise = { 0 };
-    mcamp_clip clip = { 0 };
-    mcamp_session session;
+    static mcamp_train train;
+    mcamp_train_desc d = { 0 };
     mcamp_writer out = { print, stdout };
-    mcamp_status st = mcamp_key_random(ctx, NULL, &b.key);
-    b.law = g->law; b.rounds = g->rounds; b.batches = g->batches; b.q = g->q;
-    b.examples = EXAMPLES;
-    z.mech = c; z.sigma = g->sigma; z.clip_norm = k.norm = 1; z.unit = MCAMP_NOISE_SUM;
-    z.dim = k.dim = DIM; z.key = b.key;
-    k.max_examples = EXAMPLES;
-    if (st >= 0) st = mcamp_batch_init(ctx, &b, &batch);
-    if (st >= 0) st = mcamp_noise_init(ctx, &z, &noise);
-    if (st >= 0) st = mcamp_clip_init(ctx, &k, &clip);
-    s.guarantee = g; s.batch = &batch; s.noise = &noise; s.clip = &clip; s.grid_sum = sum;
-    s.run = 1;
-    if (st >= 0) st = mcamp_session_init(ctx, &s, &session);
-    if (st >= 0) st = mcamp_report_session(&session, MCAMP_REPORT_LEGAL, &out);
-    mcamp_key_wipe(&b.key);
-    mcamp_key_wipe(&z.key);
-    mcamp_noise_free(ctx, &noise);
-    mcamp_batch_free(ctx, &batch);
+    mcamp_status st = mcamp_key_random(ctx, NULL, &d.key);
+    d.record = text; d.record_size = size;
+    d.examples = EXAMPLES; d.dim = DIM; d.clip_norm = 1; d.unit = MCAMP_NOISE_SUM;
+    if (st >= 0) st = mcamp_train_init(ctx, &d, &train);
+    mcamp_key_wipe(&d.key);
+    if (st >= 0) st = mcamp_report_session(&train.session, MCAMP_REPORT_LEGAL, &out);
+    mcamp_train_free(ctx, &train);
     return st;
 }
 
 int main(int argc, char **argv)
 {
     const char *path = argc > 1 ? argv[1] : "run.record.txt";
+    static char text[1 << 16];
+    size_t size = 0;
+    FILE *f;
     mcamp_ctx ctx;
-    mcamp_mech c = { 0 };
-    mcamp_guarantee g;
     mcamp_status st = mcamp_ctx_init(&ctx, NULL);
     if (st >= 0) st = prove(&ctx, path);
-    if (st >= 0) st = load(&ctx, path, &c, &g);
-    if (st >= 0) st = run(&ctx, &c, &g);
+    if (st >= 0 && (f = fopen(path, "rb")) != NULL) {
+        size = fread(text, 1, sizeof text, f);
+        fclose(f);
+    }
+    if (st >= 0) st = run(&ctx, text, size);
     if (st < 0) fprintf(stderr, "%s (%s)\n", mcamp_strerror(st), mcamp_last_error(&ctx).argument);
-    mcamp_mech_free(&ctx, &c);
     return st < 0;
 }

@@ -8,6 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__GNUC__) || defined(__clang__)
+#  define IMAGES_UNUSED __attribute__((unused))
+#else
+#  define IMAGES_UNUSED
+#endif
+
 typedef struct images {
     float *x;                   /* pixels of image i from i * pixels on         */
     unsigned char *label;       /* 0 .. 9                                       */
@@ -31,7 +37,7 @@ static int images_alloc(images *d, size_t count, size_t pixels)
 }
 
 /* A part of the images, sharing their memory. */
-static images images_part(const images *d, size_t first, size_t count)
+IMAGES_UNUSED static images images_part(const images *d, size_t first, size_t count)
 {
     images p = *d;
     p.x = d->x + first * d->pixels;
@@ -102,10 +108,7 @@ static int images_idx(images *d, const char *x, const char *label, size_t count)
     return ok;
 }
 
-#if defined(__GNUC__) || defined(__clang__)
-__attribute__((unused))
-#endif
-static int images_fashion(images *train, images *test)
+IMAGES_UNUSED static int images_fashion(images *train, images *test)
 {
     memset(train, 0, sizeof *train);
     memset(test, 0, sizeof *test);

@@ -22,12 +22,8 @@ typedef struct run {
     mcamp_ctx ctx;
     mcamp_mech c;
     mcamp_guarantee promise;
-    mcamp_batch batch;
-    mcamp_noise noise;
-    mcamp_clip clip;
-    mcamp_session session;
+    mcamp_train train;
     ledger_file book;
-    int64_t sum[DIM];
     double model[DIM];
     char key[512], ledger[512], state[512], fresh[512];
 } run;
@@ -58,39 +54,22 @@ static mcamp_status find_key(run *r, mcamp_key *key)
     return st == MCAMP_OK && put(r->fresh, r->key, key, sizeof *key) ? MCAMP_E_ENTROPY : st;
 }
 
-static mcamp_status prove(run *r)
-{
-    mcamp_mech_desc d = { 0 };
-    mcamp_status st;
-    d.kind = MCAMP_MECH_SQRT;
-    d.n = ROUNDS;
-    d.bands = 4;
-    st = mcamp_mech_init(&r->ctx, &d, &r->c);
-    return st < 0 ? st : mcamp_guarantee_unamplified(&r->ctx, &r->c, MCAMP_BATCH_BINS, BATCHES, 6,
-                                                     1e-5, &r->promise);
-}
-
+/* sigma is as given, so that its digits are the same everywhere. */
 static mcamp_status bind(run *r)
 {
-    mcamp_batch_desc b = { 0 };
-    mcamp_noise_desc z = { 0 };
-    mcamp_clip_desc k = { 0 };
-    mcamp_session_desc s = { 0 };
-    mcamp_status st = find_key(r, &b.key);
-    b.law = MCAMP_BATCH_BINS; b.examples = EXAMPLES; b.rounds = ROUNDS; b.batches = BATCHES;
-    z.mech = &r->c; z.sigma = r->promise.sigma; z.clip_norm = k.norm = 1;
-    z.unit = MCAMP_NOISE_MEAN; z.batch = (double)EXAMPLES / BATCHES;
-    z.dim = k.dim = DIM; z.key = b.key;
-    k.max_examples = EXAMPLES;
-    if (st >= 0) st = mcamp_batch_init(&r->ctx, &b, &r->batch);
-    if (st >= 0) st = mcamp_noise_init(&r->ctx, &z, &r->noise);
-    if (st >= 0) st = mcamp_clip_init(&r->ctx, &k, &r->clip);
-    s.guarantee = &r->promise; s.batch = &r->batch; s.noise = &r->noise; s.clip = &r->clip;
-    s.run = 1; s.grid_sum = r->sum;
-    s.ledger.record = ledger_record; s.ledger.user = &r->book;
-    mcamp_key_wipe(&b.key);
-    mcamp_key_wipe(&z.key);
-    return st < 0 ? st : mcamp_session_init(&r->ctx, &s, &r->session);
+    mcamp_mech_desc c = { 0 };
+    mcamp_train_desc d = { 0 };
+    mcamp_status st = find_key(r, &d.key);
+    c.kind = MCAMP_MECH_SQRT; c.n = ROUNDS; c.bands = 4;
+    if (st >= 0) st = mcamp_mech_init(&r->ctx, &c, &r->c);
+    if (st >= 0) st = mcamp_guarantee_unamplified(&r->ctx, &r->c, MCAMP_BATCH_BINS, BATCHES, 6,
+                                                  1e-5, &r->promise);
+    d.guarantee = &r->promise; d.mech = &r->c;
+    d.examples = EXAMPLES; d.dim = DIM; d.clip_norm = 1;
+    d.ledger.record = ledger_record; d.ledger.user = &r->book;
+    if (st >= 0) st = mcamp_train_init(&r->ctx, &d, &r->train);
+    mcamp_key_wipe(&d.key);
+    return st;
 }
 
 /* The model and the session, together. */
@@ -98,7 +77,7 @@ static mcamp_status keep(run *r)
 {
     static unsigned char blob[STATE];
     size_t n = 0;
-    mcamp_status st = mcamp_session_save(&r->ctx, &r->session, blob + sizeof r->model,
+    mcamp_status st = mcamp_session_save(&r->ctx, &r->train.session, blob + sizeof r->model,
                                          sizeof blob - sizeof r->model, &n);
     memcpy(blob, r->model, sizeof r->model);
     return st == MCAMP_OK && put(r->fresh, r->state, blob, n + sizeof r->model) ? MCAMP_E_BLOB : st;
@@ -110,7 +89,8 @@ static mcamp_status resume(run *r)
     size_t n = get(r->state, blob, sizeof blob);
     if (n <= sizeof r->model) return MCAMP_OK;
     memcpy(r->model, blob, sizeof r->model);
-    return mcamp_session_load(&r->ctx, &r->session, blob + sizeof r->model, n - sizeof r->model);
+    return mcamp_session_load(&r->ctx, &r->train.session, blob + sizeof r->model,
+                              n - sizeof r->model);
 }
 
 /* The gradient of (w x - y)^2 / 2 for example e, whose y is x_1 - x_2 / 2 and a little. */
@@ -122,18 +102,18 @@ static void gradient(const double *w, uint64_t e, double *g)
     for (int i = 0; i < DIM; i++) g[i] = error * x[i];
 }
 
-static mcamp_status one_round(run *r, uint64_t t, int die)
+static mcamp_status one_round(run *r, int die)
 {
-    size_t member[EXAMPLES];
+    const size_t *member = NULL;
+    size_t count = 0;
     double g[DIM], step[DIM];
     mcamp_tensor whole = { NULL, g, DIM };
-    mcamp_batch_size size = { 0, 0 };
-    mcamp_status st = mcamp_session_begin(&r->ctx, &r->session, t, member, EXAMPLES, &size);
-    for (size_t i = 0; i < size.kept && st == MCAMP_OK; i++) {
+    mcamp_status st = mcamp_train_begin(&r->ctx, &r->train, &member, &count);
+    for (size_t i = 0; i < count && st == MCAMP_OK; i++) {
         gradient(r->model, member[i], g);
-        st = mcamp_session_add(&r->ctx, &r->session, member[i], &whole, 1);
+        st = mcamp_session_add(&r->ctx, &r->train.session, member[i], &whole, 1);
     }
-    if (st == MCAMP_OK) st = mcamp_session_end(&r->ctx, &r->session, step);
+    if (st == MCAMP_OK) st = mcamp_session_end(&r->ctx, &r->train.session, step);
     if (st == MCAMP_OK && die) kill(getpid(), SIGKILL);
     for (int i = 0; i < DIM && st == MCAMP_OK; i++) r->model[i] -= 2 * step[i];
     return st < 0 ? st : keep(r);
@@ -142,7 +122,7 @@ static mcamp_status one_round(run *r, uint64_t t, int die)
 int main(int argc, char **argv)
 {
     static run r;
-    uint64_t stop = argc > 2 ? (uint64_t)atoi(argv[2]) : ROUNDS + 1, t;
+    uint64_t stop = argc > 2 ? (uint64_t)atoi(argv[2]) : ROUNDS + 1;
     mcamp_status st;
     if (argc < 2 || strlen(argv[1]) > 400) return 2;
     snprintf(r.key, sizeof r.key, "%s/key", argv[1]);
@@ -151,16 +131,14 @@ int main(int argc, char **argv)
     snprintf(r.fresh, sizeof r.fresh, "%s/fresh", argv[1]);
     st = mcamp_ctx_init(&r.ctx, NULL);
     if (st >= 0 && ledger_open(&r.book, r.ledger)) st = MCAMP_E_LEDGER;
-    if (st >= 0) st = prove(&r);
     if (st >= 0) st = bind(&r);
     if (st >= 0) st = resume(&r);
-    for (t = mcamp_noise_step(&r.noise); st >= 0 && t < ROUNDS; t++)
-        st = one_round(&r, t, t + 1 == stop);
+    while (st >= 0 && r.train.session.round < ROUNDS)
+        st = one_round(&r, r.train.session.round + 1 == stop);
     if (st < 0) fprintf(stderr, "%s (%s)\n", mcamp_strerror(st), mcamp_last_error(&r.ctx).argument);
     for (int i = 0; i < DIM && st >= 0; i++) printf("%.17g\n", r.model[i]);
     ledger_close(&r.book);
-    mcamp_noise_free(&r.ctx, &r.noise);
-    mcamp_batch_free(&r.ctx, &r.batch);
+    mcamp_train_free(&r.ctx, &r.train);
     mcamp_mech_free(&r.ctx, &r.c);
     return st < 0;
 }

@@ -57,6 +57,18 @@ head -n 5 "$tmp/whole/ledger" | sed 's/[0-9a-f]$/x/' >"$tmp/killed/ledger"
 if "$build/train_resume" "$tmp/killed" >"$tmp/out" 2>&1; then bad "train_resume: another release"; else
     grep -q "ledger did not accept" "$tmp/out" && ok || bad "train_resume: which error"; fi
 
+# One page of training, in one go and in three.
+mkdir "$tmp/one" "$tmp/three"
+runs "$build/train_minimal" "$tmp/one"
+cp "$tmp/out" "$tmp/model"
+cp "$tmp/one/key" "$tmp/three/key"
+for k in 3 40 500; do runs "$build/train_minimal" "$tmp/three" $k; done
+cmp -s "$tmp/out" "$tmp/model" && cmp -s "$tmp/one/state" "$tmp/three/state" &&
+    grep -q '^round 120 of 120' "$tmp/out" && ok || bad "train_minimal: resumed differently"
+awk '{ exit !($5 > 220) }' "$tmp/out" && ok || bad "train_minimal: accuracy"
+lines=$(wc -l <examples/train_minimal.c)
+[ "$lines" -le 80 ] && ok || bad "train_minimal has $lines lines"
+
 # Closed forms beside the accountant: never below it.
 runs "$build/formulas"
 awk '/by its curve/ { s = $NF } /^  (best|sqrt|refined)/ && !(s > 0) { if (!($NF + 0 > 8.05)) exit 1 }
