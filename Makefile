@@ -48,7 +48,7 @@ SUBMAKE   = +$(MAKE) --no-print-directory $(PARALLEL)
 
 .PHONY: all run install uninstall examples examples-built tests-built stat-built bench-built fuzz-built test test-slow campaign mutants
 .PHONY: check check-warn check-compile check-place check-names check-guards check-macros check-symbols layers core
-.PHONY: machines doc-check lint asan-ubsan msan tsan valgrind test-blas test-vector
+.PHONY: reproduce reproduce-quick machines doc-check lint asan-ubsan msan tsan valgrind test-blas test-vector
 .PHONY: test-flags test-clang bench analyze fuzz coverage ci clean help
 
 all: run ## build the tool and run the main job (default)
@@ -88,6 +88,12 @@ $(BUILD)/mpi_%: examples/mpi_%.c mcamp.h $(wildcard examples/*.h) | $(BUILD)
 
 $(BUILD)/%: examples/%.c mcamp.h $(wildcard examples/*.h) | $(BUILD)
 	$(COMPILE) $(DEFS) -o $@ $< $(LINK)
+
+reproduce: $(BUILD)/reproduce ## the papers' figures and tables again, to build/reproduced (15 min)
+	@./$< --all --out $(BUILD)/reproduced
+
+reproduce-quick: $(BUILD)/reproduce ## the same in small, to build/reproduced-quick (4 min)
+	@./$< --all --quick --out $(BUILD)/reproduced-quick
 
 # ---- installing ---------------------------------------------------------------
 
