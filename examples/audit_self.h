@@ -10,6 +10,20 @@
 
 #include "audit.h"
 
+/* Where a thread's stack can be looked at afterwards: sanitizers call that memory nobody's. */
+#if defined(__has_feature)
+#  if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer) || \
+      __has_feature(thread_sanitizer)
+#    define AUDIT_NO_STACK
+#  endif
+#endif
+#if !defined(MCAMP_PTHREADS) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#  define AUDIT_NO_STACK
+#endif
+#ifndef AUDIT_NO_STACK
+#  include <pthread.h>
+#endif
+
 enum { AUDIT_DIM = 2, AUDIT_ROUNDS = 64, AUDIT_PEOPLE = 8, AUDIT_SEEN = 4, AUDIT_BLOB = 2048,
        AUDIT_ENTRIES = 8 };
 
@@ -31,6 +45,10 @@ typedef struct audit_world {
     uint64_t seed;
     double scale;               /* of the noise, and so of the certificate */
     bool other;                 /* other gradients, as after a change of the data */
+    bool slice;                 /* noise of the first coordinate only */
+    mcamp_noise_type type;      /* of its rows */
+    uint64_t run;               /* the session's number, 1 if no other is given */
+    int64_t *into;              /* its sum, if not grid_sum */
     double seen[AUDIT_SEEN];    /* scores; what was not released is 0 */
     size_t count;               /* of scores */
     bool released;              /* anything */
@@ -81,6 +99,8 @@ AUDIT_FN bool audit_noise(audit_world *w)
     d.clip_norm = 1;
     d.unit = MCAMP_NOISE_SUM;
     d.dim = AUDIT_DIM;
+    d.count = w->slice ? 1 : 0;
+    d.type = w->type;
     if (w->how->grid < 0) d.grid = ldexp(1, w->how->grid);
     mcamp_key_insecure_test(w->seed, &d.key);
     return mcamp_noise_init(w->ctx, &d, &w->noise) >= 0;
@@ -121,9 +141,9 @@ AUDIT_FN bool audit_session(audit_world *w, mcamp_session *s)
     d.batch = &w->batch;
     d.noise = &w->noise;
     d.clip = &w->clip;
-    d.run = 1;
+    d.run = w->run ? w->run : 1;
     if (!w->how->grid) d.arithmetic = MCAMP_ARITHMETIC_FLOATING;
-    d.grid_sum = w->grid_sum;
+    d.grid_sum = w->into ? w->into : w->grid_sum;
     d.sum = w->sum;
     if (w->keeps_ledger) d.ledger.record = audit_record;
     d.ledger.user = w;
@@ -176,6 +196,7 @@ AUDIT_FN bool audit_add(audit_world *w, mcamp_session *s, size_t index)
     mcamp_tensor t = { NULL, NULL, AUDIT_DIM };
     t.d = g;
     g[0] = audit_gradient(w, index);
+    if (w->slice) g[1] = g[0];
     return mcamp_session_add(w->ctx, s, index, &t, 1) >= 0;
 }
 
@@ -334,27 +355,69 @@ AUDIT_FN void audit_run_overflow(audit_world *w)
     w->violations += t == w->how->rounds || w->out[0] > 7 || w->out[0] < 7;
 }
 
-/* Sessions that take turns on one stream: all begin round 0, then all end it.  Then one that
- * goes back to what it was before the end, again and again.                         */
+/* Sessions that take turns on one stream, each with a sum of its own: each of them begins
+ * round 0, then each ends it.                                                       */
 AUDIT_FN void audit_run_turns(audit_world *w)
 {
-    mcamp_session s[8], before;
+    mcamp_session s[8];
+    int64_t grid_sum[8][AUDIT_DIM];
     double sum = 0;
+    bool ok = audit_open(w);
+    w->count = 1;
+    for (int i = 0; i < 8 && ok; i++) {
+        w->into = grid_sum[i];
+        ok = audit_session(w, &s[i]);
+    }
+    w->into = NULL;
+    for (int i = 0; i < 8 && ok; i++) audit_fill(w, &s[i], 0);
+    for (int i = 0; i < 8 && ok; i++)
+        if (audit_end(w, &s[i])) sum += w->out[0];
+    w->seen[0] = sum;
+}
+
+/* A copy of all structs, with a session on the copies: a round of both, with other data. */
+AUDIT_FN void audit_run_copied(audit_world *w)
+{
+    static audit_world c;
     w->count = 1;
     if (!audit_open(w)) return;
-    for (int i = 0; i < 8; i++) {
-        if (!audit_session(w, &s[i])) return;
-        audit_fill(w, &s[i], 0);
-    }
-    memcpy(&before, &s[7], sizeof before);
-    for (int i = 0; i < 8; i++)
-        if (audit_end(w, &s[i])) sum += w->out[0];
-    for (int i = 0; i < 8; i++) {
-        memcpy(&s[7], &before, sizeof before);
-        w->grid_sum[0] = w->with ? (int64_t)1 << -w->how->grid : 0;
-        if (audit_end(w, &s[7])) sum += w->out[0];
-    }
-    w->seen[0] = sum;
+    memcpy(&c, w, sizeof c);
+    c.session.noise = &c.noise;
+    c.session.batch = &c.batch;
+    c.session.clip = &c.clip;
+    c.session.grid_sum = c.grid_sum;
+    c.other = true;
+    if (!audit_round(w, &w->session, 0)) return;
+    w->released = audit_round(&c, &c.session, 0);
+    if (w->released) w->seen[0] = c.out[0] - w->out[0];
+}
+
+/* The memory of the process as it was, at the same place, after a round was released: what a
+ * fork, or a machine put back to a snapshot, is like.  The round once more, with other data. */
+AUDIT_FN void audit_run_forked(audit_world *w)
+{
+    static audit_world before;
+    double first;
+    w->count = 1;
+    w->entries = 0;
+    if (!audit_open(w) || !audit_fill(w, &w->session, 0)) return;
+    memcpy(&before, w, sizeof before);
+    if (!audit_end(w, &w->session)) return;
+    first = w->out[0];
+    w->session = before.session;
+    w->noise = before.noise;
+    w->batch = before.batch;
+    w->clip = before.clip;
+    w->released = false;
+    w->other = true;
+    if (audit_round(w, &w->session, 0)) w->seen[0] = w->out[0] - first;
+    w->other = false;
+}
+
+AUDIT_FN void audit_run_forked_ledger(audit_world *w)
+{
+    w->keeps_ledger = true;
+    audit_run_forked(w);
 }
 
 /* A state of a later round is loaded between the beginning of a round and its end: that
@@ -414,6 +477,121 @@ AUDIT_FN void audit_run_sigmas(audit_world *w)
     mcamp_gauss_epsilon(w->ctx, g.sigma, total, g.delta, &w->certified);
 }
 
+/* One key for two runs, with other data in the second. */
+AUDIT_FN void audit_run_runs(audit_world *w)
+{
+    double first;
+    w->count = 1;
+    w->run = 1;
+    if (!audit_open(w) || !audit_round(w, &w->session, 0)) return;
+    first = w->out[0];
+    audit_close(w);
+    w->run = 2;
+    w->other = true;
+    if (audit_open(w) && audit_round(w, &w->session, 0)) w->seen[0] = w->out[0] - first;
+    w->other = false;
+    w->run = 1;
+    mcamp_gauss_epsilon(w->ctx, w->guarantee.sigma, w->guarantee.sensitivity * sqrt(2),
+                        w->guarantee.delta, &w->certified);
+}
+
+/* A stream without a session, of the same key: what it makes is not the run's noise. */
+AUDIT_FN void audit_run_stream(audit_world *w)
+{
+    int64_t z[AUDIT_DIM] = { 0 };
+    mcamp_noise_out o = { NULL, NULL, NULL, false };
+    o.grid = z;
+    w->count = 1;
+    if (!audit_noise(w) || mcamp_noise_next(w->ctx, &w->noise, 0, AUDIT_DIM, &o) < 0) return;
+    mcamp_noise_free(w->ctx, &w->noise);
+    if (audit_open(w) && audit_round(w, &w->session, 0))
+        w->seen[0] = w->out[0] - ldexp((double)z[0], w->how->grid);
+}
+
+/* Noise for some of the coordinates: the others must not be left in the sum.     */
+AUDIT_FN void audit_run_left(audit_world *w)
+{
+    w->slice = true;
+    if (audit_open(w) && audit_round(w, &w->session, 0)) {
+        w->seen[0] = w->out[0];
+        w->seen[1] = (double)w->grid_sum[0];
+        w->seen[2] = (double)w->grid_sum[1];
+    }
+    w->slice = false;
+    w->count = 3;
+}
+
+#ifndef AUDIT_NO_STACK
+static union { unsigned char byte[1 << 18]; double align[2]; } audit_stack;
+static bool audit_sees_stacks = true;
+
+static void *audit_end_there(void *world)
+{
+    audit_world *w = (audit_world *)world;
+    audit_end(w, &w->session);
+    return NULL;
+}
+
+/* Whether the thread's stack holds x as a double or an integer, or a double next to `about`,
+ * if that is not 0.                                                                */
+AUDIT_FN bool audit_on_stack(double x, double about)
+{
+    for (size_t i = 0; i + 8 <= sizeof audit_stack; i += 4) {
+        double d;
+        int64_t whole;
+        memcpy(&d, audit_stack.byte + i, sizeof d);
+        memcpy(&whole, audit_stack.byte + i, sizeof whole);
+        if (fabs(d - x) <= 0.5 || fabs((double)whole - x) <= 0.5 ||
+            fabs(d - about) < 1e-5 * fabs(about)) return true;
+    }
+    return false;
+}
+#endif
+
+/* The end in a thread whose stack is ours: neither the sum, in grids, nor the noise, nor the
+ * normal that it was made of (C = I) may be left there.                            */
+AUDIT_FN void audit_run_stack(audit_world *w)
+{
+#ifndef AUDIT_NO_STACK
+    double sum, noise;
+    pthread_attr_t a;
+    pthread_t t;
+    if (!audit_sees_stacks || !audit_open(w) || !audit_fill(w, &w->session, 0)) return;
+    sum = (double)w->grid_sum[0];
+    memset(&audit_stack, 0, sizeof audit_stack);
+    if (pthread_attr_init(&a)) return;
+    if (pthread_attr_setstack(&a, &audit_stack, sizeof audit_stack) ||
+        pthread_create(&t, &a, audit_end_there, w) || pthread_join(t, NULL)) return;
+    pthread_attr_destroy(&a);
+    noise = (double)w->grid_sum[0] - sum;
+    w->violations += !w->released || (fabs(sum) > 1000 && audit_on_stack(sum, 0)) ||
+                     (fabs(noise) > 1000 &&
+                      audit_on_stack(noise, ldexp(noise, w->how->grid) / w->how->sigma));
+    w->released = false;                        /* nothing but that is looked for */
+#else
+    (void)w;
+#endif
+}
+
+/* Rows of floats hold the lattice's integers whole: the noise is that of rows of doubles. */
+AUDIT_FN void audit_run_floats(audit_world *w)
+{
+    int64_t z[2][AUDIT_ROUNDS][AUDIT_DIM];
+    memset(z, 0, sizeof z);
+    for (int k = 0; k < 2; k++) {
+        mcamp_noise_out o = { NULL, NULL, NULL, false };
+        w->type = k ? MCAMP_NOISE_FLOAT : MCAMP_NOISE_DOUBLE;
+        w->violations += !audit_noise(w);
+        for (size_t t = 0; t < w->how->rounds; t++) {
+            o.grid = z[k][t];
+            w->violations += mcamp_noise_next(w->ctx, &w->noise, t, AUDIT_DIM, &o) < 0;
+        }
+        mcamp_noise_free(w->ctx, &w->noise);
+    }
+    w->type = MCAMP_NOISE_TYPE_DEFAULT;
+    w->violations += memcmp(z[0], z[1], sizeof z[0]) != 0;
+}
+
 /* C is made larger under the session: noise C^-1 z becomes smaller. */
 AUDIT_FN void audit_run_c(audit_world *w)
 {
@@ -456,17 +634,17 @@ static const audit_case AUDIT_CASES[] = {
       { MCAMP_BATCH_BINS, 4, 1, 3, { 1, 0.5 }, 2, 1, 0, 0, 0.05 } },
     { "noise of one bin", "an example in one round of each epoch", audit_run_plain, 1, false,
       { MCAMP_BATCH_POISSON, 5, 2, 3, { 1, 0.5 }, 1, -20, 0, 0, 0.05 } },
-    { "low bits", "results on the lattice", audit_run_bits, 1, false,
+    { "low bits", "results on the lattice", audit_run_bits, 5, false,
       { MCAMP_BATCH_BINS, 1, 1, 3, { 1, 0 }, 5, -20, 0, 0, 1e-5 } },
-    { "low bits of floats", "results of sums in floating point", audit_run_bits, 1, true,
-      { MCAMP_BATCH_BINS, 1, 1, 1, { 1, 0 }, 5, 0, 0, 0, 1e-5 } },
+    { "low bits of floats", "results of sums in floating point", audit_run_bits, 5, true,
+      { MCAMP_BATCH_BINS, 1, 1, 3, { 1, 0 }, 5, 0, 0, 0, 1e-5 } },
     { "saturation", "a lattice finer than the noise allows", audit_run_large, 1, false,
       { MCAMP_BATCH_BINS, 1, 1, 2, { 1e-6, 0 }, 4e-6, -61, 0, 2, 0.05 } },
     { "late saturation", "noise that grows from round to round", audit_run_large, 1, false,
       { MCAMP_BATCH_POISSON, 60, 30, 3, { 1, 2 }, 8, -40, 0, 0, 0.05 } },
     { "under-filled", "an end without all members", audit_run_omit, 1, false,
       { MCAMP_BATCH_BINS, 1, 1, 4, { 1, 0 }, 1, -20, 0, 0, 0.05 } },
-    { "over-full", "more members than the sum is made for", audit_run_omit, 1, false,
+    { "over-full", "more members than the sum is made for", audit_run_omit, 2, false,
       { MCAMP_BATCH_BINS, 1, 1, 3, { 1, 0 }, 1, -20, 0, 1, 0.05 } },
     { "twice", "one member in the place of others, strangers", audit_run_twice, 1, false,
       { MCAMP_BATCH_BINS, 1, 1, 3, { 1, 0 }, 1, -20, 0, 0, 0.05 } },
@@ -484,13 +662,29 @@ static const audit_case AUDIT_CASES[] = {
       { MCAMP_BATCH_BINS, 1, 1, 3, { 1, 0 }, 1, -20, 0, 0, 0.05 } },
     { "infinite noise", "an end whose noise overflows", audit_run_overflow, 1, false,
       { MCAMP_BATCH_BINS, 5, 5, 3, { 1e-100, 1 }, 1, 0, 0, 0, 0.05 } },
-    { "interleaving", "sessions and copies on one stream", audit_run_turns, 1, false,
+    { "interleaving", "sessions that take turns on one stream", audit_run_turns, 1, false,
       { MCAMP_BATCH_POISSON, 16, 16, 2, { 1, 0 }, 1, -20, 0, 0, 0.05 } },
     { "later state", "a state loaded within a round", audit_run_later, 1, false,
       { MCAMP_BATCH_POISSON, 4, 4, 2, { 1, 0 }, 1, -20, 0, 0, 0.05 } },
     { "rolled back", "a round again with other data, ledger kept", audit_run_ledger, 1, false,
       { MCAMP_BATCH_BINS, 1, 1, 3, { 1, 0 }, 1, -20, 0, 0, 0.05 } },
     { "rolled back, no ledger", "the same, nothing written down", audit_run_again, 1, true,
+      { MCAMP_BATCH_BINS, 1, 1, 3, { 1, 0 }, 1, -20, 0, 0, 0.05 } },
+    { "copied", "a copy of all structs, with other data", audit_run_copied, 1, false,
+      { MCAMP_BATCH_BINS, 1, 1, 3, { 1, 0 }, 1, -20, 0, 0, 0.05 } },
+    { "forked", "memory as before the round, ledger kept", audit_run_forked_ledger, 1, false,
+      { MCAMP_BATCH_BINS, 1, 1, 3, { 1, 0 }, 1, -20, 0, 0, 0.05 } },
+    { "forked, no ledger", "the same, nothing written down", audit_run_forked, 1, true,
+      { MCAMP_BATCH_BINS, 1, 1, 3, { 1, 0 }, 1, -20, 0, 0, 0.05 } },
+    { "left in the sum", "coordinates that got no noise", audit_run_left, 1, false,
+      { MCAMP_BATCH_BINS, 1, 1, 3, { 1, 0 }, 1, -20, 0, 0, 0.05 } },
+    { "left on the stack", "sum and noise, after the end", audit_run_stack, 1, false,
+      { MCAMP_BATCH_BINS, 1, 1, 3, { 1, 0 }, 1, -20, 0, 0, 0.05 } },
+    { "rows of floats", "noise of rows of floats and of doubles", audit_run_floats, 1, false,
+      { MCAMP_BATCH_BINS, 8, 1, 3, { 1, 0.5 }, 2, -24, 0, 0, 0.05 } },
+    { "two runs", "one key, other numbers of the run", audit_run_runs, 1, false,
+      { MCAMP_BATCH_BINS, 1, 1, 3, { 1, 0 }, 1, -20, 0, 0, 0.05 } },
+    { "a stream beside it", "of the same key, and no session", audit_run_stream, 1, false,
       { MCAMP_BATCH_BINS, 1, 1, 3, { 1, 0 }, 1, -20, 0, 0, 0.05 } },
     { "two sigmas", "one key for two runs", audit_run_sigmas, 1, false,
       { MCAMP_BATCH_BINS, 1, 1, 3, { 1, 0 }, 1, -20, 0, 0, 0.05 } },

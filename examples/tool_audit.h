@@ -99,10 +99,22 @@ TOOL_FN bool score_contradicts(const score_audit *a)
     return a->certified >= 0 && a->epsilon > a->certified;
 }
 
-/* For six digits: never above x. */
-TOOL_FN double rounded_down(double x)
+/* Whatever was measured is printed by one of these two, which say what it is: a lower bound,
+ * that can contradict a promise and is none.  Six digits, never above eps.          */
+enum { MEASURED_TEXT = 80 };
+
+TOOL_FN const char *measured_text(double eps, char out[MEASURED_TEXT])
 {
-    return x * (1 - 6e-6);
+    snprintf(out, MEASURED_TEXT, "measured lower bound: epsilon >= %.6g", eps * (1 - 6e-6));
+    return out;
+}
+
+TOOL_FN void measured_json(json *j, double eps, double delta, double confidence)
+{
+    json_text(j, "kind", "measured lower bound");
+    json_real(j, "epsilon_lower", eps);
+    json_real(j, "delta", delta);
+    json_real(j, "confidence", confidence);
 }
 
 TOOL_FN void print_paired(const audit_bound *b)
@@ -125,9 +137,9 @@ TOOL_FN void print_one_run(const audit_one_run *r)
 
 TOOL_FN void print_scores(const score_audit *a)
 {
-    printf("epsilon >= %.6g\n\n  a lower bound at confidence %g, for delta = %g%s\n",
-           rounded_down(a->epsilon), 1 - a->beta, a->delta,
-           a->epsilon > 0 ? "" : ": nothing was found");
+    char text[MEASURED_TEXT];
+    printf("%s\n\n  at confidence %g, for delta = %g%s\n", measured_text(a->epsilon, text),
+           1 - a->beta, a->delta, a->epsilon > 0 ? "" : ": nothing was found");
     if (a->one_run) print_one_run(&a->run);
     else            print_paired(&a->paired);
     if (score_contradicts(a))
@@ -144,10 +156,7 @@ TOOL_FN void json_scores(const score_audit *a)
     json_open(&j, stdout);
     json_text(&j, "command", "audit");
     json_text(&j, "method", a->one_run ? "one-run" : "paired");
-    json_text(&j, "kind", "lower bound");
-    json_real(&j, "epsilon_lower", a->epsilon);
-    json_real(&j, "delta", a->delta);
-    json_real(&j, "confidence", 1 - a->beta);
+    measured_json(&j, a->epsilon, a->delta, 1 - a->beta);
     if (a->certified >= 0) {
         json_real(&j, "epsilon_certified", a->certified);
         json_bool(&j, "contradicted", score_contradicts(a));
@@ -203,7 +212,7 @@ TOOL_FN void draw_scores(const session *s, const score_audit *a)
     static double x[3][AUDIT_CURVE], y[3][AUDIT_CURVE];
     svg_series line[3];
     svg_chart c;
-    char title[120], subtitle[160];
+    char text[MEASURED_TEXT], title[120], subtitle[160];
     memset(line, 0, sizeof line);
     memset(&c, 0, sizeof c);
     roc_points(a, x[0], y[0]);
@@ -221,9 +230,8 @@ TOOL_FN void draw_scores(const session *s, const score_audit *a)
         line[i].y = y[i];
         line[i].n = AUDIT_CURVE;
     }
-    snprintf(title, sizeof title, "epsilon >= %.6g at delta = %g", rounded_down(a->epsilon),
-             a->delta);
-    snprintf(subtitle, sizeof subtitle, "lower bound at confidence %g, %s, %lu canaries",
+    snprintf(title, sizeof title, "%s at delta = %g", measured_text(a->epsilon, text), a->delta);
+    snprintf(subtitle, sizeof subtitle, "at confidence %g, %s, %lu canaries",
              1 - a->beta, a->one_run ? "one run" : "paired", (unsigned long)a->list.n);
     c.title = title;
     c.subtitle = subtitle;
@@ -263,11 +271,11 @@ TOOL_FN int audit_file(const session *s)
 
 TOOL_FN const char *verdict_text(audit_verdict v)
 {
-    return v == AUDIT_HOLDS ? "not contradicted" : v == AUDIT_REFUSED ? "refused"
+    return v == AUDIT_HOLDS ? "not contradicted" : v == AUDIT_REFUSED ? "nothing seen"
          : v == AUDIT_UNCOVERED ? "not covered" : "CONTRADICTED";
 }
 
-TOOL_FN void json_case(json *j, const audit_case *c, const audit_result *r)
+TOOL_FN void json_case(json *j, const audit_case *c, const audit_result *r, double confidence)
 {
     json_key(j, NULL);
     j->depth++;
@@ -275,9 +283,8 @@ TOOL_FN void json_case(json *j, const audit_case *c, const audit_result *r)
     fputs("{", j->f);
     json_text(j, "case", c->name);
     json_text(j, "verdict", verdict_text(r->verdict));
-    json_real(j, "epsilon_lower", r->bound.epsilon);
+    measured_json(j, r->bound.epsilon, r->bound.delta, confidence);
     json_real(j, "epsilon_certified", r->certified);
-    json_real(j, "delta", r->bound.delta);
     json_count(j, "runs", r->runs);
     json_real(j, "not_refused", r->violations);
     fputs(" }", j->f);
@@ -287,10 +294,11 @@ TOOL_FN void json_case(json *j, const audit_case *c, const audit_result *r)
 
 TOOL_FN void print_case(const audit_case *c, const audit_result *r)
 {
+    char text[MEASURED_TEXT];
     printf("  %-24s %-48s %-16s", c->name, c->what, verdict_text(r->verdict));
     if (r->verdict != AUDIT_REFUSED && r->bound.n)
-        printf(" epsilon >= %.6g of %.6g at delta %g", rounded_down(r->bound.epsilon),
-               r->certified, r->bound.delta);
+        printf(" %s of %.6g at delta %g", measured_text(r->bound.epsilon, text), r->certified,
+               r->bound.delta);
     if (r->violations > 0) printf(" taken %g times", r->violations);
     putchar('\n');
 }
@@ -311,7 +319,6 @@ TOOL_FN int audit_library(session *s)
     if (!text) {
         json_open(&j, stdout);
         json_text(&j, "command", "audit");
-        json_real(&j, "confidence", 1 - beta);
         json_key(&j, "cases");
         fputs("[", stdout);
         j.first = true;
@@ -322,7 +329,7 @@ TOOL_FN int audit_library(session *s)
                        beta, &r)) failed("\"%s\" cannot be run", AUDIT_CASES[i].name);
         contradicted += r.verdict == AUDIT_CONTRADICTED;
         if (text) print_case(&AUDIT_CASES[i], &r);
-        else      json_case(&j, &AUDIT_CASES[i], &r);
+        else      json_case(&j, &AUDIT_CASES[i], &r, 1 - beta);
     }
     if (!text) {
         fputs(" ]", stdout);

@@ -1,12 +1,236 @@
 /* The auditor: its bounds hold as often as they say and come near the truth; it finds nothing
- * to hold against the library, and every planted fault of tests/mutants/audit.rules.  */
+ * to hold against the library, every fault that is planted between it and the library here,
+ * and every one in the library of tests/mutants/audit.rules.                        */
+#define _POSIX_C_SOURCE 200809L
 #define MCAMP_STATIC
+#define MCAMP_PTHREADS
 #define MCAMP_IMPLEMENTATION
 #include "../mcamp.h"
+
+/* ---- faults --------------------------------------------------------------------------- *
+ * What runs have done wrong, each done by the functions that the auditor calls instead of the
+ * library's; 0: they only call them.                                                  */
+
+typedef enum fault {
+    SOUND, STOPPED_NOISE, LATE_STOP, LOW_BITS, MEMBERS_MISSING, MEMBERS_TWICE, WRONG_ADJACENCY,
+    EARLY_RESULT, NO_MEMORY_OF_ROUND, LOADED_INTO_ROUND, C_NOT_LOOKED_AT, PEOPLE_NOT_LOOKED_AT,
+    NO_SEAL, KEY_ALONE, NO_RUN, NO_SUBKEYS, NO_LEDGER, COPY_GOES_ON, SUM_STAYS, STACK_STAYS,
+    INFINITE_NOISE, ROUNDED_ROWS
+} fault;
+
+static fault planted;
+static double planted_top;      /* where noise stops */
+static uint64_t planted_digest; /* C's, before it is changed */
+static double planted_sum[8];   /* sums for sessions that are made to be of doubles */
+
+static mcamp_status planted_unamplified(mcamp_ctx *c, const mcamp_mech *mech, mcamp_batch_law law,
+                                        uint64_t b, double sigma, double delta,
+                                        mcamp_guarantee *g)
+{
+    mcamp_status st = mcamp_guarantee_unamplified(c, mech, law, b, sigma, delta, g);
+    if (planted == WRONG_ADJACENCY) g->adjacency = MCAMP_ADJACENT_ADD_REMOVE;
+    return st;
+}
+
+static mcamp_status planted_noise_init(mcamp_ctx *c, const mcamp_noise_desc *desc, mcamp_noise *m)
+{
+    mcamp_noise_desc d = *desc;
+    if (planted == STOPPED_NOISE || planted == LATE_STOP) planted_top = ldexp(d.grid, 62);
+    if (planted == STOPPED_NOISE || planted == LATE_STOP || planted == LOW_BITS) d.grid = 0;
+    return mcamp_noise_init(c, &d, m);
+}
+
+static mcamp_status planted_clip_init(mcamp_ctx *c, const mcamp_clip_desc *desc, mcamp_clip *clip)
+{
+    mcamp_clip_desc d = *desc;
+    if (planted == STOPPED_NOISE || planted == LATE_STOP || planted == LOW_BITS) d.grid = 0;
+    return mcamp_clip_init(c, &d, clip);
+}
+
+static mcamp_status planted_session_init(mcamp_ctx *c, const mcamp_session_desc *desc,
+                                         mcamp_session *s)
+{
+    mcamp_session_desc d = *desc;
+    mcamp_guarantee g = *desc->guarantee;
+    uint64_t word = 1, most = d.clip->max_examples;
+    mcamp_status st;
+    d.guarantee = &g;
+    if (planted == WRONG_ADJACENCY && mcamp__law_moves_others(g.law, g.batches))
+        g.adjacency = MCAMP_ADJACENT_ZERO_OUT;
+    if (planted == NO_LEDGER) d.ledger.record = NULL;
+    if (planted == LOW_BITS || planted == LATE_STOP || planted == INFINITE_NOISE) {
+        d.arithmetic = MCAMP_ARITHMETIC_FLOATING;
+        d.sum = planted_sum;
+    }
+    if (planted == NO_RUN) d.run = 1;
+    if (planted == MEMBERS_MISSING) d.clip->max_examples = d.batch->examples;
+    st = mcamp_session_init(c, &d, s);
+    d.clip->max_examples = most;
+    if (st < 0) return st;
+    if (planted == KEY_ALONE) mcamp__noise_keys(s->noise, &word, 1);
+    if (planted == NO_SUBKEYS) mcamp__noise_own_keys(s->noise);
+    return st;
+}
+
+static const mcamp_guarantee *planted_guarantee(const mcamp_session *s)
+{
+    static mcamp_guarantee g;
+    const mcamp_guarantee *real = mcamp_session_guarantee(s);
+    if (!real || planted != WRONG_ADJACENCY) return real;
+    g = *real;
+    g.adjacency = MCAMP_ADJACENT_ADD_REMOVE;
+    return &g;
+}
+
+/* What a session does not notice. */
+static void planted_blindness(mcamp_session *s)
+{
+    if (planted == NO_MEMORY_OF_ROUND || planted == COPY_GOES_ON) s->noise->user = s;
+    if (planted == C_NOT_LOOKED_AT) s->noise->digest = mcamp__mech_hash(s->noise->mech);
+    if (planted == PEOPLE_NOT_LOOKED_AT) {
+        s->examples = s->batch->examples;
+        s->limit = s->batch->limit;
+    }
+}
+
+static mcamp_status planted_begin(mcamp_ctx *c, mcamp_session *s, uint64_t round, size_t *out,
+                                  size_t capacity, mcamp_batch_size *size)
+{
+    mcamp_status st;
+    uint64_t most = s->clip->max_examples;
+    mcamp_mech *mech;
+    memcpy(&mech, &s->noise->mech, sizeof mech);
+    planted_digest = mech->digest;
+    planted_blindness(s);
+    if (planted == C_NOT_LOOKED_AT) mech->digest = s->guarantee.strategy_digest = s->noise->digest;
+    if (planted == MEMBERS_MISSING) s->clip->max_examples = s->examples;
+    st = mcamp_session_begin(c, s, round, out, capacity, size);
+    s->clip->max_examples = most;
+    return st;
+}
+
+static mcamp_status planted_add(mcamp_ctx *c, mcamp_session *s, uint64_t example,
+                                const mcamp_tensor *pieces, size_t count)
+{
+    mcamp_status st = mcamp_session_add(c, s, example, pieces, count);
+    if (st >= 0 || planted != MEMBERS_TWICE) return st;
+    for (uint64_t e = 0; e < s->examples; e++)      /* stands for somebody else */
+        if (mcamp_session_add(c, s, e, pieces, count) == MCAMP_OK) return MCAMP_OK;
+    return st;
+}
+
+static volatile double planted_left;
+
+static void planted_leave(double x)
+{
+    volatile double left[64];
+    for (int i = 0; i < 64; i++) left[i] = x;
+    planted_left = left[7];
+}
+
+static mcamp_status planted_end(mcamp_ctx *c, mcamp_session *s, double *out)
+{
+    double sum;
+    int64_t first, rest;
+    mcamp_mech *mech;
+    mcamp_status st;
+    if (planted == SOUND) return mcamp_session_end(c, s, out);
+    first = s->grid_sum ? s->grid_sum[0] : 0;
+    rest = s->grid_sum ? s->grid_sum[1] : 0;
+    sum = s->sum ? s->sum[0] : (double)first * s->guarantee.grid;
+    planted_blindness(s);
+    if (planted == NO_MEMORY_OF_ROUND) s->round = s->noise->step - s->noisy;
+    for (uint64_t e = 0; planted == MEMBERS_MISSING && e < s->examples; e++)
+        mcamp_session_skip(c, s, e);
+    st = mcamp_session_end(c, s, out);
+    memcpy(&mech, &s->noise->mech, sizeof mech);
+    if (planted == C_NOT_LOOKED_AT) mech->digest = planted_digest;
+    if (planted == EARLY_RESULT && st < 0) out[0] = sum;
+    if (planted == STOPPED_NOISE || planted == LATE_STOP)
+        out[0] = sum + fmax(fmin(out[0] - sum, planted_top), -planted_top);
+    if (planted == SUM_STAYS && s->grid_sum) s->grid_sum[1] = rest;
+    if (planted == STACK_STAYS) planted_leave((double)first);
+    if (planted != INFINITE_NOISE || st != MCAMP_E_NONFINITE) return st;
+    out[0] = HUGE_VAL;
+    return MCAMP_OK;
+}
+
+static mcamp_status planted_load(mcamp_ctx *c, mcamp_session *s, const void *blob, size_t size)
+{
+    const mcamp_session before = *s;
+    const int64_t sum = s->grid_sum[0];
+    mcamp_status st = mcamp_session_load(c, s, blob, size);
+    if (planted == NO_SEAL && st == MCAMP_E_BLOB) return MCAMP_OK;
+    if (planted != LOADED_INTO_ROUND || st < 0) return st;
+    s->open = before.open;
+    s->due = before.due;
+    s->grid_sum[0] = sum;
+    return st;
+}
+
+static mcamp_status planted_next(mcamp_ctx *c, mcamp_noise *m, uint64_t step, size_t count,
+                                 const mcamp_noise_out *out)
+{
+    mcamp_status st = mcamp_noise_next(c, m, step, count, out);
+    if (planted == ROUNDED_ROWS && m->type == MCAMP_NOISE_FLOAT && step)
+        out->grid[0] = (int64_t)(float)out->grid[0];
+    return st;
+}
+
+#define mcamp_guarantee_unamplified planted_unamplified
+#define mcamp_noise_init planted_noise_init
+#define mcamp_noise_next planted_next
+#define mcamp_clip_init planted_clip_init
+#define mcamp_session_init planted_session_init
+#define mcamp_session_guarantee planted_guarantee
+#define mcamp_session_begin planted_begin
+#define mcamp_session_add planted_add
+#define mcamp_session_end planted_end
+#define mcamp_session_load planted_load
 #include "../examples/audit_self.h"
+#undef mcamp_guarantee_unamplified
+#undef mcamp_noise_init
+#undef mcamp_noise_next
+#undef mcamp_clip_init
+#undef mcamp_session_init
+#undef mcamp_session_guarantee
+#undef mcamp_session_begin
+#undef mcamp_session_add
+#undef mcamp_session_end
+#undef mcamp_session_load
 #include "mcamp_test.h"
 
 static mcamp_ctx ctx;
+
+/* Every way in which a run has been seen to break its promise: letters as in the list of
+ * them, the event of the auditor that looks for it, the fault.                        */
+static const struct { char letter; fault fault; const char *event; } FAULTS[] = {
+    { 'a', STOPPED_NOISE, "saturation" },
+    { 'a', LATE_STOP, "late saturation" },
+    { 'b', LOW_BITS, "low bits" },
+    { 'c', MEMBERS_MISSING, "under-filled" },
+    { 'c', MEMBERS_MISSING, "over-full" },
+    { 'c', MEMBERS_TWICE, "twice" },
+    { 'd', WRONG_ADJACENCY, "fixed sizes" },
+    { 'e', EARLY_RESULT, "refused end" },
+    { 'e', EARLY_RESULT, "refused end on the lattice" },
+    { 'f', LOADED_INTO_ROUND, "later state" },
+    { 'f', NO_MEMORY_OF_ROUND, "interleaving" },
+    { 'f', C_NOT_LOOKED_AT, "changed C" },
+    { 'f', PEOPLE_NOT_LOOKED_AT, "changed batches" },
+    { 'g', NO_SEAL, "forged states" },
+    { 'h', KEY_ALONE, "two sigmas" },
+    { 'h', NO_RUN, "two runs" },
+    { 'h', NO_SUBKEYS, "a stream beside it" },
+    { 'i', NO_LEDGER, "rolled back" },
+    { 'i', NO_LEDGER, "forked" },
+    { 'i', COPY_GOES_ON, "copied" },
+    { 'j', SUM_STAYS, "left in the sum" },
+    { 'j', STACK_STAYS, "left on the stack" },
+    { 'k', INFINITE_NOISE, "infinite noise" },
+    { 'k', ROUNDED_ROWS, "rows of floats" },
+};
+enum { NFAULT = sizeof FAULTS / sizeof FAULTS[0] };
 
 static double normal(mcamp_rng *r)
 {
@@ -179,6 +403,35 @@ TEST(no_case_contradicts_the_certificate)
     }
 }
 
+static const audit_case *event_named(const char *name)
+{
+    for (int i = 0; i < AUDIT_NCASE; i++)
+        if (!strcmp(AUDIT_CASES[i].name, name)) return &AUDIT_CASES[i];
+    return NULL;
+}
+
+/* The same events, with the fault that they are for. */
+TEST(every_fault_is_caught_when_it_is_planted)
+{
+    char letter = 'a';
+    for (int i = 0; i < NFAULT; i++) {
+        const audit_case *c = event_named(FAULTS[i].event);
+        audit_result r;
+        CHECK(c && FAULTS[i].letter <= letter + 1);     /* none is missing */
+        if (!c) continue;
+        letter = FAULTS[i].letter;
+        if (FAULTS[i].fault == STACK_STAYS && !audit_sees_stacks) continue;
+        planted = FAULTS[i].fault;
+        CHECK(audit_one(&ctx, c, 5, 1000, 1e-6, &r));
+        planted = SOUND;
+        if (getenv("MCAMP_TEST_VERBOSE") || r.verdict != AUDIT_CONTRADICTED)
+            printf("  %c  %-26s epsilon >= %g of %g, taken %g times\n", letter, c->name,
+                   r.bound.epsilon, r.certified, r.violations);
+        CHECK(r.verdict == AUDIT_CONTRADICTED);
+    }
+    CHECK(letter == 'k');
+}
+
 /* A plain run's bound must come near, or nothing that the auditor says means much. */
 TEST(the_auditor_sees_what_there_is)
 {
@@ -195,8 +448,10 @@ int main(int argc, char **argv)
         T(epsilon_from_counts_covers), T(bounds_of_the_gaussian_mechanism_hold),
         T(bounds_of_the_gaussian_mechanism_come_near), T(one_run_covers_randomised_response),
         T(one_run_pays_for_delta), T(one_run_of_the_gaussian_mechanism),
-        T(no_case_contradicts_the_certificate), T(the_auditor_sees_what_there_is)
+        T(no_case_contradicts_the_certificate), T(every_fault_is_caught_when_it_is_planted),
+        T(the_auditor_sees_what_there_is)
     };
+    audit_sees_stacks = !getenv("MCAMP_TEST_QUICK");
     if (mcamp_ctx_init(&ctx, NULL) < 0) return 1;
     return mt_run("audit", cases, sizeof cases / sizeof cases[0], argc, argv);
 }

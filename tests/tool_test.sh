@@ -656,7 +656,8 @@ runs 1 audit --scores "$tmp/scores" --delta 1e-3 --eps 1 --json --out "$tmp/roc.
 if [ "$(value contradicted)" = true ] && grep -q '</svg>' "$tmp/roc.svg"; then ok
 else bad "no contradiction, or no picture of it"; fi
 runs 0 audit --scores "$tmp/scores" --delta 1e-3 --eps "$low"
-if grep -q 'not contradicted' "$tmp/out" && grep -q 'lower bound at confidence 0.95' "$tmp/out"
+if grep -q 'not contradicted' "$tmp/out" && grep -q '^measured lower bound: epsilon >= ' "$tmp/out" &&
+   grep -q '^  at confidence 0.95, for delta = 0.001' "$tmp/out"
 then ok; else bad "what the lower bound says: $(cat "$tmp/out")"; fi
 runs 0 audit --scores "$tmp/scores" --delta 1e-6 --one-run --json
 near "one run" "$(value epsilon_lower)" 2.5 1.6

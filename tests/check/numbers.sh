@@ -7,7 +7,8 @@
 
 words='sigma|eps|delta|rho[^a-z]|beta|lower|upper|bound|promise|certif|sensitivity|-DP'
 
-# What is no claim: inputs in headings and messages, C's own values, what audits measure, the
+# What is no claim: inputs in headings and messages, C's own values, what audits measure, by
+# the two functions that call it a measured lower bound, and the claims that they compare, the
 # papers' numbers and ours beside each other (the page says that nothing is claimed by it).
 allowed='
 formulas.c:printf\("sigma of a Gaussian mechanism for \(%g, %g\)-DP
@@ -15,8 +16,9 @@ formulas.c:printf\("eps at delta = %g
 formulas.c:"mean of %g numbers by Laplace noise, %g-DP, on a sample
 train_digits.c:promises eps %.9g, delta %g|, delta %g, %zu seeds|%-26s %5g "|eps %g: %s %s DP-SGD
 tool_[a-z]*.h:bad_use\(
+tool_audit.h:measured_text\(|"measured lower bound: epsilon|json_real\(j, "(epsilon_lower|delta)"
+tool_audit.h:epsilon = %g at this delta|"epsilon_certified"|at confidence %g
 tool_account.h:json_reals\(&j, "epsilon", c.x|json_real\(&j, "noise_ratio_at_least"
-tool_audit.h:.
 reproduce_[a-z0-9]*.h:.
 tool_svg.h:.'
 
