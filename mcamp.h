@@ -235,6 +235,8 @@
  *        mcamp_session_save, _load, _skip, _share, _merge, _end_float, _end_bf16; a ledger.
  *        Saved states have a seal: those of 0.2 are not read.  Rows regenerated in FLOAT on
  *        the lattice are refused.
+ *        Cyclic Poisson sampling puts examples into groups by the key, each by itself: its
+ *        guarantees are for adding or removing one (groups were index mod b, zero-out).
  *        mcamp_noise_next_float, _add, _add_float, _add_grid -> mcamp_noise_next with a
  *        mcamp_noise_out; mcamp_noise_delta.
  *        mcamp_guarantee_estimate takes C and the optimiser's result, _interval a level.
@@ -747,10 +749,11 @@ typedef enum mcamp_batch_law {
                                    bins, uniformly and independently; bin
                                    t mod b is the batch of round t: sections
                                    est and calib                              */
-    MCAMP_BATCH_POISSON = 2,    /* example e, of group e mod b, is taken in the
-                                   rounds of its group with probability q, anew
-                                   each time: MCAMP_EVENT_BANDMF for C of at most
-                                   b bands; b = 1: MCAMP_EVENT_POISSON         */
+    MCAMP_BATCH_POISSON = 2,    /* every example in one of b groups, uniformly and
+                                   independently, and taken in each of its group's
+                                   rounds with probability q: MCAMP_EVENT_BANDMF
+                                   for C of at most b bands; b = 1:
+                                   MCAMP_EVENT_POISSON                         */
     MCAMP_BATCH_FIXED   = 3,    /* exactly `size` examples of the round's group,
                                    every subset alike: [2], Algorithm 2       */
     MCAMP_BATCH_MINSEP  = 4,    /* every example that was not taken in the last
@@ -1077,8 +1080,9 @@ typedef struct mcamp_batch_desc {
                                    mcamp_batch_cut_delta.  For batches of one
                                    size fill up with gradients of zero, which
                                    is free                                    */
-    bool scan;                  /* BINS: keep no list (4 bytes an example) and
-                                   look at every example in every round       */
+    bool scan;                  /* BINS, POISSON with b > 1: keep no list (4 bytes
+                                   an example), look at every example in every
+                                   round                                      */
     mcamp_key key;              /* REQUIRED; may be the key of the noise      */
     uint32_t end_canary;        /* must be 0                                  */
 } mcamp_batch_desc;
@@ -1089,7 +1093,7 @@ typedef struct mcamp_batch {
     mcamp_batch_law law;
     uint64_t examples, rounds, batches, size, limit, threshold, next, key_id;
     double q;
-    uint32_t *list, *start;     /* BINS, SHUFFLE: order and b + 1 ends;
+    uint32_t *list, *start;     /* BINS, POISSON, SHUFFLE: order and b + 1 ends;
                                    MINSEP: last round + 1                     */
     uint32_t *due;              /* a session's: bits of those who are due, and of
                                    those who were drawn                       */
@@ -1102,16 +1106,16 @@ typedef struct mcamp_batch_size {
     size_t kept;                /* written: drawn, or the limit               */
 } mcamp_batch_size;
 
-/* Memory: BINS without scan and SHUFFLE 4 (m + b + 1) bytes, MINSEP 4 m bytes, the
- * others nothing; with lists m < 2^32.  A session adds m/4 bytes.              */
+/* Memory: BINS and POISSON (b > 1) without scan and SHUFFLE 4 (m + b + 1) bytes, MINSEP
+ * 4 m bytes, the others nothing; with lists m < 2^32.  A session adds m/4 bytes.  */
 MCAMP_API mcamp_status mcamp_batch_init(mcamp_ctx *ctx, const mcamp_batch_desc *desc,
                                         mcamp_batch *batch);
 MCAMP_API void mcamp_batch_free(mcamp_ctx *ctx, mcamp_batch *batch);
 /* The indices of round `round` to out: any round in any order, the same on every
  * machine.  Rising, but for SHUFFLE and batches that were cut.  MCAMP_E_SIZE if more
  * than `capacity` were drawn (their number is the error's value, out is spoilt).
- * Cost: the batch; POISSON and FIXED the group; BINS with scan and MINSEP m, which
- * for MINSEP is cheap for rounds in turn and round * m otherwise.              */
+ * Cost: the batch; POISSON and FIXED the group; with scan and MINSEP m, which for
+ * MINSEP is cheap for rounds in turn and round * m otherwise.                  */
 MCAMP_API mcamp_status mcamp_batch_round(mcamp_ctx *ctx, mcamp_batch *batch,
                                          uint64_t round, size_t *out, size_t capacity,
                                          mcamp_batch_size *size);
@@ -1255,9 +1259,9 @@ typedef struct mcamp_session {
  * C, sigma, the rounds, b, q, the clipping norm, the grid or the key differ between
  * them or from what was guaranteed.  A limit on the batches adds
  * mcamp_batch_cut_delta to delta (unamplified: nothing, but then the guarantee is
- * for zero-out adjacency only, as for FIXED, SHUFFLE and POISSON with b > 1 always,
- * where examples move others).  So does a clipping that has no room for all examples:
- * a round that is refused for it tells that somebody more was there.
+ * for zero-out adjacency only, as for FIXED and SHUFFLE always, where examples move
+ * others).  So does a clipping that has no room for all examples: a round that is refused
+ * for it tells that somebody more was there.
  *   The noise must not have been drawn from; it and the batches get keys of this run.  A
  * second session on a stream ends the first; the C of the stream must not have changed
  * since its init.  LATTICE: parts without a grid get the library's, about 2^-20 of the
@@ -8836,12 +8840,10 @@ MCAMP__PRIV mcamp_status mcamp__verify_direction(mcamp_ctx *ctx, const mcamp__fa
     return st;
 }
 
-/* Would the others be drawn otherwise without one example?  Where sizes are fixed, and
- * where example e is in group e mod b: behind the missing one all change their group. */
-MCAMP__PRIV int mcamp__law_moves_others(mcamp_batch_law law, uint64_t batches)
+/* Would the others be drawn otherwise without one example?  Where sizes are fixed. */
+MCAMP__PRIV int mcamp__law_moves_others(mcamp_batch_law law)
 {
-    return law == MCAMP_BATCH_FIXED || law == MCAMP_BATCH_SHUFFLE ||
-           (law == MCAMP_BATCH_POISSON && batches != 1);
+    return law == MCAMP_BATCH_FIXED || law == MCAMP_BATCH_SHUFFLE;
 }
 
 /* A guarantee that claims nothing yet, about one example. */
@@ -8852,8 +8854,8 @@ MCAMP__PRIV void mcamp__guarantee_start(mcamp_guarantee *g, mcamp_batch_law law,
     g->magic = MCAMP__GUARANTEE_MAGIC;
     g->version = MCAMP_VERSION;
     g->law = law;
-    g->adjacency = mcamp__law_moves_others(law, batches) ? MCAMP_ADJACENT_ZERO_OUT
-                                                         : MCAMP_ADJACENT_ADD_REMOVE;
+    g->adjacency = mcamp__law_moves_others(law) ? MCAMP_ADJACENT_ZERO_OUT
+                                                : MCAMP_ADJACENT_ADD_REMOVE;
     g->unit = g->points = 1;
     g->rounds = rounds;
     g->batches = batches;
@@ -10890,6 +10892,13 @@ MCAMP_API mcamp_status mcamp_noise_load(mcamp_ctx *ctx, mcamp_noise *noise,
  *  Integers only: the same batches on every machine.  Maths: [1] section 3, [2]
  *  Algorithms 2 and 6.  Guarantee: probabilities are exact to 2^-32 of themselves,
  *  an inclusion probability is never above q.
+ *  Groups of POISSON: accounted for is an example in a fixed group, whatever the others do
+ *  [2, Theorem 4].  Here its group is uniform, and independent of the others' groups and
+ *  coins, whose law is the same with the example and without it.  Given those, with it the
+ *  run is the mixture of P_g, one for each group, and without it Q; H(sum p_g P_g || Q) <=
+ *  sum p_g H(P_g || Q) and H(Q || sum p_g P_g) <= sum p_g H(Q || P_g), as H is convex in
+ *  each argument: no more than the worst group.  Averaging over the others is the same
+ *  argument once more.  (Groups e mod b would move all who follow an example.)
  * ======================================================================== */
 
 #define MCAMP__BATCH_MAGIC 0x6d636261u
@@ -10967,9 +10976,15 @@ MCAMP__PRIV uint64_t mcamp__group_size(const mcamp_batch *b, uint64_t group)
     return b->examples / b->batches + (group < b->examples % b->batches);
 }
 
+/* The words that put examples into bins or groups: for POISSON of a step that is no round's. */
+MCAMP__PRIV void mcamp__bins_open(mcamp__words *w, mcamp_vecset vs, const mcamp_batch *b)
+{
+    mcamp__words_open(w, vs, b->keys, b->law == MCAMP_BATCH_POISSON ? UINT64_C(1) << 55 : 0);
+}
+
 MCAMP__PRIV uint64_t mcamp__bin_of(mcamp__words *w, const mcamp_batch *b, uint64_t e)
 {
-    return mcamp__below(w, e, b->batches);
+    return b->batches > 1 ? mcamp__below(w, e, b->batches) : 0;
 }
 
 /* Bits below the threshold: probability q. */
@@ -10978,12 +10993,23 @@ MCAMP__PRIV int mcamp__coin(const mcamp_batch *b, uint64_t word)
     return b->q >= 1 || word < b->threshold;
 }
 
-MCAMP__PRIV void mcamp__take_poisson(const mcamp_batch *b, mcamp__words *w,
-                                     uint64_t group, mcamp__taking *k)
+/* The round's bin or group, from the list or by looking at all; for the i-th of a group word
+ * i of the round is its coin.                                                    */
+MCAMP__PRIV void mcamp__take_group(mcamp_ctx *ctx, const mcamp_batch *b, uint64_t round,
+                                   mcamp__taking *k)
 {
-    uint64_t n = mcamp__group_size(b, group);
-    for (uint64_t i = 0; i < n; i++)
-        if (mcamp__coin(b, mcamp__word_at(w, i))) mcamp__take(k, i * b->batches + group);
+    mcamp__words bins, coins;
+    uint64_t group = round % b->batches, i = 0, n = b->examples;
+    const uint32_t *list = b->start ? b->list + b->start[group] : NULL;
+    if (list) n = b->start[group + 1] - b->start[group];
+    mcamp__bins_open(&bins, ctx->vec, b);
+    mcamp__words_open(&coins, ctx->vec, b->keys, round);
+    for (uint64_t j = 0; j < n; j++) {
+        if (!list && mcamp__bin_of(&bins, b, j) != group) continue;
+        if (b->law == MCAMP_BATCH_POISSON && !mcamp__coin(b, mcamp__word_at(&coins, i++)))
+            continue;
+        mcamp__take(k, list ? list[j] : j);
+    }
 }
 
 /* Selection sampling: the i-th of n with probability (wanted still)/(left). */
@@ -11028,18 +11054,10 @@ MCAMP__APART void mcamp__take_round(mcamp_ctx *ctx, mcamp_batch *b, uint64_t rou
                                    mcamp__taking *k)
 {
     mcamp__words w;
-    uint64_t group = round % b->batches;
-    int once = b->law == MCAMP_BATCH_BINS || b->law == MCAMP_BATCH_SHUFFLE;
-    mcamp__words_open(&w, ctx->vec, b->keys, once ? 0 : round);
-    if (b->law == MCAMP_BATCH_POISSON) mcamp__take_poisson(b, &w, group, k);
-    else if (b->law == MCAMP_BATCH_FIXED) mcamp__take_fixed(b, &w, group, k);
+    mcamp__words_open(&w, ctx->vec, b->keys, round);
+    if (b->law == MCAMP_BATCH_FIXED) mcamp__take_fixed(b, &w, round % b->batches, k);
     else if (b->law == MCAMP_BATCH_MINSEP) mcamp__take_minsep(ctx, b, round, &w, k);
-    else if (b->start)
-        for (uint32_t i = b->start[group]; i < b->start[group + 1]; i++)
-            mcamp__take(k, b->list[i]);
-    else
-        for (uint64_t e = 0; e < b->examples; e++)
-            if (mcamp__bin_of(&w, b, e) == group) mcamp__take(k, e);
+    else mcamp__take_group(ctx, b, round, k);
 }
 
 MCAMP__PRIV mcamp_status mcamp__batch_args(mcamp_ctx *ctx, const mcamp_batch *b)
@@ -11083,9 +11101,7 @@ MCAMP_API uint64_t mcamp_batch_largest(const mcamp_batch *batch)
     MCAMP__GUARD;
     uint64_t most;
     if (!batch || batch->magic != MCAMP__BATCH_MAGIC) return 0;
-    most = batch->law == MCAMP_BATCH_FIXED ? batch->size
-         : batch->law == MCAMP_BATCH_POISSON ? mcamp__group_size(batch, 0)
-         : batch->examples;
+    most = batch->law == MCAMP_BATCH_FIXED ? batch->size : batch->examples;
     if (batch->start) {
         most = 0;
         for (uint64_t i = 0; i < batch->batches; i++) {
@@ -11139,7 +11155,7 @@ MCAMP_API mcamp_status mcamp_batch_cut_probability(mcamp_ctx *ctx,
         times = mcamp__dmin(times, (double)b->batches);
         break;
     case MCAMP_BATCH_POISSON:
-        l = mcamp__log_tail((double)group, b->q, (double)b->limit + 1);
+        l = mcamp__log_tail(m, b->q / (double)b->batches, (double)b->limit + 1);
         break;
     case MCAMP_BATCH_MINSEP:            /* below a Poisson batch of all */
         l = mcamp__log_tail(m, b->q, (double)b->limit + 1);
@@ -11170,11 +11186,11 @@ MCAMP_API mcamp_status mcamp_batch_cut_delta(mcamp_ctx *ctx, const mcamp_batch *
 
 /* ---- making it ------------------------------------------------------------------ */
 
-/* Bins: count, add up, place; the words are made twice so that nothing else is kept. */
+/* Bins, groups: count, add up, place; the words are made twice so that nothing else is kept. */
 MCAMP__PRIV void mcamp__fill_bins(mcamp_ctx *ctx, mcamp_batch *b)
 {
     mcamp__words w;
-    mcamp__words_open(&w, ctx->vec, b->keys, 0);
+    mcamp__bins_open(&w, ctx->vec, b);
     for (uint64_t e = 0; e < b->examples; e++) b->start[mcamp__bin_of(&w, b, e)]++;
     for (uint64_t i = 0, sum = 0; i <= b->batches; i++) {
         sum += b->start[i];
@@ -11228,12 +11244,16 @@ MCAMP__PRIV mcamp_status mcamp__batch_check(mcamp_ctx *ctx, const mcamp_batch_de
                               : mcamp__fail(ctx, MCAMP_E_ARG, "q", d->q);
 }
 
+MCAMP__PRIV int mcamp__batch_has_list(mcamp_batch_law law, uint64_t batches)
+{
+    return law != MCAMP_BATCH_FIXED && (law != MCAMP_BATCH_POISSON || batches > 1);
+}
+
 /* What depends on the law: `size`, `scan`, and how many examples lists can hold. */
 MCAMP__PRIV mcamp_status mcamp__batch_check_law(mcamp_ctx *ctx, const mcamp_batch_desc *d)
 {
-    int list = (d->law == MCAMP_BATCH_BINS && !d->scan) || d->law == MCAMP_BATCH_SHUFFLE ||
-               d->law == MCAMP_BATCH_MINSEP;
-    if (d->scan && d->law != MCAMP_BATCH_BINS)
+    int list = mcamp__batch_has_list(d->law, d->batches) && !d->scan;
+    if (d->scan && d->law != MCAMP_BATCH_BINS && d->law != MCAMP_BATCH_POISSON)
         return mcamp__fail(ctx, MCAMP_E_ARG, "scan", 1);
     if (d->law == MCAMP_BATCH_FIXED) {
         if (!d->size) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "size", 0);
@@ -11275,8 +11295,8 @@ MCAMP__PRIV void mcamp__batch_fill(mcamp_ctx *ctx, mcamp_batch *b)
     if (b->start) memset(b->start, 0, b->start_count * sizeof *b->start);
     if (b->list) memset(b->list, 0, b->list_count * sizeof *b->list);
     b->next = 0;
-    if (b->start && b->law == MCAMP_BATCH_BINS) mcamp__fill_bins(ctx, b);
     if (b->start && b->law == MCAMP_BATCH_SHUFFLE) mcamp__fill_shuffle(ctx, b);
+    else if (b->start) mcamp__fill_bins(ctx, b);
 }
 
 /* A session takes the batches: a bit for each example, then keys of its own. */
@@ -11321,7 +11341,7 @@ MCAMP_API mcamp_status mcamp_batch_init(mcamp_ctx *ctx, const mcamp_batch_desc *
     mcamp__subkey(&desc->key, MCAMP__KEY_CUT, b.keys + 8);
     mcamp__subkey(&desc->key, MCAMP__KEY_ROOT, b.keys + 16);
     b.key_id = mcamp_key_id(&desc->key);
-    if (!desc->scan && b.law != MCAMP_BATCH_POISSON && b.law != MCAMP_BATCH_FIXED)
+    if (!desc->scan && mcamp__batch_has_list(b.law, b.batches))
         st = mcamp__batch_lists(ctx, &b);
     if (st == MCAMP_OK) {
         mcamp__batch_fill(ctx, &b);
@@ -11745,7 +11765,7 @@ MCAMP__PRIV const char *mcamp__session_differs(const mcamp_guarantee *g,
 {
     if (b->law != g->law) return "law";
     if (g->adjacency != MCAMP_ADJACENT_ZERO_OUT &&
-        (mcamp__law_moves_others(b->law, b->batches) ||
+        (mcamp__law_moves_others(b->law) ||
          (b->limit && g->kind == MCAMP_KIND_CLOSED))) return "adjacency";
     if (b->rounds != g->rounds || m->mech->n != g->rounds) return "rounds";
     if (b->batches != g->batches) return "batches";
@@ -11828,7 +11848,7 @@ MCAMP__PRIV void mcamp__run_words(const mcamp_session *s, uint64_t w[MCAMP__RUN_
     const mcamp_clip *c = s->clip;
     w[0] = g->run;
     w[1] = (uint64_t)g->kind;
-    w[2] = (uint64_t)g->law;
+    w[2] = (uint64_t)g->law | (uint64_t)(b->law == MCAMP_BATCH_POISSON && b->batches > 1) << 8;
     w[3] = g->rounds;
     w[4] = g->batches;
     w[5] = mcamp__bits(g->sigma);
@@ -21463,7 +21483,7 @@ MCAMP__PRIV mcamp_status mcamp__record_sane(mcamp_ctx *ctx, const mcamp_guarante
                                             const mcamp_mech *m)
 {
     int proven = (int)g->kind >= (int)MCAMP_KIND_VERIFIED;
-    int fixed = mcamp__law_moves_others(g->law, g->batches);
+    int fixed = mcamp__law_moves_others(g->law);
     const char *bad = NULL;
     if (g->strategy_digest != m->digest) bad = "strategy_digest";
     else if (g->gram_digest && g->gram_digest != mcamp__gram_digest(m, g->batches))
@@ -21979,8 +21999,8 @@ MCAMP__PRIV void mcamp__text_law(mcamp__out *o, const mcamp_guarantee *g)
     static const char *const words[] = { "",
         "\vBatches: balls in bins, every example in one of $b batches, uniformly and\n"
         "\vindependently, the same in every epoch",
-        "\vBatches: cyclic Poisson sampling in a cycle of $b rounds: every example belongs to one "
-        "of as\n\vmany groups that take turns",
+        "\vBatches: cyclic Poisson sampling: every example is put into one of $b groups, which "
+        "take\n\vturns, uniformly and independently",
         "\vBatches: a fixed number of examples, of groups that take turns in a cycle of $b\n"
         "\vrounds; not amplified",
         "\vBatches: b-min-sep Poisson sampling, two uses of an example at least $b\n"

@@ -63,9 +63,9 @@ static void must(mcamp_ctx *ctx, mcamp_status st, const char *what)
 
 /* ---- plans ----------------------------------------------------------------- */
 
-/* C has `bands` bands, so an example may take part every `bands` rounds: as many
- * groups take turns, and from the group whose turn it is everybody is drawn with
- * probability bands/batches.  One band is DP-SGD.                               */
+/* C has `bands` bands, so an example may take part every `bands` rounds: everybody is in
+ * one of as many groups, by a keyed draw of his own, and from the group whose turn it is
+ * drawn with probability bands/batches.  One band is DP-SGD.                    */
 static void plan_poisson(mcamp_ctx *ctx, const task *k, double eps, plan *p)
 {
     mcamp_event e;

@@ -55,7 +55,7 @@ static mcamp_status planted_session_init(mcamp_ctx *c, const mcamp_session_desc 
     uint64_t word = 1, most = d.clip->max_examples;
     mcamp_status st;
     d.guarantee = &g;
-    if (planted == WRONG_ADJACENCY && mcamp__law_moves_others(g.law, g.batches))
+    if (planted == WRONG_ADJACENCY && mcamp__law_moves_others(g.law))
         g.adjacency = MCAMP_ADJACENT_ZERO_OUT;
     if (planted == NO_LEDGER) d.ledger.record = NULL;
     if (planted == LOW_BITS || planted == LATE_STOP || planted == INFINITE_NOISE) {
