@@ -766,7 +766,8 @@ static mcamp_status batch_work(mcamp_ctx *c, void *user)
 
 TEST(memory_is_what_was_announced)
 {
-    static const size_t want[6] = { 0, 4 * (100 + 5 + 1), 4 * (100 + 5 + 1), 0, 400, 4 * (100 + 5 + 1) };
+    const size_t list = 4 * (100 + 5 + 1);
+    const size_t want[6] = { 0, list, list, 0, 400, list };
     for (int law = 1; law <= 5; law++) {
         mcamp_batch_desc d = desc_of((mcamp_batch_law)law, 100, 20, 5);
         mcamp_ctx c;
