@@ -13530,7 +13530,7 @@ typedef struct mcamp__branch {
     mcamp__mog mog;
 } mcamp__branch;
 
-#define MCAMP__BINS_CURVE 96        /* points of BINS in composition */
+#define MCAMP__BINS_CURVE 160       /* points of BINS in composition, either direction */
 
 /* One mechanism: branches of which the adversary sees which one came, and points. */
 typedef struct mcamp__pair {
@@ -13545,7 +13545,8 @@ typedef struct mcamp__pair {
     mcamp__cell *pilot;
     size_t npilot;
     mcamp__law band[2];     /* SAMPLED: a law above the sampled one, by direction */
-    double *curve;          /* BINS: eps, delta remove, delta add */
+    double *curve;          /* of a CURVE, see mcamp__pair_curve: x, upper, lower */
+    size_t ncurve;
 } mcamp__pair;
 
 /* Sampling with rate q turns a loss l into log(1 - q + q e^l). */
@@ -13623,7 +13624,7 @@ MCAMP__PRIV void mcamp__pair_free(mcamp_ctx *ctx, mcamp__pair *p)
 {
     for (int i = 0; i < 3; i++) mcamp__mog_free(ctx, &p->br[i].mog);
     for (int i = 0; i < 2; i++) mcamp__law_free(ctx, &p->band[i]);
-    mcamp__delete_doubles(ctx, p->curve, 3 * MCAMP__BINS_CURVE);
+    mcamp__delete_doubles(ctx, p->curve, 3 * p->ncurve);
     mcamp__delete(ctx, p->pilot, p->npilot, sizeof *p->pilot);
     memset(p, 0, sizeof *p);
 }
@@ -13797,16 +13798,92 @@ MCAMP__PRIV void mcamp__hull_add(mcamp__hull *a, double u, double h, double g)
     a->n = i + 1;
 }
 
-MCAMP__PRIV void mcamp__pilot_curve(const mcamp_event *e, mcamp__hull *a, mcamp__cells *out)
+/* Room for a curve of n points x = log u, rising, with bounds of delta: remove for x >= 0,
+ * add (at -x) for x < 0.                                                                 */
+MCAMP__PRIV mcamp_status mcamp__pair_curve(mcamp_ctx *ctx, size_t n, mcamp__pair *p)
 {
+    p->curve = mcamp__new_doubles(ctx, 3 * n);
+    if (!p->curve) return mcamp__fail(ctx, MCAMP_E_MEMORY, "events", (double)n);
+    p->ncurve = n;
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__pair_given(mcamp_ctx *ctx, const mcamp_event *e, mcamp__pair *p)
+{
+    size_t n = e->n;
+    mcamp_status st = mcamp__pair_curve(ctx, 2 * n, p);
+    for (size_t i = 0; i < n && st >= 0; i++) {
+        p->curve[n - 1 - i] = -e->shift[i];
+        p->curve[3 * n - 1 - i] = e->prob2[i];
+        p->curve[n + i] = e->shift[i];
+        p->curve[3 * n + i] = e->prob[i];
+    }
+    return st;
+}
+
+/* Point i of the curve; -1 is u = 0. */
+typedef struct mcamp__spot { double u, h, g; } mcamp__spot;
+
+MCAMP__PRIV mcamp__spot mcamp__curve_spot(const mcamp__pair *p, size_t i, int lower)
+{
+    double x, d;
+    mcamp__spot t = { 0, 1, 0 };
+    if (i == (size_t)-1) return t;
+    x = p->curve[i];
+    d = p->curve[(lower ? 2 : 1) * p->ncurve + i];
+    t.u = exp(x);
+    t.g = x < 0 ? t.u * d : d + expm1(x);
+    t.h = x < 0 ? t.g - expm1(x) : d;
+    return t;
+}
+
+/* Slope of H from a to b, of g where b is not beyond 1 (g's is larger by 1). */
+MCAMP__PRIV double mcamp__spot_slope(mcamp__spot a, mcamp__spot b, int of_g)
+{
+    if (b.u <= 1) return (b.g - a.g) / (b.u - a.u) - (of_g ? 0 : 1);
+    return (b.h - a.h) / (b.u - a.u) + (of_g ? 1 : 0);
+}
+
+/* H is convex: to the right of a chord it lies above the chord drawn on, and so to the left.
+ * Between points i and i + 1 that leaves a corner, with the bounds at the four points such
+ * that the lines are lowest.  The hull of the corners is below H, and a curve of a pair that
+ * every pair of H dominates.  Past the last point, to where the line meets 0.            */
+MCAMP__PRIV void mcamp__curve_corner(const mcamp__pair *p, size_t i, mcamp__hull *out)
+{
+    size_t n = p->ncurve, one = (size_t)-1;
+    mcamp__spot a = mcamp__curve_spot(p, i, 1), b = { 0, 0, 0 };
+    double left, right, t, y, from;
+    int low;
+    if (i + 1 < n || i == one) b = mcamp__curve_spot(p, i + 1, 1);
+    low = b.u > 0 && b.u <= 1;
+    left = i == one ? 0 : mcamp__spot_slope(mcamp__curve_spot(p, i - 1, 0), a, low);
+    if (!(b.u > 0)) {
+        t = left < 0 ? a.h / -left : 0;
+        mcamp__hull_add(out, a.u + t + 1e-9 * a.u, 0, a.u + t - 1);
+        return;
+    }
+    right = i + 2 < n || i == one - 1 ?
+            mcamp__spot_slope(b, mcamp__curve_spot(p, i + 2, 0), low) : low;
+    from = low ? a.g : a.h;
+    y = low ? b.g : b.h;
+    t = left < right ? (y - from - right * (b.u - a.u)) / (left - right) : 0;
+    t = mcamp__dmax(0, mcamp__dmin(b.u - a.u, t));
+    y = mcamp__dmin(from + left * t, y - right * (b.u - a.u - t));
+    t += a.u;
+    mcamp__hull_add(out, t, low ? 1 - t + y : y, low ? y : y - (1 - t));
+}
+
+MCAMP__PRIV void mcamp__pilot_curve(const mcamp__pair *p, mcamp__hull *a, mcamp__cells *out)
+{
+    int lower = p->missing == 1 + MCAMP__UPPER;
     a->u[0] = 0; a->h[0] = 1; a->g[0] = 0;
     a->n = 1;
-    for (size_t i = e->n; i-- > 0; ) {
-        double x = exp(-e->shift[i]), g = x * e->prob2[i];
-        mcamp__hull_add(a, x, -expm1(-e->shift[i]) + g, g);
+    if (lower) mcamp__curve_corner(p, (size_t)-1, a);
+    for (size_t i = 0; i < p->ncurve; i++) {
+        mcamp__spot t = mcamp__curve_spot(p, i, lower);
+        mcamp__hull_add(a, t.u, t.h, t.g);
+        if (lower) mcamp__curve_corner(p, i, a);
     }
-    for (size_t i = 0; i < e->n; i++)
-        mcamp__hull_add(a, exp(e->shift[i]), e->prob[i], e->prob[i] + expm1(e->shift[i]));
     mcamp__cells_point(out, mcamp__inf(), a->h[a->n - 1], 0);
     for (size_t i = 0; i < a->n; i++) {
         int low = a->u[i] < 1;
@@ -13817,15 +13894,15 @@ MCAMP__PRIV void mcamp__pilot_curve(const mcamp_event *e, mcamp__hull *a, mcamp_
     }
 }
 
-MCAMP__PRIV mcamp_status mcamp__pair_curve(mcamp_ctx *ctx, const mcamp_event *e,
+MCAMP__PRIV mcamp_status mcamp__pilot_hull(mcamp_ctx *ctx, const mcamp__pair *p,
                                            mcamp__cells *out)
 {
-    size_t n = 2 * e->n + 2;
+    size_t n = 2 * p->ncurve + 4;
     mcamp__hull a;
     double *m = mcamp__new_doubles(ctx, 3 * n);
     if (!m) return mcamp__fail(ctx, MCAMP_E_MEMORY, "events", (double)n);
     a.u = m; a.h = m + n; a.g = m + 2 * n;
-    mcamp__pilot_curve(e, &a, out);
+    mcamp__pilot_curve(p, &a, out);
     mcamp__delete_doubles(ctx, m, 3 * n);
     return MCAMP_OK;
 }
@@ -13927,6 +14004,7 @@ MCAMP__PRIV mcamp_status mcamp__pair_init(mcamp_ctx *ctx, const mcamp_event *e,
         e->kind == MCAMP_EVENT_TRUNCATED)
         p->missing = 1 + MCAMP__LOWER;
     if (e->kind == MCAMP_EVENT_SAMPLED) return mcamp__pair_sampled(ctx, e, p);
+    if (e->kind == MCAMP_EVENT_CURVE) return mcamp__pair_given(ctx, e, p);
     if (e->kind == MCAMP_EVENT_LAPLACE) {
         p->nbr = 1;
         p->br[0].source = MCAMP__SOURCE_LAPLACE;
@@ -13938,60 +14016,14 @@ MCAMP__PRIV mcamp_status mcamp__pair_init(mcamp_ctx *ctx, const mcamp_event *e,
     return mcamp__pair_mog(ctx, e, p);
 }
 
-/* Curve of one use of BINS, so far out that what is beyond stays below `below`: points rise
- * with the square of their index, the last is where the bound without amplification does. */
-MCAMP__PRIV mcamp_status mcamp__pair_bins(mcamp_ctx *ctx, const mcamp_event *e, double below,
-                                          size_t max_bytes, mcamp__pair *p)
-{
-    mcamp_event one = *e;
-    mcamp_exact_desc d;
-    double *eps, end, mu;
-    const double last = MCAMP__BINS_CURVE - 1;
-    memset(p, 0, sizeof *p);
-    p->curve = eps = mcamp__new_doubles(ctx, 3 * MCAMP__BINS_CURVE);
-    if (!eps) return mcamp__fail(ctx, MCAMP_E_MEMORY, "events", 0);
-    one.count = 1;
-    mu = sqrt(mcamp__event_mu2(&one));
-    end = mcamp__gauss_eps_up(mu * (1 + 8 * DBL_EPSILON), log(below)) + 1e-12;
-    memset(&d, 0, sizeof d);
-    d.rel_error = 3e-3;
-    d.max_bytes = mcamp__zmin(max_bytes, 2000000);      /* some ms a point */
-    for (int dir = 0; dir < 2; dir++) {
-        mcamp_interval v = { 0, 1 };
-        d.direction = dir ? MCAMP_ADD : MCAMP_REMOVE;
-        for (int i = 0; i < MCAMP__BINS_CURVE; i++) {
-            mcamp_status st = MCAMP_OK;
-            eps[i] = end * (i / last) * (i / last);
-            if (v.upper > below) st = mcamp_exact_delta(ctx, &one, 1, &d, eps[i], &v, NULL);
-            if (st < 0) return st;
-            eps[(dir + 1) * MCAMP__BINS_CURVE + i] = v.upper;
-        }
-    }
-    memset(&one, 0, sizeof one);
-    one.kind = MCAMP_EVENT_CURVE;
-    one.count = e->count;
-    one.n = MCAMP__BINS_CURVE;
-    one.shift = eps; one.prob = eps + one.n; one.prob2 = eps + 2 * one.n;
-    p->e = one;
-    p->count = (double)one.count;
-    p->err = 16 * DBL_EPSILON;
-    p->missing = 1 + MCAMP__LOWER;
-    return MCAMP_OK;
-}
-
 /* A pair below an event of which the other one is above: TRUNCATED batches where all other
- * gradients are 0, whoever is cut; one bin alone of BINS, the rest not looked at.        */
+ * gradients are 0, whoever is cut.                                                       */
 MCAMP__PRIV mcamp_status mcamp__pair_lower(mcamp_ctx *ctx, const mcamp_event *e, mcamp__pair *p)
 {
     mcamp_event t = *e;
     double n = (double)e->population - 1;
     t.kind = MCAMP_EVENT_POISSON;
-    if (e->kind == MCAMP_EVENT_TRUNCATED) {
-        t.q = e->q * (1 - mcamp__odds_of_cut(n, (double)e->batch, e->q).cut) * (1 - 1e-12);
-    } else {
-        t.q = (1 - 4 * DBL_EPSILON) / (double)e->bins;
-        t.sigma = e->sigma / sqrt((double)e->rounds) * (1 + 4 * DBL_EPSILON);
-    }
+    t.q = e->q * (1 - mcamp__odds_of_cut(n, (double)e->batch, e->q).cut) * (1 - 1e-12);
     mcamp_status st = mcamp__pair_init(ctx, &t, p);
     p->missing = 1 + MCAMP__UPPER;
     return st;
@@ -14002,7 +14034,7 @@ MCAMP__PRIV mcamp_status mcamp__pair_pilot(mcamp_ctx *ctx, mcamp__pair *p, doubl
     mcamp__cells out;
     const mcamp_event *e = &p->e;
     mcamp_status st = MCAMP_OK;
-    size_t cap = 2 * MCAMP__PILOT + 2 * e->n + 16;
+    size_t cap = 2 * MCAMP__PILOT + 2 * e->n + 2 * p->ncurve + 16;
     for (int i = 0; i < p->nbr; i++) cap += 3 * p->br[i].mog.n + MCAMP__PILOT;
     mcamp__delete(ctx, p->pilot, p->npilot, sizeof *p->pilot);
     p->npilot = 0;
@@ -14015,7 +14047,7 @@ MCAMP__PRIV mcamp_status mcamp__pair_pilot(mcamp_ctx *ctx, mcamp__pair *p, doubl
         else mcamp__pilot_mog(&p->br[i], i, z, &out);
     }
     if (e->kind == MCAMP_EVENT_RESPONSE) mcamp__pilot_response(e, &out);
-    if (e->kind == MCAMP_EVENT_CURVE) st = mcamp__pair_curve(ctx, e, &out);
+    if (p->ncurve) st = mcamp__pilot_hull(ctx, p, &out);
     if (e->kind == MCAMP_EVENT_PAIR) mcamp__pilot_pair(e, &out);
     if (e->kind == MCAMP_EVENT_SAMPLED) mcamp__pilot_sampled(&p->band[add], add, &out);
     return st;
@@ -14625,6 +14657,7 @@ typedef struct mcamp__acc {
     int add, single;            /* single: one event, used once: nothing to compose */
     int open;                   /* a side does not see some pair                  */
     int capped;                 /* more work would have been needed               */
+    int built;                  /* BINS: the spectra are of the present question  */
     double beta;
     mcamp_exact_info info;
 } mcamp__acc;
@@ -14665,6 +14698,10 @@ MCAMP__PRIV mcamp_status mcamp__acc_bins(mcamp__acc *a, const mcamp_event *e)
     return st;
 }
 
+MCAMP__PRIV mcamp_status mcamp__pair_bins(mcamp_ctx *ctx, const mcamp_event *e, double below,
+                                          size_t max_bytes, mcamp__pair *p);
+MCAMP__PRIV mcamp_status mcamp__pair_under(mcamp_ctx *ctx, const mcamp__pair *up, mcamp__pair *p);
+
 /* `below`: what BINS in composition may lose far out, see mcamp__pair_bins. */
 MCAMP__PRIV mcamp_status mcamp__acc_pairs(mcamp__acc *a, const mcamp_event *e, size_t n,
                                           double below)
@@ -14678,12 +14715,14 @@ MCAMP__PRIV mcamp_status mcamp__acc_pairs(mcamp__acc *a, const mcamp_event *e, s
     }
     a->single = real == 1 && e[last].count == 1 && !(a->g2 > 0);
     for (int lower = 0; lower < 2; lower++)
-        for (size_t i = 0; i < n && st >= 0; i++) {
+        for (size_t i = 0, k = 0; i < n && st >= 0; i++) {
             int bins = e[i].kind == MCAMP_EVENT_BINS && !a->single;
             if (mcamp__event_is_gauss(&e[i]) || mcamp__event_idle(&e[i])) continue;
+            k++;
             if (lower && !bins && e[i].kind != MCAMP_EVENT_TRUNCATED) continue;
             if (e[i].kind == MCAMP_EVENT_BINS && !bins) return mcamp__acc_bins(a, &e[i]);
-            st = lower ? mcamp__pair_lower(a->ctx, &e[i], &a->pair[a->n])
+            st = lower && bins ? mcamp__pair_under(a->ctx, &a->pair[k - 1], &a->pair[a->n])
+               : lower ? mcamp__pair_lower(a->ctx, &e[i], &a->pair[a->n])
                : bins ? mcamp__pair_bins(a->ctx, &e[i], below, a->max_bytes, &a->pair[a->n])
                : mcamp__pair_init(a->ctx, &e[i], &a->pair[a->n]);
             a->open |= a->pair[a->n++].missing;
@@ -15218,8 +15257,9 @@ MCAMP__PRIV mcamp_status mcamp__acc_epsilon(mcamp__acc *a, double delta, double 
 #define MCAMP__BINS_FAR 20
 
 /* What a call or put is about, less the modes that are 0: the strike as a position of the
- * sum, its rounding error, log of k or kappa, from where on one X decides.               */
-typedef struct mcamp__bet { double eps, strike, slip, cut; } mcamp__bet;
+ * sum, its rounding error, log of k or kappa, from where on one X decides; and where the
+ * split is made, which may be further on: several strikes then share one sum.           */
+typedef struct mcamp__bet { double eps, strike, slip, cut, top; } mcamp__bet;
 
 /* The longest mode over sigma. */
 MCAMP__PRIV double mcamp__bins_norm(const mcamp__acc *a)
@@ -15246,20 +15286,24 @@ MCAMP__PRIV double mcamp__bins_none(const mcamp__acc *a, double cut, int reach)
     return l;
 }
 
-MCAMP__PRIV void mcamp__bins_huge(const mcamp__acc *a, double lk, mcamp_interval *out)
+/* Split at K >= k, E(X - k; X >= K) = E(X - K)_+ + (K - k) Pr(X >= K). */
+MCAMP__PRIV void mcamp__bins_huge(const mcamp__acc *a, const mcamp__bet *bet,
+                                  mcamp_interval *out)
 {
-    double l0 = mcamp__bins_none(a, lk, 0), v = 0, t, any = 0, m;
+    double l0 = mcamp__bins_none(a, bet->top, 0), v = 0, t, any = 0, m;
+    double more = bet->top > bet->cut ? bet->cut + log(expm1(bet->top - bet->cut)) : 0;
     for (size_t i = 0; i < a->n; i++) {
         const mcamp__pair *p = &a->pair[i];
-        double pH = mcamp__bins_odds(p, lk, 0, &m);
-        v += p->count * (exp(mcamp__gauss_logdelta(p->br[0].mog.amax, lk)) -
+        double pH = mcamp__bins_odds(p, bet->top, 0, &m);
+        v += p->count * (exp(mcamp__gauss_logdelta(p->br[0].mog.amax, bet->top)) -
                          (1 - m) * expm1(l0 - log1p(-pH)));
+        if (bet->top > bet->cut && pH > 0) v += p->count * exp(more + log(pH));
         any += p->count * pH;
     }
     t = any + expm1(l0);
-    if (t > 0) v += exp(lk + log(t));
+    if (t > 0) v += exp(bet->cut + log(t));
     t = 1.4e-13 * v;
-    if (any > 0) t += 4e-16 * exp(lk + log(any));
+    if (any > 0) t += 4e-16 * exp(bet->cut + log(any));
     out->upper = v + t;
     out->lower = mcamp__dmax(0.0, v - t);
 }
@@ -15374,6 +15418,19 @@ MCAMP__PRIV void mcamp__bins_steer(mcamp__acc *a, double strike)
     if (!mcamp__finite(a->logd)) a->logd = -800;
 }
 
+MCAMP__PRIV mcamp_interval mcamp__bins_bounds(const mcamp__acc *a, const mcamp__bet *bet,
+                                              double *smooth)
+{
+    mcamp_interval v = mcamp__acc_bounds(a, bet->strike, smooth);
+    if (bet->slip > 0) {
+        v.upper = mcamp__acc_bound(a, MCAMP__UPPER, bet->strike - bet->slip);
+        v.lower = mcamp__acc_bound(a, MCAMP__LOWER, bet->strike + bet->slip);
+    }
+    if (!(v.upper < 1e300)) v.upper = mcamp__inf();
+    v.upper = mcamp__dmax(v.upper, DBL_MIN);
+    return v;
+}
+
 /* E(S - strike)_+ without the huge ones (call), E(kappa - S)_+ (put): bounds as close as
  * tol, or a part of what tol in eps amounts to, given that `known` is added to them; or
  * any upper bound below `enough`.  A law without mass leaves the lower end at 0.        */
@@ -15382,13 +15439,14 @@ MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, const mcamp__bet *bet, 
 {
     mcamp__width w;
     double strike = bet->strike;
-    mcamp_status st = mcamp__bins_pilot(a, bet->cut, -30);
+    mcamp_status st = mcamp__bins_pilot(a, bet->top, -30);
     a->eps = strike;
+    a->built = 0;
     out->lower = 0;
     for (int i = 0; i < 2 && st >= 0; i++) {
         mcamp__bins_steer(a, strike);
         if (i || a->logd > -30) break;
-        st = mcamp__bins_pilot(a, bet->cut, a->logd);
+        st = mcamp__bins_pilot(a, bet->top, a->logd);
     }
     if (st < 0) return st;
     out->upper = mcamp__bins_chernoff(a, strike - bet->slip);
@@ -15407,13 +15465,8 @@ MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, const mcamp__bet *bet, 
         st = mcamp__acc_refine(a, &w);
         if (pass && st == MCAMP_E_SIZE) break;
         if (st < 0) return st;
-        v = mcamp__acc_bounds(a, strike, &smooth);
-        if (bet->slip > 0) {
-            v.upper = mcamp__acc_bound(a, MCAMP__UPPER, strike - bet->slip);
-            v.lower = mcamp__acc_bound(a, MCAMP__LOWER, strike + bet->slip);
-        }
-        if (!(v.upper < 1e300)) v.upper = mcamp__inf();
-        v.upper = mcamp__dmax(v.upper, DBL_MIN);
+        a->built = 1;
+        v = mcamp__bins_bounds(a, bet, &smooth);
         out->upper = mcamp__dmin(out->upper, v.upper);
         out->lower = mcamp__dmax(out->lower, v.lower);
         total = known + out->lower;
@@ -15435,15 +15488,74 @@ MCAMP__PRIV mcamp__bet mcamp__bins_bet(mcamp__acc *a, double eps)
     t.eps = eps; t.slip = 0;
     if (!a->add) {
         t.strike = b * expm1(eps);
-        t.cut = log(a->idle > 0 ? b - a->idle + t.strike : b) + (a->idle > 0 ? 0 : eps);
+        t.cut = t.top = log(a->idle > 0 ? b - a->idle + t.strike : b) + (a->idle > 0 ? 0 : eps);
         return t;
     }
     k = b * exp(-eps) - a->idle;
     if (a->idle > 0) t.slip = 4 * DBL_EPSILON * b * exp(-eps);
     t.cut = k + t.slip > 0 ? log(k + t.slip) : -mcamp__inf();
     if (!(a->idle > 0)) t.cut = log(b) - eps;
+    t.top = t.cut;
     t.strike = eps > 1 ? -k : -b * expm1(-eps);
     return t;
+}
+
+/* What is known of delta without sums.  Above everything: without amplification it is a
+ * Gaussian mechanism, which is worse (convexity).                                        */
+MCAMP__PRIV void mcamp__bins_known(const mcamp__acc *a, const mcamp__bet *bet,
+                                   mcamp_interval *huge, mcamp_interval *out)
+{
+    double c = mcamp__bins_norm(a), f = (a->add ? exp(bet->eps) : 1.0) / a->bins, up;
+    mcamp_interval quick;
+    huge->lower = huge->upper = out->lower = 0;
+    up = exp(mcamp__gauss_logdelta_up(c * (1 + 1e-15), bet->eps)) + DBL_MIN;
+    out->upper = mcamp__dmin(1.0, up);
+    if (!(bet->cut >= -DBL_MAX)) out->upper = DBL_MIN;
+    if (out->upper < 1e-300) return;
+    if (!a->add) mcamp__bins_huge(a, bet, huge);
+    quick = mcamp__bins_quick(a, bet);
+    if (!(a->add || a->bins - a->idle > 1)) quick.upper = 0;    /* one X below k pays nothing */
+    out->lower = (f * huge->lower + quick.lower) * (1 - 1e-12);
+    up = (f * huge->upper + quick.upper) * (1 + 1e-12) + DBL_MIN;
+    if (bet->top <= bet->cut && up < out->upper) out->upper = mcamp__dmax(up, out->lower);
+}
+
+/* Brings in what the sums say.  In what they lost below the smallest double, too. */
+MCAMP__PRIV int mcamp__bins_total(const mcamp__acc *a, const mcamp__bet *bet,
+                                  mcamp_interval huge, mcamp_interval tame, mcamp_interval *out)
+{
+    double f = (a->add ? exp(bet->eps) : 1.0) / a->bins;
+    int cut = 0;
+    for (size_t i = 0; i < a->n; i++) {
+        const mcamp__pair *p = &a->pair[i];
+        double norm = p->br[0].mog.amax;
+        huge.upper += p->left;
+        cut |= !a->add && p->reach < bet->top / norm + 0.5 * norm;
+    }
+    if (cut) huge.upper = mcamp__bins_beyond(a);
+    tame.upper = f * (huge.upper + tame.upper) * (1 + 1e-12) + (1 + f) * 1e-300;
+    tame.lower = f * (huge.lower + tame.lower) * (1 - 1e-12);
+    if (!(tame.lower <= tame.upper && tame.lower <= out->upper)) return 0;
+    out->upper = mcamp__dmax(out->lower, mcamp__dmin(out->upper, tame.upper));
+    out->lower = mcamp__dmax(out->lower, tame.lower);
+    return 1;
+}
+
+MCAMP__PRIV void mcamp__bins_begin(mcamp__acc *a, double eps)
+{
+    for (size_t i = 0; i < a->n; i++) {
+        a->pair[i].bins = a->add ? 2 : 1;
+        a->pair[i].raw = a->add && eps > 1;
+    }
+    for (int s = 0; s < 2; s++) {
+        a->sum[s].kernel = 1;
+        a->sum[s].plus = a->bins * (1 + 1e-9);
+    }
+}
+
+MCAMP__PRIV int mcamp__bins_near(const mcamp__acc *a, mcamp_interval v)
+{
+    return v.upper < 1e-300 || v.upper - v.lower <= a->tol * v.lower;
 }
 
 /* give_up: any upper bound below it will do (the other direction has won).  Beyond
@@ -15452,48 +15564,134 @@ MCAMP__PRIV mcamp__bet mcamp__bins_bet(mcamp__acc *a, double eps)
 MCAMP__PRIV mcamp_status mcamp__bins_delta(mcamp__acc *a, double eps, double give_up,
                                            mcamp_interval *out)
 {
-    double b = a->bins, c = mcamp__bins_norm(a), f = (a->add ? exp(eps) : 1.0) / b;
-    mcamp_interval huge = { 0, 0 }, tame = { 0, 0 }, quick, v;
+    double f = (a->add ? exp(eps) : 1.0) / a->bins;
+    mcamp_interval huge, tame = { 0, 0 };
     mcamp__bet bet = mcamp__bins_bet(a, eps);
     mcamp_status st;
-    int cut = 0;
-    for (size_t i = 0; i < a->n; i++) {
-        a->pair[i].bins = a->add ? 2 : 1;
-        a->pair[i].raw = a->add && eps > 1;
-    }
-    for (int s = 0; s < 2; s++) {
-        a->sum[s].kernel = 1;
-        a->sum[s].plus = b * (1 + 1e-9);
-    }
-    /* without amplification it is a Gaussian mechanism, which is worse (convexity) */
-    out->lower = 0;
-    out->upper = mcamp__dmin(1.0, exp(mcamp__gauss_logdelta_up(c * (1 + 1e-15), eps)) + DBL_MIN);
-    if (!(bet.cut >= -DBL_MAX)) { out->upper = DBL_MIN; return MCAMP_OK; }
-    if (out->upper < 1e-300) return MCAMP_OK;
-    if (!a->add) mcamp__bins_huge(a, bet.cut, &huge);
-    quick = mcamp__bins_quick(a, &bet);
-    if (!(a->add || b - a->idle > 1)) quick.upper = 0;  /* one X below k pays nothing */
-    out->lower = (f * huge.lower + quick.lower) * (1 - 1e-12);
-    v.upper = (f * huge.upper + quick.upper) * (1 + 1e-12) + DBL_MIN;
-    if (v.upper < out->upper) out->upper = mcamp__dmax(v.upper, out->lower);
-    if (out->upper < give_up || out->upper - out->lower <= a->tol * out->lower) return MCAMP_OK;
-    if (c > MCAMP__BINS_FAR || !(bet.strike < 1e290)) return MCAMP_Q_MAX_ITER;
+    mcamp__bins_begin(a, eps);
+    mcamp__bins_known(a, &bet, &huge, out);
+    if (out->upper < give_up || mcamp__bins_near(a, *out)) return MCAMP_OK;
+    if (mcamp__bins_norm(a) > MCAMP__BINS_FAR || !(bet.strike < 1e290)) return MCAMP_Q_MAX_ITER;
     st = mcamp__bins_tame(a, &bet, huge.lower, 0.99 * give_up / f - huge.upper, &tame);
     if (st == MCAMP_E_INTERNAL || st == MCAMP_E_SIZE) return MCAMP_Q_MAX_ITER;
     if (st < 0) return st;
-    for (size_t i = 0; i < a->n; i++) {
-        const mcamp__pair *p = &a->pair[i];
-        double norm = p->br[0].mog.amax;
-        huge.upper += p->left;
-        cut |= !a->add && p->reach < bet.cut / norm + 0.5 * norm;
+    return mcamp__bins_total(a, &bet, huge, tame, out) ? st : MCAMP_Q_MAX_ITER;
+}
+
+/* delta at n values of eps that rise: one sum for as many of them as it is near enough. */
+MCAMP__PRIV mcamp_status mcamp__bins_share(mcamp__acc *a, const double *eps, size_t n,
+                                           mcamp_interval *out)
+{
+    size_t m = n / 2;
+    mcamp_interval huge, tame = { 0, 0 }, rest;
+    mcamp__bet bet;
+    mcamp_status st;
+    while (n && mcamp__bins_near(a, *out)) { n--; eps++; out++; }
+    while (n && mcamp__bins_near(a, out[n - 1])) n--;
+    for (m = 0; m < n && a->add && eps[0] <= 1 && eps[m] <= 1; ) m++;
+    if (!n) return MCAMP_OK;
+    if (m && m < n) {
+        st = mcamp__bins_share(a, eps, m, out);
+        return st < 0 ? st : mcamp__bins_share(a, eps + m, n - m, out + m);
     }
-    if (cut) huge.upper = mcamp__bins_beyond(a);
-    /* what a sum lost below the smallest double is scaled up by f too */
-    v.upper = f * (huge.upper + tame.upper) * (1 + 1e-12) + (1 + f) * 1e-300;
-    v.lower = f * (huge.lower + tame.lower) * (1 - 1e-12);
-    if (!(v.lower <= v.upper && v.lower <= out->upper)) return MCAMP_Q_MAX_ITER;
-    out->upper = mcamp__dmax(out->lower, mcamp__dmin(out->upper, v.upper));
-    out->lower = mcamp__dmax(out->lower, v.lower);
+    m = n / 2;
+    bet = mcamp__bins_bet(a, eps[m]);
+    if (!(bet.strike < 1e290)) return MCAMP_OK;
+    bet.top = mcamp__bins_bet(a, eps[a->add ? 0 : n - 1]).cut;
+    mcamp__bins_begin(a, eps[m]);
+    mcamp__bins_known(a, &bet, &huge, &rest);
+    st = mcamp__bins_tame(a, &bet, huge.lower, 0, &tame);
+    if (st < 0 && st != MCAMP_E_INTERNAL && st != MCAMP_E_SIZE) return st;
+    for (size_t i = 0; i < n && a->built; i++) {
+        double smooth, top = bet.top;
+        bet = mcamp__bins_bet(a, eps[i]);
+        bet.top = top;
+        mcamp__bins_known(a, &bet, &huge, &rest);
+        mcamp__bins_total(a, &bet, huge, mcamp__bins_bounds(a, &bet, &smooth), &out[i]);
+    }
+    st = mcamp__bins_share(a, eps, m, out);
+    return st < 0 ? st : mcamp__bins_share(a, eps + m + 1, n - m - 1, out + m + 1);
+}
+
+/* The same in groups, until delta is below `below`; from there on that bound. */
+MCAMP__PRIV mcamp_status mcamp__bins_curve(mcamp__acc *a, const double *eps, size_t n,
+                                           double below, mcamp_interval *out)
+{
+    mcamp_status st = MCAMP_OK;
+    size_t i = 0;
+    for (; i < n; i++) {
+        mcamp_interval huge;
+        mcamp__bet bet = mcamp__bins_bet(a, eps[i]);
+        mcamp__bins_known(a, &bet, &huge, &out[i]);
+    }
+    for (i = 0; i < n && st >= 0; i += 16) {
+        size_t m = mcamp__zmin(16, n - i);
+        if (i && out[i - 1].upper < below) break;
+        st = mcamp__bins_share(a, eps + i, m, out + i);
+    }
+    for (; i < n; i++) {
+        out[i].lower = 0;
+        out[i].upper = mcamp__dmin(out[i].upper, out[i - 1].upper);
+    }
+    return st;
+}
+
+/* Curve of one use of BINS, so far out that what is beyond stays below `below`, at most to
+ * where the bound without amplification does.  Points grow apart like sinh, from a small
+ * part of the spread of the loss.                                                        */
+MCAMP__PRIV void mcamp__curve_places(const mcamp_event *e, double below, double *x)
+{
+    const double n = MCAMP__BINS_CURVE;
+    double mu = sqrt(mcamp__event_mu2(e)), spread, end, k = 1;
+    end = mcamp__gauss_eps_up(mu * (1 + 8 * DBL_EPSILON), log(below)) + 1e-12;
+    spread = sqrt(log1p(expm1(mcamp__dmin(700, mu * mu)) / (double)e->bins));
+    spread = 0.05 * mcamp__dmin(1, spread);
+    while (k < 12 && end * k / (n * sinh(k)) > spread) k += 0.25;
+    for (int i = 0; i <= MCAMP__BINS_CURVE; i++) x[i] = end * sinh(k * i / n) / sinh(k);
+}
+
+MCAMP__PRIV mcamp_status mcamp__pair_bins(mcamp_ctx *ctx, const mcamp_event *e, double below,
+                                          size_t max_bytes, mcamp__pair *p)
+{
+    const size_t n = MCAMP__BINS_CURVE;
+    double x[MCAMP__BINS_CURVE + 1];
+    mcamp_interval v[2][MCAMP__BINS_CURVE + 1];
+    mcamp_event one = *e;
+    mcamp__acc a;
+    mcamp_status st;
+    memset(p, 0, sizeof *p);
+    p->missing = 1 + MCAMP__LOWER;
+    p->count = (double)e->count;
+    p->err = 1e-12;
+    one.count = 1;
+    mcamp__curve_places(&one, below, x);
+    st = mcamp__acc_init(&a, ctx, &one, 1, 1e-3, mcamp__zmin(max_bytes, 2000000), 0);
+    for (a.add = 0; a.add < 2 && st >= 0; a.add++)
+        st = mcamp__bins_curve(&a, x, n + 1, below, v[a.add]);
+    mcamp__acc_free(&a);
+    if (st >= 0) st = mcamp__pair_curve(ctx, 2 * n + 1, p);
+    for (size_t i = 0; i <= 2 * n && st >= 0; i++) {
+        size_t j = i < n ? n - i : i - n;
+        mcamp_interval t = v[i < n][j];
+        if (i == n) t.lower = mcamp__dmax(t.lower, v[1][0].lower);
+        if (i == n) t.upper = mcamp__dmin(t.upper, v[1][0].upper);
+        p->curve[i] = i < n ? -x[j] : x[j];
+        p->curve[2 * n + 1 + i] = t.upper * (1 + 1e-9);
+        p->curve[4 * n + 2 + i] = t.lower * (1 - 1e-9);
+    }
+    return st;
+}
+
+/* The pair below the same BINS. */
+MCAMP__PRIV mcamp_status mcamp__pair_under(mcamp_ctx *ctx, const mcamp__pair *up, mcamp__pair *p)
+{
+    mcamp_status st;
+    memset(p, 0, sizeof *p);
+    p->missing = 1 + MCAMP__UPPER;
+    p->count = up->count;
+    p->err = up->err;
+    st = mcamp__pair_curve(ctx, up->ncurve, p);
+    if (st >= 0) memcpy(p->curve, up->curve, 3 * up->ncurve * sizeof(double));
     return st;
 }
 

@@ -390,6 +390,7 @@ TEST(huge_and_tame_parts_of_a_call)
         double c = norm[i][0], d = norm[i][1];
         mcamp_interval v = { 0, 0 };
         mcamp_event e;
+        mcamp__bet bet;
         mcamp__acc a;
         memset(&e, 0, sizeof e);
         e.kind = MCAMP_EVENT_BINS;
@@ -403,7 +404,8 @@ TEST(huge_and_tame_parts_of_a_call)
             }
         CHECK_STATUS(mcamp__acc_init(&a, &ctx, &e, 1, 1e-4, 200000000, 0), MCAMP_OK);
         CHECK_NEAR(mcamp__bins_bet(&a, eps).cut, log(k), 1e-14, 0);
-        mcamp__bins_huge(&a, log(k), &v);
+        bet = mcamp__bins_bet(&a, eps);
+        mcamp__bins_huge(&a, &bet, &v);
         CHECK_NEAR(v.upper, huge, 3e-2, 0);
         CHECK_NEAR(v.lower, v.upper, 1e-10, 0);
         CHECK_LE(v.lower, v.upper);
@@ -480,7 +482,7 @@ TEST(quick_bounds_of_two_bins)
                 open_bins(&a, 2, c[i]);
                 a.add = add;
                 bet = mcamp__bins_bet(&a, eps);
-                if (!add) mcamp__bins_huge(&a, bet.cut, &huge);
+                if (!add) mcamp__bins_huge(&a, &bet, &huge);
                 v = mcamp__bins_quick(&a, &bet);
                 huge.lower *= 0.5;      /* (a call: remove) */
                 huge.upper *= 0.5;
