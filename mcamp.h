@@ -4892,6 +4892,42 @@ MCAMP__ENTRY void MCAMP__K(add_whole)(const double *y, size_t n, int add, int64_
     for (; i < n; i++) out[i] = (add ? out[i] : 0) + (int64_t)y[i];
 }
 
+/* re[k] + i im[k] = sum_j z_j d_j^k for k < 64, then z_j := z_j e_j; z = (x, y), m of them, a
+ * multiple of 32 (zero weight beyond).                                                   */
+MCAMP__ENTRY void MCAMP__K(spin)(double *x, double *y, const double *dr, const double *di,
+                                 const double *er, const double *ei, size_t m, double *re,
+                                 double *im)
+{
+    MCAMP__V sr[64], si[64], r[4], i[4], c[4], s[4];
+    double a[MCAMP__W], b[MCAMP__W];
+    for (size_t k = 0; k < 64; k++) sr[k] = si[k] = MCAMP__K(set)(0.0);
+    for (size_t j = 0; j < m; j += 4 * MCAMP__W) {
+        for (size_t l = 0; l < 4; l++) {
+            size_t at = j + l * MCAMP__W;
+            MCAMP__V u = MCAMP__K(load)(er + at), v = MCAMP__K(load)(ei + at);
+            r[l] = MCAMP__K(load)(x + at); i[l] = MCAMP__K(load)(y + at);
+            c[l] = MCAMP__K(load)(dr + at); s[l] = MCAMP__K(load)(di + at);
+            MCAMP__K(store)(x + at, r[l] * u - i[l] * v);
+            MCAMP__K(store)(y + at, r[l] * v + i[l] * u);
+        }
+        for (size_t k = 0; k < 64; k++) {
+            sr[k] = sr[k] + ((r[0] + r[1]) + (r[2] + r[3]));
+            si[k] = si[k] + ((i[0] + i[1]) + (i[2] + i[3]));
+            for (size_t l = 0; l < 4; l++) {
+                MCAMP__V t = r[l] * c[l] - i[l] * s[l];
+                i[l] = r[l] * s[l] + i[l] * c[l];
+                r[l] = t;
+            }
+        }
+    }
+    for (size_t k = 0; k < 64; k++) {
+        MCAMP__K(store)(a, sr[k]);
+        MCAMP__K(store)(b, si[k]);
+        re[k] = a[0]; im[k] = b[0];
+        for (size_t l = 1; l < MCAMP__W; l++) { re[k] += a[l]; im[k] += b[l]; }
+    }
+}
+
 #undef MCAMP__QUARTER
 #undef MCAMP__ROL8
 #undef MCAMP__ROL16
@@ -4945,6 +4981,17 @@ typedef char mcamp__read_itself[(int)mcamp__k2_line == (int)mcamp__k1_line &&
 MCAMP__PRIV void mcamp__vec_exp(mcamp_vecset vs, double *x, size_t n)
 {
     MCAMP__DISPATCH(vs, map_exp, (x, n));
+}
+
+/* ---- sums of rotations ------------------------------------------------------- */
+
+/* re[k] + i im[k] = sum_j (x_j + i y_j)(dr_j + i di_j)^k for k < 64 by repeated products;
+ * then x + iy is multiplied by er + i ei.  m: a multiple of 32.                        */
+MCAMP__PRIV void mcamp__vec_spin(mcamp_vecset vs, double *x, double *y, const double *dr,
+                                 const double *di, const double *er, const double *ei,
+                                 size_t m, double *re, double *im)
+{
+    MCAMP__DISPATCH(vs, spin, (x, y, dr, di, er, ei, m, re, im));
 }
 
 /* ---- random numbers --------------------------------------------------------- */
@@ -14303,23 +14350,32 @@ MCAMP__PRIV void mcamp__spec_free(mcamp_ctx *ctx, mcamp__spec *s)
     memset(s, 0, sizeof *s);
 }
 
+#define MCAMP__BLOCK 64         /* frequencies that mcamp__vec_spin takes at a time */
+#define MCAMP__BLOCKS 16        /* blocks until angles are taken anew */
+
 /* One law on the line: tilted weights w (sum 1), rotations by tau, current terms. */
 typedef struct mcamp__line {
     const mcamp__law *law;
     double *w, *dr, *di;
+    double *cr, *ci, *er, *ei;  /* terms where a block begins, rotations by a block */
     double *pr, *pi, *qr, *qi;  /* of strides: terms at t, rotations by a stride */
     double mean, mabs, dev;     /* E l, E|l|, E|l - E l| under w */
+    size_t room;                /* of an array: zero weight beyond the law */
 } mcamp__line;
 
-#define MCAMP__LINE_ROWS 7      /* arrays of a line */
+#define MCAMP__LINE_ROWS 11     /* arrays of a line */
+#define MCAMP__LINE_ROOM(n) (((n) + 31) & ~(size_t)31)
 
 MCAMP__PRIV void mcamp__line_init(mcamp__line *x, const mcamp__law *a, double lambda,
                                   double tau, double *mem)
 {
     double top = -mcamp__inf(), s = 0;
-    size_t m = a->n;
-    x->law = a; x->w = mem; x->dr = mem + m; x->di = mem + 2 * m;
-    x->pr = mem + 3 * m; x->pi = mem + 4 * m; x->qr = mem + 5 * m; x->qi = mem + 6 * m;
+    size_t m = a->n, room = MCAMP__LINE_ROOM(m);
+    x->law = a; x->room = room;
+    x->w = mem; x->dr = mem + room; x->di = mem + 2 * room;
+    x->cr = mem + 3 * room; x->ci = mem + 4 * room; x->er = mem + 5 * room;
+    x->ei = mem + 6 * room; x->pr = mem + 7 * room; x->pi = mem + 8 * room;
+    x->qr = mem + 9 * room; x->qi = mem + 10 * room;
     x->mean = x->mabs = x->dev = 0;
     for (size_t j = 0; j < m; j++) top = mcamp__dmax(top, lambda * a->l[j]);
     for (size_t j = 0; j < m; j++) s += x->w[j] = a->w[j] * exp(lambda * a->l[j] - top);
@@ -14329,11 +14385,13 @@ MCAMP__PRIV void mcamp__line_init(mcamp__line *x, const mcamp__law *a, double la
         x->mabs += x->w[j] * fabs(a->l[j]);
         x->dr[j] = cos(tau * a->l[j]);
         x->di[j] = sin(tau * a->l[j]);
+        x->er[j] = cos(MCAMP__BLOCK * tau * a->l[j]);
+        x->ei[j] = sin(MCAMP__BLOCK * tau * a->l[j]);
     }
     for (size_t j = 0; j < m; j++) x->dev += x->w[j] * fabs(a->l[j] - x->mean);
 }
 
-/* Error of a computed sum_j w_j e^{i t l_j}: plain summation, at most 64 rotations of
+/* Error of a computed sum_j w_j e^{i t l_j}: plain summation, at most 64 + 16 rotations of
  * 2 eps each, and the rounding of the angles.                                           */
 MCAMP__PRIV double mcamp__line_error(const mcamp__line *x, double t)
 {
@@ -14367,31 +14425,22 @@ MCAMP__PRIV void mcamp__line_step(mcamp__line *x)
     }
 }
 
-#define MCAMP__BLOCK 64
-
 /* Adds the frequencies k0 <= k < k1 (at most a block) of one law to the logarithm
  * (la, th) of the product and to its error bound: with |phi^ - phi| <= eta the error
  * of the product is at most e^lb se, e^lb = prod (|phi^| + eta)^count and
  * se = sum count eta/(|phi^| + eta).                                                     */
-MCAMP__PRIV void mcamp__line_block(const mcamp__line *x, double tau, size_t k0, size_t k1,
-                                   double *cr, double *ci, double *la, double *th,
-                                   double *lb, double *se)
+MCAMP__PRIV void mcamp__line_block(mcamp_vecset vs, mcamp__line *x, double tau, size_t k0,
+                                   size_t k1, double *la, double *th, double *lb, double *se)
 {
-    size_t m = x->law->n;
-    double T = x->law->count, t = (double)k0 * tau;
-    for (size_t j = 0; j < m; j++) {
-        cr[j] = x->w[j] * cos(t * x->law->l[j]);
-        ci[j] = x->w[j] * sin(t * x->law->l[j]);
-    }
-    for (size_t k = k0; k < k1; k++) {
-        double xr = 0, xi = 0, eta = mcamp__line_error(x, (double)k * tau), mod;
-        for (size_t j = 0; j < m; j++) {
-            double r = cr[j], i = ci[j];
-            xr += r;
-            xi += i;
-            cr[j] = r * x->dr[j] - i * x->di[j];
-            ci[j] = r * x->di[j] + i * x->dr[j];
+    double T = x->law->count, t = (double)k0 * tau, re[MCAMP__BLOCK], im[MCAMP__BLOCK];
+    if (k0 % (MCAMP__BLOCK * MCAMP__BLOCKS) == 0)
+        for (size_t j = 0; j < x->law->n; j++) {
+            x->cr[j] = x->w[j] * cos(t * x->law->l[j]);
+            x->ci[j] = x->w[j] * sin(t * x->law->l[j]);
         }
+    mcamp__vec_spin(vs, x->cr, x->ci, x->dr, x->di, x->er, x->ei, x->room, re, im);
+    for (size_t k = k0; k < k1; k++) {
+        double xr = re[k - k0], xi = im[k - k0], eta = mcamp__line_error(x, (double)k * tau), mod;
         mod = sqrt(xr * xr + xi * xi);
         la[k] += T * log(mod);
         th[k] = fmod(th[k] + fmod(T * atan2(xi, xr), 2 * MCAMP__PI), 2 * MCAMP__PI);
@@ -14448,8 +14497,8 @@ MCAMP__PRIV int mcamp__spec_skip(mcamp__spec *s, mcamp__line *x, double *mod,
 
 /* Frequencies k = 0, 1, .. of the whole sum, up to s->n or to where the rest has been
  * shown to be negligible; s->n is then smaller.                                          */
-MCAMP__PRIV void mcamp__spec_run(mcamp__spec *s, mcamp__line *x, size_t n,
-                                 double *cr, double *ci, double *mod, double level)
+MCAMP__PRIV void mcamp__spec_run(mcamp_vecset vs, mcamp__spec *s, mcamp__line *x, size_t n,
+                                 double *mod, double level)
 {
     size_t next = MCAMP__BLOCK, k1;
     double g = s->g2 + s->r * s->r, end = (double)s->n * s->tau;
@@ -14457,7 +14506,7 @@ MCAMP__PRIV void mcamp__spec_run(mcamp__spec *s, mcamp__line *x, size_t n,
         double t, damp;
         k1 = mcamp__zmin(k0 + MCAMP__BLOCK, s->n);
         for (size_t i = 0; i < n; i++)
-            mcamp__line_block(&x[i], s->tau, k0, k1, cr, ci, s->ar, s->ai, s->br, s->bi);
+            mcamp__line_block(vs, &x[i], s->tau, k0, k1, s->ar, s->ai, s->br, s->bi);
         t = (double)k1 * s->tau;
         damp = -0.5 * g * t * t;
         if (k1 < next || !(s->br[k1 - 1] + damp <= level - 1)) continue;
@@ -14542,17 +14591,14 @@ MCAMP__PRIV mcamp_status mcamp__spec_build(mcamp_ctx *ctx, mcamp__spec *s,
                                            const mcamp__sum_law *sum, double lambda,
                                            double tau, double r, size_t n, double level)
 {
-    size_t m = 1, all = 0, words;
+    size_t all = 0, words;
     double *work, *p;
     mcamp__line *x;
     mcamp__cum c = mcamp__sum_cum(sum, lambda);
     mcamp_status st = mcamp__spec_alloc(ctx, s, n);
     if (st < 0) return st;
-    for (size_t i = 0; i < sum->n; i++) {
-        m = mcamp__zmax(m, sum->law[i].n);
-        all += sum->law[i].n;
-    }
-    words = 2 * m + MCAMP__LINE_ROWS * all + sum->n;
+    for (size_t i = 0; i < sum->n; i++) all += MCAMP__LINE_ROOM(sum->law[i].n);
+    words = MCAMP__LINE_ROWS * all + sum->n;
     p = work = mcamp__new_doubles(ctx, words);
     x = (mcamp__line *)mcamp__new(ctx, sum->n, sizeof *x);
     s->kernel = sum->kernel; s->lambda = lambda; s->tau = tau; s->r = r; s->g2 = sum->g2;
@@ -14565,9 +14611,9 @@ MCAMP__PRIV mcamp_status mcamp__spec_build(mcamp_ctx *ctx, mcamp__spec *s,
     if (!(r > 0)) s->bump = 0;
     if (work && x) {
         mcamp__spec_tails(s);
-        for (size_t i = 0; i < sum->n; i++, p += MCAMP__LINE_ROWS * sum->law[i - 1].n)
+        for (size_t i = 0; i < sum->n; i++, p += MCAMP__LINE_ROWS * x[i - 1].room)
             mcamp__line_init(&x[i], &sum->law[i], lambda, tau, p);
-        mcamp__spec_run(s, x, sum->n, p, p + m, p + 2 * m, level);
+        mcamp__spec_run(ctx->vec, s, x, sum->n, p, level);
         mcamp__spec_finish(s);
         mcamp__spec_alias_init(s, sum);
     } else {
@@ -14653,6 +14699,7 @@ typedef struct mcamp__acc {
     mcamp__spec spec[2];
     double g2, tol, z, lambda, eps, logd;
     double bins, idle;          /* BINS: how many, and how many with a mode 0     */
+    double near, floor;         /* BINS: multiples of tol, or so much, will do    */
     size_t max_bytes, bytes;
     int add, single;            /* single: one event, used once: nothing to compose */
     int open;                   /* a side does not see some pair                  */
@@ -14685,6 +14732,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_bins(mcamp__acc *a, const mcamp_event *e)
     mcamp_status st = MCAMP_OK;
     a->single = 0;
     a->bins = (double)e->bins;
+    a->near = 1;
     for (size_t i = 0; i < mcamp__zmax(e->n, 1) && st >= 0; i++) {
         mcamp_event one = *e;
         one.n = 0;
@@ -14946,7 +14994,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_spectra(mcamp__acc *a, double width)
           p.lambda < MCAMP__LAMBDA_MAX))
         return mcamp__fail(a->ctx, MCAMP_E_INTERNAL, "frequencies", p.n);
     for (int s = 0; s < 2; s++)
-        for (size_t i = 0; i < a->sum[s].n; i++) need += 88 * (double)a->law[s][i].n;
+        for (size_t i = 0; i < a->sum[s].n; i++) need += 112 * (double)a->law[s][i].n;
     for (size_t i = 0; i < a->n; i++) need += 80.0 * (double)a->pair[i].npilot;
     if (!(need < (double)a->max_bytes))
         return mcamp__fail(a->ctx, MCAMP_E_SIZE, "max_bytes", need);
@@ -15458,7 +15506,8 @@ MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, const mcamp__bet *bet, 
         double smooth, total;
         mcamp_interval v;
         /* what is known already makes up for a part of the width */
-        double tol = a->tol * (1 + 0.3 * mcamp__dmin(10.0, a->lambda * exp(bet->cut) * bet->eps));
+        double tol = mcamp__dmin(mcamp__dmax(a->tol, 6e-3), a->tol *
+                                 (1 + 0.3 * mcamp__dmin(10.0, a->lambda * exp(bet->cut) * bet->eps)));
         double about = pass ? out->upper : 2 * exp(a->logd) + DBL_MIN;
         w.want = mcamp__dmin(1.0, tol * (1 + known / about));
         if (!pass) mcamp__width_start(&w, w.want);
@@ -15481,7 +15530,7 @@ MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, const mcamp__bet *bet, 
 /* Strike and cut.  Positions X - 1, so that the idle ones drop out; -X for puts far out,
  * where idle ones and b e^-eps may cancel: what that loses is the strike's slip, and the
  * cut is where X decides for certain.  cut: -infinity if no put ever pays.               */
-MCAMP__PRIV mcamp__bet mcamp__bins_bet(mcamp__acc *a, double eps)
+MCAMP__PRIV mcamp__bet mcamp__bins_bet(const mcamp__acc *a, double eps)
 {
     double b = a->bins, k;
     mcamp__bet t;
@@ -15555,7 +15604,7 @@ MCAMP__PRIV void mcamp__bins_begin(mcamp__acc *a, double eps)
 
 MCAMP__PRIV int mcamp__bins_near(const mcamp__acc *a, mcamp_interval v)
 {
-    return v.upper < 1e-300 || v.upper - v.lower <= a->tol * v.lower;
+    return v.upper < 1e-300 || v.upper - v.lower <= a->near * a->tol * v.lower + a->floor;
 }
 
 /* give_up: any upper bound below it will do (the other direction has won).  Beyond
@@ -15645,7 +15694,7 @@ MCAMP__PRIV void mcamp__curve_places(const mcamp_event *e, double below, double 
     double mu = sqrt(mcamp__event_mu2(e)), spread, end, k = 1;
     end = mcamp__gauss_eps_up(mu * (1 + 8 * DBL_EPSILON), log(below)) + 1e-12;
     spread = sqrt(log1p(expm1(mcamp__dmin(700, mu * mu)) / (double)e->bins));
-    spread = 0.05 * mcamp__dmin(1, spread);
+    spread = 0.05 * mcamp__dmin(mcamp__dmax(1, mu), spread);
     while (k < 12 && end * k / (n * sinh(k)) > spread) k += 0.25;
     for (int i = 0; i <= MCAMP__BINS_CURVE; i++) x[i] = end * sinh(k * i / n) / sinh(k);
 }
@@ -15665,7 +15714,9 @@ MCAMP__PRIV mcamp_status mcamp__pair_bins(mcamp_ctx *ctx, const mcamp_event *e, 
     p->err = 1e-12;
     one.count = 1;
     mcamp__curve_places(&one, below, x);
-    st = mcamp__acc_init(&a, ctx, &one, 1, 1e-3, mcamp__zmin(max_bytes, 2000000), 0);
+    st = mcamp__acc_init(&a, ctx, &one, 1, 2e-3, mcamp__zmin(max_bytes, 2000000), 0);
+    a.near = 3;
+    a.floor = 1e3 * below;
     for (a.add = 0; a.add < 2 && st >= 0; a.add++)
         st = mcamp__bins_curve(&a, x, n + 1, below, v[a.add]);
     mcamp__acc_free(&a);
@@ -15695,32 +15746,119 @@ MCAMP__PRIV mcamp_status mcamp__pair_under(mcamp_ctx *ctx, const mcamp__pair *up
     return st;
 }
 
-/* eps at delta: roots of the two bounds in log delta.  Above everything: the Gaussian
- * mechanism without amplification.                                                        */
+/* delta at eps from the sum that was made for another eps; top: where that was split. */
+MCAMP__PRIV mcamp_interval mcamp__bins_look(const mcamp__acc *a, double eps, double top)
+{
+    double smooth;
+    mcamp__bet bet = mcamp__bins_bet(a, eps);
+    mcamp_interval huge, v;
+    mcamp__bins_known(a, &bet, &huge, &v);
+    if (!a->built) return v;
+    bet.top = top;
+    if (!a->add) mcamp__bins_huge(a, &bet, &huge);
+    mcamp__bins_total(a, &bet, huge, mcamp__bins_bounds(a, &bet, &smooth), &v);
+    return v;
+}
+
+/* Root of a bound of delta between lo and hi by that.  The upper bound's: where it has been
+ * seen to be <= delta (at lo at least, or infinite); the lower one's: > delta (at hi at
+ * most, or 0).                                                                            */
+MCAMP__PRIV double mcamp__bins_root(const mcamp__acc *a, double ld, mcamp__side side, double lo,
+                                    double hi, double top)
+{
+    int low = side == MCAMP__LOWER;
+    mcamp_interval v = mcamp__bins_look(a, lo, top), w = mcamp__bins_look(a, hi, top);
+    double f = log(low ? v.lower : v.upper) - ld, g = log(low ? w.lower : w.upper) - ld;
+    mcamp__root r;
+    if (!(f > 0)) return low ? 0 : lo;
+    if (g > 0) return low ? hi : mcamp__inf();
+    mcamp__root_init(&r, lo, f, hi, mcamp__dmax(g, -50));
+    while (r.steps < 60 && r.hi - r.lo > 0.02 * a->tol * r.hi) {
+        double x = mcamp__root_next(&r);
+        v = mcamp__bins_look(a, x, top);
+        f = log(low ? v.lower : v.upper) - ld;
+        mcamp__root_update(&r, x, mcamp__finite(f) ? f : -50);
+    }
+    return low ? r.lo : r.hi;
+}
+
+/* No sum is needed: what is known without is near already. */
+MCAMP__PRIV int mcamp__bins_close(const mcamp__acc *a, double eps)
+{
+    mcamp__bet bet = mcamp__bins_bet(a, eps);
+    mcamp_interval huge, v;
+    mcamp__bins_known(a, &bet, &huge, &v);
+    return v.upper - v.lower <= 0.1 * a->tol * v.lower;
+}
+
+/* A sum for x, and what it says of eps at delta near x; returns a better x.  Calls may use
+ * it below, puts above, up to where sums of X itself take over from those of X - 1.      */
+MCAMP__PRIV mcamp_status mcamp__bins_approach(mcamp__acc *a, double ld, double *x,
+                                              mcamp_interval *out)
+{
+    double edge = a->add ? 0.9 * *x : 1.1 * *x, lo, hi, up, down;
+    mcamp__bet bet = mcamp__bins_bet(a, *x);
+    mcamp_interval huge, v, tame = { 0, 0 };
+    mcamp_status st;
+    if (a->add && *x > 1) edge = mcamp__dmax(edge, 1 + 1e-12);
+    lo = mcamp__dmax(out->lower, a->add ? edge : 0.5 * *x);
+    hi = mcamp__dmin(out->upper, !a->add ? edge : *x > 1 ? 2 * *x : mcamp__dmin(1, 2 * *x));
+    bet.top = mcamp__bins_bet(a, edge).cut;
+    mcamp__bins_begin(a, *x);
+    mcamp__bins_known(a, &bet, &huge, &v);
+    a->built = 0;
+    if (mcamp__bins_close(a, *x)) {
+        lo = mcamp__dmax(out->lower, 0.5 * *x);
+        hi = mcamp__dmin(out->upper, 2 * *x);
+    } else if ((st = mcamp__bins_tame(a, &bet, huge.lower, 0, &tame)) < 0) {
+        return st;
+    } else if (!a->built) {
+        if (!mcamp__bins_total(a, &bet, huge, tame, &v) || !(log(v.upper) <= ld))
+            return MCAMP_E_INTERNAL;
+        out->upper = *x;
+        *x = 0.5 * (out->lower + *x);
+        return MCAMP_OK;
+    }
+    up = mcamp__bins_root(a, ld, MCAMP__UPPER, lo, hi, bet.top);
+    down = mcamp__bins_root(a, ld, MCAMP__LOWER, lo, hi, bet.top);
+    out->upper = mcamp__dmin(out->upper, up);
+    out->lower = mcamp__dmax(out->lower, down);
+    if (up <= lo || !(down > 0)) *x = mcamp__dmax(0.7 * lo, 0.5 * (lo + out->lower));
+    else if (up > hi || down >= hi) *x = mcamp__dmin(1.3 * hi, 0.5 * (hi + out->upper));
+    else *x = 0.5 * (up + down);
+    return MCAMP_OK;
+}
+
+/* eps at delta.  The first guess is that of the central limit; above everything is the
+ * Gaussian mechanism without amplification.                                             */
 MCAMP__PRIV mcamp_status mcamp__bins_epsilon(mcamp__acc *a, double delta, mcamp_interval *out)
 {
-    double ld = log(delta), up = mcamp__gauss_eps_up(mcamp__bins_norm(a) * (1 + 1e-15), ld);
-    mcamp_status st, res = MCAMP_OK;
-    out->lower = out->upper = 0;
-    for (int side = 0; side < 2; side++) {
-        mcamp__root r;
-        mcamp_interval v = { 0, 0 };
-        double hi = side ? out->upper : up, f;
-        if (!(hi > 0)) return res;
-        if ((st = mcamp__bins_delta(a, 0, 0, &v)) < 0) return st;
-        f = log(side ? v.lower : v.upper) - ld;
-        if (!(f > 0)) { if (side) return res; continue; }
-        mcamp__root_init(&r, 0, f, hi, side ? -1e-3 : -10);
-        while (r.steps < 60 && r.hi - r.lo > 0.1 * a->tol * r.hi) {
-            double x = mcamp__root_next(&r);
-            if ((st = mcamp__bins_delta(a, x, 0, &v)) < 0) return st;
-            res = st > 0 ? st : res;
-            f = log(side ? v.lower : v.upper) - ld;
-            mcamp__root_update(&r, x, mcamp__finite(f) ? f : -100);
-        }
-        if (side) out->lower = r.lo; else out->upper = r.hi;
+    double ld = log(delta), c = mcamp__bins_norm(a), want = a->tol, x;
+    mcamp_status st = MCAMP_OK;
+    mcamp_interval v = { 0, 0 };
+    out->lower = 0;
+    out->upper = mcamp__gauss_eps_up(c * (1 + 1e-15), ld);
+    if (!(out->upper > 0)) return MCAMP_OK;
+    a->tol = 0.05;
+    st = mcamp__bins_delta(a, 0, 0.999 * delta, &v);
+    if (v.upper <= delta) out->upper = 0;
+    if (st < 0 || !(out->upper > 0)) return st;
+    x = sqrt(log1p(expm1(mcamp__dmin(c * c, 700)) / a->bins));
+    x = mcamp__dmin(mcamp__gauss_eps_up(x, ld), 0.8 * out->upper);
+    if (!(x > 0)) x = 1e-3 * out->upper;
+    a->tol = mcamp__dmin(0.05, 8 * want);
+    for (int i = 0; i < 24 && out->upper - out->lower > want * out->upper; i++) {
+        double last = x, wide;
+        if (c > MCAMP__BINS_FAR) break;
+        st = mcamp__bins_approach(a, ld, &x, out);
+        if (st == MCAMP_E_INTERNAL || st == MCAMP_E_SIZE) break;
+        if (st < 0) return st;
+        wide = (out->upper - out->lower) / out->upper;
+        if (!(fabs(x - last) < 0.05 * last)) continue;
+        a->tol *= mcamp__dmin(0.9, 0.5 * want / wide);
+        if (!(a->tol > 1e-7)) break;
     }
-    return res;
+    return out->upper - out->lower <= want * out->upper ? MCAMP_OK : MCAMP_Q_MAX_ITER;
 }
 
 /* Resolved desc: defaults in, canaries and ranges checked. */
@@ -15785,21 +15923,24 @@ MCAMP__PRIV mcamp_status mcamp__exact_run(mcamp_ctx *ctx, const mcamp_event *eve
 }
 
 /* BINS in composition are followed so far out that what is beyond is a millionth of delta;
- * a delta that is asked for is not known before, hence further out if need be.           */
+ * a delta that is asked for is not known before, hence further out if need be.  Where no
+ * BINS are composed one run is all.                                                      */
 MCAMP__PRIV mcamp_status mcamp__exact_reach(mcamp_ctx *ctx, const mcamp_event *events,
                                             size_t n, const mcamp_exact_desc *d, double x,
                                             int want_eps, mcamp_interval *out,
                                             mcamp_exact_info *info)
 {
-    double uses = 1, below;
+    double uses = 0, below, need;
     mcamp_status st = MCAMP_OK;
     for (size_t i = 0; i < n; i++)
         if (events[i].kind == MCAMP_EVENT_BINS) uses += (double)events[i].count;
-    below = want_eps ? mcamp__dmax(1e-280, 1e-6 * x / uses) : 1e-12 / uses;
-    for (int i = 0; i < 6; i++, below = mcamp__dmax(1e-280, below * below)) {
+    below = mcamp__dmax(1e-280, (want_eps ? 1e-6 * x : 1e-12) / mcamp__dmax(1, uses));
+    for (int i = 0; i < 6; i++, below = need) {
         st = mcamp__exact_run(ctx, events, n, d, x, want_eps, below, out, info);
-        if (st < 0 || want_eps || !(uses > 1) || info->infinite > 1e3 * uses * below) break;
-        if (below <= 1e-280 || !(info->infinite > 1e-3 * out->upper)) break;
+        if (st < 0 || want_eps || !(uses > 1 || n > 1)) break;
+        need = out->lower < 0.9 * out->upper ? 1e-12 : 1e-7;
+        need = mcamp__dmax(1e-280, need * out->upper / uses);
+        if (!(uses > 0 && below > 10 * need)) break;
     }
     return st;
 }
