@@ -146,7 +146,7 @@ TEST(errors_of_the_transform_are_within_their_bound)
             if ((double)d > worst) worst = (double)d;
         }
     }
-    CHECK_LE(1e-10, worst);             /* rounding is to be seen here */
+    CHECK_LE(1e-12, worst);             /* rounding is to be seen here */
     mcamp__spec_free(&ctx, &spec);
 }
 
