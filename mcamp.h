@@ -1374,6 +1374,12 @@ typedef enum mcamp_event_kind {
                                    alike: shift[n], n <= 16, norms of their
                                    modes for sensitivity and rounds 1, prob[n],
                                    how many bins of each, together all of them */
+    MCAMP_EVENT_ALLOCATE,       /* sigma, sensitivity, bins = rounds of an epoch,
+                                   picks: an example takes part in so many of
+                                   them, drawn uniformly, C = I; rounds = epochs
+                                   in which the choice stays (0 = 1).  A choice
+                                   for every epoch: count epochs.  Between 1 and
+                                   all of them the ends stay apart, see below */
     MCAMP_EVENT_CURVE,          /* shift[n] = eps >= 0 rising, prob[n] = delta
                                    there, remove direction, prob2[n] add, beta:
                                    any mechanism of which these bounds hold   */
@@ -1400,7 +1406,7 @@ typedef struct mcamp_event {
                                    all uses and points at once                */
     uint64_t group;             /* largest number of examples that differ     */
     uint64_t population, batch;
-    uint64_t rounds, bands, bins;
+    uint64_t rounds, bands, bins, picks;
     size_t n;                   /* length of the arrays                       */
     const double *shift, *prob, *prob2;
 } mcamp_event;
@@ -1430,9 +1436,11 @@ typedef struct mcamp_exact_info {
  * upper, all errors included.  MCAMP_Q_MAX_ITER: the interval is valid but wider
  * than wanted.  MCAMP_E_INFEASIBLE: no finite eps, since losses are infinite, or what
  * is known from samples wrong, with probability above delta.  desc and info may be
- * NULL.  Lower ends see nothing of CURVE and SAMPLED events, of TRUNCATED ones that the
- * example's rate falls, and of BINS in composition one bin, so that intervals stay wide:
- * MCAMP_Q_MAX_ITER, as where an example is sampled with q T far below 1, T > 1.       */
+ * NULL.  Lower ends see nothing of CURVE and SAMPLED events, and of TRUNCATED ones that the
+ * example's rate falls.  ALLOCATE, k picks of t rounds: exact for k = 1 (BINS) and k = t;
+ * between them the upper end is that of k balls in bins of t/k rounds each, the lower one
+ * that of the best test on a sum over rounds.  So intervals stay wide: MCAMP_Q_MAX_ITER, as
+ * where an example is sampled with q T far below 1, T > 1.                              */
 MCAMP_API mcamp_status mcamp_exact_delta(mcamp_ctx *ctx, const mcamp_event *events,
                                          size_t nevents, const mcamp_exact_desc *desc,
                                          double eps, mcamp_interval *delta,
@@ -12730,6 +12738,10 @@ MCAMP__PRIV mcamp_status mcamp__event_check_kind(mcamp_ctx *ctx, const mcamp_eve
                                   e->population < 65536 ? e->population : 65536);
     case MCAMP_EVENT_BANDMF: return mcamp__event_check_bandmf(ctx, e);
     case MCAMP_EVENT_BINS: return mcamp__event_check_bins(ctx, e);
+    case MCAMP_EVENT_ALLOCATE:
+        if (e->rounds && (st = mcamp__check_count(ctx, "rounds", e->rounds, big)) < 0) return st;
+        if ((st = mcamp__check_count(ctx, "bins", e->bins, big)) < 0) return st;
+        return mcamp__check_count(ctx, "picks", e->picks, e->bins);
     case MCAMP_EVENT_MIXTURE: return mcamp__event_check_mixture(ctx, e);
     case MCAMP_EVENT_CURVE: return mcamp__event_check_curve(ctx, e);
     case MCAMP_EVENT_PAIR: return mcamp__event_check_pair(ctx, e);
@@ -12792,6 +12804,7 @@ MCAMP__PRIV double mcamp__event_mu2(const mcamp_event *e)
 {
     double mu = mcamp__event_scale(e);
     if (e->kind == MCAMP_EVENT_BINS) mu *= mcamp__bins_longest(e) * sqrt((double)e->rounds);
+    if (e->kind == MCAMP_EVENT_ALLOCATE) mu *= sqrt((double)e->picks * (double)e->rounds);
     return mu * mu * (double)e->count;
 }
 
@@ -14219,7 +14232,7 @@ MCAMP__PRIV void mcamp__law_fill(mcamp__law *a, const mcamp__pair *p,
 /* ---- the saddle point --------------------------------------------------------------- */
 
 /* What is inverted: 0, E(1 - e^{eps-S})_+ with transform 1/(z(z+1)); 1, E(S - k)_+
- * with transform 1/z^2.  g2: variance of a Gaussian mechanism (mu^2) that is kept in
+ * with transform 1/z^2; 2, Pr(S + rZ > k) with transform 1/z, the smoothing being meant.  g2: variance of a Gaussian mechanism (mu^2) that is kept in
  * closed form, kernel 0 only.                                                          */
 typedef struct mcamp__sum_law {
     mcamp__law *law;
@@ -14274,11 +14287,11 @@ MCAMP__PRIV mcamp__cum mcamp__sum_cum(const mcamp__sum_law *s, double lambda)
 /* log of the transform at lambda, and its derivative. */
 MCAMP__PRIV double mcamp__log_pole(int kernel, double l)
 {
-    return kernel ? -2 * log(l) : -log(l) - log1p(l);
+    return kernel ? (kernel - 3) * log(l) : -log(l) - log1p(l);
 }
 MCAMP__PRIV double mcamp__dlog_pole(int kernel, double l)
 {
-    return kernel ? -2 / l : -1 / l - 1 / (1 + l);
+    return kernel ? (kernel - 3) / l : -1 / l - 1 / (1 + l);
 }
 
 /* The point where the inversion integral is taken: K(l) - l eps + log pole is convex in
@@ -14497,7 +14510,7 @@ MCAMP__PRIV int mcamp__spec_skip(mcamp__spec *s, mcamp__line *x, double *mod,
             left = MCAMP__BLOCK / 2;
         }
         e = exp(mcamp__lines_bound(x, mod, n, stride) + damp) * (stride + s->tau) / MCAMP__PI;
-        a += e / (t * t);
+        a += e / (s->kernel == 2 ? t : t * t);
         b += e;
         t += stride;
         if (t >= end) {
@@ -14543,9 +14556,9 @@ MCAMP__PRIV void mcamp__spec_finish(mcamp__spec *s)
                                            DBL_EPSILON * t * g * (lam + half));
         s->br[k] = m * cos(ph);
         s->bi[k] = m * sin(ph);
-        /* 1/(z(z+1)) or 1/z^2 = conj/|.|^2 */
-        x = s->kernel ? lam * lam - t * t : lam * (lam + 1) - t * t;
-        y = s->kernel ? 2 * lam * t : (2 * lam + 1) * t;
+        /* 1/(z(z+1)), 1/z^2 or 1/z = conj/|.|^2 */
+        x = s->kernel == 2 ? lam : lam * (s->kernel ? lam : lam + 1) - t * t;
+        y = s->kernel == 2 ? t : s->kernel ? 2 * lam * t : (2 * lam + 1) * t;
         d = x * x + y * y;
         s->ar[k] = (s->br[k] * x + s->bi[k] * y) / d;
         s->ai[k] = (s->bi[k] * x - s->br[k] * y) / d;
@@ -14596,7 +14609,7 @@ MCAMP__PRIV void mcamp__spec_tails(mcamp__spec *s)
 {
     double g = s->g2 + s->r * s->r, t = (double)(s->n - 1) * s->tau;
     double e = exp(-0.5 * g * t * t) / MCAMP__PI;
-    s->tail_a = e * mcamp__dmin(1 / (g * t * t * t), 1 / t);
+    s->tail_a = s->kernel == 2 ? e / (g * t * t) : e * mcamp__dmin(1 / (g * t * t * t), 1 / t);
     s->tail_b = e / (g * t);
 }
 
@@ -14623,7 +14636,7 @@ MCAMP__PRIV mcamp_status mcamp__spec_build(mcamp_ctx *ctx, mcamp__spec *s,
     s->mean = sum->plus;
     s->bump = s->kernel ? r * r : exp(mcamp__gauss_logdelta(r, 0) + r * r / 8) *
                                   r * MCAMP__SQRT_2PI;
-    if (!(r > 0)) s->bump = 0;
+    if (!(r > 0) || s->kernel == 2) s->bump = 0;
     if (work && x) {
         mcamp__spec_tails(s);
         for (size_t i = 0; i < sum->n; i++, p += MCAMP__LINE_ROWS * x[i - 1].room)
@@ -14644,11 +14657,11 @@ MCAMP__PRIV mcamp_status mcamp__spec_build(mcamp_ctx *ctx, mcamp__spec *s,
 MCAMP__PRIV double mcamp__spec_alias(const mcamp__spec *s, double eps)
 {
     double A = 2 * MCAMP__PI / s->tau, q = exp(-s->lambda * A), left, right = 1e300;
-    left = s->kernel ? (s->mean + fabs(eps) + s->r) * q / (1 - q) + A * q / ((1 - q) * (1 - q))
+    left = s->kernel == 1 ? (s->mean + fabs(eps) + s->r) * q / (1 - q) + A * q / ((1 - q) * (1 - q))
                      : q / (1 - q);
     for (int j = 0; j < MCAMP__ALIAS; j++) {
         double l = s->alias_lambda[j], p = (s->lambda - l) * A;
-        double c = s->kernel ? -1 - log(l) : 0;
+        double c = s->kernel == 1 ? -1 - log(l) : 0;
         p = exp(s->alias_k[j] - l * eps + c + p) / -expm1(p);
         if (p < right) right = p;
     }
@@ -14668,9 +14681,9 @@ MCAMP__PRIV mcamp_interval mcamp__spec_eval(const mcamp__spec *s, double eps,
         t = (double)k * s->tau;
         if (k % MCAMP__BLOCK == 0) { cr = cos(t * eps); ci = -sin(t * eps); }
         f = k ? 2 : 1;
-        z2 = s->kernel ? s->lambda * s->lambda + t * t
-             : sqrt((s->lambda * s->lambda + t * t) *
-                    ((s->lambda + 1) * (s->lambda + 1) + t * t));
+        z2 = s->lambda * s->lambda + t * t;
+        if (s->kernel == 2) z2 = sqrt(z2);
+        if (!s->kernel) z2 = sqrt(z2 * ((s->lambda + 1) * (s->lambda + 1) + t * t));
         m = fabs(s->br[k]) + fabs(s->bi[k]);
         e = s->er[k] + m * DBL_EPSILON * (140 + t * fabs(eps));
         sa += f * (s->ar[k] * cr - s->ai[k] * ci);
@@ -14691,10 +14704,10 @@ MCAMP__PRIV mcamp_interval mcamp__spec_eval(const mcamp__spec *s, double eps,
     lo -= scale * 2 * e * f * fabs(sa);
     /* the Chernoff bound holds as well, and is finite when all else fails:
      * 1 - e^-x <= e^{lambda x}, and x <= e^{lambda x}/(e lambda)                         */
-    t = exp(e) * (s->kernel ? scale * exp(-1.0) / s->lambda : scale);
+    t = exp(e) * (s->kernel == 1 ? scale * exp(-1.0) / s->lambda : scale);
     if (!(up <= t)) up = t;
-    out.upper = s->kernel ? up : mcamp__dmin(1.0, s->pinf + mcamp__dmax(up, DBL_MIN));
-    out.lower = (s->kernel ? 0.0 : s->pinf) + mcamp__dmax(0.0, lo);
+    out.upper = s->kernel == 1 ? up : mcamp__dmin(1.0, s->pinf + mcamp__dmax(up, DBL_MIN));
+    out.lower = (s->kernel == 1 ? 0.0 : s->pinf) + mcamp__dmax(0.0, lo);
     if (mcamp__isnan(lo)) out.lower = 0;
     if (smooth) *smooth = fabs(s->bump * sb / sa);
     return out;
@@ -14712,7 +14725,7 @@ typedef struct mcamp__acc {
     double **share;
     mcamp__sum_law sum[2];
     mcamp__spec spec[2];
-    double g2, tol, z, lambda, eps, logd;
+    double g2, over, tol, z, lambda, eps, logd;     /* over: Gaussian, upper side only */
     double bins, idle;          /* BINS: how many, and how many with a mode 0     */
     double near, floor;         /* BINS: multiples of tol, or so much, will do    */
     size_t max_bytes, bytes;
@@ -14764,6 +14777,51 @@ MCAMP__PRIV mcamp_status mcamp__acc_bins(mcamp__acc *a, const mcamp_event *e)
 MCAMP__PRIV mcamp_status mcamp__pair_bins(mcamp_ctx *ctx, const mcamp_event *e, double below,
                                           size_t max_bytes, mcamp__pair *p);
 MCAMP__PRIV mcamp_status mcamp__pair_under(mcamp_ctx *ctx, const mcamp__pair *up, mcamp__pair *p);
+MCAMP__PRIV mcamp_status mcamp__pair_allocate(mcamp_ctx *ctx, const mcamp_event *e, double below,
+                                              mcamp__pair *p);
+
+/* The pairs of an event on the upper side.  k of t rounds, drawn uniformly, are made by first
+ * dealing the rounds into k groups at random, of t/k rounds rounded up or down, and drawing
+ * one of each: the law of the draw does not change if rounds are renamed, so that all sets of
+ * k are alike.  The deal is independent of everything, and delta is convex: it is at most
+ * that of the draws given the deal, which are k balls in bins on rounds of their own, that
+ * is a composition of them.  (Both directions: without the example the deal is not seen.)  */
+MCAMP__PRIV mcamp_status mcamp__acc_above(mcamp__acc *a, const mcamp_event *e, double below)
+{
+    mcamp_event bins = *e;
+    uint64_t size, rest;
+    mcamp_status st = MCAMP_OK;
+    if (e->kind == MCAMP_EVENT_BINS)
+        return mcamp__pair_bins(a->ctx, e, below, a->max_bytes, &a->pair[a->n++]);
+    if (e->kind != MCAMP_EVENT_ALLOCATE)
+        return mcamp__pair_init(a->ctx, e, &a->pair[a->n++]);
+    size = e->bins / e->picks;
+    rest = e->bins % e->picks;
+    bins.kind = MCAMP_EVENT_BINS;
+    bins.bins = size + 1;
+    bins.count = e->count * rest;
+    if (rest) st = mcamp__pair_bins(a->ctx, &bins, below, a->max_bytes, &a->pair[a->n++]);
+    bins.bins = size;
+    bins.count = e->count * (e->picks - rest);
+    if (st >= 0 && size > 1)
+        st = mcamp__pair_bins(a->ctx, &bins, below, a->max_bytes, &a->pair[a->n++]);
+    if (size == 1) a->over += mcamp__event_mu2(&bins) * (1 + 8 * DBL_EPSILON);
+    return st;
+}
+
+/* On the lower side; *at: how many pairs of the upper side the events so far have. */
+MCAMP__PRIV mcamp_status mcamp__acc_below(mcamp__acc *a, const mcamp_event *e, double below,
+                                          size_t *at)
+{
+    size_t i = (*at)++;
+    if (e->kind == MCAMP_EVENT_TRUNCATED)
+        return mcamp__pair_lower(a->ctx, e, &a->pair[a->n++]);
+    if (e->kind == MCAMP_EVENT_BINS)
+        return mcamp__pair_under(a->ctx, &a->pair[i], &a->pair[a->n++]);
+    if (e->kind != MCAMP_EVENT_ALLOCATE) return MCAMP_OK;
+    *at = i + (e->bins % e->picks > 0) + (e->bins >= 2 * e->picks);
+    return mcamp__pair_allocate(a->ctx, e, below, &a->pair[a->n++]);
+}
 
 /* `below`: what BINS in composition may lose far out, see mcamp__pair_bins. */
 MCAMP__PRIV mcamp_status mcamp__acc_pairs(mcamp__acc *a, const mcamp_event *e, size_t n,
@@ -14776,19 +14834,16 @@ MCAMP__PRIV mcamp_status mcamp__acc_pairs(mcamp__acc *a, const mcamp_event *e, s
         if (mcamp__event_is_gauss(&e[i])) a->g2 += mcamp__event_mu2(&e[i]) * (1 + 8 * DBL_EPSILON);
         else if (!mcamp__event_idle(&e[i])) { real++; last = i; }
     }
-    a->single = real == 1 && e[last].count == 1 && !(a->g2 > 0);
+    a->single = real == 1 && e[last].count == 1 && !(a->g2 > 0) &&
+                e[last].kind != MCAMP_EVENT_ALLOCATE;
+    if (a->single && e[last].kind == MCAMP_EVENT_BINS) return mcamp__acc_bins(a, &e[last]);
     for (int lower = 0; lower < 2; lower++)
         for (size_t i = 0, k = 0; i < n && st >= 0; i++) {
-            int bins = e[i].kind == MCAMP_EVENT_BINS && !a->single;
+            size_t from = a->n;
             if (mcamp__event_is_gauss(&e[i]) || mcamp__event_idle(&e[i])) continue;
-            k++;
-            if (lower && !bins && e[i].kind != MCAMP_EVENT_TRUNCATED) continue;
-            if (e[i].kind == MCAMP_EVENT_BINS && !bins) return mcamp__acc_bins(a, &e[i]);
-            st = lower && bins ? mcamp__pair_under(a->ctx, &a->pair[k - 1], &a->pair[a->n])
-               : lower ? mcamp__pair_lower(a->ctx, &e[i], &a->pair[a->n])
-               : bins ? mcamp__pair_bins(a->ctx, &e[i], below, a->max_bytes, &a->pair[a->n])
-               : mcamp__pair_init(a->ctx, &e[i], &a->pair[a->n]);
-            a->open |= a->pair[a->n++].missing;
+            if (lower) st = mcamp__acc_below(a, &e[i], below, &k);
+            else       st = mcamp__acc_above(a, &e[i], below);
+            for (; from < a->n; from++) a->open |= a->pair[from].missing;
         }
     for (size_t i = 0; i < a->n; i++) a->single &= a->pair[i].count <= 1;
     return st;
@@ -14798,7 +14853,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_init(mcamp__acc *a, mcamp_ctx *ctx,
                                          const mcamp_event *e, size_t n, double tol,
                                          size_t max_bytes, double below)
 {
-    size_t cap = 2 * n + MCAMP__BINS_KINDS;
+    size_t cap = 3 * n + MCAMP__BINS_KINDS;
     mcamp_status st;
     memset(a, 0, sizeof *a);
     a->ctx = ctx; a->cap = cap; a->tol = tol; a->max_bytes = max_bytes;
@@ -14812,7 +14867,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_init(mcamp__acc *a, mcamp_ctx *ctx,
     for (int s = 0; s < 2; s++) {
         a->sum[s].law = a->law[s];
         a->sum[s].n = a->n;
-        a->sum[s].g2 = a->g2;
+        a->sum[s].g2 = a->g2 + (s == MCAMP__UPPER ? a->over : 0);
     }
     return st;
 }
@@ -14867,7 +14922,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_pilot(mcamp__acc *a, double logd)
 MCAMP__PRIV double mcamp__log_guess(const mcamp__sum_law *s, double l, double eps)
 {
     mcamp__cum c = mcamp__sum_cum(s, l);
-    double d = s->kernel ? 2 / (l * l) : 1 / (l * l) + 1 / ((1 + l) * (1 + l));
+    double d = s->kernel ? (3 - s->kernel) / (l * l) : 1 / (l * l) + 1 / ((1 + l) * (1 + l));
     return c.k0 - l * eps + mcamp__log_pole(s->kernel, l) -
            0.5 * log(2 * MCAMP__PI * (c.k2 + d));
 }
@@ -14943,7 +14998,7 @@ MCAMP__PRIV double mcamp__plan_period(const mcamp__sum_law *s, double lambda, do
     for (int j = 1; j < MCAMP__ALIAS - 2; j++) {
         double g = ldexp(0.25, j) / sd, l = lambda + g, t;
         double k = mcamp__sum_cum(s, l).k0 + 0.5 * r * r * l * (l + (s->kernel ? 0 : 1));
-        t = (k - l * eps - guess + 18.5 - (s->kernel ? 1 + log(l) : 0)) / g;
+        t = (k - l * eps - guess + 18.5 - (s->kernel == 1 ? 1 + log(l) : 0)) / g;
         if (t < best) best = t;
     }
     return mcamp__dmax(best, (18.5 - guess + log(mean)) / lambda);
@@ -14957,11 +15012,12 @@ MCAMP__PRIV double mcamp__line_height(const mcamp__sum_law *s, double l, double 
     return mcamp__sum_cum(s, l).k0 - l * eps + mcamp__log_pole(s->kernel, l);
 }
 
-MCAMP__PRIV mcamp__plan mcamp__make_plan(const mcamp__sum_law *s, double lambda,
+/* g2: Gaussian part that both sides have. */
+MCAMP__PRIV mcamp__plan mcamp__make_plan(const mcamp__sum_law *s, double g2, double lambda,
                                          double eps, double width, size_t max_bytes)
 {
     double guess, R, t, best = mcamp__inf(), h, h2, l, atoms = 1;
-    double mean = s->kernel ? s->plus + fabs(eps) : 1;
+    double mean = s->kernel == 1 ? s->plus + fabs(eps) : 1;
     mcamp__plan p;
     memset(&p, 0, sizeof p);
     /* finer cells may have shown mass far out that the pilot did not: back from it */
@@ -14969,8 +15025,8 @@ MCAMP__PRIV mcamp__plan mcamp__make_plan(const mcamp__sum_law *s, double lambda,
     while ((h2 = mcamp__line_height(s, 0.8 * lambda, eps)) < h - 0.5) { lambda *= 0.8; h = h2; }
     guess = mcamp__log_guess(s, lambda, eps);
     p.r = sqrt(width / (lambda * (s->kernel ? lambda : lambda + 1)));
-    if (!s->kernel && s->g2 >= p.r * p.r) p.r = 0;
-    R = sqrt(p.r * p.r + s->g2);
+    if (!s->kernel && g2 >= p.r * p.r) p.r = 0;
+    R = sqrt(p.r * p.r + g2);
     for (size_t i = 0; i < s->n; i++) atoms += (double)s->law[i].n;
     l = lambda;
     for (int i = 0; i < 8; i++, l *= 0.8) {
@@ -15002,7 +15058,7 @@ MCAMP__PRIV mcamp__plan mcamp__make_plan(const mcamp__sum_law *s, double lambda,
  * interval, it cannot make it wrong.                                                     */
 MCAMP__PRIV mcamp_status mcamp__acc_spectra(mcamp__acc *a, double width)
 {
-    mcamp__plan p = mcamp__make_plan(mcamp__acc_steer(a), a->lambda, a->eps, width,
+    mcamp__plan p = mcamp__make_plan(mcamp__acc_steer(a), a->g2, a->lambda, a->eps, width,
                                      a->max_bytes);
     double need = 80 * p.n;
     if (!(p.tau > 0 && p.tau < 1e300 && p.n >= 4 && p.n < 1e15 &&
@@ -15017,7 +15073,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_spectra(mcamp__acc *a, double width)
     a->info.bytes = mcamp__zmax(a->info.bytes, (size_t)need);
     for (int s = 0; s < 2; s++) {
         mcamp_status st;
-        if (!a->sum[s].n && !(a->g2 > 0)) continue;
+        if (!a->sum[s].n && !(a->sum[s].g2 > 0)) continue;
         st = mcamp__spec_build(a->ctx, &a->spec[s], &a->sum[s], p.lambda, p.tau, p.r,
                                (size_t)p.n, p.level);
         if (st < 0) return st;
@@ -15096,7 +15152,7 @@ MCAMP__PRIV double mcamp__single_delta(const mcamp__pair *p, int add, mcamp__sid
 MCAMP__PRIV double mcamp__acc_bound(const mcamp__acc *a, mcamp__side side, double eps)
 {
     mcamp_interval v;
-    if (!a->sum[side].n && !(a->g2 > 0)) return 0;
+    if (!a->sum[side].n && !(a->sum[side].g2 > 0)) return 0;
     if (a->single)
         return mcamp__single_delta(&a->pair[a->n - 1 && side == MCAMP__LOWER ? 1 : 0], a->add,
                                    side, eps);
@@ -15706,9 +15762,10 @@ MCAMP__PRIV mcamp_status mcamp__bins_curve(mcamp__acc *a, const double *eps, siz
 MCAMP__PRIV void mcamp__curve_places(const mcamp_event *e, double below, double *x)
 {
     const double n = MCAMP__BINS_CURVE;
-    double mu = sqrt(mcamp__event_mu2(e)), spread, end, k = 1;
+    double mu = sqrt(mcamp__event_mu2(e)), spread, end, k = mcamp__dmax(1, (double)e->picks);
+    spread = sqrt(k * log1p(k / (double)e->bins * expm1(mcamp__dmin(700, mu * mu / k))));
+    k = 1;
     end = mcamp__gauss_eps_up(mu * (1 + 8 * DBL_EPSILON), log(below)) + 1e-12;
-    spread = sqrt(log1p(expm1(mcamp__dmin(700, mu * mu)) / (double)e->bins));
     spread = 0.05 * mcamp__dmin(mcamp__dmax(1, mu), spread);
     while (k < 12 && end * k / (n * sinh(k)) > spread) k += 0.25;
     for (int i = 0; i <= MCAMP__BINS_CURVE; i++) x[i] = end * sinh(k * i / n) / sinh(k);
@@ -15744,6 +15801,136 @@ MCAMP__PRIV mcamp_status mcamp__pair_bins(mcamp_ctx *ctx, const mcamp_event *e, 
         p->curve[i] = i < n ? -x[j] : x[j];
         p->curve[2 * n + 1 + i] = t.upper * (1 + 1e-9);
         p->curve[4 * n + 2 + i] = t.lower * (1 - 1e-9);
+    }
+    return st;
+}
+
+/* ---- k of t rounds: tests on a sum ---------------------------------------------------------- *
+ * Whatever 0 <= psi <= 1 is, delta_remove(eps) >= E_P psi - e^eps E_Q psi (and so for the
+ * other direction, with P and Q exchanged).  Here psi = Pr(T + rZ > tau) for a sum T of f over
+ * the t rounds, f the loss of a round that is sampled with rate k/t, made constant on cells:
+ * any f will do.  Which rounds were picked does not matter to T: under P it is a sum of k
+ * terms of the law of f with the shift and t - k without, under Q all are without.  So both
+ * expectations are known but for rounding.  A list of tests gives a convex curve below H.  */
+
+typedef struct mcamp__exam {
+    mcamp__sum_law first, second;   /* psi is likely under the first */
+    mcamp__law law[3];              /* first: with the shift and without; second: without */
+    mcamp__spec spec[2];
+    double *mem, slack;             /* relative error of the probabilities */
+    size_t room;
+} mcamp__exam;
+
+MCAMP__PRIV void mcamp__exam_free(mcamp_ctx *ctx, mcamp__exam *x)
+{
+    mcamp__delete_doubles(ctx, x->mem, 3 * x->room);
+    for (int i = 0; i < 2; i++) mcamp__spec_free(ctx, &x->spec[i]);
+}
+
+/* Laws of f per round.  add: psi is about -T, and Q is the first. */
+MCAMP__PRIV mcamp_status mcamp__exam_init(mcamp_ctx *ctx, const mcamp_event *e, int add,
+                                          mcamp__exam *x)
+{
+    double c = mcamp__event_scale(e) * sqrt((double)e->rounds), k = (double)e->picks;
+    double t = (double)e->bins, rate = k / t, from = -10, to = 10 + c;
+    const size_t n = MCAMP__PILOT;
+    memset(x, 0, sizeof *x);
+    x->room = n + 2;
+    x->mem = mcamp__new_doubles(ctx, 3 * x->room);
+    if (!x->mem) return mcamp__fail(ctx, MCAMP_E_MEMORY, "events", (double)n);
+    x->slack = (32 * t + 64) * DBL_EPSILON;
+    for (int i = 0; i < 3; i++) {
+        x->law[i].l = x->mem;
+        x->law[i].w = x->mem + (i ? 2 : 1) * x->room;
+        x->law[i].n = n + 2;
+    }
+    for (size_t i = 0; i < n + 2; i++) {
+        double a = i ? from + (to - from) * (double)(i - 1) / (double)n : -mcamp__inf();
+        double b = i <= n ? from + (to - from) * (double)i / (double)n : mcamp__inf();
+        double at = mcamp__dmax(from, mcamp__dmin(to, 0.5 * (a + b)));
+        x->mem[i] = mcamp__sampled_loss(rate, c * (at - 0.5 * c)) * (add ? -1 : 1);
+        x->mem[x->room + i] = mcamp__gauss_mass(a - c, b - c);
+        x->mem[2 * x->room + i] = mcamp__gauss_mass(a, b);
+    }
+    x->law[0].count = k;
+    x->law[1].count = t - k;
+    x->law[2].count = t;
+    x->first.law = add ? x->law + 2 : x->law;
+    x->second.law = add ? x->law : x->law + 2;
+    x->first.n = add ? 1 : 2;
+    x->second.n = add ? 2 : 1;
+    x->first.kernel = x->second.kernel = 2;
+    return MCAMP_OK;
+}
+
+/* Spectra of both for thresholds near tau. */
+MCAMP__PRIV mcamp_status mcamp__exam_build(mcamp_ctx *ctx, mcamp__exam *x, double tau, double r)
+{
+    mcamp_status st = MCAMP_OK;
+    for (int i = 0; i < 2 && st >= 0; i++) {
+        const mcamp__sum_law *s = i ? &x->second : &x->first;
+        double l = mcamp__saddle(s, tau, 0, 0), guess = mcamp__log_guess(s, l, tau), n, step;
+        step = 2 * MCAMP__PI / mcamp__plan_period(s, l, r, tau, guess, 1);
+        n = ceil(sqrt(2 * mcamp__dmax(4, 21 + mcamp__line_height(s, l, tau) - guess)) / r / step);
+        if (!(l < MCAMP__LAMBDA_MAX && step > 0 && n < 1e5)) return MCAMP_E_INTERNAL;
+        st = mcamp__spec_build(ctx, &x->spec[i], s, l, step, r, (size_t)n + 3,
+                               -30 - log(mcamp__dmax(1, 1 / l)));
+    }
+    return st;
+}
+
+/* Raises best[j], bounds of delta from below at x[j], by the tests of this direction. */
+MCAMP__PRIV mcamp_status mcamp__exam_curve(mcamp_ctx *ctx, const mcamp_event *e, int add,
+                                           double below, const double *at, double *best)
+{
+    enum { GROUPS = 12, EACH = 8 };
+    mcamp__exam x;
+    mcamp__cum c;
+    double lo, hi, l, r;
+    mcamp_status st = mcamp__exam_init(ctx, e, add, &x);
+    if (st < 0) return st;
+    c = mcamp__sum_cum(&x.first, 0);
+    l = mcamp__saddle(&x.first, 0, log(below), 1);
+    lo = mcamp__sum_cum(&x.second, 0).k1;
+    hi = (mcamp__sum_cum(&x.first, l).k0 + mcamp__log_pole(2, l) - log(below)) / l;
+    r = 0.04 * sqrt(mcamp__dmin(c.k2, mcamp__sum_cum(&x.second, 0).k2));
+    for (int i = 0; i < GROUPS && st >= 0; i++) {
+        double w = (hi - lo) / GROUPS, from = lo + i * w;
+        st = mcamp__exam_build(ctx, &x, from + 0.5 * w, r);
+        for (int k = 0; k < EACH && st >= 0; k++) {
+            double tau = from + w * (k + 0.5) / EACH;
+            double p = mcamp__spec_eval(&x.spec[0], tau, NULL).lower * (1 - x.slack);
+            double q = mcamp__spec_eval(&x.spec[1], tau, NULL).upper * (1 + x.slack);
+            for (size_t j = 0; j <= MCAMP__BINS_CURVE; j++)
+                best[j] = mcamp__dmax(best[j], (p - exp(at[j]) * q) * (1 - 1e-12));
+        }
+        if (st == MCAMP_E_INTERNAL) st = MCAMP_OK;      /* nothing is said there */
+    }
+    mcamp__exam_free(ctx, &x);
+    return st;
+}
+
+/* The pair below k of t rounds: the curve of tests at places, which is convex. */
+MCAMP__PRIV mcamp_status mcamp__pair_allocate(mcamp_ctx *ctx, const mcamp_event *e, double below,
+                                              mcamp__pair *p)
+{
+    const size_t n = MCAMP__BINS_CURVE;
+    double x[MCAMP__BINS_CURVE + 1], best[2][MCAMP__BINS_CURVE + 1];
+    mcamp_status st = MCAMP_OK;
+    memset(p, 0, sizeof *p);
+    memset(best, 0, sizeof best);
+    p->missing = 1 + MCAMP__UPPER;
+    p->count = (double)e->count;
+    p->err = 1e-12;
+    mcamp__curve_places(e, below, x);
+    for (int add = 0; add < 2 && st >= 0; add++)
+        st = mcamp__exam_curve(ctx, e, add, below, x, best[add]);
+    if (st >= 0) st = mcamp__pair_curve(ctx, 2 * n + 1, p);
+    best[0][0] = mcamp__dmax(best[0][0], best[1][0]);
+    for (size_t i = 0; i <= 2 * n && st >= 0; i++) {
+        size_t j = i < n ? n - i : i - n;
+        p->curve[i] = i < n ? -x[j] : x[j];
+        p->curve[2 * n + 1 + i] = p->curve[4 * n + 2 + i] = best[i < n][j];
     }
     return st;
 }
@@ -15948,11 +16135,12 @@ MCAMP__PRIV mcamp_status mcamp__exact_reach(mcamp_ctx *ctx, const mcamp_event *e
     double uses = 0, below, need;
     mcamp_status st = MCAMP_OK;
     for (size_t i = 0; i < n; i++)
-        if (events[i].kind == MCAMP_EVENT_BINS) uses += (double)events[i].count;
+        if (events[i].kind == MCAMP_EVENT_BINS || events[i].kind == MCAMP_EVENT_ALLOCATE)
+            uses += (double)events[i].count * mcamp__dmax(1, (double)events[i].picks);
     below = mcamp__dmax(1e-280, (want_eps ? 1e-6 * x : 1e-12) / mcamp__dmax(1, uses));
     for (int i = 0; i < 6; i++, below = need) {
         st = mcamp__exact_run(ctx, events, n, d, x, want_eps, below, out, info);
-        if (st < 0 || want_eps || !(uses > 1 || n > 1)) break;
+        if (st < 0 || want_eps || !(uses > 1 || n > 1 || events[0].picks > 1)) break;
         need = out->lower < 0.9 * out->upper ? 1e-12 : 1e-7;
         need = mcamp__dmax(1e-280, need * out->upper / uses);
         if (!(uses > 0 && below > 10 * need)) break;
@@ -15993,16 +16181,27 @@ MCAMP__PRIV void mcamp__exact_gauss(const mcamp_exact_desc *d, double mu, double
     if (d->direction == MCAMP_REMOVE) info->add.lower = info->add.upper = mcamp__nan();
 }
 
-MCAMP__PRIV mcamp_status mcamp__exact_query(mcamp_ctx *ctx, const mcamp_event *events,
-                                            size_t n, const mcamp_exact_desc *desc,
-                                            double x, int want_eps, mcamp_interval *out,
-                                            mcamp_exact_info *info)
+/* Events as the accountant wants them: one round of t is BINS, all of them a bin of its own. */
+MCAMP__PRIV mcamp_event mcamp__event_plain(mcamp_event e)
+{
+    if (e.kind != MCAMP_EVENT_ALLOCATE) return e;
+    if (!e.rounds) e.rounds = 1;
+    if (e.picks > 1 && e.picks < e.bins) return e;
+    e.kind = MCAMP_EVENT_BINS;
+    e.rounds *= e.picks;
+    if (e.picks > 1) e.bins = 1;
+    return e;
+}
+
+MCAMP__PRIV mcamp_status mcamp__exact_ask(mcamp_ctx *ctx, const mcamp_event *events,
+                                          size_t n, const mcamp_exact_desc *desc,
+                                          double x, int want_eps, mcamp_interval *out,
+                                          mcamp_exact_info *info)
 {
     mcamp_exact_desc d;
     mcamp_exact_info cost;
     double mu;
-    mcamp_status st = mcamp__events_check(ctx, events, n);
-    if (st < 0) return st;
+    mcamp_status st;
     if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, want_eps ? "eps" : "delta", 0);
     if ((st = mcamp__exact_resolve(ctx, desc, &d)) < 0) return st;
     st = want_eps ? mcamp__check_prob(ctx, "delta", x) : mcamp__check_eps(ctx, "eps", x);
@@ -16016,6 +16215,22 @@ MCAMP__PRIV mcamp_status mcamp__exact_query(mcamp_ctx *ctx, const mcamp_event *e
     if (!(mu <= 1e50)) return mcamp__fail(ctx, MCAMP_E_ARG, "sigma", mu);
     mcamp__exact_gauss(&d, mu, x, want_eps, out, info);
     return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__exact_query(mcamp_ctx *ctx, const mcamp_event *events,
+                                            size_t n, const mcamp_exact_desc *desc,
+                                            double x, int want_eps, mcamp_interval *out,
+                                            mcamp_exact_info *info)
+{
+    mcamp_event *e;
+    mcamp_status st = mcamp__events_check(ctx, events, n);
+    if (st < 0) return st;
+    e = (mcamp_event *)mcamp__new(ctx, n, sizeof *e);
+    if (!e) return mcamp__fail(ctx, MCAMP_E_MEMORY, "nevents", (double)n);
+    for (size_t i = 0; i < n; i++) e[i] = mcamp__event_plain(events[i]);
+    st = mcamp__exact_ask(ctx, e, n, desc, x, want_eps, out, info);
+    mcamp__delete(ctx, e, n, sizeof *e);
+    return st;
 }
 
 MCAMP_API mcamp_status mcamp_exact_delta(mcamp_ctx *ctx, const mcamp_event *events,
@@ -16134,9 +16349,12 @@ MCAMP__PRIV double mcamp__search_start(const mcamp__search *s)
     if (s->param == MCAMP_PARAM_Q) return -3;
     if (s->param != MCAMP_PARAM_SIGMA) return 2;
     a = e->sensitivity > 0 ? e->sensitivity : 1;
-    if (e->kind == MCAMP_EVENT_BINS)
-        return log(a * mcamp__bins_longest(e) *
-                   sqrt((double)e->rounds / log1p((double)e->bins * mu * mu)));
+    if (e->kind == MCAMP_EVENT_ALLOCATE && e->picks > 1)
+        return log(a * sqrt((double)e->picks * mcamp__dmax(1, (double)e->rounds) /
+                            log1p((double)e->bins / (double)e->picks * mu * mu)));
+    if (e->kind == MCAMP_EVENT_BINS || e->kind == MCAMP_EVENT_ALLOCATE)
+        return log(a * mcamp__bins_longest(e) * sqrt(mcamp__dmax(1, (double)e->rounds) /
+                                                     log1p((double)e->bins * mu * mu)));
     if (e->kind == MCAMP_EVENT_POISSON || e->kind == MCAMP_EVENT_TRUNCATED ||
         e->kind == MCAMP_EVENT_GROUP_POISSON || e->q > 0) q = e->q;
     if (e->kind == MCAMP_EVENT_BANDMF) {

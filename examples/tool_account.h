@@ -8,7 +8,7 @@
 enum { MOST_EVENTS = 64, MOST_FIELDS = 8 };
 
 /* Where a kind's numbers go.  's' sigma, 'q', 'T' count, 'g' group, 'b' batch, 'N'
- * population, 'r' rounds, 'w' bands, 'i' bins, 'e' eps, 'd' delta, 'S' sensitivity;
+ * population, 'r' rounds, 'w' bands, 'i' bins, 'k' picks, 'e' eps, 'd' delta, 'S' sensitivity;
  * after '|' optional ones.  "..." takes pairs sensitivity:probability.            */
 typedef struct event_form {
     const char *name;
@@ -31,6 +31,8 @@ static const event_form EVENT_FORMS[] = {
     { "bandmf-floor", MCAMP_EVENT_BANDMF, "sbNrw|S",
       "the same, rate BATCH/floor(POPULATION/BANDS): the paper leaves a remainder out" },
     { "bnb", MCAMP_EVENT_BINS, "sir", "SIGMA,BATCHES,EPOCHS (balls in bins, C = identity)" },
+    { "allocate", MCAMP_EVENT_ALLOCATE, "sik|r",
+      "SIGMA,ROUNDS,PICKS[,EPOCHS] (so many rounds of each epoch, drawn once; *T: anew)" },
 };
 enum { NEVENT_FORM = sizeof EVENT_FORMS / sizeof EVENT_FORMS[0] };
 
@@ -102,6 +104,7 @@ TOOL_FN void set_field(const event_list *l, mcamp_event *e, char field, double x
     case 'N': e->population = whole(l, x); break;
     case 'r': e->rounds = whole(l, x); break;
     case 'w': e->bands = whole(l, x); break;
+    case 'k': e->picks = whole(l, x); break;
     default:  e->bins = whole(l, x); break;
     }
 }
