@@ -102,7 +102,7 @@
  *   mech     mcamp_mech_init, mcamp_mech_free, mcamp_mech_column, mcamp_mech_mul,
  *            mcamp_mech_solve, mcamp_mech_max_norm
  *   sens     mcamp_sens_fixed, mcamp_sens_minsep
- *   modes    mcamp_gram_init, mcamp_gram_from_matrix, mcamp_gram_free
+ *   modes    mcamp_gram_init, mcamp_gram_from_matrix, mcamp_gram_limit, mcamp_gram_free
  *   law      mcamp_sampler_init, mcamp_sampler_free, mcamp_sampler_run, mcamp_tally_merge,
  *            mcamp_tally_mean, mcamp_tally_std_error, mcamp_tally_upper, mcamp_tally_lower
  *   verify   mcamp_verify_sampled
@@ -633,6 +633,7 @@ typedef struct mcamp_gram {
     bool negative;              /* C had entries below 0, so |C| was used     */
     uint64_t digest;            /* of C's digest, n and b, or of the matrix   */
     uint64_t strategy_digest;   /* C's; 0 if the user gave the matrix         */
+    uint64_t examples, limit;   /* of mcamp_gram_limit; 0: all are kept       */
 } mcamp_gram;
 
 /* G of C at b batches an epoch.  Entries have a relative error below 1e-13 (with
@@ -651,6 +652,13 @@ MCAMP_API mcamp_status mcamp_gram_init(mcamp_ctx *ctx, const mcamp_mech *mech,
  * You answer for G being the Gram matrix of your modes.                      */
 MCAMP_API mcamp_status mcamp_gram_from_matrix(mcamp_ctx *ctx, const double *g,
                                               size_t b, mcamp_gram *gram);
+/* From here on a batch keeps at most `limit` members, chosen uniformly once for all epochs
+ * (mcamp_batch_desc.limit), of a data set of `examples` that are put into bins, with the
+ * example or without it.  mcamp_delta, _epsilon, _sigma, _verify and _calibrate_certified
+ * answer for it: an upper bound for add or remove, not for zero-out; the others refuse.  A
+ * limit some standard deviations above the mean costs next to nothing: section promise. */
+MCAMP_API mcamp_status mcamp_gram_limit(mcamp_ctx *ctx, mcamp_gram *gram, uint64_t examples,
+                                        uint64_t limit);
 MCAMP_API void mcamp_gram_free(mcamp_ctx *ctx, mcamp_gram *gram);
 
 /* ======================================================================== *
@@ -803,7 +811,9 @@ typedef enum mcamp_quantity {
 typedef enum mcamp_adjacency {
     MCAMP_ADJACENT_UNSET      = 0,
     MCAMP_ADJACENT_ADD_REMOVE = 1,  /* with and without it; zero-out too       */
-    MCAMP_ADJACENT_ZERO_OUT   = 2   /* with it and with its gradients zero     */
+    MCAMP_ADJACENT_ZERO_OUT   = 2,  /* with it and with its gradients zero     */
+    MCAMP_ADJACENT_PRESENCE   = 3   /* with and without it; not zero-out, as it
+                                       takes a place from others               */
 } mcamp_adjacency;
 
 /* The arithmetic in which sums and noise are released. */
@@ -849,6 +859,7 @@ typedef struct mcamp_guarantee {
     uint64_t rounds, batches;   /* n, b; 0: unknown                            */
     uint64_t epochs;            /* most participations of one example          */
     uint64_t examples;          /* size of the data set, where it matters      */
+    uint64_t limit;             /* BINS: members that a batch keeps; 0: all    */
     uint64_t count;             /* uses of an event, where they were asked for */
     double sigma, eps, delta;
     double q;                   /* POISSON: sampling probability               */
@@ -1076,10 +1087,11 @@ typedef struct mcamp_batch_desc {
                                    rounded down to a multiple of 2^-64        */
     uint64_t size;              /* FIXED: REQUIRED                            */
     uint64_t limit;             /* a fuller batch is cut to so many, a uniform
-                                   choice; 0 = never.  This is not free: see
-                                   mcamp_batch_cut_delta.  For batches of one
-                                   size fill up with gradients of zero, which
-                                   is free                                    */
+                                   choice (BINS: once for all epochs); 0 =
+                                   never.  This is not free: mcamp_gram_limit
+                                   prices it for BINS, mcamp_batch_cut_delta
+                                   for others.  For batches of one size fill up
+                                   with gradients of zero, which is free      */
     bool scan;                  /* BINS, POISSON with b > 1: keep no list (4 bytes
                                    an example), look at every example in every
                                    round                                      */
@@ -1126,11 +1138,10 @@ MCAMP_API uint64_t mcamp_batch_largest(const mcamp_batch *batch);
  * these examples and with one more: the larger neighbour counts.                */
 MCAMP_API mcamp_status mcamp_batch_cut_probability(mcamp_ctx *ctx,
                                                    const mcamp_batch *batch, double *p);
-/* What cutting costs: delta becomes delta + (1 + e^eps) p, p from above, under add or
- * remove and under zero-out.  (Two runs differ only if a batch is cut, so that
- * H(P'||Q') <= H(P||Q) + p + e^eps p.)  No smaller price is known: an example that is
- * there pushes another one out, so that its neighbour is not the same run less its
- * own gradient.  For zero-out without amplification the cut is free: there the same
+/* What cutting costs where no guarantee covers it: delta becomes delta + (1 + e^eps) p, p
+ * from above, under add or remove and under zero-out.  (Two runs differ only if a batch is
+ * cut, so that H(P'||Q') <= H(P||Q) + p + e^eps p.)  BINS have a smaller price:
+ * mcamp_gram_limit.  For zero-out without amplification the cut is free: there the same
  * examples are pushed out.                                                     */
 MCAMP_API mcamp_status mcamp_batch_cut_delta(mcamp_ctx *ctx, const mcamp_batch *batch,
                                              double eps, double *delta);
@@ -1257,11 +1268,11 @@ typedef struct mcamp_session {
 
 /* Binds the parts together.  MCAMP_E_MISMATCH, naming it, if the law of the batches,
  * C, sigma, the rounds, b, q, the clipping norm, the grid or the key differ between
- * them or from what was guaranteed.  A limit on the batches adds
- * mcamp_batch_cut_delta to delta (unamplified: nothing, but then the guarantee is
- * for zero-out adjacency only, as for FIXED and SHUFFLE always, where examples move
- * others).  So does a clipping that has no room for all examples: a round that is refused
- * for it tells that somebody more was there.
+ * them or from what was guaranteed.  A limit on the batches of BINS is that of the
+ * guarantee; on others it adds mcamp_batch_cut_delta to delta.  (Unamplified: none, but
+ * then the guarantee is for zero-out adjacency only, as for FIXED and SHUFFLE always, where
+ * examples move others.)  So does a clipping that has no room for all examples: a round that
+ * is refused for it tells that somebody more was there.
  *   The noise must not have been drawn from; it and the batches get keys of this run.  A
  * second session on a stream ends the first; the C of the stream must not have changed
  * since its init.  LATTICE: parts without a grid get the library's, about 2^-20 of the
@@ -1705,6 +1716,7 @@ typedef struct mcamp_answer {
     uint64_t points;        /* for how many at once beta holds; 0 = 1          */
     uint64_t rounds, batches;   /* n, b                                        */
     uint64_t strategy_digest, gram_digest;
+    uint64_t examples, limit;   /* of mcamp_gram_limit; 0: all are kept        */
 } mcamp_answer;
 
 /* ---- easy level: one description, one call, one result ----------------------- */
@@ -1714,6 +1726,8 @@ typedef struct mcamp_problem {
     mcamp_mech_desc strategy;   /* C; kind 0 = identity; n is filled in        */
     size_t rounds, batches, epochs;     /* REQUIRED: any two of them; 0 = from the
                                    others                                      */
+    uint64_t examples, limit;   /* both or none: batches keep at most `limit`, as
+                                   mcamp_gram_limit says                       */
     double eps, delta, sigma;   /* REQUIRED: the two that the question needs   */
     mcamp_budget budget;        /* all 0: defaults                             */
     uint32_t end_canary;        /* must be 0                                   */
@@ -7233,6 +7247,20 @@ MCAMP_API void mcamp_gram_free(mcamp_ctx *ctx, mcamp_gram *gram)
     memset(gram, 0, sizeof *gram);
 }
 
+MCAMP_API mcamp_status mcamp_gram_limit(mcamp_ctx *ctx, mcamp_gram *gram, uint64_t examples,
+                                        uint64_t limit)
+{
+    MCAMP__GUARD;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!mcamp__gram_ok(gram)) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "gram", 0);
+    if (!examples || examples > UINT64_C(1) << 48)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "examples", (double)examples);
+    if (!limit) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "limit", 0);
+    gram->examples = examples;
+    gram->limit = limit;
+    return MCAMP_OK;
+}
+
 /* Of what mcamp_gram_init makes of a C and b. */
 MCAMP__PRIV uint64_t mcamp__gram_digest(const mcamp_mech *mech, uint64_t b)
 {
@@ -7360,6 +7388,7 @@ MCAMP__PRIV mcamp_status mcamp__factor_init(mcamp_ctx *ctx, const mcamp_gram *gr
     mcamp_status st = MCAMP_OK;
     double shift = 0;
     memset(f, 0, sizeof *f);
+    if (gram->limit) return mcamp__fail(ctx, MCAMP_E_ARG, "limit", (double)gram->limit);
     f->b = gram->b;
     f->diagonal = gram->kind == MCAMP_GRAM_DIAGONAL;
     f->count = gram->count;
@@ -7885,6 +7914,9 @@ MCAMP__PRIV double mcamp__add_log_bound(const mcamp__model *m, double eps)
 
 /* ---- samplers ------------------------------------------------------------ */
 
+struct mcamp__scratch;
+struct mcamp__limited;
+
 typedef struct mcamp__sampler {
     mcamp__model m;
     mcamp_direction dir;
@@ -7903,6 +7935,9 @@ typedef struct mcamp__sampler {
     size_t active_count;
     int never;                  /* add: rho >= share of zero modes >= e^-eps  */
     mcamp__tuple tuple;
+    const struct mcamp__limited *limited;       /* of its own tile: section promise */
+    void (*tile)(mcamp_vecset vs, const struct mcamp__sampler *p, mcamp_rng *r,
+                 struct mcamp__scratch *w);
 } mcamp__sampler;
 
 /* Per-worker memory: tiles of b rows of MCAMP__S samples, and a row of samples
@@ -8169,6 +8204,7 @@ MCAMP__PRIV void mcamp__tile(mcamp_vecset vs, const mcamp__sampler *p,
 {
     mcamp__vec_normals(vs, normals, w->z, p->m.b * MCAMP__S);
     mcamp__model_product(vs, &p->m, w->z, w->x);
+    if (p->tile) { p->tile(vs, p, r, w); return; }
     if (p->method == MCAMP_METHOD_MODE) { mcamp__tile_mode(vs, p, r, w); return; }
     if (p->dir == MCAMP_ADD) {
         if (p->method == MCAMP_METHOD_PLAIN) mcamp__tile_plain_add(vs, p, w);
@@ -11144,7 +11180,8 @@ MCAMP_API mcamp_status mcamp_batch_round(mcamp_ctx *ctx, mcamp_batch *batch,
     k.capacity = capacity;
     k.limit = batch->limit;
     k.drawn = 0;
-    mcamp__words_open(&k.cut, ctx->vec, batch->keys + 8, round);
+    mcamp__words_open(&k.cut, ctx->vec, batch->keys + 8,    /* who is cut stays so */
+                      batch->law == MCAMP_BATCH_BINS ? round % batch->batches : round);
     mcamp__take_round(ctx, batch, round, &k);
     mcamp__wipe_frames();
     kept = k.limit && k.drawn > k.limit ? k.limit : k.drawn;
@@ -11829,6 +11866,8 @@ MCAMP__PRIV const char *mcamp__session_differs(const mcamp_guarantee *g,
     if (b->rounds != g->rounds || m->mech->n != g->rounds) return "rounds";
     if (b->batches != g->batches) return "batches";
     if (g->examples && b->examples != g->examples) return "examples";
+    if (g->law == MCAMP_BATCH_BINS && g->kind != MCAMP_KIND_CLOSED && b->limit != g->limit)
+        return "limit";
     if (g->law == MCAMP_BATCH_POISSON && g->kind == MCAMP_KIND_INTERVAL &&
         !(b->q <= g->q && b->q >= g->q)) return "q";
     if (m->digest != g->strategy_digest) return "mech";
@@ -12002,7 +12041,8 @@ MCAMP__PRIV mcamp_status mcamp__session_cut(mcamp_ctx *ctx, const mcamp_session_
     mcamp_batch b = *d->batch;
     mcamp_status st = MCAMP_OK;
     uint64_t room = d->clip->max_examples;
-    if (room < b.examples && (!b.limit || b.limit > room)) b.limit = room;
+    if (g->limit && room >= g->limit) b.limit = 0;      /* paid for in the guarantee */
+    else if (room < b.examples && (!b.limit || b.limit > room)) b.limit = room;
     if (g->kind != MCAMP_KIND_CLOSED || g->adjacency != MCAMP_ADJACENT_ZERO_OUT)
         st = mcamp_batch_cut_delta(ctx, &b, g->eps, cut);
     mcamp_wipe(&b, sizeof b);
@@ -16624,6 +16664,691 @@ MCAMP__PRIV mcamp_status mcamp__known_bounds(mcamp_ctx *ctx, const mcamp__factor
     return MCAMP_OK;
 }
 
+/* ---- balls in bins, at most L a batch ------------------------------------------ *
+ * A bin keeps L of its members, chosen uniformly once, if it has more.  Data sets of m others
+ * and one example e.  Let N be the others' numbers in the bins, S what the run without e
+ * keeps.  e comes into bin i.
+ *   N_i < L: e joins, nobody else changes.  Mode m_i.
+ *   N_i >= L: e is kept with probability p = L/(N_i + 1).  If it is not, the kept are a
+ * uniform L-subset of the others, as without e: no difference.  If it is, they are e and a
+ * uniform (L-1)-subset, which is S without a uniform member d: couple them so.  The runs then
+ * differ by e's gradients less d's, of norm at most 2 a round: mode 2 m_i at most.
+ * Given (N, S), hence, the run without e is a Gaussian and that with e a mixture of such as
+ * differ from it by vectors x_k with |x_kt| <= c_kt in round t, c_k one of m_i, 2 m_i, 0.
+ *   Aligned vectors are the worst, also where x_kt is chosen after the rounds before t: for
+ * convex F, E_Q F(sum_k w_k e^{L_k}) has the derivative E_Q[F'' w_k w_l e^{L_k + L_l}]/2 >= 0
+ * in <x_k, x_l>/sigma^2 (Price), and the Gram matrices on the segment between two are Gram
+ * matrices, so it grows with every entry.  Backwards from the last round: if what follows t
+ * is worth at most its value for aligned coordinates c_ks, s > t, then with x_.t the whole is
+ * such an expectation with <x_kt, x_lt> <= c_kt c_lt in place of c_kt c_lt.  (delta_remove and
+ * delta_add have F = (r - e^eps)_+ and (1 - e^eps r)_+.)
+ *   That value does not fall if p rises to 1: its derivative is E F'(rho) under N(2 m_i) less
+ * that under Q, F' and rho increase, and all of 2 m_i's shifts are >= 0.  By the joint
+ * convexity of hockey-stick divergences in (P, Q), averaged over N and S:
+ *     delta <= E_N delta(f),  f_i = [N_i >= L],  delta(f): the modes (1 + f_i) m_i, 1/b each,
+ * in both directions; N multinomial of m balls.  delta(f) rises with f, and f with m: the
+ * larger m = the size of the data set covers e present and e to come.  Given K = sum f_i, f is
+ * uniform by symmetry: only the law of K is needed.                                      []
+ * The pair is for add or remove only: zeroing e out is not removing it where it holds a place.
+ *
+ * The law of K.  Bins of Poisson(m/b) balls, independent, have the multinomial law given their
+ * total m.  So with phi = P(N_1 >= L), S_j the sum of j bins given that each is full and b - j
+ * given that none is,
+ *     P(K = j) = C(b, j) phi^j (1 - phi)^{b-j} P(S_j = m)/P(Poisson(m) = m).
+ * The numerator by a discrete Fourier transform of period R: what it folds in can only add.
+ * The denominator from below by Stirling's formula.                                       */
+
+typedef struct mcamp__full {
+    size_t b, count;            /* K < count: odds[K], from above               */
+    uint64_t examples, limit;
+    double *odds;               /* b + 1 */
+    double tail;                /* of K >= count */
+} mcamp__full;
+
+MCAMP__PRIV void mcamp__full_free(mcamp_ctx *ctx, mcamp__full *q)
+{
+    mcamp__delete_doubles(ctx, q->odds, q->b + 1);
+    memset(q, 0, sizeof *q);
+}
+
+/* Poisson(mu)'s weights at first .. first + count - 1, up to a factor. */
+typedef struct mcamp__counts {
+    uint64_t first, middle;
+    size_t count, at;           /* at: the first place that is full             */
+    double *w, full, free;      /* probabilities                                */
+} mcamp__counts;
+
+#define MCAMP__COUNTS_LEAST 1e-290
+
+/* w: NULL, to learn how many there are. */
+MCAMP__PRIV size_t mcamp__counts_fill(uint64_t middle, double mu, uint64_t *first, double *w)
+{
+    size_t below = 0, above = 0;
+    double x = 1;
+    for (uint64_t n = middle; n && (x *= (double)n / mu) > MCAMP__COUNTS_LEAST; n--) below++;
+    *first = middle - below;
+    x = 1;
+    if (w) w[below] = 1;
+    for (size_t i = below; i-- > 0; ) if (w) w[i] = w[i + 1] * ((double)(*first + i + 1) / mu);
+    while ((x *= mu / (double)(middle + above + 1)) > MCAMP__COUNTS_LEAST) {
+        above++;
+        if (w) w[below + above] = x;
+    }
+    return below + above + 1;
+}
+
+MCAMP__PRIV mcamp_status mcamp__counts_init(mcamp_ctx *ctx, uint64_t m, uint64_t b, uint64_t limit,
+                                            mcamp__counts *c)
+{
+    double mu = (double)m / (double)b, total;
+    c->middle = m / b;
+    c->count = mcamp__counts_fill(c->middle, mu, &c->first, NULL);
+    if (!(c->w = mcamp__new_doubles(ctx, c->count)))
+        return mcamp__fail(ctx, MCAMP_E_MEMORY, "examples", (double)m);
+    mcamp__counts_fill(c->middle, mu, &c->first, c->w);
+    c->at = limit <= c->first ? 0
+          : limit - c->first < c->count ? (size_t)(limit - c->first) : c->count;
+    c->full = c->free = 0;
+    for (size_t i = c->count; i-- > c->at; ) c->full += c->w[i];
+    for (size_t i = 0; i < c->at; i++) c->free += c->w[i];
+    total = c->full + c->free;
+    c->full = mcamp__dmax(c->full / total, 1e-280);     /* with all that is left out */
+    c->free = mcamp__dmax(c->free / total, 1e-280);
+    return MCAMP_OK;
+}
+
+/* log and argument of the mean of e^{i t (n - middle)} over places from .. to - 1. */
+MCAMP__PRIV void mcamp__counts_wave(const mcamp__counts *c, size_t from, size_t to, double t,
+                                    double out[2])
+{
+    double place = (double)c->first - (double)c->middle + (double)from;
+    double re = cos(t * place), im = sin(t * place), dr = cos(t), di = sin(t);
+    double x = 0, y = 0, w = 0;
+    for (size_t i = from; i < to; i++) {
+        double next = re * dr - im * di;
+        x += c->w[i] * re;
+        y += c->w[i] * im;
+        w += c->w[i];
+        im = re * di + im * dr;
+        re = next;
+    }
+    out[0] = w > 0 ? 0.5 * log(x * x + y * y) - log(w) : 0;
+    out[1] = w > 0 ? atan2(y, x) : 0;
+}
+
+/* Terms of less than e^-60 are left out; they are in the allowance below. */
+typedef struct mcamp__waves { double *v; size_t count, room; double period; } mcamp__waves;
+
+MCAMP__PRIV void mcamp__waves_fill(const mcamp__counts *c, double b, mcamp__waves *q)
+{
+    for (double k = 0; 2 * k < q->period; k++) {
+        double *v = q->v + 5 * q->count, t = 2 * MCAMP__PI * k / q->period;
+        mcamp__counts_wave(c, c->at, c->count, t, v);
+        mcamp__counts_wave(c, 0, c->at, t, v + 2);
+        v[4] = t;
+        if (b * mcamp__dmax(v[0], v[2]) > -60) q->count++;
+    }
+}
+
+/* P(S_j = m). */
+MCAMP__PRIV double mcamp__waves_sum(const mcamp__waves *q, double j, double b, double left)
+{
+    double sum = 0;
+    for (size_t i = 0; i < q->count; i++) {
+        const double *v = q->v + 5 * i;
+        double l = (j > 0 ? j * v[0] : 0) + (b > j ? (b - j) * v[2] : 0);
+        if (l > -60)
+            sum += (v[4] > 0 ? 2 : 1) * exp(l) * cos(j * v[1] + (b - j) * v[3] - v[4] * left);
+    }
+    return sum / q->period;
+}
+
+/* Sums of b terms of the size of 1, each a sum over `count` places: what rounding can do to
+ * the quotient, with what was left out.                                                */
+MCAMP__PRIV void mcamp__full_odds(const mcamp__counts *c, const mcamp__waves *v, mcamp__full *q)
+{
+    double m = (double)q->examples, b = (double)q->b, left = (double)(q->examples % q->b);
+    double root = sqrt(2 * MCAMP__PI * m) * exp(1 / (12 * m)), log_choose = 0;
+    double allow = 1e-9 + 64 * DBL_EPSILON * b * (double)c->count;
+    for (size_t j = 0; j <= q->b; j++) {
+        double x = (double)j, l, odds;
+        if (j) log_choose += log((b - x + 1) / x);
+        l = log_choose + (j ? x * log(c->full) : 0) + (j < q->b ? (b - x) * log(c->free) : 0);
+        odds = exp(l) * (mcamp__dmax(root * mcamp__waves_sum(v, x, b, left), 0) + allow);
+        q->odds[j] = mcamp__dmin(odds * (1 + 1e-8), 1);
+        q->count = j + 1;
+        /* From 2 b phi on the binomial's terms fall by half each, and no sum is over 1. */
+        q->tail = 2 * exp(l) * (root + allow);
+        if (x >= 2 * b * c->full && q->tail < 1e-30) return;
+    }
+    q->tail = 0;
+}
+
+MCAMP__PRIV mcamp_status mcamp__full_init(mcamp_ctx *ctx, size_t b, uint64_t m, uint64_t limit,
+                                          mcamp__full *q)
+{
+    mcamp__counts c;
+    mcamp__waves v;
+    mcamp_status st;
+    memset(q, 0, sizeof *q);
+    q->b = b; q->examples = m; q->limit = limit;
+    if ((st = mcamp__counts_init(ctx, m, b, limit, &c)) < 0) return st;
+    memset(&v, 0, sizeof v);
+    v.period = 2 * floor(12 * sqrt((double)m)) + 65;    /* odd */
+    if (v.period * ((double)c.count + 20) > 1e10) {
+        st = mcamp__fail(ctx, MCAMP_E_SIZE, "examples", (double)m);
+    } else {
+        v.room = 5 * ((size_t)(v.period / 2) + 2);
+        v.v = mcamp__new_doubles(ctx, v.room);
+        q->odds = mcamp__new_doubles(ctx, b + 1);
+        if (!v.v || !q->odds) st = mcamp__fail(ctx, MCAMP_E_MEMORY, "examples", (double)m);
+    }
+    if (st >= 0) {
+        mcamp__waves_fill(&c, (double)b, &v);
+        mcamp__full_odds(&c, &v, q);
+    }
+    mcamp__delete_doubles(ctx, v.v, v.room);
+    mcamp__delete_doubles(ctx, c.w, c.count);
+    if (st < 0) mcamp__full_free(ctx, q);
+    return st;
+}
+
+/* ---- its samples ---- *
+ * K is drawn with odds ~ odds[K] B_K, B_K a range of the values given K: a value of K times
+ * sum odds B / B_K has the mean sum odds[K] delta_K and the range sum odds B.  Given K, f is
+ * uniform, and X as in section law:
+ *   remove: the order-k law of TILTED for the modes (1 + f_i) m_i.  As a has no negative entry,
+ * the sums of e^{(l-1) (1 + f_i)(1 + f_j) a_ij} over j are largest for a full i and the K
+ * largest a_ij, so B_K has one term for each i.  k = 1: from P, B = 1.
+ *   add: X moved by -theta along the sum of the modes, v = (1 - e^eps rho)_+ e^{theta u +
+ * theta^2/2}, u the normal along it under Q.  Jensen: log rho >= tau u - h, tau = |sum|/(b
+ * sigma), h = mean (1 + f_i)^2 a_ii/2, so v is at most
+ *     sup_u (1 - A e^{tau u}) e^{theta u + theta^2/2},   A = e^{eps - h}:
+ * its largest value for u <= 0 is at the largest tau, for u >= 0 at the smallest.        [] */
+
+enum { MCAMP__LIMITED_ORDERS = 24 };
+
+typedef struct mcamp__limited {
+    const mcamp__full *full;
+    size_t count;
+    double *upto;               /* odds of drawing a K of at most this          */
+    double *log_bound;          /* log B_K                                      */
+    double *shape;              /* k, or theta                                  */
+    double *e, *row;            /* e^{a_ij} (diagonal: b of them), sums of rows */
+    size_t e_count;
+    double log_total;
+} mcamp__limited;
+
+MCAMP__PRIV void mcamp__limited_free(mcamp_ctx *ctx, mcamp__limited *q)
+{
+    if (q->full) {
+        mcamp__delete_doubles(ctx, q->upto, 3 * q->full->count);
+        mcamp__delete_doubles(ctx, q->row, q->full->b);
+        mcamp__delete_doubles(ctx, q->e, q->e_count);
+    }
+    memset(q, 0, sizeof *q);
+}
+
+/* Falling. */
+MCAMP__PRIV void mcamp__fall(double *x, size_t n)
+{
+    size_t gap = 1;
+    while (gap < n / 3) gap = 3 * gap + 1;
+    for (; gap; gap /= 3)
+        for (size_t i = gap; i < n; i++) {
+            double v = x[i];
+            size_t j = i;
+            for (; j >= gap && x[j - gap] < v; j -= gap) x[j] = x[j - gap];
+            x[j] = v;
+        }
+}
+
+/* z[l count + K] := the largest of them with row i, for l = 1 ..; row: falling e^{a_ij} in its
+ * first half.                                                                          */
+MCAMP__PRIV void mcamp__limited_row(double *row, size_t b, size_t count, double *z)
+{
+    double *y = row + b;
+    for (size_t j = 0; j < b; j++) y[j] = 1;
+    for (size_t l = 1; l < MCAMP__LIMITED_ORDERS; l++) {
+        double plain = 0, sum = 0, *out = z + l * count;
+        for (size_t j = 0; j < b; j++) {
+            y[j] *= row[j];
+            plain += y[j];
+            sum += y[j] * y[j];
+        }
+        if (!(out[0] >= plain / (double)b)) out[0] = plain / (double)b;
+        for (size_t k = 1; k < count; k++) {
+            double s = y[k - 1] * y[k - 1];
+            sum += s * (s - 1) * (1 + 4 * DBL_EPSILON);
+            if (!(out[k] >= sum / (double)b)) out[k] = sum / (double)b;
+        }
+    }
+}
+
+/* The k of smallest range for each K. */
+MCAMP__PRIV void mcamp__limited_orders(const mcamp__sampler *p, const double *z, mcamp__limited *q)
+{
+    for (size_t K = 0; K < q->count; K++) {
+        double total = 0;
+        q->log_bound[K] = 0;
+        q->shape[K] = 1;
+        for (size_t k = 2; k <= MCAMP__LIMITED_ORDERS; k++) {
+            double range;
+            total += log(z[(k - 1) * q->count + K]);
+            range = mcamp__tilted_log_sup(k) - ((double)k - 1) * p->eps + total;
+            if (!(range < q->log_bound[K])) continue;
+            q->log_bound[K] = range;
+            q->shape[K] = (double)k;
+        }
+        q->log_bound[K] += 1e-9;
+    }
+}
+
+MCAMP__PRIV mcamp_status mcamp__limited_remove(mcamp_ctx *ctx, const mcamp__sampler *p,
+                                               mcamp__limited *q)
+{
+    size_t b = p->m.b, rows = p->m.diagonal ? 1 : b;
+    double *z = mcamp__new_doubles(ctx, MCAMP__LIMITED_ORDERS * q->count);
+    double *row = mcamp__new_doubles(ctx, 2 * b);
+    mcamp_status st = MCAMP_OK;
+    if (!z || !row) st = mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)b);
+    for (size_t i = 0; st >= 0 && i < rows; i++) {
+        if (p->m.diagonal)
+            for (size_t j = 0; j < b; j++) row[j] = j ? 1 : exp(p->m.max_diag);
+        else memcpy(row, q->e + i * b, b * sizeof *row);
+        mcamp__fall(row, b);
+        mcamp__limited_row(row, b, q->count, z);
+    }
+    if (st >= 0) mcamp__limited_orders(p, z, q);
+    mcamp__delete_doubles(ctx, z, MCAMP__LIMITED_ORDERS * q->count);
+    mcamp__delete_doubles(ctx, row, 2 * b);
+    return st;
+}
+
+/* log sup_u (1 - A e^{tau u})_+ e^{theta u + theta^2/2}. */
+MCAMP__PRIV double mcamp__limited_sup(double tau, double log_A, double theta)
+{
+    double s = theta + tau;
+    if (!(theta > 0)) return 0;
+    return log(tau / s) + theta / tau * (log(theta / s) - log_A) + 0.5 * theta * theta;
+}
+
+/* theta for each K, from the K largest shares of h and of the sum's length. */
+MCAMP__PRIV mcamp_status mcamp__limited_add(mcamp_ctx *ctx, const mcamp__sampler *p,
+                                            mcamp__limited *q)
+{
+    size_t b = p->m.b;
+    double *x = mcamp__new_doubles(ctx, 2 * b), h = p->m.mean_half, s;
+    double least = p->m.root_total / (double)b;
+    if (!x) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)b);
+    memcpy(x, p->m.half, b * sizeof *x);
+    memcpy(x + b, q->row, b * sizeof *x);
+    mcamp__fall(x, b);
+    mcamp__fall(x + b, b);
+    s = p->m.root_total * p->m.root_total;
+    for (size_t K = 0; K < q->count; K++) {
+        double most, log_A;
+        if (K) { h += 3 * x[K - 1] / (double)b; s += 3 * x[b + K - 1]; }
+        most = sqrt(s) / (double)b * (1 + 1e-12);
+        log_A = p->eps - h * (1 + 1e-12);
+        q->log_bound[K] = 1e-9;
+        q->shape[K] = 0;
+        for (double theta = 0.125; theta <= 64 && least > 0; theta *= 1.0905077326652577) {
+            double v = mcamp__dmax(mcamp__limited_sup(most, log_A, theta),
+                                   mcamp__limited_sup(least, log_A, theta)) + 1e-9;
+            if (v < q->log_bound[K]) { q->log_bound[K] = v; q->shape[K] = theta; }
+        }
+    }
+    mcamp__delete_doubles(ctx, x, 2 * b);
+    return MCAMP_OK;
+}
+
+/* The law of K in the samples. */
+MCAMP__PRIV void mcamp__limited_shares(mcamp__limited *q)
+{
+    double sum = 0;
+    q->log_total = -mcamp__inf();
+    for (size_t K = 0; K < q->count; K++) {
+        q->log_bound[K] = mcamp__dmax(q->log_bound[K], -700);
+        q->log_total = mcamp__log_add(q->log_total, log(q->full->odds[K]) + q->log_bound[K]);
+    }
+    for (size_t K = 0; K < q->count; K++) {
+        sum += exp(log(q->full->odds[K]) + q->log_bound[K] - q->log_total);
+        q->upto[K] = sum;
+    }
+}
+
+MCAMP__PRIV mcamp_status mcamp__limited_init(mcamp_ctx *ctx, const mcamp__sampler *p,
+                                             const mcamp__full *full, mcamp__limited *q)
+{
+    size_t b = p->m.b;
+    mcamp_status st;
+    memset(q, 0, sizeof *q);
+    q->full = full;
+    q->count = full->count;
+    q->e_count = p->m.a_count;
+    q->upto = mcamp__new_doubles(ctx, 3 * q->count);
+    q->row = mcamp__new_doubles(ctx, b);
+    q->e = mcamp__new_doubles(ctx, q->e_count);
+    if (!q->upto || !q->row || !q->e) {
+        mcamp__limited_free(ctx, q);
+        return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)b);
+    }
+    q->log_bound = q->upto + q->count;
+    q->shape = q->log_bound + q->count;
+    for (size_t i = 0; i < b; i++) q->row[i] = p->m.c[i] * p->m.root_total;
+    for (size_t i = 0; i < q->e_count; i++) q->e[i] = exp(p->m.a[i]);
+    st = p->dir == MCAMP_REMOVE ? mcamp__limited_remove(ctx, p, q) : mcamp__limited_add(ctx, p, q);
+    if (st < 0) mcamp__limited_free(ctx, q);
+    else mcamp__limited_shares(q);
+    return st;
+}
+
+/* One sample's memory: in a row that is free. */
+typedef struct mcamp__limited_sample {
+    size_t K;
+    double *times;              /* 1 + f_i */
+    double *p;                  /* odds of the next index; or shifts            */
+    double *list;               /* the full bins                                */
+} mcamp__limited_sample;
+
+/* K and a uniform set of K bins (Floyd's). */
+MCAMP__PRIV void mcamp__limited_draw(const mcamp__limited *q, size_t b, mcamp_rng *r,
+                                     mcamp__limited_sample *s)
+{
+    double u = mcamp_rng_uniform(r) * q->upto[q->count - 1];
+    size_t n = 0;
+    for (s->K = 0; s->K + 1 < q->count && u > q->upto[s->K]; ) s->K++;
+    for (size_t i = 0; i < b; i++) s->times[i] = 1;
+    for (size_t j = b - s->K; j < b; j++) {
+        size_t t = mcamp__zmin((size_t)(mcamp_rng_uniform(r) * (double)(j + 1)), j);
+        if (s->times[t] > 1.5) t = j;
+        s->times[t] = 2;
+        s->list[n++] = (double)t;
+    }
+}
+
+MCAMP__PRIV void mcamp__limited_into(const mcamp__model *m, size_t j, double times, size_t s,
+                                     double *x)
+{
+    if (m->diagonal) { x[j * MCAMP__S + s] += times * m->a[j]; return; }
+    for (size_t i = 0; i < m->b; i++) x[i * MCAMP__S + s] += times * m->a[j * m->b + i];
+}
+
+/* Odds p_i times e^{(1 + f_i)(1 + f_j) a_ij}. */
+MCAMP__PRIV void mcamp__limited_odds(const mcamp__limited *q, const mcamp__model *m, size_t j,
+                                     const mcamp__limited_sample *s)
+{
+    int twice = s->times[j] > 1.5;
+    const double *e = q->e + j * m->b;
+    if (m->diagonal) {
+        double y = twice ? q->e[j] * q->e[j] : q->e[j];
+        s->p[j] *= twice ? y * y : y;
+        return;
+    }
+    for (size_t i = 0; i < m->b; i++) s->p[i] *= twice ? e[i] * e[i] : e[i];
+    for (size_t n = 0; n < s->K; n++) {
+        size_t i = (size_t)s->list[n];
+        s->p[i] *= twice ? e[i] * e[i] : e[i];
+    }
+}
+
+/* The tuple of one sample: moves x, returns log prod z. */
+MCAMP__PRIV double mcamp__limited_tuple(const mcamp__limited *q, const mcamp__model *m,
+                                        mcamp_rng *r, const mcamp__limited_sample *s, size_t at,
+                                        double *x)
+{
+    double log_z = 0, order = q->shape[s->K], total = (double)m->b;
+    for (size_t i = 0; i < m->b; i++) s->p[i] = 1;
+    for (double l = 1; l <= order; l++) {
+        double u = mcamp_rng_uniform(r) * total;
+        size_t j = 0;
+        while (j + 1 < m->b && (u -= s->p[j]) > 0) j++;
+        mcamp__limited_into(m, j, s->times[j], at, x);
+        if (!(l < order)) break;
+        mcamp__limited_odds(q, m, j, s);
+        total = 0;
+        for (size_t i = 0; i < m->b; i++) total += s->p[i];
+        log_z += log(total / (double)m->b);
+    }
+    return log_z;
+}
+
+/* Moves x by -theta; returns theta u + theta^2/2. */
+MCAMP__PRIV double mcamp__limited_tilt(const mcamp__limited *q, const mcamp__model *m,
+                                       const mcamp__limited_sample *s, size_t at, double *x)
+{
+    double theta = q->shape[s->K], length = 0, dot = 0, root;
+    if (!(theta > 0)) return 0;
+    memcpy(s->p, q->row, m->b * sizeof *s->p);
+    for (size_t n = 0; n < s->K; n++) {
+        size_t j = (size_t)s->list[n];
+        if (m->diagonal) s->p[j] += m->a[j];
+        else for (size_t i = 0; i < m->b; i++) s->p[i] += m->a[j * m->b + i];
+    }
+    for (size_t i = 0; i < m->b; i++) length += s->times[i] * s->p[i];
+    root = sqrt(length);
+    for (size_t i = 0; i < m->b; i++) {
+        x[i * MCAMP__S + at] -= theta * s->p[i] / root;
+        dot += s->times[i] * x[i * MCAMP__S + at];
+    }
+    return theta * dot / root + 0.5 * theta * theta;
+}
+
+/* For mcamp__tile: w->x holds X from Q. */
+MCAMP__PRIV void mcamp__limited_tile(mcamp_vecset vs, const mcamp__sampler *p, mcamp_rng *r,
+                                     mcamp__scratch *w)
+{
+    const mcamp__limited *q = p->limited;
+    size_t b = p->m.b;
+    mcamp__limited_sample s;
+    s.times = w->shift.p; s.p = s.times + b; s.list = s.p + b;
+    for (size_t at = 0; at < MCAMP__S; at++) {
+        mcamp__limited_draw(q, b, r, &s);
+        w->log_z[at] = p->dir == MCAMP_REMOVE ? mcamp__limited_tuple(q, &p->m, r, &s, at, w->x)
+                                              : mcamp__limited_tilt(q, &p->m, &s, at, w->x);
+        for (size_t n = 0; n < s.K; n++) {      /* 2 g_i - 4 a_ii/2, less what is in off_loss */
+            size_t i = (size_t)s.list[n];
+            w->x[i * MCAMP__S + at] = 2 * w->x[i * MCAMP__S + at] - 3 * p->m.half[i];
+        }
+        w->log_z[at] += q->log_total - q->log_bound[s.K];
+        w->u[at] = q->shape[s.K];
+    }
+    mcamp__vec_lse(vs, w->x, b, p->off_loss, NULL, NULL, w->r, NULL);
+    for (size_t at = 0; at < MCAMP__S; at++) {
+        double y = w->r[at], gap = p->dir == MCAMP_REMOVE ? p->eps - y : p->eps + y;
+        w->v[at] = gap >= 0 ? -mcamp__inf() : w->log_z[at] + mcamp__log1mexp(gap);
+        if (p->dir == MCAMP_REMOVE && gap < 0) w->v[at] -= (w->u[at] - 1) * y;
+    }
+}
+
+/* pre: q outlives p. */
+MCAMP__PRIV mcamp_status mcamp__limited_sampler(mcamp_ctx *ctx, const mcamp__factor *f,
+                                                const mcamp__full *full, double sigma, double eps,
+                                                mcamp_direction dir, mcamp__limited *q,
+                                                mcamp__sampler *p)
+{
+    mcamp_status st;
+    memset(p, 0, sizeof *p);
+    memset(q, 0, sizeof *q);
+    st = mcamp__model_init(ctx, f, sigma, &p->m);
+    if (st < 0) return st;
+    p->dir = dir; p->eps = eps;
+    p->method = dir == MCAMP_REMOVE ? MCAMP_METHOD_TILTED : MCAMP_METHOD_PLAIN;
+    st = mcamp__sampler_alloc(ctx, p, 0);
+    for (size_t i = 0; st >= 0 && i < f->b; i++) p->base[i] = 1 / (double)f->b;
+    if (st >= 0) mcamp__sampler_offsets(p);
+    if (st >= 0) st = mcamp__limited_init(ctx, p, full, q);
+    if (st < 0) { mcamp__sampler_free(ctx, p); return st; }
+    p->limited = q;
+    p->tile = mcamp__limited_tile;
+    p->k = MCAMP__LIMITED_ORDERS;       /* at most */
+    p->m.max_diag *= 4;
+    p->log_range = p->log_scale = q->log_total + 1e-9;
+    return MCAMP_OK;
+}
+
+/* ---- its proofs and estimates ---- */
+
+/* A bound of delta that is certain: without amplification; Jensen's for add, where A >= 1;
+ * exactly, where all modes are orthogonal and alike.  1 says nothing.                    */
+MCAMP__PRIV mcamp_status mcamp__limited_certain(mcamp_ctx *ctx, const mcamp__factor *f,
+                                                const mcamp__full *full, double sigma, double eps,
+                                                mcamp_direction dir, double *bound)
+{
+    mcamp__kinds k = mcamp__kinds_of(f);
+    mcamp__sum sum = { 0, 0 };
+    mcamp_status st = MCAMP_OK;
+    double norm = sqrt(f->trace_max) / sigma * (1 + 4 * DBL_EPSILON);
+    for (size_t K = 0; st >= 0 && K < full->count; K++) {
+        double d = exp(mcamp__gauss_logdelta_up(K ? 2 * norm : norm, eps));
+        if (k.n == 1 && f->b > 1 && d > 1e-300 && full->odds[K] > 1e-30) {
+            double shift[2], prob[2];
+            mcamp_interval v = { 0, 1 };
+            mcamp_exact_desc how;
+            mcamp_event e;
+            memset(&how, 0, sizeof how);
+            how.direction = dir;
+            how.rel_error = 1e-3;
+            how.max_bytes = 4000000;
+            k.norm[1] = 2 * k.norm[0];
+            e = mcamp__kinds_event(&k, f, sigma);
+            shift[0] = k.norm[K == f->b]; shift[1] = k.norm[1];
+            prob[0] = (double)(K == f->b ? K : f->b - K); prob[1] = (double)K;
+            e.n = K && K < f->b ? 2 : 1;
+            e.shift = shift; e.prob = prob;
+            st = mcamp_exact_delta(ctx, &e, 1, &how, eps, &v, NULL);
+            if (st != MCAMP_E_MEMORY) st = MCAMP_OK;
+            d = mcamp__dmin(d, v.upper);
+        }
+        mcamp__sum_add(&sum, full->odds[K] * d);
+    }
+    *bound = mcamp__dmin((mcamp__sum_get(&sum) + full->tail) * (1 + 1e-9), 1);
+    return st;
+}
+
+/* delta's mean and standard error from `blocks` blocks; the same X for every sigma. */
+MCAMP__PRIV mcamp_status mcamp__limited_estimate(mcamp_ctx *ctx, const mcamp__factor *f,
+                                                 const mcamp__full *full, double sigma, double eps,
+                                                 mcamp_direction dir, uint64_t seed,
+                                                 uint64_t blocks, double beta, mcamp_estimate *out)
+{
+    mcamp__limited q;
+    mcamp__sampler p;
+    mcamp__workers w;
+    mcamp_tally t;
+    mcamp_status st = mcamp__limited_sampler(ctx, f, full, sigma, eps, dir, &q, &p);
+    if (st < 0) return st;
+    if ((st = mcamp__workers_init(ctx, &p, &w)) >= 0) {
+        mcamp__tally_init(&p, &t);
+        st = mcamp__run_blocks(ctx, &p, &w, seed,
+                               MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 0, dir), 0, blocks, &t);
+        mcamp__workers_free(ctx, &w);
+    }
+    if (st >= 0) {
+        memset(out, 0, sizeof *out);
+        out->direction = dir;
+        out->method = p.method;
+        out->value = mcamp_tally_mean(&t);
+        out->std_error = mcamp_tally_std_error(&t);
+        out->upper = mcamp__dmin(mcamp_tally_upper(&t, beta) + full->tail, 1);
+        out->lower = mcamp_tally_lower(&t, beta) * (1 - 1e-7);
+        out->beta = beta;
+        out->range = exp(p.log_range);
+        out->samples = t.count;
+        out->trusted = out->upper <= 2 * out->value;
+        if (mcamp__isnan(out->value)) st = mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", 0);
+    }
+    mcamp__sampler_free(ctx, &p);
+    mcamp__limited_free(ctx, &q);
+    return st;
+}
+
+/* One direction at level beta, as mcamp__verify_direction. */
+MCAMP__PRIV mcamp_status mcamp__limited_direction(mcamp_ctx *ctx, const mcamp__factor *f,
+                                                  const mcamp__full *full, const mcamp_claim *c,
+                                                  mcamp_direction dir, double beta,
+                                                  mcamp_proof *out)
+{
+    int rung = (int)c->rung;
+    mcamp__limited q;
+    mcamp__proof_law law;
+    mcamp_tally *t;
+    mcamp_status st = mcamp__limited_certain(ctx, f, full, c->sigma, c->eps, dir, &out->bound);
+    if (st < 0) return st;
+    out->method = MCAMP_METHOD_EXACT;
+    out->accepted = out->bound <= c->delta;
+    if (out->accepted) return MCAMP_OK;
+    if (mcamp__too_close(f, c->sigma)) return MCAMP_Q_REFUSED;
+    st = mcamp__limited_sampler(ctx, f, full, c->sigma, c->eps, dir, &q, &law.p);
+    if (st < 0) return st;
+    memset(&law.w, 0, sizeof law.w);
+    t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *t);
+    if (!t) st = mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
+    if (st >= 0) st = mcamp__workers_init(ctx, &law.p, &law.w);
+    if (st >= 0) {
+        mcamp__tally_init(&law.p, t);
+        law.m = c->delta > full->tail ? mcamp__claim_mean(&law.p, c->delta - full->tail) : 0;
+        st = mcamp__run_blocks(ctx, &law.p, &law.w, c->seed,
+                               MCAMP__PURPOSE(MCAMP__STREAM_PILOT, 100 + rung, dir), 0, 4, t);
+    }
+    if (st >= 0) {
+        out->method = law.p.method;
+        out->order = dir == MCAMP_REMOVE ? (uint64_t)q.shape[0] : 1;
+        out->range = exp(law.p.log_range);
+        out->stake = mcamp__claim_stake(t, law.m);
+        st = law.m > 0 ? mcamp__verify_run(ctx, &law.p, &law.w, c, rung, law.m, beta, out, t)
+                       : MCAMP_Q_REFUSED;
+    }
+    mcamp__delete(ctx, t, 1, sizeof *t);
+    mcamp__proof_law_free(ctx, &law);
+    mcamp__limited_free(ctx, &q);
+    return st;
+}
+
+/* As mcamp__verify_claim. */
+MCAMP__PRIV mcamp_status mcamp__limited_claim(mcamp_ctx *ctx, const mcamp__factor *f,
+                                              const mcamp__full *full, const mcamp_gram *gram,
+                                              const mcamp_claim *c, mcamp_guarantee *s)
+{
+    double beta = c->direction == MCAMP_BOTH ? 0.5 * c->beta : c->beta;
+    mcamp_status st = MCAMP_OK;
+    mcamp__guarantee_claim(gram, c, s);
+    s->adjacency = MCAMP_ADJACENT_PRESENCE;
+    s->examples = full->examples;
+    s->limit = full->limit;
+    for (int d = MCAMP_REMOVE; d <= MCAMP_ADD && st == MCAMP_OK; d++)
+        if (c->direction == MCAMP_BOTH || (int)c->direction == d)
+            st = mcamp__limited_direction(ctx, f, full, c, (mcamp_direction)d, beta,
+                                          d == MCAMP_REMOVE ? &s->remove : &s->add);
+    s->samples = s->remove.samples + s->add.samples;
+    s->accepted = st == MCAMP_OK && (s->remove.accepted || c->direction == MCAMP_ADD) &&
+                  (s->add.accepted || c->direction == MCAMP_REMOVE);
+    s->interrupted = st == MCAMP_Q_INTERRUPTED;
+    s->kind = s->accepted ? MCAMP_KIND_VERIFIED : MCAMP_KIND_NONE;
+    return st;
+}
+
+MCAMP__PRIV mcamp_status mcamp__limited_verify(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                               const mcamp_claim *c, mcamp_guarantee *out)
+{
+    mcamp__factor f;
+    mcamp__full full;
+    mcamp_guarantee s;
+    mcamp_gram all = *gram;
+    mcamp_status st = mcamp__full_init(ctx, gram->b, gram->examples, gram->limit, &full);
+    if (st < 0) return st;
+    all.limit = 0;
+    st = mcamp__factor_init(ctx, &all, &f);
+    if (st >= 0) {
+        st = mcamp__limited_claim(ctx, &f, &full, gram, c, &s);
+        mcamp__factor_free(ctx, &f);
+        if (st >= 0) *out = s;
+    }
+    mcamp__full_free(ctx, &full);
+    return st;
+}
+
 MCAMP_API mcamp_status mcamp_verify(mcamp_ctx *ctx, const mcamp_gram *gram,
                                     const mcamp_claim *claim, mcamp_guarantee *out)
 {
@@ -16635,6 +17360,7 @@ MCAMP_API mcamp_status mcamp_verify(mcamp_ctx *ctx, const mcamp_gram *gram,
     if (st < 0) return st;
     out->accepted = false;              /* whatever happens from here on */
     out->kind = MCAMP_KIND_NONE;
+    if (gram->limit) return mcamp__limited_verify(ctx, gram, claim, out);
     if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
     mcamp__guarantee_claim(gram, claim, &s);
     st = mcamp__known_bounds(ctx, &f, claim, &known);
@@ -18323,6 +19049,195 @@ MCAMP__PRIV void mcamp__answer_about(const mcamp_gram *gram, const mcamp_budget 
     a->batches = gram->b;
     a->strategy_digest = gram->strategy_digest;
     a->gram_digest = gram->digest;
+    a->examples = gram->examples; a->limit = gram->limit;
+}
+
+/* ---- with a limit on the batches --------------------------------------------------- *
+ * Section promise's values of delta instead of section est's; the root by false position. */
+
+typedef struct mcamp__limited_ask {
+    mcamp__factor f;
+    mcamp__full full;
+    const mcamp_budget *bud;
+    double fixed, target;       /* eps if sigma is asked for, else sigma          */
+    int by_sigma, certain;      /* certain: without samples                       */
+    uint64_t blocks, samples;
+} mcamp__limited_ask;
+
+MCAMP__PRIV void mcamp__limited_ask_free(mcamp_ctx *ctx, mcamp__limited_ask *q)
+{
+    mcamp__factor_free(ctx, &q->f);
+    mcamp__full_free(ctx, &q->full);
+}
+
+MCAMP__PRIV mcamp_status mcamp__limited_ask_init(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                                 const mcamp_budget *bud, int by_sigma,
+                                                 double fixed, double target,
+                                                 mcamp__limited_ask *q)
+{
+    mcamp_gram all = *gram;
+    mcamp_status st;
+    memset(q, 0, sizeof *q);
+    if (!(gram->max_norm > 0)) return mcamp__fail(ctx, MCAMP_E_ARG, "gram", 0);
+    all.limit = 0;
+    q->bud = bud; q->by_sigma = by_sigma; q->fixed = fixed; q->target = target;
+    q->blocks = 32;
+    st = mcamp__full_init(ctx, gram->b, gram->examples, gram->limit, &q->full);
+    if (st < 0) return st;
+    if ((st = mcamp__factor_init(ctx, &all, &q->f)) < 0) mcamp__full_free(ctx, &q->full);
+    q->certain = mcamp__kinds_of(&q->f).n == 1;
+    return st;
+}
+
+MCAMP__PRIV mcamp_status mcamp__limited_at(mcamp_ctx *ctx, mcamp__limited_ask *q, double x,
+                                           mcamp_answer *a)
+{
+    double sigma = q->by_sigma ? exp(x) : q->fixed, eps = q->by_sigma ? q->fixed : x;
+    mcamp_status st = MCAMP_OK;
+    mcamp__answer_start(q->bud, sigma, eps, a);
+    a->delta = a->delta_upper = a->std_error = 0;
+    for (int d = MCAMP_REMOVE; d <= MCAMP_ADD; d++) {
+        mcamp_estimate *e = d == MCAMP_REMOVE ? &a->remove : &a->add;
+        mcamp_direction dir = (mcamp_direction)d;
+        double bound = 1;
+        if (!mcamp__wants(q->bud, dir)) continue;
+        st = mcamp__limited_certain(ctx, &q->f, &q->full, sigma, eps, dir, &bound);
+        if (st >= 0 && !q->certain && bound > 1e-3 * a->delta)
+            st = mcamp__limited_estimate(ctx, &q->f, &q->full, sigma, eps, dir, q->bud->seed,
+                                         q->blocks, q->bud->beta, e);
+        if (st < 0) return st;
+        e->direction = dir;
+        e->upper = e->method ? mcamp__dmin(e->upper, bound) : bound;
+        if (!e->method) { e->method = MCAMP_METHOD_EXACT; e->value = bound; e->trusted = true; }
+        e->lower = 0;           /* of a bound */
+        e->beta = q->bud->beta;
+        a->samples += e->samples;
+        if (e->value > a->delta) { a->delta = e->value; a->std_error = e->std_error; }
+        a->delta_upper = mcamp__dmax(a->delta_upper, e->upper);
+    }
+    mcamp__answer_judge(q->bud, a);
+    a->lower = 0;
+    if (a->kind != MCAMP_KIND_ESTIMATE) a->std_error = 0;
+    q->samples += a->samples;
+    if (mcamp__progress(ctx, -1, q->by_sigma ? sigma : eps)) a->status = MCAMP_Q_INTERRUPTED;
+    return MCAMP_OK;
+}
+
+/* delta(hi) <= target < delta(lo): both ends move to the root, hi by less than tol. */
+MCAMP__PRIV mcamp_status mcamp__limited_root(mcamp_ctx *ctx, mcamp__limited_ask *q, double lo,
+                                             double hi, double tol, double *x, double *slope)
+{
+    mcamp_answer a;
+    mcamp_status st;
+    double flo = 1, fhi = -1, near = 0, at[2] = { 1, -1 };  /* at: not halved */
+    for (int i = 0; i < 60 && hi - lo > tol; i++) {
+        double mid = hi - (hi - lo) * fhi / (fhi - flo), f;
+        mid = mcamp__dmin(mcamp__dmax(mid, lo + 0.1 * (hi - lo)), hi - 0.1 * (hi - lo));
+        if ((st = mcamp__limited_at(ctx, q, mid, &a)) < 0) return st;
+        if (a.status == MCAMP_Q_INTERRUPTED) return a.status;
+        f = log(mcamp__dmax(a.delta, 1e-300) / q->target);
+        if (f > 0) { lo = mid; flo = at[0] = f; if (near > 0) fhi *= 0.5; }
+        else { hi = mid; fhi = at[1] = f; if (near < 0) flo *= 0.5; }
+        near = f;
+    }
+    *x = hi;
+    *slope = mcamp__dmax((at[0] - at[1]) / mcamp__dmax(hi - lo, 1e-300), 1);
+    return MCAMP_OK;
+}
+
+/* More samples at the root until its error is what the budget says, or they are spent.
+ * slope 0: at x.                                                                      */
+MCAMP__PRIV mcamp_status mcamp__limited_refine(mcamp_ctx *ctx, mcamp__limited_ask *q, double *x,
+                                               double slope, double *err, mcamp_answer *a)
+{
+    uint64_t most = q->bud->max_samples / MCAMP_BLOCK;
+    mcamp_status st = mcamp__limited_at(ctx, q, *x, a);
+    *err = 0;
+    while (st >= 0 && a->kind == MCAMP_KIND_ESTIMATE && a->status != MCAMP_Q_INTERRUPTED) {
+        double rel = a->std_error / mcamp__dmax(a->delta, 1e-300);
+        double want = mcamp__dmax(q->bud->rel_error, 8e-4 * slope);
+        double more = (double)q->blocks * mcamp__dmin(mcamp__dmax(2, rel * rel / (want * want)),
+                                                      16);
+        *err = slope > 0 ? rel / slope : 0;
+        int near = !(slope > 0) || fabs(log(a->delta / q->target)) <= 3 * rel;
+        if (slope > 0 && *err <= 1e-3 && a->status == MCAMP_Q_BUDGET) a->status = MCAMP_OK;
+        if ((near && (rel <= q->bud->rel_error || (slope > 0 && *err <= 1e-3))) ||
+            q->blocks >= most) break;
+        q->blocks = mcamp__umin(most, more < 1e15 ? (uint64_t)more + 1 : most);
+        if (slope > 0)
+            *x += mcamp__dmin(mcamp__dmax(log(a->delta / q->target) / slope, -0.1), 0.1);
+        if (!q->by_sigma) *x = mcamp__dmax(*x, 0);
+        st = mcamp__limited_at(ctx, q, *x, a);
+    }
+    return st;
+}
+
+/* Where the search ends: unamplified, and twice as long if any bin can be full. */
+MCAMP__PRIV mcamp_status mcamp__limited_safe(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                             const mcamp__limited_ask *q, double *x)
+{
+    double norm = gram->max_norm * (q->full.count > 1 ? 2 : 1) * (1 + 1e-12);
+    double delta = q->target * (1 - 1e-6) - q->full.tail;
+    return q->by_sigma ? mcamp_gauss_sigma(ctx, norm, q->fixed, delta, x)
+                       : mcamp_gauss_epsilon(ctx, q->fixed, norm, delta, x);
+}
+
+MCAMP__PRIV mcamp_status mcamp__limited_solve(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                              mcamp__limited_ask *q, double *x, double *err,
+                                              mcamp_answer *a)
+{
+    double lo, hi = 0, slope = 1;
+    mcamp_status st = mcamp__limited_safe(ctx, gram, q, &hi);
+    if (st < 0) return st;
+    if (q->by_sigma) hi = log(hi);
+    for (lo = hi; ; ) {
+        lo = q->by_sigma ? lo - 0.5 : mcamp__dmax(lo - 0.25 * hi, 0);
+        if ((st = mcamp__limited_at(ctx, q, lo, a)) < 0) return st;
+        if (a->status == MCAMP_Q_INTERRUPTED) return a->status;
+        if (a->delta > q->target || (!q->by_sigma && !(lo > 0)) ||
+            (q->by_sigma && 0.5 * MCAMP__MU_MAX * exp(lo - 0.5) < gram->max_norm)) break;
+        if (q->by_sigma) hi = lo;
+    }
+    *x = lo;
+    *err = 0;
+    if (!(a->delta > q->target)) return MCAMP_OK;
+    st = mcamp__limited_root(ctx, q, lo, hi, q->certain ? 1e-4 * (q->by_sigma ? 1 : hi)
+                                                        : 2e-3 * (q->by_sigma ? 1 : hi), x, &slope);
+    if (st == MCAMP_OK) st = mcamp__limited_refine(ctx, q, x, slope, err, a);
+    return st < 0 ? st : a->status == MCAMP_Q_INTERRUPTED ? a->status : st;
+}
+
+/* The question about delta (x at `fixed`), eps or sigma. */
+MCAMP__PRIV mcamp_status mcamp__limited_answer(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                               mcamp_quantity asked, double fixed, double other,
+                                               const mcamp_budget *bud, mcamp_answer *out)
+{
+    mcamp__limited_ask q;
+    mcamp_answer a;
+    double x = other, err = 0, plain = 0;
+    mcamp_status st = mcamp__limited_ask_init(ctx, gram, bud, asked == MCAMP_ASK_SIGMA, fixed,
+                                              other, &q);
+    if (st < 0) return st;
+    if (asked == MCAMP_ASK_DELTA)
+        plain = exp(mcamp__gauss_logdelta(2 * gram->max_norm / fixed, other));
+    else st = mcamp__limited_safe(ctx, gram, &q, &plain);
+    if (st >= 0)
+        st = asked == MCAMP_ASK_DELTA ? mcamp__limited_refine(ctx, &q, &x, 0, &err, &a)
+                                      : mcamp__limited_solve(ctx, gram, &q, &x, &err, &a);
+    mcamp__limited_ask_free(ctx, &q);
+    if (st < 0) return st;
+    if (st == MCAMP_Q_INTERRUPTED) {
+        mcamp__answer_start(bud, mcamp__nan(), mcamp__nan(), &a);
+        a.status = st;
+    } else if (asked != MCAMP_ASK_DELTA) {
+        a.std_error = asked == MCAMP_ASK_SIGMA ? err * a.sigma : err;
+        a.upper = asked == MCAMP_ASK_SIGMA ? a.sigma : a.eps;
+    }
+    a.samples = q.samples;
+    mcamp__answer_about(gram, bud, asked, asked == MCAMP_ASK_DELTA ? 0 : other, &a);
+    a.unamplified = plain;      /* everybody in one batch may push somebody out */
+    *out = a;
+    return a.status;
 }
 
 MCAMP_API mcamp_status mcamp_delta(mcamp_ctx *ctx, const mcamp_gram *gram,
@@ -18339,6 +19254,8 @@ MCAMP_API mcamp_status mcamp_delta(mcamp_ctx *ctx, const mcamp_gram *gram,
     if ((st = mcamp__check_sigma(ctx, "sigma", sigma)) < 0) return st;
     if ((st = mcamp__check_eps(ctx, "eps", eps)) < 0) return st;
     if ((st = mcamp__budget_resolve(ctx, budget, &bud)) < 0) return st;
+    if (gram->limit)
+        return mcamp__limited_answer(ctx, gram, MCAMP_ASK_DELTA, sigma, eps, &bud, out);
     if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
     st = mcamp__answer_at(ctx, &f, sigma, eps, 0, &bud, &a);
     mcamp__factor_free(ctx, &f);
@@ -18834,6 +19751,8 @@ MCAMP_API mcamp_status mcamp_sigma(mcamp_ctx *ctx, const mcamp_gram *gram,
     mcamp_status st = mcamp__target_check(ctx, gram, delta, budget, &bud, out);
     if (st < 0) return st;
     if ((st = mcamp__check_eps(ctx, "eps", eps)) < 0) return st;
+    if (gram->limit)
+        return mcamp__limited_answer(ctx, gram, MCAMP_ASK_SIGMA, eps, delta, &bud, out);
     if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
     mcamp__solve_start(&f, &bud, 1, eps, delta, &s);
     st = mcamp__solve_sigma(ctx, &s, gram->max_norm, &su, &r);
@@ -18879,6 +19798,8 @@ MCAMP_API mcamp_status mcamp_epsilon(mcamp_ctx *ctx, const mcamp_gram *gram,
     mcamp_status st = mcamp__target_check(ctx, gram, delta, budget, &bud, out);
     if (st < 0) return st;
     if ((st = mcamp__check_sigma(ctx, "sigma", sigma)) < 0) return st;
+    if (gram->limit)
+        return mcamp__limited_answer(ctx, gram, MCAMP_ASK_EPS, sigma, delta, &bud, out);
     if ((st = mcamp_gauss_epsilon(ctx, sigma, gram->max_norm, delta, &eu)) < 0) return st;
     if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
     mcamp__solve_start(&f, &bud, 0, sigma, delta, &s);
@@ -19051,6 +19972,62 @@ MCAMP__PRIV mcamp_status mcamp__certify_ladder(mcamp_ctx *ctx, const mcamp__solv
     return st;
 }
 
+/* As mcamp__certify_ladder; the first rung is the search's far end. */
+MCAMP__PRIV mcamp_status mcamp__limited_ladder(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                               const mcamp__limited_ask *q, double x, double err,
+                                               double su, mcamp_claim *c, mcamp_guarantee *best)
+{
+    static const double ladder[] = { 1.08, 1.03, 1.015, 1.008 };
+    int rungs = q->certain ? 1 : (int)(sizeof ladder / sizeof *ladder);
+    mcamp_guarantee s;
+    uint64_t samples = q->samples, tried = 0;
+    mcamp_status st;
+    c->rung = 0;
+    c->sigma = su;
+    if (!c->max_samples) c->max_samples = UINT64_C(1) << 24;
+    st = mcamp__limited_claim(ctx, &q->f, &q->full, gram, c, best);
+    for (int i = 0; st == MCAMP_OK && i < rungs; i++) {
+        c->sigma = mcamp__short_up(exp(x) * (q->certain ? 1 + 1e-9 : ladder[i] + 2 * err));
+        if (!(c->sigma < su)) continue;
+        c->rung = (uint64_t)i + 1;
+        st = mcamp__limited_claim(ctx, &q->f, &q->full, gram, c, &s);
+        samples += s.samples;
+        tried++;
+        if (st == MCAMP_OK) *best = s;
+    }
+    best->rungs = tried;
+    best->samples = samples;
+    return st;
+}
+
+MCAMP__PRIV mcamp_status mcamp__limited_calibrate(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                                  const mcamp_budget *bud, mcamp_claim *c,
+                                                  mcamp_guarantee *out)
+{
+    mcamp__limited_ask q;
+    mcamp_answer a;
+    mcamp_guarantee best;
+    double x = 0, err = 0, su = 0;
+    mcamp_status st = mcamp__limited_ask_init(ctx, gram, bud, 1, c->eps, c->delta, &q);
+    if (st < 0) return st;
+    st = mcamp__limited_solve(ctx, gram, &q, &x, &err, &a);
+    if (st == MCAMP_OK || (st > 0 && st != MCAMP_Q_INTERRUPTED))
+        st = mcamp__limited_safe(ctx, gram, &q, &su);
+    su = mcamp__short_up(su * (1 + 1e-12));
+    mcamp__guarantee_claim(gram, c, &best);
+    if (st == MCAMP_OK) st = mcamp__limited_ladder(ctx, gram, &q, x, err, su, c, &best);
+    mcamp__limited_ask_free(ctx, &q);
+    if (st < 0) return st;
+    if (st == MCAMP_Q_INTERRUPTED) {
+        best.accepted = best.remove.accepted = best.add.accepted = false;
+        best.interrupted = true;
+        best.kind = MCAMP_KIND_NONE;
+    }
+    *out = best;
+    if (st == MCAMP_Q_INTERRUPTED) return st;
+    return !best.accepted ? MCAMP_Q_REFUSED : best.sigma < su ? MCAMP_OK : MCAMP_Q_UNAMPLIFIED;
+}
+
 MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx, const mcamp_gram *gram,
                                                  const mcamp_claim *claim,
                                                  mcamp_guarantee *out)
@@ -19071,9 +20048,10 @@ MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx, const mcamp_gra
     if (claim->max_samples) bud.max_samples = claim->max_samples;
     out->accepted = false;              /* whatever happens from here on */
     out->kind = MCAMP_KIND_NONE;
-    if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
     c = *claim;
     c.sigma = 0;
+    if (gram->limit) return mcamp__limited_calibrate(ctx, gram, &bud, &c, out);
+    if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
     mcamp__guarantee_claim(gram, &c, &best);
     mcamp__solve_start(&f, &bud, 1, c.eps, c.delta, &solve);
     st = mcamp__solve_sigma(ctx, &solve, gram->max_norm, &su, &r);
@@ -19134,6 +20112,9 @@ MCAMP_API mcamp_status mcamp_problem_gram(mcamp_ctx *ctx, const mcamp_problem *p
     if ((st = mcamp_mech_init(ctx, &d, &mech)) < 0) return st;
     st = mcamp_gram_init(ctx, &mech, batches, gram);
     mcamp_mech_free(ctx, &mech);
+    if (st < 0 || (!problem->limit && !problem->examples)) return st;
+    st = mcamp_gram_limit(ctx, gram, problem->examples, problem->limit);
+    if (st < 0) mcamp_gram_free(ctx, gram);
     return st;
 }
 
@@ -21810,7 +22791,8 @@ static const char *const mcamp__asked_names[] = {
     "none", "delta", "epsilon", "sigma", "q", "count", "unit" };
 static const char *const mcamp__direction_names[] = { "both", "remove", "add" };
 static const char *const mcamp__adjacency_names[] = {
-    "none", "add or remove one example (zero-out)", "zero-out of one example" };
+    "none", "add or remove one example (zero-out)", "zero-out of one example",
+    "add or remove one example (not zero-out)" };
 static const char *const mcamp__law_names[] = {
     "none", "balls in bins", "cyclic Poisson", "cyclic, fixed size", "b-min-sep Poisson",
     "shuffle, not amplified" };
@@ -21839,6 +22821,15 @@ MCAMP__PRIV void mcamp__visit_proof(mcamp__visit *v, const char *suffix, mcamp_p
     v->suffix = "";
 }
 
+/* A line that is there only if there is a limit. */
+MCAMP__PRIV void mcamp__visit_limit(mcamp__visit *v, mcamp_guarantee *g)
+{
+    static const char key[] = "limit";
+    size_t n = sizeof key - 1;
+    if (v->o ? g->limit > 0 : (size_t)(v->end - v->text) > n && !memcmp(v->text, key, n))
+        g->limit = mcamp__visit_count(v, key, g->limit);
+}
+
 /* Whom and what it is about. */
 MCAMP__PRIV void mcamp__visit_setting(mcamp__visit *v, mcamp_guarantee *g)
 {
@@ -21860,6 +22851,7 @@ MCAMP__PRIV void mcamp__visit_setting(mcamp__visit *v, mcamp_guarantee *g)
     g->epochs = mcamp__visit_count(v, "epochs", g->epochs);
     g->examples = mcamp__visit_count(v, "examples", g->examples);
     g->count = mcamp__visit_count(v, "count", g->count);
+    mcamp__visit_limit(v, g);
 }
 
 MCAMP__PRIV void mcamp__visit_guarantee(mcamp__visit *v, mcamp_guarantee *g)
@@ -22068,7 +23060,9 @@ MCAMP__PRIV mcamp_status mcamp__record_sane(mcamp_ctx *ctx, const mcamp_guarante
     else if (!g->unit || !g->points) bad = "unit";
     else if (g->law == MCAMP_BATCH_UNSET) bad = "sampling";
     else if (g->adjacency == MCAMP_ADJACENT_UNSET ||
-             (fixed && g->adjacency != MCAMP_ADJACENT_ZERO_OUT)) bad = "adjacency";
+             (fixed && g->adjacency != MCAMP_ADJACENT_ZERO_OUT) ||
+             !g->limit != (g->adjacency != MCAMP_ADJACENT_PRESENCE)) bad = "adjacency";
+    else if (g->limit && (g->law != MCAMP_BATCH_BINS || !g->examples)) bad = "limit";
     else if (g->kind == MCAMP_KIND_VERIFIED &&
              !((g->direction == MCAMP_ADD || g->remove.accepted) &&
                (g->direction == MCAMP_REMOVE || g->add.accepted))) bad = "direction";
@@ -22128,7 +23122,8 @@ MCAMP__PRIV mcamp_status mcamp__repeat_claim(mcamp_ctx *ctx, const mcamp_mech *m
     c.sigma = g->sigma; c.eps = g->eps; c.delta = g->delta; c.beta = g->beta;
     c.direction = g->direction;
     c.seed = g->seed; c.rung = g->rung; c.max_samples = g->max_samples;
-    st = mcamp_verify(ctx, &gram, &c, out);
+    if (g->limit) st = mcamp_gram_limit(ctx, &gram, g->examples, g->limit);
+    if (st >= 0) st = mcamp_verify(ctx, &gram, &c, out);
     mcamp_gram_free(ctx, &gram);
     return st;
 }
@@ -22500,6 +23495,7 @@ MCAMP__PRIV void mcamp__put_field(mcamp__out *o, const mcamp_guarantee *g, char 
     case 'n': mcamp__put_count(o, g->rounds); break;
     case 'b': mcamp__put_count(o, g->batches); break;
     case 'N': mcamp__put_count(o, g->examples); break;
+    case 'M': mcamp__put_count(o, g->limit); break;
     case 'k': mcamp__put_count(o, g->unit); break;
     case 'p': mcamp__put_count(o, g->points); break;
     case 'r': mcamp__put_count(o, g->seed); break;
@@ -22563,6 +23559,8 @@ MCAMP__PRIV void mcamp__text_unit(mcamp__out *o, const mcamp_guarantee *g)
                                  : "\vUnit of privacy: one example");
     mcamp__say(o, g, g->adjacency == MCAMP_ADJACENT_ZERO_OUT
         ? ", its gradients zeroed out while it keeps its place"
+        : g->adjacency == MCAMP_ADJACENT_PRESENCE
+        ? ", added or removed (not: zeroed out while it keeps its place)"
         : ", added or removed (its gradients zeroed out)");
     mcamp__say(o, g, ";\n\veach gradient clipped to norm 1.\n");
 }
@@ -22583,6 +23581,8 @@ MCAMP__PRIV void mcamp__text_law(mcamp__out *o, const mcamp_guarantee *g)
     mcamp__say(o, g, words[g->law]);
     if (g->law == MCAMP_BATCH_POISSON && g->q > 0)
         mcamp__say(o, g, ", and is drawn from it with probability $q");
+    if (g->limit)
+        mcamp__say(o, g, ";\n\vat most $M in a batch, others left out at random for good");
 }
 
 MCAMP__PRIV void mcamp__text_batches(mcamp__out *o, const mcamp_guarantee *g)
@@ -22804,7 +23804,7 @@ MCAMP__PRIV int mcamp__guarantee_printable(const mcamp_guarantee *g)
     return g->magic == MCAMP__GUARANTEE_MAGIC && (unsigned)g->law <= MCAMP_BATCH_SHUFFLE &&
            (unsigned)g->asked <= MCAMP_ASK_UNIT && (unsigned)g->kind <= MCAMP_KIND_CLOSED &&
            (unsigned)g->direction <= MCAMP_ADD &&
-           (unsigned)g->adjacency <= MCAMP_ADJACENT_ZERO_OUT &&
+           (unsigned)g->adjacency <= MCAMP_ADJACENT_PRESENCE &&
            (unsigned)g->remove.method <= MCAMP_METHOD_EXACT &&
            (unsigned)g->add.method <= MCAMP_METHOD_EXACT;
 }
@@ -22873,7 +23873,7 @@ MCAMP__PRIV void mcamp__legal_assumptions(mcamp__out *o, const mcamp_guarantee *
     mcamp__put_exact(o, s ? s->clip->norm : 1);
     mcamp__put(o, s ? ".\n" : ", or sigma relative to it.\n");
     mcamp__text_law(o, g);
-    if (s && s->batch->limit) {
+    if (s && s->batch->limit && !g->limit) {
         mcamp_guarantee cuts = mcamp__guarantee_part(s, s->cut_delta);
         mcamp__say(o, g, ";\n\vcut to ");
         mcamp__put_count(o, s->batch->limit);
@@ -22949,7 +23949,7 @@ MCAMP__PRIV void mcamp__json_session(mcamp__out *o, const mcamp_session *s)
         mcamp_guarantee num = mcamp__guarantee_part(s, run.delta_num);
         mcamp__json_value(o, "delta_of_numerics", &num);
     }
-    mcamp__json_count(o, "limit", s->batch->limit);
+    if (!run.limit) mcamp__json_count(o, "limit", s->batch->limit);
     mcamp__json_count(o, "dim", s->clip->dim);
     mcamp__json_count(o, "round", s->noise->step);
     mcamp__put(o, "}\n");
@@ -23025,6 +24025,8 @@ MCAMP_API mcamp_status mcamp_guarantee_answer(const mcamp_answer *a, mcamp_guara
     int certain, closed;
     if (!a || !out) return MCAMP_E_REQUIRED;
     mcamp__guarantee_start(out, MCAMP_BATCH_BINS, a->rounds, a->batches);
+    out->examples = a->examples; out->limit = a->limit;
+    if (a->limit) out->adjacency = MCAMP_ADJACENT_PRESENCE;
     out->asked = a->asked;
     out->direction = a->direction;
     out->sigma = a->sigma; out->eps = a->eps;

@@ -39,8 +39,9 @@ TOOL_FN int run_estimate(session *s)
     s->seconds = progress_end(&s->progress);
     warn(st);
     warn_samples(s, most_samples(&a));
-    a.unamplified = without_amplification(s, s->cmd->bit, o[O_SIGMA].real, o[O_EPS].real,
-                                          o[O_DELTA].real);
+    if (!a.limit)
+        a.unamplified = without_amplification(s, s->cmd->bit, o[O_SIGMA].real, o[O_EPS].real,
+                                              o[O_DELTA].real);
     mcamp_guarantee_answer(&a, &g);
     print_guarantee(s, &g);
     return 0;

@@ -15,6 +15,8 @@ static const usage_example EXAMPLES[] = {
     { SIGMA, "sigma --epochs 16 --batches 128 --eps 1 --delta 1e-5 --strategy sqrt:64" },
     { SIGMA, "sigma --epochs 10 --examples 60000 --batch-size 500 --eps 2 --delta 1e-6 "
              "--strategy sqrt:64 --certify" },
+    { SIGMA, "sigma --epochs 10 --batches 100 --examples 50000 --limit 600 --eps 2 "
+             "--delta 1e-5 --strategy identity" },
     { EPSILON, "epsilon --rounds 2000 --batches 100 --sigma 2 --delta 1e-6 --strategy identity" },
     { DELTA, "delta --epochs 16 --batches 128 --sigma 4 --eps 1 --strategy "
              "blt:0.7:0.3,0.98:0.1" },

@@ -20,7 +20,8 @@ enum { SIGMA = 1, EPSILON = 2, DELTA = 4, VERIFY = 8, CURVE = 16, ACCOUNT = 32,
 enum option_id {
     O_ROUNDS, O_EPOCHS, O_BATCHES, O_STRATEGY, O_NORMALIZE, O_SCALE, O_EPS, O_DELTA, O_SIGMA,
     O_DIRECTION, O_CERTIFY, O_FAMILY, O_SCALING, O_AMPLIFICATION, O_WORKLOAD, O_ERROR,
-    O_EXAMPLES, O_BATCH_SIZE, O_MEMORY, O_ITERATIONS, O_REL_ERROR, O_SAMPLES, O_BETA, O_SEED,
+    O_EXAMPLES, O_BATCH_SIZE, O_LIMIT, O_MEMORY, O_ITERATIONS, O_REL_ERROR, O_SAMPLES, O_BETA,
+    O_SEED,
     O_THREADS, O_EPS_MAX, O_POINTS, O_OUT, O_RECORD, O_SCORES, O_ONE_RUN,
     O_JSON, NOPTION
 };
@@ -53,6 +54,8 @@ static const option_spec OPTIONS[NOPTION] = {
       "in the data set; with --batch-size instead of --batches" },
     { "batch-size", OPTION_COUNT, 0, BINS | NOISE, "N",
       "expected examples in a batch" },
+    { "limit", OPTION_COUNT, 0, SIGMA | EPSILON | DELTA | VERIFY, "N",
+      "a fuller batch keeps so many of its members, the same in all epochs" },
     { "memory", OPTION_COUNT, 0, PLAN, "N",
       "noise vectors of the model's size to keep (default 4)" },
     { "iterations", OPTION_COUNT, 0, OPTIMIZE, "N", "at most (default: the library's)" },
@@ -343,6 +346,11 @@ TOOL_FN void session_open(session *s, const command *cmd, int argc, char **argv)
     if (!s->loaded) check(s, mcamp_mech_init(&s->ctx, &s->strategy.desc, &s->mech));
     check(s, mcamp_mech_max_norm(&s->ctx, &s->mech, &s->column_norm));
     check(s, mcamp_gram_init(&s->ctx, &s->mech, s->batches, &s->gram));
+    if (!o[O_LIMIT].given) return;
+    if (s->loaded) bad_use("--limit: it is in --record");
+    if (!o[O_EXAMPLES].count) bad_use("--limit needs --examples N");
+    if (!o[O_LIMIT].count) bad_use("--limit must be above 0");
+    check(s, mcamp_gram_limit(&s->ctx, &s->gram, o[O_EXAMPLES].count, o[O_LIMIT].count));
 }
 
 /* The largest norm that one example can have in C x, in batches of any fixed order: exact

@@ -1,0 +1,488 @@
+/* Balls in bins with a limit on the batches: the law of full bins, the bound against true
+ * divergences by enumeration, samples against quadrature, claims, sessions.          */
+#define MCAMP_STATIC
+#define MCAMP_IMPLEMENTATION
+#include "../mcamp.h"
+#include "mcamp_test.h"
+
+#define PI 3.14159265358979324
+
+static mcamp_ctx ctx;
+
+static void start(void)
+{
+    static int started;
+    if (!started++) CHECK_STATUS(mcamp_ctx_init(&ctx, NULL), MCAMP_OK);
+}
+
+/* ---- how many bins are full ---------------------------------------------------- */
+
+static double choose(int n, int k)
+{
+    double r = 1;
+    for (int i = 0; i < k; i++) r *= (double)(n - i) / (i + 1);
+    return r;
+}
+
+/* odds[K] += p P(K - full of the bins that are left are full), one bin after another. */
+static void full_by_hand(int bins, int left, int full, int limit, double p, double *odds)
+{
+    if (bins == 1) { odds[full + (left >= limit)] += p; return; }
+    for (int n = 0; n <= left; n++) {
+        double q = 1.0 / bins, r = p * choose(left, n) * pow(q, n) * pow(1 - q, left - n);
+        full_by_hand(bins - 1, left - n, full + (n >= limit), limit, r, odds);
+    }
+}
+
+TEST(the_law_of_full_bins_is_the_multinomials)
+{
+    start();
+    for (int b = 1; b <= 4; b++)
+        for (int m = 1; m <= 13; m += 3)
+            for (int limit = 1; limit <= m + 1; limit++) {
+                double want[5] = { 0 }, sum = 0;
+                mcamp__full q;
+                full_by_hand(b, m, 0, limit, 1, want);
+                CHECK_STATUS(mcamp__full_init(&ctx, (size_t)b, (uint64_t)m, (uint64_t)limit, &q),
+                             MCAMP_OK);
+                for (int K = 0; K <= b; K++) {
+                    double got = (size_t)K < q.count ? q.odds[K] : q.tail;
+                    CHECK_LE(want[K] * (1 - 1e-12), got);
+                    sum += got;
+                }
+                CHECK_NEAR(sum, 1, 0.003 / m + 1e-7, 0);    /* Stirling's formula */
+                mcamp__full_free(&ctx, &q);
+            }
+}
+
+/* The mean of K is b P(Bin(m, 1/b) >= L), whatever the joint law is. */
+TEST(large_data_sets_have_the_binomials_mean)
+{
+    static const struct { size_t b; int m, limit; } at[] = {
+        { 100, 50000, 500 }, { 100, 50000, 560 }, { 100, 50000, 600 }, { 7, 3000, 400 },
+        { 64, 640, 1 }, { 64, 640, 25 } };
+    start();
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+        double p = 1.0 / (double)at[i].b, term, tail = 0, got = 0, sum = 0;
+        mcamp__full q;
+        term = lgamma(at[i].m + 1.0) - lgamma(at[i].limit + 1.0) -
+               lgamma(at[i].m - at[i].limit + 1.0) + at[i].limit * log(p) +
+               (at[i].m - at[i].limit) * log1p(-p);
+        term = exp(term);
+        for (int n = at[i].limit; n <= at[i].m; n++) {
+            tail += term;
+            term *= (at[i].m - n) * p / ((n + 1) * (1 - p));
+        }
+        CHECK_STATUS(mcamp__full_init(&ctx, at[i].b, (uint64_t)at[i].m, (uint64_t)at[i].limit, &q),
+                     MCAMP_OK);
+        for (size_t K = 0; K < q.count; K++) { got += (double)K * q.odds[K]; sum += q.odds[K]; }
+        CHECK_NEAR(got, (double)at[i].b * tail, 2e-5, 0);
+        CHECK_LE(1 - 1e-12, sum + q.tail);
+        CHECK_LE(sum, 1 + 2e-5);
+        CHECK_LE(q.tail, 1e-30);
+        mcamp__full_free(&ctx, &q);
+    }
+}
+
+/* ---- the bound ------------------------------------------------------------------- */
+
+/* H_{e^eps}(P||Q) of two mixtures of N((x, y), sigma^2) at integers, by the trapezoid rule. */
+enum { GRID = 9, MID = 4 };
+typedef struct mix { double w[GRID][GRID]; } mix;
+
+static double divergence(const mix *p, const mix *q, double sigma, double eps)
+{
+    double h = 0.2, reach = MID + 6 * sigma, sum = 0, ex[GRID], c = 0.5 / (sigma * sigma);
+    for (double x = -reach; x <= reach; x += h) {
+        for (int i = 0; i < GRID; i++) ex[i] = exp(-c * (x - i + MID) * (x - i + MID));
+        for (double y = -reach; y <= reach; y += h) {
+            double u = 0, v = 0;
+            for (int j = 0; j < GRID; j++) {
+                double ey = exp(-c * (y - j + MID) * (y - j + MID)), a = 0, b = 0;
+                for (int i = 0; i < GRID; i++) { a += p->w[i][j] * ex[i]; b += q->w[i][j] * ex[i]; }
+                u += a * ey;
+                v += b * ey;
+            }
+            if (u > exp(eps) * v) sum += u - exp(eps) * v;
+        }
+    }
+    return sum * h * h / (2 * PI * sigma * sigma);
+}
+
+/* The law of a bin's sum: `limit` of its members `set` at random, gradients +-1 by `sign`. */
+static void bin_sums(unsigned set, unsigned sign, int m, int limit, double *w)
+{
+    int size = 0, ways = 0;
+    for (int e = 0; e < m; e++) size += (int)(set >> e & 1);
+    memset(w, 0, GRID * sizeof *w);
+    for (unsigned kept = 0; kept < 1u << m; kept++) {
+        int n = 0, sum = 0;
+        if (kept & ~set) continue;
+        for (int e = 0; e < m; e++)
+            if (kept >> e & 1) { n++; sum += sign >> e & 1 ? 1 : -1; }
+        if (n != (size < limit ? size : limit)) continue;
+        w[MID + sum]++;
+        ways++;
+    }
+    for (int i = 0; i < GRID; i++) w[i] /= ways;
+}
+
+/* One round of each of two bins, m examples, all assignments. */
+static mix run_law(unsigned sign, int m, int limit)
+{
+    mix r;
+    memset(&r, 0, sizeof r);
+    for (unsigned in = 0; in < 1u << m; in++) {
+        double x[GRID], y[GRID];
+        bin_sums(in, sign, m, limit, x);
+        bin_sums(~in & ((1u << m) - 1), sign, m, limit, y);
+        for (int i = 0; i < GRID; i++)
+            for (int j = 0; j < GRID; j++) r.w[i][j] += x[i] * y[j] / (double)(1u << m);
+    }
+    return r;
+}
+
+/* The mean over the law of K of delta of modes 1 or 2 long, by the same rule. */
+static double bound_by_hand(int m, int limit, double sigma, double eps, int add)
+{
+    double odds[3] = { 0 }, sum = 0;
+    mix q;
+    full_by_hand(2, m, 0, limit, 1, odds);
+    memset(&q, 0, sizeof q);
+    q.w[MID][MID] = 1;
+    for (int K = 0; K <= 2; K++) {
+        mix p;
+        memset(&p, 0, sizeof p);
+        p.w[MID + 1 + (K > 0)][MID] = 0.5;
+        p.w[MID][MID + 1 + (K > 1)] = 0.5;
+        sum += odds[K] * (add ? divergence(&q, &p, sigma, eps) : divergence(&p, &q, sigma, eps));
+    }
+    return sum;
+}
+
+static double library_bound(uint64_t m, uint64_t limit, double sigma, double eps,
+                            mcamp_direction dir)
+{
+    static const double eye[4] = { 1, 0, 0, 1 };
+    mcamp_gram g;
+    mcamp_budget bud;
+    mcamp_answer a;
+    memset(&bud, 0, sizeof bud);
+    bud.direction = dir;
+    CHECK_STATUS(mcamp_gram_from_matrix(&ctx, eye, 2, &g), MCAMP_OK);
+    CHECK_STATUS(mcamp_gram_limit(&ctx, &g, m, limit), MCAMP_OK);
+    CHECK(mcamp_delta(&ctx, &g, sigma, eps, &bud, &a) >= 0);
+    CHECK(a.limit == limit && a.kind == MCAMP_KIND_INTERVAL);
+    mcamp_gram_free(&ctx, &g);
+    return a.delta_upper;
+}
+
+/* Data sets with the last example and without it: the worst of all signs stays below the
+ * bound, for as many others as the data set has examples and for one fewer.        */
+TEST(no_small_data_set_exceeds_the_bound)
+{
+    int tight = 0;
+    start();
+    for (int m = 1; m <= 3; m++)
+        for (int limit = 1; limit <= 2; limit++)
+            for (int i = 0; i < 2; i++) {
+                double sigma = i ? 1.7 : 1, eps = i ? 0.4 : 1.2, bound[2];
+                for (int add = 0; add < 2; add++) {
+                    bound[add] = library_bound((uint64_t)m, (uint64_t)limit, sigma, eps,
+                                               add ? MCAMP_ADD : MCAMP_REMOVE);
+                    CHECK_NEAR(bound[add], bound_by_hand(m, limit, sigma, eps, add), 0.01, 1e-7);
+                }
+                for (int others = m - 1; others <= m; others++)
+                    for (unsigned sign = 0; sign < 1u << (others + 1); sign++) {
+                        mix p = run_law(sign, others + 1, limit), q = run_law(sign, others, limit);
+                        double remove = divergence(&p, &q, sigma, eps);
+                        CHECK_LE(remove, bound[0] * 1.003);
+                        CHECK_LE(divergence(&q, &p, sigma, eps), bound[1] * 1.003);
+                        tight += remove > 0.3 * bound[0];
+                    }
+            }
+    CHECK(tight > 4);
+}
+
+/* ---- samples ------------------------------------------------------------------------ */
+
+/* delta(f) of two modes with the Gram matrix g, in the plane. */
+static double plane(const double *g, int f0, int f1, double sigma, double eps, int add)
+{
+    double h = 0.08, s2 = sigma * sigma, k0 = 1 + f0, k1 = 1 + f1, sum = 0;
+    double a = k0 * k0 * g[0] / s2, b = k0 * k1 * g[1] / s2, d = k1 * k1 * g[3] / s2;
+    double l0 = sqrt(a), l1 = b / l0, l2 = sqrt(d - l1 * l1);
+    for (double x = -13; x <= 13; x += h)
+        for (double y = -13; y <= 13; y += h) {
+            double rho = 0.5 * exp(l0 * x - a / 2) + 0.5 * exp(l1 * x + l2 * y - d / 2);
+            double v = add ? 1 - exp(eps) * rho : rho - exp(eps);
+            if (v > 0) sum += v * exp(-0.5 * (x * x + y * y));
+        }
+    return sum * h * h / (2 * PI);
+}
+
+static double planes(const double *g, int m, int limit, double sigma, double eps, int add)
+{
+    double odds[3] = { 0 };
+    full_by_hand(2, m, 0, limit, 1, odds);
+    return odds[0] * plane(g, 0, 0, sigma, eps, add) +
+           odds[1] * 0.5 * (plane(g, 1, 0, sigma, eps, add) + plane(g, 0, 1, sigma, eps, add)) +
+           odds[2] * plane(g, 1, 1, sigma, eps, add);
+}
+
+static const double GRAMS[3][4] = { { 1, 0.6, 0.6, 1.4 }, { 1, 0, 0, 2 }, { 1, 0.98, 0.98, 1 } };
+
+/* Every law of the samples: orders above 1 and 1, tilts, diagonal or not. */
+TEST(samples_have_the_mean_that_quadrature_says)
+{
+    int tilted = 0, shifted = 0;
+    start();
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 3; k++)
+            for (int add = 0; add < 2; add++) {
+                double sigma = k == 2 ? 1 : 2.5, eps = k == 1 ? 0.1 : 1, want;
+                mcamp_gram g;
+                mcamp__factor f;
+                mcamp__full full;
+                mcamp__sampler p;
+                mcamp__limited q;
+                mcamp_estimate e;
+                mcamp_direction dir = add ? MCAMP_ADD : MCAMP_REMOVE;
+                want = planes(GRAMS[i], 200, 103, sigma, eps, add);
+                CHECK_STATUS(mcamp_gram_from_matrix(&ctx, GRAMS[i], 2, &g), MCAMP_OK);
+                CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+                CHECK_STATUS(mcamp__full_init(&ctx, 2, 200, 103, &full), MCAMP_OK);
+                CHECK_STATUS(mcamp__limited_sampler(&ctx, &f, &full, sigma, eps, dir, &q, &p),
+                             MCAMP_OK);
+                if (add) shifted += q.shape[1] > 0;
+                else     tilted += q.shape[1] > 1;
+                mcamp__sampler_free(&ctx, &p);
+                mcamp__limited_free(&ctx, &q);
+                CHECK_STATUS(mcamp__limited_estimate(&ctx, &f, &full, sigma, eps, dir, 5, 256,
+                                                     1e-9, &e), MCAMP_OK);
+                CHECK_NEAR(e.value, want, 2e-3, 6.2 * e.std_error);
+                CHECK_LE(want * 0.998, e.upper);
+                CHECK_LE(e.std_error, 0.1 * want + 1e-12);
+                mcamp__full_free(&ctx, &full);
+                mcamp__factor_free(&ctx, &f);
+                mcamp_gram_free(&ctx, &g);
+            }
+    CHECK(tilted > 2 && shifted > 2);
+}
+
+static mcamp_claim claim_of(double sigma, double eps, double delta, mcamp_direction dir)
+{
+    mcamp_claim c;
+    memset(&c, 0, sizeof c);
+    c.sigma = sigma; c.eps = eps; c.delta = delta; c.beta = 1e-9; c.seed = 3;
+    c.direction = dir;
+    c.max_samples = 1u << 21;
+    return c;
+}
+
+TEST(true_claims_are_accepted_and_false_ones_refused)
+{
+    start();
+    for (int add = 0; add < 2; add++) {
+        double truth = planes(GRAMS[0], 200, 103, 1.5, 1, add);
+        mcamp_direction dir = add ? MCAMP_ADD : MCAMP_REMOVE;
+        mcamp_gram g;
+        mcamp_guarantee v;
+        mcamp_claim c = claim_of(1.5, 1, truth * 1.1, dir);
+        CHECK_STATUS(mcamp_gram_from_matrix(&ctx, GRAMS[0], 2, &g), MCAMP_OK);
+        CHECK_STATUS(mcamp_gram_limit(&ctx, &g, 200, 103), MCAMP_OK);
+        CHECK_STATUS(mcamp_verify(&ctx, &g, &c, &v), MCAMP_OK);
+        CHECK(v.accepted && v.samples > 0 && v.limit == 103 && v.examples == 200);
+        CHECK(v.adjacency == MCAMP_ADJACENT_PRESENCE && v.direction == dir);
+        c.delta = truth * 0.95;
+        CHECK(mcamp_verify(&ctx, &g, &c, &v) > 0 && !v.accepted);
+        c = claim_of(1.5, 1, truth * 1.1, MCAMP_BOTH);
+        if (add) CHECK(mcamp_verify(&ctx, &g, &c, &v) > 0 && !v.accepted && !v.add.samples);
+        mcamp_gram_free(&ctx, &g);
+    }
+}
+
+/* ---- the way from a problem to a run ------------------------------------------------- */
+
+enum { M = 60, B = 3, N = 6, D = 4, LIMIT = 24 };
+
+static mcamp_problem problem_of(uint64_t limit)
+{
+    mcamp_problem p;
+    memset(&p, 0, sizeof p);
+    p.strategy.kind = MCAMP_MECH_SQRT;
+    p.strategy.bands = 2;
+    p.rounds = N;
+    p.batches = B;
+    p.eps = 2;
+    p.delta = 1e-3;
+    if (limit) { p.examples = M; p.limit = limit; }
+    p.budget.max_samples = 1 << 17;
+    return p;
+}
+
+static size_t text_size;
+static char text[16384];
+
+static int put_text(void *user, const char *s, size_t n)
+{
+    (void)user;
+    if (text_size + n >= sizeof text) return 1;
+    memcpy(text + text_size, s, n);
+    text_size += n;
+    text[text_size] = 0;
+    return 0;
+}
+
+/* Tighter limits cost more, none costs what there is without; sigma as delta and eps say. */
+TEST(the_price_falls_with_the_limit)
+{
+    double last = 1e300;
+    mcamp_answer a, b;
+    start();
+    for (uint64_t limit = 18; limit <= 61; limit += 14) {
+        mcamp_problem p = problem_of(limit);
+        CHECK(mcamp_problem_sigma(&ctx, &p, &a) >= 0);
+        CHECK(a.sigma < last && a.limit == limit && a.examples == M);
+        last = a.sigma;
+        p.sigma = a.sigma;
+        CHECK(mcamp_problem_epsilon(&ctx, &p, &b) >= 0);
+        CHECK_NEAR(b.eps, 2, 0.02, 0);
+        CHECK(mcamp_problem_delta(&ctx, &p, &b) >= 0);
+        CHECK_NEAR(b.delta, 1e-3, 0.05, 0);
+    }
+    {
+        mcamp_problem p = problem_of(0);
+        CHECK(mcamp_problem_sigma(&ctx, &p, &b) >= 0);
+        CHECK_NEAR(b.sigma, last, 0.01, 0);
+    }
+}
+
+static mcamp_status open_run(const mcamp_guarantee *g, const mcamp_mech *mech, uint64_t limit,
+                             uint64_t room, mcamp_batch *batch, mcamp_noise *noise,
+                             mcamp_clip *clip, mcamp_session *s)
+{
+    static int64_t sum[D];
+    mcamp_batch_desc b;
+    mcamp_noise_desc z;
+    mcamp_clip_desc c;
+    mcamp_session_desc d;
+    memset(&b, 0, sizeof b); memset(&z, 0, sizeof z);
+    memset(&c, 0, sizeof c); memset(&d, 0, sizeof d);
+    b.law = MCAMP_BATCH_BINS;
+    b.examples = M; b.rounds = N; b.batches = B; b.limit = limit;
+    mcamp_key_insecure_test(3, &b.key);
+    z.mech = mech; z.sigma = g->sigma; z.clip_norm = 1; z.dim = D; z.key = b.key;
+    z.unit = MCAMP_NOISE_MEAN; z.batch = 20;
+    c.norm = 1; c.dim = D; c.max_examples = room;
+    CHECK_STATUS(mcamp_batch_init(&ctx, &b, batch), MCAMP_OK);
+    CHECK_STATUS(mcamp_noise_init(&ctx, &z, noise), MCAMP_OK);
+    CHECK_STATUS(mcamp_clip_init(&ctx, &c, clip), MCAMP_OK);
+    d.guarantee = g; d.batch = batch; d.noise = noise; d.clip = clip; d.run = 1; d.grid_sum = sum;
+    return mcamp_session_init(&ctx, &d, s);
+}
+
+static void close_run(mcamp_batch *batch, mcamp_noise *noise)
+{
+    mcamp_batch_free(&ctx, batch);
+    mcamp_noise_free(&ctx, noise);
+}
+
+TEST(a_run_keeps_the_limit_that_was_paid_for)
+{
+    mcamp_problem p = problem_of(LIMIT);
+    mcamp_guarantee g, back;
+    mcamp_mech_desc md;
+    mcamp_mech mech, again;
+    mcamp_writer w = { put_text, NULL };
+    mcamp_batch batch;
+    mcamp_noise noise;
+    mcamp_clip clip;
+    mcamp_session s;
+    mcamp_batch_size size;
+    size_t first[B][M], kept[B], out[M];
+    int cut = 0;
+    start();
+    CHECK_STATUS(mcamp_problem_certify(&ctx, &p, &g), MCAMP_OK);
+    CHECK(g.accepted && g.limit == LIMIT && g.adjacency == MCAMP_ADJACENT_PRESENCE);
+    memset(&md, 0, sizeof md);
+    md.kind = MCAMP_MECH_SQRT; md.bands = 2; md.n = N;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &md, &mech), MCAMP_OK);
+    /* words and record */
+    text_size = 0;
+    CHECK_STATUS(mcamp_report_guarantee(&g, MCAMP_REPORT_TEXT, &w), MCAMP_OK);
+    CHECK(strstr(text, "at most 24 in a batch") && strstr(text, "not: zeroed out"));
+    text_size = 0;
+    CHECK_STATUS(mcamp_report_guarantee(&g, MCAMP_REPORT_JSON, &w), MCAMP_OK);
+    CHECK(strstr(text, "\"limit\": 24") != NULL);
+    text_size = 0;
+    CHECK_STATUS(mcamp_record_write(&g, &mech, &w), MCAMP_OK);
+    CHECK_STATUS(mcamp_record_read(&ctx, text, text_size, &again, &back), MCAMP_OK);
+    CHECK(back.limit == LIMIT && back.examples == M);
+    CHECK_STATUS(mcamp_guarantee_repeat(&ctx, &again, &back, &back), MCAMP_OK);
+    CHECK(back.accepted && back.limit == LIMIT && back.remove.samples == g.remove.samples);
+    mcamp_mech_free(&ctx, &again);
+    /* runs */
+    CHECK_STATUS(open_run(&g, &mech, LIMIT, M, &batch, &noise, &clip, &s), MCAMP_OK);
+    CHECK_NEAR(mcamp_session_delta(&s), 1e-3 + s.guarantee.delta_num, 1e-12, 0);
+    for (uint64_t t = 0; t < N; t++) {
+        CHECK_STATUS(mcamp_batch_round(&ctx, &batch, t, out, M, &size), MCAMP_OK);
+        CHECK(size.kept <= LIMIT && (size.drawn <= LIMIT) == (size.kept == size.drawn));
+        cut += size.drawn > size.kept;
+        if (t < B) { kept[t] = size.kept; memcpy(first[t], out, sizeof out); continue; }
+        CHECK(size.kept == kept[t - B]);        /* for good */
+        CHECK(!memcmp(first[t - B], out, size.kept * sizeof *out));
+    }
+    CHECK(cut > 0);
+    close_run(&batch, &noise);
+    CHECK_STATUS(open_run(&g, &mech, LIMIT, LIMIT, &batch, &noise, &clip, &s), MCAMP_OK);
+    CHECK_NEAR(mcamp_session_delta(&s), 1e-3 + s.guarantee.delta_num, 1e-12, 0);
+    close_run(&batch, &noise);
+    for (int i = 0; i < 3; i++) {
+        static const uint64_t other[3] = { LIMIT + 1, LIMIT - 1, 0 };
+        CHECK_STATUS(open_run(&g, &mech, other[i], M, &batch, &noise, &clip, &s),
+                     MCAMP_E_MISMATCH);
+        CHECK(!strcmp(mcamp_last_error(&ctx).argument, "limit"));
+        close_run(&batch, &noise);
+    }
+    mcamp_mech_free(&ctx, &mech);
+}
+
+/* Who does not know the limit refuses it; so do arguments that make no sense. */
+TEST(a_limit_is_never_overlooked)
+{
+    mcamp_gram g;
+    mcamp_claim c = claim_of(2, 1, 0.1, MCAMP_BOTH);
+    mcamp_guarantee v;
+    mcamp_sampler_desc sd;
+    mcamp_sampler s;
+    mcamp_answer a[2];
+    mcamp_problem p = problem_of(LIMIT);
+    double eps[2] = { 0.5, 1 }, remove[2], add[2];
+    start();
+    CHECK_STATUS(mcamp_gram_from_matrix(&ctx, GRAMS[0], 2, &g), MCAMP_OK);
+    CHECK_STATUS(mcamp_gram_limit(&ctx, &g, 0, 5), MCAMP_E_SIZE);
+    CHECK_STATUS(mcamp_gram_limit(&ctx, &g, 5, 0), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_gram_limit(&ctx, NULL, 5, 5), MCAMP_E_REQUIRED);
+    CHECK(!g.limit);
+    CHECK_STATUS(mcamp_gram_limit(&ctx, &g, 200, 103), MCAMP_OK);
+    memset(&sd, 0, sizeof sd);
+    sd.direction = MCAMP_REMOVE; sd.sigma = 2; sd.eps = 1;
+    CHECK_STATUS(mcamp_verify_sampled(&ctx, &g, &c, &v), MCAMP_E_ARG);
+    CHECK(!strcmp(mcamp_last_error(&ctx).argument, "limit") && !v.accepted);
+    CHECK_STATUS(mcamp_sampler_init(&ctx, &g, &sd, &s), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_curve(&ctx, &g, 2, eps, 2, NULL, a), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_simulated_curve(&ctx, &g, 2, eps, 2, 1, 4, 0.01, remove, add), MCAMP_E_ARG);
+    mcamp_gram_free(&ctx, &g);
+    p.examples = 0;
+    CHECK_STATUS(mcamp_problem_verify(&ctx, &p, &v), MCAMP_E_SIZE);
+    p.examples = M;
+    p.limit = 0;
+    CHECK_STATUS(mcamp_problem_verify(&ctx, &p, &v), MCAMP_E_REQUIRED);
+}
+
+TEST_MAIN("limit",
+    T(the_law_of_full_bins_is_the_multinomials), T(large_data_sets_have_the_binomials_mean),
+    T(no_small_data_set_exceeds_the_bound), T(samples_have_the_mean_that_quadrature_says),
+    T(true_claims_are_accepted_and_false_ones_refused), T(the_price_falls_with_the_limit),
+    T(a_run_keeps_the_limit_that_was_paid_for), T(a_limit_is_never_overlooked))
