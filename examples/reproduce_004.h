@@ -2,7 +2,7 @@
 #ifndef REPRODUCE_004_H
 #define REPRODUCE_004_H
 
-#include "reproduce_frame.h"
+#include "reproduce_004_bands.h"
 
 #define DELTA_004 1e-6
 
@@ -450,6 +450,7 @@ TOOL_FN void run_004_f7(report *r)
     { "004-f6", "Structures of C and its inverse", "004, figure 6", 2, 2, run_004_f6, \
       OPTIMUM_BY }, \
     { "004-f7", "The tree and its decoders", "004, figure 7", 1, 1, run_004_f7, \
-      "least squares with all nodes, and with those known in time" },
+      "least squares with all nodes, and with those known in time" }, \
+    BAND_ITEMS_004
 
 #endif
