@@ -223,7 +223,7 @@ TOOL_FN void run_004_f4(report *r)
     set(r, "delta", "1e-6");
 }
 
-/* ---- table 2: eight matrices ------------------------------------------------------------------ */
+/* ---- table 2: eight matrices -------------------------------------------------------------- */
 
 typedef struct row_t2 {
     const char *name, *printed[5];      /* k = 1, (k, b), min-sep, (A), (B)      */
@@ -245,7 +245,8 @@ TOOL_FN void tree_t2(report *r, mcamp_ctx *ctx, row_t2 *o, band_of *s)
     (void)o;
     d.kind = MCAMP_MECH_TREE;
     d.n = wd.n = s->n;
-    if (did(r, ctx, mcamp_mech_init(ctx, &d, &s->m)) && did(r, ctx, mcamp_work_init(ctx, &wd, &w)) &&
+    if (did(r, ctx, mcamp_mech_init(ctx, &d, &s->m)) &&
+        did(r, ctx, mcamp_work_init(ctx, &wd, &w)) &&
         did(r, ctx, mcamp_work_error(ctx, &w, &s->m, NULL, &info)) &&
         did(r, ctx, mcamp_sens_fixed(ctx, &s->m, s->n / s->b, s->b, &v)))
         s->error = info.rmse * v.value;
@@ -336,7 +337,7 @@ TOOL_FN void run_004_t2(report *r)
     note(r, "MF [15] with equal column norms is not there: the library optimises equal norms for "
          "at most as many bands as rounds lie between participations.");
     if (r->f->quick) {
-        note(r, "Quick: n = 513, b = 85 instead of 2052, 342; the table's numbers are not compared.");
+        note(r, "Quick: n = 513, b = 85 instead of 2052, 342: the numbers are not compared.");
         trend(r, "errors rise: MF [15], 342 bands, equal norms, 128 bands, tree, DP-SGD",
               "004, table 2", row[0].error < row[1].error && row[1].error < row[2].error &&
               row[5].error < row[6].error, "%.4g, %.4g, %.4g, tree %.4g, %.4g", row[0].error,

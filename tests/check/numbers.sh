@@ -19,7 +19,7 @@ tool_[a-z]*.h:bad_use\(
 tool_audit.h:measured_text\(|"measured lower bound: epsilon|json_real\(j, "(epsilon_lower|delta)"
 tool_audit.h:epsilon = %g at this delta|"epsilon_certified"|at confidence %g
 tool_account.h:json_reals\(&j, "epsilon", c.x|json_real\(&j, "noise_ratio_at_least"
-reproduce_[a-z0-9]*.h:.
+reproduce_[a-z0-9_]*.h:.
 tool_svg.h:.'
 
 for f in examples/*.c examples/*.h; do
