@@ -331,8 +331,8 @@ TOOL_FN void run_000_f3a(report *r)
                       "%.2g%% %s", fabs(at4), at4 > 0 ? "better" : "worse"), at4 > 0 && at4 < 6,
                 "the two curves cross between 2 and 4 here; matrices with freely optimised "
                 "entries and columns of equal norm");
-        trend(r, "\"At epsilon = 16 [...] it is better to forgo the amplification scheme\" of "
-              "Poisson sampling", "000, figure 3(a)", poisson > none, "%.4g, without amplification %.4g",
+        trend(r, "\"At epsilon = 16 [...] it is better to forgo the amplification scheme\"",
+              "000, figure 3(a)", poisson > none, "Poisson %.4g, without amplification %.4g",
               poisson, none);
     }
     trend(r, "deterioration of Poisson from 8 on", "000, figure 3(a)", worse, "balls in bins is "
@@ -402,7 +402,7 @@ TOOL_FN void run_000_f8(report *r)
     note(r, "Banded C are Toeplitz here, optimised without amplification.");
 }
 
-/* ---- figure 4: how long the optimisation takes ------------------------------------------------ */
+/* ---- figure 4: how long the optimisation takes ------------------------------------------ */
 
 TOOL_FN void optimise_f4(report *r, size_t epochs, size_t b, size_t steps, double *rmse,
                          double *done, double *seconds)
