@@ -129,17 +129,18 @@ test-slow: ## the slow statistical tests, and all questions to the tool
 	@MCAMP_CLAIMS=all TEST_TIMEOUT=3600 BUILD=$(BUILD) JOBS=$(JOBS) \
 	sh tests/run.sh $(STATTESTS) tests/claims_test.sh
 
-# The state outlives the run: call it again, or with other parts, until nothing is missing.
-# Remove it after a change of what decides.
+# The state outlives the run: call it again, or with other parts, until nothing is missing;
+# with RERUN=again after a change of what decides.
 CAMPAIGN = $(BUILD)/campaign
 PART_OF  = $(subst /, ,$(or $(PART),1/1))
+COMMIT   = $(or $(shell git rev-parse --short HEAD 2>/dev/null),$(VERSION))
 
 $(CAMPAIGN)/campaign: tests/campaign/campaign.c mcamp.h tests/reference.h
 	@mkdir -p $(CAMPAIGN)
 	$(COMPILE) -o $@ $< $(LINK)
 
-campaign: $(CAMPAIGN)/campaign ## how often the verifier accepts, to tests/campaign.md (1 h; PART=1/40)
-	@i=$(word 1,$(PART_OF)); $< $(CAMPAIGN)/state $$((i - 1)) $(word 2,$(PART_OF))
+campaign: $(CAMPAIGN)/campaign ## how often the verifier accepts, to tests/campaign.md (15 min; PART=1/40)
+	@i=$(word 1,$(PART_OF)); $< $(CAMPAIGN)/state $$((i - 1)) $(word 2,$(PART_OF)) '$(COMMIT)' $(RERUN)
 	@$< $(CAMPAIGN)/state table >$(CAMPAIGN)/table; ok=$$?; \
 	cp $(CAMPAIGN)/table tests/campaign.md; tail -n 1 tests/campaign.md; exit $$ok
 

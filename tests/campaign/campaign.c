@@ -2,20 +2,28 @@
  * truth; where the truth is 3% beyond the claim; and with a margin.  The truth comes
  * from tests/reference.h, which shares nothing with the header.
  *
- *     campaign STATE PART PARTS     runs the jobs PART, PART + PARTS, .. that STATE lacks
+ *     campaign STATE PART PARTS [VERSION [again]]
+ *                                   runs the jobs PART, PART + PARTS, .. that STATE lacks;
+ *                                   again: those that were run on another version, too
  *     campaign STATE table          prints the table of what STATE holds
  *     campaign STATE count          prints the number of jobs
  *
  * A job is JOB trials of a question, each a decision with a seed of its own, at every beta
- * of the question.  STATE has a line for each finished job.                          */
+ * of the question.  STATE has a line for each finished job: question, job, trials, accepted
+ * at each beta, version; the last one of a job counts.  What a job counts is a function of
+ * the header, so a version that decides alike finds the same again.                    */
 #define MCAMP_STATIC
+#include "../../mcamp.h"
+/* Blocks are small, so that a decision costs little and looks at its samples often. */
+#undef MCAMP_BLOCK
+#define MCAMP_BLOCK 128
 #define MCAMP_IMPLEMENTATION
 #include "../../mcamp.h"
 #include "../reference.h"
 
 enum {
-    JOB = 5000, JOBS = 20, BETAS = 4,
-    SAMPLES = 2048, RARE_SAMPLES = 16384, WHOLE_SAMPLES = 2048,
+    JOB = 5000, JOBS = 20, BETAS = 4, CERTAIN_JOB = 5, VERSIONS = 16, VERSION_TEXT = 16,
+    SAMPLES = 512, RARE_SAMPLES = 8192, WHOLE_SAMPLES = 512,
     OWN_STREAM = 65536
 };
 
@@ -40,9 +48,9 @@ static const shape shapes[] = {
 };
 enum { IDENTITY, FEW, MANY, RARE, RARE_ADD, NSHAPES };
 
-typedef enum law { PLAIN, TILTED, COMMON, STICKY, WHOLE, LADDER } law;
+typedef enum law { PLAIN, TILTED, COMMON, STICKY, WHOLE, LADDER, CERTAIN } law;
 static const char *const law_name[] = { "plain", "tilted", "common", "common, sticky",
-                                        "verify", "ladder" };
+                                        "verify_sampled", "ladder", "verify" };
 static const char *const direction_name[] = { "both", "remove", "add" };
 
 /* One law (or whole claim) asked about one multiple of the truth. */
@@ -92,6 +100,8 @@ static void list_questions(void)
     add_questions(FEW, WHOLE, MCAMP_BOTH);
     add_questions(MANY, WHOLE, MCAMP_BOTH);
     add_questions(FEW, LADDER, MCAMP_BOTH);
+    /* accepted without samples: every decision is the same one */
+    add_question(IDENTITY, CERTAIN, MCAMP_BOTH, 1.03, 0, 2);
 }
 
 /* ---- one decision --------------------------------------------------------------- */
@@ -218,39 +228,65 @@ static int decide(const question *q, double beta, uint64_t seed)
     claim.direction = q->direction;
     if (q->law < WHOLE) return decide_law(q, &claim);
     if (q->law == LADDER) return decide_ladder(s, &claim);
-    if (mcamp_verify_sampled(&ctx, &s->gram, &claim, &out) < 0) exit(2);
+    if ((q->law == CERTAIN ? mcamp_verify : mcamp_verify_sampled)(&ctx, &s->gram, &claim, &out) < 0)
+        exit(2);
+    if (q->law == CERTAIN && out.samples) exit(2);
     return out.accepted;
 }
 
 /* ---- jobs and what is kept of them ------------------------------------------------- */
 
-typedef struct sums { double trials, accepted[BETAS]; int jobs; char done[JOBS]; } sums;
-static sums total[64];
+typedef struct sums { double trials, accepted[BETAS]; } sums;
+static sums job[64][JOBS];          /* trials 0: not run */
+static int version_of[64][JOBS];
+static char version[VERSIONS][VERSION_TEXT];
+static int versions;
+
+static int job_trials(const question *q) { return q->law == CERTAIN ? CERTAIN_JOB : JOB; }
+
+static int version_index(const char *text)
+{
+    int v = 0;
+    while (v < versions && strcmp(version[v], text)) v++;
+    if (v == VERSIONS) exit(2);
+    if (v == versions) strcpy(version[versions++], text);
+    return v;
+}
 
 static void load(const char *state)
 {
     FILE *f = fopen(state, "r");
     int i, k;
-    double n, hit[BETAS];
-    while (f && fscanf(f, "%d %d %lf %lf %lf %lf %lf\n", &i, &k, &n, &hit[0], &hit[1], &hit[2],
-                       &hit[3]) == 7) {
-        if (i < 0 || i >= count || k < 0 || k >= JOBS || total[i].done[k]) continue;
-        total[i].done[k] = 1;
-        total[i].jobs++;
-        total[i].trials += n;
-        for (int j = 0; j < BETAS; j++) total[i].accepted[j] += hit[j];
+    char text[VERSION_TEXT];
+    sums s;
+    while (f && fscanf(f, "%d %d %lf %lf %lf %lf %lf %15s\n", &i, &k, &s.trials, &s.accepted[0],
+                       &s.accepted[1], &s.accepted[2], &s.accepted[3], text) == 8) {
+        if (i < 0 || i >= count || k < 0 || k >= JOBS) exit(2);
+        job[i][k] = s;
+        version_of[i][k] = version_index(text);
     }
-    if (f) fclose(f);
+    if (f && (!feof(f) || fclose(f))) exit(2);
+}
+
+static sums total(int i)
+{
+    sums s = { 0, { 0 } };
+    for (int k = 0; k < JOBS; k++) {
+        s.trials += job[i][k].trials;
+        for (int j = 0; j < BETAS; j++) s.accepted[j] += job[i][k].accepted[j];
+    }
+    return s;
 }
 
 /* A single law looks at the same samples whatever beta is: what it refuses at one it
  * refuses at all that are smaller.                                                   */
-static void run_job(const char *state, int i, int k)
+static void run_job(const char *state, int i, int k, const char *text)
 {
     const question *q = &questions[i];
+    const int trials = job_trials(q);
     long hits[BETAS] = { 0 };
     FILE *f;
-    for (long t = 0; t < JOB; t++)
+    for (long t = 0; t < trials; t++)
         for (int j = q->first; j < BETAS; j += q->step) {
             uint64_t seed = ((uint64_t)i * JOBS + (uint64_t)k) * JOB + (uint64_t)t;
             int yes = decide(q, betas[j], q->law < WHOLE ? seed : seed * BETAS + (uint64_t)j);
@@ -258,19 +294,21 @@ static void run_job(const char *state, int i, int k)
             if (!yes && q->law < WHOLE) break;
         }
     f = fopen(state, "a");
-    if (!f || fprintf(f, "%d %d %d %ld %ld %ld %ld\n", i, k, (int)JOB, hits[0], hits[1], hits[2],
-                      hits[3]) < 0 || fclose(f)) exit(2);
+    if (!f || fprintf(f, "%d %d %d %ld %ld %ld %ld %s\n", i, k, trials, hits[0], hits[1],
+                      hits[2], hits[3], text) < 0 || fclose(f)) exit(2);
 }
 
 /* Single laws first. */
-static void run_jobs(const char *state, int part, int parts)
+static void run_jobs(const char *state, int part, int parts, const char *text, int again)
 {
     int number = 0;
     for (int whole = 0; whole < 2; whole++)
         for (int k = 0; k < JOBS; k++)
             for (int i = 0; i < count; i++)
                 if ((questions[i].law >= WHOLE) == whole && number++ % parts == part &&
-                    !total[i].done[k]) run_job(state, i, k);
+                    (!(job[i][k].trials > 0) ||
+                     (again && strcmp(version[version_of[i][k]], text))))
+                    run_job(state, i, k, text);
 }
 
 /* log P(Bin(n, p) >= k): terms from k on, which fall where it matters. */
@@ -295,12 +333,27 @@ static int print_row(const question *q, const sums *s, int j)
     const double hits = s->accepted[j];
     const double lp = power ? log_upper_tail(s->trials, s->trials - hits, 0.5)
                             : log_upper_tail(s->trials, hits, level);
-    const int bad = s->trials > 0 && lp < log(1e-9);
+    const int certain = q->law == CERTAIN;
+    const int bad = certain ? hits < s->trials : s->trials > 0 && lp < log(1e-9);
     printf("| %s | %s | %s | %.3f | %g | %.0f | %.0f | %.5f | %s%s |\n", shapes[q->shape].name,
            law_name[q->law], direction_name[q->direction], q->factor, betas[j], s->trials, hits,
-           s->trials > 0 ? hits / s->trials : 0, power ? ">= 1/2"
-           : q->direction == MCAMP_BOTH ? "<= beta/2" : "<= beta", bad ? ", FAILED" : "");
+           s->trials > 0 ? hits / s->trials : 0, certain ? "all" : power ? ">= 1/2" : q->direction == MCAMP_BOTH ? "<= beta/2" : "<= beta",
+           bad ? ", FAILED" : "");
     return bad;
+}
+
+/* How many jobs each version has run. */
+static void print_versions(void)
+{
+    for (int v = 0; v < versions; v++) {
+        int jobs = 0;
+        for (int i = 0; i < count; i++)
+            for (int k = 0; k < JOBS; k++)
+                jobs += job[i][k].trials > 0 && version_of[i][k] == v;
+        if (jobs) printf("%s %d of %d jobs on version %s", v ? "," : "\nRun:", jobs,
+                         count * JOBS, version[v]);
+    }
+    printf(".\n");
 }
 
 static int print_table(void)
@@ -313,18 +366,22 @@ static int print_table(void)
            "1e-9 checks.  A ladder begins at the sigma where the claim is at its null and has six\n"
            "rungs within 1e-4 of it; it counts as accepted if any of them is.  Single laws decide\n"
            "with at most %d samples (plain: %d), the same ones at every beta; whole claims and\n"
-           "rungs with %d a direction.\n\n"
+           "rungs with %d a direction.  Blocks have %d samples here, pilots of claims four blocks.  Of C = I\n"
+           "mcamp_verify accepts what is certain without samples, always alike: a hundred trials\n"
+           "stand for all; the rest it decides as mcamp_verify_sampled does.\n\n"
            "| shape | law | direction | claim / truth | beta | trials | accepted | rate | wanted "
            "|\n|---|---|---|---|---|---|---|---|---|\n", (int)SAMPLES,
-           (int)RARE_SAMPLES, (int)WHOLE_SAMPLES);
+           (int)RARE_SAMPLES, (int)WHOLE_SAMPLES, (int)MCAMP_BLOCK);
     for (int i = 0; i < count; i++)
         for (int j = questions[i].first; j < BETAS; j += questions[i].step) {
-            wrong += print_row(&questions[i], &total[i], j);
-            missing += total[i].trials < (double)JOB * JOBS;
+            const sums s = total(i);
+            wrong += print_row(&questions[i], &s, j);
+            missing += s.trials < (double)job_trials(&questions[i]) * JOBS;
             rows++;
         }
-    printf("\n%d cells; %d of them fail their exact binomial test at 1e-9; %d have fewer than "
-           "%d trials.\n", rows, wrong, missing, (int)JOB * JOBS);
+    printf("\n%d cells; %d of them fail their exact binomial test at 1e-9; %d lack "
+           "trials.\n", rows, wrong, missing);
+    print_versions();
     return wrong > 0;
 }
 
@@ -332,11 +389,11 @@ int main(int argc, char **argv)
 {
     list_questions();
     if (argc == 3 && !strcmp(argv[2], "count")) return printf("%d\n", JOBS * count) < 0;
-    if (argc < 3) return 2;
+    if (argc < 3 || (argc > 4 && strlen(argv[4]) >= VERSION_TEXT)) return 2;
     load(argv[1]);
     if (argc == 3) return print_table();
     if (mcamp_ctx_init(&ctx, NULL) < 0) return 2;
     for (int i = 0; i < NSHAPES; i++) prepare(i);
-    run_jobs(argv[1], atoi(argv[2]), atoi(argv[3]));
+    run_jobs(argv[1], atoi(argv[2]), atoi(argv[3]), argc > 4 ? argv[4] : "unknown", argc > 5);
     return 0;
 }
