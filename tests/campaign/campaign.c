@@ -16,7 +16,7 @@
 #include "../../mcamp.h"
 /* Blocks are small, so that a decision costs little and looks at its samples often. */
 #undef MCAMP_BLOCK
-#define MCAMP_BLOCK 128
+#define MCAMP_BLOCK 64
 #define MCAMP_IMPLEMENTATION
 #include "../../mcamp.h"
 #include "../reference.h"
