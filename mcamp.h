@@ -6338,7 +6338,7 @@ MCAMP__PRIV void mcamp__rows_apply(const mcamp_mech *m, double *x, size_t n, int
 MCAMP__PRIV void mcamp__mech_apply(const mcamp_mech *m, double *x, size_t n, int op)
 {
     int first = op == 0 || op == (MCAMP__OP_SOLVE | MCAMP__OP_TRANS);
-    for (int pass = 0; pass < 2; pass++) {
+    for (int pass = 0; ; pass++) {
         if (m->scale && pass == !first) {
             for (size_t j = 0; j < n; j++)
                 x[j] = op & MCAMP__OP_SOLVE ? x[j] / m->scale[j] : x[j] * m->scale[j];
@@ -6453,7 +6453,7 @@ MCAMP__PRIV bool mcamp__sens_first_is_worst(const mcamp_mech *m, size_t b, bool 
     if (m->scale && mcamp__rising(m->scale, m->n)) return false;
     if (any) return true;
     if (m->form == MCAMP_FORM_BLT) return !mcamp__any_negative(m->omega, m->buffers);
-    return m->bands <= b || !mcamp__rising(m->coef + b, m->bands - b);
+    return !mcamp__rising(m->coef + b, m->bands - b);
 }
 
 /* |sum of columns 0, b, .., (k-1) b|^2 of a Toeplitz form, all entries >= 0. */
@@ -6462,7 +6462,7 @@ MCAMP__PRIV double mcamp__sens_first(const mcamp_mech *m, size_t k, size_t b, do
     mcamp__sum acc = { 0, 0 };
     double *c = y + m->n;
     mcamp__mech_coefs(m, 0, m->n, c);
-    for (size_t e = 0, j = 0; e < k && j < m->n; e++) {
+    for (size_t e = 0, j = 0; e < k; e++) {
         double s = m->scale ? m->scale[j] : 1.0;
         mcamp__axpy(s, c, y + j, mcamp__zmin(m->n - j, m->bands));
         if (b >= m->n - j) break;
@@ -6610,7 +6610,7 @@ MCAMP_API mcamp_status mcamp_sens_minsep(mcamp_ctx *ctx, const mcamp_mech *mech,
     mcamp_status st = mcamp__sens_begin(ctx, mech, k, b, out, &work);
     bool exact = true;
     if (st < 0) return st;
-    if (mech->bands <= b || k == 1 || b >= mech->n) {   /* Algorithm 5; one column */
+    if (mech->bands <= b || k == 1) {   /* Algorithm 5; one column */
         st = mcamp__mech_norms(ctx, mech, work, NULL);
         for (size_t j = 0; j < mech->n; j++) work[j] *= work[j];
         if (st == MCAMP_OK)
@@ -10863,8 +10863,7 @@ MCAMP__PRIV void mcamp__blob_body(mcamp_vecset vs, mcamp_noise *into, const mcam
     for (size_t i = 0; i < words; i++) {
         if (i % 128 == 0) mcamp__word_group(vs, hide, 0, i / 128, mask);
         if (to) mcamp__put64(to + 8 * i, mcamp__state_word(m, i) ^ mask[i % 128]);
-        else if (into)
-            mcamp__set_state_word(into, i, mcamp__get64(from + 8 * i) ^ mask[i % 128]);
+        else mcamp__set_state_word(into, i, mcamp__get64(from + 8 * i) ^ mask[i % 128]);
     }
     mcamp_wipe(mask, sizeof mask);
 }

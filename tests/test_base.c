@@ -323,6 +323,133 @@ TEST(root_finder_converges_from_any_bracket)
     CHECK(r.steps < 40);        /* log2(8e9) = 33 */
 }
 
+/* ---- objects that are none ----------------------------------------------------------- */
+
+#undef mcamp_ctx_init           /* the header's own, which takes no descriptor */
+
+#define REFUSED(c, call, status, name) do { \
+        CHECK_STATUS(call, status); \
+        if (mcamp__ctx_ok(c)) CHECK(!strcmp(mcamp_last_error(c).argument, name)); \
+    } while (0)
+
+/* What every function of the core says to a context (c), and to objects, that were never
+ * made.  none: E_ARG without a context, otherwise the first object is missing.     */
+static void ask_for_nothing(mcamp_ctx *c, mcamp_status none, mcamp_status empty)
+{
+    mcamp_mech m;
+    mcamp_gram g;
+    mcamp_sampler s;
+    mcamp_noise z;
+    mcamp_batch b;
+    mcamp_clip k;
+    mcamp_session r;
+    mcamp_key key;
+    mcamp_sens sens;
+    double x = 7;
+    size_t n = 7;
+    static mcamp_tally t;
+    memset(&m, 0, sizeof m); memset(&g, 0, sizeof g); memset(&s, 0, sizeof s);
+    memset(&z, 0, sizeof z); memset(&b, 0, sizeof b); memset(&k, 0, sizeof k);
+    memset(&r, 0, sizeof r); memset(&key, 0, sizeof key);
+    REFUSED(c, mcamp_gauss_delta(c, 1, 1, 1, NULL), none, "delta");
+    REFUSED(c, mcamp_gauss_epsilon(c, 1, 1, 1e-5, NULL), none, "eps");
+    REFUSED(c, mcamp_gauss_sigma(c, 1, 1, 1e-5, NULL), none, "sigma");
+    REFUSED(c, mcamp_mech_init(c, NULL, &m), none, "desc");
+    REFUSED(c, mcamp_mech_column(c, &m, 0, &x), empty, "mech");
+    REFUSED(c, mcamp_mech_mul(c, &m, &x, &x), empty, "mech");
+    REFUSED(c, mcamp_mech_solve(c, &m, &x, &x), empty, "mech");
+    REFUSED(c, mcamp_mech_max_norm(c, &m, &x), empty, "mech");
+    REFUSED(c, mcamp_sens_fixed(c, &m, 1, 1, &sens), empty, "mech");
+    REFUSED(c, mcamp_sens_minsep(c, NULL, 1, 1, &sens), empty, "mech");
+    REFUSED(c, mcamp_gram_init(c, &m, 1, &g), empty, "mech");
+    REFUSED(c, mcamp_gram_from_matrix(c, NULL, 1, &g), none, "g");
+    REFUSED(c, mcamp_sampler_init(c, &g, NULL, &s), none, "gram");
+    REFUSED(c, mcamp_sampler_run(c, &s, 1, 0, 1, &t), none, "sampler");
+    REFUSED(c, mcamp_sampler_run(c, NULL, 1, 0, 1, &t), none, "sampler");
+    REFUSED(c, mcamp_tally_merge(c, NULL, &t), none, "tally");
+    REFUSED(c, mcamp_tally_merge(c, &t, NULL), none, "tally");
+    REFUSED(c, mcamp_verify_sampled(c, &g, NULL, NULL), none, "gram");
+    REFUSED(c, mcamp_key_random(c, NULL, NULL), none, "key");
+    REFUSED(c, mcamp_key_init(c, NULL, 32, &key), none, "bytes");
+    REFUSED(c, mcamp_key_derive(c, NULL, 1, &key), none, "key");
+    REFUSED(c, mcamp_noise_bytes(c, NULL, &n), none, "desc");
+    REFUSED(c, mcamp_noise_init(c, NULL, &z), none, "desc");
+    REFUSED(c, mcamp_noise_next(c, &z, 0, 1, NULL), empty, "noise");
+    REFUSED(c, mcamp_noise_from_grid(c, NULL, NULL, 1, &x), empty, "noise");
+    REFUSED(c, mcamp_noise_replay(c, &z, 0, 0, 1, &x), empty, "noise");
+    REFUSED(c, mcamp_noise_save(c, &z, NULL, 0, &n), empty, "noise");
+    REFUSED(c, mcamp_noise_load(c, NULL, &x, 8), empty, "noise");
+    REFUSED(c, mcamp_batch_init(c, NULL, &b), none, "desc");
+    REFUSED(c, mcamp_batch_round(c, &b, 0, &n, 1, NULL), empty, "batch");
+    REFUSED(c, mcamp_batch_cut_probability(c, NULL, &x), empty, "batch");
+    REFUSED(c, mcamp_batch_cut_delta(c, &b, 1, &x), empty, "batch");
+    REFUSED(c, mcamp_clip_init(c, NULL, &k), none, "desc");
+    REFUSED(c, mcamp_clip_begin(c, &k), empty, "clip");
+    REFUSED(c, mcamp_clip_add(c, NULL, NULL, 1, &x), none, "pieces");
+    REFUSED(c, mcamp_clip_add_grid(c, NULL, NULL, 1, NULL), none, "pieces");
+    REFUSED(c, mcamp_guarantee_unamplified(c, NULL, MCAMP_BATCH_BINS, 1, 1, 1e-5, NULL), none,
+            "mech");
+    REFUSED(c, mcamp_guarantee_unamplified(c, &m, MCAMP_BATCH_BINS, 1, 1, 1e-5, NULL), empty,
+            "mech");
+    REFUSED(c, mcamp_session_init(c, NULL, &r), none, "desc");
+    REFUSED(c, mcamp_session_begin(c, &r, 0, &n, 1, NULL), empty, "session");
+    REFUSED(c, mcamp_session_add(c, NULL, 0, NULL, 1), empty, "session");
+    REFUSED(c, mcamp_session_add(c, &r, MCAMP_NOBODY, NULL, 1), empty, "session");
+    REFUSED(c, mcamp_session_skip(c, &r, 0), empty, "session");
+    REFUSED(c, mcamp_session_end(c, &r, &x), empty, "session");
+    REFUSED(c, mcamp_session_end_float(c, NULL, NULL), empty, "session");
+    REFUSED(c, mcamp_session_end_bf16(c, &r, NULL), empty, "session");
+    REFUSED(c, mcamp_session_share(c, &r, NULL, 0, &n), empty, "session");
+    REFUSED(c, mcamp_session_merge(c, &r, NULL, NULL, 0), empty, "session");
+    REFUSED(c, mcamp_session_save(c, NULL, NULL, 0, &n), empty, "session");
+    REFUSED(c, mcamp_session_load(c, &r, NULL, 0), empty, "session");
+    CHECK(x >= 7 && x <= 7 && n == 7 && !m.magic && !g.magic && !s.impl && !z.magic && !b.magic);
+    CHECK(!k.magic && !r.magic && !mcamp_key_id(&key));
+    mcamp_mech_free(c, &m); mcamp_mech_free(c, NULL);
+    mcamp_gram_free(c, &g); mcamp_gram_free(c, NULL);
+    mcamp_sampler_free(c, &s); mcamp_sampler_free(c, NULL);
+    mcamp_noise_free(c, &z); mcamp_noise_free(c, NULL);
+    mcamp_batch_free(c, &b); mcamp_batch_free(c, NULL);
+}
+
+/* Without a context, with one of zeros, with one that failed; and with a good one. */
+TEST(nothing_is_made_of_nothing)
+{
+    mcamp_ctx c;
+    mcamp_ctx_desc d;
+    memset(&c, 0, sizeof c);
+    ask_for_nothing(NULL, MCAMP_E_ARG, MCAMP_E_ARG);
+    ask_for_nothing(&c, MCAMP_E_ARG, MCAMP_E_ARG);
+    memset(&d, 0, sizeof d);
+    d.end_canary = 1;
+    CHECK_STATUS(mcamp_ctx_init(&c, &d), MCAMP_E_CANARY);
+    ask_for_nothing(&c, MCAMP_E_ARG, MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_ctx_init(&c, NULL), MCAMP_OK);
+    ask_for_nothing(&c, MCAMP_E_REQUIRED, MCAMP_E_ARG);
+}
+
+/* What has no status answers with what claims nothing. */
+TEST(answers_about_nothing_claim_nothing)
+{
+    static mcamp_tally t;
+    mcamp_noise z;
+    mcamp_batch b;
+    mcamp_session s;
+    memset(&z, 0, sizeof z); memset(&b, 0, sizeof b); memset(&s, 0, sizeof s);
+    CHECK(mcamp__isnan(mcamp_tally_mean(NULL)) && mcamp__isnan(mcamp_tally_mean(&t)));
+    CHECK(mcamp__isnan(mcamp_tally_std_error(NULL)) && mcamp__isnan(mcamp_tally_std_error(&t)));
+    CHECK(mcamp_tally_upper(NULL, 0.1) >= 1 && mcamp_tally_upper(&t, 0.1) >= 1);
+    CHECK(mcamp_tally_lower(NULL, 0.1) <= 0 && mcamp_tally_lower(&t, 0.1) <= 0);
+    CHECK(mcamp_noise_delta(NULL, 1) > DBL_MAX && mcamp_noise_delta(&z, 1) > DBL_MAX);
+    CHECK(!mcamp_noise_step(NULL) && !mcamp_noise_step(&z));
+    CHECK(!mcamp_batch_largest(NULL) && !mcamp_batch_largest(&b));
+    CHECK(mcamp_session_delta(NULL) >= 1 && mcamp_session_delta(&s) >= 1);
+    CHECK(!mcamp_session_guarantee(NULL) && !mcamp_session_guarantee(&s));
+    CHECK(!mcamp_key_id(NULL) && !mcamp_last_error(NULL).argument);
+    mcamp_key_insecure_test(1, NULL);
+    mcamp_key_wipe(NULL);
+}
+
 TEST_MAIN("base",
     T(every_status_has_its_own_text),
     T(context_refuses_bad_descriptors),
@@ -337,4 +464,6 @@ TEST_MAIN("base",
     T(sizes_are_checked),
     T(compensated_sum_keeps_what_a_plain_sum_loses),
     T(log_space_helpers_at_their_edges),
-    T(root_finder_converges_from_any_bracket))
+    T(root_finder_converges_from_any_bracket),
+    T(nothing_is_made_of_nothing),
+    T(answers_about_nothing_claim_nothing))

@@ -654,6 +654,21 @@ TEST(cuts_are_priced)
     CHECK_LE(30 * tail(1001, 0.03, 71), p);
     CHECK_LE(p, 48 * tail(1001, 0.03, 71));
     mcamp_batch_free(&ctx, &b);
+    d = desc_of(MCAMP_BATCH_MINSEP, 1000, 30, 10);
+    d.limit = 600;                      /* of all, not of a group */
+    b = open_batch(&d);
+    CHECK_STATUS(mcamp_batch_cut_probability(&ctx, &b, &p), MCAMP_OK);
+    CHECK_LE(30 * tail(1001, d.q, 601), p);
+    CHECK_LE(p, 48 * tail(1001, d.q, 601));
+    mcamp_batch_free(&ctx, &b);
+    for (int more = 0; more < 2; more++) {      /* a size that is known */
+        d = desc_of(MCAMP_BATCH_FIXED, 100, 20, 5);
+        d.limit = d.size - 1 + (uint64_t)more;
+        b = open_batch(&d);
+        CHECK_STATUS(mcamp_batch_cut_probability(&ctx, &b, &p), MCAMP_OK);
+        CHECK_NEAR(p, more ? 0 : 1, 0, 0);
+        mcamp_batch_free(&ctx, &b);
+    }
 }
 
 /* H_{e^eps} of (N(s,0) + N(0,s))/2 over (N(t,0) + N(0,t))/2, variances 1, on a grid. */
@@ -719,6 +734,8 @@ TEST(bad_descriptors_are_refused)
     REFUSE((d.examples = 103, d.size = 21), MCAMP_E_ARG);
     good = desc_of(MCAMP_BATCH_MINSEP, 100, 20, 5);
     REFUSE(d.rounds = UINT64_C(1) << 33, MCAMP_E_SIZE);
+    good = desc_of(MCAMP_BATCH_BINS, 100, 20, 5);
+    REFUSE(d.batches = UINT64_MAX, MCAMP_E_SIZE);
 #undef REFUSE
     CHECK_STATUS(mcamp_batch_init(&ctx, NULL, &b), MCAMP_E_REQUIRED);
     CHECK_STATUS(mcamp_batch_init(&ctx, &good, NULL), MCAMP_E_REQUIRED);

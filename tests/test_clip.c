@@ -487,6 +487,14 @@ TEST(bad_arguments_are_refused)
     t.n = 1;
     CHECK_STATUS(mcamp_clip_add(&ctx, &k, &t, 1, sum), MCAMP_E_SIZE);
     CHECK_STATUS(mcamp_clip_begin(&ctx, NULL), MCAMP_E_ARG);
+    {   /* a factor without digits, on a grid: nothing is added */
+        double far = 1.7e308;
+        int64_t whole = 3;
+        mcamp_tensor one = doubles(&far, 1);
+        mcamp_clip coarse = open_clip(2, 1, 5, 1, false);
+        CHECK_STATUS(mcamp_clip_add_grid(&ctx, &coarse, &one, 1, &whole), MCAMP_OK);
+        CHECK(whole == 3 && coarse.added == 1 && coarse.clipped == 1);
+    }
     f = mcamp__clip_factor(2, 1);
     CHECK_LE(f, 0.5);
     CHECK_LE(0.5 - 1e-15, f);

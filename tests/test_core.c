@@ -53,6 +53,12 @@ TEST(tallies_round_up_and_carry)
     CHECK(mcamp__u128_add(&hi, &lo, 0, 1) && hi == 1 && lo == 0);
     hi = UINT64_MAX; lo = UINT64_MAX;
     CHECK(!mcamp__u128_add(&hi, &lo, 0, 1));
+    mcamp__tally_add(&t, 0);            /* one sample tells nothing, a full sum even less */
+    CHECK(mcamp_tally_std_error(&t) > DBL_MAX && mcamp_tally_upper(&t, 0.01) >= 1);
+    for (size_t i = 0; i < MCAMP_TALLY_BINS; i++) t.hi[i] = t.lo[i] = UINT64_MAX;
+    mcamp__tally_add(&t, 0);
+    CHECK(t.poisoned == 1 && mcamp_tally_upper(&t, 0.01) >= 1);
+    t = new_tally();
     for (int i = 0; i < 1000; i++) mcamp__tally_add(&t, log(0.3));
     CHECK_NEAR(mcamp_tally_mean(&t), 0.3, 1e-15, 0);
     CHECK_LE(mcamp_tally_std_error(&t), 0.3 * 0.1 / sqrt(1000.0));
@@ -347,6 +353,17 @@ TEST(one_batch_is_the_gaussian_mechanism)
     CHECK_STATUS(mcamp_delta(&ctx, &g, 10, 4, NULL, &a), MCAMP_OK);
     CHECK_NEAR(a.delta, 4.600708002231559e-10, 1e-12, 0);
     CHECK(a.remove.exact && a.add.exact);
+    {   /* nor is there anything to sample */
+        mcamp_guarantee s;
+        mcamp_claim c;
+        memset(&c, 0, sizeof c);
+        c.sigma = 24.579168205511 * (1 - 1e-9); c.eps = 1; c.delta = 1e-5; c.beta = 0.01;
+        CHECK_STATUS(mcamp_verify_sampled(&ctx, &g, &c, &s), MCAMP_Q_REFUSED);
+        CHECK(!s.accepted && !s.samples);
+        c.sigma = 24.579168205511 * (1 + 1e-9);
+        CHECK_STATUS(mcamp_verify_sampled(&ctx, &g, &c, &s), MCAMP_OK);
+        CHECK(s.accepted && !s.samples);
+    }
     CHECK_STATUS(mcamp_gauss_epsilon(&ctx, 30, g.max_norm, 1e-15, &want), MCAMP_OK);
     CHECK_STATUS(mcamp_epsilon(&ctx, &g, 30, 1e-15, NULL, &a), MCAMP_OK);
     CHECK_NEAR(a.eps, want, 1e-12, 0);
@@ -513,6 +530,49 @@ TEST(bad_arguments_are_named_and_touch_nothing)
     mcamp_gram_free(&ctx, &g);
 }
 
+TEST(samplers_refuse_by_name)
+{
+    static mcamp_tally t;
+    mcamp_gram g;
+    mcamp_sampler_desc good, d;
+    mcamp_sampler s;
+    gram_of(MCAMP_MECH_IDENTITY, 0, 4, 2, &g);
+    memset(&good, 0, sizeof good);
+    memset(&s, 0, sizeof s);
+    good.sigma = good.eps = 1;
+    good.direction = MCAMP_REMOVE;
+#define REFUSE(change, status, name) \
+    do { d = good; change; CHECK_STATUS(mcamp_sampler_init(&ctx, &g, &d, &s), status); \
+         CHECK(!strcmp(mcamp_last_error(&ctx).argument, name) && !s.impl); } while (0)
+    REFUSE(d.start_canary = 1, MCAMP_E_CANARY, "desc");
+    REFUSE(d.end_canary = 1, MCAMP_E_CANARY, "desc");
+    REFUSE(d.sigma = 0, MCAMP_E_ARG, "sigma");
+    REFUSE(d.sigma = mcamp__nan(), MCAMP_E_NONFINITE, "sigma");
+    REFUSE(d.eps = -1, MCAMP_E_ARG, "eps");
+    REFUSE(d.direction = MCAMP_BOTH, MCAMP_E_REQUIRED, "direction");
+    REFUSE(d.direction = (mcamp_direction)3, MCAMP_E_REQUIRED, "direction");
+    REFUSE(d.order = (size_t)1 << 40, MCAMP_E_ARG, "order");
+    REFUSE(d.stickiness = -0.1, MCAMP_E_ARG, "stickiness");
+    REFUSE(d.method = MCAMP_METHOD_EXACT, MCAMP_E_ARG, "method");
+    REFUSE(d.method = (mcamp_method)77, MCAMP_E_ARG, "method");
+    REFUSE((d.direction = MCAMP_ADD, d.method = MCAMP_METHOD_TILTED), MCAMP_E_ARG, "method");
+#undef REFUSE
+    CHECK_STATUS(mcamp_sampler_init(&ctx, &g, NULL, &s), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_sampler_init(&ctx, &g, &good, NULL), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_sampler_init(&ctx, &g, &good, &s), MCAMP_OK);
+    CHECK_STATUS(mcamp_sampler_run(&ctx, &s, 1, 0, 1, NULL), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_sampler_run(&ctx, &s, 1, 0, 0, &t), MCAMP_E_SIZE);
+    CHECK_STATUS(mcamp_sampler_run(&ctx, &s, 1, 0, UINT64_MAX / 2, &t), MCAMP_E_SIZE);
+    CHECK_STATUS(mcamp_sampler_run(&ctx, &s, 1, UINT64_MAX, 1, &t), MCAMP_E_SIZE);
+    CHECK(!t.count);
+    ctx.parallel = mcamp_parallel_threads(2);
+    ctx.parallel.width = 0;             /* of no threads: one */
+    CHECK_STATUS(mcamp_sampler_run(&ctx, &s, 1, 0, 2, &t), MCAMP_OK);
+    CHECK(t.count == 2 * MCAMP_BLOCK && !t.poisoned);
+    mcamp_sampler_free(&ctx, &s);
+    mcamp_gram_free(&ctx, &g);
+}
+
 typedef struct fault_case {
     mcamp_gram *g;
     mcamp_answer a;
@@ -528,6 +588,24 @@ static mcamp_status fault_run(mcamp_ctx *c, void *user)
                     : mcamp_delta(c, f->g, 12.3, 1, NULL, &f->a);
 }
 
+static mcamp_status sampler_work(mcamp_ctx *c, void *user)
+{
+    static mcamp_tally t;
+    mcamp_sampler s;
+    mcamp_sampler_desc d;
+    mcamp_status st;
+    memset(&d, 0, sizeof d);
+    memset(&t, 0, sizeof t);
+    d.sigma = d.eps = 1;
+    d.direction = MCAMP_REMOVE;
+    st = mcamp_sampler_init(c, (const mcamp_gram *)user, &d, &s);
+    if (st < 0) return st;
+    st = mcamp_sampler_run(c, &s, 1, 0, 1, &t);
+    CHECK(st == MCAMP_OK ? t.count == MCAMP_BLOCK : !t.count);
+    mcamp_sampler_free(c, &s);
+    return st;
+}
+
 TEST(every_allocation_may_fail)
 {
     mcamp_gram g;
@@ -538,6 +616,10 @@ TEST(every_allocation_may_fail)
         f.g = &g; f.which = which;
         mt_all_faults("core", fault_run, &f);
     }
+    mt_all_faults("sampler", sampler_work, &g);
+    mcamp_gram_free(&ctx, &g);
+    gram_of(MCAMP_MECH_IDENTITY, 0, 4, 2, &g);
+    mt_all_faults("sampler of C = I", sampler_work, &g);
     mcamp_gram_free(&ctx, &g);
 }
 
@@ -584,5 +666,6 @@ TEST_MAIN("core",
     T(certified_sigma_is_never_too_small),
     T(without_samples_there_is_still_the_unamplified_bound),
     T(bad_arguments_are_named_and_touch_nothing),
+    T(samplers_refuse_by_name),
     T(every_allocation_may_fail),
     T(the_user_can_stop_it))

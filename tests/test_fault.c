@@ -61,6 +61,28 @@ TEST(strategies_and_grams_survive_every_failed_allocation)
     CHECK(mt_all_faults("banded", gram_of, &d) > 0);
 }
 
+static mcamp_status factor_of(mcamp_ctx *c, void *user)
+{
+    mcamp_gram g;
+    mcamp__factor f;
+    mcamp_status st = mcamp_gram_from_matrix(c, (const double *)user, 70, &g);
+    if (st < 0) return st;
+    st = mcamp__factor_init(c, &g, &f);
+    if (st >= 0) mcamp__factor_free(c, &f);
+    mcamp_gram_free(c, &g);
+    return st;
+}
+
+/* A root in blocks has memory of its own. */
+TEST(roots_of_large_grams_survive_every_failed_allocation)
+{
+    static double g[70 * 70];
+    for (int i = 0; i < 70; i++)
+        for (int j = 0; j < 70; j++) g[70 * i + j] = i == j ? 2 : 1.0 / (1 + abs(i - j));
+    CHECK(mt_all_faults("root", factor_of, g) > 0);
+}
+
 TEST_MAIN("fault",
     T(counts_fails_and_notices_misuse),
-    T(strategies_and_grams_survive_every_failed_allocation))
+    T(strategies_and_grams_survive_every_failed_allocation),
+    T(roots_of_large_grams_survive_every_failed_allocation))

@@ -224,6 +224,10 @@ TEST(bad_arguments_are_refused_and_outputs_kept)
     CHECK_STATUS(mcamp_gauss_sigma(&ctx, 0, 1, 1e-5, &x), MCAMP_E_ARG);
     CHECK_STATUS(mcamp_gauss_sigma(&ctx, 1, inf, 1e-5, &x), MCAMP_E_NONFINITE);
     CHECK_STATUS(mcamp_gauss_sigma(&ctx, 1, 1, 2, &x), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_gauss_epsilon(&ctx, 1e-80, 1e80, 0.1, &x), MCAMP_E_INFEASIBLE);
+    CHECK_STATUS(mcamp_gauss_sigma(&ctx, 1e-100, 700, 1e-3, &x), MCAMP_E_INFEASIBLE);
+    CHECK_STATUS(mcamp_gauss_sigma(&ctx, 1e100, 0, 1e-3, &x), MCAMP_E_INFEASIBLE);
+    CHECK_STATUS(mcamp_gauss_sigma(&ctx, 1, 1, 2, &x), MCAMP_E_ARG);
     CHECK_NEAR(x, 77, 0, 0);
     CHECK(!strcmp(mcamp_last_error(&ctx).argument, "delta"));
     CHECK_STATUS(mcamp_gauss_delta(&ctx, 1, 0, 1, &x), MCAMP_OK);
@@ -232,6 +236,10 @@ TEST(bad_arguments_are_refused_and_outputs_kept)
     CHECK_NEAR(x, 0, 0, 0);
     CHECK_STATUS(mcamp_gauss_epsilon(&ctx, 10, 1, 0.5, &x), MCAMP_OK);
     CHECK_NEAR(x, 0, 0, 0);
+    for (double d = 1e-9; d < 1; d *= 7) {      /* eps = 0: delta = 2 Phi(mu/2) - 1 */
+        CHECK_STATUS(mcamp_gauss_sigma(&ctx, 1, 0, d, &x), MCAMP_OK);
+        CHECK_NEAR(erf(0.5 / x * 0.70710678118654752440), d, 1e-12, 0);
+    }
 }
 
 static const mt_case cases[] = {

@@ -104,7 +104,31 @@ TEST(sigma_out_of_reach_is_refused)
     mcamp_gram_free(&ctx, &g);
 }
 
+/* Products of weights of any size; the heaviest index where rounding led to none. */
+TEST(draws_do_not_leave_the_numbers)
+{
+    double w[5] = { 0, 2, 7, 0, 3 };
+    mcamp__tuple p;
+    mcamp__draw d;
+    memset(&p, 0, sizeof p);
+    memset(&d, 0, sizeof d);
+    for (int sign = -1; sign <= 1; sign += 2) {
+        d.acc = 0;
+        d.prod = 1;
+        for (int i = 0; i < 40; i++) mcamp__draw_factor(&d, sign < 0 ? 1e-30 : 1e30, 0.5);
+        CHECK_NEAR(d.acc + log(d.prod), 20 + sign * 1200 * log(10.0), 1e-13, 0);
+    }
+    p.b = 5;
+    d.w = w;
+    CHECK(mcamp__tuple_repair(&p, &d) == 2);
+    w[4] = 8;
+    CHECK(mcamp__tuple_repair(&p, &d) == 4);
+    w[0] = 9;
+    CHECK(mcamp__tuple_repair(&p, &d) == 0);
+}
+
 TEST_MAIN("loss",
     T(model_is_on_the_safe_side),
     T(a_shift_of_the_diagonal_raises_delta),
-    T(sigma_out_of_reach_is_refused))
+    T(sigma_out_of_reach_is_refused),
+    T(draws_do_not_leave_the_numbers))

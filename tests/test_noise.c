@@ -252,6 +252,20 @@ TEST(floats_and_sums_are_the_doubles_rounded)
             CHECK_NEAR((double)f[i], (double)(float)((double)i + y[t * D + i]), 0, 0);
         }
     }
+    for (int set = 1; set <= 3; set++) {        /* sums of floats in every set */
+        mcamp_ctx other = ctx;
+        other.vec = (mcamp_vecset)set;
+        if (!mcamp__vecset_available(other.vec)) continue;
+        mcamp_noise_free(&ctx, &a);
+        mcamp_noise_free(&ctx, &e);
+        a = open_noise(&d);
+        e = open_noise(&d);
+        CHECK_STATUS(mt_next_float(&other, &a, 0, D, f), MCAMP_OK);
+        for (size_t i = 0; i < D; i++) CHECK_NEAR((double)f[i], (double)(float)y[i], 0, 0);
+        for (size_t i = 0; i < D; i++) f[i] = 1;
+        CHECK_STATUS(mt_add_float(&other, &e, 0, D, f), MCAMP_OK);
+        for (size_t i = 0; i < D; i++) CHECK_NEAR((double)f[i], (double)(float)(1 + y[i]), 0, 0);
+    }
     both.d = x;
     both.f = f;
     mcamp_noise_free(&ctx, &a);
@@ -318,10 +332,40 @@ TEST(replay_makes_released_rounds_again_and_no_others)
         }
         CHECK_STATUS(mcamp_noise_replay(&ctx, &m, 7, 0, D, x), MCAMP_E_STEP);
         CHECK_STATUS(mcamp_noise_replay(&ctx, &m, 0, 9, D, x), MCAMP_E_SIZE);
+        CHECK_STATUS(mcamp_noise_replay(&ctx, &m, 0, D + 1, 0, x), MCAMP_E_SIZE);
         CHECK_STATUS(mcamp_noise_replay(&ctx, &m, 0, 0, D, NULL), MCAMP_E_REQUIRED);
+        CHECK_STATUS(mcamp_noise_replay(&ctx, &m, 0, 0, 0, NULL), MCAMP_OK);
         mcamp_noise_free(&ctx, &m);
         mcamp_mech_free(&ctx, &c);
     }
+}
+
+/* C^-1 of one band is a number: there is nothing to keep, in any store. */
+TEST(an_inverse_of_one_band_keeps_nothing)
+{
+    enum { D = 70 };
+    static const double quarter = 0.25;
+    double y[D], z[D];
+    mcamp_mech_desc md;
+    mcamp_mech c;
+    start();
+    memset(&md, 0, sizeof md);
+    memset(&c, 0, sizeof c);
+    md.kind = MCAMP_MECH_INVERSE; md.n = 5; md.coef = &quarter; md.count = 1;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &md, &c), MCAMP_OK);
+    for (int store = 0; store < 3; store++) {
+        mcamp_noise_desc d = desc_of(&c, D);
+        mcamp_noise m;
+        d.store = (mcamp_noise_store)store;
+        m = open_noise(&d);
+        for (uint64_t t = 0; t < 5; t++) {
+            mcamp__stream_normals(ctx.vec, mcamp__noise_stream(&m), t, 0, D, z);
+            CHECK_STATUS(mt_next(&ctx, &m, t, D, y), MCAMP_OK);
+            for (int i = 0; i < D; i++) CHECK_NEAR(y[i], 0.25 * 0.75 * 2 * z[i], 1e-15, 0);
+        }
+        mcamp_noise_free(&ctx, &m);
+    }
+    mcamp_mech_free(&ctx, &c);
 }
 
 /* Tails, with their more digits, come through as section secure makes them: a stream of
@@ -896,6 +940,7 @@ TEST(bounds_are_decided_to_the_last_digit)
         CHECK(mcamp__exact_reaches(&z, v[i].f, v[i].above, v[i].bound));
         for (int k = -3; k <= 3; k++)       /* and bounds further away */
             if (k) CHECK(mcamp__exact_reaches(&z, v[i].f, v[i].above, v[i].bound + k) == (k < 0));
+        CHECK(mcamp__exact_reaches(&z, v[i].f, 0.5, z.sign < 0 ? 1.5 : -0.5) == (z.sign >= 0));
     }
 }
 
@@ -1060,6 +1105,8 @@ TEST(numerics_are_counted_for_all_rounds_and_coordinates)
         CHECK_NEAR(mcamp_noise_delta(&m, 2), (1 + exp(2)) * law, 2e-6, 0);
         CHECK(mcamp_noise_delta(&m, 2) >= (1 + exp(2)) * law);
         CHECK(!(mcamp_noise_delta(&m, mcamp__inf()) < mcamp__inf()));
+        CHECK(!(mcamp_noise_delta(&m, -1) < mcamp__inf()));
+        CHECK(!(mcamp_noise_delta(&m, mcamp__nan()) < mcamp__inf()));
         one = mcamp_noise_delta(&m, 0);
         mcamp_noise_free(&ctx, &m);
         d.dim = 100000;
@@ -1083,6 +1130,9 @@ TEST(numerics_are_counted_for_all_rounds_and_coordinates)
         CHECK(i == 2 || mcamp_noise_delta(&m, 1) < 1e-10);
         CHECK_STATUS(mcamp__noise_set_grid(&ctx, &m, ldexp(1, -36)),
                      i == 1 ? MCAMP_E_ARG : MCAMP_E_MISMATCH);
+        m.type = MCAMP_NOISE_DOUBLE;        /* too coarse: hardly any noise is not rounded to 0 */
+        CHECK_STATUS(mcamp__noise_set_grid(&ctx, &m, 4096), MCAMP_E_ARG);
+        CHECK(!(mcamp_noise_delta(&m, 1) < mcamp__inf()));
         mcamp_noise_free(&ctx, &m);
     }
     for (int i = 0; i < 3; i++) mcamp_mech_free(&ctx, &c[i]);
@@ -1176,6 +1226,58 @@ TEST(lattice_noise_that_is_no_number_is_not_added)
         mcamp_noise_free(&ctx, &m);
         mcamp_mech_free(&ctx, &c);
     }
+}
+
+/* Of a chunk that ends soon after a task begins, with a fault only there. */
+TEST(the_last_task_of_a_chunk_is_looked_at)
+{
+    enum { TASK = 64 * 512, D = TASK + 3 };
+    static int64_t sum[D];
+    mcamp_mech c;
+    mcamp_noise_desc d;
+    mcamp_noise m;
+    start();
+    c = make(1);
+    d = desc_of(&c, D);
+    d.grid = ldexp(1, -10);
+    for (int fault = 0; fault < 2; fault++) {
+        mcamp__part p;
+        m = open_noise(&d);
+        CHECK_STATUS(mt_add_grid(&ctx, &m, 0, D, sum), MCAMP_OK);
+        p = mcamp__noise_part(&m, TASK + 1, 1);
+        if (fault) ((double *)m.state)[p.offset] = NAN;
+        CHECK_STATUS(mt_add_grid(&ctx, &m, 1, TASK - 2, sum), MCAMP_OK);
+        CHECK_STATUS(mt_add_grid(&ctx, &m, 1, 5, sum + TASK - 2),
+                     fault ? MCAMP_E_NONFINITE : MCAMP_OK);
+        mcamp_noise_free(&ctx, &m);
+    }
+    mcamp_mech_free(&ctx, &c);
+}
+
+/* The integer is the same wherever the search for it begins. */
+TEST(exact_rounding_does_not_depend_on_the_guess)
+{
+    mcamp_mech c;
+    mcamp_noise_desc d;
+    mcamp_noise m;
+    mcamp__chunk k;
+    start();
+    c = make(0);
+    d = desc_of(&c, 40);
+    d.grid = ldexp(1, -4);
+    m = open_noise(&d);
+    memset(&k, 0, sizeof k);
+    k.m = &m;
+    k.factor = mcamp__noise_factor(&m, 0, 1);
+    for (uint64_t i = 0; i < 40; i++) {
+        double z, y;
+        mcamp__stream_normals(ctx.vec, mcamp__noise_stream(&m), 0, i, 1, &z);
+        y = floor(k.factor * z + 0.25 + 0.5);
+        for (int from = -3; from <= 3; from++)
+            CHECK_NEAR(mcamp__lattice_exact(&k, i, 0.25, y + from), y, 0, 0);
+    }
+    mcamp_noise_free(&ctx, &m);
+    mcamp_mech_free(&ctx, &c);
 }
 
 TEST(rounding_is_half_up)
@@ -1704,6 +1806,7 @@ TEST_MAIN("noise",
     T(floats_and_sums_are_the_doubles_rounded),
     T(sampled_covariance_is_that_of_the_inverse),
     T(replay_makes_released_rounds_again_and_no_others),
+    T(an_inverse_of_one_band_keeps_nothing),
     T(tails_are_those_of_the_key),
     T(noise_is_never_less_than_sigma_says),
     T(another_c_in_its_place_is_refused),
@@ -1724,6 +1827,8 @@ TEST_MAIN("noise",
     T(errors_of_buffers_add_up),
     T(lattice_integers_depend_on_nothing_else),
     T(lattice_noise_that_is_no_number_is_not_added),
+    T(the_last_task_of_a_chunk_is_looked_at),
+    T(exact_rounding_does_not_depend_on_the_guess),
     T(rounding_is_half_up),
     T(grids_that_noise_could_leave_are_refused),
     T(infinite_noise_is_not_done),

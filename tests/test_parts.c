@@ -324,6 +324,10 @@ TEST(shares_are_sealed)
     bad = m;
     bad.size--;
     refused(&a, &bad, MCAMP_E_BLOB, "size");
+    CHECK_STATUS(mcamp_session_share(&ctx, &b.session, bad.share, sizeof bad.share, NULL),
+                 MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_session_merge(&ctx, &a.session, NULL, m.share, m.size), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_session_merge(&ctx, &a.session, m.sum, NULL, m.size), MCAMP_E_REQUIRED);
     for (int sign = -1; sign <= 1; sign += 2) {
         bad = m;                            /* n members, each at most the norm */
         bad.sum[D - 1] = sign * ((int64_t)((double)n * 0.5 / a.clip.grid) + 1);

@@ -120,6 +120,8 @@ TEST(unamplified_guarantees_are_the_gaussian_mechanisms)
                  MCAMP_E_ARG);
     CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &mech, MCAMP_BATCH_BINS, 0, 3, 1e-5, &g),
                  MCAMP_E_SIZE);
+    CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &mech, MCAMP_BATCH_BINS, 4, 1e-200, 1e-5, &g),
+                 MCAMP_E_ARG);
     CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &mech, MCAMP_BATCH_BINS, 4, 3,
                                              mcamp__nan(), &g), MCAMP_E_NONFINITE);
 }
@@ -175,19 +177,21 @@ TEST(unamplified_guarantees_by_brute_force)
     start();
     for (size_t i = 0; i < sizeof shape / sizeof shape[0]; i++) {
         size_t n = shape[i].n, b = shape[i].b;
-        for (int kind = 0; kind < 2; kind++) {
-            double c[100] = { 0 }, s[2];
+        for (int kind = 0; kind < 3; kind++) {      /* 2: with columns that grow */
+            double c[100] = { 0 }, grow[10], s[2];
             mcamp_mech_desc d;
             mcamp_mech m;
             memset(&d, 0, sizeof d);
+            for (size_t j = 0; j < n; j++) grow[j] = kind == 2 ? 0.5 + 0.1 * (double)j : 1;
             for (size_t t = 0; t < n; t++)
                 for (size_t j = 0; j <= t; j++)
-                    c[t * n + j] = kind ? (t == j ? 1 : 0.1 + 0.05 * (double)(t * j % 7))
-                                 : t - j < 6 ? late[t - j] : 0;
-            d.kind = kind ? MCAMP_MECH_DENSE : MCAMP_MECH_TOEPLITZ;
+                    c[t * n + j] = kind == 1 ? (t == j ? 1 : 0.1 + 0.05 * (double)(t * j % 7))
+                                 : t - j < 6 ? grow[j] * late[t - j] : 0;
+            d.kind = kind == 1 ? MCAMP_MECH_DENSE : MCAMP_MECH_TOEPLITZ;
             d.n = n;
-            d.coef = kind ? c : late;
-            d.count = kind ? n * n : n < 6 ? n : 6;
+            d.coef = kind == 1 ? c : late;
+            d.count = kind == 1 ? n * n : n < 6 ? n : 6;
+            d.scale = kind == 2 ? grow : NULL;
             CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
             s[0] = brute_sensitivity(c, n, b, 0);
             s[1] = brute_sensitivity(c, n, b, 1);
@@ -644,6 +648,23 @@ TEST(parts_cannot_change_under_a_session)
     CHANGED(p.bd.batches = 2, "batches");
     CHANGED((p.bd.law = MCAMP_BATCH_SHUFFLE, p.bd.batches = B), "law");
 #undef CHANGED
+    plan_parts(&p, &g);
+    CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
+    p.noise.grid *= 2;
+    p.clip.grid *= 2;
+    CHECK_STATUS(mcamp_session_begin(&ctx, &s, 0, index, M, &size), MCAMP_E_MISMATCH);
+    CHECK(!strcmp(mcamp_last_error(&ctx).argument, "grid"));
+    p.noise.grid /= 2;
+    p.clip.grid /= 2;
+    {   /* batches made anew have nobody to look for */
+        uint32_t *due = p.batch.due;
+        p.batch.due = NULL;
+        CHECK_STATUS(mcamp_session_begin(&ctx, &s, 0, index, M, &size), MCAMP_E_MISMATCH);
+        CHECK(!strcmp(mcamp_last_error(&ctx).argument, "batch"));
+        p.batch.due = due;
+    }
+    CHECK_STATUS(mcamp_session_begin(&ctx, &s, 0, index, M, &size), MCAMP_OK);
+    close_parts(&p);
     g.examples = M + 1;                 /* a guarantee for another population */
     plan_parts(&p, &g);
     CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_E_MISMATCH);
@@ -758,6 +779,7 @@ TEST(anything_but_what_was_guaranteed_is_refused_by_name)
     REFUSE((p.nd.first = 1, p.cd.dim = D - 1), "dim");
     REFUSE((p.arithmetic = MCAMP_ARITHMETIC_FLOATING, p.nd.grid = p.cd.grid = 0.0625), "grid");
     REFUSE(p.nd.grid = 0.0625, "grid");
+    REFUSE((p.bd.rounds = g.rounds = N + 1), "rounds");
     REFUSE(p.bd.limit = 10, "limit");       /* the mean: the cut costs everything */
     REFUSE(g.accepted = false, "accepted");
     REFUSE(g.kind = MCAMP_KIND_NONE, "accepted");
@@ -774,18 +796,21 @@ TEST(anything_but_what_was_guaranteed_is_refused_by_name)
     REFUSE(g.strategy_digest ^= 1, "mech");
     CHECK_STATUS(mcamp_guarantee_poisson(&ctx, &mech, 4, 0.2, 1.5, 1e-5, &g), MCAMP_OK);
     REFUSE(p.bd.q = 0.21, "q");
+    REFUSE(p.bd.q = 0.19, "q");
+    REFUSE(g.adjacency = MCAMP_ADJACENT_ADD_REMOVE, "adjacency");
 #undef REFUSE
     memset(&none, 0, sizeof none);
     plan_parts(&p, &g);
     CHECK_STATUS(open_parts(&p, &none, &s), MCAMP_E_REQUIRED);
     CHECK(!mcamp_session_guarantee(&s) && !mcamp_session_guarantee(NULL));
     close_parts(&p);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         g = verified;
         plan_parts(&p, &g);
         if (i == 0) g.delta = 1.5;
         if (i == 1) g.beta = 1.5;
         if (i == 2) g.eps = -1;
+        if (i == 3) g.sigma = -1;
         CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_E_ARG);
         close_parts(&p);
     }
@@ -807,6 +832,13 @@ TEST(cuts_add_their_price_to_delta)
     CHECK(s.guarantee.delta_num > 1e-16 && s.guarantee.delta_num < 1e-9);
     CHECK_NEAR(s.guarantee.delta_num, mcamp_noise_delta(&p.noise, g.eps), 1e-15, 0);
     close_parts(&p);
+    for (int i = 0; i < 3; i++) {       /* samples of one direction, or of none */
+        g.remove.samples = i == 0;
+        g.add.samples = i == 1;
+        CHECK_NEAR(mcamp__guarantee_delta(&g), i < 2 ? 0.01 : 1e-3, 0, 0);
+    }
+    g.remove = verified.remove;
+    g.add = verified.add;
     g.beta = verified.beta;
     plan_parts(&p, &g);
     p.bd.limit = 25;                    /* of balls in bins: paid for in the guarantee */
@@ -820,11 +852,11 @@ TEST(cuts_add_their_price_to_delta)
     CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
     CHECK_NEAR(mcamp_session_delta(&s), 1e-3 + s.guarantee.delta_num, 1e-15, 0);
     close_parts(&p);
-    for (int how = 0; how < 3; how++) {         /* no room is as a limit */
-        const mcamp_guarantee *h = how ? &g : &verified;
+    for (int how = 0; how < 4; how++) {         /* no room is as a limit, the lower one counts */
+        const mcamp_guarantee *h = how % 3 ? &g : &verified;
         plan_parts(&p, h);
-        p.cd.max_examples = 25;
-        p.bd.limit = how == 2 ? 26 : 0;
+        p.cd.max_examples = how == 3 ? 30 : 25;
+        p.bd.limit = how == 2 ? 26 : how == 3 ? 25 : 0;
         CHECK_STATUS(open_parts(&p, h, &s), MCAMP_OK);
         p.batch.limit = 25;
         CHECK_STATUS(mcamp_batch_cut_delta(&ctx, &p.batch, h->eps, &cut), MCAMP_OK);
@@ -1112,6 +1144,24 @@ TEST(the_grid_is_fine_and_has_room)
         CHECK(!strcmp(mcamp_last_error(&ctx).argument, "grid_sum"));
         d.arithmetic = (mcamp_arithmetic)3;
         CHECK_STATUS(mcamp_session_init(&ctx, &d, &s), MCAMP_E_ARG);
+        d.arithmetic = MCAMP_ARITHMETIC_DEFAULT;
+        d.grid_sum = p.grid_sum;
+        CHECK_STATUS(mcamp_session_init(&ctx, &d, NULL), MCAMP_E_REQUIRED);
+        d.guarantee = NULL;
+        CHECK_STATUS(mcamp_session_init(&ctx, &d, &s), MCAMP_E_REQUIRED);
+        d.guarantee = &verified;
+        d.start_canary = 1;
+        CHECK_STATUS(mcamp_session_init(&ctx, &d, &s), MCAMP_E_CANARY);
+        d.start_canary = 0;
+        d.end_canary = 1;
+        CHECK_STATUS(mcamp_session_init(&ctx, &d, &s), MCAMP_E_CANARY);
+        d.end_canary = 0;
+        for (int i = 0; i < 2; i++) {           /* noise that has been drawn */
+            if (i) p.noise.step = 1; else p.noise.done = 1;
+            CHECK_STATUS(mcamp_session_init(&ctx, &d, &s), MCAMP_E_STEP);
+            p.noise.step = 0;
+            p.noise.done = 0;
+        }
         close_parts(&p);
         plan_parts(&p, &verified);
         plan_numbers(&p, 0);
@@ -1586,9 +1636,36 @@ static mcamp_status guarantee_work(mcamp_ctx *c, void *user)
     return st;
 }
 
+/* On the library's grid, which is looked for with memory. */
+static mcamp_status session_work(mcamp_ctx *c, void *user)
+{
+    parts p;
+    mcamp_session_desc d;
+    mcamp_session s;
+    mcamp_status st;
+    plan_parts(&p, (const mcamp_guarantee *)user);
+    memset(&d, 0, sizeof d);
+    d.guarantee = (const mcamp_guarantee *)user;
+    d.batch = &p.batch; d.noise = &p.noise; d.clip = &p.clip;
+    d.run = 1;
+    d.grid_sum = p.grid_sum;
+    st = mcamp_batch_init(c, &p.bd, &p.batch);
+    if (st < 0) return st;
+    st = mcamp_noise_init(c, &p.nd, &p.noise);
+    if (st >= 0) {
+        st = mcamp_clip_init(c, &p.cd, &p.clip);
+        if (st >= 0) st = mcamp_session_init(c, &d, &s);
+        CHECK((st == MCAMP_OK) == (p.noise.user != NULL));
+        mcamp_noise_free(c, &p.noise);
+    }
+    mcamp_batch_free(c, &p.batch);
+    return st;
+}
+
 TEST(failed_allocations_leave_nothing_behind)
 {
     start();
+    CHECK(mt_all_faults("session", session_work, &verified) > 4);
     CHECK(mt_all_faults("guarantee", guarantee_work, NULL) > 2);
     mcamp_mech_free(&ctx, &mech);
 }

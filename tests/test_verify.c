@@ -304,6 +304,9 @@ TEST(budgets_and_levels_are_kept)
         CHECK(s.samples == blocks * MCAMP_BLOCK && !s.accepted && s.kind == MCAMP_KIND_NONE);
         CHECK(s.max_samples == c.max_samples);
     }
+    c.max_samples = 1;                  /* a block is the least */
+    CHECK_STATUS(mcamp_verify_sampled(&ctx, &g, &c, &s), MCAMP_Q_BUDGET);
+    CHECK(s.samples == MCAMP_BLOCK && !s.accepted);
     c.max_samples = UINT64_MAX / 2;
     CHECK_STATUS(mcamp_verify_sampled(&ctx, &g, &c, &s), MCAMP_E_SIZE);
     c.max_samples = 0;
@@ -553,6 +556,32 @@ static int claims_nothing(const mcamp_guarantee *s)
 }
 
 /* One value above the range, infinite or NaN among good ones refuses the whole. */
+static int bad_pilot(mcamp__job *j)
+{
+    if (is_proof(j)) return 0;
+    fill(j, j->blocks * MCAMP_BLOCK, 0);
+    j->tally->poisoned = 1;
+    return 1;
+}
+
+/* Pilots choose: one that is poisoned chooses nothing, and proves nothing. */
+TEST(a_poisoned_pilot_decides_nothing)
+{
+    mcamp_gram g;
+    mcamp_claim c;
+    mcamp_guarantee s;
+    watched(bad_pilot);
+    gram_make("sqrt:0", "raw", 13, 4, &g);
+    c = near_claim(&g, 1, 1.5, 1e-3, MCAMP_REMOVE, 5);
+    CHECK_STATUS(mcamp_verify_sampled(&ctx, &g, &c, &s), MCAMP_OK);
+    CHECK(s.accepted && s.remove.samples);      /* by its own samples */
+    c = near_claim(&g, 1, 0.3, 1e-3, MCAMP_REMOVE, 5);
+    c.max_samples = 4 * MCAMP_BLOCK;
+    CHECK(mcamp_verify_sampled(&ctx, &g, &c, &s) > MCAMP_OK);
+    CHECK(!s.accepted);
+    mcamp_gram_free(&ctx, &g);
+}
+
 TEST(a_poisoned_verification_is_an_error)
 {
     mcamp_gram g;
@@ -974,6 +1003,7 @@ TEST_MAIN("verify",
     T(a_lower_bound_does_not_live_on_rounding),
     T(both_directions_must_be_accepted),
     T(a_poisoned_verification_is_an_error),
+    T(a_poisoned_pilot_decides_nothing),
     T(the_ladder_stops_at_its_first_failure),
     T(verification_draws_its_own_blocks_once_each),
     T(acceptance_needs_the_wealth_of_its_direction),

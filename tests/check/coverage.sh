@@ -26,14 +26,17 @@ done
 
 # Parts begin at their banners, functions at the last line before their brace that begins
 # in column 1; a line of a .gcov file is "count: number:text", followed by its branches.
-# Inlined and repeated copies of a line are taken together.
+# Inlined and repeated copies of a line are taken together; those of a kernel are copies for
+# constants (a type, a slope or none), in which half of the branches cannot be taken: there
+# a line is taken if its conditions went both ways in some copy.
 awk '/^ \*  PART (I|II|III):/ { print NR, $3 }' mcamp.h | tr -d : >"$out/parts"
 awk '/^[A-Za-z].*\(/ { head = $0; sub(/\(.*/, "", head); n = split(head, w, /[ *]+/); name = w[n]
-         if (name == "MCAMP__K") { name = $0; sub(/.*MCAMP__K\(/, "", name); sub(/\).*/, "", name) } }
-     /^\{/ { print NR, name }' mcamp.h >"$out/functions"
+         kernel = name == "MCAMP__K"
+         if (kernel) { name = $0; sub(/.*MCAMP__K\(/, "", name); sub(/\).*/, "", name) } }
+     /^\{/ { print NR, name, kernel }' mcamp.h >"$out/functions"
 awk -v list="$out/not_taken" '
     FILENAME ~ /parts$/ { from[++parts] = $1; name[parts] = $2; next }
-    FILENAME ~ /functions$/ { at[++functions] = $1; called[functions] = $2; next }
+    FILENAME ~ /functions$/ { at[++functions] = $1; called[functions] = $2; kernel[functions] = $3; next }
     FNR == 1 { line = 0 }
     /^ *[0-9#=*-]+\*?: *[0-9]+:/ {
         split($0, field, ":"); count = field[1]; line = field[2] + 0; branch = 0
@@ -45,7 +48,9 @@ awk -v list="$out/not_taken" '
     /^branch/ && line {
         key = line " " branch++
         if (branch > most[line]) most[line] = branch
-        if ($0 ~ /taken [1-9]/) taken[key] = 1 }
+        side = line " " ($0 ~ /fallthrough/)
+        sides[side] = 1
+        if ($0 ~ /taken [1-9]/) taken[key] = went[side] = 1 }
     END {
         printf "" >list
         for (l = 1; l <= last; l++) {
@@ -58,6 +63,7 @@ awk -v list="$out/not_taken" '
                 branches[p]++; branchhit[p] += taken[l " " b]
                 missing += !taken[l " " b]
             }
+            if (kernel[f]) missing = (sides[l " " 0] && !went[l " " 0]) + (sides[l " " 1] && !went[l " " 1])
             if (name[p] == "I" && missing) print called[f] ": " text[l] >list
         }
         for (i = 1; i <= parts; i++) if (lines[i])
