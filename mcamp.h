@@ -224,6 +224,8 @@
  *       betting. JRSS B 2024.
  *   [8] Asmussen, Kroese. Improved algorithms for rare event simulation with heavy
  *       tails. Adv. Appl. Prob. 2006.
+ *   [9] Black, Halevi, Krawczyk, Krovetz, Rogaway. UMAC: fast and secure message
+ *       authentication. CRYPTO 1999.
  *
  * STABILITY: 0.x: what is marked experimental under LEVELS may change at any time, the
  * rest only with a line below.  Certified bounds may only get tighter.  The licence (MIT)
@@ -4953,6 +4955,45 @@ MCAMP__ENTRY void MCAMP__K(spin)(double *x, double *y, const double *weight, con
     }
 }
 
+/* The product of the halves of a + b, whose halves are sums modulo 2^32. */
+MCAMP__INL MCAMP__U MCAMP__K(halves)(MCAMP__U a, MCAMP__U b)
+{
+#if MCAMP__W == 1
+    return ((a + b) & UINT64_C(0xffffffff)) * (((a >> 32) + (b >> 32)) & UINT64_C(0xffffffff));
+#else
+    MCAMP__U t = (MCAMP__U)((MCAMP__X)a + (MCAMP__X)b);
+#  if MCAMP__PASS == 3
+    return (MCAMP__U)_mm512_maskz_mul_epu32(0xff, (__m512i)t, (__m512i)(t >> 32));
+#  elif MCAMP__PASS == 2
+    return (MCAMP__U)_mm256_mul_epu32((__m256i)t, (__m256i)(t >> 32));
+#  else
+    return (t & UINT64_C(0xffffffff)) * (t >> 32);
+#  endif
+#endif
+}
+
+/* out[k] = sum_i halves(x[i], key[128 k + i]) modulo 2^64, 128 of them.         */
+MCAMP__ENTRY void MCAMP__K(pairs)(const uint64_t *x, const uint64_t *key, uint64_t *out)
+{
+    uint64_t all[4][MCAMP__W];
+    MCAMP__U a = MCAMP__K(bits)(MCAMP__K(set)(0.0)), b = a, c = a, d = a;
+    for (size_t i = 0; i < 128; i += MCAMP__W) {
+        MCAMP__U v = MCAMP__K(loadu)(x + i);
+        a += MCAMP__K(halves)(v, MCAMP__K(loadu)(key + i));
+        b += MCAMP__K(halves)(v, MCAMP__K(loadu)(key + 128 + i));
+        c += MCAMP__K(halves)(v, MCAMP__K(loadu)(key + 256 + i));
+        d += MCAMP__K(halves)(v, MCAMP__K(loadu)(key + 384 + i));
+    }
+    MCAMP__K(storeu)(all[0], a);
+    MCAMP__K(storeu)(all[1], b);
+    MCAMP__K(storeu)(all[2], c);
+    MCAMP__K(storeu)(all[3], d);
+    for (size_t k = 0; k < 4; k++) {
+        out[k] = 0;
+        for (size_t l = 0; l < MCAMP__W; l++) out[k] += all[k][l];
+    }
+}
+
 #undef MCAMP__QUARTER
 #undef MCAMP__ROL8
 #undef MCAMP__ROL16
@@ -9047,6 +9088,7 @@ MCAMP_API mcamp_status mcamp_verify_sampled(mcamp_ctx *ctx, const mcamp_gram *gr
 #define MCAMP__KEY_ROOT  UINT64_C(9)    /* of the keys that are bound to more   */
 #define MCAMP__KEY_LEDGER UINT64_C(10)  /* digests of releases                 */
 #define MCAMP__KEY_SHARE UINT64_C(11)   /* shares of rounds                    */
+#define MCAMP__KEY_PAIRS UINT64_C(12)   /* digests of releases, the first step  */
 #define MCAMP__KEY_CHILD (UINT64_C(1) << 63)    /* + index: mcamp_key_derive   */
 
 MCAMP_API void mcamp_wipe(void *p, size_t size)
@@ -12243,25 +12285,49 @@ MCAMP__PRIV mcamp_status mcamp__session_noise(mcamp_ctx *ctx, mcamp_session *s)
     return MCAMP_OK;
 }
 
-/* The digest is keyed, of the whole run and of every bit that would be released. */
-MCAMP__PRIV void mcamp__session_entry(const mcamp_session *s, mcamp_ledger_entry *e)
+/* The digest is keyed, of the whole run and of every bit that would be released: these go
+ * through NH [9], four times with keys of their own, 128 words at a time (zeros behind the
+ * last), and what comes out, less by a factor of 32, through BLAKE2b.  Two releases that
+ * differ in some 128 words have one digest only if those collide four times: odds of 2^-128
+ * [9, Theorem 4.2].  Digests tell nothing of NH's key but whether inputs are alike.  */
+MCAMP__PRIV void mcamp__session_digest(mcamp_vecset vs, const mcamp_session *s,
+                                       const uint64_t *word, mcamp__blake *h)
+{
+    uint32_t sub[8];
+    uint64_t key[512], x[128], out[4];
+    unsigned char bytes[32];
+    size_t at = (size_t)s->noise->first, end = at + s->noise->count;
+    mcamp__bound_key(s->noise->keys + 24, MCAMP__KEY_PAIRS, word, MCAMP__RUN_WORDS, sub);
+    for (uint64_t g = 0; g < 4; g++)
+        mcamp__word_group(vs, sub, s->round, g, key + 128 * g);
+    for (; at < end; at += 128) {
+        size_t len = mcamp__zmin(128, end - at);
+        if (len < 128) memset(x, 0, sizeof x);
+        if (s->sum) memcpy(x, s->sum + at, len * sizeof *x);
+        else        memcpy(x, s->grid_sum + at, len * sizeof *x);
+        MCAMP__DISPATCH(vs, pairs, (x, key, out));
+        for (size_t k = 0; k < 4; k++) mcamp__put64(bytes + 8 * k, out[k]);
+        mcamp__blake_add(h, bytes, sizeof bytes);
+    }
+    mcamp_wipe(sub, sizeof sub);
+    mcamp_wipe(key, sizeof key);
+    mcamp_wipe(x, sizeof x);
+    mcamp_wipe(bytes, sizeof bytes);
+}
+
+MCAMP__PRIV void mcamp__session_entry(mcamp_vecset vs, const mcamp_session *s,
+                                      mcamp_ledger_entry *e)
 {
     uint64_t w[MCAMP__RUN_WORDS];
     uint32_t key[8];
-    unsigned char block[128];
     mcamp__blake h;
     mcamp__run_words(s, w);
     mcamp__bound_key(s->noise->keys + 24, MCAMP__KEY_LEDGER, w, MCAMP__RUN_WORDS, key);
     mcamp__blake_start(&h, key, sizeof e->digest);
     mcamp__blake_word(&h, s->round);
     mcamp__blake_word(&h, s->noise->first);
-    for (size_t i = (size_t)s->noise->first, end = i + s->noise->count; i < end; i += 16) {
-        size_t len = mcamp__zmin(16, end - i);
-        for (size_t k = 0; k < len; k++)
-            mcamp__put64(block + 8 * k, s->sum ? mcamp__bits(s->sum[i + k])
-                                               : (uint64_t)s->grid_sum[i + k]);
-        mcamp__blake_add(&h, block, 8 * len);
-    }
+    mcamp__blake_word(&h, s->noise->count);
+    mcamp__session_digest(vs, s, w, &h);
     e->run = s->guarantee.run;
     e->round = s->round;
     mcamp__blake_end(&h, e->digest, sizeof e->digest);
@@ -12292,7 +12358,10 @@ MCAMP__PRIV uint16_t mcamp__to_bf16(double x)
 MCAMP__PRIV mcamp_status mcamp__session_fits(mcamp_ctx *ctx, const mcamp_session *s,
                                              const mcamp__released *o)
 {
-    for (size_t i = 0; !o->d && i < s->noise->count; i++) {
+    const mcamp_noise *m = s->noise;
+    double most = ldexp(m->grid, 63) / (m->unit == MCAMP_NOISE_MEAN ? m->batch : 1);
+    if (o->d || (s->grid_sum && most <= 3.38e38)) return MCAMP_OK;      /* all fit */
+    for (size_t i = 0; i < m->count; i++) {
         double x = mcamp__session_value(s, i);
         if (!(fabs(x) <= 3.38e38)) return mcamp__fail(ctx, MCAMP_E_NONFINITE, "out", x);
     }
@@ -12312,7 +12381,7 @@ MCAMP__PRIV mcamp_status mcamp__session_release(mcamp_ctx *ctx, mcamp_session *s
     if (st == MCAMP_OK) st = mcamp__session_fits(ctx, s, o);
     if (st < 0) return st;
     if (s->ledger.record) {
-        mcamp__session_entry(s, &entry);
+        mcamp__session_entry(ctx->vec, s, &entry);
         if (s->ledger.record(s->ledger.user, &entry))
             return mcamp__fail(ctx, MCAMP_E_LEDGER, "ledger", (double)s->round);
     }
@@ -12536,6 +12605,7 @@ MCAMP_API mcamp_status mcamp_session_load(mcamp_ctx *ctx, mcamp_session *session
 #undef MCAMP__KEY_ROOT
 #undef MCAMP__KEY_LEDGER
 #undef MCAMP__KEY_SHARE
+#undef MCAMP__KEY_PAIRS
 #undef MCAMP__KEY_CHILD
 #undef MCAMP__MAX_INDEX
 

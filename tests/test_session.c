@@ -1699,36 +1699,75 @@ TEST(members_of_a_round_that_was_left_are_strangers)
     close_parts(&q);
 }
 
+/* sum of (lo x + lo k mod 2^32)(hi x + hi k mod 2^32) over 128 words, four times with keys of
+ * their own, then BLAKE2b; x: the coordinates from `first` on, zeros behind them.  */
+static void digest_by_hand(const mcamp_session *s, const int64_t *sum, size_t first, size_t count,
+                           unsigned char out[32])
+{
+    uint64_t w[31];
+    uint32_t key[8], pairs[8];
+    mcamp__blake h;
+    mcamp__run_words(s, w);
+    mcamp__bound_key(s->noise->keys + 24, 10, w, 31, key);
+    mcamp__bound_key(s->noise->keys + 24, 12, w, 31, pairs);
+    mcamp__blake_start(&h, key, 32);
+    mcamp__blake_word(&h, s->round);
+    mcamp__blake_word(&h, first);
+    mcamp__blake_word(&h, count);
+    for (size_t at = 0; at < count; at += 128) {
+        for (uint64_t k = 0; k < 4; k++) {
+            uint64_t all = 0;
+            for (uint64_t i = 0; i < 128; i++) {
+                uint64_t x = at + i < count ? (uint64_t)sum[first + at + i] : 0;
+                uint64_t y = mcamp__one_word(pairs, s->round, 128 * k + i);
+                all += (uint64_t)((uint32_t)x + (uint32_t)y) *
+                       ((uint32_t)(x >> 32) + (uint32_t)(y >> 32));
+            }
+            mcamp__blake_word(&h, all);
+        }
+    }
+    mcamp__blake_end(&h, out, 32);
+}
+
 /* The digest is the keyed hash of round and coordinates, each of which changes it. */
 TEST(every_bit_of_a_release_is_in_its_entry)
 {
+    enum { MANY = 300 };
+    static const size_t counts[4] = { 1, 128, 129, 293 };
     parts p;
     mcamp_session s;
     mcamp_ledger_entry e, other;
-    uint64_t w[31];
-    uint32_t key[8];
+    int64_t sum[MANY], *own;
     unsigned char digest[sizeof e.digest];
-    mcamp__blake h;
+    uint64_t seed = 3;
     start();
     plan_parts(&p, &verified);
     CHECK_STATUS(open_parts(&p, &verified, &s), MCAMP_OK);
-    for (int i = 0; i < D; i++) s.grid_sum[i] = 3 * i - 7;
+    own = s.grid_sum;
+    s.grid_sum = sum;
     s.round = 2;
-    mcamp__session_entry(&s, &e);
-    mcamp__run_words(&s, w);
-    mcamp__bound_key(s.noise->keys + 24, 10, w, 31, key);
-    mcamp__blake_start(&h, key, sizeof digest);
-    mcamp__blake_word(&h, 2);
-    mcamp__blake_word(&h, 0);               /* the part's first coordinate */
-    for (int i = 0; i < D; i++) mcamp__blake_word(&h, (uint64_t)s.grid_sum[i]);
-    mcamp__blake_end(&h, digest, sizeof digest);
-    CHECK(!memcmp(digest, e.digest, sizeof digest) && e.round == 2 && e.run == 1);
-    for (int i = 0; i <= D; i++) {
-        if (i < D) s.grid_sum[i] ^= 1; else s.round = 3;
-        mcamp__session_entry(&s, &other);
-        CHECK(memcmp(other.digest, e.digest, sizeof digest));
-        if (i < D) s.grid_sum[i] ^= 1;
+    for (size_t c = 0; c < 4; c++) {
+        for (int i = 0; i < MANY; i++) sum[i] = (int64_t)mcamp__splitmix(&seed);
+        s.noise->count = counts[c];
+        s.noise->first = c == 3 ? 7 : 0;
+        digest_by_hand(&s, sum, c == 3 ? 7 : 0, counts[c], digest);
+        for (int v = MCAMP_VEC_SCALAR; v <= MCAMP_VEC_AVX512; v++) {
+            if (!mcamp__vecset_available((mcamp_vecset)v)) continue;
+            mcamp__session_entry((mcamp_vecset)v, &s, &e);
+            CHECK(!memcmp(digest, e.digest, sizeof digest) && e.round == 2 && e.run == 1);
+        }
     }
+    for (int i = 0; i <= MANY; i++) {
+        const int in = i >= 7;
+        int64_t bit = i < MANY ? (int64_t)(UINT64_C(1) << (7 * i % 64)) : 0;
+        if (i < MANY) sum[i] ^= bit; else s.round = 3;
+        mcamp__session_entry(ctx.vec, &s, &other);
+        CHECK(!memcmp(other.digest, e.digest, sizeof digest) == !in);
+        if (i < MANY) sum[i] ^= bit;
+    }
+    s.grid_sum = own;
+    s.noise->count = D;
+    s.noise->first = 0;
     close_parts(&p);
 }
 
