@@ -2,7 +2,7 @@
 #ifndef REPRODUCE_000_H
 #define REPRODUCE_000_H
 
-#include "reproduce_000_rmse.h"
+#include "reproduce_000_open.h"
 
 /* ---- figure 1: who takes part when ----------------------------------------------------- */
 
@@ -81,6 +81,6 @@ TOOL_FN void run_000_f1(report *r)
 #define ITEMS_000 \
     { "000-f1", "Batch schedules", "000, figure 1", 1, 1, run_000_f1, "the library's own batches " \
       "with a key made from the seed; cyclic by number" }, \
-    RMSE_ITEMS_000
+    RMSE_ITEMS_000 OPEN_ITEMS_000
 
 #endif

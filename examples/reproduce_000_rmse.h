@@ -490,8 +490,6 @@ TOOL_FN void run_000_f4(report *r)
     { "000-f5", "Error against samples per gradient step", "000, figure 5", 60, 20, NULL, \
       "the optimiser has no option for its inner number of samples" }, \
     { "000-prior", "Earlier accountants", "000, section 1.2", 20, 5, NULL, \
-      "conditional composition (MMCC) is not in the library" }, \
-    { "000-price", "Batches of one size at a price", "000, section 5.2.1", 10, 5, NULL, \
-      "the library prices a limit by the probability that a batch is cut, not by the mixture" },
+      "conditional composition (MMCC) is not in the library" },
 
 #endif
