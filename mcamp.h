@@ -1051,7 +1051,8 @@ MCAMP_API mcamp_status mcamp_noise_from_grid(mcamp_ctx *ctx, const mcamp_noise *
 /* What the arithmetic of the noise can add to delta: (1 + e^eps) times a proven bound on the
  * total variation distance between the integers of all rounds and dim coordinates and
  * those of ideal arithmetic, for any data.  Infinite where no bound is known: without a
- * lattice, and where rows are REGENERATED.  Of the keystream it is taken that it can't be
+ * lattice, and where noise is made again from z (REGENERATED, or DEFAULT for a C of n
+ * bands: say STORED).  Of the keystream it is taken that it can't be
  * told from random words.                                                        */
 MCAMP_API double mcamp_noise_delta(const mcamp_noise *noise, double eps);
 /* Coordinates at .. at+count-1 (counted from the stream's first) of a round that was
@@ -10078,6 +10079,11 @@ MCAMP__PRIV void mcamp__noise_emit(const mcamp__chunk *k, size_t at, size_t len,
  * secure decides with 192 digits of u and 180 of t: z within 2^-98, if 2^-96 < u < 1 - 2^-96.
  * Boundaries are 1 apart, f_t z has density at most 1/(f_t sqrt(2 pi)): a coordinate is
  * wrong with odds of at most 2^-96 (f_t + 2).
+ *   Noise that is made again from z alone (PLAN_AGAIN) is a sum of t rounded products, which
+ * is rounded to the grid at its end.  What rounding does to it depends on the same z as the
+ * integer itself, so that there is no noise left over to hide it; and that some of d n
+ * integers comes out otherwise has odds of about d n t^1/2 2^-43 f, which is no bound for a
+ * grid of 2^-20 and a million coordinates.  Its numerics are infinite: ideal arithmetic.
  *   C here is the C of the stored doubles; other errors of accounting are not in this. */
 
 /* Coordinate at + i of the stream, decided without rounding errors.  Infinite: beyond 2^51. */
@@ -23957,9 +23963,13 @@ MCAMP__PRIV void mcamp__legal_assumptions(mcamp__out *o, const mcamp_guarantee *
                    "\vNumbers: released on a lattice; integer sums.  What computed noise can\n"
                    "\vdiffer from ideal noise is covered: it adds $d to delta.\n");
     } else {
-        mcamp__say(o, g, s->clip->grid > 0
+        mcamp__say(o, g, s->clip->grid > 0 && s->noise->weights
             ? "\vNumbers: released on a lattice; integer sums.  The statement is about ideal\n"
-              "\varithmetic of the noise, since no bound on its rounding is known here.\n"
+              "\varithmetic of the noise: each number of it is a sum over all rounds, made again\n"
+              "\vand rounded once, for which no useful bound is known; stored rows have one.\n"
+            : s->clip->grid > 0
+            ? "\vNumbers: released on a lattice; integer sums.  The statement is about ideal\n"
+              "\varithmetic of the noise: what is known of its rounding exceeds all of delta.\n"
             : "\vNumbers: floating point, so that the statement holds up to rounding only:\n"
               "\vthat the low bits of sums may tell more than it says is not covered.\n");
     }

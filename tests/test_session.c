@@ -797,6 +797,8 @@ TEST(anything_but_what_was_guaranteed_is_refused_by_name)
     CHECK_STATUS(mcamp_guarantee_poisson(&ctx, &mech, 4, 0.2, 1.5, 1e-5, &g), MCAMP_OK);
     REFUSE(p.bd.q = 0.21, "q");
     REFUSE(p.bd.q = 0.19, "q");
+    CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &mech, MCAMP_BATCH_SHUFFLE, B, 2, 1e-3, &g),
+                 MCAMP_OK);
     REFUSE(g.adjacency = MCAMP_ADJACENT_ADD_REMOVE, "adjacency");
 #undef REFUSE
     memset(&none, 0, sizeof none);
@@ -819,7 +821,7 @@ TEST(anything_but_what_was_guaranteed_is_refused_by_name)
 
 TEST(cuts_add_their_price_to_delta)
 {
-    mcamp_guarantee g;
+    mcamp_guarantee g, drawn;
     parts p;
     mcamp_session s;
     double cut;
@@ -852,8 +854,9 @@ TEST(cuts_add_their_price_to_delta)
     CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
     CHECK_NEAR(mcamp_session_delta(&s), 1e-3 + s.guarantee.delta_num, 1e-15, 0);
     close_parts(&p);
+    CHECK_STATUS(mcamp_guarantee_poisson(&ctx, &mech, 4, 0.25, 1.5, 1e-3, &drawn), MCAMP_OK);
     for (int how = 0; how < 4; how++) {         /* no room is as a limit, the lower one counts */
-        const mcamp_guarantee *h = how % 3 ? &g : &verified;
+        const mcamp_guarantee *h = how == 3 ? &drawn : how ? &g : &verified;
         plan_parts(&p, h);
         p.cd.max_examples = how == 3 ? 30 : 25;
         p.bd.limit = how == 2 ? 26 : how == 3 ? 25 : 0;
@@ -1596,6 +1599,24 @@ TEST(statements_name_what_they_rest_on)
         CHECK(!strstr(text, "rounding") && !strstr(text, "ledger"));
         CHECK_STATUS(mcamp_report_session(NULL, MCAMP_REPORT_JSON, &w), MCAMP_E_REQUIRED);
         CHECK_STATUS(mcamp_report_session(&s, MCAMP_REPORT_LEGAL, NULL), MCAMP_E_REQUIRED);
+        close_parts(&p);
+    }
+    for (int how = 0; how < 3; how++) {     /* where no bound on rounding is known, and why */
+        mcamp_guarantee h = g[2];
+        plan_parts(&p, &h);
+        if (how == 1) p.nd.store = MCAMP_NOISE_REGENERATED;
+        if (how == 2) h.eps = 60;
+        CHECK_STATUS(open_parts(&p, &h, &s), MCAMP_OK);
+        CHECK(mcamp__finite(s.guarantee.delta_num) == !how);
+        text[0] = 0;
+        CHECK_STATUS(mcamp_report_session(&s, MCAMP_REPORT_LEGAL, &w), MCAMP_OK);
+        CHECK((strstr(text, "differ from ideal noise is covered") != NULL) == (how == 0));
+        CHECK((strstr(text, "about ideal\n") != NULL) == (how != 0));
+        CHECK((strstr(text, "stored rows have one") != NULL) == (how == 1));
+        CHECK((strstr(text, "exceeds all of delta") != NULL) == (how == 2));
+        text[0] = 0;
+        CHECK_STATUS(mcamp_report_session(&s, MCAMP_REPORT_JSON, &w), MCAMP_OK);
+        CHECK((strstr(text, "lattice, ideal arithmetic") != NULL) == (how != 0));
         close_parts(&p);
     }
     /* without amplification: laws under which an example moves others, or a cut does */
