@@ -13,7 +13,7 @@ if ! $python -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null; t
     echo "python: 0 passed, 0 failed"
     exit 0
 fi
-MCAMP_CACHE=$tmp/cache MCAMP_CFLAGS=-O0 PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=examples/python
+MCAMP_CACHE=$build/python MCAMP_CFLAGS=-O0 PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=examples/python
 unset MCAMP_HEADER MCAMP_LIBRARY
 export MCAMP_CACHE MCAMP_CFLAGS PYTHONDONTWRITEBYTECODE PYTHONPATH
 $python tests/python/test_mcamp.py "$build/mcamp" >"$tmp/out" 2>&1

@@ -37,5 +37,34 @@ while read -r line; do
         bad "$line: got $got, README shows $shown"
 done <"$tmp/commands"
 
+# The guide, run from top to bottom in one shell: each indented line is a command ("! " before
+# one that must fail), each ```c block a program in $run/prog.c, and each other block holds
+# what the command above it prints, numbers to 1%.
+command -v python3 >/dev/null || echo "SKIPPED: a command of the guide needs python3"
+MCAMP_CACHE=$build/python MCAMP_CFLAGS=-O0 PYTHONDONTWRITEBYTECODE=1      # as python_test.sh
+export MCAMP_CACHE MCAMP_CFLAGS PYTHONDONTWRITEBYTECODE
+awk -v tmp="$tmp" '
+    /^```c$/ { c = 1; print "cat >$run/prog.c <<\\EOF_OF_PROGRAM"; next }
+    /^```/ && c { c = 0; print "EOF_OF_PROGRAM"; next }
+    c { print; next }
+    /^```/ { block = !block; next }
+    block { print "shows " $1 " " $NF; next }
+    /^    ! / { sub(/^    ! /, ""); print "fails " $0; n++; next }
+    /^    / { sub(/^    /, ""); print $1 ~ /=/ ? $0 : "works " $0; n++ }
+    END { print "commands=" n }' examples/guide.md |
+    sed -e "s|mktemp -d|echo $tmp/guide|" -e "s|build/|$build/|g" -e '/ make /d' \
+        -e '/python3/{/'"$(command -v python3 >/dev/null || echo python3)"'/d;}' >"$tmp/guide.sh"
+mkdir "$tmp/guide"
+works() { if eval '"$@"' >"$tmp/out" 2>&1; then ok; else bad "guide: $*: $(tail -n 3 "$tmp/out")"; fi; }
+fails() { if "$@" >"$tmp/out" 2>&1; then bad "guide: $*: should fail"; else ok; fi; }
+shows() {
+    awk -v name="$1" -v want="$2" '$1 == name && NR <= 3 { x = $NF; if ($2 == "from") x = $3
+        for (i = 2; i < NF; i++) if ($i == "=") x = $(i + 1)
+        if (x > 0.99 * want && x < 1.01 * want) found = 1 } END { exit !found }' "$tmp/out" && ok ||
+        bad "guide: not $1 = $2 but $(head -n 2 "$tmp/out")"
+}
+. "$tmp/guide.sh"
+[ "$commands" -gt 15 ] && ok || bad "guide: only $commands commands"
+
 echo "readme: $passed passed, $failed failed"
 [ $failed -eq 0 ]

@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import mcamp
@@ -206,14 +207,18 @@ class Runs(unittest.TestCase):
 
 class Library(unittest.TestCase):
     def test_it_lies_in_a_folder_of_ones_own(self):
-        cache = os.environ["MCAMP_CACHE"]
-        self.assertEqual([n[:9] for n in os.listdir(cache)], ["libmcamp-"])
-        os.chmod(cache, 0o777)
-        try:
-            self.assertRaises(ImportError, mcamp._compile)
-        finally:
-            os.chmod(cache, 0o700)
-        self.assertEqual(stat.S_IMODE(os.stat(cache).st_mode), 0o700)
+        ours = os.environ["MCAMP_CACHE"]
+        self.assertEqual({n[:9] for n in os.listdir(ours) if n.endswith(".so")}, {"libmcamp-"})
+        with tempfile.TemporaryDirectory() as place:
+            os.environ["MCAMP_CACHE"] = cache = os.path.join(place, "new")
+            try:
+                self.assertEqual(mcamp._cache(), cache)
+                self.assertEqual(stat.S_IMODE(os.stat(cache).st_mode), 0o700)
+                os.chmod(cache, 0o777)
+                self.assertRaises(ImportError, mcamp._compile)
+                self.assertEqual(os.listdir(cache), [])
+            finally:
+                os.environ["MCAMP_CACHE"] = ours
 
     def test_what_is_missing_is_named(self):
         for name, value in (("CC", "no-such-compiler"), ("MCAMP_CFLAGS", "-no-such-flag")):
