@@ -103,14 +103,14 @@ TOOL_FN void run_000_price(report *r)
                 "so that cutting is not the same as gradients of 0; the bound that is proved "
                 "prices it");
     }
-    trend(r, "padding alone is free", "000, section 5.2.1", true, "no limit: sigma %.6g, nothing "
-          "to be cut", p.sigma[0][NLIMIT - 1]);
     set(r, "examples, b, epochs", "50000, 100, 20");
     set(r, "epsilon, delta", "2, 1e-5");
     set(r, "limits", "500, 530, 560, 600, 640");
     set(r, "probability of a cut", "%.3g, %.3g, %.3g, %.3g, %.3g", p.cut[0], p.cut[1], p.cut[2],
         p.cut[3], p.cut[4]);
-    note(r, "A limit holds for add or remove, not for zero-out adjacency.");
+    note(r, "A limit holds for add or remove, not for zero-out adjacency. Padding alone, with "
+         "gradients of 0, changes no sum: sigma without a limit, %.6g with C = I.",
+         p.sigma[0][NLIMIT - 1]);
 }
 
 /* ---- open questions -------------------------------------------------------------------- */
