@@ -337,7 +337,8 @@ static int print_row(const question *q, const sums *s, int j)
     const int bad = certain ? hits < s->trials : s->trials > 0 && lp < log(1e-9);
     printf("| %s | %s | %s | %.3f | %g | %.0f | %.0f | %.5f | %s%s |\n", shapes[q->shape].name,
            law_name[q->law], direction_name[q->direction], q->factor, betas[j], s->trials, hits,
-           s->trials > 0 ? hits / s->trials : 0, certain ? "all" : power ? ">= 1/2" : q->direction == MCAMP_BOTH ? "<= beta/2" : "<= beta",
+           s->trials > 0 ? hits / s->trials : 0, certain ? "all" : power ? ">= 1/2"
+           : q->direction == MCAMP_BOTH ? "<= beta/2" : "<= beta",
            bad ? ", FAILED" : "");
     return bad;
 }
@@ -366,9 +367,9 @@ static int print_table(void)
            "1e-9 checks.  A ladder begins at the sigma where the claim is at its null and has six\n"
            "rungs within 1e-4 of it; it counts as accepted if any of them is.  Single laws decide\n"
            "with at most %d samples (plain: %d), the same ones at every beta; whole claims and\n"
-           "rungs with %d a direction.  Blocks have %d samples here, pilots of claims four blocks.  Of C = I\n"
-           "mcamp_verify accepts what is certain without samples, always alike: a hundred trials\n"
-           "stand for all; the rest it decides as mcamp_verify_sampled does.\n\n"
+           "rungs with %d a direction.  Blocks have %d samples here, pilots of claims are four.\n"
+           "Of C = I mcamp_verify accepts what is certain without samples, always alike: a hundred\n"
+           "trials stand for all; the rest it decides as mcamp_verify_sampled does.\n\n"
            "| shape | law | direction | claim / truth | beta | trials | accepted | rate | wanted "
            "|\n|---|---|---|---|---|---|---|---|---|\n", (int)SAMPLES,
            (int)RARE_SAMPLES, (int)WHOLE_SAMPLES, (int)MCAMP_BLOCK);
