@@ -33,6 +33,9 @@ static const event_form EVENT_FORMS[] = {
     { "bnb", MCAMP_EVENT_BINS, "sir", "SIGMA,BATCHES,EPOCHS (balls in bins, C = identity)" },
     { "allocate", MCAMP_EVENT_ALLOCATE, "sik|r",
       "SIGMA,ROUNDS,PICKS[,EPOCHS] (so many rounds of each epoch, drawn once; *T: anew)" },
+    { "shuffle", MCAMP_EVENT_CURVE, "sib|r",
+      "SIGMA,BATCHES,SIZE[,EPOCHS] (one random order, the same in all epochs; *T: anew; an "
+      "example zeroed out)" },
 };
 enum { NEVENT_FORM = sizeof EVENT_FORMS / sizeof EVENT_FORMS[0] };
 
@@ -47,6 +50,7 @@ typedef struct event_list {
     bool unknown;               /* one parameter is "?" ...                     */
     size_t which;               /* ... of this event                            */
     mcamp_event_param param;
+    mcamp_event shuffled;       /* all of it: one "shuffle", as it was read; or kind 0 */
 } event_list;
 
 TOOL_FN void print_event_forms(void)
@@ -77,6 +81,8 @@ TOOL_FN void set_unknown(event_list *l, char field)
     if (l->unknown) bad_use("\"%s\": only one parameter can be \"?\"", l->text);
     l->unknown = true;
     l->which = l->n;
+    if (l->event[l->n].kind == MCAMP_EVENT_CURVE)
+        bad_use("\"%s\": shuffle has no \"?\"", l->text);
     l->param = field == 's' ? MCAMP_PARAM_SIGMA : field == 'q' ? MCAMP_PARAM_Q
              : field == 'T' ? MCAMP_PARAM_COUNT : MCAMP_PARAM_GROUP;
     if (!strchr("sqTg", field))
@@ -239,6 +245,73 @@ TOOL_FN void curves_open(curves *c, const account *a, size_t points, size_t colu
     c->chart.nseries = a->n;
 }
 
+/* Proved bounds of shuffled batches as a curve, up to where delta is next to nothing. */
+enum { SHUFFLE_POINTS = 64 };
+
+TOOL_FN mcamp_status shuffled_delta(session *s, const mcamp_event *e, double eps,
+                                    mcamp_interval *v)
+{
+    return mcamp_exact_shuffled(&s->ctx, e->sigma, e->bins, e->batch, e->rounds ? e->rounds : 1,
+                                eps, v);
+}
+
+TOOL_FN mcamp_status fill_shuffled(session *s, event_list *l)
+{
+    mcamp_status st = MCAMP_OK;
+    for (size_t k = 0; k < l->n && st >= 0; k++) {
+        mcamp_event *e = &l->event[k], given = *e;
+        double end = 0;
+        if (e->kind != MCAMP_EVENT_CURVE) continue;
+        if (l->n == 1 && e->count == 1) l->shuffled = given;
+        st = mcamp_gauss_epsilon(&s->ctx, e->sigma, sqrt((double)(e->rounds ? e->rounds : 1)),
+                                 1e-14, &end);
+        memset(e, 0, sizeof *e);
+        e->kind = given.kind;
+        e->count = given.count;
+        for (int i = 0; i < SHUFFLE_POINTS && st >= 0; i++) {
+            mcamp_interval v;
+            double eps = end * i / (SHUFFLE_POINTS - 1);
+            st = shuffled_delta(s, &given, eps, &v);
+            add_number(&l->shift[k], eps);
+            add_number(&l->prob[k], st >= 0 ? v.upper : 1);
+        }
+        e->shift = l->shift[k].x;
+        e->prob = e->prob2 = l->prob[k].x;
+        e->n = SHUFFLE_POINTS;
+    }
+    return st;
+}
+
+/* The smallest eps, from above or below, at which the proved bound, or the attack, is at most
+ * delta.                                                                            */
+TOOL_FN mcamp_status shuffled_epsilon(session *s, const mcamp_event *e, double delta, bool upper,
+                                      double *eps)
+{
+    double lo = 0, hi = 0;
+    mcamp_interval v;
+    mcamp_status st = mcamp_gauss_epsilon(&s->ctx, e->sigma,
+                                          sqrt((double)(e->rounds ? e->rounds : 1)), delta, &hi);
+    if (st >= 0) st = shuffled_delta(s, e, 0, &v);
+    if (st < 0) return st;
+    if ((upper ? v.upper : v.lower) <= delta) hi = 0;
+    for (int i = 0; i < 50 && hi - lo > 1e-7 * hi && st >= 0; i++) {
+        double mid = 0.5 * (lo + hi);
+        st = shuffled_delta(s, e, mid, &v);
+        if ((upper ? v.upper : v.lower) <= delta) hi = mid; else lo = mid;
+    }
+    *eps = upper ? hi : lo;
+    return st;
+}
+
+TOOL_FN mcamp_status shuffled_interval(session *s, const mcamp_event *e, bool want_eps, double x,
+                                       mcamp_interval *v)
+{
+    mcamp_status st;
+    if (!want_eps) return shuffled_delta(s, e, x, v);
+    st = shuffled_epsilon(s, e, x, false, &v->lower);
+    return st < 0 ? st : shuffled_epsilon(s, e, x, true, &v->upper);
+}
+
 /* As check(), for complaints about an event's fields. */
 TOOL_FN void check_event(session *s, const event_list *l, mcamp_status st)
 {
@@ -258,6 +331,10 @@ TOOL_FN mcamp_status account_interval(session *s, const account *a, const event_
                                       bool want_eps, double x, mcamp_interval *v,
                                       mcamp_exact_info *info)
 {
+    if (l->shuffled.kind) {
+        memset(info, 0, sizeof *info);
+        return shuffled_interval(s, &l->shuffled, want_eps, x, v);
+    }
     return want_eps
         ? mcamp_exact_epsilon(&s->ctx, l->event, l->n, &a->desc, x, v, info)
         : mcamp_exact_delta(&s->ctx, l->event, l->n, &a->desc, x, v, info);
@@ -322,6 +399,8 @@ TOOL_FN void account_result(session *s, const account *a, const event_list *l)
         l->unknown ? asked_of(l->param) : o[O_EPS].given ? MCAMP_ASK_DELTA : MCAMP_ASK_EPS,
         a->desc.direction, o[O_EPS].given ? delta : eps, value, eps.upper, delta.upper,
         info.beta, &g));
+    for (size_t k = 0; k < l->n; k++)           /* shuffled */
+        if (l->event[k].kind == MCAMP_EVENT_CURVE) g.adjacency = MCAMP_ADJACENT_ZERO_OUT;
     s->seconds = progress_end(&s->progress);
     warn(st);
     print_events(s, l, &g);
@@ -503,6 +582,7 @@ TOOL_FN int run_account(session *s)
     for (size_t k = 0; k < a->n; k++) {
         event_list *l = &a->list[k];
         parse_events(s->words.word[k], l);
+        check_event(s, l, fill_shuffled(s, l));
         if (l->unknown && (!o[O_EPS].given || !o[O_DELTA].given))
             bad_use("\"%s\": to find \"?\" give both --eps and --delta", l->text);
         if (l->unknown && o[O_OUT].given) bad_use("--out: \"%s\" has a \"?\"", l->text);

@@ -1,5 +1,5 @@
 /* Balls in bins with a limit on the batches: the law of full bins, the bound against true
- * divergences by enumeration, samples against quadrature, claims, sessions.          */
+ * divergences by enumeration, samples against quadrature, claims, sessions.  Shuffled batches.  */
 #define MCAMP_STATIC
 #define MCAMP_IMPLEMENTATION
 #include "../mcamp.h"
@@ -481,8 +481,91 @@ TEST(a_limit_is_never_overlooked)
     CHECK_STATUS(mcamp_problem_verify(&ctx, &p, &v), MCAMP_E_REQUIRED);
 }
 
+/* ---- shuffled batches -------------------------------------------------------------- */
+
+/* H_{e^eps} of the attack's two laws for two batches, in the plane. */
+static double attack_in_plane(double s, double eps, int add)
+{
+    double h = 0.06, sum = 0;
+    for (double x = -7; x <= 2 * s + 7; x += h)
+        for (double y = -7; y <= 2 * s + 7; y += h) {
+            double p = 0.5 * (exp(2 * s * x - 2 * s * s) + exp(2 * s * y - 2 * s * s));
+            double q = 0.5 * (exp(s * x - s * s / 2) + exp(s * y - s * s / 2));
+            double v = add ? q - exp(eps) * p : p - exp(eps) * q;
+            if (v > 0) sum += v * exp(-0.5 * (x * x + y * y));
+        }
+    return sum * h * h / (2 * PI);
+}
+
+TEST(clones_hide_as_enumeration_says)
+{
+    for (int c = 1; c <= 40; c += 13)
+        for (double q = 0.5; q < 1; q += 0.2)
+            for (double eps = 0; eps < 1; eps += 0.3) {
+                double want = 0;
+                for (int a = 0; a <= c + 1; a++) {
+                    double now = choose(c, a) * (a <= c), before = a ? choose(c, a - 1) : 0;
+                    double v = q * before + (1 - q) * now -
+                               exp(eps) * ((1 - q) * before + q * now);
+                    if (v > 0) want += v * exp2(-c);
+                }
+                CHECK_NEAR(mcamp__clones_delta(c, q, eps), want, 1e-8, 2e-20);
+            }
+    {   /* the lower tail */
+        double term = pow(0.7, 30), tail = term;
+        for (int k = 1; k <= 12; k++) {
+            term *= (31.0 - k) / k * 0.3 / 0.7;
+            tail += term;
+            if (k < 9) CHECK_LE(log(tail), mcamp__few_clones(30, 0.3, k));
+        }
+        CHECK_NEAR(mcamp__few_clones(30, 0.3, 12), 0, 0, 0);
+    }
+}
+
+TEST(shuffled_batches_lie_between_an_attack_and_a_proof)
+{
+    mcamp_interval v, w;
+    double g;
+    start();
+    for (int i = 0; i < 3; i++) {
+        double s = 0.4 + 0.8 * i, eps = 0.5 * i, remove, add, worst;
+        CHECK_STATUS(mcamp_exact_shuffled(&ctx, 1 / s, 2, 3, 1, eps, &v), MCAMP_OK);
+        remove = attack_in_plane(s, eps, 0);
+        add = attack_in_plane(s, eps, 1);
+        worst = remove > add ? remove : add;
+        CHECK_LE(v.lower, worst * 1.002);
+        CHECK_LE(0.5 * worst, v.lower);
+        CHECK_LE(worst * 0.998, v.upper);
+        CHECK_STATUS(mcamp_exact_shuffled(&ctx, 2 / s, 2, 3, 4, eps, &w), MCAMP_OK);
+        CHECK_NEAR(w.lower, v.lower, 1e-9, 0);          /* sums over four epochs */
+        CHECK_NEAR(w.upper, v.upper, 1e-9, 0);
+    }
+    /* single examples are amplified, batches are not; and no bound crosses the attack */
+    CHECK_STATUS(mcamp_gauss_delta(&ctx, 2, 1, 0.5, &g), MCAMP_OK);
+    CHECK_STATUS(mcamp_exact_shuffled(&ctx, 2, 1000000, 1, 1, 0.5, &v), MCAMP_OK);
+    CHECK_LE(v.upper, 1e-5 * g);
+    CHECK_LE(1e-9, v.upper);
+    CHECK_STATUS(mcamp_exact_shuffled(&ctx, 2, 1000000, 500, 1, 0.5, &v), MCAMP_OK);
+    CHECK_NEAR(v.upper, g, 1e-9, 0);
+    for (uint64_t rounds = 10; rounds <= 10000000; rounds *= 100)
+        for (double sigma = 0.5; sigma < 3; sigma += 0.25) {
+            double h;
+            CHECK_STATUS(mcamp_exact_shuffled(&ctx, sigma, rounds, 1, 1, 0.3, &v), MCAMP_OK);
+            CHECK_STATUS(mcamp_gauss_delta(&ctx, sigma, 1, 0.3, &h), MCAMP_OK);
+            CHECK_LE(v.upper, h * (1 + 1e-9));
+            CHECK_LE(mcamp__shuffled_attack((double)rounds, 1 / sigma, 0.3), v.upper);
+        }
+    CHECK_STATUS(mcamp_exact_shuffled(&ctx, 0, 5, 1, 1, 1, &v), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_exact_shuffled(&ctx, 1, 0, 1, 1, 1, &v), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_exact_shuffled(&ctx, 1, 5, 0, 1, 1, &v), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_exact_shuffled(&ctx, 1, 5, 1, 0, 1, &v), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_exact_shuffled(&ctx, 1, 5, 1, 1, -1, &v), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_exact_shuffled(&ctx, mcamp__nan(), 5, 1, 1, 1, &v), MCAMP_E_NONFINITE);
+}
+
 TEST_MAIN("limit",
     T(the_law_of_full_bins_is_the_multinomials), T(large_data_sets_have_the_binomials_mean),
     T(no_small_data_set_exceeds_the_bound), T(samples_have_the_mean_that_quadrature_says),
     T(true_claims_are_accepted_and_false_ones_refused), T(the_price_falls_with_the_limit),
-    T(a_run_keeps_the_limit_that_was_paid_for), T(a_limit_is_never_overlooked))
+    T(a_run_keeps_the_limit_that_was_paid_for), T(a_limit_is_never_overlooked),
+    T(clones_hide_as_enumeration_says), T(shuffled_batches_lie_between_an_attack_and_a_proof))

@@ -334,6 +334,13 @@ expect 2 'sampling rate' account laplace-limit:x --eps 1
 expect 2 'cannot be compared' account laplace-limit:0.1 gaussian:1 --out "$tmp/x.svg"
 expect 2 'does not apply' account laplace-limit:0.1 --delta 1e-6
 expect 2 'give --eps' account laplace-limit:0.1
+# Shuffled batches: an attack and a proof, hardly any amplification but for single examples
+runs 0 account shuffle:1,100,500 --eps 0.5
+grep -q 'delta from 0.0451[0-9]* to 0.238' "$tmp/out" && ok || bad "shuffle: $(cat "$tmp/out")"
+runs 0 account shuffle:2,100000,1 --delta 1e-3 --json
+runs 0 account "shuffle:8,100000,1*3" --delta 1e-6
+expect 2 'no "?"' account shuffle:?,100,500 --eps 1 --delta 1e-5
+expect 2 'wants SIGMA,BATCHES' account shuffle:1,100 --eps 1
 
 # ---- error and optimize ------------------------------------------------------------------
 run="--rounds 64 --batches 16"
