@@ -127,7 +127,8 @@
  *            mcamp_exact_laplace_errors, mcamp_exact_shuffled,
  *            mcamp_exact_delta, mcamp_exact_epsilon,
  *            mcamp_exact_curve, mcamp_exact_calibrate
- *   promise  mcamp_verify, mcamp_simulated_curve, mcamp_guarantee_poisson
+ *   promise  mcamp_verify, mcamp_simulated_curve, mcamp_certain_sigma,
+ *            mcamp_guarantee_poisson
  *   work     mcamp_work_init, mcamp_work_free, mcamp_work_error
  *   calib    mcamp_delta, mcamp_epsilon, mcamp_sigma, mcamp_curve, mcamp_curve_bounds,
  *            mcamp_calibrate_certified, mcamp_problem_gram, mcamp_problem_delta,
@@ -1602,6 +1603,20 @@ MCAMP_API mcamp_status mcamp_simulated_curve(mcamp_ctx *ctx, const mcamp_gram *g
                                              double sigma, const double *eps, size_t n,
                                              uint64_t seed, uint64_t blocks, double beta,
                                              double *remove, double *add);
+
+/* Bounds for any C that hold for certain: a sigma with which balls in bins keep (eps, delta)
+ * in both directions.  A proof by samples costs less noise, see mcamp_verify.         */
+typedef enum mcamp_certain {
+    MCAMP_CERTAIN_NONE = 0,     /* refused                                      */
+    MCAMP_CERTAIN_UNAMPLIFIED,  /* the longest mode, as if the bin were known   */
+    MCAMP_CERTAIN_RENYI,        /* moments of integer order, largest tuple by tuple */
+    MCAMP_CERTAIN_SPLIT,        /* C = I with a Gaussian mechanism, whose modes have G
+                                   as a part; exact for C = I                   */
+    MCAMP_CERTAIN_FORCE_INT = 0x7fffffff
+} mcamp_certain;
+MCAMP_API mcamp_status mcamp_certain_sigma(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                           mcamp_certain how, double eps, double delta,
+                                           double *sigma);
 
 /* ######################################################################## *
  *  PART III: STEERING AND WORDS           may be wrong or slow, not unsafe
@@ -16237,9 +16252,9 @@ MCAMP__PRIV mcamp_status mcamp__bins_approach(mcamp__acc *a, double ld, double *
     mcamp__bins_begin(a, *x);
     mcamp__bins_known(a, &bet, &huge, &v);
     a->built = 0;
-    if (mcamp__bins_close(a, *x)) {
-        lo = mcamp__dmax(out->lower, 0.5 * *x);
-        hi = mcamp__dmin(out->upper, 2 * *x);
+    if (mcamp__bins_norm(a) > MCAMP__BINS_FAR || mcamp__bins_close(a, *x)) {
+        lo = mcamp__dmax(out->lower, 0.1 * *x);
+        hi = mcamp__dmin(out->upper, 10 * *x);
     } else if ((st = mcamp__bins_tame(a, &bet, huge.lower, 0, &tame)) < 0) {
         return st;
     } else if (!a->built) {
@@ -16269,6 +16284,7 @@ MCAMP__PRIV mcamp_status mcamp__bins_epsilon(mcamp__acc *a, double delta, mcamp_
     out->lower = 0;
     out->upper = mcamp__gauss_eps_up(c * (1 + 1e-15), ld);
     if (!(out->upper > 0)) return MCAMP_OK;
+    a->max_bytes = mcamp__zmin(a->max_bytes, 20000000);     /* a few ms a sum */
     a->tol = 0.05;
     st = mcamp__bins_delta(a, 0, 0.999 * delta, &v);
     if (v.upper <= delta) out->upper = 0;
@@ -16279,7 +16295,6 @@ MCAMP__PRIV mcamp_status mcamp__bins_epsilon(mcamp__acc *a, double delta, mcamp_
     a->tol = mcamp__dmin(0.05, 8 * want);
     for (int i = 0; i < 24 && out->upper - out->lower > want * out->upper; i++) {
         double last = x, wide;
-        if (c > MCAMP__BINS_FAR) break;
         st = mcamp__bins_approach(a, ld, &x, out);
         if (st == MCAMP_E_INTERNAL || st == MCAMP_E_SIZE) break;
         if (st < 0) return st;
@@ -17605,6 +17620,212 @@ MCAMP_API mcamp_status mcamp_simulated_curve(mcamp_ctx *ctx, const mcamp_gram *g
                                     i < n ? &remove[i] : &add[i - n]);
     }
     return st;
+}
+
+/* ---- any C for certain ---- *
+ * RENYI.  One value of the order-k law is at most its range, and delta is the mean of them:
+ * delta_remove <= prod_l max_i mean_j e^{(l-1) a_ij} e^{-(k-1) eps} (k-1)^{k-1}/k^k for every
+ * k (section law); delta_add is at most the range J there.
+ * SPLIT.  If alpha I + gamma 11' - G is positive semidefinite, modes of that Gram matrix can be
+ * chosen as those of G with more coordinates; who forgets these sees G's, so delta is at
+ * most theirs.  And they may as well be sqrt(alpha) e_i + sqrt(gamma) u, orthonormal: the
+ * coordinate u is a Gaussian mechanism of sensitivity sqrt(gamma), whatever the bin, the rest
+ * balls in bins with C = I and norm sqrt(alpha).  On the complement of 1 alpha must be at
+ * least G there, G_c; then with s = 1'G1/b and g the rest of G1/sqrt(b) the least gamma is
+ * (s + g'(alpha I - G_c)^{-1} g - alpha)/b (Schur).                                      */
+typedef struct mcamp__certain {
+    mcamp_ctx *ctx;
+    const mcamp__factor *f;
+    double eps, delta, alpha, gamma;
+    mcamp_certain how;
+} mcamp__certain;
+
+MCAMP__PRIV double mcamp__renyi_step(const double *ea, double *power, size_t b)
+{
+    double worst = 0;
+    for (size_t i = 0; i < b; i++) {
+        double z = 0;
+        for (size_t j = 0; j < b; j++) z += power[i * b + j] *= ea[i * b + j];
+        if (!(z <= worst)) worst = z;
+    }
+    return log(worst / (double)b);
+}
+
+/* log of the smallest of the bounds of delta_remove over k. */
+MCAMP__PRIV mcamp_status mcamp__renyi_remove(mcamp_ctx *ctx, const mcamp__model *m, double eps,
+                                             double *best)
+{
+    size_t n = m->diagonal ? 1 : m->a_count;
+    double *ea = mcamp__new_doubles(ctx, 2 * n), *power = ea + n, z = 0;
+    if (!ea) return mcamp__fail(ctx, MCAMP_E_MEMORY, "gram", (double)n);
+    for (size_t i = 0; i < n; i++) { ea[i] = exp(m->a[i]); power[i] = 1; }
+    *best = 0;
+    for (size_t k = 2, bad = 0; k <= MCAMP__ORDER_MAX && bad < 4; k++) {
+        double t;
+        if (m->diagonal) z = mcamp__log_max_z_diag(m->max_diag, m->b, k);
+        else z += mcamp__renyi_step(ea, power, m->b);
+        t = z + mcamp__tilted_log_sup(k) - ((double)k - 1) * eps;
+        if (!mcamp__finite(t)) break;
+        bad = t < *best ? 0 : t > 0 ? 0 : bad + 1;
+        *best = mcamp__dmin(*best, t);
+    }
+    mcamp__delete_doubles(ctx, ea, 2 * n);
+    return MCAMP_OK;
+}
+
+/* log of a bound of delta at sigma, both directions. */
+MCAMP__PRIV mcamp_status mcamp__certain_log_delta(const mcamp__certain *c, double sigma,
+                                                  double *out)
+{
+    mcamp__model m;
+    mcamp_event e[2];
+    mcamp_exact_desc d;
+    mcamp_interval v;
+    mcamp_status st;
+    if (c->how == MCAMP_CERTAIN_RENYI) {
+        st = mcamp__model_init(c->ctx, c->f, sigma, &m);
+        if (st < 0) return st;
+        st = mcamp__renyi_remove(c->ctx, &m, c->eps, out);
+        *out = mcamp__dmax(*out, mcamp__add_log_bound(&m, c->eps)) + 1e-9;
+        mcamp__model_free(c->ctx, &m);
+        return st;
+    }
+    memset(e, 0, sizeof e);
+    memset(&d, 0, sizeof d);
+    d.rel_error = 1e-2;
+    for (int i = 0; i < 2; i++) { e[i].count = e[i].rounds = 1; e[i].sigma = sigma; }
+    e[0].kind = MCAMP_EVENT_BINS;
+    e[0].bins = c->f->b;
+    e[0].sensitivity = sqrt(c->alpha) * (1 + 4 * DBL_EPSILON);
+    e[1].kind = MCAMP_EVENT_GAUSSIAN;
+    e[1].sensitivity = sqrt(c->gamma) * (1 + 4 * DBL_EPSILON);
+    st = mcamp_exact_delta(c->ctx, e, c->gamma > 0 ? 2 : 1, &d, c->eps, &v, NULL);
+    *out = log(mcamp__dmax(v.upper, DBL_MIN));
+    return st;
+}
+
+/* The least gamma for alpha; MCAMP_E_NOT_PSD if alpha is too small.  l: scratch of b*b + b.
+ * alpha is raised by a part in 1e9, and the factor's shift added, for rounding.          */
+MCAMP__PRIV mcamp_status mcamp__split_gamma(mcamp_ctx *ctx, const mcamp__factor *f, double alpha,
+                                            double *l, double *gamma)
+{
+    size_t b = f->b;
+    double n = (double)b, s = f->total / n, *row = l + 2 * b * b, *a = l + b * b, shift, h = 0;
+    mcamp_status st;
+    for (size_t i = 0; i < b; i++) {
+        row[i] = 0;
+        for (size_t j = 0; j < b; j++) row[i] += f->g[i * b + j] / n;
+    }
+    for (size_t i = 0; i < b; i++)
+        for (size_t j = 0; j < b; j++)
+            a[i * b + j] = (i == j ? alpha * (1 - 1e-9) : 0) -
+                           (f->g[i * b + j] - row[i] - row[j] + s / n);
+    if ((st = mcamp__cholesky(ctx, a, b, l, &shift)) < 0) return st;
+    if (!(shift < 1e-9 * alpha)) return MCAMP_E_NOT_PSD;
+    for (size_t i = 0; i < b; i++) {        /* y = L^-1 g, g = (row - s/n) sqrt(n) */
+        double y = (row[i] - s / n) * sqrt(n);
+        for (size_t j = 0; j < i; j++) y -= l[i * b + j] * row[j];
+        row[i] = y / l[i * b + i];
+        h += row[i] * row[i];
+    }
+    *gamma = mcamp__dmax(0, (s + h * (1 + 1e-6) - alpha) / n + 1e-9 * s / n);
+    return MCAMP_OK;
+}
+
+/* The sigma that the central limit gives alpha and gamma: how they are compared. */
+MCAMP__PRIV double mcamp__split_rough(const mcamp__certain *c, double alpha, double gamma)
+{
+    double mu = mcamp__gauss_mu_down(c->eps, log(c->delta)), lo = -40, hi = 60;
+    for (int i = 0; i < 60; i++) {
+        double x = 0.5 * (lo + hi), v = exp(-2 * x);
+        double t = gamma * v + log1p(expm1(mcamp__dmin(700, alpha * v)) / (double)c->f->b);
+        if (t > mu * mu) lo = x; else hi = x;
+    }
+    return exp(hi);
+}
+
+/* The best alpha and gamma, by steps of the fourth root of 2 from the largest row sum down. */
+MCAMP__PRIV mcamp_status mcamp__split_choose(mcamp__certain *c)
+{
+    const mcamp__factor *f = c->f;
+    size_t b = f->b, words = 2 * b * b + b;
+    double top = 0, best = mcamp__inf(), gamma, *l;
+    mcamp_status st = MCAMP_OK;
+    c->alpha = f->trace_max;
+    c->gamma = 0;
+    if (f->diagonal) return MCAMP_OK;
+    if (!(l = mcamp__new_doubles(c->ctx, words)))
+        return mcamp__fail(c->ctx, MCAMP_E_MEMORY, "gram", (double)b);
+    for (size_t i = 0; i < b; i++) {
+        double s = 0;
+        for (size_t j = 0; j < b; j++) s += fabs(f->g[i * b + j]);
+        top = mcamp__dmax(top, s);
+    }
+    for (double x = 1.0001 * top; x > 1e-12 * top; x *= 0.84) {
+        double sigma;
+        st = mcamp__split_gamma(c->ctx, f, x, l, &gamma);
+        if (st < 0) break;
+        sigma = mcamp__split_rough(c, x, gamma);
+        if (sigma < best) { best = sigma; c->alpha = x; c->gamma = gamma; }
+    }
+    mcamp__delete_doubles(c->ctx, l, words);
+    if (st == MCAMP_E_MEMORY || best > DBL_MAX) return st < 0 ? st : MCAMP_E_INTERNAL;
+    return MCAMP_OK;
+}
+
+/* A root in log sigma of what falls with it; the last one seen to hold is returned. */
+MCAMP__PRIV mcamp_status mcamp__certain_root(const mcamp__certain *c, double start, double *sigma)
+{
+    double ld = log(c->delta), lo = log(start), hi = lo, f, g, step = 0.1;
+    mcamp__root r;
+    mcamp_status st = mcamp__certain_log_delta(c, start, &f);
+    for (g = f; st >= 0 && (f > ld) == (g > ld); step *= 2) {
+        double *x = f > ld ? &hi : &lo, *y = f > ld ? &g : &f;
+        if (f > ld) { lo = hi; f = g; } else { hi = lo; g = f; }
+        *x += f > ld ? step : -step;
+        if (fabs(*x) > 60) return mcamp__fail(c->ctx, MCAMP_E_INFEASIBLE, "delta", c->delta);
+        st = mcamp__certain_log_delta(c, exp(*x), y);
+        if (st == MCAMP_E_ARG && y == &f) { st = MCAMP_OK; f = 0; }
+    }
+    if (st < 0) return st;
+    mcamp__root_init(&r, lo, f - ld, hi, g - ld);
+    while (r.steps < 40 && r.hi - r.lo > 1e-3) {
+        double x = mcamp__root_next(&r);
+        if ((st = mcamp__certain_log_delta(c, exp(x), &f)) < 0) return st;
+        mcamp__root_update(&r, x, f - ld);
+    }
+    *sigma = exp(r.hi);
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_certain_sigma(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                           mcamp_certain how, double eps, double delta,
+                                           double *sigma)
+{
+    MCAMP__GUARD;
+    mcamp__factor f;
+    mcamp__certain c;
+    double plain = 0;
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!mcamp__gram_ok(gram)) return mcamp__fail(ctx, MCAMP_E_ARG, "gram", 0);
+    if (!sigma) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "sigma", 0);
+    if (how <= MCAMP_CERTAIN_NONE || how > MCAMP_CERTAIN_SPLIT)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "how", (double)(int)how);
+    if ((st = mcamp__check_eps(ctx, "eps", eps)) < 0) return st;
+    if ((st = mcamp__check_prob(ctx, "delta", delta)) < 0) return st;
+    if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
+    memset(&c, 0, sizeof c);
+    c.ctx = ctx; c.f = &f; c.eps = eps; c.delta = delta; c.how = how;
+    st = mcamp_gauss_sigma(ctx, sqrt(f.trace_max) * (1 + 1e-13), eps, delta, &plain);
+    if (st >= 0 && how == MCAMP_CERTAIN_SPLIT) st = mcamp__split_choose(&c);
+    if (st >= 0 && how != MCAMP_CERTAIN_UNAMPLIFIED && f.b > 1)
+        st = mcamp__certain_root(&c, how == MCAMP_CERTAIN_SPLIT ?
+                                 mcamp__split_rough(&c, c.alpha, c.gamma) : plain, sigma);
+    else if (st >= 0)
+        *sigma = plain;
+    mcamp__factor_free(ctx, &f);
+    return st < 0 ? st : MCAMP_OK;
 }
 
 /* ---- cyclic Poisson sampling ---- */

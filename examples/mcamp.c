@@ -39,6 +39,7 @@ static int run(int argc, char **argv)
     session_open(&s, cmd, argc, argv);
     if (cmd->bit == ACCOUNT) return run_account(&s);
     if (cmd->bit == AUDIT) return run_audit(&s);
+    if (s.opt[O_CERTAIN].given) print_certain(&s);
     if (cmd->bit == OPTIMIZE) code = run_optimize(&s);
     else if (cmd->bit == ERROR) code = run_error(&s);
     else if (cmd->bit == PLAN) code = run_plan(&s);

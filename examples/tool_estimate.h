@@ -22,6 +22,35 @@ TOOL_FN uint64_t most_samples(const mcamp_answer *a)
 
 /* ---- commands ----------------------------------------------------------------------- */
 
+/* sigma --certain: each bound as a guarantee of its own. */
+TOOL_FN void print_certain(session *s)
+{
+    static const char *const name[][2] = {
+        { "unamplified", "As if the adversary knew the bin" },
+        { "renyi", "By moments of the loss" },
+        { "split", "By balls in bins with C = I beside a Gaussian mechanism" } };
+    double eps = s->opt[O_EPS].real, delta = s->opt[O_DELTA].real, sigma = 0;
+    mcamp_writer w = to_stdout();
+    for (int i = 0; i < 3; i++) {
+        mcamp_interval of = { eps, eps };
+        mcamp_guarantee g;
+        json j;
+        check(s, mcamp_certain_sigma(&s->ctx, &s->gram, (mcamp_certain)(i + 1), eps, delta, &sigma));
+        check(s, mcamp_guarantee_interval(MCAMP_ASK_SIGMA, MCAMP_BOTH, of, sigma, eps, delta, 0,
+                                          &g));
+        if (s->opt[O_JSON].given) {
+            json_open(&j, stdout);
+            json_text(&j, "command", s->cmd->name);
+            json_text(&j, "bound", name[i][0]);
+            mcamp_report_guarantee(&g, MCAMP_REPORT_MEMBERS, &w);
+            json_close(&j);
+        } else {
+            printf("%s:\n", name[i][1]);
+            mcamp_report_guarantee(&g, MCAMP_REPORT_TEXT, &w);
+        }
+    }
+}
+
 TOOL_FN int run_estimate(session *s)
 {
     const option_value *o = s->opt;

@@ -19,7 +19,7 @@ enum { SIGMA = 1, EPSILON = 2, DELTA = 4, VERIFY = 8, CURVE = 16, ACCOUNT = 32,
 /* In the order of OPTIONS. */
 enum option_id {
     O_ROUNDS, O_EPOCHS, O_BATCHES, O_STRATEGY, O_NORMALIZE, O_SCALE, O_EPS, O_DELTA, O_SIGMA,
-    O_DIRECTION, O_CERTIFY, O_FAMILY, O_SCALING, O_AMPLIFICATION, O_WORKLOAD, O_ERROR,
+    O_DIRECTION, O_CERTIFY, O_CERTAIN, O_FAMILY, O_SCALING, O_AMPLIFICATION, O_WORKLOAD, O_ERROR,
     O_EXAMPLES, O_BATCH_SIZE, O_LIMIT, O_MEMORY, O_ITERATIONS, O_REL_ERROR, O_SAMPLES, O_BETA,
     O_SEED,
     O_THREADS, O_EPS_MAX, O_POINTS, O_OUT, O_RECORD, O_SCORES, O_ONE_RUN,
@@ -42,6 +42,8 @@ static const option_spec OPTIONS[NOPTION] = {
       "noise multiplier: standard deviation / clipping norm" },
     { "direction", OPTION_TEXT, 0, BINS | ACCOUNT, "D", "both (default), remove or add" },
     { "certify", OPTION_FLAG, 0, SIGMA, "", "a sigma with a proof, instead of an estimate" },
+    { "certain", OPTION_FLAG, 0, SIGMA, "",
+      "before it, what three bounds prove without samples, at no error probability" },
     { "family", OPTION_TEXT, OPTIMIZE, OPTIMIZE, "F",
       "toeplitz[:BANDS], blt:BUFFERS, banded:BANDS, dense, identity" },
     { "scaling", OPTION_TEXT, 0, OPTIMIZE, "D", "column factors: polynomial degree, or free" },

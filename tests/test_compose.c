@@ -432,7 +432,7 @@ TEST(composed_bins_against_the_fft)
         ref_start(&ref, 2.5e-3);
         ref_add(&ref, &m);
         for (int add = 0; add < 2; add++)
-            for (double eps = 0.1; eps < 8; eps *= 2.5) {
+            for (double eps = 0.1; eps < 8; eps *= 4) {
                 double lo, up;
                 mcamp_interval v, w;
                 mcamp_exact_desc d;
@@ -613,6 +613,78 @@ TEST(picks_from_one_to_all)
     CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, NULL, 1e-5, &v, NULL), MCAMP_E_REQUIRED);
 }
 
+/* ---- bounds for any C -------------------------------------------------------------------- */
+
+/* At the sigma of each bound an estimate is below delta; for C = I the split is exact; alpha
+ * and gamma have G as a part, and less of gamma has not.                                */
+TEST(certain_sigmas_are_enough)
+{
+    static const size_t bands[] = { 1, 3, 20 };
+    for (int i = 0; i < 3; i++) {
+        mcamp_mech mech;
+        mcamp_mech_desc md;
+        mcamp_gram g;
+        double s[4] = { 0, 0, 0, 0 }, truth;
+        memset(&md, 0, sizeof md);
+        md.kind = bands[i] > 1 ? MCAMP_MECH_SQRT : MCAMP_MECH_IDENTITY;
+        md.n = 27; md.bands = bands[i] > 1 ? bands[i] : 0;
+        CHECK_STATUS(mcamp_mech_init(&ctx, &md, &mech), MCAMP_OK);
+        CHECK_STATUS(mcamp_gram_init(&ctx, &mech, 9, &g), MCAMP_OK);
+        for (int how = 1; how < 4; how++) {
+            mcamp_answer a;
+            mcamp_budget bud;
+            memset(&bud, 0, sizeof bud);
+            bud.rel_error = 0.05;
+            CHECK_STATUS(mcamp_certain_sigma(&ctx, &g, (mcamp_certain)how, 1, 1e-4, &s[how]),
+                         MCAMP_OK);
+            CHECK(mcamp_delta(&ctx, &g, s[how], 1, &bud, &a) >= 0);
+            CHECK_LE(a.delta - 6.5 * a.std_error, 1e-4);
+            if (how == 1 || (how == 3 && i != 1)) continue;
+            CHECK_LE(s[how], s[1]);
+        }
+        if (!i) {
+            mcamp_event e = bins(9, 3, 1, 1);
+            CHECK_STATUS(mcamp_exact_calibrate(&ctx, &e, 1, NULL, 0, MCAMP_PARAM_SIGMA, 1, 1e-4,
+                                               &truth, NULL), MCAMP_OK);
+            CHECK_NEAR(s[3], truth, 2e-3, 0);
+        }
+        CHECK_STATUS(mcamp_certain_sigma(&ctx, &g, MCAMP_CERTAIN_NONE, 1, 1e-4, &s[0]),
+                     MCAMP_E_ARG);
+        mcamp_gram_free(&ctx, &g);
+        mcamp_mech_free(&ctx, &mech);
+    }
+}
+
+TEST(a_split_has_the_modes_as_a_part)
+{
+    enum { B = 7 };
+    double m[B][B], a[B * B], l[2 * B * B + B], root[B * B], shift, gamma = -1;
+    mcamp_rng rng;
+    mcamp__factor f;
+    mcamp_rng_seed(&rng, 3);
+    memset(&f, 0, sizeof f);
+    f.b = B; f.g = a;
+    for (int i = 0; i < B; i++)
+        for (int j = 0; j < B; j++) m[i][j] = mcamp_rng_uniform(&rng);
+    for (int i = 0; i < B; i++)
+        for (int j = 0; j < B; j++) {
+            double s = i == j ? 0.05 : 0;
+            for (int k = 0; k < B; k++) s += m[i][k] * m[j][k];
+            a[i * B + j] = s;
+            f.total += s;
+        }
+    CHECK_STATUS(mcamp__split_gamma(&ctx, &f, 3, l, &gamma), MCAMP_OK);
+    for (int less = 0; less < 2; less++) {
+        double part = less ? 0.999 : 1 + 1e-6;
+        for (int i = 0; i < B * B; i++) root[i] = 0;
+        for (int i = 0; i < B * B; i++)
+            l[i] = (i % (B + 1) ? 0 : 3) + part * gamma - a[i];
+        CHECK_STATUS(mcamp__cholesky(&ctx, l, B, root, &shift),
+                     less ? MCAMP_E_NOT_PSD : MCAMP_OK);
+    }
+    CHECK_STATUS(mcamp__split_gamma(&ctx, &f, 0.01, l, &gamma), MCAMP_E_NOT_PSD);
+}
+
 /* Any C by simulation (error rate 1e-9), where C = I has an answer without. */
 TEST(simulated_curves_bound_the_exact_ones)
 {
@@ -778,6 +850,8 @@ static const mt_case cases[] = {
     T(picks_by_quadrature),
     T(picks_by_simulation),
     T(picks_from_one_to_all),
+    T(certain_sigmas_are_enough),
+    T(a_split_has_the_modes_as_a_part),
     T(simulated_curves_bound_the_exact_ones),
     T(every_failed_allocation_is_survived),
     T(bad_input_is_refused)
