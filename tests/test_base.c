@@ -363,6 +363,7 @@ static void ask_for_nothing(mcamp_ctx *c, mcamp_status none, mcamp_status empty)
     REFUSED(c, mcamp_sens_minsep(c, NULL, 1, 1, &sens), empty, "mech");
     REFUSED(c, mcamp_gram_init(c, &m, 1, &g), empty, "mech");
     REFUSED(c, mcamp_gram_from_matrix(c, NULL, 1, &g), none, "g");
+    REFUSED(c, mcamp_gram_limit(c, &g, 5, 5), none, "gram");
     REFUSED(c, mcamp_sampler_init(c, &g, NULL, &s), none, "gram");
     REFUSED(c, mcamp_sampler_run(c, &s, 1, 0, 1, &t), none, "sampler");
     REFUSED(c, mcamp_sampler_run(c, NULL, 1, 0, 1, &t), none, "sampler");

@@ -464,6 +464,7 @@ TEST(a_limit_is_never_overlooked)
     CHECK_STATUS(mcamp_gram_limit(&ctx, &g, 0, 5), MCAMP_E_SIZE);
     CHECK_STATUS(mcamp_gram_limit(&ctx, &g, 5, 0), MCAMP_E_REQUIRED);
     CHECK_STATUS(mcamp_gram_limit(&ctx, NULL, 5, 5), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_gram_limit(&ctx, &g, UINT64_MAX, 5), MCAMP_E_SIZE);
     CHECK(!g.limit);
     CHECK_STATUS(mcamp_gram_limit(&ctx, &g, 200, 103), MCAMP_OK);
     memset(&sd, 0, sizeof sd);

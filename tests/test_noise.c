@@ -1106,6 +1106,14 @@ TEST(numerics_are_counted_for_all_rounds_and_coordinates)
         CHECK(mcamp_noise_delta(&m, 2) >= (1 + exp(2)) * law);
         CHECK(!(mcamp_noise_delta(&m, mcamp__inf()) < mcamp__inf()));
         CHECK(!(mcamp_noise_delta(&m, -1) < mcamp__inf()));
+        {
+            int64_t whole = 3;
+            CHECK_STATUS(mcamp_noise_from_grid(&ctx, &m, NULL, 1, w), MCAMP_E_REQUIRED);
+            CHECK_STATUS(mcamp_noise_from_grid(&ctx, &m, &whole, 1, NULL), MCAMP_E_REQUIRED);
+            CHECK_STATUS(mcamp_noise_from_grid(&ctx, &m, NULL, 0, NULL), MCAMP_OK);
+            CHECK_STATUS(mcamp_noise_from_grid(&ctx, &m, &whole, 1, w), MCAMP_OK);
+            CHECK_NEAR(w[0], ldexp(3, -16), 0, 0);
+        }
         CHECK(!(mcamp_noise_delta(&m, mcamp__nan()) < mcamp__inf()));
         one = mcamp_noise_delta(&m, 0);
         mcamp_noise_free(&ctx, &m);

@@ -665,6 +665,21 @@ TEST(parts_cannot_change_under_a_session)
     }
     CHECK_STATUS(mcamp_session_begin(&ctx, &s, 0, index, M, &size), MCAMP_OK);
     close_parts(&p);
+    CHECK_STATUS(mcamp_guarantee_poisson(&ctx, &mech, 4, 0.2, 1.5, 1e-5, &g), MCAMP_OK);
+    plan_parts(&p, &g);
+    CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
+    p.batch.limit = 30;
+    CHECK_STATUS(mcamp_session_begin(&ctx, &s, 0, index, M, &size), MCAMP_E_MISMATCH);
+    CHECK(!strcmp(mcamp_last_error(&ctx).argument, "limit"));
+    close_parts(&p);
+    CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &mech, MCAMP_BATCH_POISSON, 1, 3, 1e-5, &g),
+                 MCAMP_OK);
+    plan_parts(&p, &g);                 /* one group: no example moves another */
+    p.bd.q = 0.25;
+    CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
+    CHECK(s.guarantee.adjacency == MCAMP_ADJACENT_ADD_REMOVE);
+    close_parts(&p);
+    g = verified;
     g.examples = M + 1;                 /* a guarantee for another population */
     plan_parts(&p, &g);
     CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_E_MISMATCH);
@@ -797,6 +812,7 @@ TEST(anything_but_what_was_guaranteed_is_refused_by_name)
     CHECK_STATUS(mcamp_guarantee_poisson(&ctx, &mech, 4, 0.2, 1.5, 1e-5, &g), MCAMP_OK);
     REFUSE(p.bd.q = 0.21, "q");
     REFUSE(p.bd.q = 0.19, "q");
+    REFUSE(p.bd.limit = 1, "limit");        /* a cut that costs everything */
     CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &mech, MCAMP_BATCH_SHUFFLE, B, 2, 1e-3, &g),
                  MCAMP_OK);
     REFUSE(g.adjacency = MCAMP_ADJACENT_ADD_REMOVE, "adjacency");
@@ -865,6 +881,19 @@ TEST(cuts_add_their_price_to_delta)
         CHECK_STATUS(mcamp_batch_cut_delta(&ctx, &p.batch, h->eps, &cut), MCAMP_OK);
         CHECK_NEAR(mcamp_session_delta(&s), 1e-3 + (how == 2 ? 0 : cut) + s.guarantee.delta_num,
                    1e-15, 0);
+        close_parts(&p);
+    }
+    {   /* a limit that is paid for, and less room than that */
+        mcamp_guarantee paid = verified;
+        paid.limit = 25;
+        plan_parts(&p, &paid);
+        p.bd.limit = 25;
+        p.cd.max_examples = 24;
+        CHECK_STATUS(open_parts(&p, &paid, &s), MCAMP_OK);
+        p.batch.limit = 24;
+        CHECK_STATUS(mcamp_batch_cut_delta(&ctx, &p.batch, paid.eps, &cut), MCAMP_OK);
+        CHECK(cut > 1e-6);
+        CHECK_NEAR(mcamp_session_delta(&s), 1e-3 + cut + s.guarantee.delta_num, 1e-15, 0);
         close_parts(&p);
     }
     plan_parts(&p, &g);

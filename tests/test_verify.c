@@ -560,7 +560,7 @@ static int bad_pilot(mcamp__job *j)
 {
     if (is_proof(j)) return 0;
     fill(j, j->blocks * MCAMP_BLOCK, 0);
-    j->tally->poisoned = 1;
+    j->tally[1].poisoned = 1;
     return 1;
 }
 
