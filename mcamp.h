@@ -70,6 +70,8 @@
  *     base -> rng -> gauss -> vec   hooks, streams, normal law, vector kernels
  *     mech -> sens                  C; the largest norm of one example's share of C x
  *     modes                         C, b -> G: all that privacy sees of C
+ *     pattern                       C, who takes part when -> the same, for laws of batches
+ *                                   other than balls in bins
  *     loss -> law -> verify         G, sigma -> samples -> tallies -> bounds -> accepted
  *                                   or refused claims
  *     secure -> noise, batch        keys -> random numbers -> C^-1 z round by round; who
@@ -103,6 +105,7 @@
  *            mcamp_mech_solve, mcamp_mech_max_norm
  *   sens     mcamp_sens_fixed, mcamp_sens_minsep
  *   modes    mcamp_gram_init, mcamp_gram_from_matrix, mcamp_gram_limit, mcamp_gram_free
+ *   pattern  mcamp_gram_pattern
  *   law      mcamp_sampler_init, mcamp_sampler_free, mcamp_sampler_run, mcamp_tally_merge,
  *            mcamp_tally_mean, mcamp_tally_std_error, mcamp_tally_upper, mcamp_tally_lower
  *   verify   mcamp_verify_sampled
@@ -610,6 +613,34 @@ MCAMP_API mcamp_status mcamp_sens_minsep(mcamp_ctx *ctx, const mcamp_mech *mech,
  *  MODES AND THEIR GRAM MATRIX                     standard  (decl) modes
  * ======================================================================== */
 
+/* The law by which batches are drawn belongs to the privacy statement: accounting
+ * for one law and drawing by another is the commonest bug of the field.  Round t
+ * has t mod b as its place in the cycle of b rounds (`batches`).              */
+typedef enum mcamp_batch_law {
+    MCAMP_BATCH_UNSET   = 0,    /* refused                                    */
+    MCAMP_BATCH_BINS    = 1,    /* balls in bins: every example in one of b
+                                   bins, uniformly and independently; bin
+                                   t mod b is the batch of round t: sections
+                                   est and calib                              */
+    MCAMP_BATCH_POISSON = 2,    /* every example in one of b groups, uniformly and
+                                   independently, and taken in each of its group's
+                                   rounds with probability q: section pattern, or
+                                   MCAMP_EVENT_BANDMF (C of at most b bands); b = 1:
+                                   MCAMP_EVENT_POISSON                         */
+    MCAMP_BATCH_FIXED   = 3,    /* exactly `size` examples of the round's group,
+                                   every subset alike: [2], Algorithm 2       */
+    MCAMP_BATCH_MINSEP  = 4,    /* every example that was not taken in the last
+                                   b - 1 rounds is taken with probability q:
+                                   section pattern                            */
+    MCAMP_BATCH_SHUFFLE = 5,    /* one random order, cut into b batches of equal
+                                   size, the same in every epoch.  NOT AMPLIFIED:
+                                   account for it by mcamp_sens_fixed without
+                                   sampling, never as if it were BINS: attacks
+                                   come near that, mcamp_exact_shuffled        */
+    MCAMP_BATCH_MINSEP_WARM = 6 /* as MINSEP, but as if there had been rounds for
+                                   ever before the first                       */
+} mcamp_batch_law;
+
 /* Balls in bins with b batches an epoch: an example in bin i takes part in
  * rounds i, b+i, 2b+i, ... < n; it moves the release by at most the mode
  *     m_i = sum over those rounds j of |C| column j        (absolute values).
@@ -619,7 +650,10 @@ typedef enum mcamp_gram_kind {
     MCAMP_GRAM_DIAGONAL = 1,    /* g holds the b diagonal entries             */
     MCAMP_GRAM_BANDED   = 2,    /* periodic band: zero where the distance of i
                                    and j around the circle of b exceeds width */
-    MCAMP_GRAM_DENSE    = 3
+    MCAMP_GRAM_DENSE    = 3,
+    MCAMP_GRAM_PATTERNS = 4     /* any law, by mcamp_gram_pattern: g holds n rows
+                                   <|c_t|, |c_{t+j}|>, j <= width, of C's columns,
+                                   then n rows |C|_{t+j,t}                    */
 } mcamp_gram_kind;
 
 /* Read the fields, do not write them. */
@@ -637,6 +671,9 @@ typedef struct mcamp_gram {
     bool negative;              /* C had entries below 0, so |C| was used     */
     uint64_t digest;            /* of C's digest, n and b, or of the matrix   */
     uint64_t strategy_digest;   /* C's; 0 if the user gave the matrix         */
+    mcamp_batch_law law;        /* these three: PATTERNS; else 0, which is BINS */
+    double q;
+    uint64_t most;              /* participations of one example; 0: no limit */
     uint64_t examples, limit;   /* of mcamp_gram_limit; 0: all are kept       */
 } mcamp_gram;
 
@@ -666,6 +703,29 @@ MCAMP_API mcamp_status mcamp_gram_limit(mcamp_ctx *ctx, mcamp_gram *gram, uint64
 MCAMP_API void mcamp_gram_free(mcamp_ctx *ctx, mcamp_gram *gram);
 
 /* ======================================================================== *
+ *  PARTICIPATION: laws other than balls in bins    standard  (decl) pattern
+ * ======================================================================== */
+
+/* Who takes part when.  `most`: after so many participations an example is never
+ * taken again.                                                                */
+typedef struct mcamp_participation {
+    uint32_t start_canary;      /* must be 0                                  */
+    mcamp_batch_law law;        /* REQUIRED: BINS, POISSON, MINSEP, MINSEP_WARM */
+    size_t batches;             /* REQUIRED: b, the cycle or the separation   */
+    double q;                   /* REQUIRED but for BINS (0): in (0, 1]       */
+    uint64_t most;              /* 0 = no limit; not with BINS, MINSEP_WARM   */
+    uint32_t end_canary;        /* must be 0                                  */
+} mcamp_participation;
+
+/* All that privacy sees of C and a law of batches; every function that takes a Gram
+ * matrix takes it.  BINS: mcamp_gram_init.  Others want b <= n and at most b bands in C
+ * (MCAMP_E_ARG, "bands"): rounds that one example can combine then have orthogonal
+ * columns.  Cost and memory O(n bands).                                        */
+MCAMP_API mcamp_status mcamp_gram_pattern(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                          const mcamp_participation *participation,
+                                          mcamp_gram *gram);
+
+/* ======================================================================== *
  *  LAWS, TALLIES, BOUNDS                           expert    (decl) law
  * ======================================================================== */
 
@@ -675,13 +735,16 @@ typedef enum mcamp_method {
     MCAMP_METHOD_DEFAULT = 0,  /* chosen: by range for proofs, by a pilot's
                                 * variance for estimates                      */
     MCAMP_METHOD_PLAIN   = 1,  /* Algorithm 2 of [1]: range 1                 */
-    MCAMP_METHOD_TILTED  = 2,  /* order-k tilted law, remove only             */
+    MCAMP_METHOD_TILTED  = 2,  /* order-k tilted law, remove only; of patterns:
+                                * add too, tilted along the common direction  */
     MCAMP_METHOD_COMMON  = 3,  /* order-k tilted law across the common
                                 * direction, exact integral along it          */
     MCAMP_METHOD_MODE    = 4,  /* exact integral along the largest mode; no
                                 * proven range: estimates only; remove only   */
-    MCAMP_METHOD_EXACT   = 5   /* in results: without samples, by a closed form
+    MCAMP_METHOD_EXACT   = 5,  /* in results: without samples, by a closed form
                                 * or section exact                            */
+    MCAMP_METHOD_ORDERS  = 6   /* patterns: tilted laws of several orders in one;
+                                * no proven range: estimates only; remove only */
 } mcamp_method;
 
 /* What a set of samples leaves behind.  Tallies merge by adding integers, so
@@ -697,6 +760,8 @@ typedef struct mcamp_tally {
     double sigma, eps;
     double log_scale;       /* log of the value that counts as 1              */
     double log_range;       /* log of the proven range; infinite: unproven    */
+    double split;           /* what values may leave out of delta: upper bounds
+                             * have it added                                  */
     uint64_t n[MCAMP_TALLY_BINS];   /* how many values fell in bin i           */
     uint64_t lo[MCAMP_TALLY_BINS];  /* their sum, in units of 2^-64 of scale,  */
     uint64_t hi[MCAMP_TALLY_BINS];  /* each value rounded up: low, high words  */
@@ -711,6 +776,8 @@ typedef struct mcamp_sampler_desc {
     size_t order;               /* k; 0 = the k of smallest range             */
     double stickiness;          /* TILTED, COMMON (remove): c of the sticky
                                    law; 0 = none                              */
+    double split;               /* patterns, TILTED: how much of delta values may
+                                   leave out for a smaller range (tally.split) */
     uint32_t end_canary;        /* must be 0                                  */
 } mcamp_sampler_desc;
 
@@ -751,31 +818,6 @@ MCAMP_API double mcamp_tally_lower(const mcamp_tally *t, double beta);
 /* An answer together with what is certain about it: lower <= truth <= upper,
  * discretisation, truncation and rounding errors included.                    */
 typedef struct mcamp_interval { double lower, upper; } mcamp_interval;
-
-/* The law by which batches are drawn belongs to the privacy statement: accounting
- * for one law and drawing by another is the commonest bug of the field.  Round t
- * has t mod b as its place in the cycle of b rounds (`batches`).              */
-typedef enum mcamp_batch_law {
-    MCAMP_BATCH_UNSET   = 0,    /* refused                                    */
-    MCAMP_BATCH_BINS    = 1,    /* balls in bins: every example in one of b
-                                   bins, uniformly and independently; bin
-                                   t mod b is the batch of round t: sections
-                                   est and calib                              */
-    MCAMP_BATCH_POISSON = 2,    /* every example in one of b groups, uniformly and
-                                   independently, and taken in each of its group's
-                                   rounds with probability q: MCAMP_EVENT_BANDMF
-                                   for C of at most b bands; b = 1:
-                                   MCAMP_EVENT_POISSON                         */
-    MCAMP_BATCH_FIXED   = 3,    /* exactly `size` examples of the round's group,
-                                   every subset alike: [2], Algorithm 2       */
-    MCAMP_BATCH_MINSEP  = 4,    /* every example that was not taken in the last
-                                   b - 1 rounds is taken with probability q   */
-    MCAMP_BATCH_SHUFFLE = 5     /* one random order, cut into b batches of equal
-                                   size, the same in every epoch.  NOT AMPLIFIED:
-                                   account for it by mcamp_sens_fixed without
-                                   sampling, never as if it were BINS: attacks
-                                   come near that, mcamp_exact_shuffled        */
-} mcamp_batch_law;
 
 /* One claim: the mechanism with this Gram matrix and sigma is (eps, delta)-DP
  * under zero-out / add-or-remove adjacency of one example.                    */
@@ -867,7 +909,7 @@ typedef struct mcamp_guarantee {
     uint64_t limit;             /* BINS: members that a batch keeps; 0: all    */
     uint64_t count;             /* uses of an event, where they were asked for */
     double sigma, eps, delta;
-    double q;                   /* POISSON: sampling probability               */
+    double q;                   /* POISSON, MINSEP ..: the probability         */
     double sensitivity;         /* in units of the clipping norm; 0: unknown   */
     double beta;                /* the level; 0: certain                       */
     uint64_t points;            /* numbers that the level covers at once, such
@@ -1744,6 +1786,9 @@ typedef struct mcamp_answer {
     mcamp_direction direction;  /* as the budget said                          */
     uint64_t points;        /* for how many at once beta holds; 0 = 1          */
     uint64_t rounds, batches;   /* n, b                                        */
+    mcamp_batch_law law;        /* of the Gram matrix, with its q and most     */
+    double q;
+    uint64_t most;
     uint64_t strategy_digest, gram_digest;
     uint64_t examples, limit;   /* of mcamp_gram_limit; 0: all are kept        */
 } mcamp_answer;
@@ -1757,6 +1802,8 @@ typedef struct mcamp_problem {
                                    others                                      */
     uint64_t examples, limit;   /* both or none: batches keep at most `limit`, as
                                    mcamp_gram_limit says                       */
+    mcamp_batch_law law;        /* 0 = BINS; else with its                     */
+    double q;
     double eps, delta, sigma;   /* REQUIRED: the two that the question needs   */
     mcamp_budget budget;        /* all 0: defaults                             */
     uint32_t end_canary;        /* must be 0                                   */
@@ -3204,6 +3251,8 @@ MCAMP_API mcamp_status mcamp_gauss_sigma(mcamp_ctx *ctx, double sensitivity,
 
 /* Samples in a tile: the same in every set, because streams depend on it. */
 #define MCAMP__S 64
+/* The same where a sample has a row for every round, not only for every batch. */
+#define MCAMP__P 16
 /* Tuples that are drawn side by side; a divisor of MCAMP__S. */
 #define MCAMP__GROUP 8
 
@@ -3638,6 +3687,45 @@ MCAMP__ENTRY void MCAMP__K(map_exp)(double *x, size_t n)
     for (size_t j = 0; j < MCAMP__W; j++) t[j] = j < rest ? x[i + j] : 1.0;
     MCAMP__K(store)(t, MCAMP__K(exp)(MCAMP__K(load)(t)));
     for (size_t j = 0; j < rest; j++) x[i + j] = t[j];
+}
+
+/* ---- participation patterns ------------------------------------------------ */
+
+MCAMP__ENTRY void MCAMP__K(chain)(const double *g, double *f, const double *after, size_t n,
+                                  size_t step, size_t b, double take, double rest)
+{
+    for (size_t t = n; t-- > 0; ) {
+        const double *skip = f + (t + step) * MCAMP__P, *next = after + (t + b) * MCAMP__P;
+        for (size_t s = 0; s < MCAMP__P; s += MCAMP__W) {
+            MCAMP__V x = MCAMP__K(load)(skip + s) + rest, y, d, e;
+            y = MCAMP__K(load)(g + t * MCAMP__P + s) + (MCAMP__K(load)(next + s) + take);
+            d = x - y;
+            d = MCAMP__K(max)(d, -d);
+            e = MCAMP__K(exp_neg)(MCAMP__K(max)(-d, MCAMP__K(set)(-700.0)));
+            e = MCAMP__K(log_core)(e + 1.0) + d * 0.0;      /* a NaN stays one */
+            MCAMP__K(store)(f + t * MCAMP__P + s, MCAMP__K(max)(x, y) + e);
+        }
+    }
+}
+
+MCAMP__ENTRY void MCAMP__K(band)(const double *c, size_t n, size_t w, const double *base,
+                                 const double *off, double *z)
+{
+    const size_t step = 2 * MCAMP__W;
+    for (size_t t = 0; t < n; t++) {
+        const double *row = c + t * w;
+        size_t len = n - t < w ? n - t : w;
+        for (size_t s = t * MCAMP__P; s < (t + 1) * MCAMP__P; s += step) {
+            MCAMP__V x = MCAMP__K(load)(base + s) + off[t];
+            MCAMP__V y = MCAMP__K(load)(base + s + MCAMP__W) + off[t];
+            for (size_t j = 0; j < len; j++) {
+                x += row[j] * MCAMP__K(load)(z + s + j * MCAMP__P);
+                y += row[j] * MCAMP__K(load)(z + s + j * MCAMP__P + MCAMP__W);
+            }
+            MCAMP__K(store)(z + s, x);
+            MCAMP__K(store)(z + s + MCAMP__W, y);
+        }
+    }
 }
 
 /* ---- random numbers ------------------------------------------------------ */
@@ -5086,6 +5174,26 @@ MCAMP__PRIV void mcamp__vec_spin(mcamp_vecset vs, double *x, double *y, const do
                                  const double *ei, size_t m, double *re, double *im)
 {
     MCAMP__DISPATCH(vs, spin, (x, y, w, dr, di, er, ei, m, re, im));
+}
+
+/* ---- participation patterns ------------------------------------------------------ */
+
+/* f_t = log(e^(f_{t+step} + rest) + e^(g_t + after_{t+b} + take)) for t = n-1 .. 0, rows of
+ * MCAMP__P samples; f and after (which may be f) have rows up to n - 1 + step and n - 1 + b.
+ * Each step adds at most 4 u (1 + the largest of the terms' magnitudes); what is not finite
+ * gives NaN.                                                                      */
+MCAMP__PRIV void mcamp__vec_chain(mcamp_vecset vs, const double *g, double *f,
+                                  const double *after, size_t n, size_t step, size_t b,
+                                  double take, double rest)
+{
+    MCAMP__DISPATCH(vs, chain, (g, f, after, n, step, b, take, rest));
+}
+
+/* z_t := base_t + off_t + sum_{j < w} c_tj z_{t+j} for t < n, rows of MCAMP__P samples. */
+MCAMP__PRIV void mcamp__vec_band(mcamp_vecset vs, const double *c, size_t n, size_t w,
+                                 const double *base, const double *off, double *z)
+{
+    MCAMP__DISPATCH(vs, band, (c, n, w, base, off, z));
 }
 
 /* ---- random numbers --------------------------------------------------------- */
@@ -7324,6 +7432,8 @@ MCAMP_API mcamp_status mcamp_gram_limit(mcamp_ctx *ctx, mcamp_gram *gram, uint64
     if (!examples || examples > UINT64_C(1) << 48)
         return mcamp__fail(ctx, MCAMP_E_SIZE, "examples", (double)examples);
     if (!limit) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "limit", 0);
+    if (gram->kind == MCAMP_GRAM_PATTERNS)      /* bins are kept for all epochs */
+        return mcamp__fail(ctx, MCAMP_E_ARG, "gram", (double)(int)gram->law);
     gram->examples = examples;
     gram->limit = limit;
     return MCAMP_OK;
@@ -7435,6 +7545,8 @@ typedef struct mcamp__factor {
     double trace_max;       /* largest diagonal entry of g                     */
     double total;           /* 1' G 1                                          */
     double idle;            /* the shift: diagonal entries up to it are 0 in G  */
+    const mcamp_gram *patterns;     /* of section pattern, or NULL; then b = n + 1 stands
+                             * for "many modes", trace_max for the largest one's square */
 } mcamp__factor;
 
 MCAMP__PRIV void mcamp__factor_free(mcamp_ctx *ctx, mcamp__factor *f)
@@ -7457,6 +7569,12 @@ MCAMP__PRIV mcamp_status mcamp__factor_init(mcamp_ctx *ctx, const mcamp_gram *gr
     double shift = 0;
     memset(f, 0, sizeof *f);
     if (gram->limit) return mcamp__fail(ctx, MCAMP_E_ARG, "limit", (double)gram->limit);
+    if (gram->kind == MCAMP_GRAM_PATTERNS) {
+        f->patterns = gram;
+        f->b = gram->n + 1;
+        f->trace_max = gram->max_norm * gram->max_norm;
+        return MCAMP_OK;
+    }
     f->b = gram->b;
     f->diagonal = gram->kind == MCAMP_GRAM_DIAGONAL;
     f->count = gram->count;
@@ -7588,6 +7706,682 @@ MCAMP__PRIV void mcamp__model_product(mcamp_vecset vs, const mcamp__model *m,
 }
 
 /* ======================================================================== *
+ *  PARTICIPATION PATTERNS                                          >>pattern
+ *  In: C of at most b bands, a law of batches, sigma.  Out: the object beside the Gram
+ *  matrix; samples of delta with a proven range, by recursions over rounds.
+ *  An example's rounds are a random pattern p; columns that one pattern combines are
+ *  orthogonal, so with h_t = <|c_t|, X>/sigma^2, x_ts = <|c_t|, |c_s|>/sigma^2
+ *      rho(X) = sum_p Pr(p) exp(sum_{t in p} (h_t - x_tt/2)).
+ *  All laws are one chain: it starts at round r with probability w_r; at a round t that
+ *  it reaches, it takes part with probability q and goes on at t + b, or else at t +
+ *  step, which is 1 for b-min-sep and b for a bin.  For potentials g
+ *      f_t = log(q e^{g_t + f_{t+b}} + (1 - q) e^{f_{t+step}}),  f_t = 0 for t >= n,
+ *      sum_p Pr(p) e^{sum_{t in p} g_t} = sum_r w_r e^{f_r}:
+ *  rho for g_t = h_t - x_tt/2; and a pattern with probability ~ Pr(p) e^{sum g} is drawn
+ *  by the same chain with w_r e^{f_r}, and e^{f_t} left of (1 - q)^j e^{f_{t + j step}}
+ *  after j rounds let go.  A limit of L participations: one f for each number left, the
+ *  one after taking part having one less, and f = 0 at none.
+ *  Dominating pair: the one of section loss with patterns for bins; the proof of [1,
+ *  Lemma 3.2] uses of the law only that others' rounds do not depend on the example.
+ *  Memory: O(n bands); (n + b) MCAMP__P doubles (times L) a worker.
+ * ======================================================================== */
+
+typedef struct mcamp__pattern {
+    size_t n, b, w, step, starts, limit;
+    double log_q, log_rest;     /* log q, log(1 - q); -1e200 for -infinity     */
+    double *block;              /* what follows: `count` doubles               */
+    size_t count;
+    double *x, *c;              /* [n][w]: x_{t,t+j}; |C|_{t+j,t}/sigma        */
+    double *start, *log_start;  /* [starts]: w_r                               */
+    double *share;              /* [n]: Pr(t in p)                             */
+    double *at_least;           /* [epochs + 2]: Pr(|p| >= m)                  */
+    double *off;                /* [n]: added to h_t: -x_tt/2, and add's shift */
+    size_t epochs;              /* most rounds that a pattern can have         */
+    double norm2;               /* largest squared mode, over sigma^2          */
+    double tau, mean_half;      /* of add: E_p[sum h_t] = tau u; E_p[sum x_tt/2] */
+    double theta, u_off;        /* of add: the shift, and what u has of off    */
+    size_t orders, order[8];    /* of remove: one, or several in one estimate  */
+    size_t most;                /* patterns of more rounds give 0              */
+} mcamp__pattern;
+
+/* ---- the object ----------------------------------------------------------- */
+
+MCAMP__PRIV int mcamp__law_is_minsep(mcamp_batch_law law)
+{
+    return law == MCAMP_BATCH_MINSEP || law == MCAMP_BATCH_MINSEP_WARM;
+}
+
+MCAMP__PRIV int mcamp__law_is_pattern(mcamp_batch_law law)
+{
+    return law == MCAMP_BATCH_POISSON || mcamp__law_is_minsep(law);
+}
+
+MCAMP__PRIV mcamp_status mcamp__participation_check(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                                    const mcamp_participation *d)
+{
+    if (d->start_canary || d->end_canary)
+        return mcamp__fail(ctx, MCAMP_E_CANARY, "participation", 0);
+    if (!d->law) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "law", 0);
+    if (d->law != MCAMP_BATCH_BINS && !mcamp__law_is_pattern(d->law))
+        return mcamp__fail(ctx, MCAMP_E_ARG, "law", (double)(int)d->law);
+    if (d->most && (d->law == MCAMP_BATCH_BINS || d->law == MCAMP_BATCH_MINSEP_WARM))
+        return mcamp__fail(ctx, MCAMP_E_ARG, "most", (double)d->most);
+    if (d->law == MCAMP_BATCH_BINS)
+        return mcamp__eq(d->q, 0) ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_ARG, "q", d->q);
+    if (!d->batches || d->batches > mech->n)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "batches", (double)d->batches);
+    if (mech->bands > d->batches)   /* two rounds of a pattern would share rows of C x */
+        return mcamp__fail(ctx, MCAMP_E_ARG, "bands", (double)mech->bands);
+    return mcamp__check(ctx, "q", d->q, 0, 0, 1, 1);
+}
+
+/* What a guarantee for these has as its gram_digest. */
+MCAMP__PRIV uint64_t mcamp__law_digest(const mcamp_mech *mech, mcamp_batch_law law, uint64_t b,
+                                       double q, uint64_t most)
+{
+    uint64_t h = mcamp__gram_digest(mech, b);
+    if (!mcamp__law_is_pattern(law)) return h;
+    h = mcamp__hash_word(mcamp__hash_word(h, (uint64_t)law), most);
+    return mcamp__hash_doubles(h, &q, 1);
+}
+
+/* Column t's entries from the diagonal down. */
+MCAMP__PRIV void mcamp__pattern_column(const mcamp_mech *m, size_t t, size_t w, double *out)
+{
+    size_t len = mcamp__zmin(w, m->n - t);
+    double scale = m->scale ? m->scale[t] : 1.0;
+    if (m->form != MCAMP_FORM_ROWS) mcamp__mech_coefs(m, 0, len, out);
+    for (size_t j = 0; j < len; j++) {
+        size_t i = t + j;
+        if (m->form == MCAMP_FORM_ROWS)
+            out[j] = m->coef[mcamp__row_start(m, i) + mcamp__row_len(m, i) - 1 - j];
+        out[j] = fabs(out[j] * scale);
+    }
+}
+
+/* Both halves of g. */
+MCAMP__PRIV void mcamp__pattern_fill(const mcamp_mech *m, size_t w, double *g)
+{
+    size_t n = m->n;
+    double *c = g + n * w;
+    for (size_t t = 0; t < n; t++) mcamp__pattern_column(m, t, w, c + t * w);
+    for (size_t t = 0; t < n; t++)
+        for (size_t d = 0; d < w && t + d < n; d++) {
+            mcamp__sum s = { 0, 0 };
+            for (size_t j = d; j < w && t + j < n; j++)
+                mcamp__sum_add(&s, c[t * w + j] * c[(t + d) * w + j - d]);
+            g[t * w + d] = mcamp__sum_get(&s);
+        }
+}
+
+MCAMP_API mcamp_status mcamp_gram_pattern(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                          const mcamp_participation *participation,
+                                          mcamp_gram *gram)
+{
+    MCAMP__GUARD;
+    const mcamp_participation *d = participation;
+    mcamp_gram q;
+    mcamp_sens s;
+    size_t k;
+    uint64_t most;
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!mcamp__mech_ok(mech)) return mcamp__fail(ctx, MCAMP_E_ARG, "mech", 0);
+    if (!d || !gram)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, d ? "gram" : "participation", 0);
+    if ((st = mcamp__participation_check(ctx, mech, d)) < 0) return st;
+    if (d->law == MCAMP_BATCH_BINS) return mcamp_gram_init(ctx, mech, d->batches, gram);
+    k = (mech->n - 1) / d->batches + 1;
+    most = d->most < k ? d->most : 0;
+    if (most) k = (size_t)most;
+    st = d->law == MCAMP_BATCH_POISSON ? mcamp_sens_fixed(ctx, mech, k, d->batches, &s)
+                                      : mcamp_sens_minsep(ctx, mech, k, d->batches, &s);
+    if (st < 0) return st;
+    memset(&q, 0, sizeof q);
+    q.b = d->batches; q.n = mech->n;
+    q.kind = MCAMP_GRAM_PATTERNS;
+    q.law = d->law; q.q = d->q; q.most = most;
+    q.width = mech->bands - 1;
+    q.max_norm = s.value * (1 + 1e-13);
+    q.negative = mech->negative;
+    if (!mcamp__mul_size(mech->n, 2 * mech->bands, &q.count))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "bands", (double)mech->bands);
+    q.g = mcamp__new_doubles(ctx, q.count);
+    if (!q.g) return mcamp__fail(ctx, MCAMP_E_MEMORY, "bands", (double)mech->bands);
+    mcamp__pattern_fill(mech, mech->bands, q.g);
+    q.digest = mcamp__law_digest(mech, d->law, d->batches, d->q, most);
+    q.strategy_digest = mech->digest;
+    q.magic = MCAMP__GRAM_MAGIC;
+    *gram = q;
+    return MCAMP_OK;
+}
+
+/* ---- the law alone ---------------------------------------------------------- */
+
+/* Probabilities of a start: one round, every bin alike, or the stationary law, in which
+ * a round is open with 1/(1 + (b-1) q) and each of the b - 1 waits has q times that.   */
+MCAMP__PRIV void mcamp__pattern_starts(const mcamp_gram *g, mcamp__pattern *p)
+{
+    double open = 1 / (1 + ((double)g->b - 1) * g->q);
+    for (size_t r = 0; r < p->starts; r++) {
+        p->start[r] = g->law == MCAMP_BATCH_POISSON ? 1 / (double)g->b
+                    : g->law == MCAMP_BATCH_MINSEP ? 1.0 : r ? g->q * open : open;
+        p->log_start[r] = log(p->start[r]);
+    }
+}
+
+/* share and at_least: reach_t = Pr(the chain reaches round t, with m rounds taken), for
+ * m = 0, 1, ..; open: n doubles for that, taken: n for the round that was the m-th.     */
+MCAMP__PRIV void mcamp__pattern_counts(mcamp__pattern *p, double q, double *open,
+                                       double *taken)
+{
+    size_t n = p->n, top = p->limit ? p->limit : p->epochs;
+    p->at_least[0] = 1;
+    for (size_t m = 0; m < top; m++) {
+        double sum = 0;
+        for (size_t t = 0; t < n; t++) {
+            double x = m ? (t >= p->b ? taken[t - p->b] : 0) : t < p->starts ? p->start[t] : 0;
+            open[t] = x + (t >= p->step ? (1 - q) * open[t - p->step] : 0);
+        }
+        for (size_t t = 0; t < n; t++) {
+            taken[t] = q * open[t];
+            p->share[t] += taken[t];
+            sum += taken[t];
+        }
+        p->at_least[m + 1] = sum;
+    }
+}
+
+/* Pr(no round at all). */
+MCAMP__PRIV double mcamp__pattern_none(const mcamp__pattern *p)
+{
+    double sum = 0;
+    for (size_t r = 0; r < p->starts; r++)
+        sum += p->start[r] * exp((double)((p->n - r - 1) / p->step + 1) * p->log_rest);
+    return sum;
+}
+
+MCAMP__PRIV void mcamp__pattern_free(mcamp_ctx *ctx, mcamp__pattern *p)
+{
+    mcamp__delete_doubles(ctx, p->block, p->count);
+    memset(p, 0, sizeof *p);
+}
+
+/* tau, mean_half: sums over p of Pr(p), of sum_{t in p}. */
+MCAMP__PRIV void mcamp__pattern_means(mcamp__pattern *p)
+{
+    double square = 0;
+    for (size_t t = 0; t < p->n; t++) {
+        const double *x = p->x + t * p->w;
+        double a = p->share[t], row = a * x[0];
+        for (size_t j = 1; j < p->w && t + j < p->n; j++) row += 2 * p->share[t + j] * x[j];
+        square += a * row;
+        p->mean_half += 0.5 * a * x[0];
+        p->off[t] = -0.5 * x[0];
+    }
+    p->tau = sqrt(square);
+}
+
+/* pre: sigma in range.  MCAMP_E_ARG as mcamp__model_init. */
+MCAMP__PRIV mcamp_status mcamp__pattern_init(mcamp_ctx *ctx, const mcamp_gram *g, double sigma,
+                                             mcamp__pattern *p)
+{
+    size_t n = g->n, w = g->width + 1, nw = n * w;
+    double *at;
+    memset(p, 0, sizeof *p);
+    if (!(g->max_norm <= MCAMP__MU_MAX * sigma))
+        return mcamp__fail(ctx, MCAMP_E_ARG, "sigma", sigma);
+    p->n = n; p->b = g->b; p->w = w;
+    p->step = g->law == MCAMP_BATCH_POISSON ? g->b : 1;
+    p->starts = g->law == MCAMP_BATCH_MINSEP ? 1 : g->b;
+    p->limit = (size_t)g->most;
+    p->epochs = p->most = (n - 1) / g->b + 1;
+    p->log_q = log(g->q);
+    p->log_rest = g->q < 1 ? log1p(-g->q) : -1e200;
+    p->norm2 = (g->max_norm / sigma) * (g->max_norm / sigma);
+    p->count = 2 * nw + 2 * p->starts + 4 * n + p->epochs + 2;
+    p->block = at = mcamp__new_doubles(ctx, p->count);
+    if (!at) return mcamp__fail(ctx, MCAMP_E_MEMORY, "gram", (double)p->count);
+    p->x = at; p->c = at + nw; p->start = at + 2 * nw;
+    p->log_start = p->start + p->starts;
+    p->share = p->log_start + p->starts; p->off = p->share + n;
+    p->at_least = p->off + 3 * n;
+    for (size_t i = 0; i < nw; i++) {
+        p->x[i] = g->g[i] / (sigma * sigma);
+        p->c[i] = g->g[nw + i] / sigma;
+    }
+    mcamp__pattern_starts(g, p);
+    mcamp__pattern_counts(p, g->q, p->off + n, p->off + 2 * n);
+    mcamp__pattern_means(p);
+    return MCAMP_OK;
+}
+
+/* ---- ranges ------------------------------------------------------------------- *
+ * Remove, order k.  As in section law with patterns for indices: p_1 .. p_k are drawn one
+ * after another, Pr[p_l = p | p_<l] = Pr(p) exp(sum_{l'<l} x(p, p_l'))/z_l, x(p, p') = sum
+ * of x_ts over t in p, s in p', which is the chain with g_t = H_t = sum_{l'<l} x(t, p_l');
+ * X is centred at the sum of the modes; and E[prod z_l rho^-k F(X)] = E_Q[F(X)].
+ *     Patterns of more than m rounds: values are set to 0 if there is one among p_1..p_k.
+ * With rho' the part of rho that has no such pattern, what is left out is, by the same
+ * sum over tuples, E_Q[(1 - (rho'/rho)^k) (rho - e^eps)_+] <= k E_Q[(rho - rho')/rho rho]
+ * = k Pr(|p| > m): that is added to every upper bound.
+ *     Values are at most prod max z_l (k-1)^{k-1}/k^k e^{-(k-1) eps}.  log z_l is convex in
+ * the earlier patterns' sum, so it is largest when all are one pattern s, of at most m
+ * rounds: max_s Z(s), Z(s) = sum_p Pr(p) e^{(l-1) x(p, s)}.  (A limit only lowers Z: it
+ * cuts patterns short, and x >= 0.)
+ *   Bin: Z increases with the set s, hence s is all rounds of a bin, and Z(s) is a mean
+ * over bins of products over rounds of 1 + q (e^{(l-1) x(t, s)} - 1).
+ *   b-min-sep: Z is bounded by letting s be chosen round by round, knowing p so far: a
+ * maximum over strategies, of which fixed s are some.  Value of the rest, m' rounds of s
+ * left: A_t(j), p is free at t and s took part j rounds ago; B_t(i), s is free and p took
+ * part i rounds ago (b: it is free too).  Where neither is free nothing is decided until
+ * one is.  With e_t(d) = e^{(l-1) x_{t-d,t}}, which is 1 from d = bands on,
+ *     A_t(j) = (1-q) A_{t+1}(j+1) + q e_t(j) B_{t+b-j}(b-j)                     j < b
+ *     B_t(i) = max(B_{t+1}(i+1), e_t(i) A_{t+b-i}(b-i) [m'-1])                  i < b
+ *     A_t(b) = B_t(b) = max((1-q) B_{t+1}(b) + q B_{t+1}(1),
+ *                           ((1-q) A_{t+1}(1) + q e_t(0) B_{t+b}(b)) [m'-1])
+ * and Z <= sum_r w_r B_0(b - r).  No number overflows: all are at most e^{(l-1) max x}. [] */
+
+typedef struct mcamp__strategies {
+    const mcamp__pattern *p;
+    size_t counts, ring;        /* m + 1; rounds that are kept: b + 1          */
+    double lambda, *table;
+} mcamp__strategies;
+
+/* Row of A (free = 0) or B (1) at round t; from n on all is 1. */
+MCAMP__PRIV double *mcamp__strategy_row(const mcamp__strategies *q, size_t t, int free,
+                                        size_t since)
+{
+    size_t b = q->p->b, at = q->p->n <= t ? 2 * b * q->ring
+                                          : (2 * (t % q->ring) + (size_t)free) * b + since - 1;
+    return q->table + at * q->counts;
+}
+
+/* out[m] = u x[m] + v y[m] */
+MCAMP__PRIV void mcamp__strategy_mix(double *out, size_t n, double u, const double *x, double v,
+                                     const double *y)
+{
+    for (size_t m = 0; m < n; m++) out[m] = u * x[m] + v * y[m];
+}
+
+/* out[m] = max(out[m], v y[m - 1]) */
+MCAMP__PRIV void mcamp__strategy_max(double *out, size_t n, double v, const double *y)
+{
+    for (size_t m = n; m-- > 1; ) out[m] = mcamp__dmax(out[m], v * y[m - 1]);
+}
+
+MCAMP__PRIV void mcamp__strategy_round(const mcamp__strategies *s, size_t t, double q,
+                                       double *row)
+{
+    const mcamp__pattern *p = s->p;
+    size_t b = p->b, n = s->counts;
+    double *both = mcamp__strategy_row(s, t, 1, b), *e = row + n;
+    for (size_t d = 0; d < p->w && d <= t; d++)
+        e[d] = exp(s->lambda * p->x[(t - d) * p->w + d]);
+    for (size_t d = 1; d < b; d++) {
+        double *a = mcamp__strategy_row(s, t, 0, d), *f = mcamp__strategy_row(s, t, 1, d);
+        double v = d < p->w && d <= t ? e[d] : 1.0;
+        mcamp__strategy_mix(a, n, 1 - q, mcamp__strategy_row(s, t + 1, 0, d + 1), q * v,
+                            mcamp__strategy_row(s, t + b - d, 1, b - d));
+        memcpy(f, mcamp__strategy_row(s, t + 1, 1, d + 1), n * sizeof *f);
+        mcamp__strategy_max(f, n, v, mcamp__strategy_row(s, t + b - d, 0, b - d));
+    }
+    mcamp__strategy_mix(row, n, 1 - q, mcamp__strategy_row(s, t + 1, 0, 1), q * e[0],
+                        mcamp__strategy_row(s, t + b, 1, b));
+    mcamp__strategy_mix(both, n, 1 - q, mcamp__strategy_row(s, t + 1, 1, b), q,
+                        mcamp__strategy_row(s, t + 1, 1, 1));
+    mcamp__strategy_max(both, n, 1, row);
+    memcpy(mcamp__strategy_row(s, t, 0, b), both, n * sizeof *both);
+}
+
+/* log of the bound on Z at lambda = l - 1 for b-min-sep. */
+MCAMP__PRIV double mcamp__strategy_value(mcamp__strategies *s)
+{
+    const mcamp__pattern *p = s->p;
+    size_t ones = 2 * p->b * s->ring * s->counts;
+    double z = 0, *row = s->table + ones + s->counts;
+    for (size_t m = 0; m < s->counts; m++) s->table[ones + m] = 1;
+    for (size_t t = p->n; t-- > 0; ) mcamp__strategy_round(s, t, exp(p->log_q), row);
+    for (size_t r = 0; r < p->starts; r++)
+        z += p->start[r] * mcamp__strategy_row(s, 0, 1, p->b - r)[s->counts - 1];
+    return log(z);
+}
+
+/* The same for a bin; sums: n doubles. */
+MCAMP__PRIV double mcamp__bin_value(const mcamp__pattern *p, double lambda, double *sums)
+{
+    double top = 0, q = exp(p->log_q);
+    for (size_t i = 0; i < p->b; i++) {
+        double z = 0;
+        memset(sums, 0, p->n * sizeof *sums);
+        for (size_t s = i; s < p->n; s += p->b)
+            for (size_t d = 0; d < p->w; d++) {
+                if (s + d < p->n) sums[s + d] += p->x[s * p->w + d];
+                if (d && d <= s) sums[s - d] += p->x[(s - d) * p->w + d];
+            }
+        for (size_t r = 0; r < p->b; r++) {
+            double product = 1;
+            for (size_t t = r; t < p->n; t += p->b)
+                if (sums[t] > 0) product *= 1 + q * expm1(lambda * sums[t]);
+            z += product / (double)p->b;
+        }
+        top = mcamp__dmax(top, z);
+    }
+    return log(top);
+}
+
+#define MCAMP__PATTERN_EXPONENT 600.0   /* (l - 1) max x beyond which ranges are infinite */
+#define MCAMP__PATTERN_ORDERS   32      /* most patterns that a proof draws */
+
+/* A random bin; with b = 1 both kinds are Poisson sampling. */
+MCAMP__PRIV int mcamp__pattern_bin(const mcamp__pattern *p)
+{
+    return p->step == p->b && p->b > 1;
+}
+
+/* The smallest m with k Pr(|p| > m) <= split at k = MCAMP__PATTERN_ORDERS; bins: all. */
+MCAMP__PRIV size_t mcamp__pattern_most(const mcamp__pattern *p, double split)
+{
+    size_t m = p->epochs;
+    while (!mcamp__pattern_bin(p) && m > 1 &&
+           (double)MCAMP__PATTERN_ORDERS * p->at_least[m] <= split) m--;
+    return m;
+}
+
+/* log of prod max z_l e^{-(k-1) eps} to out[k - 1] for k up to `orders`; where `some`,
+ * infinite from where it is far above its least.                                      */
+MCAMP__PRIV mcamp_status mcamp__pattern_ranges(mcamp_ctx *ctx, const mcamp__pattern *p,
+                                               double eps, size_t orders, int some, double *out)
+{
+    mcamp__strategies s;
+    size_t size;
+    int bin = mcamp__pattern_bin(p);
+    double total = 0, best = 0;
+    s.p = p;
+    s.counts = p->most + 1;
+    s.ring = p->b + 1;
+    if (!mcamp__mul_size(bin ? 0 : 2 * p->b * s.ring + 2, s.counts, &size) ||
+        !mcamp__add_size(size, p->n + p->w, &size))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "batches", (double)p->b);
+    s.table = mcamp__new_doubles(ctx, size);
+    if (!s.table) return mcamp__fail(ctx, MCAMP_E_MEMORY, "batches", (double)size);
+    out[0] = 0;
+    for (size_t k = 2; k <= orders; k++) {
+        s.lambda = (double)k - 1;
+        if (!(s.lambda * p->norm2 <= MCAMP__PATTERN_EXPONENT) || (some && total > best + 3))
+            total = mcamp__inf();
+        else
+            total += (bin ? mcamp__bin_value(p, s.lambda, s.table)
+                          : mcamp__strategy_value(&s)) - eps;
+        best = mcamp__dmin(best, total);
+        out[k - 1] = total;
+    }
+    mcamp__delete_doubles(ctx, s.table, size);
+    return MCAMP_OK;
+}
+
+/* Add.  u = sum_t Pr(t in p) h_t / tau is normal under Q, and by Jensen log rho >= E_p[sum
+ * (h_t - x_tt/2)] = tau u - mean_half.  So delta is at most that of the Gaussian mechanism
+ * of section law's add, and with X drawn at -theta along u, value (1 - e^eps rho)_+ e^{theta u
+ * + theta^2/2}, a value is at most sup_u (1 - A e^{tau u}) e^{theta u + theta^2/2}, A = e^{eps
+ * - mean_half}, which is at A e^{tau u} = theta/(theta + tau).                         [] */
+MCAMP__PRIV double mcamp__pattern_add_range(const mcamp__pattern *p, double eps, double theta)
+{
+    double s = theta / p->tau;
+    if (!(theta > 0)) return 0;
+    return -log1p(s) + s * (log(s) - log1p(s) - (eps - p->mean_half)) + 0.5 * theta * theta;
+}
+
+MCAMP__PRIV double mcamp__pattern_add_bound(const mcamp__pattern *p, double eps)
+{
+    double e = eps - p->mean_half + 0.5 * p->tau * p->tau;
+    return mcamp__gauss_logdelta(p->tau, e);
+}
+
+/* theta of smallest range, which is convex in it: a supremum of convex functions. */
+MCAMP__PRIV double mcamp__pattern_theta(const mcamp__pattern *p, double eps)
+{
+    double lo = 0, hi = 2 * fabs(eps - p->mean_half) / p->tau + 10 + p->tau;
+    for (int i = 0; i < 60; i++) {
+        double a = lo + (hi - lo) / 3, b = hi - (hi - lo) / 3;
+        if (mcamp__pattern_add_range(p, eps, a) < mcamp__pattern_add_range(p, eps, b)) hi = b;
+        else lo = a;
+    }
+    return 0.5 * (lo + hi);
+}
+
+/* What floating point does to a mean of order k: *rel of it, and the result of the range.
+ * Logarithms of rho and z are off by n steps of section vec's chain, values by k + 2 of
+ * these; each decision of a draw picks among at most n rounds whose odds are off by as
+ * much, or by the grid of a uniform number; normals as in section verify.             */
+MCAMP__PRIV double mcamp__pattern_error(const mcamp__pattern *p, double k, double *rel)
+{
+    double n = (double)p->n, step = 1e-15 * (10 + (k + 1) * p->norm2);
+    *rel = 2e-9 + (k + 2) * n * step;
+    return n * 1.1e-19 + k * ((double)p->epochs + 1) * (n * step + 4.5e-16);
+}
+
+/* Moves the point that add draws around by -theta along u. */
+MCAMP__PRIV void mcamp__pattern_shift(mcamp__pattern *p, double theta)
+{
+    p->theta = theta;
+    for (size_t t = 0; theta > 0 && t < p->n; t++)
+        for (size_t j = 0; j < p->w && t + j < p->n; j++) {
+            double y = theta / p->tau * p->x[t * p->w + j];
+            p->off[t] -= y * p->share[t + j];
+            if (j) p->off[t + j] -= y * p->share[t];
+        }
+    p->u_off = -theta;
+    for (size_t t = 0; p->tau > 0 && t < p->n; t++)
+        p->u_off -= p->share[t] * p->off[t] / p->tau;
+}
+
+/* ---- sampling -------------------------------------------------------------------- */
+
+/* Memory of one worker: rows of MCAMP__P samples. */
+typedef struct mcamp__pattern_work {
+    mcamp__buf buf;
+    double *h, *g;              /* [n]: H; the noise, then the potentials of rho */
+    double *f, *post;           /* [levels][n + b]: of H; of g                 */
+    double *first, *post_first; /* [starts]: w_r e^{f_r} over their sum's scale */
+    double *value;              /* [MCAMP_BLOCK] log values                    */
+} mcamp__pattern_work;
+
+MCAMP__PRIV size_t mcamp__pattern_levels(const mcamp__pattern *p)
+{
+    return p->limit ? p->limit + 1 : 1;
+}
+
+MCAMP__PRIV mcamp_status mcamp__pattern_work_init(mcamp_ctx *ctx, const mcamp__pattern *p,
+                                                  mcamp__pattern_work *w)
+{
+    size_t rows = (p->n + p->b) * mcamp__pattern_levels(p), all;
+    mcamp_status st;
+    if (!mcamp__mul_size(2 * (p->n + rows + p->starts), MCAMP__P, &all))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "rounds", (double)p->n);
+    st = mcamp__buf_new(ctx, all + MCAMP_BLOCK, &w->buf);
+    if (st < 0) return st;
+    w->h = w->buf.p;
+    w->g = w->h + p->n * MCAMP__P;
+    w->f = w->g + p->n * MCAMP__P;
+    w->post = w->f + rows * MCAMP__P;
+    w->first = w->post + rows * MCAMP__P;
+    w->post_first = w->first + p->starts * MCAMP__P;
+    w->value = w->post_first + p->starts * MCAMP__P;
+    return MCAMP_OK;
+}
+
+/* f of potentials g, every level; then log of sum_r w_r e^{f_r} to z, and the terms over
+ * their largest to first.                                                            */
+MCAMP__PRIV void mcamp__pattern_filter(mcamp_vecset vs, const mcamp__pattern *p,
+                                       const double *g, double *f, double *first, double *z)
+{
+    size_t levels = mcamp__pattern_levels(p), rows = (p->n + p->b) * MCAMP__P;
+    const double *top = f + (levels - 1) * rows;
+    double max[MCAMP__P];
+    for (size_t i = p->limit ? 1 : 0; i < levels; i++)
+        mcamp__vec_chain(vs, g, f + i * rows, f + (i ? i - 1 : 0) * rows, p->n, p->step, p->b,
+                         p->log_q, p->log_rest);
+    for (size_t s = 0; s < MCAMP__P; s++) {
+        max[s] = top[s] + p->log_start[0];
+        for (size_t r = 1; r < p->starts; r++)
+            max[s] = mcamp__dmax(max[s], top[r * MCAMP__P + s] + p->log_start[r]);
+    }
+    for (size_t r = 0; r < p->starts; r++)
+        for (size_t s = 0; s < MCAMP__P; s++)
+            first[r * MCAMP__P + s] = top[r * MCAMP__P + s] + p->log_start[r] - max[s];
+    mcamp__vec_exp(vs, first, p->starts * MCAMP__P);
+    for (size_t s = 0; s < MCAMP__P; s++) {
+        double sum = 0;
+        for (size_t r = 0; r < p->starts; r++) sum += first[r * MCAMP__P + s];
+        z[s] = max[s] + log(sum);
+    }
+}
+
+/* The round at which the chain starts; first NULL: of the law itself. */
+MCAMP__PRIV size_t mcamp__pattern_start(const mcamp__pattern *p, const double *first,
+                                        double u)
+{
+    double sum = 0;
+    size_t r = 0, last = p->starts - 1, stride = first ? MCAMP__P : 1;
+    const double *w = first ? first : p->start;
+    if (!last) return 0;
+    for (size_t i = 0; i <= last; i++) sum += w[i * stride];
+    for (u *= sum; r < last && u >= w[r * stride]; r++) u -= w[r * stride];
+    return r;
+}
+
+/* The round from t on at which the chain takes part, or n.  f is the sample's column. */
+MCAMP__PRIV size_t mcamp__pattern_next(const mcamp__pattern *p, const double *f, size_t t,
+                                       double u)
+{
+    size_t lo = 0, hi = (p->n - t - 1) / p->step + 1;       /* rounds let go: lo .. hi */
+    double goal = log(u) + (f ? f[t * MCAMP__P] : 0);
+    while (lo < hi) {
+        size_t j = lo + (hi - lo) / 2 + 1;
+        double left = (double)j * p->log_rest + (f ? f[(t + j * p->step) * MCAMP__P] : 0);
+        if (left < goal) hi = j - 1;
+        else lo = j;
+    }
+    t += lo * p->step;
+    return t < p->n ? t : p->n;
+}
+
+/* H += x(., t) in one sample's column. */
+MCAMP__PRIV void mcamp__pattern_add(const mcamp__pattern *p, size_t t, double *h)
+{
+    const double *x = p->x + t * p->w;
+    size_t up = mcamp__zmin(p->w, p->n - t), down = mcamp__zmin(p->w, t + 1);
+    h += t * MCAMP__P;
+    for (size_t j = 0; j < up; j++) h[j * MCAMP__P] += x[j];
+    for (size_t j = 1; j < down; j++)
+        *(h - j * MCAMP__P) += p->x[(t - j) * p->w + j];
+}
+
+/* Draws sample s's next pattern by f and first (NULL: from the law itself) and adds it to
+ * H; returns its number of rounds.                                                   */
+MCAMP__PRIV size_t mcamp__pattern_draw(const mcamp__pattern *p, const double *f,
+                                       const double *first, size_t s, mcamp_rng *r, double *h)
+{
+    size_t rows = (p->n + p->b) * MCAMP__P, level = mcamp__pattern_levels(p) - 1, taken = 0;
+    size_t t = mcamp__pattern_start(p, first ? first + s : NULL, mcamp_rng_uniform(r));
+    while (t < p->n) {
+        const double *column = f ? f + level * rows + s : NULL;
+        t = mcamp__pattern_next(p, column, t, mcamp_rng_uniform(r));
+        if (t == p->n) break;
+        mcamp__pattern_add(p, t, h + s);
+        taken++;
+        t += p->b;
+        if (p->limit && !--level) break;
+    }
+    return taken;
+}
+
+/* g := potentials of rho at X with mean H (or off's), and its law; y := log rho. */
+MCAMP__PRIV void mcamp__pattern_observe(mcamp_vecset vs, const mcamp__pattern *p,
+                                        mcamp__rng8 *normals, mcamp__pattern_work *w,
+                                        double *y)
+{
+    mcamp__vec_normals(vs, normals, w->g, p->n * MCAMP__P);
+    mcamp__vec_band(vs, p->c, p->n, p->w, w->h, p->off, w->g);
+    mcamp__pattern_filter(vs, p, w->g, w->post, w->post_first, y);
+}
+
+/* log values of remove for one tile whose X has the order-k law.  Several orders k_1 < ..
+ * in one estimate, each drawn equally often: a sample of order k is completed by patterns
+ * from the law given X, which gives every order's density ratio rho^k_i / prod_{l <= k_i} z_l
+ * to one target, and the value is F over the mean of these (balance heuristic): unbiased,
+ * and at most as many times the range of each.                                       */
+MCAMP__PRIV void mcamp__pattern_tile(mcamp_vecset vs, const mcamp__pattern *p, double eps,
+                                     size_t k, mcamp__rng8 *normals, mcamp_rng *r,
+                                     mcamp__pattern_work *w, double *v)
+{
+    double z[MCAMP__P], y[MCAMP__P], log_z[MCAMP__P] = { 0 }, sum[MCAMP__P];
+    double noted[8][MCAMP__P];
+    size_t last = p->order[p->orders - 1], at = 0, many[MCAMP__P] = { 0 };
+    memset(w->h, 0, p->n * MCAMP__P * sizeof *w->h);
+    for (size_t l = 1; l <= last; l++) {
+        if (l > 1) {
+            mcamp__pattern_filter(vs, p, w->h, w->f, w->first, z);
+            for (size_t s = 0; s < MCAMP__P; s++) log_z[s] += z[s];
+        }
+        if (l == p->order[at]) memcpy(noted[at++], log_z, sizeof log_z);
+        for (size_t s = 0; (l < last || l == k) && s < MCAMP__P; s++) {
+            size_t taken = l > k ? mcamp__pattern_draw(p, w->post, w->post_first, s, r, w->h)
+                         : mcamp__pattern_draw(p, l > 1 ? w->f : NULL, l > 1 ? w->first : NULL,
+                                               s, r, w->h);
+            many[s] |= taken > p->most;
+        }
+        if (l == k) mcamp__pattern_observe(vs, p, normals, w, y);
+    }
+    for (size_t s = 0; s < MCAMP__P; s++) {
+        sum[s] = -mcamp__inf();
+        for (size_t i = 0; i < p->orders; i++)
+            sum[s] = mcamp__log_add(sum[s], (double)p->order[i] * y[s] - noted[i][s]);
+        if (y[s] <= eps || (many[s] && mcamp__finite(y[s]))) v[s] = -mcamp__inf();
+        else v[s] = y[s] + mcamp__log1mexp(eps - y[s]) - sum[s] + log((double)p->orders);
+    }
+}
+
+/* log values of add. */
+MCAMP__PRIV void mcamp__pattern_tile_add(mcamp_vecset vs, const mcamp__pattern *p, double eps,
+                                         mcamp__rng8 *normals, mcamp__pattern_work *w,
+                                         double *v)
+{
+    double y[MCAMP__P], u[MCAMP__P] = { 0 };
+    mcamp__pattern_observe(vs, p, normals, w, y);
+    for (size_t t = 0; p->theta > 0 && t < p->n; t++)
+        for (size_t s = 0; s < MCAMP__P; s++) u[s] += p->share[t] * w->g[t * MCAMP__P + s];
+    for (size_t s = 0; s < MCAMP__P; s++) {
+        v[s] = y[s] + eps >= 0 ? -mcamp__inf() : mcamp__log1mexp(y[s] + eps);
+        if (p->theta > 0)
+            v[s] += p->theta * (u[s] / p->tau + p->u_off) + 0.5 * p->theta * p->theta;
+    }
+}
+
+/* log values of one block to w->value.  Orders are drawn first, and samples of one order
+ * done together: the values are those of independent samples, in another order.        */
+MCAMP__PRIV void mcamp__pattern_block(mcamp_vecset vs, const mcamp__pattern *p,
+                                      mcamp_direction dir, double eps, mcamp__rng8 *normals,
+                                      mcamp_rng *r, mcamp__pattern_work *w)
+{
+    size_t count[8] = { 0 }, done = 0, kinds = dir == MCAMP_ADD ? 1 : p->orders;
+    double tile[MCAMP__P];
+    count[0] = kinds == 1 ? MCAMP_BLOCK : 0;
+    for (size_t i = 0; kinds > 1 && i < MCAMP_BLOCK; i++)
+        count[(size_t)(mcamp_rng_uniform(r) * (double)kinds)]++;
+    for (size_t i = 0; i < kinds; i++)
+        for (size_t left = count[i]; left; ) {
+            size_t some = mcamp__zmin(left, MCAMP__P);
+            if (dir == MCAMP_ADD) mcamp__pattern_tile_add(vs, p, eps, normals, w, tile);
+            else mcamp__pattern_tile(vs, p, eps, p->order[i], normals, r, w, tile);
+            memcpy(w->value + done, tile, some * sizeof *tile);
+            done += some;
+            left -= some;
+        }
+}
+
+/* ======================================================================== *
  *  LAWS, TALLIES, BOUNDS                                              >>law
  *  In: a model (section loss).  Out: tallies of unbiased values of delta with a
  *  proven range, estimates, rigorous bounds.  Sections: tally and bounds;
@@ -7677,7 +8471,7 @@ MCAMP__PRIV int mcamp__tally_same(const mcamp_tally *a, const mcamp_tally *b)
     return a->direction == b->direction && a->method == b->method &&
            a->order == b->order && mcamp__eq(a->sigma, b->sigma) &&
            mcamp__eq(a->eps, b->eps) && mcamp__eq(a->log_scale, b->log_scale) &&
-           mcamp__eq(a->log_range, b->log_range);
+           mcamp__eq(a->log_range, b->log_range) && mcamp__eq(a->split, b->split);
 }
 
 MCAMP_API mcamp_status mcamp_tally_merge(mcamp_ctx *ctx, mcamp_tally *into,
@@ -7833,7 +8627,7 @@ MCAMP__PRIV double mcamp__tally_bisect(const mcamp_tally *t, int lower, double b
 /* From units of the range to a probability, rounded up. */
 MCAMP__PRIV double mcamp__upper_from_x(const mcamp_tally *t, double x)
 {
-    double v = x * exp(t->log_range) * (1 + 1e-9);
+    double v = (x * exp(t->log_range) + t->split) * (1 + 1e-9);
     return v <= 1 ? v : 1;
 }
 
@@ -8006,6 +8800,9 @@ typedef struct mcamp__sampler {
     const struct mcamp__limited *limited;       /* of its own tile: section promise */
     void (*tile)(mcamp_vecset vs, const struct mcamp__sampler *p, mcamp_rng *r,
                  struct mcamp__scratch *w);
+    mcamp__pattern pattern;     /* n = 0: none, and the rest is used; else of the model
+                                 * sigma and max_diag alone                   */
+    double split;               /* of delta, that values leave out            */
 } mcamp__sampler;
 
 /* Per-worker memory: tiles of b rows of MCAMP__S samples, and a row of samples
@@ -8018,6 +8815,7 @@ typedef struct mcamp__scratch {
     uint32_t *index;                    /* MCAMP__S * k drawn indices */
     double *work;                       /* of the index draw          */
     size_t index_count, work_count;
+    mcamp__pattern_work pattern;
 } mcamp__scratch;
 
 MCAMP__PRIV void mcamp__scratch_free(mcamp_ctx *ctx, mcamp__scratch *w)
@@ -8027,6 +8825,7 @@ MCAMP__PRIV void mcamp__scratch_free(mcamp_ctx *ctx, mcamp__scratch *w)
     mcamp__buf_free(ctx, &w->rows);
     mcamp__delete(ctx, w->index, w->index_count, sizeof *w->index);
     mcamp__delete_doubles(ctx, w->work, w->work_count);
+    mcamp__buf_free(ctx, &w->pattern.buf);
     memset(w, 0, sizeof *w);
 }
 
@@ -8036,6 +8835,7 @@ MCAMP__PRIV mcamp_status mcamp__scratch_init(mcamp_ctx *ctx, const mcamp__sample
     size_t tile;
     mcamp_status st = MCAMP_OK;
     memset(w, 0, sizeof *w);
+    if (p->pattern.n) return mcamp__pattern_work_init(ctx, &p->pattern, &w->pattern);
     if (!mcamp__mul_size(p->m.b, 3 * MCAMP__S, &tile))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)p->m.b);
     tile /= 3;
@@ -8294,6 +9094,7 @@ MCAMP__PRIV void mcamp__tally_init(const mcamp__sampler *p, mcamp_tally *t)
     t->eps = p->eps;
     t->log_scale = p->log_scale;
     t->log_range = p->log_range;
+    t->split = p->split;
 }
 
 MCAMP__PRIV void mcamp__sample_block(mcamp_vecset vs, const mcamp__sampler *p,
@@ -8304,6 +9105,11 @@ MCAMP__PRIV void mcamp__sample_block(mcamp_vecset vs, const mcamp__sampler *p,
     mcamp_rng r;
     mcamp__rng8_stream(&normals, seed, purpose, block);
     mcamp_rng_stream(&r, seed, purpose, block);
+    if (p->pattern.n) {
+        mcamp__pattern_block(vs, &p->pattern, p->dir, p->eps, &normals, &r, &w->pattern);
+        for (size_t i = 0; i < MCAMP_BLOCK; i++) mcamp__tally_add(t, w->pattern.value[i]);
+        return;
+    }
     for (size_t i = 0; i < MCAMP_BLOCK / MCAMP__S; i++) {
         mcamp__tile(vs, p, &normals, &r, w);
         for (size_t s = 0; s < MCAMP__S; s++) mcamp__tally_add(t, w->v[s]);
@@ -8324,6 +9130,7 @@ MCAMP__PRIV void mcamp__sampler_free(mcamp_ctx *ctx, mcamp__sampler *p)
     mcamp__delete_doubles(ctx, p->exp_rest, b * b);
     mcamp__delete(ctx, p->active, b, sizeof *p->active);
     mcamp__tuple_free(ctx, &p->tuple);
+    mcamp__pattern_free(ctx, &p->pattern);
     mcamp__model_free(ctx, &p->m);
     memset(p, 0, sizeof *p);
 }
@@ -8509,6 +9316,9 @@ MCAMP__PRIV int mcamp__method_fits(const mcamp__factor *f, mcamp_direction dir,
                                    mcamp_method method)
 {
     int remove = dir == MCAMP_REMOVE;
+    if (f->patterns)
+        return method == MCAMP_METHOD_PLAIN || method == MCAMP_METHOD_TILTED ||
+               (method == MCAMP_METHOD_ORDERS && remove);
     switch (method) {
     case MCAMP_METHOD_PLAIN:   return 1;
     case MCAMP_METHOD_TILTED:  return remove;
@@ -8518,7 +9328,70 @@ MCAMP__PRIV int mcamp__method_fits(const mcamp__factor *f, mcamp_direction dir,
     }
 }
 
+/* The orders of ORDERS: 1, for what high orders miss, and up to k in two steps. */
+MCAMP__PRIV void mcamp__sampler_orders(mcamp__sampler *p, size_t k)
+{
+    mcamp__pattern *t = &p->pattern;
+    p->k = k ? k : 9;
+    t->orders = p->k > 2 ? 3 : p->k;
+    t->order[1] = (p->k + 1) / 2;
+    t->order[t->orders - 1] = p->k;
+    p->log_range = mcamp__inf();
+}
+
+/* Order k of patterns; 0: of nearly the smallest range, where the larger order has the smaller
+ * variance.  At most `split` is left out of delta.                                    */
+MCAMP__PRIV mcamp_status mcamp__sampler_pattern_order(mcamp_ctx *ctx, mcamp__sampler *p,
+                                                      size_t k, double split)
+{
+    mcamp__pattern *t = &p->pattern;
+    double out[MCAMP__PATTERN_ORDERS], left, best = 0;
+    size_t orders = k ? k : MCAMP__PATTERN_ORDERS;
+    mcamp_status st;
+    if (k > MCAMP__PATTERN_ORDERS) return mcamp__fail(ctx, MCAMP_E_ARG, "order", (double)k);
+    t->most = mcamp__pattern_most(t, split);
+    st = mcamp__pattern_ranges(ctx, t, p->eps, orders, !k, out);
+    if (st < 0) return st;
+    for (size_t l = 1; l <= orders; l++) {
+        out[l - 1] += mcamp__tilted_log_sup(l);
+        best = mcamp__dmin(best, out[l - 1]);
+    }
+    for (p->k = orders; !k && out[p->k - 1] > best + 0.25; ) p->k--;
+    p->log_range = out[p->k - 1];
+    t->order[0] = p->k;
+    left = t->most < t->epochs ? t->at_least[t->most + 1] : 0;
+    p->split = (double)p->k * left * (1 + 1e-9);
+    return MCAMP_OK;
+}
+
+/* As mcamp__sampler_build, for patterns. */
+MCAMP__PRIV mcamp_status mcamp__sampler_pattern(mcamp_ctx *ctx, const mcamp_gram *g,
+                                                double sigma, size_t k, double split,
+                                                mcamp__sampler *p)
+{
+    mcamp__pattern *t = &p->pattern;
+    mcamp_status st = mcamp__pattern_init(ctx, g, sigma, t);
+    if (st < 0) return st;
+    p->m.sigma = sigma;
+    p->m.max_diag = t->norm2;
+    t->order[0] = t->orders = 1;
+    p->k = p->dir == MCAMP_ADD ? 0 : 1;
+    p->log_range = 0;
+    if (p->dir == MCAMP_ADD) {
+        double theta = p->method == MCAMP_METHOD_PLAIN ? 0 : mcamp__pattern_theta(t, p->eps);
+        mcamp__pattern_shift(t, theta);
+        p->log_range = mcamp__pattern_add_range(t, p->eps, theta);
+    } else if (p->method == MCAMP_METHOD_ORDERS) {
+        mcamp__sampler_orders(p, k);
+    } else if (p->method == MCAMP_METHOD_TILTED) {
+        st = mcamp__sampler_pattern_order(ctx, p, k, split);
+    }
+    p->log_range += 1e-9;
+    return st;
+}
+
 /* pre: method fits; k = 0: best; eps finite (may be negative: tests use that).
+ * stickiness: of patterns, what may be left out of delta.
  * Tallies for proofs count in units of the range (log_scale +infinity); for
  * estimates the range can be so large that typical values would round to the
  * smallest unit, so there the caller names a scale that is nearer to them.       */
@@ -8531,9 +9404,15 @@ MCAMP__PRIV mcamp_status mcamp__sampler_build(mcamp_ctx *ctx, const mcamp__facto
     int order = dir == MCAMP_REMOVE && method != MCAMP_METHOD_MODE;
     mcamp_status st;
     memset(p, 0, sizeof *p);
+    p->dir = dir; p->method = method; p->eps = eps;
+    if (f->patterns) {
+        st = mcamp__sampler_pattern(ctx, f->patterns, sigma, k, stickiness, p);
+        p->log_scale = mcamp__dmin(p->log_range, log_scale);
+        if (st < 0) mcamp__sampler_free(ctx, p);
+        return st;
+    }
     st = mcamp__model_init(ctx, f, sigma, &p->m);
     if (st < 0) return st;
-    p->dir = dir; p->method = method; p->eps = eps;
     st = mcamp__sampler_alloc(ctx, p, order && !f->diagonal);
     for (size_t i = 0; st >= 0 && i < f->b; i++) p->base[i] = 1 / (double)f->b;
     if (st >= 0 && order) {
@@ -8640,7 +9519,8 @@ MCAMP__PRIV double mcamp__loose_scale(const mcamp__factor *f, double sigma, doub
 /* The method of smallest range that fits. */
 MCAMP__PRIV mcamp_method mcamp__default_method(const mcamp__factor *f, mcamp_direction dir)
 {
-    return dir == MCAMP_REMOVE && f->diagonal ? MCAMP_METHOD_TILTED : MCAMP_METHOD_COMMON;
+    return f->patterns || (dir == MCAMP_REMOVE && f->diagonal) ? MCAMP_METHOD_TILTED
+                                                               : MCAMP_METHOD_COMMON;
 }
 
 MCAMP__PRIV mcamp_status mcamp__sampler_check(mcamp_ctx *ctx, const mcamp_gram *gram,
@@ -8658,7 +9538,8 @@ MCAMP__PRIV mcamp_status mcamp__sampler_check(mcamp_ctx *ctx, const mcamp_gram *
         return mcamp__fail(ctx, MCAMP_E_REQUIRED, "direction", (double)d->direction);
     if (d->order > MCAMP__ORDER_MAX)
         return mcamp__fail(ctx, MCAMP_E_ARG, "order", (double)d->order);
-    return mcamp__check(ctx, "stickiness", d->stickiness, 0.0, 1, 1e3, 1);
+    st = mcamp__check(ctx, "stickiness", d->stickiness, 0.0, 1, 1e3, 1);
+    return st < 0 ? st : mcamp__check(ctx, "split", d->split, 0.0, 1, 1, 0);
 }
 
 MCAMP__PRIV mcamp_status mcamp__sampler_from(mcamp_ctx *ctx, const mcamp__factor *f,
@@ -8670,9 +9551,10 @@ MCAMP__PRIV mcamp_status mcamp__sampler_from(mcamp_ctx *ctx, const mcamp__factor
     if (!m) m = mcamp__default_method(f, d->direction);
     if (!mcamp__method_fits(f, d->direction, m))
         return mcamp__fail(ctx, MCAMP_E_ARG, "method", (double)m);
-    if (m == MCAMP_METHOD_MODE) scale = mcamp__loose_scale(f, d->sigma, d->eps);
+    if (m == MCAMP_METHOD_MODE || m == MCAMP_METHOD_ORDERS)
+        scale = mcamp__loose_scale(f, d->sigma, d->eps);
     return mcamp__sampler_build(ctx, f, d->sigma, d->eps, d->direction, m, d->order,
-                                d->stickiness, scale, p);
+                                f->patterns ? d->split : d->stickiness, scale, p);
 }
 
 MCAMP_API mcamp_status mcamp_sampler_init(mcamp_ctx *ctx, const mcamp_gram *gram,
@@ -8745,7 +9627,7 @@ typedef struct mcamp__choice {
     mcamp_method method;
     size_t k;
     double log_scale;
-    double sticky;              /* of the tilted laws; 0: none                      */
+    double sticky;              /* of the tilted laws; 0: none; patterns: the split */
     double rel_var, mean;       /* as a pilot saw them; mean 0: unknown             */
 } mcamp__choice;
 
@@ -8789,15 +9671,25 @@ MCAMP__PRIV int mcamp__too_close(const mcamp__factor *f, double sigma)
 }
 
 /* log of a bound of delta that needs no samples: unamplified (delta is convex in
- * the law of the mode, and the largest mode dominates), and Jensen's (add).        */
+ * the law of the mode, and the largest mode dominates), and Jensen's (add).  Patterns:
+ * rho is at least the share of those without a round; from e^-eps on, add's delta is 0. */
 MCAMP__PRIV double mcamp__free_log_bound(mcamp_ctx *ctx, const mcamp__question *q,
                                          mcamp_status *st)
 {
     double best = mcamp__gauss_logdelta_up(sqrt(q->f->trace_max) / q->sigma *
                                            (1 + 4 * DBL_EPSILON), q->eps);
     mcamp__model m;
+    mcamp__pattern p;
     *st = MCAMP_OK;
     if (q->dir == MCAMP_REMOVE) return best;
+    if (q->f->patterns) {
+        *st = mcamp__pattern_init(ctx, q->f->patterns, q->sigma, &p);
+        if (*st < 0) return 0;
+        best = mcamp__dmin(best, mcamp__pattern_add_bound(&p, q->eps) + 1e-9);
+        if (mcamp__pattern_none(&p) * (1 - 1e-9) >= exp(-q->eps)) best = -mcamp__inf();
+        mcamp__pattern_free(ctx, &p);
+        return best;
+    }
     *st = mcamp__model_init(ctx, q->f, q->sigma, &m);
     if (*st < 0) return 0;
     best = mcamp__dmin(best, mcamp__add_log_bound(&m, q->eps) + 1e-9);
@@ -8841,9 +9733,11 @@ MCAMP__PRIV mcamp_status mcamp__claim_check(mcamp_ctx *ctx, const mcamp_gram *gr
 MCAMP__PRIV double mcamp__claim_mean(const mcamp__sampler *p, double delta)
 {
     double b = (double)p->m.b, k = (double)p->k;
-    double rel = 2e-9 + 2e-13 * (k + 2) * (1 + p->m.max_diag);
-    double m = exp(log(delta) - p->log_range) * (1 - rel) -
-               b * (1.1e-19 + k * 2.3e-16);
+    double rel = 2e-9 + 2e-13 * (k + 2) * (1 + p->m.max_diag), m;
+    double lost = b * (1.1e-19 + k * 2.3e-16);
+    if (!(delta > p->split)) return -1;
+    if (p->pattern.n) lost = mcamp__pattern_error(&p->pattern, k, &rel);
+    m = exp(log(delta - p->split) - p->log_range) * (1 - rel) - lost;
     return mcamp__dmin(m, 1.0);
 }
 
@@ -8958,7 +9852,7 @@ MCAMP__PRIV mcamp_status mcamp__proof_laws(mcamp_ctx *ctx, const mcamp__question
     while (*count < most) {
         mcamp__proof_law *l = &law[*count];
         mcamp_status st;
-        choice.sticky = sticky[*count];
+        choice.sticky = q->f->patterns ? 0.01 * c->delta : sticky[*count];
         st = mcamp__proof_law_init(ctx, q, &choice, c->delta, rung, t, l);
         if (st < 0) return st;
         if (l->wealth > law[*best].wealth) *best = *count;
@@ -9028,7 +9922,9 @@ MCAMP__PRIV void mcamp__guarantee_start(mcamp_guarantee *g, mcamp_batch_law law,
 MCAMP__PRIV void mcamp__guarantee_claim(const mcamp_gram *gram, const mcamp_claim *c,
                                         mcamp_guarantee *g)
 {
-    mcamp__guarantee_start(g, MCAMP_BATCH_BINS, gram->n, gram->b);
+    mcamp__guarantee_start(g, gram->law ? gram->law : MCAMP_BATCH_BINS, gram->n, gram->b);
+    g->q = gram->q;
+    if (gram->most) g->epochs = gram->most;
     g->direction = c->direction;
     g->sigma = c->sigma; g->eps = c->eps; g->delta = c->delta; g->beta = c->beta;
     g->strategy_digest = gram->strategy_digest;
@@ -9040,6 +9936,13 @@ MCAMP__PRIV void mcamp__guarantee_claim(const mcamp_gram *gram, const mcamp_clai
 
 /* Certain bounds of delta at a claim's (sigma, eps), from elsewhere; 1: none.  */
 typedef struct mcamp__known { double remove, add; } mcamp__known;
+
+/* Most participations of one example where that is less than its separation allows; else 0:
+ * no limit.                                                                          */
+MCAMP__PRIV uint64_t mcamp__guarantee_most(const mcamp_guarantee *g)
+{
+    return g->batches && g->epochs < (g->rounds - 1) / g->batches + 1 ? g->epochs : 0;
+}
 
 /* The directions of a claim, each at its share of beta: false acceptance of the
  * claim is false acceptance of one of them.                                          */
@@ -11192,15 +12095,40 @@ MCAMP__PRIV void mcamp__take_fixed(const mcamp_batch *b, mcamp__words *w, uint64
     }
 }
 
-/* list[e] = last round of e + 1, for the rounds before `next`. */
+/* list[e] = last round of e + 1, for the rounds before `next`; rounds are counted from
+ * before the first one, for a warm start.                                        */
+MCAMP__PRIV uint64_t mcamp__minsep_before(const mcamp_batch *b)
+{
+    return b->law == MCAMP_BATCH_MINSEP_WARM ? b->batches : 0;
+}
+
 MCAMP__PRIV void mcamp__minsep_step(mcamp_batch *b, mcamp__words *w)
 {
+    uint64_t now = b->next + mcamp__minsep_before(b);
     for (uint64_t e = 0; e < b->examples; e++) {
         uint64_t last = b->list[e];
-        if (last && b->next - (last - 1) < b->batches) continue;
-        if (mcamp__coin(b, mcamp__word_at(w, e))) b->list[e] = (uint32_t)(b->next + 1);
+        if (last && now - (last - 1) < b->batches) continue;
+        if (mcamp__coin(b, mcamp__word_at(w, e))) b->list[e] = (uint32_t)(now + 1);
     }
     b->next++;
+}
+
+/* Before the first round an example waits with probability (b - 1) q/(1 + (b - 1) q), for
+ * 1 to b - 1 rounds alike.  Steps of the words: far beyond the last round's.        */
+#define MCAMP__WARM_STEP (UINT64_C(1) << 54)
+
+MCAMP__PRIV void mcamp__fill_warm(mcamp_ctx *ctx, mcamp_batch *b)
+{
+    mcamp__words open, wait;
+    double waits = (double)(b->batches - 1) * b->q;
+    uint64_t threshold = (uint64_t)ldexp(waits / (1 + waits), 64);
+    mcamp__words_open(&open, ctx->vec, b->keys, MCAMP__WARM_STEP);
+    mcamp__words_open(&wait, ctx->vec, b->keys, MCAMP__WARM_STEP + 1);
+    for (uint64_t e = 0; e < b->examples; e++)
+        if (mcamp__word_at(&open, e) < threshold)
+            b->list[e] = (uint32_t)(mcamp__below(&wait, e, b->batches - 1) + 2);
+    mcamp_wipe(&open, sizeof open);
+    mcamp_wipe(&wait, sizeof wait);
 }
 
 MCAMP__PRIV void mcamp__take_minsep(mcamp_ctx *ctx, mcamp_batch *b, uint64_t round,
@@ -11209,13 +12137,14 @@ MCAMP__PRIV void mcamp__take_minsep(mcamp_ctx *ctx, mcamp_batch *b, uint64_t rou
     if (b->next > round + 1) {          /* back: from the start */
         memset(b->list, 0, b->list_count * sizeof *b->list);
         b->next = 0;
+        if (b->law == MCAMP_BATCH_MINSEP_WARM) mcamp__fill_warm(ctx, b);
     }
     while (b->next <= round) {
         mcamp__words_open(w, ctx->vec, b->keys, b->next);
         mcamp__minsep_step(b, w);
     }
     for (uint64_t e = 0; e < b->examples; e++)
-        if (b->list[e] == round + 1) mcamp__take(k, e);
+        if (b->list[e] == round + mcamp__minsep_before(b) + 1) mcamp__take(k, e);
 }
 
 MCAMP__APART void mcamp__take_round(mcamp_ctx *ctx, mcamp_batch *b, uint64_t round,
@@ -11224,7 +12153,7 @@ MCAMP__APART void mcamp__take_round(mcamp_ctx *ctx, mcamp_batch *b, uint64_t rou
     mcamp__words w;
     mcamp__words_open(&w, ctx->vec, b->keys, round);
     if (b->law == MCAMP_BATCH_FIXED) mcamp__take_fixed(b, &w, round % b->batches, k);
-    else if (b->law == MCAMP_BATCH_MINSEP) mcamp__take_minsep(ctx, b, round, &w, k);
+    else if (mcamp__law_is_minsep(b->law)) mcamp__take_minsep(ctx, b, round, &w, k);
     else mcamp__take_group(ctx, b, round, k);
 }
 
@@ -11327,6 +12256,7 @@ MCAMP_API mcamp_status mcamp_batch_cut_probability(mcamp_ctx *ctx,
         l = mcamp__log_tail(m, b->q / (double)b->batches, (double)b->limit + 1);
         break;
     case MCAMP_BATCH_MINSEP:            /* below a Poisson batch of all */
+    case MCAMP_BATCH_MINSEP_WARM:
         l = mcamp__log_tail(m, b->q, (double)b->limit + 1);
         break;
     default:                            /* the size is known */
@@ -11391,12 +12321,12 @@ MCAMP__PRIV void mcamp__fill_shuffle(mcamp_ctx *ctx, mcamp_batch *b)
 
 MCAMP__PRIV mcamp_status mcamp__batch_check(mcamp_ctx *ctx, const mcamp_batch_desc *d)
 {
-    int coins = d->law == MCAMP_BATCH_POISSON || d->law == MCAMP_BATCH_MINSEP;
+    int coins = mcamp__law_is_pattern(d->law);
     if (d->start_canary || d->end_canary)
         return mcamp__fail(ctx, MCAMP_E_CANARY, "desc", 0);
     if (d->law == MCAMP_BATCH_UNSET)
         return mcamp__fail(ctx, MCAMP_E_REQUIRED, "law", 0);
-    if ((int)d->law < 0 || (int)d->law > MCAMP_BATCH_SHUFFLE)
+    if ((int)d->law < 0 || (int)d->law > MCAMP_BATCH_MINSEP_WARM)
         return mcamp__fail(ctx, MCAMP_E_ARG, "law", (double)(int)d->law);
     if (!d->examples || d->examples > MCAMP__MAX_INDEX || d->examples > SIZE_MAX)
         return mcamp__fail(ctx, MCAMP_E_SIZE, "examples",
@@ -11422,6 +12352,7 @@ MCAMP__PRIV int mcamp__batch_has_list(mcamp_batch_law law, uint64_t batches)
 MCAMP__PRIV mcamp_status mcamp__batch_check_law(mcamp_ctx *ctx, const mcamp_batch_desc *d)
 {
     int list = mcamp__batch_has_list(d->law, d->batches) && !d->scan;
+    int minsep = mcamp__law_is_minsep(d->law);
     if (d->scan && d->law != MCAMP_BATCH_BINS && d->law != MCAMP_BATCH_POISSON)
         return mcamp__fail(ctx, MCAMP_E_ARG, "scan", 1);
     if (d->law == MCAMP_BATCH_FIXED) {
@@ -11434,9 +12365,9 @@ MCAMP__PRIV mcamp_status mcamp__batch_check_law(mcamp_ctx *ctx, const mcamp_batc
     if (list && d->examples > MCAMP__LIST_MAX)
         return mcamp__fail(ctx, MCAMP_E_SIZE, "examples",
                            (double)d->examples);
-    if (d->law == MCAMP_BATCH_MINSEP && d->rounds > MCAMP__LIST_MAX)
+    if (minsep && (d->rounds > MCAMP__LIST_MAX || d->batches > MCAMP__LIST_MAX - d->rounds))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "rounds", (double)d->rounds);
-    if (list && d->law != MCAMP_BATCH_MINSEP && d->batches > MCAMP__LIST_MAX)
+    if (list && !minsep && d->batches > MCAMP__LIST_MAX)
         return mcamp__fail(ctx, MCAMP_E_SIZE, "batches",
                            (double)d->batches);
     return MCAMP_OK;
@@ -11445,7 +12376,7 @@ MCAMP__PRIV mcamp_status mcamp__batch_check_law(mcamp_ctx *ctx, const mcamp_batc
 MCAMP__APART mcamp_status mcamp__batch_lists(mcamp_ctx *ctx, mcamp_batch *b)
 {
     b->list_count = (size_t)b->examples;
-    b->start_count = b->law == MCAMP_BATCH_MINSEP ? 0 : (size_t)b->batches + 1;
+    b->start_count = mcamp__law_is_minsep(b->law) ? 0 : (size_t)b->batches + 1;
     b->list = (uint32_t *)mcamp__new(ctx, b->list_count, sizeof *b->list);
     if (b->start_count)
         b->start = (uint32_t *)mcamp__new(ctx, b->start_count, sizeof *b->start);
@@ -11466,6 +12397,7 @@ MCAMP__PRIV void mcamp__batch_fill(mcamp_ctx *ctx, mcamp_batch *b)
     b->next = 0;
     if (b->start && b->law == MCAMP_BATCH_SHUFFLE) mcamp__fill_shuffle(ctx, b);
     else if (b->start) mcamp__fill_bins(ctx, b);
+    if (b->law == MCAMP_BATCH_MINSEP_WARM) mcamp__fill_warm(ctx, b);
 }
 
 /* A session takes the batches: a bit for each example, then keys of its own. */
@@ -11876,7 +12808,7 @@ MCAMP_API mcamp_status mcamp_guarantee_unamplified(mcamp_ctx *ctx, const mcamp_m
     if (st == MCAMP_OK) st = mcamp__guarantee_numbers(ctx, batches, sigma, delta);
     if (st < 0) return st;
     if (law == MCAMP_BATCH_UNSET) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "law", 0);
-    if ((int)law < 0 || (int)law > MCAMP_BATCH_SHUFFLE)
+    if ((int)law < 0 || (int)law > MCAMP_BATCH_MINSEP_WARM)
         return mcamp__fail(ctx, MCAMP_E_ARG, "law", (double)(int)law);
     k = (mech->n - 1) / (size_t)batches + 1;
     st = law == MCAMP_BATCH_BINS || law == MCAMP_BATCH_SHUFFLE
@@ -11910,8 +12842,9 @@ MCAMP__PRIV mcamp_status mcamp__guarantee_holds(mcamp_ctx *ctx, const mcamp_guar
     if (g->unit != 1) return mcamp__fail(ctx, MCAMP_E_MISMATCH, "unit", 0);
     if (g->law == MCAMP_BATCH_UNSET)
         return mcamp__fail(ctx, MCAMP_E_MISMATCH, "law", 0);
-    if (g->kind == MCAMP_KIND_VERIFIED &&
-        (g->law != MCAMP_BATCH_BINS || !g->gram_digest))
+    if (g->kind == MCAMP_KIND_VERIFIED && (!g->gram_digest ||
+        (g->law != MCAMP_BATCH_BINS &&
+         !(mcamp__law_is_pattern(g->law) && g->q > 0 && g->q <= 1))))
         return mcamp__fail(ctx, MCAMP_E_MISMATCH, "law", 0);
     st = mcamp__check_positive(ctx, "sigma", g->sigma);
     if (st == MCAMP_OK) st = mcamp__check_eps(ctx, "eps", g->eps);
@@ -11941,10 +12874,11 @@ MCAMP__PRIV const char *mcamp__session_differs(const mcamp_guarantee *g,
     if (g->examples && b->examples != g->examples) return "examples";
     if (g->law == MCAMP_BATCH_BINS && g->kind != MCAMP_KIND_CLOSED && b->limit != g->limit)
         return "limit";
-    if (g->law == MCAMP_BATCH_POISSON && g->kind == MCAMP_KIND_INTERVAL &&
+    if (g->kind != MCAMP_KIND_CLOSED && g->law != MCAMP_BATCH_BINS &&
         !(b->q <= g->q && b->q >= g->q)) return "q";
+    if (mcamp__guarantee_most(g)) return "epochs";
     if (m->digest != g->strategy_digest) return "mech";
-    if (g->gram_digest && g->gram_digest != mcamp__gram_digest(m->mech, g->batches))
+    if (g->gram_digest && g->gram_digest != mcamp__law_digest(m->mech, g->law, g->batches, g->q, 0))
         return "gram";
     if (!mcamp__eq(m->sigma, g->sigma)) return "sigma";
     if (!mcamp__eq(m->clip_norm, c->norm)) return "clip_norm";
@@ -18965,13 +19899,19 @@ MCAMP__PRIV size_t mcamp__candidates(const mcamp__question *q, size_t k0,
                                      double log_scale, mcamp__choice *c)
 {
     static const int quarters[5] = { 4, 5, 6, 8, 10 };
+    static const size_t pattern[5] = { 3, 6, 10, 15, 22 };
     size_t n = 0, last = 0;
     int diagonal = q->f->diagonal;
     for (size_t i = 0; i < 8; i++) c[i].log_scale = log_scale;
     if (q->dir == MCAMP_ADD) {
-        c[n].k = 0; c[n++].method = MCAMP_METHOD_COMMON;
+        c[n].k = 0; c[n++].method = mcamp__default_method(q->f, q->dir);
         return n;
     }
+    for (; q->f->patterns && n < 5; n++) {
+        c[n].k = pattern[n];
+        c[n].method = MCAMP_METHOD_ORDERS;
+    }
+    if (n) return n;
     for (size_t i = 0; i < (diagonal ? 1u : 5u); i++) {
         size_t k = (k0 * (size_t)quarters[i] + 2) / 4;
         if (k == last || k > MCAMP__ORDER_MAX) continue;
@@ -18984,9 +19924,10 @@ MCAMP__PRIV size_t mcamp__candidates(const mcamp__question *q, size_t k0,
 
 /* Seconds per sample, relatively; fixed numbers, so that nothing depends on the
  * machine.                                                                        */
-MCAMP__PRIV double mcamp__method_cost(mcamp_method method)
+MCAMP__PRIV double mcamp__method_cost(const mcamp__choice *c)
 {
-    switch (method) {
+    switch (c->method) {
+    case MCAMP_METHOD_ORDERS:  return (double)c->k + 1;
     case MCAMP_METHOD_COMMON:  return 2;
     case MCAMP_METHOD_MODE:    return 4;
     default:                   return 1;
@@ -19073,8 +20014,8 @@ MCAMP__PRIV mcamp_status mcamp__pilot(mcamp_ctx *ctx, const mcamp__question *q,
     *best = c[n - 1];
     if (n > 1) best->rel_var = mcamp__inf();
     for (size_t i = 0; st >= 0 && n > 1 && i < n; i++) {
-        double cost = c[i].rel_var * mcamp__method_cost(c[i].method);
-        double now = best->rel_var * mcamp__method_cost(best->method);
+        double cost = c[i].rel_var * mcamp__method_cost(&c[i]);
+        double now = best->rel_var * mcamp__method_cost(best);
         if (c[i].mean + 3 * err[i] < top) continue;
         if (cost < now) *best = c[i];
     }
@@ -19190,7 +20131,7 @@ MCAMP__PRIV double mcamp__idle_share(const mcamp__factor *f)
 MCAMP__PRIV int mcamp__exact_case(const mcamp__question *q, mcamp_estimate *e)
 {
     int none = !(q->f->trace_max > q->f->idle) ||
-               (q->dir == MCAMP_ADD && mcamp__idle_share(q->f) >= exp(-q->eps));
+               (!q->f->patterns && q->dir == MCAMP_ADD && mcamp__idle_share(q->f) >= exp(-q->eps));
     if (q->f->b > 1 && !none) return 0;
     e->direction = q->dir;
     e->method = MCAMP_METHOD_EXACT;
@@ -19269,14 +20210,17 @@ MCAMP__PRIV mcamp_status mcamp__prove_estimate(mcamp_ctx *ctx, const mcamp__ques
                                                mcamp_estimate *e)
 {
     double large = mcamp__dmax(e->value, q->floor), err, gap;
+    mcamp_budget own = *bud;
     mcamp_status st;
+    if (q->f->patterns)                 /* samples that are fifty times as dear */
+        own.max_samples = mcamp__umin(own.max_samples, UINT64_C(1) << 17);
     e->lower = mcamp__dmax(e->lower, q->low);
     e->trusted = mcamp__estimate_agrees(q, large, e);
     large = mcamp__dmax(e->value, q->floor);
     if (q->high > 1.5 * large) {
         st = mcamp__question_run(ctx, q, proof,
                                  MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 1, q->dir),
-                                 mcamp__proof_blocks(bud, exp(log_range) / large), t);
+                                 mcamp__proof_blocks(&own, exp(log_range) / large), t);
         if (st < 0) return st;
         if (t->poisoned)
             return mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", (double)t->poisoned);
@@ -19458,6 +20402,9 @@ MCAMP__PRIV void mcamp__answer_about(const mcamp_gram *gram, const mcamp_budget 
     a->batches = gram->b;
     a->strategy_digest = gram->strategy_digest;
     a->gram_digest = gram->digest;
+    a->law = gram->law;
+    a->q = gram->q;
+    a->most = gram->most;
     a->examples = gram->examples; a->limit = gram->limit;
 }
 
@@ -19730,7 +20677,11 @@ MCAMP__PRIV mcamp_status mcamp__solve_coarse(mcamp_ctx *ctx, mcamp__solve *s, do
         if (!mcamp__wants(s->bud, (mcamp_direction)d)) continue;
         memset(c, 0, sizeof c);
         c[0].log_scale = c[1].log_scale = mcamp__estimate_scale(&q, mcamp__inf());
-        if (d == MCAMP_REMOVE) {
+        if (d == MCAMP_REMOVE && s->f->patterns) {
+            c[0].method = c[1].method = MCAMP_METHOD_ORDERS;
+            c[0].k = 5; c[1].k = 14;
+            n = 2;
+        } else if (d == MCAMP_REMOVE) {
             if (!s->f->diagonal) c[n++].method = MCAMP_METHOD_COMMON;
             c[n].log_scale = mcamp__loose_scale(q.f, q.sigma, q.eps);
             c[n++].method = MCAMP_METHOD_MODE;
@@ -20505,6 +21456,7 @@ MCAMP_API mcamp_status mcamp_problem_gram(mcamp_ctx *ctx, const mcamp_problem *p
     MCAMP__GUARD;
     mcamp_mech_desc d;
     mcamp_mech mech;
+    mcamp_participation part;
     size_t n, batches;
     mcamp_status st;
     if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
@@ -20519,7 +21471,11 @@ MCAMP_API mcamp_status mcamp_problem_gram(mcamp_ctx *ctx, const mcamp_problem *p
     if (d.n && d.n != n) return mcamp__fail(ctx, MCAMP_E_SIZE, "n", (double)d.n);
     d.n = n;
     if ((st = mcamp_mech_init(ctx, &d, &mech)) < 0) return st;
-    st = mcamp_gram_init(ctx, &mech, batches, gram);
+    memset(&part, 0, sizeof part);
+    part.law = problem->law ? problem->law : MCAMP_BATCH_BINS;
+    part.batches = batches;
+    part.q = problem->q;
+    st = mcamp_gram_pattern(ctx, &mech, &part, gram);
     mcamp_mech_free(ctx, &mech);
     if (st < 0 || (!problem->limit && !problem->examples)) return st;
     st = mcamp_gram_limit(ctx, gram, problem->examples, problem->limit);
@@ -23204,9 +24160,9 @@ static const char *const mcamp__adjacency_names[] = {
     "add or remove one example (not zero-out)" };
 static const char *const mcamp__law_names[] = {
     "none", "balls in bins", "cyclic Poisson", "cyclic, fixed size", "b-min-sep Poisson",
-    "shuffle, not amplified" };
+    "shuffle, not amplified", "b-min-sep Poisson, warm start" };
 static const char *const mcamp__method_names[] = {
-    "none", "plain", "tilted", "common", "mode", "exact" };
+    "none", "plain", "tilted", "common", "mode", "exact", "multi-order tilted" };
 static const char *const mcamp__mech_names[] = {
     "none", "identity", "toeplitz", "sqrt", "banded", "blt", "dense", "inverse",
     "inverse sqrt", "tree", "padded tree" };
@@ -23458,12 +24414,14 @@ MCAMP__PRIV mcamp_status mcamp__record_sane(mcamp_ctx *ctx, const mcamp_guarante
 {
     int proven = (int)g->kind >= (int)MCAMP_KIND_VERIFIED;
     int fixed = mcamp__law_moves_others(g->law);
+    uint64_t most = mcamp__guarantee_most(g);
     const char *bad = NULL;
     if (g->strategy_digest != m->digest) bad = "strategy_digest";
-    else if (g->gram_digest && g->gram_digest != mcamp__gram_digest(m, g->batches))
-        bad = "gram_digest";
+    else if (g->gram_digest && g->gram_digest != mcamp__law_digest(m, g->law, g->batches, g->q,
+                                                                   most)) bad = "gram_digest";
     else if (g->rounds != m->n) bad = "rounds";
-    else if (!g->batches || g->epochs != (g->rounds - 1) / g->batches + 1) bad = "epochs";
+    else if (!g->batches || !g->epochs || g->epochs > (g->rounds - 1) / g->batches + 1 ||
+             (most && !mcamp__law_is_pattern(g->law))) bad = "epochs";
     else if (g->accepted != proven) bad = "accepted";
     else if (g->accepted && g->interrupted) bad = "interrupted";
     else if (!g->unit || !g->points) bad = "unit";
@@ -23519,13 +24477,18 @@ MCAMP_API mcamp_status mcamp_record_read(mcamp_ctx *ctx, const char *text, size_
 
 /* ---- once more ------------------------------------------------------------------ */
 
-/* The claim that a guarantee of balls in bins decided about, with its samples. */
+/* The claim that a guarantee decided about, with its samples. */
 MCAMP__PRIV mcamp_status mcamp__repeat_claim(mcamp_ctx *ctx, const mcamp_mech *mech,
                                              const mcamp_guarantee *g, mcamp_guarantee *out)
 {
     mcamp_gram gram;
     mcamp_claim c;
-    mcamp_status st = mcamp_gram_init(ctx, mech, (size_t)g->batches, &gram);
+    mcamp_participation d;
+    mcamp_status st;
+    memset(&d, 0, sizeof d);
+    d.law = g->law; d.batches = (size_t)g->batches; d.q = g->q;
+    d.most = mcamp__guarantee_most(g);
+    st = mcamp_gram_pattern(ctx, mech, &d, &gram);
     if (st < 0) return st;
     memset(&c, 0, sizeof c);
     c.sigma = g->sigma; c.eps = g->eps; c.delta = g->delta; c.beta = g->beta;
@@ -23551,7 +24514,8 @@ MCAMP_API mcamp_status mcamp_guarantee_repeat(mcamp_ctx *ctx, const mcamp_mech *
     if (g->strategy_digest != mech->digest)
         return mcamp__fail(ctx, MCAMP_E_MISMATCH, "mech", 0);
     if (g->kind == MCAMP_KIND_VERIFIED ||
-        (g->kind == MCAMP_KIND_NONE && g->law == MCAMP_BATCH_BINS))
+        (g->kind == MCAMP_KIND_NONE && (g->law == MCAMP_BATCH_BINS ||
+                                        (mcamp__law_is_pattern(g->law) && g->gram_digest))))
         return mcamp__repeat_claim(ctx, mech, g, out);
     if ((int)g->kind < (int)MCAMP_KIND_INTERVAL)
         return mcamp__fail(ctx, MCAMP_E_ARG, "guarantee", (double)(int)g->kind);
@@ -23905,6 +24869,7 @@ MCAMP__PRIV void mcamp__put_field(mcamp__out *o, const mcamp_guarantee *g, char 
     case 'b': mcamp__put_count(o, g->batches); break;
     case 'N': mcamp__put_count(o, g->examples); break;
     case 'M': mcamp__put_count(o, g->limit); break;
+    case 'E': mcamp__put_count(o, g->epochs); break;
     case 'k': mcamp__put_count(o, g->unit); break;
     case 'p': mcamp__put_count(o, g->points); break;
     case 'r': mcamp__put_count(o, g->seed); break;
@@ -23984,14 +24949,21 @@ MCAMP__PRIV void mcamp__text_law(mcamp__out *o, const mcamp_guarantee *g)
         "\vBatches: a fixed number of examples, of groups that take turns in a cycle of $b\n"
         "\vrounds; not amplified",
         "\vBatches: b-min-sep Poisson sampling, two uses of an example at least $b\n"
-        "\vrounds apart; not amplified",
+        "\vrounds apart",
         "\vBatches: shuffled once or in any other fixed order, cut into $b batches, the\n"
-        "\vsame in every epoch; not amplified" };
+        "\vsame in every epoch; not amplified",
+        "\vBatches: b-min-sep Poisson sampling, two uses of an example at least $b\n"
+        "\vrounds apart, as if there had been rounds before the first" };
     mcamp__say(o, g, words[g->law]);
+    if (mcamp__law_is_minsep(g->law))
+        mcamp__say(o, g, g->q > 0 ? ",\n\vand taken with probability $q in each round in which "
+                                    "it may be" : "; not amplified");
     if (g->law == MCAMP_BATCH_POISSON && g->q > 0)
         mcamp__say(o, g, ", and is drawn from it with probability $q");
     if (g->limit)
         mcamp__say(o, g, ";\n\vat most $M in a batch, others left out at random for good");
+    if (mcamp__law_is_pattern(g->law) && mcamp__guarantee_most(g))
+        mcamp__say(o, g, ", at most $E times");
 }
 
 MCAMP__PRIV void mcamp__text_batches(mcamp__out *o, const mcamp_guarantee *g)
@@ -24210,12 +25182,12 @@ MCAMP__PRIV void mcamp__json_guarantee(mcamp__out *o, const mcamp_guarantee *g)
 /* Names are looked up by these. */
 MCAMP__PRIV int mcamp__guarantee_printable(const mcamp_guarantee *g)
 {
-    return g->magic == MCAMP__GUARANTEE_MAGIC && (unsigned)g->law <= MCAMP_BATCH_SHUFFLE &&
+    return g->magic == MCAMP__GUARANTEE_MAGIC && (unsigned)g->law <= MCAMP_BATCH_MINSEP_WARM &&
            (unsigned)g->asked <= MCAMP_ASK_UNIT && (unsigned)g->kind <= MCAMP_KIND_CLOSED &&
            (unsigned)g->direction <= MCAMP_ADD &&
            (unsigned)g->adjacency <= MCAMP_ADJACENT_PRESENCE &&
-           (unsigned)g->remove.method <= MCAMP_METHOD_EXACT &&
-           (unsigned)g->add.method <= MCAMP_METHOD_EXACT;
+           (unsigned)g->remove.method <= MCAMP_METHOD_ORDERS &&
+           (unsigned)g->add.method <= MCAMP_METHOD_ORDERS;
 }
 
 MCAMP__PRIV void mcamp__text_guarantee(mcamp__out *o, const mcamp_guarantee *g)
@@ -24437,7 +25409,9 @@ MCAMP_API mcamp_status mcamp_guarantee_answer(const mcamp_answer *a, mcamp_guara
     MCAMP__GUARD;
     int certain, closed;
     if (!a || !out) return MCAMP_E_REQUIRED;
-    mcamp__guarantee_start(out, MCAMP_BATCH_BINS, a->rounds, a->batches);
+    mcamp__guarantee_start(out, a->law ? a->law : MCAMP_BATCH_BINS, a->rounds, a->batches);
+    out->q = a->q;
+    if (a->most) out->epochs = a->most;
     out->examples = a->examples; out->limit = a->limit;
     if (a->limit) out->adjacency = MCAMP_ADJACENT_PRESENCE;
     out->asked = a->asked;
@@ -24478,7 +25452,7 @@ MCAMP_API mcamp_status mcamp_guarantee_estimate(const mcamp_mech *mech, mcamp_ba
 {
     MCAMP__GUARD;
     if (!mech || !r || !out) return MCAMP_E_REQUIRED;
-    if (!mcamp__mech_ok(mech) || (unsigned)law > MCAMP_BATCH_SHUFFLE) return MCAMP_E_ARG;
+    if (!mcamp__mech_ok(mech) || (unsigned)law > MCAMP_BATCH_MINSEP_WARM) return MCAMP_E_ARG;
     mcamp__guarantee_start(out, law, mech->n, batches);
     out->sigma = r->sigma > 0 ? r->sigma : mcamp__nan();
     out->std_error = r->sigma_error;

@@ -710,7 +710,7 @@ TEST(bad_descriptors_are_refused)
     REFUSE(d.start_canary = 1, MCAMP_E_CANARY);
     REFUSE(d.end_canary = 1, MCAMP_E_CANARY);
     REFUSE(d.law = MCAMP_BATCH_UNSET, MCAMP_E_REQUIRED);
-    REFUSE(d.law = (mcamp_batch_law)6, MCAMP_E_ARG);
+    REFUSE(d.law = (mcamp_batch_law)7, MCAMP_E_ARG);
     REFUSE(d.examples = 0, MCAMP_E_SIZE);
     REFUSE(d.examples = UINT64_MAX, MCAMP_E_SIZE);
     REFUSE(d.examples = UINT64_C(1) << 32, MCAMP_E_SIZE);

@@ -919,11 +919,14 @@ TEST(what_is_certain_rules_an_estimate)
 {
     mcamp_estimate e;
     mcamp__question q;
+    mcamp__factor f;
     mcamp__choice proof;
     mcamp_budget bud;
     mcamp_tally t;
     memset(&q, 0, sizeof q); memset(&e, 0, sizeof e); memset(&bud, 0, sizeof bud);
     memset(&proof, 0, sizeof proof); memset(&t, 0, sizeof t);
+    memset(&f, 0, sizeof f);
+    q.f = &f;
     q.dir = MCAMP_ADD;
     q.low = 0.5; e.upper = 0.50001;
     CHECK(mcamp__question_known(&q, 0.01, &e) && e.direction == MCAMP_ADD);

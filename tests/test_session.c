@@ -116,7 +116,7 @@ TEST(unamplified_guarantees_are_the_gaussian_mechanisms)
     }
     CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &mech, MCAMP_BATCH_UNSET, 4, 3, 1e-5, &g),
                  MCAMP_E_REQUIRED);
-    CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &mech, (mcamp_batch_law)6, 4, 3, 1e-5, &g),
+    CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &mech, (mcamp_batch_law)7, 4, 3, 1e-5, &g),
                  MCAMP_E_ARG);
     CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &mech, MCAMP_BATCH_BINS, 0, 3, 1e-5, &g),
                  MCAMP_E_SIZE);
@@ -196,7 +196,7 @@ TEST(unamplified_guarantees_by_brute_force)
             s[0] = brute_sensitivity(c, n, b, 0);
             s[1] = brute_sensitivity(c, n, b, 1);
             apart += s[0] > s[1] * 1.001;
-            for (int law = 1; law <= 5; law++) {
+            for (int law = 1; law <= 6; law++) {
                 int fixed = law == MCAMP_BATCH_BINS || law == MCAMP_BATCH_SHUFFLE;
                 double want = brute_epsilon(3, s[fixed], 1e-5);
                 mcamp_guarantee g;
@@ -206,7 +206,7 @@ TEST(unamplified_guarantees_by_brute_force)
                 CHECK_LE(want * (1 - 1e-12), g.eps);
                 CHECK_LE(g.eps, want * (1 + (fixed ? 1e-6 : 0.3)));
                 CHECK(g.adjacency == (law == MCAMP_BATCH_BINS || law == MCAMP_BATCH_MINSEP ||
-                                      law == MCAMP_BATCH_POISSON
+                                      law == MCAMP_BATCH_POISSON || law == MCAMP_BATCH_MINSEP_WARM
                                           ? MCAMP_ADJACENT_ADD_REMOVE : MCAMP_ADJACENT_ZERO_OUT));
                 CHECK(g.accepted && g.kind == MCAMP_KIND_CLOSED && g.rounds == n);
             }

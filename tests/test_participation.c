@@ -1,0 +1,689 @@
+/* Participation patterns: cyclic Poisson with random bins, b-min-sep with cold and warm start.
+ * The reference is the list of all patterns of few rounds with their probabilities, made
+ * by following the words of the law, and sums over that list.  Statistical checks have
+ * fixed seeds and a false-alarm rate of 1e-9 each (6.2 standard errors).               */
+#define MCAMP_STATIC
+#define MCAMP_IMPLEMENTATION
+#include "../mcamp.h"
+#include "mcamp_test.h"
+
+static mcamp_ctx ctx;
+
+static void open_ctx(void) { CHECK_STATUS(mcamp_ctx_init(&ctx, NULL), MCAMP_OK); }
+
+/* ---- fixtures ------------------------------------------------------------------- */
+
+typedef struct fixture {
+    mcamp_batch_law law;
+    size_t n, b, bands;
+    double q;
+    uint64_t limit;
+    int rows;               /* C of rows, not monotone, with both signs; else Toeplitz */
+    double sigma, eps;
+} fixture;
+
+static const fixture FIX[] = {
+    { MCAMP_BATCH_MINSEP, 10, 3, 3, 0.4, 0, 0, 1.5, 0.7 },
+    { MCAMP_BATCH_MINSEP, 8, 2, 1, 0.25, 0, 1, 1.0, 0.5 },
+    { MCAMP_BATCH_MINSEP, 11, 4, 3, 0.6, 2, 1, 2.0, 0.3 },
+    { MCAMP_BATCH_MINSEP_WARM, 10, 3, 2, 0.3, 0, 1, 1.2, 0.6 },
+    { MCAMP_BATCH_MINSEP_WARM, 7, 4, 4, 1.0, 0, 0, 1.6, 0.4 },
+    { MCAMP_BATCH_POISSON, 11, 3, 3, 0.35, 0, 1, 1.1, 0.8 },
+    { MCAMP_BATCH_POISSON, 10, 4, 2, 0.7, 0, 0, 1.3, 0.4 },
+    { MCAMP_BATCH_POISSON, 12, 3, 2, 0.8, 2, 0, 1.4, 0.6 },
+    { MCAMP_BATCH_POISSON, 9, 2, 2, 1.0, 0, 1, 2.2, 0.5 },
+    { MCAMP_BATCH_MINSEP, 7, 1, 1, 0.3, 0, 1, 1.3, 0.5 }
+};
+enum { NFIX = sizeof FIX / sizeof FIX[0], MOST = 4096 };
+
+typedef struct setting {
+    fixture f;
+    mcamp_mech mech;
+    mcamp_gram gram;
+    mcamp__pattern p;
+    double c[16][16];               /* |C| */
+    size_t count;                   /* patterns and their probabilities */
+    unsigned mask[MOST];
+    double prob[MOST];
+} setting;
+
+static double entry(const fixture *f, size_t i, size_t j)
+{
+    static const double toeplitz[4] = { 1, 0.5, 0.375, 0.3125 };
+    size_t d = i - j;
+    if (i < j || d >= f->bands) return 0;
+    if (!f->rows) return toeplitz[d];
+    if (!d) return 1 + 0.3 * sin((double)(5 * j));
+    return (0.9 - 0.4 * (double)d) * cos((double)(3 * i + 7 * j)) - 0.1;
+}
+
+/* Probability that a chain that may first take part at round `from` makes this pattern. */
+static double follow(const fixture *f, size_t from, size_t step, unsigned mask)
+{
+    double p = 1;
+    size_t t = from, taken = 0;
+    for (size_t i = 0; i < f->n; i++) {
+        int in = (int)(mask >> i & 1);
+        if (i < t || (f->limit && taken == f->limit)) {
+            if (in) return 0;
+            continue;
+        }
+        p *= in ? f->q : 1 - f->q;
+        taken += (size_t)in;
+        t = i + (in ? f->b : step);
+    }
+    return p;
+}
+
+/* The law of waits after very many rounds. */
+static void stationary(const fixture *f, double *wait)
+{
+    for (size_t r = 0; r < f->b; r++) wait[r] = r ? 0 : 1;
+    for (int i = 0; i < 20000; i++) {
+        double was[16], half[16];
+        memcpy(was, wait, sizeof was);
+        for (size_t r = 0; r + 1 < f->b; r++) half[r] = was[r + 1];
+        half[f->b - 1] = 0;
+        half[0] += was[0] * (1 - f->q);
+        half[f->b > 1 ? f->b - 1 : 0] += was[0] * f->q;
+        for (size_t r = 0; r < f->b; r++) wait[r] = 0.5 * (was[r] + half[r]);
+    }
+}
+
+static double pattern_prob(const fixture *f, const double *wait, unsigned mask)
+{
+    double p = 0;
+    if (f->law == MCAMP_BATCH_MINSEP) return follow(f, 0, 1, mask);
+    for (size_t r = 0; r < f->b; r++)
+        p += f->law == MCAMP_BATCH_POISSON ? follow(f, r, f->b, mask) / (double)f->b
+                                          : wait[r] * follow(f, r, 1, mask);
+    return p;
+}
+
+static void set_up(setting *s, const fixture *f)
+{
+    double coef[256], wait[16] = { 0 }, total = 0;
+    size_t at = 0;
+    mcamp_mech_desc d;
+    mcamp_participation part;
+    memset(s, 0, sizeof *s);
+    s->f = *f;
+    open_ctx();
+    for (size_t i = 0; i < f->n; i++)
+        for (size_t j = 0; j <= i; j++) {
+            s->c[i][j] = fabs(entry(f, i, j));
+            if (i - j < f->bands) coef[at++] = entry(f, i, j);
+        }
+    memset(&d, 0, sizeof d);
+    d.n = f->n;
+    d.kind = f->rows ? MCAMP_MECH_BANDED : MCAMP_MECH_SQRT;
+    d.bands = f->bands;
+    if (f->rows) { d.coef = coef; d.count = at; }
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, &s->mech), MCAMP_OK);
+    memset(&part, 0, sizeof part);
+    part.law = f->law; part.batches = f->b; part.q = f->q; part.most = f->limit;
+    CHECK_STATUS(mcamp_gram_pattern(&ctx, &s->mech, &part, &s->gram), MCAMP_OK);
+    CHECK_STATUS(mcamp__pattern_init(&ctx, &s->gram, f->sigma, &s->p), MCAMP_OK);
+    s->p.orders = s->p.order[0] = 1;
+    stationary(f, wait);
+    for (unsigned m = 0; m < 1u << f->n; m++) {
+        double p = pattern_prob(f, wait, m);
+        if (!(p > 0) || s->count == MOST) continue;
+        s->mask[s->count] = m;
+        s->prob[s->count++] = p;
+        total += p;
+    }
+    CHECK_NEAR(total, 1, 1e-12, 0);
+}
+
+static void tear_down(setting *s)
+{
+    mcamp__pattern_free(&ctx, &s->p);
+    mcamp_gram_free(&ctx, &s->gram);
+    mcamp_mech_free(&ctx, &s->mech);
+}
+
+static size_t bits(unsigned m)
+{
+    size_t n = 0;
+    for (; m; m &= m - 1) n++;
+    return n;
+}
+
+/* <m_p, m_s>/sigma^2 of two patterns, from C itself. */
+static double inner(const setting *s, unsigned p, unsigned q)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->f.n; i++) {
+        double x = 0, y = 0;
+        for (size_t j = 0; j <= i; j++) {
+            if (p >> j & 1) x += s->c[i][j];
+            if (q >> j & 1) y += s->c[i][j];
+        }
+        sum += x * y;
+    }
+    return sum / (s->f.sigma * s->f.sigma);
+}
+
+static double uniform(mcamp_rng *r) { return mcamp_rng_uniform(r); }
+
+static double normal(mcamp_rng *r)
+{
+    double u = uniform(r), v = uniform(r);
+    return sqrt(-2 * log(u)) * cos(6.28318530717958648 * v);
+}
+
+/* Standard score of a chi-squared count (Wilson and Hilferty); cells below 8 are pooled. */
+static double chi_score(const size_t *count, const double *p, size_t cells, size_t total)
+{
+    double x = 0, pool = 0, df = -1, got = 0, c;
+    for (size_t i = 0; i < cells; i++) {
+        double want = p[i] * (double)total, d = (double)count[i] - want;
+        if (want < 8) { pool += want; got += (double)count[i]; continue; }
+        x += d * d / want;
+        df++;
+    }
+    if (pool > 8) { x += (got - pool) * (got - pool) / pool; df++; }
+    c = 2 / (9 * df);
+    return (cbrt(x / df) - (1 - c)) / sqrt(c);
+}
+
+/* ---- the law ---------------------------------------------------------------------- */
+
+TEST(counts_and_shares)
+{
+    static setting s;
+    for (size_t i = 0; i < NFIX; i++) {
+        double none = 0, mean = 0, total = 0;
+        set_up(&s, &FIX[i]);
+        for (size_t m = 0; m <= s.p.epochs; m++) {
+            double want = 0;
+            for (size_t k = 0; k < s.count; k++)
+                if (bits(s.mask[k]) >= m) want += s.prob[k];
+            CHECK_NEAR(s.p.at_least[m], want, 1e-12, 1e-14);
+        }
+        for (size_t t = 0; t < s.f.n; t++) {
+            double want = 0;
+            for (size_t k = 0; k < s.count; k++)
+                if (s.mask[k] >> t & 1) want += s.prob[k];
+            CHECK_NEAR(s.p.share[t], want, 1e-12, 0);
+        }
+        for (size_t k = 0; k < s.count; k++) {
+            double own = inner(&s, s.mask[k], s.mask[k]);
+            if (!s.mask[k]) none = s.prob[k];
+            mean += s.prob[k] * 0.5 * own;
+            total = own > total ? own : total;
+        }
+        CHECK_NEAR(mcamp__pattern_none(&s.p), none, 1e-12, 1e-300);
+        CHECK_NEAR(s.p.mean_half, mean, 1e-12, 0);
+        CHECK_NEAR(s.gram.max_norm, sqrt(total) * s.f.sigma, 1e-12, 0);
+        CHECK_NEAR(s.p.norm2, total, 1e-12, 0);
+        tear_down(&s);
+    }
+}
+
+/* Sums over patterns by the recursion, on every vector set, also where terms are far apart. */
+TEST(sums_over_patterns)
+{
+    static setting s;
+    mcamp_rng r;
+    mcamp_rng_seed(&r, 7);
+    for (size_t i = 0; i < NFIX; i++) {
+        mcamp__pattern_work w;
+        double z[MCAMP__P];
+        set_up(&s, &FIX[i]);
+        CHECK_STATUS(mcamp__pattern_work_init(&ctx, &s.p, &w), MCAMP_OK);
+        for (int v = MCAMP_VEC_SCALAR; v <= MCAMP_VEC_AVX512; v++) {
+            if (!mcamp__vecset_available((mcamp_vecset)v)) continue;
+            for (size_t k = 0; k < s.f.n * MCAMP__P; k++)
+                w.h[k] = (k % MCAMP__P == 3 ? 400 : 2) * (2 * uniform(&r) - 1);
+            mcamp__pattern_filter((mcamp_vecset)v, &s.p, w.h, w.f, w.first, z);
+            for (size_t lane = 0; lane < MCAMP__P; lane++) {
+                double top = -1e300, sum = 0;
+                for (int pass = 0; pass < 2; pass++)
+                    for (size_t k = 0; k < s.count; k++) {
+                        double g = log(s.prob[k]);
+                        for (size_t t = 0; t < s.f.n; t++)
+                            if (s.mask[k] >> t & 1) g += w.h[t * MCAMP__P + lane];
+                        if (pass) sum += exp(g - top); else top = g > top ? g : top;
+                    }
+                CHECK_NEAR(z[lane], top + log(sum), 1e-13, 2e-13);
+            }
+            w.h[5] = mcamp__nan();          /* shows in its lane, wherever it counts at all */
+            mcamp__pattern_filter((mcamp_vecset)v, &s.p, w.h, w.f, w.first, z);
+            CHECK(z[5] != z[5] && z[4] == z[4]);
+        }
+        mcamp__buf_free(&ctx, &w.buf);
+        tear_down(&s);
+    }
+}
+
+/* Patterns that are drawn have the tilted law; with potentials 0, the law itself. */
+TEST(draws)
+{
+    static setting s;
+    static size_t count[MOST];
+    static double p[MOST], sign[MOST];
+    for (size_t i = 0; i < NFIX; i++)
+        for (int tilted = 0; tilted < 2; tilted++) {
+            mcamp__pattern_work w;
+            double z[MCAMP__P], weight[16], *h, sum = 0;
+            size_t draws = mt_scale(20000);
+            mcamp_rng r;
+            mcamp_rng_seed(&r, 11 + i);
+            set_up(&s, &FIX[i]);
+            CHECK_STATUS(mcamp__pattern_work_init(&ctx, &s.p, &w), MCAMP_OK);
+            h = (double *)malloc(s.f.n * MCAMP__P * sizeof *h);
+            for (size_t k = 0; k < s.f.n * MCAMP__P; k++)
+                w.h[k] = k % MCAMP__P ? 0 : 3 * uniform(&r) - 1;
+            for (size_t t = 0; t < s.f.n; t++) weight[t] = uniform(&r);
+            mcamp__pattern_filter(ctx.vec, &s.p, w.h, w.f, w.first, z);
+            for (size_t k = 0; k < s.count; k++) {
+                double g = 0;
+                for (size_t t = 0; tilted && t < s.f.n; t++)
+                    if (s.mask[k] >> t & 1) g += w.h[t * MCAMP__P];
+                p[k] = s.prob[k] * exp(g);
+                sum += p[k];
+                sign[k] = 0;        /* what H adds up to tells the pattern */
+                for (size_t t = 0; t < s.f.n; t++)
+                    sign[k] += weight[t] * inner(&s, s.mask[k], 1u << t);
+                count[k] = 0;
+            }
+            for (size_t k = 0; k < s.count; k++) p[k] /= sum;
+            for (size_t d = 0; d < draws; d++) {
+                double seen = 0;
+                size_t k = 0, taken;
+                memset(h, 0, s.f.n * MCAMP__P * sizeof *h);
+                taken = mcamp__pattern_draw(&s.p, tilted ? w.f : NULL, tilted ? w.first : NULL,
+                                            0, &r, h);
+                for (size_t t = 0; t < s.f.n; t++) seen += weight[t] * h[t * MCAMP__P];
+                while (k < s.count && fabs(sign[k] - seen) > 1e-9) k++;
+                CHECK(k < s.count && bits(s.mask[k]) == taken);
+                if (k < s.count) count[k]++;
+            }
+            CHECK_LE(chi_score(count, p, s.count, draws), 6.0);
+            free(h);
+            mcamp__buf_free(&ctx, &w.buf);
+            tear_down(&s);
+        }
+}
+
+/* ---- ranges -------------------------------------------------------------------------- */
+
+/* sum over p of Pr(p) e^{lambda x(p, s)} at its largest over patterns of at most m rounds. */
+static double largest_sum(const setting *s, double lambda, size_t m)
+{
+    double top = 0;
+    for (size_t k = 0; k < s->count; k++) {
+        double z = 0;
+        if (bits(s->mask[k]) > m) continue;
+        for (size_t l = 0; l < s->count; l++)
+            z += s->prob[l] * exp(lambda * inner(s, s->mask[l], s->mask[k]));
+        top = z > top ? z : top;
+    }
+    return top;
+}
+
+/* The bound is above the exact maximum over all patterns, and not far: it is the maximum for
+ * bins, and for b-min-sep what knowing the other pattern's past can gain.  A limit only
+ * lowers the maximum.                                                                 */
+TEST(ranges)
+{
+    static setting s;
+    for (size_t i = 0; i < NFIX; i++) {
+        set_up(&s, &FIX[i]);
+        for (size_t m = s.p.epochs; m > 0 && m + 3 > s.p.epochs; m--) {
+            double log_z[4], eps = 0.25;
+            s.p.most = m;
+            CHECK_STATUS(mcamp__pattern_ranges(&ctx, &s.p, eps, 4, 0, log_z), MCAMP_OK);
+            CHECK(!(log_z[0] > 0) && !(log_z[0] < 0));
+            for (size_t l = 1; l < 4; l++) {
+                double exact = log(largest_sum(&s, (double)l, m)) - eps;
+                double bound = log_z[l] - log_z[l - 1];
+                CHECK_LE(exact, bound + 1e-12);
+                if (s.f.limit) continue;
+                if (mcamp__pattern_bin(&s.p))
+                    CHECK_LE(bound, log(largest_sum(&s, (double)l, s.p.epochs)) - eps + 1e-12);
+                else
+                    CHECK_LE(bound, exact + 0.25 * (double)l + 0.4 * (m < s.p.epochs));
+            }
+        }
+        tear_down(&s);
+    }
+}
+
+/* Which patterns are split off, and what that adds to delta. */
+TEST(most_participations)
+{
+    static setting s;
+    for (size_t i = 0; i < NFIX; i++) {
+        set_up(&s, &FIX[i]);
+        for (double split = 1e-8; split < 100; split *= 3) {
+            size_t m = mcamp__pattern_most(&s.p, split);
+            double more = m < s.p.epochs ? s.p.at_least[m + 1] : 0;
+            CHECK(m >= 1 && m <= s.p.epochs);
+            CHECK_LE(32 * more, split);
+            if (m > 1 && !mcamp__pattern_bin(&s.p)) CHECK_LE(split, 32 * s.p.at_least[m]);
+            if (mcamp__pattern_bin(&s.p)) CHECK(m == s.p.epochs);
+        }
+        tear_down(&s);
+    }
+}
+
+/* ---- delta --------------------------------------------------------------------------- */
+
+typedef struct mean { double value, error; } mean;
+
+/* delta from the list: samples of P (remove) or Q (add), each direction's plain value. */
+static mean listed(const setting *s, mcamp_direction dir, size_t samples)
+{
+    static double mode[MOST][16];
+    mcamp_rng r;
+    double sum = 0, square = 0, x[16], own[MOST], m, v;
+    size_t n = s->f.n;
+    mcamp_rng_seed(&r, 99);
+    for (size_t k = 0; k < s->count; k++) {
+        own[k] = 0.5 * inner(s, s->mask[k], s->mask[k]);
+        for (size_t i = 0; i < n; i++) {
+            mode[k][i] = 0;
+            for (size_t j = 0; j <= i; j++)
+                if (s->mask[k] >> j & 1) mode[k][i] += s->c[i][j] / s->f.sigma;
+        }
+    }
+    for (size_t a = 0; a < samples; a++) {
+        double u = uniform(&r), rho = 0, value;
+        size_t pick = 0;
+        while (pick + 1 < s->count && u >= s->prob[pick]) u -= s->prob[pick++];
+        for (size_t i = 0; i < n; i++)
+            x[i] = normal(&r) + (dir == MCAMP_REMOVE ? mode[pick][i] : 0);
+        for (size_t k = 0; k < s->count; k++) {
+            double g = -own[k];
+            for (size_t i = 0; i < n; i++) g += mode[k][i] * x[i];
+            rho += s->prob[k] * exp(g);
+        }
+        value = dir == MCAMP_REMOVE ? 1 - exp(s->f.eps) / rho : 1 - exp(s->f.eps) * rho;
+        if (!(value > 0)) value = 0;
+        sum += value;
+        square += value * value;
+    }
+    m = sum / (double)samples;
+    v = square / (double)samples - m * m;
+    return (mean){ m, sqrt(v / (double)samples) };
+}
+
+static mcamp_tally draw(const mcamp_gram *g, const fixture *f, mcamp_direction dir,
+                        mcamp_method method, size_t order, double split, uint64_t blocks)
+{
+    mcamp_sampler s;
+    mcamp_sampler_desc d;
+    mcamp_tally t;
+    memset(&d, 0, sizeof d);
+    memset(&t, 0, sizeof t);
+    d.direction = dir; d.method = method; d.sigma = f->sigma; d.eps = f->eps; d.order = order;
+    d.split = split;
+    CHECK_STATUS(mcamp_sampler_init(&ctx, g, &d, &s), MCAMP_OK);
+    CHECK_STATUS(mcamp_sampler_run(&ctx, &s, 5, 0, blocks, &t), MCAMP_OK);
+    CHECK(t.poisoned == 0);
+    mcamp_sampler_free(&ctx, &s);
+    return t;
+}
+
+static void agree(const mcamp_tally *t, mean want)
+{
+    double error = mcamp_tally_std_error(t);
+    CHECK_NEAR(mcamp_tally_mean(t), want.value, 0,
+               6.2 * sqrt(error * error + want.error * want.error));
+}
+
+/* Every law of samples against the list, in both directions. */
+TEST(delta_of_small_cases)
+{
+    static setting s;
+    for (size_t i = 0; i < NFIX; i++) {
+        mean want[2];
+        mcamp_tally t;
+        set_up(&s, &FIX[i]);
+        want[0] = listed(&s, MCAMP_REMOVE, mt_scale(20000));
+        want[1] = listed(&s, MCAMP_ADD, mt_scale(20000));
+        for (size_t k = 1; k <= 3; k++) {
+            t = draw(&s.gram, &s.f, MCAMP_REMOVE, MCAMP_METHOD_TILTED, k, 0, 16);
+            agree(&t, want[0]);
+            t = draw(&s.gram, &s.f, MCAMP_REMOVE, MCAMP_METHOD_ORDERS, 2 * k - 1, 0, 16);
+            agree(&t, want[0]);
+        }
+        t = draw(&s.gram, &s.f, MCAMP_REMOVE, MCAMP_METHOD_PLAIN, 0, 0, 16);
+        agree(&t, want[0]);
+        t = draw(&s.gram, &s.f, MCAMP_ADD, MCAMP_METHOD_PLAIN, 0, 0, 16);
+        agree(&t, want[1]);
+        t = draw(&s.gram, &s.f, MCAMP_ADD, MCAMP_METHOD_TILTED, 0, 0, 16);
+        agree(&t, want[1]);
+        CHECK_LE(mcamp_tally_mean(&t), exp(mcamp__pattern_add_bound(&s.p, s.f.eps)) * 1.05);
+        tear_down(&s);
+    }
+}
+
+/* What is split off is missing from the mean, by no more than is added to the bound. */
+TEST(split)
+{
+    static setting s;
+    double most = 0;
+    for (size_t i = 0; i < 2; i++) {
+        set_up(&s, &FIX[i]);
+        for (double split = 0.3; split < 40; split *= 4) {
+            mcamp_tally all = draw(&s.gram, &s.f, MCAMP_REMOVE, MCAMP_METHOD_TILTED, 2, 0, 32);
+            mcamp_tally t = draw(&s.gram, &s.f, MCAMP_REMOVE, MCAMP_METHOD_TILTED, 2,
+                                 split < 1 ? split : 0.999, 32);
+            double miss = mcamp_tally_mean(&all) - mcamp_tally_mean(&t);
+            CHECK(all.split < 1e-300 && t.split <= split / 16 + 1e-12);
+            CHECK_LE(0, miss);      /* the same random numbers */
+            CHECK_LE(miss, t.split);
+            CHECK_LE(t.log_range, all.log_range);
+            CHECK_LE(mcamp_tally_mean(&t) + t.split, mcamp_tally_upper(&t, 1e-6));
+            most = t.split > most ? t.split : most;
+        }
+        tear_down(&s);
+    }
+    CHECK(most > 0.01);
+}
+
+/* q = 1 in a random bin is balls in bins: modes, ranges and delta. */
+TEST(bins)
+{
+    static setting s;
+    fixture f = { MCAMP_BATCH_POISSON, 11, 4, 3, 1.0, 0, 0, 1.4, 0.6 };
+    mcamp_gram g;
+    set_up(&s, &f);
+    CHECK_STATUS(mcamp_gram_init(&ctx, &s.mech, f.b, &g), MCAMP_OK);
+    CHECK_NEAR(s.gram.max_norm, g.max_norm, 1e-12, 0);
+    for (int d = MCAMP_REMOVE; d <= MCAMP_ADD; d++) {
+        mcamp_tally a = draw(&g, &f, (mcamp_direction)d, MCAMP_METHOD_COMMON, 0, 0, 200);
+        mcamp_tally b = draw(&s.gram, &f, (mcamp_direction)d, MCAMP_METHOD_TILTED,
+                             d == MCAMP_REMOVE ? 2 : 0, 0, 100);
+        mean want;
+        want.value = mcamp_tally_mean(&a);
+        want.error = mcamp_tally_std_error(&a);
+        agree(&b, want);
+        if (d == MCAMP_REMOVE) {
+            a = draw(&g, &f, MCAMP_REMOVE, MCAMP_METHOD_TILTED, 2, 0, 1);
+            CHECK_NEAR(b.log_range, a.log_range, 0, 1e-9);
+        } else {
+            CHECK_LE(a.log_range, b.log_range);
+        }
+    }
+    mcamp_gram_free(&ctx, &g);
+    tear_down(&s);
+}
+
+/* b = 1 and C = I is Poisson sampling in every round, which section exact knows. */
+TEST(poisson)
+{
+    for (int law = MCAMP_BATCH_MINSEP; law <= MCAMP_BATCH_MINSEP_WARM; law++) {
+        fixture f = { MCAMP_BATCH_MINSEP, 16, 1, 1, 0.1, 0, 0, 1.6, 0.5 };
+        mcamp_mech_desc d;
+        mcamp_mech m;
+        mcamp_gram g;
+        mcamp_participation part;
+        mcamp_event e;
+        mcamp_budget bud;
+        mcamp_answer a;
+        if (!mcamp__law_is_pattern((mcamp_batch_law)law)) continue;
+        open_ctx();
+        memset(&d, 0, sizeof d);
+        memset(&part, 0, sizeof part);
+        memset(&e, 0, sizeof e);
+        memset(&bud, 0, sizeof bud);
+        d.kind = MCAMP_MECH_IDENTITY; d.n = f.n;
+        part.law = (mcamp_batch_law)law; part.batches = 1; part.q = f.q;
+        CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+        CHECK_STATUS(mcamp_gram_pattern(&ctx, &m, &part, &g), MCAMP_OK);
+        e.kind = MCAMP_EVENT_POISSON; e.count = f.n; e.q = f.q; e.sigma = f.sigma;
+        e.sensitivity = 1;
+        for (int dir = MCAMP_REMOVE; dir <= MCAMP_ADD; dir++) {
+            mcamp_exact_desc x;
+            mcamp_interval v;
+            mcamp_tally t;
+            mean want;
+            memset(&x, 0, sizeof x);
+            x.direction = (mcamp_direction)dir;
+            CHECK_STATUS(mcamp_exact_delta(&ctx, &e, 1, &x, f.eps, &v, NULL), MCAMP_OK);
+            t = draw(&g, &f, x.direction, MCAMP_METHOD_TILTED, 0, 0, 64);
+            want.value = v.upper;
+            want.error = v.upper - v.lower;
+            agree(&t, want);
+            CHECK_LE(v.lower, mcamp_tally_upper(&t, 1e-9));
+            CHECK_LE(mcamp_tally_lower(&t, 1e-9), v.upper);
+            if (dir == MCAMP_ADD) continue;
+            t = draw(&g, &f, x.direction, MCAMP_METHOD_ORDERS, 6, 0, 64);
+            agree(&t, want);
+            /* and the estimators, which choose for themselves */
+            bud.rel_error = 0.05;
+            CHECK_STATUS(mcamp_delta(&ctx, &g, f.sigma, f.eps, &bud, &a), MCAMP_OK);
+            CHECK_NEAR(a.delta, v.upper, 0, 6.2 * a.std_error + v.upper - v.lower);
+            CHECK_LE(v.lower, a.delta_upper);
+            CHECK(a.law == part.law && a.batches == 1 && a.q > 0 && a.status == MCAMP_OK);
+            CHECK_STATUS(mcamp_sigma(&ctx, &g, f.eps, v.upper, &bud, &a), MCAMP_OK);
+            CHECK_NEAR(a.sigma, f.sigma, 0, 6.2 * a.std_error + 1e-3);
+            CHECK_STATUS(mcamp_epsilon(&ctx, &g, f.sigma, v.upper, &bud, &a), MCAMP_OK);
+            CHECK_NEAR(a.eps, f.eps, 0, 6.2 * a.std_error + 1e-3);
+        }
+        mcamp_gram_free(&ctx, &g);
+        mcamp_mech_free(&ctx, &m);
+    }
+}
+
+/* A share of patterns without a round that is e^-eps or more: add's delta is 0, certainly. */
+TEST(never)
+{
+    static setting s;
+    fixture f = FIX[0];
+    mcamp__factor x;
+    mcamp__question q;
+    mcamp_status st;
+    set_up(&s, &f);
+    CHECK_STATUS(mcamp__factor_init(&ctx, &s.gram, &x), MCAMP_OK);
+    for (int i = -1; i <= 1; i += 2) {
+        q = mcamp__ask(&x, f.sigma, -log(mcamp__pattern_none(&s.p)) + 1e-6 * i, MCAMP_ADD, 1);
+        CHECK((mcamp__free_log_bound(&ctx, &q, &st) < -1e300) == (i > 0));
+    }
+    mcamp__factor_free(&ctx, &x);
+    tear_down(&s);
+}
+
+static void backwards(void *user, size_t n, void (*task)(void *arg, size_t i), void *arg)
+{
+    (void)user;
+    while (n-- > 0) task(arg, n);
+}
+
+TEST(threads_do_not_matter)
+{
+    static setting s;
+    set_up(&s, &FIX[3]);
+    for (int dir = MCAMP_REMOVE; dir <= MCAMP_ADD; dir++) {
+        mcamp_method m = dir == MCAMP_ADD ? MCAMP_METHOD_TILTED : MCAMP_METHOD_ORDERS;
+        mcamp_tally a, b;
+        ctx.parallel.run = NULL;
+        a = draw(&s.gram, &s.f, (mcamp_direction)dir, m, 3, 0, 7);
+        ctx.parallel.run = backwards;
+        ctx.parallel.width = 3;
+        b = draw(&s.gram, &s.f, (mcamp_direction)dir, m, 3, 0, 7);
+        CHECK(!memcmp(&a, &b, sizeof a));
+    }
+    tear_down(&s);
+}
+
+TEST(bad_input)
+{
+    static setting s;
+    mcamp_participation d, good;
+    mcamp_gram g;
+    set_up(&s, &FIX[0]);
+    memset(&good, 0, sizeof good);
+    good.law = MCAMP_BATCH_MINSEP; good.batches = 3; good.q = 0.5;
+#define BAD(field, value, status, name) \
+    d = good; d.field = (value); \
+    CHECK_STATUS(mcamp_gram_pattern(&ctx, &s.mech, &d, &g), status); \
+    CHECK(!strcmp(mcamp_last_error(&ctx).argument, name))
+    BAD(q, 0, MCAMP_E_ARG, "q");
+    BAD(q, -0.1, MCAMP_E_ARG, "q");
+    BAD(q, 1.0000001, MCAMP_E_ARG, "q");
+    BAD(q, mcamp__nan(), MCAMP_E_NONFINITE, "q");
+    BAD(q, mcamp__inf(), MCAMP_E_NONFINITE, "q");
+    BAD(batches, 0, MCAMP_E_SIZE, "batches");
+    BAD(batches, 11, MCAMP_E_SIZE, "batches");
+    BAD(batches, 2, MCAMP_E_ARG, "bands");
+    BAD(law, MCAMP_BATCH_UNSET, MCAMP_E_REQUIRED, "law");
+    BAD(law, MCAMP_BATCH_SHUFFLE, MCAMP_E_ARG, "law");
+    BAD(law, MCAMP_BATCH_BINS, MCAMP_E_ARG, "q");
+    BAD(start_canary, 1, MCAMP_E_CANARY, "participation");
+    BAD(end_canary, 1, MCAMP_E_CANARY, "participation");
+    good.most = 2;
+    BAD(law, MCAMP_BATCH_MINSEP_WARM, MCAMP_E_ARG, "most");
+    BAD(law, MCAMP_BATCH_BINS, MCAMP_E_ARG, "most");
+#undef BAD
+    CHECK_STATUS(mcamp_gram_pattern(&ctx, &s.mech, NULL, &g), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_gram_pattern(&ctx, &s.mech, &good, NULL), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_gram_pattern(&ctx, NULL, &good, &g), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp__pattern_init(&ctx, &s.gram, s.gram.max_norm / 1001, &s.p), MCAMP_E_ARG);
+    tear_down(&s);
+    /* a limit that never acts is none; BINS is the Gram matrix that it always was */
+    set_up(&s, &FIX[0]);
+    good.most = 4; good.q = FIX[0].q;
+    CHECK_STATUS(mcamp_gram_pattern(&ctx, &s.mech, &good, &g), MCAMP_OK);
+    CHECK(g.most == 0 && g.digest == s.gram.digest);
+    mcamp_gram_free(&ctx, &g);
+    memset(&good, 0, sizeof good);
+    good.law = MCAMP_BATCH_BINS; good.batches = 3;
+    CHECK_STATUS(mcamp_gram_pattern(&ctx, &s.mech, &good, &g), MCAMP_OK);
+    CHECK(g.law == MCAMP_BATCH_UNSET && g.digest == mcamp__gram_digest(&s.mech, 3));
+    mcamp_gram_free(&ctx, &g);
+    tear_down(&s);
+}
+
+/* Potentials that doubles cannot add up as they stand: nothing is NaN, nothing is lost. */
+TEST(extremes)
+{
+    fixture f = { MCAMP_BATCH_MINSEP, 12, 1, 1, 1, 0, 0, 0.01, 100 };
+    static setting s;
+    mcamp_tally t;
+    set_up(&s, &f);                     /* rho = e^{60000 +- 350} with certainty */
+    t = draw(&s.gram, &f, MCAMP_REMOVE, MCAMP_METHOD_PLAIN, 0, 0, 1);
+    CHECK_NEAR(mcamp_tally_mean(&t), 1, 1e-12, 0);
+    t = draw(&s.gram, &f, MCAMP_ADD, MCAMP_METHOD_PLAIN, 0, 0, 1);
+    CHECK_NEAR(mcamp_tally_mean(&t), 1, 1e-12, 0);
+    t = draw(&s.gram, &f, MCAMP_REMOVE, MCAMP_METHOD_TILTED, 0, 0, 1);
+    CHECK(t.order == 1);                /* other ranges are beyond all numbers */
+    t = draw(&s.gram, &f, MCAMP_REMOVE, MCAMP_METHOD_TILTED, 3, 0, 1);
+    CHECK(!(t.log_range <= DBL_MAX) && !(mcamp_tally_upper(&t, 1e-3) < 1));
+    tear_down(&s);
+    f.q = 1e-12;                        /* (1 - q) is 1 but for its last digits */
+    set_up(&s, &f);
+    CHECK_NEAR(s.p.at_least[1], 12e-12, 1e-10, 0);
+    t = draw(&s.gram, &f, MCAMP_REMOVE, MCAMP_METHOD_PLAIN, 0, 0, 1);
+    CHECK(!(mcamp_tally_mean(&t) > 0));
+    tear_down(&s);
+}
+
+TEST_MAIN("participation", T(counts_and_shares), T(sums_over_patterns), T(draws), T(ranges),
+          T(most_participations), T(delta_of_small_cases), T(split), T(bins), T(poisson), T(never),
+          T(threads_do_not_matter), T(bad_input), T(extremes))
