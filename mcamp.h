@@ -1158,6 +1158,7 @@ typedef struct mcamp_batch {
     uint32_t *due;              /* a session's: bits of those who are due, and of
                                    those who were drawn                       */
     size_t list_count, start_count, due_count;
+    const void *user;           /* the session that they belong to            */
     uint32_t keys[24];
 } mcamp_batch;
 
@@ -1312,6 +1313,7 @@ typedef struct mcamp_session {
     uint64_t examples, limit;
     uint64_t round;             /* that is open, or comes next                */
     uint64_t due;               /* members of the round who were not yet added */
+    unsigned char waits[32];    /* noisy: the digest of what waits            */
 } mcamp_session;
 
 /* Binds the parts together.  MCAMP_E_MISMATCH, naming it, if the law of the batches,
@@ -1322,7 +1324,7 @@ typedef struct mcamp_session {
  * examples move others.)  So does a clipping that has no room for all examples: a round that
  * is refused for it tells that somebody more was there.
  *   The noise must not have been drawn from; it and the batches get keys of this run.  A
- * second session on a stream ends the first; the C of the stream must not have changed
+ * second session on a stream, or on its batches, ends the first; the C of the stream must not have changed
  * since its init.  LATTICE: parts without a grid get the library's, about 2^-20 of the
  * noise: a power of two that neither noise nor sums can outgrow (MCAMP_E_MISMATCH
  * "grid" if there is none).  Takes n doubles from ctx, for a moment, and m/4 bytes.  */
@@ -13007,7 +13009,7 @@ MCAMP__PRIV void mcamp__session_bind(mcamp_ctx *ctx, const mcamp_session_desc *d
     mcamp__run_words(s, w);
     mcamp__noise_keys(s->noise, w, MCAMP__RUN_WORDS);
     mcamp__batch_keys(ctx, s->batch, w, MCAMP__RUN_WORDS);
-    s->noise->user = s;
+    s->noise->user = s->batch->user = s;
     s->magic = MCAMP__SESSION_MAGIC;
 }
 
@@ -13119,7 +13121,7 @@ MCAMP__PRIV mcamp_status mcamp__session_args(mcamp_ctx *ctx, const mcamp_session
     if (!name && s->batch->limit != s->limit) name = "limit";
     if (!name && !mcamp__eq(s->noise->grid, s->guarantee.grid)) name = "grid";
     if (!name && !s->batch->due) name = "batch";
-    if (!name && s->noise->user != s) name = "session";
+    if (!name && (s->noise->user != s || s->batch->user != s)) name = "session";
     if (name) return mcamp__fail(ctx, MCAMP_E_MISMATCH, name, 0);
     if (s->noise->done || s->noise->step != s->round + s->noisy)
         return mcamp__fail(ctx, MCAMP_E_STEP, "noise", (double)s->noise->step);
@@ -13141,8 +13143,8 @@ MCAMP__PRIV mcamp_status mcamp__session_open(mcamp_ctx *ctx, const mcamp_session
 MCAMP__PRIV int mcamp__session_stale(const mcamp_session *s)
 {
     const mcamp_mech *c = s->noise->mech;
-    return c->count <= s->clip->dim && c->n <= s->clip->dim &&
-           mcamp__mech_hash(c) != s->noise->digest;
+    size_t most = mcamp__zmax(s->clip->dim, 1 << 14);
+    return c->count <= most && c->n <= most && mcamp__mech_hash(c) != s->noise->digest;
 }
 
 /* Whose bits are set has been drawn and was not added yet. */
@@ -13334,23 +13336,47 @@ MCAMP__PRIV mcamp_status mcamp__session_fits(mcamp_ctx *ctx, const mcamp_session
     return MCAMP_OK;
 }
 
+/* What waits for a second call must be what had its noise in the first one. */
+MCAMP__PRIV mcamp_status mcamp__session_waits(mcamp_ctx *ctx, mcamp_session *s, bool again,
+                                              mcamp_ledger_entry *e)
+{
+    mcamp__session_entry(ctx->vec, s, e);
+    if (again && !mcamp__same_bytes(e->digest, s->waits, sizeof s->waits))
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, s->sum ? "sum" : "grid_sum", 0);
+    memcpy(s->waits, e->digest, sizeof s->waits);
+    return MCAMP_OK;
+}
+
+/* Meanwhile the session is closed: record can't go on with it. */
+MCAMP__PRIV mcamp_status mcamp__session_ask(mcamp_ctx *ctx, mcamp_session *s,
+                                            const mcamp_ledger_entry *e)
+{
+    int refused;
+    s->open = false;
+    refused = s->ledger.record(s->ledger.user, e);
+    s->open = s->noisy;
+    return refused || !s->noisy ? mcamp__fail(ctx, MCAMP_E_LEDGER, "ledger", (double)e->round)
+                                : MCAMP_OK;
+}
+
 /* All that can fail comes first, and in memory of the session's own: out gets nothing
  * but the sum with its noise.                                                  */
 MCAMP__PRIV mcamp_status mcamp__session_release(mcamp_ctx *ctx, mcamp_session *s,
                                                 const mcamp__released *o)
 {
     mcamp_ledger_entry entry;
-    mcamp_status st = mcamp__session_args(ctx, s);
+    mcamp_status st = mcamp__session_args(ctx, s), fits;
+    bool again;
     if (st < 0) return st;
     if (!o->d && !o->f && !o->b) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
-    st = s->noisy ? mcamp__session_open(ctx, s, true) : mcamp__session_noise(ctx, s);
-    if (st == MCAMP_OK) st = mcamp__session_fits(ctx, s, o);
+    again = s->noisy;
+    st = again ? mcamp__session_open(ctx, s, true) : mcamp__session_noise(ctx, s);
     if (st < 0) return st;
-    if (s->ledger.record) {
-        mcamp__session_entry(ctx->vec, s, &entry);
-        if (s->ledger.record(s->ledger.user, &entry))
-            return mcamp__fail(ctx, MCAMP_E_LEDGER, "ledger", (double)s->round);
-    }
+    fits = mcamp__session_fits(ctx, s, o);
+    if (s->ledger.record || again || fits < 0) st = mcamp__session_waits(ctx, s, again, &entry);
+    if (st == MCAMP_OK && fits == MCAMP_OK && s->ledger.record)
+        st = mcamp__session_ask(ctx, s, &entry);
+    if (st < 0 || fits < 0) return st < 0 ? st : fits;
     s->open = s->noisy = false;
     s->round++;
     for (size_t i = 0; i < s->noise->count; i++) {

@@ -689,7 +689,7 @@ static const audit_case AUDIT_CASES[] = {
     { "two sigmas", "one key for two runs", audit_run_sigmas, 1, false,
       { MCAMP_BATCH_BINS, 1, 1, 3, { 1, 0 }, 1, -20, 0, 0, 0.05 } },
     { "changed C", "coefficients changed in place", audit_run_c, 1, false,
-      { MCAMP_BATCH_BINS, 2, 1, 3, { 1, 0 }, 2, -20, 0, 0, 0.05 } },
+      { MCAMP_BATCH_BINS, 4, 1, 3, { 1, 0 }, 2, -20, 0, 0, 0.05 } },
     { "changed batches", "population or limit changed in place", audit_run_people, 1, false,
       { MCAMP_BATCH_POISSON, 2, 1, 3, { 1, 0 }, 2, -20, 2, 0, 0.05 } },
     { "forged states", "saved states with a bit changed", audit_run_forge, 1, false,

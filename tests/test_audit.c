@@ -85,7 +85,8 @@ static const mcamp_guarantee *planted_guarantee(const mcamp_session *s)
 /* What a session does not notice. */
 static void planted_blindness(mcamp_session *s)
 {
-    if (planted == NO_MEMORY_OF_ROUND || planted == COPY_GOES_ON) s->noise->user = s;
+    if (planted == NO_MEMORY_OF_ROUND || planted == COPY_GOES_ON)
+        s->noise->user = s->batch->user = s;
     if (planted == C_NOT_LOOKED_AT) s->noise->digest = mcamp__mech_hash(s->noise->mech);
     if (planted == PEOPLE_NOT_LOOKED_AT) {
         s->examples = s->batch->examples;

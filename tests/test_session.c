@@ -1428,6 +1428,16 @@ TEST(a_ledger_is_asked_before_each_release)
             CHECK_STATUS(mcamp_session_end(&ctx, &s, NULL), MCAMP_E_REQUIRED);
         }
         book.refuse = 0;
+        for (int i = 0; i < D; i += D - 1) {    /* what waits is not what was asked for */
+            const double kept = p.sum[i];
+            const int64_t kept_grid = p.grid_sum[i];
+            p.sum[i] += 1;
+            p.grid_sum[i] = 0;
+            CHECK_STATUS(mcamp_session_end(&ctx, &s, out), MCAMP_E_MISMATCH);
+            CHECK(painted(out) && book.calls == 3);
+            p.sum[i] = kept;
+            p.grid_sum[i] = kept_grid;
+        }
         CHECK_STATUS(mcamp_session_end(&ctx, &s, out), MCAMP_OK);
         CHECK(!memcmp(out, want[0], sizeof out));
         one_round(&s, 1, out);
@@ -1435,6 +1445,73 @@ TEST(a_ledger_is_asked_before_each_release)
         CHECK(memcmp(first.digest, book.last.digest, sizeof first.digest) != 0);
         close_parts(&p);
     }
+}
+
+/* A ledger that goes on with the session instead of answering. */
+static int meddle(void *user, const mcamp_ledger_entry *e)
+{
+    mcamp_session *s = (mcamp_session *)user;
+    mcamp_batch_size size = { 0, 0 };
+    size_t index[M], bytes;
+    double out[D];
+    CHECK_STATUS(mcamp_session_end(&ctx, s, out), MCAMP_E_STEP);
+    CHECK_STATUS(mcamp_session_begin(&ctx, s, e->round, index, M, &size), MCAMP_E_STEP);
+    CHECK_STATUS(mcamp_session_begin(&ctx, s, e->round + 1, index, M, &size), MCAMP_E_STEP);
+    CHECK_STATUS(mcamp_session_skip(&ctx, s, 0), MCAMP_E_STEP);
+    CHECK_STATUS(mcamp_session_share(&ctx, s, NULL, 0, &bytes), MCAMP_E_STEP);
+    CHECK_STATUS(mcamp_session_save(&ctx, s, NULL, 0, &bytes), MCAMP_E_STEP);
+    return 0;
+}
+
+TEST(a_session_is_closed_while_its_ledger_is_asked)
+{
+    mcamp_guarantee g = verified;
+    mcamp_session s;
+    double want[D], out[D];
+    parts p;
+    start();
+    plan_parts(&p, &g);
+    CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
+    one_round(&s, 0, want);
+    close_parts(&p);
+    p.ledger.record = meddle;
+    p.ledger.user = &s;
+    CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
+    one_round(&s, 0, out);
+    CHECK(!memcmp(out, want, sizeof out));
+    close_parts(&p);
+}
+
+/* Batches get keys of their session: another one on them would draw anew in the middle. */
+TEST(batches_have_one_session)
+{
+    mcamp_guarantee g = verified;
+    mcamp_session s, r, u;
+    mcamp_session_desc d;
+    mcamp_batch_size size = { 0, 0 };
+    size_t index[M];
+    double out[D];
+    parts p, q;
+    start();
+    plan_parts(&p, &g);
+    plan_parts(&q, &g);
+    CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
+    CHECK_STATUS(open_parts(&q, &g, &r), MCAMP_OK);
+    one_round(&s, 0, out);
+    memset(&d, 0, sizeof d);
+    d.guarantee = &g;
+    d.batch = &p.batch;
+    d.noise = &q.noise;
+    d.clip = &q.clip;
+    d.run = 2;
+    d.grid_sum = q.grid_sum;
+    CHECK_STATUS(mcamp_session_init(&ctx, &d, &u), MCAMP_OK);
+    CHECK_STATUS(mcamp_session_begin(&ctx, &s, 1, index, M, &size), MCAMP_E_MISMATCH);
+    CHECK(!strcmp(mcamp_last_error(&ctx).argument, "session"));
+    CHECK_STATUS(mcamp_session_begin(&ctx, &r, 0, index, M, &size), MCAMP_E_MISMATCH);
+    one_round(&u, 0, out);
+    close_parts(&p);
+    close_parts(&q);
 }
 
 #if defined(__unix__) || defined(__APPLE__)
@@ -1935,6 +2012,8 @@ TEST_MAIN("session",
     T(no_changed_state_of_a_run_is_loaded),
     T(states_of_another_run_are_refused_by_name),
     T(a_ledger_is_asked_before_each_release),
+    T(a_session_is_closed_while_its_ledger_is_asked),
+    T(batches_have_one_session),
     T(a_ledger_on_disk_lets_no_round_go_twice),
     T(killed_at_any_time_no_round_has_two_releases),
     T(statements_name_what_they_rest_on),
