@@ -9,7 +9,7 @@
  *   tool_print.h      JSON, progress;   tool_svg.h  charts
  *   tool_estimate.h   sigma, epsilon, delta, verify, curve, report
  *   tool_account.h    account;   tool_audit.h, audit.h, audit_self.h  audit
- *   tool_optimize.h   optimize, error;   tool_plan.h  plan                       */
+ *   tool_optimize.h   optimize, error;   tool_plan.h  plan;   tool_compare.h  compare */
 #define _POSIX_C_SOURCE 200809L
 #define MCAMP_PTHREADS
 #define MCAMP_STATIC
@@ -18,6 +18,7 @@
 
 #include "tool_account.h"
 #include "tool_audit.h"
+#include "tool_compare.h"
 #include "tool_estimate.h"
 #include "tool_help.h"
 #include "tool_optimize.h"
@@ -33,7 +34,7 @@ static int run(int argc, char **argv)
     if (explained(argc, argv)) return 0;
     if (argc < 2)
         bad_use("which command? sigma, epsilon, delta, verify, curve, account, optimize, error, "
-                "plan, report or audit");
+                "compare, plan, report or audit");
     cmd = find_command(argv[1]);
     if (!cmd) unknown_command(argv[1]);
     session_open(&s, cmd, argc, argv);
@@ -43,6 +44,7 @@ static int run(int argc, char **argv)
     if (cmd->bit == OPTIMIZE) code = run_optimize(&s);
     else if (cmd->bit == ERROR) code = run_error(&s);
     else if (cmd->bit == PLAN) code = run_plan(&s);
+    else if (cmd->bit == COMPARE) code = run_compare(&s);
     else if (cmd->bit == CURVE) code = run_curve(&s);
     else if (cmd->bit == REPORT) code = run_report(&s);
     else if (cmd->bit == VERIFY || s.opt[O_CERTIFY].given) code = run_proof(&s);

@@ -33,6 +33,8 @@ static const usage_example EXAMPLES[] = {
     { ERROR, "error --rounds 2048 --strategy sqrt:64 --workload momentum:0.9" },
     { PLAN, "plan --epochs 16 --batches 128 --eps 2 --delta 1e-5 --amplification bnb,poisson "
             "--memory 2 --out plan" },
+    { COMPARE, "compare identity sqrt:16 blt:0.9:0.1 --epochs 16 --batches 128 --eps 2 "
+               "--delta 1e-5 --out errors.svg" },
     { AUDIT, "audit" },
     { AUDIT, "audit --scores canaries.txt --eps 1 --delta 1e-5 --out roc.svg" },
 };
@@ -92,7 +94,7 @@ TOOL_FN void print_examples(unsigned which)
 
 TOOL_FN bool takes_strategy(unsigned which)
 {
-    return (OPTIONS[O_STRATEGY].allowed & which) != 0;
+    return ((OPTIONS[O_STRATEGY].allowed | COMPARE) & which) != 0;
 }
 
 TOOL_FN void print_forms(unsigned which)
@@ -127,7 +129,8 @@ TOOL_FN void print_help(void)
 TOOL_FN void print_command_help(const command *c)
 {
     printf("mcamp %s: %s\n\nusage: mcamp %s%s --option value ...\n\noptions\n", c->name, c->help,
-           c->name, c->bit == ACCOUNT ? " MECHANISM [MECHANISM ...]" : "");
+           c->name, c->bit == ACCOUNT ? " MECHANISM [MECHANISM ...]"
+           : c->bit == COMPARE ? " STRATEGY [STRATEGY ...]" : "");
     print_options(c->bit);
     print_forms(c->bit);
     print_examples(c->bit);

@@ -11,8 +11,8 @@
 /* ---- the command line ------------------------------------------------------- */
 
 enum { SIGMA = 1, EPSILON = 2, DELTA = 4, VERIFY = 8, CURVE = 16, ACCOUNT = 32,
-       OPTIMIZE = 64, ERROR = 128, PLAN = 256, REPORT = 512, AUDIT = 1024,
-       NOISE = OPTIMIZE | ERROR | PLAN,
+       OPTIMIZE = 64, ERROR = 128, PLAN = 256, REPORT = 512, AUDIT = 1024, COMPARE = 2048,
+       NOISE = OPTIMIZE | ERROR | PLAN | COMPARE,
        BINS = SIGMA | EPSILON | DELTA | VERIFY | CURVE,
        ALL = BINS | ACCOUNT | NOISE | REPORT | AUDIT };
 
@@ -31,11 +31,12 @@ static const option_spec OPTIONS[NOPTION] = {
     { "epochs", OPTION_COUNT, 0, BINS | NOISE, "E", "passes over the data: rounds = E * B" },
     { "batches", OPTION_COUNT, 0, BINS | NOISE, "B", "batches in an epoch" },
     { "strategy", OPTION_TEXT, 0, BINS | ERROR, "C", "correlation matrix, see below" },
-    { "normalize", OPTION_FLAG, 0, BINS | ERROR, "", "divide C by its largest column norm" },
+    { "normalize", OPTION_FLAG, 0, BINS | ERROR | COMPARE, "",
+      "divide C by its largest column norm" },
     { "scale", OPTION_TEXT, 0, BINS | ERROR, "@FILE", "column factors of C, one a round" },
-    { "eps", OPTION_REAL, SIGMA | DELTA | OPTIMIZE | PLAN,
+    { "eps", OPTION_REAL, SIGMA | DELTA | OPTIMIZE | PLAN | COMPARE,
       SIGMA | DELTA | VERIFY | ACCOUNT | NOISE | AUDIT, "X", "epsilon" },
-    { "delta", OPTION_REAL, SIGMA | EPSILON | OPTIMIZE | PLAN,
+    { "delta", OPTION_REAL, SIGMA | EPSILON | OPTIMIZE | PLAN | COMPARE,
       SIGMA | EPSILON | VERIFY | ACCOUNT | NOISE | AUDIT, "X", "delta" },
     { "sigma", OPTION_REAL, EPSILON | DELTA | CURVE,
       EPSILON | DELTA | VERIFY | CURVE | ERROR, "X",
@@ -48,7 +49,7 @@ static const option_spec OPTIONS[NOPTION] = {
       "toeplitz[:BANDS], blt:BUFFERS, banded:BANDS, dense, identity" },
     { "scaling", OPTION_TEXT, 0, OPTIMIZE, "D", "column factors: polynomial degree, or free" },
     { "amplification", OPTION_TEXT, OPTIMIZE | PLAN, NOISE, "A",
-      "bnb (balls in bins), poisson (cyclic), none; plan: all you can do, bnb,poisson" },
+      "bnb (balls in bins), poisson (cyclic), none; plan, compare: several, bnb,poisson" },
     { "workload", OPTION_TEXT, 0, NOISE, "W",
       "prefix (default), momentum:BETA, ema:BETA, lr:@FILE" },
     { "error", OPTION_TEXT, 0, OPTIMIZE | PLAN, "E", "mean (default) or max over rounds" },
@@ -73,7 +74,7 @@ static const option_spec OPTIONS[NOPTION] = {
       "where the curve ends (default: delta 1e-10)" },
     { "points", OPTION_COUNT, 0, CURVE | ACCOUNT, "N", "of the curve (default 33)" },
     { "out", OPTION_TEXT, 0, CURVE | ACCOUNT | NOISE | AUDIT, "FILE",
-      "a picture (- = standard output); optimize, error, plan: prefix of files" },
+      "a picture (- = standard output), compare: or a .csv; optimize, error, plan: prefix" },
     { "record", OPTION_TEXT, REPORT, BINS | ERROR | PLAN | REPORT, "FILE",
       "with --strategy, or plan: proofs write it; else C, shape and claim come from it" },
     { "scores", OPTION_TEXT, 0, AUDIT, "FILE",
@@ -97,6 +98,7 @@ static const command COMMANDS[] = {
     { "account", ACCOUNT, "certified intervals for composed mechanisms, no sampling" },
     { "optimize", OPTIMIZE, "a C of small error at (eps, delta)" },
     { "error", ERROR, "the error of a given C" },
+    { "compare", COMPARE, "the errors of several C and samplings at equal (eps, delta)" },
     { "plan", PLAN, "the best C of all families and samplings that you can use, with its proof" },
     { "report", REPORT, "the privacy statement of a run, from its record" },
     { "audit", AUDIT, "lower bounds on epsilon from canaries, or of the library's own sessions" },
@@ -314,7 +316,8 @@ TOOL_FN void session_open(session *s, const command *cmd, int argc, char **argv)
     const option_value *o = s->opt;
     memset(s, 0, sizeof *s);
     s->cmd = cmd;
-    s->words.most = cmd->bit == ACCOUNT ? sizeof s->words.word / sizeof s->words.word[0] : 0;
+    if (cmd->bit & (ACCOUNT | COMPARE))
+        s->words.most = sizeof s->words.word / sizeof s->words.word[0];
     read_options(OPTIONS, NOPTION, cmd->bit, cmd->name, argc, argv, 2, s->opt, &s->words);
     check_values(s);
     if (cmd->bit == ACCOUNT || cmd->bit == AUDIT) {
@@ -339,12 +342,12 @@ TOOL_FN void session_open(session *s, const command *cmd, int argc, char **argv)
     s->budget.max_samples = o[O_SAMPLES].count;
     s->budget.beta = o[O_BETA].real;
     s->budget.seed = o[O_SEED].given ? o[O_SEED].count : 1;
-    if (!s->loaded && !(cmd->bit & (OPTIMIZE | PLAN)))
+    if (!s->loaded && !(cmd->bit & (OPTIMIZE | PLAN | COMPARE)))
         parse_strategy(o[O_STRATEGY].text, s->rounds, o[O_NORMALIZE].given, &s->strategy);
     if (o[O_SCALE].given) parse_scale(o[O_SCALE].text, &s->strategy);
     progress_begin(&s->progress, cmd->bit & NOISE ? "error" : cmd->name, false);
     if (!s->loaded) open_context(s);
-    if (cmd->bit & (OPTIMIZE | PLAN)) return;
+    if (cmd->bit & (OPTIMIZE | PLAN | COMPARE)) return;
     if (!s->loaded) check(s, mcamp_mech_init(&s->ctx, &s->strategy.desc, &s->mech));
     check(s, mcamp_mech_max_norm(&s->ctx, &s->mech, &s->column_norm));
     check(s, mcamp_gram_init(&s->ctx, &s->mech, s->batches, &s->gram));

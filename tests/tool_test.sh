@@ -640,6 +640,33 @@ key=rmse; same --error mean; other --error max; other --iterations 1; same --wor
 question="plan --rounds 16 --batches 4 --eps 1 --delta 1e-3 --amplification none"
 key=rmse; same --memory 4; other --memory 1; same --error mean
 
+# ---- compare ----------------------------------------------------------------
+# Each row is what the other commands say: sigma of each sampling, and error of it.
+same="--epochs 4 --batches 16 --eps 2 --delta 1e-3"
+expect 2 'compare which strategies' compare $same
+expect 2 'needs --eps' compare identity --epochs 4 --batches 16 --delta 1e-3
+expect 2 '--amplification must be' compare identity $same --amplification some
+expect 2 'is none of identity' compare nosuch $same
+expect 2 '--out: cannot write' compare identity $same --out /no/such/dir/x.csv --json
+runs 0 compare sqrt:3 blt:0.9:0.1 $same --out "$tmp/compare.csv"
+row() { grep "^\"$1\",$2," "$tmp/compare.csv" | cut -d, -f"$3"; }
+[ "$(wc -l <"$tmp/compare.csv")" -eq 7 ] && [ -z "$(row blt:0.9:0.1 'cyclic Poisson' 3)" ] && ok ||
+    bad "compare: $(cat "$tmp/compare.csv")"
+for how in 'bnb/balls in bins' none/none; do
+    runs 0 error --strategy sqrt:3 $same --amplification "${how%%/*}" --json
+    near "compare: sigma, $how" "$(row sqrt:3 "${how##*/}" 3)" "$(value sigma)" 1e-5
+    near "compare: rmse, $how" "$(row sqrt:3 "${how##*/}" 4)" "$(value rmse)" 1e-9
+done
+# Three bands and 16 batches: each group takes 21 rounds and one more, with q = 3/16.
+norm=$("$tool" sigma --strategy sqrt:3 $same | sed -n 's/.*largest column norm //p')
+runs 0 account "poisson:0.1875,$(awk -v s="$(row sqrt:3 'cyclic Poisson' 3)" -v n="$norm" \
+    'BEGIN { printf "%.9g", s / n }'),22" --delta 1e-3 --json
+near "compare: sigma of cyclic Poisson sampling" "$(value epsilon)" 2 2e-3
+runs 0 compare identity toeplitz:1,0.5 $same --amplification bnb --json --out "$tmp/compare.svg"
+[ "$(grep -c '"possible": true' "$tmp/out")" = 2 ] && grep -q '"sampling": "balls in bins"' "$tmp/out" &&
+    grep -q '</svg>' "$tmp/compare.svg" && ok || bad "compare: JSON or picture"
+[ "$(grep -c 'class="line"' "$tmp/compare.svg")" = 4 ] && ok || bad "compare: not two lines and their keys"
+
 # ---- audit ------------------------------------------------------------------
 # Scores that differ by 2 and have noise of a fair spread: the same numbers each time.
 awk 'BEGIN { for (i = 0; i < 4000; i++) { u = (i * 0.6180339887) % 1; v = (i * 0.7548776662) % 1
