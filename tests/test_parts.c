@@ -481,11 +481,11 @@ TEST(results_are_also_floats_and_bfloat16)
 }
 
 /* Beyond the floats nothing is released, until somebody takes doubles. */
-TEST(what_a_float_cannot_hold_waits_for_doubles)
+static void wait_for_doubles(mcamp_arithmetic arithmetic)
 {
     static process p;
     mcamp_mech mech = make(MCAMP_MECH_IDENTITY);
-    setting s = { NULL, MCAMP_BATCH_BINS, 0, MCAMP_NOISE_DOUBLE, MCAMP_ARITHMETIC_FLOATING, 1e60 };
+    setting s = { NULL, MCAMP_BATCH_BINS, 0, MCAMP_NOISE_DOUBLE, arithmetic, 1e60 };
     double d[D];
     float f[D];
     uint16_t b[D];
@@ -503,6 +503,12 @@ TEST(what_a_float_cannot_hold_waits_for_doubles)
     CHECK(fabs(d[0]) > 1e50);
     close_process(&p);
     mcamp_mech_free(&ctx, &mech);
+}
+
+TEST(what_a_float_cannot_hold_waits_for_doubles)
+{
+    wait_for_doubles(MCAMP_ARITHMETIC_FLOATING);
+    wait_for_doubles(MCAMP_ARITHMETIC_LATTICE);
 }
 
 TEST_MAIN("parts",
