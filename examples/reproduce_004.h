@@ -3,6 +3,7 @@
 #define REPRODUCE_004_H
 
 #include "reproduce_004_bands.h"
+#include "reproduce_004_shuffle.h"
 
 #define DELTA_004 1e-6
 
@@ -452,6 +453,6 @@ TOOL_FN void run_004_f7(report *r)
       OPTIMUM_BY }, \
     { "004-f7", "The tree and its decoders", "004, figure 7", 1, 1, run_004_f7, \
       "least squares with all nodes, and with those known in time" }, \
-    BAND_ITEMS_004
+    BAND_ITEMS_004 SHUFFLE_ITEMS_004
 
 #endif
