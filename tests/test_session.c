@@ -874,10 +874,10 @@ TEST(cuts_add_their_price_to_delta)
     for (int how = 0; how < 4; how++) {         /* no room is as a limit, the lower one counts */
         const mcamp_guarantee *h = how == 3 ? &drawn : how ? &g : &verified;
         plan_parts(&p, h);
-        p.cd.max_examples = how == 3 ? 30 : 25;
-        p.bd.limit = how == 2 ? 26 : how == 3 ? 25 : 0;
+        p.cd.max_examples = how == 3 ? 9 : 25;
+        p.bd.limit = how == 2 ? 26 : how == 3 ? 8 : 0;
         CHECK_STATUS(open_parts(&p, h, &s), MCAMP_OK);
-        p.batch.limit = 25;
+        p.batch.limit = how == 3 ? 8 : 25;
         CHECK_STATUS(mcamp_batch_cut_delta(&ctx, &p.batch, h->eps, &cut), MCAMP_OK);
         CHECK_NEAR(mcamp_session_delta(&s), 1e-3 + (how == 2 ? 0 : cut) + s.guarantee.delta_num,
                    1e-15, 0);
