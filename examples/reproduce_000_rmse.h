@@ -488,8 +488,6 @@ TOOL_FN void run_000_f4(report *r)
     { "000-f8-25", "Appendix B: nine settings", "000, figures 8 to 25", 250, 10, run_000_f8, \
       RMSE_BY }, \
     { "000-f5", "Error against samples per gradient step", "000, figure 5", 60, 20, NULL, \
-      "the optimiser has no option for its inner number of samples" }, \
-    { "000-prior", "Earlier accountants", "000, section 1.2", 20, 5, NULL, \
-      "conditional composition (MMCC) is not in the library" },
+      "the optimiser has no option for its inner number of samples" },
 
 #endif
