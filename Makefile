@@ -139,7 +139,7 @@ $(CAMPAIGN)/campaign: tests/campaign/campaign.c mcamp.h tests/reference.h
 	@mkdir -p $(CAMPAIGN)
 	$(COMPILE) -o $@ $< $(LINK)
 
-campaign: $(CAMPAIGN)/campaign ## how often the verifier accepts, to tests/campaign.md (15 min; PART=1/40)
+campaign: $(CAMPAIGN)/campaign ## how often the verifier accepts, to tests/campaign.md (30 min; PART=1/40)
 	@i=$(word 1,$(PART_OF)); $< $(CAMPAIGN)/state $$((i - 1)) $(word 2,$(PART_OF)) '$(COMMIT)' $(RERUN)
 	@$< $(CAMPAIGN)/state table >$(CAMPAIGN)/table; ok=$$?; \
 	cp $(CAMPAIGN)/table tests/campaign.md; tail -n 1 tests/campaign.md; exit $$ok

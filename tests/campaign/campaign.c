@@ -368,8 +368,8 @@ static int print_table(void)
            "rungs within 1e-4 of it; it counts as accepted if any of them is.  Single laws decide\n"
            "with at most %d samples (plain: %d), the same ones at every beta; whole claims and\n"
            "rungs with %d a direction.  Blocks have %d samples here, pilots of claims are four.\n"
-           "Of C = I mcamp_verify accepts what is certain without samples, always alike: a hundred\n"
-           "trials stand for all; the rest it decides as mcamp_verify_sampled does.\n\n"
+           "Of C = I mcamp_verify accepts what is certain without samples, always alike: a\n"
+           "hundred trials stand for all; the rest it decides as mcamp_verify_sampled does.\n\n"
            "| shape | law | direction | claim / truth | beta | trials | accepted | rate | wanted "
            "|\n|---|---|---|---|---|---|---|---|---|\n", (int)SAMPLES,
            (int)RARE_SAMPLES, (int)WHOLE_SAMPLES, (int)MCAMP_BLOCK);
