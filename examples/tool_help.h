@@ -22,6 +22,8 @@ static const usage_example EXAMPLES[] = {
              "blt:0.7:0.3,0.98:0.1" },
     { VERIFY, "verify --epochs 16 --batches 128 --sigma 12 --eps 1 --delta 1e-5 "
               "--strategy sqrt:64 --record run.txt" },
+    { SIGMA, "sigma --rounds 2048 --batching minsep:64,0.015625 --strategy sqrt:32 --eps 1 "
+             "--delta 1e-5" },
     { VERIFY | REPORT, "verify --record run.txt" },
     { REPORT, "report --record run.txt" },
     { CURVE, "curve --epochs 16 --batches 128 --sigma 4 --strategy sqrt:16 --out curve.svg" },

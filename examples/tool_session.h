@@ -18,7 +18,7 @@ enum { SIGMA = 1, EPSILON = 2, DELTA = 4, VERIFY = 8, CURVE = 16, ACCOUNT = 32,
 
 /* In the order of OPTIONS. */
 enum option_id {
-    O_ROUNDS, O_EPOCHS, O_BATCHES, O_STRATEGY, O_NORMALIZE, O_SCALE, O_EPS, O_DELTA, O_SIGMA,
+    O_ROUNDS, O_EPOCHS, O_BATCHES, O_BATCHING, O_STRATEGY, O_NORMALIZE, O_SCALE, O_EPS, O_DELTA, O_SIGMA,
     O_DIRECTION, O_CERTIFY, O_CERTAIN, O_FAMILY, O_SCALING, O_AMPLIFICATION, O_WORKLOAD, O_ERROR,
     O_EXAMPLES, O_BATCH_SIZE, O_LIMIT, O_MEMORY, O_ITERATIONS, O_REL_ERROR, O_SAMPLES, O_BETA,
     O_SEED,
@@ -30,6 +30,8 @@ static const option_spec OPTIONS[NOPTION] = {
     { "rounds", OPTION_COUNT, 0, BINS | NOISE, "N", "training steps in all, or give --epochs" },
     { "epochs", OPTION_COUNT, 0, BINS | NOISE, "E", "passes over the data: rounds = E * B" },
     { "batches", OPTION_COUNT, 0, BINS | NOISE, "B", "batches in an epoch" },
+    { "batching", OPTION_TEXT, 0, BINS, "L",
+      "bins (default), cyclic:Q, minsep:B,Q or minsep-warm:B,Q (with --rounds)" },
     { "strategy", OPTION_TEXT, 0, BINS | ERROR, "C", "correlation matrix, see below" },
     { "normalize", OPTION_FLAG, 0, BINS | ERROR | COMPARE, "",
       "divide C by its largest column norm" },
@@ -112,6 +114,7 @@ typedef struct session {
     option_value opt[NOPTION];
     word_list words;            /* account: the mechanisms                      */
     size_t rounds, batches;
+    mcamp_participation batching;
     strategy strategy;
     mcamp_ctx ctx;
     mcamp_mech mech;
@@ -137,6 +140,7 @@ TOOL_FN const char *option_of(const char *argument)
     last = last ? last + 1 : argument ? argument : "";
     for (size_t i = 0; i < sizeof name / sizeof name[0]; i++)
         if (strstr(last, name[i][0])) return name[i][1];
+    if (!strcmp(last, "q")) return "--batching";
     if (!strcmp(last, "b")) return "--batches";
     if (!strcmp(last, "n")) return "--rounds";
     return "--strategy";
@@ -206,6 +210,61 @@ TOOL_FN void count_batches(session *s)
     fprintf(stderr, "mcamp: note: %llu examples in batches of %llu: %llu batches in an epoch, "
             "of %.6g expected examples\n", (unsigned long long)n, (unsigned long long)size,
             (unsigned long long)count, (double)n / (double)count);
+}
+
+/* --batching: the law, q and for b-min-sep the separation, which takes the place of
+ * --batches.                                                                     */
+TOOL_FN void read_batching(session *s)
+{
+    static const char *const name[] = { "cyclic", "minsep", "minsep-warm" };
+    static const mcamp_batch_law law[] = { MCAMP_BATCH_POISSON, MCAMP_BATCH_MINSEP,
+                                           MCAMP_BATCH_MINSEP_WARM };
+    option_value *v = &s->opt[O_BATCHING], *batches = &s->opt[O_BATCHES];
+    const char *rest = NULL, *comma;
+    char text[32];
+    s->batching.law = MCAMP_BATCH_BINS;
+    if (!v->given || !strcmp(v->text, "bins")) return;
+    for (size_t i = 0; i < 3 && !rest; i++) {
+        rest = after_name(v->text, name[i]);
+        s->batching.law = law[i];
+    }
+    if (!rest) bad_use("--batching must be bins, cyclic:Q, minsep:B,Q or minsep-warm:B,Q, not "
+                       "\"%s\"", v->text);
+    if (s->batching.law != MCAMP_BATCH_POISSON) {
+        comma = strchr(rest, ',');
+        if (batches->given || s->opt[O_BATCH_SIZE].given)
+            bad_use("--batching %s says B itself: no --batches, no --batch-size", v->text);
+        if (!comma || comma - rest >= (long)sizeof text)
+            bad_use("--batching: \"%s\" wants B,Q", v->text);
+        memcpy(text, rest, (size_t)(comma - rest));
+        text[comma - rest] = '\0';
+        if (!parse_count(text, &batches->count) || !batches->count)
+            bad_use("--batching: \"%s\" is not a number of rounds from 1 on", text);
+        batches->given = true;
+        rest = comma + 1;
+    }
+    if (!parse_real(rest, &s->batching.q) || !(s->batching.q > 0 && s->batching.q <= 1))
+        bad_use("--batching: q must be above 0, at most 1, not \"%s\"", rest);
+}
+
+TOOL_FN void open_gram(session *s)
+{
+    const mcamp_guarantee *g = &s->guarantee;
+    if (s->loaded && g->law != MCAMP_BATCH_BINS && g->gram_digest) {
+        s->batching.law = g->law;
+        s->batching.q = g->q;
+    } else if (s->loaded) {
+        s->batching.law = MCAMP_BATCH_BINS;
+    }
+    s->batching.batches = s->batches;
+    if (s->batching.law != MCAMP_BATCH_BINS && s->mech.bands > s->batches)
+        bad_use("--batching: C has %lu bands, more than the %lu rounds between two uses of an "
+                "example: its columns would overlap", (unsigned long)s->mech.bands,
+                (unsigned long)s->batches);
+    if (s->batching.law != MCAMP_BATCH_BINS && s->batches > s->rounds)
+        bad_use("--batching: %lu rounds between two uses, but there are %lu in all",
+                (unsigned long)s->batches, (unsigned long)s->rounds);
+    check(s, mcamp_gram_pattern(&s->ctx, &s->mech, &s->batching, &s->gram));
 }
 
 TOOL_FN void read_shape(session *s)
@@ -331,6 +390,7 @@ TOOL_FN void session_open(session *s, const command *cmd, int argc, char **argv)
         open_context(s);
         read_record(s);
     } else {
+        read_batching(s);
         count_batches(s);
         read_shape(s);
         if ((cmd->bit & (BINS | ERROR)) && !o[O_STRATEGY].given)
@@ -350,7 +410,7 @@ TOOL_FN void session_open(session *s, const command *cmd, int argc, char **argv)
     if (cmd->bit & (OPTIMIZE | PLAN | COMPARE)) return;
     if (!s->loaded) check(s, mcamp_mech_init(&s->ctx, &s->strategy.desc, &s->mech));
     check(s, mcamp_mech_max_norm(&s->ctx, &s->mech, &s->column_norm));
-    check(s, mcamp_gram_init(&s->ctx, &s->mech, s->batches, &s->gram));
+    open_gram(s);
     if (!o[O_LIMIT].given) return;
     if (s->loaded) bad_use("--limit: it is in --record");
     if (!o[O_EXAMPLES].count) bad_use("--limit needs --examples N");
@@ -364,7 +424,7 @@ TOOL_FN double sensitivity(session *s)
 {
     mcamp_sens r;
     size_t epochs = (s->rounds - 1) / s->batches + 1;
-    if (!s->gram.negative) return s->gram.max_norm;
+    if (!s->gram.negative || s->gram.law) return s->gram.max_norm;
     check(s, mcamp_sens_fixed(&s->ctx, &s->mech, epochs, s->batches, &r));
     return r.value < s->gram.max_norm ? r.value : s->gram.max_norm;
 }
@@ -380,8 +440,12 @@ TOOL_FN void session_close(session *s)
 
 TOOL_FN void print_setting(const session *s, uint64_t samples)
 {
-    printf("\n  %lu rounds, %lu batches in an epoch (balls-in-bins), C = %s%s, largest column "
-           "norm %.6g\n", (unsigned long)s->rounds, (unsigned long)s->batches, s->strategy.text,
+    static const char *const shape[] = { "batches in an epoch (balls-in-bins)",
+                                         "groups (cyclic Poisson)",
+                                         "rounds between uses (b-min-sep Poisson)" };
+    printf("\n  %lu rounds, %lu %s, C = %s%s, largest column "
+           "norm %.6g\n", (unsigned long)s->rounds, (unsigned long)s->batches,
+           shape[!s->gram.law ? 0 : s->gram.law == MCAMP_BATCH_POISSON ? 1 : 2], s->strategy.text,
            s->opt[O_NORMALIZE].given ? " normalized" : " as given", s->column_norm);
     printf("  %llu samples, seed %llu, %.2f s\n", (unsigned long long)samples,
            (unsigned long long)s->budget.seed, s->seconds);
