@@ -684,6 +684,122 @@ TEST(extremes)
     tear_down(&s);
 }
 
+/* ---- proofs, words, sessions and batches ------------------------------------------------ */
+
+static mcamp_claim claim_of(const fixture *f, double delta)
+{
+    mcamp_claim c;
+    memset(&c, 0, sizeof c);
+    c.sigma = f->sigma; c.eps = f->eps; c.delta = c.beta = delta;
+    c.max_samples = 1 << 17;
+    return c;
+}
+
+static int keep_text(void *user, const char *text, size_t n)
+{
+    char *out = (char *)user;
+    size_t at = strlen(out);
+    for (size_t i = 0; i < n && at + i + 1 < 65536; i++) out[at + i] = text[i];
+    return 0;
+}
+
+/* True claims are accepted and false ones are not, in each direction; what a proof says is
+ * what was asked; the record of it is read back and repeated.                          */
+TEST(claims)
+{
+    static setting s;
+    for (size_t i = 0; i < NFIX; i += 3) {
+        fixture f = FIX[i];
+        static char text[65536];
+        mcamp_writer w;
+        mcamp_guarantee g, r;
+        mcamp_claim c;
+        double most = 0;
+        set_up(&s, &f);
+        for (int d = MCAMP_REMOVE; d <= MCAMP_ADD; d++) {
+            mcamp_tally t = draw(&s.gram, &f, (mcamp_direction)d, MCAMP_METHOD_TILTED,
+                                 d == MCAMP_REMOVE ? 2 : 0, 0, 64);
+            double v = mcamp_tally_mean(&t);
+            most = v > most ? v : most;
+            c = claim_of(&f, 0.8 * v);
+            c.direction = (mcamp_direction)d;
+            CHECK(mcamp_verify(&ctx, &s.gram, &c, &g) > 0 && !g.accepted);
+            c = claim_of(&f, 1.15 * v);
+            c.direction = (mcamp_direction)d;
+            CHECK_STATUS(mcamp_verify(&ctx, &s.gram, &c, &g), MCAMP_OK);
+            CHECK(g.accepted && (d == MCAMP_REMOVE ? g.remove : g.add).accepted);
+        }
+        c = claim_of(&f, 1.15 * most);
+        CHECK_STATUS(mcamp_verify(&ctx, &s.gram, &c, &g), MCAMP_OK);
+        CHECK(g.accepted && g.kind == MCAMP_KIND_VERIFIED && g.law == f.law);
+        CHECK_NEAR(g.q, f.q, 0, 0);
+        CHECK(g.batches == f.b && g.rounds == f.n && g.gram_digest == s.gram.digest);
+        CHECK(g.epochs == (f.limit ? f.limit : s.p.epochs));
+        CHECK(g.adjacency == MCAMP_ADJACENT_ADD_REMOVE);
+        CHECK(!g.remove.samples || g.remove.log_wealth >= log(2 / c.beta));
+        CHECK(!g.add.samples || g.add.log_wealth >= log(2 / c.beta));
+        memset(text, 0, sizeof text);
+        w.write = keep_text; w.user = text;
+        CHECK_STATUS(mcamp_report_guarantee(&g, MCAMP_REPORT_TEXT, &w), MCAMP_OK);
+        CHECK(strstr(text, f.law == MCAMP_BATCH_POISSON ? "cyclic Poisson" : "b-min-sep Poisson"));
+        CHECK(!strstr(text, "not amplified") && !strstr(text, "balls in bins"));
+        CHECK((strstr(text, "as if there had been") != NULL) == (f.law == MCAMP_BATCH_MINSEP_WARM));
+        memset(text, 0, sizeof text);
+        CHECK_STATUS(mcamp_record_write(&g, &s.mech, &w), MCAMP_OK);
+        {
+            mcamp_mech m;
+            CHECK_STATUS(mcamp_record_read(&ctx, text, strlen(text), &m, &r), MCAMP_OK);
+            CHECK(r.law == g.law && r.epochs == g.epochs && r.gram_digest == g.gram_digest);
+            CHECK_STATUS(mcamp_guarantee_repeat(&ctx, &m, &r, &g), MCAMP_OK);
+            CHECK(g.accepted && g.remove.samples == r.remove.samples);
+            r.q *= 0.5;                 /* another law */
+            CHECK(mcamp_guarantee_repeat(&ctx, &m, &r, &g) < 0 || g.gram_digest != r.gram_digest);
+            mcamp_mech_free(&ctx, &m);
+        }
+        tear_down(&s);
+    }
+}
+
+/* What the batch section draws has the law of the patterns. */
+TEST(batches_have_the_law)
+{
+    static const size_t which[] = { 0, 3, 5, 4, 9 };
+    static setting s;
+    static size_t count[MOST];
+    for (size_t i = 0; i < sizeof which / sizeof which[0]; i++) {
+        const fixture *f = &FIX[which[i]];
+        size_t examples = mt_scale(40000), *out = (size_t *)malloc(examples * sizeof *out);
+        unsigned *mask = (unsigned *)calloc(examples, sizeof *mask);
+        mcamp_batch_desc d;
+        mcamp_batch b;
+        set_up(&s, f);
+        memset(&d, 0, sizeof d);
+        d.law = f->law; d.examples = examples; d.rounds = f->n; d.batches = f->b; d.q = f->q;
+        mcamp_key_insecure_test(3 + i, &d.key);
+        CHECK_STATUS(mcamp_batch_init(&ctx, &d, &b), MCAMP_OK);
+        for (int pass = 0; pass < 2; pass++)    /* going back changes nothing */
+            for (size_t t = 0; t < f->n; t++) {
+                mcamp_batch_size size;
+                CHECK_STATUS(mcamp_batch_round(&ctx, &b, t, out, examples, &size), MCAMP_OK);
+                for (size_t k = 0; k < size.kept; k++) mask[out[k]] ^= (pass ? 1u << 16 : 1u) << t;
+            }
+        memset(count, 0, sizeof count);
+        for (size_t e = 0; e < examples; e++) {
+            size_t k = 0;
+            CHECK(mask[e] >> 16 == (mask[e] & 0xffff));
+            while (k < s.count && s.mask[k] != (mask[e] & 0xffff)) k++;
+            CHECK(k < s.count);
+            if (k < s.count) count[k]++;
+        }
+        CHECK_LE(chi_score(count, s.prob, s.count, examples), 6.0);
+        mcamp_batch_free(&ctx, &b);
+        tear_down(&s);
+        free(out);
+        free(mask);
+    }
+}
+
 TEST_MAIN("participation", T(counts_and_shares), T(sums_over_patterns), T(draws), T(ranges),
           T(most_participations), T(delta_of_small_cases), T(split), T(bins), T(poisson), T(never),
-          T(threads_do_not_matter), T(bad_input), T(extremes))
+          T(threads_do_not_matter), T(bad_input), T(extremes),
+          T(claims), T(batches_have_the_law))
