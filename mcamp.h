@@ -142,7 +142,8 @@
  *   record   mcamp_record_write, mcamp_record_read, mcamp_guarantee_repeat
  *   train    mcamp_train_init, mcamp_train_begin, mcamp_train_free
  *   report   mcamp_guarantee_answer, mcamp_guarantee_estimate, mcamp_guarantee_interval,
- *            mcamp_report_guarantee, mcamp_report_session, mcamp_report_plan
+ *            mcamp_guarantee_attack, mcamp_report_guarantee, mcamp_report_session,
+ *            mcamp_report_plan
  *
  * WHAT IS CERTIFIED, WHAT IS ESTIMATED
  *   mcamp_verify, mcamp_calibrate_certified: a claim (sigma, eps, delta) fixed in
@@ -2131,6 +2132,11 @@ MCAMP_API mcamp_status mcamp_guarantee_estimate(const mcamp_mech *mech, mcamp_ba
 MCAMP_API mcamp_status mcamp_guarantee_interval(mcamp_quantity asked, mcamp_direction direction,
                                                 mcamp_interval of, double value, double eps,
                                                 double delta, double beta, mcamp_guarantee *out);
+/* For readers who do not think in eps: who guesses whether the example was there and is wrong
+ * with probability fpr where it was not, is right with at most *tpr where it was; whatever
+ * the rate, the two differ by at most *advantage.  MCAMP_E_MISMATCH: not both directions. */
+MCAMP_API mcamp_status mcamp_guarantee_attack(const mcamp_guarantee *guarantee, double fpr,
+                                              double *tpr, double *advantage);
 /* Any guarantee.  LEGAL: MCAMP_E_MISMATCH unless a C's both directions were proved.  */
 MCAMP_API mcamp_status mcamp_report_guarantee(const mcamp_guarantee *guarantee,
                                               mcamp_report_format format,
@@ -25383,6 +25389,29 @@ MCAMP_API mcamp_status mcamp_report_session(const mcamp_session *s, mcamp_report
     else if (format == MCAMP_REPORT_LEGAL) mcamp__text_legal(&o, &s->guarantee, s);
     else return MCAMP_E_ARG;
     return mcamp__report_end(&o);
+}
+
+/* Tests of size a have power at most min(e^eps a + delta, 1 - e^-eps (1 - delta - a)), which
+ * exceeds a by most where both are equal, by (e^eps - 1 + 2 delta)/(e^eps + 1)
+ * [Kairouz, Oh, Viswanath, The composition theorem for differential privacy, 2015].  */
+MCAMP_API mcamp_status mcamp_guarantee_attack(const mcamp_guarantee *guarantee, double fpr,
+                                              double *tpr, double *advantage)
+{
+    MCAMP__GUARD;
+    const mcamp_guarantee *g = guarantee;
+    double d, e, lost, up = 1 + 8 * DBL_EPSILON;
+    if (!g || !tpr || !advantage) return MCAMP_E_REQUIRED;
+    if (g->magic != MCAMP__GUARANTEE_MAGIC || !(fpr >= 0) || !(fpr <= 1)) return MCAMP_E_ARG;
+    if (g->direction != MCAMP_BOTH || g->kind == MCAMP_KIND_NONE) return MCAMP_E_MISMATCH;
+    d = mcamp__guarantee_delta(g);
+    if (g->delta_num > 0 && mcamp__finite(g->delta_num)) d += g->delta_num;
+    if (!(g->eps >= 0) || !mcamp__finite(g->eps) || !(d >= 0)) return MCAMP_E_MISMATCH;
+    e = exp(-g->eps);
+    lost = -expm1(-g->eps);
+    *tpr = mcamp__dmin(fpr > 0 ? fpr / e + d : d, lost + e * (d + fpr));
+    *tpr = mcamp__dmin(1, *tpr * up);
+    *advantage = mcamp__dmin(1, (lost + 2 * d * e) / (1 + e) * up);
+    return MCAMP_OK;
 }
 
 MCAMP_API mcamp_status mcamp_report_guarantee(const mcamp_guarantee *guarantee,

@@ -368,11 +368,13 @@ TOOL_FN void print_events(const session *s, const event_list *l, const mcamp_gua
     if (!s->opt[O_JSON].given) {
         printf("%s:\n", l->text);
         mcamp_report_guarantee(g, MCAMP_REPORT_TEXT, &w);
+        print_attack(s, g, NULL);
         return;
     }
     json_open(&j, stdout);
     json_text(&j, "mechanism", l->text);
     json_real(&j, "seconds", s->seconds);
+    print_attack(s, g, &j);
     mcamp_report_guarantee(g, MCAMP_REPORT_MEMBERS, &w);
     json_close(&j);
 }

@@ -89,6 +89,12 @@ TOOL_FN void check_out(const session *s)
     bool exists;
     FILE *f;
     if (!s->opt[O_OUT].given) return;
+    for (size_t i = 0; s->opt[O_RECORD].given && i < 3; i++) {
+        static const char *const suffix[] = { ".scale.txt", ".json", ".txt" };
+        snprintf(path, sizeof path, "%s%s", s->opt[O_OUT].text, suffix[i]);
+        if (!strcmp(path, s->opt[O_RECORD].text))
+            bad_use("--record: --out writes to \"%s\" too", path);
+    }
     snprintf(path, sizeof path, "%s.txt", s->opt[O_OUT].text);
     exists = !access(path, F_OK);
     f = fopen(path, "a");

@@ -22,7 +22,7 @@ enum option_id {
     O_DIRECTION, O_CERTIFY, O_CERTAIN, O_FAMILY, O_SCALING, O_AMPLIFICATION, O_WORKLOAD, O_ERROR,
     O_EXAMPLES, O_BATCH_SIZE, O_LIMIT, O_MEMORY, O_ITERATIONS, O_REL_ERROR, O_SAMPLES, O_BETA,
     O_SEED,
-    O_THREADS, O_EPS_MAX, O_POINTS, O_OUT, O_RECORD, O_SCORES, O_ONE_RUN,
+    O_THREADS, O_FPR, O_EPS_MAX, O_POINTS, O_OUT, O_RECORD, O_SCORES, O_ONE_RUN,
     O_JSON, NOPTION
 };
 
@@ -72,6 +72,8 @@ static const option_spec OPTIONS[NOPTION] = {
       "error probability of bounds (default 1e-6; in proofs: delta; of scores: 0.05)" },
     { "seed", OPTION_COUNT, 0, BINS | NOISE | AUDIT, "N", "of the simulation (default 1)" },
     { "threads", OPTION_COUNT, 0, BINS | NOISE, "N", "does not change results (default 1)" },
+    { "fpr", OPTION_REAL, 0, SIGMA | EPSILON | DELTA | VERIFY | ACCOUNT, "X",
+      "what an attack finds that is wrong about non-members at this rate" },
     { "eps-max", OPTION_REAL, 0, CURVE | ACCOUNT, "X",
       "where the curve ends (default: delta 1e-10)" },
     { "points", OPTION_COUNT, 0, CURVE | ACCOUNT, "N", "of the curve (default 33)" },
@@ -186,6 +188,7 @@ TOOL_FN void check_values(const session *s)
     check_between(s, O_EPS_MAX, 0, 1e9, "above 0, at most 1e9");
     check_between(s, O_DELTA, 0, 1, "between 0 and 1");
     check_between(s, O_BETA, 0, 1, "between 0 and 1");
+    check_between(s, O_FPR, 0, 1, "between 0 and 1");
     check_between(s, O_REL_ERROR, 0, 1, "between 0 and 1");
     check_between(s, O_SIGMA, 0, 1e100, "above 0");
     if (o[O_SAMPLES].given && !o[O_SAMPLES].count) bad_use("--samples must be above 0");
@@ -504,6 +507,24 @@ TOOL_FN void write_text(text_writer *w, char *text, size_t room)
     text[0] = '\0';
 }
 
+/* --fpr: what the guarantee means to who guesses members; to the JSON object, or in words. */
+TOOL_FN void print_attack(const session *s, const mcamp_guarantee *g, json *j)
+{
+    double fpr = s->opt[O_FPR].real, tpr, advantage;
+    if (!s->opt[O_FPR].given) return;
+    if (mcamp_guarantee_attack(g, fpr, &tpr, &advantage) < 0) {
+        if (!j) printf("  Attacks: nothing is known, or only in one direction.\n");
+    } else if (j) {
+        json_real(j, "attack_fpr", fpr);
+        json_real(j, "attack_tpr", tpr);
+        json_real(j, "attack_advantage", advantage);
+    } else {
+        printf("  Attacks that guess who was there find at most %.4g%% of them, with false alarms "
+               "for\n  %.4g%% of the others%s; the two differ by at most %.4g%%, at any rate.\n",
+               100 * tpr, 100 * fpr, g->accepted ? "" : " (as estimated)", 100 * advantage);
+    }
+}
+
 /* What the library says of a guarantee, and what only the tool knows. */
 TOOL_FN void print_guarantee(const session *s, const mcamp_guarantee *g)
 {
@@ -511,6 +532,7 @@ TOOL_FN void print_guarantee(const session *s, const mcamp_guarantee *g)
     json j;
     if (!s->opt[O_JSON].given) {
         mcamp_report_guarantee(g, MCAMP_REPORT_TEXT, &w);
+        print_attack(s, g, NULL);
         print_setting(s, g->samples);
         return;
     }
@@ -518,6 +540,7 @@ TOOL_FN void print_guarantee(const session *s, const mcamp_guarantee *g)
     json_text(&j, "command", s->cmd->name);
     json_text(&j, "strategy", s->strategy.text);
     json_real(&j, "seconds", s->seconds);
+    print_attack(s, g, &j);
     mcamp_report_guarantee(g, MCAMP_REPORT_MEMBERS, &w);
     json_close(&j);
 }

@@ -602,7 +602,61 @@ TEST(any_two_of_rounds_batches_and_epochs)
     }
 }
 
+/* The worst mechanism that is (eps, delta)-DP has four outcomes, odds delta, (1 - delta) e^eps/
+ * (1 + e^eps), (1 - delta)/(1 + e^eps), 0 with the example and the same backwards without.  */
+TEST(attacks_are_as_good_as_on_the_worst_mechanism)
+{
+    static const double eps[] = { 0, 0.3, 1, 5, 40, 2000 }, delta[] = { 1e-9, 1e-3, 0.3 };
+    mcamp_guarantee g = { 0 };
+    mcamp_interval of = { 0, 0 };
+    double tpr, adv;
+    for (size_t i = 0; i < 18; i++) {
+        double e = exp(eps[i / 3]), d = delta[i % 3], a = (1 - d) / (1 + e);
+        of.lower = of.upper = eps[i / 3];
+        CHECK_STATUS(mcamp_guarantee_interval(MCAMP_ASK_EPS, MCAMP_BOTH, of, 0, of.upper, d, 0, &g),
+                     MCAMP_OK);
+        CHECK_STATUS(mcamp_guarantee_attack(&g, 0, &tpr, &adv), MCAMP_OK);
+        CHECK_NEAR(tpr, d, 1e-13, 0);
+        CHECK_NEAR(adv, d + (1 - d) * tanh(eps[i / 3] / 2), 1e-12, 1e-300);
+        CHECK_LE(d, tpr);
+        if (!(a > 0)) continue;
+        for (int k = 0; k < 9; k++) {           /* between the corners tests are mixed */
+            double at = a * k / 8, most = d + (1 - d) / (1 + 1 / e) * k / 8;
+            CHECK_STATUS(mcamp_guarantee_attack(&g, at, &tpr, &adv), MCAMP_OK);
+            CHECK_NEAR(tpr, most, 1e-12, 0);
+            at = a + (1 - d - a) * k / 8;
+            most = d + (1 - d) / (1 + 1 / e) + a * k / 8;
+            CHECK_STATUS(mcamp_guarantee_attack(&g, at, &tpr, &adv), MCAMP_OK);
+            CHECK_NEAR(tpr, most, 1e-12, 0);
+            CHECK_LE(tpr - at, adv + 1e-12);
+        }
+        CHECK_STATUS(mcamp_guarantee_attack(&g, 1, &tpr, &adv), MCAMP_OK);
+        CHECK(tpr >= 1 && tpr <= 1);
+    }
+    CHECK_STATUS(mcamp_guarantee_attack(&g, -0.1, &tpr, &adv), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_guarantee_attack(&g, 1.1, &tpr, &adv), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_guarantee_attack(&g, mcamp__nan(), &tpr, &adv), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_guarantee_attack(NULL, 0.1, &tpr, &adv), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_guarantee_attack(&g, 0.1, NULL, &adv), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_guarantee_attack(&g, 0.1, &tpr, NULL), MCAMP_E_REQUIRED);
+    g.eps = 1; g.delta = 1e-3;
+    g.delta_num = 0.25;                          /* a run's arithmetic counts, if it is known */
+    CHECK_STATUS(mcamp_guarantee_attack(&g, 0, &tpr, &adv), MCAMP_OK);
+    CHECK_NEAR(tpr, 0.251, 1e-12, 0);
+    g.remove.samples = 1; g.beta = 0.5;          /* and so does the level of a proof */
+    CHECK_STATUS(mcamp_guarantee_attack(&g, 0, &tpr, &adv), MCAMP_OK);
+    CHECK_NEAR(tpr, 0.75, 1e-12, 0);
+    g.direction = MCAMP_ADD;
+    CHECK_STATUS(mcamp_guarantee_attack(&g, 0.1, &tpr, &adv), MCAMP_E_MISMATCH);
+    g.direction = MCAMP_BOTH;
+    g.kind = MCAMP_KIND_NONE;
+    CHECK_STATUS(mcamp_guarantee_attack(&g, 0.1, &tpr, &adv), MCAMP_E_MISMATCH);
+    g.magic = 0;
+    CHECK_STATUS(mcamp_guarantee_attack(&g, 0.1, &tpr, &adv), MCAMP_E_ARG);
+}
+
 TEST_MAIN("words",
+    T(attacks_are_as_good_as_on_the_worst_mechanism),
     T(decimals_are_rounded_to_their_side),
     T(decimals_are_read_without_a_locale),
     T(json_holds_every_field),

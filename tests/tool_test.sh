@@ -410,6 +410,7 @@ expect 2 '--family does not apply' plan $run --amplification none --family blt:2
 expect 2 '65 epochs in 64 rounds' plan --rounds 64 --epochs 65 --eps 1 --delta .1 \
     --amplification none
 expect 2 '--out: cannot write' plan $run --amplification none --out /no/such/dir/x --json
+expect 2 '--record: --out writes to' plan $run --amplification none --out "$tmp/p" --record "$tmp/p.txt"
 runs 0 plan $run --amplification none --memory 2 --json
 none=$(value rmse)
 [ "$(value certified)" = true ] && [ "$(grep -o '"family"' "$tmp/out" | wc -l)" -eq 5 ] && ok ||
@@ -639,6 +640,16 @@ question="optimize --rounds 16 --batches 4 --eps 1 --delta 1e-3 --amplification 
 key=rmse; same --error mean; other --error max; other --iterations 1; same --workload prefix
 question="plan --rounds 16 --batches 4 --eps 1 --delta 1e-3 --amplification none"
 key=rmse; same --memory 4; other --memory 1; same --error mean
+
+# ---- attacks: eps = 1 and delta = 1e-3 let e 0.01 + 0.001 through, and gain tanh(1/2) --------
+runs 0 verify --epochs 2 --batches 4 --strategy identity --sigma 9 --eps 1 --delta 1e-3 --fpr 0.01 --json
+near "attack" "$(value attack_tpr)" 0.028182818 1e-8
+near "advantage" "$(value attack_advantage)" 0.46265504 1e-7
+runs 0 account gaussian:5 --delta 1e-3 --fpr 0.5
+grep -q 'Attacks that guess' "$tmp/out" && ok || bad "no attack in: $(cat "$tmp/out")"
+runs 0 account gaussian:5 --delta 1e-3 --fpr 0.5 --direction add
+grep -q 'Attacks: nothing is known' "$tmp/out" && ok || bad "an attack in one direction"
+expect 2 '--fpr' account gaussian:5 --delta 1e-3 --fpr 2
 
 # ---- compare ----------------------------------------------------------------
 # Each row is what the other commands say: sigma of each sampling, and error of it.
