@@ -128,7 +128,7 @@ expect 2 'no help on "foo"' help foo
 expect 2 'did you mean sigma?' sigmo
 expect 2 'did you mean --delta?' sigma $shape $identity --eps 1 --detla .1
 expect 2 'did you mean --epsilon?' sigma $shape $identity --epsilom 1
-expect 2 'unknown option "--foo"$' sigma $shape $identity --foo 1
+expect 2 'unknown option "--qqqqq"$' sigma $shape $identity --qqqqq 1
 # Other words for an option; batches from the size of the data.
 runs 0 sigma $shape $identity --eps=1 --delta=1e-3
 same_answer() { [ "$(head -n 1 "$tmp/out")" = "$answer" ]; }
