@@ -34,14 +34,16 @@ static int run(int argc, char **argv)
     if (explained(argc, argv)) return 0;
     if (argc < 2)
         bad_use("which command? sigma, epsilon, delta, verify, curve, account, optimize, error, "
-                "compare, plan, report or audit");
+                "compare, plan, formula, sensitivity, report or audit");
     cmd = find_command(argv[1]);
     if (!cmd) unknown_command(argv[1]);
     session_open(&s, cmd, argc, argv);
     if (cmd->bit == ACCOUNT) return run_account(&s);
+    if (cmd->bit == FORMULA) return run_formula(&s);
     if (cmd->bit == AUDIT) return run_audit(&s);
     if (s.opt[O_CERTAIN].given) print_certain(&s);
     if (cmd->bit == OPTIMIZE) code = run_optimize(&s);
+    else if (cmd->bit == SENSITIVITY) code = run_sensitivity(&s);
     else if (cmd->bit == ERROR) code = run_error(&s);
     else if (cmd->bit == PLAN) code = run_plan(&s);
     else if (cmd->bit == COMPARE) code = run_compare(&s);

@@ -319,6 +319,12 @@ TOOL_FN void check_event(session *s, const event_list *l, mcamp_status st)
     stop_if_interrupted(s, st);
     if (st >= 0) return;
     progress_end(&s->progress);
+    for (size_t i = 0; i < l->n; i++)
+        if (l->event[i].kind == MCAMP_EVENT_BANDMF && l->event[i].batch &&
+            l->event[i].bands > l->event[i].population / l->event[i].batch)
+            bad_use("\"%s\": no amplification: with %llu bands a group of POPULATION/BANDS is "
+                    "smaller than the batch; account for C without sampling", l->text,
+                    (unsigned long long)l->event[i].bands);
     if (st == MCAMP_E_INFEASIBLE || st == MCAMP_E_MEMORY || st == MCAMP_E_INTERNAL) {
         failed("%s: %s", l->text, mcamp_strerror(st));
     }

@@ -4,6 +4,7 @@
 #define TOOL_HELP_H
 
 #include "tool_account.h"
+#include "tool_formula.h"
 #include "tool_session.h"
 
 typedef struct usage_example {
@@ -32,6 +33,8 @@ static const usage_example EXAMPLES[] = {
     { ACCOUNT, "account poisson:0.01,1,2000 bnb:1,100,20 --out compare.svg" },
     { OPTIMIZE, "optimize --epochs 16 --batches 128 --eps 2 --delta 1e-5 --family blt:2 "
                 "--amplification bnb" },
+    { FORMULA, "formula classical compose:100 --eps 0.5 --delta 1e-6" },
+    { SENSITIVITY, "sensitivity --epochs 4 --batches 100 --strategy sqrt:200" },
     { ERROR, "error --rounds 2048 --strategy sqrt:64 --workload momentum:0.9" },
     { PLAN, "plan --epochs 16 --batches 128 --eps 2 --delta 1e-5 --amplification bnb,poisson "
             "--memory 2 --out plan" },
@@ -47,6 +50,9 @@ static const char *const STRATEGY_FORMS[][2] = {
     { "sqrt:BANDS", "square-root Toeplitz, 0 = all bands" },
     { "toeplitz:C0,C1,...", "these coefficients, or toeplitz:@FILE" },
     { "blt:THETA:OMEGA,...", "C0 = 1, Ck = sum of omega theta^(k-1); blt:@FILE of pairs" },
+    { "inverse:B0,B1,...", "C^-1 is Toeplitz with these coefficients, or inverse:@FILE" },
+    { "inverse-sqrt:BANDS", "C^-1 is that of sqrt, cut; 0 = all bands" },
+    { "tree, tree-padded", "binary tree with its optimal decoder: as it is, or of a power of 2" },
     { "banded:@FILE", "a line per row, from column max(0, i-bands+1) to i" },
     { "dense:@FILE", "a line per row, all n entries or those up to the diagonal" },
 };
@@ -110,6 +116,10 @@ TOOL_FN void print_forms(unsigned which)
         printf("\nmechanisms of mcamp account: " EVENTS_ARE "\n");
         print_event_forms();
     }
+    if (which & FORMULA) {
+        printf("\nformulas of mcamp formula\n");
+        print_formula_forms();
+    }
 }
 
 TOOL_FN void print_help(void)
@@ -132,7 +142,8 @@ TOOL_FN void print_command_help(const command *c)
 {
     printf("mcamp %s: %s\n\nusage: mcamp %s%s --option value ...\n\noptions\n", c->name, c->help,
            c->name, c->bit == ACCOUNT ? " MECHANISM [MECHANISM ...]"
-           : c->bit == COMPARE ? " STRATEGY [STRATEGY ...]" : "");
+           : c->bit == COMPARE ? " STRATEGY [STRATEGY ...]"
+           : c->bit == FORMULA ? " FORMULA [FORMULA ...]" : "");
     print_options(c->bit);
     print_forms(c->bit);
     print_examples(c->bit);

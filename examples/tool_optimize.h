@@ -9,6 +9,15 @@
 
 typedef struct workload { mcamp_work work; numbers lr; } workload;
 
+TOOL_FN void read_rates(const session *s, const char *path, workload *w, mcamp_work_desc *d)
+{
+    read_numbers("workload", path, &w->lr, NULL);
+    if (w->lr.count != s->rounds)
+        bad_use("--workload: \"%s\" has %lu learning rates for %lu rounds", path,
+                (unsigned long)w->lr.count, (unsigned long)s->rounds);
+    d->lr = w->lr.x;
+}
+
 TOOL_FN void workload_open(session *s, workload *w)
 {
     const char *text = s->opt[O_WORKLOAD].given ? s->opt[O_WORKLOAD].text : "prefix", *rest;
@@ -19,13 +28,14 @@ TOOL_FN void workload_open(session *s, workload *w)
     d.kind = MCAMP_WORK_PREFIX;
     if ((rest = after_name(text, "momentum")) != NULL || (rest = after_name(text, "ema")) != NULL) {
         d.kind = text[0] == 'm' ? MCAMP_WORK_MOMENTUM : MCAMP_WORK_EMA;
-        if (!parse_real(rest, &d.beta)) bad_use("--workload: \"%s\" is not a number", rest);
+        const char *file = strstr(rest, ",@");
+        char number[40];
+        snprintf(number, sizeof number, "%.*s", (int)(file ? file - rest : 39), rest);
+        if (!parse_real(number, &d.beta)) bad_use("--workload: \"%s\" is not a number", rest);
+        if (file && d.kind == MCAMP_WORK_EMA) bad_use("--workload: ema has no learning rates");
+        if (file) read_rates(s, file + 2, w, &d);
     } else if ((rest = after_name(text, "lr")) != NULL && *rest == '@') {
-        read_numbers("workload", rest + 1, &w->lr, NULL);
-        if (w->lr.count != d.n)
-            bad_use("--workload: \"%s\" has %lu learning rates for %lu rounds", rest + 1,
-                    (unsigned long)w->lr.count, (unsigned long)d.n);
-        d.lr = w->lr.x;
+        read_rates(s, rest + 1, w, &d);
     } else if (strcmp(text, "prefix")) {
         bad_use("--workload must be prefix, momentum:BETA, ema:BETA or lr:@FILE, not \"%s\"", text);
     }

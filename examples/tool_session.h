@@ -12,9 +12,11 @@
 
 enum { SIGMA = 1, EPSILON = 2, DELTA = 4, VERIFY = 8, CURVE = 16, ACCOUNT = 32,
        OPTIMIZE = 64, ERROR = 128, PLAN = 256, REPORT = 512, AUDIT = 1024, COMPARE = 2048,
+       FORMULA = 4096, SENSITIVITY = 8192,
        NOISE = OPTIMIZE | ERROR | PLAN | COMPARE,
        BINS = SIGMA | EPSILON | DELTA | VERIFY | CURVE,
-       ALL = BINS | ACCOUNT | NOISE | REPORT | AUDIT };
+       HAS_C = BINS | ERROR | SENSITIVITY, SHAPE = BINS | NOISE | SENSITIVITY,
+       ALL = BINS | ACCOUNT | NOISE | REPORT | AUDIT | FORMULA | SENSITIVITY };
 
 /* In the order of OPTIONS. */
 enum option_id {
@@ -27,19 +29,18 @@ enum option_id {
 };
 
 static const option_spec OPTIONS[NOPTION] = {
-    { "rounds", OPTION_COUNT, 0, BINS | NOISE, "N", "training steps in all, or give --epochs" },
-    { "epochs", OPTION_COUNT, 0, BINS | NOISE, "E", "passes over the data: rounds = E * B" },
-    { "batches", OPTION_COUNT, 0, BINS | NOISE, "B", "batches in an epoch" },
+    { "rounds", OPTION_COUNT, 0, SHAPE, "N", "training steps in all, or give --epochs" },
+    { "epochs", OPTION_COUNT, 0, SHAPE, "E", "passes over the data: rounds = E * B" },
+    { "batches", OPTION_COUNT, 0, SHAPE, "B", "batches in an epoch" },
     { "batching", OPTION_TEXT, 0, BINS, "L",
       "bins (default), cyclic:Q, minsep:B,Q or minsep-warm:B,Q (with --rounds)" },
-    { "strategy", OPTION_TEXT, 0, BINS | ERROR, "C", "correlation matrix, see below" },
-    { "normalize", OPTION_FLAG, 0, BINS | ERROR | COMPARE, "",
-      "divide C by its largest column norm" },
-    { "scale", OPTION_TEXT, 0, BINS | ERROR, "@FILE", "column factors of C, one a round" },
+    { "strategy", OPTION_TEXT, 0, HAS_C, "C", "correlation matrix, see below" },
+    { "normalize", OPTION_FLAG, 0, HAS_C | COMPARE, "", "divide C by its largest column norm" },
+    { "scale", OPTION_TEXT, 0, HAS_C, "@FILE", "column factors of C, one a round" },
     { "eps", OPTION_REAL, SIGMA | DELTA | OPTIMIZE | PLAN | COMPARE,
-      SIGMA | DELTA | VERIFY | ACCOUNT | NOISE | AUDIT, "X", "epsilon" },
+      SIGMA | DELTA | VERIFY | ACCOUNT | NOISE | AUDIT | FORMULA, "X", "epsilon" },
     { "delta", OPTION_REAL, SIGMA | EPSILON | OPTIMIZE | PLAN | COMPARE,
-      SIGMA | EPSILON | VERIFY | ACCOUNT | NOISE | AUDIT, "X", "delta" },
+      SIGMA | EPSILON | VERIFY | ACCOUNT | NOISE | AUDIT | FORMULA, "X", "delta" },
     { "sigma", OPTION_REAL, EPSILON | DELTA | CURVE,
       EPSILON | DELTA | VERIFY | CURVE | ERROR, "X",
       "noise multiplier: standard deviation / clipping norm" },
@@ -53,7 +54,7 @@ static const option_spec OPTIONS[NOPTION] = {
     { "amplification", OPTION_TEXT, OPTIMIZE | PLAN, NOISE, "A",
       "bnb (balls in bins), poisson (cyclic), none; plan, compare: several, bnb,poisson" },
     { "workload", OPTION_TEXT, 0, NOISE, "W",
-      "prefix (default), momentum:BETA, ema:BETA, lr:@FILE" },
+      "prefix (default), momentum:BETA[,@FILE of learning rates], ema:BETA, lr:@FILE" },
     { "error", OPTION_TEXT, 0, OPTIMIZE | PLAN, "E", "mean (default) or max over rounds" },
     { "examples", OPTION_COUNT, 0, BINS | NOISE, "N",
       "in the data set; with --batch-size instead of --batches" },
@@ -104,6 +105,8 @@ static const command COMMANDS[] = {
     { "error", ERROR, "the error of a given C" },
     { "compare", COMPARE, "the errors of several C and samplings at equal (eps, delta)" },
     { "plan", PLAN, "the best C of all families and samplings that you can use, with its proof" },
+    { "formula", FORMULA, "closed forms of the literature, side by side" },
+    { "sensitivity", SENSITIVITY, "the largest |C x| of one example, by when it may take part" },
     { "report", REPORT, "the privacy statement of a run, from its record" },
     { "audit", AUDIT, "lower bounds on epsilon from canaries, or of the library's own sessions" },
 };
@@ -378,11 +381,11 @@ TOOL_FN void session_open(session *s, const command *cmd, int argc, char **argv)
     const option_value *o = s->opt;
     memset(s, 0, sizeof *s);
     s->cmd = cmd;
-    if (cmd->bit & (ACCOUNT | COMPARE))
+    if (cmd->bit & (ACCOUNT | COMPARE | FORMULA))
         s->words.most = sizeof s->words.word / sizeof s->words.word[0];
     read_options(OPTIONS, NOPTION, cmd->bit, cmd->name, argc, argv, 2, s->opt, &s->words);
     check_values(s);
-    if (cmd->bit == ACCOUNT || cmd->bit == AUDIT) {
+    if (cmd->bit & (ACCOUNT | AUDIT | FORMULA)) {
         progress_begin(&s->progress, cmd->name, false);
         open_context(s);
         return;
@@ -396,7 +399,7 @@ TOOL_FN void session_open(session *s, const command *cmd, int argc, char **argv)
         read_batching(s);
         count_batches(s);
         read_shape(s);
-        if ((cmd->bit & (BINS | ERROR)) && !o[O_STRATEGY].given)
+        if ((cmd->bit & HAS_C) && !o[O_STRATEGY].given)
             bad_use("\"mcamp %s\" needs --strategy C", cmd->name);
     }
     s->budget.direction = read_direction(&o[O_DIRECTION]);

@@ -249,6 +249,17 @@ TOOL_FN void parse_strategy(const char *text, size_t n, bool normalize, strategy
     } else if ((rest = after_name(text, "toeplitz")) != NULL) {
         parse_list(rest, &s->coef);
         s->desc.kind = MCAMP_MECH_TOEPLITZ;
+    } else if ((rest = after_name(text, "inverse-sqrt")) != NULL) {
+        if (!parse_count(rest, &bands)) bad_use("--strategy: inverse-sqrt wants a number of bands");
+        s->desc.kind = MCAMP_MECH_INVERSE_SQRT;
+        s->desc.bands = (size_t)bands;
+    } else if ((rest = after_name(text, "inverse")) != NULL) {
+        parse_list(rest, &s->coef);
+        s->desc.kind = MCAMP_MECH_INVERSE;
+    } else if (!strcmp(text, "tree")) {
+        s->desc.kind = MCAMP_MECH_TREE;
+    } else if (!strcmp(text, "tree-padded")) {
+        s->desc.kind = MCAMP_MECH_TREE_PADDED;
     } else if ((rest = after_name(text, "blt")) != NULL) {
         parse_blt(rest, s);
         s->desc.kind = MCAMP_MECH_BLT;
@@ -258,7 +269,8 @@ TOOL_FN void parse_strategy(const char *text, size_t n, bool normalize, strategy
         parse_rows(rest + 1, true, s);
     } else {
         bad_use("--strategy: \"%s\" is none of identity, sqrt:BANDS, toeplitz:C0,C1,..., "
-                "toeplitz:@FILE, blt:THETA:OMEGA,..., banded:@FILE, dense:@FILE", text);
+                "toeplitz:@FILE, inverse:B0,B1,..., inverse-sqrt:BANDS, tree, tree-padded, "
+                "blt:THETA:OMEGA,..., banded:@FILE, dense:@FILE", text);
     }
     s->desc.coef = s->coef.x;
     s->desc.count = s->coef.count;

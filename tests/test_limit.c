@@ -548,6 +548,9 @@ TEST(shuffled_batches_lie_between_an_attack_and_a_proof)
     CHECK_LE(1e-9, v.upper);
     CHECK_STATUS(mcamp_exact_shuffled(&ctx, 2, 1000000, 500, 1, 0.5, &v), MCAMP_OK);
     CHECK_NEAR(v.upper, g, 1e-9, 0);
+    CHECK_STATUS(mcamp_exact_shuffled(&ctx, 2, 1000000, 1, 2, 0.5, &v), MCAMP_OK);
+    CHECK_STATUS(mcamp_gauss_delta(&ctx, 2, sqrt(2.0), 0.5, &g), MCAMP_OK);
+    CHECK_NEAR(v.upper, g, 1e-9, 0);        /* one order, two epochs */
     for (uint64_t rounds = 10; rounds <= 10000000; rounds *= 100)
         for (double sigma = 0.5; sigma < 3; sigma += 0.25) {
             double h;

@@ -334,9 +334,54 @@ expect 2 'sampling rate' account laplace-limit:x --eps 1
 expect 2 'cannot be compared' account laplace-limit:0.1 gaussian:1 --out "$tmp/x.svg"
 expect 2 'does not apply' account laplace-limit:0.1 --delta 1e-6
 expect 2 'give --eps' account laplace-limit:0.1
+# Closed forms side by side: the mean salary's sigmas, one by the curve; composition
+runs 0 formula classical --eps 0.5 --delta 1e-6
+grep -q 'by its curve  *sigma  *8.057619' "$tmp/out" && grep -q 'refined, 4  *sigma  *10.25537' \
+    "$tmp/out" && ok || bad "classical: $(cat "$tmp/out")"
+runs 0 formula compose:100 --eps 0.5 --delta 1e-6
+awk '/advanced/ { a = $4 } /optimal/ { o = $4 } /Renyi/ { r = $4 } /exactly/ { e = $3 }
+    END { exit !(a > o && o > r && r > e && e > 80.57618 && e < 80.5762) }' "$tmp/out" && ok ||
+    bad "compose: $(cat "$tmp/out")"
+runs 0 formula advanced:0.1,0,100 optimal:0.1,0,100 zcdp:0.5 rdp:gaussian:1*4 --delta 1e-6
+awk '/advanced comp/ { a = $4 } /optimal comp/ { o = $4 } /every Renyi/ { z = $5 }
+    /best order/ { r = $7 } /upper end/ { u = $6 }
+    END { exit !(a > o && o > 4 && z > 5.2 && z < 5.3 && r > u && u > 10.2) }' "$tmp/out" && ok ||
+    bad "formulas: $(cat "$tmp/out")"
+runs 0 formula group:0.5,1e-8,4 single:2,9.848692e-8,4
+awk '/of the group *epsilon/ { g = $5 } /of one example *epsilon/ { s = $5 }
+    /of one example *delta/ { d = $5 }
+    END { exit !(g >= 2 && g < 2.00001 && s == 0.5 && d <= 1e-8 && d > 0.99e-8) }' "$tmp/out" && ok ||
+    bad "groups: $(cat "$tmp/out")"
+runs 0 formula zcdp:0.5 --delta 1e-6 --json
+expect 2 'needs --delta' formula zcdp:0.5
+expect 2 'whole number' formula compose:2.5 --eps 1 --delta 1e-5
+expect 2 'no such formula' formula foo --eps 1
+expect 2 "wants 3 numbers" formula group:0.5,1e-8
+expect 2 'which formula' formula --eps 1
+# Sensitivities: of C = I the root of the epochs; strategies that C has, from the tool
+runs 0 sensitivity --epochs 4 --batches 10 --strategy identity
+[ "$(grep -c ' 2$' "$tmp/out")" -eq 2 ] && ok || bad "sensitivity: $(cat "$tmp/out")"
+runs 0 sensitivity --epochs 4 --batches 16 --strategy tree --json
+grep -q '"upper bound"' "$tmp/out" && ok || bad "sensitivity of a tree: $(cat "$tmp/out")"
+for c in inverse:1,-0.5 inverse-sqrt:8 tree tree-padded; do
+    runs 0 error --rounds 20 --strategy $c
+done
+seq 20 | sed 's/$/e-1/' >"$tmp/rates"
+runs 0 error --rounds 20 --strategy sqrt:0 --workload "momentum:0.9,@$tmp/rates"
+cp "$tmp/out" "$tmp/with"
+runs 0 error --rounds 20 --strategy sqrt:0 --workload momentum:0.9
+cmp -s "$tmp/out" "$tmp/with" && bad "learning rates change nothing" || ok
+expect 2 'no learning rates' error --rounds 20 --strategy sqrt:0 --workload "ema:0.9,@$tmp/rates"
+expect 2 'no amplification' account bandmf:1,500,50000,2000,101 --delta 1e-5
+# A limit on the batches costs sigma
+runs 0 sigma --epochs 2 --batches 10 --examples 1000 --limit 130 --eps 2 --delta 1e-5 \
+    --strategy identity --certify --json
+grep -q '"limit": 130' "$tmp/out" && ok || bad "limit: $(cat "$tmp/out")"
+expect 2 'needs --examples' sigma --epochs 2 --batches 10 --limit 130 --eps 2 --delta 1e-5 \
+    --strategy identity
 # Shuffled batches: an attack and a proof, hardly any amplification but for single examples
 runs 0 account shuffle:1,100,500 --eps 0.5
-grep -q 'delta from 0.0451[0-9]* to 0.238' "$tmp/out" && ok || bad "shuffle: $(cat "$tmp/out")"
+grep -q 'delta from 0.0450[0-9]* to 0.238' "$tmp/out" && ok || bad "shuffle: $(cat "$tmp/out")"
 runs 0 account shuffle:2,100000,1 --delta 1e-3 --json
 runs 0 account "shuffle:8,100000,1*3" --delta 1e-6
 expect 2 'no "?"' account shuffle:?,100,500 --eps 1 --delta 1e-5
