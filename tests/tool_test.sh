@@ -343,8 +343,8 @@ awk '/advanced/ { a = $4 } /optimal/ { o = $4 } /Renyi/ { r = $4 } /exactly/ { e
     END { exit !(a > o && o > r && r > e && e > 80.57618 && e < 80.5762) }' "$tmp/out" && ok ||
     bad "compose: $(cat "$tmp/out")"
 runs 0 formula advanced:0.1,0,100 optimal:0.1,0,100 zcdp:0.5 rdp:gaussian:1*4 --delta 1e-6
-awk '/advanced comp/ { a = $4 } /optimal comp/ { o = $4 } /every Renyi/ { z = $5 }
-    /best order/ { r = $7 } /upper end/ { u = $6 }
+awk '/advanced comp/ { a = $4 } /optimal comp/ { o = $4 } /every Renyi/ { z = $6 }
+    /best order/ { r = $8 } /upper end/ { u = $6 }
     END { exit !(a > o && o > 4 && z > 5.2 && z < 5.3 && r > u && u > 10.2) }' "$tmp/out" && ok ||
     bad "formulas: $(cat "$tmp/out")"
 runs 0 formula group:0.5,1e-8,4 single:2,9.848692e-8,4
