@@ -5172,18 +5172,6 @@ MCAMP__PRIV void mcamp__vec_exp(mcamp_vecset vs, double *x, size_t n)
     MCAMP__DISPATCH(vs, map_exp, (x, n));
 }
 
-/* ---- sums of rotations ------------------------------------------------------- */
-
-/* re[k] + i im[k] = sum_j of z_j = w_j (e^{i(k0 + k)t_j} - 1) for k < 64, z = x + iy at k0, where
- * d_j = e^{it_j} - 1; then z is taken on by a block, e_j = e^{64it_j} - 1.  m: a multiple of
- * 32.  Error: 2 eps of |z| a step, so that what is near 0 stays exact.                     */
-MCAMP__PRIV void mcamp__vec_spin(mcamp_vecset vs, double *x, double *y, const double *w,
-                                 const double *dr, const double *di, const double *er,
-                                 const double *ei, size_t m, double *re, double *im)
-{
-    MCAMP__DISPATCH(vs, spin, (x, y, w, dr, di, er, ei, m, re, im));
-}
-
 /* ---- participation patterns ------------------------------------------------------ */
 
 /* f_t = log(e^(f_{t+step} + rest) + e^(g_t + after_{t+b} + take)) for t = n-1 .. 0, rows of
@@ -15441,8 +15429,8 @@ MCAMP__PRIV void mcamp__law_fill(mcamp__law *a, const mcamp__pair *p,
 /* ---- the saddle point --------------------------------------------------------------- */
 
 /* What is inverted: 0, E(1 - e^{eps-S})_+ with transform 1/(z(z+1)); 1, E(S - k)_+
- * with transform 1/z^2; 2, Pr(S + rZ > k) with transform 1/z, the smoothing being meant.  g2: variance of a Gaussian mechanism (mu^2) that is kept in
- * closed form, kernel 0 only.                                                          */
+ * with transform 1/z^2; 2, Pr(S + rZ > k) with transform 1/z, the smoothing being meant.
+ * g2: variance of a Gaussian mechanism (mu^2) that is kept in closed form, kernel 0.   */
 typedef struct mcamp__sum_law {
     mcamp__law *law;
     size_t n;
@@ -15579,6 +15567,16 @@ MCAMP__PRIV void mcamp__spec_free(mcamp_ctx *ctx, mcamp__spec *s)
 #define MCAMP__BLOCK 64         /* frequencies that mcamp__vec_spin takes at a time */
 #define MCAMP__BLOCKS 16        /* blocks until angles are taken anew */
 
+/* re[k] + i im[k] = sum_j of z_j = w_j (e^{i(k0 + k)t_j} - 1) for k < 64, z = x + iy at k0, where
+ * d_j = e^{it_j} - 1; then z is taken on by a block, e_j = e^{64it_j} - 1.  m: a multiple of
+ * 32.  Error: 2 eps of |z| a step, so that what is near 0 stays exact.                     */
+MCAMP__PRIV void mcamp__vec_spin(mcamp_vecset vs, double *x, double *y, const double *w,
+                                 const double *dr, const double *di, const double *er,
+                                 const double *ei, size_t m, double *re, double *im)
+{
+    MCAMP__DISPATCH(vs, spin, (x, y, w, dr, di, er, ei, m, re, im));
+}
+
 /* One law on the line: tilted weights w (sum 1), rotations by tau, current terms. */
 typedef struct mcamp__line {
     const mcamp__law *law;
@@ -15624,8 +15622,9 @@ MCAMP__PRIV void mcamp__line_init(mcamp__line *x, const mcamp__law *a, double la
 }
 
 /* Error of a computed sum_j w_j (e^{i t l_j} - 1): each term of it has some 200 ulp from at
- * most 64 + 16 steps and its angle, and the sum n/4 (there are four lanes); terms are at most w_j min(2, t |l_j|).
- * Of 1 nothing is lost: the weights sum to 1 by definition (their rounding is in K).      */
+ * most 64 + 16 steps and its angle, and the sum n/4 (there are four lanes); terms are at
+ * most w_j min(2, t |l_j|).  Of 1 nothing is lost: the weights sum to 1 by definition (their
+ * rounding is in K).                                                                      */
 MCAMP__PRIV double mcamp__line_error(const mcamp__line *x, double t)
 {
     return DBL_EPSILON * ((240 + 0.25 * (double)x->law->n) * mcamp__dmin(2, t * x->mabs) +
@@ -16786,9 +16785,9 @@ MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, const mcamp__bet *bet, 
         double smooth, total;
         mcamp_interval v;
         /* what is known already makes up for a part of the width */
-        double tol = mcamp__dmin(mcamp__dmax(a->tol, 6e-3), a->tol *
-                                 (1 + 0.3 * mcamp__dmin(10.0, a->lambda * exp(bet->cut) * bet->eps)));
+        double tol = 1 + 0.3 * mcamp__dmin(10.0, a->lambda * exp(bet->cut) * bet->eps);
         double about = pass ? out->upper : 2 * exp(a->logd) + DBL_MIN;
+        tol = mcamp__dmin(mcamp__dmax(a->tol, 6e-3), a->tol * tol);
         w.want = mcamp__dmin(1.0, tol * (1 + known / about));
         if (!pass) mcamp__width_start(&w, w.want);
         st = mcamp__acc_refine(a, &w);

@@ -35,7 +35,8 @@ TOOL_FN void print_certain(session *s)
         mcamp_interval of = { eps, eps };
         mcamp_guarantee g;
         json j;
-        check(s, mcamp_certain_sigma(&s->ctx, &s->gram, (mcamp_certain)(i + 1), eps, delta, &sigma));
+        check(s, mcamp_certain_sigma(&s->ctx, &s->gram, (mcamp_certain)(i + 1), eps, delta,
+                                     &sigma));
         check(s, mcamp_guarantee_interval(MCAMP_ASK_SIGMA, MCAMP_BOTH, of, sigma, eps, delta, 0,
                                           &g));
         if (s->opt[O_JSON].given) {
