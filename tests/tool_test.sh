@@ -311,6 +311,8 @@ awk -v d="$(value upper)" 'BEGIN { exit !(d != "" && d <= 1e-6) }' && ok || bad 
 runs 0 account 'group-poisson:0.01,2,2000,?' --eps 5 --delta 1e-6 --json
 near "found group" "$(value value)" 4 0
 # Balls in bins composed: an upper bound, between its parts' and their sum.
+runs 0 account allocate:2,16,3 --delta 1e-6 --json
+runs 0 sigma --certain --json --epochs 2 --batches 8 --eps 1 --delta 1e-4 --strategy sqrt:2
 runs 0 account bnb:2,16,2 --delta 1e-6 --json
 one=$(value upper)
 runs 0 account 'bnb:2,16,2*2+gaussian:20' --delta 1e-6 --json
