@@ -1325,10 +1325,11 @@ typedef struct mcamp_session {
  * examples move others.)  So does a clipping that has no room for all examples: a round that
  * is refused for it tells that somebody more was there.
  *   The noise must not have been drawn from; it and the batches get keys of this run.  A
- * second session on a stream, or on its batches, ends the first; the C of the stream must not have changed
- * since its init.  LATTICE: parts without a grid get the library's, about 2^-20 of the
- * noise: a power of two that neither noise nor sums can outgrow (MCAMP_E_MISMATCH
- * "grid" if there is none).  Takes n doubles from ctx, for a moment, and m/4 bytes.  */
+ * second session on a stream, or on its batches, ends the first; the C of the stream must
+ * not have changed since its init. LATTICE: parts without a grid get the library's, about
+ * 2^-20 of the noise: a power of two that neither noise nor sums can outgrow
+ * (MCAMP_E_MISMATCH "grid" if there is none). Takes n doubles from ctx, for a moment, and
+ * m/4 bytes.  */
 MCAMP_API mcamp_status mcamp_session_init(mcamp_ctx *ctx, const mcamp_session_desc *desc,
                                           mcamp_session *session);
 /* What the run keeps: the guarantee, with its arithmetic, grid, number and whether there
