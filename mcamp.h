@@ -744,8 +744,10 @@ typedef enum mcamp_method {
                                 * proven range: estimates only; remove only   */
     MCAMP_METHOD_EXACT   = 5,  /* in results: without samples, by a closed form
                                 * or section exact                            */
-    MCAMP_METHOD_ORDERS  = 6   /* patterns: tilted laws of several orders in one;
+    MCAMP_METHOD_ORDERS  = 6,  /* patterns: tilted laws of several orders in one;
                                 * no proven range: estimates only; remove only */
+    MCAMP_METHOD_SHIFTS  = 7   /* a mixture of shifted laws: estimates where few
+                                * modes decide; remove only                   */
 } mcamp_method;
 
 /* What a set of samples leaves behind.  Tallies merge by adding integers, so
@@ -8775,6 +8777,7 @@ MCAMP__PRIV double mcamp__add_log_bound(const mcamp__model *m, double eps)
 
 struct mcamp__scratch;
 struct mcamp__limited;
+struct mcamp__mixture;
 
 typedef struct mcamp__sampler {
     mcamp__model m;
@@ -8800,6 +8803,8 @@ typedef struct mcamp__sampler {
     mcamp__pattern pattern;     /* n = 0: none, and the rest is used; else of the model
                                  * sigma and max_diag alone                   */
     double split;               /* of delta, that values leave out            */
+    struct mcamp__mixture *mix;         /* SHIFTS, of its own tile: section est    */
+    size_t mix_work;                    /* the doubles of scratch that it needs    */
 } mcamp__sampler;
 
 /* Per-worker memory: tiles of b rows of MCAMP__S samples, and a row of samples
@@ -8838,7 +8843,7 @@ MCAMP__PRIV mcamp_status mcamp__scratch_init(mcamp_ctx *ctx, const mcamp__sample
     tile /= 3;
     w->index_count = MCAMP__S * mcamp__zmax(p->k, 1);
     w->index = (uint32_t *)mcamp__new(ctx, w->index_count, sizeof *w->index);
-    w->work_count = p->tuple.b ? mcamp__tuple_work(&p->tuple) : 0;
+    w->work_count = p->tuple.b ? mcamp__tuple_work(&p->tuple) : p->mix_work;
     w->work = mcamp__new_doubles(ctx, w->work_count);
     if (!w->index || !w->work) st = mcamp__fail(ctx, MCAMP_E_MEMORY, "ctx", 0);
     if (st >= 0) st = mcamp__buf_new(ctx, 3 * tile, &w->tiles);
@@ -9398,7 +9403,7 @@ MCAMP__PRIV mcamp_status mcamp__sampler_build(mcamp_ctx *ctx, const mcamp__facto
                                               size_t k, double stickiness,
                                               double log_scale, mcamp__sampler *p)
 {
-    int order = dir == MCAMP_REMOVE && method != MCAMP_METHOD_MODE;
+    int order = dir == MCAMP_REMOVE && method < MCAMP_METHOD_MODE;
     mcamp_status st;
     memset(p, 0, sizeof *p);
     p->dir = dir; p->method = method; p->eps = eps;
@@ -9618,6 +9623,9 @@ MCAMP_API mcamp_status mcamp_sampler_run(mcamp_ctx *ctx, const mcamp_sampler *sa
 
 /* ---- one question ---- */
 
+#define MCAMP__WINDOWS 8
+#define MCAMP__SHIFTS  (3 * MCAMP__WINDOWS + 1)
+
 /* How one direction's value is drawn.  log_scale: of estimates' tallies; +infinity:
  * a proof's.                                                                      */
 typedef struct mcamp__choice {
@@ -9625,6 +9633,7 @@ typedef struct mcamp__choice {
     size_t k;
     double log_scale;
     double sticky;              /* of the tilted laws; 0: none; patterns: the split */
+    double share[MCAMP__SHIFTS];    /* SHIFTS: of the components; all 0: alike      */
     double rel_var, mean;       /* as a pilot saw them; mean 0: unknown             */
 } mcamp__choice;
 
@@ -9635,10 +9644,13 @@ typedef struct mcamp__choice {
 typedef struct mcamp__question {
     const mcamp__factor *f;
     double sigma, eps, floor, low, high;
+    double other;                   /* the other direction's value, or 0            */
+    uint64_t other_samples;         /* and what it took                             */
     mcamp_direction dir;
     int fine;
     uint64_t seed;
     const mcamp__sampler *ready;    /* built already: the law of smallest range; or NULL */
+    const mcamp__choice *hint;      /* two laws for the value, found already; or NULL    */
 } mcamp__question;
 
 MCAMP__PRIV mcamp__question mcamp__ask(const mcamp__factor *f, double sigma, double eps,
@@ -9646,10 +9658,12 @@ MCAMP__PRIV mcamp__question mcamp__ask(const mcamp__factor *f, double sigma, dou
 {
     mcamp__question q;
     q.f = f; q.sigma = sigma; q.eps = eps; q.dir = dir; q.seed = seed;
-    q.floor = q.low = 0;
+    q.floor = q.low = q.other = 0;
+    q.other_samples = 0;
     q.high = 1;
     q.fine = 0;
     q.ready = NULL;
+    q.hint = NULL;
     return q;
 }
 
@@ -19833,6 +19847,307 @@ MCAMP__PRIV mcamp_status mcamp__modes_gradient(mcamp_ctx *ctx, const mcamp_mech 
  *  marks an answer as untrusted; it proves nothing.
  * ======================================================================== */
 
+/* ---- a mixture of shifted laws ---- *
+ * SHIFTS: laws N(s_c <mean of the modes c .. c+h-1>, .), c drawn from base: a component for each window h and each of three s, and as the last one P itself.  */
+typedef struct mcamp__mixture {
+    size_t windows, count;              /* count: components, 3 windows + 1       */
+    size_t width[MCAMP__WINDOWS];
+    double share[MCAMP__SHIFTS];        /* of a component; 0: left out            */
+    double *rows;                       /* 3 rows of b for each component but P:  */
+    size_t rows_count;
+    double *s, *off, *upto;             /* s_c/h; log base_c - s_c^2 a/2; sums of base */
+    double *sums;                       /* dense a: sums of its first c rows, c <= b */
+    size_t sums_count;
+} mcamp__mixture;
+
+/* The entry in which u falls; upto: running sums. */
+MCAMP__PRIV size_t mcamp__pick(const double *upto, size_t n, double u)
+{
+    size_t lo = 0;
+    u *= upto[n - 1];
+    while (n > 1) {
+        size_t half = n / 2;
+        if (upto[lo + half - 1] <= u) lo += half;
+        n -= half;
+    }
+    return lo;
+}
+
+/* SHIFTS.  With g-bar_c the mean of g over window c and a_c its variance, component q has
+ * the density  R_q(X) = sum_c base_c exp(s_c g-bar_c - s_c^2 a_c / 2)  with respect to Q
+ * (that of a normal law moved by s_c g-bar_c), so of X from the mixture of density
+ * S = sum_q share_q R_q the value F(X)/S(X) has the mean E_Q F: unbiased, whatever the
+ * windows, s, base and shares are.  Its square has the mean E_Q[F^2/S], at most 1/share_q
+ * times what law q alone would have, for every q: no component can spoil what another
+ * one does well.  The last component is P, R = rho, so a value is at most 1/share.     */
+
+/* Adds the shift of component q at window c to row[b]. */
+MCAMP__PRIV void mcamp__mix_shift(const mcamp__sampler *p, size_t q, size_t c, double *row)
+{
+    const mcamp__mixture *m = p->mix;
+    size_t b = p->m.b, h = q + 1 < m->count ? m->width[q / 3] : 1, end = c + h;
+    double s = q + 1 < m->count ? m->s[q * b + c] : 1;
+    if (p->m.diagonal) {
+        for (size_t i = 0; i < b; i++) row[i] = 0;
+        for (size_t i = c; i < end; i++) row[i % b] = s * p->m.a[i % b];
+    } else if (h == 1) {
+        for (size_t i = 0; i < b; i++) row[i] = s * p->m.a[c * b + i];
+    } else {
+        const double *from = m->sums + c * b, *to = m->sums + (end <= b ? end : b) * b;
+        const double *more = m->sums + (end <= b ? 0 : end - b) * b;
+        for (size_t i = 0; i < b; i++) row[i] = s * (to[i] - from[i] + more[i]);
+    }
+}
+
+/* Draws component and window of every sample of the tile and adds their shifts. */
+MCAMP__PRIV void mcamp__tile_move(mcamp_vecset vs, const mcamp__sampler *p, mcamp_rng *r,
+                                  mcamp__scratch *w)
+{
+    const mcamp__mixture *m = p->mix;
+    double upto[MCAMP__SHIFTS], sum = 0;
+    size_t b = p->m.b;
+    for (size_t q = 0; q < m->count; q++) upto[q] = sum += m->share[q];
+    for (size_t s = 0; s < MCAMP__S; s++) {
+        size_t q = mcamp__pick(upto, m->count, mcamp_rng_uniform(r)), c;
+        double u = mcamp_rng_uniform(r);
+        if (q + 1 < m->count) c = mcamp__pick(m->upto + q * b, b, u);
+        else c = mcamp__zmin((size_t)(u * (double)b), b - 1);
+        mcamp__mix_shift(p, q, c, w->shift.p + s * b);
+    }
+    mcamp__vec_add_shifts(vs, w->x, b, w->shift.p);
+}
+
+/* z_c := the sum of the h rows of x from c on, cyclically. */
+MCAMP__PRIV void mcamp__tile_window(const double *x, size_t b, size_t h, double *sum, double *z)
+{
+    const size_t S = MCAMP__S;
+    for (size_t s = 0; s < S; s++) sum[s] = 0;
+    for (size_t i = 0; i < h; i++)
+        for (size_t s = 0; s < S; s++) sum[s] += x[i * S + s];
+    for (size_t c = 0; c < b; c++) {
+        const double *in = x + (c + h < b ? c + h : c + h - b) * S, *out = x + c * S;
+        for (size_t s = 0; s < S; s++) {
+            z[c * S + s] = sum[s];
+            sum[s] += in[s] - out[s];
+        }
+    }
+}
+
+/* log R_q to w->work, row q; Y is in w->r. */
+MCAMP__PRIV void mcamp__tile_ratios(mcamp_vecset vs, const mcamp__sampler *p, mcamp__scratch *w)
+{
+    const mcamp__mixture *m = p->mix;
+    const size_t b = p->m.b, S = MCAMP__S;
+    size_t ready = m->windows;
+    for (size_t q = 0; q + 1 < m->count; q++) {
+        const double *k = m->s + q * b;
+        if (!(m->share[q] > 0)) continue;
+        if (ready != q / 3)
+            mcamp__tile_window(w->x, b, m->width[ready = q / 3], w->u, w->z);
+        for (size_t c = 0; c < b; c++)
+            for (size_t s = 0; s < S; s++) w->slope[c * S + s] = k[c] * w->z[c * S + s];
+        mcamp__vec_lse(vs, w->slope, b, m->off + q * b, NULL, NULL, w->work + q * S, NULL);
+    }
+    memcpy(w->work + (m->count - 1) * S, w->r, S * sizeof(double));
+}
+
+/* (rho - e^eps)_+ over the mixture's density. */
+MCAMP__PRIV void mcamp__tile_shifts(mcamp_vecset vs, const mcamp__sampler *p, mcamp_rng *r,
+                                    mcamp__scratch *w)
+{
+    const mcamp__mixture *m = p->mix;
+    mcamp__tile_move(vs, p, r, w);
+    mcamp__vec_lse(vs, w->x, p->m.b, p->off_loss, NULL, NULL, w->r, NULL);
+    mcamp__tile_ratios(vs, p, w);
+    for (size_t s = 0; s < MCAMP__S; s++) {
+        double y = w->r[s], top = -mcamp__inf(), sum = 0;
+        for (size_t q = 0; q < m->count; q++)
+            if (m->share[q] > 0) top = mcamp__dmax(top, w->work[q * MCAMP__S + s]);
+        for (size_t q = 0; q < m->count; q++)
+            if (m->share[q] > 0) sum += m->share[q] * exp(w->work[q * MCAMP__S + s] - top);
+        w->t[s] = y <= p->eps ? -mcamp__inf() : y + mcamp__log1mexp(p->eps - y);
+        w->v[s] = w->t[s] - top - log(sum);
+    }
+}
+
+/* SHIFTS: log F, log F/S and log R_q of a tile's samples, for a pilot. */
+MCAMP__PRIV double *mcamp__mix_record(const mcamp__sampler *p, const mcamp__scratch *w,
+                                      double *to)
+{
+    for (size_t s = 0; s < MCAMP__S; s++) {
+        *to++ = w->t[s];
+        *to++ = w->v[s];
+        for (size_t q = 0; q < p->mix->count; q++) *to++ = w->work[q * MCAMP__S + s];
+    }
+    return to;
+}
+
+/* ---- the mixture of shifts: where to ------------------------------------------ *
+ * All of it is a choice: any window, s, base and share gives unbiased values.         */
+
+/* s with which the mean of rho, g-bar_c held at its shifted mean s a_c, is e^eps:
+ *     (1/b) sum_i exp(s k_i - k_i^2 / (2 a_c)) = e^eps,   k_i = cov(g_i, g-bar_c),
+ * the likeliest place where rho meets e^eps, as the large deviations of one direction
+ * have it.  The left side is convex and increasing in s: Newton's method from the right. */
+MCAMP__PRIV double mcamp__mix_root(const double *k, size_t b, double var, double eps)
+{
+    double top = 0, s, want = eps + log((double)b);
+    for (size_t i = 0; i < b; i++) top = mcamp__dmax(top, k[i]);
+    if (!(top > 0) || !(var > 0)) return 0;
+    s = (want + 0.5 * top * top / var) / top;
+    for (int n = 0; n < 30; n++) {
+        double most = s * top, sum = 0, slope = 0, step;
+        for (size_t i = 0; i < b; i++) {
+            double e = exp(s * k[i] - 0.5 * k[i] * k[i] / var - most);
+            sum += e;
+            slope += e * k[i];
+        }
+        step = slope > 0 ? (most + log(sum) - want) * sum / slope : 0;
+        if (!(step > 1e-3 * s)) break;
+        s = mcamp__dmax(s - step, 0);
+    }
+    return s;
+}
+
+/* a_c of every window of width h, to var. */
+MCAMP__PRIV void mcamp__mix_variances(const mcamp__sampler *p, size_t h, double *var)
+{
+    size_t b = p->m.b;
+    for (size_t c = 0; c < b; c++) {
+        double sum = 0, hh = (double)h;
+        for (size_t j = c; j < c + h; j++) {
+            size_t i = j % b, end = c + h;
+            if (p->m.diagonal)  sum += p->m.a[i];
+            else if (h == 1)    sum += p->m.a[i * b + i];
+            else sum += p->mix->sums[(end <= b ? end : b) * b + i] - p->mix->sums[c * b + i] +
+                        (end <= b ? 0 : p->mix->sums[(end - b) * b + i]);
+        }
+        var[c] = mcamp__dmax(sum / (hh * hh), 0);
+    }
+}
+
+/* One component: s to level/a_c + step/sqrt(a_c), base by the odds of going that far, a
+ * tenth of it uniform.                                                                */
+MCAMP__PRIV void mcamp__mix_component(mcamp__mixture *m, size_t q, size_t b, const double *level,
+                                      const double *var, double step)
+{
+    double *s = m->s + q * b, *off = m->off + q * b, *upto = m->upto + q * b;
+    double least = mcamp__inf(), sum = 0, h = (double)m->width[q / 3];
+    for (size_t c = 0; c < b; c++) {
+        double r = sqrt(var[c]);
+        s[c] = r > 0 ? mcamp__dmax(level[c] / var[c] + step / r, 0) : 0;
+        off[c] = -0.5 * s[c] * s[c] * var[c];
+        if (r > 0) least = mcamp__dmin(least, -off[c]);
+    }
+    if (!mcamp__finite(least)) least = 0;
+    for (size_t c = 0; c < b; c++) sum += var[c] > 0 ? exp(off[c] + least) : 0;
+    for (size_t c = 0; c < b; c++) {
+        double base = (sum > 0 ? 0.1 : 1) / (double)b;
+        if (sum > 0 && var[c] > 0) base += 0.9 * exp(off[c] + least) / sum;
+        off[c] += log(base);
+        upto[c] = base + (c ? upto[c - 1] : 0);
+        s[c] /= h;
+    }
+}
+
+/* All components of one window.  The level s a_c is found at eight places, and taken from
+ * the one before everywhere else.  level, var: b each; row: b.                         */
+MCAMP__PRIV void mcamp__mix_window(mcamp__sampler *p, size_t w, double *level, double *var,
+                                   double *row)
+{
+    static const double step[3] = { -1.2, -0.4, 0.4 };
+    mcamp__mixture *m = p->mix;
+    size_t b = p->m.b, h = m->width[w], each = (b + 7) / 8;
+    mcamp__mix_variances(p, h, var);
+    for (size_t c = 0; c < b; c++) m->s[3 * w * b + c] = 1 / (double)h;
+    for (size_t c = 0; c < b; c++) {
+        if (c % each) { level[c] = level[c - 1]; continue; }
+        mcamp__mix_shift(p, 3 * w, c, row);
+        level[c] = mcamp__mix_root(row, b, var[c], p->eps) * var[c];
+    }
+    for (size_t i = 0; i < 3; i++) mcamp__mix_component(m, 3 * w + i, b, level, var, step[i]);
+}
+
+/* Windows of 1, 3, 9, .. modes while they overlap, and of all. */
+MCAMP__PRIV void mcamp__mix_widths(const mcamp__sampler *p, mcamp__mixture *m)
+{
+    size_t b = p->m.b, reach = 1;
+    for (size_t j = 1; !p->m.diagonal && j < b; j++) reach += p->m.a[j] > p->m.idle;
+    reach = mcamp__zmin(mcamp__zmax(reach * 3 / 4, 1), b - 1);
+    m->windows = 0;
+    for (size_t h = 1; h <= reach && m->windows + 1 < MCAMP__WINDOWS; h *= 3)
+        m->width[m->windows++] = h;
+    m->width[m->windows++] = b;
+    m->count = 3 * m->windows + 1;
+}
+
+MCAMP__PRIV mcamp_status mcamp__mix_alloc(mcamp_ctx *ctx, mcamp__mixture *m, size_t b, int dense)
+{
+    if (!mcamp__mul_size(b, 3 * m->count, &m->rows_count) ||
+        !mcamp__mul_size(b + 1, dense ? b : 0, &m->sums_count))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
+    m->rows = mcamp__new_doubles(ctx, m->rows_count);
+    m->sums = mcamp__new_doubles(ctx, m->sums_count);
+    if (!m->rows || !m->sums) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
+    m->s = m->rows;
+    m->off = m->s + (m->count - 1) * b;
+    m->upto = m->off + (m->count - 1) * b;
+    return MCAMP_OK;
+}
+
+/* Shares, and the range 1/share of P that follows. */
+MCAMP__PRIV void mcamp__mix_share(mcamp__sampler *p, const double *share)
+{
+    for (size_t q = 0; q < p->mix->count; q++) p->mix->share[q] = share[q];
+    p->log_range = 1e-9 - log(share[p->mix->count - 1]);
+}
+
+MCAMP__PRIV mcamp_status mcamp__mix_build(mcamp_ctx *ctx, mcamp__sampler *p)
+{
+    mcamp__mixture *m = p->mix;
+    double *own, share[MCAMP__SHIFTS];
+    size_t b = p->m.b;
+    mcamp_status st;
+    mcamp__mix_widths(p, m);
+    if ((st = mcamp__mix_alloc(ctx, m, b, !p->m.diagonal)) < 0) return st;
+    own = mcamp__new_doubles(ctx, 3 * b);
+    if (!own) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
+    for (size_t i = 0; i < m->sums_count; i++)
+        m->sums[i] = i < b ? 0 : m->sums[i - b] + p->m.a[i - b];
+    for (size_t w = 0; w < m->windows; w++)
+        mcamp__mix_window(p, w, own, own + b, own + 2 * b);
+    mcamp__delete_doubles(ctx, own, 3 * b);
+    for (size_t q = 0; q < m->count; q++) share[q] = 1 / (double)m->count;
+    mcamp__mix_share(p, share);
+    p->mix_work = m->count * MCAMP__S;
+    p->tile = mcamp__tile_shifts;
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV void mcamp__choice_close(mcamp_ctx *ctx, mcamp__sampler *p)
+{
+    if (p->mix) {
+        mcamp__delete_doubles(ctx, p->mix->rows, p->mix->rows_count);
+        mcamp__delete_doubles(ctx, p->mix->sums, p->mix->sums_count);
+        mcamp__delete(ctx, p->mix, 1, sizeof *p->mix);
+    }
+    mcamp__sampler_free(ctx, p);
+}
+
+/* The sampler of a choice: one of section law, or the mixture. */
+MCAMP__PRIV mcamp_status mcamp__choice_open(mcamp_ctx *ctx, const mcamp__question *q,
+                                         const mcamp__choice *c, mcamp__sampler *p)
+{
+    mcamp_status st = mcamp__question_sampler(ctx, q, c, p);
+    if (st < 0 || c->method != MCAMP_METHOD_SHIFTS) return st;
+    p->mix = (mcamp__mixture *)mcamp__new(ctx, 1, sizeof *p->mix);
+    st = p->mix ? mcamp__mix_build(ctx, p) : mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", 0);
+    if (st < 0) { mcamp__choice_close(ctx, p); return st; }
+    if (c->share[p->mix->count - 1] > 0) mcamp__mix_share(p, c->share);
+    p->log_scale = mcamp__dmin(p->log_range, c->log_scale);
+    return st;
+}
+
 /* ---- estimates -------------------------------------------------------------- */
 
 /* A budget with its defaults filled in. */
@@ -19851,7 +20166,8 @@ MCAMP__PRIV mcamp_status mcamp__budget_resolve(mcamp_ctx *ctx, const mcamp_budge
         return mcamp__fail(ctx, MCAMP_E_SIZE, "max_samples", (double)out->max_samples);
     if ((int)out->direction < 0 || out->direction > MCAMP_ADD)
         return mcamp__fail(ctx, MCAMP_E_ARG, "direction", (double)out->direction);
-    if ((int)out->method < 0 || out->method > MCAMP_METHOD_MODE)
+    if ((int)out->method < 0 || out->method > MCAMP_METHOD_SHIFTS ||
+        out->method == MCAMP_METHOD_EXACT)
         return mcamp__fail(ctx, MCAMP_E_ARG, "method", (double)out->method);
     if (out->order > MCAMP__ORDER_MAX)
         return mcamp__fail(ctx, MCAMP_E_ARG, "order", (double)out->order);
@@ -19879,7 +20195,7 @@ MCAMP__PRIV mcamp_status mcamp__question_open(mcamp_ctx *ctx, const mcamp__quest
     if (r && r->method == c->method && r->k == c->k && !(c->sticky > 0) &&
         mcamp__eq(r->log_scale, mcamp__dmin(r->log_range, c->log_scale))) return MCAMP_OK;
     *p = own;
-    return mcamp__question_sampler(ctx, q, c, own);
+    return mcamp__choice_open(ctx, q, c, own);
 }
 
 /* The law of smallest range, with its order and range found.  keep: receives the
@@ -19921,20 +20237,20 @@ MCAMP__PRIV mcamp_status mcamp__question_run(mcamp_ctx *ctx, const mcamp__questi
         st = mcamp__run_blocks(ctx, p, &w, q->seed, purpose, 0, blocks, t);
         mcamp__workers_free(ctx, &w);
     }
-    mcamp__sampler_free(ctx, &own);
+    mcamp__choice_close(ctx, &own);
     return st;
 }
 
-/* The candidates for estimates: around the order of smallest range k0 variance
- * is smallest somewhat above it; one dominating mode is better served by MODE.    */
+/* The candidates for estimates beside the mixture: around the order of smallest range k0
+ * variance is smallest somewhat above it; one dominating mode is better served by MODE.  */
 MCAMP__PRIV size_t mcamp__candidates(const mcamp__question *q, size_t k0,
                                      double log_scale, mcamp__choice *c)
 {
-    static const int quarters[5] = { 4, 5, 6, 8, 10 };
+    static const int quarters[3] = { 4, 6, 9 };
     static const size_t pattern[5] = { 3, 6, 10, 15, 22 };
     size_t n = 0, last = 0;
     int diagonal = q->f->diagonal;
-    for (size_t i = 0; i < 8; i++) c[i].log_scale = log_scale;
+    for (size_t i = 0; i < 6; i++) c[i].log_scale = log_scale;
     if (q->dir == MCAMP_ADD) {
         c[n].k = 0; c[n++].method = mcamp__default_method(q->f, q->dir);
         return n;
@@ -19944,7 +20260,7 @@ MCAMP__PRIV size_t mcamp__candidates(const mcamp__question *q, size_t k0,
         c[n].method = MCAMP_METHOD_ORDERS;
     }
     if (n) return n;
-    for (size_t i = 0; i < (diagonal ? 1u : 5u); i++) {
+    for (size_t i = 0; i < (diagonal ? 1u : 3u); i++) {
         size_t k = (k0 * (size_t)quarters[i] + 2) / 4;
         if (k == last || k > MCAMP__ORDER_MAX) continue;
         c[n].k = last = k;
@@ -19954,16 +20270,17 @@ MCAMP__PRIV size_t mcamp__candidates(const mcamp__question *q, size_t k0,
     return n;
 }
 
-/* Seconds per sample, relatively; fixed numbers, so that nothing depends on the
- * machine.                                                                        */
-MCAMP__PRIV double mcamp__method_cost(const mcamp__choice *c)
+/* Seconds per sample, relatively, as measured at b = 100 to 1000; fixed numbers, so that
+ * nothing depends on the machine.                                                     */
+MCAMP__PRIV double mcamp__choice_cost(const mcamp__choice *c)
 {
-    switch (c->method) {
-    case MCAMP_METHOD_ORDERS:  return (double)c->k + 1;
-    case MCAMP_METHOD_COMMON:  return 2;
-    case MCAMP_METHOD_MODE:    return 4;
-    default:                   return 1;
-    }
+    double cost = 4;
+    if (c->method == MCAMP_METHOD_MODE) return 17;
+    if (c->method == MCAMP_METHOD_ORDERS) return (double)c->k + 1;
+    if (c->method != MCAMP_METHOD_SHIFTS)
+        return (c->method == MCAMP_METHOD_COMMON ? 13 : 4) + 0.5 * (double)c->k;
+    for (size_t q = 0; q < MCAMP__SHIFTS; q++) cost += c->share[q] > 0 ? 2 : 0;
+    return cost;
 }
 
 /* Mean square over squared mean, less 1; infinite if nothing was seen. */
@@ -20018,16 +20335,182 @@ MCAMP__PRIV int mcamp__pilot_enough(const mcamp__question *q, const mcamp__choic
            mcamp__blocks_for(c->rel_var, rel_error, UINT64_MAX) <= 24;
 }
 
-/* Runs each candidate on the pilot stream and picks the smallest variance times
- * cost.  A law that misses the decisive samples looks precise and too low: one
- * whose pilot mean is beyond three errors below another's is passed over.  spent grows
- * by the samples.                                                                  */
+/* ---- shares of the mixture of shifts ---- *
+ * The second moment of a value under shares share', sum F^2 / (S' S) over samples from S,
+ * is convex in share'; the update  share'_q *= (E[F^2 R_q / (S'^2 S)] / E[F^2 / (S' S)])^(1/2)
+ * lowers it and keeps the sum near 1.  A pilot's rows hold log F, log F/S and the log R_q. */
+
+/* Rows of F = 0 are dropped; the others become exp(log F + log F/S - top - *scale) with top
+ * the largest log R_q, v, and exp(log R_q - top).  Returns how many are left; *mean: of v. */
+MCAMP__PRIV size_t mcamp__mix_rows(double *rec, size_t n, size_t count, const double *share,
+                                   double *scale, double *mean)
+{
+    size_t kept = 0, ld = count + 2;
+    double big = -mcamp__inf();
+    *mean = 0;
+    for (size_t i = 0; i < n; i++) {
+        double *row = rec + i * ld, *to = rec + kept * ld, top = -mcamp__inf();
+        if (!(row[1] >= -DBL_MAX)) continue;
+        for (size_t q = 0; q < count; q++)
+            if (share[q] > 0) top = mcamp__dmax(top, row[2 + q]);
+        to[0] = row[0] + row[1] - top;
+        to[1] = row[1];
+        big = mcamp__dmax(big, to[0]);
+        for (size_t q = 0; q < count; q++)
+            to[2 + q] = share[q] > 0 ? exp(row[2 + q] - top) : 0;
+        *mean += exp(to[1]) / (double)n;
+        kept++;
+    }
+    for (size_t i = 0; i < kept; i++) rec[i * ld] = exp(rec[i * ld] - big);
+    *scale = big;
+    return kept;
+}
+
+/* One update; returns the second moment before it, times n. */
+MCAMP__PRIV double mcamp__mix_step(const double *rec, size_t n, size_t count, double *share)
+{
+    double gain[MCAMP__SHIFTS] = { 0 }, total = 0, sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double *row = rec + i * (count + 2), *e = row + 2;
+        double mix = 0, v;
+        for (size_t q = 0; q < count; q++) mix += share[q] * e[q];
+        v = row[0] / mix;
+        total += v;
+        for (size_t q = 0; q < count; q++) gain[q] += v / mix * e[q];
+    }
+    if (!(total > 0)) return 0;
+    for (size_t q = 0; q < count; q++) sum += share[q] *= sqrt(gain[q] / total);
+    for (size_t q = 0; q < count; q++) share[q] /= sum;
+    return total;
+}
+
+/* Shares with those below `least` left out (at first only where their window's others are,
+ * too), and a part of the whole kept for all of the others alike.                       */
+MCAMP__PRIV void mcamp__mix_drop(const double *best, const double *old, size_t count, int first,
+                                 double least, double *share)
+{
+    const double rest = first ? 0.3 : 0.1;
+    double kept = 0, sum = 0;
+    for (size_t q = 0; q < count; q++) {
+        int keep = best[q] >= least || q + 1 == count;
+        for (size_t i = q / 3 * 3; first && q + 1 < count && i < q / 3 * 3 + 3; i++)
+            keep |= best[i] >= least;
+        share[q] = keep && old[q] > 0 ? mcamp__dmax(best[q], 1e-6) : 0;
+        kept += share[q] > 0;
+        sum += share[q];
+    }
+    for (size_t q = 0; q < count; q++)
+        if (share[q] > 0) share[q] = (1 - rest) * share[q] / sum + rest / kept;
+}
+
+/* The best shares by a pilot's n rows, those of the components left out that make the price
+ * (variance times cost of a sample) lowest.  c: share, and rel_var and mean as they follow. */
+MCAMP__PRIV void mcamp__mix_tune(double *rec, size_t n, size_t count, int first,
+                                 mcamp__choice *c)
+{
+    static const double least[4] = { 0, 0.01, 0.03, 0.1 };
+    double scale, best[MCAMP__SHIFTS], old[MCAMP__SHIFTS], low = mcamp__inf();
+    size_t hits = mcamp__mix_rows(rec, n, count, c->share, &scale, &c->mean);
+    mcamp__choice now = *c;
+    c->rel_var = mcamp__inf();
+    if (!hits) return;
+    memcpy(old, c->share, sizeof old);
+    memcpy(best, c->share, sizeof best);
+    for (int i = 0; i < 40; i++) mcamp__mix_step(rec, hits, count, best);
+    for (int i = 0; i < (first ? 2 : 4); i++) {
+        double share[MCAMP__SHIFTS], second, price;
+        mcamp__mix_drop(best, old, count, first, least[i], now.share);
+        memcpy(share, now.share, sizeof share);
+        second = mcamp__mix_step(rec, hits, count, share) * exp(scale) / (double)n;
+        now.rel_var = mcamp__dmax(second / (c->mean * c->mean) - 1, 0.01);
+        price = now.rel_var * mcamp__choice_cost(&now);
+        if (!(price < low)) continue;
+        low = price;
+        c->rel_var = now.rel_var;
+        memcpy(c->share, now.share, sizeof c->share);
+    }
+}
+
+/* Blocks of the mixture p with what they tell about its shares. */
+MCAMP__PRIV mcamp_status mcamp__mix_run(mcamp_ctx *ctx, const mcamp__question *q,
+                                        const mcamp__sampler *p, int round, uint64_t blocks,
+                                        double *rec)
+{
+    mcamp__scratch w;
+    mcamp_status st = mcamp__scratch_init(ctx, p, &w);
+    if (st < 0) return st;
+    for (uint64_t n = 0; n < blocks; n++) {
+        mcamp__rng8 normals;
+        mcamp_rng r;
+        uint32_t purpose = MCAMP__PURPOSE(MCAMP__STREAM_PILOT, 16 + round, q->dir);
+        mcamp__rng8_stream(&normals, q->seed, purpose, n);
+        mcamp_rng_stream(&r, q->seed, purpose, n);
+        for (size_t i = 0; i < MCAMP_BLOCK / MCAMP__S; i++) {
+            mcamp__tile(ctx->vec, p, &normals, &r, &w);
+            rec = mcamp__mix_record(p, &w, rec);
+        }
+    }
+    mcamp__scratch_free(ctx, &w);
+    return st;
+}
+
+/* Tunes the shares in two rounds, the first one over all components. */
+MCAMP__PRIV mcamp_status mcamp__mix_pilot(mcamp_ctx *ctx, const mcamp__question *q,
+                                          mcamp__choice *c, double *err, uint64_t *spent)
+{
+    static const uint64_t blocks[2] = { 2, 6 };
+    mcamp_status st = MCAMP_OK;
+    for (int round = 0; st >= 0 && round < 2; round++) {
+        mcamp__sampler p;
+        double *rec;
+        size_t n = (size_t)blocks[round] * MCAMP_BLOCK, count;
+        if ((st = mcamp__choice_open(ctx, q, c, &p)) < 0) return st;
+        count = n * (p.mix->count + 2);
+        memcpy(c->share, p.mix->share, sizeof c->share);
+        rec = mcamp__new_doubles(ctx, count);
+        st = rec ? mcamp__mix_run(ctx, q, &p, round, blocks[round], rec)
+                 : mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)n);
+        if (st >= 0) mcamp__mix_tune(rec, n, p.mix->count, !round, c);
+        *err = c->mean * sqrt(c->rel_var / (double)n);
+        *spent += n;
+        mcamp__delete_doubles(ctx, rec, count);
+        mcamp__choice_close(ctx, &p);
+    }
+    if (!mcamp__finite(c->rel_var)) c->mean = *err = 0;
+    return st;
+}
+
+/* best[0], best[1]: the smallest variance times cost among c[0..n-1], and the smallest one
+ * of another kind (method 0: none).  A law that misses the decisive samples looks precise
+ * and too low: one whose mean is beyond three errors below another's is passed over.   */
+MCAMP__PRIV void mcamp__pilot_pick(const mcamp__choice *c, const double *err, size_t n,
+                                   mcamp__choice *best)
+{
+    double top = 0, least[2];
+    least[0] = least[1] = mcamp__inf();
+    for (size_t i = 0; i < n; i++) top = mcamp__dmax(top, c[i].mean - 3 * err[i]);
+    best[0] = c[n - 1];
+    best[0].rel_var = mcamp__inf();
+    memset(&best[1], 0, sizeof best[1]);
+    for (int second = 0; second < 2; second++) {
+        for (size_t i = 0; i < n; i++) {
+            double cost = c[i].rel_var * mcamp__choice_cost(&c[i]);
+            if (c[i].mean + 3 * err[i] < top || !(cost < least[second]) ||
+                (second && c[i].method == best[0].method)) continue;
+            least[second] = cost;
+            best[second] = c[i];
+        }
+    }
+}
+
+/* The law for an estimate, best[0], and one to turn to if that law disappoints, best[1]
+ * (method 0: none): by the pilots' variances.  spent grows by the samples.             */
 MCAMP__PRIV mcamp_status mcamp__pilot(mcamp_ctx *ctx, const mcamp__question *q,
                                       size_t k0, double log_range, double rel_error,
                                       mcamp__choice *best, uint64_t *spent)
 {
-    mcamp__choice c[8];
-    double err[8], top = 0;
+    mcamp__choice c[6];
+    double err[6];
     size_t n;
     mcamp_tally *t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *t);
     mcamp_status st;
@@ -20036,21 +20519,19 @@ MCAMP__PRIV mcamp_status mcamp__pilot(mcamp_ctx *ctx, const mcamp__question *q,
     n = mcamp__candidates(q, k0, mcamp__estimate_scale(q, log_range), c);
     st = mcamp__pilot_run(ctx, q, &c[0], 0, 1, &err[0], t);
     *spent += MCAMP_BLOCK;
-    if (st >= 0 && mcamp__pilot_enough(q, &c[0], log_range, rel_error)) n = 1;
+    if (st >= 0 && (q->dir == MCAMP_ADD ||
+                    mcamp__pilot_enough(q, &c[0], log_range, rel_error))) n = 1;
     for (size_t i = 0; st >= 0 && n > 1 && i < n; i++) {
         st = mcamp__pilot_run(ctx, q, &c[i], i, 2, &err[i], t);
         *spent += 2 * MCAMP_BLOCK;
-        top = mcamp__dmax(top, c[i].mean - 3 * err[i]);
+    }
+    if (st >= 0 && n > 1 && !q->f->patterns) {
+        c[n].method = MCAMP_METHOD_SHIFTS;
+        st = mcamp__mix_pilot(ctx, q, &c[n], &err[n], spent);
+        n++;
     }
     mcamp__delete(ctx, t, 1, sizeof *t);
-    *best = c[n - 1];
-    if (n > 1) best->rel_var = mcamp__inf();
-    for (size_t i = 0; st >= 0 && n > 1 && i < n; i++) {
-        double cost = c[i].rel_var * mcamp__method_cost(&c[i]);
-        double now = best->rel_var * mcamp__method_cost(best);
-        if (c[i].mean + 3 * err[i] < top) continue;
-        if (cost < now) *best = c[i];
-    }
+    if (st >= 0) mcamp__pilot_pick(c, err, n, best);
     return st;
 }
 
@@ -20093,48 +20574,121 @@ MCAMP__PRIV int mcamp__tally_settled(const mcamp_tally *t, double rel_error, dou
            w * mcamp__tally_top_share(t) <= 0.5 * rel_error;
 }
 
-/* Adds blocks until the tally is settled or the samples are spent. */
-MCAMP__PRIV mcamp_status mcamp__run_until(mcamp_ctx *ctx, const mcamp__sampler *p,
-                                          mcamp__workers *w, uint64_t seed,
-                                          uint32_t purpose, uint64_t goal, double floor,
-                                          const mcamp_budget *bud, mcamp_tally *t)
+/* Blocks that the tally needs in all to be settled, as far as can be told. */
+MCAMP__PRIV double mcamp__tally_need(const mcamp_tally *t, double rel_error, double floor)
 {
-    uint64_t done = 0, most = mcamp__blocks_for(mcamp__inf(), 1, bud->max_samples);
-    while (done < goal) {
-        uint64_t chunk = mcamp__umin(goal - done, 64 * w->count);
-        mcamp_status st = mcamp__run_blocks(ctx, p, w, seed, purpose, done, chunk, t);
+    double w = mcamp__floor_weight(mcamp_tally_mean(t), floor), n = (double)t->count;
+    double err = w * mcamp__tally_skew_factor(t) / rel_error;
+    double need = mcamp__dmax(err * err * mcamp__tally_rel_var(t),
+                              n * w * mcamp__tally_top_share(t) / (0.5 * rel_error));
+    return 1.1 * need / MCAMP_BLOCK;
+}
+
+/* One law on its way to the wanted error. */
+typedef struct mcamp__runner {
+    const mcamp__choice *choice;
+    mcamp__sampler own;
+    const mcamp__sampler *p;
+    mcamp__workers w;
+    mcamp_tally *t;
+    uint64_t done, goal;        /* blocks */
+} mcamp__runner;
+
+MCAMP__PRIV void mcamp__runner_free(mcamp_ctx *ctx, mcamp__runner *r)
+{
+    mcamp__workers_free(ctx, &r->w);
+    mcamp__choice_close(ctx, &r->own);
+    mcamp__delete(ctx, r->t, 1, sizeof *r->t);
+    memset(r, 0, sizeof *r);
+}
+
+MCAMP__PRIV mcamp_status mcamp__runner_init(mcamp_ctx *ctx, const mcamp__question *q,
+                                            const mcamp__choice *c, mcamp__runner *r)
+{
+    mcamp_status st;
+    memset(r, 0, sizeof *r);
+    r->choice = c;
+    if ((st = mcamp__question_open(ctx, q, c, &r->own, &r->p)) < 0) return st;
+    st = mcamp__workers_init(ctx, r->p, &r->w);
+    r->t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *r->t);
+    if (st >= 0 && !r->t) st = mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
+    if (st >= 0) mcamp__tally_init(r->p, r->t);
+    else mcamp__runner_free(ctx, r);
+    return st;
+}
+
+/* The choice's blocks for the wanted error, by its pilot. */
+MCAMP__PRIV uint64_t mcamp__choice_blocks(const mcamp__question *q, const mcamp__choice *c,
+                                          const mcamp_budget *bud)
+{
+    double weight = mcamp__floor_weight(c->mean, q->floor);
+    return mcamp__blocks_for(weight * weight * mcamp__dmin(c->rel_var, 1e6), bud->rel_error,
+                             bud->max_samples);
+}
+
+/* Runs to the goal, or until the tally is poisoned: more of it will not help. */
+MCAMP__PRIV mcamp_status mcamp__runner_run(mcamp_ctx *ctx, const mcamp__question *q,
+                                           uint32_t purpose, mcamp__runner *r)
+{
+    while (r->done < r->goal && !r->t->poisoned) {
+        uint64_t chunk = mcamp__umin(r->goal - r->done, 64 * r->w.count);
+        mcamp_status st = mcamp__run_blocks(ctx, r->p, &r->w, q->seed, purpose, r->done,
+                                            chunk, r->t);
         if (st < 0) return st;
-        done += chunk;
-        if (t->poisoned) return MCAMP_OK;       /* more of it will not help */
-        if (mcamp__progress(ctx, (double)done / (double)goal, mcamp_tally_mean(t)))
+        r->done += chunk;
+        if (mcamp__progress(ctx, (double)r->done / (double)r->goal, mcamp_tally_mean(r->t)))
             return MCAMP_Q_INTERRUPTED;
-        if (done == goal && done < most && !mcamp__tally_settled(t, bud->rel_error, floor))
-            goal = mcamp__umin(most, 2 * done);
     }
     return MCAMP_OK;
 }
 
-/* Runs one choice to the wanted standard error, from the size its variance asks. */
+/* The next goal of a law that has not settled: what it seems to need, within limits, for
+ * large values are yet to come.                                                       */
+MCAMP__PRIV void mcamp__runner_aim(const mcamp__question *q, const mcamp_budget *bud,
+                                   uint64_t most, mcamp__runner *r)
+{
+    double done = (double)r->done, need = mcamp__tally_need(r->t, bud->rel_error, q->floor);
+    need = mcamp__dmin(mcamp__dmax(need, 1.25 * done), 2 * done);
+    r->goal = mcamp__umin(most, (uint64_t)need + 1);
+}
+
+/* Runs choice[0] to the wanted standard error, from the size its variance asks.  If it has
+ * not settled there, the pilot was wrong about it: from then on it goes on by steps, or
+ * choice[1] does, whichever has less before it as far as can be told, until one settles or
+ * the samples are spent.  So a lucky pilot costs no more than a few times what the other
+ * law does.  *t: of the one that settled, or ran last; *used: which; *spent grows by the
+ * other one's samples.                                                                */
 MCAMP__PRIV mcamp_status mcamp__run_to_error(mcamp_ctx *ctx, const mcamp__question *q,
                                              const mcamp__choice *choice,
                                              const mcamp_budget *bud, uint32_t purpose,
-                                             mcamp_tally *t)
+                                             mcamp_tally *t, int *used, uint64_t *spent)
 {
-    mcamp__sampler own;
-    const mcamp__sampler *p;
-    mcamp__workers w;
-    double weight = mcamp__floor_weight(choice->mean, q->floor);
-    uint64_t goal = mcamp__blocks_for(weight * weight * mcamp__dmin(choice->rel_var, 1e6),
-                                      bud->rel_error, bud->max_samples);
-    mcamp_status st = mcamp__question_open(ctx, q, choice, &own, &p);
+    mcamp__runner r[2];
+    uint64_t most = mcamp__blocks_for(mcamp__inf(), 1, bud->max_samples);
+    mcamp_status st = mcamp__runner_init(ctx, q, &choice[0], &r[0]);
+    int at = 0, two = 0;
     if (st < 0) return st;
-    st = mcamp__workers_init(ctx, p, &w);
-    if (st >= 0) {
-        mcamp__tally_init(p, t);
-        st = mcamp__run_until(ctx, p, &w, q->seed, purpose, goal, q->floor, bud, t);
-        mcamp__workers_free(ctx, &w);
+    r[0].goal = mcamp__choice_blocks(q, &choice[0], bud);
+    for (;;) {
+        st = mcamp__runner_run(ctx, q, purpose + (uint32_t)at * 32, &r[at]);
+        if (st != MCAMP_OK || r[at].t->poisoned || r[at].done >= most ||
+            mcamp__tally_settled(r[at].t, bud->rel_error, q->floor)) break;
+        mcamp__runner_aim(q, bud, most, &r[at]);
+        if (!two && choice[1].method) {
+            st = mcamp__runner_init(ctx, q, &choice[1], &r[1]);
+            if (st < 0) break;
+            r[1].goal = mcamp__choice_blocks(q, &choice[1], bud);
+            two = 1;
+        }
+        if (two)
+            at = (double)(r[1].goal - r[1].done) * mcamp__choice_cost(&choice[1]) <
+                 (double)(r[0].goal - r[0].done) * mcamp__choice_cost(&choice[0]);
     }
-    mcamp__sampler_free(ctx, &own);
+    if (st == MCAMP_OK) *t = *r[at].t;
+    *used = at;
+    if (two) *spent += r[!at].t->count;
+    mcamp__runner_free(ctx, &r[0]);
+    if (two) mcamp__runner_free(ctx, &r[1]);
     return st;
 }
 
@@ -20220,15 +20774,23 @@ MCAMP__PRIV int mcamp__estimate_agrees(const mcamp__question *q, double large,
 }
 
 /* Blocks for the rigorous side: enough to come within a fifth of `large`, or, where the
- * range is a thousand values and more, within about a half; at most two million samples,
- * fewer where more than 1% of error was asked for.                                     */
-MCAMP__PRIV uint64_t mcamp__proof_blocks(const mcamp_budget *bud, double ratio)
+ * range is a thousand values and more, within about a half; of a direction far below the
+ * other one, enough to say so.  No more than twice what the values took (or 64), and none
+ * where the bound would be of no use then: farther than twice `large`.                  */
+MCAMP__PRIV uint64_t mcamp__proof_blocks(const mcamp__question *q, const mcamp_budget *bud,
+                                         const mcamp_estimate *e, double range, double large)
 {
-    double need = (ratio < 1000 ? 6 : 2.2) * log(1 / bud->beta) * ratio;
-    double cap = mcamp__dmin((double)bud->max_samples,
-                             2097152 * mcamp__dmin(1, 0.01 / bud->rel_error));
+    double ratio = range / large, level = log(1 / bud->beta);
+    double least = level * ratio, need = (ratio < 1000 ? 6 : 2.2) * least;
     uint64_t most = mcamp__blocks_for(mcamp__inf(), 1, bud->max_samples);
-    if (!(need < cap)) need = cap;
+    int patterns = q->f && q->f->patterns;
+    uint64_t own = e->samples > q->other_samples ? e->samples : q->other_samples;
+    own = 2 * own / MCAMP_BLOCK;
+    if (patterns) own = 128;            /* their samples are fifty times as dear */
+    most = mcamp__umin(most, own > 64 ? own : 64);
+    if (q->other > 2 * e->value)
+        least = need = mcamp__dmin(least, 1.4 * level * range / (q->other - e->value));
+    if (!(least < (double)most * MCAMP_BLOCK)) return patterns ? most : 0;
     return mcamp__umin((uint64_t)(need / MCAMP_BLOCK) + 1, most);
 }
 
@@ -20242,17 +20804,15 @@ MCAMP__PRIV mcamp_status mcamp__prove_estimate(mcamp_ctx *ctx, const mcamp__ques
                                                mcamp_estimate *e)
 {
     double large = mcamp__dmax(e->value, q->floor), err, gap;
-    mcamp_budget own = *bud;
+    uint64_t blocks;
     mcamp_status st;
-    if (q->f->patterns)                 /* samples that are fifty times as dear */
-        own.max_samples = mcamp__umin(own.max_samples, UINT64_C(1) << 17);
     e->lower = mcamp__dmax(e->lower, q->low);
     e->trusted = mcamp__estimate_agrees(q, large, e);
     large = mcamp__dmax(e->value, q->floor);
-    if (q->high > 1.5 * large) {
+    blocks = mcamp__proof_blocks(q, bud, e, exp(log_range), large);
+    if (q->high > 1.5 * large && blocks) {
         st = mcamp__question_run(ctx, q, proof,
-                                 MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 1, q->dir),
-                                 mcamp__proof_blocks(&own, exp(log_range) / large), t);
+                                 MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 1, q->dir), blocks, t);
         if (st < 0) return st;
         if (t->poisoned)
             return mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", (double)t->poisoned);
@@ -20269,6 +20829,12 @@ MCAMP__PRIV mcamp_status mcamp__prove_estimate(mcamp_ctx *ctx, const mcamp__ques
     return MCAMP_OK;
 }
 
+MCAMP__PRIV int mcamp__law_fits(const mcamp__question *q, mcamp_method method)
+{
+    if (method == MCAMP_METHOD_SHIFTS) return q->dir == MCAMP_REMOVE && !q->f->patterns;
+    return mcamp__method_fits(q->f, q->dir, method);
+}
+
 /* Value, error and bounds by the law of smallest range (proof; its sampler is q->ready)
  * and the one asked for, or picked by a pilot if the budget has room for one.  Where the
  * answer is nearly known a simulation gets a million samples at most.                 */
@@ -20279,27 +20845,35 @@ MCAMP__PRIV mcamp_status mcamp__estimate_by(mcamp_ctx *ctx, const mcamp__questio
 {
     uint32_t purpose = MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 0, q->dir);
     mcamp_budget own = *bud;
-    mcamp__choice use = *proof;
+    mcamp__choice use[2];
+    int at = 0;
     mcamp_status st = MCAMP_OK;
     mcamp_tally *t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *t);
     if (!t) return mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
-    use.log_scale = mcamp__estimate_scale(q, log_range);
+    use[0] = *proof;
+    memset(&use[1], 0, sizeof use[1]);
+    use[0].log_scale = mcamp__estimate_scale(q, log_range);
     if (q->high <= 1.05 * q->low)
         own.max_samples = mcamp__umin(own.max_samples, UINT64_C(1) << 20);
-    if (bud->method &&
-        mcamp__method_fits(q->f, q->dir, bud->method)) {
-        use.method = bud->method;
-        use.k = bud->order;
+    if (q->hint) {
+        memcpy(use, q->hint, sizeof use);
+    } else if (bud->method && mcamp__law_fits(q, bud->method)) {
+        use[0].method = bud->method;
+        use[0].k = bud->order;
     } else if (bud->max_samples >= MCAMP__PILOT_LEAST) {
-        st = mcamp__pilot(ctx, q, proof->k, log_range, bud->rel_error, &use,
+        st = mcamp__pilot(ctx, q, proof->k, log_range, bud->rel_error, use,
                           &e->proof_samples);
     }
-    if (st >= 0) st = mcamp__run_to_error(ctx, q, &use, &own, purpose, t);
-    if (st == MCAMP_OK && t->poisoned)      /* a value too large for the tally */
-        st = mcamp__run_to_error(ctx, q, proof, &own, purpose, t);
-    if (st >= 0 && t->poisoned)
+    if (st >= 0)
+        st = mcamp__run_to_error(ctx, q, use, &own, purpose, t, &at, &e->proof_samples);
+    if (st == MCAMP_OK && t->poisoned) {    /* a value too large for the tally */
+        use[0] = *proof;
+        use[1].method = MCAMP_METHOD_DEFAULT;
+        st = mcamp__run_to_error(ctx, q, use, &own, purpose, t, &at, &e->proof_samples);
+    }
+    if (st == MCAMP_OK && t->poisoned)
         st = mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", (double)t->poisoned);
-    if (st >= 0) mcamp__estimate_from(t, e);
+    if (st == MCAMP_OK) mcamp__estimate_from(t, e);
     if (st == MCAMP_OK) st = mcamp__prove_estimate(ctx, q, proof, log_range, bud, t, e);
     mcamp__delete(ctx, t, 1, sizeof *t);
     return st;
@@ -20393,9 +20967,11 @@ MCAMP__PRIV void mcamp__answer_judge(const mcamp_budget *bud, mcamp_answer *a)
 
 /* Fills the answer at (sigma, eps): both directions' estimates and what follows.
  * The second direction's error is relative to its own value, or to a share of the first
- * one's if that is larger: half of it if brief, else 1e-9.                            */
+ * one's if that is larger: half of it if brief, else 1e-3.  hint: two laws for each
+ * direction, or NULL.                                                                          */
 MCAMP__PRIV mcamp_status mcamp__answer_at(mcamp_ctx *ctx, const mcamp__factor *f,
                                           double sigma, double eps, int brief,
+                                          const mcamp__choice *hint,
                                           const mcamp_budget *bud, mcamp_answer *a)
 {
     double delta = 0, error = 0, upper = 0;
@@ -20407,8 +20983,11 @@ MCAMP__PRIV mcamp_status mcamp__answer_at(mcamp_ctx *ctx, const mcamp__factor *f
         mcamp_status st = MCAMP_OK;
         if (!mcamp__wants(bud, q.dir)) continue;
         q.fine = 1;
+        if (hint && hint[2 * d].method) q.hint = hint + 2 * d;
         if (exact && (st = mcamp__ask_exact(ctx, &q)) < 0) return st;
-        q.floor = (brief ? 0.5 : f->diagonal && !exact ? 0.0 : 1e-9) * delta;
+        q.floor = (brief ? 0.5 : f->diagonal && !exact ? 0.0 : 1e-3) * delta;
+        q.other = delta;
+        q.other_samples = a->remove.samples;
         st = mcamp__estimate(ctx, &q, bud, e);
         if (st < 0) return st;
         if (st > 0) return a->status = st;
@@ -20645,7 +21224,7 @@ MCAMP_API mcamp_status mcamp_delta(mcamp_ctx *ctx, const mcamp_gram *gram,
     if (gram->limit)
         return mcamp__limited_answer(ctx, gram, MCAMP_ASK_DELTA, sigma, eps, &bud, out);
     if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
-    st = mcamp__answer_at(ctx, &f, sigma, eps, 0, &bud, &a);
+    st = mcamp__answer_at(ctx, &f, sigma, eps, 0, NULL, &bud, &a);
     mcamp__factor_free(ctx, &f);
     if (st < 0) return st;
     a.unamplified = exp(mcamp__gauss_logdelta(gram->max_norm / sigma, eps));
@@ -20665,7 +21244,7 @@ typedef struct mcamp__solve {
     int by_sigma;               /* else by eps */
     double sigma, eps;          /* the one that is given */
     double log_delta;           /* target */
-    mcamp__choice choice[3];    /* per direction, stage B; method 0: not needed */
+    mcamp__choice choice[3][2]; /* per direction, stage B; method 0: not needed */
     uint64_t blocks[3];
     uint64_t samples;
     mcamp_tally *t;
@@ -20729,47 +21308,74 @@ MCAMP__PRIV mcamp_status mcamp__solve_coarse(mcamp_ctx *ctx, mcamp__solve *s, do
     return st;
 }
 
-/* Stage B at x; also the relative variance of the binding direction's mean. */
+/* Stage B's search at x. */
 MCAMP__PRIV mcamp_status mcamp__solve_fine(mcamp_ctx *ctx, mcamp__solve *s, double x,
-                                           double *log_delta, double *rel_error)
+                                           double *log_delta)
 {
     mcamp_status st = MCAMP_OK;
     *log_delta = -mcamp__inf();
-    *rel_error = 0;
     for (int d = MCAMP_REMOVE; st >= 0 && d <= MCAMP_ADD; d++) {
         mcamp__question q = mcamp__solve_question(s, x, d);
         double v = 0;
-        if (!s->choice[d].method) continue;
-        st = mcamp__solve_run(ctx, s, &q, &s->choice[d], 8, s->blocks[d], &v);
-        if (st < 0 || !(v > *log_delta)) continue;
+        if (!s->choice[d][0].method) continue;
+        st = mcamp__solve_run(ctx, s, &q, &s->choice[d][0], 8, s->blocks[d], &v);
+        *log_delta = mcamp__dmax(*log_delta, v);
+    }
+    return st;
+}
+
+/* Its last word at x, to the error that was asked for, each direction by the law that
+ * settles, which comes first from then on.  *rel_error: of the larger direction.        */
+MCAMP__PRIV mcamp_status mcamp__solve_full(mcamp_ctx *ctx, mcamp__solve *s, double x,
+                                           double *log_delta, double *rel_error)
+{
+    *log_delta = -mcamp__inf();
+    *rel_error = 0;
+    for (int d = MCAMP_REMOVE; d <= MCAMP_ADD; d++) {
+        mcamp__question q = mcamp__solve_question(s, x, d);
+        mcamp__choice *c = s->choice[d], other = c[1];
+        double v;
+        int at = 0;
+        mcamp_status st;
+        if (!c->method) continue;
+        st = mcamp__run_to_error(ctx, &q, c, s->bud,
+                                 MCAMP__PURPOSE(MCAMP__STREAM_CALIBRATE, 9, d), s->t, &at,
+                                 &s->samples);
+        if (st != MCAMP_OK) return st;
+        if (s->t->poisoned)
+            return mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", (double)s->t->poisoned);
+        s->samples += s->t->count;
+        c[0].rel_var = mcamp__tally_rel_var(s->t);
+        if (at) { c[1] = c[0]; c[0] = other; }
+        v = log(mcamp_tally_mean(s->t));
+        if (!(v > *log_delta)) continue;
         *log_delta = v;
         *rel_error = sqrt(mcamp__tally_rel_var(s->t) / (double)s->t->count) *
                      mcamp__tally_skew_factor(s->t);
     }
-    return st;
+    return MCAMP_OK;
 }
 
 /* Chooses laws and sample sizes at x; leaves out a direction that is far below. */
 MCAMP__PRIV mcamp_status mcamp__solve_choose(mcamp_ctx *ctx, mcamp__solve *s, double x)
 {
     mcamp_status st = MCAMP_OK;
-    double seen[3] = { 0, 0, 0 };
+    mcamp__choice proof;
     for (int d = MCAMP_REMOVE; st >= 0 && d <= MCAMP_ADD; d++) {
         mcamp__question q = mcamp__solve_question(s, x, d);
         double log_range = 0;
         if (!mcamp__wants(s->bud, q.dir)) continue;
-        st = mcamp__proof_choice(ctx, &q, &s->choice[d], &log_range, NULL);
+        st = mcamp__proof_choice(ctx, &q, &proof, &log_range, NULL);
         if (st < 0) return st;
-        st = mcamp__pilot(ctx, &q, s->choice[d].k, log_range, s->bud->rel_error,
-                         &s->choice[d], &s->samples);
-        if (st < 0) return st;
-        st = mcamp__solve_run(ctx, s, &q, &s->choice[d], 7, 2, &seen[d]);
-        s->blocks[d] = mcamp__blocks_for(s->choice[d].rel_var, s->bud->rel_error,
+        st = mcamp__pilot(ctx, &q, proof.k, log_range, s->bud->rel_error, s->choice[d],
+                          &s->samples);
+        s->blocks[d] = mcamp__blocks_for(s->choice[d][0].rel_var, s->bud->rel_error,
                                          s->bud->max_samples);
     }
-    if (s->choice[1].method && s->choice[2].method) {
-        if (seen[2] < seen[1] - 1.5) s->choice[2].method = MCAMP_METHOD_DEFAULT;
-        if (seen[1] < seen[2] - 1.5) s->choice[1].method = MCAMP_METHOD_DEFAULT;
+    if (s->choice[1][0].method && s->choice[2][0].method) {
+        double remove = s->choice[1][0].mean, add = s->choice[2][0].mean;
+        if (add < 0.2 * remove) s->choice[2][0].method = MCAMP_METHOD_DEFAULT;
+        if (remove < 0.2 * add) s->choice[1][0].method = MCAMP_METHOD_DEFAULT;
     }
     return st;
 }
@@ -20800,51 +21406,63 @@ MCAMP__PRIV mcamp_status mcamp__solve_stage_a(mcamp_ctx *ctx, mcamp__solve *s, d
     return MCAMP_OK;
 }
 
-/* Fine root from a start: secant steps on the smooth estimate, each limited.
- * *err: standard error of x.                                                        */
+/* Fine root from a start: secant steps on the smooth estimate, each limited, to a third of
+ * the error that it is known with.                                                     */
 MCAMP__PRIV mcamp_status mcamp__solve_secant(mcamp_ctx *ctx, mcamp__solve *s, double *x,
-                                             double *err)
+                                             double *slope)
 {
     double x0 = *x, step = s->by_sigma ? 0.01 : 0.01 * mcamp__dmax(fabs(x0), 0.01);
-    double f0, f1, rel = 0, slope = -1, limit = 10 * step, x1;
-    mcamp_status st = mcamp__solve_fine(ctx, s, x0, &f0, &rel);
+    double f0, f1, limit = 10 * step, x1;
+    mcamp_status st = mcamp__solve_fine(ctx, s, x0, &f0);
+    *slope = -1;
     if (st < 0) return st;
     f0 -= s->log_delta;
     x1 = f0 > 0 ? x0 + step : x0 - step;
     if (!s->by_sigma) x1 = mcamp__dmax(x1, 0);
     for (int i = 0; i < 12; i++) {
         double next;
-        if ((st = mcamp__solve_fine(ctx, s, x1, &f1, &rel)) < 0) return st;
+        if ((st = mcamp__solve_fine(ctx, s, x1, &f1)) < 0) return st;
         f1 -= s->log_delta;
         if (!mcamp__eq(x1, x0) && mcamp__finite(f0) && mcamp__finite(f1)) {
             double sl = (f1 - f0) / (x1 - x0);
-            if (sl < 0) slope = sl;
+            if (sl < 0) *slope = sl;
         }
-        if (fabs(f1) <= 0.02 * s->bud->rel_error || mcamp__eq(x1, x0)) break;
-        next = x1 - f1 / slope;
+        if (fabs(f1) <= s->bud->rel_error || mcamp__eq(x1, x0)) break;
+        next = x1 - f1 / *slope;
         if (!(fabs(next - x1) <= limit)) next = f1 > 0 ? x1 + limit : x1 - limit;
         if (!s->by_sigma) next = mcamp__dmax(next, 0);
         x0 = x1; f0 = f1; x1 = next;
         if (mcamp__progress(ctx, -1, s->by_sigma ? exp(x1) : x1)) return MCAMP_Q_INTERRUPTED;
     }
     *x = x1;
-    *err = fabs(rel / slope);
     return MCAMP_OK;
 }
 
-/* Stage B: with an eighth of the samples first, so that few steps need all. */
+/* Stage B: a search with an eighth of the samples, then steps with all of them and its slope.
+ * From within five errors one such step leaves less than an error.  *err: of x.         */
 MCAMP__PRIV mcamp_status mcamp__solve_stage_b(mcamp_ctx *ctx, mcamp__solve *s, double *x,
                                               double *err)
 {
+    double slope = -1, limit, f = 0, rel = 0;
     uint64_t all[3];
-    mcamp_status st = MCAMP_OK;
+    mcamp_status st;
     memcpy(all, s->blocks, sizeof all);
-    if (all[1] >= 32 || all[2] >= 32) {
-        for (int d = 0; d < 3; d++) s->blocks[d] = (all[d] + 7) / 8;
-        st = mcamp__solve_secant(ctx, s, x, err);
-        memcpy(s->blocks, all, sizeof all);
+    for (int d = 0; d < 3; d++) s->blocks[d] = (all[d] + 7) / 8;
+    st = mcamp__solve_secant(ctx, s, x, &slope);
+    memcpy(s->blocks, all, sizeof all);
+    limit = s->by_sigma ? 0.1 : 0.1 * mcamp__dmax(fabs(*x), 0.01);
+    for (int i = 0; st == MCAMP_OK && i < 6; i++) {
+        double step;
+        st = mcamp__solve_full(ctx, s, *x, &f, &rel);
+        if (st != MCAMP_OK) break;
+        step = (s->log_delta - f) / slope;
+        if (!(fabs(step) <= limit)) step = f > s->log_delta ? limit : -limit;
+        *x += step;
+        if (!s->by_sigma) *x = mcamp__dmax(*x, 0);
+        if (fabs(f - s->log_delta) <= 5 * s->bud->rel_error) break;
     }
-    return st == MCAMP_OK ? mcamp__solve_secant(ctx, s, x, err) : st;
+    *err = fabs(rel / slope);
+    return st;
 }
 
 /* x in [lo, hi] with delta(x) = target; if even lo meets it, lo; hi if none was found.  *err
@@ -21012,7 +21630,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_slowly(mcamp_ctx *ctx, mcamp__solve *s, do
         mcamp_status st;
         *x = mcamp__root_next(&r);
         st = mcamp__answer_at(ctx, s->f, s->by_sigma ? exp(*x) : s->sigma,
-                              s->by_sigma ? s->eps : *x, 1, s->bud, &a);
+                              s->by_sigma ? s->eps : *x, 1, NULL, s->bud, &a);
         if (st != MCAMP_OK) return st;
         s->samples += a.samples;
         f = mcamp__dmax(log(a.delta) - s->log_delta, -1e3);
@@ -21036,7 +21654,8 @@ MCAMP__PRIV mcamp_status mcamp__solve_answer(mcamp_ctx *ctx, mcamp__solve *s, do
 {
     for (int tries = 0; ; tries++) {
         mcamp_status st = mcamp__answer_at(ctx, s->f, s->by_sigma ? exp(*x) : s->sigma,
-                                           s->by_sigma ? s->eps : *x, 1, s->bud, a);
+                                           s->by_sigma ? s->eps : *x, 1,
+                                           tries ? NULL : &s->choice[0][0], s->bud, a);
         if (st != MCAMP_OK) return st;
         if (mcamp__solve_meets(s, a, *x <= lo)) return MCAMP_OK;
         if (tries) break;
@@ -21217,7 +21836,8 @@ MCAMP__PRIV mcamp_status mcamp__curve_run(mcamp_ctx *ctx, const mcamp_gram *gram
     if (st < 0) return st;
     one.beta /= (bud->direction == MCAMP_BOTH ? 4.0 : 2.0) * (double)count;
     for (size_t i = 0; st >= 0 && i < count; i++) {
-        if (st == MCAMP_OK) st = mcamp__answer_at(ctx, &f, sigma, eps[i], 0, &one, &a[i]);
+        if (st == MCAMP_OK) st = mcamp__answer_at(ctx, &f, sigma, eps[i], 0, NULL, &one,
+                                                   &a[i]);
         else mcamp__answer_start(&one, sigma, eps[i], &a[i]);
         if (st < 0) break;
         if (st > 0) a[i].status = st;
@@ -21752,6 +22372,7 @@ MCAMP__PRIV mcamp_status mcamp__edge_matrix(mcamp_ctx *ctx, const mcamp__questio
     mcamp__edge e;
     mcamp_status st;
     if (q->dir == MCAMP_ADD || !q->f->diagonal) {
+        if (c.method == MCAMP_METHOD_SHIFTS && q->dir == MCAMP_REMOVE) c.method = MCAMP_METHOD_MODE;
         if (c.method != MCAMP_METHOD_MODE) c.method = MCAMP_METHOD_COMMON;
     } else {
         c.method = MCAMP_METHOD_MODE;
@@ -21818,8 +22439,8 @@ MCAMP__PRIV mcamp_status mcamp__noise_delta(mcamp_ctx *ctx, mcamp__opt_noise *o,
         mcamp__question q = mcamp__solve_question(&o->s, x, d);
         double v = 0;
         o->seen[d] = -mcamp__inf();
-        if (!o->s.choice[d].method) continue;
-        st = mcamp__solve_run(ctx, &o->s, &q, &o->s.choice[d], 8, o->s.blocks[d], &v);
+        if (!o->s.choice[d][0].method) continue;
+        st = mcamp__solve_run(ctx, &o->s, &q, &o->s.choice[d][0], 8, o->s.blocks[d], &v);
         o->seen[d] = v;
         if (st < 0 || !(v > *log_delta)) continue;
         *log_delta = v;
@@ -21859,7 +22480,7 @@ MCAMP__PRIV mcamp_status mcamp__noise_edge(mcamp_ctx *ctx, mcamp__opt_noise *o, 
                                            int dir, uint64_t parts, double *d)
 {
     mcamp__question q = mcamp__solve_question(&o->s, x, dir);
-    return mcamp__edge_matrix(ctx, &q, &o->s.choice[dir],
+    return mcamp__edge_matrix(ctx, &q, &o->s.choice[dir][0],
                               (o->s.blocks[dir] + parts - 1) / parts, o->s.log_delta, d);
 }
 
@@ -24194,7 +24815,8 @@ static const char *const mcamp__law_names[] = {
     "none", "balls in bins", "cyclic Poisson", "cyclic, fixed size", "b-min-sep Poisson",
     "shuffle, not amplified", "b-min-sep Poisson, warm start" };
 static const char *const mcamp__method_names[] = {
-    "none", "plain", "tilted", "common", "mode", "exact", "multi-order tilted" };
+    "none", "plain", "tilted", "common", "mode", "exact", "multi-order tilted",
+    "mixture" };
 static const char *const mcamp__mech_names[] = {
     "none", "identity", "toeplitz", "sqrt", "banded", "blt", "dense", "inverse",
     "inverse sqrt", "tree", "padded tree" };
@@ -25218,8 +25840,8 @@ MCAMP__PRIV int mcamp__guarantee_printable(const mcamp_guarantee *g)
            (unsigned)g->asked <= MCAMP_ASK_UNIT && (unsigned)g->kind <= MCAMP_KIND_CLOSED &&
            (unsigned)g->direction <= MCAMP_ADD &&
            (unsigned)g->adjacency <= MCAMP_ADJACENT_PRESENCE &&
-           (unsigned)g->remove.method <= MCAMP_METHOD_ORDERS &&
-           (unsigned)g->add.method <= MCAMP_METHOD_ORDERS;
+           (unsigned)g->remove.method <= MCAMP_METHOD_SHIFTS &&
+           (unsigned)g->add.method <= MCAMP_METHOD_SHIFTS;
 }
 
 MCAMP__PRIV void mcamp__text_guarantee(mcamp__out *o, const mcamp_guarantee *g)

@@ -49,8 +49,8 @@ static inline void bench_gram(mcamp_ctx *ctx, size_t bands, size_t epochs, size_
 static inline const char *bench_method(mcamp_method m)
 {
     static const char *const names[] = { "-", "plain", "tilted", "common", "mode",
-                                         "exact" };
-    return names[(size_t)m <= 5 ? (size_t)m : 0];
+                                         "exact", "mixture" };
+    return names[(size_t)m <= 6 ? (size_t)m : 0];
 }
 
 /* The fastest of many runs within `budget` seconds, so that other load does not

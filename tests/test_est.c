@@ -309,6 +309,8 @@ typedef struct sampled { double mean, err; uint64_t poisoned; size_t k; } sample
 static sampled sample(const mcamp_gram *g, double sigma, double eps, mcamp_direction dir,
                       mcamp_method method, size_t k, double sticky, uint64_t blocks)
 {
+    mcamp__choice c;
+    mcamp__question q;
     mcamp__factor f;
     mcamp__sampler p;
     mcamp__workers w;
@@ -317,8 +319,10 @@ static sampled sample(const mcamp_gram *g, double sigma, double eps, mcamp_direc
     double scale = method == MCAMP_METHOD_MODE || eps < 0 ? 0 : mcamp__inf();
     if (method == MCAMP_METHOD_MODE && eps > 0) scale = -20;
     CHECK_STATUS(mcamp__factor_init(&ctx, g, &f), MCAMP_OK);
-    CHECK_STATUS(mcamp__sampler_build(&ctx, &f, sigma, eps, dir, method, k, sticky, scale, &p),
-                 MCAMP_OK);
+    q = mcamp__ask(&f, sigma, eps, dir, 1);
+    memset(&c, 0, sizeof c);
+    c.method = method; c.k = k; c.sticky = sticky; c.log_scale = scale;
+    CHECK_STATUS(mcamp__choice_open(&ctx, &q, &c, &p), MCAMP_OK);
     CHECK_STATUS(mcamp__workers_init(&ctx, &p, &w), MCAMP_OK);
     mcamp__tally_init(&p, t);
     CHECK_STATUS(mcamp__run_blocks(&ctx, &p, &w, (uint64_t)(test_rand() * 1e9),
@@ -328,7 +332,7 @@ static sampled sample(const mcamp_gram *g, double sigma, double eps, mcamp_direc
     s.poisoned = t->poisoned;
     s.k = p.k;
     mcamp__workers_free(&ctx, &w);
-    mcamp__sampler_free(&ctx, &p);
+    mcamp__choice_close(&ctx, &p);
     mcamp__factor_free(&ctx, &f);
     free(t);
     return s;
@@ -368,6 +372,7 @@ TEST(every_law_integrates_rho_to_one)
             check_mean(&g, sigma, -50, MCAMP_REMOVE, MCAMP_METHOD_COMMON, k, 2, 6, 1, 0);
         }
         check_mean(&g, g.max_norm, -50, MCAMP_REMOVE, MCAMP_METHOD_PLAIN, 1, 0, 12, 1, 0);
+        check_mean(&g, g.max_norm, -50, MCAMP_REMOVE, MCAMP_METHOD_SHIFTS, 0, 0, 12, 1, 0);
         if (kind != 3)
             check_mean(&g, g.max_norm, -50, MCAMP_REMOVE, MCAMP_METHOD_MODE, 0, 0, 12, 1, 0);
         mcamp_gram_free(&ctx, &g);
@@ -395,6 +400,7 @@ static void all_agree(const mcamp_gram *g, double sigma, double eps, int idle)
                        r.mean, r.err);
         }
     check_mean(g, sigma, eps, MCAMP_REMOVE, MCAMP_METHOD_MODE, 0, 0, 10, r.mean, r.err);
+    check_mean(g, sigma, eps, MCAMP_REMOVE, MCAMP_METHOD_SHIFTS, 0, 0, 10, r.mean, r.err);
     if (!idle)
         check_mean(g, sigma, -eps, MCAMP_REMOVE, MCAMP_METHOD_MODE, 0, 0, 10,
                    e * a.mean + 1 - e, e * a.err);
@@ -452,6 +458,7 @@ TEST(small_deltas_agree_with_quadrature)
         r = delta2(&g, sigma, eps, MCAMP_REMOVE);
         a = delta2(&g, sigma, eps, MCAMP_ADD);
         check_mean(&g, sigma, eps, MCAMP_REMOVE, MCAMP_METHOD_MODE, 0, 0, 8, r, 0);
+        check_mean(&g, sigma, eps, MCAMP_REMOVE, MCAMP_METHOD_SHIFTS, 0, 0, 8, r, 0);
         if (trial % 3 != 2)
             check_mean(&g, sigma, eps, MCAMP_ADD, MCAMP_METHOD_COMMON, 0, 0, 8, a, 0);
         if (trial % 3 != 2)
@@ -947,11 +954,34 @@ TEST(what_is_certain_rules_an_estimate)
     e.value = 0.01; e.std_error = 1e-6;
     CHECK_STATUS(mcamp__prove_estimate(&ctx, &q, &proof, 0, &bud, &t, &e), MCAMP_OK);
     CHECK_LE(0.49, e.std_error);
-    bud.rel_error = 0.01; bud.beta = 1e-6;
-    for (uint64_t blocks = 1; blocks <= 64; blocks *= 8) {
-        bud.max_samples = blocks * MCAMP_BLOCK;
-        CHECK(mcamp__proof_blocks(&bud, 1e9) == blocks);
-    }
+}
+
+/* A bound costs no more than twice its value, or what the other direction's took. */
+TEST(bounds_cost_no_more_than_values)
+{
+    mcamp_budget bud;
+    mcamp_estimate e;
+    mcamp__question q = mcamp__ask(NULL, 1, 1, MCAMP_REMOVE, 1);
+    memset(&bud, 0, sizeof bud);
+    memset(&e, 0, sizeof e);
+    bud.rel_error = 0.01; bud.beta = 1e-6; bud.max_samples = 1 << 26;
+    e.value = 1e-5;
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-3, 1e-5) == 9);      /* 6 * 13.8 * 100 / 1024 */
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 4e-2, 1e-5) == 64);     /* a half asks for 119   */
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 6e-2, 1e-5) == 0);      /* not even twice it     */
+    e.samples = 100 * MCAMP_BLOCK;
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 6e-2, 1e-5) == 179);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-1, 1e-5) == 200);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1, 1e-5) == 0);
+    bud.max_samples = 8 * MCAMP_BLOCK;
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-3, 1e-5) == 8);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1, 1e-5) == 0);
+    bud.max_samples = 1 << 26;
+    e.value = 1e-12;                            /* the other one's value decides, not this */
+    e.samples = 0; q.other = 1e-5; q.other_samples = 60 * MCAMP_BLOCK;
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 5e-2, 1e-8) == 95);
+    q.other_samples = 0;
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 5e-2, 1e-8) == 0);
 }
 
 TEST_MAIN("est",
@@ -979,4 +1009,5 @@ TEST_MAIN("est",
     T(threads_change_nothing_and_vector_sets_next_to_nothing),
     T(estimates_without_decisive_samples_are_not_trusted),
     T(far_out_questions_have_answers),
-    T(what_is_certain_rules_an_estimate))
+    T(what_is_certain_rules_an_estimate),
+    T(bounds_cost_no_more_than_values))
