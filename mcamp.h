@@ -19848,7 +19848,8 @@ MCAMP__PRIV mcamp_status mcamp__modes_gradient(mcamp_ctx *ctx, const mcamp_mech 
  * ======================================================================== */
 
 /* ---- a mixture of shifted laws ---- *
- * SHIFTS: laws N(s_c <mean of the modes c .. c+h-1>, .), c drawn from base: a component for each window h and each of three s, and as the last one P itself.  */
+ * SHIFTS: laws N(s_c <mean of the modes c .. c+h-1>, .), c drawn from base: a component for
+ * each window h and each of three s, and as the last one P itself.                      */
 typedef struct mcamp__mixture {
     size_t windows, count;              /* count: components, 3 windows + 1       */
     size_t width[MCAMP__WINDOWS];

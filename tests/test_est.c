@@ -956,6 +956,45 @@ TEST(what_is_certain_rules_an_estimate)
     CHECK_LE(0.49, e.std_error);
 }
 
+/* A pilot that promises too much of a law of heavy tail: the other law takes over, and the
+ * mean is right; its shares are tuned, so not alike.                                                 */
+TEST(a_lucky_pilot_costs_little)
+{
+    mcamp_gram g;
+    mcamp__factor f;
+    mcamp__choice c[2];
+    mcamp_budget bud;
+    mcamp_tally *t = tally_new();
+    sampled mode;
+    uint64_t spent = 0;
+    double err;
+    int used = 0;
+    mcamp__question q;
+    setup();
+    gram_make("sqrt:4", "raw", 12, 4, &g);
+    CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+    q = mcamp__ask(&f, 1, 6, MCAMP_REMOVE, 11);
+    memset(c, 0, sizeof c); memset(&bud, 0, sizeof bud);
+    c[0].method = MCAMP_METHOD_COMMON; c[0].k = 9; c[0].rel_var = 1;
+    c[1].method = MCAMP_METHOD_SHIFTS;
+    c[0].log_scale = c[1].log_scale = 0;
+    CHECK_STATUS(mcamp__budget_resolve(&ctx, NULL, &bud), MCAMP_OK);
+    bud.rel_error = 0.02;
+    bud.max_samples = 1 << 22;
+    CHECK_STATUS(mcamp__mix_pilot(&ctx, &q, &c[1], &err, &spent), MCAMP_OK);
+    CHECK_LE(c[1].share[0], 0.9 * c[1].share[1]);
+    CHECK_STATUS(mcamp__run_to_error(&ctx, &q, c, &bud, TEST_PURPOSE | MCAMP_REMOVE, t, &used,
+                                     &spent), MCAMP_OK);
+    CHECK(used == 1 && spent > 0 && t->method == MCAMP_METHOD_SHIFTS);
+    CHECK_LE(spent + t->count, 400000);
+    mode = sample(&g, 1, 6, MCAMP_REMOVE, MCAMP_METHOD_MODE, 0, 0, 20);
+    CHECK_LE(fabs(mcamp_tally_mean(t) - mode.mean),
+             6.2 * sqrt(mode.err * mode.err + pow(mcamp_tally_std_error(t), 2)));
+    mcamp__factor_free(&ctx, &f);
+    mcamp_gram_free(&ctx, &g);
+    free(t);
+}
+
 /* A bound costs no more than twice its value, or what the other direction's took. */
 TEST(bounds_cost_no_more_than_values)
 {
@@ -1010,4 +1049,5 @@ TEST_MAIN("est",
     T(estimates_without_decisive_samples_are_not_trusted),
     T(far_out_questions_have_answers),
     T(what_is_certain_rules_an_estimate),
+    T(a_lucky_pilot_costs_little),
     T(bounds_cost_no_more_than_values))
