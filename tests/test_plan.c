@@ -384,7 +384,7 @@ static size_t count_of(const char *s, const char *what)
 TEST(reports)
 {
     static const unsigned sampling[3] = { 0, MCAMP_PLAN_POISSON, MCAMP_PLAN_BINS };
-    static const char *const proof[3] = { "closed form of the Gaussian", "take turns",
+    static const char *const proof[3] = { "closed form of the Gaussian", "cyclic Poisson sampling",
                                           "balls in bins, every example" };
     static text t;
     mcamp_writer w;
