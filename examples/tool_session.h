@@ -422,6 +422,8 @@ TOOL_FN void session_open(session *s, const command *cmd, int argc, char **argv)
     if (s->loaded) bad_use("--limit: it is in --record");
     if (!o[O_EXAMPLES].count) bad_use("--limit needs --examples N");
     if (!o[O_LIMIT].count) bad_use("--limit must be above 0");
+    if (o[O_BATCHING].given && strcmp(o[O_BATCHING].text, "bins"))
+        bad_use("--limit: the price of a cut is known for balls in bins only");
     check(s, mcamp_gram_limit(&s->ctx, &s->gram, o[O_EXAMPLES].count, o[O_LIMIT].count));
 }
 
