@@ -5042,6 +5042,8 @@ MCAMP__ENTRY void MCAMP__K(add_whole)(const double *y, size_t n, int add, int64_
     for (; i < n; i++) out[i] = (add ? out[i] : 0) + (int64_t)y[i];
 }
 
+/* ---- for part II: sums of rotations ------------------------------------------------- */
+
 /* re[k] + i im[k] = sum_j z_j at k = 0 .. 63, where each step takes z to z + (z + w) d: that
  * is w (e^{ikt} - 1) for d = e^{it} - 1.  Then z becomes z + (z + w) e for the next block.
  * z = (x, y), m of them, a multiple of 32 (w = 0 beyond).                                 */
@@ -5080,6 +5082,8 @@ MCAMP__ENTRY void MCAMP__K(spin)(double *x, double *y, const double *weight, con
         for (size_t l = 1; l < MCAMP__W; l++) { re[k] += a[l]; im[k] += b[l]; }
     }
 }
+
+/* ---- universal hashing --------------------------------------------------------------- */
 
 /* The product of the halves of a + b, whose halves are sums modulo 2^32. */
 MCAMP__INL MCAMP__U MCAMP__K(halves)(MCAMP__U a, MCAMP__U b)
@@ -11850,8 +11854,8 @@ MCAMP__PRIV void mcamp__blob_body(mcamp_vecset vs, mcamp_noise *into, const mcam
     size_t words = mcamp__blob_words(m);
     for (size_t i = 0; i < words; i++) {
         if (i % 128 == 0) mcamp__word_group(vs, hide, 0, i / 128, mask);
-        if (to) mcamp__put64(to + 8 * i, mcamp__state_word(m, i) ^ mask[i % 128]);
-        else mcamp__set_state_word(into, i, mcamp__get64(from + 8 * i) ^ mask[i % 128]);
+        if (into) mcamp__set_state_word(into, i, mcamp__get64(from + 8 * i) ^ mask[i % 128]);
+        else mcamp__put64(to + 8 * i, mcamp__state_word(m, i) ^ mask[i % 128]);
     }
     mcamp_wipe(mask, sizeof mask);
 }
@@ -16925,7 +16929,7 @@ MCAMP__PRIV mcamp_status mcamp__bins_delta(mcamp__acc *a, double eps, double giv
 MCAMP__PRIV mcamp_status mcamp__bins_share(mcamp__acc *a, const double *eps, size_t n,
                                            mcamp_interval *out)
 {
-    size_t m = n / 2;
+    size_t m;
     mcamp_interval huge, tame = { 0, 0 }, rest;
     mcamp__bet bet;
     mcamp_status st;
@@ -18422,8 +18426,8 @@ MCAMP__PRIV mcamp_status mcamp__limited_estimate(mcamp_ctx *ctx, const mcamp__fa
     mcamp_tally t;
     mcamp_status st = mcamp__limited_sampler(ctx, f, full, sigma, eps, dir, &q, &p);
     if (st < 0) return st;
+    mcamp__tally_init(&p, &t);
     if ((st = mcamp__workers_init(ctx, &p, &w)) >= 0) {
-        mcamp__tally_init(&p, &t);
         st = mcamp__run_blocks(ctx, &p, &w, seed,
                                MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 0, dir), 0, blocks, &t);
         mcamp__workers_free(ctx, &w);

@@ -957,7 +957,7 @@ TEST(what_is_certain_rules_an_estimate)
 }
 
 /* A pilot that promises too much of a law of heavy tail: the other law takes over, and the
- * mean is right; its shares are tuned, so not alike.                                                 */
+ * mean is right; its shares are tuned, so not alike. */
 TEST(a_lucky_pilot_costs_little)
 {
     mcamp_gram g;

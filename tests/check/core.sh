@@ -10,11 +10,11 @@ core=$out/mcamp_core.h
 
 # Part I is what stands before the banners of part II, which are two, over the
 # declarations and over the functions, with what closes each of the two halves;
-# without the kernels that only part III calls.
+# without the kernels that only parts II and III call.
 awk '
     /^ \*  PART II: / { cut = 1; parts++ }
-    /^\/\* ---- for part III: / { apart = 1 }
-    apart && /^\/\* ---- / && !/for part III/ { apart = 0 }
+    /^\/\* ---- for part II/ { apart = 1 }
+    apart && /^\/\* ---- / && !/for part II/ { apart = 0 }
     /^MCAMP_EXTERN_C_END/ { last = NR }
     { line[NR] = $0; skip[NR] = cut || apart }
     /MCAMP_H_INCLUDED \*\/$/ { for (i = last; i <= NR; i++) skip[i] = 0; cut = 0 }

@@ -3,7 +3,7 @@
 # banner ">>tag", closed, and compiled: a private function from below is then
 # undeclared, a public one an undefined symbol.  The sections stand in three parts,
 # so nothing in the core calls parts II and III, and nothing in part II part III;
-# section exact is also compiled with base and gauss alone.
+# section exact is also compiled without what samples: with base, rng, gauss and vec alone.
 . "$(dirname "$0")/lib.sh"
 
 keep=
@@ -63,7 +63,7 @@ awk '
     NR == FNR { at[$1] = $2; next }
     FNR in at { tag = at[FNR] }
     FNR == 1 { print "#define MCAMP_IMPLEMENTATION" }
-    tag == "" || tag ~ /^(config|base|gauss|exact)$/
+    tag == "" || tag ~ /^(config|base|rng|gauss|vec|exact)$/
     END { print ends }' ends="$ends" "$out/tags" mcamp.h >"$out/layer.c"
-layer "exact with base and gauss alone"
+layer "exact with base, rng, gauss and vec alone"
 done_checks layers
