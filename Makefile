@@ -32,7 +32,8 @@ TESTS     = $(addprefix $(BUILD)/,$(SUITES))
 STATTESTS = $(patsubst tests/stat/%.c,$(BUILD)/stat_%,$(wildcard tests/stat/*.c))
 FUZZERS   = $(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 TESTDEPS  = $(wildcard tests/*.h)
-TOOLTESTS = $(wildcard tests/*_test.sh)
+# The longest one begins first.
+TOOLTESTS = tests/tool_test.sh $(filter-out tests/tool_test.sh,$(wildcard tests/*_test.sh))
 
 # Compiling takes longer than running: suites and examples are made at -O1 unless CFLAGS says
 # otherwise, but for those that look for secrets left behind, and what users run first.
@@ -122,7 +123,7 @@ fuzz-built: $(FUZZERS)
 
 test: ## build and run all tests
 	$(SUBMAKE) tests-built
-	@BUILD=$(BUILD) JOBS=$(JOBS) sh tests/run.sh $(TESTS) $(TOOLTESTS)
+	@BUILD=$(BUILD) JOBS=$(JOBS) sh tests/run.sh $(TOOLTESTS) $(TESTS)
 
 test-slow: ## the slow statistical tests, and all questions to the tool
 	$(SUBMAKE) stat-built examples-built
