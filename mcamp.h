@@ -238,20 +238,27 @@
  * is in the file LICENSE and at the end of this one.
  *
  * CHANGELOG
+ *   0.4  mcamp_train_*: a session with all its parts from one descriptor.  MCAMP_TILE.
+ *        mcamp_gram_pattern: cyclic Poisson sampling and b-min-sep beside balls in bins, for
+ *        all questions (law and q of a problem); MCAMP_BATCH_MINSEP_WARM.
+ *        mcamp_gram_limit: at most so many examples a batch, priced by what it costs; balls
+ *        in bins cut the same members in every epoch.  mcamp_exact_shuffled.
+ *        MCAMP_EVENT_ALLOCATE (before MCAMP_EVENT_CURVE); mcamp_certain_sigma;
+ *        mcamp_guarantee_attack; MCAMP_METHOD_SHIFTS, MCAMP_METHOD_ORDERS.
+ *        Cyclic Poisson sampling puts examples into groups by the key, each by itself: its
+ *        guarantees are for adding or removing one (groups were index mod b, zero-out).
+ *        Digests of a ledger are others: a run goes on with the version that began it.
  *   0.3  Sessions: the lattice is the default (arithmetic, grid_sum) and delta_num bounds its
  *        numerics; a run has a number and subkeys of all that it has agreed on;
  *        mcamp_session_save, _load, _skip, _share, _merge, _end_float, _end_bf16; a ledger.
  *        Saved states have a seal: those of 0.2 are not read.  Rows regenerated in FLOAT on
  *        the lattice are refused.
- *        Cyclic Poisson sampling puts examples into groups by the key, each by itself: its
- *        guarantees are for adding or removing one (groups were index mod b, zero-out).
  *        mcamp_noise_next_float, _add, _add_float, _add_grid -> mcamp_noise_next with a
  *        mcamp_noise_out; mcamp_noise_delta.
  *        mcamp_guarantee_estimate takes C and the optimiser's result, _interval a level.
  *        Without amplification the optimiser finds C of entries of both signs, and a bound.
  *        JSON: account's pictures hold a list of guarantees; laplace-limit noise_ratio.
  *        The host's floating-point environment is set and restored by every call.
- *        mcamp_train_*: a session with all its parts from one descriptor; MCAMP_TILE.
  *   0.2  mcamp_statement, mcamp_basis and the old mcamp_guarantee are one object,
  *        mcamp_guarantee, which verification, plans, estimates and accountants fill.
  *        mcamp_report_answer, _statement, _statement_text, _plan_text and _session_text
@@ -285,12 +292,12 @@ of its own that is compiled so"
 #include <stdint.h>
 
 #define MCAMP_VERSION_MAJOR 0
-#define MCAMP_VERSION_MINOR 3
+#define MCAMP_VERSION_MINOR 4
 #define MCAMP_VERSION_PATCH 0
 #define MCAMP_VERSION \
     (MCAMP_VERSION_MAJOR * 10000 + MCAMP_VERSION_MINOR * 100 + \
      MCAMP_VERSION_PATCH)
-#define MCAMP_VERSION_TEXT "0.3.0"
+#define MCAMP_VERSION_TEXT "0.4.0"
 
 #ifndef MCAMP_API
 #  ifdef MCAMP_STATIC

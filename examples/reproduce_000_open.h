@@ -264,7 +264,7 @@ TOOL_FN void cost_open(report *r)
 }
 
 /* delta of remove, sigma 1, for columns m_i s_i of a 3 x 3 C, by the same normals for all s. */
-TOOL_FN double signed_delta(const double c[3][3], const int s[3], double eps, uint64_t seed,
+TOOL_FN double signed_delta(double c[3][3], const int s[3], double eps, uint64_t seed,
                             double *error)
 {
     mcamp_rng g;

@@ -591,7 +591,7 @@ TEST(picks_from_one_to_all)
     mcamp_interval v, w, last = { 0, 0 };
     CHECK_STATUS(mcamp_exact_delta(&ctx, &e, 1, NULL, 0.3, &v, NULL), MCAMP_OK);
     CHECK_STATUS(mcamp_exact_delta(&ctx, &f, 1, NULL, 0.3, &w, NULL), MCAMP_OK);
-    CHECK(v.lower == w.lower && v.upper == w.upper);
+    CHECK(mcamp__eq(v.lower, w.lower) && mcamp__eq(v.upper, w.upper));
     e = allocate(12, 12, 2, 2);
     e.rounds = 3;
     g = simple(MCAMP_EVENT_GAUSSIAN, 2, 72);

@@ -986,7 +986,7 @@ TEST(a_lucky_pilot_costs_little)
     CHECK_STATUS(mcamp__run_to_error(&ctx, &q, c, &bud, TEST_PURPOSE | MCAMP_REMOVE, t, &used,
                                      &spent), MCAMP_OK);
     CHECK(used == 1 && spent > 0 && t->method == MCAMP_METHOD_SHIFTS);
-    CHECK_LE(spent + t->count, 400000);
+    CHECK_LE((double)(spent + t->count), 400000);
     mode = sample(&g, 1, 6, MCAMP_REMOVE, MCAMP_METHOD_MODE, 0, 0, 20);
     CHECK_LE(fabs(mcamp_tally_mean(t) - mode.mean),
              6.2 * sqrt(mode.err * mode.err + pow(mcamp_tally_std_error(t), 2)));

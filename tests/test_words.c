@@ -146,7 +146,7 @@ static void same_json(const char *json, const mcamp_guarantee *g)
 {
     CHECK(!strncmp(find(json, "accepted"), g->accepted ? "true" : "false", 4));
     CHECK(!strncmp(find(json, "interrupted"), g->interrupted ? "true" : "false", 4));
-    same_text(json, "version", "0.3.0");
+    same_text(json, "version", "0.4.0");
     same_text(json, "kind", mcamp__kind_names[g->kind]);
     same_text(json, "asked", mcamp__asked_names[g->asked]);
     same_text(json, "direction", mcamp__direction_names[g->direction]);
@@ -255,7 +255,7 @@ TEST(verified_claims)
         "betting wealth e^10; accepted.\n"
         "  add: 2048 samples of the common law of order 7, each value at most 0.00333334; "
         "betting wealth e^10; accepted.\n" ORIGIN
-        "  seed 77, stream 4; mcamp.h 0.3.0.\n");
+        "  seed 77, stream 4; mcamp.h 0.4.0.\n");
     /* one direction is said to be half of a guarantee, and no part claims privacy */
     for (int d = MCAMP_REMOVE; d <= MCAMP_ADD; d++) {
         g.direction = (mcamp_direction)d;
@@ -333,7 +333,7 @@ TEST(closed_forms_and_intervals_need_no_samples)
         "  same in every epoch; not amplified; 19 rounds.\n"
         "  Certain, no samples were needed: closed form of the Gaussian mechanism; "
         "sensitivity 1.5.\n"
-        "  mcamp.h 0.3.0.\n");
+        "  mcamp.h 0.4.0.\n");
     g.kind = MCAMP_KIND_INTERVAL;
     g.law = MCAMP_BATCH_POISSON;
     g.q = 0.25;
@@ -410,7 +410,7 @@ TEST(estimates_say_that_they_are_estimates)
         "  delta, add             0.0005883 +- 0.0006 (2048 samples of the common law, order 7)\n"
         "  delta is at most       1.001e-05, wrong with probability 2e-06 per direction\n"
         "  without amplification  sigma 9.12346\n" UNIT BALLS ORIGIN
-        "  seed 77; mcamp.h 0.3.0.\n");
+        "  seed 77; mcamp.h 0.4.0.\n");
     g.direction = MCAMP_ADD;
     report(&g, MCAMP_REPORT_TEXT);
     CHECK(!strstr(out.s, "-DP") && strstr(out.s, "only with the example added"));
@@ -467,7 +467,7 @@ TEST(statements_hold_all_that_repeats_them)
     static const char *const part[] = { "(1.1, 1e-05)-differentially private",
         "both with the example",
         "19 rounds, a cycle of 8", "epsilon 1.1", "delta 1e-05", "sigma 4.25", "level 2e-06",
-        "0123456789abcdef", "fedcba9876543210", "seed 77, stream 4", "mcamp.h 0.3.0",
+        "0123456789abcdef", "fedcba9876543210", "seed 77, stream 4", "mcamp.h 0.4.0",
         "4096 samples of the common law of order 4", "2048 samples of the common law of order 7" };
     mcamp_guarantee g = sample_claim();
     report(&g, MCAMP_REPORT_LEGAL);

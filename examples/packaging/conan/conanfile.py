@@ -7,7 +7,7 @@ from conan.tools.files import copy
 
 class Mcamp(ConanFile):
     name = "mcamp"
-    version = "0.3.0"
+    version = "0.4.0"
     license = "MIT"
     description = "Differentially private training with correlated noise, one C header"
     package_type = "header-library"
