@@ -15961,7 +15961,7 @@ typedef struct mcamp__acc {
     mcamp__spec spec[2];
     double g2, over, tol, z, lambda, eps, logd;     /* over: Gaussian, upper side only */
     double bins, idle;          /* BINS: how many, and how many with a mode 0     */
-    double near, floor;         /* BINS: multiples of tol, or so much, will do    */
+    double loose, floor;        /* BINS: multiples of tol, or so much, will do    */
     size_t max_bytes, bytes;
     int add, single;            /* single: one event, used once: nothing to compose */
     int open;                   /* a side does not see some pair                  */
@@ -15994,7 +15994,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_bins(mcamp__acc *a, const mcamp_event *e)
     mcamp_status st = MCAMP_OK;
     a->single = 0;
     a->bins = (double)e->bins;
-    a->near = 1;
+    a->loose = 1;
     for (size_t i = 0; i < mcamp__zmax(e->n, 1) && st >= 0; i++) {
         mcamp_event one = *e;
         one.n = 0;
@@ -16909,7 +16909,7 @@ MCAMP__PRIV void mcamp__bins_begin(mcamp__acc *a, double eps)
 
 MCAMP__PRIV int mcamp__bins_near(const mcamp__acc *a, mcamp_interval v)
 {
-    return v.upper < 1e-300 || v.upper - v.lower <= a->near * a->tol * v.lower + a->floor;
+    return v.upper < 1e-300 || v.upper - v.lower <= a->loose * a->tol * v.lower + a->floor;
 }
 
 /* give_up: any upper bound below it will do (the other direction has won).  Beyond
@@ -17021,7 +17021,7 @@ MCAMP__PRIV mcamp_status mcamp__pair_bins(mcamp_ctx *ctx, const mcamp_event *e, 
     one.count = 1;
     mcamp__curve_places(&one, below, x);
     st = mcamp__acc_init(&a, ctx, &one, 1, 2e-3, mcamp__zmin(max_bytes, 2000000), 0);
-    a.near = 3;
+    a.loose = 3;
     a.floor = 1e3 * below;
     for (a.add = 0; a.add < 2 && st >= 0; a.add++)
         st = mcamp__bins_curve(&a, x, n + 1, below, v[a.add]);
@@ -21108,16 +21108,16 @@ MCAMP__PRIV mcamp_status mcamp__limited_root(mcamp_ctx *ctx, mcamp__limited_ask 
 {
     mcamp_answer a;
     mcamp_status st;
-    double flo = 1, fhi = -1, near = 0, at[2] = { 1, -1 };  /* at: not halved */
+    double flo = 1, fhi = -1, side = 0, at[2] = { 1, -1 };  /* at: not halved */
     for (int i = 0; i < 60 && hi - lo > tol; i++) {
         double mid = hi - (hi - lo) * fhi / (fhi - flo), f;
         mid = mcamp__dmin(mcamp__dmax(mid, lo + 0.1 * (hi - lo)), hi - 0.1 * (hi - lo));
         if ((st = mcamp__limited_at(ctx, q, mid, &a)) < 0) return st;
         if (a.status == MCAMP_Q_INTERRUPTED) return a.status;
         f = log(mcamp__dmax(a.delta, 1e-300) / q->target);
-        if (f > 0) { lo = mid; flo = at[0] = f; if (near > 0) fhi *= 0.5; }
-        else { hi = mid; fhi = at[1] = f; if (near < 0) flo *= 0.5; }
-        near = f;
+        if (f > 0) { lo = mid; flo = at[0] = f; if (side > 0) fhi *= 0.5; }
+        else { hi = mid; fhi = at[1] = f; if (side < 0) flo *= 0.5; }
+        side = f;
     }
     *x = hi;
     *slope = mcamp__dmax((at[0] - at[1]) / mcamp__dmax(hi - lo, 1e-300), 1);
@@ -21138,9 +21138,9 @@ MCAMP__PRIV mcamp_status mcamp__limited_refine(mcamp_ctx *ctx, mcamp__limited_as
         double more = (double)q->blocks * mcamp__dmin(mcamp__dmax(2, rel * rel / (want * want)),
                                                       16);
         *err = slope > 0 ? rel / slope : 0;
-        int near = !(slope > 0) || fabs(log(a->delta / q->target)) <= 3 * rel;
+        int close = !(slope > 0) || fabs(log(a->delta / q->target)) <= 3 * rel;
         if (slope > 0 && *err <= 1e-3 && a->status == MCAMP_Q_BUDGET) a->status = MCAMP_OK;
-        if ((near && (rel <= q->bud->rel_error || (slope > 0 && *err <= 1e-3))) ||
+        if ((close && (rel <= q->bud->rel_error || (slope > 0 && *err <= 1e-3))) ||
             q->blocks >= most) break;
         q->blocks = mcamp__umin(most, more < 1e15 ? (uint64_t)more + 1 : most);
         if (slope > 0)
