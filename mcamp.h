@@ -21138,9 +21138,9 @@ MCAMP__PRIV mcamp_status mcamp__limited_refine(mcamp_ctx *ctx, mcamp__limited_as
         double more = (double)q->blocks * mcamp__dmin(mcamp__dmax(2, rel * rel / (want * want)),
                                                       16);
         *err = slope > 0 ? rel / slope : 0;
-        int close = !(slope > 0) || fabs(log(a->delta / q->target)) <= 3 * rel;
+        int settled = !(slope > 0) || fabs(log(a->delta / q->target)) <= 3 * rel;
         if (slope > 0 && *err <= 1e-3 && a->status == MCAMP_Q_BUDGET) a->status = MCAMP_OK;
-        if ((close && (rel <= q->bud->rel_error || (slope > 0 && *err <= 1e-3))) ||
+        if ((settled && (rel <= q->bud->rel_error || (slope > 0 && *err <= 1e-3))) ||
             q->blocks >= most) break;
         q->blocks = mcamp__umin(most, more < 1e15 ? (uint64_t)more + 1 : most);
         if (slope > 0)
