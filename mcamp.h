@@ -168,7 +168,7 @@
  *                          allocator, keys their entropy; no section report
  *   MCAMP_ASSERT(x)        checks of internal invariants; results never need it
  *   MCAMP_TILE             coordinates of noise at a time, 16 .. 512 (512): a call takes 48
- *                          bytes of stack for each, and 8 KB; saved states are of one tile
+ *                          bytes of stack for each, and 12 KB; saved states are of one tile
  *   None changes a struct or a prototype.  -ffast-math is refused.
  *
  * YOUR PROJECT USES -Ofast, OR CHANGES THE FLOATING-POINT ENVIRONMENT
@@ -201,7 +201,7 @@
  *
  * MEMORY AND THREADS
  *   All memory comes from the context's allocator and sizes are checked before it is
- *   asked.  A call takes at most 40 KB of stack, if optimised: MCAMP_TILE makes it 12 KB
+ *   asked.  A call takes at most 40 KB of stack, if optimised: MCAMP_TILE makes it 16 KB
  *   for runs, 20 KB for the rest.  Accounting needs O(b^2 + n) doubles.  No global state;
  *   one context per thread of control.  Work is split into fixed blocks with streams of their own
  *   and tallies are integers, so results have the same bits on any number of
@@ -17129,10 +17129,10 @@ MCAMP__PRIV mcamp_status mcamp__exam_curve(mcamp_ctx *ctx, const mcamp_event *e,
     hi = (mcamp__sum_cum(&x.first, l).k0 + mcamp__log_pole(2, l) - log(below)) / l;
     r = 0.04 * sqrt(mcamp__dmin(c.k2, mcamp__sum_cum(&x.second, 0).k2));
     for (int i = 0; i < GROUPS && st >= 0; i++) {
-        double w = (hi - lo) / GROUPS, from = lo + i * w;
+        double w = (hi - lo) / (double)GROUPS, from = lo + i * w;
         st = mcamp__exam_build(ctx, &x, from + 0.5 * w, r);
         for (int k = 0; k < EACH && st >= 0; k++) {
-            double tau = from + w * (k + 0.5) / EACH;
+            double tau = from + w * (k + 0.5) / (double)EACH;
             double p = mcamp__spec_eval(&x.spec[0], tau, NULL).lower * (1 - x.slack);
             double q = mcamp__spec_eval(&x.spec[1], tau, NULL).upper * (1 + x.slack);
             for (size_t j = 0; j <= MCAMP__BINS_CURVE; j++)

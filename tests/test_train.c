@@ -400,7 +400,7 @@ TEST(a_small_tile_takes_a_small_stack_and_leaves_nothing_there)
     d = desc_of_promise();
     CHECK_STATUS(mcamp_train_init(&ctx, &d, &small), MCAMP_OK);
     small_round();
-    CHECK_LE((double)stack_used(small_round), 48.0 * MCAMP_TILE + 8192 + 4096);
+    CHECK_LE((double)stack_used(small_round), 48.0 * MCAMP_TILE + 12288 + 4096);
     mcamp_train_free(&ctx, &small);
     memset(&nd, 0, sizeof nd);
     mcamp_key_insecure_test(6, &nd.key);
