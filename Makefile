@@ -184,7 +184,7 @@ valgrind: ## the brisk suites under valgrind
 
 test-clang: ## tests built by clang
 	@sh tests/check/have.sh $@ $(CLANG) || exit 0; \
-	$(AGAIN) BUILD=$(BUILD)/clang CC=$(CLANG) CFLAGS=-O2
+	$(QUICK) $(AGAIN) BUILD=$(BUILD)/clang CC=$(CLANG) CFLAGS=-O2
 
 test-blas: ## tests with OpenBLAS through MCAMP_CBLAS_HEADER
 	@sh tests/check/have.sh $@ "$(CC) -include cblas.h -lopenblas" || exit 0; \
