@@ -249,13 +249,26 @@ TEST(sums_over_patterns)
                     }
                 CHECK_NEAR(z[lane], top + log(sum), 1e-13, 2e-13);
             }
-            w.h[5] = mcamp__nan();          /* shows in its lane, wherever it counts at all */
+            w.h[5] = mcamp__nan();          /* shows in its lane, be it of the first round */
+            w.h[(s.f.n - 1) * MCAMP__P + 6] = mcamp__nan();         /* or of the last one  */
             mcamp__pattern_filter((mcamp_vecset)v, &s.p, w.h, w.f, w.first, z);
-            CHECK(mcamp__isnan(z[5]) && !mcamp__isnan(z[4]));
+            CHECK(mcamp__isnan(z[5]) && mcamp__isnan(z[6]) && !mcamp__isnan(z[4]));
         }
         mcamp__buf_free(&ctx, &w.buf);
         tear_down(&s);
     }
+}
+
+/* Samples say nothing about what they leave out: so much less may be claimed of them. */
+TEST(what_is_split_off_comes_off_the_claim)
+{
+    mcamp__sampler p;
+    memset(&p, 0, sizeof p);
+    p.m.b = 4; p.m.max_diag = 1; p.k = 2;
+    p.split = 0.25;
+    CHECK_LE(mcamp__claim_mean(&p, 0.5), 0.25);
+    CHECK_LE(0.2499, mcamp__claim_mean(&p, 0.5));
+    CHECK_LE(mcamp__claim_mean(&p, 0.25), 0);
 }
 
 /* Patterns that are drawn have the tilted law; with potentials 0, the law itself. */
@@ -799,7 +812,8 @@ TEST(batches_have_the_law)
     }
 }
 
-TEST_MAIN("participation", T(counts_and_shares), T(sums_over_patterns), T(draws), T(ranges),
+TEST_MAIN("participation", T(counts_and_shares), T(sums_over_patterns), T(draws),
+    T(what_is_split_off_comes_off_the_claim), T(ranges),
           T(most_participations), T(delta_of_small_cases), T(split), T(bins), T(poisson), T(never),
           T(threads_do_not_matter), T(bad_input), T(extremes),
           T(claims), T(batches_have_the_law))
