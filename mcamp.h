@@ -8326,7 +8326,7 @@ MCAMP__PRIV void mcamp__pattern_tile(mcamp_vecset vs, const mcamp__pattern *p, d
                                      size_t k, mcamp__rng8 *normals, mcamp_rng *r,
                                      mcamp__pattern_work *w, double *v)
 {
-    double z[MCAMP__P], y[MCAMP__P], log_z[MCAMP__P] = { 0 }, sum[MCAMP__P];
+    double z[MCAMP__P], y[MCAMP__P] = { 0 }, log_z[MCAMP__P] = { 0 }, sum[MCAMP__P];
     double noted[8][MCAMP__P];
     size_t last = p->order[p->orders - 1], at = 0, many[MCAMP__P] = { 0 };
     memset(w->h, 0, p->n * MCAMP__P * sizeof *w->h);
@@ -18647,8 +18647,9 @@ MCAMP__PRIV mcamp_status mcamp__renyi_remove(mcamp_ctx *ctx, const mcamp__model 
                                              double *best)
 {
     size_t n = m->diagonal ? 1 : m->a_count;
-    double *ea = mcamp__new_doubles(ctx, 2 * n), *power = ea + n, z = 0;
+    double *ea = mcamp__new_doubles(ctx, 2 * n), *power, z = 0;
     if (!ea) return mcamp__fail(ctx, MCAMP_E_MEMORY, "gram", (double)n);
+    power = ea + n;
     for (size_t i = 0; i < n; i++) { ea[i] = exp(m->a[i]); power[i] = 1; }
     *best = 0;
     for (size_t k = 2, bad = 0; k <= MCAMP__ORDER_MAX && bad < 4; k++) {
@@ -19916,7 +19917,7 @@ MCAMP__PRIV void mcamp__tile_move(mcamp_vecset vs, const mcamp__sampler *p, mcam
                                   mcamp__scratch *w)
 {
     const mcamp__mixture *m = p->mix;
-    double upto[MCAMP__SHIFTS], sum = 0;
+    double upto[MCAMP__SHIFTS] = { 0 }, sum = 0;
     size_t b = p->m.b;
     for (size_t q = 0; q < m->count; q++) upto[q] = sum += m->share[q];
     for (size_t s = 0; s < MCAMP__S; s++) {
@@ -26412,5 +26413,12 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__BOUND_ROUNDS
 #undef MCAMP__BINS_KINDS
 #undef MCAMP__APART
+#undef MCAMP__BLOCKS
+#undef MCAMP__COUNTS_LEAST
+#undef MCAMP__LINE_ROOM
+#undef MCAMP__P
+#undef MCAMP__PATTERN_EXPONENT
+#undef MCAMP__PATTERN_ORDERS
+#undef MCAMP__WARM_STEP
 #endif /* MCAMP__PASS == 1 */
 #endif /* C99 or C++11 */
