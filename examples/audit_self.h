@@ -521,9 +521,11 @@ AUDIT_FN void audit_run_left(audit_world *w)
     w->count = 3;
 }
 
-#ifndef AUDIT_NO_STACK
-static union { unsigned char byte[1 << 18]; double align[2]; } audit_stack;
+#ifdef AUDIT_NO_STACK
+static bool audit_sees_stacks = false;
+#else
 static bool audit_sees_stacks = true;
+static union { unsigned char byte[1 << 18]; double align[2]; } audit_stack;
 
 static void *audit_end_there(void *world)
 {
@@ -556,7 +558,9 @@ AUDIT_FN void audit_run_stack(audit_world *w)
     double sum, noise;
     pthread_attr_t a;
     pthread_t t;
+#endif
     if (!audit_sees_stacks || !audit_open(w) || !audit_fill(w, &w->session, 0)) return;
+#ifndef AUDIT_NO_STACK
     sum = (double)w->grid_sum[0];
     memset(&audit_stack, 0, sizeof audit_stack);
     if (pthread_attr_init(&a)) return;
