@@ -5,6 +5,7 @@
 #define MCAMP_STATIC
 #define MCAMP_IMPLEMENTATION
 #include "../mcamp.h"
+#define MCAMP__P 16             /* samples of a tile, as the kernels have them */
 #include "mcamp_test.h"
 
 static mcamp_ctx ctx;
