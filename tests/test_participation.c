@@ -629,6 +629,7 @@ TEST(threads_do_not_matter)
 TEST(bad_input)
 {
     static setting s;
+    mcamp__pattern other;
     mcamp_participation d, good;
     mcamp_gram g;
     set_up(&s, &FIX[0]);
@@ -658,7 +659,7 @@ TEST(bad_input)
     CHECK_STATUS(mcamp_gram_pattern(&ctx, &s.mech, NULL, &g), MCAMP_E_REQUIRED);
     CHECK_STATUS(mcamp_gram_pattern(&ctx, &s.mech, &good, NULL), MCAMP_E_REQUIRED);
     CHECK_STATUS(mcamp_gram_pattern(&ctx, NULL, &good, &g), MCAMP_E_ARG);
-    CHECK_STATUS(mcamp__pattern_init(&ctx, &s.gram, s.gram.max_norm / 1001, &s.p), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp__pattern_init(&ctx, &s.gram, s.gram.max_norm / 1001, &other), MCAMP_E_ARG);
     tear_down(&s);
     /* a limit that never acts is none; BINS is the Gram matrix that it always was */
     set_up(&s, &FIX[0]);
