@@ -158,7 +158,7 @@ THREADED = $(patsubst tests/%.c,%,$(shell grep -lE 'parallel_threads|pthread_' $
 DENSE    = $(filter test_core test_modes test_mech test_opt test_vec test_work api_%,$(SUITES))
 # (valgrind rounds long double, which some tests compare with, to double, and keeps no
 # rounding mode or flushing of denormals, which the suites of the host's environment set).
-BRISK    = $(filter-out test_base test_host test_answer test_words test_exact test_compose test_opt test_work test_core \
+BRISK    = $(filter-out test_base test_host test_limit test_participation test_answer test_words test_exact test_compose test_opt test_work test_core \
            test_calib test_oracle test_plan,$(patsubst tests/%.c,%,$(shell grep -L 'long double' \
            $(wildcard tests/test_*.c tests/api_*.c))))
 
