@@ -48,9 +48,7 @@ static inline void bench_gram(mcamp_ctx *ctx, size_t bands, size_t epochs, size_
 
 static inline const char *bench_method(mcamp_method m)
 {
-    static const char *const names[] = { "-", "plain", "tilted", "common", "mode",
-                                         "exact", "mixture" };
-    return names[(size_t)m <= 6 ? (size_t)m : 0];
+    return mcamp__method_names[m];
 }
 
 /* The fastest of many runs within `budget` seconds, so that other load does not

@@ -1,56 +1,174 @@
-/* CPU time of samples and a proof for b-min-sep Poisson sampling: n = 2048, b = 64, 32 bands,
- * q = 1/64, eps = 1, sigma = 5.                                                       */
-#define MCAMP_STATIC
-#define MCAMP_IMPLEMENTATION
-#include "../mcamp.h"
+/* b-min-sep Poisson sampling, n = 2048, b = 64, 32 bands, q = 1/64, eps = 1: samples at
+ * sigma = 5 against a straightforward one (n normals, a product for each round, one
+ * exponential and logarithm a round), and proofs with a tenth to spare there and where
+ * delta is 1e-8.                                                                      */
+#include "bench_common.h"
 
-#include <stdio.h>
-#include <time.h>
+enum { N = 2048, B = 64, BANDS = 32 };
+static const double EPS = 1, Q = 1.0 / B;
 
-static double seconds(void) { return (double)clock() / CLOCKS_PER_SEC; }
+static mcamp_ctx ctx;
+
+/* ---- the baseline ---------------------------------------------------------- */
+
+typedef struct naive {
+    double c[BANDS], half, sigma;       /* coefficients of C; |c|^2 / (2 sigma^2) */
+    double x[N + BANDS], f[N + B];      /* X, and 0 after it; the recursion, and 0 */
+    mcamp_rng rng;
+    double count, total, total_sq;      /* of the values */
+} naive;
+
+/* The square root's coefficients, of norm 1: also those of the last, shorter columns. */
+static void naive_init(naive *v, double sigma)
+{
+    double norm = 0;
+    memset(v, 0, sizeof *v);
+    mcamp_rng_seed(&v->rng, 7);
+    v->sigma = sigma;
+    v->c[0] = 1;
+    for (int k = 1; k < BANDS; k++) v->c[k] = v->c[k - 1] * (2 * k - 1) / (2 * k);
+    for (int k = 0; k < BANDS; k++) norm += v->c[k] * v->c[k];
+    for (int k = 0; k < BANDS; k++) v->c[k] /= sqrt(norm);
+}
+
+static void naive_observe(naive *v)
+{
+    for (int t = 0; t < N; t += 2) {
+        double r = v->sigma * sqrt(-2 * log(mcamp_rng_uniform(&v->rng)));
+        double a = 6.283185307179586 * mcamp_rng_uniform(&v->rng);
+        v->x[t] = r * cos(a);
+        v->x[t + 1] = r * sin(a);
+    }
+    for (int t = 0; t < N; ) {
+        if (mcamp_rng_uniform(&v->rng) >= Q) { t++; continue; }
+        for (int k = 0; k < BANDS && t + k < N; k++) v->x[t + k] += v->c[k];
+        t += B;
+    }
+}
+
+/* One sample of P and its value (1 - e^(eps - log rho))_+. */
+static void naive_sample(void *arg)
+{
+    naive *v = (naive *)arg;
+    double y;
+    naive_observe(v);
+    for (int t = N - 1; t >= 0; t--) {
+        double h = 0, norm = 0, take, skip = log(1 - Q) + v->f[t + 1], top;
+        for (int k = 0; k < BANDS && t + k < N; k++) {
+            h += v->c[k] * v->x[t + k];
+            norm += v->c[k] * v->c[k];
+        }
+        take = log(Q) + (h - norm / 2) / (v->sigma * v->sigma) + v->f[t + B];
+        top = take > skip ? take : skip;
+        v->f[t] = top + log(exp(take - top) + exp(skip - top));
+    }
+    y = v->f[0] > EPS ? 1 - exp(EPS - v->f[0]) : 0;
+    v->total += y;
+    v->total_sq += y * y;
+    v->count++;
+}
+
+/* ---- the library ----------------------------------------------------------- */
+
+typedef struct run { mcamp_sampler s; mcamp_tally *tally; } run;
+
+static void library_blocks(void *arg)
+{
+    run *r = (run *)arg;
+    bench_check(&ctx, "run", mcamp_sampler_run(&ctx, &r->s, 1, 0, 1, r->tally));
+}
+
+/* Seconds a sample of order k, 0 for the plain one; its estimate to *mean and *err. */
+static double library_sample(const mcamp_gram *g, size_t k, double sigma, uint64_t blocks,
+                             double *mean, double *err)
+{
+    mcamp_sampler_desc d;
+    run r;
+    double each;
+    memset(&d, 0, sizeof d);
+    r.tally = (mcamp_tally *)calloc(1, sizeof *r.tally);
+    if (!r.tally) exit(1);
+    d.direction = MCAMP_REMOVE;
+    d.method = k ? MCAMP_METHOD_TILTED : MCAMP_METHOD_PLAIN;
+    d.sigma = sigma; d.eps = EPS; d.order = k;
+    bench_check(&ctx, "sampler", mcamp_sampler_init(&ctx, g, &d, &r.s));
+    each = bench_best(library_blocks, &r, 0.3) / MCAMP_BLOCK;
+    memset(r.tally, 0, sizeof *r.tally);
+    bench_check(&ctx, "run", mcamp_sampler_run(&ctx, &r.s, 1, 0, blocks, r.tally));
+    *mean = mcamp_tally_mean(r.tally);
+    *err = mcamp_tally_std_error(r.tally);
+    mcamp_sampler_free(&ctx, &r.s);
+    free(r.tally);
+    return each;
+}
+
+/* The two estimate the same, where delta is large enough for the baseline to see it. */
+static void compare(const mcamp_gram *g, double sigma)
+{
+    naive *v = (naive *)malloc(sizeof *v);
+    double mean, err, other, off;
+    if (!v) exit(1);
+    naive_init(v, sigma);
+    while (v->count < 2000) naive_sample(v);
+    mean = v->total / v->count;
+    err = sqrt((v->total_sq / v->count - mean * mean) / v->count);
+    library_sample(g, 0, sigma, 32, &other, &off);
+    printf("Both at sigma = %g: baseline delta %.4f +- %.4f, library %.4f (%+.1f standard "
+           "errors)\n", sigma, mean, err, other, (other - mean) / sqrt(err * err + off * off));
+    free(v);
+}
+
+static void samples(const mcamp_gram *g)
+{
+    naive *v = (naive *)malloc(sizeof *v);
+    double base, plain, mean, err, first = 0;
+    if (!v) exit(1);
+    naive_init(v, 5);
+    base = bench_best(naive_sample, v, 0.3);
+    plain = library_sample(g, 0, 5, 8, &mean, &err);
+    printf("plain sample: %.1f us, baseline %.1f us, %.1f times\n", 1e6 * plain, 1e6 * base,
+           base / plain);
+    for (size_t k = 1; k <= 9; k += 4) {
+        double each = library_sample(g, k, 5, 8, &mean, &err);
+        if (k == 1) first = each;
+        printf("order %lu: %.1f us", (unsigned long)k, 1e6 * each);
+        if (k > 1) printf(", %.1f us an order more", 1e6 * (each - first) / (double)(k - 1));
+        printf("; delta %.3g +- %.2g\n", mean, err);
+    }
+    free(v);
+}
+
+static void proof(const mcamp_gram *g, double sigma, double delta)
+{
+    mcamp_claim c;
+    mcamp_guarantee out;
+    double t = bench_seconds();
+    memset(&c, 0, sizeof c);
+    c.sigma = sigma; c.eps = EPS; c.delta = c.beta = 1.1 * delta;
+    bench_check(&ctx, "verify", mcamp_verify(&ctx, g, &c, &out));
+    printf("proof of delta %.3g at sigma %.4f: %s, %.1f s, %lu samples, of order %lu and %lu\n",
+           c.delta, sigma, out.accepted ? "accepted" : "not accepted", bench_seconds() - t,
+           (unsigned long)out.samples, (unsigned long)out.remove.order,
+           (unsigned long)out.add.order);
+}
 
 int main(void)
 {
-    mcamp_ctx ctx;
     mcamp_mech_desc d;
     mcamp_mech m;
     mcamp_participation part;
     mcamp_gram g;
-    mcamp_claim c;
-    mcamp_guarantee proof;
-    double t, plain = 0;
     memset(&d, 0, sizeof d);
     memset(&part, 0, sizeof part);
-    memset(&c, 0, sizeof c);
-    d.kind = MCAMP_MECH_SQRT; d.n = 2048; d.bands = 32; d.normalize = true;
-    part.law = MCAMP_BATCH_MINSEP; part.batches = 64; part.q = 1.0 / 64;
-    if (mcamp_ctx_init(&ctx, NULL) < 0 || mcamp_mech_init(&ctx, &d, &m) < 0 ||
-        mcamp_gram_pattern(&ctx, &m, &part, &g) < 0) return 1;
-    for (size_t k = 1; k <= 9; k += 4) {
-        mcamp_sampler s;
-        mcamp_sampler_desc sd;
-        mcamp_tally tally;
-        double each;
-        memset(&sd, 0, sizeof sd);
-        memset(&tally, 0, sizeof tally);
-        sd.direction = MCAMP_REMOVE; sd.method = MCAMP_METHOD_TILTED;
-        sd.sigma = 5; sd.eps = 1; sd.order = k;
-        if (mcamp_sampler_init(&ctx, &g, &sd, &s) < 0) return 1;
-        t = seconds();
-        if (mcamp_sampler_run(&ctx, &s, 1, 0, 8, &tally) < 0) return 1;
-        each = 1e6 * (seconds() - t) / (double)tally.count;
-        if (k == 1) plain = each;
-        printf("order %lu: %.1f us a sample", (unsigned long)k, each);
-        if (k > 1) printf(", %.1f us an order more", (each - plain) / (double)(k - 1));
-        printf("\n");
-        mcamp_sampler_free(&ctx, &s);
-    }
-    c.sigma = 5; c.eps = 1; c.delta = c.beta = 1.1 * 9.4e-5;
-    t = seconds();
-    if (mcamp_verify(&ctx, &g, &c, &proof) < 0) return 1;
-    printf("proof with a tenth to spare: %s, %.1f s, %lu samples of order %lu\n",
-           proof.accepted ? "accepted" : "not accepted", seconds() - t,
-           (unsigned long)proof.samples, (unsigned long)proof.remove.order);
+    d.kind = MCAMP_MECH_SQRT; d.n = N; d.bands = BANDS; d.normalize = true;
+    part.law = MCAMP_BATCH_MINSEP; part.batches = B; part.q = Q;
+    bench_start(&ctx);
+    bench_check(&ctx, "strategy", mcamp_mech_init(&ctx, &d, &m));
+    bench_check(&ctx, "patterns", mcamp_gram_pattern(&ctx, &m, &part, &g));
+    compare(&g, 1.5);
+    samples(&g);
+    proof(&g, 5, 9.4e-5);
+    proof(&g, 12.3, 1e-8);
     mcamp_gram_free(&ctx, &g);
     mcamp_mech_free(&ctx, &m);
     return 0;

@@ -433,6 +433,8 @@ TEST(bits_do_not_depend_on_the_tile)
     if (getenv("MCAMP_WRITE_GOLDEN")) printf("  %016llx\n", (unsigned long long)h);
     CHECK(h == UINT64_C(0x881962767ae5adac));
     mcamp_train_free(&ctx, &t);
+    mcamp_mech_free(&ctx, &mech);       /* the last test: what start() made */
+    promise.accepted = false;
 }
 
 TEST_MAIN("train",
