@@ -191,6 +191,34 @@ static double law_mean(int kind, double p)
 
 /* The binned wealth is below the exact one, by no more than the sagitta of the chord
  * in each bin: (h - l)^2/8 times the largest curvature, d^2/(1 + d(x - m))^2.        */
+/* What a sampler draws goes into no tally of another question. */
+TEST(a_tally_is_of_its_sampler)
+{
+    mcamp__sampler p;
+    mcamp_tally *a = tally_new(), *b = tally_new();
+    setup();
+    for (int i = 0; i < 8; i++) {
+        memset(&p, 0, sizeof p);
+        p.dir = MCAMP_REMOVE; p.method = MCAMP_METHOD_COMMON; p.k = 2; p.m.sigma = 3;
+        p.eps = 1; p.log_scale = -2; p.log_range = -1; p.split = 0.5;
+        mcamp__tally_init(&p, a);
+        switch (i) {
+        case 0: p.dir = MCAMP_ADD; break;
+        case 1: p.method = MCAMP_METHOD_MODE; break;
+        case 2: p.k = 3; break;
+        case 3: p.m.sigma = 3.1; break;
+        case 4: p.eps = 1.1; break;
+        case 5: p.log_scale = -3; break;
+        case 6: p.log_range = -1.5; break;
+        default: p.split = 0.25; break;
+        }
+        mcamp__tally_init(&p, b);
+        a->count = b->count = 1;
+        CHECK_STATUS(mcamp_tally_merge(&ctx, a, b), MCAMP_E_MISMATCH);
+    }
+    free(a); free(b);
+}
+
 TEST(binned_wealth_is_a_sharp_lower_bound)
 {
     for (int trial = 0; trial < 400; trial++) {
@@ -739,6 +767,34 @@ TEST(a_root_that_was_not_found_is_no_number)
 }
 
 /* The bound of the add direction without samples is above the exact value. */
+/* With idle modes rho is at least their share: add is 0 once that is e^-eps, not before. */
+TEST(add_is_nothing_only_where_enough_modes_are_idle)
+{
+    double entries[25];
+    mcamp_gram g;
+    mcamp__factor f;
+    mcamp__question q;
+    mcamp__choice c;
+    mcamp__sampler p;
+    setup();
+    memset(&c, 0, sizeof c);
+    c.method = MCAMP_METHOD_COMMON;
+    for (size_t idle = 1; idle < 5; idle++)
+        for (int above = 0; above < 2; above++) {
+            double eps = log(5 / (double)idle) + (above ? 1e-6 : -1e-6);
+            memset(entries, 0, sizeof entries);
+            for (size_t i = idle; i < 5; i++) entries[6 * i] = 0.5 + (double)i;
+            gram_user(entries, 5, &g);
+            CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+            q = mcamp__ask(&f, 1, eps, MCAMP_ADD, 1);
+            CHECK_STATUS(mcamp__choice_open(&ctx, &q, &c, &p), MCAMP_OK);
+            CHECK(p.never == above);
+            mcamp__choice_close(&ctx, &p);
+            mcamp__factor_free(&ctx, &f);
+            mcamp_gram_free(&ctx, &g);
+        }
+}
+
 TEST(bound_without_samples_is_a_bound)
 {
     setup();
@@ -1029,6 +1085,7 @@ TEST_MAIN("est",
     T(values_fall_in_their_bins),
     T(what_proves_nothing_says_so),
     T(merging_refuses_strangers),
+    T(a_tally_is_of_its_sampler),
     T(binned_wealth_is_a_sharp_lower_bound),
     T(betting_is_never_weaker_than_hoeffding),
     T(bounds_hold_with_their_probability),
@@ -1043,6 +1100,7 @@ TEST_MAIN("est",
     T(no_sample_leaves_its_range),
     T(what_is_no_number_is_not_counted_as_nothing),
     T(a_root_that_was_not_found_is_no_number),
+    T(add_is_nothing_only_where_enough_modes_are_idle),
     T(bound_without_samples_is_a_bound),
     T(any_split_in_any_order_gives_the_same_bytes),
     T(threads_change_nothing_and_vector_sets_next_to_nothing),
