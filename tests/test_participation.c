@@ -814,8 +814,168 @@ TEST(batches_have_the_law)
     }
 }
 
+/* ---- sessions ------------------------------------------------------------------------- */
+
+enum { D = 3 };
+
+typedef struct run {
+    mcamp_batch_desc bd;
+    mcamp_batch batch;
+    mcamp_noise noise;
+    mcamp_clip clip;
+    mcamp_session session;
+    int64_t sum[D];
+} run;
+
+/* What a run of this guarantee needs; tests change the batches before it is opened. */
+static void plan_run(run *r, const mcamp_guarantee *g, uint64_t examples)
+{
+    memset(r, 0, sizeof *r);
+    r->bd.law = g->law; r->bd.examples = examples; r->bd.rounds = g->rounds;
+    r->bd.batches = g->batches; r->bd.q = g->q;
+    mcamp_key_insecure_test(11, &r->bd.key);
+}
+
+static mcamp_status open_run(run *r, const mcamp_guarantee *g, const mcamp_mech *mech)
+{
+    mcamp_noise_desc z;
+    mcamp_clip_desc k;
+    mcamp_session_desc d;
+    memset(&z, 0, sizeof z); memset(&k, 0, sizeof k); memset(&d, 0, sizeof d);
+    z.mech = mech; z.sigma = g->sigma; z.clip_norm = k.norm = 1; z.dim = k.dim = D;
+    z.unit = MCAMP_NOISE_SUM; z.key = r->bd.key;
+    k.max_examples = r->bd.examples;
+    d.guarantee = g; d.batch = &r->batch; d.noise = &r->noise; d.clip = &r->clip;
+    d.grid_sum = r->sum; d.run = 3;
+    CHECK_STATUS(mcamp_batch_init(&ctx, &r->bd, &r->batch), MCAMP_OK);
+    CHECK_STATUS(mcamp_noise_init(&ctx, &z, &r->noise), MCAMP_OK);
+    CHECK_STATUS(mcamp_clip_init(&ctx, &k, &r->clip), MCAMP_OK);
+    return mcamp_session_init(&ctx, &d, &r->session);
+}
+
+static void close_run(run *r)
+{
+    mcamp_batch_free(&ctx, &r->batch);
+    mcamp_noise_free(&ctx, &r->noise);
+}
+
+/* A round in which nobody's gradient is added; who was drawn gets its bit. */
+static void idle_round(run *r, uint64_t t, size_t *who, unsigned *mask)
+{
+    mcamp_batch_size size = { 0, 0 };
+    double out[D];
+    uint64_t stranger = 0;
+    CHECK_STATUS(mcamp_session_begin(&ctx, &r->session, t, who, r->bd.examples, &size), MCAMP_OK);
+    for (size_t k = 0; k < size.kept; k++) {
+        stranger += who[k] == stranger;         /* who comes in rising order */
+        mask[who[k]] ^= 1u << t;
+        CHECK_STATUS(mcamp_session_skip(&ctx, &r->session, who[k]), MCAMP_OK);
+    }
+    CHECK_STATUS(mcamp_session_skip(&ctx, &r->session, stranger), MCAMP_E_MISMATCH);
+    CHECK_STATUS(mcamp_session_end(&ctx, &r->session, out), MCAMP_OK);
+}
+
+static mcamp_guarantee proved(const setting *s)
+{
+    mcamp_guarantee g;
+    mcamp_claim c;
+    memset(&c, 0, sizeof c);
+    c.sigma = 2 * s->f.sigma; c.eps = 3; c.delta = c.beta = 0.05;
+    c.max_samples = 1 << 17;
+    CHECK_STATUS(mcamp_verify(&ctx, &s->gram, &c, &g), MCAMP_OK);
+    CHECK(g.accepted && g.kind == MCAMP_KIND_VERIFIED && g.law == s->f.law);
+    return g;
+}
+
+/* Every other scheme, also one that calls itself by the proof's name, is refused. */
+static void refuse_others(const setting *s, const mcamp_guarantee *proof)
+{
+    static const mcamp_batch_law law[3] = { MCAMP_BATCH_MINSEP, MCAMP_BATCH_MINSEP_WARM,
+                                            MCAMP_BATCH_POISSON };
+    run r;
+#define REFUSE(change, name) \
+    do { mcamp_guarantee g = *proof; plan_run(&r, &g, 50); change; \
+         CHECK_STATUS(open_run(&r, &g, &s->mech), MCAMP_E_MISMATCH); \
+         CHECK(!strcmp(mcamp_last_error(&ctx).argument, name)); \
+         CHECK(!mcamp_session_guarantee(&r.session)); close_run(&r); } while (0)
+    for (int i = 0; i < 3; i++) {
+        if (law[i] == proof->law) continue;
+        REFUSE(r.bd.law = law[i], "law");
+        REFUSE(g.law = r.bd.law = law[i], "gram");
+    }
+    REFUSE((r.bd.law = MCAMP_BATCH_BINS, r.bd.q = 0), "law");
+    REFUSE((r.bd.law = MCAMP_BATCH_SHUFFLE, r.bd.q = 0), "law");
+    REFUSE((g.law = r.bd.law = MCAMP_BATCH_BINS, g.q = r.bd.q = 0), "gram");
+    REFUSE(r.bd.batches++, "batches");
+    REFUSE((g.batches++, r.bd.batches++), "gram");
+    REFUSE(r.bd.rounds++, "rounds");
+    REFUSE(r.bd.q *= 1 - 1e-15, "q");
+    REFUSE(g.q = r.bd.q *= 1 - 1e-15, "gram");
+    REFUSE(g.gram_digest = 0, "law");
+    REFUSE(r.bd.limit = 1, "limit");            /* cuts that cost all of delta */
+    REFUSE(g.direction = MCAMP_ADD, "direction");
+#undef REFUSE
+}
+
+/* A session runs the law of its proof and no other: the members of all rounds, of a run that is
+ * saved and goes on elsewhere, have the law of the patterns.                             */
+TEST(sessions_run_the_pattern_that_was_proved)
+{
+    static const size_t which[] = { 0, 3, 5, 6 };
+    static setting s;
+    static size_t count[MOST];
+    static unsigned char blob[4096];
+    for (size_t i = 0; i < sizeof which / sizeof which[0]; i++) {
+        const fixture *f = &FIX[which[i]];
+        size_t examples = mt_scale(40000), size = 0;
+        size_t *who = (size_t *)malloc(examples * sizeof *who);
+        unsigned *mask = (unsigned *)calloc(examples, sizeof *mask);
+        mcamp_guarantee g;
+        run r;
+        set_up(&s, f);
+        g = proved(&s);
+        refuse_others(&s, &g);
+        plan_run(&r, &g, examples);
+        CHECK_STATUS(open_run(&r, &g, &s.mech), MCAMP_OK);
+        CHECK(r.session.guarantee.law == f->law &&
+              r.session.guarantee.adjacency == MCAMP_ADJACENT_ADD_REMOVE);
+        CHECK_NEAR(mcamp_session_delta(&r.session), 0.05, 1e-9, 0);
+        for (uint64_t t = 0; t < f->n / 2; t++) idle_round(&r, t, who, mask);
+        CHECK_STATUS(mcamp_session_save(&ctx, &r.session, blob, sizeof blob, &size), MCAMP_OK);
+        close_run(&r);
+        plan_run(&r, &g, examples);
+        CHECK_STATUS(open_run(&r, &g, &s.mech), MCAMP_OK);
+        CHECK_STATUS(mcamp_session_load(&ctx, &r.session, blob, size), MCAMP_OK);
+        for (uint64_t t = f->n / 2; t < f->n; t++) idle_round(&r, t, who, mask);
+        memset(count, 0, sizeof count);
+        for (size_t e = 0; e < examples; e++) {
+            size_t k = 0;
+            while (k < s.count && s.mask[k] != mask[e]) k++;
+            CHECK(k < s.count);
+            if (k < s.count) count[k]++;
+        }
+        CHECK_LE(chi_score(count, s.prob, s.count, examples), 6.0);
+        close_run(&r);
+        tear_down(&s);
+        free(who);
+        free(mask);
+    }
+    {   /* a proof for at most so many participations, which batches do not count */
+        mcamp_guarantee g;
+        run r;
+        set_up(&s, &FIX[2]);
+        g = proved(&s);
+        plan_run(&r, &g, 50);
+        CHECK_STATUS(open_run(&r, &g, &s.mech), MCAMP_E_MISMATCH);
+        CHECK(!strcmp(mcamp_last_error(&ctx).argument, "epochs"));
+        close_run(&r);
+        tear_down(&s);
+    }
+}
+
 TEST_MAIN("participation", T(counts_and_shares), T(sums_over_patterns), T(draws),
     T(what_is_split_off_comes_off_the_claim), T(ranges),
           T(most_participations), T(delta_of_small_cases), T(split), T(bins), T(poisson), T(never),
           T(threads_do_not_matter), T(bad_input), T(extremes),
-          T(claims), T(batches_have_the_law))
+          T(claims), T(batches_have_the_law),
+          T(sessions_run_the_pattern_that_was_proved))

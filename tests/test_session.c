@@ -1676,6 +1676,7 @@ TEST(statements_name_what_they_rest_on)
         CHECK(strstr(text, "No ledger: that each round is released once") != NULL);
         CHECK((strstr(text, "add or remove") != NULL) == (i != 2));
         CHECK((strstr(text, "-zCDP") != NULL) == (i == 2));
+        CHECK((strstr(text, "attacks on shuffled batches") != NULL) == (i == 2));
         {   /* every item of [2], appendix K.1, in its order */
             static const char *const item[] = { "1. Setting", "2. Definition", "(a) Data covered",
                 "(b) Output", "(c) Unit", "(d) Adjacency", "3. Accounting", "(a) Type",
@@ -1739,6 +1740,7 @@ TEST(statements_name_what_they_rest_on)
             CHECK_STATUS(mcamp_report_session(&s, MCAMP_REPORT_LEGAL, &w), MCAMP_OK);
             CHECK((strstr(text, "add or remove") != NULL) ==
                   (!cut && l != MCAMP_BATCH_FIXED && l != MCAMP_BATCH_SHUFFLE));
+            CHECK((strstr(text, "no smaller epsilon") != NULL) == (l == MCAMP_BATCH_SHUFFLE));
             close_parts(&p);
         }
     }
