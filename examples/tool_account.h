@@ -377,7 +377,7 @@ TOOL_FN void print_events(const session *s, const event_list *l, const mcamp_gua
         print_attack(s, g, NULL);
         return;
     }
-    json_open(&j, stdout);
+    json_begin(s, &j, stdout);
     json_text(&j, "mechanism", l->text);
     json_real(&j, "seconds", s->seconds);
     print_attack(s, g, &j);
@@ -425,11 +425,12 @@ TOOL_FN mcamp_guarantee at_point(const account *a, double eps, double lo, double
     return g;
 }
 
-TOOL_FN void json_intervals(const account *a, const event_list *l, const svg_series *line)
+TOOL_FN void json_intervals(const session *s, const account *a, const event_list *l,
+                            const svg_series *line)
 {
     mcamp_writer w = to_stdout();
     json j;
-    json_open(&j, stdout);
+    json_begin(s, &j, stdout);
     json_text(&j, "mechanism", l->text);
     json_key(&j, "curve");
     for (size_t i = 0; i < line->n; i++) {
@@ -478,7 +479,7 @@ TOOL_FN void account_curves(session *s, const account *a)
     progress_end(&s->progress);
     write_picture(s, o[O_OUT].text, &c.chart);
     for (size_t k = 0; k < a->n && o[O_JSON].given && !o[O_EPS].given && !o[O_DELTA].given; k++)
-        json_intervals(a, &a->list[k], &c.line[k]);
+        json_intervals(s, a, &a->list[k], &c.line[k]);
     free(v);
     free(c.x);
 }
@@ -510,7 +511,7 @@ TOOL_FN void limit_result(session *s, const event_list *l)
                                                (1 + 1e-14) / sample, eps, 0, 0, &whole));
     progress_end(&s->progress);
     if (s->opt[O_JSON].given) {
-        json_open(&j, stdout);
+        json_begin(s, &j, stdout);
         json_text(&j, "mechanism", l->text);
         json_real(&j, "noise_ratio", ratio);
         json_real(&j, "noise_ratio_at_least", l->rate / (l->rate + eps));
@@ -545,7 +546,7 @@ TOOL_FN void limit_curves(session *s, const account *a)
     progress_end(&s->progress);
     write_picture(s, o[O_OUT].text, &c.chart);
     for (size_t k = 0; k < a->n && o[O_JSON].given && !o[O_EPS].given; k++) {
-        json_open(&j, stdout);
+        json_begin(s, &j, stdout);
         json_text(&j, "mechanism", a->list[k].text);
         json_reals(&j, "epsilon", c.x, points);
         json_reals(&j, "value", c.line[k].y, points);

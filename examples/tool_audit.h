@@ -149,11 +149,11 @@ TOOL_FN void print_scores(const score_audit *a)
     printf("  A lower bound says how bad it is at least; it is no statement of privacy.\n");
 }
 
-TOOL_FN void json_scores(const score_audit *a)
+TOOL_FN void json_scores(const session *s, const score_audit *a)
 {
     const audit_bound *b = &a->paired;
     json j;
-    json_open(&j, stdout);
+    json_begin(s, &j, stdout);
     json_text(&j, "command", "audit");
     json_text(&j, "method", a->one_run ? "one-run" : "paired");
     measured_json(&j, a->epsilon, a->delta, 1 - a->beta);
@@ -260,7 +260,7 @@ TOOL_FN int audit_file(const session *s)
         a.epsilon = a.run.epsilon;
     }
     bad = score_contradicts(&a);
-    if (o[O_JSON].given) json_scores(&a);
+    if (o[O_JSON].given) json_scores(s, &a);
     else                 print_scores(&a);
     if (o[O_OUT].given) draw_scores(s, &a);
     free(a.list.c);
@@ -317,7 +317,7 @@ TOOL_FN int audit_library(session *s)
                "epsilon, all at\nconfidence %g together\n\n", MCAMP_VERSION_TEXT,
                (unsigned long)runs, 1 - beta);
     if (!text) {
-        json_open(&j, stdout);
+        json_begin(s, &j, stdout);
         json_text(&j, "command", "audit");
         json_key(&j, "cases");
         fputs("[", stdout);

@@ -129,7 +129,7 @@ TOOL_FN void compare_json(const session *s, const comparison *all)
 {
     mcamp_writer w = to_stdout();
     json j;
-    json_open(&j, stdout);
+    json_begin(s, &j, stdout);
     json_text(&j, "command", "compare");
     json_real(&j, "seconds", s->seconds);
     json_key(&j, "rows");

@@ -40,7 +40,7 @@ TOOL_FN void print_certain(session *s)
         check(s, mcamp_guarantee_interval(MCAMP_ASK_SIGMA, MCAMP_BOTH, of, sigma, eps, delta, 0,
                                           &g));
         if (s->opt[O_JSON].given) {
-            json_open(&j, stdout);
+            json_begin(s, &j, stdout);
             json_text(&j, "command", s->cmd->name);
             json_text(&j, "bound", name[i][0]);
             mcamp_report_guarantee(&g, MCAMP_REPORT_MEMBERS, &w);
@@ -285,7 +285,7 @@ TOOL_FN void json_curve(const session *s, const curve *c, uint64_t samples)
     mcamp_writer w = to_stdout();
     mcamp_guarantee g;
     json j;
-    json_open(&j, stdout);
+    json_begin(s, &j, stdout);
     json_text(&j, "command", "curve");
     json_text(&j, "strategy", s->strategy.text);
     json_real(&j, "seconds", s->seconds);

@@ -38,7 +38,7 @@ TOOL_FN void formula_number(const session *s, const char *word, const char *name
     if (mcamp_guarantee_interval(down ? MCAMP_ASK_Q : asked, MCAMP_BOTH, of, x, 0, 0, 0, &g) < 0)
         failed("%s: no number", word);
     if (s->opt[O_JSON].given) {
-        json_open(&j, stdout);
+        json_begin(s, &j, stdout);
         json_text(&j, "formula", word);
         json_text(&j, "by", name);
         json_text(&j, "asked", asked == MCAMP_ASK_SIGMA ? "sigma"
@@ -254,7 +254,7 @@ TOOL_FN int run_sensitivity(session *s)
             printf("  %-40s %s%s\n", name[i], number, v[i].exact ? "" : " at most");
             continue;
         }
-        json_open(&j, stdout);
+        json_begin(s, &j, stdout);
         json_text(&j, "participation", name[i]);
         json_key(&j, "norm");
         fputs(number, stdout);

@@ -254,7 +254,7 @@ TOOL_FN void json_result(const session *s, const mcamp_mech *m, const mcamp_opt_
     mcamp_writer w = to_stdout();
     mcamp_guarantee g = estimate_of(s, m, r);
     json j;
-    json_open(&j, stdout);
+    json_begin(s, &j, stdout);
     json_text(&j, "command", s->cmd->name);
     if (r->sigma > 0) {
         json_real(&j, "rmse", r->rmse);

@@ -31,7 +31,7 @@ TOOL_FN void json_plan(const session *s, FILE *f, const mcamp_mech *m, const mca
 {
     mcamp_writer w = to_file(f);
     json j;
-    json_open(&j, f);
+    json_begin(s, &j, f);
     json_text(&j, "command", "plan");
     json_real(&j, "seconds", s->seconds);
     mcamp_report_plan(r, m, MCAMP_REPORT_MEMBERS, &w);

@@ -22,21 +22,27 @@ TOOL_FN const char *exact_text(double x, char *buf, size_t size)
 
 /* ---- one JSON object, a key at a time -------------------------------------- */
 
-typedef struct json { FILE *f; int depth; bool first; } json;
+/* flat: all on one line */
+typedef struct json { FILE *f; int depth; bool first, flat; } json;
 
 TOOL_FN void json_open(json *j, FILE *f)
 {
     j->f = f;
     j->depth = 1;
     j->first = true;
+    j->flat = false;
     fputs("{", f);
 }
 
 TOOL_FN void json_key(json *j, const char *key)
 {
-    fputs(j->first ? "\n" : ",\n", j->f);
+    if (j->flat) {
+        fputs(j->first ? "" : ", ", j->f);
+    } else {
+        fputs(j->first ? "\n" : ",\n", j->f);
+        fprintf(j->f, "%*s", 2 * j->depth, "");
+    }
     j->first = false;
-    fprintf(j->f, "%*s", 2 * j->depth, "");
     if (key) fprintf(j->f, "\"%s\": ", key);
 }
 

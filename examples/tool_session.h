@@ -447,6 +447,56 @@ TOOL_FN void session_close(session *s)
 
 /* ---- output that commands share -------------------------------------------------- */
 
+/* What holds where an option that matters is not given. */
+static const struct { int id; const char *text; } DEFAULTS[] = {
+    { O_BATCHING, "bins" }, { O_DIRECTION, "both" }, { O_WORKLOAD, "prefix" },
+    { O_ERROR, "mean" }, { O_SEED, "1" } };
+
+TOOL_FN const char *default_text(const session *s, int id)
+{
+    bool in_record = s->loaded && (s->cmd->bit == VERIFY || id == O_BATCHING);
+    for (size_t i = 0; i < sizeof DEFAULTS / sizeof DEFAULTS[0]; i++)
+        if (DEFAULTS[i].id == id && !in_record) return DEFAULTS[i].text;
+    return NULL;
+}
+
+/* One option of a question.  A number that the tool worked out itself has no text. */
+TOOL_FN void json_option(const session *s, json *j, int id)
+{
+    const option_spec *spec = &OPTIONS[id];
+    const option_value *v = &s->opt[id];
+    const char *text = v->given ? v->text : default_text(s, id);
+    uint64_t count;
+    if (id == O_JSON || !(spec->allowed & s->cmd->bit) || !text) return;
+    if (spec->kind == OPTION_FLAG) json_bool(j, spec->name, true);
+    else if (spec->kind == OPTION_REAL) json_real(j, spec->name, v->real);
+    else if (spec->kind == OPTION_TEXT) json_text(j, spec->name, text);
+    else if (parse_count(text, &count)) json_count(j, spec->name, count);
+}
+
+/* Begins an object by the question that it answers: version, command, mechanisms and
+ * options, all that is needed to ask again, on one line.                        */
+TOOL_FN void json_begin(const session *s, json *j, FILE *f)
+{
+    json q;
+    json_open(j, f);
+    json_key(j, "question");
+    json_open(&q, f);
+    q.flat = true;
+    json_text(&q, "version", MCAMP_VERSION_TEXT);
+    json_text(&q, "command", s->cmd->name);
+    if (s->words.most) {
+        json w = q;
+        json_key(&q, "of");
+        putc('[', f);
+        w.first = true;
+        for (size_t i = 0; i < s->words.n; i++) json_text(&w, NULL, s->words.word[i]);
+        putc(']', f);
+    }
+    for (int id = 0; id < NOPTION; id++) json_option(s, &q, id);
+    putc('}', f);
+}
+
 TOOL_FN void print_setting(const session *s, uint64_t samples)
 {
     static const char *const shape[] = { "batches in an epoch (balls-in-bins)",
@@ -542,7 +592,7 @@ TOOL_FN void print_guarantee(const session *s, const mcamp_guarantee *g)
         print_setting(s, g->samples);
         return;
     }
-    json_open(&j, stdout);
+    json_begin(s, &j, stdout);
     json_text(&j, "command", s->cmd->name);
     json_text(&j, "strategy", s->strategy.text);
     json_real(&j, "seconds", s->seconds);

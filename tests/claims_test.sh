@@ -26,7 +26,7 @@ ask() {
 }
 
 # value KEY FILE: of the JSON object
-value() { sed -n "s/.*\"$1\": \([^],}]*\).*/\1/p" "$2" | tr -d '"' | head -n 1; }
+value() { sed -n "/^  \"question\": /d; s/.*\"$1\": \([^],}]*\).*/\1/p" "$2" | tr -d '"' | head -n 1; }
 
 # holds EXPRESSION A B C: a relation of numbers; fails for anything that is no number
 holds() {

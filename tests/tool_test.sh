@@ -31,8 +31,8 @@ runs() {
     else bad "status $code, want $want: $* ($(cat "$tmp/err"))"; fi
 }
 
-# value KEY: of the JSON object in $tmp/out
-value() { sed -n "s/.*\"$1\": \([^],}]*\).*/\1/p" "${2:-$tmp/out}"; }
+# value KEY: of the JSON object in $tmp/out, not of the question
+value() { sed -n "/^  \"question\": /d; s/.*\"$1\": \([^],}]*\).*/\1/p" "${2:-$tmp/out}"; }
 
 # near NAME GOT WANT TOLERANCE
 near() {
