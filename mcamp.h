@@ -25931,9 +25931,9 @@ MCAMP__PRIV void mcamp__legal_assumptions(mcamp__out *o, const mcamp_guarantee *
                      "\vand each example that is drawn is added once.\n");
     if (g->law == MCAMP_BATCH_SHUFFLE)
         mcamp__say(o, g,
-                   "\vThis holds even if the order is known.  For its being random no smaller epsilon\n"
-                   "\vor delta may be claimed: what balls in bins or Poisson sampling gain is proved\n"
-                   "\vfor independent choices, and attacks on shuffled batches can exceed it.\n");
+            "\vThis holds even if the order is known.  For its being random no smaller epsilon\n"
+            "\vor delta may be claimed: what balls in bins or Poisson sampling gain is proved\n"
+            "\vfor independent choices, and attacks on shuffled batches can exceed it.\n");
     if (!s) return;
     if (s->clip->grid > 0 && mcamp__finite(g->delta_num)) {
         mcamp_guarantee num = mcamp__guarantee_part(s, g->delta_num);
