@@ -1932,7 +1932,7 @@ typedef struct mcamp_opt_desc {
                                    BANDED, which contains them                */
     bool equal_norms;           /* BANDED, NONE: all columns of one norm, as
                                    b-min-sep wants; else only an example's columns
-                                   together (at most `batches` bands)         */
+                                   together                                   */
     mcamp_error_kind error;
     double eps, delta;          /* REQUIRED (but with sigma_of)               */
     const mcamp_work *work;     /* NULL = prefix sums                         */
@@ -1945,6 +1945,9 @@ typedef struct mcamp_opt_desc {
     double tolerance;           /* stop when ten steps gain less, relatively; 0 =
                                    2e-5 (BINS), 1e-6 (BANDED), 1e-7           */
     mcamp_budget budget;        /* of the final sigma; its seed is used        */
+    uint64_t inner_samples;     /* BINS: samples of every value and gradient in place of
+                                   as many as they need; below 1024 in multiples of 64,
+                                   else of 1024, rounded up; 0 = as many as needed   */
     uint32_t end_canary;        /* must be 0                                  */
 } mcamp_opt_desc;
 
@@ -22289,7 +22292,7 @@ typedef struct mcamp__edge {
     mcamp__buf rows[MCAMP__EDGE_GROUPS], sum[MCAMP__EDGE_GROUPS];
     size_t ld;              /* b rounded up to a multiple of 32 */
     mcamp_vecset vec;
-    uint64_t seed, blocks;
+    uint64_t seed, blocks, tiles;   /* tiles: of each block */
     uint32_t purpose;
     double ref;
 } mcamp__edge;
@@ -22312,7 +22315,7 @@ MCAMP__PRIV void mcamp__edge_task(void *arg, size_t g)
         mcamp_rng r;
         mcamp__rng8_stream(&normals, e->seed, e->purpose, n);
         mcamp_rng_stream(&r, e->seed, e->purpose, n);
-        for (size_t k = 0; k < MCAMP_BLOCK / MCAMP__S; k++) {
+        for (size_t k = 0; k < e->tiles; k++) {
             mcamp__edge_tile(e->vec, e->p, &normals, &r, e->ref, w);
             for (size_t s = 0; s < MCAMP__S; s++)
                 for (size_t i = 0; i < e->p->m.b; i++)
@@ -22375,9 +22378,10 @@ MCAMP__PRIV mcamp_status mcamp__edge_finish(mcamp_ctx *ctx, const mcamp__edge *e
 }
 
 /* D at one question.  k, method: those of estimates, replaced where they have no
- * exact direction.  ref: about log delta; it only keeps the sums in range.       */
+ * exact direction.  samples: whole blocks, or, of a single one, whole tiles.  ref: about
+ * log delta; it only keeps the sums in range.                                     */
 MCAMP__PRIV mcamp_status mcamp__edge_matrix(mcamp_ctx *ctx, const mcamp__question *q,
-                                            const mcamp__choice *choice, uint64_t blocks,
+                                            const mcamp__choice *choice, uint64_t samples,
                                             double ref, double *d)
 {
     mcamp__choice c = *choice;
@@ -22395,7 +22399,9 @@ MCAMP__PRIV mcamp_status mcamp__edge_matrix(mcamp_ctx *ctx, const mcamp__questio
     if (st < 0) return st;
     st = mcamp__edge_init(ctx, &p, &e);
     if (st >= 0) {
-        e.seed = q->seed; e.blocks = blocks; e.ref = ref;
+        e.seed = q->seed; e.ref = ref;
+        e.blocks = (samples + MCAMP_BLOCK - 1) / MCAMP_BLOCK;
+        e.tiles = samples / e.blocks / MCAMP__S;
         e.purpose = MCAMP__PURPOSE(MCAMP__STREAM_GRADIENT, 0, q->dir);
         mcamp__run(ctx, MCAMP__EDGE_GROUPS, mcamp__edge_task, &e);
         st = mcamp__edge_finish(ctx, &e, q->f, d);
@@ -22412,6 +22418,7 @@ MCAMP__PRIV mcamp_status mcamp__edge_matrix(mcamp_ctx *ctx, const mcamp__questio
 typedef struct mcamp__opt_noise {
     double eps, delta;
     mcamp_budget bud;
+    uint64_t inner;             /* samples of a value; 0: as many as it needs       */
     mcamp__solve s;
     int chosen, solved;
     double log_sigma, slope;    /* at the last call; d log delta / d log sigma      */
@@ -22442,18 +22449,61 @@ MCAMP__PRIV mcamp_status mcamp__noise_choose(mcamp_ctx *ctx, mcamp__opt_noise *o
     return st;
 }
 
+/* How many samples one direction's value takes. */
+MCAMP__PRIV uint64_t mcamp__noise_samples(const mcamp__opt_noise *o, int dir)
+{
+    uint64_t unit = o->inner < MCAMP_BLOCK ? MCAMP__S : MCAMP_BLOCK;
+    return o->inner ? (o->inner + unit - 1) / unit * unit : o->s.blocks[dir] * MCAMP_BLOCK;
+}
+
+/* mcamp__solve_run for less than a block. */
+MCAMP__PRIV mcamp_status mcamp__noise_few(mcamp_ctx *ctx, mcamp__opt_noise *o,
+                                          const mcamp__question *q, uint64_t samples,
+                                          double *log_mean)
+{
+    mcamp__sampler p;
+    mcamp__scratch w;
+    mcamp__rng8 normals;
+    mcamp_rng r;
+    uint32_t purpose = MCAMP__PURPOSE(MCAMP__STREAM_CALIBRATE, 8, q->dir);
+    double m;
+    mcamp_status st = mcamp__choice_open(ctx, q, &o->s.choice[q->dir][0], &p);
+    if (st < 0) return st;
+    st = mcamp__scratch_init(ctx, &p, &w);
+    mcamp__tally_init(&p, o->s.t);
+    mcamp__rng8_stream(&normals, q->seed, purpose, 0);
+    mcamp_rng_stream(&r, q->seed, purpose, 0);
+    for (uint64_t k = 0; st >= 0 && k < samples; k += MCAMP__S) {
+        mcamp__tile(ctx->vec, &p, &normals, &r, &w);
+        for (size_t s = 0; s < MCAMP__S; s++) mcamp__tally_add(o->s.t, w.v[s]);
+    }
+    mcamp__scratch_free(ctx, &w);
+    mcamp__choice_close(ctx, &p);
+    if (st < 0) return st;
+    if (o->s.t->poisoned)
+        return mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", (double)o->s.t->poisoned);
+    o->s.samples += samples;
+    m = mcamp__tally_mean_x(o->s.t);
+    *log_mean = m > 0 ? log(m) + o->s.t->log_scale : -mcamp__inf();
+    return MCAMP_OK;
+}
+
 /* log delta at x and the direction that it belongs to, at fixed laws and numbers. */
 MCAMP__PRIV mcamp_status mcamp__noise_delta(mcamp_ctx *ctx, mcamp__opt_noise *o, double x,
                                             double *log_delta, int *dir)
 {
     mcamp_status st = MCAMP_OK;
+    uint64_t n;
     *log_delta = -mcamp__inf();
     for (int d = MCAMP_REMOVE; st >= 0 && d <= MCAMP_ADD; d++) {
         mcamp__question q = mcamp__solve_question(&o->s, x, d);
         double v = 0;
         o->seen[d] = -mcamp__inf();
         if (!o->s.choice[d][0].method) continue;
-        st = mcamp__solve_run(ctx, &o->s, &q, &o->s.choice[d][0], 8, o->s.blocks[d], &v);
+        n = mcamp__noise_samples(o, d);
+        st = n < MCAMP_BLOCK ? mcamp__noise_few(ctx, o, &q, n, &v)
+                             : mcamp__solve_run(ctx, &o->s, &q, &o->s.choice[d][0], 8,
+                                                n / MCAMP_BLOCK, &v);
         o->seen[d] = v;
         if (st < 0 || !(v > *log_delta)) continue;
         *log_delta = v;
@@ -22493,8 +22543,9 @@ MCAMP__PRIV mcamp_status mcamp__noise_edge(mcamp_ctx *ctx, mcamp__opt_noise *o, 
                                            int dir, uint64_t parts, double *d)
 {
     mcamp__question q = mcamp__solve_question(&o->s, x, dir);
+    uint64_t n = mcamp__noise_samples(o, dir), unit = n < MCAMP_BLOCK ? MCAMP__S : MCAMP_BLOCK;
     return mcamp__edge_matrix(ctx, &q, &o->s.choice[dir][0],
-                              (o->s.blocks[dir] + parts - 1) / parts, o->s.log_delta, d);
+                              (n / unit + parts - 1) / parts * unit, o->s.log_delta, d);
 }
 
 /* D of the direction that binds.  Where the two are closer than their sampling errors no
@@ -23713,9 +23764,11 @@ MCAMP__PRIV mcamp_status mcamp__opt_check(mcamp_ctx *ctx, const mcamp_opt_desc *
         (d->family == MCAMP_OPT_BANDED && (d->scale_free || d->scale_degree)))
         return mcamp__fail(ctx, MCAMP_E_ARG, "scale_degree", (double)d->scale_degree);
     if (d->equal_norms && (d->family != MCAMP_OPT_BANDED ||
-                           d->amplification != MCAMP_AMPLIFY_NONE || !d->bands ||
-                           d->bands > d->batches))
+                           d->amplification != MCAMP_AMPLIFY_NONE))
         return mcamp__fail(ctx, MCAMP_E_ARG, "equal_norms", 1);
+    if (d->inner_samples > UINT64_C(1) << 40 ||
+        (d->inner_samples && d->amplification != MCAMP_AMPLIFY_BINS))
+        return mcamp__fail(ctx, MCAMP_E_ARG, "inner_samples", (double)d->inner_samples);
     if (d->work && d->work->n != d->rounds)
         return mcamp__fail(ctx, MCAMP_E_MISMATCH, "work", (double)d->work->n);
     if (d->start && d->start->n != d->rounds)
@@ -23758,6 +23811,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_init(mcamp_ctx *ctx, const mcamp_opt_desc *d
     o->noise.eps = d->eps;
     o->noise.delta = d->delta;
     o->noise.bud = d->budget;
+    o->noise.inner = d->inner_samples;
     if (st < 0) mcamp__opt_free(ctx, o);
     return st;
 }
@@ -23970,6 +24024,8 @@ MCAMP__PRIV mcamp_status mcamp__opt_bound(mcamp__opt *o, const double *x, mcamp_
     double least = 0;
     mcamp_status st = MCAMP_OK;
     if (o->m.classes && o->m.n <= MCAMP__BOUND_ROUNDS) st = mcamp__orth_least(o, x, &least);
+    if (o->desc->equal_norms)   /* it is for columns of norm 1: an example uses so many */
+        least *= sqrt((double)((o->m.n + o->every - 1) / o->every));
     r->least = least * r->sigma / r->sensitivity;
     return st;
 }

@@ -316,30 +316,26 @@ TOOL_FN void write_seconds(FILE *f, const report *r)
     }
 }
 
+TOOL_FN void write_numbers(FILE *f, const report *r) { write_csv(f, r, SIZE_MAX); }
+
+/* One file of the item: whole under its name, or not there. */
+TOOL_FN void write_file(const report *r, const char *directory, const char *suffix,
+                        void (*write)(FILE *f, const report *r))
+{
+    path p = path_of(r->f, directory, r->it->id, suffix);
+    FILE *f = open_part(&p);
+    write(f, r);
+    close_part(f, &p);
+}
+
+/* The part of the page last: it says that the others are there. */
 TOOL_FN void write_item(const report *r)
 {
-    path p = path_of(r->f, "", r->it->id, ".csv");
-    FILE *f = open_part(&p);
-    write_csv(f, r, SIZE_MAX);
-    close_part(f, &p);
-    p = path_of(r->f, "", r->it->id, ".json");
-    f = open_part(&p);
-    write_json(f, r);
-    close_part(f, &p);
-    p = path_of(r->f, "", r->it->id, ".svg");
-    f = open_part(&p);
-    write_svg(f, r);
-    close_part(f, &p);
-    if (r->nseconds) {
-        p = path_of(r->f, "", r->it->id, ".seconds.csv");
-        f = open_part(&p);
-        write_seconds(f, r);
-        close_part(f, &p);
-    }
-    p = path_of(r->f, "parts/", r->it->id, ".html");
-    f = open_part(&p);
-    write_part_of_page(f, r);
-    close_part(f, &p);
+    write_file(r, "", ".csv", write_numbers);
+    write_file(r, "", ".json", write_json);
+    write_file(r, "", ".svg", write_svg);
+    if (r->nseconds) write_file(r, "", ".seconds.csv", write_seconds);
+    write_file(r, "parts/", ".html", write_part_of_page);
 }
 
 /* ---- what is there already ----------------------------------------------------------------- */

@@ -366,6 +366,12 @@ TOOL_FN int run_optimize(session *s)
     d.eps = s->opt[O_EPS].real;
     d.delta = s->opt[O_DELTA].real;
     d.max_iterations = (size_t)s->opt[O_ITERATIONS].count;
+    d.inner_samples = s->opt[O_INNER].count;
+    d.equal_norms = s->opt[O_EQUAL_NORMS].given;
+    if (d.inner_samples && d.amplification != MCAMP_AMPLIFY_BINS)
+        bad_use("--inner: only --amplification bnb takes samples");
+    if (d.equal_norms && (d.family != MCAMP_OPT_BANDED || d.amplification != MCAMP_AMPLIFY_NONE))
+        bad_use("--equal-norms needs --family banded:BANDS or dense, and --amplification none");
     d.budget = s->budget;
     if (d.amplification == MCAMP_AMPLIFY_POISSON) {
         d.sigma_of = poisson_sigma;

@@ -23,8 +23,8 @@ enum option_id {
     O_ROUNDS, O_EPOCHS, O_BATCHES, O_BATCHING, O_STRATEGY, O_NORMALIZE, O_SCALE, O_EPS, O_DELTA,
     O_SIGMA, O_DIRECTION, O_CERTIFY, O_CERTAIN, O_FAMILY, O_SCALING, O_AMPLIFICATION, O_WORKLOAD,
     O_ERROR,
-    O_EXAMPLES, O_BATCH_SIZE, O_LIMIT, O_MEMORY, O_ITERATIONS, O_REL_ERROR, O_SAMPLES, O_BETA,
-    O_SEED,
+    O_EQUAL_NORMS, O_EXAMPLES, O_BATCH_SIZE, O_LIMIT, O_MEMORY, O_ITERATIONS, O_INNER,
+    O_REL_ERROR, O_SAMPLES, O_BETA, O_SEED,
     O_THREADS, O_FPR, O_EPS_MAX, O_POINTS, O_OUT, O_RECORD, O_SCORES, O_ONE_RUN,
     O_JSON, NOPTION
 };
@@ -57,6 +57,8 @@ static const option_spec OPTIONS[NOPTION] = {
     { "workload", OPTION_TEXT, 0, NOISE, "W",
       "prefix (default), momentum:BETA[,@FILE of learning rates], ema:BETA, lr:@FILE" },
     { "error", OPTION_TEXT, 0, OPTIMIZE | PLAN, "E", "mean (default) or max over rounds" },
+    { "equal-norms", OPTION_FLAG, 0, OPTIMIZE, "",
+      "banded and dense C, no amplification: columns of one norm" },
     { "examples", OPTION_COUNT, 0, BINS | NOISE, "N",
       "in the data set; with --batch-size instead of --batches" },
     { "batch-size", OPTION_COUNT, 0, BINS | NOISE, "N",
@@ -66,6 +68,8 @@ static const option_spec OPTIONS[NOPTION] = {
     { "memory", OPTION_COUNT, 0, PLAN, "N",
       "noise vectors of the model's size to keep (default 4)" },
     { "iterations", OPTION_COUNT, 0, OPTIMIZE, "N", "at most (default: the library's)" },
+    { "inner", OPTION_COUNT, 0, OPTIMIZE, "N",
+      "bnb: samples of each step's sigma and gradient (default: as many as they need)" },
     { "rel-error", OPTION_REAL, 0, SIGMA | EPSILON | DELTA | CURVE | ACCOUNT | NOISE, "X",
       "wanted relative error (default 0.01 of delta, curve 0.05; account 1e-4 of eps)" },
     { "samples", OPTION_COUNT, 0, BINS | NOISE | AUDIT, "N",

@@ -400,6 +400,10 @@ expect 2 'needs --examples' optimize $run --eps 1 --delta .1 --amplification poi
     --family toeplitz:4
 expect 2 '--scaling must be' optimize $run --eps 1 --delta .1 --amplification none --family blt:2 \
     --scaling x
+expect 2 '--inner: only' optimize $run --eps 1 --delta .1 --amplification none --family blt:2 \
+    --inner 64
+expect 2 '--equal-norms needs' optimize $run --eps 1 --delta .1 --amplification none \
+    --family blt:2 --equal-norms
 expect 2 '--error must be' optimize $run --eps 1 --delta .1 --amplification none --family blt:2 \
     --error worst
 expect 2 '--workload must be' error $run $identity --workload postfix
@@ -685,6 +689,10 @@ key=rmse; same --amplification bnb; other --amplification none; same --workload 
 other --workload momentum:0.9
 question="optimize --rounds 16 --batches 4 --eps 1 --delta 1e-3 --amplification none --family toeplitz:3"
 key=rmse; same --error mean; other --error max; other --iterations 1; same --workload prefix
+question="optimize --rounds 12 --batches 4 --eps 1 --delta 1e-3 --amplification none --family dense"
+other --equal-norms
+question="optimize --rounds 8 --batches 4 --eps 1 --delta .01 --amplification bnb --family blt:1 --iterations 3"
+same --inner 0; other --inner 64
 question="plan --rounds 16 --batches 4 --eps 1 --delta 1e-3 --amplification none"
 key=rmse; same --memory 4; other --memory 1; same --error mean
 
