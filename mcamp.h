@@ -106,8 +106,7 @@
  *   sens     mcamp_sens_fixed, mcamp_sens_minsep
  *   modes    mcamp_gram_init, mcamp_gram_from_matrix, mcamp_gram_limit, mcamp_gram_free
  *   pattern  mcamp_gram_pattern
- *   law      mcamp_sampler_init, mcamp_sampler_free, mcamp_sampler_run, mcamp_tally_merge,
- *            mcamp_tally_mean, mcamp_tally_std_error, mcamp_tally_upper, mcamp_tally_lower
+ *   law      mcamp_tally_merge, mcamp_tally_mean, mcamp_tally_upper, mcamp_tally_lower
  *   verify   mcamp_verify_sampled
  *   secure   mcamp_key_init, mcamp_key_random, mcamp_key_derive, mcamp_key_id,
  *            mcamp_key_wipe, mcamp_key_insecure_test, mcamp_wipe
@@ -131,8 +130,9 @@
  *            mcamp_exact_delta, mcamp_exact_epsilon,
  *            mcamp_exact_curve, mcamp_exact_calibrate
  *   promise  mcamp_verify, mcamp_simulated_curve, mcamp_certain_sigma,
- *            mcamp_guarantee_poisson
+ *            mcamp_guarantee_poisson, mcamp_tally_std_error
  *   work     mcamp_work_init, mcamp_work_free, mcamp_work_error
+ *   est      mcamp_sampler_init, mcamp_sampler_free, mcamp_sampler_run
  *   calib    mcamp_delta, mcamp_epsilon, mcamp_sigma, mcamp_curve, mcamp_curve_bounds,
  *            mcamp_calibrate_certified, mcamp_problem_gram, mcamp_problem_delta,
  *            mcamp_problem_epsilon, mcamp_problem_sigma, mcamp_problem_verify,
@@ -777,44 +777,12 @@ typedef struct mcamp_tally {
     uint64_t hi[MCAMP_TALLY_BINS];  /* each value rounded up: low, high words  */
 } mcamp_tally;
 
-typedef struct mcamp_sampler_desc {
-    uint32_t start_canary;      /* must be 0                                  */
-    mcamp_direction direction;  /* REQUIRED: remove or add                    */
-    mcamp_method method;        /* 0 = the smallest proven range              */
-    double sigma;               /* REQUIRED                                   */
-    double eps;                 /* >= 0                                       */
-    size_t order;               /* k; 0 = the k of smallest range             */
-    double stickiness;          /* TILTED, COMMON (remove): c of the sticky
-                                   law; 0 = none                              */
-    double split;               /* patterns, TILTED: how much of delta values may
-                                   leave out for a smaller range (tally.split) */
-    uint32_t end_canary;        /* must be 0                                  */
-} mcamp_sampler_desc;
-
-/* One (Gram matrix, sigma, eps, direction, method, k), ready to draw from.
- * Treat as opaque; it keeps no reference to the Gram matrix.                  */
-typedef struct mcamp_sampler {
-    struct mcamp__sampler *impl;
-} mcamp_sampler;
-
 #define MCAMP_BLOCK 1024        /* samples in a block, the unit of work */
-
-MCAMP_API mcamp_status mcamp_sampler_init(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                          const mcamp_sampler_desc *desc,
-                                          mcamp_sampler *sampler);
-MCAMP_API void mcamp_sampler_free(mcamp_ctx *ctx, mcamp_sampler *sampler);
-/* Adds blocks first .. first+blocks-1 of the estimation stream of this seed to
- * the tally.  A tally must be zeroed, or come from an equal sampler.          */
-MCAMP_API mcamp_status mcamp_sampler_run(mcamp_ctx *ctx, const mcamp_sampler *sampler,
-                                         uint64_t seed, uint64_t first,
-                                         uint64_t blocks, mcamp_tally *tally);
 
 /* into += from.  MCAMP_E_MISMATCH if they are not of one sampler. */
 MCAMP_API mcamp_status mcamp_tally_merge(mcamp_ctx *ctx, mcamp_tally *into,
                                          const mcamp_tally *from);
 MCAMP_API double mcamp_tally_mean(const mcamp_tally *t);
-/* Sample standard error; says nothing about values that were never drawn. */
-MCAMP_API double mcamp_tally_std_error(const mcamp_tally *t);
 /* Rigorous one-sided bounds at error probability beta (fixed sample size).
  * They are 1 (or 0) where nothing can be said: unproven range, poisoned.
  * betting: wealth averaged over a fixed grid of stakes, see section law.      */
@@ -1659,6 +1627,9 @@ MCAMP_API mcamp_status mcamp_simulated_curve(mcamp_ctx *ctx, const mcamp_gram *g
                                              uint64_t seed, uint64_t blocks, double beta,
                                              double *remove, double *add);
 
+/* Sample standard error; says nothing about values that were never drawn. */
+MCAMP_API double mcamp_tally_std_error(const mcamp_tally *t);
+
 /* Bounds for any C that hold for certain: a sigma with which balls in bins keep (eps, delta)
  * in both directions.  A proof by samples costs less noise, see mcamp_verify.         */
 typedef enum mcamp_certain {
@@ -1739,6 +1710,41 @@ MCAMP_API mcamp_status mcamp_work_error(mcamp_ctx *ctx, const mcamp_work *work,
 /* ======================================================================== *
  *  GRADIENTS OF THE GRAM MATRIX                    expert    (decl) grad
  * ======================================================================== */
+
+
+/* ======================================================================== *
+ *  ESTIMATES: samplers                             expert    (decl) est
+ * ======================================================================== */
+
+typedef struct mcamp_sampler_desc {
+    uint32_t start_canary;      /* must be 0                                  */
+    mcamp_direction direction;  /* REQUIRED: remove or add                    */
+    mcamp_method method;        /* 0 = the smallest proven range              */
+    double sigma;               /* REQUIRED                                   */
+    double eps;                 /* >= 0                                       */
+    size_t order;               /* k; 0 = the k of smallest range             */
+    double stickiness;          /* TILTED, COMMON (remove): c of the sticky
+                                   law; 0 = none                              */
+    double split;               /* patterns, TILTED: how much of delta values may
+                                   leave out for a smaller range (tally.split) */
+    uint32_t end_canary;        /* must be 0                                  */
+} mcamp_sampler_desc;
+
+/* One (Gram matrix, sigma, eps, direction, method, k), ready to draw from.
+ * Treat as opaque; it keeps no reference to the Gram matrix.                  */
+typedef struct mcamp_sampler {
+    struct mcamp__sampler *impl;
+} mcamp_sampler;
+
+MCAMP_API mcamp_status mcamp_sampler_init(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                          const mcamp_sampler_desc *desc,
+                                          mcamp_sampler *sampler);
+MCAMP_API void mcamp_sampler_free(mcamp_ctx *ctx, mcamp_sampler *sampler);
+/* Adds blocks first .. first+blocks-1 of the estimation stream of this seed to
+ * the tally.  A tally must be zeroed, or come from an equal sampler.          */
+MCAMP_API mcamp_status mcamp_sampler_run(mcamp_ctx *ctx, const mcamp_sampler *sampler,
+                                         uint64_t seed, uint64_t first,
+                                         uint64_t blocks, mcamp_tally *tally);
 
 
 /* ======================================================================== *
@@ -4173,63 +4179,6 @@ MCAMP__ENTRY void MCAMP__K(phi_sum)(const double *x, size_t b, const double *off
     MCAMP__K(phi_kind)(x, b, off, alpha, t, out, 1);
 }
 
-MCAMP__ENTRY void MCAMP__K(phi_tile)(const double *x, size_t b, const double *off,
-                                     const double *alpha, const double *t, double *out)
-{
-    MCAMP__K(phi_kind)(x, b, off, alpha, t, out, 2);
-}
-
-/* ---- lines along each sample's own mode -------------------------------------- */
-
-/* x -= slope u, and z = x + slope^2/2 */
-MCAMP__ENTRY void MCAMP__K(project_tile)(double *x, size_t b, const double *slope,
-                                         const double *u, double *z)
-{
-    for (size_t i = 0; i < b * MCAMP__S; i += MCAMP__S) {
-        for (size_t s = i; s < i + MCAMP__S; s += MCAMP__W) {
-            MCAMP__V c = MCAMP__K(load)(slope + s);
-            MCAMP__V v = MCAMP__K(load)(x + s) - c * MCAMP__K(load)(u + s - i);
-            MCAMP__K(store)(x + s, v);
-            MCAMP__K(store)(z + s, v + 0.5 * c * c);
-        }
-    }
-}
-
-/* See mcamp__vec_mode_interval. */
-MCAMP__INL void MCAMP__K(interval_column)(const double *x, size_t b, const double *half,
-                                          const double *slope, MCAMP__V index,
-                                          MCAMP__V ci, MCAMP__V li, double *lo,
-                                          double *hi)
-{
-    MCAMP__V inf = MCAMP__K(set)(mcamp__inf()), zero = MCAMP__K(set)(0.0);
-    MCAMP__V low = zero - inf, high = inf, tol = 1e-12 * ci;
-    for (size_t j = 0; j < b; j++) {
-        MCAMP__V d = ci - MCAMP__K(load)(slope + j * MCAMP__S);
-        MCAMP__V gap = MCAMP__K(load)(x + j * MCAMP__S) - half[j] - li, at = gap / d;
-        MCAMP__V up = MCAMP__K(lt)(tol, d, at, zero - inf);
-        MCAMP__V down = MCAMP__K(lt)(d, zero - tol, at, inf);
-        MCAMP__V first = MCAMP__K(lt)(MCAMP__K(set)((double)j), index, inf, zero - inf);
-        MCAMP__V tie = MCAMP__K(lt)(gap, zero, zero - inf,
-                                    MCAMP__K(lt)(zero, gap, inf, first));
-        tie = MCAMP__K(lt)(tol, d, zero - inf,
-                           MCAMP__K(lt)(d, zero - tol, zero - inf, tie));
-        low = MCAMP__K(max)(low, MCAMP__K(max)(up, tie));
-        high = MCAMP__K(min)(high, down);
-    }
-    MCAMP__K(store)(lo, low);
-    MCAMP__K(store)(hi, high);
-}
-
-MCAMP__ENTRY void MCAMP__K(interval)(const double *x, size_t b, const double *half,
-                                     const double *slope, const double *own, double *lo,
-                                     double *hi)
-{
-    for (size_t s = 0; s < MCAMP__S; s += MCAMP__W)
-        MCAMP__K(interval_column)(x + s, b, half, slope + s, MCAMP__K(load)(own + s),
-                                  MCAMP__K(load)(own + MCAMP__S + s),
-                                  MCAMP__K(load)(own + 2 * MCAMP__S + s), lo + s, hi + s);
-}
-
 MCAMP__ENTRY void MCAMP__K(colsum)(const double *g, size_t b, const double *w,
                                    double *out)
 {
@@ -4323,7 +4272,62 @@ MCAMP__ENTRY void MCAMP__K(trsm)(const double *u, double *e)
     }
 }
 
-/* ---- for part III: many scalar products, sums of outer products ------------------- */
+/* ---- for part III: lines along each sample's own mode, many scalar products -------- */
+
+MCAMP__ENTRY void MCAMP__K(phi_tile)(const double *x, size_t b, const double *off,
+                                     const double *alpha, const double *t, double *out)
+{
+    MCAMP__K(phi_kind)(x, b, off, alpha, t, out, 2);
+}
+
+/* x -= slope u, and z = x + slope^2/2 */
+MCAMP__ENTRY void MCAMP__K(project_tile)(double *x, size_t b, const double *slope,
+                                         const double *u, double *z)
+{
+    for (size_t i = 0; i < b * MCAMP__S; i += MCAMP__S) {
+        for (size_t s = i; s < i + MCAMP__S; s += MCAMP__W) {
+            MCAMP__V c = MCAMP__K(load)(slope + s);
+            MCAMP__V v = MCAMP__K(load)(x + s) - c * MCAMP__K(load)(u + s - i);
+            MCAMP__K(store)(x + s, v);
+            MCAMP__K(store)(z + s, v + 0.5 * c * c);
+        }
+    }
+}
+
+/* See mcamp__vec_mode_interval. */
+MCAMP__INL void MCAMP__K(interval_column)(const double *x, size_t b, const double *half,
+                                          const double *slope, MCAMP__V index,
+                                          MCAMP__V ci, MCAMP__V li, double *lo,
+                                          double *hi)
+{
+    MCAMP__V inf = MCAMP__K(set)(mcamp__inf()), zero = MCAMP__K(set)(0.0);
+    MCAMP__V low = zero - inf, high = inf, tol = 1e-12 * ci;
+    for (size_t j = 0; j < b; j++) {
+        MCAMP__V d = ci - MCAMP__K(load)(slope + j * MCAMP__S);
+        MCAMP__V gap = MCAMP__K(load)(x + j * MCAMP__S) - half[j] - li, at = gap / d;
+        MCAMP__V up = MCAMP__K(lt)(tol, d, at, zero - inf);
+        MCAMP__V down = MCAMP__K(lt)(d, zero - tol, at, inf);
+        MCAMP__V first = MCAMP__K(lt)(MCAMP__K(set)((double)j), index, inf, zero - inf);
+        MCAMP__V tie = MCAMP__K(lt)(gap, zero, zero - inf,
+                                    MCAMP__K(lt)(zero, gap, inf, first));
+        tie = MCAMP__K(lt)(tol, d, zero - inf,
+                           MCAMP__K(lt)(d, zero - tol, zero - inf, tie));
+        low = MCAMP__K(max)(low, MCAMP__K(max)(up, tie));
+        high = MCAMP__K(min)(high, down);
+    }
+    MCAMP__K(store)(lo, low);
+    MCAMP__K(store)(hi, high);
+}
+
+MCAMP__ENTRY void MCAMP__K(interval)(const double *x, size_t b, const double *half,
+                                     const double *slope, const double *own, double *lo,
+                                     double *hi)
+{
+    for (size_t s = 0; s < MCAMP__S; s += MCAMP__W)
+        MCAMP__K(interval_column)(x + s, b, half, slope + s, MCAMP__K(load)(own + s),
+                                  MCAMP__K(load)(own + MCAMP__S + s),
+                                  MCAMP__K(load)(own + 2 * MCAMP__S + s), lo + s, hi + s);
+}
 
 /* out[r] += <row r of a, x> */
 MCAMP__ENTRY void MCAMP__K(dots)(const double *a, size_t lda, size_t rows, const double *x,
@@ -4458,6 +4462,8 @@ MCAMP__INL void MCAMP__K(load_square)(MCAMP__K(square) *x, const double *p, size
     x->g = MCAMP__K(load)(p + 6 * ld);
     x->h = MCAMP__K(load)(p + 7 * ld);
 }
+
+/* ---- for part III: a shift for each sample ----------------------------------------- */
 
 MCAMP__ENTRY void MCAMP__K(add_shifts)(double *g, size_t b, const double *shift)
 {
@@ -5438,38 +5444,12 @@ MCAMP__PRIV void mcamp__vec_phi_sum(mcamp_vecset vs, const double *x, size_t b,
     }
 }
 
-/* mcamp__vec_lse and mcamp__vec_phi_sum for finite x, with slopes of each sample's
- * own: slope and alpha are tiles.  Same errors.                                */
+/* mcamp__vec_lse for finite x, with slopes of each sample's own: a tile.  Same errors. */
 MCAMP__PRIV void mcamp__vec_lse_tile(mcamp_vecset vs, const double *x, size_t b,
                                      const double *off, const double *slope,
                                      const double *t, double *out, double *dout)
 {
     MCAMP__DISPATCH(vs, lse_tile, (x, b, off, slope, t, out, dout));
-}
-
-MCAMP__PRIV void mcamp__vec_phi_sum_tile(mcamp_vecset vs, const double *x, size_t b,
-                                         const double *off, const double *alpha,
-                                         const double *t, double *out)
-{
-    MCAMP__DISPATCH(vs, phi_tile, (x, b, off, alpha, t, out));
-}
-
-/* x := x - slope u (u a row of samples), z := x + slope^2/2. */
-MCAMP__PRIV void mcamp__vec_project_tile(mcamp_vecset vs, double *x, size_t b,
-                                         const double *slope, const double *u, double *z)
-{
-    MCAMP__DISPATCH(vs, project_tile, (x, b, slope, u, z));
-}
-
-/* For lines l_j(t) = x_j - half_j + slope_j t and a line i of each sample's own, the
- * interval of t on which l_i is the largest (a tie goes to the lower index; slopes
- * within 1e-12 are equal).  own: three rows, i as a number, slope_i, x_i - half_i.
- * Empty: lo = +infinity, or lo >= hi.                                          */
-MCAMP__PRIV void mcamp__vec_mode_interval(mcamp_vecset vs, const double *x, size_t b,
-                                          const double *half, const double *slope,
-                                          const double *own, double *lo, double *hi)
-{
-    MCAMP__DISPATCH(vs, interval, (x, b, half, slope, own, lo, hi));
 }
 
 /* out := sum_i w_i g_i (w NULL: all 1), error (b + 1) u sum_i |w_i g_i|. */
@@ -5484,13 +5464,6 @@ MCAMP__PRIV void mcamp__vec_rank1(mcamp_vecset vs, double *g, size_t b,
                                   const double *c, const double *u)
 {
     MCAMP__DISPATCH(vs, rank1, (g, b, c, u));
-}
-
-/* g_i[s] += shift[s][i]; shift is [MCAMP__S][b]. */
-MCAMP__PRIV void mcamp__vec_add_shifts(mcamp_vecset vs, double *g, size_t b,
-                                       const double *shift)
-{
-    MCAMP__DISPATCH(vs, add_shifts, (g, b, shift));
 }
 
 /* ---- the index draw -------------------------------------------------------------- */
@@ -8517,44 +8490,11 @@ MCAMP__PRIV double mcamp__tally_mean_x(const mcamp_tally *t)
     return mcamp__sum_get(&s) / (double)t->count;
 }
 
-/* Mean square in units of the scale, from above: a bin [l, h] of n values that
- * sum to s holds at most  sum (l+h) x - l h  (the chord lies above x^2), which
- * is no more than 0.8% too large in bins of a quarter octave.                  */
-MCAMP__PRIV double mcamp__tally_square_x(const mcamp_tally *t)
-{
-    mcamp__sum s = { 0, 0 };
-    if (!t->count) return 0;
-    for (size_t i = 0; i < MCAMP_TALLY_BINS; i++) {
-        double l = mcamp__bin_low(i), h = mcamp__bin_high(i);
-        if (t->n[i])
-            mcamp__sum_add(&s, (l + h) * mcamp__bin_sum(t, i) -
-                               l * h * (double)t->n[i]);
-    }
-    return mcamp__sum_get(&s) / (double)t->count;
-}
-
-MCAMP__PRIV double mcamp__tally_variance_x(const mcamp_tally *t)
-{
-    double m = mcamp__tally_mean_x(t), n = (double)t->count;
-    double v = mcamp__tally_square_x(t) - m * m;
-    if (!(n > 1)) return mcamp__inf();
-    return mcamp__dmax(v, 0) * n / (n - 1);
-}
-
 MCAMP_API double mcamp_tally_mean(const mcamp_tally *t)
 {
     MCAMP__GUARD;
     if (!t || !t->count || t->poisoned) return mcamp__nan();
     return mcamp__tally_mean_x(t) * exp(t->log_scale);
-}
-
-MCAMP_API double mcamp_tally_std_error(const mcamp_tally *t)
-{
-    MCAMP__GUARD;
-    if (!t || !t->count || t->poisoned) return mcamp__nan();
-    /* each value was rounded up by at most 2^-64 of the scale */
-    return (sqrt(mcamp__tally_variance_x(t) / (double)t->count) + 5.421010862427522e-20) *
-           exp(t->log_scale);
 }
 
 /* ---- bounds from a tally ------------------------------------------------- *
@@ -8981,107 +8921,6 @@ MCAMP__PRIV void mcamp__tile_common_add(mcamp_vecset vs, const mcamp__sampler *p
         w->v[s] = mcamp__log_gap(mcamp__gauss_logcdf(w->t[s]), p->eps + w->ls[s]);
 }
 
-/* MODE: delta = sum_i E_Q[(rho - e^eps)_+ ; L_i is the largest].  For a mode i drawn
- * uniformly among the b' that are not zero, the component t of X along m_i is
- * integrated: L_j = x_j + c_j t - a_jj/2 with c_j = a_ij/sqrt(a_ii), x the projected
- * g, so L_i is the largest for t in an interval [lo, hi], and with T = max(lo, root)
- *     value = b' [ sum_j w_j Phi(c_j - T) - e^eps Phi(-T) - (the same at hi) ],
- * w_j = e^{x_j - a_jj/2 + c_j^2/2}/b.  For sums of log-normals this estimator is
- * known to keep a bounded relative error as delta goes to 0 (the case where one
- * mode dominates, [8]).  eps >= 0: where only zero modes are largest, rho <= 1.    */
-MCAMP__PRIV void mcamp__tile_mode_slopes(mcamp_vecset vs, const mcamp__sampler *p,
-                                         mcamp_rng *r, mcamp__scratch *w)
-{
-    size_t b = p->m.b;
-    for (size_t s = 0; s < MCAMP__S; s++) {
-        double pick = mcamp_rng_uniform(r) * (double)p->active_count;
-        size_t i = p->active[mcamp__zmin((size_t)pick, p->active_count - 1)];
-        double root = sqrt(mcamp__model_a(&p->m, i, i)), *row = w->shift.p + s * b;
-        w->index[s] = (uint32_t)i;
-        for (size_t j = 0; j < b; j++) row[j] = mcamp__model_a(&p->m, i, j) / root;
-        w->hi[s] = w->x[i * MCAMP__S + s] / root;
-    }
-    memset(w->slope, 0, b * MCAMP__S * sizeof(double));
-    mcamp__vec_add_shifts(vs, w->slope, b, w->shift.p);
-    mcamp__vec_project_tile(vs, w->x, b, w->slope, w->hi, w->z);
-}
-
-/* [lo, hi] of every sample, in w->t and w->hi; empty: lo = +infinity.          */
-MCAMP__PRIV void mcamp__tile_mode_interval(mcamp_vecset vs, const mcamp__sampler *p,
-                                           mcamp__scratch *w)
-{
-    double *own = w->shift.p;
-    for (size_t s = 0; s < MCAMP__S; s++) {
-        size_t i = w->index[s], at = i * MCAMP__S + s;
-        own[s] = (double)i;
-        own[MCAMP__S + s] = w->slope[at];
-        own[2 * MCAMP__S + s] = w->x[at] - p->m.half[i];
-    }
-    mcamp__vec_mode_interval(vs, w->x, p->m.b, p->m.half, w->slope, own, w->t, w->hi);
-}
-
-/* ls := log of sum_j w_j Phi(c_j - t) - e^eps Phi(-t) at t = w->t. */
-MCAMP__PRIV void mcamp__tile_mode_tail(mcamp_vecset vs, const mcamp__sampler *p,
-                                       mcamp__scratch *w)
-{
-    mcamp__vec_phi_sum_tile(vs, w->z, p->m.b, p->off_loss, w->slope, w->t, w->ls);
-    for (size_t s = 0; s < MCAMP__S; s++)
-        w->ls[s] = mcamp__log_gap(w->ls[s], p->eps + mcamp__gauss_logsf(w->t[s]));
-}
-
-/* T = max(lo, root) in w->t, or skip = 1 where the interval is empty or T >= hi. */
-MCAMP__PRIV void mcamp__tile_mode_start(mcamp_vecset vs, const mcamp__sampler *p,
-                                        mcamp__scratch *w)
-{
-    double log_b = log((double)p->m.b);
-    for (size_t s = 0; s < MCAMP__S; s++) {
-        w->v[s] = w->t[s];
-        w->skip[s] = w->t[s] > DBL_MAX || w->t[s] >= w->hi[s];
-        w->t[s] = mcamp__dmin(mcamp__dmax(w->t[s], -1e6), 1e6);
-    }
-    /* Where rho(lo) > e^eps already, lo is T: there need not be a root at all. */
-    mcamp__vec_lse_tile(vs, w->x, p->m.b, p->off_loss, w->slope, w->t, w->f, w->df);
-    for (size_t s = 0; s < MCAMP__S; s++) {
-        size_t i = w->index[s];
-        double alone = (p->eps + log_b + p->m.half[i]) / w->slope[i * MCAMP__S + s];
-        int lo_is_T = !(w->skip[s] > 0) && w->f[s] >= p->eps;
-        w->skip[s] = w->skip[s] > 0 || lo_is_T;
-        if (!lo_is_T) w->t[s] = mcamp__dmax(w->t[s], alone);
-    }
-    mcamp__solve_tile(vs, w->x, p->m.b, p->off_loss, w->slope, 1, p->eps, w);
-    for (size_t s = 0; s < MCAMP__S; s++) {
-        double lo = w->v[s];
-        if (w->t[s] < lo) w->t[s] = lo;
-        w->skip[s] = lo > DBL_MAX || lo >= w->hi[s] || w->t[s] >= w->hi[s];
-        if (w->skip[s] > 0) w->t[s] = 0;
-    }
-}
-
-MCAMP__PRIV void mcamp__tile_mode(mcamp_vecset vs, const mcamp__sampler *p,
-                                  mcamp_rng *r, mcamp__scratch *w)
-{
-    int overtaken = 0;
-    mcamp__tile_mode_slopes(vs, p, r, w);
-    mcamp__tile_mode_interval(vs, p, w);
-    mcamp__tile_mode_start(vs, p, w);
-    mcamp__tile_mode_tail(vs, p, w);
-    for (size_t s = 0; s < MCAMP__S; s++) {
-        w->v[s] = w->skip[s] > 0 ? -mcamp__inf() : w->ls[s];
-        overtaken |= w->hi[s] <= DBL_MAX && !(w->skip[s] > 0);
-    }
-    if (overtaken) {                    /* some mode overtakes i from hi on */
-        for (size_t s = 0; s < MCAMP__S; s++) w->t[s] = mcamp__dmin(w->hi[s], 1e10);
-        mcamp__tile_mode_tail(vs, p, w);
-        for (size_t s = 0; s < MCAMP__S; s++)
-            if (w->hi[s] <= DBL_MAX) w->v[s] = mcamp__log_gap(w->v[s], w->ls[s]);
-    }
-    for (size_t s = 0; s < MCAMP__S; s++) {
-        if (w->skip[s] > 0) w->v[s] = -mcamp__inf();
-        w->v[s] += log((double)p->active_count);
-        w->skip[s] = 0;
-    }
-}
-
 /* One tile: w->v receives the logarithms of MCAMP__S values. */
 MCAMP__PRIV void mcamp__tile(mcamp_vecset vs, const mcamp__sampler *p,
                              mcamp__rng8 *normals, mcamp_rng *r, mcamp__scratch *w)
@@ -9089,7 +8928,6 @@ MCAMP__PRIV void mcamp__tile(mcamp_vecset vs, const mcamp__sampler *p,
     mcamp__vec_normals(vs, normals, w->z, p->m.b * MCAMP__S);
     mcamp__model_product(vs, &p->m, w->z, w->x);
     if (p->tile) { p->tile(vs, p, r, w); return; }
-    if (p->method == MCAMP_METHOD_MODE) { mcamp__tile_mode(vs, p, r, w); return; }
     if (p->dir == MCAMP_ADD) {
         if (p->method == MCAMP_METHOD_PLAIN) mcamp__tile_plain_add(vs, p, w);
         else                                 mcamp__tile_common_add(vs, p, w);
@@ -9327,23 +9165,6 @@ MCAMP__PRIV void mcamp__sampler_simple_range(mcamp__sampler *p)
     }
 }
 
-/* Which methods make sense where. */
-MCAMP__PRIV int mcamp__method_fits(const mcamp__factor *f, mcamp_direction dir,
-                                   mcamp_method method)
-{
-    int remove = dir == MCAMP_REMOVE;
-    if (f->patterns)
-        return method == MCAMP_METHOD_PLAIN || method == MCAMP_METHOD_TILTED ||
-               (method == MCAMP_METHOD_ORDERS && remove);
-    switch (method) {
-    case MCAMP_METHOD_PLAIN:   return 1;
-    case MCAMP_METHOD_TILTED:  return remove;
-    case MCAMP_METHOD_COMMON:  return !remove || !f->diagonal;
-    case MCAMP_METHOD_MODE:    return remove;
-    default:                   return 0;
-    }
-}
-
 /* The orders of ORDERS: 1, for what high orders miss, and up to k in two steps. */
 MCAMP__PRIV void mcamp__sampler_orders(mcamp__sampler *p, size_t k)
 {
@@ -9406,7 +9227,8 @@ MCAMP__PRIV mcamp_status mcamp__sampler_pattern(mcamp_ctx *ctx, const mcamp_gram
     return st;
 }
 
-/* pre: method fits; k = 0: best; eps finite (may be negative: tests use that).
+/* pre: method fits (MODE: the caller adds its tile, section est); k = 0: best; eps finite
+ * (may be negative: tests use that).
  * stickiness: of patterns, what may be left out of delta.
  * Tallies for proofs count in units of the range (log_scale +infinity); for
  * estimates the range can be so large that typical values would round to the
@@ -9524,107 +9346,11 @@ MCAMP__PRIV mcamp_status mcamp__check_gram(mcamp_ctx *ctx, const mcamp_gram *gra
     return MCAMP_OK;
 }
 
-/* A scale for tallies without a range: e^-10 of the unamplified delta, so that
- * values up to b times that delta fit, and values 1e-20 of it keep their digits.  */
-MCAMP__PRIV double mcamp__loose_scale(const mcamp__factor *f, double sigma, double eps)
-{
-    double d = mcamp__gauss_logdelta(sqrt(f->trace_max) / sigma, eps);
-    return mcamp__dmax(d, -600) - 10;
-}
-
 /* The method of smallest range that fits. */
 MCAMP__PRIV mcamp_method mcamp__default_method(const mcamp__factor *f, mcamp_direction dir)
 {
     return f->patterns || (dir == MCAMP_REMOVE && f->diagonal) ? MCAMP_METHOD_TILTED
                                                                : MCAMP_METHOD_COMMON;
-}
-
-MCAMP__PRIV mcamp_status mcamp__sampler_check(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                              const mcamp_sampler_desc *d,
-                                              mcamp_sampler *out)
-{
-    mcamp_status st = mcamp__check_gram(ctx, gram);
-    if (st < 0) return st;
-    if (!d || !out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, d ? "sampler" : "desc", 0);
-    if (d->start_canary || d->end_canary)
-        return mcamp__fail(ctx, MCAMP_E_CANARY, "desc", 0);
-    if ((st = mcamp__check_sigma(ctx, "sigma", d->sigma)) < 0) return st;
-    if ((st = mcamp__check_eps(ctx, "eps", d->eps)) < 0) return st;
-    if (d->direction != MCAMP_REMOVE && d->direction != MCAMP_ADD)
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "direction", (double)d->direction);
-    if (d->order > MCAMP__ORDER_MAX)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "order", (double)d->order);
-    st = mcamp__check(ctx, "stickiness", d->stickiness, 0.0, 1, 1e3, 1);
-    return st < 0 ? st : mcamp__check(ctx, "split", d->split, 0.0, 1, 1, 0);
-}
-
-MCAMP__PRIV mcamp_status mcamp__sampler_from(mcamp_ctx *ctx, const mcamp__factor *f,
-                                             const mcamp_sampler_desc *d,
-                                             mcamp__sampler *p)
-{
-    mcamp_method m = d->method;
-    double scale = mcamp__inf();
-    if (!m) m = mcamp__default_method(f, d->direction);
-    if (!mcamp__method_fits(f, d->direction, m))
-        return mcamp__fail(ctx, MCAMP_E_ARG, "method", (double)m);
-    if (m == MCAMP_METHOD_MODE || m == MCAMP_METHOD_ORDERS)
-        scale = mcamp__loose_scale(f, d->sigma, d->eps);
-    return mcamp__sampler_build(ctx, f, d->sigma, d->eps, d->direction, m, d->order,
-                                f->patterns ? d->split : d->stickiness, scale, p);
-}
-
-MCAMP_API mcamp_status mcamp_sampler_init(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                          const mcamp_sampler_desc *desc,
-                                          mcamp_sampler *sampler)
-{
-    MCAMP__GUARD;
-    mcamp__factor f;
-    mcamp__sampler *p;
-    mcamp_status st = mcamp__sampler_check(ctx, gram, desc, sampler);
-    if (st < 0) return st;
-    p = (mcamp__sampler *)mcamp__new(ctx, 1, sizeof *p);
-    if (!p) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", 0);
-    st = mcamp__factor_init(ctx, gram, &f);
-    if (st >= 0) {
-        st = mcamp__sampler_from(ctx, &f, desc, p);
-        mcamp__factor_free(ctx, &f);
-    }
-    if (st < 0) mcamp__delete(ctx, p, 1, sizeof *p);
-    else sampler->impl = p;
-    return st;
-}
-
-MCAMP_API void mcamp_sampler_free(mcamp_ctx *ctx, mcamp_sampler *sampler)
-{
-    if (!mcamp__ctx_ok(ctx) || !sampler || !sampler->impl) return;
-    mcamp__sampler_free(ctx, sampler->impl);
-    mcamp__delete(ctx, sampler->impl, 1, sizeof *sampler->impl);
-    sampler->impl = NULL;
-}
-
-MCAMP_API mcamp_status mcamp_sampler_run(mcamp_ctx *ctx, const mcamp_sampler *sampler,
-                                         uint64_t seed, uint64_t first,
-                                         uint64_t blocks, mcamp_tally *tally)
-{
-    MCAMP__GUARD;
-    mcamp__workers w;
-    mcamp_tally sum;
-    mcamp_status st;
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!sampler || !sampler->impl)
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "sampler", 0);
-    if (!tally) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "tally", 0);
-    if (!blocks || blocks > UINT64_MAX / MCAMP_BLOCK || first > UINT64_MAX - blocks)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "blocks", (double)blocks);
-    st = mcamp__workers_init(ctx, sampler->impl, &w);
-    if (st < 0) return st;
-    mcamp__tally_init(sampler->impl, &sum);
-    st = mcamp__run_blocks(ctx, sampler->impl, &w, seed,
-                           MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 0,
-                                          sampler->impl->dir),
-                           first, blocks, &sum);
-    mcamp__workers_free(ctx, &w);
-    return st < 0 ? st : mcamp_tally_merge(ctx, tally, &sum);
 }
 
 /* ======================================================================== *
@@ -18385,6 +18111,41 @@ MCAMP__PRIV mcamp_status mcamp__limited_sampler(mcamp_ctx *ctx, const mcamp__fac
     return MCAMP_OK;
 }
 
+/* ---- the error of a mean ---- */
+
+/* Mean square in units of the scale, from above: a bin [l, h] of n values that
+ * sum to s holds at most  sum (l+h) x - l h  (the chord lies above x^2), which
+ * is no more than 0.8% too large in bins of a quarter octave.                  */
+MCAMP__PRIV double mcamp__tally_square_x(const mcamp_tally *t)
+{
+    mcamp__sum s = { 0, 0 };
+    if (!t->count) return 0;
+    for (size_t i = 0; i < MCAMP_TALLY_BINS; i++) {
+        double l = mcamp__bin_low(i), h = mcamp__bin_high(i);
+        if (t->n[i])
+            mcamp__sum_add(&s, (l + h) * mcamp__bin_sum(t, i) -
+                               l * h * (double)t->n[i]);
+    }
+    return mcamp__sum_get(&s) / (double)t->count;
+}
+
+MCAMP__PRIV double mcamp__tally_variance_x(const mcamp_tally *t)
+{
+    double m = mcamp__tally_mean_x(t), n = (double)t->count;
+    double v = mcamp__tally_square_x(t) - m * m;
+    if (!(n > 1)) return mcamp__inf();
+    return mcamp__dmax(v, 0) * n / (n - 1);
+}
+
+MCAMP_API double mcamp_tally_std_error(const mcamp_tally *t)
+{
+    MCAMP__GUARD;
+    if (!t || !t->count || t->poisoned) return mcamp__nan();
+    /* each value was rounded up by at most 2^-64 of the scale */
+    return (sqrt(mcamp__tally_variance_x(t) / (double)t->count) + 5.421010862427522e-20) *
+           exp(t->log_scale);
+}
+
 /* ---- its proofs and estimates ---- */
 
 /* A bound of delta that is certain: without amplification; Jensen's for add, where A >= 1;
@@ -18570,24 +18331,25 @@ MCAMP_API mcamp_status mcamp_verify(mcamp_ctx *ctx, const mcamp_gram *gram,
 
 /* ---- curves by simulation ---- */
 
-MCAMP__PRIV mcamp_status mcamp__simulated_bound(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                                const mcamp_sampler_desc *d, uint64_t seed,
+MCAMP__PRIV mcamp_status mcamp__simulated_bound(mcamp_ctx *ctx, const mcamp__question *q,
                                                 uint64_t blocks, double beta, double *bound)
 {
-    mcamp_sampler s;
+    mcamp__sampler p;
     mcamp__workers w;
     mcamp_tally t;
-    mcamp_status st = mcamp_sampler_init(ctx, gram, d, &s);
+    mcamp_status st = mcamp__sampler_build(ctx, q->f, q->sigma, q->eps, q->dir,
+                                           mcamp__default_method(q->f, q->dir), 0, 0,
+                                           mcamp__inf(), &p);
     if (st < 0) return st;
-    st = mcamp__workers_init(ctx, s.impl, &w);
+    st = mcamp__workers_init(ctx, &p, &w);
     if (st >= 0) {
-        mcamp__tally_init(s.impl, &t);
-        st = mcamp__run_blocks(ctx, s.impl, &w, seed,
-                               MCAMP__PURPOSE(MCAMP__STREAM_CURVE, 0, s.impl->dir), 0, blocks, &t);
+        mcamp__tally_init(&p, &t);
+        st = mcamp__run_blocks(ctx, &p, &w, q->seed,
+                               MCAMP__PURPOSE(MCAMP__STREAM_CURVE, 0, q->dir), 0, blocks, &t);
         if (st >= 0) *bound = mcamp_tally_upper(&t, beta);
         mcamp__workers_free(ctx, &w);
     }
-    mcamp_sampler_free(ctx, &s);
+    mcamp__sampler_free(ctx, &p);
     return st < 0 ? st : MCAMP_OK;
 }
 
@@ -18597,6 +18359,7 @@ MCAMP_API mcamp_status mcamp_simulated_curve(mcamp_ctx *ctx, const mcamp_gram *g
                                              double *remove, double *add)
 {
     MCAMP__GUARD;
+    mcamp__factor f;
     mcamp_status st = MCAMP_OK;
     if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
     if (!eps || !n) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "eps", 0);
@@ -18604,15 +18367,18 @@ MCAMP_API mcamp_status mcamp_simulated_curve(mcamp_ctx *ctx, const mcamp_gram *g
     if ((st = mcamp__check_prob(ctx, "beta", beta)) < 0) return st;
     if ((st = mcamp__check_count(ctx, "blocks", blocks, MCAMP__COUNT_MAX)) < 0) return st;
     for (size_t i = 0; i < n; i++) remove[i] = add[i] = 1;     /* in case of an error */
+    if ((st = mcamp__check_gram(ctx, gram)) < 0) return st;
+    if ((st = mcamp__check_sigma(ctx, "sigma", sigma)) < 0) return st;
+    for (size_t i = 0; i < n; i++)
+        if ((st = mcamp__check_eps(ctx, "eps", eps[i])) < 0) return st;
+    if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
     for (size_t i = 0; i < 2 * n && st == MCAMP_OK; i++) {
-        mcamp_sampler_desc d;
-        memset(&d, 0, sizeof d);
-        d.direction = i < n ? MCAMP_REMOVE : MCAMP_ADD;
-        d.sigma = sigma;
-        d.eps = eps[i % n];
-        st = mcamp__simulated_bound(ctx, gram, &d, seed, blocks, beta / (2 * (double)n),
+        mcamp__question q = mcamp__ask(&f, sigma, eps[i % n], i < n ? MCAMP_REMOVE : MCAMP_ADD,
+                                       seed);
+        st = mcamp__simulated_bound(ctx, &q, blocks, beta / (2 * (double)n),
                                     i < n ? &remove[i] : &add[i - n]);
     }
+    mcamp__factor_free(ctx, &f);
     return st;
 }
 
@@ -19862,6 +19628,260 @@ MCAMP__PRIV mcamp_status mcamp__modes_gradient(mcamp_ctx *ctx, const mcamp_mech 
  *  marks an answer as untrusted; it proves nothing.
  * ======================================================================== */
 
+/* ---- the largest mode ---- */
+
+/* The same of mcamp__vec_phi_sum: alpha is a tile. */
+MCAMP__PRIV void mcamp__vec_phi_sum_tile(mcamp_vecset vs, const double *x, size_t b,
+                                         const double *off, const double *alpha,
+                                         const double *t, double *out)
+{
+    MCAMP__DISPATCH(vs, phi_tile, (x, b, off, alpha, t, out));
+}
+
+/* x := x - slope u (u a row of samples), z := x + slope^2/2. */
+MCAMP__PRIV void mcamp__vec_project_tile(mcamp_vecset vs, double *x, size_t b,
+                                         const double *slope, const double *u, double *z)
+{
+    MCAMP__DISPATCH(vs, project_tile, (x, b, slope, u, z));
+}
+
+/* For lines l_j(t) = x_j - half_j + slope_j t and a line i of each sample's own, the
+ * interval of t on which l_i is the largest (a tie goes to the lower index; slopes
+ * within 1e-12 are equal).  own: three rows, i as a number, slope_i, x_i - half_i.
+ * Empty: lo = +infinity, or lo >= hi.                                          */
+MCAMP__PRIV void mcamp__vec_mode_interval(mcamp_vecset vs, const double *x, size_t b,
+                                          const double *half, const double *slope,
+                                          const double *own, double *lo, double *hi)
+{
+    MCAMP__DISPATCH(vs, interval, (x, b, half, slope, own, lo, hi));
+}
+
+/* g_i[s] += shift[s][i]; shift is [MCAMP__S][b]. */
+MCAMP__PRIV void mcamp__vec_add_shifts(mcamp_vecset vs, double *g, size_t b,
+                                       const double *shift)
+{
+    MCAMP__DISPATCH(vs, add_shifts, (g, b, shift));
+}
+
+/* MODE: delta = sum_i E_Q[(rho - e^eps)_+ ; L_i is the largest].  For a mode i drawn
+ * uniformly among the b' that are not zero, the component t of X along m_i is
+ * integrated: L_j = x_j + c_j t - a_jj/2 with c_j = a_ij/sqrt(a_ii), x the projected
+ * g, so L_i is the largest for t in an interval [lo, hi], and with T = max(lo, root)
+ *     value = b' [ sum_j w_j Phi(c_j - T) - e^eps Phi(-T) - (the same at hi) ],
+ * w_j = e^{x_j - a_jj/2 + c_j^2/2}/b.  For sums of log-normals this estimator is
+ * known to keep a bounded relative error as delta goes to 0 (the case where one
+ * mode dominates, [8]).  eps >= 0: where only zero modes are largest, rho <= 1.    */
+MCAMP__PRIV void mcamp__tile_mode_slopes(mcamp_vecset vs, const mcamp__sampler *p,
+                                         mcamp_rng *r, mcamp__scratch *w)
+{
+    size_t b = p->m.b;
+    for (size_t s = 0; s < MCAMP__S; s++) {
+        double pick = mcamp_rng_uniform(r) * (double)p->active_count;
+        size_t i = p->active[mcamp__zmin((size_t)pick, p->active_count - 1)];
+        double root = sqrt(mcamp__model_a(&p->m, i, i)), *row = w->shift.p + s * b;
+        w->index[s] = (uint32_t)i;
+        for (size_t j = 0; j < b; j++) row[j] = mcamp__model_a(&p->m, i, j) / root;
+        w->hi[s] = w->x[i * MCAMP__S + s] / root;
+    }
+    memset(w->slope, 0, b * MCAMP__S * sizeof(double));
+    mcamp__vec_add_shifts(vs, w->slope, b, w->shift.p);
+    mcamp__vec_project_tile(vs, w->x, b, w->slope, w->hi, w->z);
+}
+
+/* [lo, hi] of every sample, in w->t and w->hi; empty: lo = +infinity.          */
+MCAMP__PRIV void mcamp__tile_mode_interval(mcamp_vecset vs, const mcamp__sampler *p,
+                                           mcamp__scratch *w)
+{
+    double *own = w->shift.p;
+    for (size_t s = 0; s < MCAMP__S; s++) {
+        size_t i = w->index[s], at = i * MCAMP__S + s;
+        own[s] = (double)i;
+        own[MCAMP__S + s] = w->slope[at];
+        own[2 * MCAMP__S + s] = w->x[at] - p->m.half[i];
+    }
+    mcamp__vec_mode_interval(vs, w->x, p->m.b, p->m.half, w->slope, own, w->t, w->hi);
+}
+
+/* ls := log of sum_j w_j Phi(c_j - t) - e^eps Phi(-t) at t = w->t. */
+MCAMP__PRIV void mcamp__tile_mode_tail(mcamp_vecset vs, const mcamp__sampler *p,
+                                       mcamp__scratch *w)
+{
+    mcamp__vec_phi_sum_tile(vs, w->z, p->m.b, p->off_loss, w->slope, w->t, w->ls);
+    for (size_t s = 0; s < MCAMP__S; s++)
+        w->ls[s] = mcamp__log_gap(w->ls[s], p->eps + mcamp__gauss_logsf(w->t[s]));
+}
+
+/* T = max(lo, root) in w->t, or skip = 1 where the interval is empty or T >= hi. */
+MCAMP__PRIV void mcamp__tile_mode_start(mcamp_vecset vs, const mcamp__sampler *p,
+                                        mcamp__scratch *w)
+{
+    double log_b = log((double)p->m.b);
+    for (size_t s = 0; s < MCAMP__S; s++) {
+        w->v[s] = w->t[s];
+        w->skip[s] = w->t[s] > DBL_MAX || w->t[s] >= w->hi[s];
+        w->t[s] = mcamp__dmin(mcamp__dmax(w->t[s], -1e6), 1e6);
+    }
+    /* Where rho(lo) > e^eps already, lo is T: there need not be a root at all. */
+    mcamp__vec_lse_tile(vs, w->x, p->m.b, p->off_loss, w->slope, w->t, w->f, w->df);
+    for (size_t s = 0; s < MCAMP__S; s++) {
+        size_t i = w->index[s];
+        double alone = (p->eps + log_b + p->m.half[i]) / w->slope[i * MCAMP__S + s];
+        int lo_is_T = !(w->skip[s] > 0) && w->f[s] >= p->eps;
+        w->skip[s] = w->skip[s] > 0 || lo_is_T;
+        if (!lo_is_T) w->t[s] = mcamp__dmax(w->t[s], alone);
+    }
+    mcamp__solve_tile(vs, w->x, p->m.b, p->off_loss, w->slope, 1, p->eps, w);
+    for (size_t s = 0; s < MCAMP__S; s++) {
+        double lo = w->v[s];
+        if (w->t[s] < lo) w->t[s] = lo;
+        w->skip[s] = lo > DBL_MAX || lo >= w->hi[s] || w->t[s] >= w->hi[s];
+        if (w->skip[s] > 0) w->t[s] = 0;
+    }
+}
+
+MCAMP__PRIV void mcamp__tile_mode(mcamp_vecset vs, const mcamp__sampler *p,
+                                  mcamp_rng *r, mcamp__scratch *w)
+{
+    int overtaken = 0;
+    mcamp__tile_mode_slopes(vs, p, r, w);
+    mcamp__tile_mode_interval(vs, p, w);
+    mcamp__tile_mode_start(vs, p, w);
+    mcamp__tile_mode_tail(vs, p, w);
+    for (size_t s = 0; s < MCAMP__S; s++) {
+        w->v[s] = w->skip[s] > 0 ? -mcamp__inf() : w->ls[s];
+        overtaken |= w->hi[s] <= DBL_MAX && !(w->skip[s] > 0);
+    }
+    if (overtaken) {                    /* some mode overtakes i from hi on */
+        for (size_t s = 0; s < MCAMP__S; s++) w->t[s] = mcamp__dmin(w->hi[s], 1e10);
+        mcamp__tile_mode_tail(vs, p, w);
+        for (size_t s = 0; s < MCAMP__S; s++)
+            if (w->hi[s] <= DBL_MAX) w->v[s] = mcamp__log_gap(w->v[s], w->ls[s]);
+    }
+    for (size_t s = 0; s < MCAMP__S; s++) {
+        if (w->skip[s] > 0) w->v[s] = -mcamp__inf();
+        w->v[s] += log((double)p->active_count);
+        w->skip[s] = 0;
+    }
+}
+
+/* ---- public samplers ---- */
+
+/* Which methods make sense where. */
+MCAMP__PRIV int mcamp__method_fits(const mcamp__factor *f, mcamp_direction dir,
+                                   mcamp_method method)
+{
+    int remove = dir == MCAMP_REMOVE;
+    if (f->patterns)
+        return method == MCAMP_METHOD_PLAIN || method == MCAMP_METHOD_TILTED ||
+               (method == MCAMP_METHOD_ORDERS && remove);
+    switch (method) {
+    case MCAMP_METHOD_PLAIN:   return 1;
+    case MCAMP_METHOD_TILTED:  return remove;
+    case MCAMP_METHOD_COMMON:  return !remove || !f->diagonal;
+    case MCAMP_METHOD_MODE:    return remove;
+    default:                   return 0;
+    }
+}
+
+/* A scale for tallies without a range: e^-10 of the unamplified delta, so that
+ * values up to b times that delta fit, and values 1e-20 of it keep their digits.  */
+MCAMP__PRIV double mcamp__loose_scale(const mcamp__factor *f, double sigma, double eps)
+{
+    double d = mcamp__gauss_logdelta(sqrt(f->trace_max) / sigma, eps);
+    return mcamp__dmax(d, -600) - 10;
+}
+
+MCAMP__PRIV mcamp_status mcamp__sampler_check(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                              const mcamp_sampler_desc *d,
+                                              mcamp_sampler *out)
+{
+    mcamp_status st = mcamp__check_gram(ctx, gram);
+    if (st < 0) return st;
+    if (!d || !out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, d ? "sampler" : "desc", 0);
+    if (d->start_canary || d->end_canary)
+        return mcamp__fail(ctx, MCAMP_E_CANARY, "desc", 0);
+    if ((st = mcamp__check_sigma(ctx, "sigma", d->sigma)) < 0) return st;
+    if ((st = mcamp__check_eps(ctx, "eps", d->eps)) < 0) return st;
+    if (d->direction != MCAMP_REMOVE && d->direction != MCAMP_ADD)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "direction", (double)d->direction);
+    if (d->order > MCAMP__ORDER_MAX)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "order", (double)d->order);
+    st = mcamp__check(ctx, "stickiness", d->stickiness, 0.0, 1, 1e3, 1);
+    return st < 0 ? st : mcamp__check(ctx, "split", d->split, 0.0, 1, 1, 0);
+}
+
+MCAMP__PRIV mcamp_status mcamp__sampler_from(mcamp_ctx *ctx, const mcamp__factor *f,
+                                             const mcamp_sampler_desc *d,
+                                             mcamp__sampler *p)
+{
+    mcamp_method m = d->method;
+    mcamp_status st;
+    double scale = mcamp__inf();
+    if (!m) m = mcamp__default_method(f, d->direction);
+    if (!mcamp__method_fits(f, d->direction, m))
+        return mcamp__fail(ctx, MCAMP_E_ARG, "method", (double)m);
+    if (m == MCAMP_METHOD_MODE || m == MCAMP_METHOD_ORDERS)
+        scale = mcamp__loose_scale(f, d->sigma, d->eps);
+    st = mcamp__sampler_build(ctx, f, d->sigma, d->eps, d->direction, m, d->order,
+                              f->patterns ? d->split : d->stickiness, scale, p);
+    if (m == MCAMP_METHOD_MODE) p->tile = mcamp__tile_mode;
+    return st;
+}
+
+MCAMP_API mcamp_status mcamp_sampler_init(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                          const mcamp_sampler_desc *desc,
+                                          mcamp_sampler *sampler)
+{
+    MCAMP__GUARD;
+    mcamp__factor f;
+    mcamp__sampler *p;
+    mcamp_status st = mcamp__sampler_check(ctx, gram, desc, sampler);
+    if (st < 0) return st;
+    p = (mcamp__sampler *)mcamp__new(ctx, 1, sizeof *p);
+    if (!p) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", 0);
+    st = mcamp__factor_init(ctx, gram, &f);
+    if (st >= 0) {
+        st = mcamp__sampler_from(ctx, &f, desc, p);
+        mcamp__factor_free(ctx, &f);
+    }
+    if (st < 0) mcamp__delete(ctx, p, 1, sizeof *p);
+    else sampler->impl = p;
+    return st;
+}
+
+MCAMP_API void mcamp_sampler_free(mcamp_ctx *ctx, mcamp_sampler *sampler)
+{
+    if (!mcamp__ctx_ok(ctx) || !sampler || !sampler->impl) return;
+    mcamp__sampler_free(ctx, sampler->impl);
+    mcamp__delete(ctx, sampler->impl, 1, sizeof *sampler->impl);
+    sampler->impl = NULL;
+}
+
+MCAMP_API mcamp_status mcamp_sampler_run(mcamp_ctx *ctx, const mcamp_sampler *sampler,
+                                         uint64_t seed, uint64_t first,
+                                         uint64_t blocks, mcamp_tally *tally)
+{
+    MCAMP__GUARD;
+    mcamp__workers w;
+    mcamp_tally sum;
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!sampler || !sampler->impl)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "sampler", 0);
+    if (!tally) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "tally", 0);
+    if (!blocks || blocks > UINT64_MAX / MCAMP_BLOCK || first > UINT64_MAX - blocks)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "blocks", (double)blocks);
+    st = mcamp__workers_init(ctx, sampler->impl, &w);
+    if (st < 0) return st;
+    mcamp__tally_init(sampler->impl, &sum);
+    st = mcamp__run_blocks(ctx, sampler->impl, &w, seed,
+                           MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 0,
+                                          sampler->impl->dir),
+                           first, blocks, &sum);
+    mcamp__workers_free(ctx, &w);
+    return st < 0 ? st : mcamp_tally_merge(ctx, tally, &sum);
+}
+
 /* ---- a mixture of shifted laws ---- *
  * SHIFTS: laws N(s_c <mean of the modes c .. c+h-1>, .), c drawn from base: a component for
  * each window h and each of three s, and as the last one P itself.                      */
@@ -20155,6 +20175,7 @@ MCAMP__PRIV mcamp_status mcamp__choice_open(mcamp_ctx *ctx, const mcamp__questio
                                          const mcamp__choice *c, mcamp__sampler *p)
 {
     mcamp_status st = mcamp__question_sampler(ctx, q, c, p);
+    if (c->method == MCAMP_METHOD_MODE) p->tile = mcamp__tile_mode;
     if (st < 0 || c->method != MCAMP_METHOD_SHIFTS) return st;
     p->mix = (mcamp__mixture *)mcamp__new(ctx, 1, sizeof *p->mix);
     st = p->mix ? mcamp__mix_build(ctx, p) : mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", 0);

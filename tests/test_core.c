@@ -173,6 +173,7 @@ static double z_score(const mcamp_gram *g, double sigma, double eps, mcamp_direc
     CHECK_STATUS(mcamp__sampler_build(&ctx, &f, sigma, eps, dir, method, k, sticky,
                  method == MCAMP_METHOD_MODE ? mcamp__loose_scale(&f, sigma, eps) : 0,
                  &p), MCAMP_OK);
+    if (method == MCAMP_METHOD_MODE) p.tile = mcamp__tile_mode;
     CHECK_STATUS(mcamp__workers_init(&ctx, &p, &w), MCAMP_OK);
     mcamp__tally_init(&p, t);
     CHECK_STATUS(mcamp__run_blocks(&ctx, &p, &w, 11,

@@ -730,6 +730,7 @@ TEST(what_is_no_number_is_not_counted_as_nothing)
         if (mcamp__method_fits(&f, dir, m)) {
             CHECK_STATUS(mcamp__sampler_build(&ctx, &f, 1.5 * g.max_norm, 0.5, dir, m, 0, 0,
                                               mcamp__inf(), &p), MCAMP_OK);
+            if (m == MCAMP_METHOD_MODE) p.tile = mcamp__tile_mode;
             CHECK(spoilt_values(&p) == 1);
             mcamp__sampler_free(&ctx, &p);
         }

@@ -5,7 +5,7 @@
 # count once); more than CORE_MOST in all are refused.
 . "$(dirname "$0")/lib.sh"
 
-most=${CORE_MOST:-6500}
+most=${CORE_MOST:-6000}
 core=$out/mcamp_core.h
 
 # Part I is what stands before the banners of part II, which are two, over the
