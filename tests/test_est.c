@@ -831,6 +831,20 @@ static void run_split(const mcamp_sampler *s, const int *order, int parts, mcamp
     }
 }
 
+/* Public samplers draw the stream of estimates, whatever else shares their seed. */
+static void check_stream(const mcamp_sampler *s, int dir, mcamp_tally *a, mcamp_tally *b)
+{
+    mcamp__workers w;
+    uint32_t purpose = (uint32_t)MCAMP__STREAM_ESTIMATE << 16 | (uint32_t)dir;
+    memset(a, 0, sizeof *a);
+    CHECK_STATUS(mcamp_sampler_run(&ctx, s, 5, 3, 2, a), MCAMP_OK);
+    mcamp__tally_init(s->impl, b);
+    CHECK_STATUS(mcamp__workers_init(&ctx, s->impl, &w), MCAMP_OK);
+    CHECK_STATUS(mcamp__run_blocks(&ctx, s->impl, &w, 5, purpose, 3, 2, b), MCAMP_OK);
+    mcamp__workers_free(&ctx, &w);
+    CHECK(!memcmp(a, b, sizeof *a));
+}
+
 TEST(any_split_in_any_order_gives_the_same_bytes)
 {
     static const int count[] = { 2, 3, 7 };
@@ -861,6 +875,7 @@ TEST(any_split_in_any_order_gives_the_same_bytes)
                     run_split(&s, order, count[c], t);
                     CHECK(!memcmp(whole, t, sizeof *t));
                 }
+                check_stream(&s, dir, whole, t);
                 mcamp_sampler_free(&ctx, &s);
             }
             mcamp_gram_free(&ctx, &g);

@@ -1556,10 +1556,13 @@ TEST(every_truncation_and_every_flipped_bit_is_refused)
             unsigned char *cut = (unsigned char *)malloc(len ? len : 1);
             memcpy(cut, blob, len);
             CHECK_STATUS(mcamp_noise_load(&ctx, &r, cut, len), MCAMP_E_BLOB);
+            CHECK(!strcmp(mcamp_last_error(&ctx).argument, "size"));
             free(cut);
         }
-        CHECK_STATUS(mcamp_noise_load(&ctx, &r, more, size + 1), MCAMP_E_BLOB);
-        CHECK_STATUS(mcamp_noise_load(&ctx, &r, more, size + 8), MCAMP_E_BLOB);
+        for (size_t len = size + 1; len <= size + 8; len += 7) {
+            CHECK_STATUS(mcamp_noise_load(&ctx, &r, more, len), MCAMP_E_BLOB);
+            CHECK(!strcmp(mcamp_last_error(&ctx).argument, "size"));
+        }
         for (size_t bit = 0; bit < 8 * size; bit++) {
             blob[bit / 8] ^= (unsigned char)(1 << bit % 8);
             CHECK(mcamp_noise_load(&ctx, &r, blob, size) == MCAMP_E_BLOB);

@@ -417,6 +417,7 @@ TEST(modes_of_few_kinds_are_rounded_up)
             double want = i ? 0.7 * square : square;
             CHECK(e.shift[i] * e.shift[i] > want);
             CHECK_LE(e.shift[i] * e.shift[i], want * (1 + 1e-14));
+            CHECK_NEAR(e.prob[i], (double)(i ? b - b / 2 : b / 2), 0, 0);
             bins += e.prob[i];
         }
         CHECK_NEAR(bins, (double)b, 0, 0);

@@ -3,39 +3,42 @@
  *     run PLAN BIN JOBS USELESS
  *
  * PLAN has a line per bug: number, source, id, suites, promise, separated by tabs.  A suite
- * is BIN/<name>, or tests/<name>.sh with BUILD=BIN if that file exists.  First every suite
+ * is BIN/<name>, BIN/<name> --filter <text> if it is written name:text, or tests/<name>.sh
+ * with BUILD=BIN if that file exists.  First every suite
  * must pass without a bug.  Then each bug's suites are tried in order until one fails, with
- * MCAMP_TEST_QUICK, and if all pass, again without it.  A crash or a run of more than a
- * minute and five times the clean time counts as a failure; the whole group of processes is
- * killed.  Prints a line per bug and how many were caught; USELESS ones more, which
- * do not apply, count as missed.  Exit status 1 if any was. */
-#define _POSIX_C_SOURCE 200809L
+ * MCAMP_TEST_QUICK, and if all pass, again without it.  A crash counts as a failure, and so
+ * does a run of more than 20 s and five times the clean run, in processor time, or of ten
+ * times that by the clock; the whole group of processes is killed.  Prints a line per bug,
+ * where the processor time went and how many were caught; USELESS ones more, which do not
+ * apply, count as missed.  Exit status 1 if any was. */
+#define _DEFAULT_SOURCE
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define MAX_BUGS 2000
-#define MAX_SUITES 64
+#define MAX_SUITES 1000
 #define MAX_JOBS 256
 #define MEMORY ((rlim_t)12 << 30)
 
 typedef struct suite {
-    char name[64];
+    char name[100], *filter; /* NULL: all its tests                        */
     int script;             /* the same with and without MCAMP_TEST_QUICK */
     int bad[2];             /* failed without a bug                       */
     int wanted[2];
-    double limit[2];        /* seconds                                    */
+    double limit[2];        /* seconds of processor time                  */
 } suite;
 
 typedef struct bug {
-    int number, suites[MAX_SUITES], count, caught;
+    int number, suites[16], count, caught;
     char *id, *promise;
 } bug;
 
@@ -45,9 +48,11 @@ typedef struct job {
     bug *b;
     int suite;              /* index into all */
     int step;               /* index into b->suites */
-    double start;
+    double start, cpu;      /* seconds */
     int timed_out;
 } job;
+
+enum { CLEAN, CAUGHT, PASSED };
 
 static suite all[MAX_SUITES];
 static int suite_count;
@@ -56,6 +61,7 @@ static int bug_count;
 static job jobs[MAX_JOBS];
 static int job_limit = 1, quick = 1;
 static const char *bin;
+static double spent[3];     /* processor time: clean runs, bugs caught, bugs passed */
 static volatile sig_atomic_t stopped;
 
 static double now(void)
@@ -77,12 +83,14 @@ static void die(const char *what, const char *name)
 
 static int find_suite(const char *name)
 {
-    char path[100];
+    char path[120];
     suite *s = &all[suite_count];
     for (int i = 0; i < suite_count; i++)
         if (!strcmp(all[i].name, name)) return i;
     if (suite_count == MAX_SUITES || strlen(name) >= sizeof s->name) die("too many suites:", name);
     strcpy(s->name, name);
+    s->filter = strchr(s->name, ':');
+    if (s->filter) s->filter++;
     snprintf(path, sizeof path, "tests/%s.sh", name);
     s->script = access(path, R_OK) == 0;
     return suite_count++;
@@ -107,7 +115,7 @@ static void read_plan(const char *path)
         b->id = field[2];
         b->promise = field[4];
         for (name = strtok(field[3], " ,"); name; name = strtok(NULL, " ,"))
-            if (b->count < MAX_SUITES) b->suites[b->count++] = find_suite(name);
+            if (b->count < 16) b->suites[b->count++] = find_suite(name);
         bug_count++;
     }
     fclose(f);
@@ -115,14 +123,18 @@ static void read_plan(const char *path)
 
 /* ---- processes ------------------------------------------------------------------ */
 
+static double seconds(struct timeval t) { return (double)t.tv_sec + 1e-6 * (double)t.tv_usec; }
+
 static void run_child(const suite *s, int number, int is_quick)
 {
     char text[32], path[400];
-    struct rlimit memory = { MEMORY, MEMORY }, core = { 0, 0 };
+    struct rlimit memory = { MEMORY, MEMORY }, core = { 0, 0 }, cpu;
     int null = open("/dev/null", O_RDWR), log;
     setpgid(0, 0);
     setrlimit(RLIMIT_AS, &memory);
     setrlimit(RLIMIT_CORE, &core);
+    cpu.rlim_cur = cpu.rlim_max = (rlim_t)s->limit[is_quick] + 1;
+    if (number) setrlimit(RLIMIT_CPU, &cpu);
     snprintf(text, sizeof text, "%d", number);
     setenv("MCAMP_MUTANT", text, 1);
     setenv("MCAMP_TEST_STOP", "1", 1);
@@ -135,9 +147,9 @@ static void run_child(const suite *s, int number, int is_quick)
     dup2(log, 1);
     dup2(log, 2);
     if (s->script) snprintf(path, sizeof path, "tests/%s.sh", s->name);
-    else snprintf(path, sizeof path, "%s/%s", bin, s->name);
+    else snprintf(path, sizeof path, "%s/%.*s", bin, (int)strcspn(s->name, ":"), s->name);
     if (s->script) execlp("sh", "sh", path, (char *)NULL);
-    else execl(path, path, (char *)NULL);
+    else execl(path, path, s->filter ? "--filter" : NULL, s->filter, (char *)NULL);
     _exit(number ? 0 : 127);    /* cannot be run: that is nothing caught */
 }
 
@@ -169,15 +181,18 @@ static int wait_one(job **done)
     for (;;) {
         for (int i = 0; i < job_limit; i++) {
             job *j = &jobs[i];
+            struct rusage use;
             int status;
             if (!j->pid) continue;
-            if (waitpid(j->pid, &status, WNOHANG) == j->pid) {
+            if (wait4(j->pid, &status, WNOHANG, &use) == j->pid) {
                 kill(-j->pid, SIGKILL);         /* what it may have left behind */
                 j->pid = 0;
+                j->cpu = seconds(use.ru_utime) + seconds(use.ru_stime);
+                j->timed_out |= j->b && j->cpu > all[j->suite].limit[quick];
                 *done = j;
                 return status;
             }
-            if (j->b && !j->timed_out && now() - j->start > all[j->suite].limit[quick]) {
+            if (j->b && !j->timed_out && now() - j->start > 10 * all[j->suite].limit[quick]) {
                 j->timed_out = 1;
                 kill(-j->pid, SIGKILL);
             }
@@ -208,8 +223,8 @@ static void clean_done(void)
     job *j;
     int status = wait_one(&j);
     suite *s = &all[j->suite];
-    double t = now() - j->start;
-    s->limit[quick] = 5 * t > 60 ? 5 * t : 60;
+    spent[CLEAN] += j->cpu;
+    s->limit[quick] = 5 * j->cpu > 20 ? 5 * j->cpu : 20;
     if (status == 0) return;
     s->bad[quick] = 1;
     printf("%s fails without a bug; see %s/clean_%s.log\n", s->name, bin, s->name);
@@ -244,6 +259,7 @@ static void bug_done(void)
 {
     job *j;
     int status = wait_one(&j);
+    spent[status ? CAUGHT : PASSED] += j->cpu;
     if (status == 0) {
         next_suite(j, j->b, j->step + 1);
         return;
@@ -251,7 +267,7 @@ static void bug_done(void)
     j->b->caught = 1;
     printf("caught %s by %s%s in %.1f s\n", j->b->id, all[j->suite].name,
            j->timed_out ? ", out of time," : WIFSIGNALED(status) ? ", a crash," : "",
-           now() - j->start);
+           j->cpu);
 }
 
 static void run_bugs(void)
@@ -299,6 +315,8 @@ int main(int argc, char **argv)
             printf("MISSED %s: %s\n", bugs[i].id, bugs[i].promise);
         }
     for (int i = 0; i < suite_count; i++) bad += all[i].bad[0] | all[i].bad[1];
+    printf("processor time: %.0f s without a bug, %.0f s to failures, %.0f s of runs that passed\n",
+           spent[CLEAN], spent[CAUGHT], spent[PASSED]);
     printf("mutants: %d caught, %d missed\n", caught, missed);
     return missed || bad ? 1 : 0;
 }

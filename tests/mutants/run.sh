@@ -82,7 +82,7 @@ impl=
 case \$f in api_*) impl="-DMCAMP_IMPLEMENTATION -x c $tree/mcamp.h -x none" ;; esac
 $CC $flags -I$tree -o "\$bin" "\$src" \$impl -lm || { echo "\$f does not compile"; rm -f "\$bin"; }
 END
-cut -f 4 "$out/part" | tr -s ' ,' '\n\n' | grep . | sort -u >"$out/suites"
+cut -f 4 "$out/part" | tr -s ' ,' '\n\n' | sed 's/:.*//' | grep . | sort -u >"$out/suites"
 xargs -P "$JOBS" -n 1 sh "$out/compile.sh" <"$out/suites"
 
 exec "$out/run" "$out/part" "$out/bin" "$JOBS" "$(grep -c . "$out/useless")"
