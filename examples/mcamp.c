@@ -23,6 +23,7 @@
 #include "tool_help.h"
 #include "tool_optimize.h"
 #include "tool_plan.h"
+#include "tool_schedule.h"
 
 #include <fcntl.h>
 
@@ -34,7 +35,7 @@ static int run(int argc, char **argv)
     if (explained(argc, argv)) return 0;
     if (argc < 2)
         bad_use("which command? sigma, epsilon, delta, verify, curve, account, optimize, error, "
-                "compare, plan, formula, sensitivity, report or audit");
+                "compare, plan, formula, sensitivity, schedule, noise, report or audit");
     cmd = find_command(argv[1]);
     if (!cmd) unknown_command(argv[1]);
     session_open(&s, cmd, argc, argv);
@@ -43,6 +44,8 @@ static int run(int argc, char **argv)
     if (cmd->bit == AUDIT) return run_audit(&s);
     if (s.opt[O_CERTAIN].given) print_certain(&s);
     if (cmd->bit == OPTIMIZE) code = run_optimize(&s);
+    else if (cmd->bit == SCHEDULE) code = run_schedule(&s);
+    else if (cmd->bit == DRAW) code = run_noise(&s);
     else if (cmd->bit == SENSITIVITY) code = run_sensitivity(&s);
     else if (cmd->bit == ERROR) code = run_error(&s);
     else if (cmd->bit == PLAN) code = run_plan(&s);

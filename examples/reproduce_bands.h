@@ -12,6 +12,7 @@ typedef struct band_of {
     size_t steps;               /* at most; 0: until it stops                   */
     mcamp_mech m;               /* if `keep`                                    */
     bool keep;
+    const mcamp_mech *start;    /* NULL: chosen                                 */
     double error;               /* |A C^-1|_F/sqrt(n) at sensitivity 1 ((n/b, b)) */
     double unit;                /* the same at largest column norm 1            */
     double least;               /* no such C has a smaller error; 0: not known  */
@@ -38,6 +39,7 @@ TOOL_FN void solve_bands(report *r, mcamp_ctx *ctx, band_of *o)
     d.delta = 1e-6;
     d.tolerance = o->tolerance;
     d.max_iterations = o->steps;
+    d.start = o->start;
     if (!did(r, ctx, mcamp_opt_run(ctx, &d, &m, &res)) ||
         !did(r, ctx, mcamp_mech_max_norm(ctx, &m, &norm))) return;
     o->error = res.unit.rmse * res.sensitivity;

@@ -95,7 +95,7 @@ TOOL_FN size_t write_csv(FILE *f, const report *r, size_t most)
 
 TOOL_FN void json_finding(FILE *f, const finding *q)
 {
-    json j = { f, 2, true };
+    json j = { f, 2, true, false };
     putc('{', f);
     json_text(&j, "what", q->what);
     json_text(&j, "source", q->source);
@@ -120,14 +120,14 @@ TOOL_FN void write_json(FILE *f, const report *r)
     json_key(&j, "parameters");
     putc('{', f);
     for (size_t i = 0; i < r->nparam; i++) {
-        json in = { f, 2, i == 0 };
+        json in = { f, 2, i == 0, false };
         json_text(&in, r->param[i].key, r->param[i].value);
     }
     putc('}', f);
     json_key(&j, "notes");
     putc('[', f);
     for (size_t i = 0; i < r->nnote; i++) {
-        json in = { f, 2, i == 0 };
+        json in = { f, 2, i == 0, false };
         json_text(&in, NULL, r->note[i]);
     }
     putc(']', f);

@@ -35,6 +35,8 @@ static const usage_example EXAMPLES[] = {
                 "--amplification bnb" },
     { FORMULA, "formula classical compose:100 --eps 0.5 --delta 1e-6" },
     { SENSITIVITY, "sensitivity --epochs 4 --batches 100 --strategy sqrt:200" },
+    { SCHEDULE, "schedule --epochs 2 --batches 3 --examples 12" },
+    { DRAW, "noise --rounds 100 --strategy sqrt:8 --sigma 2 --dim 3 --out noise.txt" },
     { ERROR, "error --rounds 2048 --strategy sqrt:64 --workload momentum:0.9" },
     { PLAN, "plan --epochs 16 --batches 128 --eps 2 --delta 1e-5 --amplification bnb,poisson "
             "--memory 2 --out plan" },

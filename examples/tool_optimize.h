@@ -138,9 +138,10 @@ TOOL_FN void write_strategy(const session *s, const char *prefix, const mcamp_me
     }
 }
 
-/* v[0 .. n-1] against its index, at most 2000 points of it. */
+/* v[0 .. n-1] against its index, at most 2000 points of it; decay: absolute values on
+ * logarithmic axes, on which few bands, and long tails, can be seen; zeros left out.    */
 TOOL_FN void draw_values(const session *s, const char *prefix, const char *suffix,
-                         const char *title, const char *ylabel, const double *v)
+                         const char *title, const char *ylabel, const double *v, bool decay)
 {
     size_t n = s->rounds, step = n / 2000 + 1, points = 0;
     double *xy = (double *)need(calloc(2 * (n / step + 1), sizeof *xy));
@@ -151,9 +152,10 @@ TOOL_FN void draw_values(const session *s, const char *prefix, const char *suffi
     memset(&line, 0, sizeof line);
     memset(&chart, 0, sizeof chart);
     for (size_t i = 0; i < n; i += step, points++) {
-        xy[points] = (double)i;
-        y[points] = v[i];
+        xy[points] = (double)(decay ? i + 1 : i);
+        y[points] = !decay ? v[i] : fabs(v[i]) > 1e-12 ? fabs(v[i]) : (double)NAN;
     }
+    line.dots = decay && n < 2;
     line.name = ylabel;
     line.colour = "#0072b2";
     line.x = xy;
@@ -161,13 +163,48 @@ TOOL_FN void draw_values(const session *s, const char *prefix, const char *suffi
     line.n = points;
     chart.title = title;
     chart.subtitle = s->cmd->bit == OPTIMIZE ? s->opt[O_FAMILY].text : s->strategy.text;
-    chart.xlabel = "round";
+    chart.xlabel = decay ? "round, from 1" : "round";
     chart.ylabel = ylabel;
+    chart.log_x = chart.log_y = decay;
+    chart.y_floor = 1e-12;
     chart.series = &line;
     chart.nseries = 1;
     snprintf(path, sizeof path, "%s%s", prefix, suffix);
     write_picture(s, path, &chart);
     free(xy);
+}
+
+enum { MAP_ROUNDS = 128 };
+
+/* C and its inverse as maps: of the first rounds, if there are more. */
+TOOL_FN void draw_maps(session *s, const char *prefix, const mcamp_mech *m)
+{
+    size_t n = s->rounds, k = n < MAP_ROUNDS ? n : MAP_ROUNDS;
+    double *c = (double *)need(calloc(2 * k * k + n, sizeof *c)), *inverse = c + k * k;
+    double *v = inverse + k * k;
+    svg_map map[2];
+    char path[600];
+    FILE *f = open_file(prefix, ".maps.svg", path, sizeof path);
+    memset(map, 0, sizeof map);
+    for (size_t j = 0; j < k; j++) {
+        check(s, mcamp_mech_column(&s->ctx, m, j, v));
+        for (size_t i = 0; i < k; i++) c[i * k + j] = v[i];
+        memset(v, 0, n * sizeof *v);
+        v[j] = 1;
+        check(s, mcamp_mech_solve(&s->ctx, m, v, v));
+        for (size_t i = 0; i < k; i++) inverse[i * k + j] = v[i];
+    }
+    for (size_t i = 0; i < 2; i++) {
+        map[i].title = i ? "the inverse of C" : "C";
+        map[i].v = i ? inverse : c;
+        map[i].rows = map[i].cols = k;
+        map[i].root = true;
+    }
+    svg_maps_write(f, k < n ? "The first 128 rounds; colours by the square root"
+                            : "Colours by the square root", map, 2);
+    close_written(f, path);
+    if (!s->opt[O_JSON].given) printf("wrote %s\n", path);
+    free(c);
 }
 
 TOOL_FN void draw_strategy(session *s, const char *prefix, const workload *w, const mcamp_mech *m,
@@ -176,15 +213,17 @@ TOOL_FN void draw_strategy(session *s, const char *prefix, const workload *w, co
     double *v = (double *)need(calloc(s->rounds, sizeof *v));
     mcamp_error_info e;
     check(s, mcamp_mech_column(&s->ctx, m, 0, v));
-    draw_values(s, prefix, ".c.svg", "First column of C", "coefficient", v);
+    draw_values(s, prefix, ".c.svg", "First column of C", "|coefficient|", v, true);
     memset(v, 0, s->rounds * sizeof *v);
     v[0] = 1;
     check(s, mcamp_mech_solve(&s->ctx, m, v, v));
-    draw_values(s, prefix, ".inverse.svg", "First column of the inverse of C", "coefficient", v);
+    draw_values(s, prefix, ".inverse.svg", "First column of the inverse of C", "|coefficient|", v,
+                true);
+    draw_maps(s, prefix, m);
     check(s, mcamp_work_error(&s->ctx, &w->work, m, v, &e));
     for (size_t i = 0; i < s->rounds; i++) v[i] *= sigma > 0 ? sigma : 1;
     draw_values(s, prefix, ".error.svg", "Error of each round",
-                sigma > 0 ? "error" : "error for unit noise", v);
+                sigma > 0 ? "error" : "error for unit noise", v, false);
     free(v);
 }
 

@@ -12,10 +12,10 @@
 
 enum { SIGMA = 1, EPSILON = 2, DELTA = 4, VERIFY = 8, CURVE = 16, ACCOUNT = 32,
        OPTIMIZE = 64, ERROR = 128, PLAN = 256, REPORT = 512, AUDIT = 1024, COMPARE = 2048,
-       FORMULA = 4096, SENSITIVITY = 8192,
+       FORMULA = 4096, SENSITIVITY = 8192, SCHEDULE = 16384, DRAW = 32768,
        NOISE = OPTIMIZE | ERROR | PLAN | COMPARE,
        BINS = SIGMA | EPSILON | DELTA | VERIFY | CURVE,
-       HAS_C = BINS | ERROR | SENSITIVITY, SHAPE = BINS | NOISE | SENSITIVITY,
+       HAS_C = BINS | ERROR | SENSITIVITY | DRAW, SHAPE = HAS_C | NOISE | SCHEDULE,
        ALL = BINS | ACCOUNT | NOISE | REPORT | AUDIT | FORMULA | SENSITIVITY };
 
 /* In the order of OPTIONS. */
@@ -25,7 +25,7 @@ enum option_id {
     O_ERROR,
     O_EQUAL_NORMS, O_EXAMPLES, O_BATCH_SIZE, O_LIMIT, O_MEMORY, O_ITERATIONS, O_INNER,
     O_REL_ERROR, O_SAMPLES, O_BETA, O_SEED,
-    O_THREADS, O_FPR, O_EPS_MAX, O_POINTS, O_OUT, O_RECORD, O_SCORES, O_ONE_RUN,
+    O_THREADS, O_FPR, O_EPS_MAX, O_POINTS, O_DIM, O_OUT, O_RECORD, O_SCORES, O_ONE_RUN,
     O_JSON, NOPTION
 };
 
@@ -33,8 +33,9 @@ static const option_spec OPTIONS[NOPTION] = {
     { "rounds", OPTION_COUNT, 0, SHAPE, "N", "training steps in all, or give --epochs" },
     { "epochs", OPTION_COUNT, 0, SHAPE, "E", "passes over the data: rounds = E * B" },
     { "batches", OPTION_COUNT, 0, SHAPE, "B", "batches in an epoch" },
-    { "batching", OPTION_TEXT, 0, BINS, "L",
-      "bins (default), cyclic:Q, minsep:B,Q or minsep-warm:B,Q (with --rounds)" },
+    { "batching", OPTION_TEXT, 0, BINS | SCHEDULE, "L",
+      "bins (default), cyclic:Q, minsep:B,Q or minsep-warm:B,Q (with --rounds); schedule: "
+      "shuffle" },
     { "strategy", OPTION_TEXT, 0, HAS_C, "C", "correlation matrix, see below" },
     { "normalize", OPTION_FLAG, 0, HAS_C | COMPARE, "", "divide C by its largest column norm" },
     { "scale", OPTION_TEXT, 0, HAS_C, "@FILE", "column factors of C, one a round" },
@@ -42,8 +43,8 @@ static const option_spec OPTIONS[NOPTION] = {
       SIGMA | DELTA | VERIFY | ACCOUNT | NOISE | AUDIT | FORMULA, "X", "epsilon" },
     { "delta", OPTION_REAL, SIGMA | EPSILON | OPTIMIZE | PLAN | COMPARE,
       SIGMA | EPSILON | VERIFY | ACCOUNT | NOISE | AUDIT | FORMULA, "X", "delta" },
-    { "sigma", OPTION_REAL, EPSILON | DELTA | CURVE,
-      EPSILON | DELTA | VERIFY | CURVE | ERROR, "X",
+    { "sigma", OPTION_REAL, EPSILON | DELTA | CURVE | DRAW,
+      EPSILON | DELTA | VERIFY | CURVE | ERROR | DRAW, "X",
       "noise multiplier: standard deviation / clipping norm" },
     { "direction", OPTION_TEXT, 0, BINS | ACCOUNT, "D", "both (default), remove or add" },
     { "certify", OPTION_FLAG, 0, SIGMA, "", "a sigma with a proof, instead of an estimate" },
@@ -59,11 +60,11 @@ static const option_spec OPTIONS[NOPTION] = {
     { "error", OPTION_TEXT, 0, OPTIMIZE | PLAN, "E", "mean (default) or max over rounds" },
     { "equal-norms", OPTION_FLAG, 0, OPTIMIZE, "",
       "banded and dense C, no amplification: columns of one norm" },
-    { "examples", OPTION_COUNT, 0, BINS | NOISE, "N",
+    { "examples", OPTION_COUNT, SCHEDULE, BINS | NOISE | SCHEDULE, "N",
       "in the data set; with --batch-size instead of --batches" },
     { "batch-size", OPTION_COUNT, 0, BINS | NOISE, "N",
       "expected examples in a batch" },
-    { "limit", OPTION_COUNT, 0, SIGMA | EPSILON | DELTA | VERIFY, "N",
+    { "limit", OPTION_COUNT, 0, SIGMA | EPSILON | DELTA | VERIFY | SCHEDULE, "N",
       "a fuller batch keeps so many of its members, the same in all epochs" },
     { "memory", OPTION_COUNT, 0, PLAN, "N",
       "noise vectors of the model's size to keep (default 4)" },
@@ -76,15 +77,18 @@ static const option_spec OPTIONS[NOPTION] = {
       "most samples per direction (default 2^26); audit: runs (default 10000)" },
     { "beta", OPTION_REAL, 0, BINS | PLAN | AUDIT, "X",
       "error probability of bounds (default 1e-6; in proofs: delta; of scores: 0.05)" },
-    { "seed", OPTION_COUNT, 0, BINS | NOISE | AUDIT, "N", "of the simulation (default 1)" },
+    { "seed", OPTION_COUNT, 0, BINS | NOISE | AUDIT | SCHEDULE | DRAW, "N",
+      "of the simulation (default 1)" },
     { "threads", OPTION_COUNT, 0, BINS | NOISE, "N", "does not change results (default 1)" },
     { "fpr", OPTION_REAL, 0, SIGMA | EPSILON | DELTA | VERIFY | ACCOUNT, "X",
       "what an attack finds that is wrong about non-members at this rate" },
     { "eps-max", OPTION_REAL, 0, CURVE | ACCOUNT, "X",
       "where the curve ends (default: delta 1e-10)" },
     { "points", OPTION_COUNT, 0, CURVE | ACCOUNT, "N", "of the curve (default 33)" },
-    { "out", OPTION_TEXT, 0, CURVE | ACCOUNT | NOISE | AUDIT, "FILE",
-      "a picture (- = standard output), compare: or a .csv; optimize, error, plan: prefix" },
+    { "dim", OPTION_COUNT, 0, DRAW, "N", "coordinates of the noise (default 1)" },
+    { "out", OPTION_TEXT, 0, CURVE | ACCOUNT | NOISE | AUDIT | SCHEDULE | DRAW, "FILE",
+      "a picture (- = standard output), compare: or a .csv; optimize, error, plan: prefix; "
+      "schedule, noise: the lines" },
     { "record", OPTION_TEXT, REPORT, BINS | ERROR | PLAN | REPORT, "FILE",
       "with --strategy, or plan: proofs write it; else C, shape and claim come from it" },
     { "scores", OPTION_TEXT, 0, AUDIT, "FILE",
@@ -112,6 +116,8 @@ static const command COMMANDS[] = {
     { "plan", PLAN, "the best C of all families and samplings that you can use, with its proof" },
     { "formula", FORMULA, "closed forms of the literature, side by side" },
     { "sensitivity", SENSITIVITY, "the largest |C x| of one example, by when it may take part" },
+    { "schedule", SCHEDULE, "who takes part when: a small run drawn from --seed, to look at" },
+    { "noise", DRAW, "C^-1 z, a line a round, drawn from --seed: to look at, not to release" },
     { "report", REPORT, "the privacy statement of a run, from its record" },
     { "audit", AUDIT, "lower bounds on epsilon from canaries, or of the library's own sessions" },
 };
@@ -235,6 +241,10 @@ TOOL_FN void read_batching(session *s)
     char text[32];
     s->batching.law = MCAMP_BATCH_BINS;
     if (!v->given || !strcmp(v->text, "bins")) return;
+    if (s->cmd->bit == SCHEDULE && !strcmp(v->text, "shuffle")) {
+        s->batching.law = MCAMP_BATCH_SHUFFLE;
+        return;
+    }
     for (size_t i = 0; i < 3 && !rest; i++) {
         rest = after_name(v->text, name[i]);
         s->batching.law = law[i];
@@ -406,6 +416,12 @@ TOOL_FN void session_open(session *s, const command *cmd, int argc, char **argv)
         read_shape(s);
         if ((cmd->bit & HAS_C) && !o[O_STRATEGY].given)
             bad_use("\"mcamp %s\" needs --strategy C", cmd->name);
+    }
+    if (cmd->bit == SCHEDULE) {
+        s->budget.seed = o[O_SEED].given ? o[O_SEED].count : 1;
+        progress_begin(&s->progress, cmd->name, false);
+        open_context(s);
+        return;
     }
     s->budget.direction = read_direction(&o[O_DIRECTION]);
     s->budget.rel_error = o[O_REL_ERROR].real;
