@@ -562,8 +562,8 @@ TOOL_FN void run_000_f5(report *r)
     { "000-f2a", "Amplification of DP-SGD", "000, figure 2(a)", 3, 3, run_000_f2a, \
       "exact accountant, all three" }, \
     { "000-f2b", "Amplification of 64 bands", "000, figure 2(b)", 25, 12, run_000_f2b, RMSE_BY }, \
-    { "000-f3a", "Best numbers of bands", "000, figure 3(a)", 120, 10, run_000_f3a, RMSE_BY }, \
-    { "000-f3b", "C optimised under balls in bins", "000, figure 3(b)", 40, 6, run_000_f3b, \
+    { "000-f3a", "Best numbers of bands", "000, figure 3(a)", 140, 10, run_000_f3a, RMSE_BY }, \
+    { "000-f3b", "C optimised under balls in bins", "000, figure 3(b)", 135, 6, run_000_f3b, \
       RMSE_BY }, \
     { "000-f4", "Time to optimise", "000, figure 4", 60, 3, run_000_f4, "the library's " \
       "optimiser, to convergence and for 300 steps" }, \
