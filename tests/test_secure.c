@@ -178,6 +178,7 @@ TEST(bound_keys_depend_on_every_word)
     static const uint32_t want[8] = { 0xdf14d252u, 0x05b7ee11u, 0x02b8078eu, 0x6c5d5ae3u,
                                       0x30592eb0u, 0x85e3ef6bu, 0xe6b0330fu, 0x0422b0acu };
     mcamp_key k = counting_key();
+    mcamp__stream s;
     uint32_t root[8], got[8];
     mcamp__key_words(&k, root);
     mcamp__bound_key(root, 7, words, 2, got);
@@ -193,6 +194,11 @@ TEST(bound_keys_depend_on_every_word)
     }
     mcamp__bound_key(root, 7, words, 1, got);
     CHECK(memcmp(got, want, sizeof got) != 0);
+    mcamp__stream_init(&s, root, words, 2);             /* z by subkey 1, its tails by 2 */
+    mcamp__bound_key(root, 1, words, 2, got);
+    CHECK(!memcmp(s.noise, got, sizeof got));
+    mcamp__bound_key(root, 2, words, 2, got);
+    CHECK(!memcmp(s.tail, got, sizeof got));
 }
 
 TEST(bytes_are_compared_to_the_end)
