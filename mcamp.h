@@ -345,6 +345,7 @@ MCAMP_EXTERN_C
     X(MCAMP_Q_UNAMPLIFIED, 5, "only the unamplified bound could be certified") \
     X(MCAMP_Q_INTERRUPTED, 6, "stopped by the progress callback") \
     X(MCAMP_Q_REFUSED, 7, "the claim was not certified") \
+    X(MCAMP_Q_TIME, 8, "stopped by the time given") \
     X(MCAMP_E_ARG, -1, "argument out of range") \
     X(MCAMP_E_NONFINITE, -2, "argument is NaN or infinite") \
     X(MCAMP_E_REQUIRED, -3, "required argument is missing") \
@@ -404,6 +405,13 @@ typedef struct mcamp_progress {
     void *user;
 } mcamp_progress;
 
+/* Clock hook: seconds from any beginning, never backwards.  Only budgets and claims with
+ * `seconds` need it; the library has no clock of its own.                         */
+typedef struct mcamp_clock {
+    double (*now)(void *user);
+    void *user;
+} mcamp_clock;
+
 /* Which of the two hockey-stick divergences between the runs with (P) and
  * without (Q) the example: delta_remove = H(P||Q), delta_add = H(Q||P).  A
  * guarantee needs both.                                                      */
@@ -427,6 +435,7 @@ typedef struct mcamp_ctx_desc {
     mcamp_alloc alloc;
     mcamp_parallel parallel;
     mcamp_progress progress;
+    mcamp_clock clock;
     mcamp_vecset vec;           /* 0 = best; an unavailable set is an error  */
     uint32_t end_canary;        /* must be 0                                 */
 } mcamp_ctx_desc;
@@ -438,6 +447,10 @@ typedef struct mcamp_ctx {
     mcamp_alloc alloc;
     mcamp_parallel parallel;
     mcamp_progress progress;
+    mcamp_clock clock;
+    bool timed;                 /* the question that is being answered ends at `until`, */
+    double until, stage;        /* its present stage at `stage`                */
+    double from, to;            /* share of the whole that the stage is; to 0: all of it */
     mcamp_error err;
 } mcamp_ctx;
 
@@ -806,6 +819,7 @@ typedef struct mcamp_claim {
     uint64_t seed;
     uint64_t rung;              /* 0; to repeat a proof: its guarantee's       */
     uint64_t max_samples;       /* per direction; 0 = 2^26                     */
+    double seconds;             /* mcamp_verify, _calibrate_certified: as mcamp_budget's */
     mcamp_direction direction;  /* 0 = both                                    */
     uint32_t end_canary;        /* must be 0                                   */
 } mcamp_claim;
@@ -876,6 +890,8 @@ typedef struct mcamp_guarantee {
     bool accepted;              /* false: nothing is claimed (kind NONE), or an
                                    estimate                                    */
     bool interrupted;           /* stopped before it was decided               */
+    bool late;                  /* stopped by the time given; what was proved stands */
+    uint64_t needed;            /* late: samples for what was asked, about; 0: unknown */
     mcamp_quantity asked;
     mcamp_direction direction;  /* all that is said is about these             */
     mcamp_adjacency adjacency;
@@ -1759,6 +1775,10 @@ typedef struct mcamp_budget {
                              * each step; 0 = 2^26                             */
     uint64_t seed;          /* of the simulation (not of any released noise)   */
     double beta;            /* level of the rigorous bounds; 0 = 1e-6          */
+    double seconds;         /* of delta, eps and sigma, by the context's clock, which
+                             * is looked at between batches of samples: then what is
+                             * known is the answer, MCAMP_Q_TIME; 0 = no limit.  What
+                             * a clock stopped has not the same bits again     */
     mcamp_direction direction;  /* 0 = both                                    */
     mcamp_method method;        /* 0 = chosen                                  */
     size_t order;               /* 0 = chosen                                  */
@@ -1776,6 +1796,7 @@ typedef struct mcamp_estimate {
     double range;           /* of the samples behind `upper`                  */
     uint64_t samples;       /* spent on value                                 */
     uint64_t proof_samples; /* spent on upper and lower                       */
+    uint64_t needed;        /* stopped by the time given: for what was asked, about */
     mcamp_method method;
     size_t order;
     bool exact;
@@ -1787,7 +1808,9 @@ typedef struct mcamp_estimate {
 typedef struct mcamp_answer {
     mcamp_status status;    /* OK, or why it is qualified: UNTRUSTED (the error bar is not
                              * backed, or delta anew at the answer is not the target),
-                             * BUDGET (max_samples did not suffice for rel_error)     */
+                             * BUDGET (max_samples did not suffice for rel_error), TIME
+                             * (the time given did not: an estimate, of which bounds
+                             * are as rigorous as ever)                                */
     mcamp_guarantee_kind kind;  /* ESTIMATE; INTERVAL, CLOSED: without samples, and
                              * certain: (sigma, eps, delta) holds, lower <= truth <=
                              * upper for what was asked for; NONE: interrupted     */
@@ -1799,6 +1822,7 @@ typedef struct mcamp_answer {
     double unamplified;     /* the same quantity without amplification         */
     mcamp_estimate remove, add; /* at (sigma, eps); samples 0 if not asked for */
     uint64_t samples;       /* all that were drawn                             */
+    uint64_t needed;        /* TIME: for what was asked, about; 0: unknown     */
     uint64_t seed;
     mcamp_quantity asked;   /* of delta, eps, sigma                            */
     double target;          /* delta as given, where eps or sigma was asked for */
@@ -2670,11 +2694,19 @@ MCAMP_API mcamp_parallel mcamp_parallel_threads(size_t width)
     return p;
 }
 
-/* 1 if the user asked to stop. */
+/* 1 if the stage's time is up. */
+MCAMP__PRIV int mcamp__late(const mcamp_ctx *ctx)
+{
+    return ctx->timed && !(ctx->clock.now(ctx->clock.user) < ctx->stage);
+}
+
+/* 1 if the user asked to stop, 2 if the time is up.  fraction: of the present stage. */
 MCAMP__PRIV int mcamp__progress(const mcamp_ctx *ctx, double fraction, double best)
 {
-    return ctx->progress.fn &&
-           ctx->progress.fn(ctx->progress.user, fraction, best) != 0;
+    if (ctx->to > 0)
+        fraction = ctx->from + (fraction > 0 ? fraction : 0) * (ctx->to - ctx->from);
+    if (ctx->progress.fn && ctx->progress.fn(ctx->progress.user, fraction, best)) return 1;
+    return 2 * mcamp__late(ctx);
 }
 
 /* ---- compensated sums --------------------------------------------------- */
@@ -2865,6 +2897,7 @@ MCAMP_API mcamp_status mcamp_ctx_init(mcamp_ctx *ctx, const mcamp_ctx_desc *desc
         ctx->alloc = desc->alloc;
         ctx->parallel = desc->parallel;
         ctx->progress = desc->progress;
+        ctx->clock = desc->clock;
         ctx->vec = desc->vec;
     }
     if (ctx->vec == MCAMP_VEC_DEFAULT) ctx->vec = mcamp__vecset_best();
@@ -9736,6 +9769,8 @@ MCAMP_API mcamp_status mcamp_verify_sampled(mcamp_ctx *ctx, const mcamp_gram *gr
     mcamp_guarantee s;
     mcamp_status st = mcamp__claim_check(ctx, gram, claim, out, 1);
     if (st < 0) return st;
+    if (!mcamp__eq(claim->seconds, 0))
+        return mcamp__fail(ctx, MCAMP_E_ARG, "seconds", claim->seconds);
     out->accepted = false;              /* whatever happens from here on */
     out->kind = MCAMP_KIND_NONE;
     if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
@@ -18307,6 +18342,56 @@ MCAMP__PRIV mcamp_status mcamp__limited_verify(mcamp_ctx *ctx, const mcamp_gram 
     return st;
 }
 
+/* ---- time ---- *
+ * A question with `seconds` ends by them: it is cut into stages, each of which may take its
+ * share of what is left, and one that is stopped hands on what it has.  Bounds by betting
+ * hold at any stopping time (section law), so that a clock may stop them.             */
+
+/* Starts the clock, if seconds are given. */
+MCAMP__PRIV mcamp_status mcamp__time_begin(mcamp_ctx *ctx, double seconds)
+{
+    mcamp_status st = mcamp__check(ctx, "seconds", seconds, 0.0, 1, 1e9, 0);
+    if (st < 0) return st;
+    if (seconds > 0 && !ctx->clock.now) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "clock", 0);
+    ctx->from = 0;
+    ctx->to = 1e-300;
+    ctx->timed = seconds > 0;
+    if (ctx->timed) ctx->until = ctx->stage = ctx->clock.now(ctx->clock.user) + seconds;
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__time_end(mcamp_ctx *ctx, mcamp_status st)
+{
+    ctx->timed = false;
+    ctx->from = ctx->to = 0;
+    return st;
+}
+
+/* The next stage: one of `parts` like it in what is left. */
+MCAMP__PRIV void mcamp__stage(mcamp_ctx *ctx, double parts)
+{
+    ctx->from = ctx->to;
+    if (ctx->to > 0) ctx->to += (1 - ctx->to) / parts;
+    if (!ctx->timed) return;
+    double now = ctx->clock.now(ctx->clock.user);
+    ctx->stage = now + (ctx->until - now) / parts;
+}
+
+/* A claim that ended with st, `tried` being what it ended at: where the time was up, out says
+ * so, and about how many samples would have decided that.                              */
+MCAMP__PRIV mcamp_status mcamp__claim_late(const mcamp_ctx *ctx, mcamp_status st,
+                                           const mcamp_guarantee *tried, mcamp_guarantee *out)
+{
+    const mcamp_proof *p = tried->remove.accepted || tried->direction == MCAMP_ADD
+                           ? &tried->add : &tried->remove;
+    double need = log((tried->direction == MCAMP_BOTH ? 2 : 1) / tried->beta);
+    if (st != MCAMP_Q_INTERRUPTED || !mcamp__late(ctx)) return st;
+    if (p->log_wealth > 1 && need < p->log_wealth * 1e9)
+        out->needed = out->samples + (uint64_t)((double)p->samples * (need / p->log_wealth - 1));
+    out->late = true;
+    return MCAMP_Q_TIME;
+}
+
 MCAMP_API mcamp_status mcamp_verify(mcamp_ctx *ctx, const mcamp_gram *gram,
                                     const mcamp_claim *claim, mcamp_guarantee *out)
 {
@@ -18318,13 +18403,19 @@ MCAMP_API mcamp_status mcamp_verify(mcamp_ctx *ctx, const mcamp_gram *gram,
     if (st < 0) return st;
     out->accepted = false;              /* whatever happens from here on */
     out->kind = MCAMP_KIND_NONE;
-    if (gram->limit) return mcamp__limited_verify(ctx, gram, claim, out);
-    if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
+    if ((st = mcamp__time_begin(ctx, claim->seconds)) < 0) return st;
+    if (gram->limit) {
+        st = mcamp__limited_verify(ctx, gram, claim, out);
+        if (st > 0) st = mcamp__claim_late(ctx, st, out, out);
+        return mcamp__time_end(ctx, st);
+    }
+    if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return mcamp__time_end(ctx, st);
     mcamp__guarantee_claim(gram, claim, &s);
     st = mcamp__known_bounds(ctx, &f, claim, &known);
     if (st >= 0) st = mcamp__verify_claim(ctx, &f, claim, &known, &s);
     mcamp__factor_free(ctx, &f);
-    if (st < 0) return st;
+    if (st > 0) st = mcamp__claim_late(ctx, st, &s, &s);
+    if (mcamp__time_end(ctx, st) < 0) return st;
     *out = s;
     return st;
 }
@@ -20194,6 +20285,8 @@ MCAMP__PRIV mcamp_status mcamp__budget_resolve(mcamp_ctx *ctx, const mcamp_budge
     mcamp_status st;
     memset(out, 0, sizeof *out);
     if (in) *out = *in;
+    if (!mcamp__eq(out->seconds, 0))        /* who can be stopped takes them out before */
+        return mcamp__fail(ctx, MCAMP_E_ARG, "seconds", out->seconds);
     if (mcamp__eq(out->rel_error, 0)) out->rel_error = 0.01;
     if (mcamp__eq(out->beta, 0)) out->beta = 1e-6;
     if (!out->max_samples) out->max_samples = UINT64_C(1) << 26;
@@ -20209,6 +20302,41 @@ MCAMP__PRIV mcamp_status mcamp__budget_resolve(mcamp_ctx *ctx, const mcamp_budge
     if (out->order > MCAMP__ORDER_MAX)
         return mcamp__fail(ctx, MCAMP_E_ARG, "order", (double)out->order);
     return MCAMP_OK;
+}
+
+/* Budget with its defaults, and the clock started. */
+MCAMP__PRIV mcamp_status mcamp__budget_begin(mcamp_ctx *ctx, const mcamp_budget *in,
+                                             mcamp_budget *out)
+{
+    mcamp_budget all;
+    mcamp_status st;
+    memset(&all, 0, sizeof all);
+    double seconds = in ? in->seconds : 0;
+    if (in) all = *in;
+    all.seconds = 0;
+    st = mcamp__budget_resolve(ctx, &all, out);
+    out->seconds = seconds;
+    return st < 0 ? st : mcamp__time_begin(ctx, seconds);
+}
+
+/* MCAMP_OK to go on, else why not. */
+MCAMP__PRIV mcamp_status mcamp__go_on(const mcamp_ctx *ctx, double fraction, double best)
+{
+    int how = mcamp__progress(ctx, fraction, best);
+    return how == 1 ? MCAMP_Q_INTERRUPTED : how ? MCAMP_Q_TIME : MCAMP_OK;
+}
+
+/* Blocks until the next look: as many again, a quarter of them by the clock. */
+MCAMP__PRIV uint64_t mcamp__next_chunk(const mcamp_ctx *ctx, uint64_t done, uint64_t left,
+                                       size_t width)
+{
+    uint64_t most = ctx->timed ? done / 4 + width : 64 * width;
+    return mcamp__umin(left, mcamp__umin(most, 64 * width));
+}
+
+MCAMP__PRIV uint64_t mcamp__count_of(double samples)
+{
+    return samples > 0 && samples < 1e18 ? (uint64_t)samples : 0;
 }
 
 /* Below it there are no pilots: they would be most of what is drawn. */
@@ -20257,12 +20385,14 @@ MCAMP__PRIV mcamp_status mcamp__proof_choice(mcamp_ctx *ctx, const mcamp__questi
     return MCAMP_OK;
 }
 
-/* Runs blocks 0 .. blocks-1 of a stream by the choice's sampler. */
+/* Runs blocks 0 .. blocks-1 of a stream by the choice's sampler, or as many as there is
+ * time for, one look at least.  shown: they are the present stage.                    */
 MCAMP__PRIV mcamp_status mcamp__question_run(mcamp_ctx *ctx, const mcamp__question *q,
                                              const mcamp__choice *choice,
-                                             uint32_t purpose, uint64_t blocks,
+                                             uint32_t purpose, uint64_t blocks, int shown,
                                              mcamp_tally *t)
 {
+    uint64_t done = 0;
     mcamp__sampler own;
     const mcamp__sampler *p;
     mcamp__workers w;
@@ -20271,7 +20401,14 @@ MCAMP__PRIV mcamp_status mcamp__question_run(mcamp_ctx *ctx, const mcamp__questi
     st = mcamp__workers_init(ctx, p, &w);
     if (st >= 0) {
         mcamp__tally_init(p, t);
-        st = mcamp__run_blocks(ctx, p, &w, q->seed, purpose, 0, blocks, t);
+        while (st == MCAMP_OK && done < blocks) {
+            uint64_t chunk = mcamp__next_chunk(ctx, done, blocks - done, w.count);
+            st = mcamp__run_blocks(ctx, p, &w, q->seed, purpose, done, chunk, t);
+            done += chunk;
+            if (st >= 0 && done < blocks)
+                st = mcamp__go_on(ctx, shown ? (double)done / (double)blocks : -1,
+                                  mcamp_tally_mean(t));
+        }
         mcamp__workers_free(ctx, &w);
     }
     mcamp__choice_close(ctx, &own);
@@ -20353,12 +20490,12 @@ MCAMP__PRIV mcamp_status mcamp__pilot_run(mcamp_ctx *ctx, const mcamp__question 
                                           double *err, mcamp_tally *t)
 {
     mcamp_status st = mcamp__question_run(ctx, q, c,
-        MCAMP__PURPOSE(MCAMP__STREAM_PILOT, rung, q->dir), blocks, t);
-    if (st < 0) return st;
+        MCAMP__PURPOSE(MCAMP__STREAM_PILOT, rung, q->dir), blocks, 0, t);
+    if (st < 0 || st == MCAMP_Q_INTERRUPTED) return st;
     c->rel_var = mcamp__tally_rel_var(t);
     c->mean = mcamp__finite(c->rel_var) ? mcamp_tally_mean(t) : 0;
     *err = mcamp__finite(c->rel_var) ? mcamp_tally_std_error(t) : 0;
-    return st;
+    return MCAMP_OK;
 }
 
 /* 1 if the law of smallest range will do without looking at the others: its range is
@@ -20556,19 +20693,20 @@ MCAMP__PRIV mcamp_status mcamp__pilot(mcamp_ctx *ctx, const mcamp__question *q,
     n = mcamp__candidates(q, k0, mcamp__estimate_scale(q, log_range), c);
     st = mcamp__pilot_run(ctx, q, &c[0], 0, 1, &err[0], t);
     *spent += MCAMP_BLOCK;
-    if (st >= 0 && (q->dir == MCAMP_ADD ||
-                    mcamp__pilot_enough(q, &c[0], log_range, rel_error))) n = 1;
-    for (size_t i = 0; st >= 0 && n > 1 && i < n; i++) {
+    if (st == MCAMP_OK && (q->dir == MCAMP_ADD || mcamp__late(ctx) ||
+                           mcamp__pilot_enough(q, &c[0], log_range, rel_error))) n = 1;
+    for (size_t i = 0; st == MCAMP_OK && n > 1 && i < n; i++) {
         st = mcamp__pilot_run(ctx, q, &c[i], i, 2, &err[i], t);
         *spent += 2 * MCAMP_BLOCK;
+        if (mcamp__late(ctx)) n = i + 1;
     }
-    if (st >= 0 && n > 1 && !q->f->patterns) {
+    if (st == MCAMP_OK && n > 1 && !q->f->patterns && !mcamp__late(ctx)) {
         c[n].method = MCAMP_METHOD_SHIFTS;
         st = mcamp__mix_pilot(ctx, q, &c[n], &err[n], spent);
         n++;
     }
     mcamp__delete(ctx, t, 1, sizeof *t);
-    if (st >= 0) mcamp__pilot_pick(c, err, n, best);
+    if (st == MCAMP_OK) mcamp__pilot_pick(c, err, n, best);
     return st;
 }
 
@@ -20668,13 +20806,13 @@ MCAMP__PRIV mcamp_status mcamp__runner_run(mcamp_ctx *ctx, const mcamp__question
                                            uint32_t purpose, mcamp__runner *r)
 {
     while (r->done < r->goal && !r->t->poisoned) {
-        uint64_t chunk = mcamp__umin(r->goal - r->done, 64 * r->w.count);
+        uint64_t chunk = mcamp__next_chunk(ctx, r->done, r->goal - r->done, r->w.count);
         mcamp_status st = mcamp__run_blocks(ctx, r->p, &r->w, q->seed, purpose, r->done,
                                             chunk, r->t);
         if (st < 0) return st;
         r->done += chunk;
-        if (mcamp__progress(ctx, (double)r->done / (double)r->goal, mcamp_tally_mean(r->t)))
-            return MCAMP_Q_INTERRUPTED;
+        st = mcamp__go_on(ctx, (double)r->done / (double)r->goal, mcamp_tally_mean(r->t));
+        if (st == MCAMP_Q_INTERRUPTED || (st && r->done < r->goal)) return st;
     }
     return MCAMP_OK;
 }
@@ -20692,9 +20830,9 @@ MCAMP__PRIV void mcamp__runner_aim(const mcamp__question *q, const mcamp_budget 
 /* Runs choice[0] to the wanted standard error, from the size its variance asks.  If it has
  * not settled there, the pilot was wrong about it: from then on it goes on by steps, or
  * choice[1] does, whichever has less before it as far as can be told, until one settles or
- * the samples are spent.  So a lucky pilot costs no more than a few times what the other
- * law does.  *t: of the one that settled, or ran last; *used: which; *spent grows by the
- * other one's samples.                                                                */
+ * the samples or the time are spent (MCAMP_Q_TIME).  So a lucky pilot costs no more than a
+ * few times what the other law does.  *t: of the one that settled, or ran last; *used: which;
+ * *spent grows by the other one's samples.                                            */
 MCAMP__PRIV mcamp_status mcamp__run_to_error(mcamp_ctx *ctx, const mcamp__question *q,
                                              const mcamp__choice *choice,
                                              const mcamp_budget *bud, uint32_t purpose,
@@ -20710,6 +20848,7 @@ MCAMP__PRIV mcamp_status mcamp__run_to_error(mcamp_ctx *ctx, const mcamp__questi
         st = mcamp__runner_run(ctx, q, purpose + (uint32_t)at * 32, &r[at]);
         if (st != MCAMP_OK || r[at].t->poisoned || r[at].done >= most ||
             mcamp__tally_settled(r[at].t, bud->rel_error, q->floor)) break;
+        if (mcamp__late(ctx)) { st = MCAMP_Q_TIME; break; }
         mcamp__runner_aim(q, bud, most, &r[at]);
         if (!two && choice[1].method) {
             st = mcamp__runner_init(ctx, q, &choice[1], &r[1]);
@@ -20721,7 +20860,12 @@ MCAMP__PRIV mcamp_status mcamp__run_to_error(mcamp_ctx *ctx, const mcamp__questi
             at = (double)(r[1].goal - r[1].done) * mcamp__choice_cost(&choice[1]) <
                  (double)(r[0].goal - r[0].done) * mcamp__choice_cost(&choice[0]);
     }
-    if (st == MCAMP_OK) *t = *r[at].t;
+    if (st == MCAMP_OK || st == MCAMP_Q_TIME) {
+        if (st && two)
+            at = mcamp__tally_need(r[1].t, bud->rel_error, q->floor) / (double)r[1].done <
+                 mcamp__tally_need(r[0].t, bud->rel_error, q->floor) / (double)r[0].done;
+        *t = *r[at].t;
+    }
     *used = at;
     if (two) *spent += r[!at].t->count;
     mcamp__runner_free(ctx, &r[0]);
@@ -20812,8 +20956,9 @@ MCAMP__PRIV int mcamp__estimate_agrees(const mcamp__question *q, double large,
 
 /* Blocks for the rigorous side: enough to come within a fifth of `large`, or, where the
  * range is a thousand values and more, within about a half; of a direction far below the
- * other one, enough to say so.  No more than twice what the values took (or 64), and none
- * where the bound would be of no use then: farther than twice `large`.                  */
+ * other one, enough to say so.  Unless there is a time to be spent, no more than the values
+ * took (or 64), and none where the bound would be of no use then: farther than twice
+ * `large`.                                                                             */
 MCAMP__PRIV uint64_t mcamp__proof_blocks(const mcamp__question *q, const mcamp_budget *bud,
                                          const mcamp_estimate *e, double range, double large)
 {
@@ -20822,12 +20967,12 @@ MCAMP__PRIV uint64_t mcamp__proof_blocks(const mcamp__question *q, const mcamp_b
     uint64_t most = mcamp__blocks_for(mcamp__inf(), 1, bud->max_samples);
     int patterns = q->f && q->f->patterns;
     uint64_t own = e->samples > q->other_samples ? e->samples : q->other_samples;
-    own = 2 * own / MCAMP_BLOCK;
+    own = own / MCAMP_BLOCK;
     if (patterns) own = 128;            /* their samples are fifty times as dear */
-    most = mcamp__umin(most, own > 64 ? own : 64);
+    if (!(bud->seconds > 0)) most = mcamp__umin(most, own > 64 ? own : 64);
     if (q->other > 2 * e->value)
         least = need = mcamp__dmin(least, 1.4 * level * range / (q->other - e->value));
-    if (!(least < (double)most * MCAMP_BLOCK)) return patterns ? most : 0;
+    if (!(least < (double)most * MCAMP_BLOCK)) return patterns || bud->seconds > 0 ? most : 0;
     return mcamp__umin((uint64_t)(need / MCAMP_BLOCK) + 1, most);
 }
 
@@ -20847,10 +20992,12 @@ MCAMP__PRIV mcamp_status mcamp__prove_estimate(mcamp_ctx *ctx, const mcamp__ques
     e->trusted = mcamp__estimate_agrees(q, large, e);
     large = mcamp__dmax(e->value, q->floor);
     blocks = mcamp__proof_blocks(q, bud, e, exp(log_range), large);
+    st = MCAMP_OK;
     if (q->high > 1.5 * large && blocks) {
         st = mcamp__question_run(ctx, q, proof,
-                                 MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 1, q->dir), blocks, t);
-        if (st < 0) return st;
+                                 MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 1, q->dir), blocks, 1,
+                                 t);
+        if (st < 0 || st == MCAMP_Q_INTERRUPTED) return st;
         if (t->poisoned)
             return mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", (double)t->poisoned);
         e->proof_samples += t->count;
@@ -20859,11 +21006,12 @@ MCAMP__PRIV mcamp_status mcamp__prove_estimate(mcamp_ctx *ctx, const mcamp__ques
         err = mcamp_tally_std_error(t);
         gap = fabs(mcamp_tally_mean(t) - e->value);
         if (!(gap <= 6 * sqrt(err * err + e->std_error * e->std_error))) e->trusted = false;
+        if (st) e->needed += blocks * MCAMP_BLOCK;
     }
     if (!(e->upper <= 2 * large)) e->trusted = false;
     if (q->floor > e->value && e->upper > 2 * e->value)
         e->std_error = mcamp__dmax(e->std_error, e->upper - e->value);
-    return MCAMP_OK;
+    return st;
 }
 
 MCAMP__PRIV int mcamp__law_fits(const mcamp__question *q, mcamp_method method)
@@ -20874,19 +21022,21 @@ MCAMP__PRIV int mcamp__law_fits(const mcamp__question *q, mcamp_method method)
 
 /* Value, error and bounds by the law of smallest range (proof; its sampler is q->ready)
  * and the one asked for, or picked by a pilot if the budget has room for one.  Where the
- * answer is nearly known a simulation gets a million samples at most.                 */
+ * answer is nearly known a simulation gets a million samples at most.  parts: stages that the
+ * question has before it.  MCAMP_Q_TIME: all is filled in, by fewer samples.          */
 MCAMP__PRIV mcamp_status mcamp__estimate_by(mcamp_ctx *ctx, const mcamp__question *q,
                                             const mcamp_budget *bud,
                                             const mcamp__choice *proof, double log_range,
-                                            mcamp_estimate *e)
+                                            double parts, mcamp_estimate *e)
 {
     uint32_t purpose = MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 0, q->dir);
     mcamp_budget own = *bud;
     mcamp__choice use[2];
     int at = 0;
-    mcamp_status st = MCAMP_OK;
+    mcamp_status st = MCAMP_OK, late = MCAMP_OK;
     mcamp_tally *t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *t);
     if (!t) return mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
+    mcamp__stage(ctx, parts);
     use[0] = *proof;
     memset(&use[1], 0, sizeof use[1]);
     use[0].log_scale = mcamp__estimate_scale(q, log_range);
@@ -20901,24 +21051,31 @@ MCAMP__PRIV mcamp_status mcamp__estimate_by(mcamp_ctx *ctx, const mcamp__questio
         st = mcamp__pilot(ctx, q, proof->k, log_range, bud->rel_error, use,
                           &e->proof_samples);
     }
-    if (st >= 0)
+    if (st == MCAMP_OK)
         st = mcamp__run_to_error(ctx, q, use, &own, purpose, t, &at, &e->proof_samples);
-    if (st == MCAMP_OK && t->poisoned) {    /* a value too large for the tally */
+    if ((st == MCAMP_OK || st == MCAMP_Q_TIME) && t->poisoned) {    /* too large for the tally */
         use[0] = *proof;
         use[1].method = MCAMP_METHOD_DEFAULT;
         st = mcamp__run_to_error(ctx, q, use, &own, purpose, t, &at, &e->proof_samples);
     }
+    if (st == MCAMP_Q_TIME) { late = st; st = MCAMP_OK; }
     if (st == MCAMP_OK && t->poisoned)
         st = mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", (double)t->poisoned);
     if (st == MCAMP_OK) mcamp__estimate_from(t, e);
+    if (late) e->needed = mcamp__count_of(MCAMP_BLOCK *
+                                          mcamp__tally_need(t, bud->rel_error, q->floor));
+    mcamp__stage(ctx, parts - 1);
     if (st == MCAMP_OK) st = mcamp__prove_estimate(ctx, q, proof, log_range, bud, t, e);
     mcamp__delete(ctx, t, 1, sizeof *t);
-    return st;
+    return st == MCAMP_OK ? late : st;
 }
 
-/* Value, error and rigorous bounds of one direction; nothing (all 0) if interrupted. */
+/* Value, error and rigorous bounds of one direction; nothing (all 0) if interrupted.  Two
+ * stages of the `parts` that the whole question has before it.  MCAMP_Q_TIME: what the time
+ * was enough for.                                                                      */
 MCAMP__PRIV mcamp_status mcamp__estimate(mcamp_ctx *ctx, const mcamp__question *question,
-                                         const mcamp_budget *bud, mcamp_estimate *e)
+                                         const mcamp_budget *bud, double parts,
+                                         mcamp_estimate *e)
 {
     mcamp__question q = *question;
     mcamp__choice proof;
@@ -20936,7 +21093,7 @@ MCAMP__PRIV mcamp_status mcamp__estimate(mcamp_ctx *ctx, const mcamp__question *
     st = mcamp__proof_choice(ctx, &q, &proof, &log_range, &ready);
     if (st < 0) return st;
     q.ready = &ready;
-    st = mcamp__estimate_by(ctx, &q, bud, &proof, log_range, e);
+    st = mcamp__estimate_by(ctx, &q, bud, &proof, log_range, parts, e);
     mcamp__sampler_free(ctx, &ready);
     if (st == MCAMP_Q_INTERRUPTED) memset(e, 0, sizeof *e);
     return st;
@@ -21013,6 +21170,7 @@ MCAMP__PRIV mcamp_status mcamp__answer_at(mcamp_ctx *ctx, const mcamp__factor *f
 {
     double delta = 0, error = 0, upper = 0;
     int exact = !bud->method && mcamp__exact_knows(f);
+    mcamp_status late = MCAMP_OK;
     mcamp__answer_start(bud, sigma, eps, a);
     for (int d = MCAMP_REMOVE; d <= MCAMP_ADD; d++) {
         mcamp_estimate *e = d == MCAMP_REMOVE ? &a->remove : &a->add;
@@ -21025,10 +21183,13 @@ MCAMP__PRIV mcamp_status mcamp__answer_at(mcamp_ctx *ctx, const mcamp__factor *f
         q.floor = (brief ? 0.5 : f->diagonal && !exact ? 0.0 : 1e-3) * delta;
         q.other = delta;
         q.other_samples = a->remove.samples;
-        st = mcamp__estimate(ctx, &q, bud, e);
+        st = mcamp__estimate(ctx, &q, bud, d == MCAMP_REMOVE && mcamp__wants(bud, MCAMP_ADD)
+                                           ? 4 : 2, e);
         if (st < 0) return st;
-        if (st > 0) return a->status = st;
+        if (st == MCAMP_Q_TIME) late = st;
+        else if (st > 0) return a->status = st;
         a->samples += e->samples + e->proof_samples;
+        a->needed += e->needed ? e->needed : e->samples + e->proof_samples;
         if (e->value >= delta) { delta = e->value; error = e->std_error; }
         upper = mcamp__dmax(upper, e->upper);
     }
@@ -21036,7 +21197,8 @@ MCAMP__PRIV mcamp_status mcamp__answer_at(mcamp_ctx *ctx, const mcamp__factor *f
     a->std_error = error;
     a->delta_upper = upper;
     mcamp__answer_judge(bud, a);
-    return MCAMP_OK;
+    if (late) a->status = late; else a->needed = 0;
+    return late;
 }
 
 /* What an answer is about. */
@@ -21123,7 +21285,8 @@ MCAMP__PRIV mcamp_status mcamp__limited_at(mcamp_ctx *ctx, mcamp__limited_ask *q
     a->lower = 0;
     if (a->kind != MCAMP_KIND_ESTIMATE) a->std_error = 0;
     q->samples += a->samples;
-    if (mcamp__progress(ctx, -1, q->by_sigma ? sigma : eps)) a->status = MCAMP_Q_INTERRUPTED;
+    st = mcamp__go_on(ctx, -1, q->by_sigma ? sigma : eps);
+    if (st) a->status = st;
     return MCAMP_OK;
 }
 
@@ -21139,6 +21302,7 @@ MCAMP__PRIV mcamp_status mcamp__limited_root(mcamp_ctx *ctx, mcamp__limited_ask 
         mid = mcamp__dmin(mcamp__dmax(mid, lo + 0.1 * (hi - lo)), hi - 0.1 * (hi - lo));
         if ((st = mcamp__limited_at(ctx, q, mid, &a)) < 0) return st;
         if (a.status == MCAMP_Q_INTERRUPTED) return a.status;
+        if (a.status == MCAMP_Q_TIME) break;
         f = log(mcamp__dmax(a.delta, 1e-300) / q->target);
         if (f > 0) { lo = mid; flo = at[0] = f; if (side > 0) fhi *= 0.5; }
         else { hi = mid; fhi = at[1] = f; if (side < 0) flo *= 0.5; }
@@ -21158,15 +21322,20 @@ MCAMP__PRIV mcamp_status mcamp__limited_refine(mcamp_ctx *ctx, mcamp__limited_as
     mcamp_status st = mcamp__limited_at(ctx, q, *x, a);
     *err = 0;
     while (st >= 0 && a->kind == MCAMP_KIND_ESTIMATE && a->status != MCAMP_Q_INTERRUPTED) {
+        double faster = ctx->timed ? 2 : 16;
         double rel = a->std_error / mcamp__dmax(a->delta, 1e-300);
         double want = mcamp__dmax(q->bud->rel_error, 8e-4 * slope);
         double more = (double)q->blocks * mcamp__dmin(mcamp__dmax(2, rel * rel / (want * want)),
-                                                      16);
+                                                      faster);
         *err = slope > 0 ? rel / slope : 0;
         int settled = !(slope > 0) || fabs(log(a->delta / q->target)) <= 3 * rel;
         if (slope > 0 && *err <= 1e-3 && a->status == MCAMP_Q_BUDGET) a->status = MCAMP_OK;
         if ((settled && (rel <= q->bud->rel_error || (slope > 0 && *err <= 1e-3))) ||
             q->blocks >= most) break;
+        if (a->status == MCAMP_Q_TIME) {
+            a->needed = mcamp__count_of((double)a->samples * rel * rel / (want * want));
+            break;
+        }
         q->blocks = mcamp__umin(most, more < 1e15 ? (uint64_t)more + 1 : most);
         if (slope > 0)
             *x += mcamp__dmin(mcamp__dmax(log(a->delta / q->target) / slope, -0.1), 0.1);
@@ -21198,12 +21367,14 @@ MCAMP__PRIV mcamp_status mcamp__limited_solve(mcamp_ctx *ctx, const mcamp_gram *
         lo = q->by_sigma ? lo - 0.5 : mcamp__dmax(lo - 0.25 * hi, 0);
         if ((st = mcamp__limited_at(ctx, q, lo, a)) < 0) return st;
         if (a->status == MCAMP_Q_INTERRUPTED) return a->status;
+        if (a->status == MCAMP_Q_TIME) { lo = hi; break; }
         if (a->delta > q->target || (!q->by_sigma && !(lo > 0)) ||
             (q->by_sigma && 0.5 * MCAMP__MU_MAX * exp(lo - 0.5) < gram->max_norm)) break;
         if (q->by_sigma) hi = lo;
     }
     *x = lo;
     *err = 0;
+    if (a->status == MCAMP_Q_TIME) return mcamp__limited_at(ctx, q, *x, a);
     if (!(a->delta > q->target)) return MCAMP_OK;
     st = mcamp__limited_root(ctx, q, lo, hi, q->certain ? 1e-4 * (q->by_sigma ? 1 : hi)
                                                         : 2e-3 * (q->by_sigma ? 1 : hi), x, &slope);
@@ -21257,13 +21428,14 @@ MCAMP_API mcamp_status mcamp_delta(mcamp_ctx *ctx, const mcamp_gram *gram,
     if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
     if ((st = mcamp__check_sigma(ctx, "sigma", sigma)) < 0) return st;
     if ((st = mcamp__check_eps(ctx, "eps", eps)) < 0) return st;
-    if ((st = mcamp__budget_resolve(ctx, budget, &bud)) < 0) return st;
+    if ((st = mcamp__budget_begin(ctx, budget, &bud)) < 0) return st;
     if (gram->limit)
-        return mcamp__limited_answer(ctx, gram, MCAMP_ASK_DELTA, sigma, eps, &bud, out);
-    if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
+        return mcamp__time_end(ctx, mcamp__limited_answer(ctx, gram, MCAMP_ASK_DELTA, sigma, eps,
+                                                          &bud, out));
+    if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return mcamp__time_end(ctx, st);
     st = mcamp__answer_at(ctx, &f, sigma, eps, 0, NULL, &bud, &a);
     mcamp__factor_free(ctx, &f);
-    if (st < 0) return st;
+    if (mcamp__time_end(ctx, st) < 0) return st;
     a.unamplified = exp(mcamp__gauss_logdelta(gram->max_norm / sigma, eps));
     mcamp__answer_about(gram, &bud, MCAMP_ASK_DELTA, 0, &a);
     *out = a;
@@ -21300,9 +21472,9 @@ MCAMP__PRIV mcamp_status mcamp__solve_run(mcamp_ctx *ctx, mcamp__solve *s,
                                           uint64_t blocks, double *log_mean)
 {
     mcamp_status st = mcamp__question_run(ctx, q, c,
-        MCAMP__PURPOSE(MCAMP__STREAM_CALIBRATE, rung, q->dir), blocks, s->t);
+        MCAMP__PURPOSE(MCAMP__STREAM_CALIBRATE, rung, q->dir), blocks, 0, s->t);
     double m;
-    if (st < 0) return st;
+    if (st < 0 || st == MCAMP_Q_INTERRUPTED) return st;
     if (s->t->poisoned)
         return mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", (double)s->t->poisoned);
     s->samples += s->t->count;
@@ -21336,10 +21508,10 @@ MCAMP__PRIV mcamp_status mcamp__solve_coarse(mcamp_ctx *ctx, mcamp__solve *s, do
         } else {
             c[n++].method = mcamp__default_method(s->f, q.dir);
         }
-        for (size_t i = 0; st >= 0 && i < n; i++) {
+        for (size_t i = 0; st == MCAMP_OK && i < n; i++) {
             double v = 0;
             st = mcamp__solve_run(ctx, s, &q, &c[i], (int)i, 1, &v);
-            if (st >= 0) *log_delta = mcamp__dmax(*log_delta, v);
+            if (st == MCAMP_OK) *log_delta = mcamp__dmax(*log_delta, v);
         }
     }
     return st;
@@ -21351,7 +21523,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_fine(mcamp_ctx *ctx, mcamp__solve *s, doub
 {
     mcamp_status st = MCAMP_OK;
     *log_delta = -mcamp__inf();
-    for (int d = MCAMP_REMOVE; st >= 0 && d <= MCAMP_ADD; d++) {
+    for (int d = MCAMP_REMOVE; st == MCAMP_OK && d <= MCAMP_ADD; d++) {
         mcamp__question q = mcamp__solve_question(s, x, d);
         double v = 0;
         if (!s->choice[d][0].method) continue;
@@ -21362,10 +21534,12 @@ MCAMP__PRIV mcamp_status mcamp__solve_fine(mcamp_ctx *ctx, mcamp__solve *s, doub
 }
 
 /* Its last word at x, to the error that was asked for, each direction by the law that
- * settles, which comes first from then on.  *rel_error: of the larger direction.        */
+ * settles, which comes first from then on.  *rel_error: of the larger direction.
+ * MCAMP_Q_TIME: to less.                                                                */
 MCAMP__PRIV mcamp_status mcamp__solve_full(mcamp_ctx *ctx, mcamp__solve *s, double x,
                                            double *log_delta, double *rel_error)
 {
+    mcamp_status late = MCAMP_OK;
     *log_delta = -mcamp__inf();
     *rel_error = 0;
     for (int d = MCAMP_REMOVE; d <= MCAMP_ADD; d++) {
@@ -21378,7 +21552,8 @@ MCAMP__PRIV mcamp_status mcamp__solve_full(mcamp_ctx *ctx, mcamp__solve *s, doub
         st = mcamp__run_to_error(ctx, &q, c, s->bud,
                                  MCAMP__PURPOSE(MCAMP__STREAM_CALIBRATE, 9, d), s->t, &at,
                                  &s->samples);
-        if (st != MCAMP_OK) return st;
+        if (st == MCAMP_Q_TIME) late = st;
+        else if (st != MCAMP_OK) return st;
         if (s->t->poisoned)
             return mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", (double)s->t->poisoned);
         s->samples += s->t->count;
@@ -21390,7 +21565,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_full(mcamp_ctx *ctx, mcamp__solve *s, doub
         *rel_error = sqrt(mcamp__tally_rel_var(s->t) / (double)s->t->count) *
                      mcamp__tally_skew_factor(s->t);
     }
-    return MCAMP_OK;
+    return late;
 }
 
 /* Chooses laws and sample sizes at x; leaves out a direction that is far below. */
@@ -21398,7 +21573,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_choose(mcamp_ctx *ctx, mcamp__solve *s, do
 {
     mcamp_status st = MCAMP_OK;
     mcamp__choice proof;
-    for (int d = MCAMP_REMOVE; st >= 0 && d <= MCAMP_ADD; d++) {
+    for (int d = MCAMP_REMOVE; st == MCAMP_OK && d <= MCAMP_ADD; d++) {
         mcamp__question q = mcamp__solve_question(s, x, d);
         double log_range = 0;
         if (!mcamp__wants(s->bud, q.dir)) continue;
@@ -21418,26 +21593,28 @@ MCAMP__PRIV mcamp_status mcamp__solve_choose(mcamp_ctx *ctx, mcamp__solve *s, do
 }
 
 /* Coarse root of log delta(x) = target in [lo, hi], f(hi) <= 0 known.  Values are
- * noisy at the percent level, so it stops at 2% of the slope's scale.               */
+ * noisy at the percent level, so it stops at 2% of the slope's scale.  MCAMP_Q_TIME: x is
+ * where the least x that seems to do was found.                                       */
 MCAMP__PRIV mcamp_status mcamp__solve_stage_a(mcamp_ctx *ctx, mcamp__solve *s, double lo,
                                               double hi, double *x)
 {
     mcamp__root r;
     double flo, v = 0;
     mcamp_status st = mcamp__solve_coarse(ctx, s, lo, &v);
-    if (st < 0) return st;
+    if (st != MCAMP_OK) return st;
     flo = v - s->log_delta;
     *x = lo;
     if (!(flo > 0)) return MCAMP_OK;        /* even the lowest meets the target */
-    if (st >= 0) st = mcamp__solve_coarse(ctx, s, hi, &v);
-    if (st < 0) return st;
+    if ((st = mcamp__solve_coarse(ctx, s, hi, &v)) != MCAMP_OK) return st;
     mcamp__root_init(&r, lo, flo, hi, mcamp__dmin(v - s->log_delta, -1e-3));
     while (r.steps < 40 && r.hi - r.lo > 1e-3 * (s->by_sigma ? 1 : 1 + fabs(r.hi))) {
         *x = mcamp__root_next(&r);
-        if ((st = mcamp__solve_coarse(ctx, s, *x, &v)) < 0) return st;
+        if ((st = mcamp__solve_coarse(ctx, s, *x, &v)) != MCAMP_OK) return st;
         if (fabs(v - s->log_delta) < 0.05) return MCAMP_OK;
         mcamp__root_update(&r, *x, v - s->log_delta);
-        if (mcamp__progress(ctx, -1, s->by_sigma ? exp(*x) : *x)) return MCAMP_Q_INTERRUPTED;
+        st = mcamp__go_on(ctx, -1, s->by_sigma ? exp(*x) : *x);
+        if (st == MCAMP_Q_TIME) *x = r.hi;
+        if (st) return st;
     }
     *x = 0.5 * (r.lo + r.hi);
     return MCAMP_OK;
@@ -21452,13 +21629,13 @@ MCAMP__PRIV mcamp_status mcamp__solve_secant(mcamp_ctx *ctx, mcamp__solve *s, do
     double f0, f1, limit = 10 * step, x1;
     mcamp_status st = mcamp__solve_fine(ctx, s, x0, &f0);
     *slope = -1;
-    if (st < 0) return st;
+    if (st != MCAMP_OK) return st;
     f0 -= s->log_delta;
     x1 = f0 > 0 ? x0 + step : x0 - step;
     if (!s->by_sigma) x1 = mcamp__dmax(x1, 0);
     for (int i = 0; i < 12; i++) {
         double next;
-        if ((st = mcamp__solve_fine(ctx, s, x1, &f1)) < 0) return st;
+        if ((st = mcamp__solve_fine(ctx, s, x1, &f1)) != MCAMP_OK) return st;
         f1 -= s->log_delta;
         if (!mcamp__eq(x1, x0) && mcamp__finite(f0) && mcamp__finite(f1)) {
             double sl = (f1 - f0) / (x1 - x0);
@@ -21469,10 +21646,10 @@ MCAMP__PRIV mcamp_status mcamp__solve_secant(mcamp_ctx *ctx, mcamp__solve *s, do
         if (!(fabs(next - x1) <= limit)) next = f1 > 0 ? x1 + limit : x1 - limit;
         if (!s->by_sigma) next = mcamp__dmax(next, 0);
         x0 = x1; f0 = f1; x1 = next;
-        if (mcamp__progress(ctx, -1, s->by_sigma ? exp(x1) : x1)) return MCAMP_Q_INTERRUPTED;
+        if ((st = mcamp__go_on(ctx, -1, s->by_sigma ? exp(x1) : x1)) != MCAMP_OK) break;
     }
     *x = x1;
-    return MCAMP_OK;
+    return st;
 }
 
 /* Stage B: a search with an eighth of the samples, then steps with all of them and its slope.
@@ -21491,14 +21668,14 @@ MCAMP__PRIV mcamp_status mcamp__solve_stage_b(mcamp_ctx *ctx, mcamp__solve *s, d
     for (int i = 0; st == MCAMP_OK && i < 6; i++) {
         double step;
         st = mcamp__solve_full(ctx, s, *x, &f, &rel);
-        if (st != MCAMP_OK) break;
+        if (st != MCAMP_OK && st != MCAMP_Q_TIME) break;
         step = (s->log_delta - f) / slope;
         if (!(fabs(step) <= limit)) step = f > s->log_delta ? limit : -limit;
         *x += step;
         if (!s->by_sigma) *x = mcamp__dmax(*x, 0);
         if (fabs(f - s->log_delta) <= 5 * s->bud->rel_error) break;
     }
-    *err = fabs(rel / slope);
+    *err = fabs(rel / slope);           /* 0: there was no time to know */
     return st;
 }
 
@@ -21515,7 +21692,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_for(mcamp_ctx *ctx, mcamp__solve *s, doubl
     if (st == MCAMP_OK && *x > lo) {
         st = mcamp__solve_choose(ctx, s, *x);
         if (st == MCAMP_OK) st = mcamp__solve_stage_b(ctx, s, x, err);
-        if (*x > hi) *x = hi;
+        if (!(*x <= hi)) *x = hi;
     }
     if (st == MCAMP_E_SAMPLE) {         /* values beyond the tally: as if not found */
         *x = hi;
@@ -21558,8 +21735,7 @@ MCAMP__PRIV mcamp_status mcamp__known_note(mcamp_ctx *ctx, const mcamp__solve *s
     int above = 0;
     mcamp_status st = mcamp__known_at(ctx, s, x, fine, value, &above);
     if (st >= 0 && above) *below = mcamp__dmax(*below, x);
-    if (st >= 0 && mcamp__progress(ctx, -1, s->by_sigma ? exp(x) : x)) return MCAMP_Q_INTERRUPTED;
-    return st;
+    return st < 0 ? st : mcamp__go_on(ctx, -1, s->by_sigma ? exp(x) : x);
 }
 
 /* Where the root may be: far from it delta is dear to compute.  b nearly orthogonal shares
@@ -21693,10 +21869,13 @@ MCAMP__PRIV mcamp_status mcamp__solve_answer(mcamp_ctx *ctx, mcamp__solve *s, do
         mcamp_status st = mcamp__answer_at(ctx, s->f, s->by_sigma ? exp(*x) : s->sigma,
                                            s->by_sigma ? s->eps : *x, 1,
                                            tries ? NULL : &s->choice[0][0], s->bud, a);
+        double first = *x;
         if (st != MCAMP_OK) return st;
         if (mcamp__solve_meets(s, a, *x <= lo)) return MCAMP_OK;
         if (tries) break;
-        if ((st = mcamp__solve_slowly(ctx, s, lo, hi, x, err)) != MCAMP_OK) return st;
+        st = mcamp__solve_slowly(ctx, s, lo, hi, x, err);
+        if (st == MCAMP_Q_TIME) { *x = first; *err = 0; a->status = st; a->needed = 0; }
+        if (st != MCAMP_OK) return st;
     }
     a->status = MCAMP_Q_UNTRUSTED;
     return MCAMP_OK;
@@ -21727,7 +21906,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_sigma(mcamp_ctx *ctx, mcamp__solve *s, dou
         st = mcamp__solve_known(ctx, s, least, hi, &r->x, &r->below);
         r->known = st == MCAMP_OK;
         r->err = exp(r->x) - exp(r->below);
-        if (st <= MCAMP_OK || st == MCAMP_Q_INTERRUPTED) return st;
+        if (st != MCAMP_Q_MAX_ITER) return st;
         r->hi = hi = r->x;
     }
     lo = mcamp__dmax(hi - log(4 * sqrt((double)s->f->b) + 4), least);
@@ -21751,7 +21930,7 @@ MCAMP__PRIV mcamp_status mcamp__target_check(mcamp_ctx *ctx, const mcamp_gram *g
     if ((st = mcamp__check_prob(ctx, "delta", delta)) < 0) return st;
     if (!(gram->max_norm > 0))
         return mcamp__fail(ctx, MCAMP_E_ARG, "gram", gram->max_norm);
-    return mcamp__budget_resolve(ctx, budget, bud);
+    return mcamp__budget_begin(ctx, budget, bud);
 }
 
 /* Sets up a solve; answers start as those of the question. */
@@ -21764,18 +21943,39 @@ MCAMP__PRIV void mcamp__solve_start(const mcamp__factor *f, const mcamp_budget *
     if (by_sigma) s->eps = given; else s->sigma = given;
 }
 
+/* The answer where the search, which returned st, has led; the question ends. */
+MCAMP__PRIV mcamp_status mcamp__solve_end(mcamp_ctx *ctx, mcamp__solve *s, mcamp_status st,
+                                          mcamp__found *r, mcamp_answer *a)
+{
+    if (st == MCAMP_OK) {
+        st = mcamp__solve_answer(ctx, s, r->lo, r->hi, &r->x, &r->err, a);
+    } else if (st == MCAMP_Q_TIME) {
+        mcamp_status last = mcamp__answer_at(ctx, s->f, s->by_sigma ? exp(r->x) : s->sigma,
+                                             s->by_sigma ? s->eps : r->x, 1,
+                                             &s->choice[0][0], s->bud, a);
+        if (last != MCAMP_OK) st = last;
+    }
+    return mcamp__time_end(ctx, st);
+}
+
 /* What the answer to a sigma or eps question says beside delta at the root: st is how
  * the search ended.                                                                    */
 MCAMP__PRIV void mcamp__solve_finish(const mcamp__solve *s, const mcamp__found *r,
                                      mcamp_status st, double unamplified, mcamp_answer *a)
 {
     double below = s->by_sigma ? exp(r->below) : r->below;
+    double gap = fabs(log(a->delta) - s->log_delta) + a->std_error / a->delta;
     if (st == MCAMP_Q_INTERRUPTED) {
         mcamp__answer_start(s->bud, s->by_sigma ? mcamp__nan() : s->sigma,
                             s->by_sigma ? s->eps : mcamp__nan(), a);
         a->status = st;
     } else {
         a->std_error = r->err;
+        if (st == MCAMP_Q_TIME) a->status = st;
+        if (st == MCAMP_Q_TIME && a->needed)
+            a->needed += a->needed > s->samples ? a->needed : s->samples;
+        if (st == MCAMP_Q_TIME && !(r->err > 0))    /* delta is hardly flatter; at most all */
+            a->std_error = mcamp__dmin(gap, 1) * (s->by_sigma ? a->sigma : a->eps);
         if (a->kind != MCAMP_KIND_ESTIMATE) {
             a->upper = s->by_sigma ? a->sigma : a->eps;
             a->lower = a->kind == MCAMP_KIND_CLOSED ? a->upper * (1 - 1e-12) : below;
@@ -21800,12 +22000,13 @@ MCAMP_API mcamp_status mcamp_sigma(mcamp_ctx *ctx, const mcamp_gram *gram,
     if (st < 0) return st;
     if ((st = mcamp__check_eps(ctx, "eps", eps)) < 0) return st;
     if (gram->limit)
-        return mcamp__limited_answer(ctx, gram, MCAMP_ASK_SIGMA, eps, delta, &bud, out);
-    if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
+        return mcamp__time_end(ctx, mcamp__limited_answer(ctx, gram, MCAMP_ASK_SIGMA, eps, delta,
+                                                          &bud, out));
+    if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return mcamp__time_end(ctx, st);
     mcamp__solve_start(&f, &bud, 1, eps, delta, &s);
+    mcamp__stage(ctx, 2);
     st = mcamp__solve_sigma(ctx, &s, gram->max_norm, &su, &r);
-    if (st == MCAMP_OK)
-        st = mcamp__solve_answer(ctx, &s, r.lo, r.hi, &r.x, &r.err, &a);
+    st = mcamp__solve_end(ctx, &s, st, &r, &a);
     mcamp__factor_free(ctx, &f);
     if (st < 0) return st;
     mcamp__solve_finish(&s, &r, st, su, &a);
@@ -21826,7 +22027,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_epsilon(mcamp_ctx *ctx, mcamp__solve *s, d
         st = mcamp__solve_known(ctx, s, 0, eu, &r->x, &r->below);
         r->known = st == MCAMP_OK;
         r->err = r->x - r->below;
-        if (st <= MCAMP_OK || st == MCAMP_Q_INTERRUPTED) return st;
+        if (st != MCAMP_Q_MAX_ITER) return st;
         r->hi = r->x;
     }
     return mcamp__solve_for(ctx, s, 0, r->hi, &r->x, &r->err);
@@ -21847,13 +22048,15 @@ MCAMP_API mcamp_status mcamp_epsilon(mcamp_ctx *ctx, const mcamp_gram *gram,
     if (st < 0) return st;
     if ((st = mcamp__check_sigma(ctx, "sigma", sigma)) < 0) return st;
     if (gram->limit)
-        return mcamp__limited_answer(ctx, gram, MCAMP_ASK_EPS, sigma, delta, &bud, out);
-    if ((st = mcamp_gauss_epsilon(ctx, sigma, gram->max_norm, delta, &eu)) < 0) return st;
-    if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
+        return mcamp__time_end(ctx, mcamp__limited_answer(ctx, gram, MCAMP_ASK_EPS, sigma, delta,
+                                                          &bud, out));
+    st = mcamp_gauss_epsilon(ctx, sigma, gram->max_norm, delta, &eu);
+    if (st >= 0) st = mcamp__factor_init(ctx, gram, &f);
+    if (st < 0) return mcamp__time_end(ctx, st);
     mcamp__solve_start(&f, &bud, 0, sigma, delta, &s);
+    mcamp__stage(ctx, 2);
     st = mcamp__solve_epsilon(ctx, &s, eu, &r);
-    if (st == MCAMP_OK)
-        st = mcamp__solve_answer(ctx, &s, r.lo, r.hi, &r.x, &r.err, &a);
+    st = mcamp__solve_end(ctx, &s, st, &r, &a);
     mcamp__factor_free(ctx, &f);
     if (st < 0) return st;
     mcamp__solve_finish(&s, &r, st, eu, &a);
@@ -21997,7 +22200,7 @@ MCAMP__PRIV mcamp_status mcamp__certify_ladder(mcamp_ctx *ctx, const mcamp__solv
                                                mcamp_guarantee *best)
 {
     static const double ladder[] = { 1.08, 1.03, 1.015, 1.008, 1.004, 1.002 };
-    int rungs = r->known ? 1 : (int)(sizeof ladder / sizeof *ladder);
+    const int rungs = r->known ? 1 : (int)(sizeof ladder / sizeof *ladder);
     mcamp_guarantee s;
     mcamp__known known;
     mcamp_status st;
@@ -22011,6 +22214,8 @@ MCAMP__PRIV mcamp_status mcamp__certify_ladder(mcamp_ctx *ctx, const mcamp__solv
         c->sigma = mcamp__short_up(r->known ? exp(r->x) : exp(r->x) * ladder[i] + 2 * r->err);
         if (!(c->sigma < su)) continue;
         c->rung = (uint64_t)i + 1;
+        mcamp__stage(ctx, rungs - i);
+        if (ctx->timed) ctx->stage = ctx->until;
         st = mcamp__known_bounds(ctx, solve->f, c, &known);
         if (st >= 0) st = mcamp__verify_claim(ctx, solve->f, c, &known, &s);
         s.rungs++;
@@ -22018,7 +22223,7 @@ MCAMP__PRIV mcamp_status mcamp__certify_ladder(mcamp_ctx *ctx, const mcamp__solv
     }
     best->rungs = s.rungs;
     best->samples = s.samples + solve->samples;
-    return st;
+    return mcamp__claim_late(ctx, st, &s, best);
 }
 
 /* As mcamp__certify_ladder; the first rung is the search's far end. */
@@ -22046,7 +22251,7 @@ MCAMP__PRIV mcamp_status mcamp__limited_ladder(mcamp_ctx *ctx, const mcamp_gram 
     }
     best->rungs = tried;
     best->samples = samples;
-    return st;
+    return mcamp__claim_late(ctx, st, tried ? &s : best, best);
 }
 
 MCAMP__PRIV mcamp_status mcamp__limited_calibrate(mcamp_ctx *ctx, const mcamp_gram *gram,
@@ -22059,12 +22264,17 @@ MCAMP__PRIV mcamp_status mcamp__limited_calibrate(mcamp_ctx *ctx, const mcamp_gr
     double x = 0, err = 0, su = 0;
     mcamp_status st = mcamp__limited_ask_init(ctx, gram, bud, 1, c->eps, c->delta, &q);
     if (st < 0) return st;
+    memset(&a, 0, sizeof a);
+    mcamp__stage(ctx, 3);
     st = mcamp__limited_solve(ctx, gram, &q, &x, &err, &a);
+    if (ctx->timed) ctx->stage = ctx->until;
     if (st == MCAMP_OK || (st > 0 && st != MCAMP_Q_INTERRUPTED))
         st = mcamp__limited_safe(ctx, gram, &q, &su);
     su = mcamp__short_up(su * (1 + 1e-12));
     mcamp__guarantee_claim(gram, c, &best);
     if (st == MCAMP_OK) st = mcamp__limited_ladder(ctx, gram, &q, x, err, su, c, &best);
+    best.late |= a.status == MCAMP_Q_TIME && st >= 0 && st != MCAMP_Q_INTERRUPTED;
+    if (best.late) st = MCAMP_Q_TIME;
     mcamp__limited_ask_free(ctx, &q);
     if (st < 0) return st;
     if (st == MCAMP_Q_INTERRUPTED) {
@@ -22073,7 +22283,7 @@ MCAMP__PRIV mcamp_status mcamp__limited_calibrate(mcamp_ctx *ctx, const mcamp_gr
         best.kind = MCAMP_KIND_NONE;
     }
     *out = best;
-    if (st == MCAMP_Q_INTERRUPTED) return st;
+    if (st == MCAMP_Q_INTERRUPTED || best.late) return st;
     return !best.accepted ? MCAMP_Q_REFUSED : best.sigma < su ? MCAMP_OK : MCAMP_Q_UNAMPLIFIED;
 }
 
@@ -22092,29 +22302,38 @@ MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx, const mcamp_gra
     mcamp_status st = mcamp__claim_check(ctx, gram, claim, out, 0);
     if (st < 0) return st;
     if (!(gram->max_norm > 0)) return mcamp__fail(ctx, MCAMP_E_ARG, "gram", 0);
-    if ((st = mcamp__budget_resolve(ctx, NULL, &bud)) < 0) return st;
-    bud.seed = claim->seed; bud.direction = claim->direction;
-    if (claim->max_samples) bud.max_samples = claim->max_samples;
     out->accepted = false;              /* whatever happens from here on */
     out->kind = MCAMP_KIND_NONE;
+    memset(&bud, 0, sizeof bud);
+    bud.seconds = claim->seconds;
+    if ((st = mcamp__budget_begin(ctx, &bud, &bud)) < 0) return st;
+    bud.seed = claim->seed; bud.direction = claim->direction;
+    if (claim->max_samples) bud.max_samples = claim->max_samples;
     c = *claim;
     c.sigma = 0;
-    if (gram->limit) return mcamp__limited_calibrate(ctx, gram, &bud, &c, out);
-    if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
+    if (gram->limit)
+        return mcamp__time_end(ctx, mcamp__limited_calibrate(ctx, gram, &bud, &c, out));
+    if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return mcamp__time_end(ctx, st);
     mcamp__guarantee_claim(gram, &c, &best);
     mcamp__solve_start(&f, &bud, 1, c.eps, c.delta, &solve);
+    mcamp__stage(ctx, 3);
     st = mcamp__solve_sigma(ctx, &solve, gram->max_norm, &su, &r);
     su = mcamp__short_up(su * (1 + 1e-12));     /* the bound has a rounding of its own */
-    if (st == MCAMP_OK) st = mcamp__certify_ladder(ctx, &solve, &r, su, &c, gram, &best);
+    if (st == MCAMP_OK || st == MCAMP_Q_TIME) {
+        bool cut = st == MCAMP_Q_TIME;
+        st = mcamp__certify_ladder(ctx, &solve, &r, su, &c, gram, &best);
+        best.late |= cut && st >= 0 && st != MCAMP_Q_INTERRUPTED;
+        if (best.late) st = MCAMP_Q_TIME;
+    }
     mcamp__factor_free(ctx, &f);
-    if (st < 0) return st;
+    if (mcamp__time_end(ctx, st) < 0) return st;
     if (st == MCAMP_Q_INTERRUPTED) {    /* whatever was accepted before: nothing is claimed */
         best.accepted = best.remove.accepted = best.add.accepted = false;
         best.interrupted = true;
         best.kind = MCAMP_KIND_NONE;
     }
     *out = best;
-    if (st == MCAMP_Q_INTERRUPTED) return st;
+    if (st == MCAMP_Q_INTERRUPTED || best.late) return st;
     if (!best.accepted) return MCAMP_Q_REFUSED;
     return best.sigma < su ? MCAMP_OK : MCAMP_Q_UNAMPLIFIED;
 }
@@ -22222,6 +22441,7 @@ MCAMP__PRIV mcamp_status mcamp__problem_claim(mcamp_ctx *ctx, const mcamp_proble
     if (mcamp__isnan(p->budget.beta) || p->budget.beta < 0) c.beta = p->budget.beta;
     c.seed = p->budget.seed; c.max_samples = p->budget.max_samples;
     c.direction = p->budget.direction;
+    c.seconds = p->budget.seconds;
     st = certify ? mcamp_calibrate_certified(ctx, &g, &c, out)
                  : mcamp_verify(ctx, &g, &c, out);
     mcamp_gram_free(ctx, &g);
@@ -25620,6 +25840,8 @@ MCAMP__PRIV void mcamp__put_field(mcamp__out *o, const mcamp_guarantee *g, char 
     case 'R': mcamp__put_count(o, g->rung); break;
     case 'C': mcamp__put(o, mcamp__digest_text(g->strategy_digest, buf)); break;
     case 'G': mcamp__put(o, mcamp__digest_text(g->gram_digest, buf)); break;
+    case '*': mcamp__put_count(o, g->samples); break;
+    case '+': mcamp__put_rounded(o, (double)g->needed, 2, MCAMP__UP); break;
     case 'v': mcamp__put(o, mcamp__version_text(g->version, buf)); break;
     case 'A': mcamp__put(o, mcamp__asked_names[g->asked]); break;
     case 'w': mcamp__put(o, mcamp__direction_words(g->direction)); break;
@@ -25763,6 +25985,20 @@ MCAMP__PRIV void mcamp__text_claim(mcamp__out *o, const mcamp_guarantee *g)
           "epsilon $e is at most\n\v$d, $w.\n");
 }
 
+/* What the clock stopped, and what more time would buy. */
+MCAMP__PRIV void mcamp__text_late(mcamp__out *o, const mcamp_guarantee *g)
+{
+    if (!g->late) return;
+    mcamp__say(o, g, g->accepted ? "\vStopped by the time given, before more was tried"
+                                 : "\vInterrupted by the time given");
+    mcamp__say(o, g, ": not to the bit the same again.\n\vMore time: ");
+    if (!g->needed) mcamp__say(o, g, "too early to tell how much what was asked for takes.\n");
+    else mcamp__say(o, g, g->kind == MCAMP_KIND_ESTIMATE
+        ? "the error asked for, and bounds as near, take about $+ samples;\n\v$* were drawn.\n"
+        : g->accepted ? "the next lower sigma is decided by about $+ samples; $* were drawn.\n"
+                      : "a decision takes about $+ samples; $* were drawn.\n");
+}
+
 /* No part of this may read as an assertion. */
 MCAMP__PRIV void mcamp__text_nothing(mcamp__out *o, const mcamp_guarantee *g)
 {
@@ -25798,6 +26034,7 @@ MCAMP__PRIV void mcamp__text_decided(mcamp__out *o, const mcamp_guarantee *g)
     mcamp__text_batches(o, g);
     mcamp__text_basis(o, g);
     mcamp__text_proofs(o, g);
+    mcamp__text_late(o, g);
     mcamp__text_origin(o, g);
 }
 
@@ -25848,8 +26085,11 @@ MCAMP__PRIV void mcamp__text_answer(mcamp__out *o, const mcamp_guarantee *g)
     mcamp__text_estimate_of(o, "\vdelta, remove          ", &g->remove);
     mcamp__text_estimate_of(o, "\vdelta, add             ", &g->add);
     if (mcamp__guarantee_bounded(g) == MCAMP_ASK_DELTA) mcamp__text_bound(o, g);
+    if (g->late && g->lower > 0)
+        mcamp__say(o, g, "\vdelta is at least      $<, at the same level\n");
     if (g->unamplified > 0) mcamp__say(o, g, "\vwithout amplification  $A $a\n");
     if (g->sensitivity > 0) mcamp__say(o, g, "\vsensitivity            $S\n");
+    mcamp__text_late(o, g);
     mcamp__text_unit(o, g);
     mcamp__text_batches(o, g);
     mcamp__text_origin(o, g);
@@ -25914,6 +26154,8 @@ MCAMP__PRIV void mcamp__json_guarantee(mcamp__out *o, const mcamp_guarantee *g)
     if (g->kind == MCAMP_KIND_CLOSED && g->sensitivity > 0)
         mcamp__json_number(o, "rho", mcamp__guarantee_rho(g));
     if (g->asked) mcamp__json_value(o, "value", g);
+    if (g->late) mcamp__json_text(o, "stopped_by", "time");
+    if (g->late) mcamp__json_count(o, "samples_needed", g->needed);
     if (!g->arithmetic) return;
     mcamp__json_text(o, "arithmetic", g->arithmetic == MCAMP_ARITHMETIC_FLOATING
                      ? "floating point, up to rounding: not covered"
@@ -26199,6 +26441,8 @@ MCAMP_API mcamp_status mcamp_guarantee_answer(const mcamp_answer *a, mcamp_guara
     out->upper = a->delta_upper;
     out->seed = a->seed; out->samples = a->samples;
     out->strategy_digest = a->strategy_digest; out->gram_digest = a->gram_digest;
+    out->late = a->status == MCAMP_Q_TIME;
+    out->needed = a->needed;
     out->interrupted = a->status == MCAMP_Q_INTERRUPTED;
     certain = !out->remove.samples && !out->add.samples && !out->samples;
     closed = certain && (a->remove.exact || !a->remove.direction) &&
@@ -26215,6 +26459,7 @@ MCAMP_API mcamp_status mcamp_guarantee_answer(const mcamp_answer *a, mcamp_guara
     }
     out->accepted = (int)out->kind > (int)MCAMP_KIND_ESTIMATE;
     if (out->accepted) out->std_error = out->beta = 0;
+    out->interrupted |= out->late && !out->accepted;
     return MCAMP_OK;
 }
 

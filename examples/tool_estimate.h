@@ -74,7 +74,7 @@ TOOL_FN int run_estimate(session *s)
                                               o[O_DELTA].real);
     mcamp_guarantee_answer(&a, &g);
     print_guarantee(s, &g);
-    return 0;
+    return g.interrupted ? EXIT_REFUSED : 0;
 }
 
 /* The proof of a record once more; it says if the numbers are not the record's. */
@@ -85,6 +85,7 @@ TOOL_FN int run_repeat(session *s)
     mcamp_status st;
     for (int i = O_EPS; i <= O_SIGMA; i++)
         if (s->opt[i].given) bad_use("--%s: the claim is in --record", OPTIONS[i].name);
+    if (s->opt[O_TIME].given) bad_use("--time: what is in --record is proved again, or not");
     st = mcamp_guarantee_repeat(&s->ctx, &s->mech, g, &t);
     check(s, st);
     s->seconds = progress_end(&s->progress);
@@ -126,6 +127,7 @@ TOOL_FN int run_proof(session *s)
     c.beta = o[O_BETA].given ? o[O_BETA].real : c.delta;
     c.seed = s->budget.seed;
     c.max_samples = s->budget.max_samples;
+    c.seconds = s->budget.seconds;
     c.direction = s->budget.direction;
     if (s->cmd->bit == SIGMA) st = mcamp_calibrate_certified(&s->ctx, &s->gram, &c, &t);
     else st = mcamp_verify(&s->ctx, &s->gram, &c, &t);

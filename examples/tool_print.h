@@ -114,16 +114,44 @@ TOOL_FN double wall_seconds(void)
 typedef struct progress_line {
     const char *what;           /* the name of the best value so far            */
     double start, last;
+    double most;                /* seconds that were given, or 0                */
+    double share;               /* done, and shown                              */
     bool terminal, shown;
 } progress_line;
+
+/* For mcamp_clock. */
+TOOL_FN double progress_clock(void *user)
+{
+    (void)user;
+    return wall_seconds();
+}
 
 TOOL_FN void progress_begin(progress_line *p, const char *what, bool quiet)
 {
     p->what = what;
     p->start = p->last = wall_seconds();
+    p->most = p->share = 0;
     p->terminal = !quiet && isatty(2);
     p->shown = false;
     signal(SIGINT, on_interrupt);
+}
+
+/* "37%, 12 s left  " to text: of what is done so far at the same pace, but never all, and of
+ * the time that was given; nothing that is not known.                                     */
+TOOL_FN void progress_share(double most, double fraction, double seconds, char *text,
+                            size_t room)
+{
+    double left = fraction > 0.02 ? seconds / fraction - seconds : 1e300;
+    text[0] = '\0';
+    if (most > 0 && most - seconds < left) {
+        left = most - seconds > 0 ? most - seconds : 0;
+        if (fraction < seconds / most) fraction = seconds / most;
+    }
+    if (fraction > 0.99) fraction = 0.99;
+    if (fraction > 0 && left < 1e7)
+        snprintf(text, room, "%2.0f%%, %.0f s left  ", 100 * fraction, ceil(left));
+    else if (fraction > 0)
+        snprintf(text, room, "%2.0f%%  ", 100 * fraction);
 }
 
 /* For mcamp_progress: a line after the first second, five times a second. */
@@ -132,8 +160,9 @@ TOOL_FN int progress_step(void *user, double fraction, double best)
     progress_line *p = (progress_line *)user;
     double now = wall_seconds();
     if (p->terminal && now - p->start > 1 && now - p->last > 0.2) {
-        char percent[24] = "", value[80] = "";
-        if (fraction >= 0) snprintf(percent, sizeof percent, "%3.0f%%  ", 100 * fraction);
+        char percent[48], value[80] = "";
+        if (fraction > p->share) p->share = fraction;   /* a goal may move away */
+        progress_share(p->most, p->share, now - p->start, percent, sizeof percent);
         if (fabs(best) <= 1.7e308) snprintf(value, sizeof value, "%s %.6g  ", p->what, best);
         fprintf(stderr, "\r%s%s%.0f s\033[K", percent, value, now - p->start);
         fflush(stderr);

@@ -24,7 +24,7 @@ enum option_id {
     O_SIGMA, O_DIRECTION, O_CERTIFY, O_CERTAIN, O_FAMILY, O_SCALING, O_AMPLIFICATION, O_WORKLOAD,
     O_ERROR,
     O_EQUAL_NORMS, O_EXAMPLES, O_BATCH_SIZE, O_LIMIT, O_MEMORY, O_ITERATIONS, O_INNER,
-    O_REL_ERROR, O_SAMPLES, O_BETA, O_SEED,
+    O_REL_ERROR, O_SAMPLES, O_TIME, O_BETA, O_SEED,
     O_THREADS, O_FPR, O_EPS_MAX, O_POINTS, O_DIM, O_OUT, O_RECORD, O_SCORES, O_ONE_RUN,
     O_JSON, NOPTION
 };
@@ -75,6 +75,8 @@ static const option_spec OPTIONS[NOPTION] = {
       "wanted relative error (default 0.01 of delta, curve 0.05; account 1e-4 of eps)" },
     { "samples", OPTION_COUNT, 0, BINS | NOISE | AUDIT, "N",
       "most samples per direction (default 2^26); audit: runs (default 10000)" },
+    { "time", OPTION_REAL, 0, SIGMA | EPSILON | DELTA | VERIFY, "SECONDS",
+      "then what is known is the answer; not the same to the bit again (default: no limit)" },
     { "beta", OPTION_REAL, 0, BINS | PLAN | AUDIT, "X",
       "error probability of bounds (default 1e-6; in proofs: delta; of scores: 0.05)" },
     { "seed", OPTION_COUNT, 0, BINS | NOISE | AUDIT | SCHEDULE | DRAW, "N",
@@ -205,6 +207,7 @@ TOOL_FN void check_values(const session *s)
     check_between(s, O_FPR, 0, 1, "between 0 and 1");
     check_between(s, O_REL_ERROR, 0, 1, "between 0 and 1");
     check_between(s, O_SIGMA, 0, 1e100, "above 0");
+    check_between(s, O_TIME, 0, 1e9, "above 0, at most 1e9");
     if (o[O_SAMPLES].given && !o[O_SAMPLES].count) bad_use("--samples must be above 0");
     if (o[O_THREADS].given && !o[O_THREADS].count) bad_use("--threads must be above 0");
     if (o[O_POINTS].given && (o[O_POINTS].count < 2 || o[O_POINTS].count > 10000))
@@ -336,6 +339,7 @@ TOOL_FN void open_context(session *s)
         d.parallel = mcamp_parallel_threads((size_t)s->opt[O_THREADS].count);
     d.progress.fn = progress_step;
     d.progress.user = &s->progress;
+    d.clock.now = progress_clock;
     if (mcamp_ctx_init(&s->ctx, &d) < 0) {
         fprintf(stderr, "mcamp: %s\n", mcamp_strerror(MCAMP_E_FPENV));
         exit(EXIT_REFUSED);
@@ -427,12 +431,14 @@ TOOL_FN void session_open(session *s, const command *cmd, int argc, char **argv)
     s->budget.rel_error = o[O_REL_ERROR].real;
     if (cmd->bit == CURVE && !o[O_REL_ERROR].given) s->budget.rel_error = 0.05;
     s->budget.max_samples = o[O_SAMPLES].count;
+    s->budget.seconds = o[O_TIME].real;
     s->budget.beta = o[O_BETA].real;
     s->budget.seed = o[O_SEED].given ? o[O_SEED].count : 1;
     if (!s->loaded && !(cmd->bit & (OPTIMIZE | PLAN | COMPARE)))
         parse_strategy(o[O_STRATEGY].text, s->rounds, o[O_NORMALIZE].given, &s->strategy);
     if (o[O_SCALE].given) parse_scale(o[O_SCALE].text, &s->strategy);
     progress_begin(&s->progress, cmd->bit & NOISE ? "error" : cmd->name, false);
+    s->progress.most = s->budget.seconds;
     if (!s->loaded) open_context(s);
     if (cmd->bit & (OPTIMIZE | PLAN | COMPARE)) return;
     if (!s->loaded) check(s, mcamp_mech_init(&s->ctx, &s->strategy.desc, &s->mech));

@@ -391,7 +391,7 @@ static double mean_on(const mcamp__question *q, const mcamp__choice *c, uint32_t
                       uint64_t blocks, double *upper)
 {
     static mcamp_tally t;
-    CHECK_STATUS(mcamp__question_run(&ctx, q, c, purpose, blocks, &t), MCAMP_OK);
+    CHECK_STATUS(mcamp__question_run(&ctx, q, c, purpose, blocks, 1, &t), MCAMP_OK);
     *upper = mcamp_tally_upper(&t, 1e-6);
     return mcamp_tally_mean(&t);
 }
@@ -513,6 +513,190 @@ TEST(what_was_interrupted_claims_nothing)
     }
 }
 
+/* ---- by the clock ------------------------------------------------------------------------- */
+
+/* Every look costs a second. */
+static double tick(void *user) { return (*(double *)user)++; }
+
+static double last_fraction;
+
+static int watch_fraction(void *user, double fraction, double best)
+{
+    (void)user; (void)best;
+    CHECK(fraction >= 0 && fraction <= 1);
+    CHECK(fraction > last_fraction - 0.5);      /* (a goal may turn out to be farther) */
+    last_fraction = fraction;
+    return 0;
+}
+
+static char said[6000];
+
+static int keep_words(void *user, const char *text, size_t n)
+{
+    size_t at = strlen(said);
+    (void)user;
+    if (at + n + 1 < sizeof said) { memcpy(said + at, text, n); said[at + n] = '\0'; }
+    return 0;
+}
+
+/* What is said of an answer that the clock stopped, or did not. */
+static void check_words(const mcamp_guarantee *g)
+{
+    mcamp_writer w = { keep_words, NULL };
+    said[0] = '\0';
+    CHECK_STATUS(mcamp_report_guarantee(g, MCAMP_REPORT_TEXT, &w), MCAMP_OK);
+    CHECK(!strstr(said, "by the time given") == !g->late);
+    CHECK(!strstr(said, "More time: ") == !g->late);
+    CHECK(!strstr(said, "at least") == !(g->late && g->kind == MCAMP_KIND_ESTIMATE &&
+                                         g->lower > 0));
+    CHECK(!strstr(said, "too early to tell") == !(g->late && !g->needed));
+    said[0] = '\0';
+    CHECK_STATUS(mcamp_report_guarantee(g, MCAMP_REPORT_JSON, &w), MCAMP_OK);
+    CHECK(!strstr(said, "\"stopped_by\": \"time\"") == !g->late);
+}
+
+static void timed_ctx(mcamp_ctx *c, double *now)
+{
+    mcamp_ctx_desc d;
+    memset(&d, 0, sizeof d);
+    d.clock.now = tick; d.clock.user = now;
+    d.progress.fn = watch_fraction;
+    last_fraction = 0;
+    *now = -3;
+    CHECK_STATUS(mcamp_ctx_init(c, &d), MCAMP_OK);
+}
+
+static mcamp_status ask_timed(mcamp_ctx *c, const mcamp_gram *g, int q, double seconds,
+                              mcamp_answer *a)
+{
+    mcamp_budget bud = budget_of(MCAMP_BOTH, 0.004, 1);
+    bud.seconds = seconds;
+    return q == 0 ? mcamp_delta(c, g, 3, 1, &bud, a)
+         : q == 1 ? mcamp_epsilon(c, g, 3, 1e-4, &bud, a) : mcamp_sigma(c, g, 1, 1e-4, &bud, a);
+}
+
+/* Whatever the time: an answer whose bounds hold (against the answer without a clock), that
+ * says if it was stopped, and how much more it takes; the same once more by the same clock; and
+ * with time enough what it is without.                                                  */
+TEST(what_the_clock_stopped_is_what_was_known)
+{
+    static const double seconds[] = { 0.5, 3.5, 9.5, 18.5, 40.5, 90.5, 1e6 };
+    mcamp_gram g;
+    setup();
+    gram_make("sqrt:3", "raw", 24, 6, &g);
+    for (int q = 0; q < 3; q++) {
+        mcamp_answer all;
+        int late = 0;
+        CHECK(ask_timed(&ctx, &g, q, 0, &all) >= 0);
+        for (int i = 0; i < 7; i++) {
+            double now, found, want = q == 0 ? all.delta : q == 1 ? all.eps : all.sigma;
+            mcamp_ctx c;
+            mcamp_answer a, again;
+            mcamp_guarantee out;
+            mcamp_status st;
+            timed_ctx(&c, &now);
+            st = ask_timed(&c, &g, q, seconds[i], &a);
+            CHECK(st == MCAMP_Q_TIME || (st == all.status && i > 2));
+            CHECK_STATUS(a.status, st);
+            CHECK(!c.timed && !(c.to > 0));
+            late += st == MCAMP_Q_TIME;
+            found = q == 0 ? a.delta : q == 1 ? a.eps : a.sigma;
+            CHECK(a.kind == MCAMP_KIND_ESTIMATE && found > 0);
+            CHECK_LE(fabs(found - want), 6.2 * sqrt(a.std_error * a.std_error +
+                                                    all.std_error * all.std_error) + 1e-3 * want);
+            CHECK(a.remove.lower <= a.delta && a.delta <= a.delta_upper * 1.01);
+            if (q == 0) CHECK_LE(a.remove.lower, all.remove.value + 5 * all.remove.std_error);
+            if (q == 0) CHECK_LE(all.remove.value - 5 * all.remove.std_error, a.remove.upper);
+            if (q == 0) CHECK_LE(all.add.value - 5 * all.add.std_error, a.add.upper);
+            CHECK(st == MCAMP_Q_TIME ? !a.needed || a.needed > a.samples / 2 : a.needed == 0);
+            CHECK_STATUS(mcamp_guarantee_answer(&a, &out), MCAMP_OK);
+            CHECK(out.late == (st == MCAMP_Q_TIME) && out.interrupted == out.late);
+            CHECK(!out.accepted && out.needed == a.needed);
+            check_words(&out);
+            if (i == 6) {                       /* the bounds had more samples */
+                CHECK_NEAR(found, want, 0, 0);
+                CHECK_NEAR(a.std_error, all.std_error, 0, 0);
+            }
+            timed_ctx(&c, &now);
+            CHECK_STATUS(ask_timed(&c, &g, q, seconds[i], &again), st);
+            CHECK(again.samples == a.samples && again.needed == a.needed);
+            CHECK_NEAR(again.delta, a.delta, 0, 0);
+            CHECK_NEAR(again.delta_upper, a.delta_upper, 0, 0);
+        }
+        CHECK(late >= 3);
+    }
+    mcamp_gram_free(&ctx, &g);
+}
+
+/* A sigma that was proved in time stays proved, and is what a proof without a clock meets on
+ * its way down; a claim that was not decided is not accepted.                            */
+TEST(proofs_that_the_clock_stopped_claim_what_was_proved)
+{
+    static const double seconds[] = { 2.5, 10.5, 13.5, 25.5, 40.5, 1e6 };
+    mcamp_gram g;
+    mcamp_claim c;
+    mcamp_guarantee all, out, again;
+    int proved = 0, undecided = 0;
+    setup();
+    gram_make("sqrt:3", "raw", 24, 6, &g);
+    memset(&c, 0, sizeof c);
+    c.eps = 1; c.delta = c.beta = 1e-6; c.seed = 2;
+    CHECK_STATUS(mcamp_calibrate_certified(&ctx, &g, &c, &all), MCAMP_OK);
+    for (int i = 0; i < 6; i++) {
+        double now;
+        mcamp_ctx t;
+        mcamp_status st;
+        timed_ctx(&t, &now);
+        c.seconds = seconds[i];
+        st = mcamp_calibrate_certified(&t, &g, &c, &out);
+        CHECK(st == (i < 5 && out.late ? MCAMP_Q_TIME : MCAMP_OK) && !t.timed);
+        CHECK(out.accepted && out.kind == MCAMP_KIND_VERIFIED && !out.interrupted);
+        CHECK(out.late ? out.sigma >= all.sigma : mcamp__eq(out.sigma, all.sigma));
+        check_words(&out);
+        proved += out.late && out.rung > 0;
+        c.sigma = out.sigma; c.rung = out.rung; c.seconds = 0;
+        CHECK_STATUS(mcamp_verify(&ctx, &g, &c, &again), MCAMP_OK);
+        CHECK(again.accepted && again.remove.samples == out.remove.samples);
+        c.sigma = all.sigma * 0.999; c.rung = 7; c.seconds = i < 5 ? 0.1 * seconds[i] : 1e6;
+        timed_ctx(&t, &now);
+        st = mcamp_verify(&t, &g, &c, &out);
+        CHECK((st == MCAMP_Q_TIME) == out.late && out.late == out.interrupted && !t.timed);
+        CHECK(out.accepted == (st == MCAMP_OK) && (i < 5 || !out.late));
+        if (out.late) CHECK(out.kind == MCAMP_KIND_NONE && (!out.needed || out.needed > out.samples));
+        if (out.late) check_words(&out);
+        undecided += out.late;
+        c.rung = 0;
+    }
+    CHECK(proved > 0 && undecided > 0);
+    mcamp_gram_free(&ctx, &g);
+}
+
+TEST(a_time_needs_a_clock)
+{
+    mcamp_gram g;
+    mcamp_answer a;
+    mcamp_claim c;
+    mcamp_guarantee out;
+    mcamp_budget bud = budget_of(MCAMP_BOTH, 0.02, 1);
+    double eps = 1;
+    setup();
+    gram_make("sqrt:3", "raw", 24, 6, &g);
+    bud.seconds = 1;
+    CHECK_STATUS(mcamp_delta(&ctx, &g, 3, 1, &bud, &a), MCAMP_E_REQUIRED);
+    CHECK(!strcmp(mcamp_last_error(&ctx).argument, "clock") && !ctx.timed);
+    CHECK_STATUS(mcamp_curve(&ctx, &g, 3, &eps, 1, &bud, &a), MCAMP_E_ARG);
+    bud.seconds = -1;
+    CHECK_STATUS(mcamp_sigma(&ctx, &g, 1, 1e-4, &bud, &a), MCAMP_E_ARG);
+    bud.seconds = mcamp__nan();
+    CHECK_STATUS(mcamp_epsilon(&ctx, &g, 3, 1e-4, &bud, &a), MCAMP_E_NONFINITE);
+    CHECK(!strcmp(mcamp_last_error(&ctx).argument, "seconds"));
+    memset(&c, 0, sizeof c);
+    c.sigma = 3; c.eps = 1; c.delta = c.beta = 1e-4; c.seconds = 1;
+    CHECK_STATUS(mcamp_verify(&ctx, &g, &c, &out), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_verify_sampled(&ctx, &g, &c, &out), MCAMP_E_ARG);
+    mcamp_gram_free(&ctx, &g);
+}
+
 /* ---- curves ------------------------------------------------------------------------------- */
 
 /* Each bound of a curve is that of the same question asked alone at beta/(4 count), or
@@ -603,6 +787,8 @@ TEST_MAIN("answer",
     T(budgets_are_kept_or_spoken_of),
     T(values_bounds_and_pilots_draw_from_streams_of_their_own),
     T(what_was_interrupted_claims_nothing),
+    T(what_the_clock_stopped_is_what_was_known),
+    T(proofs_that_the_clock_stopped_claim_what_was_proved), T(a_time_needs_a_clock),
     T(bounds_of_a_curve_hold_at_once),
     T(bounds_of_a_curve_hold_between_its_points),
     T(a_curve_of_two_points_bounds_what_is_between))

@@ -1067,7 +1067,8 @@ TEST(a_lucky_pilot_costs_little)
     free(t);
 }
 
-/* A bound costs no more than twice its value, or what the other direction's took. */
+/* A bound costs no more than its value, or what the other direction's took; but where there
+ * is a time to be spent.                                                              */
 TEST(bounds_cost_no_more_than_values)
 {
     mcamp_budget bud;
@@ -1081,15 +1082,19 @@ TEST(bounds_cost_no_more_than_values)
     CHECK(mcamp__proof_blocks(&q, &bud, &e, 4e-2, 1e-5) == 64);     /* a half asks for 119   */
     CHECK(mcamp__proof_blocks(&q, &bud, &e, 6e-2, 1e-5) == 0);      /* not even twice it     */
     e.samples = 100 * MCAMP_BLOCK;
-    CHECK(mcamp__proof_blocks(&q, &bud, &e, 6e-2, 1e-5) == 179);
-    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-1, 1e-5) == 200);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 6e-2, 1e-5) == 100);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-1, 1e-5) == 0);
     CHECK(mcamp__proof_blocks(&q, &bud, &e, 1, 1e-5) == 0);
+    bud.seconds = 1;
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 6e-2, 1e-5) == 179);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1, 1e-5) == 2969);
+    bud.seconds = 0;
     bud.max_samples = 8 * MCAMP_BLOCK;
     CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-3, 1e-5) == 8);
     CHECK(mcamp__proof_blocks(&q, &bud, &e, 1, 1e-5) == 0);
     bud.max_samples = 1 << 26;
     e.value = 1e-12;                            /* the other one's value decides, not this */
-    e.samples = 0; q.other = 1e-5; q.other_samples = 60 * MCAMP_BLOCK;
+    e.samples = 0; q.other = 1e-5; q.other_samples = 100 * MCAMP_BLOCK;
     CHECK(mcamp__proof_blocks(&q, &bud, &e, 5e-2, 1e-8) == 95);
     q.other_samples = 0;
     CHECK(mcamp__proof_blocks(&q, &bud, &e, 5e-2, 1e-8) == 0);

@@ -573,6 +573,20 @@ interrupted sigma $long --eps 0.1 --delta 1e-9 --certify
 interrupted error $long --eps 1 --delta 1e-9 --rel-error 1e-4
 interrupted optimize --epochs 64 --batches 64 --eps 1 --delta 1e-5 --amplification bnb \
     --family blt:3
+# --time: what is known then, marked, status 1; a proof stays one.  With time enough: as without.
+runs 1 delta $long --sigma 50 --eps 1 --rel-error 1e-5 --time 0.2
+grep -q 'Interrupted by the time given' "$tmp/out" && grep -q 'take about .* samples' "$tmp/out" &&
+    grep -q 'delta is at most' "$tmp/out" && ok || bad "--time: $(cat "$tmp/out")"
+runs 1 verify $long --sigma 17 --eps 1 --delta 1e-9 --time 1e-9 --json
+[ "$(value stopped_by)$(value accepted)" = '"time"false' ] && ok || bad "--time: $(cat "$tmp/out")"
+runs 0 sigma $long --eps 1 --delta 1e-9 --certify --time 1e-9
+grep -q '^Certified: with noise multiplier' "$tmp/out" &&
+    grep -q 'Stopped by the time given' "$tmp/out" && ok || bad "--time: $(cat "$tmp/out")"
+timed="sigma --epochs 3 --batches 10 --strategy sqrt:4 --eps 1 --delta 1e-4 --rel-error 0.05 --json"
+runs 0 $timed
+without=$(value value)
+runs 0 $timed --time 600
+[ "$(value value)" = "$without" ] && ok || bad "--time 600: $(value value), not $without"
 # The best C so far is kept, and nothing said about it.
 "$tool" optimize --epochs 64 --batches 64 --eps 1 --delta 1e-5 --amplification bnb \
     --family blt:3 --out "$tmp/half" >"$tmp/out" 2>"$tmp/err" </dev/null &
