@@ -157,6 +157,7 @@ asks("epsilon --rounds 16 --batching minsep:4,0.2 --strategy sqrt:2 --sigma 2 --
      " --samples 2e4 --seed 18446744073709551615")
 asks("delta" + shape + " --sigma 0.01 --eps 1 --direction remove --beta 1e-3")
 asks("verify" + shape + " --sigma 0.5 --samples 1e4" + target, (1,))
+asks("sigma" + shape + target + " --rel-error 1e-4 --time 1e-6", (1,), again=False)
 asks("verify" + shape + " --sigma 2.5 --record run.txt" + target, again=False)
 asks("verify --record run.txt --fpr 0.1")
 asks("report --record run.txt")
