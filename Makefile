@@ -55,7 +55,7 @@ SUBMAKE   = +$(MAKE) --no-print-directory $(PARALLEL)
 .PHONY: all run install uninstall examples examples-built tests-built stat-built bench-built fuzz-built test test-slow campaign mutants
 .PHONY: check check-warn check-compile check-place check-names check-guards check-macros check-symbols layers core
 .PHONY: reproduce reproduce-quick machines doc-check lint asan-ubsan msan tsan valgrind test-blas test-vector
-.PHONY: test-flags test-clang bench analyze fuzz coverage ci clean help
+.PHONY: test-flags test-clang bench bench-map analyze fuzz coverage ci clean help
 
 all: run ## build the tool and run the main job (default)
 
@@ -249,7 +249,10 @@ analyze: ## static analysis: cppcheck, clang-tidy, gcc -fanalyzer
 
 bench: ## measure, as ratios to the baselines in bench/
 	$(SUBMAKE) bench-built
-	@for b in $(BENCHES); do ./$$b || exit 1; done
+	@for b in $(filter-out %/bench_map,$(BENCHES)); do ./$$b || exit 1; done
+
+bench-map: $(BUILD)/bench_map ## what each shape costs, to build/map.csv and build/map.svg (hours; QUICK=1: a tenth)
+	@./$< $(if $(findstring command,$(origin QUICK)),--quick) $(BUILD)/map.csv $(BUILD)/map.svg
 
 coverage: ## line and branch coverage of each part; what the core leaves out has a reason in tests/coverage.txt
 	@CC=$(CC) JOBS=$(JOBS) sh tests/check/coverage.sh $(BUILD)/coverage $(filter test_%,$(SUITES))

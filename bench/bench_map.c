@@ -206,7 +206,7 @@ static void measure_all(bool quick, const char *path)
     close_written(f, path);
 }
 
-/* ---- what it says -------------------------------------------------------------------------- */
+/* ---- what it says ------------------------------------------------------------------------ */
 
 static int by_size(const void *a, const void *b)
 {
@@ -278,7 +278,7 @@ static void shares(void)
     }
 }
 
-/* ---- the picture ------------------------------------------------------------------------------ */
+/* ---- the picture ------------------------------------------------------------------------- */
 
 enum { MAP_CELL = 15, MAP_LEFT = 96, MAP_TOP = 70, MAP_GAP = 54,
        MAP_H = MAP_CELL * NBANDS * NEPOCH, MAP_COLS = NB * NEPS * NDELTA };
@@ -346,8 +346,8 @@ static void map_write(const char *path)
         svg_text(f, MAP_LEFT + 80 * k + 24, 18, "start", "", label[k]);
     }
     svg_text(f, MAP_LEFT + 400, 18, "start", "",
-             "black: given up at the limit.  Within a column of b: eps 0.5, 1, 2, 8, delta 1e-5, "
-             "1e-8 each");
+             "black: given up at the limit.  Within a column of b: eps 0.5, 1, 2, 8, delta "
+             "1e-5, 1e-8 each");
     svg_text(f, MAP_LEFT + 400, 32, "start", "", "within a row of bands: 1, 4, 16 epochs");
     for (int q = 0; q < QUESTIONS; q++) map_panel(f, q, MAP_TOP + q * (MAP_H + MAP_GAP));
     fputs("</svg>\n", f);
