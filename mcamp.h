@@ -247,6 +247,7 @@
  *        mcamp_guarantee_attack; MCAMP_METHOD_SHIFTS, MCAMP_METHOD_ORDERS.
  *        Cyclic Poisson sampling puts examples into groups by the key, each by itself: its
  *        guarantees are for adding or removing one (groups were index mod b, zero-out).
+ *        mcamp_opt_desc: inner_samples; equal_norms for any number of bands.
  *        Digests of a ledger are others: a run goes on with the version that began it.
  *   0.3  Sessions: the lattice is the default (arithmetic, grid_sum) and delta_num bounds its
  *        numerics; a run has a number and subkeys of all that it has agreed on;

@@ -263,6 +263,18 @@ TOOL_FN void html_findings(FILE *f, const report *r)
     fputs("</table>\n", f);
 }
 
+/* The files beside the page: their sizes stand in its key line, so that one which was cut
+ * or edited later is not taken for whole.                                           */
+static const char *const BESIDE[] = { ".csv", ".json", ".svg" };
+enum { NBESIDE = 3 };
+
+TOOL_FN long size_beside(const frame *f, const item *it, size_t k)
+{
+    path p = path_of(f, "", it->id, BESIDE[k]);
+    struct stat s;
+    return stat(p.text, &s) ? -1 : (long)s.st_size;
+}
+
 TOOL_FN void key_line(char *to, size_t size, const frame *f, const item *it)
 {
     put_text(to, size, "<!-- %s, mcamp %s, seed %llu, %s:", it->id, MCAMP_VERSION_TEXT,
@@ -276,8 +288,9 @@ TOOL_FN void write_part_of_page(FILE *f, const report *r)
     size_t lines;
     for (size_t i = 0; i < r->nfinding; i++) count[r->finding[i].verdict]++;
     key_line(key, sizeof key, r->f, r->it);
-    fprintf(f, "%s %d %d %d %d -->\n<section id=\"%s\">\n<h2>%s: ", key, count[0], count[1],
-            count[2], count[3], r->it->id, r->it->id);
+    fprintf(f, "%s %d %d %d %d", key, count[0], count[1], count[2], count[3]);
+    for (size_t k = 0; k < NBESIDE; k++) fprintf(f, " %ld", size_beside(r->f, r->it, k));
+    fprintf(f, " -->\n<section id=\"%s\">\n<h2>%s: ", r->it->id, r->it->id);
     html(f, r->it->title);
     fputs("</h2>\n<p class=\"source\">", f);
     html(f, r->it->source);
@@ -343,24 +356,22 @@ TOOL_FN void write_item(const report *r)
 /* The verdicts of an item that is there and whole; false if it is not. */
 TOOL_FN bool is_whole(const frame *f, const item *it, int count[NVERDICT])
 {
-    static const char *const suffix[] = { ".csv", ".json", ".svg" };
     path p = path_of(f, "parts/", it->id, ".html");
     char key[200], line[300], end[120];
+    long size[NBESIDE];
     size_t n;
-    FILE *in;
-    for (size_t i = 0; i < sizeof suffix / sizeof suffix[0]; i++) {
-        path q = path_of(f, "", it->id, suffix[i]);
-        if (access(q.text, R_OK)) return false;
-    }
-    in = fopen(p.text, "r");
+    FILE *in = fopen(p.text, "r");
     if (!in) return false;
     key_line(key, sizeof key, f, it);
     n = strlen(key);
     put_text(end, sizeof end, "<!-- end of %s -->\n", it->id);
     bool ok = fgets(line, sizeof line, in) && !strncmp(line, key, n) &&
-              sscanf(line + n, "%d %d %d %d", &count[0], &count[1], &count[2], &count[3]) == 4 &&
+              sscanf(line + n, "%d %d %d %d %ld %ld %ld", &count[0], &count[1], &count[2],
+                     &count[3], &size[0], &size[1], &size[2]) == 4 + NBESIDE &&
               !fseek(in, -(long)strlen(end), SEEK_END) && fgets(line, sizeof line, in) &&
               !strcmp(line, end);
+    for (size_t k = 0; ok && k < NBESIDE; k++)
+        ok = size[k] >= 0 && size[k] == size_beside(f, it, k);
     fclose(in);
     return ok;
 }

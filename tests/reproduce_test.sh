@@ -111,8 +111,10 @@ runs 0 $some --quick --out "$tmp/a"
 grep -q '(0 now, 4 before)' "$tmp/out" && ok || bad "made again: $(cat "$tmp/out")"
 head -c 300 "$tmp/a/parts/004-t4.html" >"$tmp/cut" && cp "$tmp/cut" "$tmp/a/parts/004-t4.html"
 rm "$tmp/a/001-mean.svg"
+head -c 300 "$tmp/a/004-t5.csv" >"$tmp/cut" && cp "$tmp/cut" "$tmp/a/004-t5.csv"
 runs 0 $some --quick --out "$tmp/a"
-grep -q '(2 now, 2 before)' "$tmp/out" && cmp -s "$tmp/a/004-t4.csv" "$tmp/b/004-t4.csv" && ok ||
+grep -q '(3 now, 1 before)' "$tmp/out" && cmp -s "$tmp/a/004-t4.csv" "$tmp/b/004-t4.csv" &&
+    cmp -s "$tmp/a/004-t5.csv" "$tmp/b/004-t5.csv" && ok ||
     bad "not made again: $(cat "$tmp/out")"
 runs 0 001-mean --out "$tmp/a"
 grep -q '(1 now, 0 before)' "$tmp/out" && ok || bad "quick was taken for whole"
