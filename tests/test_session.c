@@ -1924,6 +1924,52 @@ TEST(grids_hold_what_is_added_on_them)
     close_parts(&p);
 }
 
+/* The members of all rounds of this run: a bit for each round; with q of 1 in the laws with
+ * coins, so that only bins, groups and places differ.                               */
+static void members_of_run(const mcamp_guarantee *g, uint64_t run, bool scan, unsigned mask[M])
+{
+    parts p;
+    mcamp_session s;
+    mcamp_batch_size size;
+    size_t index[M];
+    plan_parts(&p, g);
+    p.run = run;
+    p.bd.scan = scan;
+    p.bd.q = g->law == MCAMP_BATCH_POISSON ? 1 : 0;
+    memset(mask, 0, M * sizeof *mask);
+    CHECK_STATUS(open_parts(&p, g, &s), MCAMP_OK);
+    for (uint64_t t = 0; t < N; t++) {
+        CHECK_STATUS(mcamp_session_begin(&ctx, &s, t, index, M, &size), MCAMP_OK);
+        for (size_t i = 0; i < size.kept; i++) mask[index[i]] |= 1u << t;
+        add_all(&s, t, index, size.kept);
+        {
+            double out[D];
+            CHECK_STATUS(mcamp_session_end(&ctx, &s, out), MCAMP_OK);
+        }
+    }
+    close_parts(&p);
+}
+
+/* Who has seen the batches of one run of a key knows nothing of those of another. */
+TEST(batches_are_drawn_anew_for_each_run)
+{
+    static const mcamp_batch_law law[3] = { MCAMP_BATCH_BINS, MCAMP_BATCH_POISSON,
+                                            MCAMP_BATCH_SHUFFLE };
+    unsigned one[M], two[M];
+    start();
+    for (int i = 0; i < 3; i++) {
+        mcamp_guarantee g;
+        size_t same = 0;
+        CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &mech, law[i], B, 3, 1e-5, &g), MCAMP_OK);
+        members_of_run(&g, 1, false, one);
+        members_of_run(&g, 2, false, two);
+        for (size_t e = 0; e < M; e++) same += one[e] == two[e];
+        CHECK(same < M - 8);            /* of 40 about 10, 32 with odds below 1e-12 */
+        members_of_run(&g, 1, law[i] != MCAMP_BATCH_SHUFFLE, two);
+        CHECK(!memcmp(one, two, sizeof one));
+    }
+}
+
 /* ---- what the keys depend on ------------------------------------------------------ */
 
 enum { WORDS = 31 };
@@ -2024,6 +2070,7 @@ TEST_MAIN("session",
     T(killed_at_any_time_no_round_has_two_releases),
     T(statements_name_what_they_rest_on),
     T(everything_agreed_on_is_in_the_keys),
+    T(batches_are_drawn_anew_for_each_run),
     T(members_of_a_round_that_was_left_are_strangers),
     T(every_bit_of_a_release_is_in_its_entry),
     T(grids_hold_what_is_added_on_them),
