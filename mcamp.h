@@ -1090,10 +1090,10 @@ MCAMP_API mcamp_status mcamp_noise_from_grid(mcamp_ctx *ctx, const mcamp_noise *
                                              const int64_t *in, size_t count, double *out);
 /* What the arithmetic of the noise can add to delta: (1 + e^eps) times a proven bound on the
  * total variation distance between the integers of all rounds and dim coordinates and
- * those of ideal arithmetic, for any data.  Infinite where no bound is known: without a
- * lattice, and where noise is made again from z (REGENERATED, or DEFAULT for a C of n
- * bands: say STORED).  Of the keystream it is taken that it can't be
- * told from random words.                                                        */
+ * those of ideal arithmetic, for any data; where noise is made again from z (REGENERATED, or
+ * DEFAULT for a C of n bands) also what a C that is off by roundings costs.  Infinite where no
+ * bound is known: without a lattice, and where noise is made again for a grid below about
+ * 2^-30 of it.  Of the keystream it is taken that it can't be told from random words.  */
 MCAMP_API double mcamp_noise_delta(const mcamp_noise *noise, double eps);
 /* Coordinates at .. at+count-1 (counted from the stream's first) of a round that was
  * released already, in the same bits, made again from the key: for checks and audits, never
@@ -10479,7 +10479,7 @@ MCAMP__PRIV void mcamp__fix_words(uint64_t high, uint64_t low, uint32_t *p)
     p[3] = (uint32_t)(high >> 32);
 }
 
-/* A normal whose square is known: sign -1 or 1. */
+/* A normal whose square is known, or a sum of some: sign -1 or 1. */
 typedef struct mcamp__exact { uint32_t w[MCAMP__FIX]; int sign; } mcamp__exact;
 
 /* Normal number `index` of a step from 192 bits of u and 180 of t, in the middle of what
@@ -10533,6 +10533,67 @@ MCAMP__PRIV int mcamp__exact_reaches(const mcamp__exact *z, double f, double acc
     less = mcamp__fix_below_0(x);           /* |f z| < |bound - acc| */
     if ((z->sign < 0) != low) return low;
     return low ? less : !less;
+}
+
+/* The number in doubles, a >= 0. */
+MCAMP__PRIV double mcamp__fix_double(const uint32_t *a)
+{
+    double x = 0;
+    for (int i = MCAMP__FIX - 1; i >= 0; i--) x = x * 4294967296.0 + a[i];
+    return ldexp(x, -256);
+}
+
+/* a := its root, by Newton's steps: what is left is divided in doubles, so that each adds
+ * some fifty digits to those that are right.                                     */
+MCAMP__PRIV void mcamp__fix_root(uint32_t *a)
+{
+    uint32_t x[MCAMP__FIX], d[MCAMP__FIX], rest[MCAMP__FIX];
+    double root = sqrt(mcamp__fix_double(a));
+    if (!(root > 0)) return;
+    mcamp__fix_set(root, x);
+    for (int i = 0; i < 3; i++) {
+        int low;
+        mcamp__fix_mul(x, x, d);
+        memcpy(rest, a, sizeof rest);
+        mcamp__fix_add(rest, d, 1);
+        low = mcamp__fix_below_0(rest);
+        mcamp__fix_abs(rest);
+        mcamp__fix_set(mcamp__fix_double(rest) / (2 * root), d);
+        mcamp__fix_add(x, d, low);
+    }
+    memcpy(a, x, sizeof x);
+}
+
+/* sum := w_0 z_t + .. + w_t z_0 of the index-th normals, magnitudes below 2^60. */
+MCAMP__PRIV void mcamp__exact_sum(const mcamp__stream *s, uint64_t t, uint64_t index,
+                                  const double *w, mcamp__exact *sum)
+{
+    uint32_t c[MCAMP__FIX];
+    mcamp__exact z;
+    memset(sum, 0, sizeof *sum);
+    for (uint64_t k = 0; k <= t; k++) {
+        if (mcamp__eq(w[k], 0)) continue;
+        mcamp__exact_square(s, t - k, index, &z);
+        mcamp__fix_root(z.w);
+        mcamp__fix_set(fabs(w[k]), c);
+        mcamp__fix_mul(c, z.w, c);
+        mcamp__fix_add(sum->w, c, (z.sign < 0) != (w[k] < 0));
+    }
+    sum->sign = mcamp__fix_below_0(sum->w) ? -1 : 1;
+    mcamp__fix_abs(sum->w);
+}
+
+/* f sum >= bound? */
+MCAMP__PRIV int mcamp__exact_above(const mcamp__exact *sum, double f, double bound)
+{
+    uint32_t d[MCAMP__FIX], x[MCAMP__FIX] = { 0 };
+    int e;
+    mcamp__fix_set(2 * frexp(f, &e), d);
+    mcamp__fix_mul(sum->w, d, d);
+    mcamp__fix_add(x, d, sum->sign < 0);
+    mcamp__fix_set(ldexp(bound, 1 - e), d);
+    mcamp__fix_add(x, d, 1);
+    return !mcamp__fix_below_0(x);
 }
 
 #undef MCAMP__FIX
@@ -10700,17 +10761,24 @@ MCAMP__PRIV void mcamp__minus_row(mcamp_vecset vs, double *acc, const double *z,
     MCAMP__DISPATCH(vs, minus, (acc, z, 0, 0, c, 1, len, 0));
 }
 
-/* acc = sum_{k <= t} w_k z_{t-k} for coordinates at .. at+len-1. */
+/* acc = sum_{k <= t} w_k z_{t-k} for coordinates at .. at+len-1; off, if wanted: by how much
+ * that may be off (see "the lattice").                                           */
 MCAMP__PRIV void mcamp__noise_again(mcamp_vecset vs, const mcamp_noise *m, uint64_t t,
-                                    const double *w, uint64_t at, size_t len, double *acc)
+                                    const double *w, uint64_t at, size_t len, double *acc,
+                                    double *off)
 {
-    double z[MCAMP__TILE];
+    const double normal = ldexp(1, -44), small = ldexp(1, -30);
+    double z[MCAMP__TILE], terms = ((double)t + 4) * DBL_EPSILON;
     for (size_t i = 0; i < len; i++) acc[i] = 0;
+    for (size_t i = 0; off && i < len; i++) off[i] = 0;
     for (uint64_t k = 0; k <= t; k++) {
         double minus = -w[k];
         if (mcamp__eq(minus, 0)) continue;
         mcamp__stream_normals(vs, mcamp__noise_stream(m), t - k, m->first + at, len, z);
         mcamp__minus_row(vs, acc, z, &minus, len);
+        for (size_t i = 0; off && i < len; i++)
+            off[i] += fabs(minus) * (fabs(z[i]) * terms +
+                                     (fabs(z[i]) > 2.0 / 262144.0 ? normal : small));
     }
 }
 
@@ -10795,11 +10863,12 @@ MCAMP__PRIV void mcamp__noise_emit(const mcamp__chunk *k, size_t at, size_t len,
  * secure decides with 192 digits of u and 180 of t: z within 2^-98, if 2^-96 < u < 1 - 2^-96.
  * Boundaries are 1 apart, f_t z has density at most 1/(f_t sqrt(2 pi)): a coordinate is
  * wrong with odds of at most 2^-96 (f_t + 2).
- *   Noise that is made again from z alone (PLAN_AGAIN) is a sum of t rounded products, which
- * is rounded to the grid at its end.  What rounding does to it depends on the same z as the
- * integer itself, so that there is no noise left over to hide it; and that some of d n
- * integers comes out otherwise has odds of about d n t^1/2 2^-43 f, which is no bound for a
- * grid of 2^-20 and a million coordinates.  Its numerics are infinite: ideal arithmetic.
+ *   Noise that is made again from z alone (PLAN_AGAIN) is a sum of products, floor(v + 1/2)
+ * with v = f sum w_k z_{t-k}, w the computed row of T^-1: see mcamp__again_numerics.  In
+ * doubles v is off by at most f sum |w_k| (2^-44 + (t + 4) 2^-52 |z_{t-k}|), with 2^-30 for
+ * the 2^-44 if |z| <= 2^-17: where the radius is below 2^-18, z is within 2^-30 still, as u is
+ * within 2^-64 there.  Where that could change the integer v is summed with the digits of
+ * section secure, so that it is off by 2^-98 f sum |w_k|.
  *   C here is the C of the stored doubles; other errors of accounting are not in this. */
 
 /* Coordinate at + i of the stream, decided without rounding errors.  Infinite: beyond 2^51. */
@@ -10898,15 +10967,39 @@ MCAMP__PRIV void mcamp__lattice_part(const mcamp__chunk *k, const mcamp__part *p
     mcamp__lattice_keep(k, p, acc, y);
 }
 
+MCAMP__PRIV double mcamp__again_exact(const mcamp__chunk *k, uint64_t at, double about)
+{
+    const mcamp_noise *m = k->m;
+    mcamp__exact sum;
+    double y = floor(about);
+    mcamp__exact_sum(mcamp__noise_stream(m), m->step, m->first + at, m->weights, &sum);
+    while (mcamp__exact_above(&sum, k->factor, y + 0.5)) y++;
+    while (!mcamp__exact_above(&sum, k->factor, y - 0.5)) y--;
+    return y;
+}
+
+/* acc := its integers: without rounding errors where numerics are bounded, else as they are. */
+MCAMP__PRIV void mcamp__again_settle(const mcamp__chunk *k, const mcamp__part *p,
+                                     const double *off, double *acc)
+{
+    for (size_t i = 0; i < p->len; i++) {
+        double q = acc[i] * k->factor;
+        acc[i] = (double)mcamp__to_grid(q);
+        if (mcamp__finite(k->m->numerics) && 0.5 - fabs(q - acc[i]) <= k->factor * off[i])
+            acc[i] = mcamp__again_exact(k, p->at + i, q);
+    }
+}
+
 /* A part of a round that is not on the lattice, or made again from z alone.    */
 MCAMP__PRIV void mcamp__plain_part(const mcamp__chunk *k, const mcamp__part *p)
 {
     const mcamp_noise *m = k->m;
-    double acc[MCAMP__TILE];
+    double acc[MCAMP__TILE], off[MCAMP__TILE];
     size_t at = (size_t)p->at;
     int64_t *out = k->out->grid;
     if (m->plan == MCAMP__PLAN_AGAIN) {
-        mcamp__noise_again(k->vs, m, m->step, m->weights, at, p->len, acc);
+        mcamp__noise_again(k->vs, m, m->step, m->weights, at, p->len, acc, out ? off : NULL);
+        if (out) mcamp__again_settle(k, p, off, acc);
     } else {
         mcamp__stream_normals(k->vs, mcamp__noise_stream(m), m->step, m->first + at, p->len,
                               acc);
@@ -10914,7 +11007,7 @@ MCAMP__PRIV void mcamp__plain_part(const mcamp__chunk *k, const mcamp__part *p)
     }
     if (!out) mcamp__noise_emit(k, at - k->at, p->len, acc);
     for (size_t i = 0; out && i < p->len; i++) {
-        int64_t x = mcamp__to_grid(acc[i] * k->factor);
+        int64_t x = (int64_t)acc[i];
         out[at - k->at + i] = k->out->add ? out[at - k->at + i] + x : x;
     }
 }
@@ -11288,13 +11381,13 @@ MCAMP_API mcamp_status mcamp_noise_bytes(mcamp_ctx *ctx, const mcamp_noise_desc 
 }
 
 /* Of C without column factors: the largest norms of a row of C^-1, and with them the largest
- * sum of magnitudes; the largest diagonal entry of C.                           */
-typedef struct mcamp__reach { double sum, root, whole, diag; } mcamp__reach;
+ * sum of magnitudes; the largest diagonal entry of C; its largest column norm, if set.   */
+typedef struct mcamp__reach { double sum, root, whole, diag, norm; } mcamp__reach;
 
 /* w: n doubles; left in it is column 0 of a Toeplitz C^-1.  Infinite if some are. */
 MCAMP__PRIV mcamp__reach mcamp__inverse_reach(const mcamp_mech *c, double *w)
 {
-    mcamp__reach r = { 0, 0, 0, 0 };
+    mcamp__reach r = { 0, 0, 0, 0, 0 };
     const int rows = c->form == MCAMP_FORM_ROWS;
     double sum = 0, squares = 0;
     if (!rows) mcamp__noise_weights(c, c->n - 1, w);
@@ -11371,13 +11464,43 @@ MCAMP__PRIV double mcamp__lattice_error(const mcamp_noise *m, const mcamp__reach
     return (rows + 5) * most * r;
 }
 
+/* Noise made again.  Let W be the computed rows of T^-1, with D all roundings of f in it (12
+ * DBL_EPSILON of itself), C = T diag(s).  Substitution gives |W T - I| <= g |W||T|, g = (bands
+ * + 80) u (BLT: 2 n for the bands), so that what is released is that of C' = C + E in the place of C,
+ *     |E| <= |C| r (1 + 2 r) in norm, r = g |C^-1||C| + 12 DBL_EPSILON < 10^-3.
+ * Compare the run with the example, of x, with one in which its share C' x of C' X + z is C x:
+ * given the past their means differ by E x, so that they are within 1/2 |E| |x|/sigma of each
+ * other (Pinsker), |x| <= root of n; and that one is as private as C says, others' share being
+ * the same on both sides.  Norms are those of Frobenius, root of n times that of the longest
+ * column of C; of |C^-1| the largest sum of a row, which for a Toeplitz T bounds it.
+ *   Rounding: v has density at most 0.4/(f w_0) given all but z_t, so that it is within e of a
+ * boundary with odds of 2 e (1 + 0.4/(f w_0)); e = 1.01 2^-98 f sum |w|.  And each z has digits
+ * beyond those of section secure with odds of 2^-95.
+ *   Where it would be doubtful more often than about once in a hundred nothing is settled. */
+MCAMP__PRIV double mcamp__again_numerics(const mcamp_noise *m, const mcamp__reach *reach,
+                                         double f)
+{
+    const mcamp_mech *c = m->mech;
+    double n = (double)c->n, all = (double)m->dim * n, low = 1, inverse, e;
+    double g = ((double)(c->form == MCAMP_FORM_BLT ? 2 * c->n : c->bands) + 80) * DBL_EPSILON / 2;
+    double half = 0.5 * m->grid / (m->sigma * m->clip_norm) * reach->diag;
+    if (!(f * reach->sum * (ldexp(1, -44) + n * DBL_EPSILON) <= 0.0078125)) return mcamp__inf();
+    for (size_t t = 0; c->scale && t < c->n; t++)
+        low = t ? mcamp__dmin(low, c->scale[t]) : c->scale[t];
+    inverse = (c->form == MCAMP_FORM_ROWS ? sqrt(n) * reach->root : reach->sum) / low;
+    e = g * inverse * reach->norm * sqrt(n) + 12 * DBL_EPSILON;
+    if (!(e <= 1e-3)) return mcamp__inf();
+    e *= 0.5 * (1 + 2 * e) * reach->norm * n / m->sigma;
+    return e + ldexp(all, -95) + ldexp(1.01 * all * reach->sum * f * (1 + 0.8 * half), -97);
+}
+
 /* What "the lattice" bounds, for all rounds and coordinates. */
 MCAMP__PRIV double mcamp__noise_numerics(const mcamp_noise *m, const mcamp__reach *reach,
                                          const double *w)
 {
     double all = (double)m->dim * (double)m->mech->n, f = 0, law;
-    if (m->plan == MCAMP__PLAN_AGAIN) return mcamp__inf();
     for (size_t t = 0; t < m->mech->n; t++) f = mcamp__dmax(f, mcamp__noise_factor(m, t, 1));
+    if (m->plan == MCAMP__PLAN_AGAIN) return mcamp__again_numerics(m, reach, f) * (1 + 1e-6);
     law = 0.5 * sqrt(all) * mcamp__lattice_error(m, reach, w) * (0.5 * DBL_EPSILON);
     return (law + ldexp(all * (f + 2), -96)) * (1 + 1e-6);
 }
@@ -11415,6 +11538,7 @@ MCAMP__PRIV mcamp_status mcamp__noise_set_grid(mcamp_ctx *ctx, mcamp_noise *m, d
     size_t n = m->mech->n;
     double *w, low = mcamp__inf(), law = mcamp__inf();
     mcamp__reach r;
+    mcamp_status st;
     int ok;
     m->grid = grid;
     m->numerics = mcamp__inf();
@@ -11424,9 +11548,11 @@ MCAMP__PRIV mcamp_status mcamp__noise_set_grid(mcamp_ctx *ctx, mcamp_noise *m, d
     w = mcamp__new_doubles(ctx, n);
     if (!w) return mcamp__fail(ctx, MCAMP_E_MEMORY, "noise", (double)n);
     r = mcamp__inverse_reach(m->mech, w);
+    st = m->plan == MCAMP__PLAN_AGAIN ? mcamp__mech_norms(ctx, m->mech, NULL, &r.norm) : MCAMP_OK;
     ok = grid >= mcamp__least_grid(m, &r);
     if (ok) law = mcamp__noise_numerics(m, &r, w);
     mcamp__delete_doubles(ctx, w, n);
+    if (st < 0) return st;
     for (size_t t = 0; t < n; t++) low = mcamp__dmin(low, mcamp__noise_factor(m, t, 1));
     if (!ok || !(low >= 0.0009765625)) return mcamp__fail(ctx, MCAMP_E_ARG, "grid", grid);
     m->numerics = law;
@@ -26261,11 +26387,7 @@ MCAMP__PRIV void mcamp__legal_assumptions(mcamp__out *o, const mcamp_guarantee *
                    "\vNumbers: released on a lattice; integer sums.  What computed noise can\n"
                    "\vdiffer from ideal noise is covered: it adds $d to delta.\n");
     } else {
-        mcamp__say(o, g, s->clip->grid > 0 && s->noise->weights
-            ? "\vNumbers: released on a lattice; integer sums.  The statement is about ideal\n"
-              "\varithmetic of the noise: each number of it is a sum over all rounds, made again\n"
-              "\vand rounded once, for which no useful bound is known; stored rows have one.\n"
-            : s->clip->grid > 0
+        mcamp__say(o, g, s->clip->grid > 0
             ? "\vNumbers: released on a lattice; integer sums.  The statement is about ideal\n"
               "\varithmetic of the noise: what is known of its rounding exceeds all of delta.\n"
             : "\vNumbers: floating point, so that the statement holds up to rounding only:\n"
