@@ -11466,7 +11466,7 @@ MCAMP__PRIV double mcamp__lattice_error(const mcamp_noise *m, const mcamp__reach
 
 /* Noise made again.  Let W be the computed rows of T^-1, with D all roundings of f in it (12
  * DBL_EPSILON of itself), C = T diag(s).  Substitution gives |W T - I| <= g |W||T|, g = (bands
- * + 80) u (BLT: 2 n for the bands), so that what is released is that of C' = C + E in the place of C,
+ * + 80) u (BLT: 2 n for the bands), so that what is released is that of C' = C + E instead,
  *     |E| <= |C| r (1 + 2 r) in norm, r = g |C^-1||C| + 12 DBL_EPSILON < 10^-3.
  * Compare the run with the example, of x, with one in which its share C' x of C' X + z is C x:
  * given the past their means differ by E x, so that they are within 1/2 |E| |x|/sigma of each
