@@ -84,7 +84,8 @@
  *     work, grad                    errors of C; gradients
  *     est -> calib                  estimates of delta, eps, sigma; certified sigma
  *     opt -> plan                   (eps, delta), workload -> a C of small error
- *     record -> train -> report     guarantees -> files and back, runs, sentences, JSON
+ *     record -> shard -> train -> report    guarantees -> files and back, proofs in shares,
+ *                                   runs, sentences, JSON
  *
  * LEVELS, written beside the banner of each part of the declarations, or over its own
  *   easy (stable)      mcamp_problem in, mcamp_answer or mcamp_guarantee out; mcamp_plan;
@@ -140,6 +141,7 @@
  *   opt      mcamp_opt_run
  *   plan     mcamp_plan
  *   record   mcamp_record_write, mcamp_record_read, mcamp_guarantee_repeat
+ *   shard    mcamp_verify_shard, mcamp_verify_merge
  *   train    mcamp_train_init, mcamp_train_begin, mcamp_train_free
  *   report   mcamp_guarantee_answer, mcamp_guarantee_estimate, mcamp_guarantee_interval,
  *            mcamp_guarantee_attack, mcamp_report_guarantee, mcamp_report_session,
@@ -398,6 +400,19 @@ typedef struct mcamp_parallel {
     void *user;
 } mcamp_parallel;
 
+/* Spread hook, for work on several machines: add the blocks first .. first + count - 1 of
+ * a stream to *sum, those drawn elsewhere by mcamp_tally_merge, those of here by
+ * draw(job, first, count, sum); a status below 0 stops everything.  NULL means all of them
+ * here.  What is added is what is decided by: each block once, or nothing at all.     */
+struct mcamp_tally;
+typedef struct mcamp_blocks { uint64_t seed, first, count; uint32_t purpose; } mcamp_blocks;
+typedef struct mcamp_spread {
+    mcamp_status (*run)(void *user, const mcamp_blocks *what, struct mcamp_tally *sum,
+                        mcamp_status (*draw)(void *job, uint64_t first, uint64_t count,
+                                             struct mcamp_tally *sum), void *job);
+    void *user;
+} mcamp_spread;
+
 /* Progress hook: called from the calling thread between batches of work with
  * the fraction done (0..1; < 0 = unknown) and the best value so far.  A
  * non-zero return stops the work (status MCAMP_Q_INTERRUPTED).               */
@@ -435,6 +450,7 @@ typedef struct mcamp_ctx_desc {
     uint32_t start_canary;      /* must be 0                                 */
     mcamp_alloc alloc;
     mcamp_parallel parallel;
+    mcamp_spread spread;
     mcamp_progress progress;
     mcamp_clock clock;
     mcamp_vecset vec;           /* 0 = best; an unavailable set is an error  */
@@ -447,6 +463,7 @@ typedef struct mcamp_ctx {
     mcamp_vecset vec;
     mcamp_alloc alloc;
     mcamp_parallel parallel;
+    mcamp_spread spread;
     mcamp_progress progress;
     mcamp_clock clock;
     bool timed;                 /* the question that is being answered ends at `until`, */
@@ -2088,6 +2105,22 @@ MCAMP_API mcamp_status mcamp_record_read(mcamp_ctx *ctx, const char *text, size_
 MCAMP_API mcamp_status mcamp_guarantee_repeat(mcamp_ctx *ctx, const mcamp_mech *mech,
                                               const mcamp_guarantee *guarantee,
                                               mcamp_guarantee *out);
+
+typedef struct mcamp_text { const char *text; size_t size; } mcamp_text;
+
+/* mcamp_verify in shares, for machines that know nothing of each other: share `shard` of
+ * 1 .. shards draws its part of all blocks up to claim.max_samples, without looking, and
+ * writes a text of them and of the question.                                        */
+MCAMP_API mcamp_status mcamp_verify_shard(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                          const mcamp_gram *gram, const mcamp_claim *claim,
+                                          uint64_t shard, uint64_t shards,
+                                          const mcamp_writer *w);
+/* What mcamp_verify says of that question, to the bit on machines of one kind, from the
+ * texts of all shares in any order; free mech.  MCAMP_E_BLOB: edited, cut, or of another
+ * version; MCAMP_E_MISMATCH: a "question" or number of "shards" other than the first's, one
+ * "twice" or "missing", or samples of another law ("tally").                       */
+MCAMP_API mcamp_status mcamp_verify_merge(mcamp_ctx *ctx, const mcamp_text *tally, size_t n,
+                                          mcamp_mech *mech, mcamp_guarantee *out);
 #endif
 
 /* ======================================================================== *
@@ -2897,6 +2930,7 @@ MCAMP_API mcamp_status mcamp_ctx_init(mcamp_ctx *ctx, const mcamp_ctx_desc *desc
             return mcamp__fail(ctx, MCAMP_E_ARG, "alloc", 0);
         ctx->alloc = desc->alloc;
         ctx->parallel = desc->parallel;
+        ctx->spread = desc->spread;
         ctx->progress = desc->progress;
         ctx->clock = desc->clock;
         ctx->vec = desc->vec;
@@ -9304,6 +9338,7 @@ MCAMP__PRIV mcamp_status mcamp__sampler_build(mcamp_ctx *ctx, const mcamp__facto
 /* ---- running blocks -------------------------------------------------------- */
 
 typedef struct mcamp__job {
+    mcamp_ctx *ctx;
     const mcamp__sampler *sampler;
     mcamp__scratch *scratch;    /* one per task */
     mcamp_tally *tally;         /* one per task */
@@ -9353,6 +9388,20 @@ MCAMP__PRIV mcamp_status mcamp__workers_init(mcamp_ctx *ctx, const mcamp__sample
     return st;
 }
 
+/* Draws blocks here. */
+MCAMP__PRIV mcamp_status mcamp__job_run(void *arg, uint64_t first, uint64_t blocks,
+                                        mcamp_tally *t)
+{
+    mcamp__job *j = (mcamp__job *)arg;
+    mcamp_status st = MCAMP_OK;
+    j->first = first; j->blocks = blocks;
+    for (size_t i = 0; i < j->tasks; i++) mcamp__tally_init(j->sampler, &j->tally[i]);
+    mcamp__run(j->ctx, (size_t)j->tasks, mcamp__job_task, j);
+    for (size_t i = 0; st >= 0 && i < j->tasks; i++)
+        st = mcamp_tally_merge(j->ctx, t, &j->tally[i]);
+    return st;
+}
+
 /* Adds blocks first .. first+blocks-1 of a stream to the tally. */
 MCAMP__PRIV mcamp_status mcamp__run_blocks(mcamp_ctx *ctx, const mcamp__sampler *p,
                                            mcamp__workers *w, uint64_t seed,
@@ -9360,15 +9409,12 @@ MCAMP__PRIV mcamp_status mcamp__run_blocks(mcamp_ctx *ctx, const mcamp__sampler 
                                            uint64_t blocks, mcamp_tally *t)
 {
     mcamp__job j;
-    mcamp_status st = MCAMP_OK;
-    j.sampler = p; j.scratch = w->scratch; j.tally = w->tally; j.vec = ctx->vec;
-    j.seed = seed; j.purpose = purpose; j.first = first; j.blocks = blocks;
-    j.tasks = w->count;
-    for (size_t i = 0; i < w->count; i++) mcamp__tally_init(p, &w->tally[i]);
-    mcamp__run(ctx, w->count, mcamp__job_task, &j);
-    for (size_t i = 0; st >= 0 && i < w->count; i++)
-        st = mcamp_tally_merge(ctx, t, &w->tally[i]);
-    return st;
+    mcamp_blocks what;
+    j.ctx = ctx; j.sampler = p; j.scratch = w->scratch; j.tally = w->tally; j.vec = ctx->vec;
+    j.seed = what.seed = seed; j.purpose = what.purpose = purpose; j.tasks = w->count;
+    what.first = first; what.count = blocks;
+    return ctx->spread.run ? ctx->spread.run(ctx->spread.user, &what, t, mcamp__job_run, &j)
+                           : mcamp__job_run(&j, first, blocks, t);
 }
 
 /* ---- public samplers ------------------------------------------------------- */
@@ -25452,6 +25498,7 @@ MCAMP__PRIV mcamp_status mcamp__mech_revive(mcamp_ctx *ctx, mcamp_mech *m)
  * "mcamp record: 1", the guarantee's fields, C, and a checksum of all of that.     */
 
 #define MCAMP__RECORD_FORMAT 1
+#define MCAMP__CHECKSUM_LINE (10 + 16 + 1)      /* "checksum: ", its digits, "\n" */
 
 MCAMP_API mcamp_status mcamp_record_write(const mcamp_guarantee *guarantee,
                                           const mcamp_mech *mech, const mcamp_writer *w)
@@ -25478,17 +25525,18 @@ MCAMP_API mcamp_status mcamp_record_write(const mcamp_guarantee *guarantee,
 }
 
 /* The checksum, before anything else but the versions is believed. */
-MCAMP__PRIV mcamp_status mcamp__record_check(mcamp_ctx *ctx, const char *text, size_t size)
+MCAMP__PRIV mcamp_status mcamp__record_check(mcamp_ctx *ctx, const char *what, uint64_t newest,
+                                             const char *text, size_t size)
 {
-    static const size_t tail = 10 + 16 + 1;         /* "checksum: ", its digits, "\n" */
+    static const size_t tail = MCAMP__CHECKSUM_LINE;
     mcamp__visit v;
     uint64_t format, sum;
     int version;
     v = mcamp__visit_start(NULL, text, size);
-    format = mcamp__visit_count(&v, "mcamp record", 0);
+    format = mcamp__visit_count(&v, what, 0);
     if (v.bad || !format) return mcamp__fail(ctx, MCAMP_E_BLOB, "record", 0);
     version = mcamp__visit_version(&v, "version", 0);
-    if (format > MCAMP__RECORD_FORMAT || (!v.bad && version > MCAMP_VERSION))
+    if (format > newest || (!v.bad && version > MCAMP_VERSION))
         return mcamp__fail(ctx, MCAMP_E_BLOB, "version", (double)version);
     v.bad = NULL;
     v.text = v.end - (size < tail ? size : tail);
@@ -25546,7 +25594,8 @@ MCAMP_API mcamp_status mcamp_record_read(mcamp_ctx *ctx, const char *text, size_
     if (!text || !mech || !guarantee)
         return mcamp__fail(ctx, MCAMP_E_REQUIRED,
                            !text ? "text" : !mech ? "mech" : "guarantee", 0);
-    if ((st = mcamp__record_check(ctx, text, size)) < 0) return st;
+    st = mcamp__record_check(ctx, "mcamp record", MCAMP__RECORD_FORMAT, text, size);
+    if (st < 0) return st;
     memset(&g, 0, sizeof g);
     memset(&m, 0, sizeof m);
     v = mcamp__visit_start(NULL, text, size);
@@ -25631,6 +25680,369 @@ MCAMP_API mcamp_status mcamp_guarantee_repeat(mcamp_ctx *ctx, const mcamp_mech *
     if (!r.accepted) r.kind = MCAMP_KIND_NONE;
     *out = r;
     return r.accepted ? MCAMP_OK : MCAMP_Q_REFUSED;
+}
+
+#endif /* MCAMP_NO_STDLIB */
+
+/* ======================================================================== *
+ *  SHARES OF A PROOF                                                >>shard
+ *  In: a claim and C.  Out: a text with the samples of one share of the blocks that
+ *  mcamp_verify draws for it; from the texts of all shares what mcamp_verify says.
+ *  Nothing is decided here: a share sees no samples of its own, so that it neither stops
+ *  early nor is chosen by what it saw, and the texts together stand in for the drawing
+ *  of blocks in mcamp_verify itself, in whose order, and with whose rule of stopping.
+ * ======================================================================== */
+
+#ifndef MCAMP_NO_STDLIB
+
+#define MCAMP__TALLY_FORMAT 1
+#define MCAMP__SHARDS_MAX   4096
+
+/* A text's place among the shares, 1 .. shards, and what it answers. */
+typedef struct mcamp__shard {
+    mcamp__visit v;             /* of entries to come                              */
+    mcamp_tally *t;             /* room for one that is written                    */
+    uint64_t shard, shards, question;
+} mcamp__shard;
+
+/* Numbers in one line. */
+MCAMP__PRIV void mcamp__visit_counts(mcamp__visit *v, const char *key, uint64_t *x, int count)
+{
+    const char *text;
+    char buf[24];
+    size_t n;
+    if (v->o) {
+        mcamp__put(v->o, key);
+        for (int i = 0; i < count; i++) {
+            mcamp__put(v->o, i ? " " : ": ");
+            mcamp__put(v->o, mcamp__count_text(x[i], buf));
+        }
+        mcamp__put(v->o, "\n");
+        return;
+    }
+    n = mcamp__visit_line(v, key, &text);
+    for (int i = 0; i < count && !v->bad; i++) {
+        size_t m = 0;
+        while (m < n && text[m] != ' ') m++;
+        if ((m < n) != (i + 1 < count) || !mcamp__digits_read(text, m, 10, &x[i])) v->bad = key;
+        if (m < n) { text += m + 1; n -= m + 1; }
+    }
+}
+
+/* What was drawn of some blocks of a stream: the law, then bins that are not empty. */
+MCAMP__PRIV void mcamp__visit_tally(mcamp__visit *v, mcamp_blocks *b, mcamp_tally *t)
+{
+    uint64_t head[4], bins = 0;
+    head[0] = b->purpose; head[1] = b->first; head[2] = b->count; head[3] = t->count;
+    mcamp__visit_counts(v, "blocks", head, 4);
+    if (!v->bad && head[0] > UINT32_MAX) v->bad = "blocks";
+    b->purpose = (uint32_t)head[0]; b->first = head[1]; b->count = head[2]; t->count = head[3];
+    t->direction = (mcamp_direction)mcamp__visit_name(v, "direction", (int)t->direction,
+                                                      MCAMP__NAMES(mcamp__direction_names));
+    t->method = (mcamp_method)mcamp__visit_name(v, "method", (int)t->method,
+                                                MCAMP__NAMES(mcamp__method_names));
+    t->order = mcamp__visit_count(v, "order", t->order);
+    t->sigma = mcamp__visit_real(v, "sigma", t->sigma);
+    t->eps = mcamp__visit_real(v, "epsilon", t->eps);
+    t->log_scale = mcamp__visit_real(v, "log_scale", t->log_scale);
+    t->log_range = mcamp__visit_real(v, "log_range", t->log_range);
+    t->split = mcamp__visit_real(v, "split", t->split);
+    t->poisoned = mcamp__visit_count(v, "poisoned", t->poisoned);
+    for (size_t i = 0; i < MCAMP_TALLY_BINS; i++) bins += t->n[i] > 0;
+    bins = mcamp__visit_count(v, "bins", bins);
+    for (size_t i = 0; bins && i < MCAMP_TALLY_BINS && !v->bad; i++) {
+        uint64_t bin[4];
+        if (v->o && !t->n[i]) continue;
+        bin[0] = i; bin[1] = t->n[i]; bin[2] = t->hi[i]; bin[3] = t->lo[i];
+        mcamp__visit_counts(v, "bin", bin, 4);
+        if (!v->bad && (bin[0] < i || bin[0] >= MCAMP_TALLY_BINS || !bin[1])) v->bad = "bin";
+        if (v->bad) return;
+        i = (size_t)bin[0];
+        t->n[i] = bin[1]; t->hi[i] = bin[2]; t->lo[i] = bin[3];
+        bins--;
+    }
+    if (bins && !v->bad) v->bad = "bins";
+}
+
+/* The share's own of some blocks. */
+MCAMP__PRIV mcamp_blocks mcamp__shard_of(const mcamp__shard *s, const mcamp_blocks *all)
+{
+    mcamp_blocks own = *all;
+    uint64_t n = s->shards, rest = all->count % n, i = s->shard - 1;
+    own.first += all->count / n * i + mcamp__umin(i, rest);
+    own.count = all->count / n + (i < rest);
+    return own;
+}
+
+MCAMP__PRIV int mcamp__is_proof(const mcamp_blocks *b)
+{
+    return b->purpose >> 16 == MCAMP__STREAM_VERIFY;
+}
+
+/* ---- one share ---- */
+
+/* Writes the share's own, and shows nothing of it to the proof. */
+MCAMP__PRIV mcamp_status mcamp__shard_draw(void *user, const mcamp_blocks *all, mcamp_tally *sum,
+                                           mcamp_status (*draw)(void *job, uint64_t first,
+                                                                uint64_t count, mcamp_tally *sum),
+                                           void *job)
+{
+    mcamp__shard *s = (mcamp__shard *)user;
+    mcamp_blocks own = mcamp__shard_of(s, all), what = *all;
+    mcamp_status st = MCAMP_OK;
+    if (!mcamp__is_proof(all)) return draw(job, all->first, all->count, sum);
+    *s->t = *sum;               /* the law; nothing was counted in it */
+    if (own.count) st = draw(job, own.first, own.count, s->t);
+    if (st >= 0) mcamp__visit_tally(&s->v, &what, s->t);
+    return st;
+}
+
+/* A writer that only sums up what goes through. */
+typedef struct mcamp__measure { uint64_t sum; size_t size; } mcamp__measure;
+
+MCAMP__PRIV int mcamp__measure_write(void *user, const char *text, size_t n)
+{
+    mcamp__measure *m = (mcamp__measure *)user;
+    m->sum = mcamp__text_sum(m->sum, text, n);
+    m->size += n;
+    return 0;
+}
+
+MCAMP__PRIV int mcamp__shard_write(void *user, const char *text, size_t n)
+{
+    mcamp__out *o = (mcamp__out *)user;
+    mcamp__put_n(o, text, n);
+    return o->failed;
+}
+
+/* Whose share it is, and the question: the record of the claim, about which nothing was
+ * decided, after its digest and its length.                                          */
+MCAMP__PRIV mcamp_status mcamp__shard_header(mcamp__shard *s, const mcamp_gram *gram,
+                                             const mcamp_claim *c, const mcamp_mech *mech)
+{
+    mcamp_guarantee g;
+    mcamp__measure m;
+    mcamp_writer w;
+    mcamp_status st;
+    mcamp__guarantee_claim(gram, c, &g);
+    if (gram->limit) {
+        g.adjacency = MCAMP_ADJACENT_PRESENCE;
+        g.examples = gram->examples;
+        g.limit = gram->limit;
+    }
+    m.sum = MCAMP__SUM_START; m.size = 0;
+    w.write = mcamp__measure_write; w.user = &m;
+    if ((st = mcamp_record_write(&g, mech, &w)) < 0) return st;
+    mcamp__visit_count(&s->v, "mcamp tally", MCAMP__TALLY_FORMAT);
+    mcamp__visit_version(&s->v, "version", MCAMP_VERSION);
+    mcamp__visit_count(&s->v, "shard", s->shard);
+    mcamp__visit_count(&s->v, "shards", s->shards);
+    mcamp__visit_digest(&s->v, "question", m.sum);
+    mcamp__visit_count(&s->v, "question_bytes", m.size);
+    w.write = mcamp__shard_write; w.user = s->v.o;
+    return mcamp_record_write(&g, mech, &w);
+}
+
+MCAMP__PRIV mcamp_status mcamp__shard_check(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                            const mcamp_gram *gram, const mcamp_claim *c,
+                                            uint64_t shard, uint64_t shards,
+                                            const mcamp_writer *w)
+{
+    mcamp_status st = mcamp__claim_check(ctx, gram, c, w, 1);
+    if (st < 0) return st;
+    if (!w->write) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "write", 0);
+    if (!mcamp__mech_ok(mech)) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mech", 0);
+    if (mech->digest != gram->strategy_digest)
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "mech", 0);
+    if (!shards || shards > MCAMP__SHARDS_MAX || !shard || shard > shards)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "shard", (double)shard);
+    return MCAMP_OK;
+}
+
+/* Each direction as mcamp_verify asks it, though the one before it was not accepted. */
+MCAMP__PRIV mcamp_status mcamp__shard_directions(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                                 const mcamp_claim *claim)
+{
+    mcamp_status st = MCAMP_OK;
+    for (int d = MCAMP_REMOVE; d <= MCAMP_ADD; d++) {
+        mcamp_claim c = *claim;
+        mcamp_guarantee nothing;
+        if (c.direction != MCAMP_BOTH && (int)c.direction != d) continue;
+        if (c.direction == MCAMP_BOTH) c.beta *= 0.5;
+        c.direction = (mcamp_direction)d;
+        st = mcamp_verify(ctx, gram, &c, &nothing);
+        if (st < 0 || st == MCAMP_Q_INTERRUPTED) return st;
+    }
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_verify_shard(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                          const mcamp_gram *gram, const mcamp_claim *claim,
+                                          uint64_t shard, uint64_t shards,
+                                          const mcamp_writer *w)
+{
+    MCAMP__GUARD;
+    mcamp_ctx own;
+    mcamp__shard s;
+    mcamp__out o;
+    uint64_t sum;
+    mcamp_status st = mcamp__shard_check(ctx, mech, gram, claim, shard, shards, w);
+    if (st < 0) return st;
+    memset(&s, 0, sizeof s);
+    own = *ctx;
+    s.shard = shard; s.shards = shards;
+    s.t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *s.t);
+    if (!s.t) return mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
+    o = mcamp__out_open(w);
+    s.v = mcamp__visit_start(&o, NULL, 0);
+    st = mcamp__shard_header(&s, gram, claim, mech);
+    own.spread.run = mcamp__shard_draw;
+    own.spread.user = &s;
+    if (st >= 0) st = mcamp__shard_directions(&own, gram, claim);
+    ctx->err = own.err;
+    sum = o.sum;
+    if (st == MCAMP_OK) mcamp__visit_digest(&s.v, "checksum", sum);
+    mcamp__delete(ctx, s.t, 1, sizeof *s.t);
+    return st == MCAMP_OK && o.failed ? MCAMP_Q_INTERRUPTED : st;
+}
+
+/* ---- all of them ---- */
+
+MCAMP__PRIV mcamp_status mcamp__shard_bad(mcamp_ctx *ctx, const mcamp__visit *v)
+{
+    return mcamp__fail(ctx, MCAMP_E_BLOB, v->bad ? v->bad : "tally", 0);
+}
+
+/* Reads up to the entries; the question is text[0 .. size-1] of *question. */
+MCAMP__PRIV mcamp_status mcamp__shard_open(mcamp_ctx *ctx, const mcamp_text *file,
+                                           mcamp__shard *s, mcamp_text *question)
+{
+    mcamp_status st = mcamp__record_check(ctx, "mcamp tally", MCAMP__TALLY_FORMAT, file->text,
+                                          file->size);
+    mcamp__visit *v = &s->v;
+    if (st < 0) return st;
+    *v = mcamp__visit_start(NULL, file->text, file->size);
+    mcamp__visit_count(v, "mcamp tally", 0);
+    if (mcamp__visit_version(v, "version", 0) != MCAMP_VERSION && !v->bad)
+        return mcamp__fail(ctx, MCAMP_E_BLOB, "version", 0);
+    s->shard = mcamp__visit_count(v, "shard", 0);
+    s->shards = mcamp__visit_count(v, "shards", 0);
+    s->question = mcamp__visit_digest(v, "question", 0);
+    question->size = (size_t)mcamp__visit_count(v, "question_bytes", 0);
+    question->text = v->text;
+    if (!v->bad && (!s->shard || s->shard > s->shards || s->shards > MCAMP__SHARDS_MAX))
+        v->bad = "shard";
+    if (!v->bad && question->size > (size_t)(v->end - v->text)) v->bad = "question_bytes";
+    if (v->bad) return mcamp__shard_bad(ctx, v);
+    v->text += question->size;
+    v->end -= MCAMP__CHECKSUM_LINE;
+    if (s->question != mcamp__text_sum(MCAMP__SUM_START, question->text, question->size))
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "question", 0);
+    return MCAMP_OK;
+}
+
+/* All shares of one question, each once. */
+MCAMP__PRIV mcamp_status mcamp__shards_open(mcamp_ctx *ctx, const mcamp_text *file, size_t n,
+                                            mcamp__shard *s, mcamp_text *question)
+{
+    for (size_t i = 0; i < n; i++) {
+        mcamp_text q;
+        mcamp_status st = mcamp__shard_open(ctx, &file[i], &s[i], &q);
+        if (st < 0) return st;
+        if (!i) *question = q;
+        if (q.size != question->size || memcmp(q.text, question->text, q.size) != 0)
+            return mcamp__fail(ctx, MCAMP_E_MISMATCH, "question", (double)i);
+        if (s[i].shards != s[0].shards)
+            return mcamp__fail(ctx, MCAMP_E_MISMATCH, "shards", (double)i);
+        for (size_t k = 0; k < i; k++)
+            if (s[k].shard == s[i].shard)
+                return mcamp__fail(ctx, MCAMP_E_MISMATCH, "twice", (double)i);
+    }
+    return n == s[0].shards ? MCAMP_OK
+         : mcamp__fail(ctx, MCAMP_E_MISMATCH, "missing", (double)(s[0].shards - n));
+}
+
+/* A share's own of some blocks: what lies between belongs to samples that mcamp_verify
+ * does not ask for, since it stops as soon as it has enough.                      */
+MCAMP__PRIV mcamp_status mcamp__shard_add(mcamp_ctx *ctx, mcamp__shard *s, mcamp_tally *t,
+                                          const mcamp_blocks *all, mcamp_tally *sum)
+{
+    mcamp_blocks b;
+    do {
+        memset(t, 0, sizeof *t);
+        memset(&b, 0, sizeof b);
+        mcamp__visit_tally(&s->v, &b, t);
+        if (s->v.bad) return mcamp__shard_bad(ctx, &s->v);
+    } while (b.purpose != all->purpose || b.first != all->first || b.count != all->count);
+    if (t->count != mcamp__shard_of(s, all).count * MCAMP_BLOCK || !mcamp__tally_same(sum, t))
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "tally", (double)s->shard);
+    return mcamp_tally_merge(ctx, sum, t);
+}
+
+typedef struct mcamp__shards { mcamp_ctx *ctx; mcamp__shard *share; size_t n; } mcamp__shards;
+
+MCAMP__PRIV mcamp_status mcamp__shards_draw(void *user, const mcamp_blocks *all, mcamp_tally *sum,
+                                            mcamp_status (*draw)(void *job, uint64_t first,
+                                                                 uint64_t count,
+                                                                 mcamp_tally *sum),
+                                            void *job)
+{
+    mcamp__shards *u = (mcamp__shards *)user;
+    mcamp_status st = MCAMP_OK;
+    mcamp_tally *t;
+    if (!mcamp__is_proof(all)) return draw(job, all->first, all->count, sum);
+    t = (mcamp_tally *)mcamp__new(u->ctx, 1, sizeof *t);
+    if (!t) return mcamp__fail(u->ctx, MCAMP_E_MEMORY, "tally", 0);
+    for (size_t i = 0; i < u->n && st >= 0; i++)
+        st = mcamp__shard_add(u->ctx, &u->share[i], t, all, sum);
+    mcamp__delete(u->ctx, t, 1, sizeof *t);
+    return st;
+}
+
+MCAMP__PRIV mcamp_status mcamp__shards_decide(mcamp_ctx *ctx, mcamp__shards *u,
+                                              const mcamp_text *question, mcamp_mech *mech,
+                                              mcamp_guarantee *out)
+{
+    mcamp_ctx own = *ctx;
+    mcamp_mech m;
+    mcamp_guarantee g, r;
+    mcamp_status st = mcamp_record_read(ctx, question->text, question->size, &m, &g);
+    if (st < 0) return st;
+    u->ctx = &own;
+    own.spread.run = mcamp__shards_draw;
+    own.spread.user = u;
+    if (g.kind != MCAMP_KIND_NONE) st = mcamp__fail(&own, MCAMP_E_MISMATCH, "question", 0);
+    if (st >= 0) st = mcamp_guarantee_repeat(&own, &m, &g, &r);
+    ctx->err = own.err;
+    u->ctx = ctx;
+    if (st < 0) { mcamp_mech_free(ctx, &m); return st; }
+    *mech = m;
+    *out = r;
+    return st;
+}
+
+MCAMP_API mcamp_status mcamp_verify_merge(mcamp_ctx *ctx, const mcamp_text *tally, size_t n,
+                                          mcamp_mech *mech, mcamp_guarantee *out)
+{
+    MCAMP__GUARD;
+    mcamp__shards u;
+    mcamp_text question;
+    mcamp_status st = MCAMP_OK;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!tally || !mech || !out)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, !tally ? "tally" : !mech ? "mech" : "out", 0);
+    out->accepted = false;              /* whatever happens from here on */
+    out->kind = MCAMP_KIND_NONE;
+    if (!n || n > MCAMP__SHARDS_MAX) return mcamp__fail(ctx, MCAMP_E_SIZE, "n", (double)n);
+    for (size_t i = 0; i < n; i++)
+        if (!tally[i].text) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "text", (double)i);
+    u.n = n;
+    u.share = (mcamp__shard *)mcamp__new(ctx, n, sizeof *u.share);
+    if (!u.share) return mcamp__fail(ctx, MCAMP_E_MEMORY, "share", (double)n);
+    st = mcamp__shards_open(ctx, tally, n, u.share, &question);
+    if (st >= 0) st = mcamp__shards_decide(ctx, &u, &question, mech, out);
+    mcamp__delete(ctx, u.share, n, sizeof *u.share);
+    return st;
 }
 
 #endif /* MCAMP_NO_STDLIB */
@@ -26821,6 +27233,9 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__SUM_START
 #undef MCAMP__RUNGS
 #undef MCAMP__RECORD_FORMAT
+#undef MCAMP__CHECKSUM_LINE
+#undef MCAMP__TALLY_FORMAT
+#undef MCAMP__SHARDS_MAX
 #undef MCAMP__NAMES
 #undef MCAMP__GUARANTEE_MAGIC
 #undef MCAMP__ALONE

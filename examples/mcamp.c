@@ -8,6 +8,7 @@
  *   tool_session.h    the table; from options to the library's objects
  *   tool_print.h      JSON, progress;   tool_svg.h  charts
  *   tool_estimate.h   sigma, epsilon, delta, verify, curve, report
+ *   tool_shard.h      verify --shard, merge
  *   tool_account.h    account;   tool_audit.h, audit.h, audit_self.h  audit
  *   tool_optimize.h   optimize, error;   tool_plan.h  plan;   tool_compare.h  compare */
 #define _POSIX_C_SOURCE 200809L
@@ -34,14 +35,19 @@ static int run(int argc, char **argv)
     int code;
     if (explained(argc, argv)) return 0;
     if (argc < 2)
-        bad_use("which command? sigma, epsilon, delta, verify, curve, account, optimize, error, "
-                "compare, plan, formula, sensitivity, schedule, noise, report or audit");
+        bad_use("which command? sigma, epsilon, delta, verify, merge, curve, account, optimize, "
+                "error, compare, plan, formula, sensitivity, schedule, noise, report or audit");
     cmd = find_command(argv[1]);
     if (!cmd) unknown_command(argv[1]);
     session_open(&s, cmd, argc, argv);
     if (cmd->bit == ACCOUNT) return run_account(&s);
     if (cmd->bit == FORMULA) return run_formula(&s);
     if (cmd->bit == AUDIT) return run_audit(&s);
+    if (cmd->bit == MERGE) {
+        code = run_merge(&s);
+        session_close(&s);
+        return code;
+    }
     if (s.opt[O_CERTAIN].given) print_certain(&s);
     if (cmd->bit == OPTIMIZE) code = run_optimize(&s);
     else if (cmd->bit == SCHEDULE) code = run_schedule(&s);

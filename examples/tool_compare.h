@@ -196,7 +196,7 @@ TOOL_FN void compare_out(const session *s, const comparison *all)
     size_t n = strlen(path);
     FILE *f;
     if (n < 4 || strcmp(path + n - 4, ".csv")) { compare_draw(s, all); return; }
-    f = fopen(path, "w");
+    f = open_written(path, "w");
     if (!f) bad_use("--out: cannot write \"%s\": %s", path, strerror(errno));
     compare_table(all, f, true);
     close_written(f, path);

@@ -2,7 +2,7 @@
 #ifndef TOOL_ESTIMATE_H
 #define TOOL_ESTIMATE_H
 
-#include "tool_session.h"
+#include "tool_shard.h"
 
 /* What is asked for, of the Gaussian mechanism in which batching hides nothing. */
 TOOL_FN double without_amplification(session *s, unsigned asked, double sigma, double eps,
@@ -117,7 +117,7 @@ TOOL_FN int run_proof(session *s)
     mcamp_status st;
     memset(&c, 0, sizeof c);
     memset(&t, 0, sizeof t);
-    if (s->loaded && s->cmd->bit == VERIFY) return run_repeat(s);
+    if (s->loaded && s->cmd->bit == VERIFY && !o[O_SHARD].given) return run_repeat(s);
     if (s->cmd->bit == VERIFY)
         for (int i = O_EPS; i <= O_SIGMA; i++)
             if (!o[i].given) bad_use("\"mcamp verify\" needs --%s X", OPTIONS[i].name);
@@ -129,6 +129,8 @@ TOOL_FN int run_proof(session *s)
     c.max_samples = s->budget.max_samples;
     c.seconds = s->budget.seconds;
     c.direction = s->budget.direction;
+    if (o[O_SHARD].given) return run_shard(s, &c);
+    if (o[O_TALLY].given) bad_use("--tally needs --shard I/N");
     if (s->cmd->bit == SIGMA) st = mcamp_calibrate_certified(&s->ctx, &s->gram, &c, &t);
     else st = mcamp_verify(&s->ctx, &s->gram, &c, &t);
     check(s, st);

@@ -26,6 +26,9 @@ static const usage_example EXAMPLES[] = {
     { SIGMA, "sigma --rounds 2048 --batching minsep:64,0.015625 --strategy sqrt:32 --eps 1 "
              "--delta 1e-5" },
     { VERIFY | REPORT, "verify --record run.txt" },
+    { VERIFY | MERGE, "verify --epochs 16 --batches 128 --sigma 12 --eps 1 --delta 1e-5 "
+                      "--strategy sqrt:64 --samples 1e6 --shard 1/4 --tally t1.txt" },
+    { VERIFY | MERGE, "merge t1.txt t2.txt t3.txt t4.txt --record run.txt" },
     { REPORT, "report --record run.txt" },
     { CURVE, "curve --epochs 16 --batches 128 --sigma 4 --strategy sqrt:16 --out curve.svg" },
     { ACCOUNT, "account poisson:0.01,1,2000+gaussian:5 --delta 1e-6" },
@@ -145,7 +148,7 @@ TOOL_FN void print_command_help(const command *c)
     printf("mcamp %s: %s\n\nusage: mcamp %s%s --option value ...\n\noptions\n", c->name, c->help,
            c->name, c->bit == ACCOUNT ? " MECHANISM [MECHANISM ...]"
            : c->bit == COMPARE ? " STRATEGY [STRATEGY ...]"
-           : c->bit == FORMULA ? " FORMULA [FORMULA ...]" : "");
+           : c->bit == FORMULA ? " FORMULA [FORMULA ...]" : c->bit == MERGE ? " FILE ..." : "");
     print_options(c->bit);
     print_forms(c->bit);
     print_examples(c->bit);

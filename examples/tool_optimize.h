@@ -86,7 +86,7 @@ TOOL_FN FILE *open_file(const char *prefix, const char *suffix, char *path, size
 {
     FILE *f;
     snprintf(path, size, "%s%s", prefix, suffix);
-    f = fopen(path, "w");
+    f = open_written(path, "w");
     if (!f) bad_use("--out: cannot write \"%s\": %s", path, strerror(errno));
     return f;
 }

@@ -52,6 +52,14 @@ TOOL_FN void failed(const char *format, ...)
     exit(EXIT_REFUSED);
 }
 
+/* The tool may be one of many that do the same: then one of them writes. */
+static bool tool_writes = true;
+
+TOOL_FN FILE *open_written(const char *path, const char *mode)
+{
+    return fopen(tool_writes ? path : "/dev/null", mode);
+}
+
 /* Closes a file that was written to `path`: every byte of it, or the program fails. */
 TOOL_FN void close_written(FILE *f, const char *path)
 {
@@ -181,7 +189,7 @@ TOOL_FN const option_spec *find_option(const option_spec *specs, size_t nspec,
 }
 
 /* Arguments that are no options. */
-typedef struct word_list { const char *word[16]; size_t n, most; } word_list;
+typedef struct word_list { const char *word[4096]; size_t n, most; } word_list;
 
 /* Reads argv[first ..] for the command whose bit is `command`: --name value,
  * --name=value, --flag, or at most words->most words; then checks that everything

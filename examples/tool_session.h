@@ -12,11 +12,11 @@
 
 enum { SIGMA = 1, EPSILON = 2, DELTA = 4, VERIFY = 8, CURVE = 16, ACCOUNT = 32,
        OPTIMIZE = 64, ERROR = 128, PLAN = 256, REPORT = 512, AUDIT = 1024, COMPARE = 2048,
-       FORMULA = 4096, SENSITIVITY = 8192, SCHEDULE = 16384, DRAW = 32768,
+       FORMULA = 4096, SENSITIVITY = 8192, SCHEDULE = 16384, DRAW = 32768, MERGE = 65536,
        NOISE = OPTIMIZE | ERROR | PLAN | COMPARE,
        BINS = SIGMA | EPSILON | DELTA | VERIFY | CURVE,
        HAS_C = BINS | ERROR | SENSITIVITY | DRAW, SHAPE = HAS_C | NOISE | SCHEDULE,
-       ALL = BINS | ACCOUNT | NOISE | REPORT | AUDIT | FORMULA | SENSITIVITY };
+       ALL = BINS | ACCOUNT | NOISE | REPORT | AUDIT | FORMULA | SENSITIVITY | MERGE };
 
 /* In the order of OPTIONS. */
 enum option_id {
@@ -25,7 +25,8 @@ enum option_id {
     O_ERROR,
     O_EQUAL_NORMS, O_EXAMPLES, O_BATCH_SIZE, O_LIMIT, O_MEMORY, O_ITERATIONS, O_INNER,
     O_REL_ERROR, O_SAMPLES, O_TIME, O_BETA, O_SEED,
-    O_THREADS, O_FPR, O_EPS_MAX, O_POINTS, O_DIM, O_OUT, O_RECORD, O_SCORES, O_ONE_RUN,
+    O_THREADS, O_FPR, O_EPS_MAX, O_POINTS, O_DIM, O_OUT, O_RECORD, O_SHARD, O_TALLY,
+    O_SCORES, O_ONE_RUN,
     O_JSON, NOPTION
 };
 
@@ -82,7 +83,7 @@ static const option_spec OPTIONS[NOPTION] = {
     { "seed", OPTION_COUNT, 0, BINS | NOISE | AUDIT | SCHEDULE | DRAW, "N",
       "of the simulation (default 1)" },
     { "threads", OPTION_COUNT, 0, BINS | NOISE, "N", "does not change results (default 1)" },
-    { "fpr", OPTION_REAL, 0, SIGMA | EPSILON | DELTA | VERIFY | ACCOUNT, "X",
+    { "fpr", OPTION_REAL, 0, SIGMA | EPSILON | DELTA | VERIFY | MERGE | ACCOUNT, "X",
       "what an attack finds that is wrong about non-members at this rate" },
     { "eps-max", OPTION_REAL, 0, CURVE | ACCOUNT, "X",
       "where the curve ends (default: delta 1e-10)" },
@@ -91,8 +92,11 @@ static const option_spec OPTIONS[NOPTION] = {
     { "out", OPTION_TEXT, 0, CURVE | ACCOUNT | NOISE | AUDIT | SCHEDULE | DRAW, "FILE",
       "a picture (- = standard output), compare: or a .csv; optimize, error, plan: prefix; "
       "schedule, noise: the lines" },
-    { "record", OPTION_TEXT, REPORT, BINS | ERROR | PLAN | REPORT, "FILE",
+    { "record", OPTION_TEXT, REPORT, BINS | ERROR | PLAN | REPORT | MERGE, "FILE",
       "with --strategy, or plan: proofs write it; else C, shape and claim come from it" },
+    { "shard", OPTION_TEXT, 0, VERIFY, "I/N",
+      "draw share I of N of all --samples, decide nothing: for \"mcamp merge\"" },
+    { "tally", OPTION_TEXT, 0, VERIFY, "FILE", "where --shard writes them" },
     { "scores", OPTION_TEXT, 0, AUDIT, "FILE",
       "of canaries: lines \"in SCORE\" or \"out SCORE\" (- = standard input)" },
     { "one-run", OPTION_FLAG, 0, AUDIT, "", "the scores are of one run, each in by a fair coin" },
@@ -110,6 +114,7 @@ static const command COMMANDS[] = {
     { "epsilon", EPSILON, "epsilon at (sigma, delta)" },
     { "delta", DELTA, "delta at (sigma, eps)" },
     { "verify", VERIFY, "accept or refuse the claim (sigma, eps, delta)" },
+    { "merge", MERGE, "the verdict of \"mcamp verify\" from the files of all its shares" },
     { "curve", CURVE, "delta against epsilon as a picture" },
     { "account", ACCOUNT, "certified intervals for composed mechanisms, no sampling" },
     { "optimize", OPTIMIZE, "a C of small error at (eps, delta)" },
@@ -354,21 +359,21 @@ TOOL_FN bool record_is_read(const session *s)
     return s->opt[O_RECORD].given && s->cmd->bit != PLAN && !s->opt[O_STRATEGY].given;
 }
 
-TOOL_FN char *read_text(const char *path, size_t *size)
+TOOL_FN char *read_text(const char *option, const char *path, size_t *size)
 {
     FILE *f = fopen(path, "rb");
     size_t room = 1 << 16, n;
     char *text = (char *)need(malloc(room));
-    if (!f) bad_use("--record: cannot read \"%s\": %s", path, strerror(errno));
+    if (!f) bad_use("%s: cannot read \"%s\": %s", option, path, strerror(errno));
     *size = 0;
     while ((n = fread(text + *size, 1, room - *size, f)) > 0) {
-        if (memchr(text + *size, 0, n)) bad_use("--record: \"%s\" is no text", path);
+        if (memchr(text + *size, 0, n)) bad_use("%s: \"%s\" is no text", option, path);
         *size += n;
-        if (*size > (size_t)1 << 30) bad_use("--record: \"%s\" is too long for a record", path);
+        if (*size > (size_t)1 << 30) bad_use("%s: \"%s\" is too long for a record", option, path);
         if (*size == room) text = (char *)need(realloc(text, room *= 2));
     }
-    if (ferror(f)) bad_use("--record: cannot read \"%s\": %s", path, strerror(errno));
-    if (!*size) bad_use("--record: \"%s\" is empty", path);
+    if (ferror(f)) bad_use("%s: cannot read \"%s\": %s", option, path, strerror(errno));
+    if (!*size) bad_use("%s: \"%s\" is empty", option, path);
     fclose(f);
     return text;
 }
@@ -377,7 +382,7 @@ TOOL_FN void read_record(session *s)
 {
     const char *path = s->opt[O_RECORD].text;
     size_t size;
-    char *text = read_text(path, &size);
+    char *text = read_text("--record", path, &size);
     mcamp_status st = mcamp_record_read(&s->ctx, text, size, &s->mech, &s->guarantee);
     mcamp_error e = mcamp_last_error(&s->ctx);
     free(text);
@@ -400,11 +405,11 @@ TOOL_FN void session_open(session *s, const command *cmd, int argc, char **argv)
     const option_value *o = s->opt;
     memset(s, 0, sizeof *s);
     s->cmd = cmd;
-    if (cmd->bit & (ACCOUNT | COMPARE | FORMULA))
-        s->words.most = sizeof s->words.word / sizeof s->words.word[0];
+    if (cmd->bit & (ACCOUNT | COMPARE | FORMULA)) s->words.most = 16;
+    if (cmd->bit == MERGE) s->words.most = sizeof s->words.word / sizeof s->words.word[0];
     read_options(OPTIONS, NOPTION, cmd->bit, cmd->name, argc, argv, 2, s->opt, &s->words);
     check_values(s);
-    if (cmd->bit & (ACCOUNT | AUDIT | FORMULA)) {
+    if (cmd->bit & (ACCOUNT | AUDIT | FORMULA | MERGE)) {
         progress_begin(&s->progress, cmd->name, false);
         open_context(s);
         return;
@@ -634,7 +639,7 @@ TOOL_FN void record_write(const session *s, const mcamp_guarantee *g)
     mcamp_writer w;
     FILE *f;
     if (!s->opt[O_RECORD].given || s->loaded || g->interrupted) return;
-    f = fopen(path, "wb");
+    f = open_written(path, "wb");
     if (!f) bad_use("--record: cannot write \"%s\": %s", path, strerror(errno));
     w = to_file(f);
     if (mcamp_record_write(g, &s->mech, &w) != MCAMP_OK && !ferror(f))
@@ -645,7 +650,7 @@ TOOL_FN void record_write(const session *s, const mcamp_guarantee *g)
 
 TOOL_FN void write_picture(const session *s, const char *path, const svg_chart *chart)
 {
-    FILE *f = strcmp(path, "-") ? fopen(path, "w") : stdout;
+    FILE *f = strcmp(path, "-") ? open_written(path, "w") : stdout;
     if (!f) bad_use("--out: cannot write \"%s\": %s", path, strerror(errno));
     svg_write(f, chart);
     if (f == stdout) return;

@@ -4,6 +4,7 @@
 #define MCAMP_IMPLEMENTATION
 #include "../mcamp.h"
 #include "mcamp_test.h"
+#include "mcamp_fault.h"
 #include "words_common.h"
 #include <locale.h>
 
@@ -135,7 +136,7 @@ TEST(every_edit_of_a_byte_is_refused)
 /* The text after a change of one line, with the checksum that fits it. */
 static void forge(const char *from, const char *to)
 {
-    char text[sizeof out.s], *at = strstr(out.s, from), digits[24];
+    char text[sizeof out.s], *at = strstr(out.s, from), *last = text, digits[24];
     mcamp__out o;
     mcamp_writer w;
     uint64_t sum;
@@ -144,7 +145,8 @@ static void forge(const char *from, const char *to)
     memcpy(text, out.s, (size_t)(at - out.s));
     strcpy(text + (at - out.s), to);
     strcat(text, at + strlen(from));
-    *strstr(text, "checksum: ") = '\0';
+    for (at = text; (at = strstr(at, "checksum: ")) != NULL; at++) last = at;
+    *last = '\0';
     w = writer();
     o = mcamp__out_open(&w);
     mcamp__put(&o, text);
@@ -349,7 +351,193 @@ TEST(what_is_recorded_can_be_repeated)
     }
 }
 
+/* ---- shares of a proof ---- */
+
+static char half[2][sizeof out.s];
+
+static mcamp_text text_of(const char *s)
+{
+    mcamp_text t;
+    t.text = s;
+    t.size = strlen(s);
+    return t;
+}
+
+static mcamp_claim tight_claim(void)
+{
+    mcamp_claim c;
+    memset(&c, 0, sizeof c);
+    c.sigma = 4; c.eps = 0.1; c.delta = 0.2; c.beta = 1e-6; c.seed = 5; c.max_samples = 8192;
+    return c;
+}
+
+static mcamp_mech shared_mech(mcamp_ctx *with, mcamp_gram *gram)
+{
+    mcamp_mech_desc d;
+    mcamp_mech m;
+    memset(&d, 0, sizeof d);
+    d.kind = MCAMP_MECH_SQRT;
+    d.n = 32;
+    d.bands = 8;
+    memset(gram, 0, sizeof *gram);
+    memset(&m, 0, sizeof m);
+    if (mcamp_mech_init(with, &d, &m) == MCAMP_OK && mcamp_gram_init(with, &m, 8, gram) < 0) {
+        mcamp_mech_free(with, &m);
+        memset(&m, 0, sizeof m);
+    }
+    return m;
+}
+
+static void halves(const mcamp_mech *m, const mcamp_gram *gram, const mcamp_claim *c)
+{
+    for (uint64_t i = 0; i < 2; i++) {
+        mcamp_writer w = writer();
+        CHECK_STATUS(mcamp_verify_shard(&ctx, m, gram, c, i + 1, 2, &w), MCAMP_OK);
+        strcpy(half[i], out.s);
+    }
+}
+
+/* The first half forged, its checksum right: why it is refused. */
+static void forged(const char *from, const char *to, mcamp_status want, const char *why)
+{
+    mcamp_text t[2];
+    mcamp_mech m;
+    mcamp_guarantee g;
+    mcamp_error e;
+    strcpy(out.s, half[0]);
+    out.n = strlen(out.s);
+    forge(from, to);
+    t[0] = text_of(out.s);
+    t[1] = text_of(half[1]);
+    memset(&g, 1, sizeof g);
+    CHECK_STATUS(mcamp_verify_merge(&ctx, t, 2, &m, &g), want);
+    e = mcamp_last_error(&ctx);
+    CHECK(!g.accepted && g.kind == MCAMP_KIND_NONE);
+    CHECK(e.argument && !strcmp(e.argument, why));
+    if (!e.argument || strcmp(e.argument, why) != 0)
+        printf("  %s -> %s: %s, not %s\n", from, to, e.argument ? e.argument : "?", why);
+}
+
+TEST(shares_are_what_one_run_is)
+{
+    mcamp_claim c = tight_claim();
+    mcamp_gram gram;
+    mcamp_mech m, back;
+    mcamp_guarantee one, all;
+    mcamp_text t[2];
+    start();
+    m = shared_mech(&ctx, &gram);
+    for (int k = 0; k < 3; k++) {
+        mcamp_status st;
+        c.direction = (mcamp_direction)k;
+        halves(&m, &gram, &c);
+        st = mcamp_verify(&ctx, &gram, &c, &one);
+        t[0] = text_of(half[1]);
+        t[1] = text_of(half[0]);
+        CHECK_STATUS(mcamp_verify_merge(&ctx, t, 2, &back, &all), st);
+        CHECK(one.accepted && (k == 2 || one.samples > 0));
+        CHECK(!memcmp(&one, &all, sizeof one));
+        CHECK(back.digest == m.digest && !ctx.spread.run);
+        mcamp_mech_free(&ctx, &back);
+    }
+    mcamp_gram_free(&ctx, &gram);
+    mcamp_mech_free(&ctx, &m);
+}
+
+TEST(forged_shares_are_refused)
+{
+    static const struct { const char *from, *to, *why; mcamp_status status; } edit[] = {
+        { "version: 0.", "version: 0.0", "version", MCAMP_E_BLOB },
+        { "tally: 1\nversion: 0.4", "tally: 1\nversion: 0.3", "version", MCAMP_E_BLOB },
+        { "mcamp tally: 1", "mcamp tally: 2", "version", MCAMP_E_BLOB },
+        { "shard: 1", "shard: 2", "twice", MCAMP_E_MISMATCH },
+        { "shard: 1", "shard: 3", "shard", MCAMP_E_BLOB },
+        { "shards: 2", "shards: 3", "shards", MCAMP_E_MISMATCH },
+        { "seed: 5", "seed: 6", "question", MCAMP_E_MISMATCH },
+        { "question_bytes: 1", "question_bytes: 99", "question_bytes", MCAMP_E_BLOB },
+        { " 1024\n", " 2048\n", "tally", MCAMP_E_MISMATCH },
+        { "epsilon: 0.1\nlog_scale", "epsilon: 0.11\nlog_scale", "tally", MCAMP_E_MISMATCH },
+        { "sigma: 4\nepsilon: 0.1\nlog", "sigma: 5\nepsilon: 0.1\nlog", "tally", MCAMP_E_MISMATCH },
+        { "split: 0", "split: 1", "tally", MCAMP_E_MISMATCH },
+        { "poisoned: 0", "poisoned: 1", "sample", MCAMP_E_SAMPLE },
+        { "\nbins: ", "\nbins: 9", "bin", MCAMP_E_BLOB },
+        { "\nbin: ", "\nbin: 1", "bin", MCAMP_E_BLOB },
+        { "\nbin: ", "\nbin: 0 ", "bin", MCAMP_E_BLOB } };
+    char digest[27] = "", wrong[27];
+    mcamp_claim c = tight_claim();
+    mcamp_gram gram;
+    mcamp_mech m;
+    start();
+    c.beta = 0.1;               /* decided by the first block */
+    m = shared_mech(&ctx, &gram);
+    halves(&m, &gram, &c);
+    for (size_t i = 0; i < sizeof edit / sizeof edit[0]; i++)
+        forged(edit[i].from, edit[i].to, edit[i].status, edit[i].why);
+    memcpy(digest, strstr(half[0], "question: "), 26);
+    memcpy(wrong, digest, sizeof wrong);
+    wrong[10] = digest[10] == '0' ? '1' : '0';
+    forged(digest, wrong, MCAMP_E_MISMATCH, "question");
+    mcamp_gram_free(&ctx, &gram);
+    mcamp_mech_free(&ctx, &m);
+}
+
+static mcamp_status merge_halves(mcamp_ctx *with, void *user)
+{
+    mcamp_text t[2];
+    mcamp_mech m;
+    mcamp_guarantee g;
+    mcamp_status st;
+    (void)user;
+    t[0] = text_of(half[0]);
+    t[1] = text_of(half[1]);
+    st = mcamp_verify_merge(with, t, 2, &m, &g);
+    if (st >= 0) mcamp_mech_free(with, &m);
+    return st;
+}
+
+static mcamp_status write_half(mcamp_ctx *with, void *user)
+{
+    mcamp_claim c = tight_claim();
+    mcamp_gram gram;
+    mcamp_mech m = shared_mech(with, &gram);
+    mcamp_writer w = writer();
+    mcamp_status st = MCAMP_E_MEMORY;
+    (void)user;
+    if (m.magic) st = mcamp_verify_shard(with, &m, &gram, &c, 1, 2, &w);
+    mcamp_gram_free(with, &gram);
+    mcamp_mech_free(with, &m);
+    return st;
+}
+
+TEST(shares_survive_every_failed_allocation)
+{
+    mcamp_claim c = tight_claim();
+    mcamp_gram gram, other;
+    mcamp_mech m;
+    mcamp_writer w = writer();
+    start();
+    m = shared_mech(&ctx, &gram);
+    halves(&m, &gram, &c);
+    CHECK(mt_all_faults("merge", merge_halves, NULL) > 0);
+    CHECK(mt_all_faults("share", write_half, NULL) > 0);
+    CHECK_STATUS(mcamp_verify_shard(&ctx, &m, &gram, &c, 0, 2, &w), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_verify_shard(&ctx, &m, &gram, &c, 3, 2, &w), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_verify_shard(&ctx, NULL, &gram, &c, 1, 2, &w), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_verify_shard(&ctx, &m, &gram, &c, 1, 2, NULL), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_verify_merge(&ctx, NULL, 2, &m, NULL), MCAMP_E_REQUIRED);
+    other = gram;
+    other.strategy_digest ^= 1;
+    CHECK_STATUS(mcamp_verify_shard(&ctx, &m, &other, &c, 1, 2, &w), MCAMP_E_MISMATCH);
+    w.write = NULL;
+    CHECK_STATUS(mcamp_verify_shard(&ctx, &m, &gram, &c, 1, 2, &w), MCAMP_E_REQUIRED);
+    mcamp_gram_free(&ctx, &gram);
+    mcamp_mech_free(&ctx, &m);
+}
+
 TEST_MAIN("record",
+    T(shares_are_what_one_run_is),
+    T(forged_shares_are_refused),
+    T(shares_survive_every_failed_allocation),
     T(records_come_back_to_the_bit),
     T(every_edit_of_a_byte_is_refused),
     T(fields_that_contradict_each_other_are_refused),

@@ -160,6 +160,9 @@ asks("verify" + shape + " --sigma 0.5 --samples 1e4" + target, (1,))
 asks("sigma" + shape + target + " --rel-error 1e-4 --time 1e-6", (1,), again=False)
 asks("verify" + shape + " --sigma 2.5 --record run.txt" + target, again=False)
 asks("verify --record run.txt --fpr 0.1")
+for i in "12":
+    asks("verify" + shape + " --sigma 2.5 --samples 1e4 --shard %s/2 --tally t%s" % (i, i) + target)
+asks("merge t2 t1 --fpr 0.1 --record merged.txt")
 asks("report --record run.txt")
 asks("delta --record run.txt --sigma 2 --eps 1 --samples 1e4")
 asks("curve" + shape + " --sigma 2 --points 3 --eps-max 2 --samples 2e4 --out curve.svg")
@@ -172,6 +175,8 @@ asks("optimize --rounds 16 --amplification none --family blt:1 --iterations 4 --
 asks("optimize --rounds 16 --amplification none --family toeplitz:2 --iterations 4"
      " --workload momentum:0.9 --error max" + target)
 asks("optimize --rounds 8 --amplification none --family dense --iterations 4" + target)
+asks("optimize --rounds 8 --batches 4 --amplification bnb --family banded:2 --equal-norms"
+     " --inner 2048 --iterations 2 --rel-error 0.2" + target)
 asks("error" + shape)
 asks("error" + shape + " --sigma 2 --amplification none")
 asks("compare identity sqrt:9 --epochs 2 --batches 8 --rel-error 0.2 --amplification bnb,poisson"
