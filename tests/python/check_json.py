@@ -174,9 +174,9 @@ asks("account laplace-limit:0.1 --points 3 --eps-max 1 --out limit.svg")
 asks("optimize --rounds 16 --amplification none --family blt:1 --iterations 4 --scaling 1" + target)
 asks("optimize --rounds 16 --amplification none --family toeplitz:2 --iterations 4"
      " --workload momentum:0.9 --error max" + target)
-asks("optimize --rounds 8 --amplification none --family dense --iterations 4" + target)
-asks("optimize --rounds 8 --batches 4 --amplification bnb --family banded:2 --equal-norms"
-     " --inner 2048 --iterations 2 --rel-error 0.2" + target)
+asks("optimize --rounds 8 --amplification none --family dense --iterations 4 --equal-norms" + target)
+asks("optimize --rounds 8 --batches 4 --amplification bnb --family banded:2 --inner 2048"
+     " --iterations 2 --rel-error 0.2" + target)
 asks("error" + shape)
 asks("error" + shape + " --sigma 2 --amplification none")
 asks("compare identity sqrt:9 --epochs 2 --batches 8 --rel-error 0.2 --amplification bnb,poisson"
