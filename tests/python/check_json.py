@@ -138,7 +138,8 @@ def asks(line, codes=(0,), again=True):
     if not again or not objects or "question" not in objects[0]:
         return
     second = arguments_of(objects[0]["question"])
-    tell(timeless(ask(second, codes)) == timeless(objects), "asked again by %s: %s" % (second, line))
+    tell(timeless(ask(second, codes)) == timeless(objects),
+         "asked again by %s: %s" % (second, line))
 
 
 shape = " --epochs 2 --batches 8 --strategy sqrt:2"
@@ -174,7 +175,8 @@ asks("account laplace-limit:0.1 --points 3 --eps-max 1 --out limit.svg")
 asks("optimize --rounds 16 --amplification none --family blt:1 --iterations 4 --scaling 1" + target)
 asks("optimize --rounds 16 --amplification none --family toeplitz:2 --iterations 4"
      " --workload momentum:0.9 --error max" + target)
-asks("optimize --rounds 8 --amplification none --family dense --iterations 4 --equal-norms" + target)
+asks("optimize --rounds 8 --amplification none --family dense --iterations 4 --equal-norms"
+     + target)
 asks("optimize --rounds 8 --batches 4 --amplification bnb --family banded:2 --inner 2048"
      " --iterations 2 --rel-error 0.2" + target)
 asks("error" + shape)
