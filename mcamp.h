@@ -25851,6 +25851,7 @@ MCAMP__PRIV mcamp_status mcamp__shard_check(mcamp_ctx *ctx, const mcamp_mech *me
     mcamp_status st = mcamp__claim_check(ctx, gram, c, w, 1);
     if (st < 0) return st;
     if (!w->write) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "write", 0);
+    if (!mcamp__eq(c->seconds, 0)) return mcamp__fail(ctx, MCAMP_E_ARG, "seconds", c->seconds);
     if (!mcamp__mech_ok(mech)) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mech", 0);
     if (mech->digest != gram->strategy_digest)
         return mcamp__fail(ctx, MCAMP_E_MISMATCH, "mech", 0);

@@ -16,7 +16,7 @@ TOOL_FN void print_lines_out(const session *s, FILE *f)
 TOOL_FN FILE *open_lines_out(const session *s)
 {
     const option_value *o = &s->opt[O_OUT];
-    FILE *f = !o->given || !strcmp(o->text, "-") ? stdout : fopen(o->text, "w");
+    FILE *f = !o->given || !strcmp(o->text, "-") ? stdout : open_written(o->text, "w");
     if (!f) bad_use("--out: cannot write \"%s\": %s", o->text, strerror(errno));
     return f;
 }

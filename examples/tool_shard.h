@@ -31,6 +31,7 @@ TOOL_FN int run_shard(session *s, const mcamp_claim *c)
     if (s->loaded || s->opt[O_RECORD].given)
         bad_use("--shard: no --record: a share decides nothing; \"mcamp merge\" takes it");
     if (s->opt[O_FPR].given) bad_use("--shard: no --fpr: a share decides nothing");
+    if (s->opt[O_TIME].given) bad_use("--shard: no --time: a share draws all of its --samples");
     read_shard(s, &shard, &shards);
     f = open_written(path, "wb");
     if (!f) bad_use("--tally: cannot write \"%s\": %s", path, strerror(errno));

@@ -525,6 +525,9 @@ TEST(shares_survive_every_failed_allocation)
     CHECK_STATUS(mcamp_verify_shard(&ctx, NULL, &gram, &c, 1, 2, &w), MCAMP_E_REQUIRED);
     CHECK_STATUS(mcamp_verify_shard(&ctx, &m, &gram, &c, 1, 2, NULL), MCAMP_E_REQUIRED);
     CHECK_STATUS(mcamp_verify_merge(&ctx, NULL, 2, &m, NULL), MCAMP_E_REQUIRED);
+    c.seconds = 1;
+    CHECK_STATUS(mcamp_verify_shard(&ctx, &m, &gram, &c, 1, 2, &w), MCAMP_E_ARG);
+    c.seconds = 0;
     other = gram;
     other.strategy_digest ^= 1;
     CHECK_STATUS(mcamp_verify_shard(&ctx, &m, &other, &c, 1, 2, &w), MCAMP_E_MISMATCH);
