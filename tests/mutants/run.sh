@@ -24,7 +24,7 @@ make_sources() {
 # Numbers of the bugs on lines where the compiler complains, or up to $1 lines below.
 complaints() {
     "$CC" $flags -fsyntax-only -x c -DMCAMP_IMPLEMENTATION -DMCAMP_PTHREADS "$out/new/mcamp.h" 2>&1
-    "$CC" $flags -fsyntax-only "$out/new/examples/mcamp.c" 2>&1
+    for f in mcamp reproduce; do "$CC" $flags -fsyntax-only "$out/new/examples/$f.c" 2>&1; done
 }
 suspects() {
     awk -F '\t' -v near="$1" -v at="$out/new/" 'NR == FNR { source[NR] = $1; a[NR] = $2; b[NR] = $3; k[NR] = $4; n = NR; next }
@@ -73,6 +73,7 @@ awk -F '\t' -v only="$ONLY" 'index($1, only) == 1 { print "does not apply: " $1 
 cat >"$out/compile.sh" <<END
 f=\$1
 case \$f in
+reproduce_test) src=$tree/examples/reproduce.c; bin=$out/bin/reproduce ;;
 *_test) src=$tree/examples/mcamp.c; bin=$out/bin/mcamp ;;
 *) src=$tree/tests/\$f.c; bin=$out/bin/\$f ;;
 esac
