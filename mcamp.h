@@ -251,6 +251,7 @@
  *        guarantees are for adding or removing one (groups were index mod b, zero-out).
  *        mcamp_opt_desc: inner_samples; equal_norms for any number of bands.
  *        Digests of a ledger are others: a run goes on with the version that began it.
+ *        Budgets and claims in seconds, by the context's clock: MCAMP_Q_TIME.
  *   0.3  Sessions: the lattice is the default (arithmetic, grid_sum) and delta_num bounds its
  *        numerics; a run has a number and subkeys of all that it has agreed on;
  *        mcamp_session_save, _load, _skip, _share, _merge, _end_float, _end_bf16; a ledger.
