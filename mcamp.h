@@ -8227,7 +8227,7 @@ MCAMP__PRIV void mcamp__pattern_shift(mcamp__pattern *p, double theta)
             if (j) p->off[t + j] -= y * p->share[t];
         }
     p->u_off = -theta;
-    for (size_t t = 0; p->tau > 0 && t < p->n; t++)
+    for (size_t t = 0; t < p->n; t++)
         p->u_off -= p->share[t] * p->off[t] / p->tau;
 }
 

@@ -734,6 +734,7 @@ TEST(bad_descriptors_are_refused)
     REFUSE((d.examples = 103, d.size = 21), MCAMP_E_ARG);
     good = desc_of(MCAMP_BATCH_MINSEP, 100, 20, 5);
     REFUSE(d.rounds = UINT64_C(1) << 33, MCAMP_E_SIZE);
+    REFUSE(d.batches = UINT64_C(0xfffffffe), MCAMP_E_SIZE);
     good = desc_of(MCAMP_BATCH_BINS, 100, 20, 5);
     REFUSE(d.batches = UINT64_MAX, MCAMP_E_SIZE);
 #undef REFUSE

@@ -7,6 +7,7 @@
 #include "../mcamp.h"
 #define MCAMP__P 16             /* samples of a tile, as the kernels have them */
 #include "mcamp_test.h"
+#include "mcamp_fault.h"
 
 static mcamp_ctx ctx;
 
@@ -19,7 +20,8 @@ typedef struct fixture {
     size_t n, b, bands;
     double q;
     uint64_t limit;
-    int rows;               /* C of rows, not monotone, with both signs; else Toeplitz */
+    int rows;               /* 1: C of rows, not monotone, with both signs; else Toeplitz, 2: with
+                             * column factors                                            */
     double sigma, eps;
 } fixture;
 
@@ -30,7 +32,7 @@ static const fixture FIX[] = {
     { MCAMP_BATCH_MINSEP_WARM, 10, 3, 2, 0.3, 0, 1, 1.2, 0.6 },
     { MCAMP_BATCH_MINSEP_WARM, 7, 4, 4, 1.0, 0, 0, 1.6, 0.4 },
     { MCAMP_BATCH_POISSON, 11, 3, 3, 0.35, 0, 1, 1.1, 0.8 },
-    { MCAMP_BATCH_POISSON, 10, 4, 2, 0.7, 0, 0, 1.3, 0.4 },
+    { MCAMP_BATCH_POISSON, 10, 4, 2, 0.7, 0, 2, 1.3, 0.4 },
     { MCAMP_BATCH_POISSON, 12, 3, 2, 0.8, 2, 0, 1.4, 0.6 },
     { MCAMP_BATCH_POISSON, 9, 2, 2, 1.0, 0, 1, 2.2, 0.5 },
     { MCAMP_BATCH_MINSEP, 7, 1, 1, 0.3, 0, 1, 1.3, 0.5 }
@@ -48,12 +50,14 @@ typedef struct setting {
     double prob[MOST];
 } setting;
 
+static double factor(size_t j) { return 1 + 0.25 * sin((double)(3 * j)); }
+
 static double entry(const fixture *f, size_t i, size_t j)
 {
     static const double toeplitz[4] = { 1, 0.5, 0.375, 0.3125 };
     size_t d = i - j;
     if (i < j || d >= f->bands) return 0;
-    if (!f->rows) return toeplitz[d];
+    if (f->rows != 1) return toeplitz[d] * (f->rows ? factor(j) : 1);
     if (!d) return 1 + 0.3 * sin((double)(5 * j));
     return (0.9 - 0.4 * (double)d) * cos((double)(3 * i + 7 * j)) - 0.1;
 }
@@ -103,7 +107,7 @@ static double pattern_prob(const fixture *f, const double *wait, unsigned mask)
 
 static void set_up(setting *s, const fixture *f)
 {
-    double coef[256], wait[16] = { 0 }, total = 0;
+    double coef[256], scale[16], wait[16] = { 0 }, total = 0;
     size_t at = 0;
     mcamp_mech_desc d;
     mcamp_participation part;
@@ -117,9 +121,11 @@ static void set_up(setting *s, const fixture *f)
         }
     memset(&d, 0, sizeof d);
     d.n = f->n;
-    d.kind = f->rows ? MCAMP_MECH_BANDED : MCAMP_MECH_SQRT;
+    d.kind = f->rows == 1 ? MCAMP_MECH_BANDED : MCAMP_MECH_SQRT;
     d.bands = f->bands;
-    if (f->rows) { d.coef = coef; d.count = at; }
+    if (f->rows == 1) { d.coef = coef; d.count = at; }
+    for (size_t j = 0; j < f->n; j++) scale[j] = factor(j);
+    if (f->rows == 2) d.scale = scale;
     CHECK_STATUS(mcamp_mech_init(&ctx, &d, &s->mech), MCAMP_OK);
     memset(&part, 0, sizeof part);
     part.law = f->law; part.batches = f->b; part.q = f->q; part.most = f->limit;
@@ -626,6 +632,24 @@ TEST(threads_do_not_matter)
     tear_down(&s);
 }
 
+TEST(vector_sets_agree)
+{
+    static setting s;
+    set_up(&s, &FIX[0]);
+    for (int dir = MCAMP_REMOVE; dir <= MCAMP_ADD; dir++) {
+        double first = 0;
+        for (int v = MCAMP_VEC_SCALAR; v <= MCAMP_VEC_AVX512; v++) {
+            mcamp_tally t;
+            if (!mcamp__vecset_available((mcamp_vecset)v)) continue;
+            ctx.vec = (mcamp_vecset)v;
+            t = draw(&s.gram, &s.f, (mcamp_direction)dir, MCAMP_METHOD_TILTED, 0, 0, 2);
+            if (v == MCAMP_VEC_SCALAR) first = mcamp_tally_mean(&t);
+            CHECK_NEAR(mcamp_tally_mean(&t), first, 1e-10, 0);
+        }
+    }
+    tear_down(&s);
+}
+
 TEST(bad_input)
 {
     static setting s;
@@ -659,6 +683,9 @@ TEST(bad_input)
     CHECK_STATUS(mcamp_gram_pattern(&ctx, &s.mech, NULL, &g), MCAMP_E_REQUIRED);
     CHECK_STATUS(mcamp_gram_pattern(&ctx, &s.mech, &good, NULL), MCAMP_E_REQUIRED);
     CHECK_STATUS(mcamp_gram_pattern(&ctx, NULL, &good, &g), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_gram_pattern(NULL, &s.mech, &good, &g), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_gram_limit(&ctx, &s.gram, 100, 9), MCAMP_E_ARG);
+    CHECK(!s.gram.limit && !s.gram.examples);
     CHECK_STATUS(mcamp__pattern_init(&ctx, &s.gram, s.gram.max_norm / 1001, &other), MCAMP_E_ARG);
     tear_down(&s);
     /* a limit that never acts is none; BINS is the Gram matrix that it always was */
@@ -672,6 +699,92 @@ TEST(bad_input)
     CHECK_STATUS(mcamp_gram_pattern(&ctx, &s.mech, &good, &g), MCAMP_OK);
     CHECK(g.law == MCAMP_BATCH_UNSET && g.digest == mcamp__gram_digest(&s.mech, 3));
     mcamp_gram_free(&ctx, &g);
+    tear_down(&s);
+}
+
+TEST(samplers)
+{
+    static setting s;
+    mcamp_sampler_desc d;
+    mcamp_sampler p;
+    mcamp_tally t;
+    set_up(&s, &FIX[1]);
+    t = draw(&s.gram, &s.f, MCAMP_REMOVE, MCAMP_METHOD_ORDERS, 0, 0, 1);
+    CHECK(t.order == 9 && !(t.log_range <= DBL_MAX));
+    memset(&d, 0, sizeof d);
+    d.sigma = d.eps = 1;
+    d.direction = MCAMP_REMOVE; d.method = MCAMP_METHOD_TILTED;
+    d.order = 41;
+    CHECK_STATUS(mcamp_sampler_init(&ctx, &s.gram, &d, &p), MCAMP_E_ARG);
+    CHECK(!strcmp(mcamp_last_error(&ctx).argument, "order"));
+    d.order = 0;
+    d.direction = MCAMP_ADD; d.method = MCAMP_METHOD_ORDERS;
+    CHECK_STATUS(mcamp_sampler_init(&ctx, &s.gram, &d, &p), MCAMP_E_ARG);
+    CHECK(!strcmp(mcamp_last_error(&ctx).argument, "method"));
+    tear_down(&s);
+}
+
+static mcamp_status decide(mcamp_ctx *c, void *user)
+{
+    const setting *s = (const setting *)user;
+    mcamp_participation part;
+    mcamp_gram g;
+    mcamp_guarantee out;
+    mcamp_claim claim;
+    mcamp_status st;
+    memset(&part, 0, sizeof part);
+    memset(&claim, 0, sizeof claim);
+    part.law = s->f.law; part.batches = s->f.b; part.q = s->f.q; part.most = s->f.limit;
+    st = mcamp_gram_pattern(c, &s->mech, &part, &g);
+    if (st < 0) return st;
+    claim.sigma = s->f.sigma; claim.eps = 0.1;
+    claim.delta = 1e-2; claim.beta = 1e-6;
+    claim.max_samples = 1;
+    claim.direction = s->p.most ? MCAMP_ADD : MCAMP_REMOVE;
+    st = mcamp_verify(c, &g, &claim, &out);
+    mcamp_gram_free(c, &g);
+    return st;
+}
+
+/* Every law, decided in each direction. */
+TEST(allocation_failures)
+{
+    static setting s;
+    size_t total = 0;
+    for (size_t i = 0; i < 8; i++) {
+        if (i == 1 || i == 4 || i == 6) continue;
+        set_up(&s, &FIX[i]);
+        for (s.p.most = 0; s.p.most < 2; s.p.most++) {
+            size_t n = mt_all_faults("a claim", decide, &s);
+            CHECK(n > 2);
+            total += n;
+        }
+        tear_down(&s);
+    }
+    CHECK(total > 60);
+}
+
+/* What is no number is poison, whatever else would have been done with the sample. */
+TEST(poison)
+{
+    static setting s;
+    mcamp__factor f;
+    mcamp__sampler p;
+    mcamp__workers w;
+    mcamp_tally t;
+    set_up(&s, &FIX[0]);
+    CHECK_STATUS(mcamp__factor_init(&ctx, &s.gram, &f), MCAMP_OK);
+    CHECK_STATUS(mcamp__sampler_build(&ctx, &f, 1, 0.5, MCAMP_REMOVE, MCAMP_METHOD_TILTED, 2, 0.999,
+                                      mcamp__inf(), &p), MCAMP_OK);
+    CHECK(p.pattern.most < p.pattern.epochs);
+    p.pattern.off[0] = mcamp__nan();
+    CHECK_STATUS(mcamp__workers_init(&ctx, &p, &w), MCAMP_OK);
+    mcamp__tally_init(&p, &t);
+    CHECK_STATUS(mcamp__run_blocks(&ctx, &p, &w, 1, 1, 0, 1, &t), MCAMP_OK);
+    CHECK(t.count == MCAMP_BLOCK && t.poisoned == t.count);
+    mcamp__workers_free(&ctx, &w);
+    mcamp__sampler_free(&ctx, &p);
+    mcamp__factor_free(&ctx, &f);
     tear_down(&s);
 }
 
@@ -696,6 +809,12 @@ TEST(extremes)
     CHECK_NEAR(s.p.at_least[1], 12e-12, 1e-10, 0);
     t = draw(&s.gram, &f, MCAMP_REMOVE, MCAMP_METHOD_PLAIN, 0, 0, 1);
     CHECK(!(mcamp_tally_mean(&t) > 0));
+    tear_down(&s);
+    f.q = 1e-200;                       /* the mean of the modes has no norm any more */
+    set_up(&s, &f);
+    CHECK(!(s.p.tau > 0));
+    t = draw(&s.gram, &f, MCAMP_ADD, MCAMP_METHOD_PLAIN, 0, 0, 1);
+    CHECK(!(mcamp_tally_mean(&t) > 0) && mcamp_tally_upper(&t, 1e-3) < 1);
     tear_down(&s);
 }
 
@@ -912,6 +1031,8 @@ static void refuse_others(const setting *s, const mcamp_guarantee *proof)
     REFUSE(r.bd.q *= 1 - 1e-15, "q");
     REFUSE(g.q = r.bd.q *= 1 - 1e-15, "gram");
     REFUSE(g.gram_digest = 0, "law");
+    REFUSE(g.q = 0, "law");
+    REFUSE(g.q = 1.5, "law");
     REFUSE(r.bd.limit = 1, "limit");            /* cuts that cost all of delta */
     REFUSE(g.direction = MCAMP_ADD, "direction");
 #undef REFUSE
@@ -976,6 +1097,8 @@ TEST(sessions_run_the_pattern_that_was_proved)
 TEST_MAIN("participation", T(counts_and_shares), T(sums_over_patterns), T(draws),
     T(what_is_split_off_comes_off_the_claim), T(ranges),
           T(most_participations), T(delta_of_small_cases), T(split), T(bins), T(poisson), T(never),
-          T(threads_do_not_matter), T(bad_input), T(extremes),
+          T(threads_do_not_matter), T(vector_sets_agree), T(bad_input), T(samplers),
+          T(allocation_failures), T(poison),
+          T(extremes),
           T(claims), T(batches_have_the_law),
           T(sessions_run_the_pattern_that_was_proved))

@@ -1486,6 +1486,89 @@ TEST(a_session_is_closed_while_its_ledger_is_asked)
     close_parts(&p);
 }
 
+typedef struct mover {
+    mcamp_session *session;
+    unsigned char blob[8192];
+    size_t size;
+    int wait;
+} mover;
+
+/* A ledger that moves the session on to a later state, and then agrees. */
+static int move_on(void *user, const mcamp_ledger_entry *e)
+{
+    mover *b = (mover *)user;
+    (void)e;
+    if (b->wait) return 0;
+    CHECK_STATUS(mcamp_session_load(&ctx, b->session, b->blob, b->size), MCAMP_OK);
+    return 0;
+}
+
+TEST(a_round_that_its_ledger_moved_on_from_is_not_released)
+{
+    mcamp_guarantee g = verified;
+    static mover on;
+    mcamp_session s;
+    mcamp_batch_size size = { 0, 0 };
+    size_t index[M];
+    double want[D], out[D], x[D];
+    mcamp_tensor piece = { NULL, NULL, D };
+    parts p;
+    start();
+    plan_parts(&p, &g);
+    piece.d = x;
+    CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
+    one_round(&s, 0, want);
+    one_round(&s, 1, want);
+    CHECK_STATUS(mcamp_session_save(&ctx, &s, on.blob, sizeof on.blob, &on.size), MCAMP_OK);
+    one_round(&s, 2, want);
+    close_parts(&p);
+    p.ledger.record = move_on;
+    p.ledger.user = &on;
+    on.session = &s;
+    CHECK_STATUS(open_parts(&p, &g, &s), MCAMP_OK);
+    CHECK_STATUS(mcamp_session_begin(&ctx, &s, 0, index, M, &size), MCAMP_OK);
+    for (size_t i = 0; i < size.kept; i++) {
+        gradient(index[i], 0, x);
+        CHECK_STATUS(mcamp_session_add(&ctx, &s, index[i], &piece, 1), MCAMP_OK);
+    }
+    for (size_t i = 0; i < D; i++) out[i] = 7;
+    CHECK_STATUS(mcamp_session_end(&ctx, &s, out), MCAMP_E_LEDGER);
+    for (size_t i = 0; i < D; i++) CHECK_NEAR(out[i], 7, 0, 0);
+    CHECK_STATUS(mcamp_session_end(&ctx, &s, out), MCAMP_E_STEP);
+    on.wait = 1;
+    one_round(&s, 2, out);
+    CHECK(!memcmp(out, want, sizeof out));
+    close_parts(&p);
+}
+
+/* A changed C is noticed at the round's beginning, unless looking would cost more than the
+ * round: then only when the session is saved, loaded or begun.                          */
+TEST(a_large_c_is_not_looked_at_every_round)
+{
+    static double coef[(1 << 14) + 1];
+    mcamp_session s;
+    mcamp_noise noise;
+    mcamp_clip clip;
+    mcamp_mech c;
+    memset(&s, 0, sizeof s);
+    memset(&noise, 0, sizeof noise);
+    memset(&clip, 0, sizeof clip);
+    memset(&c, 0, sizeof c);
+    s.noise = &noise; s.clip = &clip; noise.mech = &c;
+    c.coef = coef;
+    for (int i = 0; i < 8; i++) {
+        int many = i & 1, longer = i >> 1 & 1;
+        c.count = ((size_t)1 << 14) + (size_t)many;
+        c.n = ((size_t)1 << 14) + (size_t)longer;
+        clip.dim = ((size_t)1 << 14) + (size_t)(i >> 2);
+        coef[5] = 0;
+        noise.digest = mcamp__mech_hash(&c);
+        CHECK(!mcamp__session_stale(&s));
+        coef[5] = 1;
+        CHECK(mcamp__session_stale(&s) == ((!many && !longer) || i >> 2));
+    }
+}
+
 /* Batches get keys of their session: another one on them would draw anew in the middle. */
 TEST(batches_have_one_session)
 {
@@ -2064,6 +2147,8 @@ TEST_MAIN("session",
     T(states_of_another_run_are_refused_by_name),
     T(a_ledger_is_asked_before_each_release),
     T(a_session_is_closed_while_its_ledger_is_asked),
+    T(a_round_that_its_ledger_moved_on_from_is_not_released),
+    T(a_large_c_is_not_looked_at_every_round),
     T(batches_have_one_session),
     T(a_ledger_on_disk_lets_no_round_go_twice),
     T(killed_at_any_time_no_round_has_two_releases),
