@@ -13,8 +13,16 @@ import tempfile
 
 TOOL, FOLDER = sys.argv[1], sys.argv[2]
 HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def once(pairs):
+    keys = [k for k, _ in pairs]
+    assert len(set(keys)) == len(keys), "a key is there twice: %s" % keys
+    return dict(pairs)
+
+
 with open(os.path.join(HERE, "..", "..", "examples", "mcamp.schema.json")) as f:
-    SCHEMA = json.load(f)
+    SCHEMA = json.load(f, object_pairs_hook=once)
 DEFS = SCHEMA["$defs"]
 count = {True: 0, False: 0}
 used = set()                        # ids of the property schemas that some output had
@@ -24,12 +32,6 @@ def tell(good, what):
     count[bool(good)] += 1
     if not good:
         print("FAIL " + what)
-
-
-def once(pairs):
-    keys = [k for k, _ in pairs]
-    assert len(set(keys)) == len(keys), "a key is there twice: %s" % keys
-    return dict(pairs)
 
 
 # ---- a validator of the few words of JSON Schema that the file uses ------------------
