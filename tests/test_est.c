@@ -1028,6 +1028,42 @@ TEST(what_is_certain_rules_an_estimate)
     CHECK_LE(0.49, e.std_error);
 }
 
+/* The samples of the proof, against a value that claims to be better known than it is. */
+TEST(a_value_that_its_proof_contradicts_is_not_trusted)
+{
+    mcamp_gram g;
+    mcamp__factor f;
+    mcamp__question q;
+    mcamp__choice proof;
+    mcamp__sampler ready;
+    mcamp_budget bud;
+    mcamp_tally *t = tally_new();
+    double truth = 0, log_range = 0;
+    setup();
+    gram_make("sqrt:4", "raw", 12, 4, &g);
+    CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+    q = mcamp__ask(&f, 2, 1, MCAMP_REMOVE, 11);
+    CHECK_STATUS(mcamp__budget_resolve(&ctx, NULL, &bud), MCAMP_OK);
+    CHECK_STATUS(mcamp__proof_choice(&ctx, &q, &proof, &log_range, &ready), MCAMP_OK);
+    q.ready = &ready;
+    for (int i = 0; i < 3; i++) {
+        mcamp_estimate e;
+        memset(&e, 0, sizeof e);
+        e.upper = q.high = 1;
+        e.value = i == 0 ? 0.01 : i == 1 ? truth : 1.1 * truth;
+        e.std_error = 1e-3 * e.value;
+        e.samples = 1 << 22;
+        CHECK_STATUS(mcamp__prove_estimate(&ctx, &q, &proof, log_range, &bud, t, &e), MCAMP_OK);
+        truth = mcamp_tally_mean(t);
+        CHECK_LE(6 * mcamp_tally_std_error(t), 0.05 * truth);
+        CHECK(i == 0 || e.trusted == (i == 1));
+    }
+    mcamp__sampler_free(&ctx, &ready);
+    mcamp__factor_free(&ctx, &f);
+    mcamp_gram_free(&ctx, &g);
+    free(t);
+}
+
 /* A pilot that promises too much of a law of heavy tail: the other law takes over, and the
  * mean is right; its shares are tuned, so not alike. */
 TEST(a_lucky_pilot_costs_little)
@@ -1128,5 +1164,6 @@ TEST_MAIN("est",
     T(estimates_without_decisive_samples_are_not_trusted),
     T(far_out_questions_have_answers),
     T(what_is_certain_rules_an_estimate),
+    T(a_value_that_its_proof_contradicts_is_not_trusted),
     T(a_lucky_pilot_costs_little),
     T(bounds_cost_no_more_than_values))
