@@ -246,7 +246,7 @@
  *        mcamp_gram_limit: at most so many examples a batch, priced by what it costs; balls
  *        in bins cut the same members in every epoch.  mcamp_exact_shuffled.
  *        MCAMP_EVENT_ALLOCATE (before MCAMP_EVENT_CURVE); mcamp_certain_sigma;
- *        mcamp_guarantee_attack; MCAMP_METHOD_SHIFTS, MCAMP_METHOD_ORDERS.
+ *        mcamp_guarantee_attack; MCAMP_METHOD_SHIFTS.
  *        Cyclic Poisson sampling puts examples into groups by the key, each by itself: its
  *        guarantees are for adding or removing one (groups were index mod b, zero-out).
  *        mcamp_opt_desc: inner_samples; equal_norms for any number of bands.
@@ -783,10 +783,8 @@ typedef enum mcamp_method {
                                 * proven range: estimates only; remove only   */
     MCAMP_METHOD_EXACT   = 5,  /* in results: without samples, by a closed form
                                 * or section exact                            */
-    MCAMP_METHOD_ORDERS  = 6,  /* patterns: tilted laws of several orders in one;
-                                * no proven range: estimates only; remove only */
-    MCAMP_METHOD_SHIFTS  = 7   /* a mixture of shifted laws: estimates where few
-                                * modes decide; remove only                   */
+    MCAMP_METHOD_SHIFTS  = 6   /* a mixture of shifted laws: estimates where few
+                                * modes decide, and of patterns; remove only  */
 } mcamp_method;
 
 /* What a set of samples leaves behind.  Tallies merge by adding integers, so
@@ -3804,6 +3802,19 @@ MCAMP__ENTRY void MCAMP__K(chain)(const double *g, double *f, const double *afte
     }
 }
 
+MCAMP__ENTRY void MCAMP__K(linear)(const double *g, double *f, size_t n, size_t step, size_t b,
+                                   double take)
+{
+    for (size_t t = n; t-- > 0; ) {
+        const double *skip = f + (t + step) * MCAMP__P, *next = f + (t + b) * MCAMP__P;
+        for (size_t s = 0; s < MCAMP__P; s += MCAMP__W) {
+            MCAMP__V e = MCAMP__K(exp)(MCAMP__K(load)(g + t * MCAMP__P + s) + take);
+            e = MCAMP__K(load)(skip + s) + e * MCAMP__K(load)(next + s);
+            MCAMP__K(store)(f + t * MCAMP__P + s, e);
+        }
+    }
+}
+
 MCAMP__ENTRY void MCAMP__K(band)(const double *c, size_t n, size_t w, const double *base,
                                  const double *off, double *z)
 {
@@ -5275,6 +5286,14 @@ MCAMP__PRIV void mcamp__vec_chain(mcamp_vecset vs, const double *g, double *f,
                                   double take, double rest)
 {
     MCAMP__DISPATCH(vs, chain, (g, f, after, n, step, b, take, rest));
+}
+
+/* f_t = f_{t+step} + e^(g_t + take) f_{t+b}: each step multiplies errors by at most 1 + u (4 +
+ * the largest of the exponents' magnitudes).  NaN gives NaN.                            */
+MCAMP__PRIV void mcamp__vec_linear(mcamp_vecset vs, const double *g, double *f, size_t n,
+                                   size_t step, size_t b, double take)
+{
+    MCAMP__DISPATCH(vs, linear, (g, f, n, step, b, take));
 }
 
 /* z_t := base_t + off_t + sum_{j < w} c_tj z_{t+j} for t < n, rows of MCAMP__P samples. */
@@ -7795,7 +7814,8 @@ typedef struct mcamp__pattern {
     double norm2;               /* largest squared mode, over sigma^2          */
     double tau, mean_half;      /* of add: E_p[sum h_t] = tau u; E_p[sum x_tt/2] */
     double theta, u_off;        /* of add: the shift, and what u has of off    */
-    size_t orders, order[8];    /* of remove: one, or several in one estimate  */
+    size_t order;               /* of remove: k                                */
+    int linear;                 /* no e^f can overflow: see the filter         */
     size_t most;                /* patterns of more rounds give 0              */
 } mcamp__pattern;
 
@@ -8237,9 +8257,8 @@ MCAMP__PRIV void mcamp__pattern_shift(mcamp__pattern *p, double theta)
 typedef struct mcamp__pattern_work {
     mcamp__buf buf;
     double *h, *g;              /* [n]: H; the noise, then the potentials of rho */
-    double *f, *post;           /* [levels][n + b]: of H; of g                 */
-    double *first, *post_first; /* [starts]: w_r e^{f_r} over their sum's scale */
-    double *value;              /* [MCAMP_BLOCK] log values                    */
+    double *f;                  /* [levels][n + b]                             */
+    double *first;              /* [starts]: w_r e^{f_r} over their sum's scale */
 } mcamp__pattern_work;
 
 MCAMP__PRIV size_t mcamp__pattern_levels(const mcamp__pattern *p)
@@ -8252,18 +8271,56 @@ MCAMP__PRIV mcamp_status mcamp__pattern_work_init(mcamp_ctx *ctx, const mcamp__p
 {
     size_t rows = (p->n + p->b) * mcamp__pattern_levels(p), all;
     mcamp_status st;
-    if (!mcamp__mul_size(2 * (p->n + rows + p->starts), MCAMP__P, &all))
+    if (!mcamp__mul_size(2 * p->n + rows + p->starts, MCAMP__P, &all))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "rounds", (double)p->n);
-    st = mcamp__buf_new(ctx, all + MCAMP_BLOCK, &w->buf);
+    st = mcamp__buf_new(ctx, all, &w->buf);
     if (st < 0) return st;
     w->h = w->buf.p;
     w->g = w->h + p->n * MCAMP__P;
     w->f = w->g + p->n * MCAMP__P;
-    w->post = w->f + rows * MCAMP__P;
-    w->first = w->post + rows * MCAMP__P;
-    w->post_first = w->first + p->starts * MCAMP__P;
-    w->value = w->post_first + p->starts * MCAMP__P;
+    w->first = w->f + rows * MCAMP__P;
+    for (size_t i = 0; p->linear && i < p->b * MCAMP__P; i++)
+        w->f[p->n * MCAMP__P + i] = exp((double)(i / MCAMP__P / p->step) * p->log_rest);
     return MCAMP_OK;
+}
+
+/* Rounds at which a chain that starts at r can let go. */
+MCAMP__PRIV size_t mcamp__pattern_rounds(const mcamp__pattern *p, size_t r)
+{
+    return (p->n - r - 1) / p->step + 1;
+}
+
+/* What no pattern's sum of potentials exceeds at the sum of k modes with noise, but with
+ * probability 1e-17: there are fewer than n (e b)^m patterns of at most m rounds.     */
+MCAMP__PRIV double mcamp__pattern_reach(const mcamp__pattern *p, double k)
+{
+    double many = (double)p->epochs * (1 + log((double)p->b)) + log((double)p->n);
+    return k * p->norm2 + sqrt(p->norm2 * (2 * many + 80));
+}
+
+/* No pattern's sum of potentials above `reach`: is e^f to be had without logarithms? */
+MCAMP__PRIV int mcamp__pattern_linear(const mcamp__pattern *p, double reach)
+{
+    return !p->limit && reach - (double)mcamp__pattern_rounds(p, 0) * p->log_rest < 600;
+}
+
+/* The filter with F_t = e^{f_t} (1 - q)^{-c(t)}, c(t) the rounds that can be let go from t on,
+ * less than none from n on: F_t = F_{t + step} + q (1 - q)^{-b/step} e^{g_t} F_{t+b}.  What is
+ * left of e^{f_t} after j rounds let go is F_{t + j step}/F_t.                         */
+MCAMP__PRIV void mcamp__pattern_products(mcamp_vecset vs, const mcamp__pattern *p,
+                                         const double *g, double *f, double *first, double *z)
+{
+    double most = (double)mcamp__pattern_rounds(p, 0);
+    mcamp__vec_linear(vs, g, f, p->n, p->step, p->b,
+                      p->log_q - (double)(p->b / p->step) * p->log_rest);
+    for (size_t s = 0; s < MCAMP__P; s++) z[s] = 0;
+    for (size_t r = 0; r < p->starts; r++) {
+        double more = most - (double)mcamp__pattern_rounds(p, r);
+        double weight = p->start[r] * exp(-more * p->log_rest);
+        for (size_t s = 0; s < MCAMP__P; s++)
+            z[s] += first[r * MCAMP__P + s] = weight * f[r * MCAMP__P + s];
+    }
+    for (size_t s = 0; s < MCAMP__P; s++) z[s] = log(z[s]) + most * p->log_rest;
 }
 
 /* f of potentials g, every level; then log of sum_r w_r e^{f_r} to z, and the terms over
@@ -8274,6 +8331,7 @@ MCAMP__PRIV void mcamp__pattern_filter(mcamp_vecset vs, const mcamp__pattern *p,
     size_t levels = mcamp__pattern_levels(p), rows = (p->n + p->b) * MCAMP__P;
     const double *top = f + (levels - 1) * rows;
     double max[MCAMP__P];
+    if (p->linear) { mcamp__pattern_products(vs, p, g, f, first, z); return; }
     for (size_t i = p->limit ? 1 : 0; i < levels; i++)
         mcamp__vec_chain(vs, g, f + i * rows, f + (i ? i - 1 : 0) * rows, p->n, p->step, p->b,
                          p->log_q, p->log_rest);
@@ -8310,11 +8368,17 @@ MCAMP__PRIV size_t mcamp__pattern_start(const mcamp__pattern *p, const double *f
 MCAMP__PRIV size_t mcamp__pattern_next(const mcamp__pattern *p, const double *f, size_t t,
                                        double u)
 {
-    size_t lo = 0, hi = (p->n - t - 1) / p->step + 1;       /* rounds let go: lo .. hi */
-    double goal = log(u) + (f ? f[t * MCAMP__P] : 0);
+    size_t lo = 0, hi = mcamp__pattern_rounds(p, t);        /* rounds let go: lo .. hi */
+    double rest = p->linear ? 0 : p->log_rest, goal = 0;
+    if (!f) {
+        double j = log(u) / p->log_rest;
+        lo = hi = j < (double)hi ? (size_t)j : hi;
+    } else {
+        goal = p->linear ? u * f[t * MCAMP__P] : log(u) + f[t * MCAMP__P];
+    }
     while (lo < hi) {
         size_t j = lo + (hi - lo) / 2 + 1;
-        double left = (double)j * p->log_rest + (f ? f[(t + j * p->step) * MCAMP__P] : 0);
+        double left = (double)j * rest + f[(t + j * p->step) * MCAMP__P];
         if (left < goal) hi = j - 1;
         else lo = j;
     }
@@ -8352,49 +8416,36 @@ MCAMP__PRIV size_t mcamp__pattern_draw(const mcamp__pattern *p, const double *f,
     return taken;
 }
 
-/* g := potentials of rho at X with mean H (or off's), and its law; y := log rho. */
+/* g := potentials of rho at X with mean H (or off's); y := log rho. */
 MCAMP__PRIV void mcamp__pattern_observe(mcamp_vecset vs, const mcamp__pattern *p,
                                         mcamp__rng8 *normals, mcamp__pattern_work *w,
                                         double *y)
 {
     mcamp__vec_normals(vs, normals, w->g, p->n * MCAMP__P);
     mcamp__vec_band(vs, p->c, p->n, p->w, w->h, p->off, w->g);
-    mcamp__pattern_filter(vs, p, w->g, w->post, w->post_first, y);
+    mcamp__pattern_filter(vs, p, w->g, w->f, w->first, y);
 }
 
-/* log values of remove for one tile whose X has the order-k law.  Several orders k_1 < ..
- * in one estimate, each drawn equally often: a sample of order k is completed by patterns
- * from the law given X, which gives every order's density ratio rho^k_i / prod_{l <= k_i} z_l
- * to one target, and the value is F over the mean of these (balance heuristic): unbiased,
- * and at most as many times the range of each.                                       */
+/* log values of remove for one tile. */
 MCAMP__PRIV void mcamp__pattern_tile(mcamp_vecset vs, const mcamp__pattern *p, double eps,
-                                     size_t k, mcamp__rng8 *normals, mcamp_rng *r,
+                                     mcamp__rng8 *normals, mcamp_rng *r,
                                      mcamp__pattern_work *w, double *v)
 {
-    double z[MCAMP__P], y[MCAMP__P] = { 0 }, log_z[MCAMP__P] = { 0 }, sum[MCAMP__P];
-    double noted[8][MCAMP__P];
-    size_t last = p->order[p->orders - 1], at = 0, many[MCAMP__P] = { 0 };
+    double z[MCAMP__P], y[MCAMP__P], log_z[MCAMP__P] = { 0 };
+    size_t many[MCAMP__P] = { 0 };
     memset(w->h, 0, p->n * MCAMP__P * sizeof *w->h);
-    for (size_t l = 1; l <= last; l++) {
-        if (l > 1) {
-            mcamp__pattern_filter(vs, p, w->h, w->f, w->first, z);
-            for (size_t s = 0; s < MCAMP__P; s++) log_z[s] += z[s];
+    for (size_t l = 1; l <= p->order; l++) {
+        if (l > 1) mcamp__pattern_filter(vs, p, w->h, w->f, w->first, z);
+        for (size_t s = 0; s < MCAMP__P; s++) {
+            if (l > 1) log_z[s] += z[s];
+            many[s] |= mcamp__pattern_draw(p, l > 1 ? w->f : NULL, l > 1 ? w->first : NULL, s,
+                                           r, w->h) > p->most;
         }
-        if (l == p->order[at]) memcpy(noted[at++], log_z, sizeof log_z);
-        for (size_t s = 0; (l < last || l == k) && s < MCAMP__P; s++) {
-            size_t taken = l > k ? mcamp__pattern_draw(p, w->post, w->post_first, s, r, w->h)
-                         : mcamp__pattern_draw(p, l > 1 ? w->f : NULL, l > 1 ? w->first : NULL,
-                                               s, r, w->h);
-            many[s] |= taken > p->most;
-        }
-        if (l == k) mcamp__pattern_observe(vs, p, normals, w, y);
     }
+    mcamp__pattern_observe(vs, p, normals, w, y);
     for (size_t s = 0; s < MCAMP__P; s++) {
-        sum[s] = -mcamp__inf();
-        for (size_t i = 0; i < p->orders; i++)
-            sum[s] = mcamp__log_add(sum[s], (double)p->order[i] * y[s] - noted[i][s]);
         if (y[s] <= eps || (many[s] && mcamp__finite(y[s]))) v[s] = -mcamp__inf();
-        else v[s] = y[s] + mcamp__log1mexp(eps - y[s]) - sum[s] + log((double)p->orders);
+        else v[s] = log_z[s] - ((double)p->order - 1) * y[s] + mcamp__log1mexp(eps - y[s]);
     }
 }
 
@@ -8412,28 +8463,6 @@ MCAMP__PRIV void mcamp__pattern_tile_add(mcamp_vecset vs, const mcamp__pattern *
         if (p->theta > 0)
             v[s] += p->theta * (u[s] / p->tau + p->u_off) + 0.5 * p->theta * p->theta;
     }
-}
-
-/* log values of one block to w->value.  Orders are drawn first, and samples of one order
- * done together: the values are those of independent samples, in another order.        */
-MCAMP__PRIV void mcamp__pattern_block(mcamp_vecset vs, const mcamp__pattern *p,
-                                      mcamp_direction dir, double eps, mcamp__rng8 *normals,
-                                      mcamp_rng *r, mcamp__pattern_work *w)
-{
-    size_t count[8] = { 0 }, done = 0, kinds = dir == MCAMP_ADD ? 1 : p->orders;
-    double tile[MCAMP__P];
-    count[0] = kinds == 1 ? MCAMP_BLOCK : 0;
-    for (size_t i = 0; kinds > 1 && i < MCAMP_BLOCK; i++)
-        count[(size_t)(mcamp_rng_uniform(r) * (double)kinds)]++;
-    for (size_t i = 0; i < kinds; i++)
-        for (size_t left = count[i]; left; ) {
-            size_t some = mcamp__zmin(left, MCAMP__P);
-            if (dir == MCAMP_ADD) mcamp__pattern_tile_add(vs, p, eps, normals, w, tile);
-            else mcamp__pattern_tile(vs, p, eps, p->order[i], normals, r, w, tile);
-            memcpy(w->value + done, tile, some * sizeof *tile);
-            done += some;
-            left -= some;
-        }
 }
 
 /* ======================================================================== *
@@ -8825,6 +8854,8 @@ typedef struct mcamp__sampler {
                  struct mcamp__scratch *w);
     mcamp__pattern pattern;     /* n = 0: none, and the rest is used; else of the model
                                  * sigma and max_diag alone                   */
+    void (*patterns)(mcamp_vecset vs, const struct mcamp__sampler *p, mcamp__rng8 *normals,
+                     mcamp_rng *r, struct mcamp__scratch *w, size_t at);
     double split;               /* of delta, that values leave out            */
     struct mcamp__mixture *mix;         /* SHIFTS, of its own tile: section est    */
     size_t mix_work;                    /* the doubles of scratch that it needs    */
@@ -8860,9 +8891,10 @@ MCAMP__PRIV mcamp_status mcamp__scratch_init(mcamp_ctx *ctx, const mcamp__sample
     size_t tile;
     mcamp_status st = MCAMP_OK;
     memset(w, 0, sizeof *w);
-    if (p->pattern.n) return mcamp__pattern_work_init(ctx, &p->pattern, &w->pattern);
     if (!mcamp__mul_size(p->m.b, 3 * MCAMP__S, &tile))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)p->m.b);
+    if (p->pattern.n) st = mcamp__pattern_work_init(ctx, &p->pattern, &w->pattern);
+    if (st < 0) return st;
     tile /= 3;
     w->index_count = MCAMP__S * mcamp__zmax(p->k, 1);
     w->index = (uint32_t *)mcamp__new(ctx, w->index_count, sizeof *w->index);
@@ -8990,10 +9022,23 @@ MCAMP__PRIV void mcamp__tile_common_add(mcamp_vecset vs, const mcamp__sampler *p
         w->v[s] = mcamp__log_gap(mcamp__gauss_logcdf(w->t[s]), p->eps + w->ls[s]);
 }
 
+MCAMP__PRIV void mcamp__tile_pattern(mcamp_vecset vs, const mcamp__sampler *p,
+                                     mcamp__rng8 *normals, mcamp_rng *r, mcamp__scratch *w,
+                                     size_t at)
+{
+    if (p->dir == MCAMP_ADD)
+        mcamp__pattern_tile_add(vs, &p->pattern, p->eps, normals, &w->pattern, w->v + at);
+    else
+        mcamp__pattern_tile(vs, &p->pattern, p->eps, normals, r, &w->pattern, w->v + at);
+}
+
 /* One tile: w->v receives the logarithms of MCAMP__S values. */
 MCAMP__PRIV void mcamp__tile(mcamp_vecset vs, const mcamp__sampler *p,
                              mcamp__rng8 *normals, mcamp_rng *r, mcamp__scratch *w)
 {
+    for (size_t at = 0; p->patterns && at < MCAMP__S; at += MCAMP__P)
+        p->patterns(vs, p, normals, r, w, at);
+    if (p->patterns) return;
     mcamp__vec_normals(vs, normals, w->z, p->m.b * MCAMP__S);
     mcamp__model_product(vs, &p->m, w->z, w->x);
     if (p->tile) { p->tile(vs, p, r, w); return; }
@@ -9028,11 +9073,6 @@ MCAMP__PRIV void mcamp__sample_block(mcamp_vecset vs, const mcamp__sampler *p,
     mcamp_rng r;
     mcamp__rng8_stream(&normals, seed, purpose, block);
     mcamp_rng_stream(&r, seed, purpose, block);
-    if (p->pattern.n) {
-        mcamp__pattern_block(vs, &p->pattern, p->dir, p->eps, &normals, &r, &w->pattern);
-        for (size_t i = 0; i < MCAMP_BLOCK; i++) mcamp__tally_add(t, w->pattern.value[i]);
-        return;
-    }
     for (size_t i = 0; i < MCAMP_BLOCK / MCAMP__S; i++) {
         mcamp__tile(vs, p, &normals, &r, w);
         for (size_t s = 0; s < MCAMP__S; s++) mcamp__tally_add(t, w->v[s]);
@@ -9234,17 +9274,6 @@ MCAMP__PRIV void mcamp__sampler_simple_range(mcamp__sampler *p)
     }
 }
 
-/* The orders of ORDERS: 1, for what high orders miss, and up to k in two steps. */
-MCAMP__PRIV void mcamp__sampler_orders(mcamp__sampler *p, size_t k)
-{
-    mcamp__pattern *t = &p->pattern;
-    p->k = k ? k : 9;
-    t->orders = p->k > 2 ? 3 : p->k;
-    t->order[1] = (p->k + 1) / 2;
-    t->order[t->orders - 1] = p->k;
-    p->log_range = mcamp__inf();
-}
-
 /* Order k of patterns; 0: of nearly the smallest range, where the larger order has the smaller
  * variance.  At most `split` is left out of delta.                                    */
 MCAMP__PRIV mcamp_status mcamp__sampler_pattern_order(mcamp_ctx *ctx, mcamp__sampler *p,
@@ -9264,7 +9293,6 @@ MCAMP__PRIV mcamp_status mcamp__sampler_pattern_order(mcamp_ctx *ctx, mcamp__sam
     }
     for (p->k = orders; !k && out[p->k - 1] > best + 0.25; ) p->k--;
     p->log_range = out[p->k - 1];
-    t->order[0] = p->k;
     left = t->most < t->epochs ? t->at_least[t->most + 1] : 0;
     p->split = (double)p->k * left * (1 + 1e-9);
     return MCAMP_OK;
@@ -9280,18 +9308,18 @@ MCAMP__PRIV mcamp_status mcamp__sampler_pattern(mcamp_ctx *ctx, const mcamp_gram
     if (st < 0) return st;
     p->m.sigma = sigma;
     p->m.max_diag = t->norm2;
-    t->order[0] = t->orders = 1;
+    p->patterns = mcamp__tile_pattern;
     p->k = p->dir == MCAMP_ADD ? 0 : 1;
     p->log_range = 0;
     if (p->dir == MCAMP_ADD) {
         double theta = p->method == MCAMP_METHOD_PLAIN ? 0 : mcamp__pattern_theta(t, p->eps);
         mcamp__pattern_shift(t, theta);
         p->log_range = mcamp__pattern_add_range(t, p->eps, theta);
-    } else if (p->method == MCAMP_METHOD_ORDERS) {
-        mcamp__sampler_orders(p, k);
     } else if (p->method == MCAMP_METHOD_TILTED) {
         st = mcamp__sampler_pattern_order(ctx, p, k, split);
     }
+    t->order = p->k;
+    t->linear = mcamp__pattern_linear(t, mcamp__pattern_reach(t, (double)p->k));
     p->log_range += 1e-9;
     return st;
 }
@@ -20037,8 +20065,7 @@ MCAMP__PRIV int mcamp__method_fits(const mcamp__factor *f, mcamp_direction dir,
 {
     int remove = dir == MCAMP_REMOVE;
     if (f->patterns)
-        return method == MCAMP_METHOD_PLAIN || method == MCAMP_METHOD_TILTED ||
-               (method == MCAMP_METHOD_ORDERS && remove);
+        return method == MCAMP_METHOD_PLAIN || method == MCAMP_METHOD_TILTED;
     switch (method) {
     case MCAMP_METHOD_PLAIN:   return 1;
     case MCAMP_METHOD_TILTED:  return remove;
@@ -20085,7 +20112,7 @@ MCAMP__PRIV mcamp_status mcamp__sampler_from(mcamp_ctx *ctx, const mcamp__factor
     if (!m) m = mcamp__default_method(f, d->direction);
     if (!mcamp__method_fits(f, d->direction, m))
         return mcamp__fail(ctx, MCAMP_E_ARG, "method", (double)m);
-    if (m == MCAMP_METHOD_MODE || m == MCAMP_METHOD_ORDERS)
+    if (m == MCAMP_METHOD_MODE)
         scale = mcamp__loose_scale(f, d->sigma, d->eps);
     st = mcamp__sampler_build(ctx, f, d->sigma, d->eps, d->direction, m, d->order,
                               f->patterns ? d->split : d->stickiness, scale, p);
@@ -20159,6 +20186,8 @@ typedef struct mcamp__mixture {
     double *s, *off, *upto;             /* s_c/h; log base_c - s_c^2 a/2; sums of base */
     double *sums;                       /* dense a: sums of its first c rows, c <= b */
     size_t sums_count;
+    double copies[MCAMP__SHIFTS], along[MCAMP__SHIFTS];     /* patterns: s and theta */
+    mcamp__pattern law;                 /* of p, but in P: rounds of a bin are rarely let go */
 } mcamp__mixture;
 
 /* The entry in which u falls; upto: running sums. */
@@ -20252,15 +20281,12 @@ MCAMP__PRIV void mcamp__tile_ratios(mcamp_vecset vs, const mcamp__sampler *p, mc
     memcpy(w->work + (m->count - 1) * S, w->r, S * sizeof(double));
 }
 
-/* (rho - e^eps)_+ over the mixture's density. */
-MCAMP__PRIV void mcamp__tile_shifts(mcamp_vecset vs, const mcamp__sampler *p, mcamp_rng *r,
-                                    mcamp__scratch *w)
+/* (rho - e^eps)_+ over the mixture's density, of samples from `at` on. */
+MCAMP__PRIV void mcamp__shifts_values(const mcamp__sampler *p, size_t at, size_t count,
+                                      mcamp__scratch *w)
 {
     const mcamp__mixture *m = p->mix;
-    mcamp__tile_move(vs, p, r, w);
-    mcamp__vec_lse(vs, w->x, p->m.b, p->off_loss, NULL, NULL, w->r, NULL);
-    mcamp__tile_ratios(vs, p, w);
-    for (size_t s = 0; s < MCAMP__S; s++) {
+    for (size_t s = at; s < at + count; s++) {
         double y = w->r[s], top = -mcamp__inf(), sum = 0;
         for (size_t q = 0; q < m->count; q++)
             if (m->share[q] > 0) top = mcamp__dmax(top, w->work[q * MCAMP__S + s]);
@@ -20269,6 +20295,15 @@ MCAMP__PRIV void mcamp__tile_shifts(mcamp_vecset vs, const mcamp__sampler *p, mc
         w->t[s] = y <= p->eps ? -mcamp__inf() : y + mcamp__log1mexp(p->eps - y);
         w->v[s] = w->t[s] - top - log(sum);
     }
+}
+
+MCAMP__PRIV void mcamp__tile_shifts(mcamp_vecset vs, const mcamp__sampler *p, mcamp_rng *r,
+                                    mcamp__scratch *w)
+{
+    mcamp__tile_move(vs, p, r, w);
+    mcamp__vec_lse(vs, w->x, p->m.b, p->off_loss, NULL, NULL, w->r, NULL);
+    mcamp__tile_ratios(vs, p, w);
+    mcamp__shifts_values(p, 0, MCAMP__S, w);
 }
 
 /* SHIFTS: log F, log F/S and log R_q of a tile's samples, for a pilot. */
@@ -20281,6 +20316,74 @@ MCAMP__PRIV double *mcamp__mix_record(const mcamp__sampler *p, const mcamp__scra
         for (size_t q = 0; q < p->mix->count; q++) *to++ = w->work[q * MCAMP__S + s];
     }
     return to;
+}
+
+/* Patterns: component q has X at s m_p + theta v, p from the law, v the unit vector along the
+ * mean of the modes; with u = <v, X>/sigma and d_t = cov(u, h_t) its density is
+ *     R_q(X) = e^{theta u - theta^2/2} *
+ *              sum_p Pr(p) exp(sum_{t in p} (s h_t - s^2 x_tt/2 - s theta d_t)),
+ * which is rho's recursion with other potentials: nothing is drawn to complete a sample.
+ * Any law of p will do.                                                               */
+
+/* Moves every sample of the tile to its component's mean. */
+MCAMP__PRIV void mcamp__patterns_move(const mcamp__sampler *p, mcamp_rng *r,
+                                      mcamp__pattern_work *w)
+{
+    const mcamp__mixture *m = p->mix;
+    double upto[MCAMP__SHIFTS] = { 0 }, sum = 0, k[MCAMP__P], along[MCAMP__P];
+    for (size_t q = 0; q < m->count; q++) upto[q] = sum += m->share[q];
+    memset(w->h, 0, p->pattern.n * MCAMP__P * sizeof *w->h);
+    for (size_t s = 0; s < MCAMP__P; s++) {
+        size_t q = mcamp__pick(upto, m->count, mcamp_rng_uniform(r));
+        k[s] = m->copies[q];
+        along[s] = m->along[q];
+        if (k[s] > 0)
+            mcamp__pattern_draw(q + 1 < m->count ? &m->law : &p->pattern, NULL, NULL, s, r, w->h);
+    }
+    for (size_t t = 0; t < p->pattern.n; t++)
+        for (size_t s = 0; s < MCAMP__P; s++) {
+            double *h = w->h + t * MCAMP__P + s;
+            *h = k[s] * *h + along[s] * m->rows[t];
+        }
+}
+
+/* log R_q of the tile to z; u: that of the samples. */
+MCAMP__PRIV void mcamp__patterns_ratio(mcamp_vecset vs, const mcamp__sampler *p, size_t q,
+                                       const double *u, mcamp__pattern_work *w, double *z)
+{
+    const mcamp__pattern *l = &p->mix->law;
+    double k = p->mix->copies[q], theta = p->mix->along[q];
+    for (size_t s = 0; s < MCAMP__P; s++) z[s] = 0;
+    for (size_t t = 0; k > 0 && t < l->n; t++) {
+        double off = 0.5 * (1 - k) * l->x[t * l->w] - theta * p->mix->rows[t];
+        for (size_t i = t * MCAMP__P; i < (t + 1) * MCAMP__P; i++) w->h[i] = k * (w->g[i] + off);
+    }
+    if (k > 0) mcamp__pattern_filter(vs, l, w->h, w->f, w->first, z);
+    for (size_t s = 0; s < MCAMP__P; s++) z[s] += theta * (u[s] - 0.5 * theta);
+}
+
+/* (rho - e^eps)_+ over the mixture's density, as mcamp__tile_shifts. */
+MCAMP__PRIV void mcamp__patterns_shifts(mcamp_vecset vs, const mcamp__sampler *p,
+                                        mcamp__rng8 *normals, mcamp_rng *r,
+                                        mcamp__scratch *scratch, size_t at)
+{
+    const mcamp__mixture *m = p->mix;
+    const mcamp__pattern *l = &p->pattern;
+    mcamp__pattern_work *w = &scratch->pattern;
+    double u[MCAMP__P], y[MCAMP__P], *z = scratch->work + at;
+    mcamp__patterns_move(p, r, w);
+    mcamp__pattern_observe(vs, l, normals, w, y);
+    for (size_t s = 0; s < MCAMP__P; s++) u[s] = l->u_off;
+    for (size_t t = 0; t < l->n; t++)
+        for (size_t s = 0; s < MCAMP__P; s++)
+            u[s] += l->share[t] / l->tau * w->g[t * MCAMP__P + s];
+    for (size_t q = 0; q + 1 < m->count; q++)
+        if (m->share[q] > 0) mcamp__patterns_ratio(vs, p, q, u, w, z + q * MCAMP__S);
+    for (size_t s = 0; s < MCAMP__P; s++) {
+        z[(m->count - 1) * MCAMP__S + s] = y[s];
+        scratch->r[at + s] = y[s];
+    }
+    mcamp__shifts_values(p, at, MCAMP__P, scratch);
 }
 
 /* ---- the mixture of shifts: where to ------------------------------------------ *
@@ -20403,12 +20506,114 @@ MCAMP__PRIV void mcamp__mix_share(mcamp__sampler *p, const double *share)
     p->log_range = 1e-9 - log(share[p->mix->count - 1]);
 }
 
+/* log sum_p Pr(p) exp(sum_{t in p} (s base_t + theta d_t)); f: n + b doubles. */
+MCAMP__PRIV double mcamp__patterns_sum(const mcamp__pattern *p, const double *base, double s,
+                                       const double *d, double theta, double *f)
+{
+    double sum = -mcamp__inf();
+    for (size_t t = p->n; t-- > 0; )
+        f[t] = mcamp__log_add(f[t + p->step] + p->log_rest,
+                              f[t + p->b] + p->log_q + s * base[t] + theta * d[t]);
+    for (size_t r = 0; r < p->starts; r++)
+        sum = mcamp__log_add(sum, f[r] + p->log_start[r]);
+    return sum;
+}
+
+/* Where that is `goal`, in theta at s, or with d NULL in s: theta = 0 where it is above. */
+MCAMP__PRIV double mcamp__patterns_root(const mcamp__pattern *p, const double *base, double s,
+                                        const double *d, double goal, double *f)
+{
+    double lo = 0, hi = 1;
+    if (d && mcamp__patterns_sum(p, base, s, d, 0, f) >= goal) return 0;
+    for (int i = 0; i < 26; i++) {
+        double x = i < 12 && !(lo > hi / 2) ? hi : 0.5 * (lo + hi);
+        int above = (d ? mcamp__patterns_sum(p, base, s, d, x, f)
+                       : mcamp__patterns_sum(p, base, x, base, 0, f)) >= goal;
+        if (above) hi = x;
+        else { lo = x; if (mcamp__eq(x, hi)) hi *= 2; }
+    }
+    return hi;
+}
+
+/* d_t of the mixture's rows, and a usual pattern's h_t to base[n] (of room for a tile). */
+MCAMP__PRIV void mcamp__patterns_rows(const mcamp__pattern *l, double *d, double *base)
+{
+    mcamp_rng r;
+    for (size_t t = 0; t < l->n; t++)
+        for (size_t j = 0; j < l->w && t + j < l->n; j++) {
+            d[t] += l->share[t + j] / l->tau * l->x[t * l->w + j];
+            if (j) d[t + j] += l->share[t] / l->tau * l->x[t * l->w + j];
+        }
+    mcamp_rng_seed(&r, 1);
+    mcamp__pattern_draw(l, NULL, NULL, 0, &r, base);
+    for (size_t t = 1; t < l->n; t++) base[t] = base[t * MCAMP__P];
+}
+
+/* Components: s = 0, 1, 2, 4, .. up to where rho is e^eps at s times a usual pattern, and
+ * that, unless so far that sums need logarithms; for each theta with which rho is e^eps,
+ * and somewhat less; P itself comes last.                                             */
+MCAMP__PRIV void mcamp__patterns_components(mcamp__sampler *p, const double *base, double *f)
+{
+    mcamp__mixture *m = p->mix;
+    mcamp__pattern *l = &p->pattern;
+    double goal = p->eps + 0.5 * l->tau * l->tau, widest = 0, s = 0;
+    double top = mcamp__patterns_root(l, base, 0, NULL, goal, f);
+    l->linear = 1;
+    while (m->count + 4 < MCAMP__SHIFTS) {
+        double theta = mcamp__patterns_root(l, base, s, m->rows, goal, f), k = mcamp__dmax(s, 1);
+        int linear;
+        widest = mcamp__dmax(widest, theta);
+        linear = mcamp__pattern_linear(&m->law, k * (mcamp__pattern_reach(l, k) +
+                                               widest * sqrt(l->norm2)));
+        if (!linear && s > 1) break;
+        l->linear = linear;
+        for (int i = 0; i < (theta > 0 ? 2 : 1); i++) {
+            m->copies[m->count] = s;
+            m->along[m->count++] = mcamp__dmax(theta - 0.7 * i, 0);
+        }
+        if (!(s < top)) break;
+        s = s < 1 ? 1 : 2 * s > 0.75 * top ? top : 2 * s;
+    }
+    m->copies[m->count++] = 1;
+}
+
+MCAMP__PRIV mcamp_status mcamp__patterns_build(mcamp_ctx *ctx, mcamp__sampler *p)
+{
+    mcamp__mixture *m = p->mix;
+    mcamp__pattern *l = &p->pattern;
+    double *own, share[MCAMP__SHIFTS];
+    size_t count = l->n * MCAMP__P + l->n + l->b;
+    m->rows_count = l->n;
+    m->rows = mcamp__new_doubles(ctx, l->n);
+    own = mcamp__new_doubles(ctx, count);
+    if (m->rows && own) {
+        mcamp__pattern_shift(l, 0);             /* u's place */
+        m->law = *l;
+        if (mcamp__pattern_bin(l)) {
+            double rest = 0.1 * exp(l->log_rest);
+            m->law.log_rest = rest > 0 ? log(rest) : l->log_rest;
+            m->law.log_q = log1p(-rest);
+        }
+        mcamp__patterns_rows(&m->law, m->rows, own + l->n + l->b);
+        mcamp__patterns_components(p, own + l->n + l->b, own);
+        m->law.linear = l->linear;
+    }
+    mcamp__delete_doubles(ctx, own, count);
+    if (!m->count) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)l->n);
+    for (size_t q = 0; q < m->count; q++) share[q] = 1 / (double)m->count;
+    mcamp__mix_share(p, share);
+    p->mix_work = m->count * MCAMP__S;
+    p->patterns = mcamp__patterns_shifts;
+    return MCAMP_OK;
+}
+
 MCAMP__PRIV mcamp_status mcamp__mix_build(mcamp_ctx *ctx, mcamp__sampler *p)
 {
     mcamp__mixture *m = p->mix;
     double *own, share[MCAMP__SHIFTS];
     size_t b = p->m.b;
     mcamp_status st;
+    if (p->pattern.n) return mcamp__patterns_build(ctx, p);
     mcamp__mix_widths(p, m);
     if ((st = mcamp__mix_alloc(ctx, m, b, !p->m.diagonal)) < 0) return st;
     own = mcamp__new_doubles(ctx, 3 * b);
@@ -20589,13 +20794,13 @@ MCAMP__PRIV mcamp_status mcamp__question_run(mcamp_ctx *ctx, const mcamp__questi
     return st;
 }
 
-/* The candidates for estimates beside the mixture: around the order of smallest range k0
- * variance is smallest somewhat above it; one dominating mode is better served by MODE.  */
+/* The candidates for estimates beside the mixture (none for patterns): around the order of
+ * smallest range k0 variance is smallest somewhat above it; one dominating mode is better
+ * served by MODE.                                                                     */
 MCAMP__PRIV size_t mcamp__candidates(const mcamp__question *q, size_t k0,
                                      double log_scale, mcamp__choice *c)
 {
     static const int quarters[3] = { 4, 6, 9 };
-    static const size_t pattern[5] = { 3, 6, 10, 15, 22 };
     size_t n = 0, last = 0;
     int diagonal = q->f->diagonal;
     for (size_t i = 0; i < 6; i++) c[i].log_scale = log_scale;
@@ -20603,11 +20808,7 @@ MCAMP__PRIV size_t mcamp__candidates(const mcamp__question *q, size_t k0,
         c[n].k = 0; c[n++].method = mcamp__default_method(q->f, q->dir);
         return n;
     }
-    for (; q->f->patterns && n < 5; n++) {
-        c[n].k = pattern[n];
-        c[n].method = MCAMP_METHOD_ORDERS;
-    }
-    if (n) return n;
+    if (q->f->patterns) return 0;
     for (size_t i = 0; i < (diagonal ? 1u : 3u); i++) {
         size_t k = (k0 * (size_t)quarters[i] + 2) / 4;
         if (k == last || k > MCAMP__ORDER_MAX) continue;
@@ -20624,7 +20825,6 @@ MCAMP__PRIV double mcamp__choice_cost(const mcamp__choice *c)
 {
     double cost = 4;
     if (c->method == MCAMP_METHOD_MODE) return 17;
-    if (c->method == MCAMP_METHOD_ORDERS) return (double)c->k + 1;
     if (c->method != MCAMP_METHOD_SHIFTS)
         return (c->method == MCAMP_METHOD_COMMON ? 13 : 4) + 0.5 * (double)c->k;
     for (size_t q = 0; q < MCAMP__SHIFTS; q++) cost += c->share[q] > 0 ? 2 : 0;
@@ -20865,16 +21065,16 @@ MCAMP__PRIV mcamp_status mcamp__pilot(mcamp_ctx *ctx, const mcamp__question *q,
     if (!t) return mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
     memset(c, 0, sizeof c);
     n = mcamp__candidates(q, k0, mcamp__estimate_scale(q, log_range), c);
-    st = mcamp__pilot_run(ctx, q, &c[0], 0, 1, &err[0], t);
-    *spent += MCAMP_BLOCK;
-    if (st == MCAMP_OK && (q->dir == MCAMP_ADD || mcamp__late(ctx) ||
-                           mcamp__pilot_enough(q, &c[0], log_range, rel_error))) n = 1;
+    st = n ? mcamp__pilot_run(ctx, q, &c[0], 0, 1, &err[0], t) : MCAMP_OK;
+    *spent += n ? MCAMP_BLOCK : 0;
+    if (st == MCAMP_OK && n && (q->dir == MCAMP_ADD || mcamp__late(ctx) ||
+                                mcamp__pilot_enough(q, &c[0], log_range, rel_error))) n = 1;
     for (size_t i = 0; st == MCAMP_OK && n > 1 && i < n; i++) {
         st = mcamp__pilot_run(ctx, q, &c[i], i, 2, &err[i], t);
         *spent += 2 * MCAMP_BLOCK;
         if (mcamp__late(ctx)) n = i + 1;
     }
-    if (st == MCAMP_OK && n > 1 && !q->f->patterns && !mcamp__late(ctx)) {
+    if (st == MCAMP_OK && (!n || (n > 1 && !mcamp__late(ctx)))) {
         c[n].method = MCAMP_METHOD_SHIFTS;
         st = mcamp__mix_pilot(ctx, q, &c[n], &err[n], spent);
         n++;
@@ -21190,7 +21390,7 @@ MCAMP__PRIV mcamp_status mcamp__prove_estimate(mcamp_ctx *ctx, const mcamp__ques
 
 MCAMP__PRIV int mcamp__law_fits(const mcamp__question *q, mcamp_method method)
 {
-    if (method == MCAMP_METHOD_SHIFTS) return q->dir == MCAMP_REMOVE && !q->f->patterns;
+    if (method == MCAMP_METHOD_SHIFTS) return q->dir == MCAMP_REMOVE;
     return mcamp__method_fits(q->f, q->dir, method);
 }
 
@@ -21672,9 +21872,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_coarse(mcamp_ctx *ctx, mcamp__solve *s, do
         memset(c, 0, sizeof c);
         c[0].log_scale = c[1].log_scale = mcamp__estimate_scale(&q, mcamp__inf());
         if (d == MCAMP_REMOVE && s->f->patterns) {
-            c[0].method = c[1].method = MCAMP_METHOD_ORDERS;
-            c[0].k = 5; c[1].k = 14;
-            n = 2;
+            c[n++].method = MCAMP_METHOD_SHIFTS;
         } else if (d == MCAMP_REMOVE) {
             if (!s->f->diagonal) c[n++].method = MCAMP_METHOD_COMMON;
             c[n].log_scale = mcamp__loose_scale(q.f, q.sigma, q.eps);
@@ -25299,7 +25497,7 @@ static const char *const mcamp__law_names[] = {
     "none", "balls in bins", "cyclic Poisson", "cyclic, fixed size", "b-min-sep Poisson",
     "shuffle, not amplified", "b-min-sep Poisson, warm start" };
 static const char *const mcamp__method_names[] = {
-    "none", "plain", "tilted", "common", "mode", "exact", "multi-order tilted",
+    "none", "plain", "tilted", "common", "mode", "exact",
     "mixture" };
 static const char *const mcamp__mech_names[] = {
     "none", "identity", "toeplitz", "sqrt", "banded", "blt", "dense", "inverse",

@@ -131,7 +131,7 @@ static void set_up(setting *s, const fixture *f)
     part.law = f->law; part.batches = f->b; part.q = f->q; part.most = f->limit;
     CHECK_STATUS(mcamp_gram_pattern(&ctx, &s->mech, &part, &s->gram), MCAMP_OK);
     CHECK_STATUS(mcamp__pattern_init(&ctx, &s->gram, f->sigma, &s->p), MCAMP_OK);
-    s->p.orders = s->p.order[0] = 1;
+    s->p.order = 1;
     stationary(f, wait);
     for (unsigned m = 0; m < 1u << f->n; m++) {
         double p = pattern_prob(f, wait, m);
@@ -235,15 +235,16 @@ TEST(sums_over_patterns)
     static setting s;
     mcamp_rng r;
     mcamp_rng_seed(&r, 7);
-    for (size_t i = 0; i < NFIX; i++) {
+    for (size_t i = 0; i < 2 * NFIX; i++) {
         mcamp__pattern_work w;
-        double z[MCAMP__P];
-        set_up(&s, &FIX[i]);
+        double z[MCAMP__P], far = i < NFIX ? 400 : 50;
+        set_up(&s, &FIX[i % NFIX]);
+        s.p.linear = i >= NFIX && mcamp__pattern_linear(&s.p, far * (double)s.p.epochs);
         CHECK_STATUS(mcamp__pattern_work_init(&ctx, &s.p, &w), MCAMP_OK);
         for (int v = MCAMP_VEC_SCALAR; v <= MCAMP_VEC_AVX512; v++) {
             if (!mcamp__vecset_available((mcamp_vecset)v)) continue;
             for (size_t k = 0; k < s.f.n * MCAMP__P; k++)
-                w.h[k] = (k % MCAMP__P == 3 ? 400 : 2) * (2 * uniform(&r) - 1);
+                w.h[k] = (k % MCAMP__P == 3 ? far : 2) * (2 * uniform(&r) - 1);
             mcamp__pattern_filter((mcamp_vecset)v, &s.p, w.h, w.f, w.first, z);
             for (size_t lane = 0; lane < MCAMP__P; lane++) {
                 double top = -1e300, sum = 0;
@@ -285,13 +286,14 @@ TEST(draws)
     static size_t count[MOST];
     static double p[MOST], sign[MOST];
     for (size_t i = 0; i < NFIX; i++)
-        for (int tilted = 0; tilted < 2; tilted++) {
+        for (int tilted = 0; tilted < 3; tilted++) {
             mcamp__pattern_work w;
             double z[MCAMP__P], weight[16], *h, sum = 0;
             size_t draws = mt_scale(20000);
             mcamp_rng r;
             mcamp_rng_seed(&r, 11 + i);
             set_up(&s, &FIX[i]);
+            s.p.linear = tilted == 2 && mcamp__pattern_linear(&s.p, 20);
             CHECK_STATUS(mcamp__pattern_work_init(&ctx, &s.p, &w), MCAMP_OK);
             h = (double *)malloc(s.f.n * MCAMP__P * sizeof *h);
             for (size_t k = 0; k < s.f.n * MCAMP__P; k++)
@@ -448,6 +450,33 @@ static mcamp_tally draw(const mcamp_gram *g, const fixture *f, mcamp_direction d
     return t;
 }
 
+/* The mixture of shifts; its sums as they are, or by logarithms. */
+static mcamp_tally shifted(const mcamp_gram *g, const fixture *f, int linear, uint64_t blocks)
+{
+    mcamp__factor x;
+    mcamp__question q;
+    mcamp__choice c;
+    mcamp__sampler p;
+    mcamp__workers w;
+    mcamp_tally t;
+    memset(&c, 0, sizeof c);
+    CHECK_STATUS(mcamp__factor_init(&ctx, g, &x), MCAMP_OK);
+    q = mcamp__ask(&x, f->sigma, f->eps, MCAMP_REMOVE, 3);
+    c.method = MCAMP_METHOD_SHIFTS;
+    c.log_scale = mcamp__estimate_scale(&q, mcamp__inf());
+    CHECK_STATUS(mcamp__choice_open(&ctx, &q, &c, &p), MCAMP_OK);
+    CHECK(p.mix->count >= 3 && p.mix->count <= 25);
+    if (!linear) p.pattern.linear = p.mix->law.linear = 0;
+    CHECK_STATUS(mcamp__workers_init(&ctx, &p, &w), MCAMP_OK);
+    mcamp__tally_init(&p, &t);
+    CHECK_STATUS(mcamp__run_blocks(&ctx, &p, &w, 3, 77, 0, blocks, &t), MCAMP_OK);
+    CHECK(t.poisoned == 0);
+    mcamp__workers_free(&ctx, &w);
+    mcamp__choice_close(&ctx, &p);
+    mcamp__factor_free(&ctx, &x);
+    return t;
+}
+
 static void agree(const mcamp_tally *t, mean want)
 {
     double error = mcamp_tally_std_error(t);
@@ -468,9 +497,11 @@ TEST(delta_of_small_cases)
         for (size_t k = 1; k <= 3; k++) {
             t = draw(&s.gram, &s.f, MCAMP_REMOVE, MCAMP_METHOD_TILTED, k, 0, 16);
             agree(&t, want[0]);
-            t = draw(&s.gram, &s.f, MCAMP_REMOVE, MCAMP_METHOD_ORDERS, 2 * k - 1, 0, 16);
-            agree(&t, want[0]);
         }
+        t = shifted(&s.gram, &s.f, 1, 16);
+        agree(&t, want[0]);
+        t = shifted(&s.gram, &s.f, 0, 8);
+        agree(&t, want[0]);
         t = draw(&s.gram, &s.f, MCAMP_REMOVE, MCAMP_METHOD_PLAIN, 0, 0, 16);
         agree(&t, want[0]);
         t = draw(&s.gram, &s.f, MCAMP_ADD, MCAMP_METHOD_PLAIN, 0, 0, 16);
@@ -573,7 +604,7 @@ TEST(poisson)
             CHECK_LE(v.lower, mcamp_tally_upper(&t, 1e-9));
             CHECK_LE(mcamp_tally_lower(&t, 1e-9), v.upper);
             if (dir == MCAMP_ADD) continue;
-            t = draw(&g, &f, x.direction, MCAMP_METHOD_ORDERS, 6, 0, 64);
+            t = shifted(&g, &f, 1, 64);
             agree(&t, want);
             /* and the estimators, which choose for themselves */
             bud.rel_error = 0.05;
@@ -620,7 +651,7 @@ TEST(threads_do_not_matter)
     static setting s;
     set_up(&s, &FIX[3]);
     for (int dir = MCAMP_REMOVE; dir <= MCAMP_ADD; dir++) {
-        mcamp_method m = dir == MCAMP_ADD ? MCAMP_METHOD_TILTED : MCAMP_METHOD_ORDERS;
+        mcamp_method m = dir == MCAMP_ADD ? MCAMP_METHOD_TILTED : MCAMP_METHOD_PLAIN;
         mcamp_tally a, b;
         ctx.parallel.run = NULL;
         a = draw(&s.gram, &s.f, (mcamp_direction)dir, m, 3, 0, 7);
