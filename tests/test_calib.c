@@ -114,7 +114,7 @@ static mcamp_status ask(mcamp_ctx *c, void *user)
     return st;
 }
 
-/* All allocations of questions that make up to 24, 4 with the other two matrices;
+/* All allocations of questions that make up to 10, 3 with the other two matrices;
  * evenly spread ones of those that make more.                                     */
 TEST(any_allocation_of_any_question_may_fail)
 {
@@ -128,7 +128,7 @@ TEST(any_allocation_of_any_question_may_fail)
             char what[60];
             r.ask = (question)q;
             snprintf(what, sizeof what, "%s, question %d", shapes[i].name, q);
-            total += mt_some_faults(what, ask, &r, mt_scale(i ? 4 : 24));
+            total += mt_some_faults(what, ask, &r, mt_scale(i ? 3 : 10));
         }
         mcamp_gram_free(&ctx, &g);
     }
