@@ -1219,7 +1219,7 @@ TEST(noise_made_again_is_rounded_as_if_there_were_no_errors)
                     exact = long_normal(mcamp__noise_stream(&m), t - k, i);
                     v += (long double)w[k] * exact;
                     most += fabsl((long double)w[k] * exact) * (long double)(t + 4) * 0x1p-53L +
-                            fabsl((long double)w[k]) * 0x1p-45L;
+                            fabsl((long double)w[k]) * 0x1.ffp-45L;
                 }
                 CHECK(fabsl(v - (long double)z[i]) <= (long double)off[i]);
                 CHECK((long double)off[i] >= most);
