@@ -26226,7 +26226,7 @@ MCAMP_API mcamp_status mcamp_verify_merge(mcamp_ctx *ctx, const mcamp_text *tall
 {
     MCAMP__GUARD;
     mcamp__shards u;
-    mcamp_text question;
+    mcamp_text question = { NULL, 0 };
     mcamp_status st = MCAMP_OK;
     if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
     if (!tally || !mech || !out)
