@@ -606,6 +606,7 @@ TEST(bad_descriptors_are_refused)
     REFUSE(d.unit = MCAMP_NOISE_MEAN, MCAMP_E_REQUIRED);
     REFUSE((d.unit = MCAMP_NOISE_MEAN, d.batch = -3), MCAMP_E_ARG);
     REFUSE((d.unit = MCAMP_NOISE_MEAN, d.batch = nan), MCAMP_E_NONFINITE);
+    REFUSE((d.unit = MCAMP_NOISE_MEAN, d.batch = 1e-305), MCAMP_E_ARG);
     REFUSE(d.dim = 0, MCAMP_E_SIZE);
     REFUSE(d.dim = ~UINT64_C(0), MCAMP_E_SIZE);
     REFUSE(d.first = 100, MCAMP_E_SIZE);
