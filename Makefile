@@ -43,8 +43,8 @@ $(filter-out $(patsubst %,$(BUILD)/test_%,secure noise batch session host vec),$
 $(filter-out $(BUILD)/mcamp $(BUILD)/quickstart,$(EXAMPLES)): CFLAGS = -O1
 # The tool: as fast as at -O2, in half of the compiler's time (warnings, a seventh of it,
 # are asked for by check-warn).
-$(BUILD)/mcamp: WARN =
-$(BUILD)/mcamp: CFLAGS = -O1 $(shell echo 'int x;' | $(CC) -Werror -fexpensive-optimizations \
+$(BUILD)/mcamp $(BUILD)/mcamp_mpi: WARN =
+$(BUILD)/mcamp $(BUILD)/mcamp_mpi: CFLAGS = -O1 $(shell echo 'int x;' | $(CC) -Werror -fexpensive-optimizations \
                          -xc -fsyntax-only - 2>/dev/null && echo -fexpensive-optimizations)
 endif
 
@@ -52,8 +52,8 @@ endif
 PARALLEL  = $(if $(findstring j,$(firstword -$(MAKEFLAGS))),,-j$(JOBS))
 SUBMAKE   = +$(MAKE) --no-print-directory $(PARALLEL)
 
-.PHONY: all run install uninstall examples examples-built tests-built stat-built bench-built fuzz-built test test-slow campaign mutants
-.PHONY: check check-warn check-compile check-place check-names check-guards check-macros check-symbols layers core
+.PHONY: all run mcamp_mpi install uninstall examples examples-built tests-built stat-built bench-built fuzz-built test test-slow campaign mutants
+.PHONY: check check-mpi check-warn check-compile check-place check-names check-guards check-macros check-symbols layers core
 .PHONY: reproduce reproduce-quick machines doc-check lint asan-ubsan msan tsan valgrind test-blas test-vector
 .PHONY: test-flags test-clang bench bench-map analyze fuzz coverage ci clean help
 
@@ -91,6 +91,11 @@ $(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c mcamp.h $(TESTDEPS) | $(BUILD)
 
 $(BUILD)/mpi_%: examples/mpi_%.c mcamp.h $(wildcard examples/*.h) | $(BUILD)
 	OMPI_CC=$(CC) MPICH_CC=$(CC) $(MPICC) $(STD) $(CFLAGS) -I. -o $@ $< $(LINK)
+
+mcamp_mpi: $(BUILD)/mcamp_mpi ## the tool for an MPI job: mpirun build/mcamp_mpi
+
+$(BUILD)/mcamp_mpi: examples/mcamp.c mcamp.h $(wildcard examples/*.h) | $(BUILD)
+	OMPI_CC=$(CC) MPICH_CC=$(CC) $(MPICC) $(STD) $(WARN) $(CFLAGS) -DTOOL_MPI -I. -pthread -o $@ $< $(LINK)
 
 $(BUILD)/%: examples/%.c mcamp.h $(wildcard examples/*.h) | $(BUILD)
 	$(COMPILE) $(DEFS) -o $@ $< $(LINK)
@@ -202,8 +207,13 @@ test-flags: ## tests built for this processor, as gnu17, with contraction; and u
 	STD=-std=gnu17 CFLAGS="-O3 -march=native -ffp-contract=fast"
 	@MCAMP_TEST_QUICK=1 $(AGAIN) BUILD=$(BUILD)/O0 CFLAGS="-O0 -g"
 
-machines: ## suites on s390x, aarch64, armhf and i686, emulated
-	@MACHINES='$(MACHINES)' sh tests/check/machines.sh $(BUILD)/check
+machines: ## suites on s390x, ARM, i686, Windows and WebAssembly, emulated, and what they agree on
+	@MACHINES='$(MACHINES)' CLANG=$(CLANG) JOBS=$(JOBS) sh tests/check/machines.sh $(BUILD)/machines
+
+check-mpi: ## the tool on MPI processes says what it says alone
+	@sh tests/check/have.sh $@ $(MPICC) || exit 0; sh tests/check/have.sh $@ mpirun || exit 0; \
+	$(MAKE) --no-print-directory $(BUILD)/mcamp $(BUILD)/mcamp_mpi && \
+	BUILD=$(BUILD) sh tests/check/mpi.sh $(BUILD)/check
 
 # ---- checks of the source ---------------------------------------------------
 
@@ -267,5 +277,5 @@ clean: ## remove what was built
 	rm -rf $(BUILD)
 
 help: ## list the targets
-	@grep -hE '^[a-z][a-z-]*:.*## ' Makefile | sed 's/:.*## /\t/' | \
+	@grep -hE '^[a-z][a-z_-]*:.*## ' Makefile | sed 's/:.*## /\t/' | \
 	awk -F '\t' '{ printf "  %-14s %s\n", $$1, $$2 }'

@@ -969,8 +969,9 @@ typedef struct mcamp_entropy_source {
     void *user;
 } mcamp_entropy_source;
 
-/* A fresh key from the source, or if that is NULL from the system (getrandom, else
- * /dev/urandom).  MCAMP_E_ENTROPY if it fails: there is no other resort.       */
+/* A fresh key from the source, or if that is NULL from the system (getrandom, getentropy,
+ * BCryptGenRandom, /dev/urandom).  MCAMP_E_ENTROPY if it fails, or if no entropy of this
+ * system is known, which the error's argument says: there is no other resort.    */
 MCAMP_API mcamp_status mcamp_key_random(mcamp_ctx *ctx,
                                         const mcamp_entropy_source *source,
                                         mcamp_key *key);
@@ -2337,13 +2338,28 @@ the file with MCAMP_IMPLEMENTATION with -O2 -fno-fast-math"
 #  endif
 #endif
 
-/* The system's entropy; without it /dev/urandom is read. */
-#if defined(__linux__) && defined(__has_include) && !defined(MCAMP_NO_STDLIB)
-#  if __has_include(<sys/random.h>)
-#    define MCAMP__GETRANDOM
-#    include <errno.h>
-#    include <sys/random.h>
+/* The system's entropy, and what is said if it fails. */
+#if defined(MCAMP_NO_STDLIB)
+#elif defined(_WIN32)
+#  define MCAMP__ENTROPY "source: BCryptGenRandom failed"
+#elif defined(__APPLE__) || defined(__FreeBSD__) || defined(__NetBSD__) || \
+    defined(__OpenBSD__) || defined(__DragonFly__) || defined(__wasi__)
+#  define MCAMP__GETENTROPY
+#  define MCAMP__ENTROPY "source: getentropy failed"
+#elif defined(__unix__) || defined(__linux__)
+#  define MCAMP__URANDOM
+#  define MCAMP__ENTROPY "source: getrandom or /dev/urandom failed"
+#  if defined(__linux__) && defined(__has_include) && \
+    !(defined(__ANDROID_API__) && __ANDROID_API__ < 28)
+#    if __has_include(<sys/random.h>)
+#      define MCAMP__GETRANDOM
+#      include <errno.h>
+#      include <sys/random.h>
+#    endif
 #  endif
+#endif
+#ifndef MCAMP__ENTROPY
+#  define MCAMP__ENTROPY "source: no entropy of this system is known: give a source"
 #endif
 
 MCAMP_EXTERN_C
@@ -10212,36 +10228,71 @@ MCAMP__PRIV int mcamp__same_bytes(const unsigned char *a, const unsigned char *b
 
 /* ---- entropy ----------------------------------------------------------------- */
 
-/* 0 if the system gave all bytes. */
+/* mcamp__system_entropy: 0 if the system gave all bytes.  Functions that its headers hide
+ * from strict C, or declare only with much else, are declared here.                  */
+#if defined(_WIN32) && !defined(MCAMP_NO_STDLIB)
+#  ifdef _MSC_VER
+#    pragma comment(lib, "bcrypt")
+long __stdcall BCryptGenRandom(void *, unsigned char *, unsigned long, unsigned long);
+#  else       /* without -lbcrypt: from the system's own directory, by names of ours */
+#    ifdef __i386__
+#      define MCAMP__DLL(name, bytes) __asm__("_" name "@" bytes)
+#    else
+#      define MCAMP__DLL(name, bytes) __asm__(name)
+#    endif
+typedef long (__stdcall *mcamp__fill)(void *, unsigned char *, unsigned long, unsigned long);
+void *__stdcall mcamp__load(const char *file, void *none, unsigned long from)
+    MCAMP__DLL("LoadLibraryExA", "12");
+mcamp__fill __stdcall mcamp__symbol(void *module, const char *name)
+    MCAMP__DLL("GetProcAddress", "8");
+#    undef MCAMP__DLL
+#  endif
+
 MCAMP__PRIV int mcamp__system_entropy(unsigned char *out, size_t size)
 {
-#ifdef MCAMP__GETRANDOM
-    size_t done = 0;
-    while (done < size) {
-        long got = (long)getrandom(out + done, mcamp__zmin(size - done, 256), 0);
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) break;
-        done += (size_t)got;
-    }
-    if (done == size) return 0;
-#endif
-#ifdef MCAMP_NO_STDLIB
-    (void)out;
-    (void)size;
-    return 1;
-#else
-    {
-        FILE *f = fopen("/dev/urandom", "rb");
-        size_t got = 0;
-        if (f) {
-            setvbuf(f, NULL, _IONBF, 0);    /* no copy of the secret in a buffer */
-            got = fread(out, 1, size, f);
-            fclose(f);
-        }
-        return got == size ? 0 : 1;
-    }
-#endif
+#  ifdef _MSC_VER
+    return BCryptGenRandom(NULL, out, (unsigned long)size, 2) != 0;
+#  else
+    void *module = mcamp__load("bcrypt.dll", NULL, 0x800);
+    mcamp__fill fill = module ? mcamp__symbol(module, "BCryptGenRandom") : NULL;
+    return !fill || fill(NULL, out, (unsigned long)size, 2) != 0;
+#  endif
 }
+#elif defined(MCAMP__GETENTROPY)
+int getentropy(void *, size_t);
+
+MCAMP__PRIV int mcamp__system_entropy(unsigned char *out, size_t size)
+{
+    return size > 256 || getentropy(out, size) != 0;
+}
+#elif defined(MCAMP__URANDOM)
+MCAMP__PRIV int mcamp__system_entropy(unsigned char *out, size_t size)
+{
+    size_t got = 0;
+    FILE *f;
+#  ifdef MCAMP__GETRANDOM
+    while (got < size) {
+        long n = (long)getrandom(out + got, mcamp__zmin(size - got, 256), 0);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) break;
+        got += (size_t)n;
+    }
+    if (got == size) return 0;
+#  endif
+    f = fopen("/dev/urandom", "rb");
+    if (!f) return 1;
+    setvbuf(f, NULL, _IONBF, 0);        /* no copy of the secret in a buffer */
+    got = fread(out, 1, size, f);
+    fclose(f);
+    return got != size;
+}
+#else
+MCAMP__PRIV int mcamp__system_entropy(unsigned char *out, size_t size)
+{
+    (void)out; (void)size;
+    return 1;
+}
+#endif
 
 /* All of out from the source; NULL: from the system. */
 MCAMP__PRIV mcamp_status mcamp__entropy(mcamp_ctx *ctx, const mcamp_entropy_source *source,
@@ -10252,7 +10303,8 @@ MCAMP__PRIV mcamp_status mcamp__entropy(mcamp_ctx *ctx, const mcamp_entropy_sour
         return mcamp__fail(ctx, MCAMP_E_REQUIRED, "fill", 0);
     failed = source ? source->fill(source->user, out, size)
                     : mcamp__system_entropy(out, size);
-    return failed ? mcamp__fail(ctx, MCAMP_E_ENTROPY, "source", (double)failed) : MCAMP_OK;
+    if (!failed) return MCAMP_OK;
+    return mcamp__fail(ctx, MCAMP_E_ENTROPY, source ? "source" : MCAMP__ENTROPY, (double)failed);
 }
 
 /* A source that leaves its buffer as it was, or fills it with one value, has
@@ -13573,6 +13625,9 @@ MCAMP_API mcamp_status mcamp_session_load(mcamp_ctx *ctx, mcamp_session *session
 #undef MCAMP__SESSION_MAGIC
 
 #undef MCAMP__GETRANDOM
+#undef MCAMP__GETENTROPY
+#undef MCAMP__URANDOM
+#undef MCAMP__ENTROPY
 #undef MCAMP__KEY_NOISE
 #undef MCAMP__KEY_TAIL
 #undef MCAMP__KEY_ID
@@ -25902,6 +25957,7 @@ typedef struct mcamp__shard {
     mcamp__visit v;             /* of entries to come                              */
     mcamp_tally *t;             /* room for one that is written                    */
     uint64_t shard, shards, question;
+    mcamp_spread host;          /* the context's own, for all that is drawn here    */
 } mcamp__shard;
 
 /* Numbers in one line. */
@@ -25978,6 +26034,17 @@ MCAMP__PRIV int mcamp__is_proof(const mcamp_blocks *b)
     return b->purpose >> 16 == MCAMP__STREAM_VERIFY;
 }
 
+/* What is drawn here, the host may spread. */
+MCAMP__PRIV mcamp_status mcamp__shard_here(const mcamp_spread *host, const mcamp_blocks *what,
+                                           mcamp_tally *sum,
+                                           mcamp_status (*draw)(void *job, uint64_t first,
+                                                                uint64_t count, mcamp_tally *sum),
+                                           void *job)
+{
+    return host->run ? host->run(host->user, what, sum, draw, job)
+                     : draw(job, what->first, what->count, sum);
+}
+
 /* ---- one share ---- */
 
 /* Writes the share's own, and shows nothing of it to the proof. */
@@ -25989,9 +26056,9 @@ MCAMP__PRIV mcamp_status mcamp__shard_draw(void *user, const mcamp_blocks *all, 
     mcamp__shard *s = (mcamp__shard *)user;
     mcamp_blocks own = mcamp__shard_of(s, all), what = *all;
     mcamp_status st = MCAMP_OK;
-    if (!mcamp__is_proof(all)) return draw(job, all->first, all->count, sum);
+    if (!mcamp__is_proof(all)) return mcamp__shard_here(&s->host, all, sum, draw, job);
     *s->t = *sum;               /* the law; nothing was counted in it */
-    if (own.count) st = draw(job, own.first, own.count, s->t);
+    if (own.count) st = mcamp__shard_here(&s->host, &own, s->t, draw, job);
     if (st >= 0) mcamp__visit_tally(&s->v, &what, s->t);
     return st;
 }
@@ -26090,7 +26157,7 @@ MCAMP_API mcamp_status mcamp_verify_shard(mcamp_ctx *ctx, const mcamp_mech *mech
     if (st < 0) return st;
     memset(&s, 0, sizeof s);
     own = *ctx;
-    s.shard = shard; s.shards = shards;
+    s.shard = shard; s.shards = shards; s.host = ctx->spread;
     s.t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *s.t);
     if (!s.t) return mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
     o = mcamp__out_open(w);
@@ -26179,7 +26246,12 @@ MCAMP__PRIV mcamp_status mcamp__shard_add(mcamp_ctx *ctx, mcamp__shard *s, mcamp
     return mcamp_tally_merge(ctx, sum, t);
 }
 
-typedef struct mcamp__shards { mcamp_ctx *ctx; mcamp__shard *share; size_t n; } mcamp__shards;
+typedef struct mcamp__shards {
+    mcamp_ctx *ctx;
+    mcamp__shard *share;
+    size_t n;
+    mcamp_spread host;
+} mcamp__shards;
 
 MCAMP__PRIV mcamp_status mcamp__shards_draw(void *user, const mcamp_blocks *all, mcamp_tally *sum,
                                             mcamp_status (*draw)(void *job, uint64_t first,
@@ -26190,7 +26262,7 @@ MCAMP__PRIV mcamp_status mcamp__shards_draw(void *user, const mcamp_blocks *all,
     mcamp__shards *u = (mcamp__shards *)user;
     mcamp_status st = MCAMP_OK;
     mcamp_tally *t;
-    if (!mcamp__is_proof(all)) return draw(job, all->first, all->count, sum);
+    if (!mcamp__is_proof(all)) return mcamp__shard_here(&u->host, all, sum, draw, job);
     t = (mcamp_tally *)mcamp__new(u->ctx, 1, sizeof *t);
     if (!t) return mcamp__fail(u->ctx, MCAMP_E_MEMORY, "tally", 0);
     for (size_t i = 0; i < u->n && st >= 0; i++)
@@ -26237,6 +26309,7 @@ MCAMP_API mcamp_status mcamp_verify_merge(mcamp_ctx *ctx, const mcamp_text *tall
     for (size_t i = 0; i < n; i++)
         if (!tally[i].text) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "text", (double)i);
     u.n = n;
+    u.host = ctx->spread;
     u.share = (mcamp__shard *)mcamp__new(ctx, n, sizeof *u.share);
     if (!u.share) return mcamp__fail(ctx, MCAMP_E_MEMORY, "share", (double)n);
     st = mcamp__shards_open(ctx, tally, n, u.share, &question);

@@ -8,7 +8,7 @@
  *   tool_session.h    the table; from options to the library's objects
  *   tool_print.h      JSON, progress;   tool_svg.h  charts
  *   tool_estimate.h   sigma, epsilon, delta, verify, curve, report
- *   tool_shard.h      verify --shard, merge
+ *   tool_shard.h      verify --shard, merge;   tool_mpi.h  every command, by an MPI job
  *   tool_account.h    account;   tool_audit.h, audit.h, audit_self.h  audit
  *   tool_optimize.h   optimize, error;   tool_plan.h  plan;   tool_compare.h  compare */
 #define _POSIX_C_SOURCE 200809L
@@ -39,6 +39,9 @@ static int run(int argc, char **argv)
                 "error, compare, plan, formula, sensitivity, schedule, noise, report or audit");
     cmd = find_command(argv[1]);
     if (!cmd) unknown_command(argv[1]);
+#ifdef TOOL_MPI
+    if (!(cmd->bit & (BINS | NOISE | MERGE))) mpi_alone();
+#endif
     session_open(&s, cmd, argc, argv);
     if (cmd->bit == ACCOUNT) return run_account(&s);
     if (cmd->bit == FORMULA) return run_formula(&s);
@@ -71,6 +74,10 @@ int main(int argc, char **argv)
     int code;
     signal(SIGPIPE, SIG_IGN);
     if (fcntl(1, F_GETFD) < 0) failed("standard output is closed");
+#ifdef TOOL_MPI
+    mpi_begin(&argc, &argv);
+    mpi_exit(run(argc, argv));
+#endif
     code = run(argc, argv);
     close_written(stdout, "standard output");
     return code;

@@ -27,6 +27,17 @@
 #  define TOOL_NAME "mcamp"
 #endif
 
+/* Processes that work as one have read the same, and end alike (tool_mpi.h). */
+#ifdef TOOL_MPI
+TOOL_FN void mpi_same(const void *p, size_t n);
+TOOL_FN void mpi_exit(int code);
+#  define TOOL_SAME mpi_same
+#  define TOOL_EXIT mpi_exit
+#else
+#  define TOOL_SAME(p, n) ((void)0)
+#  define TOOL_EXIT exit
+#endif
+
 TOOL_FN void bad_use(const char *format, ...) TOOL_PRINTF(1);
 TOOL_FN void bad_use(const char *format, ...)
 {
@@ -36,7 +47,7 @@ TOOL_FN void bad_use(const char *format, ...)
     vfprintf(stderr, format, args);
     va_end(args);
     fprintf(stderr, "\n(" TOOL_NAME " --help shows how to call it)\n");
-    exit(EXIT_BAD_USE);
+    TOOL_EXIT(EXIT_BAD_USE);
 }
 
 /* Ends the program: what was to be done failed, and nobody's command is to blame. */
@@ -49,7 +60,7 @@ TOOL_FN void failed(const char *format, ...)
     vfprintf(stderr, format, args);
     va_end(args);
     fputc('\n', stderr);
-    exit(EXIT_REFUSED);
+    TOOL_EXIT(EXIT_REFUSED);
 }
 
 /* The tool may be one of many that do the same: then one of them writes. */

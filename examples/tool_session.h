@@ -7,6 +7,9 @@
 #include "tool_print.h"
 #include "tool_strategy.h"
 #include "tool_svg.h"
+#ifdef TOOL_MPI
+#  include "tool_mpi.h"
+#endif
 
 /* ---- the command line ------------------------------------------------------- */
 
@@ -345,9 +348,12 @@ TOOL_FN void open_context(session *s)
     d.progress.fn = progress_step;
     d.progress.user = &s->progress;
     d.clock.now = progress_clock;
+#ifdef TOOL_MPI
+    mpi_join(&d);
+#endif
     if (mcamp_ctx_init(&s->ctx, &d) < 0) {
         fprintf(stderr, "mcamp: %s\n", mcamp_strerror(MCAMP_E_FPENV));
-        exit(EXIT_REFUSED);
+        TOOL_EXIT(EXIT_REFUSED);
     }
 }
 
@@ -374,6 +380,7 @@ TOOL_FN char *read_text(const char *option, const char *path, size_t *size)
     }
     if (ferror(f)) bad_use("%s: cannot read \"%s\": %s", option, path, strerror(errno));
     if (!*size) bad_use("%s: \"%s\" is empty", option, path);
+    TOOL_SAME(text, *size);
     fclose(f);
     return text;
 }

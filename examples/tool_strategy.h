@@ -108,6 +108,7 @@ TOOL_FN void read_numbers(const char *option, const char *path, numbers *out,
     if (ferror(r.f)) bad_use("--%s: cannot read \"%s\": %s", option, path, strerror(errno));
     fclose(r.f);
     if (!out->count) bad_use("--%s: \"%s\" has no numbers", option, path);
+    TOOL_SAME(out->x, out->count * sizeof *out->x);
 }
 
 /* What --strategy said, with the numbers it needs; free with strategy_free. */

@@ -58,7 +58,7 @@ awk -v tmp="$tmp" '
 mkdir "$tmp/guide"
 # What make would do: its targets exist; they are built already, as far as the tests use them.
 dry() { MAKEFLAGS= MAKELEVEL=0 make -n BUILD="$build" "$@"; }
-for target in $(grep -oh '`make [a-z-]*' README.md examples/guide.md | cut -d ' ' -f 2 | sort -u); do
+for target in $(grep -oh '`make [a-z_-]*' README.md examples/guide.md | cut -d ' ' -f 2 | sort -u); do
     if dry "$target" >"$tmp/out" 2>&1; then ok; else bad "make $target: $(tail -n 1 "$tmp/out")"; fi
 done
 works() { if eval '"$@"' >"$tmp/out" 2>&1; then ok; else bad "guide: $*: $(tail -n 3 "$tmp/out")"; fi; }

@@ -444,6 +444,55 @@ TEST(shares_are_what_one_run_is)
     mcamp_mech_free(&ctx, &m);
 }
 
+/* A host of three machines, the last one first; how many blocks it drew. */
+static mcamp_status in_thirds(void *user, const mcamp_blocks *what, mcamp_tally *sum,
+                              mcamp_status (*draw)(void *job, uint64_t first, uint64_t count,
+                                                   mcamp_tally *sum), void *job)
+{
+    static mcamp_tally part;
+    uint64_t end = what->count;
+    for (uint64_t i = 3; i-- > 0;) {
+        uint64_t from = what->count * i / 3;
+        memset(&part, 0, sizeof part);
+        if (end > from) CHECK_STATUS(draw(job, what->first + from, end - from, &part), MCAMP_OK);
+        CHECK_STATUS(mcamp_tally_merge(&ctx, sum, &part), MCAMP_OK);
+        end = from;
+    }
+    *(uint64_t *)user += what->count;
+    return MCAMP_OK;
+}
+
+/* Alone, in shares, and where they are merged. */
+TEST(machines_that_share_the_samples_are_one)
+{
+    static char apart[2][sizeof out.s];
+    mcamp_claim c = tight_claim();
+    mcamp_gram gram;
+    mcamp_mech m, back;
+    mcamp_guarantee one, all;
+    mcamp_text t[2];
+    uint64_t blocks = 0, before;
+    start();
+    m = shared_mech(&ctx, &gram);
+    halves(&m, &gram, &c);
+    memcpy(apart, half, sizeof half);
+    CHECK_STATUS(mcamp_verify(&ctx, &gram, &c, &one), MCAMP_OK);
+    ctx.spread.run = in_thirds;
+    ctx.spread.user = &blocks;
+    CHECK_STATUS(mcamp_verify(&ctx, &gram, &c, &all), MCAMP_OK);
+    CHECK(blocks >= one.samples / MCAMP_BLOCK && !memcmp(&one, &all, sizeof one));
+    before = blocks;
+    halves(&m, &gram, &c);
+    CHECK(blocks > before + 10);
+    for (int i = 0; i < 2; i++) { CHECK(!strcmp(half[i], apart[i])); t[i] = text_of(half[i]); }
+    before = blocks;
+    CHECK_STATUS(mcamp_verify_merge(&ctx, t, 2, &back, &all), MCAMP_OK);
+    CHECK(blocks > before && !memcmp(&one, &all, sizeof one));
+    mcamp_mech_free(&ctx, &back);
+    mcamp_gram_free(&ctx, &gram);
+    mcamp_mech_free(&ctx, &m);
+}
+
 TEST(forged_shares_are_refused)
 {
     static const struct { const char *from, *to, *why; mcamp_status status; } edit[] = {
@@ -539,6 +588,7 @@ TEST(shares_survive_every_failed_allocation)
 
 TEST_MAIN("record",
     T(shares_are_what_one_run_is),
+    T(machines_that_share_the_samples_are_one),
     T(forged_shares_are_refused),
     T(shares_survive_every_failed_allocation),
     T(records_come_back_to_the_bit),

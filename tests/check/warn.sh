@@ -24,6 +24,8 @@ for cc in gcc "$CLANG"; do
         try "$cc $f" $cc -std=c99 $strict -Wno-string-conversion -Wno-double-promotion \
             $mpi -I. -fsyntax-only "$f"
     done
+    ! have mpicc || try "$cc mcamp_mpi" $cc -std=c99 $strict -DTOOL_MPI \
+        $(mpicc --showme:compile) -I. -fsyntax-only examples/mcamp.c
 done
 for cxx in g++ "$CLANGXX"; do
     have "$cxx" || { skip "warnings of $cxx" "$cxx"; continue; }
