@@ -704,6 +704,13 @@ grep -q 'Nothing is claimed: what sigma 4, as given' "$tmp/out" && ! grep -q 'DP
 runs 0 account gaussian:1 gaussian:2 --json --points 3 --eps-max 2 --out "$tmp/json.svg"
 [ "$(grep -c '"curve": \[' "$tmp/out")" -eq 2 ] && grep -q '</svg>' "$tmp/json.svg" && ok ||
     bad "account --json --out: $(cat "$tmp/out")"
+# A curve of one direction: an added example at rate 0.1 costs nothing above -log 0.9.
+runs 0 account poisson:0.1,1,1 --direction add --json --points 3 --eps-max 2 --out "$tmp/json.svg"
+[ "$(grep -c '"epsilon": [12],.*"value": [0-9.]*e-30[0-9]}' "$tmp/out")" -eq 2 ] && ok ||
+    bad "the add direction: $(cat "$tmp/out")"
+runs 0 account poisson:0.1,1,1 --direction remove --json --points 3 --eps-max 2 --out "$tmp/json.svg"
+[ "$(grep -c '"epsilon": [12],.*"value": \(0\.000207\|2\.355\)[0-9]*' "$tmp/out")" -eq 2 ] && ok ||
+    bad "the remove direction: $(cat "$tmp/out")"
 runs 0 account laplace-limit:0.1 --json --points 3 --out "$tmp/json.svg"
 grep -q '"value": \[1, ' "$tmp/out" && ok || bad "limits --json --out: $(cat "$tmp/out")"
 # A file that is named exists; without --out none is.
