@@ -552,8 +552,11 @@ typedef enum mcamp_mech_kind {
     MCAMP_MECH_TREE     = 9,    /* binary tree with its optimal decoder, nodes
                                    that are complete within n; O(n^2) memory:
                                    C^T C counts the nodes over both rounds    */
-    MCAMP_MECH_TREE_PADDED = 10 /* the tree of the next power of two, each of
+    MCAMP_MECH_TREE_PADDED = 10,/* the tree of the next power of two, each of
                                    its nodes cut at n                         */
+    MCAMP_MECH_TREE_ONLINE = 11 /* Honaker's decoder from below, by the nodes that
+                                   are complete: C of the noise that it releases,
+                                   which tells no more than the nodes would      */
 } mcamp_mech_kind;
 
 #define MCAMP_MAX_BUFFERS 64    /* of a BLT: state fits the stack             */
@@ -6163,6 +6166,32 @@ MCAMP__PRIV void mcamp__tree_add_node(const mcamp_mech *m, size_t lo, size_t hi,
     }
 }
 
+/* Of a tree of 2^k leaves, all nodes with unit noise, the total is known best with variance
+ * v_0 = 1, v_{k+1} = 2 a v_k, where a = 1/(1 + 2 v_k) is the weight of the sum of its halves'
+ * totals, and 1 - a that of its root.  That is what is released after its last round; with R
+ * the Cholesky factor of the released sums' noise and A prefix sums, C = R^-1 A.  A round
+ * within the second half adds to the first half's total, which was released, what the same
+ * round of a tree of its own has: row m + j of R, j < m, is (row m, row j), so that row m + j
+ * of C is row j moved by m.  Row 2m of R is a (row m, row m) with another last entry,
+ * e_{k+1}^2 = a^2 e_k^2 + (1 - a)^2 for the a e_k, and by R C = A
+ *     e_{k+1} (row 2m of C) = (1 - a) (1, .., 1) + a (0, .., 0, e_k (row m of C)) >= 0.
+ * x holds this from its end, the diagonal, where it is 1.  O(n log n).              */
+MCAMP__PRIV void mcamp__tree_online(const mcamp_mech *m, double *x)
+{
+    double v = 1, e = 1;
+    x[0] = 1;
+    for (size_t width = 1; width <= m->n; width *= 2) {
+        double a = 1 / (1 + 2 * v);
+        for (size_t i = width - 1; i < m->n; i += 2 * width)
+            for (size_t s = 0; s < width; s++)
+                m->coef[mcamp__row_start(m, i) + i - s] = x[s] / e;
+        for (size_t s = 0; s < 2 * width && s < m->n; s++)
+            x[s] = s < width ? 1 - a + a * x[s] : 1 - a;
+        e = sqrt(a * a * e * e + (1 - a) * (1 - a));
+        v *= 2 * a;
+    }
+}
+
 /* The lower-triangular L with L^T L = N^T N, N having a 0/1 row for each node of
  * the tree over the rounds that it covers: C x + z with C = L and the decoder
  * A L^-1 has the error of the tree with the pseudo-inverse decoder A N^+.
@@ -6185,7 +6214,8 @@ MCAMP__PRIV mcamp_status mcamp__mech_build_tree(mcamp_ctx *ctx,
         return mcamp__fail(ctx, MCAMP_E_MEMORY, "n", (double)n);
     }
     for (size_t i = 0; i < n; i++) m->coef[mcamp__row_start(m, i) + i] = 1.0;
-    for (size_t size = 2; size / 2 < n; size *= 2)
+    if (d->kind == MCAMP_MECH_TREE_ONLINE) mcamp__tree_online(m, w);
+    else for (size_t size = 2; size / 2 < n; size *= 2)
         for (size_t lo = 0; lo < n && (padded || size <= n - lo); lo += size)
             mcamp__tree_add_node(m, lo, mcamp__zmin(lo + size, n), w);
     mcamp__delete_doubles(ctx, w, n);
@@ -6205,7 +6235,8 @@ MCAMP__PRIV mcamp_status mcamp__mech_build(mcamp_ctx *ctx, const mcamp_mech_desc
     case MCAMP_MECH_INVERSE:
     case MCAMP_MECH_INVERSE_SQRT: return mcamp__mech_build_inverse(ctx, d, m);
     case MCAMP_MECH_TREE:
-    case MCAMP_MECH_TREE_PADDED:  return mcamp__mech_build_tree(ctx, d, m);
+    case MCAMP_MECH_TREE_PADDED:
+    case MCAMP_MECH_TREE_ONLINE:  return mcamp__mech_build_tree(ctx, d, m);
     case MCAMP_MECH_UNSET:
         return mcamp__fail(ctx, MCAMP_E_REQUIRED, "kind", 0);
     default:
@@ -25556,7 +25587,7 @@ static const char *const mcamp__method_names[] = {
     "mixture" };
 static const char *const mcamp__mech_names[] = {
     "none", "identity", "toeplitz", "sqrt", "banded", "blt", "dense", "inverse",
-    "inverse sqrt", "tree", "padded tree" };
+    "inverse sqrt", "tree", "padded tree", "online tree" };
 
 MCAMP__PRIV void mcamp__visit_proof(mcamp__visit *v, const char *suffix, mcamp_proof *p)
 {
@@ -25687,7 +25718,8 @@ MCAMP__PRIV mcamp_mech_form mcamp__mech_form(mcamp_mech_kind kind)
     case MCAMP_MECH_BANDED:
     case MCAMP_MECH_DENSE:
     case MCAMP_MECH_TREE:
-    case MCAMP_MECH_TREE_PADDED: return MCAMP_FORM_ROWS;
+    case MCAMP_MECH_TREE_PADDED:
+    case MCAMP_MECH_TREE_ONLINE: return MCAMP_FORM_ROWS;
     default:                     return MCAMP_FORM_TOEPLITZ;
     }
 }
@@ -26446,6 +26478,7 @@ MCAMP__PRIV mcamp_status mcamp__train_parts(mcamp_ctx *ctx, const mcamp_train_de
     z.sigma = g->sigma; z.clip_norm = k.norm = d->clip_norm; z.dim = k.dim = d->dim;
     z.unit = d->unit ? d->unit : MCAMP_NOISE_MEAN;
     b.law = g->law; b.rounds = g->rounds; b.batches = g->batches; b.q = g->q;
+    b.limit = g->limit;
     b.examples = k.max_examples = d->examples;
     if (z.unit == MCAMP_NOISE_MEAN)
         z.batch = (double)d->examples / (double)b.batches * (b.q > 0 ? b.q : 1);

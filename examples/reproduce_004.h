@@ -382,7 +382,7 @@ TOOL_FN void run_004_f7(report *r)
 {
     size_t n = N_F6, rows = 2 * n - 1;
     double *c = numbers_of(rows * n), *turned = numbers_of(rows * n), *y = numbers_of(n * rows);
-    double optimal = 0, online = 0, library;
+    double optimal = 0, online = 0, library[2] = { 0 };
     mcamp_mech_desc d;
     mcamp_mech m;
     mcamp_work w;
@@ -415,24 +415,26 @@ TOOL_FN void run_004_f7(report *r)
             online += sum * sum;
         }
     }
-    d.kind = MCAMP_MECH_TREE;
     d.n = wd.n = n;
-    if (did(r, &r->ctx, mcamp_mech_init(&r->ctx, &d, &m)) &&
-        did(r, &r->ctx, mcamp_work_init(&r->ctx, &wd, &w)))
-        did(r, &r->ctx, mcamp_work_error(&r->ctx, &w, &m, NULL, &info));
-    library = info.rmse;
+    did(r, &r->ctx, mcamp_work_init(&r->ctx, &wd, &w));
+    for (int k = 0; k < 2 && !r->failed; k++) {
+        d.kind = k ? MCAMP_MECH_TREE_ONLINE : MCAMP_MECH_TREE;
+        if (did(r, &r->ctx, mcamp_mech_init(&r->ctx, &d, &m)))
+            did(r, &r->ctx, mcamp_work_error(&r->ctx, &w, &m, NULL, &info));
+        library[k] = info.rmse;
+        mcamp_mech_free(&r->ctx, &m);
+    }
     optimal = sqrt(optimal / (double)n);
     online = sqrt(online / (double)n);
     trend(r, "the optimal decoder can be used online (004, [17]): the library's tree strategy is "
           "lower-triangular with the same error", "004, appendix C",
-          fabs(library / optimal - 1) < 1e-9, "error %.6f by the pseudo-inverse, %.6f by the "
-          "library", optimal, library);
+          fabs(library[0] / optimal - 1) < 1e-9, "error %.6f by the pseudo-inverse, %.6f by the "
+          "library", optimal, library[0]);
     trend(r, "the \"online\" estimator of Honaker is \"less-efficient\"", "004, section 6",
-          online > optimal, "its error is %.4f, %.3g%% more", online,
-          100 * (online / optimal - 1));
+          online > optimal && fabs(library[1] / online - 1) < 1e-9, "its error is %.6f (%.6f by "
+          "the library), %.3g%% more", online, library[1], 100 * (online / optimal - 1));
     set(r, "n", "64, 127 nodes");
     mcamp_work_free(&r->ctx, &w);
-    mcamp_mech_free(&r->ctx, &m);
     free(c);
     free(turned);
     free(y);

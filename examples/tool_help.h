@@ -58,6 +58,7 @@ static const char *const STRATEGY_FORMS[][2] = {
     { "inverse:B0,B1,...", "C^-1 is Toeplitz with these coefficients, or inverse:@FILE" },
     { "inverse-sqrt:BANDS", "C^-1 is that of sqrt, cut; 0 = all bands" },
     { "tree, tree-padded", "binary tree with its optimal decoder: as it is, or of a power of 2" },
+    { "tree-online", "the same with Honaker's decoder, by the nodes complete in each round" },
     { "banded:@FILE", "a line per row, from column max(0, i-bands+1) to i" },
     { "dense:@FILE", "a line per row, all n entries or those up to the diagonal" },
 };

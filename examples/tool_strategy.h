@@ -261,6 +261,8 @@ TOOL_FN void parse_strategy(const char *text, size_t n, bool normalize, strategy
         s->desc.kind = MCAMP_MECH_TREE;
     } else if (!strcmp(text, "tree-padded")) {
         s->desc.kind = MCAMP_MECH_TREE_PADDED;
+    } else if (!strcmp(text, "tree-online")) {
+        s->desc.kind = MCAMP_MECH_TREE_ONLINE;
     } else if ((rest = after_name(text, "blt")) != NULL) {
         parse_blt(rest, s);
         s->desc.kind = MCAMP_MECH_BLT;
@@ -271,7 +273,7 @@ TOOL_FN void parse_strategy(const char *text, size_t n, bool normalize, strategy
     } else {
         bad_use("--strategy: \"%s\" is none of identity, sqrt:BANDS, toeplitz:C0,C1,..., "
                 "toeplitz:@FILE, inverse:B0,B1,..., inverse-sqrt:BANDS, tree, tree-padded, "
-                "blt:THETA:OMEGA,..., banded:@FILE, dense:@FILE", text);
+                "tree-online, blt:THETA:OMEGA,..., banded:@FILE, dense:@FILE", text);
     }
     s->desc.coef = s->coef.x;
     s->desc.count = s->coef.count;

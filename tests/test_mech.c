@@ -257,6 +257,7 @@ TEST(digests_tell_everything_apart)
     d.bands = 0; ADD();
     d.kind = MCAMP_MECH_TREE; ADD();
     d.kind = MCAMP_MECH_TREE_PADDED; ADD();
+    d.kind = MCAMP_MECH_TREE_ONLINE; ADD();
 #undef ADD
     for (size_t i = 0; i < count; i++) {
         CHECK(seen[i] != 0);
@@ -294,12 +295,84 @@ TEST(trees_are_not_negative)
     setup();
     memset(&d, 0, sizeof d);
     for (d.n = 1; d.n < 400; d.n += 1 + d.n / 7)
-        for (int padded = 0; padded < 2; padded++) {
-            d.kind = padded ? MCAMP_MECH_TREE_PADDED : MCAMP_MECH_TREE;
+        for (int kind = MCAMP_MECH_TREE; kind <= MCAMP_MECH_TREE_ONLINE; kind++) {
+            d.kind = (mcamp_mech_kind)kind;
             CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
             CHECK(!m.negative);
             mcamp_mech_free(&ctx, &m);
         }
+}
+
+/* w[k]: weight of node k, the sum of its leaves with unit noise, in the estimate of all leaves
+ * before t of least variance from the nodes that are complete by then; nodes by their ends. */
+enum { NODES = 41 };
+static size_t nodes_and_weights(size_t t, double w[])
+{
+    static double g[NODES][NODES], y[NODES];
+    static size_t lo[2 * NODES], hi[2 * NODES];
+    size_t count = 0;
+    for (size_t end = 1; end <= t; end++)
+        for (size_t width = 1; end % width == 0 && width <= end; width *= 2, count++) {
+            lo[count] = end - width;
+            hi[count] = end;
+        }
+    memset(g, 0, sizeof g);
+    for (size_t i = 0; i < t; i++) y[i] = 1;
+    for (size_t k = 0; k < count; k++)
+        for (size_t i = lo[k]; i < hi[k]; i++)
+            for (size_t j = lo[k]; j < hi[k]; j++) g[i][j] += 1;
+    for (size_t k = 0; k < t; k++)                      /* (N'N) y = 1 */
+        for (size_t i = 0; i < t; i++) {
+            double f = g[i][k] / g[k][k];
+            if (i == k) continue;
+            for (size_t j = k; j < t; j++) g[i][j] -= f * g[k][j];
+            y[i] -= f * y[k];
+        }
+    for (size_t k = 0; k < count; k++) {
+        w[k] = 0;
+        for (size_t i = lo[k]; i < hi[k]; i++) w[k] += y[i] / g[i][i];
+    }
+    return count;
+}
+
+/* The noise of its prefix sums has the covariance of least-squares estimates by the nodes. */
+TEST(online_tree_releases_what_complete_nodes_tell)
+{
+    static double w[NODES][2 * NODES], sums[NODES][NODES];
+    for (size_t n = 1; n <= NODES; n += n < 9 ? 1 : 8) {
+        mcamp_mech_desc d;
+        mcamp_mech m, tree;
+        mcamp_sens s, nodes;
+        setup();
+        memset(&d, 0, sizeof d);
+        memset(w, 0, sizeof w);
+        d.n = n;
+        d.kind = MCAMP_MECH_TREE_ONLINE;
+        CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+        d.kind = MCAMP_MECH_TREE;
+        CHECK_STATUS(mcamp_mech_init(&ctx, &d, &tree), MCAMP_OK);
+        for (size_t j = 0; j < n; j++) {                /* column j of A C^-1 */
+            double unit[NODES] = { 0 };
+            unit[j] = 1;
+            nodes_and_weights(j + 1, w[j]);
+            CHECK_STATUS(mcamp_mech_solve(&ctx, &m, unit, unit), MCAMP_OK);
+            for (size_t t = 0; t < n; t++) sums[t][j] = unit[t] + (t ? sums[t - 1][j] : 0);
+        }
+        for (size_t t = 0; t < n; t++)
+            for (size_t u = 0; u <= t; u++) {
+                double want = 0, got = 0;
+                for (size_t k = 0; k < 2 * n; k++) want += w[t][k] * w[u][k];
+                for (size_t j = 0; j < n; j++) got += sums[t][j] * sums[u][j];
+                CHECK_NEAR(got, want, 1e-12, 1e-12);
+            }
+        for (size_t b = 1; b <= n; b *= 3) {            /* released: no more than the nodes */
+            CHECK_STATUS(mcamp_sens_fixed(&ctx, &m, (n - 1) / b + 1, b, &s), MCAMP_OK);
+            CHECK_STATUS(mcamp_sens_fixed(&ctx, &tree, (n - 1) / b + 1, b, &nodes), MCAMP_OK);
+            CHECK(s.value <= nodes.value * (1 + 1e-12));
+        }
+        mcamp_mech_free(&ctx, &m);
+        mcamp_mech_free(&ctx, &tree);
+    }
 }
 
 /* The digest goes into statements that outlive a machine: it may not change. */
@@ -497,6 +570,7 @@ TEST_MAIN("mech",
     T(digest_is_pinned),
     T(column_norms_are_compensated),
     T(trees_are_not_negative),
+    T(online_tree_releases_what_complete_nodes_tell),
     T(bad_descriptors_are_refused),
     T(bad_calls_are_refused),
     T(allocation_failures_leak_nothing),

@@ -369,6 +369,11 @@ grep -q '"upper bound"' "$tmp/out" && ok || bad "sensitivity of a tree: $(cat "$
 for c in inverse:1,-0.5 inverse-sqrt:8 tree tree-padded; do
     runs 0 error --rounds 20 --strategy $c
 done
+# Two rounds, by hand: variances 2/3 and 2/3 with the optimal decoder, 1 and 2/3 online.
+for c in tree:0.816497 tree-online:0.912871; do
+    runs 0 error --rounds 2 --strategy ${c%:*}
+    grep -q "${c#*:}" "$tmp/out" && ok || bad "error of ${c%:*}: $(cat "$tmp/out")"
+done
 seq 20 | sed 's/$/e-1/' >"$tmp/rates"
 runs 0 error --rounds 20 --strategy sqrt:0 --workload "momentum:0.9,@$tmp/rates"
 cp "$tmp/out" "$tmp/with"
