@@ -2,7 +2,8 @@
  *
  *   reproduce --list                what there is
  *   reproduce ID ... [--quick]      some of it
- *   reproduce --all [--out DIR]     everything; what is there already stays
+ *   reproduce --all [--out DIR]     everything but training; what is there already stays
+ *   reproduce --training [--runs N] what needs training
  *
  * Each item becomes ID.csv (all numbers), ID.json (parameters, method, verdicts), ID.svg, and a
  * part of index.html, where our numbers stand beside those that the papers print.  Interrupted,
@@ -11,6 +12,7 @@
  *
  *   reproduce_frame.h   reports, threads, progress;   reproduce_files.h   files, the page
  *   reproduce_000.h ... reproduce_004.h               the papers
+ *   reproduce_train.h   training runs;                reproduce_training.h   what needs them
  *
  * With REPRODUCE_LINKED the implementation of mcamp.h comes from elsewhere.            */
 #define _POSIX_C_SOURCE 200809L
@@ -29,20 +31,22 @@
 #include "reproduce_002.h"
 #include "reproduce_003.h"
 #include "reproduce_004.h"
+#include "reproduce_training.h"
 
-static const item ITEMS[] = { ITEMS_000 ITEMS_001 ITEMS_002 ITEMS_003 ITEMS_004 };
+static const item ITEMS[] = { ITEMS_000 ITEMS_001 ITEMS_002 ITEMS_003 ITEMS_004 ITEMS_TRAINING };
 enum { NITEM = sizeof ITEMS / sizeof ITEMS[0] };
 
 /* ---- the command line -------------------------------------------------------------- */
 
-enum { R_LIST, R_ALL, R_QUICK, R_FRESH, R_TRAINING, R_OUT, R_THREADS, R_SEED, R_HELP, NR };
+enum { R_LIST, R_ALL, R_QUICK, R_FRESH, R_TRAINING, R_RUNS, R_OUT, R_THREADS, R_SEED, R_HELP, NR };
 
 static const option_spec R_OPTIONS[NR] = {
     { "list", OPTION_FLAG, 0, 1, "", "what can be reproduced, and what it costs" },
-    { "all", OPTION_FLAG, 0, 1, "", "all of it" },
+    { "all", OPTION_FLAG, 0, 1, "", "all that needs no training" },
     { "quick", OPTION_FLAG, 0, 1, "", "small grids, fewer samples" },
     { "fresh", OPTION_FLAG, 0, 1, "", "again, what is there already" },
-    { "training", OPTION_FLAG, 0, 1, "", "not there yet" },
+    { "training", OPTION_FLAG, 0, 1, "", "all that needs training" },
+    { "runs", OPTION_COUNT, 0, 1, "N", "of each arm that is trained (8; quick 1)" },
     { "out", OPTION_TEXT, 0, 1, "DIR", "where to (reproduced)" },
     { "threads", OPTION_COUNT, 0, 1, "N", "at once (as many as processors)" },
     { "seed", OPTION_COUNT, 0, 1, "N", "of the simulations (1)" },
@@ -91,18 +95,21 @@ static void read_request(request *q, int argc, char **argv)
         }
         read_option(s, text, &q->o[s - R_OPTIONS]);
     }
-    if (q->o[R_TRAINING].given)
-        bad_use("--training: what needs training is not there yet (README says what is)");
+    if (q->o[R_RUNS].given && (!q->o[R_RUNS].count || q->o[R_RUNS].count > MOST_RUNS))
+        bad_use("--runs must be from 1 to %d", MOST_RUNS);
     if (q->o[R_THREADS].given && (!q->o[R_THREADS].count || q->o[R_THREADS].count > 1024))
         bad_use("--threads must be from 1 to 1024");
-    if (q->o[R_ALL].given && q->n) bad_use("give either ids or --all, not both");
-    for (size_t i = 0; q->o[R_ALL].given && i < NITEM; i++) q->wanted[i] = ++q->n != 0;
+    if ((q->o[R_ALL].given || q->o[R_TRAINING].given) && q->n)
+        bad_use("give either ids or --all or --training, not both");
+    for (size_t i = 0; i < NITEM; i++)
+        if (q->o[i < NITEM - NTRAINING ? R_ALL : R_TRAINING].given) q->wanted[i] = ++q->n != 0;
 }
 
 static void print_help(void)
 {
     printf("reproduce: the figures and tables of the papers again\n\n"
-           "usage: reproduce ID ... | --all | --list [--option value ...]\n\noptions\n");
+           "usage: reproduce ID ... | --all | --training | --list [--option value ...]\n\n"
+           "options\n");
     for (size_t i = 0; i < NR; i++)
         printf("  --%-8s %-5s %s\n", R_OPTIONS[i].name, R_OPTIONS[i].value, R_OPTIONS[i].help);
     printf("\nexit status: 0 done, 1 failed, interrupted or a number not explained, 2 bad use\n");
@@ -112,6 +119,7 @@ static void print_list(void)
 {
     for (size_t i = 0; i < NITEM; i++) {
         const item *it = &ITEMS[i];
+        if (i == NITEM - NTRAINING) printf("by --training:\n");
         if (it->run)
             printf("%-11s %4.0f s, quick %3.0f s  %s\n", it->id, it->cost, it->quick_cost,
                    it->title);
@@ -252,6 +260,8 @@ int main(int argc, char **argv)
     f.seed = q.o[R_SEED].given ? q.o[R_SEED].count : 1;
     f.threads = q.o[R_THREADS].given ? (size_t)q.o[R_THREADS].count : cores > 0 ? (size_t)cores : 1;
     f.quick = q.o[R_QUICK].given;
+    f.runs = (size_t)q.o[R_RUNS].count;
+    f.training = &ITEMS[NITEM - NTRAINING];
     f.fresh = q.o[R_FRESH].given;
     f.terminal = isatty(2) != 0;
     f.start = wall_seconds();

@@ -147,15 +147,19 @@ TOOL_FN size_t chart_lines(const report *r, int chart, svg_series *out, double *
 {
     size_t n = 0, all = 0, at = 0;
     for (size_t i = 0; i < r->nline; i++) all += r->line[i].chart == chart ? r->line[i].n : 0;
-    *x = numbers_of(5 * all);
+    *x = numbers_of(4 * all);
     for (size_t i = 0; i < r->nline; i++) {
         const line_of *l = &r->line[i];
         double *v = *x + at;
+        bool limits = l->n > 0;
         if (l->chart != chart) continue;
         memset(&out[n], 0, sizeof *out);
         for (size_t k = 0; k < l->n; k++) {
             v[k] = l->p[k].x;
             v[all + k] = l->p[k].y;
+            v[2 * all + k] = l->p[k].lower;
+            v[3 * all + k] = l->p[k].upper;
+            limits = limits && l->p[k].lower <= l->p[k].upper;
         }
         out[n].name = l->name;
         out[n].colour = COLOUR[n % NCOLOUR];
@@ -164,6 +168,10 @@ TOOL_FN size_t chart_lines(const report *r, int chart, svg_series *out, double *
         out[n].x = v;
         out[n].y = v + all;
         out[n].n = l->n;
+        out[n].band_x = v;
+        out[n].band_n = limits ? l->n : 0;
+        out[n].lo = v + 2 * all;
+        out[n].hi = v + 3 * all;
         at += l->n;
         n++;
     }
@@ -277,8 +285,9 @@ TOOL_FN long size_beside(const frame *f, const item *it, size_t k)
 
 TOOL_FN void key_line(char *to, size_t size, const frame *f, const item *it)
 {
-    put_text(to, size, "<!-- %s, mcamp %s, seed %llu, %s:", it->id, MCAMP_VERSION_TEXT,
-             (unsigned long long)f->seed, f->quick ? "quick" : "whole");
+    put_text(to, size, "<!-- %s, mcamp %s, seed %llu, %s, %lu:", it->id, MCAMP_VERSION_TEXT,
+             (unsigned long long)f->seed, f->quick ? "quick" : "whole",
+             (unsigned long)(it >= f->training ? f->runs : 0));
 }
 
 TOOL_FN void write_part_of_page(FILE *f, const report *r)

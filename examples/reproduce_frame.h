@@ -64,6 +64,8 @@ typedef struct frame {
     uint64_t seed;
     size_t threads;
     bool quick, fresh, terminal, shown;
+    size_t runs;                /* of each arm that is trained; 0: by quick      */
+    const item *training;       /* the first item that needs it                  */
     double start, last, spent, left;    /* seconds; costs of what is done, and to do */
     size_t at, of;
     pthread_mutex_t lock;

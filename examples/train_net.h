@@ -7,7 +7,10 @@
 #include <math.h>
 #include <stddef.h>
 
-enum { HIDDEN = 128, CLASSES = 10 };
+#ifndef TRAIN_HIDDEN
+#  define TRAIN_HIDDEN 128
+#endif
+enum { HIDDEN = TRAIN_HIDDEN, CLASSES = 10 };
 
 static size_t net_dim(size_t inputs)
 {

@@ -53,7 +53,8 @@ refuses 'unknown id "zebra"' zebra
 refuses 'did you mean --quick' --quik
 refuses 'either ids or --all' --all 004-t4
 refuses '--threads must be' 004-t4 --threads 0
-refuses 'not there yet' --training
+refuses 'either ids or --all or --training' --training 004-t4
+refuses '--runs must be' 000-f7 --runs 101
 : >"$tmp/file"
 refuses '--out.*file' 004-t4 --out "$tmp/file/x"
 refuses '--out.*nowhere' 004-t4 --out "$tmp/nowhere/x"
@@ -95,6 +96,28 @@ done
 page=$tmp/a/index.html
 tail -n 1 "$page" | grep -q '</html>' && ! grep -Eq 'src=|<script|-0<' "$page" && ok ||
     bad "the page is not self-contained, or has a -0"
+
+# ---- training: seconds of it; nothing is concluded from single runs -------------------
+images=/usr/share/datasets/fashion-mnist
+runs 0 000-f7 --quick --out "$tmp/a"
+csv=$tmp/a/000-f7.csv
+grep -q 'Not decided.*One run' "$tmp/a/000-f7.json" &&
+    ! grep -q '"verdict"' "$tmp/a/000-f7.json" && ok || bad "concluded from single runs"
+# Four arms, six tries each, on images of their own: 237 of the digits.
+[ "$(grep -c '^"tuning' "$csv")" -eq 24 ] && ok || bad "runs of the tuning"
+[ -d $images ] || awk -F, '/^"tuning/ { y = $(NF - 7) * 237; d = y - int(y + 0.5)
+    if (d > 1e-6 || d < -1e-6) exit 1 }' "$csv" && ok || bad "tuned on other images"
+runs 0 000-f7 --quick --runs 2 --threads 1 --out "$tmp/b"
+awk -F, 'NR > 1 && !/tuning/ && $(NF - 6) != "" { n += $(NF - 6) < $(NF - 5) }
+    END { exit n < 2 }' "$tmp/b/000-f7.csv" && ok || bad "intervals"
+grep '^"tuning' "$csv" >"$tmp/one" && grep '^"tuning' "$tmp/b/000-f7.csv" | cmp -s - "$tmp/one" &&
+    ok || bad "another number of runs or threads, another tuning"
+case $tool in /*) here=$tool ;; *) here=$PWD/$tool ;; esac
+if [ ! -d $images ]; then
+    (cd "$tmp" && "$here" 000-f7 --quick --out d) >"$tmp/out" 2>"$tmp/err"
+    [ $? -eq 1 ] && grep -q dataset-fashion-mnist "$tmp/err" && [ ! -e "$tmp/d/000-f7.csv" ] && ok ||
+        bad "no images"
+fi
 
 # ---- the same bytes, whatever the threads ----------------------------------------
 some="000-f1 001-mean 004-t4 004-t5"
