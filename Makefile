@@ -33,7 +33,7 @@ STATTESTS = $(patsubst tests/stat/%.c,$(BUILD)/stat_%,$(wildcard tests/stat/*.c)
 FUZZERS   = $(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 TESTDEPS  = $(wildcard tests/*.h)
 # The longest one begins first.
-TOOLTESTS = tests/tool_test.sh $(filter-out tests/tool_test.sh,$(wildcard tests/*_test.sh))
+TOOLTESTS = tests/tool_test.sh $(filter-out tests/tool_test.sh tests/web_test.sh,$(wildcard tests/*_test.sh))
 
 # Compiling takes longer than running: suites and examples are made at -O1 unless CFLAGS says
 # otherwise, but for those that look for secrets left behind, and what users run first.
@@ -55,7 +55,7 @@ SUBMAKE   = +$(MAKE) --no-print-directory $(PARALLEL)
 .PHONY: all run mcamp_mpi install uninstall examples examples-built tests-built stat-built bench-built fuzz-built test test-slow campaign mutants
 .PHONY: check check-mpi check-warn check-compile check-place check-names check-guards check-macros check-symbols layers core
 .PHONY: reproduce reproduce-quick machines doc-check lint asan-ubsan msan tsan valgrind test-blas test-vector
-.PHONY: test-flags test-clang bench bench-map analyze fuzz coverage ci clean help
+.PHONY: web check-web test-flags test-clang bench bench-map analyze fuzz coverage ci clean help
 
 all: run ## build the tool and run the main job (default)
 
@@ -99,6 +99,12 @@ $(BUILD)/mcamp_mpi: examples/mcamp.c mcamp.h $(wildcard examples/*.h) | $(BUILD)
 
 $(BUILD)/%: examples/%.c mcamp.h $(wildcard examples/*.h) | $(BUILD)
 	$(COMPILE) $(DEFS) -o $@ $< $(LINK)
+
+# One file that needs no other and no network; clang, lld and wasi-libc make it.
+$(BUILD)/mcamp.html: mcamp.h $(wildcard examples/*.h examples/web/*) | $(BUILD)
+	@CLANG=$(CLANG) sh examples/web/build.sh $@ $(BUILD)/web
+
+web: $(BUILD)/mcamp.html ## the page that answers questions in a browser, build/mcamp.html
 
 reproduce: $(BUILD)/reproduce ## the papers' figures and tables again, to build/reproduced (15 min)
 	@./$< --all --out $(BUILD)/reproduced
@@ -214,6 +220,9 @@ check-mpi: ## the tool on MPI processes says what it says alone
 	@sh tests/check/have.sh $@ $(MPICC) || exit 0; sh tests/check/have.sh $@ mpirun || exit 0; \
 	$(MAKE) --no-print-directory $(BUILD)/mcamp $(BUILD)/mcamp_mpi && \
 	BUILD=$(BUILD) sh tests/check/mpi.sh $(BUILD)/check
+
+check-web: web $(BUILD)/mcamp ## the page in a headless Chromium, beside the tool
+	@BUILD=$(BUILD) sh tests/web_test.sh
 
 # ---- checks of the source ---------------------------------------------------
 

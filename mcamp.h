@@ -2323,7 +2323,7 @@ the file with MCAMP_IMPLEMENTATION with -O2 -fno-fast-math"
 #endif
 #if !defined(MCAMP__NO_VECTOR) && \
     !((defined(__GNUC__) || defined(__clang__)) && \
-      (defined(__x86_64__) || defined(__aarch64__)))
+      (defined(__x86_64__) || defined(__aarch64__) || defined(__wasm_simd128__)))
 #  define MCAMP__NO_VECTOR
 #endif
 #if !defined(MCAMP__NO_VECTOR) && defined(__x86_64__)
@@ -3511,7 +3511,7 @@ MCAMP__PRIV double mcamp__tuple_exponents(const mcamp__tuple *p, mcamp__draw *d,
 
 /* ---- the kernels ------------------------------------------------------------
  * Written once, compiled for every vector set: MCAMP__PASS is 1 (baseline: SSE2,
- * NEON, or one plain double per lane) as the text stands here; below, this header
+ * NEON, WebAssembly's, or one plain double per lane) as the text stands here; below, this header
  * is read again for 2 (AVX2 + FMA) and 3 (AVX-512 F, DQ), and then all but the
  * kernels is skipped.  A kernel xyz becomes mcamp__k1_xyz, mcamp__k2_xyz, ...
  * Contracts and error bounds stand beside the functions that choose.          */
