@@ -27,7 +27,8 @@ typedef struct svg_chart {
 #  define SVG_WIDTH 760
 #  define SVG_HEIGHT 480
 #endif
-enum { SVG_W = SVG_WIDTH, SVG_H = SVG_HEIGHT, SVG_LEFT = 84, SVG_RIGHT = 24, SVG_TOP = 64, SVG_BOTTOM = 60 };
+enum { SVG_W = SVG_WIDTH, SVG_H = SVG_HEIGHT, SVG_LEFT = 84, SVG_RIGHT = 24, SVG_TOP = 64,
+       SVG_BOTTOM = 60 };
 
 /* The data's box, in log10 where an axis is logarithmic. */
 typedef struct svg_frame { double x0, x1, y0, y1; bool log_x, log_y; double floor; } svg_frame;
