@@ -7329,6 +7329,13 @@ MCAMP__PRIV mcamp_status mcamp__gram_rows(mcamp_ctx *ctx, const mcamp_mech *m,
  * only: H = sum over pairs p < q costs O(b^2 d) an epoch, and G = H + H^T + diagonal.
  * Weights >= 0, so all terms are >= 0.  Powers come from tables made with pow.  */
 
+/* log of (k-1)^(k-1) / k^k. */
+MCAMP__PRIV double mcamp__tilted_log_sup(size_t k)
+{
+    double kk = (double)k;
+    return k < 2 ? 0.0 : (kk - 1) * log(kk - 1) - kk * log(kk);
+}
+
 typedef struct mcamp__pairs {
     const mcamp_mech *m;
     size_t b, d, count;
@@ -7844,7 +7851,7 @@ MCAMP__PRIV void mcamp__model_product(mcamp_vecset vs, const mcamp__model *m,
  *  one after taking part having one less, and f = 0 at none.
  *  Dominating pair: the one of section loss with patterns for bins; the proof of [1,
  *  Lemma 3.2] uses of the law only that others' rounds do not depend on the example.
- *  Memory: O(n bands); (n + b) MCAMP__P doubles (times L) a worker.
+ *  Memory: O(n bands), of proofs O(b^2); (n + b) MCAMP__P doubles (times L) a worker.
  * ======================================================================== */
 
 typedef struct mcamp__pattern {
@@ -7855,7 +7862,6 @@ typedef struct mcamp__pattern {
     double *x, *c;              /* [n][w]: x_{t,t+j}; |C|_{t+j,t}/sigma        */
     double *start, *log_start;  /* [starts]: w_r                               */
     double *share;              /* [n]: Pr(t in p)                             */
-    double *at_least;           /* [epochs + 2]: Pr(|p| >= m)                  */
     double *off;                /* [n]: added to h_t: -x_tt/2, and add's shift */
     size_t epochs;              /* most rounds that a pattern can have         */
     double norm2;               /* largest squared mode, over sigma^2          */
@@ -7863,7 +7869,7 @@ typedef struct mcamp__pattern {
     double theta, u_off;        /* of add: the shift, and what u has of off    */
     size_t order;               /* of remove: k                                */
     int linear;                 /* no e^f can overflow: see the filter         */
-    size_t most;                /* patterns of more rounds give 0              */
+    double cap;                 /* log of what values are cut at, or infinity  */
 } mcamp__pattern;
 
 /* ---- the object ----------------------------------------------------------- */
@@ -7992,15 +7998,13 @@ MCAMP__PRIV void mcamp__pattern_starts(const mcamp_gram *g, mcamp__pattern *p)
     }
 }
 
-/* share and at_least: reach_t = Pr(the chain reaches round t, with m rounds taken), for
- * m = 0, 1, ..; open: n doubles for that, taken: n for the round that was the m-th.     */
+/* share: reach_t = Pr(the chain reaches round t, with m rounds taken), for m = 0, 1, ..;
+ * open: n doubles for that, taken: n for the round that was the m-th.                   */
 MCAMP__PRIV void mcamp__pattern_counts(mcamp__pattern *p, double q, double *open,
                                        double *taken)
 {
     size_t n = p->n, top = p->limit ? p->limit : p->epochs;
-    p->at_least[0] = 1;
     for (size_t m = 0; m < top; m++) {
-        double sum = 0;
         for (size_t t = 0; t < n; t++) {
             double x = m ? (t >= p->b ? taken[t - p->b] : 0) : t < p->starts ? p->start[t] : 0;
             open[t] = x + (t >= p->step ? (1 - q) * open[t - p->step] : 0);
@@ -8008,9 +8012,7 @@ MCAMP__PRIV void mcamp__pattern_counts(mcamp__pattern *p, double q, double *open
         for (size_t t = 0; t < n; t++) {
             taken[t] = q * open[t];
             p->share[t] += taken[t];
-            sum += taken[t];
         }
-        p->at_least[m + 1] = sum;
     }
 }
 
@@ -8057,17 +8059,17 @@ MCAMP__PRIV mcamp_status mcamp__pattern_init(mcamp_ctx *ctx, const mcamp_gram *g
     p->step = g->law == MCAMP_BATCH_POISSON ? g->b : 1;
     p->starts = g->law == MCAMP_BATCH_MINSEP ? 1 : g->b;
     p->limit = (size_t)g->most;
-    p->epochs = p->most = (n - 1) / g->b + 1;
+    p->epochs = (n - 1) / g->b + 1;
+    p->cap = mcamp__inf();
     p->log_q = log(g->q);
     p->log_rest = g->q < 1 ? log1p(-g->q) : -1e200;
     p->norm2 = (g->max_norm / sigma) * (g->max_norm / sigma);
-    p->count = 2 * nw + 2 * p->starts + 4 * n + p->epochs + 2;
+    p->count = 2 * nw + 2 * p->starts + 4 * n;
     p->block = at = mcamp__new_doubles(ctx, p->count);
     if (!at) return mcamp__fail(ctx, MCAMP_E_MEMORY, "gram", (double)p->count);
     p->x = at; p->c = at + nw; p->start = at + 2 * nw;
     p->log_start = p->start + p->starts;
     p->share = p->log_start + p->starts; p->off = p->share + n;
-    p->at_least = p->off + 3 * n;
     for (size_t i = 0; i < nw; i++) {
         p->x[i] = g->g[i] / (sigma * sigma);
         p->c[i] = g->g[nw + i] / sigma;
@@ -8083,117 +8085,92 @@ MCAMP__PRIV mcamp_status mcamp__pattern_init(mcamp_ctx *ctx, const mcamp_gram *g
  * after another, Pr[p_l = p | p_<l] = Pr(p) exp(sum_{l'<l} x(p, p_l'))/z_l, x(p, p') = sum
  * of x_ts over t in p, s in p', which is the chain with g_t = H_t = sum_{l'<l} x(t, p_l');
  * X is centred at the sum of the modes; and E[prod z_l rho^-k F(X)] = E_Q[F(X)].
- *     Patterns of more than m rounds: values are set to 0 if there is one among p_1..p_k.
- * With rho' the part of rho that has no such pattern, what is left out is, by the same
- * sum over tuples, E_Q[(1 - (rho'/rho)^k) (rho - e^eps)_+] <= k E_Q[(rho - rho')/rho rho]
- * = k Pr(|p| > m): that is added to every upper bound.
- *     Values are at most prod max z_l (k-1)^{k-1}/k^k e^{-(k-1) eps}.  log z_l is convex in
- * the earlier patterns' sum, so it is largest when all are one pattern s, of at most m
- * rounds: max_s Z(s), Z(s) = sum_p Pr(p) e^{(l-1) x(p, s)}.  (A limit only lowers Z: it
- * cuts patterns short, and x >= 0.)
- *   Bin: Z increases with the set s, hence s is all rounds of a bin, and Z(s) is a mean
- * over bins of products over rounds of 1 + q (e^{(l-1) x(t, s)} - 1).
- *   b-min-sep: Z is bounded by letting s be chosen round by round, knowing p so far: a
- * maximum over strategies, of which fixed s are some.  Value of the rest, m' rounds of s
- * left: A_t(j), p is free at t and s took part j rounds ago; B_t(i), s is free and p took
- * part i rounds ago (b: it is free too).  Where neither is free nothing is decided until
- * one is.  With e_t(d) = e^{(l-1) x_{t-d,t}}, which is 1 from d = bands on,
- *     A_t(j) = (1-q) A_{t+1}(j+1) + q e_t(j) B_{t+b-j}(b-j)                     j < b
- *     B_t(i) = max(B_{t+1}(i+1), e_t(i) A_{t+b-i}(b-i) [m'-1])                  i < b
- *     A_t(b) = B_t(b) = max((1-q) B_{t+1}(b) + q B_{t+1}(1),
- *                           ((1-q) A_{t+1}(1) + q e_t(0) B_{t+b}(b)) [m'-1])
- * and Z <= sum_r w_r B_0(b - r).  No number overflows: all are at most e^{(l-1) max x}. [] */
+ *     Values v are at most B prod z_l, B = (k-1)^{k-1}/k^k e^{-(k-1) eps}, and |x(p, p')| <=
+ * norm2: so v <= B e^{k (k-1)/2 norm2}, which is far above what is ever seen.  So values
+ * are cut at T, and what that takes from their mean is bounded: (y - t)_+ <= (j-1)^{j-1}/j^j
+ * t^{1-j} y^j gives, with K_j = (j-1)^{j-1}/j^j,
+ *     E (v - T)_+ <= B E (prod z_l - T/B)_+ <= B K_j (T/B)^{1-j} E (prod z_l)^j.
+ * Sum over tuples: E (prod z_l)^j = E' prod_l e^{sum_{l'<l} x(p_l, p_l')} z_l^{j-1}, E' over k
+ * independent p of the law itself; and z_l^{j-1} is a mean, too, over j - 1 more patterns, of
+ * e^{sum x(p', p_l')} over them and l' < l.  So it is E' e^{sum x_e} over the edges e of a graph
+ * of independent patterns: each of 1 .. k with each other, and each of the more with all that
+ * are before its l.  With weights w_e of a sum of at most 1 at each vertex, Hoelder's
+ * inequality (Finner, Ann. Probab. 1992) has
+ *     log E' e^{sum x_e} <= sum_e w_e kappa(1/w_e),      kappa(c) = log E' e^{c x(p, p')},
+ * p, p' independent.  w_e = 1/d_l for e of l with what is after it, d_l = j (k-l) + l - 1 the
+ * edges at l: there are j (k-l) of these; at l all weights sum to at most 1, for 1/d_l grows with
+ * l, and at one of the more the l' < l have (l-1)/d_{l-1} <= 1, as j >= 1.  So
+ *     log E (prod z_l)^j <= sum_{l<k} j (k-l)/d_l kappa(d_l).
+ * kappa is convex: between two points it is below the chord.
+ *   kappa for b-min-sep: value U_t(i) of what comes from round t on, one pattern free to
+ * take part at t and the other one having done so i rounds ago; i = b: it is free, too.
+ * Where neither is free nothing happens until one is.  e_t(d) = e^{c x_{t-d,t}}, 1 from d =
+ * bands on:
+ *     U_t(i) = (1-q) U_{t+1}(i+1) + q e_t(i) U_{t+b-i}(b-i)                     i < b
+ *     U_t(b) = (1-q)^2 U_{t+1}(b) + 2 q (1-q) U_{t+1}(1) + q^2 e_t(0) U_{t+b}(b)
+ * from U = 1 at n on; and starts r and s are U_min(b - |r - s|).  Two bins: their rounds one
+ * after the other, each taken or not, and each neighbours' e^{c x} where both are.
+ * A limit only lowers kappa: it cuts patterns short, and x >= 0.                        [] */
 
-typedef struct mcamp__strategies {
-    const mcamp__pattern *p;
-    size_t counts, ring;        /* m + 1; rounds that are kept: b + 1          */
-    double lambda, *table;
-} mcamp__strategies;
-
-/* Row of A (free = 0) or B (1) at round t; from n on all is 1. */
-MCAMP__PRIV double *mcamp__strategy_row(const mcamp__strategies *q, size_t t, int free,
-                                        size_t since)
-{
-    size_t b = q->p->b, at = q->p->n <= t ? 2 * b * q->ring
-                                          : (2 * (t % q->ring) + (size_t)free) * b + since - 1;
-    return q->table + at * q->counts;
-}
-
-/* out[m] = u x[m] + v y[m] */
-MCAMP__PRIV void mcamp__strategy_mix(double *out, size_t n, double u, const double *x, double v,
-                                     const double *y)
-{
-    for (size_t m = 0; m < n; m++) out[m] = u * x[m] + v * y[m];
-}
-
-/* out[m] = max(out[m], v y[m - 1]) */
-MCAMP__PRIV void mcamp__strategy_max(double *out, size_t n, double v, const double *y)
-{
-    for (size_t m = n; m-- > 1; ) out[m] = mcamp__dmax(out[m], v * y[m - 1]);
-}
-
-MCAMP__PRIV void mcamp__strategy_round(const mcamp__strategies *s, size_t t, double q,
-                                       double *row)
-{
-    const mcamp__pattern *p = s->p;
-    size_t b = p->b, n = s->counts;
-    double *both = mcamp__strategy_row(s, t, 1, b), *e = row + n;
-    for (size_t d = 0; d < p->w && d <= t; d++)
-        e[d] = exp(s->lambda * p->x[(t - d) * p->w + d]);
-    for (size_t d = 1; d < b; d++) {
-        double *a = mcamp__strategy_row(s, t, 0, d), *f = mcamp__strategy_row(s, t, 1, d);
-        double v = d < p->w && d <= t ? e[d] : 1.0;
-        mcamp__strategy_mix(a, n, 1 - q, mcamp__strategy_row(s, t + 1, 0, d + 1), q * v,
-                            mcamp__strategy_row(s, t + b - d, 1, b - d));
-        memcpy(f, mcamp__strategy_row(s, t + 1, 1, d + 1), n * sizeof *f);
-        mcamp__strategy_max(f, n, v, mcamp__strategy_row(s, t + b - d, 0, b - d));
-    }
-    mcamp__strategy_mix(row, n, 1 - q, mcamp__strategy_row(s, t + 1, 0, 1), q * e[0],
-                        mcamp__strategy_row(s, t + b, 1, b));
-    mcamp__strategy_mix(both, n, 1 - q, mcamp__strategy_row(s, t + 1, 1, b), q,
-                        mcamp__strategy_row(s, t + 1, 1, 1));
-    mcamp__strategy_max(both, n, 1, row);
-    memcpy(mcamp__strategy_row(s, t, 0, b), both, n * sizeof *both);
-}
-
-/* log of the bound on Z at lambda = l - 1 for b-min-sep. */
-MCAMP__PRIV double mcamp__strategy_value(mcamp__strategies *s)
-{
-    const mcamp__pattern *p = s->p;
-    size_t ones = 2 * p->b * s->ring * s->counts;
-    double z = 0, *row = s->table + ones + s->counts;
-    for (size_t m = 0; m < s->counts; m++) s->table[ones + m] = 1;
-    for (size_t t = p->n; t-- > 0; ) mcamp__strategy_round(s, t, exp(p->log_q), row);
-    for (size_t r = 0; r < p->starts; r++)
-        z += p->start[r] * mcamp__strategy_row(s, 0, 1, p->b - r)[s->counts - 1];
-    return log(z);
-}
-
-/* The same for a bin; sums: n doubles. */
-MCAMP__PRIV double mcamp__bin_value(const mcamp__pattern *p, double lambda, double *sums)
-{
-    double top = 0, q = exp(p->log_q);
-    for (size_t i = 0; i < p->b; i++) {
-        double z = 0;
-        memset(sums, 0, p->n * sizeof *sums);
-        for (size_t s = i; s < p->n; s += p->b)
-            for (size_t d = 0; d < p->w; d++) {
-                if (s + d < p->n) sums[s + d] += p->x[s * p->w + d];
-                if (d && d <= s) sums[s - d] += p->x[(s - d) * p->w + d];
-            }
-        for (size_t r = 0; r < p->b; r++) {
-            double product = 1;
-            for (size_t t = r; t < p->n; t += p->b)
-                if (sums[t] > 0) product *= 1 + q * expm1(lambda * sums[t]);
-            z += product / (double)p->b;
-        }
-        top = mcamp__dmax(top, z);
-    }
-    return log(top);
-}
-
-#define MCAMP__PATTERN_EXPONENT 600.0   /* (l - 1) max x beyond which ranges are infinite */
+#define MCAMP__PATTERN_EXPONENT 600.0   /* c x beyond which kappa is infinite */
 #define MCAMP__PATTERN_ORDERS   32      /* most patterns that a proof draws */
+#define MCAMP__PATTERN_POWERS   16      /* most j */
+#define MCAMP__PATTERN_KAPPAS   32
+
+typedef struct mcamp__couple {
+    const mcamp__pattern *p;
+    double *table;              /* [b + 1][b]: U_t, and [b] ones               */
+    size_t count;
+    double c[MCAMP__PATTERN_KAPPAS], kappa[MCAMP__PATTERN_KAPPAS];
+} mcamp__couple;
+
+/* U_t: U_t(i) is at i - 1. */
+MCAMP__PRIV double *mcamp__couple_row(const mcamp__couple *m, size_t t)
+{
+    size_t b = m->p->b;
+    return m->table + (t < m->p->n ? t % (b + 1) : b + 1) * b;
+}
+
+MCAMP__PRIV void mcamp__couple_round(const mcamp__couple *m, size_t t, double c, double q)
+{
+    const mcamp__pattern *p = m->p;
+    size_t b = p->b;
+    double *u = mcamp__couple_row(m, t), *after = mcamp__couple_row(m, t + 1);
+    double both = exp(c * p->x[t * p->w]) * mcamp__couple_row(m, t + b)[b - 1];
+    for (size_t i = 1; i < b; i++) {
+        double e = i < p->w && i <= t ? exp(c * p->x[(t - i) * p->w + i]) : 1.0;
+        u[i - 1] = (1 - q) * after[i] + q * e * mcamp__couple_row(m, t + b - i)[b - i - 1];
+    }
+    u[b - 1] = (1 - q) * ((1 - q) * after[b - 1] + 2 * q * after[0]) + q * q * both;
+}
+
+MCAMP__PRIV double mcamp__couple_minsep(const mcamp__couple *m, double c)
+{
+    const mcamp__pattern *p = m->p;
+    double sum = 0;
+    for (size_t i = 0; i < p->b; i++) m->table[(p->b + 1) * p->b + i] = 1;
+    for (size_t t = p->n; t-- > 0; ) mcamp__couple_round(m, t, c, exp(p->log_q));
+    for (size_t r = 0; r < p->starts; r++)
+        for (size_t s = 0; s < p->starts; s++)
+            sum += p->start[r] * p->start[s] *
+                   mcamp__couple_row(m, r < s ? r : s)[p->b - (r < s ? s - r : r - s) - 1];
+    return sum;
+}
+
+/* Bins r and r + gap. */
+MCAMP__PRIV double mcamp__couple_bins(const mcamp__pattern *p, size_t r, size_t gap, double c)
+{
+    double out = 1, in = 0, q = exp(p->log_q);  /* sums with the last round let go, taken */
+    size_t d = 0;
+    for (size_t t = r; !gap && t < p->n; t += p->b) out *= 1 + q * q * expm1(c * p->x[t * p->w]);
+    for (size_t t = r; gap && t < p->n; gap = p->b - gap) {
+        double e = d && d < p->w ? exp(c * p->x[(t - d) * p->w + d]) : 1.0, was = out;
+        out = (1 - q) * (out + in);
+        in = q * (was + e * in);
+        t += d = gap;
+    }
+    return out + in;
+}
 
 /* A random bin; with b = 1 both kinds are Poisson sampling. */
 MCAMP__PRIV int mcamp__pattern_bin(const mcamp__pattern *p)
@@ -8201,45 +8178,73 @@ MCAMP__PRIV int mcamp__pattern_bin(const mcamp__pattern *p)
     return p->step == p->b && p->b > 1;
 }
 
-/* The smallest m with k Pr(|p| > m) <= split at k = MCAMP__PATTERN_ORDERS; bins: all. */
-MCAMP__PRIV size_t mcamp__pattern_most(const mcamp__pattern *p, double split)
+/* kappa(c) */
+MCAMP__PRIV double mcamp__couple_kappa(const mcamp__couple *m, double c)
 {
-    size_t m = p->epochs;
-    while (!mcamp__pattern_bin(p) && m > 1 &&
-           (double)MCAMP__PATTERN_ORDERS * p->at_least[m] <= split) m--;
-    return m;
+    const mcamp__pattern *p = m->p;
+    double b = (double)p->b, sum = 0;
+    if (!(c * p->norm2 <= MCAMP__PATTERN_EXPONENT)) return mcamp__inf();
+    if (!mcamp__pattern_bin(p)) return log(mcamp__couple_minsep(m, c));
+    for (size_t r = 0; r < p->b; r++)
+        for (size_t s = r; s < p->b; s++)
+            sum += (s > r ? 2 : 1) * mcamp__couple_bins(p, r, s - r, c);
+    return log(sum / (b * b));
 }
 
-/* log of prod max z_l e^{-(k-1) eps} to out[k - 1] for k up to `orders`; where `some`,
- * infinite from where it is far above its least.                                      */
-MCAMP__PRIV mcamp_status mcamp__pattern_ranges(mcamp_ctx *ctx, const mcamp__pattern *p,
-                                               double eps, size_t orders, int some, double *out)
+/* kappa at 1, 2, 3, .. and then in steps of a quarter, to beyond all d_l.  It is right to
+ * n 1e-15, a sum over l < k to 1e-6 for any n that there is: what is split off counts so
+ * much more.  Nothing is left to be freed.                                            */
+MCAMP__PRIV mcamp_status mcamp__couple_init(mcamp_ctx *ctx, const mcamp__pattern *p,
+                                            mcamp__couple *m)
 {
-    mcamp__strategies s;
-    size_t size;
-    int bin = mcamp__pattern_bin(p);
-    double total = 0, best = 0;
-    s.p = p;
-    s.counts = p->most + 1;
-    s.ring = p->b + 1;
-    if (!mcamp__mul_size(bin ? 0 : 2 * p->b * s.ring + 2, s.counts, &size) ||
-        !mcamp__add_size(size, p->n + p->w, &size))
+    double c = 1, last = 0;
+    m->p = p;
+    if (!mcamp__mul_size(p->b, mcamp__pattern_bin(p) ? 0 : p->b + 2, &m->count))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "batches", (double)p->b);
-    s.table = mcamp__new_doubles(ctx, size);
-    if (!s.table) return mcamp__fail(ctx, MCAMP_E_MEMORY, "batches", (double)size);
-    out[0] = 0;
-    for (size_t k = 2; k <= orders; k++) {
-        s.lambda = (double)k - 1;
-        if (!(s.lambda * p->norm2 <= MCAMP__PATTERN_EXPONENT) || (some && total > best + 3))
-            total = mcamp__inf();
-        else
-            total += (bin ? mcamp__bin_value(p, s.lambda, s.table)
-                          : mcamp__strategy_value(&s)) - eps;
-        best = mcamp__dmin(best, total);
-        out[k - 1] = total;
+    m->table = mcamp__new_doubles(ctx, m->count);
+    if (!m->table) return mcamp__fail(ctx, MCAMP_E_MEMORY, "batches", (double)p->b);
+    for (size_t i = 0; i < MCAMP__PATTERN_KAPPAS; i++, c = ceil(c * 1.25)) {
+        m->c[i] = c;
+        if (c > 1.25 * MCAMP__PATTERN_ORDERS * MCAMP__PATTERN_POWERS) last = mcamp__inf();
+        m->kappa[i] = last = mcamp__finite(last) ? mcamp__couple_kappa(m, c) : last;
     }
-    mcamp__delete_doubles(ctx, s.table, size);
+    mcamp__delete_doubles(ctx, m->table, m->count);
     return MCAMP_OK;
+}
+
+/* The chord at d, a whole number >= 1. */
+MCAMP__PRIV double mcamp__couple_chord(const mcamp__couple *m, double d)
+{
+    size_t i = 0;
+    double part;
+    while (i < MCAMP__PATTERN_KAPPAS && m->c[i] < d) i++;
+    if (i == MCAMP__PATTERN_KAPPAS || !mcamp__finite(m->kappa[i])) return mcamp__inf();
+    if (!(m->c[i] > d)) return m->kappa[i];
+    part = (d - m->c[i - 1]) / (m->c[i] - m->c[i - 1]);
+    return m->kappa[i - 1] + part * (m->kappa[i] - m->kappa[i - 1]);
+}
+
+/* log of the bound on E (prod z_l)^j */
+MCAMP__PRIV double mcamp__couple_power(const mcamp__couple *m, size_t k, size_t j)
+{
+    double sum = 0;
+    for (size_t l = 1; l < k; l++) {
+        double d = (double)(j * (k - l) + l - 1);
+        sum += (double)(j * (k - l)) / d * mcamp__couple_chord(m, d);
+    }
+    return sum;
+}
+
+/* log T, so that cutting at T takes at most e^log_split, or infinity. */
+MCAMP__PRIV double mcamp__couple_cap(const mcamp__couple *m, size_t k, double log_b,
+                                    double log_split)
+{
+    double best = mcamp__inf();
+    for (size_t j = 2; j <= MCAMP__PATTERN_POWERS; j++) {
+        double most = mcamp__couple_power(m, k, j) + mcamp__tilted_log_sup(j) + log_b - log_split;
+        best = mcamp__dmin(best, log_b + most / ((double)j - 1));
+    }
+    return best;
 }
 
 /* Add.  u = sum_t Pr(t in p) h_t / tau is normal under Q, and by Jensen log rho >= E_p[sum
@@ -8479,20 +8484,19 @@ MCAMP__PRIV void mcamp__pattern_tile(mcamp_vecset vs, const mcamp__pattern *p, d
                                      mcamp__pattern_work *w, double *v)
 {
     double z[MCAMP__P], y[MCAMP__P], log_z[MCAMP__P] = { 0 };
-    size_t many[MCAMP__P] = { 0 };
     memset(w->h, 0, p->n * MCAMP__P * sizeof *w->h);
     for (size_t l = 1; l <= p->order; l++) {
         if (l > 1) mcamp__pattern_filter(vs, p, w->h, w->f, w->first, z);
         for (size_t s = 0; s < MCAMP__P; s++) {
             if (l > 1) log_z[s] += z[s];
-            many[s] |= mcamp__pattern_draw(p, l > 1 ? w->f : NULL, l > 1 ? w->first : NULL, s,
-                                           r, w->h) > p->most;
+            mcamp__pattern_draw(p, l > 1 ? w->f : NULL, l > 1 ? w->first : NULL, s, r, w->h);
         }
     }
     mcamp__pattern_observe(vs, p, normals, w, y);
     for (size_t s = 0; s < MCAMP__P; s++) {
-        if (y[s] <= eps || (many[s] && mcamp__finite(y[s]))) v[s] = -mcamp__inf();
-        else v[s] = log_z[s] - ((double)p->order - 1) * y[s] + mcamp__log1mexp(eps - y[s]);
+        if (y[s] <= eps) { v[s] = -mcamp__inf(); continue; }
+        v[s] = log_z[s] - ((double)p->order - 1) * y[s] + mcamp__log1mexp(eps - y[s]);
+        if (v[s] > p->cap && mcamp__finite(v[s])) v[s] = p->cap;
     }
 }
 
@@ -8817,13 +8821,6 @@ MCAMP__PRIV double mcamp__common_log_sup(double c, size_t k, double *T)
     *T = t;
     lr = 0.5 * c * c - c * t;           /* log r; G(c, r) = r delta_Gauss(c, -log r) */
     return mcamp__gauss_logdelta(c, -lr) - (kk - 1) * lr;
-}
-
-/* log of (k-1)^(k-1) / k^k. */
-MCAMP__PRIV double mcamp__tilted_log_sup(size_t k)
-{
-    double kk = (double)k;
-    return k < 2 ? 0.0 : (kk - 1) * log(kk - 1) - kk * log(kk);
 }
 
 /* log prod_l max_i sum_j base_j e^{(l-1) a_ij}, a given by its matrix of
@@ -9321,28 +9318,31 @@ MCAMP__PRIV void mcamp__sampler_simple_range(mcamp__sampler *p)
     }
 }
 
-/* Order k of patterns; 0: of nearly the smallest range, where the larger order has the smaller
- * variance.  At most `split` is left out of delta.                                    */
+/* Order k of patterns, and where values are cut, which takes at most `split` from their mean;
+ * 0: the order of nearly the fewest orders in all samples that a proof takes.          */
 MCAMP__PRIV mcamp_status mcamp__sampler_pattern_order(mcamp_ctx *ctx, mcamp__sampler *p,
                                                       size_t k, double split)
 {
     mcamp__pattern *t = &p->pattern;
-    double out[MCAMP__PATTERN_ORDERS], left, best = 0;
-    size_t orders = k ? k : MCAMP__PATTERN_ORDERS;
-    mcamp_status st;
+    mcamp__couple m;
+    double best = mcamp__inf();
+    size_t from = k ? k : 1, to = k ? k : split > 0 ? MCAMP__PATTERN_ORDERS : 1;
+    mcamp_status st = MCAMP_OK;
     if (k > MCAMP__PATTERN_ORDERS) return mcamp__fail(ctx, MCAMP_E_ARG, "order", (double)k);
-    t->most = mcamp__pattern_most(t, split);
-    st = mcamp__pattern_ranges(ctx, t, p->eps, orders, !k, out);
-    if (st < 0) return st;
-    for (size_t l = 1; l <= orders; l++) {
-        out[l - 1] += mcamp__tilted_log_sup(l);
-        best = mcamp__dmin(best, out[l - 1]);
+    if (split > 0 && to > 1) st = mcamp__couple_init(ctx, t, &m);
+    for (size_t l = from; st >= 0 && l <= to; l++) {
+        double log_b = mcamp__tilted_log_sup(l) - ((double)l - 1) * p->eps, cap, price;
+        double most = log_b + 0.5 * (double)l * ((double)l - 1) * t->norm2;
+        cap = split > 0 && l > 1 ? mcamp__couple_cap(&m, l, log_b, log(split)) : mcamp__inf();
+        price = mcamp__dmin(cap, most) + log((double)l + 2);
+        if (!(price < best)) continue;
+        best = price;
+        p->k = l;
+        p->log_range = mcamp__dmin(cap, most);
+        t->cap = cap < most ? cap : mcamp__inf();
+        p->split = cap < most ? split * (1 + 1e-6) : 0;
     }
-    for (p->k = orders; !k && out[p->k - 1] > best + 0.25; ) p->k--;
-    p->log_range = out[p->k - 1];
-    left = t->most < t->epochs ? t->at_least[t->most + 1] : 0;
-    p->split = (double)p->k * left * (1 + 1e-9);
-    return MCAMP_OK;
+    return st;
 }
 
 /* As mcamp__sampler_build, for patterns. */
@@ -20198,8 +20198,8 @@ MCAMP__PRIV mcamp_status mcamp__sampler_from(mcamp_ctx *ctx, const mcamp__factor
     if (!m) m = mcamp__default_method(f, d->direction);
     if (!mcamp__method_fits(f, d->direction, m))
         return mcamp__fail(ctx, MCAMP_E_ARG, "method", (double)m);
-    if (m == MCAMP_METHOD_MODE)
-        scale = mcamp__loose_scale(f, d->sigma, d->eps);
+    if (m == MCAMP_METHOD_MODE || f->patterns)
+        scale = mcamp__loose_scale(f, d->sigma, d->eps) + (f->patterns ? 30 : 0);
     st = mcamp__sampler_build(ctx, f, d->sigma, d->eps, d->direction, m, d->order,
                               f->patterns ? d->split : d->stickiness, scale, p);
     if (m == MCAMP_METHOD_MODE) p->tile = mcamp__tile_mode;
@@ -20829,9 +20829,9 @@ MCAMP__PRIV mcamp_status mcamp__question_open(mcamp_ctx *ctx, const mcamp__quest
 }
 
 /* The law of smallest range, with its order and range found.  keep: receives the
- * sampler, or NULL.                                                                */
+ * sampler, or NULL.  split: of patterns, what may be left out.                      */
 MCAMP__PRIV mcamp_status mcamp__proof_choice(mcamp_ctx *ctx, const mcamp__question *q,
-                                             mcamp__choice *c, double *log_range,
+                                             double split, mcamp__choice *c, double *log_range,
                                              mcamp__sampler *keep)
 {
     mcamp__sampler p;
@@ -20839,11 +20839,13 @@ MCAMP__PRIV mcamp_status mcamp__proof_choice(mcamp_ctx *ctx, const mcamp__questi
     c->method = mcamp__default_method(q->f, q->dir);
     c->k = 0;
     c->rel_var = 1;
-    c->mean = c->sticky = 0;
+    c->mean = 0;
+    c->sticky = split;
     c->log_scale = mcamp__inf();
     st = mcamp__question_sampler(ctx, q, c, &p);
     if (st < 0) return st;
     c->k = p.k;
+    c->sticky = 0;
     *log_range = p.log_range;
     if (keep) *keep = p;
     else mcamp__sampler_free(ctx, &p);
@@ -21425,14 +21427,12 @@ MCAMP__PRIV uint64_t mcamp__proof_blocks(const mcamp__question *q, const mcamp_b
     double ratio = range / large, level = log(1 / bud->beta);
     double least = level * ratio, need = (ratio < 1000 ? 6 : 2.2) * least;
     uint64_t most = mcamp__blocks_for(mcamp__inf(), 1, bud->max_samples);
-    int patterns = q->f && q->f->patterns;
     uint64_t own = e->samples > q->other_samples ? e->samples : q->other_samples;
     own = own / MCAMP_BLOCK;
-    if (patterns) own = 128;            /* their samples are fifty times as dear */
     if (!(bud->seconds > 0)) most = mcamp__umin(most, own > 64 ? own : 64);
     if (q->other > 2 * e->value)
         least = need = mcamp__dmin(least, 1.4 * level * range / (q->other - e->value));
-    if (!(least < (double)most * MCAMP_BLOCK)) return patterns || bud->seconds > 0 ? most : 0;
+    if (!(least < (double)most * MCAMP_BLOCK)) return bud->seconds > 0 ? most : 0;
     return mcamp__umin((uint64_t)(need / MCAMP_BLOCK) + 1, most);
 }
 
@@ -21447,12 +21447,11 @@ MCAMP__PRIV mcamp_status mcamp__prove_estimate(mcamp_ctx *ctx, const mcamp__ques
 {
     double large = mcamp__dmax(e->value, q->floor), err, gap;
     uint64_t blocks;
-    mcamp_status st;
+    mcamp_status st = MCAMP_OK;
     e->lower = mcamp__dmax(e->lower, q->low);
     e->trusted = mcamp__estimate_agrees(q, large, e);
     large = mcamp__dmax(e->value, q->floor);
     blocks = mcamp__proof_blocks(q, bud, e, exp(log_range), large);
-    st = MCAMP_OK;
     if (q->high > 1.5 * large && blocks) {
         st = mcamp__question_run(ctx, q, proof,
                                  MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 1, q->dir), blocks, 1,
@@ -21464,13 +21463,30 @@ MCAMP__PRIV mcamp_status mcamp__prove_estimate(mcamp_ctx *ctx, const mcamp__ques
         e->range = exp(log_range);
         e->upper = mcamp__dmin(e->upper, mcamp_tally_upper(t, bud->beta));
         err = mcamp_tally_std_error(t);
-        gap = fabs(mcamp_tally_mean(t) - e->value);
+        gap = fabs(mcamp_tally_mean(t) - e->value) - t->split;
         if (!(gap <= 6 * sqrt(err * err + e->std_error * e->std_error))) e->trusted = false;
         if (st) e->needed += blocks * MCAMP_BLOCK;
     }
     if (!(e->upper <= 2 * large)) e->trusted = false;
     if (q->floor > e->value && e->upper > 2 * e->value)
         e->std_error = mcamp__dmax(e->std_error, e->upper - e->value);
+    return st;
+}
+
+/* The same of patterns by values that are cut: by a hundredth of what was found. */
+MCAMP__PRIV mcamp_status mcamp__prove_cut(mcamp_ctx *ctx, const mcamp__question *q,
+                                          const mcamp_budget *bud, mcamp_tally *t,
+                                          mcamp_estimate *e)
+{
+    mcamp__question own = *q;
+    mcamp__choice c;
+    mcamp__sampler p;
+    double log_range = 0, large = mcamp__dmax(e->value, q->floor);
+    mcamp_status st = mcamp__proof_choice(ctx, q, 0.01 * large, &c, &log_range, &p);
+    if (st < 0) return st;
+    own.ready = &p;
+    st = mcamp__prove_estimate(ctx, &own, &c, log_range, bud, t, e);
+    mcamp__sampler_free(ctx, &p);
     return st;
 }
 
@@ -21507,6 +21523,7 @@ MCAMP__PRIV mcamp_status mcamp__estimate_by(mcamp_ctx *ctx, const mcamp__questio
     } else if (bud->method && mcamp__law_fits(q, bud->method)) {
         use[0].method = bud->method;
         use[0].k = bud->order;
+        if (q->f->patterns) use[0].log_scale = use[1].log_scale;
     } else if (bud->max_samples >= MCAMP__PILOT_LEAST) {
         st = mcamp__pilot(ctx, q, proof->k, log_range, bud->rel_error, use,
                           &e->proof_samples);
@@ -21525,7 +21542,10 @@ MCAMP__PRIV mcamp_status mcamp__estimate_by(mcamp_ctx *ctx, const mcamp__questio
     if (late) e->needed = mcamp__count_of(MCAMP_BLOCK *
                                           mcamp__tally_need(t, bud->rel_error, q->floor));
     mcamp__stage(ctx, parts - 1);
-    if (st == MCAMP_OK) st = mcamp__prove_estimate(ctx, q, proof, log_range, bud, t, e);
+    if (st == MCAMP_OK && q->f->patterns && q->dir == MCAMP_REMOVE)
+        st = mcamp__prove_cut(ctx, q, bud, t, e);
+    else if (st == MCAMP_OK)
+        st = mcamp__prove_estimate(ctx, q, proof, log_range, bud, t, e);
     mcamp__delete(ctx, t, 1, sizeof *t);
     return st == MCAMP_OK ? late : st;
 }
@@ -21550,7 +21570,7 @@ MCAMP__PRIV mcamp_status mcamp__estimate(mcamp_ctx *ctx, const mcamp__question *
     if (st < 0) return st;
     if (mcamp__settled_without(&q, e)) return MCAMP_OK;
     if (mcamp__question_known(&q, bud->rel_error, e)) return MCAMP_OK;
-    st = mcamp__proof_choice(ctx, &q, &proof, &log_range, &ready);
+    st = mcamp__proof_choice(ctx, &q, 0, &proof, &log_range, &ready);
     if (st < 0) return st;
     q.ready = &ready;
     st = mcamp__estimate_by(ctx, &q, bud, &proof, log_range, parts, e);
@@ -22035,7 +22055,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_choose(mcamp_ctx *ctx, mcamp__solve *s, do
         mcamp__question q = mcamp__solve_question(s, x, d);
         double log_range = 0;
         if (!mcamp__wants(s->bud, q.dir)) continue;
-        st = mcamp__proof_choice(ctx, &q, &proof, &log_range, NULL);
+        st = mcamp__proof_choice(ctx, &q, 0, &proof, &log_range, NULL);
         if (st < 0) return st;
         st = mcamp__pilot(ctx, &q, proof.k, log_range, s->bud->rel_error, s->choice[d],
                           &s->samples);
@@ -27590,6 +27610,8 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__P
 #undef MCAMP__PATTERN_EXPONENT
 #undef MCAMP__PATTERN_ORDERS
+#undef MCAMP__PATTERN_POWERS
+#undef MCAMP__PATTERN_KAPPAS
 #undef MCAMP__WARM_STEP
 #endif /* MCAMP__PASS == 1 */
 #endif /* C99 or C++11 */
