@@ -1044,7 +1044,7 @@ TEST(a_value_that_its_proof_contradicts_is_not_trusted)
     CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
     q = mcamp__ask(&f, 2, 1, MCAMP_REMOVE, 11);
     CHECK_STATUS(mcamp__budget_resolve(&ctx, NULL, &bud), MCAMP_OK);
-    CHECK_STATUS(mcamp__proof_choice(&ctx, &q, &proof, &log_range, &ready), MCAMP_OK);
+    CHECK_STATUS(mcamp__proof_choice(&ctx, &q, 0, &proof, &log_range, &ready), MCAMP_OK);
     q.ready = &ready;
     for (int i = 0; i < 3; i++) {
         mcamp_estimate e;
