@@ -412,7 +412,7 @@ TEST(values_bounds_and_pilots_draw_from_streams_of_their_own)
     gram_make("sqrt:0", "raw", 8, 2, &g);
     CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
     q = mcamp__ask(&f, 12.3, 1, MCAMP_REMOVE, 7);
-    CHECK_STATUS(mcamp__proof_choice(&ctx, &q, &c, &range, NULL), MCAMP_OK);
+    CHECK_STATUS(mcamp__proof_choice(&ctx, &q, 0, &c, &range, NULL), MCAMP_OK);
     bud.method = c.method; bud.order = c.k; bud.max_samples = 1024;
     CHECK(mcamp_delta(&ctx, &g, 12.3, 1, &bud, &a) >= 0);
     CHECK(a.remove.samples == 1024 && a.remove.proof_samples == 1024);

@@ -276,7 +276,7 @@ TEST(one_bad_sample_refuses)
     gram_of(&shapes[0], &g);
     CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
     q = mcamp__ask(&f, c.sigma, c.eps, MCAMP_REMOVE, 0);
-    CHECK_STATUS(mcamp__proof_choice(&ctx, &q, &choice, &range, NULL), MCAMP_OK);
+    CHECK_STATUS(mcamp__proof_choice(&ctx, &q, 0, &choice, &range, NULL), MCAMP_OK);
     CHECK_STATUS(mcamp__question_sampler(&ctx, &q, &choice, &p), MCAMP_OK);
     mcamp__tally_init(&p, &t);
     for (int i = 0; i < 100000; i++) mcamp__tally_add(&t, -mcamp__inf());

@@ -435,7 +435,7 @@ TEST(false_acceptance_is_rarer_than_beta)
     gram_of(MCAMP_MECH_SQRT, 0, 8, 2, &g);
     CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
     q = mcamp__ask(&f, sq8_sigma, 1, MCAMP_REMOVE, 0);
-    CHECK_STATUS(mcamp__proof_choice(&ctx, &q, &choice, &range, NULL), MCAMP_OK);
+    CHECK_STATUS(mcamp__proof_choice(&ctx, &q, 0, &choice, &range, NULL), MCAMP_OK);
     CHECK_STATUS(mcamp__question_sampler(&ctx, &q, &choice, &p), MCAMP_OK);
     CHECK_STATUS(mcamp__workers_init(&ctx, &p, &w), MCAMP_OK);
     m = mcamp__claim_mean(&p, 1e-5 * (1 + 1e-8));
