@@ -131,7 +131,7 @@
  *            mcamp_exact_delta, mcamp_exact_epsilon,
  *            mcamp_exact_curve, mcamp_exact_calibrate
  *   promise  mcamp_verify, mcamp_simulated_curve, mcamp_certain_sigma,
- *            mcamp_guarantee_poisson, mcamp_tally_std_error
+ *            mcamp_guarantee_poisson, mcamp_guarantee_allocate, mcamp_tally_std_error
  *   work     mcamp_work_init, mcamp_work_free, mcamp_work_error
  *   est      mcamp_sampler_init, mcamp_sampler_free, mcamp_sampler_run
  *   calib    mcamp_delta, mcamp_epsilon, mcamp_sigma, mcamp_curve, mcamp_curve_bounds,
@@ -680,8 +680,12 @@ typedef enum mcamp_batch_law {
                                    account for it by mcamp_sens_fixed without
                                    sampling, never as if it were BINS: attacks
                                    come near that, mcamp_exact_shuffled        */
-    MCAMP_BATCH_MINSEP_WARM = 6 /* as MINSEP, but as if there had been rounds for
-                                   ever before the first                       */
+    MCAMP_BATCH_MINSEP_WARM = 6,    /* as MINSEP, but as if there had been rounds
+                                   for ever before the first                   */
+    MCAMP_BATCH_ALLOCATE = 7,   /* every example in `picks` of the b rounds of an
+                                   epoch, every choice alike, the same in all
+                                   epochs: mcamp_guarantee_allocate             */
+    MCAMP_BATCH_ALLOCATE_ANEW = 8   /* the same, chosen anew in every epoch      */
 } mcamp_batch_law;
 
 /* Balls in bins with b batches an epoch: an example in bin i takes part in
@@ -924,6 +928,7 @@ typedef struct mcamp_guarantee {
     uint64_t count;             /* uses of an event, where they were asked for */
     double sigma, eps, delta;
     double q;                   /* POISSON, MINSEP ..: the probability         */
+    uint64_t picks;             /* ALLOCATE ..: rounds of an epoch with one example */
     double sensitivity;         /* in units of the clipping norm; 0: unknown   */
     double beta;                /* the level; 0: certain                       */
     uint64_t points;            /* numbers that the level covers at once, such
@@ -1149,6 +1154,7 @@ typedef struct mcamp_batch_desc {
     double q;                   /* POISSON, MINSEP: REQUIRED, in (0, 1]; is
                                    rounded down to a multiple of 2^-64        */
     uint64_t size;              /* FIXED: REQUIRED                            */
+    uint64_t picks;             /* ALLOCATE, .._ANEW: REQUIRED, 1 .. batches   */
     uint64_t limit;             /* a fuller batch is cut to so many, a uniform
                                    choice (BINS: once for all epochs); 0 =
                                    never.  This is not free: mcamp_gram_limit
@@ -1166,10 +1172,11 @@ typedef struct mcamp_batch_desc {
 typedef struct mcamp_batch {
     uint32_t magic;
     mcamp_batch_law law;
-    uint64_t examples, rounds, batches, size, limit, threshold, next, key_id;
+    uint64_t examples, rounds, batches, size, picks, limit, threshold, next, key_id;
     double q;
     uint32_t *list, *start;     /* BINS, POISSON, SHUFFLE: order and b + 1 ends;
-                                   MINSEP: last round + 1                     */
+                                   MINSEP: last round + 1; ALLOCATE: 2 rounds of
+                                   the epoch so far + 1 if the last is one    */
     uint32_t *due;              /* a session's: bits of those who are due, and of
                                    those who were drawn                       */
     size_t list_count, start_count, due_count;
@@ -1182,16 +1189,16 @@ typedef struct mcamp_batch_size {
     size_t kept;                /* written: drawn, or the limit               */
 } mcamp_batch_size;
 
-/* Memory: BINS and POISSON (b > 1) without scan and SHUFFLE 4 (m + b + 1) bytes, MINSEP
- * 4 m bytes, the others nothing; with lists m < 2^32.  A session adds m/4 bytes.  */
+/* Memory: BINS and POISSON (b > 1) without scan and SHUFFLE 4 (m + b + 1) bytes, MINSEP and
+ * ALLOCATE 4 m bytes, the others nothing; with lists m < 2^32.  A session adds m/4 bytes.  */
 MCAMP_API mcamp_status mcamp_batch_init(mcamp_ctx *ctx, const mcamp_batch_desc *desc,
                                         mcamp_batch *batch);
 MCAMP_API void mcamp_batch_free(mcamp_ctx *ctx, mcamp_batch *batch);
 /* The indices of round `round` to out: any round in any order, the same on every
  * machine.  Rising, but for SHUFFLE and batches that were cut.  MCAMP_E_SIZE if more
  * than `capacity` were drawn (their number is the error's value, out is spoilt).
- * Cost: the batch; POISSON and FIXED the group; with scan and MINSEP m, which for
- * MINSEP is cheap for rounds in turn and round * m otherwise.                  */
+ * Cost: the batch; POISSON and FIXED the group; with scan, MINSEP and ALLOCATE m, for
+ * these two in rounds in turn, else all rounds (ALLOCATE: of the epoch) before.  */
 MCAMP_API mcamp_status mcamp_batch_round(mcamp_ctx *ctx, mcamp_batch *batch,
                                          uint64_t round, size_t *out, size_t capacity,
                                          mcamp_batch_size *size);
@@ -1653,6 +1660,16 @@ MCAMP_API mcamp_status mcamp_guarantee_poisson(mcamp_ctx *ctx, const mcamp_mech 
                                                uint64_t batches, double q, double sigma,
                                                double delta, mcamp_guarantee *out);
 
+/* For MCAMP_BATCH_ALLOCATE and .._ANEW, `picks` of `batches` rounds; C of one band, that is
+ * diagonal: others' columns overlap, and no bound is known.  asked: DELTA, EPS or SIGMA, which
+ * is found from the other two of the claim; NONE: accepts (MCAMP_OK) or refuses
+ * (MCAMP_Q_REFUSED) all three.  beta, seed, max_samples, seconds: not read.  Adjacency: add or
+ * remove.  Certain: MCAMP_EVENT_ALLOCATE.                                       */
+MCAMP_API mcamp_status mcamp_guarantee_allocate(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                                mcamp_batch_law law, uint64_t batches,
+                                                uint64_t picks, mcamp_quantity asked,
+                                                const mcamp_claim *claim, mcamp_guarantee *out);
+
 /* ---- expert level (experimental) ------------------------------------------------ */
 
 /* Balls in bins with this Gram matrix, any C, for composition: upper bounds of delta at
@@ -1673,6 +1690,8 @@ typedef enum mcamp_certain {
     MCAMP_CERTAIN_NONE = 0,     /* refused                                      */
     MCAMP_CERTAIN_UNAMPLIFIED,  /* the longest mode, as if the bin were known   */
     MCAMP_CERTAIN_RENYI,        /* moments of integer order, largest tuple by tuple */
+    MCAMP_CERTAIN_CONDITIONAL,  /* one coordinate after the other, by the odds of the
+                                   modes given what was seen; b up to 512       */
     MCAMP_CERTAIN_SPLIT,        /* C = I with a Gaussian mechanism, whose modes have G
                                    as a part; exact for C = I                   */
     MCAMP_CERTAIN_FORCE_INT = 0x7fffffff
@@ -7879,6 +7898,11 @@ MCAMP__PRIV int mcamp__law_is_minsep(mcamp_batch_law law)
     return law == MCAMP_BATCH_MINSEP || law == MCAMP_BATCH_MINSEP_WARM;
 }
 
+MCAMP__PRIV int mcamp__law_picks(mcamp_batch_law law)
+{
+    return law == MCAMP_BATCH_ALLOCATE || law == MCAMP_BATCH_ALLOCATE_ANEW;
+}
+
 MCAMP__PRIV int mcamp__law_is_pattern(mcamp_batch_law law)
 {
     return law == MCAMP_BATCH_POISSON || mcamp__law_is_minsep(law);
@@ -12118,6 +12142,12 @@ MCAMP__PRIV uint64_t mcamp__group_size(const mcamp_batch *b, uint64_t group)
     return b->examples / b->batches + (group < b->examples % b->batches);
 }
 
+/* Laws whose lists are of bins or batches; others go through the rounds, or keep none. */
+MCAMP__PRIV int mcamp__law_has_starts(mcamp_batch_law law)
+{
+    return !mcamp__law_is_minsep(law) && !mcamp__law_picks(law);
+}
+
 /* The words that put examples into bins or groups: for POISSON of a step that is no round's. */
 MCAMP__PRIV void mcamp__bins_open(mcamp__words *w, mcamp_vecset vs, const mcamp_batch *b)
 {
@@ -12202,20 +12232,37 @@ MCAMP__PRIV void mcamp__fill_warm(mcamp_ctx *ctx, mcamp_batch *b)
     mcamp_wipe(&wait, sizeof wait);
 }
 
-MCAMP__PRIV void mcamp__take_minsep(mcamp_ctx *ctx, mcamp_batch *b, uint64_t round,
-                                    mcamp__words *w, mcamp__taking *k)
+/* Selection sampling for each example: of the places left in the epoch each is as probable as
+ * another, whatever was taken, so that all sets of `picks` places are alike.        */
+MCAMP__PRIV void mcamp__allocate_step(mcamp_batch *b, mcamp__words *w)
 {
-    if (b->next > round + 1) {          /* back: from the start */
+    uint64_t place = b->next++ % b->batches;
+    for (uint64_t e = 0; e < b->examples; e++) {
+        uint64_t taken = place ? b->list[e] / 2 : 0;
+        uint64_t now = mcamp__below(w, e, b->batches - place) < b->picks - taken;
+        b->list[e] = (uint32_t)(2 * (taken + now) + now);
+    }
+}
+
+/* Laws with a past, which ALLOCATE forgets where an epoch begins. */
+MCAMP__PRIV void mcamp__take_walk(mcamp_ctx *ctx, mcamp_batch *b, uint64_t round,
+                                  mcamp__words *w, mcamp__taking *k)
+{
+    int picks = mcamp__law_picks(b->law);
+    uint64_t cycle = b->law == MCAMP_BATCH_ALLOCATE ? b->batches : b->rounds;
+    uint64_t from = picks ? round - round % b->batches : 0;
+    uint64_t mark = round + mcamp__minsep_before(b) + 1;
+    if (b->next > round + 1 || b->next < from) {
         memset(b->list, 0, b->list_count * sizeof *b->list);
-        b->next = 0;
+        b->next = from;
         if (b->law == MCAMP_BATCH_MINSEP_WARM) mcamp__fill_warm(ctx, b);
     }
     while (b->next <= round) {
-        mcamp__words_open(w, ctx->vec, b->keys, b->next);
-        mcamp__minsep_step(b, w);
+        mcamp__words_open(w, ctx->vec, b->keys, b->next % cycle);
+        if (picks) mcamp__allocate_step(b, w); else mcamp__minsep_step(b, w);
     }
     for (uint64_t e = 0; e < b->examples; e++)
-        if (b->list[e] == round + mcamp__minsep_before(b) + 1) mcamp__take(k, e);
+        if (picks ? b->list[e] & 1 : b->list[e] == mark) mcamp__take(k, e);
 }
 
 MCAMP__APART void mcamp__take_round(mcamp_ctx *ctx, mcamp_batch *b, uint64_t round,
@@ -12224,7 +12271,7 @@ MCAMP__APART void mcamp__take_round(mcamp_ctx *ctx, mcamp_batch *b, uint64_t rou
     mcamp__words w;
     mcamp__words_open(&w, ctx->vec, b->keys, round);
     if (b->law == MCAMP_BATCH_FIXED) mcamp__take_fixed(b, &w, round % b->batches, k);
-    else if (mcamp__law_is_minsep(b->law)) mcamp__take_minsep(ctx, b, round, &w, k);
+    else if (!mcamp__law_has_starts(b->law)) mcamp__take_walk(ctx, b, round, &w, k);
     else mcamp__take_group(ctx, b, round, k);
 }
 
@@ -12309,7 +12356,7 @@ MCAMP_API mcamp_status mcamp_batch_cut_probability(mcamp_ctx *ctx,
 {
     MCAMP__GUARD;
     const mcamp_batch *b = batch;
-    double l, m, times;
+    double l, m, times, q;
     uint64_t group;
     mcamp_status st = mcamp__batch_args(ctx, b);
     if (st < 0) return st;
@@ -12317,21 +12364,20 @@ MCAMP_API mcamp_status mcamp_batch_cut_probability(mcamp_ctx *ctx,
     m = (double)b->examples + 1;        /* the larger neighbour */
     group = b->examples / b->batches + 1;
     times = (double)b->rounds;
+    q = b->law == MCAMP_BATCH_POISSON ? b->q / (double)b->batches : b->q;
+    if (mcamp__law_picks(b->law)) q = (double)b->picks / (double)b->batches;
     if (!b->limit || b->limit > b->examples) { *p = 0; return MCAMP_OK; }
     switch (b->law) {
     case MCAMP_BATCH_BINS:              /* a bin is the same in every epoch */
         l = mcamp__log_tail(m, 1 / (double)b->batches, (double)b->limit + 1);
         times = mcamp__dmin(times, (double)b->batches);
         break;
-    case MCAMP_BATCH_POISSON:
-        l = mcamp__log_tail(m, b->q / (double)b->batches, (double)b->limit + 1);
-        break;
-    case MCAMP_BATCH_MINSEP:            /* below a Poisson batch of all */
-    case MCAMP_BATCH_MINSEP_WARM:
-        l = mcamp__log_tail(m, b->q, (double)b->limit + 1);
-        break;
-    default:                            /* the size is known */
+    case MCAMP_BATCH_FIXED:             /* the size is known */
+    case MCAMP_BATCH_SHUFFLE:
         l = (b->law == MCAMP_BATCH_FIXED ? b->size : group) <= b->limit ? -mcamp__inf() : 0;
+        break;
+    default:                            /* MINSEP: below a Poisson batch of all */
+        l = mcamp__log_tail(m, q, (double)b->limit + 1);
         break;
     }
     *p = l < 0 ? mcamp__dmin(times * exp(l) * (1 + 1e-12), 1) : 1;
@@ -12397,7 +12443,7 @@ MCAMP__PRIV mcamp_status mcamp__batch_check(mcamp_ctx *ctx, const mcamp_batch_de
         return mcamp__fail(ctx, MCAMP_E_CANARY, "desc", 0);
     if (d->law == MCAMP_BATCH_UNSET)
         return mcamp__fail(ctx, MCAMP_E_REQUIRED, "law", 0);
-    if ((int)d->law < 0 || (int)d->law > MCAMP_BATCH_MINSEP_WARM)
+    if ((int)d->law < 0 || (int)d->law > MCAMP_BATCH_ALLOCATE_ANEW)
         return mcamp__fail(ctx, MCAMP_E_ARG, "law", (double)(int)d->law);
     if (!d->examples || d->examples > MCAMP__MAX_INDEX || d->examples > SIZE_MAX)
         return mcamp__fail(ctx, MCAMP_E_SIZE, "examples",
@@ -12424,15 +12470,15 @@ MCAMP__PRIV mcamp_status mcamp__batch_check_law(mcamp_ctx *ctx, const mcamp_batc
 {
     int list = mcamp__batch_has_list(d->law, d->batches) && !d->scan;
     int minsep = mcamp__law_is_minsep(d->law);
+    uint64_t size = d->law == MCAMP_BATCH_FIXED ? d->examples / d->batches : 0;
+    uint64_t picks = !mcamp__law_picks(d->law) ? 0 : mcamp__umin(d->batches, MCAMP__LIST_MAX / 2);
     if (d->scan && d->law != MCAMP_BATCH_BINS && d->law != MCAMP_BATCH_POISSON)
         return mcamp__fail(ctx, MCAMP_E_ARG, "scan", 1);
-    if (d->law == MCAMP_BATCH_FIXED) {
-        if (!d->size) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "size", 0);
-        if (d->size > d->examples / d->batches)
-            return mcamp__fail(ctx, MCAMP_E_ARG, "size", (double)d->size);
-    } else if (d->size) {
-        return mcamp__fail(ctx, MCAMP_E_ARG, "size", (double)d->size);
-    }
+    if (d->law == MCAMP_BATCH_FIXED && !d->size)
+        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "size", 0);
+    if (picks && !d->picks) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "picks", 0);
+    if (d->size > size) return mcamp__fail(ctx, MCAMP_E_ARG, "size", (double)d->size);
+    if (d->picks > picks) return mcamp__fail(ctx, MCAMP_E_ARG, "picks", (double)d->picks);
     if (list && d->examples > MCAMP__LIST_MAX)
         return mcamp__fail(ctx, MCAMP_E_SIZE, "examples",
                            (double)d->examples);
@@ -12447,7 +12493,7 @@ MCAMP__PRIV mcamp_status mcamp__batch_check_law(mcamp_ctx *ctx, const mcamp_batc
 MCAMP__APART mcamp_status mcamp__batch_lists(mcamp_ctx *ctx, mcamp_batch *b)
 {
     b->list_count = (size_t)b->examples;
-    b->start_count = mcamp__law_is_minsep(b->law) ? 0 : (size_t)b->batches + 1;
+    b->start_count = mcamp__law_has_starts(b->law) ? (size_t)b->batches + 1 : 0;
     b->list = (uint32_t *)mcamp__new(ctx, b->list_count, sizeof *b->list);
     if (b->start_count)
         b->start = (uint32_t *)mcamp__new(ctx, b->start_count, sizeof *b->start);
@@ -12506,7 +12552,7 @@ MCAMP_API mcamp_status mcamp_batch_init(mcamp_ctx *ctx, const mcamp_batch_desc *
     memset(&b, 0, sizeof b);
     b.law = desc->law;
     b.examples = desc->examples; b.rounds = desc->rounds; b.batches = desc->batches;
-    b.size = desc->size; b.limit = desc->limit;
+    b.size = desc->size; b.picks = desc->picks; b.limit = desc->limit;
     b.q = desc->q;
     b.threshold = b.q < 1 ? (uint64_t)ldexp(b.q, 64) : UINT64_MAX;
     mcamp__subkey(&desc->key, MCAMP__KEY_BATCH, b.keys);
@@ -12947,6 +12993,7 @@ MCAMP__PRIV const char *mcamp__session_differs(const mcamp_guarantee *g,
         return "limit";
     if (g->kind != MCAMP_KIND_CLOSED && g->law != MCAMP_BATCH_BINS &&
         !(b->q <= g->q && b->q >= g->q)) return "q";
+    if (b->picks != g->picks) return "picks";
     if (mcamp__guarantee_most(g)) return "epochs";
     if (m->digest != g->strategy_digest) return "mech";
     if (g->gram_digest && g->gram_digest != mcamp__law_digest(m->mech, g->law, g->batches, g->q, 0))
@@ -13036,7 +13083,7 @@ MCAMP__PRIV void mcamp__run_words(const mcamp_session *s, uint64_t w[MCAMP__RUN_
     w[11] = s->examples;
     w[12] = b->batches;
     w[13] = mcamp__bits(b->q);
-    w[14] = b->size;
+    w[14] = b->size | b->picks;         /* one of them is 0 */
     w[15] = s->limit;
     w[16] = m->digest;
     w[17] = mcamp__bits(m->sigma);
@@ -18771,7 +18818,20 @@ MCAMP_API mcamp_status mcamp_simulated_curve(mcamp_ctx *ctx, const mcamp_gram *g
  * coordinate u is a Gaussian mechanism of sensitivity sqrt(gamma), whatever the bin, the rest
  * balls in bins with C = I and norm sqrt(alpha).  On the complement of 1 alpha must be at
  * least G there, G_c; then with s = 1'G1/b and g the rest of G1/sqrt(b) the least gamma is
- * (s + g'(alpha I - G_c)^{-1} g - alpha)/b (Schur).                                      */
+ * (s + g'(alpha I - G_c)^{-1} g - alpha)/b (Schur).
+ * CONDITIONAL (conditional composition).  The rows of G's lower root, each entry without its
+ * sign, are modes with no smaller inner products: delta grows with these (balls in bins, at
+ * most L a batch, above).  The release, coordinate by coordinate: who has seen y before t
+ * sees there a normal shifted by l_it with the odds pi_i(y) of mode i, or not shifted.
+ *   Let no y of a set B have T_x(y) = sum over l_it >= x of pi_i(y) above a fixed T_x, for all
+ * x and t.  Outside of B that pair is no worse than the shifts x with odds by T_x: larger
+ * shifts coupled to the smaller ones have larger inner products.  Let P' follow P until y leaves
+ * B and Q from there on: a composition of such pairs, and P(S) <= P'(S) + P(not B), Q(S) - e^eps
+ * P(S) <= Q(S) - e^eps P'(S) + Q(not B).  So delta is at most that of the composition
+ * and the larger of P(not B), Q(not B).
+ *   T: for weights w on modes R that y may speak of and 1 - w on the others U, by Jensen
+ *     sum_j e^{L_j} >= e^{w mean_R L + H},  H = w log(|R|/w) + (1 - w) log(|U|/(1 - w)),
+ * so that log pi_i <= L_i - w mean_R L - H, which is normal under each mode and under Q.  [] */
 typedef struct mcamp__certain {
     mcamp_ctx *ctx;
     const mcamp__factor *f;
@@ -18813,6 +18873,137 @@ MCAMP__PRIV mcamp_status mcamp__renyi_remove(mcamp_ctx *ctx, const mcamp__model 
     return MCAMP_OK;
 }
 
+enum { MCAMP__PATH_LEVELS = 24, MCAMP__PATH_MOST = 512 };
+
+/* What is known before coordinate t. */
+typedef struct mcamp__path {
+    size_t b, t, touched;       /* R: modes of which y may speak                 */
+    double *l, *a, *r, *z;      /* modes; inner products before t; their means over R; z[m]:
+                                   where a normal is beyond with odds b share/(2 m) */
+    double *shift, *prob;       /* MCAMP__PATH_LEVELS + 1 for each coordinate    */
+    double h, rho, half, one;   /* means over R of a_jj, of r; z of share/2, of share */
+    size_t words;
+} mcamp__path;
+
+/* share: log of the odds that one bound may fail. */
+MCAMP__PRIV mcamp_status mcamp__path_init(mcamp_ctx *ctx, const mcamp__factor *f, double sigma,
+                                          double share, mcamp__path *p)
+{
+    size_t b = f->b;
+    memset(p, 0, sizeof *p);
+    p->b = b;
+    p->words = 2 * b * b + 2 * b + 2 * b * (MCAMP__PATH_LEVELS + 1);
+    if (!(p->l = mcamp__new_doubles(ctx, p->words)))
+        return mcamp__fail(ctx, MCAMP_E_MEMORY, "gram", (double)b);
+    memset(p->l, 0, p->words * sizeof *p->l);
+    p->a = p->l + b * b; p->r = p->a + b * b; p->z = p->r + b;
+    p->shift = p->z + b; p->prob = p->shift + b * (MCAMP__PATH_LEVELS + 1);
+    for (size_t i = 0; i < b; i++)
+        for (size_t j = 0; j <= i; j++) {
+            double x = !f->diagonal ? f->root[i * b + j] : i == j ? f->root[i] : 0;
+            p->l[i * b + j] = fabs(x) / sigma * (1 + 1e-12);
+        }
+    for (size_t m = 0; m < b; m++)
+        p->z[m] = -mcamp__gauss_quantile_log(share + log((double)b / (2 * (double)(m + 1))));
+    p->half = -mcamp__gauss_quantile_log(share - log(2.0));
+    p->one = -mcamp__gauss_quantile_log(share);
+    return MCAMP_OK;
+}
+
+/* Takes in coordinate t. */
+MCAMP__PRIV void mcamp__path_next(mcamp__path *p)
+{
+    size_t b = p->b, t = p->t++;
+    for (size_t i = t; i < b; i++)
+        for (size_t j = t; j < b; j++) p->a[i * b + j] += p->l[i * b + t] * p->l[j * b + t];
+    p->touched = 0;
+    p->h = p->rho = 0;
+    for (size_t i = 0; i < b; i++) p->touched += p->a[i * b + i] > 0;
+    for (size_t i = 0; i < b; i++) {
+        p->r[i] = 0;
+        for (size_t j = 0; j < b; j++) p->r[i] += p->a[i * b + j] / (double)p->touched;
+        p->rho += p->r[i] / (double)p->touched;
+        p->h += p->a[i * b + i] / (double)p->touched;
+    }
+}
+
+/* What L_i - w mean_R L exceeds with odds of at most the share, under P and under Q.  Under
+ * mode j its mean is a_ij - w r_j more than under Q: the m modes within sd of the highest have
+ * half of the share together, all others the other half.                           */
+MCAMP__PRIV double mcamp__path_quantile(const mcamp__path *p, size_t i, double w)
+{
+    size_t b = p->b, m = 0;
+    const double *a = p->a + i * b;
+    double top = -mcamp__inf(), y;
+    double sd = sqrt(mcamp__dmax(0, a[i] - 2 * w * p->r[i] + w * w * p->rho));
+    for (size_t j = 0; j < b; j++) top = mcamp__dmax(top, a[j] - w * p->r[j]);
+    for (size_t j = 0; j < b; j++) m += a[j] - w * p->r[j] >= top - sd;
+    y = mcamp__dmax(top + sd * p->z[m - 1], top - sd + sd * p->half);
+    return mcamp__dmax(y, sd * p->one) - 0.5 * (a[i] - w * p->h);
+}
+
+/* The odds of mode i, from above. */
+MCAMP__PRIV double mcamp__path_odds(const mcamp__path *p, size_t i)
+{
+    double R = (double)p->touched, U = (double)p->b - R, best = 0;
+    for (int k = U > 0 ? 0 : 4; k <= 4; k++) {
+        double w = k * R / (4 * (double)p->b);
+        double h = (w > 0 ? w * log(R / w) : 0) + (w < 1 ? (1 - w) * log(U / (1 - w)) : 0);
+        best = mcamp__dmin(best, mcamp__path_quantile(p, i, w) - h);
+    }
+    return exp(best) * (1 + 1e-9);
+}
+
+/* Shifts at coordinate t, rounded up to a tenth, and their odds. */
+MCAMP__PRIV void mcamp__path_event(const mcamp__path *p, mcamp_event *e)
+{
+    size_t b = p->b, n = MCAMP__PATH_LEVELS + 1;
+    double *shift = p->shift + p->t * n, *prob = p->prob + p->t * n, top = 0, all = 0;
+    for (size_t i = p->t; i < b; i++) top = mcamp__dmax(top, p->l[i * b + p->t]);
+    for (size_t k = 0; k + 1 < n; k++) shift[k] = top * pow(0.9, (double)k);
+    for (size_t i = p->t; i < b; i++) {
+        double x = p->l[i * b + p->t];
+        size_t k = 0;
+        while (k + 2 < n && x <= shift[k + 1]) k++;
+        if (x > 0) prob[k] += mcamp__path_odds(p, i);
+    }
+    for (size_t k = 0; k + 1 < n; k++) {
+        prob[k] = mcamp__dmin(prob[k], 1 - all);
+        all += prob[k];
+    }
+    prob[n - 1] = mcamp__dmax(0, 1 - all);
+    memset(e, 0, sizeof *e);
+    e->kind = MCAMP_EVENT_MIXTURE;
+    e->count = 1;
+    e->sigma = 1;
+    e->shift = shift; e->prob = prob; e->n = n;
+}
+
+/* log of the bound by conditional composition: a twentieth of delta for bounds that fail. */
+MCAMP__PRIV mcamp_status mcamp__path_log_delta(mcamp_ctx *ctx, const mcamp__factor *f, double eps,
+                                               double delta, double sigma, double *out)
+{
+    double n = (double)f->b * ((double)f->b + 1) / 2;
+    mcamp__path p;
+    mcamp_event *e = NULL;
+    mcamp_exact_desc d;
+    mcamp_interval v = { 0, 1 };
+    mcamp_status st = mcamp__path_init(ctx, f, sigma, log(0.05 * delta / n), &p);
+    if (st >= 0 && !(e = (mcamp_event *)mcamp__new(ctx, f->b, sizeof *e)))
+        st = mcamp__fail(ctx, MCAMP_E_MEMORY, "gram", (double)f->b);
+    for (size_t t = 0; t < f->b && st >= 0; t++) {
+        mcamp__path_event(&p, &e[t]);
+        mcamp__path_next(&p);
+    }
+    memset(&d, 0, sizeof d);
+    d.rel_error = 1e-2;
+    if (st >= 0) st = mcamp_exact_delta(ctx, e, f->b, &d, eps, &v, NULL);
+    *out = log(v.upper + 0.05 * delta);
+    mcamp__delete(ctx, e, f->b, sizeof *e);
+    mcamp__delete_doubles(ctx, p.l, p.words);
+    return st;
+}
+
 /* log of a bound of delta at sigma, both directions. */
 MCAMP__PRIV mcamp_status mcamp__certain_log_delta(const mcamp__certain *c, double sigma,
                                                   double *out)
@@ -18830,6 +19021,8 @@ MCAMP__PRIV mcamp_status mcamp__certain_log_delta(const mcamp__certain *c, doubl
         mcamp__model_free(c->ctx, &m);
         return st;
     }
+    if (c->how == MCAMP_CERTAIN_CONDITIONAL)
+        return mcamp__path_log_delta(c->ctx, c->f, c->eps, c->delta, sigma, out);
     memset(e, 0, sizeof e);
     memset(&d, 0, sizeof d);
     d.rel_error = 1e-2;
@@ -18949,11 +19142,15 @@ MCAMP_API mcamp_status mcamp_certain_sigma(mcamp_ctx *ctx, const mcamp_gram *gra
     mcamp_status st;
     if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
     if (!mcamp__gram_ok(gram)) return mcamp__fail(ctx, MCAMP_E_ARG, "gram", 0);
+    if (gram->law || gram->limit)       /* what is below is about whole bins */
+        return mcamp__fail(ctx, MCAMP_E_ARG, gram->law ? "law" : "limit", 0);
     if (!sigma) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "sigma", 0);
     if (how <= MCAMP_CERTAIN_NONE || how > MCAMP_CERTAIN_SPLIT)
         return mcamp__fail(ctx, MCAMP_E_ARG, "how", (double)(int)how);
     if ((st = mcamp__check_eps(ctx, "eps", eps)) < 0) return st;
     if ((st = mcamp__check_prob(ctx, "delta", delta)) < 0) return st;
+    if (how == MCAMP_CERTAIN_CONDITIONAL && gram->b > MCAMP__PATH_MOST)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "batches", (double)gram->b);
     if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
     memset(&c, 0, sizeof c);
     c.ctx = ctx; c.f = &f; c.eps = eps; c.delta = delta; c.how = how;
@@ -19004,6 +19201,124 @@ MCAMP_API mcamp_status mcamp_guarantee_poisson(mcamp_ctx *ctx, const mcamp_mech 
     out->q = q;
     out->sensitivity = e.sensitivity;
     return MCAMP_OK;
+}
+
+/* ---- k of t rounds ---- */
+
+MCAMP__PRIV mcamp_status mcamp__allocate_check(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                               mcamp_batch_law law, uint64_t batches,
+                                               uint64_t picks, mcamp_quantity asked,
+                                               const mcamp_claim *c)
+{
+    mcamp_status st = MCAMP_OK;
+    if (!c) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "claim", 0);
+    if (c->start_canary || c->end_canary) return mcamp__fail(ctx, MCAMP_E_CANARY, "claim", 0);
+    if (!mcamp__law_picks(law)) return mcamp__fail(ctx, MCAMP_E_ARG, "law", (double)(int)law);
+    if ((int)asked < 0 || asked > MCAMP_ASK_SIGMA)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "asked", (double)(int)asked);
+    if (!batches || batches > MCAMP__MAX_ROUNDS)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "batches", (double)batches);
+    if (!picks || picks > batches)
+        return mcamp__fail(ctx, picks ? MCAMP_E_ARG : MCAMP_E_REQUIRED, "picks", (double)picks);
+    if (mech->bands > 1) return mcamp__fail(ctx, MCAMP_E_ARG, "bands", (double)mech->bands);
+    if (asked != MCAMP_ASK_SIGMA) st = mcamp__check_positive(ctx, "sigma", c->sigma);
+    if (st == MCAMP_OK && asked != MCAMP_ASK_EPS) st = mcamp__check_eps(ctx, "eps", c->eps);
+    if (st == MCAMP_OK && asked != MCAMP_ASK_DELTA) st = mcamp__check_prob(ctx, "delta", c->delta);
+    return st;
+}
+
+/* The run as an event.  A last epoch that is cut short counts as a whole one: leaving out what
+ * is released is post-processing.                                               */
+MCAMP__PRIV mcamp_event mcamp__allocate_event(const mcamp_guarantee *g)
+{
+    mcamp_event e;
+    memset(&e, 0, sizeof e);
+    e.kind = MCAMP_EVENT_ALLOCATE;
+    e.bins = g->batches; e.picks = g->picks;
+    e.count = e.rounds = 1;
+    if (g->law == MCAMP_BATCH_ALLOCATE_ANEW) e.count = g->epochs;
+    else e.rounds = g->epochs;
+    e.sigma = g->sigma; e.sensitivity = g->sensitivity;
+    return e;
+}
+
+/* One direction of a claim. */
+MCAMP__PRIV int mcamp__allocate_decide(const mcamp_guarantee *g, mcamp_direction other,
+                                       mcamp_interval v, mcamp_proof *p)
+{
+    if (g->direction == other) return 1;
+    p->method = MCAMP_METHOD_EXACT;
+    p->bound = v.upper;
+    p->accepted = v.upper <= g->delta;
+    return p->accepted;
+}
+
+/* What was asked for and its ends, or whether the claim holds. */
+MCAMP__PRIV mcamp_status mcamp__allocate_find(mcamp_ctx *ctx, mcamp_guarantee *g)
+{
+    double plain = g->sensitivity * sqrt((double)g->picks * (double)g->epochs);
+    mcamp_event e = mcamp__allocate_event(g);
+    mcamp_exact_desc d;
+    mcamp_exact_info info;
+    mcamp_interval v = { 0, 0 };
+    mcamp_status st;
+    memset(&d, 0, sizeof d);
+    d.direction = g->direction;
+    switch ((int)g->asked) {
+    case MCAMP_ASK_SIGMA:
+        st = mcamp_exact_calibrate(ctx, &e, 1, &d, 0, MCAMP_PARAM_SIGMA, g->eps, g->delta,
+                                   &g->sigma, NULL);
+        if (st >= 0) st = mcamp_gauss_sigma(ctx, plain, g->eps, g->delta, &g->unamplified);
+        v.upper = g->sigma;
+        break;
+    case MCAMP_ASK_EPS:
+        st = mcamp_exact_epsilon(ctx, &e, 1, &d, g->delta, &v, NULL);
+        if (st >= 0) st = mcamp_gauss_epsilon(ctx, g->sigma, plain, g->delta, &g->unamplified);
+        g->eps = v.upper;
+        break;
+    default:
+        st = mcamp_exact_delta(ctx, &e, 1, &d, g->eps, &v, &info);
+        if (st < 0) return st;
+        if (g->asked) {
+            st = mcamp_gauss_delta(ctx, g->sigma, plain, g->eps, &g->unamplified);
+            g->delta = v.upper;
+            break;
+        }
+        g->accepted = mcamp__allocate_decide(g, MCAMP_ADD, info.remove, &g->remove);
+        g->accepted &= mcamp__allocate_decide(g, MCAMP_REMOVE, info.add, &g->add);
+        if (!g->accepted) g->kind = MCAMP_KIND_NONE;
+        return g->accepted ? MCAMP_OK : MCAMP_Q_REFUSED;
+    }
+    g->lower = v.lower;
+    g->upper = v.upper;
+    if (st >= 0 && !mcamp__finite(v.upper))
+        return mcamp__fail(ctx, MCAMP_E_INFEASIBLE, "delta", g->delta);
+    return st < 0 ? st : MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_guarantee_allocate(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                                mcamp_batch_law law, uint64_t batches,
+                                                uint64_t picks, mcamp_quantity asked,
+                                                const mcamp_claim *claim, mcamp_guarantee *out)
+{
+    MCAMP__GUARD;
+    mcamp_guarantee g;
+    double norm = 0;
+    mcamp_status st = mcamp__guarantee_args(ctx, mech, out);
+    if (st == MCAMP_OK) st = mcamp__allocate_check(ctx, mech, law, batches, picks, asked, claim);
+    if (st < 0 || (st = mcamp_mech_max_norm(ctx, mech, &norm)) < 0) return st;
+    mcamp__guarantee_set(&g, mech, MCAMP_KIND_INTERVAL, law, batches);
+    g.asked = asked;
+    g.direction = claim->direction;
+    g.picks = picks;
+    g.sigma = claim->sigma; g.eps = claim->eps; g.delta = claim->delta;
+    g.sensitivity = norm * (1 + 1e-13);
+    st = mcamp__allocate_find(ctx, &g);
+    if (st < 0) return st;
+    if (mech->kind != MCAMP_MECH_IDENTITY || mech->scale || mech->n % batches)
+        g.lower = 0;                    /* columns differ, or the last epoch is shorter */
+    *out = g;
+    return st;
 }
 
 /* ######################################################################## *
@@ -25601,7 +25916,8 @@ static const char *const mcamp__adjacency_names[] = {
     "add or remove one example (not zero-out)" };
 static const char *const mcamp__law_names[] = {
     "none", "balls in bins", "cyclic Poisson", "cyclic, fixed size", "b-min-sep Poisson",
-    "shuffle, not amplified", "b-min-sep Poisson, warm start" };
+    "shuffle, not amplified", "b-min-sep Poisson, warm start", "random allocation",
+    "random allocation, anew in every epoch" };
 static const char *const mcamp__method_names[] = {
     "none", "plain", "tilted", "common", "mode", "exact",
     "mixture" };
@@ -25628,13 +25944,13 @@ MCAMP__PRIV void mcamp__visit_proof(mcamp__visit *v, const char *suffix, mcamp_p
     v->suffix = "";
 }
 
-/* A line that is there only if there is a limit. */
-MCAMP__PRIV void mcamp__visit_limit(mcamp__visit *v, mcamp_guarantee *g)
+/* A line that is there only if the number is not 0. */
+MCAMP__PRIV uint64_t mcamp__visit_some(mcamp__visit *v, const char *key, uint64_t x)
 {
-    static const char key[] = "limit";
-    size_t n = sizeof key - 1;
-    if (v->o ? g->limit > 0 : (size_t)(v->end - v->text) > n && !memcmp(v->text, key, n))
-        g->limit = mcamp__visit_count(v, key, g->limit);
+    size_t n = strlen(key);
+    if (v->o ? x > 0 : (size_t)(v->end - v->text) > n && !memcmp(v->text, key, n))
+        return mcamp__visit_count(v, key, x);
+    return x;
 }
 
 /* Whom and what it is about. */
@@ -25658,7 +25974,8 @@ MCAMP__PRIV void mcamp__visit_setting(mcamp__visit *v, mcamp_guarantee *g)
     g->epochs = mcamp__visit_count(v, "epochs", g->epochs);
     g->examples = mcamp__visit_count(v, "examples", g->examples);
     g->count = mcamp__visit_count(v, "count", g->count);
-    mcamp__visit_limit(v, g);
+    g->limit = mcamp__visit_some(v, "limit", g->limit);
+    g->picks = mcamp__visit_some(v, "picks", g->picks);
 }
 
 MCAMP__PRIV void mcamp__visit_guarantee(mcamp__visit *v, mcamp_guarantee *g)
@@ -25875,6 +26192,9 @@ MCAMP__PRIV mcamp_status mcamp__record_sane(mcamp_ctx *ctx, const mcamp_guarante
              (fixed && g->adjacency != MCAMP_ADJACENT_ZERO_OUT) ||
              !g->limit != (g->adjacency != MCAMP_ADJACENT_PRESENCE)) bad = "adjacency";
     else if (g->limit && (g->law != MCAMP_BATCH_BINS || !g->examples)) bad = "limit";
+    else if (!g->picks != !mcamp__law_picks(g->law) || g->picks > g->batches ||
+             (g->picks && g->kind != MCAMP_KIND_INTERVAL && g->kind != MCAMP_KIND_NONE))
+        bad = "picks";
     else if (g->kind == MCAMP_KIND_VERIFIED &&
              !((g->direction == MCAMP_ADD || g->remove.accepted) &&
                (g->direction == MCAMP_REMOVE || g->add.accepted))) bad = "direction";
@@ -25963,6 +26283,13 @@ MCAMP_API mcamp_status mcamp_guarantee_repeat(mcamp_ctx *ctx, const mcamp_mech *
         (g->kind == MCAMP_KIND_NONE && (g->law == MCAMP_BATCH_BINS ||
                                         (mcamp__law_is_pattern(g->law) && g->gram_digest))))
         return mcamp__repeat_claim(ctx, mech, g, out);
+    if (g->picks) {
+        mcamp_claim c;
+        memset(&c, 0, sizeof c);
+        c.sigma = g->sigma; c.eps = g->eps; c.delta = g->delta; c.direction = g->direction;
+        return mcamp_guarantee_allocate(ctx, mech, g->law, g->batches, g->picks, MCAMP_ASK_NONE,
+                                        &c, out);
+    }
     if ((int)g->kind < (int)MCAMP_KIND_INTERVAL)
         return mcamp__fail(ctx, MCAMP_E_ARG, "guarantee", (double)(int)g->kind);
     st = g->kind == MCAMP_KIND_INTERVAL
@@ -26699,6 +27026,7 @@ MCAMP__PRIV void mcamp__put_field(mcamp__out *o, const mcamp_guarantee *g, char 
     case 'N': mcamp__put_count(o, g->examples); break;
     case 'M': mcamp__put_count(o, g->limit); break;
     case 'E': mcamp__put_count(o, g->epochs); break;
+    case 'P': mcamp__put_count(o, g->picks); break;
     case 'k': mcamp__put_count(o, g->unit); break;
     case 'p': mcamp__put_count(o, g->points); break;
     case 'r': mcamp__put_count(o, g->seed); break;
@@ -26784,7 +27112,11 @@ MCAMP__PRIV void mcamp__text_law(mcamp__out *o, const mcamp_guarantee *g)
         "\vBatches: shuffled once or in any other fixed order, cut into $b batches, the\n"
         "\vsame in every epoch; not amplified",
         "\vBatches: b-min-sep Poisson sampling, two uses of an example at least $b\n"
-        "\vrounds apart, as if there had been rounds before the first" };
+        "\vrounds apart, as if there had been rounds before the first",
+        "\vBatches: random allocation: every example takes part in $P of the $b rounds of\n"
+        "\van epoch, every choice alike, independently of the others, the same in all epochs",
+        "\vBatches: random allocation: every example takes part in $P of the $b rounds of\n"
+        "\van epoch, every choice alike, independently of the others, anew in every epoch" };
     mcamp__say(o, g, words[g->law]);
     if (mcamp__law_is_minsep(g->law))
         mcamp__say(o, g, g->q > 0 ? ",\n\vand taken with probability $q in each round in which "
@@ -27033,7 +27365,7 @@ MCAMP__PRIV void mcamp__json_guarantee(mcamp__out *o, const mcamp_guarantee *g)
 /* Names are looked up by these. */
 MCAMP__PRIV int mcamp__guarantee_printable(const mcamp_guarantee *g)
 {
-    return g->magic == MCAMP__GUARANTEE_MAGIC && (unsigned)g->law <= MCAMP_BATCH_MINSEP_WARM &&
+    return g->magic == MCAMP__GUARANTEE_MAGIC && (unsigned)g->law <= MCAMP_BATCH_ALLOCATE_ANEW &&
            (unsigned)g->asked <= MCAMP_ASK_UNIT && (unsigned)g->kind <= MCAMP_KIND_CLOSED &&
            (unsigned)g->direction <= MCAMP_ADD &&
            (unsigned)g->adjacency <= MCAMP_ADJACENT_PRESENCE &&
@@ -27082,7 +27414,10 @@ MCAMP__PRIV mcamp_guarantee mcamp__guarantee_part(const mcamp_session *s, double
 MCAMP__PRIV void mcamp__legal_type(mcamp__out *o, const mcamp_guarantee *g)
 {
     mcamp__put(o, "  3. Accounting\n     (a) Type: ");
-    if (g->kind == MCAMP_KIND_INTERVAL)
+    if (g->picks)
+        mcamp__put(o, "random allocation as balls in bins, composed by their privacy loss\n"
+                      "         distributions, rounded up; no samples.\n");
+    else if (g->kind == MCAMP_KIND_INTERVAL)
         mcamp__put(o, "composition of Poisson-sampled Gaussian mechanisms by their privacy\n"
                       "         loss distributions, rounded up; no samples.\n");
     else if (g->kind == MCAMP_KIND_CLOSED)

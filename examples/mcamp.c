@@ -61,8 +61,7 @@ static int run(int argc, char **argv)
     else if (cmd->bit == COMPARE) code = run_compare(&s);
     else if (cmd->bit == CURVE) code = run_curve(&s);
     else if (cmd->bit == REPORT) code = run_report(&s);
-    else if (cmd->bit == VERIFY || s.opt[O_CERTIFY].given) code = run_proof(&s);
-    else code = run_estimate(&s);
+    else code = run_question(&s);
     session_close(&s);
     return code;
 }

@@ -28,13 +28,17 @@ TOOL_FN void print_certain(session *s)
     static const char *const name[][2] = {
         { "unamplified", "As if the adversary knew the bin" },
         { "renyi", "By moments of the loss" },
+        { "conditional", "By conditional composition, one coordinate after the other" },
         { "split", "By balls in bins with C = I beside a Gaussian mechanism" } };
     double eps = s->opt[O_EPS].real, delta = s->opt[O_DELTA].real, sigma = 0;
     mcamp_writer w = to_stdout();
-    for (int i = 0; i < 3; i++) {
+    if (s->gram.law || s->gram.limit)
+        bad_use("--certain: for --batching bins without --limit only");
+    for (int i = 0; i < 4; i++) {
         mcamp_interval of = { eps, eps };
         mcamp_guarantee g;
         json j;
+        if (i + 1 == MCAMP_CERTAIN_CONDITIONAL && s->batches > 512) continue;
         check(s, mcamp_certain_sigma(&s->ctx, &s->gram, (mcamp_certain)(i + 1), eps, delta,
                                      &sigma));
         check(s, mcamp_guarantee_interval(MCAMP_ASK_SIGMA, MCAMP_BOTH, of, sigma, eps, delta, 0,
@@ -50,6 +54,30 @@ TOOL_FN void print_certain(session *s)
             mcamp_report_guarantee(&g, MCAMP_REPORT_TEXT, &w);
         }
     }
+}
+
+/* --batching allocate: all questions, and claims. */
+TOOL_FN int run_allocate(session *s)
+{
+    const option_value *o = s->opt;
+    unsigned bit = s->cmd->bit;
+    mcamp_claim c;
+    mcamp_guarantee g;
+    mcamp_status st;
+    memset(&c, 0, sizeof c);
+    for (int i = O_EPS; i <= O_SIGMA; i++)
+        if (bit == VERIFY && !o[i].given) bad_use("\"mcamp verify\" needs --%s X", OPTIONS[i].name);
+    c.sigma = o[O_SIGMA].real; c.eps = o[O_EPS].real; c.delta = o[O_DELTA].real;
+    c.direction = s->budget.direction;
+    st = mcamp_guarantee_allocate(&s->ctx, &s->mech, s->batching.law, s->batches, s->picks,
+                                  bit == SIGMA ? MCAMP_ASK_SIGMA : bit == EPSILON ? MCAMP_ASK_EPS
+                                  : bit == DELTA ? MCAMP_ASK_DELTA : MCAMP_ASK_NONE, &c, &g);
+    check(s, st);
+    s->seconds = progress_end(&s->progress);
+    warn(st);
+    print_guarantee(s, &g);
+    if (bit == VERIFY || o[O_CERTIFY].given) record_write(s, &g);
+    return g.accepted ? 0 : EXIT_REFUSED;
 }
 
 TOOL_FN int run_estimate(session *s)
@@ -117,7 +145,6 @@ TOOL_FN int run_proof(session *s)
     mcamp_status st;
     memset(&c, 0, sizeof c);
     memset(&t, 0, sizeof t);
-    if (s->loaded && s->cmd->bit == VERIFY && !o[O_SHARD].given) return run_repeat(s);
     if (s->cmd->bit == VERIFY)
         for (int i = O_EPS; i <= O_SIGMA; i++)
             if (!o[i].given) bad_use("\"mcamp verify\" needs --%s X", OPTIONS[i].name);
@@ -140,6 +167,15 @@ TOOL_FN int run_proof(session *s)
     print_guarantee(s, &t);
     record_write(s, &t);
     return t.accepted && !t.interrupted ? 0 : EXIT_REFUSED;
+}
+
+/* sigma, epsilon, delta and verify. */
+TOOL_FN int run_question(session *s)
+{
+    bool claim = s->cmd->bit == VERIFY;
+    if (s->loaded && claim && !s->opt[O_SHARD].given) return run_repeat(s);
+    if (s->picks) return run_allocate(s);
+    return claim || s->opt[O_CERTIFY].given ? run_proof(s) : run_estimate(s);
 }
 
 /* The columns of the curve, one block of memory. */

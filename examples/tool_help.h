@@ -25,6 +25,8 @@ static const usage_example EXAMPLES[] = {
               "--strategy sqrt:64 --record run.txt" },
     { SIGMA, "sigma --rounds 2048 --batching minsep:64,0.015625 --strategy sqrt:32 --eps 1 "
              "--delta 1e-5" },
+    { EPSILON, "epsilon --epochs 4 --batches 100 --batching allocate:5 --sigma 2 --delta 1e-6 "
+               "--strategy identity" },
     { VERIFY | REPORT, "verify --record run.txt" },
     { VERIFY | MERGE, "verify --epochs 16 --batches 128 --sigma 12 --eps 1 --delta 1e-5 "
                       "--strategy sqrt:64 --samples 1e6 --shard 1/4 --tally t1.txt" },

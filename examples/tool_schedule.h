@@ -44,6 +44,7 @@ TOOL_FN int run_schedule(session *s)
     d.rounds = s->rounds;
     d.batches = s->batches;
     d.q = s->batching.q;
+    d.picks = s->picks;
     d.limit = s->opt[O_LIMIT].count;
     mcamp_key_insecure_test(s->budget.seed, &d.key);
     check(s, mcamp_batch_init(&s->ctx, &d, &b));

@@ -38,8 +38,8 @@ static const option_spec OPTIONS[NOPTION] = {
     { "epochs", OPTION_COUNT, 0, SHAPE, "E", "passes over the data: rounds = E * B" },
     { "batches", OPTION_COUNT, 0, SHAPE, "B", "batches in an epoch" },
     { "batching", OPTION_TEXT, 0, BINS | SCHEDULE, "L",
-      "bins (default), cyclic:Q, minsep:B,Q or minsep-warm:B,Q (with --rounds); schedule: "
-      "shuffle" },
+      "bins (default), cyclic:Q, minsep:B,Q or minsep-warm:B,Q (with --rounds), C = I: "
+      "allocate:K or allocate-anew:K of B; schedule: shuffle" },
     { "strategy", OPTION_TEXT, 0, HAS_C, "C", "correlation matrix, see below" },
     { "normalize", OPTION_FLAG, 0, HAS_C | COMPARE, "", "divide C by its largest column norm" },
     { "scale", OPTION_TEXT, 0, HAS_C, "@FILE", "column factors of C, one a round" },
@@ -141,6 +141,7 @@ typedef struct session {
     word_list words;            /* account: the mechanisms                      */
     size_t rounds, batches;
     mcamp_participation batching;
+    uint64_t picks;             /* allocate: K; else 0                          */
     strategy strategy;
     mcamp_ctx ctx;
     mcamp_mech mech;
@@ -244,9 +245,11 @@ TOOL_FN void count_batches(session *s)
  * --batches.                                                                     */
 TOOL_FN void read_batching(session *s)
 {
-    static const char *const name[] = { "cyclic", "minsep", "minsep-warm" };
+    static const char *const name[] = { "cyclic", "minsep", "minsep-warm", "allocate",
+                                        "allocate-anew" };
     static const mcamp_batch_law law[] = { MCAMP_BATCH_POISSON, MCAMP_BATCH_MINSEP,
-                                           MCAMP_BATCH_MINSEP_WARM };
+                                           MCAMP_BATCH_MINSEP_WARM, MCAMP_BATCH_ALLOCATE,
+                                           MCAMP_BATCH_ALLOCATE_ANEW };
     option_value *v = &s->opt[O_BATCHING], *batches = &s->opt[O_BATCHES];
     const char *rest = NULL, *comma;
     char text[32];
@@ -256,12 +259,16 @@ TOOL_FN void read_batching(session *s)
         s->batching.law = MCAMP_BATCH_SHUFFLE;
         return;
     }
-    for (size_t i = 0; i < 3 && !rest; i++) {
+    for (size_t i = 0; i < 5 && !rest; i++) {
         rest = after_name(v->text, name[i]);
         s->batching.law = law[i];
+        if (!rest || i < 3) continue;
+        if (!parse_count(rest, &s->picks) || !s->picks)
+            bad_use("--batching: \"%s\" wants K, a number of rounds from 1 on", v->text);
+        return;
     }
-    if (!rest) bad_use("--batching must be bins, cyclic:Q, minsep:B,Q or minsep-warm:B,Q, not "
-                       "\"%s\"", v->text);
+    if (!rest) bad_use("--batching must be bins, cyclic:Q, minsep:B,Q, minsep-warm:B,Q, "
+                       "allocate:K or allocate-anew:K, not \"%s\"", v->text);
     if (s->batching.law != MCAMP_BATCH_POISSON) {
         comma = strchr(rest, ',');
         if (batches->given || s->opt[O_BATCH_SIZE].given)
@@ -279,9 +286,38 @@ TOOL_FN void read_batching(session *s)
         bad_use("--batching: q must be above 0, at most 1, not \"%s\"", rest);
 }
 
+/* allocate: nothing is sampled, and there is no Gram matrix. */
+TOOL_FN void check_allocate(session *s)
+{
+    static const int idle[] = { O_CERTAIN, O_LIMIT, O_REL_ERROR, O_SAMPLES, O_TIME, O_BETA,
+                                O_SHARD };
+    if (s->cmd->bit & ~(unsigned)(SIGMA | EPSILON | DELTA | VERIFY | REPORT))
+        bad_use("--batching: \"mcamp %s\" does not know allocate; \"mcamp account "
+                "allocate:SIGMA,B,K --out FILE\" draws it", s->cmd->name);
+    for (size_t i = 0; i < sizeof idle / sizeof idle[0]; i++)
+        if (s->opt[idle[i]].given)
+            bad_use("--%s does not apply to --batching allocate: its bounds are certain, without "
+                    "samples", OPTIONS[idle[i]].name);
+    if (s->picks > s->batches)
+        bad_use("--batching: %llu rounds of an epoch of %lu", (unsigned long long)s->picks,
+                (unsigned long)s->batches);
+    if (s->mech.bands > 1)
+        bad_use("--batching: C has %lu bands: its columns overlap where an example takes part in "
+                "rounds that are near each other, and no bound is known for that; allocate wants "
+                "C = I", (unsigned long)s->mech.bands);
+}
+
 TOOL_FN void open_gram(session *s)
 {
     const mcamp_guarantee *g = &s->guarantee;
+    if (s->loaded && g->picks) {
+        s->batching.law = g->law;
+        s->picks = g->picks;
+    }
+    if (s->picks) {
+        check_allocate(s);
+        return;
+    }
     if (s->loaded && g->law != MCAMP_BATCH_BINS && g->gram_digest) {
         s->batching.law = g->law;
         s->batching.q = g->q;
@@ -539,10 +575,12 @@ TOOL_FN void print_setting(const session *s, uint64_t samples)
 {
     static const char *const shape[] = { "batches in an epoch (balls-in-bins)",
                                          "groups (cyclic Poisson)",
-                                         "rounds between uses (b-min-sep Poisson)" };
+                                         "rounds between uses (b-min-sep Poisson)",
+                                         "rounds in an epoch (random allocation)" };
+    int law = s->picks ? 3 : !s->gram.law ? 0 : s->gram.law == MCAMP_BATCH_POISSON ? 1 : 2;
     printf("\n  %lu rounds, %lu %s, C = %s%s, largest column "
            "norm %.6g\n", (unsigned long)s->rounds, (unsigned long)s->batches,
-           shape[!s->gram.law ? 0 : s->gram.law == MCAMP_BATCH_POISSON ? 1 : 2], s->strategy.text,
+           shape[law], s->strategy.text,
            s->opt[O_NORMALIZE].given ? " normalized" : " as given", s->column_norm);
     printf("  %llu samples, seed %llu, %.2f s\n", (unsigned long long)samples,
            (unsigned long long)s->budget.seed, s->seconds);

@@ -21,6 +21,7 @@ static mcamp_batch_desc desc_of(mcamp_batch_law law, uint64_t m, uint64_t n, uin
     d.batches = b;
     if (law == MCAMP_BATCH_POISSON || law == MCAMP_BATCH_MINSEP) d.q = 0.3;
     if (law == MCAMP_BATCH_FIXED) d.size = m / b / 2;
+    if (law >= MCAMP_BATCH_ALLOCATE) d.picks = (b + 1) / 2;
     mcamp_key_insecure_test(7, &d.key);
     return d;
 }
@@ -201,6 +202,62 @@ TEST(minsep_patterns_have_the_stated_law)
     check_law(desc_of(MCAMP_BATCH_MINSEP, 1, 5, 3), pattern_cell, p, 32);
 }
 
+/* Which two of four rounds: example 0 in epoch 0, and whichever else the law leaves free. */
+static size_t allocate_cell(mcamp_batch *b)
+{
+    static const size_t rank[16] = { 9, 9, 9, 0, 9, 1, 3, 9, 9, 2, 4, 9, 5, 9, 9, 9 };
+    size_t out[2], code[3][2] = { { 0, 0 }, { 0, 0 }, { 0, 0 } }, two;
+    for (size_t t = 0; t < 10; t++) {
+        size_t n = round_of(b, t, out, 2);
+        for (size_t i = 0; i < n; i++) code[t / 4][out[i]] |= (size_t)1 << t % 4;
+    }
+    if (b->law == MCAMP_BATCH_ALLOCATE) {
+        for (size_t e = 0; e < 2; e++)
+            CHECK(code[0][e] == code[1][e] && code[2][e] == (code[0][e] & 3));
+        two = code[0][1];
+    } else {
+        two = code[1][0];
+    }
+    return 6 * rank[code[0][0]] + rank[two];
+}
+
+TEST(allocations_are_uniform_and_independent)
+{
+    double p[36];
+    for (int i = 0; i < 36; i++) p[i] = 1 / 36.0;
+    check_law(desc_of(MCAMP_BATCH_ALLOCATE, 2, 10, 4), allocate_cell, p, 36);
+    check_law(desc_of(MCAMP_BATCH_ALLOCATE_ANEW, 1, 10, 4), allocate_cell, p, 36);
+}
+
+/* So many rounds of every whole epoch, from one to all. */
+TEST(allocations_have_their_number)
+{
+    enum { M = 60, R = 23 };
+    size_t out[M];
+    start();
+    for (int anew = 0; anew < 2; anew++)
+        for (uint64_t b = 1; b <= 7; b += 3)
+            for (uint64_t k = 1; k <= b; k++) {
+                mcamp_batch_desc d = desc_of(anew ? MCAMP_BATCH_ALLOCATE_ANEW
+                                                  : MCAMP_BATCH_ALLOCATE, M, R, b);
+                size_t seen[M] = { 0 };
+                mcamp_batch q;
+                d.picks = k;
+                q = open_batch(&d);
+                CHECK(mcamp_batch_largest(&q) == M);
+                for (size_t t = 0; t < R; t++) {
+                    size_t n = round_of(&q, t, out, M);
+                    for (size_t i = 0; i < n; i++) seen[out[i]]++;
+                    if (k == b) CHECK(n == M);
+                    for (size_t e = 0; e < M && t % b == b - 1; e++) {
+                        CHECK(seen[e] == k);
+                        seen[e] = 0;
+                    }
+                }
+                mcamp_batch_free(&ctx, &q);
+            }
+}
+
 static size_t order_cell(mcamp_batch *b)
 {
     size_t out[1], x[4], code = 0;
@@ -265,6 +322,16 @@ static int takes_part(const mcamp_batch_desc *d, uint64_t t, uint64_t e)
         for (uint64_t i = 0; i < e; i++)
             before += bin_of(d, UINT64_C(1) << 55, i) == t % d->batches;
         return word_of(&d->key, 5, t, before) < below;
+    case MCAMP_BATCH_ALLOCATE:
+    case MCAMP_BATCH_ALLOCATE_ANEW:
+        for (uint64_t i = 0; i <= t % d->batches; i++) {
+            uint64_t step = d->law == MCAMP_BATCH_ALLOCATE ? i : t - t % d->batches + i;
+            double left = (double)(d->batches - i);
+            in = floor((double)word_of(&d->key, 5, step, e) * ldexp(left, -64)) <
+                 (double)(d->picks - before);
+            before += (uint64_t)in;
+        }
+        return in;
     default:
         for (uint64_t s = 0; s <= t; s++) {
             in = s >= free_at && word_of(&d->key, 5, s, e) < below;
@@ -313,9 +380,10 @@ TEST(one_example_moves_no_other)
 {
     enum { M = 61, R = 24, B = 4 };
     start();
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 8; i++) {
         static const mcamp_batch_law laws[] = { MCAMP_BATCH_BINS, MCAMP_BATCH_POISSON,
-            MCAMP_BATCH_POISSON, MCAMP_BATCH_MINSEP, MCAMP_BATCH_FIXED, MCAMP_BATCH_SHUFFLE };
+            MCAMP_BATCH_POISSON, MCAMP_BATCH_MINSEP, MCAMP_BATCH_ALLOCATE,
+            MCAMP_BATCH_ALLOCATE_ANEW, MCAMP_BATCH_FIXED, MCAMP_BATCH_SHUFFLE };
         mcamp_batch_desc d = desc_of(laws[i], M, R, B);
         size_t a[M], c[M], moved = 0, took = 0;
         mcamp_batch with, without;
@@ -332,21 +400,22 @@ TEST(one_example_moves_no_other)
             }
             moved += k != m || memcmp(a, c, m * sizeof *a);
         }
-        CHECK(i < 4 ? moved == 0 && took > 0 : moved > 0);
+        CHECK(i < 6 ? moved == 0 && took > 0 : moved > 0);
         mcamp_batch_free(&ctx, &with);
         mcamp_batch_free(&ctx, &without);
     }
 }
 
-TEST(minsep_and_poisson_agree_with_the_definition_in_any_order)
+TEST(laws_agree_with_the_definition_in_any_order)
 {
     enum { M = 90, R = 40 };
     static const uint64_t order[] = { 0, 1, 2, 2, 1, 10, 39, 5, 38, 37, 6, 0, 39 };
     start();
-    for (int i = 0; i < 6; i++) {           /* distances 4, 1, 39 */
+    for (int i = 0; i < 12; i++) {          /* distances 4, 1, 39 */
         static const uint64_t apart[] = { 4, 1, 39 };
-        mcamp_batch_desc d = desc_of(i & 1 ? MCAMP_BATCH_MINSEP : MCAMP_BATCH_POISSON, M, R,
-                                     apart[i / 2]);
+        static const mcamp_batch_law laws[] = { MCAMP_BATCH_POISSON, MCAMP_BATCH_MINSEP,
+            MCAMP_BATCH_ALLOCATE, MCAMP_BATCH_ALLOCATE_ANEW };
+        mcamp_batch_desc d = desc_of(laws[i % 4], M, R, apart[i / 4]);
         mcamp_batch b = open_batch(&d);
         size_t out[M];
         for (size_t q = 0; q < sizeof order / sizeof order[0]; q++) {
@@ -661,6 +730,14 @@ TEST(cuts_are_priced)
     CHECK_LE(30 * tail(1001, d.q, 601), p);
     CHECK_LE(p, 48 * tail(1001, d.q, 601));
     mcamp_batch_free(&ctx, &b);
+    d = desc_of(MCAMP_BATCH_ALLOCATE, 1000, 30, 10);
+    d.picks = 3;
+    d.limit = 380;
+    b = open_batch(&d);
+    CHECK_STATUS(mcamp_batch_cut_probability(&ctx, &b, &p), MCAMP_OK);
+    CHECK_LE(30 * tail(1001, 0.3, 381), p);
+    CHECK_LE(p, 48 * tail(1001, 0.3, 381));
+    mcamp_batch_free(&ctx, &b);
     for (int more = 0; more < 2; more++) {      /* a size that is known */
         d = desc_of(MCAMP_BATCH_FIXED, 100, 20, 5);
         d.limit = d.size - 1 + (uint64_t)more;
@@ -710,7 +787,8 @@ TEST(bad_descriptors_are_refused)
     REFUSE(d.start_canary = 1, MCAMP_E_CANARY);
     REFUSE(d.end_canary = 1, MCAMP_E_CANARY);
     REFUSE(d.law = MCAMP_BATCH_UNSET, MCAMP_E_REQUIRED);
-    REFUSE(d.law = (mcamp_batch_law)7, MCAMP_E_ARG);
+    REFUSE(d.law = (mcamp_batch_law)9, MCAMP_E_ARG);
+    REFUSE(d.picks = 1, MCAMP_E_ARG);
     REFUSE(d.examples = 0, MCAMP_E_SIZE);
     REFUSE(d.examples = UINT64_MAX, MCAMP_E_SIZE);
     REFUSE(d.examples = UINT64_C(1) << 32, MCAMP_E_SIZE);
@@ -732,6 +810,17 @@ TEST(bad_descriptors_are_refused)
     REFUSE(d.size = 0, MCAMP_E_REQUIRED);
     REFUSE(d.size = 21, MCAMP_E_ARG);
     REFUSE((d.examples = 103, d.size = 21), MCAMP_E_ARG);
+    for (int law = MCAMP_BATCH_ALLOCATE; law <= MCAMP_BATCH_ALLOCATE_ANEW; law++) {
+        good = desc_of((mcamp_batch_law)law, 100, 20, 5);
+        REFUSE(d.picks = 0, MCAMP_E_REQUIRED);
+        REFUSE(d.picks = 6, MCAMP_E_ARG);
+        REFUSE(d.size = 1, MCAMP_E_ARG);
+        REFUSE(d.q = 0.5, MCAMP_E_ARG);
+        REFUSE(d.scan = true, MCAMP_E_ARG);
+        REFUSE(d.examples = UINT64_C(1) << 32, MCAMP_E_SIZE);
+        REFUSE(d.batches = UINT64_C(1) << 33, MCAMP_E_SIZE);
+        REFUSE((d.batches = UINT64_C(0xfffffff0), d.picks = d.batches), MCAMP_E_ARG);
+    }
     good = desc_of(MCAMP_BATCH_MINSEP, 100, 20, 5);
     REFUSE(d.rounds = UINT64_C(1) << 33, MCAMP_E_SIZE);
     REFUSE(d.batches = UINT64_C(0xfffffffe), MCAMP_E_SIZE);
@@ -785,11 +874,12 @@ static mcamp_status batch_work(mcamp_ctx *c, void *user)
 TEST(memory_is_what_was_announced)
 {
     const size_t list = 4 * (100 + 5 + 1);
-    const size_t want[6] = { 0, list, list, 0, 400, list };
-    for (int law = 1; law <= 5; law++) {
+    const size_t want[9] = { 0, list, list, 0, 400, list, 400, 400, 400 };
+    for (int law = 1; law <= 8; law++) {
         mcamp_batch_desc d = desc_of((mcamp_batch_law)law, 100, 20, 5);
         mcamp_ctx c;
         mt_fault f;
+        if (law == MCAMP_BATCH_MINSEP_WARM) d.q = 0.3;
         memset(&f, 0, sizeof f);
         CHECK_STATUS(mt_fault_ctx(&f, NULL, &c), MCAMP_OK);
         CHECK_STATUS(batch_work(&c, &d), MCAMP_OK);
@@ -805,11 +895,13 @@ TEST_MAIN("batch",
     T(poisson_groups_and_coins_are_independent),
     T(fixed_batches_are_uniform_subsets),
     T(minsep_patterns_have_the_stated_law),
+    T(allocations_are_uniform_and_independent),
+    T(allocations_have_their_number),
     T(shuffles_are_uniform),
     T(cuts_choose_uniformly),
     T(list_scan_and_the_definition_agree),
     T(one_example_moves_no_other),
-    T(minsep_and_poisson_agree_with_the_definition_in_any_order),
+    T(laws_agree_with_the_definition_in_any_order),
     T(minsep_keeps_its_distance),
     T(shuffled_batches_partition_each_epoch),
     T(laws_hold_at_their_edges),

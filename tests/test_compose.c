@@ -613,6 +613,251 @@ TEST(picks_from_one_to_all)
     CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, NULL, 1e-5, &v, NULL), MCAMP_E_REQUIRED);
 }
 
+/* ---- guarantees and sessions of k of t rounds ---- */
+
+enum { DIM = 2, MANY = 40 };
+
+typedef struct allocated {
+    mcamp_batch_desc bd;
+    mcamp_batch batch;
+    mcamp_noise noise;
+    mcamp_clip clip;
+    mcamp_session session;
+    int64_t sum[DIM];
+} allocated;
+
+static mcamp_mech identity(size_t n, const double *scale, size_t bands)
+{
+    mcamp_mech_desc d;
+    mcamp_mech m;
+    memset(&d, 0, sizeof d);
+    memset(&m, 0, sizeof m);
+    d.kind = bands ? MCAMP_MECH_SQRT : MCAMP_MECH_IDENTITY;
+    d.n = n; d.bands = bands; d.scale = scale;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+    return m;
+}
+
+static void plan_allocated(allocated *r, const mcamp_guarantee *g)
+{
+    memset(r, 0, sizeof *r);
+    r->bd.law = g->law; r->bd.examples = MANY; r->bd.rounds = g->rounds;
+    r->bd.batches = g->batches; r->bd.picks = g->picks;
+    mcamp_key_insecure_test(5, &r->bd.key);
+}
+
+static mcamp_status open_allocated(allocated *r, const mcamp_guarantee *g, const mcamp_mech *mech)
+{
+    mcamp_noise_desc z;
+    mcamp_clip_desc k;
+    mcamp_session_desc d;
+    memset(&z, 0, sizeof z); memset(&k, 0, sizeof k); memset(&d, 0, sizeof d);
+    z.mech = mech; z.sigma = g->sigma; z.clip_norm = k.norm = 1; z.dim = k.dim = DIM;
+    z.unit = MCAMP_NOISE_SUM; z.key = r->bd.key;
+    k.max_examples = MANY;
+    d.guarantee = g; d.batch = &r->batch; d.noise = &r->noise; d.clip = &r->clip;
+    d.grid_sum = r->sum; d.run = 3;
+    CHECK_STATUS(mcamp_batch_init(&ctx, &r->bd, &r->batch), MCAMP_OK);
+    CHECK_STATUS(mcamp_noise_init(&ctx, &z, &r->noise), MCAMP_OK);
+    CHECK_STATUS(mcamp_clip_init(&ctx, &k, &r->clip), MCAMP_OK);
+    return mcamp_session_init(&ctx, &d, &r->session);
+}
+
+static int append(void *user, const char *text, size_t n)
+{
+    char *out = (char *)user;
+    size_t at = strlen(out);
+    if (at + n + 1 > 8192) return 1;
+    memcpy(out + at, text, n);
+    out[at + n] = '\0';
+    return 0;
+}
+
+static void close_allocated(allocated *r)
+{
+    mcamp_batch_free(&ctx, &r->batch);
+    mcamp_noise_free(&ctx, &r->noise);
+}
+
+/* A round in which nobody's gradient is added; counts of who was drawn, and the noise. */
+static void allocated_round(allocated *r, uint64_t t, size_t *seen, double *out)
+{
+    size_t who[MANY];
+    mcamp_batch_size size = { 0, 0 };
+    CHECK_STATUS(mcamp_session_begin(&ctx, &r->session, t, who, MANY, &size), MCAMP_OK);
+    for (size_t i = 0; i < size.kept; i++) {
+        if (seen) seen[who[i]]++;
+        CHECK_STATUS(mcamp_session_skip(&ctx, &r->session, who[i]), MCAMP_OK);
+    }
+    CHECK_STATUS(mcamp_session_end(&ctx, &r->session, out), MCAMP_OK);
+}
+
+TEST(allocated_guarantees_are_the_events)
+{
+    static const double up[10] = { 1, 1, 1, 1, 1, 2, 1, 1, 1, 1 };
+    mcamp_mech one = identity(10, NULL, 0), scaled = identity(10, up, 0);
+    mcamp_mech two = identity(10, NULL, 2);
+    mcamp_claim c;
+    mcamp_guarantee g, h;
+    memset(&c, 0, sizeof c);
+    c.sigma = 2; c.eps = 1.25; c.delta = 1e-4;
+    for (int anew = 0; anew < 2; anew++) {
+        mcamp_batch_law law = anew ? MCAMP_BATCH_ALLOCATE_ANEW : MCAMP_BATCH_ALLOCATE;
+        mcamp_event e = allocate(4, 2, 2, anew ? 3 : 1);    /* the third epoch has two rounds */
+        mcamp_interval v;
+        double sigma;
+        e.rounds = anew ? 1 : 3;
+        CHECK(mcamp_exact_epsilon(&ctx, &e, 1, NULL, 1e-4, &v, NULL) >= 0);
+        CHECK_STATUS(mcamp_guarantee_allocate(&ctx, &one, law, 4, 2, MCAMP_ASK_EPS, &c, &g),
+                     MCAMP_OK);
+        CHECK_NEAR(g.eps, v.upper, 1e-9, 0);
+        CHECK(g.accepted && g.kind == MCAMP_KIND_INTERVAL && g.law == law && g.picks == 2);
+        CHECK(g.batches == 4 && g.rounds == 10 && g.epochs == 3 && g.lower <= 0);
+        CHECK(g.adjacency == MCAMP_ADJACENT_ADD_REMOVE && g.unit == 1);
+        CHECK_STATUS(mcamp_guarantee_allocate(&ctx, &one, law, 5, 2, MCAMP_ASK_DELTA, &c, &g),
+                     MCAMP_OK);
+        CHECK(g.lower > 0 && g.lower <= g.upper && g.epochs == 2);
+        CHECK_NEAR(g.delta, g.upper, 0, 0);
+        CHECK_STATUS(mcamp_guarantee_repeat(&ctx, &one, &g, &h), MCAMP_OK);
+        g.delta *= 0.99;
+        CHECK_STATUS(mcamp_guarantee_repeat(&ctx, &one, &g, &h), MCAMP_Q_REFUSED);
+        CHECK(!h.accepted && h.kind == MCAMP_KIND_NONE);
+        /* all four of four: a Gaussian mechanism; a little less noise is a claim that fails */
+        CHECK_STATUS(mcamp_guarantee_allocate(&ctx, &one, law, 4, 4, MCAMP_ASK_SIGMA, &c, &g),
+                     MCAMP_OK);
+        CHECK_STATUS(mcamp_gauss_sigma(&ctx, sqrt(12.0), 1.25, 1e-4, &sigma), MCAMP_OK);
+        CHECK_NEAR(g.sigma, sigma, 1e-4, 0);
+        CHECK_NEAR(g.unamplified, sigma, 1e-9, 0);
+        c.sigma = g.sigma;
+        CHECK_STATUS(mcamp_guarantee_allocate(&ctx, &one, law, 4, 4, MCAMP_ASK_NONE, &c, &h),
+                     MCAMP_OK);
+        CHECK(h.accepted && h.remove.accepted && h.add.accepted && h.remove.bound <= 1e-4);
+        c.sigma *= 0.99;
+        CHECK_STATUS(mcamp_guarantee_allocate(&ctx, &one, law, 4, 4, MCAMP_ASK_NONE, &c, &h),
+                     MCAMP_Q_REFUSED);
+        CHECK(!h.accepted && h.kind == MCAMP_KIND_NONE && !h.remove.accepted && !h.add.accepted);
+        c.direction = MCAMP_ADD;
+        c.sigma = 1; c.eps = 1.5;       /* of one round alone the add direction is the easier */
+        CHECK_STATUS(mcamp_guarantee_allocate(&ctx, &one, law, 10, 1, MCAMP_ASK_NONE, &c, &h),
+                     MCAMP_OK);
+        CHECK(!h.remove.method && h.direction == MCAMP_ADD);
+        c.direction = MCAMP_BOTH;
+        CHECK_STATUS(mcamp_guarantee_allocate(&ctx, &one, law, 10, 1, MCAMP_ASK_NONE, &c, &h),
+                     MCAMP_Q_REFUSED);
+        CHECK(h.add.accepted && !h.remove.accepted);
+        c.sigma = 2; c.eps = 1.25;
+        /* the largest column counts */
+        CHECK_STATUS(mcamp_guarantee_allocate(&ctx, &scaled, law, 10, 1, MCAMP_ASK_EPS, &c, &g),
+                     MCAMP_OK);
+        c.sigma = 1;
+        CHECK_STATUS(mcamp_guarantee_allocate(&ctx, &one, law, 10, 1, MCAMP_ASK_EPS, &c, &h),
+                     MCAMP_OK);
+        CHECK_NEAR(g.eps, h.eps, 1e-9, 0);
+        CHECK(g.lower <= 0 && h.lower > 0);
+        c.sigma = 2;
+    }
+#define REFUSE(m, law, b, k, asked, change, st) \
+    do { mcamp_claim keep = c; change; \
+         CHECK_STATUS(mcamp_guarantee_allocate(&ctx, m, law, b, k, asked, &c, &g), st); \
+         c = keep; } while (0)
+    REFUSE(&two, MCAMP_BATCH_ALLOCATE, 5, 2, MCAMP_ASK_EPS, (void)0, MCAMP_E_ARG);
+    CHECK(!strcmp(mcamp_last_error(&ctx).argument, "bands"));
+    REFUSE(&one, MCAMP_BATCH_BINS, 5, 2, MCAMP_ASK_EPS, (void)0, MCAMP_E_ARG);
+    REFUSE(&one, MCAMP_BATCH_ALLOCATE, 5, 6, MCAMP_ASK_EPS, (void)0, MCAMP_E_ARG);
+    REFUSE(&one, MCAMP_BATCH_ALLOCATE, 5, 0, MCAMP_ASK_EPS, (void)0, MCAMP_E_REQUIRED);
+    REFUSE(&one, MCAMP_BATCH_ALLOCATE, 0, 2, MCAMP_ASK_EPS, (void)0, MCAMP_E_SIZE);
+    REFUSE(&one, MCAMP_BATCH_ALLOCATE, 5, 2, MCAMP_ASK_Q, (void)0, MCAMP_E_ARG);
+    REFUSE(&one, MCAMP_BATCH_ALLOCATE, 5, 2, MCAMP_ASK_EPS, c.sigma = 0, MCAMP_E_REQUIRED);
+    REFUSE(&one, MCAMP_BATCH_ALLOCATE, 5, 2, MCAMP_ASK_EPS, c.delta = 1, MCAMP_E_ARG);
+    REFUSE(&one, MCAMP_BATCH_ALLOCATE, 5, 2, MCAMP_ASK_DELTA, c.eps = -1, MCAMP_E_ARG);
+    REFUSE(&one, MCAMP_BATCH_ALLOCATE, 5, 2, MCAMP_ASK_NONE, c.eps = mcamp__nan(),
+           MCAMP_E_NONFINITE);
+    REFUSE(&one, MCAMP_BATCH_ALLOCATE, 5, 2, MCAMP_ASK_EPS, c.direction = (mcamp_direction)3,
+           MCAMP_E_ARG);
+    REFUSE(&one, MCAMP_BATCH_ALLOCATE, 5, 2, MCAMP_ASK_EPS, c.end_canary = 1, MCAMP_E_CANARY);
+    CHECK_STATUS(mcamp_guarantee_allocate(&ctx, &one, MCAMP_BATCH_ALLOCATE, 5, 2, MCAMP_ASK_EPS,
+                                          NULL, &g), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_guarantee_unamplified(&ctx, &one, MCAMP_BATCH_ALLOCATE, 5, 2, 1e-5, &g),
+                 MCAMP_E_ARG);
+    mcamp_mech_free(&ctx, &one);
+    mcamp_mech_free(&ctx, &scaled);
+    mcamp_mech_free(&ctx, &two);
+}
+
+/* A run draws what was accounted for and nothing else, goes on from a saved state to the bit,
+ * and says so; records bring it back.                                                */
+TEST(allocated_sessions_keep_to_their_guarantee)
+{
+    static char text[8192];
+    static unsigned char blob[4096];
+    mcamp_mech mech = identity(8, NULL, 0), back;
+    mcamp_claim c;
+    mcamp_guarantee proof, again;
+    memset(&c, 0, sizeof c);
+    c.sigma = 3; c.delta = 1e-4;
+    for (int anew = 0; anew < 2; anew++) {
+        allocated r, s;
+        double a[8][DIM], b[DIM];
+        size_t seen[MANY] = { 0 }, early[MANY], size = 0;
+        mcamp_writer w;
+        text[0] = '\0';
+        w.write = append;
+        w.user = text;
+        CHECK_STATUS(mcamp_guarantee_allocate(&ctx, &mech, anew ? MCAMP_BATCH_ALLOCATE_ANEW
+                     : MCAMP_BATCH_ALLOCATE, 4, 3, MCAMP_ASK_EPS, &c, &proof), MCAMP_OK);
+        plan_allocated(&r, &proof);
+        CHECK_STATUS(open_allocated(&r, &proof, &mech), MCAMP_OK);
+        plan_allocated(&s, &proof);
+        CHECK_STATUS(open_allocated(&s, &proof, &mech), MCAMP_OK);
+        CHECK(mcamp_session_delta(&r.session) >= proof.delta);
+        for (uint64_t t = 0; t < 8; t++) {
+            allocated_round(&r, t, seen, a[t]);
+            if (t == 3) memcpy(early, seen, sizeof seen);
+            if (t == 5) CHECK_STATUS(mcamp_session_save(&ctx, &r.session, blob, sizeof blob, &size),
+                                     MCAMP_OK);
+        }
+        for (size_t e = 0; e < MANY; e++) CHECK(early[e] == 3 && seen[e] == 6);
+        CHECK_STATUS(mcamp_session_load(&ctx, &s.session, blob, size), MCAMP_OK);
+        for (uint64_t t = 6; t < 8; t++) {
+            allocated_round(&s, t, NULL, b);
+            CHECK(!memcmp(a[t], b, sizeof b));
+        }
+        CHECK_STATUS(mcamp_report_session(&r.session, MCAMP_REPORT_LEGAL, &w), MCAMP_OK);
+        CHECK(strstr(text, "random allocation: every example takes part in 3 of the 4 rounds"));
+        CHECK(strstr(text, anew ? "anew in every epoch" : "the same in all epochs"));
+        CHECK(strstr(text, "random allocation as balls in bins, composed"));
+        close_allocated(&r);
+        close_allocated(&s);
+        text[0] = '\0';
+        CHECK_STATUS(mcamp_record_write(&proof, &mech, &w), MCAMP_OK);
+        CHECK(strstr(text, "\npicks: 3\n"));
+        CHECK_STATUS(mcamp_record_read(&ctx, text, strlen(text), &back, &again), MCAMP_OK);
+        CHECK(again.picks == 3 && again.law == proof.law && mcamp__eq(again.sigma, proof.sigma));
+        mcamp_mech_free(&ctx, &back);
+#define UNLIKE(change, name) \
+        do { mcamp_guarantee g = proof; plan_allocated(&r, &g); change; \
+             CHECK_STATUS(open_allocated(&r, &g, &mech), MCAMP_E_MISMATCH); \
+             CHECK(!strcmp(mcamp_last_error(&ctx).argument, name)); close_allocated(&r); } while (0)
+        UNLIKE(r.bd.picks = 2, "picks");
+        UNLIKE(r.bd.picks = 4, "picks");
+        UNLIKE(r.bd.law = anew ? MCAMP_BATCH_ALLOCATE : MCAMP_BATCH_ALLOCATE_ANEW, "law");
+        UNLIKE((r.bd.law = MCAMP_BATCH_BINS, r.bd.picks = 0), "law");
+        UNLIKE((r.bd.law = MCAMP_BATCH_POISSON, r.bd.picks = 0, r.bd.q = 0.75), "law");
+        UNLIKE(r.bd.batches = 5, "batches");
+        UNLIKE(g.kind = MCAMP_KIND_VERIFIED, "law");
+        UNLIKE(r.bd.limit = 1, "limit");
+#undef UNLIKE
+        /* a saved run of another number of rounds */
+        again = proof;
+        again.picks = 2;
+        plan_allocated(&r, &again);
+        CHECK_STATUS(open_allocated(&r, &again, &mech), MCAMP_OK);
+        CHECK_STATUS(mcamp_session_load(&ctx, &r.session, blob, size), MCAMP_E_MISMATCH);
+        close_allocated(&r);
+    }
+    mcamp_mech_free(&ctx, &mech);
+}
+
 /* ---- bounds for any C -------------------------------------------------------------------- */
 
 /* At the sigma of each bound an estimate is below delta; for C = I the split is exact; alpha
@@ -624,13 +869,13 @@ TEST(certain_sigmas_are_enough)
         mcamp_mech mech;
         mcamp_mech_desc md;
         mcamp_gram g;
-        double s[4] = { 0, 0, 0, 0 }, truth;
+        double s[5] = { 0, 0, 0, 0, 0 }, truth;
         memset(&md, 0, sizeof md);
         md.kind = bands[i] > 1 ? MCAMP_MECH_SQRT : MCAMP_MECH_IDENTITY;
         md.n = 27; md.bands = bands[i] > 1 ? bands[i] : 0;
         CHECK_STATUS(mcamp_mech_init(&ctx, &md, &mech), MCAMP_OK);
         CHECK_STATUS(mcamp_gram_init(&ctx, &mech, 9, &g), MCAMP_OK);
-        for (int how = 1; how < 4; how++) {
+        for (int how = 1; how < 5; how++) {
             mcamp_answer a;
             mcamp_budget bud;
             memset(&bud, 0, sizeof bud);
@@ -639,17 +884,21 @@ TEST(certain_sigmas_are_enough)
                          MCAMP_OK);
             CHECK(mcamp_delta(&ctx, &g, s[how], 1, &bud, &a) >= 0);
             CHECK_LE(a.delta - 6.5 * a.std_error, 1e-4);
-            if (how == 1 || (how == 3 && i != 1)) continue;
+            if (how == 1 || how == MCAMP_CERTAIN_CONDITIONAL || (how > 2 && i != 1)) continue;
             CHECK_LE(s[how], s[1]);
         }
         if (!i) {
             mcamp_event e = bins(9, 3, 1, 1);
             CHECK_STATUS(mcamp_exact_calibrate(&ctx, &e, 1, NULL, 0, MCAMP_PARAM_SIGMA, 1, 1e-4,
                                                &truth, NULL), MCAMP_OK);
-            CHECK_NEAR(s[3], truth, 2e-3, 0);
+            CHECK_NEAR(s[MCAMP_CERTAIN_SPLIT], truth, 2e-3, 0);
         }
         CHECK_STATUS(mcamp_certain_sigma(&ctx, &g, MCAMP_CERTAIN_NONE, 1, 1e-4, &s[0]),
                      MCAMP_E_ARG);
+        g.limit = 5;                    /* another pair: not what these bounds are about */
+        CHECK_STATUS(mcamp_certain_sigma(&ctx, &g, MCAMP_CERTAIN_RENYI, 1, 1e-4, &s[0]),
+                     MCAMP_E_ARG);
+        g.limit = 0;
         mcamp_gram_free(&ctx, &g);
         mcamp_mech_free(&ctx, &mech);
     }
@@ -683,6 +932,74 @@ TEST(a_split_has_the_modes_as_a_part)
                      less ? MCAMP_E_NOT_PSD : MCAMP_OK);
     }
     CHECK_STATUS(mcamp__split_gamma(&ctx, &f, 0.01, l, &gamma), MCAMP_E_NOT_PSD);
+}
+
+/* Conditional composition: how often odds of a mode, given what was seen, are above their
+ * bound, under the mixture and under Q; shifts and odds of each coordinate from above.   */
+TEST(odds_on_the_way_are_bounded)
+{
+    enum { B = 5, N = 6000 };
+    static const double level = 0.02;
+    for (int kind = 0; kind < 3; kind++) {      /* modes apart, alike, far */
+        double m[B][B], a[B * B], odds[B][B] = { { 0 } }, far[2][B][B] = { { { 0 } } };
+        mcamp_rng rng;
+        mcamp_gram g;
+        mcamp__factor f;
+        mcamp__path p;
+        mcamp_rng_seed(&rng, 8);
+        for (int i = 0; i < B; i++)
+            for (int j = 0; j < B; j++)
+                m[i][j] = (i == j ? 0.3 + 0.3 * kind : 0) + (kind != 1 && j > i ? 0 : 0.2) *
+                          mcamp_rng_uniform(&rng);
+        for (int i = 0; i < B * B; i++) {
+            a[i] = 0;
+            for (int k = 0; k < B; k++) a[i] += m[i / B][k] * m[i % B][k];
+        }
+        CHECK_STATUS(mcamp_gram_from_matrix(&ctx, a, B, &g), MCAMP_OK);
+        CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+        CHECK_STATUS(mcamp__path_init(&ctx, &f, 1, log(level), &p), MCAMP_OK);
+        for (int t = 0; t < B; t++) {
+            mcamp_event e;
+            double sum = 0;
+            for (int i = t; i < B; i++) odds[t][i] = mcamp__path_odds(&p, (size_t)i);
+            mcamp__path_event(&p, &e);
+            for (size_t k = 0; k < e.n; k++) sum += e.prob[k];
+            CHECK_NEAR(sum, 1, 1e-12, 0);
+            for (int i = t; i < B; i++) {       /* modes of a shift as large together */
+                double some = 0, all = 0, x = p.l[i * B + t];
+                for (int j = t; j < B; j++) if (p.l[j * B + t] >= x) some += odds[t][j];
+                for (size_t k = 0; k < e.n; k++) if (e.shift[k] >= x) all += e.prob[k];
+                CHECK_LE(some < 1 ? some : 1, all * (1 + 1e-9));
+            }
+            mcamp__path_next(&p);
+        }
+        for (int n = 0; n < N * (B + 1); n++) {
+            int truth = n % (B + 1);            /* B: Q */
+            double like[B], y[B];
+            for (int j = 0; j < B; j++) like[j] = 0;
+            for (int t = 0; t < B; t++) {
+                double all = 0, u = sqrt(-2 * log(mcamp_rng_uniform(&rng)));
+                for (int j = 0; j < B; j++) all += exp(like[j]);
+                for (int i = t; i < B; i++)
+                    far[truth == B][t][i] += exp(like[i]) > all * odds[t][i];
+                y[t] = u * cos(8 * atan(1.0) * mcamp_rng_uniform(&rng)) +
+                       (truth < B ? p.l[truth * B + t] : 0);
+                for (int j = t; j < B; j++)
+                    like[j] += p.l[j * B + t] * (y[t] - 0.5 * p.l[j * B + t]);
+            }
+        }
+        for (int q = 0; q < 2; q++)
+            for (int t = 0; t < B; t++)
+                for (int i = t; i < B; i++) {
+                    double n = N * (q ? 1 : B);
+                    CHECK_LE(far[q][t][i] / n, level + 6.1 * sqrt(level / n));
+                    if (!t) CHECK_NEAR(odds[t][i], 0.2, 1e-6, 0);
+                    else    CHECK(odds[t][i] < 1 || kind);
+                }
+        mcamp__delete_doubles(&ctx, p.l, p.words);
+        mcamp__factor_free(&ctx, &f);
+        mcamp_gram_free(&ctx, &g);
+    }
 }
 
 /* Any C by simulation (error rate 1e-9), where C = I has an answer without. */
@@ -850,8 +1167,11 @@ static const mt_case cases[] = {
     T(picks_by_quadrature),
     T(picks_by_simulation),
     T(picks_from_one_to_all),
+    T(allocated_guarantees_are_the_events),
+    T(allocated_sessions_keep_to_their_guarantee),
     T(certain_sigmas_are_enough),
     T(a_split_has_the_modes_as_a_part),
+    T(odds_on_the_way_are_bounded),
     T(simulated_curves_bound_the_exact_ones),
     T(every_failed_allocation_is_survived),
     T(bad_input_is_refused)

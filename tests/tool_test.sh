@@ -471,6 +471,28 @@ expect 2 '--examples must be above 0' schedule --epochs 2 --batches 3 --examples
 expect 2 '--batching must be' schedule --epochs 2 --batches 3 --examples 12 --batching some
 expect 2 '--batching must be' sigma --epochs 2 --batches 3 --strategy identity --eps 1 --delta .1 \
     --batching shuffle
+# k of t rounds: the event's own numbers; found noise is a claim that holds, and a record.
+alloc='--epochs 3 --batches 12 --strategy identity'
+runs 0 account allocate:2,12,3,3 --delta 1e-5 --json
+up=$(value upper)
+runs 0 epsilon $alloc --batching allocate:3 --sigma 2 --delta 1e-5 --json
+near "allocated epsilon" "$(value value)" "$up" 1e-9
+[ "$(value picks)" = 3 ] && grep -q '"sampling": "random allocation"' "$tmp/out" && ok ||
+    bad "allocate: $(cat "$tmp/out")"
+runs 0 sigma $alloc --batching allocate-anew:3 --eps 1.5 --delta 1e-5 --certify --record "$tmp/alloc"
+sigma=$(sed -n 's/^sigma = \([0-9.]*\).*/\1/p' "$tmp/out")
+grep -q 'takes part in 3 of the 12 rounds' "$tmp/out" && grep -q 'anew in every' "$tmp/out" && ok ||
+    bad "allocate-anew: $(cat "$tmp/out")"
+runs 0 verify $alloc --batching allocate-anew:3 --sigma "$sigma" --eps 1.5 --delta 1e-5
+runs 1 verify $alloc --batching allocate-anew:4 --sigma "$sigma" --eps 1.5 --delta 1e-5
+runs 0 verify --record "$tmp/alloc"
+runs 0 report --record "$tmp/alloc"
+expect 2 'wants K' delta $alloc --batching allocate:0 --sigma 2 --eps 1
+expect 2 'of an epoch of 12' delta $alloc --batching allocate:13 --sigma 2 --eps 1
+expect 2 'allocate wants' delta --epochs 3 --batches 12 --strategy sqrt:2 --batching allocate:3 \
+    --sigma 2 --eps 1
+expect 2 'does not know allocate' curve $alloc --batching allocate:3 --sigma 2
+expect 2 'does not apply' sigma $alloc --batching allocate:3 --eps 1 --delta 1e-5 --certain
 expect 2 '--out: cannot write' schedule --epochs 2 --batches 3 --examples 12 --out /no/such/dir/x
 expect 2 'needs --sigma' noise --rounds 4 --strategy identity
 expect 2 'needs --strategy' noise --rounds 4 --sigma 1
@@ -484,6 +506,8 @@ for law in bins shuffle; do
     [ "$(uses)" = "0 0 40 40" ] && [ "$(grep -c '^round [0-5]:' "$tmp/out")" = 6 ] && ok ||
         bad "schedule $law: $(cat "$tmp/out")"
 done
+runs 0 schedule --epochs 2 --batches 3 --examples 40 --batching allocate:1
+[ "$(uses)" = "0 0 40 40" ] && ok || bad "schedule allocate: $(cat "$tmp/out")"
 runs 0 schedule --epochs 2 --batches 3 --examples 40 --batching cyclic:0.5
 [ "$(uses)" != "0 0 40 40" ] && [ "$(uses | cut -d' ' -f3)" -gt 0 ] && ok || bad "schedule cyclic"
 runs 0 schedule --epochs 2 --batches 3 --examples 40 --limit 5

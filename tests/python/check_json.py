@@ -158,6 +158,8 @@ asks("sigma --epochs 2 --examples 100 --batch-size 12 --limit 30 --strategy sqrt
      + target)
 asks("epsilon --rounds 16 --batching minsep:4,0.2 --strategy sqrt:2 --sigma 2 --delta 1e-3"
      " --samples 2e4 --seed 18446744073709551615")
+asks("epsilon --epochs 2 --batches 8 --batching allocate:1 --strategy identity --sigma 2"
+     " --delta 1e-3")
 asks("delta" + shape + " --sigma 0.01 --eps 1 --direction remove --beta 1e-3")
 asks("verify" + shape + " --sigma 0.5 --samples 1e4" + target, (1,))
 asks("sigma" + shape + target + " --rel-error 1e-4 --time 1e-6", (1,), again=False)
