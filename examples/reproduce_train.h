@@ -83,7 +83,7 @@ typedef struct arm {
     /* what is made of it */
     mcamp_mech mech;
     mcamp_guarantee promise;
-    double rmse;
+    double unit, rmse;          /* error for noise of deviation 1, and for sigma     */
     double rate[MOST_TRY], clip[MOST_TRY], valid[MOST_TRY];
     size_t tries, best, runs;
     double accuracy[MOST_RUNS], curve[MOST_RUNS][CURVE];
@@ -207,19 +207,18 @@ TOOL_FN bool promise_exact(report *r, mcamp_ctx *ctx, const contest *k, arm *a)
                                                sigma * (1 + 1e-6), k->delta, &a->promise));
 }
 
-/* C, its sigma, and the guarantee that a session is bound to. */
+/* C, unless it is there, its sigma, and the guarantee that a session is bound to. */
 TOOL_FN void arm_make(report *r, mcamp_ctx *ctx, size_t i, void *arg)
 {
     contest *k = (contest *)arg;
     arm *a = &k->arm[i];
-    double unit = 0;
     bool search = a->by == DRAW_BINS && a->family == MCAMP_OPT_TOEPLITZ && a->bands > 1;
-    bool ok = search ? arm_best_bands(r, ctx, k, a, &unit)
-                     : arm_optimise(r, ctx, k, a, a->bands, &a->mech, &unit);
+    bool ok = a->unit > 0 || (search ? arm_best_bands(r, ctx, k, a, &a->unit)
+                                     : arm_optimise(r, ctx, k, a, a->bands, &a->mech, &a->unit));
     if (!ok) return;
     ok = a->by == DRAW_BINS || a->by == DRAW_BINS_LIMIT ? promise_bins(r, ctx, k, a)
                                                          : promise_exact(r, ctx, k, a);
-    a->rmse = unit * a->promise.sigma;
+    a->rmse = a->unit * a->promise.sigma;
     if (ok && !(a->promise.eps <= k->eps * (1 + 1e-9) && a->promise.delta <= k->delta))
         fail(r, "%s promises epsilon %.9g, delta %g", a->name, a->promise.eps, a->promise.delta);
 }

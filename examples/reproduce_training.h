@@ -17,6 +17,20 @@ TOOL_FN void accuracy_lines(report *r, const char *title, const arm *a, size_t n
     for (size_t i = 0; i < n; i++) line[i] = add_line(r, c, "%s", a[i].name);
 }
 
+/* The arm once more.  A C that is made without amplification does not depend on eps. */
+TOOL_FN void next_arm(report *r, arm *a, const arm *from, shape_train shape)
+{
+    mcamp_mech m = a->mech;
+    double unit = a->unit;
+    *a = *from;
+    a->batches = shape.batches;
+    a->rounds = shape.epochs * shape.batches;
+    if (unit > 0 && a->by == DRAW_SHUFFLE) {
+        a->mech = m;
+        a->unit = unit;
+    } else mcamp_mech_free(&r->ctx, &m);
+}
+
 /* Contests of the same arms at each eps; `sayings` compare two arms. */
 typedef struct heard { saying s; size_t a, b; double from, to; } heard;
 
@@ -32,11 +46,7 @@ TOOL_FN void contests(report *r, const arm *arms, size_t n, const double *eps, s
     for (size_t i = 0; i < nsaid; i++) said[i].s.low = said[i].s.high = NONE;
     for (size_t e = 0; e < neps && !r->failed && !tool_interrupted; e++) {
         contest k = { &data, eps[e], 1e-5, late, a, n, 0 };
-        memcpy(a, arms, n * sizeof *a);
-        for (size_t i = 0; i < n; i++) {
-            a[i].batches = shape.batches;
-            a[i].rounds = shape.epochs * shape.batches;
-        }
+        for (size_t i = 0; i < n; i++) next_arm(r, &a[i], &arms[i], shape);
         if (hold_contest(r, &k)) {
             for (size_t i = 0; i < n; i++) accuracy_point(r, line[i], eps[e], &a[i]);
             for (size_t i = 0; i < nsaid; i++)
@@ -45,7 +55,10 @@ TOOL_FN void contests(report *r, const arm *arms, size_t n, const double *eps, s
             curves(r, &k);
             if (more) more(r, &k);
         }
-        free_arms(r, &k);
+    }
+    for (size_t i = 0; i < n; i++) {
+        mcamp_mech_free(&r->ctx, &a[i].mech);
+        a[i].unit = 0;
     }
     close_pictures(&data);
     if (r->failed || tool_interrupted) return;

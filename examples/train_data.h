@@ -47,9 +47,9 @@ IMAGES_UNUSED static images images_part(const images *d, size_t first, size_t co
 }
 
 /* Lines of 64 pixels 0 .. 16 and a label.  1 if it worked. */
-static int images_read_csv(images *d, const char *path)
+static int images_read_csv(images *d, const char *file)
 {
-    FILE *f = fopen(path, "r");
+    FILE *f = fopen(file, "r");
     char line[1024];
     size_t n = 0;
     if (!f || !images_alloc(d, 1797, 64)) {
@@ -71,11 +71,11 @@ static int images_read_csv(images *d, const char *path)
 
 static int images_digits(images *d)
 {
-    static const char *const path[] = { "examples/data/digits.csv", "data/digits.csv",
+    static const char *const file[] = { "examples/data/digits.csv", "data/digits.csv",
                                         "../examples/data/digits.csv" };
-    for (size_t i = 0; i < sizeof path / sizeof path[0]; i++) {
+    for (size_t i = 0; i < sizeof file / sizeof file[0]; i++) {
         memset(d, 0, sizeof *d);
-        if (images_read_csv(d, path[i])) return 1;
+        if (images_read_csv(d, file[i])) return 1;
         images_free(d);
     }
     return 0;
