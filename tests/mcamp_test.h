@@ -6,7 +6,8 @@
  *
  * One program per section.  It prints one line per failed check and, last,
  * "section: N passed, M failed", counting tests, and exits with 1 if any
- * failed.  Options: --list, --filter SUBSTRING, --verbose (time per test).
+ * failed.  Options: --list, --filter SUBSTRING, --verbose (time per test), --skip NAMES
+ * (last), for where these would take too long, which is said.
  * Random tests use fixed seeds, so that a failure is always the same failure.
  *
  * From the environment, read here and never by the library:
@@ -144,15 +145,20 @@ MT_FN int mt_run(const char *section, const mt_case *cases, size_t n,
                   int argc, char **argv)
 {
     const char *filter = NULL;
+    char **skip = argv + argc;
     int list = 0, verbose = 0, passed = 0, failed = 0;
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--list")) list = 1;
         else if (!strcmp(argv[i], "--verbose")) verbose = 1;
         else if (!strcmp(argv[i], "--filter") && i + 1 < argc) filter = argv[++i];
+        else if (!strcmp(argv[i], "--skip")) { skip = argv + i + 1; break; }
         else { fprintf(stderr, "unknown option %s\n", argv[i]); return 2; }
     }
     for (size_t i = 0; i < n; i++) {
         clock_t t0 = clock();
+        char **left = skip;
+        while (*left && strcmp(*left, cases[i].name) != 0) left++;
+        if (*left) { printf("SKIPPED %s.%s\n", section, cases[i].name); continue; }
         if (filter && !strstr(cases[i].name, filter)) continue;
         if (list) { printf("%s.%s\n", section, cases[i].name); continue; }
         mt_failed_checks = 0;

@@ -5,11 +5,16 @@
 #ifndef MCAMP_TEST_STACK_SCAN_H
 #define MCAMP_TEST_STACK_SCAN_H
 
-#include <pthread.h>
+#ifndef __wasi__
+#  include <pthread.h>
+#endif
 
 enum { STACK_SCAN = 1 << 19 };
 static union { unsigned char byte[STACK_SCAN]; double align[2]; } stack_scan;
 
+#ifdef __wasi__
+MT_FN void stack_run(void (*fn)(void), int paint) { (void)paint; fn(); }
+#else
 static void *stack_scan_call(void *fn)
 {
     void (*call)(void);
@@ -29,6 +34,8 @@ MT_FN void stack_run(void (*fn)(void), int paint)
           !pthread_create(&t, &a, stack_scan_call, &fn) && !pthread_join(t, NULL));
     pthread_attr_destroy(&a);
 }
+
+#endif
 
 MT_FN void stack_after(void (*fn)(void)) { stack_run(fn, 0); }
 

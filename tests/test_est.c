@@ -2,7 +2,9 @@
  * Statistical checks have fixed seeds and false-alarm rates below 1e-9 each: 6.2
  * standard errors, or an exact binomial tail.                                   */
 #define MCAMP_STATIC
-#define MCAMP_PTHREADS
+#ifndef __wasi__
+#  define MCAMP_PTHREADS
+#endif
 #define MCAMP_IMPLEMENTATION
 #include "../mcamp.h"
 #include "mcamp_test.h"

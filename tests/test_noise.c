@@ -2,7 +2,9 @@
 #define _POSIX_C_SOURCE 200809L
 #define MCAMP_STATIC
 #define MCAMP_IMPLEMENTATION
-#define MCAMP_PTHREADS
+#ifndef __wasi__
+#  define MCAMP_PTHREADS
+#endif
 #include "../mcamp.h"
 #include "mcamp_test.h"
 #include "stream.h"
