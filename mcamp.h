@@ -18919,7 +18919,7 @@ MCAMP__PRIV void mcamp__path_next(mcamp__path *p)
     p->touched = 0;
     p->h = p->rho = 0;
     for (size_t i = 0; i < b; i++) p->touched += p->a[i * b + i] > 0;
-    for (size_t i = 0; i < b; i++) {
+    for (size_t i = 0; i < b && p->touched; i++) {
         p->r[i] = 0;
         for (size_t j = 0; j < b; j++) p->r[i] += p->a[i * b + j] / (double)p->touched;
         p->rho += p->r[i] / (double)p->touched;
