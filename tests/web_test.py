@@ -117,6 +117,11 @@ class Page:
         self.call("Page.navigate", url=url)
         self.wait("document.readyState === 'complete' && !!document.getElementById('go')")
 
+    def workers(self):
+        """How many there are now, of those that began after Target.setAutoAttach."""
+        return sum({"Target.attachedToTarget": 1, "Target.detachedFromTarget": -1}.get(
+            e.get("method"), 0) for e in self.browser.events if e.get("sessionId") == self.session)
+
     def text(self, id):
         return self.js("document.getElementById('%s').innerText" % id)
 
@@ -275,12 +280,21 @@ def invalid(page, tool, url, folder):
 
 def interruption(page, tool, url, folder):
     page.open(url + link(LONG.split()))
+    page.call("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=False, flatten=True)
     page.js("document.getElementById('go').click()")
     page.wait("/s$/.test(document.getElementById('progress-text').textContent)")
+    check(re.match(r"(\d+%(, \d+ s left)?, )?\d+ s$", page.text("progress-text")),
+          "progress says more than it may: " + page.text("progress-text"))
     check(page.state() == "busy", "the long question is not long: " + page.text("answer-part"))
     check(page.js("document.getElementById('cancel').checkVisibility()"), "no cancel button")
+    check(page.workers() == 1, "%d workers" % page.workers())
     page.js("document.getElementById('cancel').click()")
     page.wait("document.body.dataset.state === 'interrupted'", 3)
+    for _ in range(100):
+        if not page.workers() or page.js("0"):
+            break
+        time.sleep(0.03)
+    check(page.workers() == 0, "after cancel the worker works on")
     check("claims nothing" in page.text("status"), "after cancel: " + page.text("status"))
     check(page.js("document.getElementById('result').hidden &&"
                   "!/\\d/.test(document.getElementById('answer-part').innerText)"),
@@ -293,6 +307,7 @@ def interruption(page, tool, url, folder):
     check(page.ask() == "done", "no answer after cancel: " + page.text("error"))
     got = page.download("answer.txt", folder)
     check(untimed(got or "") == untimed(native(tool, args, folder)[1]), "another answer after cancel")
+    page.call("Target.setAutoAttach", autoAttach=False, waitForDebuggerOnStart=False, flatten=True)
 
 
 def share(page, tool, url, folder):
@@ -367,6 +382,8 @@ def form(page, tool, url, folder):
     check(len(named) > 15, "only %d controls" % len(named))
     for n in named:
         check(n.get("name", {}).get("value"), "a %s has no name" % n["role"]["value"])
+    check(page.js("document.querySelector('[role=status]#aloud') !== null &&"
+                  "document.querySelector('[role=alert]#error') !== null"), "nothing is said aloud")
     page.call("Emulation.setDeviceMetricsOverride", width=360, height=740, deviceScaleFactor=2,
               mobile=True)
     for q in ("sigma", "epsilon", "delta", "verify", "plan", "record"):

@@ -27,8 +27,7 @@ static int run(session *s)
     if (s->cmd->bit == PLAN) return run_plan(s);
     if (s->cmd->bit == CURVE) return run_curve(s);
     if (s->cmd->bit == REPORT) return run_report(s);
-    if (s->cmd->bit == VERIFY || s->opt[O_CERTIFY].given) return run_proof(s);
-    return run_estimate(s);
+    return run_question(s);
 }
 
 int main(int argc, char **argv)

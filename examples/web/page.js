@@ -11,6 +11,8 @@
 
   // The program lies here as base64 of gzip.
   async function program() {
+    if (typeof DecompressionStream === 'undefined')
+      throw new Error('this browser is too old for the page (2023 or newer is needed)');
     const raw = atob($('wasm').textContent.replace(/\s+/g, ''));
     const bytes = Uint8Array.from(raw, (c) => c.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
@@ -215,6 +217,21 @@
     }
   }
 
+  // A privacy statement: numbered items, indented as they are printed.
+  function showStatementLines(into, text) {
+    let last = null;
+    for (const line of text.split('\n')) {
+      if (!line.trim()) continue;
+      if (last && !/[.;]$/.test(last.textContent) && !/^ *(\d\.|\(\w\)) /.test(line)) {
+        last.textContent += ' ' + line.trim();
+        continue;
+      }
+      last = element('p', line.trim());
+      last.style.marginLeft = /^ */.exec(line)[0].length / 4 + 'em';
+      into.append(last);
+    }
+  }
+
   // ---- what is shown ---------------------------------------------------------------
 
   let links = [];
@@ -266,10 +283,12 @@
     field.focus();
   }
 
+  // How far and how long; not the best value so far, which is no answer.
   function showProgress(text) {
     const percent = /^(\d+)%/.exec(text);
     if (percent) $('progress').value = Number(percent[1]);
-    $('progress-text').textContent = text;
+    $('progress-text').textContent = text.split(/ {2,}/)
+      .filter((part) => /^\d+(%| s$)/.test(part)).join(', ');
   }
 
   function showStrategy() {
@@ -343,7 +362,7 @@
   async function showStatement(name, text) {
     const report = await ask(['report', '--record', name], { [name]: text });
     if (report.code !== 0) return;
-    $('legal-words').replaceChildren(element('pre', report.out));
+    showStatementLines($('legal-words'), report.out);
     $('legal').hidden = false;
   }
 
