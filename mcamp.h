@@ -247,6 +247,9 @@
  *        in bins cut the same members in every epoch.  mcamp_exact_shuffled.
  *        MCAMP_EVENT_ALLOCATE (before MCAMP_EVENT_CURVE); mcamp_certain_sigma;
  *        mcamp_guarantee_attack; MCAMP_METHOD_SHIFTS.
+ *        MCAMP_BATCH_ALLOCATE, _ALLOCATE_ANEW and mcamp_guarantee_allocate: k of t rounds.
+ *        MCAMP_CERTAIN_CONDITIONAL (before _SPLIT); mcamp_certain_sigma refuses other laws
+ *        and limits.  replace of an event, MCAMP_ADJACENT_REPLACE.
  *        Cyclic Poisson sampling puts examples into groups by the key, each by itself: its
  *        guarantees are for adding or removing one (groups were index mod b, zero-out).
  *        mcamp_opt_desc: inner_samples; equal_norms for any number of bands.
@@ -875,8 +878,10 @@ typedef enum mcamp_adjacency {
     MCAMP_ADJACENT_UNSET      = 0,
     MCAMP_ADJACENT_ADD_REMOVE = 1,  /* with and without it; zero-out too       */
     MCAMP_ADJACENT_ZERO_OUT   = 2,  /* with it and with its gradients zero     */
-    MCAMP_ADJACENT_PRESENCE   = 3   /* with and without it; not zero-out, as it
+    MCAMP_ADJACENT_PRESENCE   = 3,  /* with and without it; not zero-out, as it
                                        takes a place from others               */
+    MCAMP_ADJACENT_REPLACE    = 4   /* with it and with another in its place: lists of
+                                       events with `replace`, not of a session  */
 } mcamp_adjacency;
 
 /* The arithmetic in which sums and noise are released. */
@@ -1493,6 +1498,10 @@ typedef struct mcamp_event {
     uint64_t rounds, bands, bins, picks;
     size_t n;                   /* length of the arrays                       */
     const double *shift, *prob, *prob2;
+    bool replace;               /* GAUSSIAN, POISSON, all events of a list or none: one
+                                   example is replaced by another.  Refused for others: no
+                                   pair is accounted for; what holds there is
+                                   mcamp_exact_group_convert for 2              */
 } mcamp_event;
 
 /* ---- standard level: certified intervals --------------------------------------- */
@@ -12956,6 +12965,8 @@ MCAMP__PRIV mcamp_status mcamp__guarantee_holds(mcamp_ctx *ctx, const mcamp_guar
         return mcamp__fail(ctx, MCAMP_E_MISMATCH, "accepted", (double)(int)g->kind);
     if (g->direction != MCAMP_BOTH)
         return mcamp__fail(ctx, MCAMP_E_MISMATCH, "direction", 0);
+    if (g->adjacency > MCAMP_ADJACENT_PRESENCE)     /* none that a run is accounted for */
+        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "adjacency", 0);
     if (g->unit != 1) return mcamp__fail(ctx, MCAMP_E_MISMATCH, "unit", 0);
     if (g->law == MCAMP_BATCH_UNSET)
         return mcamp__fail(ctx, MCAMP_E_MISMATCH, "law", 0);
@@ -13978,6 +13989,8 @@ MCAMP__PRIV mcamp_status mcamp__event_check(mcamp_ctx *ctx, const mcamp_event *e
     mcamp_status st = mcamp__check_count(ctx, "count", e->count, MCAMP__COUNT_MAX);
     if (st < 0) return st;
     if ((st = mcamp__event_check_kind(ctx, e)) < 0) return st;
+    if (e->replace && e->kind != MCAMP_EVENT_GAUSSIAN && e->kind != MCAMP_EVENT_POISSON)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "replace", (double)e->kind);
     if (e->kind == MCAMP_EVENT_RESPONSE || e->kind >= MCAMP_EVENT_CURVE) return st;
     if (!(e->sigma < 0) && !(e->sigma > 0) && !mcamp__isnan(e->sigma))
         return mcamp__fail(ctx, MCAMP_E_REQUIRED, "sigma", e->sigma);
@@ -13994,6 +14007,8 @@ MCAMP__PRIV mcamp_status mcamp__events_check(mcamp_ctx *ctx, const mcamp_event *
     for (size_t i = 0; i < n; i++) {
         mcamp_status st = mcamp__event_check(ctx, &e[i]);
         if (st < 0) return st;
+        if (e[i].replace != e[0].replace)       /* other neighbours */
+            return mcamp__fail(ctx, MCAMP_E_ARG, "replace", (double)i);
     }
     return MCAMP_OK;
 }
@@ -14025,6 +14040,7 @@ MCAMP__PRIV double mcamp__event_mu2(const mcamp_event *e)
     double mu = mcamp__event_scale(e);
     if (e->kind == MCAMP_EVENT_BINS) mu *= mcamp__bins_longest(e) * sqrt((double)e->rounds);
     if (e->kind == MCAMP_EVENT_ALLOCATE) mu *= sqrt((double)e->picks * (double)e->rounds);
+    if (e->replace) mu *= 2;
     return mu * mu * (double)e->count;
 }
 
@@ -14321,7 +14337,9 @@ MCAMP__PRIV mcamp_status mcamp__moges_new(mcamp_ctx *ctx, const mcamp_event *e,
     if (!mix) return mcamp__fail(ctx, MCAMP_E_MEMORY, "events", (double)n);
     for (size_t i = 0; i < n; i++) {
         mcamp_status st = MCAMP_OK;
-        if (mcamp__event_is_mix(e[i].kind)) st = mcamp__mog_init(ctx, &e[i], &mix[i]);
+        if (e[i].replace)               /* divergences from one normal are known here */
+            st = mcamp__fail(ctx, MCAMP_E_ARG, "replace", (double)e[i].kind);
+        else if (mcamp__event_is_mix(e[i].kind)) st = mcamp__mog_init(ctx, &e[i], &mix[i]);
         if (st < 0) { mcamp__moges_free(ctx, mix, n); return st; }
     }
     *out = mix;
@@ -14913,6 +14931,7 @@ typedef struct mcamp__branch {
     mcamp__source source;
     double weight;          /* P and Q both see this branch with this probability */
     double a, q;            /* LAPLACE: loss bound before sampling, sampling rate */
+    int mirror;             /* MOG: Q is the same mixture of shifts -a            */
     mcamp__mog mog;
 } mcamp__branch;
 
@@ -14947,9 +14966,31 @@ MCAMP__PRIV double mcamp__branch_loss(const mcamp__branch *b, double x)
     double y = 0;
     if (b->source == MCAMP__SOURCE_LAPLACE) return mcamp__sampled_loss(b->q, x);
     if (x > DBL_MAX) return b->mog.amax > 0 ? mcamp__inf() : 0.0;
-    if (x >= -DBL_MAX) return mcamp__mog_loss(&b->mog, x);
+    if (b->mirror && !(x >= -DBL_MAX)) return -mcamp__inf();
+    if (b->mirror) y = mcamp__mog_loss(&b->mog, -x);
+    if (x >= -DBL_MAX) return mcamp__mog_loss(&b->mog, x) - y;
     for (size_t i = 0; i < b->mog.n; i++) if (b->mog.a[i] > 0) y += b->mog.p[i];
     return y < 1 - 1e-15 ? log1p(-y) : -mcamp__inf();
+}
+
+MCAMP__PRIV double mcamp__mog_logmass(const mcamp__mog *m, double x1, double x2)
+{
+    double top = -mcamp__inf(), s = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < m->n; i++) {
+            double l = log(m->p[i]) + mcamp__gauss_logmass(x1 - m->a[i], x2 - m->a[i]);
+            if (pass) s += exp(l - top); else top = mcamp__dmax(top, l);
+        }
+    return top + log(s);
+}
+
+/* idle: the mass of what is not shifted. */
+MCAMP__PRIV double mcamp__mog_mass(const mcamp__mog *m, double x1, double x2, double idle)
+{
+    double p = 0;
+    for (size_t i = 0; i < m->n; i++)
+        p += m->p[i] * (m->a[i] > 0 ? mcamp__gauss_mass(x1 - m->a[i], x2 - m->a[i]) : idle);
+    return p;
 }
 
 /* Sets v = log(p/q), from logarithms where one of them underflows; the short-panel
@@ -14958,20 +14999,15 @@ MCAMP__PRIV double mcamp__branch_loss(const mcamp__branch *b, double x)
 MCAMP__PRIV void mcamp__cell_ratio(const mcamp__branch *b, mcamp__cell *c, double p,
                                    double q)
 {
-    double lp, lq, top = -mcamp__inf(), s = 0, h = 0.5 * (c->x2 - c->x1);
+    double lp, lq, h = 0.5 * (c->x2 - c->x1);
     if ((p > 1e-280 && q > 1e-280) || !(p + q > 0) || b->source != MCAMP__SOURCE_MOG) {
         c->v = log(p / q);
         c->verr = 2 * DBL_EPSILON * fabs(c->v);
         return;
     }
-    lq = mcamp__gauss_logmass(c->x1, c->x2);
-    for (int pass = 0; pass < 2; pass++)
-        for (size_t i = 0; i < b->mog.n; i++) {
-            lp = log(b->mog.p[i]) + mcamp__gauss_logmass(c->x1 - b->mog.a[i],
-                                                         c->x2 - b->mog.a[i]);
-            if (pass) s += exp(lp - top); else top = mcamp__dmax(top, lp);
-        }
-    lp = top + log(s);
+    lq = b->mirror ? mcamp__mog_logmass(&b->mog, -c->x2, -c->x1)
+                   : mcamp__gauss_logmass(c->x1, c->x2);
+    lp = mcamp__mog_logmass(&b->mog, c->x1, c->x2);
     c->v = lp - lq;
     c->verr = 8 * DBL_EPSILON * (fabs(lp) + fabs(lq)) + (h < 1 ? h * h : 0);
 }
@@ -14990,9 +15026,8 @@ MCAMP__PRIV mcamp__cell mcamp__branch_cell(const mcamp__branch *b, int index,
         p = (1 - b->q) * q + b->q * p;
     } else {
         q = mcamp__gauss_mass(x1, x2);
-        for (size_t i = 0; i < b->mog.n; i++)
-            p += b->mog.p[i] * (b->mog.a[i] > 0 ?
-                 mcamp__gauss_mass(x1 - b->mog.a[i], x2 - b->mog.a[i]) : q);
+        p = mcamp__mog_mass(&b->mog, x1, x2, q);
+        if (b->mirror) q = mcamp__mog_mass(&b->mog, -x2, -x1, q);
     }
     c.lo = mcamp__branch_loss(b, x1);
     c.hi = mcamp__branch_loss(b, x2);
@@ -15073,7 +15108,7 @@ MCAMP__PRIV void mcamp__pilot_mog(const mcamp__branch *b, int index, double z,
         step = pass ? mcamp__dmax(total / MCAMP__PILOT, 0.05) : 0;
         for (size_t i = 0; i <= m->n; i++) {    /* components rise; 0 comes first */
             double c = i ? m->a[i - 1] : 0, from = c - z, to = c + z, k;
-
+            if (!i && b->mirror) from -= m->amax;
             if (i) from = mcamp__dmax(from, end);
             if (!(from < to)) continue;
             end = to;
@@ -15369,12 +15404,24 @@ MCAMP__PRIV mcamp_status mcamp__pair_mog(mcamp_ctx *ctx, const mcamp_event *e, m
 {
     mcamp_status st = mcamp__mog_init(ctx, e, &p->br[0].mog);
     p->nbr = 1;
+    p->br[0].mirror = e->replace;
     if (st < 0) return st;
-    p->err += (double)p->br[0].mog.n * DBL_EPSILON;
+    p->err += (double)p->br[0].mog.n * (e->replace ? 2 : 1) * DBL_EPSILON;
     p->count = p->br[0].mog.count;
     if (e->kind == MCAMP_EVENT_BINS) { p->bins = 1; p->count = (double)e->bins; }
     return e->kind == MCAMP_EVENT_TRUNCATED ? mcamp__pair_truncated(ctx, e, p) : MCAMP_OK;
 }
+
+/* `replace`.  The others' sum in a round given, the run is normal about it, shifted by u, |u| <=
+ * a, with probability q: P.  With another example in its place: by v, |v| <= a: Q.  For convex
+ * F(x, y) = (x - e^eps y)_+ let H = E F(1 - q + q e^L_u, 1 - q + q e^L_v) under no shift.  Its
+ * derivatives (Price) in |u|^2/2, |v|^2/2 and <u, v> are q^2 E[F_xx e^{2 L_u}], q^2 E[F_yy
+ * e^{2 L_v}] and q^2 E[F_xy e^{L_u + L_v}], of which the first two are not negative and the last is
+ * not positive, as F_xx = F''(x - e^eps y) and F_xy = -e^eps F''.  The Gram matrices on the
+ * segment from u, v's to ((a^2, -a^2), (-a^2, a^2)) are Gram matrices, so that H is largest
+ * there: shifts a and -a on a line, whatever the others are.  It is reached where all others'
+ * gradients are 0, so the bound is the truth; P and Q are mirror images, so are the
+ * directions.  Rounds compose as dominating pairs do [4].                                [] */
 
 /* The branches of an event; z is set later, with the pilot.  What fails is freed by
  * whoever owns the pair.                                                            */
@@ -25913,7 +25960,7 @@ static const char *const mcamp__asked_names[] = {
 static const char *const mcamp__direction_names[] = { "both", "remove", "add" };
 static const char *const mcamp__adjacency_names[] = {
     "none", "add or remove one example (zero-out)", "zero-out of one example",
-    "add or remove one example (not zero-out)" };
+    "add or remove one example (not zero-out)", "replace one example" };
 static const char *const mcamp__law_names[] = {
     "none", "balls in bins", "cyclic Poisson", "cyclic, fixed size", "b-min-sep Poisson",
     "shuffle, not amplified", "b-min-sep Poisson, warm start", "random allocation",
@@ -26188,7 +26235,7 @@ MCAMP__PRIV mcamp_status mcamp__record_sane(mcamp_ctx *ctx, const mcamp_guarante
     else if (g->accepted && g->interrupted) bad = "interrupted";
     else if (!g->unit || !g->points) bad = "unit";
     else if (g->law == MCAMP_BATCH_UNSET) bad = "sampling";
-    else if (g->adjacency == MCAMP_ADJACENT_UNSET ||
+    else if (g->adjacency == MCAMP_ADJACENT_UNSET || g->adjacency == MCAMP_ADJACENT_REPLACE ||
              (fixed && g->adjacency != MCAMP_ADJACENT_ZERO_OUT) ||
              !g->limit != (g->adjacency != MCAMP_ADJACENT_PRESENCE)) bad = "adjacency";
     else if (g->limit && (g->law != MCAMP_BATCH_BINS || !g->examples)) bad = "limit";
@@ -27092,6 +27139,7 @@ MCAMP__PRIV void mcamp__text_unit(mcamp__out *o, const mcamp_guarantee *g)
                                  : "\vUnit of privacy: one example");
     mcamp__say(o, g, g->adjacency == MCAMP_ADJACENT_ZERO_OUT
         ? ", its gradients zeroed out while it keeps its place"
+        : g->adjacency == MCAMP_ADJACENT_REPLACE ? ", replaced by any other"
         : g->adjacency == MCAMP_ADJACENT_PRESENCE
         ? ", added or removed (not: zeroed out while it keeps its place)"
         : ", added or removed (its gradients zeroed out)");
@@ -27311,6 +27359,7 @@ MCAMP__PRIV void mcamp__text_interval(mcamp__out *o, const mcamp_guarantee *g)
     }
     mcamp__put(o, ".\n");
     mcamp__text_direction(o, g);
+    if (g->adjacency == MCAMP_ADJACENT_REPLACE) mcamp__say(o, g, "\vAdjacency: $D.\n");
 }
 
 /* For the margin of a picture. */
@@ -27368,7 +27417,7 @@ MCAMP__PRIV int mcamp__guarantee_printable(const mcamp_guarantee *g)
     return g->magic == MCAMP__GUARANTEE_MAGIC && (unsigned)g->law <= MCAMP_BATCH_ALLOCATE_ANEW &&
            (unsigned)g->asked <= MCAMP_ASK_UNIT && (unsigned)g->kind <= MCAMP_KIND_CLOSED &&
            (unsigned)g->direction <= MCAMP_ADD &&
-           (unsigned)g->adjacency <= MCAMP_ADJACENT_PRESENCE &&
+           (unsigned)g->adjacency <= MCAMP_ADJACENT_REPLACE &&
            (unsigned)g->remove.method <= MCAMP_METHOD_SHIFTS &&
            (unsigned)g->add.method <= MCAMP_METHOD_SHIFTS;
 }

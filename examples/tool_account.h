@@ -22,6 +22,9 @@ static const event_form EVENT_FORMS[] = {
     { "laplace", MCAMP_EVENT_LAPLACE, "s|q", "SCALE[,Q]" },
     { "response", MCAMP_EVENT_RESPONSE, "e|d", "EPS[,DELTA]" },
     { "poisson", MCAMP_EVENT_POISSON, "qsT", "Q,SIGMA,T" },
+    { "gaussian-replace", MCAMP_EVENT_GAUSSIAN, "s|S",
+      "SIGMA[,SENSITIVITY] (one example replaced by another)" },
+    { "poisson-replace", MCAMP_EVENT_POISSON, "qsT", "Q,SIGMA,T (the same)" },
     { "truncated", MCAMP_EVENT_TRUNCATED, "qsTbN", "Q,SIGMA,T,BATCH,POPULATION" },
     { "mog", MCAMP_EVENT_MIXTURE, "sT.", "SIGMA,T,SENSITIVITY:PROBABILITY,..." },
     { "group-poisson", MCAMP_EVENT_GROUP_POISSON, "qsTg", "Q,SIGMA,T,GROUP" },
@@ -160,6 +163,7 @@ TOOL_FN void read_event(event_list *l, const char **p)
     memset(e, 0, sizeof *e);
     e->kind = form->kind;
     e->count = 1;
+    e->replace = strstr(form->name, "-replace") != NULL;
     for (const char *f = form->fields; *f; f++) {
         double x = 0;
         if (*f == '|') { optional = true; continue; }
@@ -385,6 +389,13 @@ TOOL_FN void print_events(const session *s, const event_list *l, const mcamp_gua
     json_close(&j);
 }
 
+TOOL_FN void set_adjacency(const event_list *l, mcamp_guarantee *g)
+{
+    if (l->event[0].replace) g->adjacency = MCAMP_ADJACENT_REPLACE;
+    for (size_t k = 0; k < l->n; k++)           /* shuffled */
+        if (l->event[k].kind == MCAMP_EVENT_CURVE) g->adjacency = MCAMP_ADJACENT_ZERO_OUT;
+}
+
 TOOL_FN void account_result(session *s, const account *a, const event_list *l)
 {
     const option_value *o = s->opt;
@@ -407,8 +418,7 @@ TOOL_FN void account_result(session *s, const account *a, const event_list *l)
         l->unknown ? asked_of(l->param) : o[O_EPS].given ? MCAMP_ASK_DELTA : MCAMP_ASK_EPS,
         a->desc.direction, o[O_EPS].given ? delta : eps, value, eps.upper, delta.upper,
         info.beta, &g));
-    for (size_t k = 0; k < l->n; k++)           /* shuffled */
-        if (l->event[k].kind == MCAMP_EVENT_CURVE) g.adjacency = MCAMP_ADJACENT_ZERO_OUT;
+    set_adjacency(l, &g);
     s->seconds = progress_end(&s->progress);
     warn(st);
     print_events(s, l, &g);
@@ -435,6 +445,7 @@ TOOL_FN void json_intervals(const session *s, const account *a, const event_list
     json_key(&j, "curve");
     for (size_t i = 0; i < line->n; i++) {
         mcamp_guarantee g = at_point(a, line->x[i], line->lo[i], line->hi[i]);
+        set_adjacency(l, &g);
         fputs(i ? ",\n" : "[\n", stdout);
         mcamp_report_guarantee(&g, MCAMP_REPORT_JSON, &w);
     }

@@ -39,6 +39,13 @@ static mcamp_event bins(uint64_t b, uint64_t epochs, double sigma, uint64_t coun
     return e;
 }
 
+static mcamp_event allocate(uint64_t t, uint64_t k, double sigma, uint64_t count)
+{
+    mcamp_event e = simple(MCAMP_EVENT_ALLOCATE, sigma, count);
+    e.bins = t; e.picks = k;
+    return e;
+}
+
 static mcamp_event pair(const double *p, const double *q, size_t n, uint64_t count)
 {
     mcamp_event e = simple(MCAMP_EVENT_PAIR, 0, count);
@@ -495,14 +502,111 @@ TEST(bins_compose)
     CHECK_NEAR(v.upper, three.upper, 1e-9, 0);
 }
 
-/* ---- k of t rounds ------------------------------------------------------------------------ */
+/* ---- one example replaced by another ---- */
 
-static mcamp_event allocate(uint64_t t, uint64_t k, double sigma, uint64_t count)
+static mcamp_event replacing(mcamp_event e)
 {
-    mcamp_event e = simple(MCAMP_EVENT_ALLOCATE, sigma, count);
-    e.bins = t; e.picks = k;
+    e.replace = true;
     return e;
 }
+
+/* H of (1 - q) N(0) + q N(u) over (1 - q) N(0) + q N(v) in the plane, by the trapezoid rule. */
+static double replaced(double q, const double *u, const double *v, double eps)
+{
+    double s = 0, h = 0.15, e = exp(eps);
+    for (double x = -8; x < 8; x += h)
+        for (double y = -8; y < 8; y += h) {
+            double a = exp(u[0] * x + u[1] * y - 0.5 * (u[0] * u[0] + u[1] * u[1]));
+            double b = exp(v[0] * x + v[1] * y - 0.5 * (v[0] * v[0] + v[1] * v[1]));
+            double d = 1 - q + q * a - e * (1 - q + q * b);
+            if (d > 0) s += d * exp(-0.5 * (x * x + y * y));
+        }
+    return s * h * h / (8 * atan(1.0));
+}
+
+/* Two rounds of the worst pair. */
+static double replaced_twice(double q, double c, double eps)
+{
+    double s = 0, h = 0.1, e = exp(eps);
+    for (double x = -9; x < 9; x += h)
+        for (double y = -9; y < 9; y += h) {
+            double p = (1 - q + q * exp(c * (x - 0.5 * c))) * (1 - q + q * exp(c * (y - 0.5 * c)));
+            double r = (1 - q + q * exp(-c * (x + 0.5 * c))) * (1 - q + q * exp(-c * (y + 0.5 * c)));
+            if (p > e * r) s += (p - e * r) * exp(-0.5 * (x * x + y * y));
+        }
+    return s * h * h / (8 * atan(1.0));
+}
+
+TEST(replaced_examples_by_quadrature)
+{
+    static const double q[] = { 0.05, 0.3, 0.9 }, eps[] = { 0, 0.3, 1 };
+    mcamp_rng rng;
+    mcamp_rng_seed(&rng, 4);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            double c = 0.5 + 0.5 * i, u[2] = { 0, 0 }, v[2] = { 0, 0 }, one, two;
+            mcamp_event e = replacing(poisson(q[i], 1 / c, 1));
+            mcamp_exact_info info;
+            mcamp_interval w;
+            u[0] = c; v[0] = -c;
+            one = replaced(q[i], u, v, eps[j]);
+            CHECK_STATUS(mcamp_exact_delta(&ctx, &e, 1, NULL, eps[j], &w, &info), MCAMP_OK);
+            CHECK_LE(w.lower, one * 1.01 + 1e-4);
+            CHECK_LE(one * 0.99 - 1e-4, w.upper);
+            CHECK_NEAR(info.remove.upper, info.add.upper, 1e-3, 1e-12);
+            for (int k = 0; k < 12; k++) {      /* nobody else is worse */
+                double r = k < 6 ? c : c * mcamp_rng_uniform(&rng);
+                double f = 6.3 * mcamp_rng_uniform(&rng), g = 6.3 * mcamp_rng_uniform(&rng);
+                u[0] = r * cos(f); u[1] = r * sin(f);
+                v[0] = c * cos(g); v[1] = c * sin(g);
+                CHECK_LE(replaced(q[i], u, v, eps[j]), w.upper + 1e-4);
+            }
+            e.count = 2;
+            two = replaced_twice(q[i], c, eps[j]);
+            CHECK(mcamp_exact_delta(&ctx, &e, 1, NULL, eps[j], &w, NULL) >= 0);
+            CHECK_LE(w.lower, two * 1.005 + 1e-5);
+            CHECK_LE(two * 0.995 - 1e-5, w.upper);
+            CHECK_LE(w.upper, 1.01 * w.lower + 1e-9);
+        }
+}
+
+/* Many rounds: no more than by the conversion for two examples; sampling with probability 1 and
+ * the Gaussian mechanism are one of twice the sensitivity; mixed lists and others are refused. */
+TEST(replaced_examples_compose)
+{
+    mcamp_event e[2], g = simple(MCAMP_EVENT_GAUSSIAN, 3, 5);
+    mcamp_interval v, w;
+    double eps, delta, order;
+    e[0] = poisson(0.01, 1, 500);
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, e, 1, NULL, 1e-6, &v, NULL), MCAMP_OK);
+    CHECK_STATUS(mcamp_exact_group_convert(&ctx, v.upper, 1e-6, 2, &eps, &delta), MCAMP_OK);
+    e[0] = replacing(e[0]);
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, e, 1, NULL, delta, &w, NULL), MCAMP_OK);
+    CHECK(w.upper < eps && w.lower > v.upper && w.upper < w.lower * (1 + 1e-3));
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, e, 1, NULL, 1e-6, &w, NULL), MCAMP_OK);
+    CHECK_STATUS(mcamp_exact_calibrate(&ctx, e, 1, NULL, 0, MCAMP_PARAM_SIGMA, w.upper, 1e-6, &eps,
+                                       NULL), MCAMP_OK);
+    CHECK_NEAR(eps, 1, 1e-3, 0);
+    e[0] = replacing(g);
+    e[1] = replacing(poisson(1, 3, 2));
+    g.sensitivity = 2; g.count = 7;
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, e, 2, NULL, 1e-6, &v, NULL), MCAMP_OK);
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, &g, 1, NULL, 1e-6, &w, NULL), MCAMP_OK);
+    CHECK_NEAR(v.upper, w.upper, 1e-9, 0);
+    e[1].replace = false;
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, e, 2, NULL, 1e-6, &v, NULL), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_exact_rdp_epsilon(&ctx, e, 1, NULL, 0, 1e-6, &eps, &order), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_exact_rdp(&ctx, e, 1, 2, &eps), MCAMP_E_ARG);
+    for (int k = 0; k < 4; k++) {
+        e[0] = replacing(k == 0 ? bins(4, 2, 1, 1) : k == 1 ? simple(MCAMP_EVENT_LAPLACE, 1, 1)
+                         : k == 2 ? allocate(4, 2, 1, 1) : simple(MCAMP_EVENT_RESPONSE, 0, 1));
+        if (k == 3) e[0].eps = 1;
+        CHECK_STATUS(mcamp_exact_delta(&ctx, e, 1, NULL, 1, &v, NULL), MCAMP_E_ARG);
+        CHECK(!strcmp(mcamp_last_error(&ctx).argument, "replace"));
+    }
+}
+
+/* ---- k of t rounds ------------------------------------------------------------------------ */
 
 /* dP/dQ: the elementary symmetric mean of the e^{c x - c^2/2}. */
 static double picked_ratio(const double *x, size_t t, size_t k, double c)
@@ -846,6 +950,7 @@ TEST(allocated_sessions_keep_to_their_guarantee)
         UNLIKE(r.bd.batches = 5, "batches");
         UNLIKE(g.kind = MCAMP_KIND_VERIFIED, "law");
         UNLIKE(r.bd.limit = 1, "limit");
+        UNLIKE(g.adjacency = MCAMP_ADJACENT_REPLACE, "adjacency");
 #undef UNLIKE
         /* a saved run of another number of rounds */
         again = proof;
@@ -1164,6 +1269,8 @@ static const mt_case cases[] = {
     T(levels_are_carried_into_every_answer),
     T(composed_bins_against_the_fft),
     T(bins_compose),
+    T(replaced_examples_by_quadrature),
+    T(replaced_examples_compose),
     T(picks_by_quadrature),
     T(picks_by_simulation),
     T(picks_from_one_to_all),

@@ -311,6 +311,15 @@ runs 0 account "poisson:$(value value),1,2000" --eps 2 --json
 awk -v d="$(value upper)" 'BEGIN { exit !(d != "" && d <= 1e-6) }' && ok || bad "q misses delta"
 runs 0 account 'group-poisson:0.01,2,2000,?' --eps 5 --delta 1e-6 --json
 near "found group" "$(value value)" 4 0
+# One example replaced by another: twice the sensitivity, or its own pair; by name.
+runs 0 account gaussian:2 --delta 1e-6 --json
+one=$(value upper)
+runs 0 account gaussian-replace:4 --delta 1e-6 --json
+near "replaced" "$(value upper)" "$one" 1e-9
+[ "$(value adjacency)" = '"replace one example"' ] && ok || bad "adjacency $(value adjacency)"
+runs 0 account poisson-replace:0.01,1,500 --delta 1e-6
+grep -q 'Adjacency: replace one example' "$tmp/out" && ok || bad "replaced: $(cat "$tmp/out")"
+expect 2 'replace' account poisson-replace:0.01,1,500+gaussian:5 --delta 1e-6
 # Balls in bins composed: an upper bound, between its parts' and their sum.
 runs 0 account allocate:2,16,3 --delta 1e-6 --json
 runs 0 sigma --certain --json --epochs 2 --batches 8 --eps 1 --delta 1e-4 --strategy sqrt:2
@@ -479,12 +488,12 @@ runs 0 epsilon $alloc --batching allocate:3 --sigma 2 --delta 1e-5 --json
 near "allocated epsilon" "$(value value)" "$up" 1e-9
 [ "$(value picks)" = 3 ] && grep -q '"sampling": "random allocation"' "$tmp/out" && ok ||
     bad "allocate: $(cat "$tmp/out")"
-runs 0 sigma $alloc --batching allocate-anew:3 --eps 1.5 --delta 1e-5 --certify --record "$tmp/alloc"
+runs 0 sigma $alloc --batching allocate-anew:1 --eps 1.5 --delta 1e-5 --certify --record "$tmp/alloc"
 sigma=$(sed -n 's/^sigma = \([0-9.]*\).*/\1/p' "$tmp/out")
-grep -q 'takes part in 3 of the 12 rounds' "$tmp/out" && grep -q 'anew in every' "$tmp/out" && ok ||
+grep -q 'takes part in 1 of the 12 rounds' "$tmp/out" && grep -q 'anew in every' "$tmp/out" && ok ||
     bad "allocate-anew: $(cat "$tmp/out")"
-runs 0 verify $alloc --batching allocate-anew:3 --sigma "$sigma" --eps 1.5 --delta 1e-5
-runs 1 verify $alloc --batching allocate-anew:4 --sigma "$sigma" --eps 1.5 --delta 1e-5
+runs 0 verify $alloc --batching allocate-anew:1 --sigma "$sigma" --eps 1.5 --delta 1e-5
+runs 1 verify $alloc --batching allocate-anew:2 --sigma "$sigma" --eps 1.5 --delta 1e-5
 runs 0 verify --record "$tmp/alloc"
 runs 0 report --record "$tmp/alloc"
 expect 2 'wants K' delta $alloc --batching allocate:0 --sigma 2 --eps 1
