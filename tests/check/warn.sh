@@ -11,7 +11,7 @@ cxx_strict="-Wall -Wextra -Wshadow -Werror"
 for cc in gcc "$CLANG"; do
     have "$cc" || { skip "warnings of $cc" "$cc"; continue; }
     for opt in -O0 -O2; do
-        try "$cc $opt" $cc -std=c99 $opt $strict -c tests/compile/impl.c -o "$out/warn.$$.o"
+        try "$cc $opt" $cc -std=c99 $opt $strict -Wc++-compat -c tests/compile/impl.c -o "$out/warn.$$.o"
     done
     try "$cc static" $cc -std=c99 $strict -DMCAMP_STATIC -c tests/compile/impl.c -o "$out/warn.$$.o"
     for f in tests/compile/decl.c tests/test_*.c tests/api_*.c tests/stat/*.c \
