@@ -4309,13 +4309,14 @@ MCAMP__ENTRY void MCAMP__K(phi_sum)(const double *x, size_t b, const double *off
 MCAMP__ENTRY void MCAMP__K(colsum)(const double *g, size_t b, const double *w,
                                    double *out)
 {
-    for (size_t s = 0; s < MCAMP__S; s += MCAMP__W) {
-        MCAMP__V sum = MCAMP__K(set)(0.0);
+    for (size_t s = 0; s < MCAMP__S; s += MCAMP__W * MCAMP__COLS) {
+        MCAMP__K(row) sum, x;
+        MCAMP__K(row_zero)(&sum);
         for (size_t i = 0; i < b; i++) {
-            MCAMP__V x = MCAMP__K(load)(g + i * MCAMP__S + s);
-            sum += w ? w[i] * x : x;
+            MCAMP__K(row_load)(&x, g + i * MCAMP__S + s);
+            MCAMP__K(row_fma)(&sum, w ? w[i] : 1, &x);
         }
-        MCAMP__K(store)(out + s, sum);
+        MCAMP__K(row_store)(&sum, out + s);
     }
 }
 
@@ -4400,6 +4401,23 @@ MCAMP__ENTRY void MCAMP__K(trsm)(const double *u, double *e)
 }
 
 /* ---- for part III: lines along each sample's own mode, many scalar products -------- */
+
+MCAMP__ENTRY void MCAMP__K(windows)(const double *x, size_t b, size_t h, const double *k,
+                                    const double *off, double *out, double *sum)
+{
+    for (size_t s = 0; s < MCAMP__S; s += MCAMP__W) {
+        MCAMP__V in = MCAMP__K(set)(0.0), all = in;
+        for (size_t i = 0; i < h; i++) in += MCAMP__K(load)(x + i * MCAMP__S + s);
+        for (size_t c = 0, n = h < b ? h : 0; c < (h < b ? b : 1); c++) {
+            MCAMP__V e = MCAMP__K(exp)(in * k[c] + off[c]);
+            MCAMP__K(store)(out + c * MCAMP__S + s, e);
+            all += e;
+            in += MCAMP__K(load)(x + n * MCAMP__S + s) - MCAMP__K(load)(x + c * MCAMP__S + s);
+            n = n + 1 < b ? n + 1 : 0;
+        }
+        MCAMP__K(store)(sum + s, all);
+    }
+}
 
 MCAMP__ENTRY void MCAMP__K(phi_tile)(const double *x, size_t b, const double *off,
                                      const double *alpha, const double *t, double *out)
@@ -8936,6 +8954,7 @@ typedef struct mcamp__sampler {
     double split;               /* of delta, that values leave out            */
     struct mcamp__mixture *mix;         /* SHIFTS, of its own tile: section est    */
     size_t mix_work;                    /* the doubles of scratch that it needs    */
+    size_t values;                      /* that a tile gives                       */
 } mcamp__sampler;
 
 /* Per-worker memory: tiles of b rows of MCAMP__S samples, and a row of samples
@@ -9152,7 +9171,7 @@ MCAMP__PRIV void mcamp__sample_block(mcamp_vecset vs, const mcamp__sampler *p,
     mcamp_rng_stream(&r, seed, purpose, block);
     for (size_t i = 0; i < MCAMP_BLOCK / MCAMP__S; i++) {
         mcamp__tile(vs, p, &normals, &r, w);
-        for (size_t s = 0; s < MCAMP__S; s++) mcamp__tally_add(t, w->v[s]);
+        for (size_t s = 0; s < p->values; s++) mcamp__tally_add(t, w->v[s]);
     }
 }
 
@@ -9419,7 +9438,7 @@ MCAMP__PRIV mcamp_status mcamp__sampler_build(mcamp_ctx *ctx, const mcamp__facto
     int order = dir == MCAMP_REMOVE && method < MCAMP_METHOD_MODE;
     mcamp_status st;
     memset(p, 0, sizeof *p);
-    p->dir = dir; p->method = method; p->eps = eps;
+    p->dir = dir; p->method = method; p->eps = eps; p->values = MCAMP__S;
     if (f->patterns) {
         st = mcamp__sampler_pattern(ctx, f->patterns, sigma, k, stickiness, p);
         p->log_scale = mcamp__dmin(p->log_range, log_scale);
@@ -17946,12 +17965,12 @@ MCAMP__PRIV mcamp_event mcamp__kinds_event(const mcamp__kinds *k, const mcamp__f
 /* delta in one direction or the larger of both; 1e-9 for the rounding of G.  Coarsely in some
  * milliseconds; fine: in some tens, where delta is not so small that nobody cares.  [0, 1]
  * where section exact has no answer.                                                   */
-MCAMP__PRIV mcamp_status mcamp__exact_interval(mcamp_ctx *ctx, const mcamp__factor *f,
-                                               double sigma, double eps, mcamp_direction dir,
-                                               int fine, mcamp_interval *v)
+MCAMP__PRIV mcamp_status mcamp__kinds_interval(mcamp_ctx *ctx, const mcamp__kinds *k,
+                                               const mcamp__factor *f, double sigma,
+                                               double eps, mcamp_direction dir, int fine,
+                                               mcamp_interval *v)
 {
-    mcamp__kinds k = mcamp__kinds_of(f);
-    mcamp_event e = mcamp__kinds_event(&k, f, sigma);
+    mcamp_event e = mcamp__kinds_event(k, f, sigma);
     mcamp_exact_desc d;
     mcamp_status st;
     v->lower = 0; v->upper = 1;
@@ -17972,6 +17991,58 @@ MCAMP__PRIV mcamp_status mcamp__exact_interval(mcamp_ctx *ctx, const mcamp__fact
     return MCAMP_OK;
 }
 
+MCAMP__PRIV mcamp_status mcamp__exact_interval(mcamp_ctx *ctx, const mcamp__factor *f,
+                                               double sigma, double eps, mcamp_direction dir,
+                                               int fine, mcamp_interval *v)
+{
+    mcamp__kinds k = mcamp__kinds_of(f);
+    return mcamp__kinds_interval(ctx, &k, f, sigma, eps, dir, fine, v);
+}
+
+/* How far apart modes are that are not orthogonal, going round the short way, at most. */
+MCAMP__PRIV size_t mcamp__factor_reach(const mcamp__factor *f)
+{
+    size_t b = f->b, far = 0;
+    for (size_t i = 0; !f->diagonal && i < b; i++) {
+        const double *row = f->g + i * b;
+        for (size_t j = i + far + 1; j < b && j < i + b - far; j++)
+            if (row[j] > 0 || row[j] < 0) far = mcamp__zmin(j - i, b - j + i);
+    }
+    return far;
+}
+
+/* An upper bound of delta_add where modes p or more apart are orthogonal.  With n = b/p
+ * rounded down, the modes below n p are p classes i mod p of n orthogonal modes, and with
+ * rho_r the mean of e^L over class r, rho >= (n p / b) mean_r rho_r.  As (1 - t)_+ falls and
+ * is convex, (1 - e^eps rho)_+ <= mean_r (1 - e^eps' rho_r)_+, eps' = eps - log(b/(n p)):
+ * delta_add is at most that of balls in n bins with orthogonal modes, at eps'; all of the
+ * longest one's length, which is above in the order of Gram matrices.  1: says nothing.  */
+MCAMP__PRIV mcamp_status mcamp__classes_add(mcamp_ctx *ctx, const mcamp__factor *f,
+                                            double sigma, double eps, double *bound)
+{
+    mcamp__kinds k;
+    mcamp__factor one;
+    mcamp_interval v;
+    mcamp_status st;
+    size_t p, n;
+    *bound = 1;
+    if (f->patterns || f->diagonal) return MCAMP_OK;
+    p = mcamp__factor_reach(f) + 1;
+    n = f->b / p;
+    eps -= log((double)f->b / (double)(n * p)) * (1 + 4 * DBL_EPSILON) + 1e-15;
+    if (n < 4 || !(eps >= 0)) return MCAMP_OK;
+    memset(&one, 0, sizeof one);
+    one.b = n;
+    one.trace_max = f->trace_max;
+    memset(&k, 0, sizeof k);
+    k.n = 1;
+    k.norm[0] = sqrt(f->trace_max) * (1 + 4 * DBL_EPSILON);
+    k.count[0] = (double)n;
+    st = mcamp__kinds_interval(ctx, &k, &one, sigma, eps, MCAMP_ADD, 0, &v);
+    if (st >= 0) *bound = v.upper;
+    return st;
+}
+
 /* Sets what is known about the question. */
 MCAMP__PRIV mcamp_status mcamp__ask_exact(mcamp_ctx *ctx, mcamp__question *q)
 {
@@ -17983,13 +18054,15 @@ MCAMP__PRIV mcamp_status mcamp__ask_exact(mcamp_ctx *ctx, mcamp__question *q)
     return MCAMP_OK;
 }
 
-/* What section exact knows about a claim's directions; closely where a coarse interval
+/* What is certain about a claim's directions; closely where a coarse interval
  * does not decide.                                                                  */
 MCAMP__PRIV mcamp_status mcamp__known_bounds(mcamp_ctx *ctx, const mcamp__factor *f,
                                              const mcamp_claim *c, mcamp__known *known)
 {
     known->remove = known->add = 1;
-    if (!mcamp__exact_knows(f)) return MCAMP_OK;
+    if (!mcamp__exact_knows(f))
+        return c->direction == MCAMP_REMOVE
+                   ? MCAMP_OK : mcamp__classes_add(ctx, f, c->sigma, c->eps, &known->add);
     for (int d = MCAMP_REMOVE; d <= MCAMP_ADD; d++) {
         mcamp_direction dir = (mcamp_direction)d;
         mcamp__question q = mcamp__ask(f, c->sigma, c->eps, dir, c->seed);
@@ -20397,6 +20470,15 @@ MCAMP__PRIV void mcamp__vec_mode_interval(mcamp_vecset vs, const double *x, size
     MCAMP__DISPATCH(vs, interval, (x, b, half, slope, own, lo, hi));
 }
 
+/* out_c := e^(k_c z_c + off_c), z_c the sum of x's h rows from c on, going round, for all c
+ * (h = b: for c = 0); sum: of all out.  Error: that of vec_exp, and 2 (b + h) u times the
+ * largest |k_c x_i|; sums are right within b u more.                                   */
+MCAMP__PRIV void mcamp__vec_windows(mcamp_vecset vs, const double *x, size_t b, size_t h,
+                                    const double *k, const double *off, double *out, double *sum)
+{
+    MCAMP__DISPATCH(vs, windows, (x, b, h, k, off, out, sum));
+}
+
 /* g_i[s] += shift[s][i]; shift is [MCAMP__S][b]. */
 MCAMP__PRIV void mcamp__vec_add_shifts(mcamp_vecset vs, double *g, size_t b,
                                        const double *shift)
@@ -20625,11 +20707,14 @@ MCAMP_API mcamp_status mcamp_sampler_run(mcamp_ctx *ctx, const mcamp_sampler *sa
 /* ---- a mixture of shifted laws ---- *
  * SHIFTS: laws N(s_c <mean of the modes c .. c+h-1>, .), c drawn from base: a component for
  * each window h and each of three s, and as the last one P itself.                      */
+#define MCAMP__PICKS 64         /* at most */
 typedef struct mcamp__mixture {
     size_t windows, count;              /* count: components, 3 windows + 1       */
-    size_t width[MCAMP__WINDOWS];
+    size_t width[MCAMP__WINDOWS + 1];   /* the last: P's, 1                       */
+    size_t reach;                       /* modes farther apart than that are orthogonal */
+    size_t picks;                       /* windows drawn for one vector of normals */
     double share[MCAMP__SHIFTS];        /* of a component; 0: left out            */
-    double *rows;                       /* 3 rows of b for each component but P:  */
+    double *rows;                       /* 3 rows of b for each component:        */
     size_t rows_count;
     double *s, *off, *upto;             /* s_c/h; log base_c - s_c^2 a/2; sums of base */
     double *sums;                       /* dense a: sums of its first c rows, c <= b */
@@ -20657,79 +20742,156 @@ MCAMP__PRIV size_t mcamp__pick(const double *upto, size_t n, double u)
  * S = sum_q share_q R_q the value F(X)/S(X) has the mean E_Q F: unbiased, whatever the
  * windows, s, base and shares are.  Its square has the mean E_Q[F^2/S], at most 1/share_q
  * times what law q alone would have, for every q: no component can spoil what another
- * one does well.  The last component is P, R = rho, so a value is at most 1/share.     */
+ * one does well.  The last component is P, R = rho, so a value is at most 1/share.
+ *
+ * One g from Q serves many X: a tile draws `picks` pairs (q, c), at equal distances in the
+ * mixture's running sum from one random start, so that their laws' mean is the mixture, and
+ * moves all its g by each of them.  A window of modes moves only the modes that
+ * are not orthogonal to it, by the same for every g: what rho and R_q gain is a sum of few
+ * terms e^L times a number, while normals, products and exponentials are those of one
+ * sample.  As a tile's values have their picks in common, it gives one value, the mean.  */
 
-/* Adds the shift of component q at window c to row[b]. */
-MCAMP__PRIV void mcamp__mix_shift(const mcamp__sampler *p, size_t q, size_t c, double *row)
+/* The modes that component q's window c can move: `len` of them from *lo on, going round. */
+MCAMP__PRIV size_t mcamp__mix_local(const mcamp__mixture *m, size_t q, size_t c, size_t b,
+                                    size_t *lo)
+{
+    size_t len = m->width[q / 3] + 2 * m->reach;
+    *lo = len < b ? (c + b - m->reach) % b : 0;
+    return mcamp__zmin(len, b);
+}
+
+/* What they are moved by, to row[len]. */
+MCAMP__PRIV void mcamp__mix_shift(const mcamp__sampler *p, size_t q, size_t c, size_t lo,
+                                  size_t len, double *row)
 {
     const mcamp__mixture *m = p->mix;
-    size_t b = p->m.b, h = q + 1 < m->count ? m->width[q / 3] : 1, end = c + h;
-    double s = q + 1 < m->count ? m->s[q * b + c] : 1;
-    if (p->m.diagonal) {
-        for (size_t i = 0; i < b; i++) row[i] = 0;
-        for (size_t i = c; i < end; i++) row[i % b] = s * p->m.a[i % b];
-    } else if (h == 1) {
-        for (size_t i = 0; i < b; i++) row[i] = s * p->m.a[c * b + i];
-    } else {
-        const double *from = m->sums + c * b, *to = m->sums + (end <= b ? end : b) * b;
-        const double *more = m->sums + (end <= b ? 0 : end - b) * b;
-        for (size_t i = 0; i < b; i++) row[i] = s * (to[i] - from[i] + more[i]);
+    size_t b = p->m.b, h = m->width[q / 3], end = c + h;
+    size_t wrap = end <= b ? 0 : end - b, to = end - wrap;
+    double s = m->s[q * b + c];
+    for (size_t j = 0; j < len; j++) {
+        size_t i = lo + j < b ? lo + j : lo + j - b;
+        if (p->m.diagonal) row[j] = (i >= c && i < to) || i < wrap ? s * p->m.a[i] : 0;
+        else if (h == 1)   row[j] = s * p->m.a[c * b + i];
+        else row[j] = s * (m->sums[to * b + i] - m->sums[c * b + i] + m->sums[wrap * b + i]);
     }
 }
 
-/* Draws component and window of every sample of the tile and adds their shifts. */
-MCAMP__PRIV void mcamp__tile_move(mcamp_vecset vs, const mcamp__sampler *p, mcamp_rng *r,
-                                  mcamp__scratch *w)
+/* What R_q's terms are multiplied by, less 1, when the modes from lo on are moved by amounts
+ * of running sums cum[0..len]: of *n windows from the one returned on, going round, to f.  */
+MCAMP__PRIV size_t mcamp__mix_factors(mcamp_vecset vs, const mcamp__sampler *p, size_t q,
+                                      size_t lo, size_t len, const double *cum, double *f,
+                                      size_t *n)
 {
     const mcamp__mixture *m = p->mix;
-    double upto[MCAMP__SHIFTS] = { 0 }, sum = 0;
-    size_t b = p->m.b;
-    for (size_t q = 0; q < m->count; q++) upto[q] = sum += m->share[q];
-    for (size_t s = 0; s < MCAMP__S; s++) {
-        size_t q = mcamp__pick(upto, m->count, mcamp_rng_uniform(r)), c;
-        double u = mcamp_rng_uniform(r);
-        if (q + 1 < m->count) c = mcamp__pick(m->upto + q * b, b, u);
-        else c = mcamp__zmin((size_t)(u * (double)b), b - 1);
-        mcamp__mix_shift(p, q, c, w->shift.p + s * b);
+    const double *k = m->s + q * p->m.b;
+    size_t b = p->m.b, h = m->width[q / 3], at, first;
+    *n = h == b ? 1 : mcamp__zmin(b, len + h - 1);
+    at = *n < b && h < b ? (b + 1 - h) % b : 0;         /* the first window, counted from lo */
+    first = h == b ? 0 : (lo + at) % b;
+    for (size_t j = 0, c = first; j < *n; j++) {
+        size_t end = at + h;
+        double sum = cum[mcamp__zmin(end, len)] - cum[mcamp__zmin(at, len)];
+        if (end > b) sum += cum[mcamp__zmin(end - b, len)];
+        f[j] = k[c] * sum;
+        if (++at == b) at = 0;
+        if (++c == b) c = 0;
     }
-    mcamp__vec_add_shifts(vs, w->x, b, w->shift.p);
+    mcamp__vec_exp(vs, f, *n);
+    for (size_t j = 0; j < *n; j++) f[j] -= 1;
+    return first;
 }
 
-/* z_c := the sum of the h rows of x from c on, cyclically. */
-MCAMP__PRIV void mcamp__tile_window(const double *x, size_t b, size_t h, double *sum, double *z)
+/* out := sum + sum_j f_j times the n of b rows of terms from the first on, going round. */
+MCAMP__PRIV void mcamp__tile_gain(mcamp_vecset vs, const double *terms, size_t b, size_t first,
+                                  size_t n, const double *f, const double *sum, double *out)
 {
-    const size_t S = MCAMP__S;
-    for (size_t s = 0; s < S; s++) sum[s] = 0;
-    for (size_t i = 0; i < h; i++)
-        for (size_t s = 0; s < S; s++) sum[s] += x[i * S + s];
-    for (size_t c = 0; c < b; c++) {
-        const double *in = x + (c + h < b ? c + h : c + h - b) * S, *out = x + c * S;
-        for (size_t s = 0; s < S; s++) {
-            z[c * S + s] = sum[s];
-            sum[s] += in[s] - out[s];
+    double more[MCAMP__S];
+    size_t part = mcamp__zmin(n, b - first);
+    mcamp__vec_colsum(vs, terms + first * MCAMP__S, part, f, out);
+    for (size_t s = 0; s < MCAMP__S; s++) out[s] += sum[s];
+    if (part == n) return;
+    mcamp__vec_colsum(vs, terms, n - part, f + part, more);
+    for (size_t s = 0; s < MCAMP__S; s++) out[s] += more[s];
+}
+
+/* The picks: the modes that each moves, `len` from lo on; cum[k (b + 1) ..]: the running
+ * sums of what they are moved by.                                                       */
+typedef struct mcamp__picked {
+    uint32_t lo[MCAMP__PICKS], len[MCAMP__PICKS];
+    double *cum;
+} mcamp__picked;
+
+/* Window c of component q becomes pick k. */
+MCAMP__PRIV void mcamp__mix_move(const mcamp__sampler *p, size_t q, size_t c, size_t k,
+                                 mcamp__picked *to)
+{
+    double *cum = to->cum + k * (p->m.b + 1);
+    size_t lo, len = mcamp__mix_local(p->mix, q, c, p->m.b, &lo);
+    mcamp__mix_shift(p, q, c, lo, len, cum + 1);
+    cum[0] = 0;
+    for (size_t j = 0; j < len; j++) cum[j + 1] += cum[j];
+    to->lo[k] = (uint32_t)lo;
+    to->len[k] = (uint32_t)len;
+}
+
+MCAMP__PRIV void mcamp__mix_pick(const mcamp__sampler *p, double u, mcamp__picked *to)
+{
+    const mcamp__mixture *m = p->mix;
+    double all = 0, sum = 0;
+    size_t q = 0, b = p->m.b;
+    for (size_t i = 0; i < m->count; i++) all += m->share[i];
+    for (size_t k = 0; k < m->picks; k++) {
+        double at = all * (((double)k + u) / (double)m->picks), in;
+        size_t c = 0;
+        while (q + 1 < m->count && at >= sum + m->share[q]) sum += m->share[q++];
+        in = mcamp__dmin((at - sum) / m->share[q], 1 - DBL_EPSILON);
+        if (m->width[q / 3] < b) c = mcamp__pick(m->upto + q * b, b, in);
+        mcamp__mix_move(p, q, c, k, to);
+    }
+}
+
+/* R_q of all picks to w->work, [component][pick][sample]. */
+MCAMP__PRIV void mcamp__tile_ratios(mcamp_vecset vs, const mcamp__sampler *p,
+                                    const mcamp__picked *at, mcamp__scratch *w)
+{
+    const mcamp__mixture *m = p->mix;
+    const size_t b = p->m.b, S = MCAMP__S;
+    for (size_t q = 0; q < m->count; q++) {
+        double *out = w->work + q * m->picks * S, *f = w->shift.p;
+        if (!(m->share[q] > 0)) continue;
+        mcamp__vec_windows(vs, w->x, b, m->width[q / 3], m->s + q * b, m->off + q * b, w->slope,
+                           w->ls);
+        for (size_t k = 0; k < m->picks; k++) {
+            size_t n, first = mcamp__mix_factors(vs, p, q, at->lo[k], at->len[k],
+                                                 at->cum + k * (b + 1), f, &n);
+            mcamp__tile_gain(vs, w->slope, b, first, n, f, w->ls, out + k * S);
         }
     }
 }
 
-/* log R_q to w->work, row q; Y is in w->r. */
-MCAMP__PRIV void mcamp__tile_ratios(mcamp_vecset vs, const mcamp__sampler *p, mcamp__scratch *w)
+/* The mean of (rho - e^eps)_+ over the mixture's density. */
+MCAMP__PRIV void mcamp__tile_shifts(mcamp_vecset vs, const mcamp__sampler *p, mcamp_rng *r,
+                                    mcamp__scratch *w)
 {
     const mcamp__mixture *m = p->mix;
-    const size_t b = p->m.b, S = MCAMP__S;
-    size_t ready = m->windows;
-    for (size_t q = 0; q + 1 < m->count; q++) {
-        const double *k = m->s + q * b;
-        if (!(m->share[q] > 0)) continue;
-        if (ready != q / 3)
-            mcamp__tile_window(w->x, b, m->width[ready = q / 3], w->u, w->z);
-        for (size_t c = 0; c < b; c++)
-            for (size_t s = 0; s < S; s++) w->slope[c * S + s] = k[c] * w->z[c * S + s];
-        mcamp__vec_lse(vs, w->slope, b, m->off + q * b, NULL, NULL, w->work + q * S, NULL);
+    const size_t each = m->picks * MCAMP__S;
+    const double *rho = w->work + (m->count - 1) * each;
+    double e = exp(p->eps), total = 0;
+    mcamp__picked at;
+    at.cum = w->work + m->count * each;
+    mcamp__mix_pick(p, mcamp_rng_uniform(r), &at);
+    mcamp__tile_ratios(vs, p, &at, w);
+    for (size_t i = 0; i < each; i++) {
+        double sum = 0;
+        if (rho[i] <= e) continue;
+        for (size_t q = 0; q < m->count; q++)
+            if (m->share[q] > 0) sum += m->share[q] * w->work[q * each + i];
+        total += (rho[i] - e) / sum;
     }
-    memcpy(w->work + (m->count - 1) * S, w->r, S * sizeof(double));
+    w->v[0] = log(total / (double)each);
 }
 
-/* (rho - e^eps)_+ over the mixture's density, of samples from `at` on. */
+/* (rho - e^eps)_+ over the mixture's density, of patterns from `at` on. */
 MCAMP__PRIV void mcamp__shifts_values(const mcamp__sampler *p, size_t at, size_t count,
                                       mcamp__scratch *w)
 {
@@ -20745,20 +20907,27 @@ MCAMP__PRIV void mcamp__shifts_values(const mcamp__sampler *p, size_t at, size_t
     }
 }
 
-MCAMP__PRIV void mcamp__tile_shifts(mcamp_vecset vs, const mcamp__sampler *p, mcamp_rng *r,
-                                    mcamp__scratch *w)
-{
-    mcamp__tile_move(vs, p, r, w);
-    mcamp__vec_lse(vs, w->x, p->m.b, p->off_loss, NULL, NULL, w->r, NULL);
-    mcamp__tile_ratios(vs, p, w);
-    mcamp__shifts_values(p, 0, MCAMP__S, w);
-}
-
-/* SHIFTS: log F, log F/S and log R_q of a tile's samples, for a pilot. */
+/* SHIFTS: log F, log F/S and log R_q of a tile's samples, for a pilot; of every 16th of one
+ * pick.                                                                                 */
+#define MCAMP__RECORD 16
 MCAMP__PRIV double *mcamp__mix_record(const mcamp__sampler *p, const mcamp__scratch *w,
                                       double *to)
 {
-    for (size_t s = 0; s < MCAMP__S; s++) {
+    const mcamp__mixture *m = p->mix;
+    const size_t each = m->picks * MCAMP__S;
+    for (size_t k = 0; !p->pattern.n && k < m->picks; k++)
+        for (size_t i = k * MCAMP__S + k % MCAMP__RECORD; i < (k + 1) * MCAMP__S;
+             i += MCAMP__RECORD) {
+            double rho = w->work[(m->count - 1) * each + i], sum = 0;
+            for (size_t q = 0; q < m->count; q++)
+                if (m->share[q] > 0) sum += m->share[q] * w->work[q * each + i];
+            to[0] = rho > exp(p->eps) ? log(rho - exp(p->eps)) : -mcamp__inf();
+            to[1] = to[0] - log(sum);
+            for (size_t q = 0; q < m->count; q++)
+                to[2 + q] = m->share[q] > 0 ? log(w->work[q * each + i]) : 0;
+            to += m->count + 2;
+        }
+    for (size_t s = 0; p->pattern.n && s < MCAMP__S; s++) {
         *to++ = w->t[s];
         *to++ = w->v[s];
         for (size_t q = 0; q < p->mix->count; q++) *to++ = w->work[q * MCAMP__S + s];
@@ -20865,7 +21034,7 @@ MCAMP__PRIV double mcamp__mix_root(const double *k, size_t b, double var, double
 MCAMP__PRIV void mcamp__mix_variances(const mcamp__sampler *p, size_t h, double *var)
 {
     size_t b = p->m.b;
-    for (size_t c = 0; c < b; c++) {
+    for (size_t c = 0; c < (h == b ? 1 : b); c++) {
         double sum = 0, hh = (double)h;
         for (size_t j = c; j < c + h; j++) {
             size_t i = j % b, end = c + h;
@@ -20878,6 +21047,9 @@ MCAMP__PRIV void mcamp__mix_variances(const mcamp__sampler *p, size_t h, double 
     }
 }
 
+/* No farther than that many standard deviations: R_q stays far below what a double holds. */
+#define MCAMP__FARTHEST 24.0
+
 /* One component: s to level/a_c + step/sqrt(a_c), base by the odds of going that far, a
  * tenth of it uniform.                                                                */
 MCAMP__PRIV void mcamp__mix_component(mcamp__mixture *m, size_t q, size_t b, const double *level,
@@ -20885,9 +21057,10 @@ MCAMP__PRIV void mcamp__mix_component(mcamp__mixture *m, size_t q, size_t b, con
 {
     double *s = m->s + q * b, *off = m->off + q * b, *upto = m->upto + q * b;
     double least = mcamp__inf(), sum = 0, h = (double)m->width[q / 3];
+    if (m->width[q / 3] == b) b = 1;
     for (size_t c = 0; c < b; c++) {
         double r = sqrt(var[c]);
-        s[c] = r > 0 ? mcamp__dmax(level[c] / var[c] + step / r, 0) : 0;
+        s[c] = r > 0 ? mcamp__dmin(mcamp__dmax(level[c] / r + step, 0), MCAMP__FARTHEST) / r : 0;
         off[c] = -0.5 * s[c] * s[c] * var[c];
         if (r > 0) least = mcamp__dmin(least, -off[c]);
     }
@@ -20912,16 +21085,18 @@ MCAMP__PRIV void mcamp__mix_window(mcamp__sampler *p, size_t w, double *level, d
     size_t b = p->m.b, h = m->width[w], each = (b + 7) / 8;
     mcamp__mix_variances(p, h, var);
     for (size_t c = 0; c < b; c++) m->s[3 * w * b + c] = 1 / (double)h;
-    for (size_t c = 0; c < b; c++) {
+    for (size_t c = 0; c < (h == b ? 1 : b); c++) {
         if (c % each) { level[c] = level[c - 1]; continue; }
-        mcamp__mix_shift(p, 3 * w, c, row);
+        mcamp__mix_shift(p, 3 * w, c, 0, b, row);
         level[c] = mcamp__mix_root(row, b, var[c], p->eps) * var[c];
     }
     for (size_t i = 0; i < 3; i++) mcamp__mix_component(m, 3 * w + i, b, level, var, step[i]);
 }
 
-/* Windows of 1, 3, 9, .. modes while they overlap, and of all. */
-MCAMP__PRIV void mcamp__mix_widths(const mcamp__sampler *p, mcamp__mixture *m)
+/* Windows of 1, 3, 9, .. modes while they overlap, and of all; and how many picks are about
+ * as dear as what they have in common.                                                  */
+MCAMP__PRIV void mcamp__mix_widths(const mcamp__sampler *p, const mcamp__factor *f,
+                                   mcamp__mixture *m)
 {
     size_t b = p->m.b, reach = 1;
     for (size_t j = 1; !p->m.diagonal && j < b; j++) reach += p->m.a[j] > p->m.idle;
@@ -20930,7 +21105,10 @@ MCAMP__PRIV void mcamp__mix_widths(const mcamp__sampler *p, mcamp__mixture *m)
     for (size_t h = 1; h <= reach && m->windows + 1 < MCAMP__WINDOWS; h *= 3)
         m->width[m->windows++] = h;
     m->width[m->windows++] = b;
+    m->width[m->windows] = 1;
     m->count = 3 * m->windows + 1;
+    m->reach = mcamp__factor_reach(f);
+    m->picks = mcamp__zmin(mcamp__zmax(4 * b / (2 * m->reach + 1), 24), MCAMP__PICKS);
 }
 
 MCAMP__PRIV mcamp_status mcamp__mix_alloc(mcamp_ctx *ctx, mcamp__mixture *m, size_t b, int dense)
@@ -20942,8 +21120,8 @@ MCAMP__PRIV mcamp_status mcamp__mix_alloc(mcamp_ctx *ctx, mcamp__mixture *m, siz
     m->sums = mcamp__new_doubles(ctx, m->sums_count);
     if (!m->rows || !m->sums) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
     m->s = m->rows;
-    m->off = m->s + (m->count - 1) * b;
-    m->upto = m->off + (m->count - 1) * b;
+    m->off = m->s + m->count * b;
+    m->upto = m->off + m->count * b;
     return MCAMP_OK;
 }
 
@@ -21055,14 +21233,15 @@ MCAMP__PRIV mcamp_status mcamp__patterns_build(mcamp_ctx *ctx, mcamp__sampler *p
     return MCAMP_OK;
 }
 
-MCAMP__PRIV mcamp_status mcamp__mix_build(mcamp_ctx *ctx, mcamp__sampler *p)
+MCAMP__PRIV mcamp_status mcamp__mix_build(mcamp_ctx *ctx, const mcamp__factor *f,
+                                          mcamp__sampler *p)
 {
     mcamp__mixture *m = p->mix;
     double *own, share[MCAMP__SHIFTS];
     size_t b = p->m.b;
     mcamp_status st;
     if (p->pattern.n) return mcamp__patterns_build(ctx, p);
-    mcamp__mix_widths(p, m);
+    mcamp__mix_widths(p, f, m);
     if ((st = mcamp__mix_alloc(ctx, m, b, !p->m.diagonal)) < 0) return st;
     own = mcamp__new_doubles(ctx, 3 * b);
     if (!own) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
@@ -21071,10 +21250,17 @@ MCAMP__PRIV mcamp_status mcamp__mix_build(mcamp_ctx *ctx, mcamp__sampler *p)
     for (size_t w = 0; w < m->windows; w++)
         mcamp__mix_window(p, w, own, own + b, own + 2 * b);
     mcamp__delete_doubles(ctx, own, 3 * b);
+    for (size_t c = 0, i = (m->count - 1) * b; c < b; c++, i++) {       /* P */
+        m->s[i] = 1;
+        m->off[i] = p->off_loss[c];
+        m->upto[i] = (double)(c + 1);
+    }
     for (size_t q = 0; q < m->count; q++) share[q] = 1 / (double)m->count;
     mcamp__mix_share(p, share);
-    p->mix_work = m->count * MCAMP__S;
+    p->mix_work = m->picks * (m->count * MCAMP__S + b + 1);
     p->tile = mcamp__tile_shifts;
+    p->values = 1;
+    p->k = m->picks;
     return MCAMP_OK;
 }
 
@@ -21096,7 +21282,7 @@ MCAMP__PRIV mcamp_status mcamp__choice_open(mcamp_ctx *ctx, const mcamp__questio
     if (c->method == MCAMP_METHOD_MODE) p->tile = mcamp__tile_mode;
     if (st < 0 || c->method != MCAMP_METHOD_SHIFTS) return st;
     p->mix = (mcamp__mixture *)mcamp__new(ctx, 1, sizeof *p->mix);
-    st = p->mix ? mcamp__mix_build(ctx, p) : mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", 0);
+    st = p->mix ? mcamp__mix_build(ctx, q->f, p) : mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", 0);
     if (st < 0) { mcamp__choice_close(ctx, p); return st; }
     if (c->share[p->mix->count - 1] > 0) mcamp__mix_share(p, c->share);
     p->log_scale = mcamp__dmin(p->log_range, c->log_scale);
@@ -21244,9 +21430,17 @@ MCAMP__PRIV mcamp_status mcamp__question_run(mcamp_ctx *ctx, const mcamp__questi
     return st;
 }
 
-/* The candidates for estimates beside the mixture (none for patterns): around the order of
- * smallest range k0 variance is smallest somewhat above it; one dominating mode is better
- * served by MODE.                                                                     */
+/* 1 if the mixture of shifts fits: a double holds its densities. */
+MCAMP__PRIV int mcamp__shifts_fit(const mcamp__question *q)
+{
+    double far = MCAMP__FARTHEST * q->sigma;
+    return q->dir == MCAMP_REMOVE &&
+           (q->f->patterns || (q->f->trace_max <= far * far && q->eps <= 300));
+}
+
+/* The candidates for estimates beside the mixture (none for patterns): the order k0 of
+ * smallest range; where there is no mixture, orders above it, too, where variance is
+ * smaller, and MODE for one dominating mode.                                            */
 MCAMP__PRIV size_t mcamp__candidates(const mcamp__question *q, size_t k0,
                                      double log_scale, mcamp__choice *c)
 {
@@ -21259,12 +21453,13 @@ MCAMP__PRIV size_t mcamp__candidates(const mcamp__question *q, size_t k0,
         return n;
     }
     if (q->f->patterns) return 0;
-    for (size_t i = 0; i < (diagonal ? 1u : 3u); i++) {
+    for (size_t i = 0; i < (diagonal || mcamp__shifts_fit(q) ? 1u : 3u); i++) {
         size_t k = (k0 * (size_t)quarters[i] + 2) / 4;
         if (k == last || k > MCAMP__ORDER_MAX) continue;
         c[n].k = last = k;
         c[n++].method = diagonal ? MCAMP_METHOD_TILTED : MCAMP_METHOD_COMMON;
     }
+    if (mcamp__shifts_fit(q)) return n;
     c[n].k = 0; c[n++].method = MCAMP_METHOD_MODE;
     return n;
 }
@@ -21277,8 +21472,14 @@ MCAMP__PRIV double mcamp__choice_cost(const mcamp__choice *c)
     if (c->method == MCAMP_METHOD_MODE) return 17;
     if (c->method != MCAMP_METHOD_SHIFTS)
         return (c->method == MCAMP_METHOD_COMMON ? 13 : 4) + 0.5 * (double)c->k;
-    for (size_t q = 0; q < MCAMP__SHIFTS; q++) cost += c->share[q] > 0 ? 2 : 0;
+    for (size_t q = 0; q < MCAMP__SHIFTS; q++) cost += c->share[q] > 0 ? 4 : 0;
     return cost;
+}
+
+/* Samples to a value of the tally. */
+MCAMP__PRIV double mcamp__tally_lump(const mcamp_tally *t)
+{
+    return t->method == MCAMP_METHOD_SHIFTS && t->order ? MCAMP__S : 1;
 }
 
 /* Mean square over squared mean, less 1; infinite if nothing was seen. */
@@ -21316,7 +21517,7 @@ MCAMP__PRIV mcamp_status mcamp__pilot_run(mcamp_ctx *ctx, const mcamp__question 
     mcamp_status st = mcamp__question_run(ctx, q, c,
         MCAMP__PURPOSE(MCAMP__STREAM_PILOT, rung, q->dir), blocks, 0, t);
     if (st < 0 || st == MCAMP_Q_INTERRUPTED) return st;
-    c->rel_var = mcamp__tally_rel_var(t);
+    c->rel_var = mcamp__tally_rel_var(t) * mcamp__tally_lump(t);
     c->mean = mcamp__finite(c->rel_var) ? mcamp_tally_mean(t) : 0;
     *err = mcamp__finite(c->rel_var) ? mcamp_tally_std_error(t) : 0;
     return MCAMP_OK;
@@ -21452,30 +21653,36 @@ MCAMP__PRIV mcamp_status mcamp__mix_run(mcamp_ctx *ctx, const mcamp__question *q
     return st;
 }
 
-/* Tunes the shares in two rounds, the first one over all components. */
+/* Tunes the shares: patterns in two rounds, the first one over all components; else in one,
+ * and what they then give is seen from more blocks.                                      */
 MCAMP__PRIV mcamp_status mcamp__mix_pilot(mcamp_ctx *ctx, const mcamp__question *q,
-                                          mcamp__choice *c, double *err, uint64_t *spent)
+                                          mcamp__choice *c, mcamp_tally *t, double *err,
+                                          uint64_t *spent)
 {
     static const uint64_t blocks[2] = { 2, 6 };
     mcamp_status st = MCAMP_OK;
-    for (int round = 0; st >= 0 && round < 2; round++) {
+    for (int round = 0; st >= 0 && round < (q->f->patterns ? 2 : 1); round++) {
         mcamp__sampler p;
         double *rec;
         size_t n = (size_t)blocks[round] * MCAMP_BLOCK, count;
+        *spent += n;
         if ((st = mcamp__choice_open(ctx, q, c, &p)) < 0) return st;
+        if (p.values == 1) n = n / MCAMP__RECORD * p.mix->picks;
         count = n * (p.mix->count + 2);
         memcpy(c->share, p.mix->share, sizeof c->share);
         rec = mcamp__new_doubles(ctx, count);
         st = rec ? mcamp__mix_run(ctx, q, &p, round, blocks[round], rec)
                  : mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)n);
-        if (st >= 0) mcamp__mix_tune(rec, n, p.mix->count, !round, c);
+        if (st >= 0)
+            mcamp__mix_tune(rec, n, p.mix->count, q->f->patterns && !round, c);
         *err = c->mean * sqrt(c->rel_var / (double)n);
-        *spent += n;
         mcamp__delete_doubles(ctx, rec, count);
         mcamp__choice_close(ctx, &p);
     }
     if (!mcamp__finite(c->rel_var)) c->mean = *err = 0;
-    return st;
+    if (st < 0 || q->f->patterns) return st;
+    *spent += 4 * MCAMP_BLOCK;
+    return mcamp__pilot_run(ctx, q, c, 5, 4, err, t);
 }
 
 /* best[0], best[1]: the smallest variance times cost among c[0..n-1], and the smallest one
@@ -21510,6 +21717,7 @@ MCAMP__PRIV mcamp_status mcamp__pilot(mcamp_ctx *ctx, const mcamp__question *q,
     mcamp__choice c[6];
     double err[6];
     size_t n;
+    int enough = 0;
     mcamp_tally *t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *t);
     mcamp_status st;
     if (!t) return mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
@@ -21517,16 +21725,18 @@ MCAMP__PRIV mcamp_status mcamp__pilot(mcamp_ctx *ctx, const mcamp__question *q,
     n = mcamp__candidates(q, k0, mcamp__estimate_scale(q, log_range), c);
     st = n ? mcamp__pilot_run(ctx, q, &c[0], 0, 1, &err[0], t) : MCAMP_OK;
     *spent += n ? MCAMP_BLOCK : 0;
-    if (st == MCAMP_OK && n && (q->dir == MCAMP_ADD || mcamp__late(ctx) ||
-                                mcamp__pilot_enough(q, &c[0], log_range, rel_error))) n = 1;
-    for (size_t i = 0; st == MCAMP_OK && n > 1 && i < n; i++) {
+    if (st == MCAMP_OK && n)
+        enough = q->dir == MCAMP_ADD || mcamp__late(ctx) ||
+                 mcamp__pilot_enough(q, &c[0], log_range, rel_error);
+    if (enough) n = 1;
+    for (size_t i = 0; st == MCAMP_OK && !enough && i < n; i++) {
         st = mcamp__pilot_run(ctx, q, &c[i], i, 2, &err[i], t);
         *spent += 2 * MCAMP_BLOCK;
         if (mcamp__late(ctx)) n = i + 1;
     }
-    if (st == MCAMP_OK && (!n || (n > 1 && !mcamp__late(ctx)))) {
+    if (st == MCAMP_OK && !enough && mcamp__shifts_fit(q) && (!n || !mcamp__late(ctx))) {
         c[n].method = MCAMP_METHOD_SHIFTS;
-        st = mcamp__mix_pilot(ctx, q, &c[n], &err[n], spent);
+        st = mcamp__mix_pilot(ctx, q, &c[n], t, &err[n], spent);
         n++;
     }
     mcamp__delete(ctx, t, 1, sizeof *t);
@@ -21580,7 +21790,7 @@ MCAMP__PRIV double mcamp__tally_need(const mcamp_tally *t, double rel_error, dou
     double err = w * mcamp__tally_skew_factor(t) / rel_error;
     double need = mcamp__dmax(err * err * mcamp__tally_rel_var(t),
                               n * w * mcamp__tally_top_share(t) / (0.5 * rel_error));
-    return 1.1 * need / MCAMP_BLOCK;
+    return 1.1 * need * mcamp__tally_lump(t) / MCAMP_BLOCK;
 }
 
 /* One law on its way to the wanted error. */
@@ -21691,7 +21901,7 @@ MCAMP__PRIV mcamp_status mcamp__run_to_error(mcamp_ctx *ctx, const mcamp__questi
         *t = *r[at].t;
     }
     *used = at;
-    if (two) *spent += r[!at].t->count;
+    if (two) *spent += r[!at].t->count * (uint64_t)mcamp__tally_lump(r[!at].t);
     mcamp__runner_free(ctx, &r[0]);
     if (two) mcamp__runner_free(ctx, &r[1]);
     return st;
@@ -21701,8 +21911,8 @@ MCAMP__PRIV void mcamp__estimate_from(const mcamp_tally *t, mcamp_estimate *e)
 {
     e->direction = t->direction;
     e->method = t->method;
-    e->order = (size_t)t->order;
-    e->samples = t->count;
+    e->order = t->method == MCAMP_METHOD_SHIFTS ? 0 : (size_t)t->order;
+    e->samples = t->count * (uint64_t)mcamp__tally_lump(t);
     e->value = mcamp_tally_mean(t);
     e->std_error = mcamp_tally_std_error(t) * mcamp__tally_skew_factor(t);
     e->lower = mcamp_tally_lower(t, e->beta);
@@ -21854,7 +22064,7 @@ MCAMP__PRIV mcamp_status mcamp__prove_cut(mcamp_ctx *ctx, const mcamp__question 
 
 MCAMP__PRIV int mcamp__law_fits(const mcamp__question *q, mcamp_method method)
 {
-    if (method == MCAMP_METHOD_SHIFTS) return q->dir == MCAMP_REMOVE;
+    if (method == MCAMP_METHOD_SHIFTS) return mcamp__shifts_fit(q);
     return mcamp__method_fits(q->f, q->dir, method);
 }
 
@@ -22021,7 +22231,10 @@ MCAMP__PRIV mcamp_status mcamp__answer_at(mcamp_ctx *ctx, const mcamp__factor *f
         if (!mcamp__wants(bud, q.dir)) continue;
         q.fine = 1;
         if (hint && hint[2 * d].method) q.hint = hint + 2 * d;
-        if (exact && (st = mcamp__ask_exact(ctx, &q)) < 0) return st;
+        if (exact) st = mcamp__ask_exact(ctx, &q);
+        else if (q.dir == MCAMP_ADD && !bud->method)
+            st = mcamp__classes_add(ctx, f, sigma, eps, &q.high);
+        if (st < 0) return st;
         q.floor = (brief ? 0.5 : f->diagonal && !exact ? 0.0 : 1e-3) * delta;
         q.other = delta;
         q.other_samples = a->remove.samples;
@@ -22319,7 +22532,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_run(mcamp_ctx *ctx, mcamp__solve *s,
     if (st < 0 || st == MCAMP_Q_INTERRUPTED) return st;
     if (s->t->poisoned)
         return mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", (double)s->t->poisoned);
-    s->samples += s->t->count;
+    s->samples += s->t->count * (uint64_t)mcamp__tally_lump(s->t);
     m = mcamp__tally_mean_x(s->t);
     *log_mean = m > 0 ? log(m) + s->t->log_scale : -mcamp__inf();
     return MCAMP_OK;
@@ -22339,7 +22552,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_coarse(mcamp_ctx *ctx, mcamp__solve *s, do
         if (!mcamp__wants(s->bud, (mcamp_direction)d)) continue;
         memset(c, 0, sizeof c);
         c[0].log_scale = c[1].log_scale = mcamp__estimate_scale(&q, mcamp__inf());
-        if (d == MCAMP_REMOVE && s->f->patterns) {
+        if (mcamp__shifts_fit(&q)) {
             c[n++].method = MCAMP_METHOD_SHIFTS;
         } else if (d == MCAMP_REMOVE) {
             if (!s->f->diagonal) c[n++].method = MCAMP_METHOD_COMMON;
@@ -22396,8 +22609,8 @@ MCAMP__PRIV mcamp_status mcamp__solve_full(mcamp_ctx *ctx, mcamp__solve *s, doub
         else if (st != MCAMP_OK) return st;
         if (s->t->poisoned)
             return mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", (double)s->t->poisoned);
-        s->samples += s->t->count;
-        c[0].rel_var = mcamp__tally_rel_var(s->t);
+        s->samples += s->t->count * (uint64_t)mcamp__tally_lump(s->t);
+        c[0].rel_var = mcamp__tally_rel_var(s->t) * mcamp__tally_lump(s->t);
         if (at) { c[1] = c[0]; c[0] = other; }
         v = log(mcamp_tally_mean(s->t));
         if (!(v > *log_delta)) continue;
@@ -22413,14 +22626,17 @@ MCAMP__PRIV mcamp_status mcamp__solve_choose(mcamp_ctx *ctx, mcamp__solve *s, do
 {
     mcamp_status st = MCAMP_OK;
     mcamp__choice proof;
+    mcamp__sampler ready;
     for (int d = MCAMP_REMOVE; st == MCAMP_OK && d <= MCAMP_ADD; d++) {
         mcamp__question q = mcamp__solve_question(s, x, d);
         double log_range = 0;
         if (!mcamp__wants(s->bud, q.dir)) continue;
-        st = mcamp__proof_choice(ctx, &q, 0, &proof, &log_range, NULL);
+        st = mcamp__proof_choice(ctx, &q, 0, &proof, &log_range, &ready);
         if (st < 0) return st;
+        q.ready = &ready;
         st = mcamp__pilot(ctx, &q, proof.k, log_range, s->bud->rel_error, s->choice[d],
                           &s->samples);
+        mcamp__sampler_free(ctx, &ready);
         s->blocks[d] = mcamp__blocks_for(s->choice[d][0].rel_var, s->bud->rel_error,
                                          s->bud->max_samples);
     }
@@ -27984,6 +28200,9 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__LINE_ROWS
 #undef MCAMP__SHIFTS
 #undef MCAMP__WINDOWS
+#undef MCAMP__PICKS
+#undef MCAMP__RECORD
+#undef MCAMP__FARTHEST
 #undef MCAMP__DEPTH
 #undef MCAMP__BOUND_ROUNDS
 #undef MCAMP__BINS_KINDS

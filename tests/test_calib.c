@@ -462,6 +462,48 @@ TEST(answers_are_monotone_on_common_random_numbers)
     mcamp_gram_free(&ctx, &g);
 }
 
+/* The bound of the add direction from classes of orthogonal modes: above what is sampled, and
+ * what section exact says of that many bins; a matrix without far modes has none.         */
+TEST(classes_bound_the_add_direction)
+{
+    static const struct { const char *name; size_t n, b, bins; double length; } c[] = {
+        { "sqrt:2", 26, 13, 6, 1 }, { "sqrt:3", 60, 20, 6, 1.2 }, { "sqrt:2", 80, 40, 20, 1 },
+        { "sqrt:4", 34, 17, 4, 1 }, { "sqrt:0", 34, 17, 0, 1 } };
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        double bound = 0, eps = 0.7, sigma, keep;
+        mcamp_gram g;
+        mcamp__factor f;
+        mcamp_answer a;
+        mcamp_budget bud;
+        mcamp_event e;
+        mcamp_interval v = { 0, 1 };
+        gram_make(c[i].name, "raw", c[i].n, c[i].b, &g);
+        sigma = g.max_norm / c[i].length;
+        CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+        CHECK_STATUS(mcamp__classes_add(&ctx, &f, sigma, eps, &bound), MCAMP_OK);
+        memset(&e, 0, sizeof e); memset(&bud, 0, sizeof bud);
+        bud.direction = MCAMP_ADD; bud.rel_error = 0.03;
+        CHECK(mcamp_delta(&ctx, &g, sigma, eps, &bud, &a) >= 0);
+        CHECK_LE(a.add.value - 6.2 * a.add.std_error, bound);
+        if (c[i].bins) {
+            keep = log((double)c[i].b / floor((double)c[i].b / (double)c[i].bins) /
+                       (double)c[i].bins);
+            e.kind = MCAMP_EVENT_BINS; e.count = e.rounds = 1; e.bins = c[i].bins;
+            e.sigma = sigma / g.max_norm;
+            mcamp_exact_desc d;
+            memset(&d, 0, sizeof d);
+            d.direction = MCAMP_ADD; d.rel_error = 1e-4;
+            CHECK(mcamp_exact_delta(&ctx, &e, 1, &d, eps - keep, &v, NULL) >= 0);
+            CHECK_LE(v.lower, bound);
+            CHECK_LE(bound, v.upper * 1.003);
+        } else {
+            CHECK_NEAR(bound, 1, 0, 0);
+        }
+        mcamp__factor_free(&ctx, &f);
+        mcamp_gram_free(&ctx, &g);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const mt_case cases[] = {
@@ -472,6 +514,7 @@ int main(int argc, char **argv)
         T(one_bad_sample_refuses),
         T(exact_and_sampled_bounds_meet),
         T(any_number_of_rounds_needs_no_samples),
+        T(classes_bound_the_add_direction),
     T(modes_that_are_alike_need_few_samples),
         T(a_claim_with_a_tenth_to_spare_is_accepted),
         T(answers_are_monotone_on_common_random_numbers) };
