@@ -258,7 +258,7 @@ TOOL_FN void tree_t2(report *r, mcamp_ctx *ctx, row_t2 *o, band_of *s)
 
 /* Columns of one norm are soon reached from the optimum without: rows with `after` come in a
  * second turn.                                                                        */
-typedef struct all_t2 { row_t2 *row; size_t rows, n, b, turn; } all_t2;
+typedef struct all_t2 { row_t2 *row; size_t rows, n, b, turn, f[2], levels; } all_t2;
 
 TOOL_FN void t2_task(report *r, mcamp_ctx *ctx, size_t i, void *arg)
 {
@@ -276,11 +276,12 @@ TOOL_FN void t2_task(report *r, mcamp_ctx *ctx, size_t i, void *arg)
     s.bands = o->dense ? 0 : o->bands > a->b ? a->b : o->bands;
     s.equal = o->equal;
     s.keep = true;
-    s.tolerance = 3e-5;         /* the table's digits need it */
-    s.steps = o->after ? 30 : 100;
+    s.tolerance = 1e-5;         /* the table's digits need it */
+    s.steps = o->after ? 30 : 45;
     if (o->after) s.start = &a->row[o->after - 1].m;
     if (o->tree) tree_t2(r, ctx, o, &s);
-    else solve_bands(r, ctx, &s);
+    else if (o->after || o->bands == 1) solve_bands(r, ctx, &s);
+    else solve_grown(r, ctx, &s, a->f, a->levels);
     if (!r->failed && did(r, ctx, mcamp_mech_max_norm(ctx, &s.m, &norm)) &&
         did(r, ctx, mcamp_sens_fixed(ctx, &s.m, a->n / a->b, a->b, &fixed)) &&
         did(r, ctx, mcamp_sens_minsep(ctx, &s.m, a->n / a->b, a->b, &v))) {
@@ -343,6 +344,9 @@ TOOL_FN void run_004_t2(report *r)
     a.row = row;
     a.n = r->f->quick ? 510 : 2052;
     a.b = a.n / 6;
+    a.f[0] = r->f->quick ? 5 : 2;
+    a.f[1] = 3;
+    a.levels = r->f->quick ? 1 : 2;
     a.rows = n;
     for (; a.turn < 2 && !r->failed && !tool_interrupted; a.turn++) each(r, n, t2_task, &a);
     for (size_t i = 0; i < n; i++) mcamp_mech_free(&r->ctx, &row[i].m);

@@ -50,6 +50,86 @@ TOOL_FN void solve_bands(report *r, mcamp_ctx *ctx, band_of *o)
     else mcamp_mech_free(ctx, &m);
 }
 
+/* ---- from few rounds to many ---------------------------------------------------------------
+ * An optimum for n/f rounds, b/f apart, tells nearly what that for n and b is: beside the
+ * diagonals at multiples of b, where it does not change with n, C falls off as the square-root
+ * matrix does, s_|d| in distance d; its quotient by s is smooth, and is interpolated.       */
+
+typedef struct grid_of { const double *c, *s; size_t n, b; } grid_of;
+
+/* The quotient in row `row`, at distance d from the diagonal m b below the first. */
+TOOL_FN double quotient_at(const grid_of *g, long row, long m, long d)
+{
+    long n = (long)g->n, b = (long)g->b, lag = labs(m * b + d);
+    if (row < lag) row = lag;
+    if (row >= n) row = n - 1;
+    if (lag > row) lag = row;
+    return g->c[(size_t)(row * n + row - lag)] / g->s[labs(lag - m * b)];
+}
+
+TOOL_FN double grown_entry(const grid_of *g, size_t f, size_t i, size_t lag)
+{
+    long b = (long)(g->b * f), m = ((long)lag + b / 2) / b, d = (long)lag - m * b;
+    double row = ((double)i + 0.5) / (double)f - 0.5, at = (double)d / (double)f;
+    double r0 = floor(row), d0 = floor(at), x = row - r0, y = at - d0;
+    return g->s[labs(d)] *
+           ((1 - x) * ((1 - y) * quotient_at(g, (long)r0, m, (long)d0) +
+                       y * quotient_at(g, (long)r0, m, (long)d0 + 1)) +
+            x * ((1 - y) * quotient_at(g, (long)r0 + 1, m, (long)d0) +
+                 y * quotient_at(g, (long)r0 + 1, m, (long)d0 + 1)));
+}
+
+/* `from`, of n/f rounds, for n; free it. */
+TOOL_FN void grow_bands(report *r, mcamp_ctx *ctx, const band_of *o, size_t f,
+                        const mcamp_mech *from, mcamp_mech *out)
+{
+    size_t n = o->n, small = n / f;
+    double *s = numbers_of(n), *c = numbers_of(small * small), *fine = numbers_of(n * n);
+    grid_of g = { c, s, small, o->b / f };
+    mcamp_mech_desc d;
+    memset(&d, 0, sizeof d);
+    for (size_t k = 0; k < n; k++)
+        s[k] = k ? s[k - 1] * (2 * (double)k - 1) / (2 * (double)k) : 1;
+    for (size_t j = 0; j < small && did(r, ctx, mcamp_mech_column(ctx, from, j, fine)); j++)
+        for (size_t i = j; i < small; i++) c[i * small + j] = fine[i];
+    memset(fine, 0, small * sizeof *fine);
+    for (size_t i = 0; i < n; i++)
+        for (size_t lag = 0; lag <= i && (!o->bands || lag < o->bands); lag++)
+            fine[i * n + i - lag] = grown_entry(&g, f, i, lag);
+    d.kind = MCAMP_MECH_DENSE;
+    d.n = n;
+    d.coef = fine;
+    d.count = n * n;
+    if (!r->failed) did(r, ctx, mcamp_mech_init(ctx, &d, out));
+    free(s);
+    free(c);
+    free(fine);
+}
+
+/* solve_bands by way of runs of f[0] times fewer rounds, those by f[1], .. */
+TOOL_FN void solve_grown(report *r, mcamp_ctx *ctx, band_of *o, const size_t *f, size_t levels)
+{
+    band_of small;
+    mcamp_mech start;
+    memset(&start, 0, sizeof start);
+    if (levels) {
+        small = *o;
+        small.n = o->n / f[0];
+        small.b = o->b / f[0];
+        small.bands = (o->bands + f[0] - 1) / f[0];
+        small.keep = true;
+        small.tolerance = 1e-5;
+        small.steps = levels > 1 ? 50 : 150;
+        solve_grown(r, ctx, &small, f + 1, levels - 1);
+        if (!r->failed) grow_bands(r, ctx, o, f[0], &small.m, &start);
+        mcamp_mech_free(ctx, &small.m);
+        o->start = &start;
+    }
+    if (!r->failed) solve_bands(r, ctx, o);
+    o->start = NULL;
+    mcamp_mech_free(ctx, &start);
+}
+
 TOOL_FN void bands_task(report *r, mcamp_ctx *ctx, size_t i, void *arg)
 {
     solve_bands(r, ctx, (band_of *)arg + i);
