@@ -8136,10 +8136,23 @@ MCAMP__PRIV mcamp_status mcamp__pattern_init(mcamp_ctx *ctx, const mcamp_gram *g
  * after another, Pr[p_l = p | p_<l] = Pr(p) exp(sum_{l'<l} x(p, p_l'))/z_l, x(p, p') = sum
  * of x_ts over t in p, s in p', which is the chain with g_t = H_t = sum_{l'<l} x(t, p_l');
  * X is centred at the sum of the modes; and E[prod z_l rho^-k F(X)] = E_Q[F(X)].
- *     Values v are at most B prod z_l, B = (k-1)^{k-1}/k^k e^{-(k-1) eps}, and |x(p, p')| <=
- * norm2: so v <= B e^{k (k-1)/2 norm2}, which is far above what is ever seen.  So values
- * are cut at T, and what that takes from their mean is bounded: (y - t)_+ <= (j-1)^{j-1}/j^j
- * t^{1-j} y^j gives, with K_j = (j-1)^{j-1}/j^j,
+ *     Values v are at most B prod max z_l, B = (k-1)^{k-1}/k^k e^{-(k-1) eps}.  log z_l is convex
+ * in the earlier patterns' sum, so it is largest when all are one pattern s: max_s Z(s), Z(s) =
+ * sum_p Pr(p) e^{(l-1) x(p, s)}.  (A limit only lowers Z: it cuts patterns short, and x >= 0.)
+ *   Bin: Z increases with the set s, hence s is all rounds of a bin.
+ *   b-min-sep: Z is bounded by letting s be chosen round by round, knowing p so far: a
+ * maximum over strategies, of which fixed s are some.  Value of the rest: A_t(j), p is free at
+ * t and s took part j rounds ago; B_t(i), s is free and p took part i rounds ago (b: it is
+ * free too).  Where neither is free nothing is decided until one is.  With e_t(d) =
+ * e^{c x_{t-d,t}}, c = l - 1, which is 1 from d = bands on, and max for s that chooses:
+ *     A_t(j) = (1-q) A_{t+1}(j+1) + q e_t(j) B_{t+b-j}(b-j)                     j < b
+ *     B_t(i) = max(B_{t+1}(i+1), e_t(i) A_{t+b-i}(b-i))                         i < b
+ *     A_t(b) = B_t(b) = max((1-q) B_{t+1}(b) + q B_{t+1}(1),
+ *                           (1-q) A_{t+1}(1) + q e_t(0) B_{t+b}(b))
+ * from 1 at n on; and Z <= sum_r w_r B_0(b - r).  No number overflows: e^{c norm2} is the most.
+ *     Where patterns differ much in their rounds no value comes near that.  So values are cut
+ * at T, and what that takes from their mean is bounded: (y - t)_+ <= K_j t^{1-j} y^j, K_j =
+ * (j-1)^{j-1}/j^j, gives
  *     E (v - T)_+ <= B E (prod z_l - T/B)_+ <= B K_j (T/B)^{1-j} E (prod z_l)^j.
  * Sum over tuples: E (prod z_l)^j = E' prod_l e^{sum_{l'<l} x(p_l, p_l')} z_l^{j-1}, E' over k
  * independent p of the law itself; and z_l^{j-1} is a mean, too, over j - 1 more patterns, of
@@ -8153,14 +8166,9 @@ MCAMP__PRIV mcamp_status mcamp__pattern_init(mcamp_ctx *ctx, const mcamp_gram *g
  * l, and at one of the more the l' < l have (l-1)/d_{l-1} <= 1, as j >= 1.  So
  *     log E (prod z_l)^j <= sum_{l<k} j (k-l)/d_l kappa(d_l).
  * kappa is convex: between two points it is below the chord.
- *   kappa for b-min-sep: value U_t(i) of what comes from round t on, one pattern free to
- * take part at t and the other one having done so i rounds ago; i = b: it is free, too.
- * Where neither is free nothing happens until one is.  e_t(d) = e^{c x_{t-d,t}}, 1 from d =
- * bands on:
- *     U_t(i) = (1-q) U_{t+1}(i+1) + q e_t(i) U_{t+b-i}(b-i)                     i < b
- *     U_t(b) = (1-q)^2 U_{t+1}(b) + 2 q (1-q) U_{t+1}(1) + q^2 e_t(0) U_{t+b}(b)
- * from U = 1 at n on; and starts r and s are U_min(b - |r - s|).  Two bins: their rounds one
- * after the other, each taken or not, and each neighbours' e^{c x} where both are.
+ *   kappa is had as Z is, but that s is drawn, too, instead of choosing: with probability q it
+ * takes part; starts r and s are A_min(b - |r - s|).  Two bins: their rounds one after the
+ * other, each taken or not, and each neighbours' e^{c x} where both are.
  * A limit only lowers kappa: it cuts patterns short, and x >= 0.                        [] */
 
 #define MCAMP__PATTERN_EXPONENT 600.0   /* c x beyond which kappa is infinite */
@@ -8170,54 +8178,72 @@ MCAMP__PRIV mcamp_status mcamp__pattern_init(mcamp_ctx *ctx, const mcamp_gram *g
 
 typedef struct mcamp__couple {
     const mcamp__pattern *p;
-    double *table;              /* [b + 1][b]: U_t, and [b] ones               */
+    double *table;              /* [b + 1][2][b]: A_t, B_t; and [b] ones       */
     size_t count;
+    int worst;                  /* s chooses; else it is drawn: U = A = B      */
     double c[MCAMP__PATTERN_KAPPAS], kappa[MCAMP__PATTERN_KAPPAS];
 } mcamp__couple;
 
-/* U_t: U_t(i) is at i - 1. */
-MCAMP__PRIV double *mcamp__couple_row(const mcamp__couple *m, size_t t)
+/* A_t (free = 0) or B_t (1): A_t(i) is at i - 1. */
+MCAMP__PRIV double *mcamp__couple_row(const mcamp__couple *m, size_t t, size_t free)
 {
     size_t b = m->p->b;
-    return m->table + (t < m->p->n ? t % (b + 1) : b + 1) * b;
+    return m->table + (t < m->p->n ? 2 * (t % (b + 1)) + free : 2 * b + 2) * b;
+}
+
+/* s skips or takes part. */
+MCAMP__PRIV double mcamp__couple_pick(const mcamp__couple *m, double q, double skip, double take)
+{
+    return m->worst ? mcamp__dmax(skip, take) : (1 - q) * skip + q * take;
 }
 
 MCAMP__PRIV void mcamp__couple_round(const mcamp__couple *m, size_t t, double c, double q)
 {
     const mcamp__pattern *p = m->p;
     size_t b = p->b;
-    double *u = mcamp__couple_row(m, t), *after = mcamp__couple_row(m, t + 1);
-    double both = exp(c * p->x[t * p->w]) * mcamp__couple_row(m, t + b)[b - 1];
+    double *a = mcamp__couple_row(m, t, 0), *f = mcamp__couple_row(m, t, 1);
+    const double *a1 = mcamp__couple_row(m, t + 1, 0), *f1 = mcamp__couple_row(m, t + 1, 1);
+    double both = exp(c * p->x[t * p->w]) * mcamp__couple_row(m, t + b, 1)[b - 1];
     for (size_t i = 1; i < b; i++) {
         double e = i < p->w && i <= t ? exp(c * p->x[(t - i) * p->w + i]) : 1.0;
-        u[i - 1] = (1 - q) * after[i] + q * e * mcamp__couple_row(m, t + b - i)[b - i - 1];
+        a[i - 1] = (1 - q) * a1[i] + q * e * mcamp__couple_row(m, t + b - i, 1)[b - i - 1];
+        f[i - 1] = mcamp__couple_pick(m, q, f1[i],
+                                      e * mcamp__couple_row(m, t + b - i, 0)[b - i - 1]);
     }
-    u[b - 1] = (1 - q) * ((1 - q) * after[b - 1] + 2 * q * after[0]) + q * q * both;
+    a[b - 1] = f[b - 1] = mcamp__couple_pick(m, q, (1 - q) * f1[b - 1] + q * f1[0],
+                                             (1 - q) * a1[0] + q * both);
 }
 
 MCAMP__PRIV double mcamp__couple_minsep(const mcamp__couple *m, double c)
 {
     const mcamp__pattern *p = m->p;
     double sum = 0;
-    for (size_t i = 0; i < p->b; i++) m->table[(p->b + 1) * p->b + i] = 1;
+    for (size_t i = 0; i < p->b; i++) m->table[(2 * p->b + 2) * p->b + i] = 1;
     for (size_t t = p->n; t-- > 0; ) mcamp__couple_round(m, t, c, exp(p->log_q));
-    for (size_t r = 0; r < p->starts; r++)
-        for (size_t s = 0; s < p->starts; s++)
+    for (size_t r = 0; r < p->starts; r++) {
+        if (m->worst) sum += p->start[r] * mcamp__couple_row(m, 0, 1)[p->b - r - 1];
+        for (size_t s = 0; !m->worst && s < p->starts; s++)
             sum += p->start[r] * p->start[s] *
-                   mcamp__couple_row(m, r < s ? r : s)[p->b - (r < s ? s - r : r - s) - 1];
+                   mcamp__couple_row(m, r < s ? r : s, 0)[p->b - (r < s ? s - r : r - s) - 1];
+    }
     return sum;
 }
 
-/* Bins r and r + gap. */
-MCAMP__PRIV double mcamp__couple_bins(const mcamp__pattern *p, size_t r, size_t gap, double c)
+/* Bins r, of probability q, and r + gap, of probability other. */
+MCAMP__PRIV double mcamp__couple_bins(const mcamp__pattern *p, size_t r, size_t gap, double c,
+                                      double q, double other)
 {
-    double out = 1, in = 0, q = exp(p->log_q);  /* sums with the last round let go, taken */
+    double out = 1, in = 0;     /* sums with the last round let go, taken */
     size_t d = 0;
-    for (size_t t = r; !gap && t < p->n; t += p->b) out *= 1 + q * q * expm1(c * p->x[t * p->w]);
+    if (gap >= p->w && p->b - gap >= p->w) return 1;
+    for (size_t t = r; !gap && t < p->n; t += p->b)
+        out *= 1 + q * other * expm1(c * p->x[t * p->w]);
     for (size_t t = r; gap && t < p->n; gap = p->b - gap) {
-        double e = d && d < p->w ? exp(c * p->x[(t - d) * p->w + d]) : 1.0, was = out;
+        double e = d && d < p->w ? exp(c * p->x[(t - d) * p->w + d]) : 1.0, was = out, now = q;
         out = (1 - q) * (out + in);
         in = q * (was + e * in);
+        q = other;
+        other = now;
         t += d = gap;
     }
     return out + in;
@@ -8229,28 +8255,40 @@ MCAMP__PRIV int mcamp__pattern_bin(const mcamp__pattern *p)
     return p->step == p->b && p->b > 1;
 }
 
-/* kappa(c) */
+/* kappa(c), or the logarithm of the bound on max_s Z(s). */
 MCAMP__PRIV double mcamp__couple_kappa(const mcamp__couple *m, double c)
 {
     const mcamp__pattern *p = m->p;
-    double b = (double)p->b, sum = 0;
+    double b = (double)p->b, q = exp(p->log_q), take = m->worst ? 1 : q, sum = 0, top = 0;
     if (!(c * p->norm2 <= MCAMP__PATTERN_EXPONENT)) return mcamp__inf();
     if (!mcamp__pattern_bin(p)) return log(mcamp__couple_minsep(m, c));
-    for (size_t r = 0; r < p->b; r++)
-        for (size_t s = r; s < p->b; s++)
-            sum += (s > r ? 2 : 1) * mcamp__couple_bins(p, r, s - r, c);
-    return log(sum / (b * b));
+    for (size_t s = 0; s < p->b; s++) {
+        double z = 0;
+        for (size_t r = 0; r < p->b; r++)
+            z += r < s ? mcamp__couple_bins(p, r, s - r, c, q, take)
+                       : mcamp__couple_bins(p, s, r - s, c, take, q);
+        sum += z / b;
+        top = mcamp__dmax(top, z);
+    }
+    return log((m->worst ? top : sum) / b);
+}
+
+MCAMP__PRIV void mcamp__couple_free(mcamp_ctx *ctx, mcamp__couple *m)
+{
+    mcamp__delete_doubles(ctx, m->table, m->count);
 }
 
 /* kappa at 1, 2, 3, .. and then in steps of a quarter, to beyond all d_l.  It is right to
  * n 1e-15, a sum over l < k to 1e-6 for any n that there is: what is split off counts so
- * much more.  Nothing is left to be freed.                                            */
-MCAMP__PRIV mcamp_status mcamp__couple_init(mcamp_ctx *ctx, const mcamp__pattern *p,
+ * much more.                                                                          */
+MCAMP__PRIV mcamp_status mcamp__couple_init(mcamp_ctx *ctx, const mcamp__pattern *p, int kappas,
                                             mcamp__couple *m)
 {
-    double c = 1, last = 0;
+    double c = 1, last = kappas ? 0 : mcamp__inf();
+    size_t rows = mcamp__pattern_bin(p) ? 0 : 2 * p->b + 3;
     m->p = p;
-    if (!mcamp__mul_size(p->b, mcamp__pattern_bin(p) ? 0 : p->b + 2, &m->count))
+    m->worst = 0;
+    if (!mcamp__mul_size(p->b, rows, &m->count))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "batches", (double)p->b);
     m->table = mcamp__new_doubles(ctx, m->count);
     if (!m->table) return mcamp__fail(ctx, MCAMP_E_MEMORY, "batches", (double)p->b);
@@ -8259,7 +8297,7 @@ MCAMP__PRIV mcamp_status mcamp__couple_init(mcamp_ctx *ctx, const mcamp__pattern
         if (c > 1.25 * MCAMP__PATTERN_ORDERS * MCAMP__PATTERN_POWERS) last = mcamp__inf();
         m->kappa[i] = last = mcamp__finite(last) ? mcamp__couple_kappa(m, c) : last;
     }
-    mcamp__delete_doubles(ctx, m->table, m->count);
+    m->worst = 1;
     return MCAMP_OK;
 }
 
@@ -9371,30 +9409,33 @@ MCAMP__PRIV void mcamp__sampler_simple_range(mcamp__sampler *p)
 }
 
 /* Order k of patterns, and where values are cut, which takes at most `split` from their mean;
- * 0: the order of nearly the fewest orders in all samples that a proof takes.          */
+ * 0: the order of nearly the fewest orders in all samples that a proof takes.  The worst
+ * pattern is not looked for any more from where it is far above that.                  */
 MCAMP__PRIV mcamp_status mcamp__sampler_pattern_order(mcamp_ctx *ctx, mcamp__sampler *p,
                                                       size_t k, double split)
 {
     mcamp__pattern *t = &p->pattern;
     mcamp__couple m;
-    double best = mcamp__inf();
-    size_t from = k ? k : 1, to = k ? k : split > 0 ? MCAMP__PATTERN_ORDERS : 1;
-    mcamp_status st = MCAMP_OK;
+    double best = mcamp__inf(), z = 0;
+    size_t to = k ? k : MCAMP__PATTERN_ORDERS;
+    mcamp_status st;
     if (k > MCAMP__PATTERN_ORDERS) return mcamp__fail(ctx, MCAMP_E_ARG, "order", (double)k);
-    if (split > 0 && to > 1) st = mcamp__couple_init(ctx, t, &m);
-    for (size_t l = from; st >= 0 && l <= to; l++) {
+    if ((st = mcamp__couple_init(ctx, t, split > 0, &m)) < 0) return st;
+    for (size_t l = 1; l <= to; l++) {
         double log_b = mcamp__tilted_log_sup(l) - ((double)l - 1) * p->eps, cap, price;
-        double most = log_b + 0.5 * (double)l * ((double)l - 1) * t->norm2;
+        if (l > 1) z = log_b + z > best + 3 ? mcamp__inf() : z + mcamp__couple_kappa(&m, (double)l - 1);
+        if (k > l) continue;
         cap = split > 0 && l > 1 ? mcamp__couple_cap(&m, l, log_b, log(split)) : mcamp__inf();
-        price = mcamp__dmin(cap, most) + log((double)l + 2);
-        if (!(price < best)) continue;
+        price = mcamp__dmin(cap, log_b + z) + log((double)l + 2);
+        if (!k && !(price < best)) continue;
         best = price;
         p->k = l;
-        p->log_range = mcamp__dmin(cap, most);
-        t->cap = cap < most ? cap : mcamp__inf();
-        p->split = cap < most ? split * (1 + 1e-6) : 0;
+        p->log_range = mcamp__dmin(cap, log_b + z);
+        t->cap = cap < log_b + z ? cap : mcamp__inf();
+        p->split = cap < log_b + z ? split * (1 + 1e-6) : 0;
     }
-    return st;
+    mcamp__couple_free(ctx, &m);
+    return MCAMP_OK;
 }
 
 /* As mcamp__sampler_build, for patterns. */
@@ -20721,6 +20762,8 @@ typedef struct mcamp__mixture {
     size_t sums_count;
     double copies[MCAMP__SHIFTS], along[MCAMP__SHIFTS];     /* patterns: s and theta */
     mcamp__pattern law;                 /* of p, but in P: rounds of a bin are rarely let go */
+    size_t span[MCAMP__SHIFTS];         /* of bins, all rounds of each; 0: a pattern        */
+    double *window[MCAMP__SHIFTS];      /* their A_c, and K_c after them: in rows           */
 } mcamp__mixture;
 
 /* The entry in which u falls; upto: running sums. */
@@ -20940,7 +20983,17 @@ MCAMP__PRIV double *mcamp__mix_record(const mcamp__sampler *p, const mcamp__scra
  *     R_q(X) = e^{theta u - theta^2/2} *
  *              sum_p Pr(p) exp(sum_{t in p} (s h_t - s^2 x_tt/2 - s theta d_t)),
  * which is rho's recursion with other potentials: nothing is drawn to complete a sample.
- * Any law of p will do.                                                               */
+ * Any law of p will do.
+ *     Bins: or X at k M_c, M_c the sum of all columns of bins c .. c + h - 1 (the first after the
+ * last one), c uniform: density mean_c exp(k sum_t h_t - k^2 A_c/2), t over these rounds, A_c =
+ * |M_c|^2/sigma^2; K_c is what sum h_t has beyond the sum of rho's potentials.          */
+
+/* H += x(., M_c) in one sample's column. */
+MCAMP__PRIV void mcamp__patterns_span(const mcamp__pattern *p, size_t c, size_t h, double *to)
+{
+    for (size_t i = c; i < c + h; i++)
+        for (size_t t = i % p->b; t < p->n; t += p->b) mcamp__pattern_add(p, t, to);
+}
 
 /* Moves every sample of the tile to its component's mean. */
 MCAMP__PRIV void mcamp__patterns_move(const mcamp__sampler *p, mcamp_rng *r,
@@ -20954,7 +21007,10 @@ MCAMP__PRIV void mcamp__patterns_move(const mcamp__sampler *p, mcamp_rng *r,
         size_t q = mcamp__pick(upto, m->count, mcamp_rng_uniform(r));
         k[s] = m->copies[q];
         along[s] = m->along[q];
-        if (k[s] > 0)
+        if (m->span[q])
+            mcamp__patterns_span(&p->pattern, (size_t)(mcamp_rng_uniform(r) * (double)p->pattern.b),
+                                 m->span[q], w->h + s);
+        else if (k[s] > 0)
             mcamp__pattern_draw(q + 1 < m->count ? &m->law : &p->pattern, NULL, NULL, s, r, w->h);
     }
     for (size_t t = 0; t < p->pattern.n; t++)
@@ -20964,12 +21020,40 @@ MCAMP__PRIV void mcamp__patterns_move(const mcamp__sampler *p, mcamp_rng *r,
         }
 }
 
+/* log R_q of a component of windows to z. */
+MCAMP__PRIV void mcamp__patterns_windows_ratio(mcamp_vecset vs, const mcamp__sampler *p, size_t q,
+                                               mcamp__pattern_work *w, double *z)
+{
+    const mcamp__pattern *l = &p->pattern;
+    const double *of = p->mix->window[q];
+    double k = p->mix->copies[q], top[MCAMP__P], *g = w->h, *f = w->f;
+    size_t b = l->b, h = p->mix->span[q], P = MCAMP__P;
+    memset(g, 0, b * P * sizeof *g);
+    for (size_t i = 0; i < l->n * P; i++) g[i % (b * P)] += w->g[i];
+    for (size_t s = 0; s < P; s++) {
+        double sum = 0;
+        for (size_t i = 0; i < h; i++) sum += g[i * P + s];
+        top[s] = -mcamp__inf();
+        for (size_t c = 0; c < b; c++) {
+            f[c * P + s] = k * (sum + of[b + c] - 0.5 * k * of[c]);
+            top[s] = mcamp__dmax(top[s], f[c * P + s]);
+            sum += g[(c + h) % b * P + s] - g[c * P + s];
+        }
+        for (size_t c = 0; c < b; c++) f[c * P + s] -= top[s];
+        z[s] = 0;
+    }
+    mcamp__vec_exp(vs, f, b * P);
+    for (size_t i = 0; i < b * P; i++) z[i % P] += f[i];
+    for (size_t s = 0; s < P; s++) z[s] = top[s] + log(z[s] / (double)b);
+}
+
 /* log R_q of the tile to z; u: that of the samples. */
 MCAMP__PRIV void mcamp__patterns_ratio(mcamp_vecset vs, const mcamp__sampler *p, size_t q,
                                        const double *u, mcamp__pattern_work *w, double *z)
 {
     const mcamp__pattern *l = &p->mix->law;
     double k = p->mix->copies[q], theta = p->mix->along[q];
+    if (p->mix->span[q]) { mcamp__patterns_windows_ratio(vs, p, q, w, z); return; }
     for (size_t s = 0; s < MCAMP__P; s++) z[s] = 0;
     for (size_t t = 0; k > 0 && t < l->n; t++) {
         double off = 0.5 * (1 - k) * l->x[t * l->w] - theta * p->mix->rows[t];
@@ -21175,22 +21259,69 @@ MCAMP__PRIV void mcamp__patterns_rows(const mcamp__pattern *l, double *d, double
     for (size_t t = 1; t < l->n; t++) base[t] = base[t * MCAMP__P];
 }
 
+/* A_c and K_c of windows of h bins. */
+MCAMP__PRIV void mcamp__patterns_window(const mcamp__pattern *l, size_t h, double *of)
+{
+    size_t b = l->b;
+    for (size_t c = 0; c < b; c++) {
+        double *square = of + c, *more = of + b + c;
+        *square = *more = 0;
+        for (size_t i = c; i < c + h; i++)
+            for (size_t t = i % b; t < l->n; t += b) {
+                *more -= l->off[t];
+                *square += l->x[t * l->w];
+                for (size_t j = 1; j < l->w && t + j < l->n; j++)
+                    if ((t + j + b - c) % b < h) *square += 2 * l->x[t * l->w + j];
+            }
+    }
+}
+
+/* Bins: windows of 1, 3, 9, .. while their bins overlap, each at three distances about the one
+ * where rho is e^eps.  base: room for a tile's column.  Returns the most copies of a bin. */
+MCAMP__PRIV double mcamp__patterns_windows(mcamp__sampler *p, double goal, double *base, double *f)
+{
+    static const double step[3] = { -1.2, -0.4, 0.4 };
+    mcamp__mixture *m = p->mix;
+    mcamp__pattern *l = &p->pattern;
+    double most = 0, *of = m->rows + l->n;
+    for (size_t h = 1; h <= l->w && h < l->b && m->count < 9; h *= 3, of += 2 * l->b) {
+        size_t c = (l->b - h) / 2;
+        double var, s;
+        mcamp__patterns_window(l, h, of);
+        memset(base, 0, l->n * MCAMP__P * sizeof *base);
+        mcamp__patterns_span(l, c, h, base);
+        for (size_t t = 0; t < l->n; t++) base[t] = base[t * MCAMP__P] / (double)h;
+        var = of[c] / ((double)h * (double)h);
+        if (!(var > 0)) break;
+        s = mcamp__patterns_root(l, base, 0, NULL, goal, f);
+        for (int i = 0; i < 3; i++) {
+            double copies = mcamp__dmax(s + step[i] / sqrt(var), 0);
+            m->window[m->count] = of;
+            m->span[m->count] = h;
+            m->copies[m->count++] = copies / (double)h;
+            most = mcamp__dmax(most, copies);
+        }
+    }
+    return most;
+}
+
 /* Components: s = 0, 1, 2, 4, .. up to where rho is e^eps at s times a usual pattern, and
  * that, unless so far that sums need logarithms; for each theta with which rho is e^eps,
- * and somewhat less; P itself comes last.                                             */
-MCAMP__PRIV void mcamp__patterns_components(mcamp__sampler *p, const double *base, double *f)
+ * and somewhat less; P itself comes last.  reach: the most copies of the others.        */
+MCAMP__PRIV void mcamp__patterns_components(mcamp__sampler *p, double goal, double reach,
+                                            const double *base, double *f)
 {
     mcamp__mixture *m = p->mix;
     mcamp__pattern *l = &p->pattern;
-    double goal = p->eps + 0.5 * l->tau * l->tau, widest = 0, s = 0;
+    double widest = 0, s = 0;
     double top = mcamp__patterns_root(l, base, 0, NULL, goal, f);
     l->linear = 1;
     while (m->count + 4 < MCAMP__SHIFTS) {
         double theta = mcamp__patterns_root(l, base, s, m->rows, goal, f), k = mcamp__dmax(s, 1);
         int linear;
         widest = mcamp__dmax(widest, theta);
-        linear = mcamp__pattern_linear(&m->law, k * (mcamp__pattern_reach(l, k) +
-                                               widest * sqrt(l->norm2)));
+        linear = mcamp__pattern_linear(&m->law, k * (mcamp__pattern_reach(l, mcamp__dmax(k, reach)) +
+                                                     widest * sqrt(l->norm2)));
         if (!linear && s > 1) break;
         l->linear = linear;
         for (int i = 0; i < (theta > 0 ? 2 : 1); i++) {
@@ -21207,21 +21338,24 @@ MCAMP__PRIV mcamp_status mcamp__patterns_build(mcamp_ctx *ctx, mcamp__sampler *p
 {
     mcamp__mixture *m = p->mix;
     mcamp__pattern *l = &p->pattern;
-    double *own, share[MCAMP__SHIFTS];
-    size_t count = l->n * MCAMP__P + l->n + l->b;
-    m->rows_count = l->n;
-    m->rows = mcamp__new_doubles(ctx, l->n);
+    double *own, *base, share[MCAMP__SHIFTS], goal = p->eps + 0.5 * l->tau * l->tau, reach = 0;
+    size_t tile = l->n * MCAMP__P, count = tile + l->n + l->b;
+    m->rows_count = l->n + 6 * l->b;
+    m->rows = mcamp__new_doubles(ctx, m->rows_count);
     own = mcamp__new_doubles(ctx, count);
     if (m->rows && own) {
+        base = own + l->n + l->b;
         mcamp__pattern_shift(l, 0);             /* u's place */
         m->law = *l;
         if (mcamp__pattern_bin(l)) {
             double rest = 0.1 * exp(l->log_rest);
             m->law.log_rest = rest > 0 ? log(rest) : l->log_rest;
             m->law.log_q = log1p(-rest);
+            reach = mcamp__patterns_windows(p, goal, base, own);
+            memset(base, 0, tile * sizeof *base);
         }
-        mcamp__patterns_rows(&m->law, m->rows, own + l->n + l->b);
-        mcamp__patterns_components(p, own + l->n + l->b, own);
+        mcamp__patterns_rows(&m->law, m->rows, base);
+        mcamp__patterns_components(p, goal, reach, base, own);
         m->law.linear = l->linear;
     }
     mcamp__delete_doubles(ctx, own, count);
