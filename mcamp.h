@@ -9423,7 +9423,8 @@ MCAMP__PRIV mcamp_status mcamp__sampler_pattern_order(mcamp_ctx *ctx, mcamp__sam
     if ((st = mcamp__couple_init(ctx, t, split > 0, &m)) < 0) return st;
     for (size_t l = 1; l <= to; l++) {
         double log_b = mcamp__tilted_log_sup(l) - ((double)l - 1) * p->eps, cap, price;
-        if (l > 1) z = log_b + z > best + 3 ? mcamp__inf() : z + mcamp__couple_kappa(&m, (double)l - 1);
+        if (log_b + z > best + 3) z = mcamp__inf();
+        else if (l > 1) z += mcamp__couple_kappa(&m, (double)l - 1);
         if (k > l) continue;
         cap = split > 0 && l > 1 ? mcamp__couple_cap(&m, l, log_b, log(split)) : mcamp__inf();
         price = mcamp__dmin(cap, log_b + z) + log((double)l + 2);
@@ -21320,8 +21321,8 @@ MCAMP__PRIV void mcamp__patterns_components(mcamp__sampler *p, double goal, doub
         double theta = mcamp__patterns_root(l, base, s, m->rows, goal, f), k = mcamp__dmax(s, 1);
         int linear;
         widest = mcamp__dmax(widest, theta);
-        linear = mcamp__pattern_linear(&m->law, k * (mcamp__pattern_reach(l, mcamp__dmax(k, reach)) +
-                                                     widest * sqrt(l->norm2)));
+        linear = mcamp__pattern_linear(&m->law, k * (widest * sqrt(l->norm2) +
+                                               mcamp__pattern_reach(l, mcamp__dmax(k, reach))));
         if (!linear && s > 1) break;
         l->linear = linear;
         for (int i = 0; i < (theta > 0 ? 2 : 1); i++) {

@@ -695,6 +695,36 @@ TEST(poisson)
     }
 }
 
+/* Over seeds, answers spread as their errors say, neither more nor much less. */
+TEST(spread_of_answers)
+{
+    static setting s;
+    fixture f = { MCAMP_BATCH_MINSEP_WARM, 11, 3, 3, 0.25, 0, 2, 2.2, 1 };
+    enum { SEEDS = 24 };
+    set_up(&s, &f);
+    for (int asked = 0; asked < 2; asked++) {
+        double x[SEEDS], err[SEEDS], mean = 0, chi = 0, df = SEEDS - 1, c = 2 / (9 * df), score;
+        for (int i = 0; i < SEEDS; i++) {
+            mcamp_budget bud;
+            mcamp_answer a;
+            memset(&bud, 0, sizeof bud);
+            bud.rel_error = 0.06;
+            bud.seed = 100 + (uint64_t)i;
+            if (asked) CHECK_STATUS(mcamp_sigma(&ctx, &s.gram, f.eps, 1e-5, &bud, &a), MCAMP_OK);
+            else CHECK_STATUS(mcamp_delta(&ctx, &s.gram, 3, f.eps, &bud, &a), MCAMP_OK);
+            x[i] = asked ? a.sigma : a.delta;
+            err[i] = a.std_error;
+            CHECK(err[i] > 0 && a.remove.trusted);
+            mean += x[i] / SEEDS;
+        }
+        for (int i = 0; i < SEEDS; i++) chi += (x[i] - mean) * (x[i] - mean) / (err[i] * err[i]);
+        score = (cbrt(chi / df) - (1 - c)) / sqrt(c);
+        CHECK_LE(score, 6.0);
+        CHECK_LE(-6.0, score);
+    }
+    tear_down(&s);
+}
+
 /* A share of patterns without a round that is e^-eps or more: add's delta is 0, certainly. */
 TEST(never)
 {
@@ -1197,7 +1227,7 @@ TEST(sessions_run_the_pattern_that_was_proved)
 
 TEST_MAIN("participation", T(shares), T(sums_over_patterns), T(draws),
     T(what_is_split_off_comes_off_the_claim), T(worst_pattern), T(pairs),
-          T(what_cutting_takes), T(delta_of_small_cases), T(cut), T(bins), T(poisson), T(never),
+          T(what_cutting_takes), T(delta_of_small_cases), T(cut), T(bins), T(poisson), T(spread_of_answers), T(never),
           T(threads_do_not_matter), T(vector_sets_agree), T(bad_input), T(samplers),
           T(allocation_failures), T(poison),
           T(extremes),

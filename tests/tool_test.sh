@@ -519,6 +519,29 @@ runs 0 schedule --epochs 2 --batches 3 --examples 40 --batching allocate:1
 [ "$(uses)" = "0 0 40 40" ] && ok || bad "schedule allocate: $(cat "$tmp/out")"
 runs 0 schedule --epochs 2 --batches 3 --examples 40 --batching cyclic:0.5
 [ "$(uses)" != "0 0 40 40" ] && [ "$(uses | cut -d' ' -f3)" -gt 0 ] && ok || bad "schedule cyclic"
+# The other laws: all questions agree with each other, and a proof with them.
+for law in minsep:3,0.3 minsep-warm:3,0.3 "cyclic:0.5 --batches 3"; do
+    at="--rounds 12 --strategy sqrt:3 --batching $law"
+    runs 0 sigma $at --eps 1 --delta 1e-3 --rel-error 0.02 --json
+    s=$(value sigma)
+    runs 0 delta $at --sigma "$s" --eps 1 --rel-error 0.02 --json
+    near "delta at sigma of $law" "$(value delta)" 1e-3 1.5e-4
+    runs 0 epsilon $at --sigma "$s" --delta 1e-3 --rel-error 0.02 --json
+    near "epsilon at sigma of $law" "$(value epsilon)" 1 0.05
+    runs 0 curve $at --sigma "$s" --points 3 --eps-max 2 --rel-error 0.05 --out -
+    runs 0 verify $at --sigma "$s" --eps 1 --delta 1.5e-3
+    runs 1 verify $at --sigma "$s" --eps 1 --delta 0.6e-3
+    runs 0 sigma $at --eps 1 --delta 1e-3 --certify --json
+    near "certified sigma of $law" "$(value sigma)" "$(echo "$s" | awk '{ print $1 * 1.06 }')" 0.2
+done
+other="delta --sigma 2 --eps 1 --rounds 12 --strategy sqrt:3 --batching"
+expect 2 'q must be above 0, at most 1, not "0"' $other minsep:3,0
+expect 2 'q must be above 0, at most 1, not "1.5"' $other cyclic:1.5 --batches 3
+expect 2 '13 rounds between two uses' $other minsep-warm:13,0.3
+expect 2 'C has 3 bands, more than the 2' $other minsep:2,0.3
+expect 2 'C has 3 bands, more than the 2' $other cyclic:0.5 --batches 2
+expect 2 'balls in bins only' $other cyclic:0.5 --batches 3 --limit 5 --examples 100
+expect 2 'no --batches' $other minsep:3,0.3 --batches 4
 runs 0 schedule --epochs 2 --batches 3 --examples 40 --limit 5
 [ "$(awk '{ print NF }' "$tmp/out" | sort -n | tail -n 1)" = 7 ] && ok || bad "schedule --limit"
 # y = C^-1 z: y_t + y_(t-1)/2 + y_(t-2)/4 is white with deviation 2; of 4000 coordinates the variance
