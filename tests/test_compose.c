@@ -531,7 +531,8 @@ static double replaced_twice(double q, double c, double eps)
     for (double x = -9; x < 9; x += h)
         for (double y = -9; y < 9; y += h) {
             double p = (1 - q + q * exp(c * (x - 0.5 * c))) * (1 - q + q * exp(c * (y - 0.5 * c)));
-            double r = (1 - q + q * exp(-c * (x + 0.5 * c))) * (1 - q + q * exp(-c * (y + 0.5 * c)));
+            double r = (1 - q + q * exp(-c * (x + 0.5 * c))) *
+                       (1 - q + q * exp(-c * (y + 0.5 * c)));
             if (p > e * r) s += (p - e * r) * exp(-0.5 * (x * x + y * y));
         }
     return s * h * h / (8 * atan(1.0));
