@@ -35,7 +35,8 @@ static const fixture FIX[] = {
     { MCAMP_BATCH_POISSON, 10, 4, 2, 0.7, 0, 2, 1.3, 0.4 },
     { MCAMP_BATCH_POISSON, 12, 3, 2, 0.8, 2, 0, 1.4, 0.6 },
     { MCAMP_BATCH_POISSON, 9, 2, 2, 1.0, 0, 1, 2.2, 0.5 },
-    { MCAMP_BATCH_MINSEP, 7, 1, 1, 0.3, 0, 1, 1.3, 0.5 }
+    { MCAMP_BATCH_MINSEP, 7, 1, 1, 0.3, 0, 1, 1.3, 0.5 },
+    { MCAMP_BATCH_POISSON, 13, 5, 4, 0.6, 0, 0, 1.2, 0.5 }
 };
 enum { NFIX = sizeof FIX / sizeof FIX[0], MOST = 4096 };
 
@@ -521,9 +522,11 @@ static mcamp_tally draw(const mcamp_gram *g, const fixture *f, mcamp_direction d
     return t;
 }
 
-/* The mixture of shifts; its sums as they are, or by logarithms. */
-static mcamp_tally shifted(const mcamp_gram *g, const fixture *f, int linear, uint64_t blocks)
+/* The mixture of shifts; its sums as they are, or by logarithms; own: the share of P, or 0. */
+static mcamp_tally shifted(const mcamp_gram *g, const fixture *f, int linear, double own,
+                           uint64_t blocks)
 {
+    double share[25];
     mcamp__factor x;
     mcamp__question q;
     mcamp__choice c;
@@ -538,6 +541,9 @@ static mcamp_tally shifted(const mcamp_gram *g, const fixture *f, int linear, ui
     CHECK_STATUS(mcamp__choice_open(&ctx, &q, &c, &p), MCAMP_OK);
     CHECK(p.mix->count >= 3 && p.mix->count <= 25);
     if (!linear) p.pattern.linear = p.mix->law.linear = 0;
+    for (size_t i = 0; i < p.mix->count; i++) share[i] = (1 - own) / (double)(p.mix->count - 1);
+    share[p.mix->count - 1] = own;
+    if (own > 0) mcamp__mix_share(&p, share);
     CHECK_STATUS(mcamp__workers_init(&ctx, &p, &w), MCAMP_OK);
     mcamp__tally_init(&p, &t);
     CHECK_STATUS(mcamp__run_blocks(&ctx, &p, &w, 3, 77, 0, blocks, &t), MCAMP_OK);
@@ -569,9 +575,11 @@ TEST(delta_of_small_cases)
             t = draw(&s.gram, &s.f, MCAMP_REMOVE, MCAMP_METHOD_TILTED, k, 0, 16);
             agree(&t, want[0]);
         }
-        t = shifted(&s.gram, &s.f, 1, 16);
+        t = shifted(&s.gram, &s.f, 1, 0, 16);
         agree(&t, want[0]);
-        t = shifted(&s.gram, &s.f, 0, 8);
+        t = shifted(&s.gram, &s.f, 1, 0.9, 16);
+        agree(&t, want[0]);
+        t = shifted(&s.gram, &s.f, 0, 0, 8);
         agree(&t, want[0]);
         t = draw(&s.gram, &s.f, MCAMP_REMOVE, MCAMP_METHOD_PLAIN, 0, 0, 16);
         agree(&t, want[0]);
@@ -677,7 +685,7 @@ TEST(poisson)
             CHECK_LE(v.lower, mcamp_tally_upper(&t, 1e-9));
             CHECK_LE(mcamp_tally_lower(&t, 1e-9), v.upper);
             if (dir == MCAMP_ADD) continue;
-            t = shifted(&g, &f, 1, 64);
+            t = shifted(&g, &f, 1, 0, 64);
             agree(&t, want);
             /* and the estimators, which choose for themselves */
             bud.rel_error = 0.05;
@@ -1226,10 +1234,8 @@ TEST(sessions_run_the_pattern_that_was_proved)
 }
 
 TEST_MAIN("participation", T(shares), T(sums_over_patterns), T(draws),
-    T(what_is_split_off_comes_off_the_claim), T(worst_pattern), T(pairs),
-          T(what_cutting_takes), T(delta_of_small_cases), T(cut), T(bins), T(poisson), T(spread_of_answers), T(never),
-          T(threads_do_not_matter), T(vector_sets_agree), T(bad_input), T(samplers),
-          T(allocation_failures), T(poison),
-          T(extremes),
-          T(claims), T(batches_have_the_law),
-          T(sessions_run_the_pattern_that_was_proved))
+          T(what_is_split_off_comes_off_the_claim), T(worst_pattern), T(pairs),
+          T(what_cutting_takes), T(delta_of_small_cases), T(cut), T(bins), T(poisson),
+          T(spread_of_answers), T(never), T(threads_do_not_matter), T(vector_sets_agree),
+          T(bad_input), T(samplers), T(allocation_failures), T(poison), T(extremes), T(claims),
+          T(batches_have_the_law), T(sessions_run_the_pattern_that_was_proved))
