@@ -20754,7 +20754,8 @@ typedef struct mcamp__mixture {
     size_t windows, count;              /* count: components, 3 windows + 1       */
     size_t width[MCAMP__WINDOWS + 1];   /* the last: P's, 1                       */
     size_t reach;                       /* modes farther apart than that are orthogonal */
-    size_t picks;                       /* windows drawn for one vector of normals */
+    size_t picks;                       /* windows drawn for one vector of normals; at
+                                         * most the k of the choice, if it has one   */
     double share[MCAMP__SHIFTS];        /* of a component; 0: left out            */
     double *rows;                       /* 3 rows of b for each component:        */
     size_t rows_count;
@@ -21418,6 +21419,7 @@ MCAMP__PRIV mcamp_status mcamp__choice_open(mcamp_ctx *ctx, const mcamp__questio
     if (st < 0 || c->method != MCAMP_METHOD_SHIFTS) return st;
     p->mix = (mcamp__mixture *)mcamp__new(ctx, 1, sizeof *p->mix);
     st = p->mix ? mcamp__mix_build(ctx, q->f, p) : mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", 0);
+    if (st >= 0 && c->k && c->k < p->mix->picks && !q->f->patterns) p->k = p->mix->picks = c->k;
     if (st < 0) { mcamp__choice_close(ctx, p); return st; }
     if (c->share[p->mix->count - 1] > 0) mcamp__mix_share(p, c->share);
     p->log_scale = mcamp__dmin(p->log_range, c->log_scale);
@@ -22688,6 +22690,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_coarse(mcamp_ctx *ctx, mcamp__solve *s, do
         memset(c, 0, sizeof c);
         c[0].log_scale = c[1].log_scale = mcamp__estimate_scale(&q, mcamp__inf());
         if (mcamp__shifts_fit(&q)) {
+            c[n].k = 6;
             c[n++].method = MCAMP_METHOD_SHIFTS;
         } else if (d == MCAMP_REMOVE) {
             if (!s->f->diagonal) c[n++].method = MCAMP_METHOD_COMMON;
