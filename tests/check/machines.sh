@@ -59,7 +59,7 @@ if [ "$2" = --one ]; then
     exit 0
 fi
 
-rm -rf "$out"/*.log
+rm -f "$out"/*.log "$out"/*/same "$out"/*/digits "$out"/*/rest "$out"/*/record "$out"/*/state
 present=
 for m in $machines; do
     choose "$m"
