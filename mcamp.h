@@ -23374,7 +23374,7 @@ MCAMP_API mcamp_interval mcamp_curve_bounds(const mcamp_answer *curve, size_t co
  * then what can be printed.                                                          */
 MCAMP__PRIV double mcamp__short_up(double x)
 {
-    int k = 6 - (int)floor(log10(x));
+    int k = x > 0 && mcamp__finite(x) ? 6 - (int)floor(log10(x)) : 99;
     double p = 1, y;
     if (k > 22 || k < -8) return x;
     for (int i = 0; i < (k < 0 ? -k : k); i++) p *= 10;     /* exact */

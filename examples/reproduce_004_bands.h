@@ -476,7 +476,7 @@ TOOL_FN void run_004_f9(report *r)
       "cyclic Poisson sampling" }, \
     { "004-f4", "DP-SGD, multi-epoch and banded MF", "004, figure 4", 1, 1, run_004_f4, \
       "as 004-t3; multi-epoch MF: entries of both signs, the Gaussian mechanism's curve" }, \
-    { "004-t2", "Eight matrices under two sensitivities", "004, table 2", 230, 9, run_004_t2, \
+    { "004-t2", "Eight matrices under two sensitivities", "004, table 2", 175, 9, run_004_t2, \
       "optimal matrices of the families; sensitivities as the library bounds them" },
 
 #endif
