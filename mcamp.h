@@ -18637,6 +18637,7 @@ MCAMP__PRIV mcamp_status mcamp__limited_sampler(mcamp_ctx *ctx, const mcamp__fac
     if (st < 0) { mcamp__sampler_free(ctx, p); return st; }
     p->limited = q;
     p->tile = mcamp__limited_tile;
+    p->values = MCAMP__S;
     p->k = MCAMP__LIMITED_ORDERS;       /* at most */
     p->m.max_diag *= 4;
     p->log_range = p->log_scale = q->log_total + 1e-9;
