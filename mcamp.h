@@ -18628,7 +18628,7 @@ MCAMP__PRIV mcamp_status mcamp__limited_sampler(mcamp_ctx *ctx, const mcamp__fac
     memset(q, 0, sizeof *q);
     st = mcamp__model_init(ctx, f, sigma, &p->m);
     if (st < 0) return st;
-    p->dir = dir; p->eps = eps;
+    p->dir = dir; p->eps = eps; p->values = MCAMP__S;
     p->method = dir == MCAMP_REMOVE ? MCAMP_METHOD_TILTED : MCAMP_METHOD_PLAIN;
     st = mcamp__sampler_alloc(ctx, p, 0);
     for (size_t i = 0; st >= 0 && i < f->b; i++) p->base[i] = 1 / (double)f->b;
