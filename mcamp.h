@@ -1969,7 +1969,7 @@ typedef enum mcamp_opt_family {
     MCAMP_OPT_TOEPLITZ = 2,     /* `bands` coefficients > 0; 0 = all n        */
     MCAMP_OPT_BLT      = 3,     /* `buffers` decays, weights > 0; NONE: weights of any
                                    sign, C >= 0                               */
-    MCAMP_OPT_BANDED   = 4      /* any entries in `bands` bands; 0 = dense.  BINS: > 0;
+    MCAMP_OPT_BANDED   = 4      /* any entries in `bands` bands; 0 = dense.  BINS, LAW: > 0;
                                    else the columns of C that an example uses are
                                    orthogonal (by themselves up to `batches` bands) */
 } mcamp_opt_family;
@@ -1980,9 +1980,11 @@ typedef enum mcamp_amplification {
     MCAMP_AMPLIFY_NONE    = 1,  /* Gaussian mechanism, an example takes part
                                    every `batches` rounds                     */
     MCAMP_AMPLIFY_BINS    = 2,  /* balls in bins: mcamp_sigma                 */
-    MCAMP_AMPLIFY_POISSON = 3   /* cyclic Poisson sampling: `bands` classes take
+    MCAMP_AMPLIFY_POISSON = 3,  /* cyclic Poisson sampling: `bands` classes take
                                    turns, an example is drawn with probability
                                    bands/batches from its class               */
+    MCAMP_AMPLIFY_LAW     = 4   /* that of mcamp_gram_pattern by `law` and q, the
+                                   class by chance: at most `batches` bands   */
 } mcamp_amplification;
 
 typedef enum mcamp_error_kind {
@@ -2001,9 +2003,12 @@ typedef struct mcamp_opt_desc {
     size_t rounds;              /* REQUIRED                                   */
     size_t batches;             /* REQUIRED (but with sigma_of): b, rounds between two
                                    uses of an example; as `rounds`: a single use */
+    mcamp_batch_law law;        /* LAW: POISSON, MINSEP or MINSEP_WARM; else 0 */
+    double q;                   /* LAW: in (0, 1]; else 0                     */
     size_t bands, buffers;      /* of the family.  POISSON: at most `batches`
                                    bands; 0 = the best number, also tried in
-                                   between powers of two; not BLT             */
+                                   between powers of two; not BLT.  LAW: at most
+                                   `batches`, 0 = as many; a BLT is cut to them */
     size_t max_bands;           /* POISSON, bands 0: try no more; 0 = batches  */
     size_t scale_degree;        /* column factors: log s is a polynomial of this
                                    degree in t (<= 16); 0 = none              */
@@ -2020,11 +2025,11 @@ typedef struct mcamp_opt_desc {
                                    BLT with fewer buffers is grown            */
     mcamp_sigma_fn sigma_of;    /* POISSON: NULL = the exact accountant        */
     void *sigma_user;
-    size_t max_iterations;      /* 0 = 150 (BINS), 1000                       */
+    size_t max_iterations;      /* 0 = 150 (BINS, LAW), 1000                  */
     double tolerance;           /* stop when ten steps gain less, relatively; 0 =
-                                   2e-5 (BINS), 1e-6 (BANDED), 1e-7           */
+                                   2e-5 (BINS), 1e-4 (LAW), 1e-6 (BANDED), 1e-7 */
     mcamp_budget budget;        /* of the final sigma; its seed is used        */
-    uint64_t inner_samples;     /* BINS: samples of every value and gradient in place of
+    uint64_t inner_samples;     /* BINS, LAW: samples of every value and gradient in place of
                                    as many as they need; below 1024 in multiples of 64,
                                    else of 1024, rounded up; 0 = as many as needed   */
     uint32_t end_canary;        /* must be 0                                  */
@@ -2034,7 +2039,7 @@ typedef struct mcamp_opt_result {
     mcamp_status status;        /* OK, or why it is qualified                 */
     double sigma, sigma_error;  /* of the final C; its standard error          */
     double rmse, max_error;     /* with that sigma                             */
-    double least;               /* BANDED, not BINS: no C of the family has a smaller
+    double least;               /* BANDED, not BINS or LAW: no C of the family has a smaller
                                    wanted error (rmse or max_error); 0 = not known */
     mcamp_error_info unit;      /* for noise of deviation 1                    */
     double sensitivity;         /* largest norm that an example can have in C x */
@@ -2048,8 +2053,9 @@ typedef struct mcamp_opt_result {
 /* A C of this family with small error at (eps, delta): minimises log sigma(C) +
  * log error(C) by limited-memory BFGS.  mech is made (free it).  Progress is
  * reported through the context: to stop it keeps the best C so far
- * (MCAMP_Q_INTERRUPTED).  out may be NULL.  Time: a few hundred samples of
- * mcamp_sigma's size.  Memory: BINS O(b^2 + parameters).                      */
+ * (MCAMP_Q_INTERRUPTED).  out may be NULL.  LAW: the start is returned if its wanted error
+ * is the smaller one.  Time: a few hundred samples of mcamp_sigma's size.  Memory: BINS
+ * O(b^2 + parameters), LAW O(n bands).                                        */
 MCAMP_API mcamp_status mcamp_opt_run(mcamp_ctx *ctx, const mcamp_opt_desc *desc,
                                      mcamp_mech *mech, mcamp_opt_result *out);
 
@@ -2061,14 +2067,20 @@ MCAMP_API mcamp_status mcamp_opt_run(mcamp_ctx *ctx, const mcamp_opt_desc *desc,
 /* What you can do beyond using every example once an epoch in any fixed order. */
 #define MCAMP_PLAN_BINS    1u   /* a random batch per example, kept for all epochs */
 #define MCAMP_PLAN_POISSON 2u   /* cyclic Poisson sampling: random batch sizes     */
-#define MCAMP_PLAN_ROWS    16
+#define MCAMP_PLAN_CYCLIC  4u   /* the same, groups being drawn too: mcamp_gram_pattern's */
+#define MCAMP_PLAN_MINSEP  8u   /* b-min-sep Poisson sampling, warm start          */
+#define MCAMP_PLAN_ROWS    32
 
 typedef struct mcamp_plan_desc {
     uint32_t start_canary;      /* must be 0                                  */
     size_t rounds, batches, epochs;     /* REQUIRED: any two of them; batches: of
                                    an epoch; 0 = from the others              */
     double eps, delta;          /* REQUIRED                                   */
-    unsigned sampling;          /* MCAMP_PLAN_ flags; 0 = neither             */
+    unsigned sampling;          /* MCAMP_PLAN_ flags; 0 = none.  All have batches of
+                                   1/batches of the data set, expected        */
+    mcamp_batch_law law;        /* 0, or batches are formed by this law of
+                                   mcamp_gram_pattern, with                   */
+    double q;                   /* this q and b = batches, and no other (sampling 0) */
     size_t memory;              /* past noise vectors that can be kept, each of
                                    the model's size; 0 = 4                    */
     const mcamp_work *work;     /* NULL = prefix sums                         */
@@ -2081,6 +2093,9 @@ typedef struct mcamp_plan_desc {
 typedef struct mcamp_plan_row {
     mcamp_opt_family family;
     mcamp_amplification amplification;
+    mcamp_batch_law law;        /* of LAW, with its                           */
+    double q;
+    size_t batches;             /* b                                          */
     size_t buffers, bands, scale_degree, memory;
     mcamp_status status;        /* below 0: it failed, and result says nothing */
     mcamp_opt_result result;
@@ -2094,7 +2109,7 @@ typedef struct mcamp_plan_result {
     double sigma;               /* proven for the chosen C, if `certified`    */
     double rmse, max_error;     /* with that sigma                            */
     bool certified;
-    mcamp_guarantee guarantee;  /* of the chosen C, ready for a session: BINS as verified;
+    mcamp_guarantee guarantee;  /* of the chosen C, ready for a session: BINS, LAW as verified;
                                    POISSON with a cycle of as many rounds as C has
                                    bands, and q = bands/batches; without sampling,
                                    SHUFFLE                                    */
@@ -2220,8 +2235,9 @@ typedef enum mcamp_report_format {
     MCAMP_REPORT_LEGAL   = 3,   /* the privacy statement of a run: setting, unit,
                                    adjacency, accounting, what is covered       */
     MCAMP_REPORT_CAPTION = 4,   /* half a line for a picture                    */
-    MCAMP_REPORT_VALUE   = 5    /* the number alone that was asked for, for a table
+    MCAMP_REPORT_VALUE   = 5,   /* the number alone that was asked for, for a table
                                    whose heading says the rest                  */
+    MCAMP_REPORT_CSV     = 6    /* of plans: the table, a line a row            */
 } mcamp_report_format;
 
 #ifndef MCAMP_NO_STDLIB
@@ -2253,7 +2269,7 @@ MCAMP_API mcamp_status mcamp_report_guarantee(const mcamp_guarantee *guarantee,
 MCAMP_API mcamp_status mcamp_report_session(const mcamp_session *s, mcamp_report_format format,
                                             const mcamp_writer *w);
 /* What was chosen (mech, NULL = without its values), its guarantee, and everything that
- * was tried: TEXT, JSON or MEMBERS.                                                */
+ * was tried: TEXT, JSON, MEMBERS or CSV.                                           */
 MCAMP_API mcamp_status mcamp_report_plan(const mcamp_plan_result *r, const mcamp_mech *mech,
                                          mcamp_report_format format, const mcamp_writer *w);
 #endif
@@ -20383,11 +20399,14 @@ MCAMP__PRIV mcamp_status mcamp__modes_grad_blt(mcamp_ctx *ctx, const mcamp_mech 
     return MCAMP_OK;
 }
 
-/* Any C: a row of M, W_r = M_r D, then every entry of the row. */
+/* Any C: a row of M, W_r = M_r D, then every entry of the row.  band: D has a row for each
+ * round t, D_{t,t+j} for j < b, b being C's bands (M is then |C|, of which a row has its b
+ * entries at their columns mod b).                                               */
 typedef struct mcamp__rowgrad {
     const mcamp_mech *m;
     const double *d;
     size_t b;
+    int band;
     double *c;          /* n: coefficients of a Toeplitz form */
     double *y;          /* n: d/dc_k */
     double *row;        /* b: M_r */
@@ -20402,6 +20421,20 @@ MCAMP__PRIV double mcamp__rowgrad_entry(const mcamp__rowgrad *q, size_t r, size_
     return q->c[r - c] * mcamp__col_factor(m, c);
 }
 
+/* W_r from M_r, whose entries are of columns from c0 on. */
+MCAMP__PRIV void mcamp__rowgrad_product(const mcamp__rowgrad *q, size_t c0, size_t r)
+{
+    size_t b = q->b;
+    for (size_t i = 0; !q->band && i < b; i++)
+        if (q->row[i] > 0) mcamp__axpy(q->row[i], q->d + i * b, q->w, b);
+    for (size_t c = c0; q->band && c <= r; c++)
+        for (size_t s = c; s <= r; s++) {
+            double d = q->d[c * b + s - c];
+            q->w[s % b] += d * q->row[c % b];
+            if (s > c) q->w[c % b] += d * q->row[s % b];
+        }
+}
+
 MCAMP__PRIV double mcamp__rowgrad_row(const mcamp__rowgrad *q, size_t r,
                                       const mcamp__mech_grad *g)
 {
@@ -20411,8 +20444,7 @@ MCAMP__PRIV double mcamp__rowgrad_row(const mcamp__rowgrad *q, size_t r,
                 ? g->coef + mcamp__row_start(m, r) : NULL;
     memset(q->row, 0, 2 * b * sizeof(double));
     for (size_t c = c0; c <= r; c++) q->row[c % b] += fabs(mcamp__rowgrad_entry(q, r, c));
-    for (size_t i = 0; i < b; i++)
-        if (q->row[i] > 0) mcamp__axpy(q->row[i], q->d + i * b, q->w, b);
+    mcamp__rowgrad_product(q, c0, r);
     for (size_t c = c0; c <= r; c++) {
         double x = mcamp__rowgrad_entry(q, r, c);
         double v = x < 0 ? -2 * q->w[c % b] : 2 * q->w[c % b];
@@ -20423,9 +20455,9 @@ MCAMP__PRIV double mcamp__rowgrad_row(const mcamp__rowgrad *q, size_t r,
     return mcamp__dot(q->row, q->w, b);
 }
 
-MCAMP__PRIV mcamp_status mcamp__modes_grad_rows(mcamp_ctx *ctx, const mcamp_mech *m,
-                                                size_t b, const double *d, double *value,
-                                                const mcamp__mech_grad *g)
+MCAMP__PRIV mcamp_status mcamp__rowgrad_all(mcamp_ctx *ctx, const mcamp_mech *m, size_t b,
+                                            int band, const double *d, double *value,
+                                            const mcamp__mech_grad *g)
 {
     mcamp__rowgrad q;
     mcamp__sum acc = { 0, 0 };
@@ -20433,7 +20465,7 @@ MCAMP__PRIV mcamp_status mcamp__modes_grad_rows(mcamp_ctx *ctx, const mcamp_mech
     double *block;
     mcamp_status st = mcamp__grad_memory(ctx, m->n, 2, 2 * b, &block, &count);
     if (st < 0) return st;
-    q.m = m; q.d = d; q.b = b;
+    q.m = m; q.d = d; q.b = b; q.band = band;
     q.c = block; q.y = q.c + m->n; q.row = q.y + m->n; q.w = q.row + b;
     if (m->form != MCAMP_FORM_ROWS) mcamp__mech_coefs(m, 0, m->n, q.c);
     for (size_t j = 0; g->log_scale && j < m->n; j++) g->log_scale[j] = 0;
@@ -20442,6 +20474,28 @@ MCAMP__PRIV mcamp_status mcamp__modes_grad_rows(mcamp_ctx *ctx, const mcamp_mech
     if (m->form != MCAMP_FORM_ROWS) mcamp__grad_from_coefs(m, q.y, g);
     *value = mcamp__sum_get(&acc);
     mcamp__delete_doubles(ctx, block, count);
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__modes_grad_rows(mcamp_ctx *ctx, const mcamp_mech *m,
+                                                size_t b, const double *d, double *value,
+                                                const mcamp__mech_grad *g)
+{
+    return mcamp__rowgrad_all(ctx, m, b, 0, d, value, g);
+}
+
+/* The same as mcamp__modes_gradient of the rounds' own Gram matrix |C|'|C| and a d of its
+ * band: n rows of C's bands.  O(n bands^2).                                      */
+MCAMP__PRIV mcamp_status mcamp__band_gradient(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                              const double *d, double *value,
+                                              const mcamp__mech_grad *grad)
+{
+    mcamp_status st = mcamp__check_finite(ctx, "d", d, mech->n * mech->bands);
+    double v = 0;
+    if (st >= 0) st = mcamp__rowgrad_all(ctx, mech, mech->bands, 1, d, &v, grad);
+    if (st < 0) return st;
+    if (!mcamp__finite(v)) return mcamp__fail(ctx, MCAMP_E_NONFINITE, "d", v);
+    *value = v;
     return MCAMP_OK;
 }
 
@@ -20937,19 +20991,25 @@ MCAMP__PRIV void mcamp__tile_shifts(mcamp_vecset vs, const mcamp__sampler *p, mc
     w->v[0] = log(total / (double)each);
 }
 
+/* log of the mixture's density; r: log R_q in rows of MCAMP__S. */
+MCAMP__PRIV double mcamp__mix_density(const mcamp__mixture *m, const double *r)
+{
+    double top = -mcamp__inf(), sum = 0;
+    for (size_t q = 0; q < m->count; q++)
+        if (m->share[q] > 0) top = mcamp__dmax(top, r[q * MCAMP__S]);
+    for (size_t q = 0; q < m->count; q++)
+        if (m->share[q] > 0) sum += m->share[q] * exp(r[q * MCAMP__S] - top);
+    return top + log(sum);
+}
+
 /* (rho - e^eps)_+ over the mixture's density, of patterns from `at` on. */
 MCAMP__PRIV void mcamp__shifts_values(const mcamp__sampler *p, size_t at, size_t count,
                                       mcamp__scratch *w)
 {
-    const mcamp__mixture *m = p->mix;
     for (size_t s = at; s < at + count; s++) {
-        double y = w->r[s], top = -mcamp__inf(), sum = 0;
-        for (size_t q = 0; q < m->count; q++)
-            if (m->share[q] > 0) top = mcamp__dmax(top, w->work[q * MCAMP__S + s]);
-        for (size_t q = 0; q < m->count; q++)
-            if (m->share[q] > 0) sum += m->share[q] * exp(w->work[q * MCAMP__S + s] - top);
+        double y = w->r[s];
         w->t[s] = y <= p->eps ? -mcamp__inf() : y + mcamp__log1mexp(p->eps - y);
-        w->v[s] = w->t[s] - top - log(sum);
+        w->v[s] = w->t[s] - mcamp__mix_density(p->mix, w->work + s);
     }
 }
 
@@ -21248,15 +21308,21 @@ MCAMP__PRIV double mcamp__patterns_root(const mcamp__pattern *p, const double *b
     return hi;
 }
 
-/* d_t of the mixture's rows, and a usual pattern's h_t to base[n] (of room for a tile). */
-MCAMP__PRIV void mcamp__patterns_rows(const mcamp__pattern *l, double *d, double *base)
+/* d_t to zeroed d[n]. */
+MCAMP__PRIV void mcamp__patterns_slopes(const mcamp__pattern *l, double *d)
 {
-    mcamp_rng r;
     for (size_t t = 0; t < l->n; t++)
         for (size_t j = 0; j < l->w && t + j < l->n; j++) {
             d[t] += l->share[t + j] / l->tau * l->x[t * l->w + j];
             if (j) d[t + j] += l->share[t] / l->tau * l->x[t * l->w + j];
         }
+}
+
+/* d_t of the mixture's rows, and a usual pattern's h_t to base[n] (of room for a tile). */
+MCAMP__PRIV void mcamp__patterns_rows(const mcamp__pattern *l, double *d, double *base)
+{
+    mcamp_rng r;
+    mcamp__patterns_slopes(l, d);
     mcamp_rng_seed(&r, 1);
     mcamp__pattern_draw(l, NULL, NULL, 0, &r, base);
     for (size_t t = 1; t < l->n; t++) base[t] = base[t * MCAMP__P];
@@ -21422,7 +21488,9 @@ MCAMP__PRIV mcamp_status mcamp__choice_open(mcamp_ctx *ctx, const mcamp__questio
     st = p->mix ? mcamp__mix_build(ctx, q->f, p) : mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", 0);
     if (st >= 0 && c->k && c->k < p->mix->picks && !q->f->patterns) p->k = p->mix->picks = c->k;
     if (st < 0) { mcamp__choice_close(ctx, p); return st; }
-    if (c->share[p->mix->count - 1] > 0) mcamp__mix_share(p, c->share);
+    if (c->share[p->mix->count - 1] > 0 &&      /* of as many components */
+        (p->mix->count == MCAMP__SHIFTS || !(c->share[p->mix->count] > 0)))
+        mcamp__mix_share(p, c->share);
     p->log_scale = mcamp__dmin(p->log_range, c->log_scale);
     return st;
 }
@@ -23680,7 +23748,22 @@ MCAMP_API mcamp_status mcamp_problem_certify(mcamp_ctx *ctx, const mcamp_problem
  * rest of X, t ~ N(0,1) the component along it and Y = y0 at t = T(X'),
  *     E_t[dirac(Y - y0) h] = phi(T) h(T) / Y'(T),   Y'(T) = sum_i pi_i c_i > 0:
  * an unbiased estimate of D, without a kernel.  MODE: the same where T lies in the
- * interval on which the drawn mode is the largest.                              */
+ * interval on which the drawn mode is the largest.
+ *
+ * Patterns: h_t of a round t in the place of g_i, x in that of a.  As above
+ *     d delta / d x_ts = E_Q[F''(rho) rho^2 pi_t pi_s + F'(rho) rho (pi_ts - [t = s] pi_t)] / 2
+ * with pi_t = Pr(t in p | X), pi_ts = Pr(t, s in p | X).  pi_tt = pi_t; closer rounds than b
+ * are in no pattern together, and further ones have x_ts = 0 for every C of b bands.  So
+ * D_ts = E_Q[dirac(Y - y0) pi_t pi_s] in the band.  pi = d log rho / d h comes from section
+ * pattern's f by going through the chain once more, forwards:  with a_t = Pr(p is free at
+ * t | X), at first w_r e^{f_r}/rho at its starts,
+ *     pi_t = a_t (1 - (1 - q) e^{f_{t+step} - f_t}),  a_{t+b} += pi_t,  a_{t+step} += a_t - pi_t.
+ * The direction is the mean of the modes, along which h_t moves by d_t = cov(u, h_t) >= 0:
+ * Y is convex and increasing in u, and at least tau u - mean_half.  Add: X from Q.  Remove:
+ * X from the mixture of shifts, of density S, u = U there: for any density kappa of U
+ *     phi(T) h(T) / Y'(T)  kappa(U) / (phi(U) S(X))
+ * has the wanted mean, for its integral over phi(U) S(X) dU is phi(T) h(T)/Y'(T).  kappa is
+ * a normal law around T, narrower than any law of U given the rest.                */
 
 /* Logs of the weights to w->v, and the matrix rows log pi_i + weight/2 to w->x.
  * ref: subtracted from the weights' logs.                                       */
@@ -23721,12 +23804,15 @@ MCAMP__PRIV void mcamp__edge_tile(mcamp_vecset vs, const mcamp__sampler *p,
 /* Samples are split into this many groups whatever the number of threads, each with
  * a matrix of its own; their sum is taken in order, so its bits do not change.   */
 #define MCAMP__EDGE_GROUPS 4
+#define MCAMP__EDGE_FAR    40.0     /* phi of it is 0 next to all that counts */
+#define MCAMP__EDGE_WIDTH  0.7      /* kappa's deviation */
 
 typedef struct mcamp__edge {
     const mcamp__sampler *p;
     mcamp__scratch scratch[MCAMP__EDGE_GROUPS];
-    mcamp__buf rows[MCAMP__EDGE_GROUPS], sum[MCAMP__EDGE_GROUPS];
-    size_t ld;              /* b rounded up to a multiple of 32 */
+    mcamp__buf rows[MCAMP__EDGE_GROUPS], sum[MCAMP__EDGE_GROUPS], slopes;
+    size_t ld;              /* b rounded up to a multiple of 32; patterns: C's bands */
+    size_t count;           /* of sum: ld * ld; patterns: n * ld */
     mcamp_vecset vec;
     uint64_t seed, blocks, tiles;   /* tiles: of each block */
     uint32_t purpose;
@@ -23741,6 +23827,93 @@ MCAMP__PRIV void mcamp__vec_outer(mcamp_vecset vs, const double *p, size_t ld,
     MCAMP__DISPATCH(vs, outer, (p, ld, count, d));
 }
 
+/* out[r] += <row r of a, x> */
+MCAMP__PRIV void mcamp__vec_dots(mcamp_vecset vs, const double *a, size_t lda, size_t rows,
+                                 const double *x, size_t len, double *out)
+{
+    MCAMP__DISPATCH(vs, dots, (a, lda, rows, x, len, out));
+}
+
+/* pi_t to a[n + b][MCAMP__P], after a filter; spoils w->h. */
+MCAMP__PRIV void mcamp__edge_posterior(mcamp_vecset vs, const mcamp__pattern *p,
+                                       mcamp__pattern_work *w, double *a)
+{
+    const size_t P = MCAMP__P, n = p->n, step = p->step * P;
+    double total[MCAMP__P] = { 0 };
+    for (size_t i = 0; i < n * P; i++)      /* Pr(t is let go | reached) */
+        w->h[i] = p->linear ? w->f[i + step] / w->f[i] : p->log_rest + w->f[i + step] - w->f[i];
+    if (!p->linear) mcamp__vec_exp(vs, w->h, n * P);
+    memset(a, 0, (n + p->b) * P * sizeof *a);
+    for (size_t i = 0; i < p->starts * P; i++) total[i % P] += w->first[i];
+    for (size_t i = 0; i < p->starts * P; i++) a[i] = w->first[i] / total[i % P];
+    for (size_t i = 0; i < n * P; i++) {
+        double free = a[i];
+        a[i] = free * (1 - w->h[i]);
+        a[i + p->b * P] += a[i];
+        a[i + step] += free - a[i];
+    }
+}
+
+/* T and Y'(T) of a tile, u being that of its samples, by Newton's method on a convex function,
+ * from u or the bound; pi there to a.  No root above -MCAMP__EDGE_FAR: that; else no
+ * convergence: NaN.                                                              */
+MCAMP__PRIV void mcamp__edge_root(const mcamp__edge *e, mcamp__pattern_work *w, const double *u,
+                                  double *T, double *slope, double *a)
+{
+    const mcamp__pattern *l = &e->p->pattern;
+    double goal = e->p->dir == MCAMP_ADD ? -e->p->eps : e->p->eps, y[MCAMP__P];
+    double top = (goal + l->mean_half) / l->tau, worst = 1;
+    for (size_t s = 0; s < MCAMP__P; s++) T[s] = mcamp__dmin(u[s], top);
+    for (int k = 0; k < 50 && worst > 1e-8; k++) {
+        worst = 0;
+        for (size_t i = 0; i < l->n * MCAMP__P; i++)
+            w->h[i] = w->g[i] + (T[i % MCAMP__P] - u[i % MCAMP__P]) * e->slopes.p[i / MCAMP__P];
+        mcamp__pattern_filter(e->vec, l, w->h, w->f, w->first, y);
+        mcamp__edge_posterior(e->vec, l, w, a);
+        for (size_t s = 0; s < MCAMP__P; s++) slope[s] = 0;
+        for (size_t i = 0; i < l->n * MCAMP__P; i++)
+            slope[i % MCAMP__P] += a[i] * e->slopes.p[i / MCAMP__P];
+        for (size_t s = 0; s < MCAMP__P; s++) {
+            double off = fabs(y[s] - goal);
+            if (off <= 1e-8 || T[s] <= -MCAMP__EDGE_FAR) continue;
+            worst = 1;
+            T[s] = k == 49 ? mcamp__nan() : mcamp__dmin(T[s] - (y[s] - goal) / slope[s], top);
+            T[s] = mcamp__isnan(T[s]) ? T[s] : mcamp__dmax(T[s], -MCAMP__EDGE_FAR);
+        }
+    }
+}
+
+/* Adds one tile of patterns, samples at .. of the scratch, to the sum of D. */
+MCAMP__PRIV void mcamp__edge_pattern(const mcamp__edge *e, size_t g, mcamp__rng8 *normals,
+                                     mcamp_rng *r, mcamp__scratch *scratch, size_t at)
+{
+    const mcamp__sampler *p = e->p;
+    const mcamp__pattern *l = &p->pattern;
+    mcamp__pattern_work *w = &scratch->pattern;
+    double u[MCAMP__P], T[MCAMP__P], slope[MCAMP__P], root[MCAMP__P], *a = e->rows[g].p;
+    if (p->dir == MCAMP_REMOVE) {
+        mcamp__patterns_shifts(e->vec, p, normals, r, scratch, at);
+    } else {
+        memset(w->h, 0, l->n * MCAMP__P * sizeof *w->h);
+        mcamp__pattern_observe(e->vec, l, normals, w, u);
+    }
+    for (size_t s = 0; s < MCAMP__P; s++) u[s] = l->u_off;
+    for (size_t i = 0; i < l->n * MCAMP__P; i++)
+        u[i % MCAMP__P] += l->share[i / MCAMP__P] / l->tau * w->g[i];
+    mcamp__edge_root(e, w, u, T, slope, a);
+    for (size_t s = 0; s < MCAMP__P; s++) {
+        double lw = -0.5 * T[s] * T[s] - log(slope[s]) - e->ref, x = (u[s] - T[s]) / MCAMP__EDGE_WIDTH;
+        if (p->dir == MCAMP_REMOVE)
+            lw += 0.5 * u[s] * u[s] - 0.5 * x * x -
+                  mcamp__mix_density(p->mix, scratch->work + at + s);
+        root[s] = T[s] <= -MCAMP__EDGE_FAR ? 0 : exp(0.5 * lw);
+    }
+    for (size_t i = 0; i < l->n * MCAMP__P; i++) a[i] *= root[i % MCAMP__P];
+    for (size_t t = 0; t < l->n; t++)
+        mcamp__vec_dots(e->vec, a + t * MCAMP__P, MCAMP__P, mcamp__zmin(l->w, l->n - t),
+                        a + t * MCAMP__P, MCAMP__P, e->sum[g].p + t * l->w);
+}
+
 MCAMP__PRIV void mcamp__edge_task(void *arg, size_t g)
 {
     mcamp__edge *e = (mcamp__edge *)arg;
@@ -23752,6 +23925,9 @@ MCAMP__PRIV void mcamp__edge_task(void *arg, size_t g)
         mcamp__rng8_stream(&normals, e->seed, e->purpose, n);
         mcamp_rng_stream(&r, e->seed, e->purpose, n);
         for (size_t k = 0; k < e->tiles; k++) {
+            for (size_t at = 0; e->p->patterns && at < MCAMP__S; at += MCAMP__P)
+                mcamp__edge_pattern(e, g, &normals, &r, w, at);
+            if (e->p->patterns) continue;
             mcamp__edge_tile(e->vec, e->p, &normals, &r, e->ref, w);
             for (size_t s = 0; s < MCAMP__S; s++)
                 for (size_t i = 0; i < e->p->m.b; i++)
@@ -23768,24 +23944,51 @@ MCAMP__PRIV void mcamp__edge_free(mcamp_ctx *ctx, mcamp__edge *e)
         mcamp__buf_free(ctx, &e->rows[g]);
         mcamp__buf_free(ctx, &e->sum[g]);
     }
+    mcamp__buf_free(ctx, &e->slopes);
 }
 
-MCAMP__PRIV mcamp_status mcamp__edge_init(mcamp_ctx *ctx, const mcamp__sampler *p,
-                                          mcamp__edge *e)
+/* Entries of D. */
+MCAMP__PRIV size_t mcamp__edge_size(const mcamp__factor *f)
 {
+    return f->patterns ? f->patterns->n * (f->patterns->width + 1) : f->b * f->b;
+}
+
+/* Whether e^f without logarithms stays in range up to where the root can be. */
+MCAMP__PRIV void mcamp__edge_reach(mcamp__sampler *p)
+{
+    mcamp__pattern *l = &p->pattern;
+    double k = 1, far = mcamp__dmax((p->eps + l->mean_half) / l->tau, 0) + 9;
+    for (size_t q = 0; p->mix && q < p->mix->count; q++) {
+        k = mcamp__dmax(k, p->mix->copies[q]);
+        far = mcamp__dmax(far, far + p->mix->along[q]);
+    }
+    l->linear = l->linear && mcamp__pattern_linear(l, mcamp__pattern_reach(l, k) +
+                                                      far * sqrt(l->norm2));
+    if (p->mix) p->mix->law.linear = l->linear;
+}
+
+MCAMP__PRIV mcamp_status mcamp__edge_init(mcamp_ctx *ctx, mcamp__sampler *p, mcamp__edge *e)
+{
+    const mcamp__pattern *l = &p->pattern;
+    size_t row = l->n ? (l->n + l->b) * MCAMP__P : 0;
     mcamp_status st = MCAMP_OK;
     memset(e, 0, sizeof *e);
     e->p = p;
-    e->ld = (p->m.b + 31) / 32 * 32;
+    e->ld = l->n ? l->w : (p->m.b + 31) / 32 * 32;
+    e->count = (l->n ? l->n : e->ld) * e->ld;
     e->vec = ctx->vec;
+    if (l->n) mcamp__edge_reach(p);
+    else row = MCAMP__S * e->ld;
     for (size_t g = 0; st >= 0 && g < MCAMP__EDGE_GROUPS; g++) {
         st = mcamp__scratch_init(ctx, p, &e->scratch[g]);
-        if (st >= 0) st = mcamp__buf_new(ctx, MCAMP__S * e->ld, &e->rows[g]);
-        if (st >= 0) st = mcamp__buf_new(ctx, e->ld * e->ld, &e->sum[g]);
+        if (st >= 0) st = mcamp__buf_new(ctx, row, &e->rows[g]);
+        if (st >= 0) st = mcamp__buf_new(ctx, e->count, &e->sum[g]);
         if (st < 0) break;
-        memset(e->rows[g].p, 0, MCAMP__S * e->ld * sizeof(double));
-        memset(e->sum[g].p, 0, e->ld * e->ld * sizeof(double));
+        memset(e->rows[g].p, 0, row * sizeof(double));
+        memset(e->sum[g].p, 0, e->count * sizeof(double));
     }
+    if (st >= 0 && l->n) st = mcamp__buf_new(ctx, l->n, &e->slopes);
+    if (st >= 0 && l->n) mcamp__patterns_slopes(l, e->slopes.p);
     if (st < 0) mcamp__edge_free(ctx, e);
     return st;
 }
@@ -23798,7 +24001,12 @@ MCAMP__PRIV mcamp_status mcamp__edge_finish(mcamp_ctx *ctx, const mcamp__edge *e
     mcamp__sum total = { 0, 0 };
     size_t b = f->b;
     double scale;
-    for (size_t i = 0; i < b; i++)
+    for (size_t i = 0; f->patterns && i < e->count; i++) {
+        d[i] = 0;
+        for (size_t k = 0; k < MCAMP__EDGE_GROUPS; k++) d[i] += e->sum[k].p[i];
+        mcamp__sum_add(&total, (i % e->ld ? 2 : 1) * d[i] * f->patterns->g[i]);
+    }
+    for (size_t i = 0; !f->patterns && i < b; i++)
         for (size_t j = i; j < b; j++) {
             double v = 0, g = f->diagonal ? (i == j ? f->g[i] : 0.0) : f->g[i * b + j];
             for (size_t k = 0; k < MCAMP__EDGE_GROUPS; k++)
@@ -23809,7 +24017,7 @@ MCAMP__PRIV mcamp_status mcamp__edge_finish(mcamp_ctx *ctx, const mcamp__edge *e
     scale = 1 / mcamp__sum_get(&total);
     if (!(scale > 0) || !mcamp__finite(scale))
         return mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", scale);
-    for (size_t i = 0; i < b * b; i++) d[i] *= scale;
+    for (size_t i = 0; i < mcamp__edge_size(f); i++) d[i] *= scale;
     return MCAMP_OK;
 }
 
@@ -23824,14 +24032,18 @@ MCAMP__PRIV mcamp_status mcamp__edge_matrix(mcamp_ctx *ctx, const mcamp__questio
     mcamp__sampler p;
     mcamp__edge e;
     mcamp_status st;
-    if (q->dir == MCAMP_ADD || !q->f->diagonal) {
+    if (q->f->patterns) {
+        c.method = q->dir == MCAMP_ADD ? MCAMP_METHOD_PLAIN : MCAMP_METHOD_SHIFTS;
+        if (choice->method != c.method) memset(c.share, 0, sizeof c.share);
+    } else if (q->dir == MCAMP_ADD || !q->f->diagonal) {
         if (c.method == MCAMP_METHOD_SHIFTS && q->dir == MCAMP_REMOVE) c.method = MCAMP_METHOD_MODE;
         if (c.method != MCAMP_METHOD_MODE) c.method = MCAMP_METHOD_COMMON;
     } else {
         c.method = MCAMP_METHOD_MODE;
     }
     if (c.method == MCAMP_METHOD_MODE) { c.k = 0; c.log_scale = 0; }
-    st = mcamp__question_sampler(ctx, q, &c, &p);
+    st = q->f->patterns ? mcamp__choice_open(ctx, q, &c, &p)
+                        : mcamp__question_sampler(ctx, q, &c, &p);
     if (st < 0) return st;
     st = mcamp__edge_init(ctx, &p, &e);
     if (st >= 0) {
@@ -23843,7 +24055,7 @@ MCAMP__PRIV mcamp_status mcamp__edge_matrix(mcamp_ctx *ctx, const mcamp__questio
         st = mcamp__edge_finish(ctx, &e, q->f, d);
         mcamp__edge_free(ctx, &e);
     }
-    mcamp__sampler_free(ctx, &p);
+    mcamp__choice_close(ctx, &p);
     return st;
 }
 
@@ -23993,7 +24205,7 @@ MCAMP__PRIV mcamp_status mcamp__noise_binding(mcamp_ctx *ctx, mcamp__opt_noise *
     const double width = 0.05;
     int other = MCAMP_REMOVE + MCAMP_ADD - dir;
     double gap = o->seen[dir] - o->seen[other], w, *e;
-    size_t count = o->s.f->b * o->s.f->b;
+    size_t count = mcamp__edge_size(o->s.f);
     mcamp_status st;
     if (!(gap < width)) return mcamp__noise_edge(ctx, o, x, dir, 1, d);
     e = mcamp__new_doubles(ctx, count);
@@ -24027,7 +24239,7 @@ MCAMP__PRIV mcamp_status mcamp__noise_solve(mcamp_ctx *ctx, mcamp__opt_noise *o,
     return st < 0 || !d ? st : mcamp__noise_binding(ctx, o, *value, dir, d);
 }
 
-/* log sigma at the noise's (eps, delta), and D (b*b, <D, G> = 1) unless d is NULL. */
+/* log sigma at the noise's (eps, delta), and D (<D, G> = 1) unless d is NULL. */
 MCAMP__PRIV mcamp_status mcamp__noise_eval(mcamp_ctx *ctx, mcamp__opt_noise *o,
                                            const mcamp_gram *gram, double *value, double *d)
 {
@@ -24035,7 +24247,7 @@ MCAMP__PRIV mcamp_status mcamp__noise_eval(mcamp_ctx *ctx, mcamp__opt_noise *o,
     double sigma;
     mcamp_status st;
     if (!(gram->max_norm > 0)) return mcamp__fail(ctx, MCAMP_E_SAMPLE, "gram", 0);
-    if (gram->b == 1) {
+    if (gram->b == 1 && gram->kind != MCAMP_GRAM_PATTERNS) {
         st = mcamp_gauss_sigma(ctx, gram->max_norm, o->eps, o->delta, &sigma);
         if (st < 0) return st;
         *value = log(sigma);
@@ -24068,6 +24280,7 @@ typedef struct mcamp__opt_model {
     int scaled, free_scale;
     int any_sign;               /* BLT: weights themselves, C >= 0 being checked; else
                                    their logarithms                                 */
+    int cut;                    /* BLT: only its first `bands` coefficients         */
     size_t classes, period;     /* BANDED by X: its diagonal sums to 1 over j, j + classes,
                                    ..; X_jk = 0 for j = k mod period; 0 = by C's logs */
     size_t shape, count;        /* parameters of the shape, of shape and factors    */
@@ -24103,6 +24316,12 @@ MCAMP__PRIV mcamp_status mcamp__opt_model_memory(mcamp_ctx *ctx, mcamp__opt_mode
     return MCAMP_OK;
 }
 
+/* Whether the objective takes samples. */
+MCAMP__PRIV int mcamp__opt_sampled(const mcamp_opt_desc *d)
+{
+    return d->amplification == MCAMP_AMPLIFY_BINS || d->amplification == MCAMP_AMPLIFY_LAW;
+}
+
 MCAMP__PRIV mcamp_status mcamp__opt_model_init(mcamp_ctx *ctx, const mcamp_opt_desc *d,
                                                mcamp__opt_model *m)
 {
@@ -24114,14 +24333,15 @@ MCAMP__PRIV mcamp_status mcamp__opt_model_init(mcamp_ctx *ctx, const mcamp_opt_d
     m->buffers = d->family == MCAMP_OPT_BLT ? d->buffers : 0;
     m->free_scale = d->scale_free;
     m->any_sign = d->family == MCAMP_OPT_BLT && d->amplification == MCAMP_AMPLIFY_NONE;
+    m->cut = d->family == MCAMP_OPT_BLT && d->amplification == MCAMP_AMPLIFY_LAW;
     m->scaled = d->scale_free || d->scale_degree;
     m->degree = d->scale_free ? n : d->scale_degree;
-    if (d->family == MCAMP_OPT_TOEPLITZ) m->entries = m->bands;
+    if (d->family == MCAMP_OPT_TOEPLITZ || m->cut) m->entries = m->bands;
     if (d->family == MCAMP_OPT_BANDED) {
         if (!mcamp__rows_count(n, m->bands, &m->entries))
             return mcamp__fail(ctx, MCAMP_E_SIZE, "rounds", (double)n);
         m->period = d->batches;
-        if (d->amplification != MCAMP_AMPLIFY_BINS)
+        if (!mcamp__opt_sampled(d))
             m->classes = d->equal_norms || d->amplification == MCAMP_AMPLIFY_POISSON
                        ? n : d->batches;
     }
@@ -24265,6 +24485,11 @@ MCAMP__PRIV void mcamp__opt_set(mcamp__opt_model *m, const double *x)
         m->theta[j] = 1 / (1 + exp(-u));
         m->omega[j] = m->any_sign ? x[m->buffers + j] : exp(x[m->buffers + j]);
     }
+    for (size_t k = 0; m->cut && k < m->bands; k++) {
+        m->coef[k] = k ? 0.0 : 1.0;
+        for (size_t j = 0; k && j < m->buffers; j++)
+            m->coef[k] += m->omega[j] * pow(m->theta[j], (double)k - 1);
+    }
     if (m->scaled) mcamp__opt_set_scale(m, x + m->shape);
 }
 
@@ -24276,11 +24501,13 @@ MCAMP__PRIV mcamp_status mcamp__opt_mech(mcamp_ctx *ctx, const mcamp__opt_model 
     memset(&d, 0, sizeof d);
     d.n = m->n;
     d.kind = m->family == MCAMP_OPT_TOEPLITZ ? MCAMP_MECH_TOEPLITZ
-           : m->family == MCAMP_OPT_BLT ? MCAMP_MECH_BLT
+           : m->family == MCAMP_OPT_BLT ? m->cut ? MCAMP_MECH_TOEPLITZ : MCAMP_MECH_BLT
            : m->family == MCAMP_OPT_BANDED ? MCAMP_MECH_BANDED : MCAMP_MECH_IDENTITY;
     if (m->entries) { d.coef = m->coef; d.count = m->entries; }
     if (m->family == MCAMP_OPT_BANDED) d.bands = m->bands;
-    if (m->buffers) { d.theta = m->theta; d.omega = m->omega; d.buffers = m->buffers; }
+    if (m->buffers && !m->cut) {
+        d.theta = m->theta; d.omega = m->omega; d.buffers = m->buffers;
+    }
     if (m->scaled) d.scale = m->scale;
     return mcamp_mech_init(ctx, &d, mech);
 }
@@ -24305,6 +24532,14 @@ MCAMP__PRIV void mcamp__opt_chain(mcamp__opt_model *m, const double *x, double f
         for (size_t k = 1; k < m->bands; k++) g[k - 1] += factor * m->g_coef[k] * m->coef[k];
     for (size_t i = 0; m->family == MCAMP_OPT_BANDED && i < m->entries; i++)
         g[i] += factor * m->coef[i] * m->g_coef[i];
+    for (size_t j = 0; m->cut && j < nb; j++) {
+        m->g_omega[j] = m->g_theta[j] = 0;
+        for (size_t k = m->bands; k-- > 1; ) {
+            m->g_theta[j] = m->g_theta[j] * m->theta[j] + m->g_omega[j];
+            m->g_omega[j] = m->g_omega[j] * m->theta[j] + m->g_coef[k];
+        }
+        m->g_theta[j] *= m->omega[j];
+    }
     for (size_t j = nb; j-- > 0; ) {    /* u_i moves with x_j for all i >= j */
         tail += m->g_theta[j] * m->theta[j] * (1 - m->theta[j]);
         g[j] += factor * (j ? -tail * exp(x[j]) : tail);
@@ -24318,7 +24553,7 @@ MCAMP__PRIV mcamp__mech_grad mcamp__opt_grad_arrays(mcamp__opt_model *m)
     mcamp__mech_grad g;
     memset(&g, 0, sizeof g);
     if (m->entries) g.coef = m->g_coef;
-    if (m->buffers) { g.theta = m->g_theta; g.omega = m->g_omega; }
+    if (m->buffers && !m->cut) { g.theta = m->g_theta; g.omega = m->g_omega; }
     if (m->scaled) g.log_scale = m->g_scale;
     return g;
 }
@@ -24649,13 +24884,6 @@ MCAMP__PRIV void mcamp__orth_band_moves(mcamp__orth *t, size_t n, const double *
     }
 }
 
-/* out[r] += <row r of a, x> */
-MCAMP__PRIV void mcamp__vec_dots(mcamp_vecset vs, const double *a, size_t lda, size_t rows,
-                                 const double *x, size_t len, double *out)
-{
-    MCAMP__DISPATCH(vs, dots, (a, lda, rows, x, len, out));
-}
-
 /* Rows of Z from the last to the first, or, with Z known, of V. */
 MCAMP__PRIV void mcamp__orth_band_inverse(mcamp_vecset vs, mcamp__orth *t, size_t n, int moves)
 {
@@ -24933,27 +25161,43 @@ MCAMP__PRIV double mcamp__opt_soft_norm(const mcamp_gram *gram, double power, do
     return 0.5 * (log(top) + log(sum) / power);
 }
 
+/* What privacy sees of C. */
+MCAMP__PRIV mcamp_status mcamp__opt_gram(mcamp_ctx *ctx, const mcamp_opt_desc *d,
+                                         const mcamp_mech *mech, size_t every,
+                                         mcamp_gram *gram)
+{
+    mcamp_participation part;
+    if (d->amplification != MCAMP_AMPLIFY_LAW) return mcamp_gram_init(ctx, mech, every, gram);
+    memset(&part, 0, sizeof part);
+    part.law = d->law;
+    part.batches = d->batches;
+    part.q = d->q;
+    return mcamp_gram_pattern(ctx, mech, &part, gram);
+}
+
 /* log sigma (up to a constant) and its d/dx added to g. */
 MCAMP__PRIV mcamp_status mcamp__opt_privacy(mcamp__opt *o, const mcamp_mech *mech,
                                             const double *x, double *value, double *g)
 {
-    int bins = o->desc->amplification == MCAMP_AMPLIFY_BINS;
+    int sampled = mcamp__opt_sampled(o->desc);
     mcamp__mech_grad arrays = mcamp__opt_grad_arrays(&o->m);
     mcamp_gram gram;
     double total = 1;
     mcamp_status st;
-    if (!bins && !o->m.scaled && o->m.family != MCAMP_OPT_BANDED) {
+    if (!sampled && !o->m.scaled && o->m.family != MCAMP_OPT_BANDED) {
         st = mcamp__opt_first_mode(o, mech, value);
         if (st >= 0) mcamp__opt_chain(&o->m, x, 1, g);
         return st;
     }
-    st = mcamp_gram_init(&o->inner, mech, o->every, &gram);
+    st = mcamp__opt_gram(&o->inner, o->desc, mech, o->every, &gram);
     if (st < 0) return st;
-    if (bins) st = mcamp__noise_eval(&o->inner, &o->noise, &gram, value, o->d);
-    else      *value = mcamp__opt_soft_norm(&gram, o->power, o->d);
+    if (sampled) st = mcamp__noise_eval(&o->inner, &o->noise, &gram, value, o->d);
+    else         *value = mcamp__opt_soft_norm(&gram, o->power, o->d);
     mcamp_gram_free(&o->inner, &gram);
     if (st >= 0 && o->m.count)
-        st = mcamp__modes_gradient(&o->inner, mech, o->every, o->d, &total, &arrays);
+        st = o->desc->amplification == MCAMP_AMPLIFY_LAW
+             ? mcamp__band_gradient(&o->inner, mech, o->d, &total, &arrays)
+             : mcamp__modes_gradient(&o->inner, mech, o->every, o->d, &total, &arrays);
     if (st >= 0 && o->m.count) mcamp__opt_chain(&o->m, x, 0.5 / total, g);
     return st;
 }
@@ -25158,7 +25402,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_resolve(mcamp_ctx *ctx, const mcamp_opt_desc
                                             mcamp_opt_desc *d)
 {
     int poisson = in->amplification == MCAMP_AMPLIFY_POISSON;
-    int bins = in->amplification == MCAMP_AMPLIFY_BINS;
+    int bins = mcamp__opt_sampled(in), law = in->amplification == MCAMP_AMPLIFY_LAW;
     mcamp_status st;
     *d = *in;
     if (poisson && d->family == MCAMP_OPT_BLT)
@@ -25172,23 +25416,30 @@ MCAMP__PRIV mcamp_status mcamp__opt_resolve(mcamp_ctx *ctx, const mcamp_opt_desc
     if (!d->batches) d->batches = d->rounds;
     if (d->batches > d->rounds)
         return mcamp__fail(ctx, MCAMP_E_SIZE, "batches", (double)d->batches);
-    if (poisson && d->bands > d->batches)
+    if ((poisson || law) && d->bands > d->batches)
         return mcamp__fail(ctx, MCAMP_E_SIZE, "bands", (double)d->bands);
+    if (law && !d->bands) d->bands = d->batches;
     if (mcamp__eq(d->tolerance, 0))
-        d->tolerance = bins ? 2e-5 : d->family == MCAMP_OPT_BANDED ? 1e-6 : 1e-7;
+        d->tolerance = law ? 1e-4 : bins ? 2e-5 : d->family == MCAMP_OPT_BANDED ? 1e-6 : 1e-7;
     if (!d->max_iterations) d->max_iterations = bins ? 150 : 1000;
     return mcamp__budget_resolve(ctx, &in->budget, &d->budget);
 }
 
 MCAMP__PRIV mcamp_status mcamp__opt_check(mcamp_ctx *ctx, const mcamp_opt_desc *d)
 {
+    mcamp_status st = MCAMP_OK;
     if (d->start_canary || d->end_canary)
         return mcamp__fail(ctx, MCAMP_E_CANARY, "desc", 0);
     if (d->family <= MCAMP_OPT_UNSET || d->family > MCAMP_OPT_BANDED)
         return mcamp__fail(ctx, MCAMP_E_REQUIRED, "family", (double)d->family);
     if (d->amplification <= MCAMP_AMPLIFY_UNSET ||
-        d->amplification > MCAMP_AMPLIFY_POISSON)
+        d->amplification > MCAMP_AMPLIFY_LAW)
         return mcamp__fail(ctx, MCAMP_E_REQUIRED, "amplification", (double)d->amplification);
+    if (d->amplification == MCAMP_AMPLIFY_LAW ? !mcamp__law_is_pattern(d->law) : d->law != 0)
+        return mcamp__fail(ctx, MCAMP_E_ARG, "law", (double)(int)d->law);
+    if (d->amplification == MCAMP_AMPLIFY_LAW) st = mcamp__check(ctx, "q", d->q, 0, 0, 1, 1);
+    else if (!mcamp__eq(d->q, 0)) st = mcamp__fail(ctx, MCAMP_E_ARG, "q", d->q);
+    if (st < 0) return st;
     if ((int)d->error < 0 || d->error > MCAMP_ERROR_MAX)
         return mcamp__fail(ctx, MCAMP_E_ARG, "error", (double)d->error);
     if (!d->rounds) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "rounds", 0);
@@ -25203,7 +25454,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_check(mcamp_ctx *ctx, const mcamp_opt_desc *
                            d->amplification != MCAMP_AMPLIFY_NONE))
         return mcamp__fail(ctx, MCAMP_E_ARG, "equal_norms", 1);
     if (d->inner_samples > UINT64_C(1) << 40 ||
-        (d->inner_samples && d->amplification != MCAMP_AMPLIFY_BINS))
+        (d->inner_samples && !mcamp__opt_sampled(d)))
         return mcamp__fail(ctx, MCAMP_E_ARG, "inner_samples", (double)d->inner_samples);
     if (d->work && d->work->n != d->rounds)
         return mcamp__fail(ctx, MCAMP_E_MISMATCH, "work", (double)d->work->n);
@@ -25233,9 +25484,11 @@ MCAMP__PRIV mcamp_status mcamp__opt_init(mcamp_ctx *ctx, const mcamp_opt_desc *d
     o->every = d->amplification == MCAMP_AMPLIFY_POISSON ? d->rounds : d->batches;
     o->work = work;
     if ((st = mcamp__opt_model_init(ctx, d, &o->m)) < 0) return st;
-    gram = d->amplification == MCAMP_AMPLIFY_BINS || o->m.scaled ||
+    gram = mcamp__opt_sampled(d) || o->m.scaled ||
            (d->family == MCAMP_OPT_BANDED && !o->m.classes);
-    if (gram && !mcamp__mul_size(o->every, o->every, &o->d_count))
+    if (gram && !mcamp__mul_size(d->amplification == MCAMP_AMPLIFY_LAW ? d->rounds : o->every,
+                                 d->amplification == MCAMP_AMPLIFY_LAW ? d->bands : o->every,
+                                 &o->d_count))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "batches", (double)o->every);
     o->d = mcamp__new_doubles(ctx, o->d_count);
     o->rows = mcamp__new_doubles(ctx, d->rounds);
@@ -25264,7 +25517,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_simpler(mcamp_ctx *ctx, const mcamp_opt_desc
 {
     mcamp_opt_desc simple = *d;
     mcamp_opt_result ignored;
-    int bins = d->amplification == MCAMP_AMPLIFY_BINS;
+    int bins = mcamp__opt_sampled(d), law = d->amplification == MCAMP_AMPLIFY_LAW;
     simple.equal_norms = false;
     simple.buffers = 2;
     simple.family = MCAMP_OPT_BLT;
@@ -25273,9 +25526,14 @@ MCAMP__PRIV mcamp_status mcamp__opt_simpler(mcamp_ctx *ctx, const mcamp_opt_desc
         simple.family = MCAMP_OPT_TOEPLITZ;
         if (bins) simple.scale_degree = 3;
         else simple.bands = mcamp__zmin(d->bands ? d->bands : d->rounds, d->batches);
-    } else if (d->family == MCAMP_OPT_TOEPLITZ && d->bands && d->bands <= d->batches / 2) {
+    } else if (d->family == MCAMP_OPT_TOEPLITZ &&
+               (law || (d->bands && d->bands <= d->batches / 2))) {
         simple.family = MCAMP_OPT_TOEPLITZ;
         simple.amplification = MCAMP_AMPLIFY_NONE;
+        simple.law = (mcamp_batch_law)0;
+        simple.q = 0;
+        simple.inner_samples = 0;
+        simple.tolerance = 1e-6;
         simple.scale_degree = 0;
     }
     return mcamp__opt_once(ctx, &simple, 0, from, &ignored);
@@ -25296,7 +25554,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_root(mcamp_ctx *ctx, size_t n, size_t bands,
 MCAMP__PRIV mcamp_status mcamp__opt_start(mcamp_ctx *ctx, mcamp__opt *o, double *x)
 {
     const mcamp_opt_desc *d = o->desc;
-    int bins = d->amplification == MCAMP_AMPLIFY_BINS;
+    int bins = mcamp__opt_sampled(d);
     mcamp_mech from;
     mcamp_status st, bad;
     for (size_t i = 0; i < o->m.count; i++) x[i] = 0;
@@ -25322,7 +25580,9 @@ MCAMP__PRIV mcamp_status mcamp__opt_start(mcamp_ctx *ctx, mcamp__opt *o, double 
  * one, and the final sigma has a budget of its own.                                   */
 MCAMP__PRIV uint64_t mcamp__opt_samples(const mcamp_opt_desc *d)
 {
-    uint64_t most = (uint64_t)mcamp__zmax(4096, ((size_t)1 << 24) / d->batches);
+    uint64_t most = d->amplification == MCAMP_AMPLIFY_LAW
+                    ? (uint64_t)mcamp__zmax(2048, ((size_t)1 << 21) / d->rounds)
+                    : (uint64_t)mcamp__zmax(4096, ((size_t)1 << 24) / d->batches);
     return d->budget.max_samples < most ? d->budget.max_samples : most;
 }
 
@@ -25333,7 +25593,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_rounds(mcamp_ctx *ctx, mcamp__opt *o, mcamp_
 {
     static const double rel[3] = { 0.05, 0.02, 0.01 }, power[3] = { 16, 128, 1024 };
     const mcamp_opt_desc *d = o->desc;
-    int bins = d->amplification == MCAMP_AMPLIFY_BINS;
+    int bins = mcamp__opt_sampled(d);
     int soft = d->error == MCAMP_ERROR_MAX || (!bins && o->d_count);
     int rounds = !o->m.count ? 0 : soft ? 3 : bins ? 2 : 1;    /* 0: nothing to choose */
     mcamp_status st = MCAMP_OK;
@@ -25401,17 +25661,18 @@ MCAMP__PRIV mcamp_status mcamp__opt_identity_sigma(mcamp_ctx *ctx, const mcamp_o
                                  &r->sigma, NULL);
 }
 
-MCAMP__PRIV mcamp_status mcamp__opt_bins_sigma(mcamp_ctx *ctx, const mcamp_opt_desc *d,
+MCAMP__PRIV mcamp_status mcamp__opt_sampled_sigma(mcamp_ctx *ctx, const mcamp_opt_desc *d,
                                                const mcamp_mech *mech, mcamp_opt_result *r)
 {
     mcamp_gram gram;
     mcamp_answer a;
     mcamp_status st;
-    if (mech->kind == MCAMP_MECH_IDENTITY && !mech->scale && d->rounds % d->batches == 0) {
+    if (d->amplification == MCAMP_AMPLIFY_BINS && mech->kind == MCAMP_MECH_IDENTITY &&
+        !mech->scale && d->rounds % d->batches == 0) {
         st = mcamp__opt_identity_sigma(ctx, d, r);
         if (st >= 0 || st == MCAMP_E_MEMORY) return st;
     }
-    st = mcamp_gram_init(ctx, mech, d->batches, &gram);
+    st = mcamp__opt_gram(ctx, d, mech, d->batches, &gram);
     if (st < 0) return st;
     memset(&a, 0, sizeof a);
     st = mcamp_sigma(ctx, &gram, d->eps, d->delta, &d->budget, &a);
@@ -25435,8 +25696,8 @@ MCAMP__PRIV mcamp_status mcamp__opt_final(mcamp__opt *o, const mcamp_mech *mech,
     mcamp_status st = mcamp_work_error(ctx, o->work, mech, NULL, &r->unit);
     if (st < 0) return st;
     r->bands = mech->bands;
-    if (d->amplification == MCAMP_AMPLIFY_BINS) {
-        st = mcamp__opt_bins_sigma(ctx, d, mech, r);
+    if (mcamp__opt_sampled(d)) {
+        st = mcamp__opt_sampled_sigma(ctx, d, mech, r);
     } else {
         st = mcamp_sens_fixed(ctx, mech, (d->rounds + o->every - 1) / o->every, o->every, &sens);
         if (st < 0) return st;
@@ -25466,13 +25727,46 @@ MCAMP__PRIV mcamp_status mcamp__opt_bound(mcamp__opt *o, const double *x, mcamp_
     return st;
 }
 
+MCAMP__PRIV double mcamp__opt_wanted(const mcamp_opt_desc *d, const mcamp_opt_result *r)
+{
+    return d->error == MCAMP_ERROR_MAX ? r->max_error : r->rmse;
+}
+
+/* LAW: *mech, *r := those of the start if its wanted error is the smaller one.  What samples
+ * make of a step can be a step backwards.                                             */
+MCAMP__PRIV mcamp_status mcamp__opt_no_worse(mcamp__opt *o, const double *start,
+                                             mcamp_mech *mech, mcamp_opt_result *r)
+{
+    mcamp_opt_result first = *r;
+    mcamp_mech from;
+    mcamp_status st;
+    mcamp__opt_set(&o->m, start);
+    if ((st = mcamp__opt_mech(&o->inner, &o->m, &from)) < 0) return st;
+    st = mcamp__opt_final(o, &from, &first);
+    if (st >= 0 && mcamp__opt_wanted(o->desc, &first) < mcamp__opt_wanted(o->desc, r)) {
+        mcamp_mech_free(&o->inner, mech);
+        *mech = from;
+        *r = first;
+        return MCAMP_OK;
+    }
+    mcamp_mech_free(&o->inner, &from);
+    return mcamp__opt_fatal(st) ? st : MCAMP_OK;
+}
+
 MCAMP__PRIV mcamp_status mcamp__opt_drive(mcamp_ctx *ctx, mcamp__opt *o, int measured,
                                           mcamp_mech *mech, mcamp_opt_result *r)
 {
     mcamp__lbfgs l;
+    size_t kept = o->desc->amplification == MCAMP_AMPLIFY_LAW ? o->m.count : 0;
+    double *start = NULL;
     mcamp_status st = mcamp__lbfgs_init(ctx, o->m.count, &l), q;
     if (st < 0) return st;
     q = st = mcamp__opt_start(ctx, o, l.x);
+    if (st >= 0 && kept) {
+        start = mcamp__new_doubles(ctx, kept);
+        if (start) memcpy(start, l.x, kept * sizeof *start);
+        else q = st = mcamp__fail(ctx, MCAMP_E_MEMORY, "start", (double)kept);
+    }
     if (st == MCAMP_OK) q = st = mcamp__opt_rounds(ctx, o, &l, r);
     if (st >= 0) {
         mcamp__opt_set(&o->m, l.x);
@@ -25483,9 +25777,12 @@ MCAMP__PRIV mcamp_status mcamp__opt_drive(mcamp_ctx *ctx, mcamp__opt *o, int mea
             r->samples = o->noise.samples;
             if (measured) st = mcamp__opt_final(o, mech, r);
             if (measured && st >= 0) st = mcamp__opt_bound(o, l.x, r);
+            if (measured && st >= 0 && start && l.steps && q != MCAMP_Q_INTERRUPTED)
+                st = mcamp__opt_no_worse(o, start, mech, r);
             if (st < 0) mcamp_mech_free(&o->inner, mech);
         }
     }
+    mcamp__delete_doubles(ctx, start, kept);
     mcamp__lbfgs_free(ctx, &l);
     if (st < 0) { ctx->err = o->inner.err.status < 0 ? o->inner.err : ctx->err; return st; }
     if (q > 0) r->status = q;
@@ -25705,15 +26002,16 @@ MCAMP__PRIV mcamp_status mcamp__plan_try(mcamp_ctx *ctx, mcamp__planner *p,
     if (d.amplification == MCAMP_AMPLIFY_POISSON) d.max_bands = bands;
     else                                          d.bands = bands;
     row->family = family; row->amplification = d.amplification;
+    row->law = d.law; row->q = d.q; row->batches = d.batches;
     row->buffers = buffers; row->bands = bands; row->scale_degree = degree;
     row->status = mcamp_opt_run(ctx, &d, &mech, &row->result);
     p->out->rows++;
     if (row->status < 0)
         return mcamp__opt_fatal(row->status) ? row->status : MCAMP_OK;
     row->bands = row->result.bands;
-    row->memory = buffers ? buffers : row->bands - 1;
+    row->memory = mech.buffers ? mech.buffers : row->bands - 1;
     if (row->status == MCAMP_Q_INTERRUPTED) p->status = row->status;
-    e = d.error == MCAMP_ERROR_MAX ? row->result.max_error : row->result.rmse;
+    e = mcamp__opt_wanted(&d, &row->result);
     if (p->found && !(e < p->error)) {
         mcamp_mech_free(ctx, &mech);
         return MCAMP_OK;
@@ -25743,6 +26041,13 @@ MCAMP__PRIV mcamp_status mcamp__plan_rows(mcamp_ctx *ctx, mcamp__planner *p,
     if (amp == MCAMP_AMPLIFY_POISSON)
         return mcamp__plan_try(ctx, p, MCAMP_OPT_TOEPLITZ, 0, bands, 0);
     st = mcamp__plan_try(ctx, p, MCAMP_OPT_IDENTITY, 0, 0, 0);
+    if (amp == MCAMP_AMPLIFY_LAW) {         /* a BLT that is cut saves no memory */
+        bands = mcamp__zmin(bands, p->base.batches);
+        if (st >= 0 && bands > 3)
+            st = mcamp__plan_try(ctx, p, MCAMP_OPT_BLT, 2, bands, degree);
+        return st < 0 || bands < 2 ? st
+             : mcamp__plan_try(ctx, p, MCAMP_OPT_TOEPLITZ, 0, bands, degree);
+    }
     for (size_t d = mcamp__plan_buffers(0, memory); st >= 0 && d;
          d = mcamp__plan_buffers(d, memory))
         st = mcamp__plan_try(ctx, p, MCAMP_OPT_BLT, d, 0, degree);
@@ -25750,31 +26055,81 @@ MCAMP__PRIV mcamp_status mcamp__plan_rows(mcamp_ctx *ctx, mcamp__planner *p,
     return st;
 }
 
+/* Toeplitz C under a law whose cycle is as long as C has bands, the shortest that it can
+ * be, and whose batches are as large as all others': half as many bands at a time while
+ * that helps.  At 1 band both laws are Poisson sampling.                            */
+MCAMP__PRIV mcamp_status mcamp__plan_law(mcamp_ctx *ctx, mcamp__planner *p,
+                                         mcamp_batch_law law, size_t memory)
+{
+    size_t whole = p->base.batches, degree = whole < p->base.rounds ? 3 : 0;
+    double last = mcamp__inf(), error;
+    mcamp_status st = MCAMP_OK;
+    for (size_t w = mcamp__zmin(memory + 1, whole); st >= 0 && w; w /= 2) {
+        const mcamp_plan_row *row = &p->out->row[p->out->rows];
+        size_t tried = p->out->rows;
+        p->base.amplification = MCAMP_AMPLIFY_LAW;
+        p->base.law = law;
+        p->base.batches = w;
+        p->base.q = law == MCAMP_BATCH_POISSON ? (double)w / (double)whole
+                                              : 1 / (double)(whole - (w - 1));
+        st = mcamp__plan_try(ctx, p, w > 1 ? MCAMP_OPT_TOEPLITZ : MCAMP_OPT_IDENTITY, 0, w,
+                             w > 1 ? degree : 0);
+        if (p->out->rows == tried) break;
+        error = row->status < 0 ? mcamp__inf() : mcamp__opt_wanted(&p->base, &row->result);
+        if (!(error < last)) break;
+        last = error;
+    }
+    p->base.law = (mcamp_batch_law)0;
+    p->base.q = 0;
+    p->base.batches = whole;
+    return st;
+}
+
+/* How many rows there will be, at most. */
+MCAMP__PRIV size_t mcamp__plan_expected(const mcamp__planner *p, unsigned sampling,
+                                        size_t memory)
+{
+    size_t rows = 2, laws = 0;
+    if (p->base.law) return 3;
+    for (size_t d = mcamp__plan_buffers(0, memory); d; d = mcamp__plan_buffers(d, memory))
+        rows++;
+    for (size_t w = mcamp__zmin(memory + 1, p->base.batches); w; w /= 2) laws++;
+    return rows * (sampling & MCAMP_PLAN_BINS ? 2 : 1) +
+           (sampling & MCAMP_PLAN_POISSON ? 1 : 0) +
+           laws * ((sampling & MCAMP_PLAN_CYCLIC ? 1u : 0u) +
+                   (sampling & MCAMP_PLAN_MINSEP ? 1u : 0u));
+}
+
 MCAMP__PRIV mcamp_status mcamp__plan_all(mcamp_ctx *ctx, mcamp__planner *p,
                                          unsigned sampling, size_t memory)
 {
     mcamp_status st;
-    size_t rows = 2;
-    for (size_t d = mcamp__plan_buffers(0, memory); d; d = mcamp__plan_buffers(d, memory))
-        rows++;
-    p->expected = rows * (sampling & MCAMP_PLAN_BINS ? 2 : 1) +
-                  (sampling & MCAMP_PLAN_POISSON ? 1 : 0);
-    st = mcamp__plan_rows(ctx, p, MCAMP_AMPLIFY_NONE, memory);
+    p->expected = mcamp__plan_expected(p, sampling, memory);
+    st = mcamp__plan_rows(ctx, p, p->base.law ? MCAMP_AMPLIFY_LAW : MCAMP_AMPLIFY_NONE, memory);
     if (st >= 0 && (sampling & MCAMP_PLAN_POISSON))
         st = mcamp__plan_rows(ctx, p, MCAMP_AMPLIFY_POISSON, memory);
     if (st >= 0 && (sampling & MCAMP_PLAN_BINS))
         st = mcamp__plan_rows(ctx, p, MCAMP_AMPLIFY_BINS, memory);
+    if (st >= 0 && (sampling & MCAMP_PLAN_CYCLIC))
+        st = mcamp__plan_law(ctx, p, MCAMP_BATCH_POISSON, memory);
+    if (st >= 0 && (sampling & MCAMP_PLAN_MINSEP))
+        st = mcamp__plan_law(ctx, p, MCAMP_BATCH_MINSEP_WARM, memory);
     if (st >= 0 && !p->found) st = p->out->row[0].status;
     return st;
 }
 
-/* Balls in bins: a proof from samples of its own. */
+/* Balls in bins, and laws: a proof from samples of its own. */
 MCAMP__PRIV mcamp_status mcamp__plan_prove(mcamp_ctx *ctx, mcamp__planner *p)
 {
-    const mcamp_opt_desc *d = &p->base;
+    const mcamp_plan_row *row = &p->out->row[p->out->best];
+    mcamp_opt_desc one = p->base, *d = &one;
     mcamp_gram gram;
     mcamp_claim c;
-    mcamp_status st = mcamp_gram_init(ctx, &p->best, d->batches, &gram);
+    mcamp_status st;
+    one.amplification = row->amplification;
+    one.law = row->law; one.q = row->q;
+    if (row->law) one.batches = row->batches;
+    st = mcamp__opt_gram(ctx, d, &p->best, d->batches, &gram);
     if (st < 0) return st;
     memset(&c, 0, sizeof c);
     c.eps = d->eps; c.delta = d->delta; c.seed = d->budget.seed;
@@ -25839,16 +26194,16 @@ MCAMP__PRIV mcamp_status mcamp__plan_check_sigma(mcamp_ctx *ctx, mcamp__planner 
 MCAMP__PRIV mcamp_status mcamp__plan_certify(mcamp_ctx *ctx, mcamp__planner *p)
 {
     const mcamp_plan_row *row = &p->out->row[p->out->best];
+    int sampled = row->law || row->amplification == MCAMP_AMPLIFY_BINS;
     mcamp_ctx inner = *ctx;
     mcamp_status st;
     inner.progress.fn = NULL;
     p->out->sigma = row->result.sigma;
-    st = row->amplification == MCAMP_AMPLIFY_BINS ? mcamp__plan_prove(&inner, p)
-                                                  : mcamp__plan_check_sigma(&inner, p);
+    st = sampled ? mcamp__plan_prove(&inner, p) : mcamp__plan_check_sigma(&inner, p);
     if (st < 0) { ctx->err = inner.err; return st; }
     p->out->rmse = p->out->sigma * row->result.unit.rmse;
     p->out->max_error = p->out->sigma * row->result.unit.max;
-    if (row->amplification != MCAMP_AMPLIFY_BINS) st = MCAMP_OK;
+    if (!sampled) st = MCAMP_OK;
     return st == MCAMP_OK && !p->out->certified ? MCAMP_Q_REFUSED : st;
 }
 
@@ -25857,7 +26212,9 @@ MCAMP__PRIV mcamp_status mcamp__plan_interrupted(mcamp__planner *p)
 {
     const mcamp_plan_row *row = &p->out->row[p->out->best];
     mcamp_guarantee *g = &p->out->guarantee;
-    mcamp__guarantee_start(g, MCAMP_BATCH_BINS, p->base.rounds, p->base.batches);
+    mcamp__guarantee_start(g, row->law ? row->law : MCAMP_BATCH_BINS, p->base.rounds,
+                           row->law ? row->batches : p->base.batches);
+    g->q = row->q;
     g->interrupted = true;
     g->eps = p->base.eps; g->delta = p->base.delta;
     g->sigma = p->out->sigma = row->result.sigma;
@@ -25877,8 +26234,14 @@ MCAMP__PRIV mcamp_status mcamp__plan_check(mcamp_ctx *ctx, const mcamp_plan_desc
     st = mcamp__shape(ctx, d->rounds, d->batches, d->epochs, n, batches);
     if (st < 0) return st;
     if (*batches > *n) return mcamp__fail(ctx, MCAMP_E_SIZE, "batches", (double)*batches);
-    if (d->sampling > (MCAMP_PLAN_BINS | MCAMP_PLAN_POISSON))
+    if (d->sampling > (MCAMP_PLAN_BINS | MCAMP_PLAN_POISSON | MCAMP_PLAN_CYCLIC |
+                       MCAMP_PLAN_MINSEP) || (d->law && d->sampling))
         return mcamp__fail(ctx, MCAMP_E_ARG, "sampling", (double)d->sampling);
+    if (d->law && !mcamp__law_is_pattern(d->law))
+        return mcamp__fail(ctx, MCAMP_E_ARG, "law", (double)(int)d->law);
+    if (d->law) st = mcamp__check(ctx, "q", d->q, 0, 0, 1, 1);
+    else if (!mcamp__eq(d->q, 0)) st = mcamp__fail(ctx, MCAMP_E_ARG, "q", d->q);
+    if (st < 0) return st;
     if ((int)d->error < 0 || d->error > MCAMP_ERROR_MAX)
         return mcamp__fail(ctx, MCAMP_E_ARG, "error", (double)d->error);
     if (d->work && d->work->n != *n)
@@ -25899,6 +26262,7 @@ MCAMP__PRIV void mcamp__plan_begin(mcamp__planner *p, const mcamp_plan_desc *d, 
     p->base.eps = r->eps = d->eps;
     p->base.delta = r->delta = d->delta;
     p->base.work = d->work; p->base.error = d->error; p->base.budget = d->budget;
+    p->base.law = d->law; p->base.q = d->q;
 }
 
 MCAMP_API mcamp_status mcamp_plan(mcamp_ctx *ctx, const mcamp_plan_desc *desc,
@@ -27216,12 +27580,13 @@ MCAMP__PRIV mcamp_status mcamp__train_parts(mcamp_ctx *ctx, const mcamp_train_de
     mcamp_noise_desc z;
     mcamp_batch_desc b;
     mcamp_clip_desc k;
+    int minsep = mcamp__law_is_minsep(g->law);
     mcamp_status st;
     memset(&z, 0, sizeof z);
     memset(&b, 0, sizeof b);
     memset(&k, 0, sizeof k);
     if (g->law != MCAMP_BATCH_BINS && g->law != MCAMP_BATCH_SHUFFLE &&
-        g->law != MCAMP_BATCH_POISSON)
+        !mcamp__law_is_pattern(g->law))
         return mcamp__fail(ctx, MCAMP_E_ARG, "law", (double)(int)g->law);
     z.mech = d->mech ? d->mech : &t->own;
     z.sigma = g->sigma; z.clip_norm = k.norm = d->clip_norm; z.dim = k.dim = d->dim;
@@ -27230,7 +27595,8 @@ MCAMP__PRIV mcamp_status mcamp__train_parts(mcamp_ctx *ctx, const mcamp_train_de
     b.limit = g->limit;
     b.examples = k.max_examples = d->examples;
     if (z.unit == MCAMP_NOISE_MEAN)
-        z.batch = (double)d->examples / (double)b.batches * (b.q > 0 ? b.q : 1);
+        z.batch = (double)d->examples * (b.q > 0 ? b.q : 1) /
+                  (minsep ? 1 + ((double)b.batches - 1) * b.q : (double)b.batches);
     z.key = b.key = d->key;
     st = d->examples ? mcamp_noise_init(ctx, &z, &t->noise)
                      : mcamp__fail(ctx, MCAMP_E_REQUIRED, "examples", 0);
@@ -28114,16 +28480,20 @@ MCAMP_API mcamp_status mcamp_guarantee_interval(mcamp_quantity asked, mcamp_dire
 
 /* ---- plans --------------------------------------------------------------------- */
 
-MCAMP__PRIV const char *mcamp__family_name(mcamp_opt_family family)
+MCAMP__PRIV const char *mcamp__family_name(const mcamp_plan_row *row)
 {
     static const char *const name[] = { "unknown", "identity", "toeplitz", "blt", "banded" };
-    return name[(unsigned)family <= MCAMP_OPT_BANDED ? family : 0];
+    if (row->law && row->family == MCAMP_OPT_BLT) return "cut blt";
+    return name[(unsigned)row->family <= MCAMP_OPT_BANDED ? row->family : 0];
 }
 
-MCAMP__PRIV const char *mcamp__amplification_name(mcamp_amplification a)
+MCAMP__PRIV const char *mcamp__sampling_name(const mcamp_plan_row *row)
 {
     static const char *const name[] = { "unknown", "none", "balls in bins", "cyclic Poisson" };
-    return name[(unsigned)a <= MCAMP_AMPLIFY_POISSON ? a : 0];
+    if (row->amplification == MCAMP_AMPLIFY_LAW)
+        return row->law == MCAMP_BATCH_POISSON ? "cyclic, random"
+             : row->law == MCAMP_BATCH_MINSEP ? "b-min-sep" : "b-min-sep, warm";
+    return name[(unsigned)row->amplification <= MCAMP_AMPLIFY_POISSON ? row->amplification : 0];
 }
 
 /* The optimiser's sigma of one row is an estimate, and printed as one. */
@@ -28168,8 +28538,10 @@ MCAMP__PRIV void mcamp__json_plan_row(mcamp__out *o, const mcamp_plan_result *r,
     mcamp_guarantee g = mcamp__row_guarantee(r, row);
     int items = o->items;
     o->items = 0;
-    mcamp__json_text(o, "family", mcamp__family_name(row->family));
-    mcamp__json_text(o, "amplification", mcamp__amplification_name(row->amplification));
+    mcamp__json_text(o, "family", mcamp__family_name(row));
+    mcamp__json_text(o, "amplification", mcamp__sampling_name(row));
+    mcamp__json_count(o, "batches", row->batches);
+    if (row->law) mcamp__json_number(o, "q", row->q);
     mcamp__json_count(o, "buffers", row->buffers);
     mcamp__json_count(o, "bands", row->bands);
     mcamp__json_count(o, "scale_degree", row->scale_degree);
@@ -28222,11 +28594,11 @@ MCAMP__PRIV void mcamp__put_cell_number(mcamp__out *o, double x, size_t width)
 MCAMP__PRIV void mcamp__text_plan_row(mcamp__out *o, const mcamp_plan_result *r,
                                       const mcamp_plan_row *row, int best)
 {
-    size_t size = row->buffers ? row->buffers : row->bands;
+    size_t size = row->buffers && !row->law ? row->buffers : row->bands;
     mcamp_guarantee g = mcamp__row_guarantee(r, row);
     mcamp__put(o, best ? "* " : "  ");
-    mcamp__put_cell(o, mcamp__amplification_name(row->amplification), 16);
-    mcamp__put_cell(o, mcamp__family_name(row->family), 10);
+    mcamp__put_cell(o, mcamp__sampling_name(row), 16);
+    mcamp__put_cell(o, mcamp__family_name(row), 10);
     mcamp__put_cell_number(o, row->family == MCAMP_OPT_IDENTITY ? 1 : (double)size, 7);
     mcamp__put_cell(o, row->scale_degree ? "yes" : "no", 9);
     if (row->status < 0) {
@@ -28235,6 +28607,12 @@ MCAMP__PRIV void mcamp__text_plan_row(mcamp__out *o, const mcamp_plan_result *r,
         mcamp__put_cell_number(o, row->result.rmse, 11);
         mcamp__put_cell_number(o, row->result.max_error, 11);
         mcamp__say(o, &g, "$s");
+        if (row->law) {
+            mcamp__put(o, "  b ");
+            mcamp__put_count(o, row->batches);
+            mcamp__put(o, ", q ");
+            mcamp__put_rounded(o, row->q, 6, MCAMP__UP);
+        }
         if (row->status) { mcamp__put(o, "  "); mcamp__put(o, mcamp_strerror(row->status)); }
     }
     mcamp__put(o, "\n");
@@ -28249,6 +28627,40 @@ MCAMP__PRIV void mcamp__text_plan(mcamp__out *o, const mcamp_plan_result *r)
     mcamp__text_decided(o, &r->guarantee);
 }
 
+/* Empty where there is nothing. */
+MCAMP__PRIV void mcamp__csv_number(mcamp__out *o, double x)
+{
+    mcamp__put(o, ",");
+    if (mcamp__finite(x)) mcamp__put_exact(o, x);
+}
+
+MCAMP__PRIV void mcamp__csv_plan(mcamp__out *o, const mcamp_plan_result *r)
+{
+    mcamp__put(o, "sampling,batches,q,family,buffers,bands,scale_degree,memory,sigma,rmse,"
+                  "max_error,chosen\n");
+    for (size_t i = 0; i < r->rows; i++) {
+        const mcamp_plan_row *row = &r->row[i];
+        double no = row->status < 0 ? mcamp__nan() : 0;
+        mcamp_guarantee g = mcamp__row_guarantee(r, row);
+        mcamp__put(o, "\"");
+        mcamp__put(o, mcamp__sampling_name(row));
+        mcamp__put(o, "\"");
+        mcamp__csv_number(o, (double)row->batches);
+        mcamp__csv_number(o, row->law ? row->q : mcamp__nan());
+        mcamp__put(o, ",");
+        mcamp__put(o, mcamp__family_name(row));
+        mcamp__csv_number(o, (double)row->buffers);
+        mcamp__csv_number(o, (double)row->bands);
+        mcamp__csv_number(o, (double)row->scale_degree);
+        mcamp__csv_number(o, (double)row->memory);
+        mcamp__put(o, ",");
+        if (row->status >= 0) mcamp__say(o, &g, "$s");
+        mcamp__csv_number(o, row->result.rmse + no);
+        mcamp__csv_number(o, row->result.max_error + no);
+        mcamp__put(o, i == r->best ? ",1\n" : ",0\n");
+    }
+}
+
 MCAMP_API mcamp_status mcamp_report_plan(const mcamp_plan_result *r, const mcamp_mech *mech,
                                          mcamp_report_format format, const mcamp_writer *w)
 {
@@ -28260,6 +28672,7 @@ MCAMP_API mcamp_status mcamp_report_plan(const mcamp_plan_result *r, const mcamp
     o = mcamp__out_open(w);
     o.items = format == MCAMP_REPORT_MEMBERS;
     if (format == MCAMP_REPORT_TEXT) mcamp__text_plan(&o, r);
+    else if (format == MCAMP_REPORT_CSV) mcamp__csv_plan(&o, r);
     else if (format == MCAMP_REPORT_JSON || o.items) mcamp__json_plan(&o, r, mech);
     else return MCAMP_E_ARG;
     if (format == MCAMP_REPORT_JSON) mcamp__put(&o, "}\n");
@@ -28331,6 +28744,8 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__WORK
 #undef MCAMP__BLOCK
 #undef MCAMP__EDGE_GROUPS
+#undef MCAMP__EDGE_FAR
+#undef MCAMP__EDGE_WIDTH
 #undef MCAMP__SCALE_DEGREE_MAX
 #undef MCAMP__START_FLOOR
 #undef MCAMP__HISTORY

@@ -51,6 +51,7 @@ TOOL_FN void workload_close(session *s, workload *w)
 TOOL_FN mcamp_amplification read_amplification(const session *s)
 {
     const option_value *v = &s->opt[O_AMPLIFICATION];
+    if (s->opt[O_BATCHING].given && s->batching.law != MCAMP_BATCH_BINS) return MCAMP_AMPLIFY_LAW;
     if (!v->given || !strcmp(v->text, "bnb")) return MCAMP_AMPLIFY_BINS;
     if (!strcmp(v->text, "none")) return MCAMP_AMPLIFY_NONE;
     if (strcmp(v->text, "poisson"))
@@ -99,8 +100,8 @@ TOOL_FN void check_out(const session *s)
     bool exists;
     FILE *f;
     if (!s->opt[O_OUT].given) return;
-    for (size_t i = 0; s->opt[O_RECORD].given && i < 3; i++) {
-        static const char *const suffix[] = { ".scale.txt", ".json", ".txt" };
+    for (size_t i = 0; s->opt[O_RECORD].given && i < 4; i++) {
+        static const char *const suffix[] = { ".scale.txt", ".json", ".csv", ".txt" };
         snprintf(path, sizeof path, "%s%s", s->opt[O_OUT].text, suffix[i]);
         if (!strcmp(path, s->opt[O_RECORD].text))
             bad_use("--record: --out writes to \"%s\" too", path);
@@ -266,16 +267,25 @@ TOOL_FN void json_mech(json *j, const mcamp_mech *m)
 }
 
 /* The noise that all this was computed with, as the estimate that it is, or as given. */
-TOOL_FN mcamp_guarantee estimate_of(const session *s, const mcamp_mech *m,
+TOOL_FN mcamp_guarantee estimate_of(session *s, const mcamp_mech *m,
                                     const mcamp_opt_result *r)
 {
     mcamp_amplification how = read_amplification(s);
+    mcamp_participation part = s->batching;
     mcamp_guarantee g;
+    mcamp_gram gram;
     mcamp_guarantee_estimate(m, how == MCAMP_AMPLIFY_BINS ? MCAMP_BATCH_BINS
+                             : how == MCAMP_AMPLIFY_LAW ? part.law
                              : how == MCAMP_AMPLIFY_POISSON ? MCAMP_BATCH_POISSON
                              : MCAMP_BATCH_SHUFFLE, s->batches, r, s->opt[O_EPS].real,
                              s->opt[O_SIGMA].given ? 0 : s->opt[O_DELTA].real, &g);
     g.seed = s->budget.seed;
+    if (how != MCAMP_AMPLIFY_LAW) return g;
+    part.batches = s->batches;
+    check(s, mcamp_gram_pattern(&s->ctx, m, &part, &gram));
+    g.q = gram.q;
+    g.gram_digest = gram.digest;
+    mcamp_gram_free(&s->ctx, &gram);
     return g;
 }
 
@@ -288,7 +298,7 @@ TOOL_FN double within_percent(const session *s, const mcamp_opt_result *r)
     return r->least > 0 ? ceil(1e6 * (error / r->least - 1)) / 1e4 : -1;
 }
 
-TOOL_FN void json_result(const session *s, const mcamp_mech *m, const mcamp_opt_result *r)
+TOOL_FN void json_result(session *s, const mcamp_mech *m, const mcamp_opt_result *r)
 {
     mcamp_writer w = to_stdout();
     mcamp_guarantee g = estimate_of(s, m, r);
@@ -312,7 +322,7 @@ TOOL_FN void json_result(const session *s, const mcamp_mech *m, const mcamp_opt_
     json_close(&j);
 }
 
-TOOL_FN void print_result(const session *s, const mcamp_mech *m, const mcamp_opt_result *r)
+TOOL_FN void print_result(session *s, const mcamp_mech *m, const mcamp_opt_result *r)
 {
     mcamp_guarantee g = estimate_of(s, m, r);
     mcamp_writer w = to_stdout();
@@ -386,6 +396,19 @@ TOOL_FN mcamp_error_kind read_error_kind(const session *s)
     return MCAMP_ERROR_MAX;
 }
 
+/* --batching but for bins: C has no more bands than rounds between two uses. */
+TOOL_FN void read_law(const session *s, mcamp_opt_desc *d)
+{
+    unsigned long b = (unsigned long)s->batches;
+    d->law = s->batching.law;
+    d->q = s->batching.q;
+    if (d->bands > s->batches || !strcmp(s->opt[O_FAMILY].text, "dense"))
+        bad_use("--family: under --batching %s C has at most the %lu bands of the rounds between "
+                "two uses of an example, else its columns would overlap: %s:%lu",
+                s->opt[O_BATCHING].text, b,
+                d->family == MCAMP_OPT_BANDED ? "banded" : "toeplitz", b);
+}
+
 TOOL_FN int run_optimize(session *s)
 {
     mcamp_opt_desc d;
@@ -407,8 +430,10 @@ TOOL_FN int run_optimize(session *s)
     d.max_iterations = (size_t)s->opt[O_ITERATIONS].count;
     d.inner_samples = s->opt[O_INNER].count;
     d.equal_norms = s->opt[O_EQUAL_NORMS].given;
-    if (d.inner_samples && d.amplification != MCAMP_AMPLIFY_BINS)
-        bad_use("--inner: only --amplification bnb takes samples");
+    if (d.amplification == MCAMP_AMPLIFY_LAW) read_law(s, &d);
+    if (d.inner_samples && d.amplification != MCAMP_AMPLIFY_BINS &&
+        d.amplification != MCAMP_AMPLIFY_LAW)
+        bad_use("--inner: only --amplification bnb and --batching take samples");
     if (d.equal_norms && (d.family != MCAMP_OPT_BANDED || d.amplification != MCAMP_AMPLIFY_NONE))
         bad_use("--equal-norms needs --family banded:BANDS or dense, and --amplification none");
     d.budget = s->budget;

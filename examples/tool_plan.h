@@ -8,14 +8,19 @@
 /* --amplification: everything the user can do, names with commas between them. */
 TOOL_FN unsigned read_sampling(const session *s)
 {
+    static const char *const name[] = { "bnb", "poisson", "cyclic", "minsep" };
     const char *text = s->opt[O_AMPLIFICATION].text, *p = text;
+    size_t known = s->cmd->bit == PLAN ? 4 : 2;
     unsigned flags = 0;
     if (!strcmp(text, "none")) return 0;
+    if (known == 4 && !strcmp(text, "all")) return 15;
     for (;;) {
-        size_t length = strcspn(p, ",");
-        if (length == 3 && !memcmp(p, "bnb", length)) flags |= MCAMP_PLAN_BINS;
-        else if (length == 7 && !memcmp(p, "poisson", length)) flags |= MCAMP_PLAN_POISSON;
-        else bad_use("--amplification must be none, bnb, poisson or bnb,poisson, not \"%s\"", text);
+        size_t length = strcspn(p, ","), i = 0;
+        while (i < known && (strlen(name[i]) != length || memcmp(p, name[i], length))) i++;
+        if (i == known)
+            bad_use("--amplification must be none, %sor some of bnb,poisson%s, not \"%s\"",
+                    known == 4 ? "all " : "", known == 4 ? ",cyclic,minsep" : "", text);
+        flags |= 1u << i;       /* MCAMP_PLAN_BINS, .. */
         if (!p[length]) return flags;
         p += length + 1;
     }
@@ -59,13 +64,24 @@ TOOL_FN void print_plan(const session *s, const mcamp_mech *m, const mcamp_plan_
     print_strategy_text(s, m);
 }
 
-/* Files: PREFIX.txt and .scale.txt for --strategy and --scale, .json, pictures. */
+TOOL_FN void write_plan_table(const session *s, const char *prefix, const mcamp_plan_result *r)
+{
+    char path[600];
+    FILE *f = open_file(prefix, ".csv", path, sizeof path);
+    mcamp_writer w = to_file(f);
+    mcamp_report_plan(r, NULL, MCAMP_REPORT_CSV, &w);
+    close_written(f, path);
+    if (!s->opt[O_JSON].given) printf("wrote %s\n", path);
+}
+
+/* Files: PREFIX.txt and .scale.txt for --strategy and --scale, .json, .csv, pictures. */
 TOOL_FN void write_plan(session *s, const workload *w, const mcamp_mech *m,
                         const mcamp_plan_result *r)
 {
     const char *prefix = s->opt[O_OUT].text;
     write_strategy(s, prefix, m);
     write_plan_json(s, prefix, m, r);
+    write_plan_table(s, prefix, r);
     draw_strategy(s, prefix, w, m, r->sigma);
 }
 
@@ -82,7 +98,9 @@ TOOL_FN int run_plan(session *s)
     d.batches = s->batches;
     d.eps = s->opt[O_EPS].real;
     d.delta = s->opt[O_DELTA].real;
-    d.sampling = read_sampling(s);
+    if (!s->opt[O_BATCHING].given) d.sampling = read_sampling(s);
+    else if (s->batching.law == MCAMP_BATCH_BINS) d.sampling = MCAMP_PLAN_BINS;
+    else { d.law = s->batching.law; d.q = s->batching.q; }
     d.error = read_error_kind(s);
     d.budget = s->budget;
     if (s->opt[O_MEMORY].given && !s->opt[O_MEMORY].count) bad_use("--memory must be above 0");

@@ -37,9 +37,10 @@ static const option_spec OPTIONS[NOPTION] = {
     { "rounds", OPTION_COUNT, 0, SHAPE, "N", "training steps in all, or give --epochs" },
     { "epochs", OPTION_COUNT, 0, SHAPE, "E", "passes over the data: rounds = E * B" },
     { "batches", OPTION_COUNT, 0, SHAPE, "B", "batches in an epoch" },
-    { "batching", OPTION_TEXT, 0, BINS | SCHEDULE, "L",
+    { "batching", OPTION_TEXT, 0, BINS | SCHEDULE | OPTIMIZE | PLAN, "L",
       "bins (default), cyclic:Q, minsep:B,Q or minsep-warm:B,Q (with --rounds), C = I: "
-      "allocate:K or allocate-anew:K of B; schedule: shuffle" },
+      "allocate:K or allocate-anew:K of B; schedule: shuffle; optimize, plan: not allocate, "
+      "in place of --amplification" },
     { "strategy", OPTION_TEXT, 0, HAS_C, "C", "correlation matrix, see below" },
     { "normalize", OPTION_FLAG, 0, HAS_C | COMPARE, "", "divide C by its largest column norm" },
     { "scale", OPTION_TEXT, 0, HAS_C, "@FILE", "column factors of C, one a round" },
@@ -57,8 +58,9 @@ static const option_spec OPTIONS[NOPTION] = {
     { "family", OPTION_TEXT, OPTIMIZE, OPTIMIZE, "F",
       "toeplitz[:BANDS], blt:BUFFERS, banded:BANDS, dense, identity" },
     { "scaling", OPTION_TEXT, 0, OPTIMIZE, "D", "column factors: polynomial degree, or free" },
-    { "amplification", OPTION_TEXT, OPTIMIZE | PLAN, NOISE, "A",
-      "bnb (balls in bins), poisson (cyclic), none; plan, compare: several, bnb,poisson" },
+    { "amplification", OPTION_TEXT, 0, NOISE, "A",
+      "bnb (balls in bins), poisson (cyclic), none; plan, compare: several, bnb,poisson; "
+      "plan: also cyclic (random groups), minsep, all" },
     { "workload", OPTION_TEXT, 0, NOISE, "W",
       "prefix (default), momentum:BETA[,@FILE of learning rates], ema:BETA, lr:@FILE" },
     { "error", OPTION_TEXT, 0, OPTIMIZE | PLAN, "E", "mean (default) or max over rounds" },
@@ -307,6 +309,20 @@ TOOL_FN void check_allocate(session *s)
                 "C = I", (unsigned long)s->mech.bands);
 }
 
+/* optimize, plan: how batches are formed is said in one way. */
+TOOL_FN void check_sampling(const session *s)
+{
+    const option_value *o = s->opt;
+    if (!o[O_AMPLIFICATION].given && !o[O_BATCHING].given)
+        bad_use("\"mcamp %s\" needs --amplification A or --batching L", s->cmd->name);
+    if (o[O_AMPLIFICATION].given && o[O_BATCHING].given)
+        bad_use("give either --amplification or --batching, not both");
+    if (s->picks) bad_use("--batching: allocate wants C = I: there is nothing to choose");
+    if (s->batching.law != MCAMP_BATCH_BINS && o[O_BATCHES].count > s->rounds)
+        bad_use("--batching: %lu rounds between two uses, but there are %lu in all",
+                (unsigned long)s->batches, (unsigned long)s->rounds);
+}
+
 TOOL_FN void open_gram(session *s)
 {
     const mcamp_guarantee *g = &s->guarantee;
@@ -466,6 +482,7 @@ TOOL_FN void session_open(session *s, const command *cmd, int argc, char **argv)
         read_batching(s);
         count_batches(s);
         read_shape(s);
+        if (cmd->bit & (OPTIMIZE | PLAN)) check_sampling(s);
         if ((cmd->bit & HAS_C) && !o[O_STRATEGY].given)
             bad_use("\"mcamp %s\" needs --strategy C", cmd->name);
     }
@@ -528,7 +545,8 @@ static const struct { int id; const char *text; } DEFAULTS[] = {
 
 TOOL_FN const char *default_text(const session *s, int id)
 {
-    bool in_record = s->loaded && (s->cmd->bit == VERIFY || id == O_BATCHING);
+    bool in_record = id == O_BATCHING ? s->loaded || (s->cmd->bit & NOISE) != 0
+                                      : s->loaded && s->cmd->bit == VERIFY;
     for (size_t i = 0; i < sizeof DEFAULTS / sizeof DEFAULTS[0]; i++)
         if (DEFAULTS[i].id == id && !in_record) return DEFAULTS[i].text;
     return NULL;

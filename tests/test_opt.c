@@ -20,26 +20,31 @@ static double test_rand(void)
 
 /* ---- sigma of two modes by quadrature ---------------------------------------- */
 
+/* Odds of each mode; what is missing from 1 is that of none. */
+static double pair_odds[2] = { 0.5, 0.5 };
+
 /* delta of a 2 x 2 Gram matrix at sigma: y ~ N(0,1) along g_1 - g_2's own direction by
  * the trapezoid rule, t along m_1 + m_2 in closed form (root by bisection).         */
 static double pair_delta(const double *g, double sigma, double eps, int add)
 {
+    double none = 1 - pair_odds[0] - pair_odds[1];
     double a = g[0] / (sigma * sigma), b = g[1] / (sigma * sigma), c = g[3] / (sigma * sigma);
     double root = sqrt(a + 2 * b + c), c1 = (a + b) / root, c2 = (b + c) / root;
     double r = sqrt(mcamp__dmax(a - c1 * c1, 0)), q = mcamp__dmax(c - c2 * c2, 0);
     double total = 0, h = 0.05, s = add ? -1 : 1;
     for (int k = -200; k <= 200; k++) {         /* g'_1 = r y, g'_2 = -r y */
         double y = k * h, lo = -60, hi = 60, w1, w2, f;
-        w1 = 0.5 * exp(r * y - 0.5 * (a - c1 * c1));
-        w2 = 0.5 * exp(-sqrt(q) * y - 0.5 * q);
+        w1 = pair_odds[0] * exp(r * y - 0.5 * (a - c1 * c1));
+        w2 = pair_odds[1] * exp(-sqrt(q) * y - 0.5 * q);
         for (int i = 0; i < 60; i++) {
             double t = 0.5 * (lo + hi);
-            double rho = w1 * exp(c1 * t - 0.5 * c1 * c1) + w2 * exp(c2 * t - 0.5 * c2 * c2);
+            double rho = none + w1 * exp(c1 * t - 0.5 * c1 * c1) +
+                         w2 * exp(c2 * t - 0.5 * c2 * c2);
             if (log(rho) > s * eps) hi = t; else lo = t;
         }
-        f = add ? mt_phi(lo) - exp(eps) * (w1 * mt_phi(lo - c1) +
-                                                    w2 * mt_phi(lo - c2))
-                : w1 * mt_phi(c1 - lo) + w2 * mt_phi(c2 - lo) -
+        f = add ? mt_phi(lo) - exp(eps) * (none * mt_phi(lo) + w1 * mt_phi(lo - c1) +
+                                           w2 * mt_phi(lo - c2))
+                : none * mt_phi(-lo) + w1 * mt_phi(c1 - lo) + w2 * mt_phi(c2 - lo) -
                   exp(eps) * mt_phi(-lo);
         total += h * exp(-0.5 * y * y) / 2.5066282746310005 * f;
     }
@@ -67,22 +72,30 @@ static void edge_matrix(const mcamp_gram *gram, double sigma, double eps, mcamp_
     q = mcamp__ask(&f, sigma, eps, dir, seed);
     memset(&c, 0, sizeof c);
     c.method = MCAMP_METHOD_COMMON; c.rel_var = 1;
-    CHECK_STATUS(mcamp__edge_matrix(&ctx, &q, &c, 2 * MCAMP_BLOCK,
+    CHECK_STATUS(mcamp__edge_matrix(&ctx, &q, &c, (gram->law ? 1 : 2) * MCAMP_BLOCK,
                                     mcamp__loose_scale(&f, sigma, eps), d), MCAMP_OK);
     mcamp__factor_free(&ctx, &f);
 }
 
+/* The same of rounds, two in all, as a 2 x 2 matrix; C has both columns' entries. */
+static void edge_band(const mcamp_gram *gram, double sigma, double eps, mcamp_direction dir,
+                      uint64_t seed, double *d)
+{
+    edge_matrix(gram, sigma, eps, dir, seed, d);
+    d[3] = d[2];
+    d[2] = d[1];
+}
+
 /* The mean of 32 independent edge matrices against central differences of the
  * quadrature: t with 31 degrees of freedom exceeds 8.5 with odds below 1e-9.        */
-static void check_pair(const double *g0, double eps, double delta, mcamp_direction dir)
+static void check_edges(const mcamp_gram *gram, const double *g0, double eps, double delta,
+                        mcamp_direction dir)
 {
     int add = dir == MCAMP_ADD;
     double sigma = exp(pair_log_sigma(g0, eps, delta, add));
     double sum[4] = { 0 }, sq[4] = { 0 }, d[4];
-    mcamp_gram gram;
-    CHECK_STATUS(mcamp_gram_from_matrix(&ctx, g0, 2, &gram), MCAMP_OK);
     for (int seed = 0; seed < 32; seed++) {
-        edge_matrix(&gram, sigma, eps, dir, (uint64_t)seed, d);
+        (gram->law ? edge_band : edge_matrix)(gram, sigma, eps, dir, (uint64_t)seed, d);
         for (int i = 0; i < 4; i++) { sum[i] += d[i] / 32; sq[i] += d[i] * d[i] / 32; }
         CHECK_NEAR(d[0] * g0[0] + 2 * d[1] * g0[1] + d[3] * g0[3], 1, 1e-10, 0);
     }
@@ -99,6 +112,13 @@ static void check_pair(const double *g0, double eps, double delta, mcamp_directi
         CHECK_LE(fabs(sum[i] - want), 8.5 * err + 2e-5 * fabs(want));
         CHECK_LE(err, 0.05 * fabs(want));
     }
+}
+
+static void check_pair(const double *g0, double eps, double delta, mcamp_direction dir)
+{
+    mcamp_gram gram;
+    CHECK_STATUS(mcamp_gram_from_matrix(&ctx, g0, 2, &gram), MCAMP_OK);
+    check_edges(&gram, g0, eps, delta, dir);
     mcamp_gram_free(&ctx, &gram);
 }
 
@@ -110,6 +130,200 @@ TEST(edge_matrix_against_quadrature)
     check_pair(dense, 1, 1e-5, MCAMP_ADD);
     check_pair(diag, 2, 1e-3, MCAMP_REMOVE);
     check_pair(diag, 2, 1e-3, MCAMP_ADD);
+}
+
+/* ---- the same of patterns ------------------------------------------------------- */
+
+static void gram_of(const mcamp_mech *m, mcamp_batch_law law, size_t b, double q,
+                    mcamp_gram *gram)
+{
+    mcamp_participation part;
+    memset(&part, 0, sizeof part);
+    part.law = law; part.batches = b; part.q = q;
+    CHECK_STATUS(mcamp_gram_pattern(&ctx, m, &part, gram), MCAMP_OK);
+}
+
+/* C of three entries, b = 2: a pattern is the first round, the second, or none. */
+TEST(edge_of_patterns_against_quadrature)
+{
+    static const double c[3] = { 2, 0.5, 1.6 };
+    static const double g0[4] = { 2 * 2 + 0.25, 0.5 * 1.6, 0.5 * 1.6, 1.6 * 1.6 };
+    static const struct { mcamp_batch_law law; double q; double odds[2]; } of[3] = {
+        { MCAMP_BATCH_POISSON, 0.7, { 0.35, 0.35 } },
+        { MCAMP_BATCH_MINSEP, 0.4, { 0.4, 0.24 } },
+        { MCAMP_BATCH_MINSEP_WARM, 0.6, { 0.6 / 1.6, 0.6 / 1.6 } }
+    };
+    mcamp_mech_desc md;
+    mcamp_mech m;
+    setup();
+    memset(&md, 0, sizeof md);
+    md.kind = MCAMP_MECH_BANDED; md.n = 2; md.bands = 2; md.coef = c; md.count = 3;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &md, &m), MCAMP_OK);
+    for (int i = 0; i < 3; i++) {
+        mcamp_gram gram;
+        gram_of(&m, of[i].law, 2, of[i].q, &gram);
+        memcpy(pair_odds, of[i].odds, sizeof pair_odds);
+        check_edges(&gram, g0, 1, 1e-4, MCAMP_REMOVE);
+        check_edges(&gram, g0, 0.4, 1e-3, MCAMP_ADD);
+        mcamp_gram_free(&ctx, &gram);
+    }
+    pair_odds[0] = pair_odds[1] = 0.5;
+    mcamp_mech_free(&ctx, &m);
+}
+
+/* Sums over all patterns of the chain that is at round t: of each round's weight, to sum. */
+static double follow(const mcamp__pattern *p, double q, const double *g, size_t t, double w,
+                     unsigned taken, double *sum)
+{
+    if (t >= p->n) {
+        for (size_t i = 0; i < p->n; i++) if (taken >> i & 1) sum[i] += w;
+        return w;
+    }
+    return (q < 1 ? follow(p, q, g, t + p->step, w * (1 - q), taken, sum) : 0) +
+           follow(p, q, g, t + p->b, w * q * exp(g[t]), taken | 1u << t, sum);
+}
+
+enum { LANES = 16 };         /* of a tile */
+
+/* pi for any potentials, in both ways of reckoning, against all patterns. */
+TEST(posterior_participation)
+{
+    static const struct { mcamp_batch_law law; size_t n, b; double q; } of[6] = {
+        { MCAMP_BATCH_POISSON, 11, 4, 0.3 }, { MCAMP_BATCH_POISSON, 9, 3, 1 },
+        { MCAMP_BATCH_MINSEP, 12, 3, 0.25 }, { MCAMP_BATCH_MINSEP, 7, 7, 0.9 },
+        { MCAMP_BATCH_MINSEP_WARM, 10, 4, 0.5 }, { MCAMP_BATCH_MINSEP_WARM, 6, 1, 0.2 }
+    };
+    static double a[32 * LANES];
+    setup();
+    for (int i = 0; i < 6; i++)
+        for (int linear = 0; linear < (of[i].q < 1 ? 2 : 1); linear++) {
+            double g[12], z[LANES];
+            mcamp_mech_desc md;
+            mcamp_mech m;
+            mcamp_gram gram;
+            mcamp__pattern p;
+            mcamp__pattern_work w;
+            memset(&md, 0, sizeof md);
+            md.kind = MCAMP_MECH_SQRT; md.n = of[i].n; md.bands = 1;
+            CHECK_STATUS(mcamp_mech_init(&ctx, &md, &m), MCAMP_OK);
+            gram_of(&m, of[i].law, of[i].b, of[i].q, &gram);
+            CHECK_STATUS(mcamp__pattern_init(&ctx, &gram, 1, &p), MCAMP_OK);
+            p.linear = linear;
+            CHECK_STATUS(mcamp__pattern_work_init(&ctx, &p, &w), MCAMP_OK);
+            for (size_t k = 0; k < p.n * LANES; k++) w.h[k] = w.g[k] = 6 * test_rand() - 3;
+            mcamp__pattern_filter(ctx.vec, &p, w.h, w.f, w.first, z);
+            mcamp__edge_posterior(ctx.vec, &p, &w, a);
+            for (size_t s = 0; s < LANES; s += 5) {
+                double sum[12] = { 0 }, total = 0;
+                for (size_t t = 0; t < p.n; t++) g[t] = w.g[t * LANES + s];
+                for (size_t r = 0; r < p.starts; r++)
+                    total += follow(&p, of[i].q, g, r, p.start[r], 0, sum);
+                CHECK_NEAR(z[s], log(total), 1e-12, 1e-12);
+                for (size_t t = 0; t < p.n; t++)
+                    CHECK_NEAR(a[t * LANES + s], sum[t] / total, 1e-11, 1e-13);
+            }
+            mcamp__buf_free(&ctx, &w.buf);
+            mcamp__pattern_free(&ctx, &p);
+            mcamp_gram_free(&ctx, &gram);
+            mcamp_mech_free(&ctx, &m);
+        }
+}
+
+/* q = 1: a bin.  Every round of a bin has its pi, so D of rounds is that of the bins. */
+TEST(edge_of_patterns_at_q_1)
+{
+    enum { N = 7, B = 3, SEEDS = 16 };
+    double sum[2][9] = { { 0 } }, sq[2][9] = { { 0 } }, d[N * B], e[9];
+    mcamp_mech_desc md;
+    mcamp_mech m;
+    mcamp_gram gram[2];
+    setup();
+    memset(&md, 0, sizeof md);
+    md.kind = MCAMP_MECH_SQRT; md.n = N; md.bands = B;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &md, &m), MCAMP_OK);
+    gram_of(&m, MCAMP_BATCH_BINS, B, 0, &gram[0]);
+    gram_of(&m, MCAMP_BATCH_POISSON, B, 1, &gram[1]);
+    for (int dir = MCAMP_REMOVE; dir <= MCAMP_ADD; dir++) {
+        memset(sum, 0, sizeof sum);
+        memset(sq, 0, sizeof sq);
+        for (int seed = 0; seed < SEEDS; seed++) {
+            edge_matrix(&gram[0], 1.7, 1, (mcamp_direction)dir, (uint64_t)seed, e);
+            edge_matrix(&gram[1], 1.7, 1, (mcamp_direction)dir, (uint64_t)seed + 100, d);
+            for (size_t i = 0; i < B; i++)
+                for (size_t k = 0; k < 2 * B; k++) {
+                    /* all entries of one residue pair are alike: take two of each */
+                    size_t t = i + (k < B ? 0 : B), s = t + k % B, at = i * B + s % B;
+                    double v = k < B ? e[at] : s < N ? d[t * B + s - t] : d[i * B + k % B];
+                    sum[k >= B][at] += v / SEEDS;
+                    sq[k >= B][at] += v * v / SEEDS;
+                }
+        }
+        for (size_t i = 0; i < 9; i++) {
+            double v0 = sq[0][i] - sum[0][i] * sum[0][i], v1 = sq[1][i] - sum[1][i] * sum[1][i];
+            double err = sqrt((mcamp__dmax(v0, 0) + mcamp__dmax(v1, 0)) / (SEEDS - 1));
+            CHECK_LE(fabs(sum[0][i] - sum[1][i]), 14 * err + 1e-12);
+            CHECK_LE(err, 0.03 * sum[0][i]);
+        }
+    }
+    mcamp_gram_free(&ctx, &gram[0]);
+    mcamp_gram_free(&ctx, &gram[1]);
+    mcamp_mech_free(&ctx, &m);
+}
+
+/* <D, |C|'|C|> in the band, by the columns. */
+static double band_value(const mcamp_mech *m, size_t w, const double *d)
+{
+    static double c[16][16];
+    double sum = 0;
+    for (size_t j = 0; j < m->n; j++)
+        CHECK_STATUS(mcamp_mech_column(&ctx, m, j, c[j]), MCAMP_OK);
+    for (size_t t = 0; t < m->n; t++)
+        for (size_t j = 0; j < w && t + j < m->n; j++)
+            for (size_t i = 0; i < m->n; i++)
+                sum += (j ? 2 : 1) * d[t * w + j] * fabs(c[t][i]) * fabs(c[t + j][i]);
+    return sum;
+}
+
+/* Toeplitz and rows, with and without factors and signs: each derivative. */
+TEST(gradient_of_the_band)
+{
+    enum { N = 11, W = 4, ROWS = W * (W - 1) / 2 + (N - W + 1) * W };
+    double d[N * W], x[ROWS + N], g[ROWS + N], f[2];
+    setup();
+    for (int kind = 0; kind < 4; kind++) {
+        size_t count = kind & 1 ? ROWS : W;
+        mcamp__mech_grad arrays;
+        mcamp_mech_desc md;
+        double value = 0;
+        memset(&md, 0, sizeof md);
+        memset(&arrays, 0, sizeof arrays);
+        md.kind = kind & 1 ? MCAMP_MECH_BANDED : MCAMP_MECH_TOEPLITZ;
+        md.n = N; md.coef = x; md.count = count;
+        if (kind & 1) md.bands = W;
+        if (kind == 2) md.scale = x + count;
+        for (size_t i = 0; i < N * W; i++) d[i] = test_rand();
+        for (size_t i = 0; i < count + N; i++) x[i] = 0.5 + test_rand();
+        if (kind == 3) x[1] = -x[1];            /* below the diagonal */
+        arrays.coef = g;
+        arrays.log_scale = kind == 2 ? g + count : NULL;
+        for (size_t i = 0; i <= count + (kind == 2 ? N : 0); i++) {
+            double keep = i ? x[i - 1] : 0, h = 1e-5;
+            for (int side = 0; side < 2; side++) {
+                mcamp_mech m;
+                if (i) x[i - 1] = keep + (side ? h : -h);
+                CHECK_STATUS(mcamp_mech_init(&ctx, &md, &m), MCAMP_OK);
+                f[side] = band_value(&m, W, d);
+                if (!i) {
+                    CHECK_STATUS(mcamp__band_gradient(&ctx, &m, d, &value, &arrays), MCAMP_OK);
+                    CHECK_NEAR(value, f[side], 1e-12, 0);
+                }
+                mcamp_mech_free(&ctx, &m);
+            }
+            if (!i) continue;
+            x[i - 1] = keep;
+            CHECK_NEAR(g[i - 1] / (i > count ? keep : 1), (f[1] - f[0]) / (2 * h), 1e-7, 1e-9);
+        }
+    }
 }
 
 /* Modes that are nearly the same: both directions bind within their errors, and D lies
@@ -256,6 +470,137 @@ TEST(gradient_with_amplification)
     CHECK_NEAR((up - dn) / (2 * h), norm, 0.05, 0);
     mcamp__opt_free(&ctx, &o);
     mcamp_work_free(&ctx, &work);
+}
+
+/* The sampled objective under a law of batches moves as its gradient says, at the same
+ * random numbers; along the gradient, and along one that it should not mix up with it.  */
+static void check_law(mcamp_opt_family family, size_t degree, mcamp_batch_law law, double q)
+{
+    mcamp_opt_desc d = problem(family, MCAMP_AMPLIFY_LAW, 21, 5), r;
+    mcamp_work_desc wd;
+    mcamp_work work;
+    mcamp__opt o;
+    double x[120], y[120], g[120], dir[120], spare[120], f[2], h = 0.05;
+    memset(&wd, 0, sizeof wd);
+    wd.n = 21;
+    d.bands = family == MCAMP_OPT_BANDED ? 3 : 4;
+    d.scale_degree = degree;
+    d.law = law; d.q = q; d.delta = 1e-4;
+    d.inner_samples = 4096;
+    CHECK_STATUS(mcamp_work_init(&ctx, &wd, &work), MCAMP_OK);
+    CHECK_STATUS(mcamp__opt_resolve(&ctx, &d, &r), MCAMP_OK);
+    CHECK_STATUS(mcamp__opt_init(&ctx, &r, &work, &o), MCAMP_OK);
+    CHECK(o.m.count <= 120);
+    for (size_t i = 0; i < o.m.count; i++)
+        x[i] = family == MCAMP_OPT_BLT ? (i < 3 ? 0.5 : -1.5) : -0.3 - 0.5 * (double)(i % 3);
+    objective(&o, x, g);
+    for (int way = 0; way < 2; way++) {
+        double norm = 0, want = 0;
+        for (size_t i = 0; i < o.m.count; i++) {
+            dir[i] = way && i % 2 ? -g[i] : g[i];
+            norm += dir[i] * dir[i];
+        }
+        norm = sqrt(norm);
+        for (size_t i = 0; i < o.m.count; i++) want += dir[i] / norm * g[i];
+        for (int side = 0; side < 2; side++) {
+            for (size_t i = 0; i < o.m.count; i++)
+                y[i] = x[i] + (side ? h : -h) * dir[i] / norm;
+            f[side] = objective(&o, y, spare);
+        }
+        CHECK_NEAR((f[1] - f[0]) / (2 * h), want, 0.05 * (way ? 1 : 1), way ? 0.05 * norm : 0);
+    }
+    mcamp__opt_free(&ctx, &o);
+    mcamp_work_free(&ctx, &work);
+}
+
+TEST(gradient_under_a_law)
+{
+    setup();
+    check_law(MCAMP_OPT_TOEPLITZ, 0, MCAMP_BATCH_POISSON, 0.4);
+    check_law(MCAMP_OPT_TOEPLITZ, 2, MCAMP_BATCH_MINSEP, 0.3);
+    check_law(MCAMP_OPT_BLT, 0, MCAMP_BATCH_MINSEP_WARM, 0.2);
+    check_law(MCAMP_OPT_BANDED, 0, MCAMP_BATCH_MINSEP, 0.5);
+    check_law(MCAMP_OPT_BANDED, 0, MCAMP_BATCH_POISSON, 1);
+}
+
+static double weighted(const mcamp_opt_desc *d, const mcamp_mech *m)
+{
+    mcamp_gram gram;
+    mcamp_answer a;
+    mcamp_error_info e;
+    mcamp_work_desc wd;
+    mcamp_work work;
+    memset(&wd, 0, sizeof wd);
+    wd.n = m->n;
+    gram_of(m, d->law, d->batches, d->q, &gram);
+    CHECK(mcamp_sigma(&ctx, &gram, d->eps, d->delta, &d->budget, &a) >= 0);
+    CHECK_STATUS(mcamp_work_init(&ctx, &wd, &work), MCAMP_OK);
+    CHECK_STATUS(mcamp_work_error(&ctx, &work, m, NULL, &e), MCAMP_OK);
+    mcamp_work_free(&ctx, &work);
+    mcamp_gram_free(&ctx, &gram);
+    return a.sigma * e.rmse;
+}
+
+/* Every family: no worse than C = I and than the square root cut, from which it starts; the
+ * result's numbers are those of its C, which has at most b bands.                     */
+TEST(optima_under_a_law)
+{
+    static const mcamp_opt_family family[3] = { MCAMP_OPT_TOEPLITZ, MCAMP_OPT_BLT,
+                                                MCAMP_OPT_BANDED };
+    mcamp_mech_desc md;
+    mcamp_mech root, one;
+    double start, least;
+    setup();
+    memset(&md, 0, sizeof md);
+    md.n = 30; md.kind = MCAMP_MECH_SQRT; md.bands = 4;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &md, &root), MCAMP_OK);
+    md.bands = 1;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &md, &one), MCAMP_OK);
+    for (int i = 0; i < 3; i++) {
+        mcamp_opt_desc d = problem(family[i], MCAMP_AMPLIFY_LAW, 30, 4);
+        mcamp_opt_result r;
+        mcamp_mech m;
+        d.law = i ? MCAMP_BATCH_POISSON : MCAMP_BATCH_MINSEP;
+        d.q = 0.3; d.delta = 1e-3;
+        d.inner_samples = 1024; d.max_iterations = 12;
+        d.budget.rel_error = 0.02;
+        d.start = family[i] == MCAMP_OPT_BLT ? NULL : &root;
+        CHECK(mcamp_opt_run(&ctx, &d, &m, &r) >= 0);
+        start = weighted(&d, &root);
+        least = mcamp__dmin(start, weighted(&d, &one));
+        CHECK(m.bands <= 4 && r.bands == m.bands && !m.buffers);
+        CHECK_NEAR(r.rmse, weighted(&d, &m), 1e-9, 0);
+        CHECK_LE(r.rmse, least * (i == 1 ? 1.01 : 1 + 1e-9));
+        mcamp_mech_free(&ctx, &m);
+    }
+    mcamp_mech_free(&ctx, &root);
+    mcamp_mech_free(&ctx, &one);
+}
+
+/* From an optimum, with so few samples that steps are led astray. */
+TEST(the_start_stays)
+{
+    mcamp_opt_desc d = problem(MCAMP_OPT_TOEPLITZ, MCAMP_AMPLIFY_LAW, 24, 3);
+    mcamp_opt_result r;
+    mcamp_mech first, m;
+    int worse = 0;
+    setup();
+    d.law = MCAMP_BATCH_MINSEP_WARM; d.q = 0.3; d.delta = 1e-3;
+    d.inner_samples = 4096;
+    CHECK(mcamp_opt_run(&ctx, &d, &first, &r) >= 0);
+    d.start = &first;
+    d.inner_samples = 64;
+    for (uint64_t seed = 0; seed < 4; seed++) {
+        double start;
+        d.budget.seed = seed;
+        start = weighted(&d, &first);
+        CHECK(mcamp_opt_run(&ctx, &d, &m, &r) >= 0);
+        CHECK_LE(r.rmse, start * (1 + 1e-9));
+        worse += m.digest == first.digest;
+        mcamp_mech_free(&ctx, &m);
+    }
+    CHECK(worse > 0);                           /* once at least it was led astray */
+    mcamp_mech_free(&ctx, &first);
 }
 
 /* ---- optima ------------------------------------------------------------------------ */
@@ -892,6 +1237,8 @@ static void refused(mcamp_opt_desc d, mcamp_status want)
     refused(d, want); \
 } while (0)
 
+#define LAW(l, p) d.amplification = MCAMP_AMPLIFY_LAW; d.law = l; d.q = p
+
 TEST(bad_arguments)
 {
     mcamp_mech mech;
@@ -900,6 +1247,15 @@ TEST(bad_arguments)
     REFUSED(d.end_canary = 1, MCAMP_E_CANARY);
     REFUSED(d.family = MCAMP_OPT_UNSET, MCAMP_E_REQUIRED);
     REFUSED(d.amplification = MCAMP_AMPLIFY_UNSET, MCAMP_E_REQUIRED);
+    REFUSED(d.amplification = (mcamp_amplification)5, MCAMP_E_REQUIRED);
+    REFUSED(d.law = MCAMP_BATCH_MINSEP, MCAMP_E_ARG);
+    REFUSED(d.q = 0.5, MCAMP_E_ARG);
+    REFUSED(LAW(MCAMP_BATCH_UNSET, 0.5), MCAMP_E_ARG);
+    REFUSED(LAW(MCAMP_BATCH_BINS, 0.5), MCAMP_E_ARG);
+    REFUSED(LAW(MCAMP_BATCH_MINSEP, 0), MCAMP_E_ARG);
+    REFUSED(LAW(MCAMP_BATCH_MINSEP, 1.5), MCAMP_E_ARG);
+    REFUSED(LAW(MCAMP_BATCH_MINSEP, mcamp__nan()), MCAMP_E_NONFINITE);
+    REFUSED(LAW(MCAMP_BATCH_MINSEP, 0.5); d.bands = 5, MCAMP_E_SIZE);
     REFUSED(d.rounds = 0, MCAMP_E_REQUIRED);
     REFUSED(d.batches = 0, MCAMP_E_REQUIRED);
     REFUSED(d.batches = 17, MCAMP_E_SIZE);
@@ -1083,7 +1439,9 @@ TEST_MAIN("opt",
     T(orthogonal_optima), T(bounds_of_other_errors), T(few_bands_and_dense_agree),
     T(sum_of_roots), T(more_buffers_are_not_worse),
     T(the_better_result_stays), T(poisson_takes_the_callers_sigma), T(poisson_with_much_noise),
-    T(poisson_chooses_bands), T(edge_matrix_against_quadrature), T(directions_that_tie),
+    T(poisson_chooses_bands), T(edge_matrix_against_quadrature), T(edge_of_patterns_against_quadrature),
+    T(posterior_participation), T(edge_of_patterns_at_q_1), T(gradient_of_the_band),
+    T(gradient_under_a_law), T(optima_under_a_law), T(the_start_stays), T(directions_that_tie),
     T(factors_do_not_matter), T(families_agree_and_bands_help),
     T(samples_of_a_value),
     T(other_starts_reach_the_same_error), T(grown_from_fewer_buffers), T(balls_in_bins),

@@ -251,6 +251,138 @@ TEST(what_is_certified_keeps_delta)
     CHECK(chosen[1] >= 5 && chosen[2] >= 2 && chosen[3] >= 2);
 }
 
+/* ---- laws of batches ------------------------------------------------------------ */
+
+/* The plan's guarantee is that of its C under the law, which the samples of another question
+ * agree with; as a record it comes back, and a session of the law takes it.  C fits.      */
+static void check_law(const mcamp_plan_desc *d, const mcamp_mech *m, const mcamp_plan_result *r)
+{
+    const mcamp_plan_row *row = &r->row[r->best];
+    const mcamp_guarantee *g = &r->guarantee;
+    mcamp_participation part;
+    mcamp_budget rough;
+    mcamp_answer a;
+    mcamp_gram gram;
+    memset(&part, 0, sizeof part);
+    memset(&rough, 0, sizeof rough);
+    part.law = row->law; part.batches = row->batches; part.q = row->q;
+    rough.rel_error = 0.05;
+    rough.seed = 77;
+    CHECK(row->amplification == MCAMP_AMPLIFY_LAW && r->certified && g->accepted);
+    CHECK(g->kind == MCAMP_KIND_VERIFIED && g->law == row->law && mcamp__eq(g->q, row->q));
+    CHECK(g->batches == row->batches && g->rounds == m->n && g->strategy_digest == m->digest);
+    CHECK(m->bands <= row->batches && row->memory == m->bands - 1 && !m->buffers);
+    CHECK_STATUS(mcamp_gram_pattern(&ctx, m, &part, &gram), MCAMP_OK);
+    CHECK(g->gram_digest == gram.digest);
+    CHECK(mcamp_delta(&ctx, &gram, r->sigma, d->eps, &rough, &a) >= 0);
+    CHECK_LE(a.delta, d->delta * 1.2);
+    CHECK_LE(d->delta * 0.6, a.delta);
+    CHECK_NEAR(r->rmse, r->sigma * row->result.unit.rmse, 1e-14, 0);
+    mcamp_gram_free(&ctx, &gram);
+}
+
+typedef struct text { char s[20000]; size_t n; size_t most; } text;
+
+static int collect(void *user, const char *s, size_t n)
+{
+    text *t = (text *)user;
+    if (t->n + n > t->most) return 1;
+    memcpy(t->s + t->n, s, n);
+    t->n += n;
+    t->s[t->n] = '\0';
+    return 0;
+}
+
+/* Share of the data set that a round takes, by the chain itself, stationary start. */
+static double round_share(mcamp_batch_law law, size_t b, double q)
+{
+    return law == MCAMP_BATCH_POISSON ? q / (double)b : q / (1 + ((double)b - 1) * q);
+}
+
+/* Its record, and a session from it: of the law, whose batches are as the plan had them. */
+static void check_session(const mcamp_mech *m, const mcamp_guarantee *g)
+{
+    static text t;
+    mcamp_writer w;
+    mcamp_train_desc d;
+    mcamp_train train;
+    const size_t *member;
+    size_t count = 0;
+    w.write = collect; w.user = &t;
+    t.n = 0; t.most = sizeof t.s - 1;
+    CHECK_STATUS(mcamp_record_write(g, m, &w), MCAMP_OK);
+    memset(&d, 0, sizeof d);
+    d.record = t.s; d.record_size = t.n;
+    d.examples = 50; d.dim = 3; d.clip_norm = 1;
+    mcamp_key_insecure_test(1, &d.key);
+    CHECK_STATUS(mcamp_train_init(&ctx, &d, &train), MCAMP_OK);
+    CHECK(train.batch.law == g->law && train.batch.batches == g->batches);
+    CHECK(mcamp__eq(train.batch.q, g->q) && train.guarantee.gram_digest == g->gram_digest);
+    CHECK(train.guarantee.law == g->law && train.own.digest == m->digest);
+    CHECK_NEAR(train.noise.batch, 50 * round_share(g->law, (size_t)g->batches, g->q), 1e-12, 0);
+    CHECK_STATUS(mcamp_train_begin(&ctx, &train, &member, &count), MCAMP_OK);
+    CHECK(count <= 50);
+    mcamp_train_free(&ctx, &train);
+}
+
+/* A law as given: everything is tried under it, with at most b bands. */
+TEST(under_a_law)
+{
+    static const struct { mcamp_batch_law law; size_t n, b, memory; double q; } of[3] = {
+        { MCAMP_BATCH_POISSON, 13, 4, 2, 0.5 }, { MCAMP_BATCH_MINSEP, 10, 3, 7, 0.25 },
+        { MCAMP_BATCH_MINSEP_WARM, 9, 4, 3, 0.4 }
+    };
+    setup();
+    for (int i = 0; i < 3; i++) {
+        mcamp_plan_desc d = plan_of(of[i].n, of[i].b);
+        mcamp_plan_result r;
+        mcamp_mech mech;
+        d.sampling = 0; d.law = of[i].law; d.q = of[i].q; d.memory = of[i].memory;
+        d.delta = 1e-3; d.eps = 1;
+        d.budget.max_samples = 1024;
+        CHECK_STATUS(mcamp_plan(&ctx, &d, &mech, &r), MCAMP_OK);
+        CHECK(r.rows == (i == 2 ? 3u : 2u) && r.batches == of[i].b);
+        for (size_t k = 0; k < r.rows; k++) {
+            CHECK(r.row[k].amplification == MCAMP_AMPLIFY_LAW && r.row[k].law == of[i].law);
+            CHECK(r.row[k].status >= 0 && r.row[k].bands <= mcamp__zmin(of[i].b, of[i].memory + 1));
+            CHECK_LE(r.row[r.best].result.rmse, r.row[k].result.rmse);
+        }
+        CHECK(r.row[r.best].family != MCAMP_OPT_IDENTITY);
+        check_law(&d, &mech, &r);
+        check_session(&mech, &r.guarantee);
+        mcamp_mech_free(&ctx, &mech);
+    }
+}
+
+/* All samplings beside each other: batches of the same size, no row with more memory. */
+TEST(samplings_compared)
+{
+    mcamp_plan_desc d = plan_of(16, 8);
+    mcamp_plan_result r;
+    mcamp_mech mech;
+    size_t seen[2] = { 0, 0 };
+    setup();
+    d.sampling = MCAMP_PLAN_BINS | MCAMP_PLAN_POISSON | MCAMP_PLAN_CYCLIC | MCAMP_PLAN_MINSEP;
+    d.memory = 3; d.delta = 1e-3; d.eps = 1;
+    d.budget.max_samples = 1024;
+    CHECK_STATUS(mcamp_plan(&ctx, &d, &mech, &r), MCAMP_OK);
+    for (size_t i = 0; i < r.rows; i++) {
+        const mcamp_plan_row *row = &r.row[i];
+        CHECK(row->status >= 0 && row->memory <= 3);
+        CHECK_LE(r.row[r.best].result.rmse, row->result.rmse);
+        if (!row->law) continue;
+        CHECK_NEAR(round_share(row->law, row->batches, row->q), 1 / 8.0, 1e-12, 0);
+        CHECK(row->batches == row->bands);
+        seen[row->law == MCAMP_BATCH_POISSON]++;
+        /* what is amplified is better than what is not */
+        CHECK_LE(row->result.rmse, 0.8 * r.row[0].result.rmse);
+    }
+    CHECK(seen[0] >= 2 && seen[1] >= 2);
+    if (r.row[r.best].law) check_law(&d, &mech, &r);
+    CHECK(r.certified);
+    mcamp_mech_free(&ctx, &mech);
+}
+
 /* A planner whose only row is this C with this sigma. */
 static void one_row(mcamp__planner *p, mcamp_plan_result *r, const mcamp_plan_desc *d,
                     const mcamp_mech *m, mcamp_amplification amp, double sigma)
@@ -350,18 +482,6 @@ TEST(interrupted_it_chooses_among_what_it_has)
 
 /* ---- reports ------------------------------------------------------------------------ */
 
-typedef struct text { char s[20000]; size_t n; size_t most; } text;
-
-static int collect(void *user, const char *s, size_t n)
-{
-    text *t = (text *)user;
-    if (t->n + n > t->most) return 1;
-    memcpy(t->s + t->n, s, n);
-    t->n += n;
-    t->s[t->n] = '\0';
-    return 0;
-}
-
 /* Braces and brackets match and nothing follows the object. */
 static int is_object(const char *s)
 {
@@ -409,6 +529,9 @@ TEST(reports)
         t.n = 0;
         CHECK_STATUS(mcamp_report_plan(&r, NULL, MCAMP_REPORT_TEXT, &w), MCAMP_OK);
         CHECK(count_of(t.s, "\n* ") == 1 && strstr(t.s, "Certified: ") && strstr(t.s, proof[i]));
+        t.n = 0;
+        CHECK_STATUS(mcamp_report_plan(&r, NULL, MCAMP_REPORT_CSV, &w), MCAMP_OK);
+        CHECK(count_of(t.s, "\n") == r.rows + 1 && count_of(t.s, ",1\n") == 1);
         t.most = 3;
         CHECK_STATUS(mcamp_report_plan(&r, NULL, MCAMP_REPORT_JSON, &w), MCAMP_Q_INTERRUPTED);
         CHECK_STATUS(mcamp_report_plan(&r, NULL, MCAMP_REPORT_TEXT, &w), MCAMP_Q_INTERRUPTED);
@@ -460,7 +583,13 @@ TEST(bad_arguments)
     REFUSED(d.batches = 17, MCAMP_E_SIZE);
     REFUSED(d.epochs = 5, MCAMP_E_SIZE);
     REFUSED(d.batches = 0; d.epochs = 17, MCAMP_E_SIZE);
-    REFUSED(d.sampling = 4, MCAMP_E_ARG);
+    REFUSED(d.sampling = 16, MCAMP_E_ARG);
+    REFUSED(d.law = MCAMP_BATCH_MINSEP; d.q = 0.1, MCAMP_E_ARG);     /* and sampling */
+    REFUSED(d.sampling = 0; d.law = MCAMP_BATCH_SHUFFLE; d.q = 0.1, MCAMP_E_ARG);
+    REFUSED(d.sampling = 0; d.law = MCAMP_BATCH_MINSEP, MCAMP_E_ARG);
+    REFUSED(d.sampling = 0; d.law = MCAMP_BATCH_MINSEP; d.q = 1.1, MCAMP_E_ARG);
+    REFUSED(d.sampling = 0; d.law = MCAMP_BATCH_MINSEP; d.q = mcamp__nan(), MCAMP_E_NONFINITE);
+    REFUSED(d.q = 0.5, MCAMP_E_ARG);
     REFUSED(d.error = (mcamp_error_kind)2, MCAMP_E_ARG);
     REFUSED(d.error = (mcamp_error_kind)-1, MCAMP_E_ARG);
     REFUSED(d.work = &work, MCAMP_E_MISMATCH);
@@ -491,10 +620,11 @@ static mcamp_status plan_once(mcamp_ctx *c, void *user)
  * follow: nothing leaks, nothing is written beyond its end.                          */
 TEST(allocation_failures)
 {
-    static const unsigned sampling[3] = { 0, MCAMP_PLAN_POISSON, MCAMP_PLAN_BINS };
+    static const unsigned sampling[4] = { 0, MCAMP_PLAN_POISSON, MCAMP_PLAN_BINS,
+                                          MCAMP_PLAN_CYCLIC };
     size_t dense = mt_scale(60);
     setup();
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         mcamp_plan_desc d = plan_of(4, 2);
         size_t calls = 0, ignored;
         mcamp_status want;
@@ -514,6 +644,6 @@ TEST(allocation_failures)
 TEST_MAIN("plan",
     T(a_certificate_can_fail), T(bad_arguments), T(without_sampling), T(shapes),
     T(with_poisson_sampling), T(what_is_certified_keeps_delta), T(chooses_and_proves),
-    T(worst_rounds_and_other_workloads), T(reports),
+    T(worst_rounds_and_other_workloads), T(reports), T(under_a_law), T(samplings_compared),
     T(interrupted_it_chooses_among_what_it_has), T(more_means_are_not_worse),
     T(allocation_failures))
