@@ -268,7 +268,7 @@ analyze: ## static analysis: cppcheck, clang-tidy, gcc -fanalyzer
 
 bench: ## measure, as ratios to the baselines in bench/
 	$(SUBMAKE) bench-built
-	@for b in $(filter-out %/bench_map,$(BENCHES)); do ./$$b || exit 1; done
+	@for b in $(filter-out %/bench_map %/bench_schemes,$(BENCHES)); do ./$$b || exit 1; done
 
 bench-map: $(BUILD)/bench_map ## what each shape costs, to build/map.csv and build/map.svg (hours; QUICK=1: a tenth)
 	@./$< $(if $(findstring command,$(origin QUICK)),--quick) $(BUILD)/map.csv $(BUILD)/map.svg

@@ -574,6 +574,23 @@ expect 2 '65 epochs in 64 rounds' plan --rounds 64 --epochs 65 --eps 1 --delta .
     --amplification none
 expect 2 '--out: cannot write' plan $run --amplification none --out /no/such/dir/x --json
 expect 2 '--record: --out writes to' plan $run --amplification none --out "$tmp/p" --record "$tmp/p.txt"
+# Under a law of batches: given in one way, C of at most b bands, the table as CSV, a record.
+law="--rounds 12 --batching minsep:3,0.3 --eps 2 --delta 1e-2 --samples 1024"
+expect 2 'not both' plan $law --amplification bnb
+expect 2 'says B itself' plan $law --batches 3
+expect 2 '12 in all' plan --rounds 12 --batching minsep:13,0.3 --eps 2 --delta 1e-2
+expect 2 'at most the 3 bands.*banded:3' optimize $law --family banded:4
+expect 2 'at most the 3 bands' optimize $law --family dense
+expect 2 'must be none, or some of bnb,poisson,' compare identity $run --amplification all
+runs 0 optimize $law --family toeplitz:2 --iterations 3
+grep -q 'b-min-sep Poisson sampling' "$tmp/out" && grep -q 'Estimate, not a proof' "$tmp/out" && ok ||
+    bad "optimize --batching: $(cat "$tmp/out")"
+runs 0 plan $law --memory 1 --out "$tmp/law" --record "$tmp/law_record.txt" --json
+[ "$(value sampling)" = '"b-min-sep Poisson"' ] && ok ||
+    bad "plan --batching: $(value sampling)"
+[ "$(wc -l <"$tmp/law.csv")" -eq 3 ] && grep -q '^"b-min-sep",3,0.3,toeplitz,0,2,' "$tmp/law.csv" &&
+    ok || bad "the plan's table: $(cat "$tmp/law.csv")"
+runs 0 verify --record "$tmp/law_record.txt"
 runs 0 plan $run --amplification none --memory 2 --json
 none=$(value rmse)
 [ "$(value certified)" = true ] && [ "$(grep -o '"family"' "$tmp/out" | wc -l)" -eq 5 ] && ok ||

@@ -189,6 +189,9 @@ asks("compare identity sqrt:9 --epochs 2 --batches 8 --rel-error 0.2 --amplifica
      + target)
 asks("plan --rounds 12 --batches 4 --amplification bnb,poisson --memory 1 --rel-error 0.1" + target)
 asks("plan --rounds 12 --batches 4 --amplification none --memory 3" + target)
+asks("plan --rounds 12 --batching minsep:3,0.3 --memory 1 --samples 1024" + target)
+asks("optimize --rounds 12 --batches 3 --batching cyclic:0.5 --family blt:1 --inner 1024"
+     " --iterations 2 --rel-error 0.2" + target)
 asks("formula zcdp:0.5 classical --delta 1e-6 --eps 0.5")
 asks("sensitivity --epochs 2 --batches 8 --strategy tree")
 asks("audit --scores scores --delta 1e-3")
