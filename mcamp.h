@@ -23902,7 +23902,8 @@ MCAMP__PRIV void mcamp__edge_pattern(const mcamp__edge *e, size_t g, mcamp__rng8
         u[i % MCAMP__P] += l->share[i / MCAMP__P] / l->tau * w->g[i];
     mcamp__edge_root(e, w, u, T, slope, a);
     for (size_t s = 0; s < MCAMP__P; s++) {
-        double lw = -0.5 * T[s] * T[s] - log(slope[s]) - e->ref, x = (u[s] - T[s]) / MCAMP__EDGE_WIDTH;
+        double lw = -0.5 * T[s] * T[s] - log(slope[s]) - e->ref;
+        double x = (u[s] - T[s]) / MCAMP__EDGE_WIDTH;
         if (p->dir == MCAMP_REMOVE)
             lw += 0.5 * u[s] * u[s] - 0.5 * x * x -
                   mcamp__mix_density(p->mix, scratch->work + at + s);

@@ -1,8 +1,8 @@
 /* What is the error of training under each way to form batches, at equal (eps, delta), equal
  * expected batches and equal memory?  n = 2048 rounds, batches of 1/128 of the data set, delta
  * = 1e-5, prefix sums, at most 31 past noise vectors, C optimised under the sampling itself,
- * with column factors, sigma to 1% of delta; rmse of a round.  In all but balls in bins C has
- * at most 32 bands, and cycles and separations are of 32 rounds:
+ * with column factors, sigma to 1% of delta or 2^18 samples; rmse of a round.  In all but
+ * balls in bins C has at most 32 bands, and cycles and separations are of 32 rounds:
  *     none             every example once in 128 rounds, in any fixed order; BLT of 4 buffers
  *     balls in bins    a random batch for each example, kept; BLT of 4 buffers (4 vectors)
  *     cyclic, fixed    groups that take turns are given; the best number of bands, no factors
@@ -50,6 +50,7 @@ static double measure(mcamp_ctx *ctx, const scheme *s, double eps)
     if (s->how == MCAMP_AMPLIFY_LAW) { d.bands = BANDS; d.max_iterations = 10; }
     d.eps = eps;
     d.delta = 1e-5;
+    d.budget.max_samples = 1 << 18;
     bench_check(ctx, s->name, mcamp_opt_run(ctx, &d, &m, &r));
     mcamp_mech_free(ctx, &m);
     return r.rmse;

@@ -562,15 +562,17 @@ TEST(optima_under_a_law)
         mcamp_mech m;
         d.law = i ? MCAMP_BATCH_POISSON : MCAMP_BATCH_MINSEP;
         d.q = 0.3; d.delta = 1e-3;
-        d.inner_samples = 1024; d.max_iterations = 12;
-        d.budget.rel_error = 0.02;
+        d.inner_samples = 512; d.max_iterations = 5;
+        d.budget.rel_error = 0.05;
+        d.budget.max_samples = 8192;
         d.start = family[i] == MCAMP_OPT_BLT ? NULL : &root;
         CHECK(mcamp_opt_run(&ctx, &d, &m, &r) >= 0);
         start = weighted(&d, &root);
         least = mcamp__dmin(start, weighted(&d, &one));
         CHECK(m.bands <= 4 && r.bands == m.bands && !m.buffers);
         CHECK_NEAR(r.rmse, weighted(&d, &m), 1e-9, 0);
-        CHECK_LE(r.rmse, least * (i == 1 ? 1.01 : 1 + 1e-9));
+        CHECK_LE(r.rmse, least * 1.02);
+        if (i != 1) CHECK_LE(r.rmse, start * (1 + 1e-9));
         mcamp_mech_free(&ctx, &m);
     }
     mcamp_mech_free(&ctx, &root);
@@ -586,7 +588,9 @@ TEST(the_start_stays)
     int worse = 0;
     setup();
     d.law = MCAMP_BATCH_MINSEP_WARM; d.q = 0.3; d.delta = 1e-3;
-    d.inner_samples = 4096;
+    d.inner_samples = 2048;
+    d.budget.rel_error = 0.05;
+    d.budget.max_samples = 8192;
     CHECK(mcamp_opt_run(&ctx, &d, &first, &r) >= 0);
     d.start = &first;
     d.inner_samples = 64;
@@ -1439,7 +1443,8 @@ TEST_MAIN("opt",
     T(orthogonal_optima), T(bounds_of_other_errors), T(few_bands_and_dense_agree),
     T(sum_of_roots), T(more_buffers_are_not_worse),
     T(the_better_result_stays), T(poisson_takes_the_callers_sigma), T(poisson_with_much_noise),
-    T(poisson_chooses_bands), T(edge_matrix_against_quadrature), T(edge_of_patterns_against_quadrature),
+    T(poisson_chooses_bands), T(edge_matrix_against_quadrature),
+    T(edge_of_patterns_against_quadrature),
     T(posterior_participation), T(edge_of_patterns_at_q_1), T(gradient_of_the_band),
     T(gradient_under_a_law), T(optima_under_a_law), T(the_start_stays), T(directions_that_tie),
     T(factors_do_not_matter), T(families_agree_and_bands_help),

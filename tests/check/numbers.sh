@@ -43,11 +43,11 @@ text=$(awk '
     /^[^ {}]/ || /^ {10}/ { if (NR > start) head = head $0 }
     /^\{/ { body = head; name = body; sub(/\(.*/, "", name); sub(/.*[ *]/, "", name) }
     /^\}/ { body = "" }
-    body != "" && /mcamp__(put_rounded|put_exact|json_number|json_numbers|put_cell_number|rounded_text)\(/ {
+    body != "" && /mcamp__(put_rounded|put_exact|json_number|json_numbers|put_cell_number|csv_number|rounded_text)\(/ {
         if (body ~ /const mcamp_(guarantee|proof) \*/) next
         print name ": " $0 }' mcamp.h |
-    grep -vE '^mcamp__(put_exact|put_rounded|json_numbers?|visit_real|put_cell_number|json_mech): ' |
-    grep -vE '"[a-z_]*(rmse|error|clip_norm|grid)[a-z_]*"|unit\.(rmse|max)|->result\.(rmse|max_error)|\(double\)size')
+    grep -vE '^mcamp__(put_exact|put_rounded|json_numbers?|visit_real|put_cell_number|csv_number|json_mech): ' |
+    grep -vE '"[a-z_]*(rmse|error|clip_norm|grid)[a-z_]*"|unit\.(rmse|max)|->result\.(rmse|max_error)|\(double\)(size|row->[a-z_]*)|row->q[,)]|row->law \? row->q')
 if [ -z "$text" ]; then ok; else bad "mcamp.h: a number, and no guarantee" "$text"; fi
 grep -q '^MCAMP__PRIV void mcamp__put_field(' mcamp.h && ok || bad "section report is not where it was"
 done_checks numbers
