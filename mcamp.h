@@ -6129,8 +6129,7 @@ MCAMP__PRIV mcamp_status mcamp__mech_build_blt(mcamp_ctx *ctx,
 {
     mcamp_status st;
     if (d->buffers < 1 || d->buffers > MCAMP_MAX_BUFFERS)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "buffers",
-                           (double)d->buffers);
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "buffers", (double)d->buffers);
     m->form = MCAMP_FORM_BLT;
     m->bands = d->n;
     m->buffers = d->buffers;
@@ -6140,8 +6139,7 @@ MCAMP__PRIV mcamp_status mcamp__mech_build_blt(mcamp_ctx *ctx,
     if (st < 0) return st;
     for (size_t j = 0; j < d->buffers; j++) {
         int ok = d->theta[j] >= 0 && d->theta[j] <= 1;
-        if (!ok) return mcamp__fail(ctx, MCAMP_E_STRATEGY, "theta",
-                                    d->theta[j]);
+        if (!ok) return mcamp__fail(ctx, MCAMP_E_STRATEGY, "theta", d->theta[j]);
     }
     return mcamp__copy_values(ctx, "omega", d->omega, d->buffers,
                               &m->omega);
@@ -6153,11 +6151,9 @@ MCAMP__PRIV mcamp_status mcamp__mech_build_banded(mcamp_ctx *ctx,
 {
     size_t want = 0;
     if (d->bands < 1 || d->bands > d->n)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "bands",
-                           (double)d->bands);
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "bands", (double)d->bands);
     if (!mcamp__rows_count(d->n, d->bands, &want) || d->count != want)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "count",
-                           (double)d->count);
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "count", (double)d->count);
     m->form = MCAMP_FORM_ROWS;
     m->bands = d->bands;
     m->count = want;
@@ -6182,8 +6178,7 @@ MCAMP__PRIV mcamp_status mcamp__mech_build_dense(mcamp_ctx *ctx,
     size_t n = d->n, want = 0;
     mcamp_status st;
     if (!mcamp__mul_size(n, n, &want) || d->count != want)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "count",
-                           (double)d->count);
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "count", (double)d->count);
     if (!d->coef)
         return mcamp__fail(ctx, MCAMP_E_REQUIRED, "coef", 0);
     st = mcamp__check_values(ctx, "coef", d->coef, want);
@@ -6191,8 +6186,7 @@ MCAMP__PRIV mcamp_status mcamp__mech_build_dense(mcamp_ctx *ctx,
     for (size_t i = 0; i < n; i++)
         for (size_t j = i + 1; j < n; j++)
             if (!mcamp__eq(d->coef[i * n + j], 0.0))
-                return mcamp__fail(ctx, MCAMP_E_STRATEGY, "coef",
-                                   d->coef[i * n + j]);
+                return mcamp__fail(ctx, MCAMP_E_STRATEGY, "coef", d->coef[i * n + j]);
     m->form = MCAMP_FORM_ROWS;
     m->bands = mcamp__dense_bands(d->coef, n);
     mcamp__rows_count(n, m->bands, &m->count);
@@ -6302,8 +6296,7 @@ MCAMP__PRIV mcamp_status mcamp__mech_build(mcamp_ctx *ctx, const mcamp_mech_desc
     case MCAMP_MECH_UNSET:
         return mcamp__fail(ctx, MCAMP_E_REQUIRED, "kind", 0);
     default:
-        return mcamp__fail(ctx, MCAMP_E_ARG, "kind",
-                           (double)(int)d->kind);
+        return mcamp__fail(ctx, MCAMP_E_ARG, "kind", (double)(int)d->kind);
     }
 }
 
@@ -6325,11 +6318,9 @@ MCAMP__PRIV mcamp_status mcamp__mech_set_scale(mcamp_ctx *ctx, const double *sca
     if (st < 0) return st;
     for (size_t j = 0; j < m->n; j++) {
         int ok = scale[j] >= MCAMP__SIGMA_MIN;
-        if (!ok) return mcamp__fail(ctx, MCAMP_E_STRATEGY, "scale",
-                                    scale[j]);
+        if (!ok) return mcamp__fail(ctx, MCAMP_E_STRATEGY, "scale", scale[j]);
         ok = m->form == MCAMP_FORM_ROWS || top * scale[j] <= MCAMP__SIGMA_MAX;
-        if (!ok) return mcamp__fail(ctx, MCAMP_E_ARG, "scale",
-                                    scale[j]);
+        if (!ok) return mcamp__fail(ctx, MCAMP_E_ARG, "scale", scale[j]);
     }
     if (m->form != MCAMP_FORM_ROWS)
         return mcamp__copy_values(ctx, "scale", scale, m->n,
