@@ -6018,8 +6018,7 @@ MCAMP__PRIV mcamp_status mcamp__check_values(mcamp_ctx *ctx, const char *argumen
 {
     for (size_t i = 0; i < count; i++) {
         int ok;
-        if (!mcamp__finite(x[i]))
-            return mcamp__fail(ctx, MCAMP_E_NONFINITE, argument, x[i]);
+        if (!mcamp__finite(x[i])) return mcamp__fail(ctx, MCAMP_E_NONFINITE, argument, x[i]);
         ok = fabs(x[i]) <= MCAMP__SIGMA_MAX;
         if (!ok) return mcamp__fail(ctx, MCAMP_E_ARG, argument, x[i]);
     }
@@ -6061,8 +6060,7 @@ MCAMP__PRIV mcamp_status mcamp__mech_desc_coefs(mcamp_ctx *ctx,
                                                 double **out)
 {
     double *c;
-    if (w < 1 || w > d->n)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "count", (double)w);
+    if (w < 1 || w > d->n) return mcamp__fail(ctx, MCAMP_E_SIZE, "count", (double)w);
     if (d->kind == MCAMP_MECH_TOEPLITZ || d->kind == MCAMP_MECH_INVERSE)
         return mcamp__copy_values(ctx, "coef", d->coef, w, out);
     c = mcamp__new_doubles(ctx, w);
@@ -6114,8 +6112,7 @@ MCAMP__PRIV mcamp_status mcamp__mech_build_inverse(mcamp_ctx *ctx,
     if (!(m->inverse[0] >= MCAMP__SIGMA_MIN))
         return mcamp__fail(ctx, MCAMP_E_STRATEGY, "coef", m->inverse[0]);
     m->coef = mcamp__new_doubles(ctx, d->n);
-    if (!m->coef)
-        return mcamp__fail(ctx, MCAMP_E_MEMORY, "n", (double)d->n);
+    if (!m->coef) return mcamp__fail(ctx, MCAMP_E_MEMORY, "n", (double)d->n);
     m->count = d->n;
     m->coef[0] = 1.0;
     mcamp__deconv(m->inverse, m->inverse_bands, m->coef, d->n);
@@ -6179,8 +6176,7 @@ MCAMP__PRIV mcamp_status mcamp__mech_build_dense(mcamp_ctx *ctx,
     mcamp_status st;
     if (!mcamp__mul_size(n, n, &want) || d->count != want)
         return mcamp__fail(ctx, MCAMP_E_SIZE, "count", (double)d->count);
-    if (!d->coef)
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "coef", 0);
+    if (!d->coef) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "coef", 0);
     st = mcamp__check_values(ctx, "coef", d->coef, want);
     if (st < 0) return st;
     for (size_t i = 0; i < n; i++)
@@ -6191,8 +6187,7 @@ MCAMP__PRIV mcamp_status mcamp__mech_build_dense(mcamp_ctx *ctx,
     m->bands = mcamp__dense_bands(d->coef, n);
     mcamp__rows_count(n, m->bands, &m->count);
     m->coef = mcamp__new_doubles(ctx, m->count);
-    if (!m->coef)
-        return mcamp__fail(ctx, MCAMP_E_MEMORY, "n", (double)n);
+    if (!m->coef) return mcamp__fail(ctx, MCAMP_E_MEMORY, "n", (double)n);
     for (size_t i = 0; i < n; i++) {
         size_t len = mcamp__row_len(m, i);
         memcpy(m->coef + mcamp__row_start(m, i), d->coef + i * n + i + 1 - len,
@@ -6261,8 +6256,7 @@ MCAMP__PRIV mcamp_status mcamp__mech_build_tree(mcamp_ctx *ctx,
     double *w;
     m->form = MCAMP_FORM_ROWS;
     m->bands = n;
-    if (!mcamp__rows_count(n, n, &m->count))
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "n", (double)n);
+    if (!mcamp__rows_count(n, n, &m->count)) return mcamp__fail(ctx, MCAMP_E_SIZE, "n", (double)n);
     m->coef = mcamp__new_doubles(ctx, m->count);
     w = mcamp__new_doubles(ctx, n);
     if (!m->coef || !w) {
