@@ -8061,10 +8061,7 @@ MCAMP__PRIV void mcamp__pattern_counts(mcamp__pattern *p, double q, double *open
             double x = m ? (t >= p->b ? taken[t - p->b] : 0) : t < p->starts ? p->start[t] : 0;
             open[t] = x + (t >= p->step ? (1 - q) * open[t - p->step] : 0);
         }
-        for (size_t t = 0; t < n; t++) {
-            taken[t] = q * open[t];
-            p->share[t] += taken[t];
-        }
+        for (size_t t = 0; t < n; t++) p->share[t] += taken[t] = q * open[t];
     }
 }
 
@@ -8111,10 +8108,8 @@ MCAMP__PRIV mcamp_status mcamp__pattern_init(mcamp_ctx *ctx, const mcamp_gram *g
     p->step = g->law == MCAMP_BATCH_POISSON ? g->b : 1;
     p->starts = g->law == MCAMP_BATCH_MINSEP ? 1 : g->b;
     p->limit = (size_t)g->most;
-    p->epochs = (n - 1) / g->b + 1;
-    p->cap = mcamp__inf();
-    p->log_q = log(g->q);
-    p->log_rest = g->q < 1 ? log1p(-g->q) : -1e200;
+    p->epochs = (n - 1) / g->b + 1; p->cap = mcamp__inf();
+    p->log_q = log(g->q); p->log_rest = g->q < 1 ? log1p(-g->q) : -1e200;
     p->norm2 = (g->max_norm / sigma) * (g->max_norm / sigma);
     p->count = 2 * nw + 2 * p->starts + 4 * n;
     p->block = at = mcamp__new_doubles(ctx, p->count);
@@ -8175,7 +8170,7 @@ MCAMP__PRIV mcamp_status mcamp__pattern_init(mcamp_ctx *ctx, const mcamp_gram *g
 #define MCAMP__PATTERN_EXPONENT 600.0   /* c x beyond which kappa is infinite */
 #define MCAMP__PATTERN_ORDERS   32      /* most patterns that a proof draws */
 #define MCAMP__PATTERN_POWERS   16      /* most j */
-#define MCAMP__PATTERN_KAPPAS   32
+#define MCAMP__PATTERN_KAPPAS   28
 
 typedef struct mcamp__couple {
     const mcamp__pattern *p;
@@ -8193,7 +8188,7 @@ MCAMP__PRIV double *mcamp__couple_row(const mcamp__couple *m, size_t t, size_t f
 }
 
 /* s skips or takes part. */
-MCAMP__PRIV double mcamp__couple_pick(const mcamp__couple *m, double q, double skip, double take)
+MCAMP__PRIV double mcamp__couple_or(const mcamp__couple *m, double q, double skip, double take)
 {
     return m->worst ? mcamp__dmax(skip, take) : (1 - q) * skip + q * take;
 }
@@ -8208,11 +8203,10 @@ MCAMP__PRIV void mcamp__couple_round(const mcamp__couple *m, size_t t, double c,
     for (size_t i = 1; i < b; i++) {
         double e = i < p->w && i <= t ? exp(c * p->x[(t - i) * p->w + i]) : 1.0;
         a[i - 1] = (1 - q) * a1[i] + q * e * mcamp__couple_row(m, t + b - i, 1)[b - i - 1];
-        f[i - 1] = mcamp__couple_pick(m, q, f1[i],
-                                      e * mcamp__couple_row(m, t + b - i, 0)[b - i - 1]);
+        f[i - 1] = mcamp__couple_or(m, q, f1[i], e * mcamp__couple_row(m, t + b - i, 0)[b - i - 1]);
     }
-    a[b - 1] = f[b - 1] = mcamp__couple_pick(m, q, (1 - q) * f1[b - 1] + q * f1[0],
-                                             (1 - q) * a1[0] + q * both);
+    a[b - 1] = f[b - 1] = mcamp__couple_or(m, q, (1 - q) * f1[b - 1] + q * f1[0],
+                                           (1 - q) * a1[0] + q * both);
 }
 
 MCAMP__PRIV double mcamp__couple_minsep(const mcamp__couple *m, double c)
@@ -8274,11 +8268,6 @@ MCAMP__PRIV double mcamp__couple_kappa(const mcamp__couple *m, double c)
     return log((m->worst ? top : sum) / b);
 }
 
-MCAMP__PRIV void mcamp__couple_free(mcamp_ctx *ctx, mcamp__couple *m)
-{
-    mcamp__delete_doubles(ctx, m->table, m->count);
-}
-
 /* kappa at 1, 2, 3, .. and then in steps of a quarter, to beyond all d_l.  It is right to
  * n 1e-15, a sum over l < k to 1e-6 for any n that there is: what is split off counts so
  * much more.                                                                          */
@@ -8287,15 +8276,13 @@ MCAMP__PRIV mcamp_status mcamp__couple_init(mcamp_ctx *ctx, const mcamp__pattern
 {
     double c = 1, last = kappas ? 0 : mcamp__inf();
     size_t rows = mcamp__pattern_bin(p) ? 0 : 2 * p->b + 3;
-    m->p = p;
-    m->worst = 0;
+    m->p = p; m->worst = 0;
     if (!mcamp__mul_size(p->b, rows, &m->count))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "batches", (double)p->b);
     m->table = mcamp__new_doubles(ctx, m->count);
     if (!m->table) return mcamp__fail(ctx, MCAMP_E_MEMORY, "batches", (double)p->b);
     for (size_t i = 0; i < MCAMP__PATTERN_KAPPAS; i++, c = ceil(c * 1.25)) {
         m->c[i] = c;
-        if (c > 1.25 * MCAMP__PATTERN_ORDERS * MCAMP__PATTERN_POWERS) last = mcamp__inf();
         m->kappa[i] = last = mcamp__finite(last) ? mcamp__couple_kappa(m, c) : last;
     }
     m->worst = 1;
@@ -8306,12 +8293,11 @@ MCAMP__PRIV mcamp_status mcamp__couple_init(mcamp_ctx *ctx, const mcamp__pattern
 MCAMP__PRIV double mcamp__couple_chord(const mcamp__couple *m, double d)
 {
     size_t i = 0;
-    double part;
     while (i < MCAMP__PATTERN_KAPPAS && m->c[i] < d) i++;
     if (i == MCAMP__PATTERN_KAPPAS || !mcamp__finite(m->kappa[i])) return mcamp__inf();
     if (!(m->c[i] > d)) return m->kappa[i];
-    part = (d - m->c[i - 1]) / (m->c[i] - m->c[i - 1]);
-    return m->kappa[i - 1] + part * (m->kappa[i] - m->kappa[i - 1]);
+    return m->kappa[i - 1] + (d - m->c[i - 1]) / (m->c[i] - m->c[i - 1]) *
+                             (m->kappa[i] - m->kappa[i - 1]);
 }
 
 /* log of the bound on E (prod z_l)^j */
@@ -8351,8 +8337,7 @@ MCAMP__PRIV double mcamp__pattern_add_range(const mcamp__pattern *p, double eps,
 
 MCAMP__PRIV double mcamp__pattern_add_bound(const mcamp__pattern *p, double eps)
 {
-    double e = eps - p->mean_half + 0.5 * p->tau * p->tau;
-    return mcamp__gauss_logdelta(p->tau, e);
+    return mcamp__gauss_logdelta(p->tau, eps - p->mean_half + 0.5 * p->tau * p->tau);
 }
 
 /* theta of smallest range, which is convex in it: a supremum of convex functions. */
@@ -9418,11 +9403,10 @@ MCAMP__PRIV mcamp_status mcamp__sampler_pattern_order(mcamp_ctx *ctx, mcamp__sam
     mcamp__pattern *t = &p->pattern;
     mcamp__couple m;
     double best = mcamp__inf(), z = 0;
-    size_t to = k ? k : MCAMP__PATTERN_ORDERS;
     mcamp_status st;
     if (k > MCAMP__PATTERN_ORDERS) return mcamp__fail(ctx, MCAMP_E_ARG, "order", (double)k);
     if ((st = mcamp__couple_init(ctx, t, split > 0, &m)) < 0) return st;
-    for (size_t l = 1; l <= to; l++) {
+    for (size_t l = 1; l <= (k ? k : MCAMP__PATTERN_ORDERS); l++) {
         double log_b = mcamp__tilted_log_sup(l) - ((double)l - 1) * p->eps, cap, price;
         if (log_b + z > best + 3) z = mcamp__inf();
         else if (l > 1) z += mcamp__couple_kappa(&m, (double)l - 1);
@@ -9436,7 +9420,7 @@ MCAMP__PRIV mcamp_status mcamp__sampler_pattern_order(mcamp_ctx *ctx, mcamp__sam
         t->cap = cap < log_b + z ? cap : mcamp__inf();
         p->split = cap < log_b + z ? split * (1 + 1e-6) : 0;
     }
-    mcamp__couple_free(ctx, &m);
+    mcamp__delete_doubles(ctx, m.table, m.count);
     return MCAMP_OK;
 }
 
