@@ -250,6 +250,9 @@
  *        MCAMP_BATCH_ALLOCATE, _ALLOCATE_ANEW and mcamp_guarantee_allocate: k of t rounds.
  *        MCAMP_CERTAIN_CONDITIONAL (before _SPLIT); mcamp_certain_sigma refuses other laws
  *        and limits.  replace of an event, MCAMP_ADJACENT_REPLACE.
+ *        mcamp_opt_run and mcamp_plan under sampling by patterns: MCAMP_AMPLIFY_LAW,
+ *        MCAMP_PLAN_CYCLIC, _MINSEP (MCAMP_PLAN_ROWS 32), MCAMP_REPORT_CSV; mcamp_train_*
+ *        takes b-min-sep.  MCAMP_MECH_TREE_ONLINE.  Random keys on Windows, macOS, BSD, WASI.
  *        Cyclic Poisson sampling puts examples into groups by the key, each by itself: its
  *        guarantees are for adding or removing one (groups were index mod b, zero-out).
  *        mcamp_opt_desc: inner_samples; equal_norms for any number of bands.
@@ -18622,7 +18625,6 @@ MCAMP__PRIV mcamp_status mcamp__limited_sampler(mcamp_ctx *ctx, const mcamp__fac
     if (st < 0) { mcamp__sampler_free(ctx, p); return st; }
     p->limited = q;
     p->tile = mcamp__limited_tile;
-    p->values = MCAMP__S;
     p->k = MCAMP__LIMITED_ORDERS;       /* at most */
     p->m.max_diag *= 4;
     p->log_range = p->log_scale = q->log_total + 1e-9;

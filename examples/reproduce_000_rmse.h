@@ -570,7 +570,7 @@ TOOL_FN void run_000_f5(report *r)
       RMSE_BY }, \
     { "000-f4", "Time to optimise", "000, figure 4", 120, 3, run_000_f4, "the library's " \
       "optimiser, to convergence and for 300 steps" }, \
-    { "000-f8-25", "Appendix B: nine settings", "000, figures 8 to 25", 150, 6, run_000_f8, \
+    { "000-f8-25", "Appendix B: nine settings", "000, figures 8 to 25", 220, 6, run_000_f8, \
       RMSE_BY }, \
     { "000-f5", "Error against samples per gradient step", "000, figure 5", 30, 5, run_000_f5, \
       "the library's optimiser with so many samples for each value and gradient; sigma of " \

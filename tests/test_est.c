@@ -476,6 +476,80 @@ TEST(all_methods_agree_on_strategies)
     }
 }
 
+/* Pick (q, c) moves mode i by s sum_j a_ij over its window, to row[b]. */
+static void moved_by(const mcamp__sampler *p, size_t q, size_t c, double *row)
+{
+    const mcamp__mixture *m = p->mix;
+    size_t b = p->m.b;
+    for (size_t i = 0; i < b; i++) {
+        row[i] = 0;
+        for (size_t j = c; j < c + m->width[q / 3]; j++)
+            row[i] += m->s[q * b + c] *
+                      (!p->m.diagonal ? p->m.a[i * b + j % b] : i == j % b ? p->m.a[i] : 0);
+    }
+}
+
+/* The factors of one component after one pick, against sums over whole windows. */
+static void check_factors(const mcamp__sampler *p, const double *row, size_t q, size_t lo,
+                          size_t len, const double *cum)
+{
+    enum { MOST = 40 };
+    size_t b = p->m.b, h = p->mix->width[q / 3], n, first;
+    double f[MOST], got[MOST] = { 0 };
+    first = mcamp__mix_factors(ctx.vec, p, q, lo, len, cum, f, &n);
+    CHECK(n >= 1 && n <= b);
+    for (size_t j = 0; j < n; j++) got[(first + j) % b] += f[j];
+    for (size_t c = 0; c < (h == b ? 1 : b); c++) {
+        double sum = 0, want;
+        for (size_t i = c; i < c + h; i++) sum += row[i % b];
+        want = expm1(p->mix->s[q * b + c] * sum);
+        CHECK_NEAR(got[c], want, 1e-9, 1e-12);
+    }
+}
+
+/* A pick changes the densities of all components at every window that it touches: before it,
+ * after it, round the end of the epoch, and where one pick touches all.             */
+TEST(what_a_pick_moves_is_moved_in_every_window)
+{
+    static const struct { const char *name; size_t n, b; } c[] = {
+        { "sqrt:3", 90, 30 }, { "identity", 62, 31 }, { "sqrt:16", 61, 20 }, { "sqrt:2", 40, 40 } };
+    double row[40], cum[41];
+    setup();
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        mcamp_gram g;
+        mcamp__factor f;
+        mcamp__question ask;
+        mcamp__choice how;
+        mcamp__sampler p;
+        mcamp__picked to;
+        gram_make(c[i].name, "raw", c[i].n, c[i].b, &g);
+        CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+        ask = mcamp__ask(&f, 1.5 * g.max_norm, 1, MCAMP_REMOVE, 3);
+        memset(&how, 0, sizeof how);
+        how.method = MCAMP_METHOD_SHIFTS;
+        CHECK_STATUS(mcamp__choice_open(&ctx, &ask, &how, &p), MCAMP_OK);
+        to.cum = cum;
+        for (size_t q = 0; q < p.mix->count; q++)
+            for (size_t w = 0; w < (p.mix->width[q / 3] < c[i].b ? c[i].b : 1); w++) {
+                size_t local = 0;
+                mcamp__mix_move(&p, q, w, 0, &to);
+                moved_by(&p, q, w, row);
+                for (size_t j = 0; j < c[i].b; j++) {
+                    size_t at = (j + c[i].b - to.lo[0]) % c[i].b;
+                    double by = at < to.len[0] ? cum[at + 1] - cum[at] : 0;
+                    CHECK_NEAR(by, row[j], 1e-9, 1e-12);
+                    local += at < to.len[0];
+                }
+                CHECK(local == to.len[0]);
+                for (size_t r = 0; r < p.mix->count; r++)
+                    check_factors(&p, row, r, to.lo[0], to.len[0], cum);
+            }
+        mcamp__choice_close(&ctx, &p);
+        mcamp__factor_free(&ctx, &f);
+        mcamp_gram_free(&ctx, &g);
+    }
+}
+
 /* Thirty-two seeds of the mixture where modes overlap and where they do not: the spread agrees
  * with the stated errors (the sum of squares over 32 is beyond 3.4 with odds of 1e-9).      */
 TEST(the_mixtures_errors_are_honest)
@@ -1179,6 +1253,7 @@ TEST_MAIN("est",
     T(every_law_integrates_rho_to_one),
     T(all_methods_agree_on_random_modes),
     T(all_methods_agree_on_strategies),
+    T(what_a_pick_moves_is_moved_in_every_window),
     T(the_mixtures_errors_are_honest),
     T(small_deltas_agree_with_quadrature),
     T(small_deltas_of_unlike_modes_are_right_or_not_trusted),
