@@ -18032,13 +18032,13 @@ MCAMP__PRIV mcamp_status mcamp__exact_interval(mcamp_ctx *ctx, const mcamp__fact
 /* How far apart modes are that are not orthogonal, going round the short way, at most. */
 MCAMP__PRIV size_t mcamp__factor_reach(const mcamp__factor *f)
 {
-    size_t b = f->b, far = 0;
+    size_t b = f->b, apart = 0;
     for (size_t i = 0; !f->diagonal && i < b; i++) {
         const double *row = f->g + i * b;
-        for (size_t j = i + far + 1; j < b && j < i + b - far; j++)
-            if (row[j] > 0 || row[j] < 0) far = mcamp__zmin(j - i, b - j + i);
+        for (size_t j = i + apart + 1; j < b && j < i + b - apart; j++)
+            if (row[j] > 0 || row[j] < 0) apart = mcamp__zmin(j - i, b - j + i);
     }
-    return far;
+    return apart;
 }
 
 /* An upper bound of delta_add where modes p or more apart are orthogonal.  With n = b/p
@@ -21610,9 +21610,9 @@ MCAMP__PRIV mcamp_status mcamp__question_run(mcamp_ctx *ctx, const mcamp__questi
 /* 1 if the mixture of shifts fits: a double holds its densities. */
 MCAMP__PRIV int mcamp__shifts_fit(const mcamp__question *q)
 {
-    double far = MCAMP__FARTHEST * q->sigma;
+    double most = MCAMP__FARTHEST * q->sigma;
     return q->dir == MCAMP_REMOVE &&
-           (q->f->patterns || (q->f->trace_max <= far * far && q->eps <= 300));
+           (q->f->patterns || (q->f->trace_max <= most * most && q->eps <= 300));
 }
 
 /* The candidates for estimates beside the mixture (none for patterns): the order k0 of
@@ -23929,13 +23929,13 @@ MCAMP__PRIV size_t mcamp__edge_size(const mcamp__factor *f)
 MCAMP__PRIV void mcamp__edge_reach(mcamp__sampler *p)
 {
     mcamp__pattern *l = &p->pattern;
-    double k = 1, far = mcamp__dmax((p->eps + l->mean_half) / l->tau, 0) + 9;
+    double k = 1, wide = mcamp__dmax((p->eps + l->mean_half) / l->tau, 0) + 9;
     for (size_t q = 0; p->mix && q < p->mix->count; q++) {
         k = mcamp__dmax(k, p->mix->copies[q]);
-        far = mcamp__dmax(far, far + p->mix->along[q]);
+        wide = mcamp__dmax(wide, wide + p->mix->along[q]);
     }
     l->linear = l->linear && mcamp__pattern_linear(l, mcamp__pattern_reach(l, k) +
-                                                      far * sqrt(l->norm2));
+                                                      wide * sqrt(l->norm2));
     if (p->mix) p->mix->law.linear = l->linear;
 }
 

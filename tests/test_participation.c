@@ -711,7 +711,7 @@ TEST(spread_of_answers)
     enum { SEEDS = 24 };
     set_up(&s, &f);
     for (int asked = 0; asked < 2; asked++) {
-        double x[SEEDS], err[SEEDS], mean = 0, chi = 0, df = SEEDS - 1, c = 2 / (9 * df), score;
+        double x[SEEDS], err[SEEDS], middle = 0, chi = 0, df = SEEDS - 1, c = 2 / (9 * df), score;
         for (int i = 0; i < SEEDS; i++) {
             mcamp_budget bud;
             mcamp_answer a;
@@ -723,9 +723,9 @@ TEST(spread_of_answers)
             x[i] = asked ? a.sigma : a.delta;
             err[i] = a.std_error;
             CHECK(err[i] > 0 && a.remove.trusted);
-            mean += x[i] / SEEDS;
+            middle += x[i] / SEEDS;
         }
-        for (int i = 0; i < SEEDS; i++) chi += (x[i] - mean) * (x[i] - mean) / (err[i] * err[i]);
+        for (int i = 0; i < SEEDS; i++) chi += pow((x[i] - middle) / err[i], 2);
         score = (cbrt(chi / df) - (1 - c)) / sqrt(c);
         CHECK_LE(score, 6.0);
         CHECK_LE(-6.0, score);
