@@ -19292,8 +19292,8 @@ MCAMP_API mcamp_status mcamp_certain_sigma(mcamp_ctx *ctx, const mcamp_gram *gra
     mcamp_status st;
     if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
     if (!mcamp__gram_ok(gram)) return mcamp__fail(ctx, MCAMP_E_ARG, "gram", 0);
-    if (gram->law || gram->limit)       /* what is below is about whole bins */
-        return mcamp__fail(ctx, MCAMP_E_ARG, gram->law ? "law" : "limit", 0);
+    if (gram->law)                      /* what is below is about whole bins */
+        return mcamp__fail(ctx, MCAMP_E_ARG, "law", (double)(int)gram->law);
     if (!sigma) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "sigma", 0);
     if (how <= MCAMP_CERTAIN_NONE || how > MCAMP_CERTAIN_SPLIT)
         return mcamp__fail(ctx, MCAMP_E_ARG, "how", (double)(int)how);
