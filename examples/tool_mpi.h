@@ -153,7 +153,7 @@ TOOL_FN mcamp_status mpi_draw(void *user, const mcamp_blocks *all, mcamp_tally *
     static mcamp_tally t;
     uint64_t n = (uint64_t)mpi.size, i = (uint64_t)mpi.rank, rest = all->count % n;
     uint64_t first = all->first + all->count / n * i + (i < rest ? i : rest);
-    uint64_t count = all->count / n + (i < rest), h = all->seed ^ all->purpose;
+    uint64_t count = all->count / n + (i < rest), h = all->seed ^ all->purpose, drawn;
     mcamp_status st = MCAMP_OK;
     (void)user;
     memset(&t, 0, sizeof t);
@@ -162,8 +162,10 @@ TOOL_FN mcamp_status mpi_draw(void *user, const mcamp_blocks *all, mcamp_tally *
     h = mpi_digest(mpi_digest(h, sum, sizeof *sum), &st, sizeof st);
     mpi_agree(MPI_STEP_DRAW, h);
     if (st < 0) return st;
+    drawn = t.count;            /* values: some laws make one of many samples */
+    MPI_Allreduce(MPI_IN_PLACE, &drawn, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
     mpi_sum(&t);
-    if (t.count != all->count * MCAMP_BLOCK) failed("samples of other processes are of no use");
+    if (t.count != drawn || !drawn) failed("samples of other processes are of no use");
     return mcamp_tally_merge(&mpi.ctx, sum, &t);
 }
 
