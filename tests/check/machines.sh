@@ -9,11 +9,14 @@ export WINEDEBUG=-all WINEDLLOVERRIDES="mscoree,mshtml="
 suites=${SUITES:-"rng secure noise batch session est"}
 machines=${MACHINES:-"s390x aarch64 armhf i686 win64 wasm32"}
 
-# Tests of suite $1 that take minutes where an emulator computes.
+# Tests of suite $1 that take minutes where an emulator computes; on machine $2 those that need
+# a long double with more digits than a double, which armhf has not.
 lengthy() {
     case $1 in
-    noise) echo --skip noise_made_again_is_rounded_as_if_there_were_no_errors \
-        resume_at_every_round_continues_byte_for_byte ;;
+    noise) [ "$2" = armhf ] && wide="fine_grids_round_the_true_normal
+            sums_of_normals_are_decided_to_the_last_digit" || wide=
+        echo --skip noise_made_again_is_rounded_as_if_there_were_no_errors \
+        resume_at_every_round_continues_byte_for_byte $wide ;;
     est) echo --skip ranges_are_not_exceeded_and_nearly_attained \
         all_methods_agree_on_random_modes all_methods_agree_on_strategies \
         bounds_hold_with_their_probability far_out_questions_have_answers \
@@ -53,7 +56,7 @@ if [ "$2" = --one ]; then
         mkdir -p "$out/$machine"
         text=$($run "$program" write "$out/$machine" 2>&1) && echo ok || echo "$text"
     else
-        text=$(MCAMP_TEST_QUICK=1 $run "$program" $(lengthy "$name") 2>&1) && echo ok || echo "$text" | tail -n 12
+        text=$(MCAMP_TEST_QUICK=1 $run "$program" $(lengthy "$name" "$machine") 2>&1) && echo ok || echo "$text" | tail -n 12
         rm -f "$program"
     fi >"$out/$machine.$name.log"
     exit 0
