@@ -7379,13 +7379,6 @@ MCAMP__PRIV mcamp_status mcamp__gram_rows(mcamp_ctx *ctx, const mcamp_mech *m,
  * only: H = sum over pairs p < q costs O(b^2 d) an epoch, and G = H + H^T + diagonal.
  * Weights >= 0, so all terms are >= 0.  Powers come from tables made with pow.  */
 
-/* log of (k-1)^(k-1) / k^k. */
-MCAMP__PRIV double mcamp__tilted_log_sup(size_t k)
-{
-    double kk = (double)k;
-    return k < 2 ? 0.0 : (kk - 1) * log(kk - 1) - kk * log(kk);
-}
-
 typedef struct mcamp__pairs {
     const mcamp_mech *m;
     size_t b, d, count;
@@ -7881,6 +7874,13 @@ MCAMP__PRIV void mcamp__model_product(mcamp_vecset vs, const mcamp__model *m,
                                       const double *z, double *x)
 {
     mcamp__vec_trmm(vs, &m->L, z, x);
+}
+
+/* log of (k-1)^(k-1) / k^k. */
+MCAMP__PRIV double mcamp__tilted_log_sup(size_t k)
+{
+    double kk = (double)k;
+    return k < 2 ? 0.0 : (kk - 1) * log(kk - 1) - kk * log(kk);
 }
 
 /* ======================================================================== *
@@ -10364,9 +10364,9 @@ mcamp__fill __stdcall mcamp__symbol(void *module, const char *name)
 MCAMP__PRIV int mcamp__system_entropy(unsigned char *out, size_t size)
 {
 #  ifdef _MSC_VER
-    return BCryptGenRandom(NULL, out, (unsigned long)size, 2) != 0;
+    return BCryptGenRandom(NULL, out, (unsigned long)size, 2) != 0;     /* 2: the system's own */
 #  else
-    void *module = mcamp__load("bcrypt.dll", NULL, 0x800);
+    void *module = mcamp__load("bcrypt.dll", NULL, 0x800);      /* SEARCH_SYSTEM32 */
     mcamp__fill fill = module ? mcamp__symbol(module, "BCryptGenRandom") : NULL;
     return !fill || fill(NULL, out, (unsigned long)size, 2) != 0;
 #  endif

@@ -716,28 +716,21 @@ TEST(cuts_are_priced)
     CHECK_STATUS(mcamp_batch_cut_probability(&ctx, &b, &p), MCAMP_OK);
     CHECK(p > 0);
     mcamp_batch_free(&ctx, &b);
-    d = desc_of(MCAMP_BATCH_POISSON, 1000, 30, 10);
-    d.limit = 70;
-    b = open_batch(&d);
-    CHECK_STATUS(mcamp_batch_cut_probability(&ctx, &b, &p), MCAMP_OK);
-    CHECK_LE(30 * tail(1001, 0.03, 71), p);
-    CHECK_LE(p, 48 * tail(1001, 0.03, 71));
-    mcamp_batch_free(&ctx, &b);
-    d = desc_of(MCAMP_BATCH_MINSEP, 1000, 30, 10);
-    d.limit = 600;                      /* of all, not of a group */
-    b = open_batch(&d);
-    CHECK_STATUS(mcamp_batch_cut_probability(&ctx, &b, &p), MCAMP_OK);
-    CHECK_LE(30 * tail(1001, d.q, 601), p);
-    CHECK_LE(p, 48 * tail(1001, d.q, 601));
-    mcamp_batch_free(&ctx, &b);
-    d = desc_of(MCAMP_BATCH_ALLOCATE, 1000, 30, 10);
-    d.picks = 3;
-    d.limit = 380;
-    b = open_batch(&d);
-    CHECK_STATUS(mcamp_batch_cut_probability(&ctx, &b, &p), MCAMP_OK);
-    CHECK_LE(30 * tail(1001, 0.3, 381), p);
-    CHECK_LE(p, 48 * tail(1001, 0.3, 381));
-    mcamp_batch_free(&ctx, &b);
+    for (int i = 0; i < 3; i++) {
+        static const struct { mcamp_batch_law law; uint64_t picks, limit; } c[3] = {
+            { MCAMP_BATCH_POISSON, 0, 70 }, { MCAMP_BATCH_MINSEP, 0, 600 },
+            { MCAMP_BATCH_ALLOCATE, 3, 380 } };
+        double rate;
+        d = desc_of(c[i].law, 1000, 30, 10);
+        d.picks = c[i].picks;
+        d.limit = c[i].limit;
+        rate = i == 0 ? 0.03 : i == 1 ? d.q : 0.3;      /* MINSEP: of all, not of a group */
+        b = open_batch(&d);
+        CHECK_STATUS(mcamp_batch_cut_probability(&ctx, &b, &p), MCAMP_OK);
+        CHECK_LE(30 * tail(1001, rate, (double)c[i].limit + 1), p);
+        CHECK_LE(p, 48 * tail(1001, rate, (double)c[i].limit + 1));
+        mcamp_batch_free(&ctx, &b);
+    }
     for (int more = 0; more < 2; more++) {      /* a size that is known */
         d = desc_of(MCAMP_BATCH_FIXED, 100, 20, 5);
         d.limit = d.size - 1 + (uint64_t)more;

@@ -720,16 +720,9 @@ TEST(picks_from_one_to_all)
 
 /* ---- guarantees and sessions of k of t rounds ---- */
 
-enum { DIM = 2, MANY = 40 };
+#include "run_common.h"
 
-typedef struct allocated {
-    mcamp_batch_desc bd;
-    mcamp_batch batch;
-    mcamp_noise noise;
-    mcamp_clip clip;
-    mcamp_session session;
-    int64_t sum[DIM];
-} allocated;
+enum { MANY = 40 };
 
 static mcamp_mech identity(size_t n, const double *scale, size_t bands)
 {
@@ -743,31 +736,6 @@ static mcamp_mech identity(size_t n, const double *scale, size_t bands)
     return m;
 }
 
-static void plan_allocated(allocated *r, const mcamp_guarantee *g)
-{
-    memset(r, 0, sizeof *r);
-    r->bd.law = g->law; r->bd.examples = MANY; r->bd.rounds = g->rounds;
-    r->bd.batches = g->batches; r->bd.picks = g->picks;
-    mcamp_key_insecure_test(5, &r->bd.key);
-}
-
-static mcamp_status open_allocated(allocated *r, const mcamp_guarantee *g, const mcamp_mech *mech)
-{
-    mcamp_noise_desc z;
-    mcamp_clip_desc k;
-    mcamp_session_desc d;
-    memset(&z, 0, sizeof z); memset(&k, 0, sizeof k); memset(&d, 0, sizeof d);
-    z.mech = mech; z.sigma = g->sigma; z.clip_norm = k.norm = 1; z.dim = k.dim = DIM;
-    z.unit = MCAMP_NOISE_SUM; z.key = r->bd.key;
-    k.max_examples = MANY;
-    d.guarantee = g; d.batch = &r->batch; d.noise = &r->noise; d.clip = &r->clip;
-    d.grid_sum = r->sum; d.run = 3;
-    CHECK_STATUS(mcamp_batch_init(&ctx, &r->bd, &r->batch), MCAMP_OK);
-    CHECK_STATUS(mcamp_noise_init(&ctx, &z, &r->noise), MCAMP_OK);
-    CHECK_STATUS(mcamp_clip_init(&ctx, &k, &r->clip), MCAMP_OK);
-    return mcamp_session_init(&ctx, &d, &r->session);
-}
-
 static int append(void *user, const char *text, size_t n)
 {
     char *out = (char *)user;
@@ -778,14 +746,8 @@ static int append(void *user, const char *text, size_t n)
     return 0;
 }
 
-static void close_allocated(allocated *r)
-{
-    mcamp_batch_free(&ctx, &r->batch);
-    mcamp_noise_free(&ctx, &r->noise);
-}
-
 /* A round in which nobody's gradient is added; counts of who was drawn, and the noise. */
-static void allocated_round(allocated *r, uint64_t t, size_t *seen, double *out)
+static void allocated_round(run *r, uint64_t t, size_t *seen, double *out)
 {
     size_t who[MANY];
     mcamp_batch_size size = { 0, 0 };
@@ -901,8 +863,8 @@ TEST(allocated_sessions_keep_to_their_guarantee)
     memset(&c, 0, sizeof c);
     c.sigma = 3; c.delta = 1e-4;
     for (int anew = 0; anew < 2; anew++) {
-        allocated r, s;
-        double a[8][DIM], b[DIM];
+        run r, s;
+        double a[8][RUN_DIM], b[RUN_DIM];
         size_t seen[MANY] = { 0 }, early[MANY], size = 0;
         mcamp_writer w;
         text[0] = '\0';
@@ -910,10 +872,10 @@ TEST(allocated_sessions_keep_to_their_guarantee)
         w.user = text;
         CHECK_STATUS(mcamp_guarantee_allocate(&ctx, &mech, anew ? MCAMP_BATCH_ALLOCATE_ANEW
                      : MCAMP_BATCH_ALLOCATE, 4, 3, MCAMP_ASK_EPS, &c, &proof), MCAMP_OK);
-        plan_allocated(&r, &proof);
-        CHECK_STATUS(open_allocated(&r, &proof, &mech), MCAMP_OK);
-        plan_allocated(&s, &proof);
-        CHECK_STATUS(open_allocated(&s, &proof, &mech), MCAMP_OK);
+        plan_run(&r, &proof, MANY);
+        CHECK_STATUS(open_run(&r, &proof, &mech), MCAMP_OK);
+        plan_run(&s, &proof, MANY);
+        CHECK_STATUS(open_run(&s, &proof, &mech), MCAMP_OK);
         CHECK(mcamp_session_delta(&r.session) >= proof.delta);
         for (uint64_t t = 0; t < 8; t++) {
             allocated_round(&r, t, seen, a[t]);
@@ -931,8 +893,8 @@ TEST(allocated_sessions_keep_to_their_guarantee)
         CHECK(strstr(text, "random allocation: every example takes part in 3 of the 4 rounds"));
         CHECK(strstr(text, anew ? "anew in every epoch" : "the same in all epochs"));
         CHECK(strstr(text, "random allocation as balls in bins, composed"));
-        close_allocated(&r);
-        close_allocated(&s);
+        close_run(&r);
+        close_run(&s);
         text[0] = '\0';
         CHECK_STATUS(mcamp_record_write(&proof, &mech, &w), MCAMP_OK);
         CHECK(strstr(text, "\npicks: 3\n"));
@@ -940,9 +902,9 @@ TEST(allocated_sessions_keep_to_their_guarantee)
         CHECK(again.picks == 3 && again.law == proof.law && mcamp__eq(again.sigma, proof.sigma));
         mcamp_mech_free(&ctx, &back);
 #define UNLIKE(change, name) \
-        do { mcamp_guarantee g = proof; plan_allocated(&r, &g); change; \
-             CHECK_STATUS(open_allocated(&r, &g, &mech), MCAMP_E_MISMATCH); \
-             CHECK(!strcmp(mcamp_last_error(&ctx).argument, name)); close_allocated(&r); } while (0)
+        do { mcamp_guarantee g = proof; plan_run(&r, &g, MANY); change; \
+             CHECK_STATUS(open_run(&r, &g, &mech), MCAMP_E_MISMATCH); \
+             CHECK(!strcmp(mcamp_last_error(&ctx).argument, name)); close_run(&r); } while (0)
         UNLIKE(r.bd.picks = 2, "picks");
         UNLIKE(r.bd.picks = 4, "picks");
         UNLIKE(r.bd.law = anew ? MCAMP_BATCH_ALLOCATE : MCAMP_BATCH_ALLOCATE_ANEW, "law");
@@ -956,10 +918,10 @@ TEST(allocated_sessions_keep_to_their_guarantee)
         /* a saved run of another number of rounds */
         again = proof;
         again.picks = 2;
-        plan_allocated(&r, &again);
-        CHECK_STATUS(open_allocated(&r, &again, &mech), MCAMP_OK);
+        plan_run(&r, &again, MANY);
+        CHECK_STATUS(open_run(&r, &again, &mech), MCAMP_OK);
         CHECK_STATUS(mcamp_session_load(&ctx, &r.session, blob, size), MCAMP_E_MISMATCH);
-        close_allocated(&r);
+        close_run(&r);
     }
     mcamp_mech_free(&ctx, &mech);
 }

@@ -1074,54 +1074,13 @@ TEST(batches_have_the_law)
 
 /* ---- sessions ------------------------------------------------------------------------- */
 
-enum { D = 3 };
-
-typedef struct run {
-    mcamp_batch_desc bd;
-    mcamp_batch batch;
-    mcamp_noise noise;
-    mcamp_clip clip;
-    mcamp_session session;
-    int64_t sum[D];
-} run;
-
-/* What a run of this guarantee needs; tests change the batches before it is opened. */
-static void plan_run(run *r, const mcamp_guarantee *g, uint64_t examples)
-{
-    memset(r, 0, sizeof *r);
-    r->bd.law = g->law; r->bd.examples = examples; r->bd.rounds = g->rounds;
-    r->bd.batches = g->batches; r->bd.q = g->q;
-    mcamp_key_insecure_test(11, &r->bd.key);
-}
-
-static mcamp_status open_run(run *r, const mcamp_guarantee *g, const mcamp_mech *mech)
-{
-    mcamp_noise_desc z;
-    mcamp_clip_desc k;
-    mcamp_session_desc d;
-    memset(&z, 0, sizeof z); memset(&k, 0, sizeof k); memset(&d, 0, sizeof d);
-    z.mech = mech; z.sigma = g->sigma; z.clip_norm = k.norm = 1; z.dim = k.dim = D;
-    z.unit = MCAMP_NOISE_SUM; z.key = r->bd.key;
-    k.max_examples = r->bd.examples;
-    d.guarantee = g; d.batch = &r->batch; d.noise = &r->noise; d.clip = &r->clip;
-    d.grid_sum = r->sum; d.run = 3;
-    CHECK_STATUS(mcamp_batch_init(&ctx, &r->bd, &r->batch), MCAMP_OK);
-    CHECK_STATUS(mcamp_noise_init(&ctx, &z, &r->noise), MCAMP_OK);
-    CHECK_STATUS(mcamp_clip_init(&ctx, &k, &r->clip), MCAMP_OK);
-    return mcamp_session_init(&ctx, &d, &r->session);
-}
-
-static void close_run(run *r)
-{
-    mcamp_batch_free(&ctx, &r->batch);
-    mcamp_noise_free(&ctx, &r->noise);
-}
+#include "run_common.h"
 
 /* A round in which nobody's gradient is added; who was drawn gets its bit. */
 static void idle_round(run *r, uint64_t t, size_t *who, unsigned *mask)
 {
     mcamp_batch_size size = { 0, 0 };
-    double out[D];
+    double out[RUN_DIM];
     uint64_t stranger = 0;
     CHECK_STATUS(mcamp_session_begin(&ctx, &r->session, t, who, r->bd.examples, &size), MCAMP_OK);
     for (size_t k = 0; k < size.kept; k++) {
