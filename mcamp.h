@@ -1437,7 +1437,7 @@ MCAMP_API double mcamp_session_delta(const mcamp_session *session);
 
 /* One mechanism, used `count` times.  A list of events is their (adaptive)
  * composition.  Which fields a kind reads is said beside it; the others must be
- * zero.  Adjacency: add or remove one example (GROUP kinds: up to `group`).
+ * zero.  Adjacency: add or remove one example (GROUP kinds, BANDMF: up to `group`).
  * "remove" compares the run with the example to the run without it.           */
 typedef enum mcamp_event_kind {
     MCAMP_EVENT_NONE = 0,       /* not a mechanism: refused                   */
@@ -1460,7 +1460,9 @@ typedef enum mcamp_event_kind {
                                    matrix mechanism, cyclic Poisson sampling,
                                    rate batch*bands/population.  [2] leaves
                                    out what does not divide: population is
-                                   bands*floor(population/bands) then         */
+                                   bands*floor(population/bands) then.  group
+                                   (0 = 1) examples, wherever they are in the
+                                   cycle; the lower end: together in it       */
     MCAMP_EVENT_BINS,           /* sigma, sensitivity, bins, rounds = epochs:
                                    balls-in-bins with C = I.  Bins that are not
                                    alike: shift[n], n <= 16, norms of their
@@ -13890,7 +13892,7 @@ MCAMP__PRIV mcamp_status mcamp__event_check_bandmf(mcamp_ctx *ctx,
         return st;
     if ((double)e->batch * (double)e->bands > (double)e->population)
         return mcamp__fail(ctx, MCAMP_E_ARG, "bands", (double)e->bands);
-    return MCAMP_OK;
+    return e->group ? mcamp__check_count(ctx, "group", e->group, 1 << 16) : MCAMP_OK;
 }
 
 MCAMP__PRIV mcamp_status mcamp__event_check_mixture(mcamp_ctx *ctx,
@@ -14192,6 +14194,41 @@ MCAMP__PRIV void mcamp__mog_copy(const mcamp_event *e, mcamp__mog *m)
     }
 }
 
+/* BANDMF by blocks: a column of C, which fills `bands` rows, and the noise in them.
+ * One example's columns share no row, so a run is ceil(rounds/bands) sampled Gaussians of
+ * sensitivity c, the largest column norm [2, Theorem 4].  k examples, the others and what is
+ * drawn of them given: a round that draws J of them moves its column by at most J c.
+ *   Together, all in one group of the cycle: J is Binomial(k, q), columns share no row: a
+ * GROUP_POISSON mixture for each block.  Reached, as far as that group has k members.
+ *   Apart, in different groups, columns do overlap; that this is never worse is not known.  But
+ * the noise is a sum of k independent ones of variance sigma^2/k, so that the run is a sum of k
+ * runs, of one of the examples each, row by row.  Who sees all the k runs, and the block that
+ * begins in a round whole in that round, sees more; each block then is, whatever was seen before
+ * and led to the gradient, a Gaussian of sensitivity c and noise sigma/sqrt(k), drawn with
+ * probability q independently of all else, so that they compose as dominating pairs do [4]:
+ * k ceil(rounds/bands) of them are above every placement of up to k examples (fewer have less to
+ * share), and near the mixture where k c^2 is below sigma^2.  One band: they are together. []
+ * uses: how many blocks.                                                                   */
+MCAMP__PRIV mcamp_event mcamp__bandmf_block(const mcamp_event *e, int together, double *uses)
+{
+    mcamp_event b = *e;
+    double k = mcamp__dmax(1, (double)e->group);
+    b.kind = k > 1 && together ? MCAMP_EVENT_GROUP_POISSON : MCAMP_EVENT_POISSON;
+    if (b.group > e->population / e->bands) b.group = e->population / e->bands;
+    b.q = mcamp__dmin(1, (double)e->batch * (double)e->bands / (double)e->population);
+    *uses = (double)e->count * (double)((e->rounds + e->bands - 1) / e->bands);
+    if (together || !(k > 1)) return b;
+    b.sensitivity = (e->sensitivity > 0 ? e->sensitivity : 1) * sqrt(k) * (1 + 2 * DBL_EPSILON);
+    *uses *= k;
+    return b;
+}
+
+/* Two or more, who may be apart. */
+MCAMP__PRIV int mcamp__event_apart(const mcamp_event *e)
+{
+    return e->kind == MCAMP_EVENT_BANDMF && e->group > 1 && e->bands > 1;
+}
+
 /* The mixture of a checked event. */
 MCAMP__PRIV mcamp_status mcamp__mog_init(mcamp_ctx *ctx, const mcamp_event *e,
                                          mcamp__mog *m)
@@ -14200,16 +14237,20 @@ MCAMP__PRIV mcamp_status mcamp__mog_init(mcamp_ctx *ctx, const mcamp_event *e,
     int grp = e->kind == MCAMP_EVENT_GROUP_POISSON || e->kind == MCAMP_EVENT_GROUP_FIXED;
     size_t n = e->kind == MCAMP_EVENT_MIXTURE ? e->n :
                grp ? (size_t)e->group + 1 : 2;
-    mcamp_status st = mcamp__mog_alloc(ctx, m, n);
-    if (st < 0) return st;
+    mcamp_status st;
+    if (e->kind == MCAMP_EVENT_BANDMF) {
+        double uses;
+        mcamp_event b = mcamp__bandmf_block(e, !mcamp__event_apart(e), &uses);
+        st = mcamp__mog_init(ctx, &b, m);
+        m->count = uses;
+        return st;
+    }
+    if ((st = mcamp__mog_alloc(ctx, m, n)) < 0) return st;
     m->count = (double)e->count;
     if (grp) {
         mcamp__mog_group(e, m);
     } else if (e->kind == MCAMP_EVENT_MIXTURE) {
         mcamp__mog_copy(e, m);
-    } else if (e->kind == MCAMP_EVENT_BANDMF) {
-        mcamp__mog_pair(m, a, (double)e->batch * (double)e->bands / (double)e->population);
-        m->count *= (double)((e->rounds + e->bands - 1) / e->bands);
     } else {
         if (e->kind == MCAMP_EVENT_BINS) a *= sqrt((double)e->rounds);
         mcamp__mog_pair(m, a, e->q > 0 && e->kind != MCAMP_EVENT_BINS ? e->q : 1.0);
@@ -15483,7 +15524,7 @@ MCAMP__PRIV mcamp_status mcamp__pair_init(mcamp_ctx *ctx, const mcamp_event *e,
     p->err = 16 * DBL_EPSILON;
     p->br[0].weight = 1;
     if (e->kind == MCAMP_EVENT_CURVE || e->kind == MCAMP_EVENT_SAMPLED ||
-        e->kind == MCAMP_EVENT_TRUNCATED)
+        e->kind == MCAMP_EVENT_TRUNCATED || mcamp__event_apart(e))
         p->missing = 1 + MCAMP__LOWER;
     if (e->kind == MCAMP_EVENT_SAMPLED) return mcamp__pair_sampled(ctx, e, p);
     if (e->kind == MCAMP_EVENT_CURVE) return mcamp__pair_given(ctx, e, p);
@@ -15499,14 +15540,20 @@ MCAMP__PRIV mcamp_status mcamp__pair_init(mcamp_ctx *ctx, const mcamp_event *e,
 }
 
 /* A pair below an event of which the other one is above: TRUNCATED batches where all other
- * gradients are 0, whoever is cut.                                                       */
+ * gradients are 0, whoever is cut; BANDMF with all of the group together.                 */
 MCAMP__PRIV mcamp_status mcamp__pair_lower(mcamp_ctx *ctx, const mcamp_event *e, mcamp__pair *p)
 {
     mcamp_event t = *e;
-    double n = (double)e->population - 1;
-    t.kind = MCAMP_EVENT_POISSON;
-    t.q = e->q * (1 - mcamp__odds_of_cut(n, (double)e->batch, e->q).cut) * (1 - 1e-12);
-    mcamp_status st = mcamp__pair_init(ctx, &t, p);
+    double n = (double)e->population - 1, uses = (double)e->count;
+    mcamp_status st;
+    if (e->kind == MCAMP_EVENT_BANDMF) {
+        t = mcamp__bandmf_block(e, 1, &uses);
+    } else {
+        t.kind = MCAMP_EVENT_POISSON;
+        t.q = e->q * (1 - mcamp__odds_of_cut(n, (double)e->batch, e->q).cut) * (1 - 1e-12);
+    }
+    st = mcamp__pair_init(ctx, &t, p);
+    p->count = uses;
     p->missing = 1 + MCAMP__UPPER;
     return st;
 }
@@ -16243,7 +16290,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_below(mcamp__acc *a, const mcamp_event *e, d
                                           size_t *at)
 {
     size_t i = (*at)++;
-    if (e->kind == MCAMP_EVENT_TRUNCATED)
+    if (e->kind == MCAMP_EVENT_TRUNCATED || mcamp__event_apart(e))
         return mcamp__pair_lower(a->ctx, e, &a->pair[a->n++]);
     if (e->kind == MCAMP_EVENT_BINS)
         return mcamp__pair_under(a->ctx, &a->pair[i], &a->pair[a->n++]);
@@ -17746,7 +17793,7 @@ MCAMP__PRIV double mcamp__search_set(mcamp__search *s, double x)
 }
 
 /* log delta / target at x, less beta of both.  rough: remove only, ten times the tolerance,
- * the middle of the interval, for steering; else the upper bound over all directions.   */
+ * the middle of a narrow interval, for steering; else the upper bound over all directions.   */
 MCAMP__PRIV mcamp_status mcamp__search_eval(mcamp__search *s, double x, int rough,
                                             double *f)
 {
@@ -17762,7 +17809,7 @@ MCAMP__PRIV mcamp_status mcamp__search_eval(mcamp__search *s, double x, int roug
     st = mcamp_exact_delta(s->ctx, s->ev, s->n, &d, s->eps, &v, rough ? NULL : &s->info);
     if (st < 0) return st;
     *f = log(v.upper - s->beta);
-    if (rough && v.lower > 0) *f = 0.5 * (*f + log(v.lower));
+    if (rough && v.lower > 0.5 * v.upper) *f = 0.5 * (*f + log(v.lower));
     *f -= s->ld;
     if (!(*f > -1e4)) *f = -1e4;
     if (!rough && !(v.upper <= s->delta)) *f = mcamp__dmax(*f, 1e-12);
@@ -17897,7 +17944,8 @@ MCAMP__PRIV mcamp_status mcamp__search_check(mcamp_ctx *ctx, const mcamp_event *
             k == MCAMP_EVENT_RESPONSE || k == MCAMP_EVENT_GAUSSIAN) return MCAMP_OK;
     }
     if (param == MCAMP_PARAM_GROUP && (events[which].kind == MCAMP_EVENT_GROUP_POISSON ||
-                                       events[which].kind == MCAMP_EVENT_GROUP_FIXED))
+                                       events[which].kind == MCAMP_EVENT_GROUP_FIXED ||
+                                       events[which].kind == MCAMP_EVENT_BANDMF))
         return MCAMP_OK;
     return mcamp__fail(ctx, MCAMP_E_ARG, "param", (double)param);
 }
@@ -28052,6 +28100,8 @@ MCAMP__PRIV void mcamp__text_interval(mcamp__out *o, const mcamp_guarantee *g)
     }
     mcamp__put(o, ".\n");
     mcamp__text_direction(o, g);
+    if (g->unit > 1 && g->asked != MCAMP_ASK_UNIT)
+        mcamp__say(o, g, "\vUnit of privacy: groups of up to $k examples.\n");
     if (g->adjacency == MCAMP_ADJACENT_REPLACE) mcamp__say(o, g, "\vAdjacency: $D.\n");
 }
 

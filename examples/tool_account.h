@@ -33,6 +33,8 @@ static const event_form EVENT_FORMS[] = {
       "SIGMA,BATCH,POPULATION,ROUNDS,BANDS[,COLUMN_NORM] (rate BATCH*BANDS/POPULATION)" },
     { "bandmf-floor", MCAMP_EVENT_BANDMF, "sbNrw|S",
       "the same, rate BATCH/floor(POPULATION/BANDS): the paper leaves a remainder out" },
+    { "group-bandmf", MCAMP_EVENT_BANDMF, "sbNrwg|S",
+      "SIGMA,BATCH,POPULATION,ROUNDS,BANDS,GROUP[,COLUMN_NORM] (wherever in the cycle they are)" },
     { "bnb", MCAMP_EVENT_BINS, "sir", "SIGMA,BATCHES,EPOCHS (balls in bins, C = identity)" },
     { "allocate", MCAMP_EVENT_ALLOCATE, "sik|r",
       "SIGMA,ROUNDS,PICKS[,EPOCHS] (so many rounds of each epoch, drawn once; *T: anew)" },
@@ -389,11 +391,18 @@ TOOL_FN void print_events(const session *s, const event_list *l, const mcamp_gua
     json_close(&j);
 }
 
-TOOL_FN void set_adjacency(const event_list *l, mcamp_guarantee *g)
+/* Whose presence all that is composed is about: the smallest group, which may be one. */
+TOOL_FN void set_unit(const event_list *l, mcamp_guarantee *g)
 {
+    uint64_t least = UINT64_MAX;
     if (l->event[0].replace) g->adjacency = MCAMP_ADJACENT_REPLACE;
-    for (size_t k = 0; k < l->n; k++)           /* shuffled */
-        if (l->event[k].kind == MCAMP_EVENT_CURVE) g->adjacency = MCAMP_ADJACENT_ZERO_OUT;
+    for (size_t k = 0; k < l->n; k++) {
+        uint64_t group = l->event[k].group ? l->event[k].group : 1;
+        if (l->event[k].kind == MCAMP_EVENT_CURVE)      /* shuffled */
+            g->adjacency = MCAMP_ADJACENT_ZERO_OUT;
+        if (group < least) least = group;
+    }
+    if (g->asked != MCAMP_ASK_UNIT) g->unit = least;
 }
 
 TOOL_FN void account_result(session *s, const account *a, const event_list *l)
@@ -418,7 +427,7 @@ TOOL_FN void account_result(session *s, const account *a, const event_list *l)
         l->unknown ? asked_of(l->param) : o[O_EPS].given ? MCAMP_ASK_DELTA : MCAMP_ASK_EPS,
         a->desc.direction, o[O_EPS].given ? delta : eps, value, eps.upper, delta.upper,
         info.beta, &g));
-    set_adjacency(l, &g);
+    set_unit(l, &g);
     s->seconds = progress_end(&s->progress);
     warn(st);
     print_events(s, l, &g);
@@ -445,7 +454,7 @@ TOOL_FN void json_intervals(const session *s, const account *a, const event_list
     json_key(&j, "curve");
     for (size_t i = 0; i < line->n; i++) {
         mcamp_guarantee g = at_point(a, line->x[i], line->lo[i], line->hi[i]);
-        set_adjacency(l, &g);
+        set_unit(l, &g);
         fputs(i ? ",\n" : "[\n", stdout);
         mcamp_report_guarantee(&g, MCAMP_REPORT_JSON, &w);
     }

@@ -713,6 +713,117 @@ TEST(amplified_banded_matrix_factorisation)
                                      (mcamp_interval *)NULL, NULL), MCAMP_E_ARG);
 }
 
+/* delta in both directions of k examples in the groups at[] of a cycle of b <= 3 rounds and
+ * bands, lower triangular C, gradients u along one line: enumeration of who is drawn, the
+ * trapezoid rule in b dimensions.  E over N(0, 1) of (L - e^eps)_+ and (1 - e^eps L)_+.   */
+static void placed_delta(const double c[3][3], int b, const int *at, int k, double q, double sigma,
+                         double eps, double out[2])
+{
+    double m[8][3], w[8], e = exp(eps), h = b > 2 ? 0.25 : 0.1, x[3] = { 0, 0, 0 };
+    int steps = (int)(18 / h) + 1, all = b > 2 ? steps * steps * steps : steps * steps;
+    for (int s = 0; s < 1 << k; s++) {
+        w[s] = 1;
+        m[s][0] = m[s][1] = m[s][2] = 0;
+        for (int j = 0; j < k; j++) {
+            w[s] *= s >> j & 1 ? q : 1 - q;
+            for (int r = 0; r < b && s >> j & 1; r++) m[s][r] += c[r][at[j]] / sigma;
+        }
+    }
+    out[0] = out[1] = 0;
+    for (int i = 0; i < all; i++) {
+        double L = 0, p = 1;
+        for (int r = 0, rest = i; r < b; r++, rest /= steps) {
+            x[r] = -9 + h * (rest % steps);
+            p *= h * exp(-0.5 * x[r] * x[r]) / sqrt(8 * atan(1.0));
+        }
+        for (int s = 0; s < 1 << k; s++) {
+            double t = 0;
+            for (int r = 0; r < b; r++) t += m[s][r] * (x[r] - 0.5 * m[s][r]);
+            L += w[s] * exp(t);
+        }
+        if (L > e) out[0] += p * (L - e);
+        if (e * L < 1) out[1] += p * (1 - e * L);
+    }
+}
+
+/* k examples of amplified BandMF: together they reach the lower end, no placement is above the
+ * upper one; one example is what it was, and with one band, or always drawn, nobody is apart. */
+TEST(groups_under_amplified_banded_factorisation)
+{
+    static const double c[3][3] = { { 0.7, 0, 0 }, { 0.7, 0.9, 0 }, { 0.14, 0.4, 1 } };
+    static const int at[5][3] = { { 0, 0, 0 }, { 0, 1, 1 }, { 1, 0, 0 }, { 0, 1, 2 }, { 2, 2, 2 } };
+    for (int i = 0; i < 12; i++) {
+        int b = 2 + i % 2, k = 2 + i / 6;
+        double sigma = i % 3 ? 0.8 : 2, eps = 0.1 + 0.3 * (i % 4), worst[2] = { 0, 0 }, norm = 0;
+        mcamp_event e = simple(MCAMP_EVENT_BANDMF, sigma, 1);
+        mcamp_exact_info info;
+        mcamp_interval v;
+        if (b > 2 && k > 2 && mt_scale(10) < 10) continue;
+        e.batch = 4; e.population = (uint64_t)(b * 13); e.rounds = e.bands = (uint64_t)b;
+        e.group = (uint64_t)k;
+        for (int j = 0; j < b; j++) {
+            double t = 0;
+            for (int r = 0; r < b; r++) t += c[r][j] * c[r][j];
+            if (sqrt(t) > norm) norm = sqrt(t);
+        }
+        e.sensitivity = norm;
+        CHECK(mcamp_exact_delta(&ctx, &e, 1, NULL, eps, &v, &info) >= 0);
+        for (int j = 0; j < 5; j++) {
+            double d[2];
+            if (b < 3 && (at[j][0] > 1 || at[j][2] > 1)) continue;
+            placed_delta(c, b, at[j], k, 4.0 / 13, sigma, eps, d);
+            for (int s = 0; s < 2; s++) if (d[s] > worst[s]) worst[s] = d[s];
+            CHECK_LE(d[0], info.remove.upper * (1 + 1e-3) + 1e-7);
+            CHECK_LE(d[1], info.add.upper * (1 + 1e-3) + 1e-7);
+        }
+        CHECK_LE(info.remove.lower, worst[0] * 1.01 + 1e-6);
+        CHECK_LE(worst[0] * 0.5, info.remove.lower + 1e-6);
+        CHECK_LE(info.add.lower, worst[1] * 1.01 + 1e-6);
+    }
+}
+TEST(groups_of_banded_factorisation_agree_with_what_they_were)
+{
+    mcamp_event e = bandmf(1.5, 9), f;
+    mcamp_interval v, w;
+    double x, y, k;
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, NULL, 1e-6, &v, NULL), MCAMP_OK);
+    e.group = 1;
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, NULL, 1e-6, &w, NULL), MCAMP_OK);
+    CHECK(v.upper <= w.upper && v.upper >= w.upper && v.lower <= w.lower && v.lower >= w.lower);
+    e.group = 3;                        /* ends: three at a third of the variance, together */
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, NULL, 1e-6, &v, NULL), MCAMP_Q_MAX_ITER);
+    CHECK(mcamp_exact_rdp(&ctx, &e, 1, 5, &x) == MCAMP_OK);
+    f = poisson(9000.0 / 342477, 1.5 / sqrt(3), 3 * 228);
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, &f, 1, NULL, 1e-6, &w, NULL), MCAMP_OK);
+    CHECK(mcamp_exact_rdp(&ctx, &f, 1, 5, &y) == MCAMP_OK);
+    CHECK_NEAR(v.upper, w.upper, 1e-3, 0);
+    CHECK_NEAR(x, y, 1e-9, 0);
+    f = simple(MCAMP_EVENT_GROUP_POISSON, 1.5, 228);
+    f.q = 9000.0 / 342477; f.group = 3;
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, &f, 1, NULL, 1e-6, &w, NULL), MCAMP_OK);
+    CHECK_LE(v.lower, w.upper);
+    CHECK_NEAR(v.lower, w.lower, 0.01, 0);
+    CHECK(mcamp_exact_calibrate(&ctx, &e, 1, NULL, 0, MCAMP_PARAM_GROUP, 8, 1e-6, &k, NULL) >= 0);
+    e.group = (uint64_t)k;
+    CHECK(mcamp_exact_delta(&ctx, &e, 1, NULL, 8, &v, NULL) >= 0 && v.upper <= 1e-6);
+    e.group++;
+    CHECK(mcamp_exact_delta(&ctx, &e, 1, NULL, 8, &v, NULL) >= 0 && v.upper > 1e-6);
+    e = bandmf(1.5, 1);
+    e.group = 3;                        /* one band: together */
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, NULL, 1e-6, &v, NULL), MCAMP_OK);
+    f.q = 1000.0 / 342477; f.count = 2052;
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, &f, 1, NULL, 1e-6, &w, NULL), MCAMP_OK);
+    CHECK_NEAR(v.upper, w.upper, 1e-6, 0);
+    e.bands = 2; e.batch = 1; e.population = 2; e.rounds = 8;   /* always drawn */
+    CHECK(mcamp_exact_epsilon(&ctx, &e, 1, NULL, 1e-6, &v, NULL) >= 0);
+    CHECK_STATUS(mcamp_gauss_epsilon(&ctx, 1.5, 3 * 2, 1e-6, &x), MCAMP_OK);
+    CHECK_NEAR(v.upper, x, 1e-3, 0);
+    CHECK_STATUS(mcamp_gauss_epsilon(&ctx, 1.5, 2, 1e-6, &x), MCAMP_OK);
+    CHECK_LE(v.lower, x);               /* their place has one member */
+    e.group = 1 << 17;
+    CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, NULL, 1e-6, &v, NULL), MCAMP_E_ARG);
+}
+
 /* ---- balls in bins, C = I ------------------------------------------------------------ */
 
 static mcamp_event bins(double b, double epochs, double sigma)
@@ -1277,6 +1388,8 @@ static const mt_case cases[] = {
     T(truncated_batches),
     T(truncated_batches_against_enumeration),
     T(amplified_banded_matrix_factorisation),
+    T(groups_under_amplified_banded_factorisation),
+    T(groups_of_banded_factorisation_agree_with_what_they_were),
     T(bins_intervals_hold_the_truth),
     T(bins_at_calibrated_sigma),
     T(one_bin_is_the_gaussian_mechanism),

@@ -301,6 +301,7 @@ done
 for e in gaussian:2,0.5 laplace:3,0.1 response:0.2,1e-9 poisson:0.01,1,100 bnb:2,16,2 \
          truncated:0.01,1,100,700,50000 mog:1,50,0:0.99,1:0.009,2:0.001 \
          group-poisson:0.01,2,100,4 group-fixed:2000,20,3,100,4 bandmf:1.5,1000,342477,2052,9 bandmf-floor:1.5,1000,342478,2052,9 \
+         group-bandmf:3,1000,342477,2052,9,4 \
          gaussian:2+laplace:3,0.1*2+response:0.2,1e-9*3+poisson:0.01,1,100+mog:1,50,0:0.99,1:0.01; do
     runs 0 account $e --delta 1e-6 --json --rel-error 0.01
     [ -n "$(value upper)" ] && ok || bad "no answer for $e"
@@ -311,6 +312,11 @@ runs 0 account "poisson:$(value value),1,2000" --eps 2 --json
 awk -v d="$(value upper)" 'BEGIN { exit !(d != "" && d <= 1e-6) }' && ok || bad "q misses delta"
 runs 0 account 'group-poisson:0.01,2,2000,?' --eps 5 --delta 1e-6 --json
 near "found group" "$(value value)" 4 0
+# Words and JSON name the group.
+runs 0 account group-bandmf:3,1000,342477,2052,9,4 --delta 1e-6 --json --rel-error 0.01
+[ "$(value unit)" = 4 ] && ok || bad "unit $(value unit)"
+runs 0 account group-bandmf:3,1000,342477,2052,9,4+group-poisson:0.01,2,9,3 --eps 3
+grep -q 'Unit of privacy: groups of up to 3 examples' "$tmp/out" && ok || bad "unit: $(cat "$tmp/out")"
 # One example replaced by another: twice the sensitivity, or its own pair; by name.
 runs 0 account gaussian:2 --delta 1e-6 --json
 one=$(value upper)
