@@ -1948,8 +1948,10 @@ MCAMP_API mcamp_status mcamp_curve(mcamp_ctx *ctx, const mcamp_gram *gram,
                                    double sigma, const double *eps, size_t count,
                                    const mcamp_budget *budget, mcamp_answer *out);
 
-/* A small sigma for (eps, delta) together with its proof: claim->sigma is
- * ignored.  Falls back to the unamplified sigma (MCAMP_Q_UNAMPLIFIED).        */
+/* A small sigma for (eps, delta) together with its proof: claim->sigma is ignored.
+ * 0.2 to 2% above the estimate, as near as about three times its samples allow; 2% where
+ * that takes more.  max_samples or seconds that are given are spent on less, instead.
+ * Falls back to the unamplified sigma (MCAMP_Q_UNAMPLIFIED).                   */
 MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx,
                                                  const mcamp_gram *gram,
                                                  const mcamp_claim *claim,
@@ -22733,6 +22735,7 @@ typedef struct mcamp__solve {
     int by_sigma;               /* else by eps */
     double sigma, eps;          /* the one that is given */
     double log_delta;           /* target */
+    double slope;               /* of log delta at the root that was found */
     mcamp__choice choice[3][2]; /* per direction, stage B; method 0: not needed */
     uint64_t blocks[3];
     uint64_t samples;
@@ -22958,6 +22961,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_stage_b(mcamp_ctx *ctx, mcamp__solve *s, d
         if (fabs(f - s->log_delta) <= 5 * s->bud->rel_error) break;
     }
     *err = fabs(rel / slope);           /* 0: there was no time to know */
+    s->slope = slope;
     return st;
 }
 
@@ -23475,26 +23479,104 @@ MCAMP__PRIV double mcamp__short_up(double x)
  * calibration stream, times these factors, the most private first; or the one sigma that
  * section exact knows.  It stops at the first rung that is not accepted and returns the
  * one before.  Fixed-sequence testing needs no union bound: a false result needs the first
- * false rung to be accepted.  Before the first rung: unamplified, without samples.       */
+ * false rung to be accepted.  Before the first rung: unamplified, without samples.
+ *    Near the root a proof costs range/delta over the slack, and more: rungs are left out
+ * whose proofs would cost more than the search did three times over (or a few tenths of a
+ * second), as counted in samples that are predicted from ranges, a pilot of the
+ * calibration stream and the search's slope.  One within 2% stays where the most samples
+ * of a claim suffice.  Who names a number of samples, or a time, has that spent instead. */
+#define MCAMP__LADDER 6
+
+/* Samples until the wealth reaches e^level: the best stake s <= 1 gains s slack - s^2 v/2
+ * per delta/range samples, v = E[value^2]/(range delta).                              */
+MCAMP__PRIV double mcamp__rung_samples(double ratio, double rel_var, double slack, double level)
+{
+    double v = (rel_var + 1) / ratio, s = mcamp__dmin(1, slack / v);
+    return level * ratio / (s * (slack - 0.5 * s * v));
+}
+
+/* The same of a rung, all directions of the claim; rel_var: of a pilot, drawn where < 0.  */
+MCAMP__PRIV mcamp_status mcamp__rung_price(mcamp_ctx *ctx, const mcamp__solve *s,
+                                           const mcamp_claim *c, double x, double sigma,
+                                           mcamp_tally *t, double rel_var[3], double *samples)
+{
+    double slack = -expm1(mcamp__dmin(s->slope, -1) * (log(sigma) - x));
+    mcamp_status st = MCAMP_OK;
+    *samples = 0;
+    for (int d = MCAMP_REMOVE; st == MCAMP_OK && d <= MCAMP_ADD; d++) {
+        mcamp__question q = mcamp__ask(s->f, sigma, c->eps, (mcamp_direction)d, c->seed);
+        mcamp__choice law;
+        mcamp__sampler p;
+        double range = 0;
+        if (!mcamp__wants(s->bud, q.dir)) continue;
+        if (exp(mcamp__free_log_bound(ctx, &q, &st)) <= c->delta || st < 0) continue;
+        st = mcamp__proof_choice(ctx, &q, s->f->patterns ? 0.01 * c->delta : 0, &law, &range, &p);
+        if (st < 0) return st;
+        q.ready = &p;
+        if (rel_var[d] < 0) {
+            st = mcamp__question_run(ctx, &q, &law, MCAMP__PURPOSE(MCAMP__STREAM_CALIBRATE, 10, d),
+                                     8, 0, t);
+            if (st >= 0) rel_var[d] = mcamp__tally_rel_var(t);
+        }
+        mcamp__sampler_free(ctx, &p);
+        *samples += mcamp__rung_samples(exp(range) / c->delta, rel_var[d], slack,
+                                        log(2 / c->beta));
+    }
+    return st;
+}
+
+/* Which of the rungs, most private first, are worth their samples; 0: left out.          */
+MCAMP__PRIV mcamp_status mcamp__rungs_choose(mcamp_ctx *ctx, const mcamp__solve *s,
+                                             const mcamp__found *r, const mcamp_claim *c,
+                                             double factor[MCAMP__LADDER])
+{
+    static const double all[MCAMP__LADDER] = { 1.08, 1.03, 1.015, 1.008, 1.004, 1.002 };
+    double reach = c->max_samples ? (double)c->max_samples : 67108864.0, price = 0;
+    double left = c->max_samples ? reach
+                                 : mcamp__dmax(3.0 * (double)s->samples, reach / (double)s->f->b);
+    double sigma = exp(r->x), more = 2 * r->err, rel_var[3] = { -1, -1, -1 };
+    mcamp_tally *t;
+    mcamp_status st = MCAMP_OK;
+    int kept = 0;
+    memcpy(factor, all, sizeof all);
+    if (r->known || ctx->timed) return MCAMP_OK;
+    t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *t);
+    if (!t) return mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
+    for (; kept < MCAMP__LADDER; kept++) {
+        st = mcamp__rung_price(ctx, s, c, r->x, sigma * all[kept] + more, t, rel_var, &price);
+        if (st != MCAMP_OK || !(price <= left)) break;
+        left -= price;
+    }
+    if (st == MCAMP_OK && kept < 3) {
+        st = mcamp__rung_price(ctx, s, c, r->x, sigma * 1.018 + more, t, rel_var, &price);
+        factor[2] = price <= reach ? 1.018 : 0;
+        if (kept < 2 || price <= reach) factor[1] = 0;
+        kept = 3;
+    }
+    for (; kept < MCAMP__LADDER; kept++) factor[kept] = 0;
+    mcamp__delete(ctx, t, 1, sizeof *t);
+    return st;
+}
+
 MCAMP__PRIV mcamp_status mcamp__certify_ladder(mcamp_ctx *ctx, const mcamp__solve *solve,
                                                const mcamp__found *r, double su,
                                                mcamp_claim *c, const mcamp_gram *gram,
                                                mcamp_guarantee *best)
 {
-    static const double ladder[] = { 1.08, 1.03, 1.015, 1.008, 1.004, 1.002 };
-    const int rungs = r->known ? 1 : (int)(sizeof ladder / sizeof *ladder);
+    double ladder[MCAMP__LADDER];
+    const int rungs = r->known ? 1 : MCAMP__LADDER;
     mcamp_guarantee s;
     mcamp__known known;
-    mcamp_status st;
+    mcamp_status st = mcamp__rungs_choose(ctx, solve, r, c, ladder);
     c->rung = 0;
     c->sigma = su;
     mcamp__guarantee_claim(gram, c, best);
-    st = mcamp__known_bounds(ctx, solve->f, c, &known);
-    if (st >= 0) st = mcamp__verify_claim(ctx, solve->f, c, &known, best);
+    if (st == MCAMP_OK) st = mcamp__known_bounds(ctx, solve->f, c, &known);
+    if (st == MCAMP_OK) st = mcamp__verify_claim(ctx, solve->f, c, &known, best);
     mcamp__guarantee_claim(gram, c, &s);
     for (int i = 0; st == MCAMP_OK && i < rungs; i++) {
         c->sigma = mcamp__short_up(r->known ? exp(r->x) : exp(r->x) * ladder[i] + 2 * r->err);
-        if (!(c->sigma < su)) continue;
+        if (!(c->sigma < su && ladder[i] > 0)) continue;
         c->rung = (uint64_t)i + 1;
         mcamp__stage(ctx, rungs - i);
         if (ctx->timed) ctx->stage = ctx->until;

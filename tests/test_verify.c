@@ -694,6 +694,76 @@ TEST(the_ladder_stops_at_its_first_failure)
     mcamp_gram_free(&ctx, &g);
 }
 
+/* The rungs that a search of so many samples leaves, its root being where it is told. */
+static int rungs_of(const mcamp__solve *s, const mcamp__found *r, const mcamp_claim *c,
+                    double factor[MCAMP__LADDER])
+{
+    int n = 0;
+    CHECK_STATUS(mcamp__rungs_choose(&ctx, s, r, c, factor), MCAMP_OK);
+    for (int i = 0; i < MCAMP__LADDER; i++) {
+        n += factor[i] > 0;
+        for (int k = 0; k < i; k++) CHECK(!(factor[i] >= factor[k]) || !(factor[k] > 0));
+    }
+    CHECK(factor[0] > 1.07);            /* whatever it costs */
+    return n;
+}
+
+static double late_clock(void *user) { return *(const double *)user; }
+
+/* Rungs are left out by what their proofs would cost, which no verification sample tells; the
+ * prediction is of the size of what verification then takes.                             */
+TEST(the_ladder_is_chosen_before_verification)
+{
+    mcamp_gram g;
+    mcamp__factor f;
+    mcamp__solve s;
+    mcamp__found r;
+    mcamp_budget bud;
+    mcamp_answer a;
+    mcamp_claim c = claim_of(0, 1, 1e-7, 1e-6, MCAMP_BOTH, 21);
+    mcamp_guarantee out;
+    double fine[MCAMP__LADDER], coarse[MCAMP__LADDER], var[3] = { -1, -1, -1 };
+    double now = 0, samples = 0;
+    mcamp_tally *t = (mcamp_tally *)calloc(1, sizeof *t);
+    watched(NULL);
+    memset(&bud, 0, sizeof bud);
+    bud.rel_error = 0.02;
+    gram_make("sqrt:4", "raw", 4 * 50 - 3, 50, &g);
+    CHECK_STATUS(mcamp_sigma(&ctx, &g, 1, c.delta, &bud, &a), MCAMP_OK);
+    CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+    mcamp__solve_start(&f, &bud, 1, c.eps, c.delta, &s);
+    memset(&r, 0, sizeof r);
+    r.x = log(a.sigma);
+    s.slope = -14;                      /* about what it is */
+    recorded = 0;
+    CHECK(rungs_of(&s, &r, &c, fine) == 3 && fine[2] < 1.016);
+    s.samples = 700000;                 /* dearer searches, finer rungs, but not all */
+    CHECK(rungs_of(&s, &r, &c, fine) == 4);
+    c.max_samples = 300000;             /* this many say more than those */
+    CHECK(rungs_of(&s, &r, &c, coarse) == 2 && coarse[2] > 1.016 && coarse[2] <= 1.018);
+    CHECK(rungs_of(&s, &r, &c, fine) == 2 && !memcmp(fine, coarse, sizeof fine));
+    CHECK(!anyone_draws(MCAMP__STREAM_VERIFY) && anyone_draws(MCAMP__STREAM_CALIBRATE));
+    c.max_samples = 200000;             /* not even one near sigma */
+    CHECK(rungs_of(&s, &r, &c, fine) == 2 && fine[1] > 1);
+    c.max_samples = 120000;
+    CHECK(rungs_of(&s, &r, &c, fine) == 1);
+    c.max_samples = 300000000;
+    CHECK(rungs_of(&s, &r, &c, fine) == MCAMP__LADDER);
+    c.max_samples = 0;
+    ctx.clock.now = late_clock; ctx.clock.user = &now;
+    CHECK_STATUS(mcamp__time_begin(&ctx, 10), MCAMP_OK);
+    CHECK(rungs_of(&s, &r, &c, fine) == MCAMP__LADDER);     /* time decides */
+    CHECK_STATUS(mcamp__time_end(&ctx, MCAMP_OK), MCAMP_OK);
+    c.sigma = 1.03 * a.sigma;
+    CHECK_STATUS(mcamp__rung_price(&ctx, &s, &c, r.x, c.sigma, t, var, &samples), MCAMP_OK);
+    CHECK_STATUS(mcamp_verify_sampled(&ctx, &g, &c, &out), MCAMP_OK);
+    CHECK(out.samples > 10 * MCAMP_BLOCK);
+    CHECK((double)out.samples < 3 * samples && (double)out.samples > samples / 3);
+    free(t);
+    mcamp__factor_free(&ctx, &f);
+    mcamp_gram_free(&ctx, &g);
+}
+
 /* ---- a struct that was used before ------------------------------------------------------- */
 
 static mcamp_gram fault_gram;
@@ -1006,6 +1076,7 @@ TEST_MAIN("verify",
     T(a_poisoned_verification_is_an_error),
     T(a_poisoned_pilot_decides_nothing),
     T(the_ladder_stops_at_its_first_failure),
+    T(the_ladder_is_chosen_before_verification),
     T(verification_draws_its_own_blocks_once_each),
     T(acceptance_needs_the_wealth_of_its_direction),
     T(nobody_else_draws_from_verification),
