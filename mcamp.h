@@ -3453,6 +3453,7 @@ MCAMP__PRIV void mcamp__buf_free(mcamp_ctx *ctx, mcamp__buf *buf)
 typedef struct mcamp__tri {
     size_t b, groups;
     int diagonal;       /* then data holds the b diagonal entries only */
+    double scale;       /* what products are multiplied by: 1 as packed */
     size_t head;        /* rows in the first group: 1 .. 6 */
     size_t *start, *at; /* per group: first column; offset into data   */
     const double *data;
@@ -4045,10 +4046,19 @@ MCAMP__INL void MCAMP__K(row_fma)(MCAMP__K(row) *r, double x,
     r->d += v * z->d;
 }
 
-/* Six rows of L (panel[k][6], zero-padded) times len rows of z; the first
+/* p = x r */
+MCAMP__INL void MCAMP__K(row_times)(const MCAMP__K(row) *r, double x, double *p)
+{
+    MCAMP__K(row) y;
+    MCAMP__K(row_zero)(&y);
+    MCAMP__K(row_fma)(&y, x, r);
+    MCAMP__K(row_store)(&y, p);
+}
+
+/* Six rows of L (panel[k][6], zero-padded) times len rows of z, times x; the first
  * `rows` of the six are stored.                                              */
-MCAMP__INL void MCAMP__K(trmm_block)(const double *panel, size_t len,
-                                     const double *z, double *g, size_t rows)
+MCAMP__INL void MCAMP__K(trmm_block)(const double *panel, size_t len, const double *z,
+                                     double scale, double *g, size_t rows)
 {
     MCAMP__K(row) r0, r1, r2, r3, r4, r5, x;
     MCAMP__K(row_zero)(&r0); MCAMP__K(row_zero)(&r1); MCAMP__K(row_zero)(&r2);
@@ -4062,12 +4072,12 @@ MCAMP__INL void MCAMP__K(trmm_block)(const double *panel, size_t len,
         MCAMP__K(row_fma)(&r4, panel[6 * k + 4], &x);
         MCAMP__K(row_fma)(&r5, panel[6 * k + 5], &x);
     }
-    MCAMP__K(row_store)(&r0, g);
-    if (rows > 1) MCAMP__K(row_store)(&r1, g + MCAMP__S);
-    if (rows > 2) MCAMP__K(row_store)(&r2, g + 2 * MCAMP__S);
-    if (rows > 3) MCAMP__K(row_store)(&r3, g + 3 * MCAMP__S);
-    if (rows > 4) MCAMP__K(row_store)(&r4, g + 4 * MCAMP__S);
-    if (rows > 5) MCAMP__K(row_store)(&r5, g + 5 * MCAMP__S);
+    MCAMP__K(row_times)(&r0, scale, g);
+    if (rows > 1) MCAMP__K(row_times)(&r1, scale, g + MCAMP__S);
+    if (rows > 2) MCAMP__K(row_times)(&r2, scale, g + 2 * MCAMP__S);
+    if (rows > 3) MCAMP__K(row_times)(&r3, scale, g + 3 * MCAMP__S);
+    if (rows > 4) MCAMP__K(row_times)(&r4, scale, g + 4 * MCAMP__S);
+    if (rows > 5) MCAMP__K(row_times)(&r5, scale, g + 5 * MCAMP__S);
 }
 
 MCAMP__ENTRY void MCAMP__K(trmm)(const mcamp__tri *L, const double *z, double *g)
@@ -4078,20 +4088,20 @@ MCAMP__ENTRY void MCAMP__K(trmm)(const mcamp__tri *L, const double *z, double *g
         for (size_t r = 0; r < L->groups; r++) {
             size_t start = L->start[r];
             MCAMP__K(trmm_block)(L->data + L->at[r], end - start,
-                                 z + start * MCAMP__S + s, g + i * MCAMP__S + s,
-                                 end - i);
+                                 z + start * MCAMP__S + s, L->scale,
+                                 g + i * MCAMP__S + s, end - i);
             i = end;
             end += 6;
         }
     }
 }
 
-/* g_i = d_i z_i */
-MCAMP__ENTRY void MCAMP__K(scale_rows)(const double *d, size_t b, const double *z,
+/* g_i = x d_i z_i */
+MCAMP__ENTRY void MCAMP__K(scale_rows)(const double *d, double x, size_t b, const double *z,
                                        double *g)
 {
     for (size_t i = 0; i < b; i++) {
-        MCAMP__V v = MCAMP__K(set)(d[i]);
+        MCAMP__V v = MCAMP__K(set)(d[i] * x);
         for (size_t s = i * MCAMP__S; s < (i + 1) * MCAMP__S; s += MCAMP__W)
             MCAMP__K(store)(g + s, v * MCAMP__K(load)(z + s));
     }
@@ -5544,6 +5554,7 @@ MCAMP__PRIV mcamp_status mcamp__tri_pack(mcamp_ctx *ctx, const double *L, size_t
     if (!b || !mcamp__mul_size(b, b, &entries) || entries > SIZE_MAX / 64)
         return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
     t.b = b;
+    t.scale = 1;
     t.groups = (b + 5) / 6;
     t.head = b - 6 * (t.groups - 1);
     t.start = (size_t *)mcamp__new(ctx, 2 * t.groups, sizeof(size_t));
@@ -5559,13 +5570,21 @@ MCAMP__PRIV mcamp_status mcamp__tri_pack(mcamp_ctx *ctx, const double *L, size_t
     return MCAMP_OK;
 }
 
-/* g := L z for z, g of b rows that do not overlap; z finite.  Error: at most
- * (i + 6) u sum_j |L_ij z_j| in row i.  A diagonal L costs b multiplications a
+/* L_ij, without the scale. */
+MCAMP__PRIV double mcamp__tri_at(const mcamp__tri *t, size_t i, size_t j)
+{
+    size_t r = (i + 6 - t->head) / 6, slot = r ? (i - t->head) % 6 : i;
+    if (t->diagonal) return i == j ? t->data[i] : 0.0;
+    return j > i || j < t->start[r] ? 0.0 : t->data[t->at[r] + 6 * (j - t->start[r]) + slot];
+}
+
+/* g := scale L z for z, g of b rows that do not overlap; z finite.  Error: at most
+ * (i + 7) u scale sum_j |L_ij z_j| in row i.  A diagonal L costs b multiplications a
  * sample, any other the area under its skyline.                              */
 MCAMP__PRIV void mcamp__vec_trmm(mcamp_vecset vs, const mcamp__tri *L,
                                  const double *z, double *g)
 {
-    if (L->diagonal) MCAMP__DISPATCH(vs, scale_rows, (L->data, L->b, z, g));
+    if (L->diagonal) MCAMP__DISPATCH(vs, scale_rows, (L->data, L->scale, L->b, z, g));
     else             MCAMP__DISPATCH(vs, trmm, (L, z, g));
 }
 
@@ -7713,10 +7732,11 @@ MCAMP_API mcamp_status mcamp_gram_from_matrix(mcamp_ctx *ctx, const double *g,
 
 /* The factor of G, computed once; a model of any sigma is a scaling of it. */
 typedef struct mcamp__factor {
-    size_t b, count;        /* count: entries of g and root: b or b*b          */
+    size_t b, count;        /* count: entries of g: b or b*b                   */
     int diagonal;
     double *g;              /* G with the shift on its diagonal                */
-    double *root;           /* lower factor, row-major; diagonal: square roots */
+    double *row;            /* G 1                                             */
+    mcamp__tri L;           /* G = L L' (packed)                               */
     double trace_max;       /* largest diagonal entry of g                     */
     double total;           /* 1' G 1                                          */
     double idle;            /* the shift: diagonal entries up to it are 0 in G  */
@@ -7727,103 +7747,14 @@ typedef struct mcamp__factor {
 MCAMP__PRIV void mcamp__factor_free(mcamp_ctx *ctx, mcamp__factor *f)
 {
     mcamp__delete_doubles(ctx, f->g, f->count);
-    mcamp__delete_doubles(ctx, f->root, f->count);
+    mcamp__delete_doubles(ctx, f->row, f->b);
+    mcamp__tri_free(ctx, &f->L);
     memset(f, 0, sizeof *f);
 }
 
 MCAMP__PRIV double mcamp__factor_diag(const mcamp__factor *f, size_t i)
 {
     return f->g[f->diagonal ? i : i * f->b + i];
-}
-
-MCAMP__PRIV mcamp_status mcamp__factor_init(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                            mcamp__factor *f)
-{
-    mcamp__sum total = { 0, 0 };
-    mcamp_status st = MCAMP_OK;
-    double shift = 0;
-    memset(f, 0, sizeof *f);
-    if (gram->limit) return mcamp__fail(ctx, MCAMP_E_ARG, "limit", (double)gram->limit);
-    if (gram->kind == MCAMP_GRAM_PATTERNS) {
-        f->patterns = gram;
-        f->b = gram->n + 1;
-        f->trace_max = gram->max_norm * gram->max_norm;
-        return MCAMP_OK;
-    }
-    f->b = gram->b;
-    f->diagonal = gram->kind == MCAMP_GRAM_DIAGONAL;
-    f->count = gram->count;
-    f->g = mcamp__new_doubles(ctx, f->count);
-    f->root = mcamp__new_doubles(ctx, f->count);
-    if (!f->g || !f->root) {
-        mcamp__factor_free(ctx, f);
-        return mcamp__fail(ctx, MCAMP_E_MEMORY, "gram", (double)gram->b);
-    }
-    memcpy(f->g, gram->g, f->count * sizeof *f->g);
-    if (f->diagonal) {
-        for (size_t i = 0; i < f->b; i++) f->root[i] = sqrt(f->g[i]);
-    } else {
-        st = mcamp__cholesky(ctx, f->g, f->b, f->root, &shift);
-        f->idle = shift;
-        for (size_t i = 0; i < f->b; i++) f->g[i * f->b + i] += shift;
-    }
-    for (size_t i = 0; i < f->count; i++) mcamp__sum_add(&total, f->g[i]);
-    f->total = mcamp__sum_get(&total);
-    for (size_t i = 0; i < f->b; i++)
-        f->trace_max = mcamp__dmax(f->trace_max, mcamp__factor_diag(f, i));
-    if (st < 0) mcamp__factor_free(ctx, f);
-    return st;
-}
-
-/* The pair (P, Q) at one sigma. */
-typedef struct mcamp__model {
-    size_t b;
-    int diagonal;
-    double sigma;
-    double *a;          /* G/sigma^2: b*b, or b if diagonal                     */
-    size_t a_count;
-    double *half;       /* a_ii/2                                               */
-    double *c;          /* slopes along the common direction v = sum m/|sum m|:
-                         * c_i = <m_i, v>/sigma = sum_j a_ij / sqrt(1'a1)       */
-    double root_total;  /* sqrt(1'a1) */
-    double mean_half;   /* mean_i a_ii/2 */
-    double max_diag;
-    double idle;        /* a_ii up to this belong to modes that are 0           */
-    mcamp__tri L;       /* a = L L' (packed) */
-    int has_L;
-} mcamp__model;
-
-MCAMP__PRIV void mcamp__model_free(mcamp_ctx *ctx, mcamp__model *m)
-{
-    mcamp__delete_doubles(ctx, m->a, m->a_count);
-    mcamp__delete_doubles(ctx, m->half, m->b);
-    mcamp__delete_doubles(ctx, m->c, m->b);
-    if (m->has_L) mcamp__tri_free(ctx, &m->L);
-    memset(m, 0, sizeof *m);
-}
-
-MCAMP__PRIV double mcamp__model_a(const mcamp__model *m, size_t i, size_t j)
-{
-    if (!m->diagonal) return m->a[i * m->b + j];
-    return i == j ? m->a[i] : 0.0;
-}
-
-/* Fills a, half, c and the scalars from the factor. */
-MCAMP__PRIV void mcamp__model_fill(mcamp__model *m, const mcamp__factor *f)
-{
-    double s2 = 1 / (m->sigma * m->sigma);
-    m->root_total = sqrt(f->total) / m->sigma;
-    m->idle = f->idle * s2 * (1 + 4 * DBL_EPSILON);
-    for (size_t i = 0; i < m->a_count; i++) m->a[i] = f->g[i] * s2;
-    for (size_t i = 0; i < m->b; i++) {
-        double row = 0;
-        if (m->diagonal) row = m->a[i];
-        else for (size_t j = 0; j < m->b; j++) row += m->a[i * m->b + j];
-        m->c[i] = m->root_total > 0 ? row / m->root_total : 0.0;
-        m->half[i] = 0.5 * mcamp__model_a(m, i, i);
-        m->mean_half += m->half[i] / (double)m->b;
-        m->max_diag = mcamp__dmax(m->max_diag, 2 * m->half[i]);
-    }
 }
 
 /* The packed form of a diagonal factor. */
@@ -7837,8 +7768,107 @@ MCAMP__PRIV mcamp_status mcamp__tri_pack_diag(mcamp_ctx *ctx, const double *d, s
     memcpy(out->buf.p, d, b * sizeof *d);
     out->b = b;
     out->diagonal = 1;
+    out->scale = 1;
     out->data = out->buf.p;
     return MCAMP_OK;
+}
+
+/* g, L and the sums; root: scratch of as many numbers as g has. */
+MCAMP__PRIV mcamp_status mcamp__factor_fill(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                            mcamp__factor *f, double *root)
+{
+    mcamp__sum total = { 0, 0 };
+    mcamp_status st;
+    memcpy(f->g, gram->g, f->count * sizeof *f->g);
+    if (f->diagonal) {
+        for (size_t i = 0; i < f->b; i++) root[i] = sqrt(f->g[i]);
+        st = mcamp__tri_pack_diag(ctx, root, f->b, &f->L);
+    } else {
+        st = mcamp__cholesky(ctx, f->g, f->b, root, &f->idle);
+        if (st >= 0) st = mcamp__tri_pack(ctx, root, f->b, &f->L);
+        for (size_t i = 0; i < f->b; i++) f->g[i * f->b + i] += f->idle;
+    }
+    for (size_t i = 0, each = f->count / f->b; i < f->b; i++) {
+        mcamp__sum row = { 0, 0 };
+        for (size_t j = 0; j < each; j++) mcamp__sum_add(&row, f->g[i * each + j]);
+        f->row[i] = mcamp__sum_get(&row);
+        mcamp__sum_add(&total, f->row[i]);
+        f->trace_max = mcamp__dmax(f->trace_max, mcamp__factor_diag(f, i));
+    }
+    f->total = mcamp__sum_get(&total);
+    return st;
+}
+
+MCAMP__PRIV mcamp_status mcamp__factor_init(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                            mcamp__factor *f)
+{
+    mcamp_status st;
+    double *root;
+    memset(f, 0, sizeof *f);
+    if (gram->limit) return mcamp__fail(ctx, MCAMP_E_ARG, "limit", (double)gram->limit);
+    if (gram->kind == MCAMP_GRAM_PATTERNS) {
+        f->patterns = gram;
+        f->b = gram->n + 1;
+        f->trace_max = gram->max_norm * gram->max_norm;
+        return MCAMP_OK;
+    }
+    f->b = gram->b;
+    f->diagonal = gram->kind == MCAMP_GRAM_DIAGONAL;
+    f->count = gram->count;
+    f->g = mcamp__new_doubles(ctx, f->count);
+    f->row = mcamp__new_doubles(ctx, f->b);
+    root = mcamp__new_doubles(ctx, f->count);
+    st = f->g && f->row && root ? mcamp__factor_fill(ctx, gram, f, root)
+                                : mcamp__fail(ctx, MCAMP_E_MEMORY, "gram", (double)gram->b);
+    mcamp__delete_doubles(ctx, root, f->count);
+    if (st < 0) mcamp__factor_free(ctx, f);
+    return st;
+}
+
+/* The pair (P, Q) at one sigma.  Matrices are the factor's, which outlives it: at large b
+ * they are most of what a question at a new sigma would cost.                        */
+typedef struct mcamp__model {
+    size_t b;
+    int diagonal;
+    double sigma;
+    const double *g;    /* G: b*b, or b if diagonal                             */
+    size_t g_count;
+    double over;        /* 1/sigma^2: a = G over                                */
+    double *half;       /* a_ii/2                                               */
+    double *c;          /* slopes along the common direction v = sum m/|sum m|:
+                         * c_i = <m_i, v>/sigma = sum_j a_ij / sqrt(1'a1)       */
+    double root_total;  /* sqrt(1'a1) */
+    double mean_half;   /* mean_i a_ii/2 */
+    double max_diag;
+    double idle;        /* a_ii up to this belong to modes that are 0           */
+    mcamp__tri L;       /* a = L L' (packed, scaled)                            */
+} mcamp__model;
+
+MCAMP__PRIV void mcamp__model_free(mcamp_ctx *ctx, mcamp__model *m)
+{
+    mcamp__delete_doubles(ctx, m->half, m->b);
+    mcamp__delete_doubles(ctx, m->c, m->b);
+    memset(m, 0, sizeof *m);
+}
+
+MCAMP__PRIV double mcamp__model_a(const mcamp__model *m, size_t i, size_t j)
+{
+    if (!m->diagonal) return m->g[i * m->b + j] * m->over;
+    return i == j ? m->g[i] * m->over : 0.0;
+}
+
+/* Fills half, c and the scalars from the factor. */
+MCAMP__PRIV void mcamp__model_fill(mcamp__model *m, const mcamp__factor *f)
+{
+    m->over = 1 / (m->sigma * m->sigma);
+    m->root_total = sqrt(f->total) / m->sigma;
+    m->idle = f->idle * m->over * (1 + 4 * DBL_EPSILON);
+    for (size_t i = 0; i < m->b; i++) {
+        m->c[i] = m->root_total > 0 ? f->row[i] * m->over / m->root_total : 0.0;
+        m->half[i] = 0.5 * mcamp__model_a(m, i, i);
+        m->mean_half += m->half[i] / (double)m->b;
+        m->max_diag = mcamp__dmax(m->max_diag, 2 * m->half[i]);
+    }
 }
 
 #define MCAMP__MU_MAX 1000.0    /* longest mode, in units of sigma */
@@ -7848,29 +7878,22 @@ MCAMP__PRIV mcamp_status mcamp__tri_pack_diag(mcamp_ctx *ctx, const double *d, s
 MCAMP__PRIV mcamp_status mcamp__model_init(mcamp_ctx *ctx, const mcamp__factor *f,
                                            double sigma, mcamp__model *m)
 {
-    mcamp_status st;
-    double *scaled;
     memset(m, 0, sizeof *m);
     if (!(f->trace_max <= MCAMP__MU_MAX * MCAMP__MU_MAX * sigma * sigma))
         return mcamp__fail(ctx, MCAMP_E_ARG, "sigma", sigma);
     m->b = f->b; m->diagonal = f->diagonal; m->sigma = sigma;
-    m->a_count = f->count;
-    m->a = mcamp__new_doubles(ctx, f->count);
+    m->g = f->g;
+    m->g_count = f->count;
+    m->L = f->L;
+    m->L.scale = 1 / sigma;
     m->half = mcamp__new_doubles(ctx, m->b);
     m->c = mcamp__new_doubles(ctx, m->b);
-    scaled = mcamp__new_doubles(ctx, f->count);
-    if (!m->a || !m->half || !m->c || !scaled) {
-        st = mcamp__fail(ctx, MCAMP_E_MEMORY, "gram", (double)m->b);
-    } else {
-        mcamp__model_fill(m, f);
-        for (size_t i = 0; i < f->count; i++) scaled[i] = f->root[i] / sigma;
-        st = m->diagonal ? mcamp__tri_pack_diag(ctx, scaled, m->b, &m->L)
-                         : mcamp__tri_pack(ctx, scaled, m->b, &m->L);
-        m->has_L = st >= 0;
+    if (!m->half || !m->c) {
+        mcamp__model_free(ctx, m);
+        return mcamp__fail(ctx, MCAMP_E_MEMORY, "gram", (double)f->b);
     }
-    mcamp__delete_doubles(ctx, scaled, f->count);
-    if (st < 0) mcamp__model_free(ctx, m);
-    return st;
+    mcamp__model_fill(m, f);
+    return MCAMP_OK;
 }
 
 /* x = L z for a tile. */
@@ -8911,7 +8934,7 @@ MCAMP__PRIV double mcamp__log_max_z(const double *base, const double *ea, size_t
                                     size_t k, double *power)
 {
     double total = 0;
-    for (size_t i = 0; i < b * b; i++) power[i] = 1;
+    for (size_t i = 0; k > 1 && i < b * b; i++) power[i] = 1;
     for (size_t l = 1; l < k; l++) {
         double worst = 0;
         for (size_t i = 0; i < b; i++) {
@@ -8986,6 +9009,7 @@ typedef struct mcamp__sampler {
     struct mcamp__mixture *mix;         /* SHIFTS, of its own tile: section est    */
     size_t mix_work;                    /* the doubles of scratch that it needs    */
     size_t values;                      /* that a tile gives                       */
+    mcamp__factor own;          /* the model's, where nobody else keeps it     */
 } mcamp__sampler;
 
 /* Per-worker memory: tiles of b rows of MCAMP__S samples, and a row of samples
@@ -9216,15 +9240,17 @@ MCAMP__PRIV void mcamp__sampler_free(mcamp_ctx *ctx, mcamp__sampler *p)
     mcamp__delete_doubles(ctx, p->off_w, b);
     mcamp__delete_doubles(ctx, p->neg_c, b);
     mcamp__delete_doubles(ctx, p->base, b);
-    mcamp__delete_doubles(ctx, p->rest, b * b);
-    mcamp__delete_doubles(ctx, p->exp_rest, b * b);
+    mcamp__delete_doubles(ctx, p->rest, p->m.g_count);
+    mcamp__delete_doubles(ctx, p->exp_rest, p->m.g_count);
     mcamp__delete(ctx, p->active, b, sizeof *p->active);
     mcamp__tuple_free(ctx, &p->tuple);
     mcamp__pattern_free(ctx, &p->pattern);
     mcamp__model_free(ctx, &p->m);
+    mcamp__factor_free(ctx, &p->own);
     memset(p, 0, sizeof *p);
 }
 
+/* matrices: of the tuple law none, itself, or its exponentials too. */
 MCAMP__PRIV mcamp_status mcamp__sampler_alloc(mcamp_ctx *ctx, mcamp__sampler *p,
                                               int matrices)
 {
@@ -9235,12 +9261,10 @@ MCAMP__PRIV mcamp_status mcamp__sampler_alloc(mcamp_ctx *ctx, mcamp__sampler *p,
     p->neg_c = mcamp__new_doubles(ctx, b);
     p->base = mcamp__new_doubles(ctx, b);
     p->active = (size_t *)mcamp__new(ctx, b, sizeof *p->active);
-    if (matrices) {
-        p->rest = mcamp__new_doubles(ctx, b * b);
-        p->exp_rest = mcamp__new_doubles(ctx, b * b);
-    }
+    if (matrices) p->rest = mcamp__new_doubles(ctx, p->m.g_count);
+    if (matrices > 1) p->exp_rest = mcamp__new_doubles(ctx, p->m.g_count);
     if (!p->off_loss || !p->off_base || !p->off_w || !p->neg_c || !p->base ||
-        !p->active || (matrices && (!p->rest || !p->exp_rest)))
+        !p->active || (matrices && !p->rest) || (matrices > 1 && !p->exp_rest))
         return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
     return MCAMP_OK;
 }
@@ -9249,12 +9273,11 @@ MCAMP__PRIV mcamp_status mcamp__sampler_alloc(mcamp_ctx *ctx, mcamp__sampler *p,
 MCAMP__PRIV void mcamp__sampler_matrices(mcamp_vecset vs, mcamp__sampler *p, int common)
 {
     size_t b = p->m.b;
-    for (size_t i = 0; i < b; i++)
-        for (size_t j = 0; j < b; j++)
-            p->rest[i * b + j] = p->m.a[i * b + j] -
-                                 (common ? p->m.c[i] * p->m.c[j] : 0.0);
-    memcpy(p->exp_rest, p->rest, b * b * sizeof(double));
-    mcamp__vec_exp(vs, p->exp_rest, b * b);
+    for (size_t i = 0; i < p->m.g_count; i++)
+        p->rest[i] = p->m.g[i] * p->m.over - (common ? p->m.c[i / b] * p->m.c[i % b] : 0.0);
+    if (!p->exp_rest) return;
+    memcpy(p->exp_rest, p->rest, p->m.g_count * sizeof(double));
+    mcamp__vec_exp(vs, p->exp_rest, p->m.g_count);
 }
 
 /* Log range of COMMON at order k, eps = 0; fills base. */
@@ -9365,11 +9388,11 @@ MCAMP__PRIV mcamp_status mcamp__sampler_order(mcamp_ctx *ctx, mcamp__sampler *p,
     size_t b = p->m.b;
     double *power = NULL, eta = 0;
     mcamp_status st;
-    if (!p->m.diagonal) {
+    if (p->exp_rest) {
         power = mcamp__new_doubles(ctx, b * b);
         if (!power) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
-        mcamp__sampler_matrices(ctx->vec, p, p->method == MCAMP_METHOD_COMMON);
     }
+    mcamp__sampler_matrices(ctx->vec, p, p->method == MCAMP_METHOD_COMMON && !p->m.diagonal);
     p->k = k ? k : p->m.diagonal ? mcamp__best_order(p, power)
                                  : mcamp__best_order_dense(p, power);
     p->log_range = mcamp__order_range(p, p->k, power) + 1e-9;
@@ -9379,10 +9402,9 @@ MCAMP__PRIV mcamp_status mcamp__sampler_order(mcamp_ctx *ctx, mcamp__sampler *p,
         eta = mcamp__dmin(0.6, stickiness / (double)p->k);
         p->log_range -= ((double)p->k - 1) * log1p(-eta);
     }
-    st = mcamp__tuple_init(ctx, b, p->k, p->base, p->m.diagonal ? p->m.a : p->rest,
-                           p->m.diagonal, eta, &p->tuple);
-    mcamp__delete_doubles(ctx, p->rest, b * b);
-    mcamp__delete_doubles(ctx, p->exp_rest, b * b);
+    st = mcamp__tuple_init(ctx, b, p->k, p->base, p->rest, p->m.diagonal, eta, &p->tuple);
+    mcamp__delete_doubles(ctx, p->rest, p->m.g_count);
+    mcamp__delete_doubles(ctx, p->exp_rest, p->m.g_count);
     p->rest = p->exp_rest = NULL;
     return st;
 }
@@ -9481,10 +9503,11 @@ MCAMP__PRIV mcamp_status mcamp__sampler_build(mcamp_ctx *ctx, const mcamp__facto
     }
     st = mcamp__model_init(ctx, f, sigma, &p->m);
     if (st < 0) return st;
-    st = mcamp__sampler_alloc(ctx, p, order && !f->diagonal);
+    if (method == MCAMP_METHOD_PLAIN) k = 1;
+    st = mcamp__sampler_alloc(ctx, p, !order ? 0 : f->diagonal || k == 1 ? 1 : 2);
     for (size_t i = 0; st >= 0 && i < f->b; i++) p->base[i] = 1 / (double)f->b;
     if (st >= 0 && order) {
-        st = mcamp__sampler_order(ctx, p, method == MCAMP_METHOD_PLAIN ? 1 : k, stickiness);
+        st = mcamp__sampler_order(ctx, p, k, stickiness);
         if (method == MCAMP_METHOD_PLAIN) p->log_range = 1e-9;
     } else if (st >= 0) {
         mcamp__sampler_simple_range(p);
@@ -18519,7 +18542,7 @@ MCAMP__PRIV mcamp_status mcamp__limited_init(mcamp_ctx *ctx, const mcamp__sample
     memset(q, 0, sizeof *q);
     q->full = full;
     q->count = full->count;
-    q->e_count = p->m.a_count;
+    q->e_count = p->m.g_count;
     q->upto = mcamp__new_doubles(ctx, 3 * q->count);
     q->row = mcamp__new_doubles(ctx, b);
     q->e = mcamp__new_doubles(ctx, q->e_count);
@@ -18530,7 +18553,7 @@ MCAMP__PRIV mcamp_status mcamp__limited_init(mcamp_ctx *ctx, const mcamp__sample
     q->log_bound = q->upto + q->count;
     q->shape = q->log_bound + q->count;
     for (size_t i = 0; i < b; i++) q->row[i] = p->m.c[i] * p->m.root_total;
-    for (size_t i = 0; i < q->e_count; i++) q->e[i] = exp(p->m.a[i]);
+    for (size_t i = 0; i < q->e_count; i++) q->e[i] = exp(p->m.g[i] * p->m.over);
     st = p->dir == MCAMP_REMOVE ? mcamp__limited_remove(ctx, p, q) : mcamp__limited_add(ctx, p, q);
     if (st < 0) mcamp__limited_free(ctx, q);
     else mcamp__limited_shares(q);
@@ -18564,8 +18587,8 @@ MCAMP__PRIV void mcamp__limited_draw(const mcamp__limited *q, size_t b, mcamp_rn
 MCAMP__PRIV void mcamp__limited_into(const mcamp__model *m, size_t j, double times, size_t s,
                                      double *x)
 {
-    if (m->diagonal) { x[j * MCAMP__S + s] += times * m->a[j]; return; }
-    for (size_t i = 0; i < m->b; i++) x[i * MCAMP__S + s] += times * m->a[j * m->b + i];
+    if (m->diagonal) { x[j * MCAMP__S + s] += times * mcamp__model_a(m, j, j); return; }
+    for (size_t i = 0; i < m->b; i++) x[i * MCAMP__S + s] += times * mcamp__model_a(m, j, i);
 }
 
 /* Odds p_i times e^{(1 + f_i)(1 + f_j) a_ij}. */
@@ -18616,8 +18639,8 @@ MCAMP__PRIV double mcamp__limited_tilt(const mcamp__limited *q, const mcamp__mod
     memcpy(s->p, q->row, m->b * sizeof *s->p);
     for (size_t n = 0; n < s->K; n++) {
         size_t j = (size_t)s->list[n];
-        if (m->diagonal) s->p[j] += m->a[j];
-        else for (size_t i = 0; i < m->b; i++) s->p[i] += m->a[j * m->b + i];
+        if (m->diagonal) s->p[j] += mcamp__model_a(m, j, j);
+        else for (size_t i = 0; i < m->b; i++) s->p[i] += mcamp__model_a(m, j, i);
     }
     for (size_t i = 0; i < m->b; i++) length += s->times[i] * s->p[i];
     root = sqrt(length);
@@ -19054,11 +19077,11 @@ MCAMP__PRIV double mcamp__renyi_step(const double *ea, double *power, size_t b)
 MCAMP__PRIV mcamp_status mcamp__renyi_remove(mcamp_ctx *ctx, const mcamp__model *m, double eps,
                                              double *best)
 {
-    size_t n = m->diagonal ? 1 : m->a_count;
+    size_t n = m->diagonal ? 1 : m->g_count;
     double *ea = mcamp__new_doubles(ctx, 2 * n), *power, z = 0;
     if (!ea) return mcamp__fail(ctx, MCAMP_E_MEMORY, "gram", (double)n);
     power = ea + n;
-    for (size_t i = 0; i < n; i++) { ea[i] = exp(m->a[i]); power[i] = 1; }
+    for (size_t i = 0; i < n; i++) { ea[i] = exp(m->g[i] * m->over); power[i] = 1; }
     *best = 0;
     for (size_t k = 2, bad = 0; k <= MCAMP__ORDER_MAX && bad < 4; k++) {
         double t;
@@ -19099,10 +19122,8 @@ MCAMP__PRIV mcamp_status mcamp__path_init(mcamp_ctx *ctx, const mcamp__factor *f
     p->a = p->l + b * b; p->r = p->a + b * b; p->z = p->r + b;
     p->shift = p->z + b; p->prob = p->shift + b * (MCAMP__PATH_LEVELS + 1);
     for (size_t i = 0; i < b; i++)
-        for (size_t j = 0; j <= i; j++) {
-            double x = !f->diagonal ? f->root[i * b + j] : i == j ? f->root[i] : 0;
-            p->l[i * b + j] = fabs(x) / sigma * (1 + 1e-12);
-        }
+        for (size_t j = 0; j <= i; j++)
+            p->l[i * b + j] = fabs(mcamp__tri_at(&f->L, i, j)) / sigma * (1 + 1e-12);
     for (size_t m = 0; m < b; m++)
         p->z[m] = -mcamp__gauss_quantile_log(share + log((double)b / (2 * (double)(m + 1))));
     p->half = -mcamp__gauss_quantile_log(share - log(2.0));
@@ -20782,7 +20803,8 @@ MCAMP_API mcamp_status mcamp_sampler_init(mcamp_ctx *ctx, const mcamp_gram *gram
     st = mcamp__factor_init(ctx, gram, &f);
     if (st >= 0) {
         st = mcamp__sampler_from(ctx, &f, desc, p);
-        mcamp__factor_free(ctx, &f);
+        if (st < 0) mcamp__factor_free(ctx, &f);
+        else p->own = f;
     }
     if (st < 0) mcamp__delete(ctx, p, 1, sizeof *p);
     else sampler->impl = p;
@@ -20891,8 +20913,8 @@ MCAMP__PRIV void mcamp__mix_shift(const mcamp__sampler *p, size_t q, size_t c, s
     double s = m->s[q * b + c];
     for (size_t j = 0; j < len; j++) {
         size_t i = lo + j < b ? lo + j : lo + j - b;
-        if (p->m.diagonal) row[j] = (i >= c && i < to) || i < wrap ? s * p->m.a[i] : 0;
-        else if (h == 1)   row[j] = s * p->m.a[c * b + i];
+        if (p->m.diagonal) row[j] = (i >= c && i < to) || i < wrap ? s * mcamp__model_a(&p->m, i, i) : 0;
+        else if (h == 1)   row[j] = s * mcamp__model_a(&p->m, c, i);
         else row[j] = s * (m->sums[to * b + i] - m->sums[c * b + i] + m->sums[wrap * b + i]);
     }
 }
@@ -21206,8 +21228,7 @@ MCAMP__PRIV void mcamp__mix_variances(const mcamp__sampler *p, size_t h, double 
         double sum = 0, hh = (double)h;
         for (size_t j = c; j < c + h; j++) {
             size_t i = j % b, end = c + h;
-            if (p->m.diagonal)  sum += p->m.a[i];
-            else if (h == 1)    sum += p->m.a[i * b + i];
+            if (p->m.diagonal || h == 1) sum += mcamp__model_a(&p->m, i, i);
             else sum += p->mix->sums[(end <= b ? end : b) * b + i] - p->mix->sums[c * b + i] +
                         (end <= b ? 0 : p->mix->sums[(end - b) * b + i]);
         }
@@ -21267,7 +21288,7 @@ MCAMP__PRIV void mcamp__mix_widths(const mcamp__sampler *p, const mcamp__factor 
                                    mcamp__mixture *m)
 {
     size_t b = p->m.b, reach = 1;
-    for (size_t j = 1; !p->m.diagonal && j < b; j++) reach += p->m.a[j] > p->m.idle;
+    for (size_t j = 1; !p->m.diagonal && j < b; j++) reach += mcamp__model_a(&p->m, 0, j) > p->m.idle;
     reach = mcamp__zmin(mcamp__zmax(reach * 3 / 4, 1), b - 1);
     m->windows = 0;
     for (size_t h = 1; h <= reach && m->windows + 1 < MCAMP__WINDOWS; h *= 3)
@@ -21470,7 +21491,7 @@ MCAMP__PRIV mcamp_status mcamp__mix_build(mcamp_ctx *ctx, const mcamp__factor *f
     own = mcamp__new_doubles(ctx, 3 * b);
     if (!own) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
     for (size_t i = 0; i < m->sums_count; i++)
-        m->sums[i] = i < b ? 0 : m->sums[i - b] + p->m.a[i - b];
+        m->sums[i] = i < b ? 0 : m->sums[i - b] + p->m.g[i - b] * p->m.over;
     for (size_t w = 0; w < m->windows; w++)
         mcamp__mix_window(p, w, own, own + b, own + 2 * b);
     mcamp__delete_doubles(ctx, own, 3 * b);

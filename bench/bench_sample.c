@@ -162,7 +162,7 @@ static void rig_open(rig *r, const plan *pl, mcamp_direction dir, mcamp_method m
                                      loose ? mcamp__loose_scale(&f, pl->sigma, EPS)
                                            : mcamp__inf(), &r->p));
     if (loose) r->p.tile = mcamp__tile_mode;
-    mcamp__factor_free(&ctx, &f);
+    r->p.own = f;
     bench_check(&ctx, "scratch", mcamp__scratch_init(&ctx, &r->p, &r->w));
     mcamp__rng8_stream(&r->normals, 1, 70000, 0);
     mcamp_rng_stream(&r->rng, 1, 70000, 0);

@@ -485,7 +485,7 @@ static void moved_by(const mcamp__sampler *p, size_t q, size_t c, double *row)
         row[i] = 0;
         for (size_t j = c; j < c + m->width[q / 3]; j++)
             row[i] += m->s[q * b + c] *
-                      (!p->m.diagonal ? p->m.a[i * b + j % b] : i == j % b ? p->m.a[i] : 0);
+                      mcamp__model_a(&p->m, i, j % b);
     }
 }
 
