@@ -5570,14 +5570,6 @@ MCAMP__PRIV mcamp_status mcamp__tri_pack(mcamp_ctx *ctx, const double *L, size_t
     return MCAMP_OK;
 }
 
-/* L_ij, without the scale. */
-MCAMP__PRIV double mcamp__tri_at(const mcamp__tri *t, size_t i, size_t j)
-{
-    size_t r = (i + 6 - t->head) / 6, slot = r ? (i - t->head) % 6 : i;
-    if (t->diagonal) return i == j ? t->data[i] : 0.0;
-    return j > i || j < t->start[r] ? 0.0 : t->data[t->at[r] + 6 * (j - t->start[r]) + slot];
-}
-
 /* g := scale L z for z, g of b rows that do not overlap; z finite.  Error: at most
  * (i + 7) u scale sum_j |L_ij z_j| in row i.  A diagonal L costs b multiplications a
  * sample, any other the area under its skyline.                              */
@@ -19108,6 +19100,14 @@ typedef struct mcamp__path {
     size_t words;
 } mcamp__path;
 
+/* L_ij, without the scale. */
+MCAMP__PRIV double mcamp__tri_at(const mcamp__tri *t, size_t i, size_t j)
+{
+    size_t r = (i + 6 - t->head) / 6, slot = r ? (i - t->head) % 6 : i;
+    if (t->diagonal) return i == j ? t->data[i] : 0.0;
+    return j > i || j < t->start[r] ? 0.0 : t->data[t->at[r] + 6 * (j - t->start[r]) + slot];
+}
+
 /* share: log of the odds that one bound may fail. */
 MCAMP__PRIV mcamp_status mcamp__path_init(mcamp_ctx *ctx, const mcamp__factor *f, double sigma,
                                           double share, mcamp__path *p)
@@ -20913,7 +20913,8 @@ MCAMP__PRIV void mcamp__mix_shift(const mcamp__sampler *p, size_t q, size_t c, s
     double s = m->s[q * b + c];
     for (size_t j = 0; j < len; j++) {
         size_t i = lo + j < b ? lo + j : lo + j - b;
-        if (p->m.diagonal) row[j] = (i >= c && i < to) || i < wrap ? s * mcamp__model_a(&p->m, i, i) : 0;
+        if (p->m.diagonal)
+            row[j] = (i >= c && i < to) || i < wrap ? s * mcamp__model_a(&p->m, i, i) : 0;
         else if (h == 1)   row[j] = s * mcamp__model_a(&p->m, c, i);
         else row[j] = s * (m->sums[to * b + i] - m->sums[c * b + i] + m->sums[wrap * b + i]);
     }
@@ -21288,7 +21289,8 @@ MCAMP__PRIV void mcamp__mix_widths(const mcamp__sampler *p, const mcamp__factor 
                                    mcamp__mixture *m)
 {
     size_t b = p->m.b, reach = 1;
-    for (size_t j = 1; !p->m.diagonal && j < b; j++) reach += mcamp__model_a(&p->m, 0, j) > p->m.idle;
+    for (size_t j = 1; !p->m.diagonal && j < b; j++)
+        reach += mcamp__model_a(&p->m, 0, j) > p->m.idle;
     reach = mcamp__zmin(mcamp__zmax(reach * 3 / 4, 1), b - 1);
     m->windows = 0;
     for (size_t h = 1; h <= reach && m->windows + 1 < MCAMP__WINDOWS; h *= 3)
