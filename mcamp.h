@@ -130,7 +130,7 @@
  *            mcamp_exact_laplace_errors, mcamp_exact_shuffled,
  *            mcamp_exact_delta, mcamp_exact_epsilon,
  *            mcamp_exact_curve, mcamp_exact_calibrate
- *   promise  mcamp_verify, mcamp_simulated_curve, mcamp_certain_sigma,
+ *   promise  mcamp_gram_group, mcamp_verify, mcamp_simulated_curve, mcamp_certain_sigma,
  *            mcamp_guarantee_poisson, mcamp_guarantee_allocate, mcamp_tally_std_error
  *   work     mcamp_work_init, mcamp_work_free, mcamp_work_error
  *   est      mcamp_sampler_init, mcamp_sampler_free, mcamp_sampler_run
@@ -728,6 +728,7 @@ typedef struct mcamp_gram {
     double q;
     uint64_t most;              /* participations of one example; 0: no limit */
     uint64_t examples, limit;   /* of mcamp_gram_limit; 0: all are kept       */
+    uint64_t group;             /* of mcamp_gram_group; 0: one example        */
 } mcamp_gram;
 
 /* G of C at b batches an epoch.  Entries have a relative error below 1e-13 (with
@@ -753,6 +754,13 @@ MCAMP_API mcamp_status mcamp_gram_from_matrix(mcamp_ctx *ctx, const double *g,
  * limit some standard deviations above the mean costs next to nothing: section promise. */
 MCAMP_API mcamp_status mcamp_gram_limit(mcamp_ctx *ctx, mcamp_gram *gram, uint64_t examples,
                                         uint64_t limit);
+/* From here on the questions are about any k examples or fewer, added or removed together,
+ * each of them in a bin of its own; 1: one example again.  mcamp_delta, _epsilon, _sigma,
+ * _curve, _verify and _calibrate_certified answer, the others refuse.  By samples of their own
+ * for balls in bins and k = 2, or k = 3 with b <= 256 or orthogonal modes; else by conversion
+ * of the answer for one example (`converted`), as mcamp_exact_group_convert does, which costs
+ * much more.  k up to 2^16; MCAMP_E_ARG with a limit.                                  */
+MCAMP_API mcamp_status mcamp_gram_group(mcamp_ctx *ctx, mcamp_gram *gram, uint64_t k);
 MCAMP_API void mcamp_gram_free(mcamp_ctx *ctx, mcamp_gram *gram);
 
 /* ======================================================================== *
@@ -928,7 +936,8 @@ typedef struct mcamp_guarantee {
     mcamp_direction direction;  /* all that is said is about these             */
     mcamp_adjacency adjacency;
     mcamp_batch_law law;        /* 0: no batches (a list of events)            */
-    uint64_t unit;              /* examples that differ: 1, or a group         */
+    uint64_t unit;              /* examples that differ: 1, or a group of up to that many */
+    bool converted;             /* a group: from what holds for one example    */
     uint64_t rounds, batches;   /* n, b; 0: unknown                            */
     uint64_t epochs;            /* most participations of one example          */
     uint64_t examples;          /* size of the data set, where it matters      */
@@ -1888,6 +1897,8 @@ typedef struct mcamp_answer {
     uint64_t most;
     uint64_t strategy_digest, gram_digest;
     uint64_t examples, limit;   /* of mcamp_gram_limit; 0: all are kept        */
+    uint64_t group;             /* of mcamp_gram_group; 0: one example         */
+    bool converted;             /* from the answer for one                     */
 } mcamp_answer;
 
 /* ---- easy level: one description, one call, one result ----------------------- */
@@ -1899,6 +1910,7 @@ typedef struct mcamp_problem {
                                    others                                      */
     uint64_t examples, limit;   /* both or none: batches keep at most `limit`, as
                                    mcamp_gram_limit says                       */
+    uint64_t group;             /* 0 = 1; as mcamp_gram_group says             */
     mcamp_batch_law law;        /* 0 = BINS; else with its                     */
     double q;
     double eps, delta, sigma;   /* REQUIRED: the two that the question needs   */
@@ -7618,7 +7630,7 @@ MCAMP_API mcamp_status mcamp_gram_limit(mcamp_ctx *ctx, mcamp_gram *gram, uint64
     if (!examples || examples > UINT64_C(1) << 48)
         return mcamp__fail(ctx, MCAMP_E_SIZE, "examples", (double)examples);
     if (!limit) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "limit", 0);
-    if (gram->kind == MCAMP_GRAM_PATTERNS)      /* bins are kept for all epochs */
+    if (gram->kind == MCAMP_GRAM_PATTERNS || gram->group)   /* bins are kept for all epochs */
         return mcamp__fail(ctx, MCAMP_E_ARG, "gram", (double)(int)gram->law);
     gram->examples = examples;
     gram->limit = limit;
@@ -7798,6 +7810,7 @@ MCAMP__PRIV mcamp_status mcamp__factor_init(mcamp_ctx *ctx, const mcamp_gram *gr
     double *root;
     memset(f, 0, sizeof *f);
     if (gram->limit) return mcamp__fail(ctx, MCAMP_E_ARG, "limit", (double)gram->limit);
+    if (gram->group) return mcamp__fail(ctx, MCAMP_E_ARG, "group", (double)gram->group);
     if (gram->kind == MCAMP_GRAM_PATTERNS) {
         f->patterns = gram;
         f->b = gram->n + 1;
@@ -8969,7 +8982,6 @@ MCAMP__PRIV double mcamp__add_log_bound(const mcamp__model *m, double eps)
 /* ---- samplers ------------------------------------------------------------ */
 
 struct mcamp__scratch;
-struct mcamp__limited;
 struct mcamp__mixture;
 
 typedef struct mcamp__sampler {
@@ -8990,7 +9002,7 @@ typedef struct mcamp__sampler {
     size_t active_count;
     int never;                  /* add: rho >= share of zero modes >= e^-eps  */
     mcamp__tuple tuple;
-    const struct mcamp__limited *limited;       /* of its own tile: section promise */
+    const void *special;        /* of its own tile: section promise             */
     void (*tile)(mcamp_vecset vs, const struct mcamp__sampler *p, mcamp_rng *r,
                  struct mcamp__scratch *w);
     mcamp__pattern pattern;     /* n = 0: none, and the rest is used; else of the model
@@ -18647,7 +18659,7 @@ MCAMP__PRIV double mcamp__limited_tilt(const mcamp__limited *q, const mcamp__mod
 MCAMP__PRIV void mcamp__limited_tile(mcamp_vecset vs, const mcamp__sampler *p, mcamp_rng *r,
                                      mcamp__scratch *w)
 {
-    const mcamp__limited *q = p->limited;
+    const mcamp__limited *q = (const mcamp__limited *)p->special;
     size_t b = p->m.b;
     mcamp__limited_sample s;
     s.times = w->shift.p; s.p = s.times + b; s.list = s.p + b;
@@ -18688,11 +18700,330 @@ MCAMP__PRIV mcamp_status mcamp__limited_sampler(mcamp_ctx *ctx, const mcamp__fac
     if (st >= 0) mcamp__sampler_offsets(p);
     if (st >= 0) st = mcamp__limited_init(ctx, p, full, q);
     if (st < 0) { mcamp__sampler_free(ctx, p); return st; }
-    p->limited = q;
+    p->special = q;
     p->tile = mcamp__limited_tile;
     p->k = MCAMP__LIMITED_ORDERS;       /* at most */
     p->m.max_diag *= 4;
     p->log_range = p->log_scale = q->log_total + 1e-9;
+    return MCAMP_OK;
+}
+
+/* ---- balls in bins, groups of k examples ------------------------------------------ *
+ * k examples are all in the data, or none of them is.  Each has a bin of its own, uniform and
+ * independent of the others' and of everybody's.  Given their bins T = (i_1, .., i_k), their
+ * share of C x in row t has at most the norm M_T,t, M_T = m_{i_1} + .. + m_{i_k}: so the runs
+ * are a Gaussian and a mixture over T of Gaussians moved by vectors x_T, |x_Tt| <= M_Tt, and
+ * aligned ones are the worst, also where gradients follow earlier releases, by the proof that
+ * stands above (at most L a batch), of which they are the case of k terms.  With fewer than k
+ * of them, or with gradients of 0, the vectors are shorter: the same bound.  Hence
+ *     P = b^-k sum_T N(M_T, sigma^2 I),  Q = N(0, sigma^2 I),
+ *     rho = b^-k sum_T e^{L_T},  L_T = sum_r L_{i_r} - sum_{r<s} a_{i_r i_s},
+ * as |M_T|^2 is sum_r |m_{i_r}|^2 + 2 sum_{r<s} <m_{i_r}, m_{i_s}>.  With w_i = e^{L_i} and
+ * K_ij = e^{-a_ij}, which is in (0, 1]:
+ *     k = 2:  b^2 rho = w' K w;    k = 3:  b^3 rho = sum_ijl w_i w_j w_l K_ij K_il K_jl.
+ * All terms are positive, so that nothing cancels.  T: K's lower triangle, half of its diagonal,
+ * v'K v = 2 v'T v.  k = 3, by the largest index i of the three: with u_j = w_j K_ij, j < i, and
+ * y = w_i K_ii, the terms with i once, twice, three times are
+ *     3 w_i u'K u + 3 w_i y sum_j K_ij u_j + w_i y^2 K_ii = w_i (3 v'K v + y^2 K_ii/4)
+ * for v = u but y/2 at i.  Orthogonal modes (K = 1 off the diagonal): the coefficient of x^k in
+ * k! prod_i sum_n (w_i x)^n e^{-n(n-1) a_ii/2}/n!.
+ *
+ * Remove, order o, as in section law with tuples for indices: T_1 .. T_o one after another,
+ * Pr[T_l = T] = b^-k e^{<M_T, sum_{l'<l} M_{T_l'}>/sigma^2}/z_l.  The exponent is sum_r H_{i_r},
+ * H_i the sum of a_ij over all indices j so far: the k members are independent draws with
+ * odds e^{H_i}, and z_l = ((1/b) sum_i e^{H_i})^k.  (M_T's own norm is in rho, not in z.)  The
+ * density of (T_1 .. T_o, X) is prod_l b^-k e^{L_{T_l}}/z_l, so E[prod z_l rho^-o F] = E_Q[F].
+ * log z_l is convex in the counts of indices so far, (l-1) k of them, so that a value is at most
+ *     prod_l (max_j (1/b) sum_i e^{(l-1) k a_ij})^k  e^{-(o-1) eps} (o-1)^{o-1}/o^o.
+ *     Add: the mean over T of L_T is tau u - h, u = sum_i g_i/sqrt(1'a1), which is normal under
+ * Q, tau = k sqrt(1'a1)/b, h = (k mean_i a_ii + k (k-1) 1'a1/b^2)/2; by Jensen log rho is no less.
+ * So delta is at most that of section law's add with these, and with X moved by -theta along u a
+ * value at most sup_u (1 - e^{eps-h} e^{tau u}) e^{theta u + theta^2/2}.                      []
+ *
+ * Others: from one example.  k steps of one example each, every one of (eps/k, delta_1):
+ * delta <= delta_1 sum_{i<k} e^{i eps/k}, of any law of batches.                             */
+
+enum { MCAMP__GROUP_ORDERS = 40, MCAMP__GROUP_BINS = 256 };
+
+/* Sampled, or converted.  What decides is known to who repeats a proof.  */
+MCAMP__PRIV int mcamp__group_sampled(const mcamp_gram *g)
+{
+    return g->kind != MCAMP_GRAM_PATTERNS &&
+           (g->group == 2 || (g->group == 3 && (g->kind == MCAMP_GRAM_DIAGONAL ||
+                                                g->b <= MCAMP__GROUP_BINS)));
+}
+
+MCAMP_API mcamp_status mcamp_gram_group(mcamp_ctx *ctx, mcamp_gram *gram, uint64_t k)
+{
+    MCAMP__GUARD;
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!mcamp__gram_ok(gram)) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "gram", 0);
+    if ((st = mcamp__check_count(ctx, "group", k, 1 << 16)) < 0) return st;
+    if (gram->limit && k > 1)           /* the others' number changes by k, not by 1 */
+        return mcamp__fail(ctx, MCAMP_E_ARG, "limit", (double)gram->limit);
+    gram->group = k > 1 ? k : 0;
+    return MCAMP_OK;
+}
+
+/* So far apart that rho's terms could underflow: bounds without samples must do. */
+MCAMP__PRIV int mcamp__group_far(const mcamp__factor *f, size_t k, double sigma)
+{
+    return !((double)(k * k) * f->trace_max <= 300 * sigma * sigma);
+}
+
+typedef struct mcamp__group {
+    size_t k, order, count;     /* count: of e, and of apart                   */
+    double *e, *apart;          /* e^{a_ij}; K_ij                              */
+    mcamp__tri half;            /* T, where modes are not orthogonal           */
+    int has_half;
+    double theta, log_range;
+} mcamp__group;
+
+MCAMP__PRIV void mcamp__group_free(mcamp_ctx *ctx, mcamp__group *q)
+{
+    if (q->has_half) mcamp__tri_free(ctx, &q->half);
+    mcamp__delete_doubles(ctx, q->e, q->count);
+    mcamp__delete_doubles(ctx, q->apart, q->count);
+    memset(q, 0, sizeof *q);
+}
+
+/* tau and h of add. */
+MCAMP__PRIV void mcamp__group_jensen(const mcamp__factor *f, size_t k, double sigma, double *tau,
+                                     double *h)
+{
+    double b = (double)f->b, kk = (double)k, trace = 0;
+    for (size_t i = 0; i < f->b; i++) trace += mcamp__factor_diag(f, i);
+    *tau = kk * sqrt(f->total) / (b * sigma);
+    *h = 0.5 * (kk * trace / b + kk * (kk - 1) * f->total / (b * b)) / (sigma * sigma);
+}
+
+/* The order of smallest range.  power: all 1; ek: e^{k a}, both of b*b, unless orthogonal. */
+MCAMP__PRIV void mcamp__group_orders(const mcamp__model *m, double eps, const double *ek,
+                                     double *power, mcamp__group *q)
+{
+    double k = (double)q->k, total = 0;
+    q->order = 1;
+    q->log_range = 0;
+    for (size_t l = 1; l < MCAMP__GROUP_ORDERS && l < q->order + 4; l++) {
+        double x = (double)l * k * m->max_diag, range;
+        if (!(x <= 600)) break;
+        total += k * log(m->diagonal ? 1 + expm1(x) / (double)m->b
+                                     : mcamp__next_power(ek, m->b, power));
+        range = mcamp__tilted_log_sup(l + 1) - (double)l * eps + total;
+        if (range < q->log_range) { q->log_range = range; q->order = l + 1; }
+    }
+}
+
+MCAMP__PRIV mcamp_status mcamp__group_remove(mcamp_ctx *ctx, const mcamp__model *m, double eps,
+                                             mcamp__group *q)
+{
+    size_t n = m->diagonal ? 1 : q->count;
+    double *ek = mcamp__new_doubles(ctx, 2 * n);
+    if (!ek) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)m->b);
+    for (size_t i = 0; i < n; i++) {
+        ek[i] = exp((double)q->k * m->g[i] * m->over);
+        ek[n + i] = 1;
+    }
+    mcamp__group_orders(m, eps, ek, ek + n, q);
+    mcamp__delete_doubles(ctx, ek, 2 * n);
+    return MCAMP_OK;
+}
+
+/* theta of smallest range, nearly: any is valid. */
+MCAMP__PRIV void mcamp__group_add(const mcamp__factor *f, double sigma, double eps, mcamp__group *q)
+{
+    double tau, h;
+    mcamp__group_jensen(f, q->k, sigma, &tau, &h);
+    q->order = 1;
+    q->log_range = q->theta = 0;
+    for (double theta = 0.125; theta <= 64 && tau > 0; theta *= 1.0905077326652577) {
+        double v = mcamp__limited_sup(tau, eps - h, theta);
+        if (v < q->log_range) { q->log_range = v; q->theta = theta; }
+    }
+}
+
+/* K, and T. */
+MCAMP__PRIV mcamp_status mcamp__group_init(mcamp_ctx *ctx, const mcamp__model *m, size_t k,
+                                           mcamp__group *q)
+{
+    mcamp_status st = MCAMP_OK;
+    memset(q, 0, sizeof *q);
+    q->k = k;
+    q->count = m->g_count;
+    q->e = mcamp__new_doubles(ctx, q->count);
+    q->apart = mcamp__new_doubles(ctx, q->count);
+    if (!q->e || !q->apart) st = mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)m->b);
+    for (size_t i = 0; st >= 0 && i < q->count; i++) q->apart[i] = exp(-m->g[i] * m->over);
+    for (size_t i = 0; !m->diagonal && st >= 0 && i < m->b; i++) q->apart[i * m->b + i] *= 0.5;
+    if (st >= 0 && !m->diagonal) {
+        st = mcamp__tri_pack(ctx, q->apart, m->b, &q->half);
+        q->has_half = st >= 0;
+    }
+    for (size_t i = 0; !m->diagonal && st >= 0 && i < m->b; i++) q->apart[i * m->b + i] *= 2;
+    for (size_t i = 0; st >= 0 && i < q->count; i++) q->e[i] = exp(m->g[i] * m->over);
+    if (st < 0) mcamp__group_free(ctx, q);
+    return st;
+}
+
+/* The tuples of one sample: moves x, returns log prod z.  odds: b numbers. */
+MCAMP__PRIV double mcamp__group_tuples(const mcamp__group *q, const mcamp__model *m, mcamp_rng *r,
+                                       size_t at, double *odds, double *x)
+{
+    size_t b = m->b, j[3];
+    double log_z = 0, total = (double)b;
+    for (size_t i = 0; i < b; i++) odds[i] = 1;
+    for (size_t l = 1; ; l++) {
+        for (size_t n = 0; n < q->k; n++) {
+            double u = mcamp_rng_uniform(r) * total;
+            for (j[n] = 0; j[n] + 1 < b && (u -= odds[j[n]]) > 0; ) j[n]++;
+        }
+        for (size_t n = 0; n < q->k; n++) {
+            const double *e = q->e + (m->diagonal ? 0 : j[n] * b);
+            mcamp__limited_into(m, j[n], 1, at, x);
+            if (m->diagonal) odds[j[n]] *= e[j[n]];
+            else for (size_t i = 0; i < b; i++) odds[i] *= e[i];
+        }
+        if (l == q->order) return log_z;
+        total = 0;
+        for (size_t i = 0; i < b; i++) total += odds[i];
+        log_z += (double)q->k * log(total / (double)b);
+    }
+}
+
+/* Moves x by -theta along u; returns theta u + theta^2/2. */
+MCAMP__PRIV double mcamp__group_tilt(const mcamp__group *q, const mcamp__model *m, size_t at,
+                                     double *x)
+{
+    double dot = 0;
+    for (size_t i = 0; i < m->b; i++) {
+        double *y = x + i * MCAMP__S + at;
+        *y -= q->theta * m->c[i];
+        dot += *y;
+    }
+    return q->theta > 0 ? q->theta * dot / m->root_total + 0.5 * q->theta * q->theta : 0;
+}
+
+/* z := w over the sample's largest, whose logarithm is top. */
+MCAMP__PRIV void mcamp__group_weights(mcamp_vecset vs, const mcamp__model *m, const double *x,
+                                      double *z, double *top)
+{
+    for (size_t i = 0; i < m->b; i++)
+        for (size_t s = 0; s < MCAMP__S; s++) {
+            double l = x[i * MCAMP__S + s] - m->half[i];
+            if (!i || !(l <= top[s])) top[s] = l;
+        }
+    for (size_t i = 0; i < m->b; i++)
+        for (size_t s = 0; s < MCAMP__S; s++)
+            z[i * MCAMP__S + s] = x[i * MCAMP__S + s] - m->half[i] - top[s];
+    mcamp__vec_exp(vs, z, m->b * MCAMP__S);
+}
+
+/* sum := sum_i y_i z_i */
+MCAMP__PRIV void mcamp__group_dot(const double *y, const double *z, size_t rows, double *sum)
+{
+    for (size_t s = 0; s < MCAMP__S; s++) sum[s] = 0;
+    for (size_t i = 0; i < rows; i++)
+        for (size_t s = 0; s < MCAMP__S; s++)
+            sum[s] += y[i * MCAMP__S + s] * z[i * MCAMP__S + s];
+}
+
+MCAMP__PRIV void mcamp__group_orthogonal(const mcamp__group *q, const mcamp__model *m,
+                                         const double *z, double *sum)
+{
+    double c1[MCAMP__S] = { 0 }, c2[MCAMP__S] = { 0 }, c3[MCAMP__S] = { 0 };
+    for (size_t i = 0; i < m->b; i++) {
+        double K = q->apart[i], third = K * K / 3;
+        for (size_t s = 0; s < MCAMP__S; s++) {
+            double w = z[i * MCAMP__S + s], two = 0.5 * w * w * K;
+            c3[s] += c2[s] * w + c1[s] * two + two * w * third;
+            c2[s] += c1[s] * w + two;
+            c1[s] += w;
+        }
+    }
+    for (size_t s = 0; s < MCAMP__S; s++) sum[s] = q->k == 2 ? 2 * c2[s] : 6 * c3[s];
+}
+
+/* k = 3.  v, y: tiles; d: b numbers; dot: one for each sample. */
+MCAMP__PRIV void mcamp__group_triples(mcamp_vecset vs, const mcamp__group *q, size_t b,
+                                      const double *z, double *v, double *y, double *d,
+                                      double *dot, double *sum)
+{
+    for (size_t s = 0; s < MCAMP__S; s++) sum[s] = 0;
+    for (size_t i = 0; i < b; i++) {
+        mcamp__tri upto = q->half, row;
+        double K = q->apart[i * b + i];
+        memset(&row, 0, sizeof row);
+        upto.groups = i < upto.head ? 1 : (i - upto.head) / 6 + 2;
+        row.b = upto.head + 6 * (upto.groups - 1);
+        row.diagonal = 1;
+        row.scale = 1;
+        row.data = d;
+        for (size_t j = 0; j < row.b; j++) d[j] = j < i ? q->apart[i * b + j] : 0;
+        d[i] = 0.5 * K;
+        mcamp__vec_trmm(vs, &row, z, v);
+        mcamp__vec_trmm(vs, &upto, v, y);
+        mcamp__group_dot(v, y, row.b, dot);
+        for (size_t s = 0; s < MCAMP__S; s++) {
+            double w = z[i * MCAMP__S + s];
+            sum[s] += w * (6 * dot[s] + 0.25 * w * w * K * K * K);
+        }
+    }
+}
+
+/* For mcamp__tile: w->x holds X from Q. */
+MCAMP__PRIV void mcamp__group_tile(mcamp_vecset vs, const mcamp__sampler *p, mcamp_rng *r,
+                                   mcamp__scratch *w)
+{
+    const mcamp__group *q = (const mcamp__group *)p->special;
+    size_t b = p->m.b;
+    for (size_t at = 0; at < MCAMP__S; at++)
+        w->log_z[at] = p->dir == MCAMP_REMOVE
+                           ? mcamp__group_tuples(q, &p->m, r, at, w->shift.p, w->x)
+                           : mcamp__group_tilt(q, &p->m, at, w->x);
+    mcamp__group_weights(vs, &p->m, w->x, w->z, w->t);
+    if (p->m.diagonal) {
+        mcamp__group_orthogonal(q, &p->m, w->z, w->u);
+    } else if (q->k == 3) {
+        mcamp__group_triples(vs, q, b, w->z, w->x, w->slope, w->shift.p, w->f, w->u);
+    } else {
+        mcamp__vec_trmm(vs, &q->half, w->z, w->x);
+        mcamp__group_dot(w->z, w->x, b, w->u);
+        for (size_t at = 0; at < MCAMP__S; at++) w->u[at] *= 2;
+    }
+    for (size_t at = 0; at < MCAMP__S; at++) {
+        double y = (double)q->k * (w->t[at] - log((double)b)) + log(w->u[at]);
+        double gap = p->dir == MCAMP_REMOVE ? p->eps - y : p->eps + y;
+        w->v[at] = gap >= 0 ? -mcamp__inf() : w->log_z[at] + mcamp__log1mexp(gap);
+        if (p->dir == MCAMP_REMOVE && gap < 0) w->v[at] -= ((double)q->order - 1) * y;
+    }
+}
+
+/* pre: q outlives p; not far. */
+MCAMP__PRIV mcamp_status mcamp__group_sampler(mcamp_ctx *ctx, const mcamp__factor *f, size_t k,
+                                              double sigma, double eps, mcamp_direction dir,
+                                              mcamp__group *q, mcamp__sampler *p)
+{
+    mcamp_status st;
+    memset(p, 0, sizeof *p);
+    memset(q, 0, sizeof *q);
+    st = mcamp__model_init(ctx, f, sigma, &p->m);
+    if (st < 0) return st;
+    p->dir = dir; p->eps = eps; p->values = MCAMP__S;
+    p->method = MCAMP_METHOD_TILTED;
+    st = mcamp__group_init(ctx, &p->m, k, q);
+    if (st >= 0 && dir == MCAMP_REMOVE) st = mcamp__group_remove(ctx, &p->m, eps, q);
+    else if (st >= 0) mcamp__group_add(f, sigma, eps, q);
+    if (st < 0) {
+        mcamp__group_free(ctx, q);
+        mcamp__sampler_free(ctx, p);
+        return st;
+    }
+    p->special = q;
+    p->tile = mcamp__group_tile;
+    p->k = k * q->order;                /* indices, for the error of a mean */
+    p->m.max_diag *= (double)(k * k);
+    p->log_range = p->log_scale = q->log_range + 1e-9;
     return MCAMP_OK;
 }
 
@@ -18731,7 +19062,7 @@ MCAMP_API double mcamp_tally_std_error(const mcamp_tally *t)
            exp(t->log_scale);
 }
 
-/* ---- its proofs and estimates ---- */
+/* ---- proofs and estimates of both ---- */
 
 /* A bound of delta that is certain: without amplification; Jensen's for add, where A >= 1;
  * exactly, where all modes are orthogonal and alike.  1 says nothing.                    */
@@ -18770,17 +19101,127 @@ MCAMP__PRIV mcamp_status mcamp__limited_certain(mcamp_ctx *ctx, const mcamp__fac
     return st;
 }
 
+/* ---- what is beside one example in a bin ---- */
+
+typedef struct mcamp__special {
+    mcamp__full full;           /* a limit; all 0: none                        */
+    size_t group;               /* k; 0: a limit                               */
+    int convert;                /* from the values of one example              */
+} mcamp__special;
+
+MCAMP__PRIV int mcamp__is_special(const mcamp_gram *g) { return g->limit || g->group; }
+
+/* The Gram matrix without it. */
+MCAMP__PRIV mcamp_gram mcamp__special_plain(const mcamp_gram *g)
+{
+    mcamp_gram all = *g;
+    all.limit = all.group = 0;
+    return all;
+}
+
+MCAMP__PRIV mcamp_status mcamp__special_init(mcamp_ctx *ctx, const mcamp_gram *g,
+                                             mcamp__special *of)
+{
+    memset(of, 0, sizeof *of);
+    if (g->limit) return mcamp__full_init(ctx, g->b, g->examples, g->limit, &of->full);
+    of->group = (size_t)g->group;
+    of->convert = !mcamp__group_sampled(g);
+    return MCAMP_OK;
+}
+
+/* In the guarantee. */
+MCAMP__PRIV void mcamp__special_about(const mcamp_gram *gram, mcamp_guarantee *g)
+{
+    if (gram->group) { g->unit = gram->group; g->converted = !mcamp__group_sampled(gram); }
+    if (!gram->limit) return;
+    g->adjacency = MCAMP_ADJACENT_PRESENCE;
+    g->examples = gram->examples;
+    g->limit = gram->limit;
+}
+
+/* The longest vector in modes. */
+MCAMP__PRIV double mcamp__special_times(const mcamp__special *of)
+{
+    return of->group ? (double)of->group : of->full.count > 1 ? 2 : 1;
+}
+
+/* eps of each of k steps, from below. */
+MCAMP__PRIV double mcamp__group_step(size_t k, double eps)
+{
+    return eps / (double)k * (1 - 4 * DBL_EPSILON);
+}
+
+/* log of sum_{i<k} e^{i eps}, eps of one step, from above. */
+MCAMP__PRIV double mcamp__group_log_factor(size_t k, double eps)
+{
+    double kk = (double)k, f = eps > 1e-300 ? expm1(-kk * eps) / expm1(-eps) : kk;
+    return (kk - 1) * eps + log(f) + 1e-13 * (1 + kk * eps);
+}
+
+/* A bound of delta that is certain: without amplification; Jensen's of the group; or from what
+ * is certain of one example.                                                               */
+MCAMP__PRIV mcamp_status mcamp__special_certain(mcamp_ctx *ctx, const mcamp__factor *f,
+                                                const mcamp__special *of, double sigma,
+                                                double eps, mcamp_direction dir, double *bound)
+{
+    size_t k = of->group;
+    double step = mcamp__group_step(k, eps), norm, best, one, tau, h;
+    mcamp__question q = mcamp__ask(f, sigma, step, dir, 0);
+    mcamp_status st;
+    if (!k) return mcamp__limited_certain(ctx, f, &of->full, sigma, eps, dir, bound);
+    norm = (double)k * sqrt(f->trace_max) / sigma * (1 + 8 * DBL_EPSILON);
+    best = mcamp__gauss_logdelta_up(norm, eps);
+    if (dir == MCAMP_ADD && !f->patterns && f->total > 0) {
+        mcamp__group_jensen(f, k, sigma, &tau, &h);
+        best = mcamp__dmin(best, mcamp__gauss_logdelta(tau, eps - h + 0.5 * tau * tau) + 1e-9);
+    }
+    one = mcamp__free_log_bound(ctx, &q, &st);
+    if (st >= 0 && mcamp__exact_knows(f)) st = mcamp__ask_exact(ctx, &q);
+    if (st < 0) return st;
+    one = mcamp__dmin(one, log(q.high)) + mcamp__group_log_factor(k, step);
+    best = mcamp__dmin(best, one);
+    *bound = mcamp__dmin(exp(best) * (1 + 1e-12), 1);
+    return MCAMP_OK;
+}
+
+/* The laws of its samples. */
+typedef struct mcamp__special_law { mcamp__limited limited; mcamp__group group; } mcamp__special_law;
+
+MCAMP__PRIV mcamp_status mcamp__special_sampler(mcamp_ctx *ctx, const mcamp__factor *f,
+                                                const mcamp__special *of, double sigma,
+                                                double eps, mcamp_direction dir,
+                                                mcamp__special_law *q, mcamp__sampler *p)
+{
+    memset(q, 0, sizeof *q);
+    return of->group ? mcamp__group_sampler(ctx, f, of->group, sigma, eps, dir, &q->group, p)
+                     : mcamp__limited_sampler(ctx, f, &of->full, sigma, eps, dir, &q->limited, p);
+}
+
+MCAMP__PRIV void mcamp__special_law_free(mcamp_ctx *ctx, mcamp__special_law *q)
+{
+    mcamp__limited_free(ctx, &q->limited);
+    mcamp__group_free(ctx, &q->group);
+}
+
+/* Can nothing be sampled? */
+MCAMP__PRIV int mcamp__special_bound_only(const mcamp__factor *f, const mcamp__special *of,
+                                          double sigma)
+{
+    return mcamp__too_close(f, sigma) ||
+           (of->group && (f->b == 1 || (!of->convert && mcamp__group_far(f, of->group, sigma))));
+}
+
 /* delta's mean and standard error from `blocks` blocks; the same X for every sigma. */
-MCAMP__PRIV mcamp_status mcamp__limited_estimate(mcamp_ctx *ctx, const mcamp__factor *f,
-                                                 const mcamp__full *full, double sigma, double eps,
-                                                 mcamp_direction dir, uint64_t seed,
+MCAMP__PRIV mcamp_status mcamp__special_estimate(mcamp_ctx *ctx, const mcamp__factor *f,
+                                                 const mcamp__special *of, double sigma,
+                                                 double eps, mcamp_direction dir, uint64_t seed,
                                                  uint64_t blocks, double beta, mcamp_estimate *out)
 {
-    mcamp__limited q;
+    mcamp__special_law q;
     mcamp__sampler p;
     mcamp__workers w;
     mcamp_tally t;
-    mcamp_status st = mcamp__limited_sampler(ctx, f, full, sigma, eps, dir, &q, &p);
+    mcamp_status st = mcamp__special_sampler(ctx, f, of, sigma, eps, dir, &q, &p);
     if (st < 0) return st;
     mcamp__tally_init(&p, &t);
     if ((st = mcamp__workers_init(ctx, &p, &w)) >= 0) {
@@ -18792,9 +19233,10 @@ MCAMP__PRIV mcamp_status mcamp__limited_estimate(mcamp_ctx *ctx, const mcamp__fa
         memset(out, 0, sizeof *out);
         out->direction = dir;
         out->method = p.method;
+        out->order = q.group.order;
         out->value = mcamp_tally_mean(&t);
         out->std_error = mcamp_tally_std_error(&t);
-        out->upper = mcamp__dmin(mcamp_tally_upper(&t, beta) + full->tail, 1);
+        out->upper = mcamp__dmin(mcamp_tally_upper(&t, beta) + of->full.tail, 1);
         out->lower = mcamp_tally_lower(&t, beta) * (1 - 1e-7);
         out->beta = beta;
         out->range = exp(p.log_range);
@@ -18803,27 +19245,33 @@ MCAMP__PRIV mcamp_status mcamp__limited_estimate(mcamp_ctx *ctx, const mcamp__fa
         if (mcamp__isnan(out->value)) st = mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", 0);
     }
     mcamp__sampler_free(ctx, &p);
-    mcamp__limited_free(ctx, &q);
+    mcamp__special_law_free(ctx, &q);
     return st;
 }
 
 /* One direction at level beta, as mcamp__verify_direction. */
-MCAMP__PRIV mcamp_status mcamp__limited_direction(mcamp_ctx *ctx, const mcamp__factor *f,
-                                                  const mcamp__full *full, const mcamp_claim *c,
+MCAMP__PRIV mcamp_status mcamp__special_direction(mcamp_ctx *ctx, const mcamp__factor *f,
+                                                  const mcamp__special *of, const mcamp_claim *c,
                                                   mcamp_direction dir, double beta,
                                                   mcamp_proof *out)
 {
     int rung = (int)c->rung;
-    mcamp__limited q;
+    mcamp__special_law q;
     mcamp__proof_law law;
     mcamp_tally *t;
-    mcamp_status st = mcamp__limited_certain(ctx, f, full, c->sigma, c->eps, dir, &out->bound);
+    mcamp_status st = mcamp__special_certain(ctx, f, of, c->sigma, c->eps, dir, &out->bound);
     if (st < 0) return st;
     out->method = MCAMP_METHOD_EXACT;
     out->accepted = out->bound <= c->delta;
     if (out->accepted) return MCAMP_OK;
-    if (mcamp__too_close(f, c->sigma)) return MCAMP_Q_REFUSED;
-    st = mcamp__limited_sampler(ctx, f, full, c->sigma, c->eps, dir, &q, &law.p);
+    if (mcamp__special_bound_only(f, of, c->sigma)) return MCAMP_Q_REFUSED;
+    if (of->convert) {
+        mcamp_claim one = *c;
+        one.eps = mcamp__group_step(of->group, c->eps);
+        one.delta = exp(log(c->delta) - mcamp__group_log_factor(of->group, one.eps)) * (1 - 1e-12);
+        return mcamp__verify_direction(ctx, f, &one, dir, rung, beta, 1, out);
+    }
+    st = mcamp__special_sampler(ctx, f, of, c->sigma, c->eps, dir, &q, &law.p);
     if (st < 0) return st;
     memset(&law.w, 0, sizeof law.w);
     t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *t);
@@ -18831,13 +19279,13 @@ MCAMP__PRIV mcamp_status mcamp__limited_direction(mcamp_ctx *ctx, const mcamp__f
     if (st >= 0) st = mcamp__workers_init(ctx, &law.p, &law.w);
     if (st >= 0) {
         mcamp__tally_init(&law.p, t);
-        law.m = c->delta > full->tail ? mcamp__claim_mean(&law.p, c->delta - full->tail) : 0;
+        law.m = c->delta > of->full.tail ? mcamp__claim_mean(&law.p, c->delta - of->full.tail) : 0;
         st = mcamp__run_blocks(ctx, &law.p, &law.w, c->seed,
                                MCAMP__PURPOSE(MCAMP__STREAM_PILOT, 100 + rung, dir), 0, 4, t);
     }
     if (st >= 0) {
         out->method = law.p.method;
-        out->order = dir == MCAMP_REMOVE ? (uint64_t)q.shape[0] : 1;
+        out->order = of->group ? q.group.order : dir == MCAMP_REMOVE ? (uint64_t)q.limited.shape[0] : 1;
         out->range = exp(law.p.log_range);
         out->stake = mcamp__claim_stake(t, law.m);
         st = law.m > 0 ? mcamp__verify_run(ctx, &law.p, &law.w, c, rung, law.m, beta, out, t)
@@ -18845,24 +19293,22 @@ MCAMP__PRIV mcamp_status mcamp__limited_direction(mcamp_ctx *ctx, const mcamp__f
     }
     mcamp__delete(ctx, t, 1, sizeof *t);
     mcamp__proof_law_free(ctx, &law);
-    mcamp__limited_free(ctx, &q);
+    mcamp__special_law_free(ctx, &q);
     return st;
 }
 
 /* As mcamp__verify_claim. */
-MCAMP__PRIV mcamp_status mcamp__limited_claim(mcamp_ctx *ctx, const mcamp__factor *f,
-                                              const mcamp__full *full, const mcamp_gram *gram,
+MCAMP__PRIV mcamp_status mcamp__special_claim(mcamp_ctx *ctx, const mcamp__factor *f,
+                                              const mcamp__special *of, const mcamp_gram *gram,
                                               const mcamp_claim *c, mcamp_guarantee *s)
 {
     double beta = c->direction == MCAMP_BOTH ? 0.5 * c->beta : c->beta;
     mcamp_status st = MCAMP_OK;
     mcamp__guarantee_claim(gram, c, s);
-    s->adjacency = MCAMP_ADJACENT_PRESENCE;
-    s->examples = full->examples;
-    s->limit = full->limit;
+    mcamp__special_about(gram, s);
     for (int d = MCAMP_REMOVE; d <= MCAMP_ADD && st == MCAMP_OK; d++)
         if (c->direction == MCAMP_BOTH || (int)c->direction == d)
-            st = mcamp__limited_direction(ctx, f, full, c, (mcamp_direction)d, beta,
+            st = mcamp__special_direction(ctx, f, of, c, (mcamp_direction)d, beta,
                                           d == MCAMP_REMOVE ? &s->remove : &s->add);
     s->samples = s->remove.samples + s->add.samples;
     s->accepted = st == MCAMP_OK && (s->remove.accepted || c->direction == MCAMP_ADD) &&
@@ -18872,23 +19318,22 @@ MCAMP__PRIV mcamp_status mcamp__limited_claim(mcamp_ctx *ctx, const mcamp__facto
     return st;
 }
 
-MCAMP__PRIV mcamp_status mcamp__limited_verify(mcamp_ctx *ctx, const mcamp_gram *gram,
+MCAMP__PRIV mcamp_status mcamp__special_verify(mcamp_ctx *ctx, const mcamp_gram *gram,
                                                const mcamp_claim *c, mcamp_guarantee *out)
 {
     mcamp__factor f;
-    mcamp__full full;
+    mcamp__special of;
     mcamp_guarantee s;
-    mcamp_gram all = *gram;
-    mcamp_status st = mcamp__full_init(ctx, gram->b, gram->examples, gram->limit, &full);
+    mcamp_gram all = mcamp__special_plain(gram);
+    mcamp_status st = mcamp__special_init(ctx, gram, &of);
     if (st < 0) return st;
-    all.limit = 0;
     st = mcamp__factor_init(ctx, &all, &f);
     if (st >= 0) {
-        st = mcamp__limited_claim(ctx, &f, &full, gram, c, &s);
+        st = mcamp__special_claim(ctx, &f, &of, gram, c, &s);
         mcamp__factor_free(ctx, &f);
         if (st >= 0) *out = s;
     }
-    mcamp__full_free(ctx, &full);
+    mcamp__full_free(ctx, &of.full);
     return st;
 }
 
@@ -18954,8 +19399,8 @@ MCAMP_API mcamp_status mcamp_verify(mcamp_ctx *ctx, const mcamp_gram *gram,
     out->accepted = false;              /* whatever happens from here on */
     out->kind = MCAMP_KIND_NONE;
     if ((st = mcamp__time_begin(ctx, claim->seconds)) < 0) return st;
-    if (gram->limit) {
-        st = mcamp__limited_verify(ctx, gram, claim, out);
+    if (mcamp__is_special(gram)) {
+        st = mcamp__special_verify(ctx, gram, claim, out);
         if (st > 0) st = mcamp__claim_late(ctx, st, out, out);
         return mcamp__time_end(ctx, st);
     }
@@ -22521,46 +22966,65 @@ MCAMP__PRIV void mcamp__answer_about(const mcamp_gram *gram, const mcamp_budget 
     a->q = gram->q;
     a->most = gram->most;
     a->examples = gram->examples; a->limit = gram->limit;
+    a->group = gram->group;
+    a->converted = gram->group && !mcamp__group_sampled(gram);
 }
 
-/* ---- with a limit on the batches --------------------------------------------------- *
+/* ---- with a limit on the batches, or about a group ----------------------------------- *
  * Section promise's values of delta instead of section est's; the root by false position. */
 
-typedef struct mcamp__limited_ask {
+typedef struct mcamp__special_ask {
     mcamp__factor f;
-    mcamp__full full;
+    mcamp__special of;
     const mcamp_budget *bud;
     double fixed, target;       /* eps if sigma is asked for, else sigma          */
     int by_sigma, certain;      /* certain: without samples                       */
     uint64_t blocks, samples;
-} mcamp__limited_ask;
+} mcamp__special_ask;
 
-MCAMP__PRIV void mcamp__limited_ask_free(mcamp_ctx *ctx, mcamp__limited_ask *q)
+MCAMP__PRIV void mcamp__special_ask_free(mcamp_ctx *ctx, mcamp__special_ask *q)
 {
     mcamp__factor_free(ctx, &q->f);
-    mcamp__full_free(ctx, &q->full);
+    mcamp__full_free(ctx, &q->of.full);
 }
 
-MCAMP__PRIV mcamp_status mcamp__limited_ask_init(mcamp_ctx *ctx, const mcamp_gram *gram,
+MCAMP__PRIV mcamp_status mcamp__special_ask_init(mcamp_ctx *ctx, const mcamp_gram *gram,
                                                  const mcamp_budget *bud, int by_sigma,
                                                  double fixed, double target,
-                                                 mcamp__limited_ask *q)
+                                                 mcamp__special_ask *q)
 {
-    mcamp_gram all = *gram;
+    mcamp_gram all = mcamp__special_plain(gram);
     mcamp_status st;
     memset(q, 0, sizeof *q);
     if (!(gram->max_norm > 0)) return mcamp__fail(ctx, MCAMP_E_ARG, "gram", 0);
-    all.limit = 0;
     q->bud = bud; q->by_sigma = by_sigma; q->fixed = fixed; q->target = target;
     q->blocks = 32;
-    st = mcamp__full_init(ctx, gram->b, gram->examples, gram->limit, &q->full);
-    if (st < 0) return st;
-    if ((st = mcamp__factor_init(ctx, &all, &q->f)) < 0) mcamp__full_free(ctx, &q->full);
-    q->certain = mcamp__kinds_of(&q->f).n == 1;
+    if ((st = mcamp__special_init(ctx, gram, &q->of)) < 0) return st;
+    if ((st = mcamp__factor_init(ctx, &all, &q->f)) < 0) mcamp__full_free(ctx, &q->of.full);
+    q->certain = q->of.group ? q->f.b == 1 || (q->of.convert && mcamp__exact_knows(&q->f))
+                             : mcamp__kinds_of(&q->f).n == 1;
     return st;
 }
 
-MCAMP__PRIV mcamp_status mcamp__limited_at(mcamp_ctx *ctx, mcamp__limited_ask *q, double x,
+/* One direction of a group, from one example: coarsely while q looks for the root. */
+MCAMP__PRIV mcamp_status mcamp__special_converted(mcamp_ctx *ctx, const mcamp__special_ask *q,
+                                                  double sigma, double eps, mcamp_direction dir,
+                                                  mcamp_estimate *e)
+{
+    double step = mcamp__group_step(q->of.group, eps), times;
+    mcamp__question one = mcamp__ask(&q->f, sigma, step, dir, q->bud->seed);
+    mcamp_budget bud = *q->bud;
+    mcamp_status st;
+    if (q->blocks <= 32) bud.rel_error = mcamp__dmax(bud.rel_error, 0.03);
+    st = mcamp__estimate(ctx, &one, &bud, 2, e);
+    times = exp(mcamp__group_log_factor(q->of.group, step));
+    e->value *= times; e->std_error *= times;
+    e->upper = mcamp__dmin(e->upper * times, 1);
+    if (st < 0 || st == MCAMP_Q_INTERRUPTED || st == MCAMP_Q_TIME) return st;
+    return mcamp__finite(e->value) ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", 0);
+}
+
+MCAMP__PRIV mcamp_status mcamp__special_at(mcamp_ctx *ctx, mcamp__special_ask *q, double x,
                                            mcamp_answer *a)
 {
     double sigma = q->by_sigma ? exp(x) : q->fixed, eps = q->by_sigma ? q->fixed : x;
@@ -22572,13 +23036,16 @@ MCAMP__PRIV mcamp_status mcamp__limited_at(mcamp_ctx *ctx, mcamp__limited_ask *q
         mcamp_direction dir = (mcamp_direction)d;
         double bound = 1;
         if (!mcamp__wants(q->bud, dir)) continue;
-        st = mcamp__limited_certain(ctx, &q->f, &q->full, sigma, eps, dir, &bound);
-        if (st >= 0 && !q->certain && bound > 1e-3 * a->delta)
-            st = mcamp__limited_estimate(ctx, &q->f, &q->full, sigma, eps, dir, q->bud->seed,
-                                         q->blocks, q->bud->beta, e);
+        st = mcamp__special_certain(ctx, &q->f, &q->of, sigma, eps, dir, &bound);
+        if (st >= 0 && !q->certain && bound > 1e-3 * a->delta &&
+            !mcamp__special_bound_only(&q->f, &q->of, sigma))
+            st = q->of.convert ? mcamp__special_converted(ctx, q, sigma, eps, dir, e)
+                               : mcamp__special_estimate(ctx, &q->f, &q->of, sigma, eps, dir,
+                                                         q->bud->seed, q->blocks, q->bud->beta, e);
         if (st < 0) return st;
         e->direction = dir;
         e->upper = e->method ? mcamp__dmin(e->upper, bound) : bound;
+        if (e->value > bound) { e->value = bound; e->std_error = 0; }
         if (!e->method) { e->method = MCAMP_METHOD_EXACT; e->value = bound; e->trusted = true; }
         e->lower = 0;           /* of a bound */
         e->beta = q->bud->beta;
@@ -22596,7 +23063,7 @@ MCAMP__PRIV mcamp_status mcamp__limited_at(mcamp_ctx *ctx, mcamp__limited_ask *q
 }
 
 /* delta(hi) <= target < delta(lo): both ends move to the root, hi by less than tol. */
-MCAMP__PRIV mcamp_status mcamp__limited_root(mcamp_ctx *ctx, mcamp__limited_ask *q, double lo,
+MCAMP__PRIV mcamp_status mcamp__special_root(mcamp_ctx *ctx, mcamp__special_ask *q, double lo,
                                              double hi, double tol, double *x, double *slope)
 {
     mcamp_answer a;
@@ -22605,7 +23072,7 @@ MCAMP__PRIV mcamp_status mcamp__limited_root(mcamp_ctx *ctx, mcamp__limited_ask 
     for (int i = 0; i < 60 && hi - lo > tol; i++) {
         double mid = hi - (hi - lo) * fhi / (fhi - flo), f;
         mid = mcamp__dmin(mcamp__dmax(mid, lo + 0.1 * (hi - lo)), hi - 0.1 * (hi - lo));
-        if ((st = mcamp__limited_at(ctx, q, mid, &a)) < 0) return st;
+        if ((st = mcamp__special_at(ctx, q, mid, &a)) < 0) return st;
         if (a.status == MCAMP_Q_INTERRUPTED) return a.status;
         if (a.status == MCAMP_Q_TIME) break;
         f = log(mcamp__dmax(a.delta, 1e-300) / q->target);
@@ -22620,11 +23087,11 @@ MCAMP__PRIV mcamp_status mcamp__limited_root(mcamp_ctx *ctx, mcamp__limited_ask 
 
 /* More samples at the root until its error is what the budget says, or they are spent.
  * slope 0: at x.                                                                      */
-MCAMP__PRIV mcamp_status mcamp__limited_refine(mcamp_ctx *ctx, mcamp__limited_ask *q, double *x,
+MCAMP__PRIV mcamp_status mcamp__special_refine(mcamp_ctx *ctx, mcamp__special_ask *q, double *x,
                                                double slope, double *err, mcamp_answer *a)
 {
     uint64_t most = q->bud->max_samples / MCAMP_BLOCK;
-    mcamp_status st = mcamp__limited_at(ctx, q, *x, a);
+    mcamp_status st = mcamp__special_at(ctx, q, *x, a);
     *err = 0;
     while (st >= 0 && a->kind == MCAMP_KIND_ESTIMATE && a->status != MCAMP_Q_INTERRUPTED) {
         double faster = ctx->timed ? 2 : 16;
@@ -22645,32 +23112,32 @@ MCAMP__PRIV mcamp_status mcamp__limited_refine(mcamp_ctx *ctx, mcamp__limited_as
         if (slope > 0)
             *x += mcamp__dmin(mcamp__dmax(log(a->delta / q->target) / slope, -0.1), 0.1);
         if (!q->by_sigma) *x = mcamp__dmax(*x, 0);
-        st = mcamp__limited_at(ctx, q, *x, a);
+        st = mcamp__special_at(ctx, q, *x, a);
     }
     return st;
 }
 
-/* Where the search ends: unamplified, and twice as long if any bin can be full. */
-MCAMP__PRIV mcamp_status mcamp__limited_safe(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                             const mcamp__limited_ask *q, double *x)
+/* Where the search ends: unamplified, twice as long if any bin can be full, or k times. */
+MCAMP__PRIV mcamp_status mcamp__special_safe(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                             const mcamp__special_ask *q, double *x)
 {
-    double norm = gram->max_norm * (q->full.count > 1 ? 2 : 1) * (1 + 1e-12);
-    double delta = q->target * (1 - 1e-6) - q->full.tail;
+    double norm = gram->max_norm * mcamp__special_times(&q->of) * (1 + 1e-12);
+    double delta = q->target * (1 - 1e-6) - q->of.full.tail;
     return q->by_sigma ? mcamp_gauss_sigma(ctx, norm, q->fixed, delta, x)
                        : mcamp_gauss_epsilon(ctx, q->fixed, norm, delta, x);
 }
 
-MCAMP__PRIV mcamp_status mcamp__limited_solve(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                              mcamp__limited_ask *q, double *x, double *err,
+MCAMP__PRIV mcamp_status mcamp__special_solve(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                              mcamp__special_ask *q, double *x, double *err,
                                               mcamp_answer *a)
 {
     double lo, hi = 0, slope = 1;
-    mcamp_status st = mcamp__limited_safe(ctx, gram, q, &hi);
+    mcamp_status st = mcamp__special_safe(ctx, gram, q, &hi);
     if (st < 0) return st;
     if (q->by_sigma) hi = log(hi);
     for (lo = hi; ; ) {
         lo = q->by_sigma ? lo - 0.5 : mcamp__dmax(lo - 0.25 * hi, 0);
-        if ((st = mcamp__limited_at(ctx, q, lo, a)) < 0) return st;
+        if ((st = mcamp__special_at(ctx, q, lo, a)) < 0) return st;
         if (a->status == MCAMP_Q_INTERRUPTED) return a->status;
         if (a->status == MCAMP_Q_TIME) { lo = hi; break; }
         if (a->delta > q->target || (!q->by_sigma && !(lo > 0)) ||
@@ -22679,32 +23146,33 @@ MCAMP__PRIV mcamp_status mcamp__limited_solve(mcamp_ctx *ctx, const mcamp_gram *
     }
     *x = lo;
     *err = 0;
-    if (a->status == MCAMP_Q_TIME) return mcamp__limited_at(ctx, q, *x, a);
+    if (a->status == MCAMP_Q_TIME) return mcamp__special_at(ctx, q, *x, a);
     if (!(a->delta > q->target)) return MCAMP_OK;
-    st = mcamp__limited_root(ctx, q, lo, hi, q->certain ? 1e-4 * (q->by_sigma ? 1 : hi)
+    st = mcamp__special_root(ctx, q, lo, hi, q->certain ? 1e-4 * (q->by_sigma ? 1 : hi)
                                                         : 2e-3 * (q->by_sigma ? 1 : hi), x, &slope);
-    if (st == MCAMP_OK) st = mcamp__limited_refine(ctx, q, x, slope, err, a);
+    if (st == MCAMP_OK) st = mcamp__special_refine(ctx, q, x, slope, err, a);
     return st < 0 ? st : a->status == MCAMP_Q_INTERRUPTED ? a->status : st;
 }
 
 /* The question about delta (x at `fixed`), eps or sigma. */
-MCAMP__PRIV mcamp_status mcamp__limited_answer(mcamp_ctx *ctx, const mcamp_gram *gram,
+MCAMP__PRIV mcamp_status mcamp__special_answer(mcamp_ctx *ctx, const mcamp_gram *gram,
                                                mcamp_quantity asked, double fixed, double other,
                                                const mcamp_budget *bud, mcamp_answer *out)
 {
-    mcamp__limited_ask q;
+    mcamp__special_ask q;
     mcamp_answer a;
     double x = other, err = 0, plain = 0;
-    mcamp_status st = mcamp__limited_ask_init(ctx, gram, bud, asked == MCAMP_ASK_SIGMA, fixed,
+    mcamp_status st = mcamp__special_ask_init(ctx, gram, bud, asked == MCAMP_ASK_SIGMA, fixed,
                                               other, &q);
     if (st < 0) return st;
     if (asked == MCAMP_ASK_DELTA)
-        plain = exp(mcamp__gauss_logdelta(2 * gram->max_norm / fixed, other));
-    else st = mcamp__limited_safe(ctx, gram, &q, &plain);
+        plain = exp(mcamp__gauss_logdelta((gram->group ? (double)gram->group : 2) * gram->max_norm / fixed,
+                                         other));
+    else st = mcamp__special_safe(ctx, gram, &q, &plain);
     if (st >= 0)
-        st = asked == MCAMP_ASK_DELTA ? mcamp__limited_refine(ctx, &q, &x, 0, &err, &a)
-                                      : mcamp__limited_solve(ctx, gram, &q, &x, &err, &a);
-    mcamp__limited_ask_free(ctx, &q);
+        st = asked == MCAMP_ASK_DELTA ? mcamp__special_refine(ctx, &q, &x, 0, &err, &a)
+                                      : mcamp__special_solve(ctx, gram, &q, &x, &err, &a);
+    mcamp__special_ask_free(ctx, &q);
     if (st < 0) return st;
     if (st == MCAMP_Q_INTERRUPTED) {
         mcamp__answer_start(bud, mcamp__nan(), mcamp__nan(), &a);
@@ -22734,8 +23202,8 @@ MCAMP_API mcamp_status mcamp_delta(mcamp_ctx *ctx, const mcamp_gram *gram,
     if ((st = mcamp__check_sigma(ctx, "sigma", sigma)) < 0) return st;
     if ((st = mcamp__check_eps(ctx, "eps", eps)) < 0) return st;
     if ((st = mcamp__budget_begin(ctx, budget, &bud)) < 0) return st;
-    if (gram->limit)
-        return mcamp__time_end(ctx, mcamp__limited_answer(ctx, gram, MCAMP_ASK_DELTA, sigma, eps,
+    if (mcamp__is_special(gram))
+        return mcamp__time_end(ctx, mcamp__special_answer(ctx, gram, MCAMP_ASK_DELTA, sigma, eps,
                                                           &bud, out));
     if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return mcamp__time_end(ctx, st);
     st = mcamp__answer_at(ctx, &f, sigma, eps, 0, NULL, &bud, &a);
@@ -23308,8 +23776,8 @@ MCAMP_API mcamp_status mcamp_sigma(mcamp_ctx *ctx, const mcamp_gram *gram,
     mcamp_status st = mcamp__target_check(ctx, gram, delta, budget, &bud, out);
     if (st < 0) return st;
     if ((st = mcamp__check_eps(ctx, "eps", eps)) < 0) return st;
-    if (gram->limit)
-        return mcamp__time_end(ctx, mcamp__limited_answer(ctx, gram, MCAMP_ASK_SIGMA, eps, delta,
+    if (mcamp__is_special(gram))
+        return mcamp__time_end(ctx, mcamp__special_answer(ctx, gram, MCAMP_ASK_SIGMA, eps, delta,
                                                           &bud, out));
     if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return mcamp__time_end(ctx, st);
     mcamp__solve_start(&f, &bud, 1, eps, delta, &s);
@@ -23356,8 +23824,8 @@ MCAMP_API mcamp_status mcamp_epsilon(mcamp_ctx *ctx, const mcamp_gram *gram,
     mcamp_status st = mcamp__target_check(ctx, gram, delta, budget, &bud, out);
     if (st < 0) return st;
     if ((st = mcamp__check_sigma(ctx, "sigma", sigma)) < 0) return st;
-    if (gram->limit)
-        return mcamp__time_end(ctx, mcamp__limited_answer(ctx, gram, MCAMP_ASK_EPS, sigma, delta,
+    if (mcamp__is_special(gram))
+        return mcamp__time_end(ctx, mcamp__special_answer(ctx, gram, MCAMP_ASK_EPS, sigma, delta,
                                                           &bud, out));
     st = mcamp_gauss_epsilon(ctx, sigma, gram->max_norm, delta, &eu);
     if (st >= 0) st = mcamp__factor_init(ctx, gram, &f);
@@ -23379,18 +23847,23 @@ MCAMP__PRIV mcamp_status mcamp__curve_run(mcamp_ctx *ctx, const mcamp_gram *gram
                                           double sigma, const double *eps, size_t count,
                                           const mcamp_budget *bud, mcamp_answer *a)
 {
+    int special = mcamp__is_special(gram);
+    mcamp_gram all = mcamp__special_plain(gram);
     mcamp__factor f;
     mcamp_budget one = *bud;
-    mcamp_status st = mcamp__factor_init(ctx, gram, &f);
+    mcamp_status st = mcamp__factor_init(ctx, &all, &f);
     if (st < 0) return st;
     one.beta /= (bud->direction == MCAMP_BOTH ? 4.0 : 2.0) * (double)count;
     for (size_t i = 0; st >= 0 && i < count; i++) {
-        if (st == MCAMP_OK) st = mcamp__answer_at(ctx, &f, sigma, eps[i], 0, NULL, &one,
-                                                   &a[i]);
-        else mcamp__answer_start(&one, sigma, eps[i], &a[i]);
+        if (st == MCAMP_OK && special) {
+            st = mcamp__special_answer(ctx, gram, MCAMP_ASK_DELTA, sigma, eps[i], &one, &a[i]);
+            if (st > 0 && st != MCAMP_Q_INTERRUPTED) st = MCAMP_OK;
+        } else if (st == MCAMP_OK) {
+            st = mcamp__answer_at(ctx, &f, sigma, eps[i], 0, NULL, &one, &a[i]);
+        } else mcamp__answer_start(&one, sigma, eps[i], &a[i]);
         if (st < 0) break;
         if (st > 0) a[i].status = st;
-        a[i].unamplified = exp(mcamp__gauss_logdelta(gram->max_norm / sigma, eps[i]));
+        if (!special) a[i].unamplified = exp(mcamp__gauss_logdelta(gram->max_norm / sigma, eps[i]));
         mcamp__answer_about(gram, bud, MCAMP_ASK_DELTA, 0, &a[i]);
         a[i].beta = bud->beta;
         a[i].points = count;
@@ -23614,8 +24087,8 @@ MCAMP__PRIV mcamp_status mcamp__certify_ladder(mcamp_ctx *ctx, const mcamp__solv
 }
 
 /* As mcamp__certify_ladder; the first rung is the search's far end. */
-MCAMP__PRIV mcamp_status mcamp__limited_ladder(mcamp_ctx *ctx, const mcamp_gram *gram,
-                                               const mcamp__limited_ask *q, double x, double err,
+MCAMP__PRIV mcamp_status mcamp__special_ladder(mcamp_ctx *ctx, const mcamp_gram *gram,
+                                               const mcamp__special_ask *q, double x, double err,
                                                double su, mcamp_claim *c, mcamp_guarantee *best)
 {
     static const double ladder[] = { 1.08, 1.03, 1.015, 1.008 };
@@ -23626,12 +24099,12 @@ MCAMP__PRIV mcamp_status mcamp__limited_ladder(mcamp_ctx *ctx, const mcamp_gram 
     c->rung = 0;
     c->sigma = su;
     if (!c->max_samples) c->max_samples = UINT64_C(1) << 24;
-    st = mcamp__limited_claim(ctx, &q->f, &q->full, gram, c, best);
+    st = mcamp__special_claim(ctx, &q->f, &q->of, gram, c, best);
     for (int i = 0; st == MCAMP_OK && i < rungs; i++) {
         c->sigma = mcamp__short_up(exp(x) * (q->certain ? 1 + 1e-9 : ladder[i] + 2 * err));
         if (!(c->sigma < su)) continue;
         c->rung = (uint64_t)i + 1;
-        st = mcamp__limited_claim(ctx, &q->f, &q->full, gram, c, &s);
+        st = mcamp__special_claim(ctx, &q->f, &q->of, gram, c, &s);
         samples += s.samples;
         tried++;
         if (st == MCAMP_OK) *best = s;
@@ -23641,28 +24114,28 @@ MCAMP__PRIV mcamp_status mcamp__limited_ladder(mcamp_ctx *ctx, const mcamp_gram 
     return mcamp__claim_late(ctx, st, tried ? &s : best, best);
 }
 
-MCAMP__PRIV mcamp_status mcamp__limited_calibrate(mcamp_ctx *ctx, const mcamp_gram *gram,
+MCAMP__PRIV mcamp_status mcamp__special_calibrate(mcamp_ctx *ctx, const mcamp_gram *gram,
                                                   const mcamp_budget *bud, mcamp_claim *c,
                                                   mcamp_guarantee *out)
 {
-    mcamp__limited_ask q;
+    mcamp__special_ask q;
     mcamp_answer a;
     mcamp_guarantee best;
     double x = 0, err = 0, su = 0;
-    mcamp_status st = mcamp__limited_ask_init(ctx, gram, bud, 1, c->eps, c->delta, &q);
+    mcamp_status st = mcamp__special_ask_init(ctx, gram, bud, 1, c->eps, c->delta, &q);
     if (st < 0) return st;
     memset(&a, 0, sizeof a);
     mcamp__stage(ctx, 3);
-    st = mcamp__limited_solve(ctx, gram, &q, &x, &err, &a);
+    st = mcamp__special_solve(ctx, gram, &q, &x, &err, &a);
     if (ctx->timed) ctx->stage = ctx->until;
     if (st == MCAMP_OK || (st > 0 && st != MCAMP_Q_INTERRUPTED))
-        st = mcamp__limited_safe(ctx, gram, &q, &su);
+        st = mcamp__special_safe(ctx, gram, &q, &su);
     su = mcamp__short_up(su * (1 + 1e-12));
     mcamp__guarantee_claim(gram, c, &best);
-    if (st == MCAMP_OK) st = mcamp__limited_ladder(ctx, gram, &q, x, err, su, c, &best);
+    if (st == MCAMP_OK) st = mcamp__special_ladder(ctx, gram, &q, x, err, su, c, &best);
     best.late |= a.status == MCAMP_Q_TIME && st >= 0 && st != MCAMP_Q_INTERRUPTED;
     if (best.late) st = MCAMP_Q_TIME;
-    mcamp__limited_ask_free(ctx, &q);
+    mcamp__special_ask_free(ctx, &q);
     if (st < 0) return st;
     if (st == MCAMP_Q_INTERRUPTED) {
         best.accepted = best.remove.accepted = best.add.accepted = false;
@@ -23698,8 +24171,8 @@ MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx, const mcamp_gra
     if (claim->max_samples) bud.max_samples = claim->max_samples;
     c = *claim;
     c.sigma = 0;
-    if (gram->limit)
-        return mcamp__time_end(ctx, mcamp__limited_calibrate(ctx, gram, &bud, &c, out));
+    if (mcamp__is_special(gram))
+        return mcamp__time_end(ctx, mcamp__special_calibrate(ctx, gram, &bud, &c, out));
     if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return mcamp__time_end(ctx, st);
     mcamp__guarantee_claim(gram, &c, &best);
     mcamp__solve_start(&f, &bud, 1, c.eps, c.delta, &solve);
@@ -23772,8 +24245,10 @@ MCAMP_API mcamp_status mcamp_problem_gram(mcamp_ctx *ctx, const mcamp_problem *p
     part.q = problem->q;
     st = mcamp_gram_pattern(ctx, &mech, &part, gram);
     mcamp_mech_free(ctx, &mech);
-    if (st < 0 || (!problem->limit && !problem->examples)) return st;
-    st = mcamp_gram_limit(ctx, gram, problem->examples, problem->limit);
+    if (st < 0) return st;
+    if (problem->limit || problem->examples)
+        st = mcamp_gram_limit(ctx, gram, problem->examples, problem->limit);
+    if (st >= 0 && problem->group) st = mcamp_gram_group(ctx, gram, problem->group);
     if (st < 0) mcamp_gram_free(ctx, gram);
     return st;
 }
@@ -26865,6 +27340,7 @@ MCAMP__PRIV void mcamp__visit_setting(mcamp__visit *v, mcamp_guarantee *g)
     g->epochs = mcamp__visit_count(v, "epochs", g->epochs);
     g->examples = mcamp__visit_count(v, "examples", g->examples);
     g->count = mcamp__visit_count(v, "count", g->count);
+    g->converted = mcamp__visit_some(v, "converted", g->converted) != 0;
     g->limit = mcamp__visit_some(v, "limit", g->limit);
     g->picks = mcamp__visit_some(v, "picks", g->picks);
 }
@@ -27077,7 +27553,8 @@ MCAMP__PRIV mcamp_status mcamp__record_sane(mcamp_ctx *ctx, const mcamp_guarante
              (most && !mcamp__law_is_pattern(g->law))) bad = "epochs";
     else if (g->accepted != proven) bad = "accepted";
     else if (g->accepted && g->interrupted) bad = "interrupted";
-    else if (!g->unit || !g->points) bad = "unit";
+    else if (!g->unit || !g->points || (g->unit > 1 && g->limit) ||
+             (g->converted && g->unit < 2)) bad = "unit";
     else if (g->law == MCAMP_BATCH_UNSET) bad = "sampling";
     else if (g->adjacency == MCAMP_ADJACENT_UNSET || g->adjacency == MCAMP_ADJACENT_REPLACE ||
              (fixed && g->adjacency != MCAMP_ADJACENT_ZERO_OUT) ||
@@ -27152,6 +27629,7 @@ MCAMP__PRIV mcamp_status mcamp__repeat_claim(mcamp_ctx *ctx, const mcamp_mech *m
     c.direction = g->direction;
     c.seed = g->seed; c.rung = g->rung; c.max_samples = g->max_samples;
     if (g->limit) st = mcamp_gram_limit(ctx, &gram, g->examples, g->limit);
+    if (st >= 0 && g->unit > 1) st = mcamp_gram_group(ctx, &gram, g->unit);
     if (st >= 0) st = mcamp_verify(ctx, &gram, &c, out);
     mcamp_gram_free(ctx, &gram);
     return st;
@@ -27361,11 +27839,7 @@ MCAMP__PRIV mcamp_status mcamp__shard_header(mcamp__shard *s, const mcamp_gram *
     mcamp_writer w;
     mcamp_status st;
     mcamp__guarantee_claim(gram, c, &g);
-    if (gram->limit) {
-        g.adjacency = MCAMP_ADJACENT_PRESENCE;
-        g.examples = gram->examples;
-        g.limit = gram->limit;
-    }
+    mcamp__special_about(gram, &g);
     m.sum = MCAMP__SUM_START; m.size = 0;
     w.write = mcamp__measure_write; w.user = &m;
     if ((st = mcamp_record_write(&g, mech, &w)) < 0) return st;
@@ -27885,11 +28359,14 @@ MCAMP__PRIV void mcamp__put_claim(mcamp__out *o, const mcamp_guarantee *g, mcamp
         mcamp__put_rounded(o, x, 7, which == MCAMP_ASK_Q ? MCAMP__DOWN : MCAMP__UP);
 }
 
-MCAMP__PRIV const char *mcamp__direction_words(mcamp_direction d)
+MCAMP__PRIV const char *mcamp__direction_words(const mcamp_guarantee *g)
 {
-    return d == MCAMP_REMOVE ? "only with the example removed"
-         : d == MCAMP_ADD    ? "only with the example added"
-         :                     "both, with the example added and with it removed";
+    static const char *const words[2][3] = {
+        { "both, with the example added and with it removed", "only with the example removed",
+          "only with the example added" },
+        { "both, with the examples added and with them removed", "only with the examples removed",
+          "only with the examples added" } };
+    return words[g->unit > 1][g->direction];
 }
 
 /* "$s" of a sentence, and so on: every number of a guarantee with its side. */
@@ -27930,7 +28407,7 @@ MCAMP__PRIV void mcamp__put_field(mcamp__out *o, const mcamp_guarantee *g, char 
     case '+': mcamp__put_rounded(o, (double)g->needed, 2, MCAMP__UP); break;
     case 'v': mcamp__put(o, mcamp__version_text(g->version, buf)); break;
     case 'A': mcamp__put(o, mcamp__asked_names[g->asked]); break;
-    case 'w': mcamp__put(o, mcamp__direction_words(g->direction)); break;
+    case 'w': mcamp__put(o, mcamp__direction_words(g)); break;
     default:  mcamp__put(o, mcamp__adjacency_names[g->adjacency]); break;    /* 'D' */
     }
 }
@@ -27981,15 +28458,20 @@ MCAMP__PRIV void mcamp__text_direction(mcamp__out *o, const mcamp_guarantee *g)
 
 MCAMP__PRIV void mcamp__text_unit(mcamp__out *o, const mcamp_guarantee *g)
 {
-    mcamp__say(o, g, g->unit > 1 ? "\vUnit of privacy: groups of up to $k examples"
+    mcamp__say(o, g, g->unit > 1 ? "\vUnit of privacy: any $k examples or fewer"
                                  : "\vUnit of privacy: one example");
-    mcamp__say(o, g, g->adjacency == MCAMP_ADJACENT_ZERO_OUT
+    mcamp__say(o, g, g->unit > 1 && g->adjacency == MCAMP_ADJACENT_ADD_REMOVE
+        ? ", added or removed together (their\n\vgradients zeroed out)"
+        : g->adjacency == MCAMP_ADJACENT_ZERO_OUT
         ? ", its gradients zeroed out while it keeps its place"
         : g->adjacency == MCAMP_ADJACENT_REPLACE ? ", replaced by any other"
         : g->adjacency == MCAMP_ADJACENT_PRESENCE
         ? ", added or removed (not: zeroed out while it keeps its place)"
         : ", added or removed (its gradients zeroed out)");
     mcamp__say(o, g, ";\n\veach gradient clipped to norm 1.\n");
+    if (g->converted)
+        mcamp__say(o, g, "\vBy conversion: $k steps of what holds for one example, by which delta "
+                         "grows; what\n\vis said of samples below is about that one.\n");
 }
 
 MCAMP__PRIV void mcamp__text_law(mcamp__out *o, const mcamp_guarantee *g)
@@ -28394,11 +28876,20 @@ MCAMP__PRIV void mcamp__text_legal(mcamp__out *o, const mcamp_guarantee *g,
         "\vchoosing hyperparameters or checkpoints by looking at the data, and\n"
         "\vanything else that was computed from them.\n"
         "     (b) Output: the noisy gradients of all $n rounds, hence every model on the way.\n"
-        "     (c) Unit: one example.\n     (d) Adjacency: $D.\n");
+        "     (c) Unit: ");
+    mcamp__say(o, g, g->unit < 2 ? "one example" : g->converted
+        ? "any $k examples or fewer, together; by conversion of what holds for one"
+        : "any $k examples or fewer, together");
+    mcamp__say(o, g, g->unit > 1 && g->adjacency == MCAMP_ADJACENT_ADD_REMOVE
+        ? ".\n     (d) Adjacency: add or remove all of them (zero-out).\n"
+        : ".\n     (d) Adjacency: $D.\n");
     mcamp__legal_type(o, g);
     mcamp__legal_assumptions(o, g, s);
-    mcamp__say(o, &run, "     (c) Statement: the run is ($e, $t)-differentially private,\n\vboth "
-                        "with the example added and with it removed");
+    mcamp__say(o, &run, g->unit > 1
+        ? "     (c) Statement: the run is ($e, $t)-differentially private,\n\vboth "
+          "with the examples added and with them removed"
+        : "     (c) Statement: the run is ($e, $t)-differentially private,\n\vboth "
+          "with the example added and with it removed");
     mcamp__say(o, g, g->kind == MCAMP_KIND_CLOSED ? ", and $z-zCDP.\n" : ".\n");
     mcamp__legal_verify(o, g);
 }
@@ -28520,6 +29011,7 @@ MCAMP_API mcamp_status mcamp_guarantee_answer(const mcamp_answer *a, mcamp_guara
     out->q = a->q;
     if (a->most) out->epochs = a->most;
     out->examples = a->examples; out->limit = a->limit;
+    if (a->group) { out->unit = a->group; out->converted = a->converted; }
     if (a->limit) out->adjacency = MCAMP_ADJACENT_PRESENCE;
     out->asked = a->asked;
     out->direction = a->direction;

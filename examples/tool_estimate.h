@@ -8,7 +8,7 @@
 TOOL_FN double without_amplification(session *s, unsigned asked, double sigma, double eps,
                                      double delta)
 {
-    double norm = sensitivity(s), out = 0;
+    double norm = sensitivity(s) * group_times(s), out = 0;
     check(s, asked == SIGMA ? mcamp_gauss_sigma(&s->ctx, norm, eps, delta, &out)
            : asked == EPSILON ? mcamp_gauss_epsilon(&s->ctx, sigma, norm, delta, &out)
            : mcamp_gauss_delta(&s->ctx, sigma, norm, eps, &out));
@@ -32,8 +32,8 @@ TOOL_FN void print_certain(session *s)
         { "split", "By balls in bins with C = I beside a Gaussian mechanism" } };
     double eps = s->opt[O_EPS].real, delta = s->opt[O_DELTA].real, sigma = 0;
     mcamp_writer w = to_stdout();
-    if (s->gram.law || s->gram.limit)
-        bad_use("--certain: for --batching bins without --limit only");
+    if (s->gram.law || s->gram.limit || s->gram.group)
+        bad_use("--certain: for --batching bins without --limit and --group only");
     for (int i = 0; i < 4; i++) {
         mcamp_interval of = { eps, eps };
         mcamp_guarantee g;

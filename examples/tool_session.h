@@ -26,7 +26,7 @@ enum option_id {
     O_ROUNDS, O_EPOCHS, O_BATCHES, O_BATCHING, O_STRATEGY, O_NORMALIZE, O_SCALE, O_EPS, O_DELTA,
     O_SIGMA, O_DIRECTION, O_CERTIFY, O_CERTAIN, O_FAMILY, O_SCALING, O_AMPLIFICATION, O_WORKLOAD,
     O_ERROR,
-    O_EQUAL_NORMS, O_EXAMPLES, O_BATCH_SIZE, O_LIMIT, O_MEMORY, O_ITERATIONS, O_INNER,
+    O_EQUAL_NORMS, O_EXAMPLES, O_BATCH_SIZE, O_LIMIT, O_GROUP, O_MEMORY, O_ITERATIONS, O_INNER,
     O_REL_ERROR, O_SAMPLES, O_TIME, O_BETA, O_SEED,
     O_THREADS, O_FPR, O_EPS_MAX, O_POINTS, O_DIM, O_OUT, O_RECORD, O_SHARD, O_TALLY,
     O_SCORES, O_ONE_RUN,
@@ -72,6 +72,8 @@ static const option_spec OPTIONS[NOPTION] = {
       "expected examples in a batch" },
     { "limit", OPTION_COUNT, 0, SIGMA | EPSILON | DELTA | VERIFY | SCHEDULE, "N",
       "a fuller batch keeps so many of its members, the same in all epochs" },
+    { "group", OPTION_COUNT, 0, BINS, "K",
+      "about any K examples or fewer, added or removed together (default 1)" },
     { "memory", OPTION_COUNT, 0, PLAN, "N",
       "noise vectors of the model's size to keep (default 4)" },
     { "iterations", OPTION_COUNT, 0, OPTIMIZE, "N", "at most (default: the library's)" },
@@ -437,6 +439,17 @@ TOOL_FN char *read_text(const char *option, const char *path, size_t *size)
     return text;
 }
 
+/* --group K: what was asked for is asked about K examples together. */
+TOOL_FN void open_group(session *s)
+{
+    uint64_t k = s->opt[O_GROUP].count;
+    if (s->loaded && s->cmd->bit == VERIFY) bad_use("--group: it is in --record");
+    if (!k) bad_use("--group must be above 0");
+    if (s->picks) bad_use("--group: not known for random allocation");
+    if (s->opt[O_LIMIT].given && k > 1) bad_use("--group: what --limit costs is known of one example");
+    check(s, mcamp_gram_group(&s->ctx, &s->gram, k));
+}
+
 TOOL_FN void read_record(session *s)
 {
     const char *path = s->opt[O_RECORD].text;
@@ -509,6 +522,7 @@ TOOL_FN void session_open(session *s, const command *cmd, int argc, char **argv)
     if (!s->loaded) check(s, mcamp_mech_init(&s->ctx, &s->strategy.desc, &s->mech));
     check(s, mcamp_mech_max_norm(&s->ctx, &s->mech, &s->column_norm));
     open_gram(s);
+    if (o[O_GROUP].given) open_group(s);
     if (!o[O_LIMIT].given) return;
     if (s->loaded) bad_use("--limit: it is in --record");
     if (!o[O_EXAMPLES].count) bad_use("--limit needs --examples N");
@@ -516,6 +530,12 @@ TOOL_FN void session_open(session *s, const command *cmd, int argc, char **argv)
     if (o[O_BATCHING].given && strcmp(o[O_BATCHING].text, "bins"))
         bad_use("--limit: the price of a cut is known for balls in bins only");
     check(s, mcamp_gram_limit(&s->ctx, &s->gram, o[O_EXAMPLES].count, o[O_LIMIT].count));
+}
+
+/* How much longer a group's share of C x can be than one example's. */
+TOOL_FN double group_times(const session *s)
+{
+    return s->opt[O_GROUP].given ? (double)s->opt[O_GROUP].count : 1;
 }
 
 /* The largest norm that one example can have in C x, in batches of any fixed order: exact
