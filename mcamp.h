@@ -23847,15 +23847,15 @@ MCAMP__PRIV mcamp_status mcamp__curve_run(mcamp_ctx *ctx, const mcamp_gram *gram
                                           double sigma, const double *eps, size_t count,
                                           const mcamp_budget *bud, mcamp_answer *a)
 {
-    int special = mcamp__is_special(gram);
-    mcamp_gram all = mcamp__special_plain(gram);
+    mcamp_gram single = *gram;
     mcamp__factor f;
     mcamp_budget one = *bud;
-    mcamp_status st = mcamp__factor_init(ctx, &all, &f);
-    if (st < 0) return st;
+    mcamp_status st;
+    single.group = 0;
+    if ((st = mcamp__factor_init(ctx, &single, &f)) < 0) return st;
     one.beta /= (bud->direction == MCAMP_BOTH ? 4.0 : 2.0) * (double)count;
     for (size_t i = 0; st >= 0 && i < count; i++) {
-        if (st == MCAMP_OK && special) {
+        if (st == MCAMP_OK && gram->group) {
             st = mcamp__special_answer(ctx, gram, MCAMP_ASK_DELTA, sigma, eps[i], &one, &a[i]);
             if (st > 0 && st != MCAMP_Q_INTERRUPTED) st = MCAMP_OK;
         } else if (st == MCAMP_OK) {
@@ -23863,7 +23863,8 @@ MCAMP__PRIV mcamp_status mcamp__curve_run(mcamp_ctx *ctx, const mcamp_gram *gram
         } else mcamp__answer_start(&one, sigma, eps[i], &a[i]);
         if (st < 0) break;
         if (st > 0) a[i].status = st;
-        if (!special) a[i].unamplified = exp(mcamp__gauss_logdelta(gram->max_norm / sigma, eps[i]));
+        if (!gram->group)
+            a[i].unamplified = exp(mcamp__gauss_logdelta(gram->max_norm / sigma, eps[i]));
         mcamp__answer_about(gram, bud, MCAMP_ASK_DELTA, 0, &a[i]);
         a[i].beta = bud->beta;
         a[i].points = count;

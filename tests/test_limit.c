@@ -483,6 +483,294 @@ TEST(a_limit_is_never_overlooked)
     CHECK_STATUS(mcamp_problem_verify(&ctx, &p, &v), MCAMP_E_REQUIRED);
 }
 
+/* ---- groups ---------------------------------------------------------------------------- *
+ * Against balls in b^k bins, one for each tuple, whose Gram matrix is that of the tuples' sums:
+ * none of the group's own code.  And against the plane.                                       */
+
+enum { MOST_TUPLES = 64 };
+
+/* Correlated modes of unlike lengths, as where b does not divide n. */
+static const double MODES[4][4] = {
+    { 1, 0.3, 0, 0.2 }, { 0.3, 1.2, 0.5, 0.1 }, { 0, 0.5, 0.8, 0.4 }, { 0.2, 0.1, 0.4, 0.6 } };
+
+static void group_grams(int b, int k, int orthogonal, mcamp_gram *one, mcamp_gram *tuples)
+{
+    static double a[16], big[MOST_TUPLES * MOST_TUPLES];
+    int n = 1;
+    for (int i = 0; i < k; i++) n *= b;
+    for (int i = 0; i < b * b; i++)
+        a[i] = orthogonal && i / b != i % b ? 0 : MODES[i / b][i % b];
+    for (int x = 0; x < n; x++)
+        for (int y = 0; y < n; y++) {
+            double sum = 0;
+            for (int p = 0, u = x; p < k; p++, u /= b)
+                for (int q = 0, v = y; q < k; q++, v /= b) sum += a[u % b * b + v % b];
+            big[x * n + y] = sum;
+        }
+    CHECK_STATUS(mcamp_gram_from_matrix(&ctx, a, (size_t)b, one), MCAMP_OK);
+    if (tuples) CHECK_STATUS(mcamp_gram_from_matrix(&ctx, big, (size_t)n, tuples), MCAMP_OK);
+}
+
+TEST(a_group_is_balls_in_as_many_bins_as_it_has_tuples)
+{
+    start();
+    for (int i = 0; i < 12; i++) {
+        int b = 2 + i / 2 % 3, k = 2 + i / 6;
+        double sigma = i % 2 ? 1.6 : 3.5, eps = i % 2 ? 2 : 0.6;
+        mcamp_gram one, tuples;
+        mcamp_answer v, w;
+        mcamp_budget bud;
+        memset(&bud, 0, sizeof bud);
+        bud.rel_error = 0.006;
+        bud.beta = 1e-9;
+        group_grams(b, k, i % 2 && b > 2, &one, &tuples);
+        CHECK_STATUS(mcamp_gram_group(&ctx, &one, (uint64_t)k), MCAMP_OK);
+        CHECK(mcamp_delta(&ctx, &one, sigma, eps, &bud, &v) >= 0);
+        CHECK(mcamp_delta(&ctx, &tuples, sigma, eps, &bud, &w) >= 0);
+        CHECK(v.group == (uint64_t)k && !v.converted);
+        for (int add = 0; add < 2; add++) {
+            const mcamp_estimate *x = add ? &v.add : &v.remove, *y = add ? &w.add : &w.remove;
+            CHECK(x->samples > 0 && x->method == MCAMP_METHOD_TILTED);
+            CHECK_NEAR(x->value, y->value, 1e-6, 6.2 * hypot(x->std_error, y->std_error));
+            CHECK_LE(x->std_error, 0.02 * x->value);
+            CHECK_LE(y->lower, x->upper);
+            CHECK_LE(x->upper, 1.2 * y->value);
+        }
+        mcamp_gram_free(&ctx, &one);
+        mcamp_gram_free(&ctx, &tuples);
+    }
+}
+
+/* delta of k balls in two bins with the Gram matrix g, in the plane. */
+static double group_plane(const double *g, int k, double sigma, double eps, int add)
+{
+    double h = 0.05, s2 = sigma * sigma, sum = 0, a = g[0] / s2, b = g[1] / s2, d = g[3] / s2;
+    double l0 = sqrt(a), l1 = b / l0, l2 = sqrt(d - l1 * l1);
+    for (double x = -14; x <= 14; x += h)
+        for (double y = -14; y <= 14; y += h) {
+            double rho = 0, v;
+            for (int n = 0; n <= k; n++)
+                rho += choose(k, n) * pow(0.5, k) *
+                       exp(n * l0 * x + (k - n) * (l1 * x + l2 * y) - 0.5 * n * n * a -
+                           n * (k - n) * b - 0.5 * (k - n) * (k - n) * d);
+            v = add ? 1 - exp(eps) * rho : rho - exp(eps);
+            if (v > 0) sum += v * exp(-0.5 * (x * x + y * y));
+        }
+    return sum * h * h / (2 * PI);
+}
+
+/* One law of samples: its mean, its range, and what is certain, against the plane. */
+static void check_group_law(const double *a, int k, double sigma, double eps, int add)
+{
+    double want = group_plane(a, k, sigma, eps, add), bound, top = -1e300;
+    mcamp_direction dir = add ? MCAMP_ADD : MCAMP_REMOVE;
+    mcamp_gram g;
+    mcamp__factor f;
+    mcamp__special of;
+    mcamp__special_law q;
+    mcamp__sampler p;
+    mcamp__scratch w;
+    mcamp_estimate e;
+    mcamp__rng8 normals;
+    mcamp_rng r;
+    CHECK_STATUS(mcamp_gram_from_matrix(&ctx, a, 2, &g), MCAMP_OK);
+    CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+    CHECK_STATUS(mcamp_gram_group(&ctx, &g, (uint64_t)k), MCAMP_OK);
+    CHECK_STATUS(mcamp__special_init(&ctx, &g, &of), MCAMP_OK);
+    CHECK_STATUS(mcamp__special_certain(&ctx, &f, &of, sigma, eps, dir, &bound), MCAMP_OK);
+    CHECK_LE(want * 0.999, bound);
+    CHECK_STATUS(mcamp__special_estimate(&ctx, &f, &of, sigma, eps, dir, 5, 64, 1e-9, &e), MCAMP_OK);
+    CHECK_NEAR(e.value, want, 2e-3, 6.2 * e.std_error);
+    CHECK_LE(want * 0.998, e.upper);
+    CHECK_STATUS(mcamp__special_sampler(&ctx, &f, &of, sigma, eps, dir, &q, &p), MCAMP_OK);
+    CHECK_STATUS(mcamp__scratch_init(&ctx, &p, &w), MCAMP_OK);
+    mcamp__rng8_stream(&normals, 9, 1, 0);
+    mcamp_rng_stream(&r, 9, 1, 0);
+    for (int i = 0; i < 200; i++) {
+        mcamp__tile(ctx.vec, &p, &normals, &r, &w);
+        for (size_t s = 0; s < p.values; s++) top = w.v[s] > top ? w.v[s] : top;
+    }
+    CHECK_LE(top, p.log_range);
+    CHECK_LE(p.log_range - 1.5, top);       /* and it is reached, nearly */
+    mcamp__scratch_free(&ctx, &w);
+    mcamp__sampler_free(&ctx, &p);
+    mcamp__special_law_free(&ctx, &q);
+    mcamp__factor_free(&ctx, &f);
+    mcamp_gram_free(&ctx, &g);
+}
+
+TEST(a_groups_samples_have_mean_and_range_as_the_plane_says)
+{
+    start();
+    for (int i = 0; i < 3; i++)
+        for (int k = 2; k <= 3; k++)
+            for (int add = 0; add < 2; add++) {
+                check_group_law(GRAMS[i], k, 3, 0.4, add);
+                check_group_law(GRAMS[i], k, 1.4, 2, add);
+            }
+}
+
+static const double PAIR[4] = { 1, 0.3, 0.3, 1.2 };    /* of MODES */
+
+TEST(a_groups_claims_are_decided_and_recorded_as_such)
+{
+    start();
+    for (int k = 2; k <= 3; k++)
+        for (int add = 0; add < 2; add++) {
+            double sigma = k, eps = 1.5, truth = group_plane(PAIR, k, sigma, eps, add);
+            mcamp_direction dir = add ? MCAMP_ADD : MCAMP_REMOVE;
+            mcamp_gram g;
+            mcamp_guarantee v;
+            mcamp_claim c = claim_of(sigma, eps, truth * 1.1, dir);
+            group_grams(2, k, 0, &g, NULL);
+            CHECK_STATUS(mcamp_gram_group(&ctx, &g, (uint64_t)k), MCAMP_OK);
+            CHECK_STATUS(mcamp_verify(&ctx, &g, &c, &v), MCAMP_OK);
+            CHECK(v.accepted && v.unit == (uint64_t)k && v.samples > 0);
+            CHECK(!v.converted && v.direction == dir);
+            c.delta = truth * 0.95;
+            CHECK(mcamp_verify(&ctx, &g, &c, &v) > 0 && !v.accepted);
+            CHECK(mcamp_verify_sampled(&ctx, &g, &c, &v) < 0);
+            mcamp_gram_free(&ctx, &g);
+        }
+}
+
+/* eps of k = 1 .. 4 at delta 1e-5; what conversion says of k. */
+TEST(larger_groups_hide_less_and_conversion_says_the_most)
+{
+    double at[5] = { 0 };
+    mcamp_problem p;
+    mcamp_answer v, w;
+    mcamp_guarantee g;
+    start();
+    memset(&p, 0, sizeof p);
+    p.strategy.kind = MCAMP_MECH_SQRT;
+    p.strategy.bands = 6;
+    p.rounds = 45; p.batches = 12;
+    p.sigma = 6; p.delta = 1e-5;
+    p.budget.rel_error = 0.03;
+    for (uint64_t k = 1; k <= 4; k++) {
+        mcamp_problem one = p;
+        double of_all, delta;
+        p.group = k;
+        CHECK(mcamp_problem_epsilon(&ctx, &p, &v) >= 0);
+        at[k] = v.eps;
+        CHECK_LE(at[k - 1] * (double)k / (double)(k > 1 ? k - 1 : 1) * 0.98, at[k]);
+        CHECK_LE(v.eps, v.unamplified * (1 + 1e-9));
+        one.group = 0;
+        one.eps = v.eps / (double)k;
+        CHECK(mcamp_problem_delta(&ctx, &one, &w) >= 0);
+        CHECK_STATUS(mcamp_exact_group_convert(&ctx, one.eps, w.delta, k, &of_all, &delta),
+                     MCAMP_OK);
+        if (k == 2 || k == 3) CHECK_LE(1.1e-5, delta);
+        else CHECK_NEAR(delta, 1e-5, 0.1, 0);
+        CHECK(v.converted == (k > 3) && v.group == (k > 1 ? k : 0));
+        if (k < 4) continue;
+        p.eps = v.eps;
+        p.budget.beta = 1e-9;
+        p.delta = 1.2e-5;
+        CHECK_STATUS(mcamp_problem_verify(&ctx, &p, &g), MCAMP_OK);
+        CHECK(g.accepted && g.converted && g.unit == 4 && g.remove.samples > 0);
+        p.delta = 0.85e-5;      /* of what is proved, though the group may have it */
+        CHECK(mcamp_problem_verify(&ctx, &p, &g) > 0 && !g.accepted);
+        p.delta = 1e-5;
+    }
+    p.group = 1;
+    CHECK(mcamp_problem_epsilon(&ctx, &p, &w) >= 0);
+    p.group = 0;
+    CHECK(mcamp_problem_epsilon(&ctx, &p, &v) >= 0);
+    CHECK(!memcmp(&v.eps, &w.eps, sizeof v.eps) && v.samples == w.samples);
+}
+
+static int keep_text(void *user, const char *text, size_t n)
+{
+    char *to = (char *)user;
+    size_t at = strlen(to);
+    if (at + n >= 16384) return 1;
+    memcpy(to + at, text, n);
+    to[at + n] = 0;
+    return 0;
+}
+
+static const char *words_of(const mcamp_guarantee *g, mcamp_report_format format)
+{
+    static char text[16384];
+    mcamp_writer w;
+    w.write = keep_text; w.user = text;
+    text[0] = 0;
+    CHECK_STATUS(mcamp_report_guarantee(g, format, &w), MCAMP_OK);
+    return text;
+}
+
+TEST(a_groups_proof_is_written_read_and_repeated)
+{
+    static char text[16384];
+    mcamp_writer writer;
+    start();
+    writer.write = keep_text; writer.user = text;
+    for (uint64_t k = 2; k <= 4; k += 2) {
+        mcamp_mech_desc d;
+        mcamp_mech m, m2;
+        mcamp_gram g;
+        mcamp_claim c = claim_of(0, 2, 1e-4, MCAMP_BOTH);
+        mcamp_guarantee v, r, again;
+        const char *unit = k == 2 ? "any 2 examples or fewer" : "any 4 examples or fewer";
+        memset(&d, 0, sizeof d);
+        d.kind = MCAMP_MECH_SQRT; d.n = 11; d.bands = 3;
+        CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+        CHECK_STATUS(mcamp_gram_init(&ctx, &m, 4, &g), MCAMP_OK);
+        CHECK_STATUS(mcamp_gram_group(&ctx, &g, k), MCAMP_OK);
+        CHECK_STATUS(mcamp_calibrate_certified(&ctx, &g, &c, &v), MCAMP_OK);
+        CHECK(v.accepted && v.unit == k && v.converted == (k > 3) && v.samples > 0);
+        text[0] = 0;
+        CHECK_STATUS(mcamp_record_write(&v, &m, &writer), MCAMP_OK);
+        CHECK_STATUS(mcamp_record_read(&ctx, text, strlen(text), &m2, &r), MCAMP_OK);
+        CHECK(r.unit == k && r.converted == v.converted);
+        CHECK_STATUS(mcamp_guarantee_repeat(&ctx, &m2, &r, &again), MCAMP_OK);
+        CHECK(again.accepted && again.unit == k && again.converted == v.converted);
+        CHECK(again.remove.samples == v.remove.samples && again.add.samples == v.add.samples);
+        CHECK(strstr(words_of(&v, MCAMP_REPORT_TEXT), unit) != NULL);
+        CHECK(strstr(words_of(&v, MCAMP_REPORT_TEXT), "removed together") != NULL);
+        CHECK(!strstr(words_of(&v, MCAMP_REPORT_TEXT), "conversion") == (k < 4));
+        CHECK(strstr(words_of(&v, MCAMP_REPORT_LEGAL), unit) != NULL);
+        CHECK(!strstr(words_of(&v, MCAMP_REPORT_LEGAL), "one example (zero-out)"));
+        CHECK(!strstr(words_of(&v, MCAMP_REPORT_JSON), "\"converted\": 1") == (k < 4));
+        CHECK_STATUS(mcamp__guarantee_holds(&ctx, &v), MCAMP_E_MISMATCH);   /* of a run */
+        mcamp_mech_free(&ctx, &m);
+        mcamp_mech_free(&ctx, &m2);
+        mcamp_gram_free(&ctx, &g);
+    }
+}
+
+TEST(a_group_is_never_overlooked)
+{
+    double eps[2] = { 0.5, 1 }, up[2], down[2];
+    mcamp_gram g;
+    mcamp_answer a[2];
+    mcamp_claim c = claim_of(2, 1, 1e-3, MCAMP_BOTH);
+    mcamp_guarantee v;
+    start();
+    group_grams(3, 2, 0, &g, NULL);
+    CHECK_STATUS(mcamp_gram_group(&ctx, &g, 0), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_gram_group(&ctx, &g, 65537), MCAMP_E_ARG);
+    CHECK_STATUS(mcamp_gram_group(&ctx, NULL, 2), MCAMP_E_REQUIRED);
+    CHECK_STATUS(mcamp_gram_group(&ctx, &g, 2), MCAMP_OK);
+    CHECK_STATUS(mcamp_gram_limit(&ctx, &g, 100, 60), MCAMP_E_ARG);
+    CHECK(mcamp_verify_sampled(&ctx, &g, &c, &v) < 0);
+    CHECK(mcamp_simulated_curve(&ctx, &g, 2, eps, 2, 1, 4, 1e-3, up, down) < 0);
+    CHECK(mcamp_curve(&ctx, &g, 2, eps, 2, NULL, a) >= 0);
+    CHECK(a[0].group == 2 && a[0].points == 2 && a[0].delta > a[1].delta);
+    CHECK_STATUS(mcamp_gram_group(&ctx, &g, 1), MCAMP_OK);
+    CHECK_STATUS(mcamp_gram_limit(&ctx, &g, 100, 60), MCAMP_OK);
+    CHECK_STATUS(mcamp_gram_group(&ctx, &g, 2), MCAMP_E_ARG);
+    mcamp_gram_free(&ctx, &g);
+    /* modes so long that nothing can be sampled: a bound, not an error */
+    group_grams(3, 3, 0, &g, NULL);
+    CHECK_STATUS(mcamp_gram_group(&ctx, &g, 3), MCAMP_OK);
+    CHECK(mcamp_delta(&ctx, &g, 0.05, 1, NULL, a) >= 0);
+    CHECK(a->delta_upper > 0.9 && !a->samples);
+    mcamp_gram_free(&ctx, &g);
+}
+
 /* ---- shuffled batches -------------------------------------------------------------- */
 
 /* H_{e^eps} of the attack's two laws for two batches, in the plane. */
@@ -573,4 +861,9 @@ TEST_MAIN("limit",
     T(no_small_data_set_exceeds_the_bound), T(samples_have_the_mean_that_quadrature_says),
     T(true_claims_are_accepted_and_false_ones_refused), T(the_price_falls_with_the_limit),
     T(a_run_keeps_the_limit_that_was_paid_for), T(a_limit_is_never_overlooked),
+    T(a_group_is_balls_in_as_many_bins_as_it_has_tuples),
+    T(a_groups_samples_have_mean_and_range_as_the_plane_says),
+    T(a_groups_claims_are_decided_and_recorded_as_such),
+    T(larger_groups_hide_less_and_conversion_says_the_most),
+    T(a_groups_proof_is_written_read_and_repeated), T(a_group_is_never_overlooked),
     T(clones_hide_as_enumeration_says), T(shuffled_batches_lie_between_an_attack_and_a_proof))
