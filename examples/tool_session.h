@@ -446,7 +446,8 @@ TOOL_FN void open_group(session *s)
     if (s->loaded && s->cmd->bit == VERIFY) bad_use("--group: it is in --record");
     if (!k) bad_use("--group must be above 0");
     if (s->picks) bad_use("--group: not known for random allocation");
-    if (s->opt[O_LIMIT].given && k > 1) bad_use("--group: what --limit costs is known of one example");
+    if (s->opt[O_LIMIT].given && k > 1)
+        bad_use("--group: what --limit costs is known of one example");
     check(s, mcamp_gram_group(&s->ctx, &s->gram, k));
 }
 
