@@ -8933,27 +8933,29 @@ MCAMP__PRIV double mcamp__common_log_sup(double c, size_t k, double *T)
     return mcamp__gauss_logdelta(c, -lr) - (kk - 1) * lr;
 }
 
-/* log prod_l max_i sum_j base_j e^{(l-1) a_ij}, a given by its matrix of
- * exponentials ea (b*b).  power (b*b) is scratch.  Infinite on overflow.        */
+#define MCAMP__ORDER_MAX 200
+
+/* log prod_l max_i sum_j base_j e^{(l-1) a_ij}, k <= MCAMP__ORDER_MAX, a given by its matrix
+ * of exponentials ea (b*b).  power (b) is scratch: row by row, so that it stays in the
+ * cache.  Infinite on overflow.                                                 */
 MCAMP__PRIV double mcamp__log_max_z(const double *base, const double *ea, size_t b,
                                     size_t k, double *power)
 {
-    double total = 0;
-    for (size_t i = 0; k > 1 && i < b * b; i++) power[i] = 1;
-    for (size_t l = 1; l < k; l++) {
-        double worst = 0;
-        for (size_t i = 0; i < b; i++) {
-            double z = 0, *p = power + i * b;
-            const double *e = ea + i * b;
+    double total = 0, worst[MCAMP__ORDER_MAX] = { 0 };
+    for (size_t i = 0; k > 1 && i < b; i++) {
+        const double *e = ea + i * b;
+        for (size_t j = 0; j < b; j++) power[j] = 1;
+        for (size_t l = 1; l < k; l++) {
+            double z = 0;
             for (size_t j = 0; j < b; j++) {
-                p[j] *= e[j];
-                z += base[j] * p[j];
+                power[j] *= e[j];
+                z += base[j] * power[j];
             }
-            if (!(z <= worst)) worst = z;
+            if (!mcamp__finite(z)) return mcamp__inf();
+            if (z > worst[l]) worst[l] = z;
         }
-        if (!mcamp__finite(worst)) return mcamp__inf();
-        total += log(worst);
     }
+    for (size_t l = 1; l < k; l++) total += log(worst[l]);
     return total;
 }
 
@@ -9320,8 +9322,6 @@ MCAMP__PRIV double mcamp__order_range(mcamp__sampler *p, size_t k, double *power
     return r - ((double)k - 1) * p->eps;
 }
 
-#define MCAMP__ORDER_MAX 200
-
 /* power *= ea, entry by entry; returns the largest row mean, infinite on overflow. */
 MCAMP__PRIV double mcamp__next_power(const double *ea, size_t b, double *power)
 {
@@ -9389,18 +9389,18 @@ MCAMP__PRIV void mcamp__sampler_offsets(mcamp__sampler *p)
 MCAMP__PRIV mcamp_status mcamp__sampler_order(mcamp_ctx *ctx, mcamp__sampler *p,
                                               size_t k, double stickiness)
 {
-    size_t b = p->m.b;
+    size_t b = p->m.b, scratch = k ? b : b * b;
     double *power = NULL, eta = 0;
     mcamp_status st;
     if (p->exp_rest) {
-        power = mcamp__new_doubles(ctx, b * b);
+        power = mcamp__new_doubles(ctx, scratch);
         if (!power) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
     }
     mcamp__sampler_matrices(ctx->vec, p, p->method == MCAMP_METHOD_COMMON && !p->m.diagonal);
     p->k = k ? k : p->m.diagonal ? mcamp__best_order(p, power)
                                  : mcamp__best_order_dense(p, power);
     p->log_range = mcamp__order_range(p, p->k, power) + 1e-9;
-    mcamp__delete_doubles(ctx, power, b * b);
+    mcamp__delete_doubles(ctx, power, scratch);
     if (stickiness > 0 && p->k > 1) {
         /* Every factor p/p~ is at most 1/(1 - eta): the range grows by that. */
         eta = mcamp__dmin(0.6, stickiness / (double)p->k);

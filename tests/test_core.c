@@ -189,6 +189,22 @@ static double z_score(const mcamp_gram *g, double sigma, double eps, mcamp_direc
     return z;
 }
 
+/* The worst row of every factor by powers; what overflows, also times odds of 0, is infinite. */
+TEST(range_of_the_worst_index)
+{
+    static const double base[2] = { 0.3, 0.7 }, none[2] = { 0, 1 };
+    double ea[4] = { 5, 0.1, 3, 3 }, power[2], total = 0;
+    for (size_t k = 1; k <= 5; k++) {
+        CHECK_NEAR(mcamp__log_max_z(base, ea, 2, k, power), total, 1e-14, 1e-14);
+        total += log(fmax(0.3 * pow(5, (double)k) + 0.7 * pow(0.1, (double)k),
+                          pow(3, (double)k)));
+    }
+    ea[0] = 1e300;
+    CHECK(!(mcamp__log_max_z(base, ea, 2, 3, power) <= DBL_MAX));
+    CHECK(!(mcamp__log_max_z(none, ea, 2, 3, power) <= DBL_MAX));
+    CHECK(mcamp__log_max_z(none, ea, 2, 2, power) <= DBL_MAX);
+}
+
 /* (rho - e^eps)_+ at eps = -60 has mean E_Q[rho] = 1: every law must say so. */
 TEST(every_law_integrates_rho_to_one)
 {
@@ -654,6 +670,7 @@ TEST_MAIN("core",
     T(wealth_from_bins_is_below_the_exact_wealth),
     T(betting_dominates_hoeffding),
     T(bounds_cover),
+    T(range_of_the_worst_index),
     T(every_law_integrates_rho_to_one),
     T(every_law_agrees_with_the_exact_value),
     T(range_constant_is_the_maximum),

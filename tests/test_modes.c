@@ -711,6 +711,14 @@ TEST(cholesky_of_singular_matrices)
     CHECK_STATUS(mcamp__cholesky(&ctx, g, 200, l, &shift), MCAMP_E_NOT_PSD);
     g[5 * 200 + 5] = mcamp__nan();
     CHECK_STATUS(mcamp__cholesky(&ctx, g, 200, l, &shift), MCAMP_E_NOT_PSD);
+    for (int last = 0; last < 3; last++) {      /* in blocks: a pivot, or a row below one */
+        static const size_t at[3] = { 70 * 200 + 70, 199 * 200 + 199, 199 * 200 + 3 };
+        for (size_t i = 0; i < 200 * 200; i++) g[i] = i % 201 ? 1 : 3;
+        g[at[last]] = mcamp__nan();
+        CHECK_STATUS(mcamp__cholesky(&ctx, g, 200, l, &shift), MCAMP_E_NOT_PSD);
+        if (last < 2) g[at[last]] = 0.9;
+        CHECK_STATUS(mcamp__cholesky(&ctx, g, 200, l, &shift), MCAMP_E_NOT_PSD);
+    }
 }
 
 /* Runs tasks from the last to the first: what they share would show. */
