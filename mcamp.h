@@ -19185,7 +19185,10 @@ MCAMP__PRIV mcamp_status mcamp__special_certain(mcamp_ctx *ctx, const mcamp__fac
 }
 
 /* The laws of its samples. */
-typedef struct mcamp__special_law { mcamp__limited limited; mcamp__group group; } mcamp__special_law;
+typedef struct mcamp__special_law {
+    mcamp__limited limited;
+    mcamp__group group;
+} mcamp__special_law;
 
 MCAMP__PRIV mcamp_status mcamp__special_sampler(mcamp_ctx *ctx, const mcamp__factor *f,
                                                 const mcamp__special *of, double sigma,

@@ -579,7 +579,8 @@ static void check_group_law(const double *a, int k, double sigma, double eps, in
     CHECK_STATUS(mcamp__special_init(&ctx, &g, &of), MCAMP_OK);
     CHECK_STATUS(mcamp__special_certain(&ctx, &f, &of, sigma, eps, dir, &bound), MCAMP_OK);
     CHECK_LE(want * 0.999, bound);
-    CHECK_STATUS(mcamp__special_estimate(&ctx, &f, &of, sigma, eps, dir, 5, 64, 1e-9, &e), MCAMP_OK);
+    CHECK_STATUS(mcamp__special_estimate(&ctx, &f, &of, sigma, eps, dir, 5, 64, 1e-9, &e),
+                 MCAMP_OK);
     CHECK_NEAR(e.value, want, 2e-3, 6.2 * e.std_error);
     CHECK_LE(want * 0.998, e.upper);
     CHECK_STATUS(mcamp__special_sampler(&ctx, &f, &of, sigma, eps, dir, &q, &p), MCAMP_OK);

@@ -156,6 +156,8 @@ asks("sigma" + shape + target + " --samples 2e4 --fpr 0.01 --normalize --scale @
 asks("sigma --batches 8 --rounds 16 --strategy sqrt:2 --certain --certify --direction add" + target)
 asks("sigma --epochs 2 --examples 100 --batch-size 12 --limit 30 --strategy sqrt:2 --rel-error .1"
      + target)
+asks("epsilon --rounds 16 --batches 4 --strategy sqrt:2 --sigma 3 --delta 1e-3 --group 4"
+     " --rel-error .1")
 asks("epsilon --rounds 16 --batching minsep:4,0.2 --strategy sqrt:2 --sigma 2 --delta 1e-3"
      " --samples 2e4 --seed 18446744073709551615")
 asks("epsilon --epochs 2 --batches 8 --batching allocate:1 --strategy identity --sigma 2"
