@@ -397,7 +397,7 @@ cmp -s "$tmp/out" "$tmp/with" && bad "learning rates change nothing" || ok
 expect 2 'no learning rates' error --rounds 20 --strategy sqrt:0 --workload "ema:0.9,@$tmp/rates"
 expect 2 'no amplification' account bandmf:1,500,50000,2000,101 --delta 1e-5
 # Groups: by samples or by conversion, as it says; not where nothing is known
-pair="epsilon --epochs 2 --batches 10 --sigma 4 --delta 1e-4 --rel-error 0.1"
+pair="epsilon --epochs 2 --batches 10 --strategy sqrt:3 --sigma 4 --delta 1e-4 --rel-error 0.1"
 runs 0 $pair --group 2
 grep -q 'any 2 examples or fewer' "$tmp/out" && ok || bad "epsilon of a group: $(cat "$tmp/out")"
 grep -q conversion "$tmp/out" && bad "two examples by conversion" || ok
@@ -405,8 +405,9 @@ runs 0 $pair --group 4
 grep -q 'By conversion' "$tmp/out" && ok || bad "epsilon of four: $(cat "$tmp/out")"
 expect 2 'must be above 0' $pair --group 0
 expect 2 'known of one example' sigma --epochs 2 --batches 10 --examples 100 --limit 30 --eps 2 \
-    --delta 1e-5 --group 2
-expect 2 'random allocation' $pair --batching allocate:2 --group 2
+    --delta 1e-5 --strategy sqrt:3 --group 2
+expect 2 'random allocation' epsilon --epochs 2 --batches 10 --strategy identity --sigma 4 \
+    --delta 1e-4 --batching allocate:2 --group 2
 # A limit on the batches costs sigma
 runs 0 sigma --epochs 2 --batches 10 --examples 1000 --limit 130 --eps 2 --delta 1e-5 \
     --strategy identity --certify --json
