@@ -891,8 +891,9 @@ typedef enum mcamp_adjacency {
     MCAMP_ADJACENT_ZERO_OUT   = 2,  /* with it and with its gradients zero     */
     MCAMP_ADJACENT_PRESENCE   = 3,  /* with and without it; not zero-out, as it
                                        takes a place from others               */
-    MCAMP_ADJACENT_REPLACE    = 4   /* with it and with another in its place: lists of
+    MCAMP_ADJACENT_REPLACE    = 4,  /* with it and with another in its place: lists of
                                        events with `replace`, not of a session  */
+    MCAMP_ADJACENT_CONVERTED  = 5   /* the same, by conversion: lists with BINS */
 } mcamp_adjacency;
 
 /* The arithmetic in which sums and noise are released. */
@@ -1512,10 +1513,10 @@ typedef struct mcamp_event {
     uint64_t rounds, bands, bins, picks;
     size_t n;                   /* length of the arrays                       */
     const double *shift, *prob, *prob2;
-    bool replace;               /* GAUSSIAN, POISSON, all events of a list or none: one
-                                   example is replaced by another.  Refused for others: no
-                                   pair is accounted for; what holds there is
-                                   mcamp_exact_group_convert for 2              */
+    bool replace;               /* GAUSSIAN, POISSON, BINS, all events of a list or none: one
+                                   example is replaced by another.  Lists with BINS: upper
+                                   ends by conversion from remove and add, lower ends of
+                                   those.  Refused for others: no pair is accounted for     */
 } mcamp_event;
 
 /* ---- standard level: certified intervals --------------------------------------- */
@@ -14069,7 +14070,8 @@ MCAMP__PRIV mcamp_status mcamp__event_check(mcamp_ctx *ctx, const mcamp_event *e
     mcamp_status st = mcamp__check_count(ctx, "count", e->count, MCAMP__COUNT_MAX);
     if (st < 0) return st;
     if ((st = mcamp__event_check_kind(ctx, e)) < 0) return st;
-    if (e->replace && e->kind != MCAMP_EVENT_GAUSSIAN && e->kind != MCAMP_EVENT_POISSON)
+    if (e->replace && e->kind != MCAMP_EVENT_GAUSSIAN && e->kind != MCAMP_EVENT_POISSON &&
+        e->kind != MCAMP_EVENT_BINS)
         return mcamp__fail(ctx, MCAMP_E_ARG, "replace", (double)e->kind);
     if (e->kind == MCAMP_EVENT_RESPONSE || e->kind >= MCAMP_EVENT_CURVE) return st;
     if (!(e->sigma < 0) && !(e->sigma > 0) && !mcamp__isnan(e->sigma))
@@ -15054,7 +15056,7 @@ typedef struct mcamp__branch {
     mcamp__mog mog;
 } mcamp__branch;
 
-#define MCAMP__BINS_CURVE 160       /* points of BINS in composition, either direction */
+#define MCAMP__BINS_CURVE 240       /* points of BINS in composition, either direction */
 
 /* One mechanism: branches of which the adversary sees which one came, and points. */
 typedef struct mcamp__pair {
@@ -17098,7 +17100,10 @@ MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, const mcamp__bet *bet, 
         if (out->upper - out->lower <= tol * total + 1e-300) return MCAMP_OK;
         if (a->capped && pass) break;
         mcamp__bins_steer(a, strike);
+        total = w.cells;
         mcamp__width_adapt(&w, mcamp__dmin(50.0, log(v.upper / v.lower)), smooth);
+        /* finer cells help less than as many times here */
+        if (w.cells < 0.7 * total) w.cells *= 0.5;
     }
     return MCAMP_Q_MAX_ITER;
 }
@@ -17556,14 +17561,20 @@ MCAMP__PRIV mcamp_status mcamp__bins_epsilon(mcamp__acc *a, double delta, mcamp_
     if (!(x > 0)) x = 1e-3 * out->upper;
     a->tol = mcamp__dmin(0.05, 8 * want);
     for (int i = 0; i < 24 && out->upper - out->lower > want * out->upper; i++) {
-        double last = x, wide;
+        double last = x, wide, before = out->upper - out->lower;
         st = mcamp__bins_approach(a, ld, &x, out);
         if (st == MCAMP_E_INTERNAL || st == MCAMP_E_SIZE) break;
         if (st < 0) return st;
         wide = (out->upper - out->lower) / out->upper;
-        if (!(fabs(x - last) < 0.05 * last)) continue;
-        a->tol *= mcamp__dmin(0.9, 0.5 * want / wide);
+        if (fabs(x - last) < 0.05 * last) a->tol *= mcamp__dmin(0.9, 0.5 * want / wide);
+        else if (out->upper - out->lower > 0.8 * before) a->tol *= 0.2; /* neither end seen */
         if (!(a->tol > 1e-7)) break;
+    }
+    /* far from the lower end: what is coarse and has an upper bound of eps at all */
+    for (a->tol = 0.01, x = mcamp__dmax(2 * out->lower, 1e-6 * out->upper);
+         4 * x < out->upper; x *= 4) {
+        if ((st = mcamp__bins_delta(a, x, 0.999 * delta, &v)) < 0) return st;
+        if (v.upper <= delta) out->upper = x;
     }
     return out->upper - out->lower <= want * out->upper ? MCAMP_OK : MCAMP_Q_MAX_ITER;
 }
@@ -17722,6 +17733,99 @@ MCAMP__PRIV mcamp_status mcamp__exact_ask(mcamp_ctx *ctx, const mcamp_event *eve
     return MCAMP_OK;
 }
 
+/* One example replaced in a list with BINS, for which no pair is accounted for.  P is the run with
+ * it, R without either, Q with the other one.  Whatever is seen, P <= e^eps1 R + delta_remove(eps1)
+ * and R <= e^eps2 Q + delta_add(eps2), so
+ *     P <= e^(eps1 + eps2) Q + delta_remove(eps1) + e^eps1 delta_add(eps2),
+ * for every split of eps, and so with P and Q exchanged.  Without amplification it is a
+ * Gaussian mechanism of twice the sensitivity, and worse (convexity): the smaller one counts.
+ * A gradient that is 0 stands for nobody: lower ends are those of add or remove.          [] */
+typedef struct mcamp__steps {
+    mcamp_ctx *ctx;
+    const mcamp_event *e;       /* `replace` taken off */
+    size_t n;
+    mcamp_exact_desc d;
+    int want_eps;
+    double x;
+} mcamp__steps;
+
+MCAMP__PRIV int mcamp__event_converts(const mcamp_event *e, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (e[i].replace && e[i].kind == MCAMP_EVENT_BINS && e[i].bins > 1) return 1;
+    return 0;
+}
+
+/* The bound where `part` of eps, or of delta, goes into the first step. */
+MCAMP__PRIV mcamp_status mcamp__steps_bound(const mcamp__steps *s, double part, double *bound)
+{
+    mcamp_exact_desc d = s->d;
+    mcamp_interval one = { 0, 0 }, two = { 0, 0 };
+    double first = part * s->x, rest = (s->x - first) * (1 - 2 * DBL_EPSILON);
+    mcamp_status st;
+    *bound = mcamp__inf();
+    d.direction = MCAMP_REMOVE;
+    st = mcamp__exact_ask(s->ctx, s->e, s->n, &d, first, s->want_eps, &one, NULL);
+    if (st < 0) return st;
+    if (s->want_eps) rest *= exp(-one.upper) * (1 - 1e-12);
+    if (s->want_eps && !(rest > 1e-290)) return MCAMP_OK;
+    d.direction = MCAMP_ADD;
+    st = mcamp__exact_ask(s->ctx, s->e, s->n, &d, rest, s->want_eps, &two, NULL);
+    if (st >= 0) *bound = (one.upper + (s->want_eps ? 1 : exp(first)) * two.upper) * (1 + 1e-12);
+    return st < 0 ? st : MCAMP_OK;
+}
+
+/* The best split of eps, about, by golden sections; half of delta is near enough. */
+MCAMP__PRIV mcamp_status mcamp__steps_part(const mcamp__steps *s, double *part)
+{
+    mcamp__steps rough = *s;
+    double lo = 0.1, hi = 0.9, x[2] = { 0.4056, 0.5944 }, f[2] = { 0, 0 };
+    mcamp_status st = MCAMP_OK;
+    *part = 0.5;
+    rough.d.rel_error = 0.02;
+    for (int i = 0; i < 8 && st >= 0 && !s->want_eps && s->x > 0; i++) {
+        int right;
+        if (i < 2) { st = mcamp__steps_bound(&rough, x[i], &f[i]); continue; }
+        right = f[1] < f[0];
+        if (right) { lo = x[0]; x[0] = x[1]; f[0] = f[1]; x[1] = lo + 0.618 * (hi - lo); }
+        else       { hi = x[1]; x[1] = x[0]; f[1] = f[0]; x[0] = hi - 0.618 * (hi - lo); }
+        st = mcamp__steps_bound(&rough, x[right], &f[right]);
+    }
+    if (!s->want_eps) *part = f[1] < f[0] ? x[1] : x[0];
+    return st;
+}
+
+/* e: freely used. */
+MCAMP__PRIV mcamp_status mcamp__exact_convert(mcamp_ctx *ctx, mcamp_event *e, size_t n,
+                                              const mcamp_exact_desc *desc, double x,
+                                              int want_eps, mcamp_interval *out,
+                                              mcamp_exact_info *info)
+{
+    mcamp__steps s;
+    mcamp_interval v = { 0, 0 }, plain = { 0, 0 };
+    double part, mu2 = 0, up = 0;
+    mcamp_status st;
+    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, want_eps ? "eps" : "delta", 0);
+    s.ctx = ctx; s.e = e; s.n = n; s.x = x; s.want_eps = want_eps;
+    if ((st = mcamp__exact_resolve(ctx, desc, &s.d)) < 0) return st;
+    for (size_t i = 0; i < n; i++) {
+        mu2 += mcamp__event_mu2(&e[i]);
+        e[i].replace = false;
+    }
+    st = mcamp__exact_ask(ctx, e, n, &s.d, x, want_eps, &v, info);
+    if (st >= 0) st = mcamp__steps_part(&s, &part);
+    if (st >= 0) st = mcamp__steps_bound(&s, part, &up);
+    if (st < 0) return st;
+    plain.upper = 1e50;
+    if (mu2 < 1e100)
+        mcamp__exact_gauss(&s.d, sqrt(mu2) * (1 + 8 * DBL_EPSILON), x, want_eps, &plain, NULL);
+    out->lower = v.lower;
+    out->upper = mcamp__dmax(v.lower, mcamp__dmin(up, plain.upper));
+    if (!want_eps) out->upper = mcamp__dmin(1, out->upper);
+    if (info) info->remove = info->add = *out;
+    return out->upper - out->lower <= s.d.rel_error * out->upper ? MCAMP_OK : MCAMP_Q_MAX_ITER;
+}
+
 MCAMP__PRIV mcamp_status mcamp__exact_query(mcamp_ctx *ctx, const mcamp_event *events,
                                             size_t n, const mcamp_exact_desc *desc,
                                             double x, int want_eps, mcamp_interval *out,
@@ -17733,7 +17837,9 @@ MCAMP__PRIV mcamp_status mcamp__exact_query(mcamp_ctx *ctx, const mcamp_event *e
     e = (mcamp_event *)mcamp__new(ctx, n, sizeof *e);
     if (!e) return mcamp__fail(ctx, MCAMP_E_MEMORY, "nevents", (double)n);
     for (size_t i = 0; i < n; i++) e[i] = mcamp__event_plain(events[i]);
-    st = mcamp__exact_ask(ctx, e, n, desc, x, want_eps, out, info);
+    st = mcamp__event_converts(e, n)
+        ? mcamp__exact_convert(ctx, e, n, desc, x, want_eps, out, info)
+        : mcamp__exact_ask(ctx, e, n, desc, x, want_eps, out, info);
     mcamp__delete(ctx, e, n, sizeof *e);
     return st;
 }
@@ -27283,7 +27389,8 @@ static const char *const mcamp__asked_names[] = {
 static const char *const mcamp__direction_names[] = { "both", "remove", "add" };
 static const char *const mcamp__adjacency_names[] = {
     "none", "add or remove one example (zero-out)", "zero-out of one example",
-    "add or remove one example (not zero-out)", "replace one example" };
+    "add or remove one example (not zero-out)", "replace one example",
+    "replace one example, by conversion: it is removed, then the other one added" };
 static const char *const mcamp__law_names[] = {
     "none", "balls in bins", "cyclic Poisson", "cyclic, fixed size", "b-min-sep Poisson",
     "shuffle, not amplified", "b-min-sep Poisson, warm start", "random allocation",
@@ -27560,7 +27667,7 @@ MCAMP__PRIV mcamp_status mcamp__record_sane(mcamp_ctx *ctx, const mcamp_guarante
     else if (!g->unit || !g->points || (g->unit > 1 && g->limit) ||
              (g->converted && g->unit < 2)) bad = "unit";
     else if (g->law == MCAMP_BATCH_UNSET) bad = "sampling";
-    else if (g->adjacency == MCAMP_ADJACENT_UNSET || g->adjacency == MCAMP_ADJACENT_REPLACE ||
+    else if (g->adjacency == MCAMP_ADJACENT_UNSET || g->adjacency >= MCAMP_ADJACENT_REPLACE ||
              (fixed && g->adjacency != MCAMP_ADJACENT_ZERO_OUT) ||
              !g->limit != (g->adjacency != MCAMP_ADJACENT_PRESENCE)) bad = "adjacency";
     else if (g->limit && (g->law != MCAMP_BATCH_BINS || !g->examples)) bad = "limit";
@@ -28468,7 +28575,7 @@ MCAMP__PRIV void mcamp__text_unit(mcamp__out *o, const mcamp_guarantee *g)
         ? ", added or removed together (their\n\vgradients zeroed out)"
         : g->adjacency == MCAMP_ADJACENT_ZERO_OUT
         ? ", its gradients zeroed out while it keeps its place"
-        : g->adjacency == MCAMP_ADJACENT_REPLACE ? ", replaced by any other"
+        : g->adjacency >= MCAMP_ADJACENT_REPLACE ? ", replaced by any other"
         : g->adjacency == MCAMP_ADJACENT_PRESENCE
         ? ", added or removed (not: zeroed out while it keeps its place)"
         : ", added or removed (its gradients zeroed out)");
@@ -28693,7 +28800,7 @@ MCAMP__PRIV void mcamp__text_interval(mcamp__out *o, const mcamp_guarantee *g)
     mcamp__text_direction(o, g);
     if (g->unit > 1 && g->asked != MCAMP_ASK_UNIT)
         mcamp__say(o, g, "\vUnit of privacy: groups of up to $k examples.\n");
-    if (g->adjacency == MCAMP_ADJACENT_REPLACE) mcamp__say(o, g, "\vAdjacency: $D.\n");
+    if (g->adjacency >= MCAMP_ADJACENT_REPLACE) mcamp__say(o, g, "\vAdjacency: $D.\n");
 }
 
 /* For the margin of a picture. */
@@ -28751,7 +28858,7 @@ MCAMP__PRIV int mcamp__guarantee_printable(const mcamp_guarantee *g)
     return g->magic == MCAMP__GUARANTEE_MAGIC && (unsigned)g->law <= MCAMP_BATCH_ALLOCATE_ANEW &&
            (unsigned)g->asked <= MCAMP_ASK_UNIT && (unsigned)g->kind <= MCAMP_KIND_CLOSED &&
            (unsigned)g->direction <= MCAMP_ADD &&
-           (unsigned)g->adjacency <= MCAMP_ADJACENT_REPLACE &&
+           (unsigned)g->adjacency <= MCAMP_ADJACENT_CONVERTED &&
            (unsigned)g->remove.method <= MCAMP_METHOD_SHIFTS &&
            (unsigned)g->add.method <= MCAMP_METHOD_SHIFTS;
 }

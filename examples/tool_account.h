@@ -36,6 +36,8 @@ static const event_form EVENT_FORMS[] = {
     { "group-bandmf", MCAMP_EVENT_BANDMF, "sbNrwg|S",
       "SIGMA,BATCH,POPULATION,ROUNDS,BANDS,GROUP[,COLUMN_NORM] (wherever in the cycle they are)" },
     { "bnb", MCAMP_EVENT_BINS, "sir", "SIGMA,BATCHES,EPOCHS (balls in bins, C = identity)" },
+    { "bnb-replace", MCAMP_EVENT_BINS, "sir",
+      "SIGMA,BATCHES,EPOCHS (one example replaced by another: by conversion)" },
     { "allocate", MCAMP_EVENT_ALLOCATE, "sik|r",
       "SIGMA,ROUNDS,PICKS[,EPOCHS] (so many rounds of each epoch, drawn once; *T: anew)" },
     { "shuffle", MCAMP_EVENT_CURVE, "sib|r",
@@ -400,6 +402,8 @@ TOOL_FN void set_unit(const event_list *l, mcamp_guarantee *g)
         uint64_t group = l->event[k].group ? l->event[k].group : 1;
         if (l->event[k].kind == MCAMP_EVENT_CURVE)      /* shuffled */
             g->adjacency = MCAMP_ADJACENT_ZERO_OUT;
+        if (l->event[k].replace && l->event[k].kind == MCAMP_EVENT_BINS && l->event[k].bins > 1)
+            g->adjacency = MCAMP_ADJACENT_CONVERTED;
         if (group < least) least = group;
     }
     if (g->asked != MCAMP_ASK_UNIT) g->unit = least;

@@ -598,12 +598,81 @@ TEST(replaced_examples_compose)
     CHECK_STATUS(mcamp_exact_epsilon(&ctx, e, 2, NULL, 1e-6, &v, NULL), MCAMP_E_ARG);
     CHECK_STATUS(mcamp_exact_rdp_epsilon(&ctx, e, 1, NULL, 0, 1e-6, &eps, &order), MCAMP_E_ARG);
     CHECK_STATUS(mcamp_exact_rdp(&ctx, e, 1, 2, &eps), MCAMP_E_ARG);
-    for (int k = 0; k < 4; k++) {
-        e[0] = replacing(k == 0 ? bins(4, 2, 1, 1) : k == 1 ? simple(MCAMP_EVENT_LAPLACE, 1, 1)
+    for (int k = 1; k < 4; k++) {
+        e[0] = replacing(k == 1 ? simple(MCAMP_EVENT_LAPLACE, 1, 1)
                          : k == 2 ? allocate(4, 2, 1, 1) : simple(MCAMP_EVENT_RESPONSE, 0, 1));
         if (k == 3) e[0].eps = 1;
         CHECK_STATUS(mcamp_exact_delta(&ctx, e, 1, NULL, 1, &v, NULL), MCAMP_E_ARG);
         CHECK(!strcmp(mcamp_last_error(&ctx).argument, "replace"));
+    }
+}
+
+/* Two bins: modes c e_i against -c e_i, in the plane. */
+static double replaced_bins(double c, double eps)
+{
+    double s = 0, h = 0.1, e = exp(eps);
+    for (double x = -9; x < 9; x += h)
+        for (double y = -9; y < 9; y += h) {
+            double p = exp(c * (x - 0.5 * c)) + exp(c * (y - 0.5 * c));
+            double r = exp(-c * (x + 0.5 * c)) + exp(-c * (y + 0.5 * c));
+            if (p > e * r) s += 0.5 * (p - e * r) * exp(-0.5 * (x * x + y * y));
+        }
+    return s * h * h / (8 * atan(1.0));
+}
+
+/* The bound by conversion over a grid of splits. */
+static double converted(mcamp_event e, double eps)
+{
+    mcamp_interval r[21], a[21];
+    double x[21], best = 1;
+    mcamp_exact_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.rel_error = 5e-3;
+    e.replace = false;
+    for (int i = 0; i <= 20; i++) x[i] = eps * i / 20;
+    CHECK(mcamp_exact_curve(&ctx, &e, 1, &desc, x, 21, r, a) >= 0);
+    for (int i = 2; i <= 18; i++) {
+        double d = r[i].upper + exp(x[i]) * a[20 - i].upper;
+        if (d < best) best = d;
+    }
+    return best;
+}
+
+/* Balls in bins with an example replaced: the truth, where it can be integrated, is inside; the
+ * upper end is that of the best split, or without amplification; eps and sigma fit delta.  */
+TEST(replaced_in_bins_by_conversion)
+{
+    for (int i = 0; i < 9; i += 2) {
+        double c = 0.3 + 0.5 * (i % 3), eps = 0.2 + 0.9 * (i / 3), truth = replaced_bins(c, eps);
+        double none, best, sigma;
+        mcamp_event e = replacing(bins(2, 4, 2 / c, 1)), list[2];
+        mcamp_exact_info info;
+        mcamp_interval v, w;
+        CHECK(mcamp_exact_delta(&ctx, &e, 1, NULL, eps, &v, &info) >= 0);
+        CHECK_LE(truth * 0.995 - 1e-9, v.upper);
+        CHECK_LE(v.lower, truth * 1.005 + 1e-9);
+        CHECK(info.add.upper >= v.upper && info.remove.upper >= v.upper);
+        CHECK_STATUS(mcamp_gauss_delta(&ctx, 1, 2 * c, eps, &none), MCAMP_OK);
+        best = fmin(none, converted(e, eps));
+        CHECK_LE(v.upper, best * 1.06);
+        CHECK_LE(best, v.upper * 1.06);
+        if (i % 3) continue;
+        CHECK(mcamp_exact_epsilon(&ctx, &e, 1, NULL, v.upper, &w, NULL) >= 0);
+        CHECK_LE(eps, w.upper * 1.02);
+        CHECK_LE(replaced_bins(c, w.upper), v.upper);
+        CHECK_LE(w.upper, eps * 1.6);
+        CHECK(mcamp_exact_delta(&ctx, &e, 1, NULL, w.upper, &w, NULL) >= 0);
+        CHECK_LE(w.upper, v.upper * 1.1);
+        if (i) continue;
+        CHECK(mcamp_exact_calibrate(&ctx, &e, 1, NULL, 0, MCAMP_PARAM_SIGMA, eps, v.upper, &sigma,
+                                    NULL) >= 0);
+        CHECK_NEAR(sigma, 2 / c, 0.02, 0);
+        list[0] = replacing(bins(2, 4, 2 / c, 3));      /* a list goes as a whole */
+        list[1] = replacing(poisson(0.2, 1, 2));
+        CHECK(mcamp_exact_delta(&ctx, list, 2, NULL, eps, &w, NULL) >= 0);
+        CHECK(w.upper > v.upper && w.lower > v.lower && w.upper <= 1);
+        CHECK_STATUS(mcamp_gauss_delta(&ctx, 1, 2 * sqrt(3 * c * c + 2), eps, &none), MCAMP_OK);
+        CHECK_LE(w.upper, none * (1 + 1e-9));
     }
 }
 
@@ -1234,6 +1303,7 @@ static const mt_case cases[] = {
     T(bins_compose),
     T(replaced_examples_by_quadrature),
     T(replaced_examples_compose),
+    T(replaced_in_bins_by_conversion),
     T(picks_by_quadrature),
     T(picks_by_simulation),
     T(picks_from_one_to_all),

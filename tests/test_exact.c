@@ -868,6 +868,24 @@ TEST(one_bin_is_the_gaussian_mechanism)
     check_interval(v, d, 1e-12, 1e-9);
 }
 
+/* Where delta is next to that of eps = 0, eps still has an upper end of its size. */
+TEST(bins_epsilon_next_to_nothing)
+{
+    static const double c[][2] = { { 2, 10 }, { 32, 2.5 }, { 10000, 1 } };
+    for (int i = 0; i < 3; i++) {
+        mcamp_event e = bins(c[i][0], 1, c[i][1]);
+        mcamp_exact_desc d;
+        mcamp_interval v, w;
+        memset(&d, 0, sizeof d);
+        d.rel_error = 2e-3;
+        CHECK(mcamp_exact_delta(&ctx, &e, 1, NULL, 1e-3, &v, NULL) >= 0);
+        CHECK(mcamp_exact_epsilon(&ctx, &e, 1, &d, v.upper, &w, NULL) >= 0);
+        CHECK_LE(w.lower, 1e-3);
+        CHECK_LE(w.upper, 1.3e-3);
+        CHECK_LE(0.999e-3 * 0.9, w.upper);
+    }
+}
+
 TEST(bins_epsilon_and_composition)
 {
     mcamp_event e = bins(64, 4, 1.5), c[2];
@@ -1393,6 +1411,7 @@ static const mt_case cases[] = {
     T(bins_intervals_hold_the_truth),
     T(bins_at_calibrated_sigma),
     T(one_bin_is_the_gaussian_mechanism),
+    T(bins_epsilon_next_to_nothing),
     T(bins_epsilon_and_composition),
     T(bins_curve_far_out),
     T(calibrated_sigma_of_dpsgd),

@@ -326,6 +326,8 @@ near "replaced" "$(value upper)" "$one" 1e-9
 runs 0 account poisson-replace:0.01,1,500 --delta 1e-6
 grep -q 'Adjacency: replace one example' "$tmp/out" && ok || bad "replaced: $(cat "$tmp/out")"
 expect 2 'replace' account poisson-replace:0.01,1,500+gaussian:5 --delta 1e-6
+runs 0 account bnb-replace:1,20,1 --eps 1
+grep -q 'Adjacency: replace one example, by conversion' "$tmp/out" && ok || bad "bins: $(cat "$tmp/out")"
 # Balls in bins composed: an upper bound, between its parts' and their sum.
 runs 0 account allocate:2,16,3 --delta 1e-6 --json
 runs 0 sigma --certain --json --epochs 2 --batches 8 --eps 1 --delta 1e-4 --strategy sqrt:2
