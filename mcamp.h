@@ -24091,7 +24091,7 @@ MCAMP__PRIV double mcamp__short_up(double x)
  * second), as counted in samples that are predicted from ranges, a pilot of the
  * calibration stream and the search's slope.  One within 2% stays where the most samples
  * of a claim suffice.  Who names a number of samples, or a time, has that spent instead. */
-#define MCAMP__LADDER 6
+enum { MCAMP__LADDER = 6 };
 
 /* Samples until the wealth reaches e^level: the best stake s <= 1 gains s slack - s^2 v/2
  * per delta/range samples, v = E[value^2]/(range delta).                              */
