@@ -44,7 +44,7 @@ $(filter-out $(BUILD)/mcamp $(BUILD)/quickstart,$(EXAMPLES)): CFLAGS = -O1
 # The tool: as fast as at -O2, in half of the compiler's time (warnings, a seventh of it,
 # are asked for by check-warn).
 $(BUILD)/mcamp $(BUILD)/mcamp_mpi: WARN =
-$(BUILD)/mcamp $(BUILD)/mcamp_mpi: CFLAGS = -O1 $(shell echo 'int x;' | $(CC) -Werror -fexpensive-optimizations \
+$(BUILD)/mcamp $(BUILD)/mcamp_mpi $(BUILD)/reproduce: CFLAGS = -O1 $(shell echo 'int x;' | $(CC) -Werror -fexpensive-optimizations \
                          -xc -fsyntax-only - 2>/dev/null && echo -fexpensive-optimizations)
 endif
 

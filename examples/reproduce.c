@@ -38,7 +38,8 @@ enum { NITEM = sizeof ITEMS / sizeof ITEMS[0] };
 
 /* ---- the command line -------------------------------------------------------------- */
 
-enum { R_LIST, R_ALL, R_QUICK, R_FRESH, R_TRAINING, R_RUNS, R_OUT, R_THREADS, R_SEED, R_HELP, NR };
+enum { R_LIST, R_ALL, R_QUICK, R_FRESH, R_TRAINING, R_RUNS, R_IMAGES, R_OUT, R_THREADS, R_SEED,
+       R_HELP, NR };
 
 static const option_spec R_OPTIONS[NR] = {
     { "list", OPTION_FLAG, 0, 1, "", "what can be reproduced, and what it costs" },
@@ -47,6 +48,7 @@ static const option_spec R_OPTIONS[NR] = {
     { "fresh", OPTION_FLAG, 0, 1, "", "again, what is there already" },
     { "training", OPTION_FLAG, 0, 1, "", "all that needs training" },
     { "runs", OPTION_COUNT, 0, 1, "N", "of each arm that is trained (8; quick 1)" },
+    { "images", OPTION_TEXT, 0, 1, "NAME", "digits, or fashion-mnist (where installed, this)" },
     { "out", OPTION_TEXT, 0, 1, "DIR", "where to (reproduced)" },
     { "threads", OPTION_COUNT, 0, 1, "N", "at once (as many as processors)" },
     { "seed", OPTION_COUNT, 0, 1, "N", "of the simulations (1)" },
@@ -97,6 +99,9 @@ static void read_request(request *q, int argc, char **argv)
     }
     if (q->o[R_RUNS].given && (!q->o[R_RUNS].count || q->o[R_RUNS].count > MOST_RUNS))
         bad_use("--runs must be from 1 to %d", MOST_RUNS);
+    if (q->o[R_IMAGES].given && strcmp(q->o[R_IMAGES].text, "digits") &&
+        strcmp(q->o[R_IMAGES].text, "fashion-mnist"))
+        bad_use("--images must be digits or fashion-mnist");
     if (q->o[R_THREADS].given && (!q->o[R_THREADS].count || q->o[R_THREADS].count > 1024))
         bad_use("--threads must be from 1 to 1024");
     if ((q->o[R_ALL].given || q->o[R_TRAINING].given) && q->n)
@@ -261,6 +266,7 @@ int main(int argc, char **argv)
     f.threads = q.o[R_THREADS].given ? (size_t)q.o[R_THREADS].count : cores > 0 ? (size_t)cores : 1;
     f.quick = q.o[R_QUICK].given;
     f.runs = (size_t)q.o[R_RUNS].count;
+    f.images = q.o[R_IMAGES].given ? q.o[R_IMAGES].text : NULL;
     f.training = &ITEMS[NITEM - NTRAINING];
     f.fresh = q.o[R_FRESH].given;
     f.terminal = isatty(2) != 0;

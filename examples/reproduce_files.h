@@ -285,9 +285,11 @@ TOOL_FN long size_beside(const frame *f, const item *it, size_t k)
 
 TOOL_FN void key_line(char *to, size_t size, const frame *f, const item *it)
 {
-    put_text(to, size, "<!-- %s, mcamp %s, seed %llu, %s, %lu:", it->id, MCAMP_VERSION_TEXT,
+    put_text(to, size, "<!-- %s, mcamp %s, seed %llu, %s, %lu%s%s:", it->id, MCAMP_VERSION_TEXT,
              (unsigned long long)f->seed, f->quick ? "quick" : "whole",
-             (unsigned long)(it >= f->training ? f->runs : 0));
+             (unsigned long)(it >= f->training ? f->runs : 0),
+             it >= f->training && f->images ? " " : "",
+             it >= f->training && f->images ? f->images : "");
 }
 
 TOOL_FN void write_part_of_page(FILE *f, const report *r)

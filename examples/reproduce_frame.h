@@ -65,6 +65,7 @@ typedef struct frame {
     size_t threads;
     bool quick, fresh, terminal, shown;
     size_t runs;                /* of each arm that is trained; 0: by quick      */
+    const char *images;         /* to train with; NULL: the best there are       */
     const item *training;       /* the first item that needs it                  */
     double start, last, spent, left;    /* seconds; costs of what is done, and to do */
     size_t at, of;
@@ -88,6 +89,7 @@ struct report {
     size_t nseconds, room_seconds;
     char (*timed)[96];
     size_t ntimed, room_timed;
+    double from, share;         /* of the item's progress, where work has parts  */
     bool failed;
     char failure[200];
 };
@@ -399,7 +401,8 @@ TOOL_FN void worker(void *arg, size_t share)
         m->task(m->r, &ctx, i, m->arg);
         pthread_mutex_lock(&f->lock);
         m->done++;
-        show_progress(m->r, (double)m->done / (double)m->n);
+        show_progress(m->r, m->r->from + (m->r->share > 0 ? m->r->share : 1) *
+                                         (double)m->done / (double)m->n);
         pthread_mutex_unlock(&f->lock);
     }
 }

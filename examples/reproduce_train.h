@@ -4,16 +4,18 @@
  *
  * Clipping and rate of each arm are tuned for itself, on images that neither train nor test;
  * all these runs are in the CSV.  (As everywhere in the literature, tuning is not part of the
- * guarantee.)                                                                            */
+ * guarantee.)  Each run is also a line of parts/training.runs as soon as it is whole: what is
+ * cut, or asked for with more runs, or shared by two items, goes on from there.            */
 #ifndef REPRODUCE_TRAIN_H
 #define REPRODUCE_TRAIN_H
 
+#include "reproduce_files.h"
 #include "reproduce_bands.h"
 #include "train_data.h"
 #define TRAIN_HIDDEN 32         /* runs by the thousand */
 #include "train_net.h"
 
-enum { MOST_RUNS = 100, MOST_ARM = 6, MOST_TRY = 15, CURVE = 20 };
+enum { MOST_RUNS = 100, MOST_ARM = 6, MOST_TRY = 21, CURVE = 20, MOST_KEY = 700, MOST_LINE = 1600 };
 
 /* ---- images ---------------------------------------------------------------------------- */
 
@@ -37,8 +39,9 @@ TOOL_FN void halve(images *d)
 /* At most `most` of them to train with. */
 TOOL_FN bool open_pictures(report *r, size_t most, pictures *p)
 {
+    bool any = !r->f->images;
     memset(p, 0, sizeof *p);
-    if (images_fashion(&p->all, &p->more)) {
+    if ((any || !strcmp(r->f->images, "fashion-mnist")) && images_fashion(&p->all, &p->more)) {
         size_t n = r->f->quick ? 500 : most;
         halve(&p->all);
         halve(&p->more);
@@ -46,7 +49,7 @@ TOOL_FN bool open_pictures(report *r, size_t most, pictures *p)
         p->train = images_part(&p->all, 0, n);
         p->valid = images_part(&p->all, 50000, 1000);
         p->test = images_part(&p->more, 0, 2000);
-    } else if (images_digits(&p->all)) {
+    } else if ((any || !strcmp(r->f->images, "digits")) && images_digits(&p->all)) {
         size_t n = r->f->quick ? 500 : most < 1200 ? most : 1200;
         p->name = "handwritten digits, 8 x 8";
         p->train = images_part(&p->all, 0, n);
@@ -71,7 +74,8 @@ TOOL_FN void close_pictures(pictures *p)
 
 /* ---- arms -------------------------------------------------------------------------------- */
 
-typedef enum draw { DRAW_POISSON, DRAW_BINS, DRAW_BINS_LIMIT, DRAW_SHUFFLE } draw;
+/* DRAW_OPEN: no noise, no clipping, no session, no promise: what there is to reach. */
+typedef enum draw { DRAW_POISSON, DRAW_BINS, DRAW_BINS_LIMIT, DRAW_SHUFFLE, DRAW_OPEN } draw;
 
 typedef struct arm {
     const char *name;
@@ -85,7 +89,8 @@ typedef struct arm {
     mcamp_guarantee promise;
     double unit, rmse;          /* error for noise of deviation 1, and for sigma     */
     double rate[MOST_TRY], clip[MOST_TRY], valid[MOST_TRY];
-    size_t tries, best, runs;
+    size_t tries, tried, best, runs;
+    bool edge;                  /* the best rate is the last that was tried */
     double accuracy[MOST_RUNS], curve[MOST_RUNS][CURVE];
 } arm;
 
@@ -213,8 +218,10 @@ TOOL_FN void arm_make(report *r, mcamp_ctx *ctx, size_t i, void *arg)
     contest *k = (contest *)arg;
     arm *a = &k->arm[i];
     bool search = a->by == DRAW_BINS && a->family == MCAMP_OPT_TOEPLITZ && a->bands > 1;
-    bool ok = a->unit > 0 || (search ? arm_best_bands(r, ctx, k, a, &a->unit)
-                                     : arm_optimise(r, ctx, k, a, a->bands, &a->mech, &a->unit));
+    bool ok;
+    if (a->by == DRAW_OPEN) return;
+    ok = a->unit > 0 || (search ? arm_best_bands(r, ctx, k, a, &a->unit)
+                                : arm_optimise(r, ctx, k, a, a->bands, &a->mech, &a->unit));
     if (!ok) return;
     ok = a->by == DRAW_BINS || a->by == DRAW_BINS_LIMIT ? promise_bins(r, ctx, k, a)
                                                          : promise_exact(r, ctx, k, a);
@@ -284,6 +291,26 @@ TOOL_FN bool model_step(model *m, const job *j, size_t t)
     return top < 1e6;
 }
 
+/* All images in batches of one size, in another order each epoch; the mean's gradient. */
+TOOL_FN void open_round(const job *j, size_t t, size_t *order, mcamp_rng *g, model *m)
+{
+    const images *d = &j->k->data->train;
+    size_t n = d->count, b = j->a->batches, from = t % b * n / b, to = (t % b + 1) * n / b;
+    if (t % b == 0)
+        for (size_t i = n; i-- > 1;) {
+            size_t o = (size_t)(mcamp_rng_uniform(g) * (double)(i + 1)), was = order[i];
+            order[i] = order[o];
+            order[o] = was;
+        }
+    memset(m->step, 0, m->dim * sizeof *m->step);
+    for (size_t i = from; i < to; i++) {
+        const float *x = d->x + order[i] * d->pixels;
+        net_gradient(m->f, d->pixels, x, d->label[order[i]], m->gradient);
+        for (size_t c = 0; c < m->dim; c++)
+            m->step[c] += (double)m->gradient[c] * (double)b / (double)n;
+    }
+}
+
 TOOL_FN bool run_round(report *r, mcamp_ctx *ctx, const job *j, mcamp_train *t, model *m)
 {
     const images *d = &j->k->data->train;
@@ -300,37 +327,176 @@ TOOL_FN bool run_round(report *r, mcamp_ctx *ctx, const job *j, mcamp_train *t, 
     return did(r, ctx, mcamp_session_end(ctx, &t->session, m->step));
 }
 
+/* The model after each round, on the images that test. */
+TOOL_FN void note_curve(const job *j, const model *m, size_t round, size_t *at)
+{
+    for (; j->curve && *at < CURVE && (round + 1) * CURVE >= (*at + 1) * j->a->rounds; ++*at)
+        j->curve[*at] = model_accuracy(m, j->test);
+}
+
+/* All rounds, or until it runs away: a model like that guesses.  NONE: refused or cut. */
+TOOL_FN double run_private(report *r, mcamp_ctx *ctx, const job *j, mcamp_train *t, model *m)
+{
+    const mcamp_guarantee *g = mcamp_session_guarantee(&t->session);
+    bool sound = true;
+    if (!g || g->eps > j->k->eps * (1 + 1e-9) || g->delta > j->k->delta ||
+        g->rounds != j->a->rounds) {
+        fail(r, "%s: the session is bound to something else", j->a->name);
+        return NONE;
+    }
+    for (size_t i = 0, at = 0; i < j->a->rounds && sound; i++) {
+        if (tool_interrupted || !run_round(r, ctx, j, t, m)) return NONE;
+        sound = model_step(m, j, i);
+        note_curve(j, m, i, &at);
+    }
+    return sound ? model_accuracy(m, j->test) : 1.0 / CLASSES;
+}
+
+TOOL_FN double run_open(const job *j, model *m)
+{
+    size_t n = j->k->data->train.count, *order = (size_t *)enough(calloc(n, sizeof *order));
+    bool sound = true;
+    mcamp_rng g;
+    mcamp_rng_seed(&g, j->seed + 1);
+    for (size_t i = 0; i < n; i++) order[i] = i;
+    for (size_t i = 0, at = 0; i < j->a->rounds && sound && !tool_interrupted; i++) {
+        open_round(j, i, order, &g, m);
+        sound = model_step(m, j, i);
+        note_curve(j, m, i, &at);
+    }
+    free(order);
+    return tool_interrupted ? NONE : sound ? model_accuracy(m, j->test) : 1.0 / CLASSES;
+}
+
 /* One training run under the arm's guarantee: accuracy at its end. */
-TOOL_FN double run_job(report *r, mcamp_ctx *ctx, const job *j)
+TOOL_FN double run_model(report *r, mcamp_ctx *ctx, const job *j)
 {
     const images *d = &j->k->data->train;
     mcamp_train_desc desc;
     mcamp_train t;
     model m;
     double accuracy = NONE;
-    bool ok;
     memset(&desc, 0, sizeof desc);
     model_start(&m, d->pixels, j->seed);
+    for (size_t i = 0; i < m.dim; i++) m.f[i] = (float)m.w[i];
+    if (j->a->by == DRAW_OPEN) {
+        accuracy = run_open(j, &m);
+        model_free(&m);
+        return accuracy;
+    }
     desc.examples = d->count;
     desc.dim = m.dim;
     desc.clip_norm = j->clip;
     desc.guarantee = &j->a->promise;
     desc.mech = &j->a->mech;
     mcamp_key_insecure_test(j->seed, &desc.key);
-    if (!did(r, ctx, mcamp_train_init(ctx, &desc, &t))) {
-        model_free(&m);
-        return NONE;
+    if (did(r, ctx, mcamp_train_init(ctx, &desc, &t))) {
+        accuracy = run_private(r, ctx, j, &t, &m);
+        mcamp_train_free(ctx, &t);
     }
-    for (size_t i = 0; i < m.dim; i++) m.f[i] = (float)m.w[i];
-    ok = true;
-    for (size_t i = 0, at = 0; ok && i < j->a->rounds && !tool_interrupted; i++) {
-        ok = run_round(r, ctx, j, &t, &m) && model_step(&m, j, i);
-        for (; j->curve && at < CURVE && (i + 1) * CURVE >= (at + 1) * j->a->rounds; at++)
-            j->curve[at] = model_accuracy(&m, j->test);
-    }
-    accuracy = ok ? model_accuracy(&m, j->test) : 1.0 / CLASSES;    /* it ran away */
-    mcamp_train_free(ctx, &t);
     model_free(&m);
+    return accuracy;
+}
+
+/* ---- runs that are there ------------------------------------------------------------------- */
+
+/* Lines "what|accuracy curve|checksum": what is all that a run depends on. */
+typedef struct journal { char **line; size_t n, room; FILE *f; } journal;
+static journal RUNS;
+
+TOOL_FN uint64_t checksum(const char *text, size_t n)
+{
+    uint64_t h = 14695981039346656037u;
+    for (size_t i = 0; i < n; i++) h = (h ^ (unsigned char)text[i]) * 1099511628211u;
+    return h;
+}
+
+TOOL_FN void journal_keep(const char *line)
+{
+    char *copy = (char *)enough(malloc(strlen(line) + 1));
+    RUNS.line = (char **)grown(RUNS.line, RUNS.n, &RUNS.room, sizeof *RUNS.line);
+    strcpy(copy, line);
+    RUNS.line[RUNS.n++] = copy;
+}
+
+/* Once: what is whole of the file, unless all is asked for anew, and the file to add to. */
+TOOL_FN void journal_open(const frame *f)
+{
+    path p = path_of(f, "parts/", "training", ".runs");
+    char line[MOST_LINE], last = '\n';
+    FILE *in = RUNS.f || f->fresh ? NULL : fopen(p.text, "r");
+    while (in && fgets(line, sizeof line, in)) {
+        char *end = strrchr(line, '|');
+        last = line[strlen(line) - 1];
+        if (last == '\n' && end && strtoull(end + 1, NULL, 16) ==
+            checksum(line, (size_t)(end - line))) journal_keep(line);
+    }
+    if (in) fclose(in);
+    if (RUNS.f) return;
+    RUNS.f = fopen(p.text, f->fresh ? "w" : "a");
+    if (!RUNS.f) failed("cannot write \"%s\": %s", p.text, strerror(errno));
+    if (last != '\n') putc('\n', RUNS.f);
+}
+
+TOOL_FN void journal_key(char *to, size_t size, const job *j)
+{
+    const arm *a = j->a;
+    const pictures *p = j->k->data;
+    put_text(to, size, "%s;%s %lu %lu %lu;%d %d %lu;%lu/%lu;%.17g %.17g;%.17g %.17g %.17g %.17g;"
+             "%.17g %.17g %llu|", MCAMP_VERSION_TEXT, p->name, (unsigned long)p->train.count,
+             (unsigned long)j->test->count, (unsigned long)net_dim(p->train.pixels), (int)a->by,
+             (int)a->family, (unsigned long)a->mech.bands, (unsigned long)a->rounds,
+             (unsigned long)a->batches, a->momentum, j->k->late, a->promise.eps, a->promise.delta,
+             a->promise.sigma, a->unit, j->rate, j->clip, (unsigned long long)j->seed);
+}
+
+/* The values after the key, if they are all there. */
+TOOL_FN bool journal_read(const char *at, double *accuracy, double *curve)
+{
+    char *end;
+    *accuracy = strtod(at, &end);
+    for (size_t i = 0; curve && i < CURVE && *end == ' '; i++) curve[i] = strtod(end, &end);
+    return *end == '|';
+}
+
+TOOL_FN bool journal_find(frame *f, const char *key, double *accuracy, double *curve)
+{
+    bool found = false;
+    pthread_mutex_lock(&f->lock);
+    for (size_t i = RUNS.n; i-- > 0 && !found;)
+        found = !strncmp(RUNS.line[i], key, strlen(key)) &&
+                journal_read(RUNS.line[i] + strlen(key), accuracy, curve);
+    pthread_mutex_unlock(&f->lock);
+    return found;
+}
+
+TOOL_FN void journal_add(frame *f, const char *key, double accuracy, const double *curve)
+{
+    char line[MOST_LINE];
+    size_t n;
+    put_text(line, sizeof line, "%s%.17g", key, accuracy);
+    for (size_t i = 0; curve && i < CURVE; i++) {
+        n = strlen(line);
+        put_text(line + n, sizeof line - n, " %.17g", curve[i]);
+    }
+    n = strlen(line);
+    put_text(line + n, sizeof line - n, "|%016llx\n", (unsigned long long)checksum(line, n));
+    pthread_mutex_lock(&f->lock);
+    journal_keep(line);
+    if (fputs(line, RUNS.f) == EOF || fflush(RUNS.f))
+        failed("cannot write the runs: %s", strerror(errno));
+    pthread_mutex_unlock(&f->lock);
+}
+
+/* A run that is there, or now; NONE is none. */
+TOOL_FN double run_job(report *r, mcamp_ctx *ctx, const job *j)
+{
+    char key[MOST_KEY];
+    double accuracy = NONE;
+    journal_key(key, sizeof key, j);
+    if (journal_find(r->f, key, &accuracy, j->curve)) return accuracy;
+    accuracy = run_model(r, ctx, j);
+    if (!isnan(accuracy)) journal_add(r->f, key, accuracy, j->curve);
     return accuracy;
 }
 
@@ -342,7 +508,7 @@ TOOL_FN void tune_task(report *r, mcamp_ctx *ctx, size_t i, void *arg)
     arm *a = &k->arm[i / MOST_TRY];
     size_t attempt = i % MOST_TRY;
     job j = { k, a, &k->data->valid, 0, 0, NULL, 0 };
-    if (attempt >= a->tries) return;
+    if (attempt >= a->tries || attempt < a->tried) return;
     j.rate = a->rate[attempt];
     j.clip = a->clip[attempt];
     j.seed = r->f->seed * 1000 + 999;
@@ -362,78 +528,162 @@ TOOL_FN void final_task(report *r, mcamp_ctx *ctx, size_t i, void *arg)
     a->accuracy[run] = run_job(r, ctx, &j);
 }
 
-/* Makes, tunes and runs all arms. */
-TOOL_FN bool hold_contest(report *r, contest *k)
+TOOL_FN void add_tries(const report *r, arm *a, double rate)
 {
-    static const double clips[] = { 0.5, 1, 2 };
-    size_t nrate = r->f->quick ? 3 : 5, nclip = r->f->quick ? 2 : 3;
+    static const double clips[] = { 1, 2, 0.5 };
+    size_t n = a->by == DRAW_OPEN ? 1 : r->f->quick ? 2 : 3;
+    for (size_t c = 0; c < n && a->tries < MOST_TRY; c++) {
+        a->rate[a->tries] = rate;
+        a->clip[a->tries++] = clips[c];
+    }
+}
+
+/* The best of all tries; whether its rate is the last on a side, and another is tried there. */
+TOOL_FN bool look_further(const report *r, arm *a)
+{
+    double low = ENDLESS, high = 0, best;
+    for (size_t t = 0; t < a->tries; t++) {
+        if (a->valid[t] > a->valid[a->best]) a->best = t;
+        low = fmin(low, a->rate[t]);
+        high = fmax(high, a->rate[t]);
+    }
+    a->tried = a->tries;
+    best = a->rate[a->best];
+    a->edge = best <= low || best >= high;
+    if (r->f->quick || !a->edge) return false;
+    add_tries(r, a, best >= high ? 2 * high : low / 2);
+    return a->tries > a->tried;
+}
+
+/* Rates and clipping norms, further where the best one is the last: twice at most. */
+TOOL_FN void tune(report *r, contest *k)
+{
+    bool more = true;
+    for (size_t i = 0; i < k->arms; i++)
+        for (size_t x = 0; x < (r->f->quick ? 3u : 5u); x++)
+            add_tries(r, &k->arm[i], r->f->quick ? pow(4, (double)x) / 2 : pow(2, (double)x) / 4);
+    while (more && !r->failed && !tool_interrupted) {
+        each(r, k->arms * MOST_TRY, tune_task, k);
+        more = false;
+        for (size_t i = 0; i < k->arms && !r->failed && !tool_interrupted; i++)
+            more = look_further(r, &k->arm[i]) || more;
+    }
+}
+
+/* All runs of the tuning, what was chosen, and the runs of that. */
+TOOL_FN void write_runs(report *r, const contest *k, const arm *a)
+{
+    int l = add_line(r, -1, "tuning, epsilon %g: %s", k->eps, a->name);
+    for (size_t t = 0; t < a->tries; t++)
+        add_point(r, l, a->rate[t], a->valid[t])->bands = a->clip[t];
+    l = add_line(r, -1, "chosen, epsilon %g: %s", k->eps, a->name);
+    add_point(r, l, a->rate[a->best], a->valid[a->best])->bands = a->clip[a->best];
+    l = add_line(r, -1, "runs, epsilon %g: %s", k->eps, a->name);
+    for (size_t n = 0; n < a->runs; n++)
+        add_point(r, l, (double)n + 1, 100 * a->accuracy[n])->sigma =
+            a->by == DRAW_OPEN ? NONE : a->promise.sigma;
+    if (a->edge && a->by == DRAW_OPEN)
+        note(r, "%s: the rate %g is the last of those tried.", a->name, a->rate[a->best]);
+    else if (a->edge)
+        note(r, "%s at epsilon %g: the rate %g is the last of those tried.", a->name, k->eps,
+             a->rate[a->best]);
+}
+
+/* Makes, tunes and runs all arms: the share of the item's progress that begins at `from`. */
+TOOL_FN bool hold_contest(report *r, contest *k, double from, double share)
+{
+    journal_open(r->f);
     k->runs = r->f->runs ? r->f->runs : r->f->quick ? 1 : 8;
-    for (size_t i = 0; i < k->arms; i++) {
-        arm *a = &k->arm[i];
-        for (size_t c = 0; c < nclip; c++)
-            for (size_t x = 0; x < nrate; x++, a->tries++) {
-                a->rate[a->tries] = r->f->quick ? pow(4, (double)x) / 2 : pow(2, (double)x) / 4;
-                a->clip[a->tries] = clips[r->f->quick ? 1 + c : c];
-            }
-    }
+    r->from = from;
+    r->share = 0.1 * share;
     each(r, k->arms, arm_make, k);
-    if (!r->failed) each(r, k->arms * MOST_TRY, tune_task, k);
-    for (size_t i = 0; i < k->arms; i++) {
-        arm *a = &k->arm[i];
-        int l = add_line(r, -1, "tuning, epsilon %g: %s", k->eps, a->name);
-        for (size_t t = 0; t < a->tries; t++) {
-            add_point(r, l, a->rate[t], a->valid[t])->bands = a->clip[t];
-            if (a->valid[t] > a->valid[a->best]) a->best = t;
-        }
-        a->runs = k->runs;
-    }
+    r->from = from + 0.1 * share;
+    r->share = 0.5 * share;
+    if (!r->failed) tune(r, k);
+    r->from = from + 0.6 * share;
+    r->share = 0.4 * share;
     if (!r->failed && !tool_interrupted) each(r, k->arms * k->runs, final_task, k);
-    return !r->failed && !tool_interrupted;
+    if (r->failed || tool_interrupted) return false;
+    for (size_t i = 0; i < k->arms; i++) {
+        k->arm[i].runs = k->runs;
+        write_runs(r, k, &k->arm[i]);
+    }
+    return true;
 }
 
 /* ---- intervals ------------------------------------------------------------------------------ */
 
-/* Half of the 95% interval of a mean of n numbers (Student's). */
-TOOL_FN double half_interval(const double *x, size_t n, double *mean)
+/* Student's distribution: P(|t| <= x) for n degrees of freedom, by its finite series. */
+TOOL_FN double student_within(double x, size_t n)
 {
-    static const double t[] = { 12.71, 4.31, 3.19, 2.78, 2.58, 2.45, 2.37, 2.31, 2.27 };
+    double angle = atan(x / sqrt((double)n)), c = cos(angle), sum = 0;
+    double term = n % 2 ? c : 1;
+    for (size_t k = n % 2 + 2; k <= n; k += 2) {
+        sum += term;
+        term *= c * c * (double)(k - 1) / (double)k;
+    }
+    sum *= sin(angle);
+    return n % 2 ? (angle + sum) / acos(0) : sum;
+}
+
+/* x with P(|t| <= x) = level. */
+TOOL_FN double student(size_t n, double level)
+{
+    double low = 0, high = 1e5;
+    for (int i = 0; i < 100; i++) {
+        double x = (low + high) / 2;
+        if (student_within(x, n) < level) low = x;
+        else high = x;
+    }
+    return high;
+}
+
+/* Half of the interval (0.95: that of 95%) of a mean of n numbers. */
+TOOL_FN double half_interval(const double *x, size_t n, double level, double *mean)
+{
     double sum = 0, square = 0;
     for (size_t i = 0; i < n; i++) sum += x[i] / (double)n;
     for (size_t i = 0; i < n; i++) square += (x[i] - sum) * (x[i] - sum);
     *mean = sum;
     if (n < 2) return NONE;
-    return (n < 11 ? t[n - 2] : 1.97 + 2.6 / (double)n) *
-           sqrt(square / ((double)n * (double)(n - 1)));
+    return student(n - 1, level) * sqrt(square / ((double)n * (double)(n - 1)));
 }
 
 /* The same of a - b, run by run: runs of one number begin alike. */
-TOOL_FN double difference(const arm *a, const arm *b, double *mean)
+TOOL_FN double difference(const arm *a, const arm *b, double level, double *mean)
 {
     double x[MOST_RUNS];
     for (size_t i = 0; i < a->runs; i++) x[i] = 100 * (a->accuracy[i] - b->accuracy[i]);
-    return half_interval(x, a->runs, mean);
+    return half_interval(x, a->runs, level, mean);
 }
 
 TOOL_FN point *accuracy_point(report *r, int line, double x, const arm *a)
 {
-    double mean, half = half_interval(a->accuracy, a->runs, &mean);
+    double mean, half = half_interval(a->accuracy, a->runs, 0.95, &mean);
     point *p = add_point(r, line, x, 100 * mean);
     p->lower = 100 * (mean - half);
     p->upper = 100 * (mean + half);
+    p->samples = (double)a->runs;
+    if (a->by == DRAW_OPEN) return p;
     p->sigma = a->promise.sigma;
     p->bands = (double)a->mech.bands;
     p->error = a->rmse;
-    p->samples = (double)a->runs;
     return p;
 }
 
 /* What a paper says of a - b >= least (points), over several contests: said here too if every
- * interval lies above, denied if one lies below, and else not decided, which is no finding. */
-typedef struct saying { const char *what, *source; double least, low, high; bool open; } saying;
+ * interval lies above, denied if one lies below, and else not decided, which is no finding.
+ * The intervals hold together with 95%: each for itself with 1 - 5%/contests.          */
+typedef struct saying {
+    const char *what, *source;
+    double least, low, high;
+    bool open;
+    size_t contests;
+} saying;
 
 TOOL_FN void hear(saying *s, const arm *a, const arm *b)
 {
-    double mean, half = difference(a, b, &mean);
+    double mean, half = difference(a, b, 1 - 0.05 / (double)s->contests, &mean);
     if (!(s->low <= mean - half)) s->low = mean - half;
     if (!(s->high <= mean + half)) s->high = mean + half;
     s->open = s->open || isnan(half);

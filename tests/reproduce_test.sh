@@ -98,25 +98,69 @@ tail -n 1 "$page" | grep -q '</html>' && ! grep -Eq 'src=|<script|-0<' "$page" &
     bad "the page is not self-contained, or has a -0"
 
 # ---- training: seconds of it; nothing is concluded from single runs -------------------
-images=/usr/share/datasets/fashion-mnist
-runs 0 000-f7 --quick --out "$tmp/a"
+train="000-f7 --quick --images digits"
+refuses '--images must be' 000-f7 --images mnist
+runs 0 $train --out "$tmp/a"
 csv=$tmp/a/000-f7.csv
 grep -q 'Not decided.*One run' "$tmp/a/000-f7.json" &&
     ! grep -q '"verdict"' "$tmp/a/000-f7.json" && ok || bad "concluded from single runs"
-# Four arms, six tries each, on images of their own: 237 of the digits.
-[ "$(grep -c '^"tuning' "$csv")" -eq 24 ] && ok || bad "runs of the tuning"
-[ -d $images ] || awk -F, '/^"tuning/ { y = $(NF - 7) * 237; d = y - int(y + 0.5)
+# Four arms, six tries each, and three without privacy, on images of their own: 237.
+[ "$(grep -c '^"tuning' "$csv")" -eq 27 ] && ok || bad "runs of the tuning"
+awk -F, '/^"tuning/ { y = $(NF - 7) * 237; d = y - int(y + 0.5)
     if (d > 1e-6 || d < -1e-6) exit 1 }' "$csv" && ok || bad "tuned on other images"
-runs 0 000-f7 --quick --runs 2 --threads 1 --out "$tmp/b"
-awk -F, 'NR > 1 && !/tuning/ && $(NF - 6) != "" { n += $(NF - 6) < $(NF - 5) }
-    END { exit n < 2 }' "$tmp/b/000-f7.csv" && ok || bad "intervals"
+# What was chosen is the first of the best; arms with a promise have its sigma.
+awk -F, '{ arm = $0; sub(/^"[a-z]*, /, "", arm); sub(/".*/, "", arm) }
+    /^"tuning/ && $(NF - 7) + 0 > best[arm] { best[arm] = $(NF - 7) + 0
+        want[arm] = $(NF - 8) "," $(NF - 7) "," $(NF - 3) }
+    /^"chosen/ { n++; bad += want[arm] != $(NF - 8) "," $(NF - 7) "," $(NF - 3) }
+    /^"runs/ { bad += ($(NF - 4) > 0) == (arm ~ /without privacy/) }
+    END { exit bad || n != 5 }' "$csv" && ok || bad "not the best is chosen"
+
+# Cut, with half a line and an edited one left behind: the same bytes at last, and none before.
+"$tool" $train --threads 1 --out "$tmp/b" >"$tmp/out" 2>"$tmp/err" </dev/null &
+child=$!
+list=$tmp/b/parts/training.runs
+tries=0
+until [ "$(cat "$list" 2>/dev/null | wc -l)" -ge 5 ] || [ $tries -gt 6000 ]; do
+    sleep 0.01
+    tries=$((tries + 1))
+done
+kill -TERM $child
+wait $child
+[ $? -eq 1 ] && [ ! -e "$tmp/b/000-f7.csv" ] && [ ! -e "$tmp/b/parts/000-f7.html" ] && ok ||
+    bad "half of a training is shown"
+was=$(wc -l <"$list")
+sed '2s/|0[.]/|1./' "$list" >"$tmp/cut" && sed -n '1s/....$//p' "$list" | tr -d '\n' >>"$tmp/cut"
+cp "$tmp/cut" "$list"
+runs 0 $train --out "$tmp/b"
+for s in csv json svg; do cmp "$tmp/a/000-f7.$s" "$tmp/b/000-f7.$s"; done >"$tmp/err" 2>&1 && ok ||
+    bad "cut and resumed: other bytes"
+# 27 to tune, 5 that count; what was whole (but the edited one) was not run again.
+[ "$(wc -l <"$list")" -eq $((32 + 2)) ] && [ "$was" -lt 32 ] && ok ||
+    bad "runs made: $(wc -l <"$list"), $was when cut"
+
+# More runs: no more tuning, and one run more of each arm; Student's interval of two runs.
+runs 0 $train --runs 2 --threads 1 --out "$tmp/b"
+[ "$(wc -l <"$list")" -eq $((32 + 2 + 5)) ] && ok || bad "tuned again for more runs"
 grep '^"tuning' "$csv" >"$tmp/one" && grep '^"tuning' "$tmp/b/000-f7.csv" | cmp -s - "$tmp/one" &&
     ok || bad "another number of runs or threads, another tuning"
+awk -F, 'NR == FNR { if (!/^"runs/) next
+        a = $0; sub(/^"runs, epsilon [a-z0-9]*: /, "", a); sub(/".*/, "", a)
+        y[a, $(NF - 8)] = $(NF - 7); next }
+    /^"runs|^"tuning|^"chosen/ || $(NF - 1) != 2 { next }
+    { a = $0; sub(/^"/, "", a); sub(/".*/, "", a); n++
+      d = y[a, 1] - y[a, 2]; h = 12.7062047 / 2 * (d < 0 ? -d : d); m = (y[a, 1] + y[a, 2]) / 2
+      e = $(NF - 6) - (m - h); f = $(NF - 5) - (m + h); bad += e * e + f * f > 1e-8 }
+    END { exit bad || n < 6 }' "$tmp/b/000-f7.csv" "$tmp/b/000-f7.csv" && ok || bad "intervals"
+
 case $tool in /*) here=$tool ;; *) here=$PWD/$tool ;; esac
-if [ ! -d $images ]; then
-    (cd "$tmp" && "$here" 000-f7 --quick --out d) >"$tmp/out" 2>"$tmp/err"
-    [ $? -eq 1 ] && grep -q dataset-fashion-mnist "$tmp/err" && [ ! -e "$tmp/d/000-f7.csv" ] && ok ||
-        bad "no images"
+(cd "$tmp" && "$here" 000-f7 --quick --images digits --out d) >"$tmp/out" 2>"$tmp/err"
+[ $? -eq 1 ] && grep -q dataset-fashion-mnist "$tmp/err" && [ ! -e "$tmp/d/000-f7.csv" ] && ok ||
+    bad "no images"
+if [ ! -d /usr/share/datasets/fashion-mnist ]; then
+    runs 1 000-f7 --quick --images fashion-mnist --out "$tmp/d"
+    grep -q dataset-fashion-mnist "$tmp/err" && [ ! -e "$tmp/d/000-f7.csv" ] && ok ||
+        bad "no Fashion-MNIST"
 fi
 
 # ---- the same bytes, whatever the threads ----------------------------------------
