@@ -561,7 +561,8 @@ TOOL_FN void tune(report *r, contest *k)
     bool more = true;
     for (size_t i = 0; i < k->arms; i++)
         for (size_t x = 0; x < (r->f->quick ? 3u : 5u); x++)
-            add_tries(r, &k->arm[i], r->f->quick ? pow(4, (double)x) / 2 : pow(2, (double)x) / 4);
+            add_tries(r, &k->arm[i], (k->arm[i].by == DRAW_OPEN ? 4 : 1) *
+                      (r->f->quick ? pow(4, (double)x) / 2 : pow(2, (double)x) / 4));
     while (more && !r->failed && !tool_interrupted) {
         each(r, k->arms * MOST_TRY, tune_task, k);
         more = false;
@@ -677,7 +678,7 @@ TOOL_FN point *accuracy_point(report *r, int line, double x, const arm *a)
 typedef struct saying {
     const char *what, *source;
     double least, low, high;
-    bool open;
+    bool open, edge;            /* no interval; a rate that is the last of its grid */
     size_t contests;
 } saying;
 
@@ -687,6 +688,7 @@ TOOL_FN void hear(saying *s, const arm *a, const arm *b)
     if (!(s->low <= mean - half)) s->low = mean - half;
     if (!(s->high <= mean + half)) s->high = mean + half;
     s->open = s->open || isnan(half);
+    s->edge = s->edge || a->edge || b->edge;
 }
 
 TOOL_FN void judge(report *r, const saying *s)
@@ -694,6 +696,10 @@ TOOL_FN void judge(report *r, const saying *s)
     if (s->open) {
         note(r, "Not decided (%s): %s. One run has no interval; --runs asks for more.", s->source,
              s->what);
+    } else if (r->f->quick || s->edge) {
+        note(r, "Not decided (%s): %s. %s; the lowest 95%% interval of the difference reaches from "
+             "%.2f to %.2f points.", s->source, s->what, r->f->quick ? "Quick: a few rounds, rates "
+             "that are far apart" : "An arm's best rate is the last that was tried", s->low, s->high);
     } else if (s->low >= s->least || s->high < s->least) {
         because(trend(r, s->what, s->source, s->low >= s->least, "the 95%% intervals of the "
                       "difference begin at %.2f points, the lowest ends at %.2f", s->low, s->high),

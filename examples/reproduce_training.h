@@ -125,13 +125,13 @@ TOOL_FN void run_000_f6(report *r)
     static const double eps[] = { 0.5, 1, 2, 4, 8 }, few[] = { 1, 8 };
     heard said[] = {
         { { "banded C with balls in bins \"is always at least as good as the baseline\" (within "
-            "a point)", "000, figure 6", -1, 0, 0, false, 0 }, 2, 1, 0, 100 },
+            "a point)", "000, figure 6", -1, 0, 0, false, false, 0 }, 2, 1, 0, 100 },
         { { "BLT \"always at least as good as the baseline\" (within a point)", "000, figure 6",
-            -1, 0, 0, false, 0 }, 4, 1, 0, 100 },
+            -1, 0, 0, false, false, 0 }, 4, 1, 0, 100 },
         { { "banded C with Poisson sampling better than DP-SGD at epsilon 2 and more",
-            "000, figure 6", 0, 0, 0, false, 0 }, 1, 0, 2, 100 },
+            "000, figure 6", 0, 0, 0, false, false, 0 }, 1, 0, 2, 100 },
         { { "balls in bins better than no amplification, for the same family, up to epsilon 2",
-            "000, section 5.1", 0, 0, 0, false, 0 }, 4, 5, 0, 2 },
+            "000, section 5.1", 0, 0, 0, false, false, 0 }, 4, 5, 0, 2 },
     };
     shape_train full = { 20, 20 }, small = { 5, 8 };
     contests(r, arms, 6, r->f->quick ? few : eps, r->f->quick ? 2 : 5, r->f->quick ? small : full,
@@ -156,9 +156,9 @@ TOOL_FN void run_000_f7(report *r)
     static const double eps[] = { 1, 4 }, one[] = { 1 };
     heard said[] = {
         { { "batches of one size cost no accuracy (within a point)", "000, figure 7", -1, 0, 0,
-            false, 0 }, 1, 0, 0, 100 },
+            false, false, 0 }, 1, 0, 0, 100 },
         { { "balls in bins, of one size, better than multi-epoch MF without amplification at "
-            "epsilon 1", "000, figures 3 and 7", 0, 0, 0, false, 0 }, 1, 3, 0, 1 },
+            "epsilon 1", "000, figures 3 and 7", 0, 0, 0, false, false, 0 }, 1, 3, 0, 1 },
     };
     shape_train full = { 20, 20 }, small = { 5, 8 };
     contests(r, arms, 4, r->f->quick ? one : eps, r->f->quick ? 1 : 2,
@@ -214,12 +214,13 @@ TOOL_FN void run_001_train(report *r)
         { .name = "T = 200, RDP, sampled with q = 0.05", .family = MCAMP_OPT_IDENTITY,
           .bands = 1, .rounds = 200, .batches = 20 },
         { .name = "T = 200, matrix factorisation", .family = MCAMP_OPT_BANDED,
-          .by = DRAW_SHUFFLE, .rounds = 200, .batches = 200 },  /* once through the images */
+          .by = DRAW_SHUFFLE, .rounds = 200 },
     };
     saying less = { "\"We need a way smaller noise\": T = 200 with RDP better than T = 100 with "
-                    "advanced composition", "001, second try", 0, NONE, NONE, false, 1 };
+                    "advanced composition", "001, second try", 0, NONE, NONE, false, false,
+                    1 };
     saying mf = { "correlated noise better than subsampling", "001, fourth try", 0, NONE, NONE,
-                  false, 1 };
+                  false, false, 1 };
     pictures data;
     contest k = { &data, 1, DELTA_001, 1, arms, 4, 0 };
     static arm top;
@@ -227,6 +228,7 @@ TOOL_FN void run_001_train(report *r)
     int line;
     if (!open_pictures(r, 5000, &data)) return;
     if (r->f->quick) for (size_t i = 0; i < 4; i++) arms[i].rounds /= 2;
+    arms[3].batches = arms[3].rounds;           /* once through the images */
     norms_001(r, &data, r->f->quick ? 20 : 100, &quantile);
     arms[0].sigma = composed_sigma_001(r, &r->ctx, (double)arms[0].rounds, false);
     arms[1].sigma = rdp_sigma_001(r, &r->ctx, 1, (double)arms[1].rounds);
@@ -280,16 +282,16 @@ TOOL_FN void run_004_f10(report *r)
 {
     heard said[] = {
         { { "\"consistently perform at least as well as the best prior method\": DP-SGD (within a "
-            "point)", "004, figure 10", -1, 0, 0, false, 0 }, 1, 0, 0, 100 },
+            "point)", "004, figure 10", -1, 0, 0, false, false, 0 }, 1, 0, 0, 100 },
         { { "the same: multi-epoch MF, up to epsilon 2 (within a point)", "004, figure 10", -1, 0,
-            0, false, 0 }, 1, 2, 0, 2 },
+            0, false, false, 0 }, 1, 2, 0, 2 },
     };
     contests(r, ARMS_F10, 3, EPS_F10, 5, shape_f10(r), 0.75, said, 2, NULL);
     set(r, "momentum, cool-down", "0.95, DP-SGD none; to a twentieth over the last quarter");
 }
 
 /* log of the error of the sums over a batch, and of the best rate. */
-typedef struct fit_f11 { double x[32], y[32]; size_t n; } fit_f11;
+typedef struct fit_f11 { double x[32], y[32]; size_t n; bool edge; } fit_f11;
 static fit_f11 FIT_F11;
 
 TOOL_FN void fit_more(report *r, const contest *k)
@@ -298,6 +300,7 @@ TOOL_FN void fit_more(report *r, const contest *k)
     for (size_t i = 0; i < k->arms; i++) {
         const arm *a = &k->arm[i];
         double batch = (double)k->data->train.count / (double)a->batches;
+        FIT_F11.edge = FIT_F11.edge || a->edge;
         FIT_F11.x[FIT_F11.n] = log(a->rmse / batch);
         FIT_F11.y[FIT_F11.n++] = log(a->rate[a->best]);
     }
@@ -309,6 +312,7 @@ TOOL_FN void run_004_f11(report *r)
     double mx = 0, my = 0, xx = 0, xy = 0, rest = 0, slope, half;
     int c, l;
     f->n = 0;
+    f->edge = false;
     contests(r, ARMS_F10, 3, EPS_F10, 5, shape_f10(r), 0.75, NULL, 0, fit_more);
     if (r->failed || tool_interrupted) return;
     for (size_t i = 0; i < f->n; i++) {
@@ -329,7 +333,7 @@ TOOL_FN void run_004_f11(report *r)
     l = add_line(r, c, "best of the rates tried");
     r->line[l].dots = true;
     for (size_t i = 0; i < f->n; i++) add_point(r, l, exp(f->x[i]), exp(f->y[i]));
-    if (slope + half < 0 && half < 0.3)
+    if (slope + half < 0 && half < 0.3 && !f->edge && !r->f->quick)
         because(trend(r, "\"strong linear correlation\" of the logarithms of error and best rate, "
                       "slope -0.95", "004, figure 11", fabs(slope + 0.95) <= half,
                       "slope %.3g, 95%% interval %.3g to %.3g", slope, slope - half, slope + half),
