@@ -347,14 +347,14 @@ TOOL_FN void run_004_f11(report *r)
     "own; sessions bound to the certified guarantee"
 enum { NTRAINING = 5 };
 #define ITEMS_TRAINING \
-    { "000-f6", "Accuracy of six methods", "000, figure 6", 1500, 60, run_000_f6, TRAINED_BY }, \
-    { "000-f7", "Accuracy of practical forms", "000, figure 7", 400, 40, run_000_f7, \
+    { "000-f6", "Accuracy of six methods", "000, figure 6", 400, 8, run_000_f6, TRAINED_BY }, \
+    { "000-f7", "Accuracy of practical forms", "000, figure 7", 90, 3, run_000_f7, \
       TRAINED_BY }, \
-    { "001-train", "Four attempts to train", "001, sections 3 and 4", 600, 60, run_001_train, \
+    { "001-train", "Four attempts to train", "001, sections 3 and 4", 180, 6, run_001_train, \
       TRAINED_BY }, \
-    { "004-f10", "Accuracy of banded MF and its rivals", "004, figure 10", 1500, 40, run_004_f10, \
+    { "004-f10", "Accuracy of banded MF and its rivals", "004, figure 10", 1500, 5, run_004_f10, \
       TRAINED_BY }, \
-    { "004-f11", "The best rate against the error", "004, figure 11", 700, 50, run_004_f11, \
+    { "004-f11", "The best rate against the error", "004, figure 11", 1500, 5, run_004_f11, \
       TRAINED_BY },
 
 #endif
