@@ -699,7 +699,8 @@ TOOL_FN void judge(report *r, const saying *s)
     } else if (r->f->quick || s->edge) {
         note(r, "Not decided (%s): %s. %s; the lowest 95%% interval of the difference reaches from "
              "%.2f to %.2f points.", s->source, s->what, r->f->quick ? "Quick: a few rounds, rates "
-             "that are far apart" : "An arm's best rate is the last that was tried", s->low, s->high);
+             "that are far apart" : "An arm's best rate is the last that was tried", s->low,
+             s->high);
     } else if (s->low >= s->least || s->high < s->least) {
         because(trend(r, s->what, s->source, s->low >= s->least, "the 95%% intervals of the "
                       "difference begin at %.2f points, the lowest ends at %.2f", s->low, s->high),
