@@ -23276,8 +23276,8 @@ MCAMP__PRIV mcamp_status mcamp__special_answer(mcamp_ctx *ctx, const mcamp_gram 
                                               other, &q);
     if (st < 0) return st;
     if (asked == MCAMP_ASK_DELTA)
-        plain = exp(mcamp__gauss_logdelta((gram->group ? (double)gram->group : 2) * gram->max_norm / fixed,
-                                         other));
+        plain = exp(mcamp__gauss_logdelta((gram->group ? (double)gram->group : 2) *
+                                          gram->max_norm / fixed, other));
     else st = mcamp__special_safe(ctx, gram, &q, &plain);
     if (st >= 0)
         st = asked == MCAMP_ASK_DELTA ? mcamp__special_refine(ctx, &q, &x, 0, &err, &a)

@@ -682,32 +682,32 @@ TEST(larger_groups_hide_less_and_conversion_says_the_most)
     CHECK(!memcmp(&v.eps, &w.eps, sizeof v.eps) && v.samples == w.samples);
 }
 
-static int keep_text(void *user, const char *text, size_t n)
+static int keep_text(void *user, const char *from, size_t n)
 {
     char *to = (char *)user;
     size_t at = strlen(to);
     if (at + n >= 16384) return 1;
-    memcpy(to + at, text, n);
+    memcpy(to + at, from, n);
     to[at + n] = 0;
     return 0;
 }
 
 static const char *words_of(const mcamp_guarantee *g, mcamp_report_format format)
 {
-    static char text[16384];
+    static char words[16384];
     mcamp_writer w;
-    w.write = keep_text; w.user = text;
-    text[0] = 0;
+    w.write = keep_text; w.user = words;
+    words[0] = 0;
     CHECK_STATUS(mcamp_report_guarantee(g, format, &w), MCAMP_OK);
-    return text;
+    return words;
 }
 
 TEST(a_groups_proof_is_written_read_and_repeated)
 {
-    static char text[16384];
+    static char kept[16384];
     mcamp_writer writer;
     start();
-    writer.write = keep_text; writer.user = text;
+    writer.write = keep_text; writer.user = kept;
     for (uint64_t k = 2; k <= 4; k += 2) {
         mcamp_mech_desc d;
         mcamp_mech m, m2;
@@ -722,9 +722,9 @@ TEST(a_groups_proof_is_written_read_and_repeated)
         CHECK_STATUS(mcamp_gram_group(&ctx, &g, k), MCAMP_OK);
         CHECK_STATUS(mcamp_calibrate_certified(&ctx, &g, &c, &v), MCAMP_OK);
         CHECK(v.accepted && v.unit == k && v.converted == (k > 3) && v.samples > 0);
-        text[0] = 0;
+        kept[0] = 0;
         CHECK_STATUS(mcamp_record_write(&v, &m, &writer), MCAMP_OK);
-        CHECK_STATUS(mcamp_record_read(&ctx, text, strlen(text), &m2, &r), MCAMP_OK);
+        CHECK_STATUS(mcamp_record_read(&ctx, kept, strlen(kept), &m2, &r), MCAMP_OK);
         CHECK(r.unit == k && r.converted == v.converted);
         CHECK_STATUS(mcamp_guarantee_repeat(&ctx, &m2, &r, &again), MCAMP_OK);
         CHECK(again.accepted && again.unit == k && again.converted == v.converted);
