@@ -8944,6 +8944,7 @@ MCAMP__PRIV double mcamp__log_max_z(const double *base, const double *ea, size_t
                                     size_t k, double *power)
 {
     double total = 0, worst[MCAMP__ORDER_MAX] = { 0 };
+    if (k > MCAMP__ORDER_MAX) return mcamp__inf();
     for (size_t i = 0; k > 1 && i < b; i++) {
         const double *e = ea + i * b;
         for (size_t j = 0; j < b; j++) power[j] = 1;
