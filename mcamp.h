@@ -25289,6 +25289,10 @@ MCAMP__PRIV void mcamp__opt_start_blt(mcamp__opt_model *m, double T, double *x)
     }
 }
 
+/* Least starting coefficient, least starting decay. */
+#define MCAMP__START_FLOOR 1e-9
+#define MCAMP__START_DECAY 1e-15
+
 /* A smaller BLT with buffers split in two, those with the largest sums omega/(1 - theta)
  * first: decays a little apart, half the weight each, nearly the same C.            */
 MCAMP__PRIV void mcamp__opt_start_grown(const mcamp__opt_model *m, const mcamp_mech *from,
@@ -25297,7 +25301,8 @@ MCAMP__PRIV void mcamp__opt_start_grown(const mcamp__opt_model *m, const mcamp_m
     double u[MCAMP_MAX_BUFFERS], w[MCAMP_MAX_BUFFERS];
     size_t count = from->buffers;
     for (size_t j = 0; j < count; j++) {
-        u[j] = log(from->theta[j]) - log1p(-from->theta[j]);
+        double th = mcamp__dmax(from->theta[j], MCAMP__START_DECAY);
+        u[j] = log(th) - log1p(-th);
         w[j] = from->omega[j] / from->diag;
     }
     for (; count < m->buffers; count++) {
@@ -25317,9 +25322,6 @@ MCAMP__PRIV void mcamp__opt_start_grown(const mcamp__opt_model *m, const mcamp_m
         x[count + j] = m->any_sign ? w[j] : log(w[j]);
     }
 }
-
-/* Least logarithm that a starting coefficient gets. */
-#define MCAMP__START_FLOOR 1e-9
 
 MCAMP__PRIV mcamp_status mcamp__opt_start_scale(const mcamp__opt_model *m,
                                                 const mcamp_mech *from, double *x)
@@ -25374,8 +25376,9 @@ MCAMP__PRIV mcamp_status mcamp__opt_start_from(mcamp_ctx *ctx, mcamp__opt_model 
     if (nb && !given && (!from->buffers || from->buffers > nb))
         return mcamp__fail(ctx, MCAMP_E_MISMATCH, "start", (double)from->buffers);
     for (size_t j = 0; j < from->buffers && nb; j++) {
-        double th = from->theta[j], u, w = from->omega[j] / from->diag;
-        if (!(th > 0 && th < 1 && (m->any_sign || w > 0)) ||
+        double th = mcamp__dmax(from->theta[j], MCAMP__START_DECAY), u;
+        double w = from->omega[j] / from->diag;
+        if (!(th < 1 && (m->any_sign || w > 0)) ||
             (j && !(th < from->theta[j - 1])))
             return mcamp__fail(ctx, MCAMP_E_ARG, "start", th);
         if (!given) continue;
@@ -25394,7 +25397,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_start_from(mcamp_ctx *ctx, mcamp__opt_model 
 /* Room for the two ways to the error and its gradient; q > 0: few bands. */
 typedef struct mcamp__orth {
     double *block;              /* all below                                         */
-    size_t total, q;
+    size_t total, q, lags;      /* lags: diagonals of B                              */
     double *l, *t, *p, *v, *work;       /* dense: n*n three times, n, Cholesky's     */
     double *move, *z, *zmove, *un;      /* few bands, with l and v                   */
 } mcamp__orth;
@@ -25462,6 +25465,7 @@ MCAMP__PRIV mcamp_status mcamp__orth_init(mcamp__opt *o, int dense)
         !mcamp__mul_size(MCAMP__S + 4, n + MCAMP__S, &extra) ||
         !mcamp__mul_size(nn, 3, &nn) || !mcamp__add_size(nn, extra, &nn))
         return mcamp__fail(&o->inner, MCAMP_E_SIZE, "rounds", (double)n);
+    t->lags = w->kind == MCAMP_WORK_MOMENTUM ? 3 : 2;
     t->total = t->q ? nq + 3 * q : nn;
     t->block = mcamp__new_doubles(&o->inner, t->total);
     if (!t->block) return mcamp__fail(&o->inner, MCAMP_E_MEMORY, "rounds", (double)n);
@@ -25546,22 +25550,28 @@ MCAMP__PRIV double *mcamp__orth_sym(const mcamp__orth *t, double *z, size_t i)
     return z + i * (2 * t->q - 2) + (t->q - 1);
 }
 
-/* L := Y. */
+/* L := Y, row i of X times B being added to Y's rows i, i - 1 and i - 2. */
 MCAMP__PRIV void mcamp__orth_fill(mcamp__opt *o)
 {
     mcamp__orth *t = &o->orth;
-    const mcamp__opt_model *m = &o->m;
-    size_t n = m->n, j;
+    size_t n = o->m.n, j;
     memset(t->l, 0, t->q * n * sizeof *t->l);
-    for (size_t i = 0; i < n; i++)
-        for (size_t e = mcamp__band_row(i, m->bands, &j); j <= i; j++, e++)
-            for (size_t r = 0; r < 3 && r <= i; r++)
-                for (size_t s = 0; s < 3 && s <= j; s++) {
-                    double v = t->un[3 * i + r] * m->coef[e] *
-                               t->un[3 * j + s];
-                    if (i - r >= j - s) mcamp__orth_low(t, t->l, i - r)[j - s] += v;
-                    if (i != j && j - s >= i - r) mcamp__orth_low(t, t->l, j - s)[i - r] += v;
-                }
+    for (size_t i = 0; i < n; i++) {
+        size_t at = mcamp__band_row(i, o->m.bands, &j), first = j > 2 ? j - 2 : 0, len = i - j + 1;
+        double *x = t->v, *w = x + t->q + 2;        /* from column `first` on */
+        memset(x, 0, (2 * t->q + 2) * sizeof *x);
+        memcpy(x + j - first, o->m.coef + at, len * sizeof *x);
+        for (size_t c = i + 1; c < i + t->lags && c < n && c - i < o->m.bands; c++) {
+            at = mcamp__band_row(c, o->m.bands, &j);
+            x[c - first] = o->m.coef[at + i - j];
+        }
+        for (size_t s = 0; s < t->lags; s++)
+            for (size_t c = first; c <= i && c + s < n; c++)
+                w[c - first] += x[c + s - first] * t->un[3 * (c + s) + s];
+        for (size_t r = 0; r < t->lags && r <= i && first <= i - r; r++)
+            mcamp__axpy(t->un[3 * i + r], w, mcamp__orth_low(t, t->l, i - r) + first,
+                        i - r + 1 - first);
+    }
 }
 
 MCAMP__PRIV int mcamp__orth_band_factor(mcamp__orth *t, size_t n)
@@ -25645,15 +25655,18 @@ MCAMP__PRIV void mcamp__orth_band_gradient(mcamp__opt *o)
     size_t j;
     mcamp__orth_band_moves(t, o->m.n, o->weights);
     mcamp__orth_band_inverse(o->inner.vec, t, o->m.n, 1);
-    for (size_t i = 0; i < o->m.n; i++)
-        for (size_t e = mcamp__band_row(i, o->m.bands, &j); j <= i; j++, e++) {
-            double g = 0;
-            for (size_t r = 0; r < 3 && r <= i; r++)
-                for (size_t s = 0; s < 3 && s <= j; s++)
-                    g += t->un[3 * i + r] * t->un[3 * j + s] *
-                         mcamp__orth_sym(t, t->zmove, i - r)[j - s];
-            o->m.g_coef[e] = g;
-        }
+    for (size_t i = 0; i < o->m.n; i++) {
+        size_t at = mcamp__band_row(i, o->m.bands, &j), first = j > 2 ? j - 2 : 0;
+        double *h = t->v, *g = o->m.g_coef + at;    /* h: row i of B V, from `first` on */
+        memset(h, 0, (i + 1 - first) * sizeof *h);
+        memset(g, 0, (i + 1 - j) * sizeof *g);
+        for (size_t r = 0; r < t->lags && r <= i; r++)
+            mcamp__axpy(t->un[3 * i + r], mcamp__orth_sym(t, t->zmove, i - r) + first, h,
+                        i + 1 - first);
+        for (size_t s = 0; s < t->lags; s++)
+            for (size_t c = mcamp__zmax(j, first + s); c <= i; c++)
+                g[c - j] += t->un[3 * c + s] * h[c - s - first];
+    }
 }
 
 /* Weights of the squared rows' norms, the objective, and its derivative by their sum. */
@@ -26132,7 +26145,8 @@ MCAMP__PRIV mcamp_status mcamp__opt_resolve(mcamp_ctx *ctx, const mcamp_opt_desc
         return mcamp__fail(ctx, MCAMP_E_SIZE, "bands", (double)d->bands);
     if (law && !d->bands) d->bands = d->batches;
     if (mcamp__eq(d->tolerance, 0))
-        d->tolerance = law ? 1e-4 : bins ? 2e-5 : d->family == MCAMP_OPT_BANDED ? 1e-6 : 1e-7;
+        d->tolerance = law ? 1e-4 : bins ? 2e-5 : d->family != MCAMP_OPT_BANDED ? 1e-7
+                     : d->bands && d->bands <= 16 ? 1e-8 : 1e-6;   /* few: a step costs little */
     if (!d->max_iterations) d->max_iterations = bins ? 150 : 1000;
     return mcamp__budget_resolve(ctx, &in->budget, &d->budget);
 }
@@ -26557,17 +26571,18 @@ MCAMP__PRIV mcamp_status mcamp__opt_best_bands(mcamp_ctx *ctx, const mcamp_opt_d
     return st < 0 && (mcamp__opt_fatal(st) || found < 0) ? st : found;
 }
 
-/* *out = a BLT with one more buffer, of weight 0 and a fast decay: the same C. */
+/* *out = a BLT with one more buffer, of weight 0: the same C.  Its decay is the fastest, or,
+ * where that has come to nothing, the slowest.                                        */
 MCAMP__PRIV mcamp_status mcamp__opt_one_more(mcamp_ctx *ctx, const mcamp_mech *from,
                                              mcamp_mech *out)
 {
     double theta[MCAMP_MAX_BUFFERS], omega[MCAMP_MAX_BUFFERS];
-    size_t nb = from->buffers;
+    size_t nb = from->buffers, slow = !(from->theta[nb - 1] > 1e-3), at = slow ? 0 : nb;
     mcamp_mech_desc d;
-    memcpy(theta, from->theta, nb * sizeof *theta);
-    for (size_t j = 0; j < nb; j++) omega[j] = from->omega[j] / from->diag;
-    theta[nb] = 0.25 * theta[nb - 1];
-    omega[nb] = 0;
+    memcpy(theta + slow, from->theta, nb * sizeof *theta);
+    for (size_t j = 0; j < nb; j++) omega[slow + j] = from->omega[j] / from->diag;
+    theta[at] = slow ? 0.5 * (1 + theta[1]) : 0.25 * theta[nb - 1];
+    omega[at] = 0;
     memset(&d, 0, sizeof d);
     d.kind = MCAMP_MECH_BLT; d.n = from->n;
     d.theta = theta; d.omega = omega; d.buffers = nb + 1;
@@ -26598,50 +26613,71 @@ MCAMP__PRIV mcamp_status mcamp__opt_better(mcamp_ctx *ctx, const mcamp_opt_desc 
     return st == MCAMP_Q_INTERRUPTED ? st : MCAMP_OK;
 }
 
-/* The best of: from the square root's coefficients, from `from` (if it is one), and, for
- * more buffers than that has, from it with a new one.  from is freed.               */
+/* The best of: from the square root's coefficients, from those of the two that are there,
+ * and, for more buffers than such a one has, from it with a new one.                  */
 MCAMP__PRIV mcamp_status mcamp__opt_starts(mcamp_ctx *ctx, const mcamp_opt_desc *d,
-                                           mcamp_mech *from, mcamp_mech *mech,
-                                           mcamp_opt_result *out)
+                                           const mcamp_mech *from1, const mcamp_mech *from2,
+                                           mcamp_mech *mech, mcamp_opt_result *out)
 {
-    mcamp_mech more;
     mcamp_status st;
     memset(mech, 0, sizeof *mech);
-    memset(&more, 0, sizeof more);
     st = mcamp__opt_better(ctx, d, NULL, mech, out);
-    if (!st && from->magic) st = mcamp__opt_better(ctx, d, from, mech, out);
-    if (!st && from->magic && from->buffers < d->buffers) {
+    for (int k = 0; k < 2 && !st; k++) {
+        const mcamp_mech *from = k ? from2 : from1;
+        mcamp_mech more;
+        if (from->magic) st = mcamp__opt_better(ctx, d, from, mech, out);
+        if (st || !from->magic || from->buffers >= d->buffers) continue;
         st = mcamp__opt_one_more(ctx, from, &more);
-        if (!st) st = mcamp__opt_better(ctx, d, &more, mech, out);
+        if (st < 0) break;
+        st = mcamp__opt_better(ctx, d, &more, mech, out);
         mcamp_mech_free(ctx, &more);
     }
-    mcamp_mech_free(ctx, from);
     if (st < 0) mcamp_mech_free(ctx, mech);
     return st;
 }
 
-/* BLT of several epochs without amplification has local optima: 1, 2, .., 8 buffers
- * without factors, each from the best of one fewer, then the wanted number, then with
- * factors.                                                                          */
+/* BLT of several epochs without amplification has local optima: 1, 2, .., 8 buffers, then
+ * the wanted number, each from the best of one fewer and, with factors, also from the best
+ * without.                                                                          */
 MCAMP__PRIV mcamp_status mcamp__opt_grow(mcamp_ctx *ctx, const mcamp_opt_desc *d,
                                          mcamp_mech *mech, mcamp_opt_result *out)
 {
     mcamp_opt_desc one = *d;
-    mcamp_mech from;
-    mcamp_status st;
-    int scaled = d->scale_degree || d->scale_free;
-    memset(&from, 0, sizeof from);
-    one.scale_degree = 0;
-    one.scale_free = false;
-    for (one.buffers = 1; ; ) {
-        st = mcamp__opt_starts(ctx, &one, &from, mech, out);
-        if (st) return st;
-        if (one.buffers == d->buffers && !scaled) return out->status;
-        from = *mech;
-        if (one.buffers == d->buffers) break;
-        one.buffers = one.buffers < 8 ? one.buffers + 1 : d->buffers;
+    mcamp_mech best[2], none;           /* without factors, with them */
+    mcamp_status st = MCAMP_OK;
+    int scaled = d->scale_degree || d->scale_free, k = 0;
+    memset(best, 0, sizeof best);
+    memset(&none, 0, sizeof none);
+    for (one.buffers = 1; ; one.buffers = one.buffers < 8 ? one.buffers + 1 : d->buffers) {
+        for (k = 0; k <= scaled; k++) {
+            mcamp_mech now;
+            one.scale_degree = k ? d->scale_degree : 0;
+            one.scale_free = k && d->scale_free;
+            st = mcamp__opt_starts(ctx, &one, &best[0], k ? &best[1] : &none, &now, out);
+            if (st >= 0) { mcamp_mech_free(ctx, &best[k]); best[k] = now; }
+            if (st) break;
+        }
+        if (st || one.buffers == d->buffers) break;
     }
-    st = mcamp__opt_starts(ctx, d, &from, mech, out);
+    if (!st) k--;
+    if (st >= 0) *mech = best[k];
+    for (int i = 0; i < 2; i++)
+        if (st < 0 || i != k) mcamp_mech_free(ctx, &best[i]);
+    return st ? st : out->status;
+}
+
+/* Balls in bins, more bands than batches: as many bands as these hold nearly all of the gain,
+ * and descent by samples along a tail of little use ends above their optimum.  So from there. */
+MCAMP__PRIV mcamp_status mcamp__opt_fewer(mcamp_ctx *ctx, const mcamp_opt_desc *d,
+                                          mcamp_mech *mech, mcamp_opt_result *out)
+{
+    mcamp_opt_desc few = *d;
+    mcamp_status st;
+    few.bands = d->batches;
+    memset(mech, 0, sizeof *mech);
+    st = mcamp__opt_better(ctx, &few, NULL, mech, out);
+    if (!st) st = mcamp__opt_better(ctx, d, mech, mech, out);
+    if (st < 0) mcamp_mech_free(ctx, mech);
     return st ? st : out->status;
 }
 
@@ -26662,6 +26698,10 @@ MCAMP_API mcamp_status mcamp_opt_run(mcamp_ctx *ctx, const mcamp_opt_desc *desc,
     else if (d.amplification == MCAMP_AMPLIFY_NONE && d.family == MCAMP_OPT_BLT && !d.start &&
              d.batches < d.rounds)
         st = mcamp__opt_grow(ctx, &d, &made, &r);
+    else if (d.amplification == MCAMP_AMPLIFY_BINS && !d.start && d.batches < d.rounds &&
+             (!d.bands || d.bands > d.batches) && !d.inner_samples && !desc->max_iterations &&
+             (d.family == MCAMP_OPT_TOEPLITZ || d.family == MCAMP_OPT_BANDED))
+        st = mcamp__opt_fewer(ctx, &d, &made, &r);
     else
         st = mcamp__opt_once(ctx, &d, 1, &made, &r);
     if (st < 0) return st;
@@ -29480,6 +29520,7 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__EDGE_WIDTH
 #undef MCAMP__SCALE_DEGREE_MAX
 #undef MCAMP__START_FLOOR
+#undef MCAMP__START_DECAY
 #undef MCAMP__HISTORY
 #undef MCAMP__ROWS
 #undef MCAMP__BINS_WORK

@@ -7,7 +7,11 @@
  * 4, over the slope of log delta.
  *   Third: time and error of whole optimisations, sigma to 1% of delta and its bounds
  * included, and the time to within 0.5% of the best known error.  With the argument
- * "large" also 100 epochs of 1000 batches: minutes.                                    */
+ * "large" also 100 epochs of 1000 batches: minutes.
+ *   With the argument "near" instead: how far above the least possible error banded and
+ * dense C without amplification are, in per cent.  With "families": errors of families of
+ * which some contain others, and where the larger one is worse, by more than 1e-5; with
+ * "families bins" those under balls in bins, by more than 5e-4.                         */
 #if defined(__unix__) || defined(__APPLE__)
 #  define _DEFAULT_SOURCE       /* getrusage */
 #  include <sys/resource.h>
@@ -179,9 +183,131 @@ static void large(void)
     whole(d, 0, 0);
 }
 
+/* ---- how near the optimum, and families in families ----------------------------------- */
+
+static double error_of(mcamp_opt_desc d, mcamp_opt_result *r)
+{
+    mcamp_mech m;
+    mcamp_status st = mcamp_opt_run(&ctx, &d, &m, r);
+    if (st < 0) bench_check(&ctx, "optimum", st);
+    mcamp_mech_free(&ctx, &m);
+    return r->rmse;
+}
+
+static void near_optimum(void)
+{
+    static const size_t bands[5] = { 2, 4, 8, 0, 1 };       /* 0: b, 1: all */
+    double worst = 0, start = bench_seconds();
+    printf("%% above the least error, without amplification, n <= 1024\n   E     b"
+           "         2         4         8         b     dense\n");
+    for (size_t e = 1; e <= 16; e *= 2)
+        for (size_t b = 4; b <= 128 && e * b <= 1024; b *= 2) {
+            printf("%4d  %4d", (int)e, (int)b);
+            for (int k = 0; k < 5; k++) {
+                mcamp_opt_desc d = setting(e, b, 1);
+                mcamp_opt_result r;
+                double far;
+                d.family = MCAMP_OPT_BANDED;
+                d.amplification = MCAMP_AMPLIFY_NONE;
+                d.buffers = 0;
+                d.bands = bands[k] == 1 ? 0 : bands[k] ? bands[k] : b;
+                if (d.bands > e * b) { printf("  %8s", "-"); continue; }
+                far = 100 * (error_of(d, &r) / r.least - 1);
+                worst = mcamp__dmax(worst, far);
+                printf("  %8.5f", far);
+            }
+            printf("\n");
+            fflush(stdout);
+        }
+    printf("worst %.5f, %.1f s\n", worst, bench_seconds() - start);
+}
+
+/* bands 1: all, 2: b, 3: 2b.  holds: letters of those that it contains. */
+typedef struct family {
+    const char *name;
+    int kind;
+    size_t buffers, bands, degree;
+    const char *holds;
+} family;
+
+static const family families[] = {
+    { "BLT 1", MCAMP_OPT_BLT, 1, 1, 0, "" },
+    { "BLT 2", MCAMP_OPT_BLT, 2, 1, 0, "a" },
+    { "BLT 3", MCAMP_OPT_BLT, 3, 1, 0, "b" },
+    { "BLT 4", MCAMP_OPT_BLT, 4, 1, 0, "c" },
+    { "BLT 1 cubic", MCAMP_OPT_BLT, 1, 1, 3, "a" },
+    { "BLT 2 cubic", MCAMP_OPT_BLT, 2, 1, 3, "be" },
+    { "BLT 3 cubic", MCAMP_OPT_BLT, 3, 1, 3, "cf" },
+    { "BLT 4 cubic", MCAMP_OPT_BLT, 4, 1, 3, "dg" },
+    { "Toeplitz 4", MCAMP_OPT_TOEPLITZ, 0, 4, 0, "" },
+    { "Toeplitz 8", MCAMP_OPT_TOEPLITZ, 0, 8, 0, "i" },
+    { "Toeplitz b", MCAMP_OPT_TOEPLITZ, 0, 2, 0, "ij" },
+    { "Toeplitz", MCAMP_OPT_TOEPLITZ, 0, 1, 0, "abcdk" },
+    { "Toeplitz b cubic", MCAMP_OPT_TOEPLITZ, 0, 2, 3, "k" },
+    { "Toeplitz cubic", MCAMP_OPT_TOEPLITZ, 0, 1, 3, "efghlm" },
+    { "banded 4", MCAMP_OPT_BANDED, 0, 4, 0, "i" },
+    { "banded 8", MCAMP_OPT_BANDED, 0, 8, 0, "jo" },
+    { "banded b", MCAMP_OPT_BANDED, 0, 2, 0, "kmop" },
+    { "banded 2b", MCAMP_OPT_BANDED, 0, 3, 0, "q" },
+    { "dense", MCAMP_OPT_BANDED, 0, 1, 0, "lnr" }
+};
+
+enum { FAMILIES = sizeof families / sizeof families[0] };
+
+static int contained(mcamp_amplification how, size_t e, size_t b, double eps)
+{
+    double error[FAMILIES], most = how == MCAMP_AMPLIFY_BINS ? 1.0005 : 1.00001;
+    size_t bands[FAMILIES];
+    int bad = 0;
+    for (int k = 0; k < (int)FAMILIES; k++) {
+        const family *f = &families[k];
+        mcamp_opt_desc d = setting(e, b, eps);
+        mcamp_opt_result r;
+        double t = bench_seconds();
+        d.amplification = how;
+        d.family = (mcamp_opt_family)f->kind;
+        d.buffers = f->buffers;
+        d.bands = f->bands == 1 ? 0 : f->bands == 2 ? b : f->bands == 3 ? 2 * b : f->bands;
+        error[k] = mcamp__inf();
+        bands[k] = d.bands ? d.bands : d.rounds;
+        if (d.bands > d.rounds) continue;
+        d.scale_degree = f->degree;
+        d.budget.rel_error = 0.002;
+        error[k] = error_of(d, &r);
+        printf("%4d %4d %4g  %-16s %10.5f %6.2f s", (int)e, (int)b, eps, f->name, error[k],
+               bench_seconds() - t);
+        for (const char *c = f->holds; *c; c++)
+            if ((!d.bands || bands[*c - 'a'] <= d.bands) && error[k] > most * error[*c - 'a']) {
+                printf("  worse than %s by %.4f%%", families[*c - 'a'].name,
+                       100 * (error[k] / error[*c - 'a'] - 1));
+                bad++;
+            }
+        printf("\n");
+        fflush(stdout);
+    }
+    return bad;
+}
+
+static void all_families(int bins)
+{
+    static const size_t shape[8][2] = { { 4, 16 }, { 1, 64 }, { 2, 48 }, { 32, 2 }, { 16, 4 },
+                                        { 16, 16 }, { 8, 32 }, { 16, 32 } };
+    int bad = 0;
+    for (int i = 0; i < 8; i++)
+        for (double eps = bins ? 0.5 : 1; eps <= (bins ? 8 : 1); eps *= 4)
+            bad += contained(bins ? MCAMP_AMPLIFY_BINS : MCAMP_AMPLIFY_NONE, shape[i][0],
+                             shape[i][1], eps);
+    printf("%d worse than one that they contain\n", bad);
+}
+
 int main(int argc, char **argv)
 {
     bench_start(&ctx);
+    if (argc > 1 && !strcmp(argv[1], "near")) { near_optimum(); return 0; }
+    if (argc > 1 && !strcmp(argv[1], "families")) {
+        all_families(argc > 2 && !strcmp(argv[2], "bins"));
+        return 0;
+    }
     printf("300 gradient steps, processor seconds of one core\n   E     b   seconds\n");
     for (size_t e = 16; e <= 64; e *= 2)
         for (size_t b = 32; b <= 128; b *= 2)
