@@ -210,7 +210,7 @@ test-vector: ## tests with the lesser kernel sets of this processor
 
 test-flags: ## tests built for this processor, as gnu17, with contraction; and unoptimised
 	@MCAMP_TEST_QUICK=1 $(AGAIN) BUILD=$(BUILD)/native \
-	STD=-std=gnu17 CFLAGS="-O3 -march=native -ffp-contract=fast"
+	STD=-std=gnu17 CFLAGS="-O2 -march=native -ffp-contract=fast"
 	@MCAMP_TEST_QUICK=1 $(AGAIN) BUILD=$(BUILD)/O0 CFLAGS="-O0 -g"
 
 machines: ## suites on s390x, ARM, i686, Windows and WebAssembly, emulated, and what they agree on
