@@ -37,7 +37,7 @@ TOOLTESTS = tests/tool_test.sh $(filter-out tests/tool_test.sh tests/web_test.sh
 
 # Compiling takes longer than running: suites and examples are made at -O1 unless CFLAGS says
 # otherwise, but for those that look for secrets left behind, and what users run first.
-# (test-clang and test-flags make everything at -O2, -O3 and -O0.)
+# (test-clang and test-flags make everything at -O2 and -O0.)
 ifeq ($(CFLAGS),-O2)
 $(filter-out $(patsubst %,$(BUILD)/test_%,secure noise batch session host vec),$(TESTS)): CFLAGS = -O1
 $(filter-out $(BUILD)/mcamp $(BUILD)/quickstart,$(EXAMPLES)): CFLAGS = -O1
