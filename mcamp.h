@@ -19396,7 +19396,8 @@ MCAMP__PRIV mcamp_status mcamp__special_direction(mcamp_ctx *ctx, const mcamp__f
     }
     if (st >= 0) {
         out->method = law.p.method;
-        out->order = of->group ? q.group.order : dir == MCAMP_REMOVE ? (uint64_t)q.limited.shape[0] : 1;
+        out->order = dir == MCAMP_REMOVE ? (uint64_t)q.limited.shape[0] : 1;
+        if (of->group) out->order = q.group.order;
         out->range = exp(law.p.log_range);
         out->stake = mcamp__claim_stake(t, law.m);
         st = law.m > 0 ? mcamp__verify_run(ctx, &law.p, &law.w, c, rung, law.m, beta, out, t)
