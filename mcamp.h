@@ -250,7 +250,8 @@
  *        MCAMP_BATCH_ALLOCATE, _ALLOCATE_ANEW and mcamp_guarantee_allocate: k of t rounds.
  *        MCAMP_CERTAIN_CONDITIONAL (before _SPLIT); mcamp_certain_sigma refuses other laws
  *        and limits.  replace of an event, MCAMP_ADJACENT_REPLACE, _CONVERTED (balls in bins);
- *        group of MCAMP_EVENT_BANDMF.
+ *        group of MCAMP_EVENT_BANDMF.  mcamp_gram_group: questions about k examples together, with
+ *        `group` of a problem, `converted` of answers and guarantees.
  *        mcamp_opt_run and mcamp_plan under sampling by patterns: MCAMP_AMPLIFY_LAW,
  *        MCAMP_PLAN_CYCLIC, _MINSEP (MCAMP_PLAN_ROWS 32), MCAMP_REPORT_CSV; mcamp_train_*
  *        takes b-min-sep.  MCAMP_MECH_TREE_ONLINE.  Random keys on Windows, macOS, BSD, WASI.
