@@ -19397,8 +19397,8 @@ MCAMP__PRIV mcamp_status mcamp__special_direction(mcamp_ctx *ctx, const mcamp__f
     }
     if (st >= 0) {
         out->method = law.p.method;
-        out->order = dir == MCAMP_REMOVE ? (uint64_t)q.limited.shape[0] : 1;
-        if (of->group) out->order = q.group.order;
+        out->order = of->group ? q.group.order : 1;
+        if (!of->group && dir == MCAMP_REMOVE) out->order = (uint64_t)q.limited.shape[0];
         out->range = exp(law.p.log_range);
         out->stake = mcamp__claim_stake(t, law.m);
         st = law.m > 0 ? mcamp__verify_run(ctx, &law.p, &law.w, c, rung, law.m, beta, out, t)
