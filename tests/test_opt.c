@@ -858,13 +858,14 @@ TEST(sum_of_roots)
  * weights of any sign, but no entry of C below 0.  Factors only help.               */
 TEST(more_buffers_are_not_worse)
 {
-    static const struct { size_t epochs, b; double known; } at[] = {
-        { 16, 32, 16.339 }, { 4, 16, 4.9168 }, { 3, 7, 0 }, { 16, 4, 0 }
+    static const struct { size_t epochs, b, most; double known; } at[] = {
+        { 16, 32, 3, 16.339 }, { 4, 16, 3, 4.9168 }, { 3, 7, 3, 0 }, { 16, 4, 4, 0 }, { 16, 2, 3, 0 },
+        { 32, 4, 5, 0 }
     };
     setup();
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
         double last = 1e300, factors = 1e300, e;
-        for (size_t k = 1; k <= (i == 3 ? 4 : 3); k++) {
+        for (size_t k = 1; k <= at[i].most; k++) {
             mcamp_opt_desc d = problem(MCAMP_OPT_BLT, MCAMP_AMPLIFY_NONE,
                                        at[i].epochs * at[i].b - (i == 2), at[i].b);
             mcamp_opt_result r;
