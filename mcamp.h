@@ -14718,6 +14718,12 @@ MCAMP_API mcamp_status mcamp_exact_compose_optimal(mcamp_ctx *ctx, double eps,
     return MCAMP_OK;
 }
 
+/* sum_{i<k} e^{-i eps} */
+MCAMP__PRIV double mcamp__group_terms(double k, double eps)
+{
+    return eps > 1e-300 ? expm1(-k * eps) / expm1(-eps) : k;
+}
+
 MCAMP_API mcamp_status mcamp_exact_group_convert(mcamp_ctx *ctx, double eps,
                                                  double delta, uint64_t group,
                                                  double *eps_group,
@@ -14732,9 +14738,8 @@ MCAMP_API mcamp_status mcamp_exact_group_convert(mcamp_ctx *ctx, double eps,
     if ((st = mcamp__check_eps(ctx, "eps", eps)) < 0) return st;
     if ((st = mcamp__check(ctx, "delta", delta, 0.0, 1, 1.0, 1)) < 0) return st;
     if ((st = mcamp__check_count(ctx, "group", group, MCAMP__COUNT_MAX)) < 0) return st;
-    /* e^{(k-1) eps} (1 - e^{-k eps})/(1 - e^{-eps}), with delta in the exponent where it
-     * would overflow without                                                            */
-    f = eps > 1e-300 ? expm1(-k * eps) / expm1(-eps) : k;
+    /* delta sum_{i<k} e^{i eps}, with delta in the exponent where it would overflow without */
+    f = mcamp__group_terms(k, eps);
     f *= k * eps < 700 ? delta * exp((k - 1) * eps) : exp((k - 1) * eps + log(delta));
     *eps_group = k * eps * (1 + DBL_EPSILON);
     *delta_group = delta > 0 ? mcamp__dmin(1.0, f * (1 + (16 + 2 * k * eps) * DBL_EPSILON)) : 0.0;
@@ -19263,8 +19268,8 @@ MCAMP__PRIV double mcamp__group_step(size_t k, double eps)
 /* log of sum_{i<k} e^{i eps}, eps of one step, from above. */
 MCAMP__PRIV double mcamp__group_log_factor(size_t k, double eps)
 {
-    double kk = (double)k, f = eps > 1e-300 ? expm1(-kk * eps) / expm1(-eps) : kk;
-    return (kk - 1) * eps + log(f) + 1e-13 * (1 + kk * eps);
+    double kk = (double)k;
+    return (kk - 1) * eps + log(mcamp__group_terms(kk, eps)) + 1e-13 * (1 + kk * eps);
 }
 
 /* A bound of delta that is certain: without amplification; Jensen's of the group; or from what
@@ -23113,7 +23118,10 @@ MCAMP__PRIV mcamp_status mcamp__special_ask_init(mcamp_ctx *ctx, const mcamp_gra
     q->bud = bud; q->by_sigma = by_sigma; q->fixed = fixed; q->target = target;
     q->blocks = 32;
     if ((st = mcamp__special_init(ctx, gram, &q->of)) < 0) return st;
-    if ((st = mcamp__factor_init(ctx, &all, &q->f)) < 0) mcamp__full_free(ctx, &q->of.full);
+    if ((st = mcamp__factor_init(ctx, &all, &q->f)) < 0) {
+        mcamp__full_free(ctx, &q->of.full);
+        return st;
+    }
     q->certain = q->of.group ? q->f.b == 1 || (q->of.convert && mcamp__exact_knows(&q->f))
                              : mcamp__kinds_of(&q->f).n == 1;
     return st;

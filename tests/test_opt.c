@@ -859,8 +859,8 @@ TEST(sum_of_roots)
 TEST(more_buffers_are_not_worse)
 {
     static const struct { size_t epochs, b, most; double known; } at[] = {
-        { 16, 32, 3, 16.339 }, { 4, 16, 3, 4.9168 }, { 3, 7, 3, 0 }, { 16, 4, 4, 0 }, { 16, 2, 3, 0 },
-        { 32, 4, 5, 0 }
+        { 16, 32, 3, 16.339 }, { 4, 16, 3, 4.9168 }, { 3, 7, 3, 0 }, { 16, 4, 4, 0 },
+        { 16, 2, 3, 0 }, { 32, 4, 5, 0 }
     };
     setup();
     for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
