@@ -196,14 +196,14 @@ TOOL_FN void run_000_prior(report *r)
             }
             add_point(r, l, EPS_000[e], best)->bands = (double)BAND_PRIOR[at];
             between = between && best >= sampled * 0.995;
-            if (k == 1 && !e) low = best / sampled;
-            if (k == 1) high = best / sampled;
+            if (k == 2 && !e) low = best / sampled;     /* (the analysis that is meant) */
+            if (k == 2) high = best / sampled;
         }
     }
     trend(r, "\"for larger epsilon values [...] their analysis inherently introduces slack\": "
           "deterministic bounds for any C need more noise", "000, section 1", between && high > low,
-          "Renyi moments: %.3g times the error at epsilon %g, %.3g at %g", low, EPS_000[0], high,
-          EPS_000[p.neps - 1]);
+          "conditional composition: %.3g times the error at epsilon %g, %.3g at %g", low,
+          EPS_000[0], high, EPS_000[p.neps - 1]);
     set(r, "epochs, b", "16, %lu", (unsigned long)p.b);
     set(r, "delta", "1e-5 (assumed)");
     note(r, "Square-root C of the bands named. A way that has no answer for one of them is left "

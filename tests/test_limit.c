@@ -635,6 +635,102 @@ TEST(a_groups_claims_are_decided_and_recorded_as_such)
         }
 }
 
+/* ---- by the clock ------------------------------------------------------------------- */
+
+/* Every look costs a second. */
+static double tick(void *user) { return (*(double *)user)++; }
+
+static void timed_ctx(mcamp_ctx *c, double *now)
+{
+    mcamp_ctx_desc d;
+    memset(&d, 0, sizeof d);
+    d.clock.now = tick; d.clock.user = now;
+    *now = -5;
+    CHECK_STATUS(mcamp_ctx_init(c, &d), MCAMP_OK);
+}
+
+/* delta at (1.5, 1) and the eps, the sigma that have it: within their errors of the truth, which is
+ * never above the bound, however early the clock stops them; enough time changes nothing. */
+static void check_timed_answers(const mcamp_gram *g, double truth)
+{
+    static const double seconds[] = { 0.5, 2.5, 6.5, 12.5, 20.5, 1e6 };
+    for (int q = 0; q < 3; q++) {
+        int late = 0;
+        for (int i = 0; i < 6; i++) {
+            double now;
+            mcamp_ctx c;
+            mcamp_answer a;
+            mcamp_guarantee out;
+            mcamp_budget bud;
+            mcamp_status st;
+            timed_ctx(&c, &now);
+            memset(&bud, 0, sizeof bud);
+            bud.rel_error = 0.004; bud.beta = 1e-9; bud.seed = 4; bud.seconds = seconds[i];
+            bud.direction = MCAMP_REMOVE;
+            st = q == 0 ? mcamp_delta(&c, g, 1.5, 1, &bud, &a)
+               : q == 1 ? mcamp_epsilon(&c, g, 1.5, truth, &bud, &a)
+                        : mcamp_sigma(&c, g, 1, truth, &bud, &a);
+            CHECK(st == MCAMP_Q_TIME || (st == MCAMP_OK && i > 0));
+            CHECK_STATUS(a.status, st);
+            CHECK(!c.timed && !(c.to > 0));
+            if (i < 5) CHECK_LE(now, seconds[i] + 12);
+            else CHECK_STATUS(st, MCAMP_OK);
+            late += st == MCAMP_Q_TIME;
+            if (q == 0) {
+                CHECK_LE(truth * 0.998, a.delta_upper);
+                CHECK_NEAR(a.delta, truth, 2e-3, 6.2 * a.std_error);
+            } else if (st == MCAMP_OK)          /* (else it is where the search was) */
+                CHECK_NEAR(q == 1 ? a.eps : a.sigma, q == 1 ? 1 : 1.5, 5e-3, 6.2 * a.std_error);
+            CHECK(st == MCAMP_Q_TIME || !a.needed);
+            if (!q && a.std_error > 0.004 * a.delta)
+                CHECK_LE(pow(a.std_error / (0.004 * a.delta), 2),
+                         (double)a.needed / (double)a.samples * 1.001);
+            CHECK_STATUS(mcamp_guarantee_answer(&a, &out), MCAMP_OK);
+            CHECK(out.late == (st == MCAMP_Q_TIME) && !out.accepted);
+        }
+        CHECK(late > 0);
+    }
+}
+
+/* A true claim is not accepted before its time, and is with time enough. */
+static void check_timed_claim(const mcamp_gram *g, double truth)
+{
+    int late = 0;
+    for (double seconds = 0.5; seconds < 2e6; seconds *= 4) {
+        double now;
+        mcamp_ctx t;
+        mcamp_guarantee v;
+        mcamp_claim c = claim_of(1.5, 1, truth * 1.04, MCAMP_REMOVE);
+        mcamp_status st;
+        timed_ctx(&t, &now);
+        c.seconds = seconds;
+        st = mcamp_verify(&t, g, &c, &v);
+        CHECK(st == (v.late ? MCAMP_Q_TIME : MCAMP_OK) && !t.timed);
+        CHECK(v.accepted == !v.late && v.interrupted == v.late);
+        CHECK(v.kind == (v.late ? MCAMP_KIND_NONE : MCAMP_KIND_VERIFIED));
+        if (v.late) CHECK(!v.needed || v.needed > v.samples);
+        late += v.late;
+        if (seconds > 1e6) CHECK(!v.late);
+    }
+    CHECK(late > 1);
+}
+
+TEST(a_clock_stops_questions_about_limits_and_groups)
+{
+    mcamp_gram g;
+    start();
+    CHECK_STATUS(mcamp_gram_from_matrix(&ctx, GRAMS[0], 2, &g), MCAMP_OK);
+    CHECK_STATUS(mcamp_gram_limit(&ctx, &g, 200, 103), MCAMP_OK);
+    check_timed_answers(&g, planes(GRAMS[0], 200, 103, 1.5, 1, 0));
+    check_timed_claim(&g, planes(GRAMS[0], 200, 103, 1.5, 1, 0));
+    mcamp_gram_free(&ctx, &g);
+    group_grams(2, 2, 0, &g, NULL);
+    CHECK_STATUS(mcamp_gram_group(&ctx, &g, 2), MCAMP_OK);
+    check_timed_answers(&g, group_plane(PAIR, 2, 1.5, 1, 0));
+    check_timed_claim(&g, group_plane(PAIR, 2, 1.5, 1, 0));
+    mcamp_gram_free(&ctx, &g);
+}
+
 /* eps of k = 1 .. 4 at delta 1e-5; what conversion says of k. */
 TEST(larger_groups_hide_less_and_conversion_says_the_most)
 {
@@ -865,6 +961,7 @@ TEST_MAIN("limit",
     T(a_group_is_balls_in_as_many_bins_as_it_has_tuples),
     T(a_groups_samples_have_mean_and_range_as_the_plane_says),
     T(a_groups_claims_are_decided_and_recorded_as_such),
+    T(a_clock_stops_questions_about_limits_and_groups),
     T(larger_groups_hide_less_and_conversion_says_the_most),
     T(a_groups_proof_is_written_read_and_repeated), T(a_group_is_never_overlooked),
     T(clones_hide_as_enumeration_says), T(shuffled_batches_lie_between_an_attack_and_a_proof))
