@@ -2063,7 +2063,8 @@ typedef struct mcamp_opt_result {
     double sigma, sigma_error;  /* of the final C; its standard error          */
     double rmse, max_error;     /* with that sigma                             */
     double least;               /* BANDED, not BINS or LAW: no C of the family has a smaller
-                                   wanted error (rmse or max_error); 0 = not known */
+                                   wanted error (rmse or max_error); 0 = not known: few
+                                   bands and more than 2048 rounds             */
     mcamp_error_info unit;      /* for noise of deviation 1                    */
     double sensitivity;         /* largest norm that an example can have in C x */
     double start_error;         /* the wanted error at the start, up to a factor
@@ -25409,7 +25410,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_start_from(mcamp_ctx *ctx, mcamp__opt_model 
 typedef struct mcamp__orth {
     double *block;              /* all below                                         */
     size_t total, q, lags;      /* lags: diagonals of B                              */
-    double *l, *t, *p, *v, *work;       /* dense: n*n three times, n, Cholesky's     */
+    double *l, *t, *p, *v, *work;       /* dense: n*n three times, n, the rest       */
     double *move, *z, *zmove, *un;      /* few bands, with l and v                   */
 } mcamp__orth;
 
@@ -25463,17 +25464,22 @@ MCAMP__PRIV double mcamp__orth_unwork(const mcamp_work *w, size_t i, size_t s)
     return s == 0 ? now : s == 1 ? -now - b * past : b * past;
 }
 
+/* Numbers that a matrix takes to become tridiagonal, beside itself; Cholesky takes less. */
+MCAMP__PRIV size_t mcamp__tridiagonal_work(size_t n)
+{
+    return (2 * MCAMP__S + 5) * n + MCAMP__S * MCAMP__S;
+}
+
 /* Terms of O(n^3) and O(n q^2) at the speed that each has. */
 MCAMP__PRIV mcamp_status mcamp__orth_init(mcamp__opt *o, int dense)
 {
     mcamp__orth *t = &o->orth;
     const mcamp_work *w = o->work;
-    size_t n = o->m.n, q = o->m.bands + 2, nn, nq, extra;
+    size_t n = o->m.n, q = o->m.bands + 2, nn, nq, extra = mcamp__tridiagonal_work(n) + n;
     memset(t, 0, sizeof *t);
     if (!dense && w->kind != MCAMP_WORK_TOEPLITZ && w->kind != MCAMP_WORK_DENSE && q <= n / 8)
         t->q = q;
     if (!mcamp__mul_size(n, n, &nn) || !mcamp__mul_size(n, 6 * q + 3, &nq) ||
-        !mcamp__mul_size(MCAMP__S + 4, n + MCAMP__S, &extra) ||
         !mcamp__mul_size(nn, 3, &nn) || !mcamp__add_size(nn, extra, &nn))
         return mcamp__fail(&o->inner, MCAMP_E_SIZE, "rounds", (double)n);
     t->lags = w->kind == MCAMP_WORK_MOMENTUM ? 3 : 2;
@@ -25749,32 +25755,100 @@ MCAMP__PRIV int mcamp__eigen_tridiagonal(double *d, double *e, size_t n)
     return 1;
 }
 
-/* sum of sqrt(max(eigenvalue, 0)) of a symmetric n x n matrix, which is spoilt; work: 4 n.
- * Reflections make it tridiagonal.  Negative: no convergence.                        */
-MCAMP__PRIV double mcamp__trace_root(double *s, size_t n, double *work)
+/* A symmetric S to tridiagonal by reflections, in panels of MCAMP__PANEL: within one S stays,
+ * and is used as S - A B', rows of A and B holding v_1 w_1 v_2 w_2 .. and w_1 v_1 w_2 v_2 ..; at
+ * its end that is taken from what remains.                                            */
+#define MCAMP__PANEL (MCAMP__S / 2)
+
+typedef struct mcamp__tridiagonal {
+    mcamp_ctx *ctx;
+    double *s, *a, *b;          /* n * n; n * MCAMP__S each                          */
+    double *d, *e, *x, *v, *w;  /* diagonal and what is beside it; n each            */
+    double *pack;
+    size_t n;
+} mcamp__tridiagonal;
+
+MCAMP__PRIV void mcamp__tridiagonal_init(mcamp__tridiagonal *t, mcamp_ctx *ctx, double *s,
+                                         size_t n, double *work)
 {
-    double *d = work, *e = d + n, *v = e + n, *w = v + n, sum = 0;
-    for (size_t k = 0; k < n; k++) {
-        const double *x = s + k * n;
-        size_t from = k + 1, len = n - from;
-        double norm = sqrt(mcamp__dot(x + from, x + from, len)), square, h;
-        d[k] = x[k];
-        e[k] = len && x[from] > 0 ? -norm : norm;
-        if (len < 2 || !(norm > 0)) continue;
-        memcpy(v + from, x + from, len * sizeof *v);
-        v[from] -= e[k];
-        square = mcamp__dot(v + from, v + from, len);
-        for (size_t i = from; i < n; i++)
-            w[i] = 2 / square * mcamp__dot(s + i * n + from, v + from, len);
-        h = mcamp__dot(w + from, v + from, len) / square;
-        for (size_t i = from; i < n; i++) w[i] -= h * v[i];
-        for (size_t i = from; i < n; i++) {
-            mcamp__axpy(-v[i], w + from, s + i * n + from, len);
-            mcamp__axpy(-w[i], v + from, s + i * n + from, len);
+    t->ctx = ctx; t->s = s; t->n = n;
+    t->a = work;            t->b = t->a + MCAMP__S * n;
+    t->d = t->b + MCAMP__S * n; t->e = t->d + n;
+    t->x = t->e + n;        t->v = t->x + n;        t->w = t->v + n;
+    t->pack = t->w + n;
+}
+
+/* w := 2 (S - A B') v/|v|^2 less what of it is along v, from row `from` on; A, B of `done`
+ * columns: S - v w' - w v' is S reflected.                                           */
+MCAMP__PRIV void mcamp__tridiagonal_side(mcamp__tridiagonal *t, size_t from, size_t done)
+{
+    size_t n = t->n, len = n - from;
+    double c[MCAMP__S] = { 0 }, square = mcamp__dot(t->v + from, t->v + from, len), h;
+    memset(t->w + from, 0, len * sizeof *t->w);
+    for (size_t i = from; i < n; i++) mcamp__axpy(-t->v[i], t->b + i * MCAMP__S, c, done);
+    mcamp__vec_dots(t->ctx->vec, t->s + from * n + from, n, len, t->v + from, len, t->w + from);
+    mcamp__vec_dots(t->ctx->vec, t->a + from * MCAMP__S, MCAMP__S, len, c, done, t->w + from);
+    h = mcamp__dot(t->w + from, t->v + from, len) / square;
+    for (size_t i = from; i < n; i++) t->w[i] = 2 / square * (t->w[i] - h * t->v[i]);
+}
+
+/* Row k, and the reflection that leaves two entries of it, the panel's number done/2. */
+MCAMP__PRIV void mcamp__tridiagonal_row(mcamp__tridiagonal *t, size_t k, size_t done)
+{
+    size_t n = t->n, from = k + 1, len = n - from;
+    double *x = t->x, c[MCAMP__S], norm;
+    memcpy(x + k, t->s + k * n + k, (n - k) * sizeof *x);
+    for (size_t i = 0; i < done; i++) c[i] = -t->a[k * MCAMP__S + i];
+    mcamp__vec_dots(t->ctx->vec, t->b + k * MCAMP__S, MCAMP__S, n - k, c, done, x + k);
+    norm = sqrt(mcamp__dot(x + from, x + from, len));
+    t->d[k] = x[k];
+    t->e[k] = len && x[from] > 0 ? -norm : norm;
+    memset(t->v + from, 0, len * sizeof *t->v);
+    memset(t->w + from, 0, len * sizeof *t->w);
+    if (len > 1 && norm > 0) {
+        memcpy(t->v + from, x + from, len * sizeof *x);
+        t->v[from] -= t->e[k];
+        mcamp__tridiagonal_side(t, from, done);
+    }
+    for (size_t i = from; i < n; i++) {
+        double *a = t->a + i * MCAMP__S + done, *b = t->b + i * MCAMP__S + done;
+        a[0] = b[1] = t->v[i];
+        a[1] = b[0] = t->w[i];
+    }
+}
+
+MCAMP__PRIV void mcamp__tridiagonal_run(mcamp__tridiagonal *t)
+{
+    size_t n = t->n;
+    for (size_t p = 0; p < n; p += MCAMP__PANEL) {
+        size_t last = mcamp__zmin(p + MCAMP__PANEL, n);
+        for (size_t k = p; k < last; k++) mcamp__tridiagonal_row(t, k, 2 * (k - p));
+        for (size_t q = last; q < n; q += MCAMP__S) {
+            mcamp__nt x;
+            memset(&x, 0, sizeof x);
+            x.cols = mcamp__zmin(MCAMP__S, n - q);
+            mcamp__nt_pack(t->b + q * MCAMP__S, MCAMP__S, x.cols, MCAMP__S, t->pack);
+            x.a = t->a + last * MCAMP__S; x.z = t->pack; x.out = t->s + last * n + q;
+            x.lda = x.len = MCAMP__S; x.ldo = n; x.rows = n - last; x.alpha = -1;
+            mcamp__nt_run(t->ctx, &x);
         }
     }
-    if (!mcamp__eigen_tridiagonal(d, e, n)) return -1;
-    for (size_t k = 0; k < n; k++) sum += sqrt(mcamp__dmax(d[k], 0));
+}
+
+/* At most sum of sqrt(max(eigenvalue, 0)) of a symmetric n x n matrix, which is spoilt; work:
+ * mcamp__tridiagonal_work(n).  Negative: no convergence.  What reflections and QL find are the
+ * eigenvalues of a matrix that differs by roundings of the largest one, as a rule by some
+ * sqrt(n) of them, so none is off by more (Weyl); each is lowered by 2 n of them.         */
+MCAMP__PRIV double mcamp__trace_root(mcamp_ctx *ctx, double *s, size_t n, double *work)
+{
+    mcamp__tridiagonal t;
+    double sum = 0, top = 0, off;
+    mcamp__tridiagonal_init(&t, ctx, s, n, work);
+    mcamp__tridiagonal_run(&t);
+    if (!mcamp__eigen_tridiagonal(t.d, t.e, n)) return -1;
+    for (size_t k = 0; k < n; k++) top = mcamp__dmax(top, fabs(t.d[k]));
+    off = (double)n * DBL_EPSILON * top;
+    for (size_t k = 0; k < n; k++) sum += sqrt(mcamp__dmax(t.d[k] - off, 0));
     return sum;
 }
 
@@ -25834,7 +25908,7 @@ MCAMP__PRIV mcamp_status mcamp__orth_least(mcamp__opt *o, const double *x, doubl
                 t->t[k * n + i] = v;
             }
     }
-    root = mcamp__trace_root(t->t, n, t->work);
+    root = mcamp__trace_root(&o->inner, t->t, n, t->work);
     if (root > 0 && cost > 0 && mcamp__finite(root) && mcamp__finite(cost))
         *least = root / sqrt(cost) * (1 - 1e-9);
     return MCAMP_OK;
@@ -26451,14 +26525,16 @@ MCAMP__PRIV mcamp_status mcamp__opt_final(mcamp__opt *o, const mcamp_mech *mech,
     return st < 0 ? st : MCAMP_OK;
 }
 
-/* Rounds up to which the bound is computed: it takes O(n^3). */
-#define MCAMP__BOUND_ROUNDS 1024
+/* Rounds up to which the bound is computed where steps do not take O(n^3) as it does: a
+ * second or two.                                                                      */
+#define MCAMP__BOUND_ROUNDS 2048
 
 MCAMP__PRIV mcamp_status mcamp__opt_bound(mcamp__opt *o, const double *x, mcamp_opt_result *r)
 {
     double least = 0;
     mcamp_status st = MCAMP_OK;
-    if (o->m.classes && o->m.n <= MCAMP__BOUND_ROUNDS) st = mcamp__orth_least(o, x, &least);
+    if (o->m.classes && (!o->orth.q || o->m.n <= MCAMP__BOUND_ROUNDS))
+        st = mcamp__orth_least(o, x, &least);
     if (o->desc->equal_norms)   /* it is for columns of norm 1: an example uses so many */
         least *= sqrt((double)((o->m.n + o->every - 1) / o->every));
     r->least = least * r->sigma / r->sensitivity;
@@ -29544,6 +29620,7 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__FARTHEST
 #undef MCAMP__DEPTH
 #undef MCAMP__BOUND_ROUNDS
+#undef MCAMP__PANEL
 #undef MCAMP__BINS_KINDS
 #undef MCAMP__APART
 #undef MCAMP__BLOCKS

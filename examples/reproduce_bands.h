@@ -106,22 +106,32 @@ TOOL_FN void grow_bands(report *r, mcamp_ctx *ctx, const band_of *o, size_t f,
     free(fine);
 }
 
-/* solve_bands by way of runs of f[0] times fewer rounds, those by f[1], .. */
-TOOL_FN void solve_grown(report *r, mcamp_ctx *ctx, band_of *o, const size_t *f, size_t levels)
+/* The factor by which a coarser run has fewer rounds: the least prime of b, which divides n; 0
+ * where bins would be too few to interpolate between.                                     */
+TOOL_FN size_t coarser(const band_of *o)
 {
+    for (size_t f = 2; o->b / f >= 8; f++)
+        if (o->b % f == 0) return f;
+    return 0;
+}
+
+/* solve_bands by way of runs of fewer rounds, `levels` deep at most. */
+TOOL_FN void solve_grown(report *r, mcamp_ctx *ctx, band_of *o, int levels)
+{
+    size_t f = levels ? coarser(o) : 0;
     band_of small;
     mcamp_mech start;
     memset(&start, 0, sizeof start);
-    if (levels) {
+    if (f) {
         small = *o;
-        small.n = o->n / f[0];
-        small.b = o->b / f[0];
-        small.bands = (o->bands + f[0] - 1) / f[0];
+        small.n = o->n / f;
+        small.b = o->b / f;
+        small.bands = (o->bands + f - 1) / f;
         small.keep = true;
         small.tolerance = 1e-5;
         small.steps = levels > 1 ? 50 : 150;
-        solve_grown(r, ctx, &small, f + 1, levels - 1);
-        if (!r->failed) grow_bands(r, ctx, o, f[0], &small.m, &start);
+        solve_grown(r, ctx, &small, levels - 1);
+        if (!r->failed) grow_bands(r, ctx, o, f, &small.m, &start);
         mcamp_mech_free(ctx, &small.m);
         o->start = &start;
     }

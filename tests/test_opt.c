@@ -755,6 +755,18 @@ TEST(orthogonal_optima)
     }
 }
 
+/* Few bands, many rounds: bounded too. */
+TEST(bound_of_many_rounds)
+{
+    mcamp_opt_desc d = problem(MCAMP_OPT_BANDED, MCAMP_AMPLIFY_NONE, 1100, 50);
+    mcamp_opt_result r;
+    setup();
+    d.bands = 3;
+    r = optimum(&d, NULL);
+    CHECK_LE(r.least, r.rmse);
+    CHECK_LE(r.rmse, r.least * 1.0005);
+}
+
 /* Other errors, other workloads: the bound holds for any C of the family, here the starting
  * one, and stays near the optimum.                                                     */
 TEST(bounds_of_other_errors)
@@ -833,11 +845,15 @@ TEST(few_bands_and_dense_agree)
     }
 }
 
-/* Sums of roots of eigenvalues that are known: of an orthogonal change of a diagonal. */
+/* Sums of roots of eigenvalues that are known: of an orthogonal change of a diagonal; in several
+ * panels.  Never more, for a bound rests on it.                                         */
 TEST(sum_of_roots)
 {
-    enum { N = 23 };
-    double s[N * N], v[N], work[4 * N], want = 0, norm = 0;
+    enum { N = 101 };
+    static double s[N * N];
+    double v[N], want = 0, norm = 0, got;
+    double *work = (double *)malloc(mcamp__tridiagonal_work(N) * sizeof *work);
+    setup();
     for (size_t i = 0; i < N; i++) { v[i] = test_rand() - 0.5; norm += v[i] * v[i]; }
     memset(s, 0, sizeof s);
     for (size_t k = 0; k < N; k++) {
@@ -848,10 +864,13 @@ TEST(sum_of_roots)
                 s[i * N + j] += d * ((i == k) - 2 * v[i] * v[k] / norm) *
                                 ((j == k) - 2 * v[j] * v[k] / norm);
     }
-    CHECK_NEAR(mcamp__trace_root(s, N, work), want, 1e-7, 0);
+    got = mcamp__trace_root(&ctx, s, N, work);
+    CHECK_NEAR(got, want, 1e-7, 0);
+    CHECK_LE(got, want);
     for (size_t i = 0; i < N; i++)
         for (size_t j = 0; j < N; j++) s[i * N + j] = i == j ? 4 : 0;
-    CHECK_NEAR(mcamp__trace_root(s, N, work), 2.0 * N, 1e-12, 0);
+    CHECK_NEAR(mcamp__trace_root(&ctx, s, N, work), 2.0 * N, 1e-12, 0);
+    free(work);
 }
 
 /* More buffers are never worse, no worse than the best of positive weights that is known;
@@ -1483,7 +1502,8 @@ TEST_MAIN("opt",
     T(interrupted_keeps_the_best), T(sigma_of_partial_cycles),
     T(banded_toeplitz_without_amplification),
     T(more_freedom_is_not_worse),
-    T(orthogonal_optima), T(bounds_of_other_errors), T(few_bands_and_dense_agree),
+    T(orthogonal_optima), T(bound_of_many_rounds), T(bounds_of_other_errors),
+    T(few_bands_and_dense_agree),
     T(sum_of_roots), T(start_with_a_decay_of_nothing), T(more_buffers_are_not_worse),
     T(more_bands_than_batches),
     T(the_better_result_stays), T(poisson_takes_the_callers_sigma), T(poisson_with_much_noise),
