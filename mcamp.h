@@ -4063,13 +4063,14 @@ MCAMP__INL void MCAMP__K(row_fma)(MCAMP__K(row) *r, double x,
     r->d += v * z->d;
 }
 
-/* p = x r */
-MCAMP__INL void MCAMP__K(row_times)(const MCAMP__K(row) *r, double x, double *p)
+/* out = x r, or out += x r */
+MCAMP__INL void MCAMP__K(row_times)(const MCAMP__K(row) *r, double x, int add, double *out)
 {
     MCAMP__K(row) y;
-    MCAMP__K(row_zero)(&y);
+    if (add) MCAMP__K(row_load)(&y, out);
+    else     MCAMP__K(row_zero)(&y);
     MCAMP__K(row_fma)(&y, x, r);
-    MCAMP__K(row_store)(&y, p);
+    MCAMP__K(row_store)(&y, out);
 }
 
 /* Six rows of L (panel[k][6], zero-padded) times len rows of z, times x; the first
@@ -4089,12 +4090,12 @@ MCAMP__INL void MCAMP__K(trmm_block)(const double *panel, size_t len, const doub
         MCAMP__K(row_fma)(&r4, panel[6 * k + 4], &x);
         MCAMP__K(row_fma)(&r5, panel[6 * k + 5], &x);
     }
-    MCAMP__K(row_times)(&r0, scale, g);
-    if (rows > 1) MCAMP__K(row_times)(&r1, scale, g + MCAMP__S);
-    if (rows > 2) MCAMP__K(row_times)(&r2, scale, g + 2 * MCAMP__S);
-    if (rows > 3) MCAMP__K(row_times)(&r3, scale, g + 3 * MCAMP__S);
-    if (rows > 4) MCAMP__K(row_times)(&r4, scale, g + 4 * MCAMP__S);
-    if (rows > 5) MCAMP__K(row_times)(&r5, scale, g + 5 * MCAMP__S);
+    MCAMP__K(row_times)(&r0, scale, 0, g);
+    if (rows > 1) MCAMP__K(row_times)(&r1, scale, 0, g + MCAMP__S);
+    if (rows > 2) MCAMP__K(row_times)(&r2, scale, 0, g + 2 * MCAMP__S);
+    if (rows > 3) MCAMP__K(row_times)(&r3, scale, 0, g + 3 * MCAMP__S);
+    if (rows > 4) MCAMP__K(row_times)(&r4, scale, 0, g + 4 * MCAMP__S);
+    if (rows > 5) MCAMP__K(row_times)(&r5, scale, 0, g + 5 * MCAMP__S);
 }
 
 MCAMP__ENTRY void MCAMP__K(trmm)(const mcamp__tri *L, const double *z, double *g)
@@ -4384,19 +4385,11 @@ MCAMP__ENTRY void MCAMP__K(rank1)(double *g, size_t b, const double *c,
 
 /* ---- products of rows ------------------------------------------------------------ */
 
-/* out += alpha r */
-MCAMP__INL void MCAMP__K(row_into)(const MCAMP__K(row) *r, double alpha, double *out)
-{
-    MCAMP__K(row) x;
-    MCAMP__K(row_load)(&x, out);
-    MCAMP__K(row_fma)(&x, alpha, r);
-    MCAMP__K(row_store)(&x, out);
-}
-
-/* Up to six rows of a (the first again for those that are not there) times z. */
+/* Up to six rows of a (the first again for those that are not there) times z.  alpha is
+ * left in memory: in the loop every register of AVX2 is taken.                  */
 MCAMP__INL void MCAMP__K(nt_block)(const double *a, size_t lda, size_t rows,
-                                   const double *z, size_t len, double alpha, double *out,
-                                   size_t ldo)
+                                   const double *z, size_t len, const double *alpha,
+                                   double *out, size_t ldo)
 {
     const double *a1 = a + (rows > 1 ? lda : 0), *a2 = a + (rows > 2 ? 2 * lda : 0);
     const double *a3 = a + (rows > 3 ? 3 * lda : 0), *a4 = a + (rows > 4 ? 4 * lda : 0);
@@ -4413,16 +4406,16 @@ MCAMP__INL void MCAMP__K(nt_block)(const double *a, size_t lda, size_t rows,
         MCAMP__K(row_fma)(&r4, a4[k], &x);
         MCAMP__K(row_fma)(&r5, a5[k], &x);
     }
-    MCAMP__K(row_into)(&r0, alpha, out);
-    if (rows > 1) MCAMP__K(row_into)(&r1, alpha, out + ldo);
-    if (rows > 2) MCAMP__K(row_into)(&r2, alpha, out + 2 * ldo);
-    if (rows > 3) MCAMP__K(row_into)(&r3, alpha, out + 3 * ldo);
-    if (rows > 4) MCAMP__K(row_into)(&r4, alpha, out + 4 * ldo);
-    if (rows > 5) MCAMP__K(row_into)(&r5, alpha, out + 5 * ldo);
+    MCAMP__K(row_times)(&r0, *alpha, 1, out);
+    if (rows > 1) MCAMP__K(row_times)(&r1, *alpha, 1, out + ldo);
+    if (rows > 2) MCAMP__K(row_times)(&r2, *alpha, 1, out + 2 * ldo);
+    if (rows > 3) MCAMP__K(row_times)(&r3, *alpha, 1, out + 3 * ldo);
+    if (rows > 4) MCAMP__K(row_times)(&r4, *alpha, 1, out + 4 * ldo);
+    if (rows > 5) MCAMP__K(row_times)(&r5, *alpha, 1, out + 5 * ldo);
 }
 
 MCAMP__ENTRY void MCAMP__K(nt)(const double *a, size_t lda, size_t rows, const double *z,
-                               size_t len, double alpha, double *out, size_t ldo)
+                               size_t len, const double *alpha, double *out, size_t ldo)
 {
     const size_t step = MCAMP__W * MCAMP__COLS;
     for (size_t s = 0; s < MCAMP__S; s += step)
@@ -4431,22 +4424,25 @@ MCAMP__ENTRY void MCAMP__K(nt)(const double *a, size_t lda, size_t rows, const d
                                out + i * ldo + s, ldo);
 }
 
-/* Four rows e[4][S] of numbers: e := e U^-1, U upper triangular with zeros below its
- * diagonal, that being kept as 1/U_kk in its place.                             */
-MCAMP__ENTRY void MCAMP__K(trsm)(const double *u, double *e)
+/* e[rows][S] := e U^-1, U upper triangular with zeros below its diagonal, that being kept
+ * as 1/U_kk in its place.  Row after row takes column k: none waits for itself.    */
+MCAMP__ENTRY void MCAMP__K(trsm)(const double *u, double *e, size_t rows)
 {
-    for (size_t k = 0; k < MCAMP__S; k++) {
-        double d = u[k * MCAMP__S + k], x0 = e[k] * d, x1 = e[MCAMP__S + k] * d;
-        double x2 = e[2 * MCAMP__S + k] * d, x3 = e[3 * MCAMP__S + k] * d;
-        for (size_t s = k / MCAMP__W * MCAMP__W; s < MCAMP__S; s += MCAMP__W) {
-            MCAMP__V row = MCAMP__K(load)(u + k * MCAMP__S + s);
-            double *p = e + s;
-            MCAMP__K(store)(p, MCAMP__K(load)(p) - x0 * row); p += MCAMP__S;
-            MCAMP__K(store)(p, MCAMP__K(load)(p) - x1 * row); p += MCAMP__S;
-            MCAMP__K(store)(p, MCAMP__K(load)(p) - x2 * row); p += MCAMP__S;
-            MCAMP__K(store)(p, MCAMP__K(load)(p) - x3 * row);
+    const size_t step = MCAMP__W * MCAMP__COLS;
+    const double minus = -1;
+    for (size_t s = 0; s < MCAMP__S; s += step) {
+        for (size_t i = 0; s && i < rows; i += 6)
+            MCAMP__K(nt_block)(e + i * MCAMP__S, MCAMP__S, rows - i, u + s, s, &minus,
+                               e + i * MCAMP__S + s, MCAMP__S);
+        for (size_t k = s; k < s + step; k++) {
+            for (double *x = e; x < e + rows * MCAMP__S; x += MCAMP__S) {
+                const double y = x[k] * u[k * MCAMP__S + k];
+                for (size_t c = k / MCAMP__W * MCAMP__W; c < s + step; c += MCAMP__W)
+                    MCAMP__K(store)(x + c, MCAMP__K(load)(x + c) -
+                                           y * MCAMP__K(load)(u + k * MCAMP__S + c));
+                x[k] = y;
+            }
         }
-        e[k] = x0; e[MCAMP__S + k] = x1; e[2 * MCAMP__S + k] = x2; e[3 * MCAMP__S + k] = x3;
     }
 }
 
@@ -5440,22 +5436,14 @@ MCAMP__PRIV void mcamp__vec_normals(mcamp_vecset vs, mcamp__rng8 *r, double *out
 /* Terms of a sum that are read before the next columns are: they stay in the cache. */
 #define MCAMP__DEPTH 256
 
-#ifdef MCAMP_CBLAS_HEADER
-/* Sizes that CBLAS can take whatever its integer is: the vendor's prototypes
- * convert from int.  Larger ones use the loops below.                        */
-MCAMP__PRIV int mcamp__blas_fits(size_t a, size_t b)
-{
-    return a <= (size_t)INT_MAX && b <= (size_t)INT_MAX;
-}
-#endif
-
 /* z[k][MCAMP__S] := the transpose of cols rows x (at most MCAMP__S), zero beyond. */
 MCAMP__PRIV void mcamp__nt_pack(const double *x, size_t ld, size_t cols, size_t len,
                                 double *z)
 {
-    for (size_t c = 0; c < MCAMP__S; c++)
-        for (size_t k = 0; k < len; k++)
-            z[k * MCAMP__S + c] = c < cols ? x[c * ld + k] : 0.0;
+    for (size_t k0 = 0; k0 < len; k0 += 8)          /* a line of x, a page of z at a time */
+        for (size_t c = 0; c < MCAMP__S; c++)
+            for (size_t k = k0; k < mcamp__zmin(k0 + 8, len); k++)
+                z[k * MCAMP__S + c] = c < cols ? x[c * ld + k] : 0.0;
 }
 
 /* The same into a part of the columns: other places stay as they are. */
@@ -5463,11 +5451,11 @@ MCAMP__PRIV void mcamp__nt_edge(mcamp_vecset vs, const double *a, size_t lda, si
                                 const double *z, size_t len, double alpha, double *out,
                                 size_t ldo, size_t cols)
 {
-    double tile[6 * MCAMP__S];
+    double tile[6 * MCAMP__S], one = 1;
     for (size_t i = 0; i < rows; i += 6) {
         size_t some = mcamp__zmin(6, rows - i);
         memset(tile, 0, sizeof tile);
-        MCAMP__DISPATCH(vs, nt, (a + i * lda, lda, some, z, len, 1.0, tile, MCAMP__S));
+        MCAMP__DISPATCH(vs, nt, (a + i * lda, lda, some, z, len, &one, tile, MCAMP__S));
         for (size_t r = 0; r < some; r++)
             for (size_t c = 0; c < cols; c++)
                 out[(i + r) * ldo + c] += alpha * tile[r * MCAMP__S + c];
@@ -5480,8 +5468,8 @@ MCAMP__PRIV void mcamp__vec_nt(mcamp_vecset vs, const double *a, size_t lda, siz
                                const double *z, size_t len, double alpha, double *out,
                                size_t ldo, size_t cols)
 {
-#ifdef MCAMP_CBLAS_HEADER
-    if (vs == MCAMP_VEC_SCALAR && mcamp__blas_fits(lda, rows) && mcamp__blas_fits(len, ldo)) {
+#ifdef MCAMP_CBLAS_HEADER       /* whatever its integer is: the prototypes convert from int */
+    if (vs == MCAMP_VEC_SCALAR && (lda | rows | len | ldo) <= (size_t)INT_MAX) {
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows, (int)cols,
                     (int)len, alpha, a, (int)lda, z, MCAMP__S, 1.0, out, (int)ldo);
         return;
@@ -5491,7 +5479,7 @@ MCAMP__PRIV void mcamp__vec_nt(mcamp_vecset vs, const double *a, size_t lda, siz
         const double *x = a + k, *y = z + k * MCAMP__S;
         size_t some = mcamp__zmin(MCAMP__DEPTH, len - k);
         if (cols == MCAMP__S)
-            MCAMP__DISPATCH(vs, nt, (x, lda, rows, y, some, alpha, out, ldo));
+            MCAMP__DISPATCH(vs, nt, (x, lda, rows, y, some, &alpha, out, ldo));
         else
             mcamp__nt_edge(vs, x, lda, rows, y, some, alpha, out, ldo, cols);
     }
@@ -5501,15 +5489,14 @@ MCAMP__PRIV void mcamp__vec_nt(mcamp_vecset vs, const double *a, size_t lda, siz
 MCAMP__PRIV void mcamp__vec_trsm(mcamp_vecset vs, const double *u, size_t w, double *e,
                                  size_t ld, size_t rows)
 {
-    double four[4 * MCAMP__S];
-    for (size_t i = 0; i < rows; i += 4) {
-        size_t some = mcamp__zmin(4, rows - i);
-        memset(four, 0, sizeof four);
+    double x[24 * MCAMP__S] = { 0 };
+    for (size_t i = 0; i < rows; i += 24) {
+        size_t some = mcamp__zmin(24, rows - i);
         for (size_t r = 0; r < some; r++)
-            memcpy(four + r * MCAMP__S, e + (i + r) * ld, w * sizeof *four);
-        MCAMP__DISPATCH(vs, trsm, (u, four));
+            memcpy(x + r * MCAMP__S, e + (i + r) * ld, w * sizeof *x);
+        MCAMP__DISPATCH(vs, trsm, (u, x, some));
         for (size_t r = 0; r < some; r++)
-            memcpy(e + (i + r) * ld, four + r * MCAMP__S, w * sizeof *four);
+            memcpy(e + (i + r) * ld, x + r * MCAMP__S, w * sizeof *x);
     }
 }
 
@@ -7019,14 +7006,15 @@ MCAMP_API mcamp_status mcamp_sens_minsep(mcamp_ctx *ctx, const mcamp_mech *mech,
 /* ---- dense kernels -------------------------------------------------------- */
 
 /* out[rows of a][cols] += alpha a z, as mcamp__vec_nt, by tasks of MCAMP__ROWS rows.
- * upper: row i of a is zero before column i - at.                              */
+ * upper: row i of a is zero before column i.  With u instead out := out U^-1, as
+ * mcamp__vec_trsm.                                                             */
 #define MCAMP__ROWS 96
 
 typedef struct mcamp__nt {
     mcamp_vecset vs;
-    const double *a, *z;
+    const double *a, *z, *u;
     double *out;
-    size_t lda, ldo, rows, len, cols, at;
+    size_t lda, ldo, rows, len, cols;
     double alpha;
     int upper;
 } mcamp__nt;
@@ -7034,11 +7022,12 @@ typedef struct mcamp__nt {
 MCAMP__PRIV void mcamp__nt_task(void *arg, size_t i)
 {
     const mcamp__nt *t = (const mcamp__nt *)arg;
-    size_t r = i * MCAMP__ROWS, k = t->upper && r > t->at ? r - t->at : 0;
-    k = mcamp__zmin(k, t->len);
-    mcamp__vec_nt(t->vs, t->a + r * t->lda + k, t->lda, mcamp__zmin(MCAMP__ROWS, t->rows - r),
-                  t->z + k * MCAMP__S, t->len - k, t->alpha, t->out + r * t->ldo, t->ldo,
-                  t->cols);
+    size_t r = i * MCAMP__ROWS, k = t->upper ? mcamp__zmin(r, t->len) : 0;
+    size_t rows = mcamp__zmin(MCAMP__ROWS, t->rows - r);
+    double *out = t->out + r * t->ldo;
+    if (t->u) mcamp__vec_trsm(t->vs, t->u, t->cols, out, t->ldo, rows);
+    else      mcamp__vec_nt(t->vs, t->a + r * t->lda + k, t->lda, rows, t->z + k * MCAMP__S,
+                            t->len - k, t->alpha, out, t->ldo, t->cols);
 }
 
 /* In parallel only where that is more than the threads cost. */
@@ -7046,11 +7035,9 @@ MCAMP__PRIV void mcamp__nt_run(const mcamp_ctx *ctx, mcamp__nt *t)
 {
     size_t tasks = (t->rows + MCAMP__ROWS - 1) / MCAMP__ROWS;
     t->vs = ctx->vec;
-    if ((double)t->rows * (double)t->len * (double)t->cols > 5e6) {
+    if ((double)t->rows * (double)t->len * (double)t->cols > 5e6)
         mcamp__run(ctx, tasks, mcamp__nt_task, t);
-    } else {
-        for (size_t i = 0; i < tasks; i++) mcamp__nt_task(t, i);
-    }
+    else for (size_t i = 0; i < tasks; i++) mcamp__nt_task(t, i);
 }
 
 /* The diagonal shift of mcamp__cholesky: a few roundings of b products. */
@@ -7078,13 +7065,15 @@ MCAMP__PRIV int mcamp__cholesky_row(double *l, size_t ld, const size_t *from, si
     return 1;
 }
 
-/* The triangle's transpose for mcamp__vec_trsm, 1/l_ii on the diagonal. */
-MCAMP__PRIV void mcamp__cholesky_upper(const double *l, size_t ld, size_t w, double *u)
+/* The triangle's transpose for mcamp__vec_trsm, 1/l_ii on the diagonal; clears what is above
+ * the triangle.                                                                */
+MCAMP__PRIV void mcamp__cholesky_upper(double *l, size_t ld, size_t w, double *u)
 {
     memset(u, 0, MCAMP__S * MCAMP__S * sizeof *u);
     for (size_t k = 0; k < w; k++) {
         u[k * MCAMP__S + k] = 1 / l[k * ld + k];
         for (size_t c = k + 1; c < w; c++) u[k * MCAMP__S + c] = l[c * ld + k];
+        memset(l + k * ld + k + 1, 0, (w - k - 1) * sizeof *l);
     }
 }
 
@@ -7107,14 +7096,14 @@ MCAMP__PRIV size_t mcamp__cholesky_blocks(const mcamp_ctx *ctx, size_t b, double
         mcamp__nt_run(ctx, &x);
         for (size_t i = 0; i < w; i++)
             if (!mcamp__cholesky_row(d, b, NULL, i)) return p + i;
-        for (size_t i = 0; i < w; i++)
-            memset(d + i * b + i + 1, 0, (w - i - 1) * sizeof *d);
         mcamp__cholesky_upper(d, b, w, u);
-        mcamp__vec_trsm(ctx->vec, u, w, d + w * b, b, b - p - w);
-        if (!t) continue;
-        x.a = t; x.out = t + p; x.rows = p; x.upper = 1;
+        x.u = u; x.out = d + w * b; x.rows -= w; x.len = w;
         mcamp__nt_run(ctx, &x);
-        mcamp__vec_trsm(ctx->vec, u, w, t + p, b, p + w);
+        if (!t) continue;
+        x.u = NULL; x.a = t; x.out = t + p; x.rows = x.len = p; x.upper = 1;
+        mcamp__nt_run(ctx, &x);
+        x.u = u; x.rows = p + w;
+        mcamp__nt_run(ctx, &x);
     }
     return b;
 }
@@ -7268,11 +7257,12 @@ typedef struct mcamp__slab {
     mcamp_vecset vec;
     size_t b, width;    /* width: modes in a window */
     size_t slab, ld, tiles;     /* rows at a time, and in memory; tiles of a product */
-    size_t start;       /* the window's first mode */
+    size_t start, rows; /* the window's first mode; its rows */
+    size_t reach;       /* where in the window its first row ends, 0: some are folded */
     double *coef;       /* |c_k|, k < bands, for the Toeplitz forms; else NULL */
     double *low;        /* b x b rounding errors of G, lower triangle          */
     double *x;          /* width x ld: the window of M, one mode a row         */
-    double *z;          /* tiles x S x ld: the same, transposed tile by tile   */
+    double *z;          /* tiles x S x DEPTH: pieces of it, transposed         */
     double *xx;         /* tiles x S x ROWS: pieces of the product             */
     double *g;
     double *fold;       /* 2 x width: one row of M and its rounding errors     */
@@ -7322,20 +7312,23 @@ MCAMP__PRIV void mcamp__slab_into(const mcamp__slab *q, size_t p0, size_t rows, 
     }
 }
 
-/* One tile of the window's product, in short pieces. */
+/* One tile of the window's product, in short pieces, without those that have only zeros:
+ * their rows end before the tile, or before mode p, or begin behind the tile.     */
 MCAMP__PRIV void mcamp__slab_tile(void *arg, size_t tile)
 {
     const mcamp__slab *q = (const mcamp__slab *)arg;
-    size_t first = tile * MCAMP__S;
-    double *z = q->z + first * q->ld, *xx = q->xx + first * MCAMP__ROWS;
-    mcamp__nt_pack(q->x + first * q->ld, q->ld, mcamp__zmin(MCAMP__S, q->width - first),
-                   q->slab, z);
-    for (size_t p = first; p < q->width; p += MCAMP__ROWS) {
-        size_t rows = mcamp__zmin(MCAMP__ROWS, q->width - p);
-        for (size_t k = 0; k < q->slab; k += MCAMP__DEPTH) {
+    size_t first = tile * MCAMP__S, to = q->width;
+    double *z = q->z + first * MCAMP__DEPTH, *xx = q->xx + first * MCAMP__ROWS;
+    for (size_t k = 0; k < q->rows; k += MCAMP__DEPTH) {
+        const double *x = q->x + k;
+        size_t some = mcamp__zmin(MCAMP__DEPTH, q->rows - k);
+        if (q->reach) to = mcamp__zmin(q->width, q->reach + k + some - 1);
+        if (to <= first || (q->reach && first + MCAMP__S + q->m->bands <= q->reach + k)) continue;
+        mcamp__nt_pack(x + first * q->ld, q->ld, mcamp__zmin(MCAMP__S, q->width - first), some, z);
+        for (size_t p = first; p < to; p += MCAMP__ROWS) {
+            size_t rows = mcamp__zmin(MCAMP__ROWS, to - p);
             memset(xx, 0, MCAMP__ROWS * MCAMP__S * sizeof *xx);
-            mcamp__vec_nt(q->vec, q->x + p * q->ld + k, q->ld, rows, z + k * MCAMP__S,
-                          mcamp__zmin(MCAMP__DEPTH, q->slab - k), 1.0, xx, MCAMP__S, MCAMP__S);
+            mcamp__vec_nt(q->vec, x + p * q->ld, q->ld, rows, z, some, 1.0, xx, MCAMP__S, MCAMP__S);
             mcamp__slab_into(q, p, rows, first, xx);
         }
     }
@@ -7347,17 +7340,18 @@ MCAMP__PRIV void mcamp__slab_run(const mcamp_ctx *ctx, mcamp__slab *q)
     double *g = q->g;
     for (size_t r0 = 0; r0 < n; r0 += q->slab) {
         size_t first = r0 + 1 > w ? r0 + 1 - w : 0;      /* first column touched */
-        q->start = q->width == b ? 0 : first % b;
-        for (size_t k = 0; k < q->slab; k++) {
-            if (r0 + k < n) mcamp__slab_row(q, r0 + k, k);
-            else for (size_t p = 0; p < q->width; p++) q->x[p * q->ld + k] = 0;
-        }
+        if (q->width == b) first = 0;
+        q->start = first % b;
+        q->rows = mcamp__zmin(q->slab, n - r0);
+        q->reach = q->width < b || r0 + q->rows <= b ? r0 + 1 - first : 0;
+        for (size_t k = 0; k < q->rows; k++) mcamp__slab_row(q, r0 + k, k);
         if (q->tiles > 4) mcamp__run(ctx, q->tiles, mcamp__slab_tile, q);
         else for (size_t t = 0; t < q->tiles; t++) mcamp__slab_tile(q, t);
     }
-    for (size_t i = 0; i < b; i++)
-        for (size_t j = 0; j <= i; j++)
-            g[i * b + j] = g[j * b + i] = g[i * b + j] + q->low[i * b + j];
+    for (size_t i0 = 0; i0 < b; i0 += 8)        /* columns by whole lines of the cache */
+        for (size_t j = 0; j < mcamp__zmin(i0 + 8, b); j++)
+            for (size_t i = mcamp__zmax(i0, j); i < mcamp__zmin(i0 + 8, b); i++)
+                g[i * b + j] = g[j * b + i] = g[i * b + j] + q->low[i * b + j];
 }
 
 /* One block for everything; 0 if its size overflows. */
@@ -7365,7 +7359,7 @@ MCAMP__PRIV int mcamp__slab_size(mcamp__slab *q, size_t coefs)
 {
     size_t bb, ws;
     return mcamp__mul_size(q->b, q->b, &bb) &&
-           mcamp__mul_size(q->tiles * MCAMP__S, 2 * q->ld + MCAMP__ROWS + 2, &ws) &&
+           mcamp__mul_size(q->tiles * MCAMP__S, q->ld + MCAMP__DEPTH + MCAMP__ROWS + 2, &ws) &&
            mcamp__add_size(bb, ws, &q->count) &&
            mcamp__add_size(q->count, coefs, &q->count);
 }
@@ -7377,8 +7371,7 @@ MCAMP__PRIV mcamp_status mcamp__gram_rows(mcamp_ctx *ctx, const mcamp_mech *m,
     double *block;
     size_t coefs = m->form == MCAMP_FORM_ROWS ? 0 : m->bands;
     memset(&q, 0, sizeof q);
-    q.m = m; q.b = b; q.g = g;
-    q.vec = ctx->vec;
+    q.m = m; q.b = b; q.g = g; q.vec = ctx->vec;
     q.slab = mcamp__zmin(mcamp__zmin(mcamp__zmax(m->bands, MCAMP__S), MCAMP__SLAB), m->n);
     q.ld = q.slab + 8;          /* not a power of 2: columns spread over the cache */
     q.width = mcamp__zmin(b, m->bands + q.slab - 1);
@@ -7387,11 +7380,10 @@ MCAMP__PRIV mcamp_status mcamp__gram_rows(mcamp_ctx *ctx, const mcamp_mech *m,
         return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
     block = mcamp__new_doubles(ctx, q.count);
     if (!block) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)q.count);
-    q.low = block;
-    q.xx = q.low + b * b;
+    q.low = block; q.xx = q.low + b * b;
     q.x = q.xx + q.tiles * MCAMP__S * MCAMP__ROWS;
     q.z = q.x + q.width * q.ld;
-    q.fold = q.z + q.tiles * MCAMP__S * q.ld;
+    q.fold = q.z + q.tiles * MCAMP__S * MCAMP__DEPTH;
     if (coefs) {
         q.coef = q.fold + 2 * q.width;
         mcamp__mech_coefs(m, 0, coefs, q.coef);

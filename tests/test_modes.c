@@ -180,7 +180,8 @@ TEST(lag_sums_agree_with_slabs)
 {
     static const struct { size_t n, w, b; } cs[] = {
         { 2048, 64, 128 }, { 2048, 2048, 128 }, { 3001, 70, 50 }, { 3001, 33, 700 },
-        { 500, 499, 3 }, { 1000, 16, 1 }, { 700, 300, 299 }, { 100, 7, 1000 } };
+        { 500, 499, 3 }, { 1000, 16, 1 }, { 700, 300, 299 }, { 100, 7, 1000 },
+        { 1500, 300, 1100 }, { 1300, 400, 700 } };
     double *c = (double *)malloc(3001 * sizeof *c), *s = (double *)malloc(3001 * sizeof *s);
     mcamp_mech_desc x, y;
     setup();

@@ -927,7 +927,7 @@ TEST(products_of_rows)
 
 TEST(rows_divided_by_a_triangle)
 {
-    enum { W = 37, ROWS = 7, LD = 50 };
+    enum { W = 37, ROWS = 31, LD = 50 };
     double u[64 * 64] = { 0 }, e[ROWS * LD], x[ROWS * LD];
     mcamp_rng r = test_rng(21);
     for (size_t k = 0; k < W; k++)
