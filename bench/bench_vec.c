@@ -146,14 +146,14 @@ static void print_rate(const char *what, double t, double products, double peak)
 #ifdef MCAMP_CBLAS_HEADER   /* what a BLAS does alone, which LAPACK's factor rests on */
 extern void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info);
 
-static void library(size_t b, const double *g, const double *c, double cube, double peak)
+static void library(size_t b, const double *gram, const double *c, double cube, double peak)
 {
     double *x = (double *)malloc(b * b * sizeof *x), t = seconds();
     int n = (int)b, info = 0;
     cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, n, n, 1, c, n, 0, x, n);
     t = seconds() - t;
     print_rate("    the library's dsyrk", t, cube / 2, peak);
-    memcpy(x, g, b * b * sizeof *x);
+    memcpy(x, gram, b * b * sizeof *x);
     t = seconds();
     dpotrf_("U", &n, x, &n, &info);
     t = seconds() - t;
@@ -173,7 +173,8 @@ static void large(int v, size_t b, double peak)
     mcamp_mech_desc d;
     mcamp_mech m;
     mcamp_gram gram;
-    double *c = (double *)calloc(b * b, sizeof *c), *l = (double *)calloc(b * b, sizeof *l), shift, t;
+    double *c = (double *)calloc(b * b, sizeof *c), *l = (double *)calloc(b * b, sizeof *l);
+    double shift, t;
     double cube = (double)b * (double)b * (double)b;
     memset(&cd, 0, sizeof cd);
     memset(&d, 0, sizeof d);
