@@ -21411,6 +21411,7 @@ typedef struct mcamp__mixture {
     size_t reach;                       /* modes farther apart than that are orthogonal */
     size_t picks;                       /* windows drawn for one vector of normals; at
                                          * most the k of the choice, if it has one   */
+    double tilt, z;                     /* theta; the mean of e^{theta c_i}          */
     double share[MCAMP__SHIFTS];        /* of a component; 0: left out            */
     double *rows;                       /* 3 rows of b for each component:        */
     size_t rows_count;
@@ -21449,7 +21450,16 @@ MCAMP__PRIV size_t mcamp__pick(const double *upto, size_t n, double u)
  * moves all its g by each of them.  A window of modes moves only the modes that
  * are not orthogonal to it, by the same for every g: what rho and R_q gain is a sum of few
  * terms e^L times a number, while normals, products and exponentials are those of one
- * sample.  As a tile's values have their picks in common, it gives one value, the mean.  */
+ * sample.  As a tile's values have their picks in common, it gives one value, the mean.
+ *
+ * The tilt.  What all picks of one g share is how large rho is without them, and most of
+ * the values come where that is large.  So Q is moved by theta standard deviations of u =
+ * sum_i g_i / sqrt(1'a1), the common direction: all g_i by theta c_i, c_i = cov(g_i, u).
+ * With u and g as they were before, a value is
+ *     e^{-theta u - theta^2/2} F(g + theta c) / S(g),
+ * unbiased as its mean over S is that of the moved Q.  In P's component the windows c are
+ * drawn by e^{theta c_c} / (b z), z their mean: R = sum_c e^{theta c_c + L_c} / (b z) with
+ * L_c of g, so rho(g + theta c) / z.                                                    */
 
 /* The modes that component q's window c can move: `len` of them from *lo on, going round. */
 MCAMP__PRIV size_t mcamp__mix_local(const mcamp__mixture *m, size_t q, size_t c, size_t b,
@@ -21551,45 +21561,54 @@ MCAMP__PRIV void mcamp__mix_pick(const mcamp__sampler *p, double u, mcamp__picke
     }
 }
 
-/* R_q of all picks to w->work, [component][pick][sample]. */
+/* R_q of all picks to w->work, [pick][component][sample] (0 of one left out); of the last one
+ * rho, which is z times that.                                                           */
 MCAMP__PRIV void mcamp__tile_ratios(mcamp_vecset vs, const mcamp__sampler *p,
                                     const mcamp__picked *at, mcamp__scratch *w)
 {
     const mcamp__mixture *m = p->mix;
     const size_t b = p->m.b, S = MCAMP__S;
     for (size_t q = 0; q < m->count; q++) {
-        double *out = w->work + q * m->picks * S, *f = w->shift.p;
+        double *out = w->work + q * S, *f = w->shift.p;
         if (!(m->share[q] > 0)) continue;
         mcamp__vec_windows(vs, w->x, b, m->width[q / 3], m->s + q * b, m->off + q * b, w->slope,
                            w->ls);
         for (size_t k = 0; k < m->picks; k++) {
             size_t n, first = mcamp__mix_factors(vs, p, q, at->lo[k], at->len[k],
                                                  at->cum + k * (b + 1), f, &n);
-            mcamp__tile_gain(vs, w->slope, b, first, n, f, w->ls, out + k * S);
+            mcamp__tile_gain(vs, w->slope, b, first, n, f, w->ls, out + k * m->count * S);
         }
     }
 }
 
-/* The mean of (rho - e^eps)_+ over the mixture's density. */
+/* The mean of (rho - e^eps)_+ over the mixture's density; w->t, w->hi: what the tilt gives to
+ * each sample and to each pick.                                                         */
 MCAMP__PRIV void mcamp__tile_shifts(mcamp_vecset vs, const mcamp__sampler *p, mcamp_rng *r,
                                     mcamp__scratch *w)
 {
     const mcamp__mixture *m = p->mix;
-    const size_t each = m->picks * MCAMP__S;
-    const double *rho = w->work + (m->count - 1) * each;
-    double e = exp(p->eps), total = 0;
+    const size_t S = MCAMP__S, last = m->count - 1;
+    double e = exp(p->eps), share[MCAMP__SHIFTS], total = 0;
+    double root = mcamp__dmax(p->m.root_total, DBL_MIN);
     mcamp__picked at;
-    at.cum = w->work + m->count * each;
+    at.cum = w->work + m->picks * m->count * S;
     mcamp__mix_pick(p, mcamp_rng_uniform(r), &at);
+    mcamp__vec_colsum(vs, w->x, p->m.b, NULL, w->t);
+    for (size_t s = 0; s < S; s++)
+        w->t[s] = exp(-m->tilt * (w->t[s] / root + 0.5 * m->tilt));
     mcamp__tile_ratios(vs, p, &at, w);
-    for (size_t i = 0; i < each; i++) {
+    memcpy(share, m->share, sizeof share);
+    share[last] /= m->z;
+    for (size_t k = 0; k < m->picks; k++) {
+        const double *of = w->work + k * m->count * S, *rho = of + last * S;
         double sum = 0;
-        if (rho[i] <= e) continue;
-        for (size_t q = 0; q < m->count; q++)
-            if (m->share[q] > 0) sum += m->share[q] * w->work[q * each + i];
-        total += (rho[i] - e) / sum;
+        mcamp__vec_colsum(vs, of, m->count, share, w->ls);
+        for (size_t s = 0; s < S; s++)
+            if (rho[s] > e) sum += w->t[s] * (rho[s] - e) / w->ls[s];
+        w->hi[k] = exp(-m->tilt * at.cum[k * (p->m.b + 1) + at.len[k]] / root);
+        total += sum * w->hi[k];
     }
-    w->v[0] = log(total / (double)each);
+    w->v[0] = log(total / (double)(m->picks * S));
 }
 
 /* log of the mixture's density; r: log R_q in rows of MCAMP__S. */
@@ -21621,17 +21640,19 @@ MCAMP__PRIV double *mcamp__mix_record(const mcamp__sampler *p, const mcamp__scra
                                       double *to)
 {
     const mcamp__mixture *m = p->mix;
-    const size_t each = m->picks * MCAMP__S;
+    const size_t last = m->count - 1;
+    double e = exp(p->eps);
     for (size_t k = 0; !p->pattern.n && k < m->picks; k++)
-        for (size_t i = k * MCAMP__S + k % MCAMP__RECORD; i < (k + 1) * MCAMP__S;
-             i += MCAMP__RECORD) {
-            double rho = w->work[(m->count - 1) * each + i], sum = 0;
-            for (size_t q = 0; q < m->count; q++)
-                if (m->share[q] > 0) sum += m->share[q] * w->work[q * each + i];
-            to[0] = rho > exp(p->eps) ? log(rho - exp(p->eps)) : -mcamp__inf();
+        for (size_t s = k % MCAMP__RECORD; s < MCAMP__S; s += MCAMP__RECORD) {
+            const double *of = w->work + k * m->count * MCAMP__S + s;
+            double sum = 0, rho = of[last * MCAMP__S];
+            for (size_t q = 0; q < m->count; q++) {
+                double ratio = of[q * MCAMP__S] / (q == last ? m->z : 1);
+                if (m->share[q] > 0) sum += m->share[q] * ratio;
+                to[2 + q] = m->share[q] > 0 ? log(ratio) : 0;
+            }
+            to[0] = rho > e ? log((rho - e) * w->t[s] * w->hi[k]) : -mcamp__inf();
             to[1] = to[0] - log(sum);
-            for (size_t q = 0; q < m->count; q++)
-                to[2 + q] = m->share[q] > 0 ? log(w->work[q * each + i]) : 0;
             to += m->count + 2;
         }
     for (size_t s = 0; p->pattern.n && s < MCAMP__S; s++) {
@@ -21754,20 +21775,25 @@ MCAMP__PRIV void mcamp__patterns_shifts(mcamp_vecset vs, const mcamp__sampler *p
 /* ---- the mixture of shifts: where to ------------------------------------------ *
  * All of it is a choice: any window, s, base and share gives unbiased values.         */
 
-/* s with which the mean of rho, g-bar_c held at its shifted mean s a_c, is e^eps:
- *     (1/b) sum_i exp(s k_i - k_i^2 / (2 a_c)) = e^eps,   k_i = cov(g_i, g-bar_c),
- * the likeliest place where rho meets e^eps, as the large deviations of one direction
+/* s with which the mean of rho, where g-bar_c and u are held at their shifted means, is e^eps:
+ *     (1/b) sum_i exp(s k_i + d_i - k_i^2 / (2 a_c)) = e^eps,   k_i = cov(g_i, g-bar_c),
+ *     d_i = theta c_i - (c_i - k_i c/a_c)^2 / (2 (1 - c^2/a_c)),   c = cov(u, g-bar_c),
+ * the likeliest place where rho meets e^eps, as the large deviations of two directions
  * have it.  The left side is convex and increasing in s: Newton's method from the right. */
-MCAMP__PRIV double mcamp__mix_root(const double *k, size_t b, double var, double eps)
+MCAMP__PRIV double mcamp__mix_root(const double *k, const double *d, size_t b, double var,
+                                   double eps)
 {
-    double top = 0, s, want = eps + log((double)b);
-    for (size_t i = 0; i < b; i++) top = mcamp__dmax(top, k[i]);
-    if (!(top > 0) || !(var > 0)) return 0;
-    s = (want + 0.5 * top * top / var) / top;
+    double s, want = eps + log((double)b);
+    size_t top = 0;
+    for (size_t i = 1; i < b; i++) if (k[i] > k[top]) top = i;
+    if (!(k[top] > 0) || !(var > 0)) return 0;
+    s = mcamp__dmax((want - d[top]) / k[top] + 0.5 * k[top] / var, 0);
     for (int n = 0; n < 30; n++) {
-        double most = s * top, sum = 0, slope = 0, step;
+        double most = -mcamp__inf(), sum = 0, slope = 0, step;
+        for (size_t i = 0; i < b; i++)
+            most = mcamp__dmax(most, k[i] * (s - 0.5 * k[i] / var) + d[i]);
         for (size_t i = 0; i < b; i++) {
-            double e = exp(s * k[i] - 0.5 * k[i] * k[i] / var - most);
+            double e = exp(k[i] * (s - 0.5 * k[i] / var) + d[i] - most);
             sum += e;
             slope += e * k[i];
         }
@@ -21775,6 +21801,26 @@ MCAMP__PRIV double mcamp__mix_root(const double *k, size_t b, double var, double
         if (!(step > 1e-3 * s)) break;
         s = mcamp__dmax(s - step, 0);
     }
+    return s;
+}
+
+/* That s for window c of component q, a first one, at the tilt theta; *odds: the logarithm of
+ * those of any window's getting there, b/h of them being independent.  row: 2 b.        */
+MCAMP__PRIV double mcamp__mix_level(const mcamp__sampler *p, size_t q, size_t c, double var,
+                                    double theta, double *row, double *odds)
+{
+    size_t b = p->m.b, h = p->mix->width[q / 3];
+    double mean = 0, rest, s;
+    mcamp__mix_shift(p, q, c, 0, b, row);
+    for (size_t i = c; i < c + h; i++) mean += p->m.c[i % b] / (double)h;
+    rest = 1 - mean * mean / var;
+    for (size_t i = 0; i < b; i++) {
+        double own = p->m.c[i] - row[i] * mean / var;
+        row[b + i] = theta * p->m.c[i] - (rest > 1e-6 ? 0.5 * own * own / rest : 0);
+    }
+    s = mcamp__mix_root(row, row + b, b, var, p->eps);
+    *odds = -theta * (0.5 * theta + s * mean) +
+            log(-expm1(-exp(mcamp__gauss_logsf(s * sqrt(var))) * (double)b / (double)h));
     return s;
 }
 
@@ -21822,20 +21868,37 @@ MCAMP__PRIV void mcamp__mix_component(mcamp__mixture *m, size_t q, size_t b, con
     }
 }
 
+/* The tilt: as far as it makes the likeliest place likelier, for the widest window but that of
+ * all modes (which would have it instead of its shift).  var: b; row: 2 b.              */
+MCAMP__PRIV void mcamp__mix_tilt(mcamp__sampler *p, double *var, double *row)
+{
+    mcamp__mixture *m = p->mix;
+    size_t w = mcamp__zmax(m->windows, 2) - 2, q = 3 * w;
+    double odds, best = -mcamp__inf();
+    mcamp__mix_variances(p, m->width[w], var);
+    m->s[q * p->m.b] = 1 / (double)m->width[w];
+    for (double t = 0; p->eps > 0 && t < 1.6; t += 0.25) {
+        mcamp__mix_level(p, q, 0, var[0], t, row, &odds);
+        if (!(odds > best + 0.01)) break;
+        best = odds;
+        m->tilt = t;
+    }
+}
+
 /* All components of one window.  The level s a_c is found at eight places, and taken from
- * the one before everywhere else.  level, var: b each; row: b.                         */
+ * the one before everywhere else.  level, var: b each; row: 2 b.                        */
 MCAMP__PRIV void mcamp__mix_window(mcamp__sampler *p, size_t w, double *level, double *var,
                                    double *row)
 {
     static const double step[3] = { -1.2, -0.4, 0.4 };
     mcamp__mixture *m = p->mix;
     size_t b = p->m.b, h = m->width[w], each = (b + 7) / 8;
+    double odds;
     mcamp__mix_variances(p, h, var);
     for (size_t c = 0; c < b; c++) m->s[3 * w * b + c] = 1 / (double)h;
     for (size_t c = 0; c < (h == b ? 1 : b); c++) {
         if (c % each) { level[c] = level[c - 1]; continue; }
-        mcamp__mix_shift(p, 3 * w, c, 0, b, row);
-        level[c] = mcamp__mix_root(row, b, var[c], p->eps) * var[c];
+        level[c] = var[c] * mcamp__mix_level(p, 3 * w, c, var[c], m->tilt, row, &odds);
     }
     for (size_t i = 0; i < 3; i++) mcamp__mix_component(m, 3 * w + i, b, level, var, step[i]);
 }
@@ -21873,11 +21936,11 @@ MCAMP__PRIV mcamp_status mcamp__mix_alloc(mcamp_ctx *ctx, mcamp__mixture *m, siz
     return MCAMP_OK;
 }
 
-/* Shares, and the range 1/share of P that follows. */
+/* Shares, and the range 1/share of P that follows; with a tilt there is none. */
 MCAMP__PRIV void mcamp__mix_share(mcamp__sampler *p, const double *share)
 {
     for (size_t q = 0; q < p->mix->count; q++) p->mix->share[q] = share[q];
-    p->log_range = 1e-9 - log(share[p->mix->count - 1]);
+    p->log_range = p->mix->tilt > 0 ? mcamp__inf() : 1e-9 - log(share[p->mix->count - 1]);
 }
 
 /* log sum_p Pr(p) exp(sum_{t in p} (s base_t + theta d_t)); f: n + b doubles. */
@@ -22047,17 +22110,20 @@ MCAMP__PRIV mcamp_status mcamp__mix_build(mcamp_ctx *ctx, const mcamp__factor *f
     if (p->pattern.n) return mcamp__patterns_build(ctx, p);
     mcamp__mix_widths(p, f, m);
     if ((st = mcamp__mix_alloc(ctx, m, b, !p->m.diagonal)) < 0) return st;
-    own = mcamp__new_doubles(ctx, 3 * b);
+    own = mcamp__new_doubles(ctx, 4 * b);
     if (!own) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
     for (size_t i = 0; i < m->sums_count; i++)
         m->sums[i] = i < b ? 0 : m->sums[i - b] + p->m.g[i - b] * p->m.over;
+    mcamp__mix_tilt(p, own, own + 2 * b);
     for (size_t w = 0; w < m->windows; w++)
         mcamp__mix_window(p, w, own, own + b, own + 2 * b);
-    mcamp__delete_doubles(ctx, own, 3 * b);
+    mcamp__delete_doubles(ctx, own, 4 * b);
     for (size_t c = 0, i = (m->count - 1) * b; c < b; c++, i++) {       /* P */
+        double odds = exp(m->tilt * p->m.c[c]);
         m->s[i] = 1;
-        m->off[i] = p->off_loss[c];
-        m->upto[i] = (double)(c + 1);
+        m->off[i] = p->off_loss[c] + m->tilt * p->m.c[c];
+        m->upto[i] = odds + (c ? m->upto[i - 1] : 0);
+        m->z += odds / (double)b;
     }
     for (size_t q = 0; q < m->count; q++) share[q] = 1 / (double)m->count;
     mcamp__mix_share(p, share);
@@ -22092,7 +22158,7 @@ MCAMP__PRIV mcamp_status mcamp__choice_open(mcamp_ctx *ctx, const mcamp__questio
     if (c->share[p->mix->count - 1] > 0 &&      /* of as many components */
         (p->mix->count == MCAMP__SHIFTS || !(c->share[p->mix->count] > 0)))
         mcamp__mix_share(p, c->share);
-    p->log_scale = mcamp__dmin(p->log_range, c->log_scale);
+    p->log_scale = mcamp__dmin(-log(p->mix->share[p->mix->count - 1]), c->log_scale);
     return st;
 }
 
@@ -23373,7 +23439,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_run(mcamp_ctx *ctx, mcamp__solve *s,
 }
 
 /* Stage A at x: the larger of what the fitting laws see in one block each (a law
- * that does not suit the point errs to the low side).                               */
+ * that does not suit the point errs to the low side).  Add, where it can be the larger.  */
 MCAMP__PRIV mcamp_status mcamp__solve_coarse(mcamp_ctx *ctx, mcamp__solve *s, double x,
                                              double *log_delta)
 {
@@ -23383,7 +23449,9 @@ MCAMP__PRIV mcamp_status mcamp__solve_coarse(mcamp_ctx *ctx, mcamp__solve *s, do
         mcamp__question q = mcamp__solve_question(s, x, d);
         mcamp__choice c[2];
         size_t n = 0;
-        if (!mcamp__wants(s->bud, (mcamp_direction)d)) continue;
+        if (!mcamp__wants(s->bud, q.dir)) continue;
+        if (d == MCAMP_ADD && mcamp__free_log_bound(ctx, &q, &st) <= *log_delta) continue;
+        if (st != MCAMP_OK) break;
         memset(c, 0, sizeof c);
         c[0].log_scale = c[1].log_scale = mcamp__estimate_scale(&q, mcamp__inf());
         if (mcamp__shifts_fit(&q)) {
@@ -23497,7 +23565,8 @@ MCAMP__PRIV mcamp_status mcamp__solve_stage_a(mcamp_ctx *ctx, mcamp__solve *s, d
     *x = lo;
     if (!(flo > 0)) return MCAMP_OK;        /* even the lowest meets the target */
     if ((st = mcamp__solve_coarse(ctx, s, hi, &v)) != MCAMP_OK) return st;
-    mcamp__root_init(&r, lo, flo, hi, mcamp__dmin(v - s->log_delta, -1e-3));
+    v = mcamp__dmax(v - s->log_delta, s->log_delta);    /* as steep as up to delta = 1 */
+    mcamp__root_init(&r, lo, flo, hi, mcamp__dmin(v, -1e-3));
     while (r.steps < 40 && r.hi - r.lo > 1e-3 * (s->by_sigma ? 1 : 1 + fabs(r.hi))) {
         *x = mcamp__root_next(&r);
         if ((st = mcamp__solve_coarse(ctx, s, *x, &v)) != MCAMP_OK) return st;

@@ -574,6 +574,32 @@ TEST(the_mixtures_errors_are_honest)
     }
 }
 
+/* Few bands and a small eps: what all picks of one g share would be most of the variance, 13
+ * of a sample's squared mean; the tilt leaves 5, one that is too long makes it 45.      */
+TEST(the_tilt_pays)
+{
+    mcamp_gram g;
+    mcamp__factor f;
+    mcamp__question q;
+    mcamp__choice c;
+    mcamp_tally *t = tally_new();
+    uint64_t spent = 0;
+    double err;
+    setup();
+    gram_make("sqrt:4", "raw", 100, 100, &g);
+    CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+    q = mcamp__ask(&f, 1.7, 0.5, MCAMP_REMOVE, 5);
+    memset(&c, 0, sizeof c);
+    c.method = MCAMP_METHOD_SHIFTS;
+    CHECK_STATUS(mcamp__mix_pilot(&ctx, &q, &c, t, &err, &spent), MCAMP_OK);
+    CHECK_STATUS(mcamp__question_run(&ctx, &q, &c, TEST_PURPOSE | MCAMP_REMOVE, 120, 0, t),
+                 MCAMP_OK);
+    CHECK_LE(mcamp__tally_rel_var(t) * mcamp__tally_lump(t), 8.5);
+    mcamp__factor_free(&ctx, &f);
+    mcamp_gram_free(&ctx, &g);
+    free(t);
+}
+
 /* Small delta, b = 2, where quadrature knows the answer.  (Add, COMMON wants modes that
  * are alike: else its samples miss what matters, and the estimate is not trusted.)   */
 TEST(small_deltas_agree_with_quadrature)
@@ -1254,7 +1280,7 @@ TEST_MAIN("est",
     T(all_methods_agree_on_random_modes),
     T(all_methods_agree_on_strategies),
     T(what_a_pick_moves_is_moved_in_every_window),
-    T(the_mixtures_errors_are_honest),
+    T(the_mixtures_errors_are_honest), T(the_tilt_pays),
     T(small_deltas_agree_with_quadrature),
     T(small_deltas_of_unlike_modes_are_right_or_not_trusted),
     T(supremum_along_the_common_direction),
