@@ -315,7 +315,7 @@ TOOL_FN void t2_task(report *r, mcamp_ctx *ctx, size_t i, void *arg)
     s.equal = o->equal;
     s.keep = true;
     s.tolerance = 1e-5;         /* the table's digits need it */
-    s.steps = o->after ? 30 : 45;
+    s.steps = o->after ? (o->dense ? 60 : 30) : 45;
     if (o->after) s.start = &a->row[o->after - 1].m;
     if (o->tree) tree_t2(r, ctx, o, &s);
     else if (o->after || o->bands == 1) solve_bands(r, ctx, &s);
