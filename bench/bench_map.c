@@ -3,11 +3,13 @@
  * with several seeds.  Processor seconds of one core.
  *
  *     bench_map [--quick] TABLE PICTURE
+ *     bench_map --honest
  *
  * TABLE (CSV) has a line for each cell and seed; lines that are there already are not
  * measured again, so that a run can be stopped and called again.  A question that is not
  * answered within the limit (60 s; quick: 10 s) is given up: its answer is nan.  Quick: a
- * tenth of the cells, two seeds instead of five.                                     */
+ * tenth of the cells, two seeds instead of five.  Honest: delta to 2% with fifty seeds at a
+ * few corners, the spread of the values over the error that they state, and the times.  */
 #include "bench_common.h"
 #include "../examples/tool_svg.h"
 
@@ -354,10 +356,51 @@ static void map_write(const char *path)
     close_written(f, path);
 }
 
+/* ---- are the errors what they say? -------------------------------------------------------- */
+
+static void honest_corner(mcamp_ctx *ctx, const cell *c, double sigma)
+{
+    enum { N = 50 };
+    double value[N], err[N], took[N], mean = 0, chi = 0;
+    mcamp_gram g;
+    bench_gram(ctx, c->bands, c->epochs, c->b, &g);
+    for (int s = 0; s < N; s++) {
+        mcamp_budget bud;
+        mcamp_answer a;
+        double t = begin();
+        memset(&bud, 0, sizeof bud);
+        bud.seed = (uint64_t)s + 1;
+        bud.rel_error = 0.02;
+        bud.direction = MCAMP_REMOVE;
+        bench_check(ctx, "delta", mcamp_delta(ctx, &g, sigma, c->eps, &bud, &a));
+        took[s] = bench_seconds() - t;
+        value[s] = a.delta; err[s] = a.std_error;
+        mean += a.delta / N;
+    }
+    for (int s = 0; s < N; s++) chi += pow((value[s] - mean) / err[s], 2) / (N - 1);
+    qsort(took, N, sizeof *took, by_size);
+    printf("| %zu | %zu | %zu | %g | %.3f | %.4g | %.2f | %.3f | %.3f |\n", c->b, c->bands,
+           c->epochs, c->eps, sigma, mean, sqrt(chi), took[N / 2], took[N - 1]);
+    mcamp_gram_free(ctx, &g);
+}
+
+static void honest(void)
+{
+    static const struct { cell c; double sigma; } at[] = {
+        { { 100, 4, 1, 0.5, 0 }, 0.927 }, { { 512, 4, 1, 0.5, 0 }, 1.0376 },
+        { { 128, 2, 16, 1, 0 }, 4.85 }, { { 1000, 2, 4, 1, 0 }, 1.678 },
+        { { 512, 16, 16, 1, 0 }, 5.658 } };
+    mcamp_ctx ctx;
+    bench_start(&ctx);
+    printf("b, bands, epochs, eps, sigma, delta, spread over error, median s, worst s\n");
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++) honest_corner(&ctx, &at[i].c, at[i].sigma);
+}
+
 int main(int argc, char **argv)
 {
     bool quick = argc > 1 && !strcmp(argv[1], "--quick");
-    if (argc != 3 + quick) failed("usage: bench_map [--quick] TABLE PICTURE");
+    if (argc == 2 && !strcmp(argv[1], "--honest")) { honest(); return 0; }
+    if (argc != 3 + quick) failed("usage: bench_map [--quick] TABLE PICTURE, or --honest");
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     if (quick) { limit_seconds = 10; seeds = 2; }
     table_read(argv[1 + quick]);
