@@ -799,7 +799,8 @@ typedef enum mcamp_method {
                                 * variance for estimates                      */
     MCAMP_METHOD_PLAIN   = 1,  /* Algorithm 2 of [1]: range 1                 */
     MCAMP_METHOD_TILTED  = 2,  /* order-k tilted law, remove only; of patterns:
-                                * add too, tilted along the common direction  */
+                                * add too, tilted along the common direction;
+                                * for proofs where C has few bands            */
     MCAMP_METHOD_COMMON  = 3,  /* order-k tilted law across the common
                                 * direction, exact integral along it          */
     MCAMP_METHOD_MODE    = 4,  /* exact integral along the largest mode; no
@@ -1805,8 +1806,6 @@ typedef struct mcamp_sampler_desc {
     double sigma;               /* REQUIRED                                   */
     double eps;                 /* >= 0                                       */
     size_t order;               /* k; 0 = the k of smallest range             */
-    double stickiness;          /* TILTED, COMMON (remove): c of the sticky
-                                   law; 0 = none                              */
     double split;               /* patterns, TILTED: how much of delta values may
                                    leave out for a smaller range (tally.split) */
     uint32_t end_canary;        /* must be 0                                  */
@@ -3478,21 +3477,18 @@ typedef struct mcamp__tri {
 } mcamp__tri;
 
 /* The sequential law of k indices below b: index l is j with weight
- * base_j exp(sum of a_{j, j_m} over the m < l already drawn), or, with odds eta
- * (from the second on), one of those drawn before, each alike.  Made by
+ * base_j exp(sum of a_{j, j_m} over the m < l already drawn).  Made by
  * mcamp__tuple_init.                                                          */
 typedef struct mcamp__tuple {
     size_t b, k;
     size_t ld;          /* b rounded up to a multiple of 32 */
     size_t stride;      /* of a and ea: ld + 8, so that a column of them is
                            spread over all sets of the cache */
-    double eta;
-    int diagonal;       /* then a and ea hold b entries */
     int uniform;        /* all base_j are 1/b */
     const double *base; /* [ld], zero beyond b */
     const double *upto; /* [b]: base_0 + .. + base_i */
     const double *a;    /* [b][stride], zero beyond column b */
-    const double *ea;   /* exp(a), zero beyond column b; NULL: use logarithms */
+    const double *ea;   /* exp(a), zero beyond column b */
     mcamp__buf buf;
 } mcamp__tuple;
 
@@ -3502,7 +3498,6 @@ typedef struct mcamp__draw {
     double *w;          /* [ld] weights */
     double *part;       /* [ld/4] their partial sums, after eight zeros */
     double *lanes;      /* [8] the sums of those, after eight zeros */
-    double *sum, *y;    /* [ld] each: sum of the rows of a, exponents */
     double acc, prod;   /* log of the product of z = acc + log(prod) */
 } mcamp__draw;
 
@@ -3521,38 +3516,12 @@ MCAMP__PRIV uint32_t mcamp__tuple_first(const mcamp__tuple *p, double u)
 }
 
 /* Multiplies the running product; magnitudes are moved to acc in time. */
-MCAMP__PRIV void mcamp__draw_factor(mcamp__draw *d, double factor, double log_factor)
+MCAMP__PRIV void mcamp__draw_factor(mcamp__draw *d, double factor)
 {
-    d->acc += log_factor;
     d->prod *= factor;
     if (d->prod > 1e-40 && d->prod < 1e40) return;
     d->acc += log(d->prod);
     d->prod = 1;
-}
-
-/* Which earlier draw to repeat (l: none), u being made uniform again. */
-MCAMP__PRIV size_t mcamp__sticky_pick(const mcamp__tuple *p, size_t l, double *u)
-{
-    double v = *u / p->eta;
-    if (v < 1) return mcamp__zmin((size_t)(v * (double)l), l - 1);
-    *u = (*u - p->eta) / (1 - p->eta);
-    return l;
-}
-
-/* z p / p~ for the index j drawn at l, where p = w_j / z and
- * p~ = (1 - eta) p + eta n_j / l.                                              */
-MCAMP__PRIV double mcamp__sticky_ratio(double eta, double w, double z, double n,
-                                       double l)
-{
-    return w / ((1 - eta) * (w / z) + eta * (n / l));
-}
-
-MCAMP__PRIV double mcamp__sticky_factor(const mcamp__tuple *p, const mcamp__draw *d,
-                                        size_t l, uint32_t j, double z)
-{
-    size_t n = 0;
-    for (size_t m = 0; m < l; m++) n += d->j[m] == j;
-    return mcamp__sticky_ratio(p->eta, d->w[j], z, (double)n, (double)l);
 }
 
 /* An entry of positive weight, when rounding led to none: the heaviest. */
@@ -3562,20 +3531,6 @@ MCAMP__PRIV size_t mcamp__tuple_repair(const mcamp__tuple *p, const mcamp__draw 
     for (size_t i = 1; i < p->b; i++)
         if (d->w[i] > d->w[best]) best = i;
     return best;
-}
-
-/* Adds row j_{l-1} to sum, y := sum - max; returns the maximum. */
-MCAMP__PRIV double mcamp__tuple_exponents(const mcamp__tuple *p, mcamp__draw *d,
-                                          size_t l, size_t row)
-{
-    double m = -mcamp__inf();
-    for (size_t i = 0; i < p->b; i++) {
-        d->sum[i] = p->a[row + i] + (l > 1 ? d->sum[i] : 0);
-        if (p->base[i] > 0) m = mcamp__dmax(m, d->sum[i]);
-    }
-    for (size_t i = 0; i < p->b; i++) d->y[i] = d->sum[i] - m;
-    for (size_t i = p->b; i < p->ld; i++) d->y[i] = 0;
-    return m;
 }
 
 /* ---- the kernels ------------------------------------------------------------
@@ -4799,51 +4754,29 @@ MCAMP__INL size_t MCAMP__K(find)(const double *w, double *part, double *lanes,
     return 32 * q + c + 8 * ((size_t)(w[0] <= t) + (size_t)(x <= t) + (size_t)(y <= t));
 }
 
-/* Weights before draw l >= 1, and the draw; returns log z - log *z. */
-MCAMP__INL double MCAMP__K(tuple_weights)(const mcamp__tuple *p, mcamp__draw *d,
-                                          size_t l)
-{
-    const size_t ld = p->ld, row = d->j[l - 1] * p->stride;
-    double m = 0;
-    if (!p->ea) {
-        m = mcamp__tuple_exponents(p, d, l, row);
-        MCAMP__K(map_exp)(d->y, ld);
-        MCAMP__K(weights)(p->base, d->y, d->w, d->part, d->lanes, ld);
-    } else {
-        MCAMP__K(weights)(l == 1 ? p->base : d->w, p->ea + row, d->w, d->part,
-                          d->lanes, ld);
-    }
-    return m;
-}
-
-/* Draws index l from the weights; m is what their logarithms lack. */
+/* Draws index l from the weights. */
 MCAMP__INL void MCAMP__K(tuple_pick)(const mcamp__tuple *p, mcamp__draw *d, size_t l,
-                                     double u, double m)
+                                     double u)
 {
-    const int sticky = p->eta > 0;
-    size_t old = sticky ? mcamp__sticky_pick(p, l, &u) : l, j;
     double z;
-    j = MCAMP__K(find)(d->w, d->part, d->lanes, p->ld, u, &z);
-    if (old < l)             j = d->j[old];
-    else if (!(d->w[j] > 0)) j = mcamp__tuple_repair(p, d);
-    if (sticky) z = mcamp__sticky_factor(p, d, l, (uint32_t)j, z);
+    size_t j = MCAMP__K(find)(d->w, d->part, d->lanes, p->ld, u, &z);
+    if (!(d->w[j] > 0)) j = mcamp__tuple_repair(p, d);
     d->j[l] = (uint32_t)j;
-    mcamp__draw_factor(d, z, m);
+    mcamp__draw_factor(d, z);
 }
 
 /* n <= MCAMP__GROUP tuples side by side, so that their latencies overlap. */
 MCAMP__ENTRY void MCAMP__K(tuple_draw)(const mcamp__tuple *p, mcamp_rng *r,
                                        mcamp__draw *d, size_t n)
 {
-    double m[MCAMP__GROUP];
     for (size_t s = 0; s < n; s++)
         d[s].j[0] = mcamp__tuple_first(p, mcamp__to_uniform(mcamp__rng_step(r->s)));
     for (size_t l = 1; l < p->k; l++) {
         for (size_t s = 0; s < n; s++)
-            m[s] = MCAMP__K(tuple_weights)(p, d + s, l);
+            MCAMP__K(weights)(l == 1 ? p->base : d[s].w, p->ea + d[s].j[l - 1] * p->stride,
+                              d[s].w, d[s].part, d[s].lanes, p->ld);
         for (size_t s = 0; s < n; s++)
-            MCAMP__K(tuple_pick)(p, d + s, l,
-                                 mcamp__to_uniform(mcamp__rng_step(r->s)), m[s]);
+            MCAMP__K(tuple_pick)(p, d + s, l, mcamp__to_uniform(mcamp__rng_step(r->s)));
     }
 }
 
@@ -5659,9 +5592,6 @@ MCAMP__PRIV void mcamp__vec_rank1(mcamp_vecset vs, double *g, size_t b,
 
 /* ---- the index draw -------------------------------------------------------------- */
 
-/* Weights stay within e^(+-600) of base: then they are kept as products. */
-#define MCAMP__TUPLE_RANGE 600.0
-
 MCAMP__PRIV void mcamp__tuple_free(mcamp_ctx *ctx, mcamp__tuple *p)
 {
     mcamp__buf_free(ctx, &p->buf);
@@ -5677,41 +5607,39 @@ MCAMP__PRIV double mcamp__tuple_range(const double *a, size_t n)
     return m;
 }
 
-/* Copies base and a into place, and exp(a) unless it is NULL. */
+/* Copies base and a into place, and exp(a). */
 MCAMP__PRIV void mcamp__tuple_fill(mcamp__tuple *p, const double *base,
-                                   const double *a, double *to, int products)
+                                   const double *a, double *to)
 {
-    size_t b = p->b, rows = p->diagonal ? 1 : b, ld = p->stride;
-    double *upto = to + ld, *pa = to + 2 * ld, *pe = pa + rows * ld, sum = 0;
+    size_t b = p->b, ld = p->stride;
+    double *upto = to + ld, *pa = to + 2 * ld, *pe = pa + b * ld, sum = 0;
     p->uniform = 1;
     for (size_t i = 0; i < b; i++) {
         to[i] = base[i];
         upto[i] = sum += base[i];
         if (base[i] < base[0] || base[i] > base[0]) p->uniform = 0;
     }
-    for (size_t r = 0; r < rows; r++) {
+    for (size_t r = 0; r < b; r++) {
         for (size_t i = 0; i < b; i++) {
             pa[r * ld + i] = a[r * b + i];
-            if (products) pe[r * ld + i] = exp(a[r * b + i]);
+            pe[r * ld + i] = exp(a[r * b + i]);
         }
     }
     p->base = to;
     p->upto = upto;
     p->a = pa;
-    p->ea = products ? pe : NULL;
+    p->ea = pe;
 }
 
-/* base: b numbers >= 0 that sum to 1.  a: b x b, symmetric, row-major; or, with
- * `diagonal`, its b diagonal entries, >= 0.  k >= 1, 0 <= eta < 1; the caller has
- * checked all of them.  Memory: 16 bytes per entry of a, copied.  The cost of a
- * tuple is k b, or k^2 if diagonal.                                           */
+/* base: b numbers >= 0 that sum to 1.  a: b x b, symmetric, row-major.  k >= 1; the
+ * caller has checked all of them, but that weights do not overflow.  Memory: 16 bytes
+ * per entry of a, copied.  The cost of a tuple is k b.                         */
 MCAMP__PRIV mcamp_status mcamp__tuple_init(mcamp_ctx *ctx, size_t b, size_t k,
                                            const double *base, const double *a,
-                                           int diagonal, double eta,
                                            mcamp__tuple *out)
 {
     mcamp__tuple p;
-    size_t rows = diagonal ? 1 : b, count;
+    size_t count;
     double range;
     memset(&p, 0, sizeof p);
     if (!b || !k || b > UINT32_MAX / 2 || k > UINT32_MAX / 2)
@@ -5720,15 +5648,13 @@ MCAMP__PRIV mcamp_status mcamp__tuple_init(mcamp_ctx *ctx, size_t b, size_t k,
     p.k = k;
     p.ld = (b + 31) / 32 * 32;
     p.stride = p.ld + 8;
-    p.eta = eta;
-    p.diagonal = diagonal;
-    if (!mcamp__mul_size(p.stride, 2 * rows + 2, &count) || count > SIZE_MAX / 64)
+    if (!mcamp__mul_size(p.stride, 2 * b + 2, &count) || count > SIZE_MAX / 64)
         return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
-    range = mcamp__tuple_range(a, rows * b);
-    if (!(range < 1e100)) return mcamp__fail(ctx, MCAMP_E_NONFINITE, "a", range);
+    range = mcamp__tuple_range(a, b * b);
+    if (!(range * (double)(k - 1) <= 700))
+        return mcamp__fail(ctx, MCAMP_E_NONFINITE, "a", range);
     if (mcamp__buf_new(ctx, count, &p.buf) < 0) return MCAMP_E_MEMORY;
-    mcamp__tuple_fill(&p, base, a, p.buf.p,
-                      range * (double)(k - 1) <= MCAMP__TUPLE_RANGE);
+    mcamp__tuple_fill(&p, base, a, p.buf.p);
     *out = p;
     return MCAMP_OK;
 }
@@ -5736,92 +5662,12 @@ MCAMP__PRIV mcamp_status mcamp__tuple_init(mcamp_ctx *ctx, size_t b, size_t k,
 /* Doubles that one draw, and a group of them, need as working memory. */
 MCAMP__PRIV size_t mcamp__draw_work(const mcamp__tuple *p)
 {
-    return 3 * p->ld + p->ld / 4 + 24;
+    return p->ld + p->ld / 4 + 24;
 }
 
 MCAMP__PRIV size_t mcamp__tuple_work(const mcamp__tuple *p)
 {
-    return p->diagonal ? 3 * p->k : MCAMP__GROUP * mcamp__draw_work(p) + 8;
-}
-
-/* One tuple for diagonal a: the weights are base plus an excess
- * base_j (e^(n_j a_jj) - 1) at the distinct indices drawn so far.  Everything
- * is scaled by e^-M, M the largest exponent, when exponentials could overflow.
- * work: index, count and excess of the distinct ones.                         */
-typedef struct mcamp__spikes {
-    size_t n;               /* distinct indices */
-    double *index, *count, *excess;
-    double unit, max;       /* e^-M and M */
-} mcamp__spikes;
-
-/* The spike at j, made if there is none. */
-MCAMP__PRIV size_t mcamp__spike_at(mcamp__spikes *x, double j)
-{
-    size_t i = 0;
-    while (i < x->n && !mcamp__eq(x->index[i], j)) i++;
-    if (i < x->n) return i;
-    x->index[i] = j;
-    x->count[i] = 0;
-    x->excess[i] = 0;
-    x->n++;
-    return i;
-}
-
-/* Counts j once more; returns the total weight, still scaled. */
-MCAMP__PRIV double mcamp__spike_add(const mcamp__tuple *p, mcamp__spikes *x, size_t j)
-{
-    size_t i = mcamp__spike_at(x, (double)j);
-    double z;
-    x->count[i] += 1;
-    if (p->ea) {        /* (1 + x/base) e^a - 1 = x/base e^a + (e^a - 1) */
-        x->excess[i] = x->excess[i] * p->ea[j] + p->base[j] * (p->ea[j] - 1);
-    } else {
-        x->max = mcamp__dmax(x->max, x->count[i] * p->a[j]);
-        x->unit = exp(-x->max);
-        for (size_t q = 0; q < x->n; q++) {
-            size_t at = (size_t)x->index[q];
-            x->excess[q] = p->base[at] *
-                           (exp(x->count[q] * p->a[at] - x->max) - x->unit);
-        }
-    }
-    z = x->unit;
-    for (size_t q = 0; q < x->n; q++) z += x->excess[q];
-    return z;
-}
-
-/* Draws in proportion: t = u times the total. */
-MCAMP__PRIV size_t mcamp__spike_draw(const mcamp__tuple *p, const mcamp__spikes *x,
-                                     double t)
-{
-    for (size_t q = 0; q < x->n; q++) {
-        if (t < x->excess[q]) return (size_t)x->index[q];
-        t -= x->excess[q];
-    }
-    return mcamp__tuple_first(p, mcamp__dmin(t / x->unit, 1 - DBL_EPSILON));
-}
-
-MCAMP__PRIV void mcamp__tuple_diagonal(const mcamp__tuple *p, mcamp_rng *r,
-                                       double *work, mcamp__draw *d)
-{
-    mcamp__spikes x;
-    x.n = 0;
-    x.index = work; x.count = work + p->k; x.excess = work + 2 * p->k;
-    x.unit = 1; x.max = 0;
-    d->j[0] = mcamp__tuple_first(p, mcamp__to_uniform(mcamp__rng_step(r->s)));
-    for (size_t l = 1; l < p->k; l++) {
-        double z = mcamp__spike_add(p, &x, d->j[l - 1]);
-        double u = mcamp__to_uniform(mcamp__rng_step(r->s));
-        size_t old = p->eta > 0 ? mcamp__sticky_pick(p, l, &u) : l, j;
-        j = old < l ? d->j[old] : mcamp__spike_draw(p, &x, u * z);
-        if (p->eta > 0) {
-            size_t n = x.n, i = mcamp__spike_at(&x, (double)j);
-            double w = p->base[j] * x.unit + x.excess[i];
-            z = mcamp__sticky_ratio(p->eta, w, z, x.count[i], (double)l);
-            x.n = n;        /* a new one is counted when it is added */
-        }
-        d->j[l] = (uint32_t)j;
-        mcamp__draw_factor(d, z, x.max);
-    }
+    return MCAMP__GROUP * mcamp__draw_work(p) + 8;
 }
 
 MCAMP__PRIV void mcamp__draw_init(const mcamp__tuple *p, mcamp__draw *d,
@@ -5830,29 +5676,23 @@ MCAMP__PRIV void mcamp__draw_init(const mcamp__tuple *p, mcamp__draw *d,
     memset(d, 0, sizeof *d);
     d->j = j;
     d->prod = 1;
-    if (p->diagonal) return;
     d->w = work;
-    d->sum = d->w + p->ld;
-    d->y = d->sum + p->ld;
-    d->part = d->y + p->ld + 8;
+    d->part = d->w + p->ld + 8;
     d->lanes = d->part + p->ld / 4 + 8;
     for (int i = 1; i <= 8; i++) d->part[-i] = d->lanes[-i] = 0;
 }
 
-/* n <= MCAMP__GROUP tuples; indices to j[n][k], log of the product of
- * z_l p_l / p~_l to log_z[n].                                                 */
+/* n <= MCAMP__GROUP tuples; indices to j[n][k], log of the product of z_l to log_z[n]. */
 MCAMP__PRIV void mcamp__tuple_group(mcamp_vecset vs, const mcamp__tuple *p,
                                     mcamp_rng *r, double *work, uint32_t *j,
                                     double *log_z, size_t n)
 {
     mcamp__draw d[MCAMP__GROUP];
-    const size_t each = p->diagonal ? 0 : mcamp__draw_work(p);
-    if (each) work += (64 - ((uintptr_t)work & 63)) % 64 / sizeof(double);
+    const size_t each = mcamp__draw_work(p);
+    work += (64 - ((uintptr_t)work & 63)) % 64 / sizeof(double);
     for (size_t s = 0; s < n; s++)
         mcamp__draw_init(p, d + s, work + s * each, j + s * p->k);
-    for (size_t s = 0; p->diagonal && s < n; s++)
-        mcamp__tuple_diagonal(p, r, work, d + s);
-    if (!p->diagonal) MCAMP__DISPATCH(vs, tuple_draw, (p, r, d, n));
+    MCAMP__DISPATCH(vs, tuple_draw, (p, r, d, n));
     for (size_t s = 0; s < n; s++) log_z[s] = d[s].acc + log(d[s].prod);
 }
 
@@ -5870,20 +5710,12 @@ MCAMP__PRIV void mcamp__vec_draw_tuples(mcamp_vecset vs, const mcamp__tuple *p,
 }
 
 /* g_i[s] += sum_l a_{i, j[s][l]}: the shifts of a tile, added where they belong
- * without being stored; k additions a sample if a is diagonal.                */
+ * without being stored.                                                       */
 MCAMP__PRIV void mcamp__vec_add_tuples(mcamp_vecset vs, const mcamp__tuple *p,
                                        const uint32_t *j, double *g)
 {
-    if (!p->diagonal) {
-        MCAMP__DISPATCH(vs, add_tuples, (p, j, g));
-        return;
-    }
-    for (size_t s = 0; s < MCAMP__S; s++)
-        for (size_t l = 0; l < p->k; l++)
-            g[j[s * p->k + l] * MCAMP__S + s] += p->a[j[s * p->k + l]];
+    MCAMP__DISPATCH(vs, add_tuples, (p, j, g));
 }
-
-#undef MCAMP__TUPLE_RANGE
 
 /* ======================================================================== *
  *  STRATEGIES C                                                     >>mech
@@ -7741,6 +7573,7 @@ typedef struct mcamp__factor {
     double trace_max;       /* largest diagonal entry of g                     */
     double total;           /* 1' G 1                                          */
     double idle;            /* the shift: diagonal entries up to it are 0 in G  */
+    size_t reach;           /* modes farther apart, going round, are orthogonal */
     const mcamp_gram *patterns;     /* of section pattern, or NULL; then b = n + 1 stands
                              * for "many modes", trace_max for the largest one's square */
 } mcamp__factor;
@@ -7774,7 +7607,19 @@ MCAMP__PRIV mcamp_status mcamp__tri_pack_diag(mcamp_ctx *ctx, const double *d, s
     return MCAMP_OK;
 }
 
-/* g, L and the sums; root: scratch of as many numbers as g has. */
+/* How far apart modes are that are not orthogonal, going round the short way, at most. */
+MCAMP__PRIV size_t mcamp__factor_reach(const mcamp__factor *f)
+{
+    size_t b = f->b, apart = 0;
+    for (size_t i = 0; !f->diagonal && i < b; i++) {
+        const double *row = f->g + i * b;
+        for (size_t j = i + apart + 1; j < b && j < i + b - apart; j++)
+            if (row[j] > 0 || row[j] < 0) apart = mcamp__zmin(j - i, b - j + i);
+    }
+    return apart;
+}
+
+/* g, L, reach and the sums; root: scratch of as many numbers as g has. */
 MCAMP__PRIV mcamp_status mcamp__factor_fill(mcamp_ctx *ctx, const mcamp_gram *gram,
                                             mcamp__factor *f, double *root)
 {
@@ -7797,6 +7642,7 @@ MCAMP__PRIV mcamp_status mcamp__factor_fill(mcamp_ctx *ctx, const mcamp_gram *gr
         f->trace_max = mcamp__dmax(f->trace_max, mcamp__factor_diag(f, i));
     }
     f->total = mcamp__sum_get(&total);
+    f->reach = mcamp__factor_reach(f);
     return st;
 }
 
@@ -7843,6 +7689,7 @@ typedef struct mcamp__model {
     double mean_half;   /* mean_i a_ii/2 */
     double max_diag;
     double idle;        /* a_ii up to this belong to modes that are 0           */
+    size_t reach;       /* the factor's                                         */
     mcamp__tri L;       /* a = L L' (packed, scaled)                            */
 } mcamp__model;
 
@@ -7886,6 +7733,7 @@ MCAMP__PRIV mcamp_status mcamp__model_init(mcamp_ctx *ctx, const mcamp__factor *
     m->b = f->b; m->diagonal = f->diagonal; m->sigma = sigma;
     m->g = f->g;
     m->g_count = f->count;
+    m->reach = f->reach;
     m->L = f->L;
     m->L.scale = 1 / sigma;
     m->half = mcamp__new_doubles(ctx, m->b);
@@ -8957,18 +8805,6 @@ MCAMP__PRIV double mcamp__log_max_z(const double *base, const double *ea, size_t
     return total;
 }
 
-/* The same for diagonal a and uniform base: z(i) = 1 + (e^{(l-1) a_ii} - 1)/b. */
-MCAMP__PRIV double mcamp__log_max_z_diag(double max_diag, size_t b, size_t k)
-{
-    double total = 0;
-    for (size_t l = 1; l < k; l++) {
-        double x = (double)l * max_diag;
-        total += x > 30 ? x + log((exp(-x) * ((double)b - 1) + 1) / (double)b)
-                        : log1p(expm1(x) / (double)b);
-    }
-    return total;
-}
-
 /* log J of the banner: E_t[(1 - A e^{tau t})_+] is the Gaussian mechanism's delta
  * for mu = tau at log(A e^{tau^2/2}) in place of eps.                           */
 MCAMP__PRIV double mcamp__add_log_bound(const mcamp__model *m, double eps)
@@ -8977,6 +8813,228 @@ MCAMP__PRIV double mcamp__add_log_bound(const mcamp__model *m, double eps)
     double e = eps - m->mean_half + 0.5 * tau * tau;
     if (!(tau > 0)) return e < 0 ? mcamp__log1mexp(e) : -mcamp__inf();
     return mcamp__gauss_logdelta(tau, e);
+}
+
+/* ---- tuples in clusters ---------------------------------------------------- *
+ * Where modes p or more apart, going round, are orthogonal, TILTED draws its tuples so that no
+ * range takes a maximum over them.  X depends on the counts n_i of a tuple alone; with
+ * S(n) = sum_i n_i (n_i - 1)/2 a_ii + sum_{i<j} n_i n_j a_ij its density over Q's, centred at
+ * sum_i n_i m_i, is exp(sum_i n_i L_i - S(n)).  Tuples drawn with the probability
+ * e^{U(n)}/(b^k Z) for any U >= S (those not drawn having the value 0, the sum being at most
+ * 1) and X around them give values  Z e^{S - U} rho^-k F(X)  of mean E_Q F:  the sum over all
+ * tuples of b^-k prod_l e^{L_{j_l}} is rho^k.  So a value is at most Z sup_rho rho^-k F.   []
+ *
+ * U: a cluster is a largest set of sites of which each is less than p from the next one; of
+ * different clusters no modes meet.  With A_d, the largest a_ij at distance d or more, a site
+ * of n members at distance d before a site of q, that being at distance e from the next one
+ * with R members there and beyond, adds
+ *     n (n - 1)/2 A_0 + n q A_d + n R A_{d+e}
+ * to U, not less than what it adds to S.  So the sum of b^-m e^U over the clusters of m
+ * labelled members whose first site is given, size_m, is one over sites from the last to the
+ * first (shape: by members, those on the first site, and the distance to the second one).
+ *    A tuple is drawn cluster by cluster in the order of their least labels: the members of
+ * the first one, one of the N_r sites for its first one where r clusters stand, its shape.
+ * First sites are p or more apart: of the b sites p after each of r are not looked at, which
+ * leaves N_r = b - r p.  With v(0, r) = 1
+ *     v(n, r) = N_r sum_m C(n - 1, m - 1) size_m v(n - m, r + 1),   Z = v(k, 0),
+ * and every choice in proportion to its part of these sums, each tuple is reached in exactly
+ * one way with the probability said; what has two clusters less than p apart is no such way,
+ * and has the value 0.  k (p - 1) < b: no cluster meets its own beginning.  p = 1: Z is
+ * b^-k sum_n k!/prod n_i! e^U itself.                                                   [] */
+typedef struct mcamp__clusters {
+    size_t b, p, k, rows;       /* rows: tables have entries 0 .. rows - 1      */
+    double log_z, log_range;
+    double *up;                 /* [2p] A_d */
+    double *power;              /* [rows^2/4 + 1][2p] e^{x A_d} */
+    double *shape;              /* [rows][rows][p] */
+    double *size, *v;           /* [rows], [rows][rows] */
+    double *mem;
+    size_t count;
+} mcamp__clusters;
+
+MCAMP__PRIV void mcamp__clusters_free(mcamp_ctx *ctx, mcamp__clusters *c)
+{
+    mcamp__delete_doubles(ctx, c->mem, c->count);
+    memset(c, 0, sizeof *c);
+}
+
+/* The sum over the first sites of clusters of n members that stand at distance d from one of
+ * q members; up to where it exceeds t.  *at: the members there times p, and their distance
+ * to the next site.                                                                   */
+MCAMP__PRIV double mcamp__clusters_site(const mcamp__clusters *c, size_t n, size_t q, size_t d,
+                                        double t, size_t *at)
+{
+    double sum = 0;
+    for (size_t i = 1; i <= n; i++) {
+        const double *shape = c->shape + (n * c->rows + i) * c->p;
+        const double *far = c->power + 2 * c->p * q * (n - i) + d;
+        double near = c->power[2 * c->p * q * i + d];
+        for (size_t e = i < n; e < (i < n ? c->p : 1); e++) {
+            if (!(shape[e] > 0)) continue;
+            sum += shape[e] * near * far[e];
+            *at = i * c->p + e;
+            if (sum > t) return sum;
+        }
+    }
+    return sum;
+}
+
+/* v(n, r), its sum up to where it exceeds t; *m: there. */
+MCAMP__PRIV double mcamp__clusters_split(const mcamp__clusters *c, size_t n, size_t r, double t,
+                                         size_t *m)
+{
+    double sum = 0, ways = c->b > r * c->p ? (double)(c->b - r * c->p) : 0;
+    for (size_t i = 1; i <= n; i++) {
+        double x = ways * c->size[i] * c->v[(n - i) * c->rows + r + 1];
+        ways *= (double)(n - i) / (double)i;
+        if (x <= 0) continue;
+        sum += x;
+        *m = i;
+        if (sum > t) break;
+    }
+    return sum;
+}
+
+/* The tables up to m members; those below are there. */
+MCAMP__PRIV void mcamp__clusters_grow(mcamp__clusters *c, size_t m)
+{
+    double ways = 1;
+    size_t at;
+    for (size_t n = 1; n <= m; n++) {
+        double *shape = c->shape + (m * c->rows + n) * c->p;
+        ways *= (double)(m - n + 1) / ((double)n * (double)c->b) * c->power[2 * c->p * (n - 1)];
+        for (size_t d = n < m; d < (n < m ? c->p : 1); d++) {
+            shape[d] = n < m ? ways * mcamp__clusters_site(c, m - n, n, d, mcamp__inf(), &at)
+                             : ways;
+            c->size[m] += shape[d];
+        }
+    }
+    for (size_t n = 1; n <= m; n++)
+        c->v[n * c->rows + m - n] = mcamp__clusters_split(c, n, m - n, mcamp__inf(), &at);
+}
+
+/* Memory, A and its powers for orders below rows. */
+MCAMP__PRIV mcamp_status mcamp__clusters_alloc(mcamp_ctx *ctx, const mcamp__model *m, size_t rows,
+                                               mcamp__clusters *c)
+{
+    size_t p = m->reach + 1, powers = rows * rows / 4 + 1;
+    c->b = m->b; c->p = p; c->rows = rows;
+    c->count = 2 * p * (powers + 1) + rows * rows * (p + 1) + rows;
+    c->up = c->mem = mcamp__new_doubles(ctx, c->count);
+    if (!c->mem) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)c->count);
+    c->power = c->up + 2 * p;
+    c->shape = c->power + 2 * p * powers;
+    c->v = c->shape + rows * rows * p;
+    c->size = c->v + rows * rows;
+    for (size_t i = 0; i < m->b; i++)
+        for (size_t d = 0; d < p; d++)
+            c->up[d] = mcamp__dmax(c->up[d], mcamp__model_a(m, i, (i + d) % m->b));
+    for (size_t d = p - 1; d > 0; d--) c->up[d - 1] = mcamp__dmax(c->up[d - 1], c->up[d]);
+    for (size_t i = 0; i < 2 * p * powers; i++)
+        c->power[i] = exp((double)(i / (2 * p)) * c->up[i % (2 * p)]);
+    for (size_t r = 0; r < rows; r++) c->v[r] = 1;
+    return MCAMP_OK;
+}
+
+/* The law of order k; 0: of smallest range, log Z_k being convex in k for U = S.  c->k is 0
+ * where tables are too large or overflow, or orders beyond them may have a smaller range.  */
+MCAMP__PRIV mcamp_status mcamp__clusters_init(mcamp_ctx *ctx, const mcamp__model *m, double eps,
+                                              size_t k, mcamp__clusters *c)
+{
+    size_t p = m->reach + 1, most = MCAMP__ORDER_MAX;
+    mcamp_status st;
+    memset(c, 0, sizeof *c);
+    if (p > 1) most = mcamp__zmin(most, (m->b - 1) / (p - 1));
+    while (most > 1 && (double)(most * most) * (double)most * (double)p * (double)p > 2e8) most--;
+    if (most < 2 || k > most) return MCAMP_OK;
+    st = mcamp__clusters_alloc(ctx, m, (k ? k : most) + 1, c);
+    if (st < 0) return st;
+    for (size_t n = 1; n < c->rows && (k || n < c->k + 5); n++) {
+        double range = mcamp__tilted_log_sup(n) - ((double)n - 1) * eps;
+        mcamp__clusters_grow(c, n);
+        range += log(c->v[n * c->rows]);
+        if (!mcamp__finite(range)) break;
+        if (k ? n < k : c->k && !(range < c->log_range)) continue;
+        c->k = n;
+        c->log_z = log(c->v[n * c->rows]);
+        c->log_range = range;
+    }
+    if (!c->k || (!k && p > 1 && c->k == most)) mcamp__clusters_free(ctx, c);
+    return MCAMP_OK;
+}
+
+/* A first site for the next cluster; head: those of the n that stand, in their order. */
+MCAMP__PRIV size_t mcamp__clusters_head(const mcamp__clusters *c, uint32_t *head, size_t n,
+                                        double u)
+{
+    size_t left = c->b - n * c->p, i = 0, y = mcamp__zmin((size_t)(u * (double)left), left - 1);
+    for (; i < n && head[i] <= y; i++) y += c->p;
+    for (size_t j = n; j > i; j--) head[j] = head[j - 1];
+    head[i] = (uint32_t)y;
+    return y;
+}
+
+/* A tuple in the making: sites, counted from the first cluster's first one. */
+typedef struct mcamp__sites {
+    uint32_t *site, *count, *head;
+    size_t n, heads, origin;    /* n: sites; origin: where they are counted from */
+} mcamp__sites;
+
+/* n members on site y of the cluster whose sites begin at `first`, where that adds `up` to U:
+ * moves x[.][s]; what it adds to S - U, or -infinity.                                  */
+MCAMP__PRIV double mcamp__clusters_put(const mcamp__clusters *c, const mcamp__model *m,
+                                       mcamp__sites *t, size_t first, size_t y, size_t n,
+                                       double up, double *x)
+{
+    size_t b = c->b, p = c->p, i = (t->origin + y) % b;
+    double nn = (double)n, more = 0.5 * nn * (nn - 1) * mcamp__model_a(m, i, i) - up;
+    for (size_t j = 0; j < t->n; j++) {
+        size_t gap = (y + b - t->site[j]) % b;
+        if (j >= first)
+            more += nn * t->count[j] * mcamp__model_a(m, i, (t->origin + t->site[j]) % b);
+        else if (gap < p || b - gap < p) return -mcamp__inf();
+    }
+    t->site[t->n] = (uint32_t)y;
+    t->count[t->n++] = (uint32_t)n;
+    for (size_t d = 0; d < 2 * p - 1; d++) {
+        size_t j = (i + b + 1 - p + d) % b;
+        x[j * MCAMP__S] += nn * mcamp__model_a(m, i, j);
+    }
+    return more;
+}
+
+/* Draws a tuple and adds its modes to sample s of the tile x; log of Z e^{S - U}, or
+ * -infinity.  index: 3 k numbers.                                                     */
+MCAMP__PRIV double mcamp__clusters_draw(const mcamp__clusters *c, const mcamp__model *m,
+                                        mcamp_rng *r, size_t s, uint32_t *index, double *x)
+{
+    mcamp__sites t = { index, index + c->k, index + 2 * c->k, 0, 0, 0 };
+    double log_w = c->log_z;
+    for (size_t left = c->k; left; ) {
+        size_t n = 1, q = 0, d = 0, first = t.n, y;
+        double u = mcamp__to_uniform(mcamp__rng_step(r->s));
+        mcamp__clusters_split(c, left, t.heads, u * c->v[left * c->rows + t.heads], &n);
+        left -= n;
+        y = mcamp__clusters_head(c, t.head, t.heads, mcamp__to_uniform(mcamp__rng_step(r->s)));
+        if (!t.heads++) { t.origin = y; t.head[0] = 0; y = 0; }
+        while (n) {
+            size_t at = c->p, i;
+            double all = mcamp__clusters_site(c, n, q, d, mcamp__inf(), &at), up;
+            u = mcamp__to_uniform(mcamp__rng_step(r->s));
+            mcamp__clusters_site(c, n, q, d, u * all, &at);
+            i = at / c->p;
+            at %= c->p;
+            up = 0.5 * (double)(i * (i - 1)) * c->up[0] + (double)(q * i) * c->up[d] +
+                 (double)(q * (n - i)) * c->up[d + at];
+            log_w += mcamp__clusters_put(c, m, &t, first, y, i, up, x + s);
+            if (!(log_w > -DBL_MAX)) return log_w;
+            y = (y + at) % c->b;
+            n -= i;
+            q = i;
+            d = at;
+        }
+    }
+    return log_w;
 }
 
 /* ---- samplers ------------------------------------------------------------ */
@@ -9002,6 +9060,7 @@ typedef struct mcamp__sampler {
     size_t active_count;
     int never;                  /* add: rho >= share of zero modes >= e^-eps  */
     mcamp__tuple tuple;
+    mcamp__clusters clusters;   /* k = 0: none, tuple is used                   */
     const void *special;        /* of its own tile: section promise             */
     void (*tile)(mcamp_vecset vs, const struct mcamp__sampler *p, mcamp_rng *r,
                  struct mcamp__scratch *w);
@@ -9111,7 +9170,7 @@ MCAMP__PRIV void mcamp__tile_tilted(mcamp_vecset vs, const mcamp__sampler *p,
                                     mcamp__scratch *w)
 {
     double k = (double)p->k;
-    mcamp__vec_add_tuples(vs, &p->tuple, w->index, w->x);
+    if (!p->clusters.k) mcamp__vec_add_tuples(vs, &p->tuple, w->index, w->x);
     mcamp__vec_lse(vs, w->x, p->m.b, p->off_loss, NULL, NULL, w->r, NULL);
     for (size_t s = 0; s < MCAMP__S; s++) {
         double y = w->r[s];
@@ -9202,7 +9261,9 @@ MCAMP__PRIV void mcamp__tile(mcamp_vecset vs, const mcamp__sampler *p,
         else                                 mcamp__tile_common_add(vs, p, w);
         return;
     }
-    mcamp__vec_draw_tuples(vs, &p->tuple, r, w->work, w->index, w->log_z);
+    for (size_t s = 0; p->clusters.k && s < MCAMP__S; s++)
+        w->log_z[s] = mcamp__clusters_draw(&p->clusters, &p->m, r, s, w->index, w->x);
+    if (!p->clusters.k) mcamp__vec_draw_tuples(vs, &p->tuple, r, w->work, w->index, w->log_z);
     if (p->method == MCAMP_METHOD_COMMON) mcamp__tile_common(vs, p, w);
     else                                  mcamp__tile_tilted(vs, p, w);
 }
@@ -9244,19 +9305,16 @@ MCAMP__PRIV void mcamp__sampler_free(mcamp_ctx *ctx, mcamp__sampler *p)
     mcamp__delete_doubles(ctx, p->off_w, b);
     mcamp__delete_doubles(ctx, p->neg_c, b);
     mcamp__delete_doubles(ctx, p->base, b);
-    mcamp__delete_doubles(ctx, p->rest, p->m.g_count);
-    mcamp__delete_doubles(ctx, p->exp_rest, p->m.g_count);
     mcamp__delete(ctx, p->active, b, sizeof *p->active);
     mcamp__tuple_free(ctx, &p->tuple);
+    mcamp__clusters_free(ctx, &p->clusters);
     mcamp__pattern_free(ctx, &p->pattern);
     mcamp__model_free(ctx, &p->m);
     mcamp__factor_free(ctx, &p->own);
     memset(p, 0, sizeof *p);
 }
 
-/* matrices: of the tuple law none, itself, or its exponentials too. */
-MCAMP__PRIV mcamp_status mcamp__sampler_alloc(mcamp_ctx *ctx, mcamp__sampler *p,
-                                              int matrices)
+MCAMP__PRIV mcamp_status mcamp__sampler_alloc(mcamp_ctx *ctx, mcamp__sampler *p)
 {
     size_t b = p->m.b;
     p->off_loss = mcamp__new_doubles(ctx, b);
@@ -9265,10 +9323,7 @@ MCAMP__PRIV mcamp_status mcamp__sampler_alloc(mcamp_ctx *ctx, mcamp__sampler *p,
     p->neg_c = mcamp__new_doubles(ctx, b);
     p->base = mcamp__new_doubles(ctx, b);
     p->active = (size_t *)mcamp__new(ctx, b, sizeof *p->active);
-    if (matrices) p->rest = mcamp__new_doubles(ctx, p->m.g_count);
-    if (matrices > 1) p->exp_rest = mcamp__new_doubles(ctx, p->m.g_count);
-    if (!p->off_loss || !p->off_base || !p->off_w || !p->neg_c || !p->base ||
-        !p->active || (matrices && !p->rest) || (matrices > 1 && !p->exp_rest))
+    if (!p->off_loss || !p->off_base || !p->off_w || !p->neg_c || !p->base || !p->active)
         return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
     return MCAMP_OK;
 }
@@ -9279,7 +9334,6 @@ MCAMP__PRIV void mcamp__sampler_matrices(mcamp_vecset vs, mcamp__sampler *p, int
     size_t b = p->m.b;
     for (size_t i = 0; i < p->m.g_count; i++)
         p->rest[i] = p->m.g[i] * p->m.over - (common ? p->m.c[i / b] * p->m.c[i % b] : 0.0);
-    if (!p->exp_rest) return;
     memcpy(p->exp_rest, p->rest, p->m.g_count * sizeof(double));
     mcamp__vec_exp(vs, p->exp_rest, p->m.g_count);
 }
@@ -9307,8 +9361,6 @@ MCAMP__PRIV double mcamp__tilted_setup(mcamp__sampler *p, size_t k, double *powe
 {
     size_t b = p->m.b;
     for (size_t i = 0; i < b; i++) p->base[i] = 1 / (double)b;
-    if (p->m.diagonal)
-        return mcamp__tilted_log_sup(k) + mcamp__log_max_z_diag(p->m.max_diag, b, k);
     return mcamp__tilted_log_sup(k) +
            mcamp__log_max_z(p->base, p->exp_rest, b, k, power);
 }
@@ -9351,25 +9403,6 @@ MCAMP__PRIV size_t mcamp__best_order_dense(mcamp__sampler *p, double *power)
     return at;
 }
 
-/* The k of smallest range: log range is unimodal in k in every case met; any k is
- * valid, so nothing rests on it.  Steps grow while the range falls, then shrink.  */
-MCAMP__PRIV size_t mcamp__best_order(mcamp__sampler *p, double *power)
-{
-    size_t k = 1, step = 1;
-    double best = mcamp__order_range(p, 1, power);
-    while (step) {
-        double up = k + step <= MCAMP__ORDER_MAX
-                        ? mcamp__order_range(p, k + step, power) : mcamp__inf();
-        if (up < best) { k += step; best = up; step *= 2; continue; }
-        if (k > step) {
-            double down = mcamp__order_range(p, k - step, power);
-            if (down < best) { k -= step; best = down; continue; }
-        }
-        step /= 2;
-    }
-    return k;
-}
-
 MCAMP__PRIV void mcamp__sampler_offsets(mcamp__sampler *p)
 {
     double log_b = log((double)p->m.b);
@@ -9383,30 +9416,34 @@ MCAMP__PRIV void mcamp__sampler_offsets(mcamp__sampler *p)
     }
 }
 
-/* The range of the order-k methods and the law of their tuples. */
+/* The range of the order-k methods and the law of their tuples: in clusters where these fit
+ * and nothing is integrated. */
 MCAMP__PRIV mcamp_status mcamp__sampler_order(mcamp_ctx *ctx, mcamp__sampler *p,
-                                              size_t k, double stickiness)
+                                              size_t k)
 {
-    size_t b = p->m.b, scratch = k ? b : b * b;
-    double *power = NULL, eta = 0;
-    mcamp_status st;
-    if (p->exp_rest) {
-        power = mcamp__new_doubles(ctx, scratch);
-        if (!power) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
+    size_t n = p->m.g_count;
+    double *power;
+    mcamp_status st = MCAMP_OK;
+    if (p->method != MCAMP_METHOD_COMMON)
+        st = mcamp__clusters_init(ctx, &p->m, p->eps, k, &p->clusters);
+    p->k = p->clusters.k;
+    p->log_range = p->clusters.log_range + 1e-9;
+    if (st < 0 || p->k) return st;
+    if (p->m.diagonal) return mcamp__fail(ctx, MCAMP_E_ARG, "order", (double)k);
+    power = mcamp__new_doubles(ctx, n);
+    p->rest = mcamp__new_doubles(ctx, n);
+    p->exp_rest = mcamp__new_doubles(ctx, n);
+    if (!power || !p->rest || !p->exp_rest) {
+        st = mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)p->m.b);
+    } else {
+        mcamp__sampler_matrices(ctx->vec, p, p->method == MCAMP_METHOD_COMMON);
+        p->k = k ? k : mcamp__best_order_dense(p, power);
+        p->log_range = mcamp__order_range(p, p->k, power) + 1e-9;
+        st = mcamp__tuple_init(ctx, p->m.b, p->k, p->base, p->rest, &p->tuple);
     }
-    mcamp__sampler_matrices(ctx->vec, p, p->method == MCAMP_METHOD_COMMON && !p->m.diagonal);
-    p->k = k ? k : p->m.diagonal ? mcamp__best_order(p, power)
-                                 : mcamp__best_order_dense(p, power);
-    p->log_range = mcamp__order_range(p, p->k, power) + 1e-9;
-    mcamp__delete_doubles(ctx, power, scratch);
-    if (stickiness > 0 && p->k > 1) {
-        /* Every factor p/p~ is at most 1/(1 - eta): the range grows by that. */
-        eta = mcamp__dmin(0.6, stickiness / (double)p->k);
-        p->log_range -= ((double)p->k - 1) * log1p(-eta);
-    }
-    st = mcamp__tuple_init(ctx, b, p->k, p->base, p->rest, p->m.diagonal, eta, &p->tuple);
-    mcamp__delete_doubles(ctx, p->rest, p->m.g_count);
-    mcamp__delete_doubles(ctx, p->exp_rest, p->m.g_count);
+    mcamp__delete_doubles(ctx, power, n);
+    mcamp__delete_doubles(ctx, p->rest, n);
+    mcamp__delete_doubles(ctx, p->exp_rest, n);
     p->rest = p->exp_rest = NULL;
     return st;
 }
@@ -9481,24 +9518,18 @@ MCAMP__PRIV mcamp_status mcamp__sampler_pattern(mcamp_ctx *ctx, const mcamp_gram
     return st;
 }
 
-/* pre: method fits (MODE: the caller adds its tile, section est); k = 0: best; eps finite
- * (may be negative: tests use that).
- * stickiness: of patterns, what may be left out of delta.
- * Tallies for proofs count in units of the range (log_scale +infinity); for
- * estimates the range can be so large that typical values would round to the
- * smallest unit, so there the caller names a scale that is nearer to them.       */
-MCAMP__PRIV mcamp_status mcamp__sampler_build(mcamp_ctx *ctx, const mcamp__factor *f,
-                                              double sigma, double eps,
-                                              mcamp_direction dir, mcamp_method method,
-                                              size_t k, double stickiness,
-                                              double log_scale, mcamp__sampler *p)
+MCAMP__PRIV mcamp_status mcamp__sampler_make(mcamp_ctx *ctx, const mcamp__factor *f,
+                                             double sigma, double eps,
+                                             mcamp_direction dir, mcamp_method method,
+                                             size_t k, double split,
+                                             double log_scale, mcamp__sampler *p)
 {
     int order = dir == MCAMP_REMOVE && method < MCAMP_METHOD_MODE;
     mcamp_status st;
     memset(p, 0, sizeof *p);
     p->dir = dir; p->method = method; p->eps = eps; p->values = MCAMP__S;
     if (f->patterns) {
-        st = mcamp__sampler_pattern(ctx, f->patterns, sigma, k, stickiness, p);
+        st = mcamp__sampler_pattern(ctx, f->patterns, sigma, k, split, p);
         p->log_scale = mcamp__dmin(p->log_range, log_scale);
         if (st < 0) mcamp__sampler_free(ctx, p);
         return st;
@@ -9506,10 +9537,10 @@ MCAMP__PRIV mcamp_status mcamp__sampler_build(mcamp_ctx *ctx, const mcamp__facto
     st = mcamp__model_init(ctx, f, sigma, &p->m);
     if (st < 0) return st;
     if (method == MCAMP_METHOD_PLAIN) k = 1;
-    st = mcamp__sampler_alloc(ctx, p, !order ? 0 : f->diagonal || k == 1 ? 1 : 2);
+    st = mcamp__sampler_alloc(ctx, p);
     for (size_t i = 0; st >= 0 && i < f->b; i++) p->base[i] = 1 / (double)f->b;
     if (st >= 0 && order) {
-        st = mcamp__sampler_order(ctx, p, k, stickiness);
+        st = mcamp__sampler_order(ctx, p, k);
         if (method == MCAMP_METHOD_PLAIN) p->log_range = 1e-9;
     } else if (st >= 0) {
         mcamp__sampler_simple_range(p);
@@ -9520,6 +9551,33 @@ MCAMP__PRIV mcamp_status mcamp__sampler_build(mcamp_ctx *ctx, const mcamp__facto
                (double)(f->b - p->active_count) >= (double)f->b * exp(-eps);
     p->log_scale = mcamp__dmin(p->log_range, log_scale);
     return MCAMP_OK;
+}
+
+/* pre: method fits (MODE: the caller adds its tile, section est), or DEFAULT: the one of
+ * smallest range (of tuples in clusters less than half of COMMON's: most of their values
+ * are 0, which costs as much); k = 0: best; eps finite (may be negative: tests use that).
+ * split: of patterns, what may be left out of delta.
+ * Tallies for proofs count in units of the range (log_scale +infinity); for
+ * estimates the range can be so large that typical values would round to the
+ * smallest unit, so there the caller names a scale that is nearer to them.       */
+MCAMP__PRIV mcamp_status mcamp__sampler_build(mcamp_ctx *ctx, const mcamp__factor *f,
+                                              double sigma, double eps,
+                                              mcamp_direction dir, mcamp_method method,
+                                              size_t k, double split,
+                                              double log_scale, mcamp__sampler *p)
+{
+    int tuples = dir == MCAMP_REMOVE && (f->patterns || f->diagonal);
+    int choose = !method && dir == MCAMP_REMOVE && !k && !tuples && f->b / 4 > f->reach;
+    mcamp__sampler q;
+    mcamp_status st;
+    if (!method) method = tuples || f->patterns ? MCAMP_METHOD_TILTED : MCAMP_METHOD_COMMON;
+    st = mcamp__sampler_make(ctx, f, sigma, eps, dir, method, k, split, log_scale, p);
+    if (st < 0 || !choose) return st;
+    st = mcamp__sampler_make(ctx, f, sigma, eps, dir, MCAMP_METHOD_TILTED, 0, 0, log_scale, &q);
+    if (st >= 0 && q.log_range < p->log_range - 0.8) { mcamp__sampler t = *p; *p = q; q = t; }
+    if (st >= 0) mcamp__sampler_free(ctx, &q);
+    else mcamp__sampler_free(ctx, p);
+    return st;
 }
 
 /* ---- running blocks -------------------------------------------------------- */
@@ -9613,13 +9671,6 @@ MCAMP__PRIV mcamp_status mcamp__check_gram(mcamp_ctx *ctx, const mcamp_gram *gra
     return MCAMP_OK;
 }
 
-/* The method of smallest range that fits. */
-MCAMP__PRIV mcamp_method mcamp__default_method(const mcamp__factor *f, mcamp_direction dir)
-{
-    return f->patterns || (dir == MCAMP_REMOVE && f->diagonal) ? MCAMP_METHOD_TILTED
-                                                               : MCAMP_METHOD_COMMON;
-}
-
 /* ======================================================================== *
  *  VERIFICATION                                                     >>verify
  *  In: a Gram matrix and one claim (sigma, eps, delta, beta).  Out: accepted or
@@ -9639,7 +9690,7 @@ typedef struct mcamp__choice {
     mcamp_method method;
     size_t k;
     double log_scale;
-    double sticky;              /* of the tilted laws; 0: none; patterns: the split */
+    double split;               /* patterns: what may be left out of delta          */
     double share[MCAMP__SHIFTS];    /* SHIFTS: of the components; all 0: alike      */
     double rel_var, mean;       /* as a pilot saw them; mean 0: unknown             */
 } mcamp__choice;
@@ -9672,13 +9723,6 @@ MCAMP__PRIV mcamp__question mcamp__ask(const mcamp__factor *f, double sigma, dou
     q.ready = NULL;
     q.hint = NULL;
     return q;
-}
-
-MCAMP__PRIV mcamp_status mcamp__question_sampler(mcamp_ctx *ctx, const mcamp__question *q,
-                                                 const mcamp__choice *c, mcamp__sampler *p)
-{
-    return mcamp__sampler_build(ctx, q->f, q->sigma, q->eps, q->dir, c->method, c->k,
-                                c->sticky, c->log_scale, p);
 }
 
 /* P and Q so near each other that rounding moves rho - 1 by 1e-9 of itself: nothing
@@ -9746,7 +9790,8 @@ MCAMP__PRIV mcamp_status mcamp__claim_check(mcamp_ctx *ctx, const mcamp_gram *gr
  * done.  A value's logarithm is a sum of at most k + 2 terms of the size of a, each
  * with the relative error of the Gram matrix, 1e-13 (1e-9 covers the kernels); the
  * law of the normals differs from the exact one by less than b 2^-63 in total
- * variation and that of the indices by k b 2^-52, a mean by that times the range.
+ * variation and that of the indices (in clusters or not) by k b 2^-52, a mean by that
+ * times the range.
  * Negative if nothing is left: then nothing can be accepted.                       */
 MCAMP__PRIV double mcamp__claim_mean(const mcamp__sampler *p, double delta)
 {
@@ -9808,11 +9853,12 @@ MCAMP__PRIV mcamp_status mcamp__verify_run(mcamp_ctx *ctx, const mcamp__sampler 
     return MCAMP_Q_BUDGET;
 }
 
-/* A law to prove a claim by, as a pilot of four blocks judges it. */
+/* A law to prove a claim by, the claimed mean, and the stake that a pilot of four blocks
+ * makes the best.                                                                   */
 typedef struct mcamp__proof_law {
     mcamp__sampler p;
     mcamp__workers w;
-    double m, stake, wealth;
+    double m, stake;
 } mcamp__proof_law;
 
 MCAMP__PRIV void mcamp__proof_law_free(mcamp_ctx *ctx, mcamp__proof_law *law)
@@ -9821,16 +9867,15 @@ MCAMP__PRIV void mcamp__proof_law_free(mcamp_ctx *ctx, mcamp__proof_law *law)
     mcamp__sampler_free(ctx, &law->p);
 }
 
-/* law is all 0 and needs no freeing after a failure. */
+/* The law of smallest range; needs no freeing after a failure. */
 MCAMP__PRIV mcamp_status mcamp__proof_law_init(mcamp_ctx *ctx, const mcamp__question *q,
-                                               const mcamp__choice *choice, double delta,
-                                               int rung, mcamp_tally *t,
+                                               double delta, int rung, mcamp_tally *t,
                                                mcamp__proof_law *law)
 {
-    mcamp_status st;
-    memset(law, 0, sizeof *law);
-    st = mcamp__question_sampler(ctx, q, choice, &law->p);
-    if (st < 0) { memset(law, 0, sizeof *law); return st; }
+    double split = q->f->patterns ? 0.01 * delta : 0;
+    mcamp_status st = mcamp__sampler_build(ctx, q->f, q->sigma, q->eps, q->dir,
+                                           MCAMP_METHOD_DEFAULT, 0, split, mcamp__inf(), &law->p);
+    if (st < 0) return st;
     law->m = mcamp__claim_mean(&law->p, delta);
     st = mcamp__workers_init(ctx, &law->p, &law->w);
     if (st >= 0) {
@@ -9839,45 +9884,9 @@ MCAMP__PRIV mcamp_status mcamp__proof_law_init(mcamp_ctx *ctx, const mcamp__ques
                                MCAMP__PURPOSE(MCAMP__STREAM_PILOT, 100 + rung, q->dir),
                                0, 4, t);
     }
-    if (st < 0) {
-        mcamp__proof_law_free(ctx, law);
-        memset(law, 0, sizeof *law);
-        return st;
-    }
-    law->stake = mcamp__claim_stake(t, law->m);
-    law->wealth = law->m > 0 && !t->poisoned ? mcamp__log_wealth(t, -law->stake, law->m)
-                                             : -mcamp__inf();
-    return MCAMP_OK;
-}
-
-/* The law of smallest range; where that would take more than some 32 blocks, the better
- * one of it and of a sticky law, of larger range but smaller variance.  It is law[*best];
- * law[0 .. *count-1] are to be freed.                                                  */
-MCAMP__PRIV mcamp_status mcamp__proof_laws(mcamp_ctx *ctx, const mcamp__question *q,
-                                           const mcamp_claim *c, int rung, double beta,
-                                           mcamp_tally *t, mcamp__proof_law law[2],
-                                           int *count, int *best)
-{
-    static const double sticky[2] = { 0, 0.5 };
-    mcamp__choice choice;
-    int most;
-    memset(&choice, 0, sizeof choice);
-    choice.method = mcamp__default_method(q->f, q->dir);
-    choice.log_scale = mcamp__inf();
-    choice.rel_var = 1;
-    most = q->dir == MCAMP_REMOVE && choice.method == MCAMP_METHOD_COMMON ? 2 : 1;
-    *best = *count = 0;
-    while (*count < most) {
-        mcamp__proof_law *l = &law[*count];
-        mcamp_status st;
-        choice.sticky = q->f->patterns ? 0.01 * c->delta : sticky[*count];
-        st = mcamp__proof_law_init(ctx, q, &choice, c->delta, rung, t, l);
-        if (st < 0) return st;
-        if (l->wealth > law[*best].wealth) *best = *count;
-        if (++*count == 1 && 8 * l->wealth >= log(1 / beta)) break;
-        choice.k = l->p.k;
-    }
-    return MCAMP_OK;
+    if (st < 0) mcamp__proof_law_free(ctx, law);
+    else law->stake = mcamp__claim_stake(t, law->m);
+    return st;
 }
 
 /* One direction of a claim at level beta.  known: a certain bound of delta from
@@ -9888,10 +9897,9 @@ MCAMP__PRIV mcamp_status mcamp__verify_direction(mcamp_ctx *ctx, const mcamp__fa
                                                  mcamp_proof *out)
 {
     mcamp__question q = mcamp__ask(f, c->sigma, c->eps, dir, c->seed);
-    mcamp__proof_law law[2];
+    mcamp__proof_law law;
     mcamp_tally *t;
     mcamp_status st;
-    int count = 0, best = 0;
     memset(out, 0, sizeof *out);
     out->bound = exp(mcamp__free_log_bound(ctx, &q, &st));
     if (st < 0) return st;
@@ -9902,15 +9910,14 @@ MCAMP__PRIV mcamp_status mcamp__verify_direction(mcamp_ctx *ctx, const mcamp__fa
     if (f->b == 1 || mcamp__too_close(f, c->sigma)) return MCAMP_Q_REFUSED;
     t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *t);
     if (!t) return mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
-    st = mcamp__proof_laws(ctx, &q, c, rung, beta, t, law, &count, &best);
+    st = mcamp__proof_law_init(ctx, &q, c->delta, rung, t, &law);
     if (st >= 0) {
-        mcamp__proof_law *l = &law[best];
-        out->method = l->p.method; out->order = l->p.k; out->range = exp(l->p.log_range);
-        out->stake = l->stake;
-        st = l->m > 0 ? mcamp__verify_run(ctx, &l->p, &l->w, c, rung, l->m, beta, out, t)
-                      : MCAMP_Q_REFUSED;
+        out->method = law.p.method; out->order = law.p.k; out->range = exp(law.p.log_range);
+        out->stake = law.stake;
+        st = law.m > 0 ? mcamp__verify_run(ctx, &law.p, &law.w, c, rung, law.m, beta, out, t)
+                       : MCAMP_Q_REFUSED;
+        mcamp__proof_law_free(ctx, &law);
     }
-    for (int i = 0; i < count; i++) mcamp__proof_law_free(ctx, &law[i]);
     mcamp__delete(ctx, t, 1, sizeof *t);
     return st;
 }
@@ -18214,18 +18221,6 @@ MCAMP__PRIV mcamp_status mcamp__exact_interval(mcamp_ctx *ctx, const mcamp__fact
     return mcamp__kinds_interval(ctx, &k, f, sigma, eps, dir, fine, v);
 }
 
-/* How far apart modes are that are not orthogonal, going round the short way, at most. */
-MCAMP__PRIV size_t mcamp__factor_reach(const mcamp__factor *f)
-{
-    size_t b = f->b, apart = 0;
-    for (size_t i = 0; !f->diagonal && i < b; i++) {
-        const double *row = f->g + i * b;
-        for (size_t j = i + apart + 1; j < b && j < i + b - apart; j++)
-            if (row[j] > 0 || row[j] < 0) apart = mcamp__zmin(j - i, b - j + i);
-    }
-    return apart;
-}
-
 /* An upper bound of delta_add where modes p or more apart are orthogonal.  With n = b/p
  * rounded down, the modes below n p are p classes i mod p of n orthogonal modes, and with
  * rho_r the mean of e^L over class r, rho >= (n p / b) mean_r rho_r.  As (1 - t)_+ falls and
@@ -18242,7 +18237,7 @@ MCAMP__PRIV mcamp_status mcamp__classes_add(mcamp_ctx *ctx, const mcamp__factor 
     size_t p, n;
     *bound = 1;
     if (f->patterns || f->diagonal) return MCAMP_OK;
-    p = mcamp__factor_reach(f) + 1;
+    p = f->reach + 1;
     n = f->b / p;
     eps -= log((double)f->b / (double)(n * p)) * (1 + 4 * DBL_EPSILON) + 1e-15;
     if (n < 4 || !(eps >= 0)) return MCAMP_OK;
@@ -18803,7 +18798,7 @@ MCAMP__PRIV mcamp_status mcamp__limited_sampler(mcamp_ctx *ctx, const mcamp__fac
     if (st < 0) return st;
     p->dir = dir; p->eps = eps; p->values = MCAMP__S;
     p->method = dir == MCAMP_REMOVE ? MCAMP_METHOD_TILTED : MCAMP_METHOD_PLAIN;
-    st = mcamp__sampler_alloc(ctx, p, 0);
+    st = mcamp__sampler_alloc(ctx, p);
     for (size_t i = 0; st >= 0 && i < f->b; i++) p->base[i] = 1 / (double)f->b;
     if (st >= 0) mcamp__sampler_offsets(p);
     if (st >= 0) st = mcamp__limited_init(ctx, p, full, q);
@@ -19536,8 +19531,7 @@ MCAMP__PRIV mcamp_status mcamp__simulated_bound(mcamp_ctx *ctx, const mcamp__que
     mcamp__workers w;
     mcamp_tally t;
     mcamp_status st = mcamp__sampler_build(ctx, q->f, q->sigma, q->eps, q->dir,
-                                           mcamp__default_method(q->f, q->dir), 0, 0,
-                                           mcamp__inf(), &p);
+                                           MCAMP_METHOD_DEFAULT, 0, 0, mcamp__inf(), &p);
     if (st < 0) return st;
     st = mcamp__workers_init(ctx, &p, &w);
     if (st >= 0) {
@@ -19626,16 +19620,20 @@ MCAMP__PRIV double mcamp__renyi_step(const double *ea, double *power, size_t b)
 MCAMP__PRIV mcamp_status mcamp__renyi_remove(mcamp_ctx *ctx, const mcamp__model *m, double eps,
                                              double *best)
 {
-    size_t n = m->diagonal ? 1 : m->g_count;
-    double *ea = mcamp__new_doubles(ctx, 2 * n), *power, z = 0;
+    size_t n = m->g_count;
+    double *ea, *power, z = 0;
+    mcamp__clusters c;
+    mcamp_status st = mcamp__clusters_init(ctx, m, eps, 0, &c);
+    *best = c.k ? mcamp__dmin(c.log_range, 0) : 0;
+    mcamp__clusters_free(ctx, &c);
+    if (st < 0 || m->diagonal) return st;
+    ea = mcamp__new_doubles(ctx, 2 * n);
     if (!ea) return mcamp__fail(ctx, MCAMP_E_MEMORY, "gram", (double)n);
     power = ea + n;
     for (size_t i = 0; i < n; i++) { ea[i] = exp(m->g[i] * m->over); power[i] = 1; }
-    *best = 0;
     for (size_t k = 2, bad = 0; k <= MCAMP__ORDER_MAX && bad < 4; k++) {
         double t;
-        if (m->diagonal) z = mcamp__log_max_z_diag(m->max_diag, m->b, k);
-        else z += mcamp__renyi_step(ea, power, m->b);
+        z += mcamp__renyi_step(ea, power, m->b);
         t = z + mcamp__tilted_log_sup(k) - ((double)k - 1) * eps;
         if (!mcamp__finite(t)) break;
         bad = t < *best ? 0 : t > 0 ? 0 : bad + 1;
@@ -21324,8 +21322,7 @@ MCAMP__PRIV mcamp_status mcamp__sampler_check(mcamp_ctx *ctx, const mcamp_gram *
         return mcamp__fail(ctx, MCAMP_E_REQUIRED, "direction", (double)d->direction);
     if (d->order > MCAMP__ORDER_MAX)
         return mcamp__fail(ctx, MCAMP_E_ARG, "order", (double)d->order);
-    st = mcamp__check(ctx, "stickiness", d->stickiness, 0.0, 1, 1e3, 1);
-    return st < 0 ? st : mcamp__check(ctx, "split", d->split, 0.0, 1, 1, 0);
+    return mcamp__check(ctx, "split", d->split, 0.0, 1, 1, 0);
 }
 
 MCAMP__PRIV mcamp_status mcamp__sampler_from(mcamp_ctx *ctx, const mcamp__factor *f,
@@ -21335,13 +21332,12 @@ MCAMP__PRIV mcamp_status mcamp__sampler_from(mcamp_ctx *ctx, const mcamp__factor
     mcamp_method m = d->method;
     mcamp_status st;
     double scale = mcamp__inf();
-    if (!m) m = mcamp__default_method(f, d->direction);
-    if (!mcamp__method_fits(f, d->direction, m))
+    if (m && !mcamp__method_fits(f, d->direction, m))
         return mcamp__fail(ctx, MCAMP_E_ARG, "method", (double)m);
     if (m == MCAMP_METHOD_MODE || f->patterns)
         scale = mcamp__loose_scale(f, d->sigma, d->eps) + (f->patterns ? 30 : 0);
     st = mcamp__sampler_build(ctx, f, d->sigma, d->eps, d->direction, m, d->order,
-                              f->patterns ? d->split : d->stickiness, scale, p);
+                              d->split, scale, p);
     if (m == MCAMP_METHOD_MODE) p->tile = mcamp__tile_mode;
     return st;
 }
@@ -21918,7 +21914,7 @@ MCAMP__PRIV void mcamp__mix_widths(const mcamp__sampler *p, const mcamp__factor 
     m->width[m->windows++] = b;
     m->width[m->windows] = 1;
     m->count = 3 * m->windows + 1;
-    m->reach = mcamp__factor_reach(f);
+    m->reach = f->reach;
     m->picks = mcamp__zmin(mcamp__zmax(4 * b / (2 * m->reach + 1), 24), MCAMP__PICKS);
 }
 
@@ -22134,6 +22130,13 @@ MCAMP__PRIV mcamp_status mcamp__mix_build(mcamp_ctx *ctx, const mcamp__factor *f
     return MCAMP_OK;
 }
 
+MCAMP__PRIV mcamp_status mcamp__question_sampler(mcamp_ctx *ctx, const mcamp__question *q,
+                                                 const mcamp__choice *c, mcamp__sampler *p)
+{
+    return mcamp__sampler_build(ctx, q->f, q->sigma, q->eps, q->dir, c->method, c->k,
+                                c->split, c->log_scale, p);
+}
+
 MCAMP__PRIV void mcamp__choice_close(mcamp_ctx *ctx, mcamp__sampler *p)
 {
     if (p->mix) {
@@ -22243,7 +22246,7 @@ MCAMP__PRIV mcamp_status mcamp__question_open(mcamp_ctx *ctx, const mcamp__quest
     const mcamp__sampler *r = q->ready;
     memset(own, 0, sizeof *own);
     *p = r;
-    if (r && r->method == c->method && r->k == c->k && !(c->sticky > 0) &&
+    if (r && r->method == c->method && r->k == c->k && !(c->split > 0) &&
         mcamp__eq(r->log_scale, mcamp__dmin(r->log_range, c->log_scale))) return MCAMP_OK;
     *p = own;
     return mcamp__choice_open(ctx, q, c, own);
@@ -22257,16 +22260,17 @@ MCAMP__PRIV mcamp_status mcamp__proof_choice(mcamp_ctx *ctx, const mcamp__questi
 {
     mcamp__sampler p;
     mcamp_status st;
-    c->method = mcamp__default_method(q->f, q->dir);
+    c->method = MCAMP_METHOD_DEFAULT;
     c->k = 0;
     c->rel_var = 1;
     c->mean = 0;
-    c->sticky = split;
+    c->split = split;
     c->log_scale = mcamp__inf();
     st = mcamp__question_sampler(ctx, q, c, &p);
     if (st < 0) return st;
+    c->method = p.method;
     c->k = p.k;
-    c->sticky = 0;
+    c->split = 0;
     *log_range = p.log_range;
     if (keep) *keep = p;
     else mcamp__sampler_free(ctx, &p);
@@ -22311,26 +22315,25 @@ MCAMP__PRIV int mcamp__shifts_fit(const mcamp__question *q)
            (q->f->patterns || (q->f->trace_max <= most * most && q->eps <= 300));
 }
 
-/* The candidates for estimates beside the mixture (none for patterns): the order k0 of
+/* The candidates for estimates beside the mixture (none for patterns): the law of
  * smallest range; where there is no mixture, orders above it, too, where variance is
  * smaller, and MODE for one dominating mode.                                            */
-MCAMP__PRIV size_t mcamp__candidates(const mcamp__question *q, size_t k0,
+MCAMP__PRIV size_t mcamp__candidates(const mcamp__question *q, const mcamp__choice *proof,
                                      double log_scale, mcamp__choice *c)
 {
     static const int quarters[3] = { 4, 6, 9 };
     size_t n = 0, last = 0;
-    int diagonal = q->f->diagonal;
     for (size_t i = 0; i < 6; i++) c[i].log_scale = log_scale;
     if (q->dir == MCAMP_ADD) {
-        c[n].k = 0; c[n++].method = mcamp__default_method(q->f, q->dir);
+        c[n].k = 0; c[n++].method = proof->method;
         return n;
     }
     if (q->f->patterns) return 0;
-    for (size_t i = 0; i < (diagonal || mcamp__shifts_fit(q) ? 1u : 3u); i++) {
-        size_t k = (k0 * (size_t)quarters[i] + 2) / 4;
+    for (size_t i = 0; i < (q->f->diagonal || mcamp__shifts_fit(q) ? 1u : 3u); i++) {
+        size_t k = (proof->k * (size_t)quarters[i] + 2) / 4;
         if (k == last || k > MCAMP__ORDER_MAX) continue;
         c[n].k = last = k;
-        c[n++].method = diagonal ? MCAMP_METHOD_TILTED : MCAMP_METHOD_COMMON;
+        c[n++].method = proof->method;
     }
     if (mcamp__shifts_fit(q)) return n;
     c[n].k = 0; c[n++].method = MCAMP_METHOD_MODE;
@@ -22399,11 +22402,10 @@ MCAMP__PRIV mcamp_status mcamp__pilot_run(mcamp_ctx *ctx, const mcamp__question 
 /* 1 if the law of smallest range will do without looking at the others: its range is
  * within 64 times the mean that one block saw (which no missing sample can explain),
  * and what remains to be drawn costs no more than trying the others.                */
-MCAMP__PRIV int mcamp__pilot_enough(const mcamp__question *q, const mcamp__choice *c,
-                                    double log_range, double rel_error)
+MCAMP__PRIV int mcamp__pilot_enough(const mcamp__choice *c, double log_range,
+                                    double rel_error)
 {
-    return c->method == mcamp__default_method(q->f, q->dir) &&
-           exp(log_range) <= 64 * c->mean &&
+    return exp(log_range) <= 64 * c->mean &&
            mcamp__blocks_for(c->rel_var, rel_error, UINT64_MAX) <= 24;
 }
 
@@ -22584,8 +22586,8 @@ MCAMP__PRIV void mcamp__pilot_pick(const mcamp__choice *c, const double *err, si
 /* The law for an estimate, best[0], and one to turn to if that law disappoints, best[1]
  * (method 0: none): by the pilots' variances.  spent grows by the samples.             */
 MCAMP__PRIV mcamp_status mcamp__pilot(mcamp_ctx *ctx, const mcamp__question *q,
-                                      size_t k0, double log_range, double rel_error,
-                                      mcamp__choice *best, uint64_t *spent)
+                                      const mcamp__choice *proof, double log_range,
+                                      double rel_error, mcamp__choice *best, uint64_t *spent)
 {
     mcamp__choice c[6];
     double err[6];
@@ -22595,12 +22597,12 @@ MCAMP__PRIV mcamp_status mcamp__pilot(mcamp_ctx *ctx, const mcamp__question *q,
     mcamp_status st;
     if (!t) return mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
     memset(c, 0, sizeof c);
-    n = mcamp__candidates(q, k0, mcamp__estimate_scale(q, log_range), c);
+    n = mcamp__candidates(q, proof, mcamp__estimate_scale(q, log_range), c);
     st = n ? mcamp__pilot_run(ctx, q, &c[0], 0, 1, &err[0], t) : MCAMP_OK;
     *spent += n ? MCAMP_BLOCK : 0;
     if (st == MCAMP_OK && n)
         enough = q->dir == MCAMP_ADD || mcamp__late(ctx) ||
-                 mcamp__pilot_enough(q, &c[0], log_range, rel_error);
+                 mcamp__pilot_enough(&c[0], log_range, rel_error);
     if (enough) n = 1;
     for (size_t i = 0; st == MCAMP_OK && !enough && i < n; i++) {
         st = mcamp__pilot_run(ctx, q, &c[i], i, 2, &err[i], t);
@@ -22970,7 +22972,7 @@ MCAMP__PRIV mcamp_status mcamp__estimate_by(mcamp_ctx *ctx, const mcamp__questio
         use[0].k = bud->order;
         if (q->f->patterns) use[0].log_scale = use[1].log_scale;
     } else if (bud->max_samples >= MCAMP__PILOT_LEAST) {
-        st = mcamp__pilot(ctx, q, proof->k, log_range, bud->rel_error, use,
+        st = mcamp__pilot(ctx, q, proof, log_range, bud->rel_error, use,
                           &e->proof_samples);
     }
     if (st == MCAMP_OK)
@@ -23462,7 +23464,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_coarse(mcamp_ctx *ctx, mcamp__solve *s, do
             c[n].log_scale = mcamp__loose_scale(q.f, q.sigma, q.eps);
             c[n++].method = MCAMP_METHOD_MODE;
         } else {
-            c[n++].method = mcamp__default_method(s->f, q.dir);
+            c[n++].method = s->f->patterns ? MCAMP_METHOD_TILTED : MCAMP_METHOD_COMMON;
         }
         for (size_t i = 0; st == MCAMP_OK && i < n; i++) {
             double v = 0;
@@ -23537,7 +23539,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_choose(mcamp_ctx *ctx, mcamp__solve *s, do
         st = mcamp__proof_choice(ctx, &q, 0, &proof, &log_range, &ready);
         if (st < 0) return st;
         q.ready = &ready;
-        st = mcamp__pilot(ctx, &q, proof.k, log_range, s->bud->rel_error, s->choice[d],
+        st = mcamp__pilot(ctx, &q, &proof, log_range, s->bud->rel_error, s->choice[d],
                           &s->samples);
         mcamp__sampler_free(ctx, &ready);
         s->blocks[d] = mcamp__blocks_for(s->choice[d][0].rel_var, s->bud->rel_error,

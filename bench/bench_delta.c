@@ -159,12 +159,12 @@ static moments plain_moments(const mcamp_gram *g, double sigma, double eps)
     mcamp__rng8 normals;
     mcamp_rng r;
     moments m;
-    double s1 = 0, s2 = 0, sq = 0, n = 0, sticky = g->width < 32 ? 2 : 0;
+    double s1 = 0, s2 = 0, sq = 0, n = 0;
     size_t row = MCAMP_BLOCK / 16;
     bench_check(&ctx, "factor", mcamp__factor_init(&ctx, g, &f));
     bench_check(&ctx, "sampler",
                 mcamp__sampler_build(&ctx, &f, sigma, eps, MCAMP_REMOVE, MCAMP_METHOD_TILTED,
-                                     0, sticky, mcamp__inf(), &p));
+                                     0, 0, mcamp__inf(), &p));
     bench_check(&ctx, "scratch", mcamp__scratch_init(&ctx, &p, &w));
     mcamp__rng8_stream(&normals, 1, 70001, 0);
     mcamp_rng_stream(&r, 1, 70001, 0);

@@ -162,7 +162,7 @@ TEST(bounds_cover)
 
 /* Mean of a sampler in standard errors from a truth. */
 static double z_score(const mcamp_gram *g, double sigma, double eps, mcamp_direction dir,
-                      mcamp_method method, size_t k, double sticky, double truth)
+                      mcamp_method method, size_t k, double truth)
 {
     mcamp__factor f;
     mcamp__sampler p;
@@ -170,7 +170,7 @@ static double z_score(const mcamp_gram *g, double sigma, double eps, mcamp_direc
     mcamp_tally *t = (mcamp_tally *)calloc(1, sizeof *t);
     double z;
     CHECK_STATUS(mcamp__factor_init(&ctx, g, &f), MCAMP_OK);
-    CHECK_STATUS(mcamp__sampler_build(&ctx, &f, sigma, eps, dir, method, k, sticky,
+    CHECK_STATUS(mcamp__sampler_build(&ctx, &f, sigma, eps, dir, method, k, 0,
                  method == MCAMP_METHOD_MODE ? mcamp__loose_scale(&f, sigma, eps) : 0,
                  &p), MCAMP_OK);
     if (method == MCAMP_METHOD_MODE) p.tile = mcamp__tile_mode;
@@ -214,16 +214,14 @@ TEST(every_law_integrates_rho_to_one)
         gram_of(bands[c] == 1 ? MCAMP_MECH_IDENTITY : MCAMP_MECH_SQRT, bands[c], 26, 6, &g);
         for (size_t k = 1; k <= 8; k++) {
             double sigma = (bands[c] ? 3.0 : 6.0) * sqrt((double)k);
-            CHECK_LE(fabs(z_score(&g, sigma, -60, MCAMP_REMOVE, MCAMP_METHOD_TILTED, k, 0, 1)),
-                     6.2);
-            CHECK_LE(fabs(z_score(&g, sigma, -60, MCAMP_REMOVE, MCAMP_METHOD_TILTED, k, 2, 1)),
+            CHECK_LE(fabs(z_score(&g, sigma, -60, MCAMP_REMOVE, MCAMP_METHOD_TILTED, k, 1)),
                      6.2);
             if (bands[c] != 1)
                 CHECK_LE(fabs(z_score(&g, sigma, -60, MCAMP_REMOVE, MCAMP_METHOD_COMMON, k,
-                                      0, 1)), 6.2);
+                                      1)), 6.2);
         }
-        CHECK_LE(fabs(z_score(&g, 3, -60, MCAMP_REMOVE, MCAMP_METHOD_PLAIN, 1, 0, 1)), 6.2);
-        CHECK_LE(fabs(z_score(&g, 3, -60, MCAMP_REMOVE, MCAMP_METHOD_MODE, 0, 0, 1)), 6.2);
+        CHECK_LE(fabs(z_score(&g, 3, -60, MCAMP_REMOVE, MCAMP_METHOD_PLAIN, 1, 1)), 6.2);
+        CHECK_LE(fabs(z_score(&g, 3, -60, MCAMP_REMOVE, MCAMP_METHOD_MODE, 0, 1)), 6.2);
         mcamp_gram_free(&ctx, &g);
     }
 }
@@ -233,25 +231,25 @@ TEST(every_law_agrees_with_the_exact_value)
     mcamp_gram g;
     gram_of(MCAMP_MECH_SQRT, 0, 8, 2, &g);
     for (size_t k = 1; k <= 20; k += 3)
-        CHECK_LE(fabs(z_score(&g, 12.3, 1, MCAMP_REMOVE, MCAMP_METHOD_COMMON, k, 0,
+        CHECK_LE(fabs(z_score(&g, 12.3, 1, MCAMP_REMOVE, MCAMP_METHOD_COMMON, k,
                               1.001213320574855e-05)), 6.2);
-    CHECK_LE(fabs(z_score(&g, 12.3, 1, MCAMP_REMOVE, MCAMP_METHOD_TILTED, 14, 0,
+    CHECK_LE(fabs(z_score(&g, 12.3, 1, MCAMP_REMOVE, MCAMP_METHOD_TILTED, 14,
                           1.001213320574855e-05)), 6.2);
-    CHECK_LE(fabs(z_score(&g, 12.3, 0.5, MCAMP_REMOVE, MCAMP_METHOD_PLAIN, 1, 0,
+    CHECK_LE(fabs(z_score(&g, 12.3, 0.5, MCAMP_REMOVE, MCAMP_METHOD_PLAIN, 1,
                           0.004124848554169436)), 6.2);
-    CHECK_LE(fabs(z_score(&g, 2.03, 8, MCAMP_REMOVE, MCAMP_METHOD_MODE, 0, 0,
+    CHECK_LE(fabs(z_score(&g, 2.03, 8, MCAMP_REMOVE, MCAMP_METHOD_MODE, 0,
                           7.612797479293299e-06)), 6.2);
-    CHECK_LE(fabs(z_score(&g, 12.3, 1, MCAMP_ADD, MCAMP_METHOD_COMMON, 0, 0,
+    CHECK_LE(fabs(z_score(&g, 12.3, 1, MCAMP_ADD, MCAMP_METHOD_COMMON, 0,
                           9.782524609700284e-06)), 6.2);
-    CHECK_LE(fabs(z_score(&g, 12.3, 0.5, MCAMP_ADD, MCAMP_METHOD_PLAIN, 0, 0,
+    CHECK_LE(fabs(z_score(&g, 12.3, 0.5, MCAMP_ADD, MCAMP_METHOD_PLAIN, 0,
                           0.004108336745009725)), 6.2);
     mcamp_gram_free(&ctx, &g);
     gram_of(MCAMP_MECH_IDENTITY, 0, 64, 16, &g);
-    CHECK_LE(fabs(z_score(&g, 2, 2, MCAMP_REMOVE, MCAMP_METHOD_MODE, 0, 0,
+    CHECK_LE(fabs(z_score(&g, 2, 2, MCAMP_REMOVE, MCAMP_METHOD_MODE, 0,
                           3.3040519932420914e-06)), 6.2);
-    CHECK_LE(fabs(z_score(&g, 2, 1, MCAMP_REMOVE, MCAMP_METHOD_TILTED, 4, 0,
+    CHECK_LE(fabs(z_score(&g, 2, 1, MCAMP_REMOVE, MCAMP_METHOD_TILTED, 4,
                           0.0006876251911838333)), 6.2);
-    CHECK_LE(fabs(z_score(&g, 2, 1, MCAMP_ADD, MCAMP_METHOD_COMMON, 0, 0,
+    CHECK_LE(fabs(z_score(&g, 2, 1, MCAMP_ADD, MCAMP_METHOD_COMMON, 0,
                           2.993017993023158e-05)), 6.2);
     mcamp_gram_free(&ctx, &g);
 }
@@ -569,7 +567,6 @@ TEST(samplers_refuse_by_name)
     REFUSE(d.direction = MCAMP_BOTH, MCAMP_E_REQUIRED, "direction");
     REFUSE(d.direction = (mcamp_direction)3, MCAMP_E_REQUIRED, "direction");
     REFUSE(d.order = (size_t)1 << 40, MCAMP_E_ARG, "order");
-    REFUSE(d.stickiness = -0.1, MCAMP_E_ARG, "stickiness");
     REFUSE(d.method = MCAMP_METHOD_EXACT, MCAMP_E_ARG, "method");
     REFUSE(d.method = (mcamp_method)77, MCAMP_E_ARG, "method");
     REFUSE((d.direction = MCAMP_ADD, d.method = MCAMP_METHOD_TILTED), MCAMP_E_ARG, "method");

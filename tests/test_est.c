@@ -9,6 +9,7 @@
 #include "../mcamp.h"
 #include "mcamp_test.h"
 #include "core_common.h"
+#include "reference.h"
 
 #define SIX 6.2
 enum { TILE = 64 };     /* samples in a tile */
@@ -337,7 +338,7 @@ TEST(moments_are_those_of_the_samples)
 typedef struct sampled { double mean, err; uint64_t poisoned; size_t k; } sampled;
 
 static sampled sample(const mcamp_gram *g, double sigma, double eps, mcamp_direction dir,
-                      mcamp_method method, size_t k, double sticky, uint64_t blocks)
+                      mcamp_method method, size_t k, uint64_t blocks)
 {
     mcamp__choice c;
     mcamp__question q;
@@ -351,7 +352,7 @@ static sampled sample(const mcamp_gram *g, double sigma, double eps, mcamp_direc
     CHECK_STATUS(mcamp__factor_init(&ctx, g, &f), MCAMP_OK);
     q = mcamp__ask(&f, sigma, eps, dir, 1);
     memset(&c, 0, sizeof c);
-    c.method = method; c.k = k; c.sticky = sticky; c.log_scale = scale;
+    c.method = method; c.k = k; c.log_scale = scale;
     CHECK_STATUS(mcamp__choice_open(&ctx, &q, &c, &p), MCAMP_OK);
     CHECK_STATUS(mcamp__workers_init(&ctx, &p, &w), MCAMP_OK);
     mcamp__tally_init(&p, t);
@@ -369,15 +370,15 @@ static sampled sample(const mcamp_gram *g, double sigma, double eps, mcamp_direc
 }
 
 static void check_mean(const mcamp_gram *g, double sigma, double eps, mcamp_direction dir,
-                       mcamp_method method, size_t k, double sticky, uint64_t blocks,
+                       mcamp_method method, size_t k, uint64_t blocks,
                        double want, double want_err)
 {
-    sampled s = sample(g, sigma, eps, dir, method, k, sticky, blocks);
+    sampled s = sample(g, sigma, eps, dir, method, k, blocks);
     double err = sqrt(s.err * s.err + want_err * want_err) + 1e-9 * fabs(want);
     char text[400];
     snprintf(text, sizeof text, "b %lu, sigma %g, eps %g, direction %d, method %d, k %lu, "
-             "stickiness %g: %g +- %g instead of %g +- %g, %lu poisoned", (unsigned long)g->b,
-             sigma, eps, (int)dir, (int)method, (unsigned long)k, sticky, s.mean, s.err, want,
+             "%g +- %g instead of %g +- %g, %lu poisoned", (unsigned long)g->b,
+             sigma, eps, (int)dir, (int)method, (unsigned long)k, s.mean, s.err, want,
              want_err, (unsigned long)s.poisoned);
     mt_check(fabs(s.mean - want) <= SIX * err && s.poisoned == 0, __FILE__, __LINE__, text);
 }
@@ -393,18 +394,16 @@ TEST(every_law_integrates_rho_to_one)
         gram_random(5, kind, &g);
         for (size_t k = 1; k <= 12; k += k > 5 ? 3 : 1) {
             double sigma = g.max_norm * sqrt((double)k) * 1.2;
-            check_mean(&g, sigma, -50, MCAMP_REMOVE, MCAMP_METHOD_TILTED, k, 0, 6, 1, 0);
-            check_mean(&g, sigma, -50, MCAMP_REMOVE, MCAMP_METHOD_TILTED, k, 3, 6, 1, 0);
+            check_mean(&g, sigma, -50, MCAMP_REMOVE, MCAMP_METHOD_TILTED, k, 6, 1, 0);
         }
         for (size_t k = 1; kind < 3 && k <= 20; k += k > 5 ? 5 : 2) {
             double sigma = g.max_norm * sqrt((double)k);
-            check_mean(&g, sigma, -50, MCAMP_REMOVE, MCAMP_METHOD_COMMON, k, 0, 6, 1, 0);
-            check_mean(&g, sigma, -50, MCAMP_REMOVE, MCAMP_METHOD_COMMON, k, 2, 6, 1, 0);
+            check_mean(&g, sigma, -50, MCAMP_REMOVE, MCAMP_METHOD_COMMON, k, 6, 1, 0);
         }
-        check_mean(&g, g.max_norm, -50, MCAMP_REMOVE, MCAMP_METHOD_PLAIN, 1, 0, 12, 1, 0);
-        check_mean(&g, g.max_norm, -50, MCAMP_REMOVE, MCAMP_METHOD_SHIFTS, 0, 0, 12, 1, 0);
+        check_mean(&g, g.max_norm, -50, MCAMP_REMOVE, MCAMP_METHOD_PLAIN, 1, 12, 1, 0);
+        check_mean(&g, g.max_norm, -50, MCAMP_REMOVE, MCAMP_METHOD_SHIFTS, 0, 12, 1, 0);
         if (kind != 3)
-            check_mean(&g, g.max_norm, -50, MCAMP_REMOVE, MCAMP_METHOD_MODE, 0, 0, 12, 1, 0);
+            check_mean(&g, g.max_norm, -50, MCAMP_REMOVE, MCAMP_METHOD_MODE, 0, 12, 1, 0);
         mcamp_gram_free(&ctx, &g);
     }
 }
@@ -416,27 +415,24 @@ TEST(every_law_integrates_rho_to_one)
 static void all_agree(const mcamp_gram *g, double sigma, double eps, int idle)
 {
     int diagonal = g->kind == MCAMP_GRAM_DIAGONAL;
-    sampled r = sample(g, sigma, eps, MCAMP_REMOVE, MCAMP_METHOD_PLAIN, 1, 0, 40);
-    sampled a = sample(g, sigma, eps, MCAMP_ADD, MCAMP_METHOD_PLAIN, 0, 0, 40);
+    sampled r = sample(g, sigma, eps, MCAMP_REMOVE, MCAMP_METHOD_PLAIN, 1, 40);
+    sampled a = sample(g, sigma, eps, MCAMP_ADD, MCAMP_METHOD_PLAIN, 0, 40);
     const double one = 1.0 / (40 * MCAMP_BLOCK);    /* a value that was not drawn */
     double e = exp(-eps);
     r.err += one; a.err += one;
-    for (int m = MCAMP_METHOD_TILTED; m <= (diagonal ? 2 : 3); m++)
-        for (int sticky = 0; sticky <= 2; sticky += 2) {
-            sampled best = sample(g, sigma, eps, MCAMP_REMOVE, (mcamp_method)m, 0, sticky, 10);
-            CHECK_LE(fabs(best.mean - r.mean),
-                     SIX * sqrt(best.err * best.err + r.err * r.err));
-            check_mean(g, sigma, eps, MCAMP_REMOVE, (mcamp_method)m, best.k + 1, sticky, 10,
-                       r.mean, r.err);
-        }
-    check_mean(g, sigma, eps, MCAMP_REMOVE, MCAMP_METHOD_MODE, 0, 0, 10, r.mean, r.err);
-    check_mean(g, sigma, eps, MCAMP_REMOVE, MCAMP_METHOD_SHIFTS, 0, 0, 10, r.mean, r.err);
+    for (int m = MCAMP_METHOD_TILTED; m <= (diagonal ? 2 : 3); m++) {
+        sampled best = sample(g, sigma, eps, MCAMP_REMOVE, (mcamp_method)m, 0, 10);
+        CHECK_LE(fabs(best.mean - r.mean), SIX * sqrt(best.err * best.err + r.err * r.err));
+        check_mean(g, sigma, eps, MCAMP_REMOVE, (mcamp_method)m, best.k + 1, 10, r.mean, r.err);
+    }
+    check_mean(g, sigma, eps, MCAMP_REMOVE, MCAMP_METHOD_MODE, 0, 10, r.mean, r.err);
+    check_mean(g, sigma, eps, MCAMP_REMOVE, MCAMP_METHOD_SHIFTS, 0, 10, r.mean, r.err);
     if (!idle)
-        check_mean(g, sigma, -eps, MCAMP_REMOVE, MCAMP_METHOD_MODE, 0, 0, 10,
+        check_mean(g, sigma, -eps, MCAMP_REMOVE, MCAMP_METHOD_MODE, 0, 10,
                    e * a.mean + 1 - e, e * a.err);
     if (!idle || e > 0.5)   /* else rho never falls to e^-eps and nothing is to be seen */
-        check_mean(g, sigma, eps, MCAMP_ADD, MCAMP_METHOD_COMMON, 0, 0, 10, a.mean, a.err);
-    check_mean(g, sigma, -eps, MCAMP_ADD, MCAMP_METHOD_COMMON, 0, 0, 10, e * r.mean + 1 - e,
+        check_mean(g, sigma, eps, MCAMP_ADD, MCAMP_METHOD_COMMON, 0, 10, a.mean, a.err);
+    check_mean(g, sigma, -eps, MCAMP_ADD, MCAMP_METHOD_COMMON, 0, 10, e * r.mean + 1 - e,
                e * r.err);
 }
 
@@ -564,7 +560,7 @@ TEST(the_mixtures_errors_are_honest)
         mcamp_gram g;
         gram_make(c[i].name, "raw", c[i].n, c[i].b, &g);
         for (int k = 0; k < SEEDS; k++) {
-            s[k] = sample(&g, c[i].sigma, 1, MCAMP_REMOVE, MCAMP_METHOD_SHIFTS, 0, 0, 2);
+            s[k] = sample(&g, c[i].sigma, 1, MCAMP_REMOVE, MCAMP_METHOD_SHIFTS, 0, 2);
             mean += s[k].mean / (double)SEEDS;
         }
         for (int k = 0; k < SEEDS; k++) chi += pow((s[k].mean - mean) / s[k].err, 2) / SEEDS;
@@ -613,12 +609,12 @@ TEST(small_deltas_agree_with_quadrature)
         eps = 1.5 * g.max_norm / sigma + 1;
         r = delta2(&g, sigma, eps, MCAMP_REMOVE);
         a = delta2(&g, sigma, eps, MCAMP_ADD);
-        check_mean(&g, sigma, eps, MCAMP_REMOVE, MCAMP_METHOD_MODE, 0, 0, 8, r, 0);
-        check_mean(&g, sigma, eps, MCAMP_REMOVE, MCAMP_METHOD_SHIFTS, 0, 0, 8, r, 0);
+        check_mean(&g, sigma, eps, MCAMP_REMOVE, MCAMP_METHOD_MODE, 0, 8, r, 0);
+        check_mean(&g, sigma, eps, MCAMP_REMOVE, MCAMP_METHOD_SHIFTS, 0, 8, r, 0);
         if (trial % 3 != 2)
-            check_mean(&g, sigma, eps, MCAMP_ADD, MCAMP_METHOD_COMMON, 0, 0, 8, a, 0);
+            check_mean(&g, sigma, eps, MCAMP_ADD, MCAMP_METHOD_COMMON, 0, 8, a, 0);
         if (trial % 3 != 2)
-            check_mean(&g, sigma, eps, MCAMP_REMOVE, MCAMP_METHOD_COMMON, 0, 0, 8, r, 0);
+            check_mean(&g, sigma, eps, MCAMP_REMOVE, MCAMP_METHOD_COMMON, 0, 8, r, 0);
         mcamp_gram_free(&ctx, &g);
     }
 }
@@ -804,15 +800,237 @@ TEST(no_sample_leaves_its_range)
         sigma = g.max_norm * exp(2.5 * test_rand() - 1.5);
         for (int m = MCAMP_METHOD_PLAIN; m <= MCAMP_METHOD_MODE; m++) {
             size_t k = trial % 4 ? 0 : 2 + (size_t)(test_rand() * 10);
-            double sticky = trial % 2 ? 3 * test_rand() : 0;
             if (m == MCAMP_METHOD_MODE) continue;
             if (m == MCAMP_METHOD_COMMON && diagonal) continue;
-            CHECK(sample(&g, sigma, eps, MCAMP_REMOVE, (mcamp_method)m, k, sticky, 3)
+            CHECK(sample(&g, sigma, eps, MCAMP_REMOVE, (mcamp_method)m, k, 3)
                       .poisoned == 0);
             if (m == MCAMP_METHOD_TILTED) continue;
             if (kind == 3 && eps < 0.7) continue;   /* rho stays above e^-eps with idle modes */
-            CHECK(sample(&g, sigma, eps, MCAMP_ADD, (mcamp_method)m, 0, 0, 3).poisoned == 0);
+            CHECK(sample(&g, sigma, eps, MCAMP_ADD, (mcamp_method)m, 0, 3).poisoned == 0);
         }
+        mcamp_gram_free(&ctx, &g);
+    }
+}
+
+/* ---- tuples in clusters ---------------------------------------------------------------- */
+
+static void gram_toeplitz(const double *coef, size_t bands, size_t n, size_t b, mcamp_gram *g)
+{
+    mcamp_mech m;
+    mcamp_mech_desc d;
+    memset(&d, 0, sizeof d);
+    d.kind = MCAMP_MECH_TOEPLITZ;
+    d.n = n; d.coef = coef; d.count = bands;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+    CHECK_STATUS(mcamp_gram_init(&ctx, &m, b, g), MCAMP_OK);
+    mcamp_mech_free(&ctx, &m);
+}
+
+/* All tuples of k modes as counts, what they move X by, and what the law has to make of them. */
+enum { COUNTS_MOST = 1820, SITES_MOST = 13 };
+typedef struct counted {
+    double n[SITES_MOST], x[SITES_MOST];
+    double share;               /* of all tuples */
+    double s, weight, hits;     /* S; what a draw said of log Z e^(S - U) */
+} counted;
+
+static size_t count_all(const mcamp__model *m, size_t k, counted *all)
+{
+    double n[SITES_MOST] = { 0 };
+    size_t b = m->b, count = 0, i;
+    n[0] = (double)k;
+    for (;;) {
+        counted *t = &all[count++];
+        memset(t, 0, sizeof *t);
+        memcpy(t->n, n, sizeof n);
+        t->share = lgamma((double)k + 1) - (double)k * log((double)b);
+        for (i = 0; i < b; i++) {
+            t->share -= lgamma(n[i] + 1);
+            for (size_t j = 0; j < b; j++) {
+                t->x[i] += n[j] * mcamp__model_a(m, i, j);
+                t->s += 0.5 * n[i] * (n[j] - (i == j)) * mcamp__model_a(m, i, j);
+            }
+        }
+        t->share = exp(t->share);
+        for (i = 0; i + 1 < b && !(n[i] > 0); i++) { }
+        if (i + 1 == b) return count;
+        double first = n[i];            /* the next one */
+        n[i] = 0;
+        n[0] = first - 1;
+        n[i + 1]++;
+    }
+}
+
+/* Every tuple with the probability that its weight says, by chi-squared; Z against the sum. */
+static void check_clusters(const double *coef, size_t bands, size_t n, size_t b, size_t k,
+                           int tight)
+{
+    static counted all[COUNTS_MOST];
+    static double x[SITES_MOST * TILE];
+    uint32_t index[3 * 8];
+    mcamp_gram g;
+    mcamp__factor f;
+    mcamp__model m;
+    mcamp__clusters c;
+    mcamp_rng r;
+    double draws = 0, none = 0, moment = 0, sum = 0, chi = 0, cells = 0;
+    size_t count;
+    gram_toeplitz(coef, bands, n, b, &g);
+    CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+    CHECK_STATUS(mcamp__model_init(&ctx, &f, g.max_norm * 1.1, &m), MCAMP_OK);
+    CHECK_STATUS(mcamp__clusters_init(&ctx, &m, 0.7, k, &c), MCAMP_OK);
+    CHECK(c.k == k && f.reach == bands - 1);
+    if (bands > 1 && b % f.reach == 0) {        /* as many as could go round */
+        mcamp__clusters round;
+        CHECK_STATUS(mcamp__clusters_init(&ctx, &m, 0.7, b / f.reach, &round), MCAMP_OK);
+        CHECK(!round.k && !round.mem);
+    }
+    CHECK_NEAR(c.log_range, c.log_z + mcamp__tilted_log_sup(k) - 0.7 * (double)(k - 1), 0, 1e-12);
+    count = count_all(&m, k, all);
+    for (size_t i = 0; i < count; i++) moment += all[i].share * exp(all[i].s);
+    CHECK_LE(moment, exp(c.log_z) * (1 + 1e-12));
+    if (tight) CHECK_NEAR(exp(c.log_z), moment, 1e-10, 0);
+    mcamp_rng_stream(&r, 17, TEST_PURPOSE, b);
+    for (int tile = 0; tile < 900; tile++) {
+        memset(x, 0, sizeof x);
+        for (size_t s = 0; s < TILE; s++, draws++) {
+            double w = mcamp__clusters_draw(&c, &m, &r, s, index, x);
+            size_t i = 0, j;
+            if (w < -DBL_MAX) { none++; continue; }
+            CHECK_LE(w, c.log_z + 1e-12);
+            for (; i < count; i++) {
+                for (j = 0; j < b && fabs(x[j * TILE + s] - all[i].x[j]) < 1e-9; j++) { }
+                if (j == b) break;
+            }
+            if (i == count) { CHECK(i < count); continue; }
+            if (all[i].hits++ > 0) CHECK_NEAR(all[i].weight, w, 0, 1e-12);
+            all[i].weight = w;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        double least = draws * all[i].share * exp(all[i].s - c.log_z);
+        double want = draws * all[i].share * exp(all[i].s - all[i].weight);
+        if (!(all[i].hits > 0)) { CHECK_LE(least, 25); sum += least; continue; }
+        sum += want;
+        if (want < 5) continue;
+        chi += (all[i].hits - want) * (all[i].hits - want) / want;
+        cells++;
+    }
+    CHECK_LE(chi, cells + 6 * sqrt(2 * cells) + 20);
+    CHECK_LE(fabs(draws - none - sum), SIX * sqrt(draws) * 0.5 + 1e-9 * draws);
+    if (tight) CHECK(!(none > 0));
+    mcamp__clusters_free(&ctx, &c);
+    mcamp__model_free(&ctx, &m);
+    mcamp__factor_free(&ctx, &f);
+    mcamp_gram_free(&ctx, &g);
+}
+
+TEST(clusters_are_drawn_by_their_law)
+{
+    static const double one[1] = { 1 }, two[2] = { 1, 0.8 }, three[3] = { 1, 0.6, 0.3 },
+        odd[4] = { 1, 0.1, 0.1, 0.9 };
+    setup();
+    check_clusters(one, 1, 12, 4, 5, 1);
+    check_clusters(one, 1, 8, 3, 4, 0);         /* one mode shorter */
+    check_clusters(two, 2, 12, 6, 5, 0);
+    check_clusters(three, 3, 31, 9, 4, 0);      /* corners of the circle that differ */
+    check_clusters(odd, 4, 37, 13, 4, 0);       /* farther modes meet more */
+}
+
+/* Values of both laws against quadrature and section exact, bounds as bounds. */
+TEST(values_by_clusters)
+{
+    static const double two[2] = { 1, 0.7 }, one[1] = { 1 };
+    setup();
+    for (int i = 0; i < 3; i++) {
+        static double C[64];
+        static ref_matrix a;
+        size_t b = i ? 9 : 3, n = i == 1 ? 27 : i ? 22 : 7, missed = 0;
+        double eps = 0.6, low, high, sigma;
+        mcamp_gram g;
+        mcamp__factor f;
+        mcamp__sampler p;
+        mcamp__workers w;
+        mcamp_tally *t = tally_new();
+        sampled s;
+        gram_toeplitz(i ? one : two, i ? 1 : 2, n, b, &g);
+        CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+        sigma = g.max_norm * (i ? 0.6 : 0.8);
+        if (!i) {
+            for (size_t r = 0; r < n; r++)
+                for (size_t q = 0; q < n; q++) C[r * n + q] = r >= q && r - q < 2 ? two[r - q] : 0;
+            ref_modes(C, n, b, sigma, a);
+            low = high = ref_quadrature(a, b, eps, 0, 1e-7);
+        } else {
+            mcamp_interval v;
+            CHECK_STATUS(mcamp__exact_interval(&ctx, &f, sigma, eps, MCAMP_REMOVE, 1, &v),
+                         MCAMP_OK);
+            low = v.lower; high = v.upper;
+        }
+        s = sample(&g, sigma, eps, MCAMP_REMOVE, MCAMP_METHOD_TILTED, 2, 40);
+        CHECK(s.mean >= low - SIX * s.err && s.mean <= high + SIX * s.err && !s.poisoned);
+        CHECK_STATUS(mcamp__sampler_build(&ctx, &f, sigma, eps, MCAMP_REMOVE, MCAMP_METHOD_TILTED,
+                                          2, 0, mcamp__inf(), &p), MCAMP_OK);
+        CHECK(p.clusters.k == 2);
+        CHECK_STATUS(mcamp__workers_init(&ctx, &p, &w), MCAMP_OK);
+        for (uint64_t trial = 0; trial < 150; trial++) {
+            mcamp__tally_init(&p, t);
+            CHECK_STATUS(mcamp__run_blocks(&ctx, &p, &w, 5, TEST_PURPOSE, trial, 1, t), MCAMP_OK);
+            missed += mcamp_tally_upper(t, 0.1) < low;
+        }
+        mcamp__workers_free(&ctx, &w);
+        mcamp__sampler_free(&ctx, &p);
+        free(t);
+        CHECK(missed <= binomial_limit(150, 0.1, 1e-9));
+        mcamp__factor_free(&ctx, &f);
+        mcamp_gram_free(&ctx, &g);
+    }
+}
+
+/* The law for a proof: in clusters where its range is well below that of COMMON. */
+TEST(few_bands_are_proved_by_clusters)
+{
+    static const struct {
+        const char *c;
+        size_t n, b;
+        double sigma;
+        mcamp_method method;
+    } cases[] = {
+        { "sqrt:2", 256, 64, 2.5, MCAMP_METHOD_TILTED },
+        { "sqrt:4", 197, 50, 3.4, MCAMP_METHOD_COMMON },
+        { "sqrt:4", 64, 16, 12, MCAMP_METHOD_COMMON },
+        { "sqrt:0", 64, 16, 9, MCAMP_METHOD_COMMON },
+        { "identity", 64, 16, 2, MCAMP_METHOD_TILTED },
+    };
+    setup();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mcamp_gram g;
+        mcamp__factor f;
+        mcamp__sampler p, other;
+        gram_make(cases[i].c, "raw", cases[i].n, cases[i].b, &g);
+        CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+        CHECK_STATUS(mcamp__sampler_build(&ctx, &f, cases[i].sigma, 1, MCAMP_REMOVE,
+                                          MCAMP_METHOD_DEFAULT, 0, 0, mcamp__inf(), &p), MCAMP_OK);
+        CHECK(p.method == cases[i].method);
+        if (i == 2) {                   /* orders that do not fit round the circle would do */
+            mcamp__clusters c;
+            CHECK_STATUS(mcamp__clusters_init(&ctx, &p.m, 1, 0, &c), MCAMP_OK);
+            CHECK(!c.k && !c.mem);
+        }
+        if (p.clusters.k) CHECK_NEAR(p.log_range, p.clusters.log_range, 0, 2e-9);
+        for (size_t k = p.k - 1; k < p.k + 2; k++) {    /* of smallest range, nearly */
+            if (!k || !p.clusters.k) continue;
+            CHECK_STATUS(mcamp__sampler_build(&ctx, &f, cases[i].sigma, 1, MCAMP_REMOVE,
+                                              p.method, k, 0, mcamp__inf(), &other), MCAMP_OK);
+            CHECK_LE(p.log_range, other.log_range);
+            CHECK(other.clusters.k == k);
+            mcamp__sampler_free(&ctx, &other);
+        }
+        if (f.diagonal)                 /* tables that overflow */
+            CHECK_STATUS(mcamp__sampler_build(&ctx, &f, 0.01, 1, MCAMP_REMOVE, p.method, 3, 0,
+                                              mcamp__inf(), &other), MCAMP_E_ARG);
+        mcamp__sampler_free(&ctx, &p);
+        mcamp__factor_free(&ctx, &f);
         mcamp_gram_free(&ctx, &g);
     }
 }
@@ -1224,7 +1442,7 @@ TEST(a_lucky_pilot_costs_little)
     CHECK(used == 1 && spent > 0 && t->method == MCAMP_METHOD_SHIFTS);
     CHECK_LE((double)spent + (double)t->count * mcamp__tally_lump(t), 400000);
     CHECK_NEAR(mcamp__tally_lump(t), TILE, 0, 0);
-    mode = sample(&g, 1, 6, MCAMP_REMOVE, MCAMP_METHOD_MODE, 0, 0, 20);
+    mode = sample(&g, 1, 6, MCAMP_REMOVE, MCAMP_METHOD_MODE, 0, 20);
     CHECK_LE(fabs(mcamp_tally_mean(t) - mode.mean),
              6.2 * sqrt(mode.err * mode.err + pow(mcamp_tally_std_error(t), 2)));
     mcamp__factor_free(&ctx, &f);
@@ -1286,6 +1504,9 @@ TEST_MAIN("est",
     T(supremum_along_the_common_direction),
     T(ranges_are_not_exceeded_and_nearly_attained),
     T(no_sample_leaves_its_range),
+    T(clusters_are_drawn_by_their_law),
+    T(values_by_clusters),
+    T(few_bands_are_proved_by_clusters),
     T(what_is_no_number_is_not_counted_as_nothing),
     T(a_root_that_was_not_found_is_no_number),
     T(add_is_nothing_only_where_enough_modes_are_idle),

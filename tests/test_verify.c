@@ -200,13 +200,8 @@ static size_t draw_again(const mcamp_gram *g, const mcamp_claim *c, mcamp_direct
     const size_t lanes = 64;            /* samples in a tile */
     size_t n = 0;
     CHECK_STATUS(mcamp__factor_init(&ctx, g, &f), MCAMP_OK);
-    for (int sticky = 0; sticky < 2; sticky++) {
-        CHECK_STATUS(mcamp__sampler_build(&ctx, &f, c->sigma, c->eps, dir, proof->method,
-                                          (size_t)proof->order, 0.5 * sticky, mcamp__inf(), &p),
-                     MCAMP_OK);
-        if (fabs(exp(p.log_range) / proof->range - 1) < 1e-13 || sticky) break;
-        mcamp__sampler_free(&ctx, &p);
-    }
+    CHECK_STATUS(mcamp__sampler_build(&ctx, &f, c->sigma, c->eps, dir, proof->method,
+                                      (size_t)proof->order, 0, mcamp__inf(), &p), MCAMP_OK);
     CHECK_NEAR(exp(p.log_range), proof->range, 1e-13, 0);
     CHECK_STATUS(mcamp__workers_init(&ctx, &p, &w), MCAMP_OK);
     for (uint64_t block = 0; n < proof->samples && n + MCAMP_BLOCK <= cap; block++) {

@@ -48,8 +48,8 @@ static const shape shapes[] = {
 };
 enum { IDENTITY, FEW, MANY, RARE, RARE_ADD, NSHAPES };
 
-typedef enum law { PLAIN, TILTED, COMMON, STICKY, WHOLE, LADDER, CERTAIN } law;
-static const char *const law_name[] = { "plain", "tilted", "common", "common, sticky",
+typedef enum law { PLAIN, TILTED, COMMON, CLUSTERS, WHOLE, LADDER, CERTAIN } law;
+static const char *const law_name[] = { "plain", "tilted", "common", "tilted, order 2",
                                         "verify_sampled", "ladder", "verify" };
 static const char *const direction_name[] = { "both", "remove", "add" };
 
@@ -91,10 +91,9 @@ static void list_questions(void)
     add_questions(IDENTITY, TILTED, MCAMP_REMOVE);
     add_questions(IDENTITY, COMMON, MCAMP_ADD);
     add_questions(FEW, COMMON, MCAMP_REMOVE);
-    add_questions(FEW, STICKY, MCAMP_REMOVE);
+    add_questions(FEW, CLUSTERS, MCAMP_REMOVE);
     add_questions(FEW, COMMON, MCAMP_ADD);
     add_questions(MANY, COMMON, MCAMP_REMOVE);
-    add_questions(MANY, STICKY, MCAMP_REMOVE);
     add_questions(MANY, COMMON, MCAMP_ADD);
     add_questions(IDENTITY, WHOLE, MCAMP_BOTH);
     add_questions(FEW, WHOLE, MCAMP_BOTH);
@@ -156,7 +155,7 @@ static const mcamp__sampler *sampler_of(const question *q, const mcamp_claim *cl
     static mcamp__sampler p;
     static mcamp__workers workers;
     static const mcamp_method method[] = {
-        MCAMP_METHOD_PLAIN, MCAMP_METHOD_TILTED, MCAMP_METHOD_COMMON, MCAMP_METHOD_COMMON
+        MCAMP_METHOD_PLAIN, MCAMP_METHOD_TILTED, MCAMP_METHOD_COMMON, MCAMP_METHOD_TILTED
     };
     *w = &workers;
     if (last == q) return &p;
@@ -166,7 +165,7 @@ static const mcamp__sampler *sampler_of(const question *q, const mcamp_claim *cl
     }
     last = q;
     if (mcamp__sampler_build(&ctx, &settings[q->shape].factor, claim->sigma, claim->eps,
-                             q->direction, method[q->law], 0, q->law == STICKY ? 0.5 : 0,
+                             q->direction, method[q->law], q->law == CLUSTERS ? 2 : 0, 0,
                              mcamp__inf(), &p) < 0 ||
         mcamp__workers_init(&ctx, &p, &workers) < 0) exit(2);
     return &p;
