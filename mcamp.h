@@ -8867,11 +8867,11 @@ MCAMP__PRIV double mcamp__clusters_site(const mcamp__clusters *c, size_t n, size
     double sum = 0;
     for (size_t i = 1; i <= n; i++) {
         const double *shape = c->shape + (n * c->rows + i) * c->p;
-        const double *far = c->power + 2 * c->p * q * (n - i) + d;
-        double near = c->power[2 * c->p * q * i + d];
+        const double *others = c->power + 2 * c->p * q * (n - i) + d;
+        double next = c->power[2 * c->p * q * i + d];
         for (size_t e = i < n; e < (i < n ? c->p : 1); e++) {
             if (!(shape[e] > 0)) continue;
-            sum += shape[e] * near * far[e];
+            sum += shape[e] * next * others[e];
             *at = i * c->p + e;
             if (sum > t) return sum;
         }
