@@ -4847,11 +4847,14 @@ MCAMP__ENTRY void MCAMP__K(chacha)(const uint32_t *in, uint32_t *out)
     const __m256i by8 = _mm256_setr_epi8(3, 0, 1, 2, 7, 4, 5, 6, 11, 8, 9, 10, 15, 12,
         13, 14, 3, 0, 1, 2, 7, 4, 5, 6, 11, 8, 9, 10, 15, 12, 13, 14);
 #endif
-    for (size_t lane = 0; lane < 16; lane += MCAMP__L) {
-        MCAMP__X x[16], lanes = MCAMP__K(loadw)(index + lane);
-        for (int k = 0; k < 16; k++) x[k] = MCAMP__K(setw)(in[k]);
-        x[12] += lanes;
-        for (int r = 0; r < 10; r++) {
+    MCAMP__X all[16 / MCAMP__L][16], count[16 / MCAMP__L];  /* side by side: none waits long */
+    for (size_t h = 0; h < 16 / MCAMP__L; h++) {
+        for (int k = 0; k < 16; k++) all[h][k] = MCAMP__K(setw)(in[k]);
+        count[h] = all[h][12] += MCAMP__K(loadw)(index + h * MCAMP__L);
+    }
+    for (int r = 0; r < 10; r++) {
+        for (size_t h = 0; h < 16 / MCAMP__L; h++) {
+            MCAMP__X *x = all[h];
             MCAMP__QUARTER(0, 4, 8, 12);
             MCAMP__QUARTER(1, 5, 9, 13);
             MCAMP__QUARTER(2, 6, 10, 14);
@@ -4861,11 +4864,11 @@ MCAMP__ENTRY void MCAMP__K(chacha)(const uint32_t *in, uint32_t *out)
             MCAMP__QUARTER(2, 7, 8, 13);
             MCAMP__QUARTER(3, 4, 9, 14);
         }
-        x[12] += lanes;
-        for (size_t k = 0; k < 16; k++)
-            *(MCAMP__K(wm) *)(out + 16 * k + lane) =
-                (MCAMP__K(wm))(x[k] + MCAMP__K(setw)(in[k]));
     }
+    for (size_t h = 0; h < 16 / MCAMP__L; h++)
+        for (size_t k = 0; k < 16; k++)
+            *(MCAMP__K(wm) *)(out + 16 * k + h * MCAMP__L) =
+                (MCAMP__K(wm))(all[h][k] + (k == 12 ? count[h] : MCAMP__K(setw)(in[k])));
 }
 
 /* W numbers lo + 2^32 hi. */
