@@ -658,8 +658,11 @@ typedef struct mcamp_sens {
 MCAMP_API mcamp_status mcamp_sens_fixed(mcamp_ctx *ctx, const mcamp_mech *mech,
                                         size_t k, size_t b, mcamp_sens *out);
 /* At most k participations, at least b rounds apart (b-min-sep): exact for at
- * most b bands, and for Toeplitz C >= 0 whose coefficients do not increase from c_b
- * on, column factors not increasing either; otherwise an upper bound, O(n^2 k).  */
+ * most b bands, for Toeplitz C >= 0 whose coefficients do not increase from c_b on,
+ * column factors not increasing either, and for any C whose C^T C is a multiple of that of
+ * MCAMP_MECH_TREE, where 3 (k + 1) b^2 numbers (k: at most ceil(n/b)), which that takes in
+ * memory, are at most 2^24; otherwise an upper bound.  The last two cost 2 n products with C,
+ * the bound O(n^2 k) besides.                                                     */
 MCAMP_API mcamp_status mcamp_sens_minsep(mcamp_ctx *ctx, const mcamp_mech *mech,
                                          size_t k, size_t b, mcamp_sens *out);
 
@@ -5954,8 +5957,7 @@ MCAMP__PRIV void mcamp__deconv(const double *c, size_t w, double *x, size_t n)
 {
     if (n) x[0] /= c[0];
     for (size_t i = 1; i < n; i++)
-        x[i] = (x[i] - mcamp__dot_back(c + 1, x + i - 1, mcamp__zmin(i + 1, w) - 1)) /
-               c[0];
+        x[i] = (x[i] - mcamp__dot_back(c + 1, x + i - 1, mcamp__zmin(i + 1, w) - 1)) / c[0];
 }
 
 /* C from the coefficients of C^-1: the series 1 / d, O(n inverse_bands). */
@@ -5991,15 +5993,13 @@ MCAMP__PRIV mcamp_status mcamp__mech_build_blt(mcamp_ctx *ctx,
     m->bands = d->n;
     m->buffers = d->buffers;
     m->diag = 1.0;
-    st = mcamp__copy_values(ctx, "theta", d->theta, d->buffers,
-                            &m->theta);
+    st = mcamp__copy_values(ctx, "theta", d->theta, d->buffers, &m->theta);
     if (st < 0) return st;
     for (size_t j = 0; j < d->buffers; j++) {
         int ok = d->theta[j] >= 0 && d->theta[j] <= 1;
         if (!ok) return mcamp__fail(ctx, MCAMP_E_STRATEGY, "theta", d->theta[j]);
     }
-    return mcamp__copy_values(ctx, "omega", d->omega, d->buffers,
-                              &m->omega);
+    return mcamp__copy_values(ctx, "omega", d->omega, d->buffers, &m->omega);
 }
 
 MCAMP__PRIV mcamp_status mcamp__mech_build_banded(mcamp_ctx *ctx,
@@ -6177,8 +6177,7 @@ MCAMP__PRIV mcamp_status mcamp__mech_set_scale(mcamp_ctx *ctx, const double *sca
         if (!ok) return mcamp__fail(ctx, MCAMP_E_ARG, "scale", scale[j]);
     }
     if (m->form != MCAMP_FORM_ROWS)
-        return mcamp__copy_values(ctx, "scale", scale, m->n,
-                                  &m->scale);
+        return mcamp__copy_values(ctx, "scale", scale, m->n, &m->scale);
     for (size_t i = 0; i < m->n; i++) {
         size_t len = mcamp__row_len(m, i);
         double *row = m->coef + mcamp__row_start(m, i);
@@ -6377,8 +6376,7 @@ MCAMP_API mcamp_status mcamp_mech_init(mcamp_ctx *ctx, const mcamp_mech_desc *de
     if (!mech) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mech", 0);
     if (desc->start_canary || desc->end_canary)
         return mcamp__fail(ctx, MCAMP_E_CANARY, "desc", 0);
-    if (!mcamp__rounds_ok(desc->n))
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "n", (double)desc->n);
+    if (!mcamp__rounds_ok(desc->n)) return mcamp__fail(ctx, MCAMP_E_SIZE, "n", (double)desc->n);
     memset(&m, 0, sizeof m);
     st = mcamp__mech_make(ctx, desc, &m);
     if (st < 0) { mcamp_mech_free(ctx, &m); return st; }
@@ -6558,8 +6556,7 @@ MCAMP__PRIV mcamp_status mcamp__check_finite(mcamp_ctx *ctx, const char *argumen
                                              const double *x, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (!mcamp__finite(x[i]))
-            return mcamp__fail(ctx, MCAMP_E_NONFINITE, argument, x[i]);
+        if (!mcamp__finite(x[i])) return mcamp__fail(ctx, MCAMP_E_NONFINITE, argument, x[i]);
     return MCAMP_OK;
 }
 
@@ -6624,21 +6621,6 @@ MCAMP__PRIV double mcamp__sens_vector(const double *v, size_t n, size_t k, size_
     return prev[0];
 }
 
-/* Checks the arguments; *work = 4 n doubles. */
-MCAMP__PRIV mcamp_status mcamp__sens_begin(mcamp_ctx *ctx, const mcamp_mech *mech, size_t k,
-                                           size_t b, const mcamp_sens *out, double **work)
-{
-    size_t all;
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!k || !b) return mcamp__fail(ctx, MCAMP_E_SIZE, k ? "b" : "k", 0);
-    if (!mcamp__mech_ok(mech)) return mcamp__fail(ctx, MCAMP_E_ARG, "mech", 0);
-    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
-    if (!mcamp__mul_size(mech->n, 4, &all))
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "n", (double)mech->n);
-    *work = mcamp__new_doubles(ctx, all);
-    return *work ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_MEMORY, "n", (double)all);
-}
-
 MCAMP__PRIV bool mcamp__rising(const double *x, size_t n)
 {
     for (size_t i = 1; i < n; i++)
@@ -6666,12 +6648,8 @@ MCAMP__PRIV double mcamp__sens_first(const mcamp_mech *m, size_t k, size_t b, do
     mcamp__sum acc = { 0, 0 };
     double *c = y + m->n;
     mcamp__mech_coefs(m, 0, m->n, c);
-    for (size_t e = 0, j = 0; e < k; e++) {
-        double s = m->scale ? m->scale[j] : 1.0;
-        mcamp__axpy(s, c, y + j, mcamp__zmin(m->n - j, m->bands));
-        if (b >= m->n - j) break;
-        j += b;
-    }
+    for (size_t e = 0, j = 0; e < k && j < m->n; e++, j += b)
+        mcamp__axpy(m->scale ? m->scale[j] : 1.0, c, y + j, mcamp__zmin(m->n - j, m->bands));
     for (size_t i = 0; i < m->n; i++) mcamp__sum_add(&acc, y[i] * y[i]);
     return mcamp__sum_get(&acc);
 }
@@ -6680,13 +6658,11 @@ MCAMP__PRIV double mcamp__sens_first(const mcamp_mech *m, size_t k, size_t b, do
 MCAMP__PRIV void mcamp__sens_row(const mcamp_mech *m, const double *c, size_t r,
                                  double *out)
 {
-    size_t len = mcamp__row_len(m, r), c0 = r + 1 - len;
-    for (size_t j = 0; j < c0; j++) out[j] = 0;
-    if (m->form == MCAMP_FORM_ROWS) {
-        memcpy(out + c0, m->coef + mcamp__row_start(m, r), len * sizeof *out);
-        return;
-    }
-    for (size_t j = c0; j <= r; j++) out[j] = c[r - j] * (m->scale ? m->scale[j] : 1.0);
+    size_t c0 = r + 1 - mcamp__row_len(m, r);
+    for (size_t j = 0; j <= r; j++)
+        out[j] = j < c0 ? 0.0 : m->form == MCAMP_FORM_ROWS
+                 ? m->coef[mcamp__row_start(m, r) + j - c0]
+                 : c[r - j] * (m->scale ? m->scale[j] : 1.0);
 }
 
 /* max over i of |sum_{e < k} column i + e b|^2 for C >= 0, row by row: with
@@ -6745,52 +6721,98 @@ MCAMP__PRIV double mcamp__sens_patterns(const mcamp_mech *m, size_t k, size_t b,
     return best;
 }
 
-/* max over i of norm_i^2 + norm_{i+b}^2 + .. (k terms), the norms in v. */
-MCAMP__PRIV double mcamp__sens_norms(const double *v, size_t n, size_t k, size_t b)
+/* max over i of v_i + v_{i+b} + .. (k terms). */
+MCAMP__PRIV double mcamp__sens_sums(const double *v, size_t n, size_t k, size_t b)
 {
+    size_t starts = k > (n - 1) / b ? b : n;    /* later ones are subsets */
     double best = 0;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < starts; i++) {
         mcamp__sum acc = { 0, 0 };
-        for (size_t e = 0, j = i; e < k; e++) {
-            mcamp__sum_add(&acc, v[j] * v[j]);
-            if (b >= n - j) break;
-            j += b;
-        }
+        for (size_t e = 0, j = i; e < k && j < n; e++, j += b) mcamp__sum_add(&acc, v[j]);
         best = mcamp__dmax(best, mcamp__sum_get(&acc));
-        if (i + 1 >= b && k > (n - 1) / b) break;   /* later starts are subsets */
     }
     return best;
 }
 
-MCAMP__PRIV mcamp_status mcamp__sens_finish(mcamp_ctx *ctx, double square, bool exact,
-                                            mcamp_sens *out)
+/* ---- trees ---------------------------------------------------------------- *
+ * Of a binary tree over the rounds, X_pq is, up to a factor, the number of its complete
+ * nodes over both p and q, so the sum over a pattern is that over the nodes of (its rounds
+ * in them)^2.  What a node of size 2^h has at best depends on what is outside of it by two
+ * numbers only: how many rounds at its start the uses before it bar, and how many after its end
+ * its own bar.  Nodes of one size are alike, so a table for each h, joined from two of the
+ * h - 1, has all that there is; the pattern's best is over the complete trees that cover the
+ * n rounds, one for each bit of n.  All numbers are integers < 2^53: no rounding.          */
+
+/* Values x[c][i][j] of c uses, none in the first i rounds, the last one barring the j
+ * after the end (or fewer); < 0: there are none.  out := x followed by y, and `node` times
+ * c^2; what bars more than another without having more is left out.  Tables of (k + 1) b^2.  */
+MCAMP__PRIV void mcamp__tree_join(const double *x, const double *y, size_t k, size_t b,
+                                  double node, double *out)
 {
-    if (!mcamp__finite(square)) return mcamp__fail(ctx, MCAMP_E_NONFINITE, "mech", square);
-    out->value = sqrt(square);
-    out->exact = exact;
-    return MCAMP_OK;
+    for (size_t e = 0; e < (k + 1) * b * b; e++) out[e] = -1;
+    for (size_t e = 0; e < (k + 1) * b * b; e++)        /* e = (c b + i) b + j */
+        for (size_t q = 0; x[e] >= 0 && q <= k - e / (b * b); q++)
+            for (size_t j = 0; j < b; j++) {
+                double v = y[(q * b + e % b) * b + j], *to = out + (q * b + e / b) * b + j;
+                if (v >= 0) *to = mcamp__dmax(*to, x[e] + v);
+            }
+    for (size_t e = 0; e < (k + 1) * b; e++) {
+        double top = -1, c = (double)(e / b), *row = out + e * b;
+        for (size_t j = 0; j < b; j++) {
+            double v = row[j];
+            row[j] = v > top ? v + node * c * c : -1;
+            top = mcamp__dmax(top, v);
+        }
+    }
 }
 
-MCAMP_API mcamp_status mcamp_sens_fixed(mcamp_ctx *ctx, const mcamp_mech *mech,
-                                        size_t k, size_t b, mcamp_sens *out)
+/* The largest sum over the nodes of (uses in them)^2; work: three tables. */
+MCAMP__PRIV double mcamp__tree_most(size_t n, size_t k, size_t b, double *work)
 {
-    MCAMP__GUARD;
-    double *work = NULL, square = 0;
-    mcamp_status st = mcamp__sens_begin(ctx, mech, k, b, out, &work);
-    bool exact = true;
-    if (st < 0) return st;
-    if (mech->bands <= b) {
-        st = mcamp__mech_norms(ctx, mech, work, NULL);
-        if (st == MCAMP_OK) square = mcamp__sens_norms(work, mech->n, k, b);
-    } else if (mcamp__sens_first_is_worst(mech, b, true)) {
-        square = mcamp__sens_first(mech, k, b, work);
-    } else if (!mech->negative) {
-        square = mcamp__sens_starts(mech, k, b, work);
-    } else {
-        square = mcamp__sens_patterns(mech, k, b, work, &exact);
+    size_t all = (k + 1) * b * b;
+    double *tree = work, *rest = tree + all, *next = rest + all, best = 0;
+    for (size_t e = 0; e < all; e++) tree[e] = rest[e] = -1;
+    for (size_t i = 0; i < b; i++) tree[i * b + (i ? i - 1 : 0)] = rest[i * b + i] = 0;
+    tree[b * b + b - 1] = 1;
+    for (size_t bit = 1; bit <= n; bit *= 2)
+        for (int node = !(n & bit); node < 2; node++) {     /* larger trees come first */
+            double **to = node ? &tree : &rest, *swap = *to;
+            mcamp__tree_join(tree, swap, k, b, node, next);
+            *to = next;
+            next = swap;
+        }
+    for (size_t e = 0; e < all; e++)
+        if (e / b % b == 0) best = mcamp__dmax(best, rest[e]);
+    return best;
+}
+
+/* Numbers in the tables, at most; beyond, a tree is bounded as any other C. */
+#define MCAMP__TREE_TABLES 16777216
+
+/* *square := its value if X is that of a tree, whatever C is said to be: no entry is above
+ * `high` times the number of nodes, and none is below by more than rounding.         */
+MCAMP__PRIV mcamp_status mcamp__sens_tree(mcamp_ctx *ctx, const mcamp_mech *m, size_t k, size_t b,
+                                          double *row, double *square)
+{
+    size_t n = m->n, c = mcamp__zmin(k, (n - 1) / b + 1), all = 3 * (c + 1) * b * b;
+    double high = 0, *tables;
+    double low = 3.0 * (double)(c + 1) * (double)b * (double)b > MCAMP__TREE_TABLES ? -1 : DBL_MAX;
+    for (size_t p = 0; p < n && low >= 0; p++) {
+        mcamp__sens_gram_row(m, p, row);
+        for (size_t q = 0; q < n && low >= 0; q++) {
+            double nodes = 0;
+            for (size_t h = n, s = p, t = q; h; h /= 2, s /= 2, t /= 2) nodes += s == t && s < h;
+            if (nodes > 0) high = mcamp__dmax(high, row[q] / nodes);
+            if (nodes > 0) low = mcamp__dmin(low, row[q] / nodes);
+            if (!(nodes > 0 ? low >= (1 - 1e-12) * high : fabs(row[q]) <= 0)) low = -1;
+        }
     }
-    mcamp__delete_doubles(ctx, work, 4 * mech->n);
-    return st < 0 ? st : mcamp__sens_finish(ctx, square, exact, out);
+    if (low < 0) return MCAMP_OK;
+    tables = mcamp__new_doubles(ctx, all);
+    if (!tables) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)all);
+    *square = high * mcamp__tree_most(n, c, b, tables);
+    mcamp__delete_doubles(ctx, tables, all);
+    return MCAMP_OK;
 }
 
 /* Algorithm 4: each row of |X| gives at most what its best pattern adds up to. */
@@ -6806,27 +6828,59 @@ MCAMP__PRIV double mcamp__sens_rows(const mcamp_mech *m, size_t k, size_t b, dou
     return mcamp__sens_vector(v, n, k, b, f);
 }
 
+/* fixed: gaps of exactly b. */
+MCAMP__PRIV mcamp_status mcamp__sens_any(mcamp_ctx *ctx, const mcamp_mech *mech, size_t k, size_t b,
+                                         bool fixed, mcamp_sens *out)
+{
+    double *work, square = 0;
+    size_t n, all;
+    bool exact = true;
+    mcamp_status st = MCAMP_OK;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!k || !b) return mcamp__fail(ctx, MCAMP_E_SIZE, k ? "b" : "k", 0);
+    if (!mcamp__mech_ok(mech)) return mcamp__fail(ctx, MCAMP_E_ARG, "mech", 0);
+    if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
+    n = mech->n;
+    b = mcamp__zmin(b, n);
+    if (!mcamp__mul_size(n, 4, &all)) return mcamp__fail(ctx, MCAMP_E_SIZE, "n", (double)n);
+    work = mcamp__new_doubles(ctx, all);
+    if (!work) return mcamp__fail(ctx, MCAMP_E_MEMORY, "n", (double)all);
+    if (mech->bands <= b || (!fixed && k == 1)) {       /* Algorithm 5; one column */
+        st = mcamp__mech_norms(ctx, mech, work, NULL);
+        for (size_t j = 0; j < n; j++) work[j] *= work[j];
+        square = fixed ? mcamp__sens_sums(work, n, k, b)
+                       : mcamp__sens_vector(work, n, k, b, work + n);
+    } else if (mcamp__sens_first_is_worst(mech, b, fixed)) {
+        square = mcamp__sens_first(mech, k, b, work);
+    } else if (!fixed) {
+        st = mcamp__sens_tree(ctx, mech, k, b, work, &square);
+        exact = square > 0;
+        if (!exact) square = mcamp__sens_rows(mech, k, b, work);
+    } else if (!mech->negative) {
+        square = mcamp__sens_starts(mech, k, b, work);
+    } else {
+        square = mcamp__sens_patterns(mech, k, b, work, &exact);
+    }
+    mcamp__delete_doubles(ctx, work, all);
+    if (st < 0) return st;
+    if (!mcamp__finite(square)) return mcamp__fail(ctx, MCAMP_E_NONFINITE, "mech", square);
+    out->value = sqrt(square);
+    out->exact = exact;
+    return MCAMP_OK;
+}
+
+MCAMP_API mcamp_status mcamp_sens_fixed(mcamp_ctx *ctx, const mcamp_mech *mech,
+                                        size_t k, size_t b, mcamp_sens *out)
+{
+    MCAMP__GUARD;
+    return mcamp__sens_any(ctx, mech, k, b, true, out);
+}
+
 MCAMP_API mcamp_status mcamp_sens_minsep(mcamp_ctx *ctx, const mcamp_mech *mech,
                                          size_t k, size_t b, mcamp_sens *out)
 {
     MCAMP__GUARD;
-    double *work = NULL, square = 0;
-    mcamp_status st = mcamp__sens_begin(ctx, mech, k, b, out, &work);
-    bool exact = true;
-    if (st < 0) return st;
-    if (mech->bands <= b || k == 1) {   /* Algorithm 5; one column */
-        st = mcamp__mech_norms(ctx, mech, work, NULL);
-        for (size_t j = 0; j < mech->n; j++) work[j] *= work[j];
-        if (st == MCAMP_OK)
-            square = mcamp__sens_vector(work, mech->n, k, b, work + mech->n);
-    } else if (mcamp__sens_first_is_worst(mech, b, false)) {
-        square = mcamp__sens_first(mech, k, b, work);
-    } else {
-        square = mcamp__sens_rows(mech, k, b, work);
-        exact = false;
-    }
-    mcamp__delete_doubles(ctx, work, 4 * mech->n);
-    return st < 0 ? st : mcamp__sens_finish(ctx, square, exact, out);
+    return mcamp__sens_any(ctx, mech, k, b, false, out);
 }
 
 /* ======================================================================== *
@@ -11369,8 +11423,7 @@ MCAMP__PRIV mcamp_status mcamp__noise_check_out(mcamp_ctx *ctx, const mcamp_nois
 {
     const int64_t top = INT64_C(1) << 62;
     int bad = 0;
-    if (!o || (!o->d && !o->f && !o->grid))
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
+    if (!o || (!o->d && !o->f && !o->grid)) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
     if ((o->d != NULL) + (o->f != NULL) + (o->grid != NULL) != 1)
         return mcamp__fail(ctx, MCAMP_E_ARG, "out", 0);
     if ((m->grid > 0) != (o->grid != NULL))
@@ -11385,8 +11438,7 @@ MCAMP__PRIV mcamp_status mcamp__noise_check_out(mcamp_ctx *ctx, const mcamp_nois
 MCAMP__PRIV mcamp_status mcamp__noise_args(mcamp_ctx *ctx, const mcamp_noise *m)
 {
     if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!m || m->magic != MCAMP__NOISE_MAGIC)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "noise", 0);
+    if (!m || m->magic != MCAMP__NOISE_MAGIC) return mcamp__fail(ctx, MCAMP_E_ARG, "noise", 0);
     if (!mcamp__mech_ok(m->mech) || m->mech->digest != m->digest)
         return mcamp__fail(ctx, MCAMP_E_MISMATCH, "mech", 0);
     return MCAMP_OK;
@@ -11496,8 +11548,7 @@ MCAMP_API mcamp_status mcamp_noise_replay(mcamp_ctx *ctx, const mcamp_noise *noi
     mcamp_noise m;
     size_t size;
     if (st < 0) return st;
-    if (step >= noise->step)
-        return mcamp__fail(ctx, MCAMP_E_STEP, "step", (double)step);
+    if (step >= noise->step) return mcamp__fail(ctx, MCAMP_E_STEP, "step", (double)step);
     if (at > noise->count || count > noise->count - at)
         return mcamp__fail(ctx, MCAMP_E_SIZE, "count", (double)count);
     if (!out && count) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
@@ -11538,8 +11589,7 @@ MCAMP__PRIV mcamp_status mcamp__noise_check_grid(mcamp_ctx *ctx, double grid,
                                                  double noise)
 {
     int e;
-    if (!mcamp__finite(grid))
-        return mcamp__fail(ctx, MCAMP_E_NONFINITE, "grid", grid);
+    if (!mcamp__finite(grid)) return mcamp__fail(ctx, MCAMP_E_NONFINITE, "grid", grid);
     if (mcamp__eq(grid, 0)) return MCAMP_OK;
     if (!(grid > 0) || !mcamp__eq(frexp(grid, &e), 0.5) || !(grid <= noise) ||
         !(grid >= ldexp(noise, -40)))
@@ -11554,8 +11604,7 @@ MCAMP__PRIV mcamp_status mcamp__noise_check_numbers(mcamp_ctx *ctx,
     if (st == MCAMP_OK)
         st = mcamp__check_positive(ctx, "clip_norm", d->clip_norm);
     if (st < 0) return st;
-    if (d->unit == MCAMP_NOISE_UNSET)
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "unit", 0);
+    if (d->unit == MCAMP_NOISE_UNSET) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "unit", 0);
     if (d->unit == MCAMP_NOISE_MEAN)
         st = mcamp__check_positive(ctx, "batch", d->batch);
     else if (d->unit != MCAMP_NOISE_SUM)
@@ -11606,8 +11655,7 @@ MCAMP__PRIV mcamp_status mcamp__noise_check_slice(mcamp_ctx *ctx,
     uint64_t rest;
     if (!d->dim || d->dim > MCAMP__MAX_INDEX)
         return mcamp__fail(ctx, MCAMP_E_SIZE, "dim", (double)d->dim);
-    if (d->first >= d->dim)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "first", (double)d->first);
+    if (d->first >= d->dim) return mcamp__fail(ctx, MCAMP_E_SIZE, "first", (double)d->first);
     rest = d->dim - d->first;
     if (d->count > rest || (!d->count && rest > PTRDIFF_MAX))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "count", (double)d->count);
@@ -11622,11 +11670,9 @@ MCAMP__PRIV mcamp_status mcamp__noise_layout(mcamp_ctx *ctx, const mcamp_noise_d
     mcamp_status st;
     if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
     if (!d) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "desc", 0);
-    if (d->start_canary || d->end_canary)
-        return mcamp__fail(ctx, MCAMP_E_CANARY, "desc", 0);
+    if (d->start_canary || d->end_canary) return mcamp__fail(ctx, MCAMP_E_CANARY, "desc", 0);
     if (!d->mech) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "mech", 0);
-    if (!mcamp__mech_ok(d->mech))
-        return mcamp__fail(ctx, MCAMP_E_ARG, "mech", 0);
+    if (!mcamp__mech_ok(d->mech)) return mcamp__fail(ctx, MCAMP_E_ARG, "mech", 0);
     if (mcamp__mech_hash(d->mech) != d->mech->digest)
         return mcamp__fail(ctx, MCAMP_E_MISMATCH, "mech", 0);
     if ((int)d->store < 0 || (int)d->store > MCAMP_NOISE_REGENERATED)
@@ -11900,8 +11946,7 @@ MCAMP_API mcamp_status mcamp_noise_init(mcamp_ctx *ctx, const mcamp_noise_desc *
     mcamp_status st = mcamp__noise_layout(ctx, desc, &m, &state);
     if (st < 0) return st;
     if (!noise) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "noise", 0);
-    if (!mcamp__key_ok(&desc->key))
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "key", 0);
+    if (!mcamp__key_ok(&desc->key)) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "key", 0);
     st = mcamp__noise_set_grid(ctx, &m, m.grid);
     if (st == MCAMP_OK) st = mcamp__noise_memory(ctx, desc, &m, state);
     if (st < 0) return st;
@@ -12378,8 +12423,7 @@ MCAMP__APART void mcamp__take_round(mcamp_ctx *ctx, mcamp_batch *b, uint64_t rou
 MCAMP__PRIV mcamp_status mcamp__batch_args(mcamp_ctx *ctx, const mcamp_batch *b)
 {
     if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!b || b->magic != MCAMP__BATCH_MAGIC)
-        return mcamp__fail(ctx, MCAMP_E_ARG, "batch", 0);
+    if (!b || b->magic != MCAMP__BATCH_MAGIC) return mcamp__fail(ctx, MCAMP_E_ARG, "batch", 0);
     return MCAMP_OK;
 }
 
@@ -12392,8 +12436,7 @@ MCAMP_API mcamp_status mcamp_batch_round(mcamp_ctx *ctx, mcamp_batch *batch,
     uint64_t kept;
     mcamp_status st = mcamp__batch_args(ctx, batch);
     if (st < 0) return st;
-    if (round >= batch->rounds)
-        return mcamp__fail(ctx, MCAMP_E_STEP, "round", (double)round);
+    if (round >= batch->rounds) return mcamp__fail(ctx, MCAMP_E_STEP, "round", (double)round);
     if (!out && capacity) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "out", 0);
     if (!size) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "size", 0);
     k.out = out;
@@ -12539,10 +12582,8 @@ MCAMP__PRIV void mcamp__fill_shuffle(mcamp_ctx *ctx, mcamp_batch *b)
 MCAMP__PRIV mcamp_status mcamp__batch_check(mcamp_ctx *ctx, const mcamp_batch_desc *d)
 {
     int coins = mcamp__law_is_pattern(d->law);
-    if (d->start_canary || d->end_canary)
-        return mcamp__fail(ctx, MCAMP_E_CANARY, "desc", 0);
-    if (d->law == MCAMP_BATCH_UNSET)
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "law", 0);
+    if (d->start_canary || d->end_canary) return mcamp__fail(ctx, MCAMP_E_CANARY, "desc", 0);
+    if (d->law == MCAMP_BATCH_UNSET) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "law", 0);
     if ((int)d->law < 0 || (int)d->law > MCAMP_BATCH_ALLOCATE_ANEW)
         return mcamp__fail(ctx, MCAMP_E_ARG, "law", (double)(int)d->law);
     if (!d->examples || d->examples > MCAMP__MAX_INDEX || d->examples > SIZE_MAX)
@@ -12647,8 +12688,7 @@ MCAMP_API mcamp_status mcamp_batch_init(mcamp_ctx *ctx, const mcamp_batch_desc *
     st = mcamp__batch_check(ctx, desc);
     if (st == MCAMP_OK) st = mcamp__batch_check_law(ctx, desc);
     if (st < 0) return st;
-    if (!mcamp__key_ok(&desc->key))
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "key", 0);
+    if (!mcamp__key_ok(&desc->key)) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "key", 0);
     memset(&b, 0, sizeof b);
     b.law = desc->law;
     b.examples = desc->examples; b.rounds = desc->rounds; b.batches = desc->batches;
@@ -12704,8 +12744,7 @@ MCAMP__PRIV mcamp_status mcamp__pieces_check(mcamp_ctx *ctx, const mcamp_tensor 
     if (!pieces || !count) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "pieces", 0);
     for (size_t i = 0; i < count; i++) {
         const mcamp_tensor *p = pieces + i;
-        if (p->n && !p->f == !p->d)
-            return mcamp__fail(ctx, MCAMP_E_REQUIRED, "f", (double)i);
+        if (p->n && !p->f == !p->d) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "f", (double)i);
         if (!mcamp__add_size(all, p->n, &all))
             return mcamp__fail(ctx, MCAMP_E_SIZE, "n", (double)p->n);
     }
@@ -12850,15 +12889,12 @@ MCAMP_API mcamp_status mcamp_clip_init(mcamp_ctx *ctx, const mcamp_clip_desc *de
     if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
     if (!d) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "desc", 0);
     if (!clip) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "clip", 0);
-    if (d->start_canary || d->end_canary)
-        return mcamp__fail(ctx, MCAMP_E_CANARY, "desc", 0);
+    if (d->start_canary || d->end_canary) return mcamp__fail(ctx, MCAMP_E_CANARY, "desc", 0);
     st = mcamp__check_positive(ctx, "norm", d->norm);
     if (st < 0) return st;
     if (!d->dim) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "dim", 0);
-    if (!d->max_examples)
-        return mcamp__fail(ctx, MCAMP_E_REQUIRED, "max_examples", 0);
-    if (!mcamp__finite(d->grid))
-        return mcamp__fail(ctx, MCAMP_E_NONFINITE, "grid", d->grid);
+    if (!d->max_examples) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "max_examples", 0);
+    if (!mcamp__finite(d->grid)) return mcamp__fail(ctx, MCAMP_E_NONFINITE, "grid", d->grid);
     if (!(d->grid >= 0) || (d->grid > 0 && (!mcamp__eq(frexp(d->grid, &e), 0.5) ||
         !(d->grid >= ldexp(1.0, -900)) ||
         !(d->norm / d->grid * (double)d->max_examples <= 4611686018427387904.0))))
@@ -13054,13 +13090,11 @@ MCAMP__PRIV mcamp_status mcamp__guarantee_holds(mcamp_ctx *ctx, const mcamp_guar
     if (!g->accepted || g->interrupted || (int)g->kind < (int)MCAMP_KIND_VERIFIED ||
         (int)g->kind > (int)MCAMP_KIND_CLOSED)
         return mcamp__fail(ctx, MCAMP_E_MISMATCH, "accepted", (double)(int)g->kind);
-    if (g->direction != MCAMP_BOTH)
-        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "direction", 0);
+    if (g->direction != MCAMP_BOTH) return mcamp__fail(ctx, MCAMP_E_MISMATCH, "direction", 0);
     if (g->adjacency > MCAMP_ADJACENT_PRESENCE)     /* none that a run is accounted for */
         return mcamp__fail(ctx, MCAMP_E_MISMATCH, "adjacency", 0);
     if (g->unit != 1) return mcamp__fail(ctx, MCAMP_E_MISMATCH, "unit", 0);
-    if (g->law == MCAMP_BATCH_UNSET)
-        return mcamp__fail(ctx, MCAMP_E_MISMATCH, "law", 0);
+    if (g->law == MCAMP_BATCH_UNSET) return mcamp__fail(ctx, MCAMP_E_MISMATCH, "law", 0);
     if (g->kind == MCAMP_KIND_VERIFIED && (!g->gram_digest ||
         (g->law != MCAMP_BATCH_BINS &&
          !(mcamp__law_is_pattern(g->law) && g->q > 0 && g->q <= 1))))
@@ -13111,8 +13145,7 @@ MCAMP__PRIV const char *mcamp__session_differs(const mcamp_guarantee *g,
 MCAMP__PRIV mcamp_status mcamp__session_parts(mcamp_ctx *ctx, const mcamp_session_desc *d)
 {
     mcamp_status st;
-    if (d->start_canary || d->end_canary)
-        return mcamp__fail(ctx, MCAMP_E_CANARY, "desc", 0);
+    if (d->start_canary || d->end_canary) return mcamp__fail(ctx, MCAMP_E_CANARY, "desc", 0);
     st = mcamp__guarantee_holds(ctx, d->guarantee);
     if (st == MCAMP_OK) st = mcamp__batch_args(ctx, d->batch);
     if (st == MCAMP_OK) st = mcamp__noise_args(ctx, d->noise);
@@ -29660,6 +29693,7 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__OP_TRANS
 #undef MCAMP__WORK_MAGIC
 #undef MCAMP__MACHINE
+#undef MCAMP__TREE_TABLES
 #undef MCAMP__GRAM_MAGIC
 #undef MCAMP__SLAB
 #undef MCAMP__COUNT_MAX

@@ -235,44 +235,6 @@ typedef struct row_t2 {
     mcamp_mech m;               /* kept if another row begins there                */
 } row_t2;
 
-/* C'C of a tree counts the nodes over both rounds, so |sum of columns|^2 is the sum over nodes
- * of (uses in it)^2.  No more than that, for c uses at least b apart in a block of `size` leaves:
- * nodes into which they do not fit hold none.  -1: they do not fit.                       */
-TOOL_FN double tree_most(size_t size, size_t c, size_t b)
-{
-    double best = -1;
-    if (!c) return 0;
-    if ((c - 1) * b >= size) return -1;
-    if (size == 1) return 1;
-    for (size_t k = 0; k <= c; k++) {
-        double x = tree_most(size / 2, k, b), y = tree_most(size / 2, c - k, b);
-        if (x >= 0 && y >= 0 && x + y > best) best = x + y;
-    }
-    return best < 0 ? -1 : (double)(c * c) + best;
-}
-
-/* The same over all complete nodes of n rounds: a block for each bit of n. */
-TOOL_FN double forest_most(size_t n, size_t c, size_t b)
-{
-    size_t bit = 1;
-    double best = -1;
-    while (!(n & bit)) bit <<= 1;
-    if (n == bit) return tree_most(n, c, b);
-    for (size_t k = 0; k <= c; k++) {
-        double x = tree_most(bit, k, b), y = forest_most(n - bit, c - k, b);
-        if (x >= 0 && y >= 0 && x + y > best) best = x + y;
-    }
-    return best;
-}
-
-/* What the library's bound for any C says, or less. */
-TOOL_FN void tree_minsep(size_t n, size_t b, mcamp_sens *v)
-{
-    double most = 0;
-    for (size_t c = 1; c <= n / b; c++) most = fmax(most, forest_most(n, c, b));
-    v->value = fmin(v->value, sqrt(most));
-}
-
 TOOL_FN void tree_t2(report *r, mcamp_ctx *ctx, row_t2 *o, band_of *s)
 {
     mcamp_mech_desc d;
@@ -323,7 +285,6 @@ TOOL_FN void t2_task(report *r, mcamp_ctx *ctx, size_t i, void *arg)
     if (!r->failed && did(r, ctx, mcamp_mech_max_norm(ctx, &s.m, &norm)) &&
         did(r, ctx, mcamp_sens_fixed(ctx, &s.m, a->n / a->b, a->b, &fixed)) &&
         did(r, ctx, mcamp_sens_minsep(ctx, &s.m, a->n / a->b, a->b, &v))) {
-        if (o->tree) tree_minsep(a->n, a->b, &v);
         o->error = s.error;
         o->least = s.least;
         o->single = norm / fixed.value;

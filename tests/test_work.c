@@ -611,6 +611,127 @@ TEST(first_rounds_are_the_worst_for_monotone_toeplitz)
     free(f);
 }
 
+/* ---- trees ---------------------------------------------------------------- */
+
+/* The largest sum over complete nodes of (uses)^2, for c = 0 .. k uses at least b apart: by
+ * going through all patterns, counting in every node. */
+typedef struct forest { size_t n, b, k, used; unsigned in[8][64]; double best[64]; } forest;
+
+static void forest_walk(forest *f, size_t from, double sum)
+{
+    f->best[f->used] = mcamp__dmax(f->best[f->used], sum);
+    if (f->used == f->k) return;
+    for (size_t p = from; p < f->n; p++) {
+        double more = 0;
+        for (int h = 0; h < 8; h++)
+            if (((p >> h) + 1) << h <= f->n) more += 2 * f->in[h][p >> h]++ + 1;
+        f->used++;
+        forest_walk(f, p + f->b, sum + more);
+        f->used--;
+        for (int h = 0; h < 8; h++)
+            if (((p >> h) + 1) << h <= f->n) f->in[h][p >> h]--;
+    }
+}
+
+static void check_trees(size_t n, size_t b, const mcamp_mech *m, size_t trees, double factor)
+{
+    forest *f = (forest *)calloc(1, sizeof *f);
+    double most = 0;
+    f->n = n; f->b = b; f->k = (n - 1) / b + 1;
+    forest_walk(f, 0, 0);
+    for (size_t k = 1; k <= f->k + 1; k++) {
+        if (k <= f->k) most = mcamp__dmax(most, f->best[k]);
+        for (size_t i = 0; i < trees; i++) {
+            mcamp_sens s;
+            CHECK_STATUS(mcamp_sens_minsep(&ctx, &m[i], k, b, &s), MCAMP_OK);
+            CHECK(s.exact);
+            CHECK_NEAR(s.value, (i ? factor : 1) * sqrt(most), 1e-12, 0);
+        }
+    }
+    free(f);
+}
+
+/* The tree, the same as a dense C with all columns times 0.7, and, where it is the same, the
+ * padded one: that patterns need not begin at a node, nor end at one, shows at odd n and b. */
+TEST(trees_are_exact_under_min_sep)
+{
+    static const size_t n[] = { 2, 3, 5, 7, 8, 13, 16, 23, 37, 64 };
+    double *c = (double *)calloc(64 * 64, sizeof *c), scale[64];
+    setup();
+    for (size_t i = 0; i < 64; i++) scale[i] = 0.7;
+    for (size_t i = 0; i < sizeof n / sizeof *n; i++) {
+        mcamp_mech_desc d;
+        mcamp_mech m[3];
+        size_t trees = (n[i] & (n[i] - 1)) ? 2 : 3;
+        memset(&d, 0, sizeof d);
+        d.n = n[i]; d.kind = MCAMP_MECH_TREE;
+        CHECK_STATUS(mcamp_mech_init(&ctx, &d, m), MCAMP_OK);
+        for (size_t r = 0; r < n[i]; r++)
+            for (size_t j = 0; j < n[i]; j++)
+                c[r * n[i] + j] = j <= r ? m[0].coef[r * (r + 1) / 2 + j] : 0;
+        d.kind = MCAMP_MECH_DENSE; d.coef = c; d.count = n[i] * n[i]; d.scale = scale;
+        CHECK_STATUS(mcamp_mech_init(&ctx, &d, m + 1), MCAMP_OK);
+        d.kind = MCAMP_MECH_TREE_PADDED;
+        if (trees > 2) CHECK_STATUS(mcamp_mech_init(&ctx, &d, m + 2), MCAMP_OK);
+        for (size_t b = n[i] / 8 + 1; b < n[i]; b++)
+            if (n[i] < 17 || b < 9 || b % 5 == 1) check_trees(n[i], b, m, trees, 0.7);
+        for (size_t k = 0; k < trees; k++) mcamp_mech_free(&ctx, m + k);
+    }
+    free(c);
+}
+
+/* What is no tree is not taken for one: column factors that differ, cut nodes, the decoder from
+ * below, one entry that is larger, whatever kind the strategy says that it is of. */
+TEST(what_is_no_tree_is_bounded)
+{
+    enum { N = 13 };
+    static const mcamp_mech_kind kind[] = { MCAMP_MECH_TREE, MCAMP_MECH_TREE_PADDED,
+                                            MCAMP_MECH_TREE_ONLINE, MCAMP_MECH_TREE };
+    double scale[N];
+    setup();
+    for (int i = 0; i < 4; i++) {
+        family *f = (family *)calloc(1, sizeof *f);
+        double x[N * N], v[N] = { 0 };
+        mcamp_mech m;
+        memset(x, 0, sizeof x);
+        for (size_t j = 0; j < N; j++) scale[j] = i ? 1 : 1 + 0.01 * (double)(j % 3);
+        f->d.n = N; f->d.kind = kind[i]; f->d.scale = scale;
+        CHECK_STATUS(mcamp_mech_init(&ctx, &f->d, &m), MCAMP_OK);
+        if (i == 3) m.coef[70] += 0.5;
+        for (size_t r = 0; r < N; r++)
+            for (size_t p = 0; p <= r; p++)
+                for (size_t q = 0; q <= r; q++)
+                    x[p * N + q] += m.coef[r * (r + 1) / 2 + p] * m.coef[r * (r + 1) / 2 + q];
+        for (size_t b = 2; b < N; b++)
+            for (size_t k = 2; k <= N; k++) {
+                mcamp_sens s;
+                CHECK_STATUS(mcamp_sens_minsep(&ctx, &m, k, b, &s), MCAMP_OK);
+                CHECK(!s.exact);
+                CHECK_LE(sqrt(brute_patterns(x, v, N, k, b).minsep) * (1 - 1e-12), s.value);
+            }
+        mcamp_mech_free(&ctx, &m);
+        free(f);
+    }
+}
+
+/* The tree of three rounds, {0, 1} and {2}, but that columns 0 and 2 are not orthogonal. */
+TEST(trees_that_touch_are_none)
+{
+    double c[9] = { 0 };
+    mcamp_mech_desc d;
+    mcamp_mech m;
+    mcamp_sens s;
+    setup();
+    c[0] = sqrt(1.41); c[3] = sqrt(0.5); c[4] = sqrt(2); c[6] = 0.3; c[8] = 1;
+    memset(&d, 0, sizeof d);
+    d.kind = MCAMP_MECH_DENSE; d.n = 3; d.coef = c; d.count = 9;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+    CHECK_STATUS(mcamp_sens_minsep(&ctx, &m, 2, 2, &s), MCAMP_OK);
+    CHECK(!s.exact);
+    CHECK_LE(sqrt(3.6) * (1 - 1e-14), s.value);
+    mcamp_mech_free(&ctx, &m);
+}
+
 /* ---- reference numbers ---------------------------------------------------- */
 
 /* The strategy of a reference line; 0 if it has to be optimised first. */
@@ -915,6 +1036,9 @@ TEST_MAIN("work",
     T(columns_that_rise_late),
     T(first_rounds_are_claimed_no_further),
     T(first_rounds_are_the_worst_for_monotone_toeplitz),
+    T(trees_are_exact_under_min_sep),
+    T(what_is_no_tree_is_bounded),
+    T(trees_that_touch_are_none),
     T(reference_sensitivities),
     T(reference_vectors),
     T(reference_errors),

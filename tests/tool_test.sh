@@ -381,8 +381,10 @@ expect 2 'which formula' formula --eps 1
 # Sensitivities: of C = I the root of the epochs; strategies that C has, from the tool
 runs 0 sensitivity --epochs 4 --batches 10 --strategy identity
 [ "$(grep -c ' 2$' "$tmp/out")" -eq 2 ] && ok || bad "sensitivity: $(cat "$tmp/out")"
-runs 0 sensitivity --epochs 4 --batches 16 --strategy tree --json
-grep -q '"upper bound"' "$tmp/out" && ok || bad "sensitivity of a tree: $(cat "$tmp/out")"
+runs 0 sensitivity --epochs 4 --batches 16 --strategy tree-online --json
+grep -q '"upper bound"' "$tmp/out" && ok || bad "sensitivity of a decoder: $(cat "$tmp/out")"
+runs 0 sensitivity --epochs 4 --batches 16 --strategy tree
+grep -q 'at most' "$tmp/out" && bad "sensitivity of a tree: $(cat "$tmp/out")" || ok
 for c in inverse:1,-0.5 inverse-sqrt:8 tree tree-padded; do
     runs 0 error --rounds 20 --strategy $c
 done
