@@ -2582,14 +2582,15 @@ MCAMP__PRIV int mcamp__add_size(size_t a, size_t b, size_t *out)
     return 1;
 }
 
-/* The allocator of a context that brings none. */
+/* The allocator of a context that brings none: zeroed, large blocks by the system and in the
+ * thread that first writes to them. */
 MCAMP__PRIV void *mcamp__std_alloc(size_t bytes)
 {
 #ifdef MCAMP_NO_STDLIB
     (void)bytes;
     return NULL;
 #else
-    return malloc(bytes);
+    return calloc(1, bytes);
 #endif
 }
 
@@ -2613,7 +2614,7 @@ MCAMP__PRIV void *mcamp__new(mcamp_ctx *ctx, size_t count, size_t size)
     if (!bytes) bytes = 1;
     p = ctx->alloc.alloc ? ctx->alloc.alloc(ctx->alloc.user, bytes)
                          : mcamp__std_alloc(bytes);
-    if (p) memset(p, 0, bytes);
+    if (p && ctx->alloc.alloc) memset(p, 0, bytes);
     return p;
 }
 
@@ -9306,15 +9307,10 @@ MCAMP__PRIV void mcamp__tile_pattern(mcamp_vecset vs, const mcamp__sampler *p,
         mcamp__pattern_tile(vs, &p->pattern, p->eps, normals, r, &w->pattern, w->v + at);
 }
 
-/* One tile: w->v receives the logarithms of MCAMP__S values. */
-MCAMP__PRIV void mcamp__tile(mcamp_vecset vs, const mcamp__sampler *p,
-                             mcamp__rng8 *normals, mcamp_rng *r, mcamp__scratch *w)
+/* One tile, w->x = L z given: w->v receives the logarithms of MCAMP__S values. */
+MCAMP__PRIV void mcamp__tile_values(mcamp_vecset vs, const mcamp__sampler *p, mcamp_rng *r,
+                                    mcamp__scratch *w)
 {
-    for (size_t at = 0; p->patterns && at < MCAMP__S; at += MCAMP__P)
-        p->patterns(vs, p, normals, r, w, at);
-    if (p->patterns) return;
-    mcamp__vec_normals(vs, normals, w->z, p->m.b * MCAMP__S);
-    mcamp__model_product(vs, &p->m, w->z, w->x);
     if (p->tile) { p->tile(vs, p, r, w); return; }
     if (p->dir == MCAMP_ADD) {
         if (p->method == MCAMP_METHOD_PLAIN) mcamp__tile_plain_add(vs, p, w);
@@ -9326,6 +9322,17 @@ MCAMP__PRIV void mcamp__tile(mcamp_vecset vs, const mcamp__sampler *p,
     if (!p->clusters.k) mcamp__vec_draw_tuples(vs, &p->tuple, r, w->work, w->index, w->log_z);
     if (p->method == MCAMP_METHOD_COMMON) mcamp__tile_common(vs, p, w);
     else                                  mcamp__tile_tilted(vs, p, w);
+}
+
+MCAMP__PRIV void mcamp__tile(mcamp_vecset vs, const mcamp__sampler *p,
+                             mcamp__rng8 *normals, mcamp_rng *r, mcamp__scratch *w)
+{
+    for (size_t at = 0; p->patterns && at < MCAMP__S; at += MCAMP__P)
+        p->patterns(vs, p, normals, r, w, at);
+    if (p->patterns) return;
+    mcamp__vec_normals(vs, normals, w->z, p->m.b * MCAMP__S);
+    mcamp__model_product(vs, &p->m, w->z, w->x);
+    mcamp__tile_values(vs, p, r, w);
 }
 
 MCAMP__PRIV void mcamp__tally_init(const mcamp__sampler *p, mcamp_tally *t)
@@ -22344,6 +22351,100 @@ MCAMP__PRIV mcamp_status mcamp__question_run(mcamp_ctx *ctx, const mcamp__questi
     return st;
 }
 
+/* ---- draws that are kept ---- *
+ * A search asks at one sigma after another with the same normals, and the product L z, most of
+ * what a sample costs where L is dense, differs by the factor 1/sigma alone.  Tile n's
+ * normals are a stream of their own, the same for all laws and both directions, so that tiles
+ * are tasks; what a law draws beside them comes from its purpose's stream n.             */
+typedef struct mcamp__kept {
+    mcamp__buf x;               /* L z of sigma 1, tile by tile */
+    size_t room, tiles;         /* tiles that there is room for, and that are there */
+} mcamp__kept;
+
+#define MCAMP__KEPT_MOST ((size_t)1 << 23)      /* doubles: 64 MB */
+
+typedef struct mcamp__kept_job {
+    const mcamp__sampler *p;
+    const mcamp__kept *kept;
+    mcamp__workers w;
+    mcamp__tri unit;
+    mcamp_vecset vec;
+    uint64_t seed;
+    uint32_t purpose;
+    size_t tiles;
+} mcamp__kept_job;
+
+MCAMP__PRIV void mcamp__kept_tile(const mcamp__kept_job *j, size_t n, mcamp__scratch *w)
+{
+    size_t tile = j->p->m.b * MCAMP__S;
+    double *x = j->kept->x.p + n * tile, scale = j->p->m.L.scale;
+    mcamp_rng r;
+    if (n >= j->kept->tiles) {
+        mcamp__rng8 normals;
+        mcamp__rng8_stream(&normals, j->seed, MCAMP__PURPOSE(MCAMP__STREAM_CALIBRATE, 16, 0), n);
+        mcamp__vec_normals(j->vec, &normals, w->z, tile);
+        mcamp__vec_trmm(j->vec, &j->unit, w->z, x);
+    }
+    for (size_t i = 0; i < tile; i++) w->x[i] = x[i] * scale;
+    mcamp_rng_stream(&r, j->seed, j->purpose, n);
+    mcamp__tile_values(j->vec, j->p, &r, w);
+}
+
+MCAMP__PRIV void mcamp__kept_task(void *arg, size_t task)
+{
+    const mcamp__kept_job *j = (const mcamp__kept_job *)arg;
+    mcamp__scratch *w = &j->w.scratch[task];
+    mcamp__tally_init(j->p, &j->w.tally[task]);
+    for (size_t n = task; n < j->tiles; n += j->w.count) {
+        mcamp__kept_tile(j, n, w);
+        for (size_t s = 0; s < j->p->values; s++) mcamp__tally_add(&j->w.tally[task], w->v[s]);
+    }
+}
+
+/* 1 if so many blocks can be kept. */
+MCAMP__PRIV int mcamp__kept_fits(const mcamp__question *q, uint64_t blocks)
+{
+    return !q->f->patterns && blocks <= MCAMP__KEPT_MOST / MCAMP_BLOCK / q->f->b;
+}
+
+MCAMP__PRIV mcamp_status mcamp__kept_room(mcamp_ctx *ctx, size_t b, size_t tiles, mcamp__kept *k)
+{
+    mcamp_status st;
+    if (tiles <= k->room) return MCAMP_OK;
+    mcamp__buf_free(ctx, &k->x);
+    k->room = k->tiles = 0;
+    st = mcamp__buf_new(ctx, tiles * b * MCAMP__S, &k->x);
+    if (st >= 0) k->room = tiles;
+    return st;
+}
+
+/* As mcamp__question_run, by blocks that fit.  q: of one factor and seed for one k. */
+MCAMP__PRIV mcamp_status mcamp__kept_run(mcamp_ctx *ctx, const mcamp__question *q,
+                                         const mcamp__choice *choice, uint32_t purpose,
+                                         uint64_t blocks, mcamp__kept *k, mcamp_tally *t)
+{
+    mcamp__kept_job j;
+    mcamp__sampler own;
+    mcamp_status st = mcamp__question_open(ctx, q, choice, &own, &j.p);
+    if (st < 0) return st;
+    j.tiles = (size_t)blocks * (MCAMP_BLOCK / MCAMP__S);
+    st = mcamp__kept_room(ctx, q->f->b, j.tiles, k);
+    if (st >= 0) st = mcamp__workers_init(ctx, j.p, &j.w);
+    if (st >= 0) {
+        j.kept = k; j.vec = ctx->vec; j.seed = q->seed; j.purpose = purpose;
+        j.unit = j.p->m.L;
+        j.unit.scale = 1;
+        mcamp__run(ctx, j.w.count, mcamp__kept_task, &j);
+        k->tiles = mcamp__zmax(k->tiles, j.tiles);
+        mcamp__tally_init(j.p, t);
+        for (size_t i = 0; st >= 0 && i < j.w.count; i++)
+            st = mcamp_tally_merge(ctx, t, &j.w.tally[i]);
+        mcamp__workers_free(ctx, &j.w);
+    }
+    mcamp__choice_close(ctx, &own);
+    return st;
+}
+
 /* 1 if the mixture of shifts fits: a double holds its densities. */
 MCAMP__PRIV int mcamp__shifts_fit(const mcamp__question *q)
 {
@@ -22542,26 +22643,46 @@ MCAMP__PRIV void mcamp__mix_tune(double *rec, size_t n, size_t count, int first,
     }
 }
 
-/* Blocks of the mixture p with what they tell about its shares. */
-MCAMP__PRIV mcamp_status mcamp__mix_run(mcamp_ctx *ctx, const mcamp__question *q,
-                                        const mcamp__sampler *p, int round, uint64_t blocks,
-                                        double *rec)
+typedef struct mcamp__mix_job {
+    const mcamp__sampler *p;
+    mcamp__workers w;
+    mcamp_vecset vec;
+    uint64_t seed, blocks;
+    uint32_t purpose;
+    double *rec;
+    size_t each;                /* numbers that a block tells */
+} mcamp__mix_job;
+
+MCAMP__PRIV void mcamp__mix_task(void *arg, size_t task)
 {
-    mcamp__scratch w;
-    mcamp_status st = mcamp__scratch_init(ctx, p, &w);
-    if (st < 0) return st;
-    for (uint64_t n = 0; n < blocks; n++) {
+    const mcamp__mix_job *j = (const mcamp__mix_job *)arg;
+    mcamp__scratch *w = &j->w.scratch[task];
+    for (uint64_t n = task; n < j->blocks; n += j->w.count) {
+        double *rec = j->rec + n * j->each;
         mcamp__rng8 normals;
         mcamp_rng r;
-        uint32_t purpose = MCAMP__PURPOSE(MCAMP__STREAM_PILOT, 16 + round, q->dir);
-        mcamp__rng8_stream(&normals, q->seed, purpose, n);
-        mcamp_rng_stream(&r, q->seed, purpose, n);
+        mcamp__rng8_stream(&normals, j->seed, j->purpose, n);
+        mcamp_rng_stream(&r, j->seed, j->purpose, n);
         for (size_t i = 0; i < MCAMP_BLOCK / MCAMP__S; i++) {
-            mcamp__tile(ctx->vec, p, &normals, &r, &w);
-            rec = mcamp__mix_record(p, &w, rec);
+            mcamp__tile(j->vec, j->p, &normals, &r, w);
+            rec = mcamp__mix_record(j->p, w, rec);
         }
     }
-    mcamp__scratch_free(ctx, &w);
+}
+
+/* Blocks of the mixture p with what they tell about its shares: `count` numbers in all. */
+MCAMP__PRIV mcamp_status mcamp__mix_run(mcamp_ctx *ctx, const mcamp__question *q,
+                                        const mcamp__sampler *p, int round, uint64_t blocks,
+                                        double *rec, size_t count)
+{
+    mcamp__mix_job j;
+    mcamp_status st = mcamp__workers_init(ctx, p, &j.w);
+    if (st < 0) return st;
+    j.p = p; j.vec = ctx->vec; j.seed = q->seed; j.blocks = blocks; j.rec = rec;
+    j.purpose = MCAMP__PURPOSE(MCAMP__STREAM_PILOT, 16 + round, q->dir);
+    j.each = count / (size_t)blocks;
+    mcamp__run(ctx, j.w.count, mcamp__mix_task, &j);
+    mcamp__workers_free(ctx, &j.w);
     return st;
 }
 
@@ -22583,7 +22704,7 @@ MCAMP__PRIV mcamp_status mcamp__mix_pilot(mcamp_ctx *ctx, const mcamp__question 
         count = n * (p.mix->count + 2);
         memcpy(c->share, p.mix->share, sizeof c->share);
         rec = mcamp__new_doubles(ctx, count);
-        st = rec ? mcamp__mix_run(ctx, q, &p, round, blocks[round], rec)
+        st = rec ? mcamp__mix_run(ctx, q, &p, round, blocks[round], rec, count)
                  : mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)n);
         if (st >= 0)
             mcamp__mix_tune(rec, n, p.mix->count, q->f->patterns && !round, c);
@@ -22708,10 +22829,10 @@ MCAMP__PRIV double mcamp__tally_need(const mcamp_tally *t, double rel_error, dou
 /* One law on its way to the wanted error. */
 typedef struct mcamp__runner {
     const mcamp__choice *choice;
-    mcamp__sampler own;
+    mcamp__sampler own;         /* from when it is its turn for the first time */
     const mcamp__sampler *p;
     mcamp__workers w;
-    mcamp_tally *t;
+    mcamp_tally *t;             /* NULL before                                 */
     uint64_t done, goal;        /* blocks */
 } mcamp__runner;
 
@@ -22723,18 +22844,15 @@ MCAMP__PRIV void mcamp__runner_free(mcamp_ctx *ctx, mcamp__runner *r)
     memset(r, 0, sizeof *r);
 }
 
-MCAMP__PRIV mcamp_status mcamp__runner_init(mcamp_ctx *ctx, const mcamp__question *q,
-                                            const mcamp__choice *c, mcamp__runner *r)
+MCAMP__PRIV mcamp_status mcamp__runner_open(mcamp_ctx *ctx, const mcamp__question *q,
+                                            mcamp__runner *r)
 {
-    mcamp_status st;
-    memset(r, 0, sizeof *r);
-    r->choice = c;
-    if ((st = mcamp__question_open(ctx, q, c, &r->own, &r->p)) < 0) return st;
+    mcamp_status st = mcamp__question_open(ctx, q, r->choice, &r->own, &r->p);
+    if (st < 0) return st;
     st = mcamp__workers_init(ctx, r->p, &r->w);
     r->t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *r->t);
     if (st >= 0 && !r->t) st = mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
     if (st >= 0) mcamp__tally_init(r->p, r->t);
-    else mcamp__runner_free(ctx, r);
     return st;
 }
 
@@ -22751,6 +22869,8 @@ MCAMP__PRIV uint64_t mcamp__choice_blocks(const mcamp__question *q, const mcamp_
 MCAMP__PRIV mcamp_status mcamp__runner_run(mcamp_ctx *ctx, const mcamp__question *q,
                                            uint32_t purpose, mcamp__runner *r)
 {
+    mcamp_status open = r->t ? MCAMP_OK : mcamp__runner_open(ctx, q, r);
+    if (open < 0) return open;
     while (r->done < r->goal && !r->t->poisoned) {
         uint64_t chunk = mcamp__next_chunk(ctx, r->done, r->goal - r->done, r->w.count);
         mcamp_status st = mcamp__run_blocks(ctx, r->p, &r->w, q->seed, purpose, r->done,
@@ -22786,9 +22906,10 @@ MCAMP__PRIV mcamp_status mcamp__run_to_error(mcamp_ctx *ctx, const mcamp__questi
 {
     mcamp__runner r[2];
     uint64_t most = mcamp__blocks_for(mcamp__inf(), 1, bud->max_samples);
-    mcamp_status st = mcamp__runner_init(ctx, q, &choice[0], &r[0]);
+    mcamp_status st;
     int at = 0, two = 0;
-    if (st < 0) return st;
+    memset(r, 0, sizeof r);
+    r[0].choice = &choice[0];
     r[0].goal = mcamp__choice_blocks(q, &choice[0], bud);
     for (;;) {
         st = mcamp__runner_run(ctx, q, purpose + (uint32_t)at * 32, &r[at]);
@@ -22797,8 +22918,7 @@ MCAMP__PRIV mcamp_status mcamp__run_to_error(mcamp_ctx *ctx, const mcamp__questi
         if (mcamp__late(ctx)) { st = MCAMP_Q_TIME; break; }
         mcamp__runner_aim(q, bud, most, &r[at]);
         if (!two && choice[1].method) {
-            st = mcamp__runner_init(ctx, q, &choice[1], &r[1]);
-            if (st < 0) break;
+            r[1].choice = &choice[1];
             r[1].goal = mcamp__choice_blocks(q, &choice[1], bud);
             two = 1;
         }
@@ -22807,15 +22927,15 @@ MCAMP__PRIV mcamp_status mcamp__run_to_error(mcamp_ctx *ctx, const mcamp__questi
                  (double)(r[0].goal - r[0].done) * mcamp__choice_cost(&choice[0]);
     }
     if (st == MCAMP_OK || st == MCAMP_Q_TIME) {
-        if (st && two)
+        if (st && r[1].t)
             at = mcamp__tally_need(r[1].t, bud->rel_error, q->floor) / (double)r[1].done <
                  mcamp__tally_need(r[0].t, bud->rel_error, q->floor) / (double)r[0].done;
         *t = *r[at].t;
     }
     *used = at;
-    if (two) *spent += r[!at].t->count * (uint64_t)mcamp__tally_lump(r[!at].t);
+    if (r[!at].t) *spent += r[!at].t->count * (uint64_t)mcamp__tally_lump(r[!at].t);
     mcamp__runner_free(ctx, &r[0]);
-    if (two) mcamp__runner_free(ctx, &r[1]);
+    mcamp__runner_free(ctx, &r[1]);
     return st;
 }
 
@@ -23451,6 +23571,8 @@ typedef struct mcamp__solve {
     uint64_t blocks[3];
     uint64_t samples;
     mcamp_tally *t;
+    mcamp__kept kept;
+    int keep;                   /* 1 while f stays the same */
 } mcamp__solve;
 
 MCAMP__PRIV mcamp__question mcamp__solve_question(const mcamp__solve *s, double x, int dir)
@@ -23465,8 +23587,10 @@ MCAMP__PRIV mcamp_status mcamp__solve_run(mcamp_ctx *ctx, mcamp__solve *s,
                                           const mcamp__choice *c, int rung,
                                           uint64_t blocks, double *log_mean)
 {
-    mcamp_status st = mcamp__question_run(ctx, q, c,
-        MCAMP__PURPOSE(MCAMP__STREAM_CALIBRATE, rung, q->dir), blocks, 0, s->t);
+    uint32_t purpose = MCAMP__PURPOSE(MCAMP__STREAM_CALIBRATE, rung, q->dir);
+    mcamp_status st = s->keep && mcamp__kept_fits(q, blocks)
+                      ? mcamp__kept_run(ctx, q, c, purpose, blocks, &s->kept, s->t)
+                      : mcamp__question_run(ctx, q, c, purpose, blocks, 0, s->t);
     double m;
     if (st < 0 || st == MCAMP_Q_INTERRUPTED) return st;
     if (s->t->poisoned)
@@ -23688,6 +23812,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_for(mcamp_ctx *ctx, mcamp__solve *s, doubl
     *err = 0;
     s->t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *s->t);
     if (!s->t) return mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
+    s->keep = 1;
     st = mcamp__solve_stage_a(ctx, s, lo, hi, x);
     if (st == MCAMP_OK && *x > lo) {
         st = mcamp__solve_choose(ctx, s, *x);
@@ -23699,6 +23824,9 @@ MCAMP__PRIV mcamp_status mcamp__solve_for(mcamp_ctx *ctx, mcamp__solve *s, doubl
         *err = 0;
         st = MCAMP_OK;
     }
+    mcamp__buf_free(ctx, &s->kept.x);
+    memset(&s->kept, 0, sizeof s->kept);
+    s->keep = 0;
     mcamp__delete(ctx, s->t, 1, sizeof *s->t);
     return st;
 }
@@ -29716,6 +29844,7 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__LINE_ROWS
 #undef MCAMP__SHIFTS
 #undef MCAMP__WINDOWS
+#undef MCAMP__KEPT_MOST
 #undef MCAMP__PICKS
 #undef MCAMP__RECORD
 #undef MCAMP__FARTHEST

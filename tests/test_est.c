@@ -1278,6 +1278,131 @@ TEST(threads_change_nothing_and_vector_sets_next_to_nothing)
     free(one); free(t);
 }
 
+/* ---- draws that are kept ------------------------------------------------------------ */
+
+static void kept_into(size_t threads, const mcamp__question *q, const mcamp__choice *c,
+                      uint64_t blocks, mcamp__kept *k, mcamp_tally *t)
+{
+    mcamp_ctx_desc d;
+    mcamp_ctx own;
+    memset(&d, 0, sizeof d);
+    if (threads > 1) d.parallel = mcamp_parallel_threads(threads);
+    CHECK_STATUS(mcamp_ctx_init(&own, &d), MCAMP_OK);
+    memset(t, 0, sizeof *t);
+    CHECK_STATUS(mcamp__kept_run(&own, q, c, TEST_PURPOSE | (uint32_t)q->dir, blocks, k, t),
+                 MCAMP_OK);
+    CHECK(!t->poisoned);
+    CHECK(t->count * (uint64_t)mcamp__tally_lump(t) == blocks * MCAMP_BLOCK);
+}
+
+/* At every sigma what is kept gives what drawing anew would, whichever law and direction drew
+ * it, for any number of threads; and the means are those of other draws.               */
+TEST(kept_draws_are_those_of_each_sigma)
+{
+    static const mcamp_method method[3] = { MCAMP_METHOD_COMMON, MCAMP_METHOD_MODE,
+                                            MCAMP_METHOD_SHIFTS };
+    mcamp_tally *t = tally_new(), *u = tally_new();
+    mcamp_gram g;
+    mcamp__factor f;
+    mcamp__kept kept, fresh;
+    setup();
+    gram_make("sqrt:0", "raw", 40, 20, &g);
+    CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+    memset(&kept, 0, sizeof kept);
+    for (int i = 0; i < 8; i++) {
+        mcamp_direction dir = i % 4 < 3 ? MCAMP_REMOVE : MCAMP_ADD;
+        mcamp__question q = mcamp__ask(&f, g.max_norm * (0.8 + 0.1 * i), 0.5, dir, 5);
+        uint64_t blocks = i == 2 ? 1 : i < 5 ? 3 : 7;   /* there is less, enough, more */
+        double err;
+        mcamp__choice c;
+        memset(&c, 0, sizeof c);
+        memset(&fresh, 0, sizeof fresh);
+        c.method = method[i % 4 % 3];
+        c.log_scale = mcamp__estimate_scale(&q, mcamp__inf());
+        CHECK(mcamp__kept_fits(&q, blocks));
+        kept_into((size_t)(i % 3 + 1), &q, &c, blocks, &kept, t);
+        kept_into(1, &q, &c, blocks, &fresh, u);
+        CHECK(!memcmp(t, u, sizeof *t));
+        CHECK_STATUS(mcamp__question_run(&ctx, &q, &c, TEST_PURPOSE | (uint32_t)dir, 8, 0, u),
+                     MCAMP_OK);
+        err = sqrt(pow(mcamp_tally_std_error(t), 2) + pow(mcamp_tally_std_error(u), 2));
+        CHECK_LE(fabs(mcamp_tally_mean(t) - mcamp_tally_mean(u)), SIX * err);
+        CHECK_LE(err, 0.3 * mcamp_tally_mean(u));
+        mcamp__buf_free(&ctx, &fresh.x);
+    }
+    {
+        mcamp__question q = mcamp__ask(&f, 1, 1, MCAMP_REMOVE, 5);
+        uint64_t most = (UINT64_C(1) << 23) / MCAMP_BLOCK / f.b;      /* 64 MB */
+        CHECK(mcamp__kept_fits(&q, most) && !mcamp__kept_fits(&q, most + 1));
+    }
+    mcamp__buf_free(&ctx, &kept.x);
+    mcamp__factor_free(&ctx, &f);
+    mcamp_gram_free(&ctx, &g);
+    free(t); free(u);
+}
+
+/* A mixture's pilot tells the same whatever the number of threads, of each block its own. */
+TEST(threads_do_not_move_a_pilot)
+{
+    mcamp_gram g;
+    mcamp__factor f;
+    mcamp__question q;
+    mcamp__choice c;
+    mcamp__sampler p;
+    double *rec[2];
+    size_t each, bytes;
+    setup();
+    gram_make("sqrt:4", "raw", 40, 40, &g);
+    CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+    q = mcamp__ask(&f, 1, 1, MCAMP_REMOVE, 5);
+    memset(&c, 0, sizeof c);
+    c.method = MCAMP_METHOD_SHIFTS;
+    CHECK_STATUS(mcamp__choice_open(&ctx, &q, &c, &p), MCAMP_OK);
+    each = MCAMP_BLOCK / 16 * p.mix->picks * (p.mix->count + 2);
+    bytes = 5 * each * sizeof(double);
+    for (int i = 0; i < 2; i++) {
+        mcamp_ctx_desc d;
+        mcamp_ctx own;
+        memset(&d, 0, sizeof d);
+        if (i) d.parallel = mcamp_parallel_threads(3);
+        CHECK_STATUS(mcamp_ctx_init(&own, &d), MCAMP_OK);
+        rec[i] = (double *)malloc(bytes);
+        memset(rec[i], 0xff, bytes);            /* NaNs */
+        CHECK_STATUS(mcamp__mix_run(&own, &q, &p, 0, 5, rec[i], 5 * each), MCAMP_OK);
+    }
+    for (size_t i = 0; i < 5 * each; i++) CHECK(!mcamp__isnan(rec[0][i]));
+    CHECK(!memcmp(rec[0], rec[1], bytes));
+    for (size_t i = 1; i < 5; i++)
+        CHECK(memcmp(rec[0], rec[0] + i * each, each * sizeof(double)));
+    mcamp__choice_close(&ctx, &p);
+    mcamp__factor_free(&ctx, &f);
+    mcamp_gram_free(&ctx, &g);
+    free(rec[0]); free(rec[1]);
+}
+
+/* A whole search has the same bits for any number of threads: pilots and kept draws, too. */
+TEST(threads_do_not_move_a_search)
+{
+    mcamp_gram g;
+    mcamp_answer one, a;
+    mcamp_budget bud;
+    setup();
+    memset(&bud, 0, sizeof bud);
+    bud.rel_error = 0.05; bud.seed = 3;
+    gram_make("sqrt:4", "raw", 40, 40, &g);
+    for (size_t n = 1; n <= 3; n += 2) {
+        mcamp_ctx_desc d;
+        mcamp_ctx own;
+        memset(&d, 0, sizeof d);
+        if (n > 1) d.parallel = mcamp_parallel_threads(n);
+        CHECK_STATUS(mcamp_ctx_init(&own, &d), MCAMP_OK);
+        CHECK(mcamp_sigma(&own, &g, 2, 1e-4, &bud, n > 1 ? &a : &one) >= 0);
+    }
+    CHECK(!memcmp(&one.sigma, &a.sigma, sizeof a.sigma));
+    CHECK(!memcmp(&one.delta, &a.delta, sizeof a.delta) && one.samples == a.samples);
+    mcamp_gram_free(&ctx, &g);
+}
+
 /* ---- estimates ---------------------------------------------------------------------- */
 
 /* An estimate that its samples cannot carry says so, a value of 0 included. */
@@ -1513,6 +1638,8 @@ TEST_MAIN("est",
     T(bound_without_samples_is_a_bound),
     T(any_split_in_any_order_gives_the_same_bytes),
     T(threads_change_nothing_and_vector_sets_next_to_nothing),
+    T(kept_draws_are_those_of_each_sigma), T(threads_do_not_move_a_pilot),
+    T(threads_do_not_move_a_search),
     T(estimates_without_decisive_samples_are_not_trusted),
     T(far_out_questions_have_answers),
     T(what_is_certain_rules_an_estimate),
