@@ -21447,6 +21447,8 @@ MCAMP_API mcamp_status mcamp_sampler_run(mcamp_ctx *ctx, const mcamp_sampler *sa
  * SHIFTS: laws N(s_c <mean of the modes c .. c+h-1>, .), c drawn from base: a component for
  * each window h and each of three s, and as the last one P itself.                      */
 #define MCAMP__PICKS 64         /* at most */
+#define MCAMP__TUPLE 10         /* indices of a tuple, at most */
+#define MCAMP__BACK 8           /* one in so many samples is not tilted */
 typedef struct mcamp__mixture {
     size_t windows, count;              /* count: components, 3 windows + 1       */
     size_t width[MCAMP__WINDOWS + 1];   /* the last: P's, 1                       */
@@ -21454,6 +21456,10 @@ typedef struct mcamp__mixture {
     size_t picks;                       /* windows drawn for one vector of normals; at
                                          * most the k of the choice, if it has one   */
     double tilt, z;                     /* theta; the mean of e^{theta c_i}          */
+    size_t order;                       /* of the tuples that move Q; 0: none        */
+    double lift;                        /* log of what they make of rho's mean       */
+    double *near;                       /* e^a of each mode with those within reach  */
+    size_t near_count;
     double share[MCAMP__SHIFTS];        /* of a component; 0: left out            */
     double *rows;                       /* 3 rows of b for each component:        */
     size_t rows_count;
@@ -21501,7 +21507,17 @@ MCAMP__PRIV size_t mcamp__pick(const double *upto, size_t n, double u)
  *     e^{-theta u - theta^2/2} F(g + theta c) / S(g),
  * unbiased as its mean over S is that of the moved Q.  In P's component the windows c are
  * drawn by e^{theta c_c} / (b z), z their mean: R = sum_c e^{theta c_c + L_c} / (b z) with
- * L_c of g, so rho(g + theta c) / z.                                                    */
+ * L_c of g, so rho(g + theta c) / z.  Where a window alone makes rho large u need not be, and
+ * a few such values would be most of the variance: so every 8th sample is from Q itself, that
+ * is g from N(-theta c, .), and all are divided by the density of both laws' mixture,
+ *     M = 7/8 + e^{-theta u - theta^2/2} / 8     of the normals' u, before anything else.
+ *
+ * The tuples.  rho also grows by several modes at once that are no neighbours, and then all
+ * picks find it large: rare, and worth a hundred values.  The law of section law draws such g
+ * by itself: `order` indices drawn one after another from the base of P's component, g centred
+ * at their modes.  With rho_B that base's mean of e^L, so R of the last component,
+ *     E[prod z_l rho_B^-k H(g)] = E_Q[H(g)]    for every H:
+ * each value is multiplied by prod z_l rho_B(g)^-k, rho_B of g before it is picked.       */
 
 /* The modes that component q's window c can move: `len` of them from *lo on, going round. */
 MCAMP__PRIV size_t mcamp__mix_local(const mcamp__mixture *m, size_t q, size_t c, size_t b,
@@ -21623,8 +21639,69 @@ MCAMP__PRIV void mcamp__tile_ratios(mcamp_vecset vs, const mcamp__sampler *p,
     }
 }
 
+/* Moves one sample x, a column of a tile, by a tuple; log of prod z_l.  e: b ones, what the
+ * indices so far multiply each mode's weight by; site: room for b numbers, the modes where
+ * that is not 1.                                                                        */
+MCAMP__PRIV double mcamp__mix_tuple(const mcamp__sampler *p, mcamp_rng *r, double *e,
+                                    double *site, double *x)
+{
+    const mcamp__mixture *m = p->mix;
+    size_t b = p->m.b, span = mcamp__zmin(2 * m->reach + 1, b), n = 0;
+    const double *upto = m->upto + (m->count - 1) * b;
+    double z = 1, prod = 1, all = upto[b - 1];
+    for (size_t l = 0; l < m->order; l++) {
+        double u = mcamp_rng_uniform(r) * z;
+        size_t j, lo;
+        prod *= z;
+        if (u < 1) {
+            j = mcamp__pick(upto, b, u);
+        } else {                        /* by what the weights are more than base */
+            size_t q = 0;
+            for (u -= 1; ; q++) {
+                j = (size_t)site[q];
+                u -= (upto[j] - (j ? upto[j - 1] : 0)) / all * (e[j] - 1);
+                if (u < 0 || q + 1 == n) break;
+            }
+        }
+        lo = span < b ? (j + b - m->reach) % b : 0;
+        for (size_t d = 0, i = lo; d < span; d++) {
+            double f = m->near[j * span + d];
+            if (f > 1 && !(e[i] > 1)) site[n++] = (double)i;
+            z += (upto[i] - (i ? upto[i - 1] : 0)) / all * e[i] * (f - 1);
+            e[i] *= f;
+            x[i * MCAMP__S] += mcamp__model_a(&p->m, j, i);
+            if (++i == b) i = 0;
+        }
+    }
+    for (size_t q = 0; q < n; q++) e[(size_t)site[q]] = 1;
+    return log(prod);
+}
+
+/* Moves the tile's g to what all picks share.  w->t: what the tilt gives to each sample;
+ * w->log_z: the tuples' prod z_l.                                                       */
+MCAMP__PRIV void mcamp__tile_base(mcamp_vecset vs, const mcamp__sampler *p, mcamp_rng *r,
+                                  mcamp__scratch *w)
+{
+    const mcamp__mixture *m = p->mix;
+    size_t b = p->m.b;
+    double root = mcamp__dmax(p->m.root_total, DBL_MIN), theta = m->tilt;
+    mcamp__vec_colsum(vs, w->x, b, NULL, w->u);
+    for (size_t s = 0; s < MCAMP__S; s++) {
+        int back = theta > 0 && s % MCAMP__BACK == 0;
+        double u = w->u[s] / root - (back ? theta : 0);
+        for (size_t i = 0; back && i < b; i++) w->x[i * MCAMP__S + s] -= theta * p->m.c[i];
+        w->u[s] = 1 + (exp(-theta * (u + 0.5 * theta)) - 1) / MCAMP__BACK;
+    }
+    for (size_t i = 0; i < b; i++) w->slope[i] = 1;
+    for (size_t s = 0; s < MCAMP__S; s++)
+        w->log_z[s] = mcamp__mix_tuple(p, r, w->slope, w->slope + b, w->x + s);
+    mcamp__vec_colsum(vs, w->x, b, NULL, w->t);
+    for (size_t s = 0; s < MCAMP__S; s++)
+        w->t[s] = exp(-theta * (w->t[s] / root + 0.5 * theta)) / w->u[s];
+}
+
 /* The mean of (rho - e^eps)_+ over the mixture's density; w->t, w->hi: what the tilt gives to
- * each sample and to each pick.                                                         */
+ * each sample (and the tuples) and to each pick.                                        */
 MCAMP__PRIV void mcamp__tile_shifts(mcamp_vecset vs, const mcamp__sampler *p, mcamp_rng *r,
                                     mcamp__scratch *w)
 {
@@ -21635,10 +21712,10 @@ MCAMP__PRIV void mcamp__tile_shifts(mcamp_vecset vs, const mcamp__sampler *p, mc
     mcamp__picked at;
     at.cum = w->work + m->picks * m->count * S;
     mcamp__mix_pick(p, mcamp_rng_uniform(r), &at);
-    mcamp__vec_colsum(vs, w->x, p->m.b, NULL, w->t);
-    for (size_t s = 0; s < S; s++)
-        w->t[s] = exp(-m->tilt * (w->t[s] / root + 0.5 * m->tilt));
-    mcamp__tile_ratios(vs, p, &at, w);
+    mcamp__tile_base(vs, p, r, w);
+    mcamp__tile_ratios(vs, p, &at, w);          /* leaves rho_B in w->ls, times z */
+    for (size_t s = 0; m->order && s < S; s++)
+        w->t[s] *= exp(w->log_z[s] - (double)m->order * log(w->ls[s] / m->z));
     memcpy(share, m->share, sizeof share);
     share[last] /= m->z;
     for (size_t k = 0; k < m->picks; k++) {
@@ -21858,7 +21935,7 @@ MCAMP__PRIV double mcamp__mix_level(const mcamp__sampler *p, size_t q, size_t c,
     rest = 1 - mean * mean / var;
     for (size_t i = 0; i < b; i++) {
         double own = p->m.c[i] - row[i] * mean / var;
-        row[b + i] = theta * p->m.c[i] - (rest > 1e-6 ? 0.5 * own * own / rest : 0);
+        row[b + i] = theta * p->m.c[i] + p->mix->lift - (rest > 1e-6 ? 0.5 * own * own / rest : 0);
     }
     s = mcamp__mix_root(row, row + b, b, var, p->eps);
     *odds = -theta * (0.5 * theta + s * mean) +
@@ -21910,18 +21987,53 @@ MCAMP__PRIV void mcamp__mix_component(mcamp__mixture *m, size_t q, size_t b, con
     }
 }
 
+/* The order of the tuples: two fifths of the power with which a larger rho makes the widest window
+ * but that of all modes likelier to get there (what rho_B^-k makes up for), but only as long as
+ * few of their indices attract each other, or prod z_l would vary.  None where modes reach far:
+ * there the tilt is what they have in common.  var: b; row: 2 b.                        */
+MCAMP__PRIV mcamp_status mcamp__mix_order(mcamp_ctx *ctx, mcamp__sampler *p, double *var,
+                                          double *row)
+{
+    mcamp__mixture *m = p->mix;
+    size_t b = p->m.b, span = 2 * m->reach + 1, w = mcamp__zmax(m->windows, 2) - 2, k = 0;
+    double pull = 0, odds, more;        /* pull: the mean of e^a - 1 over all pairs */
+    if (!(p->eps > 0) || span > b / 2) return MCAMP_OK;
+    m->near_count = b * span;
+    m->near = mcamp__new_doubles(ctx, m->near_count);
+    if (!m->near) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
+    for (size_t j = 0; j < b; j++)
+        for (size_t d = 0; d < span; d++) {
+            double *to = m->near + j * span + d;
+            *to = exp(mcamp__model_a(&p->m, j, (j + b - m->reach + d) % b));
+            pull += (*to - 1) / ((double)b * (double)b);
+        }
+    mcamp__mix_variances(p, m->width[w], var);
+    m->s[3 * w * b] = 1 / (double)m->width[w];
+    mcamp__mix_level(p, 3 * w, 0, var[0], 0, row, &odds);
+    m->lift = 0.05;
+    mcamp__mix_level(p, 3 * w, 0, var[0], 0, row, &more);
+    while (k < MCAMP__TUPLE && (double)(k + 1) <= 0.4 * (more - odds) / m->lift &&
+           (double)(k * (k + 1)) * pull <= 0.8) k++;
+    m->order = k;
+    m->lift = log1p((double)k * pull);
+    return MCAMP_OK;
+}
+
 /* The tilt: as far as it makes the likeliest place likelier, for the widest window but that of
- * all modes (which would have it instead of its shift).  var: b; row: 2 b.              */
+ * all modes (which would have it instead of its shift), and leaves that window three standard
+ * deviations to go.  var: b; row: 2 b.                                                  */
 MCAMP__PRIV void mcamp__mix_tilt(mcamp__sampler *p, double *var, double *row)
 {
     mcamp__mixture *m = p->mix;
     size_t w = mcamp__zmax(m->windows, 2) - 2, q = 3 * w;
     double odds, best = -mcamp__inf();
+    double along = (double)m->order * p->m.root_total / (double)p->m.b;   /* u by the tuples */
     mcamp__mix_variances(p, m->width[w], var);
     m->s[q * p->m.b] = 1 / (double)m->width[w];
-    for (double t = 0; p->eps > 0 && t < 1.6; t += 0.25) {
-        mcamp__mix_level(p, q, 0, var[0], t, row, &odds);
-        if (!(odds > best + 0.01)) break;
+    for (double t = 0; p->eps > 0 && t < 3.1; t += 0.25) {
+        double s = mcamp__mix_level(p, q, 0, var[0], t, row, &odds);
+        odds -= t * along;
+        if (!(odds > best + 0.01) || s * sqrt(var[0]) < 3) break;
         best = odds;
         m->tilt = t;
     }
@@ -21978,11 +22090,12 @@ MCAMP__PRIV mcamp_status mcamp__mix_alloc(mcamp_ctx *ctx, mcamp__mixture *m, siz
     return MCAMP_OK;
 }
 
-/* Shares, and the range 1/share of P that follows; with a tilt there is none. */
+/* Shares, and the range 1/share of P that follows; with a tilt or tuples there is none. */
 MCAMP__PRIV void mcamp__mix_share(mcamp__sampler *p, const double *share)
 {
     for (size_t q = 0; q < p->mix->count; q++) p->mix->share[q] = share[q];
-    p->log_range = p->mix->tilt > 0 ? mcamp__inf() : 1e-9 - log(share[p->mix->count - 1]);
+    p->log_range = p->mix->tilt > 0 || p->mix->order ? mcamp__inf()
+                                                     : 1e-9 - log(share[p->mix->count - 1]);
 }
 
 /* log sum_p Pr(p) exp(sum_{t in p} (s base_t + theta d_t)); f: n + b doubles. */
@@ -22156,10 +22269,12 @@ MCAMP__PRIV mcamp_status mcamp__mix_build(mcamp_ctx *ctx, const mcamp__factor *f
     if (!own) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
     for (size_t i = 0; i < m->sums_count; i++)
         m->sums[i] = i < b ? 0 : m->sums[i - b] + p->m.g[i - b] * p->m.over;
+    st = mcamp__mix_order(ctx, p, own, own + 2 * b);
     mcamp__mix_tilt(p, own, own + 2 * b);
     for (size_t w = 0; w < m->windows; w++)
         mcamp__mix_window(p, w, own, own + b, own + 2 * b);
     mcamp__delete_doubles(ctx, own, 4 * b);
+    if (st < 0) return st;
     for (size_t c = 0, i = (m->count - 1) * b; c < b; c++, i++) {       /* P */
         double odds = exp(m->tilt * p->m.c[c]);
         m->s[i] = 1;
@@ -22188,6 +22303,7 @@ MCAMP__PRIV void mcamp__choice_close(mcamp_ctx *ctx, mcamp__sampler *p)
     if (p->mix) {
         mcamp__delete_doubles(ctx, p->mix->rows, p->mix->rows_count);
         mcamp__delete_doubles(ctx, p->mix->sums, p->mix->sums_count);
+        mcamp__delete_doubles(ctx, p->mix->near, p->mix->near_count);
         mcamp__delete(ctx, p->mix, 1, sizeof *p->mix);
     }
     mcamp__sampler_free(ctx, p);
@@ -29846,6 +29962,8 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__WINDOWS
 #undef MCAMP__KEPT_MOST
 #undef MCAMP__PICKS
+#undef MCAMP__TUPLE
+#undef MCAMP__BACK
 #undef MCAMP__RECORD
 #undef MCAMP__FARTHEST
 #undef MCAMP__DEPTH

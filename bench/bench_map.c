@@ -361,13 +361,14 @@ static void map_write(const char *path)
 static void honest_corner(mcamp_ctx *ctx, const cell *c, double sigma)
 {
     enum { N = 50 };
-    double value[N], err[N], took[N], mean = 0, chi = 0;
+    double value[N], err[N], took[N], mean = 0, chi = 0, t;
+    mcamp_answer whole;
     mcamp_gram g;
     bench_gram(ctx, c->bands, c->epochs, c->b, &g);
     for (int s = 0; s < N; s++) {
         mcamp_budget bud;
         mcamp_answer a;
-        double t = begin();
+        t = begin();
         memset(&bud, 0, sizeof bud);
         bud.seed = (uint64_t)s + 1;
         bud.rel_error = 0.02;
@@ -379,8 +380,11 @@ static void honest_corner(mcamp_ctx *ctx, const cell *c, double sigma)
     }
     for (int s = 0; s < N; s++) chi += pow((value[s] - mean) / err[s], 2) / (N - 1);
     qsort(took, N, sizeof *took, by_size);
-    printf("| %zu | %zu | %zu | %g | %.3f | %.4g | %.2f | %.3f | %.3f |\n", c->b, c->bands,
+    printf("| %zu | %zu | %zu | %g | %.3f | %.4g | %.2f | %.3f | %.3f |", c->b, c->bands,
            c->epochs, c->eps, sigma, mean, sqrt(chi), took[N / 2], took[N - 1]);
+    t = begin();
+    bench_check(ctx, "sigma", mcamp_sigma(ctx, &g, c->eps, mean, NULL, &whole));
+    printf(" %.2f |\n", bench_seconds() - t);
     mcamp_gram_free(ctx, &g);
 }
 
@@ -389,10 +393,14 @@ static void honest(void)
     static const struct { cell c; double sigma; } at[] = {
         { { 100, 4, 1, 0.5, 0 }, 0.927 }, { { 512, 4, 1, 0.5, 0 }, 1.0376 },
         { { 128, 2, 16, 1, 0 }, 4.85 }, { { 1000, 2, 4, 1, 0 }, 1.678 },
-        { { 512, 16, 16, 1, 0 }, 5.658 } };
+        { { 512, 16, 16, 1, 0 }, 5.658 },
+        { { 128, 4, 1, 0.5, 0 }, 2.051 }, { { 128, 2, 16, 0.5, 0 }, 6.233 },
+        { { 512, 4, 4, 0.5, 0 }, 2.612 }, { { 512, 16, 16, 0.5, 0 }, 8.386 },
+        { { 1024, 16, 1, 0.5, 0 }, 1.5988 } };
     mcamp_ctx ctx;
     bench_start(&ctx);
-    printf("b, bands, epochs, eps, sigma, delta, spread over error, median s, worst s\n");
+    printf("b, bands, epochs, eps, sigma, delta, spread over error, median s, worst s, sigma at "
+           "delta to 1%%, both directions: s\n");
     for (size_t i = 0; i < sizeof at / sizeof *at; i++) honest_corner(&ctx, &at[i].c, at[i].sigma);
 }
 
