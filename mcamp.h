@@ -8893,14 +8893,16 @@ MCAMP__PRIV double mcamp__add_log_bound(const mcamp__model *m, double eps)
  * to U, not less than what it adds to S.  So the sum of b^-m e^U over the clusters of m
  * labelled members whose first site is given, size_m, is one over sites from the last to the
  * first (shape: by members, those on the first site, and the distance to the second one).
- *    A tuple is drawn cluster by cluster in the order of their least labels: the members of
- * the first one, one of the N_r sites for its first one where r clusters stand, its shape.
- * First sites are p or more apart: of the b sites p after each of r are not looked at, which
- * leaves N_r = b - r p.  With v(0, r) = 1
- *     v(n, r) = N_r sum_m C(n - 1, m - 1) size_m v(n - m, r + 1),   Z = v(k, 0),
- * and every choice in proportion to its part of these sums, each tuple is reached in exactly
- * one way with the probability said; what has two clusters less than p apart is no such way,
- * and has the value 0.  k (p - 1) < b: no cluster meets its own beginning.  p = 1: Z is
+ *    r first sites that are p or more apart going round have b C(b - r p + r - 1, r - 1) places,
+ * the first of them any site; clusters of n_1, .., n_r members, in the order of the places, can
+ * be labelled in n!/(n_1! .. n_r!) ways.  So with v(0, 0) = 1, v(n, 0) = 0 otherwise,
+ *     v(n, r) = 1/r sum_m C(n, m) b size_m v(n - m, r - 1),
+ *     Z = sum_r place_r v(k, r),  place_r = b^-r b C(b - r p + r - 1, r - 1) (r - 1)!
+ *       = prod_{j < r} (b - r p + j)/b;
+ * every choice (r, the places, members and shape of each) in proportion to its part of these
+ * sums reaches each tuple of r clusters in r ways, by the one that comes first, each with 1/r
+ * of the probability said.  What has two clusters less than p apart is no such way, and has the
+ * value 0.  k (p - 1) < b: no cluster meets its own beginning.  p = 1: Z is
  * b^-k sum_n k!/prod n_i! e^U itself.                                                   [] */
 typedef struct mcamp__clusters {
     size_t b, p, k, rows;       /* rows: tables have entries 0 .. rows - 1      */
@@ -8908,7 +8910,7 @@ typedef struct mcamp__clusters {
     double *up;                 /* [2p] A_d */
     double *power;              /* [rows^2/4 + 1][2p] e^{x A_d} */
     double *shape;              /* [rows][rows][p] */
-    double *size, *v;           /* [rows], [rows][rows] */
+    double *size, *v, *place;   /* [rows], [rows][rows], [rows]             */
     double *mem;
     size_t count;
 } mcamp__clusters;
@@ -8940,19 +8942,25 @@ MCAMP__PRIV double mcamp__clusters_site(const mcamp__clusters *c, size_t n, size
     return sum;
 }
 
-/* v(n, r), its sum up to where it exceeds t; *m: there. */
+/* v(n, r), its sum up to where it exceeds t; *m: members of a cluster there. */
 MCAMP__PRIV double mcamp__clusters_split(const mcamp__clusters *c, size_t n, size_t r, double t,
                                          size_t *m)
 {
-    double sum = 0, ways = c->b > r * c->p ? (double)(c->b - r * c->p) : 0;
-    for (size_t i = 1; i <= n; i++) {
-        double x = ways * c->size[i] * c->v[(n - i) * c->rows + r + 1];
-        ways *= (double)(n - i) / (double)i;
-        if (x <= 0) continue;
+    double sum = 0, ways = (double)c->b * (double)n / (double)r;
+    for (size_t i = 1; i <= n && sum <= t; i++) {
+        double x = ways * c->size[i] * c->v[(n - i) * c->rows + r - 1];
+        ways *= (double)(n - i) / (double)(i + 1);
+        if (x > 0) *m = i;
         sum += x;
-        *m = i;
-        if (sum > t) break;
     }
+    return sum;
+}
+
+/* Z of n members, its sum, of most clusters first, up to where it exceeds t; *r: there. */
+MCAMP__PRIV double mcamp__clusters_number(const mcamp__clusters *c, size_t n, double t, size_t *r)
+{
+    double sum = c->place[*r = n] * c->v[n * c->rows + n];
+    while (sum <= t && *r > 1) --*r, sum += c->place[*r] * c->v[n * c->rows + *r];
     return sum;
 }
 
@@ -8970,8 +8978,8 @@ MCAMP__PRIV void mcamp__clusters_grow(mcamp__clusters *c, size_t m)
             c->size[m] += shape[d];
         }
     }
-    for (size_t n = 1; n <= m; n++)
-        c->v[n * c->rows + m - n] = mcamp__clusters_split(c, n, m - n, mcamp__inf(), &at);
+    for (size_t r = 1; r <= m; r++)
+        c->v[m * c->rows + r] = mcamp__clusters_split(c, m, r, mcamp__inf(), &at);
 }
 
 /* Memory, A and its powers for orders below rows. */
@@ -8980,20 +8988,24 @@ MCAMP__PRIV mcamp_status mcamp__clusters_alloc(mcamp_ctx *ctx, const mcamp__mode
 {
     size_t p = m->reach + 1, powers = rows * rows / 4 + 1;
     c->b = m->b; c->p = p; c->rows = rows;
-    c->count = 2 * p * (powers + 1) + rows * rows * (p + 1) + rows;
+    c->count = 2 * p * (powers + 1) + rows * rows * (p + 1) + 2 * rows;
     c->up = c->mem = mcamp__new_doubles(ctx, c->count);
     if (!c->mem) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)c->count);
     c->power = c->up + 2 * p;
     c->shape = c->power + 2 * p * powers;
     c->v = c->shape + rows * rows * p;
     c->size = c->v + rows * rows;
+    c->place = c->size + rows;
     for (size_t i = 0; i < m->b; i++)
         for (size_t d = 0; d < p; d++)
             c->up[d] = mcamp__dmax(c->up[d], mcamp__model_a(m, i, (i + d) % m->b));
     for (size_t d = p - 1; d > 0; d--) c->up[d - 1] = mcamp__dmax(c->up[d - 1], c->up[d]);
     for (size_t i = 0; i < 2 * p * powers; i++)
         c->power[i] = exp((double)(i / (2 * p)) * c->up[i % (2 * p)]);
-    for (size_t r = 0; r < rows; r++) c->v[r] = 1;
+    c->v[0] = 1;
+    for (size_t r = 1; r < rows && r * p <= m->b; r++)
+        for (size_t j = 0; j < r; j++)
+            c->place[r] = j ? c->place[r] * (double)(m->b - r * p + j) / (double)m->b : 1;
     return MCAMP_OK;
 }
 
@@ -9002,7 +9014,7 @@ MCAMP__PRIV mcamp_status mcamp__clusters_alloc(mcamp_ctx *ctx, const mcamp__mode
 MCAMP__PRIV mcamp_status mcamp__clusters_init(mcamp_ctx *ctx, const mcamp__model *m, double eps,
                                               size_t k, mcamp__clusters *c)
 {
-    size_t p = m->reach + 1, most = MCAMP__ORDER_MAX;
+    size_t p = m->reach + 1, most = MCAMP__ORDER_MAX, r;
     mcamp_status st;
     memset(c, 0, sizeof *c);
     if (p > 1) most = mcamp__zmin(most, (m->b - 1) / (p - 1));
@@ -9013,32 +9025,33 @@ MCAMP__PRIV mcamp_status mcamp__clusters_init(mcamp_ctx *ctx, const mcamp__model
     for (size_t n = 1; n < c->rows && (k || n < c->k + 5); n++) {
         double range = mcamp__tilted_log_sup(n) - ((double)n - 1) * eps;
         mcamp__clusters_grow(c, n);
-        range += log(c->v[n * c->rows]);
+        range += log(mcamp__clusters_number(c, n, mcamp__inf(), &r));
         if (!mcamp__finite(range)) break;
         if (k ? n < k : c->k && !(range < c->log_range)) continue;
         c->k = n;
-        c->log_z = log(c->v[n * c->rows]);
+        c->log_z = log(mcamp__clusters_number(c, n, mcamp__inf(), &r));
         c->log_range = range;
     }
     if (!c->k || (!k && p > 1 && c->k == most)) mcamp__clusters_free(ctx, c);
     return MCAMP_OK;
 }
 
-/* A first site for the next cluster; head: those of the n that stand, in their order. */
-MCAMP__PRIV size_t mcamp__clusters_head(const mcamp__clusters *c, uint32_t *head, size_t n,
-                                        double u)
+/* One more of the places for r clusters beside the first one, counted without the p - 1 sites
+ * after each cluster; head: the n that are taken, in their order.                        */
+MCAMP__PRIV void mcamp__clusters_head(const mcamp__clusters *c, uint32_t *head, size_t n, size_t r,
+                                      double u)
 {
-    size_t left = c->b - n * c->p, i = 0, y = mcamp__zmin((size_t)(u * (double)left), left - 1);
-    for (; i < n && head[i] <= y; i++) y += c->p;
+    size_t left = c->b - r * c->p + r - 1 - n, i = 0;
+    size_t y = mcamp__zmin((size_t)(u * (double)left), left - 1);
+    for (; i < n && head[i] <= y; i++) y++;
     for (size_t j = n; j > i; j--) head[j] = head[j - 1];
     head[i] = (uint32_t)y;
-    return y;
 }
 
 /* A tuple in the making: sites, counted from the first cluster's first one. */
 typedef struct mcamp__sites {
     uint32_t *site, *count, *head;
-    size_t n, heads, origin;    /* n: sites; origin: where they are counted from */
+    size_t n, origin;           /* n: sites; origin: where they are counted from */
 } mcamp__sites;
 
 /* n members on site y of the cluster whose sites begin at `first`, where that adds `up` to U:
@@ -9069,15 +9082,20 @@ MCAMP__PRIV double mcamp__clusters_put(const mcamp__clusters *c, const mcamp__mo
 MCAMP__PRIV double mcamp__clusters_draw(const mcamp__clusters *c, const mcamp__model *m,
                                         mcamp_rng *r, size_t s, uint32_t *index, double *x)
 {
-    mcamp__sites t = { index, index + c->k, index + 2 * c->k, 0, 0, 0 };
-    double log_w = c->log_z;
-    for (size_t left = c->k; left; ) {
-        size_t n = 1, q = 0, d = 0, first = t.n, y;
-        double u = mcamp__to_uniform(mcamp__rng_step(r->s));
-        mcamp__clusters_split(c, left, t.heads, u * c->v[left * c->rows + t.heads], &n);
+    mcamp__sites t = { index, index + c->k, index + 2 * c->k, 0, 0 };
+    double log_w = c->log_z, u = mcamp__to_uniform(mcamp__rng_step(r->s));
+    size_t heads = 1;
+    mcamp__clusters_number(c, c->k, u * exp(log_w), &heads);
+    for (size_t i = 0; i + 1 < heads; i++)
+        mcamp__clusters_head(c, t.head, i, heads, mcamp__to_uniform(mcamp__rng_step(r->s)));
+    u = mcamp__to_uniform(mcamp__rng_step(r->s));
+    t.origin = mcamp__zmin((size_t)(u * (double)c->b), c->b - 1);
+    for (size_t left = c->k, h = 0; left; h++) {
+        size_t n = 1, q = 0, d = 0, first = t.n;
+        size_t y = h ? t.head[h - 1] + h * (c->p - 1) + 1 : 0;
+        u = mcamp__to_uniform(mcamp__rng_step(r->s));
+        mcamp__clusters_split(c, left, heads - h, u * c->v[left * c->rows + heads - h], &n);
         left -= n;
-        y = mcamp__clusters_head(c, t.head, t.heads, mcamp__to_uniform(mcamp__rng_step(r->s)));
-        if (!t.heads++) { t.origin = y; t.head[0] = 0; y = 0; }
         while (n) {
             size_t at = c->p, i;
             double all = mcamp__clusters_site(c, n, q, d, mcamp__inf(), &at), up;
@@ -9518,15 +9536,10 @@ MCAMP__PRIV mcamp_status mcamp__sampler_order(mcamp_ctx *ctx, mcamp__sampler *p,
 /* Range and scale of the methods without tuples. */
 MCAMP__PRIV void mcamp__sampler_simple_range(mcamp__sampler *p)
 {
-    p->k = p->dir == MCAMP_ADD ? 0 : 1;
-    if (p->method == MCAMP_METHOD_PLAIN) {
-        p->log_range = 1e-9;
-    } else if (p->method == MCAMP_METHOD_COMMON) {
+    p->log_range = mcamp__inf();        /* MODE: a scale, not a range */
+    if (p->method == MCAMP_METHOD_PLAIN) p->log_range = 1e-9;
+    if (p->method == MCAMP_METHOD_COMMON)
         p->log_range = mcamp__add_log_bound(&p->m, p->eps) + 1e-9;
-    } else {                            /* MODE: a scale, not a range */
-        p->log_range = mcamp__inf();
-        p->k = 0;
-    }
 }
 
 /* Order k of patterns, and where values are cut, which takes at most `split` from their mean;
@@ -9571,7 +9584,6 @@ MCAMP__PRIV mcamp_status mcamp__sampler_pattern(mcamp_ctx *ctx, const mcamp_gram
     p->m.max_diag = t->norm2;
     p->patterns = mcamp__tile_pattern;
     p->k = p->dir == MCAMP_ADD ? 0 : 1;
-    p->log_range = 0;
     if (p->dir == MCAMP_ADD) {
         double theta = p->method == MCAMP_METHOD_PLAIN ? 0 : mcamp__pattern_theta(t, p->eps);
         mcamp__pattern_shift(t, theta);
@@ -9642,8 +9654,7 @@ MCAMP__PRIV mcamp_status mcamp__sampler_build(mcamp_ctx *ctx, const mcamp__facto
     if (st < 0 || !choose) return st;
     st = mcamp__sampler_make(ctx, f, sigma, eps, dir, MCAMP_METHOD_TILTED, 0, 0, log_scale, &q);
     if (st >= 0 && q.log_range < p->log_range - 0.8) { mcamp__sampler t = *p; *p = q; q = t; }
-    if (st >= 0) mcamp__sampler_free(ctx, &q);
-    else mcamp__sampler_free(ctx, p);
+    mcamp__sampler_free(ctx, st >= 0 ? &q : p);
     return st;
 }
 

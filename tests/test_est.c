@@ -1098,10 +1098,11 @@ TEST(few_bands_are_proved_by_clusters)
         mcamp_method method;
     } cases[] = {
         { "sqrt:2", 256, 64, 2.5, MCAMP_METHOD_TILTED },
-        { "sqrt:4", 197, 50, 3.4, MCAMP_METHOD_COMMON },
+        { "sqrt:4", 197, 50, 3.4, MCAMP_METHOD_TILTED },
         { "sqrt:4", 64, 16, 12, MCAMP_METHOD_COMMON },
         { "sqrt:0", 64, 16, 9, MCAMP_METHOD_COMMON },
         { "identity", 64, 16, 2, MCAMP_METHOD_TILTED },
+        { "sqrt:8", 100, 50, 2, MCAMP_METHOD_COMMON },
     };
     setup();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
