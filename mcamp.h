@@ -3492,10 +3492,10 @@ typedef struct mcamp__tuple {
     size_t stride;      /* of a and ea: ld + 8, so that a column of them is
                            spread over all sets of the cache */
     int uniform;        /* all base_j are 1/b */
-    const double *base; /* [ld], zero beyond b */
-    const double *upto; /* [b]: base_0 + .. + base_i */
-    const double *a;    /* [b][stride], zero beyond column b */
-    const double *ea;   /* exp(a), zero beyond column b */
+    double *base;       /* [ld], zero beyond b */
+    double *upto;       /* [b]: base_0 + .. + base_i */
+    double *a;          /* [b][stride], zero beyond column b */
+    double *ea;         /* exp(a), zero beyond column b */
     mcamp__buf buf;
 } mcamp__tuple;
 
@@ -5617,55 +5617,42 @@ MCAMP__PRIV double mcamp__tuple_range(const double *a, size_t n)
     return m;
 }
 
-/* Copies base and a into place, and exp(a). */
-MCAMP__PRIV void mcamp__tuple_fill(mcamp__tuple *p, const double *base,
-                                   const double *a, double *to)
+/* Memory for tuples of indices below b, 16 bytes per entry of a: the caller fills a and ea,
+ * b x b, symmetric, and then says base and k.                                            */
+MCAMP__PRIV mcamp_status mcamp__tuple_alloc(mcamp_ctx *ctx, size_t b, mcamp__tuple *p)
 {
-    size_t b = p->b, ld = p->stride;
-    double *upto = to + ld, *pa = to + 2 * ld, *pe = pa + b * ld, sum = 0;
-    p->uniform = 1;
-    for (size_t i = 0; i < b; i++) {
-        to[i] = base[i];
-        upto[i] = sum += base[i];
-        if (base[i] < base[0] || base[i] > base[0]) p->uniform = 0;
-    }
-    for (size_t r = 0; r < b; r++) {
-        for (size_t i = 0; i < b; i++) {
-            pa[r * ld + i] = a[r * b + i];
-            pe[r * ld + i] = exp(a[r * b + i]);
-        }
-    }
-    p->base = to;
-    p->upto = upto;
-    p->a = pa;
-    p->ea = pe;
+    size_t count;
+    memset(p, 0, sizeof *p);
+    if (!b || b > UINT32_MAX / 2) return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
+    p->b = b;
+    p->ld = (b + 31) / 32 * 32;
+    p->stride = p->ld + 8;
+    if (!mcamp__mul_size(p->stride, 2 * b + 2, &count) || count > SIZE_MAX / 64)
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
+    if (mcamp__buf_new(ctx, count, &p->buf) < 0) return MCAMP_E_MEMORY;
+    p->base = p->buf.p;
+    p->upto = p->base + p->stride;
+    p->a = p->upto + p->stride;
+    p->ea = p->a + b * p->stride;
+    return MCAMP_OK;
 }
 
-/* base: b numbers >= 0 that sum to 1.  a: b x b, symmetric, row-major.  k >= 1; the
- * caller has checked all of them, but that weights do not overflow.  Memory: 16 bytes
- * per entry of a, copied.  The cost of a tuple is k b.                         */
-MCAMP__PRIV mcamp_status mcamp__tuple_init(mcamp_ctx *ctx, size_t b, size_t k,
-                                           const double *base, const double *a,
-                                           mcamp__tuple *out)
+/* base: b numbers >= 0 that sum to 1.  range: the largest |a_ij|.  k >= 1; the caller has
+ * checked all of them, but that weights do not overflow.  The cost of a tuple is k b.    */
+MCAMP__PRIV mcamp_status mcamp__tuple_init(mcamp_ctx *ctx, const double *base, size_t k,
+                                           double range, mcamp__tuple *p)
 {
-    mcamp__tuple p;
-    size_t count;
-    double range;
-    memset(&p, 0, sizeof p);
-    if (!b || !k || b > UINT32_MAX / 2 || k > UINT32_MAX / 2)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
-    p.b = b;
-    p.k = k;
-    p.ld = (b + 31) / 32 * 32;
-    p.stride = p.ld + 8;
-    if (!mcamp__mul_size(p.stride, 2 * b + 2, &count) || count > SIZE_MAX / 64)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
-    range = mcamp__tuple_range(a, b * b);
+    double sum = 0;
+    if (!k || k > UINT32_MAX / 2) return mcamp__fail(ctx, MCAMP_E_SIZE, "order", (double)k);
     if (!(range * (double)(k - 1) <= 700))
         return mcamp__fail(ctx, MCAMP_E_NONFINITE, "a", range);
-    if (mcamp__buf_new(ctx, count, &p.buf) < 0) return MCAMP_E_MEMORY;
-    mcamp__tuple_fill(&p, base, a, p.buf.p);
-    *out = p;
+    p->k = k;
+    p->uniform = 1;
+    for (size_t i = 0; i < p->b; i++) {
+        p->base[i] = base[i];
+        p->upto[i] = sum += base[i];
+        if (base[i] < base[0] || base[i] > base[0]) p->uniform = 0;
+    }
     return MCAMP_OK;
 }
 
@@ -8841,28 +8828,47 @@ MCAMP__PRIV double mcamp__common_log_sup(double c, size_t k, double *T)
 
 #define MCAMP__ORDER_MAX 200
 
-/* log prod_l max_i sum_j base_j e^{(l-1) a_ij}, k <= MCAMP__ORDER_MAX, a given by its matrix
- * of exponentials ea (b*b).  power (b) is scratch: row by row, so that it stays in the
- * cache.  Infinite on overflow.                                                 */
-MCAMP__PRIV double mcamp__log_max_z(const double *base, const double *ea, size_t b,
-                                    size_t k, double *power)
+/* log prod_l max_i sum_j base_j e^{(l-1) a_ij}, k <= MCAMP__ORDER_MAX, a given by its b rows of
+ * exponentials ea, ld apart: rows in tasks, each with power (b), row by row, so that it stays
+ * in the cache, and worst (MCAMP__ORDER_MAX), at `own`.  Infinite on overflow.            */
+typedef struct mcamp__max_z {
+    const double *base, *ea;
+    size_t b, ld, k, tasks;
+    double *own;
+} mcamp__max_z;
+
+MCAMP__PRIV void mcamp__max_z_task(void *arg, size_t task)
 {
-    double total = 0, worst[MCAMP__ORDER_MAX] = { 0 };
-    if (k > MCAMP__ORDER_MAX) return mcamp__inf();
-    for (size_t i = 0; k > 1 && i < b; i++) {
-        const double *e = ea + i * b;
-        for (size_t j = 0; j < b; j++) power[j] = 1;
-        for (size_t l = 1; l < k; l++) {
+    const mcamp__max_z *q = (const mcamp__max_z *)arg;
+    double *worst = q->own + task * (MCAMP__ORDER_MAX + q->b), *power = worst + MCAMP__ORDER_MAX;
+    for (size_t l = 1; l < q->k; l++) worst[l] = 0;
+    for (size_t i = task; i < q->b; i += q->tasks) {
+        const double *e = q->ea + i * q->ld;
+        for (size_t j = 0; j < q->b; j++) power[j] = 1;
+        for (size_t l = 1; l < q->k; l++) {
             double z = 0;
-            for (size_t j = 0; j < b; j++) {
+            for (size_t j = 0; j < q->b; j++) {
                 power[j] *= e[j];
-                z += base[j] * power[j];
+                z += q->base[j] * power[j];
             }
-            if (!mcamp__finite(z)) return mcamp__inf();
+            if (!mcamp__finite(z)) z = mcamp__inf();
             if (z > worst[l]) worst[l] = z;
         }
     }
-    for (size_t l = 1; l < k; l++) total += log(worst[l]);
+}
+
+MCAMP__PRIV double mcamp__log_max_z(const mcamp_ctx *ctx, mcamp__max_z *q)
+{
+    double total = 0;
+    if (q->k > MCAMP__ORDER_MAX) return mcamp__inf();
+    mcamp__run(ctx, q->tasks, mcamp__max_z_task, q);
+    for (size_t l = 1; l < q->k; l++) {
+        double worst = 0;
+        for (size_t i = 0; i < q->tasks; i++)
+            worst = mcamp__dmax(worst, q->own[i * (MCAMP__ORDER_MAX + q->b) + l]);
+        if (!mcamp__finite(worst)) return mcamp__inf();
+        total += log(worst);
+    }
     return total;
 }
 
@@ -9134,7 +9140,6 @@ typedef struct mcamp__sampler {
     double *off_w;              /* -a'_ii/2 - log b                           */
     double *neg_c;              /* -c_i                                       */
     double *base;
-    double *rest, *exp_rest;    /* while k is chosen: a' or a, and exp of it  */
     size_t *active;             /* the modes that are not zero                */
     size_t active_count;
     int never;                  /* add: rho >= share of zero modes >= e^-eps  */
@@ -9413,18 +9418,37 @@ MCAMP__PRIV mcamp_status mcamp__sampler_alloc(mcamp_ctx *ctx, mcamp__sampler *p)
     return MCAMP_OK;
 }
 
-/* The matrix of the tuple law and its exponentials: a' (COMMON) or a (TILTED). */
-MCAMP__PRIV void mcamp__sampler_matrices(mcamp_vecset vs, mcamp__sampler *p, int common)
+MCAMP__PRIV size_t mcamp__tasks(const mcamp_ctx *ctx)
 {
-    size_t b = p->m.b;
-    for (size_t i = 0; i < p->m.g_count; i++)
-        p->rest[i] = p->m.g[i] * p->m.over - (common ? p->m.c[i / b] * p->m.c[i % b] : 0.0);
-    memcpy(p->exp_rest, p->rest, p->m.g_count * sizeof(double));
-    mcamp__vec_exp(vs, p->exp_rest, p->m.g_count);
+    return ctx->parallel.run && ctx->parallel.width ? ctx->parallel.width : 1;
 }
 
-/* Log range of COMMON at order k, eps = 0; fills base. */
-MCAMP__PRIV double mcamp__common_setup(mcamp__sampler *p, size_t k, double *power)
+/* The matrix of the tuple law and its exponentials, a' (COMMON) or a (TILTED): rows in tasks;
+ * of each the largest |a_ij|.                                                           */
+typedef struct mcamp__rows_job {
+    const mcamp__sampler *p;
+    mcamp_vecset vs;
+    size_t tasks;
+    double *range;
+} mcamp__rows_job;
+
+MCAMP__PRIV void mcamp__rows_task(void *arg, size_t task)
+{
+    const mcamp__rows_job *q = (const mcamp__rows_job *)arg;
+    const mcamp__model *m = &q->p->m;
+    int common = q->p->method == MCAMP_METHOD_COMMON;
+    size_t b = m->b, ld = q->p->tuple.stride;
+    for (size_t i = task; i < b; i += q->tasks) {
+        double *a = q->p->tuple.a + i * ld, *e = q->p->tuple.ea + i * ld;
+        for (size_t j = 0; j < b; j++)
+            e[j] = a[j] = m->g[i * b + j] * m->over - (common ? m->c[i] * m->c[j] : 0.0);
+        q->range[i] = mcamp__tuple_range(a, b);
+        mcamp__vec_exp(q->vs, e, b);
+    }
+}
+
+/* Log range of COMMON at order k, eps = 0, but for its tuples; fills base. */
+MCAMP__PRIV double mcamp__common_setup(mcamp__sampler *p, size_t k)
 {
     double T = 0, total = 0, top = -mcamp__inf(), kk = (double)k;
     size_t b = p->m.b;
@@ -9437,31 +9461,26 @@ MCAMP__PRIV double mcamp__common_setup(mcamp__sampler *p, size_t k, double *powe
         total += p->base[i];
     }
     for (size_t i = 0; i < b; i++) p->base[i] /= total;
-    return kk * (top + log(total / (double)b)) +
-           mcamp__log_max_z(p->base, p->exp_rest, b, k, power);
+    return kk * (top + log(total / (double)b));
 }
 
-/* Log range of TILTED at order k, eps = 0; fills base. */
-MCAMP__PRIV double mcamp__tilted_setup(mcamp__sampler *p, size_t k, double *power)
+/* The range of order k; own: for mcamp__max_z. */
+MCAMP__PRIV double mcamp__order_range(const mcamp_ctx *ctx, mcamp__sampler *p, size_t k,
+                                      double *own)
 {
     size_t b = p->m.b;
-    for (size_t i = 0; i < b; i++) p->base[i] = 1 / (double)b;
-    return mcamp__tilted_log_sup(k) +
-           mcamp__log_max_z(p->base, p->exp_rest, b, k, power);
+    mcamp__max_z q = { p->base, p->tuple.ea, b, p->tuple.stride, k, mcamp__tasks(ctx), own };
+    double r = p->method == MCAMP_METHOD_COMMON ? mcamp__common_setup(p, k)
+                                                : mcamp__tilted_log_sup(k);
+    return r + mcamp__log_max_z(ctx, &q) - ((double)k - 1) * p->eps;
 }
 
-MCAMP__PRIV double mcamp__order_range(mcamp__sampler *p, size_t k, double *power)
-{
-    double r = p->method == MCAMP_METHOD_COMMON ? mcamp__common_setup(p, k, power)
-                                                : mcamp__tilted_setup(p, k, power);
-    return r - ((double)k - 1) * p->eps;
-}
-
-/* power *= ea, entry by entry; returns the largest row mean, infinite on overflow. */
-MCAMP__PRIV double mcamp__next_power(const double *ea, size_t b, double *power)
+/* power *= ea, entry by entry, n rows of b; returns the largest row mean, infinite on
+ * overflow.                                                                      */
+MCAMP__PRIV double mcamp__next_power(const double *ea, size_t n, size_t b, double *power)
 {
     double worst = 0;
-    for (size_t i = 0; i < b; i++) {
+    for (size_t i = 0; i < n; i++) {
         double z = 0, *p = power + i * b;
         const double *e = ea + i * b;
         for (size_t j = 0; j < b; j++) z += p[j] *= e[j];
@@ -9471,17 +9490,23 @@ MCAMP__PRIV double mcamp__next_power(const double *ea, size_t b, double *power)
 }
 
 /* The k of smallest range for a dense a, nearly: with a uniform base and all c_i at
- * their mean the powers serve every k, so that this costs little more than one exact
- * range.  Any k is valid, so nothing rests on it.                                   */
-MCAMP__PRIV size_t mcamp__best_order_dense(mcamp__sampler *p, double *power)
+ * their mean the powers serve every k, and of many rows some are looked at, the one of the
+ * largest entry among them.  Any k is valid, so nothing rests on it.  own: 2 MCAMP__SOME rows.         */
+#define MCAMP__SOME 64
+MCAMP__PRIV size_t mcamp__best_order_dense(mcamp__sampler *p, const double *range, double *own)
 {
     double c = p->m.root_total / (double)p->m.b, T = 0, total = 0, best = 0;
-    size_t b = p->m.b, at = 1;
-    for (size_t i = 0; i < b * b; i++) power[i] = 1;
+    size_t b = p->m.b, at = 1, n = mcamp__zmin(b, MCAMP__SOME), top = 0;
+    double *power = own + n * b;
+    for (size_t i = 1; i < b; i++) if (range[i] > range[top]) top = i;
+    for (size_t i = 0; i < n; i++)
+        memcpy(own + i * b, p->tuple.ea + (n == b || i ? i * b / n : top) * p->tuple.stride,
+               b * sizeof *own);
+    for (size_t i = 0; i < n * b; i++) power[i] = 1;
     for (size_t k = 2; k <= MCAMP__ORDER_MAX && k < at + 4; k++) {
         double sup = p->method == MCAMP_METHOD_COMMON ? mcamp__common_log_sup(c, k, &T)
                                                       : mcamp__tilted_log_sup(k);
-        total += log(mcamp__next_power(p->exp_rest, b, power));
+        total += log(mcamp__next_power(own, n, b, power));
         sup += total - ((double)k - 1) * p->eps;
         if (sup < best) { best = sup; at = k; }
     }
@@ -9506,30 +9531,23 @@ MCAMP__PRIV void mcamp__sampler_offsets(mcamp__sampler *p)
 MCAMP__PRIV mcamp_status mcamp__sampler_order(mcamp_ctx *ctx, mcamp__sampler *p,
                                               size_t k)
 {
-    size_t n = p->m.g_count;
-    double *power;
+    size_t b = p->m.b, tasks = mcamp__tasks(ctx), count = b +
+        mcamp__zmax(2 * MCAMP__SOME * b, tasks * (MCAMP__ORDER_MAX + b));
+    mcamp__rows_job q = { p, ctx->vec, tasks, NULL };
     mcamp_status st = MCAMP_OK;
-    if (p->method != MCAMP_METHOD_COMMON)
-        st = mcamp__clusters_init(ctx, &p->m, p->eps, k, &p->clusters);
+    if (p->method != MCAMP_METHOD_COMMON)        st = mcamp__clusters_init(ctx, &p->m, p->eps, k, &p->clusters);
     p->k = p->clusters.k;
     p->log_range = p->clusters.log_range + 1e-9;
     if (st < 0 || p->k) return st;
     if (p->m.diagonal) return mcamp__fail(ctx, MCAMP_E_ARG, "order", (double)k);
-    power = mcamp__new_doubles(ctx, n);
-    p->rest = mcamp__new_doubles(ctx, n);
-    p->exp_rest = mcamp__new_doubles(ctx, n);
-    if (!power || !p->rest || !p->exp_rest) {
-        st = mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)p->m.b);
-    } else {
-        mcamp__sampler_matrices(ctx->vec, p, p->method == MCAMP_METHOD_COMMON);
-        p->k = k ? k : mcamp__best_order_dense(p, power);
-        p->log_range = mcamp__order_range(p, p->k, power) + 1e-9;
-        st = mcamp__tuple_init(ctx, p->m.b, p->k, p->base, p->rest, &p->tuple);
-    }
-    mcamp__delete_doubles(ctx, power, n);
-    mcamp__delete_doubles(ctx, p->rest, n);
-    mcamp__delete_doubles(ctx, p->exp_rest, n);
-    p->rest = p->exp_rest = NULL;
+    if ((st = mcamp__tuple_alloc(ctx, b, &p->tuple)) < 0) return st;
+    q.range = mcamp__new_doubles(ctx, count);
+    if (!q.range) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
+    mcamp__run(ctx, tasks, mcamp__rows_task, &q);
+    p->k = k ? k : mcamp__best_order_dense(p, q.range, q.range + b);
+    p->log_range = mcamp__order_range(ctx, p, p->k, q.range + b) + 1e-9;
+    st = mcamp__tuple_init(ctx, p->base, p->k, mcamp__tuple_range(q.range, b), &p->tuple);
+    mcamp__delete_doubles(ctx, q.range, count);
     return st;
 }
 
@@ -9701,7 +9719,7 @@ MCAMP__PRIV mcamp_status mcamp__workers_init(mcamp_ctx *ctx, const mcamp__sample
 {
     mcamp_status st = MCAMP_OK;
     memset(w, 0, sizeof *w);
-    w->count = ctx->parallel.run && ctx->parallel.width ? ctx->parallel.width : 1;
+    w->count = mcamp__tasks(ctx);
     w->scratch = (mcamp__scratch *)mcamp__new(ctx, w->count, sizeof *w->scratch);
     w->tally = (mcamp_tally *)mcamp__new(ctx, w->count, sizeof *w->tally);
     if (!w->scratch || !w->tally) st = mcamp__fail(ctx, MCAMP_E_MEMORY, "ctx", 0);
@@ -18969,7 +18987,7 @@ MCAMP__PRIV void mcamp__group_orders(const mcamp__model *m, double eps, const do
         double x = (double)l * k * m->max_diag, range;
         if (!(x <= 600)) break;
         total += k * log(m->diagonal ? 1 + expm1(x) / (double)m->b
-                                     : mcamp__next_power(ek, m->b, power));
+                                     : mcamp__next_power(ek, m->b, m->b, power));
         range = mcamp__tilted_log_sup(l + 1) - (double)l * eps + total;
         if (range < q->log_range) { q->log_range = range; q->order = l + 1; }
     }
@@ -29972,6 +29990,7 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__SHIFTS
 #undef MCAMP__WINDOWS
 #undef MCAMP__KEPT_MOST
+#undef MCAMP__SOME
 #undef MCAMP__PICKS
 #undef MCAMP__TUPLE
 #undef MCAMP__BACK

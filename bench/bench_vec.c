@@ -95,7 +95,12 @@ static void setup(mcamp_ctx *ctx)
     fill(L, 0); mcamp__tri_pack(ctx, L, ROWS, &diagonal);
     for (size_t i = 0; i < ROWS; i++) off[i] = 1.0 / ROWS, slope[i] = 0.2;
     for (size_t i = 0; i < ROWS * ROWS; i++) L[i] = 0.1;
-    mcamp__tuple_init(ctx, ROWS, K, off, L, &tuples);
+    mcamp__tuple_alloc(ctx, ROWS, &tuples);
+    for (size_t i = 0; i < ROWS * ROWS; i++) {
+        size_t at = i / ROWS * tuples.stride + i % ROWS;
+        tuples.a[at] = L[i]; tuples.ea[at] = exp(L[i]);
+    }
+    mcamp__tuple_init(ctx, off, K, 0.1, &tuples);
     js = (uint32_t *)calloc(S * K, sizeof *js);
     mcamp_rng_seed(&indices, 1);
     mcamp__rng8_stream(&rng, 1, MCAMP__STREAM_TEST, 0);

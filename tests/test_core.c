@@ -193,16 +193,68 @@ static double z_score(const mcamp_gram *g, double sigma, double eps, mcamp_direc
 TEST(range_of_the_worst_index)
 {
     static const double base[2] = { 0.3, 0.7 }, none[2] = { 0, 1 };
-    double ea[4] = { 5, 0.1, 3, 3 }, power[2], total = 0;
+    double ea[6] = { 5, 0.1, 0, 3, 3, 0 }, own[3 * (200 + 2)], total = 0;
+    mcamp__max_z q = { base, ea, 2, 3, 1, 1, own };
     for (size_t k = 1; k <= 5; k++) {
-        CHECK_NEAR(mcamp__log_max_z(base, ea, 2, k, power), total, 1e-14, 1e-14);
+        q.k = k;
+        for (q.tasks = 1; q.tasks <= 3; q.tasks++)
+            CHECK_NEAR(mcamp__log_max_z(&ctx, &q), total, 1e-14, 1e-14);
+        q.tasks = 2;
         total += log(fmax(0.3 * pow(5, (double)k) + 0.7 * pow(0.1, (double)k),
                           pow(3, (double)k)));
     }
     ea[0] = 1e300;
-    CHECK(!(mcamp__log_max_z(base, ea, 2, 3, power) <= DBL_MAX));
-    CHECK(!(mcamp__log_max_z(none, ea, 2, 3, power) <= DBL_MAX));
-    CHECK(mcamp__log_max_z(none, ea, 2, 2, power) <= DBL_MAX);
+    q.k = 3;
+    CHECK(!(mcamp__log_max_z(&ctx, &q) <= DBL_MAX));
+    q.base = none;
+    CHECK(!(mcamp__log_max_z(&ctx, &q) <= DBL_MAX));
+    q.k = 2;
+    CHECK(mcamp__log_max_z(&ctx, &q) <= DBL_MAX);
+}
+
+/* The tuples' matrix and its exponentials, the order and the range, for any number of threads;
+ * weights that only the last row lets overflow are refused.                             */
+TEST(tuples_of_any_number_of_threads)
+{
+    mcamp_gram g;
+    mcamp__factor f;
+    double range[4] = { 0 };
+    size_t order[4] = { 0 }, b = 80;
+    gram_of(MCAMP_MECH_SQRT, 60, 160, b, &g);
+    CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+    for (size_t n = 0; n < 4; n++) {
+        mcamp_ctx_desc d;
+        mcamp_ctx own;
+        mcamp__sampler p;
+        mcamp_method how = n < 3 ? MCAMP_METHOD_COMMON : MCAMP_METHOD_TILTED;
+        memset(&d, 0, sizeof d);
+        if (n) d.parallel = mcamp_parallel_threads(n + 1);
+        CHECK_STATUS(mcamp_ctx_init(&own, &d), MCAMP_OK);
+        CHECK_STATUS(mcamp__sampler_build(&own, &f, 1.5, 0.7, MCAMP_REMOVE, how, 0, 0,
+                                          mcamp__inf(), &p), MCAMP_OK);
+        CHECK(p.tuple.b == b && p.k > 1 && p.tuple.k == p.k);
+        range[n] = p.log_range;
+        order[n] = p.k;
+        for (size_t i = 0; i < b; i++)
+            for (size_t j = 0; j < b; j++) {
+                size_t at = i * p.tuple.stride + j;
+                double a = mcamp__model_a(&p.m, i, j) - (n < 3 ? p.m.c[i] * p.m.c[j] : 0);
+                CHECK_NEAR(p.tuple.a[at], a, 1e-14, 1e-14);
+                CHECK_NEAR(p.tuple.ea[at], exp(p.tuple.a[at]), 1e-15, 0);
+            }
+        mcamp__sampler_free(&own, &p);
+    }
+    for (int n = 1; n < 3; n++) CHECK(range[n] <= range[0] && range[n] >= range[0]);
+    CHECK(order[1] == order[0] && order[2] == order[0]);
+    f.g[b * b - 1] = 4000;
+    f.trace_max = 4000;
+    {
+        mcamp__sampler p;
+        CHECK_STATUS(mcamp__sampler_build(&ctx, &f, 2, 0.7, MCAMP_REMOVE, MCAMP_METHOD_TILTED, 3, 0,
+                                          mcamp__inf(), &p), MCAMP_E_NONFINITE);
+    }
+    mcamp__factor_free(&ctx, &f);
+    mcamp_gram_free(&ctx, &g);
 }
 
 /* (rho - e^eps)_+ at eps = -60 has mean E_Q[rho] = 1: every law must say so. */
@@ -672,7 +724,7 @@ TEST_MAIN("core",
     T(every_law_agrees_with_the_exact_value),
     T(range_constant_is_the_maximum),
     T(values_stay_within_the_range),
-    T(splits_and_threads_do_not_matter),
+    T(splits_and_threads_do_not_matter), T(tuples_of_any_number_of_threads),
     T(sigma_epsilon_and_delta_answer_each_other),
     T(one_batch_is_the_gaussian_mechanism),
     T(curve_falls_and_is_bracketed),

@@ -739,6 +739,21 @@ static double tuple_law(size_t b, size_t k, const double *base, const double *a,
     return prob;
 }
 
+static mcamp_status tuple_of(mcamp_ctx *of, size_t b, size_t k, const double *base,
+                             const double *a, mcamp__tuple *t)
+{
+    mcamp_status st = mcamp__tuple_alloc(of, b, t);
+    if (st < 0) return st;
+    for (size_t i = 0; i < b * b; i++) {
+        size_t at = i / b * t->stride + i % b;
+        t->a[at] = a[i];
+        t->ea[at] = exp(a[i]);
+    }
+    st = mcamp__tuple_init(of, base, k, mcamp__tuple_range(a, b * b), t);
+    if (st < 0) mcamp__tuple_free(of, t);
+    return st;
+}
+
 /* b = 3, k = 3: the 27 tuples against enumeration, chi-squared with 26 degrees
  * of freedom at 1e-9; and the mean weight against its own, 6.11 sigma.        */
 static void check_law(double c, double scale)
@@ -760,7 +775,7 @@ static void check_law(double c, double scale)
         total += p[q]; mean += p[q] * w[q]; second += p[q] * w[q] * w[q];
     }
     CHECK_NEAR(total, 1.0, 1e-14, 0);
-    CHECK_STATUS(mcamp__tuple_init(&ctx, 3, 3, base, a, &t), MCAMP_OK);
+    CHECK_STATUS(tuple_of(&ctx, 3, 3, base, a, &t), MCAMP_OK);
     CHECK(mcamp__tuple_work(&t) <= 2048);
     for (int tile = 0; tile < 4000; tile++) {
         mcamp__vec_draw_tuples(ctx.vec, &t, &r, work, j, lz);
@@ -795,7 +810,7 @@ static void check_tuples(size_t b, size_t k, double c, double scale)
     mcamp__tuple t;
     mcamp__buf work;
     tuple_problem(b, c, scale, b % 2 == 0, base, a);
-    CHECK_STATUS(mcamp__tuple_init(&ctx, b, k, base, a, &t), MCAMP_OK);
+    CHECK_STATUS(tuple_of(&ctx, b, k, base, a, &t), MCAMP_OK);
     mcamp__buf_new(&ctx, mcamp__tuple_work(&t), &work);
     FOR_EACH_SET(vs) {
         mcamp_rng r = test_rng(9);
@@ -847,16 +862,16 @@ TEST(tuples_refuse_what_cannot_be_drawn)
     mcamp__tuple t;
     double base[2] = { 0.5, 0.5 }, a[4] = { 1, 0, 0, 1 };
     meter_init(&c, 1);
-    CHECK_STATUS(mcamp__tuple_init(&c, 2, 2, base, a, &t), MCAMP_E_MEMORY);
+    CHECK_STATUS(tuple_of(&c, 2, 2, base, a, &t), MCAMP_E_MEMORY);
     CHECK(meter.live == 0);
-    CHECK_STATUS(mcamp__tuple_init(&ctx, 0, 2, base, a, &t), MCAMP_E_SIZE);
-    CHECK_STATUS(mcamp__tuple_init(&ctx, 2, 0, base, a, &t), MCAMP_E_SIZE);
-    CHECK_STATUS(mcamp__tuple_init(&ctx, 2, (size_t)UINT32_MAX / 2 + 1, base, a, &t),
+    CHECK_STATUS(tuple_of(&ctx, 0, 2, base, a, &t), MCAMP_E_SIZE);
+    CHECK_STATUS(tuple_of(&ctx, 2, 0, base, a, &t), MCAMP_E_SIZE);
+    CHECK_STATUS(tuple_of(&ctx, 2, (size_t)UINT32_MAX / 2 + 1, base, a, &t),
                  MCAMP_E_SIZE);
     a[1] = mcamp__nan();
-    CHECK_STATUS(mcamp__tuple_init(&ctx, 2, 2, base, a, &t), MCAMP_E_NONFINITE);
+    CHECK_STATUS(tuple_of(&ctx, 2, 2, base, a, &t), MCAMP_E_NONFINITE);
     a[1] = 0; a[3] = 360;
-    CHECK_STATUS(mcamp__tuple_init(&ctx, 2, 3, base, a, &t), MCAMP_E_NONFINITE);
+    CHECK_STATUS(tuple_of(&ctx, 2, 3, base, a, &t), MCAMP_E_NONFINITE);
 }
 
 /* A weight of zero is never drawn, in any position. */
@@ -869,7 +884,7 @@ TEST(impossible_indices_are_never_drawn)
     for (size_t i = 0; i < 40; i++) base[i] = i % 3 == 1 ? 1.0 / 13 : 0;
     for (size_t i = 0; i < 1600; i++) a[i] = 0.01;
     mcamp_rng r = test_rng(10);
-    CHECK_STATUS(mcamp__tuple_init(&ctx, 40, 4, base, a, &t), MCAMP_OK);
+    CHECK_STATUS(tuple_of(&ctx, 40, 4, base, a, &t), MCAMP_OK);
     CHECK(mcamp__tuple_work(&t) <= 4096);
     for (int tile = 0; tile < 200; tile++) {
         mcamp__vec_draw_tuples(ctx.vec, &t, &r, work, j, lz);
