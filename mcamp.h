@@ -9491,9 +9491,10 @@ MCAMP__PRIV double mcamp__next_power(const double *ea, size_t n, size_t b, doubl
 
 /* The k of smallest range for a dense a, nearly: with a uniform base and all c_i at
  * their mean the powers serve every k, and of many rows some are looked at, the one of the
- * largest entry among them.  Any k is valid, so nothing rests on it.  own: 2 MCAMP__SOME rows.         */
+ * largest entry among them.  Any k is valid, so nothing rests on it.  own: 2 MCAMP__SOME rows. */
 #define MCAMP__SOME 64
-MCAMP__PRIV size_t mcamp__best_order_dense(mcamp__sampler *p, const double *range, double *own)
+MCAMP__PRIV size_t mcamp__best_order_dense(mcamp__sampler *p, const double *range,
+                                           double *own)
 {
     double c = p->m.root_total / (double)p->m.b, T = 0, total = 0, best = 0;
     size_t b = p->m.b, at = 1, n = mcamp__zmin(b, MCAMP__SOME), top = 0;
@@ -9535,7 +9536,8 @@ MCAMP__PRIV mcamp_status mcamp__sampler_order(mcamp_ctx *ctx, mcamp__sampler *p,
         mcamp__zmax(2 * MCAMP__SOME * b, tasks * (MCAMP__ORDER_MAX + b));
     mcamp__rows_job q = { p, ctx->vec, tasks, NULL };
     mcamp_status st = MCAMP_OK;
-    if (p->method != MCAMP_METHOD_COMMON)        st = mcamp__clusters_init(ctx, &p->m, p->eps, k, &p->clusters);
+    if (p->method != MCAMP_METHOD_COMMON)
+        st = mcamp__clusters_init(ctx, &p->m, p->eps, k, &p->clusters);
     p->k = p->clusters.k;
     p->log_range = p->clusters.log_range + 1e-9;
     if (st < 0 || p->k) return st;
