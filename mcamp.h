@@ -15017,12 +15017,26 @@ MCAMP__PRIV double mcamp__gauss_logmass(double x1, double x2)
 
 /* ---- discrete laws of the loss --------------------------------------------------- */
 
+/* What stands between the atoms of BINS and their loss, see "balls in bins by Mellin". */
+typedef struct mcamp__mellin {
+    double m, sign;         /* s = m + sign z, -1 for remove; m = 0: an ordinary law       */
+    double h, step;         /* between values of w = log u, and of log X                   */
+    double lo, hi, far;     /* losses that the atoms span; s up to which h is known to do  */
+    double bins, c, thin;   /* how many; the longest and the shortest mode                 */
+    double g2;              /* mu^2 of the Gaussian mechanism that is taken out            */
+    double z, low, top;     /* X goes z deviations beyond what tilts from low to top shift */
+    double first, left, last, right;    /* ends of the atoms kept; log of what was cut off */
+    double round;           /* relative error of sums                                      */
+    double lambda, spread;  /* what it was made for: tilt and variance of the whole sum    */
+} mcamp__mellin;
+
 /* Atoms of the privacy loss of one mechanism under its first distribution, and the
  * mass of infinite loss.                                                             */
 typedef struct mcamp__law {
     double *l, *w;
     size_t n, cap;
     double pinf, count;
+    mcamp__mellin t;
 } mcamp__law;
 
 MCAMP__PRIV void mcamp__law_free(mcamp_ctx *ctx, mcamp__law *a)
@@ -15153,6 +15167,7 @@ typedef struct mcamp__pair {
     int bins;               /* cells of X = e^loss under Q, see below: 1 call, 2 put */
     int raw;                /* bins: positions X, not X - 1                       */
     double reach, left;     /* bins: of the cells, and what they miss, see there  */
+    int mellin;             /* BINS in composition: band is its law, by direction */
     double count, err;      /* relative error of p and q, together */
     mcamp__cell *pilot;
     size_t npilot;
@@ -15794,7 +15809,12 @@ MCAMP__PRIV void mcamp__law_cell(mcamp__law *a, const mcamp__pair *p, mcamp__cel
 MCAMP__PRIV void mcamp__law_fill(mcamp__law *a, const mcamp__pair *p,
                                  const double *share, mcamp__side side, int add)
 {
-    a->n = 0; a->pinf = 0; a->count = p->count;
+    a->n = 0; a->pinf = 0; a->count = p->count; a->t = p->band[add].t;
+    if (p->mellin) {
+        a->n = p->band[add].n;
+        memcpy(a->l, p->band[add].l, a->n * sizeof(double));
+        memcpy(a->w, p->band[add].w, a->n * sizeof(double));
+    }
     for (size_t k = 0; k < p->npilot; k++) {
         size_t i = add ? p->npilot - 1 - k : k;
         const mcamp__cell *c = &p->pilot[i];
@@ -15811,6 +15831,468 @@ MCAMP__PRIV void mcamp__law_fill(mcamp__law *a, const mcamp__pair *p,
     }
 }
 
+/* ---- balls in bins by Mellin ---------------------------------------------------- *
+ * C = I in composition: the law of the loss L = log(S/b), S the sum of X_i = e^{c_i t_i - c_i^2/2},
+ * is met through its moments alone, M(z) = E_Q (S/b)^{1+z} for remove, E_Q (S/b)^{-z} for add.  For
+ * whole n and Re s > 0, from Gamma's integral,
+ *     Gamma(s) E S^{n-s} = int u^{s-1} E(S^n e^{-uS}) du = n! int e^{(s-n)w} P_n(e^w) dw,
+ * P_n(u) = E[(uS)^n e^{-uS}]/n! a probability: s = m - z with m = n - 1 for remove, m + z with
+ * m = n for add.  On points w = kh that is a law of atoms -w - log b, or w + log b, of positive
+ * weights, n (n-1) P_n/(bu) or n P_n; and M is its transform times Gamma(m)/Gamma(s).  What
+ * errors of the atoms' transform become by that division grows like e^{t^2/2s} on the line, slower
+ * than M's power falls where s is above 1/variance of the sum: that chooses n.
+ *   P_n is a coefficient of prod_i phi_i(u(1-v)), phi(u(1-v)) = sum_j v^j E[(uX)^j e^{-uX}]/j!.
+ * All terms are positive, so rounding errors stay relative.  For X on points e^{ik}, too, uX is on
+ * one lattice.  Errors, relative to M(l) >= 1 (Jensen) on the line Re z = l:
+ *   alias     h sum_k f(kh) = sum_j F(2 pi j/h) (Poisson); |F| is at most |Gamma(s + 2 pi i j/h)|
+ *             E S^{n - Re s}.  Re psi'(s + iy), the cosine transform of x e^{-sx}/(1 - e^{-x}),
+ *             which is convex and falls for s >= 1, is positive (Polya): log |Gamma(s + iy)| is
+ *             concave in y > 0, the sum over j geometric with ratio |Gamma(s + 2 pi i/h)|/Gamma(s).
+ *   angle     the same for E over t, moved by an angle a of log X: a factor e^{a^2/2c^2 - 2 pi a/k}
+ *             beside E[(uX)^j e^{-uX cos a}]/j!; with all X so, (S cos a)^{-s} in the integral.
+ *   window    some X beyond its points: (S/b)^p is at most the mean of X_i^p for p >= 1, their
+ *             product to the power p/b for p <= 0: tilts of one t by pc, of all by pc/b.  What is
+ *             z beyond that is at most 4b Pr(t > z) times the bound of M(l) below.
+ *   ends      atoms beyond the last one at x: e^{-d x} M(l + d) Gamma(s')/Gamma(s) for any d of
+ *             x's sign (Chernoff), where M(l) <= e^{c^2 l(l+1)/2}, 1 between -1 and 0; for a
+ *             power -q of S/b, by the geometric mean below it, e^{c^2 (q^2/b + q)/2}.  Likewise
+ *             uX > 700: Gamma(s) is above that, and atoms of which next to nothing is left.
+ *   rounding  3n + uS + what b series of n terms of E over so many points take, by squaring or
+ *             by n steps of a recursion whose terms are positive up to n = b + 1; E(uS) = s.
+ * With t = v + r d, d the unit vector along 1/c_i, L = kappa r + L_0(v), kappa^2 = 1/sum 1/c_i^2:
+ * the mechanism is a Gaussian one with mu = kappa beside another, and that part is kept in closed
+ * form, so that no smoothing is needed.  Both ends of an interval have the same law.     [] */
+
+/* log Gamma(x + iy), x > 0, the imaginary part up to multiples of 2 pi: Stirling's series
+ * where x >= 12, whose first omitted term is 2e-18 there.                                 */
+MCAMP__PRIV void mcamp__log_gamma(double x, double y, double *re, double *im)
+{
+    static const double b[7] = { 1.0 / 156, -691.0 / 360360, 1.0 / 1188, -1.0 / 1680, 1.0 / 1260,
+                                 -1.0 / 360, 1.0 / 12 };
+    double pr = 1, pi = 0, r, a, d, u, v, t, sr = 0, si = 0;
+    for (; x < 12; x += 1) {
+        t = pr * x - pi * y;
+        pi = pr * y + pi * x;
+        pr = t;
+    }
+    d = x * x + y * y;
+    r = 0.5 * log(d);
+    a = atan2(y, x);
+    u = (x * x - y * y) / (d * d);          /* 1/z^2 */
+    v = -2 * x * y / (d * d);
+    for (int i = 0; i < 7; i++) {
+        t = sr * u - si * v + b[i];
+        si = sr * v + si * u;
+        sr = t;
+    }
+    *re = (x - 0.5) * r - y * a - x + MCAMP__LOG_SQRT_2PI + (sr * x + si * y) / d -
+          0.5 * log(pr * pr + pi * pi);
+    *im = (x - 0.5) * a + y * r - y + (si * x - sr * y) / d - atan2(pi, pr);
+}
+
+/* log |Gamma(s + iy)/Gamma(s)| */
+MCAMP__PRIV double mcamp__gamma_fall(double s, double y)
+{
+    double re, im, zero;
+    mcamp__log_gamma(s, y, &re, &im);
+    mcamp__log_gamma(s, 0, &zero, &im);
+    return re - zero;
+}
+
+/* The alias at Im z = y: terms j = 1 and -1, the larger of them twice. */
+MCAMP__PRIV double mcamp__mellin_alias(const mcamp__mellin *t, double s, double y)
+{
+    double period = 2 * MCAMP__PI / t->h, a;
+    if (!(2 * fabs(y) < period)) return 1e9;
+    a = exp(mcamp__gamma_fall(s, period - fabs(y)));
+    return a < 0.5 ? 2.1 * a / (1 - a) : 1e9;
+}
+
+/* log of a bound of M(l). */
+MCAMP__PRIV double mcamp__mellin_most(const mcamp__mellin *t, double l)
+{
+    double q = t->sign < 0 ? -1 - l : l;
+    if (l > -1 && l < 0) return 0;
+    return 0.5 * t->c * t->c * (q > 0 ? q * (1 + q / t->bins) : l * (l + 1));
+}
+
+MCAMP__PRIV double mcamp__mellin_angle(const mcamp__mellin *t, double s, double step)
+{
+    double best = 1e9;
+    for (double a = 0.1; a < 1.5; a += 0.1) {
+        double q = exp(-2 * MCAMP__PI * a / step), e = a / t->thin;
+        e = 2 * q * exp(0.5 * e * e) / (1 - q);
+        e = expm1(t->bins * log1p(e)) * exp(-s * log(cos(a)));
+        if (e < best) best = e;
+    }
+    return best;
+}
+
+/* How far from 0 atoms have to go (side 1: right, -1: left) until what is beyond has e^-level of
+ * M(l); or, given where they end, the log of what is beyond.                               */
+MCAMP__PRIV double mcamp__mellin_end(const mcamp__mellin *t, double l, double side, double level,
+                                     double end)
+{
+    double best = 1e300, zero, re, im;
+    mcamp__log_gamma(t->m + t->sign * l, 0, &zero, &im);
+    for (double d = 0.125; d < 100; d *= 1.3) {
+        double s = t->m + t->sign * (l + side * d), e;
+        if (!(s >= 1 && s <= t->far)) break;
+        mcamp__log_gamma(s, 0, &re, &im);
+        e = mcamp__mellin_most(t, l + side * d) + re - zero + 0.1;  /* 0.1: alias at s */
+        e = level > 0 ? (level + e) / d : e - d * end;
+        if (e < best) best = e;
+    }
+    return best;
+}
+
+/* Relative error of M(l), and of the transform on the line next to 1 but for its alias. */
+MCAMP__PRIV double mcamp__mellin_error(const mcamp__mellin *t, double l)
+{
+    double s = t->m + t->sign * l, e, lg, lm, im;
+    if (!(s >= 1 && s <= t->far && l <= t->top && l >= t->low)) return mcamp__inf();
+    mcamp__log_gamma(s, 0, &lg, &im);
+    mcamp__log_gamma(t->m, 0, &lm, &im);
+    e = mcamp__mellin_alias(t, s, 0) + mcamp__mellin_angle(t, s, t->step);
+    e += 4 * t->bins * exp(mcamp__mellin_most(t, l) + mcamp__gauss_logsf(t->z));
+    e += exp(mcamp__mellin_end(t, l, 1, 0, t->hi)) + exp(mcamp__mellin_end(t, l, -1, 0, -t->lo));
+    e += exp(t->right + (l - t->top) * t->last + lm - lg);
+    e += exp(t->left + (l - t->low) * t->first + lm - lg);
+    e += exp(s - 700 + s * log(700 / s)) + t->round + DBL_EPSILON * s;
+    e += exp(lm - lg + (1 + l) * mcamp__dmax(t->hi, -t->lo) - 640);     /* below DBL_MIN */
+    return e < 0.1 ? 1.01 * e : mcamp__inf();
+}
+
+/* Cumulant function of the sum and its first two derivatives at lambda. */
+typedef struct mcamp__cum { double k0, k1, k2, err; } mcamp__cum;
+
+/* From the atoms' cumulants to those of the loss; derivatives are for steering. */
+MCAMP__PRIV void mcamp__mellin_cum(const mcamp__law *a, double l, mcamp__cum *c)
+{
+    const mcamp__mellin *t = &a->t;
+    double s = t->m + t->sign * l, lg, lm, im, e = mcamp__mellin_error(t, l);
+    if (!(s >= 1)) {            /* beyond what the atoms say: steep, and nothing is known */
+        c->k0 = 0; c->k1 = 1e5; c->k2 = 1;
+        c->err = mcamp__inf();
+        return;
+    }
+    mcamp__log_gamma(s, 0, &lg, &im);
+    mcamp__log_gamma(t->m, 0, &lm, &im);
+    c->k0 -= a->count * (lg - lm + 0.5 * t->g2 * l * (l + 1));
+    c->k1 -= a->count * (t->sign * (log(s) - 0.5 / s - 1 / (12 * s * s)) + t->g2 * (l + 0.5));
+    c->k2 -= a->count * (1 / s + 0.5 / (s * s) + 1 / (6 * s * s * s) + t->g2);
+    c->k2 = mcamp__dmax(c->k2, 0);
+    c->err += a->count * (1.2 * e + 8 * DBL_EPSILON * (fabs(lg) + fabs(lm) + s +
+                                                       t->g2 * l * (l + 1)));
+}
+
+/* About log M(l), to begin with: the central limit, or one X that is all of S. */
+MCAMP__PRIV double mcamp__bins_model(const mcamp_event *e, int add, double l)
+{
+    double n = (double)e->count, b = (double)e->bins, c2 = mcamp__event_mu2(e) / n;
+    double k = 0.5 * l * (l + 1) * log1p(expm1(mcamp__dmin(700, c2)) / b);
+    return n * (add ? k : mcamp__log_add(k, 0.5 * c2 * l * (l + 1) - l * log(b)));
+}
+
+/* Norm of the modes of kind i over sigma, and how many they are. */
+MCAMP__PRIV double mcamp__bins_kind(const mcamp_event *e, size_t i, double *n)
+{
+    double c = mcamp__event_scale(e) * sqrt((double)e->rounds);
+    *n = e->n ? e->prob[i] : (double)e->bins;
+    return e->n ? c * e->shift[i] : c;
+}
+
+/* BINS whose law is made when the line is known; its Gaussian part. */
+MCAMP__PRIV mcamp_status mcamp__pair_mellin(const mcamp_event *e, mcamp__pair *p, double *g2)
+{
+    double sum = 0, n, c;
+    memset(p, 0, sizeof *p);
+    p->e = *e;
+    p->mellin = 1;
+    p->count = (double)e->count;
+    for (size_t i = 0; i < mcamp__zmax(1, e->n); i++) {
+        c = mcamp__bins_kind(e, i, &n);
+        sum += n / (c * c);
+    }
+    if (sum < 1e300) *g2 += p->count / sum;
+    return MCAMP_OK;
+}
+
+#define MCAMP__MELLIN_ORDER 400
+#define MCAMP__MELLIN_WORK 2e8
+
+/* Points for lines between low and top about lambda, where the whole sum has this variance; more:
+ * how much more of s than that asks for.                                                 */
+MCAMP__PRIV mcamp_status mcamp__mellin_plan(mcamp_ctx *ctx, const mcamp_event *e, int add,
+                                            double lambda, double spread, double more,
+                                            mcamp__mellin *t)
+{
+    double sd = sqrt(spread), s, period, sum = 0, n, c;
+    double room = 4 + 2 * more / spread + 4 * sqrt(more) / sd;  /* of s */
+    t->sign = add ? 1 : -1;
+    t->m = add ? mcamp__dmax(1, ceil(room - lambda)) : ceil(room + lambda);
+    t->lambda = lambda; t->spread = spread;
+    t->top = mcamp__dmin(6 / sd, 0.6 * room);
+    while (mcamp__bins_model(e, add, lambda + t->top) - 2 * mcamp__bins_model(e, add, lambda) +
+           mcamp__bins_model(e, add, mcamp__dmax(0, lambda - t->top)) > 40) t->top *= 0.8;
+    t->top += lambda;
+    t->low = 0.15 * lambda;
+    t->bins = (double)e->bins;
+    t->thin = 1e300;
+    for (size_t i = 0; i < mcamp__zmax(1, e->n); i++) {
+        c = mcamp__bins_kind(e, i, &n);
+        sum += n / (c * c);
+        t->c = mcamp__dmax(t->c, c);
+        if (c > 0) t->thin = mcamp__dmin(t->thin, c);
+    }
+    t->g2 = sum < 1e300 ? 1 / sum : 0;
+    if (!(t->m <= MCAMP__MELLIN_ORDER && lambda < 500 && t->c < 8 && t->thin > 1e-3))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "bins", t->m);
+    s = t->m + t->sign * (add ? t->top : t->low);
+    t->far = 2 * s + 10;
+    period = 8.5 / sd + s;
+    while (!(mcamp__gamma_fall(s, period - 8.5 / sd) < -39 &&
+             mcamp__gamma_fall(t->far, period) < -4)) period *= 1.05;
+    t->step = 2 * MCAMP__PI / period;
+    while (!(mcamp__mellin_angle(t, s, t->step) < 1e-17)) t->step *= 0.95;
+    {       /* few bits: multiples are exact */
+        int ex;
+        n = frexp(t->step, &ex);
+        t->step = ldexp(floor(32 * n), ex - 5);
+    }
+    t->h = t->step * mcamp__dmax(1, floor(2 * MCAMP__PI / period / t->step));
+    t->z = sqrt(2 * (40 + log(4 * t->bins) + mcamp__mellin_most(t, t->top)));
+    t->hi = mcamp__mellin_end(t, t->top, 1, 41, 0);
+    t->lo = -mcamp__mellin_end(t, t->low, -1, 41, 0);
+    return MCAMP_OK;
+}
+
+/* out = the product of two series up to degree n; of degree n alone if last. */
+MCAMP__PRIV void mcamp__series_product(const double *a, const double *b, size_t n, int last,
+                                       double *out)
+{
+    for (size_t i = last ? n : 0; i <= n; i++) {
+        double s[4] = { 0, 0, 0, 0 };
+        size_t j = 0;
+        for (; j + 3 <= i; j += 4)
+            for (size_t k = 0; k < 4; k++) s[k] += a[j + k] * b[i - j - k];
+        for (; j <= i; j++) s[0] += a[j] * b[i - j];
+        out[i] = (s[0] + s[1]) + (s[2] + s[3]);
+    }
+}
+
+/* The power by a p' = power a' p (Miller), where its terms are positive and p_0 is a number. */
+MCAMP__PRIV int mcamp__series_miller(const double *a, double power, size_t n, double *p)
+{
+    double l = power * log(a[0]);
+    if (!(power + 1 >= (double)n && l > -600)) return 0;
+    p[0] = exp(l);
+    for (size_t k = 1; k <= n; k++) {
+        double s[4] = { 0, 0, 0, 0 }, f = -(double)k;
+        size_t j = 1;
+        for (; j + 3 <= k; j += 4)
+            for (size_t i = 0; i < 4; i++)
+                s[i] += ((power + 1) * (double)(j + i) + f) * a[j + i] * p[k - j - i];
+        for (; j <= k; j++) s[0] += ((power + 1) * (double)j + f) * a[j] * p[k - j];
+        p[k] = ((s[0] + s[1]) + (s[2] + s[3])) / ((double)k * a[0]);
+    }
+    return 1;
+}
+
+/* out times a to the power of a whole number; a and two spare series are used up.  */
+MCAMP__PRIV void mcamp__series_power(double *a, double *spare, double power, size_t n, int last,
+                                     double *out)
+{
+    if (mcamp__series_miller(a, power, n, spare)) {
+        mcamp__series_product(out, spare, n, last, spare + n + 1);
+        memcpy(out, spare + n + 1, (n + 1) * sizeof(double));
+        return;
+    }
+    for (uint64_t k = (uint64_t)power; k; k >>= 1) {
+        if (k & 1) {
+            mcamp__series_product(out, a, n, last && k == 1, spare);
+            memcpy(out, spare, (n + 1) * sizeof(double));
+        }
+        if (k == 1) break;
+        mcamp__series_product(a, a, n, 0, spare);
+        memcpy(a, spare, (n + 1) * sizeof(double));
+    }
+}
+
+/* The lattice: w = kh from k0 on, log X = i step from i0 on; uX = e^{(rk + i) step}. */
+typedef struct mcamp__lattice {
+    double k0, i0, r;
+    size_t nk, ni, kinds, n, most;  /* most: points with uX <= 700 */
+    double *p, *y, *g, *series;
+} mcamp__lattice;
+
+/* Odds of the X of one kind: t^2/2 = x^2 v + x/2 + c^2/8 with v = 1/2c^2, of which x^2 v is taken
+ * in two parts, the first one exact.                                                      */
+MCAMP__PRIV void mcamp__lattice_odds(const mcamp__lattice *q, const mcamp__mellin *t, double c,
+                                     double *p)
+{
+    int ex;
+    double v = 0.5 / (c * c), f = t->step / c * exp(-0.125 * c * c - MCAMP__LOG_SQRT_2PI), head;
+    head = frexp(v, &ex);
+    head = ldexp(floor(ldexp(head, 20)), ex - 20);
+    for (size_t i = 0; i < q->ni; i++) {
+        double x = (q->i0 + (double)i) * t->step;
+        p[i] = f * exp(-x * x * head) * exp(-x * x * (v - head)) * exp(-0.5 * x);
+        if (!(c > 0)) p[i] = fabs(x) > 0 ? 0 : 1;
+    }
+}
+
+/* Coefficients of phi(u(1 - v)) of all kinds at all u: series[(k kinds + kind)(n + 1) + j]. */
+MCAMP__PRIV void mcamp__lattice_series(mcamp__lattice *q, const mcamp__mellin *t)
+{
+    size_t r = (size_t)q->r;
+    for (size_t i = 0; i < q->most; i++) {
+        q->y[i] = exp((q->r * q->k0 + q->i0 + (double)i) * t->step);
+        q->g[i] = exp(-q->y[i]);
+    }
+    for (size_t j = 0; j <= q->n; j++) {
+        for (size_t i = 0; j && i < q->most; i++) q->g[i] *= q->y[i] / (double)j;
+        for (size_t k = 0; k < q->nk; k++) {
+            size_t ni = r * k < q->most ? mcamp__zmin(q->ni, q->most - r * k) : 0;
+            const double *g = q->g + r * k;
+            for (size_t a = 0; a < q->kinds; a++) {
+                const double *p = q->p + a * q->ni;
+                double s[4] = { 0, 0, 0, 0 };
+                size_t i = 0;
+                for (; i + 4 <= ni; i += 4)
+                    for (size_t b = 0; b < 4; b++) s[b] += p[i + b] * g[i + b];
+                for (; i < ni; i++) s[0] += p[i] * g[i];
+                q->series[(k * q->kinds + a) * (q->n + 1) + j] = (s[0] + s[1]) + (s[2] + s[3]);
+            }
+        }
+    }
+}
+
+/* Sizes; how many doubles are needed, NaN or more than can be if none. */
+MCAMP__PRIV double mcamp__lattice_init(mcamp__lattice *q, const mcamp_event *e, mcamp__mellin *t)
+{
+    double lb = log(t->bins), from = 0, to = 0, w0, w1, p, n, points, work;
+    memset(q, 0, sizeof *q);
+    q->kinds = mcamp__zmax(1, e->n);
+    q->n = (size_t)t->m + (t->sign < 0);
+    p = t->sign < 0 ? 1 + t->top : -t->top / t->bins;
+    for (size_t i = 0; i < q->kinds; i++) {
+        double c = mcamp__bins_kind(e, i, &n), z = t->z + 2 * t->step / t->thin;
+        from = mcamp__dmin(from, c * (mcamp__dmin(0, p * c) - z - 0.5 * c));
+        to = mcamp__dmax(to, c * (mcamp__dmax(0, p * c) + z - 0.5 * c));
+    }
+    q->i0 = floor(from / t->step);
+    points = ceil(to / t->step) - q->i0 + 1;
+    w0 = t->sign < 0 ? -t->hi - lb : t->lo - lb;
+    w1 = t->sign < 0 ? -t->lo - lb : t->hi - lb;
+    q->k0 = floor(w0 / t->h);
+    n = ceil(w1 / t->h) - q->k0 + 1;
+    q->r = floor(t->h / t->step + 0.5);
+    if (!(points < 1e5 && n < 1e5 && q->r < 1e5)) return 1e300;
+    q->nk = (size_t)n; q->ni = (size_t)points;
+    w1 = floor(log(700.0) / t->step) - q->r * q->k0 - q->i0 + 1;
+    w1 = mcamp__dmax(0, mcamp__dmin(w1, q->r * (n - 1) + points));
+    q->most = (size_t)w1;
+    p = (double)q->n;
+    t->round = DBL_EPSILON * (700 + p * (2 * points + p + 23) +
+                              t->bins * (points + p + 12 + t->c * t->c));
+    work = p * (p <= t->bins && q->kinds == 1 ? 3 : 2 * log2(2 * t->bins));
+    if (!(n * p * (double)q->kinds * (points + work) < MCAMP__MELLIN_WORK)) return 1e300;
+    return 2 * w1 + (double)q->kinds * (points + n * (p + 1)) + 3 * (p + 1);
+}
+
+/* Cuts off atoms at either end that have e^-44 of the sum at the ends of the range of lines. */
+MCAMP__PRIV void mcamp__mellin_trim(mcamp__law *a, size_t n)
+{
+    mcamp__mellin *t = &a->t;
+    double sum[2] = { 0, 0 }, top[2], cut[2] = { 0, 0 }, l[2];
+    size_t i0 = 0, i1 = n;
+    l[0] = t->low; l[1] = t->top;
+    for (int s = 0; s < 2; s++) {
+        top[s] = -mcamp__inf();
+        for (size_t i = 0; i < n; i++)
+            if (a->w[i] > 0) top[s] = mcamp__dmax(top[s], log(a->w[i]) + l[s] * a->l[i]);
+        for (size_t i = 0; i < n; i++)
+            if (a->w[i] > 0) sum[s] += exp(log(a->w[i]) + l[s] * a->l[i] - top[s]);
+    }
+    for (; i1 > i0 + 1; i1--) {
+        double w = a->w[i1 - 1] > 0 ? exp(log(a->w[i1 - 1]) + l[1] * a->l[i1 - 1] - top[1]) : 0;
+        if (!(cut[1] + w < 1e-19 * sum[1])) break;
+        cut[1] += w;
+    }
+    for (; i1 > i0 + 1; i0++) {
+        double w = a->w[i0] > 0 ? exp(log(a->w[i0]) + l[0] * a->l[i0] - top[0]) : 0;
+        if (!(cut[0] + w < 1e-19 * sum[0])) break;
+        cut[0] += w;
+    }
+    t->left = log(1.01 * cut[0]) + top[0];
+    t->right = log(1.01 * cut[1]) + top[1];
+    t->first = a->l[i0];
+    t->last = a->l[i1 - 1];
+    a->n = i1 - i0;
+    memmove(a->l, a->l + i0, a->n * sizeof(double));
+    memmove(a->w, a->w + i0, a->n * sizeof(double));
+}
+
+MCAMP__PRIV void mcamp__mellin_atoms(mcamp__lattice *q, const mcamp_event *e, mcamp__law *a)
+{
+    mcamp__mellin *t = &a->t;
+    double lb = log(t->bins), n = (double)q->n, c, count;
+    for (size_t i = 0; i < q->kinds; i++) {
+        c = mcamp__bins_kind(e, i, &count);
+        mcamp__lattice_odds(q, t, c, q->p + i * q->ni);
+    }
+    mcamp__lattice_series(q, t);
+    for (size_t k = 0; k < q->nk; k++) {
+        double *out = q->g, *spare = q->g + q->n + 1, w = (q->k0 + (double)k) * t->h, u = exp(-w);
+        size_t at = t->sign < 0 ? q->nk - 1 - k : k;
+        memset(out, 0, (q->n + 1) * sizeof *out);
+        out[0] = 1;
+        for (size_t i = 0; i < q->kinds; i++) {
+            mcamp__bins_kind(e, i, &count);
+            mcamp__series_power(q->series + (k * q->kinds + i) * (q->n + 1), spare, count, q->n,
+                                i + 1 == q->kinds, out);
+        }
+        a->l[at] = t->sign < 0 ? -w - lb : w + lb;
+        a->w[at] = t->h * n * out[q->n] * (t->sign < 0 ? (n - 1) * u / t->bins : 1);
+    }
+    mcamp__mellin_trim(a, q->nk);
+}
+
+/* The law of BINS for lines about lambda. */
+MCAMP__PRIV mcamp_status mcamp__mellin_law(mcamp_ctx *ctx, const mcamp_event *e, int add,
+                                           double lambda, double spread, double more,
+                                           mcamp__law *a)
+{
+    mcamp__lattice q;
+    mcamp__mellin t;
+    double words, *mem;
+    mcamp_status st;
+    do {
+        memset(&t, 0, sizeof t);
+        t.left = t.right = -mcamp__inf();
+        if ((st = mcamp__mellin_plan(ctx, e, add, lambda, spread, more, &t)) < 0) return st;
+        words = mcamp__lattice_init(&q, e, &t);
+        if (!(words < 4e6)) return mcamp__fail(ctx, MCAMP_E_SIZE, "bins", words);
+        more *= 4;
+    } while (!(mcamp__mellin_error(&t, lambda) < 1e-3));
+    mem = mcamp__new_doubles(ctx, (size_t)words);
+    if (!mem || !mcamp__law_alloc(ctx, a, q.nk)) {
+        mcamp__delete_doubles(ctx, mem, (size_t)words);
+        return mcamp__fail(ctx, MCAMP_E_MEMORY, "bins", words);
+    }
+    q.y = mem;
+    q.p = q.y + q.most;
+    q.series = q.p + q.kinds * q.ni;
+    q.g = q.series + q.kinds * q.nk * (q.n + 1);    /* last: room for two series more */
+    a->count = 1;
+    a->t = t;
+    mcamp__mellin_atoms(&q, e, a);
+    mcamp__delete_doubles(ctx, mem, (size_t)words);
+    if (a->n && t.top * (a->l[a->n - 1] - a->l[0]) < 650) return MCAMP_OK;
+    return mcamp__fail(ctx, MCAMP_E_SIZE, "bins", t.top);
+}
+
 /* ---- the saddle point --------------------------------------------------------------- */
 
 /* What is inverted: 0, E(1 - e^{eps-S})_+ with transform 1/(z(z+1)); 1, E(S - k)_+
@@ -15822,9 +16304,6 @@ typedef struct mcamp__sum_law {
     double g2, plus;        /* plus: kernel 1, a bound of E max(S, 0) */
     int kernel;
 } mcamp__sum_law;
-
-/* Cumulant function of the sum and its first two derivatives at lambda. */
-typedef struct mcamp__cum { double k0, k1, k2, err; } mcamp__cum;
 
 MCAMP__PRIV mcamp__cum mcamp__law_cum(const mcamp__law *a, double lambda)
 {
@@ -15849,6 +16328,7 @@ MCAMP__PRIV mcamp__cum mcamp__law_cum(const mcamp__law *a, double lambda)
     c.k1 = a->count * (at + m);
     c.k2 = a->count * mcamp__dmax(0.0, v / s - m * m);
     c.err = a->count * DBL_EPSILON * (4 + 2 * fabs(lambda) * la / s + fabs(top));
+    if (a->t.m > 0) mcamp__mellin_cum(a, lambda, &c);
     return c;
 }
 
@@ -15962,13 +16442,15 @@ MCAMP__PRIV void mcamp__vec_spin(mcamp_vecset vs, double *x, double *y, const do
     MCAMP__DISPATCH(vs, spin, (x, y, w, dr, di, er, ei, m, re, im));
 }
 
-/* One law on the line: tilted weights w (sum 1), rotations by tau, current terms. */
+/* One law on the line: tilted weights w (sum 1), rotations by tau, current terms.  With
+ * Mellin's factors dev is a bound of it for the loss itself.                             */
 typedef struct mcamp__line {
     const mcamp__law *law;
     double *w, *dr, *di;
     double *cr, *ci, *er, *ei;  /* terms where a block begins, rotations by a block */
     double *pr, *pi, *qr, *qi;  /* of strides: terms at t, rotations by a stride */
     double mean, mabs, dev;     /* E l, E|l|, E|l - E l| under w */
+    double lambda, err, lg;     /* BINS by Mellin: error of its atoms, log Gamma(s) */
     size_t room;                /* of an array: zero weight beyond the law */
 } mcamp__line;
 
@@ -15981,6 +16463,25 @@ MCAMP__PRIV void mcamp__turn(double a, double *re, double *im)
     double s = sin(0.5 * a), c = cos(0.5 * a);
     *re = -2 * s * s;
     *im = 2 * s * c;
+}
+
+MCAMP__PRIV void mcamp__mellin_line(mcamp__line *x, double lambda)
+{
+    mcamp__law one = *x->law;
+    mcamp__cum c, up, down;
+    double d, u, im;
+    one.count = 1;
+    c = mcamp__law_cum(&one, lambda);
+    d = 0.5 / sqrt(mcamp__dmax(c.k2, 1e-6));
+    d = mcamp__dmin(d, 0.5 * lambda);
+    up = mcamp__law_cum(&one, lambda + d);
+    down = mcamp__law_cum(&one, lambda - d);
+    u = exp(up.k0 + up.err - c.k0 + c.err - d * c.k1) - 1;
+    u += exp(down.k0 + down.err - c.k0 + c.err + d * c.k1) - 1;
+    x->dev = sqrt(mcamp__dmax(u, 0)) / d;
+    x->lambda = lambda;
+    x->err = 2.2 * mcamp__mellin_error(&one.t, lambda);
+    mcamp__log_gamma(one.t.m + one.t.sign * lambda, 0, &x->lg, &im);
 }
 
 MCAMP__PRIV void mcamp__line_init(mcamp__line *x, const mcamp__law *a, double lambda,
@@ -16004,6 +16505,22 @@ MCAMP__PRIV void mcamp__line_init(mcamp__line *x, const mcamp__law *a, double la
         mcamp__turn(MCAMP__BLOCK * tau * a->l[j], &x->er[j], &x->ei[j]);
     }
     for (size_t j = 0; j < m; j++) x->dev += x->w[j] * fabs(a->l[j] - x->mean);
+    if (a->t.m > 0) mcamp__mellin_line(x, lambda);
+}
+
+/* log of what |E e^{itl}| is over |E e^{itl}| of the atoms, whose modulus is mod: the Gamma
+ * function and the Gaussian taken out.  Adds to the angle, and to the error of mod.       */
+MCAMP__PRIV double mcamp__line_mellin(const mcamp__line *x, double t, double mod, double *angle,
+                                      double *eta)
+{
+    const mcamp__mellin *q = &x->law->t;
+    double s = q->m + q->sign * x->lambda, re, im;
+    if (!(q->m > 0)) return 0;
+    mcamp__log_gamma(s, q->sign * t, &re, &im);
+    *angle -= im + q->g2 * t * (x->lambda + 0.5);
+    *eta += x->err + mcamp__mellin_alias(q, s, t) +
+            mod * 16 * DBL_EPSILON * ((s + t) * (4 + log(s + t)) + q->g2 * t * (t + x->lambda));
+    return x->lg - re + 0.5 * q->g2 * t * t;
 }
 
 /* Error of a computed sum_j w_j (e^{i t l_j} - 1): each term of it has some 200 ulp from at
@@ -16029,9 +16546,11 @@ MCAMP__PRIV void mcamp__line_turn(mcamp__line *x, double t, double h)
 /* |E e^{itl}| at most, of the terms as they stand. */
 MCAMP__PRIV double mcamp__line_modulus(const mcamp__line *x, double t)
 {
-    double re = 0, im = 0;
+    double re = 0, im = 0, eta = mcamp__line_error(x, t) + (double)x->law->n * DBL_EPSILON;
     for (size_t j = 0; j < x->law->n; j++) { re += x->pr[j]; im += x->pi[j]; }
-    return sqrt(re * re + im * im) + mcamp__line_error(x, t) + (double)x->law->n * DBL_EPSILON;
+    re = sqrt(re * re + im * im);
+    im = mcamp__line_mellin(x, t, re, &im, &eta);
+    return (re + eta) * exp(im);
 }
 
 MCAMP__PRIV void mcamp__line_step(mcamp__line *x)
@@ -16062,11 +16581,20 @@ MCAMP__PRIV void mcamp__line_block(mcamp_vecset vs, mcamp__line *x, double tau, 
         double xr = re[k - k0], xi = im[k - k0], eta = mcamp__line_error(x, (double)k * tau);
         double y = xr * (2 + xr) + xi * xi, mod = sqrt((1 + xr) * (1 + xr) + xi * xi);
         double log_mod = y > -0.5 ? 0.5 * log1p(y) : log(mod);
+        double angle = atan2(xi, 1 + xr), bound, part;
         eta += 4 * DBL_EPSILON * (fabs(xr) + fabs(xi));
+        log_mod += mcamp__line_mellin(x, (double)k * tau, mod, &angle, &eta);
+        bound = T * (log_mod + log1p(eta / mod));
+        part = T * eta / (mod + eta);
+        if (x->law->t.m > 0 && !(bound + log(part) < 0)) {
+            la[k] -= 1e5;       /* nothing is known but that it is at most 1: 0 is within 1 */
+            se[k] += 1;
+            continue;
+        }
         la[k] += T * log_mod;
-        th[k] = fmod(th[k] + fmod(T * atan2(xi, 1 + xr), 2 * MCAMP__PI), 2 * MCAMP__PI);
-        lb[k] += T * (log_mod + log1p(eta / mod));
-        se[k] += T * eta / (mod + eta);
+        th[k] = fmod(th[k] + fmod(T * fmod(angle, 2 * MCAMP__PI), 2 * MCAMP__PI), 2 * MCAMP__PI);
+        lb[k] += bound;
+        se[k] += part;
     }
 }
 
@@ -16190,9 +16718,9 @@ MCAMP__PRIV void mcamp__spec_alias_init(mcamp__spec *s, const mcamp__sum_law *su
     double sd = sqrt(mcamp__sum_cum(sum, s->lambda).k2);
     for (int j = 0; j < MCAMP__ALIAS; j++) {
         double l = s->lambda + ldexp(0.25, j) / sd;
+        mcamp__cum c = mcamp__sum_cum(sum, l);
         s->alias_lambda[j] = l;
-        s->alias_k[j] = mcamp__sum_cum(sum, l).k0 +
-                        0.5 * s->r * s->r * l * (l + (s->kernel ? 0 : 1));
+        s->alias_k[j] = c.k0 + c.err + 0.5 * s->r * s->r * l * (l + (s->kernel ? 0 : 1));
     }
 }
 
@@ -16324,6 +16852,8 @@ typedef struct mcamp__acc {
     size_t max_bytes, bytes;
     int add, single;            /* single: one event, used once: nothing to compose */
     int open;                   /* a side does not see some pair                  */
+    int mellin;                 /* pairs with laws of their own, both sides alike */
+    double more;                /* how much more of s these have than they should need */
     int capped;                 /* more work would have been needed               */
     int built;                  /* BINS: the spectra are of the present question  */
     double beta;
@@ -16384,6 +16914,10 @@ MCAMP__PRIV mcamp_status mcamp__acc_above(mcamp__acc *a, const mcamp_event *e, d
     mcamp_event bins = *e;
     uint64_t size, rest;
     mcamp_status st = MCAMP_OK;
+    if (e->kind == MCAMP_EVENT_BINS && !(below > 0)) {
+        a->mellin++;
+        return mcamp__pair_mellin(e, &a->pair[a->n++], &a->g2);
+    }
     if (e->kind == MCAMP_EVENT_BINS)
         return mcamp__pair_bins(a->ctx, e, below, a->max_bytes, &a->pair[a->n++]);
     if (e->kind != MCAMP_EVENT_ALLOCATE)
@@ -16409,6 +16943,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_below(mcamp__acc *a, const mcamp_event *e, d
     size_t i = (*at)++;
     if (e->kind == MCAMP_EVENT_TRUNCATED || mcamp__event_apart(e))
         return mcamp__pair_lower(a->ctx, e, &a->pair[a->n++]);
+    if (e->kind == MCAMP_EVENT_BINS && !(below > 0)) return MCAMP_OK;
     if (e->kind == MCAMP_EVENT_BINS)
         return mcamp__pair_under(a->ctx, &a->pair[i], &a->pair[a->n++]);
     if (e->kind != MCAMP_EVENT_ALLOCATE) return MCAMP_OK;
@@ -16416,7 +16951,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_below(mcamp__acc *a, const mcamp_event *e, d
     return mcamp__pair_allocate(a->ctx, e, below, &a->pair[a->n++]);
 }
 
-/* `below`: what BINS in composition may lose far out, see mcamp__pair_bins. */
+/* `below`: what BINS in composition may lose far out, see mcamp__pair_bins; 0: their laws. */
 MCAMP__PRIV mcamp_status mcamp__acc_pairs(mcamp__acc *a, const mcamp_event *e, size_t n,
                                           double below)
 {
@@ -16475,6 +17010,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_laws(mcamp__acc *a, int shares)
             mcamp__law *l = &a->law[s][a->sum[s].n];
             double need = 4;
             if (a->pair[i].missing == 1 + s) continue;
+            need += (double)a->pair[i].band[a->add].n;
             for (size_t k = 0; k < a->pair[i].npilot; k++)
                 need += 2 * (shares ? mcamp__dmax(1.0, a->share[i][k]) : 1);
             if ((double)l->cap < need) {
@@ -16491,12 +17027,35 @@ MCAMP__PRIV mcamp_status mcamp__acc_laws(mcamp__acc *a, int shares)
     return MCAMP_OK;
 }
 
+/* The saddle point by the model of BINS, for delta at a->eps or, where that is negative, for eps
+ * at delta; and the variance there.                                                      */
+MCAMP__PRIV double mcamp__acc_first(const mcamp__acc *a, double logd, double *spread)
+{
+    double lo = -7, hi = 9, k[3];
+    for (int step = 0; step < 40; step++) {
+        double x = 0.5 * (lo + hi), l = exp(x), h = 1e-3 * l, f, d;
+        for (int j = 0; j < 3; j++) {
+            double z = l + (j - 1) * h;
+            k[j] = 0.5 * a->g2 * z * (z + 1);
+            for (size_t i = 0; i < a->n; i++)
+                if (a->pair[i].mellin) k[j] += mcamp__bins_model(&a->pair[i].e, a->add, z);
+        }
+        d = (k[2] - k[0]) / (2 * h) + mcamp__dlog_pole(0, l);
+        f = a->eps < 0 ? l * d - (k[1] + mcamp__log_pole(0, l) - logd) : d - a->eps;
+        if (f > 0) hi = x; else lo = x;
+        *spread = (k[2] - 2 * k[1] + k[0]) / (h * h);
+    }
+    return mcamp__dmin(40, exp(lo));
+}
+
 /* Pilot cells reaching so far out that what is beyond has less than 1e-8 of delta in
  * total, where logd is log delta or a guess of it.                                    */
 MCAMP__PRIV mcamp_status mcamp__acc_pilot(mcamp__acc *a, double logd)
 {
-    double count = 1, lt;
+    double count = 1, lt, spread = 0, lambda = a->lambda;
     for (size_t i = 0; i < a->n; i++) count += a->pair[i].count;
+    if (a->mellin && !(lambda > 0)) lambda = mcamp__acc_first(a, logd, &spread);
+    else if (a->mellin) spread = mcamp__sum_cum(&a->sum[MCAMP__UPPER], lambda).k2;
     lt = mcamp__dmax(logd, -800.0) - log(count) - 18.5;
     a->z = mcamp__dmax(5.0, -mcamp__gauss_quantile_log(mcamp__dmin(lt, -1.0)));
     for (size_t i = 0; i < a->n; i++) {
@@ -16507,6 +17066,11 @@ MCAMP__PRIV mcamp_status mcamp__acc_pilot(mcamp__acc *a, double logd)
         if (st < 0) return st;
         a->share[i] = mcamp__new_doubles(a->ctx, a->pair[i].npilot);
         if (!a->share[i]) return mcamp__fail(a->ctx, MCAMP_E_MEMORY, "atoms", 0);
+        if (!a->pair[i].mellin) continue;
+        mcamp__law_free(a->ctx, &a->pair[i].band[a->add]);
+        st = mcamp__mellin_law(a->ctx, &a->pair[i].e, a->add, lambda, spread, a->more,
+                               &a->pair[i].band[a->add]);
+        if (st < 0) return st;
     }
     return mcamp__acc_laws(a, 0);
 }
@@ -16590,7 +17154,8 @@ MCAMP__PRIV double mcamp__plan_period(const mcamp__sum_law *s, double lambda, do
     double sd = sqrt(mcamp__sum_cum(s, lambda).k2), best = mcamp__inf();
     for (int j = 1; j < MCAMP__ALIAS - 2; j++) {
         double g = ldexp(0.25, j) / sd, l = lambda + g, t;
-        double k = mcamp__sum_cum(s, l).k0 + 0.5 * r * r * l * (l + (s->kernel ? 0 : 1));
+        mcamp__cum c = mcamp__sum_cum(s, l);
+        double k = c.k0 + c.err + 0.5 * r * r * l * (l + (s->kernel ? 0 : 1));
         t = (k - l * eps - guess + 18.5 - (s->kernel == 1 ? 1 + log(l) : 0)) / g;
         if (t < best) best = t;
     }
@@ -16688,8 +17253,9 @@ MCAMP__PRIV double mcamp__single_cell(mcamp__cell c, mcamp__side side, double er
     if (!(c.p > 0) || c.hi <= eps - t) return 0;
     if (c.lo < eps && c.hi > eps) {
         double l[4] = { 0, 0, 0, 0 }, w[4] = { 0, 0, 0, 0 };
-        mcamp__law a = { NULL, NULL, 0, 4, 0, 1 };
-        a.l = l; a.w = w;
+        mcamp__law a;
+        memset(&a, 0, sizeof a);
+        a.l = l; a.w = w; a.cap = 4;
         mcamp__law_spread(&a, c, err);
         d = a.pinf;
         for (size_t j = 0; j < a.n; j++)
@@ -16793,7 +17359,8 @@ MCAMP__PRIV double mcamp__acc_largest(const mcamp__acc *a)
     double t = 0, size = 0;
     if (s->g2 > 0) return mcamp__inf();
     for (size_t i = 0; i < a->n; i++)
-        if (a->pair[i].nbr && a->pair[i].br[0].source == MCAMP__SOURCE_MOG) return mcamp__inf();
+        if (a->pair[i].mellin || (a->pair[i].nbr && a->pair[i].br[0].source == MCAMP__SOURCE_MOG))
+            return mcamp__inf();
     for (size_t i = 0; i < s->n; i++) {
         double m = s->law[i].n ? -mcamp__inf() : 0;
         for (size_t j = 0; j < s->law[i].n; j++) m = mcamp__dmax(m, s->law[i].l[j]);
@@ -16857,18 +17424,71 @@ MCAMP__PRIV mcamp_interval mcamp__acc_bounds(const mcamp__acc *a, double eps, do
     return v;
 }
 
-MCAMP__PRIV mcamp_status mcamp__acc_steer_delta(mcamp__acc *a, double eps)
+/* A line no further out than laws by Mellin, or the next ones, say anything of. */
+MCAMP__PRIV double mcamp__acc_line(const mcamp__acc *a, double lambda)
 {
-    mcamp_status st = mcamp__acc_pilot(a, -30);
+    for (size_t i = 0; i < a->n; i++)
+        if (a->pair[i].mellin) lambda = mcamp__dmin(lambda, 1.3 * a->pair[i].band[a->add].t.top);
+    return lambda;
+}
+
+/* What is wide by laws by Mellin: the tilted law has a hump narrower than its variance says. */
+MCAMP__PRIV mcamp_status mcamp__acc_more(mcamp__acc *a, double logd)
+{
+    double bulk = a->g2;
+    if (!a->mellin) return MCAMP_OK;
+    for (size_t i = 0; i < a->n; i++)   /* 2 K(1): the variance by the central limit */
+        if (a->pair[i].mellin) bulk += mcamp__bins_model(&a->pair[i].e, 1, 1);
+    a->more = a->more > 1 ? 4 * a->more
+            : mcamp__dmax(4, mcamp__sum_cum(&a->sum[MCAMP__UPPER], a->lambda).k2 / bulk);
+    return mcamp__acc_pilot(a, logd);
+}
+
+/* The laws by Mellin are those of this line. */
+MCAMP__PRIV int mcamp__acc_settled(const mcamp__acc *a)
+{
+    for (size_t i = 0; i < a->n; i++) {
+        const mcamp__mellin *t = &a->pair[i].band[a->add].t;
+        if (!a->pair[i].mellin) continue;
+        if (!(fabs(a->lambda - t->lambda) < 0.1 * t->lambda)) return 0;
+        if (!(fabs(log(mcamp__sum_cum(&a->sum[0], a->lambda).k2 / t->spread)) < 0.3)) return 0;
+    }
+    return 1;
+}
+
+/* By Chernoff's bound, which laws by Mellin that are made for another line give as well, delta at
+ * eps is below `enough`.                                                                  */
+MCAMP__PRIV int mcamp__acc_beaten(const mcamp__acc *a, double eps, double enough)
+{
+    double l = 0;
+    mcamp__cum c;
+    for (size_t i = 0; i < a->n; i++)
+        if (a->pair[i].mellin) l = mcamp__dmax(l, a->pair[i].band[a->add].t.lambda);
+    if (!(l > 0 && enough > 0)) return 0;
+    c = mcamp__sum_cum(&a->sum[MCAMP__UPPER], l);
+    return c.k0 + c.err - l * eps * (1 - 1e-14) + 1e-9 < log(enough);
+}
+
+MCAMP__PRIV mcamp_status mcamp__acc_steer_delta(mcamp__acc *a, double eps, double give_up)
+{
+    mcamp_status st;
+    a->eps = eps;
+    st = mcamp__acc_pilot(a, -30);
     for (int i = 0; i < 3 && st >= 0; i++) {
         double z = a->z;
-        a->eps = eps;
-        a->lambda = mcamp__saddle(mcamp__acc_steer(a), eps, 0, 0);
+        if (mcamp__acc_beaten(a, eps, give_up)) return MCAMP_OK;
+        a->lambda = mcamp__acc_line(a, mcamp__saddle(mcamp__acc_steer(a), eps, 0, 0));
         a->logd = mcamp__log_guess(mcamp__acc_steer(a), a->lambda, eps);
         if (!mcamp__finite(a->logd)) a->logd = -800;
         if (i && a->logd > -30) break;
         st = mcamp__acc_pilot(a, a->logd);
         if (a->z <= z + 0.2) break;
+    }
+    for (int i = 0; i < 8 && st >= 0 && !mcamp__acc_settled(a); i++) {
+        if (mcamp__acc_beaten(a, eps, give_up)) return MCAMP_OK;
+        st = mcamp__acc_pilot(a, a->logd);
+        a->lambda = mcamp__acc_line(a, mcamp__saddle(mcamp__acc_steer(a), eps, 0, 0));
+        a->logd = mcamp__log_guess(mcamp__acc_steer(a), a->lambda, eps);
     }
     return st;
 }
@@ -16879,9 +17499,14 @@ MCAMP__PRIV mcamp_status mcamp__acc_steer_delta(mcamp__acc *a, double eps)
 MCAMP__PRIV mcamp_status mcamp__acc_delta(mcamp__acc *a, double eps, double give_up,
                                           mcamp_interval *out)
 {
-    mcamp_status st = mcamp__acc_steer_delta(a, eps);
+    mcamp_status st = mcamp__acc_steer_delta(a, eps, give_up);
     mcamp__width w;
     if (st < 0) return st;
+    if (mcamp__acc_beaten(a, eps, give_up)) {
+        out->lower = 0;
+        out->upper = give_up;
+        return MCAMP_OK;
+    }
     if (mcamp__acc_trivial(a, eps)) {
         out->upper = mcamp__dmin(1.0, mcamp__sum_pinf(&a->sum[0]) * (1 + 1e-12) + DBL_MIN);
         out->lower = mcamp__dmax(0.0, mcamp__sum_pinf(&a->sum[1]) * (1 - 1e-12));
@@ -16906,6 +17531,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_delta(mcamp__acc *a, double eps, double give
         if (a->open && pass) break;     /* what is not known stays so */
         gap = mcamp__dmin(50.0, log(v.upper / v.lower));
         mcamp__width_adapt(&w, gap, smooth);
+        if (mcamp__acc_more(a, a->logd) < 0) break;
     }
     return MCAMP_Q_MAX_ITER;
 }
@@ -16914,7 +17540,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_delta(mcamp__acc *a, double eps, double give
 MCAMP__PRIV void mcamp__acc_steer_epsilon(mcamp__acc *a, double ld)
 {
     const mcamp__sum_law *s = mcamp__acc_steer(a);
-    a->lambda = mcamp__saddle(s, 0, ld, 1);
+    a->lambda = mcamp__acc_line(a, mcamp__saddle(s, 0, ld, 1));
     a->eps = mcamp__dmax(0.0, (mcamp__log_guess(s, a->lambda, 0) - ld) / a->lambda);
 }
 
@@ -16930,7 +17556,15 @@ MCAMP__PRIV mcamp_status mcamp__acc_epsilon(mcamp__acc *a, double delta, double 
     if (!(rest > 0)) return mcamp__fail(a->ctx, MCAMP_E_INFEASIBLE, "delta", delta);
     out->lower = out->upper = 0;
     if (mcamp__acc_largest(a) <= 0) return MCAMP_OK;
+    if (give_up > 0 && mcamp__acc_beaten(a, give_up, goal)) {
+        out->upper = give_up;
+        return MCAMP_OK;
+    }
     mcamp__acc_steer_epsilon(a, log(rest));
+    for (int i = 0; i < 8 && st >= 0 && !mcamp__acc_settled(a); i++) {
+        if ((st = mcamp__acc_pilot(a, log(goal))) < 0) return st;
+        mcamp__acc_steer_epsilon(a, log(rest));
+    }
     mcamp__width_start(&w, a->tol * a->lambda * mcamp__acc_scale(a));
     for (int pass = 0; pass < 4; pass++) {
         double up, lo = 0, fine = 0.02 * a->tol * mcamp__acc_scale(a), gap, smooth;
@@ -16951,6 +17585,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_epsilon(mcamp__acc *a, double delta, double 
         gap = mcamp__dmin(50.0, log(v.upper / v.lower));
         w.want = mcamp__dmin(w.want, gap / (up - lo) * a->tol * mcamp__acc_scale(a));
         mcamp__width_adapt(&w, gap, smooth);
+        if (mcamp__acc_more(a, log(goal)) < 0) break;
     }
     return MCAMP_Q_MAX_ITER;
 }
@@ -17705,6 +18340,9 @@ MCAMP__PRIV mcamp_status mcamp__exact_run(mcamp_ctx *ctx, const mcamp_event *eve
     for (int dir = 0; dir < 2 && res >= 0; dir++) {
         if (d->direction == (dir ? MCAMP_REMOVE : MCAMP_ADD)) continue;
         a.add = dir;
+        a.lambda = 0;
+        a.eps = -1;
+        a.more = 1;
         if (a.n && a.pair[0].bins)
             st = want_eps ? mcamp__bins_epsilon(&a, x, &v)
                           : mcamp__bins_delta(&a, x, best.lower, &v);
@@ -17734,11 +18372,19 @@ MCAMP__PRIV mcamp_status mcamp__exact_reach(mcamp_ctx *ctx, const mcamp_event *e
                                             int want_eps, mcamp_interval *out,
                                             mcamp_exact_info *info)
 {
-    double uses = 0, below, need;
+    double uses = 0, bins = 0, below, need;
+    mcamp_interval law = { 0, 1e300 };
     mcamp_status st = MCAMP_OK;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        if (events[i].kind == MCAMP_EVENT_BINS) bins += (double)events[i].count;
         if (events[i].kind == MCAMP_EVENT_BINS || events[i].kind == MCAMP_EVENT_ALLOCATE)
             uses += (double)events[i].count * mcamp__dmax(1, (double)events[i].picks);
+    }
+    if (bins > 0 && uses <= bins && (uses > 1 || n > 1)) {
+        st = mcamp__exact_run(ctx, events, n, d, x, want_eps, 0, out, info);
+        if (st == MCAMP_OK || (st < 0 && st != MCAMP_E_SIZE && st != MCAMP_E_INTERNAL)) return st;
+        if (st > 0) law = *out;
+    }
     below = mcamp__dmax(1e-280, (want_eps ? 1e-6 * x : 1e-12) / mcamp__dmax(1, uses));
     for (int i = 0; i < 6; i++, below = need) {
         st = mcamp__exact_run(ctx, events, n, d, x, want_eps, below, out, info);
@@ -17747,6 +18393,9 @@ MCAMP__PRIV mcamp_status mcamp__exact_reach(mcamp_ctx *ctx, const mcamp_event *e
         need = mcamp__dmax(1e-280, need * out->upper / uses);
         if (!(uses > 0 && below > 10 * need)) break;
     }
+    if (st < 0) return st;
+    out->lower = mcamp__dmax(out->lower, law.lower);
+    out->upper = mcamp__dmax(out->lower, mcamp__dmin(out->upper, law.upper));
     return st;
 }
 
