@@ -22128,7 +22128,6 @@ MCAMP_API mcamp_status mcamp_sampler_run(mcamp_ctx *ctx, const mcamp_sampler *sa
  * each window h and each of three s, and as the last one P itself.                      */
 #define MCAMP__PICKS 64         /* at most */
 #define MCAMP__TUPLE 10         /* indices of a tuple, at most */
-#define MCAMP__BACK 8           /* one in so many samples is not tilted */
 typedef struct mcamp__mixture {
     size_t windows, count;              /* count: components, 3 windows + 1       */
     size_t width[MCAMP__WINDOWS + 1];   /* the last: P's, 1                       */
@@ -22136,6 +22135,7 @@ typedef struct mcamp__mixture {
     size_t picks;                       /* windows drawn for one vector of normals; at
                                          * most the k of the choice, if it has one   */
     double tilt, z;                     /* theta; the mean of e^{theta c_i}          */
+    double farther;                     /* f: what some are tilted beyond theta      */
     size_t order;                       /* of the tuples that move Q; 0: none        */
     double lift;                        /* log of what they make of rho's mean       */
     double *near;                       /* e^a of each mode with those within reach  */
@@ -22189,8 +22189,11 @@ MCAMP__PRIV size_t mcamp__pick(const double *upto, size_t n, double u)
  * drawn by e^{theta c_c} / (b z), z their mean: R = sum_c e^{theta c_c + L_c} / (b z) with
  * L_c of g, so rho(g + theta c) / z.  Where a window alone makes rho large u need not be, and
  * a few such values would be most of the variance: so every 8th sample is from Q itself, that
- * is g from N(-theta c, .), and all are divided by the density of both laws' mixture,
- *     M = 7/8 + e^{-theta u - theta^2/2} / 8     of the normals' u, before anything else.
+ * is g from N(-theta c, .).  And where all modes together make rho large u is larger than
+ * theta; two in eight go f = 1.5 farther, and with tuples there are no windows of all modes,
+ * whose picks would add to the tilt without a density that knows it.  All are divided by the
+ * density of the three laws' mixture, of the normals' u, before anything else,
+ *     M = 5/8 + e^{-theta u - theta^2/2} / 8 + e^{f u - f^2/2} / 4.
  *
  * The tuples.  rho also grows by several modes at once that are no neighbours, and then all
  * picks find it large: rare, and worth a hundred values.  The law of section law draws such g
@@ -22364,13 +22367,13 @@ MCAMP__PRIV void mcamp__tile_base(mcamp_vecset vs, const mcamp__sampler *p, mcam
 {
     const mcamp__mixture *m = p->mix;
     size_t b = p->m.b;
-    double root = mcamp__dmax(p->m.root_total, DBL_MIN), theta = m->tilt;
+    double root = mcamp__dmax(p->m.root_total, DBL_MIN), theta = m->tilt, far = m->farther;
     mcamp__vec_colsum(vs, w->x, b, NULL, w->u);
     for (size_t s = 0; s < MCAMP__S; s++) {
-        int back = theta > 0 && s % MCAMP__BACK == 0;
-        double u = w->u[s] / root - (back ? theta : 0);
-        for (size_t i = 0; back && i < b; i++) w->x[i * MCAMP__S + s] -= theta * p->m.c[i];
-        w->u[s] = 1 + (exp(-theta * (u + 0.5 * theta)) - 1) / MCAMP__BACK;
+        double by = s % 8 == 0 ? -theta : s % 8 < 3 ? far : 0, u = w->u[s] / root + by;
+        for (size_t i = 0; s % 8 < 3 && i < b; i++) w->x[i * MCAMP__S + s] += by * p->m.c[i];
+        w->u[s] = 0.625 + 0.125 * exp(-theta * (u + 0.5 * theta)) +
+                  0.25 * exp(far * (u - 0.5 * far));
     }
     for (size_t i = 0; i < b; i++) w->slope[i] = 1;
     for (size_t s = 0; s < MCAMP__S; s++)
@@ -22962,7 +22965,11 @@ MCAMP__PRIV mcamp_status mcamp__mix_build(mcamp_ctx *ctx, const mcamp__factor *f
         m->upto[i] = odds + (c ? m->upto[i - 1] : 0);
         m->z += odds / (double)b;
     }
-    for (size_t q = 0; q < m->count; q++) share[q] = 1 / (double)m->count;
+    m->farther = m->tilt > 0 || m->order ? 1.5 : 0;
+    for (size_t q = 0; q < m->count; q++) {     /* without those of all modes if there are tuples */
+        int out = m->order && m->windows > 1 && q / 3 + 1 == m->windows;
+        share[q] = out ? 0 : 1 / (double)(m->count - (m->order && m->windows > 1 ? 3 : 0));
+    }
     mcamp__mix_share(p, share);
     p->mix_work = m->picks * (m->count * MCAMP__S + b + 1);
     p->tile = mcamp__tile_shifts;
@@ -30644,7 +30651,6 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__SOME
 #undef MCAMP__PICKS
 #undef MCAMP__TUPLE
-#undef MCAMP__BACK
 #undef MCAMP__RECORD
 #undef MCAMP__FARTHEST
 #undef MCAMP__DEPTH
