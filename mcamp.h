@@ -25139,10 +25139,11 @@ MCAMP__PRIV double mcamp__short_up(double x)
 enum { MCAMP__LADDER = 6 };
 
 /* Samples until the wealth reaches e^level: the best stake s <= 1 gains s slack - s^2 v/2
- * per delta/range samples, v = E[value^2]/(range delta).                              */
+ * per delta/range samples, v = E[value^2]/(range delta), at most 1; that is taken where a
+ * pilot saw no value.                                                                    */
 MCAMP__PRIV double mcamp__rung_samples(double ratio, double rel_var, double slack, double level)
 {
-    double v = (rel_var + 1) / ratio, s = mcamp__dmin(1, slack / v);
+    double v = mcamp__finite(rel_var) ? (rel_var + 1) / ratio : 1, s = mcamp__dmin(1, slack / v);
     return level * ratio / (s * (slack - 0.5 * s * v));
 }
 

@@ -748,6 +748,7 @@ TEST(the_ladder_is_chosen_before_verification)
     CHECK_STATUS(mcamp__time_begin(&ctx, 10), MCAMP_OK);
     CHECK(rungs_of(&s, &r, &c, fine) == MCAMP__LADDER);     /* time decides */
     CHECK_STATUS(mcamp__time_end(&ctx, MCAMP_OK), MCAMP_OK);
+    CHECK_NEAR(mcamp__rung_samples(100, mcamp__inf(), 0.4, 10), 1000 / (0.4 * 0.2), 1e-9, 0);
     c.sigma = 1.03 * a.sigma;
     for (c.seed = 0; c.seed < 10; c.seed++) {
         double var[3] = { -1, -1, -1 }, samples = 0;
