@@ -27102,7 +27102,7 @@ typedef struct mcamp__lbfgs {
     size_t n;
     double *block;              /* everything below, one allocation                  */
     size_t total;
-    double *x, *g, *trial, *g_trial, *dir;
+    double *x, *g, *trial, *g_trial, *dir, *best;
     double *s, *y;              /* MCAMP__HISTORY rows each, a ring                  */
     double rho[MCAMP__HISTORY], alpha[MCAMP__HISTORY];
     size_t used, next;
@@ -27120,13 +27120,13 @@ MCAMP__PRIV mcamp_status mcamp__lbfgs_init(mcamp_ctx *ctx, size_t n, mcamp__lbfg
 {
     memset(l, 0, sizeof *l);
     l->n = n;
-    if (!mcamp__mul_size(n, 5 + 2 * MCAMP__HISTORY, &l->total))
+    if (!mcamp__mul_size(n, 6 + 2 * MCAMP__HISTORY, &l->total))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "n", (double)n);
     l->block = mcamp__new_doubles(ctx, l->total);
     if (!l->block) return mcamp__fail(ctx, MCAMP_E_MEMORY, "rounds", (double)n);
     l->x = l->block;         l->g = l->x + n;       l->trial = l->g + n;
     l->g_trial = l->trial + n; l->dir = l->g_trial + n;
-    l->s = l->dir + n;       l->y = l->s + MCAMP__HISTORY * n;
+    l->best = l->dir + n;    l->s = l->best + n;    l->y = l->s + MCAMP__HISTORY * n;
     return MCAMP_OK;
 }
 
@@ -27190,13 +27190,15 @@ MCAMP__PRIV mcamp_status mcamp__opt_step(mcamp__opt *o, mcamp__lbfgs *l, double 
 {
     double slope = mcamp__lbfgs_direction(l), most = 0, step = 1, f = 0;
     double keep = o->noise.log_sigma;
+    double gain = o->desc->amplification == MCAMP_AMPLIFY_BINS
+                ? 0.1 * o->desc->tolerance : slack;
     *moved = 0;
     if (!(slope < 0)) return MCAMP_OK;
     for (size_t i = 0; i < l->n; i++) most = mcamp__dmax(most, fabs(l->dir[i]));
     if (most > 1) step = 1 / most;
     for (int k = 0; k < 12; k++, step *= k > 2 ? 0.25 : 0.5) {
         mcamp_status st;
-        if (-step * slope < slack) break;       /* nothing left but noise */
+        if (-step * slope < gain) break;        /* nothing left but noise */
         for (size_t i = 0; i < l->n; i++) l->trial[i] = l->x[i] + step * l->dir[i];
         st = mcamp__opt_eval(o, l->trial, &f, l->g_trial);
         if (mcamp__opt_fatal(st)) return st;
@@ -27210,31 +27212,35 @@ MCAMP__PRIV mcamp_status mcamp__opt_step(mcamp__opt *o, mcamp__lbfgs *l, double 
     return MCAMP_OK;
 }
 
-/* Steps until ten of them gain less than the tolerance.  best, x_best: the best
- * iterate so far, in and out.                                                        */
+/* Steps until ten of them gain less than the tolerance, and back to the best point: slack
+ * lets a step rise.                                                                  */
 MCAMP__PRIV mcamp_status mcamp__opt_descend(mcamp_ctx *ctx, mcamp__opt *o, mcamp__lbfgs *l,
                                             size_t most, double tolerance, double slack)
 {
     double window[10], best = l->f;
-    size_t done = 0;
+    size_t done = 0, bytes = l->n * sizeof *l->x;
+    mcamp_status st = MCAMP_OK;
     l->used = l->next = 0;
-    while (done < most) {
+    memcpy(l->best, l->x, bytes);
+    while (st == MCAMP_OK && done < most) {
         int moved = 0;
-        mcamp_status st = mcamp__opt_step(o, l, slack, &moved);
+        st = mcamp__opt_step(o, l, slack, &moved);
         if (st < 0) return st;
         if (!moved) {
             if (!l->used) break;
             l->used = l->next = 0;      /* once more along the gradient */
             continue;
         }
+        if (l->f < best) memcpy(l->best, l->x, bytes);
         best = mcamp__dmin(best, l->f);
         if (done >= 10 && window[done % 10] - best < tolerance) break;
         window[done % 10] = best;
         done++;
-        if (mcamp__progress(ctx, (double)done / (double)most, exp(l->f)))
-            return MCAMP_Q_INTERRUPTED;
+        if (mcamp__progress(ctx, (double)done / (double)most, exp(l->f))) st = MCAMP_Q_INTERRUPTED;
     }
-    return MCAMP_OK;
+    memcpy(l->x, l->best, bytes);
+    l->f = best;
+    return st;
 }
 
 /* ---- the driver ---------------------------------------------------------------------- */
@@ -27437,7 +27443,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_rounds(mcamp_ctx *ctx, mcamp__opt *o, mcamp_
 {
     static const double rel[3] = { 0.05, 0.02, 0.01 }, power[3] = { 16, 128, 1024 };
     const mcamp_opt_desc *d = o->desc;
-    int bins = mcamp__opt_sampled(d);
+    int bins = mcamp__opt_sampled(d), blt = d->family == MCAMP_OPT_BLT && !o->m.cut;
     int soft = d->error == MCAMP_ERROR_MAX || (!bins && o->d_count);
     int rounds = !o->m.count ? 0 : soft ? 3 : bins ? 2 : 1;    /* 0: nothing to choose */
     mcamp_status st = MCAMP_OK;
@@ -27453,7 +27459,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_rounds(mcamp_ctx *ctx, mcamp__opt *o, mcamp_
         if (!i) r->start_error = exp(l->f);
         st = mcamp__opt_descend(ctx, o, l, left, i + 1 < rounds ? 5 * d->tolerance
                                                                 : d->tolerance,
-                                bins ? 0.1 * d->tolerance : 1e-13);
+                                !bins ? 1e-13 : blt ? d->tolerance : 0.1 * d->tolerance);
         if (st == MCAMP_OK && i + 1 == rounds && l->steps >= d->max_iterations)
             st = MCAMP_Q_MAX_ITER;
     }
@@ -27786,17 +27792,27 @@ MCAMP__PRIV mcamp_status mcamp__opt_grow(mcamp_ctx *ctx, const mcamp_opt_desc *d
     return st ? st : out->status;
 }
 
-/* Balls in bins, more bands than batches: as many bands as these hold nearly all of the gain,
- * and descent by samples along a tail of little use ends above their optimum.  So from there. */
+#define MCAMP__BANDS_FEW 8
+
+/* Balls in bins.  Descent by samples along a tail of little use ends above the optimum of fewer
+ * bands.  So, for more bands than batches, from the optimum of as many, which have nearly
+ * all of the gain; for banded C of no more the better one of that and a few bands.  Errors that
+ * are compared come from the same random numbers.                                     */
 MCAMP__PRIV mcamp_status mcamp__opt_fewer(mcamp_ctx *ctx, const mcamp_opt_desc *d,
                                           mcamp_mech *mech, mcamp_opt_result *out)
 {
     mcamp_opt_desc few = *d;
-    mcamp_status st;
-    few.bands = d->batches;
+    mcamp_status st = MCAMP_OK;
     memset(mech, 0, sizeof *mech);
-    st = mcamp__opt_better(ctx, &few, NULL, mech, out);
-    if (!st) st = mcamp__opt_better(ctx, d, mech, mech, out);
+    few.bands = mcamp__zmin(d->bands ? d->bands : d->rounds, d->batches);
+    if (d->family == MCAMP_OPT_BANDED && few.bands > MCAMP__BANDS_FEW) {
+        mcamp_opt_desc first = few;
+        first.bands = MCAMP__BANDS_FEW;
+        st = mcamp__opt_better(ctx, &first, NULL, mech, out);
+    }
+    if (!st) st = mcamp__opt_better(ctx, &few, NULL, mech, out);
+    if (!st && (d->bands ? d->bands : d->rounds) > few.bands)
+        st = mcamp__opt_better(ctx, d, mech, mech, out);
     if (st < 0) mcamp_mech_free(ctx, mech);
     return st ? st : out->status;
 }
@@ -27818,9 +27834,10 @@ MCAMP_API mcamp_status mcamp_opt_run(mcamp_ctx *ctx, const mcamp_opt_desc *desc,
     else if (d.amplification == MCAMP_AMPLIFY_NONE && d.family == MCAMP_OPT_BLT && !d.start &&
              d.batches < d.rounds)
         st = mcamp__opt_grow(ctx, &d, &made, &r);
-    else if (d.amplification == MCAMP_AMPLIFY_BINS && !d.start && d.batches < d.rounds &&
-             (!d.bands || d.bands > d.batches) && !d.inner_samples && !desc->max_iterations &&
-             (d.family == MCAMP_OPT_TOEPLITZ || d.family == MCAMP_OPT_BANDED))
+    else if (d.amplification == MCAMP_AMPLIFY_BINS && !d.start && !d.inner_samples &&
+             !desc->max_iterations &&
+             (d.family == MCAMP_OPT_BANDED || (d.family == MCAMP_OPT_TOEPLITZ &&
+              d.batches < d.rounds && (!d.bands || d.bands > d.batches))))
         st = mcamp__opt_fewer(ctx, &d, &made, &r);
     else
         st = mcamp__opt_once(ctx, &d, 1, &made, &r);
@@ -30626,6 +30643,7 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__WORK_MAGIC
 #undef MCAMP__MACHINE
 #undef MCAMP__TREE_TABLES
+#undef MCAMP__BANDS_FEW
 #undef MCAMP__GRAM_MAGIC
 #undef MCAMP__SLAB
 #undef MCAMP__COUNT_MAX

@@ -953,6 +953,24 @@ TEST(the_better_result_stays)
     mcamp_mech_free(&ctx, &start);
 }
 
+/* Under balls in bins more bands are never said to be worse than the few that they contain:
+ * by themselves they end 0.4% above.                                                     */
+TEST(no_worse_than_few_bands)
+{
+    mcamp_opt_desc d = problem(MCAMP_OPT_BANDED, MCAMP_AMPLIFY_BINS, 12, 12);
+    double few = 0;
+    setup();
+    d.eps = 0.5; d.delta = 1e-5; d.tolerance = 1e-3; d.budget.seed = 1;
+    for (d.bands = 8; d.bands <= 12; d.bands += 4) {
+        mcamp_opt_result r;
+        mcamp_mech m;
+        CHECK_STATUS(mcamp_opt_run(&ctx, &d, &m, &r), MCAMP_OK);
+        if (d.bands == 8) few = r.rmse;
+        CHECK_LE(r.rmse, few);
+        mcamp_mech_free(&ctx, &m);
+    }
+}
+
 /* A decay that has come to nothing is one to go on from, with as many buffers and with more. */
 TEST(start_with_a_decay_of_nothing)
 {
@@ -1506,7 +1524,8 @@ TEST_MAIN("opt",
     T(few_bands_and_dense_agree),
     T(sum_of_roots), T(start_with_a_decay_of_nothing), T(more_buffers_are_not_worse),
     T(more_bands_than_batches),
-    T(the_better_result_stays), T(poisson_takes_the_callers_sigma), T(poisson_with_much_noise),
+    T(the_better_result_stays),
+    T(no_worse_than_few_bands), T(poisson_takes_the_callers_sigma), T(poisson_with_much_noise),
     T(poisson_chooses_bands), T(edge_matrix_against_quadrature),
     T(edge_of_patterns_against_quadrature),
     T(posterior_participation), T(edge_of_patterns_at_q_1), T(gradient_of_the_band),
