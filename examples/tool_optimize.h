@@ -448,7 +448,7 @@ TOOL_FN int run_optimize(session *s)
     d.work = &w.work;
     st = mcamp_opt_run(&s->ctx, &d, &m, &r);
     /* The best C so far is a C, but no number is known of it. */
-    if (st == MCAMP_Q_INTERRUPTED && s->opt[O_OUT].given)
+    if (s->opt[O_OUT].given && (st == MCAMP_Q_INTERRUPTED || (st >= 0 && tool_interrupted)))
         write_strategy(s, s->opt[O_OUT].text, &m);
     check(s, st);
     s->seconds = progress_end(&s->progress);

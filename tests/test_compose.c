@@ -489,6 +489,75 @@ TEST(composed_bins_against_the_fft)
     }
 }
 
+/* delta of a Gaussian mechanism of mu k whose loss is moved by w, under Q: E(e^L - e^eps)_+ with
+ * the example removed, E(1 - e^(eps + L))_+ added.                                        */
+static double moved_delta(double k, double w, double eps, int add)
+{
+    double a = add ? -(eps + w) / k : (w + k * k - eps) / k, r[2];
+    if (a > 8) return add ? ref_phi(a) - exp(eps + w + 0.5 * k * k) * ref_phi(a - k)
+                          : exp(w + 0.5 * k * k) * ref_phi(a) - exp(eps) * ref_phi(a - k);
+    for (int i = 0; i < 2; i++)     /* Pr/density, so that next to nothing cancels */
+        r[i] = ref_phi(a - i * k) * exp(0.5 * (a - i * k) * (a - i * k));
+    return add ? exp(-0.5 * a * a) * (r[0] - r[1])
+               : exp(eps - 0.5 * (a - k) * (a - k)) * (r[0] - r[1]);
+}
+
+/* Two bins of norms c, `uses` times, by the rule of equal steps, whose error falls faster than any
+ * power: the loss is kappa r + log of the sum of modes along the line across d ~ 1/c_i.  */
+static double two_bins_by_quadrature(const double *c, int uses, double eps, int add)
+{
+    double norm = hypot(1 / c[0], 1 / c[1]), kappa = 1 / norm, step = 0.125, sum = 0;
+    int n = 2 * 128 + 1, at[3] = { 0, 0, 0 };
+    static double loss[257], odds[257];
+    for (int i = 0; i < n; i++) {
+        double v = (i - 128) * step, t0 = v / c[1] / norm, t1 = -v / c[0] / norm;
+        loss[i] = log(0.5 * exp(c[0] * t0 - 0.5 * c[0] * c[0]) +
+                      0.5 * exp(c[1] * t1 - 0.5 * c[1] * c[1]));
+        odds[i] = step * exp(-0.5 * v * v) / sqrt(8 * atan(1.0));
+    }
+    for (;;) {
+        double p = 1, l = 0;
+        int k = 0;
+        for (int i = 0; i < uses; i++) { p *= odds[at[i]]; l += loss[at[i]]; }
+        sum += p * moved_delta(kappa * sqrt((double)uses), l, eps, add);
+        while (k < uses && ++at[k] == n) at[k++] = 0;
+        if (k == uses) return sum;
+    }
+}
+
+/* Two bins, alike or not, used twice: the truth to twelve digits lies within the ends, which are
+ * next to each other, in either direction, from large deltas down to 1e-60.              */
+TEST(composed_bins_against_a_quadrature)
+{
+    static const double norms[4][2] = { { 0.5, 0.5 }, { 1.3, 1.3 }, { 1, 0.6 }, { 2.5, 2.5 } };
+    static const double one[2] = { 1, 1 };
+    int far = 0;
+    for (int i = 0; i < 4; i++)
+        for (int add = 0; add < 2; add++)
+            for (double eps = 0; eps < 25; eps = 3.4 * eps + 0.35) {
+                mcamp_event e = bins(2, 1, 1, 2);
+                mcamp_interval v, w;
+                mcamp_exact_desc d;
+                double truth = two_bins_by_quadrature(norms[i], 2, eps, add), off;
+                memset(&d, 0, sizeof d);
+                d.direction = add ? MCAMP_ADD : MCAMP_REMOVE;
+                d.rel_error = 1e-4;
+                e.n = 2; e.shift = norms[i]; e.prob = one;
+                if (!(truth > 1e-60)) continue;
+                far += truth < 1e-12;
+                CHECK(mcamp_exact_delta(&ctx, &e, 1, &d, eps, &v, NULL) >= 0);
+                off = 1e-11 * truth;
+                CHECK_LE(v.lower, truth + off);
+                CHECK_LE(truth - off, v.upper);
+                if (truth > 1e-25) CHECK_LE(v.upper - v.lower, 1e-6 * v.upper);
+                if (!(eps > 0)) continue;
+                CHECK(mcamp_exact_epsilon(&ctx, &e, 1, &d, truth, &w, NULL) >= 0);
+                CHECK_LE(w.lower, eps * (1 + 1e-10));
+                CHECK_LE(eps * (1 - 1e-10), w.upper);
+            }
+    CHECK_LE(3, far);
+}
+
 /* log of the second or third moment of S/b: those of X are e^{c^2} and e^{3c^2}. */
 static double log_moment(const mcamp_event *e, int order)
 {
@@ -1434,6 +1503,7 @@ static const mt_case cases[] = {
     T(levels_are_carried_into_every_answer),
     T(laws_of_bins_have_the_moments_of_bins), T(complex_gamma),
     T(composed_bins_against_the_fft),
+    T(composed_bins_against_a_quadrature),
     T(bins_compose),
     T(replaced_examples_by_quadrature),
     T(replaced_examples_compose),

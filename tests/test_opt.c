@@ -1479,6 +1479,48 @@ TEST(trials_that_are_no_numbers)
     mcamp_work_free(&ctx, &work);
 }
 
+/* Steps may rise by the slack: a descent ends where its value is, at its best point, wherever the
+ * last step went.                                                                        */
+TEST(a_descent_ends_at_its_best_point)
+{
+    mcamp_opt_desc d = problem(MCAMP_OPT_TOEPLITZ, MCAMP_AMPLIFY_NONE, 40, 40), r;
+    mcamp_work_desc wd;
+    mcamp_work work;
+    mcamp__opt o;
+    mcamp__lbfgs l;
+    double g[12], keep[12], f, start, gain = 0;
+    size_t steps;
+    int back = 0;
+    setup();
+    memset(&wd, 0, sizeof wd);
+    wd.n = 40;
+    d.bands = 13;
+    CHECK_STATUS(mcamp_work_init(&ctx, &wd, &work), MCAMP_OK);
+    CHECK_STATUS(mcamp__opt_resolve(&ctx, &d, &r), MCAMP_OK);
+    CHECK_STATUS(mcamp__opt_init(&ctx, &r, &work, &o), MCAMP_OK);
+    CHECK_STATUS(mcamp__lbfgs_init(&ctx, 12, &l), MCAMP_OK);
+    for (int k = 0; k < 40; k++) {
+        CHECK_STATUS(mcamp__opt_start(&ctx, &o, keep), MCAMP_OK);
+        for (size_t i = 0; i < 12; i++) keep[i] += 2 * (test_rand() - 0.5);
+        for (int lucky = 0; lucky < 2; lucky++) {
+            memcpy(l.x, keep, sizeof keep);
+            CHECK_STATUS(mcamp__opt_eval(&o, l.x, &l.f, l.g), MCAMP_OK);
+            start = l.f -= lucky ? 1.4 * gain : 0;  /* luck that a step's gain does not reach */
+            steps = l.steps;
+            CHECK(mcamp__opt_descend(&ctx, &o, &l, 1, 1e-9, lucky ? 0.6 * gain : 1e-13) >= 0);
+            CHECK_STATUS(mcamp__opt_eval(&o, l.x, &f, g), MCAMP_OK);
+            gain = start - f;
+            if (l.f < start) CHECK_NEAR(f, l.f, 1e-12, 1e-12);
+            else             CHECK(!memcmp(keep, l.x, sizeof keep) && !(l.f > start));
+            back += l.steps > steps && !(l.f < start);
+        }
+    }
+    CHECK_LE(10, back);
+    mcamp__lbfgs_free(&ctx, &l);
+    mcamp__opt_free(&ctx, &o);
+    mcamp_work_free(&ctx, &work);
+}
+
 /* Allocations fail, the first sixty one by one and later ones here and there: nothing
  * leaks, nothing is written beyond its end.                                           */
 static void run_failing(int amp, size_t at, mcamp_status *st)
@@ -1517,6 +1559,7 @@ TEST(allocation_failures)
 TEST_MAIN("opt",
     T(gradient_of_every_family), T(gradient_with_amplification), T(bad_arguments), T(bad_starts),
     T(unstable_starts), T(sigma_that_is_no_number), T(trials_that_are_no_numbers),
+    T(a_descent_ends_at_its_best_point),
     T(interrupted_keeps_the_best), T(sigma_of_partial_cycles),
     T(banded_toeplitz_without_amplification),
     T(more_freedom_is_not_worse),
