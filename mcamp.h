@@ -15021,7 +15021,7 @@ MCAMP__PRIV double mcamp__gauss_logmass(double x1, double x2)
 typedef struct mcamp__mellin {
     double m, sign;         /* s = m + sign z, -1 for remove; m = 0: an ordinary law       */
     double h, step;         /* between values of w = log u, and of log X                   */
-    double lo, hi, far;     /* losses that the atoms span; s up to which h is known to do  */
+    double lo, hi, most;    /* losses that the atoms span; s up to which h is known to do  */
     double bins, c, thin;   /* how many; the longest and the shortest mode                 */
     double g2;              /* mu^2 of the Gaussian mechanism that is taken out            */
     double z, low, top;     /* X goes z deviations beyond what tilts from low to top shift */
@@ -15937,7 +15937,7 @@ MCAMP__PRIV double mcamp__mellin_end(const mcamp__mellin *t, double l, double si
     mcamp__log_gamma(t->m + t->sign * l, 0, &zero, &im);
     for (double d = 0.125; d < 100; d *= 1.3) {
         double s = t->m + t->sign * (l + side * d), e;
-        if (!(s >= 1 && s <= t->far)) break;
+        if (!(s >= 1 && s <= t->most)) break;
         mcamp__log_gamma(s, 0, &re, &im);
         e = mcamp__mellin_most(t, l + side * d) + re - zero + 0.1;  /* 0.1: alias at s */
         e = level > 0 ? (level + e) / d : e - d * end;
@@ -15950,7 +15950,7 @@ MCAMP__PRIV double mcamp__mellin_end(const mcamp__mellin *t, double l, double si
 MCAMP__PRIV double mcamp__mellin_error(const mcamp__mellin *t, double l)
 {
     double s = t->m + t->sign * l, e, lg, lm, im;
-    if (!(s >= 1 && s <= t->far && l <= t->top && l >= t->low)) return mcamp__inf();
+    if (!(s >= 1 && s <= t->most && l <= t->top && l >= t->low)) return mcamp__inf();
     mcamp__log_gamma(s, 0, &lg, &im);
     mcamp__log_gamma(t->m, 0, &lm, &im);
     e = mcamp__mellin_alias(t, s, 0) + mcamp__mellin_angle(t, s, t->step);
@@ -16049,10 +16049,10 @@ MCAMP__PRIV mcamp_status mcamp__mellin_plan(mcamp_ctx *ctx, const mcamp_event *e
     if (!(t->m <= MCAMP__MELLIN_ORDER && lambda < 500 && t->c < 8 && t->thin > 1e-3))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "bins", t->m);
     s = t->m + t->sign * (add ? t->top : t->low);
-    t->far = 2 * s + 10;
+    t->most = 2 * s + 10;
     period = 8.5 / sd + s;
     while (!(mcamp__gamma_fall(s, period - 8.5 / sd) < -39 &&
-             mcamp__gamma_fall(t->far, period) < -4)) period *= 1.05;
+             mcamp__gamma_fall(t->most, period) < -4)) period *= 1.05;
     t->step = 2 * MCAMP__PI / period;
     while (!(mcamp__mellin_angle(t, s, t->step) < 1e-17)) t->step *= 0.95;
     {       /* few bits: multiples are exact */
@@ -22138,8 +22138,8 @@ typedef struct mcamp__mixture {
     double farther;                     /* f: what some are tilted beyond theta      */
     size_t order;                       /* of the tuples that move Q; 0: none        */
     double lift;                        /* log of what they make of rho's mean       */
-    double *near;                       /* e^a of each mode with those within reach  */
-    size_t near_count;
+    double *around;                     /* e^a of each mode with those within reach  */
+    size_t around_count;
     double share[MCAMP__SHIFTS];        /* of a component; 0: left out            */
     double *rows;                       /* 3 rows of b for each component:        */
     size_t rows_count;
@@ -22348,7 +22348,7 @@ MCAMP__PRIV double mcamp__mix_tuple(const mcamp__sampler *p, mcamp_rng *r, doubl
         }
         lo = span < b ? (j + b - m->reach) % b : 0;
         for (size_t d = 0, i = lo; d < span; d++) {
-            double f = m->near[j * span + d];
+            double f = m->around[j * span + d];
             if (f > 1 && !(e[i] > 1)) site[n++] = (double)i;
             z += (upto[i] - (i ? upto[i - 1] : 0)) / all * e[i] * (f - 1);
             e[i] *= f;
@@ -22367,13 +22367,13 @@ MCAMP__PRIV void mcamp__tile_base(mcamp_vecset vs, const mcamp__sampler *p, mcam
 {
     const mcamp__mixture *m = p->mix;
     size_t b = p->m.b;
-    double root = mcamp__dmax(p->m.root_total, DBL_MIN), theta = m->tilt, far = m->farther;
+    double root = mcamp__dmax(p->m.root_total, DBL_MIN), theta = m->tilt, on = m->farther;
     mcamp__vec_colsum(vs, w->x, b, NULL, w->u);
     for (size_t s = 0; s < MCAMP__S; s++) {
-        double by = s % 8 == 0 ? -theta : s % 8 < 3 ? far : 0, u = w->u[s] / root + by;
+        double by = s % 8 == 0 ? -theta : s % 8 < 3 ? on : 0, u = w->u[s] / root + by;
         for (size_t i = 0; s % 8 < 3 && i < b; i++) w->x[i * MCAMP__S + s] += by * p->m.c[i];
         w->u[s] = 0.625 + 0.125 * exp(-theta * (u + 0.5 * theta)) +
-                  0.25 * exp(far * (u - 0.5 * far));
+                  0.25 * exp(on * (u - 0.5 * on));
     }
     for (size_t i = 0; i < b; i++) w->slope[i] = 1;
     for (size_t s = 0; s < MCAMP__S; s++)
@@ -22681,12 +22681,12 @@ MCAMP__PRIV mcamp_status mcamp__mix_order(mcamp_ctx *ctx, mcamp__sampler *p, dou
     size_t b = p->m.b, span = 2 * m->reach + 1, w = mcamp__zmax(m->windows, 2) - 2, k = 0;
     double pull = 0, odds, more;        /* pull: the mean of e^a - 1 over all pairs */
     if (!(p->eps > 0) || span > b / 2) return MCAMP_OK;
-    m->near_count = b * span;
-    m->near = mcamp__new_doubles(ctx, m->near_count);
-    if (!m->near) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
+    m->around_count = b * span;
+    m->around = mcamp__new_doubles(ctx, m->around_count);
+    if (!m->around) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
     for (size_t j = 0; j < b; j++)
         for (size_t d = 0; d < span; d++) {
-            double *to = m->near + j * span + d;
+            double *to = m->around + j * span + d;
             *to = exp(mcamp__model_a(&p->m, j, (j + b - m->reach + d) % b));
             pull += (*to - 1) / ((double)b * (double)b);
         }
@@ -22990,7 +22990,7 @@ MCAMP__PRIV void mcamp__choice_close(mcamp_ctx *ctx, mcamp__sampler *p)
     if (p->mix) {
         mcamp__delete_doubles(ctx, p->mix->rows, p->mix->rows_count);
         mcamp__delete_doubles(ctx, p->mix->sums, p->mix->sums_count);
-        mcamp__delete_doubles(ctx, p->mix->near, p->mix->near_count);
+        mcamp__delete_doubles(ctx, p->mix->around, p->mix->around_count);
         mcamp__delete(ctx, p->mix, 1, sizeof *p->mix);
     }
     mcamp__sampler_free(ctx, p);

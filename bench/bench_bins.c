@@ -1,7 +1,8 @@
 /* C = I (balls in bins with one band): how wide the intervals are and how long they take,
  * over a grid of batches, eps, sigma and uses.  Each row prints the worst and the median
- * cell of its question; cells beyond 1% or 50 ms are listed with -v.
- *     cc -O2 bench/bench_bins.c -o build/bench_bins -lm && build/bench_bins [-v] [-q]    */
+ * cell of its question; cells beyond 1% or 50 ms are listed with -v.  -q: fewer cells, -c:
+ * those in composition alone.
+ *     cc -O2 bench/bench_bins.c -o build/bench_bins -lm && build/bench_bins [-v] [-q] [-c]    */
 #include "bench_common.h"
 #include <string.h>
 
@@ -15,7 +16,7 @@ typedef struct row {
 } row;
 
 static mcamp_ctx ctx;
-static int verbose, quick;
+static int verbose, quick, alone;
 
 static int up(const void *a, const void *b)
 {
@@ -45,11 +46,11 @@ static void cell(row *r, const char *what, double width, double time)
 
 static void finish(row *r)
 {
+    if (!r->n) return;
     qsort(r->width, r->n, sizeof(double), up);
     qsort(r->time, r->n, sizeof(double), up);
     printf("%-34s %4zu cells, wider than 1%%: %zu, slower than 50 ms: %zu\n", r->name, r->n,
            r->wide, r->slow);
-    if (!r->n) return;
     printf("    width %.1e, worst %.1e (%s)\n", r->width[r->n / 2], r->width[r->n - 1], r->worst);
     printf("    ms %.2f, worst %.2f (%s)\n", 1e3 * r->time[r->n / 2], 1e3 * r->time[r->n - 1],
            r->slowest);
@@ -156,7 +157,7 @@ static void composed(row *r, double b, double sigma, double uses, double delta)
     mcamp_interval v = { 0, 0 };
     mcamp_exact_desc d;
     char what[120];
-    double t = bench_seconds();
+    double t = bench_seconds(), eps;
     mcamp_status st;
     memset(&d, 0, sizeof d);
     d.rel_error = 5e-3;
@@ -165,24 +166,33 @@ static void composed(row *r, double b, double sigma, double uses, double delta)
     snprintf(what, sizeof what, "b %g, sigma %g, %g uses, delta %g: eps %.6g .. %.6g", b, sigma,
              uses, delta, v.lower, v.upper);
     if (st < 0 || v.upper > 0.02) cell(&r[7], what, st < 0 ? 1e30 : v.upper / v.lower - 1, t);
+    if (st < 0) return;
+    eps = v.upper;
+    t = bench_seconds();
+    st = mcamp_exact_delta(&ctx, &e, 1, &d, eps, &v, NULL);
+    t = bench_seconds() - t;
+    snprintf(what, sizeof what, "b %g, sigma %g, %g uses, eps %g: delta %.6g .. %.6g", b, sigma,
+             uses, eps, v.lower, v.upper);
+    cell(&r[8], what, st < 0 ? 1e30 : v.upper / v.lower - 1, t);
 }
 
 int main(int argc, char **argv)
 {
-    static row r[8];
-    static const char *names[8] = { "delta, both", "delta, remove", "delta, add", "eps",
+    static row r[9];
+    static const char *names[9] = { "delta, both", "delta, remove", "delta, add", "eps",
                                     "sigma, exact", "sigma, Gram matrix", "certificate",
-                                    "composed: eps" };
+                                    "composed: eps", "composed: delta" };
     static const double mus[] = { 0.01, 0.03, 0.1, 0.2, 0.4, 0.7, 1, 1.5, 2, 3, 4, 6, 10, 15, 18,
                                   22, 30, 40, 60 };
     static const double uses[] = { 2, 10, 100 };
     for (int i = 1; i < argc; i++) {
         verbose |= !strcmp(argv[i], "-v");
         quick |= !strcmp(argv[i], "-q");
+        alone |= !strcmp(argv[i], "-c");
     }
     bench_start(&ctx);
-    for (int i = 0; i < 8; i++) r[i].name = names[i];
-    for (size_t i = 0; i < COUNT(bins); i += quick ? 3 : 1)
+    for (int i = 0; i < 9; i++) r[i].name = names[i];
+    for (size_t i = 0; i < COUNT(bins) && !alone; i += quick ? 3 : 1)
         for (size_t j = 0; j < COUNT(epss); j += quick ? 2 : 1) {
             for (size_t k = 0; k < COUNT(mus); k += quick ? 2 : 1)
                 questions(r, bins[i], epss[j], 1 / mus[k]);
@@ -195,6 +205,6 @@ int main(int argc, char **argv)
         for (size_t k = 4; k < COUNT(mus) - 6; k += quick ? 3 : 1)
             for (size_t j = 0; j < COUNT(uses); j++)
                 composed(r, bins[i], 1 / mus[k], uses[j], 1e-6);
-    for (int i = 0; i < 8; i++) finish(&r[i]);
+    for (int i = 0; i < 9; i++) finish(&r[i]);
     return 0;
 }

@@ -630,7 +630,7 @@ TEST(tuples_by_enumeration)
     mcamp_rng r;
     setup();
     mixture_open("sqrt:2", 16, B, 1.5, &g, &f, &p);
-    CHECK(p.mix->near && p.mix->reach == 1);
+    CHECK(p.mix->around && p.mix->reach == 1);
     p.mix->order = 3;
     upto = p.mix->upto + (p.mix->count - 1) * B;
     for (size_t i = 0; i < B; i++) base[i] = (double)(1 + i * i % 5);
