@@ -571,7 +571,8 @@ static double log_moment(const mcamp_event *e, int order)
 }
 
 /* The law of BINS for lines about lambda, after its plan has been spoilt: 1 atoms far apart, 2
- * points of X far apart, 3 few of X, 4 and 5 too few atoms to the right and to the left.         */
+ * points of X far apart, 3 few of X, 4 and 5 too few atoms to the right and to the left, 6 points
+ * of X as far apart as the atoms, which thin X do not bear.                                 */
 static int spoilt_law(mcamp_event *e, int add, double lambda, int how, mcamp__law *a)
 {
     mcamp__lattice q;
@@ -585,6 +586,7 @@ static int spoilt_law(mcamp_event *e, int add, double lambda, int how, mcamp__la
     if (how == 3) t.z = 5.5;
     if (how == 4) t.hi *= 0.35;
     if (how == 5) t.lo *= 0.45;
+    if (how == 6) t.step = t.h;
     words = mcamp__lattice_init(&q, e, &t);
     CHECK(words < 4e6);
     mem = mcamp__new_doubles(&ctx, (size_t)words);
@@ -602,16 +604,16 @@ static int spoilt_law(mcamp_event *e, int add, double lambda, int how, mcamp__la
  * of which the Gaussian part makes up the rest; and with a plan spoilt in any way, still.   */
 TEST(laws_of_bins_have_the_moments_of_bins)
 {
-    static const double shift[3] = { 1, 0.6, 0 }, prob[3] = { 3, 4, 2 };
-    double worst[6] = { 0, 0, 0, 0, 0, 0 };
-    for (int i = 0; i < 6; i++)
-        for (int how = 0; how < 6; how++) {
-            mcamp_event e = bins(i == 0 ? 2 : i == 1 ? 10 : i == 2 ? 300 : i == 5 ? 7 : 9, 1,
+    static const double shift[3] = { 1, 0.6, 0 }, prob[3] = { 3, 4, 2 }, thin[2] = { 1, 0.08 };
+    double worst[7] = { 0, 0, 0, 0, 0, 0, 0 };
+    for (int i = 0; i < 7; i++)
+        for (int how = 0; how < 7; how++) {
+            mcamp_event e = bins(i == 0 ? 2 : i == 1 ? 10 : i == 2 ? 300 : i > 4 ? 7 : 9, 1,
                                  i == 0 ? 0.7 : i == 2 ? 2 : 1, 1);
             mcamp__law a;
             mcamp__pair p;
             double g2 = 0;
-            if (i > 3) { e.n = i == 5 ? 2 : 3; e.shift = shift; e.prob = prob; }
+            if (i > 3) { e.n = i > 4 ? 2 : 3; e.shift = i > 5 ? thin : shift; e.prob = prob; }
             CHECK_STATUS(mcamp__pair_mellin(&e, &p, &g2), MCAMP_OK);
             CHECK((g2 > 0) == (i != 4));
             if (!spoilt_law(&e, 0, 1.3, how, &a)) continue;
@@ -628,7 +630,7 @@ TEST(laws_of_bins_have_the_moments_of_bins)
             CHECK_LE(-1e-9, mcamp__law_cum(&a, 1).k0 + g2 + mcamp__law_cum(&a, 1).err);
             mcamp__law_free(&ctx, &a);
         }
-    for (int how = 1; how < 6; how++) CHECK_LE(1e-11, worst[how]);      /* and it was spoilt */
+    for (int how = 1; how < 7; how++) CHECK_LE(1e-11, worst[how]);      /* and it was spoilt */
 }
 
 /* Gamma against its product formula: |Gamma(n + iy)|^2 = pi y/sinh(pi y) prod (k^2 + y^2), and its
