@@ -18393,9 +18393,9 @@ MCAMP__PRIV mcamp_status mcamp__exact_reach(mcamp_ctx *ctx, const mcamp_event *e
         need = mcamp__dmax(1e-280, need * out->upper / uses);
         if (!(uses > 0 && below > 10 * need)) break;
     }
-    if (st < 0) return st;
-    out->lower = mcamp__dmax(out->lower, law.lower);
-    out->upper = mcamp__dmax(out->lower, mcamp__dmin(out->upper, law.upper));
+    if (st < 0 || !(law.lower <= out->upper && out->lower <= law.upper)) return st;
+    out->lower = mcamp__dmax(out->lower, law.lower);    /* apart, by rounding: curves alone */
+    out->upper = mcamp__dmin(out->upper, law.upper);
     return st;
 }
 
