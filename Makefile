@@ -37,13 +37,14 @@ TOOLTESTS = tests/tool_test.sh $(filter-out tests/tool_test.sh tests/web_test.sh
 
 # Compiling takes longer than running: suites and examples are made at -O1 unless CFLAGS says
 # otherwise, but for those that look for secrets left behind, and what users run first.
-# (test-clang and test-flags make everything at -O2 and -O0.)
+# (test-clang and test-flags make everything at -O2 and -O0.)  Warnings, a seventh of the
+# compiler's time, are asked for by check-warn, and by the sanitizers' builds.
 ifeq ($(CFLAGS),-O2)
+$(TESTS) $(EXAMPLES): WARN =
 $(filter-out $(patsubst %,$(BUILD)/test_%,secure noise batch session host vec),$(TESTS)): CFLAGS = -O1
 $(filter-out $(BUILD)/mcamp $(BUILD)/quickstart,$(EXAMPLES)): CFLAGS = -O1
-# The tool: as fast as at -O2, in half of the compiler's time (warnings, a seventh of it,
-# are asked for by check-warn).
-$(BUILD)/mcamp $(BUILD)/mcamp_mpi: WARN =
+# The tool: as fast as at -O2, in half of the compiler's time.
+$(BUILD)/mcamp_mpi: WARN =
 $(BUILD)/mcamp $(BUILD)/mcamp_mpi $(BUILD)/reproduce: CFLAGS = -O1 $(shell echo 'int x;' | $(CC) -Werror -fexpensive-optimizations \
                          -xc -fsyntax-only - 2>/dev/null && echo -fexpensive-optimizations)
 endif
