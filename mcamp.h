@@ -6988,9 +6988,10 @@ MCAMP__PRIV size_t mcamp__cholesky_blocks(const mcamp_ctx *ctx, size_t b, double
     return b;
 }
 
-/* l = lower factor of a + shift I (b x b row-major, zeros above the diagonal);
- * reads a's lower triangle; *shift is set.  Rows start at their first non-zero
- * column, where the factor's do too, so a periodic band costs O(b w^2).
+/* l, zeros in: the lower factor of a + shift I (b x b row-major); what stays zero is not
+ * touched: the system need not give memory for it.  Reads a's lower triangle; *shift is set.
+ * Rows start at their first non-zero column, where the factor's do too, so a periodic band
+ * costs O(b w^2).
  * Why a shift is safe: G + shift I is the Gram matrix of the modes with one more
  * coordinate each, sqrt(shift) in a dimension of its own; whoever sees it can
  * forget it, so delta does not decrease.  Use a + shift I throughout, then.
@@ -7006,8 +7007,7 @@ MCAMP__PRIV mcamp_status mcamp__cholesky(mcamp_ctx *ctx, const double *a, size_t
     for (i = 0; i < b; i++) {
         while (from[i] < i && mcamp__eq(a[i * b + from[i]], 0.0)) from[i]++;
         zeros += from[i];
-        memcpy(l + i * b, a + i * b, (i + 1) * sizeof *l);
-        memset(l + i * b + i + 1, 0, (b - i - 1) * sizeof *l);
+        memcpy(l + i * b + from[i], a + i * b + from[i], (i + 1 - from[i]) * sizeof *l);
         l[i * b + i] += *shift;
     }
     if (b > MCAMP__S && (double)zeros < 0.35 * (double)b * (double)b) {
@@ -7033,6 +7033,7 @@ MCAMP__PRIV mcamp_status mcamp__cholesky(mcamp_ctx *ctx, const double *a, size_t
 
 typedef struct mcamp__lags {
     size_t n, b, t0;
+    size_t w;           /* coefficients: lags from w to b - w are orthogonal, G zero */
     size_t base;        /* terms t < base belong to every F_d that is read */
     size_t len;         /* values in s */
     double *s;
@@ -7073,7 +7074,8 @@ MCAMP__PRIV void mcamp__lags_add(const mcamp__lags *q, size_t from, size_t to,
     for (size_t t = from; t < to; t += MCAMP__CHUNK) {
         size_t len = mcamp__zmin(MCAMP__CHUNK, to - t);
         for (size_t d = 0; d < q->b; d++)
-            mcamp__sum_add(acc + d, times * mcamp__dot(q->s + t, q->s + t + d, len));
+            if (d < q->w || d + q->w > q->b)
+                mcamp__sum_add(acc + d, times * mcamp__dot(q->s + t, q->s + t + d, len));
     }
 }
 
@@ -7104,7 +7106,8 @@ MCAMP__PRIV mcamp_status mcamp__lags_run(mcamp_ctx *ctx, const mcamp__lags *q,
         mcamp__lags_add(q, t0, t0 + b, (double)whole, acc);
     }
     mcamp__lags_add(q, 0, rest, 1.0, acc);
-    for (size_t d = 0; d < b; d++) mcamp__lags_read(q, d, acc[d], g);
+    for (size_t d = 0; d < b; d++)
+        if (d < q->w || d + q->w > b) mcamp__lags_read(q, d, acc[d], g);
     mcamp__delete(ctx, acc, b, sizeof *acc);
     return MCAMP_OK;
 }
@@ -7114,7 +7117,7 @@ MCAMP__PRIV mcamp_status mcamp__gram_toeplitz(mcamp_ctx *ctx, const mcamp_mech *
 {
     mcamp__lags q;
     mcamp_status st;
-    q.n = m->n; q.b = b;
+    q.n = m->n; q.b = b; q.w = m->bands;
     q.t0 = m->bands > b ? m->bands - b : 0;
     q.base = m->n > b ? m->n - b : 0;
     /* t0 + 2b cannot overflow: b * b was allocated and bands <= n <= 2^48 */
@@ -7622,6 +7625,7 @@ typedef struct mcamp__factor {
     double total;           /* 1' G 1                                          */
     double idle;            /* the shift: diagonal entries up to it are 0 in G  */
     size_t reach;           /* modes farther apart, going round, are orthogonal */
+    mcamp__buf *sums;       /* of rows of g: section est fills it when it is needed */
     const mcamp_gram *patterns;     /* of section pattern, or NULL; then b = n + 1 stands
                              * for "many modes", trace_max for the largest one's square */
 } mcamp__factor;
@@ -7630,6 +7634,8 @@ MCAMP__PRIV void mcamp__factor_free(mcamp_ctx *ctx, mcamp__factor *f)
 {
     mcamp__delete_doubles(ctx, f->g, f->count);
     mcamp__delete_doubles(ctx, f->row, f->b);
+    if (f->sums) mcamp__buf_free(ctx, f->sums);
+    mcamp__delete(ctx, f->sums, 1, sizeof *f->sums);
     mcamp__tri_free(ctx, &f->L);
     memset(f, 0, sizeof *f);
 }
@@ -7655,42 +7661,41 @@ MCAMP__PRIV mcamp_status mcamp__tri_pack_diag(mcamp_ctx *ctx, const double *d, s
     return MCAMP_OK;
 }
 
-/* How far apart modes are that are not orthogonal, going round the short way, at most. */
-MCAMP__PRIV size_t mcamp__factor_reach(const mcamp__factor *f)
+/* The first column from j on, b and more for none, where row i of a matrix of half-width w,
+ * going round, can differ from 0. */
+MCAMP__PRIV size_t mcamp__band_next(size_t b, size_t w, size_t i, size_t j)
 {
-    size_t b = f->b, apart = 0;
-    for (size_t i = 0; !f->diagonal && i < b; i++) {
-        const double *row = f->g + i * b;
-        for (size_t j = i + apart + 1; j < b && j < i + b - apart; j++)
-            if (row[j] > 0 || row[j] < 0) apart = mcamp__zmin(j - i, b - j + i);
-    }
-    return apart;
+    if (j + w < i && i + w < j + b) return i - w;
+    return j > i + w && j + w < i + b ? i + b - w : j;
 }
 
-/* g, L, reach and the sums; root: scratch of as many numbers as g has. */
+/* g, L, reach and the sums; root: scratch of as many numbers as g has, zeros in. */
 MCAMP__PRIV mcamp_status mcamp__factor_fill(mcamp_ctx *ctx, const mcamp_gram *gram,
                                             mcamp__factor *f, double *root)
 {
     mcamp__sum total = { 0, 0 };
     mcamp_status st;
-    memcpy(f->g, gram->g, f->count * sizeof *f->g);
+    size_t b = f->b, w = gram->width;
+    f->reach = w;
     if (f->diagonal) {
-        for (size_t i = 0; i < f->b; i++) root[i] = sqrt(f->g[i]);
-        st = mcamp__tri_pack_diag(ctx, root, f->b, &f->L);
+        for (size_t i = 0; i < b; i++) root[i] = sqrt(gram->g[i]);
+        st = mcamp__tri_pack_diag(ctx, root, b, &f->L);
     } else {
-        st = mcamp__cholesky(ctx, f->g, f->b, root, &f->idle);
-        if (st >= 0) st = mcamp__tri_pack(ctx, root, f->b, &f->L);
-        for (size_t i = 0; i < f->b; i++) f->g[i * f->b + i] += f->idle;
+        st = mcamp__cholesky(ctx, gram->g, b, root, &f->idle);
+        if (st >= 0) st = mcamp__tri_pack(ctx, root, b, &f->L);
     }
-    for (size_t i = 0, each = f->count / f->b; i < f->b; i++) {
+    for (size_t i = 0; i < b; i++) {
         mcamp__sum row = { 0, 0 };
-        for (size_t j = 0; j < each; j++) mcamp__sum_add(&row, f->g[i * each + j]);
+        if (f->diagonal) mcamp__sum_add(&row, f->g[i] = gram->g[i]);
+        else for (size_t j = 0; (j = mcamp__band_next(b, w, i, j)) < b; j++) {
+            f->g[i * b + j] = gram->g[i * b + j] + (i == j ? f->idle : 0);
+            mcamp__sum_add(&row, f->g[i * b + j]);
+        }
         f->row[i] = mcamp__sum_get(&row);
         mcamp__sum_add(&total, f->row[i]);
         f->trace_max = mcamp__dmax(f->trace_max, mcamp__factor_diag(f, i));
     }
     f->total = mcamp__sum_get(&total);
-    f->reach = mcamp__factor_reach(f);
     return st;
 }
 
@@ -7713,8 +7718,9 @@ MCAMP__PRIV mcamp_status mcamp__factor_init(mcamp_ctx *ctx, const mcamp_gram *gr
     f->count = gram->count;
     f->g = mcamp__new_doubles(ctx, f->count);
     f->row = mcamp__new_doubles(ctx, f->b);
+    f->sums = (mcamp__buf *)mcamp__new(ctx, 1, sizeof *f->sums);
     root = mcamp__new_doubles(ctx, f->count);
-    st = f->g && f->row && root ? mcamp__factor_fill(ctx, gram, f, root)
+    st = f->g && f->row && f->sums && root ? mcamp__factor_fill(ctx, gram, f, root)
                                 : mcamp__fail(ctx, MCAMP_E_MEMORY, "gram", (double)gram->b);
     mcamp__delete_doubles(ctx, root, f->count);
     if (st < 0) mcamp__factor_free(ctx, f);
@@ -20555,6 +20561,7 @@ MCAMP__PRIV mcamp_status mcamp__split_gamma(mcamp_ctx *ctx, const mcamp__factor 
         for (size_t j = 0; j < b; j++)
             a[i * b + j] = (i == j ? alpha * (1 - 1e-9) : 0) -
                            (f->g[i * b + j] - row[i] - row[j] + s / n);
+    memset(l, 0, b * b * sizeof *l);
     if ((st = mcamp__cholesky(ctx, a, b, l, &shift)) < 0) return st;
     if (!(shift < 1e-9 * alpha)) return MCAMP_E_NOT_PSD;
     for (size_t i = 0; i < b; i++) {        /* y = L^-1 g, g = (row - s/n) sqrt(n) */
@@ -22144,8 +22151,8 @@ typedef struct mcamp__mixture {
     double *rows;                       /* 3 rows of b for each component:        */
     size_t rows_count;
     double *s, *off, *upto;             /* s_c/h; log base_c - s_c^2 a/2; sums of base */
-    double *sums;                       /* dense a: sums of its first c rows, c <= b */
-    size_t sums_count;
+    const double *sums;                 /* the factor's: see mcamp__mix_sum       */
+    int whole;                          /* they are of whole rows                 */
     double copies[MCAMP__SHIFTS], along[MCAMP__SHIFTS];     /* patterns: s and theta */
     mcamp__pattern law;                 /* of p, but in P: rounds of a bin are rarely let go */
     size_t span[MCAMP__SHIFTS];         /* of bins, all rounds of each; 0: a pattern        */
@@ -22211,20 +22218,86 @@ MCAMP__PRIV size_t mcamp__mix_local(const mcamp__mixture *m, size_t q, size_t c,
     return mcamp__zmin(len, b);
 }
 
+/* G's sums, by which those of windows are differences of two: of the first c <= b rows; or, if
+ * any window and twice the reach r are together shorter than the epoch (h <= (2r + 1) 3/4), of
+ * mode c - r + k, c < b and k < 2r, with those from its first neighbour to the one before c.
+ * One table for a factor: what it looks like must not depend on sigma.                  */
+MCAMP__PRIV int mcamp__mix_whole(const mcamp__factor *f)
+{
+    return 7 * f->reach + 2 > 2 * f->b;
+}
+
+#define MCAMP__STRIP 512        /* columns of a task */
+MCAMP__PRIV void mcamp__mix_sums_task(void *arg, size_t task)
+{
+    const mcamp__factor *f = (const mcamp__factor *)arg;
+    size_t b = f->b, from = task * MCAMP__STRIP, to = mcamp__zmin(from + MCAMP__STRIP, b);
+    double *sum = f->sums->p;
+    for (size_t c = 0; c < b; c++)
+        for (size_t i = from; i < to; i++) sum[(c + 1) * b + i] = sum[c * b + i] + f->g[c * b + i];
+}
+
+/* From c to c + 1: the place of each mode is one less, and c is one more neighbour before it. */
+MCAMP__PRIV void mcamp__mix_sums_band(const mcamp__factor *f)
+{
+    size_t b = f->b, r = f->reach, n = 2 * r;
+    double *sum = f->sums->p;
+    for (size_t k = 0; k < n; k++)
+        for (size_t e = 1; e + k <= n; e++) sum[k] += f->g[(b - r + k) % b * b + b - e];
+    for (size_t c = 0; c + 1 < b; c++, sum += n)
+        for (size_t k = 0, i = (c + 1 + b - r) % b; k < n; k++) {
+            sum[n + k] = (k + 1 < n ? sum[k + 1] : 0) + f->g[c * b + i];
+            if (++i == b) i = 0;
+        }
+}
+
+MCAMP__PRIV mcamp_status mcamp__mix_sums(mcamp_ctx *ctx, const mcamp__factor *f,
+                                         mcamp__mixture *m)
+{
+    mcamp__factor own = *f;
+    size_t b = f->b, count;
+    mcamp_status st;
+    m->whole = mcamp__mix_whole(f);
+    if (m->windows < 3) return MCAMP_OK;
+    if (!f->sums->p) {
+        if (!mcamp__mul_size(m->whole ? b + 1 : 2 * f->reach, b, &count))
+            return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
+        if ((st = mcamp__buf_new(ctx, count, f->sums)) < 0) return st;
+        if (!m->whole) mcamp__mix_sums_band(f);
+        else mcamp__run(ctx, (b + MCAMP__STRIP - 1) / MCAMP__STRIP, mcamp__mix_sums_task, &own);
+    }
+    m->sums = f->sums->p;
+    return MCAMP_OK;
+}
+
+/* sum_j a_ij over the h modes j of window c. */
+MCAMP__PRIV double mcamp__mix_sum(const mcamp__sampler *p, size_t h, size_t c, size_t i)
+{
+    const mcamp__mixture *m = p->mix;
+    size_t b = p->m.b, r = 2 * m->reach, end = c + h, wrap = end < b ? 0 : end - b, k;
+    const double *of = m->sums;
+    double all = p->m.c[i] * p->m.root_total, sum;
+    if (h == 1) return mcamp__model_a(&p->m, c, i);
+    if (h == b) return all;
+    if (m->whole) return (of[(end - wrap) * b + i] - of[c * b + i] + of[wrap * b + i]) * p->m.over;
+    end -= end < b ? 0 : b;
+    k = i + m->reach + (i + m->reach < c ? b : 0) - c;
+    k -= k < b ? 0 : b;
+    sum = k < h ? all : k - h < r ? of[end * r + k - h] * p->m.over : 0;
+    return k < r ? sum - of[c * r + k] * p->m.over : sum;
+}
+
 /* What they are moved by, to row[len]. */
 MCAMP__PRIV void mcamp__mix_shift(const mcamp__sampler *p, size_t q, size_t c, size_t lo,
                                   size_t len, double *row)
 {
     const mcamp__mixture *m = p->mix;
-    size_t b = p->m.b, h = m->width[q / 3], end = c + h;
-    size_t wrap = end <= b ? 0 : end - b, to = end - wrap;
+    size_t b = p->m.b, h = m->width[q / 3];
     double s = m->s[q * b + c];
     for (size_t j = 0; j < len; j++) {
         size_t i = lo + j < b ? lo + j : lo + j - b;
-        if (p->m.diagonal)
-            row[j] = (i >= c && i < to) || i < wrap ? s * mcamp__model_a(&p->m, i, i) : 0;
-        else if (h == 1)   row[j] = s * mcamp__model_a(&p->m, c, i);
-        else row[j] = s * (m->sums[to * b + i] - m->sums[c * b + i] + m->sums[wrap * b + i]);
+        if (!p->m.diagonal) row[j] = s * mcamp__mix_sum(p, h, c, i);
+        else row[j] = (i < c ? i + b : i) < c + h ? s * mcamp__model_a(&p->m, i, i) : 0;
     }
 }
 
@@ -22632,12 +22705,9 @@ MCAMP__PRIV void mcamp__mix_variances(const mcamp__sampler *p, size_t h, double 
     size_t b = p->m.b;
     for (size_t c = 0; c < (h == b ? 1 : b); c++) {
         double sum = 0, hh = (double)h;
-        for (size_t j = c; j < c + h; j++) {
-            size_t i = j % b, end = c + h;
-            if (p->m.diagonal || h == 1) sum += mcamp__model_a(&p->m, i, i);
-            else sum += p->mix->sums[(end <= b ? end : b) * b + i] - p->mix->sums[c * b + i] +
-                        (end <= b ? 0 : p->mix->sums[(end - b) * b + i]);
-        }
+        for (size_t j = c; j < c + h; j++)
+            sum += p->m.diagonal ? mcamp__model_a(&p->m, j % b, j % b)
+                                 : mcamp__mix_sum(p, h, c, j % b);
         var[c] = mcamp__dmax(sum / (hh * hh), 0);
     }
 }
@@ -22759,14 +22829,12 @@ MCAMP__PRIV void mcamp__mix_widths(const mcamp__sampler *p, const mcamp__factor 
     m->picks = mcamp__zmin(mcamp__zmax(4 * b / (2 * m->reach + 1), 24), MCAMP__PICKS);
 }
 
-MCAMP__PRIV mcamp_status mcamp__mix_alloc(mcamp_ctx *ctx, mcamp__mixture *m, size_t b, int dense)
+MCAMP__PRIV mcamp_status mcamp__mix_alloc(mcamp_ctx *ctx, mcamp__mixture *m, size_t b)
 {
-    if (!mcamp__mul_size(b, 3 * m->count, &m->rows_count) ||
-        !mcamp__mul_size(b + 1, dense ? b : 0, &m->sums_count))
+    if (!mcamp__mul_size(b, 3 * m->count, &m->rows_count))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
     m->rows = mcamp__new_doubles(ctx, m->rows_count);
-    m->sums = mcamp__new_doubles(ctx, m->sums_count);
-    if (!m->rows || !m->sums) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
+    if (!m->rows) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
     m->s = m->rows;
     m->off = m->s + m->count * b;
     m->upto = m->off + m->count * b;
@@ -22947,11 +23015,9 @@ MCAMP__PRIV mcamp_status mcamp__mix_build(mcamp_ctx *ctx, const mcamp__factor *f
     mcamp_status st;
     if (p->pattern.n) return mcamp__patterns_build(ctx, p);
     mcamp__mix_widths(p, f, m);
-    if ((st = mcamp__mix_alloc(ctx, m, b, !p->m.diagonal)) < 0) return st;
+    if ((st = mcamp__mix_alloc(ctx, m, b)) < 0 || (st = mcamp__mix_sums(ctx, f, m)) < 0) return st;
     own = mcamp__new_doubles(ctx, 4 * b);
     if (!own) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
-    for (size_t i = 0; i < m->sums_count; i++)
-        m->sums[i] = i < b ? 0 : m->sums[i - b] + p->m.g[i - b] * p->m.over;
     st = mcamp__mix_order(ctx, p, own, own + 2 * b);
     mcamp__mix_tilt(p, own, own + 2 * b);
     for (size_t w = 0; w < m->windows; w++)
@@ -22989,7 +23055,6 @@ MCAMP__PRIV void mcamp__choice_close(mcamp_ctx *ctx, mcamp__sampler *p)
 {
     if (p->mix) {
         mcamp__delete_doubles(ctx, p->mix->rows, p->mix->rows_count);
-        mcamp__delete_doubles(ctx, p->mix->sums, p->mix->sums_count);
         mcamp__delete_doubles(ctx, p->mix->around, p->mix->around_count);
         mcamp__delete(ctx, p->mix, 1, sizeof *p->mix);
     }
@@ -30671,6 +30736,7 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__KEPT_MOST
 #undef MCAMP__SOME
 #undef MCAMP__PICKS
+#undef MCAMP__STRIP
 #undef MCAMP__TUPLE
 #undef MCAMP__RECORD
 #undef MCAMP__FARTHEST

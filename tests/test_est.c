@@ -508,7 +508,8 @@ static void check_factors(const mcamp__sampler *p, const double *row, size_t q, 
 TEST(what_a_pick_moves_is_moved_in_every_window)
 {
     static const struct { const char *name; size_t n, b; } c[] = {
-        { "sqrt:3", 90, 30 }, { "identity", 62, 31 }, { "sqrt:16", 61, 20 }, { "sqrt:2", 40, 40 } };
+        { "sqrt:3", 90, 30 }, { "identity", 62, 31 }, { "sqrt:16", 61, 20 }, { "sqrt:2", 40, 40 },
+        { "sqrt:7", 100, 40 } };
     double row[40], cum[41];
     setup();
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
@@ -544,6 +545,46 @@ TEST(what_a_pick_moves_is_moved_in_every_window)
         mcamp__factor_free(&ctx, &f);
         mcamp_gram_free(&ctx, &g);
     }
+}
+
+/* Sums of rows in strips, as tasks in any order, and by one table for every sigma. */
+static void backwards(void *user, size_t n, void (*task)(void *arg, size_t i), void *arg)
+{
+    *(size_t *)user += n;
+    while (n-- > 0) task(arg, n);
+}
+
+TEST(sums_of_the_mixture_are_the_factors)
+{
+    enum { B = 600 };
+    size_t tasks = 0, count;
+    mcamp_ctx own;
+    mcamp__factor f;
+    mcamp__buf sums = { NULL, NULL, 0 };
+    mcamp__mixture m;
+    setup();
+    own = ctx;
+    own.parallel.run = backwards; own.parallel.user = &tasks;
+    memset(&f, 0, sizeof f);
+    memset(&m, 0, sizeof m);
+    f.b = B; f.reach = B / 2; f.sums = &sums;
+    m.windows = 3;
+    f.g = (double *)calloc(B * B, sizeof *f.g);
+    for (size_t i = 0; i < B * B; i++) f.g[i] = test_rand();
+    CHECK_STATUS(mcamp__mix_sums(&own, &f, &m), MCAMP_OK);
+    CHECK(m.whole && m.sums == sums.p && tasks == 2);
+    for (size_t i = 0; i < B; i++) {
+        double sum = 0;
+        for (size_t c = 0; c <= B; c++) {
+            CHECK(mcamp__eq(sums.p[c * B + i], sum));
+            if (c < B) sum += f.g[c * B + i];
+        }
+    }
+    count = tasks;
+    CHECK_STATUS(mcamp__mix_sums(&own, &f, &m), MCAMP_OK);
+    CHECK(m.sums == sums.p && tasks == count);
+    mcamp__buf_free(&ctx, &sums);
+    free(f.g);
 }
 
 /* Thirty-two seeds of the mixture where modes overlap and where they do not: the spread agrees
@@ -1724,7 +1765,7 @@ TEST_MAIN("est",
     T(every_law_integrates_rho_to_one),
     T(all_methods_agree_on_random_modes),
     T(all_methods_agree_on_strategies),
-    T(what_a_pick_moves_is_moved_in_every_window),
+    T(what_a_pick_moves_is_moved_in_every_window), T(sums_of_the_mixture_are_the_factors),
     T(the_mixtures_errors_are_honest), T(the_tilt_pays),
     T(tuples_by_enumeration), T(tuples_and_the_way_back),
     T(small_deltas_agree_with_quadrature),

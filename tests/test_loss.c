@@ -89,6 +89,7 @@ TEST(model_is_on_the_safe_side)
     gram_make("ones", "raw", 300, 100, &g); check_model(&g, 100); mcamp_gram_free(&ctx, &g);
     gram_make("sqrt:0", "raw", 512, 128, &g); check_model(&g, 9); mcamp_gram_free(&ctx, &g);
     gram_make("sqrt:5", "raw", 20, 33, &g); check_model(&g, 9); mcamp_gram_free(&ctx, &g);
+    gram_make("sqrt:5", "raw", 60, 20, &g); check_model(&g, 9); mcamp_gram_free(&ctx, &g);
 }
 
 /* A larger diagonal can only raise delta, so the shift is a safe rounding. */

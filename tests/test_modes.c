@@ -682,7 +682,7 @@ TEST(cholesky_of_every_kind_of_gram)
             size_t b = bs[i];
             mcamp_mech m;
             mcamp_gram q;
-            double *l = (double *)malloc(b * b * sizeof *l), shift = -1;
+            double *l = (double *)calloc(b * b, sizeof *l), shift = -1;
             CHECK_STATUS(mcamp_mech_init(&ctx, &d[k], &m), MCAMP_OK);
             CHECK_STATUS(mcamp_gram_init(&ctx, &m, b, &q), MCAMP_OK);
             CHECK_STATUS(mcamp__cholesky(&ctx, q.g, b, l, &shift), MCAMP_OK);
@@ -696,6 +696,12 @@ TEST(cholesky_of_every_kind_of_gram)
         }
 }
 
+static mcamp_status factored(const double *g, size_t b, double *l, double *shift)
+{
+    memset(l, 0, b * b * sizeof *l);
+    return mcamp__cholesky(&ctx, g, b, l, shift);
+}
+
 /* Rank one, equal modes, zero modes: singular, yet factored after the shift. */
 TEST(cholesky_of_singular_matrices)
 {
@@ -703,22 +709,22 @@ TEST(cholesky_of_singular_matrices)
     double shift = 0;
     setup();
     for (size_t i = 0; i < 200 * 200; i++) g[i] = 3.7;
-    CHECK_STATUS(mcamp__cholesky(&ctx, g, 200, l, &shift), MCAMP_OK);
+    CHECK_STATUS(factored(g, 200, l, &shift), MCAMP_OK);
     CHECK_LE(factor_error(g, 200, l, shift), 1e-13);
     memset(g, 0, sizeof g);
     g[0] = 1;
-    CHECK_STATUS(mcamp__cholesky(&ctx, g, 200, l, &shift), MCAMP_OK);
+    CHECK_STATUS(factored(g, 200, l, &shift), MCAMP_OK);
     g[5 * 200 + 5] = -1e-10;
-    CHECK_STATUS(mcamp__cholesky(&ctx, g, 200, l, &shift), MCAMP_E_NOT_PSD);
+    CHECK_STATUS(factored(g, 200, l, &shift), MCAMP_E_NOT_PSD);
     g[5 * 200 + 5] = mcamp__nan();
-    CHECK_STATUS(mcamp__cholesky(&ctx, g, 200, l, &shift), MCAMP_E_NOT_PSD);
+    CHECK_STATUS(factored(g, 200, l, &shift), MCAMP_E_NOT_PSD);
     for (int last = 0; last < 3; last++) {      /* in blocks: a pivot, or a row below one */
         static const size_t at[3] = { 70 * 200 + 70, 199 * 200 + 199, 199 * 200 + 3 };
         for (size_t i = 0; i < 200 * 200; i++) g[i] = i % 201 ? 1 : 3;
         g[at[last]] = mcamp__nan();
-        CHECK_STATUS(mcamp__cholesky(&ctx, g, 200, l, &shift), MCAMP_E_NOT_PSD);
+        CHECK_STATUS(factored(g, 200, l, &shift), MCAMP_E_NOT_PSD);
         if (last < 2) g[at[last]] = 0.9;
-        CHECK_STATUS(mcamp__cholesky(&ctx, g, 200, l, &shift), MCAMP_E_NOT_PSD);
+        CHECK_STATUS(factored(g, 200, l, &shift), MCAMP_E_NOT_PSD);
     }
 }
 
@@ -777,7 +783,7 @@ TEST(dense_kernels_do_not_see_the_order_of_tasks)
     for (int k = 0; k < 2; k++) {
         mcamp_ctx x = ctx;
         if (k) { x.parallel.run = backwards; x.parallel.user = &tasks; }
-        l[k] = (double *)malloc(N * N * sizeof *c);
+        l[k] = (double *)calloc(N * N, sizeof *c);
         CHECK_STATUS(mcamp_gram_init(&x, &m, N, &g[k]), MCAMP_OK);
         CHECK_STATUS(mcamp__cholesky(&x, g[k].g, N, l[k], &shift), MCAMP_OK);
     }
