@@ -25204,42 +25204,52 @@ MCAMP__PRIV double mcamp__short_up(double x)
  * one before.  Fixed-sequence testing needs no union bound: a false result needs the first
  * false rung to be accepted.  Before the first rung: unamplified, without samples.
  *    Near the root a proof costs range/delta over the slack, and more: rungs are left out
- * whose proofs would cost more than the search did three times over (or a few tenths of a
- * second), as counted in samples that are predicted from ranges, a pilot of the
- * calibration stream and the search's slope.  One within 2% stays where the most samples
- * of a claim suffice.  Who names a number of samples, or a time, has that spent instead. */
-enum { MCAMP__LADDER = 6 };
+ * whose proofs would cost more than the search did (or a tenth of a second), as counted in
+ * samples that are predicted from ranges, a pilot of the calibration stream and the search's
+ * slope.  One within 2%, or else 3%, stays where the most samples of a claim suffice, and about
+ * a minute.  Who names a number of samples, or a time, has that spent instead.             */
+enum { MCAMP__LADDER = 6, MCAMP__LADDER_PILOT = 8 };     /* rungs, blocks */
 
-/* Samples until the wealth reaches e^level: the best stake s <= 1 gains s slack - s^2 v/2
- * per delta/range samples, v = E[value^2]/(range delta), at most 1; that is taken where a
- * pilot saw no value.                                                                    */
+/* Samples until the wealth reaches e^level.  x = value/range has the mean (1 - slack) m, m =
+ * delta/range = 1/ratio, so E (x - m)^2 = m v, v = m ((1 - slack)^2 rel_var + slack^2).  It is
+ * at most E x^2 <= (1 - slack) m, which is taken where fewer than one of the pilot's values
+ * would then be the range: it need not have seen what makes the variance.  log(1 - y) is about
+ * -y - y^2/2: the best stake s <= 1 gains m (s slack - s^2 v/2) a sample.                */
 MCAMP__PRIV double mcamp__rung_samples(double ratio, double rel_var, double slack, double level)
 {
-    double v = mcamp__finite(rel_var) ? (rel_var + 1) / ratio : 1, s = mcamp__dmin(1, slack / v);
+    double share = 1 - slack, v = (share * share * rel_var + slack * slack) / ratio, s;
+    if (!(v < share) || MCAMP__LADDER_PILOT * MCAMP_BLOCK * share < ratio) v = share;
+    s = mcamp__dmin(1, slack / v);
     return level * ratio / (s * (slack - 0.5 * s * v));
 }
 
-/* The same of a rung, all directions of the claim; rel_var: of a pilot, drawn where < 0.  */
+/* The same of a rung, all directions of the claim that nothing proves without samples;
+ * rel_var: of a pilot, drawn where < 0.                                                  */
 MCAMP__PRIV mcamp_status mcamp__rung_price(mcamp_ctx *ctx, const mcamp__solve *s,
                                            const mcamp_claim *c, double x, double sigma,
                                            mcamp_tally *t, double rel_var[3], double *samples)
 {
     double slack = -expm1(mcamp__dmin(s->slope, -1) * (log(sigma) - x));
-    mcamp_status st = MCAMP_OK;
+    mcamp_claim at = *c;
+    mcamp__known known;
+    mcamp_status st;
+    at.sigma = sigma;
     *samples = 0;
+    st = mcamp__known_bounds(ctx, s->f, &at, &known);
     for (int d = MCAMP_REMOVE; st == MCAMP_OK && d <= MCAMP_ADD; d++) {
         mcamp__question q = mcamp__ask(s->f, sigma, c->eps, (mcamp_direction)d, c->seed);
         mcamp__choice law;
         mcamp__sampler p;
         double range = 0;
         if (!mcamp__wants(s->bud, q.dir)) continue;
-        if (exp(mcamp__free_log_bound(ctx, &q, &st)) <= c->delta || st < 0) continue;
+        if ((d == MCAMP_ADD ? known.add : known.remove) <= c->delta ||
+            exp(mcamp__free_log_bound(ctx, &q, &st)) <= c->delta || st < 0) continue;
         st = mcamp__proof_choice(ctx, &q, s->f->patterns ? 0.01 * c->delta : 0, &law, &range, &p);
         if (st < 0) return st;
         q.ready = &p;
         if (rel_var[d] < 0) {
             st = mcamp__question_run(ctx, &q, &law, MCAMP__PURPOSE(MCAMP__STREAM_CALIBRATE, 10, d),
-                                     8, 0, t);
+                                     MCAMP__LADDER_PILOT, 0, t);
             if (st >= 0) rel_var[d] = mcamp__tally_rel_var(t);
         }
         mcamp__sampler_free(ctx, &p);
@@ -25255,9 +25265,10 @@ MCAMP__PRIV mcamp_status mcamp__rungs_choose(mcamp_ctx *ctx, const mcamp__solve 
                                              double factor[MCAMP__LADDER])
 {
     static const double all[MCAMP__LADDER] = { 1.08, 1.03, 1.015, 1.008, 1.004, 1.002 };
-    double reach = c->max_samples ? (double)c->max_samples : 67108864.0, price = 0;
-    double left = c->max_samples ? reach
-                                 : mcamp__dmax(3.0 * (double)s->samples, reach / (double)s->f->b);
+    double b = (double)s->f->b, price = 0;
+    double reach = c->max_samples ? (double)c->max_samples
+                                  : mcamp__dmin(67108864.0, 8589934592.0 / b);
+    double left = c->max_samples ? reach : mcamp__dmax((double)s->samples, 16777216.0 / b);
     double sigma = exp(r->x), more = 2 * r->err, rel_var[3] = { -1, -1, -1 };
     mcamp_tally *t;
     mcamp_status st = MCAMP_OK;
@@ -25274,7 +25285,9 @@ MCAMP__PRIV mcamp_status mcamp__rungs_choose(mcamp_ctx *ctx, const mcamp__solve 
     if (st == MCAMP_OK && kept < 3) {
         st = mcamp__rung_price(ctx, s, c, r->x, sigma * 1.018 + more, t, rel_var, &price);
         factor[2] = price <= reach ? 1.018 : 0;
-        if (kept < 2 || price <= reach) factor[1] = 0;
+        if (st == MCAMP_OK && !(factor[2] > 0))
+            st = mcamp__rung_price(ctx, s, c, r->x, sigma * all[1] + more, t, rel_var, &price);
+        if (factor[2] > 0 || !(price <= reach)) factor[1] = 0;
         kept = 3;
     }
     for (; kept < MCAMP__LADDER; kept++) factor[kept] = 0;

@@ -705,6 +705,57 @@ static int rungs_of(const mcamp__solve *s, const mcamp__found *r, const mcamp_cl
 
 static double late_clock(void *user) { return *(const double *)user; }
 
+/* A rung's price against the logarithm of the wealth that the best stake can expect where values
+ * are 0 or h of the range; without a pilot that can have seen them, where h is 1.        */
+TEST(the_ladder_is_priced_by_expected_wealth)
+{
+    static const struct { double slack, h; } cases[] = {
+        { 0.5, 0.3 }, { 0.1, 0.05 }, { 0.1, 0.4 }, { 0.8, 0.1 }, { 0.5, 0.001 } };
+    const double m = 1e-3;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double slack = cases[i].slack, h = cases[i].h, mean = (1 - slack) * m, p = mean / h;
+        double rel_var = h / mean - 1, best = 0, price;
+        for (int j = 1; j <= 1000; j++)
+            best = fmax(best, p * log1p(-j * 1e-3 * (h - m)) + (1 - p) * log1p(j * 1e-3 * m));
+        price = mcamp__rung_samples(1 / m, rel_var, slack, 10);
+        CHECK_NEAR(price, 10 / best, 0.1, 0);
+    }
+    CHECK_NEAR(mcamp__rung_samples(100, mcamp__inf(), 0.4, 10), 1000 / (0.4 * 0.4 / 1.2), 1e-9, 0);
+    CHECK_NEAR(mcamp__rung_samples(1e6, 3, 0.5, 10), 1e7 / (0.5 - 0.25), 1e-9, 0);
+}
+
+/* What is proved without samples costs none. */
+TEST(the_ladder_is_priced_by_what_must_be_drawn)
+{
+    mcamp_gram g;
+    mcamp__factor f;
+    mcamp__solve s;
+    mcamp_budget bud;
+    mcamp_claim c = claim_of(0, 0.5, 1e-8, 1e-8, MCAMP_BOTH, 3);
+    mcamp_tally *t = (mcamp_tally *)calloc(1, sizeof *t);
+    double samples[2], sigma;
+    watched(NULL);
+    memset(&bud, 0, sizeof bud);
+    gram_make("sqrt:2", "raw", 1024, 1024, &g);
+    sigma = 0.92 * g.max_norm;
+    CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+    for (int i = 0; i < 2; i++) {
+        double var[3] = { -1, 100, 100 };
+        mcamp_status st;
+        mcamp__question q = mcamp__ask(&f, sigma, c.eps, MCAMP_ADD, 0);
+        CHECK(exp(mcamp__free_log_bound(&ctx, &q, &st)) > c.delta);
+        bud.direction = i ? MCAMP_BOTH : MCAMP_REMOVE;
+        mcamp__solve_start(&f, &bud, 1, c.eps, c.delta, &s);
+        CHECK_STATUS(mcamp__rung_price(&ctx, &s, &c, log(sigma / 1.02), sigma, t, var,
+                                       &samples[i]), MCAMP_OK);
+    }
+    CHECK(samples[0] > 1000);
+    CHECK_NEAR(samples[0], samples[1], 0, 0);
+    free(t);
+    mcamp__factor_free(&ctx, &f);
+    mcamp_gram_free(&ctx, &g);
+}
+
 /* Rungs are left out by what their proofs would cost, which no verification sample tells; the
  * prediction is of the size of what verification then takes.                             */
 TEST(the_ladder_is_chosen_before_verification)
@@ -718,6 +769,7 @@ TEST(the_ladder_is_chosen_before_verification)
     mcamp_claim c = claim_of(0, 1, 1e-7, 1e-6, MCAMP_BOTH, 21);
     mcamp_guarantee out;
     double fine[MCAMP__LADDER], coarse[MCAMP__LADDER], now = 0, price = 0, took = 0;
+    double var[3] = { -1, -1, -1 }, cost[6];
     mcamp_tally *t = (mcamp_tally *)calloc(1, sizeof *t);
     watched(NULL);
     memset(&bud, 0, sizeof bud);
@@ -730,28 +782,39 @@ TEST(the_ladder_is_chosen_before_verification)
     r.x = log(a.sigma);
     s.slope = -30;                      /* about what it is */
     recorded = 0;
+    for (int i = 0; i < 6; i++) {       /* the first five rungs, and the one that may stay */
+        static const double factor[6] = { 1.08, 1.03, 1.015, 1.008, 1.004, 1.018 };
+        CHECK_STATUS(mcamp__rung_price(&ctx, &s, &c, r.x, factor[i] * a.sigma, t, var, &cost[i]),
+                     MCAMP_OK);
+        CHECK(i == 0 || i == 5 || cost[i] > 1.2 * cost[i - 1]);
+    }
     CHECK(rungs_of(&s, &r, &c, fine) == 4 && fine[3] < 1.009);
-    s.samples = 1600000;                /* dearer searches, finer rungs, but not all */
-    CHECK(rungs_of(&s, &r, &c, fine) == 5);
-    c.max_samples = 250000;             /* this many say more than those */
+    s.samples = 4000000;                /* dearer searches, finer rungs */
+    CHECK(rungs_of(&s, &r, &c, fine) == 6);
+    c.max_samples = (uint64_t)(cost[0] + cost[1] + cost[2] + 2);
+    CHECK(rungs_of(&s, &r, &c, fine) == 3 && fine[2] < 1.016);
+    c.max_samples -= 4;                 /* this many say more than those */
     CHECK(rungs_of(&s, &r, &c, coarse) == 2 && coarse[2] > 1.016 && coarse[2] <= 1.018);
     CHECK(rungs_of(&s, &r, &c, fine) == 2 && !memcmp(fine, coarse, sizeof fine));
     CHECK(!anyone_draws(MCAMP__STREAM_VERIFY) && anyone_draws(MCAMP__STREAM_CALIBRATE));
-    c.max_samples = 130000;             /* not even one near sigma */
-    CHECK(rungs_of(&s, &r, &c, fine) == 2 && fine[1] > 1);
-    c.max_samples = 60000;
+    c.max_samples = (uint64_t)cost[5] - 2;      /* not even one near sigma */
+    CHECK(rungs_of(&s, &r, &c, fine) == 2 && fine[1] > 1.02);
+    c.max_samples = (uint64_t)(cost[0] + cost[1]) - 2;
+    CHECK(rungs_of(&s, &r, &c, fine) == 2 && fine[1] > 1.02);
+    c.max_samples = (uint64_t)cost[1] - 2;
     CHECK(rungs_of(&s, &r, &c, fine) == 1);
     c.max_samples = 300000000;
     CHECK(rungs_of(&s, &r, &c, fine) == MCAMP__LADDER);
     c.max_samples = 0;
+    s.samples = 0;
     ctx.clock.now = late_clock; ctx.clock.user = &now;
     CHECK_STATUS(mcamp__time_begin(&ctx, 10), MCAMP_OK);
     CHECK(rungs_of(&s, &r, &c, fine) == MCAMP__LADDER);     /* time decides */
     CHECK_STATUS(mcamp__time_end(&ctx, MCAMP_OK), MCAMP_OK);
-    CHECK_NEAR(mcamp__rung_samples(100, mcamp__inf(), 0.4, 10), 1000 / (0.4 * 0.2), 1e-9, 0);
     c.sigma = 1.03 * a.sigma;
     for (c.seed = 0; c.seed < 10; c.seed++) {
-        double var[3] = { -1, -1, -1 }, samples = 0;
+        double samples = 0;
+        for (int d = 0; d < 3; d++) var[d] = -1;
         CHECK_STATUS(mcamp__rung_price(&ctx, &s, &c, r.x, c.sigma, t, var, &samples), MCAMP_OK);
         CHECK_STATUS(mcamp_verify_sampled(&ctx, &g, &c, &out), MCAMP_OK);
         price += samples;
@@ -1190,6 +1253,8 @@ TEST_MAIN("verify",
     T(a_poisoned_verification_is_an_error),
     T(a_poisoned_pilot_decides_nothing),
     T(the_ladder_stops_at_its_first_failure),
+    T(the_ladder_is_priced_by_expected_wealth),
+    T(the_ladder_is_priced_by_what_must_be_drawn),
     T(the_ladder_is_chosen_before_verification),
     T(verification_draws_its_own_blocks_once_each),
     T(acceptance_needs_the_wealth_of_its_direction),
