@@ -16058,11 +16058,11 @@ MCAMP__PRIV mcamp_status mcamp__mellin_plan(mcamp_ctx *ctx, const mcamp_event *e
         if (c > 0) t->thin = mcamp__dmin(t->thin, c);
     }
     t->g2 = sum < 1e300 ? 1 / sum : 0;
-    if (!(t->m <= MCAMP__MELLIN_ORDER && lambda < 500 && t->c < 8 && t->thin > 1e-3))
+    if (!(t->m <= MCAMP__MELLIN_ORDER && lambda < 500 && t->c < 12 && t->thin > 1e-3))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "bins", t->m);
     s = t->m + t->sign * (add ? t->top : t->low);
     t->most = 2 * s + 10;
-    period = 8.5 / sd + s;
+    period = 8.5 / sd + mcamp__dmin(s, sqrt(70 * s));
     while (!(mcamp__gamma_fall(s, period - 8.5 / sd) < -39 &&
              mcamp__gamma_fall(t->most, period) < -4)) period *= 1.05;
     t->step = 2 * MCAMP__PI / period;
@@ -16139,19 +16139,38 @@ typedef struct mcamp__lattice {
 } mcamp__lattice;
 
 /* Odds of the X of one kind: t^2/2 = x^2 v + x/2 + c^2/8 with v = 1/2c^2, of which x^2 v is taken
- * in two parts, the first one exact.                                                      */
+ * in two parts, the first one exact: x is a whole number of at most `bits` bits in all.    */
 MCAMP__PRIV void mcamp__lattice_odds(const mcamp__lattice *q, const mcamp__mellin *t, double c,
                                      double *p)
 {
-    int ex;
+    int ex, bits;
     double v = 0.5 / (c * c), f = t->step / c * exp(-0.125 * c * c - MCAMP__LOG_SQRT_2PI), head;
+    (void)frexp(mcamp__dmax(fabs(q->i0), fabs(q->i0 + (double)q->ni)), &bits);
+    bits = 53 - 2 * (bits + 5);
     head = frexp(v, &ex);
-    head = ldexp(floor(ldexp(head, 20)), ex - 20);
+    head = ldexp(floor(ldexp(head, bits)), ex - bits);
     for (size_t i = 0; i < q->ni; i++) {
         double x = (q->i0 + (double)i) * t->step;
         p[i] = f * exp(-x * x * head) * exp(-x * x * (v - head)) * exp(-0.5 * x);
         if (!(c > 0)) p[i] = fabs(x) > 0 ? 0 : 1;
     }
+}
+
+/* Rounding of such a sum in units of DBL_EPSILON: blocks of 64 in four lanes, their sum. */
+#define MCAMP__LATTICE_TERMS 24
+
+MCAMP__PRIV double mcamp__lattice_sum(const double *p, const double *g, size_t n)
+{
+    mcamp__sum t = { 0, 0 };
+    for (size_t from = 0; from < n; from += 64) {
+        double s[4] = { 0, 0, 0, 0 };
+        size_t i = from, to = mcamp__zmin(n, from + 64);
+        for (; i + 4 <= to; i += 4)
+            for (size_t b = 0; b < 4; b++) s[b] += p[i + b] * g[i + b];
+        for (; i < to; i++) s[0] += p[i] * g[i];
+        mcamp__sum_add(&t, (s[0] + s[1]) + (s[2] + s[3]));
+    }
+    return mcamp__sum_get(&t);
 }
 
 /* Coefficients of phi(u(1 - v)) of all kinds at all u: series[(k kinds + kind)(n + 1) + j]. */
@@ -16167,15 +16186,9 @@ MCAMP__PRIV void mcamp__lattice_series(mcamp__lattice *q, const mcamp__mellin *t
         for (size_t k = 0; k < q->nk; k++) {
             size_t ni = r * k < q->most ? mcamp__zmin(q->ni, q->most - r * k) : 0;
             const double *g = q->g + r * k;
-            for (size_t a = 0; a < q->kinds; a++) {
-                const double *p = q->p + a * q->ni;
-                double s[4] = { 0, 0, 0, 0 };
-                size_t i = 0;
-                for (; i + 4 <= ni; i += 4)
-                    for (size_t b = 0; b < 4; b++) s[b] += p[i + b] * g[i + b];
-                for (; i < ni; i++) s[0] += p[i] * g[i];
-                q->series[(k * q->kinds + a) * (q->n + 1) + j] = (s[0] + s[1]) + (s[2] + s[3]);
-            }
+            for (size_t a = 0; a < q->kinds; a++)
+                q->series[(k * q->kinds + a) * (q->n + 1) + j] =
+                    mcamp__lattice_sum(q->p + a * q->ni, g, ni);
         }
     }
 }
@@ -16206,8 +16219,8 @@ MCAMP__PRIV double mcamp__lattice_init(mcamp__lattice *q, const mcamp_event *e, 
     w1 = mcamp__dmax(0, mcamp__dmin(w1, q->r * (n - 1) + points));
     q->most = (size_t)w1;
     p = (double)q->n;
-    t->round = DBL_EPSILON * (700 + p * (2 * points + p + 23) +
-                              t->bins * (points + p + 12 + t->c * t->c));
+    t->round = DBL_EPSILON * (700 + p * (2 * MCAMP__LATTICE_TERMS + p + 23) +
+                              t->bins * (MCAMP__LATTICE_TERMS + p + 12 + t->c * t->c));
     work = p * (p <= t->bins && q->kinds == 1 ? 3 : 2 * log2(2 * t->bins));
     if (!(n * p * (double)q->kinds * (points + work) < MCAMP__MELLIN_WORK)) return 1e300;
     return 2 * w1 + (double)q->kinds * (points + n * (p + 1)) + 3 * (p + 1);
@@ -17505,13 +17518,27 @@ MCAMP__PRIV mcamp_status mcamp__acc_steer_delta(mcamp__acc *a, double eps, doubl
     return st;
 }
 
+/* What will do of log delta, which falls by `slope` with eps: the larger of tol and what an error
+ * tol in eps amounts to.                                                                 */
+MCAMP__PRIV double mcamp__acc_enough(const mcamp__acc *a, double slope)
+{
+    return a->tol * mcamp__dmax(1.0, slope * mcamp__acc_scale(a));
+}
+
+/* What is tried once: tol itself where laws by Mellin are all, as these are sharp and what less
+ * smoothing costs is little.                                                             */
+MCAMP__PRIV double mcamp__acc_wanted(const mcamp__acc *a, double slope)
+{
+    return a->n && a->mellin == (int)a->n ? a->tol : mcamp__acc_enough(a, slope);
+}
+
 /* delta at eps in one direction.  give_up: stop refining once the upper bound is below
- * it (the other direction has won).  What is wanted of delta is the larger of tol and
- * what an error tol in eps amounts to.                                                  */
+ * it (the other direction has won).                                                     */
 MCAMP__PRIV mcamp_status mcamp__acc_delta(mcamp__acc *a, double eps, double give_up,
                                           mcamp_interval *out)
 {
     mcamp_status st = mcamp__acc_steer_delta(a, eps, give_up);
+    int enough = 0;
     mcamp__width w;
     if (st < 0) return st;
     if (mcamp__acc_beaten(a, eps, give_up)) {
@@ -17524,7 +17551,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_delta(mcamp__acc *a, double eps, double give
         out->lower = mcamp__dmax(0.0, mcamp__sum_pinf(&a->sum[1]) * (1 - 1e-12));
         return a->open && out->upper > 2 * DBL_MIN ? MCAMP_Q_MAX_ITER : MCAMP_OK;
     }
-    mcamp__width_start(&w, a->tol * mcamp__dmax(1.0, a->lambda * mcamp__acc_scale(a)));
+    mcamp__width_start(&w, mcamp__acc_enough(a, a->lambda));
     for (int pass = 0; pass < 4; pass++) {
         double gap, smooth, h = 0.1 / a->lambda;
         mcamp_interval v;
@@ -17538,14 +17565,15 @@ MCAMP__PRIV mcamp_status mcamp__acc_delta(mcamp__acc *a, double eps, double give
         gap = log(mcamp__acc_bound(a, MCAMP__UPPER, mcamp__dmax(0.0, eps - h)) / v.upper) /
               mcamp__dmin(h, eps + 1e-300);         /* the slope, then what it allows */
         if (!(gap < a->lambda)) gap = a->lambda;
-        w.want = a->tol * mcamp__dmax(1.0, gap * mcamp__acc_scale(a));
-        if (log(out->upper / out->lower) <= w.want) return MCAMP_OK;
+        w.want = mcamp__acc_wanted(a, gap);
+        enough = log(out->upper / out->lower) <= mcamp__acc_enough(a, gap);
+        if (log(out->upper / out->lower) <= w.want || (pass && enough)) return MCAMP_OK;
         if (a->open && pass) break;     /* what is not known stays so */
         gap = mcamp__dmin(50.0, log(v.upper / v.lower));
         mcamp__width_adapt(&w, gap, smooth);
-        if (mcamp__acc_more(a, a->logd) < 0) break;
+        if (!enough && mcamp__acc_more(a, a->logd) < 0) break;
     }
-    return MCAMP_Q_MAX_ITER;
+    return enough ? MCAMP_OK : MCAMP_Q_MAX_ITER;
 }
 
 /* Where the line is taken for a question about eps. */
@@ -30735,6 +30763,7 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__BINS_FAR
 #undef MCAMP__LAMBDA_MAX
 #undef MCAMP__BINS_CURVE
+#undef MCAMP__LATTICE_TERMS
 #undef MCAMP__MELLIN_ORDER
 #undef MCAMP__MELLIN_WORK
 #undef MCAMP__PILOT
