@@ -664,14 +664,14 @@ interrupted() {
 long="--epochs 64 --batches 128 --strategy sqrt:0"
 interrupted plan --epochs 64 --batches 64 --eps 1 --delta 1e-5 --amplification bnb --out "$tmp/ctrl"
 interrupted plan --epochs 64 --batches 64 --eps 1 --delta 1e-5 --amplification bnb --json
-interrupted sigma $long --eps 1 --delta 1e-9 --rel-error 1e-4
-interrupted sigma $long --eps 1 --delta 1e-9 --rel-error 1e-4 --json --direction add
-interrupted epsilon $long --sigma 20 --delta 1e-9 --rel-error 1e-5
-interrupted delta $long --sigma 50 --eps 1 --rel-error 1e-5
-interrupted curve $long --sigma 40 --out "$tmp/ctrl.svg" --rel-error 1e-4
-interrupted curve $long --sigma 40 --json --rel-error 1e-4
+interrupted sigma $long --eps 1 --delta 1e-9 --rel-error 1e-6
+interrupted sigma $long --eps 1 --delta 1e-9 --rel-error 1e-6 --json --direction add
+interrupted epsilon $long --sigma 20 --delta 1e-9 --rel-error 1e-6
+interrupted delta $long --sigma 50 --eps 1 --rel-error 1e-6
+interrupted curve $long --sigma 40 --out "$tmp/ctrl.svg" --rel-error 1e-6
+interrupted curve $long --sigma 40 --json --rel-error 1e-6
 interrupted sigma --epochs 16 --batches 1024 --strategy sqrt:16 --eps 0.5 --delta 1e-8 --certify
-interrupted error $long --eps 1 --delta 1e-9 --rel-error 1e-4
+interrupted error $long --eps 1 --delta 1e-9 --rel-error 1e-6
 interrupted optimize --epochs 64 --batches 64 --eps 1 --delta 1e-5 --amplification bnb \
     --family blt:4 --scaling free
 # --time: what is known then, marked, status 1; a proof stays one.  With time enough: as without.
