@@ -38,6 +38,12 @@ static void watch(void *user, size_t n, void (*task)(void *arg, size_t i), void 
             record[recorded++] = d;
         }
         if (inject && inject(j)) return;
+    } else if (task == mcamp__kept_task) {      /* a search that keeps its products */
+        const mcamp__kept_job *j = (const mcamp__kept_job *)arg;
+        if (recorded < sizeof record / sizeof record[0]) {
+            drawn d = { j->purpose, j->seed, 0, 1, j->p->m.sigma, j->p->log_range };
+            record[recorded++] = d;
+        }
     }
     for (size_t i = 0; i < n; i++) task(arg, i);
 }
