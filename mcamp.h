@@ -1972,8 +1972,8 @@ MCAMP_API mcamp_status mcamp_curve(mcamp_ctx *ctx, const mcamp_gram *gram,
                                    const mcamp_budget *budget, mcamp_answer *out);
 
 /* A small sigma for (eps, delta) together with its proof: claim->sigma is ignored.
- * 0.2 to 2% above the estimate, as near as about three times its samples allow; 2% where
- * that takes more.  max_samples or seconds that are given are spent on less, instead.
+ * 0.2 to 2% above the estimate, as near as about its own number of samples allows; 2 or 3%
+ * where that takes more.  max_samples or seconds that are given are spent on less, instead.
  * Falls back to the unamplified sigma (MCAMP_Q_UNAMPLIFIED).                   */
 MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx,
                                                  const mcamp_gram *gram,
