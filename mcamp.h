@@ -25297,7 +25297,7 @@ MCAMP__PRIV mcamp_status mcamp__rungs_choose(mcamp_ctx *ctx, const mcamp__solve 
     double reach = c->max_samples ? (double)c->max_samples
                                   : mcamp__dmin(67108864.0, 8589934592.0 / b);
     double left = c->max_samples ? reach : mcamp__dmax((double)s->samples, 16777216.0 / b);
-    double sigma = exp(r->x), more = 2 * r->err, rel_var[3] = { -1, -1, -1 };
+    double sigma = exp(r->x), more = 2 * r->err, rel_var[3] = { -1, -1, -1 }, second = -1;
     mcamp_tally *t;
     mcamp_status st = MCAMP_OK;
     int kept = 0;
@@ -25307,15 +25307,16 @@ MCAMP__PRIV mcamp_status mcamp__rungs_choose(mcamp_ctx *ctx, const mcamp__solve 
     if (!t) return mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
     for (; kept < MCAMP__LADDER; kept++) {
         st = mcamp__rung_price(ctx, s, c, r->x, sigma * all[kept] + more, t, rel_var, &price);
+        if (kept == 1) second = price;
         if (st != MCAMP_OK || !(price <= left)) break;
         left -= price;
     }
     if (st == MCAMP_OK && kept < 3) {
         st = mcamp__rung_price(ctx, s, c, r->x, sigma * 1.018 + more, t, rel_var, &price);
         factor[2] = price <= reach ? 1.018 : 0;
-        if (st == MCAMP_OK && !(factor[2] > 0))
-            st = mcamp__rung_price(ctx, s, c, r->x, sigma * all[1] + more, t, rel_var, &price);
-        if (factor[2] > 0 || !(price <= reach)) factor[1] = 0;
+        if (st == MCAMP_OK && !(factor[2] > 0) && second < 0)
+            st = mcamp__rung_price(ctx, s, c, r->x, sigma * all[1] + more, t, rel_var, &second);
+        if (factor[2] > 0 || !(second <= reach)) factor[1] = 0;
         kept = 3;
     }
     for (; kept < MCAMP__LADDER; kept++) factor[kept] = 0;
