@@ -23923,58 +23923,103 @@ MCAMP__PRIV int mcamp__estimate_agrees(const mcamp__question *q, double large,
     return agrees && e->std_error <= 0.5 * large;
 }
 
+/* 1 if the tally's samples refuse at level beta that delta is so large: one bet of section
+ * law at a stake fixed before, the best where values are spread over their range and about
+ * half of that mean; a bound, which is for every mean, needs half as many samples more.   */
+MCAMP__PRIV int mcamp__tally_refuses(const mcamp_tally *t, double delta, double beta)
+{
+    double x = (delta - t->split) * exp(-t->log_range) * (1 - 1e-9);
+    return mcamp__tally_proves(t, beta) && x <= 1 &&
+           mcamp__log_wealth(t, -0.6, x) >= log(1 / beta);
+}
+
 /* Blocks for the rigorous side: enough to come within a fifth of `large`, or, where the
  * range is a thousand values and more, within about a half; of a direction far below the
- * other one, enough to say so.  Unless there is a time to be spent, no more than the values
- * took (or 64), and none where the bound would be of no use then: farther than twice
- * `large`.                                                                             */
+ * other one, enough to say so.  Unless there is a time to be spent, no more than *most: what
+ * the values took or 64, of modes whose products are cheap up to 256 where that should do;
+ * and none where the bound would be of no use then: farther than twice `large`.          */
 MCAMP__PRIV uint64_t mcamp__proof_blocks(const mcamp__question *q, const mcamp_budget *bud,
-                                         const mcamp_estimate *e, double range, double large)
+                                         const mcamp_estimate *e, double range, double large,
+                                         uint64_t *most)
 {
     double ratio = range / large, level = log(1 / bud->beta);
     double least = level * ratio, need = (ratio < 1000 ? 6 : 2.2) * least;
-    uint64_t most = mcamp__blocks_for(mcamp__inf(), 1, bud->max_samples);
     uint64_t own = e->samples > q->other_samples ? e->samples : q->other_samples;
+    uint64_t room = q->f->patterns ? 0 : 8192 / mcamp__zmax(q->f->reach, 32);
+    *most = mcamp__blocks_for(mcamp__inf(), 1, bud->max_samples);
     own = own / MCAMP_BLOCK;
-    if (!(bud->seconds > 0)) most = mcamp__umin(most, own > 64 ? own : 64);
     if (q->other > 2 * e->value)
         least = need = mcamp__dmin(least, 1.4 * level * range / (q->other - e->value));
-    if (!(least < (double)most * MCAMP_BLOCK)) return bud->seconds > 0 ? most : 0;
-    return mcamp__umin((uint64_t)(need / MCAMP_BLOCK) + 1, most);
+    if (own < 64) own = 64;
+    if (own < room && 2 * least < (double)room * MCAMP_BLOCK) own = room;
+    if (!(bud->seconds > 0)) *most = mcamp__umin(*most, own);
+    if (!(least < (double)*most * MCAMP_BLOCK)) return bud->seconds > 0 ? *most : 0;
+    return mcamp__umin((uint64_t)(need / MCAMP_BLOCK) + 1, *most);
+}
+
+/* 1 if the tally of a proof and the value agree. */
+MCAMP__PRIV int mcamp__proof_agrees(const mcamp_tally *t, const mcamp_estimate *e)
+{
+    double err = mcamp_tally_std_error(t);
+    double gap = fabs(mcamp_tally_mean(t) - e->value) - t->split;
+    return gap <= 6 * sqrt(err * err + e->std_error * e->std_error);
+}
+
+/* Runs the proof's blocks, and as long as all agrees but nothing refuses `much` more of them,
+ * three times as many at most: bets may be looked at after any sample.                         */
+MCAMP__PRIV mcamp_status mcamp__proof_run(mcamp_ctx *ctx, const mcamp__question *q,
+                                          const mcamp__choice *proof, uint64_t blocks,
+                                          uint64_t most, double much, const mcamp_budget *bud,
+                                          const mcamp_estimate *e, mcamp_tally *t)
+{
+    mcamp__runner r;
+    mcamp_status st;
+    memset(&r, 0, sizeof r);
+    r.choice = proof;
+    r.goal = blocks;
+    most = mcamp__umin(most, 3 * blocks);
+    do {
+        st = mcamp__runner_run(ctx, q, MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 1, q->dir), &r);
+        r.goal = mcamp__umin(most, r.done + r.done / 4 + 1);
+    } while (st == MCAMP_OK && !r.t->poisoned && r.done < most && e->trusted &&
+             mcamp__proof_agrees(r.t, e) && !mcamp__tally_refuses(r.t, much, bud->beta));
+    if (r.t) *t = *r.t;
+    mcamp__runner_free(ctx, &r);
+    return st;
 }
 
 /* The rigorous side of an estimate by the law of smallest range; no samples where the
  * bound that is certain is as near.  The error bar is backed (trusted) if the bound is
- * within twice the value and both sets of samples agree; of a value far below the floor,
- * which nobody asked for, it becomes as long as the bound says.                        */
+ * within twice the value, or that delta is twice the value is refused, and both sets of
+ * samples agree; of a value far below the floor, which nobody asked for, it becomes as long
+ * as the bound says.                                                                   */
 MCAMP__PRIV mcamp_status mcamp__prove_estimate(mcamp_ctx *ctx, const mcamp__question *q,
                                                const mcamp__choice *proof, double log_range,
                                                const mcamp_budget *bud, mcamp_tally *t,
                                                mcamp_estimate *e)
 {
-    double large = mcamp__dmax(e->value, q->floor), err, gap;
-    uint64_t blocks;
+    double large = mcamp__dmax(e->value, q->floor);
+    uint64_t blocks, most;
+    int backed = 0;
     mcamp_status st = MCAMP_OK;
     e->lower = mcamp__dmax(e->lower, q->low);
     e->trusted = mcamp__estimate_agrees(q, large, e);
     large = mcamp__dmax(e->value, q->floor);
-    blocks = mcamp__proof_blocks(q, bud, e, exp(log_range), large);
+    blocks = mcamp__proof_blocks(q, bud, e, exp(log_range), large, &most);
     if (q->high > 1.5 * large && blocks) {
-        st = mcamp__question_run(ctx, q, proof,
-                                 MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 1, q->dir), blocks, 1,
-                                 t);
+        double much = mcamp__dmax(2 * large, q->other);
+        st = mcamp__proof_run(ctx, q, proof, blocks, most, much, bud, e, t);
         if (st < 0 || st == MCAMP_Q_INTERRUPTED) return st;
         if (t->poisoned)
             return mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", (double)t->poisoned);
         e->proof_samples += t->count;
         e->range = exp(log_range);
         e->upper = mcamp__dmin(e->upper, mcamp_tally_upper(t, bud->beta));
-        err = mcamp_tally_std_error(t);
-        gap = fabs(mcamp_tally_mean(t) - e->value) - t->split;
-        if (!(gap <= 6 * sqrt(err * err + e->std_error * e->std_error))) e->trusted = false;
+        backed = mcamp__tally_refuses(t, 2 * large, bud->beta);
+        if (!mcamp__proof_agrees(t, e)) e->trusted = false;
         if (st) e->needed += blocks * MCAMP_BLOCK;
     }
-    if (!(e->upper <= 2 * large)) e->trusted = false;
+    if (!(e->upper <= 2 * large) && !backed) e->trusted = false;
     if (q->floor > e->value && e->upper > 2 * e->value)
         e->std_error = mcamp__dmax(e->std_error, e->upper - e->value);
     return st;

@@ -1688,6 +1688,11 @@ TEST(a_value_that_its_proof_contradicts_is_not_trusted)
         truth = mcamp_tally_mean(t);
         CHECK_LE(6 * mcamp_tally_std_error(t), 0.05 * truth);
         CHECK(i == 0 || e.trusted == (i == 1));
+        e.value = 0.45 * truth;         /* so vague that nothing contradicts it: still wrong */
+        e.std_error = 0.2 * truth;
+        e.upper = 1;
+        CHECK_STATUS(mcamp__prove_estimate(&ctx, &q, &proof, log_range, &bud, t, &e), MCAMP_OK);
+        CHECK(mcamp__proof_agrees(t, &e) && !e.trusted);
     }
     mcamp__sampler_free(&ctx, &ready);
     mcamp__factor_free(&ctx, &f);
@@ -1736,36 +1741,121 @@ TEST(a_lucky_pilot_costs_little)
 }
 
 /* A bound costs no more than its value, or what the other direction's took; but where there
- * is a time to be spent.                                                              */
+ * is a time to be spent, or where modes' products are cheap and a few more will do.   */
 TEST(bounds_cost_no_more_than_values)
 {
     mcamp_budget bud;
     mcamp_estimate e;
-    mcamp__question q = mcamp__ask(NULL, 1, 1, MCAMP_REMOVE, 1);
+    mcamp__factor f;
+    mcamp__question q = mcamp__ask(&f, 1, 1, MCAMP_REMOVE, 1);
+    uint64_t most = 0;
+    memset(&f, 0, sizeof f);
+    f.reach = 4096;
     memset(&bud, 0, sizeof bud);
     memset(&e, 0, sizeof e);
     bud.rel_error = 0.01; bud.beta = 1e-6; bud.max_samples = 1 << 26;
     e.value = 1e-5;
-    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-3, 1e-5) == 9);      /* 6 * 13.8 * 100 / 1024 */
-    CHECK(mcamp__proof_blocks(&q, &bud, &e, 4e-2, 1e-5) == 64);     /* a half asks for 119   */
-    CHECK(mcamp__proof_blocks(&q, &bud, &e, 6e-2, 1e-5) == 0);      /* not even twice it     */
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-3, 1e-5, &most) == 9);  /* 6 * 13.8 * 100 / 1024 */
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 4e-2, 1e-5, &most) == 64);  /* a half asks for 119   */
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 6e-2, 1e-5, &most) == 0);  /* not even twice it     */
     e.samples = 100 * MCAMP_BLOCK;
-    CHECK(mcamp__proof_blocks(&q, &bud, &e, 6e-2, 1e-5) == 100);
-    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-1, 1e-5) == 0);
-    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1, 1e-5) == 0);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 6e-2, 1e-5, &most) == 100);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-1, 1e-5, &most) == 0);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1, 1e-5, &most) == 0);
     bud.seconds = 1;
-    CHECK(mcamp__proof_blocks(&q, &bud, &e, 6e-2, 1e-5) == 179);
-    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1, 1e-5) == 2969);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 6e-2, 1e-5, &most) == 179);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1, 1e-5, &most) == 2969);
     bud.seconds = 0;
     bud.max_samples = 8 * MCAMP_BLOCK;
-    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-3, 1e-5) == 8);
-    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1, 1e-5) == 0);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-3, 1e-5, &most) == 8);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1, 1e-5, &most) == 0);
     bud.max_samples = 1 << 26;
     e.value = 1e-12;                            /* the other one's value decides, not this */
     e.samples = 0; q.other = 1e-5; q.other_samples = 100 * MCAMP_BLOCK;
-    CHECK(mcamp__proof_blocks(&q, &bud, &e, 5e-2, 1e-8) == 95);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 5e-2, 1e-8, &most) == 95);
     q.other_samples = 0;
-    CHECK(mcamp__proof_blocks(&q, &bud, &e, 5e-2, 1e-8) == 0);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 5e-2, 1e-8, &most) == 0);
+    e.value = 1e-5; q.other = 0; f.reach = 8;   /* cheap ones: up to 256, if half of them  */
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 9e-2, 1e-5, &most) == 256 && most == 256);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 6e-2, 1e-5, &most) == 179 && most == 256);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-1, 1e-5, &most) == 0);   /* might do: not 135 */
+    f.reach = 64;
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 6e-2, 1e-5, &most) == 0);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 4e-2, 1e-5, &most) == 119 && most == 128);
+    f.reach = 8; f.patterns = (const mcamp_gram *)(const void *)&bud;
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 6e-2, 1e-5, &most) == 0);
+}
+
+/* What is refused could not have been missed: n values of v, all alike as if nothing were left
+ * to come, while an atom at the end of the range would make the mean 2 v.  All n miss that with
+ * probability (1 - v)^n, which has to be below beta before 2 v is refused.  What was left out
+ * of the values counts; a tally without a range, or poisoned, refuses nothing.          */
+TEST(what_is_refused_could_not_have_been_missed)
+{
+    static const double value[] = { 1e-4, 1e-3, 1e-2 }, beta[] = { 1e-2, 1e-6 };
+    mcamp_tally *t = tally_new();
+    for (int i = 0; i < 6; i++) {
+        double v = value[i % 3], b = beta[i / 3], need = log(b) / log1p(-v);
+        uint64_t n = 0;
+        memset(t, 0, sizeof *t);
+        while (!mcamp__tally_refuses(t, 2 * v, b) && (double)n < 3 * need) {
+            for (int k = 0; k < 20; k++) mcamp__tally_add(t, log(v));
+            n += 20;
+        }
+        CHECK_LE(need, (double)n);
+        CHECK_LE((double)n, 2 * need + 40);
+        CHECK(!mcamp__tally_refuses(t, v, b) && mcamp__tally_refuses(t, 3 * v, b));
+        t->split = v;
+        CHECK(!mcamp__tally_refuses(t, 2 * v, b) && mcamp__tally_refuses(t, 3 * v, b));
+        t->split = 0;
+        t->poisoned = 1;
+        CHECK(!mcamp__tally_refuses(t, 3 * v, b));
+        t->poisoned = 0;
+        t->log_scale = -1;
+        CHECK(!mcamp__tally_refuses(t, 3 * v, b));
+    }
+    free(t);
+}
+
+/* Of values 0 or 1 with the mean that is asked about, looked at block by block, a bet at level
+ * 1/20 refuses once in 20 times at most.                                                */
+TEST(what_is_true_is_seldom_refused)
+{
+    enum { TRIALS = 2000 };
+    mcamp_tally *t = tally_new();
+    int wrong = 0;
+    for (int i = 0; i < TRIALS; i++) {
+        int refused = 0;
+        memset(t, 0, sizeof *t);
+        for (int k = 0; k < 40 && !refused; k++) {
+            for (int j = 0; j < 10; j++)
+                mcamp__tally_add(t, test_rand() < 0.05 ? 0 : -mcamp__inf());
+            refused = mcamp__tally_refuses(t, 0.05, 0.05);
+        }
+        wrong += refused;
+    }
+    CHECK_LE(wrong, 0.05 * TRIALS + SIX * sqrt(0.05 * 0.95 * TRIALS));
+    CHECK_LE(10, wrong);
+    free(t);
+}
+
+/* delta = 1e-8 of few bands: the few samples that a value takes are too few for a bound, but
+ * with more of them twice the value is refused, and the error bar is backed. */
+TEST(small_deltas_of_few_bands_are_backed)
+{
+    mcamp_gram g;
+    mcamp_answer a;
+    mcamp_budget bud;
+    setup();
+    memset(&bud, 0, sizeof bud);
+    bud.rel_error = 0.05; bud.direction = MCAMP_REMOVE;
+    gram_make("sqrt:2", "raw", 64, 64, &g);
+    for (bud.seed = 1; bud.seed <= 4; bud.seed++) {
+        CHECK_STATUS(mcamp_delta(&ctx, &g, 2, 0.5, &bud, &a), MCAMP_OK);
+        CHECK(a.remove.trusted && a.remove.value > 9e-9 && a.remove.value < 1.4e-8);
+        CHECK_LE(a.remove.proof_samples, 100 * MCAMP_BLOCK);
+    }
+    mcamp_gram_free(&ctx, &g);
 }
 
 TEST_MAIN("est",
@@ -1806,4 +1896,7 @@ TEST_MAIN("est",
     T(what_is_certain_rules_an_estimate),
     T(a_value_that_its_proof_contradicts_is_not_trusted),
     T(a_lucky_pilot_costs_little),
-    T(bounds_cost_no_more_than_values))
+    T(bounds_cost_no_more_than_values),
+    T(what_is_refused_could_not_have_been_missed),
+    T(what_is_true_is_seldom_refused),
+    T(small_deltas_of_few_bands_are_backed))
