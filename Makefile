@@ -35,14 +35,16 @@ TESTDEPS  = $(wildcard tests/*.h)
 # The longest one begins first.
 TOOLTESTS = tests/tool_test.sh $(filter-out tests/tool_test.sh tests/web_test.sh,$(wildcard tests/*_test.sh))
 
-# Compiling takes longer than running: suites and examples are made at -O1 unless CFLAGS says
-# otherwise, but for those that look for secrets left behind, and what users run first.
+# Compiling takes longer than running: suites are made at -O1 unless CFLAGS says otherwise,
+# those that run for a few seconds and the examples at -Og, in half of the compiler's time;
+# but not those that look for secrets left behind, and what users run first.
 # (test-clang and test-flags make everything at -O2 and -O0.)  Warnings, a seventh of the
 # compiler's time, are asked for by check-warn, and by the sanitizers' builds.
+SHORT = audit base participation record terms train truth words work
 ifeq ($(CFLAGS),-O2)
 $(TESTS) $(EXAMPLES): WARN =
-$(filter-out $(patsubst %,$(BUILD)/test_%,secure noise batch session host vec),$(TESTS)): CFLAGS = -O1
-$(filter-out $(BUILD)/mcamp $(BUILD)/quickstart,$(EXAMPLES)): CFLAGS = -O1
+$(filter-out $(patsubst %,$(BUILD)/test_%,secure noise batch session host vec $(SHORT)),$(TESTS)): CFLAGS = -O1
+$(patsubst %,$(BUILD)/test_%,$(SHORT)) $(filter-out $(BUILD)/mcamp $(BUILD)/quickstart,$(EXAMPLES)): CFLAGS = -Og
 # The tool: as fast as at -O2, in half of the compiler's time.
 $(BUILD)/mcamp_mpi: WARN =
 $(BUILD)/mcamp $(BUILD)/mcamp_mpi $(BUILD)/reproduce: CFLAGS = -O1 $(shell echo 'int x;' | $(CC) -Werror -fexpensive-optimizations \
@@ -178,23 +180,23 @@ BRISK    = $(filter-out test_base test_host test_limit test_participation test_a
 
 asan-ubsan: ## tests under the address, leak and undefined-behaviour sanitizers
 	@sh tests/check/have.sh $@ "$(CC) -fsanitize=address,undefined" || exit 0; \
-	$(QUICK) $(AGAIN) BUILD=$(BUILD)/asan CFLAGS="-O1 -g \
+	$(QUICK) $(AGAIN) BUILD=$(BUILD)/asan CFLAGS="-Og -g1 \
 	-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"
 
 msan: ## tests under clang's memory sanitizer
 	@sh tests/check/have.sh $@ "$(CLANG) -fsanitize=memory" || exit 0; \
 	$(QUICK) $(AGAIN) BUILD=$(BUILD)/msan CC=$(CLANG) \
-	CFLAGS="-O1 -g -fsanitize=memory -fno-sanitize-recover=all"
+	CFLAGS="-O1 -g1 -fsanitize=memory -fno-sanitize-recover=all"
 
 tsan: ## the suites with threads under the thread sanitizer
 	@sh tests/check/have.sh $@ "$(CC) -fsanitize=thread" || exit 0; \
-	$(QUICK) $(AGAIN) BUILD=$(BUILD)/tsan SUITES="$(THREADED)" CFLAGS="-O1 -g -fsanitize=thread"
+	$(QUICK) $(AGAIN) BUILD=$(BUILD)/tsan SUITES="$(THREADED)" CFLAGS="-Og -g1 -fsanitize=thread"
 
 valgrind: ## the brisk suites under valgrind
 	@sh tests/check/have.sh $@ valgrind || exit 0; \
 	MCAMP_TEST_QUICK=1 MCAMP_TEST_VEC=scalar TEST_WRAPPER="valgrind -q \
 	--error-exitcode=9 --leak-check=full --errors-for-leak-kinds=all" \
-	$(AGAIN) BUILD=$(BUILD)/O0 SUITES="$(BRISK)" CFLAGS="-O0 -g"
+	$(AGAIN) BUILD=$(BUILD)/O0 SUITES="$(BRISK)" CFLAGS="-O0 -g1"
 
 test-clang: ## tests built by clang
 	@sh tests/check/have.sh $@ $(CLANG) || exit 0; \
@@ -212,7 +214,7 @@ test-vector: ## tests with the lesser kernel sets of this processor
 test-flags: ## tests built for this processor, as gnu17, with contraction; and unoptimised
 	@MCAMP_TEST_QUICK=1 $(AGAIN) BUILD=$(BUILD)/native \
 	STD=-std=gnu17 CFLAGS="-O2 -march=native -ffp-contract=fast"
-	@MCAMP_TEST_QUICK=1 $(AGAIN) BUILD=$(BUILD)/O0 CFLAGS="-O0 -g"
+	@MCAMP_TEST_QUICK=1 $(AGAIN) BUILD=$(BUILD)/O0 CFLAGS="-O0 -g1"
 
 machines: ## suites on s390x, ARM, i686, Windows and WebAssembly, emulated, and what they agree on
 	@MACHINES='$(MACHINES)' CLANG=$(CLANG) JOBS=$(JOBS) sh tests/check/machines.sh $(BUILD)/machines
