@@ -19019,6 +19019,83 @@ MCAMP__PRIV mcamp_status mcamp__classes_add(mcamp_ctx *ctx, const mcamp__factor 
     return st;
 }
 
+/* A bound of delta_add for any G.  For r >= 0 and s >= e^eps
+ *     (1 - e^eps r)_+ <= (e^eps/s) e^{s e^-eps - 1} e^{-s r},
+ * whose right side over the left is least at r = e^-eps - 1/s, and 1 there.  E_Q e^{-s rho} is
+ * E prod_i f_i(g_i), f_i(g_i) = e^{-(s/b) e^{L_i}}, and for centred normals of covariance a and
+ * any bounded f_i > 0
+ *     E prod_i f_i(g_i) <= prod_i (E f_i(g_i)^{p_i})^{1/p_i}   if diag(p_i a_ii) - a >= 0.
+ * Proof: let g be the end, at t = 1, of a Brownian motion of covariance t a, and M_i the
+ * martingale E[f_i(g_i)^{p_i} | path up to t], dM_i = M_i t_i dg_i.  By Ito's formula the drift
+ * of Phi = prod_i M_i^{1/p_i} is, with y_i = t_i/p_i,
+ *     Phi/2 (sum_ij y_i y_j a_ij - sum_i p_i a_ii y_i^2) <= 0.
+ * So Phi, which is not negative, is a supermartingale: its mean at the end, the left side, is
+ * at most its beginning, the right side.                                                   []
+ * As no a_ij is negative, p_i = sum_j a_ij/a_ii will do (the difference is diagonally dominant):
+ * the b modes count as the b/p_i that would be orthogonal.  Any s serves; the best one for
+ * modes that are all alike is nearly so.  For small delta it is far below the classes'.      */
+enum { MCAMP__FADE_STEPS = 8, MCAMP__FADE_A = 100 };
+
+/* E e^{-c e^L}, L = N(-a/2, a), from above, by the trapezoidal rule with steps of h.  Where
+ * |Im z| < y = min(2, pi/(2 a^{1/2})) the integrand is at most e^{y^2/2} phi(Re z), so that the
+ * rule is off by at most 2 e^{y^2/2}/(e^{2 pi y/h} - 1) < 1e-20, and phi's tail beyond 9.6 has
+ * 1e-21.                                                                               */
+MCAMP__PRIV double mcamp__fade(double a, double c)
+{
+    double root = sqrt(a), y = root > MCAMP__PI / 4 ? MCAMP__PI / (2 * root) : 2;
+    double h = y / MCAMP__FADE_STEPS, last = ceil(9.6 / h), sum = 0;
+    for (double k = -last; k <= last; k++)
+        sum += exp(-0.5 * k * h * k * h - c * exp(root * k * h - 0.5 * a));
+    return sum * h / sqrt(2 * MCAMP__PI) * (1 + 1e-13) + 1e-18;
+}
+
+/* The s for n modes of length^2 a that are alike, each of weight 1/p: what is minimised is
+ * convex in s.                                                                          */
+MCAMP__PRIV double mcamp__fade_best(double a, double p, double n, double eps)
+{
+    double lo = eps, hi = eps + 9;
+    for (int i = 0; i < 40; i++) {
+        double x = lo + (hi - lo) / 3, y = hi - (hi - lo) / 3, f[2];
+        for (int j = 0; j < 2; j++) {
+            double s = j ? y : x;
+            f[j] = exp(s - eps) - s + n / p * log(mcamp__fade(a, exp(s) * p / n));
+        }
+        if (f[0] < f[1]) hi = y;
+        else lo = x;
+    }
+    return exp(0.5 * (lo + hi));
+}
+
+MCAMP__PRIV double mcamp__product_add(const mcamp__factor *f, double sigma, double eps)
+{
+    double over = 1 / (sigma * sigma), n = (double)f->b, total = 0, s, a = -1, row = -1, part = 0;
+    mcamp__sum sum = { 0, 0 };
+    for (size_t i = 0; i < f->b; i++) total += mcamp__factor_diag(f, i);
+    if (!(f->trace_max * over <= MCAMP__FADE_A && total > 0 && f->total >= total)) return 1;
+    s = mcamp__dmax(mcamp__fade_best(f->trace_max * over, f->total / total, n, eps), exp(eps));
+    for (size_t i = 0; i < f->b; i++) {
+        double x = mcamp__factor_diag(f, i), p;
+        if (!mcamp__eq(x, a) || !mcamp__eq(f->row[i], row)) {
+            a = x;
+            row = f->row[i];
+            p = mcamp__dmax(row / a, 1) * (1 + 1e-12);
+            part = a > 0 ? log(mcamp__fade(a * over * (1 + 1e-12), p * s / n)) / p : -s / n;
+        }
+        mcamp__sum_add(&sum, part);
+    }
+    return mcamp__dmin(exp(eps - log(s) + s * exp(-eps) - 1 + mcamp__sum_get(&sum) + 1e-9), 1);
+}
+
+/* The smaller one. */
+MCAMP__PRIV mcamp_status mcamp__certain_add(mcamp_ctx *ctx, const mcamp__factor *f,
+                                            double sigma, double eps, double *bound)
+{
+    mcamp_status st = mcamp__classes_add(ctx, f, sigma, eps, bound);
+    if (st >= 0 && !f->patterns)
+        *bound = mcamp__dmin(*bound, mcamp__product_add(f, sigma, eps));
+    return st;
+}
+
 /* Sets what is known about the question. */
 MCAMP__PRIV mcamp_status mcamp__ask_exact(mcamp_ctx *ctx, mcamp__question *q)
 {
@@ -19038,7 +19115,7 @@ MCAMP__PRIV mcamp_status mcamp__known_bounds(mcamp_ctx *ctx, const mcamp__factor
     known->remove = known->add = 1;
     if (!mcamp__exact_knows(f))
         return c->direction == MCAMP_REMOVE
-                   ? MCAMP_OK : mcamp__classes_add(ctx, f, c->sigma, c->eps, &known->add);
+                   ? MCAMP_OK : mcamp__certain_add(ctx, f, c->sigma, c->eps, &known->add);
     for (int d = MCAMP_REMOVE; d <= MCAMP_ADD; d++) {
         mcamp_direction dir = (mcamp_direction)d;
         mcamp__question q = mcamp__ask(f, c->sigma, c->eps, dir, c->seed);
@@ -24213,7 +24290,7 @@ MCAMP__PRIV mcamp_status mcamp__answer_at(mcamp_ctx *ctx, const mcamp__factor *f
         if (hint && hint[2 * d].method) q.hint = hint + 2 * d;
         if (exact) st = mcamp__ask_exact(ctx, &q);
         else if (q.dir == MCAMP_ADD && !bud->method)
-            st = mcamp__classes_add(ctx, f, sigma, eps, &q.high);
+            st = mcamp__certain_add(ctx, f, sigma, eps, &q.high);
         if (st < 0) return st;
         q.floor = (brief ? 0.5 : f->diagonal && !exact ? 0.0 : 1e-3) * delta;
         q.other = delta;

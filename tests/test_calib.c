@@ -504,6 +504,94 @@ TEST(classes_bound_the_add_direction)
     }
 }
 
+/* Its integrand is smooth: steps of 1e-3 leave nothing. */
+TEST(a_mode_fades_as_its_integral)
+{
+    static const double a[] = { 1e-6, 0.3, 0.7, 3, 40, 100 }, c[] = { 1e-4, 0.02, 1, 30 };
+    for (size_t i = 0; i < sizeof a / sizeof *a; i++)
+        for (size_t j = 0; j < sizeof c / sizeof *c; j++) {
+            double sum = 0, v = mcamp__fade(a[i], c[j]);
+            for (int k = -12000; k <= 12000; k++) {
+                double z = 1e-3 * k;
+                sum += 1e-3 * exp(-0.5 * z * z - c[j] * exp(sqrt(a[i]) * z - 0.5 * a[i]));
+            }
+            sum /= sqrt(2 * 3.14159265358979323846);
+            CHECK_LE(sum * (1 - 1e-14), v);
+            CHECK_NEAR(v, sum, 1e-12, 2e-18);
+        }
+}
+
+/* b modes in groups of `alike` that are one and the same: a ball in b/alike bins, which section
+ * exact knows.  The bound counts them so: above, by not more than an exponential moment loses. */
+TEST(modes_that_are_one_count_once_in_the_bound_of_the_add_direction)
+{
+    static const struct { size_t b, alike; double sigma, eps; } c[] = {
+        { 24, 1, 1, 0.7 }, { 24, 4, 1, 0.7 }, { 64, 2, 1.3, 0.5 }, { 64, 8, 0.8, 1 },
+        { 200, 2, 0.9, 0.3 } };
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        size_t b = c[i].b;
+        double *m = (double *)calloc(b * b, sizeof *m), bound;
+        mcamp__factor f;
+        mcamp_gram g;
+        mcamp_event e;
+        mcamp_exact_desc d;
+        mcamp_interval v = { 0, 1 };
+        for (size_t j = 0; j < b * b; j++) m[j] = j / b / c[i].alike == j % b / c[i].alike;
+        CHECK_STATUS(mcamp_gram_from_matrix(&ctx, m, b, &g), MCAMP_OK);
+        CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+        bound = mcamp__product_add(&f, c[i].sigma, c[i].eps);
+        memset(&e, 0, sizeof e); memset(&d, 0, sizeof d);
+        e.kind = MCAMP_EVENT_BINS; e.count = e.rounds = 1; e.bins = (double)(b / c[i].alike);
+        e.sigma = c[i].sigma;
+        d.direction = MCAMP_ADD; d.rel_error = 1e-3;
+        CHECK(mcamp_exact_delta(&ctx, &e, 1, &d, c[i].eps, &v, NULL) >= 0);
+        CHECK_LE(v.lower, bound);
+        CHECK_LE(bound, 30 * v.upper);
+        mcamp__factor_free(&ctx, &f);
+        mcamp_gram_free(&ctx, &g);
+        free(m);
+    }
+}
+
+/* Above what is sampled, where modes partly agree; and far enough down to prove a claim that
+ * the classes do not: no samples for that direction.                                        */
+TEST(products_bound_the_add_direction)
+{
+    static const struct { const char *name; size_t n, b; double length; int proves; } c[] = {
+        { "sqrt:2", 26, 13, 1, 0 }, { "sqrt:3", 60, 20, 1.2, 0 }, { "sqrt:4", 34, 17, 1, 0 },
+        { "sqrt:0", 34, 17, 0.5, 0 }, { "sqrt:0", 64, 16, 0.7, 0 },
+        { "sqrt:8", 1024, 256, 0.45, 1 } };
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        double bound, classes = 1, eps = 0.3, sigma;
+        mcamp_gram g;
+        mcamp__factor f;
+        mcamp_answer a;
+        mcamp_budget bud;
+        gram_make(c[i].name, "raw", c[i].n, c[i].b, &g);
+        sigma = g.max_norm / c[i].length;
+        CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+        bound = mcamp__product_add(&f, sigma, eps);
+        memset(&bud, 0, sizeof bud);
+        bud.direction = MCAMP_ADD; bud.rel_error = 0.03; bud.method = MCAMP_METHOD_COMMON;
+        CHECK(mcamp_delta(&ctx, &g, sigma, eps, &bud, &a) >= 0);
+        CHECK_LE(a.add.value - 6.2 * a.add.std_error, bound);
+        CHECK_LE(bound, 1);
+        if (c[i].proves) {
+            mcamp_claim claim;
+            mcamp_guarantee s;
+            CHECK_STATUS(mcamp__classes_add(&ctx, &f, sigma, eps, &classes), MCAMP_OK);
+            CHECK(4 * bound < classes);
+            memset(&claim, 0, sizeof claim);
+            claim.sigma = sigma; claim.eps = eps; claim.direction = MCAMP_ADD;
+            claim.delta = 1.001 * bound; claim.beta = 1e-9;
+            CHECK_STATUS(mcamp_verify(&ctx, &g, &claim, &s), MCAMP_OK);
+            CHECK(s.accepted && s.add.samples == 0 && s.add.method == MCAMP_METHOD_EXACT);
+        }
+        mcamp__factor_free(&ctx, &f);
+        mcamp_gram_free(&ctx, &g);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const mt_case cases[] = {
@@ -515,6 +603,9 @@ int main(int argc, char **argv)
         T(exact_and_sampled_bounds_meet),
         T(any_number_of_rounds_needs_no_samples),
         T(classes_bound_the_add_direction),
+        T(a_mode_fades_as_its_integral),
+        T(modes_that_are_one_count_once_in_the_bound_of_the_add_direction),
+        T(products_bound_the_add_direction),
     T(modes_that_are_alike_need_few_samples),
         T(a_claim_with_a_tenth_to_spare_is_accepted),
         T(answers_are_monotone_on_common_random_numbers) };
