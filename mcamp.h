@@ -806,7 +806,8 @@ typedef enum mcamp_method {
     MCAMP_METHOD_PLAIN   = 1,  /* Algorithm 2 of [1]: range 1                 */
     MCAMP_METHOD_TILTED  = 2,  /* order-k tilted law, remove only; of patterns:
                                 * add too, tilted along the common direction;
-                                * for proofs where C has few bands            */
+                                * for proofs where C has few bands; order 1 in
+                                * these: of modes that are far out alone      */
     MCAMP_METHOD_COMMON  = 3,  /* order-k tilted law across the common
                                 * direction, exact integral along it          */
     MCAMP_METHOD_MODE    = 4,  /* exact integral along the largest mode; no
@@ -7617,6 +7618,9 @@ MCAMP_API mcamp_status mcamp_gram_from_matrix(mcamp_ctx *ctx, const double *g,
  *  every mode, and more output can only raise delta.  Memory: O(b^2).
  * ======================================================================== */
 
+struct mcamp__question;
+struct mcamp__sampler;
+
 /* The factor of G, computed once; a model of any sigma is a scaling of it. */
 typedef struct mcamp__factor {
     size_t b, count;        /* count: entries of g: b or b*b                   */
@@ -7631,6 +7635,11 @@ typedef struct mcamp__factor {
     mcamp__buf *sums;       /* of rows of g: section est fills it when it is needed */
     const mcamp_gram *patterns;     /* of section pattern, or NULL; then b = n + 1 stands
                              * for "many modes", trace_max for the largest one's square */
+    mcamp_status (*better)(mcamp_ctx *ctx, const struct mcamp__question *q, double delta,
+                           struct mcamp__sampler *p);
+                            /* puts a law of smaller range, if it has one, in place of the
+                             * one to prove delta by; or NULL: section promise sets it.
+                             * After a failure *p is free                             */
 } mcamp__factor;
 
 MCAMP__PRIV void mcamp__factor_free(mcamp_ctx *ctx, mcamp__factor *f)
@@ -9985,6 +9994,7 @@ MCAMP__PRIV mcamp_status mcamp__proof_law_init(mcamp_ctx *ctx, const mcamp__ques
     double split = q->f->patterns ? 0.01 * delta : 0;
     mcamp_status st = mcamp__sampler_build(ctx, q->f, q->sigma, q->eps, q->dir,
                                            MCAMP_METHOD_DEFAULT, 0, split, mcamp__inf(), &law->p);
+    if (st >= 0 && q->f->better) st = q->f->better(ctx, q, delta, &law->p);
     if (st < 0) return st;
     law->m = mcamp__claim_mean(&law->p, delta);
     st = mcamp__workers_init(ctx, &law->p, &law->w);
@@ -19096,6 +19106,196 @@ MCAMP__PRIV mcamp_status mcamp__certain_add(mcamp_ctx *ctx, const mcamp__factor 
     return st;
 }
 
+/* ---- remove, by modes that are far out ------------------------------------------ *
+ * Where few bands meet many bins at a small delta, rho > e^eps is the doing of a mode or two,
+ * and a law that tilts all of them by a power of rho is drawn to where one is far too large.
+ * With those above lambda taken apart, rho = far + rest, far = (1/b) sum_i e^{L_i} [L_i >
+ * lambda],
+ *     (rho - e^eps)_+ = min((rho - e^eps)_+, far) + (rest - e^eps)_+ :
+ * if rest <= e^eps then rho - e^eps <= far; if not, rho - e^eps >= far and the second is what
+ * it is more.
+ *   The first term.  i is drawn with odds ~ q_i, the probability under mode i of L_i > lambda,
+ * which is N(a_ii/2, a_ii) there, and X around m_i given that.  The density over Q's is, with
+ * q the mean of the q_i,
+ *     sum_i q_i/(b q) e^{L_i} [L_i > lambda]/q_i = far/q,
+ * so that values q min((rho - e^eps)_+, far)/far have the right mean, and none is above q.
+ *   The second one takes no samples: it is `split`.  (r - t)_+ <= e^{s (r - t) - 1}/s for s > 0,
+ * and by the inequality above, with Y_i = e^{L_i} [L_i <= lambda] and the same p_i,
+ *     E_Q e^{s rest} <= prod_i (E e^{p_i s Y_i/b})^{1/p_i},
+ *     E e^{c Y} = 1 + sum_k c^k/k! e^{k (k-1) a/2} Phi((lambda - (k - 1/2) a)/a^{1/2}),
+ * as e^{k L} moves L by k a; its terms are at most (c e^lambda)^k/k!.                       []
+ * The largest lambda for which that is a hundredth of delta makes the smallest range.       */
+enum { MCAMP__FAR_MOST = 150 };     /* c e^lambda of the modes that there are most of */
+
+/* E e^{c Y} - 1, from above; infinite where that takes many terms. */
+MCAMP__PRIV double mcamp__rest_moment(double a, double lambda, double c)
+{
+    double root = sqrt(a), top = c * exp(lambda), sum = 0, lc = 0, most = 1;
+    if (!(top <= 4 * MCAMP__FAR_MOST)) return mcamp__inf();
+    for (double k = 1; k < 2 * top + 2 || most > 1e-25; k++) {
+        double z = root > 0 ? (lambda - (k - 0.5) * a) / root : mcamp__inf();
+        lc += log(c / k);
+        most *= top / k;
+        sum += exp(lc + 0.5 * k * (k - 1) * a + mcamp__gauss_logcdf(z));
+    }
+    return sum * (1 + 1e-8) + 2 * most;
+}
+
+/* log of the second term's bound by s, for n modes that are alike. */
+MCAMP__PRIV double mcamp__rest_alike(double a, double p, double n, double eps, double lambda,
+                                     double s)
+{
+    return -1 - log(s) - s * exp(eps) +
+           n / p * log1p(mcamp__rest_moment(a, lambda, p * s / n));
+}
+
+/* The same by the best s, nearly; it is convex in s. */
+MCAMP__PRIV double mcamp__rest_best(double a, double p, double n, double eps, double lambda,
+                                    double *s)
+{
+    double hi = log(MCAMP__FAR_MOST * n / p) - lambda, lo = hi - 6;
+    for (int i = 0; i < 16; i++) {
+        double x = lo + 0.382 * (hi - lo), y = hi - 0.382 * (hi - lo);
+        if (mcamp__rest_alike(a, p, n, eps, lambda, exp(x)) <
+            mcamp__rest_alike(a, p, n, eps, lambda, exp(y))) hi = y;
+        else lo = x;
+    }
+    *s = exp(0.5 * (lo + hi));
+    return mcamp__rest_alike(a, p, n, eps, lambda, *s);
+}
+
+/* The second term's bound for the modes that there are. */
+MCAMP__PRIV double mcamp__rest_bound(const mcamp__factor *f, double over, double eps,
+                                     double lambda, double s)
+{
+    double a = -1, row = -1, part = 0, p;
+    mcamp__sum sum = { 0, 0 };
+    for (size_t i = 0; i < f->b; i++) {
+        double x = mcamp__factor_diag(f, i);
+        if (!mcamp__eq(x, a) || !mcamp__eq(f->row[i], row)) {
+            a = x;
+            row = f->row[i];
+            p = a > 0 ? mcamp__dmax(row / a, 1) * (1 + 1e-12) : 1;
+            part = log1p(mcamp__rest_moment(a * over, lambda, p * s / (double)f->b)) / p;
+        }
+        mcamp__sum_add(&sum, part);
+    }
+    return exp(-1 - log(s) - s * exp(eps) + mcamp__sum_get(&sum) + 1e-9);
+}
+
+/* lambda, 0 if there is none, and the second term's bound. */
+MCAMP__PRIV double mcamp__far_lambda(const mcamp__factor *f, double sigma, double eps,
+                                     double delta, double *split)
+{
+    double over = 1 / (sigma * sigma), n = (double)f->b, total = 0, p, s = 0, lo, hi;
+    double a = f->trace_max * over;
+    for (size_t i = 0; i < f->b; i++) total += mcamp__factor_diag(f, i);
+    p = mcamp__dmax(f->total / total, 1);
+    lo = mcamp__dmax(0.5 * a, 1);
+    hi = eps + log(n) + 2;
+    if (!(a < 16 && lo < hi)) return 0;
+    for (int i = 0; i < 12; i++) {
+        double mid = 0.5 * (lo + hi);
+        if (mcamp__rest_best(a, p, n, eps, mid, &s) <= log(0.01 * delta)) lo = mid;
+        else hi = mid;
+    }
+    mcamp__rest_best(a, p, n, eps, lo, &s);
+    *split = mcamp__rest_bound(f, over, eps, lo, s);
+    return *split <= 0.02 * delta ? lo : 0;
+}
+
+/* A normal that is above t > 0, by rejection from an exponential law: with c the root of
+ * c^2 - t c - 1, phi(z) e^{c z} is largest at c.                                       */
+MCAMP__PRIV double mcamp__normal_above(mcamp_rng *r, double t)
+{
+    double c = 0.5 * (t + sqrt(t * t + 4)), z, u;
+    do {
+        z = t - log(1 - mcamp__to_uniform(mcamp__rng_step(r->s))) / c;
+        u = 1 - mcamp__to_uniform(mcamp__rng_step(r->s));
+    } while (!(log(u) <= -0.5 * (z - c) * (z - c)));
+    return z;
+}
+
+/* Moves sample s to around a mode that is above lambda.  base: the odds added up; off_w:
+ * what x_i is at lambda.                                                               */
+MCAMP__PRIV void mcamp__far_draw(const mcamp__sampler *p, mcamp_rng *r, size_t s, double *x)
+{
+    double u = mcamp__to_uniform(mcamp__rng_step(r->s)), a, root, by;
+    size_t i = 0, b = p->m.b, d = p->m.reach;
+    for (size_t n = b; n > 0; n /= 2)       /* the first one whose sum is above u */
+        while (i + n < b && p->base[i + n - 1] <= u) i += n;
+    a = mcamp__model_a(&p->m, i, i);
+    root = sqrt(a);
+    by = a + root * mcamp__normal_above(r, (p->off_w[i] - a) / root);
+    by = (by - x[i * MCAMP__S + s]) / a;
+    for (size_t k = 0; k <= 2 * d; k++) {
+        size_t j = (i + b - d + k) % b;
+        x[j * MCAMP__S + s] += by * mcamp__model_a(&p->m, i, j);
+    }
+}
+
+MCAMP__PRIV void mcamp__far_tile(mcamp_vecset vs, const mcamp__sampler *p, mcamp_rng *r,
+                                 mcamp__scratch *w)
+{
+    for (size_t s = 0; s < MCAMP__S; s++) mcamp__far_draw(p, r, s, w->x);
+    mcamp__vec_lse(vs, w->x, p->m.b, p->off_loss, NULL, NULL, w->r, NULL);
+    for (size_t s = 0; s < MCAMP__S; s++) {
+        double y = w->r[s], far_sum = 0;
+        w->v[s] = y > p->eps ? y + mcamp__log1mexp(p->eps - y) : -mcamp__inf();
+        if (y <= p->eps) continue;
+        for (size_t i = 0; i < p->m.b; i++)
+            if (w->x[i * MCAMP__S + s] > p->off_w[i])
+                far_sum += exp(w->x[i * MCAMP__S + s] + p->off_loss[i]);
+        w->v[s] = p->log_range + mcamp__dmin(w->v[s] - log(far_sum), 0);
+    }
+}
+
+/* The law by lambda. */
+MCAMP__PRIV mcamp_status mcamp__far_sampler(mcamp_ctx *ctx, const mcamp__question *q,
+                                            double lambda, double split, mcamp__sampler *p)
+{
+    double sum = 0;
+    mcamp_status st;
+    memset(p, 0, sizeof *p);
+    st = mcamp__model_init(ctx, q->f, q->sigma, &p->m);
+    if (st < 0) return st;
+    p->dir = q->dir; p->eps = q->eps; p->values = MCAMP__S; p->split = split;
+    p->method = MCAMP_METHOD_TILTED;
+    p->k = 1;
+    p->tile = mcamp__far_tile;
+    if ((st = mcamp__sampler_alloc(ctx, p)) < 0) { mcamp__sampler_free(ctx, p); return st; }
+    for (size_t i = 0; i < p->m.b; i++) p->base[i] = 1;
+    mcamp__sampler_offsets(p);
+    for (size_t i = 0; i < p->m.b; i++) {
+        double h = p->m.half[i];
+        p->off_w[i] = lambda + h;
+        p->base[i] = sum += h > 0 ? exp(mcamp__gauss_logsf((lambda - h) / sqrt(2 * h))) : 0;
+    }
+    for (size_t i = 0; i < p->m.b; i++) p->base[i] /= sum;
+    p->log_range = p->log_scale = log(sum / (double)p->m.b) + 1e-9;
+    return MCAMP_OK;
+}
+
+/* For mcamp__factor: this law where its range is less than a quarter of the other's. */
+MCAMP__PRIV mcamp_status mcamp__far_better(mcamp_ctx *ctx, const mcamp__question *q, double delta,
+                                           mcamp__sampler *p)
+{
+    double split = 0, lambda;
+    mcamp__sampler own;
+    mcamp_status st;
+    if (q->dir != MCAMP_REMOVE || q->f->patterns || q->f->reach >= q->f->b / 4) return MCAMP_OK;
+    lambda = mcamp__far_lambda(q->f, q->sigma, q->eps, delta, &split);
+    if (!(lambda > 0)) return MCAMP_OK;
+    st = mcamp__far_sampler(ctx, q, lambda, split, &own);
+    if (st >= 0 && own.log_range < p->log_range - 1.4) {
+        mcamp__sampler t = *p;
+        *p = own;
+        own = t;
+    }
+    mcamp__sampler_free(ctx, st >= 0 ? &own : p);
+    return st;
+}
+
 /* Sets what is known about the question. */
 MCAMP__PRIV mcamp_status mcamp__ask_exact(mcamp_ctx *ctx, mcamp__question *q)
 {
@@ -20356,6 +20556,7 @@ MCAMP_API mcamp_status mcamp_verify(mcamp_ctx *ctx, const mcamp_gram *gram,
         return mcamp__time_end(ctx, st);
     }
     if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return mcamp__time_end(ctx, st);
+    f.better = mcamp__far_better;
     mcamp__guarantee_claim(gram, claim, &s);
     st = mcamp__known_bounds(ctx, &f, claim, &known);
     if (st >= 0) st = mcamp__verify_claim(ctx, &f, claim, &known, &s);
@@ -25395,7 +25596,11 @@ MCAMP__PRIV mcamp_status mcamp__rung_price(mcamp_ctx *ctx, const mcamp__solve *s
         if ((d == MCAMP_ADD ? known.add : known.remove) <= c->delta ||
             exp(mcamp__free_log_bound(ctx, &q, &st)) <= c->delta || st < 0) continue;
         st = mcamp__proof_choice(ctx, &q, s->f->patterns ? 0.01 * c->delta : 0, &law, &range, &p);
+        if (st >= 0 && s->f->better) st = s->f->better(ctx, &q, c->delta, &p);
         if (st < 0) return st;
+        law.method = p.method;
+        law.k = p.k;
+        range = p.log_range;
         q.ready = &p;
         if (rel_var[d] < 0) {
             st = mcamp__question_run(ctx, &q, &law, MCAMP__PURPOSE(MCAMP__STREAM_CALIBRATE, 10, d),
@@ -25566,6 +25771,7 @@ MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx, const mcamp_gra
     if (mcamp__is_special(gram))
         return mcamp__time_end(ctx, mcamp__special_calibrate(ctx, gram, &bud, &c, out));
     if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return mcamp__time_end(ctx, st);
+    f.better = mcamp__far_better;
     mcamp__guarantee_claim(gram, &c, &best);
     mcamp__solve_start(&f, &bud, 1, c.eps, c.delta, &solve);
     mcamp__stage(ctx, 3);

@@ -1151,6 +1151,196 @@ TEST(values_that_are_drawn_prove_nothing_false)
     mcamp_gram_free(&ctx, &g);
 }
 
+/* ---- the law by modes that are far out ----------------------------------------------------- *
+ * b modes in groups of `alike` that are one and the same, of length 1: a ball in b/alike bins,
+ * which section exact knows.                                                               */
+static void groups_gram(size_t b, size_t alike, mcamp_gram *g)
+{
+    double *m = (double *)calloc(b * b, sizeof *m);
+    for (size_t j = 0; j < b * b; j++) m[j] = j / b / alike == j % b / alike;
+    CHECK_STATUS(mcamp_gram_from_matrix(&ctx, m, b, g), MCAMP_OK);
+    free(m);
+}
+
+static mcamp_interval groups_delta(size_t bins, double sigma, double eps)
+{
+    mcamp_event e;
+    mcamp_exact_desc d;
+    mcamp_interval v = { 0, 1 };
+    memset(&e, 0, sizeof e);
+    memset(&d, 0, sizeof d);
+    e.kind = MCAMP_EVENT_BINS; e.count = e.rounds = 1; e.bins = (double)bins; e.sigma = sigma;
+    d.direction = MCAMP_REMOVE; d.rel_error = 1e-3;
+    CHECK(mcamp_exact_delta(&ctx, &e, 1, &d, eps, &v, NULL) >= 0);
+    return v;
+}
+
+/* Its mean by `blocks` blocks, and its error. */
+static double far_mean(const mcamp_gram *g, double sigma, double eps, double delta, double lambda,
+                       uint64_t blocks, double *split, double *err)
+{
+    static mcamp_tally t;
+    mcamp__factor f;
+    mcamp__question q;
+    mcamp__sampler p;
+    mcamp__workers w;
+    CHECK_STATUS(mcamp__factor_init(&ctx, g, &f), MCAMP_OK);
+    q = mcamp__ask(&f, sigma, eps, MCAMP_REMOVE, 3);
+    if (!(lambda > 0)) {
+        lambda = mcamp__far_lambda(&f, sigma, eps, delta, split);
+        CHECK(lambda > 0 && *split > 0.001 * delta && *split <= 0.02 * delta);
+    } else {
+        *split = mcamp__rest_bound(&f, 1 / (sigma * sigma), eps, lambda, 10);
+    }
+    CHECK_STATUS(mcamp__far_sampler(&ctx, &q, lambda, *split, &p), MCAMP_OK);
+    CHECK_STATUS(mcamp__workers_init(&ctx, &p, &w), MCAMP_OK);
+    mcamp__tally_init(&p, &t);
+    CHECK_STATUS(mcamp__run_blocks(&ctx, &p, &w, 3, 5, 0, blocks, &t), MCAMP_OK);
+    CHECK(t.poisoned == 0 && t.count == blocks * MCAMP_BLOCK);
+    CHECK_NEAR(t.split, *split, 0, 0);
+    CHECK(mcamp__claim_mean(&p, *split) < 0);
+    *err = mcamp_tally_std_error(&t);
+    mcamp__workers_free(&ctx, &w);
+    mcamp__sampler_free(&ctx, &p);
+    mcamp__factor_free(&ctx, &f);
+    return mcamp_tally_mean(&t);
+}
+
+/* Delta, but for what is left out. */
+TEST(modes_far_out_make_up_delta)
+{
+    static const struct { size_t b, alike; double sigma, eps; } c[] = {
+        { 128, 1, 0.8, 1.5 }, { 128, 2, 0.6, 1 }, { 128, 4, 0.6, 2 }, { 192, 2, 0.8, 1 } };
+    double split, err, mean;
+    mcamp_gram g;
+    setup();
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        mcamp_interval v = groups_delta(c[i].b / c[i].alike, c[i].sigma, c[i].eps);
+        groups_gram(c[i].b, c[i].alike, &g);
+        mean = far_mean(&g, c[i].sigma, c[i].eps, v.lower, 0, 60, &split, &err);
+        CHECK_LE(mean, v.upper + 6.2 * err);
+        CHECK_LE(v.lower - split, mean + 6.2 * err);
+        CHECK(6.2 * err < 0.1 * mean);
+        mcamp_gram_free(&ctx, &g);
+    }
+    pairs_gram(&g);     /* modes of several lengths that partly agree; the lattice's error */
+    for (int i = 0; i < 3; i++) {
+        double eps = 0.8 + 0.3 * i, sigma = (0.9 - 0.2 * i) * g.max_norm;
+        double delta = pairs_delta(sigma, eps, 0);
+        mean = far_mean(&g, sigma, eps, delta, 1.5 + 0.5 * i, 60, &split, &err);
+        CHECK_LE(mean, delta * (1 + 1e-3) + 6.2 * err);
+        CHECK_LE(delta * (1 - 1e-3) - split, mean + 6.2 * err);
+        CHECK(6.2 * err < 0.3 * mean && split < 0.1 * delta);
+    }
+    mcamp_gram_free(&ctx, &g);
+}
+
+/* What is left out, drawn plainly: b/alike normals. */
+TEST(what_modes_far_out_leave_out_is_bounded)
+{
+    static const struct { size_t bins, alike; double a, eps, lambda; } c[] = {
+        { 8, 1, 1, 0.3, 1.2 }, { 8, 4, 1, 0.3, 1.2 }, { 20, 2, 2, 0.1, 1.5 } };
+    mcamp_rng r;
+    setup();
+    mcamp_rng_seed(&r, 77);
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        enum { N = 100000 };
+        double sum = 0, sum2 = 0, bound = 1, err, n = (double)c[i].bins;
+        mcamp__factor f;
+        mcamp_gram g;
+        for (int k = 0; k < N; k++) {
+            double x = 0;
+            for (size_t j = 0; j < c[i].bins; j += 2) {
+                double u = sqrt(-2 * log(1 - mcamp_rng_uniform(&r)));
+                double v = 6.283185307179586 * mcamp_rng_uniform(&r);
+                double l = sqrt(c[i].a) * u * cos(v) - 0.5 * c[i].a;
+                double m = sqrt(c[i].a) * u * sin(v) - 0.5 * c[i].a;
+                x += (l <= c[i].lambda ? exp(l) : 0) + (m <= c[i].lambda ? exp(m) : 0);
+            }
+            x = fmax(x / n - exp(c[i].eps), 0);
+            sum += x / N;
+            sum2 += x * x / N;
+        }
+        err = sqrt((sum2 - sum * sum) / N);
+        groups_gram(c[i].bins * c[i].alike, c[i].alike, &g);
+        CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+        for (double s = 0.5; s < 60; s *= 1.2)
+            bound = fmin(bound, mcamp__rest_bound(&f, c[i].a, c[i].eps, c[i].lambda, s));
+        CHECK_LE(sum, bound + 6.2 * err);
+        CHECK_LE(bound, 5 * sum);
+        CHECK(6.2 * err < 0.3 * sum);
+        mcamp__factor_free(&ctx, &f);
+        mcamp_gram_free(&ctx, &g);
+    }
+}
+
+TEST(a_mode_below_lambda_has_the_moments_of_its_integral)
+{
+    static const double a[] = { 1e-3, 0.5, 1.6, 9 }, lambda[] = { 0.7, 3, 6 };
+    for (size_t i = 0; i < 12; i++)
+        for (double c = 1e-3; c * exp(lambda[i % 3]) < 40; c *= 30) {
+            double root = sqrt(a[i / 3]), end = (lambda[i % 3] + 0.5 * a[i / 3]) / root, sum = 0;
+            double h = end > 12 ? 24.0 / 40000 : (end + 12) / 40000;
+            for (int k = 0; k < 40000; k++) {
+                double z = -12 + (k + 0.5) * h;
+                sum += h * exp(-0.5 * z * z) * expm1(c * exp(root * z - 0.5 * a[i / 3]));
+            }
+            sum /= sqrt(6.283185307179586);
+            CHECK_NEAR(mcamp__rest_moment(a[i / 3], lambda[i % 3], c), sum, 2e-5, 1e-24);
+        }
+    CHECK(mcamp__rest_moment(1, 3, 1e9) > DBL_MAX);
+}
+
+TEST(normals_above_a_point_have_its_tail)
+{
+    static const double t[] = { 0.1, 1, 4, 8 };
+    mcamp_rng r;
+    setup();
+    mcamp_rng_seed(&r, 5);
+    for (size_t i = 0; i < 4; i++) {
+        enum { N = 50000 };
+        double mean = 0, square = 0, fourth = 0, m = 1 / mcamp__mills(t[i]);
+        for (int k = 0; k < N; k++) {
+            double z = mcamp__normal_above(&r, t[i]);
+            CHECK(z >= t[i]);
+            mean += z / N;
+            square += z * z / N;
+            fourth += z * z * z * z / N;
+        }
+        CHECK_NEAR(mean, m, 0, 6.2 * sqrt((square - mean * mean) / N));
+        CHECK_NEAR(square, 1 + t[i] * m, 0, 6.2 * sqrt((fourth - square * square) / N));
+    }
+}
+
+/* All of verify with that law, as above: values have two hundredths to spare at most. */
+TEST(modes_far_out_prove_nothing_false)
+{
+    size_t n = 30, accepted = 0;
+    double beta = 0.1, sigma = 0.9;
+    mcamp_gram g;
+    mcamp_guarantee s;
+    mcamp_claim c = claim_of(sigma, 1, 0, beta, MCAMP_REMOVE, 0);
+    setup();
+    groups_gram(256, 2, &g);
+    c.delta = groups_delta(128, sigma, 1).lower;
+    c.max_samples = 4096;
+    for (c.seed = 0; c.seed < n; c.seed++) {
+        CHECK(mcamp_verify(&ctx, &g, &c, &s) >= 0);
+        CHECK(s.remove.samples && s.remove.method == MCAMP_METHOD_TILTED && s.remove.order == 1);
+        CHECK(s.remove.range < 60 * c.delta);
+        accepted += s.accepted;
+    }
+    CHECK_LE((double)accepted, (double)binomial_limit(n, beta, 1e-9));
+    c.sigma *= 1.03;
+    accepted = 0;
+    for (; c.seed < n + 10; c.seed++) {
+        CHECK(mcamp_verify(&ctx, &g, &c, &s) >= 0);
+        accepted += s.accepted;
+    }
+    CHECK(accepted >= 7);
+    mcamp_gram_free(&ctx, &g);
+}
+
 /* ---- bounds of a tally ------------------------------------------------------------------- */
 
 /* log of the mean over 14 stakes of the product of 1 + d (x - m) over zeros and ones; d is
@@ -1271,4 +1461,7 @@ TEST_MAIN("verify",
     T(the_bound_of_both_directions_is_the_larger),
     T(whole_verification_accepts_falsely_less_often_than_beta),
     T(certified_calibration_is_false_less_often_than_beta),
-    T(values_that_are_drawn_prove_nothing_false))
+    T(values_that_are_drawn_prove_nothing_false), T(modes_far_out_make_up_delta),
+    T(what_modes_far_out_leave_out_is_bounded),
+    T(a_mode_below_lambda_has_the_moments_of_its_integral),
+    T(normals_above_a_point_have_its_tail), T(modes_far_out_prove_nothing_false))
