@@ -9392,15 +9392,22 @@ MCAMP__PRIV void mcamp__tally_init(const mcamp__sampler *p, mcamp_tally *t)
     t->split = p->split;
 }
 
-MCAMP__PRIV void mcamp__sample_block(mcamp_vecset vs, const mcamp__sampler *p,
-                                     uint64_t seed, uint32_t purpose, uint64_t block,
-                                     mcamp__scratch *w, mcamp_tally *t)
+/* Parts of a block, each with a stream of its own: its tiles where these take long, so that no
+ * thread waits for a block of another; else one.                                        */
+MCAMP__PRIV uint64_t mcamp__block_parts(const mcamp__sampler *p)
+{
+    return p->m.b < 512 ? 1 : MCAMP_BLOCK / MCAMP__S;
+}
+
+MCAMP__PRIV void mcamp__sample_part(mcamp_vecset vs, const mcamp__sampler *p,
+                                    uint64_t seed, uint32_t purpose, uint64_t part,
+                                    mcamp__scratch *w, mcamp_tally *t)
 {
     mcamp__rng8 normals;
     mcamp_rng r;
-    mcamp__rng8_stream(&normals, seed, purpose, block);
-    mcamp_rng_stream(&r, seed, purpose, block);
-    for (size_t i = 0; i < MCAMP_BLOCK / MCAMP__S; i++) {
+    mcamp__rng8_stream(&normals, seed, purpose, part);
+    mcamp_rng_stream(&r, seed, purpose, part);
+    for (uint64_t i = 0; i < MCAMP_BLOCK / MCAMP__S / mcamp__block_parts(p); i++) {
         mcamp__tile(vs, p, &normals, &r, w);
         for (size_t s = 0; s < p->values; s++) mcamp__tally_add(t, w->v[s]);
     }
@@ -9711,14 +9718,15 @@ typedef struct mcamp__job {
     uint32_t purpose;
 } mcamp__job;
 
-/* Task i takes every tasks-th block.  Which task takes which block does not
+/* Task i takes every tasks-th part.  Which task takes which part does not
  * matter: tallies add up to the same integers.                                  */
 MCAMP__PRIV void mcamp__job_task(void *arg, size_t i)
 {
     mcamp__job *j = (mcamp__job *)arg;
-    for (uint64_t n = i; n < j->blocks; n += j->tasks)
-        mcamp__sample_block(j->vec, j->sampler, j->seed, j->purpose, j->first + n,
-                            &j->scratch[i], &j->tally[i]);
+    uint64_t parts = mcamp__block_parts(j->sampler);
+    for (uint64_t n = i; n < j->blocks * parts; n += j->tasks)
+        mcamp__sample_part(j->vec, j->sampler, j->seed, j->purpose, j->first * parts + n,
+                           &j->scratch[i], &j->tally[i]);
 }
 
 /* Workers: memory for running blocks of one sampler on all threads. */
@@ -22423,6 +22431,7 @@ MCAMP_API mcamp_status mcamp_sampler_run(mcamp_ctx *ctx, const mcamp_sampler *sa
                                          uint64_t blocks, mcamp_tally *tally)
 {
     MCAMP__GUARD;
+    const uint64_t most = UINT64_MAX / MCAMP_BLOCK;
     mcamp__workers w;
     mcamp_tally sum;
     mcamp_status st;
@@ -22430,7 +22439,7 @@ MCAMP_API mcamp_status mcamp_sampler_run(mcamp_ctx *ctx, const mcamp_sampler *sa
     if (!sampler || !sampler->impl)
         return mcamp__fail(ctx, MCAMP_E_REQUIRED, "sampler", 0);
     if (!tally) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "tally", 0);
-    if (!blocks || blocks > UINT64_MAX / MCAMP_BLOCK || first > UINT64_MAX - blocks)
+    if (!blocks || blocks > most || first > most - blocks)
         return mcamp__fail(ctx, MCAMP_E_SIZE, "blocks", (double)blocks);
     st = mcamp__workers_init(ctx, sampler->impl, &w);
     if (st < 0) return st;
@@ -23105,15 +23114,22 @@ MCAMP__PRIV void mcamp__mix_tilt(mcamp__sampler *p, double *var, double *row)
     }
 }
 
-/* All components of one window.  The level s a_c is found at eight places, and taken from
- * the one before everywhere else.  level, var: b each; row: 2 b.                        */
-MCAMP__PRIV void mcamp__mix_window(mcamp__sampler *p, size_t w, double *level, double *var,
-                                   double *row)
+/* Memory: 4 b for each window. */
+typedef struct mcamp__mix_windows {
+    mcamp__sampler *p;
+    double *own;
+} mcamp__mix_windows;
+
+/* All components of one window, a task.  The level s a_c is found at eight places, and taken
+ * from the one before everywhere else.                                                  */
+MCAMP__PRIV void mcamp__mix_window(void *arg, size_t w)
 {
     static const double step[3] = { -1.2, -0.4, 0.4 };
+    const mcamp__mix_windows *all = (const mcamp__mix_windows *)arg;
+    mcamp__sampler *p = all->p;
     mcamp__mixture *m = p->mix;
     size_t b = p->m.b, h = m->width[w], each = (b + 7) / 8;
-    double odds;
+    double odds, *level = all->own + 4 * b * w, *var = level + b, *row = var + b;
     mcamp__mix_variances(p, h, var);
     for (size_t c = 0; c < b; c++) m->s[3 * w * b + c] = 1 / (double)h;
     for (size_t c = 0; c < (h == b ? 1 : b); c++) {
@@ -23323,19 +23339,20 @@ MCAMP__PRIV mcamp_status mcamp__mix_build(mcamp_ctx *ctx, const mcamp__factor *f
                                           mcamp__sampler *p)
 {
     mcamp__mixture *m = p->mix;
-    double *own, share[MCAMP__SHIFTS];
-    size_t b = p->m.b;
+    mcamp__mix_windows all = { p, NULL };
+    double share[MCAMP__SHIFTS];
+    size_t b = p->m.b, count;
     mcamp_status st;
     if (p->pattern.n) return mcamp__patterns_build(ctx, p);
     mcamp__mix_widths(p, f, m);
     if ((st = mcamp__mix_alloc(ctx, m, b)) < 0 || (st = mcamp__mix_sums(ctx, f, m)) < 0) return st;
-    own = mcamp__new_doubles(ctx, 4 * b);
-    if (!own) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
-    st = mcamp__mix_order(ctx, p, own, own + 2 * b);
-    mcamp__mix_tilt(p, own, own + 2 * b);
-    for (size_t w = 0; w < m->windows; w++)
-        mcamp__mix_window(p, w, own, own + b, own + 2 * b);
-    mcamp__delete_doubles(ctx, own, 4 * b);
+    count = 4 * b * m->windows;
+    all.own = mcamp__new_doubles(ctx, count);
+    if (!all.own) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
+    st = mcamp__mix_order(ctx, p, all.own, all.own + 2 * b);
+    mcamp__mix_tilt(p, all.own, all.own + 2 * b);
+    mcamp__run(ctx, m->windows, mcamp__mix_window, &all);
+    mcamp__delete_doubles(ctx, all.own, count);
     if (st < 0) return st;
     for (size_t c = 0, i = (m->count - 1) * b; c < b; c++, i++) {       /* P */
         double odds = exp(m->tilt * p->m.c[c]);

@@ -181,7 +181,7 @@ static void rig_close(rig *r)
 static void run_block(void *arg)
 {
     rig *r = (rig *)arg;
-    mcamp__sample_block(r->vs, &r->p, 1, 70000, r->block++, &r->w, &r->tally);
+    mcamp__sample_part(r->vs, &r->p, 1, 70000, r->block++, &r->w, &r->tally);   /* of B < 512 */
 }
 
 static double sample_time(const plan *pl, mcamp_direction dir, mcamp_method method,

@@ -1540,6 +1540,50 @@ TEST(threads_do_not_move_a_pilot)
     free(rec[0]); free(rec[1]);
 }
 
+/* A block of many modes is the work of all threads, and the same bits for any number of them;
+ * no two blocks have samples in common. */
+TEST(parts_of_a_block_are_tasks)
+{
+    mcamp_gram g;
+    mcamp_sampler_desc d;
+    mcamp_sampler s;
+    mcamp_tally *t[5];
+    setup();
+    for (int i = 0; i < 5; i++) t[i] = tally_new();
+    gram_make("identity", "raw", 512, 512, &g);
+    memset(&d, 0, sizeof d);
+    d.direction = MCAMP_ADD; d.method = MCAMP_METHOD_PLAIN; d.sigma = 1; d.eps = 0.01;
+    CHECK_STATUS(mcamp_sampler_init(&ctx, &g, &d, &s), MCAMP_OK);
+    CHECK_STATUS(mcamp_sampler_run(&ctx, &s, 5, 0, 2, t[0]), MCAMP_OK);
+    for (uint64_t k = 0; k < 2; k++)
+        CHECK_STATUS(mcamp_sampler_run(&ctx, &s, 5, k, 1, t[1 + k]), MCAMP_OK);
+    CHECK(memcmp(t[1]->n, t[2]->n, sizeof t[1]->n));
+    CHECK_STATUS(mcamp_tally_merge(&ctx, t[1], t[2]), MCAMP_OK);
+    CHECK(!memcmp(t[0], t[1], sizeof *t[0]));
+    CHECK(t[0]->count == 2 * MCAMP_BLOCK && !t[0]->poisoned);
+    CHECK(t[0]->n[0] < 1800);
+    {
+        mcamp_ctx_desc of;
+        mcamp_ctx own;
+        mcamp__workers w;
+        memset(&of, 0, sizeof of);
+        of.parallel = mcamp_parallel_threads(3);
+        CHECK_STATUS(mcamp_ctx_init(&own, &of), MCAMP_OK);
+        CHECK_STATUS(mcamp_sampler_run(&own, &s, 5, 0, 2, t[3]), MCAMP_OK);
+        CHECK(!memcmp(t[0], t[3], sizeof *t[0]));
+        CHECK_STATUS(mcamp__workers_init(&own, s.impl, &w), MCAMP_OK);
+        mcamp__tally_init(s.impl, t[4]);
+        CHECK_STATUS(mcamp__run_blocks(&own, s.impl, &w, 5, TEST_PURPOSE, 0, 1, t[4]), MCAMP_OK);
+        for (size_t i = 0; i < 3; i++)
+            CHECK(w.tally[i].count == (i ? 5u : 6u) * TILE);
+        mcamp__workers_free(&own, &w);
+        CHECK(mcamp_sampler_run(&own, &s, 5, UINT64_MAX / MCAMP_BLOCK, 1, t[4]) == MCAMP_E_SIZE);
+    }
+    mcamp_sampler_free(&ctx, &s);
+    mcamp_gram_free(&ctx, &g);
+    for (int i = 0; i < 5; i++) free(t[i]);
+}
+
 /* A whole search has the same bits for any number of threads: pilots and kept draws, too. */
 TEST(threads_do_not_move_a_search)
 {
@@ -1890,6 +1934,7 @@ TEST_MAIN("est",
     T(any_split_in_any_order_gives_the_same_bytes),
     T(threads_change_nothing_and_vector_sets_next_to_nothing),
     T(kept_draws_are_those_of_each_sigma), T(threads_do_not_move_a_pilot),
+    T(parts_of_a_block_are_tasks),
     T(threads_do_not_move_a_search),
     T(estimates_without_decisive_samples_are_not_trusted),
     T(far_out_questions_have_answers),
