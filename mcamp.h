@@ -15058,6 +15058,9 @@ typedef struct mcamp__mellin {
     double first, left, last, right;    /* ends of the atoms kept; log of what was cut off */
     double round;           /* relative error of sums                                      */
     double lambda, spread;  /* what it was made for: tilt and variance of the whole sum    */
+    int many;               /* "many bins": X only to z, B to z - xi; log of errors' sum   */
+    double cap;             /* and lines no further out than that */
+    double xi, low_err, mid_err, top_err;
 } mcamp__mellin;
 
 /* Atoms of the privacy loss of one mechanism under its first distribution, and the
@@ -15841,6 +15844,7 @@ MCAMP__PRIV void mcamp__law_fill(mcamp__law *a, const mcamp__pair *p,
 {
     a->n = 0; a->pinf = 0; a->count = p->count; a->t = p->band[add].t;
     if (p->mellin) {
+        if (side == MCAMP__UPPER) a->pinf = p->band[add].pinf;
         a->n = p->band[add].n;
         memcpy(a->l, p->band[add].l, a->n * sizeof(double));
         memcpy(a->w, p->band[add].w, a->n * sizeof(double));
@@ -15976,13 +15980,26 @@ MCAMP__PRIV double mcamp__mellin_end(const mcamp__mellin *t, double l, double si
     return best;
 }
 
+/* The same of many bins, but for the alias; f: log Gamma(m)/Gamma(s).  M(l) > 0.99. */
+MCAMP__PRIV double mcamp__many_error(const mcamp__mellin *t, double l, double f)
+{
+    int left = l < t->lambda;
+    double from = left ? t->low_err : t->mid_err, to = left ? t->mid_err : t->top_err;
+    double a = left ? t->low : t->lambda, b = left ? t->lambda : t->top, e;
+    e = exp(from + (to - from) * (l - a) / (b - a) + f);
+    e += exp(t->right + (l - t->top) * t->last + f);
+    e += exp(t->left + (l - t->low) * t->first + f) + t->round;
+    return e < 0.1 ? 1.05 * e : mcamp__inf();
+}
+
 /* Relative error of M(l), and of the transform on the line next to 1 but for its alias. */
 MCAMP__PRIV double mcamp__mellin_error(const mcamp__mellin *t, double l)
 {
     double s = t->m + t->sign * l, e, lg, lm, im;
-    if (!(s >= 1 && s <= t->most && l <= t->top && l >= t->low)) return mcamp__inf();
+    if (!(s >= 1 && (s <= t->most || t->many) && l <= t->top && l >= t->low)) return mcamp__inf();
     mcamp__log_gamma(s, 0, &lg, &im);
     mcamp__log_gamma(t->m, 0, &lm, &im);
+    if (t->many) return mcamp__many_error(t, l, lm - lg) + mcamp__mellin_alias(t, s, 0);
     e = mcamp__mellin_alias(t, s, 0) + mcamp__mellin_angle(t, s, t->step);
     e += 4 * t->bins * exp(mcamp__mellin_most(t, l) + mcamp__gauss_logsf(t->z));
     e += exp(mcamp__mellin_end(t, l, 1, 0, t->hi)) + exp(mcamp__mellin_end(t, l, -1, 0, -t->lo));
@@ -16022,6 +16039,58 @@ MCAMP__PRIV double mcamp__bins_model(const mcamp_event *e, int add, double l)
     double n = (double)e->count, b = (double)e->bins, c2 = mcamp__event_mu2(e) / n;
     double k = 0.5 * l * (l + 1) * log1p(expm1(mcamp__dmin(700, c2)) / b);
     return n * (add ? k : mcamp__log_add(k, 0.5 * c2 * l * (l + 1) - l * log(b)));
+}
+
+/* Where "many bins" are met: alike, varying so little that series would be of a hundred terms or
+ * more, and modes short enough for X to reach only few times b.                          */
+MCAMP__PRIV int mcamp__many_fit(const mcamp_event *e)
+{
+    double n = (double)e->count, b = (double)e->bins, c2 = mcamp__event_mu2(e) / n;
+    return !e->n && b >= 64 && c2 < 2.5 && n * expm1(c2) < 0.02 * b;
+}
+
+/* How far t goes to lose e^tail of the mass. */
+MCAMP__PRIV double mcamp__many_reach(const mcamp_event *e, int add, double tail)
+{
+    double c = mcamp__event_scale(e) * sqrt((double)e->rounds), b = (double)e->bins, y;
+    y = -mcamp__gauss_quantile_log(mcamp__dmin(-3, tail - log(2 * b)));
+    return add ? y : mcamp__dmax(y, c - mcamp__gauss_quantile_log(mcamp__dmin(-3, tail - 0.7)));
+}
+
+/* Lines further out say too little: X = X(z) is what M is made of there, and B's edge tells.  Takes
+ * `reach` further out if that is of use, as far as for lines at `want`.                  */
+MCAMP__PRIV double mcamp__many_most(const mcamp_event *e, int add, double want, double *reach)
+{
+    double c = mcamp__event_scale(e) * sqrt((double)e->rounds), b = (double)e->bins, best = 0;
+    double from = *reach;
+    if (add) return 1e5;
+    for (double y = from; y < 1.45 * from && c * (y - from) < 0.9 && best < want; y *= 1.05) {
+        double l = 1e5;
+        for (int i = 0; i < 8; i++) {
+            double xi = (6.5 + (1 + l) * c / sqrt(b)) / sqrt(b);
+            double most = -16 - log(b) - mcamp__gauss_logsf(y - xi);
+            l = mcamp__dmax(1, most / log1p(exp(c * (y + xi) - 0.5 * c * c) / b) - 1);
+        }
+        if (l > best) { best = l; *reach = y; }
+    }
+    return best;
+}
+
+MCAMP__PRIV double mcamp__many_cap(const mcamp_event *e, int add, double tail)
+{
+    double y = mcamp__many_reach(e, add, tail);
+    return mcamp__many_most(e, add, 1e6, &y);
+}
+
+/* About log M(l): one X at a time, none beyond there. */
+MCAMP__PRIV double mcamp__many_model(const mcamp_event *e, int add, double tail, double l)
+{
+    double c = mcamp__event_scale(e) * sqrt((double)e->rounds), b = (double)e->bins, s = 0;
+    double z = mcamp__many_reach(e, add, tail), p = add ? -l : 1 + l;
+    for (double t = z - 0.05; t > -7; t -= 0.1)
+        s += 0.1 * exp(-0.5 * t * t - MCAMP__LOG_SQRT_2PI) *
+             expm1(mcamp__dmin(600, p * log1p(expm1(c * t - 0.5 * c * c) / b)));
+    return (double)e->count * b * log1p(s);
 }
 
 /* Norm of the modes of kind i over sigma, and how many they are. */
@@ -16302,19 +16371,491 @@ MCAMP__PRIV void mcamp__mellin_atoms(mcamp__lattice *q, const mcamp_event *e, mc
     mcamp__mellin_trim(a, q->nk);
 }
 
+/* ---- many bins ------------------------------------------------------------------ *
+ * Where the sum varies little n has to be large, and series of n terms are too long.  P_n(u) is 1/u
+ * times the density at 0 of D = S - G/u, G of Gamma's law of order n + 1: with z = eta + i omega,
+ *     P_n(u) = 1/(2 pi u) int phi(z)^b (1 + z/u)^{-n-1} d omega,  phi(z) = E e^{zX},
+ * where phi(z)^b is the same for all u.  phi needs an X that is bounded: T, all t_i <= z.  And M
+ * its Gaussian part, so that the law is that of B: all v_i = t_i - mean t below z - xi.
+ *   B         is seen apart from r = sqrt(b) mean t: what of the mass is not in B, at most
+ *             b Pr(t > z - xi) under Q, Pr(t > z - xi - c) more under P, adds no more than that to
+ *             delta and takes nothing away (sums of Q-almost all losses in B alone are smaller).
+ *   T for B   B \ T needs r > xi sqrt b, whose part of M, as r is tilted by power times kappa, is
+ *             Pr(r > xi sqrt b - p kappa); T \ B needs a t_i > z - 2 xi, or r < -xi sqrt b.  For a
+ *             power p > 0, (S/b)^p <= e^{p(S/b - 1)}: the first one b Pr(t > z - 2 xi) e^{p X(z)/b}
+ *             times E e^{p(S/b - 1)}, the second one, by e^{-xi(t_i + xi)} a bin, e^{-b xi^2/2}
+ *             times next to that.  For p < 0 by Harris' inequality Pr of the first, and
+ *             Pr(r < -xi sqrt b - p kappa).
+ *   rule      Gauss's of 16 points on pieces of t: 64/15 h sup|f| rho^-32/(1 - rho^-2) on an
+ *             ellipse whose axes add up to rho h, where |e^{zX}| <= e^{X (Re z + Im z sin)}.
+ *   steps     by Poisson's formula sum_j e^{eta jA} f_D(jA)/u, A = 2 pi/step; for any nu > -u, on
+ *             either side of eta, f_D(y) <= e^{-nu y} phi(nu)^b (1 + nu/u)^{-n} u/sqrt(2 pi n).
+ *   end       |phi(z)| <= phi(eta), and an integral of |1 + z/u|^{-n-1}.
+ *   ends      as above, where E (S/b)^{-q} is below the sum of chords of y^{-q}'s logarithm on
+ *             intervals of y, each an exponential of S; S/b near 0 by the geometric mean.
+ * Errors of atoms are absolute: their sum, tilted, is log-convex, so below the chord.     [] */
+
+#define MCAMP__MANY_RULE 16
+#define MCAMP__MANY_NODES 4096
+#define MCAMP__MANY_WORK 4e6
+
+typedef struct mcamp__bulk {
+    double *x, *p, *w;      /* X - 1, its odds, and tilted */
+    size_t n;
+    double b, c, z, most;           /* most: z with a larger real part is not to be asked for */
+    double miss, err;               /* mass of t that is left out, error of the rule for E */
+} mcamp__bulk;
+
+/* Nodes and weights of Gauss's rule on [-1, 1]. */
+MCAMP__PRIV void mcamp__gauss_rule(double *x, double *w)
+{
+    const int n = MCAMP__MANY_RULE;
+    for (int i = 0; i < n; i++) {
+        double t = cos(MCAMP__PI * (i + 0.75) / (n + 0.5)), d = 0;
+        for (int step = 0; step < 6; step++) {
+            double p = 1, q = 0;
+            for (int k = 1; k <= n; k++) {
+                double r = q;
+                q = p;
+                p = ((2 * k - 1) * t * q - (k - 1) * r) / k;
+            }
+            d = n * (t * p - q) / (t * t - 1);
+            t -= p / d;
+        }
+        x[i] = t;
+        w[i] = 2 / ((1 - t * t) * d * d);
+    }
+}
+
+/* Error of the rule about t, h to either side, for Re z from -8 to `re` and Im z up to `im`. */
+MCAMP__PRIV double mcamp__bulk_piece(const mcamp__bulk *q, double t, double h, double re, double im)
+{
+    double best = 1e300;
+    for (double rho = 1.5; rho < 20 && q->c * 0.5 * h * (rho - 1 / rho) < 1.5; rho *= 1.3) {
+        double a = 0.5 * h * (rho + 1 / rho), s = 0.5 * h * (rho - 1 / rho), y, e;
+        double x = exp(q->c * (t + a) - 0.5 * q->c * q->c);
+        y = mcamp__dmax(0, fabs(t) - a);
+        e = 0.5 * (s * s - y * y) + 8 + re * x + im * x * sin(q->c * s);
+        e -= 2 * MCAMP__MANY_RULE * log(rho);
+        e = 4.3 * h * 0.4 * exp(e) / (1 - 1 / (rho * rho));
+        if (e < best) best = e;
+    }
+    return best;
+}
+
+MCAMP__PRIV int mcamp__bulk_init(mcamp__bulk *q, double b, double c, double z, double re, double im,
+                                 double *mem)
+{
+    double node[MCAMP__MANY_RULE], weight[MCAMP__MANY_RULE], low, h = 0.5, tol = 1e-16 / b;
+    mcamp__gauss_rule(node, weight);
+    q->b = b; q->c = c; q->z = z; q->most = re; q->n = 0;
+    q->x = mem; q->p = mem + MCAMP__MANY_NODES; q->w = mem + 2 * MCAMP__MANY_NODES;
+    low = -sqrt(2 * (42 + log(b)));
+    q->miss = exp(mcamp__gauss_logsf(z)) + exp(mcamp__gauss_logsf(-low));
+    q->err = exp(mcamp__gauss_logsf(-low) + 8);
+    for (double t = low; t < z; t += 2 * h) {
+        double e;
+        h = mcamp__dmin(0.5 * (z - t) * (1 + 1e-15), 1.3 * h);
+        while ((e = mcamp__bulk_piece(q, t + h, h, re, im)) > tol && h > 1e-3) h *= 0.8;
+        q->err += e;
+        if (!(e < 1e-9) || q->n + MCAMP__MANY_RULE > MCAMP__MANY_NODES) return 0;
+        for (int i = 0; i < MCAMP__MANY_RULE; i++) {
+            double y = t + h + h * node[i];
+            q->x[q->n] = expm1(c * y - 0.5 * c * c);
+            q->p[q->n++] = h * weight[i] * exp(-0.5 * y * y - MCAMP__LOG_SQRT_2PI);
+        }
+    }
+    return 1;
+}
+
+/* log E(e^{nu (X - 1)}; T) */
+MCAMP__PRIV double mcamp__bulk_log(const mcamp__bulk *q, double nu)
+{
+    mcamp__sum s = { 0, 0 };
+    if (!(nu <= q->most && nu > -8)) return mcamp__inf();
+    for (size_t i = 0; i < q->n; i++) mcamp__sum_add(&s, q->p[i] * expm1(nu * q->x[i]));
+    return log1p(mcamp__sum_get(&s) - q->miss);
+}
+
+/* log of a bound of E((S/b)^p; T) for p > 0, with one X at x beside the others: y^p is at most
+ * y0^p e^{p(y/y0 - 1)}.                                                                  */
+MCAMP__PRIV double mcamp__bulk_rise(const mcamp__bulk *q, double p, double x)
+{
+    double best = 1e300;
+    for (double y = 1; y < 1e4; y *= 1 + 0.15 * sqrt(y)) {
+        double nu = p / (q->b * y);
+        double e = p * (log(y) - 1 + 1 / y) + nu * x + q->b * mcamp__bulk_log(q, nu);
+        if (e < best) best = e;
+        else if (best < 1e300) break;
+    }
+    return best;
+}
+
+/* log of a bound of E((S/b)^p; T). */
+MCAMP__PRIV double mcamp__bulk_power(const mcamp__bulk *q, double p)
+{
+    double k, s, y, r, c2 = q->c * q->c, m = -p;
+    if (p >= 0) return p <= 1 ? 0 : mcamp__bulk_rise(q, p, 0);
+    k = 2 * m + 60;
+    y = exp(-(45 + 0.5 * c2 * ((m + k) * (m + k) / q->b + m + k)) / k);
+    r = 1 + 1.5 / sqrt(mcamp__dmax(m, 4));
+    s = -45;
+    for (; y < 1.5; y *= r) {
+        double a = m * log(r) / (y * (r - 1)), e = q->b * mcamp__bulk_log(q, -a / q->b);
+        s = mcamp__log_add(s, a * (y - 1) - m * log(y) + e);
+    }
+    return mcamp__log_add(s, -m * log(y)) + 1e-9;
+}
+
+/* As mcamp__mellin_end, for S bounded. */
+MCAMP__PRIV double mcamp__many_end(const mcamp__mellin *t, const mcamp__bulk *q, double l,
+                                   double side, double level)
+{
+    double best = 1e300, zero, re, im, d = 0.7 / sqrt(t->spread);
+    mcamp__log_gamma(t->m + t->sign * l, 0, &zero, &im);
+    for (int i = 0; i < 8; i++, d *= 1.6) {
+        double x = l + side * d, s = t->m + t->sign * x, e;
+        if (!(s >= 1)) break;
+        if (!(mcamp__mellin_alias(t, s, 0) < 0.1)) continue;
+        mcamp__log_gamma(s, 0, &re, &im);
+        e = mcamp__bulk_power(q, t->sign < 0 ? 1 + x : -x) + re - zero + 0.1;
+        e = (level + e) / d;
+        if (e < best) best = e;
+    }
+    return best;
+}
+
+/* How far aliases have to be apart: side 1, right, -1, left; u between u0 and u1. */
+MCAMP__PRIV double mcamp__many_period(const mcamp__bulk *q, double n, double eta, double sd,
+                                      double u0, double u1, double side)
+{
+    double best = 1e300, k = mcamp__bulk_log(q, eta);
+    for (double x = 8; x > 0.05; x *= 0.7) {
+        double d = side * x / sd, f = 0, e;
+        if (!(u0 + eta + d > 0.05 * u0)) continue;
+        for (int i = 0; i < 2; i++) {
+            double u = i ? u1 : u0, g = -n * log1p(d / (u + eta));
+            if (!i || g > f) f = g;
+        }
+        e = (f + q->b * (d + mcamp__bulk_log(q, eta + d) - k) + 46) / fabs(d);
+        if (e < best) best = e;
+    }
+    return best;
+}
+
+/* e^{ia} - 1 */
+MCAMP__PRIV void mcamp__turn(double a, double *re, double *im)
+{
+    double s = sin(0.5 * a), c = cos(0.5 * a);
+    *re = -2 * s * s;
+    *im = 2 * s * c;
+}
+
+#define MCAMP__BLOCK 64         /* frequencies that mcamp__vec_spin takes at a time */
+#define MCAMP__BLOCKS 16        /* blocks until angles are taken anew */
+
+/* re[k] + i im[k] = sum_j of z_j = w_j (e^{i(k0 + k)t_j} - 1) for k < 64, z = x + iy at k0, where
+ * d_j = e^{it_j} - 1; then z is taken on by a block, e_j = e^{64it_j} - 1.  m: a multiple of
+ * 32.  Error: 2 eps of |z| a step, so that what is near 0 stays exact.                     */
+MCAMP__PRIV void mcamp__vec_spin(mcamp_vecset vs, double *x, double *y, const double *w,
+                                 const double *dr, const double *di, const double *er,
+                                 const double *ei, size_t m, double *re, double *im)
+{
+    MCAMP__DISPATCH(vs, spin, (x, y, w, dr, di, er, ei, m, re, im));
+}
+
+/* log of (phi(z)/phi(eta))^b e^{i omega b} at frequencies k step, and the error of that; tilted
+ * odds are in w.  Terms of phi - 1 have 64 steps' errors, their sum four lanes'.         */
+MCAMP__PRIV void mcamp__many_spectrum(mcamp_vecset vs, const mcamp__bulk *q, double step, size_t n,
+                                      double rule, double *mod, double *angle, double *err)
+{
+    double size = 0, *dr = q->w + MCAMP__MANY_NODES, *di = dr + MCAMP__MANY_NODES;
+    double *zr = di + MCAMP__MANY_NODES, *zi = zr + MCAMP__MANY_NODES;
+    size_t room = (q->n + 31) & ~(size_t)31;
+    memset(dr, 0, 4 * MCAMP__MANY_NODES * sizeof *dr);
+    for (size_t i = q->n; i < room; i++) q->w[i] = 0;
+    for (size_t i = 0; i < q->n; i++) {
+        size += q->w[i] * (fabs(q->x[i]) + 1);
+        mcamp__turn(step * q->x[i], &dr[i], &di[i]);
+    }
+    for (size_t k0 = 0; k0 < n; k0 += MCAMP__BLOCK) {
+        double re[MCAMP__BLOCK], im[MCAMP__BLOCK];
+        for (size_t i = 0; i < q->n; i++) {
+            mcamp__turn((double)k0 * step * q->x[i], &zr[i], &zi[i]);
+            zr[i] *= q->w[i];
+            zi[i] *= q->w[i];
+        }
+        mcamp__vec_spin(vs, zr, zi, q->w, dr, di, dr, di, room, re, im);
+        for (size_t k = k0; k < n && k < k0 + MCAMP__BLOCK; k++) {
+            double f = (double)k * step, xr = re[k - k0], xi = im[k - k0];
+            double y = mcamp__dmax(1e-300 - 1, xr * (2 + xr) + xi * xi);
+            double e = mcamp__dmin(2, f * size) * (150 + 0.25 * (double)q->n) + 8 * f * size;
+            mod[k] = 0.5 * q->b * log1p(y);
+            angle[k] = q->b * (atan2(xi, 1 + xr) + f);
+            err[k] = q->b * (rule + DBL_EPSILON * e) / sqrt(mcamp__dmax(1e-300, 1 + y)) +
+                     DBL_EPSILON * (60 + fabs(angle[k]));
+        }
+    }
+}
+
+#define MCAMP__MANY_TILTS 16
+
+/* Other tilts: a bound of P_n by each, which is below rounding where little is left. */
+typedef struct mcamp__tilts { double nu[MCAMP__MANY_TILTS], k[MCAMP__MANY_TILTS]; } mcamp__tilts;
+
+MCAMP__PRIV void mcamp__tilts_init(mcamp__tilts *t, const mcamp__bulk *q, double eta, double sd)
+{
+    const int half = MCAMP__MANY_TILTS / 2;
+    double up = mcamp__dmin(10 / sd, 0.99 * (q->most - eta));
+    for (int i = 0; i < MCAMP__MANY_TILTS; i++) {
+        t->nu[i] = eta + (i < half ? -10 / sd : up) * (1 + i % half) / half;
+        t->k[i] = q->b * (t->nu[i] + mcamp__bulk_log(q, t->nu[i]));
+    }
+}
+
+/* log of the least bound times u sqrt(2 pi n)/u. */
+MCAMP__PRIV double mcamp__tilts_bound(const mcamp__tilts *t, double u, double n)
+{
+    double best = 1e300;
+    for (int i = 0; i < MCAMP__MANY_TILTS; i++) {
+        double e = u + t->nu[i] > 0.05 * u ? t->k[i] - n * log1p(t->nu[i] / u) : 1e300;
+        if (e < best) best = e;
+    }
+    return best;
+}
+
+/* The tilt of X, where atoms stand, w = (k0 + i)h, and frequencies: nf of them, `step` apart. */
+typedef struct mcamp__many {
+    mcamp__bulk q;
+    mcamp__tilts tilts;
+    double n, eta, k0, nk, u0, u1, last, step, nf, *f;
+} mcamp__many;
+
+/* Atoms, and the sum of their errors at the ends of the range of lines. */
+MCAMP__PRIV void mcamp__many_atoms(mcamp__law *a, const mcamp__many *p)
+{
+    mcamp__mellin *t = &a->t;
+    const size_t nk = (size_t)p->nk, nf = (size_t)p->nf;
+    const double *mod = p->f, *angle = mod + nf, *err = angle + nf;
+    double lb = log(t->bins), n = p->n, eta = p->eta, step = p->step;
+    double k = p->q.b * (eta + mcamp__bulk_log(&p->q, eta));
+    double cut;
+    for (size_t i = 0; i < nk; i++) {
+        double w = (p->k0 + (double)i) * t->h, u = exp(w), at = u + eta, sum = 1, l, f, e;
+        double g = err[0];
+        size_t j = t->sign < 0 ? nk - 1 - i : i;
+        for (size_t m = 1; m < nf; m++) {
+            double x = (double)m * step / at, y = 0.5 * (n + 1) * log1p(x * x), r = mod[m] - y;
+            if (y > 60) break;
+            if (r < -60) continue;
+            y = (n + 1) * atan(x);
+            r = 2 * exp(r);
+            sum += r * cos(angle[m] - y);
+            g += r * (err[m] + DBL_EPSILON * ((16 + fabs(w)) * (y + 1) + fabs(angle[m])));
+        }
+        cut = step * (double)(nf - 1) / at;     /* beyond the last frequency, aliases, terms cut */
+        g += 4 * at / step * exp(-0.5 * (n - 1) * log1p(cut * cut)) + 1e-25 * (double)nf;
+        g += 2.2 * exp(-46.0) * at / step * sqrt(2 * MCAMP__PI / n);
+        l = t->sign < 0 ? -w - lb : w + lb;
+        f = log(0.5 * step / MCAMP__PI) - w + k - (n + 1) * log1p(eta / u);
+        if (!(sum > g)) {
+            double most = mcamp__tilts_bound(&p->tilts, u, n) - 0.5 * log(2 * MCAMP__PI * n) - f;
+            g = mcamp__dmin(g + mcamp__dmax(0, sum), exp(mcamp__dmin(most, 700)));
+            sum = 0;
+        }
+        f += log(t->h * n) + (t->sign < 0 ? log(n - 1) + l : 0);
+        a->l[j] = l;
+        a->w[j] = sum > 0 ? exp(f) * sum : 0;
+        e = f + log(g) + 1e-6;
+        t->low_err = mcamp__log_add(t->low_err, e + t->low * l);
+        t->mid_err = mcamp__log_add(t->mid_err, e + t->lambda * l);
+        t->top_err = mcamp__log_add(t->top_err, e + t->top * l);
+    }
+    mcamp__mellin_trim(a, nk);
+}
+
+/* Lines about lambda, where the whole sum has the variance spread, by the central limit bulk; more:
+ * how much more of s than spread asks for; tail: log of the mass that may be let go.     */
+typedef struct mcamp__wish { double lambda, spread, more, bulk, tail; } mcamp__wish;
+
+/* Where lines go and atoms stand; how far X goes, and what of the mass is let go. */
+MCAMP__PRIV int mcamp__many_plan(const mcamp_event *e, int add, const mcamp__wish *wish,
+                                 mcamp__mellin *t, double *lost)
+{
+    double more = mcamp__dmax(wish->more, wish->spread / wish->bulk), lambda = wish->lambda;
+    double spread = wish->spread, sd = sqrt(spread / more), room = 4 + 2 / (sd * sd) + 4 / sd;
+    double s, period, n, y;
+    int ex;
+    t->many = 1;
+    t->sign = add ? 1 : -1;
+    t->m = ceil(room + (add ? 3 : 1) * lambda);
+    t->lambda = lambda; t->spread = spread;
+    t->top = lambda + mcamp__dmin(2.5 / sqrt(spread), 0.6 * room);
+    t->low = 0.15 * lambda;
+    t->bins = (double)e->bins;
+    t->c = t->thin = mcamp__bins_kind(e, 0, &n);
+    t->g2 = t->c * t->c / t->bins;
+    t->low_err = t->mid_err = t->top_err = -mcamp__inf();
+    if (!(e->n == 0 && t->bins >= 16 && t->c < 3 && t->m < 1e7 && t->top < 1e5)) return 0;
+    t->xi = (6.5 + (1 + t->top) * t->c / sqrt(t->bins)) / sqrt(t->bins);
+    y = mcamp__many_reach(e, add, wish->tail);
+    n = y;
+    t->cap = mcamp__many_most(e, add, 1e6, &n);
+    mcamp__many_most(e, add, lambda, &y);
+    *lost = t->bins * exp(mcamp__gauss_logsf(y)) + (add ? 0 : exp(mcamp__gauss_logsf(y - t->c)));
+    *lost *= 1 + 1e-12;
+    if (!(*lost * (2 + t->top) < 1e-3)) return 0;      /* M > 0.99, by Jensen's inequality */
+    t->z = y + t->xi;
+    s = t->m + t->sign * (add ? t->top : t->low);
+    period = 8.5 / sd + mcamp__dmin(s, sqrt(70 * s));
+    while (!(mcamp__gamma_fall(s, period - 8.5 / sd) < -39)) period *= 1.05;
+    n = frexp(2 * MCAMP__PI / period, &ex);
+    t->h = t->step = ldexp(floor(32 * n), ex - 5);      /* few bits: multiples are exact */
+    return 1;
+}
+
+/* r < -xi sqrt b, under T. */
+MCAMP__PRIV double mcamp__many_low(const mcamp__mellin *t, const mcamp__bulk *q, double p, double x)
+{
+    double best = 1e300;
+    for (double y = 1; y < 1e4; y *= 1 + 0.15 * sqrt(y)) {
+        double nu = p / (t->bins * y), k = mcamp__bulk_log(q, nu), e;
+        e = p * (log(y) - 1 + 1 / y) + t->bins * (k - 0.5 * t->xi * t->xi);
+        e += t->bins * log1p(exp(mcamp__gauss_logsf(t->z) + nu * x - k));
+        if (e < best) best = e;
+    }
+    return best;
+}
+
+/* What the ends leave out, and T in the place of B, at one end of the range of lines. */
+MCAMP__PRIV double mcamp__many_apart(const mcamp__mellin *t, const mcamp__bulk *q, double l)
+{
+    double lg, lm, im, e, f, x = expm1(t->c * t->z - 0.5 * t->c * t->c), k, p = 1 + l;
+    mcamp__log_gamma(t->m + t->sign * l, 0, &lg, &im);
+    mcamp__log_gamma(t->m, 0, &lm, &im);
+    e = log(t->bins) + mcamp__gauss_logsf(t->z - 2 * t->xi);
+    if (t->sign > 0) {
+        k = mcamp__bulk_power(q, -l) + 0.01;
+        f = mcamp__gauss_logsf(6.5);
+    } else {
+        k = 1e-9;
+        e += mcamp__bulk_rise(q, p, x);
+        f = mcamp__many_low(t, q, p, x);
+    }
+    e = mcamp__log_add(e, f) + k + lg - lm;
+    e = mcamp__log_add(e, lg - lm - 41 + mcamp__dmin(0, (l - t->low) * t->lo));
+    return mcamp__log_add(e, lg - lm - 41 + mcamp__dmin(0, (l - t->top) * t->hi));
+}
+
+/* Nodes of X, which depend on the last frequency, and that on the atoms, and these on X. */
+MCAMP__PRIV int mcamp__many_places(mcamp__mellin *t, mcamp__many *m, double *mem)
+{
+    double lb = log(t->bins), x = exp(t->c * t->z - 0.5 * t->c * t->c), eta, im;
+    double re = 1.2 * (1 + t->top + 8 / sqrt(t->spread)) / t->bins;
+    re = mcamp__dmin(8, mcamp__dmin(re, (10 + 0.5 * t->z * t->z) / x));
+    eta = mcamp__dmin((0.5 * t->z * t->z - lb) / x, 0.8 * re);     /* not as if X = X(z) */
+    m->eta = mcamp__dmin((t->sign > 0 ? -t->lambda : 1 + t->lambda) / t->bins, eta);
+    m->n = t->m + (t->sign < 0);
+    if (!(m->eta > -7)) return 0;
+    im = 1.4 * sqrt(84 * m->n) / t->bins;
+    for (int i = 0; i < 2; i++) {
+        if (!mcamp__bulk_init(&m->q, t->bins, t->c, t->z, re, im, mem)) return 0;
+        t->hi = mcamp__many_end(t, &m->q, t->top, 1, 41);
+        t->lo = -mcamp__many_end(t, &m->q, t->low, -1, 41);
+        m->k0 = floor(((t->sign > 0 ? t->lo : -t->hi) - lb) / t->h);
+        m->nk = ceil(((t->sign > 0 ? t->hi : -t->lo) - lb) / t->h) - m->k0 + 1;
+        m->u0 = exp(m->k0 * t->h);
+        m->u1 = exp((m->k0 + m->nk) * t->h);
+        m->last = sqrt(expm1(84 / (m->n - 1))) * (m->u1 + m->eta);
+        if (1.05 * m->last <= im) return m->u0 + m->eta > 0.1 * m->u0;
+        if (!(m->last < 100 * im)) return 0;
+        im = 1.1 * m->last;
+    }
+    return 0;
+}
+
+/* Tilted odds, steps of frequencies. */
+MCAMP__PRIV int mcamp__many_steps(const mcamp__mellin *t, mcamp__many *m)
+{
+    mcamp__bulk *q = &m->q;
+    double k = mcamp__bulk_log(q, m->eta), mean = 0, sd = 0, period;
+    for (size_t i = 0; i < q->n; i++) {
+        q->w[i] = q->p[i] * exp(m->eta * q->x[i] - k);
+        mean += q->w[i] * q->x[i];
+        sd += q->w[i] * q->x[i] * q->x[i];
+    }
+    sd = t->bins * (sd - mean * mean) + m->n / (m->u0 + m->eta) / (m->u0 + m->eta);
+    sd = sqrt(sd);
+    period = mcamp__many_period(q, m->n, m->eta, sd, m->u0, m->u1, 1);
+    period = mcamp__dmax(period, mcamp__many_period(q, m->n, m->eta, sd, m->u0, m->u1, -1));
+    m->step = 2 * MCAMP__PI / period;
+    m->nf = ceil(m->last / m->step) + 1;
+    mcamp__tilts_init(&m->tilts, q, m->eta, sd);
+    return m->nf > 21 && m->nk * m->nf < MCAMP__MANY_WORK &&
+           m->nf * (double)q->n < 5 * MCAMP__MANY_WORK;
+}
+
+/* The law, once all that is chosen stands. */
+MCAMP__PRIV mcamp_status mcamp__many_fill(mcamp_ctx *ctx, const mcamp__mellin *t, mcamp__many *m,
+                                          mcamp__law *a)
+{
+    size_t nf = (size_t)m->nf;
+    m->f = mcamp__new_doubles(ctx, 3 * nf);
+    if (!m->f || !mcamp__law_alloc(ctx, a, (size_t)m->nk)) {
+        mcamp__delete_doubles(ctx, m->f, 3 * nf);
+        return MCAMP_E_MEMORY;
+    }
+    mcamp__many_spectrum(ctx->vec, &m->q, m->step, nf,
+                         m->q.err * exp(mcamp__dmax(0, -mcamp__bulk_log(&m->q, m->eta))),
+                         m->f, m->f + nf, m->f + 2 * nf);
+    a->count = 1;
+    a->t = *t;
+    a->t.low_err = mcamp__many_apart(t, &m->q, t->low);
+    a->t.mid_err = mcamp__many_apart(t, &m->q, t->lambda);
+    a->t.top_err = mcamp__many_apart(t, &m->q, t->top);
+    a->t.round = 400 * DBL_EPSILON * (10 + t->top) + exp(mcamp__gauss_logsf(6.5));
+    mcamp__many_atoms(a, m);
+    mcamp__delete_doubles(ctx, m->f, 3 * nf);
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__many_law(mcamp_ctx *ctx, const mcamp_event *e, int add,
+                                         const mcamp__wish *wish, mcamp__law *a)
+{
+    const size_t words = 7 * MCAMP__MANY_NODES;
+    mcamp__mellin t;
+    mcamp__many m;
+    double lost, *mem;
+    mcamp_status st = MCAMP_E_SIZE;
+    memset(&t, 0, sizeof t);
+    t.left = t.right = -mcamp__inf();
+    if (!mcamp__many_plan(e, add, wish, &t, &lost))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "bins", t.m);
+    mem = mcamp__new_doubles(ctx, words);
+    if (!mem) return mcamp__fail(ctx, MCAMP_E_MEMORY, "bins", (double)words);
+    if (mcamp__many_places(&t, &m, mem) && mcamp__many_steps(&t, &m))
+        st = mcamp__many_fill(ctx, &t, &m, a);
+    mcamp__delete_doubles(ctx, mem, words);
+    if (st < 0) return mcamp__fail(ctx, st, "bins", t.m);
+    a->pinf = lost;
+    if (a->n && mcamp__mellin_error(&a->t, t.lambda) < 0.03) return MCAMP_OK;
+    return mcamp__fail(ctx, MCAMP_E_SIZE, "bins", t.top);
+}
+
 /* The law of BINS for lines about lambda. */
 MCAMP__PRIV mcamp_status mcamp__mellin_law(mcamp_ctx *ctx, const mcamp_event *e, int add,
-                                           double lambda, double spread, double more,
-                                           mcamp__law *a)
+                                           const mcamp__wish *wish, mcamp__law *a)
 {
     mcamp__lattice q;
     mcamp__mellin t;
     double words, *mem;
     mcamp_status st;
+    double lambda = wish->lambda, more = wish->more;
+    if (mcamp__many_fit(e)) return mcamp__many_law(ctx, e, add, wish, a);
     do {
         memset(&t, 0, sizeof t);
         t.left = t.right = -mcamp__inf();
-        if ((st = mcamp__mellin_plan(ctx, e, add, lambda, spread, more, &t)) < 0) return st;
+        if ((st = mcamp__mellin_plan(ctx, e, add, lambda, wish->spread, more, &t)) < 0) return st;
         words = mcamp__lattice_init(&q, e, &t);
         if (!(words < 4e6)) return mcamp__fail(ctx, MCAMP_E_SIZE, "bins", words);
         more *= 4;
@@ -16472,19 +17013,6 @@ MCAMP__PRIV void mcamp__spec_free(mcamp_ctx *ctx, mcamp__spec *s)
     memset(s, 0, sizeof *s);
 }
 
-#define MCAMP__BLOCK 64         /* frequencies that mcamp__vec_spin takes at a time */
-#define MCAMP__BLOCKS 16        /* blocks until angles are taken anew */
-
-/* re[k] + i im[k] = sum_j of z_j = w_j (e^{i(k0 + k)t_j} - 1) for k < 64, z = x + iy at k0, where
- * d_j = e^{it_j} - 1; then z is taken on by a block, e_j = e^{64it_j} - 1.  m: a multiple of
- * 32.  Error: 2 eps of |z| a step, so that what is near 0 stays exact.                     */
-MCAMP__PRIV void mcamp__vec_spin(mcamp_vecset vs, double *x, double *y, const double *w,
-                                 const double *dr, const double *di, const double *er,
-                                 const double *ei, size_t m, double *re, double *im)
-{
-    MCAMP__DISPATCH(vs, spin, (x, y, w, dr, di, er, ei, m, re, im));
-}
-
 /* One law on the line: tilted weights w (sum 1), rotations by tau, current terms.  With
  * Mellin's factors dev is a bound of it for the loss itself.                             */
 typedef struct mcamp__line {
@@ -16499,14 +17027,6 @@ typedef struct mcamp__line {
 
 #define MCAMP__LINE_ROWS 11     /* arrays of a line */
 #define MCAMP__LINE_ROOM(n) (((n) + 31) & ~(size_t)31)
-
-/* e^{ia} - 1 */
-MCAMP__PRIV void mcamp__turn(double a, double *re, double *im)
-{
-    double s = sin(0.5 * a), c = cos(0.5 * a);
-    *re = -2 * s * s;
-    *im = 2 * s * c;
-}
 
 MCAMP__PRIV void mcamp__mellin_line(mcamp__line *x, double lambda)
 {
@@ -17070,25 +17590,45 @@ MCAMP__PRIV mcamp_status mcamp__acc_laws(mcamp__acc *a, int shares)
     return MCAMP_OK;
 }
 
+MCAMP__PRIV double mcamp__law_model(const mcamp_event *e, int add, double tail, double l)
+{
+    return mcamp__many_fit(e) ? mcamp__many_model(e, add, tail, l) : mcamp__bins_model(e, add, l);
+}
+
 /* The saddle point by the model of BINS, for delta at a->eps or, where that is negative, for eps
  * at delta; and the variance there.                                                      */
-MCAMP__PRIV double mcamp__acc_first(const mcamp__acc *a, double logd, double *spread)
+MCAMP__PRIV double mcamp__acc_first(const mcamp__acc *a, double logd, double tail,
+                                    double *spread)
 {
-    double lo = -7, hi = 9, k[3];
+    double lo = -7, hi = 12, k[3], most = 1e5;
     for (int step = 0; step < 40; step++) {
         double x = 0.5 * (lo + hi), l = exp(x), h = 1e-3 * l, f, d;
         for (int j = 0; j < 3; j++) {
             double z = l + (j - 1) * h;
             k[j] = 0.5 * a->g2 * z * (z + 1);
             for (size_t i = 0; i < a->n; i++)
-                if (a->pair[i].mellin) k[j] += mcamp__bins_model(&a->pair[i].e, a->add, z);
+                if (a->pair[i].mellin) k[j] += mcamp__law_model(&a->pair[i].e, a->add, tail, z);
         }
         d = (k[2] - k[0]) / (2 * h) + mcamp__dlog_pole(0, l);
         f = a->eps < 0 ? l * d - (k[1] + mcamp__log_pole(0, l) - logd) : d - a->eps;
         if (f > 0) hi = x; else lo = x;
         *spread = (k[2] - 2 * k[1] + k[0]) / (h * h);
     }
-    return mcamp__dmin(40, exp(lo));
+    for (size_t i = 0; i < a->n; i++) {
+        const mcamp_event *e = &a->pair[i].e;
+        if (a->pair[i].mellin)
+            most = mcamp__dmin(most, mcamp__many_fit(e) ? mcamp__many_cap(e, a->add, tail) : 40);
+    }
+    return mcamp__dmin(most, exp(lo));
+}
+
+/* Variance of the sum by the central limit, 2 K(1). */
+MCAMP__PRIV double mcamp__acc_bulk(const mcamp__acc *a)
+{
+    double bulk = a->g2;
+    for (size_t i = 0; i < a->n; i++)
+        if (a->pair[i].mellin) bulk += mcamp__bins_model(&a->pair[i].e, 1, 1);
+    return bulk;
 }
 
 /* Pilot cells reaching so far out that what is beyond has less than 1e-8 of delta in
@@ -17096,10 +17636,14 @@ MCAMP__PRIV double mcamp__acc_first(const mcamp__acc *a, double logd, double *sp
 MCAMP__PRIV mcamp_status mcamp__acc_pilot(mcamp__acc *a, double logd)
 {
     double count = 1, lt, spread = 0, lambda = a->lambda;
+    mcamp__wish wish;
     for (size_t i = 0; i < a->n; i++) count += a->pair[i].count;
-    if (a->mellin && !(lambda > 0)) lambda = mcamp__acc_first(a, logd, &spread);
-    else if (a->mellin) spread = mcamp__sum_cum(&a->sum[MCAMP__UPPER], lambda).k2;
     lt = mcamp__dmax(logd, -800.0) - log(count) - 18.5;
+    wish.tail = lt + 18.5 + log(0.02 * a->tol);
+    wish.more = a->more;
+    wish.bulk = mcamp__acc_bulk(a);
+    if (a->mellin && !(lambda > 0)) lambda = mcamp__acc_first(a, logd, wish.tail, &spread);
+    else if (a->mellin) spread = mcamp__sum_cum(&a->sum[MCAMP__UPPER], lambda).k2;
     a->z = mcamp__dmax(5.0, -mcamp__gauss_quantile_log(mcamp__dmin(lt, -1.0)));
     for (size_t i = 0; i < a->n; i++) {
         size_t old = a->pair[i].npilot;
@@ -17111,8 +17655,9 @@ MCAMP__PRIV mcamp_status mcamp__acc_pilot(mcamp__acc *a, double logd)
         if (!a->share[i]) return mcamp__fail(a->ctx, MCAMP_E_MEMORY, "atoms", 0);
         if (!a->pair[i].mellin) continue;
         mcamp__law_free(a->ctx, &a->pair[i].band[a->add]);
-        st = mcamp__mellin_law(a->ctx, &a->pair[i].e, a->add, lambda, spread, a->more,
-                               &a->pair[i].band[a->add]);
+        wish.lambda = lambda;
+        wish.spread = spread;
+        st = mcamp__mellin_law(a->ctx, &a->pair[i].e, a->add, &wish, &a->pair[i].band[a->add]);
         if (st < 0) return st;
     }
     return mcamp__acc_laws(a, 0);
@@ -17471,19 +18016,26 @@ MCAMP__PRIV mcamp_interval mcamp__acc_bounds(const mcamp__acc *a, double eps, do
 MCAMP__PRIV double mcamp__acc_line(const mcamp__acc *a, double lambda)
 {
     for (size_t i = 0; i < a->n; i++)
-        if (a->pair[i].mellin) lambda = mcamp__dmin(lambda, 1.3 * a->pair[i].band[a->add].t.top);
+        if (a->pair[i].mellin) {
+            const mcamp__mellin *t = &a->pair[i].band[a->add].t;
+            lambda = mcamp__dmin(lambda, t->many ? mcamp__dmin(t->top, t->cap) : 1.3 * t->top);
+        }
     return lambda;
 }
 
 /* What is wide by laws by Mellin: the tilted law has a hump narrower than its variance says. */
-MCAMP__PRIV mcamp_status mcamp__acc_more(mcamp__acc *a, double logd)
+MCAMP__PRIV mcamp_status mcamp__acc_more(mcamp__acc *a, double logd, int enough,
+                                         const mcamp_interval *v)
 {
-    double bulk = a->g2;
-    if (!a->mellin) return MCAMP_OK;
-    for (size_t i = 0; i < a->n; i++)   /* 2 K(1): the variance by the central limit */
-        if (a->pair[i].mellin) bulk += mcamp__bins_model(&a->pair[i].e, 1, 1);
+    double lost = v && a->mellin ? mcamp__sum_pinf(&a->sum[MCAMP__UPPER]) : 0;
+    if (lost > 0 && lost > 0.3 * (v->upper - v->lower))     /* what many bins let go is too much */
+        return mcamp__acc_pilot(a, log(mcamp__dmax(v->lower, 0.1 * v->upper)));
+    if (!a->mellin || enough) return MCAMP_OK;
+    for (size_t i = 0; i < a->n; i++)       /* it is not n by then */
+        if (a->pair[i].mellin && a->more > 1 && mcamp__many_fit(&a->pair[i].e)) return MCAMP_E_SIZE;
     a->more = a->more > 1 ? 4 * a->more
-            : mcamp__dmax(4, mcamp__sum_cum(&a->sum[MCAMP__UPPER], a->lambda).k2 / bulk);
+            : mcamp__dmax(4, mcamp__sum_cum(&a->sum[MCAMP__UPPER], a->lambda).k2 /
+                             mcamp__acc_bulk(a));
     return mcamp__acc_pilot(a, logd);
 }
 
@@ -17516,7 +18068,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_steer_delta(mcamp__acc *a, double eps, doubl
 {
     mcamp_status st;
     a->eps = eps;
-    st = mcamp__acc_pilot(a, -30);
+    st = mcamp__acc_pilot(a, a->mellin ? -18 : -30);
     for (int i = 0; i < 3 && st >= 0; i++) {
         double z = a->z;
         if (mcamp__acc_beaten(a, eps, give_up)) return MCAMP_OK;
@@ -17589,7 +18141,9 @@ MCAMP__PRIV mcamp_status mcamp__acc_delta(mcamp__acc *a, double eps, double give
         if (a->open && pass) break;     /* what is not known stays so */
         gap = mcamp__dmin(50.0, log(v.upper / v.lower));
         mcamp__width_adapt(&w, gap, smooth);
-        if (!enough && mcamp__acc_more(a, a->logd) < 0) break;
+        st = mcamp__acc_more(a, a->logd, enough, out);
+        if (st == MCAMP_E_MEMORY) return st;
+        if (st < 0) break;
     }
     return enough ? MCAMP_OK : MCAMP_Q_MAX_ITER;
 }
@@ -17643,7 +18197,9 @@ MCAMP__PRIV mcamp_status mcamp__acc_epsilon(mcamp__acc *a, double delta, double 
         gap = mcamp__dmin(50.0, log(v.upper / v.lower));
         w.want = mcamp__dmin(w.want, gap / (up - lo) * a->tol * mcamp__acc_scale(a));
         mcamp__width_adapt(&w, gap, smooth);
-        if (mcamp__acc_more(a, log(goal)) < 0) break;
+        st = mcamp__acc_more(a, log(goal), 0, NULL);
+        if (st == MCAMP_E_MEMORY) return st;
+        if (st < 0) break;
     }
     return MCAMP_Q_MAX_ITER;
 }
@@ -31115,6 +31671,10 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__LAMBDA_MAX
 #undef MCAMP__BINS_CURVE
 #undef MCAMP__LATTICE_TERMS
+#undef MCAMP__MANY_NODES
+#undef MCAMP__MANY_RULE
+#undef MCAMP__MANY_TILTS
+#undef MCAMP__MANY_WORK
 #undef MCAMP__MELLIN_ORDER
 #undef MCAMP__MELLIN_WORK
 #undef MCAMP__PILOT
