@@ -24786,9 +24786,9 @@ MCAMP__PRIV int mcamp__tally_refuses(const mcamp_tally *t, double delta, double 
 
 /* Blocks for the rigorous side: enough to come within a fifth of `large`, or, where the
  * range is a thousand values and more, within about a half; of a direction far below the
- * other one, enough to say so.  Unless there is a time to be spent, no more than *most: what
- * the values took or 64, of modes whose products are cheap up to 256 where that should do;
- * and none where the bound would be of no use then: farther than twice `large`.          */
+ * other one, enough to say so.  Unless there is a time to be spent, no more than *most, what
+ * the values took (or 64); and none where the bound would be of no use then: farther than
+ * twice `large`.                                                                        */
 MCAMP__PRIV uint64_t mcamp__proof_blocks(const mcamp__question *q, const mcamp_budget *bud,
                                          const mcamp_estimate *e, double range, double large,
                                          uint64_t *most)
@@ -24796,14 +24796,11 @@ MCAMP__PRIV uint64_t mcamp__proof_blocks(const mcamp__question *q, const mcamp_b
     double ratio = range / large, level = log(1 / bud->beta);
     double least = level * ratio, need = (ratio < 1000 ? 6 : 2.2) * least;
     uint64_t own = e->samples > q->other_samples ? e->samples : q->other_samples;
-    uint64_t room = q->f->patterns ? 0 : 8192 / mcamp__zmax(q->f->reach, 32);
     *most = mcamp__blocks_for(mcamp__inf(), 1, bud->max_samples);
     own = own / MCAMP_BLOCK;
     if (q->other > 2 * e->value)
         least = need = mcamp__dmin(least, 1.4 * level * range / (q->other - e->value));
-    if (own < 64) own = 64;
-    if (own < room && 2 * least < (double)room * MCAMP_BLOCK) own = room;
-    if (!(bud->seconds > 0)) *most = mcamp__umin(*most, own);
+    if (!(bud->seconds > 0)) *most = mcamp__umin(*most, own > 64 ? own : 64);
     if (!(least < (double)*most * MCAMP_BLOCK)) return bud->seconds > 0 ? *most : 0;
     return mcamp__umin((uint64_t)(need / MCAMP_BLOCK) + 1, *most);
 }
