@@ -19620,7 +19620,7 @@ MCAMP__PRIV double mcamp__fade(double a, double c)
     double h = y / MCAMP__FADE_STEPS, last = ceil(9.6 / h), sum = 0;
     for (double k = -last; k <= last; k++)
         sum += exp(-0.5 * k * h * k * h - c * exp(root * k * h - 0.5 * a));
-    return sum * h / sqrt(2 * MCAMP__PI) * (1 + 1e-13) + 1e-18;
+    return sum * h / sqrt(2 * MCAMP__PI) * (1 + 1e-12) + 1e-18;
 }
 
 /* The s for n modes of length^2 a that are alike, each of weight 1/p: what is minimised is
@@ -19805,12 +19805,13 @@ MCAMP__PRIV void mcamp__far_tile(mcamp_vecset vs, const mcamp__sampler *p, mcamp
     mcamp__vec_lse(vs, w->x, p->m.b, p->off_loss, NULL, NULL, w->r, NULL);
     for (size_t s = 0; s < MCAMP__S; s++) {
         double y = w->r[s], far_sum = 0;
-        w->v[s] = y > p->eps ? y + mcamp__log1mexp(p->eps - y) : -mcamp__inf();
+        w->v[s] = -mcamp__inf();
         if (y <= p->eps) continue;
         for (size_t i = 0; i < p->m.b; i++)
             if (w->x[i * MCAMP__S + s] > p->off_w[i])
                 far_sum += exp(w->x[i * MCAMP__S + s] + p->off_loss[i]);
-        w->v[s] = p->log_range + mcamp__dmin(w->v[s] - log(far_sum), 0);
+        y += mcamp__log1mexp(p->eps - y) - log(far_sum);
+        w->v[s] = p->log_range + (y > 0 ? 0 : y);       /* what is no number stays so */
     }
 }
 
@@ -19851,7 +19852,7 @@ MCAMP__PRIV mcamp_status mcamp__far_better(mcamp_ctx *ctx, const mcamp__question
     lambda = mcamp__far_lambda(q->f, q->sigma, q->eps, delta, &split);
     if (!(lambda > 0)) return MCAMP_OK;
     st = mcamp__far_sampler(ctx, q, lambda, split, &own);
-    if (st >= 0 && own.log_range < p->log_range - 1.4) {
+    if (st >= 0 && own.log_range > -700 && own.log_range < p->log_range - 1.4) {
         mcamp__sampler t = *p;
         *p = own;
         own = t;
@@ -24873,6 +24874,29 @@ MCAMP__PRIV mcamp_status mcamp__prove_estimate(mcamp_ctx *ctx, const mcamp__ques
     return st;
 }
 
+/* The same by the law that is better, if there is one, where this one would say nothing. */
+MCAMP__PRIV mcamp_status mcamp__prove_better(mcamp_ctx *ctx, const mcamp__question *q,
+                                             const mcamp__choice *proof, double log_range,
+                                             const mcamp_budget *bud, mcamp_tally *t,
+                                             mcamp_estimate *e)
+{
+    mcamp__question own = *q;
+    mcamp__choice c = *proof;
+    mcamp__sampler p;
+    double large = mcamp__dmax(e->value, q->floor);
+    uint64_t most;
+    mcamp_status st = MCAMP_OK;
+    memset(&p, 0, sizeof p);
+    p.log_range = log_range;
+    if (q->f->better && !mcamp__proof_blocks(q, bud, e, exp(log_range), large, &most))
+        st = q->f->better(ctx, q, large, &p);
+    if (st < 0) return st;
+    if (p.tile) { own.ready = &p; c.method = p.method; c.k = p.k; }
+    st = mcamp__prove_estimate(ctx, &own, &c, p.log_range, bud, t, e);
+    mcamp__sampler_free(ctx, &p);
+    return st;
+}
+
 /* The same of patterns by values that are cut: by a hundredth of what was found. */
 MCAMP__PRIV mcamp_status mcamp__prove_cut(mcamp_ctx *ctx, const mcamp__question *q,
                                           const mcamp_budget *bud, mcamp_tally *t,
@@ -24945,7 +24969,7 @@ MCAMP__PRIV mcamp_status mcamp__estimate_by(mcamp_ctx *ctx, const mcamp__questio
     if (st == MCAMP_OK && q->f->patterns && q->dir == MCAMP_REMOVE)
         st = mcamp__prove_cut(ctx, q, bud, t, e);
     else if (st == MCAMP_OK)
-        st = mcamp__prove_estimate(ctx, q, proof, log_range, bud, t, e);
+        st = mcamp__prove_better(ctx, q, proof, log_range, bud, t, e);
     mcamp__delete(ctx, t, 1, sizeof *t);
     return st == MCAMP_OK ? late : st;
 }
@@ -25342,6 +25366,7 @@ MCAMP_API mcamp_status mcamp_delta(mcamp_ctx *ctx, const mcamp_gram *gram,
         return mcamp__time_end(ctx, mcamp__special_answer(ctx, gram, MCAMP_ASK_DELTA, sigma, eps,
                                                           &bud, out));
     if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return mcamp__time_end(ctx, st);
+    f.better = mcamp__far_better;
     st = mcamp__answer_at(ctx, &f, sigma, eps, 0, NULL, &bud, &a);
     mcamp__factor_free(ctx, &f);
     if (mcamp__time_end(ctx, st) < 0) return st;
@@ -25930,6 +25955,7 @@ MCAMP_API mcamp_status mcamp_sigma(mcamp_ctx *ctx, const mcamp_gram *gram,
     mcamp__solve_start(&f, &bud, 1, eps, delta, &s);
     mcamp__stage(ctx, 2);
     st = mcamp__solve_sigma(ctx, &s, gram->max_norm, &su, &r);
+    f.better = mcamp__far_better;
     st = mcamp__solve_end(ctx, &s, st, &r, &a);
     mcamp__factor_free(ctx, &f);
     if (st < 0) return st;
@@ -25980,6 +26006,7 @@ MCAMP_API mcamp_status mcamp_epsilon(mcamp_ctx *ctx, const mcamp_gram *gram,
     mcamp__solve_start(&f, &bud, 0, sigma, delta, &s);
     mcamp__stage(ctx, 2);
     st = mcamp__solve_epsilon(ctx, &s, eu, &r);
+    f.better = mcamp__far_better;
     st = mcamp__solve_end(ctx, &s, st, &r, &a);
     mcamp__factor_free(ctx, &f);
     if (st < 0) return st;
