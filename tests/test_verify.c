@@ -1235,6 +1235,38 @@ TEST(modes_far_out_make_up_delta)
     mcamp_gram_free(&ctx, &g);
 }
 
+/* A loss that is no number makes its value none; modes that reach lambda with no
+ * probability that a number can hold prove nothing.                                     */
+TEST(modes_far_out_that_are_no_number)
+{
+    enum { TILE = 64 };     /* samples in a tile */
+    mcamp_gram g;
+    mcamp__factor f;
+    mcamp__question q;
+    mcamp__sampler p;
+    mcamp__scratch w;
+    mcamp_rng r;
+    setup();
+    groups_gram(64, 1, &g);
+    CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+    q = mcamp__ask(&f, 1, 1, MCAMP_REMOVE, 3);
+    CHECK_STATUS(mcamp__far_sampler(&ctx, &q, 1.5, 0, &p), MCAMP_OK);
+    CHECK_STATUS(mcamp__scratch_init(&ctx, &p, &w), MCAMP_OK);
+    mcamp_rng_seed(&r, 5);
+    for (size_t i = 0; i < 64 * TILE; i++) w.x[i] = 3 * mcamp_rng_uniform(&r);
+    for (size_t i = 0; i < 64; i++) w.x[i * TILE + 3] = mcamp__nan();
+    mcamp__far_tile(ctx.vec, &p, &r, &w);
+    for (size_t s = 0; s < TILE; s++) CHECK(mcamp__isnan(w.v[s]) == (s == 3));
+    mcamp__scratch_free(&ctx, &w);
+    mcamp__sampler_free(&ctx, &p);
+    q.sigma = 300;
+    CHECK_STATUS(mcamp__far_better(&ctx, &q, 1e-8, &p), MCAMP_OK);
+    CHECK(!p.tile);
+    mcamp__sampler_free(&ctx, &p);
+    mcamp__factor_free(&ctx, &f);
+    mcamp_gram_free(&ctx, &g);
+}
+
 /* What is left out, drawn plainly: b/alike normals. */
 TEST(what_modes_far_out_leave_out_is_bounded)
 {
@@ -1462,6 +1494,7 @@ TEST_MAIN("verify",
     T(whole_verification_accepts_falsely_less_often_than_beta),
     T(certified_calibration_is_false_less_often_than_beta),
     T(values_that_are_drawn_prove_nothing_false), T(modes_far_out_make_up_delta),
+    T(modes_far_out_that_are_no_number),
     T(what_modes_far_out_leave_out_is_bounded),
     T(a_mode_below_lambda_has_the_moments_of_its_integral),
     T(normals_above_a_point_have_its_tail), T(modes_far_out_prove_nothing_false))
