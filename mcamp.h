@@ -155,7 +155,8 @@
  *     seed until it passes: that multiplies beta by the number of attempts.
  *   mcamp_estimate.lower, .upper: rigorous at level beta, each.
  *   mcamp_estimate.value, .std_error, and mcamp_sigma, mcamp_epsilon: estimates;
- *     `trusted` says that the rigorous bounds back the error bar.  Orthogonal modes of
+ *     `trusted` says that the rigorous bounds back the error bar, or that a bet at level
+ *     beta refuses twice the value.  Orthogonal modes of
  *     few lengths (C = I; b = 1): no samples, kind INTERVAL or CLOSED, certain.
  *   sections gauss and exact: rounded to the safe side, or intervals.
  *   All in floating point: values are computed to about 1e-12, proofs leave 1e-9.
