@@ -1584,6 +1584,32 @@ TEST(parts_of_a_block_are_tasks)
     for (int i = 0; i < 5; i++) free(t[i]);
 }
 
+/* Ranges are proved for orders up to 200; a range that is far above the values is not what their
+ * tally's digits are counted from.                                                        */
+TEST(orders_and_scales_have_an_end)
+{
+    mcamp_gram g;
+    mcamp_sampler_desc d;
+    mcamp_sampler s;
+    mcamp__factor f;
+    mcamp__question q = mcamp__ask(&f, 1, 1, MCAMP_REMOVE, 1);
+    setup();
+    gram_make("sqrt:2", "raw", 16, 8, &g);
+    memset(&d, 0, sizeof d);
+    d.direction = MCAMP_REMOVE; d.method = MCAMP_METHOD_TILTED; d.sigma = g.max_norm; d.eps = 1;
+    d.order = 201;
+    CHECK_STATUS(mcamp_sampler_init(&ctx, &g, &d, &s), MCAMP_E_ARG);
+    d.order = 200;
+    CHECK_STATUS(mcamp_sampler_init(&ctx, &g, &d, &s), MCAMP_OK);
+    mcamp_sampler_free(&ctx, &s);
+    CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+    q.sigma = g.max_norm;
+    CHECK_NEAR(mcamp__estimate_scale(&q, 1e4), mcamp__loose_scale(&f, q.sigma, 1) + 30, 1e-12, 0);
+    CHECK_NEAR(mcamp__estimate_scale(&q, -20), -20, 0, 0);
+    mcamp__factor_free(&ctx, &f);
+    mcamp_gram_free(&ctx, &g);
+}
+
 /* A whole search has the same bits for any number of threads: pilots and kept draws, too. */
 TEST(threads_do_not_move_a_search)
 {
@@ -1886,7 +1912,14 @@ TEST(small_deltas_of_few_bands_are_backed)
         CHECK_STATUS(mcamp_delta(&ctx, &g, 2, 0.5, &bud, &a), MCAMP_OK);
         CHECK(a.remove.trusted && a.remove.value > 9e-9 && a.remove.value < 1.4e-8);
         CHECK_LE(a.remove.proof_samples, 100 * MCAMP_BLOCK);
+        CHECK_STATUS(mcamp_delta(&ctx, &g, 1.4, 1, &bud, &a), MCAMP_OK);
+        CHECK(a.remove.trusted);
+        CHECK_LE(a.remove.proof_samples, 45 * MCAMP_BLOCK);     /* and no more once it is */
     }
+    mcamp_gram_free(&ctx, &g);
+    gram_make("sqrt:2", "raw", 1024, 1024, &g);                 /* by modes that are far out */
+    CHECK_STATUS(mcamp_delta(&ctx, &g, 1.0177, 0.5, &bud, &a), MCAMP_OK);
+    CHECK(a.remove.trusted && a.remove.value > 9e-9 && a.remove.value < 1.2e-8);
     mcamp_gram_free(&ctx, &g);
 }
 
@@ -1922,7 +1955,7 @@ TEST_MAIN("est",
     T(any_split_in_any_order_gives_the_same_bytes),
     T(threads_change_nothing_and_vector_sets_next_to_nothing),
     T(kept_draws_are_those_of_each_sigma), T(threads_do_not_move_a_pilot),
-    T(parts_of_a_block_are_tasks),
+    T(parts_of_a_block_are_tasks), T(orders_and_scales_have_an_end),
     T(threads_do_not_move_a_search),
     T(estimates_without_decisive_samples_are_not_trusted),
     T(far_out_questions_have_answers),
