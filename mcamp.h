@@ -261,9 +261,10 @@
  *        mcamp_opt_desc: inner_samples; equal_norms for any number of bands.
  *        Digests of a ledger are others: a run goes on with the version that began it.
  *        Budgets and claims in seconds, by the context's clock: MCAMP_Q_TIME.
- *        Proofs where C has few bands take values of far smaller ranges: what an earlier 0.4
- *        proved takes other samples.  mcamp_sampler_desc has no stickiness.  The optimiser
- *        bounds the least error for up to 2048 rounds.
+ *        Proofs where C has few bands take values of far smaller ranges or no samples, blocks
+ *        of 512 modes and more are drawn by tiles: what an earlier 0.4 proved takes other
+ *        samples.  mcamp_sampler_desc has no stickiness.  The optimiser bounds the least
+ *        error for up to 2048 rounds.
  *   0.3  Sessions: the lattice is the default (arithmetic, grid_sum) and delta_num bounds its
  *        numerics; a run has a number and subkeys of all that it has agreed on;
  *        mcamp_session_save, _load, _skip, _share, _merge, _end_float, _end_bf16; a ledger.
@@ -16466,7 +16467,7 @@ MCAMP__PRIV int mcamp__bulk_init(mcamp__bulk *q, double b, double c, double z, d
             q->p[q->n++] = h * weight[i] * exp(-0.5 * y * y - MCAMP__LOG_SQRT_2PI);
         }
     }
-    return 1;
+    return b * q->err < 1e-7;       /* as logarithms of E times b leave 1e-6 */
 }
 
 /* log E(e^{nu (X - 1)}; T) */
