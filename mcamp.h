@@ -19619,7 +19619,7 @@ enum { MCAMP__FADE_STEPS = 8, MCAMP__FADE_A = 100 };
 MCAMP__PRIV double mcamp__fade(double a, double c)
 {
     double root = sqrt(a), y = root > MCAMP__PI / 4 ? MCAMP__PI / (2 * root) : 2;
-    double h = y / MCAMP__FADE_STEPS, last = ceil(9.6 / h), sum = 0;
+    double h = y / (double)MCAMP__FADE_STEPS, last = ceil(9.6 / h), sum = 0;
     for (double k = -last; k <= last; k++)
         sum += exp(-0.5 * k * h * k * h - c * exp(root * k * h - 0.5 * a));
     return sum * h / sqrt(2 * MCAMP__PI) * (1 + 1e-12) + 1e-18;
@@ -19647,7 +19647,7 @@ MCAMP__PRIV double mcamp__product_add(const mcamp__factor *f, double sigma, doub
     double over = 1 / (sigma * sigma), n = (double)f->b, total = 0, s, a = -1, row = -1, part = 0;
     mcamp__sum sum = { 0, 0 };
     for (size_t i = 0; i < f->b; i++) total += mcamp__factor_diag(f, i);
-    if (!(f->trace_max * over <= MCAMP__FADE_A && total > 0 && f->total >= total)) return 1;
+    if (!(f->trace_max * over <= (double)MCAMP__FADE_A && total > 0 && f->total >= total)) return 1;
     s = mcamp__dmax(mcamp__fade_best(f->trace_max * over, f->total / total, n, eps), exp(eps));
     for (size_t i = 0; i < f->b; i++) {
         double x = mcamp__factor_diag(f, i), p;
@@ -19719,7 +19719,7 @@ MCAMP__PRIV double mcamp__rest_alike(double a, double p, double n, double eps, d
 MCAMP__PRIV double mcamp__rest_best(double a, double p, double n, double eps, double lambda,
                                     double *s)
 {
-    double hi = log(MCAMP__FAR_MOST * n / p) - lambda, lo = hi - 6;
+    double hi = log((double)MCAMP__FAR_MOST * n / p) - lambda, lo = hi - 6;
     for (int i = 0; i < 16; i++) {
         double x = lo + 0.382 * (hi - lo), y = hi - 0.382 * (hi - lo);
         if (mcamp__rest_alike(a, p, n, eps, lambda, exp(x)) <

@@ -541,7 +541,7 @@ TEST(modes_that_are_one_count_once_in_the_bound_of_the_add_direction)
         CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
         bound = mcamp__product_add(&f, c[i].sigma, c[i].eps);
         memset(&e, 0, sizeof e); memset(&d, 0, sizeof d);
-        e.kind = MCAMP_EVENT_BINS; e.count = e.rounds = 1; e.bins = (double)(b / c[i].alike);
+        e.kind = MCAMP_EVENT_BINS; e.count = e.rounds = 1; e.bins = b / c[i].alike;
         e.sigma = c[i].sigma;
         d.direction = MCAMP_ADD; d.rel_error = 1e-3;
         CHECK(mcamp_exact_delta(&ctx, &e, 1, &d, c[i].eps, &v, NULL) >= 0);

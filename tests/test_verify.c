@@ -1169,7 +1169,7 @@ static mcamp_interval groups_delta(size_t bins, double sigma, double eps)
     mcamp_interval v = { 0, 1 };
     memset(&e, 0, sizeof e);
     memset(&d, 0, sizeof d);
-    e.kind = MCAMP_EVENT_BINS; e.count = e.rounds = 1; e.bins = (double)bins; e.sigma = sigma;
+    e.kind = MCAMP_EVENT_BINS; e.count = e.rounds = 1; e.bins = bins; e.sigma = sigma;
     d.direction = MCAMP_REMOVE; d.rel_error = 1e-3;
     CHECK(mcamp_exact_delta(&ctx, &e, 1, &d, eps, &v, NULL) >= 0);
     return v;
