@@ -1914,7 +1914,7 @@ TEST(small_deltas_of_few_bands_are_backed)
         CHECK_LE((double)a.remove.proof_samples, 100.0 * MCAMP_BLOCK);
         CHECK_STATUS(mcamp_delta(&ctx, &g, 1.4, 1, &bud, &a), MCAMP_OK);
         CHECK(a.remove.trusted);
-        CHECK_LE((double)a.remove.proof_samples, 45.0 * MCAMP_BLOCK);     /* and no more once it is */
+        CHECK_LE((double)a.remove.proof_samples, 45.0 * MCAMP_BLOCK);  /* no more once it is */
     }
     mcamp_gram_free(&ctx, &g);
     gram_make("sqrt:2", "raw", 1024, 1024, &g);                 /* by modes that are far out */
