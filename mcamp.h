@@ -7639,9 +7639,9 @@ typedef struct mcamp__factor {
                              * for "many modes", trace_max for the largest one's square */
     mcamp_status (*better)(mcamp_ctx *ctx, const struct mcamp__question *q, double delta,
                            struct mcamp__sampler *p);
-                            /* puts a law of smaller range, if it has one, in place of the
-                             * one to prove delta by; or NULL: section promise sets it.
-                             * After a failure *p is free                             */
+                            /* puts a law of smaller range than p's log_range, if it has
+                             * one, in place of *p, of which nothing else need be set; or
+                             * NULL: section promise sets it.  After a failure *p is free */
 } mcamp__factor;
 
 MCAMP__PRIV void mcamp__factor_free(mcamp_ctx *ctx, mcamp__factor *f)
@@ -16615,7 +16615,7 @@ MCAMP__PRIV void mcamp__tilts_init(mcamp__tilts *t, const mcamp__bulk *q, double
     }
 }
 
-/* log of the least bound times u sqrt(2 pi n)/u. */
+/* log of the least of their bounds of P_n, times sqrt(2 pi n). */
 MCAMP__PRIV double mcamp__tilts_bound(const mcamp__tilts *t, double u, double n)
 {
     double best = 1e300;
@@ -26370,12 +26370,12 @@ MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx, const mcamp_gra
     if (mcamp__is_special(gram))
         return mcamp__time_end(ctx, mcamp__special_calibrate(ctx, gram, &bud, &c, out));
     if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return mcamp__time_end(ctx, st);
-    f.better = mcamp__far_better;
     mcamp__guarantee_claim(gram, &c, &best);
     mcamp__solve_start(&f, &bud, 1, c.eps, c.delta, &solve);
     mcamp__stage(ctx, 3);
     st = mcamp__solve_sigma(ctx, &solve, gram->max_norm, &su, &r);
     su = mcamp__short_up(su * (1 + 1e-12));     /* the bound has a rounding of its own */
+    f.better = mcamp__far_better;
     if (st == MCAMP_OK || st == MCAMP_Q_TIME) {
         bool cut = st == MCAMP_Q_TIME;
         st = mcamp__certify_ladder(ctx, &solve, &r, su, &c, gram, &best);

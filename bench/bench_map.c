@@ -2,14 +2,15 @@
  * sigma, over b, bands of the square-root matrix, epochs, eps and delta, in both directions,
  * with several seeds.  Processor seconds of one core.
  *
- *     bench_map [--quick] TABLE PICTURE
+ *     bench_map [--quick] [--batches B] [--seeds N] TABLE PICTURE
  *     bench_map --honest
  *
  * TABLE (CSV) has a line for each cell and seed; lines that are there already are not
  * measured again, so that a run can be stopped and called again.  A question that is not
  * answered within 60 s is given up: its answer is nan.  Quick: a tenth of the cells, two
- * seeds instead of five.  Honest: delta to 2% with fifty seeds at a
- * few corners, the spread of the values over the error that they state, and the times.  */
+ * seeds instead of five.  Batches: that b alone, so that tables can be made on several cores
+ * and put together in any order.  Honest: delta to 2% with fifty seeds at a few corners, the
+ * spread of the values over the error that they state, and the times.                    */
 #include "bench_common.h"
 #include "../examples/tool_svg.h"
 
@@ -36,6 +37,7 @@ static row table[NCELL][SEEDS];
 static const double limit_seconds = 60;
 static double until;
 static int seeds = SEEDS;
+static size_t only;         /* the b to measure, or 0: all */
 
 /* Epochs and bands within b, so that one Gram matrix serves the cells that share it. */
 static cell cell_at(int i)
@@ -50,7 +52,12 @@ static cell cell_at(int i)
 }
 
 static bool cell_exists(const cell *c) { return c->bands < c->b * c->epochs; }
-static bool cell_is_quick(int i) { return (unsigned)i * 2654435761u % 1000 < 100; }
+static bool cell_is_meant(int i, bool quick)
+{
+    cell c = cell_at(i);
+    return cell_exists(&c) && (!only || c.b == only) &&
+           (!quick || (unsigned)i * 2654435761u % 1000 < 100);
+}
 
 static int stop_at_limit(void *user, double fraction, double best)
 {
@@ -196,7 +203,7 @@ static void measure_all(bool quick, const char *path)
         cell c = cell_at(first);
         double gram_s = -1;
         for (int i = first; i < first + each; i++) {
-            if (!cell_exists(&c) || (quick && !cell_is_quick(i)) || !cell_missing(i)) continue;
+            if (!cell_is_meant(i, quick) || !cell_missing(i)) continue;
             if (gram_s < 0) {
                 gram_s = bench_seconds();
                 bench_gram(&ctx, c.bands, c.epochs, c.b, &g);
@@ -407,15 +414,23 @@ static void honest(void)
 
 int main(int argc, char **argv)
 {
-    bool quick = argc > 1 && !strcmp(argv[1], "--quick");
+    bool quick = false;
+    int at = 1, given = 0;
     if (argc == 2 && !strcmp(argv[1], "--honest")) { honest(); return 0; }
-    if (argc != 3 + quick) failed("usage: bench_map [--quick] TABLE PICTURE, or --honest");
+    for (; at < argc && argv[at][0] == '-'; at++) {
+        if (!strcmp(argv[at], "--quick")) quick = true;
+        else if (!strcmp(argv[at], "--batches") && at + 1 < argc) only = strtoul(argv[++at], NULL, 10);
+        else if (!strcmp(argv[at], "--seeds") && at + 1 < argc) given = atoi(argv[++at]);
+        else break;
+    }
+    if (argc != at + 2 || given < 0 || given > SEEDS)
+        failed("usage: bench_map [--quick] [--batches B] [--seeds N] TABLE PICTURE, or --honest");
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
-    if (quick) seeds = 2;
-    table_read(argv[1 + quick]);
-    measure_all(quick, argv[1 + quick]);
+    seeds = given ? given : quick ? 2 : SEEDS;
+    table_read(argv[at]);
+    measure_all(quick, argv[at]);
     for (int q = 0; q < QUESTIONS; q++) worst_cells(q);
     shares();
-    map_write(argv[2 + quick]);
+    map_write(argv[at + 1]);
     return 0;
 }

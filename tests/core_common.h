@@ -128,6 +128,29 @@ MT_FN void gram_random(size_t b, int kind, mcamp_gram *out)
     gram_user(g, b, out);
 }
 
+/* b modes of length 1 in groups of `alike` that are one and the same: a ball in b/alike bins,
+ * which section exact knows. */
+MT_FN void groups_gram(size_t b, size_t alike, mcamp_gram *g)
+{
+    double *m = (double *)calloc(b * b, sizeof *m);
+    for (size_t j = 0; j < b * b; j++) m[j] = j / b / alike == j % b / alike;
+    gram_user(m, b, g);
+    free(m);
+}
+
+MT_FN mcamp_interval groups_delta(size_t bins, double sigma, double eps, mcamp_direction dir)
+{
+    mcamp_event e;
+    mcamp_exact_desc d;
+    mcamp_interval v = { 0, 1 };
+    memset(&e, 0, sizeof e);
+    memset(&d, 0, sizeof d);
+    e.kind = MCAMP_EVENT_BINS; e.count = e.rounds = 1; e.bins = bins; e.sigma = sigma;
+    d.direction = dir; d.rel_error = 1e-3;
+    CHECK(mcamp_exact_delta(&ctx, &e, 1, &d, eps, &v, NULL) >= 0);
+    return v;
+}
+
 /* ---- delta for b = 2 by quadrature ------------------------------------------ *
  * rho is a function of two normals (g_1, g_2) of covariance a = G/sigma^2.  Along
  * the line g_1 = s_1 t + c_1, g_2 = s_2 t + c_2 (t the direction of the sum of the

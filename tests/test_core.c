@@ -145,7 +145,7 @@ static double binomial_tail(int n, int k, double p)
 TEST(bounds_cover)
 {
     mcamp_rng r;
-    int n = (int)mt_scale(2000), miss[2] = { 0, 0 };
+    int n = (int)mt_scale(3000), miss[2] = { 0, 0 };
     const double truth = 0.9 * 0.005 + 0.1 * 0.5, beta = 0.05;
     mcamp_rng_seed(&r, 5);
     for (int trial = 0; trial < n; trial++) {

@@ -1574,7 +1574,7 @@ TEST(parts_of_a_block_are_tasks)
         CHECK_STATUS(mcamp__workers_init(&own, s.impl, &w), MCAMP_OK);
         mcamp__tally_init(s.impl, t[4]);
         CHECK_STATUS(mcamp__run_blocks(&own, s.impl, &w, 5, TEST_PURPOSE, 0, 1, t[4]), MCAMP_OK);
-        for (size_t i = 0; i < 3; i++)
+        for (size_t i = 0; i < 3 && own.parallel.run; i++)  /* not every machine has threads */
             CHECK(w.tally[i].count == (i ? 5u : 6u) * TILE);
         mcamp__workers_free(&own, &w);
         CHECK(mcamp_sampler_run(&own, &s, 5, UINT64_MAX / MCAMP_BLOCK, 1, t[4]) == MCAMP_E_SIZE);

@@ -22,8 +22,9 @@ lengthy() {
         bounds_hold_with_their_probability far_out_questions_have_answers \
         every_law_integrates_rho_to_one any_split_in_any_order_gives_the_same_bytes \
         threads_change_nothing_and_vector_sets_next_to_nothing \
-        estimates_without_decisive_samples_are_not_trusted \
-        small_deltas_of_unlike_modes_are_right_or_not_trusted ;;
+        estimates_without_decisive_samples_are_not_trusted values_by_clusters the_tilt_pays \
+        small_deltas_of_unlike_modes_are_right_or_not_trusted \
+        the_mixtures_errors_are_honest small_deltas_of_few_bands_are_backed ;;
     esac
 }
 
