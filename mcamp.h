@@ -2764,6 +2764,17 @@ MCAMP__PRIV void mcamp__run(const mcamp_ctx *ctx, size_t ntask,
     }
 }
 
+MCAMP__PRIV size_t mcamp__tasks(const mcamp_ctx *ctx)
+{
+    return ctx->parallel.run && ctx->parallel.width ? ctx->parallel.width : 1;
+}
+
+/* In how many tasks b rows are gone through: more than one if that is more than threads cost. */
+MCAMP__PRIV size_t mcamp__row_tasks(const mcamp_ctx *ctx, size_t b)
+{
+    return b < 512 ? 1 : mcamp__tasks(ctx);
+}
+
 #ifdef MCAMP_PTHREADS
 /* Thread i of `width` runs tasks i, i + width, ... */
 typedef struct mcamp__share {
@@ -3503,6 +3514,7 @@ typedef struct mcamp__tuple {
     double *a;          /* [b][stride], zero beyond column b */
     double *ea;         /* exp(a), zero beyond column b */
     mcamp__buf buf;
+    mcamp__buf *spare;  /* NULL, or where buf comes from and goes to, if there is room */
 } mcamp__tuple;
 
 /* A tuple in the making. */
@@ -5451,10 +5463,15 @@ MCAMP__PRIV void mcamp__vec_trsm(mcamp_vecset vs, const double *u, size_t w, dou
 
 /* ---- triangular product ------------------------------------------------------ */
 
-/* First column of row i that is not zero (a NaN is not). */
-MCAMP__PRIV size_t mcamp__tri_first(const double *row, size_t i)
+/* Where row i of a matrix of half-width w begins, going round. */
+MCAMP__PRIV size_t mcamp__band_from(size_t b, size_t w, size_t i)
 {
-    size_t j = 0;
+    return i > w && b - i > w ? i - w : 0;
+}
+
+/* First column of row i, from j on, that is not zero (a NaN is not). */
+MCAMP__PRIV size_t mcamp__tri_first(const double *row, size_t i, size_t j)
+{
     while (j < i && mcamp__eq(row[j], 0)) j++;
     return j;
 }
@@ -5466,15 +5483,16 @@ MCAMP__PRIV void mcamp__tri_free(mcamp_ctx *ctx, mcamp__tri *t)
     memset(t, 0, sizeof *t);
 }
 
-/* Lays out the skyline: fills start[] and at[], returns the doubles needed. */
-MCAMP__PRIV size_t mcamp__tri_layout(mcamp__tri *t, const double *L)
+/* Lays out the skyline: fills start[] and at[], returns the doubles needed.  Row i < b - w is
+ * zero before i - w, and not read there. */
+MCAMP__PRIV size_t mcamp__tri_layout(mcamp__tri *t, const double *L, size_t w)
 {
     size_t total = 0, b = t->b, i = 0;
     t->diagonal = 1;
     for (size_t r = 0; r < t->groups; r++) {
         size_t end = t->head + 6 * r, start = i;
         for (; i < end; i++) {
-            size_t first = mcamp__tri_first(L + i * b, i);
+            size_t first = mcamp__tri_first(L + i * b, i, mcamp__band_from(b, w, i));
             if (first < i) t->diagonal = 0;
             start = mcamp__zmin(start, first);
         }
@@ -5485,23 +5503,34 @@ MCAMP__PRIV size_t mcamp__tri_layout(mcamp__tri *t, const double *L)
     return t->diagonal ? b : total;
 }
 
-MCAMP__PRIV void mcamp__tri_fill(const mcamp__tri *t, const double *L, double *out)
+typedef struct mcamp__tri_job {
+    const mcamp__tri *t;
+    const double *L;
+    double *out;
+    size_t tasks;
+} mcamp__tri_job;
+
+/* Groups task, task + tasks, ...: the first one has `head` rows. */
+MCAMP__PRIV void mcamp__tri_fill(void *arg, size_t task)
 {
+    const mcamp__tri_job *q = (const mcamp__tri_job *)arg;
+    const mcamp__tri *t = q->t;
     size_t b = t->b;
-    for (size_t i = 0; i < b; i++) {
-        size_t r = (i + 6 - t->head) / 6, slot = r ? (i - t->head) % 6 : i;
-        if (t->diagonal) { out[i] = L[i * b + i]; continue; }
-        for (size_t j = t->start[r]; j <= i; j++)
-            out[t->at[r] + 6 * (j - t->start[r]) + slot] = L[i * b + j];
-    }
+    for (size_t r = task; r < t->groups; r += q->tasks)
+        for (size_t i = r ? t->head + 6 * (r - 1) : 0, s = 0; i < t->head + 6 * r; i++, s++) {
+            if (t->diagonal) { q->out[i] = q->L[i * b + i]; continue; }
+            for (size_t j = t->start[r]; j <= i; j++)
+                q->out[t->at[r] + 6 * (j - t->start[r]) + s] = q->L[i * b + j];
+        }
 }
 
-/* Packs the lower triangle of L (row-major, b x b; what lies above the diagonal
- * is not read).  Memory: 8 bytes per entry under the skyline.                 */
-MCAMP__PRIV mcamp_status mcamp__tri_pack(mcamp_ctx *ctx, const double *L, size_t b,
+/* Packs the lower triangle of L (row-major, b x b, of half-width w but for the last w rows;
+ * what lies above the diagonal is not read).  Memory: 8 bytes per entry under the skyline. */
+MCAMP__PRIV mcamp_status mcamp__tri_pack(mcamp_ctx *ctx, const double *L, size_t b, size_t w,
                                          mcamp__tri *out)
 {
     mcamp__tri t;
+    mcamp__tri_job q = { &t, L, NULL, mcamp__row_tasks(ctx, b) };
     size_t entries;
     memset(&t, 0, sizeof t);
     if (!b || !mcamp__mul_size(b, b, &entries) || entries > SIZE_MAX / 64)
@@ -5513,12 +5542,12 @@ MCAMP__PRIV mcamp_status mcamp__tri_pack(mcamp_ctx *ctx, const double *L, size_t
     t.start = (size_t *)mcamp__new(ctx, 2 * t.groups, sizeof(size_t));
     if (!t.start) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)b);
     t.at = t.start + t.groups;
-    if (mcamp__buf_new(ctx, mcamp__tri_layout(&t, L), &t.buf) < 0) {
+    if (mcamp__buf_new(ctx, mcamp__tri_layout(&t, L, w), &t.buf) < 0) {
         mcamp__tri_free(ctx, &t);
         return MCAMP_E_MEMORY;
     }
-    mcamp__tri_fill(&t, L, t.buf.p);
-    t.data = t.buf.p;
+    t.data = q.out = t.buf.p;
+    mcamp__run(ctx, q.tasks, mcamp__tri_fill, &q);
     *out = t;
     return MCAMP_OK;
 }
@@ -5610,7 +5639,8 @@ MCAMP__PRIV void mcamp__vec_rank1(mcamp_vecset vs, double *g, size_t b,
 
 MCAMP__PRIV void mcamp__tuple_free(mcamp_ctx *ctx, mcamp__tuple *p)
 {
-    mcamp__buf_free(ctx, &p->buf);
+    if (p->spare && !p->spare->p) *p->spare = p->buf;
+    else mcamp__buf_free(ctx, &p->buf);
     memset(p, 0, sizeof *p);
 }
 
@@ -5624,8 +5654,10 @@ MCAMP__PRIV double mcamp__tuple_range(const double *a, size_t n)
 }
 
 /* Memory for tuples of indices below b, 16 bytes per entry of a: the caller fills a and ea,
- * b x b, symmetric, and then says base and k.                                            */
-MCAMP__PRIV mcamp_status mcamp__tuple_alloc(mcamp_ctx *ctx, size_t b, mcamp__tuple *p)
+ * b x b, symmetric, and then says base and k.  spare: NULL, or what one freed before has left
+ * there of the same b; that it is not mapped anew is a third of what a sampler costs.    */
+MCAMP__PRIV mcamp_status mcamp__tuple_alloc(mcamp_ctx *ctx, size_t b, mcamp__buf *spare,
+                                            mcamp__tuple *p)
 {
     size_t count;
     memset(p, 0, sizeof *p);
@@ -5635,7 +5667,13 @@ MCAMP__PRIV mcamp_status mcamp__tuple_alloc(mcamp_ctx *ctx, size_t b, mcamp__tup
     p->stride = p->ld + 8;
     if (!mcamp__mul_size(p->stride, 2 * b + 2, &count) || count > SIZE_MAX / 64)
         return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
-    if (mcamp__buf_new(ctx, count, &p->buf) < 0) return MCAMP_E_MEMORY;
+    if (spare && spare->count == count) {
+        p->buf = *spare;
+        memset(spare, 0, sizeof *spare);
+    } else if (mcamp__buf_new(ctx, count, &p->buf) < 0) {
+        return MCAMP_E_MEMORY;
+    }
+    p->spare = spare;
     p->base = p->buf.p;
     p->upto = p->base + p->stride;
     p->a = p->upto + p->stride;
@@ -5794,16 +5832,11 @@ MCAMP__PRIV uint64_t mcamp__hash_doubles(uint64_t h, const double *x, size_t cou
  * it does not lose digits with k: relative error below 4e-16.                */
 MCAMP__PRIV double mcamp__sqrt_coef(size_t k)
 {
-    if (k <= 28) {
-        uint64_t bin = 1;
-        for (size_t i = 1; i <= k; i++)
-            bin = bin * (uint64_t)(2 * (2 * i - 1)) / (uint64_t)i;
-        return ldexp((double)bin, -2 * (int)k);
-    } else {
-        double t = (double)k + 0.25, x = 1.0 / (64.0 * t * t);
-        double p = -335.5 + x * 22540.375;
-        return (1.0 + x * (-1.0 + x * (10.5 + x * p))) / sqrt(MCAMP__PI * t);
-    }
+    double t = (double)k + 0.25, x = 1.0 / (64.0 * t * t), p = -335.5 + x * 22540.375;
+    uint64_t bin = 1;
+    if (k > 28) return (1.0 + x * (-1.0 + x * (10.5 + x * p))) / sqrt(MCAMP__PI * t);
+    for (size_t i = 1; i <= k; i++) bin = bin * (uint64_t)(2 * (2 * i - 1)) / (uint64_t)i;
+    return ldexp((double)bin, -2 * (int)k);
 }
 
 /* The coefficients of (1 - x)^(1/2), its inverse. */
@@ -6995,14 +7028,14 @@ MCAMP__PRIV size_t mcamp__cholesky_blocks(const mcamp_ctx *ctx, size_t b, double
 }
 
 /* l, zeros in: the lower factor of a + shift I (b x b row-major); what stays zero is not
- * touched: the system need not give memory for it.  Reads a's lower triangle; *shift is set.
- * Rows start at their first non-zero column, where the factor's do too, so a periodic band
+ * touched: the system need not give memory for it.  Reads a's lower triangle, of half-width w
+ * going round; *shift is set.  Rows start at their first non-zero column, where the factor's do too, so a periodic band
  * costs O(b w^2).
  * Why a shift is safe: G + shift I is the Gram matrix of the modes with one more
  * coordinate each, sqrt(shift) in a dimension of its own; whoever sees it can
  * forget it, so delta does not decrease.  Use a + shift I throughout, then.
  * MCAMP_E_NOT_PSD if a pivot is still not positive; MCAMP_E_MEMORY.          */
-MCAMP__PRIV mcamp_status mcamp__cholesky(mcamp_ctx *ctx, const double *a, size_t b,
+MCAMP__PRIV mcamp_status mcamp__cholesky(mcamp_ctx *ctx, const double *a, size_t b, size_t w,
                                          double *l, double *shift)
 {
     size_t *from, i, zeros = 0;
@@ -7011,7 +7044,7 @@ MCAMP__PRIV mcamp_status mcamp__cholesky(mcamp_ctx *ctx, const double *a, size_t
     from = (size_t *)mcamp__new(ctx, b, sizeof *from);
     if (!from) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)b);
     for (i = 0; i < b; i++) {
-        while (from[i] < i && mcamp__eq(a[i * b + from[i]], 0.0)) from[i]++;
+        from[i] = mcamp__tri_first(a + i * b, i, mcamp__band_from(b, w, i));
         zeros += from[i];
         memcpy(l + i * b + from[i], a + i * b + from[i], (i + 1 - from[i]) * sizeof *l);
         l[i * b + i] += *shift;
@@ -7043,6 +7076,8 @@ typedef struct mcamp__lags {
     size_t base;        /* terms t < base belong to every F_d that is read */
     size_t len;         /* values in s */
     double *s;
+    double *g;          /* where G goes, by tasks */
+    size_t tasks, whole, rest;  /* F_d(base - 1): periods; terms of others */
 } mcamp__lags;
 
 /* The same value of S at an index inside the table. */
@@ -7072,22 +7107,17 @@ MCAMP__PRIV mcamp_status mcamp__lags_fill(mcamp_ctx *ctx, const mcamp_mech *m,
     return MCAMP_OK;
 }
 
-/* acc[d] += times * sum_{from <= t < to} S(t) S(t+d), every d < b; pieces short
- * enough for the first-level cache serve all lags before the next is read.   */
+/* acc += times * sum_{from <= t < to} S(t) S(t+d). */
 MCAMP__PRIV void mcamp__lags_add(const mcamp__lags *q, size_t from, size_t to,
-                                 double times, mcamp__sum *acc)
+                                 double times, size_t d, mcamp__sum *acc)
 {
-    for (size_t t = from; t < to; t += MCAMP__CHUNK) {
-        size_t len = mcamp__zmin(MCAMP__CHUNK, to - t);
-        for (size_t d = 0; d < q->b; d++)
-            if (d < q->w || d + q->w > q->b)
-                mcamp__sum_add(acc + d, times * mcamp__dot(q->s + t, q->s + t + d, len));
-    }
+    for (size_t t = from; t < to; t += MCAMP__CHUNK)
+        mcamp__sum_add(acc, times * mcamp__dot(q->s + t, q->s + t + d,
+                                               mcamp__zmin(MCAMP__CHUNK, to - t)));
 }
 
 /* G's entries (i, i+d) and (i+d, i) for one lag; acc holds F_d(base - 1). */
-MCAMP__PRIV void mcamp__lags_read(const mcamp__lags *q, size_t d, mcamp__sum acc,
-                                  double *g)
+MCAMP__PRIV void mcamp__lags_read(const mcamp__lags *q, size_t d, mcamp__sum acc)
 {
     size_t t = q->base;
     for (size_t i = q->b - d; i-- > 0; ) {
@@ -7096,26 +7126,20 @@ MCAMP__PRIV void mcamp__lags_read(const mcamp__lags *q, size_t d, mcamp__sum acc
             size_t k = mcamp__lags_index(q, t);
             mcamp__sum_add(&acc, q->s[k] * q->s[k + d]);
         }
-        g[i * q->b + i + d] = g[(i + d) * q->b + i] = mcamp__sum_get(&acc);
+        q->g[i * q->b + i + d] = q->g[(i + d) * q->b + i] = mcamp__sum_get(&acc);
     }
 }
 
-MCAMP__PRIV mcamp_status mcamp__lags_run(mcamp_ctx *ctx, const mcamp__lags *q,
-                                         double *g)
+MCAMP__PRIV void mcamp__lags_task(void *arg, size_t task)
 {
-    size_t t0 = q->t0, b = q->b, whole = 0, rest = q->base;
-    mcamp__sum *acc = (mcamp__sum *)mcamp__new(ctx, b, sizeof *acc);
-    if (!acc) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)b);
-    if (q->base > t0 + b) {
-        whole = (q->base - t0) / b;
-        rest = t0 + (q->base - t0) % b;
-        mcamp__lags_add(q, t0, t0 + b, (double)whole, acc);
+    const mcamp__lags *q = (const mcamp__lags *)arg;
+    for (size_t d = task; d < q->b; d += q->tasks) {
+        mcamp__sum acc = { 0, 0 };
+        if (d >= q->w && d + q->w <= q->b) continue;
+        if (q->whole) mcamp__lags_add(q, q->t0, q->t0 + q->b, (double)q->whole, d, &acc);
+        mcamp__lags_add(q, 0, q->rest, 1.0, d, &acc);
+        mcamp__lags_read(q, d, acc);
     }
-    mcamp__lags_add(q, 0, rest, 1.0, acc);
-    for (size_t d = 0; d < b; d++)
-        if (d < q->w || d + q->w > b) mcamp__lags_read(q, d, acc[d], g);
-    mcamp__delete(ctx, acc, b, sizeof *acc);
-    return MCAMP_OK;
 }
 
 MCAMP__PRIV mcamp_status mcamp__gram_toeplitz(mcamp_ctx *ctx, const mcamp_mech *m,
@@ -7125,13 +7149,17 @@ MCAMP__PRIV mcamp_status mcamp__gram_toeplitz(mcamp_ctx *ctx, const mcamp_mech *
     mcamp_status st;
     q.n = m->n; q.b = b; q.w = m->bands;
     q.t0 = m->bands > b ? m->bands - b : 0;
-    q.base = m->n > b ? m->n - b : 0;
+    q.base = q.rest = m->n > b ? m->n - b : 0;
+    q.whole = q.base > q.t0 + b ? (q.base - q.t0) / b : 0;
+    q.rest -= q.whole * b;
+    q.g = g;
+    q.tasks = mcamp__row_tasks(ctx, b);
     /* t0 + 2b cannot overflow: b * b was allocated and bands <= n <= 2^48 */
     q.len = mcamp__zmin(m->n, q.t0 + 2 * b);
     q.s = mcamp__new_doubles(ctx, q.len);
     if (!q.s) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)q.len);
     st = mcamp__lags_fill(ctx, m, &q);
-    if (st == MCAMP_OK) st = mcamp__lags_run(ctx, &q, g);
+    if (st == MCAMP_OK) mcamp__run(ctx, q.tasks, mcamp__lags_task, &q);
     mcamp__delete_doubles(ctx, q.s, q.len);
     return st;
 }
@@ -7432,26 +7460,35 @@ MCAMP__PRIV int mcamp__gram_ok(const mcamp_gram *g)
     return g && g->magic == MCAMP__GRAM_MAGIC;
 }
 
-/* The largest distance around the circle at which G is not zero. */
-MCAMP__PRIV size_t mcamp__gram_width(const double *g, size_t b)
+/* The first column from j on, b and more for none, where row i of a matrix of half-width w,
+ * going round, can differ from 0. */
+MCAMP__PRIV size_t mcamp__band_next(size_t b, size_t w, size_t i, size_t j)
+{
+    if (j + w < i && i + w < j + b) return i - w;
+    return j > i + w && j + w < i + b ? i + b - w : j;
+}
+
+/* The largest distance around the circle at which G is not zero.  It is so nowhere beyond
+ * `most`, and that memory, which nobody has written, is not read.                       */
+MCAMP__PRIV size_t mcamp__gram_width(const double *g, size_t b, size_t most)
 {
     size_t width = 0;
-    for (size_t i = 0; i < b; i++)
-        for (size_t j = 0; j < i; j++)
+    for (size_t i = 0; i < b && width < b / 2; i++)
+        for (size_t j = 0; (j = mcamp__band_next(b, most, i, j)) < i; j++)
             if (!mcamp__eq(g[i * b + j], 0.0))
                 width = mcamp__zmax(width, mcamp__zmin(i - j, b - (i - j)));
     return width;
 }
 
-/* Fills kind, width, max_norm from the b x b values; a diagonal one is repacked
- * into b values.                                                             */
-MCAMP__PRIV mcamp_status mcamp__gram_classify(mcamp_ctx *ctx, mcamp_gram *q)
+/* Fills kind, width (`most` at most), max_norm from the b x b values; a diagonal one is
+ * repacked into b values.                                                               */
+MCAMP__PRIV mcamp_status mcamp__gram_classify(mcamp_ctx *ctx, mcamp_gram *q, size_t most)
 {
     size_t b = q->b;
     double *diag, top = 0;
     for (size_t i = 0; i < b; i++) top = mcamp__dmax(top, q->g[i * b + i]);
     q->max_norm = sqrt(top);
-    q->width = mcamp__gram_width(q->g, b);
+    q->width = mcamp__gram_width(q->g, b, most);
     q->kind = 2 * q->width + 1 < b ? MCAMP_GRAM_BANDED : MCAMP_GRAM_DENSE;
     if (q->width) return MCAMP_OK;
     diag = mcamp__new_doubles(ctx, b);
@@ -7497,7 +7534,7 @@ MCAMP__PRIV mcamp_status mcamp__gram_make(mcamp_ctx *ctx, const mcamp_mech *m,
         st = mcamp__gram_pairs(ctx, m, q->b, q->g);
     else
         st = mcamp__gram_rows(ctx, m, q->b, q->g);
-    return st < 0 ? st : mcamp__gram_classify(ctx, q);
+    return st < 0 ? st : mcamp__gram_classify(ctx, q, m->bands - 1);
 }
 
 MCAMP_API void mcamp_gram_free(mcamp_ctx *ctx, mcamp_gram *gram)
@@ -7578,7 +7615,7 @@ MCAMP__PRIV mcamp_status mcamp__gram_check_matrix(mcamp_ctx *ctx, const double *
     if (st < 0) return st;
     l = mcamp__new_doubles(ctx, b * b);
     if (!l) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)b);
-    st = mcamp__cholesky(ctx, out, b, l, &shift);
+    st = mcamp__cholesky(ctx, out, b, b, l, &shift);
     mcamp__delete_doubles(ctx, l, b * b);
     return st;
 }
@@ -7600,7 +7637,7 @@ MCAMP_API mcamp_status mcamp_gram_from_matrix(mcamp_ctx *ctx, const double *g,
     if (st == MCAMP_OK) {
         q.digest = mcamp__hash_word(UINT64_C(0x6772616d), (uint64_t)b);
         q.digest = mcamp__hash_doubles(q.digest, q.g, b * b);
-        st = mcamp__gram_classify(ctx, &q);
+        st = mcamp__gram_classify(ctx, &q, b);
     }
     if (st < 0) { mcamp_gram_free(ctx, &q); return st; }
     q.magic = MCAMP__GRAM_MAGIC;
@@ -7634,7 +7671,8 @@ typedef struct mcamp__factor {
     double total;           /* 1' G 1                                          */
     double idle;            /* the shift: diagonal entries up to it are 0 in G  */
     size_t reach;           /* modes farther apart, going round, are orthogonal */
-    mcamp__buf *sums;       /* of rows of g: section est fills it when it is needed */
+    mcamp__buf *sums;       /* [2]: of rows of g, which section est fills when it is needed;
+                             * the tuples' of a sampler that was freed, for the next one */
     const mcamp_gram *patterns;     /* of section pattern, or NULL; then b = n + 1 stands
                              * for "many modes", trace_max for the largest one's square */
     mcamp_status (*better)(mcamp_ctx *ctx, const struct mcamp__question *q, double delta,
@@ -7648,8 +7686,8 @@ MCAMP__PRIV void mcamp__factor_free(mcamp_ctx *ctx, mcamp__factor *f)
 {
     mcamp__delete_doubles(ctx, f->g, f->count);
     mcamp__delete_doubles(ctx, f->row, f->b);
-    if (f->sums) mcamp__buf_free(ctx, f->sums);
-    mcamp__delete(ctx, f->sums, 1, sizeof *f->sums);
+    for (size_t i = 0; f->sums && i < 2; i++) mcamp__buf_free(ctx, f->sums + i);
+    mcamp__delete(ctx, f->sums, 2, sizeof *f->sums);
     mcamp__tri_free(ctx, &f->L);
     memset(f, 0, sizeof *f);
 }
@@ -7675,37 +7713,47 @@ MCAMP__PRIV mcamp_status mcamp__tri_pack_diag(mcamp_ctx *ctx, const double *d, s
     return MCAMP_OK;
 }
 
-/* The first column from j on, b and more for none, where row i of a matrix of half-width w,
- * going round, can differ from 0. */
-MCAMP__PRIV size_t mcamp__band_next(size_t b, size_t w, size_t i, size_t j)
+typedef struct mcamp__factor_job {
+    const mcamp_gram *gram;
+    mcamp__factor *f;
+    size_t tasks;
+} mcamp__factor_job;
+
+/* Rows of g, with the shift on its diagonal, and their sums. */
+MCAMP__PRIV void mcamp__factor_rows(void *arg, size_t task)
 {
-    if (j + w < i && i + w < j + b) return i - w;
-    return j > i + w && j + w < i + b ? i + b - w : j;
+    const mcamp__factor_job *q = (const mcamp__factor_job *)arg;
+    size_t b = q->f->b, w = q->gram->width;
+    for (size_t i = task; i < b; i += q->tasks) {
+        const double *from = q->gram->g + i * b;
+        double *to = q->f->g + i * b;
+        mcamp__sum row = { 0, 0 };
+        for (size_t j = 0; (j = mcamp__band_next(b, w, i, j)) < b; j++) {
+            to[j] = from[j] + (i == j ? q->f->idle : 0);
+            mcamp__sum_add(&row, to[j]);
+        }
+        q->f->row[i] = mcamp__sum_get(&row);
+    }
 }
 
 /* g, L, reach and the sums; root: scratch of as many numbers as g has, zeros in. */
 MCAMP__PRIV mcamp_status mcamp__factor_fill(mcamp_ctx *ctx, const mcamp_gram *gram,
                                             mcamp__factor *f, double *root)
 {
+    mcamp__factor_job q = { gram, f, mcamp__row_tasks(ctx, f->b) };
     mcamp__sum total = { 0, 0 };
     mcamp_status st;
     size_t b = f->b, w = gram->width;
     f->reach = w;
     if (f->diagonal) {
-        for (size_t i = 0; i < b; i++) root[i] = sqrt(gram->g[i]);
+        for (size_t i = 0; i < b; i++) root[i] = sqrt(f->g[i] = f->row[i] = gram->g[i]);
         st = mcamp__tri_pack_diag(ctx, root, b, &f->L);
     } else {
-        st = mcamp__cholesky(ctx, gram->g, b, root, &f->idle);
-        if (st >= 0) st = mcamp__tri_pack(ctx, root, b, &f->L);
+        st = mcamp__cholesky(ctx, gram->g, b, w, root, &f->idle);
+        if (st >= 0) st = mcamp__tri_pack(ctx, root, b, w, &f->L);
+        mcamp__run(ctx, q.tasks, mcamp__factor_rows, &q);
     }
     for (size_t i = 0; i < b; i++) {
-        mcamp__sum row = { 0, 0 };
-        if (f->diagonal) mcamp__sum_add(&row, f->g[i] = gram->g[i]);
-        else for (size_t j = 0; (j = mcamp__band_next(b, w, i, j)) < b; j++) {
-            f->g[i * b + j] = gram->g[i * b + j] + (i == j ? f->idle : 0);
-            mcamp__sum_add(&row, f->g[i * b + j]);
-        }
-        f->row[i] = mcamp__sum_get(&row);
         mcamp__sum_add(&total, f->row[i]);
         f->trace_max = mcamp__dmax(f->trace_max, mcamp__factor_diag(f, i));
     }
@@ -7732,7 +7780,7 @@ MCAMP__PRIV mcamp_status mcamp__factor_init(mcamp_ctx *ctx, const mcamp_gram *gr
     f->count = gram->count;
     f->g = mcamp__new_doubles(ctx, f->count);
     f->row = mcamp__new_doubles(ctx, f->b);
-    f->sums = (mcamp__buf *)mcamp__new(ctx, 1, sizeof *f->sums);
+    f->sums = (mcamp__buf *)mcamp__new(ctx, 2, sizeof *f->sums);
     root = mcamp__new_doubles(ctx, f->count);
     st = f->g && f->row && f->sums && root ? mcamp__factor_fill(ctx, gram, f, root)
                                 : mcamp__fail(ctx, MCAMP_E_MEMORY, "gram", (double)gram->b);
@@ -7758,6 +7806,7 @@ typedef struct mcamp__model {
     double max_diag;
     double idle;        /* a_ii up to this belong to modes that are 0           */
     size_t reach;       /* the factor's                                         */
+    mcamp__buf *spare;  /* for tuples: the factor's                             */
     mcamp__tri L;       /* a = L L' (packed, scaled)                            */
 } mcamp__model;
 
@@ -7802,6 +7851,7 @@ MCAMP__PRIV mcamp_status mcamp__model_init(mcamp_ctx *ctx, const mcamp__factor *
     m->g = f->g;
     m->g_count = f->count;
     m->reach = f->reach;
+    m->spare = f->sums + 1;
     m->L = f->L;
     m->L.scale = 1 / sigma;
     m->half = mcamp__new_doubles(ctx, m->b);
@@ -8837,11 +8887,9 @@ MCAMP__PRIV double mcamp__common_log_sup(double c, size_t k, double *T)
         step = slope > 0 ? -f / slope : (f > 0 ? -1.0 : 1.0);
         if (fabs(step) <= 1e-9 * (1 + fabs(t))) break;
         t += step;
-        if (!(t > lo && t < hi)) {
-            if (!mcamp__finite(lo)) t = hi - 2 * (1 + fabs(hi));
-            else if (!mcamp__finite(hi)) t = lo + 2 * (1 + fabs(lo));
-            else t = 0.5 * (lo + hi);
-        }
+        if (!(t > lo && t < hi))
+            t = !mcamp__finite(lo) ? hi - 2 * (1 + fabs(hi))
+              : !mcamp__finite(hi) ? lo + 2 * (1 + fabs(lo)) : 0.5 * (lo + hi);
         if (hi - lo <= 1e-12 * (1 + fabs(t))) break;
     }
     *T = t;
@@ -9448,11 +9496,6 @@ MCAMP__PRIV mcamp_status mcamp__sampler_alloc(mcamp_ctx *ctx, mcamp__sampler *p)
     return MCAMP_OK;
 }
 
-MCAMP__PRIV size_t mcamp__tasks(const mcamp_ctx *ctx)
-{
-    return ctx->parallel.run && ctx->parallel.width ? ctx->parallel.width : 1;
-}
-
 /* The matrix of the tuple law and its exponentials, a' (COMMON) or a (TILTED): rows in tasks;
  * of each the largest |a_ij|.                                                           */
 typedef struct mcamp__rows_job {
@@ -9470,8 +9513,10 @@ MCAMP__PRIV void mcamp__rows_task(void *arg, size_t task)
     size_t b = m->b, ld = q->p->tuple.stride;
     for (size_t i = task; i < b; i += q->tasks) {
         double *a = q->p->tuple.a + i * ld, *e = q->p->tuple.ea + i * ld;
-        for (size_t j = 0; j < b; j++)
-            e[j] = a[j] = m->g[i * b + j] * m->over - (common ? m->c[i] * m->c[j] : 0.0);
+        for (size_t j = 0; j < b; j++) a[j] = common ? -(m->c[i] * m->c[j]) : 0.0;
+        for (size_t j = 0; (j = mcamp__band_next(b, m->reach, i, j)) < b; j++)
+            a[j] += m->g[i * b + j] * m->over;
+        memcpy(e, a, b * sizeof *e);
         q->range[i] = mcamp__tuple_range(a, b);
         mcamp__vec_exp(q->vs, e, b);
     }
@@ -9572,7 +9617,7 @@ MCAMP__PRIV mcamp_status mcamp__sampler_order(mcamp_ctx *ctx, mcamp__sampler *p,
     p->log_range = p->clusters.log_range + 1e-9;
     if (st < 0 || p->k) return st;
     if (p->m.diagonal) return mcamp__fail(ctx, MCAMP_E_ARG, "order", (double)k);
-    if ((st = mcamp__tuple_alloc(ctx, b, &p->tuple)) < 0) return st;
+    if ((st = mcamp__tuple_alloc(ctx, b, p->m.spare, &p->tuple)) < 0) return st;
     q.range = mcamp__new_doubles(ctx, count);
     if (!q.range) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
     mcamp__run(ctx, tasks, mcamp__rows_task, &q);
@@ -9668,12 +9713,8 @@ MCAMP__PRIV mcamp_status mcamp__sampler_make(mcamp_ctx *ctx, const mcamp__factor
     if (method == MCAMP_METHOD_PLAIN) k = 1;
     st = mcamp__sampler_alloc(ctx, p);
     for (size_t i = 0; st >= 0 && i < f->b; i++) p->base[i] = 1 / (double)f->b;
-    if (st >= 0 && order) {
-        st = mcamp__sampler_order(ctx, p, k);
-        if (method == MCAMP_METHOD_PLAIN) p->log_range = 1e-9;
-    } else if (st >= 0) {
-        mcamp__sampler_simple_range(p);
-    }
+    if (st >= 0 && order) st = mcamp__sampler_order(ctx, p, k);
+    if (st >= 0 && (!order || method == MCAMP_METHOD_PLAIN)) mcamp__sampler_simple_range(p);
     if (st < 0) { mcamp__sampler_free(ctx, p); return st; }
     mcamp__sampler_offsets(p);
     p->never = dir == MCAMP_ADD &&
@@ -12550,15 +12591,13 @@ MCAMP_API uint64_t mcamp_batch_largest(const mcamp_batch *batch)
  * The last line covers the rounding of m KL, whose terms are of size m.         */
 MCAMP__PRIV double mcamp__log_tail(double m, double p, double a)
 {
-    double l;
+    double l = m * log(p);
     if (a > m) return -mcamp__inf();
     if (!(a > m * p) || !(p < 1)) return 0;
     if (a < m) {
         l = -a * log(a / (m * p)) - (m - a) * log((m - a) / (m * (1 - p)));
         l += 0.5 * log(m / (2 * MCAMP__PI * a * (m - a)));
         l -= log1p(-(m - a) * p / ((a + 1) * (1 - p)));
-    } else {
-        l = m * log(p);
     }
     l += 64 * DBL_EPSILON * m * (1 - log(p)) + 1e-12;
     return mcamp__dmin(l, 0);
@@ -20570,7 +20609,7 @@ MCAMP__PRIV mcamp_status mcamp__group_init(mcamp_ctx *ctx, const mcamp__model *m
     for (size_t i = 0; st >= 0 && i < q->count; i++) q->apart[i] = exp(-m->g[i] * m->over);
     for (size_t i = 0; !m->diagonal && st >= 0 && i < m->b; i++) q->apart[i * m->b + i] *= 0.5;
     if (st >= 0 && !m->diagonal) {
-        st = mcamp__tri_pack(ctx, q->apart, m->b, &q->half);
+        st = mcamp__tri_pack(ctx, q->apart, m->b, m->b, &q->half);
         q->has_half = st >= 0;
     }
     for (size_t i = 0; !m->diagonal && st >= 0 && i < m->b; i++) q->apart[i * m->b + i] *= 2;
@@ -21442,7 +21481,7 @@ MCAMP__PRIV mcamp_status mcamp__split_gamma(mcamp_ctx *ctx, const mcamp__factor 
             a[i * b + j] = (i == j ? alpha * (1 - 1e-9) : 0) -
                            (f->g[i * b + j] - row[i] - row[j] + s / n);
     memset(l, 0, b * b * sizeof *l);
-    if ((st = mcamp__cholesky(ctx, a, b, l, &shift)) < 0) return st;
+    if ((st = mcamp__cholesky(ctx, a, b, b, l, &shift)) < 0) return st;
     if (!(shift < 1e-9 * alpha)) return MCAMP_E_NOT_PSD;
     for (size_t i = 0; i < b; i++) {        /* y = L^-1 g, g = (row - s/n) sqrt(n) */
         double y = (row[i] - s / n) * sqrt(n);

@@ -90,12 +90,12 @@ static void setup(mcamp_ctx *ctx)
     for (int i = 0; i < 7; i++) mcamp__buf_new(ctx, N, &b[i]);
     z = b[0].p; g = b[1].p; off = b[2].p; slope = b[3].p;
     tt = b[4].p; out = b[5].p; dout = b[6].p;
-    fill(L, ROWS); mcamp__tri_pack(ctx, L, ROWS, &dense);
-    fill(L, 16); mcamp__tri_pack(ctx, L, ROWS, &band);
-    fill(L, 0); mcamp__tri_pack(ctx, L, ROWS, &diagonal);
+    fill(L, ROWS); mcamp__tri_pack(ctx, L, ROWS, ROWS, &dense);
+    fill(L, 16); mcamp__tri_pack(ctx, L, ROWS, ROWS, &band);
+    fill(L, 0); mcamp__tri_pack(ctx, L, ROWS, ROWS, &diagonal);
     for (size_t i = 0; i < ROWS; i++) off[i] = 1.0 / ROWS, slope[i] = 0.2;
     for (size_t i = 0; i < ROWS * ROWS; i++) L[i] = 0.1;
-    mcamp__tuple_alloc(ctx, ROWS, &tuples);
+    mcamp__tuple_alloc(ctx, ROWS, NULL, &tuples);
     for (size_t i = 0; i < ROWS * ROWS; i++) {
         size_t at = i / ROWS * tuples.stride + i % ROWS;
         tuples.a[at] = L[i]; tuples.ea[at] = exp(L[i]);
@@ -189,7 +189,7 @@ static void large(int v, size_t b, double peak)
     print_rate("Gram matrix", t, cube / 6, peak);
     printf(" (%.0f%% with the zeros, as a product of full matrices)", 50 * cube / t * 1e-9 / peak);
     t = seconds();
-    if (mcamp__cholesky(&ctx, gram.g, b, l, &shift) < 0) return;
+    if (mcamp__cholesky(&ctx, gram.g, b, b, l, &shift) < 0) return;
     t = seconds() - t;
     print_rate("; its factor", t, cube / 6, peak);
     printf("%s\n", b < 4096 ? "" : cube / t * 1e-9 / 6 < 0.5 * peak ? " (at least 50: NO)"

@@ -114,6 +114,13 @@ MT_FN size_t mt_vectors(const char *name, void (*fn)(const char *line, void *use
 }
 
 /* The normal distribution by libm, to compare with. */
+/* A hook that runs the last task first; *user, if any, counts them. */
+MT_FN void mt_backwards(void *user, size_t n, void (*task)(void *arg, size_t i), void *arg)
+{
+    if (user) *(size_t *)user += n;
+    while (n-- > 0) task(arg, n);
+}
+
 MT_FN double mt_phi(double x) { return 0.5 * erfc(-x * 0.70710678118654752440); }
 
 #ifdef MCAMP_H_INCLUDED

@@ -1383,7 +1383,7 @@ TEST(a_split_has_the_modes_as_a_part)
         for (int i = 0; i < B * B; i++) root[i] = 0;
         for (int i = 0; i < B * B; i++)
             l[i] = (i % (B + 1) ? 0 : 3) + part * gamma - a[i];
-        CHECK_STATUS(mcamp__cholesky(&ctx, l, B, root, &shift),
+        CHECK_STATUS(mcamp__cholesky(&ctx, l, B, B, root, &shift),
                      less ? MCAMP_E_NOT_PSD : MCAMP_OK);
     }
     CHECK_STATUS(mcamp__split_gamma(&ctx, &f, 0.01, l, &gamma), MCAMP_E_NOT_PSD);

@@ -552,12 +552,6 @@ TEST(what_a_pick_moves_is_moved_in_every_window)
 }
 
 /* Sums of rows in strips, as tasks in any order, and by one table for every sigma. */
-static void backwards(void *user, size_t n, void (*task)(void *arg, size_t i), void *arg)
-{
-    *(size_t *)user += n;
-    while (n-- > 0) task(arg, n);
-}
-
 TEST(sums_of_the_mixture_are_the_factors)
 {
     enum { B = 600 };
@@ -568,7 +562,7 @@ TEST(sums_of_the_mixture_are_the_factors)
     mcamp__mixture m;
     setup();
     own = ctx;
-    own.parallel.run = backwards; own.parallel.user = &tasks;
+    own.parallel.run = mt_backwards; own.parallel.user = &tasks;
     memset(&f, 0, sizeof f);
     memset(&m, 0, sizeof m);
     f.b = B; f.reach = B / 2; f.sums = &sums;

@@ -154,8 +154,58 @@ TEST(draws_do_not_leave_the_numbers)
     CHECK(mcamp__tuple_repair(&p, &d) == 0);
 }
 
+/* What a factor keeps of G, and that it is one: by its diagonal and some other entries. */
+static void check_sums(const mcamp_gram *g, const mcamp__factor *f)
+{
+    size_t b = f->b;
+    for (size_t i = 0; i < b; i++) {
+        double row = f->idle;
+        for (size_t j = 0; j < b; j++) row += g->g[i * b + j];
+        CHECK_NEAR(f->row[i], row, 1e-13, 0);
+        for (size_t j = i % 7; j <= i; j += 7 + i % 5) {
+            double s = 0;
+            for (size_t k = 0; k <= j; k++)
+                s += mcamp__tri_at(&f->L, i, k) * mcamp__tri_at(&f->L, j, k);
+            CHECK_NEAR(s, f->g[i * b + j], 1e-12, 1e-12 * f->trace_max);
+        }
+    }
+}
+
+/* Where there are so many modes that rows are tasks: G, its sums and its factor. */
+TEST(rows_of_many_modes_in_any_order)
+{
+    static const struct { size_t bands, n, b; } c[] = {
+        { 600, 1200, 600 }, { 5, 1300, 601 }, { 100, 3001, 520 }, { 1500, 2000, 515 } };
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        mcamp_gram g[2];
+        mcamp__factor f[2];
+        char name[32];
+        size_t tasks = 0, b = c[i].b;
+        setup();
+        snprintf(name, sizeof name, "sqrt:%u", (unsigned)c[i].bands);
+        for (int k = 0; k < 2; k++) {
+            if (k) { ctx.parallel.run = mt_backwards; ctx.parallel.user = &tasks; }
+            ctx.parallel.width = k ? 7 : 0;
+            gram_make(name, "raw", c[i].n, b, &g[k]);
+            CHECK_STATUS(mcamp__factor_init(&ctx, &g[k], &f[k]), MCAMP_OK);
+        }
+        CHECK(tasks >= 21);
+        CHECK(!memcmp(g[0].g, g[1].g, b * b * sizeof(double)));
+        CHECK(!memcmp(f[0].g, f[1].g, b * b * sizeof(double)));
+        CHECK(!memcmp(f[0].row, f[1].row, b * sizeof(double)));
+        CHECK(f[0].L.buf.count == f[1].L.buf.count);
+        CHECK(!memcmp(f[0].L.data, f[1].L.data, f[0].L.buf.count * sizeof(double)));
+        check_sums(&g[1], &f[1]);
+        for (int k = 0; k < 2; k++) {
+            mcamp__factor_free(&ctx, &f[k]);
+            mcamp_gram_free(&ctx, &g[k]);
+        }
+    }
+    setup();
+}
+
 TEST_MAIN("loss",
     T(model_is_on_the_safe_side),
     T(a_shift_of_the_diagonal_raises_delta),
     T(sigma_out_of_reach_is_refused),
-    T(draws_do_not_leave_the_numbers))
+    T(draws_do_not_leave_the_numbers), T(rows_of_many_modes_in_any_order))

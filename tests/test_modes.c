@@ -685,7 +685,7 @@ TEST(cholesky_of_every_kind_of_gram)
             double *l = (double *)calloc(b * b, sizeof *l), shift = -1;
             CHECK_STATUS(mcamp_mech_init(&ctx, &d[k], &m), MCAMP_OK);
             CHECK_STATUS(mcamp_gram_init(&ctx, &m, b, &q), MCAMP_OK);
-            CHECK_STATUS(mcamp__cholesky(&ctx, q.g, b, l, &shift), MCAMP_OK);
+            CHECK_STATUS(mcamp__cholesky(&ctx, q.g, b, b, l, &shift), MCAMP_OK);
             CHECK(shift > 0 && shift < 1e-12 * q.max_norm * q.max_norm);
             CHECK_LE(factor_error(q.g, b, l, shift), 1e-15 * (double)(b + 2));
             for (size_t r = 0; r < b; r++)
@@ -699,7 +699,7 @@ TEST(cholesky_of_every_kind_of_gram)
 static mcamp_status factored(const double *g, size_t b, double *l, double *shift)
 {
     memset(l, 0, b * b * sizeof *l);
-    return mcamp__cholesky(&ctx, g, b, l, shift);
+    return mcamp__cholesky(&ctx, g, b, b, l, shift);
 }
 
 /* Rank one, equal modes, zero modes: singular, yet factored after the shift. */
@@ -729,12 +729,6 @@ TEST(cholesky_of_singular_matrices)
 }
 
 /* Runs tasks from the last to the first: what they share would show. */
-static void backwards(void *user, size_t ntask, void (*task)(void *arg, size_t i), void *arg)
-{
-    *(size_t *)user += ntask;
-    for (size_t i = ntask; i-- > 0; ) task(arg, i);
-}
-
 /* l = factor, t = its inverse's transpose, for blocks that are full and not. */
 TEST(blocked_factor_and_inverse)
 {
@@ -782,10 +776,10 @@ TEST(dense_kernels_do_not_see_the_order_of_tasks)
     CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
     for (int k = 0; k < 2; k++) {
         mcamp_ctx x = ctx;
-        if (k) { x.parallel.run = backwards; x.parallel.user = &tasks; }
+        if (k) { x.parallel.run = mt_backwards; x.parallel.user = &tasks; }
         l[k] = (double *)calloc(N * N, sizeof *c);
         CHECK_STATUS(mcamp_gram_init(&x, &m, N, &g[k]), MCAMP_OK);
-        CHECK_STATUS(mcamp__cholesky(&x, g[k].g, N, l[k], &shift), MCAMP_OK);
+        CHECK_STATUS(mcamp__cholesky(&x, g[k].g, N, N, l[k], &shift), MCAMP_OK);
     }
     CHECK(tasks > 12);
     CHECK(!memcmp(g[0].g, g[1].g, N * N * sizeof *c));

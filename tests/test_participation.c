@@ -751,12 +751,6 @@ TEST(never)
     tear_down(&s);
 }
 
-static void backwards(void *user, size_t n, void (*task)(void *arg, size_t i), void *arg)
-{
-    (void)user;
-    while (n-- > 0) task(arg, n);
-}
-
 TEST(threads_do_not_matter)
 {
     static setting s;
@@ -766,7 +760,8 @@ TEST(threads_do_not_matter)
         mcamp_tally a, b;
         ctx.parallel.run = NULL;
         a = draw(&s.gram, &s.f, (mcamp_direction)dir, m, 3, 0, 7);
-        ctx.parallel.run = backwards;
+        ctx.parallel.run = mt_backwards;
+        ctx.parallel.user = NULL;
         ctx.parallel.width = 3;
         b = draw(&s.gram, &s.f, (mcamp_direction)dir, m, 3, 0, 7);
         CHECK(!memcmp(&a, &b, sizeof a));

@@ -286,7 +286,7 @@ TEST(triangular_product_of_every_shape)
             size_t b = sizes[k];
             mcamp__tri t;
             fill_lower(b, kind, &r);
-            CHECK_STATUS(mcamp__tri_pack(&ctx, L, b, &t), MCAMP_OK);
+            CHECK_STATUS(mcamp__tri_pack(&ctx, L, b, b, &t), MCAMP_OK);
             if (kind == 1) CHECK(t.diagonal && t.buf.count == b);
             if (kind == 2) CHECK(t.buf.count <= 6 * 9 * t.groups);
             if (kind == 3) CHECK(t.buf.count <= 6 * (9 * t.groups + 2 * b));
@@ -307,7 +307,7 @@ TEST(what_lies_above_the_diagonal_is_not_read)
     double a[4] = { 2, mcamp__nan(), 3, 4 };
     mcamp__tri t;
     for (size_t i = 0; i < 2 * S; i++) zt[i] = 1;
-    CHECK_STATUS(mcamp__tri_pack(&ctx, a, 2, &t), MCAMP_OK);
+    CHECK_STATUS(mcamp__tri_pack(&ctx, a, 2, 2, &t), MCAMP_OK);
     mcamp__vec_trmm(MCAMP_VEC_SCALAR, &t, zt, gt);
     CHECK_NEAR(gt[0], 2.0, 0, 0);
     CHECK_NEAR(gt[S], 7.0, 0, 0);
@@ -352,16 +352,16 @@ TEST(packing_survives_failing_allocations)
         memset(&t, 0x5a, sizeof t);
         meter_init(&c, k);
         if (k < 3) {
-            CHECK_STATUS(mcamp__tri_pack(&c, L, 20, &t), MCAMP_E_MEMORY);
+            CHECK_STATUS(mcamp__tri_pack(&c, L, 20, 20, &t), MCAMP_E_MEMORY);
             CHECK(*(unsigned char *)&t == 0x5a);
         } else {
-            CHECK_STATUS(mcamp__tri_pack(&c, L, 20, &t), MCAMP_OK);
+            CHECK_STATUS(mcamp__tri_pack(&c, L, 20, 20, &t), MCAMP_OK);
             mcamp__tri_free(&c, &t);
         }
         CHECK(meter.live == 0);
     }
-    CHECK_STATUS(mcamp__tri_pack(&ctx, L, 0, &t), MCAMP_E_SIZE);
-    CHECK_STATUS(mcamp__tri_pack(&ctx, L, SIZE_MAX / 2, &t), MCAMP_E_SIZE);
+    CHECK_STATUS(mcamp__tri_pack(&ctx, L, 0, 0, &t), MCAMP_E_SIZE);
+    CHECK_STATUS(mcamp__tri_pack(&ctx, L, SIZE_MAX / 2, 0, &t), MCAMP_E_SIZE);
 }
 
 /* ---- sums over the modes ------------------------------------------------------ */
@@ -742,7 +742,7 @@ static double tuple_law(size_t b, size_t k, const double *base, const double *a,
 static mcamp_status tuple_of(mcamp_ctx *of, size_t b, size_t k, const double *base,
                              const double *a, mcamp__tuple *t)
 {
-    mcamp_status st = mcamp__tuple_alloc(of, b, t);
+    mcamp_status st = mcamp__tuple_alloc(of, b, NULL, t);
     if (st < 0) return st;
     for (size_t i = 0; i < b * b; i++) {
         size_t at = i / b * t->stride + i % b;
