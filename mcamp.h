@@ -5655,7 +5655,7 @@ MCAMP__PRIV double mcamp__tuple_range(const double *a, size_t n)
 
 /* Memory for tuples of indices below b, 16 bytes per entry of a: the caller fills a and ea,
  * b x b, symmetric, and then says base and k.  spare: NULL, or what one freed before has left
- * there of the same b; that it is not mapped anew is a third of what a sampler costs.    */
+ * there of the same b, as memory that is mapped anew costs more than what is written there. */
 MCAMP__PRIV mcamp_status mcamp__tuple_alloc(mcamp_ctx *ctx, size_t b, mcamp__buf *spare,
                                             mcamp__tuple *p)
 {
@@ -7029,8 +7029,8 @@ MCAMP__PRIV size_t mcamp__cholesky_blocks(const mcamp_ctx *ctx, size_t b, double
 
 /* l, zeros in: the lower factor of a + shift I (b x b row-major); what stays zero is not
  * touched: the system need not give memory for it.  Reads a's lower triangle, of half-width w
- * going round; *shift is set.  Rows start at their first non-zero column, where the factor's do too, so a periodic band
- * costs O(b w^2).
+ * going round; *shift is set.  Rows start at their first non-zero column, where the factor's
+ * do too, so a periodic band costs O(b w^2).
  * Why a shift is safe: G + shift I is the Gram matrix of the modes with one more
  * coordinate each, sqrt(shift) in a dimension of its own; whoever sees it can
  * forget it, so delta does not decrease.  Use a + shift I throughout, then.

@@ -419,8 +419,9 @@ int main(int argc, char **argv)
     if (argc == 2 && !strcmp(argv[1], "--honest")) { honest(); return 0; }
     for (; at < argc && argv[at][0] == '-'; at++) {
         if (!strcmp(argv[at], "--quick")) quick = true;
-        else if (!strcmp(argv[at], "--batches") && at + 1 < argc) only = strtoul(argv[++at], NULL, 10);
-        else if (!strcmp(argv[at], "--seeds") && at + 1 < argc) given = atoi(argv[++at]);
+        else if (at + 1 == argc) break;
+        else if (!strcmp(argv[at], "--batches")) only = strtoul(argv[++at], NULL, 10);
+        else if (!strcmp(argv[at], "--seeds")) given = atoi(argv[++at]);
         else break;
     }
     if (argc != at + 2 || given < 0 || given > SEEDS)
