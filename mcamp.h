@@ -1846,7 +1846,9 @@ MCAMP_API mcamp_status mcamp_sampler_run(mcamp_ctx *ctx, const mcamp_sampler *sa
 
 /* How much work, shared by all that follows. */
 typedef struct mcamp_budget {
-    double rel_error;       /* wanted relative standard error of delta; 0 = .01 */
+    double rel_error;       /* wanted relative standard error of delta; 0 = .01; of two
+                             * directions the smaller one's is relative to a tenth of
+                             * the larger one, if that is more                 */
     uint64_t max_samples;   /* for each direction's value, and for its bounds, in
                              * blocks of 1024, one at least; of sigma and eps: for
                              * each step; 0 = 2^26                             */
@@ -25106,7 +25108,7 @@ MCAMP__PRIV void mcamp__answer_judge(const mcamp_budget *bud, mcamp_answer *a)
 
 /* Fills the answer at (sigma, eps): both directions' estimates and what follows.
  * The second direction's error is relative to its own value, or to a share of the first
- * one's if that is larger: half of it if brief, else 1e-3.  hint: two laws for each
+ * one's if that is larger: half of it if brief, else a tenth.  hint: two laws for each
  * direction, or NULL.                                                                          */
 MCAMP__PRIV mcamp_status mcamp__answer_at(mcamp_ctx *ctx, const mcamp__factor *f,
                                           double sigma, double eps, int brief,
@@ -25128,7 +25130,7 @@ MCAMP__PRIV mcamp_status mcamp__answer_at(mcamp_ctx *ctx, const mcamp__factor *f
         else if (q.dir == MCAMP_ADD && !bud->method)
             st = mcamp__certain_add(ctx, f, sigma, eps, &q.high);
         if (st < 0) return st;
-        q.floor = (brief ? 0.5 : f->diagonal && !exact ? 0.0 : 1e-3) * delta;
+        q.floor = (brief ? 0.5 : f->diagonal && !exact ? 0.0 : 0.1) * delta;
         q.other = delta;
         q.other_samples = a->remove.samples;
         st = mcamp__estimate(ctx, &q, bud, d == MCAMP_REMOVE && mcamp__wants(bud, MCAMP_ADD)

@@ -329,6 +329,23 @@ TEST(error_bars_of_the_smaller_direction_are_true)
     CHECK(far > 3);
 }
 
+/* It is told as well as it matters: its samples are no more than the larger one's. */
+TEST(the_smaller_direction_is_not_what_costs)
+{
+    mcamp_budget bud = budget_of(MCAMP_BOTH, 0.01, 1);
+    mcamp_gram g;
+    mcamp_answer a;
+    setup();
+    gram_make("sqrt:4", "raw", 512, 512, &g);
+    CHECK(mcamp_delta(&ctx, &g, 1.3055724, 0.5, &bud, &a) >= 0);
+    CHECK(a.add.value < 0.01 * a.remove.value);
+    CHECK_LE(fabs(a.add.value - 1.041e-11), 6 * a.add.std_error);
+    CHECK_LE((double)a.add.samples, (double)a.remove.samples);
+    CHECK_LE(fabs(a.delta - 9.99e-9), 6.2 * a.std_error);
+    CHECK_LE(a.std_error, 0.012 * a.delta);
+    mcamp_gram_free(&ctx, &g);
+}
+
 /* Sum of squares of (value - truth)/error over seeds: chi-square of n, 1e-9 either side. */
 TEST(errors_over_seeds_are_as_long_as_stated)
 {
@@ -786,7 +803,7 @@ TEST_MAIN("answer",
     T(an_answer_that_misses_its_target_is_seen),
     T(the_slow_search_finds_the_root),
     T(a_wrong_root_is_mended_or_said),
-    T(error_bars_of_the_smaller_direction_are_true),
+    T(error_bars_of_the_smaller_direction_are_true), T(the_smaller_direction_is_not_what_costs),
     T(errors_over_seeds_are_as_long_as_stated),
     T(budgets_are_kept_or_spoken_of),
     T(values_bounds_and_pilots_draw_from_streams_of_their_own),
