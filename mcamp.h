@@ -9865,6 +9865,7 @@ typedef struct mcamp__choice {
     double split;               /* patterns: what may be left out of delta          */
     double share[MCAMP__SHIFTS];    /* SHIFTS: of the components; all 0: alike      */
     double rel_var, mean;       /* as a pilot saw them; mean 0: unknown             */
+    double blocks;              /* the pilot's; 0: none, or not to be pooled        */
 } mcamp__choice;
 
 /* A question about one direction: the pair at (sigma, eps).  floor: errors count
@@ -16932,18 +16933,40 @@ typedef struct mcamp__sum_law {
     int kernel;
 } mcamp__sum_law;
 
+/* log of about the largest w e^{lambda l}; without w where that cannot matter.  An atom far out
+ * that has next to no mass must not make others vanish beside it.                         */
+MCAMP__PRIV double mcamp__law_top(const mcamp__law *a, double lambda)
+{
+    double top = -mcamp__inf(), low = mcamp__inf();
+    for (size_t j = 0; j < a->n; j++) {
+        top = mcamp__dmax(top, lambda * a->l[j]);
+        low = mcamp__dmin(low, lambda * a->l[j]);
+    }
+    if (!(top - low > 600)) return top;
+    top = -mcamp__inf();
+    for (size_t j = 0; j < a->n; j++)
+        if (a->w[j] > 0) top = mcamp__dmax(top, lambda * a->l[j] + log(a->w[j]));
+    return top;
+}
+
+/* w e^x, where only w may bring it within what numbers can hold */
+MCAMP__PRIV double mcamp__law_term(double w, double x)
+{
+    return x > 0 ? w > 0 ? exp(x + log(w)) : 0 : w * exp(x);
+}
+
 MCAMP__PRIV mcamp__cum mcamp__law_cum(const mcamp__law *a, double lambda)
 {
     mcamp__sum s0 = { 0, 0 };
     mcamp__cum c;
-    double top = -mcamp__inf(), m = 0, v = 0, s, la = 0, at = 0, wmax = 0;
-    for (size_t j = 0; j < a->n; j++) top = mcamp__dmax(top, lambda * a->l[j]);
+    double top = mcamp__law_top(a, lambda), m = 0, v = 0, s, la = 0, at = 0, wmax = 0, logs = 0;
     for (size_t j = 0; j < a->n; j++)       /* a centre for the moments: the mode, about */
         if (a->w[j] > wmax) { wmax = a->w[j]; at = a->l[j]; }
     for (size_t j = 0; j < a->n; j++) {
         double x = lambda * a->l[j] - top, w, d = a->l[j] - at;
         if (x < -700) continue;             /* e^-700 of the largest term at most */
-        w = a->w[j] * exp(x);
+        w = mcamp__law_term(a->w[j], x);
+        if (x > 0) logs = 1600;     /* rounding of the logarithm, and of what is added to it */
         mcamp__sum_add(&s0, w);
         m += w * d;
         v += w * d * d;
@@ -16954,7 +16977,7 @@ MCAMP__PRIV mcamp__cum mcamp__law_cum(const mcamp__law *a, double lambda)
     c.k0 = a->count * (top + log(s));
     c.k1 = a->count * (at + m);
     c.k2 = a->count * mcamp__dmax(0.0, v / s - m * m);
-    c.err = a->count * DBL_EPSILON * (4 + 2 * fabs(lambda) * la / s + fabs(top));
+    c.err = a->count * DBL_EPSILON * (4 + logs + 2 * fabs(lambda) * la / s + fabs(top));
     if (a->t.m > 0) mcamp__mellin_cum(a, lambda, &c);
     return c;
 }
@@ -17093,7 +17116,7 @@ MCAMP__PRIV void mcamp__mellin_line(mcamp__line *x, double lambda)
 MCAMP__PRIV void mcamp__line_init(mcamp__line *x, const mcamp__law *a, double lambda,
                                   double tau, double *mem)
 {
-    double top = -mcamp__inf(), s = 0;
+    double top = mcamp__law_top(a, lambda), s = 0;
     size_t m = a->n, room = MCAMP__LINE_ROOM(m);
     x->law = a; x->room = room;
     x->w = mem; x->dr = mem + room; x->di = mem + 2 * room;
@@ -17101,8 +17124,8 @@ MCAMP__PRIV void mcamp__line_init(mcamp__line *x, const mcamp__law *a, double la
     x->ei = mem + 6 * room; x->pr = mem + 7 * room; x->pi = mem + 8 * room;
     x->qr = mem + 9 * room; x->qi = mem + 10 * room;
     x->mean = x->mabs = x->dev = 0;
-    for (size_t j = 0; j < m; j++) top = mcamp__dmax(top, lambda * a->l[j]);
-    for (size_t j = 0; j < m; j++) s += x->w[j] = a->w[j] * exp(lambda * a->l[j] - top);
+    for (size_t j = 0; j < m; j++)
+        s += x->w[j] = mcamp__law_term(a->w[j], lambda * a->l[j] - top);
     for (size_t j = 0; j < m; j++) {
         x->w[j] /= s;
         x->mean += x->w[j] * a->l[j];
@@ -24330,6 +24353,7 @@ MCAMP__PRIV mcamp_status mcamp__pilot_run(mcamp_ctx *ctx, const mcamp__question 
         MCAMP__PURPOSE(MCAMP__STREAM_PILOT, rung, q->dir), blocks, 0, t);
     if (st < 0 || st == MCAMP_Q_INTERRUPTED) return st;
     c->rel_var = mcamp__tally_rel_var(t) * mcamp__tally_lump(t);
+    c->blocks = (double)blocks;
     c->mean = mcamp__finite(c->rel_var) ? mcamp_tally_mean(t) : 0;
     *err = mcamp__finite(c->rel_var) ? mcamp_tally_std_error(t) : 0;
     return MCAMP_OK;
@@ -24485,10 +24509,11 @@ MCAMP__PRIV mcamp_status mcamp__mix_run(mcamp_ctx *ctx, const mcamp__question *q
 }
 
 /* Tunes the shares: patterns in two rounds, the first one over all components; else in one,
- * and what they then give is seen from more blocks.                                      */
+ * and what they then give is seen from more blocks: from four times as many as long as they
+ * ask for that, for a single large value among few says nothing about how many there are. */
 MCAMP__PRIV mcamp_status mcamp__mix_pilot(mcamp_ctx *ctx, const mcamp__question *q,
-                                          mcamp__choice *c, mcamp_tally *t, double *err,
-                                          uint64_t *spent)
+                                          double rel_error, mcamp__choice *c, mcamp_tally *t,
+                                          double *err, uint64_t *spent)
 {
     static const uint64_t blocks[2] = { 2, 6 };
     mcamp_status st = MCAMP_OK;
@@ -24512,8 +24537,12 @@ MCAMP__PRIV mcamp_status mcamp__mix_pilot(mcamp_ctx *ctx, const mcamp__question 
     }
     if (!mcamp__finite(c->rel_var)) c->mean = *err = 0;
     if (st < 0 || q->f->patterns) return st;
-    *spent += 4 * MCAMP_BLOCK;
-    return mcamp__pilot_run(ctx, q, c, 5, 4, err, t);
+    for (uint64_t n = 4; st == MCAMP_OK && n <= 64 && !(n > 4 && mcamp__late(ctx)); n *= 4) {
+        *spent += n * MCAMP_BLOCK;
+        st = mcamp__pilot_run(ctx, q, c, 5, n, err, t);
+        if (mcamp__blocks_for(c->rel_var, rel_error, UINT64_MAX) <= 4 * n) break;
+    }
+    return st;
 }
 
 /* best[0], best[1]: the smallest variance times cost among c[0..n-1], and the smallest one
@@ -24567,7 +24596,7 @@ MCAMP__PRIV mcamp_status mcamp__pilot(mcamp_ctx *ctx, const mcamp__question *q,
     }
     if (st == MCAMP_OK && !enough && mcamp__shifts_fit(q) && (!n || !mcamp__late(ctx))) {
         c[n].method = MCAMP_METHOD_SHIFTS;
-        st = mcamp__mix_pilot(ctx, q, &c[n], t, &err[n], spent);
+        st = mcamp__mix_pilot(ctx, q, rel_error, &c[n], t, &err[n], spent);
         n++;
     }
     mcamp__delete(ctx, t, 1, sizeof *t);
@@ -24631,7 +24660,7 @@ typedef struct mcamp__runner {
     const mcamp__sampler *p;
     mcamp__workers w;
     mcamp_tally *t;             /* NULL before                                 */
-    uint64_t done, goal;        /* blocks */
+    uint64_t done, goal, first; /* blocks; first: by its pilot                 */
 } mcamp__runner;
 
 MCAMP__PRIV void mcamp__runner_free(mcamp_ctx *ctx, mcamp__runner *r)
@@ -24663,6 +24692,30 @@ MCAMP__PRIV uint64_t mcamp__choice_blocks(const mcamp__question *q, const mcamp_
                              bud->max_samples);
 }
 
+/* The first goal: a quarter of what the pilot asks for, if that is much. */
+MCAMP__PRIV void mcamp__runner_start(const mcamp__question *q, const mcamp__choice *c,
+                                     const mcamp_budget *bud, mcamp__runner *r)
+{
+    r->choice = c;
+    r->goal = r->first = mcamp__choice_blocks(q, c, bud);
+    if (r->first > 32 && c->blocks > 0) r->goal = r->first / 4 > 32 ? r->first / 4 : 32;
+}
+
+/* Has the law settled?  By its own samples, and with enough of them for the variance that it
+ * shows together with its pilot: one large value among a pilot's few blocks does not set
+ * what all of it costs, nor is it forgotten.                                             */
+MCAMP__PRIV int mcamp__runner_settled(const mcamp__question *q, const mcamp_budget *bud,
+                                      const mcamp__runner *r)
+{
+    mcamp__choice c = *r->choice;
+    double n = (double)r->done;
+    if (!mcamp__tally_settled(r->t, bud->rel_error, q->floor)) return 0;
+    if (r->done >= r->first) return 1;
+    c.rel_var = (c.blocks * c.rel_var +
+                 n * mcamp__tally_rel_var(r->t) * mcamp__tally_lump(r->t)) / (c.blocks + n);
+    return r->done >= mcamp__choice_blocks(q, &c, bud);
+}
+
 /* Runs to the goal, or until the tally is poisoned: more of it will not help. */
 MCAMP__PRIV mcamp_status mcamp__runner_run(mcamp_ctx *ctx, const mcamp__question *q,
                                            uint32_t purpose, mcamp__runner *r)
@@ -24689,10 +24742,11 @@ MCAMP__PRIV void mcamp__runner_aim(const mcamp__question *q, const mcamp_budget 
     double done = (double)r->done, need = mcamp__tally_need(r->t, bud->rel_error, q->floor);
     need = mcamp__dmin(mcamp__dmax(need, 1.25 * done), 2 * done);
     r->goal = mcamp__umin(most, (uint64_t)need + 1);
+    if (r->done < r->first) r->goal = mcamp__umin(r->goal, r->first);
 }
 
-/* Runs choice[0] to the wanted standard error, from the size its variance asks.  If it has
- * not settled there, the pilot was wrong about it: from then on it goes on by steps, or
+/* Runs choice[0] to the wanted standard error, to the size its pilot asks.  If it has not
+ * settled there, the pilot was wrong about it: from then on it goes on by steps, or
  * choice[1] does, whichever has less before it as far as can be told, until one settles or
  * the samples or the time are spent (MCAMP_Q_TIME).  So a lucky pilot costs no more than a
  * few times what the other law does.  *t: of the one that settled, or ran last; *used: which;
@@ -24707,17 +24761,16 @@ MCAMP__PRIV mcamp_status mcamp__run_to_error(mcamp_ctx *ctx, const mcamp__questi
     mcamp_status st;
     int at = 0, two = 0;
     memset(r, 0, sizeof r);
-    r[0].choice = &choice[0];
-    r[0].goal = mcamp__choice_blocks(q, &choice[0], bud);
+    mcamp__runner_start(q, &choice[0], bud, &r[0]);
     for (;;) {
         st = mcamp__runner_run(ctx, q, purpose + (uint32_t)at * 32, &r[at]);
         if (st != MCAMP_OK || r[at].t->poisoned || r[at].done >= most ||
-            mcamp__tally_settled(r[at].t, bud->rel_error, q->floor)) break;
+            mcamp__runner_settled(q, bud, &r[at])) break;
         if (mcamp__late(ctx)) { st = MCAMP_Q_TIME; break; }
         mcamp__runner_aim(q, bud, most, &r[at]);
+        if (r[at].done < r[at].first) continue;
         if (!two && choice[1].method) {
-            r[1].choice = &choice[1];
-            r[1].goal = mcamp__choice_blocks(q, &choice[1], bud);
+            mcamp__runner_start(q, &choice[1], bud, &r[1]);
             two = 1;
         }
         if (two)
@@ -25541,6 +25594,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_full(mcamp_ctx *ctx, mcamp__solve *s, doub
             return mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", (double)s->t->poisoned);
         s->samples += s->t->count * (uint64_t)mcamp__tally_lump(s->t);
         c[0].rel_var = mcamp__tally_rel_var(s->t) * mcamp__tally_lump(s->t);
+        c[0].blocks = 0;
         if (at) { c[1] = c[0]; c[0] = other; }
         v = log(mcamp_tally_mean(s->t));
         if (!(v > *log_delta)) continue;

@@ -444,6 +444,20 @@ static mcamp_status by_curves(mcamp_event *e, size_t n, double x, int want_eps, 
                             (double)e->count, v, &info);
 }
 
+/* An atom that has next to no mass, but is far out, leaves the others where they are. */
+TEST(atom_far_out_of_no_mass)
+{
+    double l[2] = { 0, 20 }, w[2] = { 1, 1e-305 };
+    mcamp__law a;
+    memset(&a, 0, sizeof a);
+    a.l = l; a.w = w; a.n = a.cap = 2; a.count = 1;
+    for (double x = 30; x < 45; x += 0.7) {
+        mcamp__cum c = mcamp__law_cum(&a, x);
+        double truth = log1p(exp(20 * x - 305 * log(10.0)));
+        CHECK_LE(fabs(c.k0 - truth), 1e-11 * (1 + truth) + c.err);
+    }
+}
+
 /* C = I, several times: against the reference, both ends near it. */
 TEST(composed_bins_against_the_fft)
 {
@@ -1618,6 +1632,7 @@ static const mt_case cases[] = {
     T(samples_bound_a_known_mechanism),
     T(levels_are_carried_into_every_answer),
     T(laws_of_bins_have_the_moments_of_bins), T(complex_gamma),
+    T(atom_far_out_of_no_mass),
     T(composed_bins_against_the_fft),
     T(laws_of_many_bins_have_the_moments_of_bins), T(many_bins_against_few),
     T(composed_bins_against_a_quadrature), T(composed_bins_of_long_modes),
