@@ -24509,11 +24509,10 @@ MCAMP__PRIV mcamp_status mcamp__mix_run(mcamp_ctx *ctx, const mcamp__question *q
 }
 
 /* Tunes the shares: patterns in two rounds, the first one over all components; else in one,
- * and what they then give is seen from more blocks: from four times as many as long as they
- * ask for that, for a single large value among few says nothing about how many there are. */
+ * and what they then give is seen from more blocks.                                      */
 MCAMP__PRIV mcamp_status mcamp__mix_pilot(mcamp_ctx *ctx, const mcamp__question *q,
-                                          double rel_error, mcamp__choice *c, mcamp_tally *t,
-                                          double *err, uint64_t *spent)
+                                          mcamp__choice *c, mcamp_tally *t, double *err,
+                                          uint64_t *spent)
 {
     static const uint64_t blocks[2] = { 2, 6 };
     mcamp_status st = MCAMP_OK;
@@ -24537,12 +24536,8 @@ MCAMP__PRIV mcamp_status mcamp__mix_pilot(mcamp_ctx *ctx, const mcamp__question 
     }
     if (!mcamp__finite(c->rel_var)) c->mean = *err = 0;
     if (st < 0 || q->f->patterns) return st;
-    for (uint64_t n = 4; st == MCAMP_OK && n <= 64 && !(n > 4 && mcamp__late(ctx)); n *= 4) {
-        *spent += n * MCAMP_BLOCK;
-        st = mcamp__pilot_run(ctx, q, c, 5, n, err, t);
-        if (mcamp__blocks_for(c->rel_var, rel_error, UINT64_MAX) <= 4 * n) break;
-    }
-    return st;
+    *spent += 4 * MCAMP_BLOCK;
+    return mcamp__pilot_run(ctx, q, c, 5, 4, err, t);
 }
 
 /* best[0], best[1]: the smallest variance times cost among c[0..n-1], and the smallest one
@@ -24596,7 +24591,7 @@ MCAMP__PRIV mcamp_status mcamp__pilot(mcamp_ctx *ctx, const mcamp__question *q,
     }
     if (st == MCAMP_OK && !enough && mcamp__shifts_fit(q) && (!n || !mcamp__late(ctx))) {
         c[n].method = MCAMP_METHOD_SHIFTS;
-        st = mcamp__mix_pilot(ctx, q, rel_error, &c[n], t, &err[n], spent);
+        st = mcamp__mix_pilot(ctx, q, &c[n], t, &err[n], spent);
         n++;
     }
     mcamp__delete(ctx, t, 1, sizeof *t);
