@@ -264,7 +264,8 @@
  *        Proofs where C has few bands take values of far smaller ranges or no samples, blocks
  *        of 512 modes and more are drawn by tiles: what an earlier 0.4 proved takes other
  *        samples.  mcamp_sampler_desc has no stickiness.  The optimiser bounds the least
- *        error for up to 2048 rounds.
+ *        error for up to 2048 rounds.  An answer's smaller direction is told relative to a
+ *        tenth of the larger one, estimates take other numbers of samples.
  *   0.3  Sessions: the lattice is the default (arithmetic, grid_sum) and delta_num bounds its
  *        numerics; a run has a number and subkeys of all that it has agreed on;
  *        mcamp_session_save, _load, _skip, _share, _merge, _end_float, _end_bf16; a ledger.
