@@ -458,6 +458,26 @@ TEST(atom_far_out_of_no_mass)
     }
 }
 
+/* A delta whose ends are apart, where that is much of eps, is not called as near as wanted. */
+TEST(composed_bins_that_are_wide_say_so)
+{
+    static const struct { size_t bins; double sigma; size_t uses; } c[] = {
+        { 1000, 0.667, 2 }, { 1000, 1, 10 }, { 10000, 0.667, 10 } };
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        mcamp_event e;
+        mcamp_exact_desc d;
+        mcamp_interval v = { 0, 1 };
+        mcamp_status st;
+        memset(&e, 0, sizeof e); memset(&d, 0, sizeof d);
+        e.kind = MCAMP_EVENT_BINS; e.rounds = 1; e.count = c[i].uses; e.bins = c[i].bins;
+        e.sigma = c[i].sigma;
+        d.direction = MCAMP_ADD; d.rel_error = 0.01;
+        st = mcamp_exact_delta(&ctx, &e, 1, &d, 0.3, &v, NULL);
+        CHECK(st >= 0 && v.lower <= v.upper);
+        CHECK(v.upper <= 1.01 * v.lower || st == MCAMP_Q_MAX_ITER);
+    }
+}
+
 /* C = I, several times: against the reference, both ends near it. */
 TEST(composed_bins_against_the_fft)
 {
@@ -1632,7 +1652,7 @@ static const mt_case cases[] = {
     T(samples_bound_a_known_mechanism),
     T(levels_are_carried_into_every_answer),
     T(laws_of_bins_have_the_moments_of_bins), T(complex_gamma),
-    T(atom_far_out_of_no_mass),
+    T(atom_far_out_of_no_mass), T(composed_bins_that_are_wide_say_so),
     T(composed_bins_against_the_fft),
     T(laws_of_many_bins_have_the_moments_of_bins), T(many_bins_against_few),
     T(composed_bins_against_a_quadrature), T(composed_bins_of_long_modes),
