@@ -5466,10 +5466,12 @@ MCAMP__PRIV void mcamp__vec_trsm(mcamp_vecset vs, const double *u, size_t w, dou
 
 /* ---- triangular product ------------------------------------------------------ */
 
-/* Where row i of a matrix of half-width w begins, going round. */
-MCAMP__PRIV size_t mcamp__band_from(size_t b, size_t w, size_t i)
+/* The first column from j on, b and more for none, where row i of a matrix of half-width w,
+ * going round, can differ from 0. */
+MCAMP__PRIV size_t mcamp__band_next(size_t b, size_t w, size_t i, size_t j)
 {
-    return i > w && b - i > w ? i - w : 0;
+    if (j + w < i && i + w < j + b) return i - w;
+    return j > i + w && j + w < i + b ? i + b - w : j;
 }
 
 /* First column of row i, from j on, that is not zero (a NaN is not). */
@@ -5495,7 +5497,7 @@ MCAMP__PRIV size_t mcamp__tri_layout(mcamp__tri *t, const double *L, size_t w)
     for (size_t r = 0; r < t->groups; r++) {
         size_t end = t->head + 6 * r, start = i;
         for (; i < end; i++) {
-            size_t first = mcamp__tri_first(L + i * b, i, mcamp__band_from(b, w, i));
+            size_t first = mcamp__tri_first(L + i * b, i, mcamp__band_next(b, w, i, 0));
             if (first < i) t->diagonal = 0;
             start = mcamp__zmin(start, first);
         }
@@ -5670,12 +5672,8 @@ MCAMP__PRIV mcamp_status mcamp__tuple_alloc(mcamp_ctx *ctx, size_t b, mcamp__buf
     p->stride = p->ld + 8;
     if (!mcamp__mul_size(p->stride, 2 * b + 2, &count) || count > SIZE_MAX / 64)
         return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
-    if (spare && spare->count == count) {
-        p->buf = *spare;
-        memset(spare, 0, sizeof *spare);
-    } else if (mcamp__buf_new(ctx, count, &p->buf) < 0) {
-        return MCAMP_E_MEMORY;
-    }
+    if (spare && spare->count == count) { p->buf = *spare; memset(spare, 0, sizeof *spare); }
+    else if (mcamp__buf_new(ctx, count, &p->buf) < 0) return MCAMP_E_MEMORY;
     p->spare = spare;
     p->base = p->buf.p;
     p->upto = p->base + p->stride;
@@ -7047,7 +7045,7 @@ MCAMP__PRIV mcamp_status mcamp__cholesky(mcamp_ctx *ctx, const double *a, size_t
     from = (size_t *)mcamp__new(ctx, b, sizeof *from);
     if (!from) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)b);
     for (i = 0; i < b; i++) {
-        from[i] = mcamp__tri_first(a + i * b, i, mcamp__band_from(b, w, i));
+        from[i] = mcamp__tri_first(a + i * b, i, mcamp__band_next(b, w, i, 0));
         zeros += from[i];
         memcpy(l + i * b + from[i], a + i * b + from[i], (i + 1 - from[i]) * sizeof *l);
         l[i * b + i] += *shift;
@@ -7079,8 +7077,9 @@ typedef struct mcamp__lags {
     size_t base;        /* terms t < base belong to every F_d that is read */
     size_t len;         /* values in s */
     double *s;
-    double *g;          /* where G goes, by tasks */
-    size_t tasks, whole, rest;  /* F_d(base - 1): periods; terms of others */
+    double *g;          /* where G goes; lags by tasks */
+    mcamp__sum *acc;    /* F_d(base - 1), of `whole` periods and `rest` terms */
+    size_t tasks, whole, rest;
 } mcamp__lags;
 
 /* The same value of S at an index inside the table. */
@@ -7110,18 +7109,23 @@ MCAMP__PRIV mcamp_status mcamp__lags_fill(mcamp_ctx *ctx, const mcamp_mech *m,
     return MCAMP_OK;
 }
 
-/* acc += times * sum_{from <= t < to} S(t) S(t+d). */
+/* acc[d] += times * sum_{from <= t < to} S(t) S(t+d), every d of the task; pieces short
+ * enough for the first-level cache serve all lags before the next is read.   */
 MCAMP__PRIV void mcamp__lags_add(const mcamp__lags *q, size_t from, size_t to,
-                                 double times, size_t d, mcamp__sum *acc)
+                                 double times, size_t task)
 {
-    for (size_t t = from; t < to; t += MCAMP__CHUNK)
-        mcamp__sum_add(acc, times * mcamp__dot(q->s + t, q->s + t + d,
-                                               mcamp__zmin(MCAMP__CHUNK, to - t)));
+    for (size_t t = from; t < to; t += MCAMP__CHUNK) {
+        size_t len = mcamp__zmin(MCAMP__CHUNK, to - t);
+        for (size_t d = task; d < q->b; d += q->tasks)
+            if (d < q->w || d + q->w > q->b)
+                mcamp__sum_add(q->acc + d, times * mcamp__dot(q->s + t, q->s + t + d, len));
+    }
 }
 
-/* G's entries (i, i+d) and (i+d, i) for one lag; acc holds F_d(base - 1). */
-MCAMP__PRIV void mcamp__lags_read(const mcamp__lags *q, size_t d, mcamp__sum acc)
+/* G's entries (i, i+d) and (i+d, i) for one lag; acc[d] holds F_d(base - 1). */
+MCAMP__PRIV void mcamp__lags_read(const mcamp__lags *q, size_t d)
 {
+    mcamp__sum acc = q->acc[d];
     size_t t = q->base;
     for (size_t i = q->b - d; i-- > 0; ) {
         if (i + d >= q->n) continue;            /* mode i+d is a zero vector */
@@ -7136,13 +7140,10 @@ MCAMP__PRIV void mcamp__lags_read(const mcamp__lags *q, size_t d, mcamp__sum acc
 MCAMP__PRIV void mcamp__lags_task(void *arg, size_t task)
 {
     const mcamp__lags *q = (const mcamp__lags *)arg;
-    for (size_t d = task; d < q->b; d += q->tasks) {
-        mcamp__sum acc = { 0, 0 };
-        if (d >= q->w && d + q->w <= q->b) continue;
-        if (q->whole) mcamp__lags_add(q, q->t0, q->t0 + q->b, (double)q->whole, d, &acc);
-        mcamp__lags_add(q, 0, q->rest, 1.0, d, &acc);
-        mcamp__lags_read(q, d, acc);
-    }
+    if (q->whole) mcamp__lags_add(q, q->t0, q->t0 + q->b, (double)q->whole, task);
+    mcamp__lags_add(q, 0, q->rest, 1.0, task);
+    for (size_t d = task; d < q->b; d += q->tasks)
+        if (d < q->w || d + q->w > q->b) mcamp__lags_read(q, d);
 }
 
 MCAMP__PRIV mcamp_status mcamp__gram_toeplitz(mcamp_ctx *ctx, const mcamp_mech *m,
@@ -7160,10 +7161,12 @@ MCAMP__PRIV mcamp_status mcamp__gram_toeplitz(mcamp_ctx *ctx, const mcamp_mech *
     /* t0 + 2b cannot overflow: b * b was allocated and bands <= n <= 2^48 */
     q.len = mcamp__zmin(m->n, q.t0 + 2 * b);
     q.s = mcamp__new_doubles(ctx, q.len);
-    if (!q.s) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)q.len);
-    st = mcamp__lags_fill(ctx, m, &q);
+    q.acc = (mcamp__sum *)mcamp__new(ctx, b, sizeof *q.acc);
+    st = q.s && q.acc ? mcamp__lags_fill(ctx, m, &q)
+                      : mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)q.len);
     if (st == MCAMP_OK) mcamp__run(ctx, q.tasks, mcamp__lags_task, &q);
     mcamp__delete_doubles(ctx, q.s, q.len);
+    mcamp__delete(ctx, q.acc, b, sizeof *q.acc);
     return st;
 }
 
@@ -7463,14 +7466,6 @@ MCAMP__PRIV int mcamp__gram_ok(const mcamp_gram *g)
     return g && g->magic == MCAMP__GRAM_MAGIC;
 }
 
-/* The first column from j on, b and more for none, where row i of a matrix of half-width w,
- * going round, can differ from 0. */
-MCAMP__PRIV size_t mcamp__band_next(size_t b, size_t w, size_t i, size_t j)
-{
-    if (j + w < i && i + w < j + b) return i - w;
-    return j > i + w && j + w < i + b ? i + b - w : j;
-}
-
 /* The largest distance around the circle at which G is not zero.  It is so nowhere beyond
  * `most`, and that memory, which nobody has written, is not read.                       */
 MCAMP__PRIV size_t mcamp__gram_width(const double *g, size_t b, size_t most)
@@ -7663,6 +7658,12 @@ MCAMP_API mcamp_status mcamp_gram_from_matrix(mcamp_ctx *ctx, const double *g,
 struct mcamp__question;
 struct mcamp__sampler;
 
+/* Memory that questions about one factor fill when they need it and leave to the next. */
+typedef struct mcamp__lent {
+    mcamp__buf sums;        /* of rows of g, by section est                     */
+    mcamp__buf tuples;      /* of a sampler that was freed                      */
+} mcamp__lent;
+
 /* The factor of G, computed once; a model of any sigma is a scaling of it. */
 typedef struct mcamp__factor {
     size_t b, count;        /* count: entries of g: b or b*b                   */
@@ -7674,8 +7675,7 @@ typedef struct mcamp__factor {
     double total;           /* 1' G 1                                          */
     double idle;            /* the shift: diagonal entries up to it are 0 in G  */
     size_t reach;           /* modes farther apart, going round, are orthogonal */
-    mcamp__buf *sums;       /* [2]: of rows of g, which section est fills when it is needed;
-                             * the tuples' of a sampler that was freed, for the next one */
+    mcamp__lent *lent;
     const mcamp_gram *patterns;     /* of section pattern, or NULL; then b = n + 1 stands
                              * for "many modes", trace_max for the largest one's square */
     mcamp_status (*better)(mcamp_ctx *ctx, const struct mcamp__question *q, double delta,
@@ -7689,8 +7689,9 @@ MCAMP__PRIV void mcamp__factor_free(mcamp_ctx *ctx, mcamp__factor *f)
 {
     mcamp__delete_doubles(ctx, f->g, f->count);
     mcamp__delete_doubles(ctx, f->row, f->b);
-    for (size_t i = 0; f->sums && i < 2; i++) mcamp__buf_free(ctx, f->sums + i);
-    mcamp__delete(ctx, f->sums, 2, sizeof *f->sums);
+    if (f->lent) mcamp__buf_free(ctx, &f->lent->sums);
+    if (f->lent) mcamp__buf_free(ctx, &f->lent->tuples);
+    mcamp__delete(ctx, f->lent, 1, sizeof *f->lent);
     mcamp__tri_free(ctx, &f->L);
     memset(f, 0, sizeof *f);
 }
@@ -7783,9 +7784,9 @@ MCAMP__PRIV mcamp_status mcamp__factor_init(mcamp_ctx *ctx, const mcamp_gram *gr
     f->count = gram->count;
     f->g = mcamp__new_doubles(ctx, f->count);
     f->row = mcamp__new_doubles(ctx, f->b);
-    f->sums = (mcamp__buf *)mcamp__new(ctx, 2, sizeof *f->sums);
+    f->lent = (mcamp__lent *)mcamp__new(ctx, 1, sizeof *f->lent);
     root = mcamp__new_doubles(ctx, f->count);
-    st = f->g && f->row && f->sums && root ? mcamp__factor_fill(ctx, gram, f, root)
+    st = f->g && f->row && f->lent && root ? mcamp__factor_fill(ctx, gram, f, root)
                                 : mcamp__fail(ctx, MCAMP_E_MEMORY, "gram", (double)gram->b);
     mcamp__delete_doubles(ctx, root, f->count);
     if (st < 0) mcamp__factor_free(ctx, f);
@@ -7854,7 +7855,7 @@ MCAMP__PRIV mcamp_status mcamp__model_init(mcamp_ctx *ctx, const mcamp__factor *
     m->g = f->g;
     m->g_count = f->count;
     m->reach = f->reach;
-    m->spare = f->sums + 1;
+    m->spare = &f->lent->tuples;
     m->L = f->L;
     m->L.scale = 1 / sigma;
     m->half = mcamp__new_doubles(ctx, m->b);
@@ -23178,7 +23179,7 @@ MCAMP__PRIV void mcamp__mix_sums_task(void *arg, size_t task)
 {
     const mcamp__factor *f = (const mcamp__factor *)arg;
     size_t b = f->b, from = task * MCAMP__STRIP, to = mcamp__zmin(from + MCAMP__STRIP, b);
-    double *sum = f->sums->p;
+    double *sum = f->lent->sums.p;
     for (size_t c = 0; c < b; c++)
         for (size_t i = from; i < to; i++) sum[(c + 1) * b + i] = sum[c * b + i] + f->g[c * b + i];
 }
@@ -23187,7 +23188,7 @@ MCAMP__PRIV void mcamp__mix_sums_task(void *arg, size_t task)
 MCAMP__PRIV void mcamp__mix_sums_band(const mcamp__factor *f)
 {
     size_t b = f->b, r = f->reach, n = 2 * r;
-    double *sum = f->sums->p;
+    double *sum = f->lent->sums.p;
     for (size_t k = 0; k < n; k++)
         for (size_t e = 1; e + k <= n; e++) sum[k] += f->g[(b - r + k) % b * b + b - e];
     for (size_t c = 0; c + 1 < b; c++, sum += n)
@@ -23205,14 +23206,14 @@ MCAMP__PRIV mcamp_status mcamp__mix_sums(mcamp_ctx *ctx, const mcamp__factor *f,
     mcamp_status st;
     m->whole = mcamp__mix_whole(f);
     if (m->windows < 3) return MCAMP_OK;
-    if (!f->sums->p) {
+    if (!f->lent->sums.p) {
         if (!mcamp__mul_size(m->whole ? b + 1 : 2 * f->reach, b, &count))
             return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
-        if ((st = mcamp__buf_new(ctx, count, f->sums)) < 0) return st;
+        if ((st = mcamp__buf_new(ctx, count, &f->lent->sums)) < 0) return st;
         if (!m->whole) mcamp__mix_sums_band(f);
         else mcamp__run(ctx, (b + MCAMP__STRIP - 1) / MCAMP__STRIP, mcamp__mix_sums_task, &own);
     }
-    m->sums = f->sums->p;
+    m->sums = f->lent->sums.p;
     return MCAMP_OK;
 }
 
@@ -24724,7 +24725,8 @@ MCAMP__PRIV mcamp_status mcamp__runner_run(mcamp_ctx *ctx, const mcamp__question
                                             chunk, r->t);
         if (st < 0) return st;
         r->done += chunk;
-        st = mcamp__go_on(ctx, (double)r->done / (double)r->goal, mcamp_tally_mean(r->t));
+        st = mcamp__go_on(ctx, (double)r->done / (double)(r->goal > r->first ? r->goal : r->first),
+                          mcamp_tally_mean(r->t));
         if (st == MCAMP_Q_INTERRUPTED || (st && r->done < r->goal)) return st;
     }
     return MCAMP_OK;

@@ -227,10 +227,10 @@ static void check_tuples(const mcamp__factor *f)
         memset(&d, 0, sizeof d);
         if (n) d.parallel = mcamp_parallel_threads(n + 1);
         CHECK_STATUS(mcamp_ctx_init(&own, &d), MCAMP_OK);
-        CHECK(!n == !f->sums[1].p);
+        CHECK(!n == !f->lent->tuples.p);
         CHECK_STATUS(mcamp__sampler_build(&own, f, 1.5, 0.7, MCAMP_REMOVE, how, n < 3 ? 0 : 4, 0,
                                           mcamp__inf(), &p), MCAMP_OK);
-        CHECK(p.tuple.b == b && p.k > 1 && p.tuple.k == p.k && !f->sums[1].p);
+        CHECK(p.tuple.b == b && p.k > 1 && p.tuple.k == p.k && !f->lent->tuples.p);
         range[n] = p.log_range;
         order[n] = p.k;
         for (size_t i = 0; i < b; i++)

@@ -558,30 +558,31 @@ TEST(sums_of_the_mixture_are_the_factors)
     size_t tasks = 0, count;
     mcamp_ctx own;
     mcamp__factor f;
-    mcamp__buf sums = { NULL, NULL, 0 };
+    mcamp__lent lent;
     mcamp__mixture m;
     setup();
+    memset(&lent, 0, sizeof lent);
     own = ctx;
     own.parallel.run = mt_backwards; own.parallel.user = &tasks;
     memset(&f, 0, sizeof f);
     memset(&m, 0, sizeof m);
-    f.b = B; f.reach = B / 2; f.sums = &sums;
+    f.b = B; f.reach = B / 2; f.lent = &lent;
     m.windows = 3;
     f.g = (double *)calloc(B * B, sizeof *f.g);
     for (size_t i = 0; i < B * B; i++) f.g[i] = test_rand();
     CHECK_STATUS(mcamp__mix_sums(&own, &f, &m), MCAMP_OK);
-    CHECK(m.whole && m.sums == sums.p && tasks == 2);
+    CHECK(m.whole && m.sums == lent.sums.p && tasks == 2);
     for (size_t i = 0; i < B; i++) {
         double sum = 0;
         for (size_t c = 0; c <= B; c++) {
-            CHECK(mcamp__eq(sums.p[c * B + i], sum));
+            CHECK(mcamp__eq(lent.sums.p[c * B + i], sum));
             if (c < B) sum += f.g[c * B + i];
         }
     }
     count = tasks;
     CHECK_STATUS(mcamp__mix_sums(&own, &f, &m), MCAMP_OK);
-    CHECK(m.sums == sums.p && tasks == count);
-    mcamp__buf_free(&ctx, &sums);
+    CHECK(m.sums == lent.sums.p && tasks == count);
+    mcamp__buf_free(&ctx, &lent.sums);
     free(f.g);
 }
 

@@ -1120,11 +1120,11 @@ static double pairs_delta(double sigma, double eps, int add)
 static void false_and_true_claims(const mcamp_gram *g, mcamp_claim *c, double more,
                                   mcamp_method method, size_t least, size_t most)
 {
-    enum { FALSE = 30, TRUE = 10 };
+    enum { TOO_LITTLE = 30, MORE = 10 };
     size_t accepted[2] = { 0, 0 };
     double sigma = c->sigma;
-    for (c->seed = 0; c->seed < FALSE + TRUE; c->seed++) {
-        int holds = c->seed >= FALSE;
+    for (c->seed = 0; c->seed < TOO_LITTLE + MORE; c->seed++) {
+        int holds = c->seed >= TOO_LITTLE;
         mcamp_guarantee s;
         const mcamp_proof *p = c->direction == MCAMP_ADD ? &s.add : &s.remove;
         c->sigma = holds ? more * sigma : sigma;
@@ -1133,7 +1133,7 @@ static void false_and_true_claims(const mcamp_gram *g, mcamp_claim *c, double mo
         CHECK(p->order >= least && p->order <= most);
         accepted[holds] += s.accepted;
     }
-    CHECK_LE((double)accepted[0], (double)binomial_limit(FALSE, c->beta, 1e-9));
+    CHECK_LE((double)accepted[0], (double)binomial_limit(TOO_LITTLE, c->beta, 1e-9));
     CHECK(accepted[1] >= 7);
 }
 
