@@ -3635,20 +3635,8 @@ MCAMP__INL void MCAMP__K(store)(double *p, double x) { *p = x; }
 MCAMP__INL uint64_t MCAMP__K(loadu)(const uint64_t *p) { return *p; }
 MCAMP__INL void MCAMP__K(storeu)(uint64_t *p, uint64_t x) { *p = x; }
 MCAMP__INL double MCAMP__K(set)(double x) { return x; }
-MCAMP__INL uint64_t MCAMP__K(bits)(double x)
-{
-    uint64_t u;
-    memcpy(&u, &x, sizeof u);
-    return u;
-}
-
-MCAMP__INL double MCAMP__K(from)(uint64_t u)
-{
-    double x;
-    memcpy(&x, &u, sizeof x);
-    return x;
-}
-
+MCAMP__INL uint64_t MCAMP__K(bits)(double x) { uint64_t u; memcpy(&u, &x, 8); return u; }
+MCAMP__INL double MCAMP__K(from)(uint64_t u) { double x; memcpy(&x, &u, 8); return x; }
 MCAMP__INL double MCAMP__K(lt)(double a, double b, double x, double y)
 {
     return a < b ? x : y;

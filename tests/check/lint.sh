@@ -27,5 +27,19 @@ grep -v LONG "$out/lengths" | sort -n | awk '
     { len[NR] = $1; name[NR] = $2 }
     END { if (NR) printf "functions: %d, median %d lines, 90%% %d, longest %d (%s)\n", NR,
         len[int((NR + 1) / 2)], len[int(NR * 0.9)], len[NR], name[NR] }'
+
+# The vector kernels, between the one option that contracts and its end, call no function
+# of another section: compilers do not inline across that option, and a call in an inner
+# loop costs AVX2 several times the loop.
+text=$(awk '
+    /^#  pragma GCC optimize\("fp-contract=fast"\)/ { on = 1; seen++ }
+    on && /^#  pragma GCC pop_options/ { on = 0; lines = NR - first }
+    on && !first { first = NR }
+    on { s = $0; gsub(/"[^"]*"/, "", s); sub(/\/\*.*/, "", s)
+        if (s !~ /^ \*|^ +\*/ && match(s, /mcamp__[a-z0-9_]+\(/))
+            printf "mcamp.h:%d: a kernel calls %s\n", NR, substr(s, RSTART, RLENGTH - 1) }
+    END { if (seen != 1 || lines < 500) print "the kernels were not found" }' mcamp.h)
+if [ -z "$text" ]; then ok; else bad "calls out of the vector kernels" "$text"; fi
+
 if text=$(sh "$(dirname "$0")/numbers.sh" "$out"); then ok; else bad "numbers about privacy" "$text"; fi
 done_checks lint
