@@ -34,6 +34,7 @@ static void run_diagonal(void) { mcamp__vec_trmm(vs, &diagonal, z, g); }
 static void run_lse(void) { mcamp__vec_lse(vs, z, ROWS, off, NULL, NULL, out, NULL); }
 static void run_dlse(void) { mcamp__vec_lse(vs, z, ROWS, off, slope, tt, out, dout); }
 static void run_phi(void) { mcamp__vec_phi_sum(vs, z, ROWS, off, slope, z, out); }
+static void run_windows(void) { mcamp__vec_windows(vs, z, ROWS, 7, off, slope, g, tt); }
 static void run_colsum(void) { mcamp__vec_colsum(vs, z, ROWS, off, out); }
 static void run_rank1(void) { mcamp__vec_rank1(vs, g, ROWS, off, tt); }
 static void run_draws(void)
@@ -51,6 +52,7 @@ static const struct { const char *name; void (*run)(void); double per; } jobs[] 
     { "trmm diagonal, per sample", run_diagonal, S },
     { "log-sum-exp", run_lse, N }, { "log-sum-exp + slope", run_dlse, N },
     { "log-sum of e^x Phi", run_phi, N },
+    { "sums of windows, e^(k sum)", run_windows, N },
     { "index draw, per draw", run_draws, S * K },
     { "shifts of 13 draws, per draw", run_add, S * K },
     { "add shifts", run_shifts, N },
