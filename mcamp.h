@@ -3693,7 +3693,7 @@ MCAMP__INL MCAMP__V MCAMP__K(lt)(MCAMP__V a, MCAMP__V b, MCAMP__V x, MCAMP__V y)
 
 /* The double of these bits in every lane.  (Kernels call no function of another
  * section, however small: compiled with another option it is not inlined.  A call
- * for infinity in every exp took two thirds of a search's time on one machine.)  */
+ * for infinity in every exp took most of a search's time on one machine.)        */
 MCAMP__INL MCAMP__V MCAMP__K(word)(uint64_t u)
 {
     return MCAMP__K(from)(MCAMP__K(bits)(MCAMP__K(set)(0.0)) | u);
