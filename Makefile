@@ -79,6 +79,16 @@ $(BUILD)/mcamp_impl.o: tests/compile/impl.c mcamp.h | $(BUILD)
 $(BUILD)/test_%: tests/test_%.c mcamp.h $(TESTDEPS) | $(BUILD)
 	$(COMPILE) $(DEFS) -o $@ $< $(LINK)
 
+# SPLIT=1: the suites share one object of the implementation (split.sh says how); not
+# test_secure, which puts its own functions in place of the system's.
+ifeq ($(SPLIT),1)
+$(BUILD)/split/impl.o: mcamp.h tests/check/split.sh
+	sh tests/check/split.sh mcamp.h $(@D) $(CC) $(STD) $(WARN) $(CFLAGS) $(DEFS) -pthread
+
+$(filter-out %/test_secure,$(TESTS)): $(BUILD)/test_%: tests/test_%.c $(BUILD)/split/impl.o $(TESTDEPS)
+	$(COMPILE) $(DEFS) $$(cat $(BUILD)/split/flags) -o $@ $< $(BUILD)/split/impl.o $(LINK)
+endif
+
 # Public interface only: linked with one implementation.
 $(BUILD)/api_%: tests/api_%.c $(BUILD)/mcamp_impl.o $(TESTDEPS) | $(BUILD)
 	$(COMPILE) -o $@ $< $(BUILD)/mcamp_impl.o $(LINK)
@@ -167,7 +177,7 @@ mutants: ## planted bugs that a test must notice; PART=3/40 a slice, ONLY=verify
 # ---- the same tests, built or run differently -------------------------------
 
 QUICK = MCAMP_TEST_QUICK=1 ASAN_OPTIONS=allocator_may_return_null=1
-AGAIN = $(MAKE) --no-print-directory test TOOLTESTS=
+AGAIN = $(MAKE) --no-print-directory test TOOLTESTS= SPLIT=1
 
 # Suites that use threads; that reach BLAS; that valgrind can run in minutes.
 THREADED = $(patsubst tests/%.c,%,$(shell grep -lE 'parallel_threads|pthread_' $(wildcard tests/test_*.c tests/api_*.c)))

@@ -27118,11 +27118,21 @@ MCAMP__PRIV mcamp_status mcamp__noise_binding(mcamp_ctx *ctx, mcamp__opt_noise *
     return st;
 }
 
+/* Four times the samples, where values that jump from sigma to sigma (tuples do) had no root
+ * because a pilot asked for too few; up to three times.                             */
+MCAMP__PRIV int mcamp__noise_grow(mcamp__opt_noise *o, int *times)
+{
+    if (o->inner || ++*times > 3) return 0;
+    for (int d = MCAMP_REMOVE; d <= MCAMP_ADD; d++)
+        if (o->s.blocks[d] <= o->bud.max_samples / (4 * MCAMP_BLOCK)) o->s.blocks[d] *= 4;
+    return 1;
+}
+
 MCAMP__PRIV mcamp_status mcamp__noise_solve(mcamp_ctx *ctx, mcamp__opt_noise *o,
                                             const mcamp__factor *f, double norm,
                                             double *value, double *d)
 {
-    int dir = MCAMP_REMOVE;
+    int dir = MCAMP_REMOVE, more = 0;
     mcamp_status st = MCAMP_OK;
     o->s.f = f; o->s.bud = &o->bud; o->s.by_sigma = 1;
     o->s.eps = o->eps; o->s.log_delta = log(o->delta);
@@ -27131,8 +27141,9 @@ MCAMP__PRIV mcamp_status mcamp__noise_solve(mcamp_ctx *ctx, mcamp__opt_noise *o,
         double keep = o->slope;
         if (first) st = mcamp__noise_choose(ctx, o, f, norm);
         if (st >= 0) st = mcamp__noise_root(ctx, o, value, &dir);
-        if (st != MCAMP_E_SAMPLE || !short_cut) break;
-        o->chosen = o->solved = 0;      /* the last root misled the choice */
+        if (st != MCAMP_E_SAMPLE || !(short_cut || o->chosen)) break;
+        if (short_cut) o->chosen = o->solved = 0;       /* the last root misled the choice */
+        else if (!mcamp__noise_grow(o, &more)) break;
         o->slope = keep;
         st = MCAMP_OK;
     }

@@ -271,7 +271,7 @@ TEST(one_example_moves_a_sum_of_doubles_by_at_most_the_norm)
 TEST(roundings_that_drift_apart_are_within_the_norm)
 {
     enum { M = 3000 };
-    double with = 0, without = 0, u = ldexp(1, -43), g[2];
+    double with = 0, without = 0, u = ldexp(1, -43), g[2] = { 0, 0 };
     mcamp_clip a, b;
     mcamp_tensor t = doubles(g, 1);
     size_t e;

@@ -1626,7 +1626,7 @@ TEST(orders_and_scales_have_an_end)
     mcamp_sampler_desc d;
     mcamp_sampler s;
     mcamp__factor f;
-    mcamp__question q = mcamp__ask(&f, 1, 1, MCAMP_REMOVE, 1);
+    mcamp__question q;
     setup();
     gram_make("sqrt:2", "raw", 16, 8, &g);
     memset(&d, 0, sizeof d);
@@ -1637,7 +1637,7 @@ TEST(orders_and_scales_have_an_end)
     CHECK_STATUS(mcamp_sampler_init(&ctx, &g, &d, &s), MCAMP_OK);
     mcamp_sampler_free(&ctx, &s);
     CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
-    q.sigma = g.max_norm;
+    q = mcamp__ask(&f, g.max_norm, 1, MCAMP_REMOVE, 1);
     CHECK_NEAR(mcamp__estimate_scale(&q, 1e4), mcamp__loose_scale(&f, q.sigma, 1) + 30, 1e-12, 0);
     CHECK_NEAR(mcamp__estimate_scale(&q, -20), -20, 0, 0);
     mcamp__factor_free(&ctx, &f);

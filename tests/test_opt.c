@@ -1161,6 +1161,44 @@ static void check_inner(uint64_t inner, uint64_t taken)
     mcamp_gram_free(&ctx, &gram);
 }
 
+/* A law whose values jump from sigma to sigma, and a size that a pilot asked too small for it: no
+ * root is found, or one that is far off, until there are more samples.                 */
+TEST(too_few_samples_for_a_root_become_more)
+{
+    mcamp_mech_desc md;
+    mcamp_mech m;
+    mcamp_gram gram;
+    mcamp_answer want;
+    int grown = 0;
+    setup();
+    memset(&md, 0, sizeof md);
+    md.kind = MCAMP_MECH_SQRT; md.bands = 4; md.n = 64;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &md, &m), MCAMP_OK);
+    CHECK_STATUS(mcamp_gram_init(&ctx, &m, 64, &gram), MCAMP_OK);
+    CHECK_STATUS(mcamp_sigma(&ctx, &gram, 2, 1e-5, NULL, &want), MCAMP_OK);
+    for (int seed = 0; seed < 6; seed++) {
+        mcamp__opt_noise o;
+        mcamp__choice c;
+        double value = 0;
+        memset(&o, 0, sizeof o);
+        memset(&c, 0, sizeof c);
+        o.eps = 2; o.delta = 1e-5;
+        CHECK_STATUS(mcamp__budget_resolve(&ctx, NULL, &o.bud), MCAMP_OK);
+        o.bud.seed = (uint64_t)seed;
+        c.method = MCAMP_METHOD_TILTED; c.k = 4;
+        o.chosen = o.solved = 1;
+        o.s.choice[MCAMP_REMOVE][0] = c;
+        o.s.blocks[MCAMP_REMOVE] = 1;
+        o.log_sigma = log(want.sigma);
+        CHECK_STATUS(mcamp__noise_eval(&ctx, &o, &gram, &value, NULL), MCAMP_OK);
+        CHECK_NEAR(value, log(want.sigma), 0, 0.05);
+        grown += o.s.blocks[MCAMP_REMOVE] > 1;
+    }
+    CHECK(grown > 0);
+    mcamp_gram_free(&ctx, &gram);
+    mcamp_mech_free(&ctx, &m);
+}
+
 /* The caller's number of samples is what a value takes; few are a little worse, never wrong:
  * sigma is that of the final C, from samples of its own.                               */
 TEST(samples_of_a_value)
@@ -1598,6 +1636,7 @@ TEST_MAIN("opt",
     T(edge_of_patterns_against_quadrature),
     T(posterior_participation), T(edge_of_patterns_at_q_1), T(gradient_of_the_band),
     T(gradient_under_a_law), T(optima_under_a_law), T(the_start_stays), T(directions_that_tie),
+    T(too_few_samples_for_a_root_become_more),
     T(factors_do_not_matter), T(families_agree_and_bands_help),
     T(samples_of_a_value),
     T(other_starts_reach_the_same_error), T(grown_from_fewer_buffers), T(balls_in_bins),

@@ -62,6 +62,10 @@ for f in tests/*.c tests/*.h; do cp "$f" "$out/new/copy"; same "$out/new/copy" "
 for d in examples/*/; do [ -d "$d" ] && cp -r "$d" "$tree/examples/"; done
 newest=$(ls -t "$tree/mcamp.h" "$tree"/tests/*.h "$tree"/examples/*.h | head -n 1)
 
+# Most suites share one object.
+[ "$out/split/impl.o" -nt "$newest" ] || sh tests/check/split.sh "$tree/mcamp.h" "$out/split" "$CC" $flags ||
+    die "no object"
+
 # The part that was asked for.
 awk -F '\t' -v part="$PART" -v only="$ONLY" '
     BEGIN { m = split(part, p, "/"); if (m != 2) { p[1] = 0; p[2] = 1 } }
@@ -80,7 +84,11 @@ esac
 [ -f "\$src" ] || { echo "no suite \$f"; rm -f "\$bin"; exit 0; }
 [ "\$bin" -nt "\$src" ] && [ "\$bin" -nt "$newest" ] && exit 0
 impl=
-case \$f in api_*) impl="-DMCAMP_IMPLEMENTATION -x c $tree/mcamp.h -x none" ;; esac
+case \$f in
+api_*) impl="-DMCAMP_IMPLEMENTATION -x c $tree/mcamp.h -x none" ;;
+test_secure) ;;
+test_*) impl="$out/split/impl.o \$(cat $out/split/flags)" ;;
+esac
 $CC $flags -I$tree -o "\$bin" "\$src" \$impl -lm || { echo "\$f does not compile"; rm -f "\$bin"; }
 END
 cut -f 4 "$out/part" | tr -s ' ,' '\n\n' | sed 's/:.*//' | grep . | sort -u >"$out/suites"
