@@ -44,15 +44,25 @@ choose() {
     esac
 }
 
+# The implementation on one machine, once for all suites.
+if [ "$2" = --object ]; then
+    choose "$3"
+    [ "$3" != wasm32 ] || export THREADS=
+    exec sh tests/check/split.sh mcamp.h "$out/$3.split" $cc -std=c99 -w $flags >"$out/$3.object" 2>&1
+fi
+
 # One program on one machine: "ok" or what is wrong, to its log.
 if [ "$2" = --one ]; then
     machine=$3 name=$4 source=$5
     choose "$machine"
     program=$out/$machine.$name$exe
-    warn=-w
-    [ "$name" = machines ] && warn="-Wall -Wextra -Werror"
-    if ! text=$($cc -std=c99 $warn -I. "$source" -o "$program" $flags -lm 2>&1); then
-        echo "does not compile: $text"
+    case $name in
+    machines) how="-Wall -Wextra -Werror" object= ;;
+    secure) how=-w object= ;;
+    *) how="-w $(cat "$out/$machine.split/flags")" object=$out/$machine.split/impl.o ;;
+    esac
+    if ! text=$($cc -std=c99 $how -I. "$source" $object -o "$program" $flags -lm 2>&1); then
+        echo "does not compile: $text$(cat "$out/$machine.object")"
     elif [ "$name" = machines ]; then
         mkdir -p "$out/$machine"
         text=$($run "$program" write "$out/$machine" 2>&1) && echo ok || echo "$text"
@@ -74,6 +84,7 @@ present=${present# }
     for m in here $present; do echo "$m machines tests/check/machines.c"; done
     for s in $suites; do for m in $present; do echo "$m $s tests/test_$s.c"; done; done
 } >"$out/jobs"
+for m in $present; do echo "$m"; done | xargs -P "${JOBS:-2}" -n 1 sh "$script" "$out" --object
 xargs -P "${JOBS:-2}" -n 3 sh "$script" "$out" --one <"$out/jobs"
 while read -r machine name source; do
     text=$(cat "$out/$machine.$name.log")
