@@ -15257,6 +15257,7 @@ typedef struct mcamp__pair {
     int raw;                /* bins: positions X, not X - 1                       */
     double reach, left;     /* bins: of the cells, and what they miss, see there  */
     int mellin;             /* BINS in composition: band is its law, by direction */
+    int sums;               /* or by sides, the present direction's                */
     double count, err;      /* relative error of p and q, together */
     mcamp__cell *pilot;
     size_t npilot;
@@ -15894,16 +15895,23 @@ MCAMP__PRIV void mcamp__law_cell(mcamp__law *a, const mcamp__pair *p, mcamp__cel
     else                      mcamp__law_merge(a, c, p->err);
 }
 
+/* What BINS in composition have as a law of their own. */
+MCAMP__PRIV const mcamp__law *mcamp__pair_law(const mcamp__pair *p, int add, mcamp__side side)
+{
+    return &p->band[p->sums ? (int)side : add];
+}
+
 /* The law of pair p with pilot cell i cut into share[i] parts (share NULL: one). */
 MCAMP__PRIV void mcamp__law_fill(mcamp__law *a, const mcamp__pair *p,
                                  const double *share, mcamp__side side, int add)
 {
-    a->n = 0; a->pinf = 0; a->count = p->count; a->t = p->band[add].t;
+    const mcamp__law *own = mcamp__pair_law(p, add, side);
+    a->n = 0; a->pinf = 0; a->count = p->count; a->t = own->t;
     if (p->mellin) {
-        if (side == MCAMP__UPPER) a->pinf = p->band[add].pinf;
-        a->n = p->band[add].n;
-        memcpy(a->l, p->band[add].l, a->n * sizeof(double));
-        memcpy(a->w, p->band[add].w, a->n * sizeof(double));
+        if (side == MCAMP__UPPER) a->pinf = own->pinf;
+        a->n = own->n;
+        memcpy(a->l, own->l, a->n * sizeof(double));
+        memcpy(a->w, own->w, a->n * sizeof(double));
     }
     for (size_t k = 0; k < p->npilot; k++) {
         size_t i = add ? p->npilot - 1 - k : k;
@@ -16933,6 +16941,666 @@ MCAMP__PRIV mcamp_status mcamp__mellin_law(mcamp_ctx *ctx, const mcamp_event *e,
     return mcamp__fail(ctx, MCAMP_E_SIZE, "bins", t.top);
 }
 
+/* ---- bins of which a few are far ------------------------------------------------- *
+ * Where one far bin makes delta, S is split at t_i > tau: J of the b modes are far, and under Q
+ *     law of S = sum_J C(b, J) law(X; t <= tau)^{*(b - J)} * law(X; t > tau)^{*J}.
+ * delta, composed too, rises with the law of S/b in convex order, which sums and mixtures keep.
+ *   far     cells of t, spread to their ends (above) or merged at their means (below).
+ *   bulk    R, the sum of the others, is put on points y_j = y_0 + jh with odds kappa((R - y_j)/h),
+ *           kappa the hat.  Moved to the points that keeps the mean: it is above.  Telling j alone
+ *           is post-processing: below, with R's mean given j.  For Z = eta + i omega and any eta
+ *             E kappa((R - y)/h) = 1/2pi int E e^{Z(R - y)} k(Z) d omega,  k(Z) = h s(hZ/2)^2,
+ *           s(u) = sinh(u)/u; E (R - y) kappa has -k' in place of k.  E e^{ZR}: as for many bins.
+ *   steps   by Poisson's formula the odds of all y + nA, A = 2 pi/step, times e^{eta nA}: all are
+ *           positive, so above nothing is wrong; below, Chernoff's bound of them is taken off:
+ *           kappa((R - y)/h) <= e^{nu(R - y) + |nu| h} for any nu.
+ *   end     for all omega beyond: where the density of the tilted X is at least d_i on intervals
+ *           of length w_i, |E e^{i omega X}| <= 1 - sum_i d_i w_i (1 - sup |sin u/u|), the
+ *           supremum over u >= omega w_i/2; and |k| <= 4 cosh(eta h/2)^2/(h omega^2).
+ *   apart   R beyond the points, more far ones than are met, t beyond the cells: their mass is of
+ *           infinite loss above, or stands at the point next to it if it has less loss than
+ *           that; it is left out below.                                                   [] */
+
+#define MCAMP__SUMS_FAR 40          /* far ones at most */
+#define MCAMP__SUMS_WORK 3e7        /* points times frequencies, pairs of masses */
+
+/* Masses q of Q at x, for above.  For below m is q times x; m is rounded to where the loss counts
+ * less, q against it, and v is q rounded as m is.                                         */
+typedef struct mcamp__pile { double *x, *q, *v, *m; size_t n; } mcamp__pile;
+
+/* What is wished for: as above, and `gap`, that of log delta for one use. */
+typedef struct mcamp__sums {
+    mcamp__bulk q;
+    mcamp__tilts tilts;
+    int add;
+    double b, c, lambda, tail, tau, eta, k, kerr, sd;
+    double h, y0, y1, n, step, nf, last, decay, top, far, *f;
+    double reach, lost, often;      /* often: how many bins are far, about */
+    int point;                      /* R is put on its ends alone */
+} mcamp__sums;
+
+MCAMP__PRIV double mcamp__bins_x(double c, double t) { return exp(c * t - 0.5 * c * c); }
+
+/* sup |sin u/u| from u on */
+MCAMP__PRIV double mcamp__sinc_beyond(double u)
+{
+    if (u < 1e-3) return 1 - u * u / 6.01;
+    return u < 2.5 ? sin(u) / u * (1 + 1e-15) : 0.24;
+}
+
+/* log of a bound of |E e^{i omega X}|, X tilted by eta, for all omega from here on.  The density of
+ * a lognormal is unimodal, that of the tilt monotone: on an interval each is at least what it is at
+ * one of the ends.  And the density of both, with its end at tau, has two maxima at most, so
+ * that its total variation is at most 4 of the larger one; that over omega is a bound, too. */
+MCAMP__PRIV double mcamp__sums_decay(const mcamp__sums *s, double omega)
+{
+    double best = 0, c = s->c, top = 0;
+    for (int r = 0; r < 3; r++) {
+        double g = r == 2 ? 3 : 1.5 + 0.5 * r, sum = 0, d1 = 0, e1 = 0;
+        double x = mcamp__bins_x(c, s->tau);
+        for (double t = s->tau; t > -6; t -= log(g) / c, x /= g) {
+            double d = exp(-0.5 * t * t - MCAMP__LOG_SQRT_2PI) / (c * x);
+            double e = exp(s->eta * (x - 1) - s->k), w = x * (g - 1);
+            if (t < s->tau)
+                sum += mcamp__dmin(d, d1) * mcamp__dmin(e, e1) * w *
+                       (1 - mcamp__sinc_beyond(0.5 * omega * w));
+            d1 = d; e1 = e;
+        }
+        best = mcamp__dmax(best, sum);
+    }
+    for (double t = mcamp__dmin(-8, -c - 1), h = 0.05; t < s->tau; t += h) {
+        double u = t + h, x = mcamp__bins_x(c, t), y = mcamp__bins_x(c, mcamp__dmin(s->tau, u)), d;
+        d = mcamp__dmax(exp(-0.5 * t * t) / x, exp(-0.5 * u * u) / mcamp__bins_x(c, u));
+        if (t <= -c && u >= -c) d = exp(-0.5 * c * c) / mcamp__bins_x(c, -c);
+        top = mcamp__dmax(top, d * exp(mcamp__dmax(s->eta * x, s->eta * y)));
+    }
+    top *= exp(-s->eta - s->k - MCAMP__LOG_SQRT_2PI) / c * (1 + 1e-9);
+    return mcamp__dmin(log1p(-mcamp__dmin(0.99, best * (1 - 1e-9))), log(4 * top / omega));
+}
+
+/* log E(e^{nu X}; t <= tau), and mean and variance of X tilted: for steering. */
+MCAMP__PRIV double mcamp__sums_tilted(double c, double tau, double nu, double *mean, double *var)
+{
+    double s = 0, m = 0, v = 0, h = 0.02;
+    for (double t = tau - 0.5 * h; t > -9; t -= h) {
+        double x = mcamp__bins_x(c, t), w = exp(nu * (x - 1) - 0.5 * t * t);
+        s += w;
+        m += w * (x - 1);
+        v += w * (x - 1) * (x - 1);
+    }
+    *mean = 1 + m / s;
+    *var = v / s - (m / s) * (m / s);
+    return nu + log(h * s) - MCAMP__LOG_SQRT_2PI;
+}
+
+/* The tilt, as near to the line's as the hump of one far X allows, and where X is far. */
+MCAMP__PRIV int mcamp__sums_tilt(mcamp__sums *s, double most)
+{
+    double c = s->c, mean, var;
+    for (double f = 1; f > 0.01; f *= 0.8) {
+        double eta = f * (s->add ? -s->lambda : 1 + s->lambda) / s->b, t = 2;
+        while (t < most && (s->add || eta * c * mcamp__bins_x(c, t) < t)) t += 0.02;
+        t = mcamp__dmin(t, -mcamp__gauss_quantile_log(mcamp__dmin(-1, log(s->often / s->b))));
+        if (log(s->b) + mcamp__gauss_logsf(t) > mcamp__dmax(-1.5, log(s->often) + 0.1)) continue;
+        s->tau = t; s->eta = eta;
+        mcamp__sums_tilted(c, t, eta, &mean, &var);
+        s->sd = sqrt(s->b * var);
+        return s->sd > 0;
+    }
+    return 0;
+}
+
+/* Least y with E(e^{nu R}) e^{-nu y} <= e^level of all tilts on a side, of what is tilted by eta or
+ * (plain) as it is; on the left the largest one.                                          */
+MCAMP__PRIV double mcamp__sums_end(const mcamp__sums *s, int right, int plain, double level)
+{
+    double best = right ? 1e300 : 0;
+    const int half = MCAMP__MANY_TILTS / 2;
+    for (int i = right ? half : 0; i < (right ? 2 * half : half); i++) {
+        double d = s->tilts.nu[i] - (plain ? 0 : s->eta), y;
+        if (right ? !(d > 0) : !(d < 0)) continue;
+        y = (s->tilts.k[i] - (plain ? 0 : s->b * (s->eta + s->k)) - level) / d;
+        best = right ? mcamp__dmin(best, y) : mcamp__dmax(best, y);
+    }
+    return best;
+}
+
+/* log of Chernoff's bound of the odds of R beyond y, with j fewer bins; s->k for none. */
+MCAMP__PRIV double mcamp__sums_beyond(const mcamp__sums *s, int right, double j, double y)
+{
+    double best = 1e300;
+    const int half = MCAMP__MANY_TILTS / 2;
+    for (int i = right ? half : 0; i < (right ? 2 * half : half); i++) {
+        double nu = s->tilts.nu[i];
+        if (right ? !(nu * y >= 1) : !(nu < 0)) continue;
+        best = mcamp__dmin(best, s->tilts.k[i] * (1 - j / s->b) - nu * y);
+    }
+    return right ? best + 1e-6 : mcamp__dmin(0, best + 1e-6);
+}
+
+/* Points and frequencies. */
+MCAMP__PRIV int mcamp__sums_places(mcamp__sums *s, double *mem)
+{
+    double T = mcamp__bins_x(s->c, s->tau), re, im = 8 / s->sd, A, size = 0, rule;
+    re = mcamp__dmax(0, s->eta);
+    re = mcamp__dmin(re + 10 / s->sd, 1.1 * re + 4 / T);
+    for (int i = 0; i < 2; i++) {
+        if (!mcamp__bulk_init(&s->q, s->b, s->c, s->tau, re, im, mem)) return 0;
+        s->k = mcamp__bulk_log(&s->q, s->eta);
+        if (i) break;
+        for (im = 4 / s->sd; s->b * mcamp__sums_decay(s, im) > -30; im *= 1.08)
+            if (im * s->sd > 3000) return 0;
+        s->last = im;
+        s->decay = mcamp__sums_decay(s, im);
+        im *= 1.06;         /* the last one of them */
+    }
+    mcamp__tilts_init(&s->tilts, &s->q, s->eta, s->sd);
+    s->y0 = mcamp__sums_end(s, 0, s->add, s->add ? s->tail : -20);
+    s->y1 = mcamp__sums_end(s, 1, !s->add, s->add ? -20 : s->tail);
+    s->y0 = s->h * floor(mcamp__dmax(0, s->y0 - 3) / s->h);
+    s->n = ceil((s->y1 - s->y0) / s->h) + 2;
+    if (!(s->n > 2 && s->n < 2e4)) return 0;
+    s->y1 = s->y0 + (s->n - 1) * s->h;
+    A = mcamp__dmax(s->y1, mcamp__sums_end(s, 1, 0, -32)) - s->y0;
+    A = mcamp__dmax(A, s->y1 - mcamp__sums_end(s, 0, 0, -32)) + 2 * s->h;
+    s->step = 2 * MCAMP__PI / A;
+    s->nf = ceil(s->last / s->step) + 1;
+    for (size_t i = 0; i < s->q.n; i++) {
+        s->q.w[i] = s->q.p[i] * exp(s->eta * s->q.x[i] - s->k);
+        size += s->q.p[i] * fabs(expm1(s->eta * s->q.x[i]));
+    }
+    rule = s->q.err * exp(mcamp__dmax(0, -s->k));
+    s->kerr = s->b * (1.1 * rule + DBL_EPSILON * (80 * size + 1000 * s->q.miss + 4 * fabs(s->k)));
+    return s->kerr < 1e-3 && s->nf > 20 && s->nf * (s->n + (double)s->q.n) < MCAMP__SUMS_WORK;
+}
+
+/* k(Z) and -k'(Z) over h, h Z = 2u. */
+MCAMP__PRIV void mcamp__sums_kernel(double h, double ur, double ui, double *k, double *d)
+{
+    double sr, si, pr, pi, n = ur * ur + ui * ui;
+    if (n < 0.3) {      /* s and s' by their series */
+        double ar = ur * ur - ui * ui, ai = 2 * ur * ui, t;
+        sr = pr = si = pi = 0;
+        for (int i = 10; i >= 1; i--) {     /* u^{2i}/(2i + 1)!, and 2i u^{2i - 2}/(2i + 1)! */
+            double f = 1;
+            for (int j = 2; j <= 2 * i + 1; j++) f *= j;
+            t = pr * ar - pi * ai + 2 * i / f;
+            pi = pr * ai + pi * ar;
+            pr = t;
+            t = sr * ar - si * ai + 1 / f;
+            si = sr * ai + si * ar;
+            sr = t;
+        }
+        t = 1 + sr * ar - si * ai;
+        si = sr * ai + si * ar;
+        sr = t;
+        t = pr * ur - pi * ui;
+        pi = pr * ui + pi * ur;
+        pr = t;
+    } else {
+        double a = sinh(ur) * cos(ui), b = cosh(ur) * sin(ui);
+        double x = cosh(ur) * cos(ui), y = sinh(ur) * sin(ui);
+        sr = (a * ur + b * ui) / n;
+        si = (b * ur - a * ui) / n;
+        x -= sr; y -= si;
+        pr = (x * ur + y * ui) / n;
+        pi = (y * ur - x * ui) / n;
+    }
+    k[0] = h * (sr * sr - si * si);
+    k[1] = 2 * h * sr * si;
+    d[0] = -h * h * (sr * pr - si * pi);
+    d[1] = -h * h * (sr * pi + si * pr);
+}
+
+/* By how much tilted odds may be too large; f: the part of bins that is there. */
+MCAMP__PRIV double mcamp__sums_alias(const mcamp__sums *s, double f)
+{
+    double left = 1, right = 1, A = 2 * MCAMP__PI / s->step, k0 = f * s->b * (s->eta + s->k);
+    for (int i = 0; i < MCAMP__MANY_TILTS; i++) {
+        double nu = s->tilts.nu[i], d = nu - s->eta, e = f * s->tilts.k[i] - k0 + fabs(nu) * s->h;
+        e += 1e-6 - d * (d > 0 ? s->y0 + A : s->y1 - A);
+        if (!(fabs(d) * A > 1)) continue;
+        e = 1.6 * exp(mcamp__dmin(e, 100));
+        if (d > 0) right = mcamp__dmin(right, e); else left = mcamp__dmin(left, e);
+    }
+    return left + right;
+}
+
+/* Odds of the points and means, for j bins less, tilted: w and g; their errors, of rounding and of
+ * what is left out, and by which the odds may be too large.                              */
+MCAMP__PRIV void mcamp__sums_bulk(const mcamp__sums *s, double j, double *w, double *g,
+                                  double *mem, double *ew, double *eg)
+{
+    const size_t n = (size_t)s->n, nf = (size_t)s->nf;
+    const double *mod = s->f, *angle = mod + nf, *err = angle + nf;
+    double f = 1 - j / s->b, c = cosh(0.5 * s->eta * s->h), scale = s->step / MCAMP__PI;
+    double *ar = mem, *ai = ar + nf, *br = ai + nf, *bi = br + nf, *om = bi + nf;
+    size_t m = 0;
+    *ew = exp(f * s->b * s->decay) * c * c / MCAMP__PI / (s->nf - 1) / s->step;
+    *eg = *ew * 8;
+    *ew *= 4 / s->h;
+    for (size_t i = 0; i < nf; i++) {
+        double t = (double)i * s->step, a[2], b[2], r = exp(f * mod[i]) * (i ? 1 : 0.5) * scale;
+        double p = f * angle[i] - t * s->y0, e, x, y;
+        if (!(f * mod[i] > -45)) {          /* |s| and |s'| are at most c */
+            *ew += 1.1 * r * s->h * c * c;
+            *eg += 1.1 * r * s->h * s->h * c * c;
+            continue;
+        }
+        mcamp__sums_kernel(s->h, 0.5 * s->h * s->eta, 0.5 * s->h * t, a, b);
+        x = r * (fabs(a[0]) + fabs(a[1]));
+        y = r * (fabs(b[0]) + fabs(b[1]));
+        e = f * err[i] + DBL_EPSILON * (400 + fabs(f * angle[i]) + t * (s->y0 + s->y1));
+        *ew += e * x;
+        *eg += e * y;
+        x = r * cos(p); y = r * sin(p);
+        ar[m] = x * a[0] - y * a[1]; ai[m] = x * a[1] + y * a[0];
+        br[m] = x * b[0] - y * b[1]; bi[m] = x * b[1] + y * b[0];
+        om[m++] = t;
+    }
+    for (size_t i = 0; i < n; i++) w[i] = g[i] = 0;
+    for (size_t k = 0; k < m; k++) {
+        double dr = cos(om[k] * s->h), di = -sin(om[k] * s->h), x = 1, y = 0;
+        for (size_t i = 0; i < n; i++) {
+            double t;
+            if (i % 64 == 0) {
+                x = cos(om[k] * s->h * (double)i);
+                y = -sin(om[k] * s->h * (double)i);
+            }
+            w[i] += ar[k] * x - ai[k] * y;
+            g[i] += br[k] * x - bi[k] * y;
+            t = x * dr - y * di;
+            y = x * di + y * dr;
+            x = t;
+        }
+    }
+    ew[1] = mcamp__sums_alias(s, f);
+    eg[1] = s->h * ew[1];
+}
+
+/* Room for n masses. */
+MCAMP__PRIV mcamp__pile mcamp__pile_at(double **mem, size_t n)
+{
+    mcamp__pile p;
+    p.x = *mem; p.q = p.x + n; p.v = p.q + n; p.m = p.v + n;
+    p.n = 0;
+    memset(p.x, 0, 4 * n * sizeof(double));
+    *mem += 4 * n;
+    return p;
+}
+
+/* R far below what matters: on 0 and y1 (above), or at its mean.  e^{nu x} - 1 is below the chord
+ * on [0, T], so E e^{nu R} <= exp(b E(X; t <= tau) (e^{nu T} - 1)/T).                          */
+MCAMP__PRIV double mcamp__sums_two_end(const mcamp__sums *s, double level, double y)
+{
+    double T = mcamp__bins_x(s->c, s->tau), best = 1e300;
+    double r = s->b * exp(mcamp__gauss_logcdf(s->tau - s->c)) / T;
+    for (double k = 0.1; k < 12; k *= 1.2) {
+        double e = r * expm1(k);
+        e = y > 0 ? k * y >= T ? e - k * y / T : 1e300 : T * (e - level) / k;
+        best = mcamp__dmin(best, e);
+    }
+    return best;
+}
+
+MCAMP__PRIV void mcamp__sums_two(mcamp__sums *s, double j, double odds, int upper,
+                                 mcamp__pile *out)
+{
+    double p = mcamp__gauss_logsf(s->tau), none = log1p(-exp(p)), beyond, mass, mean;
+    mass = odds * exp((s->b - j) * none);
+    mean = (s->b - j) * mass * exp(mcamp__gauss_logcdf(s->tau - s->c) - none);
+    out->n = 1;
+    out->x[0] = 0; out->q[0] = out->v[0] = mass;
+    if (!upper) {
+        out->x[0] = mean / mass;
+        out->m[0] = mean;
+        return;
+    }
+    out->x[1] = s->y1;
+    out->q[1] = mean / s->y1;
+    out->q[0] = mcamp__dmax(0, mass - out->q[1]);
+    out->n = 2;
+    beyond = odds * exp(mcamp__sums_two_end(s, 0, s->y1));
+    s->lost += beyond * s->y1 * exp(j * p) / s->b;     /* E(R - y1)_+ at most; F stays at y1 */
+}
+
+/* R, times the odds of j far ones but for these themselves; `group` points in one. */
+MCAMP__PRIV void mcamp__sums_pile(mcamp__sums *s, double j, double odds, int upper, size_t group,
+                                  double *mem, mcamp__pile *out)
+{
+    const size_t n = (size_t)s->n;
+    double *w = mem, *g = w + n, ew[2], eg[2], k = (s->b - j) * (s->eta + s->k);
+    double far = exp(mcamp__gauss_logsf(s->tau - s->c)), p = exp(mcamp__gauss_logsf(s->tau));
+    double lo, hi, sgn = s->add ? -1 : 1;
+    if (s->point) {
+        mcamp__sums_two(s, j, odds, upper, out);
+        return;
+    }
+    mcamp__sums_bulk(s, j, w, g, g + n, ew, eg);
+    out->n = (n - 1) / group + 2;
+    memset(out->x, 0, out->n * sizeof(double));
+    memset(out->q, 0, out->n * sizeof(double));
+    memset(out->v, 0, out->n * sizeof(double));
+    memset(out->m, 0, out->n * sizeof(double));
+    for (size_t i = 0; i < n; i++) {
+        double y = s->y0 + (double)i * s->h, e = k - s->eta * y, up, down, mean;
+        size_t at = i / group;
+        up = odds * exp(e + s->kerr) * mcamp__dmax(0, w[i] + ew[0]);
+        if (upper) {
+            double f = (double)(i % group) / (double)group;
+            out->q[at] += up * (1 - f);
+            out->q[at + 1] += up * f;
+            continue;
+        }
+        down = odds * exp(e - s->kerr) * mcamp__dmax(0, w[i] - ew[0] - ew[1]);
+        mean = g[i] - sgn * (eg[0] + eg[1]);
+        mean = odds * exp(e + (mean > 0 ? -sgn : sgn) * s->kerr) * mean;
+        mean = mcamp__dmax(0, y * (s->add ? up : down) + mean);
+        out->q[at] += s->add ? down : up;
+        out->v[at] += s->add ? up : down;
+        out->m[at] += mean;
+    }
+    for (size_t i = 0; i < out->n; i++)
+        out->x[i] = s->y0 + (double)(i * group) * s->h;
+    if (!upper) return;
+    lo = s->y0 > 0 ? odds * exp(mcamp__sums_beyond(s, 0, j, s->y0)) : 0;
+    hi = odds * exp(mcamp__sums_beyond(s, 1, j, s->y1));
+    if (s->add) {
+        out->q[out->n - 1] += hi;
+        s->lost += lo * pow(p, j);
+    } else {
+        out->q[0] += lo;
+        s->lost += hi * (s->y1 * pow(p, j) + (j > 0 ? j * far * pow(p, j - 1) : 0)) / s->b;
+    }
+}
+
+/* Far X, cells about as wide as `wide` in the loss, and wider where little of it is. */
+MCAMP__PRIV int mcamp__sums_far(const mcamp__sums *s, double wide, int upper, size_t room,
+                                mcamp__pile *out)
+{
+    double c = s->c, top = -1e300, t = s->tau, l = s->add ? -s->lambda : 1 + s->lambda;
+    for (double y = t; y < s->reach; y += 0.05) {
+        double x = mcamp__bins_x(c, y);
+        top = mcamp__dmax(top, l * log1p(x / s->b) - 0.5 * y * y + log((s->b + x) / x));
+    }
+    out->n = 0;
+    while (t < s->reach) {
+        double x = mcamp__bins_x(c, t), d, q, m, y, end;
+        d = l * log1p(x / s->b) - 0.5 * t * t + log((s->b + x) / x) - top;
+        d = wide * exp(-mcamp__dmax(-9, mcamp__dmin(0, d)) / 3);
+        end = mcamp__dmin(s->reach, t + mcamp__dmin(0.25, d * (s->b + x) / (x * c)));
+        q = mcamp__gauss_mass(t, end);
+        m = mcamp__gauss_mass(t - c, end - c);
+        y = mcamp__bins_x(c, end);
+        if (out->n + 2 >= room) return 0;
+        if (upper) {
+            double f = mcamp__dmax(0, mcamp__dmin(1, (m / q - x) / (y - x)));
+            out->x[out->n] = x;
+            out->q[out->n] += q * (1 - f);
+            out->x[++out->n] = y;
+            out->q[out->n] = q * f;
+        } else {
+            out->x[out->n] = m / q;
+            out->m[out->n] = m;
+            out->v[out->n] = q;
+            out->q[out->n++] = q;
+        }
+        t = end;
+    }
+    out->n += upper ? 1 : 0;
+    return 1;
+}
+
+/* The largest place with a mass. */
+MCAMP__PRIV double mcamp__pile_last(const mcamp__pile *a)
+{
+    size_t i = a->n;
+    while (i > 1 && !(a->q[i - 1] > 0)) i--;
+    return a->x[i - 1];
+}
+
+/* Adds sums of what is in a and f to out, whose points begin and end beyond all of them (above: 0
+ * where they do not).  Places of a rise; below they may do so but for rounding, and any place that
+ * a sum is put at is right.                                                               */
+MCAMP__PRIV int mcamp__pile_add(const mcamp__pile *a, const mcamp__pile *f, int upper,
+                                mcamp__pile *out)
+{
+    if (upper && !(a->x[0] + f->x[0] >= out->x[0] &&
+                   mcamp__pile_last(a) + mcamp__pile_last(f) <= out->x[out->n - 1])) return 0;
+    for (size_t j = 0; j < f->n; j++) {
+        double y = f->x[j], q = f->q[j], v = f->v[j], m = f->m[j];
+        size_t at = 0, end = out->n - 1;
+        if (!(q > 0)) continue;
+        while (end - at > 1) {          /* of the first sum */
+            size_t mid = (at + end) / 2;
+            if (out->x[mid] <= a->x[0] + y) at = mid; else end = mid;
+        }
+        for (size_t i = 0; i < a->n; i++) {
+            double x = a->x[i] + y, w = a->q[i] * q, t;
+            while (at + 2 < out->n && out->x[at + 1] <= x) at++;
+            if (upper) {
+                t = w * ((x - out->x[at]) * out->m[at]);
+                out->q[at] += w - t;
+                out->q[at + 1] += t;
+            } else {
+                out->q[at] += w;
+                out->v[at] += a->v[i] * v;
+                out->m[at] += a->m[i] * v + a->v[i] * m;
+            }
+        }
+    }
+    return 1;
+}
+
+/* An empty pile on points from x on; above, m is where one over their distances is kept. */
+MCAMP__PRIV void mcamp__pile_grid(double x, double grid, size_t n, int upper, mcamp__pile *out)
+{
+    out->n = n;
+    memset(out->x, 0, 4 * n * sizeof(double));
+    out->q = out->x + n; out->v = out->q + n; out->m = out->v + n;
+    for (size_t i = 0; i < n; i++) out->x[i] = x * exp((double)i * grid);
+    for (size_t i = 0; upper && i + 1 < n; i++) out->m[i] = 1 / (out->x[i + 1] - out->x[i]);
+}
+
+/* A pile becomes atoms of the loss. */
+MCAMP__PRIV void mcamp__pile_atoms(mcamp__sums *s, const mcamp__pile *p, int upper, mcamp__law *a)
+{
+    const double slip = 2e-11;
+    for (size_t i = 0; i < p->n; i++) {
+        double q = p->q[i], x = upper ? p->x[i] : p->m[i] / q, l, w;
+        if (!(q > 0)) continue;
+        if (!(x > 0)) {
+            if (s->add && upper) s->lost += q;
+            continue;
+        }
+        l = log(x / s->b);
+        w = s->add ? q : upper ? q * (x / s->b) : p->m[i] / s->b;
+        l = (s->add ? -l : l) + (upper ? slip : -2 * slip);
+        if (!(fabs(l) < 1e5 && w > 1e-290)) {       /* counted at once */
+            s->lost += upper ? w + 1e-290 : 0;
+            continue;
+        }
+        a->l[a->n] = l;
+        a->w[a->n++] = w * (upper ? 1 + slip : 1 - slip);
+    }
+}
+
+/* What is summed up: by level, how many points of R are one and cells of the loss.  The more far
+ * bins there are the less it takes.                                                       */
+#define MCAMP__SUMS_LEVELS 4
+
+typedef struct mcamp__sums_size {
+    size_t group[MCAMP__SUMS_LEVELS], n, far;
+    double grid[MCAMP__SUMS_LEVELS];
+} mcamp__sums_size;
+
+MCAMP__PRIV mcamp__sums_size mcamp__sums_sizes(const mcamp__sums *s)
+{
+    mcamp__sums_size z;
+    double T = mcamp__bins_x(s->c, s->tau), X = mcamp__bins_x(s->c, s->reach), span;
+    size_t ratio = s->often > 0.1 ? 2 : 5;
+    span = log((s->y1 + s->far * X) / mcamp__dmin(2 * T, s->y0 + T)) + 0.1;
+    z.group[0] = 3;
+    z.grid[0] = mcamp__dmax(3 * s->h / s->b, span / 50000);
+    for (int i = 1; i < MCAMP__SUMS_LEVELS; i++) {
+        int more = z.grid[i - 1] * (double)ratio < 0.2;
+        z.group[i] = (more ? ratio : 1) * z.group[i - 1];
+        z.grid[i] = (more ? (double)ratio : 1) * z.grid[i - 1];
+    }
+    span += (s->far + 2) * z.grid[MCAMP__SUMS_LEVELS - 1] + 2 * (double)z.group[3] * s->h / s->b;
+    z.n = (size_t)(span / z.grid[0]) + 32;
+    z.far = 12000;
+    return z;
+}
+
+MCAMP__PRIV int mcamp__sums_level(const mcamp__sums *s, double j)
+{
+    if (s->often > 0.1) return j > 5 ? 3 : (int)j / 2;
+    return j > 2 ? 2 : j > 1 ? 1 : 0;
+}
+
+MCAMP__PRIV double mcamp__sums_words(const mcamp__sums *s, const mcamp__sums_size *z)
+{
+    return 4 * (s->n + 8) + 4.0 * (double)z->far * MCAMP__SUMS_LEVELS + 12.0 * (double)z->n +
+           2 * s->n + 5 * s->nf + 64;
+}
+
+/* One side's law, with all of the numbers of far bins. */
+MCAMP__PRIV int mcamp__sums_side(mcamp__sums *s, const mcamp__sums_size *z, int upper, double *mem,
+                                 mcamp__law *a)
+{
+    mcamp__pile R, F[MCAMP__SUMS_LEVELS], sum[2], out, *f;
+    double odds = 1, lost, T = mcamp__bins_x(s->c, s->tau), work = 0, mass = 0;
+    R = mcamp__pile_at(&mem, (size_t)s->n + 8);
+    for (int i = 0; i < MCAMP__SUMS_LEVELS; i++) {
+        F[i] = mcamp__pile_at(&mem, z->far);
+        if (!mcamp__sums_far(s, 0.5 * z->grid[i], upper, z->far, &F[i])) return 0;
+    }
+    sum[0] = mcamp__pile_at(&mem, z->n);
+    sum[1] = mcamp__pile_at(&mem, z->n);
+    out = mcamp__pile_at(&mem, z->n);
+    s->lost = 0;
+    a->n = 0;
+    mcamp__pile_grid((s->y0 + T) * (1 - 1e-9), z->grid[0], z->n, upper, &out);
+    mcamp__sums_pile(s, 0, 1, upper, 1, mem, &R);
+    mcamp__pile_atoms(s, &R, upper, a);
+    for (double j = 1; j <= s->far; j++) {
+        int level = mcamp__sums_level(s, j);
+        f = j > 1 ? j > 2 ? &sum[0] : &F[level] : &F[0];
+        odds *= (s->b - j + 1) / j;
+        mcamp__sums_pile(s, j, odds, upper, z->group[level], mem, &R);
+        if (j > 1) {        /* far ones among themselves */
+            size_t n = (size_t)((double)z->n * z->grid[0] / z->grid[level]) + 8;
+            n = mcamp__zmin(n, z->n);
+            mcamp__pile_grid(2 * T * (1 - 1e-9), z->grid[level], n, upper, &sum[1]);
+            work += (double)f->n * (double)F[level].n;
+            if (!mcamp__pile_add(f, &F[level], upper, &sum[1])) return 0;
+            f = &sum[1];
+        }
+        work += (double)R.n * (double)f->n;
+        if (!(work < 10 * MCAMP__SUMS_WORK && mcamp__pile_add(&R, f, upper, &out))) return 0;
+        if (j > 1) { mcamp__pile t = sum[0]; sum[0] = sum[1]; sum[1] = t; }
+    }
+    mcamp__pile_atoms(s, &out, upper, a);
+    lost = exp(mcamp__gauss_logsf(s->reach)) * s->b;
+    if (!s->add) lost += exp(mcamp__gauss_logsf(s->reach - s->c));
+    a->pinf = upper ? (s->lost + lost) * (1 + 1e-9) + s->top : 0;
+    a->count = 1;
+    for (size_t i = 0; i < a->n; i++) mass += a->w[i];
+    return a->n > 0 && (upper ? mass + a->pinf > 1 - 1e-9 : mass < 1 + 1e-9);     /* NaN: no */
+}
+
+/* How many bins are far, at most, and the odds of more. */
+MCAMP__PRIV int mcamp__sums_most(mcamp__sums *s)
+{
+    double p = s->b * exp(mcamp__gauss_logsf(s->tau)), term = 1, own;
+    own = s->add ? 0 : exp(mcamp__gauss_logsf(s->tau - s->c));
+    for (s->far = 0; s->far < MCAMP__SUMS_FAR; ) {
+        s->top = own * term;
+        term *= p / ++s->far;
+        s->top = 1.01 * (s->top + term * exp(p));
+        if (s->far > s->b) s->top = 0;
+        if (s->top < 0.1 * exp(s->tail)) { s->far--; return 1; }
+    }
+    return 0;
+}
+
+/* Where X is far and what R stands on: of what is tried first the cheapest, more often far the more
+ * frequencies R would take.                                                               */
+MCAMP__PRIV int mcamp__sums_plan(mcamp__sums *s, double *mem)
+{
+    double h = s->h, t = mcamp__gauss_quantile_log(log(0.2 / s->b));
+    s->point = !s->add && mcamp__gauss_logcdf(-t - s->c) < -2.3;    /* a tenth of S or less */
+    for (s->often = s->point ? 0.2 : 0.02; s->often < 3; s->often *= 5) {
+        if (s->often > 1 && !s->add && s->c > 3) s->point = 1;      /* at last */
+        if (!mcamp__sums_tilt(s, s->reach - 0.01) || !mcamp__sums_most(s)) continue;
+        s->h = mcamp__dmin(h, 0.5 * s->sd);
+        if (!s->point && mcamp__sums_places(s, mem)) return 1;
+        if (!s->point) continue;
+        s->h = h;
+        s->y0 = 0;
+        s->y1 = mcamp__sums_two_end(s, s->tail, 0);
+        s->n = 2;
+        s->nf = 1;
+        return 1;
+    }
+    return 0;
+}
+
+/* Both laws, once all that is chosen stands. */
+MCAMP__PRIV int mcamp__sums_fill(mcamp_ctx *ctx, mcamp__sums *s, const mcamp__wish *wish,
+                                 mcamp__law *law)
+{
+    const size_t nf = (size_t)s->nf;
+    mcamp__sums_size z = mcamp__sums_sizes(s);
+    double need = mcamp__sums_words(s, &z), *pile = mcamp__new_doubles(ctx, (size_t)need);
+    int ok = pile != NULL;
+    s->f = mcamp__new_doubles(ctx, 3 * nf);
+    if (ok && s->f && !s->point)
+        mcamp__many_spectrum(ctx->vec, &s->q, s->step, nf, s->q.err * exp(mcamp__dmax(0, -s->k)),
+                             s->f, s->f + nf, s->f + 2 * nf);
+    for (int i = 0; i < 2 && ok && s->f; i++) {
+        ok = mcamp__law_alloc(ctx, &law[i], (size_t)s->n + z.n + 16);
+        if (ok) memset(pile, 0, (size_t)need * sizeof(double));
+        ok = ok && mcamp__sums_side(s, &z, !i, pile, &law[i]);
+        law[i].t.lambda = wish->lambda;
+        law[i].t.spread = wish->spread;
+    }
+    ok = ok && s->f;
+    mcamp__delete_doubles(ctx, pile, (size_t)need);
+    mcamp__delete_doubles(ctx, s->f, 3 * nf);
+    return ok;
+}
+
+MCAMP__PRIV int mcamp__sums_fit(const mcamp_event *e)
+{
+    double n, c = mcamp__bins_kind(e, 0, &n);
+    return !e->n && e->bins >= 2 && c < 12 && c > 0.05;
+}
+
+/* Both laws of BINS for lines about lambda, `gap` apart in log delta. */
+MCAMP__PRIV mcamp_status mcamp__sums_law(mcamp_ctx *ctx, const mcamp_event *e, int add,
+                                         const mcamp__wish *wish, double gap, mcamp__law *law)
+{
+    const size_t words = 7 * MCAMP__MANY_NODES;
+    mcamp__sums s;
+    double *mem, n;
+    int ok;
+    memset(&s, 0, sizeof s);
+    s.add = add; s.b = (double)e->bins; s.lambda = wish->lambda; s.tail = wish->tail;
+    s.c = mcamp__bins_kind(e, 0, &n);
+    s.reach = mcamp__many_reach(e, add, wish->tail);
+    s.h = s.b * sqrt(6 * gap / (s.lambda * (1 + s.lambda)));
+    if (!mcamp__sums_fit(e) || !(s.lambda < 1e4))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "bins", s.b);
+    mem = mcamp__new_doubles(ctx, words);
+    if (!mem) return mcamp__fail(ctx, MCAMP_E_MEMORY, "bins", (double)words);
+    ok = mcamp__sums_plan(&s, mem);
+    ok = ok && mcamp__sums_fill(ctx, &s, wish, law);
+    mcamp__delete_doubles(ctx, mem, words);
+    return ok ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_SIZE, "bins", s.b);
+}
+
 /* ---- the saddle point --------------------------------------------------------------- */
 
 /* What is inverted: 0, E(1 - e^{eps-S})_+ with transform 1/(z(z+1)); 1, E(S - k)_+
@@ -17494,6 +18162,9 @@ typedef struct mcamp__acc {
     int add, single;            /* single: one event, used once: nothing to compose */
     int open;                   /* a side does not see some pair                  */
     int mellin;                 /* pairs with laws of their own, both sides alike */
+    int sums;                   /* or not alike                                   */
+    double enough;              /* a line that will do to be beaten, or 0         */
+    int brief;                  /* laws by sums will do what the present ones do not */
     double more;                /* how much more of s these have than they should need */
     int capped;                 /* more work would have been needed               */
     int built;                  /* BINS: the spectra are of the present question  */
@@ -17556,8 +18227,13 @@ MCAMP__PRIV mcamp_status mcamp__acc_above(mcamp__acc *a, const mcamp_event *e, d
     uint64_t size, rest;
     mcamp_status st = MCAMP_OK;
     if (e->kind == MCAMP_EVENT_BINS && !(below > 0)) {
+        double spare = 0;
+        mcamp__pair *p = &a->pair[a->n++];
         a->mellin++;
-        return mcamp__pair_mellin(e, &a->pair[a->n++], &a->g2);
+        a->sums |= below < 0;
+        st = mcamp__pair_mellin(e, p, below < 0 ? &spare : &a->g2);
+        p->sums = below < 0;
+        return st;
     }
     if (e->kind == MCAMP_EVENT_BINS)
         return mcamp__pair_bins(a->ctx, e, below, a->max_bytes, &a->pair[a->n++]);
@@ -17646,12 +18322,13 @@ MCAMP__PRIV mcamp_status mcamp__acc_init(mcamp__acc *a, mcamp_ctx *ctx,
 MCAMP__PRIV mcamp_status mcamp__acc_laws(mcamp__acc *a, int shares)
 {
     for (int s = 0; s < 2; s++) {
+        mcamp__side side = s ? MCAMP__LOWER : MCAMP__UPPER;
         a->sum[s].n = 0;
         for (size_t i = 0; i < a->n; i++) {
             mcamp__law *l = &a->law[s][a->sum[s].n];
             double need = 4;
             if (a->pair[i].missing == 1 + s) continue;
-            need += (double)a->pair[i].band[a->add].n;
+            need += (double)mcamp__pair_law(&a->pair[i], a->add, side)->n;
             for (size_t k = 0; k < a->pair[i].npilot; k++)
                 need += 2 * (shares ? mcamp__dmax(1.0, a->share[i][k]) : 1);
             if ((double)l->cap < need) {
@@ -17660,7 +18337,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_laws(mcamp__acc *a, int shares)
                     return mcamp__fail(a->ctx, MCAMP_E_MEMORY, "atoms", need);
             }
             mcamp__law_fill(l, &a->pair[i], shares ? a->share[i] : NULL,
-                            s ? MCAMP__LOWER : MCAMP__UPPER, a->add);
+                            side, a->add);
             a->info.atoms = mcamp__zmax(a->info.atoms, l->n);
             if (l->n || l->pinf > 0) a->sum[s].n++;
         }
@@ -17685,7 +18362,9 @@ MCAMP__PRIV double mcamp__acc_first(const mcamp__acc *a, double logd, double tai
             double z = l + (j - 1) * h;
             k[j] = 0.5 * a->g2 * z * (z + 1);
             for (size_t i = 0; i < a->n; i++)
-                if (a->pair[i].mellin) k[j] += mcamp__law_model(&a->pair[i].e, a->add, tail, z);
+                if (a->pair[i].mellin)
+                    k[j] += a->sums ? mcamp__bins_model(&a->pair[i].e, a->add, z)
+                          : mcamp__law_model(&a->pair[i].e, a->add, tail, z);
         }
         d = (k[2] - k[0]) / (2 * h) + mcamp__dlog_pole(0, l);
         f = a->eps < 0 ? l * d - (k[1] + mcamp__log_pole(0, l) - logd) : d - a->eps;
@@ -17694,7 +18373,7 @@ MCAMP__PRIV double mcamp__acc_first(const mcamp__acc *a, double logd, double tai
     }
     for (size_t i = 0; i < a->n; i++) {
         const mcamp_event *e = &a->pair[i].e;
-        if (a->pair[i].mellin)
+        if (a->pair[i].mellin && !a->pair[i].sums)
             most = mcamp__dmin(most, mcamp__many_fit(e) ? mcamp__many_cap(e, a->add, tail) : 40);
     }
     return mcamp__dmin(most, exp(lo));
@@ -17722,6 +18401,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_pilot(mcamp__acc *a, double logd)
     wish.bulk = mcamp__acc_bulk(a);
     if (a->mellin && !(lambda > 0)) lambda = mcamp__acc_first(a, logd, wish.tail, &spread);
     else if (a->mellin) spread = mcamp__sum_cum(&a->sum[MCAMP__UPPER], lambda).k2;
+    if (a->enough > 0) lambda = mcamp__dmin(lambda, a->enough);
     a->z = mcamp__dmax(5.0, -mcamp__gauss_quantile_log(mcamp__dmin(lt, -1.0)));
     for (size_t i = 0; i < a->n; i++) {
         size_t old = a->pair[i].npilot;
@@ -17732,9 +18412,17 @@ MCAMP__PRIV mcamp_status mcamp__acc_pilot(mcamp__acc *a, double logd)
         a->share[i] = mcamp__new_doubles(a->ctx, a->pair[i].npilot);
         if (!a->share[i]) return mcamp__fail(a->ctx, MCAMP_E_MEMORY, "atoms", 0);
         if (!a->pair[i].mellin) continue;
-        mcamp__law_free(a->ctx, &a->pair[i].band[a->add]);
         wish.lambda = lambda;
         wish.spread = spread;
+        if (a->pair[i].sums) {
+            for (int s = 0; s < 2; s++) mcamp__law_free(a->ctx, &a->pair[i].band[s]);
+            st = mcamp__sums_law(a->ctx, &a->pair[i].e, a->add, &wish,
+                                 0.3 * a->tol / a->pair[i].count / a->more /
+                                 mcamp__dmax(1, spread / wish.bulk), a->pair[i].band);
+            if (st < 0) return st;
+            continue;
+        }
+        mcamp__law_free(a->ctx, &a->pair[i].band[a->add]);
         st = mcamp__mellin_law(a->ctx, &a->pair[i].e, a->add, &wish, &a->pair[i].band[a->add]);
         if (st < 0) return st;
     }
@@ -18094,11 +18782,25 @@ MCAMP__PRIV mcamp_interval mcamp__acc_bounds(const mcamp__acc *a, double eps, do
 MCAMP__PRIV double mcamp__acc_line(const mcamp__acc *a, double lambda)
 {
     for (size_t i = 0; i < a->n; i++)
-        if (a->pair[i].mellin) {
+        if (a->pair[i].mellin && !a->pair[i].sums) {
             const mcamp__mellin *t = &a->pair[i].band[a->add].t;
             lambda = mcamp__dmin(lambda, t->many ? mcamp__dmin(t->top, t->cap) : 1.3 * t->top);
         }
     return lambda;
+}
+
+/* Laws by sums whose own gap is more than their share: it is in proportion to that of each. */
+MCAMP__PRIV mcamp_status mcamp__acc_closer(mcamp__acc *a, double rest, double want,
+                                           mcamp_interval v)
+{
+    double ratio = mcamp__dmin(0.6, rest) / (0.42 * want);
+    double lost = mcamp__sum_pinf(&a->sum[MCAMP__UPPER]);
+    if (lost > 0.3 * (v.upper - v.lower))       /* it is not the cells' */
+        return mcamp__acc_pilot(a, log(mcamp__dmax(DBL_MIN,
+                                                   mcamp__dmax(v.lower, 0.001 * v.upper))));
+    if (!(ratio > 1 || lost > 0.02 * want * v.upper)) return MCAMP_OK;
+    a->more *= mcamp__dmax(1, mcamp__dmin(100, 1.3 * ratio));
+    return mcamp__acc_pilot(a, log(mcamp__dmax(v.upper, DBL_MIN)));
 }
 
 /* What is wide by laws by Mellin: the tilted law has a hump narrower than its variance says. */
@@ -18121,8 +18823,9 @@ MCAMP__PRIV mcamp_status mcamp__acc_more(mcamp__acc *a, double logd, int enough,
 MCAMP__PRIV int mcamp__acc_settled(const mcamp__acc *a)
 {
     for (size_t i = 0; i < a->n; i++) {
-        const mcamp__mellin *t = &a->pair[i].band[a->add].t;
+        const mcamp__mellin *t = &mcamp__pair_law(&a->pair[i], a->add, MCAMP__UPPER)->t;
         if (!a->pair[i].mellin) continue;
+        if (a->pair[i].sums && fabs(log(a->lambda / t->lambda)) < 0.3) continue;
         if (!(fabs(a->lambda - t->lambda) < 0.1 * t->lambda)) return 0;
         if (!(fabs(log(mcamp__sum_cum(&a->sum[0], a->lambda).k2 / t->spread)) < 0.3)) return 0;
     }
@@ -18136,8 +18839,11 @@ MCAMP__PRIV int mcamp__acc_beaten(const mcamp__acc *a, double eps, double enough
     double l = 0;
     mcamp__cum c;
     for (size_t i = 0; i < a->n; i++)
-        if (a->pair[i].mellin) l = mcamp__dmax(l, a->pair[i].band[a->add].t.lambda);
+        if (a->pair[i].mellin)
+            l = mcamp__dmax(l, mcamp__pair_law(&a->pair[i], a->add, MCAMP__UPPER)->t.lambda);
     if (!(l > 0 && enough > 0)) return 0;
+    enough -= mcamp__sum_pinf(&a->sum[MCAMP__UPPER]);
+    if (!(enough > 0)) return 0;
     c = mcamp__sum_cum(&a->sum[MCAMP__UPPER], l);
     return c.k0 + c.err - l * eps * (1 - 1e-14) + 1e-9 < log(enough);
 }
@@ -18146,7 +18852,11 @@ MCAMP__PRIV mcamp_status mcamp__acc_steer_delta(mcamp__acc *a, double eps, doubl
 {
     mcamp_status st;
     a->eps = eps;
-    st = mcamp__acc_pilot(a, a->mellin ? -18 : -30);
+    if (a->sums) a->more = 0.02;         /* to steer by */
+    if (a->sums && give_up > 0 && eps > 0) a->enough = -1.5 * log(give_up) / eps;
+    st = mcamp__acc_pilot(a, mcamp__dmin(a->mellin ? -18 : -30,
+                                         a->enough > 0 ? log(give_up) : 0));
+    a->enough = 0;
     for (int i = 0; i < 3 && st >= 0; i++) {
         double z = a->z;
         if (mcamp__acc_beaten(a, eps, give_up)) return MCAMP_OK;
@@ -18163,7 +18873,9 @@ MCAMP__PRIV mcamp_status mcamp__acc_steer_delta(mcamp__acc *a, double eps, doubl
         a->lambda = mcamp__acc_line(a, mcamp__saddle(mcamp__acc_steer(a), eps, 0, 0));
         a->logd = mcamp__log_guess(mcamp__acc_steer(a), a->lambda, eps);
     }
-    return st;
+    if (!a->sums || st < 0) return st;
+    a->more = 1;
+    return mcamp__acc_pilot(a, a->logd - 3);
 }
 
 /* What will do of log delta, which falls by `slope` with eps: the larger of tol and what an error
@@ -18218,8 +18930,10 @@ MCAMP__PRIV mcamp_status mcamp__acc_delta(mcamp__acc *a, double eps, double give
         if (log(out->upper / out->lower) <= w.want || (pass && enough)) return MCAMP_OK;
         if (a->open && pass) break;     /* what is not known stays so */
         gap = mcamp__dmin(50.0, log(v.upper / v.lower));
+        if (a->brief && pass && gap > 2 * w.want) break;
         mcamp__width_adapt(&w, gap, smooth);
-        st = mcamp__acc_more(a, a->logd, enough, out);
+        st = a->sums ? mcamp__acc_closer(a, gap - smooth, w.want, v)
+                     : mcamp__acc_more(a, a->logd, enough, out);
         if (st == MCAMP_E_MEMORY) return st;
         if (st < 0) break;
     }
@@ -18239,7 +18953,9 @@ MCAMP__PRIV mcamp_status mcamp__acc_epsilon(mcamp__acc *a, double delta, double 
 {
     double rest, goal = delta - a->beta * (1 + 4 * DBL_EPSILON);
     mcamp__width w;
-    mcamp_status st = goal > 0 ? mcamp__acc_pilot(a, log(goal))
+    mcamp_status st;
+    if (a->sums) a->more = 0.02;
+    st = goal > 0 ? mcamp__acc_pilot(a, log(goal))
                     : mcamp__fail(a->ctx, MCAMP_E_INFEASIBLE, "delta", delta);
     if (st < 0) return st;
     rest = (goal - mcamp__sum_pinf(&a->sum[MCAMP__UPPER]) * (1 + 1e-12)) * (1 - 1e-15);
@@ -18256,6 +18972,10 @@ MCAMP__PRIV mcamp_status mcamp__acc_epsilon(mcamp__acc *a, double delta, double 
         mcamp__acc_steer_epsilon(a, log(rest));
     }
     mcamp__width_start(&w, a->tol * a->lambda * mcamp__acc_scale(a));
+    if (a->sums) {
+        a->more = mcamp__dmax(0.02, a->tol / w.want);
+        if ((st = mcamp__acc_pilot(a, log(goal))) < 0) return st;
+    }
     for (int pass = 0; pass < 4; pass++) {
         double up, lo = 0, fine = 0.02 * a->tol * mcamp__acc_scale(a), gap, smooth;
         mcamp_interval v;
@@ -18274,8 +18994,10 @@ MCAMP__PRIV mcamp_status mcamp__acc_epsilon(mcamp__acc *a, double delta, double 
         v = mcamp__acc_bounds(a, a->eps, &smooth);
         gap = mcamp__dmin(50.0, log(v.upper / v.lower));
         w.want = mcamp__dmin(w.want, gap / (up - lo) * a->tol * mcamp__acc_scale(a));
+        if (a->brief && pass && gap > 2 * w.want) break;
         mcamp__width_adapt(&w, gap, smooth);
-        st = mcamp__acc_more(a, log(goal), 0, NULL);
+        st = a->sums ? mcamp__acc_closer(a, gap - smooth, w.want, v)
+                     : mcamp__acc_more(a, log(goal), 0, NULL);
         if (st == MCAMP_E_MEMORY) return st;
         if (st < 0) break;
     }
@@ -19035,6 +19757,9 @@ MCAMP__PRIV mcamp_status mcamp__exact_run(mcamp_ctx *ctx, const mcamp_event *eve
         a.lambda = 0;
         a.eps = -1;
         a.more = 1;
+        a.brief = a.mellin > 0 && !a.sums;
+        for (size_t i = 0; i < a.n; i++)
+            a.brief &= !a.pair[i].mellin || mcamp__sums_fit(&a.pair[i].e);
         if (a.n && a.pair[0].bins)
             st = want_eps ? mcamp__bins_epsilon(&a, x, &v)
                           : mcamp__bins_delta(&a, x, best.lower, &v);
@@ -19065,8 +19790,9 @@ MCAMP__PRIV mcamp_status mcamp__exact_reach(mcamp_ctx *ctx, const mcamp_event *e
                                             mcamp_exact_info *info)
 {
     double uses = 0, bins = 0, below, need;
-    mcamp_interval law = { 0, 1e300 };
-    mcamp_status st = MCAMP_OK;
+    mcamp_interval law = { 0, 1e300 }, add = { 0, 0 };
+    mcamp_exact_desc other = *d;
+    mcamp_status st = MCAMP_OK, near;
     for (size_t i = 0; i < n; i++) {
         if (events[i].kind == MCAMP_EVENT_BINS) bins += (double)events[i].count;
         if (events[i].kind == MCAMP_EVENT_BINS || events[i].kind == MCAMP_EVENT_ALLOCATE)
@@ -19074,8 +19800,26 @@ MCAMP__PRIV mcamp_status mcamp__exact_reach(mcamp_ctx *ctx, const mcamp_event *e
     }
     if (bins > 0 && uses <= bins && (uses > 1 || n > 1)) {
         st = mcamp__exact_run(ctx, events, n, d, x, want_eps, 0, out, info);
-        if (st == MCAMP_OK || (st < 0 && st != MCAMP_E_SIZE && st != MCAMP_E_INTERNAL)) return st;
-        if (st > 0) law = *out;
+        if (st < 0 && st != MCAMP_E_SIZE && st != MCAMP_E_INTERNAL) return st;
+        if (st == MCAMP_OK && out->upper - out->lower <= 2 * d->rel_error * out->upper) return st;
+        if (st >= 0) law = *out;
+        near = st;
+        if (st >= 0 && info->add.upper <= info->remove.lower * (1 + 1e-9)) {
+            other.direction = MCAMP_REMOVE;     /* of the other one no more is asked */
+            add = info->add;
+        }
+        st = mcamp__exact_run(ctx, events, n, &other, x, want_eps, -1, out, info);
+        if (st >= 0 && other.direction != d->direction) {
+            out->upper = mcamp__dmax(out->upper, add.upper);
+            info->add = add;
+        }
+        if (st < 0 && st != MCAMP_E_SIZE && st != MCAMP_E_INTERNAL) return st;
+        if (st >= 0 && law.lower <= out->upper && out->lower <= law.upper) {
+            law.lower = mcamp__dmax(out->lower, law.lower);
+            law.upper = mcamp__dmin(out->upper, law.upper);
+        }
+        if (st == MCAMP_OK || near == MCAMP_OK) { *out = law; return MCAMP_OK; }
+        if (st > 0 && law.upper - law.lower <= 0.02 * law.upper) { *out = law; return st; }
     }
     below = mcamp__dmax(1e-280, (want_eps ? 1e-6 * x : 1e-12) / mcamp__dmax(1, uses));
     for (int i = 0; i < 6; i++, below = need) {

@@ -478,6 +478,157 @@ TEST(composed_bins_that_are_wide_say_so)
     }
 }
 
+/* What a law gives for one use. */
+static double law_delta(const mcamp__law *a, double eps)
+{
+    double s = a->pinf;
+    for (size_t i = 0; i < a->n; i++) if (a->l[i] > eps) s -= a->w[i] * expm1(eps - a->l[i]);
+    return s;
+}
+
+/* Laws of bins of which a few are far: one above, one below the curve of one use, which is found
+ * by other means, at every eps, and close; and they say what they have let go.            */
+TEST(laws_of_far_bins_against_one_use)
+{
+    static const struct { size_t b; double sigma, lambda, tail, slack; } c[] = {
+        { 16, 1.3, 8, -25, 4e-3 }, { 128, 1, 20, -25, 0.02 }, { 1000, 0.667, 8, -30, 0.02 },
+        { 20000, 0.5, 3, -12, 0.02 }, { 300, 0.3, 1, -25, 0.12 }, { 100000, 0.2, 0.6, -25, 0.02 },
+        { 1000, 0.667, 8, -5, 0.02 } };
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++)
+        for (int add = 0; add < 2; add++) {
+            mcamp_event e = bins(c[i].b, 1, c[i].sigma, 1);
+            mcamp__law law[2];
+            mcamp__wish wish;
+            mcamp_exact_desc d;
+            double far = log(mcamp__bins_x(1 / c[i].sigma, 5) / (double)c[i].b), last = 1;
+            memset(law, 0, sizeof law); memset(&wish, 0, sizeof wish); memset(&d, 0, sizeof d);
+            d.direction = add ? MCAMP_ADD : MCAMP_REMOVE;
+            d.rel_error = 1e-4;
+            wish.lambda = c[i].lambda; wish.tail = c[i].tail; wish.spread = 1;
+            if (mcamp__sums_law(&ctx, &e, add, &wish, 1e-5, law) < 0) {
+                CHECK(add && c[i].sigma < 0.4);     /* S near 0, which these do not reach */
+                continue;
+            }
+            for (int k = 0; k < 6; k++) {
+                mcamp_interval v = { 0, 1 };
+                double eps = k * mcamp__dmax(0.06, 0.15 * far), lo, up, gap;
+                if (mcamp_exact_delta(&ctx, &e, 1, &d, eps, &v, NULL) < 0 || v.upper < 1e-7) break;
+                lo = law_delta(&law[1], eps);
+                up = law_delta(&law[0], eps);
+                CHECK_LE(lo, v.upper * (1 + 1e-9));
+                CHECK_LE(v.lower * (1 - 1e-9), up);
+                gap = c[i].slack * v.upper + 20 * exp(c[i].tail);
+                CHECK_LE(up - lo, gap + (v.upper - v.lower));
+                CHECK_LE(lo, last);
+                last = lo;
+            }
+            for (int s = 0; s < 2; s++) mcamp__law_free(&ctx, &law[s]);
+        }
+}
+
+/* The same laws composed: the curves of each use, wide as they are, say nothing else. */
+TEST(laws_of_far_bins_against_curves)
+{
+    static const struct { size_t b; double sigma, uses, eps; } c[] = {
+        { 128, 1, 2, 0.886 }, { 10000, 0.5, 10, 2.87 }, { 32, 2.5, 2, 0.417 },
+        { 100000, 0.167, 2, 52.5 } };
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        mcamp_event e = bins(c[i].b, 1, c[i].sigma, (uint64_t)c[i].uses);
+        mcamp_interval v = { 0, 0 }, w = { 0, 0 }, x = { 0, 0 };
+        mcamp_exact_desc d;
+        mcamp_exact_info info;
+        memset(&d, 0, sizeof d);
+        d.rel_error = 5e-3; d.max_bytes = 200000000; d.direction = MCAMP_REMOVE;
+        CHECK(mcamp__exact_run(&ctx, &e, 1, &d, c[i].eps, 0, -1, &v, &info) >= 0);
+        CHECK(by_curves(&e, 1, c[i].eps, 0, 5e-3, MCAMP_REMOVE, &w) >= 0);
+        CHECK_LE(v.lower, w.upper);
+        CHECK_LE(w.lower, v.upper);
+        CHECK_LE(v.upper - v.lower, 0.01 * v.upper);
+        CHECK(mcamp_exact_delta(&ctx, &e, 1, &d, c[i].eps, &x, NULL) >= 0);
+        CHECK_LE(x.upper - x.lower, 0.01 * x.upper);
+        CHECK_LE(v.lower, x.upper);
+        CHECK_LE(x.lower, v.upper);
+        d.direction = MCAMP_BOTH;
+        CHECK(mcamp_exact_delta(&ctx, &e, 1, &d, c[i].eps, &w, &info) >= 0);
+        CHECK_LE(x.lower, w.upper);
+        CHECK_LE(w.upper - w.lower, 0.01 * w.upper);
+        CHECK_LE(info.add.upper, w.upper);
+        CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, &d, w.upper, &x, NULL), MCAMP_OK);
+        CHECK_LE(x.lower, c[i].eps);
+        CHECK_LE(c[i].eps * (1 - 0.01), x.upper);
+    }
+}
+
+/* What frequencies beyond the last one have at most: above the transform itself, a sum over t. */
+TEST(transform_of_bins_beyond_the_last_frequency)
+{
+    static const struct { double c, tau, eta; } k[] = {
+        { 0.4, 3.2, 1 }, { 1, 4, 0.02 }, { 1.5, 4.5, 0 }, { 3, 4, 1e-4 }, { 0.7, 3.5, -0.5 } };
+    for (size_t i = 0; i < sizeof k / sizeof *k; i++) {
+        mcamp__sums s;
+        double one = 0, h = 2e-4, norm;
+        memset(&s, 0, sizeof s);
+        s.c = k[i].c; s.tau = k[i].tau; s.eta = k[i].eta;
+        for (double t = s.tau - 0.5 * h; t > -9; t -= h)
+            one += h * exp(s.eta * (mcamp__bins_x(s.c, t) - 1) - 0.5 * t * t);
+        norm = log(one);
+        s.k = norm - 0.5 * log(8 * atan(1.0));
+        for (double om = 0.05; om < 20; om *= 2.3) {
+            double re = 0, im = 0;
+            for (double t = s.tau - 0.5 * h; t > -9; t -= h) {
+                double x = mcamp__bins_x(s.c, t);
+                double w = h * exp(s.eta * (x - 1) - 0.5 * t * t - norm);
+                re += w * cos(om * x);
+                im += w * sin(om * x);
+            }
+            if (om * mcamp__bins_x(s.c, s.tau) > 200) continue;     /* not by this sum */
+            CHECK_LE(0.5 * log(re * re + im * im), mcamp__sums_decay(&s, om) + 1e-6);
+            CHECK_LE(mcamp__sums_decay(&s, om), 0);
+        }
+    }
+}
+
+/* A direction whose infinite mass is more than what would do is not called beaten. */
+TEST(infinite_mass_is_not_beaten)
+{
+    double l[1] = { -5 }, w[1] = { 1 };
+    mcamp__law law;
+    mcamp__pair p;
+    mcamp__acc a;
+    memset(&law, 0, sizeof law); memset(&p, 0, sizeof p); memset(&a, 0, sizeof a);
+    law.l = l; law.w = w; law.n = law.cap = 1; law.count = 1;
+    p.mellin = 1;
+    p.band[0].t.lambda = 1;
+    a.pair = &p; a.n = 1;
+    a.sum[MCAMP__UPPER].law = &law; a.sum[MCAMP__UPPER].n = 1;
+    CHECK(mcamp__acc_beaten(&a, 1, 0.3));
+    law.pinf = 0.2;
+    CHECK(mcamp__acc_beaten(&a, 1, 0.3));
+    law.pinf = 0.5;
+    CHECK(!mcamp__acc_beaten(&a, 1, 0.3));
+}
+
+/* Sums that have no place are refused, from above; there are none that would be moved for it. */
+TEST(piles_that_reach_too_far_are_refused)
+{
+    double mem[3][40], *p = mem[0], *q = mem[1], *r = mem[2];
+    mcamp__pile a = mcamp__pile_at(&p, 4), f = mcamp__pile_at(&q, 4), out = mcamp__pile_at(&r, 10);
+    a.n = 1; a.x[0] = 1; a.q[0] = 1;
+    f.n = 2; f.x[0] = 1; f.q[0] = 0.5; f.x[1] = 2; f.q[1] = 0.5;
+    mcamp__pile_grid(1.9, 0.1, 8, 1, &out);
+    CHECK(mcamp__pile_add(&a, &f, 1, &out));
+    {
+        double mass = 0, mean = 0;
+        for (size_t i = 0; i < out.n; i++) { mass += out.q[i]; mean += out.q[i] * out.x[i]; }
+        CHECK_LE(fabs(mass - 1), 1e-14);
+        CHECK_LE(fabs(mean - 2.5), 1e-14);
+    }
+    f.x[1] = 3;
+    CHECK(!mcamp__pile_add(&a, &f, 1, &out));
+    f.x[0] = 0.5; f.x[1] = 2;
+    CHECK(!mcamp__pile_add(&a, &f, 1, &out));
+}
+
 /* C = I, several times: against the reference, both ends near it. */
 TEST(composed_bins_against_the_fft)
 {
@@ -1653,6 +1804,9 @@ static const mt_case cases[] = {
     T(levels_are_carried_into_every_answer),
     T(laws_of_bins_have_the_moments_of_bins), T(complex_gamma),
     T(atom_far_out_of_no_mass), T(composed_bins_that_are_wide_say_so),
+    T(laws_of_far_bins_against_one_use), T(laws_of_far_bins_against_curves),
+    T(transform_of_bins_beyond_the_last_frequency), T(piles_that_reach_too_far_are_refused),
+    T(infinite_mass_is_not_beaten),
     T(composed_bins_against_the_fft),
     T(laws_of_many_bins_have_the_moments_of_bins), T(many_bins_against_few),
     T(composed_bins_against_a_quadrature), T(composed_bins_of_long_modes),
