@@ -15119,6 +15119,18 @@ typedef struct mcamp__mellin {
     double xi, low_err, mid_err, top_err;
 } mcamp__mellin;
 
+#define MCAMP__RULE_PIECES 1024
+
+/* What the atoms of BINS used once stand for: see there. */
+typedef struct mcamp__rule {
+    double c, sign, shift, scale;   /* P = sign (X e^-scale - shift) */
+    double from, to, most;          /* of t; frequencies up to which it is meant to do */
+    double angle;                   /* to begin with, for frequencies beyond */
+    int open;                       /* t goes on beyond `to` (puts) */
+    size_t n;                       /* pieces of MCAMP__MANY_RULE atoms each */
+    double mid[MCAMP__RULE_PIECES], half[MCAMP__RULE_PIECES], rho[MCAMP__RULE_PIECES];
+} mcamp__rule;
+
 /* Atoms of the privacy loss of one mechanism under its first distribution, and the
  * mass of infinite loss.                                                             */
 typedef struct mcamp__law {
@@ -15126,6 +15138,7 @@ typedef struct mcamp__law {
     size_t n, cap;
     double pinf, count;
     mcamp__mellin t;
+    const mcamp__rule *rule;
 } mcamp__law;
 
 MCAMP__PRIV void mcamp__law_free(mcamp_ctx *ctx, mcamp__law *a)
@@ -15253,9 +15266,9 @@ typedef struct mcamp__pair {
     mcamp__branch br[3];
     int nbr;
     int missing;            /* 1 + the side that does not see it, or 0 */
-    int bins;               /* cells of X = e^loss under Q, see below: 1 call, 2 put */
-    int raw;                /* bins: positions X, not X - 1                       */
-    double reach, left;     /* bins: of the cells, and what they miss, see there  */
+    int bins;               /* one of the kinds of BINS used once                 */
+    double reach;           /* bins: how far t goes in a call                     */
+    mcamp__rule *rule;
     int mellin;             /* BINS in composition: band is its law, by direction */
     int sums;               /* or by sides, the present direction's                */
     double count, err;      /* relative error of p and q, together */
@@ -15359,6 +15372,7 @@ MCAMP__PRIV void mcamp__pair_free(mcamp_ctx *ctx, mcamp__pair *p)
     for (int i = 0; i < 2; i++) mcamp__law_free(ctx, &p->band[i]);
     mcamp__delete_doubles(ctx, p->curve, 3 * p->ncurve);
     mcamp__delete(ctx, p->pilot, p->npilot, sizeof *p->pilot);
+    mcamp__delete(ctx, p->rule, 1, sizeof *p->rule);
     memset(p, 0, sizeof *p);
 }
 
@@ -15859,37 +15873,9 @@ MCAMP__PRIV mcamp__cell mcamp__cell_turn(mcamp__cell c, int add)
     return t;
 }
 
-/* Where X = e^loss stands: X - 1, negated for a put; or X itself where the sums that
- * matter are far below 1 and X - 1 would cancel.                                      */
-MCAMP__PRIV double mcamp__bins_at(const mcamp__pair *p, double loss)
-{
-    double x = p->raw ? exp(loss) : expm1(loss);
-    return p->bins == 2 ? -x : x;
-}
-
-/* Balls in bins with C = I: positions X - 1 (call) or 1 - X (put) weighted by Q.  A
- * convex function of the sum of the X is estimated, so that here too spreading with the
- * mean kept raises and merging lowers; q is rounded with the side, the mean p/q of a
- * cell to where the function is larger or smaller.                                     */
-MCAMP__PRIV void mcamp__law_bins(mcamp__law *a, const mcamp__pair *p, mcamp__cell c,
-                                 mcamp__side side)
-{
-    double s = side == MCAMP__UPPER ? 1 : -1, q = c.q * (1 + s * p->err), f;
-    double v = c.v + (p->bins == 2 ? -s : s) * (2 * p->err + c.verr);
-    if (!(q > 0)) return;
-    v = mcamp__dmax(c.lo, mcamp__dmin(c.hi, v));
-    if (side == MCAMP__LOWER) { mcamp__law_add(a, mcamp__bins_at(p, v), q); return; }
-    f = c.lo < -DBL_MAX ? exp(v - c.hi) : expm1(v - c.lo) / expm1(c.hi - c.lo);
-    if (!(c.hi > c.lo)) f = 1;
-    f = mcamp__dmax(0.0, mcamp__dmin(1.0, f));
-    mcamp__law_add(a, mcamp__bins_at(p, c.lo), q * (1 - f));
-    mcamp__law_add(a, mcamp__bins_at(p, c.hi), q * f);
-}
-
 MCAMP__PRIV void mcamp__law_cell(mcamp__law *a, const mcamp__pair *p, mcamp__cell c,
                                  mcamp__side side, int add)
 {
-    if (p->bins) { mcamp__law_bins(a, p, c, side); return; }
     c = mcamp__cell_turn(c, add);
     if (side == MCAMP__UPPER) mcamp__law_spread(a, c, p->err);
     else                      mcamp__law_merge(a, c, p->err);
@@ -16473,21 +16459,16 @@ typedef struct mcamp__bulk {
 /* Nodes and weights of Gauss's rule on [-1, 1]. */
 MCAMP__PRIV void mcamp__gauss_rule(double *x, double *w)
 {
-    const int n = MCAMP__MANY_RULE;
-    for (int i = 0; i < n; i++) {
-        double t = cos(MCAMP__PI * (i + 0.75) / (n + 0.5)), d = 0;
-        for (int step = 0; step < 6; step++) {
-            double p = 1, q = 0;
-            for (int k = 1; k <= n; k++) {
-                double r = q;
-                q = p;
-                p = ((2 * k - 1) * t * q - (k - 1) * r) / k;
-            }
-            d = n * (t * p - q) / (t * t - 1);
-            t -= p / d;
-        }
-        x[i] = t;
-        w[i] = 2 / ((1 - t * t) * d * d);
+    static const double node[8] = { 0.98940093499164993, 0.94457502307323258, 0.86563120238783174,
+                                    0.75540440835500303, 0.61787624440264375, 0.45801677765722739,
+                                    0.28160355077925891, 0.095012509837637440 };
+    static const double odds[8] = { 0.027152459411754095, 0.062253523938647893,
+                                    0.095158511682492785, 0.12462897125553387, 0.14959598881657673,
+                                    0.16915651939500254, 0.18260341504492359, 0.18945061045506850 };
+    for (int i = 0; i < MCAMP__MANY_RULE; i++) {
+        int j = i < 8 ? i : 15 - i;
+        x[i] = i < 8 ? -node[j] : node[j];
+        w[i] = odds[j];
     }
 }
 
@@ -17635,6 +17616,166 @@ MCAMP__PRIV double mcamp__law_term(double w, double x)
     return x > 0 ? w > 0 ? exp(x + log(w)) : 0 : w * exp(x);
 }
 
+/* ---- balls in bins used once ----------------------------------------------------- *
+ * E (S - k)_+ and E (kappa - S)_+ are inverted from phi(z) = E e^{zP}, P = +-(X e^-scale - shift),
+ * the same law for both ends: phi is an integral over t that Gauss's rule of 16 points does
+ * on pieces.  Errors, of phi(l + iy):
+ *   rule      of an f whose modulus is at most m on an ellipse about a piece of length 2h, whose axes
+ *             add up to 2 rho h: 4.3 m h rho^-32/(1 - rho^-2).  (Chebyshev's coefficients are at most
+ *             2m rho^-k; those below 32 and the odd ones are integrated exactly.)
+ *   ends      beyond them at most their odds times the largest |e^{zP}| there.
+ *   rounding  of a node t, of a weight by 12 + 2.5 t^2 ulp with that, and of P.
+ *   far out   frequencies beyond y: t moved by an angle a of log X to where e^{zX} falls,
+ *                 |E e^{-zX}| <= e^{a^2/2c^2} E e^{-(l cos a + y sin a)X},
+ *             and for a call, t <= t1, likewise with -l and the way from t1 to t1 + ia/c besides:
+ *             e^{v^2/2 + X(l cos cv - y sin cv)} over v, where sin cv >= cv sin a/a.
+ *             Both fall as y grows.                                                      [] */
+
+/* X e^-scale */
+MCAMP__PRIV double mcamp__rule_at(const mcamp__rule *q, double t)
+{
+    return exp(q->c * t - 0.5 * q->c * q->c - q->scale);
+}
+
+/* log of the rule's error for a piece. */
+MCAMP__PRIV double mcamp__rule_piece(const mcamp__rule *q, double mid, double half, double rho,
+                                     double l, double y)
+{
+    double a = 0.5 * half * (rho + 1 / rho), s = 0.5 * half * (rho - 1 / rho), top, e;
+    double near = mcamp__dmax(0, fabs(mid) - a);
+    if (!(q->c * s < 1.5)) return mcamp__inf();
+    top = mcamp__rule_at(q, mid + a);
+    e = 0.5 * (s * s - near * near) - MCAMP__LOG_SQRT_2PI + y * top * sin(q->c * s);
+    l *= q->sign;
+    e += (l > 0 ? l * top : l * mcamp__rule_at(q, mid - a) * cos(q->c * s)) - l * q->shift;
+    return e + log(4.3 * half / (1 - 1 / (rho * rho))) - 2 * MCAMP__MANY_RULE * log(rho);
+}
+
+/* The ellipse for a piece: uphill from where the last one was. */
+MCAMP__PRIV double mcamp__rule_best(const mcamp__rule *q, double mid, double half, double l,
+                                    double y, double *rho)
+{
+    double best = mcamp__rule_piece(q, mid, half, *rho, l, y);
+    for (int up = 1, moved = 0; up >= 0 && !moved; up--)
+        for (int i = 0; i < 20; i++) {
+            double r = up ? *rho * 1.25 : *rho / 1.25, e = mcamp__inf();
+            if (r > 1.05) e = mcamp__rule_piece(q, mid, half, r, l, y);
+            if (!(e < best) && (best < 1e300 || up)) break;
+            best = e;
+            *rho = r;
+            moved = up || moved;
+        }
+    return best;
+}
+
+/* Atoms for the line at l, frequencies up to y, each piece's error below e^level. */
+MCAMP__PRIV mcamp_status mcamp__rule_fill(mcamp_ctx *ctx, mcamp__rule *q, double l, double y,
+                                          double level, mcamp__law *a)
+{
+    double node[MCAMP__MANY_RULE], weight[MCAMP__MANY_RULE], t = q->from, h = 0.25, rho = 3;
+    double count = a->count;
+    size_t need;
+    q->n = 0;
+    q->most = y;
+    while (t < q->to) {
+        double e;
+        h = mcamp__dmin(0.5 * (q->to - t), 1.3 * h);
+        while (!((e = mcamp__rule_best(q, t + h, h, l, y, &rho)) < level) && h > 1e-6) h *= 0.8;
+        if (!(e < level) || q->n == MCAMP__RULE_PIECES)
+            return mcamp__fail(ctx, MCAMP_E_SIZE, "atoms", (double)q->n);
+        if (!(t + 2.02 * h < q->to)) h = 0.5 * (q->to - t);
+        q->mid[q->n] = t + h;
+        q->half[q->n] = h;
+        q->rho[q->n++] = rho;
+        t += 2 * h;
+        if (!(t < q->to - 1e-12 * (fabs(t) + 1))) break;
+    }
+    need = q->n * MCAMP__MANY_RULE;
+    if (a->cap < need) {
+        mcamp__law_free(ctx, a);
+        if (!mcamp__law_alloc(ctx, a, need))
+            return mcamp__fail(ctx, MCAMP_E_MEMORY, "atoms", (double)need);
+    }
+    mcamp__gauss_rule(node, weight);
+    a->n = need; a->count = count; a->rule = q;
+    for (size_t i = 0; i < need; i++) {
+        size_t j = i / MCAMP__MANY_RULE, k = i % MCAMP__MANY_RULE;
+        double x = q->mid[j] + q->half[j] * node[k], e = q->c * x - 0.5 * q->c * q->c - q->scale;
+        a->l[i] = q->sign * (q->shift > 0 ? expm1(e) : exp(e));
+        a->w[i] = q->half[j] * weight[k] * mcamp__gauss_pdf(x);
+    }
+    return MCAMP_OK;
+}
+
+/* What is beyond the ends, over e^top.  Of a put X >= 0, and X >= 1 + ct - c^2/2. */
+MCAMP__PRIV double mcamp__rule_ends(const mcamp__rule *q, double l, double top)
+{
+    double s = l * q->sign, c = q->c, e, f;
+    e = mcamp__gauss_logsf(-q->from) +
+        mcamp__dmax(s * (mcamp__rule_at(q, q->from) - q->shift), -s * q->shift);
+    f = mcamp__gauss_logcdf(q->from - s * c) - s * (1 - s) * 0.5 * c * c;
+    if (s < 0 && q->shift > 0 && f < e) e = f;
+    e = exp(e - top);
+    if (!q->open) return e;
+    if (s > 0) return mcamp__inf();
+    return e + exp(mcamp__gauss_logsf(q->to) - top + s * (mcamp__rule_at(q, q->to) - q->shift));
+}
+
+/* Error of phi(l + iy), relative to phi(l). */
+MCAMP__PRIV double mcamp__rule_error(const mcamp__law *a, double l, double y)
+{
+    const mcamp__rule *q = a->rule;
+    double top = mcamp__law_top(a, l), sum = 0, slip = 0, round = 0, e;
+    e = mcamp__rule_ends(q, l, top);
+    for (size_t i = 0; i < q->n; i++) {
+        double s = 0, far = fabs(q->mid[i]) + q->half[i], x = mcamp__rule_at(q, q->mid[i] + q->half[i]);
+        double end = mcamp__rule_at(q, q->mid[i] - q->half[i]);
+        for (size_t k = i * MCAMP__MANY_RULE; k < (i + 1) * MCAMP__MANY_RULE; k++)
+            s += mcamp__law_term(a->w[k], l * a->l[k] - top);
+        e += exp(mcamp__rule_piece(q, q->mid[i], q->half[i], q->rho[i], l, y) - top);
+        round += s * (12 + 2.5 * far * far);
+        slip += s * x * (4 * q->c * far + 2 * q->c * q->c + 2 * fabs(q->scale));
+        slip += s * 4 * mcamp__dmax(fabs(x - q->shift), fabs(end - q->shift));
+        sum += s;
+    }
+    e = (e + DBL_EPSILON * (round + (fabs(l) + y) * slip)) / sum;
+    return e < 0.1 ? e : mcamp__inf();
+}
+
+/* log of a bound of |phi(l + iy)| for all frequencies from y on, turned by this angle; known: errors
+ * are to be counted.                                                                     */
+MCAMP__PRIV double mcamp__rule_turned(const mcamp__law *a, double l, double y, double angle, int known)
+{
+    const mcamp__rule *q = a->rule;
+    double s = y * sin(angle) - q->sign * l * cos(angle), sum = 0, top, v, d, x;
+    top = mcamp__law_top(a, -q->sign * s);
+    for (size_t i = 0; i < a->n; i++)
+        sum += mcamp__law_term(a->w[i], -q->sign * s * a->l[i] - top);
+    v = top + log(sum) - (s + q->sign * l) * q->shift + 0.5 * angle * angle / (q->c * q->c);
+    if (known) v += 1.1 * mcamp__rule_error(a, -q->sign * s, 0) + 1e-14 * (1 + fabs(v) + fabs(top));
+    if (q->open) return v;
+    x = mcamp__rule_at(q, q->to);
+    d = x * q->c * y * sin(angle) / angle - 0.5 * angle / q->c;
+    if (!(d > 0)) return mcamp__inf();
+    return mcamp__log_add(v, l * (x - q->shift) - 0.5 * q->to * q->to - MCAMP__LOG_SQRT_2PI - log(d));
+}
+
+/* The same by the best angle, uphill from where it was. */
+MCAMP__PRIV double mcamp__rule_fall(const mcamp__law *a, double l, double y, double *angle)
+{
+    double best = mcamp__rule_turned(a, l, y, *angle, 0);
+    for (double f = 1.3; f > 1.05; f = f > 1.2 ? 1.1 : 1)
+        for (int up = 1; up >= 0; up--)
+            for (int i = 0; i < 60; i++) {
+                double x = mcamp__dmin(1.5, up ? *angle * f : *angle / f), e;
+                e = mcamp__rule_turned(a, l, y, x, 0);
+                if (!(e < best)) break;
+                best = e;
+                *angle = x;
+            }
+    return best;
+}
+
 MCAMP__PRIV mcamp__cum mcamp__law_cum(const mcamp__law *a, double lambda)
 {
     mcamp__sum s0 = { 0, 0 };
@@ -17659,6 +17800,7 @@ MCAMP__PRIV mcamp__cum mcamp__law_cum(const mcamp__law *a, double lambda)
     c.k2 = a->count * mcamp__dmax(0.0, v / s - m * m);
     c.err = a->count * DBL_EPSILON * (4 + logs + 2 * fabs(lambda) * la / s + fabs(top));
     if (a->t.m > 0) mcamp__mellin_cum(a, lambda, &c);
+    if (a->rule) c.err += a->count * 1.1 * mcamp__rule_error(a, lambda, 0);
     return c;
 }
 
@@ -17767,7 +17909,7 @@ typedef struct mcamp__line {
     double *cr, *ci, *er, *ei;  /* terms where a block begins, rotations by a block */
     double *pr, *pi, *qr, *qi;  /* of strides: terms at t, rotations by a stride */
     double mean, mabs, dev;     /* E l, E|l|, E|l - E l| under w */
-    double lambda, err, lg;     /* BINS by Mellin: error of its atoms, log Gamma(s) */
+    double lambda, err, lg;     /* BINS: error of its atoms; by Mellin: log Gamma(s) */
     size_t room;                /* of an array: zero weight beyond the law */
 } mcamp__line;
 
@@ -17803,7 +17945,7 @@ MCAMP__PRIV void mcamp__line_init(mcamp__line *x, const mcamp__law *a, double la
     x->cr = mem + 3 * room; x->ci = mem + 4 * room; x->er = mem + 5 * room;
     x->ei = mem + 6 * room; x->pr = mem + 7 * room; x->pi = mem + 8 * room;
     x->qr = mem + 9 * room; x->qi = mem + 10 * room;
-    x->mean = x->mabs = x->dev = 0;
+    x->mean = x->mabs = x->dev = x->err = 0;
     for (size_t j = 0; j < m; j++)
         s += x->w[j] = mcamp__law_term(a->w[j], lambda * a->l[j] - top);
     for (size_t j = 0; j < m; j++) {
@@ -17815,6 +17957,7 @@ MCAMP__PRIV void mcamp__line_init(mcamp__line *x, const mcamp__law *a, double la
     }
     for (size_t j = 0; j < m; j++) x->dev += x->w[j] * fabs(a->l[j] - x->mean);
     if (a->t.m > 0) mcamp__mellin_line(x, lambda);
+    if (a->rule) x->err = mcamp__rule_error(a, lambda, a->rule->most);
 }
 
 /* log of what |E e^{itl}| is over |E e^{itl}| of the atoms, whose modulus is mod: the Gamma
@@ -17839,7 +17982,7 @@ MCAMP__PRIV double mcamp__line_mellin(const mcamp__line *x, double t, double mod
 MCAMP__PRIV double mcamp__line_error(const mcamp__line *x, double t)
 {
     return DBL_EPSILON * ((240 + 0.25 * (double)x->law->n) * mcamp__dmin(2, t * x->mabs) +
-                          t * x->mabs);
+                          t * x->mabs) + (x->law->rule ? x->err : 0);
 }
 
 /* Terms at t, and rotations by h. */
@@ -18043,6 +18186,21 @@ MCAMP__PRIV void mcamp__spec_tails(mcamp__spec *s)
     s->tail_b = e / (g * t);
 }
 
+/* The same of BINS used once, where phi falls. */
+MCAMP__PRIV void mcamp__spec_far(mcamp__spec *s, const mcamp__sum_law *sum, mcamp__cum c)
+{
+    double y = (double)(s->n - 1) * s->tau, f = c.err - c.k0;
+    if (!sum->n || !sum->law[0].rule) return;
+    for (size_t i = 0; i < sum->n; i++) {
+        double angle = sum->law[i].rule->angle;
+        mcamp__rule_fall(&sum->law[i], s->lambda, y, &angle);
+        f += sum->law[i].count * mcamp__rule_turned(&sum->law[i], s->lambda, y, angle, 1);
+    }
+    f = exp(f) / (MCAMP__PI * y);
+    if (f < s->tail_a) s->tail_a = f;
+    if (!(s->r > 0)) s->tail_b = 0;
+}
+
 /* Fills spec for the law of the sum; lambda, tau, r, n chosen, terms below e^level may
  * be left out.                                                                            */
 MCAMP__PRIV mcamp_status mcamp__spec_build(mcamp_ctx *ctx, mcamp__spec *s,
@@ -18069,6 +18227,7 @@ MCAMP__PRIV mcamp_status mcamp__spec_build(mcamp_ctx *ctx, mcamp__spec *s,
     if (!(r > 0) || s->kernel == 2) s->bump = 0;
     if (work && x) {
         mcamp__spec_tails(s);
+        mcamp__spec_far(s, sum, c);
         for (size_t i = 0; i < sum->n; i++, p += MCAMP__LINE_ROWS * x[i - 1].room)
             mcamp__line_init(&x[i], &sum->law[i], lambda, tau, p);
         mcamp__spec_run(ctx->vec, s, x, sum->n, p, level);
@@ -18159,6 +18318,7 @@ typedef struct mcamp__acc {
     double bins, idle;          /* BINS: how many, and how many with a mode 0     */
     double loose, floor;        /* BINS: multiples of tol, or so much, will do    */
     size_t max_bytes, bytes;
+    int put, raw;               /* BINS: (kappa - S)_+ is asked for; shift 0 in the rule */
     int add, single;            /* single: one event, used once: nothing to compose */
     int open;                   /* a side does not see some pair                  */
     int mellin;                 /* pairs with laws of their own, both sides alike */
@@ -18446,21 +18606,14 @@ MCAMP__PRIV const mcamp__sum_law *mcamp__acc_steer(const mcamp__acc *a)
 }
 
 /* How much spreading a cell to lo and hi raises E e^{lambda L} above what merging it at
- * v gives, over e^{k0}; the mean of y (e^{-loss}, or X itself) is kept.                 */
-MCAMP__PRIV double mcamp__cell_gap(const mcamp__pair *p, mcamp__cell c, double lambda,
-                                   double k0)
+ * v gives, over e^{k0}; the mean of e^{-loss} is kept.                                  */
+MCAMP__PRIV double mcamp__cell_gap(mcamp__cell c, double lambda, double k0)
 {
-    double v = c.v, lo = c.lo, hi = c.hi, f, e, w = p->bins ? c.q : c.p;
-    if (p->bins) {
-        f = expm1(v - lo) / expm1(hi - lo);
-        lo = mcamp__bins_at(p, lo); hi = mcamp__bins_at(p, hi); v = mcamp__bins_at(p, v);
-    } else {
-        f = expm1(lo - v) / expm1(lo - hi);
-    }
-    f = mcamp__dmin(1.0, mcamp__dmax(0.0, f));
+    double v = c.v, lo = c.lo, hi = c.hi, e;
+    double f = mcamp__dmin(1.0, mcamp__dmax(0.0, expm1(lo - v) / expm1(lo - hi)));
     e = (1 - f) * expm1(mcamp__dmin(600.0, lambda * (lo - v))) +
         f * expm1(mcamp__dmin(600.0, lambda * (hi - v)));
-    return exp(log(w) + lambda * v - k0) * mcamp__dmax(e, 0.0);
+    return exp(log(c.p) + lambda * v - k0) * mcamp__dmax(e, 0.0);
 }
 
 /* Cuts pilot cells so that the discretisation widens log delta by at most `width`.
@@ -18475,12 +18628,12 @@ MCAMP__PRIV double mcamp__acc_share(mcamp__acc *a, double width)
         double k0 = mcamp__law_cum(&a->law[MCAMP__UPPER][i < a->sum[0].n ? i : 0],
                                    a->lambda).k0 / p->count;
         for (size_t k = 0; k < p->npilot; k++) {
-            mcamp__cell c = mcamp__cell_turn(p->pilot[k], p->bins ? 0 : a->add);
+            mcamp__cell c = mcamp__cell_turn(p->pilot[k], a->add);
             a->share[i][k] = 0;
-            if (c.branch < 0 || !((p->bins ? c.q : c.p) > 0) || !(c.hi - c.lo < 1e300)) continue;
+            if (c.branch < 0 || !(c.p > 0) || !(c.hi - c.lo < 1e300)) continue;
             if (!(c.hi > c.lo) || !(fabs(c.x2 - c.x1) < 1e300)) continue;
             a->share[i][k] = cbrt(mcamp__dmin(1e99, p->count *
-                                              mcamp__cell_gap(p, c, a->lambda, k0)));
+                                              mcamp__cell_gap(c, a->lambda, k0)));
             total += a->share[i][k];
         }
     }
@@ -19018,9 +19171,10 @@ MCAMP__PRIV mcamp_status mcamp__acc_epsilon(mcamp__acc *a, double delta, double 
 #define MCAMP__BINS_FAR 20
 
 /* What a call or put is about, less the modes that are 0: the strike as a position of the
- * sum, its rounding error, log of k or kappa, from where on one X decides; and where the
- * split is made, which may be further on: several strikes then share one sum.           */
-typedef struct mcamp__bet { double eps, strike, slip, cut, top; } mcamp__bet;
+ * sum, its error, that of kappa as a part of it, log of k or kappa, from where on one X decides;
+ * where a call's split is made, which may be further on: several strikes then share one sum;
+ * for a put log of the unit, and what is added to it.                                    */
+typedef struct mcamp__bet { double eps, strike, slip, rel, cut, top, base; } mcamp__bet;
 
 /* The longest mode over sigma. */
 MCAMP__PRIV double mcamp__bins_norm(const mcamp__acc *a)
@@ -19076,13 +19230,13 @@ MCAMP__PRIV void mcamp__bins_huge(const mcamp__acc *a, const mcamp__bet *bet,
  * Near enough where modes are long: a sum is then hardly ever made by more than one X.   */
 MCAMP__PRIV mcamp_interval mcamp__bins_quick(const mcamp__acc *a, const mcamp__bet *bet)
 {
-    double sum = 0, odds = 0, own = 0, l0 = 0, k = exp(bet->cut), share = log(a->bins - a->idle);
+    double sum = 0, odds = 0, own = 0, l0 = 0, share = log(a->bins - a->idle);
     double f = -log(a->bins), put;
     mcamp_interval v = { 0, 0 };
     for (size_t i = 0; i < a->n; i++) {
         const mcamp__pair *p = &a->pair[i];
         double c = p->br[0].mog.amax, t = bet->cut / c + 0.5 * c, m, r;
-        m = mcamp__gauss_logcdf(t - c) - (a->add ? mcamp__gauss_logcdf(t) : 0);
+        m = mcamp__gauss_logcdf(t - c) - (a->add ? mcamp__gauss_logcdf(t) + bet->cut : 0);
         m = p->count * exp(m);
         r = exp(mcamp__gauss_logsf(t - share / c));
         l0 += p->count * mcamp__gauss_logcdf(t);
@@ -19096,11 +19250,11 @@ MCAMP__PRIV mcamp_interval mcamp__bins_quick(const mcamp__acc *a, const mcamp__b
     }
     put = exp(f + bet->eps + bet->cut + l0);        /* (one by one they can underflow) */
     v.upper = put * (1 + 1e-11);
-    if (k > 1e-300) v.lower = mcamp__dmax(0.0, put * (1 - (2 * bet->slip + sum) / k - 2e-11));
+    v.lower = mcamp__dmax(0.0, put * (1 - (2 * bet->rel + sum) - 2e-11));     /* (over kappa) */
     return v;
 }
 
-/* E(S; some X beyond its cells), at most: what is left out of a call. */
+/* E(S; some X beyond its reach), at most: what is left out of a call. */
 MCAMP__PRIV double mcamp__bins_beyond(const mcamp__acc *a)
 {
     double l0 = mcamp__bins_none(a, 0, 1), v = 0, m;
@@ -19111,50 +19265,156 @@ MCAMP__PRIV double mcamp__bins_beyond(const mcamp__acc *a)
     return v * (1 + 1e-12);
 }
 
-/* Cells of X below the cut; for the call only up to where what is beyond does not matter,
- * since its tilt would: p->reach; for the put from there on, what is left of it adds at most
- * p->left = kappa n P(t < from).                                                         */
-MCAMP__PRIV mcamp_status mcamp__bins_cells(mcamp__acc *a, size_t at, double cut)
+#define MCAMP__COARSE 32
+
+/* Rough atoms of X, to steer by.  A call's end where the cut is, or before that where what is beyond
+ * does not matter, since its tilt would: p->reach.                                       */
+MCAMP__PRIV mcamp_status mcamp__bins_coarse(mcamp__acc *a, size_t at, const mcamp__bet *bet)
 {
     mcamp__pair *p = &a->pair[at];
-    const mcamp__branch *br = &p->br[0];
-    double c = br->mog.amax, from, to, end = cut / c + 0.5 * c, x = -mcamp__inf();
-    size_t n = MCAMP__PILOT + 3;
-    mcamp__cells out;
-    mcamp__delete(a->ctx, p->pilot, p->npilot, sizeof *p->pilot);
-    mcamp__delete_doubles(a->ctx, a->share[at], p->npilot);
-    p->npilot = n;
-    p->pilot = out.c = (mcamp__cell *)mcamp__new(a->ctx, n, sizeof *out.c);
-    a->share[at] = mcamp__new_doubles(a->ctx, n);
-    if (!p->pilot || !a->share[at]) return mcamp__fail(a->ctx, MCAMP_E_MEMORY, "atoms", 0);
-    out.n = 0; out.cap = n;
-    from = mcamp__dmin(-a->z, end - 2 * a->z);
-    to = mcamp__dmin(c + a->z, end);
-    p->left = 0;
-    if (p->bins == 2) {     /* X near 0 would be tilted up: counted apart */
-        x = from;
-        p->left = exp(cut + mcamp__gauss_logsf(-from)) * p->count * (1 + 1e-12);
+    mcamp__law *l = &a->law[MCAMP__LOWER][at];
+    double node[MCAMP__MANY_RULE], weight[MCAMP__MANY_RULE], h, end;
+    mcamp__rule *q;
+    if (!p->rule) p->rule = (mcamp__rule *)mcamp__new(a->ctx, 1, sizeof *p->rule);
+    if (!p->rule || (!l->cap && !mcamp__law_alloc(a->ctx, l, MCAMP__COARSE * MCAMP__MANY_RULE)))
+        return mcamp__fail(a->ctx, MCAMP_E_MEMORY, "atoms", 0);
+    q = p->rule;
+    q->c = p->br[0].mog.amax;
+    q->sign = a->put ? -1 : 1;
+    q->open = a->put;
+    q->shift = !a->raw;
+    q->scale = a->raw ? bet->top : 0;
+    end = bet->top / q->c + 0.5 * q->c;
+    q->from = a->add ? mcamp__dmin(-a->z - 2, end - 2 * a->z) : -a->z - 2;
+    q->to = a->add ? mcamp__dmin(a->z + 2, end + 5 / q->c) : a->put ? a->z + 2
+            : mcamp__dmin(q->c + a->z, end);
+    if (!a->put) p->reach = q->to;
+    l->n = l->cap; l->count = p->count;
+    mcamp__gauss_rule(node, weight);
+    h = 0.5 * (q->to - q->from) / MCAMP__COARSE;
+    for (size_t i = 0; i < l->n; i++) {
+        double t = q->from + h * (2 * (double)(i / MCAMP__MANY_RULE) + 1 + node[i % MCAMP__MANY_RULE]);
+        l->l[i] = q->sign * (mcamp__rule_at(q, t) - q->shift);
+        l->w[i] = h * weight[i % MCAMP__MANY_RULE] * mcamp__gauss_pdf(t);
     }
-    for (int i = p->bins == 2; i <= MCAMP__PILOT; i++) {
-        double y = i < MCAMP__PILOT ? from + (to - from) * i / MCAMP__PILOT : to;
-        mcamp__cells_push(&out, mcamp__branch_cell(br, 0, x, y));
-        x = y;
-    }
-    p->reach = to;
-    if (to < end && p->bins == 2) mcamp__cells_push(&out, mcamp__branch_cell(br, 0, x, end));
-    if (out.n && (!(to < end) || p->bins == 2)) out.c[out.n - 1].hi = cut;
     return MCAMP_OK;
 }
 
-MCAMP__PRIV mcamp_status mcamp__bins_pilot(mcamp__acc *a, double cut, double logd)
+/* What is beyond a call's reach is to be e^-28 of it, about. */
+MCAMP__PRIV mcamp_status mcamp__bins_pilot(mcamp__acc *a, const mcamp__bet *bet, double logd)
 {
     a->z = mcamp__dmax(6.0, -mcamp__gauss_quantile_log(mcamp__dmax(logd, -800.0) -
-                                                      log(a->bins) - 18.5));
+                                                      2 * log(a->bins) - 28));
     for (size_t i = 0; i < a->n; i++) {
-        mcamp_status st = mcamp__bins_cells(a, i, cut);
+        mcamp_status st = mcamp__bins_coarse(a, i, bet);
         if (st < 0) return st;
     }
-    return mcamp__acc_laws(a, 0);
+    for (int s = 0; s < 2; s++) {
+        a->sum[s].n = a->n;
+        a->sum[s].kernel = 1;
+        a->sum[s].plus = a->bins * (1 + 1e-9);
+    }
+    return MCAMP_OK;
+}
+
+/* From where on frequencies do not matter: e^target of the value at 0. */
+MCAMP__PRIV double mcamp__bins_end(mcamp__acc *a, double l, double target, double first, double last)
+{
+    double k0 = mcamp__sum_cum(&a->sum[MCAMP__LOWER], l).k0;
+    for (size_t i = 0; i < a->n; i++)
+        a->pair[i].rule->angle = mcamp__dmin(0.5, first * a->pair[i].rule->c * a->pair[i].rule->c);
+    for (double y = first; y < last; y *= 1.15) {
+        double f = -k0 - log(MCAMP__PI * y);
+        for (size_t i = 0; i < a->n; i++) {
+            mcamp__law x = a->law[MCAMP__LOWER][i];
+            x.rule = a->pair[i].rule;
+            f += x.count * mcamp__rule_fall(&x, l, y, &a->pair[i].rule->angle);
+        }
+        if (f < target) return y;
+    }
+    return mcamp__inf();
+}
+
+#define MCAMP__BINS_FREQUENCIES 6000
+
+/* The line, and as many frequencies as it takes without smoothing, if these are not many more than
+ * with it.                                                                               */
+MCAMP__PRIV mcamp__plan mcamp__bins_plan(mcamp__acc *a, double want, double smooth)
+{
+    const mcamp__sum_law *s = &a->sum[MCAMP__LOWER];
+    mcamp__plan p = mcamp__make_plan(s, 0, a->lambda, a->eps, smooth,
+                                     200 * MCAMP__BINS_FREQUENCIES);
+    mcamp__cum c = mcamp__sum_cum(s, p.lambda);
+    double value = a->logd - (c.k0 - p.lambda * a->eps), first = 2 / sqrt(c.k2), y;
+    for (int i = 0; i < 2; i++) {
+        double most = (i ? p.n : mcamp__dmax(1000, p.n)) * p.tau;
+        y = mcamp__bins_end(a, p.lambda, value + log(i ? 0.02 * want : mcamp__dmin(1e-10, 0.02 * want)),
+                            first, most);
+        if (!(y < most)) continue;
+        p.r = 0;
+        p.n = ceil(y / p.tau) + 3;
+        p.level = mcamp__dmin(p.level, value - 30);
+        p.capped = 0;
+        break;
+    }
+    return p;
+}
+
+/* Atoms for the line of the plan, fewer frequencies if they were too many. */
+MCAMP__PRIV mcamp_status mcamp__bins_rule(mcamp__acc *a, mcamp__plan *p)
+{
+    double room = 42 + log(a->bins), atoms = 0;
+    mcamp_status st = MCAMP_E_SIZE;
+    for (int step = 0; step < 8 && (st == MCAMP_E_SIZE || atoms * p->n > 4e7); step++) {
+        if (step) {
+            p->r = p->r > 0 ? 2 * p->r : 13 / (p->n * p->tau);
+            p->n = ceil(0.5 * p->n);
+            p->capped = 1;
+        }
+        atoms = 0;
+        st = MCAMP_OK;
+        for (size_t i = 0; i < a->n && st >= 0; i++) {
+            mcamp__law *x = &a->law[MCAMP__UPPER][i];
+            mcamp__rule *q = a->pair[i].rule;
+            double k = mcamp__law_cum(&a->law[MCAMP__LOWER][i], p->lambda).k0 / a->pair[i].count;
+            double l = p->lambda, c = q->c, t = mcamp__dmin(k, 0) - room;
+            q->from = mcamp__gauss_quantile_log(t);
+            if (a->put) {
+                q->to = (log(q->shift - t / l) + q->scale) / c + 0.5 * c;
+                q->to = mcamp__dmin(q->to, -q->from);
+                if (q->shift > 0)
+                    q->from = mcamp__dmax(mcamp__gauss_quantile_log(k - l - room),
+                            mcamp__gauss_quantile_log(k - 0.5 * l * (1 + l) * c * c - room) - l * c);
+                q->to = mcamp__dmax(q->from + 1, q->to);
+            }
+            x->count = a->pair[i].count;
+            st = mcamp__rule_fill(a->ctx, q, l, p->n * p->tau, k + 5 - room, x);
+            atoms += (double)x->n;
+        }
+    }
+    return st;
+}
+
+/* The sum for the plan, both ends alike. */
+MCAMP__PRIV mcamp_status mcamp__bins_sum(mcamp__acc *a, mcamp__plan *p)
+{
+    double need = 80 * p->n;
+    mcamp_status st;
+    if (!(p->tau > 0 && p->tau < 1e300 && p->n >= 4 && p->n < 1e15 && p->lambda < MCAMP__LAMBDA_MAX))
+        return mcamp__fail(a->ctx, MCAMP_E_INTERNAL, "frequencies", p->n);
+    if ((st = mcamp__bins_rule(a, p)) < 0) return st;
+    for (size_t i = 0; i < a->n; i++) {
+        need += 112 * (double)a->law[MCAMP__UPPER][i].n;
+        a->info.atoms = mcamp__zmax(a->info.atoms, a->law[MCAMP__UPPER][i].n);
+    }
+    if (!(need < (double)a->max_bytes)) return mcamp__fail(a->ctx, MCAMP_E_SIZE, "max_bytes", need);
+    a->capped = p->capped;
+    a->info.bytes = mcamp__zmax(a->info.bytes, (size_t)need);
+    a->info.passes++;
+    st = mcamp__spec_build(a->ctx, &a->spec[MCAMP__UPPER], &a->sum[MCAMP__UPPER], p->lambda, p->tau,
+                           p->r, (size_t)p->n, p->level);
+    a->info.frequencies = mcamp__zmax(a->info.frequencies, a->spec[MCAMP__UPPER].n);
+    return st;
 }
 
 /* E(S - strike)_+ by Chernoff's bound alone: x_+ <= e^{lambda x}/(e lambda). */
@@ -19166,26 +19426,22 @@ MCAMP__PRIV double mcamp__bins_chernoff(const mcamp__acc *a, double strike)
     return exp(t - 1 - log(a->lambda)) + DBL_MIN;
 }
 
-/* The line for the present laws: the lower one's saddle point, or the upper one's where its
- * cells are too wide for that tilt.  logd: a guess.                                      */
 MCAMP__PRIV void mcamp__bins_steer(mcamp__acc *a, double strike)
 {
-    const mcamp__sum_law *lo = &a->sum[MCAMP__LOWER], *up = &a->sum[MCAMP__UPPER];
-    double other = mcamp__saddle(up, strike, 0, 0);
-    a->lambda = mcamp__saddle(lo, strike, 0, 0);
-    if (mcamp__line_height(up, other, strike) < mcamp__line_height(up, a->lambda, strike) - 1)
-        a->lambda = other;
-    a->logd = mcamp__log_guess(lo, a->lambda, strike);
+    const mcamp__sum_law *s = &a->sum[MCAMP__LOWER];
+    a->lambda = mcamp__saddle(s, strike, 0, 0);
+    a->logd = mcamp__log_guess(s, a->lambda, strike);
     if (!mcamp__finite(a->logd)) a->logd = -800;
 }
 
 MCAMP__PRIV mcamp_interval mcamp__bins_bounds(const mcamp__acc *a, const mcamp__bet *bet,
                                               double *smooth)
 {
-    mcamp_interval v = mcamp__acc_bounds(a, bet->strike, smooth);
+    const mcamp__spec *s = &a->spec[MCAMP__UPPER];
+    mcamp_interval v = mcamp__spec_eval(s, bet->strike, smooth);
     if (bet->slip > 0) {
-        v.upper = mcamp__acc_bound(a, MCAMP__UPPER, bet->strike - bet->slip);
-        v.lower = mcamp__acc_bound(a, MCAMP__LOWER, bet->strike + bet->slip);
+        v.upper = mcamp__spec_eval(s, bet->strike - bet->slip, NULL).upper;
+        v.lower = mcamp__spec_eval(s, bet->strike + bet->slip, NULL).lower;
     }
     if (!(v.upper < 1e300)) v.upper = mcamp__inf();
     v.upper = mcamp__dmax(v.upper, DBL_MIN);
@@ -19194,37 +19450,38 @@ MCAMP__PRIV mcamp_interval mcamp__bins_bounds(const mcamp__acc *a, const mcamp__
 
 /* E(S - strike)_+ without the huge ones (call), E(kappa - S)_+ (put): bounds as close as
  * tol, or a part of what tol in eps amounts to, given that `known` is added to them; or
- * any upper bound below `enough`.  A law without mass leaves the lower end at 0.        */
+ * any upper bound below `enough`.                                                       */
 MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, const mcamp__bet *bet, double known,
                                           double enough, mcamp_interval *out)
 {
+    double strike = bet->strike, unit = exp(a->raw ? bet->cut - bet->top : bet->cut);
     mcamp__width w;
-    double strike = bet->strike;
-    mcamp_status st = mcamp__bins_pilot(a, bet->top, -30);
+    mcamp_status st = mcamp__bins_pilot(a, bet, -30);
     a->eps = strike;
     a->built = 0;
     out->lower = 0;
+    out->upper = mcamp__inf();
+    known += bet->base;
     for (int i = 0; i < 2 && st >= 0; i++) {
         mcamp__bins_steer(a, strike);
         if (i || a->logd > -30) break;
-        st = mcamp__bins_pilot(a, bet->top, a->logd);
+        st = mcamp__bins_pilot(a, bet, a->logd);
     }
     if (st < 0) return st;
-    out->upper = mcamp__bins_chernoff(a, strike - bet->slip);
-    if (out->upper <= mcamp__dmax(enough, 1e-280)) return MCAMP_OK;
-    if (!(a->lambda < MCAMP__LAMBDA_MAX) || a->sum[MCAMP__LOWER].n < a->n)
-        return MCAMP_Q_MAX_ITER;
+    if (!(a->lambda < MCAMP__LAMBDA_MAX)) return MCAMP_Q_MAX_ITER;
     mcamp__width_start(&w, a->tol);
     for (int pass = 0; pass < 4; pass++) {
         double smooth, total;
         mcamp_interval v;
+        mcamp__plan p;
         /* what is known already makes up for a part of the width */
-        double tol = 1 + 0.3 * mcamp__dmin(10.0, a->lambda * exp(bet->cut) * bet->eps);
+        double tol = 1 + 0.3 * mcamp__dmin(10.0, a->lambda * unit * bet->eps);
         double about = pass ? out->upper : 2 * exp(a->logd) + DBL_MIN;
         tol = mcamp__dmin(mcamp__dmax(a->tol, 6e-3), a->tol * tol);
-        w.want = mcamp__dmin(1.0, tol * (1 + known / about));
-        if (!pass) mcamp__width_start(&w, w.want);
-        st = mcamp__acc_refine(a, &w);
+        w.want = mcamp__dmin(1.0, tol * mcamp__dmax(1e-6, 1 + known / about));
+        if (!pass) w.smooth = 0.84 * w.want;
+        p = mcamp__bins_plan(a, w.want, w.smooth);
+        st = mcamp__bins_sum(a, &p);
         if (pass && st == MCAMP_E_SIZE) break;
         if (st < 0) return st;
         a->built = 1;
@@ -19232,37 +19489,65 @@ MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, const mcamp__bet *bet, 
         out->upper = mcamp__dmin(out->upper, v.upper);
         out->lower = mcamp__dmax(out->lower, v.lower);
         total = known + out->lower;
+        if (out->upper <= mcamp__dmax(enough, 1e-280)) return MCAMP_OK;
         if (out->upper - out->lower <= tol * total + 1e-300) return MCAMP_OK;
-        if (a->capped && pass) break;
-        mcamp__bins_steer(a, strike);
-        total = w.cells;
-        mcamp__width_adapt(&w, mcamp__dmin(50.0, log(v.upper / v.lower)), smooth);
-        /* finer cells help less than as many times here */
-        if (w.cells < 0.7 * total) w.cells *= 0.5;
+        if ((a->capped && pass) || !(p.r > 0)) break;
+        w.smooth *= mcamp__dmax(0.02, mcamp__dmin(0.7, 0.6 * w.want / (log(v.upper / v.lower))));
     }
     return MCAMP_Q_MAX_ITER;
 }
 
-/* Strike and cut.  Positions X - 1, so that the idle ones drop out; -X for puts far out,
- * where idle ones and b e^-eps may cancel: what that loses is the strike's slip, and the
- * cut is where X decides for certain.  cut: -infinity if no put ever pays.               */
+/* Another unit for a put, or split of a call. */
+MCAMP__PRIV void mcamp__bins_top(const mcamp__acc *a, mcamp__bet *t, double top)
+{
+    t->top = top;
+    if (!a->raw) return;
+    t->strike = -exp(t->cut - top);
+    t->slip = -t->strike * (2 * t->rel + 4 * DBL_EPSILON * (fabs(top) + fabs(t->cut) + 1));
+}
+
+/* Strike and cut.  Positions X - 1, so that the idle ones drop out; -X over kappa for puts far
+ * out, where idle ones and b e^-eps may cancel.  The cut is where X decides for certain, -infinity
+ * if no put ever pays.                                                                   */
 MCAMP__PRIV mcamp__bet mcamp__bins_bet(const mcamp__acc *a, double eps)
 {
     double b = a->bins, k;
     mcamp__bet t;
-    t.eps = eps; t.slip = 0;
+    t.eps = eps; t.slip = t.rel = t.base = 0;
     if (!a->add) {
         t.strike = b * expm1(eps);
         t.cut = t.top = log(a->idle > 0 ? b - a->idle + t.strike : b) + (a->idle > 0 ? 0 : eps);
+        if (a->put) t.strike = t.base = -t.strike;      /* E S - k */
         return t;
     }
     k = b * exp(-eps) - a->idle;
-    if (a->idle > 0) t.slip = 4 * DBL_EPSILON * b * exp(-eps);
-    t.cut = k + t.slip > 0 ? log(k + t.slip) : -mcamp__inf();
-    if (!(a->idle > 0)) t.cut = log(b) - eps;
-    t.top = t.cut;
-    t.strike = eps > 1 ? -k : -b * expm1(-eps);
+    if (a->idle > 0) {
+        double slip = 4 * DBL_EPSILON * b * exp(-eps);
+        t.cut = k + slip > 0 ? log(k + slip) : -mcamp__inf();
+        t.rel = slip / mcamp__dmax(k + slip, DBL_MIN);
+        t.slip = slip;
+    } else {
+        t.cut = log(b) - eps;
+        t.rel = 2 * DBL_EPSILON * (fabs(t.cut) + eps + 1);
+    }
+    t.strike = -b * expm1(-eps);
+    mcamp__bins_top(a, &t, t.cut);
     return t;
+}
+
+/* How delta at eps is met.  E(S - k)_+ = E(k - S)_+ + E S - k, where no X is too large for a tilt: for
+ * all eps that are small, about to where the difference is a few times smaller than what it is
+ * the difference of.                                                                     */
+MCAMP__PRIV void mcamp__bins_choose(mcamp__acc *a, double eps)
+{
+    double x = 0;
+    for (size_t i = 0; i < a->n; i++) {
+        double c = a->pair[i].br[0].mog.amax;
+        x += a->pair[i].count * expm1(mcamp__dmin(600, c * c));
+    }
+    x = log1p(x / a->bins / a->bins);
+    a->put = a->add || expm1(eps) <= 0.4 * mcamp__dmin(1, sqrt(x));
+    a->raw = a->add && eps > 1;
 }
 
 /* What is known of delta without sums.  Above everything: without amplification it is a
@@ -19283,44 +19568,46 @@ MCAMP__PRIV void mcamp__bins_known(const mcamp__acc *a, const mcamp__bet *bet,
     out->lower = (f * huge->lower + quick.lower) * (1 - 1e-12);
     up = (f * huge->upper + quick.upper) * (1 + 1e-12) + DBL_MIN;
     if (bet->top <= bet->cut && up < out->upper) out->upper = mcamp__dmax(up, out->lower);
+    if (a->put) huge->lower = huge->upper = 0;
+}
+
+/* From units of the sum to delta. */
+MCAMP__PRIV double mcamp__bins_factor(const mcamp__acc *a, const mcamp__bet *bet)
+{
+    return exp((a->add ? bet->eps : 0) + (a->raw ? bet->top : 0) - log(a->bins));
 }
 
 /* Brings in what the sums say.  In what they lost below the smallest double, too. */
 MCAMP__PRIV int mcamp__bins_total(const mcamp__acc *a, const mcamp__bet *bet,
                                   mcamp_interval huge, mcamp_interval tame, mcamp_interval *out)
 {
-    double f = (a->add ? exp(bet->eps) : 1.0) / a->bins;
+    double f = mcamp__bins_factor(a, bet);
     int cut = 0;
     for (size_t i = 0; i < a->n; i++) {
         const mcamp__pair *p = &a->pair[i];
         double norm = p->br[0].mog.amax;
-        huge.upper += p->left;
-        cut |= !a->add && p->reach < bet->top / norm + 0.5 * norm;
+        cut |= !a->put && p->reach < bet->top / norm + 0.5 * norm;
     }
     if (cut) huge.upper = mcamp__bins_beyond(a);
     tame.upper = f * (huge.upper + tame.upper) * (1 + 1e-12) + (1 + f) * 1e-300;
     tame.lower = f * (huge.lower + tame.lower) * (1 - 1e-12);
+    tame.upper += f * bet->base * (1 - 4 * DBL_EPSILON);        /* base <= 0 */
+    tame.lower = mcamp__dmax(0, tame.lower + f * bet->base * (1 + 4 * DBL_EPSILON));
     if (!(tame.lower <= tame.upper && tame.lower <= out->upper)) return 0;
     out->upper = mcamp__dmax(out->lower, mcamp__dmin(out->upper, tame.upper));
     out->lower = mcamp__dmax(out->lower, tame.lower);
     return 1;
 }
 
-MCAMP__PRIV void mcamp__bins_begin(mcamp__acc *a, double eps)
-{
-    for (size_t i = 0; i < a->n; i++) {
-        a->pair[i].bins = a->add ? 2 : 1;
-        a->pair[i].raw = a->add && eps > 1;
-    }
-    for (int s = 0; s < 2; s++) {
-        a->sum[s].kernel = 1;
-        a->sum[s].plus = a->bins * (1 + 1e-9);
-    }
-}
-
 MCAMP__PRIV int mcamp__bins_near(const mcamp__acc *a, mcamp_interval v)
 {
     return v.upper < 1e-300 || v.upper - v.lower <= a->loose * a->tol * v.lower + a->floor;
+}
+
+/* In units of kappa, X may be of any size. */
+MCAMP__PRIV int mcamp__bins_far(const mcamp__acc *a, const mcamp__bet *bet)
+{
+    return !a->raw && (mcamp__bins_norm(a) > MCAMP__BINS_FAR || !(bet->strike < 1e290));
 }
 
 /* give_up: any upper bound below it will do (the other direction has won).  Beyond
@@ -19329,15 +19616,16 @@ MCAMP__PRIV int mcamp__bins_near(const mcamp__acc *a, mcamp_interval v)
 MCAMP__PRIV mcamp_status mcamp__bins_delta(mcamp__acc *a, double eps, double give_up,
                                            mcamp_interval *out)
 {
-    double f = (a->add ? exp(eps) : 1.0) / a->bins;
     mcamp_interval huge, tame = { 0, 0 };
-    mcamp__bet bet = mcamp__bins_bet(a, eps);
+    mcamp__bet bet;
     mcamp_status st;
-    mcamp__bins_begin(a, eps);
+    mcamp__bins_choose(a, eps);
+    bet = mcamp__bins_bet(a, eps);
     mcamp__bins_known(a, &bet, &huge, out);
     if (out->upper < give_up || mcamp__bins_near(a, *out)) return MCAMP_OK;
-    if (mcamp__bins_norm(a) > MCAMP__BINS_FAR || !(bet.strike < 1e290)) return MCAMP_Q_MAX_ITER;
-    st = mcamp__bins_tame(a, &bet, huge.lower, 0.99 * give_up / f - huge.upper, &tame);
+    if (mcamp__bins_far(a, &bet)) return MCAMP_Q_MAX_ITER;
+    st = mcamp__bins_tame(a, &bet, huge.lower,
+                          0.99 * give_up / mcamp__bins_factor(a, &bet) - huge.upper - bet.base, &tame);
     if (st == MCAMP_E_INTERNAL || st == MCAMP_E_SIZE) return MCAMP_Q_MAX_ITER;
     if (st < 0) return st;
     return mcamp__bins_total(a, &bet, huge, tame, out) ? st : MCAMP_Q_MAX_ITER;
@@ -19353,24 +19641,28 @@ MCAMP__PRIV mcamp_status mcamp__bins_share(mcamp__acc *a, const double *eps, siz
     mcamp_status st;
     while (n && mcamp__bins_near(a, *out)) { n--; eps++; out++; }
     while (n && mcamp__bins_near(a, out[n - 1])) n--;
-    for (m = 0; m < n && a->add && eps[0] <= 1 && eps[m] <= 1; ) m++;
     if (!n) return MCAMP_OK;
-    if (m && m < n) {
+    mcamp__bins_choose(a, eps[0]);
+    for (m = 0; m < n; m++) {
+        int put = a->put, raw = a->raw;
+        mcamp__bins_choose(a, eps[m]);
+        if (a->put != put || a->raw != raw) break;
+    }
+    if (m < n) {
         st = mcamp__bins_share(a, eps, m, out);
         return st < 0 ? st : mcamp__bins_share(a, eps + m, n - m, out + m);
     }
     m = n / 2;
     bet = mcamp__bins_bet(a, eps[m]);
-    if (!(bet.strike < 1e290)) return MCAMP_OK;
-    bet.top = mcamp__bins_bet(a, eps[a->add ? 0 : n - 1]).cut;
-    mcamp__bins_begin(a, eps[m]);
+    if (mcamp__bins_far(a, &bet)) return MCAMP_OK;
+    if (!a->put) bet.top = mcamp__bins_bet(a, eps[n - 1]).cut;
     mcamp__bins_known(a, &bet, &huge, &rest);
     st = mcamp__bins_tame(a, &bet, huge.lower, 0, &tame);
     if (st < 0 && st != MCAMP_E_INTERNAL && st != MCAMP_E_SIZE) return st;
     for (size_t i = 0; i < n && a->built; i++) {
         double smooth, top = bet.top;
         bet = mcamp__bins_bet(a, eps[i]);
-        bet.top = top;
+        mcamp__bins_top(a, &bet, top);
         mcamp__bins_known(a, &bet, &huge, &rest);
         mcamp__bins_total(a, &bet, huge, mcamp__bins_bounds(a, &bet, &smooth), &out[i]);
     }
@@ -19386,7 +19678,9 @@ MCAMP__PRIV mcamp_status mcamp__bins_curve(mcamp__acc *a, const double *eps, siz
     size_t i = 0;
     for (; i < n; i++) {
         mcamp_interval huge;
-        mcamp__bet bet = mcamp__bins_bet(a, eps[i]);
+        mcamp__bet bet;
+        mcamp__bins_choose(a, eps[i]);
+        bet = mcamp__bins_bet(a, eps[i]);
         mcamp__bins_known(a, &bet, &huge, &out[i]);
     }
     for (i = 0; i < n && st >= 0; i += 16) {
@@ -19601,8 +19895,8 @@ MCAMP__PRIV mcamp_interval mcamp__bins_look(const mcamp__acc *a, double eps, dou
     mcamp_interval huge, v;
     mcamp__bins_known(a, &bet, &huge, &v);
     if (!a->built) return v;
-    bet.top = top;
-    if (!a->add) mcamp__bins_huge(a, &bet, &huge);
+    mcamp__bins_top(a, &bet, top);
+    if (!a->put) mcamp__bins_huge(a, &bet, &huge);
     mcamp__bins_total(a, &bet, huge, mcamp__bins_bounds(a, &bet, &smooth), &v);
     return v;
 }
@@ -19638,23 +19932,24 @@ MCAMP__PRIV int mcamp__bins_close(const mcamp__acc *a, double eps)
     return v.upper - v.lower <= 0.1 * a->tol * v.lower;
 }
 
-/* A sum for x, and what it says of eps at delta near x; returns a better x.  Calls may use
- * it below, puts above, up to where sums of X itself take over from those of X - 1.      */
+/* A sum for x, and what it says of eps at delta near x; returns a better x.  Calls may use it up
+ * to their split, puts up to where sums of X itself take over from those of X - 1.       */
 MCAMP__PRIV mcamp_status mcamp__bins_approach(mcamp__acc *a, double ld, double *x,
                                               mcamp_interval *out)
 {
-    double edge = a->add ? 0.9 * *x : 1.1 * *x, lo, hi, up, down;
-    mcamp__bet bet = mcamp__bins_bet(a, *x);
+    double lo, hi, up, down;
+    mcamp__bet bet;
     mcamp_interval huge, v, tame = { 0, 0 };
     mcamp_status st;
-    if (a->add && *x > 1) edge = mcamp__dmax(edge, 1 + 1e-12);
-    lo = mcamp__dmax(out->lower, a->add ? edge : 0.5 * *x);
-    hi = mcamp__dmin(out->upper, !a->add ? edge : *x > 1 ? 2 * *x : mcamp__dmin(1, 2 * *x));
-    bet.top = mcamp__bins_bet(a, edge).cut;
-    mcamp__bins_begin(a, *x);
+    mcamp__bins_choose(a, *x);
+    bet = mcamp__bins_bet(a, *x);
+    lo = mcamp__dmax(out->lower, mcamp__dmax(0.5 * *x, a->raw ? 1 + 1e-12 : 0));
+    hi = mcamp__dmin(out->upper, a->put ? 2 * *x : 1.1 * *x);
+    if (a->add && !a->raw) hi = mcamp__dmin(hi, 1);
+    if (!a->put) bet.top = mcamp__bins_bet(a, 1.1 * *x).cut;
     mcamp__bins_known(a, &bet, &huge, &v);
     a->built = 0;
-    if (mcamp__bins_norm(a) > MCAMP__BINS_FAR || mcamp__bins_close(a, *x)) {
+    if (mcamp__bins_far(a, &bet) || mcamp__bins_close(a, *x)) {
         lo = mcamp__dmax(out->lower, 0.1 * *x);
         hi = mcamp__dmin(out->upper, 10 * *x);
     } else if ((st = mcamp__bins_tame(a, &bet, huge.lower, 0, &tame)) < 0) {
