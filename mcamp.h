@@ -17658,8 +17658,9 @@ MCAMP__PRIV double mcamp__rule_best(const mcamp__rule *q, double mid, double hal
     double best = mcamp__rule_piece(q, mid, half, *rho, l, y);
     for (int up = 1, moved = 0; up >= 0 && !moved; up--)
         for (int i = 0; i < 20; i++) {
-            double r = up ? *rho * 1.25 : *rho / 1.25, e = mcamp__inf();
-            if (r > 1.05) e = mcamp__rule_piece(q, mid, half, r, l, y);
+            double r = up ? *rho * 1.25 : *rho / 1.25, e;
+            if (!(r > 1.05)) break;
+            e = mcamp__rule_piece(q, mid, half, r, l, y);
             if (!(e < best) && (best < 1e300 || up)) break;
             best = e;
             *rho = r;
@@ -19167,7 +19168,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_epsilon(mcamp__acc *a, double delta, double 
  * if any of them is that large, S - k >= 0 and the expectation is known,
  *     sum_j n_j (E(X_j - k)_+ + m0_j (1 - p0 / Pr(X_j < k))) + k (sum_j n_j pH_j - (1 - p0)),
  * pH_j = Pr(X_j >= k), m0_j = E(X_j; X_j < k), p0 = prod_j (1 - pH_j)^n_j.  Else all are below
- * k, and the tilted sum is tame.  For the put, a single X >= kappa makes the payoff zero.   */
+ * k, and the tilted sum is tame.  With many others beside it a smaller X decides as well.  For the put, a single X >= kappa makes the payoff zero.   */
 #define MCAMP__BINS_FAR 20
 
 /* What a call or put is about, less the modes that are 0: the strike as a position of the
@@ -19201,26 +19202,58 @@ MCAMP__PRIV double mcamp__bins_none(const mcamp__acc *a, double cut, int reach)
     return l;
 }
 
-/* Split at K >= k, E(X - k; X >= K) = E(X - K)_+ + (K - k) Pr(X >= K). */
+/* V and Delta of a split at K < k, see there: their ratio's square is what counts. */
+MCAMP__PRIV double mcamp__bins_spare(const mcamp__acc *a, double below, double *spread)
+{
+    *spread = 0;
+    for (size_t i = 0; i < a->n; i++) {
+        double c = a->pair[i].br[0].mog.amax;
+        *spread += a->pair[i].count * exp(mcamp__dmin(600, c * c));
+    }
+    return a->bins - a->idle - 1 - below;
+}
+
+/* log K for k: as small as it may be. */
+MCAMP__PRIV double mcamp__bins_split(const mcamp__acc *a, double cut)
+{
+    double V, k = exp(cut), all = mcamp__bins_spare(a, 0, &V), K = k - all + 9 * sqrt(V);
+    return cut < 600 && K < k && K > 0 ? log(K) : cut;
+}
+
+/* Split at K, E(X - k; X >= K) = E(X - K)_+ + (K - k) Pr(X >= K).  Where K < k, S may be below k
+ * all the same, which adds
+ *     E((k - S)_+; some X >= K) <= sum_j n_j pH_j E(k - K - S')_+,  S' of one X less.
+ * As e^-u <= 1 - u + u^2/2, E e^-uS' <= e^{-uN + u^2 V/2} for N the mean of S' and V = sum_j n_j
+ * e^{c_j^2}; so with Delta = N - (k - K), u = Delta/V and x_+ <= e^{ux}/(eu) this expectation is at
+ * most e^{-Delta^2/2V} V/(e Delta).                                                      */
 MCAMP__PRIV void mcamp__bins_huge(const mcamp__acc *a, const mcamp__bet *bet,
                                   mcamp_interval *out)
 {
-    double l0 = mcamp__bins_none(a, bet->top, 0), v = 0, t, any = 0, m;
-    double more = bet->top > bet->cut ? bet->cut + log(expm1(bet->top - bet->cut)) : 0;
+    double l0 = mcamp__bins_none(a, bet->top, 0), v = 0, t, any = 0, size = 0, m, V;
+    double apart = bet->top - bet->cut, more = apart ? bet->cut + log(fabs(expm1(apart))) : 0;
     for (size_t i = 0; i < a->n; i++) {
         const mcamp__pair *p = &a->pair[i];
         double pH = mcamp__bins_odds(p, bet->top, 0, &m);
-        v += p->count * (exp(mcamp__gauss_logdelta(p->br[0].mog.amax, bet->top)) -
-                         (1 - m) * expm1(l0 - log1p(-pH)));
-        if (bet->top > bet->cut && pH > 0) v += p->count * exp(more + log(pH));
+        t = p->count * (exp(mcamp__gauss_logdelta(p->br[0].mog.amax, bet->top)) -
+                        (1 - m) * expm1(l0 - log1p(-pH)));
+        v += t;
+        size += t;
+        if (apart && pH > 0) {
+            t = p->count * exp(more + log(pH));
+            v += apart > 0 ? t : -t;
+            size += t;
+        }
         any += p->count * pH;
     }
     t = any + expm1(l0);
     if (t > 0) v += exp(bet->cut + log(t));
-    t = 1.4e-13 * v;
+    t = 1.4e-13 * (t > 0 ? size + exp(bet->cut + log(t)) : size);
     if (any > 0) t += 4e-16 * exp(bet->cut + log(any));
     out->upper = v + t;
     out->lower = mcamp__dmax(0.0, v - t);
+    if (!(apart < 0)) return;
+    t = mcamp__bins_spare(a, exp(bet->cut + log(-expm1(apart))), &V) * (1 - 1e-12);
+    out->upper += t > 0 ? any * exp(-0.5 * t * t / V - 1) * V / t : any * exp(bet->cut);
 }
 
 /* What all X < k (kappa) are of delta, without sums: 1/b, for puts e^eps/b, of
@@ -19300,11 +19333,12 @@ MCAMP__PRIV mcamp_status mcamp__bins_coarse(mcamp__acc *a, size_t at, const mcam
     return MCAMP_OK;
 }
 
-/* What is beyond a call's reach is to be e^-28 of it, about. */
+/* What is beyond a call's reach, n Pr(t > z) + n^2 Pr(t > z + c), is to be little of it. */
 MCAMP__PRIV mcamp_status mcamp__bins_pilot(mcamp__acc *a, const mcamp__bet *bet, double logd)
 {
-    a->z = mcamp__dmax(6.0, -mcamp__gauss_quantile_log(mcamp__dmax(logd, -800.0) -
-                                                      2 * log(a->bins) - 28));
+    double odds = mcamp__dmax(logd, -800.0) - log(a->bins) - 8 + mcamp__dmin(log(a->tol), -5);
+    a->z = mcamp__dmax(6.0, -mcamp__gauss_quantile_log(odds));
+    a->z = mcamp__dmax(a->z, -mcamp__gauss_quantile_log(odds - log(a->bins)) - mcamp__bins_norm(a));
     for (size_t i = 0; i < a->n; i++) {
         mcamp_status st = mcamp__bins_coarse(a, i, bet);
         if (st < 0) return st;
@@ -19346,8 +19380,14 @@ MCAMP__PRIV mcamp__plan mcamp__bins_plan(mcamp__acc *a, double want, double smoo
                                      200 * MCAMP__BINS_FREQUENCIES);
     mcamp__cum c = mcamp__sum_cum(s, p.lambda);
     double value = a->logd - (c.k0 - p.lambda * a->eps), first = 2 / sqrt(c.k2), y;
+    double period = mcamp__plan_period(s, p.lambda, p.r, a->eps, a->logd, s->plus + fabs(a->eps));
+    if (period > 2 * MCAMP__PI / p.tau) {       /* delta is less than the line's height tells */
+        p.n = ceil(p.n * period * p.tau / (2 * MCAMP__PI));
+        p.tau = 2 * MCAMP__PI / period;
+    }
     for (int i = 0; i < 2; i++) {
-        double most = (i ? p.n : mcamp__dmax(1000, p.n)) * p.tau;
+        double most = (i ? p.n : mcamp__dmin(mcamp__dmax(1500, 2.5 * p.n),
+                                             mcamp__dmax(p.n, MCAMP__BINS_FREQUENCIES))) * p.tau;
         y = mcamp__bins_end(a, p.lambda, value + log(i ? 0.02 * want : mcamp__dmin(1e-10, 0.02 * want)),
                             first, most);
         if (!(y < most)) continue;
@@ -19471,7 +19511,7 @@ MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, const mcamp__bet *bet, 
     if (!(a->lambda < MCAMP__LAMBDA_MAX)) return MCAMP_Q_MAX_ITER;
     mcamp__width_start(&w, a->tol);
     for (int pass = 0; pass < 4; pass++) {
-        double smooth, total;
+        double smooth, total, value;
         mcamp_interval v;
         mcamp__plan p;
         /* what is known already makes up for a part of the width */
@@ -19491,7 +19531,9 @@ MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, const mcamp__bet *bet, 
         total = known + out->lower;
         if (out->upper <= mcamp__dmax(enough, 1e-280)) return MCAMP_OK;
         if (out->upper - out->lower <= tol * total + 1e-300) return MCAMP_OK;
-        if ((a->capped && pass) || !(p.r > 0)) break;
+        value = log(v.lower > 0.01 * v.upper ? v.lower : 0.1 * v.upper);
+        if ((a->capped && pass) || (!(p.r > 0) && !(value < a->logd - 0.5))) break;
+        a->logd = mcamp__dmin(a->logd, value);
         w.smooth *= mcamp__dmax(0.02, mcamp__dmin(0.7, 0.6 * w.want / (log(v.upper / v.lower))));
     }
     return MCAMP_Q_MAX_ITER;
@@ -19624,6 +19666,10 @@ MCAMP__PRIV mcamp_status mcamp__bins_delta(mcamp__acc *a, double eps, double giv
     mcamp__bins_known(a, &bet, &huge, out);
     if (out->upper < give_up || mcamp__bins_near(a, *out)) return MCAMP_OK;
     if (mcamp__bins_far(a, &bet)) return MCAMP_Q_MAX_ITER;
+    if (!a->put) {
+        bet.top = mcamp__bins_split(a, bet.cut);
+        mcamp__bins_huge(a, &bet, &huge);
+    }
     st = mcamp__bins_tame(a, &bet, huge.lower,
                           0.99 * give_up / mcamp__bins_factor(a, &bet) - huge.upper - bet.base, &tame);
     if (st == MCAMP_E_INTERNAL || st == MCAMP_E_SIZE) return MCAMP_Q_MAX_ITER;
@@ -19655,15 +19701,18 @@ MCAMP__PRIV mcamp_status mcamp__bins_share(mcamp__acc *a, const double *eps, siz
     m = n / 2;
     bet = mcamp__bins_bet(a, eps[m]);
     if (mcamp__bins_far(a, &bet)) return MCAMP_OK;
-    if (!a->put) bet.top = mcamp__bins_bet(a, eps[n - 1]).cut;
     mcamp__bins_known(a, &bet, &huge, &rest);
+    if (!a->put) {
+        bet.top = mcamp__bins_split(a, mcamp__bins_bet(a, eps[n - 1]).cut);
+        mcamp__bins_huge(a, &bet, &huge);
+    }
     st = mcamp__bins_tame(a, &bet, huge.lower, 0, &tame);
     if (st < 0 && st != MCAMP_E_INTERNAL && st != MCAMP_E_SIZE) return st;
     for (size_t i = 0; i < n && a->built; i++) {
         double smooth, top = bet.top;
         bet = mcamp__bins_bet(a, eps[i]);
         mcamp__bins_top(a, &bet, top);
-        mcamp__bins_known(a, &bet, &huge, &rest);
+        if (!a->put) mcamp__bins_huge(a, &bet, &huge);
         mcamp__bins_total(a, &bet, huge, mcamp__bins_bounds(a, &bet, &smooth), &out[i]);
     }
     st = mcamp__bins_share(a, eps, m, out);
@@ -19937,17 +19986,20 @@ MCAMP__PRIV int mcamp__bins_close(const mcamp__acc *a, double eps)
 MCAMP__PRIV mcamp_status mcamp__bins_approach(mcamp__acc *a, double ld, double *x,
                                               mcamp_interval *out)
 {
-    double lo, hi, up, down;
+    double edge = *x + mcamp__dmin(0.1 * *x, 0.05), lo, hi, up, down;
     mcamp__bet bet;
     mcamp_interval huge, v, tame = { 0, 0 };
     mcamp_status st;
     mcamp__bins_choose(a, *x);
     bet = mcamp__bins_bet(a, *x);
     lo = mcamp__dmax(out->lower, mcamp__dmax(0.5 * *x, a->raw ? 1 + 1e-12 : 0));
-    hi = mcamp__dmin(out->upper, a->put ? 2 * *x : 1.1 * *x);
+    hi = mcamp__dmin(out->upper, a->put ? 2 * *x : edge);
     if (a->add && !a->raw) hi = mcamp__dmin(hi, 1);
-    if (!a->put) bet.top = mcamp__bins_bet(a, 1.1 * *x).cut;
     mcamp__bins_known(a, &bet, &huge, &v);
+    if (!a->put) {
+        bet.top = mcamp__bins_split(a, mcamp__bins_bet(a, edge).cut);
+        mcamp__bins_huge(a, &bet, &huge);
+    }
     a->built = 0;
     if (mcamp__bins_far(a, &bet) || mcamp__bins_close(a, *x)) {
         lo = mcamp__dmax(out->lower, 0.1 * *x);
@@ -19990,14 +20042,22 @@ MCAMP__PRIV mcamp_status mcamp__bins_epsilon(mcamp__acc *a, double delta, mcamp_
     x = mcamp__dmin(mcamp__gauss_eps_up(x, ld), 0.8 * out->upper);
     if (!(x > 0)) x = 1e-3 * out->upper;
     a->tol = mcamp__dmin(0.05, 8 * want);
+    a->built = 0;       /* what is known without sums */
+    v.lower = mcamp__bins_root(a, ld, MCAMP__LOWER, 0, out->upper, 0);
+    v.upper = mcamp__bins_root(a, ld, MCAMP__UPPER, v.lower, out->upper, 0);
+    out->lower = mcamp__dmax(out->lower, v.lower);
+    out->upper = mcamp__dmin(out->upper, v.upper);
+    if (out->upper < 2 * out->lower) x = 0.5 * (out->lower + out->upper);
+    x = mcamp__dmax(out->lower, mcamp__dmin(x, out->upper));
     for (int i = 0; i < 24 && out->upper - out->lower > want * out->upper; i++) {
-        double last = x, wide, before = out->upper - out->lower;
+        double last = x, wide;
+        v = *out;
         st = mcamp__bins_approach(a, ld, &x, out);
         if (st == MCAMP_E_INTERNAL || st == MCAMP_E_SIZE) break;
         if (st < 0) return st;
         wide = (out->upper - out->lower) / out->upper;
         if (fabs(x - last) < 0.05 * last) a->tol *= mcamp__dmin(0.9, 0.5 * want / wide);
-        else if (out->upper - out->lower > 0.8 * before) a->tol *= 0.2; /* neither end seen */
+        else if (!(out->upper < v.upper || out->lower > v.lower)) a->tol *= 0.2;
         if (!(a->tol > 1e-7)) break;
     }
     /* far from the lower end: what is coarse and has an upper bound of eps at all */
