@@ -344,30 +344,104 @@ static void open_bins(mcamp__acc *a, uint64_t b, double c)
     CHECK_STATUS(mcamp__acc_init(a, &ctx, &e, 1, 1e-4, 200000000, 0), MCAMP_OK);
 }
 
-/* What the cells of a put leave out is counted apart, and nothing else is left out; of a call
- * what is beyond its reach.                                                             */
-TEST(cells_of_bins_cover_everything_or_it_is_counted)
+/* E e^{(l + iy)P} over t from `from` to `to`, by a rule of three points on many cells. */
+static void phi_by_cells(const mcamp__rule *q, double from, double to, double l, double y,
+                         double *re, double *im)
+{
+    const int n = 15000;
+    const double h = (to - from) / n, x[3] = { -0.7745966692414834, 0, 0.7745966692414834 };
+    const double w[3] = { 5.0 / 18, 8.0 / 18, 5.0 / 18 };
+    *re = *im = 0;
+    for (int i = 0; i < 3 * n; i++) {
+        double t = from + h * (i / 3 + 0.5 + 0.5 * x[i % 3]);
+        double p = q->sign * (exp(q->c * t - 0.5 * q->c * q->c - q->scale) - q->shift);
+        double f = h * w[i % 3] * mcamp__gauss_pdf(t) * exp(l * p);
+        *re += f * cos(y * p);
+        *im += f * sin(y * p);
+    }
+}
+
+static double far_from(const mcamp__law *a, double l, double y, double re, double im)
+{
+    for (size_t i = 0; i < a->n; i++) {
+        re -= a->w[i] * exp(l * a->l[i]) * cos(y * a->l[i]);
+        im -= a->w[i] * exp(l * a->l[i]) * sin(y * a->l[i]);
+    }
+    return sqrt(re * re + im * im);
+}
+
+static void rule_of(mcamp__rule *q, double c, int put, int raw)
+{
+    memset(q, 0, sizeof *q);
+    q->c = c;
+    q->sign = put ? -1 : 1;
+    q->open = put;
+    q->shift = !raw;
+    q->scale = raw ? -3 : 0;
+    q->from = -9.5;
+    q->to = put ? 9.5 : 4 + c;
+}
+
+/* What atoms make of E e^{zP}, with fine pieces and with rough ones, with ends far out and with near
+ * ones, is as far from it as is said, at most; and that is little where it is meant to be.  */
+TEST(atoms_of_bins_by_quadrature)
+{
+    for (int kind = 0; kind < 3; kind++)            /* call, put, put in a unit */
+        for (double c = 0.02; c < 7; c *= 6)
+            for (int how = 0; how < 3; how++) {     /* fine, rough, cut short */
+                mcamp__rule q;
+                mcamp__law a;
+                double l = kind ? 1 / c : 3 / exp(c * (4 + 0.5 * c)), y = 9 * l;
+                memset(&a, 0, sizeof a);
+                a.count = 1;
+                rule_of(&q, c, kind > 0, kind == 2);
+                if (kind == 2) l = 0.3, y = 9 * l;
+                if (how == 2) { q.from = -2.5; if (kind) q.to = 2; }
+                CHECK_STATUS(mcamp__rule_fill(&ctx, &q, l, y, how == 1 ? -4 : -46, &a), MCAMP_OK);
+                for (double z = 0; z <= y; z += 0.45 * y) {
+                    double re, im, at, none, said = mcamp__rule_error(&a, l, z), off;
+                    phi_by_cells(&q, -12, kind ? 12 : q.to, l, z, &re, &im);
+                    phi_by_cells(&q, -12, kind ? 12 : q.to, l, 0, &at, &none);
+                    off = far_from(&a, l, z, re, im) / at;
+                    CHECK_LE(off, said + 1e-12);
+                    if (!how) CHECK_LE(said, 1e-12);
+                    if (how == 2 && kind) CHECK_LE(1e-4, said);
+                    CHECK_LE(fabs(mcamp__law_cum(&a, l).k0 - log(at)), 1e-11 + mcamp__law_cum(&a, l).err);
+                }
+                mcamp__law_free(&ctx, &a);
+            }
+}
+
+/* Frequencies beyond one have no more than is said there, which is not far from what they have. */
+TEST(atoms_of_bins_fall_as_said)
 {
     for (int put = 0; put < 2; put++)
-        for (double c = 0.01; c < 4; c *= 3) {
-            mcamp__acc a;
-            double q = 0, eps = 0.3, b = 8, cut = log(b) + (put ? -eps : eps), from, x;
-            open_bins(&a, 8, c);
-            a.pair[0].bins = put ? 2 : 1;
-            a.sum[0].kernel = a.sum[1].kernel = 1;
-            CHECK_STATUS(mcamp__bins_pilot(&a, cut, -10), MCAMP_OK);
-            from = a.pair[0].pilot[0].x1;
-            for (size_t i = 0; i < a.pair[0].npilot; i++) q += a.pair[0].pilot[i].q;
-            x = put ? cut / c + 0.5 * c : a.pair[0].reach;
-            if (put) {
-                CHECK_LE(b * exp(cut) * 0.5 * erfc(-from / sqrt(2.0)) * (1 - 1e-9), a.pair[0].left);
-                q += 0.5 * erfc(-from / sqrt(2.0));
-            } else {
-                CHECK_NEAR(a.pair[0].left, 0, 0, 0);
+        for (double c = 0.1; c < 3; c *= 3) {
+            mcamp__rule q;
+            mcamp__law a;
+            double x = exp(c * (4 + 0.5 * c)), l = put ? 1 / c : 3 / x, worst = -1e300, angle;
+            double y = put ? 12 / c : mcamp__dmin(12 / c, 1000 / x);
+            memset(&a, 0, sizeof a);
+            a.count = 1;
+            rule_of(&q, c, put, 0);
+            CHECK_STATUS(mcamp__rule_fill(&ctx, &q, l, y, -46, &a), MCAMP_OK);
+            for (double z = y; z > 0.02 * y; z *= 0.93) {
+                double said, is = far_from(&a, l, z, 0, 0);
+                worst = mcamp__dmax(worst, is > 1e-11 ? log(is) : -1e300);
+                angle = mcamp__dmin(0.5, z * c * c);
+                mcamp__rule_fall(&a, l, z, &angle);
+                said = mcamp__rule_turned(&a, l, z, angle, 1);
+                CHECK_LE(worst, said + 1e-9);
+                if (worst > -20) CHECK_LE(said, worst + (put ? 3 : 8));
+                for (double b = 0.05; b < 1.5; b *= 2)      /* any angle is valid */
+                    CHECK_LE(worst, mcamp__rule_turned(&a, l, z, b, 1) + 1e-9);
             }
-            CHECK_NEAR(q, 0.5 * erfc(-x / sqrt(2.0)), 1e-12, 0);
-            mcamp__acc_free(&a);
+            mcamp__law_free(&ctx, &a);
         }
+}
+
+TEST(what_a_call_does_not_reach)
+{
     {       /* E(S; some X >= x) for b = 2: 2 E(X; X >= x) + 2 E X' P(X >= x) less both */
         double c = 1, t = 0.7, pH = 0.5 * erfc(t / sqrt(2.0)), mH = 0.5 * erfc((t - c) / sqrt(2.0));
         mcamp__acc a;
@@ -411,6 +485,31 @@ TEST(huge_and_tame_parts_of_a_call)
         CHECK_LE(v.lower, v.upper);
         mcamp__acc_free(&a);
     }
+}
+
+/* Split below k: what some X >= K pays of a call, two modes, by quadrature in the plane. */
+TEST(calls_that_are_split_early)
+{
+    for (double c = 0.3; c < 1; c += 0.3)
+        for (double K = 1.7; K < 2.4; K += 0.2) {
+            double k = 2.5, h = 0.01, truth = 0;
+            mcamp_interval v = { 0, 0 };
+            mcamp__bet bet;
+            mcamp__acc a;
+            open_bins(&a, 2, c);
+            bet = mcamp__bins_bet(&a, log(k / 2));
+            bet.top = log(K);
+            mcamp__bins_huge(&a, &bet, &v);
+            for (double s = -8; s < 8 + c; s += h)
+                for (double t = (log(K) / c + c / 2) + h / 2; t < 8 + c; t += h) {
+                    double x = exp(c * s - c * c / 2), z = exp(c * t - c * c / 2);
+                    double f = h * h * mcamp__gauss_pdf(s) * mcamp__gauss_pdf(t);
+                    if (x + z > k) truth += (x < K ? 2 : 1) * f * (x + z - k);
+                }
+            CHECK_LE(v.lower, truth * (1 + 2e-3));
+            CHECK_LE(truth * (1 - 2e-3), v.upper);
+            mcamp__acc_free(&a);
+        }
 }
 
 /* Bins of two kinds, some idle, some not: one integral over the sum's last mode and sums
@@ -517,6 +616,88 @@ TEST(bounds_of_puts_do_not_underflow)
     CHECK_LE(3, far);
 }
 
+/* eps where delta is within a thousandth of what it is at 0: quadrature knows delta that well. */
+TEST(eps_of_two_bins_next_to_none)
+{
+    static const double c[] = { 0.01, 0.1, 0.4, 1, 3 };
+    for (int i = 0; i < 5; i++)
+        for (double eps = 1e-4; eps < 3e-3; eps *= 20) {
+            double truth[2], delta;
+            mcamp_exact_desc d;
+            mcamp_event e;
+            mcamp_interval v = { 0, 0 };
+            memset(&e, 0, sizeof e); memset(&d, 0, sizeof d);
+            e.kind = MCAMP_EVENT_BINS;
+            e.count = e.rounds = 1; e.bins = 2; e.sigma = 1 / c[i];
+            for (int add = 0; add < 2; add++) {
+                d.direction = add ? MCAMP_ADD : MCAMP_REMOVE;
+                d.rel_error = 1e-6;
+                truth[add] = two_bins(c[i], eps, add);
+                CHECK(mcamp_exact_delta(&ctx, &e, 1, &d, eps, &v, NULL) >= 0);
+                CHECK_LE(v.lower, truth[add] * (1 + 1e-11));
+                CHECK_LE(truth[add] * (1 - 1e-11), v.upper);
+                CHECK_LE(v.upper, v.lower * (1 + (c[i] > 2 ? 1e-4 : 1e-6)));
+            }
+            d.direction = MCAMP_REMOVE;
+            d.rel_error = 5e-3;
+            delta = truth[0];
+            CHECK(mcamp_exact_epsilon(&ctx, &e, 1, &d, delta, &v, NULL) >= 0);
+            CHECK_LE(v.lower, eps * (1 + 1e-5));
+            CHECK_LE(eps * (1 - 1e-5), v.upper);
+            if (c[i] < 2) CHECK_LE(v.upper, 1.01 * v.lower);
+        }
+}
+
+/* e^eps E(kappa - S)_+/2 in units of kappa, which is no number without. */
+TEST(puts_at_eps_700)
+{
+    static const double c[] = { 29, 30, 33 };
+    for (int i = 0; i < 3; i++) {
+        double cut = log(2.0) - 700, s = 0, h = 1e-4, end = cut / c[i] + 0.5 * c[i];
+        mcamp_exact_desc d;
+        mcamp_event e;
+        mcamp_interval v = { 0, 0 };
+        memset(&e, 0, sizeof e); memset(&d, 0, sizeof d);
+        e.kind = MCAMP_EVENT_BINS;
+        e.count = e.rounds = 1; e.bins = 2; e.sigma = 1 / c[i];
+        d.direction = MCAMP_ADD;
+        d.rel_error = 2e-3;
+        for (int j = 0; j < 120000; j++) {
+            double t = end - 12 + j * h, rest = 1 - exp(c[i] * (t + h / 2 - end)), x = (log(rest) + cut) / c[i] + c[i] / 2;
+            s += h * mcamp__gauss_pdf(t + h / 2) *
+                 (rest * exp(mcamp__gauss_logcdf(x)) - exp(mcamp__gauss_logcdf(x - c[i]) - cut));
+        }
+        CHECK(mcamp_exact_delta(&ctx, &e, 1, &d, 700, &v, NULL) >= 0);
+        CHECK_LE(v.lower, s * (1 + 1e-5));
+        CHECK_LE(s * (1 - 1e-5), v.upper);
+        CHECK_LE(v.upper, 1.005 * v.lower);
+    }
+}
+
+/* Beside an event that says next to nothing bins are met through their moments: another method. */
+TEST(bins_once_by_both_methods)
+{
+    static const double c[][4] = { { 32, 1.5, 2, 0 }, { 3, 2, 1, 1 }, { 1000, 1.5, 0.2, 0 }, { 10000, 1, 0.1, 0 },
+                                   { 10000, 1, 0.05, 1 }, { 100, 2, 3, 0 } };
+    for (int i = 0; i < 6; i++) {
+        mcamp_event e[2];
+        mcamp_exact_desc d;
+        mcamp_interval v = { 0, 0 }, w = { 0, 0 };
+        memset(e, 0, sizeof e); memset(&d, 0, sizeof d);
+        e[0].kind = MCAMP_EVENT_BINS;
+        e[0].count = e[0].rounds = 1; e[0].bins = (uint64_t)c[i][0]; e[0].sigma = 1 / c[i][1];
+        e[1].kind = MCAMP_EVENT_GAUSSIAN;
+        e[1].count = 1; e[1].sigma = 1e13;
+        d.direction = c[i][3] > 0 ? MCAMP_ADD : MCAMP_REMOVE;
+        CHECK(mcamp_exact_delta(&ctx, e, 1, &d, c[i][2], &v, NULL) >= 0);
+        CHECK(mcamp_exact_delta(&ctx, e, 2, &d, c[i][2], &w, NULL) >= 0);
+        if (getenv("MT_SHOW")) printf("%d: %.9g %.9g  %.9g %.9g\n", i, v.lower, v.upper, w.lower, w.upper);
+        CHECK_LE(v.lower, w.upper * (1 + 1e-10));
+        CHECK_LE(w.lower * (1 - 1e-10), v.upper);
+        CHECK_LE(v.upper, v.lower * (1 + 1e-3));
+    }
+}
+
 static const mt_case cases[] = {
     T(inverted_transforms_hold_the_sum),
     T(errors_of_the_transform_are_within_their_bound),
@@ -525,7 +706,13 @@ static const mt_case cases[] = {
     T(binomial_probabilities_and_cuts),
     T(infinite_masses_add_up),
     T(two_bins_by_quadrature),
-    T(cells_of_bins_cover_everything_or_it_is_counted),
+    T(atoms_of_bins_by_quadrature),
+    T(atoms_of_bins_fall_as_said),
+    T(what_a_call_does_not_reach),
+    T(calls_that_are_split_early),
+    T(eps_of_two_bins_next_to_none),
+    T(puts_at_eps_700),
+    T(bins_once_by_both_methods),
     T(huge_and_tame_parts_of_a_call),
     T(bins_of_several_kinds_by_quadrature),
     T(quick_bounds_of_two_bins),
