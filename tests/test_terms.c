@@ -382,8 +382,8 @@ static void rule_of(mcamp__rule *q, double c, int put, int raw)
     q->to = put ? 9.5 : 4 + c;
 }
 
-/* What atoms make of E e^{zP}, with fine pieces and with rough ones, with ends far out and with near
- * ones, is as far from it as is said, at most; and that is little where it is meant to be.  */
+/* What atoms make of E e^{zP}, with fine pieces and with rough ones, with ends far out and with
+ * near ones, is as far from it as is said, at most; and that is little where it is meant to be.  */
 TEST(atoms_of_bins_by_quadrature)
 {
     for (int kind = 0; kind < 3; kind++)            /* call, put, put in a unit */
@@ -406,10 +406,82 @@ TEST(atoms_of_bins_by_quadrature)
                     CHECK_LE(off, said + 1e-12);
                     if (!how) CHECK_LE(said, 1e-12);
                     if (how == 2 && kind) CHECK_LE(1e-4, said);
-                    CHECK_LE(fabs(mcamp__law_cum(&a, l).k0 - log(at)), 1e-11 + mcamp__law_cum(&a, l).err);
+                    off = fabs(mcamp__law_cum(&a, l).k0 - log(at));
+                    CHECK_LE(off, 1e-11 + mcamp__law_cum(&a, l).err);
                 }
                 mcamp__law_free(&ctx, &a);
             }
+}
+
+/* The largest modulus of phi(t) e^{zP} on an ellipse is no larger than is said. */
+TEST(moduli_on_ellipses)
+{
+    for (int kind = 0; kind < 3; kind++)
+        for (double c = 0.05; c < 6; c *= 4)
+            for (double mid = -6; mid < 7; mid += 2.3)
+                for (int i = 0; i < 8; i++) {
+                    mcamp__rule q;
+                    double rho = 1.4 * pow(1.7, i % 4), said, most = -1e300;
+                    double half = mcamp__dmin(0.8, 2.8 / (c * (rho - 1 / rho)));
+                    double l = kind ? 2 : 0.5 / exp(c * (mid + 0.5)), y = i < 4 ? 3 * l : 0;
+                    rule_of(&q, c, kind > 0, kind == 2);
+                    for (int j = 0; j < 64; j++) {
+                        double a = j * 0.098174770424681035, u, v, x, re, im;
+                        u = mid + 0.5 * half * (rho + 1 / rho) * cos(a);
+                        v = 0.5 * half * (rho - 1 / rho) * sin(a);
+                        x = exp(c * u - 0.5 * c * c - q.scale);
+                        re = q.sign * (x * cos(c * v) - q.shift);
+                        im = q.sign * x * sin(c * v);
+                        most = mcamp__dmax(most, 0.5 * (v * v - u * u) + l * re - y * im);
+                    }
+                    said = mcamp__rule_piece(&q, mid, half, rho, l, y) + 32 * log(rho);
+                    said -= log(4 * half / (1 - 1 / (rho * rho))) - 0.91893853320467274;
+                    CHECK_LE(most, said);
+                }
+}
+
+/* E(kappa - S)_+ of two bins by few frequencies: what is wrong by that is said.  And so is what the
+ * transform is off by where t is cut short.                                              */
+TEST(sums_of_few_frequencies_hold_the_put)
+{
+    int off = 0, wrong = 0;
+    for (double c = 0.2; c < 1; c *= 2)
+        for (double n = 6; n < 200; n *= 1.5)
+            for (int cut = 0; cut < 2; cut++) {
+                double eps = 0.3 * c, l = 1.5 / c, tau = 0.05 / c, truth = two_bins(c, eps, 1), f;
+                mcamp__rule q;
+                mcamp__law a;
+                mcamp__sum_law s;
+                mcamp__spec x;
+                mcamp_interval v;
+                memset(&a, 0, sizeof a); memset(&s, 0, sizeof s); memset(&x, 0, sizeof x);
+                a.count = 2;
+                rule_of(&q, c, 1, 0);
+                if (cut) q.from = -5.5;
+                CHECK_STATUS(mcamp__rule_fill(&ctx, &q, l, n * tau, -46, &a), MCAMP_OK);
+                q.angle = 0.2;
+                s.law = &a; s.n = 1; s.kernel = 1; s.plus = 2;
+                CHECK_STATUS(mcamp__spec_build(&ctx, &x, &s, l, tau, 0, (size_t)n, -40), MCAMP_OK);
+                v = mcamp__spec_eval(&x, -2 * expm1(-eps), NULL);
+                f = 0.5 * exp(eps);
+                CHECK_LE(f * v.lower, truth * (1 + 1e-10));
+                CHECK_LE(truth * (1 - 1e-10), f * v.upper);
+                off += v.upper > v.lower * (1 + 1e-3);
+                if (n > 150 && !cut && c < 0.3) CHECK_LE(v.upper, v.lower * (1 + 1e-6));
+                if (cut && n < 40) {
+                    double re, im, y = (double)(x.n - 1) * tau, dr, di;
+                    phi_by_cells(&q, -12, 12, l, y, &re, &im);
+                    dr = (re * re - im * im) * exp(-x.k0) - x.br[x.n - 1];
+                    di = 2 * re * im * exp(-x.k0) - x.bi[x.n - 1];
+                    dr = sqrt(dr * dr + di * di);
+                    CHECK_LE(dr, x.er[x.n - 1] + 1e-11);
+                    wrong += dr > 1e-9;
+                }
+                mcamp__spec_free(&ctx, &x);
+                mcamp__law_free(&ctx, &a);
+            }
+    CHECK_LE(10, off);
+    CHECK_LE(3, wrong);
 }
 
 /* Frequencies beyond one have no more than is said there, which is not far from what they have. */
@@ -663,8 +735,9 @@ TEST(puts_at_eps_700)
         d.direction = MCAMP_ADD;
         d.rel_error = 2e-3;
         for (int j = 0; j < 120000; j++) {
-            double t = end - 12 + j * h, rest = 1 - exp(c[i] * (t + h / 2 - end)), x = (log(rest) + cut) / c[i] + c[i] / 2;
-            s += h * mcamp__gauss_pdf(t + h / 2) *
+            double t = end - 12 + (j + 0.5) * h, rest = 1 - exp(c[i] * (t - end));
+            double x = (log(rest) + cut) / c[i] + c[i] / 2;
+            s += h * mcamp__gauss_pdf(t) *
                  (rest * exp(mcamp__gauss_logcdf(x)) - exp(mcamp__gauss_logcdf(x - c[i]) - cut));
         }
         CHECK(mcamp_exact_delta(&ctx, &e, 1, &d, 700, &v, NULL) >= 0);
@@ -677,8 +750,8 @@ TEST(puts_at_eps_700)
 /* Beside an event that says next to nothing bins are met through their moments: another method. */
 TEST(bins_once_by_both_methods)
 {
-    static const double c[][4] = { { 32, 1.5, 2, 0 }, { 3, 2, 1, 1 }, { 1000, 1.5, 0.2, 0 }, { 10000, 1, 0.1, 0 },
-                                   { 10000, 1, 0.05, 1 }, { 100, 2, 3, 0 } };
+    static const double c[][4] = { { 32, 1.5, 2, 0 }, { 3, 2, 1, 1 }, { 1000, 1.5, 0.2, 0 },
+                                   { 10000, 1, 0.1, 0 }, { 10000, 1, 0.05, 1 }, { 100, 2, 3, 0 } };
     for (int i = 0; i < 6; i++) {
         mcamp_event e[2];
         mcamp_exact_desc d;
@@ -691,7 +764,6 @@ TEST(bins_once_by_both_methods)
         d.direction = c[i][3] > 0 ? MCAMP_ADD : MCAMP_REMOVE;
         CHECK(mcamp_exact_delta(&ctx, e, 1, &d, c[i][2], &v, NULL) >= 0);
         CHECK(mcamp_exact_delta(&ctx, e, 2, &d, c[i][2], &w, NULL) >= 0);
-        if (getenv("MT_SHOW")) printf("%d: %.9g %.9g  %.9g %.9g\n", i, v.lower, v.upper, w.lower, w.upper);
         CHECK_LE(v.lower, w.upper * (1 + 1e-10));
         CHECK_LE(w.lower * (1 - 1e-10), v.upper);
         CHECK_LE(v.upper, v.lower * (1 + 1e-3));
@@ -707,7 +779,9 @@ static const mt_case cases[] = {
     T(infinite_masses_add_up),
     T(two_bins_by_quadrature),
     T(atoms_of_bins_by_quadrature),
+    T(moduli_on_ellipses),
     T(atoms_of_bins_fall_as_said),
+    T(sums_of_few_frequencies_hold_the_put),
     T(what_a_call_does_not_reach),
     T(calls_that_are_split_early),
     T(eps_of_two_bins_next_to_none),
