@@ -17620,9 +17620,9 @@ MCAMP__PRIV double mcamp__law_term(double w, double x)
  * E (S - k)_+ and E (kappa - S)_+ are inverted from phi(z) = E e^{zP}, P = +-(X e^-scale - shift),
  * the same law for both ends: phi is an integral over t that Gauss's rule of 16 points does
  * on pieces.  Errors, of phi(l + iy):
- *   rule      of an f whose modulus is at most m on an ellipse about a piece of length 2h, whose axes
- *             add up to 2 rho h: 4.3 m h rho^-32/(1 - rho^-2).  (Chebyshev's coefficients are at most
- *             2m rho^-k; those below 32 and the odd ones are integrated exactly.)
+ *   rule      of an f whose modulus is at most m on an ellipse about a piece of length 2h, whose
+ *             axes add up to 2 rho h: 4.3 m h rho^-32/(1 - rho^-2).  (Chebyshev's coefficients
+ *             are at most 2m rho^-k; those below 32 and the odd ones are integrated exactly.)
  *   ends      beyond them at most their odds times the largest |e^{zP}| there.
  *   rounding  of a node t, of a weight by 12 + 2.5 t^2 ulp with that, and of P.
  *   far out   frequencies beyond y: t moved by an angle a of log X to where e^{zX} falls,
@@ -17729,7 +17729,8 @@ MCAMP__PRIV double mcamp__rule_error(const mcamp__law *a, double l, double y)
     double top = mcamp__law_top(a, l), sum = 0, slip = 0, round = 0, e;
     e = mcamp__rule_ends(q, l, top);
     for (size_t i = 0; i < q->n; i++) {
-        double s = 0, far = fabs(q->mid[i]) + q->half[i], x = mcamp__rule_at(q, q->mid[i] + q->half[i]);
+        double s = 0, far = fabs(q->mid[i]) + q->half[i];
+        double x = mcamp__rule_at(q, q->mid[i] + q->half[i]);
         double end = mcamp__rule_at(q, q->mid[i] - q->half[i]);
         for (size_t k = i * MCAMP__MANY_RULE; k < (i + 1) * MCAMP__MANY_RULE; k++)
             s += mcamp__law_term(a->w[k], l * a->l[k] - top);
@@ -17743,9 +17744,10 @@ MCAMP__PRIV double mcamp__rule_error(const mcamp__law *a, double l, double y)
     return e < 0.1 ? e : mcamp__inf();
 }
 
-/* log of a bound of |phi(l + iy)| for all frequencies from y on, turned by this angle; known: errors
- * are to be counted.                                                                     */
-MCAMP__PRIV double mcamp__rule_turned(const mcamp__law *a, double l, double y, double angle, int known)
+/* log of a bound of |phi(l + iy)| for all frequencies from y on, turned by this angle; known:
+ * errors are to be counted.                                                              */
+MCAMP__PRIV double mcamp__rule_turned(const mcamp__law *a, double l, double y, double angle,
+                                      int known)
 {
     const mcamp__rule *q = a->rule;
     double s = y * sin(angle) - q->sign * l * cos(angle), sum = 0, top, v, d, x;
@@ -17758,7 +17760,8 @@ MCAMP__PRIV double mcamp__rule_turned(const mcamp__law *a, double l, double y, d
     x = mcamp__rule_at(q, q->to);
     d = x * q->c * y * sin(angle) / angle - 0.5 * angle / q->c;
     if (!(d > 0)) return mcamp__inf();
-    return mcamp__log_add(v, l * (x - q->shift) - 0.5 * q->to * q->to - MCAMP__LOG_SQRT_2PI - log(d));
+    d = l * (x - q->shift) - 0.5 * q->to * q->to - MCAMP__LOG_SQRT_2PI - log(d);
+    return mcamp__log_add(v, d);
 }
 
 /* The same by the best angle, uphill from where it was. */
@@ -19168,7 +19171,8 @@ MCAMP__PRIV mcamp_status mcamp__acc_epsilon(mcamp__acc *a, double delta, double 
  * if any of them is that large, S - k >= 0 and the expectation is known,
  *     sum_j n_j (E(X_j - k)_+ + m0_j (1 - p0 / Pr(X_j < k))) + k (sum_j n_j pH_j - (1 - p0)),
  * pH_j = Pr(X_j >= k), m0_j = E(X_j; X_j < k), p0 = prod_j (1 - pH_j)^n_j.  Else all are below
- * k, and the tilted sum is tame.  With many others beside it a smaller X decides as well.  For the put, a single X >= kappa makes the payoff zero.   */
+ * k, and the tilted sum is tame.  With many others beside it a smaller X decides as well.  For the
+ * put, a single X >= kappa makes the payoff zero.                                        */
 #define MCAMP__BINS_FAR 20
 
 /* What a call or put is about, less the modes that are 0: the strike as a position of the
@@ -19300,8 +19304,8 @@ MCAMP__PRIV double mcamp__bins_beyond(const mcamp__acc *a)
 
 #define MCAMP__COARSE 32
 
-/* Rough atoms of X, to steer by.  A call's end where the cut is, or before that where what is beyond
- * does not matter, since its tilt would: p->reach.                                       */
+/* Rough atoms of X, to steer by.  A call's end where the cut is, or before that where what is
+ * beyond does not matter, since its tilt would: p->reach.                                */
 MCAMP__PRIV mcamp_status mcamp__bins_coarse(mcamp__acc *a, size_t at, const mcamp__bet *bet)
 {
     mcamp__pair *p = &a->pair[at];
@@ -19326,7 +19330,8 @@ MCAMP__PRIV mcamp_status mcamp__bins_coarse(mcamp__acc *a, size_t at, const mcam
     mcamp__gauss_rule(node, weight);
     h = 0.5 * (q->to - q->from) / MCAMP__COARSE;
     for (size_t i = 0; i < l->n; i++) {
-        double t = q->from + h * (2 * (double)(i / MCAMP__MANY_RULE) + 1 + node[i % MCAMP__MANY_RULE]);
+        double t = q->from + h * (2 * (double)(i / MCAMP__MANY_RULE) + 1);
+        t += h * node[i % MCAMP__MANY_RULE];
         l->l[i] = q->sign * (mcamp__rule_at(q, t) - q->shift);
         l->w[i] = h * weight[i % MCAMP__MANY_RULE] * mcamp__gauss_pdf(t);
     }
@@ -19352,7 +19357,8 @@ MCAMP__PRIV mcamp_status mcamp__bins_pilot(mcamp__acc *a, const mcamp__bet *bet,
 }
 
 /* From where on frequencies do not matter: e^target of the value at 0. */
-MCAMP__PRIV double mcamp__bins_end(mcamp__acc *a, double l, double target, double first, double last)
+MCAMP__PRIV double mcamp__bins_end(mcamp__acc *a, double l, double target, double first,
+                                   double last)
 {
     double k0 = mcamp__sum_cum(&a->sum[MCAMP__LOWER], l).k0;
     for (size_t i = 0; i < a->n; i++)
@@ -19388,8 +19394,9 @@ MCAMP__PRIV mcamp__plan mcamp__bins_plan(mcamp__acc *a, double want, double smoo
     for (int i = 0; i < 2; i++) {
         double most = (i ? p.n : mcamp__dmin(mcamp__dmax(1500, 2.5 * p.n),
                                              mcamp__dmax(p.n, MCAMP__BINS_FREQUENCIES))) * p.tau;
-        y = mcamp__bins_end(a, p.lambda, value + log(i ? 0.02 * want : mcamp__dmin(1e-10, 0.02 * want)),
-                            first, most);
+        y = 0.02 * want;
+        if (!i) y = mcamp__dmin(y, 1e-10);
+        y = mcamp__bins_end(a, p.lambda, value + log(y), first, most);
         if (!(y < most)) continue;
         p.r = 0;
         p.n = ceil(y / p.tau) + 3;
@@ -19422,9 +19429,9 @@ MCAMP__PRIV mcamp_status mcamp__bins_rule(mcamp__acc *a, mcamp__plan *p)
             if (a->put) {
                 q->to = (log(q->shift - t / l) + q->scale) / c + 0.5 * c;
                 q->to = mcamp__dmin(q->to, -q->from);
+                t = mcamp__gauss_quantile_log(k - 0.5 * l * (1 + l) * c * c - room) - l * c;
                 if (q->shift > 0)
-                    q->from = mcamp__dmax(mcamp__gauss_quantile_log(k - l - room),
-                            mcamp__gauss_quantile_log(k - 0.5 * l * (1 + l) * c * c - room) - l * c);
+                    q->from = mcamp__dmax(mcamp__gauss_quantile_log(k - l - room), t);
                 q->to = mcamp__dmax(q->from + 1, q->to);
             }
             x->count = a->pair[i].count;
@@ -19440,7 +19447,8 @@ MCAMP__PRIV mcamp_status mcamp__bins_sum(mcamp__acc *a, mcamp__plan *p)
 {
     double need = 80 * p->n;
     mcamp_status st;
-    if (!(p->tau > 0 && p->tau < 1e300 && p->n >= 4 && p->n < 1e15 && p->lambda < MCAMP__LAMBDA_MAX))
+    if (!(p->tau > 0 && p->tau < 1e300 && p->n >= 4 && p->n < 1e15 &&
+          p->lambda < MCAMP__LAMBDA_MAX))
         return mcamp__fail(a->ctx, MCAMP_E_INTERNAL, "frequencies", p->n);
     if ((st = mcamp__bins_rule(a, p)) < 0) return st;
     for (size_t i = 0; i < a->n; i++) {
@@ -19577,9 +19585,9 @@ MCAMP__PRIV mcamp__bet mcamp__bins_bet(const mcamp__acc *a, double eps)
     return t;
 }
 
-/* How delta at eps is met.  E(S - k)_+ = E(k - S)_+ + E S - k, where no X is too large for a tilt: for
- * all eps that are small, about to where the difference is a few times smaller than what it is
- * the difference of.                                                                     */
+/* How delta at eps is met.  E(S - k)_+ = E(k - S)_+ + E S - k, where no X is too large for a
+ * tilt: for all eps that are small, about to where the difference is a few times smaller than
+ * what it is the difference of.                                                          */
 MCAMP__PRIV void mcamp__bins_choose(mcamp__acc *a, double eps)
 {
     double x = 0;
@@ -19658,6 +19666,7 @@ MCAMP__PRIV int mcamp__bins_far(const mcamp__acc *a, const mcamp__bet *bet)
 MCAMP__PRIV mcamp_status mcamp__bins_delta(mcamp__acc *a, double eps, double give_up,
                                            mcamp_interval *out)
 {
+    double enough;
     mcamp_interval huge, tame = { 0, 0 };
     mcamp__bet bet;
     mcamp_status st;
@@ -19670,8 +19679,8 @@ MCAMP__PRIV mcamp_status mcamp__bins_delta(mcamp__acc *a, double eps, double giv
         bet.top = mcamp__bins_split(a, bet.cut);
         mcamp__bins_huge(a, &bet, &huge);
     }
-    st = mcamp__bins_tame(a, &bet, huge.lower,
-                          0.99 * give_up / mcamp__bins_factor(a, &bet) - huge.upper - bet.base, &tame);
+    enough = 0.99 * give_up / mcamp__bins_factor(a, &bet) - huge.upper - bet.base;
+    st = mcamp__bins_tame(a, &bet, huge.lower, enough, &tame);
     if (st == MCAMP_E_INTERNAL || st == MCAMP_E_SIZE) return MCAMP_Q_MAX_ITER;
     if (st < 0) return st;
     return mcamp__bins_total(a, &bet, huge, tame, out) ? st : MCAMP_Q_MAX_ITER;
