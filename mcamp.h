@@ -19465,15 +19465,7 @@ MCAMP__PRIV mcamp_status mcamp__bins_sum(mcamp__acc *a, mcamp__plan *p)
     return st;
 }
 
-/* E(S - strike)_+ by Chernoff's bound alone: x_+ <= e^{lambda x}/(e lambda). */
-MCAMP__PRIV double mcamp__bins_chernoff(const mcamp__acc *a, double strike)
-{
-    mcamp__cum c = mcamp__sum_cum(&a->sum[MCAMP__UPPER], a->lambda);
-    double t = c.k0 + c.err - a->lambda * strike;
-    t += 8 * DBL_EPSILON * (fabs(c.k0) + fabs(a->lambda * strike));
-    return exp(t - 1 - log(a->lambda)) + DBL_MIN;
-}
-
+/* The line, and log of what is asked for, about. */
 MCAMP__PRIV void mcamp__bins_steer(mcamp__acc *a, double strike)
 {
     const mcamp__sum_law *s = &a->sum[MCAMP__LOWER];
