@@ -19234,7 +19234,8 @@ MCAMP__PRIV void mcamp__bins_huge(const mcamp__acc *a, const mcamp__bet *bet,
                                   mcamp_interval *out)
 {
     double l0 = mcamp__bins_none(a, bet->top, 0), v = 0, t, any = 0, size = 0, m, V;
-    double apart = bet->top - bet->cut, more = apart ? bet->cut + log(fabs(expm1(apart))) : 0;
+    double apart = bet->top - bet->cut, more = 0;
+    if (fabs(apart) > 0) more = bet->cut + log(fabs(expm1(apart)));
     for (size_t i = 0; i < a->n; i++) {
         const mcamp__pair *p = &a->pair[i];
         double pH = mcamp__bins_odds(p, bet->top, 0, &m);
@@ -19242,7 +19243,7 @@ MCAMP__PRIV void mcamp__bins_huge(const mcamp__acc *a, const mcamp__bet *bet,
                         (1 - m) * expm1(l0 - log1p(-pH)));
         v += t;
         size += t;
-        if (apart && pH > 0) {
+        if (fabs(apart) > 0 && pH > 0) {
             t = p->count * exp(more + log(pH));
             v += apart > 0 ? t : -t;
             size += t;
