@@ -1870,7 +1870,9 @@ typedef struct mcamp_estimate {
     double value;           /* unbiased, moved into bounds that are certain; or
                              * exact, or their upper end if method is EXACT   */
     double std_error;       /* of value; 0 if exact; EXACT, or where only the
-                             * bound says how small it is: upper - lower      */
+                             * bound says how small it is: upper - lower; up to
+                             * the other direction's value where all that is
+                             * refused is that this one is as large           */
     double lower, upper;    /* rigorous at level beta each; EXACT: certain    */
     double beta;
     double range;           /* of the samples behind `upper`                  */
@@ -7688,11 +7690,12 @@ typedef struct mcamp__factor {
     mcamp__lent *lent;
     const mcamp_gram *patterns;     /* of section pattern, or NULL; then b = n + 1 stands
                              * for "many modes", trace_max for the largest one's square */
-    mcamp_status (*better)(mcamp_ctx *ctx, const struct mcamp__question *q, double delta,
+    mcamp_status (*better)(mcamp_ctx *ctx, const struct mcamp__question *q, double least,
                            struct mcamp__sampler *p);
-                            /* puts a law of smaller range than p's log_range, if it has
-                             * one, in place of *p, of which nothing else need be set; or
-                             * NULL: section promise sets it.  After a failure *p is free */
+                            /* puts a law of smaller range than p's log_range that leaves
+                             * about `least` out of delta, if it has one, in place of *p, of
+                             * which nothing else need be set; or NULL: section promise sets
+                             * it.  After a failure *p is free                          */
 } mcamp__factor;
 
 MCAMP__PRIV void mcamp__factor_free(mcamp_ctx *ctx, mcamp__factor *f)
@@ -10060,7 +10063,7 @@ MCAMP__PRIV mcamp_status mcamp__proof_law_init(mcamp_ctx *ctx, const mcamp__ques
     double split = q->f->patterns ? 0.01 * delta : 0;
     mcamp_status st = mcamp__sampler_build(ctx, q->f, q->sigma, q->eps, q->dir,
                                            MCAMP_METHOD_DEFAULT, 0, split, mcamp__inf(), &law->p);
-    if (st >= 0 && q->f->better) st = q->f->better(ctx, q, delta, &law->p);
+    if (st >= 0 && q->f->better) st = q->f->better(ctx, q, 0.1 * delta, &law->p);
     if (st < 0) return st;
     law->m = mcamp__claim_mean(&law->p, delta);
     st = mcamp__workers_init(ctx, &law->p, &law->w);
@@ -20867,7 +20870,8 @@ MCAMP__PRIV mcamp_status mcamp__certain_add(mcamp_ctx *ctx, const mcamp__factor 
  *     E_Q e^{s rest} <= prod_i (E e^{p_i s Y_i/b})^{1/p_i},
  *     E e^{c Y} = 1 + sum_k c^k/k! e^{k (k-1) a/2} Phi((lambda - (k - 1/2) a)/a^{1/2}),
  * as e^{k L} moves L by k a; its terms are at most (c e^lambda)^k/k!.                       []
- * The largest lambda for which that is a hundredth of delta makes the smallest range.       */
+ * The largest lambda for which that is a given share of delta makes the smallest range: a
+ * tenth for a claim, which has some slack, more where twice delta is to be refused.          */
 enum { MCAMP__FAR_MOST = 150 };     /* c e^lambda of the modes that there are most of */
 
 /* E e^{c Y} - 1, from above; infinite where that takes many terms. */
@@ -20926,9 +20930,9 @@ MCAMP__PRIV double mcamp__rest_bound(const mcamp__factor *f, double over, double
     return exp(-1 - log(s) - s * exp(eps) + mcamp__sum_get(&sum) + 1e-9);
 }
 
-/* lambda, 0 if there is none, and the second term's bound. */
+/* lambda, 0 if there is none, and the second term's bound: `least`, at most twice that. */
 MCAMP__PRIV double mcamp__far_lambda(const mcamp__factor *f, double sigma, double eps,
-                                     double delta, double *split)
+                                     double least, double *split)
 {
     double over = 1 / (sigma * sigma), n = (double)f->b, total = 0, p, s = 0, lo, hi;
     double a = f->trace_max * over;
@@ -20939,12 +20943,12 @@ MCAMP__PRIV double mcamp__far_lambda(const mcamp__factor *f, double sigma, doubl
     if (!(a < 16 && lo < hi)) return 0;
     for (int i = 0; i < 12; i++) {
         double mid = 0.5 * (lo + hi);
-        if (mcamp__rest_best(a, p, n, eps, mid, &s) <= log(0.01 * delta)) lo = mid;
+        if (mcamp__rest_best(a, p, n, eps, mid, &s) <= log(least)) lo = mid;
         else hi = mid;
     }
     mcamp__rest_best(a, p, n, eps, lo, &s);
     *split = mcamp__rest_bound(f, over, eps, lo, s);
-    return *split <= 0.02 * delta ? lo : 0;
+    return *split <= 2 * least ? lo : 0;
 }
 
 /* A normal that is above t > 0, by rejection from an exponential law: with c the root of
@@ -21021,14 +21025,14 @@ MCAMP__PRIV mcamp_status mcamp__far_sampler(mcamp_ctx *ctx, const mcamp__questio
 }
 
 /* For mcamp__factor: this law where its range is less than a quarter of the other's. */
-MCAMP__PRIV mcamp_status mcamp__far_better(mcamp_ctx *ctx, const mcamp__question *q, double delta,
+MCAMP__PRIV mcamp_status mcamp__far_better(mcamp_ctx *ctx, const mcamp__question *q, double least,
                                            mcamp__sampler *p)
 {
     double split = 0, lambda;
     mcamp__sampler own;
     mcamp_status st;
     if (q->dir != MCAMP_REMOVE || q->f->patterns || q->f->reach >= q->f->b / 4) return MCAMP_OK;
-    lambda = mcamp__far_lambda(q->f, q->sigma, q->eps, delta, &split);
+    lambda = mcamp__far_lambda(q->f, q->sigma, q->eps, least, &split);
     if (!(lambda > 0)) return MCAMP_OK;
     st = mcamp__far_sampler(ctx, q, lambda, split, &own);
     if (st >= 0 && own.log_range > -700 && own.log_range < p->log_range - 1.4) {
@@ -25980,33 +25984,56 @@ MCAMP__PRIV int mcamp__estimate_agrees(const mcamp__question *q, double large,
     return agrees && e->std_error <= 0.5 * large;
 }
 
-/* 1 if the tally's samples refuse at level beta that delta is so large: one bet of section
- * law at a stake fixed before, the best where values are spread over their range and about
- * half of that mean; a bound, which is for every mean, needs half as many samples more.   */
+/* 1 if the tally's samples refuse at level beta that delta is so large: a bet of section law,
+ * half of it at a stake of 1, the best against twice the mean where values vary little beside
+ * their range, and half at 1/2, the best where they are 0 or the range.  The mean of two
+ * wealths is one, at the price of log 2; a bound, which is for every delta, has 14.        */
 MCAMP__PRIV int mcamp__tally_refuses(const mcamp_tally *t, double delta, double beta)
 {
     double x = (delta - t->split) * exp(-t->log_range) * (1 - 1e-9);
     return mcamp__tally_proves(t, beta) && x <= 1 &&
-           mcamp__log_wealth(t, -0.6, x) >= log(1 / beta);
+           mcamp__log_add(mcamp__log_wealth(t, -1, x), mcamp__log_wealth(t, -0.5, x)) >=
+               log(2 / beta);
+}
+
+/* Nanoseconds, about, that a sample of the law takes, as measured at b = 32 to 4096 with
+ * AVX-512: normals, their product and exponentials; what COMMON integrates, and the rows that
+ * its tuples add, or clusters.  Fixed numbers, so that nothing depends on the machine.      */
+MCAMP__PRIV double mcamp__proof_price(const mcamp__sampler *p)
+{
+    double b = (double)p->m.b, d = (double)p->m.reach, k = (double)p->k;
+    return b * (2 + d / 25) + (p->method == MCAMP_METHOD_COMMON ? b * (4.5 + k * (0.5 + b / 1400))
+                                                                : k * (20 + 6 * d));
+}
+
+/* Blocks that a bound may take however few the value took: as many as take 3 ms for each bin,
+ * or 64.                                                                               */
+MCAMP__PRIV uint64_t mcamp__proof_floor(const mcamp__question *q)
+{
+    if (!q->ready || q->f->patterns) return 64;
+    return (uint64_t)mcamp__dmax(64, 3e6 * (double)q->f->b / MCAMP_BLOCK /
+                                     mcamp__proof_price(q->ready));
 }
 
 /* Blocks for the rigorous side: enough to come within a fifth of `large`, or, where the
- * range is a thousand values and more, within about a half; of a direction far below the
+ * range is a thousand values and more, to refuse twice that; of a direction far below the
  * other one, enough to say so.  Unless there is a time to be spent, no more than *most, what
- * the values took (or 64); and none where the bound would be of no use then: farther than
- * twice `large`.                                                                        */
+ * the values took (or the floor); and none where the bound would be of no use then: farther
+ * than twice `large`.  Values of tuples in clusters, and by modes far out, are mostly 0, so
+ * that it takes about three times as many of them.                                    */
 MCAMP__PRIV uint64_t mcamp__proof_blocks(const mcamp__question *q, const mcamp_budget *bud,
                                          const mcamp_estimate *e, double range, double large,
                                          uint64_t *most)
 {
-    double ratio = range / large, level = log(1 / bud->beta);
-    double least = level * ratio, need = (ratio < 1000 ? 6 : 2.2) * least;
+    int zeros = q->ready && q->ready->method == MCAMP_METHOD_TILTED && !q->f->patterns;
+    double level = log(1 / bud->beta), less = q->other - e->value;
+    double need = level * range / mcamp__dmax(large, less), least = (zeros ? 3 : 1) * need;
     uint64_t own = e->samples > q->other_samples ? e->samples : q->other_samples;
+    uint64_t few = mcamp__proof_floor(q);
     *most = mcamp__blocks_for(mcamp__inf(), 1, bud->max_samples);
     own = own / MCAMP_BLOCK;
-    if (q->other > 2 * e->value)
-        least = need = mcamp__dmin(least, 1.4 * level * range / (q->other - e->value));
-    if (!(bud->seconds > 0)) *most = mcamp__umin(*most, own > 64 ? own : 64);
+    need *= range < 1000 * large && less <= e->value ? 6 : 1.1;
+    if (!(bud->seconds > 0)) *most = mcamp__umin(*most, own > few ? own : few);
     if (!(least < (double)*most * MCAMP_BLOCK)) return bud->seconds > 0 ? *most : 0;
     return mcamp__umin((uint64_t)(need / MCAMP_BLOCK) + 1, *most);
 }
@@ -26020,7 +26047,7 @@ MCAMP__PRIV int mcamp__proof_agrees(const mcamp_tally *t, const mcamp_estimate *
 }
 
 /* Runs the proof's blocks, and as long as all agrees but nothing refuses `much` more of them,
- * three times as many at most: bets may be looked at after any sample.                         */
+ * six times as many at most: bets may be looked at after any sample.                           */
 MCAMP__PRIV mcamp_status mcamp__proof_run(mcamp_ctx *ctx, const mcamp__question *q,
                                           const mcamp__choice *proof, uint64_t blocks,
                                           uint64_t most, double much, const mcamp_budget *bud,
@@ -26031,55 +26058,60 @@ MCAMP__PRIV mcamp_status mcamp__proof_run(mcamp_ctx *ctx, const mcamp__question 
     memset(&r, 0, sizeof r);
     r.choice = proof;
     r.goal = blocks;
-    most = mcamp__umin(most, 3 * blocks);
-    do {
+    most = mcamp__umin(most, 6 * blocks);
+    for (;;) {
         st = mcamp__runner_run(ctx, q, MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 1, q->dir), &r);
         r.goal = mcamp__umin(most, r.done + r.done / 4 + 1);
-    } while (st == MCAMP_OK && !r.t->poisoned && r.done < most && e->trusted &&
-             mcamp__proof_agrees(r.t, e) && !mcamp__tally_refuses(r.t, much, bud->beta));
+        if (st != MCAMP_OK || r.t->poisoned || r.done >= most || !e->trusted ||
+            !mcamp__proof_agrees(r.t, e) || mcamp__tally_refuses(r.t, much, bud->beta)) break;
+        if (mcamp__late(ctx)) { st = MCAMP_Q_TIME; break; }
+    }
     if (r.t) *t = *r.t;
     mcamp__runner_free(ctx, &r);
     return st;
 }
 
 /* The rigorous side of an estimate by the law of smallest range; no samples where the
- * bound that is certain is as near.  The error bar is backed (trusted) if the bound is
- * within twice the value, or that delta is twice the value is refused, and both sets of
- * samples agree; of a value far below the floor, which nobody asked for, it becomes as long
- * as the bound says.                                                                   */
+ * bound that is certain is as near, or below the other direction's value.  The error bar is
+ * backed (trusted) if the bound is within twice the value, or that delta is twice the value
+ * is refused, and both sets of samples agree; of a value far below the floor, which nobody
+ * asked for, it becomes as long as the bound says, and so it does where no more is refused
+ * than that this direction is the larger one.                                          */
 MCAMP__PRIV mcamp_status mcamp__prove_estimate(mcamp_ctx *ctx, const mcamp__question *q,
                                                const mcamp__choice *proof, double log_range,
                                                const mcamp_budget *bud, mcamp_tally *t,
                                                mcamp_estimate *e)
 {
-    double large = mcamp__dmax(e->value, q->floor);
+    double large = mcamp__dmax(e->value, q->floor), much, bound;
     uint64_t blocks, most;
-    int backed = 0;
     mcamp_status st = MCAMP_OK;
     e->lower = mcamp__dmax(e->lower, q->low);
     e->trusted = mcamp__estimate_agrees(q, large, e);
     large = mcamp__dmax(e->value, q->floor);
+    much = mcamp__dmax(2 * large, q->other);
     blocks = mcamp__proof_blocks(q, bud, e, exp(log_range), large, &most);
-    if (q->high > 1.5 * large && blocks) {
-        double much = mcamp__dmax(2 * large, q->other);
+    bound = e->upper;
+    if (q->high > mcamp__dmax(1.5 * large, q->other) && blocks) {
         st = mcamp__proof_run(ctx, q, proof, blocks, most, much, bud, e, t);
         if (st < 0 || st == MCAMP_Q_INTERRUPTED) return st;
         if (t->poisoned)
             return mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", (double)t->poisoned);
         e->proof_samples += t->count;
         e->range = exp(log_range);
-        e->upper = mcamp__dmin(e->upper, mcamp_tally_upper(t, bud->beta));
-        backed = mcamp__tally_refuses(t, 2 * large, bud->beta);
+        e->upper = bound = mcamp__dmin(e->upper, mcamp_tally_upper(t, bud->beta));
+        if (mcamp__tally_refuses(t, much, bud->beta)) bound = mcamp__dmin(bound, much);
+        if (mcamp__tally_refuses(t, 2 * large, bud->beta)) bound = mcamp__dmin(bound, 2 * large);
         if (!mcamp__proof_agrees(t, e)) e->trusted = false;
         if (st) e->needed += blocks * MCAMP_BLOCK;
     }
-    if (!(e->upper <= 2 * large) && !backed) e->trusted = false;
-    if (q->floor > e->value && e->upper > 2 * e->value)
-        e->std_error = mcamp__dmax(e->std_error, e->upper - e->value);
+    if (!(bound <= much)) e->trusted = false;
+    if ((q->floor > e->value && bound > 2 * e->value) || (bound > 2 * large && bound <= much))
+        e->std_error = mcamp__dmax(e->std_error, bound - e->value);
     return st;
 }
 
-/* The same by the law that is better, if there is one, where this one would say nothing. */
+/* The same by the law that is better, if there is one, where that may save samples.  What it
+ * leaves out may be 0.3 of the value: against twice that the price is low.               */
 MCAMP__PRIV mcamp_status mcamp__prove_better(mcamp_ctx *ctx, const mcamp__question *q,
                                              const mcamp__choice *proof, double log_range,
                                              const mcamp_budget *bud, mcamp_tally *t,
@@ -26089,12 +26121,11 @@ MCAMP__PRIV mcamp_status mcamp__prove_better(mcamp_ctx *ctx, const mcamp__questi
     mcamp__choice c = *proof;
     mcamp__sampler p;
     double large = mcamp__dmax(e->value, q->floor);
-    uint64_t most;
     mcamp_status st = MCAMP_OK;
     memset(&p, 0, sizeof p);
     p.log_range = log_range;
-    if (q->f->better && !mcamp__proof_blocks(q, bud, e, exp(log_range), large, &most))
-        st = q->f->better(ctx, q, large, &p);
+    if (q->f->better && exp(log_range) > 1000 * large)
+        st = q->f->better(ctx, q, 0.3 * large, &p);
     if (st < 0) return st;
     if (p.tile) { own.ready = &p; c.method = p.method; c.k = p.k; }
     st = mcamp__prove_estimate(ctx, &own, &c, p.log_range, bud, t, e);
@@ -27372,6 +27403,7 @@ enum { MCAMP__LADDER = 6, MCAMP__LADDER_PILOT = 8 };     /* rungs, blocks */
 MCAMP__PRIV double mcamp__rung_samples(double ratio, double rel_var, double slack, double level)
 {
     double share = 1 - slack, v = (share * share * rel_var + slack * slack) / ratio, s;
+    if (!(slack > 0)) return mcamp__inf();
     if (!(v < share) || MCAMP__LADDER_PILOT * MCAMP_BLOCK * share < ratio) v = share;
     s = mcamp__dmin(1, slack / v);
     return level * ratio / (s * (slack - 0.5 * s * v));
@@ -27394,16 +27426,17 @@ MCAMP__PRIV mcamp_status mcamp__rung_price(mcamp_ctx *ctx, const mcamp__solve *s
         mcamp__question q = mcamp__ask(s->f, sigma, c->eps, (mcamp_direction)d, c->seed);
         mcamp__choice law;
         mcamp__sampler p;
-        double range = 0;
+        double range = 0, left;
         if (!mcamp__wants(s->bud, q.dir)) continue;
         if ((d == MCAMP_ADD ? known.add : known.remove) <= c->delta ||
             exp(mcamp__free_log_bound(ctx, &q, &st)) <= c->delta || st < 0) continue;
         st = mcamp__proof_choice(ctx, &q, s->f->patterns ? 0.01 * c->delta : 0, &law, &range, &p);
-        if (st >= 0 && s->f->better) st = s->f->better(ctx, &q, c->delta, &p);
+        if (st >= 0 && s->f->better) st = s->f->better(ctx, &q, 0.1 * c->delta, &p);
         if (st < 0) return st;
         law.method = p.method;
         law.k = p.k;
         range = p.log_range;
+        left = p.split / c->delta;              /* delta - split is what values are to be below */
         q.ready = &p;
         if (rel_var[d] < 0) {
             st = mcamp__question_run(ctx, &q, &law, MCAMP__PURPOSE(MCAMP__STREAM_CALIBRATE, 10, d),
@@ -27411,8 +27444,8 @@ MCAMP__PRIV mcamp_status mcamp__rung_price(mcamp_ctx *ctx, const mcamp__solve *s
             if (st >= 0) rel_var[d] = mcamp__tally_rel_var(t);
         }
         mcamp__sampler_free(ctx, &p);
-        *samples += mcamp__rung_samples(exp(range) / c->delta, rel_var[d], slack,
-                                        log(2 / c->beta));
+        *samples += mcamp__rung_samples(exp(range) / c->delta / (1 - left), rel_var[d],
+                                        (slack - left) / (1 - left), log(2 / c->beta));
     }
     return st;
 }

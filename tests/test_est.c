@@ -1857,15 +1857,15 @@ TEST(bounds_cost_no_more_than_values)
     bud.rel_error = 0.01; bud.beta = 1e-6; bud.max_samples = 1 << 26;
     e.value = 1e-5;
     CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-3, 1e-5, &most) == 9);  /* 6 * 13.8 * 100 / 1024 */
-    CHECK(mcamp__proof_blocks(&q, &bud, &e, 4e-2, 1e-5, &most) == 64);  /* a half asks for 119   */
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 4e-2, 1e-5, &most) == 60);  /* 1.1 * 13.8 * 4000 / 1024 */
     CHECK(mcamp__proof_blocks(&q, &bud, &e, 6e-2, 1e-5, &most) == 0);  /* not even twice it     */
     e.samples = 100 * MCAMP_BLOCK;
-    CHECK(mcamp__proof_blocks(&q, &bud, &e, 6e-2, 1e-5, &most) == 100);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 6e-2, 1e-5, &most) == 90);
     CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-1, 1e-5, &most) == 0);
     CHECK(mcamp__proof_blocks(&q, &bud, &e, 1, 1e-5, &most) == 0);
     bud.seconds = 1;
-    CHECK(mcamp__proof_blocks(&q, &bud, &e, 6e-2, 1e-5, &most) == 179);
-    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1, 1e-5, &most) == 2969);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 6e-2, 1e-5, &most) == 90);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1, 1e-5, &most) == 1485);
     bud.seconds = 0;
     bud.max_samples = 8 * MCAMP_BLOCK;
     CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-3, 1e-5, &most) == 8);
@@ -1873,9 +1873,96 @@ TEST(bounds_cost_no_more_than_values)
     bud.max_samples = 1 << 26;
     e.value = 1e-12;                            /* the other one's value decides, not this */
     e.samples = 0; q.other = 1e-5; q.other_samples = 100 * MCAMP_BLOCK;
-    CHECK(mcamp__proof_blocks(&q, &bud, &e, 5e-2, 1e-8, &most) == 95);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 5e-2, 1e-8, &most) == 75);
     q.other_samples = 0;
     CHECK(mcamp__proof_blocks(&q, &bud, &e, 5e-2, 1e-8, &most) == 0);
+}
+
+/* However few samples the value took, a bound may take 3 ms for each bin, or 64 blocks: 1.5 us a
+ * sample at 512 bins are 1000 blocks.  Where values are mostly 0, three are needed for
+ * each that is where they vary little.                                                  */
+TEST(what_a_bound_may_take_is_a_time)
+{
+    static const struct { size_t b, reach, k; mcamp_method method; double us; } c[] = {
+        { 32, 1, 19, MCAMP_METHOD_COMMON, 0.6 },    { 128, 3, 13, MCAMP_METHOD_COMMON, 1.5 },
+        { 512, 15, 13, MCAMP_METHOD_COMMON, 6.6 },  { 1024, 63, 18, MCAMP_METHOD_COMMON, 28 },
+        { 2048, 3, 6, MCAMP_METHOD_COMMON, 38 },    { 1024, 15, 0, MCAMP_METHOD_COMMON, 8 },
+        { 128, 1, 18, MCAMP_METHOD_TILTED, 1.1 },   { 512, 15, 20, MCAMP_METHOD_TILTED, 3.1 },
+        { 1024, 63, 12, MCAMP_METHOD_TILTED, 9.2 }, { 4096, 15, 11, MCAMP_METHOD_TILTED, 13 },
+        { 1024, 3, 1, MCAMP_METHOD_TILTED, 2.2 } };
+    mcamp_budget bud;
+    mcamp_estimate e;
+    mcamp__sampler p;
+    mcamp__factor f;
+    mcamp__question q = mcamp__ask(&f, 1, 1, MCAMP_REMOVE, 1);
+    uint64_t most = 0;
+    memset(&bud, 0, sizeof bud);
+    memset(&e, 0, sizeof e);
+    memset(&f, 0, sizeof f);
+    bud.rel_error = 0.01; bud.beta = exp(-10.24); bud.max_samples = 1 << 28;
+    q.ready = &p;
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        double blocks = 3e3 * (double)c[i].b / c[i].us / MCAMP_BLOCK;
+        memset(&p, 0, sizeof p);
+        p.m.b = f.b = c[i].b; p.m.reach = c[i].reach; p.k = c[i].k; p.method = c[i].method;
+        mcamp__proof_blocks(&q, &bud, &e, 1, 1, &most);
+        CHECK_NEAR(log((double)most), log(blocks > 64 ? blocks : 64), 0.4, 0);
+    }
+    p.k = 0; p.m.reach = 0;                     /* 2 ns a bin: 1500000/1024 blocks */
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 140, 1e-4, &most) == 155);
+    CHECK(most == 1464);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 487, 1e-4, &most) == 536);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 489, 1e-4, &most) == 0);
+    p.method = MCAMP_METHOD_COMMON;             /* 6.5 ns */
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 449, 1e-4, &most) == 450);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 451, 1e-4, &most) == 0 && most == 450);
+    f.patterns = (const mcamp_gram *)&q;
+    mcamp__proof_blocks(&q, &bud, &e, 1, 1, &most);
+    CHECK(most == 64);
+}
+
+/* Of a direction that is not the larger one no more need be refused than that it is: its bar is
+ * then as long as that.  By so few samples twice the value would not be refused, but four times
+ * it is.  What is certain may say so without any.                                       */
+TEST(the_smaller_direction_is_known_to_be_that)
+{
+    mcamp_gram g;
+    mcamp__factor f;
+    mcamp__question q;
+    mcamp__choice proof;
+    mcamp__sampler ready;
+    mcamp_budget bud;
+    mcamp_estimate e;
+    mcamp_tally *t = tally_new();
+    double truth, log_range = 0;
+    setup();
+    gram_make("sqrt:2", "raw", 32, 32, &g);
+    CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+    truth = sample(&g, 2.707, 0.5, MCAMP_REMOVE, MCAMP_METHOD_COMMON, 0, 100).mean;
+    q = mcamp__ask(&f, 2.707, 0.5, MCAMP_REMOVE, 11);
+    CHECK_STATUS(mcamp__budget_resolve(&ctx, NULL, &bud), MCAMP_OK);
+    CHECK_STATUS(mcamp__proof_choice(&ctx, &q, 0, &proof, &log_range, &ready), MCAMP_OK);
+    q.ready = &ready;
+    CHECK(ready.method == MCAMP_METHOD_COMMON);
+    bud.max_samples = 16 * MCAMP_BLOCK;
+    bud.beta = exp(-2 * 16 * MCAMP_BLOCK * truth / exp(log_range));
+    CHECK(bud.beta > 1e-300 && bud.beta < 1e-2);
+    for (int i = 0; i < 4; i++) {
+        memset(&e, 0, sizeof e);
+        e.upper = q.high = i < 3 ? 1 : 3.5 * truth;
+        e.value = truth;
+        e.std_error = 0.02 * truth;
+        q.other = i == 0 ? 0 : i == 1 ? 1.7 * truth : 4 * truth;
+        CHECK_STATUS(mcamp__prove_estimate(&ctx, &q, &proof, log_range, &bud, t, &e), MCAMP_OK);
+        CHECK(e.trusted == (i > 1));
+        if (i < 2) CHECK_NEAR(e.std_error, 0.02 * truth, 0, 0);
+        else CHECK_NEAR(e.std_error, (i == 2 ? 3.0 : 2.5) * truth, 1e-9, 0);
+        CHECK((e.proof_samples > 0) == (i == 2));
+    }
+    mcamp__sampler_free(&ctx, &ready);
+    mcamp__factor_free(&ctx, &f);
+    mcamp_gram_free(&ctx, &g);
+    free(t);
 }
 
 /* What is refused could not have been missed: n values of v, all alike as if nothing were left
@@ -1954,6 +2041,12 @@ TEST(small_deltas_of_few_bands_are_backed)
     gram_make("sqrt:2", "raw", 1024, 1024, &g);                 /* by modes that are far out */
     CHECK_STATUS(mcamp_delta(&ctx, &g, 1.0177, 0.5, &bud, &a), MCAMP_OK);
     CHECK(a.remove.trusted && a.remove.value > 9e-9 && a.remove.value < 1.2e-8);
+    CHECK_LE((double)a.remove.proof_samples, 64.0 * MCAMP_BLOCK);   /* a third may be left out */
+    mcamp_gram_free(&ctx, &g);
+    gram_make("sqrt:2", "raw", 32, 32, &g);                     /* no such law, and few bins */
+    bud.rel_error = 0.01;
+    CHECK_STATUS(mcamp_delta(&ctx, &g, 2.707, 0.5, &bud, &a), MCAMP_OK);
+    CHECK(a.remove.trusted && a.remove.value > 9.5e-9 && a.remove.value < 1.05e-8);
     mcamp_gram_free(&ctx, &g);
 }
 
@@ -1998,6 +2091,8 @@ TEST_MAIN("est",
     T(a_value_that_its_proof_contradicts_is_not_trusted),
     T(a_lucky_pilot_costs_little),
     T(bounds_cost_no_more_than_values),
+    T(what_a_bound_may_take_is_a_time),
+    T(the_smaller_direction_is_known_to_be_that),
     T(what_is_refused_could_not_have_been_missed),
     T(what_is_true_is_seldom_refused),
     T(small_deltas_of_few_bands_are_backed))

@@ -728,6 +728,55 @@ TEST(the_ladder_is_priced_by_expected_wealth)
     }
     CHECK_NEAR(mcamp__rung_samples(100, mcamp__inf(), 0.4, 10), 1000 / (0.4 * 0.4 / 1.2), 1e-9, 0);
     CHECK_NEAR(mcamp__rung_samples(1e6, 3, 0.5, 10), 1e7 / (0.5 - 0.25), 1e-9, 0);
+    CHECK(mcamp__rung_samples(1e6, 3, 0, 10) > DBL_MAX);
+    CHECK(mcamp__rung_samples(1e6, 3, -0.1, 10) > DBL_MAX);
+}
+
+/* What the law leaves out of delta is no slack: values, of mean (1 - slack) delta at most, are
+ * to be below delta less that.  Nothing is left of a slack that is smaller.               */
+TEST(the_ladder_is_priced_with_what_is_left_out)
+{
+    static const double down[3] = { 1.001, 1.003, 1.02 };
+    mcamp_gram g;
+    mcamp__factor f;
+    mcamp__solve s;
+    mcamp_budget bud;
+    mcamp_claim c = claim_of(0, 0.5, 1e-8, 1e-8, MCAMP_REMOVE, 3);
+    mcamp_tally *t = (mcamp_tally *)calloc(1, sizeof *t);
+    mcamp__question q;
+    mcamp__sampler p;
+    double sigma, split, range;
+    watched(NULL);
+    memset(&bud, 0, sizeof bud);
+    bud.direction = MCAMP_REMOVE;
+    gram_make("sqrt:2", "raw", 1024, 1024, &g);
+    sigma = 0.92 * g.max_norm;
+    CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+    f.better = mcamp__far_better;
+    q = mcamp__ask(&f, sigma, c.eps, MCAMP_REMOVE, 0);
+    memset(&p, 0, sizeof p);
+    CHECK_STATUS(mcamp__far_better(&ctx, &q, 0.1 * c.delta, &p), MCAMP_OK);
+    range = exp(p.log_range);
+    split = p.split;
+    CHECK(p.tile && split > 0.08 * c.delta && split < 0.12 * c.delta);
+    mcamp__sampler_free(&ctx, &p);
+    mcamp__solve_start(&f, &bud, 1, c.eps, c.delta, &s);
+    s.slope = -30;
+    for (int i = 0; i < 3; i++) {
+        double var[3] = { -1, 100, 100 }, price, mean = pow(down[i], -30) * c.delta;
+        double m = c.delta - split, gain = 0;   /* a bet of values 0 or h times the range */
+        double h = mean * (1 + var[1]) / range, odds = mean / (h * range);
+        CHECK_STATUS(mcamp__rung_price(&ctx, &s, &c, log(sigma / down[i]), sigma, t, var, &price),
+                     MCAMP_OK);
+        for (int j = 1; j <= 1000; j++)
+            gain = fmax(gain, odds * log1p(-j * 1e-3 * (h - m / range)) +
+                              (1 - odds) * log1p(j * 1e-3 * m / range));
+        if (i < 2) CHECK(price > DBL_MAX && gain <= 0);
+        else CHECK_NEAR(price, log(2 / c.beta) / gain, 0.1, 0);
+    }
+    free(t);
+    mcamp__factor_free(&ctx, &f);
+    mcamp_gram_free(&ctx, &g);
 }
 
 /* What is proved without samples costs none. */
@@ -1170,7 +1219,7 @@ static double far_mean(const mcamp_gram *g, double sigma, double eps, double del
     CHECK_STATUS(mcamp__factor_init(&ctx, g, &f), MCAMP_OK);
     q = mcamp__ask(&f, sigma, eps, MCAMP_REMOVE, 3);
     if (!(lambda > 0)) {
-        lambda = mcamp__far_lambda(&f, sigma, eps, delta, split);
+        lambda = mcamp__far_lambda(&f, sigma, eps, 0.01 * delta, split);
         CHECK(lambda > 0 && *split > 0.001 * delta && *split <= 0.02 * delta);
     } else {
         *split = mcamp__rest_bound(&f, 1 / (sigma * sigma), eps, lambda, 10);
@@ -1243,7 +1292,7 @@ TEST(modes_far_out_that_are_no_number)
     mcamp__scratch_free(&ctx, &w);
     mcamp__sampler_free(&ctx, &p);
     q.sigma = 300;
-    CHECK_STATUS(mcamp__far_better(&ctx, &q, 1e-8, &p), MCAMP_OK);
+    CHECK_STATUS(mcamp__far_better(&ctx, &q, 1e-10, &p), MCAMP_OK);
     CHECK(!p.tile);
     mcamp__sampler_free(&ctx, &p);
     mcamp__factor_free(&ctx, &f);
@@ -1451,6 +1500,7 @@ TEST_MAIN("verify",
     T(a_poisoned_verification_is_an_error),
     T(a_poisoned_pilot_decides_nothing),
     T(the_ladder_stops_at_its_first_failure),
+    T(the_ladder_is_priced_with_what_is_left_out),
     T(the_ladder_is_priced_by_expected_wealth),
     T(the_ladder_is_priced_by_what_must_be_drawn),
     T(the_ladder_is_chosen_before_verification),
