@@ -1870,9 +1870,9 @@ typedef struct mcamp_estimate {
     double value;           /* unbiased, moved into bounds that are certain; or
                              * exact, or their upper end if method is EXACT   */
     double std_error;       /* of value; 0 if exact; EXACT, or where only the
-                             * bound says how small it is: upper - lower; up to
-                             * the other direction's value where all that is
-                             * refused is that this one is as large           */
+                             * bound says how small it is: upper - lower; of the
+                             * smaller direction up to twice the larger one's
+                             * value, where no more than that is refused      */
     double lower, upper;    /* rigorous at level beta each; EXACT: certain    */
     double beta;
     double range;           /* of the samples behind `upper`                  */
@@ -9892,6 +9892,7 @@ typedef struct mcamp__question {
     double sigma, eps, floor, low, high;
     double other;                   /* the other direction's value, or 0            */
     uint64_t other_samples;         /* and what it took                             */
+    int vain;                       /* that one's error bar is not backed: nor is the answer */
     mcamp_direction dir;
     int fine;
     uint64_t seed;
@@ -9907,7 +9908,7 @@ MCAMP__PRIV mcamp__question mcamp__ask(const mcamp__factor *f, double sigma, dou
     q.floor = q.low = q.other = 0;
     q.other_samples = 0;
     q.high = 1;
-    q.fine = 0;
+    q.fine = q.vain = 0;
     q.ready = NULL;
     q.hint = NULL;
     return q;
@@ -26002,37 +26003,38 @@ MCAMP__PRIV int mcamp__tally_refuses(const mcamp_tally *t, double delta, double 
 MCAMP__PRIV double mcamp__proof_price(const mcamp__sampler *p)
 {
     double b = (double)p->m.b, d = (double)p->m.reach, k = (double)p->k;
-    return b * (2 + d / 25) + (p->method == MCAMP_METHOD_COMMON ? b * (4.5 + k * (0.5 + b / 1400))
-                                                                : k * (20 + 6 * d));
+    return b * (2 + d / 25) + (p->method == MCAMP_METHOD_COMMON ? b * (4.5 + k * (0.3 + b / 1100))
+                                                                : k * (35 + 5.5 * d));
 }
 
 /* Blocks that a bound may take however few the value took: as many as take 3 ms for each bin,
  * or 64.                                                                               */
 MCAMP__PRIV uint64_t mcamp__proof_floor(const mcamp__question *q)
 {
-    if (!q->ready || q->f->patterns) return 64;
+    if (!q->ready || q->f->patterns || q->vain) return 64;
     return (uint64_t)mcamp__dmax(64, 3e6 * (double)q->f->b / MCAMP_BLOCK /
                                      mcamp__proof_price(q->ready));
 }
 
-/* Blocks for the rigorous side: enough to come within a fifth of `large`, or, where the
- * range is a thousand values and more, to refuse twice that; of a direction far below the
- * other one, enough to say so.  Unless there is a time to be spent, no more than *most, what
- * the values took (or the floor); and none where the bound would be of no use then: farther
- * than twice `large`.  Values of tuples in clusters, and by modes far out, are mostly 0, so
- * that it takes about three times as many of them.                                    */
+/* Blocks for the rigorous side: enough to come within a fifth of `large`, or, where the range
+ * is a thousand values and more, to refuse twice that; of a direction far below the other
+ * one, to refuse twice that one's value.  Unless there is a time to be spent, no more than
+ * *most, what the values took (or the floor); and none where the bound would be of no use
+ * then: farther than twice `large`.  Values of tuples in clusters, and by modes far out, are
+ * mostly 0, so that it takes about three times as many of them.                         */
 MCAMP__PRIV uint64_t mcamp__proof_blocks(const mcamp__question *q, const mcamp_budget *bud,
                                          const mcamp_estimate *e, double range, double large,
                                          uint64_t *most)
 {
     int zeros = q->ready && q->ready->method == MCAMP_METHOD_TILTED && !q->f->patterns;
-    double level = log(1 / bud->beta), less = q->other - e->value;
-    double need = level * range / mcamp__dmax(large, less), least = (zeros ? 3 : 1) * need;
+    double level = log(1 / bud->beta), less = 2 * q->other - e->value;
+    int lesser = q->other > 2 * e->value;
+    double need = level * range / (lesser ? less : large), least = (zeros ? 3 : 1) * need;
     uint64_t own = e->samples > q->other_samples ? e->samples : q->other_samples;
     uint64_t few = mcamp__proof_floor(q);
     *most = mcamp__blocks_for(mcamp__inf(), 1, bud->max_samples);
     own = own / MCAMP_BLOCK;
-    need *= range < 1000 * large && less <= e->value ? 6 : 1.1;
+    need *= !(range < 1000 * large) ? 1.1 : lesser ? 3 : 6;
     if (!(bud->seconds > 0)) *most = mcamp__umin(*most, own > few ? own : few);
     if (!(least < (double)*most * MCAMP_BLOCK)) return bud->seconds > 0 ? *most : 0;
     return mcamp__umin((uint64_t)(need / MCAMP_BLOCK) + 1, *most);
@@ -26072,11 +26074,11 @@ MCAMP__PRIV mcamp_status mcamp__proof_run(mcamp_ctx *ctx, const mcamp__question 
 }
 
 /* The rigorous side of an estimate by the law of smallest range; no samples where the
- * bound that is certain is as near, or below the other direction's value.  The error bar is
- * backed (trusted) if the bound is within twice the value, or that delta is twice the value
- * is refused, and both sets of samples agree; of a value far below the floor, which nobody
- * asked for, it becomes as long as the bound says, and so it does where no more is refused
- * than that this direction is the larger one.                                          */
+ * bound that is certain is as near, or below the other direction's value.  The error
+ * bar is backed (trusted) if the bound is within twice the larger direction's value, or that
+ * delta is twice that is refused, and both sets of samples agree.  It becomes as long as the
+ * bound says where this is the smaller direction and the bound is not within twice its own
+ * value, or if that is far below the floor, which nobody asked for.                     */
 MCAMP__PRIV mcamp_status mcamp__prove_estimate(mcamp_ctx *ctx, const mcamp__question *q,
                                                const mcamp__choice *proof, double log_range,
                                                const mcamp_budget *bud, mcamp_tally *t,
@@ -26088,7 +26090,7 @@ MCAMP__PRIV mcamp_status mcamp__prove_estimate(mcamp_ctx *ctx, const mcamp__ques
     e->lower = mcamp__dmax(e->lower, q->low);
     e->trusted = mcamp__estimate_agrees(q, large, e);
     large = mcamp__dmax(e->value, q->floor);
-    much = mcamp__dmax(2 * large, q->other);
+    much = 2 * mcamp__dmax(large, q->other);
     blocks = mcamp__proof_blocks(q, bud, e, exp(log_range), large, &most);
     bound = e->upper;
     if (q->high > mcamp__dmax(1.5 * large, q->other) && blocks) {
@@ -26326,6 +26328,7 @@ MCAMP__PRIV mcamp_status mcamp__answer_at(mcamp_ctx *ctx, const mcamp__factor *f
         q.floor = (brief ? 0.5 : f->diagonal && !exact ? 0.0 : 0.1) * delta;
         q.other = delta;
         q.other_samples = a->remove.samples;
+        q.vain = q.dir == MCAMP_ADD && mcamp__wants(bud, MCAMP_REMOVE) && !a->remove.trusted;
         st = mcamp__estimate(ctx, &q, bud, d == MCAMP_REMOVE && mcamp__wants(bud, MCAMP_ADD)
                                            ? 4 : 2, e);
         if (st < 0) return st;
