@@ -10064,7 +10064,7 @@ MCAMP__PRIV mcamp_status mcamp__proof_law_init(mcamp_ctx *ctx, const mcamp__ques
     double split = q->f->patterns ? 0.01 * delta : 0;
     mcamp_status st = mcamp__sampler_build(ctx, q->f, q->sigma, q->eps, q->dir,
                                            MCAMP_METHOD_DEFAULT, 0, split, mcamp__inf(), &law->p);
-    if (st >= 0 && q->f->better) st = q->f->better(ctx, q, 0.1 * delta, &law->p);
+    if (st >= 0 && q->f->better) st = q->f->better(ctx, q, 0.02 * delta, &law->p);
     if (st < 0) return st;
     law->m = mcamp__claim_mean(&law->p, delta);
     st = mcamp__workers_init(ctx, &law->p, &law->w);
@@ -20872,7 +20872,8 @@ MCAMP__PRIV mcamp_status mcamp__certain_add(mcamp_ctx *ctx, const mcamp__factor 
  *     E e^{c Y} = 1 + sum_k c^k/k! e^{k (k-1) a/2} Phi((lambda - (k - 1/2) a)/a^{1/2}),
  * as e^{k L} moves L by k a; its terms are at most (c e^lambda)^k/k!.                       []
  * The largest lambda for which that is a given share of delta makes the smallest range: a
- * tenth for a claim, which has some slack, more where twice delta is to be refused.          */
+ * fiftieth for a claim, which may have a little slack only, more where twice delta is to be
+ * refused.                                                                          */
 enum { MCAMP__FAR_MOST = 150 };     /* c e^lambda of the modes that there are most of */
 
 /* E e^{c Y} - 1, from above; infinite where that takes many terms. */
@@ -26007,12 +26008,12 @@ MCAMP__PRIV double mcamp__proof_price(const mcamp__sampler *p)
                                                                 : k * (35 + 5.5 * d));
 }
 
-/* Blocks that a bound may take however few the value took: as many as take 3 ms for each bin,
- * or 64.                                                                               */
+/* Blocks that a bound may take however few the value took: as many as take 0.2 s, or 1 ms for each
+ * bin, or 64: with both directions' well within the second that b = 512 has.          */
 MCAMP__PRIV uint64_t mcamp__proof_floor(const mcamp__question *q)
 {
     if (!q->ready || q->f->patterns || q->vain) return 64;
-    return (uint64_t)mcamp__dmax(64, 3e6 * (double)q->f->b / MCAMP_BLOCK /
+    return (uint64_t)mcamp__dmax(64, mcamp__dmax(2e8, 1e6 * (double)q->f->b) / MCAMP_BLOCK /
                                      mcamp__proof_price(q->ready));
 }
 
@@ -27434,7 +27435,7 @@ MCAMP__PRIV mcamp_status mcamp__rung_price(mcamp_ctx *ctx, const mcamp__solve *s
         if ((d == MCAMP_ADD ? known.add : known.remove) <= c->delta ||
             exp(mcamp__free_log_bound(ctx, &q, &st)) <= c->delta || st < 0) continue;
         st = mcamp__proof_choice(ctx, &q, s->f->patterns ? 0.01 * c->delta : 0, &law, &range, &p);
-        if (st >= 0 && s->f->better) st = s->f->better(ctx, &q, 0.1 * c->delta, &p);
+        if (st >= 0 && s->f->better) st = s->f->better(ctx, &q, 0.02 * c->delta, &p);
         if (st < 0) return st;
         law.method = p.method;
         law.k = p.k;
@@ -27583,6 +27584,14 @@ MCAMP__PRIV mcamp_status mcamp__special_calibrate(mcamp_ctx *ctx, const mcamp_gr
     return !best.accepted ? MCAMP_Q_REFUSED : best.sigma < su ? MCAMP_OK : MCAMP_Q_UNAMPLIFIED;
 }
 
+/* A rung that is worth trying has slack: what is left out of delta may be five times as much,
+ * which makes the range smaller.                                                      */
+MCAMP__PRIV mcamp_status mcamp__far_roomy(mcamp_ctx *ctx, const mcamp__question *q, double least,
+                                          mcamp__sampler *p)
+{
+    return mcamp__far_better(ctx, q, 5 * least, p);
+}
+
 MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx, const mcamp_gram *gram,
                                                  const mcamp_claim *claim,
                                                  mcamp_guarantee *out)
@@ -27615,7 +27624,7 @@ MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx, const mcamp_gra
     mcamp__stage(ctx, 3);
     st = mcamp__solve_sigma(ctx, &solve, gram->max_norm, &su, &r);
     su = mcamp__short_up(su * (1 + 1e-12));     /* the bound has a rounding of its own */
-    f.better = mcamp__far_better;
+    f.better = mcamp__far_roomy;
     if (st == MCAMP_OK || st == MCAMP_Q_TIME) {
         bool cut = st == MCAMP_Q_TIME;
         st = mcamp__certify_ladder(ctx, &solve, &r, su, &c, gram, &best);

@@ -736,7 +736,7 @@ TEST(the_ladder_is_priced_by_expected_wealth)
  * to be below delta less that.  Nothing is left of a slack that is smaller.               */
 TEST(the_ladder_is_priced_with_what_is_left_out)
 {
-    static const double down[3] = { 1.001, 1.003, 1.02 };
+    static const double down[3] = { 1.0003, 1.0005, 1.02 };
     mcamp_gram g;
     mcamp__factor f;
     mcamp__solve s;
@@ -744,7 +744,7 @@ TEST(the_ladder_is_priced_with_what_is_left_out)
     mcamp_claim c = claim_of(0, 0.5, 1e-8, 1e-8, MCAMP_REMOVE, 3);
     mcamp_tally *t = (mcamp_tally *)calloc(1, sizeof *t);
     mcamp__question q;
-    mcamp__sampler p;
+    mcamp__sampler p, roomy;
     double sigma, split, range;
     watched(NULL);
     memset(&bud, 0, sizeof bud);
@@ -755,10 +755,15 @@ TEST(the_ladder_is_priced_with_what_is_left_out)
     f.better = mcamp__far_better;
     q = mcamp__ask(&f, sigma, c.eps, MCAMP_REMOVE, 0);
     memset(&p, 0, sizeof p);
-    CHECK_STATUS(mcamp__far_better(&ctx, &q, 0.1 * c.delta, &p), MCAMP_OK);
+    CHECK_STATUS(mcamp__far_better(&ctx, &q, 0.02 * c.delta, &p), MCAMP_OK);
     range = exp(p.log_range);
     split = p.split;
-    CHECK(p.tile && split > 0.08 * c.delta && split < 0.12 * c.delta);
+    memset(&roomy, 0, sizeof roomy);
+    CHECK_STATUS(mcamp__far_roomy(&ctx, &q, 0.02 * c.delta, &roomy), MCAMP_OK);
+    CHECK(roomy.tile && roomy.split > 0.08 * c.delta && roomy.split < 0.12 * c.delta);
+    CHECK(roomy.log_range < p.log_range - 0.3);
+    mcamp__sampler_free(&ctx, &roomy);
+    CHECK(p.tile && split > 0.016 * c.delta && split < 0.024 * c.delta);
     mcamp__sampler_free(&ctx, &p);
     mcamp__solve_start(&f, &bud, 1, c.eps, c.delta, &s);
     s.slope = -30;
