@@ -16959,7 +16959,7 @@ typedef struct mcamp__sums {
     mcamp__tilts tilts;
     int add;
     double b, c, lambda, tail, tau, eta, k, kerr, sd;
-    double h, y0, y1, n, step, nf, last, decay, top, far, *f;
+    double h, y0, y1, n, step, nf, last, decay, top, most_far, *f;
     double reach, lost, often;      /* often: how many bins are far, about */
     int point;                      /* R is put on its ends alone */
 } mcamp__sums;
@@ -17255,7 +17255,7 @@ MCAMP__PRIV void mcamp__sums_pile(mcamp__sums *s, double j, double odds, int upp
 {
     const size_t n = (size_t)s->n;
     double *w = mem, *g = w + n, ew[2], eg[2], k = (s->b - j) * (s->eta + s->k);
-    double far = exp(mcamp__gauss_logsf(s->tau - s->c)), p = exp(mcamp__gauss_logsf(s->tau));
+    double own = exp(mcamp__gauss_logsf(s->tau - s->c)), p = exp(mcamp__gauss_logsf(s->tau));
     double lo, hi, sgn = s->add ? -1 : 1;
     if (s->point) {
         mcamp__sums_two(s, j, odds, upper, out);
@@ -17295,7 +17295,7 @@ MCAMP__PRIV void mcamp__sums_pile(mcamp__sums *s, double j, double odds, int upp
         s->lost += lo * pow(p, j);
     } else {
         out->q[0] += lo;
-        s->lost += hi * (s->y1 * pow(p, j) + (j > 0 ? j * far * pow(p, j - 1) : 0)) / s->b;
+        s->lost += hi * (s->y1 * pow(p, j) + (j > 0 ? j * own * pow(p, j - 1) : 0)) / s->b;
     }
 }
 
@@ -17415,7 +17415,7 @@ MCAMP__PRIV void mcamp__pile_atoms(mcamp__sums *s, const mcamp__pile *p, int upp
 #define MCAMP__SUMS_LEVELS 4
 
 typedef struct mcamp__sums_size {
-    size_t group[MCAMP__SUMS_LEVELS], n, far;
+    size_t group[MCAMP__SUMS_LEVELS], n, cells;
     double grid[MCAMP__SUMS_LEVELS];
 } mcamp__sums_size;
 
@@ -17424,7 +17424,7 @@ MCAMP__PRIV mcamp__sums_size mcamp__sums_sizes(const mcamp__sums *s)
     mcamp__sums_size z;
     double T = mcamp__bins_x(s->c, s->tau), X = mcamp__bins_x(s->c, s->reach), span;
     size_t ratio = s->often > 0.1 ? 2 : 5;
-    span = log((s->y1 + s->far * X) / mcamp__dmin(2 * T, s->y0 + T)) + 0.1;
+    span = log((s->y1 + s->most_far * X) / mcamp__dmin(2 * T, s->y0 + T)) + 0.1;
     z.group[0] = 3;
     z.grid[0] = mcamp__dmax(3 * s->h / s->b, span / 50000);
     for (int i = 1; i < MCAMP__SUMS_LEVELS; i++) {
@@ -17432,9 +17432,10 @@ MCAMP__PRIV mcamp__sums_size mcamp__sums_sizes(const mcamp__sums *s)
         z.group[i] = (more ? ratio : 1) * z.group[i - 1];
         z.grid[i] = (more ? (double)ratio : 1) * z.grid[i - 1];
     }
-    span += (s->far + 2) * z.grid[MCAMP__SUMS_LEVELS - 1] + 2 * (double)z.group[3] * s->h / s->b;
+    span += (s->most_far + 2) * z.grid[MCAMP__SUMS_LEVELS - 1];
+    span += 2 * (double)z.group[3] * s->h / s->b;
     z.n = (size_t)(span / z.grid[0]) + 32;
-    z.far = 12000;
+    z.cells = 12000;
     return z;
 }
 
@@ -17446,7 +17447,7 @@ MCAMP__PRIV int mcamp__sums_level(const mcamp__sums *s, double j)
 
 MCAMP__PRIV double mcamp__sums_words(const mcamp__sums *s, const mcamp__sums_size *z)
 {
-    return 4 * (s->n + 8) + 4.0 * (double)z->far * MCAMP__SUMS_LEVELS + 12.0 * (double)z->n +
+    return 4 * (s->n + 8) + 4.0 * (double)z->cells * MCAMP__SUMS_LEVELS + 12.0 * (double)z->n +
            2 * s->n + 5 * s->nf + 64;
 }
 
@@ -17458,8 +17459,8 @@ MCAMP__PRIV int mcamp__sums_side(mcamp__sums *s, const mcamp__sums_size *z, int 
     double odds = 1, lost, T = mcamp__bins_x(s->c, s->tau), work = 0, mass = 0;
     R = mcamp__pile_at(&mem, (size_t)s->n + 8);
     for (int i = 0; i < MCAMP__SUMS_LEVELS; i++) {
-        F[i] = mcamp__pile_at(&mem, z->far);
-        if (!mcamp__sums_far(s, 0.5 * z->grid[i], upper, z->far, &F[i])) return 0;
+        F[i] = mcamp__pile_at(&mem, z->cells);
+        if (!mcamp__sums_far(s, 0.5 * z->grid[i], upper, z->cells, &F[i])) return 0;
     }
     sum[0] = mcamp__pile_at(&mem, z->n);
     sum[1] = mcamp__pile_at(&mem, z->n);
@@ -17469,7 +17470,7 @@ MCAMP__PRIV int mcamp__sums_side(mcamp__sums *s, const mcamp__sums_size *z, int 
     mcamp__pile_grid((s->y0 + T) * (1 - 1e-9), z->grid[0], z->n, upper, &out);
     mcamp__sums_pile(s, 0, 1, upper, 1, mem, &R);
     mcamp__pile_atoms(s, &R, upper, a);
-    for (double j = 1; j <= s->far; j++) {
+    for (double j = 1; j <= s->most_far; j++) {
         int level = mcamp__sums_level(s, j);
         f = j > 1 ? j > 2 ? &sum[0] : &F[level] : &F[0];
         odds *= (s->b - j + 1) / j;
@@ -17500,12 +17501,12 @@ MCAMP__PRIV int mcamp__sums_most(mcamp__sums *s)
 {
     double p = s->b * exp(mcamp__gauss_logsf(s->tau)), term = 1, own;
     own = s->add ? 0 : exp(mcamp__gauss_logsf(s->tau - s->c));
-    for (s->far = 0; s->far < MCAMP__SUMS_FAR; ) {
+    for (s->most_far = 0; s->most_far < MCAMP__SUMS_FAR; ) {
         s->top = own * term;
-        term *= p / ++s->far;
+        term *= p / ++s->most_far;
         s->top = 1.01 * (s->top + term * exp(p));
-        if (s->far > s->b) s->top = 0;
-        if (s->top < 0.1 * exp(s->tail)) { s->far--; return 1; }
+        if (s->most_far > s->b) s->top = 0;
+        if (s->top < 0.1 * exp(s->tail)) { s->most_far--; return 1; }
     }
     return 0;
 }
@@ -17646,10 +17647,10 @@ MCAMP__PRIV double mcamp__rule_piece(const mcamp__rule *q, double mid, double ha
                                      double l, double y)
 {
     double a = 0.5 * half * (rho + 1 / rho), s = 0.5 * half * (rho - 1 / rho), top, e;
-    double near = mcamp__dmax(0, fabs(mid) - a);
+    double least = mcamp__dmax(0, fabs(mid) - a);
     if (!(q->c * s < 1.5)) return mcamp__inf();
     top = mcamp__rule_at(q, mid + a);
-    e = 0.5 * (s * s - near * near) - MCAMP__LOG_SQRT_2PI + y * top * sin(q->c * s);
+    e = 0.5 * (s * s - least * least) - MCAMP__LOG_SQRT_2PI + y * top * sin(q->c * s);
     l *= q->sign;
     e += (l > 0 ? l * top : l * mcamp__rule_at(q, mid - a) * cos(q->c * s)) - l * q->shift;
     return e + log(4.3 * half / (1 - 1 / (rho * rho))) - 2 * MCAMP__MANY_RULE * log(rho);
@@ -17733,14 +17734,14 @@ MCAMP__PRIV double mcamp__rule_error(const mcamp__law *a, double l, double y)
     double top = mcamp__law_top(a, l), sum = 0, slip = 0, round = 0, e;
     e = mcamp__rule_ends(q, l, top);
     for (size_t i = 0; i < q->n; i++) {
-        double s = 0, far = fabs(q->mid[i]) + q->half[i];
+        double s = 0, out = fabs(q->mid[i]) + q->half[i];
         double x = mcamp__rule_at(q, q->mid[i] + q->half[i]);
         double end = mcamp__rule_at(q, q->mid[i] - q->half[i]);
         for (size_t k = i * MCAMP__MANY_RULE; k < (i + 1) * MCAMP__MANY_RULE; k++)
             s += mcamp__law_term(a->w[k], l * a->l[k] - top);
         e += exp(mcamp__rule_piece(q, q->mid[i], q->half[i], q->rho[i], l, y) - top);
-        round += s * (12 + 2.5 * far * far);
-        slip += s * x * (4 * q->c * far + 2 * q->c * q->c + 2 * fabs(q->scale));
+        round += s * (12 + 2.5 * out * out);
+        slip += s * x * (4 * q->c * out + 2 * q->c * q->c + 2 * fabs(q->scale));
         slip += s * 4 * mcamp__dmax(fabs(x - q->shift), fabs(end - q->shift));
         sum += s;
     }
@@ -20153,7 +20154,7 @@ MCAMP__PRIV mcamp_status mcamp__exact_reach(mcamp_ctx *ctx, const mcamp_event *e
     double uses = 0, bins = 0, below, need;
     mcamp_interval law = { 0, 1e300 }, add = { 0, 0 };
     mcamp_exact_desc other = *d;
-    mcamp_status st = MCAMP_OK, near;
+    mcamp_status st = MCAMP_OK, by_moments;
     for (size_t i = 0; i < n; i++) {
         if (events[i].kind == MCAMP_EVENT_BINS) bins += (double)events[i].count;
         if (events[i].kind == MCAMP_EVENT_BINS || events[i].kind == MCAMP_EVENT_ALLOCATE)
@@ -20164,7 +20165,7 @@ MCAMP__PRIV mcamp_status mcamp__exact_reach(mcamp_ctx *ctx, const mcamp_event *e
         if (st < 0 && st != MCAMP_E_SIZE && st != MCAMP_E_INTERNAL) return st;
         if (st == MCAMP_OK && out->upper - out->lower <= 2 * d->rel_error * out->upper) return st;
         if (st >= 0) law = *out;
-        near = st;
+        by_moments = st;
         if (st >= 0 && info->add.upper <= info->remove.lower * (1 + 1e-9)) {
             other.direction = MCAMP_REMOVE;     /* of the other one no more is asked */
             add = info->add;
@@ -20179,7 +20180,7 @@ MCAMP__PRIV mcamp_status mcamp__exact_reach(mcamp_ctx *ctx, const mcamp_event *e
             law.lower = mcamp__dmax(out->lower, law.lower);
             law.upper = mcamp__dmin(out->upper, law.upper);
         }
-        if (st == MCAMP_OK || near == MCAMP_OK) { *out = law; return MCAMP_OK; }
+        if (st == MCAMP_OK || by_moments == MCAMP_OK) { *out = law; return MCAMP_OK; }
         if (st > 0 && law.upper - law.lower <= 0.02 * law.upper) { *out = law; return st; }
     }
     below = mcamp__dmax(1e-280, (want_eps ? 1e-6 * x : 1e-12) / mcamp__dmax(1, uses));
@@ -26008,12 +26009,12 @@ MCAMP__PRIV double mcamp__proof_price(const mcamp__sampler *p)
                                                                 : k * (35 + 5.5 * d));
 }
 
-/* Blocks that a bound may take however few the value took: as many as take 0.2 s, or 1 ms for each
- * bin, or 64: with both directions' well within the second that b = 512 has.          */
+/* Blocks that a bound may take however few the value took: as many as take 0.5 s, or 1 ms for each
+ * bin, or 64: about what answers may take in all.                                     */
 MCAMP__PRIV uint64_t mcamp__proof_floor(const mcamp__question *q)
 {
     if (!q->ready || q->f->patterns || q->vain) return 64;
-    return (uint64_t)mcamp__dmax(64, mcamp__dmax(2e8, 1e6 * (double)q->f->b) / MCAMP_BLOCK /
+    return (uint64_t)mcamp__dmax(64, mcamp__dmax(5e8, 1e6 * (double)q->f->b) / MCAMP_BLOCK /
                                      mcamp__proof_price(q->ready));
 }
 
@@ -26075,17 +26076,18 @@ MCAMP__PRIV mcamp_status mcamp__proof_run(mcamp_ctx *ctx, const mcamp__question 
 }
 
 /* The rigorous side of an estimate by the law of smallest range; no samples where the
- * bound that is certain is as near, or below the other direction's value.  The error
- * bar is backed (trusted) if the bound is within twice the larger direction's value, or that
- * delta is twice that is refused, and both sets of samples agree.  It becomes as long as the
- * bound says where this is the smaller direction and the bound is not within twice its own
- * value, or if that is far below the floor, which nobody asked for.                     */
+ * bound that is certain is as near, or tells a direction that is far below the other one
+ * that it is below.  The error bar is backed (trusted) if the bound is within twice the
+ * larger direction's value, or that delta is twice that is refused, and both sets of samples
+ * agree.  It becomes as long as the bound says where this is the smaller direction and the
+ * bound is not within twice its own value, or if that is far below the floor, which nobody
+ * asked for.                                                                         */
 MCAMP__PRIV mcamp_status mcamp__prove_estimate(mcamp_ctx *ctx, const mcamp__question *q,
                                                const mcamp__choice *proof, double log_range,
                                                const mcamp_budget *bud, mcamp_tally *t,
                                                mcamp_estimate *e)
 {
-    double large = mcamp__dmax(e->value, q->floor), much, bound;
+    double large = mcamp__dmax(e->value, q->floor), much, bound, near_by;
     uint64_t blocks, most;
     mcamp_status st = MCAMP_OK;
     e->lower = mcamp__dmax(e->lower, q->low);
@@ -26094,7 +26096,9 @@ MCAMP__PRIV mcamp_status mcamp__prove_estimate(mcamp_ctx *ctx, const mcamp__ques
     much = 2 * mcamp__dmax(large, q->other);
     blocks = mcamp__proof_blocks(q, bud, e, exp(log_range), large, &most);
     bound = e->upper;
-    if (q->high > mcamp__dmax(1.5 * large, q->other) && blocks) {
+    near_by = 1.5 * large;
+    if (q->other > 2 * e->value) near_by = mcamp__dmax(near_by, q->other);
+    if (q->high > near_by && blocks) {
         st = mcamp__proof_run(ctx, q, proof, blocks, most, much, bud, e, t);
         if (st < 0 || st == MCAMP_Q_INTERRUPTED) return st;
         if (t->poisoned)
@@ -32991,6 +32995,12 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__PANEL
 #undef MCAMP__BINS_KINDS
 #undef MCAMP__APART
+#undef MCAMP__BINS_FREQUENCIES
+#undef MCAMP__COARSE
+#undef MCAMP__RULE_PIECES
+#undef MCAMP__SUMS_FAR
+#undef MCAMP__SUMS_LEVELS
+#undef MCAMP__SUMS_WORK
 #undef MCAMP__BLOCKS
 #undef MCAMP__COUNTS_LEAST
 #undef MCAMP__LINE_ROOM

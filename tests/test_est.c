@@ -1878,7 +1878,7 @@ TEST(bounds_cost_no_more_than_values)
     CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-1, 1e-8, &most) == 0);
 }
 
-/* However few samples the value took, a bound may take 0.2 s, or 1 ms for each bin, or 64 blocks:
+/* However few samples the value took, a bound may take 0.5 s, or 1 ms for each bin, or 64 blocks:
  * 0.5 us a sample at 512 bins are 1000 blocks.  Where values are mostly 0, three are needed for
  * each that is where they vary little.                                                  */
 TEST(what_a_bound_may_take_is_a_time)
@@ -1902,7 +1902,7 @@ TEST(what_a_bound_may_take_is_a_time)
     bud.rel_error = 0.01; bud.beta = exp(-10.24); bud.max_samples = 1 << 28;
     q.ready = &p;
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
-        double blocks = fmax(2e5, 1e3 * (double)c[i].b) / c[i].us / MCAMP_BLOCK;
+        double blocks = fmax(5e5, 1e3 * (double)c[i].b) / c[i].us / MCAMP_BLOCK;
         memset(&p, 0, sizeof p);
         p.m.b = f.b = c[i].b; p.m.reach = c[i].reach; p.k = c[i].k; p.method = c[i].method;
         mcamp__proof_blocks(&q, &bud, &e, 1, 1, &most);
