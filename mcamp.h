@@ -7977,7 +7977,7 @@ MCAMP__PRIV uint64_t mcamp__law_digest(const mcamp_mech *mech, mcamp_batch_law l
     uint64_t h = mcamp__gram_digest(mech, b);
     if (!mcamp__law_is_pattern(law)) return h;
     h = mcamp__hash_word(mcamp__hash_word(h, (uint64_t)law), most);
-    return mcamp__hash_doubles(h, &q, 1);
+    return mcamp__hash_word(h, mcamp__bits(q + 0.0));
 }
 
 /* Column t's entries from the diagonal down. */
