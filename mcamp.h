@@ -20179,6 +20179,9 @@ MCAMP__PRIV mcamp_status mcamp__exact_reach(mcamp_ctx *ctx, const mcamp_event *e
         if (st >= 0 && law.lower <= out->upper && out->lower <= law.upper) {
             law.lower = mcamp__dmax(out->lower, law.lower);
             law.upper = mcamp__dmin(out->upper, law.upper);
+        } else if (st >= 0) {               /* apart, by rounding: what holds both */
+            law.lower = mcamp__dmin(out->lower, law.lower);
+            law.upper = mcamp__dmax(out->upper, law.upper);
         }
         if (st == MCAMP_OK || by_moments == MCAMP_OK) { *out = law; return MCAMP_OK; }
         if (st > 0 && law.upper - law.lower <= 0.02 * law.upper) { *out = law; return st; }
