@@ -24,7 +24,8 @@ lengthy() {
         threads_change_nothing_and_vector_sets_next_to_nothing \
         estimates_without_decisive_samples_are_not_trusted values_by_clusters the_tilt_pays \
         small_deltas_of_unlike_modes_are_right_or_not_trusted \
-        the_mixtures_errors_are_honest small_deltas_of_few_bands_are_backed ;;
+        the_mixtures_errors_are_honest small_deltas_of_few_bands_are_backed \
+        a_pilot_of_few_blocks_does_not_set_the_cost ;;
     esac
 }
 
