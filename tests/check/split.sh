@@ -6,8 +6,9 @@
 # OUT/decl/mcamp.h has no bodies of functions; OUT/impl.o is made from OUT/impl/mcamp.h, which
 # has them.  Both make visible what is private to a file, so that suites which look into
 # the implementation share one object of it: most of the compiler's time is saved.  OUT/flags
-# is what a suite is compiled with.  THREADS: empty where there are none.  Lines keep their numbers.  Bodies begin and end in
-# column 1, or stand on one line with their function's name; one that did not would not link.
+# is what a suite is compiled with.  THREADS: empty where there are none.  Lines keep their
+# numbers.  Bodies begin and end in column 1, or stand on one line with their function's
+# name; one that did not would not link.
 header=$1 out=$2
 shift 2
 mkdir -p "$out/decl" "$out/impl" || exit 1
