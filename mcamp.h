@@ -5266,6 +5266,47 @@ MCAMP__ENTRY void MCAMP__K(spin)(double *x, double *y, const double *weight, con
     }
 }
 
+/* ---- triangular systems ---------------------------------------------------------------- */
+
+/* x := L^-1 x for a tile, row i of L (b x b, row-major) being zero before from[i]. */
+MCAMP__ENTRY void MCAMP__K(solve_down)(const double *l, size_t b, const size_t *from, double *x)
+{
+    for (size_t s = 0; s < MCAMP__S; s += MCAMP__W * MCAMP__COLS) {
+        for (size_t i = 0; i < b; i++) {
+            const double *row = l + i * b;
+            double *at = x + i * MCAMP__S + s;
+            MCAMP__K(row) r, z;
+            MCAMP__K(row_load)(&r, at);
+            for (size_t j = from[i]; j < i; j++) {
+                MCAMP__K(row_load)(&z, x + j * MCAMP__S + s);
+                MCAMP__K(row_fma)(&r, -row[j], &z);
+            }
+            MCAMP__K(row_times)(&r, 1 / row[i], 0, at);
+        }
+    }
+}
+
+/* x := L^-T x. */
+MCAMP__ENTRY void MCAMP__K(solve_up)(const double *l, size_t b, const size_t *from, double *x)
+{
+    for (size_t s = 0; s < MCAMP__S; s += MCAMP__W * MCAMP__COLS) {
+        for (size_t i = b; i-- > 0; ) {
+            const double *row = l + i * b;
+            double *at = x + i * MCAMP__S + s;
+            MCAMP__K(row) r, z;
+            MCAMP__K(row_load)(&r, at);
+            MCAMP__K(row_times)(&r, 1 / row[i], 0, at);
+            MCAMP__K(row_load)(&r, at);
+            for (size_t j = from[i]; j < i; j++) {
+                double *to = x + j * MCAMP__S + s;
+                MCAMP__K(row_load)(&z, to);
+                MCAMP__K(row_fma)(&z, -row[j], &r);
+                MCAMP__K(row_store)(&z, to);
+            }
+        }
+    }
+}
+
 /* ---- universal hashing --------------------------------------------------------------- */
 
 /* The product of the halves of a + b, whose halves are sums modulo 2^32. */
@@ -9234,6 +9275,7 @@ typedef struct mcamp__sampler {
     mcamp__tuple tuple;
     mcamp__clusters clusters;   /* k = 0: none, tuple is used                   */
     const void *special;        /* of its own tile: section promise             */
+    void (*drop)(mcamp_ctx *ctx, struct mcamp__sampler *p);     /* frees that; or NULL  */
     void (*tile)(mcamp_vecset vs, const struct mcamp__sampler *p, mcamp_rng *r,
                  struct mcamp__scratch *w);
     mcamp__pattern pattern;     /* n = 0: none, and the rest is used; else of the model
@@ -9485,6 +9527,7 @@ MCAMP__PRIV void mcamp__sample_part(mcamp_vecset vs, const mcamp__sampler *p,
 MCAMP__PRIV void mcamp__sampler_free(mcamp_ctx *ctx, mcamp__sampler *p)
 {
     size_t b = p->m.b;
+    if (p->drop) p->drop(ctx, p);
     mcamp__delete_doubles(ctx, p->off_loss, b);
     mcamp__delete_doubles(ctx, p->off_base, b);
     mcamp__delete_doubles(ctx, p->off_w, b);
@@ -20860,21 +20903,24 @@ MCAMP__PRIV mcamp_status mcamp__certain_add(mcamp_ctx *ctx, const mcamp__factor 
 /* ---- remove, by modes that are far out ------------------------------------------ *
  * Where few bands meet many bins at a small delta, rho > e^eps is the doing of a mode or two,
  * and a law that tilts all of them by a power of rho is drawn to where one is far too large.
- * With those above lambda taken apart, rho = far + rest, far = (1/b) sum_i e^{L_i} [L_i >
- * lambda],
+ * With what is above e^lambda taken apart, rho = far + rest, far = (1/b) sum_i (e^{L_i} -
+ * e^lambda)_+,
  *     (rho - e^eps)_+ = min((rho - e^eps)_+, far) + (rest - e^eps)_+ :
  * if rest <= e^eps then rho - e^eps <= far; if not, rho - e^eps >= far and the second is what
  * it is more.
- *   The first term.  i is drawn with odds ~ q_i, the probability under mode i of L_i > lambda,
- * which is N(a_ii/2, a_ii) there, and X around m_i given that.  The density over Q's is, with
- * q the mean of the q_i,
- *     sum_i q_i/(b q) e^{L_i} [L_i > lambda]/q_i = far/q,
+ *   The first term.  i is drawn with odds ~ q_i = E_Q (e^{L_i} - e^lambda)_+, then L_i above
+ * lambda from N(a_ii/2, a_ii), its law under mode i, kept with probability 1 - e^{lambda - L_i},
+ * and X around m_i given that.  The density over Q's is, with q the mean of the q_i,
+ *     sum_i q_i/(b q) (e^{L_i} - e^lambda)_+/q_i = far/q,
  * so that values q min((rho - e^eps)_+, far)/far have the right mean, and none is above q.
  *   The second one takes no samples: it is `split`.  (r - t)_+ <= e^{s (r - t) - 1}/s for s > 0,
- * and by the inequality above, with Y_i = e^{L_i} [L_i <= lambda] and the same p_i,
+ * and by the inequality above, with Y_i = min(e^{L_i}, e^lambda) and the same p_i,
  *     E_Q e^{s rest} <= prod_i (E e^{p_i s Y_i/b})^{1/p_i},
- *     E e^{c Y} = 1 + sum_k c^k/k! e^{k (k-1) a/2} Phi((lambda - (k - 1/2) a)/a^{1/2}),
- * as e^{k L} moves L by k a; its terms are at most (c e^lambda)^k/k!.                       []
+ *     E e^{c Y} = 1 + sum_k c^k/k! e^{k (k-1) a/2} Phi((lambda - (k - 1/2) a)/a^{1/2})
+ *                 + (e^{c e^lambda} - 1) Phi(-(lambda + a/2)/a^{1/2}),
+ * as e^{k L} moves L by k a; the sum's terms are at most (c e^lambda)^k/k!.                 []
+ * (Of all that could be called far, of a given bound of the rest, this has the least q: in
+ * E_Q y - c' E_Q e^{c y}, 0 <= y <= e^L, a cut of y at one height for all L is the best.)
  * The largest lambda for which that is a given share of delta makes the smallest range: a
  * fiftieth for a claim, which may have a little slack only, more where twice delta is to be
  * refused.                                                                          */
@@ -20891,6 +20937,7 @@ MCAMP__PRIV double mcamp__rest_moment(double a, double lambda, double c)
         most *= top / k;
         sum += exp(lc + 0.5 * k * (k - 1) * a + mcamp__gauss_logcdf(z));
     }
+    if (root > 0) sum += expm1(top) * exp(mcamp__gauss_logsf((lambda + 0.5 * a) / root));
     return sum * (1 + 1e-8) + 2 * most;
 }
 
@@ -20973,13 +21020,16 @@ MCAMP__PRIV double mcamp__normal_above(mcamp_rng *r, double t)
  * what x_i is at lambda.                                                               */
 MCAMP__PRIV void mcamp__far_draw(const mcamp__sampler *p, mcamp_rng *r, size_t s, double *x)
 {
-    double u = mcamp__to_uniform(mcamp__rng_step(r->s)), a, root, by;
+    double u = mcamp__to_uniform(mcamp__rng_step(r->s)), a, root, by, keep;
     size_t i = 0, b = p->m.b, d = p->m.reach;
     for (size_t n = b; n > 0; n /= 2)       /* the first one whose sum is above u */
         while (i + n < b && p->base[i + n - 1] <= u) i += n;
     a = mcamp__model_a(&p->m, i, i);
     root = sqrt(a);
-    by = a + root * mcamp__normal_above(r, (p->off_w[i] - a) / root);
+    do {
+        by = a + root * mcamp__normal_above(r, (p->off_w[i] - a) / root);
+        keep = mcamp__to_uniform(mcamp__rng_step(r->s));
+    } while (!(keep < -expm1(p->off_w[i] - by)));
     by = (by - x[i * MCAMP__S + s]) / a;
     for (size_t k = 0; k <= 2 * d; k++) {
         size_t j = (i + b - d + k) % b;
@@ -20998,10 +21048,19 @@ MCAMP__PRIV void mcamp__far_tile(mcamp_vecset vs, const mcamp__sampler *p, mcamp
         if (y <= p->eps) continue;
         for (size_t i = 0; i < p->m.b; i++)
             if (w->x[i * MCAMP__S + s] > p->off_w[i])
-                far_sum += exp(w->x[i * MCAMP__S + s] + p->off_loss[i]);
+                far_sum += exp(w->x[i * MCAMP__S + s] + p->off_loss[i]) - p->off_base[i];
         y += mcamp__log1mexp(p->eps - y) - log(far_sum);
         w->v[s] = p->log_range + (y > 0 ? 0 : y);       /* what is no number stays so */
     }
+}
+
+/* E_Q (e^L - e^lambda)_+ */
+MCAMP__PRIV double mcamp__far_share(double a, double lambda)
+{
+    double root = sqrt(a);
+    if (!(a > 0)) return 0;
+    return mcamp__dmax(exp(mcamp__gauss_logsf((lambda - 0.5 * a) / root)) -
+                       exp(lambda + mcamp__gauss_logsf((lambda + 0.5 * a) / root)), 0);
 }
 
 /* The law by lambda. */
@@ -21023,25 +21082,328 @@ MCAMP__PRIV mcamp_status mcamp__far_sampler(mcamp_ctx *ctx, const mcamp__questio
     for (size_t i = 0; i < p->m.b; i++) {
         double h = p->m.half[i];
         p->off_w[i] = lambda + h;
-        p->base[i] = sum += h > 0 ? exp(mcamp__gauss_logsf((lambda - h) / sqrt(2 * h))) : 0;
+        p->off_base[i] = exp(lambda) / (double)p->m.b;
+        p->base[i] = sum += mcamp__far_share(2 * h, lambda);
     }
     for (size_t i = 0; i < p->m.b; i++) p->base[i] /= sum;
     p->log_range = p->log_scale = log(sum / (double)p->m.b) + 1e-9;
     return MCAMP_OK;
 }
 
-/* For mcamp__factor: this law where its range is less than a quarter of the other's. */
-MCAMP__PRIV mcamp_status mcamp__far_better(mcamp_ctx *ctx, const mcamp__question *q, double least,
+/* ---- add, by modes that are drawn together --------------------------------------- *
+ * Where few bands meet many bins, rho < e^-eps is the doing of all modes at once: they are low,
+ * and alike.  With G = e^{-d/2 sum g_i^2 - theta sum g_i}/N, d > 0, which is the density over
+ * Q's of the normal law of
+ *     covariance S = (a^-1 + d I)^-1,  mean -theta S 1,
+ *     log N = -1/2 log det(I + d a) + theta^2/2 1'S1,
+ * values min((1 - e^eps rho)_+/G, c) are at most c, and what they leave out is
+ *     E_Q((1 - e^eps rho)_+ - c G)_+ <= (q-1)^{q-1}/q^q E_Q (K e^{-s rho})^q (c G)^{1-q}
+ * for q > 1, by (f - y)_+ <= (q-1)^{q-1}/q^q f^q y^{1-q} and the exponential bound above, K =
+ * (e^eps/s) e^{s e^-eps - 1}.  The mean on the right is one of a product of functions of one g_i
+ * each, so by the inequality above (which holds for unbounded f_i too: cut them, let the cut
+ * grow) with its p_i it is at most the product over i of the powers 1/p_i of
+ *     E exp(p (-(q s/b) e^{g - a/2} + (q-1)(d g^2/2 + theta g))),   a = a_ii, p = p_i.
+ * With v = 1 - p (q-1) d a > 0, g^2's part makes it v^-1/2 times a mean for the variance A =
+ * a/v, and k = p (q-1) theta that of e^{k g} moves g by k A:
+ *     v^-1/2 e^{k^2 A/2} E exp(-(p q s/b) e^{k A - a/2} e^g)
+ *       = v^-1/2 e^{k^2 A/2} fade(A, (p q s/b) e^{k A - a/2 + A/2}).                         []
+ * The exponential bound's loss, and the inequality's, are so in what is left out alone: c is
+ * some ten values of delta where the bound above is far above delta, and COMMON's range 1e5.
+ *   d, theta, s and q of the least c for a given split are looked for as if G went round; any
+ * serve.  S is drawn as the law of g given g + xi/d^{1/2} = 0, xi standard normal: for g and xi
+ * as they come and u = (a + I/d)^-1 (g + xi/d^{1/2}), it is that of
+ *     g - a u = u/d - xi/d^{1/2}.                                                          */
+typedef struct mcamp__squeeze {
+    size_t b, count;
+    double d, theta, log_n;
+    double *l;              /* a + I/d = l l'                                   */
+    size_t *from;           /* where its rows start                             */
+    double *mean;
+} mcamp__squeeze;
+
+/* What is looked for: logarithms of d, theta, s and q - 1. */
+enum { MCAMP__SQUEEZE_D, MCAMP__SQUEEZE_THETA, MCAMP__SQUEEZE_S, MCAMP__SQUEEZE_Q,
+       MCAMP__SQUEEZE_ALL, MCAMP__SQUEEZE_WAVES = 64 };
+
+/* log of the mean for one mode, to the power 1/p; infinite where there is none. */
+MCAMP__PRIV double mcamp__squeeze_part(double a, double p, double n, double eps, const double *x)
+{
+    double d = exp(x[MCAMP__SQUEEZE_D]), more = exp(x[MCAMP__SQUEEZE_Q]);
+    double s = exp(eps) + exp(x[MCAMP__SQUEEZE_S]), v = 1 - p * more * d * a, big, k, c;
+    if (!(v > 0.02) || !(a > 0)) return mcamp__inf();
+    big = a / v;
+    k = p * more * exp(x[MCAMP__SQUEEZE_THETA]);
+    c = p * (1 + more) * s / n * exp(k * big + 0.5 * (big - a));
+    if (!(big <= (double)MCAMP__FADE_A) || !(c < 1e12)) return mcamp__inf();
+    return (0.5 * k * k * big - 0.5 * log(v) + log(mcamp__fade(big, c))) / p;
+}
+
+/* log c for the sum of the parts, N and split. */
+MCAMP__PRIV double mcamp__squeeze_cut(double eps, const double *x, double log_n, double parts,
+                                      double log_split)
+{
+    double more = exp(x[MCAMP__SQUEEZE_Q]), q = 1 + more;
+    double s = exp(eps) + exp(x[MCAMP__SQUEEZE_S]), log_k = eps - log(s) + s * exp(-eps) - 1;
+    return log_n + (more * log(more) - q * log(q) + q * log_k + parts - log_split) / more;
+}
+
+/* A G that goes round: n modes as long as the longest one, p of them as one, so that there is a
+ * mean for all others' squares and sums; wave: some eigenvalues.                        */
+typedef struct mcamp__round {
+    double a, p, n, eps, log_split;
+    double wave[MCAMP__SQUEEZE_WAVES];
+} mcamp__round;
+
+MCAMP__PRIV void mcamp__round_init(const mcamp__factor *f, double sigma, double eps, double split,
+                                   mcamp__round *r)
+{
+    double over = 1 / (sigma * sigma), top = f->trace_max;
+    const double *row = f->g + f->b / 2 * f->b;
+    for (size_t i = 0; i < f->b; i++) top = mcamp__dmax(top, f->row[i]);
+    r->a = f->trace_max * over;
+    r->p = top / f->trace_max;
+    r->n = (double)f->b;
+    r->eps = eps;
+    r->log_split = log(split);
+    for (size_t k = 0; k < MCAMP__SQUEEZE_WAVES; k++) {
+        double t = MCAMP__PI * ((double)k + 0.5) / MCAMP__SQUEEZE_WAVES, sum = 0;
+        for (size_t j = 0; (j = mcamp__band_next(f->b, f->reach, f->b / 2, j)) < f->b; j++)
+            sum += row[j] * cos(t * ((double)j - (double)(f->b / 2)));
+        r->wave[k] = mcamp__dmax(sum * over, 0);
+    }
+}
+
+MCAMP__PRIV double mcamp__round_cut(const mcamp__round *r, const double *x)
+{
+    double d = exp(x[MCAMP__SQUEEZE_D]), theta = exp(x[MCAMP__SQUEEZE_THETA]), log_n = 0;
+    double part = mcamp__squeeze_part(r->a, r->p, r->n, r->eps, x), top = r->a * r->p;
+    if (!(part < 1e300)) return mcamp__inf();
+    for (size_t k = 0; k < MCAMP__SQUEEZE_WAVES; k++) log_n -= log1p(d * r->wave[k]);
+    log_n *= 0.5 * r->n / MCAMP__SQUEEZE_WAVES;
+    log_n += 0.5 * theta * theta * r->n * top / (1 + d * top);
+    return mcamp__squeeze_cut(r->eps, x, log_n, r->n * part, r->log_split);
+}
+
+/* x of nearly the least cut, from where the law of rho < e^-eps is about, by steps that are
+ * halved.                                                                               */
+MCAMP__PRIV double mcamp__round_best(const mcamp__round *r, double *x)
+{
+    double best = mcamp__round_cut(r, x), step = 0.25;
+    for (int turn = 0; turn < 60 && step > 0.01; turn++) {
+        int moved = 0;
+        for (int i = 0; i < MCAMP__SQUEEZE_ALL; i++)
+            for (int sign = -1; sign <= 1; sign += 2) {
+                double old = x[i], cut;
+                x[i] += sign * step;
+                cut = mcamp__round_cut(r, x);
+                if (cut < best - 1e-4) { best = cut; moved = 1; }
+                else x[i] = old;
+            }
+        if (!moved) step *= 0.5;
+    }
+    return best;
+}
+
+MCAMP__PRIV double mcamp__round_start(const mcamp__round *r, double *x)
+{
+    double s = mcamp__fade_best(r->a, r->p, r->n, r->eps);
+    x[MCAMP__SQUEEZE_D] = log(0.6 * s / r->n);
+    x[MCAMP__SQUEEZE_THETA] = log(s / r->n);
+    x[MCAMP__SQUEEZE_S] = log(mcamp__dmax(s - exp(r->eps), 0.1));
+    x[MCAMP__SQUEEZE_Q] = -0.5;
+    while (x[MCAMP__SQUEEZE_Q] > -8 && !(mcamp__round_cut(r, x) < 1e300)) x[MCAMP__SQUEEZE_Q] -= 0.5;
+    return mcamp__round_best(r, x);
+}
+
+MCAMP__PRIV void mcamp__squeeze_free(mcamp_ctx *ctx, mcamp__squeeze *q)
+{
+    if (!q) return;
+    mcamp__delete_doubles(ctx, q->l, q->count);
+    mcamp__delete_doubles(ctx, q->mean, q->b);
+    mcamp__delete(ctx, q->from, q->b, sizeof *q->from);
+    mcamp__delete(ctx, q, 1, sizeof *q);
+}
+
+MCAMP__PRIV void mcamp__squeeze_drop(mcamp_ctx *ctx, mcamp__sampler *p)
+{
+    mcamp__squeeze_free(ctx, (mcamp__squeeze *)(uintptr_t)p->special);
+}
+
+/* l and from; d is what the factor's own shift makes of it. */
+MCAMP__PRIV mcamp_status mcamp__squeeze_factor(mcamp_ctx *ctx, const mcamp__factor *f, double sigma,
+                                               mcamp__squeeze *q)
+{
+    size_t b = f->b;
+    double over = 1 / (sigma * sigma), shift = 0;
+    double *a = mcamp__new_doubles(ctx, q->count);
+    mcamp_status st = MCAMP_OK;
+    if (!a) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)b);
+    for (size_t i = 0; i < b; i++)
+        for (size_t j = 0; (j = mcamp__band_next(b, f->reach, i, j)) < b; j++)
+            a[i * b + j] = f->g[i * b + j] * over + (i == j ? 1 / q->d : 0);
+    st = mcamp__cholesky(ctx, a, b, f->reach, q->l, &shift);
+    mcamp__delete_doubles(ctx, a, q->count);
+    q->d = 1 / (1 / q->d + shift);
+    for (size_t i = 0; i < b; i++)
+        q->from[i] = mcamp__tri_first(q->l + i * b, i, mcamp__band_next(b, f->reach, i, 0));
+    return st;
+}
+
+/* x := (a + I/d)^-1 x for a tile. */
+MCAMP__PRIV void mcamp__squeeze_solve(mcamp_vecset vs, const mcamp__squeeze *q, double *x)
+{
+    MCAMP__DISPATCH(vs, solve_down, (q->l, q->b, q->from, x));
+    MCAMP__DISPATCH(vs, solve_up, (q->l, q->b, q->from, x));
+}
+
+/* S 1 = (a + I/d)^-1 a 1/d, and with it mean and N. */
+MCAMP__PRIV mcamp_status mcamp__squeeze_norm(mcamp_ctx *ctx, const mcamp__factor *f, double sigma,
+                                             mcamp__squeeze *q)
+{
+    double over = 1 / (sigma * sigma);
+    mcamp__sum logs = { 0, 0 }, ones = { 0, 0 };
+    mcamp__buf x;
+    mcamp_status st = mcamp__buf_new(ctx, q->b * MCAMP__S, &x);
+    if (st < 0) return st;
+    for (size_t i = 0; i < q->b; i++)
+        for (size_t s = 0; s < MCAMP__S; s++) x.p[i * MCAMP__S + s] = f->row[i] * over / q->d;
+    mcamp__squeeze_solve(ctx->vec, q, x.p);
+    for (size_t i = 0; i < q->b; i++) {
+        mcamp__sum_add(&ones, x.p[i * MCAMP__S]);
+        mcamp__sum_add(&logs, log(q->l[i * q->b + i] * sqrt(q->d)));
+        q->mean[i] = -q->theta * x.p[i * MCAMP__S];
+    }
+    q->log_n = 0.5 * q->theta * q->theta * mcamp__sum_get(&ones) - mcamp__sum_get(&logs);
+    mcamp__buf_free(ctx, &x);
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__squeeze_init(mcamp_ctx *ctx, const mcamp__factor *f, double sigma,
+                                             const double *x, mcamp__squeeze **out)
+{
+    mcamp__squeeze *q = (mcamp__squeeze *)mcamp__new(ctx, 1, sizeof *q);
+    mcamp_status st = MCAMP_OK;
+    *out = q;
+    if (!q) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", 0);
+    q->b = f->b; q->count = f->count;
+    q->d = exp(x[MCAMP__SQUEEZE_D]); q->theta = exp(x[MCAMP__SQUEEZE_THETA]);
+    q->l = mcamp__new_doubles(ctx, q->count);
+    q->mean = mcamp__new_doubles(ctx, q->b);
+    q->from = (size_t *)mcamp__new(ctx, q->b, sizeof *q->from);
+    if (!q->l || !q->mean || !q->from) st = mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)f->b);
+    if (st >= 0) st = mcamp__squeeze_factor(ctx, f, sigma, q);
+    if (st >= 0) st = mcamp__squeeze_norm(ctx, f, sigma, q);
+    if (st < 0) { mcamp__squeeze_free(ctx, q); *out = NULL; }
+    return st;
+}
+
+/* The sum of all modes' parts, from above. */
+MCAMP__PRIV double mcamp__squeeze_parts(const mcamp__factor *f, double sigma, double eps,
+                                        const double *x)
+{
+    double over = 1 / (sigma * sigma), a = -1, row = -1, part = 0;
+    mcamp__sum sum = { 0, 0 };
+    for (size_t i = 0; i < f->b; i++) {
+        double y = mcamp__factor_diag(f, i);
+        if (!mcamp__eq(y, a) || !mcamp__eq(f->row[i], row)) {
+            a = y;
+            row = f->row[i];
+            part = mcamp__squeeze_part(a * over * (1 + 1e-12), mcamp__dmax(row / a, 1) * (1 + 1e-12),
+                                       (double)f->b, eps, x);
+        }
+        mcamp__sum_add(&sum, part);
+    }
+    return mcamp__sum_get(&sum);
+}
+
+MCAMP__PRIV void mcamp__squeeze_tile(mcamp_vecset vs, const mcamp__sampler *p, mcamp_rng *r,
+                                     mcamp__scratch *w)
+{
+    const mcamp__squeeze *q = (const mcamp__squeeze *)p->special;
+    size_t b = p->m.b;
+    double root = 1 / sqrt(q->d), over = 1 / q->d;
+    mcamp__rng8 own;
+    mcamp__rng8_stream(&own, mcamp__rng_step(r->s), 0, 0);
+    mcamp__vec_normals(vs, &own, w->z, b * MCAMP__S);
+    for (size_t i = 0; i < b * MCAMP__S; i++) w->slope[i] = w->x[i] + root * w->z[i];
+    mcamp__squeeze_solve(vs, q, w->slope);
+    for (size_t s = 0; s < MCAMP__S; s++) w->u[s] = w->t[s] = 0;
+    for (size_t i = 0; i < b; i++)
+        for (size_t s = 0, at = i * MCAMP__S; s < MCAMP__S; s++, at++) {
+            double g = w->slope[at] * over - root * w->z[at] + q->mean[i];
+            w->x[at] = g;
+            w->u[s] += g;
+            w->t[s] += g * g;
+        }
+    mcamp__vec_lse(vs, w->x, b, p->off_loss, NULL, NULL, w->r, NULL);
+    for (size_t s = 0; s < MCAMP__S; s++) {
+        double y = p->eps + w->r[s];
+        w->v[s] = -mcamp__inf();
+        if (y >= 0) continue;
+        y = mcamp__log1mexp(y) + 0.5 * q->d * w->t[s] + q->theta * w->u[s] + q->log_n;
+        w->v[s] = y > p->log_range ? p->log_range : y;      /* what is no number stays so */
+    }
+}
+
+/* The law of x; what it leaves out is p->split. */
+MCAMP__PRIV mcamp_status mcamp__squeeze_sampler(mcamp_ctx *ctx, const mcamp__question *q,
+                                                const double *x, double split, mcamp__sampler *p)
+{
+    mcamp__squeeze *own;
+    mcamp_status st;
+    memset(p, 0, sizeof *p);
+    if ((st = mcamp__squeeze_init(ctx, q->f, q->sigma, x, &own)) < 0) return st;
+    st = mcamp__model_init(ctx, q->f, q->sigma, &p->m);
+    p->special = own;
+    p->drop = mcamp__squeeze_drop;
+    p->dir = q->dir; p->eps = q->eps; p->values = MCAMP__S; p->split = split * (1 + 1e-6);
+    p->method = MCAMP_METHOD_COMMON;
+    p->tile = mcamp__squeeze_tile;
+    if (st >= 0) st = mcamp__sampler_alloc(ctx, p);
+    if (st < 0) { mcamp__sampler_free(ctx, p); return st; }
+    for (size_t i = 0; i < p->m.b; i++) p->base[i] = 1;
+    mcamp__sampler_offsets(p);
+    p->log_range = p->log_scale = mcamp__squeeze_cut(q->eps, x, own->log_n,
+        mcamp__squeeze_parts(q->f, q->sigma, q->eps, x), log(split)) + 1e-9;
+    return MCAMP_OK;
+}
+
+/* ---- the better law ---------------------------------------------------------------- */
+
+/* remove: by modes that are far out. */
+MCAMP__PRIV mcamp_status mcamp__better_remove(mcamp_ctx *ctx, const mcamp__question *q, double least,
+                                              mcamp__sampler *p)
+{
+    double split = 0, lambda = mcamp__far_lambda(q->f, q->sigma, q->eps, least, &split);
+    memset(p, 0, sizeof *p);
+    return lambda > 0 ? mcamp__far_sampler(ctx, q, lambda, split, p) : MCAMP_OK;
+}
+
+/* add: by modes that are drawn together, if that may be below log_range. */
+MCAMP__PRIV mcamp_status mcamp__better_add(mcamp_ctx *ctx, const mcamp__question *q, double least,
+                                           double log_range, mcamp__sampler *p)
+{
+    mcamp__round r;
+    double x[MCAMP__SQUEEZE_ALL];
+    memset(p, 0, sizeof *p);
+    if (q->f->diagonal || !(least > 1e-290) ||
+        !(q->f->trace_max <= (double)MCAMP__FADE_A * q->sigma * q->sigma)) return MCAMP_OK;
+    mcamp__round_init(q->f, q->sigma, q->eps, least, &r);
+    return mcamp__round_start(&r, x) < log_range ? mcamp__squeeze_sampler(ctx, q, x, least, p)
+                                                 : MCAMP_OK;
+}
+
+/* For mcamp__factor: these laws where their range is less than a quarter of the other's. */
+MCAMP__PRIV mcamp_status mcamp__law_better(mcamp_ctx *ctx, const mcamp__question *q, double least,
                                            mcamp__sampler *p)
 {
-    double split = 0, lambda;
+    double less = p->log_range - 1.4;
     mcamp__sampler own;
     mcamp_status st;
-    if (q->dir != MCAMP_REMOVE || q->f->patterns || q->f->reach >= q->f->b / 4) return MCAMP_OK;
-    lambda = mcamp__far_lambda(q->f, q->sigma, q->eps, least, &split);
-    if (!(lambda > 0)) return MCAMP_OK;
-    st = mcamp__far_sampler(ctx, q, lambda, split, &own);
-    if (st >= 0 && own.log_range > -700 && own.log_range < p->log_range - 1.4) {
+    if (q->f->patterns || q->f->reach >= q->f->b / 4) return MCAMP_OK;
+    st = q->dir == MCAMP_REMOVE ? mcamp__better_remove(ctx, q, least, &own)
+                                : mcamp__better_add(ctx, q, least, less, &own);
+    if (st >= 0 && own.tile && own.log_range > -700 && own.log_range < less) {
         mcamp__sampler t = *p;
         *p = own;
         own = t;
@@ -22310,7 +22672,7 @@ MCAMP_API mcamp_status mcamp_verify(mcamp_ctx *ctx, const mcamp_gram *gram,
         return mcamp__time_end(ctx, st);
     }
     if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return mcamp__time_end(ctx, st);
-    f.better = mcamp__far_better;
+    f.better = mcamp__law_better;
     mcamp__guarantee_claim(gram, claim, &s);
     st = mcamp__known_bounds(ctx, &f, claim, &known);
     if (st >= 0) st = mcamp__verify_claim(ctx, &f, claim, &known, &s);
@@ -26613,7 +26975,7 @@ MCAMP_API mcamp_status mcamp_delta(mcamp_ctx *ctx, const mcamp_gram *gram,
         return mcamp__time_end(ctx, mcamp__special_answer(ctx, gram, MCAMP_ASK_DELTA, sigma, eps,
                                                           &bud, out));
     if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return mcamp__time_end(ctx, st);
-    f.better = mcamp__far_better;
+    f.better = mcamp__law_better;
     st = mcamp__answer_at(ctx, &f, sigma, eps, 0, NULL, &bud, &a);
     mcamp__factor_free(ctx, &f);
     if (mcamp__time_end(ctx, st) < 0) return st;
@@ -27203,7 +27565,7 @@ MCAMP_API mcamp_status mcamp_sigma(mcamp_ctx *ctx, const mcamp_gram *gram,
     mcamp__solve_start(&f, &bud, 1, eps, delta, &s);
     mcamp__stage(ctx, 2);
     st = mcamp__solve_sigma(ctx, &s, gram->max_norm, &su, &r);
-    f.better = mcamp__far_better;
+    f.better = mcamp__law_better;
     st = mcamp__solve_end(ctx, &s, st, &r, &a);
     mcamp__factor_free(ctx, &f);
     if (st < 0) return st;
@@ -27254,7 +27616,7 @@ MCAMP_API mcamp_status mcamp_epsilon(mcamp_ctx *ctx, const mcamp_gram *gram,
     mcamp__solve_start(&f, &bud, 0, sigma, delta, &s);
     mcamp__stage(ctx, 2);
     st = mcamp__solve_epsilon(ctx, &s, eu, &r);
-    f.better = mcamp__far_better;
+    f.better = mcamp__law_better;
     st = mcamp__solve_end(ctx, &s, st, &r, &a);
     mcamp__factor_free(ctx, &f);
     if (st < 0) return st;
@@ -27596,7 +27958,7 @@ MCAMP__PRIV mcamp_status mcamp__special_calibrate(mcamp_ctx *ctx, const mcamp_gr
 MCAMP__PRIV mcamp_status mcamp__far_roomy(mcamp_ctx *ctx, const mcamp__question *q, double least,
                                           mcamp__sampler *p)
 {
-    return mcamp__far_better(ctx, q, 5 * least, p);
+    return mcamp__law_better(ctx, q, 5 * least, p);
 }
 
 MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx, const mcamp_gram *gram,

@@ -752,10 +752,10 @@ TEST(the_ladder_is_priced_with_what_is_left_out)
     gram_make("sqrt:2", "raw", 1024, 1024, &g);
     sigma = 0.92 * g.max_norm;
     CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
-    f.better = mcamp__far_better;
+    f.better = mcamp__law_better;
     q = mcamp__ask(&f, sigma, c.eps, MCAMP_REMOVE, 0);
     memset(&p, 0, sizeof p);
-    CHECK_STATUS(mcamp__far_better(&ctx, &q, 0.02 * c.delta, &p), MCAMP_OK);
+    CHECK_STATUS(mcamp__law_better(&ctx, &q, 0.02 * c.delta, &p), MCAMP_OK);
     range = exp(p.log_range);
     split = p.split;
     memset(&roomy, 0, sizeof roomy);
@@ -1297,7 +1297,7 @@ TEST(modes_far_out_that_are_no_number)
     mcamp__scratch_free(&ctx, &w);
     mcamp__sampler_free(&ctx, &p);
     q.sigma = 300;
-    CHECK_STATUS(mcamp__far_better(&ctx, &q, 1e-10, &p), MCAMP_OK);
+    CHECK_STATUS(mcamp__law_better(&ctx, &q, 1e-10, &p), MCAMP_OK);
     CHECK(!p.tile);
     mcamp__sampler_free(&ctx, &p);
     mcamp__factor_free(&ctx, &f);
