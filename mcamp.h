@@ -21116,14 +21116,16 @@ MCAMP__PRIV mcamp_status mcamp__far_sampler(mcamp_ctx *ctx, const mcamp__questio
 typedef struct mcamp__squeeze {
     size_t b, count;
     double d, theta, log_n;
-    double *l;              /* a + I/d = l l'                                   */
+    double *l;              /* l l' = a + I/d, or I/|d| - a where d < 0         */
     size_t *from;           /* where its rows start                             */
     double *mean;
+    mcamp__tri up;          /* d < 0: l                                         */
+    double log_cut;         /* and log c'                                       */
 } mcamp__squeeze;
 
-/* What is looked for: logarithms of d, theta, s and q - 1. */
+/* What is looked for: logarithms of |d|, |theta|, s (add: less e^eps), q - 1; and lambda. */
 enum { MCAMP__SQUEEZE_D, MCAMP__SQUEEZE_THETA, MCAMP__SQUEEZE_S, MCAMP__SQUEEZE_Q,
-       MCAMP__SQUEEZE_ALL, MCAMP__SQUEEZE_WAVES = 64 };
+       MCAMP__SQUEEZE_LAMBDA, MCAMP__SQUEEZE_ALL, MCAMP__SQUEEZE_WAVES = 64 };
 
 /* log of the mean for one mode, to the power 1/p; infinite where there is none. */
 MCAMP__PRIV double mcamp__squeeze_part(double a, double p, double n, double eps, const double *x)
@@ -21138,32 +21140,50 @@ MCAMP__PRIV double mcamp__squeeze_part(double a, double p, double n, double eps,
     return (0.5 * k * k * big - 0.5 * log(v) + log(mcamp__fade(big, c))) / p;
 }
 
-/* log c for the sum of the parts, N and split. */
-MCAMP__PRIV double mcamp__squeeze_cut(double eps, const double *x, double log_n, double parts,
-                                      double log_split)
+/* The same of remove. */
+MCAMP__PRIV double mcamp__spread_part(double a, double p, double n, const double *x)
 {
-    double more = exp(x[MCAMP__SQUEEZE_Q]), q = 1 + more;
-    double s = exp(eps) + exp(x[MCAMP__SQUEEZE_S]), log_k = eps - log(s) + s * exp(-eps) - 1;
-    return log_n + (more * log(more) - q * log(q) + q * log_k + parts - log_split) / more;
+    double more = exp(x[MCAMP__SQUEEZE_Q]), v = 1 + p * more * exp(x[MCAMP__SQUEEZE_D]) * a;
+    double big = a / v, k = p * more * exp(x[MCAMP__SQUEEZE_THETA]), on = 0.5 * (big - a) - k * big;
+    double c = p * exp(x[MCAMP__SQUEEZE_S] + on) / n;
+    if (!(a > 0) || !(fabs(on) < 300)) return mcamp__inf();
+    return (0.5 * k * k * big - 0.5 * log(v) +
+            log1p(mcamp__rest_moment(big, x[MCAMP__SQUEEZE_LAMBDA] - on, c))) / p;
+}
+
+/* log c for the sum of the parts, N and split; remove: log c'. */
+MCAMP__PRIV double mcamp__squeeze_cut(mcamp_direction dir, double eps, const double *x,
+                                      double log_n, double parts, double log_split)
+{
+    double more = exp(x[MCAMP__SQUEEZE_Q]), q = 1 + more, s = exp(x[MCAMP__SQUEEZE_S]), log_f;
+    if (dir == MCAMP_ADD) {
+        s += exp(eps);
+        log_f = q * (eps - log(s) + s * exp(-eps) - 1);
+    } else {
+        log_f = q * (log(q / s) - 1) - s * exp(eps);
+    }
+    return log_n + (more * log(more) - q * log(q) + log_f + parts - log_split) / more;
 }
 
 /* A G that goes round: n modes as long as the longest one, p of them as one, so that there is a
  * mean for all others' squares and sums; wave: some eigenvalues.                        */
 typedef struct mcamp__round {
+    mcamp_direction dir;
     double a, p, n, eps, log_split;
     double wave[MCAMP__SQUEEZE_WAVES];
 } mcamp__round;
 
-MCAMP__PRIV void mcamp__round_init(const mcamp__factor *f, double sigma, double eps, double split,
-                                   mcamp__round *r)
+MCAMP__PRIV void mcamp__round_init(const mcamp__question *q, double split, mcamp__round *r)
 {
-    double over = 1 / (sigma * sigma), top = f->trace_max;
+    const mcamp__factor *f = q->f;
+    double over = 1 / (q->sigma * q->sigma), top = f->trace_max;
     const double *row = f->g + f->b / 2 * f->b;
     for (size_t i = 0; i < f->b; i++) top = mcamp__dmax(top, f->row[i]);
     r->a = f->trace_max * over;
     r->p = top / f->trace_max;
     r->n = (double)f->b;
-    r->eps = eps;
+    r->dir = q->dir;
+    r->eps = q->eps;
     r->log_split = log(split);
     for (size_t k = 0; k < MCAMP__SQUEEZE_WAVES; k++) {
         double t = MCAMP__PI * ((double)k + 0.5) / MCAMP__SQUEEZE_WAVES, sum = 0;
@@ -21173,15 +21193,22 @@ MCAMP__PRIV void mcamp__round_init(const mcamp__factor *f, double sigma, double 
     }
 }
 
+/* log c. */
 MCAMP__PRIV double mcamp__round_cut(const mcamp__round *r, const double *x)
 {
     double d = exp(x[MCAMP__SQUEEZE_D]), theta = exp(x[MCAMP__SQUEEZE_THETA]), log_n = 0;
-    double part = mcamp__squeeze_part(r->a, r->p, r->n, r->eps, x), top = r->a * r->p;
+    double top = r->a * r->p, part, cut;
+    if (r->dir == MCAMP_REMOVE) d = -d;
+    if (!(d * top > -0.97)) return mcamp__inf();
+    part = r->dir == MCAMP_ADD ? mcamp__squeeze_part(r->a, r->p, r->n, r->eps, x)
+                               : mcamp__spread_part(r->a, r->p, r->n, x);
     if (!(part < 1e300)) return mcamp__inf();
     for (size_t k = 0; k < MCAMP__SQUEEZE_WAVES; k++) log_n -= log1p(d * r->wave[k]);
     log_n *= 0.5 * r->n / MCAMP__SQUEEZE_WAVES;
     log_n += 0.5 * theta * theta * r->n * top / (1 + d * top);
-    return mcamp__squeeze_cut(r->eps, x, log_n, r->n * part, r->log_split);
+    cut = mcamp__squeeze_cut(r->dir, r->eps, x, log_n, r->n * part, r->log_split);
+    return r->dir == MCAMP_ADD ? cut
+        : mcamp__log_add(cut, log(mcamp__far_share(r->a, x[MCAMP__SQUEEZE_LAMBDA])));
 }
 
 /* x of nearly the least cut, from where the law of rho < e^-eps is about, by steps that are
@@ -21191,7 +21218,7 @@ MCAMP__PRIV double mcamp__round_best(const mcamp__round *r, double *x)
     double best = mcamp__round_cut(r, x), step = 0.25;
     for (int turn = 0; turn < 60 && step > 0.01; turn++) {
         int moved = 0;
-        for (int i = 0; i < MCAMP__SQUEEZE_ALL; i++)
+        for (int i = 0; i < MCAMP__SQUEEZE_ALL - (r->dir == MCAMP_ADD); i++)
             for (int sign = -1; sign <= 1; sign += 2) {
                 double old = x[i], cut;
                 x[i] += sign * step;
@@ -21204,13 +21231,16 @@ MCAMP__PRIV double mcamp__round_best(const mcamp__round *r, double *x)
     return best;
 }
 
+/* From values that are about those of b/p = 40 to 200. */
 MCAMP__PRIV double mcamp__round_start(const mcamp__round *r, double *x)
 {
-    double s = mcamp__fade_best(r->a, r->p, r->n, r->eps);
-    x[MCAMP__SQUEEZE_D] = log(0.6 * s / r->n);
-    x[MCAMP__SQUEEZE_THETA] = log(s / r->n);
-    x[MCAMP__SQUEEZE_S] = log(mcamp__dmax(s - exp(r->eps), 0.1));
-    x[MCAMP__SQUEEZE_Q] = -0.5;
+    double s = r->dir == MCAMP_ADD ? mcamp__fade_best(r->a, r->p, r->n, r->eps) : 70;
+    double d = r->dir == MCAMP_ADD ? 0.6 * s / r->n : 0.35 / (r->a * r->p);
+    x[MCAMP__SQUEEZE_D] = log(d);
+    x[MCAMP__SQUEEZE_THETA] = log(r->dir == MCAMP_ADD ? s / r->n : 0.4 * d);
+    x[MCAMP__SQUEEZE_S] = log(r->dir == MCAMP_ADD ? mcamp__dmax(s - exp(r->eps), 0.1) : s);
+    x[MCAMP__SQUEEZE_Q] = r->dir == MCAMP_ADD ? -0.5 : 0.7;
+    x[MCAMP__SQUEEZE_LAMBDA] = 3;
     while (x[MCAMP__SQUEEZE_Q] > -8 && !(mcamp__round_cut(r, x) < 1e300)) x[MCAMP__SQUEEZE_Q] -= 0.5;
     return mcamp__round_best(r, x);
 }
@@ -21221,6 +21251,7 @@ MCAMP__PRIV void mcamp__squeeze_free(mcamp_ctx *ctx, mcamp__squeeze *q)
     mcamp__delete_doubles(ctx, q->l, q->count);
     mcamp__delete_doubles(ctx, q->mean, q->b);
     mcamp__delete(ctx, q->from, q->b, sizeof *q->from);
+    mcamp__tri_free(ctx, &q->up);
     mcamp__delete(ctx, q, 1, sizeof *q);
 }
 
@@ -21234,43 +21265,45 @@ MCAMP__PRIV mcamp_status mcamp__squeeze_factor(mcamp_ctx *ctx, const mcamp__fact
                                                mcamp__squeeze *q)
 {
     size_t b = f->b;
-    double over = 1 / (sigma * sigma), shift = 0;
+    double over = (q->d < 0 ? -1 : 1) / (sigma * sigma), shift = 0, most = fabs(q->d);
     double *a = mcamp__new_doubles(ctx, q->count);
     mcamp_status st = MCAMP_OK;
     if (!a) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)b);
     for (size_t i = 0; i < b; i++)
         for (size_t j = 0; (j = mcamp__band_next(b, f->reach, i, j)) < b; j++)
-            a[i * b + j] = f->g[i * b + j] * over + (i == j ? 1 / q->d : 0);
+            a[i * b + j] = f->g[i * b + j] * over + (i == j ? 1 / most : 0);
     st = mcamp__cholesky(ctx, a, b, f->reach, q->l, &shift);
     mcamp__delete_doubles(ctx, a, q->count);
-    q->d = 1 / (1 / q->d + shift);
+    if (st >= 0 && q->d < 0) st = mcamp__tri_pack(ctx, q->l, b, f->reach, &q->up);
+    most = 1 / (1 / most + shift);
+    q->d = q->d < 0 ? -most : most;
     for (size_t i = 0; i < b; i++)
         q->from[i] = mcamp__tri_first(q->l + i * b, i, mcamp__band_next(b, f->reach, i, 0));
     return st;
 }
 
-/* x := (a + I/d)^-1 x for a tile. */
+/* x := (l l')^-1 x for a tile. */
 MCAMP__PRIV void mcamp__squeeze_solve(mcamp_vecset vs, const mcamp__squeeze *q, double *x)
 {
     MCAMP__DISPATCH(vs, solve_down, (q->l, q->b, q->from, x));
     MCAMP__DISPATCH(vs, solve_up, (q->l, q->b, q->from, x));
 }
 
-/* S 1 = (a + I/d)^-1 a 1/d, and with it mean and N. */
+/* S 1 = (l l')^-1 a 1/|d|, and with it mean and N. */
 MCAMP__PRIV mcamp_status mcamp__squeeze_norm(mcamp_ctx *ctx, const mcamp__factor *f, double sigma,
                                              mcamp__squeeze *q)
 {
-    double over = 1 / (sigma * sigma);
+    double over = 1 / (sigma * sigma), most = fabs(q->d);
     mcamp__sum logs = { 0, 0 }, ones = { 0, 0 };
     mcamp__buf x;
     mcamp_status st = mcamp__buf_new(ctx, q->b * MCAMP__S, &x);
     if (st < 0) return st;
     for (size_t i = 0; i < q->b; i++)
-        for (size_t s = 0; s < MCAMP__S; s++) x.p[i * MCAMP__S + s] = f->row[i] * over / q->d;
+        for (size_t s = 0; s < MCAMP__S; s++) x.p[i * MCAMP__S + s] = f->row[i] * over / most;
     mcamp__squeeze_solve(ctx->vec, q, x.p);
     for (size_t i = 0; i < q->b; i++) {
         mcamp__sum_add(&ones, x.p[i * MCAMP__S]);
-        mcamp__sum_add(&logs, log(q->l[i * q->b + i] * sqrt(q->d)));
+        mcamp__sum_add(&logs, log(q->l[i * q->b + i] * sqrt(most)));
         q->mean[i] = -q->theta * x.p[i * MCAMP__S];
     }
     q->log_n = 0.5 * q->theta * q->theta * mcamp__sum_get(&ones) - mcamp__sum_get(&logs);
@@ -21278,38 +21311,42 @@ MCAMP__PRIV mcamp_status mcamp__squeeze_norm(mcamp_ctx *ctx, const mcamp__factor
     return MCAMP_OK;
 }
 
-MCAMP__PRIV mcamp_status mcamp__squeeze_init(mcamp_ctx *ctx, const mcamp__factor *f, double sigma,
+MCAMP__PRIV mcamp_status mcamp__squeeze_init(mcamp_ctx *ctx, const mcamp__question *ask,
                                              const double *x, mcamp__squeeze **out)
 {
+    const mcamp__factor *f = ask->f;
+    double sign = ask->dir == MCAMP_ADD ? 1 : -1;
     mcamp__squeeze *q = (mcamp__squeeze *)mcamp__new(ctx, 1, sizeof *q);
     mcamp_status st = MCAMP_OK;
     *out = q;
     if (!q) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", 0);
     q->b = f->b; q->count = f->count;
-    q->d = exp(x[MCAMP__SQUEEZE_D]); q->theta = exp(x[MCAMP__SQUEEZE_THETA]);
+    q->d = sign * exp(x[MCAMP__SQUEEZE_D]); q->theta = sign * exp(x[MCAMP__SQUEEZE_THETA]);
     q->l = mcamp__new_doubles(ctx, q->count);
     q->mean = mcamp__new_doubles(ctx, q->b);
     q->from = (size_t *)mcamp__new(ctx, q->b, sizeof *q->from);
     if (!q->l || !q->mean || !q->from) st = mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)f->b);
-    if (st >= 0) st = mcamp__squeeze_factor(ctx, f, sigma, q);
-    if (st >= 0) st = mcamp__squeeze_norm(ctx, f, sigma, q);
+    if (st >= 0) st = mcamp__squeeze_factor(ctx, f, ask->sigma, q);
+    if (st >= 0) st = mcamp__squeeze_norm(ctx, f, ask->sigma, q);
     if (st < 0) { mcamp__squeeze_free(ctx, q); *out = NULL; }
     return st;
 }
 
 /* The sum of all modes' parts, from above. */
-MCAMP__PRIV double mcamp__squeeze_parts(const mcamp__factor *f, double sigma, double eps,
-                                        const double *x)
+MCAMP__PRIV double mcamp__squeeze_parts(const mcamp__question *q, const double *x)
 {
-    double over = 1 / (sigma * sigma), a = -1, row = -1, part = 0;
+    const mcamp__factor *f = q->f;
+    double over = 1 / (q->sigma * q->sigma) * (1 + 1e-12), n = (double)f->b;
+    double a = -1, row = -1, part = 0;
     mcamp__sum sum = { 0, 0 };
     for (size_t i = 0; i < f->b; i++) {
-        double y = mcamp__factor_diag(f, i);
+        double y = mcamp__factor_diag(f, i), p;
         if (!mcamp__eq(y, a) || !mcamp__eq(f->row[i], row)) {
             a = y;
             row = f->row[i];
-            part = mcamp__squeeze_part(a * over * (1 + 1e-12), mcamp__dmax(row / a, 1) * (1 + 1e-12),
-                                       (double)f->b, eps, x);
+            p = mcamp__dmax(row / a, 1) * (1 + 1e-12);
+            part = q->dir == MCAMP_ADD ? mcamp__squeeze_part(a * over, p, n, q->eps, x)
+                                       : mcamp__spread_part(a * over, p, n, x);
         }
         mcamp__sum_add(&sum, part);
     }
@@ -21352,7 +21389,7 @@ MCAMP__PRIV mcamp_status mcamp__squeeze_sampler(mcamp_ctx *ctx, const mcamp__que
     mcamp__squeeze *own;
     mcamp_status st;
     memset(p, 0, sizeof *p);
-    if ((st = mcamp__squeeze_init(ctx, q->f, q->sigma, x, &own)) < 0) return st;
+    if ((st = mcamp__squeeze_init(ctx, q, x, &own)) < 0) return st;
     st = mcamp__model_init(ctx, q->f, q->sigma, &p->m);
     p->special = own;
     p->drop = mcamp__squeeze_drop;
@@ -21363,19 +21400,99 @@ MCAMP__PRIV mcamp_status mcamp__squeeze_sampler(mcamp_ctx *ctx, const mcamp__que
     if (st < 0) { mcamp__sampler_free(ctx, p); return st; }
     for (size_t i = 0; i < p->m.b; i++) p->base[i] = 1;
     mcamp__sampler_offsets(p);
-    p->log_range = p->log_scale = mcamp__squeeze_cut(q->eps, x, own->log_n,
-        mcamp__squeeze_parts(q->f, q->sigma, q->eps, x), log(split)) + 1e-9;
+    p->log_range = p->log_scale = mcamp__squeeze_cut(q->dir, q->eps, x, own->log_n,
+                                                         mcamp__squeeze_parts(q, x), log(split)) + 1e-9;
+    return MCAMP_OK;
+}
+
+/* ---- remove, by modes that are drawn together or far out --------------------------- *
+ * With H = e^{e/2 sum g_i^2 + theta sum g_i}/N, e > 0, the density of the normal law of covariance
+ * S = (a^-1 - e I)^-1 and mean theta S 1, and far and rest as above, the law of density
+ *     (far + c' H)/c,   c = q + c',   q the mean of far:
+ * modes far out with probability q/c, else all of them together.  Values min((rho - e^eps)_+ /
+ * that, c) leave out
+ *     E_Q((rho - e^eps)_+ - far - c' H)_+ <= E_Q((rest - e^eps)_+ - c' H)_+
+ *       <= (q-1)^{q-1}/q^q E_Q (rest - e^eps)_+^q (c' H)^{1-q}
+ * for any q > 1 (of add's kind), and (r - t)_+^q <= (q/(e s))^q e^{s (r - t)}, here with Euler's e.
+ * The rest is as with add: for one mode, to the power 1/p, p = p_i,
+ *     E exp(p ((s/b) min(e^{g - a/2}, e^lambda) - (q-1)(e g^2/2 + theta g)))
+ *       = v^-1/2 e^{k^2 A/2} E exp((p s/b) min(e^{g - k A - a/2}, e^lambda)),
+ * v = 1 + p (q-1) e a, A = a/v, g now of variance A, k = p (q-1) theta: the moment of section
+ * `far' for A, with e^{A/2 - k A - a/2} more in its c, and less in its e^lambda.             []
+ *   S = a + a (I/e - a)^-1 a: with I/e - a = l l', zeta standard normal and u = l'^-1 zeta, it is
+ * the covariance of g + a u = g + u/e - l zeta.                                            */
+MCAMP__PRIV void mcamp__spread_tile(mcamp_vecset vs, const mcamp__sampler *p, mcamp_rng *r,
+                                    mcamp__scratch *w)
+{
+    const mcamp__squeeze *q = (const mcamp__squeeze *)p->special;
+    const size_t b = p->m.b, S = MCAMP__S;
+    double over = -1 / q->d, odds = exp(q->log_cut - p->log_range);
+    mcamp__rng8 own;
+    mcamp__rng8_stream(&own, mcamp__rng_step(r->s), 0, 0);
+    mcamp__vec_normals(vs, &own, w->z, b * S);
+    mcamp__vec_trmm(vs, &q->up, w->z, w->slope);
+    MCAMP__DISPATCH(vs, solve_up, (q->l, b, q->from, w->z));
+    for (size_t s = 0; s < S; s++) {
+        w->hi[s] = mcamp__to_uniform(mcamp__rng_step(r->s)) < odds ? 1 : 0;
+        w->u[s] = w->t[s] = w->f[s] = 0;
+        if (!(w->hi[s] > 0)) mcamp__far_draw(p, r, s, w->x);
+    }
+    for (size_t i = 0; i < b; i++)
+        for (size_t s = 0, at = i * S; s < S; s++, at++) {
+            double g = w->x[at] += w->hi[s] * (w->z[at] * over - w->slope[at] + q->mean[i]);
+            w->u[s] += g;
+            w->t[s] += g * g;
+            if (g > p->off_w[i]) w->f[s] += exp(g + p->off_loss[i]) - p->off_base[i];
+        }
+    mcamp__vec_lse(vs, w->x, b, p->off_loss, NULL, NULL, w->r, NULL);
+    for (size_t s = 0; s < S; s++) {
+        double y = w->r[s], h = -0.5 * q->d * w->t[s] - q->theta * w->u[s] - q->log_n + q->log_cut;
+        w->v[s] = -mcamp__inf();
+        if (y <= p->eps) continue;
+        y += mcamp__log1mexp(p->eps - y);
+        y -= w->f[s] > 0 ? mcamp__log_add(log(w->f[s]), h) : h;
+        w->v[s] = p->log_range + (y > 0 ? 0 : y);       /* what is no number stays so */
+    }
+}
+
+MCAMP__PRIV mcamp_status mcamp__spread_sampler(mcamp_ctx *ctx, const mcamp__question *q,
+                                               const double *x, double split, mcamp__sampler *p)
+{
+    mcamp__squeeze *own;
+    mcamp_status st = mcamp__far_sampler(ctx, q, x[MCAMP__SQUEEZE_LAMBDA], split * (1 + 1e-6), p);
+    if (st < 0) return st;
+    if ((st = mcamp__squeeze_init(ctx, q, x, &own)) < 0) { mcamp__sampler_free(ctx, p); return st; }
+    p->special = own;
+    p->drop = mcamp__squeeze_drop;
+    p->tile = mcamp__spread_tile;
+    own->log_cut = mcamp__squeeze_cut(q->dir, q->eps, x, own->log_n, mcamp__squeeze_parts(q, x),
+                                      log(split)) + 1e-9;
+    p->log_range = p->log_scale = mcamp__log_add(p->log_range, own->log_cut);
     return MCAMP_OK;
 }
 
 /* ---- the better law ---------------------------------------------------------------- */
 
-/* remove: by modes that are far out. */
+/* Is the law that goes round worth a look?  All sums of n modes are to be of a size. */
+MCAMP__PRIV int mcamp__round_fits(const mcamp__question *q, double least)
+{
+    return !q->f->diagonal && least > 1e-290 &&
+           q->f->trace_max <= (double)MCAMP__FADE_A * q->sigma * q->sigma;
+}
+
+/* remove: by modes that are far out, or with all together. */
 MCAMP__PRIV mcamp_status mcamp__better_remove(mcamp_ctx *ctx, const mcamp__question *q, double least,
-                                              mcamp__sampler *p)
+                                              double log_range, mcamp__sampler *p)
 {
     double split = 0, lambda = mcamp__far_lambda(q->f, q->sigma, q->eps, least, &split);
+    double x[MCAMP__SQUEEZE_ALL];
+    mcamp__round r;
     memset(p, 0, sizeof *p);
+    if (mcamp__round_fits(q, least)) {
+        mcamp__round_init(q, least, &r);
+        if (lambda > 0) log_range = mcamp__dmin(log_range, log(mcamp__far_share(r.a, lambda)) - 0.7);
+        if (mcamp__round_start(&r, x) < log_range) return mcamp__spread_sampler(ctx, q, x, least, p);
+    }
     return lambda > 0 ? mcamp__far_sampler(ctx, q, lambda, split, p) : MCAMP_OK;
 }
 
@@ -21386,9 +21503,8 @@ MCAMP__PRIV mcamp_status mcamp__better_add(mcamp_ctx *ctx, const mcamp__question
     mcamp__round r;
     double x[MCAMP__SQUEEZE_ALL];
     memset(p, 0, sizeof *p);
-    if (q->f->diagonal || !(least > 1e-290) ||
-        !(q->f->trace_max <= (double)MCAMP__FADE_A * q->sigma * q->sigma)) return MCAMP_OK;
-    mcamp__round_init(q->f, q->sigma, q->eps, least, &r);
+    if (!mcamp__round_fits(q, least)) return MCAMP_OK;
+    mcamp__round_init(q, least, &r);
     return mcamp__round_start(&r, x) < log_range ? mcamp__squeeze_sampler(ctx, q, x, least, p)
                                                  : MCAMP_OK;
 }
@@ -21401,7 +21517,7 @@ MCAMP__PRIV mcamp_status mcamp__law_better(mcamp_ctx *ctx, const mcamp__question
     mcamp__sampler own;
     mcamp_status st;
     if (q->f->patterns || q->f->reach >= q->f->b / 4) return MCAMP_OK;
-    st = q->dir == MCAMP_REMOVE ? mcamp__better_remove(ctx, q, least, &own)
+    st = q->dir == MCAMP_REMOVE ? mcamp__better_remove(ctx, q, least, less, &own)
                                 : mcamp__better_add(ctx, q, least, less, &own);
     if (st >= 0 && own.tile && own.log_range > -700 && own.log_range < less) {
         mcamp__sampler t = *p;
@@ -26366,10 +26482,11 @@ MCAMP__PRIV int mcamp__tally_refuses(const mcamp_tally *t, double delta, double 
 
 /* Nanoseconds, about, that a sample of the law takes, as measured at b = 32 to 4096 with
  * AVX-512: normals, their product and exponentials; what COMMON integrates, and the rows that
- * its tuples add, or clusters.  Fixed numbers, so that nothing depends on the machine.      */
+ * its tuples add, or clusters; systems that are solved.  Fixed numbers, so that nothing depends on the machine.      */
 MCAMP__PRIV double mcamp__proof_price(const mcamp__sampler *p)
 {
     double b = (double)p->m.b, d = (double)p->m.reach, k = (double)p->k;
+    if (p->special) return b * (5 + d / 8 + b * d / 17000);
     return b * (2 + d / 25) + (p->method == MCAMP_METHOD_COMMON ? b * (4.5 + k * (0.3 + b / 1100))
                                                                 : k * (35 + 5.5 * d));
 }
@@ -26393,7 +26510,8 @@ MCAMP__PRIV uint64_t mcamp__proof_blocks(const mcamp__question *q, const mcamp_b
                                          const mcamp_estimate *e, double range, double large,
                                          uint64_t *most)
 {
-    int zeros = q->ready && q->ready->method == MCAMP_METHOD_TILTED && !q->f->patterns;
+    int zeros = q->ready && q->ready->method == MCAMP_METHOD_TILTED && !q->f->patterns &&
+                !q->ready->special;
     double level = log(1 / bud->beta), less = 2 * q->other - e->value;
     int lesser = q->other > 2 * e->value;
     double need = level * range / (lesser ? less : large), least = (zeros ? 3 : 1) * need;
