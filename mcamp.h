@@ -15167,13 +15167,21 @@ typedef struct mcamp__mellin {
 } mcamp__mellin;
 
 #define MCAMP__RULE_PIECES 1024
+#define MCAMP__FALLS 128
+
+/* How moduli fall with the frequency, to steer by: see mcamp__falling_init. */
+typedef struct mcamp__falling {
+    const struct mcamp__law *law;
+    double l, k, first, log[MCAMP__FALLS];      /* infinite: not there yet */
+} mcamp__falling;
 
 /* What the atoms of BINS used once stand for: see there. */
 typedef struct mcamp__rule {
     double c, sign, shift, scale;   /* P = sign (X e^-scale - shift) */
     double from, to, most;          /* of t; frequencies up to which it is meant to do */
-    double angle;                   /* to begin with, for frequencies beyond */
+    double angle;                   /* for frequencies beyond */
     int open;                       /* t goes on beyond `to` (puts) */
+    mcamp__falling fall;
     size_t n;                       /* pieces of MCAMP__MANY_RULE atoms each */
     double mid[MCAMP__RULE_PIECES], half[MCAMP__RULE_PIECES], rho[MCAMP__RULE_PIECES];
 } mcamp__rule;
@@ -17792,10 +17800,8 @@ MCAMP__PRIV double mcamp__rule_error(const mcamp__law *a, double l, double y)
     return e < 0.1 ? e : mcamp__inf();
 }
 
-/* log of a bound of |phi(l + iy)| for all frequencies from y on, turned by this angle; known:
- * errors are to be counted.                                                              */
-MCAMP__PRIV double mcamp__rule_turned(const mcamp__law *a, double l, double y, double angle,
-                                      int known)
+/* log of a bound of |phi(l + iy)| for all frequencies from y on, turned by this angle. */
+MCAMP__PRIV double mcamp__rule_turned(const mcamp__law *a, double l, double y, double angle)
 {
     const mcamp__rule *q = a->rule;
     double s = y * sin(angle) - q->sign * l * cos(angle), sum = 0, top, v, d, x;
@@ -17803,7 +17809,7 @@ MCAMP__PRIV double mcamp__rule_turned(const mcamp__law *a, double l, double y, d
     for (size_t i = 0; i < a->n; i++)
         sum += mcamp__law_term(a->w[i], -q->sign * s * a->l[i] - top);
     v = top + log(sum) - (s + q->sign * l) * q->shift + 0.5 * angle * angle / (q->c * q->c);
-    if (known) v += 1.1 * mcamp__rule_error(a, -q->sign * s, 0) + 1e-14 * (1 + fabs(v) + fabs(top));
+    v += 1.1 * mcamp__rule_error(a, -q->sign * s, 0) + 1e-14 * (1 + fabs(v) + fabs(top));
     if (q->open) return v;
     x = mcamp__rule_at(q, q->to);
     d = x * q->c * y * sin(angle) / angle - 0.5 * angle / q->c;
@@ -17812,18 +17818,66 @@ MCAMP__PRIV double mcamp__rule_turned(const mcamp__law *a, double l, double y, d
     return mcamp__log_add(v, d);
 }
 
-/* The same by the best angle, uphill from where it was. */
-MCAMP__PRIV double mcamp__rule_fall(const mcamp__law *a, double l, double y, double *angle)
+/* That without errors for a line and many frequencies and angles, to steer by: -log E e^{-dX}, P
+ * tilted and d how far the angle moves the tilt, is smooth and rises from dEX on: by interpolation
+ * between points that are e^0.2 apart.  first: the smallest frequency.                   */
+MCAMP__PRIV void mcamp__falling_init(mcamp__rule *q, const mcamp__law *a, double l, double first)
 {
-    double best = mcamp__rule_turned(a, l, y, *angle, 0);
-    for (double f = 1.3; f > 1.05; f = f > 1.2 ? 1.1 : 1)
+    mcamp__falling *f = &q->fall;
+    double top = mcamp__law_top(a, l), s = 0;
+    for (size_t i = 0; i < a->n; i++) s += mcamp__law_term(a->w[i], l * a->l[i] - top);
+    f->law = a; f->l = l;
+    f->k = top + log(s);
+    f->first = log(first) - 8;
+    for (int i = 0; i < MCAMP__FALLS; i++) f->log[i] = mcamp__inf();
+}
+
+/* log of it at a point */
+MCAMP__PRIV double mcamp__falling_at(mcamp__rule *q, int i)
+{
+    mcamp__falling *f = &q->fall;
+    const mcamp__law *a = f->law;
+    double d = exp(f->first + 0.2 * i), l = f->l - q->sign * d, top, s = 0, v;
+    if (f->log[i] < 1e300) return f->log[i];
+    top = mcamp__law_top(a, l);
+    for (size_t k = 0; k < a->n; k++) s += mcamp__law_term(a->w[k], l * a->l[k] - top);
+    v = f->k - top - log(s) + d * q->shift;
+    return f->log[i] = log(mcamp__dmax(v, 1e-200));
+}
+
+/* log of |phi(l + iy)| over phi(l), at most, about, turned by this angle. */
+MCAMP__PRIV double mcamp__falling_turned(mcamp__rule *q, double y, double angle)
+{
+    const mcamp__falling *f = &q->fall;
+    double d = y * sin(angle) + q->sign * f->l * (1 - cos(angle)), x, at, v;
+    int i;
+    if (!(d > 0)) return mcamp__inf();
+    at = (log(d) - f->first) / 0.2;
+    if (!(at < MCAMP__FALLS - 1)) return mcamp__inf();
+    i = (int)mcamp__dmax(0, at);
+    v = mcamp__falling_at(q, i);
+    v += (at - i) * (mcamp__falling_at(q, i + 1) - v);
+    v = 0.5 * angle * angle / (q->c * q->c) - exp(v);
+    if (q->open) return v;
+    x = mcamp__rule_at(q, q->to);
+    d = x * q->c * y * sin(angle) / angle - 0.5 * angle / q->c;
+    if (!(d > 0)) return mcamp__inf();
+    d = f->l * (x - q->shift) - 0.5 * q->to * q->to - MCAMP__LOG_SQRT_2PI - log(d) - f->k;
+    return mcamp__log_add(v, d);
+}
+
+/* The same by the best angle, uphill from where it was. */
+MCAMP__PRIV double mcamp__rule_fall(mcamp__rule *q, double y)
+{
+    double best = mcamp__falling_turned(q, y, q->angle);
+    for (double g = 1.3; g > 1.05; g = g > 1.2 ? 1.1 : 1)
         for (int up = 1; up >= 0; up--)
             for (int i = 0; i < 60; i++) {
-                double x = mcamp__dmin(1.5, up ? *angle * f : *angle / f), e;
-                e = mcamp__rule_turned(a, l, y, x, 0);
+                double x = mcamp__dmin(1.5, up ? q->angle * g : q->angle / g), e;
+                e = mcamp__falling_turned(q, y, x);
                 if (!(e < best)) break;
                 best = e;
-                *angle = x;
+                q->angle = x;
             }
     return best;
 }
@@ -18245,8 +18299,7 @@ MCAMP__PRIV void mcamp__spec_far(mcamp__spec *s, const mcamp__sum_law *sum, mcam
     if (!sum->n || !sum->law[0].rule) return;
     for (size_t i = 0; i < sum->n; i++) {
         double angle = sum->law[i].rule->angle;
-        mcamp__rule_fall(&sum->law[i], s->lambda, y, &angle);
-        f += sum->law[i].count * mcamp__rule_turned(&sum->law[i], s->lambda, y, angle, 1);
+        f += sum->law[i].count * mcamp__rule_turned(&sum->law[i], s->lambda, y, angle);
     }
     f = exp(f) / (MCAMP__PI * y);
     if (f < s->tail_a) s->tail_a = f;
@@ -19406,19 +19459,16 @@ MCAMP__PRIV mcamp_status mcamp__bins_pilot(mcamp__acc *a, const mcamp__bet *bet,
 }
 
 /* From where on frequencies do not matter: e^target of the value at 0. */
-MCAMP__PRIV double mcamp__bins_end(mcamp__acc *a, double l, double target, double first,
-                                   double last)
+MCAMP__PRIV double mcamp__bins_end(mcamp__acc *a, double target, double first, double last)
 {
-    double k0 = mcamp__sum_cum(&a->sum[MCAMP__LOWER], l).k0;
-    for (size_t i = 0; i < a->n; i++)
-        a->pair[i].rule->angle = mcamp__dmin(0.5, first * a->pair[i].rule->c * a->pair[i].rule->c);
-    for (double y = first; y < last; y *= 1.15) {
-        double f = -k0 - log(MCAMP__PI * y);
-        for (size_t i = 0; i < a->n; i++) {
-            mcamp__law x = a->law[MCAMP__LOWER][i];
-            x.rule = a->pair[i].rule;
-            f += x.count * mcamp__rule_fall(&x, l, y, &a->pair[i].rule->angle);
-        }
+    for (size_t i = 0; i < a->n; i++) {
+        mcamp__rule *q = a->pair[i].rule;
+        q->angle = mcamp__dmin(0.5, first * q->c * q->c);
+    }
+    for (double y = first; y < last; y *= 1.05) {
+        double f = -log(MCAMP__PI * y);
+        for (size_t i = 0; i < a->n; i++)
+            f += a->pair[i].count * mcamp__rule_fall(a->pair[i].rule, y);
         if (f < target) return y;
     }
     return mcamp__inf();
@@ -19440,12 +19490,14 @@ MCAMP__PRIV mcamp__plan mcamp__bins_plan(mcamp__acc *a, double want, double smoo
         p.n = ceil(p.n * period * p.tau / (2 * MCAMP__PI));
         p.tau = 2 * MCAMP__PI / period;
     }
+    for (size_t i = 0; i < a->n; i++)
+        mcamp__falling_init(a->pair[i].rule, &a->law[MCAMP__LOWER][i], p.lambda, first);
     for (int i = 0; i < 2; i++) {
         double most = (i ? p.n : mcamp__dmin(mcamp__dmax(1500, 2.5 * p.n),
                                              mcamp__dmax(p.n, MCAMP__BINS_FREQUENCIES))) * p.tau;
         y = 0.02 * want;
         if (!i) y = mcamp__dmin(y, 1e-10);
-        y = mcamp__bins_end(a, p.lambda, value + log(y), first, most);
+        y = mcamp__bins_end(a, value + log(y), first, most);
         if (!(y < most)) continue;
         p.r = 0;
         p.n = ceil(y / p.tau) + 3;
@@ -20778,7 +20830,7 @@ MCAMP__PRIV mcamp_status mcamp__kinds_interval(mcamp_ctx *ctx, const mcamp__kind
         if (st < 0) break;              /* it has no answer: samples must do */
         v->lower = mcamp__dmax(v->lower, w.lower * (1 - 1e-9));
         v->upper = mcamp__dmin(v->upper, w.upper);
-        if (v->upper <= 1e-30 && v->upper <= 1.01 * v->lower) break;
+        if (v->upper <= (v->upper > 1e-30 ? 1 + 1e-4 : 1.01) * v->lower) break;
     }
     return MCAMP_OK;
 }
