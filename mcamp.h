@@ -19635,6 +19635,7 @@ MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, const mcamp__bet *bet, 
         value = log(v.lower > 0.01 * v.upper ? v.lower : 0.1 * v.upper);
         if ((a->capped && pass) || (!(p.r > 0) && !(value < a->logd - 0.5))) break;
         a->logd = mcamp__dmin(a->logd, value);
+        w.want = mcamp__dmin(1.0, tol * mcamp__dmax(1e-6, 1 + known / out->upper));
         w.smooth *= mcamp__dmax(0.02, mcamp__dmin(0.7, 0.6 * w.want / (log(v.upper / v.lower))));
     }
     return MCAMP_Q_MAX_ITER;
@@ -20806,9 +20807,9 @@ MCAMP__PRIV mcamp_event mcamp__kinds_event(const mcamp__kinds *k, const mcamp__f
     return e;
 }
 
-/* delta in one direction or the larger of both; 1e-9 for the rounding of G.  Coarsely in some
- * milliseconds; fine: in some tens, where delta is not so small that nobody cares.  [0, 1]
- * where section exact has no answer.                                                   */
+/* delta in one direction or the larger of both; 1e-9 for the rounding of G.  Coarsely; fine: then
+ * finely where delta is not so small that nobody cares; 2: that at once.  [0, 1] where section
+ * exact has no answer.                                                                 */
 MCAMP__PRIV mcamp_status mcamp__kinds_interval(mcamp_ctx *ctx, const mcamp__kinds *k,
                                                const mcamp__factor *f, double sigma,
                                                double eps, mcamp_direction dir, int fine,
@@ -20821,7 +20822,7 @@ MCAMP__PRIV mcamp_status mcamp__kinds_interval(mcamp_ctx *ctx, const mcamp__kind
     if (f->b == 1 || mcamp__too_close(f, sigma)) return MCAMP_OK;
     memset(&d, 0, sizeof d);
     d.direction = dir;
-    for (int pass = 0; pass <= fine; pass++) {
+    for (int pass = fine > 1; pass <= (fine > 0); pass++) {
         mcamp_interval w = { 0, 1 };
         d.rel_error = pass && v->upper > 1e-30 ? 1e-4 : 1e-3;
         d.max_bytes = pass ? 4000000 : 1000000;
@@ -21606,7 +21607,7 @@ MCAMP__PRIV mcamp_status mcamp__known_bounds(mcamp_ctx *ctx, const mcamp__factor
         mcamp_status st;
         if (c->direction != MCAMP_BOTH && c->direction != dir) continue;
         if ((st = mcamp__ask_exact(ctx, &q)) < 0) return st;
-        q.fine = q.high > c->delta && q.low <= c->delta;
+        q.fine = q.high > c->delta && q.low <= c->delta ? 1 + (q.low > 1e-30) : 0;
         if (q.fine && (st = mcamp__ask_exact(ctx, &q)) < 0) return st;
         if (dir == MCAMP_REMOVE) known->remove = q.high;
         else known->add = q.high;
@@ -27502,16 +27503,22 @@ MCAMP__PRIV mcamp_status mcamp__known_bracket(mcamp_ctx *ctx, const mcamp__solve
 MCAMP__PRIV mcamp_status mcamp__known_root(mcamp_ctx *ctx, const mcamp__solve *s, int fine,
                                            double lo, double hi, double *x, double *below)
 {
-    double f = 0, at, tol = fine ? 2e-5 : 1e-3;
+    double f = 0, at, tol = fine ? 2e-5 : 1e-3, near;
     mcamp__root r;
     mcamp_status st = mcamp__known_bracket(ctx, s, fine, *x, lo, hi, &r, below);
     if (st != MCAMP_OK) return st;
     if (!(r.fhi <= 0)) return MCAMP_Q_MAX_ITER;
     r.fhi = mcamp__dmin(r.fhi, -1e-9);
     while (r.flo > 0 && r.steps < 80 && r.hi - r.lo > tol * mcamp__solve_scale(s, r.hi)) {
-        at = mcamp__root_next(&r);
+        near = tol * mcamp__solve_scale(s, r.hi);       /* a little on the safe side */
+        at = mcamp__dmin(mcamp__root_next(&r) + 0.3 * near, r.hi - 1e-3 * (r.hi - r.lo));
+        near *= (r.flo - r.fhi) / (r.hi - r.lo);
         if ((st = mcamp__known_note(ctx, s, at, fine, &f, below)) != MCAMP_OK) return st;
         mcamp__root_update(&r, at, f > 0 ? f : mcamp__dmin(f, -1e-9));
+        if (f <= 0 ? f > -near : !fine && f < near) {   /* as near as that by the slope */
+            *x = at;
+            return MCAMP_OK;
+        }
     }
     *x = r.flo > 0 ? r.hi : r.lo;
     return MCAMP_OK;
@@ -27524,18 +27531,19 @@ MCAMP__PRIV mcamp_status mcamp__solve_known(mcamp_ctx *ctx, mcamp__solve *s, dou
                                             double hi, double *x, double *below)
 {
     double scale;
+    int fine = s->log_delta > -69 ? 2 : 1;
     mcamp_status st;
     *x = mcamp__dmin(hi, mcamp__dmax(lo, mcamp__known_guess(s, hi)));
     *below = lo;
     st = mcamp__known_root(ctx, s, 0, lo, hi, x, below);
-    if (st == MCAMP_OK) st = mcamp__known_root(ctx, s, 1, lo, hi, x, below);
+    if (st == MCAMP_OK) st = mcamp__known_root(ctx, s, fine, lo, hi, x, below);
     if (st != MCAMP_OK) *x = hi;
     scale = mcamp__solve_scale(s, *x);
     for (double gap = 1e-4; st == MCAMP_OK && gap < 0.01; gap *= 3) {
         double f, at = mcamp__dmax(lo, *x - gap * scale);
         int above;
         if (*below >= at) break;
-        if ((st = mcamp__known_at(ctx, s, at, 1, &f, &above)) < 0) return st;
+        if ((st = mcamp__known_at(ctx, s, at, fine, &f, &above)) < 0) return st;
         if (above) *below = at;
     }
     if (st != MCAMP_OK) return st;
