@@ -19404,7 +19404,7 @@ MCAMP__PRIV double mcamp__bins_beyond(const mcamp__acc *a)
     return v * (1 + 1e-12);
 }
 
-#define MCAMP__COARSE 32
+#define MCAMP__COARSE 16
 
 /* Rough atoms of X, to steer by.  A call's end where the cut is, or before that where what is
  * beyond does not matter, since its tilt would: p->reach.                                */
@@ -19636,7 +19636,8 @@ MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, const mcamp__bet *bet, 
         if ((a->capped && pass) || (!(p.r > 0) && !(value < a->logd - 0.5))) break;
         a->logd = mcamp__dmin(a->logd, value);
         w.want = mcamp__dmin(1.0, tol * mcamp__dmax(1e-6, 1 + known / out->upper));
-        w.smooth *= mcamp__dmax(0.02, mcamp__dmin(0.7, 0.6 * w.want / (log(v.upper / v.lower))));
+        w.smooth *= mcamp__dmax(v.lower > 0 ? 0.02 : 0.1,
+                                mcamp__dmin(0.7, 0.6 * w.want / (log(v.upper / v.lower))));
     }
     return MCAMP_Q_MAX_ITER;
 }
@@ -20126,25 +20127,48 @@ MCAMP__PRIV mcamp_status mcamp__bins_approach(mcamp__acc *a, double ld, double *
     return MCAMP_OK;
 }
 
-/* eps at delta.  The first guess is that of the central limit; above everything is the
- * Gaussian mechanism without amplification.                                             */
-MCAMP__PRIV mcamp_status mcamp__bins_epsilon(mcamp__acc *a, double delta, mcamp_interval *out)
+/* Where to begin: the central limit's eps or, where delta is so near to that at 0, whose sum stands,
+ * that what it falls by from there tells more, by that; tol then as fine as its part of delta. */
+MCAMP__PRIV double mcamp__bins_start(mcamp__acc *a, double delta, double most)
 {
-    double ld = log(delta), c = mcamp__bins_norm(a), want = a->tol, x;
+    double c = mcamp__bins_norm(a), x = sqrt(log1p(expm1(mcamp__dmin(c * c, 700)) / a->bins));
+    double h = 0.05 * mcamp__dmin(1, x), slope;
+    x = mcamp__dmin(mcamp__gauss_eps_up(x, log(delta)), 0.8 * most);
+    if (!(x > 0)) x = 1e-3 * most;
+    if (a->built && !a->raw && mcamp__finite(h)) {
+        mcamp_interval v = mcamp__bins_look(a, 0, 0), w = mcamp__bins_look(a, h, 0);
+        double first = 0.5 * (v.lower + v.upper), fall;
+        slope = (first - 0.5 * (w.lower + w.upper)) / h;
+        fall = first - delta;
+        if (slope > 0 && fall > 0 && fall < 0.05 * delta && fall < slope * x) {
+            x = fall / slope;
+            a->tol = mcamp__dmax(1e-6, mcamp__dmin(a->tol, 8 * a->tol * fall / delta));
+        }
+    }
+    return x;
+}
+
+/* eps at delta; above everything is the Gaussian mechanism without amplification.  give_up: as
+ * for delta.                                                                             */
+MCAMP__PRIV mcamp_status mcamp__bins_epsilon(mcamp__acc *a, double delta, double give_up,
+                                             mcamp_interval *out)
+{
+    double ld = log(delta), want = a->tol, x;
     mcamp_status st = MCAMP_OK;
     mcamp_interval v = { 0, 0 };
     out->lower = 0;
-    out->upper = mcamp__gauss_eps_up(c * (1 + 1e-15), ld);
-    if (!(out->upper > 0)) return MCAMP_OK;
+    out->upper = mcamp__gauss_eps_up(mcamp__bins_norm(a) * (1 + 1e-15), ld);
+    if (!(out->upper > give_up)) return MCAMP_OK;
     a->max_bytes = mcamp__zmin(a->max_bytes, 20000000);     /* a few ms a sum */
-    a->tol = 0.05;
-    st = mcamp__bins_delta(a, 0, 0.999 * delta, &v);
-    if (v.upper <= delta) out->upper = 0;
-    if (st < 0 || !(out->upper > 0)) return st;
-    x = sqrt(log1p(expm1(mcamp__dmin(c * c, 700)) / a->bins));
-    x = mcamp__dmin(mcamp__gauss_eps_up(x, ld), 0.8 * out->upper);
-    if (!(x > 0)) x = 1e-3 * out->upper;
+    for (int i = give_up > 0; i >= 0; i--) {
+        a->built = 0;
+        a->tol = i ? mcamp__dmin(0.05, 8 * want) : 0.05;
+        st = mcamp__bins_delta(a, i ? give_up : 0, 0.999 * delta, &v);
+        if (v.upper <= delta) out->upper = i ? give_up : 0;
+        if (st < 0 || v.upper <= delta) return st;
+    }
     a->tol = mcamp__dmin(0.05, 8 * want);
+    x = mcamp__bins_start(a, delta, out->upper);
     a->built = 0;       /* what is known without sums */
     v.lower = mcamp__bins_root(a, ld, MCAMP__LOWER, 0, out->upper, 0);
     v.upper = mcamp__bins_root(a, ld, MCAMP__UPPER, v.lower, out->upper, 0);
@@ -20219,7 +20243,7 @@ MCAMP__PRIV mcamp_status mcamp__exact_run(mcamp_ctx *ctx, const mcamp_event *eve
         for (size_t i = 0; i < a.n; i++)
             a.brief &= !a.pair[i].mellin || mcamp__sums_fit(&a.pair[i].e);
         if (a.n && a.pair[0].bins)
-            st = want_eps ? mcamp__bins_epsilon(&a, x, &v)
+            st = want_eps ? mcamp__bins_epsilon(&a, x, best.lower, &v)
                           : mcamp__bins_delta(&a, x, best.lower, &v);
         else
             st = want_eps ? mcamp__acc_epsilon(&a, x, best.lower, &v)
