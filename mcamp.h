@@ -19622,6 +19622,8 @@ MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, const mcamp__bet *bet, 
         w.want = mcamp__dmin(1.0, tol * mcamp__dmax(1e-6, 1 + known / about));
         if (!pass) w.smooth = 0.84 * w.want;
         p = mcamp__bins_plan(a, w.want, w.smooth);
+        if (!pass && p.r > 0 && p.n > 1500 && w.smooth < 0.25)      /* see first what it is */
+            p = mcamp__bins_plan(a, w.want, w.smooth = 0.5);
         st = mcamp__bins_sum(a, &p);
         if (pass && st == MCAMP_E_SIZE) break;
         if (st < 0) return st;
@@ -19755,6 +19757,33 @@ MCAMP__PRIV int mcamp__bins_far(const mcamp__acc *a, const mcamp__bet *bet)
     return !a->raw && (mcamp__bins_norm(a) > MCAMP__BINS_FAR || !(bet->strike < 1e290));
 }
 
+/* delta at most, roughly, where sums would leave the range of numbers.  With N = E S', S' without
+ * the modes that are 0, V = sum_j n_j e^{c_j^2} the sum of all E X^2 and t = b |e^{+-eps} - 1|:
+ *   put: as e^-x <= 1 - x + x^2/2, E e^{-uS'} <= e^{-uN + u^2 V/2}, so that S' < N - t has odds of
+ *     e^{-t^2/2V} at most, and kappa e^eps/b <= 1.
+ *   call: what is beyond T has E(S'; some X > T) <= sum_j n_j (E(X_j; X_j > T) + b Pr(X_j > T)).
+ *     Else, as e^{ux} <= 1 + ux + (e^{uT} - 1 - uT) x^2/T^2 for 0 <= x <= T,
+ *     E e^{u(S' - N)} <= e^{(e^{uT} - 1 - uT) V/T^2}, and x_+ <= e^{ux}/(eu): uT = log(1 + tT/V).
+ */
+MCAMP__PRIV double mcamp__bins_crude(const mcamp__acc *a, double eps)
+{
+    double b = a->bins, t = b * fabs(expm1(a->add ? -eps : eps)), V, best = 1;
+    mcamp__bins_spare(a, 0, &V);
+    V *= 1 + 1e-12;
+    if (!(t > 0 && t < 1e200 && mcamp__bins_norm(a) < MCAMP__BINS_FAR)) return 1;
+    if (a->add) return exp(-0.5 * t * (t / V) * (1 - 1e-12));
+    for (double l = 0.5; l < 2 + log(t); l += 0.5) {
+        double T = exp(l), x = t * T / V, u = log1p(x) / T, far = 0, e;
+        for (size_t i = 0; i < a->n; i++) {
+            double m, p = mcamp__bins_odds(&a->pair[i], l, 0, &m);
+            far += a->pair[i].count * (m + b * p);
+        }
+        e = (x - log1p(x)) * (V / T) / T - u * t * (1 - 1e-12) - 1;
+        best = mcamp__dmin(best, (exp(e) / u + far) / b * (1 + 1e-9));
+    }
+    return best;
+}
+
 /* give_up: any upper bound below it will do (the other direction has won).  Beyond
  * MCAMP__BINS_FAR, where e^(c^2/2) leaves the range in which sums of X mean anything, and
  * wherever the calculation breaks down, the bound without amplification remains.       */
@@ -19768,6 +19797,9 @@ MCAMP__PRIV mcamp_status mcamp__bins_delta(mcamp__acc *a, double eps, double giv
     mcamp__bins_choose(a, eps);
     bet = mcamp__bins_bet(a, eps);
     mcamp__bins_known(a, &bet, &huge, out);
+    if (out->upper < give_up || mcamp__bins_near(a, *out)) return MCAMP_OK;
+    out->upper = mcamp__dmax(out->lower, mcamp__dmin(out->upper,
+                                                     mcamp__bins_crude(a, eps) + DBL_MIN));
     if (out->upper < give_up || mcamp__bins_near(a, *out)) return MCAMP_OK;
     if (mcamp__bins_far(a, &bet)) return MCAMP_Q_MAX_ITER;
     if (!a->put) {
@@ -20127,8 +20159,9 @@ MCAMP__PRIV mcamp_status mcamp__bins_approach(mcamp__acc *a, double ld, double *
     return MCAMP_OK;
 }
 
-/* Where to begin: the central limit's eps or, where delta is so near to that at 0, whose sum stands,
- * that what it falls by from there tells more, by that; tol then as fine as its part of delta. */
+/* Where to begin: the central limit's eps or, where delta is so near to that at 0, whose sum
+ * stands, that what it falls by from there tells more, by that; tol then as fine as its part of
+ * delta.                                                                                */
 MCAMP__PRIV double mcamp__bins_start(mcamp__acc *a, double delta, double most)
 {
     double c = mcamp__bins_norm(a), x = sqrt(log1p(expm1(mcamp__dmin(c * c, 700)) / a->bins));
@@ -20831,9 +20864,9 @@ MCAMP__PRIV mcamp_event mcamp__kinds_event(const mcamp__kinds *k, const mcamp__f
     return e;
 }
 
-/* delta in one direction or the larger of both; 1e-9 for the rounding of G.  Coarsely; fine: then
- * finely where delta is not so small that nobody cares; 2: that at once.  [0, 1] where section
- * exact has no answer.                                                                 */
+/* delta in one direction or the larger of both; 1e-9 for the rounding of G.  To a thousandth; fine:
+ * where delta is not so small that nobody cares, which is seen first, to a tenth of that; -1: to
+ * steer by.  [0, 1] where section exact has no answer.                                  */
 MCAMP__PRIV mcamp_status mcamp__kinds_interval(mcamp_ctx *ctx, const mcamp__kinds *k,
                                                const mcamp__factor *f, double sigma,
                                                double eps, mcamp_direction dir, int fine,
@@ -20846,9 +20879,10 @@ MCAMP__PRIV mcamp_status mcamp__kinds_interval(mcamp_ctx *ctx, const mcamp__kind
     if (f->b == 1 || mcamp__too_close(f, sigma)) return MCAMP_OK;
     memset(&d, 0, sizeof d);
     d.direction = dir;
-    for (int pass = fine > 1; pass <= (fine > 0); pass++) {
+    for (int pass = 0; pass <= (fine > 0); pass++) {
         mcamp_interval w = { 0, 1 };
-        d.rel_error = pass && v->upper > 1e-30 ? 1e-4 : 1e-3;
+        if (pass) d.rel_error = v->upper > 1e-30 ? 1e-4 : 1e-3;
+        else      d.rel_error = fine > 0 ? 0.02 : fine ? 5e-3 : 1e-3;
         d.max_bytes = pass ? 4000000 : 1000000;
         st = mcamp_exact_delta(ctx, &e, 1, &d, eps, &w, NULL);
         if (st == MCAMP_E_MEMORY) return st;
@@ -21631,7 +21665,7 @@ MCAMP__PRIV mcamp_status mcamp__known_bounds(mcamp_ctx *ctx, const mcamp__factor
         mcamp_status st;
         if (c->direction != MCAMP_BOTH && c->direction != dir) continue;
         if ((st = mcamp__ask_exact(ctx, &q)) < 0) return st;
-        q.fine = q.high > c->delta && q.low <= c->delta ? 1 + (q.low > 1e-30) : 0;
+        q.fine = q.high > c->delta && q.low <= c->delta;
         if (q.fine && (st = mcamp__ask_exact(ctx, &q)) < 0) return st;
         if (dir == MCAMP_REMOVE) known->remove = q.high;
         else known->add = q.high;
@@ -27508,7 +27542,7 @@ MCAMP__PRIV mcamp_status mcamp__known_bracket(mcamp_ctx *ctx, const mcamp__solve
                                               double x, double lo, double hi, mcamp__root *r,
                                               double *below)
 {
-    double f, y, fy, step = (fine ? 4e-4 : 0.1) * mcamp__solve_scale(s, x);
+    double f, y, fy, step = (fine > 0 ? 4e-4 : 0.1) * mcamp__solve_scale(s, x);
     mcamp_status st = mcamp__known_note(ctx, s, x, fine, &f, below);
     while (st == MCAMP_OK && (f > 0 ? x < hi : x > lo)) {
         y = f > 0 ? mcamp__dmin(hi, x + step) : mcamp__dmax(lo, x - step);
@@ -27527,7 +27561,7 @@ MCAMP__PRIV mcamp_status mcamp__known_bracket(mcamp_ctx *ctx, const mcamp__solve
 MCAMP__PRIV mcamp_status mcamp__known_root(mcamp_ctx *ctx, const mcamp__solve *s, int fine,
                                            double lo, double hi, double *x, double *below)
 {
-    double f = 0, at, tol = fine ? 2e-5 : 1e-3, near;
+    double f = 0, at, tol = fine > 0 ? 2e-5 : 1e-3, near;
     mcamp__root r;
     mcamp_status st = mcamp__known_bracket(ctx, s, fine, *x, lo, hi, &r, below);
     if (st != MCAMP_OK) return st;
@@ -27539,7 +27573,7 @@ MCAMP__PRIV mcamp_status mcamp__known_root(mcamp_ctx *ctx, const mcamp__solve *s
         near *= (r.flo - r.fhi) / (r.hi - r.lo);
         if ((st = mcamp__known_note(ctx, s, at, fine, &f, below)) != MCAMP_OK) return st;
         mcamp__root_update(&r, at, f > 0 ? f : mcamp__dmin(f, -1e-9));
-        if (f <= 0 ? f > -near : !fine && f < near) {   /* as near as that by the slope */
+        if (f <= 0 ? f > -near : fine <= 0 && f < near) {   /* as near as that by the slope */
             *x = at;
             return MCAMP_OK;
         }
@@ -27555,19 +27589,18 @@ MCAMP__PRIV mcamp_status mcamp__solve_known(mcamp_ctx *ctx, mcamp__solve *s, dou
                                             double hi, double *x, double *below)
 {
     double scale;
-    int fine = s->log_delta > -69 ? 2 : 1;
     mcamp_status st;
     *x = mcamp__dmin(hi, mcamp__dmax(lo, mcamp__known_guess(s, hi)));
     *below = lo;
-    st = mcamp__known_root(ctx, s, 0, lo, hi, x, below);
-    if (st == MCAMP_OK) st = mcamp__known_root(ctx, s, fine, lo, hi, x, below);
+    st = mcamp__known_root(ctx, s, -1, lo, hi, x, below);
+    if (st == MCAMP_OK) st = mcamp__known_root(ctx, s, 1, lo, hi, x, below);
     if (st != MCAMP_OK) *x = hi;
     scale = mcamp__solve_scale(s, *x);
     for (double gap = 1e-4; st == MCAMP_OK && gap < 0.01; gap *= 3) {
         double f, at = mcamp__dmax(lo, *x - gap * scale);
         int above;
         if (*below >= at) break;
-        if ((st = mcamp__known_at(ctx, s, at, fine, &f, &above)) < 0) return st;
+        if ((st = mcamp__known_at(ctx, s, at, 1, &f, &above)) < 0) return st;
         if (above) *below = at;
     }
     if (st != MCAMP_OK) return st;

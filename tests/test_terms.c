@@ -644,6 +644,27 @@ TEST(bins_of_several_kinds_by_quadrature)
 
 /* The bounds without sums hold what all X < k pay, for two modes: the whole less the huge
  * part, or all of a put; and decide where modes are long.                              */
+/* What holds without sums is above the truth, and small where that is far below all numbers. */
+TEST(crude_bounds_of_bins)
+{
+    for (double c = 0.25; c < 5; c *= 1.5)
+        for (double eps = 0.1; eps < 8; eps *= 1.6) {
+            mcamp__acc a;
+            open_bins(&a, 2, c);
+            for (a.add = 0; a.add < 2; a.add++)
+                CHECK_LE(two_bins(c, eps, a.add), mcamp__bins_crude(&a, eps) * (1 + 1e-9) + 1e-16);
+            mcamp__acc_free(&a);
+        }
+    for (int i = 0; i < 2; i++) {
+        mcamp__acc a;
+        open_bins(&a, i ? 1000000 : 10000, 0.2);
+        CHECK_LE(mcamp__bins_crude(&a, 0.5), 1e-90);
+        a.add = 1;
+        CHECK_LE(mcamp__bins_crude(&a, 0.5), 1e-250);
+        mcamp__acc_free(&a);
+    }
+}
+
 TEST(quick_bounds_of_two_bins)
 {
     static const double c[] = { 0.5, 1.5, 3, 6, 9 };
@@ -794,6 +815,7 @@ static const mt_case cases[] = {
     T(bins_once_by_both_methods),
     T(huge_and_tame_parts_of_a_call),
     T(bins_of_several_kinds_by_quadrature),
+    T(crude_bounds_of_bins),
     T(quick_bounds_of_two_bins),
     T(bounds_of_puts_do_not_underflow)
 };
