@@ -869,6 +869,28 @@ TEST(one_bin_is_the_gaussian_mechanism)
 }
 
 /* Where delta is next to that of eps = 0, eps still has an upper end of its size. */
+/* Of the direction that loses the bounds hold as well. */
+TEST(bins_epsilon_of_both_directions)
+{
+    for (double b = 2; b < 1e5; b *= 20)
+        for (double sigma = 0.25; sigma < 3; sigma *= 3) {
+            mcamp_event e;
+            mcamp_exact_desc d;
+            mcamp_exact_info info;
+            mcamp_interval both = { 0, 0 }, add = { 0, 0 };
+            memset(&e, 0, sizeof e); memset(&d, 0, sizeof d);
+            e.kind = MCAMP_EVENT_BINS;
+            e.count = e.rounds = 1; e.bins = (uint64_t)b; e.sigma = sigma;
+            d.rel_error = 5e-3;
+            CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, &d, 1e-7, &both, &info), MCAMP_OK);
+            d.direction = MCAMP_ADD;
+            CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, &d, 1e-7, &add, NULL), MCAMP_OK);
+            CHECK_LE(add.lower, info.add.upper);
+            CHECK_LE(info.add.lower, add.upper);
+            CHECK_LE(info.add.upper, both.upper);
+        }
+}
+
 TEST(bins_epsilon_next_to_nothing)
 {
     static const double c[][3] = { { 2, 10, 0.0282 }, { 10000, 1, 0.00519 } };
@@ -1410,6 +1432,7 @@ static const mt_case cases[] = {
     T(bins_intervals_hold_the_truth),
     T(bins_at_calibrated_sigma),
     T(one_bin_is_the_gaussian_mechanism),
+    T(bins_epsilon_of_both_directions),
     T(bins_epsilon_next_to_nothing),
     T(bins_epsilon_and_composition),
     T(bins_curve_far_out),
