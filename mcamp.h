@@ -5266,7 +5266,7 @@ MCAMP__ENTRY void MCAMP__K(spin)(double *x, double *y, const double *weight, con
     }
 }
 
-/* ---- triangular systems ---------------------------------------------------------------- */
+/* ---- for part II: triangular systems ------------------------------------------------ */
 
 /* x := L^-1 x for a tile, row i of L (b x b, row-major) being zero before from[i]. */
 MCAMP__ENTRY void MCAMP__K(solve_down)(const double *l, size_t b, const size_t *from, double *x)
@@ -21165,16 +21165,7 @@ MCAMP__PRIV void mcamp__far_tile(mcamp_vecset vs, const mcamp__sampler *p, mcamp
     }
 }
 
-/* E_Q (e^L - e^lambda)_+ */
-MCAMP__PRIV double mcamp__far_share(double a, double lambda)
-{
-    double root = sqrt(a);
-    if (!(a > 0)) return 0;
-    return mcamp__dmax(exp(mcamp__gauss_logsf((lambda - 0.5 * a) / root)) -
-                       exp(lambda + mcamp__gauss_logsf((lambda + 0.5 * a) / root)), 0);
-}
-
-/* The law by lambda. */
+/* The law by lambda; q_i is the Gaussian mechanism's delta. */
 MCAMP__PRIV mcamp_status mcamp__far_sampler(mcamp_ctx *ctx, const mcamp__question *q,
                                             double lambda, double split, mcamp__sampler *p)
 {
@@ -21194,7 +21185,7 @@ MCAMP__PRIV mcamp_status mcamp__far_sampler(mcamp_ctx *ctx, const mcamp__questio
         double h = p->m.half[i];
         p->off_w[i] = lambda + h;
         p->off_base[i] = exp(lambda) / (double)p->m.b;
-        p->base[i] = sum += mcamp__far_share(2 * h, lambda);
+        p->base[i] = sum += exp(mcamp__gauss_logdelta(sqrt(2 * h), lambda));
     }
     for (size_t i = 0; i < p->m.b; i++) p->base[i] /= sum;
     p->log_range = p->log_scale = log(sum / (double)p->m.b) + 1e-9;
@@ -21223,7 +21214,12 @@ MCAMP__PRIV mcamp_status mcamp__far_sampler(mcamp_ctx *ctx, const mcamp__questio
  *   d, theta, s and q of the least c for a given split are looked for as if G went round; any
  * serve.  S is drawn as the law of g given g + xi/d^{1/2} = 0, xi standard normal: for g and xi
  * as they come and u = (a + I/d)^-1 (g + xi/d^{1/2}), it is that of
- *     g - a u = u/d - xi/d^{1/2}.                                                          */
+ *     g - a u = u/d - xi/d^{1/2}.
+ *   In floating point: d of the values is what the factor was made of, rounded down from that
+ * of the parts, which grow with d.  Values are rounded up by what sums of b terms lose, and by
+ * 1e-12 b for the law's own errors, a + I/d having a condition below 1e4; b more normals are
+ * drawn than claim_mean knows of, whose distance from normal is added to the split; and the
+ * split's logarithm is a sum of which 1e-6 is more than is lost.                       */
 typedef struct mcamp__squeeze {
     size_t b, count;
     double d, theta, log_n;
@@ -21243,7 +21239,7 @@ MCAMP__PRIV double mcamp__squeeze_part(double a, double p, double n, double eps,
 {
     double d = exp(x[MCAMP__SQUEEZE_D]), more = exp(x[MCAMP__SQUEEZE_Q]);
     double s = exp(eps) + exp(x[MCAMP__SQUEEZE_S]), v = 1 - p * more * d * a, big, k, c;
-    if (!(v > 0.02) || !(a > 0)) return mcamp__inf();
+    if (!(v > 0.02) || !(a > 0) || !(p * d * a < 1e3)) return mcamp__inf();
     big = a / v;
     k = p * more * exp(x[MCAMP__SQUEEZE_THETA]);
     c = p * (1 + more) * s / n * exp(k * big + 0.5 * (big - a));
@@ -21319,7 +21315,7 @@ MCAMP__PRIV double mcamp__round_cut(const mcamp__round *r, const double *x)
     log_n += 0.5 * theta * theta * r->n * top / (1 + d * top);
     cut = mcamp__squeeze_cut(r->dir, r->eps, x, log_n, r->n * part, r->log_split);
     return r->dir == MCAMP_ADD ? cut
-        : mcamp__log_add(cut, log(mcamp__far_share(r->a, x[MCAMP__SQUEEZE_LAMBDA])));
+        : mcamp__log_add(cut, mcamp__gauss_logdelta(sqrt(r->a), x[MCAMP__SQUEEZE_LAMBDA]));
 }
 
 /* x of nearly the least cut, from where the law of rho < e^-eps is about, by steps that are
@@ -21352,7 +21348,8 @@ MCAMP__PRIV double mcamp__round_start(const mcamp__round *r, double *x)
     x[MCAMP__SQUEEZE_S] = log(r->dir == MCAMP_ADD ? mcamp__dmax(s - exp(r->eps), 0.1) : s);
     x[MCAMP__SQUEEZE_Q] = r->dir == MCAMP_ADD ? -0.5 : 0.7;
     x[MCAMP__SQUEEZE_LAMBDA] = 3;
-    while (x[MCAMP__SQUEEZE_Q] > -8 && !(mcamp__round_cut(r, x) < 1e300)) x[MCAMP__SQUEEZE_Q] -= 0.5;
+    while (x[MCAMP__SQUEEZE_Q] > -8 && !(mcamp__round_cut(r, x) < 1e300))
+        x[MCAMP__SQUEEZE_Q] -= 0.5;
     return mcamp__round_best(r, x);
 }
 
@@ -21393,11 +21390,26 @@ MCAMP__PRIV mcamp_status mcamp__squeeze_factor(mcamp_ctx *ctx, const mcamp__fact
     return st;
 }
 
+/* x := L^-1 x for a tile, row i of L (b x b, row-major) being zero before from[i]: as stable as
+ * substitution is, in any order.                                                       */
+MCAMP__PRIV void mcamp__vec_solve_down(mcamp_vecset vs, const double *l, size_t b,
+                                       const size_t *from, double *x)
+{
+    MCAMP__DISPATCH(vs, solve_down, (l, b, from, x));
+}
+
+/* x := L^-T x. */
+MCAMP__PRIV void mcamp__vec_solve_up(mcamp_vecset vs, const double *l, size_t b,
+                                     const size_t *from, double *x)
+{
+    MCAMP__DISPATCH(vs, solve_up, (l, b, from, x));
+}
+
 /* x := (l l')^-1 x for a tile. */
 MCAMP__PRIV void mcamp__squeeze_solve(mcamp_vecset vs, const mcamp__squeeze *q, double *x)
 {
-    MCAMP__DISPATCH(vs, solve_down, (q->l, q->b, q->from, x));
-    MCAMP__DISPATCH(vs, solve_up, (q->l, q->b, q->from, x));
+    mcamp__vec_solve_down(vs, q->l, q->b, q->from, x);
+    mcamp__vec_solve_up(vs, q->l, q->b, q->from, x);
 }
 
 /* S 1 = (l l')^-1 a 1/|d|, and with it mean and N. */
@@ -21417,7 +21429,8 @@ MCAMP__PRIV mcamp_status mcamp__squeeze_norm(mcamp_ctx *ctx, const mcamp__factor
         mcamp__sum_add(&logs, log(q->l[i * q->b + i] * sqrt(most)));
         q->mean[i] = -q->theta * x.p[i * MCAMP__S];
     }
-    q->log_n = 0.5 * q->theta * q->theta * mcamp__sum_get(&ones) - mcamp__sum_get(&logs);
+    q->log_n = 0.5 * q->theta * q->theta * mcamp__sum_get(&ones) - mcamp__sum_get(&logs) +
+               1e-12 * (double)q->b;
     mcamp__buf_free(ctx, &x);
     return MCAMP_OK;
 }
@@ -21469,7 +21482,7 @@ MCAMP__PRIV void mcamp__squeeze_tile(mcamp_vecset vs, const mcamp__sampler *p, m
 {
     const mcamp__squeeze *q = (const mcamp__squeeze *)p->special;
     size_t b = p->m.b;
-    double root = 1 / sqrt(q->d), over = 1 / q->d;
+    double root = 1 / sqrt(q->d), over = 1 / q->d, lost = 2 * DBL_EPSILON * (double)b;
     mcamp__rng8 own;
     mcamp__rng8_stream(&own, mcamp__rng_step(r->s), 0, 0);
     mcamp__vec_normals(vs, &own, w->z, b * MCAMP__S);
@@ -21488,7 +21501,8 @@ MCAMP__PRIV void mcamp__squeeze_tile(mcamp_vecset vs, const mcamp__sampler *p, m
         double y = p->eps + w->r[s];
         w->v[s] = -mcamp__inf();
         if (y >= 0) continue;
-        y = mcamp__log1mexp(y) + 0.5 * q->d * w->t[s] + q->theta * w->u[s] + q->log_n;
+        y = mcamp__log1mexp(y) + 0.5 * q->d * (1 + lost) * w->t[s] + q->log_n +
+            q->theta * (w->u[s] + lost * sqrt((double)b * w->t[s]));
         w->v[s] = y > p->log_range ? p->log_range : y;      /* what is no number stays so */
     }
 }
@@ -21512,7 +21526,8 @@ MCAMP__PRIV mcamp_status mcamp__squeeze_sampler(mcamp_ctx *ctx, const mcamp__que
     for (size_t i = 0; i < p->m.b; i++) p->base[i] = 1;
     mcamp__sampler_offsets(p);
     p->log_range = p->log_scale = mcamp__squeeze_cut(q->dir, q->eps, x, own->log_n,
-                                                         mcamp__squeeze_parts(q, x), log(split)) + 1e-9;
+                                      mcamp__squeeze_parts(q, x), log(split)) + 1e-9;
+    p->split += (double)p->m.b * 1.1e-19 * exp(p->log_range);
     return MCAMP_OK;
 }
 
@@ -21531,18 +21546,20 @@ MCAMP__PRIV mcamp_status mcamp__squeeze_sampler(mcamp_ctx *ctx, const mcamp__que
  * v = 1 + p (q-1) e a, A = a/v, g now of variance A, k = p (q-1) theta: the moment of section
  * `far' for A, with e^{A/2 - k A - a/2} more in its c, and less in its e^lambda.             []
  *   S = a + a (I/e - a)^-1 a: with I/e - a = l l', zeta standard normal and u = l'^-1 zeta, it is
- * the covariance of g + a u = g + u/e - l zeta.                                            */
+ * the covariance of g + a u = g + u/e - l zeta.  The parts fall with e: theirs is the factor's,
+ * which is rounded down.                                                                */
 MCAMP__PRIV void mcamp__spread_tile(mcamp_vecset vs, const mcamp__sampler *p, mcamp_rng *r,
                                     mcamp__scratch *w)
 {
     const mcamp__squeeze *q = (const mcamp__squeeze *)p->special;
     const size_t b = p->m.b, S = MCAMP__S;
     double over = -1 / q->d, odds = exp(q->log_cut - p->log_range);
+    double lost = 2 * DBL_EPSILON * (double)b;
     mcamp__rng8 own;
     mcamp__rng8_stream(&own, mcamp__rng_step(r->s), 0, 0);
     mcamp__vec_normals(vs, &own, w->z, b * S);
     mcamp__vec_trmm(vs, &q->up, w->z, w->slope);
-    MCAMP__DISPATCH(vs, solve_up, (q->l, b, q->from, w->z));
+    mcamp__vec_solve_up(vs, q->l, b, q->from, w->z);
     for (size_t s = 0; s < S; s++) {
         w->hi[s] = mcamp__to_uniform(mcamp__rng_step(r->s)) < odds ? 1 : 0;
         w->u[s] = w->t[s] = w->f[s] = 0;
@@ -21557,7 +21574,8 @@ MCAMP__PRIV void mcamp__spread_tile(mcamp_vecset vs, const mcamp__sampler *p, mc
         }
     mcamp__vec_lse(vs, w->x, b, p->off_loss, NULL, NULL, w->r, NULL);
     for (size_t s = 0; s < S; s++) {
-        double y = w->r[s], h = -0.5 * q->d * w->t[s] - q->theta * w->u[s] - q->log_n + q->log_cut;
+        double y = w->r[s], h = q->log_cut - q->log_n - 0.5 * q->d * (1 - lost) * w->t[s] -
+                                q->theta * (w->u[s] - lost * sqrt((double)b * w->t[s]));
         w->v[s] = -mcamp__inf();
         if (y <= p->eps) continue;
         y += mcamp__log1mexp(p->eps - y);
@@ -21570,13 +21588,19 @@ MCAMP__PRIV mcamp_status mcamp__spread_sampler(mcamp_ctx *ctx, const mcamp__ques
                                                const double *x, double split, mcamp__sampler *p)
 {
     mcamp__squeeze *own;
+    double y[MCAMP__SQUEEZE_ALL];
     mcamp_status st = mcamp__far_sampler(ctx, q, x[MCAMP__SQUEEZE_LAMBDA], split * (1 + 1e-6), p);
     if (st < 0) return st;
-    if ((st = mcamp__squeeze_init(ctx, q, x, &own)) < 0) { mcamp__sampler_free(ctx, p); return st; }
+    if ((st = mcamp__squeeze_init(ctx, q, x, &own)) < 0) {
+        mcamp__sampler_free(ctx, p);
+        return st;
+    }
     p->special = own;
     p->drop = mcamp__squeeze_drop;
     p->tile = mcamp__spread_tile;
-    own->log_cut = mcamp__squeeze_cut(q->dir, q->eps, x, own->log_n, mcamp__squeeze_parts(q, x),
+    memcpy(y, x, sizeof y);
+    y[MCAMP__SQUEEZE_D] = log(-own->d);
+    own->log_cut = mcamp__squeeze_cut(q->dir, q->eps, y, own->log_n, mcamp__squeeze_parts(q, y),
                                       log(split)) + 1e-9;
     p->log_range = p->log_scale = mcamp__log_add(p->log_range, own->log_cut);
     return MCAMP_OK;
@@ -21592,8 +21616,9 @@ MCAMP__PRIV int mcamp__round_fits(const mcamp__question *q, double least)
 }
 
 /* remove: by modes that are far out, or with all together. */
-MCAMP__PRIV mcamp_status mcamp__better_remove(mcamp_ctx *ctx, const mcamp__question *q, double least,
-                                              double log_range, mcamp__sampler *p)
+MCAMP__PRIV mcamp_status mcamp__better_remove(mcamp_ctx *ctx, const mcamp__question *q,
+                                              double least, double log_range,
+                                              mcamp__sampler *p)
 {
     double split = 0, lambda = mcamp__far_lambda(q->f, q->sigma, q->eps, least, &split);
     double x[MCAMP__SQUEEZE_ALL];
@@ -21601,8 +21626,10 @@ MCAMP__PRIV mcamp_status mcamp__better_remove(mcamp_ctx *ctx, const mcamp__quest
     memset(p, 0, sizeof *p);
     if (mcamp__round_fits(q, least)) {
         mcamp__round_init(q, least, &r);
-        if (lambda > 0) log_range = mcamp__dmin(log_range, log(mcamp__far_share(r.a, lambda)) - 0.7);
-        if (mcamp__round_start(&r, x) < log_range) return mcamp__spread_sampler(ctx, q, x, least, p);
+        if (lambda > 0)
+            log_range = mcamp__dmin(log_range, mcamp__gauss_logdelta(sqrt(r.a), lambda) - 0.7);
+        if (mcamp__round_start(&r, x) < log_range)
+            return mcamp__spread_sampler(ctx, q, x, least, p);
     }
     return lambda > 0 ? mcamp__far_sampler(ctx, q, lambda, split, p) : MCAMP_OK;
 }
@@ -26593,7 +26620,8 @@ MCAMP__PRIV int mcamp__tally_refuses(const mcamp_tally *t, double delta, double 
 
 /* Nanoseconds, about, that a sample of the law takes, as measured at b = 32 to 4096 with
  * AVX-512: normals, their product and exponentials; what COMMON integrates, and the rows that
- * its tuples add, or clusters; systems that are solved.  Fixed numbers, so that nothing depends on the machine.      */
+ * its tuples add, or clusters; systems that are solved.  Fixed numbers, so that nothing depends
+ * on the machine.                                                                       */
 MCAMP__PRIV double mcamp__proof_price(const mcamp__sampler *p)
 {
     double b = (double)p->m.b, d = (double)p->m.reach, k = (double)p->k;

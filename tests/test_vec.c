@@ -945,6 +945,51 @@ TEST(rows_divided_by_a_triangle)
     }
 }
 
+/* By L and by its transpose, entry by entry; what is above the diagonal, or before the row's
+ * first, is not read.                                                                  */
+TEST(triangular_systems_of_every_shape)
+{
+    static double x[BMAX * S + S];
+    size_t from[BMAX];
+    for (size_t n = 0; n < NSIZES; n++)
+        for (int kind = 0; kind < 5; kind++) {
+            size_t b = sizes[n];
+            mcamp_rng r = test_rng(200 + 8 * n + (uint64_t)kind);
+            fill_lower(b, kind, &r);
+            for (size_t i = 0; i < b; i++) {
+                from[i] = 0;
+                while (from[i] < i && L[i * b + from[i]] == 0) from[i]++;
+                for (size_t j = 0; j < b; j++) {
+                    if (j > i || j < from[i]) L[i * b + j] = mcamp__nan();
+                    else if (j < i) L[i * b + j] *= 1.5 / (1 + sqrt((double)b));
+                }
+                L[i * b + i] = between(&r, 0.8, 1.5);
+            }
+            for (size_t i = 0; i < b * S; i++) zt[i] = between(&r, -3, 3);
+            for (int up = 0; up < 2; up++) {
+                for (size_t s = 0; s < S; s++)
+                    for (size_t k = 0; k < b; k++) {
+                        size_t i = up ? b - 1 - k : k;
+                        long double sum = zt[i * S + s];
+                        for (size_t j = 0; j < b; j++)
+                            if (up ? j > i && from[j] <= i : j < i && from[i] <= j)
+                                sum -= (long double)(up ? L[j * b + i] : L[i * b + j]) *
+                                       gt[j * S + s];
+                        gt[i * S + s] = (double)(sum / L[i * b + i]);
+                    }
+                FOR_EACH_SET(vs) {
+                    memcpy(x, zt, b * S * sizeof *x);
+                    for (size_t s = 0; s < S; s++) x[b * S + s] = 123;
+                    if (up) mcamp__vec_solve_up(vs, L, b, from, x);
+                    else mcamp__vec_solve_down(vs, L, b, from, x);
+                    for (size_t i = 0; i < b * S; i++)
+                        CHECK_NEAR(x[i], gt[i], 1e-12, 1e-12);
+                    for (size_t s = 0; s < S; s++) CHECK_NEAR(x[b * S + s], 123, 0, 0);
+                }
+            }
+        }
+}
+
 TEST_MAIN("vec", T(a_context_exists), T(exp_is_within_2_ulp), T(exp_at_the_edges),
           T(maps_touch_exactly_n_elements_at_any_address),
           T(normals_are_the_documented_map_in_every_set),
@@ -962,4 +1007,4 @@ TEST_MAIN("vec", T(a_context_exists), T(exp_is_within_2_ulp), T(exp_at_the_edges
           T(shifts_are_added_transposed), T(tuples_follow_their_law),
           T(tuples_of_every_size_and_range), T(tuples_refuse_what_cannot_be_drawn),
           T(impossible_indices_are_never_drawn), T(products_of_rows),
-          T(rows_divided_by_a_triangle))
+          T(rows_divided_by_a_triangle), T(triangular_systems_of_every_shape))

@@ -1227,7 +1227,9 @@ static double far_mean(const mcamp_gram *g, double sigma, double eps, double del
         lambda = mcamp__far_lambda(&f, sigma, eps, 0.01 * delta, split);
         CHECK(lambda > 0 && *split > 0.001 * delta && *split <= 0.02 * delta);
     } else {
-        *split = mcamp__rest_bound(&f, 1 / (sigma * sigma), eps, lambda, 10);
+        *split = 1;
+        for (double s = 1; s < 100; s *= 1.2)
+            *split = fmin(*split, mcamp__rest_bound(&f, 1 / (sigma * sigma), eps, lambda, s));
     }
     CHECK_STATUS(mcamp__far_sampler(&ctx, &q, lambda, *split, &p), MCAMP_OK);
     CHECK_STATUS(mcamp__workers_init(&ctx, &p, &w), MCAMP_OK);
@@ -1324,7 +1326,7 @@ TEST(what_modes_far_out_leave_out_is_bounded)
                 double v = 6.283185307179586 * mcamp_rng_uniform(&r);
                 double l = sqrt(c[i].a) * u * cos(v) - 0.5 * c[i].a;
                 double m = sqrt(c[i].a) * u * sin(v) - 0.5 * c[i].a;
-                x += (l <= c[i].lambda ? exp(l) : 0) + (m <= c[i].lambda ? exp(m) : 0);
+                x += exp(fmin(l, c[i].lambda)) + exp(fmin(m, c[i].lambda));
             }
             x = fmax(x / n - exp(c[i].eps), 0);
             sum += x / N;
@@ -1343,16 +1345,20 @@ TEST(what_modes_far_out_leave_out_is_bounded)
     }
 }
 
-TEST(a_mode_below_lambda_has_the_moments_of_its_integral)
+TEST(a_mode_cut_at_lambda_has_the_moments_of_its_integral)
 {
     static const double a[] = { 1e-3, 0.5, 1.6, 9 }, lambda[] = { 0.7, 3, 6 };
     for (size_t i = 0; i < 12; i++)
         for (double c = 1e-3; c * exp(lambda[i % 3]) < 40; c *= 30) {
-            double root = sqrt(a[i / 3]), end = (lambda[i % 3] + 0.5 * a[i / 3]) / root, sum = 0;
-            double h = end > 12 ? 24.0 / 40000 : (end + 12) / 40000;
-            for (int k = 0; k <= 40000; k++) {      /* Simpson's rule */
-                double z = -12 + k * h, w = k == 0 || k == 40000 ? 1 : k % 2 ? 4 : 2;
-                sum += w / 3 * h * exp(-0.5 * z * z) * expm1(c * exp(root * z - 0.5 * a[i / 3]));
+            double root = sqrt(a[i / 3]), sum = 0;
+            double bend = fmin((lambda[i % 3] + 0.5 * a[i / 3]) / root, 12);
+            for (int above = 0; above < 2; above++) {   /* Simpson's rule on either side */
+                double z = above ? bend : -12, h = ((above ? 12 : bend) - z) / 20000;
+                for (int k = 0; k <= 20000; k++, z += h) {
+                    double w = k == 0 || k == 20000 ? 1 : k % 2 ? 4 : 2;
+                    double l = fmin(root * z - 0.5 * a[i / 3], lambda[i % 3]);
+                    sum += w / 3 * h * exp(-0.5 * z * z) * expm1(c * exp(l));
+                }
             }
             sum /= sqrt(6.283185307179586);
             CHECK_LE(sum, mcamp__rest_moment(a[i / 3], lambda[i % 3], c));
@@ -1394,6 +1400,501 @@ TEST(modes_far_out_prove_nothing_false)
     c.max_samples = 4096;
     CHECK(mcamp_verify(&ctx, &g, &c, &s) >= 0 && s.remove.range < 60 * c.delta);
     false_and_true_claims(&g, &c, 1.03, MCAMP_METHOD_TILTED, 1, 1);
+    mcamp_gram_free(&ctx, &g);
+}
+
+/* ---- the law of modes that are drawn together ---------------------------------------------- */
+
+/* A G that goes round three times and a bit, with corners; or of one epoch, with columns that
+ * grow shorter in their own ways.                                                        */
+static void squeeze_gram(int round, size_t b, mcamp_gram *g)
+{
+    if (round) {
+        gram_make("toeplitz:1,0.5,0.3,0.1", "raw", 3 * b + 2, b, g);
+    } else {
+        double *m = (double *)calloc(b * b, sizeof *m);
+        for (size_t i = 0; i < b; i++)
+            for (size_t j = 0; j < b; j++)
+                for (size_t row = i > j ? i : j; row < b && row < i + 4 && row < j + 4; row++)
+                    m[i * b + j] += exp(-(0.4 + 0.03 * (double)(i % 7)) * (double)(row - i) -
+                                        (0.4 + 0.03 * (double)(j % 7)) * (double)(row - j)) *
+                                    (1 - 0.3 * (double)(i + j) / (2 * (double)b));
+        for (size_t i = 0; i < b * b; i++)
+            m[i] *= (1 + 0.2 * (double)(i / b % 3)) * (1 + 0.2 * (double)(i % b % 3));
+        gram_user(m, b, g);
+        free(m);
+    }
+}
+
+/* The law that leaves out `least`, of the d, theta, s and q that are found for it. */
+static void squeeze_make(const mcamp__factor *f, double sigma, double eps, mcamp_direction dir,
+                         double least, double *x, mcamp__sampler *p)
+{
+    mcamp__question q = mcamp__ask(f, sigma, eps, dir, 3);
+    mcamp__round r;
+    mcamp__round_init(&q, least, &r);
+    CHECK(mcamp__round_start(&r, x) < 100);
+    CHECK_STATUS((dir == MCAMP_ADD ? mcamp__squeeze_sampler
+                                   : mcamp__spread_sampler)(&ctx, &q, x, least, p), MCAMP_OK);
+    CHECK(p->split >= least);
+    CHECK_LE(p->split, least * (1 + 2e-6) + 1e-17 * exp(p->log_range));
+}
+
+/* The mean of a law by `blocks` blocks, and its error. */
+static double law_mean(const mcamp__sampler *p, uint64_t blocks, double *err)
+{
+    static mcamp_tally t;
+    mcamp__workers w;
+    CHECK_STATUS(mcamp__workers_init(&ctx, p, &w), MCAMP_OK);
+    mcamp__tally_init(p, &t);
+    CHECK_STATUS(mcamp__run_blocks(&ctx, p, &w, 3, 5, 0, blocks, &t), MCAMP_OK);
+    CHECK(t.poisoned == 0 && t.count == blocks * MCAMP_BLOCK);  /* none above the range */
+    CHECK_NEAR(t.split, p->split, 0, 0);
+    *err = mcamp_tally_std_error(&t);
+    mcamp__workers_free(&ctx, &w);
+    return mcamp_tally_mean(&t);
+}
+
+/* Values and what they leave out are delta: of modes that are orthogonal or the same, by bins;
+ * of others, by COMMON.                                                                 */
+TEST(modes_drawn_together_make_up_delta)
+{
+    static const struct {
+        mcamp_direction dir; int kind; size_t b, alike; double sigma, eps;
+    } c[] = {
+        { MCAMP_ADD, 0, 128, 4, 0.5, 1 },
+        { MCAMP_ADD, 0, 256, 2, 1, 0.6 }, { MCAMP_ADD, 1, 24, 0, 0.7, 0.5 },
+        { MCAMP_ADD, 1, 64, 0, 0.6, 1 }, { MCAMP_ADD, 2, 24, 0, 0.5, 0.5 },
+        { MCAMP_ADD, 2, 64, 0, 0.9, 0.5 }, { MCAMP_REMOVE, 0, 64, 2, 0.8, 0.3 },
+        { MCAMP_REMOVE, 0, 256, 4, 0.9, 0.8 }, { MCAMP_REMOVE, 1, 24, 0, 0.7, 0.5 },
+        { MCAMP_REMOVE, 1, 64, 0, 0.6, 1 }, { MCAMP_REMOVE, 2, 64, 0, 0.9, 0.5 } };
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        double x[MCAMP__SQUEEZE_ALL], sigma = c[i].sigma, eps = c[i].eps, off = 0, err, mean;
+        mcamp_direction dir = c[i].dir;
+        mcamp_interval v;
+        mcamp_gram g;
+        mcamp__factor f;
+        mcamp__sampler p;
+        setup();
+        if (c[i].kind) squeeze_gram(c[i].kind == 1, c[i].b, &g);
+        else groups_gram(c[i].b, c[i].alike, &g);
+        sigma *= g.max_norm;
+        CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+        if (c[i].kind) {
+            CHECK_STATUS(mcamp__sampler_build(&ctx, &f, sigma, eps, dir, MCAMP_METHOD_COMMON, 0, 0,
+                                              mcamp__inf(), &p), MCAMP_OK);
+            v.lower = v.upper = law_mean(&p, 40, &off);
+            CHECK(!p.tile);
+            mcamp__sampler_free(&ctx, &p);
+        } else {
+            v = groups_delta(c[i].b / c[i].alike, sigma, eps, dir);
+        }
+        squeeze_make(&f, sigma, eps, dir, 0.02 * v.upper, x, &p);
+        if (i % 3 == 1) ctx.vec = MCAMP_VEC_SCALAR;
+        mean = law_mean(&p, 50, &err);
+        err = sqrt(err * err + off * off);
+        CHECK_LE(mean, v.upper + 6.2 * err);
+        CHECK_LE(v.lower, mean + p.split + 6.2 * err);
+        CHECK(6.2 * err < 0.1 * mean);
+        mcamp__sampler_free(&ctx, &p);
+        mcamp__factor_free(&ctx, &f);
+        mcamp_gram_free(&ctx, &g);
+    }
+}
+
+/* x := (times G/sigma^2 + diag I)^-1 x, and the logarithm of the determinant; by elimination. */
+static double dense_solve(const mcamp__factor *f, double sigma, double times, double diag,
+                          double *x)
+{
+    static long double a[64 * 65];
+    size_t b = f->b;
+    long double log_det = 0;
+    for (size_t i = 0; i < b; i++) {
+        for (size_t j = 0; j < b; j++)
+            a[i * 65 + j] = (i == j ? (long double)diag : 0) +
+                            times * (long double)f->g[i * b + j] / ((long double)sigma * sigma);
+        a[i * 65 + 64] = x[i];
+    }
+    for (size_t k = 0; k < b; k++) {
+        log_det += logl(a[k * 65 + k]);
+        for (size_t i = 0; i < b; i++)
+            for (size_t j = 65; i != k && j-- > k; )
+                if (j < b || j == 64)
+                    a[i * 65 + j] -= a[i * 65 + k] / a[k * 65 + k] * a[k * 65 + j];
+    }
+    for (size_t i = 0; i < b; i++) x[i] = (double)(a[i * 65 + 64] / a[i * 65 + i]);
+    return (double)log_det;
+}
+
+/* N, the mean, and the law of what a tile holds: S = (I + d a)^-1 a column by column. */
+TEST(modes_drawn_together_have_their_law)
+{
+    enum { B = 12, N = 2000, TILE = 64 };       /* N: tiles */
+    for (int kind = 0; kind < 8; kind++) {
+        static double sum[B], square[B * B], cov[B * B], ones[B], col[B];
+        double log_n = 0, x[MCAMP__SQUEEZE_ALL], total = 0, sigma, n = 0;
+        const mcamp__squeeze *own;
+        mcamp_gram g;
+        mcamp__factor f;
+        mcamp__sampler p;
+        mcamp__scratch w;
+        mcamp__rng8 normals;
+        mcamp_rng r;
+        setup();
+        if (kind & 1) ctx.vec = MCAMP_VEC_SCALAR;
+        squeeze_gram(kind / 2 % 2, B, &g);
+        sigma = 0.8 * g.max_norm;
+        CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+        if (kind < 4) {
+            squeeze_make(&f, sigma, 0.5, MCAMP_ADD, 1e-3, x, &p);
+        } else {                                /* any will do */
+            mcamp__question q = mcamp__ask(&f, sigma, 0.5, MCAMP_REMOVE, 3);
+            x[MCAMP__SQUEEZE_D] = log(kind < 6 ? 0.15 : 0.1);
+            x[MCAMP__SQUEEZE_THETA] = log(0.1);
+            x[MCAMP__SQUEEZE_S] = log(25);
+            x[MCAMP__SQUEEZE_Q] = log(1.5);
+            x[MCAMP__SQUEEZE_LAMBDA] = 0.5;
+            CHECK_STATUS(mcamp__spread_sampler(&ctx, &q, x, 3e-8, &p), MCAMP_OK);
+        }
+        own = (const mcamp__squeeze *)p.special;
+        CHECK((own->d > 0) == (kind < 4) && (own->theta > 0) == (kind < 4));
+        CHECK_NEAR(fabs(own->d), exp(x[MCAMP__SQUEEZE_D]), 1e-12, 0);
+        CHECK_LE(fabs(own->d), exp(x[MCAMP__SQUEEZE_D]));
+        CHECK(fabs(own->theta) > 0.03 && fabs(own->d) > 0.01);  /* neither is for nothing */
+        for (size_t j = 0; j < B; j++) {
+            for (size_t i = 0; i < B; i++) col[i] = f.g[i * B + j] / (sigma * sigma);
+            log_n = -0.5 * dense_solve(&f, sigma, own->d, 1, col);
+            for (size_t i = 0; i < B; i++) cov[i * B + j] = col[i];
+        }
+        for (size_t i = 0; i < B; i++) {
+            ones[i] = 0;
+            for (size_t j = 0; j < B; j++) ones[i] += cov[i * B + j];
+            total += ones[i];
+            CHECK_NEAR(own->mean[i], -own->theta * ones[i], 1e-11, 0);
+        }
+        log_n += 0.5 * own->theta * own->theta * total;
+        CHECK_LE(log_n, own->log_n);            /* what is rounded makes values larger */
+        CHECK_NEAR(own->log_n, log_n, 0, 2e-12 * B);
+        memset(sum, 0, sizeof sum);
+        memset(square, 0, sizeof square);
+        CHECK_STATUS(mcamp__scratch_init(&ctx, &p, &w), MCAMP_OK);
+        mcamp__rng8_stream(&normals, 5, 1, 2);
+        mcamp_rng_stream(&r, 5, 1, 2);
+        for (int k = 0; k < N; k++) {
+            mcamp__tile(ctx.vec, &p, &normals, &r, &w);
+            for (size_t s = 0; s < TILE; s++)
+                if (!(w.v[s] <= p.log_range)) CHECK(!"a value above the range");
+            for (size_t s = 0; s < TILE; s++) n += kind < 4 || w.hi[s] > 0;
+            for (size_t i = 0; i < B; i++)
+                for (size_t s = 0; s < TILE; s++) {
+                    if (kind >= 4 && !(w.hi[s] > 0)) continue;      /* far out */
+                    double y = w.x[i * TILE + s] + own->theta * ones[i];
+                    sum[i] += y;
+                    for (size_t j = 0; j <= i; j++)
+                        square[i * B + j] += y * (w.x[j * TILE + s] + own->theta * ones[j]);
+                }
+        }
+        if (kind >= 4) {
+            double odds = exp(own->log_cut - p.log_range);
+            CHECK(odds > 0.05 && odds < 0.95);
+            CHECK_NEAR(n / (N * TILE), odds, 0, 6.2 * sqrt(odds * (1 - odds) / (N * TILE)));
+        }
+        for (size_t i = 0; i < B; i++) {
+            CHECK_NEAR(sum[i] / n, 0, 0, 6.2 * sqrt(cov[i * B + i] / n));
+            for (size_t j = 0; j <= i; j++) {
+                double s = cov[i * B + j];
+                CHECK_NEAR(square[i * B + j] / n, s, 0,
+                           6.2 * sqrt((cov[i * B + i] * cov[j * B + j] + s * s) / n));
+            }
+        }
+        mcamp__scratch_free(&ctx, &w);
+        mcamp__sampler_free(&ctx, &p);
+        mcamp__factor_free(&ctx, &f);
+        mcamp_gram_free(&ctx, &g);
+    }
+}
+
+/* A mode's part against its integral over g, by the trapezoidal rule on either side of where it
+ * is cut; the part is taken out of the integral, so that nothing overflows.              */
+TEST(a_mode_drawn_together_has_the_part_of_its_integral)
+{
+    static const double at[4][2] = { { 0.05, 1 }, { 0.7, 1.9 }, { 2.5, 1.3 }, { 9, 3 } };
+    size_t seen[2] = { 0, 0 };
+    for (int i = 0; i < 512; i++) {
+        double a = at[i % 4][0], p = at[i % 4][1], q = -3.5 + i / 4 % 4;
+        double d = -4 + 1.5 * (i / 16 % 4);
+        double theta = -4 + 1.5 * (i / 64 % 4), n = 20, eps = 0.4, sum = 0, part, width, mid;
+        double x[MCAMP__SQUEEZE_ALL], s = i < 256 ? exp(eps) + exp(2.5) : exp(2.5);
+        double more = i < 256 ? exp(q) : -exp(q), bend, end, step = 0.004 * sqrt(a);
+        x[MCAMP__SQUEEZE_D] = d; x[MCAMP__SQUEEZE_THETA] = theta;
+        x[MCAMP__SQUEEZE_S] = 2.5; x[MCAMP__SQUEEZE_Q] = q; x[MCAMP__SQUEEZE_LAMBDA] = 1.5;
+        part = i < 256 ? mcamp__squeeze_part(a, p, n, eps, x) : mcamp__spread_part(a, p, n, x);
+        width = 1 / a - p * more * exp(d);
+        if (!(width > 0)) CHECK(part > 1e300);
+        if (!(part < 1e300)) continue;
+        mid = p * more * exp(theta) / width;            /* without e^g */
+        width = 1 / sqrt(width);
+        end = fmax(mid, 0) + 12 * width;
+        bend = i < 256 ? end : fmin(1.5 + 0.5 * a, end);
+        for (int above = 0; above < 2; above++) {
+            double from = above ? bend : fmin(mid, 0) - 30 * sqrt(a) - 12 * width;
+            double to = above ? end : bend, h = (to - from) / (2 * ceil((to - from) / step) + 2);
+            int last = (int)((to - from) / h + 0.5);
+            for (int k = 0; k <= last && to > from; k++) {      /* Simpson's */
+                double g = from + k * h, w = h / 3 * (k == 0 || k == last ? 1 : k % 2 ? 4 : 2);
+                double f = i < 256 ? -(1 + more) * s / n * exp(g - 0.5 * a)
+                                   : s / n * exp(fmin(g - 0.5 * a, 1.5));
+                sum += w * exp(-0.5 * g * g / a +
+                               p * (f + more * (0.5 * exp(d) * g * g + exp(theta) * g) - part));
+            }
+        }
+        sum = log(sum / sqrt(6.283185307179586 * a)) / p;
+        CHECK_LE(sum, 1e-10);
+        CHECK_LE(-1e-6, sum);
+        seen[i / 256]++;
+    }
+    CHECK(seen[0] > 50 && seen[1] > 100);
+}
+
+/* One mode: by quadrature, the mean of what is said to be left out,
+ *     (q-1)^(q-1)/q^q F (c G)^(1-q),  F = (K e^{-s rho})^q or (q/(e s))^q e^{s (rest - e^eps)},
+ * and that of what is.                                                                  */
+TEST(the_cut_of_one_mode_leaves_out_what_was_said)
+{
+    static const double at[3][7] = {        /* a, eps, d, theta, s (add: - e^eps), q - 1, lambda */
+        { 0.5, 0.2, 0.3, 0.4, 1.5, 0.4, 0.5 }, { 2, 1, 0.4, 1, 0.2, 0.15, 2 },
+        { 1, 0, 0.2, 2, 6, 1, 0.3 } };
+    for (int i = 0; i < 18; i++) {
+        mcamp_direction dir = i < 9 ? MCAMP_ADD : MCAMP_REMOVE;
+        double a = at[i % 3][0], eps = at[i % 3][1], sign = i < 9 ? 1 : -1;
+        double d = sign * at[i % 3][2], theta = sign * at[i % 3][3], lambda = at[i % 3][6];
+        double s = at[i % 3][4] + (i < 9 ? exp(eps) : 0), more = at[i % 3][5], q = 1 + more;
+        double log_n = -0.5 * log1p(d * a) + 0.5 * theta * theta * a / (1 + d * a), log_c, part;
+        double least = pow(0.1, 1 + i % 9 / 3), bound = 0, left = 0, h = 0.002 * sqrt(a);
+        double x[MCAMP__SQUEEZE_ALL], worst = 0;
+        for (int k = 0; k < 4; k++) x[k] = log(at[i % 3][2 + k]);
+        x[MCAMP__SQUEEZE_LAMBDA] = lambda;
+        part = i < 9 ? mcamp__squeeze_part(a, 1, 1, eps, x) : mcamp__spread_part(a, 1, 1, x);
+        log_c = mcamp__squeeze_cut(dir, eps, x, log_n, part, log(least));
+        for (double g = -60 * sqrt(a); g < 60 * sqrt(a); g += h) {
+            double w = h / sqrt(6.283185307179586 * a), rho = exp(g - 0.5 * a);
+            double f, far = 0, rest, most;
+            double cut = log_c - 0.5 * d * g * g - theta * g - log_n;
+            if (i < 9) {
+                rest = f = fmax(1 - exp(eps) * rho, 0);
+                most = q * (eps - log(s) + s * exp(-eps) - 1 - s * rho);
+            } else {
+                f = fmax(rho - exp(eps), 0);
+                far = fmax(rho - exp(lambda), 0);
+                rest = fmin(rho, exp(lambda)) - exp(eps);
+                most = q * (log(q / s) - 1) + s * rest;
+            }
+            bound += w * exp(-0.5 * g * g / a + more * log(more) - q * log(q) + most - more * cut);
+            left += w * fmax(exp(-0.5 * g * g / a) * (f - far) - exp(cut - 0.5 * g * g / a), 0);
+            worst = fmax(worst, pow(fmax(rest, 0), q) - exp(most) * (1 + 1e-12));
+        }
+        CHECK_LE(worst, 0);
+        CHECK_NEAR(bound, least, i < 9 ? 1e-6 : 1e-5, 0);      /* far has a corner */
+        CHECK_LE(left, bound);
+    }
+}
+
+/* What is left out, drawn plainly. */
+TEST(what_modes_drawn_together_leave_out_is_bounded)
+{
+    static const double least[2] = { 0.05, 0.03 };
+    for (int i = 0; i < 4; i++) {
+        enum { B = 8, N = 200000 };
+        double root[B * B] = { 0 }, x[MCAMP__SQUEEZE_ALL], sum = 0, sum2 = 0, err, sigma, eps = 0.3;
+        const mcamp__squeeze *own;
+        mcamp_gram g;
+        mcamp__factor f;
+        mcamp__sampler p;
+        mcamp_rng r;
+        setup();
+        squeeze_gram(i / 2, B, &g);
+        sigma = 0.7 * g.max_norm;
+        CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+        squeeze_make(&f, sigma, eps, MCAMP_ADD, least[i % 2], x, &p);
+        own = (const mcamp__squeeze *)p.special;
+        for (size_t j = 0; j < B; j++)
+            for (size_t k = 0; k <= j; k++) {
+                double s = f.g[j * B + k] / (sigma * sigma);
+                for (size_t l = 0; l < k; l++) s -= root[j * B + l] * root[k * B + l];
+                root[j * B + k] = j == k ? sqrt(s) : s / root[k * B + k];
+            }
+        mcamp_rng_seed(&r, 78);
+        for (int k = 0; k < N; k++) {
+            double z[B], rho = 0, log_g = -own->log_n, y;
+            for (size_t j = 0; j < B; j += 2) {
+                double u = sqrt(-2 * log(1 - mcamp_rng_uniform(&r)));
+                double v = 6.283185307179586 * mcamp_rng_uniform(&r);
+                z[j] = u * cos(v);
+                z[j + 1] = u * sin(v);
+            }
+            for (size_t j = 0; j < B; j++) {
+                double l = 0;
+                for (size_t m = 0; m <= j; m++) l += root[j * B + m] * z[m];
+                rho += exp(l - 0.5 * f.g[j * B + j] / (sigma * sigma)) / B;
+                log_g -= 0.5 * own->d * l * l + own->theta * l;
+            }
+            y = fmax(1 - exp(eps) * rho, 0);
+            y = fmax(y - exp(p.log_range + log_g), 0);
+            sum += y / N;
+            sum2 += y * y / N;
+        }
+        err = sqrt((sum2 - sum * sum) / N);
+        CHECK_LE(sum, p.split + 6.2 * err);
+        CHECK_LE(p.split, 1000 * sum);
+        CHECK(6.2 * err < 0.5 * sum);
+        mcamp__sampler_free(&ctx, &p);
+        mcamp__factor_free(&ctx, &f);
+        mcamp_gram_free(&ctx, &g);
+    }
+}
+
+/* A loss that is no number makes its value none, one above the cut the range; samples whose
+ * rho is on the other side are worth nothing.                                           */
+TEST(modes_drawn_together_that_are_no_number)
+{
+    enum { B = 24, TILE = 64 };
+    double x[MCAMP__SQUEEZE_ALL];
+    mcamp_gram g;
+    mcamp__factor f;
+    mcamp__sampler p;
+    mcamp__scratch w;
+    mcamp_rng r;
+    for (int i = 0; i < 4; i++) {
+        int add = i < 2;
+        setup();
+        if (i % 2) ctx.vec = MCAMP_VEC_SCALAR;
+        squeeze_gram(1, B, &g);
+        CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+        squeeze_make(&f, g.max_norm, 0.5, add ? MCAMP_ADD : MCAMP_REMOVE, 1e-5, x, &p);
+        CHECK_STATUS(mcamp__scratch_init(&ctx, &p, &w), MCAMP_OK);
+        mcamp_rng_seed(&r, 5);
+        for (size_t k = 0; k < B * TILE; k++) w.x[k] = 0;
+        w.x[7 * TILE + 3] = mcamp__nan();
+        w.x[(B - 1) * TILE + 9] = mcamp__nan();
+        for (size_t k = 0; k < B; k++) {
+            w.x[k * TILE + 11] = add ? 1000 : -1000;
+            w.x[k * TILE + 12] = -w.x[k * TILE + 11];
+        }
+        p.tile(ctx.vec, &p, &r, &w);
+        for (size_t s = 0; s < TILE; s++) {
+            CHECK(mcamp__isnan(w.v[s]) == (s == 3 || s == 9));
+            if (s == 11 && add) CHECK(w.v[s] < -DBL_MAX);
+            if (s == 12 && add) CHECK_NEAR(w.v[s], p.log_range, 0, 0);
+            CHECK(s == 3 || s == 9 || w.v[s] <= p.log_range);
+        }
+        mcamp__scratch_free(&ctx, &w);
+        mcamp__sampler_free(&ctx, &p);
+        CHECK(!p.special && !p.drop);
+        mcamp__factor_free(&ctx, &f);
+        mcamp_gram_free(&ctx, &g);
+    }
+}
+
+/* 0: add; 1: remove, by modes far out; 2: and together. */
+static mcamp_status better_law(mcamp_ctx *c, void *user)
+{
+    static const double x[MCAMP__SQUEEZE_ALL] = { -2, -3, 3, 0, 1 };
+    int which = *(const int *)user;
+    mcamp__factor f;
+    mcamp__sampler p;
+    mcamp__question q;
+    mcamp_status st = mcamp__factor_init(c, &fault_gram, &f);
+    if (st < 0) return st;
+    q = mcamp__ask(&f, (which == 1 ? 1 : 0.8) * fault_gram.max_norm, which == 1 ? 1 : 0.5,
+                   which ? MCAMP_REMOVE : MCAMP_ADD, 3);
+    if (which == 2) {
+        st = mcamp__spread_sampler(c, &q, x, 1e-5, &p);
+    } else {
+        st = mcamp__sampler_build(c, &f, q.sigma, q.eps, q.dir, MCAMP_METHOD_DEFAULT, 0, 0,
+                                  mcamp__inf(), &p);
+        if (st >= 0) st = mcamp__law_better(c, &q, 1e-5, &p);
+    }
+    if (st >= 0) {
+        CHECK(p.tile && !p.special == (which == 1));
+        mcamp__sampler_free(c, &p);
+    }
+    mcamp__factor_free(c, &f);
+    return st;
+}
+
+/* What failed is free of all that it had. */
+TEST(modes_drawn_together_without_memory)
+{
+    setup();
+    gram_make("sqrt:2", "raw", 80, 80, &fault_gram);
+    for (int which = 0; which < 3; which++) {
+        CHECK_STATUS(better_law(&ctx, &which), MCAMP_OK);
+        CHECK(mt_all_faults("a better law", better_law, &which) > 12);
+    }
+    mcamp_gram_free(&ctx, &fault_gram);
+}
+
+/* The law is used where its range is a quarter of the other's or less, and only there. */
+TEST(the_better_law_has_the_smaller_range)
+{
+    size_t better[3] = { 0, 0, 0 };
+    mcamp_gram g;
+    mcamp__factor f;
+    setup();
+    gram_make("sqrt:3", "raw", 150, 50, &g);
+    CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+    for (int i = 0; i < 48; i++) {
+        mcamp_direction dir = i < 24 ? MCAMP_ADD : MCAMP_REMOVE;
+        double before, sigma = (0.5 + 0.25 * (i % 24 / 4)) * g.max_norm;
+        mcamp__question q = mcamp__ask(&f, sigma, 0.25 * (1 + i % 4), dir, 3);
+        mcamp__sampler p;
+        CHECK_STATUS(mcamp__sampler_build(&ctx, &f, q.sigma, q.eps, q.dir, MCAMP_METHOD_DEFAULT, 0,
+                                          0, mcamp__inf(), &p), MCAMP_OK);
+        before = p.log_range;
+        CHECK_STATUS(mcamp__law_better(&ctx, &q, 1e-4, &p), MCAMP_OK);
+        CHECK(p.tile ? p.log_range < before - 1.4 : p.log_range >= before);
+        CHECK(p.tile ? p.split > 5e-5 : p.split <= 0);
+        better[dir] += p.tile != NULL;
+        mcamp__sampler_free(&ctx, &p);
+    }
+    for (int dir = MCAMP_REMOVE; dir <= MCAMP_ADD; dir++)
+        CHECK(better[dir] > 3 && better[dir] < 21);
+    mcamp__factor_free(&ctx, &f);
+    mcamp_gram_free(&ctx, &g);
+}
+
+/* All of verify with that law.  COMMON's range is 1e4 times delta here and more. */
+TEST(modes_drawn_together_prove_claims)
+{
+    static const struct { const char *name; double sigma; } c[] = {
+        { "sqrt:4", 1.24 }, { "sqrt:8", 1.59 }, { "sqrt:16", 2.1 } };
+    enum { LESS = 30 };
+    size_t accepted = 0;
+    mcamp_gram g;
+    mcamp_guarantee s;
+    mcamp_claim one = claim_of(0.9, 0.5, 0, 0.1, MCAMP_ADD, 0);
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        mcamp_claim q = claim_of(0, 0.5, 1e-8, 1e-6, MCAMP_ADD, 1);
+        setup();
+        gram_make(c[i].name, "raw", 512, 256, &g);
+        q.sigma = c[i].sigma * g.max_norm;
+        q.max_samples = 16 * MCAMP_BLOCK;
+        CHECK_STATUS(mcamp_verify(&ctx, &g, &q, &s), MCAMP_OK);
+        CHECK(s.accepted && s.add.samples >= MCAMP_BLOCK && s.add.samples <= 4 * MCAMP_BLOCK);
+        CHECK(s.add.method == MCAMP_METHOD_COMMON && s.add.range < 100 * q.delta);
+        q.delta *= 0.1;
+        CHECK(mcamp_verify(&ctx, &g, &q, &s) > 0 && !s.accepted && s.add.samples > 0);
+        mcamp_gram_free(&ctx, &g);
+    }
+    groups_gram(256, 2, &g);
+    one.delta = groups_delta(128, one.sigma, one.eps, MCAMP_ADD).lower;
+    one.max_samples = 4 * MCAMP_BLOCK;
+    for (one.seed = 0; one.seed < LESS; one.seed++) {     /* a little less than delta */
+        CHECK(mcamp_verify(&ctx, &g, &one, &s) >= 0);
+        CHECK(s.add.samples && s.add.range < 60 * one.delta);
+        accepted += s.accepted;
+    }
+    CHECK_LE((double)accepted, (double)binomial_limit(LESS, one.beta, 1e-9));
     mcamp_gram_free(&ctx, &g);
 }
 
@@ -1521,5 +2022,12 @@ TEST_MAIN("verify",
     T(values_that_are_drawn_prove_nothing_false), T(modes_far_out_make_up_delta),
     T(modes_far_out_that_are_no_number),
     T(what_modes_far_out_leave_out_is_bounded),
-    T(a_mode_below_lambda_has_the_moments_of_its_integral),
-    T(normals_above_a_point_have_its_tail), T(modes_far_out_prove_nothing_false))
+    T(a_mode_cut_at_lambda_has_the_moments_of_its_integral),
+    T(normals_above_a_point_have_its_tail), T(modes_far_out_prove_nothing_false),
+    T(modes_drawn_together_make_up_delta),
+    T(modes_drawn_together_have_their_law),
+    T(a_mode_drawn_together_has_the_part_of_its_integral),
+    T(the_cut_of_one_mode_leaves_out_what_was_said),
+    T(what_modes_drawn_together_leave_out_is_bounded),
+    T(modes_drawn_together_that_are_no_number), T(modes_drawn_together_without_memory),
+    T(the_better_law_has_the_smaller_range), T(modes_drawn_together_prove_claims))
