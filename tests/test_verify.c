@@ -1483,7 +1483,7 @@ TEST(modes_drawn_together_make_up_delta)
         if (c[i].kind) {
             CHECK_STATUS(mcamp__sampler_build(&ctx, &f, sigma, eps, dir, MCAMP_METHOD_COMMON, 0, 0,
                                               mcamp__inf(), &p), MCAMP_OK);
-            v.lower = v.upper = law_mean(&p, 40, &off);
+            v.lower = v.upper = law_mean(&p, 60, &off);
             CHECK(!p.tile);
             mcamp__sampler_free(&ctx, &p);
         } else {
