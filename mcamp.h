@@ -21626,6 +21626,7 @@ MCAMP__PRIV mcamp_status mcamp__better_remove(mcamp_ctx *ctx, const mcamp__quest
     memset(p, 0, sizeof *p);
     if (mcamp__round_fits(q, least)) {
         mcamp__round_init(q, least, &r);
+        log_range -= 0.4;
         if (lambda > 0)
             log_range = mcamp__dmin(log_range, mcamp__gauss_logdelta(sqrt(r.a), lambda) - 0.7);
         if (mcamp__round_start(&r, x) < log_range)
@@ -21643,21 +21644,22 @@ MCAMP__PRIV mcamp_status mcamp__better_add(mcamp_ctx *ctx, const mcamp__question
     memset(p, 0, sizeof *p);
     if (!mcamp__round_fits(q, least)) return MCAMP_OK;
     mcamp__round_init(q, least, &r);
-    return mcamp__round_start(&r, x) < log_range ? mcamp__squeeze_sampler(ctx, q, x, least, p)
+    return mcamp__round_start(&r, x) < log_range - 0.4 ? mcamp__squeeze_sampler(ctx, q, x, least, p)
                                                  : MCAMP_OK;
 }
 
-/* For mcamp__factor: these laws where their range is less than a quarter of the other's. */
+/* For mcamp__factor: these laws where their range is less than two thirds of the other's; by far
+ * modes alone, whose values are mostly 0, less than a quarter.                         */
 MCAMP__PRIV mcamp_status mcamp__law_better(mcamp_ctx *ctx, const mcamp__question *q, double least,
                                            mcamp__sampler *p)
 {
-    double less = p->log_range - 1.4;
     mcamp__sampler own;
     mcamp_status st;
     if (q->f->patterns || q->f->reach >= q->f->b / 4) return MCAMP_OK;
-    st = q->dir == MCAMP_REMOVE ? mcamp__better_remove(ctx, q, least, less, &own)
-                                : mcamp__better_add(ctx, q, least, less, &own);
-    if (st >= 0 && own.tile && own.log_range > -700 && own.log_range < less) {
+    st = q->dir == MCAMP_REMOVE ? mcamp__better_remove(ctx, q, least, p->log_range, &own)
+                                : mcamp__better_add(ctx, q, least, p->log_range, &own);
+    if (st >= 0 && own.tile && own.log_range > -700 &&
+        own.log_range < p->log_range - (own.special ? 0.4 : 1.4)) {
         mcamp__sampler t = *p;
         *p = own;
         own = t;
@@ -26649,8 +26651,8 @@ MCAMP__PRIV uint64_t mcamp__proof_blocks(const mcamp__question *q, const mcamp_b
                                          const mcamp_estimate *e, double range, double large,
                                          uint64_t *most)
 {
-    int zeros = q->ready && q->ready->method == MCAMP_METHOD_TILTED && !q->f->patterns &&
-                !q->ready->special;
+    int zeros = q->ready && !q->f->patterns && (q->ready->method == MCAMP_METHOD_TILTED ||
+                                                q->ready->special);
     double level = log(1 / bud->beta), less = 2 * q->other - e->value;
     int lesser = q->other > 2 * e->value;
     double need = level * range / (lesser ? less : large), least = (zeros ? 3 : 1) * need;
