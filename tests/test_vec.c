@@ -958,7 +958,7 @@ TEST(triangular_systems_of_every_shape)
             fill_lower(b, kind, &r);
             for (size_t i = 0; i < b; i++) {
                 from[i] = 0;
-                while (from[i] < i && L[i * b + from[i]] == 0) from[i]++;
+                while (from[i] < i && !(fabs(L[i * b + from[i]]) > 0)) from[i]++;
                 for (size_t j = 0; j < b; j++) {
                     if (j > i || j < from[i]) L[i * b + j] = mcamp__nan();
                     else if (j < i) L[i * b + j] *= 1.5 / (1 + sqrt((double)b));
