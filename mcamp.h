@@ -19773,13 +19773,13 @@ MCAMP__PRIV double mcamp__bins_crude(const mcamp__acc *a, double eps)
     if (!(t > 0 && t < 1e200 && mcamp__bins_norm(a) < MCAMP__BINS_FAR)) return 1;
     if (a->add) return exp(-0.5 * t * (t / V) * (1 - 1e-12));
     for (double l = 0.5; l < 2 + log(t); l += 0.5) {
-        double T = exp(l), x = t * T / V, u = log1p(x) / T, far = 0, e;
+        double T = exp(l), x = t * T / V, u = log1p(x) / T, out = 0, e;
         for (size_t i = 0; i < a->n; i++) {
             double m, p = mcamp__bins_odds(&a->pair[i], l, 0, &m);
-            far += a->pair[i].count * (m + b * p);
+            out += a->pair[i].count * (m + b * p);
         }
         e = (x - log1p(x)) * (V / T) / T - u * t * (1 - 1e-12) - 1;
-        best = mcamp__dmin(best, (exp(e) / u + far) / b * (1 + 1e-9));
+        best = mcamp__dmin(best, (exp(e) / u + out) / b * (1 + 1e-9));
     }
     return best;
 }
@@ -21293,7 +21293,7 @@ MCAMP__PRIV void mcamp__round_init(const mcamp__question *q, double split, mcamp
     r->eps = q->eps;
     r->log_split = log(split);
     for (size_t k = 0; k < MCAMP__SQUEEZE_WAVES; k++) {
-        double t = MCAMP__PI * ((double)k + 0.5) / MCAMP__SQUEEZE_WAVES, sum = 0;
+        double t = MCAMP__PI * ((double)k + 0.5) / (double)MCAMP__SQUEEZE_WAVES, sum = 0;
         for (size_t j = 0; (j = mcamp__band_next(f->b, f->reach, f->b / 2, j)) < f->b; j++)
             sum += row[j] * cos(t * ((double)j - (double)(f->b / 2)));
         r->wave[k] = mcamp__dmax(sum * over, 0);
@@ -21311,15 +21311,14 @@ MCAMP__PRIV double mcamp__round_cut(const mcamp__round *r, const double *x)
                                : mcamp__spread_part(r->a, r->p, r->n, x);
     if (!(part < 1e300)) return mcamp__inf();
     for (size_t k = 0; k < MCAMP__SQUEEZE_WAVES; k++) log_n -= log1p(d * r->wave[k]);
-    log_n *= 0.5 * r->n / MCAMP__SQUEEZE_WAVES;
+    log_n *= 0.5 * r->n / (double)MCAMP__SQUEEZE_WAVES;
     log_n += 0.5 * theta * theta * r->n * top / (1 + d * top);
     cut = mcamp__squeeze_cut(r->dir, r->eps, x, log_n, r->n * part, r->log_split);
     return r->dir == MCAMP_ADD ? cut
         : mcamp__log_add(cut, mcamp__gauss_logdelta(sqrt(r->a), x[MCAMP__SQUEEZE_LAMBDA]));
 }
 
-/* x of nearly the least cut, from where the law of rho < e^-eps is about, by steps that are
- * halved.                                                                               */
+/* x of nearly the least cut, from where it is, by steps that are halved. */
 MCAMP__PRIV double mcamp__round_best(const mcamp__round *r, double *x)
 {
     double best = mcamp__round_cut(r, x), step = 0.25;
@@ -21608,7 +21607,7 @@ MCAMP__PRIV mcamp_status mcamp__spread_sampler(mcamp_ctx *ctx, const mcamp__ques
 
 /* ---- the better law ---------------------------------------------------------------- */
 
-/* Is the law that goes round worth a look?  All sums of n modes are to be of a size. */
+/* Can a law of modes drawn together be looked for?  mcamp__fade ends at that length. */
 MCAMP__PRIV int mcamp__round_fits(const mcamp__question *q, double least)
 {
     return !q->f->diagonal && least > 1e-290 &&
@@ -21644,8 +21643,8 @@ MCAMP__PRIV mcamp_status mcamp__better_add(mcamp_ctx *ctx, const mcamp__question
     memset(p, 0, sizeof *p);
     if (!mcamp__round_fits(q, least)) return MCAMP_OK;
     mcamp__round_init(q, least, &r);
-    return mcamp__round_start(&r, x) < log_range - 0.4 ? mcamp__squeeze_sampler(ctx, q, x, least, p)
-                                                 : MCAMP_OK;
+    if (!(mcamp__round_start(&r, x) < log_range - 0.4)) return MCAMP_OK;
+    return mcamp__squeeze_sampler(ctx, q, x, least, p);
 }
 
 /* For mcamp__factor: these laws where their range is less than two thirds of the other's; by far
@@ -27591,19 +27590,19 @@ MCAMP__PRIV mcamp_status mcamp__known_bracket(mcamp_ctx *ctx, const mcamp__solve
 MCAMP__PRIV mcamp_status mcamp__known_root(mcamp_ctx *ctx, const mcamp__solve *s, int fine,
                                            double lo, double hi, double *x, double *below)
 {
-    double f = 0, at, tol = fine > 0 ? 2e-5 : 1e-3, near;
+    double f = 0, at, tol = fine > 0 ? 2e-5 : 1e-3, room;
     mcamp__root r;
     mcamp_status st = mcamp__known_bracket(ctx, s, fine, *x, lo, hi, &r, below);
     if (st != MCAMP_OK) return st;
     if (!(r.fhi <= 0)) return MCAMP_Q_MAX_ITER;
     r.fhi = mcamp__dmin(r.fhi, -1e-9);
     while (r.flo > 0 && r.steps < 80 && r.hi - r.lo > tol * mcamp__solve_scale(s, r.hi)) {
-        near = tol * mcamp__solve_scale(s, r.hi);       /* a little on the safe side */
-        at = mcamp__dmin(mcamp__root_next(&r) + 0.3 * near, r.hi - 1e-3 * (r.hi - r.lo));
-        near *= (r.flo - r.fhi) / (r.hi - r.lo);
+        room = tol * mcamp__solve_scale(s, r.hi);       /* a little on the safe side */
+        at = mcamp__dmin(mcamp__root_next(&r) + 0.3 * room, r.hi - 1e-3 * (r.hi - r.lo));
+        room *= (r.flo - r.fhi) / (r.hi - r.lo);
         if ((st = mcamp__known_note(ctx, s, at, fine, &f, below)) != MCAMP_OK) return st;
         mcamp__root_update(&r, at, f > 0 ? f : mcamp__dmin(f, -1e-9));
-        if (f <= 0 ? f > -near : fine <= 0 && f < near) {   /* as near as that by the slope */
+        if (f <= 0 ? f > -room : fine <= 0 && f < room) {   /* as near as that by the slope */
             *x = at;
             return MCAMP_OK;
         }
@@ -33627,6 +33626,7 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__APART
 #undef MCAMP__BINS_FREQUENCIES
 #undef MCAMP__COARSE
+#undef MCAMP__FALLS
 #undef MCAMP__RULE_PIECES
 #undef MCAMP__SUMS_FAR
 #undef MCAMP__SUMS_LEVELS
