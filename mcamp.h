@@ -20875,11 +20875,12 @@ MCAMP__PRIV mcamp_status mcamp__kinds_interval(mcamp_ctx *ctx, const mcamp__kind
     mcamp_event e = mcamp__kinds_event(k, f, sigma);
     mcamp_exact_desc d;
     mcamp_status st;
+    const int passes = fine > 0 ? 2 : 1;
     v->lower = 0; v->upper = 1;
     if (f->b == 1 || mcamp__too_close(f, sigma)) return MCAMP_OK;
     memset(&d, 0, sizeof d);
     d.direction = dir;
-    for (int pass = 0; pass <= (fine > 0); pass++) {
+    for (int pass = 0; pass < passes; pass++) {
         mcamp_interval w = { 0, 1 };
         if (pass) d.rel_error = v->upper > 1e-30 ? 1e-4 : 1e-3;
         else      d.rel_error = fine > 0 ? 0.02 : fine ? 5e-3 : 1e-3;
