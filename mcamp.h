@@ -9926,6 +9926,13 @@ typedef struct mcamp__choice {
     double blocks;              /* the pilot's; 0: none, or not to be pooled        */
 } mcamp__choice;
 
+/* What independent samples said about the same value, and how many.  rel: standard error over
+ * the value; 0: there are none.                                                           */
+typedef struct mcamp__prior {
+    double value, rel;
+    uint64_t samples;
+} mcamp__prior;
+
 /* A question about one direction: the pair at (sigma, eps).  floor: errors count
  * relative to the larger of the value and this; the other direction's value, shrunk.
  * low, high: bounds that are certain, from elsewhere; 0 and 1 say nothing; fine: as near
@@ -9941,6 +9948,7 @@ typedef struct mcamp__question {
     uint64_t seed;
     const mcamp__sampler *ready;    /* built already: the law of smallest range; or NULL */
     const mcamp__choice *hint;      /* two laws for the value, found already; or NULL    */
+    mcamp__prior prior;
 } mcamp__question;
 
 MCAMP__PRIV mcamp__question mcamp__ask(const mcamp__factor *f, double sigma, double eps,
@@ -9954,6 +9962,7 @@ MCAMP__PRIV mcamp__question mcamp__ask(const mcamp__factor *f, double sigma, dou
     q.fine = q.vain = 0;
     q.ready = NULL;
     q.hint = NULL;
+    memset(&q.prior, 0, sizeof q.prior);
     return q;
 }
 
@@ -26538,6 +26547,18 @@ MCAMP__PRIV void mcamp__estimate_from(const mcamp_tally *t, mcamp_estimate *e)
     e->lower = mcamp_tally_lower(t, e->beta);
 }
 
+/* Four parts of the prior and one of the estimate, which has a quarter of its samples: weights
+ * that no value has a say in, so that the mean stays without bias.  1 if both agree; their
+ * errors are independent.  If they do not, nothing is done.                               */
+MCAMP__PRIV int mcamp__estimate_join(const mcamp__prior *p, mcamp_estimate *e)
+{
+    double err = p->rel * p->value;
+    if (!(fabs(e->value - p->value) <= 6 * sqrt(err * err + e->std_error * e->std_error))) return 0;
+    e->value = 0.8 * p->value + 0.2 * e->value;
+    e->std_error = sqrt(0.64 * err * err + 0.04 * e->std_error * e->std_error);
+    return 1;
+}
+
 /* The share of modes that are zero: examples that never take part. */
 MCAMP__PRIV double mcamp__idle_share(const mcamp__factor *f)
 {
@@ -26656,10 +26677,10 @@ MCAMP__PRIV uint64_t mcamp__proof_blocks(const mcamp__question *q, const mcamp_b
     double level = log(1 / bud->beta), less = 2 * q->other - e->value;
     int lesser = q->other > 2 * e->value;
     double need = level * range / (lesser ? less : large), least = (zeros ? 3 : 1) * need;
-    uint64_t own = e->samples > q->other_samples ? e->samples : q->other_samples;
+    uint64_t own = e->samples + q->prior.samples;
     uint64_t few = mcamp__proof_floor(q);
     *most = mcamp__blocks_for(mcamp__inf(), 1, bud->max_samples);
-    own = own / MCAMP_BLOCK;
+    own = (own > q->other_samples ? own : q->other_samples) / MCAMP_BLOCK;
     need *= !(range < 1000 * large) ? 1.1 : lesser ? 3 : 6;
     if (!(bud->seconds > 0)) *most = mcamp__umin(*most, own > few ? own : few);
     if (!(least < (double)*most * MCAMP_BLOCK)) return bud->seconds > 0 ? *most : 0;
@@ -26787,6 +26808,44 @@ MCAMP__PRIV int mcamp__law_fits(const mcamp__question *q, mcamp_method method)
     return mcamp__method_fits(q->f, q->dir, method);
 }
 
+/* The value by the laws use[0] and use[1]; by the proof's where values are too large for a tally.
+ * MCAMP_Q_TIME: by fewer samples.                                                       */
+MCAMP__PRIV mcamp_status mcamp__estimate_run(mcamp_ctx *ctx, const mcamp__question *q,
+                                             const mcamp_budget *bud,
+                                             const mcamp__choice *proof, mcamp__choice *use,
+                                             mcamp_tally *t, mcamp_estimate *e)
+{
+    uint32_t purpose = MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 0, q->dir);
+    int at = 0;
+    mcamp_status st = mcamp__run_to_error(ctx, q, use, bud, purpose, t, &at, &e->proof_samples);
+    if ((st == MCAMP_OK || st == MCAMP_Q_TIME) && t->poisoned) {
+        use[0] = *proof;
+        use[1].method = MCAMP_METHOD_DEFAULT;
+        st = mcamp__run_to_error(ctx, q, use, bud, purpose, t, &at, &e->proof_samples);
+    }
+    if (st != MCAMP_OK && st != MCAMP_Q_TIME) return st;
+    if (t->poisoned) return mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", (double)t->poisoned);
+    mcamp__estimate_from(t, e);
+    return st;
+}
+
+/* The same with a prior that serves; without it where new samples disagree with it.       */
+MCAMP__PRIV mcamp_status mcamp__estimate_anew(mcamp_ctx *ctx, const mcamp__question *q,
+                                              const mcamp_budget *bud,
+                                              const mcamp__choice *proof, mcamp__choice *use,
+                                              mcamp_tally *t, mcamp_estimate *e)
+{
+    mcamp_budget few = *bud;
+    mcamp_status st;
+    if (!(q->prior.rel > 0 && q->prior.rel <= 1.2 * bud->rel_error))
+        return mcamp__estimate_run(ctx, q, bud, proof, use, t, e);
+    few.max_samples = mcamp__umin(few.max_samples, q->prior.samples / 4);
+    st = mcamp__estimate_run(ctx, q, &few, proof, use, t, e);
+    if (st < 0 || st == MCAMP_Q_INTERRUPTED || mcamp__estimate_join(&q->prior, e)) return st;
+    e->proof_samples += e->samples;
+    return mcamp__estimate_run(ctx, q, bud, proof, use, t, e);
+}
+
 /* Value, error and bounds by the law of smallest range (proof; its sampler is q->ready)
  * and the one asked for, or picked by a pilot if the budget has room for one.  Where the
  * answer is nearly known a simulation gets a million samples at most.  parts: stages that the
@@ -26796,10 +26855,8 @@ MCAMP__PRIV mcamp_status mcamp__estimate_by(mcamp_ctx *ctx, const mcamp__questio
                                             const mcamp__choice *proof, double log_range,
                                             double parts, mcamp_estimate *e)
 {
-    uint32_t purpose = MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 0, q->dir);
     mcamp_budget own = *bud;
     mcamp__choice use[2];
-    int at = 0;
     mcamp_status st = MCAMP_OK, late = MCAMP_OK;
     mcamp_tally *t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *t);
     if (!t) return mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
@@ -26819,17 +26876,8 @@ MCAMP__PRIV mcamp_status mcamp__estimate_by(mcamp_ctx *ctx, const mcamp__questio
         st = mcamp__pilot(ctx, q, proof, log_range, bud->rel_error, use,
                           &e->proof_samples);
     }
-    if (st == MCAMP_OK)
-        st = mcamp__run_to_error(ctx, q, use, &own, purpose, t, &at, &e->proof_samples);
-    if ((st == MCAMP_OK || st == MCAMP_Q_TIME) && t->poisoned) {    /* too large for the tally */
-        use[0] = *proof;
-        use[1].method = MCAMP_METHOD_DEFAULT;
-        st = mcamp__run_to_error(ctx, q, use, &own, purpose, t, &at, &e->proof_samples);
-    }
+    if (st == MCAMP_OK) st = mcamp__estimate_anew(ctx, q, &own, proof, use, t, e);
     if (st == MCAMP_Q_TIME) { late = st; st = MCAMP_OK; }
-    if (st == MCAMP_OK && t->poisoned)
-        st = mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", (double)t->poisoned);
-    if (st == MCAMP_OK) mcamp__estimate_from(t, e);
     if (late) e->needed = mcamp__count_of(MCAMP_BLOCK *
                                           mcamp__tally_need(t, bud->rel_error, q->floor));
     mcamp__stage(ctx, parts - 1);
@@ -26930,13 +26978,19 @@ MCAMP__PRIV void mcamp__answer_judge(const mcamp_budget *bud, mcamp_answer *a)
         a->status = MCAMP_Q_BUDGET;
 }
 
+/* What a search knows already of the answer: two laws for each direction and what it saw by
+ * them, MCAMP_REMOVE and MCAMP_ADD being the places.                                      */
+typedef struct mcamp__hint {
+    mcamp__choice choice[3][2];     /* method 0: none */
+    mcamp__prior prior[3];
+} mcamp__hint;
+
 /* Fills the answer at (sigma, eps): both directions' estimates and what follows.
  * The second direction's error is relative to its own value, or to a share of the first
- * one's if that is larger: half of it if brief, else a tenth.  hint: two laws for each
- * direction, or NULL.                                                                          */
+ * one's if that is larger: half of it if brief, else a tenth.  hint: or NULL.               */
 MCAMP__PRIV mcamp_status mcamp__answer_at(mcamp_ctx *ctx, const mcamp__factor *f,
                                           double sigma, double eps, int brief,
-                                          const mcamp__choice *hint,
+                                          const mcamp__hint *hint,
                                           const mcamp_budget *bud, mcamp_answer *a)
 {
     double delta = 0, error = 0, upper = 0;
@@ -26949,14 +27003,17 @@ MCAMP__PRIV mcamp_status mcamp__answer_at(mcamp_ctx *ctx, const mcamp__factor *f
         mcamp_status st = MCAMP_OK;
         if (!mcamp__wants(bud, q.dir)) continue;
         q.fine = 1;
-        if (hint && hint[2 * d].method) q.hint = hint + 2 * d;
+        if (hint && hint->choice[d][0].method) {
+            q.hint = hint->choice[d];
+            q.prior = hint->prior[d];
+        }
         if (exact) st = mcamp__ask_exact(ctx, &q);
         else if (q.dir == MCAMP_ADD && !bud->method)
             st = mcamp__certain_add(ctx, f, sigma, eps, &q.high);
         if (st < 0) return st;
         q.floor = (brief ? 0.5 : f->diagonal && !exact ? 0.0 : 0.1) * delta;
         q.other = delta;
-        q.other_samples = a->remove.samples;
+        q.other_samples = a->remove.samples + (hint ? hint->prior[MCAMP_REMOVE].samples : 0);
         q.vain = q.dir == MCAMP_ADD && mcamp__wants(bud, MCAMP_REMOVE) && !a->remove.trusted;
         st = mcamp__estimate(ctx, &q, bud, d == MCAMP_REMOVE && mcamp__wants(bud, MCAMP_ADD)
                                            ? 4 : 2, e);
@@ -27256,7 +27313,7 @@ typedef struct mcamp__solve {
     double sigma, eps;          /* the one that is given */
     double log_delta;           /* target */
     double slope;               /* of log delta at the root that was found */
-    mcamp__choice choice[3][2]; /* per direction, stage B; method 0: not needed */
+    mcamp__hint hint;           /* of stage B; a direction that is not needed has no law */
     uint64_t blocks[3];
     uint64_t samples;
     mcamp_tally *t;
@@ -27325,18 +27382,19 @@ MCAMP__PRIV mcamp_status mcamp__solve_coarse(mcamp_ctx *ctx, mcamp__solve *s, do
     return st;
 }
 
-/* Stage B's search at x. */
+/* Stage B's search at x; rel_var: of a sample of each direction, or NULL.  */
 MCAMP__PRIV mcamp_status mcamp__solve_fine(mcamp_ctx *ctx, mcamp__solve *s, double x,
-                                           double *log_delta)
+                                           double *log_delta, double *rel_var)
 {
     mcamp_status st = MCAMP_OK;
     *log_delta = -mcamp__inf();
     for (int d = MCAMP_REMOVE; st == MCAMP_OK && d <= MCAMP_ADD; d++) {
         mcamp__question q = mcamp__solve_question(s, x, d);
         double v = 0;
-        if (!s->choice[d][0].method) continue;
-        st = mcamp__solve_run(ctx, s, &q, &s->choice[d][0], 8, s->blocks[d], &v);
+        if (!s->hint.choice[d][0].method) continue;
+        st = mcamp__solve_run(ctx, s, &q, &s->hint.choice[d][0], 8, s->blocks[d], &v);
         *log_delta = mcamp__dmax(*log_delta, v);
+        if (rel_var) rel_var[d] = mcamp__tally_rel_var(s->t) * mcamp__tally_lump(s->t);
     }
     return st;
 }
@@ -27352,7 +27410,8 @@ MCAMP__PRIV mcamp_status mcamp__solve_full(mcamp_ctx *ctx, mcamp__solve *s, doub
     *rel_error = 0;
     for (int d = MCAMP_REMOVE; d <= MCAMP_ADD; d++) {
         mcamp__question q = mcamp__solve_question(s, x, d);
-        mcamp__choice *c = s->choice[d], other = c[1];
+        mcamp__choice *c = s->hint.choice[d], other = c[1];
+        mcamp__prior *p = &s->hint.prior[d];
         double v;
         int at = 0;
         mcamp_status st;
@@ -27368,11 +27427,14 @@ MCAMP__PRIV mcamp_status mcamp__solve_full(mcamp_ctx *ctx, mcamp__solve *s, doub
         c[0].rel_var = mcamp__tally_rel_var(s->t) * mcamp__tally_lump(s->t);
         c[0].blocks = 0;
         if (at) { c[1] = c[0]; c[0] = other; }
-        v = log(mcamp_tally_mean(s->t));
+        p->value = mcamp_tally_mean(s->t);
+        p->rel = sqrt(mcamp__tally_rel_var(s->t) / (double)s->t->count) *
+                 mcamp__tally_skew_factor(s->t);
+        p->samples = s->t->count * (uint64_t)mcamp__tally_lump(s->t);
+        v = log(p->value);
         if (!(v > *log_delta)) continue;
         *log_delta = v;
-        *rel_error = sqrt(mcamp__tally_rel_var(s->t) / (double)s->t->count) *
-                     mcamp__tally_skew_factor(s->t);
+        *rel_error = p->rel;
     }
     return late;
 }
@@ -27390,16 +27452,16 @@ MCAMP__PRIV mcamp_status mcamp__solve_choose(mcamp_ctx *ctx, mcamp__solve *s, do
         st = mcamp__proof_choice(ctx, &q, 0, &proof, &log_range, &ready);
         if (st < 0) return st;
         q.ready = &ready;
-        st = mcamp__pilot(ctx, &q, &proof, log_range, s->bud->rel_error, s->choice[d],
+        st = mcamp__pilot(ctx, &q, &proof, log_range, s->bud->rel_error, s->hint.choice[d],
                           &s->samples);
         mcamp__sampler_free(ctx, &ready);
-        s->blocks[d] = mcamp__blocks_for(s->choice[d][0].rel_var, s->bud->rel_error,
+        s->blocks[d] = mcamp__blocks_for(s->hint.choice[d][0].rel_var, s->bud->rel_error,
                                          s->bud->max_samples);
     }
-    if (s->choice[1][0].method && s->choice[2][0].method) {
-        double remove = s->choice[1][0].mean, add = s->choice[2][0].mean;
-        if (add < 0.2 * remove) s->choice[2][0].method = MCAMP_METHOD_DEFAULT;
-        if (remove < 0.2 * add) s->choice[1][0].method = MCAMP_METHOD_DEFAULT;
+    if (s->hint.choice[1][0].method && s->hint.choice[2][0].method) {
+        double remove = s->hint.choice[1][0].mean, add = s->hint.choice[2][0].mean;
+        if (add < 0.2 * remove) s->hint.choice[2][0].method = MCAMP_METHOD_DEFAULT;
+        if (remove < 0.2 * add) s->hint.choice[1][0].method = MCAMP_METHOD_DEFAULT;
     }
     return st;
 }
@@ -27440,7 +27502,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_secant(mcamp_ctx *ctx, mcamp__solve *s, do
 {
     double x0 = *x, step = s->by_sigma ? 0.01 : 0.01 * mcamp__dmax(fabs(x0), 0.01);
     double f0, f1, limit = 10 * step, x1;
-    mcamp_status st = mcamp__solve_fine(ctx, s, x0, &f0);
+    mcamp_status st = mcamp__solve_fine(ctx, s, x0, &f0, NULL);
     *slope = -1;
     if (st != MCAMP_OK) return st;
     f0 -= s->log_delta;
@@ -27448,13 +27510,13 @@ MCAMP__PRIV mcamp_status mcamp__solve_secant(mcamp_ctx *ctx, mcamp__solve *s, do
     if (!s->by_sigma) x1 = mcamp__dmax(x1, 0);
     for (int i = 0; i < 12; i++) {
         double next;
-        if ((st = mcamp__solve_fine(ctx, s, x1, &f1)) != MCAMP_OK) return st;
+        if ((st = mcamp__solve_fine(ctx, s, x1, &f1, NULL)) != MCAMP_OK) return st;
         f1 -= s->log_delta;
         if (!mcamp__eq(x1, x0) && mcamp__finite(f0) && mcamp__finite(f1)) {
-            double sl = (f1 - f0) / (x1 - x0);
-            if (sl < 0) *slope = sl;
+            double sl = (f1 - f0) / (x1 - x0);      /* of near points: what jumps make */
+            if (sl < 0 && (!i || fabs(x1 - x0) > 0.3 * step)) *slope = sl;
         }
-        if (fabs(f1) <= s->bud->rel_error || mcamp__eq(x1, x0)) break;
+        if (fabs(f1) <= 1.5 * s->bud->rel_error || mcamp__eq(x1, x0)) break;
         next = x1 - f1 / *slope;
         if (!(fabs(next - x1) <= limit)) next = f1 > 0 ? x1 + limit : x1 - limit;
         if (!s->by_sigma) next = mcamp__dmax(next, 0);
@@ -27465,8 +27527,36 @@ MCAMP__PRIV mcamp_status mcamp__solve_secant(mcamp_ctx *ctx, mcamp__solve *s, do
     return st;
 }
 
-/* Stage B: a search with an eighth of the samples, then steps with all of them and its slope.
- * From within five errors one such step leaves less than an error.  *err: of x.         */
+/* What the samples of the last word say of delta after the last step, log_step by the slope:
+ * such a slope, of few samples that are the same at both ends, is known to a tenth.       */
+MCAMP__PRIV void mcamp__solve_move(mcamp__solve *s, double log_step)
+{
+    for (int d = MCAMP_REMOVE; d <= MCAMP_ADD; d++) {
+        mcamp__prior *p = &s->hint.prior[d];
+        p->value *= exp(log_step);
+        p->rel = sqrt(p->rel * p->rel + 0.01 * log_step * log_step);
+        if (!(fabs(log_step) <= 9 * s->bud->rel_error)) p->rel = 0;
+    }
+}
+
+/* The sizes of stage B's search at x, to four times the error that is asked for: by the pilot, or
+ * by a few blocks of its own where these say that fewer will do.                         */
+MCAMP__PRIV mcamp_status mcamp__solve_sizes(mcamp_ctx *ctx, mcamp__solve *s, double x,
+                                            const uint64_t *all)
+{
+    double f, rel_var[3] = { 0, 0, 0 };
+    mcamp_status st;
+    for (int d = 0; d < 3; d++) s->blocks[d] = (all[d] + 31) / 32;
+    st = mcamp__solve_fine(ctx, s, x, &f, rel_var);
+    for (int d = 0; d < 3; d++)
+        s->blocks[d] = mcamp__umin((all[d] + 15) / 16,
+                                   mcamp__blocks_for(rel_var[d], 4 * s->bud->rel_error,
+                                                     s->bud->max_samples));
+    return st;
+}
+
+/* Stage B: a search with a sixteenth of the samples, then steps with all of them and its slope.
+ * From within eight errors one such step leaves less than an error.  *err: of x.        */
 MCAMP__PRIV mcamp_status mcamp__solve_stage_b(mcamp_ctx *ctx, mcamp__solve *s, double *x,
                                               double *err)
 {
@@ -27474,20 +27564,22 @@ MCAMP__PRIV mcamp_status mcamp__solve_stage_b(mcamp_ctx *ctx, mcamp__solve *s, d
     uint64_t all[3];
     mcamp_status st;
     memcpy(all, s->blocks, sizeof all);
-    for (int d = 0; d < 3; d++) s->blocks[d] = (all[d] + 7) / 8;
-    st = mcamp__solve_secant(ctx, s, x, &slope);
+    st = mcamp__solve_sizes(ctx, s, *x, all);
+    if (st == MCAMP_OK) st = mcamp__solve_secant(ctx, s, x, &slope);
     memcpy(s->blocks, all, sizeof all);
     limit = s->by_sigma ? 0.1 : 0.1 * mcamp__dmax(fabs(*x), 0.01);
     for (int i = 0; st == MCAMP_OK && i < 6; i++) {
-        double step;
+        double step, first = *x;
         st = mcamp__solve_full(ctx, s, *x, &f, &rel);
         if (st != MCAMP_OK && st != MCAMP_Q_TIME) break;
         step = (s->log_delta - f) / slope;
         if (!(fabs(step) <= limit)) step = f > s->log_delta ? limit : -limit;
         *x += step;
         if (!s->by_sigma) *x = mcamp__dmax(*x, 0);
-        if (fabs(f - s->log_delta) <= 5 * s->bud->rel_error) break;
+        mcamp__solve_move(s, slope * (*x - first));
+        if (fabs(f - s->log_delta) <= 8 * s->bud->rel_error) break;
     }
+    if (rel > 0) rel = sqrt(rel * rel + 0.01 * (f - s->log_delta) * (f - s->log_delta));
     *err = fabs(rel / slope);           /* 0: there was no time to know */
     s->slope = slope;
     return st;
@@ -27500,6 +27592,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_for(mcamp_ctx *ctx, mcamp__solve *s, doubl
 {
     mcamp_status st;
     *err = 0;
+    memset(&s->hint, 0, sizeof s->hint);
     s->t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *s->t);
     if (!s->t) return mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
     s->keep = 1;
@@ -27514,6 +27607,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_for(mcamp_ctx *ctx, mcamp__solve *s, doubl
         *err = 0;
         st = MCAMP_OK;
     }
+    if (!(*x < hi)) memset(s->hint.prior, 0, sizeof s->hint.prior);
     mcamp__buf_free(ctx, &s->kept.x);
     memset(&s->kept, 0, sizeof s->kept);
     s->keep = 0;
@@ -27692,7 +27786,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_answer(mcamp_ctx *ctx, mcamp__solve *s, do
     for (int tries = 0; ; tries++) {
         mcamp_status st = mcamp__answer_at(ctx, s->f, s->by_sigma ? exp(*x) : s->sigma,
                                            s->by_sigma ? s->eps : *x, 1,
-                                           tries ? NULL : &s->choice[0][0], s->bud, a);
+                                           tries ? NULL : &s->hint, s->bud, a);
         double first = *x;
         if (st != MCAMP_OK) return st;
         if (mcamp__solve_meets(s, a, *x <= lo)) return MCAMP_OK;
@@ -27776,7 +27870,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_end(mcamp_ctx *ctx, mcamp__solve *s, mcamp
     } else if (st == MCAMP_Q_TIME) {
         mcamp_status last = mcamp__answer_at(ctx, s->f, s->by_sigma ? exp(r->x) : s->sigma,
                                              s->by_sigma ? s->eps : r->x, 1,
-                                             &s->choice[0][0], s->bud, a);
+                                             &s->hint, s->bud, a);
         if (last != MCAMP_OK) st = last;
     }
     return mcamp__time_end(ctx, st);
@@ -28771,7 +28865,7 @@ MCAMP__PRIV mcamp_status mcamp__noise_choose(mcamp_ctx *ctx, mcamp__opt_noise *o
         o->slope = 0;
         o->solved = 1;
     }
-    memset(o->s.choice, 0, sizeof o->s.choice);
+    memset(&o->s.hint, 0, sizeof o->s.hint);
     st = mcamp__solve_choose(ctx, &o->s, o->log_sigma);
     o->chosen = st >= 0;
     return st;
@@ -28795,7 +28889,7 @@ MCAMP__PRIV mcamp_status mcamp__noise_few(mcamp_ctx *ctx, mcamp__opt_noise *o,
     mcamp_rng r;
     uint32_t purpose = MCAMP__PURPOSE(MCAMP__STREAM_CALIBRATE, 8, q->dir);
     double m;
-    mcamp_status st = mcamp__choice_open(ctx, q, &o->s.choice[q->dir][0], &p);
+    mcamp_status st = mcamp__choice_open(ctx, q, &o->s.hint.choice[q->dir][0], &p);
     if (st < 0) return st;
     st = mcamp__scratch_init(ctx, &p, &w);
     mcamp__tally_init(&p, o->s.t);
@@ -28827,10 +28921,10 @@ MCAMP__PRIV mcamp_status mcamp__noise_delta(mcamp_ctx *ctx, mcamp__opt_noise *o,
         mcamp__question q = mcamp__solve_question(&o->s, x, d);
         double v = 0;
         o->seen[d] = -mcamp__inf();
-        if (!o->s.choice[d][0].method) continue;
+        if (!o->s.hint.choice[d][0].method) continue;
         n = mcamp__noise_samples(o, d);
         st = n < MCAMP_BLOCK ? mcamp__noise_few(ctx, o, &q, n, &v)
-                             : mcamp__solve_run(ctx, &o->s, &q, &o->s.choice[d][0], 8,
+                             : mcamp__solve_run(ctx, &o->s, &q, &o->s.hint.choice[d][0], 8,
                                                 n / MCAMP_BLOCK, &v);
         o->seen[d] = v;
         if (st < 0 || !(v > *log_delta)) continue;
@@ -28872,7 +28966,7 @@ MCAMP__PRIV mcamp_status mcamp__noise_edge(mcamp_ctx *ctx, mcamp__opt_noise *o, 
 {
     mcamp__question q = mcamp__solve_question(&o->s, x, dir);
     uint64_t n = mcamp__noise_samples(o, dir), unit = n < MCAMP_BLOCK ? MCAMP__S : MCAMP_BLOCK;
-    return mcamp__edge_matrix(ctx, &q, &o->s.choice[dir][0],
+    return mcamp__edge_matrix(ctx, &q, &o->s.hint.choice[dir][0],
                               (n / unit + parts - 1) / parts * unit, o->s.log_delta, d);
 }
 

@@ -374,6 +374,210 @@ TEST(errors_over_seeds_are_as_long_as_stated)
         }
 }
 
+/* log delta near a root, by the parabola through three values. */
+typedef struct near_root { double root, h, at[3]; } near_root;
+
+static near_root near_root_of(const mcamp_gram *g, double sigma, double eps, int by_sigma)
+{
+    near_root r;
+    r.root = by_sigma ? sigma : eps;
+    r.h = 0.02 * r.root;
+    for (int i = 0; i < 3; i++) {
+        double x = r.root + (i - 1) * r.h;
+        r.at[i] = log(delta2(g, by_sigma ? x : sigma, by_sigma ? eps : x, MCAMP_REMOVE));
+    }
+    return r;
+}
+
+static double near_root_delta(const near_root *r, double x)
+{
+    double u = (x - r->root) / r->h;
+    return exp(r->at[1] + 0.5 * u * (r->at[2] - r->at[0]) +
+               0.5 * u * u * (r->at[2] - 2 * r->at[1] + r->at[0]));
+}
+
+/* The same of sigma and eps, whose delta is a mean over the search's samples and new ones: the
+ * value at the answer against the truth there, and the answer against the root, by the slope.  */
+TEST(errors_of_a_search_over_seeds_are_as_long_as_stated)
+{
+    static const struct { const char *name; size_t n; double sigma, eps; } c[] = {
+        { "sqrt:0", 8, 12.3, 1 }, { "sqrt:0", 8, 2.03, 8 }, { "sqrt:2", 5, 2, 0.5 } };
+    setup();
+    for (int i = 0; i < 3; i++)
+        for (int by_sigma = 0; by_sigma < 2; by_sigma++) {
+            const int n = 30;
+            double values = 0, roots = 0, target, slope;
+            near_root r;
+            mcamp_gram g;
+            gram_make(c[i].name, "raw", c[i].n, 2, &g);
+            r = near_root_of(&g, c[i].sigma, c[i].eps, by_sigma);
+            target = exp(r.at[1]);
+            slope = 0.5 * (r.at[2] - r.at[0]) / r.h * target;
+            for (int k = 0; k < n; k++) {
+                mcamp_budget bud = budget_of(MCAMP_REMOVE, 0.05, (uint64_t)(100 * i + k));
+                mcamp_answer a;
+                double x, truth, z;
+                CHECK((by_sigma ? mcamp_sigma(&ctx, &g, c[i].eps, target, &bud, &a)
+                                : mcamp_epsilon(&ctx, &g, c[i].sigma, target, &bud, &a)) >= 0);
+                x = by_sigma ? a.sigma : a.eps;
+                truth = near_root_delta(&r, x);
+                z = (a.delta - truth) / a.remove.std_error;
+                values += z * z;
+                z = (truth - target) / (slope * a.std_error);
+                roots += z * z;
+                CHECK_LE(a.remove.std_error, 0.06 * a.delta);
+                CHECK_LE(truth, a.delta_upper);
+            }
+            CHECK_LE(values, 110);
+            CHECK_LE(2, values);
+            CHECK_LE(roots, 110);
+            CHECK_LE(2, roots);
+            mcamp_gram_free(&ctx, &g);
+        }
+}
+
+/* New samples agree with what a search saw, and count for a fifth; or they do not, and the
+ * search's count for nothing.                                                             */
+TEST(samples_of_a_search_count_where_new_ones_agree)
+{
+    mcamp__prior p = { 1e-5, 0.01, 8192 };
+    mcamp_estimate e;
+    memset(&e, 0, sizeof e);
+    e.value = 1.05e-5; e.std_error = 2e-7;
+    CHECK(mcamp__estimate_join(&p, &e));
+    CHECK_NEAR(e.value, 1.01e-5, 1e-12, 0);
+    CHECK_NEAR(e.std_error, sqrt(0.64e-14 + 0.16e-14), 1e-9, 0);
+    e.value = 1.14e-5; e.std_error = 2e-7;          /* 6 of their errors: 1.342e-6 */
+    CHECK(!mcamp__estimate_join(&p, &e));
+    CHECK_NEAR(e.value, 1.14e-5, 1e-12, 0);
+    CHECK_NEAR(e.std_error, 2e-7, 1e-12, 0);
+    e.value = 0.86e-5;
+    CHECK(!mcamp__estimate_join(&p, &e));
+    e.value = mcamp__nan();
+    CHECK(!mcamp__estimate_join(&p, &e));
+}
+
+static void answer_with(const mcamp__factor *f, const mcamp__hint *h, const mcamp_budget *bud,
+                        mcamp_answer *a)
+{
+    CHECK(mcamp__answer_at(&ctx, f, 12.3, 1, 1, h, bud, a) >= 0);
+}
+
+/* An answer with a hint: a quarter of the search's samples, and all where the search was
+ * wrong, or knew too little.                                                              */
+TEST(what_a_search_saw_is_not_drawn_again)
+{
+    mcamp_budget given = budget_of(MCAMP_REMOVE, 0.01, 3), bud;
+    mcamp_gram g;
+    mcamp__factor f;
+    mcamp__question q;
+    mcamp__choice c;
+    mcamp__hint h;
+    mcamp_answer a, plain;
+    double range, truth;
+    setup();
+    CHECK_STATUS(mcamp__budget_resolve(&ctx, &given, &bud), MCAMP_OK);
+    gram_make("sqrt:0", "raw", 8, 2, &g);
+    CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+    truth = delta2(&g, 12.3, 1, MCAMP_REMOVE);
+    q = mcamp__ask(&f, 12.3, 1, MCAMP_REMOVE, 3);
+    CHECK_STATUS(mcamp__proof_choice(&ctx, &q, 0, &c, &range, NULL), MCAMP_OK);
+    memset(&h, 0, sizeof h);
+    h.choice[MCAMP_REMOVE][0] = c;
+    h.choice[MCAMP_REMOVE][0].rel_var = 2;
+    answer_with(&f, &h, &bud, &plain);
+    h.prior[MCAMP_REMOVE].value = 1.002 * truth;
+    h.prior[MCAMP_REMOVE].rel = 0.009;
+    h.prior[MCAMP_REMOVE].samples = 32768;
+    answer_with(&f, &h, &bud, &a);
+    CHECK(a.remove.samples == 8192 && plain.remove.samples > 8192);
+    CHECK_NEAR(a.delta, truth, 0.05, 0);
+    CHECK(fabs(a.delta - plain.delta) > 1e-6 * truth);
+    h.prior[MCAMP_REMOVE].rel = 0.013;              /* not what is asked for */
+    answer_with(&f, &h, &bud, &a);
+    CHECK(a.remove.samples == plain.remove.samples);
+    CHECK_NEAR(a.delta, plain.delta, 1e-12, 0);
+    h.prior[MCAMP_REMOVE].rel = 0.009;
+    h.prior[MCAMP_REMOVE].value = 0.5 * truth;      /* wrong */
+    answer_with(&f, &h, &bud, &a);
+    CHECK(a.remove.samples == plain.remove.samples);
+    CHECK_NEAR(a.delta, plain.delta, 1e-12, 0);
+    CHECK(a.samples >= plain.samples + 8192);
+    mcamp__factor_free(&ctx, &f);
+    mcamp_gram_free(&ctx, &g);
+}
+
+/* A step moves what was seen, at the price of a tenth of the step; a long one loses it. */
+TEST(what_a_search_saw_moves_with_its_last_step)
+{
+    mcamp_budget bud = budget_of(MCAMP_BOTH, 0.01, 1);
+    mcamp__solve s;
+    mcamp__solve_start(NULL, &bud, 1, 1, 1e-5, &s);
+    for (int d = MCAMP_REMOVE; d <= MCAMP_ADD; d++) {
+        s.hint.prior[d].value = d * 1e-5;
+        s.hint.prior[d].rel = 0.003 * d;
+    }
+    mcamp__solve_move(&s, -0.08);
+    for (int d = MCAMP_REMOVE; d <= MCAMP_ADD; d++) {
+        CHECK_NEAR(s.hint.prior[d].value, d * 1e-5 * exp(-0.08), 1e-12, 0);
+        CHECK_NEAR(s.hint.prior[d].rel, sqrt(9e-6 * d * d + 6.4e-5), 1e-9, 0);
+    }
+    mcamp__solve_move(&s, 0.2);
+    CHECK(s.hint.prior[MCAMP_REMOVE].rel <= 0 && s.hint.prior[MCAMP_ADD].rel <= 0);
+}
+
+/* At the end of its bracket a search has not been. */
+TEST(nothing_is_known_where_a_search_did_not_go)
+{
+    mcamp_budget given = budget_of(MCAMP_REMOVE, 0.02, 3), bud;
+    mcamp_gram g;
+    mcamp__factor f;
+    mcamp__solve s;
+    double x, err;
+    setup();
+    CHECK_STATUS(mcamp__budget_resolve(&ctx, &given, &bud), MCAMP_OK);
+    gram_make("sqrt:0", "raw", 8, 2, &g);
+    CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+    mcamp__solve_start(&f, &bud, 1, 1, 1e-5, &s);
+    CHECK_STATUS(mcamp__solve_for(&ctx, &s, log(10), log(20), &x, &err), MCAMP_OK);
+    CHECK_NEAR(exp(x), 12.3, 0.05, 0);
+    CHECK(s.hint.prior[MCAMP_REMOVE].rel > 0 && s.hint.prior[MCAMP_REMOVE].samples > 0);
+    CHECK_STATUS(mcamp__solve_for(&ctx, &s, log(10), log(12.25), &x, &err), MCAMP_OK);
+    CHECK_NEAR(exp(x), 12.25, 1e-9, 0);
+    CHECK(s.hint.prior[MCAMP_REMOVE].rel <= 0);
+    mcamp__factor_free(&ctx, &f);
+    mcamp_gram_free(&ctx, &g);
+}
+
+/* A search in which a pilot saw one large value is not as long as that. */
+TEST(the_sizes_of_a_search_are_its_own)
+{
+    static mcamp_tally t;
+    mcamp_budget given = budget_of(MCAMP_REMOVE, 0.01, 3), bud;
+    uint64_t all[3] = { 0, 6400, 0 };
+    mcamp_gram g;
+    mcamp__factor f;
+    mcamp__question q;
+    mcamp__solve s;
+    double range;
+    setup();
+    CHECK_STATUS(mcamp__budget_resolve(&ctx, &given, &bud), MCAMP_OK);
+    gram_make("sqrt:0", "raw", 8, 2, &g);
+    CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+    mcamp__solve_start(&f, &bud, 1, 1, 1e-5, &s);
+    s.t = &t;
+    q = mcamp__ask(&f, 12.3, 1, MCAMP_REMOVE, 3);
+    CHECK_STATUS(mcamp__proof_choice(&ctx, &q, 0, &s.hint.choice[1][0], &range, NULL), MCAMP_OK);
+    s.hint.choice[1][0].log_scale = mcamp__estimate_scale(&q, range);
+    CHECK_STATUS(mcamp__solve_sizes(&ctx, &s, log(12.3), all), MCAMP_OK);
+    CHECK(s.blocks[1] >= 1 && s.blocks[1] < 200);
+    all[1] = 16;
+    CHECK_STATUS(mcamp__solve_sizes(&ctx, &s, log(12.3), all), MCAMP_OK);
+    CHECK(s.blocks[1] == 1);
+    mcamp__factor_free(&ctx, &f);
+    mcamp_gram_free(&ctx, &g);
+}
+
 /* What is drawn stays within the budget, or one block; what does not suffice is said. */
 TEST(budgets_are_kept_or_spoken_of)
 {
@@ -805,6 +1009,10 @@ TEST_MAIN("answer",
     T(a_wrong_root_is_mended_or_said),
     T(error_bars_of_the_smaller_direction_are_true), T(the_smaller_direction_is_not_what_costs),
     T(errors_over_seeds_are_as_long_as_stated),
+    T(errors_of_a_search_over_seeds_are_as_long_as_stated),
+    T(samples_of_a_search_count_where_new_ones_agree), T(what_a_search_saw_is_not_drawn_again),
+    T(what_a_search_saw_moves_with_its_last_step),
+    T(nothing_is_known_where_a_search_did_not_go), T(the_sizes_of_a_search_are_its_own),
     T(budgets_are_kept_or_spoken_of),
     T(values_bounds_and_pilots_draw_from_streams_of_their_own),
     T(what_was_interrupted_claims_nothing),

@@ -1149,10 +1149,10 @@ static void check_inner(uint64_t inner, uint64_t taken)
     CHECK_STATUS(mcamp__noise_delta(&ctx, &o, value, &log_delta, &dir), MCAMP_OK);
     CHECK(o.s.samples - before == taken && o.s.t->count == taken);
     q = mcamp__solve_question(&o.s, value, MCAMP_REMOVE);
-    CHECK_STATUS(mcamp__edge_matrix(&ctx, &q, &o.s.choice[MCAMP_REMOVE][0], taken, log(o.delta),
+    CHECK_STATUS(mcamp__edge_matrix(&ctx, &q, o.s.hint.choice[MCAMP_REMOVE], taken, log(o.delta),
                                     e), MCAMP_OK);
     CHECK(!memcmp(d, e, sizeof d));
-    CHECK_STATUS(mcamp__edge_matrix(&ctx, &q, &o.s.choice[MCAMP_REMOVE][0],
+    CHECK_STATUS(mcamp__edge_matrix(&ctx, &q, &o.s.hint.choice[MCAMP_REMOVE][0],
                                     taken < MCAMP_BLOCK ? taken + 64 : taken + MCAMP_BLOCK,
                                     log(o.delta), e), MCAMP_OK);
     CHECK(memcmp(d, e, sizeof d));
@@ -1187,7 +1187,7 @@ TEST(too_few_samples_for_a_root_become_more)
         o.bud.seed = (uint64_t)seed;
         c.method = MCAMP_METHOD_TILTED; c.k = 4;
         o.chosen = o.solved = 1;
-        o.s.choice[MCAMP_REMOVE][0] = c;
+        o.s.hint.choice[MCAMP_REMOVE][0] = c;
         o.s.blocks[MCAMP_REMOVE] = 1;
         o.log_sigma = log(want.sigma);
         CHECK_STATUS(mcamp__noise_eval(&ctx, &o, &gram, &value, NULL), MCAMP_OK);
