@@ -9928,10 +9928,7 @@ typedef struct mcamp__choice {
 
 /* What independent samples said about the same value, and how many.  rel: standard error over
  * the value; 0: there are none.                                                           */
-typedef struct mcamp__prior {
-    double value, rel;
-    uint64_t samples;
-} mcamp__prior;
+typedef struct mcamp__prior { double value, rel; uint64_t samples; } mcamp__prior;
 
 /* A question about one direction: the pair at (sigma, eps).  floor: errors count
  * relative to the larger of the value and this; the other direction's value, shrunk.
@@ -9960,8 +9957,7 @@ MCAMP__PRIV mcamp__question mcamp__ask(const mcamp__factor *f, double sigma, dou
     q.other_samples = 0;
     q.high = 1;
     q.fine = q.vain = 0;
-    q.ready = NULL;
-    q.hint = NULL;
+    q.ready = NULL; q.hint = NULL;
     memset(&q.prior, 0, sizeof q.prior);
     return q;
 }
