@@ -1876,7 +1876,8 @@ typedef struct mcamp_estimate {
     double lower, upper;    /* rigorous at level beta each; EXACT: certain    */
     double beta;
     double range;           /* of the samples behind `upper`                  */
-    uint64_t samples;       /* spent on value                                 */
+    uint64_t samples;       /* spent on value, beside a search's, some four times as many:
+                             * at a sigma or eps found, those count in value and std_error */
     uint64_t proof_samples; /* spent on upper and lower                       */
     uint64_t needed;        /* stopped by the time given: for what was asked, about */
     mcamp_method method;
@@ -27524,13 +27525,17 @@ MCAMP__PRIV mcamp_status mcamp__solve_secant(mcamp_ctx *ctx, mcamp__solve *s, do
 }
 
 /* What the samples of the last word say of delta after the last step, log_step by the slope:
- * such a slope, of few samples that are the same at both ends, is known to a tenth.       */
+ * such a slope, of few samples that are the same at both ends, is known to a tenth.  It is the
+ * larger direction's; the other one's may be another by half.                             */
 MCAMP__PRIV void mcamp__solve_move(mcamp__solve *s, double log_step)
 {
+    const int large = s->hint.prior[MCAMP_ADD].value > s->hint.prior[MCAMP_REMOVE].value
+                      ? MCAMP_ADD : MCAMP_REMOVE;
     for (int d = MCAMP_REMOVE; d <= MCAMP_ADD; d++) {
         mcamp__prior *p = &s->hint.prior[d];
+        double off = (d == large ? 0.1 : 0.5) * log_step;
         p->value *= exp(log_step);
-        p->rel = sqrt(p->rel * p->rel + 0.01 * log_step * log_step);
+        p->rel = sqrt(p->rel * p->rel + off * off);
         if (!(fabs(log_step) <= 9 * s->bud->rel_error)) p->rel = 0;
     }
 }
