@@ -990,6 +990,42 @@ TEST(triangular_systems_of_every_shape)
         }
 }
 
+/* ---- what is left behind in the registers ----------------------------------- */
+
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#define UPPER(i) __asm__ volatile("vextractf128 $1, %%ymm" #i ", %0" : "=m"(upper[i]))
+typedef struct half { unsigned char byte[16]; } half;
+
+/* The upper halves of the vector registers as the last call left them. */
+__attribute__((noinline, target("avx"))) static void upper_halves(half upper[16])
+{
+    UPPER(0); UPPER(1); UPPER(2); UPPER(3); UPPER(4); UPPER(5); UPPER(6); UPPER(7);
+    UPPER(8); UPPER(9); UPPER(10); UPPER(11); UPPER(12); UPPER(13); UPPER(14); UPPER(15);
+}
+
+/* Fails only where the compiler leaves it to us, as gcc does at -O0, -O1 and -Os. */
+TEST(upper_halves_are_left_empty)
+{
+    static half upper[16];
+    const half none = { { 0 } };
+    mcamp_rng r = test_rng(19);
+    FOR_EACH_SET(vs) {
+        if (vs == MCAMP_VEC_SCALAR) continue;
+        for (size_t i = 0; i < 1000; i++) xs[i] = between(&r, -1, 1);
+        for (int kernel = 0; kernel < 3; kernel++) {
+            if (kernel == 0) mcamp__vec_exp(vs, xs, 1000);
+            if (kernel == 1) mcamp__vec_colsum(vs, ys, 8, xs, xs + 8);
+            if (kernel == 2) mcamp__vec_rank1(vs, ys, 8, xs, xs + 8);
+            upper_halves(upper);
+            for (int i = 0; i < 16; i++) CHECK(memcmp(&upper[i], &none, sizeof none) == 0);
+        }
+    }
+}
+#define UPPER_HALVES , T(upper_halves_are_left_empty)
+#else
+#define UPPER_HALVES
+#endif
+
 TEST_MAIN("vec", T(a_context_exists), T(exp_is_within_2_ulp), T(exp_at_the_edges),
           T(maps_touch_exactly_n_elements_at_any_address),
           T(normals_are_the_documented_map_in_every_set),
@@ -1007,4 +1043,5 @@ TEST_MAIN("vec", T(a_context_exists), T(exp_is_within_2_ulp), T(exp_at_the_edges
           T(shifts_are_added_transposed), T(tuples_follow_their_law),
           T(tuples_of_every_size_and_range), T(tuples_refuse_what_cannot_be_drawn),
           T(impossible_indices_are_never_drawn), T(products_of_rows),
-          T(rows_divided_by_a_triangle), T(triangular_systems_of_every_shape))
+          T(rows_divided_by_a_triangle), T(triangular_systems_of_every_shape)
+          UPPER_HALVES)
