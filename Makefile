@@ -35,16 +35,15 @@ TESTDEPS  = $(wildcard tests/*.h)
 # The longest one begins first.
 TOOLTESTS = tests/tool_test.sh $(filter-out tests/tool_test.sh tests/web_test.sh,$(wildcard tests/*_test.sh))
 
-# Compiling takes longer than running: suites are made at -O1 unless CFLAGS says otherwise,
-# those that run for a few seconds and the examples at -Og, in half of the compiler's time;
-# but not those that look for secrets left behind, and what users run first.
-# (test-clang and test-flags make everything at -O2 and -O0.)  Warnings, a seventh of the
-# compiler's time, are asked for by check-warn, and by the sanitizers' builds.
-SHORT = audit base participation record terms train truth words work
+# Compiling takes longer than running: the suites share one object of the implementation
+# (split.sh says how), but not those that look for secrets left behind; the examples are made
+# at -Og unless CFLAGS says otherwise, in half of the compiler's time, but not what users run
+# first.  Warnings, a seventh of that time, are asked for by check-warn, and by the sanitizers'
+# builds.
+WHOLE = $(addprefix %/test_,secure noise batch train)
 ifeq ($(CFLAGS),-O2)
-$(TESTS) $(EXAMPLES): WARN =
-$(filter-out $(patsubst %,$(BUILD)/test_%,secure noise batch session host vec $(SHORT)),$(TESTS)): CFLAGS = -O1
-$(patsubst %,$(BUILD)/test_%,$(SHORT)) $(filter-out $(BUILD)/mcamp $(BUILD)/quickstart,$(EXAMPLES)): CFLAGS = -Og
+$(BUILD)/split/impl.o $(TESTS) $(EXAMPLES): WARN =
+$(filter-out $(BUILD)/mcamp $(BUILD)/quickstart,$(EXAMPLES)): CFLAGS = -Og
 # The tool: as fast as at -O2, in half of the compiler's time.
 $(BUILD)/mcamp_mpi: WARN =
 $(BUILD)/mcamp $(BUILD)/mcamp_mpi $(BUILD)/reproduce: CFLAGS = -O1 $(shell echo 'int x;' | $(CC) -Werror -fexpensive-optimizations \
@@ -79,15 +78,11 @@ $(BUILD)/mcamp_impl.o: tests/compile/impl.c mcamp.h | $(BUILD)
 $(BUILD)/test_%: tests/test_%.c mcamp.h $(TESTDEPS) | $(BUILD)
 	$(COMPILE) $(DEFS) -o $@ $< $(LINK)
 
-# SPLIT=1: the suites share one object of the implementation (split.sh says how); not
-# test_secure, which puts its own functions in place of the system's.
-ifeq ($(SPLIT),1)
-$(BUILD)/split/impl.o: mcamp.h tests/check/split.sh
+$(BUILD)/split/impl.o: mcamp.h tests/check/split.sh | $(BUILD)
 	sh tests/check/split.sh mcamp.h $(@D) $(CC) $(STD) $(WARN) $(CFLAGS) $(DEFS) -pthread
 
-$(filter-out %/test_secure,$(TESTS)): $(BUILD)/test_%: tests/test_%.c $(BUILD)/split/impl.o $(TESTDEPS)
+$(filter-out $(WHOLE),$(TESTS)): $(BUILD)/test_%: tests/test_%.c $(BUILD)/split/impl.o $(TESTDEPS)
 	$(COMPILE) $(DEFS) $$(cat $(BUILD)/split/flags) -o $@ $< $(BUILD)/split/impl.o $(LINK)
-endif
 
 # Public interface only: linked with one implementation.
 $(BUILD)/api_%: tests/api_%.c $(BUILD)/mcamp_impl.o $(TESTDEPS) | $(BUILD)
@@ -177,7 +172,7 @@ mutants: ## planted bugs that a test must notice; PART=3/40 a slice, ONLY=verify
 # ---- the same tests, built or run differently -------------------------------
 
 QUICK = MCAMP_TEST_QUICK=1 ASAN_OPTIONS=allocator_may_return_null=1
-AGAIN = $(MAKE) --no-print-directory test TOOLTESTS= SPLIT=1
+AGAIN = $(MAKE) --no-print-directory test TOOLTESTS= WHOLE=%/test_secure
 
 # Suites that use threads; that reach BLAS; that valgrind can run in minutes.
 THREADED = $(patsubst tests/%.c,%,$(shell grep -lE 'parallel_threads|pthread_' $(wildcard tests/test_*.c tests/api_*.c)))
