@@ -3479,8 +3479,7 @@ MCAMP__PRIV mcamp_status mcamp__buf_new(mcamp_ctx *ctx, size_t count,
                                         mcamp__buf *out)
 {
     size_t all;
-    void *mem = mcamp__add_size(count, 8, &all)
-                    ? mcamp__new(ctx, all, sizeof(double)) : NULL;
+    void *mem = mcamp__add_size(count, 8, &all) ? mcamp__new(ctx, all, sizeof(double)) : NULL;
     if (!mem) return mcamp__fail(ctx, MCAMP_E_MEMORY, "ctx", (double)count);
     out->mem = mem;
     out->count = count;
