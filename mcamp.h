@@ -2562,8 +2562,7 @@ MCAMP__PRIV mcamp_status mcamp__check(mcamp_ctx *ctx, const char *argument,
 MCAMP__PRIV mcamp_status mcamp__check_sigma(mcamp_ctx *ctx, const char *argument,
                                             double sigma)
 {
-    return mcamp__check(ctx, argument, sigma, MCAMP__SIGMA_MIN, 1,
-                        MCAMP__SIGMA_MAX, 1);
+    return mcamp__check(ctx, argument, sigma, MCAMP__SIGMA_MIN, 1, MCAMP__SIGMA_MAX, 1);
 }
 
 MCAMP__PRIV mcamp_status mcamp__check_eps(mcamp_ctx *ctx, const char *argument,
@@ -2626,8 +2625,7 @@ MCAMP__PRIV void *mcamp__new(mcamp_ctx *ctx, size_t count, size_t size)
     if (!mcamp__mul_size(count, size, &bytes)) return NULL;
     if (bytes > (size_t)PTRDIFF_MAX) return NULL;
     if (!bytes) bytes = 1;
-    p = ctx->alloc.alloc ? ctx->alloc.alloc(ctx->alloc.user, bytes)
-                         : mcamp__std_alloc(bytes);
+    p = ctx->alloc.alloc ? ctx->alloc.alloc(ctx->alloc.user, bytes) : mcamp__std_alloc(bytes);
     if (p && ctx->alloc.alloc) memset(p, 0, bytes);
     return p;
 }
@@ -3318,8 +3316,7 @@ MCAMP__PRIV double mcamp__gauss_logdelta(double mu, double eps)
     if (mu > DBL_MAX) return eps > DBL_MAX ? mcamp__nan() : 0.0;
     l = mcamp__gauss_logdelta_pos(mu, fabs(eps));
     if (eps < 0)
-        l = eps > -MCAMP__LN2 ? log(-expm1(eps) + exp(eps + l))
-                              : log1p(exp(eps) * expm1(l));
+        l = eps > -MCAMP__LN2 ? log(-expm1(eps) + exp(eps + l)) : log1p(exp(eps) * expm1(l));
     r = l < 0 ? l : (l >= 0 ? 0.0 : l);
     return r;
 }
@@ -3343,8 +3340,7 @@ MCAMP__PRIV mcamp_status mcamp__gauss_check(mcamp_ctx *ctx, double sensitivity,
 {
     if (!mcamp__ctx_ok(ctx)) return mcamp__fail(NULL, MCAMP_E_ARG, "ctx", 0);
     if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, name, 0);
-    return mcamp__check(ctx, "sensitivity", sensitivity, 0.0, 1,
-                        MCAMP__SIGMA_MAX, 1);
+    return mcamp__check(ctx, "sensitivity", sensitivity, 0.0, 1, MCAMP__SIGMA_MAX, 1);
 }
 
 MCAMP_API mcamp_status mcamp_gauss_delta(mcamp_ctx *ctx, double sigma,
@@ -3798,6 +3794,37 @@ MCAMP__INL MCAMP__V MCAMP__K(exp_poly)(MCAMP__V r)
     return ((q * r + p) * w + r) + 1.0;
 }
 
+#if MCAMP__PASS == 3
+/* 2^(k/16) e^r with x = k ln 2/16 + r, |x| < 1000; NaN gives NaN.  e^r - 1 = r + r^2 q(r), q a
+ * minimax fit off by 1.2e-17 of e^r; the low bits of k choose one of sixteen roots, the others
+ * are the power of two.                                                                   */
+MCAMP__INL MCAMP__V MCAMP__K(exp_core)(MCAMP__V x, __mmask8 keep)
+{
+    static const double root[16] = {
+        1.0, 1.0442737824274138, 1.0905077326652577, 1.1387886347566916, 1.189207115002721,
+        1.241857812073484, 1.2968395546510096, 1.3542555469368927, 1.4142135623730951,
+        1.4768261459394993, 1.5422108254079407, 1.6104903319492543, 1.681792830507429,
+        1.7562521603732995, 1.8340080864093424, 1.9152065613971474 };
+    MCAMP__V z = x * 23.083120654223414 + MCAMP__ROUND, k = z - MCAMP__ROUND, r, w, p;
+    MCAMP__V t = _mm512_maskz_permutex2var_pd(0xff, MCAMP__K(load)(root), (__m512i)z,
+                                              MCAMP__K(load)(root + 8));
+    r = (x - k * (MCAMP__LN2_HI / 16)) - k * (MCAMP__LN2_LO / 16);
+    w = r * r;
+    p = (w * 0.0013889128982634397 + 0.04166666665965704) * w + 0.5000000000000006;
+    p = ((w * 0.008333471923423805 + 0.16666666664417862) * r + p) * w + r;
+    return _mm512_maskz_scalef_pd(keep, t * p + t, k * 0.0625);
+}
+
+MCAMP__INL MCAMP__V MCAMP__K(exp_neg)(MCAMP__V x) { return MCAMP__K(exp_core)(x, 0xff); }
+
+/* e^x for every x. */
+MCAMP__INL MCAMP__V MCAMP__K(exp)(MCAMP__V x)
+{
+    MCAMP__V most = MCAMP__K(set)(800.0);
+    return MCAMP__K(exp_core)(MCAMP__K(min)(most, x),
+                              _mm512_cmp_pd_mask(x, MCAMP__K(set)(-708.0), _CMP_NLT_UQ));
+}
+#else
 MCAMP__INL MCAMP__V MCAMP__K(exp_core)(MCAMP__V x, double bias, MCAMP__V *z)
 {
     MCAMP__V r;
@@ -3818,9 +3845,9 @@ MCAMP__INL MCAMP__V MCAMP__K(exp)(MCAMP__V x)
     MCAMP__V z, p = MCAMP__K(exp_core)(x, 1022.0, &z);
     p = (p + p) * MCAMP__K(from)(MCAMP__K(bits)(z) << 52);
     p = MCAMP__K(lt)(x, MCAMP__K(set)(-708.0), MCAMP__K(set)(0.0), p);
-    return MCAMP__K(lt)(MCAMP__K(set)(709.782712893384), x,
-                        MCAMP__K(word)(MCAMP__INF_WORD), p);
+    return MCAMP__K(lt)(MCAMP__K(set)(709.782712893384), x, MCAMP__K(word)(MCAMP__INF_WORD), p);
 }
+#endif
 
 /* x = 2^n (1 + f) for normal, positive, finite x, sqrt(1/2) <= 1 + f < sqrt 2:
  * gives f, exact, and n - bias.                                               */
@@ -3850,8 +3877,7 @@ MCAMP__INL MCAMP__V MCAMP__K(log_core)(MCAMP__V x)
     q = q * z + 0.39999999999514225273;
     q = q * z + 0.66666666666667101211;
     h = (0.5 * f) * f;
-    return n * MCAMP__LN2_HI +
-           (f - (h - (s * (h + q * z) + n * MCAMP__LN2_LO)));
+    return n * MCAMP__LN2_HI + (f - (h - (s * (h + q * z) + n * MCAMP__LN2_LO)));
 }
 
 MCAMP__ENTRY void MCAMP__K(map_exp)(double *x, size_t n)
@@ -4286,8 +4312,7 @@ MCAMP__INL MCAMP__V MCAMP__K(phi_term)(MCAMP__V y, MCAMP__V v, MCAMP__V m)
 {
     MCAMP__V zero = MCAMP__K(set)(0.0);
     MCAMP__V u = MCAMP__K(max)(v, zero - v), h = MCAMP__K(mills)(u), hi, lo, d, back, e;
-    hi = MCAMP__K(half_square)(MCAMP__K(max)(MCAMP__K(set)(-1e150),
-                                             MCAMP__K(min)(v, zero)), &lo);
+    hi = MCAMP__K(half_square)(MCAMP__K(max)(MCAMP__K(set)(-1e150), MCAMP__K(min)(v, zero)), &lo);
     y = MCAMP__K(max)(MCAMP__K(set)(-1e300), y);
     d = y - hi;
     back = d - y;
@@ -4373,8 +4398,7 @@ MCAMP__ENTRY void MCAMP__K(rank1)(double *g, size_t b, const double *c,
         MCAMP__V v = MCAMP__K(set)(c[i]);
         double *row = g + i * MCAMP__S;
         for (size_t s = 0; s < MCAMP__S; s += MCAMP__W)
-            MCAMP__K(store)(row + s, MCAMP__K(load)(row + s) -
-                                     v * MCAMP__K(load)(u + s));
+            MCAMP__K(store)(row + s, MCAMP__K(load)(row + s) - v * MCAMP__K(load)(u + s));
     }
 }
 
@@ -4494,10 +4518,8 @@ MCAMP__INL void MCAMP__K(interval_column)(const double *x, size_t b, const doubl
         MCAMP__V up = MCAMP__K(lt)(tol, d, at, zero - inf);
         MCAMP__V down = MCAMP__K(lt)(d, zero - tol, at, inf);
         MCAMP__V first = MCAMP__K(lt)(MCAMP__K(set)((double)j), index, inf, zero - inf);
-        MCAMP__V tie = MCAMP__K(lt)(gap, zero, zero - inf,
-                                    MCAMP__K(lt)(zero, gap, inf, first));
-        tie = MCAMP__K(lt)(tol, d, zero - inf,
-                           MCAMP__K(lt)(d, zero - tol, zero - inf, tie));
+        MCAMP__V tie = MCAMP__K(lt)(gap, zero, zero - inf, MCAMP__K(lt)(zero, gap, inf, first));
+        tie = MCAMP__K(lt)(tol, d, zero - inf, MCAMP__K(lt)(d, zero - tol, zero - inf, tie));
         low = MCAMP__K(max)(low, MCAMP__K(max)(up, tie));
         high = MCAMP__K(min)(high, down);
     }
@@ -4879,8 +4901,7 @@ MCAMP__INL MCAMP__X MCAMP__K(setw)(uint32_t x)
  * must not carry into in[13]) goes to out[16 k + l].                           */
 MCAMP__ENTRY void MCAMP__K(chacha)(const uint32_t *in, uint32_t *out)
 {
-    static const uint32_t index[16] = { 0, 1, 2, 3, 4, 5, 6, 7,
-                                        8, 9, 10, 11, 12, 13, 14, 15 };
+    static const uint32_t index[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
 #if MCAMP__PASS == 2
     const __m256i by16 = _mm256_setr_epi8(2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15,
         12, 13, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
@@ -5151,8 +5172,7 @@ MCAMP__INL void MCAMP__K(decay_row)(void *row, size_t at, const double *y, doubl
         MCAMP__K(put)(row, at + i, theta * MCAMP__K(get)(row, at + i, kind) +
                                    MCAMP__K(load)(y + i), kind);
     for (; i < n; i++)
-        MCAMP__K(put_one)(row, at + i,
-                          theta * MCAMP__K(get_one)(row, at + i, kind) + y[i], kind);
+        MCAMP__K(put_one)(row, at + i, theta * MCAMP__K(get_one)(row, at + i, kind) + y[i], kind);
 }
 
 /* row = theta row + y */
@@ -8811,8 +8831,7 @@ MCAMP__PRIV double mcamp__log_wealth(const mcamp_tally *t, double d, double m)
         else s = mcamp__dmax(s - n * 6e-20, n * l);     /* undo rounding up */
         fl = log1p(d * (l - m));
         fh = log1p(d * (h - m));
-        mcamp__sum_add(&w, h > l ? n * fl + (s - n * l) * ((fh - fl) / (h - l))
-                                 : n * fl);
+        mcamp__sum_add(&w, h > l ? n * fl + (s - n * l) * ((fh - fl) / (h - l)) : n * fl);
     }
     return mcamp__sum_get(&w);
 }
@@ -8826,8 +8845,7 @@ MCAMP__PRIV double mcamp__log_wealth_grid(const mcamp_tally *t, int sign, double
     double total = -mcamp__inf();
     for (int j = 0; j < J; j++) {
         double s = ldexp(1.0, -j);
-        double w = sign < 0 ? mcamp__log_wealth(t, -s, m)
-                            : mcamp__log_wealth(t, 0.5 * s / m, m);
+        double w = sign < 0 ? mcamp__log_wealth(t, -s, m) : mcamp__log_wealth(t, 0.5 * s / m, m);
         total = mcamp__log_add(total, w);
     }
     return total - log((double)J);
@@ -9434,8 +9452,7 @@ MCAMP__PRIV void mcamp__tile_common(mcamp_vecset vs, const mcamp__sampler *p,
     mcamp__vec_phi_sum(vs, w->x, p->m.b, p->off_w, p->m.c, w->t, w->ls);
     for (size_t s = 0; s < MCAMP__S; s++) {
         double lq = p->eps + mcamp__gauss_logsf(w->t[s]);
-        w->v[s] = w->log_z[s] - (double)p->k * w->r[s] +
-                  mcamp__log_gap(w->ls[s], lq);
+        w->v[s] = w->log_z[s] - (double)p->k * w->r[s] + mcamp__log_gap(w->ls[s], lq);
     }
 }
 
@@ -9785,8 +9802,7 @@ MCAMP__PRIV mcamp_status mcamp__sampler_make(mcamp_ctx *ctx, const mcamp__factor
     if (st >= 0 && (!order || method == MCAMP_METHOD_PLAIN)) mcamp__sampler_simple_range(p);
     if (st < 0) { mcamp__sampler_free(ctx, p); return st; }
     mcamp__sampler_offsets(p);
-    p->never = dir == MCAMP_ADD &&
-               (double)(f->b - p->active_count) >= (double)f->b * exp(-eps);
+    p->never = dir == MCAMP_ADD && (double)(f->b - p->active_count) >= (double)f->b * exp(-eps);
     p->log_scale = mcamp__dmin(p->log_range, log_scale);
     return MCAMP_OK;
 }
@@ -10233,8 +10249,7 @@ MCAMP__PRIV mcamp_status mcamp__verify_claim(mcamp_ctx *ctx, const mcamp__factor
         st = mcamp__verify_direction(ctx, f, c, MCAMP_REMOVE, rung, beta, known->remove,
                                      &s->remove);
     if (st == MCAMP_OK && (both || c->direction == MCAMP_ADD))
-        st = mcamp__verify_direction(ctx, f, c, MCAMP_ADD, rung, beta, known->add,
-                                     &s->add);
+        st = mcamp__verify_direction(ctx, f, c, MCAMP_ADD, rung, beta, known->add, &s->add);
     s->samples += s->remove.samples + s->add.samples;
     s->accepted = st == MCAMP_OK &&
                   (s->remove.accepted || c->direction == MCAMP_ADD) &&
@@ -10696,8 +10711,7 @@ MCAMP__PRIV mcamp_status mcamp__entropy(mcamp_ctx *ctx, const mcamp_entropy_sour
     int failed;
     if (source && !source->fill)
         return mcamp__fail(ctx, MCAMP_E_REQUIRED, "fill", 0);
-    failed = source ? source->fill(source->user, out, size)
-                    : mcamp__system_entropy(out, size);
+    failed = source ? source->fill(source->user, out, size) : mcamp__system_entropy(out, size);
     if (!failed) return MCAMP_OK;
     return mcamp__fail(ctx, MCAMP_E_ENTROPY, source ? "source" : MCAMP__ENTROPY, (double)failed);
 }
@@ -11239,8 +11253,7 @@ MCAMP__PRIV void mcamp__noise_blt(mcamp_vecset vs, const mcamp_noise *m,
     mcamp__divide(acc, c->diag, p->len);
     for (size_t j = 0; j < m->rows; j++) {
         size_t at = p->offset + j * p->stride;
-        MCAMP__DISPATCH(vs, decay, (m->state, at, acc, c->theta[j], p->len,
-                                    mcamp__row_kind(m)));
+        MCAMP__DISPATCH(vs, decay, (m->state, at, acc, c->theta[j], p->len, mcamp__row_kind(m)));
     }
 }
 
@@ -25143,10 +25156,11 @@ MCAMP__PRIV void mcamp__tile_base(mcamp_vecset vs, const mcamp__sampler *p, mcam
     mcamp__vec_colsum(vs, w->x, b, NULL, w->u);
     for (size_t s = 0; s < MCAMP__S; s++) {
         double by = s % 8 == 0 ? -theta : s % 8 < 3 ? on : 0, u = w->u[s] / root + by;
-        for (size_t i = 0; s % 8 < 3 && i < b; i++) w->x[i * MCAMP__S + s] += by * p->m.c[i];
+        w->t[s] = -by;
         w->u[s] = 0.625 + 0.125 * exp(-theta * (u + 0.5 * theta)) +
                   0.25 * exp(on * (u - 0.5 * on));
     }
+    mcamp__vec_rank1(vs, w->x, b, p->m.c, w->t);
     for (size_t i = 0; i < b; i++) w->slope[i] = 1;
     for (size_t s = 0; s < MCAMP__S; s++)
         w->log_z[s] = mcamp__mix_tuple(p, r, w->slope, w->slope + b, w->x + s);

@@ -90,6 +90,13 @@ TEST(exp_at_the_edges)
             if (mcamp__isnan(want[i])) CHECK(mcamp__isnan(x[i]));
             else CHECK_NEAR(x[i], want[i], 4 * U, 0);
         }
+        for (double far_out = 710; far_out < 1e308; far_out *= 1.3) {
+            x[0] = far_out;
+            x[1] = -far_out;
+            mcamp__vec_exp(vs, x, 2);
+            CHECK_NEAR(x[0], inf, 0, 0);
+            CHECK_NEAR(x[1], 0, 0, 0);
+        }
     }
 }
 
