@@ -5406,10 +5406,12 @@ typedef char mcamp__read_itself[(int)mcamp__k2_line == (int)mcamp__k1_line &&
 /* Leaves the upper parts of the vector registers empty.  gcc does so at a kernel's end, but
  * not below -O2 nor for size; and after one call that does not, each exp and log of the whole
  * program takes twenty times as long on some processors.                                   */
-MCAMP__PRIV __attribute__((target("avx"))) void mcamp__zeroupper(void)
+#  define MCAMP__AVX __attribute__((target("avx")))
+MCAMP__PRIV MCAMP__AVX void mcamp__zeroupper(void)
 {
     _mm256_zeroupper();
 }
+#  undef MCAMP__AVX
 #  define MCAMP__DISPATCH(vs, name, args) \
     do { \
         if ((vs) == MCAMP_VEC_AVX512)    mcamp__k3_##name args; \
