@@ -9223,19 +9223,19 @@ MCAMP__PRIV double mcamp__clusters_put(const mcamp__clusters *c, const mcamp__mo
                                        mcamp__sites *t, size_t first, size_t y, size_t n,
                                        double up, double *x)
 {
-    size_t b = c->b, p = c->p, i = (t->origin + y) % b;
+    size_t b = c->b, p = c->p, i = t->origin + y - (t->origin + y < b ? 0 : b);
+    const double *row = m->g + (m->diagonal ? 0 : i * b);       /* then p = 1: j is i */
     double nn = (double)n, more = 0.5 * nn * (nn - 1) * mcamp__model_a(m, i, i) - up;
     for (size_t j = 0; j < t->n; j++) {
-        size_t gap = (y + b - t->site[j]) % b;
-        if (j >= first)
-            more += nn * t->count[j] * mcamp__model_a(m, i, (t->origin + t->site[j]) % b);
+        size_t at = t->origin + t->site[j], gap = y + (y < t->site[j] ? b : 0) - t->site[j];
+        if (j >= first) more += nn * t->count[j] * mcamp__model_a(m, i, at < b ? at : at - b);
         else if (gap < p || b - gap < p) return -mcamp__inf();
     }
     t->site[t->n] = (uint32_t)y;
     t->count[t->n++] = (uint32_t)n;
-    for (size_t d = 0; d < 2 * p - 1; d++) {
-        size_t j = (i + b + 1 - p + d) % b;
-        x[j * MCAMP__S] += nn * mcamp__model_a(m, i, j);
+    for (size_t d = 1, j = i + (i + 1 < p ? b : 0) + 1 - p; d < 2 * p; d++) {
+        x[j * MCAMP__S] += nn * (row[j] * m->over);
+        j = j + 1 < b ? j + 1 : 0;
     }
     return more;
 }
