@@ -4484,6 +4484,29 @@ MCAMP__ENTRY void MCAMP__K(windows)(const double *x, size_t b, size_t h, const d
     }
 }
 
+/* See mcamp__vec_attract; *sum: added to. */
+MCAMP__ENTRY void MCAMP__K(attract)(const double *f, const double *g, double over,
+                                    const double *base, size_t len, double *e, double *to,
+                                    double *sum)
+{
+    MCAMP__V all = MCAMP__K(set)(0.0);
+    double t[MCAMP__W];
+    size_t i = 0, k;
+    for (; i + MCAMP__W <= len; i += MCAMP__W) {
+        MCAMP__V was = MCAMP__K(load)(e + i), now = was * MCAMP__K(load)(f + i);
+        all += MCAMP__K(load)(base + i) * (now - was);
+        MCAMP__K(store)(e + i, now);
+        MCAMP__K(store)(to + i, MCAMP__K(load)(to + i) + over * MCAMP__K(load)(g + i));
+    }
+    for (; i < len; i++) {
+        *sum += base[i] * (e[i] * f[i] - e[i]);
+        e[i] *= f[i];
+        to[i] += over * g[i];
+    }
+    MCAMP__K(store)(t, all);
+    for (k = 0; k < MCAMP__W; k++) *sum += t[k];
+}
+
 MCAMP__ENTRY void MCAMP__K(phi_tile)(const double *x, size_t b, const double *off,
                                      const double *alpha, const double *t, double *out)
 {
@@ -24619,6 +24642,16 @@ MCAMP__PRIV void mcamp__vec_windows(mcamp_vecset vs, const double *x, size_t b, 
     MCAMP__DISPATCH(vs, windows, (x, b, h, k, off, out, sum));
 }
 
+/* For i < len: to_i += over g_i, e_i *= f_i; returns what the latter adds to sum_i base_i e_i. */
+MCAMP__PRIV double mcamp__vec_attract(mcamp_vecset vs, const double *f, const double *g,
+                                      double over, const double *base, size_t len, double *e,
+                                      double *to)
+{
+    double sum = 0;
+    MCAMP__DISPATCH(vs, attract, (f, g, over, base, len, e, to, &sum));
+    return sum;
+}
+
 /* g_i[s] += shift[s][i]; shift is [MCAMP__S][b]. */
 MCAMP__PRIV void mcamp__vec_add_shifts(mcamp_vecset vs, double *g, size_t b,
                                        const double *shift)
@@ -24862,9 +24895,10 @@ typedef struct mcamp__mixture {
     double *around;                     /* e^a of each mode with those within reach  */
     size_t around_count;
     double share[MCAMP__SHIFTS];        /* of a component; 0: left out            */
-    double *rows;                       /* 3 rows of b for each component:        */
+    double *rows;                       /* 3 rows of b for each component, and base */
     size_t rows_count;
     double *s, *off, *upto;             /* s_c/h; log base_c - s_c^2 a/2; sums of base */
+    double *base;                       /* of P's component: e^{theta c_i}/(b z)  */
     const double *sums;                 /* the factor's: see mcamp__mix_sum       */
     int whole;                          /* they are of whole rows                 */
     double copies[MCAMP__SHIFTS], along[MCAMP__SHIFTS];     /* patterns: s and theta */
@@ -25109,41 +25143,39 @@ MCAMP__PRIV void mcamp__tile_ratios(mcamp_vecset vs, const mcamp__sampler *p,
     }
 }
 
-/* Moves one sample x, a column of a tile, by a tuple; log of prod z_l.  e: b ones, what the
- * indices so far multiply each mode's weight by; site: room for b numbers, the modes where
- * that is not 1.                                                                        */
-MCAMP__PRIV double mcamp__mix_tuple(const mcamp__sampler *p, mcamp_rng *r, double *e,
-                                    double *site, double *x)
+/* A mode by what the weights base_i e_i are more than base_i, these being passed up to u. */
+MCAMP__PRIV size_t mcamp__mix_attracted(const mcamp__mixture *m, const double *e, size_t b,
+                                        double u)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < b && u >= 0; i++) {
+        if (!(e[i] > 1)) continue;
+        u -= m->base[i] * (e[i] - 1);
+        at = i;
+    }
+    return at;
+}
+
+/* Adds the modes of a tuple to `to`; log of prod z_l.  ones: b of them; e: room for what the
+ * indices so far multiply each mode's weight by.                                        */
+MCAMP__PRIV double mcamp__mix_tuple(mcamp_vecset vs, const mcamp__sampler *p, mcamp_rng *r,
+                                    const double *ones, double *e, double *to)
 {
     const mcamp__mixture *m = p->mix;
-    size_t b = p->m.b, span = mcamp__zmin(2 * m->reach + 1, b), n = 0;
-    const double *upto = m->upto + (m->count - 1) * b;
-    double z = 1, prod = 1, all = upto[b - 1];
+    size_t b = p->m.b, span = 2 * m->reach + 1;     /* shorter than b wherever there are tuples */
+    double z = 1, prod = 1;
+    memcpy(e, ones, b * sizeof *e);
     for (size_t l = 0; l < m->order; l++) {
         double u = mcamp_rng_uniform(r) * z;
-        size_t j, lo;
+        size_t j = u < 1 ? mcamp__pick(m->upto + (m->count - 1) * b, b, u)
+                         : mcamp__mix_attracted(m, e, b, u - 1);
+        size_t lo = (j + b - m->reach) % b, len = mcamp__zmin(span, b - lo);
+        const double *f = m->around + j * span, *g = p->m.g + (p->m.diagonal ? 0 : j * b);
         prod *= z;
-        if (u < 1) {
-            j = mcamp__pick(upto, b, u);
-        } else {                        /* by what the weights are more than base */
-            size_t q = 0;
-            for (u -= 1; ; q++) {
-                j = (size_t)site[q];
-                u -= (upto[j] - (j ? upto[j - 1] : 0)) / all * (e[j] - 1);
-                if (u < 0 || q + 1 == n) break;
-            }
-        }
-        lo = span < b ? (j + b - m->reach) % b : 0;
-        for (size_t d = 0, i = lo; d < span; d++) {
-            double f = m->around[j * span + d];
-            if (f > 1 && !(e[i] > 1)) site[n++] = (double)i;
-            z += (upto[i] - (i ? upto[i - 1] : 0)) / all * e[i] * (f - 1);
-            e[i] *= f;
-            x[i * MCAMP__S] += mcamp__model_a(&p->m, j, i);
-            if (++i == b) i = 0;
-        }
+        z += mcamp__vec_attract(vs, f, g + lo, p->m.over, m->base + lo, len, e + lo, to + lo);
+        if (len < span)
+            z += mcamp__vec_attract(vs, f + len, g, p->m.over, m->base, span - len, e, to);
     }
-    for (size_t q = 0; q < n; q++) e[(size_t)site[q]] = 1;
     return log(prod);
 }
 
@@ -25163,9 +25195,14 @@ MCAMP__PRIV void mcamp__tile_base(mcamp_vecset vs, const mcamp__sampler *p, mcam
                   0.25 * exp(on * (u - 0.5 * on));
     }
     mcamp__vec_rank1(vs, w->x, b, p->m.c, w->t);
-    for (size_t i = 0; i < b; i++) w->slope[i] = 1;
-    for (size_t s = 0; s < MCAMP__S; s++)
-        w->log_z[s] = mcamp__mix_tuple(p, r, w->slope, w->slope + b, w->x + s);
+    if (m->order) {
+        double *to = w->shift.p;
+        memset(to, 0, b * MCAMP__S * sizeof *to);
+        for (size_t i = 0; i < b; i++) w->slope[i] = 1;
+        for (size_t s = 0; s < MCAMP__S; s++)
+            w->log_z[s] = mcamp__mix_tuple(vs, p, r, w->slope, w->slope + b, to + s * b);
+        mcamp__vec_add_shifts(vs, w->x, b, to);
+    }
     mcamp__vec_colsum(vs, w->x, b, NULL, w->t);
     for (size_t s = 0; s < MCAMP__S; s++)
         w->t[s] = exp(-theta * (w->t[s] / root + 0.5 * theta)) / w->u[s];
@@ -25553,13 +25590,14 @@ MCAMP__PRIV void mcamp__mix_widths(const mcamp__sampler *p, const mcamp__factor 
 
 MCAMP__PRIV mcamp_status mcamp__mix_alloc(mcamp_ctx *ctx, mcamp__mixture *m, size_t b)
 {
-    if (!mcamp__mul_size(b, 3 * m->count, &m->rows_count))
+    if (!mcamp__mul_size(b, 3 * m->count + 1, &m->rows_count))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
     m->rows = mcamp__new_doubles(ctx, m->rows_count);
     if (!m->rows) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
     m->s = m->rows;
     m->off = m->s + m->count * b;
     m->upto = m->off + m->count * b;
+    m->base = m->upto + m->count * b;
     return MCAMP_OK;
 }
 
@@ -25752,8 +25790,10 @@ MCAMP__PRIV mcamp_status mcamp__mix_build(mcamp_ctx *ctx, const mcamp__factor *f
         m->s[i] = 1;
         m->off[i] = p->off_loss[c] + m->tilt * p->m.c[c];
         m->upto[i] = odds + (c ? m->upto[i - 1] : 0);
+        m->base[c] = odds;
         m->z += odds / (double)b;
     }
+    for (size_t c = 0; c < b; c++) m->base[c] /= m->z * (double)b;
     m->farther = m->tilt > 0 || m->order ? 1.5 : 0;
     for (size_t q = 0; q < m->count; q++) {     /* without those of all modes if there are tuples */
         int out = m->order && m->windows > 1 && q / 3 + 1 == m->windows;

@@ -714,8 +714,8 @@ TEST(a_pilot_of_few_blocks_does_not_set_the_cost)
 TEST(tuples_by_enumeration)
 {
     enum { B = 8, DRAWS = 40000 };
-    double e[B], site[B], base[B], want[B + 1] = { 0 }, got[B + 1] = { 0 }, square[B + 1] = { 0 };
-    double *x, *upto;
+    double e[B], ones[B], x[B], base[B], want[B + 1] = { 0 };
+    double *upto;
     mcamp__sampler p;
     mcamp__factor f;
     mcamp_gram g;
@@ -727,6 +727,7 @@ TEST(tuples_by_enumeration)
     upto = p.mix->upto + (p.mix->count - 1) * B;
     for (size_t i = 0; i < B; i++) base[i] = (double)(1 + i * i % 5);
     for (size_t i = 0; i < B; i++) upto[i] = base[i] + (i ? upto[i - 1] : 0);
+    for (size_t i = 0; i < B; i++) p.mix->base[i] = base[i] / upto[B - 1];
     for (size_t t = 0; t < B * B * B; t++) {
         size_t j[3] = { t % B, t / B % B, t / B / B };
         double w = exp(mcamp__model_a(&p.m, j[0], j[1]) + mcamp__model_a(&p.m, j[0], j[2]) +
@@ -736,22 +737,46 @@ TEST(tuples_by_enumeration)
         for (size_t i = 0; i < B; i++)
             for (int l = 0; l < 3; l++) want[i] += w * mcamp__model_a(&p.m, i, j[l]);
     }
-    x = (double *)malloc(B * TILE * sizeof *x);
-    mcamp_rng_seed(&r, 8);
-    for (size_t i = 0; i < B; i++) e[i] = 1;
-    for (int n = 0; n < DRAWS; n++) {
-        double w;
-        memset(x, 0, B * TILE * sizeof *x);
-        w = exp(mcamp__mix_tuple(&p, &r, e, site, x));
-        for (size_t i = 0; i <= B; i++) {
-            double v = i < B ? w * x[i * TILE] : w;
-            got[i] += v / DRAWS;
-            square[i] += v * v / DRAWS;
+    for (size_t i = 0; i < B; i++) ones[i] = 1;
+    for (int set = MCAMP_VEC_SCALAR; set <= MCAMP_VEC_AVX512; set++) {
+        double got[B + 1] = { 0 }, square[B + 1] = { 0 };
+        if (!mcamp__vecset_available((mcamp_vecset)set)) continue;
+        mcamp_rng_seed(&r, 8);
+        for (int n = 0; n < DRAWS; n++) {
+            double w;
+            memset(x, 0, sizeof x);
+            w = exp(mcamp__mix_tuple((mcamp_vecset)set, &p, &r, ones, e, x));
+            for (size_t i = 0; i <= B; i++) {
+                double v = i < B ? w * x[i] : w;
+                got[i] += v / DRAWS;
+                square[i] += v * v / DRAWS;
+            }
         }
+        for (size_t i = 0; i <= B; i++)
+            CHECK_LE(fabs(got[i] - want[i]), SIX * sqrt((square[i] - got[i] * got[i]) / DRAWS));
     }
-    for (size_t i = 0; i <= B; i++)
-        CHECK_LE(fabs(got[i] - want[i]), SIX * sqrt((square[i] - got[i] * got[i]) / DRAWS));
-    free(x);
+    mixture_close(&g, &f, &p);
+}
+
+/* What tuples are weighed by is what they are drawn by: P's component, tilted. */
+TEST(tuples_are_drawn_by_their_base)
+{
+    mcamp__sampler p;
+    mcamp__factor f;
+    mcamp_gram g;
+    double all = 0, most = 0;
+    setup();
+    mixture_open("sqrt:4", 100, 100, 1.7, 0.5, &g, &f, &p);
+    CHECK(p.mix->order > 0 && p.mix->tilt > 0);
+    for (size_t i = 0; i < 100; i++) {
+        const double *upto = p.mix->upto + (p.mix->count - 1) * 100;
+        double drawn = (upto[i] - (i ? upto[i - 1] : 0)) / upto[99];
+        CHECK_NEAR(p.mix->base[i], drawn, 1e-12, 0);
+        most = fmax(most, fabs(100 * drawn - 1));
+        all += p.mix->base[i];
+    }
+    CHECK_NEAR(all, 1, 1e-12, 0);
+    CHECK(most > 0.01);                         /* not uniform */
     mixture_close(&g, &f, &p);
 }
 
@@ -2076,7 +2101,7 @@ TEST_MAIN("est",
     T(what_a_pick_moves_is_moved_in_every_window), T(sums_of_the_mixture_are_the_factors),
     T(the_mixtures_errors_are_honest), T(the_tilt_pays),
     T(a_pilot_of_few_blocks_does_not_set_the_cost),
-    T(tuples_by_enumeration), T(tuples_and_the_way_back),
+    T(tuples_by_enumeration), T(tuples_are_drawn_by_their_base), T(tuples_and_the_way_back),
     T(small_deltas_agree_with_quadrature),
     T(small_deltas_of_unlike_modes_are_right_or_not_trusted),
     T(supremum_along_the_common_direction),

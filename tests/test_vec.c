@@ -997,6 +997,37 @@ TEST(triangular_systems_of_every_shape)
         }
 }
 
+TEST(weights_attract_in_every_length)
+{
+    enum { N = 45 };
+    mcamp_rng r = test_rng(23);
+    FOR_EACH_SET(vs) {
+        for (size_t n = 0; n <= N - 4; n++) {
+            double f[N], g[N], base[N], e[N], to[N], e0[N], to0[N], over = between(&r, 0.1, 2), got;
+            long double want = 0, size = 0;
+            for (size_t i = 0; i < N; i++) {
+                f[i] = between(&r, 0.5, 3);
+                g[i] = between(&r, -2, 2);
+                base[i] = between(&r, 0, 1);
+                e[i] = e0[i] = between(&r, 0.5, 2);
+                to[i] = to0[i] = between(&r, -1, 1);
+            }
+            got = mcamp__vec_attract(vs, f + 1, g + 2, over, base + 3, n, e + 1, to + 2);
+            for (size_t i = 0; i < n; i++) {
+                long double more = (long double)base[3 + i] * e0[1 + i] * (f[1 + i] - 1.0L);
+                want += more;
+                size += fabsl(more) + base[3 + i] * e0[1 + i];
+            }
+            CHECK_NEAR(got, (double)want, 0, (double)(n + 4) * U * (double)size);
+            for (size_t i = 0; i < N; i++) {
+                int in_e = i >= 1 && i < 1 + n, in_to = i >= 2 && i < 2 + n;
+                CHECK_NEAR(e[i], in_e ? e0[i] * f[i] : e0[i], 2 * U, 0);
+                CHECK_NEAR(to[i], in_to ? to0[i] + over * g[i] : to0[i], 0, in_to ? 12 * U : 0);
+            }
+        }
+    }
+}
+
 /* ---- what is left behind in the registers ----------------------------------- */
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
@@ -1050,5 +1081,6 @@ TEST_MAIN("vec", T(a_context_exists), T(exp_is_within_2_ulp), T(exp_at_the_edges
           T(shifts_are_added_transposed), T(tuples_follow_their_law),
           T(tuples_of_every_size_and_range), T(tuples_refuse_what_cannot_be_drawn),
           T(impossible_indices_are_never_drawn), T(products_of_rows),
-          T(rows_divided_by_a_triangle), T(triangular_systems_of_every_shape)
+          T(rows_divided_by_a_triangle), T(triangular_systems_of_every_shape),
+          T(weights_attract_in_every_length)
           UPPER_HALVES)
