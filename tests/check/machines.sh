@@ -25,7 +25,8 @@ lengthy() {
         estimates_without_decisive_samples_are_not_trusted values_by_clusters the_tilt_pays \
         small_deltas_of_unlike_modes_are_right_or_not_trusted \
         the_mixtures_errors_are_honest small_deltas_of_few_bands_are_backed \
-        a_pilot_of_few_blocks_does_not_set_the_cost ;;
+        a_pilot_of_few_blocks_does_not_set_the_cost tuples_and_the_way_back \
+        the_smaller_direction_is_known_by_the_larger ;;
     esac
 }
 
