@@ -36,7 +36,8 @@ TESTDEPS  = $(wildcard tests/*.h)
 TOOLTESTS = tests/tool_test.sh $(filter-out tests/tool_test.sh tests/web_test.sh,$(wildcard tests/*_test.sh))
 
 # Compiling takes longer than running: the suites share one object of the implementation
-# (split.sh says how), but not those that look for secrets left behind; the examples are made
+# (split.sh says how), but not those that look for secrets left behind (nor ever test_secure,
+# which puts its own functions in place of the system's); the examples are made
 # at -Og unless CFLAGS says otherwise, in half of the compiler's time, but not what users run
 # first.  Warnings, a seventh of that time, are asked for by check-warn, and by the sanitizers'
 # builds.

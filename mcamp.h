@@ -3768,32 +3768,6 @@ MCAMP__INL MCAMP__V MCAMP__K(sqrt)(MCAMP__V a)
 /* 1.5 * 2^52: adding it rounds to an integer and leaves that in the low bits. */
 #define MCAMP__ROUND 6755399441055744.0
 
-/* x = n ln 2 + r: gives r, and z in whose low bits n + bias stands.  |x| < 1e6;
- * ln 2 is split so that n times its upper part is exact.                      */
-MCAMP__INL void MCAMP__K(exp_split)(MCAMP__V x, double bias, MCAMP__V *z, MCAMP__V *r)
-{
-    MCAMP__V n;
-    *z = x * 1.4426950408889634 + (MCAMP__ROUND + bias);
-    n = *z - (MCAMP__ROUND + bias);
-    *r = (x - n * MCAMP__LN2_HI) - n * MCAMP__LN2_LO;
-}
-
-/* e^r, |r| <= 0.347, within 3e-16: 1 + r + r^2 q(r), q a minimax fit off by 8e-18
- * of e^r.  Even and odd powers go side by side, here and below: half the wait.  */
-MCAMP__INL MCAMP__V MCAMP__K(exp_poly)(MCAMP__V r)
-{
-    MCAMP__V w = r * r, p, q;
-    p = w * 2.7632655759332030799e-7 + 2.4801487326012336596e-5;
-    q = w * 2.5110049895858716253e-8 + 2.7557242336680357124e-6;
-    p = p * w + 1.3888888947820891418e-3;
-    q = q * w + 1.984126988659099934e-4;
-    p = p * w + 4.166666666652199074e-2;
-    q = q * w + 8.3333333333222072959e-3;
-    p = p * w + 0.50000000000000102245;
-    q = q * w + 0.1666666666666667453;
-    return ((q * r + p) * w + r) + 1.0;
-}
-
 #if MCAMP__PASS == 3
 /* 2^(k/16) e^r with x = k ln 2/16 + r, |x| < 1000; NaN gives NaN.  e^r - 1 = r + r^2 q(r), q a
  * minimax fit off by 1.2e-17 of e^r; the low bits of k choose one of sixteen roots, the others
@@ -3825,11 +3799,30 @@ MCAMP__INL MCAMP__V MCAMP__K(exp)(MCAMP__V x)
                               _mm512_cmp_pd_mask(x, MCAMP__K(set)(-708.0), _CMP_NLT_UQ));
 }
 #else
+/* e^r, |r| <= 0.347, within 3e-16: 1 + r + r^2 q(r), q a minimax fit off by 8e-18
+ * of e^r.  Even and odd powers go side by side, here and below: half the wait.  */
+MCAMP__INL MCAMP__V MCAMP__K(exp_poly)(MCAMP__V r)
+{
+    MCAMP__V w = r * r, p, q;
+    p = w * 2.7632655759332030799e-7 + 2.4801487326012336596e-5;
+    q = w * 2.5110049895858716253e-8 + 2.7557242336680357124e-6;
+    p = p * w + 1.3888888947820891418e-3;
+    q = q * w + 1.984126988659099934e-4;
+    p = p * w + 4.166666666652199074e-2;
+    q = q * w + 8.3333333333222072959e-3;
+    p = p * w + 0.50000000000000102245;
+    q = q * w + 0.1666666666666667453;
+    return ((q * r + p) * w + r) + 1.0;
+}
+
+/* x = n ln 2 + r: gives e^r, and z in whose low bits n + bias stands.  |x| < 1e6;
+ * ln 2 is split so that n times its upper part is exact.                      */
 MCAMP__INL MCAMP__V MCAMP__K(exp_core)(MCAMP__V x, double bias, MCAMP__V *z)
 {
-    MCAMP__V r;
-    MCAMP__K(exp_split)(x, bias, z, &r);
-    return MCAMP__K(exp_poly)(r);
+    MCAMP__V n;
+    *z = x * 1.4426950408889634 + (MCAMP__ROUND + bias);
+    n = *z - (MCAMP__ROUND + bias);
+    return MCAMP__K(exp_poly)((x - n * MCAMP__LN2_HI) - n * MCAMP__LN2_LO);
 }
 
 /* e^x for -708 <= x <= 0; NaN gives NaN. */
@@ -7934,6 +7927,12 @@ MCAMP__PRIV double mcamp__model_a(const mcamp__model *m, size_t i, size_t j)
     return i == j ? m->g[i] * m->over : 0.0;
 }
 
+/* Of sigma^2 a, the entries j of row i that are not 0 (a diagonal one has no others). */
+MCAMP__PRIV const double *mcamp__model_row(const mcamp__model *m, size_t i)
+{
+    return m->g + (m->diagonal ? 0 : i * m->b);
+}
+
 /* Fills half, c and the scalars from the factor. */
 MCAMP__PRIV void mcamp__model_fill(mcamp__model *m, const mcamp__factor *f)
 {
@@ -9247,7 +9246,7 @@ MCAMP__PRIV double mcamp__clusters_put(const mcamp__clusters *c, const mcamp__mo
                                        double up, double *x)
 {
     size_t b = c->b, p = c->p, i = t->origin + y - (t->origin + y < b ? 0 : b);
-    const double *row = m->g + (m->diagonal ? 0 : i * b);       /* then p = 1: j is i */
+    const double *row = mcamp__model_row(m, i);
     double nn = (double)n, more = 0.5 * nn * (nn - 1) * mcamp__model_a(m, i, i) - up;
     for (size_t j = 0; j < t->n; j++) {
         size_t at = t->origin + t->site[j], gap = y + (y < t->site[j] ? b : 0) - t->site[j];
@@ -25143,7 +25142,8 @@ MCAMP__PRIV void mcamp__tile_ratios(mcamp_vecset vs, const mcamp__sampler *p,
     }
 }
 
-/* A mode by what the weights base_i e_i are more than base_i, these being passed up to u. */
+/* A mode by what the weights base_i e_i are more than base_i (none is less, as no a_ij is
+ * negative), these being passed up to u.                                                */
 MCAMP__PRIV size_t mcamp__mix_attracted(const mcamp__mixture *m, const double *e, size_t b,
                                         double u)
 {
@@ -25170,7 +25170,7 @@ MCAMP__PRIV double mcamp__mix_tuple(mcamp_vecset vs, const mcamp__sampler *p, mc
         size_t j = u < 1 ? mcamp__pick(m->upto + (m->count - 1) * b, b, u)
                          : mcamp__mix_attracted(m, e, b, u - 1);
         size_t lo = (j + b - m->reach) % b, len = mcamp__zmin(span, b - lo);
-        const double *f = m->around + j * span, *g = p->m.g + (p->m.diagonal ? 0 : j * b);
+        const double *f = m->around + j * span, *g = mcamp__model_row(&p->m, j);
         prod *= z;
         z += mcamp__vec_attract(vs, f, g + lo, p->m.over, m->base + lo, len, e + lo, to + lo);
         if (len < span)
