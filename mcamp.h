@@ -24880,7 +24880,7 @@ MCAMP_API mcamp_status mcamp_sampler_run(mcamp_ctx *ctx, const mcamp_sampler *sa
  * SHIFTS: laws N(s_c <mean of the modes c .. c+h-1>, .), c drawn from base: a component for
  * each window h and each of three s, and as the last one P itself.                      */
 #define MCAMP__PICKS 64         /* at most */
-#define MCAMP__TUPLE 10         /* indices of a tuple, at most */
+#define MCAMP__TUPLE 32         /* indices of a tuple, at most */
 typedef struct mcamp__mixture {
     size_t windows, count;              /* count: components, 3 windows + 1       */
     size_t width[MCAMP__WINDOWS + 1];   /* the last: P's, 1                       */
@@ -24890,7 +24890,7 @@ typedef struct mcamp__mixture {
     double tilt, z;                     /* theta; the mean of e^{theta c_i}          */
     double farther;                     /* f: what some are tilted beyond theta      */
     size_t order;                       /* of the tuples that move Q; 0: none        */
-    double lift;                        /* log of what they make of rho's mean       */
+    double lift;                        /* what they add to rho's mean, 1            */
     double *around;                     /* e^a of each mode with those within reach  */
     size_t around_count;
     double share[MCAMP__SHIFTS];        /* of a component; 0: left out            */
@@ -25431,37 +25431,53 @@ MCAMP__PRIV double mcamp__mix_root(const double *k, const double *d, size_t b, d
     return s;
 }
 
-/* That s for window c of component q, a first one, at the tilt theta; *odds: the logarithm of
- * those of any window's getting there, b/h of them being independent.  row: 2 b.        */
+/* That s for window c of component q, a first one, at the tilt theta and where the tuples' lift
+ * leaves e^eps - lift to be reached; *odds: the logarithm of those of any window's getting
+ * there, b/h of them being independent.  row: 2 b.                                       */
 MCAMP__PRIV double mcamp__mix_level(const mcamp__sampler *p, size_t q, size_t c, double var,
                                     double theta, double *row, double *odds)
 {
     size_t b = p->m.b, h = p->mix->width[q / 3];
-    double mean = 0, rest, s;
+    double mean = 0, rest, s, left = mcamp__dmax(exp(p->eps) - p->mix->lift, 1e-3);
     mcamp__mix_shift(p, q, c, 0, b, row);
     for (size_t i = c; i < c + h; i++) mean += p->m.c[i % b] / (double)h;
     rest = 1 - mean * mean / var;
     for (size_t i = 0; i < b; i++) {
         double own = p->m.c[i] - row[i] * mean / var;
-        row[b + i] = theta * p->m.c[i] + p->mix->lift - (rest > 1e-6 ? 0.5 * own * own / rest : 0);
+        row[b + i] = theta * p->m.c[i] - (rest > 1e-6 ? 0.5 * own * own / rest : 0);
     }
-    s = mcamp__mix_root(row, row + b, b, var, p->eps);
+    s = mcamp__mix_root(row, row + b, b, var, log(left));
     *odds = -theta * (0.5 * theta + s * mean) +
             log(-expm1(-exp(mcamp__gauss_logsf(s * sqrt(var))) * (double)b / (double)h));
     return s;
 }
 
-/* a_c of every window of width h, to var. */
-MCAMP__PRIV void mcamp__mix_variances(const mcamp__sampler *p, size_t h, double *var)
+/* a_c of window c of width h. */
+MCAMP__PRIV double mcamp__mix_variance(const mcamp__sampler *p, size_t h, size_t c)
 {
-    size_t b = p->m.b;
-    for (size_t c = 0; c < (h == b ? 1 : b); c++) {
-        double sum = 0, hh = (double)h;
-        for (size_t j = c; j < c + h; j++)
-            sum += p->m.diagonal ? mcamp__model_a(&p->m, j % b, j % b)
-                                 : mcamp__mix_sum(p, h, c, j % b);
-        var[c] = mcamp__dmax(sum / (hh * hh), 0);
+    double sum = 0, hh = (double)h;
+    for (size_t j = c; j < c + h; j++)
+        sum += p->m.diagonal ? mcamp__model_a(&p->m, j % p->m.b, j % p->m.b)
+                             : mcamp__mix_sum(p, h, c, j % p->m.b);
+    return mcamp__dmax(sum / (hh * hh), 0);
+}
+
+/* The window that is likeliest to get there, and its a_0; not that of all modes.  row: 2 b. */
+MCAMP__PRIV size_t mcamp__mix_likeliest(const mcamp__sampler *p, double *row, double *var)
+{
+    const mcamp__mixture *m = p->mix;
+    double odds, top = -mcamp__inf();
+    size_t best = 0;
+    for (size_t w = 0; w < mcamp__zmax(m->windows, 2) - 1; w++) {
+        double v = mcamp__mix_variance(p, m->width[w], 0);
+        m->s[3 * w * p->m.b] = 1 / (double)m->width[w];
+        mcamp__mix_level(p, 3 * w, 0, v, 0, row, &odds);
+        if (w && !(odds > top)) continue;
+        top = odds;
+        best = w;
+        *var = v;
     }
+    return best;
 }
 
 /* No farther than that many standard deviations: R_q stays far below what a double holds. */
@@ -25492,16 +25508,29 @@ MCAMP__PRIV void mcamp__mix_component(mcamp__mixture *m, size_t q, size_t b, con
     }
 }
 
-/* The order of the tuples: two fifths of the power with which a larger rho makes the widest window
- * but that of all modes likelier to get there (what rho_B^-k makes up for), but only as long as
- * few of their indices attract each other, or prod z_l would vary.  None where modes reach far:
- * there the tilt is what they have in common.  var: b; row: 2 b.                        */
-MCAMP__PRIV mcamp_status mcamp__mix_order(mcamp_ctx *ctx, mcamp__sampler *p, double *var,
+/* The power with which that window is likelier to get there for a larger rho, by the tuples' lift
+ * and a step more.                                                                       */
+MCAMP__PRIV double mcamp__mix_power(mcamp__sampler *p, size_t w, double var, double *row)
+{
+    const double step = 0.02, lift = p->mix->lift;
+    double odds, more;
+    mcamp__mix_level(p, 3 * w, 0, var, 0, row, &odds);
+    p->mix->lift = lift + step * (1 + lift);
+    mcamp__mix_level(p, 3 * w, 0, var, 0, row, &more);
+    p->mix->lift = lift;
+    return (more - odds) / log1p(step);
+}
+
+/* The order of the tuples: the power of rho that they weigh g by, which is that of the window's
+ * odds, w being the likeliest, where k of them have lifted rho's mean to 1 + k pull; but no
+ * farther than two fifths of the way.  None where modes reach far: there the tilt is what they
+ * have in common.  row: 2 b.                                                             */
+MCAMP__PRIV mcamp_status mcamp__mix_order(mcamp_ctx *ctx, mcamp__sampler *p, size_t w, double var,
                                           double *row)
 {
     mcamp__mixture *m = p->mix;
-    size_t b = p->m.b, span = 2 * m->reach + 1, w = mcamp__zmax(m->windows, 2) - 2, k = 0;
-    double pull = 0, odds, more;        /* pull: the mean of e^a - 1 over all pairs */
+    size_t b = p->m.b, span = 2 * m->reach + 1;
+    double pull = 0, most;          /* pull: the mean of e^a - 1 over all pairs */
     if (!(p->eps > 0) || span > b / 2) return MCAMP_OK;
     m->around_count = b * span;
     m->around = mcamp__new_doubles(ctx, m->around_count);
@@ -25512,33 +25541,26 @@ MCAMP__PRIV mcamp_status mcamp__mix_order(mcamp_ctx *ctx, mcamp__sampler *p, dou
             *to = exp(mcamp__model_a(&p->m, j, (j + b - m->reach + d) % b));
             pull += (*to - 1) / ((double)b * (double)b);
         }
-    mcamp__mix_variances(p, m->width[w], var);
-    m->s[3 * w * b] = 1 / (double)m->width[w];
-    mcamp__mix_level(p, 3 * w, 0, var[0], 0, row, &odds);
-    m->lift = 0.05;
-    mcamp__mix_level(p, 3 * w, 0, var[0], 0, row, &more);
-    while (k < MCAMP__TUPLE && (double)(k + 1) <= 0.4 * (more - odds) / m->lift &&
-           (double)(k * (k + 1)) * pull <= 0.8) k++;
-    m->order = k;
-    m->lift = log1p((double)k * pull);
+    most = mcamp__dmin(0.4 * expm1(p->eps) / mcamp__dmax(pull, DBL_MIN), MCAMP__TUPLE);
+    for (int i = 0; i < 3; i++) {       /* more of them raise the power: enough is near it */
+        double power = mcamp__mix_power(p, w, var, row);
+        m->order = (size_t)mcamp__dmin(mcamp__dmax(power, 0), most);
+        m->lift = (double)m->order * pull;
+    }
     return MCAMP_OK;
 }
 
-/* The tilt: as far as it makes the likeliest place likelier, for the widest window but that of
- * all modes (which would have it instead of its shift), and leaves that window three standard
- * deviations to go.  var: b; row: 2 b.                                                  */
-MCAMP__PRIV void mcamp__mix_tilt(mcamp__sampler *p, double *var, double *row)
+/* The tilt: as far as it makes the likeliest place likelier, for the likeliest window, and leaves
+ * that window three standard deviations to go; a step at most where tuples lift rho.  row: 2 b. */
+MCAMP__PRIV void mcamp__mix_tilt(mcamp__sampler *p, size_t w, double var, double *row)
 {
     mcamp__mixture *m = p->mix;
-    size_t w = mcamp__zmax(m->windows, 2) - 2, q = 3 * w;
-    double odds, best = -mcamp__inf();
+    double odds, best = -mcamp__inf(), most = m->order ? 1 : 3;
     double along = (double)m->order * p->m.root_total / (double)p->m.b;   /* u by the tuples */
-    mcamp__mix_variances(p, m->width[w], var);
-    m->s[q * p->m.b] = 1 / (double)m->width[w];
-    for (double t = 0; p->eps > 0 && t < 3.1; t += 0.25) {
-        double s = mcamp__mix_level(p, q, 0, var[0], t, row, &odds);
+    for (double t = 0; p->eps > 0 && t <= most; t += 0.25) {
+        double s = mcamp__mix_level(p, 3 * w, 0, var, t, row, &odds);
         odds -= t * along;
-        if (!(odds > best + 0.01) || s * sqrt(var[0]) < 3) break;
+        if (!(odds > best + 0.01) || s * sqrt(var) < 3) break;
         best = odds;
         m->tilt = t;
     }
@@ -25560,9 +25582,9 @@ MCAMP__PRIV void mcamp__mix_window(void *arg, size_t w)
     mcamp__mixture *m = p->mix;
     size_t b = p->m.b, h = m->width[w], each = (b + 7) / 8;
     double odds, *level = all->own + 4 * b * w, *var = level + b, *row = var + b;
-    mcamp__mix_variances(p, h, var);
     for (size_t c = 0; c < b; c++) m->s[3 * w * b + c] = 1 / (double)h;
     for (size_t c = 0; c < (h == b ? 1 : b); c++) {
+        var[c] = mcamp__mix_variance(p, h, c);
         if (c % each) { level[c] = level[c - 1]; continue; }
         level[c] = var[c] * mcamp__mix_level(p, 3 * w, c, var[c], m->tilt, row, &odds);
     }
@@ -25771,8 +25793,8 @@ MCAMP__PRIV mcamp_status mcamp__mix_build(mcamp_ctx *ctx, const mcamp__factor *f
 {
     mcamp__mixture *m = p->mix;
     mcamp__mix_windows all = { p, NULL };
-    double share[MCAMP__SHIFTS];
-    size_t b = p->m.b, count;
+    double share[MCAMP__SHIFTS], var = 0;
+    size_t b = p->m.b, count, w;
     mcamp_status st;
     if (p->pattern.n) return mcamp__patterns_build(ctx, p);
     mcamp__mix_widths(p, f, m);
@@ -25780,8 +25802,9 @@ MCAMP__PRIV mcamp_status mcamp__mix_build(mcamp_ctx *ctx, const mcamp__factor *f
     count = 4 * b * m->windows;
     all.own = mcamp__new_doubles(ctx, count);
     if (!all.own) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
-    st = mcamp__mix_order(ctx, p, all.own, all.own + 2 * b);
-    mcamp__mix_tilt(p, all.own, all.own + 2 * b);
+    w = mcamp__mix_likeliest(p, all.own, &var);
+    st = mcamp__mix_order(ctx, p, w, var, all.own);
+    mcamp__mix_tilt(p, w, var, all.own);
     mcamp__run(ctx, m->windows, mcamp__mix_window, &all);
     mcamp__delete_doubles(ctx, all.own, count);
     if (st < 0) return st;
@@ -26897,7 +26920,8 @@ MCAMP__PRIV mcamp_status mcamp__estimate_anew(mcamp_ctx *ctx, const mcamp__quest
 {
     mcamp_budget few = *bud;
     mcamp_status st;
-    if (!(q->prior.rel > 0 && q->prior.rel <= 1.2 * bud->rel_error))
+    double weight = mcamp__floor_weight(q->prior.value, q->floor);
+    if (!(q->prior.rel > 0 && weight * q->prior.rel <= 1.2 * bud->rel_error))
         return mcamp__estimate_run(ctx, q, bud, proof, use, t, e);
     few.max_samples = mcamp__umin(few.max_samples, q->prior.samples / 4);
     st = mcamp__estimate_run(ctx, q, &few, proof, use, t, e);
@@ -27476,6 +27500,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_full(mcamp_ctx *ctx, mcamp__solve *s, doub
         int at = 0;
         mcamp_status st;
         if (!c->method) continue;
+        q.floor = 0.5 * exp(*log_delta);       /* as answers have it */
         st = mcamp__run_to_error(ctx, &q, c, s->bud,
                                  MCAMP__PURPOSE(MCAMP__STREAM_CALIBRATE, 9, d), s->t, &at,
                                  &s->samples);
