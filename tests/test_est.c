@@ -650,12 +650,13 @@ TEST(the_mixtures_errors_are_honest)
 TEST(tuples_and_the_tilt_pay)
 {
     static const struct { const char *name; size_t n, b; double sigma, eps, most; } c[] = {
-        { "sqrt:4", 100, 100, 1.7, 0.5, 1.2 },      /* 0.8; 13 without either, 1.8 half the order */
-        { "sqrt:16", 512, 128, 4.35, 1, 1.7 },      /* 1.0; 3.9 half the order, a tilt of 3 */
-        { "sqrt:64", 512, 128, 7, 1, 4 } };         /* 3.0, by the tilt alone            */
+        { "sqrt:4", 100, 100, 1.7, 0.5, 1.1 },      /* 0.8; 13 without either           */
+        { "sqrt:4", 128, 128, 2.05, 0.5, 2.5 },     /* 1.7; 3.5 untilted, 6.3 at three  */
+        { "sqrt:16", 512, 128, 4.35, 1, 1.5 },      /* 1.0; 3.9 a third of the order    */
+        { "sqrt:0", 200, 100, 12, 0.5, 2.1 } };     /* 1.8; 2.6 tilted, without tuples  */
     mcamp_tally *t = tally_new();
     setup();
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 4; i++) {
         mcamp_gram g;
         mcamp__factor f;
         mcamp__question q;
