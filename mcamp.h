@@ -27071,7 +27071,7 @@ typedef struct mcamp__hint {
 
 /* Fills the answer at (sigma, eps): both directions' estimates and what follows.
  * The second direction's error is relative to its own value, or to a share of the first
- * one's if that is larger: half of it if brief, else a tenth.  hint: or NULL.               */
+ * one's if that is larger: all of it if brief, else a tenth.  hint: or NULL.                */
 MCAMP__PRIV mcamp_status mcamp__answer_at(mcamp_ctx *ctx, const mcamp__factor *f,
                                           double sigma, double eps, int brief,
                                           const mcamp__hint *hint,
@@ -27095,7 +27095,7 @@ MCAMP__PRIV mcamp_status mcamp__answer_at(mcamp_ctx *ctx, const mcamp__factor *f
         else if (q.dir == MCAMP_ADD && !bud->method)
             st = mcamp__certain_add(ctx, f, sigma, eps, &q.high);
         if (st < 0) return st;
-        q.floor = (brief ? 0.5 : f->diagonal && !exact ? 0.0 : 0.1) * delta;
+        q.floor = (brief ? 1.0 : f->diagonal && !exact ? 0.0 : 0.1) * delta;
         q.other = delta;
         q.other_samples = a->remove.samples + (hint ? hint->prior[MCAMP_REMOVE].samples : 0);
         q.vain = q.dir == MCAMP_ADD && mcamp__wants(bud, MCAMP_REMOVE) && !a->remove.trusted;
@@ -27500,7 +27500,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_full(mcamp_ctx *ctx, mcamp__solve *s, doub
         int at = 0;
         mcamp_status st;
         if (!c->method) continue;
-        q.floor = 0.5 * exp(*log_delta);       /* as answers have it */
+        q.floor = exp(*log_delta);             /* as answers have it */
         st = mcamp__run_to_error(ctx, &q, c, s->bud,
                                  MCAMP__PURPOSE(MCAMP__STREAM_CALIBRATE, 9, d), s->t, &at,
                                  &s->samples);
