@@ -26574,6 +26574,13 @@ MCAMP__PRIV void mcamp__runner_aim(const mcamp__question *q, const mcamp_budget 
     if (r->done < r->first) r->goal = mcamp__umin(r->goal, r->first);
 }
 
+/* What it has before it as far as can be told: what its pilot asks for, at least. */
+MCAMP__PRIV double mcamp__runner_rest(const mcamp__runner *r)
+{
+    uint64_t goal = r->goal > r->first ? r->goal : r->first;
+    return (double)(goal - r->done) * mcamp__choice_cost(r->choice);
+}
+
 /* Runs choice[0] to the wanted standard error, to the size its pilot asks.  If it has not
  * settled there, the pilot was wrong about it: from then on it goes on by steps, or
  * choice[1] does, whichever has less before it as far as can be told, until one settles or
@@ -26602,9 +26609,7 @@ MCAMP__PRIV mcamp_status mcamp__run_to_error(mcamp_ctx *ctx, const mcamp__questi
             mcamp__runner_start(q, &choice[1], bud, &r[1]);
             two = 1;
         }
-        if (two)
-            at = (double)(r[1].goal - r[1].done) * mcamp__choice_cost(&choice[1]) <
-                 (double)(r[0].goal - r[0].done) * mcamp__choice_cost(&choice[0]);
+        if (two) at = mcamp__runner_rest(&r[1]) < mcamp__runner_rest(&r[0]);
     }
     if (st == MCAMP_OK || st == MCAMP_Q_TIME) {
         if (st && r[1].t)
@@ -26745,12 +26750,12 @@ MCAMP__PRIV uint64_t mcamp__proof_floor(const mcamp__question *q)
                                      mcamp__proof_price(q->ready));
 }
 
-/* Blocks for the rigorous side: enough to come within a fifth of `large`, or, where the range
- * is a thousand values and more, to refuse twice that; of a direction far below the other
- * one, to refuse twice that one's value.  Unless there is a time to be spent, no more than
- * *most, what the values took (or the floor); and none where the bound would be of no use
- * then: farther than twice `large`.  Values of tuples in clusters, and by modes far out, are
- * mostly 0, so that it takes about three times as many of them.                         */
+/* Blocks for the rigorous side: enough to refuse twice `large`, or, of a direction far below the
+ * other one, twice that one's value; and to come within a fifth of it if that takes no more than
+ * the values did (or a fifth of the floor) and the range is less than a thousand values.  Unless
+ * there is a time to be spent, no more than *most, what the values took (or the floor); and none
+ * where the bound would be of no use then: farther than twice `large`.  Values of tuples in
+ * clusters, and by modes far out, are mostly 0, so that it takes about three times as many.  */
 MCAMP__PRIV uint64_t mcamp__proof_blocks(const mcamp__question *q, const mcamp_budget *bud,
                                          const mcamp_estimate *e, double range, double large,
                                          uint64_t *most)
@@ -26764,9 +26769,12 @@ MCAMP__PRIV uint64_t mcamp__proof_blocks(const mcamp__question *q, const mcamp_b
     uint64_t few = mcamp__proof_floor(q);
     *most = mcamp__blocks_for(mcamp__inf(), 1, bud->max_samples);
     own = (own > q->other_samples ? own : q->other_samples) / MCAMP_BLOCK;
-    need *= !(range < 1000 * large) ? 1.1 : lesser ? 3 : 6;
     if (!(bud->seconds > 0)) *most = mcamp__umin(*most, own > few ? own : few);
     if (!(least < (double)*most * MCAMP_BLOCK)) return bud->seconds > 0 ? *most : 0;
+    own = own > few / 5 ? own : few / 5;
+    least = 1.1 * need;
+    need *= !(range < 1000 * large) ? 1.1 : lesser ? 3 : 6;
+    need = mcamp__dmin(need, mcamp__dmax(least, (double)own * MCAMP_BLOCK));
     return mcamp__umin((uint64_t)(need / MCAMP_BLOCK) + 1, *most);
 }
 

@@ -1948,6 +1948,18 @@ TEST(what_a_bound_may_take_is_a_time)
     p.method = MCAMP_METHOD_COMMON;             /* 6.5 ns */
     CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 149, 1e-4, &most) == 150);
     CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 151, 1e-4, &most) == 0 && most == 150);
+    /* Within a fifth for a fifth of them, or for what the value took, else twice. */
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 2, 1e-4, &most) == 13);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 9, 1e-4, &most) == 31);
+    p.m.reach = 400;
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 9, 1e-4, &most) == 13 && most == 64);
+    bud.beta = exp(-20.48);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 9, 1e-4, &most) == 20);
+    bud.beta = exp(-10.24);
+    p.m.reach = 0;
+    e.samples = 100 * MCAMP_BLOCK;
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 9, 1e-4, &most) == 55);
+    e.samples = 0;
     f.patterns = (const mcamp_gram *)&q;
     mcamp__proof_blocks(&q, &bud, &e, 1, 1, &most);
     CHECK(most == 64);
