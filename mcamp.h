@@ -26741,12 +26741,14 @@ MCAMP__PRIV double mcamp__proof_price(const mcamp__sampler *p)
                                                                 : k * (35 + 5.5 * d));
 }
 
-/* Blocks that a bound may take however few the value took: as many as take 0.5 s, or 1 ms for each
- * bin, or 64: about what answers may take in all.                                     */
+/* Blocks that a bound may take however few the value took: as many as take 0.5 s, times the power
+ * 3/2 of the bins over 512 where there are more, or 64: half of what answers may take in all. */
 MCAMP__PRIV uint64_t mcamp__proof_floor(const mcamp__question *q)
 {
+    double more;
     if (!q->ready || q->f->patterns || q->vain) return 64;
-    return (uint64_t)mcamp__dmax(64, mcamp__dmax(5e8, 1e6 * (double)q->f->b) / MCAMP_BLOCK /
+    more = mcamp__dmax(1, (double)q->f->b / 512);
+    return (uint64_t)mcamp__dmax(64, 5e8 * more * sqrt(more) / MCAMP_BLOCK /
                                      mcamp__proof_price(q->ready));
 }
 

@@ -1934,23 +1934,23 @@ TEST(what_a_bound_may_take_is_a_time)
     bud.rel_error = 0.01; bud.beta = exp(-10.24); bud.max_samples = 1 << 28;
     q.ready = &p;
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
-        double blocks = fmax(5e5, 1e3 * (double)c[i].b) / c[i].us / MCAMP_BLOCK;
+        double blocks = 5e5 * pow(fmax(1, (double)c[i].b / 512), 1.5) / c[i].us / MCAMP_BLOCK;
         memset(&p, 0, sizeof p);
         p.m.b = f.b = c[i].b; p.m.reach = c[i].reach; p.k = c[i].k; p.method = c[i].method;
         mcamp__proof_blocks(&q, &bud, &e, 1, 1, &most);
         CHECK_NEAR(log((double)most), log(blocks > 64 ? blocks : 64), 0, 0.4);
     }
-    p.k = 0; p.m.reach = 0;                     /* 2 ns a bin: 500000/1024 blocks */
+    p.k = 0; p.m.reach = 0; p.m.b = f.b = 512;  /* 2 ns a bin: 500000/1024/1.024 blocks */
     CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 140, 1e-4, &most) == 155);
-    CHECK(most == 488);
-    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 162, 1e-4, &most) == 179);
-    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 163, 1e-4, &most) == 0);
+    CHECK(most == 476);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 158, 1e-4, &most) == 174);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 159, 1e-4, &most) == 0);
     p.method = MCAMP_METHOD_COMMON;             /* 6.5 ns */
-    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 149, 1e-4, &most) == 150);
-    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 151, 1e-4, &most) == 0 && most == 150);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 145, 1e-4, &most) == 146);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 147, 1e-4, &most) == 0 && most == 146);
     /* Within a fifth for a fifth of them, or for what the value took, else twice. */
     CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 2, 1e-4, &most) == 13);
-    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 9, 1e-4, &most) == 31);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 9, 1e-4, &most) == 30);
     p.m.reach = 400;
     CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 9, 1e-4, &most) == 13 && most == 64);
     bud.beta = exp(-20.48);
