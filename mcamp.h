@@ -3459,6 +3459,7 @@ MCAMP_API mcamp_status mcamp_gauss_sigma(mcamp_ctx *ctx, double sensitivity,
 
 /* Samples in a tile: the same in every set, because streams depend on it. */
 #define MCAMP__S 64
+#define MCAMP__TRMM 1024        /* columns of a block of the triangular product */
 /* The same where a sample has a row for every round, not only for every batch. */
 #define MCAMP__P 16
 /* Tuples that are drawn side by side; a divisor of MCAMP__S. */
@@ -3619,6 +3620,13 @@ typedef double MCAMP__K(vm)
 typedef uint64_t MCAMP__K(um)
     __attribute__((vector_size(8 * MCAMP__W), aligned(8), may_alias));
 #endif
+/* What stands so many bytes farther on will be read soon. */
+#ifdef __GNUC__
+#  define MCAMP__AHEAD(p, bytes) __builtin_prefetch((const void *)((uintptr_t)(p) + (bytes)))
+#else
+#  define MCAMP__AHEAD(p, bytes) ((void)0)
+#endif
+
 #define MCAMP__ENTRY MCAMP__TARGET MCAMP__PRIV
 #define MCAMP__V MCAMP__K(v)
 #define MCAMP__U MCAMP__K(u)
@@ -4087,15 +4095,16 @@ MCAMP__INL void MCAMP__K(row_times)(const MCAMP__K(row) *r, double x, int add, d
     MCAMP__K(row_store)(&y, out);
 }
 
-/* Six rows of L (panel[k][6], zero-padded) times len rows of z, times x; the first
- * `rows` of the six are stored.                                              */
+/* Six rows of L (panel[k][6], zero-padded) times len rows of z, times scale, to g or added to
+ * it; of the six the first `rows` are.                                                  */
 MCAMP__INL void MCAMP__K(trmm_block)(const double *panel, size_t len, const double *z,
-                                     double scale, double *g, size_t rows)
+                                     double scale, int add, double *g, size_t rows)
 {
     MCAMP__K(row) r0, r1, r2, r3, r4, r5, x;
     MCAMP__K(row_zero)(&r0); MCAMP__K(row_zero)(&r1); MCAMP__K(row_zero)(&r2);
     MCAMP__K(row_zero)(&r3); MCAMP__K(row_zero)(&r4); MCAMP__K(row_zero)(&r5);
     for (size_t k = 0; k < len; k++) {
+        MCAMP__AHEAD(panel + 6 * k, 3072);
         MCAMP__K(row_load)(&x, z + k * MCAMP__S);
         MCAMP__K(row_fma)(&r0, panel[6 * k], &x);
         MCAMP__K(row_fma)(&r1, panel[6 * k + 1], &x);
@@ -4104,28 +4113,36 @@ MCAMP__INL void MCAMP__K(trmm_block)(const double *panel, size_t len, const doub
         MCAMP__K(row_fma)(&r4, panel[6 * k + 4], &x);
         MCAMP__K(row_fma)(&r5, panel[6 * k + 5], &x);
     }
-    MCAMP__K(row_times)(&r0, scale, 0, g);
-    if (rows > 1) MCAMP__K(row_times)(&r1, scale, 0, g + MCAMP__S);
-    if (rows > 2) MCAMP__K(row_times)(&r2, scale, 0, g + 2 * MCAMP__S);
-    if (rows > 3) MCAMP__K(row_times)(&r3, scale, 0, g + 3 * MCAMP__S);
-    if (rows > 4) MCAMP__K(row_times)(&r4, scale, 0, g + 4 * MCAMP__S);
-    if (rows > 5) MCAMP__K(row_times)(&r5, scale, 0, g + 5 * MCAMP__S);
+    MCAMP__K(row_times)(&r0, scale, add, g);
+    if (rows > 1) MCAMP__K(row_times)(&r1, scale, add, g + MCAMP__S);
+    if (rows > 2) MCAMP__K(row_times)(&r2, scale, add, g + 2 * MCAMP__S);
+    if (rows > 3) MCAMP__K(row_times)(&r3, scale, add, g + 3 * MCAMP__S);
+    if (rows > 4) MCAMP__K(row_times)(&r4, scale, add, g + 4 * MCAMP__S);
+    if (rows > 5) MCAMP__K(row_times)(&r5, scale, add, g + 5 * MCAMP__S);
 }
 
+/* By blocks of columns, so that their rows of z stay in the second-level cache while all rows
+ * of L use them; L itself comes from memory, and is asked for in time.                  */
 MCAMP__ENTRY void MCAMP__K(trmm)(const mcamp__tri *L, const double *z, double *g)
 {
     const size_t step = MCAMP__W * MCAMP__COLS;
-    for (size_t s = 0; s < MCAMP__S; s += step) {
-        size_t i = 0, end = L->head;
-        for (size_t r = 0; r < L->groups; r++) {
-            size_t start = L->start[r];
-            MCAMP__K(trmm_block)(L->data + L->at[r], end - start,
-                                 z + start * MCAMP__S + s, L->scale,
-                                 g + i * MCAMP__S + s, end - i);
-            i = end;
-            end += 6;
+    for (size_t from = 0; from < L->b; from += MCAMP__TRMM)
+        for (size_t s = 0; s < MCAMP__S; s += step) {
+            size_t to = from + MCAMP__TRMM;
+            for (size_t r = 0, i = 0, end = L->head; r < L->groups; r++, i = end, end += 6) {
+                size_t start = L->start[r], lo = start > from ? start : from;
+                size_t hi = end < to ? end : to;
+                const double *panel, *of = z + lo * MCAMP__S + s;
+                if (lo >= hi) continue;
+                panel = L->data + L->at[r] + 6 * (lo - start);
+                if (start >= from)
+                    MCAMP__K(trmm_block)(panel, hi - lo, of, L->scale, 0, g + i * MCAMP__S + s,
+                                         end - i);
+                else
+                    MCAMP__K(trmm_block)(panel, hi - lo, of, L->scale, 1, g + i * MCAMP__S + s,
+                                         end - i);
+            }
         }
-    }
 }
 
 /* g_i = x d_i z_i */
@@ -5397,6 +5414,7 @@ MCAMP__ENTRY void MCAMP__K(pairs)(const uint64_t *x, const uint64_t *key, uint64
 #undef MCAMP__LN2_LO
 #undef MCAMP__U
 #undef MCAMP__V
+#undef MCAMP__AHEAD
 #undef MCAMP__ENTRY
 #undef MCAMP__INL
 #undef MCAMP__TARGET
@@ -33810,6 +33828,7 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__SOME
 #undef MCAMP__PICKS
 #undef MCAMP__STRIP
+#undef MCAMP__TRMM
 #undef MCAMP__TUPLE
 #undef MCAMP__RECORD
 #undef MCAMP__FARTHEST

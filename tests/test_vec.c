@@ -309,6 +309,41 @@ TEST(triangular_product_of_every_shape)
     }
 }
 
+/* Rows that begin in any block of columns, all of them: what blocks add up to is the product. */
+TEST(triangular_product_beyond_a_block)
+{
+    enum { B = 2 * 1024 + 37 };
+    double *of = (double *)calloc((size_t)B * B, sizeof *of);
+    double *x = (double *)malloc(B * S * sizeof *x), *y = (double *)malloc(B * S * sizeof *y);
+    mcamp_rng r = test_rng(4);
+    mcamp__tri t;
+    CHECK(of && x && y);
+    if (!of || !x || !y) return;
+    for (size_t i = 0; i < (size_t)B * S; i++) x[i] = between(&r, -3, 3);
+    for (size_t i = 0; i < B; i++)
+        for (size_t j = i / 6 % 5 * (i / 5); j <= i; j++) of[i * B + j] = between(&r, -1, 1);
+    CHECK_STATUS(mcamp__tri_pack(&ctx, of, B, B, &t), MCAMP_OK);
+    t.scale = 0.5;
+    FOR_EACH_SET(vs) {
+        double worst = 0;
+        mcamp__vec_trmm(vs, &t, x, y);
+        for (size_t i = 0; i < B; i++) {
+            size_t s = i * 7 % S;
+            long double sum = 0, mag = 0;
+            for (size_t j = 0; j <= i; j++) {
+                long double prod = 0.5L * (long double)of[i * B + j] * (long double)x[j * S + s];
+                sum += prod;
+                mag += fabsl(prod);
+            }
+            worst = fmax(worst, (double)(fabsl(y[i * S + s] - sum) /
+                                         ((double)(i + 7) * U * mag + 1e-300L)));
+        }
+        CHECK_LE(worst, 1.0);
+    }
+    mcamp__tri_free(&ctx, &t);
+    free(of); free(x); free(y);
+}
+
 TEST(what_lies_above_the_diagonal_is_not_read)
 {
     double a[4] = { 2, mcamp__nan(), 3, 4 };
@@ -1068,7 +1103,7 @@ TEST_MAIN("vec", T(a_context_exists), T(exp_is_within_2_ulp), T(exp_at_the_edges
           T(maps_touch_exactly_n_elements_at_any_address),
           T(normals_are_the_documented_map_in_every_set),
           T(normals_at_the_extreme_words), T(normals_have_the_normal_law),
-          T(triangular_product_of_every_shape),
+          T(triangular_product_of_every_shape), T(triangular_product_beyond_a_block),
           T(what_lies_above_the_diagonal_is_not_read),
           T(packing_survives_failing_allocations),
           T(log_sum_exp_of_any_magnitude),
