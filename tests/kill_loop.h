@@ -14,7 +14,13 @@
 
 enum { KILL_N = 12, KILL_M = 8, KILL_D = 40, KILL_STATE = 1 << 13 };
 
-typedef struct kill_release { uint64_t run, round; double out[KILL_D]; } kill_release;
+/* 512 bytes, so that none crosses a page: a process that is killed while it writes over the end
+ * of one leaves half of what it wrote, and those after it would be read out of step.     */
+typedef struct kill_release {
+    uint64_t run, round;
+    double out[KILL_D];
+    unsigned char rest[512 - 16 - 8 * KILL_D];
+} kill_release;
 
 typedef struct kill_run {
     mcamp_mech mech;
