@@ -4128,19 +4128,16 @@ MCAMP__ENTRY void MCAMP__K(trmm)(const mcamp__tri *L, const double *z, double *g
     const size_t step = MCAMP__W * MCAMP__COLS;
     for (size_t from = 0; from < L->b; from += MCAMP__TRMM)
         for (size_t s = 0; s < MCAMP__S; s += step) {
-            size_t to = from + MCAMP__TRMM;
-            for (size_t r = 0, i = 0, end = L->head; r < L->groups; r++, i = end, end += 6) {
+            size_t i = 0, end = L->head, to = from + MCAMP__TRMM;
+            for (size_t r = 0; r < L->groups; r++, i = end, end += 6) {
                 size_t start = L->start[r], lo = start > from ? start : from;
-                size_t hi = end < to ? end : to;
-                const double *panel, *of = z + lo * MCAMP__S + s;
-                if (lo >= hi) continue;
-                panel = L->data + L->at[r] + 6 * (lo - start);
-                if (start >= from)
-                    MCAMP__K(trmm_block)(panel, hi - lo, of, L->scale, 0, g + i * MCAMP__S + s,
-                                         end - i);
-                else
-                    MCAMP__K(trmm_block)(panel, hi - lo, of, L->scale, 1, g + i * MCAMP__S + s,
-                                         end - i);
+                size_t hi = end < to ? end : to, at = L->at[r] + 6 * (lo - start);
+                const double *of = z + lo * MCAMP__S + s;
+                double *out = g + i * MCAMP__S + s;
+                if (lo < hi && start < from)
+                    MCAMP__K(trmm_block)(L->data + at, hi - lo, of, L->scale, 1, out, end - i);
+                else if (lo < hi)
+                    MCAMP__K(trmm_block)(L->data + at, hi - lo, of, L->scale, 0, out, end - i);
             }
         }
 }
@@ -7400,8 +7397,7 @@ MCAMP__PRIV int mcamp__slab_size(mcamp__slab *q, size_t coefs)
     size_t bb, ws;
     return mcamp__mul_size(q->b, q->b, &bb) &&
            mcamp__mul_size(q->tiles * MCAMP__S, q->ld + MCAMP__DEPTH + MCAMP__ROWS + 2, &ws) &&
-           mcamp__add_size(bb, ws, &q->count) &&
-           mcamp__add_size(q->count, coefs, &q->count);
+           mcamp__add_size(bb, ws, &q->count) && mcamp__add_size(q->count, coefs, &q->count);
 }
 
 MCAMP__PRIV mcamp_status mcamp__gram_rows(mcamp_ctx *ctx, const mcamp_mech *m,
@@ -7505,8 +7501,7 @@ MCAMP__PRIV void mcamp__pairs_epoch(const mcamp__pairs *q, size_t q0, double *h)
         }
     for (size_t i = 0; i < b; i++) mcamp__pairs_row(q, q0, len, i, h);
     for (size_t i = 0; i < len; i++)        /* half the diagonal: it is doubled */
-        mcamp__two_sum(h + i * b + i, q->low + i * b + i,
-                       0.5 * (s[i] * s[i] * q->square[q0 + i]));
+        mcamp__two_sum(h + i * b + i, q->low + i * b + i, 0.5 * (s[i] * s[i] * q->square[q0 + i]));
     for (size_t l = 0; l < q->d; l++) {
         const double *power = q->power + l * (b + 1);
         for (size_t i = 0; i < b; i++)
@@ -10185,8 +10180,7 @@ MCAMP__PRIV mcamp_status mcamp__proof_law_init(mcamp_ctx *ctx, const mcamp__ques
     if (st >= 0) {
         mcamp__tally_init(&law->p, t);
         st = mcamp__run_blocks(ctx, &law->p, &law->w, q->seed,
-                               MCAMP__PURPOSE(MCAMP__STREAM_PILOT, 100 + rung, q->dir),
-                               0, 4, t);
+                               MCAMP__PURPOSE(MCAMP__STREAM_PILOT, 100 + rung, q->dir), 0, 4, t);
     }
     if (st < 0) mcamp__proof_law_free(ctx, law);
     else law->stake = mcamp__claim_stake(t, law->m);
@@ -12230,8 +12224,7 @@ MCAMP__PRIV size_t mcamp__blob_words(const mcamp_noise *m)
 MCAMP__PRIV size_t mcamp__blob_bytes(const mcamp_noise *m)
 {
     size_t words = mcamp__blob_words(m);
-    return words > PTRDIFF_MAX / 8 - 256
-         ? 0 : 8 * (words + MCAMP__BLOB_HEAD + MCAMP__SEAL);
+    return words > PTRDIFF_MAX / 8 - 256 ? 0 : 8 * (words + MCAMP__BLOB_HEAD + MCAMP__SEAL);
 }
 
 /* The header at a step; its last word is the checksum of those before. */
@@ -12836,8 +12829,7 @@ MCAMP__PRIV mcamp_status mcamp__batch_check(mcamp_ctx *ctx, const mcamp_batch_de
     if (coins && !(d->q < 0) && !(d->q > 0) && mcamp__finite(d->q))
         return mcamp__fail(ctx, MCAMP_E_REQUIRED, "q", d->q);
     if (coins) return mcamp__check(ctx, "q", d->q, 0, 0, 1, 1);
-    return mcamp__eq(d->q, 0) ? MCAMP_OK
-                              : mcamp__fail(ctx, MCAMP_E_ARG, "q", d->q);
+    return mcamp__eq(d->q, 0) ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_ARG, "q", d->q);
 }
 
 MCAMP__PRIV int mcamp__batch_has_list(mcamp_batch_law law, uint64_t batches)
@@ -12903,8 +12895,7 @@ MCAMP__PRIV mcamp_status mcamp__batch_due(mcamp_ctx *ctx, mcamp_batch *b)
     if (b->due) return MCAMP_OK;
     b->due_count = 2 * ((size_t)(b->examples / 32) + 1);
     b->due = (uint32_t *)mcamp__new(ctx, b->due_count, sizeof *b->due);
-    return b->due ? MCAMP_OK
-                  : mcamp__fail(ctx, MCAMP_E_MEMORY, "examples", (double)b->examples);
+    return b->due ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_MEMORY, "examples", (double)b->examples);
 }
 
 MCAMP__PRIV void mcamp__batch_keys(mcamp_ctx *ctx, mcamp_batch *b, const uint64_t *word,
