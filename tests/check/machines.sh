@@ -22,7 +22,8 @@ lengthy() {
         bounds_hold_with_their_probability far_out_questions_have_answers \
         every_law_integrates_rho_to_one any_split_in_any_order_gives_the_same_bytes \
         threads_change_nothing_and_vector_sets_next_to_nothing \
-        estimates_without_decisive_samples_are_not_trusted values_by_clusters the_tilt_pays \
+        estimates_without_decisive_samples_are_not_trusted values_by_clusters \
+        tuples_and_the_tilt_pay the_tilted_P_has_its_density \
         small_deltas_of_unlike_modes_are_right_or_not_trusted \
         the_mixtures_errors_are_honest small_deltas_of_few_bands_are_backed \
         a_pilot_of_few_blocks_does_not_set_the_cost tuples_and_the_way_back \
