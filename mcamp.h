@@ -24897,7 +24897,6 @@ typedef struct mcamp__mixture {
     size_t picks;                       /* windows drawn for one vector of normals; at
                                          * most the k of the choice, if it has one   */
     double tilt, z;                     /* theta; the mean of e^{theta c_i}          */
-    double farther;                     /* f: what some are tilted beyond theta      */
     size_t order;                       /* of the tuples that move Q; 0: none        */
     double lift;                        /* what they add to rho's mean, 1            */
     double *around;                     /* e^a of each mode with those within reach  */
@@ -24944,8 +24943,9 @@ MCAMP__PRIV size_t mcamp__pick(const double *upto, size_t n, double u)
  * sample.  As a tile's values have their picks in common, it gives one value, the mean.
  *
  * The tilt.  What all picks of one g share is how large rho is without them, and most of
- * the values come where that is large.  So Q is moved by theta standard deviations of u =
- * sum_i g_i / sqrt(1'a1), the common direction: all g_i by theta c_i, c_i = cov(g_i, u).
+ * the values come where that is large.  So beside tuples (below) Q is moved by theta standard
+ * deviations of u = sum_i g_i / sqrt(1'a1), the common direction: all g_i by theta c_i, with
+ * c_i = cov(g_i, u).
  * With u and g as they were before, a value is
  *     e^{-theta u - theta^2/2} F(g + theta c) / S(g),
  * unbiased as its mean over S is that of the moved Q.  In P's component the windows c are
@@ -25188,14 +25188,19 @@ MCAMP__PRIV double mcamp__mix_tuple(mcamp_vecset vs, const mcamp__sampler *p, mc
     return log(prod);
 }
 
-/* Moves the tile's g to what all picks share.  w->t: what the tilt gives to each sample;
- * w->log_z: the tuples' prod z_l.                                                       */
+/* Moves the tile's g to what all picks share, if there are tuples; else there is no tilt either.
+ * w->t: what the tilt gives to each sample; w->log_z: the tuples' prod z_l.              */
 MCAMP__PRIV void mcamp__tile_base(mcamp_vecset vs, const mcamp__sampler *p, mcamp_rng *r,
                                   mcamp__scratch *w)
 {
     const mcamp__mixture *m = p->mix;
+    const double root = mcamp__dmax(p->m.root_total, DBL_MIN), theta = m->tilt, on = 1.5;
     size_t b = p->m.b;
-    double root = mcamp__dmax(p->m.root_total, DBL_MIN), theta = m->tilt, on = m->farther;
+    double *to = w->shift.p;
+    if (!m->order) {
+        for (size_t s = 0; s < MCAMP__S; s++) w->t[s] = 1;
+        return;
+    }
     mcamp__vec_colsum(vs, w->x, b, NULL, w->u);
     for (size_t s = 0; s < MCAMP__S; s++) {
         double by = s % 8 == 0 ? -theta : s % 8 < 3 ? on : 0, u = w->u[s] / root + by;
@@ -25204,14 +25209,11 @@ MCAMP__PRIV void mcamp__tile_base(mcamp_vecset vs, const mcamp__sampler *p, mcam
                   0.25 * exp(on * (u - 0.5 * on));
     }
     mcamp__vec_rank1(vs, w->x, b, p->m.c, w->t);
-    if (m->order) {
-        double *to = w->shift.p;
-        memset(to, 0, b * MCAMP__S * sizeof *to);
-        for (size_t i = 0; i < b; i++) w->slope[i] = 1;
-        for (size_t s = 0; s < MCAMP__S; s++)
-            w->log_z[s] = mcamp__mix_tuple(vs, p, r, w->slope, w->slope + b, to + s * b);
-        mcamp__vec_add_shifts(vs, w->x, b, to);
-    }
+    memset(to, 0, b * MCAMP__S * sizeof *to);
+    for (size_t i = 0; i < b; i++) w->slope[i] = 1;
+    for (size_t s = 0; s < MCAMP__S; s++)
+        w->log_z[s] = mcamp__mix_tuple(vs, p, r, w->slope, w->slope + b, to + s * b);
+    mcamp__vec_add_shifts(vs, w->x, b, to);
     mcamp__vec_colsum(vs, w->x, b, NULL, w->t);
     for (size_t s = 0; s < MCAMP__S; s++)
         w->t[s] = exp(-theta * (w->t[s] / root + 0.5 * theta)) / w->u[s];
@@ -25471,17 +25473,20 @@ MCAMP__PRIV double mcamp__mix_variance(const mcamp__sampler *p, size_t h, size_t
     return mcamp__dmax(sum / (hh * hh), 0);
 }
 
-/* The window that is likeliest to get there, and its a_0; not that of all modes.  row: 2 b. */
+/* The window that is likeliest to get there, and its a_0 (0: none does); not that of all modes, nor
+ * one of modes that are zero.  row: 2 b.                                                 */
 MCAMP__PRIV size_t mcamp__mix_likeliest(const mcamp__sampler *p, double *row, double *var)
 {
     const mcamp__mixture *m = p->mix;
     double odds, top = -mcamp__inf();
     size_t best = 0;
+    *var = 0;
     for (size_t w = 0; w < mcamp__zmax(m->windows, 2) - 1; w++) {
         double v = mcamp__mix_variance(p, m->width[w], 0);
+        if (!(v > 0)) continue;
         m->s[3 * w * p->m.b] = 1 / (double)m->width[w];
         mcamp__mix_level(p, 3 * w, 0, v, 0, row, &odds);
-        if (w && !(odds > top)) continue;
+        if (!(odds > top)) continue;
         top = odds;
         best = w;
         *var = v;
@@ -25532,15 +25537,15 @@ MCAMP__PRIV double mcamp__mix_power(mcamp__sampler *p, size_t w, double var, dou
 
 /* The order of the tuples: the power of rho that they weigh g by, which is that of the window's
  * odds, w being the likeliest, where k of them have lifted rho's mean to 1 + k pull; but no
- * farther than two fifths of the way.  None where modes reach far: there the tilt is what they
- * have in common.  row: 2 b.                                                             */
+ * farther than two fifths of the way.  None where modes reach far: there the window of all modes
+ * does it, nor where no window gets there.  row: 2 b.                                    */
 MCAMP__PRIV mcamp_status mcamp__mix_order(mcamp_ctx *ctx, mcamp__sampler *p, size_t w, double var,
                                           double *row)
 {
     mcamp__mixture *m = p->mix;
     size_t b = p->m.b, span = 2 * m->reach + 1;
     double pull = 0, most;          /* pull: the mean of e^a - 1 over all pairs */
-    if (!(p->eps > 0) || span > b / 2) return MCAMP_OK;
+    if (!(p->eps > 0) || !(var > 0) || span > b / 2) return MCAMP_OK;
     m->around_count = b * span;
     m->around = mcamp__new_doubles(ctx, m->around_count);
     if (!m->around) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
@@ -25632,12 +25637,11 @@ MCAMP__PRIV mcamp_status mcamp__mix_alloc(mcamp_ctx *ctx, mcamp__mixture *m, siz
     return MCAMP_OK;
 }
 
-/* Shares, and the range 1/share of P that follows; with a tilt or tuples there is none. */
+/* Shares, and the range 1/share of P that follows; with tuples there is none. */
 MCAMP__PRIV void mcamp__mix_share(mcamp__sampler *p, const double *share)
 {
     for (size_t q = 0; q < p->mix->count; q++) p->mix->share[q] = share[q];
-    p->log_range = p->mix->tilt > 0 || p->mix->order ? mcamp__inf()
-                                                     : 1e-9 - log(share[p->mix->count - 1]);
+    p->log_range = p->mix->order ? mcamp__inf() : 1e-9 - log(share[p->mix->count - 1]);
 }
 
 /* log sum_p Pr(p) exp(sum_{t in p} (s base_t + theta d_t)); f: n + b doubles. */
@@ -25802,7 +25806,7 @@ MCAMP__PRIV mcamp_status mcamp__mix_build(mcamp_ctx *ctx, const mcamp__factor *f
 {
     mcamp__mixture *m = p->mix;
     mcamp__mix_windows all = { p, NULL };
-    double share[MCAMP__SHIFTS], var = 0;
+    double share[MCAMP__SHIFTS], var;
     size_t b = p->m.b, count, w;
     mcamp_status st;
     if (p->pattern.n) return mcamp__patterns_build(ctx, p);
@@ -25826,7 +25830,6 @@ MCAMP__PRIV mcamp_status mcamp__mix_build(mcamp_ctx *ctx, const mcamp__factor *f
         m->z += odds / (double)b;
     }
     for (size_t c = 0; c < b; c++) m->base[c] /= m->z * (double)b;
-    m->farther = m->tilt > 0 || m->order ? 1.5 : 0;
     for (size_t q = 0; q < m->count; q++) {     /* without those of all modes if there are tuples */
         int out = m->order && m->windows > 1 && q / 3 + 1 == m->windows;
         share[q] = out ? 0 : 1 / (double)(m->count - (m->order && m->windows > 1 ? 3 : 0));
@@ -26775,7 +26778,7 @@ MCAMP__PRIV uint64_t mcamp__proof_blocks(const mcamp__question *q, const mcamp_b
                                                 q->ready->special);
     double level = log(1 / bud->beta), less = 2 * q->other - e->value;
     int lesser = q->other > 2 * e->value;
-    double need = level * range / (lesser ? less : large), least = (zeros ? 3 : 1) * need;
+    double need = level * range / (lesser ? less : large), least = (zeros ? 3 : 1) * need, twice;
     uint64_t own = e->samples + q->prior.samples;
     uint64_t few = mcamp__proof_floor(q);
     *most = mcamp__blocks_for(mcamp__inf(), 1, bud->max_samples);
@@ -26783,9 +26786,9 @@ MCAMP__PRIV uint64_t mcamp__proof_blocks(const mcamp__question *q, const mcamp_b
     if (!(bud->seconds > 0)) *most = mcamp__umin(*most, own > few ? own : few);
     if (!(least < (double)*most * MCAMP_BLOCK)) return bud->seconds > 0 ? *most : 0;
     own = own > few / 5 ? own : few / 5;
-    least = 1.1 * need;
+    twice = 1.1 * need;
     need *= !(range < 1000 * large) ? 1.1 : lesser ? 3 : 6;
-    need = mcamp__dmin(need, mcamp__dmax(least, (double)own * MCAMP_BLOCK));
+    need = mcamp__dmin(need, mcamp__dmax(twice, (double)own * MCAMP_BLOCK));
     return mcamp__umin((uint64_t)(need / MCAMP_BLOCK) + 1, *most);
 }
 

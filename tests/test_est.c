@@ -653,7 +653,7 @@ TEST(tuples_and_the_tilt_pay)
         { "sqrt:4", 100, 100, 1.7, 0.5, 1.1 },      /* 0.8; 13 without either           */
         { "sqrt:4", 128, 128, 2.05, 0.5, 2.5 },     /* 1.7; 3.5 untilted, 6.3 at three  */
         { "sqrt:16", 512, 128, 4.35, 1, 1.2 },      /* 1.0; 1.4 tilted; 3.9 a third of it */
-        { "sqrt:0", 200, 100, 12, 0.5, 2.1 } };     /* 1.8; 2.6 tilted, without tuples  */
+        { "sqrt:0", 200, 100, 12, 0.5, 2.1 } };     /* 1.8; a tilt of 1 made it 2.6     */
     mcamp_tally *t = tally_new();
     setup();
     for (size_t i = 0; i < 4; i++) {
@@ -819,6 +819,21 @@ TEST(tuples_and_the_way_back)
         mixture_close(&g, &f, &p);
     }
     free(t);
+}
+
+/* A first mode that is zero gets nowhere: its window is not the likeliest one. */
+TEST(a_window_of_idle_modes_is_not_the_likeliest)
+{
+    mcamp__sampler p;
+    mcamp__factor f;
+    mcamp_gram g;
+    double row[200], var = 0;
+    setup();
+    mixture_open("sqrt:4", 100, 100, 1.7, 0.5, &g, &f, &p);
+    CHECK(p.mix->windows == 3 && mcamp__mix_likeliest(&p, row, &var) == 1 && var > 0);
+    f.g[0] = 0;
+    CHECK(mcamp__mix_likeliest(&p, row, &var) == 1 && var > 0);
+    mixture_close(&g, &f, &p);
 }
 
 /* The density of P's component, tilted, where most samples come from it: unbiased, against a law
@@ -2150,7 +2165,7 @@ TEST_MAIN("est",
     T(the_mixtures_errors_are_honest), T(tuples_and_the_tilt_pay),
     T(a_pilot_of_few_blocks_does_not_set_the_cost),
     T(tuples_by_enumeration), T(tuples_are_drawn_by_their_base), T(tuples_and_the_way_back),
-    T(the_tilted_P_has_its_density),
+    T(the_tilted_P_has_its_density), T(a_window_of_idle_modes_is_not_the_likeliest),
     T(small_deltas_agree_with_quadrature),
     T(small_deltas_of_unlike_modes_are_right_or_not_trusted),
     T(supremum_along_the_common_direction),

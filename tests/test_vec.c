@@ -309,7 +309,7 @@ TEST(triangular_product_of_every_shape)
     }
 }
 
-/* Rows that begin in any block of columns, all of them: what blocks add up to is the product. */
+/* Rows that begin in any block of 1024 columns: what blocks add up to is the product. */
 TEST(triangular_product_beyond_a_block)
 {
     enum { B = 2 * 1024 + 37 };
