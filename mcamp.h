@@ -4134,10 +4134,9 @@ MCAMP__ENTRY void MCAMP__K(trmm)(const mcamp__tri *L, const double *z, double *g
                 size_t hi = end < to ? end : to, at = L->at[r] + 6 * (lo - start);
                 const double *of = z + lo * MCAMP__S + s;
                 double *out = g + i * MCAMP__S + s;
-                if (lo < hi && start < from)
-                    MCAMP__K(trmm_block)(L->data + at, hi - lo, of, L->scale, 1, out, end - i);
-                else if (lo < hi)
-                    MCAMP__K(trmm_block)(L->data + at, hi - lo, of, L->scale, 0, out, end - i);
+                if (lo < hi)
+                    MCAMP__K(trmm_block)(L->data + at, hi - lo, of, L->scale, start < from, out,
+                                         end - i);
             }
         }
 }
