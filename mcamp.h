@@ -4386,14 +4386,19 @@ MCAMP__ENTRY void MCAMP__K(phi_sum)(const double *x, size_t b, const double *off
 MCAMP__ENTRY void MCAMP__K(colsum)(const double *g, size_t b, const double *w,
                                    double *out)
 {
-    for (size_t s = 0; s < MCAMP__S; s += MCAMP__W * MCAMP__COLS) {
-        MCAMP__K(row) sum, x;
-        MCAMP__K(row_zero)(&sum);
+    const size_t step = MCAMP__W * MCAMP__COLS;
+    for (size_t s = 0; s < MCAMP__S; s += 2 * step) {   /* two rows: sums wait for themselves */
+        MCAMP__K(row) sum, more, x, y;
+        MCAMP__K(row_zero)(&sum); MCAMP__K(row_zero)(&more);
         for (size_t i = 0; i < b; i++) {
+            const double by = w ? w[i] : 1;
             MCAMP__K(row_load)(&x, g + i * MCAMP__S + s);
-            MCAMP__K(row_fma)(&sum, w ? w[i] : 1, &x);
+            MCAMP__K(row_load)(&y, g + i * MCAMP__S + s + step);
+            MCAMP__K(row_fma)(&sum, by, &x);
+            MCAMP__K(row_fma)(&more, by, &y);
         }
         MCAMP__K(row_store)(&sum, out + s);
+        MCAMP__K(row_store)(&more, out + s + step);
     }
 }
 
@@ -4473,39 +4478,70 @@ MCAMP__ENTRY void MCAMP__K(trsm)(const double *u, double *e, size_t rows)
 
 /* ---- for part III: lines along each sample's own mode, many scalar products -------- */
 
+/* Row after row in chunks, as sums over the modes. */
 MCAMP__ENTRY void MCAMP__K(windows)(const double *x, size_t b, size_t h, const double *k,
                                     const double *off, double *out, double *sum)
 {
-    for (size_t s = 0; s < MCAMP__S; s += MCAMP__W) {
-        MCAMP__V in = MCAMP__K(set)(0.0), all = in;
+    const size_t count = h < b ? b : 1, W = MCAMP__W;
+    double part[MCAMP__S];
+    for (size_t s = 0; s < MCAMP__S; s += W) {
+        MCAMP__V in = MCAMP__K(set)(0.0);
+        MCAMP__K(store)(sum + s, in);
         for (size_t i = 0; i < h; i++) in += MCAMP__K(load)(x + i * MCAMP__S + s);
-        for (size_t c = 0, n = h < b ? h : 0; c < (h < b ? b : 1); c++) {
-            MCAMP__V e = MCAMP__K(exp)(in * k[c] + off[c]);
-            MCAMP__K(store)(out + c * MCAMP__S + s, e);
-            all += e;
-            in += MCAMP__K(load)(x + n * MCAMP__S + s) - MCAMP__K(load)(x + c * MCAMP__S + s);
-            n = n + 1 < b ? n + 1 : 0;
-        }
-        MCAMP__K(store)(sum + s, all);
+        MCAMP__K(store)(part + s, in);
     }
+    for (size_t from = 0; from < count; from += MCAMP__CHUNK) {
+        size_t to = from + MCAMP__CHUNK < count ? from + MCAMP__CHUNK : count;
+        for (size_t s = 0; s < MCAMP__S; s += W) {
+            MCAMP__V in = MCAMP__K(load)(part + s), all = MCAMP__K(load)(sum + s);
+            for (size_t c = from, n = from + h < b ? from + h : from + h - b; c < to; c++) {
+                MCAMP__V e = MCAMP__K(exp)(in * k[c] + off[c]);
+                MCAMP__K(store)(out + c * MCAMP__S + s, e);
+                all += e;
+                in += MCAMP__K(load)(x + n * MCAMP__S + s) -
+                      MCAMP__K(load)(x + c * MCAMP__S + s);
+                n = n + 1 < b ? n + 1 : 0;
+            }
+            MCAMP__K(store)(part + s, in);
+            MCAMP__K(store)(sum + s, all);
+        }
+    }
+}
+
+/* See mcamp__vec_moves. */
+MCAMP__ENTRY void MCAMP__K(moves)(const double *hi, const double *lo, const double *k, size_t n,
+                                  double *f)
+{
+    double t[MCAMP__W];
+    size_t i = 0, rest = n % MCAMP__W;
+    for (; i < n - rest; i += MCAMP__W) {
+        MCAMP__V d = MCAMP__K(load)(hi + i) - MCAMP__K(load)(lo + i);
+        MCAMP__K(store)(f + i, MCAMP__K(exp)(d * MCAMP__K(load)(k + i)) - 1.0);
+    }
+    if (!rest) return;
+    for (size_t j = 0; j < MCAMP__W; j++) t[j] = j < rest ? (hi[i + j] - lo[i + j]) * k[i + j] : 0;
+    MCAMP__K(store)(t, MCAMP__K(exp)(MCAMP__K(load)(t)) - 1.0);
+    for (size_t j = 0; j < rest; j++) f[i + j] = t[j];
 }
 
 /* See mcamp__vec_attract; *sum: added to. */
 MCAMP__ENTRY void MCAMP__K(attract)(const double *f, const double *g, double over,
                                     const double *base, size_t len, double *e, double *to,
-                                    double *sum)
+                                    double *more, double *sum)
 {
     MCAMP__V all = MCAMP__K(set)(0.0);
     double t[MCAMP__W];
     size_t i = 0, k;
     for (; i + MCAMP__W <= len; i += MCAMP__W) {
         MCAMP__V was = MCAMP__K(load)(e + i), now = was * MCAMP__K(load)(f + i);
-        all += MCAMP__K(load)(base + i) * (now - was);
+        MCAMP__V gain = MCAMP__K(load)(base + i) * (now - was);
+        all += gain;
+        MCAMP__K(store)(more + i, gain);
         MCAMP__K(store)(e + i, now);
         MCAMP__K(store)(to + i, MCAMP__K(load)(to + i) + over * MCAMP__K(load)(g + i));
     }
     for (; i < len; i++) {
-        *sum += base[i] * (e[i] * f[i] - e[i]);
+        *sum += more[i] = base[i] * (e[i] * f[i] - e[i]);
         e[i] *= f[i];
         to[i] += over * g[i];
     }
@@ -24649,13 +24685,22 @@ MCAMP__PRIV void mcamp__vec_windows(mcamp_vecset vs, const double *x, size_t b, 
     MCAMP__DISPATCH(vs, windows, (x, b, h, k, off, out, sum));
 }
 
-/* For i < len: to_i += over g_i, e_i *= f_i; returns what the latter adds to sum_i base_i e_i. */
+/* f_j := e^(k_j (hi_j - lo_j)) - 1; error: that of vec_exp, and 3 u times the largest
+ * |k_j hi_j| or |k_j lo_j|, relative to f_j + 1.                                        */
+MCAMP__PRIV void mcamp__vec_moves(mcamp_vecset vs, const double *hi, const double *lo,
+                                  const double *k, size_t n, double *f)
+{
+    MCAMP__DISPATCH(vs, moves, (hi, lo, k, n, f));
+}
+
+/* For i < len: to_i += over g_i, e_i *= f_i; more_i: what the latter adds to base_i e_i.  Returns
+ * their sum.                                                                            */
 MCAMP__PRIV double mcamp__vec_attract(mcamp_vecset vs, const double *f, const double *g,
                                       double over, const double *base, size_t len, double *e,
-                                      double *to)
+                                      double *to, double *more)
 {
     double sum = 0;
-    MCAMP__DISPATCH(vs, attract, (f, g, over, base, len, e, to, &sum));
+    MCAMP__DISPATCH(vs, attract, (f, g, over, base, len, e, to, more, &sum));
     return sum;
 }
 
@@ -25057,28 +25102,29 @@ MCAMP__PRIV void mcamp__mix_shift(const mcamp__sampler *p, size_t q, size_t c, s
 }
 
 /* What R_q's terms are multiplied by, less 1, when the modes from lo on are moved by amounts
- * of running sums cum[0..len]: of *n windows from the one returned on, going round, to f.  */
+ * of running sums cum[0..len]: of *n windows from the one returned on, going round, to f; if
+ * all b are touched, of all from the first on.  e: room for 2 b sums, of which e[j + h] - e[j]
+ * is what the j-th window is moved by.                                                  */
 MCAMP__PRIV size_t mcamp__mix_factors(mcamp_vecset vs, const mcamp__sampler *p, size_t q,
-                                      size_t lo, size_t len, const double *cum, double *f,
-                                      size_t *n)
+                                      size_t lo, size_t len, const double *cum, double *e,
+                                      double *f, size_t *n)
 {
     const mcamp__mixture *m = p->mix;
     const double *k = m->s + q * p->m.b;
-    size_t b = p->m.b, h = m->width[q / 3], at, first;
+    size_t b = p->m.b, h = m->width[q / 3], before, first, part;
+    int all;
     *n = h == b ? 1 : mcamp__zmin(b, len + h - 1);
-    at = *n < b && h < b ? (b + 1 - h) % b : 0;         /* the first window, counted from lo */
-    first = h == b ? 0 : (lo + at) % b;
-    for (size_t j = 0, c = first; j < *n; j++) {
-        size_t end = at + h;
-        double sum = cum[mcamp__zmin(end, len)] - cum[mcamp__zmin(at, len)];
-        if (end > b) sum += cum[mcamp__zmin(end - b, len)];
-        f[j] = k[c] * sum;
-        if (++at == b) at = 0;
-        if (++c == b) c = 0;
-    }
-    mcamp__vec_exp(vs, f, *n);
-    for (size_t j = 0; j < *n; j++) f[j] -= 1;
-    return first;
+    all = h == b || *n == b;
+    before = all ? 0 : h - 1;               /* windows that begin before what is moved */
+    first = h == b ? 0 : (lo + b - before) % b;
+    part = mcamp__zmin(*n, b - first);
+    for (size_t j = 0; j < before; j++) e[j] = 0;
+    for (size_t j = 0; j <= len; j++) e[before + j] = cum[j];
+    for (size_t j = before + len + 1; j < *n + h; j++)
+        e[j] = cum[len] + (all && j > b ? cum[mcamp__zmin(j - b, len)] : 0);
+    mcamp__vec_moves(vs, e + h, e, k + first, part, all ? f + first : f);
+    mcamp__vec_moves(vs, e + h + part, e + part, k, *n - part, all ? f : f + part);
+    return all ? 0 : first;
 }
 
 /* out := sum + sum_j f_j times the n of b rows of terms from the first on, going round. */
@@ -25092,6 +25138,15 @@ MCAMP__PRIV void mcamp__tile_gain(mcamp_vecset vs, const double *terms, size_t b
     if (part == n) return;
     mcamp__vec_colsum(vs, terms, n - part, f + part, more);
     for (size_t s = 0; s < MCAMP__S; s++) out[s] += more[s];
+}
+
+/* The same of all rows for `count` picks, f in rows of ld and out in rows of step.      */
+MCAMP__PRIV void mcamp__tile_gains(mcamp_vecset vs, const double *terms, size_t b,
+                                   const double *f, size_t ld, size_t count, const double *sum,
+                                   double *out, size_t step)
+{
+    for (size_t k = 0; k < count; k++) memcpy(out + k * step, sum, MCAMP__S * sizeof *sum);
+    mcamp__vec_nt(vs, f, ld, count, terms, b, 1, out, step, MCAMP__S);
 }
 
 /* The picks: the modes that each moves, `len` from lo on; cum[k (b + 1) ..]: the running
@@ -25136,53 +25191,71 @@ MCAMP__PRIV void mcamp__tile_ratios(mcamp_vecset vs, const mcamp__sampler *p,
                                     const mcamp__picked *at, mcamp__scratch *w)
 {
     const mcamp__mixture *m = p->mix;
-    const size_t b = p->m.b, S = MCAMP__S;
+    const size_t b = p->m.b, S = MCAMP__S, step = m->count * S, most = 24;
+    const size_t ld = b < 8 ? b : b + 8;    /* powers of two share a place in the cache */
+    double *f = w->shift.p, *room = f + most * ld;
     for (size_t q = 0; q < m->count; q++) {
-        double *out = w->work + q * S, *f = w->shift.p;
+        double *out = w->work + q * S;
+        size_t n, wait = 0;                 /* picks before k that touch all windows */
         if (!(m->share[q] > 0)) continue;
         mcamp__vec_windows(vs, w->x, b, m->width[q / 3], m->s + q * b, m->off + q * b, w->slope,
                            w->ls);
-        for (size_t k = 0; k < m->picks; k++) {
-            size_t n, first = mcamp__mix_factors(vs, p, q, at->lo[k], at->len[k],
-                                                 at->cum + k * (b + 1), f, &n);
-            mcamp__tile_gain(vs, w->slope, b, first, n, f, w->ls, out + k * m->count * S);
+        for (size_t k = 0; k < m->picks; k++, out += step) {
+            size_t first = mcamp__mix_factors(vs, p, q, at->lo[k], at->len[k],
+                                              at->cum + k * (b + 1), room, f + wait * ld, &n);
+            if (n == b && wait + 1 < most && k + 1 < m->picks) { wait++; continue; }
+            if (n == b) wait++;
+            else mcamp__tile_gain(vs, w->slope, b, first, n, f + wait * ld, w->ls, out);
+            if (wait)
+                mcamp__tile_gains(vs, w->slope, b, f, ld, wait, w->ls,
+                                  out - (n == b ? wait - 1 : wait) * step, step);
+            wait = 0;
         }
     }
 }
 
-/* A mode by what the weights base_i e_i are more than base_i (none is less, as no a_ij is
- * negative), these being passed up to u.                                                */
-MCAMP__PRIV size_t mcamp__mix_attracted(const mcamp__mixture *m, const double *e, size_t b,
-                                        double u)
+/* A mode by what `count` indices have added to the weights: in all gain[k] by the k-th, more[k
+ * span + i] to that of mode lo[k] + i, going round, none of it negative as no a_ij is; these
+ * being passed up to u.                                                                 */
+MCAMP__PRIV size_t mcamp__mix_attracted(const double *more, const double *gain, const size_t *lo,
+                                        size_t count, size_t span, size_t b, double u)
 {
-    size_t at = 0;
-    for (size_t i = 0; i < b && u >= 0; i++) {
-        if (!(e[i] > 1)) continue;
-        u -= m->base[i] * (e[i] - 1);
+    size_t k = 0, at = 0;
+    while (k + 1 < count && u >= gain[k]) u -= gain[k++];
+    more += k * span;
+    for (size_t i = 0; i < span && u >= 0; i++) {
+        if (!(more[i] > 0)) continue;
+        u -= more[i];
         at = i;
     }
-    return at;
+    return lo[k] + at < b ? lo[k] + at : lo[k] + at - b;
 }
 
 /* Adds the modes of a tuple to `to`; log of prod z_l.  ones: b of them; e: room for what the
- * indices so far multiply each mode's weight by.                                        */
+ * indices so far multiply each mode's weight by, and for what each added to it: b (1 +
+ * MCAMP__TUPLE).                                                                        */
 MCAMP__PRIV double mcamp__mix_tuple(mcamp_vecset vs, const mcamp__sampler *p, mcamp_rng *r,
                                     const double *ones, double *e, double *to)
 {
     const mcamp__mixture *m = p->mix;
     size_t b = p->m.b, span = 2 * m->reach + 1;     /* shorter than b wherever there are tuples */
-    double z = 1, prod = 1;
+    size_t lo[MCAMP__TUPLE];
+    double z = 1, prod = 1, gain[MCAMP__TUPLE], *more = e + b;
     memcpy(e, ones, b * sizeof *e);
-    for (size_t l = 0; l < m->order; l++) {
+    for (size_t l = 0; l < m->order; l++, more += span) {
         double u = mcamp_rng_uniform(r) * z;
         size_t j = u < 1 ? mcamp__pick(m->upto + (m->count - 1) * b, b, u)
-                         : mcamp__mix_attracted(m, e, b, u - 1);
-        size_t lo = (j + b - m->reach) % b, len = mcamp__zmin(span, b - lo);
+                         : mcamp__mix_attracted(e + b, gain, lo, l, span, b, u - 1);
+        size_t at = (j + b - m->reach) % b, len = mcamp__zmin(span, b - at);
         const double *f = m->around + j * span, *g = mcamp__model_row(&p->m, j);
         prod *= z;
-        z += mcamp__vec_attract(vs, f, g + lo, p->m.over, m->base + lo, len, e + lo, to + lo);
+        gain[l] = mcamp__vec_attract(vs, f, g + at, p->m.over, m->base + at, len, e + at, to + at,
+                                     more);
         if (len < span)
-            z += mcamp__vec_attract(vs, f + len, g, p->m.over, m->base, span - len, e, to);
+            gain[l] += mcamp__vec_attract(vs, f + len, g, p->m.over, m->base, span - len, e, to,
+                                          more + len);
+        lo[l] = at;
+        z += gain[l];
     }
     return log(prod);
 }

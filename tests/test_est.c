@@ -495,8 +495,8 @@ static void check_factors(const mcamp__sampler *p, const double *row, size_t q, 
 {
     enum { MOST = 40 };
     size_t b = p->m.b, h = p->mix->width[q / 3], n, first;
-    double f[MOST], got[MOST] = { 0 };
-    first = mcamp__mix_factors(ctx.vec, p, q, lo, len, cum, f, &n);
+    double f[MOST], room[2 * MOST], got[MOST] = { 0 };
+    first = mcamp__mix_factors(ctx.vec, p, q, lo, len, cum, room, f, &n);
     CHECK(n >= 1 && n <= b);
     for (size_t j = 0; j < n; j++) got[(first + j) % b] += f[j];
     for (size_t c = 0; c < (h == b ? 1 : b); c++) {
@@ -513,7 +513,7 @@ TEST(what_a_pick_moves_is_moved_in_every_window)
 {
     static const struct { const char *name; size_t n, b; } c[] = {
         { "sqrt:3", 90, 30 }, { "identity", 62, 31 }, { "sqrt:16", 61, 20 }, { "sqrt:2", 40, 40 },
-        { "sqrt:7", 100, 40 } };
+        { "sqrt:7", 100, 40 }, { "sqrt:7", 16, 16 } };
     double row[40], cum[41];
     setup();
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
@@ -722,7 +722,7 @@ TEST(a_pilot_of_few_blocks_does_not_set_the_cost)
 TEST(tuples_by_enumeration)
 {
     enum { B = 8, DRAWS = 40000 };
-    double e[B], ones[B], x[B], base[B], want[B + 1] = { 0 };
+    double e[4 * B], ones[B], x[B], base[B], want[B + 1] = { 0 };   /* e: and three indices' */
     double *upto;
     mcamp__sampler p;
     mcamp__factor f;

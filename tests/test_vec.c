@@ -1039,6 +1039,7 @@ TEST(weights_attract_in_every_length)
     FOR_EACH_SET(vs) {
         for (size_t n = 0; n <= N - 4; n++) {
             double f[N], g[N], base[N], e[N], to[N], e0[N], to0[N], over = between(&r, 0.1, 2), got;
+            double gain[N];
             long double want = 0, size = 0;
             for (size_t i = 0; i < N; i++) {
                 f[i] = between(&r, 0.5, 3);
@@ -1046,19 +1047,81 @@ TEST(weights_attract_in_every_length)
                 base[i] = between(&r, 0, 1);
                 e[i] = e0[i] = between(&r, 0.5, 2);
                 to[i] = to0[i] = between(&r, -1, 1);
+                gain[i] = 7;
             }
-            got = mcamp__vec_attract(vs, f + 1, g + 2, over, base + 3, n, e + 1, to + 2);
+            got = mcamp__vec_attract(vs, f + 1, g + 2, over, base + 3, n, e + 1, to + 2, gain + 2);
             for (size_t i = 0; i < n; i++) {
                 long double more = (long double)base[3 + i] * e0[1 + i] * (f[1 + i] - 1.0L);
                 want += more;
                 size += fabsl(more) + base[3 + i] * e0[1 + i];
+                CHECK_NEAR(gain[2 + i], (double)more, 0, 4 * U * base[3 + i] * e0[1 + i] *
+                                                             (1 + f[1 + i]));
             }
             CHECK_NEAR(got, (double)want, 0, (double)(n + 4) * U * (double)size);
+            CHECK_NEAR(gain[1], 7, 0, 0);
+            CHECK_NEAR(gain[2 + n], 7, 0, 0);
             for (size_t i = 0; i < N; i++) {
                 int in_e = i >= 1 && i < 1 + n, in_to = i >= 2 && i < 2 + n;
                 CHECK_NEAR(e[i], in_e ? e0[i] * f[i] : e0[i], 2 * U, 0);
                 CHECK_NEAR(to[i], in_to ? to0[i] + over * g[i] : to0[i], 0, in_to ? 12 * U : 0);
             }
+        }
+    }
+}
+
+/* Sums over windows that go round, across more than one stretch of rows, and of all rows. */
+TEST(windows_go_round)
+{
+    static const size_t shape[][2] = { { 1, 1 }, { 5, 2 }, { 16, 16 }, { 17, 1 }, { 33, 7 },
+                                       { 40, 29 }, { 45, 45 }, { 45, 44 } };
+    enum { N = 45 };
+    mcamp_rng r = test_rng(25);
+    static double x[N * S], out[N * S];
+    FOR_EACH_SET(vs) {
+        for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
+            size_t b = shape[i][0], h = shape[i][1], count = h < b ? b : 1;
+            double k[N], off[N], sum[S];
+            for (size_t j = 0; j < b * S; j++) x[j] = between(&r, -1, 1);
+            for (size_t j = 0; j < b; j++) {
+                k[j] = between(&r, 0, 2);
+                off[j] = between(&r, -3, 1);
+            }
+            mcamp__vec_windows(vs, x, b, h, k, off, out, sum);
+            for (size_t s = 0; s < S; s++) {
+                long double all = 0;
+                for (size_t c = 0; c < count; c++) {
+                    long double z = 0, y;
+                    for (size_t j = c; j < c + h; j++) z += x[j % b * S + s];
+                    y = expl(k[c] * z + off[c]);
+                    all += y;
+                    CHECK_NEAR(out[c * S + s], (double)y, 1e-13, 0);
+                }
+                CHECK_NEAR(sum[s], (double)all, 1e-13, 0);
+            }
+        }
+    }
+}
+
+/* e^(k (hi - lo)) - 1 in every length, of sums that lie beside each other in one row. */
+TEST(moves_in_every_length)
+{
+    enum { N = 45, H = 5 };
+    mcamp_rng r = test_rng(24);
+    FOR_EACH_SET(vs) {
+        for (size_t n = 0; n + H + 1 <= N; n++) {
+            double sums[N], k[N], f[N];
+            for (size_t i = 0; i < N; i++) {
+                sums[i] = between(&r, -3, 3);
+                k[i] = between(&r, 0, 4);
+                f[i] = 7;
+            }
+            mcamp__vec_moves(vs, sums + H, sums, k + 1, n, f + 1);
+            for (size_t i = 0; i < n; i++) {
+                long double y = expl((long double)k[1 + i] * ((long double)sums[H + i] - sums[i]));
+                CHECK_NEAR(f[1 + i], (double)(y - 1), 0, 100 * U * (double)(y + 1));
+            }
+            CHECK_NEAR(f[0], 7, 0, 0);
+            CHECK_NEAR(f[1 + n], 7, 0, 0);
         }
     }
 }
@@ -1117,5 +1180,5 @@ TEST_MAIN("vec", T(a_context_exists), T(exp_is_within_2_ulp), T(exp_at_the_edges
           T(tuples_of_every_size_and_range), T(tuples_refuse_what_cannot_be_drawn),
           T(impossible_indices_are_never_drawn), T(products_of_rows),
           T(rows_divided_by_a_triangle), T(triangular_systems_of_every_shape),
-          T(weights_attract_in_every_length)
+          T(weights_attract_in_every_length), T(windows_go_round), T(moves_in_every_length)
           UPPER_HALVES)
