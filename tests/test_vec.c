@@ -1076,25 +1076,25 @@ TEST(windows_go_round)
                                        { 40, 29 }, { 45, 45 }, { 45, 44 } };
     enum { N = 45 };
     mcamp_rng r = test_rng(25);
-    static double x[N * S], out[N * S];
+    static double x[N * S], terms[N * S];
     FOR_EACH_SET(vs) {
         for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
             size_t b = shape[i][0], h = shape[i][1], count = h < b ? b : 1;
-            double k[N], off[N], sum[S];
+            double k[N], shift[N], sum[S];
             for (size_t j = 0; j < b * S; j++) x[j] = between(&r, -1, 1);
             for (size_t j = 0; j < b; j++) {
                 k[j] = between(&r, 0, 2);
-                off[j] = between(&r, -3, 1);
+                shift[j] = between(&r, -3, 1);
             }
-            mcamp__vec_windows(vs, x, b, h, k, off, out, sum);
+            mcamp__vec_windows(vs, x, b, h, k, shift, terms, sum);
             for (size_t s = 0; s < S; s++) {
                 long double all = 0;
                 for (size_t c = 0; c < count; c++) {
                     long double z = 0, y;
                     for (size_t j = c; j < c + h; j++) z += x[j % b * S + s];
-                    y = expl(k[c] * z + off[c]);
+                    y = expl(k[c] * z + shift[c]);
                     all += y;
-                    CHECK_NEAR(out[c * S + s], (double)y, 1e-13, 0);
+                    CHECK_NEAR(terms[c * S + s], (double)y, 1e-13, 0);
                 }
                 CHECK_NEAR(sum[s], (double)all, 1e-13, 0);
             }
