@@ -4365,12 +4365,10 @@ MCAMP__INL void MCAMP__K(phi_kind)(const double *x, size_t b, const double *off,
         size_t to = i + MCAMP__CHUNK < b ? i + MCAMP__CHUNK : b;
         for (size_t c = 0; c < MCAMP__S / W; c++)
             MCAMP__K(phi_max)(a + c, x + c * W, i, to, off,
-                              kind == 2 ? alpha + c * W : alpha,
-                              MCAMP__K(load)(t + c * W), kind);
+                              kind == 2 ? alpha + c * W : alpha, MCAMP__K(load)(t + c * W), kind);
         for (size_t c = 0; c < MCAMP__S / W; c++)
             MCAMP__K(phi_add)(a + c, x + c * W, i, to, off,
-                              kind == 2 ? alpha + c * W : alpha,
-                              MCAMP__K(load)(t + c * W), kind);
+                              kind == 2 ? alpha + c * W : alpha, MCAMP__K(load)(t + c * W), kind);
     }
     for (size_t c = 0; c < MCAMP__S / W; c++)
         MCAMP__K(store)(out + c * W, MCAMP__K(part_log)(a + c));
@@ -7334,7 +7332,7 @@ typedef struct mcamp__slab {
     double *coef;       /* |c_k|, k < bands, for the Toeplitz forms; else NULL */
     double *low;        /* b x b rounding errors of G, lower triangle          */
     double *x;          /* width x ld: the window of M, one mode a row         */
-    double *z;          /* tiles x S x DEPTH: pieces of it, transposed         */
+    double *z;          /* tiles x S x slab: the same, transposed              */
     double *xx;         /* tiles x S x ROWS: pieces of the product             */
     double *g;
     double *fold;       /* 2 x width: one row of M and its rounding errors     */
@@ -7384,25 +7382,27 @@ MCAMP__PRIV void mcamp__slab_into(const mcamp__slab *q, size_t p0, size_t rows, 
     }
 }
 
-/* One tile of the window's product, in short pieces, without those that have only zeros:
- * their rows end before the tile, or before mode p, or begin behind the tile.     */
+/* One tile of the window's product, in short pieces, without those that have only zeros: their
+ * rows end before mode p, or begin behind the tile.  G is touched once for all of them. */
 MCAMP__PRIV void mcamp__slab_tile(void *arg, size_t tile)
 {
     const mcamp__slab *q = (const mcamp__slab *)arg;
-    size_t first = tile * MCAMP__S, to = q->width;
-    double *z = q->z + first * MCAMP__DEPTH, *xx = q->xx + first * MCAMP__ROWS;
-    for (size_t k = 0; k < q->rows; k += MCAMP__DEPTH) {
-        const double *x = q->x + k;
-        size_t some = mcamp__zmin(MCAMP__DEPTH, q->rows - k);
-        if (q->reach) to = mcamp__zmin(q->width, q->reach + k + some - 1);
-        if (to <= first || (q->reach && first + MCAMP__S + q->m->bands <= q->reach + k)) continue;
-        mcamp__nt_pack(x + first * q->ld, q->ld, mcamp__zmin(MCAMP__S, q->width - first), some, z);
-        for (size_t p = first; p < to; p += MCAMP__ROWS) {
-            size_t rows = mcamp__zmin(MCAMP__ROWS, to - p);
-            memset(xx, 0, MCAMP__ROWS * MCAMP__S * sizeof *xx);
-            mcamp__vec_nt(q->vec, x + p * q->ld, q->ld, rows, z, some, 1.0, xx, MCAMP__S, MCAMP__S);
-            mcamp__slab_into(q, p, rows, first, xx);
+    size_t first = tile * MCAMP__S, behind = first + MCAMP__S + q->m->bands, len = q->rows, rows;
+    double *z = q->z + first * q->slab, *xx = q->xx + first * MCAMP__ROWS;
+    if (q->reach) len = behind > q->reach ? mcamp__zmin(len, behind - q->reach) : 0;
+    mcamp__nt_pack(q->x + first * q->ld, q->ld, mcamp__zmin(MCAMP__S, q->width - first), len, z);
+    for (size_t p = first; p < q->width; p += MCAMP__ROWS) {
+        memset(xx, 0, MCAMP__ROWS * MCAMP__S * sizeof *xx);
+        rows = 0;
+        for (size_t k = 0; k < len; k += MCAMP__DEPTH) {
+            size_t some = mcamp__zmin(MCAMP__DEPTH, len - k), to = q->width;
+            if (q->reach) to = mcamp__zmin(to, q->reach + k + some - 1);
+            if (to <= p) continue;
+            rows = mcamp__zmin(MCAMP__ROWS, to - p);
+            mcamp__vec_nt(q->vec, q->x + p * q->ld + k, q->ld, rows, z + k * MCAMP__S, some, 1.0, xx,
+                          MCAMP__S, MCAMP__S);
         }
+        mcamp__slab_into(q, p, rows, first, xx);
     }
 }
 
@@ -7431,7 +7431,7 @@ MCAMP__PRIV int mcamp__slab_size(mcamp__slab *q, size_t coefs)
 {
     size_t bb, ws;
     return mcamp__mul_size(q->b, q->b, &bb) &&
-           mcamp__mul_size(q->tiles * MCAMP__S, q->ld + MCAMP__DEPTH + MCAMP__ROWS + 2, &ws) &&
+           mcamp__mul_size(q->tiles * MCAMP__S, q->ld + q->slab + MCAMP__ROWS + 2, &ws) &&
            mcamp__add_size(bb, ws, &q->count) && mcamp__add_size(q->count, coefs, &q->count);
 }
 
@@ -7454,7 +7454,7 @@ MCAMP__PRIV mcamp_status mcamp__gram_rows(mcamp_ctx *ctx, const mcamp_mech *m,
     q.low = block; q.xx = q.low + b * b;
     q.x = q.xx + q.tiles * MCAMP__S * MCAMP__ROWS;
     q.z = q.x + q.width * q.ld;
-    q.fold = q.z + q.tiles * MCAMP__S * MCAMP__DEPTH;
+    q.fold = q.z + q.tiles * MCAMP__S * q.slab;
     if (coefs) {
         q.coef = q.fold + 2 * q.width;
         mcamp__mech_coefs(m, 0, coefs, q.coef);
