@@ -7399,8 +7399,8 @@ MCAMP__PRIV void mcamp__slab_tile(void *arg, size_t tile)
             if (q->reach) to = mcamp__zmin(to, q->reach + k + some - 1);
             if (to <= p) continue;
             rows = mcamp__zmin(MCAMP__ROWS, to - p);
-            mcamp__vec_nt(q->vec, q->x + p * q->ld + k, q->ld, rows, z + k * MCAMP__S, some, 1.0, xx,
-                          MCAMP__S, MCAMP__S);
+            mcamp__vec_nt(q->vec, q->x + p * q->ld + k, q->ld, rows, z + k * MCAMP__S, some, 1,
+                          xx, MCAMP__S, MCAMP__S);
         }
         mcamp__slab_into(q, p, rows, first, xx);
     }
