@@ -28307,7 +28307,8 @@ MCAMP__PRIV double mcamp__short_up(double x)
  * whose proofs would cost more than the search did (or a tenth of a second), as counted in
  * samples that are predicted from ranges, a pilot of the calibration stream and the search's
  * slope.  One within 2%, or else 3%, stays where the most samples of a claim suffice, and about
- * a minute.  Who names a number of samples, or a time, has that spent instead.             */
+ * a minute.  Who names a number of samples, or a time, has that spent instead.  A rung nearer
+ * than that which takes over four times what was predicted is given up.                   */
 enum { MCAMP__LADDER = 6, MCAMP__LADDER_PILOT = 8 };     /* rungs, blocks */
 
 /* Samples until the wealth reaches e^level.  x = value/range has the mean (1 - slack) m, m =
@@ -28365,10 +28366,21 @@ MCAMP__PRIV mcamp_status mcamp__rung_price(mcamp_ctx *ctx, const mcamp__solve *s
     return st;
 }
 
-/* Which of the rungs, most private first, are worth their samples; 0: left out.          */
+/* Samples after which a proof looks at its wealth, at least `samples` of them: to stop there
+ * looks no other way than to go on does.                                                */
+MCAMP__PRIV uint64_t mcamp__rung_most(double samples)
+{
+    uint64_t done = 0;
+    while ((double)(done * MCAMP_BLOCK) < samples) done += done / 4 + 1;
+    return done * MCAMP_BLOCK;
+}
+
+/* Which of the rungs, most private first, are worth their samples; 0: left out.  most: the
+ * samples that they may take in a direction; 0: as claimed.                             */
 MCAMP__PRIV mcamp_status mcamp__rungs_choose(mcamp_ctx *ctx, const mcamp__solve *s,
                                              const mcamp__found *r, const mcamp_claim *c,
-                                             double factor[MCAMP__LADDER])
+                                             double factor[MCAMP__LADDER],
+                                             uint64_t most[MCAMP__LADDER])
 {
     static const double all[MCAMP__LADDER] = { 1.08, 1.03, 1.015, 1.008, 1.004, 1.002 };
     double b = (double)s->f->b, price = 0;
@@ -28380,6 +28392,7 @@ MCAMP__PRIV mcamp_status mcamp__rungs_choose(mcamp_ctx *ctx, const mcamp__solve 
     mcamp_status st = MCAMP_OK;
     int kept = 0;
     memcpy(factor, all, sizeof all);
+    memset(most, 0, MCAMP__LADDER * sizeof *most);
     if (r->known || ctx->timed) return MCAMP_OK;
     t = (mcamp_tally *)mcamp__new(ctx, 1, sizeof *t);
     if (!t) return mcamp__fail(ctx, MCAMP_E_MEMORY, "tally", 0);
@@ -28388,6 +28401,7 @@ MCAMP__PRIV mcamp_status mcamp__rungs_choose(mcamp_ctx *ctx, const mcamp__solve 
         if (kept == 1) second = price;
         if (st != MCAMP_OK || !(price <= left)) break;
         left -= price;
+        if (kept > 2 && !c->max_samples) most[kept] = mcamp__rung_most(4 * price + 8388608.0 / b);
     }
     if (st == MCAMP_OK && kept < 3) {
         st = mcamp__rung_price(ctx, s, c, r->x, sigma * 1.018 + more, t, rel_var, &price);
@@ -28408,10 +28422,12 @@ MCAMP__PRIV mcamp_status mcamp__certify_ladder(mcamp_ctx *ctx, const mcamp__solv
                                                mcamp_guarantee *best)
 {
     double ladder[MCAMP__LADDER];
+    uint64_t most[MCAMP__LADDER];
     const int rungs = r->known ? 1 : MCAMP__LADDER;
     mcamp_guarantee s;
+    mcamp_claim own;
     mcamp__known known;
-    mcamp_status st = mcamp__rungs_choose(ctx, solve, r, c, ladder);
+    mcamp_status st = mcamp__rungs_choose(ctx, solve, r, c, ladder, most);
     c->rung = 0;
     c->sigma = su;
     mcamp__guarantee_claim(gram, c, best);
@@ -28424,8 +28440,10 @@ MCAMP__PRIV mcamp_status mcamp__certify_ladder(mcamp_ctx *ctx, const mcamp__solv
         c->rung = (uint64_t)i + 1;
         mcamp__stage(ctx, rungs - i);
         if (ctx->timed) ctx->stage = ctx->until;
+        own = *c;
+        if (most[i]) own.max_samples = most[i];
         st = mcamp__known_bounds(ctx, solve->f, c, &known);
-        if (st >= 0) st = mcamp__verify_claim(ctx, solve->f, c, &known, &s);
+        if (st >= 0) st = mcamp__verify_claim(ctx, solve->f, &own, &known, &s);
         s.rungs++;
         if (st == MCAMP_OK) *best = s;
     }

@@ -700,13 +700,48 @@ static int rungs_of(const mcamp__solve *s, const mcamp__found *r, const mcamp_cl
                     double factor[MCAMP__LADDER])
 {
     int n = 0;
-    CHECK_STATUS(mcamp__rungs_choose(&ctx, s, r, c, factor), MCAMP_OK);
+    uint64_t most[MCAMP__LADDER];
+    double share = fmax((double)s->samples, 16777216.0 / (double)s->f->b);  /* of the search */
+    CHECK_STATUS(mcamp__rungs_choose(&ctx, s, r, c, factor, most), MCAMP_OK);
     for (int i = 0; i < MCAMP__LADDER; i++) {
         n += factor[i] > 0;
+        CHECK((most[i] > 0) == (i > 2 && factor[i] > 0 && !c->max_samples && !ctx.timed));
+        CHECK(!most[i] || ((double)most[i] * (double)s->f->b >= 8388608.0 &&
+                           (double)most[i] <= 6 * share + MCAMP_BLOCK));
         for (int k = 0; k < i; k++) CHECK(!(factor[i] >= factor[k]) || !(factor[k] > 0));
     }
     CHECK(factor[0] > 1.07);            /* whatever it costs */
     return n;
+}
+
+/* What a rung may take ends where a proof looks at its wealth anyway. */
+TEST(the_ladder_gives_up_where_a_proof_looks)
+{
+    static const double want[] = { 1, 1024, 1025, 70000, 1e6, 3e9 };
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        uint64_t most = mcamp__rung_most(want[i]), done = 0;
+        CHECK((double)most >= want[i] && (double)most <= 1.25 * want[i] + MCAMP_BLOCK);
+        while (done < most) done += (done / MCAMP_BLOCK / 4 + 1) * MCAMP_BLOCK;
+        CHECK(done == most);
+    }
+}
+
+/* A seed whose root, lower than the others' by less than its error, leaves the last rung hardly
+ * any slack: it took 1 775 616 samples, the whole of another seed's certificate 120 000.  */
+TEST(the_ladder_does_not_hang_on_a_rung)
+{
+    mcamp_guarantee s, again;
+    mcamp_claim c = claim_of(0, 0.5, 1e-5, 1e-6, MCAMP_BOTH, 3);
+    mcamp_gram g;
+    setup();
+    gram_make("sqrt:16", "raw", 2048, 128, &g);
+    CHECK_STATUS(mcamp_calibrate_certified(&ctx, &g, &c, &s), MCAMP_OK);
+    CHECK(s.accepted && s.samples < 800000 && s.max_samples == c.max_samples);
+    CHECK(s.sigma > 11.5 && s.sigma < 11.75);
+    c.sigma = s.sigma; c.rung = s.rung;
+    CHECK_STATUS(mcamp_verify(&ctx, &g, &c, &again), MCAMP_OK);
+    CHECK(again.accepted);
+    mcamp_gram_free(&ctx, &g);
 }
 
 static double late_clock(void *user) { return *(const double *)user; }
@@ -2008,7 +2043,8 @@ TEST_MAIN("verify",
     T(a_poisoned_pilot_decides_nothing),
     T(the_ladder_stops_at_its_first_failure),
     T(the_ladder_is_priced_with_what_is_left_out),
-    T(the_ladder_is_priced_by_expected_wealth),
+    T(the_ladder_is_priced_by_expected_wealth), T(the_ladder_gives_up_where_a_proof_looks),
+    T(the_ladder_does_not_hang_on_a_rung),
     T(the_ladder_is_priced_by_what_must_be_drawn),
     T(the_ladder_is_chosen_before_verification),
     T(verification_draws_its_own_blocks_once_each),
