@@ -10155,6 +10155,9 @@ MCAMP__PRIV double mcamp__claim_stake(const mcamp_tally *pilot, double m)
     return best;
 }
 
+/* Blocks from one look at the wealth to the next. */
+#define MCAMP__VERIFY_CHUNK(done) ((done) / 4 + 1)
+
 /* Draws VERIFY blocks until the wealth reaches 1/beta, until the opposite is clear
  * (which needs no guarantee: it only refuses), or until the samples are spent.      */
 MCAMP__PRIV mcamp_status mcamp__verify_run(mcamp_ctx *ctx, const mcamp__sampler *p,
@@ -10181,7 +10184,7 @@ MCAMP__PRIV mcamp_status mcamp__verify_run(mcamp_ctx *ctx, const mcamp__sampler 
         if (mcamp__log_wealth_grid(t, +1, m) >= hopeless) return MCAMP_Q_REFUSED;
         if (mcamp__progress(ctx, mcamp__dmax(out->log_wealth, 0) / need, c->sigma))
             return MCAMP_Q_INTERRUPTED;
-        chunk = mcamp__umin(most - done, done / 4 + 1);
+        chunk = mcamp__umin(most - done, MCAMP__VERIFY_CHUNK(done));
     }
     return MCAMP_Q_BUDGET;
 }
@@ -28371,7 +28374,7 @@ MCAMP__PRIV mcamp_status mcamp__rung_price(mcamp_ctx *ctx, const mcamp__solve *s
 MCAMP__PRIV uint64_t mcamp__rung_most(double samples)
 {
     uint64_t done = 0;
-    while ((double)(done * MCAMP_BLOCK) < samples) done += done / 4 + 1;
+    while ((double)(done * MCAMP_BLOCK) < samples) done += MCAMP__VERIFY_CHUNK(done);
     return done * MCAMP_BLOCK;
 }
 
@@ -33911,6 +33914,7 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__KEPT_MOST
 #undef MCAMP__SOME
 #undef MCAMP__PICKS
+#undef MCAMP__VERIFY_CHUNK
 #undef MCAMP__STRIP
 #undef MCAMP__TRMM
 #undef MCAMP__TUPLE
