@@ -9680,19 +9680,19 @@ MCAMP__PRIV void mcamp__rows_task(void *arg, size_t task)
 }
 
 /* Log range of COMMON at order k, eps = 0, but for its tuples; fills base. */
-MCAMP__PRIV double mcamp__common_setup(mcamp__sampler *p, size_t k)
+MCAMP__PRIV double mcamp__common_setup(const mcamp__model *m, size_t k, double *base)
 {
     double T = 0, total = 0, top = -mcamp__inf(), kk = (double)k;
-    size_t b = p->m.b;
+    size_t b = m->b;
     for (size_t i = 0; i < b; i++) {
-        p->base[i] = mcamp__common_log_sup(p->m.c[i], k, &T) / kk;
-        top = mcamp__dmax(top, p->base[i]);
+        base[i] = mcamp__common_log_sup(m->c[i], k, &T) / kk;
+        top = mcamp__dmax(top, base[i]);
     }
     for (size_t i = 0; i < b; i++) {
-        p->base[i] = exp(p->base[i] - top);
-        total += p->base[i];
+        base[i] = exp(base[i] - top);
+        total += base[i];
     }
-    for (size_t i = 0; i < b; i++) p->base[i] /= total;
+    for (size_t i = 0; i < b; i++) base[i] /= total;
     return kk * (top + log(total / (double)b));
 }
 
@@ -9702,7 +9702,7 @@ MCAMP__PRIV double mcamp__order_range(const mcamp_ctx *ctx, mcamp__sampler *p, s
 {
     size_t b = p->m.b;
     mcamp__max_z q = { p->base, p->tuple.ea, b, p->tuple.stride, k, mcamp__tasks(ctx), own };
-    double r = p->method == MCAMP_METHOD_COMMON ? mcamp__common_setup(p, k)
+    double r = p->method == MCAMP_METHOD_COMMON ? mcamp__common_setup(&p->m, k, p->base)
                                                 : mcamp__tilted_log_sup(k);
     return r + mcamp__log_max_z(ctx, &q) - ((double)k - 1) * p->eps;
 }
@@ -21109,6 +21109,157 @@ MCAMP__PRIV mcamp_status mcamp__certain_add(mcamp_ctx *ctx, const mcamp__factor 
     return st;
 }
 
+/* A bound of delta_remove where eps is small.  What COMMON integrates is then nearly all that
+ * happens: rho hardly depends on the rest X', and an order k of thousands has nearly delta for
+ * its range but for the tuples, so that no tuple is drawn.  With base, w, F and S_k as there,
+ * F <= S rho_B^k, and S rho_B^k has a mean that is bounded so.  Let no g'_i be above t, and
+ * phi = (e^t - 1 - t)/t^2, which grows with t: e^g <= 1 + g + phi g^2.  As sum_i g'_i = 0, with
+ * u_i = base_i e^{-a'_ii/2}, U their sum and w_i = u_i - U/b,
+ *     rho_B <= U + sum_i w_i g'_i + phi sum_i u_i g'_i^2,
+ *     rho_B^k <= U^k e^{(k/U)(sum_i w_i g'_i + phi sum_i u_i g'_i^2)}.
+ * The first sum's variance is at most lambda sum_i w_i^2, lambda the largest eigenvalue of a';
+ * and for K = 2 phi (k/U) diag(u), if s max K lambda < 1,
+ *     log E e^{s g' K g'/2} = -1/2 log det(I - s K a')
+ *         <= s/2 tr(K a') + s^2/4 (max K)^2 tr(a'^2)/(1 - s max K lambda),
+ * as tr(M^j) <= |M|^{j-2} tr(M^2).  Hoelder's inequality with s and s/(s - 1) puts the two
+ * together.  If a g'_i is above t: E_Q of F there is at most E_Q of rho, the odds of that under
+ * P, where g'_i is normal with mean a'_ij <= A, the largest a'_ii.                         [] */
+typedef struct mcamp__quiet {
+    mcamp__model m;
+    double eps, t, phi;
+    double squares, lambda;         /* tr(a'^2) and lambda, or more             */
+    double *left, *base;            /* a'_ii; of order k                        */
+} mcamp__quiet;
+
+/* tr(a'^2) = tr(a^2) - 2 c'ac + (c'c)^2; lambda is at most its root, and, as no entry of a is
+ * negative, a's largest row sum.                                                        */
+MCAMP__PRIV void mcamp__quiet_squares(const mcamp__factor *f, mcamp__quiet *q)
+{
+    double over = q->m.over, top = 0, cc = 0;
+    mcamp__sum all = { 0, 0 }, cut = { 0, 0 };
+    for (size_t i = 0; i < f->b; i++) {
+        const double *row = mcamp__model_row(&q->m, i);
+        double two = 0, ac = 0;
+        for (size_t j = 0; (j = mcamp__band_next(f->b, f->reach, i, j)) < f->b; j++) {
+            two += row[j] * row[j];
+            ac += row[j] * q->m.c[j];
+        }
+        top = mcamp__dmax(top, f->row[i]);
+        cc += q->m.c[i] * q->m.c[i];
+        mcamp__sum_add(&all, two * over * over);
+        mcamp__sum_add(&cut, q->m.c[i] * ac * over);
+    }
+    q->squares = mcamp__sum_get(&all) * (1 + 1e-11) - 2 * mcamp__sum_get(&cut) + cc * cc;
+    q->squares = mcamp__dmax(q->squares, 1e-11 * mcamp__sum_get(&all));
+    q->lambda = mcamp__dmin(sqrt(q->squares), top * over) * (1 + 1e-9);
+}
+
+/* log of a bound of E rho_B^k where no g'_i is above t; base becomes u. */
+MCAMP__PRIV double mcamp__quiet_moment(const mcamp__quiet *q, double k)
+{
+    double u, square = 0, trace = 0, most = 0, b = (double)q->m.b, v, d, part = 0;
+    mcamp__sum sum = { 0, 0 };
+    for (size_t i = 0; i < q->m.b; i++) {
+        q->base[i] *= exp(-0.5 * q->left[i]);
+        mcamp__sum_add(&sum, q->base[i]);
+        trace += q->base[i] * q->left[i];
+        most = mcamp__dmax(most, q->base[i]);
+    }
+    u = mcamp__sum_get(&sum);
+    for (size_t i = 0; i < q->m.b; i++)
+        square += (q->base[i] - u / b) * (q->base[i] - u / b);
+    v = 0.5 * (k / u) * (k / u) * q->lambda * square;
+    most *= 2 * q->phi * (k / u);                       /* max K */
+    d = 0.25 * most * most * q->squares;
+    if (v > 0) part = mcamp__dmin(1, sqrt(v / d));      /* s - 1 */
+    if (!((1 + part) * most * q->lambda < 0.9)) return mcamp__inf();
+    if (v > 0) v *= (1 + part) / part;
+    return k * log(u) + q->phi * (k / u) * trace + v +
+           (1 + part) * d / (1 - (1 + part) * most * q->lambda) + 1e-14 * k;
+}
+
+/* log of the bound by order k. */
+MCAMP__PRIV double mcamp__quiet_order(const mcamp__quiet *q, double k)
+{
+    double z = mcamp__common_setup(&q->m, (size_t)k, q->base) - (k - 1) * q->eps;
+    return z + mcamp__quiet_moment(q, k) + 1e-9;
+}
+
+/* The best order, nearly, by golden sections: what is minimised is nearly convex. */
+MCAMP__PRIV double mcamp__quiet_best(const mcamp__quiet *q, double lo, double hi)
+{
+    const double cut = 0.381966011250105152;
+    double x = lo + cut * (hi - lo), y = hi - cut * (hi - lo), best;
+    double fx = mcamp__quiet_order(q, floor(exp(x))), fy = mcamp__quiet_order(q, floor(exp(y)));
+    best = mcamp__dmin(fx, fy);
+    for (int i = 0; i < 14; i++) {
+        double now;
+        if (fx <= fy) {
+            hi = y; y = x; fy = fx;
+            x = lo + cut * (hi - lo);
+            now = fx = mcamp__quiet_order(q, floor(exp(x)));
+        } else {
+            lo = x; x = y; fx = fy;
+            y = hi - cut * (hi - lo);
+            now = fy = mcamp__quiet_order(q, floor(exp(y)));
+        }
+        best = mcamp__dmin(best, now);
+    }
+    return best;
+}
+
+/* Fills in what orders share; the odds that a g'_i is above t, which are made about 2e-3 of what
+ * the common direction alone says, or 1 where the bound would be of no use.  *k: the order that
+ * direction asks for, nearly.  phi: of what t^3/5! and on add, t^2/19 - t^2/4! is more.   */
+MCAMP__PRIV double mcamp__quiet_init(const mcamp__factor *f, mcamp__quiet *q, double *k)
+{
+    double tau = q->m.root_total / (double)f->b, most = 0, log_b = log((double)f->b), z, t;
+    for (size_t i = 0; i < f->b; i++) {
+        q->left[i] = mcamp__dmax(0, 2 * q->m.half[i] - q->m.c[i] * q->m.c[i]);
+        most = mcamp__dmax(most, q->left[i] + 1e-12 * q->m.half[i]);
+    }
+    z = -mcamp__gauss_quantile_log(mcamp__gauss_logdelta(tau, q->eps) + log(2e-3) - log_b);
+    q->t = t = mcamp__dmax(most + z * sqrt(most), 1e-8);
+    *k = (q->eps / tau + 0.5 * tau + 1) / tau;
+    if (!(*k < 1e8 && *k * most * t < 8)) return 1;
+    q->phi = t < 1 ? 0.5 + t / 6 + t * t / 19 : (expm1(t) - t) / (t * t) * (1 + 1e-12);
+    mcamp__quiet_squares(f, q);
+    return exp(log_b + mcamp__gauss_logsf((t - most) / sqrt(most)) + 1e-9);
+}
+
+MCAMP__PRIV mcamp_status mcamp__certain_remove(mcamp_ctx *ctx, const mcamp__factor *f,
+                                               double sigma, double eps, double *bound)
+{
+    mcamp__quiet q;
+    double k, v;
+    mcamp_status st;
+    *bound = 1;
+    if (f->patterns || f->diagonal || !(f->total > 0)) return MCAMP_OK;
+    if ((st = mcamp__model_init(ctx, f, sigma, &q.m)) < 0) return st;
+    q.eps = eps;
+    q.left = mcamp__new_doubles(ctx, 2 * f->b);
+    if (q.left) {
+        q.base = q.left + f->b;
+        v = mcamp__quiet_init(f, &q, &k);
+        if (v < 1) v += exp(mcamp__quiet_best(&q, log(mcamp__dmax(2, 0.3 * k)), log(3 * k)));
+        *bound = mcamp__dmin(v * (1 + 1e-9), 1);
+    } else {
+        st = mcamp__fail(ctx, MCAMP_E_MEMORY, "gram", (double)f->b);
+    }
+    mcamp__delete_doubles(ctx, q.left, 2 * f->b);
+    mcamp__model_free(ctx, &q.m);
+    return st;
+}
+
+/* What is certain of a direction where section exact does not know the answer. */
+MCAMP__PRIV mcamp_status mcamp__certain_bound(mcamp_ctx *ctx, const mcamp__factor *f,
+                                              double sigma, double eps, mcamp_direction dir,
+                                              double *bound)
+{
+    return dir == MCAMP_ADD ? mcamp__certain_add(ctx, f, sigma, eps, bound)
+                            : mcamp__certain_remove(ctx, f, sigma, eps, bound);
+}
+
 /* ---- remove, by modes that are far out ------------------------------------------ *
  * Where few bands meet many bins at a small delta, rho > e^eps is the doing of a mode or two,
  * and a law that tilts all of them by a power of rho is drawn to where one is far too large.
@@ -21781,18 +21932,18 @@ MCAMP__PRIV mcamp_status mcamp__ask_exact(mcamp_ctx *ctx, mcamp__question *q)
 MCAMP__PRIV mcamp_status mcamp__known_bounds(mcamp_ctx *ctx, const mcamp__factor *f,
                                              const mcamp_claim *c, mcamp__known *known)
 {
+    int exact = mcamp__exact_knows(f);
     known->remove = known->add = 1;
-    if (!mcamp__exact_knows(f))
-        return c->direction == MCAMP_REMOVE
-                   ? MCAMP_OK : mcamp__certain_add(ctx, f, c->sigma, c->eps, &known->add);
     for (int d = MCAMP_REMOVE; d <= MCAMP_ADD; d++) {
         mcamp_direction dir = (mcamp_direction)d;
         mcamp__question q = mcamp__ask(f, c->sigma, c->eps, dir, c->seed);
         mcamp_status st;
         if (c->direction != MCAMP_BOTH && c->direction != dir) continue;
-        if ((st = mcamp__ask_exact(ctx, &q)) < 0) return st;
-        q.fine = q.high > c->delta && q.low <= c->delta;
-        if (q.fine && (st = mcamp__ask_exact(ctx, &q)) < 0) return st;
+        st = exact ? mcamp__ask_exact(ctx, &q)
+                   : mcamp__certain_bound(ctx, f, c->sigma, c->eps, dir, &q.high);
+        q.fine = exact && q.high > c->delta && q.low <= c->delta;
+        if (st >= 0 && q.fine) st = mcamp__ask_exact(ctx, &q);
+        if (st < 0) return st;
         if (dir == MCAMP_REMOVE) known->remove = q.high;
         else known->add = q.high;
     }
@@ -27189,8 +27340,8 @@ MCAMP__PRIV mcamp_status mcamp__answer_at(mcamp_ctx *ctx, const mcamp__factor *f
             q.prior = hint->prior[d];
         }
         if (exact) st = mcamp__ask_exact(ctx, &q);
-        else if (q.dir == MCAMP_ADD && !bud->method)
-            st = mcamp__certain_add(ctx, f, sigma, eps, &q.high);
+        else if (!bud->method)
+            st = mcamp__certain_bound(ctx, f, sigma, eps, q.dir, &q.high);
         if (st < 0) return st;
         q.floor = (brief ? 1.0 : f->diagonal && !exact ? 0.0 : 0.1) * delta;
         q.other = delta;

@@ -582,6 +582,245 @@ TEST(products_bound_the_add_direction)
     }
 }
 
+/* ---- small eps: the bound of the remove direction ---------------------------------------- */
+
+typedef struct quiet_case {
+    mcamp_gram g;
+    mcamp__factor f;
+    mcamp__quiet q;
+    double k, odds;
+} quiet_case;
+
+static void quiet_open(quiet_case *c, double sigma, double eps)
+{
+    CHECK_STATUS(mcamp__factor_init(&ctx, &c->g, &c->f), MCAMP_OK);
+    CHECK_STATUS(mcamp__model_init(&ctx, &c->f, sigma, &c->q.m), MCAMP_OK);
+    c->q.eps = eps;
+    c->q.left = (double *)calloc(2 * c->f.b, sizeof(double));
+    c->q.base = c->q.left + c->f.b;
+    c->odds = mcamp__quiet_init(&c->f, &c->q, &c->k);
+}
+
+static void quiet_close(quiet_case *c)
+{
+    free(c->q.left);
+    mcamp__model_free(&ctx, &c->q.m);
+    mcamp__factor_free(&ctx, &c->f);
+    mcamp_gram_free(&ctx, &c->g);
+}
+
+/* a'_ij of the case. */
+static double quiet_left(const quiet_case *c, size_t i, size_t j)
+{
+    return mcamp__model_a(&c->q.m, i, j) - c->q.m.c[i] * c->q.m.c[j];
+}
+
+/* Strategies whose modes differ in length, and in what they have in common. */
+static const struct { const char *name; size_t n, b; double sigma, eps; } quiets[] = {
+    { "sqrt:2", 128, 32, 220, 0.01 }, { "sqrt:0", 30, 30, 60, 0.02 },
+    { "rational:3", 47, 20, 12, 0.05 }, { "ones", 21, 5, 160, 0.02 },
+    { "sqrt:4", 85, 17, 25, 0.1 }, { "rational:2", 9, 2, 90, 0.03 } };
+enum { QUIETS = sizeof quiets / sizeof *quiets };
+
+static void quiet_named(size_t i, quiet_case *c)
+{
+    gram_make(quiets[i].name, "raw", quiets[i].n, quiets[i].b, &c->g);
+    quiet_open(c, quiets[i].sigma, quiets[i].eps);
+}
+
+/* What orders share: tr(a'^2), the largest eigenvalue by its powers, phi, and the odds that one
+ * of the modes is loud, under the mixture.                                                */
+TEST(what_is_known_of_quiet_modes)
+{
+    for (size_t i = 0; i < QUIETS; i++) {
+        static double x[32], y[32];
+        quiet_case c;
+        double squares = 0, odds = 0, top = 0, phi;
+        size_t b = quiets[i].b;
+        quiet_named(i, &c);
+        CHECK(c.odds < 1);
+        for (size_t j = 0; j < b; j++) {
+            double own = quiet_left(&c, j, j);
+            CHECK_NEAR(c.q.left[j], own, 1e-12, 1e-18);
+            x[j] = 1 + (double)(j % 3);
+            for (size_t l = 0; l < b; l++) {
+                double a = quiet_left(&c, j, l);
+                squares += a * a;
+                odds += 0.5 * erfc((c.q.t - a) / sqrt(2 * own)) / (double)b;
+            }
+        }
+        for (int turn = 0; turn < 3000; turn++) {
+            top = 0;
+            for (size_t j = 0; j < b; j++) {
+                y[j] = 0;
+                for (size_t l = 0; l < b; l++) y[j] += quiet_left(&c, j, l) * x[l];
+                top = fmax(top, fabs(y[j]));
+            }
+            for (size_t j = 0; j < b; j++) x[j] = y[j] / top;
+        }
+        phi = (double)((expm1l((long double)c.q.t) - (long double)c.q.t) /
+                       ((long double)c.q.t * (long double)c.q.t));
+        CHECK_LE(squares, c.q.squares);
+        CHECK_NEAR(c.q.squares, squares, 1e-6, 0);
+        CHECK_LE(top, c.q.lambda);
+        CHECK_LE(odds, c.odds);
+        CHECK_LE(c.odds, 0.01 * exp(mcamp__gauss_logdelta(c.q.m.root_total / (double)b,
+                                                            quiets[i].eps)));
+        CHECK_LE(phi, c.q.phi);
+        CHECK_LE(c.q.phi, phi + 0.012 * c.q.t * c.q.t);
+        quiet_close(&c);
+    }
+}
+
+/* phi, where t is large. */
+TEST(phi_of_quiet_modes_is_above_its_function)
+{
+    static const double sigma[] = { 4, 3, 2.5 };
+    for (size_t i = 0; i < 3; i++) {
+        quiet_case c;
+        groups_gram(12, 3, &c.g);
+        quiet_open(&c, sigma[i], 0.2);
+        CHECK(c.odds < 1 && c.q.t > 1);
+        CHECK_LE((exp(c.q.t) - 1 - c.q.t) / (c.q.t * c.q.t) * (1 - 1e-13), c.q.phi);
+        quiet_close(&c);
+    }
+}
+
+/* E rho_B^k of two modes: a' is x (1, -1; -1, 1), an integral over one normal. */
+static double pair_moment(const quiet_case *c, const double *base, double k)
+{
+    double x = c->q.left[0], y = c->q.left[1], sum = 0, h = 1e-3;
+    for (double z = -14; z <= 14; z += h) {
+        double rho = base[0] * exp(sqrt(x) * z - 0.5 * x) +
+                     base[1] * exp(-sqrt(y) * z - 0.5 * y);
+        sum += h * exp(k * log(rho) - 0.5 * z * z);
+    }
+    return log(sum / sqrt(2 * 3.14159265358979323846));
+}
+
+TEST(the_moment_of_two_quiet_modes_is_bounded)
+{
+    static const struct { double g[4], sigma, weight; } at[] = {
+        { { 1, 0.5, 0.5, 1 }, 1000, 0.5 }, { { 1, 0.2, 0.2, 2 }, 1000, 0.5 },
+        { { 1, 0, 0, 1.0001 }, 300, 0.5 }, { { 3, 0.1, 0.1, 1 }, 2000, 0.49999 },
+        { { 1, 0.3, 0.3, 1 }, 3000, 0.50001 }, { { 1, 0.3, 0.3, 1 }, 1000, 0.499 },
+        { { 1, 0, 0, 1 }, 2000, 0.4998 } };
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++)
+        for (double share = 0.01; share < 0.7; share *= 2) {
+            quiet_case c;
+            double base[2], k, exact, bound;
+            gram_user(at[i].g, 2, &c.g);
+            quiet_open(&c, at[i].sigma, 1e-3);
+            k = floor(share / c.q.lambda);
+            c.q.base[0] = base[0] = at[i].weight;
+            c.q.base[1] = base[1] = 1 - at[i].weight;
+            exact = pair_moment(&c, base, k);
+            bound = mcamp__quiet_moment(&c.q, k);
+            CHECK_LE(exact, bound + 1e-9);
+            if (share < 0.1) CHECK_LE(bound, exact + 0.02 + 2 * fabs(exact));
+            quiet_close(&c);
+        }
+}
+
+/* E rho_B^k for small k is a sum over tuples of e^{sum of a' over pairs}. */
+static double tuple_moment(const quiet_case *c, const double *base, size_t k)
+{
+    size_t b = c->f.b, count = 1;
+    double sum = 0;
+    for (size_t l = 0; l < k; l++) count *= b;
+    for (size_t n = 0; n < count; n++) {
+        size_t j[4];
+        double term = 1, a = 0;
+        for (size_t l = 0, m = n; l < k; l++, m /= b) {
+            j[l] = m % b;
+            term *= base[j[l]];
+            for (size_t p = 0; p < l; p++) a += quiet_left(c, j[l], j[p]);
+        }
+        sum += term * exp(a);
+    }
+    return log(sum);
+}
+
+TEST(the_moment_of_quiet_modes_is_bounded)
+{
+    for (size_t i = 0; i < QUIETS; i++)
+        for (size_t k = 2; k <= 4; k++) {
+            double base[32], exact, bound;
+            quiet_case c;
+            quiet_named(i, &c);
+            mcamp__common_setup(&c.q.m, k, c.q.base);
+            memcpy(base, c.q.base, c.f.b * sizeof *base);
+            exact = tuple_moment(&c, base, k);
+            bound = mcamp__quiet_moment(&c.q, (double)k);
+            CHECK_LE(exact, bound + 1e-13);
+            CHECK_LE(bound, exact + 2 * (double)(k * k) * c.q.lambda * (c.q.lambda + c.q.t));
+            quiet_close(&c);
+        }
+}
+
+/* The whole bound: above what section exact says of groups of modes that are one, and near it
+ * where eps is small; it says nothing where it is not.                                     */
+TEST(quiet_groups_bound_the_remove_direction)
+{
+    static const struct { size_t b, alike; double sigma, eps, more; } at[] = {
+        { 24, 2, 30, 0.05, 1.05 }, { 24, 4, 150, 0.01, 1.01 }, { 64, 2, 90, 0.01, 1.01 },
+        { 64, 8, 30, 0.05, 1.05 }, { 6, 3, 400, 0.01, 1.01 }, { 200, 20, 12, 0.1, 1.2 },
+        { 12, 3, 2e4, 1e-4, 1.01 }, { 12, 4, 3, 0.5, 30 }, { 24, 2, 0.8, 2, 0 } };
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+        mcamp_interval v = groups_delta(at[i].b / at[i].alike, at[i].sigma, at[i].eps,
+                                        MCAMP_REMOVE);
+        double bound = 0;
+        mcamp__factor f;
+        mcamp_gram g;
+        groups_gram(at[i].b, at[i].alike, &g);
+        CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+        CHECK_STATUS(mcamp__certain_remove(&ctx, &f, at[i].sigma, at[i].eps, &bound), MCAMP_OK);
+        CHECK_LE(v.lower, bound);
+        if (at[i].more > 0) CHECK_LE(bound, at[i].more * v.upper);
+        else CHECK_NEAR(bound, 1, 0, 0);
+        mcamp__factor_free(&ctx, &f);
+        mcamp_gram_free(&ctx, &g);
+    }
+}
+
+/* The same of modes of all kinds, beside samples; the two parts are added up; the claim that
+ * follows is accepted without a sample, and one that is a little too small is not.         */
+TEST(quiet_modes_prove_claims_without_samples)
+{
+    for (size_t i = 0; i < QUIETS; i++) {
+        quiet_case c;
+        double bound = 0, part;
+        mcamp_answer a;
+        mcamp_budget bud;
+        mcamp_claim claim;
+        mcamp_guarantee s;
+        quiet_named(i, &c);
+        CHECK_STATUS(mcamp__certain_remove(&ctx, &c.f, quiets[i].sigma, quiets[i].eps, &bound),
+                     MCAMP_OK);
+        part = mcamp__quiet_order(&c.q, floor(0.8 * c.k));
+        CHECK_LE(bound, (exp(part) + c.odds) * (1 + 1e-8));
+        part = mcamp__quiet_best(&c.q, log(fmax(2, 0.3 * c.k)), log(3 * c.k));
+        CHECK_LE(exp(part) + c.odds, bound);
+        memset(&bud, 0, sizeof bud); memset(&claim, 0, sizeof claim);
+        bud.direction = MCAMP_REMOVE; bud.rel_error = 0.002; bud.method = MCAMP_METHOD_COMMON;
+        CHECK(mcamp_delta(&ctx, &c.g, quiets[i].sigma, quiets[i].eps, &bud, &a) >= 0);
+        CHECK_LE(a.remove.value - 6.2 * a.remove.std_error, bound);
+        CHECK_LE(bound, 1.25 * a.remove.value);
+        claim.sigma = quiets[i].sigma; claim.eps = quiets[i].eps; claim.beta = 1e-9;
+        claim.direction = MCAMP_REMOVE; claim.delta = 1.001 * bound;
+        CHECK_STATUS(mcamp_verify(&ctx, &c.g, &claim, &s), MCAMP_OK);
+        CHECK(s.accepted && s.remove.samples == 0 && s.remove.method == MCAMP_METHOD_EXACT);
+        claim.delta = 0.8 * bound;
+        CHECK_STATUS(mcamp_verify(&ctx, &c.g, &claim, &s), MCAMP_Q_REFUSED);
+        bud.method = MCAMP_METHOD_DEFAULT; bud.rel_error = 0;
+        CHECK_STATUS(mcamp_delta(&ctx, &c.g, quiets[i].sigma, quiets[i].eps, &bud, &a),
+                     MCAMP_OK);
+        CHECK(a.remove.trusted && a.remove.proof_samples < 65536);
+        CHECK_LE(a.remove.upper, bound);
+        quiet_close(&c);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const mt_case cases[] = {
@@ -596,6 +835,12 @@ int main(int argc, char **argv)
         T(a_mode_fades_as_its_integral),
         T(modes_that_are_one_count_once_in_the_bound_of_the_add_direction),
         T(products_bound_the_add_direction),
+        T(what_is_known_of_quiet_modes),
+        T(phi_of_quiet_modes_is_above_its_function),
+        T(the_moment_of_two_quiet_modes_is_bounded),
+        T(the_moment_of_quiet_modes_is_bounded),
+        T(quiet_groups_bound_the_remove_direction),
+        T(quiet_modes_prove_claims_without_samples),
     T(modes_that_are_alike_need_few_samples),
         T(a_claim_with_a_tenth_to_spare_is_accepted),
         T(answers_are_monotone_on_common_random_numbers) };
