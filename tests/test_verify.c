@@ -665,7 +665,7 @@ TEST(the_ladder_stops_at_its_first_failure)
     mcamp_gram g;
     uint32_t rungs = 6;
     watched(scripted);
-    gram_make("sqrt:0", "raw", 13, 4, &g);
+    gram_make("sqrt:2", "raw", 13, 4, &g);
     for (unsigned script = 0; script < 64; script += script < 8 ? 1 : 5) {
         mcamp_claim c = claim_of(0, 1, 1e-4, 1e-6, script % 3 ? MCAMP_REMOVE : MCAMP_BOTH, 9);
         mcamp_guarantee s;
