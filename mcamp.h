@@ -1734,6 +1734,8 @@ typedef enum mcamp_certain {
                                    modes given what was seen; b up to 512       */
     MCAMP_CERTAIN_SPLIT,        /* C = I with a Gaussian mechanism, whose modes have G
                                    as a part; exact for C = I                   */
+    MCAMP_CERTAIN_QUIET,        /* what modes have in common exactly, moments of the rest: for
+                                   many bands, or a small eps                   */
     MCAMP_CERTAIN_FORCE_INT = 0x7fffffff
 } mcamp_certain;
 MCAMP_API mcamp_status mcamp_certain_sigma(mcamp_ctx *ctx, const mcamp_gram *gram,
@@ -23262,7 +23264,8 @@ MCAMP_API mcamp_status mcamp_simulated_curve(mcamp_ctx *ctx, const mcamp_gram *g
  * and the larger of P(not B), Q(not B).
  *   T: for weights w on modes R that y may speak of and 1 - w on the others U, by Jensen
  *     sum_j e^{L_j} >= e^{w mean_R L + H},  H = w log(|R|/w) + (1 - w) log(|U|/(1 - w)),
- * so that log pi_i <= L_i - w mean_R L - H, which is normal under each mode and under Q.  [] */
+ * so that log pi_i <= L_i - w mean_R L - H, which is normal under each mode and under Q.  []
+ * QUIET.  Section promise: remove by quiet modes, add by classes and products, or by J.   */
 typedef struct mcamp__certain {
     mcamp_ctx *ctx;
     const mcamp__factor *f;
@@ -23445,6 +23448,20 @@ MCAMP__PRIV mcamp_status mcamp__path_log_delta(mcamp_ctx *ctx, const mcamp__fact
     return st;
 }
 
+/* The same by what verification takes for known of a direction. */
+MCAMP__PRIV mcamp_status mcamp__quiet_log_delta(const mcamp__certain *c, double sigma, double *out)
+{
+    mcamp_status st = MCAMP_OK;
+    *out = -mcamp__inf();
+    for (int d = MCAMP_REMOVE; d <= MCAMP_ADD && st >= 0; d++) {
+        mcamp__question q = mcamp__ask(c->f, sigma, c->eps, (mcamp_direction)d, 0);
+        double bound = 1, free = mcamp__free_log_bound(c->ctx, &q, &st);
+        if (st >= 0) st = mcamp__certain_bound(c->ctx, c->f, sigma, c->eps, q.dir, &bound);
+        *out = mcamp__dmax(*out, mcamp__dmin(free, log(bound)));
+    }
+    return st;
+}
+
 /* log of a bound of delta at sigma, both directions. */
 MCAMP__PRIV mcamp_status mcamp__certain_log_delta(const mcamp__certain *c, double sigma,
                                                   double *out)
@@ -23462,6 +23479,7 @@ MCAMP__PRIV mcamp_status mcamp__certain_log_delta(const mcamp__certain *c, doubl
         mcamp__model_free(c->ctx, &m);
         return st;
     }
+    if (c->how == MCAMP_CERTAIN_QUIET) return mcamp__quiet_log_delta(c, sigma, out);
     if (c->how == MCAMP_CERTAIN_CONDITIONAL)
         return mcamp__path_log_delta(c->ctx, c->f, c->eps, c->delta, sigma, out);
     memset(e, 0, sizeof e);
@@ -23587,7 +23605,7 @@ MCAMP_API mcamp_status mcamp_certain_sigma(mcamp_ctx *ctx, const mcamp_gram *gra
     if (gram->law)                      /* what is below is about whole bins */
         return mcamp__fail(ctx, MCAMP_E_ARG, "law", (double)(int)gram->law);
     if (!sigma) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "sigma", 0);
-    if (how <= MCAMP_CERTAIN_NONE || how > MCAMP_CERTAIN_SPLIT)
+    if (how <= MCAMP_CERTAIN_NONE || how > MCAMP_CERTAIN_QUIET)
         return mcamp__fail(ctx, MCAMP_E_ARG, "how", (double)(int)how);
     if ((st = mcamp__check_eps(ctx, "eps", eps)) < 0) return st;
     if ((st = mcamp__check_prob(ctx, "delta", delta)) < 0) return st;

@@ -3,7 +3,8 @@
  * certificate with 10% slack at beta = delta; the baseline is the row of 1e-5 (plain
  * sampling would cost 1/delta).  Few bands at eps <= 1, the hard case: time to a 2%
  * standard error, and whether the error bars are true: against exact values for C = I,
- * against another method with 16 bands.
+ * against another method with 16 bands.  Small eps: a certified sigma, and the same claim
+ * of the remove direction by samples alone.
  * Large sizes: sigma, and a certified sigma, with the most memory that the library held. */
 #include "bench_common.h"
 
@@ -132,6 +133,49 @@ static void weak(void)
            "and the answer says so.\n\n");
 }
 
+/* The certified sigma's seconds and distance from the estimate, and what the samples' proof of
+ * that claim takes, 2^18 samples at most.                                              */
+static void calm_row(const mcamp_gram *g, size_t b, size_t bands, double eps, double delta)
+{
+    mcamp_answer a;
+    mcamp_claim c;
+    mcamp_guarantee s, by_samples;
+    double t0 = bench_seconds(), t1, t2, t3;
+    bench_check(&ctx, "sigma", mcamp_sigma(&ctx, g, eps, delta, NULL, &a));
+    t1 = bench_seconds();
+    memset(&c, 0, sizeof c);
+    c.eps = eps; c.delta = delta; c.beta = delta;
+    bench_check(&ctx, "certify", mcamp_calibrate_certified(&ctx, g, &c, &s));
+    t2 = bench_seconds();
+    c.sigma = s.sigma; c.direction = MCAMP_REMOVE; c.max_samples = UINT64_C(1) << 18;
+    bench_check(&ctx, "verify", mcamp_verify_sampled(&ctx, g, &c, &by_samples));
+    t3 = bench_seconds();
+    c.max_samples = 0;
+    bench_check(&ctx, "verify", mcamp_verify(&ctx, g, &c, &by_samples));
+    printf("%5zu %5zu %6g %6.0e | %9.6g %6.2f %s | %9.6g %6.2f%% %6.2f | %8.4f %8.2f %8.0f\n", b,
+           bands, eps, delta, a.sigma, t1 - t0, a.status ? "?" : " ", s.sigma,
+           100 * (s.sigma / a.sigma - 1), t2 - t1, bench_seconds() - t3, t3 - t2,
+           (t3 - t2) / (bench_seconds() - t3));
+}
+
+static void calm(void)
+{
+    static const double eps[] = { 0.1, 0.05, 0.02, 0.01, 1e-3, 1e-4 };
+    printf("SMALL EPS: square-root C, 4 epochs; the claim of the remove direction by mcamp_verify "
+           "and by samples\n(2^18 at most)\n\n%5s %5s %6s %6s | %18s | %25s | %8s %8s %8s\n", "b",
+           "bands", "eps", "delta", "sigma, seconds", "certified, above, seconds", "verify",
+           "samples", "ratio");
+    for (size_t b = 32; b <= 512; b *= 16)
+        for (size_t bands = 2; bands <= 32; bands *= 16) {
+            mcamp_gram g;
+            bench_gram(&ctx, bands, 4, b, &g);
+            for (size_t e = 0; e < sizeof eps / sizeof *eps; e++)
+                for (int d = 0; d < 2; d++) calm_row(&g, b, bands, eps[e], d ? 1e-8 : 1e-5);
+            mcamp_gram_free(&ctx, &g);
+        }
+    printf("\n");
+}
+
 /* ---- large sizes --------------------------------------------------------------------- */
 
 typedef struct held { size_t now, most; } held;
@@ -184,11 +228,13 @@ static void large(void)
     printf("Wanted: below 1 GB.\n\n");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     bench_start(&ctx);
+    if (argc > 1 && !strcmp(argv[1], "eps")) { calm(); return 0; }
     table();
     weak();
+    calm();
     large();
     return 0;
 }

@@ -5,8 +5,8 @@
 tool=${BUILD:-build}/mcamp
 [ -x "$tool" ] || { echo "certain: no $tool: run make first" >&2; exit 2; }
 [ $# -gt 0 ] || set -- 1 16 64 256
-echo '| bands | eps | unamplified | Renyi | conditional | split | certified |'
-echo '|---|---|---|---|---|---|---|'
+echo '| bands | eps | unamplified | Renyi | conditional | split | quiet | certified |'
+echo '|---|---|---|---|---|---|---|---|'
 for bands; do
     for eps in 0.5 1 2 4 8; do
         "$tool" sigma --rounds 2048 --batches 128 --eps $eps --delta 1e-5 --beta 1e-6 \

@@ -29,12 +29,13 @@ TOOL_FN void print_certain(session *s)
         { "unamplified", "As if the adversary knew the bin" },
         { "renyi", "By moments of the loss" },
         { "conditional", "By conditional composition, one coordinate after the other" },
-        { "split", "By balls in bins with C = I beside a Gaussian mechanism" } };
+        { "split", "By balls in bins with C = I beside a Gaussian mechanism" },
+        { "quiet", "By what modes have in common, and moments of the rest" } };
     double eps = s->opt[O_EPS].real, delta = s->opt[O_DELTA].real, sigma = 0;
     mcamp_writer w = to_stdout();
     if (s->gram.law || s->gram.limit || s->gram.group)
         bad_use("--certain: for --batching bins without --limit and --group only");
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         mcamp_interval of = { eps, eps };
         mcamp_guarantee g;
         json j;
