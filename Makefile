@@ -27,7 +27,9 @@ LINK      = $(LDFLAGS) $(LDLIBS)
 EXAMPLES  = $(patsubst examples/%.c,$(BUILD)/%,$(filter-out $(NO_MPI),$(wildcard examples/*.c)))
 NO_MPI    = $(if $(shell command -v $(MPICC) 2>/dev/null),,$(wildcard examples/mpi_*.c))
 BENCHES   = $(patsubst bench/%.c,$(BUILD)/%,$(wildcard bench/bench*.c))
-SUITES    = $(patsubst tests/%.c,%,$(wildcard tests/test_*.c tests/api_*.c))
+# The longest ones begin first, so that no core waits at the end.
+LONGEST   = $(addprefix test_,opt verify plan est compose limit answer)
+SUITES    = $(LONGEST) $(filter-out $(LONGEST),$(patsubst tests/%.c,%,$(wildcard tests/test_*.c tests/api_*.c)))
 TESTS     = $(addprefix $(BUILD)/,$(SUITES))
 STATTESTS = $(patsubst tests/stat/%.c,$(BUILD)/stat_%,$(wildcard tests/stat/*.c))
 FUZZERS   = $(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -58,7 +60,7 @@ SUBMAKE   = +$(MAKE) --no-print-directory $(PARALLEL)
 .PHONY: all run mcamp_mpi install uninstall examples examples-built tests-built stat-built bench-built fuzz-built test test-slow campaign mutants
 .PHONY: check check-mpi check-warn check-compile check-place check-names check-guards check-macros check-symbols layers core
 .PHONY: reproduce reproduce-quick machines doc-check lint asan-ubsan msan tsan valgrind test-blas test-vector
-.PHONY: web check-web test-flags test-clang bench bench-map analyze fuzz coverage ci clean help
+.PHONY: web check-web test-flags test-flags-native test-flags-O0 test-clang bench bench-map analyze fuzz coverage ci clean help
 
 all: run ## build the tool and run the main job (default)
 
@@ -181,8 +183,8 @@ DENSE    = $(filter test_core test_modes test_mech test_opt test_vec test_work a
 # (valgrind rounds long double, which some tests compare with, to double, and keeps no
 # rounding mode or flushing of denormals, which the suites of the host's environment set).
 BRISK    = $(filter-out test_base test_host test_limit test_participation test_answer test_words test_exact test_compose test_opt test_work test_core \
-           test_calib test_oracle test_plan,$(patsubst tests/%.c,%,$(shell grep -L 'long double' \
-           $(wildcard tests/test_*.c tests/api_*.c))))
+           test_calib test_oracle test_plan,$(filter $(patsubst tests/%.c,%,$(shell grep -L 'long double' \
+           $(wildcard tests/test_*.c tests/api_*.c))),$(SUITES)))
 
 asan-ubsan: ## tests under the address, leak and undefined-behaviour sanitizers
 	@sh tests/check/have.sh $@ "$(CC) -fsanitize=address,undefined" || exit 0; \
@@ -217,9 +219,14 @@ test-vector: ## tests with the lesser kernel sets of this processor
 	$(SUBMAKE) tests-built
 	@BUILD=$(BUILD) JOBS=$(JOBS) sh tests/check/vector.sh $(TESTS)
 
-test-flags: ## tests built for this processor, as gnu17, with contraction; and unoptimised
+FLAGS = native O0
+test-flags: $(addprefix test-flags-,$(FLAGS)) ## tests built for this processor, as gnu17, with contraction; and unoptimised; FLAGS=O0 one
+
+test-flags-native:
 	@MCAMP_TEST_QUICK=1 $(AGAIN) BUILD=$(BUILD)/native \
 	STD=-std=gnu17 CFLAGS="-O2 -march=native -ffp-contract=fast"
+
+test-flags-O0:
 	@MCAMP_TEST_QUICK=1 $(AGAIN) BUILD=$(BUILD)/O0 CFLAGS="-O0 -g1"
 
 machines: ## suites on s390x, ARM, i686, Windows and WebAssembly, emulated, and what they agree on

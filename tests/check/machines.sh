@@ -6,7 +6,7 @@
 script=$0
 export WINEDEBUG=-all WINEDLLOVERRIDES="mscoree,mshtml="
 . "$(dirname "$0")/lib.sh"
-suites=${SUITES:-"rng secure noise batch session est"}
+suites=${SUITES:-"est noise secure session batch rng"}     # the longest first
 machines=${MACHINES:-"s390x aarch64 armhf i686 win64 wasm32"}
 
 # Tests of suite $1 that take minutes where an emulator computes; on machine $2 those that need
