@@ -21187,10 +21187,11 @@ MCAMP__PRIV double mcamp__quiet_order(const mcamp__quiet *q, double k)
     return z + mcamp__quiet_moment(q, k) + 1e-9;
 }
 
-/* The best order, nearly, by golden sections: what is minimised is nearly convex. */
-MCAMP__PRIV double mcamp__quiet_best(const mcamp__quiet *q, double lo, double hi)
+/* By the best order near k, nearly, by golden sections: what is minimised is nearly convex. */
+MCAMP__PRIV double mcamp__quiet_best(const mcamp__quiet *q, double k)
 {
     const double cut = 0.381966011250105152;
+    double lo = log(mcamp__dmax(2, 0.3 * k)), hi = log(mcamp__dmax(8, 3 * k));
     double x = lo + cut * (hi - lo), y = hi - cut * (hi - lo), best;
     double fx = mcamp__quiet_order(q, floor(exp(x))), fy = mcamp__quiet_order(q, floor(exp(y)));
     best = mcamp__dmin(fx, fy);
@@ -21243,7 +21244,7 @@ MCAMP__PRIV mcamp_status mcamp__certain_remove(mcamp_ctx *ctx, const mcamp__fact
     if (q.left) {
         q.base = q.left + f->b;
         v = mcamp__quiet_init(f, &q, &k);
-        if (v < 1) v += exp(mcamp__quiet_best(&q, log(mcamp__dmax(2, 0.3 * k)), log(3 * k)));
+        if (v < 1) v += exp(mcamp__quiet_best(&q, k));
         *bound = mcamp__dmin(v * (1 + 1e-9), 1);
     } else {
         st = mcamp__fail(ctx, MCAMP_E_MEMORY, "gram", (double)f->b);
@@ -23455,9 +23456,9 @@ MCAMP__PRIV mcamp_status mcamp__quiet_log_delta(const mcamp__certain *c, double 
     *out = -mcamp__inf();
     for (int d = MCAMP_REMOVE; d <= MCAMP_ADD && st >= 0; d++) {
         mcamp__question q = mcamp__ask(c->f, sigma, c->eps, (mcamp_direction)d, 0);
-        double bound = 1, free = mcamp__free_log_bound(c->ctx, &q, &st);
+        double bound = 1, plain = mcamp__free_log_bound(c->ctx, &q, &st);
         if (st >= 0) st = mcamp__certain_bound(c->ctx, c->f, sigma, c->eps, q.dir, &bound);
-        *out = mcamp__dmax(*out, mcamp__dmin(free, log(bound)));
+        *out = mcamp__dmax(*out, mcamp__dmin(plain, log(bound)));
     }
     return st;
 }

@@ -783,6 +783,27 @@ TEST(quiet_groups_bound_the_remove_direction)
     }
 }
 
+/* At a certain sigma both directions are certain to have delta, and with 1% less noise one has
+ * not.                                                                                    */
+static void check_certain(const quiet_case *c, double sigma, double eps, double delta)
+{
+    int lost = 0;
+    for (int less = 0; less < 2; less++)
+        for (int d = MCAMP_REMOVE; d <= MCAMP_ADD; d++) {
+            mcamp_status st;
+            double at = less ? 0.99 * sigma : sigma, v = 1;
+            mcamp__question q = mcamp__ask(&c->f, at, eps, (mcamp_direction)d, 0);
+            double unsure = exp(mcamp__free_log_bound(&ctx, &q, &st));
+            CHECK(st >= 0);
+            st = d == MCAMP_ADD ? mcamp__certain_add(&ctx, &c->f, at, eps, &v)
+                                : mcamp__certain_remove(&ctx, &c->f, at, eps, &v);
+            CHECK_STATUS(st, MCAMP_OK);
+            if (less) lost |= fmin(v, unsure) > delta;
+            else CHECK_LE(fmin(v, unsure), delta * (1 + 1e-9));
+        }
+    CHECK(lost);
+}
+
 /* The same of modes of all kinds, beside samples; the two parts are added up; the claim that
  * follows is accepted without a sample, and one that is a little too small is not.         */
 TEST(quiet_modes_prove_claims_without_samples)
@@ -799,7 +820,7 @@ TEST(quiet_modes_prove_claims_without_samples)
                      MCAMP_OK);
         part = mcamp__quiet_order(&c.q, floor(0.8 * c.k));
         CHECK_LE(bound, (exp(part) + c.odds) * (1 + 1e-8));
-        part = mcamp__quiet_best(&c.q, log(fmax(2, 0.3 * c.k)), log(3 * c.k));
+        part = mcamp__quiet_best(&c.q, c.k);
         CHECK_LE(exp(part) + c.odds, bound);
         memset(&bud, 0, sizeof bud); memset(&claim, 0, sizeof claim);
         bud.direction = MCAMP_REMOVE; bud.rel_error = 0.002; bud.method = MCAMP_METHOD_COMMON;
@@ -812,6 +833,9 @@ TEST(quiet_modes_prove_claims_without_samples)
         CHECK(s.accepted && s.remove.samples == 0 && s.remove.method == MCAMP_METHOD_EXACT);
         claim.delta = 0.8 * bound;
         CHECK_STATUS(mcamp_verify(&ctx, &c.g, &claim, &s), MCAMP_Q_REFUSED);
+        CHECK_STATUS(mcamp_certain_sigma(&ctx, &c.g, MCAMP_CERTAIN_QUIET, quiets[i].eps, bound,
+                                         &part), MCAMP_OK);
+        check_certain(&c, part, quiets[i].eps, bound);
         bud.method = MCAMP_METHOD_DEFAULT; bud.rel_error = 0;
         CHECK_STATUS(mcamp_delta(&ctx, &c.g, quiets[i].sigma, quiets[i].eps, &bud, &a),
                      MCAMP_OK);
