@@ -26364,27 +26364,32 @@ MCAMP__PRIV int mcamp__shifts_fit(const mcamp__question *q)
            (q->f->patterns || (q->f->trace_max <= most * most && q->eps <= 300));
 }
 
+/* What a tuple costs grows with its order, and estimates of COMMON vary little from here on,
+ * however small the range that more would make.                                         */
+#define MCAMP__ORDER_ENOUGH 32
+
 /* The candidates for estimates beside the mixture (none for patterns): the law of
- * smallest range; where there is no mixture, orders above it, too, where variance is
- * smaller, and MODE for one dominating mode.                                            */
+ * smallest range, of fewer orders if it has many; where there is no mixture, orders above it,
+ * too, where variance is smaller, and MODE for one dominating mode.                     */
 MCAMP__PRIV size_t mcamp__candidates(const mcamp__question *q, const mcamp__choice *proof,
                                      double log_scale, mcamp__choice *c)
 {
     static const int quarters[3] = { 4, 6, 9 };
-    size_t n = 0, last = 0;
+    size_t n = 0, last = 0, shifts = mcamp__shifts_fit(q) ? 1 : 0;
     for (size_t i = 0; i < 6; i++) c[i].log_scale = log_scale;
     if (q->dir == MCAMP_ADD) {
         c[n].k = 0; c[n++].method = proof->method;
         return n;
     }
     if (q->f->patterns) return 0;
-    for (size_t i = 0; i < (q->f->diagonal || mcamp__shifts_fit(q) ? 1u : 3u); i++) {
+    for (size_t i = 0; i < (q->f->diagonal || shifts ? 1u : 3u); i++) {
         size_t k = (proof->k * (size_t)quarters[i] + 2) / 4;
+        if (shifts && proof->method == MCAMP_METHOD_COMMON) k = mcamp__zmin(k, MCAMP__ORDER_ENOUGH);
         if (k == last || k > MCAMP__ORDER_MAX) continue;
         c[n].k = last = k;
         c[n++].method = proof->method;
     }
-    if (mcamp__shifts_fit(q)) return n;
+    if (shifts) return n;
     c[n].k = 0; c[n++].method = MCAMP_METHOD_MODE;
     return n;
 }
@@ -34019,6 +34024,7 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__THREADS_MAX
 #undef MCAMP__BIN_KEY0
 #undef MCAMP__ORDER_MAX
+#undef MCAMP__ORDER_ENOUGH
 #undef MCAMP__PILOT_LEAST
 #undef MCAMP__MU_MAX
 #undef MCAMP__PURPOSE

@@ -840,6 +840,7 @@ TEST(quiet_modes_prove_claims_without_samples)
         CHECK_STATUS(mcamp_delta(&ctx, &c.g, quiets[i].sigma, quiets[i].eps, &bud, &a),
                      MCAMP_OK);
         CHECK(a.remove.trusted && a.remove.proof_samples < 65536);
+        CHECK_LE((double)a.remove.order, 32);   /* enough, and cheaper */
         CHECK_LE(a.remove.upper, bound);
         quiet_close(&c);
     }
