@@ -846,8 +846,8 @@ same --rel-error 0.01; other --rel-error 0.003; same --samples 67108864; same --
 other --normalize
 key=upper; same --beta 1e-6; other --beta 1e-3
 key=beta; same --beta 1e-6
-question="verify $shape --strategy sqrt:4 --sigma 6 --eps 1 --delta 1e-3"
-key=beta; same --beta 1e-3; other --beta 1e-4
+question="verify $shape --strategy sqrt:4 --sigma 6 --eps 1 --delta 3e-4"
+key=beta; same --beta 3e-4; other --beta 1e-4
 key=log_wealth_remove; same --seed 1; other --seed 7; same --direction both
 key=direction; other --direction remove
 question="sigma $shape --strategy sqrt:4 --eps 1 --delta 1e-3 --certify"
