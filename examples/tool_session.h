@@ -54,7 +54,7 @@ static const option_spec OPTIONS[NOPTION] = {
     { "direction", OPTION_TEXT, 0, BINS | ACCOUNT, "D", "both (default), remove or add" },
     { "certify", OPTION_FLAG, 0, SIGMA, "", "a sigma with a proof, instead of an estimate" },
     { "certain", OPTION_FLAG, 0, SIGMA, "",
-      "before it, what four bounds prove without samples, at no error probability" },
+      "before it, what five bounds prove without samples, at no error probability" },
     { "family", OPTION_TEXT, OPTIMIZE, OPTIMIZE, "F",
       "toeplitz[:BANDS], blt:BUFFERS, banded:BANDS, dense, identity" },
     { "scaling", OPTION_TEXT, 0, OPTIMIZE, "D", "column factors: polynomial degree, or free" },
