@@ -9271,12 +9271,11 @@ MCAMP__PRIV mcamp_status mcamp__clusters_init(mcamp_ctx *ctx, const mcamp__model
     return MCAMP_OK;
 }
 
-/* One more of the places for r clusters beside the first one, counted without the p - 1 sites
- * after each cluster; head: the n that are taken, in their order.                        */
-MCAMP__PRIV void mcamp__clusters_head(const mcamp__clusters *c, uint32_t *head, size_t n, size_t r,
-                                      double u)
+/* One more of the places for clusters beside the first one, counted without the p - 1 sites
+ * after each cluster; head: the n of `all` that are taken, in their order.               */
+MCAMP__PRIV void mcamp__clusters_head(uint32_t *head, size_t n, size_t all, double u)
 {
-    size_t left = c->b - r * c->p + r - 1 - n, i = 0;
+    size_t left = all - n, i = 0;
     size_t y = mcamp__zmin((size_t)(u * (double)left), left - 1);
     for (; i < n && head[i] <= y; i++) y++;
     for (size_t j = n; j > i; j--) head[j] = head[j - 1];
@@ -9322,7 +9321,8 @@ MCAMP__PRIV double mcamp__clusters_draw(const mcamp__clusters *c, const mcamp__m
     size_t heads = 1;
     mcamp__clusters_number(c, c->k, u * exp(log_w), &heads);
     for (size_t i = 0; i + 1 < heads; i++)
-        mcamp__clusters_head(c, t.head, i, heads, mcamp__to_uniform(mcamp__rng_step(r->s)));
+        mcamp__clusters_head(t.head, i, c->b - heads * c->p + heads - 1,
+                             mcamp__to_uniform(mcamp__rng_step(r->s)));
     u = mcamp__to_uniform(mcamp__rng_step(r->s));
     t.origin = mcamp__zmin((size_t)(u * (double)c->b), c->b - 1);
     for (size_t left = c->k, h = 0; left; h++) {
@@ -21270,102 +21270,13 @@ MCAMP__PRIV mcamp_status mcamp__certain_bound(mcamp_ctx *ctx, const mcamp__facto
  * e^lambda)_+,
  *     (rho - e^eps)_+ = min((rho - e^eps)_+, far) + (rest - e^eps)_+ :
  * if rest <= e^eps then rho - e^eps <= far; if not, rho - e^eps >= far and the second is what
- * it is more.
+ * it is more.  For the second term there are two ways, below: tuples whose modes are cut, or all
+ * modes together.
  *   The first term.  i is drawn with odds ~ q_i = E_Q (e^{L_i} - e^lambda)_+, then L_i above
  * lambda from N(a_ii/2, a_ii), its law under mode i, kept with probability 1 - e^{lambda - L_i},
  * and X around m_i given that.  The density over Q's is, with q the mean of the q_i,
  *     sum_i q_i/(b q) (e^{L_i} - e^lambda)_+/q_i = far/q,
- * so that values q min((rho - e^eps)_+, far)/far have the right mean, and none is above q.
- *   The second one takes no samples: it is `split`.  (r - t)_+ <= e^{s (r - t) - 1}/s for s > 0,
- * and by the inequality above, with Y_i = min(e^{L_i}, e^lambda) and the same p_i,
- *     E_Q e^{s rest} <= prod_i (E e^{p_i s Y_i/b})^{1/p_i},
- *     E e^{c Y} = 1 + sum_k c^k/k! e^{k (k-1) a/2} Phi((lambda - (k - 1/2) a)/a^{1/2})
- *                 + (e^{c e^lambda} - 1) Phi(-(lambda + a/2)/a^{1/2}),
- * as e^{k L} moves L by k a; the sum's terms are at most (c e^lambda)^k/k!.                 []
- * (Of all that could be called far, of a given bound of the rest, this has the least q: in
- * E_Q y - c' E_Q e^{c y}, 0 <= y <= e^L, a cut of y at one height for all L is the best.)
- * The largest lambda for which that is a given share of delta makes the smallest range: a
- * fiftieth for a claim, which may have a little slack only, more where twice delta is to be
- * refused.                                                                          */
-enum { MCAMP__FAR_MOST = 150 };     /* c e^lambda of the modes that there are most of */
-
-/* E e^{c Y} - 1, from above; infinite where that takes many terms. */
-MCAMP__PRIV double mcamp__rest_moment(double a, double lambda, double c)
-{
-    double root = sqrt(a), top = c * exp(lambda), sum = 0, lc = 0, most = 1;
-    if (!(top <= 4 * MCAMP__FAR_MOST)) return mcamp__inf();
-    for (double k = 1; k < 2 * top + 2 || most > 1e-25; k++) {
-        double z = root > 0 ? (lambda - (k - 0.5) * a) / root : mcamp__inf();
-        lc += log(c / k);
-        most *= top / k;
-        sum += exp(lc + 0.5 * k * (k - 1) * a + mcamp__gauss_logcdf(z));
-    }
-    if (root > 0) sum += expm1(top) * exp(mcamp__gauss_logsf((lambda + 0.5 * a) / root));
-    return sum * (1 + 1e-8) + 2 * most;
-}
-
-/* log of the second term's bound by s, for n modes that are alike. */
-MCAMP__PRIV double mcamp__rest_alike(double a, double p, double n, double eps, double lambda,
-                                     double s)
-{
-    return -1 - log(s) - s * exp(eps) +
-           n / p * log1p(mcamp__rest_moment(a, lambda, p * s / n));
-}
-
-/* The same by the best s, nearly; it is convex in s. */
-MCAMP__PRIV double mcamp__rest_best(double a, double p, double n, double eps, double lambda,
-                                    double *s)
-{
-    double hi = log((double)MCAMP__FAR_MOST * n / p) - lambda, lo = hi - 6;
-    for (int i = 0; i < 16; i++) {
-        double x = lo + 0.382 * (hi - lo), y = hi - 0.382 * (hi - lo);
-        if (mcamp__rest_alike(a, p, n, eps, lambda, exp(x)) <
-            mcamp__rest_alike(a, p, n, eps, lambda, exp(y))) hi = y;
-        else lo = x;
-    }
-    *s = exp(0.5 * (lo + hi));
-    return mcamp__rest_alike(a, p, n, eps, lambda, *s);
-}
-
-/* The second term's bound for the modes that there are. */
-MCAMP__PRIV double mcamp__rest_bound(const mcamp__factor *f, double over, double eps,
-                                     double lambda, double s)
-{
-    double a = -1, row = -1, part = 0, p;
-    mcamp__sum sum = { 0, 0 };
-    for (size_t i = 0; i < f->b; i++) {
-        double x = mcamp__factor_diag(f, i);
-        if (!mcamp__eq(x, a) || !mcamp__eq(f->row[i], row)) {
-            a = x;
-            row = f->row[i];
-            p = a > 0 ? mcamp__dmax(row / a, 1) * (1 + 1e-12) : 1;
-            part = log1p(mcamp__rest_moment(a * over, lambda, p * s / (double)f->b)) / p;
-        }
-        mcamp__sum_add(&sum, part);
-    }
-    return exp(-1 - log(s) - s * exp(eps) + mcamp__sum_get(&sum) + 1e-9);
-}
-
-/* lambda, 0 if there is none, and the second term's bound: `least`, at most twice that. */
-MCAMP__PRIV double mcamp__far_lambda(const mcamp__factor *f, double sigma, double eps,
-                                     double least, double *split)
-{
-    double over = 1 / (sigma * sigma), n = (double)f->b, total = 0, p, s = 0, lo, hi;
-    double a = f->trace_max * over;
-    for (size_t i = 0; i < f->b; i++) total += mcamp__factor_diag(f, i);
-    p = mcamp__dmax(f->total / total, 1);
-    lo = mcamp__dmax(0.5 * a, 1);
-    hi = eps + log(n) + 2;
-    if (!(a < 16 && lo < hi)) return 0;
-    for (int i = 0; i < 12; i++) {
-        double mid = 0.5 * (lo + hi);
-        if (mcamp__rest_best(a, p, n, eps, mid, &s) <= log(least)) lo = mid;
-        else hi = mid;
-    }
-    mcamp__rest_best(a, p, n, eps, lo, &s);
-    *split = mcamp__rest_bound(f, over, eps, lo, s);
-    return *split <= 2 * least ? lo : 0;
-}
+ * so that values q min((rho - e^eps)_+, far)/far have the right mean, and none is above q.  [] */
 
 /* A normal that is above t > 0, by rejection from an exponential law: with c the root of
  * c^2 - t c - 1, phi(z) e^{c z} is largest at c.                                       */
@@ -21400,24 +21311,17 @@ MCAMP__PRIV void mcamp__far_draw(const mcamp__sampler *p, mcamp_rng *r, size_t s
     }
 }
 
-MCAMP__PRIV void mcamp__far_tile(mcamp_vecset vs, const mcamp__sampler *p, mcamp_rng *r,
-                                 mcamp__scratch *w)
+/* far of sample s, in w->x. */
+MCAMP__PRIV double mcamp__far_sum(const mcamp__sampler *p, const mcamp__scratch *w, size_t s)
 {
-    for (size_t s = 0; s < MCAMP__S; s++) mcamp__far_draw(p, r, s, w->x);
-    mcamp__vec_lse(vs, w->x, p->m.b, p->off_loss, NULL, NULL, w->r, NULL);
-    for (size_t s = 0; s < MCAMP__S; s++) {
-        double y = w->r[s], far_sum = 0;
-        w->v[s] = -mcamp__inf();
-        if (y <= p->eps) continue;
-        for (size_t i = 0; i < p->m.b; i++)
-            if (w->x[i * MCAMP__S + s] > p->off_w[i])
-                far_sum += exp(w->x[i * MCAMP__S + s] + p->off_loss[i]) - p->off_base[i];
-        y += mcamp__log1mexp(p->eps - y) - log(far_sum);
-        w->v[s] = p->log_range + (y > 0 ? 0 : y);       /* what is no number stays so */
-    }
+    double sum = 0;
+    for (size_t i = 0; i < p->m.b; i++)
+        if (w->x[i * MCAMP__S + s] > p->off_w[i])
+            sum += exp(w->x[i * MCAMP__S + s] + p->off_loss[i]) - p->off_base[i];
+    return sum;
 }
 
-/* The law by lambda; q_i is the Gaussian mechanism's delta. */
+/* What a law with this first term has, but for its tile; q_i is the Gaussian mechanism's delta. */
 MCAMP__PRIV mcamp_status mcamp__far_sampler(mcamp_ctx *ctx, const mcamp__question *q,
                                             double lambda, double split, mcamp__sampler *p)
 {
@@ -21429,7 +21333,6 @@ MCAMP__PRIV mcamp_status mcamp__far_sampler(mcamp_ctx *ctx, const mcamp__questio
     p->dir = q->dir; p->eps = q->eps; p->values = MCAMP__S; p->split = split;
     p->method = MCAMP_METHOD_TILTED;
     p->k = 1;
-    p->tile = mcamp__far_tile;
     if ((st = mcamp__sampler_alloc(ctx, p)) < 0) { mcamp__sampler_free(ctx, p); return st; }
     for (size_t i = 0; i < p->m.b; i++) p->base[i] = 1;
     mcamp__sampler_offsets(p);
@@ -21499,7 +21402,28 @@ MCAMP__PRIV double mcamp__squeeze_part(double a, double p, double n, double eps,
     return (0.5 * k * k * big - 0.5 * log(v) + log(mcamp__fade(big, c))) / p;
 }
 
-/* The same of remove. */
+enum { MCAMP__REST_MOST = 600 };    /* c e^lambda */
+
+/* E e^{c Y} - 1, from above; infinite where that takes many terms: with Y = min(e^L, e^lambda),
+ * L normal of mean -a/2 and variance a, as e^{k L} moves L by k a,
+ *     E e^{c Y} = 1 + sum_k c^k/k! e^{k (k-1) a/2} Phi((lambda - (k - 1/2) a)/a^{1/2})
+ *                 + (e^{c e^lambda} - 1) Phi(-(lambda + a/2)/a^{1/2}),
+ * the sum's terms being at most (c e^lambda)^k/k!.                                       */
+MCAMP__PRIV double mcamp__rest_moment(double a, double lambda, double c)
+{
+    double root = sqrt(a), top = c * exp(lambda), sum = 0, lc = 0, most = 1;
+    if (!(top <= MCAMP__REST_MOST)) return mcamp__inf();
+    for (double k = 1; k < 2 * top + 2 || most > 1e-25; k++) {
+        double z = root > 0 ? (lambda - (k - 0.5) * a) / root : mcamp__inf();
+        lc += log(c / k);
+        most *= top / k;
+        sum += exp(lc + 0.5 * k * (k - 1) * a + mcamp__gauss_logcdf(z));
+    }
+    if (root > 0) sum += expm1(top) * exp(mcamp__gauss_logsf((lambda + 0.5 * a) / root));
+    return sum * (1 + 1e-8) + 2 * most;
+}
+
+/* mcamp__squeeze_part of remove. */
 MCAMP__PRIV double mcamp__spread_part(double a, double p, double n, const double *x)
 {
     double more = exp(x[MCAMP__SQUEEZE_Q]), v = 1 + p * more * exp(x[MCAMP__SQUEEZE_D]) * a;
@@ -21525,11 +21449,12 @@ MCAMP__PRIV double mcamp__squeeze_cut(mcamp_direction dir, double eps, const dou
 }
 
 /* A G that goes round: n modes as long as the longest one, p of them as one, so that there is a
- * mean for all others' squares and sums; wave: some eigenvalues.                        */
+ * mean for all others' squares and sums; wave: some eigenvalues, closer together where those of
+ * wide bands are large; each stands for a share of all.                                 */
 typedef struct mcamp__round {
     mcamp_direction dir;
     double a, p, n, eps, log_split;
-    double wave[MCAMP__SQUEEZE_WAVES];
+    double wave[MCAMP__SQUEEZE_WAVES], share[MCAMP__SQUEEZE_WAVES];
 } mcamp__round;
 
 MCAMP__PRIV void mcamp__round_init(const mcamp__question *q, double split, mcamp__round *r)
@@ -21545,10 +21470,11 @@ MCAMP__PRIV void mcamp__round_init(const mcamp__question *q, double split, mcamp
     r->eps = q->eps;
     r->log_split = log(split);
     for (size_t k = 0; k < MCAMP__SQUEEZE_WAVES; k++) {
-        double t = MCAMP__PI * ((double)k + 0.5) / (double)MCAMP__SQUEEZE_WAVES, sum = 0;
+        double x = ((double)k + 0.5) / (double)MCAMP__SQUEEZE_WAVES, t = MCAMP__PI * x * x, sum = 0;
         for (size_t j = 0; (j = mcamp__band_next(f->b, f->reach, f->b / 2, j)) < f->b; j++)
             sum += row[j] * cos(t * ((double)j - (double)(f->b / 2)));
         r->wave[k] = mcamp__dmax(sum * over, 0);
+        r->share[k] = 2 * x / (double)MCAMP__SQUEEZE_WAVES;
     }
 }
 
@@ -21562,8 +21488,9 @@ MCAMP__PRIV double mcamp__round_cut(const mcamp__round *r, const double *x)
     part = r->dir == MCAMP_ADD ? mcamp__squeeze_part(r->a, r->p, r->n, r->eps, x)
                                : mcamp__spread_part(r->a, r->p, r->n, x);
     if (!(part < 1e300)) return mcamp__inf();
-    for (size_t k = 0; k < MCAMP__SQUEEZE_WAVES; k++) log_n -= log1p(d * r->wave[k]);
-    log_n *= 0.5 * r->n / (double)MCAMP__SQUEEZE_WAVES;
+    for (size_t k = 0; k < MCAMP__SQUEEZE_WAVES; k++)
+        log_n -= r->share[k] * log1p(d * r->wave[k]);
+    log_n *= 0.5 * r->n;
     log_n += 0.5 * theta * theta * r->n * top / (1 + d * top);
     cut = mcamp__squeeze_cut(r->dir, r->eps, x, log_n, r->n * part, r->log_split);
     return r->dir == MCAMP_ADD ? cut
@@ -21794,8 +21721,8 @@ MCAMP__PRIV mcamp_status mcamp__squeeze_sampler(mcamp_ctx *ctx, const mcamp__que
  * The rest is as with add: for one mode, to the power 1/p, p = p_i,
  *     E exp(p ((s/b) min(e^{g - a/2}, e^lambda) - (q-1)(e g^2/2 + theta g)))
  *       = v^-1/2 e^{k^2 A/2} E exp((p s/b) min(e^{g - k A - a/2}, e^lambda)),
- * v = 1 + p (q-1) e a, A = a/v, g now of variance A, k = p (q-1) theta: the moment of section
- * `far' for A, with e^{A/2 - k A - a/2} more in its c, and less in its e^lambda.             []
+ * v = 1 + p (q-1) e a, A = a/v, g now of variance A, k = p (q-1) theta: mcamp__rest_moment for
+ * A, with e^{A/2 - k A - a/2} more in its c, and less in its e^lambda.                      []
  *   S = a + a (I/e - a)^-1 a: with I/e - a = l l', zeta standard normal and u = l'^-1 zeta, it is
  * the covariance of g + a u = g + u/e - l zeta.  The parts fall with e: theirs is the factor's,
  * which is rounded down.                                                                */
@@ -21857,6 +21784,521 @@ MCAMP__PRIV mcamp_status mcamp__spread_sampler(mcamp_ctx *ctx, const mcamp__ques
     return MCAMP_OK;
 }
 
+/* ---- remove, by tuples of modes that are cut, or far out ------------------------------ *
+ * With far and rest as above, (rho - e^eps)_+ = min((rho - e^eps)_+, far) + (rest - e^eps)_+, and
+ * the first term drawn as above, the second one is drawn by tuples of k modes in clusters, much
+ * as section law's TILTED: with Y_i = min(e^{L_i}, e^lambda) the sum over all tuples of
+ * b^-k prod_l Y_{j_l} is rest^k.  A tuple of counts n_i is drawn with the probability
+ * e^{U(n)}/(b^k Z), and X around sum_i beta_i m_i, beta_i = t n_i, t <= 1 of the members of
+ * i's cluster; the density of X over Q's is e^{sum_i beta_i L_i - S}, S = (beta'a beta -
+ * sum_i beta_i a_ii)/2.  So values
+ *     Z e^{S - U} prod_i (Y_i^{n_i} e^{-beta_i L_i}) rest^-k (rest - e^eps)_+
+ * have the mean E_Q (rest - e^eps)_+ (the odds of all tuples may be less than 1 in all: the
+ * remainder has the value 0); the product is largest where all L_i = lambda, and where
+ *     U >= S + sum_i (n_i - beta_i) lambda
+ * none is above Z sup_r r^-k (r - e^eps)_+.  The sum of that and of the mean of far is the range
+ * of a law that draws the one or the other with odds in proportion.                        []
+ *    t < 1 for large clusters is what a cut allows: a cluster need not be driven beyond lambda, and
+ * Z has no bulge of clusters of all k members, so that k can be what the other modes ask for.
+ *     S = t^2 (sum_i n_i (n_i - 1)/2 a_ii + sum_{i<j} n_i n_j a_ij) - sum_i n_i (t - t^2)/2 a_ii;
+ * the last sum is at least that for the least a_ii.
+ *
+ * Clusters are drawn site by site, to the right.  Let A_d be the largest a_ij at distance d or
+ * more, and phi_d the largest A_{c+d}/A_c, c > 0, so that phi_{d+e} <= phi_d phi_e.  With h, after
+ * the site y, the sum over the sites so far of their members times the product of phi over the
+ * gaps up to y, a site of i members at y + d adds at most i (i - 1)/2 A_0 + i A_d h to the
+ * bracket in S, and makes h phi_d h + i.  What n members to come add is, with the factors
+ * that a cluster of m members has besides (m!, b^-m, and for t),
+ *     G_n(h) = sum_{i,d} e^{t^2 (i (i-1)/2 A_0 + i A_d h)}/i! G_{n-i}(phi_d h + i),  G_0 = 1.
+ * By induction G_n is convex and grows; a straight line between two of its values is above it, and
+ * what the recursion makes of such lines is convex and grows again.  So G in a table, with lines
+ * in between, is at least the sum, and a site drawn with the odds of its term over G_n(h) gives
+ * tuples the probability said.                                                            []
+ *    Of r clusters that are longer than one place by x in all, there are b C(F - x + r - 1, r - 1)
+ * places, F = b - r p, and C(F - x + r - 1, r - 1)/C(F + r - 1, r - 1) <= e^{-x theta}, theta =
+ * sum_{0<j<r} 1/(F + j): its logarithm is concave in x and that its slope at 0.  With e^{-theta}
+ * for each place a cluster is longer in the sums, a tuple is drawn r clusters, their members and
+ * shapes first, then one of the places that there are, so that no clusters meet, and has the
+ * quotient of the two sides as a factor.  theta grows with r: that of 2^l serves for the r up to
+ * 2^(l+1), so that there are a few tables.  Each tuple of r clusters comes in r ways, and Z
+ * is their sum, as with TILTED.                                                          [] */
+enum { MCAMP__CUT_TILTS = 8, MCAMP__CUT_LEVELS = 6, MCAMP__CUT_STEPS = 4, MCAMP__CUT_ORDERS = 128 };
+
+typedef struct mcamp__cut {
+    size_t b, p, k, rows, grown, levels;
+    double lambda, log_z, log_cut, most, least;     /* most, least: of all a_ii */
+    double tilt[MCAMP__CUT_TILTS], theta[MCAMP__CUT_LEVELS];
+    mcamp__clusters level[MCAMP__CUT_LEVELS];       /* size and v */
+    double *a, *phi;                    /* [p] */
+    double *decay;                      /* [LEVELS][p]: e^{-theta d}                 */
+    double *part;                       /* [TILTS][rows]: e^{t^2 n (n-1)/2 A_0}/n!   */
+    double *next;                       /* [TILTS][STEPS rows][p]: e^{t^2 A_d h}      */
+    double *g;                          /* [LEVELS][TILTS][rows][STEPS rows]         */
+    double *log_size;                   /* [LEVELS][TILTS][rows], without t's factor  */
+    uint32_t *kind;                     /* [LEVELS][rows]: the tilt that is taken     */
+    double *mem;
+    size_t count;
+} mcamp__cut;
+
+MCAMP__PRIV void mcamp__cut_free(mcamp_ctx *ctx, mcamp__cut *q)
+{
+    if (!q) return;
+    mcamp__delete_doubles(ctx, q->mem, q->count);
+    mcamp__delete(ctx, q->kind, q->rows * MCAMP__CUT_LEVELS, sizeof *q->kind);
+    mcamp__delete(ctx, q, 1, sizeof *q);
+}
+
+MCAMP__PRIV void mcamp__cut_drop(mcamp_ctx *ctx, mcamp__sampler *p)
+{
+    mcamp__cut_free(ctx, (mcamp__cut *)(uintptr_t)p->special);
+}
+
+/* Memory for orders below rows. */
+MCAMP__PRIV mcamp_status mcamp__cut_alloc(mcamp_ctx *ctx, const mcamp__model *m, size_t rows,
+                                          mcamp__cut *q)
+{
+    size_t p = m->reach + 1, steps = MCAMP__CUT_STEPS * rows;
+    size_t tables = MCAMP__CUT_LEVELS * MCAMP__CUT_TILTS;
+    q->b = m->b; q->p = p; q->rows = rows;
+    q->count = (2 + MCAMP__CUT_LEVELS) * p + MCAMP__CUT_TILTS * (rows + steps * p) +
+               tables * rows * (steps + 1) + MCAMP__CUT_LEVELS * (rows + 2) * rows;
+    q->a = q->mem = mcamp__new_doubles(ctx, q->count);
+    q->kind = (uint32_t *)mcamp__new(ctx, rows * MCAMP__CUT_LEVELS, sizeof *q->kind);
+    if (!q->mem || !q->kind) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)rows);
+    q->phi = q->a + p;
+    q->decay = q->phi + p;
+    q->part = q->decay + MCAMP__CUT_LEVELS * p;
+    q->next = q->part + MCAMP__CUT_TILTS * rows;
+    q->g = q->next + MCAMP__CUT_TILTS * steps * p;
+    q->log_size = q->g + tables * rows * steps;
+    for (size_t l = 0; l < MCAMP__CUT_LEVELS; l++) {
+        mcamp__clusters *c = &q->level[l];
+        c->b = m->b; c->p = p; c->rows = rows;
+        c->size = q->log_size + tables * rows + l * (rows + 2) * rows;
+        c->place = c->size + rows;
+        c->v = c->place + rows;
+        c->v[0] = 1;
+    }
+    return MCAMP_OK;
+}
+
+/* G_n of a level and a tilt. */
+MCAMP__PRIV double *mcamp__cut_row(const mcamp__cut *q, size_t l, size_t kind, size_t n)
+{
+    return q->g + ((l * MCAMP__CUT_TILTS + kind) * q->rows + n) * MCAMP__CUT_STEPS * q->rows;
+}
+
+/* A, phi, what one site has, places and theta. */
+MCAMP__PRIV void mcamp__cut_setup(const mcamp__model *m, mcamp__cut *q)
+{
+    size_t p = q->p;
+    double *place = q->level[0].place;
+    q->least = mcamp__inf();
+    for (size_t i = 0; i < m->b; i++) {
+        q->least = mcamp__dmin(q->least, mcamp__model_a(m, i, i));
+        for (size_t d = 0; d < p; d++)
+            q->a[d] = mcamp__dmax(q->a[d], mcamp__model_a(m, i, (i + d) % m->b));
+    }
+    q->most = q->a[0];
+    for (size_t d = p - 1; d > 0; d--) q->a[d - 1] = mcamp__dmax(q->a[d - 1], q->a[d]);
+    for (size_t d = 1; d < p; d++)
+        for (size_t c = 1; c + d < p && q->a[c] > 0; c++)
+            q->phi[d] = mcamp__dmax(q->phi[d], q->a[c + d] / q->a[c] * (1 + DBL_EPSILON));
+    for (size_t j = 0; j < MCAMP__CUT_TILTS; j++) {
+        double t = q->tilt[j] = exp(-0.13 * (double)j), *part = q->part + j * q->rows, x = 1;
+        for (size_t l = 0; l < MCAMP__CUT_LEVELS; l++)
+            for (size_t i = 0; i < MCAMP__CUT_STEPS * q->rows; i++)
+                mcamp__cut_row(q, l, j, 0)[i] = 1;
+        for (size_t n = 1; n < q->rows; n++) {
+            part[n] = x /= (double)n;
+            x *= exp(t * t * (double)n * q->a[0]);
+        }
+    }
+    for (size_t r = 1; r < q->rows && r * p <= m->b; r++)
+        for (size_t j = 0; j < r; j++)
+            place[r] = j ? place[r] * (double)(m->b - r * p + j) / (double)m->b : 1;
+    while (q->levels < MCAMP__CUT_LEVELS && p << q->levels <= m->b && q->rows >> q->levels) {
+        size_t r = (size_t)1 << q->levels;
+        double theta = 0;
+        for (size_t j = 1; j < r; j++) theta += 1 / (double)(m->b - r * p + j);
+        for (size_t d = 0; d < p; d++) q->decay[q->levels * p + d] = exp(-theta * (double)d);
+        q->theta[q->levels++] = theta;
+    }
+}
+
+MCAMP__PRIV size_t mcamp__cut_level(size_t r)
+{
+    size_t l = 0;
+    while (l + 1 < MCAMP__CUT_LEVELS && r >> (l + 1)) l++;
+    return l;
+}
+
+/* G_n(h): between two of its values. */
+MCAMP__PRIV double mcamp__cut_line(const double *g, double h)
+{
+    double x = h * MCAMP__CUT_STEPS;
+    size_t i = (size_t)x;
+    return g[i] + (x - (double)i) * (g[i + 1] - g[i]);
+}
+
+/* G_n at its place j, from those of fewer members. */
+MCAMP__PRIV double mcamp__cut_sum(const mcamp__cut *q, size_t l, size_t kind, size_t n, size_t j)
+{
+    const double *part = q->part + kind * q->rows;
+    const double *next = q->next + (kind * MCAMP__CUT_STEPS * q->rows + j) * q->p;
+    const size_t row = MCAMP__CUT_STEPS * q->rows;
+    double total = 0;
+    for (size_t d = 1; d < q->p; d++) {
+        double x = q->phi[d] * (double)j, more = 1, sum = 0;
+        size_t at = (size_t)x;
+        const double *g = mcamp__cut_row(q, l, kind, n) + at;
+        x -= (double)at;
+        for (size_t i = 1; i <= n; i++) {
+            const double *to = g - i * row + i * MCAMP__CUT_STEPS;
+            more *= next[d];
+            sum += part[i] * more * (to[0] + x * (to[1] - to[0]));
+        }
+        total += sum * q->decay[l * q->p + d];
+    }
+    return total;
+}
+/* What the clusters of m members have in all, without t's factor; up to where it exceeds u. *first:
+ * members of the first site there.                                                     */
+MCAMP__PRIV double mcamp__cut_first(const mcamp__cut *q, size_t l, size_t kind, size_t m, double u,
+                                    size_t *first)
+{
+    double sum = 0;
+    for (size_t i = 1; i <= m && sum <= u; i++) {
+        sum += q->part[kind * q->rows + i] *
+               mcamp__cut_row(q, l, kind, m - i)[MCAMP__CUT_STEPS * i];
+        *first = i;
+    }
+    return sum;
+}
+
+/* The sums of one member more, of all levels and tilts. */
+MCAMP__PRIV void mcamp__cut_grow(mcamp__cut *q)
+{
+    size_t m = ++q->grown, to = MCAMP__CUT_STEPS * (m - 1), first;
+    double log_ways = -(double)m * log((double)q->b);
+    for (size_t i = 2; i <= m; i++) log_ways += log((double)i);
+    for (size_t kind = 0; kind < MCAMP__CUT_TILTS; kind++)
+        for (size_t j = m > 2 ? to - MCAMP__CUT_STEPS + 1 : to; j <= to; j++)
+            for (size_t d = 1; d < q->p; d++)
+                q->next[(kind * MCAMP__CUT_STEPS * q->rows + j) * q->p + d] =
+                    exp(q->tilt[kind] * q->tilt[kind] * q->a[d] * (double)j / MCAMP__CUT_STEPS);
+    for (size_t l = 0; l < q->levels; l++)
+        for (size_t kind = 0; kind < MCAMP__CUT_TILTS; kind++) {
+            double x;
+            for (size_t n = 1; n < m; n++) {
+                size_t last = MCAMP__CUT_STEPS * (m - n);
+                size_t j = n + 1 < m ? last - MCAMP__CUT_STEPS + 1 : last;
+                for (; j <= last; j++)
+                    mcamp__cut_row(q, l, kind, n)[j] = mcamp__cut_sum(q, l, kind, n, j);
+            }
+            x = mcamp__cut_first(q, l, kind, m, mcamp__inf(), &first);
+            q->log_size[(l * MCAMP__CUT_TILTS + kind) * q->rows + m] =
+                x > 0 && x <= DBL_MAX ? log(x) + log_ways : mcamp__inf();
+        }
+}
+
+/* log of the factor of a member that its tilt makes. */
+MCAMP__PRIV double mcamp__cut_more(const mcamp__cut *q, size_t kind)
+{
+    double t = q->tilt[kind];
+    return (1 - t) * q->lambda - 0.5 * t * (1 - t) * q->least;
+}
+
+/* v(m, .) of a level, with the best tilts. */
+MCAMP__PRIV void mcamp__cut_members(mcamp__cut *q, size_t m, size_t l)
+{
+    mcamp__clusters *c = &q->level[l];
+    double best = mcamp__inf();
+    size_t at;
+    for (uint32_t j = 0; j < MCAMP__CUT_TILTS; j++) {
+        double x = q->log_size[(l * MCAMP__CUT_TILTS + j) * q->rows + m] +
+                   (double)m * mcamp__cut_more(q, j);
+        if (x < best) { best = x; q->kind[l * q->rows + m] = j; }
+    }
+    c->size[m] = exp(best);
+    for (size_t r = 1; r <= m; r++)
+        c->v[m * c->rows + r] = mcamp__clusters_split(c, m, r, mcamp__inf(), &at);
+}
+
+/* Z of n members, its sum, of most clusters first, up to where it exceeds t; *r: there. */
+MCAMP__PRIV double mcamp__cut_number(const mcamp__cut *q, size_t n, double t, size_t *r)
+{
+    const double *place = q->level[0].place;
+    double sum = 0;
+    for (size_t i = n; i > 0 && sum <= t; i--) {
+        double x = place[i];
+        if (x > 0) x *= q->level[mcamp__cut_level(i)].v[n * q->rows + i];
+        if (x > 0) *r = i;
+        sum += x;
+    }
+    return sum;
+}
+
+/* log of the smallest range of the second term for a lambda; with its order and Z. */
+MCAMP__PRIV double mcamp__cut_orders(mcamp__cut *q, double eps, double lambda)
+{
+    double best = mcamp__inf();
+    q->lambda = lambda;
+    for (size_t m = 1; m < q->rows && (m < 2 || m < q->k + 5); m++) {
+        double log_z, range;
+        size_t r;
+        if (m > q->grown) mcamp__cut_grow(q);
+        for (size_t l = 0; l < q->levels; l++) mcamp__cut_members(q, m, l);
+        log_z = log(mcamp__cut_number(q, m, mcamp__inf(), &r));
+        range = log_z + mcamp__tilted_log_sup(m) - ((double)m - 1) * eps;
+        if (m > 1 && !(range < best)) continue;
+        best = range;
+        q->k = m;
+        q->log_z = log_z;
+    }
+    return best;
+}
+
+/* log of the range of both terms; infinite where the first one alone is above `best`. */
+MCAMP__PRIV double mcamp__cut_both(mcamp__cut *q, double eps, double lambda, double best)
+{
+    double first = mcamp__gauss_logdelta(sqrt(q->most), lambda);
+    if (first > best) return mcamp__inf();
+    return mcamp__log_add(mcamp__cut_orders(q, eps, lambda), first);
+}
+
+/* The best lambda, nearly, from where one mode alone makes rho e^eps. */
+MCAMP__PRIV double mcamp__cut_best(mcamp__cut *q, double eps)
+{
+    double at = log((double)q->b) + eps, best = mcamp__cut_both(q, eps, at, 0);
+    for (double step = 0.5; step > 0.1; step *= 0.5) {
+        double v;
+        while ((v = mcamp__cut_both(q, eps, at - step, best)) < best) { best = v; at -= step; }
+        if (step < 0.5 && (v = mcamp__cut_both(q, eps, at + step, best)) < best) {
+            best = v;
+            at += step;
+        }
+    }
+    q->log_cut = mcamp__cut_orders(q, eps, at) + 1e-9;
+    return best;
+}
+
+/* Orders up to most, or less where tables are too large; k = 0 where no law was found. */
+MCAMP__PRIV mcamp_status mcamp__cut_init(mcamp_ctx *ctx, const mcamp__model *m, double eps,
+                                         size_t most, mcamp__cut *q)
+{
+    mcamp_status st;
+    most = mcamp__zmin(mcamp__zmin(most, MCAMP__CUT_ORDERS), (m->b - 1) / m->reach);
+    st = mcamp__cut_alloc(ctx, m, most + 1, q);
+    if (st < 0) return st;
+    mcamp__cut_setup(m, q);
+    if (!mcamp__finite(mcamp__cut_best(q, eps))) q->k = 0;
+    return MCAMP_OK;
+}
+
+/* A tuple in the making. */
+typedef struct mcamp__cut_tuple {
+    uint32_t *site, *count, *of;        /* of sites; of: the cluster                 */
+    uint32_t *kind, *longer, *head;     /* of clusters; longer: than one place        */
+    size_t n, clusters;
+} mcamp__cut_tuple;
+
+MCAMP__PRIV void mcamp__cut_put(mcamp__cut_tuple *t, size_t y, size_t n)
+{
+    t->site[t->n] = t->longer[t->clusters] = (uint32_t)y;
+    t->count[t->n] = (uint32_t)n;
+    t->of[t->n++] = (uint32_t)t->clusters;
+}
+
+/* One more site for n members to come after h: adds its part of U to *up, and what makes h its
+ * new value; the gap, or 0 where none is drawn.                                        */
+MCAMP__PRIV size_t mcamp__cut_step(const mcamp__cut *q, size_t l, size_t kind, size_t n, double u,
+                                   double *h, size_t *count, double *up)
+{
+    const double *part = q->part + kind * q->rows;
+    double t2 = q->tilt[kind] * q->tilt[kind], left;
+    left = u * mcamp__cut_line(mcamp__cut_row(q, l, kind, n), *h);
+    for (size_t d = 1; d < q->p; d++) {
+        double on = exp(t2 * q->a[d] * *h), more = q->decay[l * q->p + d], old = q->phi[d] * *h;
+        for (size_t i = 1; i <= n; i++) {
+            more *= on;
+            left -= part[i] * more *
+                    mcamp__cut_line(mcamp__cut_row(q, l, kind, n - i), old + (double)i);
+            if (left >= 0) continue;
+            *up += t2 * (double)i * (0.5 * (double)(i - 1) * q->a[0] + q->a[d] * *h);
+            *h = old + (double)i;
+            *count = i;
+            return d;
+        }
+    }
+    return 0;
+}
+
+/* Draws the shape of a cluster of n members, at sites counted from its first; log of e^-U, without
+ * t's factor, or -infinity.                                                            */
+MCAMP__PRIV double mcamp__cut_shape(const mcamp__cut *q, size_t l, size_t kind, mcamp_rng *r,
+                                    size_t n, mcamp__cut_tuple *t)
+{
+    size_t i = 1, y = 0;
+    double u = mcamp__to_uniform(mcamp__rng_step(r->s)), h, up;
+    u *= mcamp__cut_first(q, l, kind, n, mcamp__inf(), &i);
+    mcamp__cut_first(q, l, kind, n, u, &i);
+    up = q->tilt[kind] * q->tilt[kind] * 0.5 * (double)(i * (i - 1)) * q->a[0];
+    h = (double)i;
+    for (;;) {
+        size_t d;
+        mcamp__cut_put(t, y, i);
+        n -= i;
+        if (!n) return -up;
+        d = mcamp__cut_step(q, l, kind, n, mcamp__to_uniform(mcamp__rng_step(r->s)), &h, &i, &up);
+        if (!d) return -mcamp__inf();
+        y += d;
+    }
+}
+
+/* Clusters, one after the other; log of Z e^-U, with what theta and the tilts add, or
+ * -infinity.                                                                            */
+MCAMP__PRIV double mcamp__cut_clusters(const mcamp__cut *q, mcamp_rng *r, mcamp__cut_tuple *t)
+{
+    double log_w = q->log_z, u = mcamp__to_uniform(mcamp__rng_step(r->s));
+    const mcamp__clusters *c;
+    size_t heads = 1, l;
+    mcamp__cut_number(q, q->k, u * exp(log_w), &heads);
+    l = mcamp__cut_level(heads);
+    c = &q->level[l];
+    for (size_t left = q->k; left && log_w > -DBL_MAX; t->clusters++) {
+        size_t n = 1, to = heads - t->clusters, kind;
+        u = mcamp__to_uniform(mcamp__rng_step(r->s));
+        mcamp__clusters_split(c, left, to, u * c->v[left * c->rows + to], &n);
+        kind = q->kind[l * q->rows + n];
+        t->kind[t->clusters] = (uint32_t)kind;
+        log_w += mcamp__cut_shape(q, l, kind, r, n, t) - (double)n * mcamp__cut_more(q, kind);
+        log_w += q->theta[l] * (double)t->longer[t->clusters];
+        left -= n;
+    }
+    return log_w;
+}
+
+/* Places for them, sites being places then; log of the odds of there being some, or -infinity. */
+MCAMP__PRIV double mcamp__cut_place(const mcamp__cut *q, mcamp_rng *r, mcamp__cut_tuple *t)
+{
+    const size_t b = q->b, p = q->p, heads = t->clusters, spare = b - heads * p;
+    double u = mcamp__to_uniform(mcamp__rng_step(r->s)), log_w = 0;
+    size_t x = 0, y = mcamp__zmin((size_t)(u * (double)b), b - 1), at = 0;
+    for (size_t h = 0; h < heads; h++) x += t->longer[h];
+    if (x > spare) return -mcamp__inf();
+    for (size_t h = 1; h < heads; h++) {
+        log_w += log((double)(spare - x + h) / (double)(spare + h));
+        mcamp__clusters_head(t->head, h - 1, spare - x + heads - 1,
+                             mcamp__to_uniform(mcamp__rng_step(r->s)));
+    }
+    for (size_t j = 0; j < t->n; j++) {
+        size_t h = t->of[j], i = y + t->site[j];
+        if (j && h != t->of[j - 1]) at += t->longer[h - 1];
+        if (h) i += at + t->head[h - 1] + h * (p - 1) + 1;
+        t->site[j] = (uint32_t)(i < b ? i : i - b);
+    }
+    return log_w;
+}
+
+/* Moves sample s around the tuple; log of e^S prod Y_i^n_i e^{-beta_i L_i}. */
+MCAMP__PRIV double mcamp__cut_move(const mcamp__cut *q, const mcamp__model *m,
+                                   const mcamp__cut_tuple *t, size_t s, double *x)
+{
+    size_t b = m->b, d = m->reach;
+    double log_w = 0;
+    for (size_t j = 0; j < t->n; j++) {
+        size_t i = t->site[j];
+        double tilt = q->tilt[t->kind[t->of[j]]], by = tilt * t->count[j];
+        const double *row = mcamp__model_row(m, i);
+        log_w += 0.5 * by * (by - 1) * mcamp__model_a(m, i, i);
+        for (size_t h = j; h-- > 0 && t->of[h] == t->of[j]; )
+            log_w += by * tilt * t->count[h] * mcamp__model_a(m, i, t->site[h]);
+        for (size_t k = 0, at = i + (i < d ? b : 0) - d; k <= 2 * d; k++) {
+            x[at * MCAMP__S + s] += by * (row[at] * m->over);
+            at = at + 1 < b ? at + 1 : 0;
+        }
+    }
+    for (size_t j = 0; j < t->n; j++) {
+        double l = x[t->site[j] * MCAMP__S + s] - m->half[t->site[j]];
+        double n = t->count[j], tilt = q->tilt[t->kind[t->of[j]]];
+        log_w += n * (l < q->lambda ? (1 - tilt) * l : q->lambda - tilt * l);
+    }
+    return log_w;
+}
+
+/* Draws a tuple and moves sample s around it; log of its values' factor. */
+MCAMP__PRIV double mcamp__cut_draw(const mcamp__cut *q, const mcamp__model *m, mcamp_rng *r,
+                                   size_t s, uint32_t *index, double *x)
+{
+    mcamp__cut_tuple t = { index, index + q->k, index + 2 * q->k, index + 3 * q->k,
+                           index + 4 * q->k, index + 5 * q->k, 0, 0 };
+    double log_w = mcamp__cut_clusters(q, r, &t);
+    if (log_w > -DBL_MAX) log_w += mcamp__cut_place(q, r, &t);
+    return log_w > -DBL_MAX ? log_w + mcamp__cut_move(q, m, &t, s, x) : log_w;
+}
+
+/* rest, for a given rho and far; added up where the difference of both would lose digits. */
+MCAMP__PRIV double mcamp__cut_rest(const mcamp__sampler *p, const mcamp__scratch *w, size_t s,
+                                   double rho, double far_sum)
+{
+    double rest = 0;
+    if (far_sum < 1e3) return rho - far_sum;
+    for (size_t i = 0; i < p->m.b; i++)
+        rest += exp(mcamp__dmin(w->x[i * MCAMP__S + s], p->off_w[i]) + p->off_loss[i]);
+    return rest;
+}
+
+MCAMP__PRIV void mcamp__cut_tile(mcamp_vecset vs, const mcamp__sampler *p, mcamp_rng *r,
+                                 mcamp__scratch *w)
+{
+    const mcamp__cut *q = (const mcamp__cut *)p->special;
+    double odds = exp(q->log_cut - p->log_range), t = exp(p->eps);
+    for (size_t s = 0; s < MCAMP__S; s++) {
+        w->hi[s] = mcamp__to_uniform(mcamp__rng_step(r->s)) < odds ? 1 : 0;
+        if (w->hi[s] > 0) w->log_z[s] = mcamp__cut_draw(q, &p->m, r, s, w->index, w->x);
+        else mcamp__far_draw(p, r, s, w->x);
+    }
+    mcamp__vec_lse(vs, w->x, p->m.b, p->off_loss, NULL, NULL, w->r, NULL);
+    for (size_t s = 0; s < MCAMP__S; s++) {
+        double y = w->r[s], far_sum, rest;
+        w->v[s] = -mcamp__inf();
+        if (y <= p->eps) continue;
+        far_sum = mcamp__far_sum(p, w, s);
+        if (w->hi[s] > 0) {
+            rest = mcamp__cut_rest(p, w, s, exp(y), far_sum);
+            if (rest <= t) continue;                    /* here too */
+            y = log(rest - t) - (double)q->k * log(rest) + w->log_z[s] - q->log_cut;
+        } else {
+            y += mcamp__log1mexp(p->eps - y) - log(far_sum);
+            if (y > 0) y = 0;                           /* what is no number stays so */
+        }
+        w->v[s] = p->log_range + y;
+    }
+}
+
+/* p->tile NULL: no law. */
+MCAMP__PRIV mcamp_status mcamp__cut_sampler(mcamp_ctx *ctx, const mcamp__question *q,
+                                            size_t most, mcamp__sampler *p)
+{
+    mcamp__cut *own = (mcamp__cut *)mcamp__new(ctx, 1, sizeof *own);
+    mcamp__model m;
+    mcamp_status st;
+    memset(p, 0, sizeof *p);
+    if (!own) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", 0);
+    st = mcamp__model_init(ctx, q->f, q->sigma, &m);
+    if (st >= 0) st = mcamp__cut_init(ctx, &m, q->eps, most, own);
+    mcamp__model_free(ctx, &m);
+    if (st >= 0 && own->k) st = mcamp__far_sampler(ctx, q, own->lambda, 0, p);
+    if (st < 0 || !own->k) { mcamp__cut_free(ctx, own); return st; }
+    p->special = own;
+    p->drop = mcamp__cut_drop;
+    p->k = own->k;
+    p->tile = mcamp__cut_tile;
+    p->log_range = p->log_scale = mcamp__log_add(p->log_range, own->log_cut);
+    return st;
+}
+
 /* ---- the better law ---------------------------------------------------------------- */
 
 /* Can a law of modes drawn together be looked for?  mcamp__fade ends at that length. */
@@ -21866,24 +22308,24 @@ MCAMP__PRIV int mcamp__round_fits(const mcamp__question *q, double least)
            q->f->trace_max <= (double)MCAMP__FADE_A * q->sigma * q->sigma;
 }
 
-/* remove: by modes that are far out, or with all together. */
+/* remove: by tuples of cut modes, or by all together, or modes that are far out; k: the order of
+ * the law that there is.  Clusters of k members do not meet all around where k p < b.     */
 MCAMP__PRIV mcamp_status mcamp__better_remove(mcamp_ctx *ctx, const mcamp__question *q,
-                                              double least, double log_range,
+                                              double least, double log_range, size_t k,
                                               mcamp__sampler *p)
 {
-    double split = 0, lambda = mcamp__far_lambda(q->f, q->sigma, q->eps, least, &split);
     double x[MCAMP__SQUEEZE_ALL];
     mcamp__round r;
+    mcamp_status st = MCAMP_OK;
     memset(p, 0, sizeof *p);
-    if (mcamp__round_fits(q, least)) {
-        mcamp__round_init(q, least, &r);
-        log_range -= 0.4;
-        if (lambda > 0)
-            log_range = mcamp__dmin(log_range, mcamp__gauss_logdelta(sqrt(r.a), lambda) - 0.7);
-        if (mcamp__round_start(&r, x) < log_range)
-            return mcamp__spread_sampler(ctx, q, x, least, p);
-    }
-    return lambda > 0 ? mcamp__far_sampler(ctx, q, lambda, split, p) : MCAMP_OK;
+    if (q->f->reach > 0 && q->f->reach < q->f->b / 16)
+        st = mcamp__cut_sampler(ctx, q, 2 * k + 24, p);
+    if (st < 0 || !mcamp__round_fits(q, least)) return st;
+    if (p->tile && p->log_range < log_range) log_range = p->log_range;
+    mcamp__round_init(q, least, &r);
+    if (!(mcamp__round_start(&r, x) < log_range - 0.4)) return st;
+    mcamp__sampler_free(ctx, p);
+    return mcamp__spread_sampler(ctx, q, x, least, p);
 }
 
 /* add: by modes that are drawn together, if that may be below log_range. */
@@ -21907,7 +22349,7 @@ MCAMP__PRIV mcamp_status mcamp__law_better(mcamp_ctx *ctx, const mcamp__question
     mcamp__sampler own;
     mcamp_status st;
     if (q->f->patterns || q->f->reach >= q->f->b / 4) return MCAMP_OK;
-    st = q->dir == MCAMP_REMOVE ? mcamp__better_remove(ctx, q, least, p->log_range, &own)
+    st = q->dir == MCAMP_REMOVE ? mcamp__better_remove(ctx, q, least, p->log_range, p->k, &own)
                                 : mcamp__better_add(ctx, q, least, p->log_range, &own);
     if (st >= 0 && own.tile && own.log_range > -700 &&
         own.log_range < p->log_range - (own.special ? 0.4 : 1.4)) {
