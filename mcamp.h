@@ -22341,8 +22341,7 @@ MCAMP__PRIV mcamp_status mcamp__better_add(mcamp_ctx *ctx, const mcamp__question
     return mcamp__squeeze_sampler(ctx, q, x, least, p);
 }
 
-/* For mcamp__factor: these laws where their range is less than two thirds of the other's; by far
- * modes alone, whose values are mostly 0, less than a quarter.                         */
+/* For mcamp__factor: these laws where their range is less than two thirds of the other's. */
 MCAMP__PRIV mcamp_status mcamp__law_better(mcamp_ctx *ctx, const mcamp__question *q, double least,
                                            mcamp__sampler *p)
 {
@@ -22352,7 +22351,7 @@ MCAMP__PRIV mcamp_status mcamp__law_better(mcamp_ctx *ctx, const mcamp__question
     st = q->dir == MCAMP_REMOVE ? mcamp__better_remove(ctx, q, least, p->log_range, p->k, &own)
                                 : mcamp__better_add(ctx, q, least, p->log_range, &own);
     if (st >= 0 && own.tile && own.log_range > -700 &&
-        own.log_range < p->log_range - (own.special ? 0.4 : 1.4)) {
+        own.log_range < p->log_range - 0.4) {
         mcamp__sampler t = *p;
         *p = own;
         own = t;

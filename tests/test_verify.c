@@ -784,8 +784,8 @@ TEST(the_ladder_is_priced_with_what_is_left_out)
     watched(NULL);
     memset(&bud, 0, sizeof bud);
     bud.direction = MCAMP_REMOVE;
-    gram_make("sqrt:2", "raw", 1024, 1024, &g);
-    sigma = 0.92 * g.max_norm;
+    gram_make("sqrt:16", "raw", 224, 224, &g);   /* too few modes for tuples of cut ones */
+    sigma = 2.25 * g.max_norm;
     CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
     f.better = mcamp__law_better;
     q = mcamp__ask(&f, sigma, c.eps, MCAMP_REMOVE, 0);
@@ -803,7 +803,7 @@ TEST(the_ladder_is_priced_with_what_is_left_out)
     mcamp__solve_start(&f, &bud, 1, c.eps, c.delta, &s);
     s.slope = -30;
     for (int i = 0; i < 3; i++) {
-        double var[3] = { -1, 100, 100 }, price, mean = pow(down[i], -30) * c.delta;
+        double var[3] = { -1, 20, 20 }, price, mean = pow(down[i], -30) * c.delta;
         double m = c.delta - split, gain = 0;   /* a bet of values 0 or h times the range */
         double h = mean * (1 + var[1]) / range, odds = mean / (h * range);
         CHECK_STATUS(mcamp__rung_price(&ctx, &s, &c, log(sigma / down[i]), sigma, t, var, &price),
@@ -1682,7 +1682,7 @@ TEST(modes_drawn_together_that_are_no_number)
     }
 }
 
-/* 0: add; 1: remove, by modes far out; 2: and together. */
+/* 0: add; 1: remove, by tuples of cut modes; 2: by modes far out and together. */
 static mcamp_status better_law(mcamp_ctx *c, void *user)
 {
     static const double x[MCAMP__SQUEEZE_ALL] = { -2, -3, 3, 0, 1 };
@@ -1702,7 +1702,7 @@ static mcamp_status better_law(mcamp_ctx *c, void *user)
         if (st >= 0) st = mcamp__law_better(c, &q, 1e-5, &p);
     }
     if (st >= 0) {
-        CHECK(p.tile && !p.special == (which == 1));
+        CHECK(p.tile && p.special && (which == 1) == (p.split <= 0));
         mcamp__sampler_free(c, &p);
     }
     mcamp__factor_free(c, &f);
@@ -1721,8 +1721,7 @@ TEST(modes_drawn_together_without_memory)
     mcamp_gram_free(&ctx, &fault_gram);
 }
 
-/* The law is used where its range is two thirds of the other's or less, a quarter by far modes
- * alone, and only there.                                                                 */
+/* The law is used where its range is two thirds of the other's or less, and only there. */
 TEST(the_better_law_has_the_smaller_range)
 {
     size_t better[3] = { 0, 0, 0 };
@@ -1740,8 +1739,8 @@ TEST(the_better_law_has_the_smaller_range)
                                           0, mcamp__inf(), &p), MCAMP_OK);
         before = p.log_range;
         CHECK_STATUS(mcamp__law_better(&ctx, &q, 1e-4, &p), MCAMP_OK);
-        CHECK(p.tile ? p.log_range < before - (p.special ? 0.4 : 1.4) : p.log_range >= before);
-        CHECK(p.tile ? p.split > 5e-5 : p.split <= 0);
+        CHECK(p.tile ? p.log_range < before - 0.4 : p.log_range >= before);
+        CHECK(p.tile && (dir == MCAMP_ADD || p.k < 2) ? p.split > 5e-5 : p.split <= 0);
         better[dir] += p.tile != NULL;
         mcamp__sampler_free(&ctx, &p);
     }
@@ -1812,8 +1811,9 @@ TEST(tuples_of_cut_modes_make_up_delta)
     static const struct { int kind; size_t b, alike; double sigma, eps; } c[] = {
         { 0, 128, 2, 0.6, 1 }, { 0, 128, 4, 0.6, 2 }, { 0, 192, 2, 0.8, 1 },
         { 0, 192, 3, 0.5, 0.7 }, { 0, 256, 8, 0.7, 0.5 }, { 1, 96, 0, 0.6, 1 },
-        { 1, 64, 0, 0.5, 0.5 }, { 2, 64, 0, 0.8, 0.5 }, { 2, 96, 0, 0.6, 1.5 },
+        { 1, 64, 0, 0.5, 0.5 }, { 2, 64, 0, 0.8, 0.5 }, { 2, 96, 0, 0.6, 1.2 },
         { 3, 0, 0, 0.9, 0.8 }, { 3, 0, 0, 0.7, 1.1 } };
+    size_t both = 0;        /* where both terms are drawn often */
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         double eps = c[i].eps, off = 0, sigma, err, mean, odds;
         const mcamp__cut *own;
@@ -1832,7 +1832,8 @@ TEST(tuples_of_cut_modes_make_up_delta)
             v.lower = v.upper * (1 - 2e-3);
         } else {
             CHECK_STATUS(mcamp__sampler_build(&ctx, &f, sigma, eps, MCAMP_REMOVE,
-                                              MCAMP_METHOD_COMMON, 0, 0, mcamp__inf(), &p), MCAMP_OK);
+                                              MCAMP_METHOD_COMMON, 0, 0, mcamp__inf(), &p),
+                         MCAMP_OK);
             v.lower = v.upper = law_mean(&p, 60, &off);
             mcamp__sampler_free(&ctx, &p);
         }
@@ -1841,15 +1842,16 @@ TEST(tuples_of_cut_modes_make_up_delta)
         if (i % 3 == 1) ctx.vec = MCAMP_VEC_SCALAR;
         mean = law_mean(&p, 50, &err);
         err = sqrt(err * err + off * off);
-        printf("%zu: %g [%g %g] err %g split %g odds %g k %zu range %g\n", i, mean, v.lower, v.upper, err, p.split, odds, p.k, exp(p.log_range));
         CHECK_LE(mean, v.upper + 6.2 * err);
         CHECK_LE(v.lower, mean + 6.2 * err);
         CHECK(6.2 * err < 0.2 * mean && p.split <= 0 && p.k == own->k);
+        both += odds > 0.3 && odds < 0.7;
         mcamp__sampler_free(&ctx, &p);
         CHECK(!p.special && !p.drop);
         mcamp__factor_free(&ctx, &f);
         mcamp_gram_free(&ctx, &g);
     }
+    CHECK(both >= 3);
 }
 
 /* Memory for a tuple of k. */
@@ -1943,9 +1945,8 @@ TEST(tuples_of_cut_modes_are_all_tuples)
         }
         for (size_t j = 1; j <= k; j++) CHECK(clusters[j] > 10);
         err = sqrt((square - sum * sum) / N);
-        printf("%zu: %g %g err %g z %g\n", i, sum, all, err, exp(own->log_z));
         CHECK_NEAR(sum, all, 0, 6.2 * err);
-        CHECK(6.2 * err < 0.03 * all);
+        CHECK(6.2 * err < 0.06 * all);
         mcamp__sampler_free(&ctx, &p);
         mcamp__factor_free(&ctx, &f);
         mcamp_gram_free(&ctx, &g);
@@ -2006,7 +2007,7 @@ TEST(tuples_of_cut_modes_have_bounded_values)
             CHECK_LE(log_w + factor, own->log_z + 1e-9);
             if (log_w + factor > most) most = log_w + factor;
         }
-        CHECK_LE(own->log_z, most + 0.02);              /* the bound is reached */
+        CHECK_LE(own->log_z, most + 1);                 /* the bound is nearly reached */
         free(x);
         free(move);
         mcamp__sampler_free(&ctx, &p);
@@ -2024,7 +2025,7 @@ TEST(sums_of_clusters_of_cut_modes_are_bounds)
     for (size_t i = 0; i < sizeof c / sizeof *c; i++)
         for (size_t kind = 0; kind < 8; kind += 3)
             for (size_t level = 0; level < 3; level++) {
-                size_t b = c[i].b, m = c[i].m, index[5] = { 0, 0, 0, 0, 0 }, p, at;
+                size_t b = c[i].b, m = c[i].m, index[5] = { 0, 0, 0, 0, 0 }, p;
                 double most = 0, t, said;
                 const mcamp__cut *own;
                 mcamp_gram g;
@@ -2058,14 +2059,121 @@ TEST(sums_of_clusters_of_cut_modes_are_bounds)
                     if (sum > most) most = sum;
                 }
                 said = own->level[level].size[m];
-                at = own->levels;
-                printf("%zu %zu %zu: %g <= %g  (%zu levels)\n", i, kind, level, most, said, at);
-                if (level < at) CHECK_LE(most, said * (1 + 1e-12));
-                if (level < at) CHECK_LE(said, 1.5 * most);
+                CHECK(level < own->levels);
+                CHECK_LE(most, said * (1 + 1e-12));
+                CHECK_LE(said, 2 * most);
                 mcamp__sampler_free(&ctx, &law);
                 mcamp__factor_free(&ctx, &f);
                 mcamp_gram_free(&ctx, &g);
             }
+}
+
+/* A loss that is no number makes its value none, by either term; where far is large, rest is added
+ * up.                                                                                   */
+TEST(tuples_of_cut_modes_that_are_no_number)
+{
+    enum { B = 64, TILE = 64 };
+    size_t tuples = 0, large = 0;
+    mcamp_gram g;
+    mcamp__factor f;
+    mcamp__sampler p;
+    mcamp__scratch w;
+    mcamp_rng r;
+    setup();
+    squeeze_gram(1, B, &g);
+    CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+    cut_make(&f, 0.5 * g.max_norm, 1, &p);
+    CHECK_STATUS(mcamp__scratch_init(&ctx, &p, &w), MCAMP_OK);
+    mcamp_rng_seed(&r, 5);
+    for (int turn = 0; turn < 4; turn++) {
+        for (size_t i = 0; i < B * TILE; i++) w.x[i] = 3 * mcamp_rng_uniform(&r);
+        for (size_t i = 0; i < B; i++) w.x[i * TILE + 3] = w.x[i * TILE + 9] = mcamp__nan();
+        w.x[17 * TILE + 20] = mcamp__nan();
+        p.tile(ctx.vec, &p, &r, &w);
+        for (size_t s = 0; s < TILE; s++) {
+            CHECK(mcamp__isnan(w.v[s]) == (s == 3 || s == 9 || s == 20));
+            tuples += w.hi[s] > 0;
+        }
+    }
+    CHECK(tuples > 20 && tuples < 4 * TILE);
+    for (int big = 0; big < 12; big++) {        /* far up to e^33 */
+        double rho = 0, far_sum, rest = 0;
+        for (size_t i = 0; i < B; i++) {
+            double x = p.off_w[i] + (i % 7 ? -1 - 0.1 * (double)i : 3.0 * big);
+            w.x[i * TILE + 4] = x;
+            rho += exp(x + p.off_loss[i]);
+            rest += exp(fmin(x, p.off_w[i]) + p.off_loss[i]);
+        }
+        far_sum = mcamp__far_sum(&p, &w, 4);
+        CHECK_NEAR(mcamp__cut_rest(&p, &w, 4, rho, far_sum), rest, 1e-10, 0);
+        large += far_sum > 1e3;
+    }
+    CHECK(large > 3 && large < 11);
+    mcamp__scratch_free(&ctx, &w);
+    mcamp__sampler_free(&ctx, &p);
+    mcamp__factor_free(&ctx, &f);
+    mcamp_gram_free(&ctx, &g);
+}
+
+/* Modes that reach lambda with no probability that a number can hold prove nothing; nor does a
+ * law for which there are too few modes.                                                */
+TEST(tuples_of_cut_modes_where_there_is_no_law)
+{
+    mcamp_gram g;
+    mcamp__factor f;
+    mcamp__question q;
+    mcamp__sampler p;
+    setup();
+    groups_gram(64, 2, &g);
+    CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+    q = mcamp__ask(&f, 300, 1, MCAMP_REMOVE, 3);
+    memset(&p, 0, sizeof p);
+    CHECK_STATUS(mcamp__law_better(&ctx, &q, 1e-10, &p), MCAMP_OK);
+    CHECK(!p.tile);
+    mcamp__sampler_free(&ctx, &p);
+    q.sigma = 0.02;                     /* sums that are no numbers */
+    CHECK_STATUS(mcamp__cut_sampler(&ctx, &q, 40, &p), MCAMP_OK);
+    if (p.tile) CHECK(p.log_range < 1e-6);
+    mcamp__sampler_free(&ctx, &p);
+    mcamp__factor_free(&ctx, &f);
+    mcamp_gram_free(&ctx, &g);
+}
+
+/* All of verify with that law, of orthogonal groups and of pairs of several lengths. */
+TEST(tuples_of_cut_modes_prove_nothing_false)
+{
+    mcamp_gram g;
+    mcamp_guarantee s;
+    mcamp_claim c = claim_of(0.9, 1, 0, 0.1, MCAMP_REMOVE, 0);
+    setup();
+    groups_gram(256, 2, &g);
+    c.delta = groups_delta(128, c.sigma, 1, MCAMP_REMOVE).lower;
+    c.max_samples = 4096;
+    CHECK(mcamp_verify(&ctx, &g, &c, &s) >= 0 && s.remove.range < 30 * c.delta);
+    false_and_true_claims(&g, &c, 1.03, MCAMP_METHOD_TILTED, 5, 40);
+    mcamp_gram_free(&ctx, &g);
+}
+
+/* Few bands, many bins: the range is some hundreds of delta, where TILTED's is 1e4. */
+TEST(tuples_of_cut_modes_prove_claims)
+{
+    static const struct { const char *name; size_t b; double sigma; } c[] = {
+        { "sqrt:2", 512, 1.035 }, { "sqrt:4", 512, 1.09 }, { "sqrt:16", 1024, 1.175 } };
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        mcamp_claim q = claim_of(0, 0.5, 1e-8, 1e-8, MCAMP_REMOVE, 1);
+        mcamp_gram g;
+        mcamp_guarantee s;
+        setup();
+        gram_make(c[i].name, "raw", 2 * c[i].b - 5 * (i % 2), c[i].b, &g);
+        q.sigma = c[i].sigma * g.max_norm;
+        q.max_samples = 160 * MCAMP_BLOCK;
+        CHECK_STATUS(mcamp_verify(&ctx, &g, &q, &s), MCAMP_OK);
+        CHECK(s.accepted && s.remove.method == MCAMP_METHOD_TILTED && s.remove.order > 20);
+        CHECK_LE(s.remove.range, 1200 * q.delta);
+        q.delta *= 0.2;
+        CHECK(mcamp_verify(&ctx, &g, &q, &s) > 0 && !s.accepted && s.remove.samples > 0);
+        mcamp_gram_free(&ctx, &g);
+    }
 }
 
 /* ---- bounds of a tally ------------------------------------------------------------------- */
@@ -2193,6 +2301,8 @@ TEST_MAIN("verify",
     T(values_that_are_drawn_prove_nothing_false),
     T(tuples_of_cut_modes_make_up_delta), T(tuples_of_cut_modes_are_all_tuples),
     T(tuples_of_cut_modes_have_bounded_values), T(sums_of_clusters_of_cut_modes_are_bounds),
+    T(tuples_of_cut_modes_that_are_no_number), T(tuples_of_cut_modes_where_there_is_no_law),
+    T(tuples_of_cut_modes_prove_nothing_false), T(tuples_of_cut_modes_prove_claims),
     T(a_mode_cut_at_lambda_has_the_moments_of_its_integral),
     T(normals_above_a_point_have_its_tail),
     T(modes_drawn_together_make_up_delta),
