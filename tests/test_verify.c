@@ -1788,11 +1788,12 @@ TEST(modes_drawn_together_prove_claims)
 /* ---- the law of tuples of cut modes --------------------------------------------------------- */
 
 /* kind 0: modes in groups, each of `alike` equal ones; 1: going round, with corners; 2: of their
- * own lengths; 3: pairs.                                                                 */
+ * own lengths; 3: pairs; 4: of which those at distance 2 meet more than neighbours.      */
 static void cut_gram(int kind, size_t b, size_t alike, mcamp_gram *g)
 {
     if (kind == 0) groups_gram(b, alike, g);
     else if (kind == 3) pairs_gram(g);
+    else if (kind == 4) gram_make("toeplitz:1,0.1,0.6", "raw", 2 * b - 3, b, g);
     else squeeze_gram(kind == 1, b, g);
 }
 
@@ -1802,6 +1803,7 @@ static const mcamp__cut *cut_make(const mcamp__factor *f, double sigma, double e
     mcamp__question q = mcamp__ask(f, sigma, eps, MCAMP_REMOVE, 3);
     CHECK_STATUS(mcamp__cut_sampler(&ctx, &q, 40, p), MCAMP_OK);
     CHECK(p->tile && p->special && p->k > 1);
+    CHECK(((const mcamp__cut *)p->special)->rows <= (f->b - 1) / f->reach + 1);
     return (const mcamp__cut *)p->special;
 }
 
@@ -1812,7 +1814,8 @@ TEST(tuples_of_cut_modes_make_up_delta)
         { 0, 128, 2, 0.6, 1 }, { 0, 128, 4, 0.6, 2 }, { 0, 192, 2, 0.8, 1 },
         { 0, 192, 3, 0.5, 0.7 }, { 0, 256, 8, 0.7, 0.5 }, { 1, 96, 0, 0.6, 1 },
         { 1, 64, 0, 0.5, 0.5 }, { 2, 64, 0, 0.8, 0.5 }, { 2, 96, 0, 0.6, 1.2 },
-        { 3, 0, 0, 0.9, 0.8 }, { 3, 0, 0, 0.7, 1.1 } };
+        { 3, 0, 0, 0.9, 0.8 }, { 3, 0, 0, 0.7, 1.1 },
+        { 4, 80, 0, 0.6, 1 } };
     size_t both = 0;        /* where both terms are drawn often */
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         double eps = c[i].eps, off = 0, sigma, err, mean, odds;
@@ -1894,16 +1897,33 @@ static double tuple_energy(const mcamp__model *m, const size_t *index, size_t k,
     return sum;
 }
 
+/* Is the first of r clusters of n members in all as often as its part of Z says?  Some draws of
+ * more than a site have none: at most a tenth.                                          */
+static void cut_members(const mcamp__cut *own, size_t k, size_t r, double draws,
+                        const size_t *seen)
+{
+    const mcamp__clusters *c = &own->level[mcamp__cut_level(r)];
+    double ways = (double)c->b * (double)k / (double)r;
+    for (size_t n = 1; n <= k; n++) {
+        double odds = exp(-own->log_z) * own->level[0].place[r] * ways * c->size[n] *
+                      c->v[(k - n) * c->rows + r - 1];
+        ways *= (double)(k - n) / (double)(n + 1);
+        CHECK_LE((double)seen[n], draws * odds + 6.2 * sqrt(draws * odds) + 20);
+        CHECK_LE(0.85 * draws * odds - 6.2 * sqrt(draws * odds) - 20, (double)seen[n]);
+    }
+}
+
 /* Untilted, the mean of Z e^{S - U} is the sum of b^-k e^S over all tuples, here one by one. */
 TEST(tuples_of_cut_modes_are_all_tuples)
 {
     static const struct { int kind; size_t b, alike, k; } c[] = {
         { 0, 16, 2, 4 }, { 0, 18, 3, 4 }, { 1, 20, 0, 4 }, { 2, 20, 0, 4 }, { 2, 24, 0, 3 },
-        { 1, 19, 0, 2 }, { 0, 40, 2, 3 } };
-    enum { N = 60000 };
+        { 1, 19, 0, 2 }, { 0, 40, 2, 3 }, { 4, 21, 0, 4 } };
+    enum { N = 60000, MOST = 24 };
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         double all = 0, sum = 0, square = 0, err;
-        size_t k = c[i].k, b = c[i].b, index[4] = { 0, 0, 0, 0 }, clusters[5] = { 0, 0, 0, 0, 0 };
+        size_t k = c[i].k, b = c[i].b, index[4] = { 0, 0, 0, 0 };
+        size_t members[5][5] = { { 0 } }, gap[MOST] = { 0 };    /* by clusters: the first's */
         uint32_t mem[24];
         const mcamp__cut *own;
         mcamp_gram g;
@@ -1928,9 +1948,12 @@ TEST(tuples_of_cut_modes_are_all_tuples)
             double log_w = mcamp__cut_clusters(own, &r, &t);
             size_t at = 0;
             if (!(log_w > -DBL_MAX)) continue;
-            clusters[t.clusters]++;
+            for (size_t j = 0; j < t.n && t.of[j] == 0; j++) at += t.count[j];
+            members[t.clusters][at]++;
+            at = 0;
             log_w += mcamp__cut_place(own, &r, &t);
             if (!(log_w > -DBL_MAX)) continue;
+            if (k == 2 && t.clusters == 2) gap[(t.site[1] + b - t.site[0]) % b]++;
             for (size_t j = 0; j < t.n; j++)
                 for (size_t h = 0; h < t.count[j]; h++) index[at++] = t.site[j];
             CHECK(at == k);
@@ -1943,10 +1966,24 @@ TEST(tuples_of_cut_modes_are_all_tuples)
             sum += exp(log_w) / N;
             square += exp(2 * log_w) / N;
         }
-        for (size_t j = 1; j <= k; j++) CHECK(clusters[j] > 10);
+        for (size_t j = 1; j <= k; j++) cut_members(own, k, j, N, members[j]);
+        for (size_t d = 0, q = p.m.reach + 1; k == 2 && d < b; d++) {
+            double odds = 1 / (double)(b - 2 * q + 1), n = (double)members[2][1];
+            if (d < q || d + q > b) CHECK(!gap[d]);
+            else CHECK_NEAR((double)gap[d], n * odds, 0, 6.2 * sqrt(n * odds));
+        }
         err = sqrt((square - sum * sum) / N);
         CHECK_NEAR(sum, all, 0, 6.2 * err);
         CHECK(6.2 * err < 0.06 * all);
+        {                                               /* too long for the ring */
+            mcamp__cut_tuple t = cut_tuple(mem, k);
+            t.clusters = t.n = 1;
+            t.of[0] = t.site[0] = 0;
+            t.longer[0] = (uint32_t)(b - p.m.reach);
+            CHECK(mcamp__cut_place(own, &r, &t) < -DBL_MAX);
+            t.longer[0]--;
+            CHECK_NEAR(mcamp__cut_place(own, &r, &t), 0, 0, 0);
+        }
         mcamp__sampler_free(&ctx, &p);
         mcamp__factor_free(&ctx, &f);
         mcamp_gram_free(&ctx, &g);
@@ -1968,7 +2005,7 @@ TEST(tuples_of_cut_modes_have_bounded_values)
         mcamp__sampler p;
         mcamp_rng r;
         setup();
-        cut_gram(1 + i % 3 / 2, b, 0, &g);
+        cut_gram(i % 3 ? i % 3 : 4, b, 0, &g);
         CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
         own = cut_make(&f, (0.5 + 0.05 * i) * g.max_norm, 0.7, &p);
         if (k * p.m.reach >= b) k = (b - 1) / p.m.reach;
@@ -2016,12 +2053,63 @@ TEST(tuples_of_cut_modes_have_bounded_values)
     }
 }
 
+/* G_n(h) of its definition. */
+static double cut_g(const mcamp__cut *own, size_t l, double t, size_t n, double h)
+{
+    double sum = 0;
+    if (!n) return 1;
+    for (size_t d = 1; d < own->p; d++) {
+        double part = 1;
+        for (size_t i = 1; i <= n; i++) {
+            part /= (double)i;
+            sum += part * exp(t * t * ((double)(i * (i - 1)) * 0.5 * own->a[0] +
+                                       (double)i * own->a[d] * h) - own->theta[l] * (double)d) *
+                   cut_g(own, l, t, n - i, own->phi[d] * h + (double)i);
+        }
+    }
+    return sum;
+}
+
+/* G is above that, everywhere, and by little. */
+TEST(sums_of_cut_modes_to_come_are_bounds)
+{
+    for (int i = 0; i < 16; i++) {
+        size_t l = (size_t)(i % 3), kind = (size_t)(i * 5 % 8);
+        const mcamp__cut *own;
+        mcamp_gram g;
+        mcamp__factor f;
+        mcamp__sampler p;
+        setup();
+        cut_gram(i % 4 == 3 ? 4 : i % 4, 48, 3, &g);
+        CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+        own = cut_make(&f, 0.8 * g.max_norm, 1, &p);
+        cut_order(own, 6, 0);
+        CHECK(l < own->levels);
+        for (size_t n = 1; n <= 4; n++)
+            for (double h = 1; h <= 6 - (double)n; h += 0.0625) {
+                double line = mcamp__cut_line(mcamp__cut_row(own, l, kind, n), h);
+                double exact = cut_g(own, l, own->tilt[kind], n, h);
+                CHECK_LE(exact, line * (1 + 1e-12));
+                CHECK_LE(line, exact * (1 + 0.04 * (double)(n * n)));
+            }
+        for (size_t d = 1; d < own->p; d++) {           /* phi is for all that follow */
+            CHECK(own->a[d] <= own->a[d - 1] && own->phi[d] <= 1 + 1e-12);
+            for (size_t e = 1; d + e < own->p; e++)
+                CHECK_LE(own->a[d + e], own->a[d] * own->phi[e]);
+        }
+        mcamp__sampler_free(&ctx, &p);
+        mcamp__factor_free(&ctx, &f);
+        mcamp_gram_free(&ctx, &g);
+    }
+}
+
 /* The sum over all clusters of m labelled members from one place on, here one by one, is below
  * what the tables have, and by little.                                                   */
 TEST(sums_of_clusters_of_cut_modes_are_bounds)
 {
     static const struct { int kind; size_t b, alike, m; } c[] = {
-        { 0, 24, 2, 5 }, { 0, 32, 4, 3 }, { 1, 40, 0, 4 }, { 2, 44, 0, 4 }, { 2, 44, 0, 3 } };
+        { 0, 24, 2, 5 }, { 0, 32, 4, 3 }, { 1, 40, 0, 4 }, { 2, 44, 0, 4 }, { 2, 44, 0, 3 },
+        { 4, 40, 0, 4 } };
     for (size_t i = 0; i < sizeof c / sizeof *c; i++)
         for (size_t kind = 0; kind < 8; kind += 3)
             for (size_t level = 0; level < 3; level++) {
@@ -2300,7 +2388,8 @@ TEST_MAIN("verify",
     T(certified_calibration_is_false_less_often_than_beta),
     T(values_that_are_drawn_prove_nothing_false),
     T(tuples_of_cut_modes_make_up_delta), T(tuples_of_cut_modes_are_all_tuples),
-    T(tuples_of_cut_modes_have_bounded_values), T(sums_of_clusters_of_cut_modes_are_bounds),
+    T(tuples_of_cut_modes_have_bounded_values), T(sums_of_cut_modes_to_come_are_bounds),
+    T(sums_of_clusters_of_cut_modes_are_bounds),
     T(tuples_of_cut_modes_that_are_no_number), T(tuples_of_cut_modes_where_there_is_no_law),
     T(tuples_of_cut_modes_prove_nothing_false), T(tuples_of_cut_modes_prove_claims),
     T(a_mode_cut_at_lambda_has_the_moments_of_its_integral),
