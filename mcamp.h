@@ -810,7 +810,7 @@ typedef enum mcamp_method {
     MCAMP_METHOD_TILTED  = 2,  /* order-k tilted law, remove only; of patterns:
                                 * add too, tilted along the common direction;
                                 * for proofs where C has few bands; order 1 in
-                                * these: of modes that are far out alone      */
+                                * these: of all modes together, or far out    */
     MCAMP_METHOD_COMMON  = 3,  /* order-k tilted law across the common
                                 * direction, exact integral along it          */
     MCAMP_METHOD_MODE    = 4,  /* exact integral along the largest mode; no
@@ -27439,7 +27439,7 @@ MCAMP__PRIV int mcamp__tally_refuses(const mcamp_tally *t, double delta, double 
 MCAMP__PRIV double mcamp__proof_price(const mcamp__sampler *p)
 {
     double b = (double)p->m.b, d = (double)p->m.reach, k = (double)p->k;
-    if (p->special) return b * (5 + d / 8 + b * d / 17000);
+    if (p->special && k < 2) return b * (5 + d / 8 + b * d / 17000);
     return b * (2 + d / 25) + (p->method == MCAMP_METHOD_COMMON ? b * (4.5 + k * (0.3 + b / 1100))
                                                                 : k * (35 + 5.5 * d));
 }
@@ -27572,6 +27572,7 @@ MCAMP__PRIV mcamp_status mcamp__prove_better(mcamp_ctx *ctx, const mcamp__questi
     mcamp_status st = MCAMP_OK;
     memset(&p, 0, sizeof p);
     p.log_range = log_range;
+    p.k = proof->k;
     if (q->f->better && exp(log_range) > 1000 * large)
         st = q->f->better(ctx, q, 0.3 * large, &p);
     if (st < 0) return st;
@@ -29133,8 +29134,8 @@ MCAMP__PRIV mcamp_status mcamp__special_calibrate(mcamp_ctx *ctx, const mcamp_gr
 }
 
 /* A rung that is worth trying has slack: what is left out of delta may be five times as much,
- * which makes the range smaller.                                                      */
-MCAMP__PRIV mcamp_status mcamp__far_roomy(mcamp_ctx *ctx, const mcamp__question *q, double least,
+ * which makes ranges smaller.                                                      */
+MCAMP__PRIV mcamp_status mcamp__law_roomy(mcamp_ctx *ctx, const mcamp__question *q, double least,
                                           mcamp__sampler *p)
 {
     return mcamp__law_better(ctx, q, 5 * least, p);
@@ -29172,7 +29173,7 @@ MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx, const mcamp_gra
     mcamp__stage(ctx, 3);
     st = mcamp__solve_sigma(ctx, &solve, gram->max_norm, &su, &r);
     su = mcamp__short_up(su * (1 + 1e-12));     /* the bound has a rounding of its own */
-    f.better = mcamp__far_roomy;
+    f.better = mcamp__law_roomy;
     if (st == MCAMP_OK || st == MCAMP_Q_TIME) {
         bool cut = st == MCAMP_Q_TIME;
         st = mcamp__certify_ladder(ctx, &solve, &r, su, &c, gram, &best);

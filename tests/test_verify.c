@@ -794,7 +794,7 @@ TEST(the_ladder_is_priced_with_what_is_left_out)
     range = exp(p.log_range);
     split = p.split;
     memset(&roomy, 0, sizeof roomy);
-    CHECK_STATUS(mcamp__far_roomy(&ctx, &q, 0.02 * c.delta, &roomy), MCAMP_OK);
+    CHECK_STATUS(mcamp__law_roomy(&ctx, &q, 0.02 * c.delta, &roomy), MCAMP_OK);
     CHECK(roomy.tile && roomy.split > 0.08 * c.delta && roomy.split < 0.12 * c.delta);
     CHECK(roomy.log_range < p.log_range - 0.3);
     mcamp__sampler_free(&ctx, &roomy);
