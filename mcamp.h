@@ -9271,11 +9271,12 @@ MCAMP__PRIV mcamp_status mcamp__clusters_init(mcamp_ctx *ctx, const mcamp__model
     return MCAMP_OK;
 }
 
-/* One more of the places for clusters beside the first one, counted without the p - 1 sites
- * after each cluster; head: the n of `all` that are taken, in their order.               */
-MCAMP__PRIV void mcamp__clusters_head(uint32_t *head, size_t n, size_t all, double u)
+/* One more of the places for r clusters beside the first one, counted without the p - 1 sites
+ * after each cluster; head: the n that are taken, in their order.                        */
+MCAMP__PRIV void mcamp__clusters_head(const mcamp__clusters *c, uint32_t *head, size_t n, size_t r,
+                                      double u)
 {
-    size_t left = all - n, i = 0;
+    size_t left = c->b - r * c->p + r - 1 - n, i = 0;
     size_t y = mcamp__zmin((size_t)(u * (double)left), left - 1);
     for (; i < n && head[i] <= y; i++) y++;
     for (size_t j = n; j > i; j--) head[j] = head[j - 1];
@@ -9321,8 +9322,7 @@ MCAMP__PRIV double mcamp__clusters_draw(const mcamp__clusters *c, const mcamp__m
     size_t heads = 1;
     mcamp__clusters_number(c, c->k, u * exp(log_w), &heads);
     for (size_t i = 0; i + 1 < heads; i++)
-        mcamp__clusters_head(t.head, i, c->b - heads * c->p + heads - 1,
-                             mcamp__to_uniform(mcamp__rng_step(r->s)));
+        mcamp__clusters_head(c, t.head, i, heads, mcamp__to_uniform(mcamp__rng_step(r->s)));
     u = mcamp__to_uniform(mcamp__rng_step(r->s));
     t.origin = mcamp__zmin((size_t)(u * (double)c->b), c->b - 1);
     for (size_t left = c->k, h = 0; left; h++) {
@@ -22185,11 +22185,13 @@ MCAMP__PRIV double mcamp__cut_place(const mcamp__cut *q, mcamp_rng *r, mcamp__cu
     const size_t b = q->b, p = q->p, heads = t->clusters, spare = b - heads * p;
     double u = mcamp__to_uniform(mcamp__rng_step(r->s)), log_w = 0;
     size_t x = 0, y = mcamp__zmin((size_t)(u * (double)b), b - 1), at = 0;
+    mcamp__clusters rest = q->level[0];         /* the ring without what is longer */
     for (size_t h = 0; h < heads; h++) x += t->longer[h];
     if (x > spare) return -mcamp__inf();
+    rest.b = b - x;
     for (size_t h = 1; h < heads; h++) {
         log_w += log((double)(spare - x + h) / (double)(spare + h));
-        mcamp__clusters_head(t->head, h - 1, spare - x + heads - 1,
+        mcamp__clusters_head(&rest, t->head, h - 1, heads,
                              mcamp__to_uniform(mcamp__rng_step(r->s)));
     }
     for (size_t j = 0; j < t->n; j++) {

@@ -34,7 +34,7 @@ typedef struct row {
 typedef struct cell { size_t b, bands, epochs; double eps, delta; } cell;
 
 static row table[NCELL][SEEDS];
-static const double limit_seconds = 60;
+static const double limit_seconds = 90;
 static double until;
 static int seeds = SEEDS;
 static size_t only;         /* the b to measure, or 0: all */
