@@ -21412,7 +21412,7 @@ enum { MCAMP__REST_MOST = 600 };    /* c e^lambda */
 MCAMP__PRIV double mcamp__rest_moment(double a, double lambda, double c)
 {
     double root = sqrt(a), top = c * exp(lambda), sum = 0, lc = 0, most = 1;
-    if (!(top <= MCAMP__REST_MOST)) return mcamp__inf();
+    if (!(top <= (double)MCAMP__REST_MOST)) return mcamp__inf();
     for (double k = 1; k < 2 * top + 2 || most > 1e-25; k++) {
         double z = root > 0 ? (lambda - (k - 0.5) * a) / root : mcamp__inf();
         lc += log(c / k);
@@ -21936,7 +21936,7 @@ MCAMP__PRIV size_t mcamp__cut_level(size_t r)
 /* G_n(h): between two of its values. */
 MCAMP__PRIV double mcamp__cut_line(const double *g, double h)
 {
-    double x = h * MCAMP__CUT_STEPS;
+    double x = h * (double)MCAMP__CUT_STEPS;
     size_t i = (size_t)x;
     return g[i] + (x - (double)i) * (g[i + 1] - g[i]);
 }
@@ -21986,7 +21986,8 @@ MCAMP__PRIV void mcamp__cut_grow(mcamp__cut *q)
         for (size_t j = m > 2 ? to - MCAMP__CUT_STEPS + 1 : to; j <= to; j++)
             for (size_t d = 1; d < q->p; d++)
                 q->next[(kind * MCAMP__CUT_STEPS * q->rows + j) * q->p + d] =
-                    exp(q->tilt[kind] * q->tilt[kind] * q->a[d] * (double)j / MCAMP__CUT_STEPS);
+                    exp(q->tilt[kind] * q->tilt[kind] * q->a[d] * (double)j /
+                        (double)MCAMP__CUT_STEPS);
     for (size_t l = 0; l < q->levels; l++)
         for (size_t kind = 0; kind < MCAMP__CUT_TILTS; kind++) {
             double x;
