@@ -4,7 +4,7 @@
  * sampling would cost 1/delta).  Few bands at eps <= 1, the hard case: time to a 2%
  * standard error, and whether the error bars are true: against exact values for C = I,
  * against another method with 16 bands.  Small eps: a certified sigma, and the same claim
- * of the remove direction by samples alone.
+ * of the remove direction by samples alone; few bands and many bins likewise.
  * Large sizes: sigma, and a certified sigma, with the most memory that the library held. */
 #include "bench_common.h"
 
@@ -134,12 +134,14 @@ static void weak(void)
 }
 
 /* The certified sigma's seconds and distance from the estimate, and what it takes to verify the
- * claim, and by samples alone, 2^18 at most.                                           */
-static void calm_row(const mcamp_gram *g, size_t b, size_t bands, double eps, double delta)
+ * claim, and by the core's samples alone, so many at most.                              */
+static void proof_row(const mcamp_gram *g, size_t b, size_t bands, double eps, double delta,
+                      uint64_t most)
 {
     mcamp_answer a;
     mcamp_claim c;
     mcamp_guarantee s, again;
+    bool again_by_samples;
     double t0 = bench_seconds(), t1, t2, t3, t4;
     bench_check(&ctx, "sigma", mcamp_sigma(&ctx, g, eps, delta, NULL, &a));
     t1 = bench_seconds();
@@ -147,32 +149,57 @@ static void calm_row(const mcamp_gram *g, size_t b, size_t bands, double eps, do
     c.eps = eps; c.delta = delta; c.beta = delta;
     bench_check(&ctx, "certify", mcamp_calibrate_certified(&ctx, g, &c, &s));
     t2 = bench_seconds();
-    c.sigma = s.sigma; c.direction = MCAMP_REMOVE; c.max_samples = UINT64_C(1) << 18;
+    c.sigma = s.sigma; c.direction = MCAMP_REMOVE; c.max_samples = most;
     bench_check(&ctx, "verify", mcamp_verify_sampled(&ctx, g, &c, &again));
+    again_by_samples = again.accepted;
     t3 = bench_seconds();
     c.max_samples = 0;
     bench_check(&ctx, "verify", mcamp_verify(&ctx, g, &c, &again));
     t4 = bench_seconds();
-    printf("%5zu %5zu %6g %6.0e | %9.6g %6.2f %s | %9.6g %6.2f%% %6.2f | %8.4f %8.2f %8.0f\n", b,
+    printf("%5zu %5zu %6g %6.0e | %9.6g %6.2f %s | %9.6g %6.2f%% %6.2f | %8.4f %8.2f %8.1f%s\n", b,
            bands, eps, delta, a.sigma, t1 - t0, a.status ? "?" : " ", s.sigma,
-           100 * (s.sigma / a.sigma - 1), t2 - t1, t4 - t3, t3 - t2, (t3 - t2) / (t4 - t3));
+           100 * (s.sigma / a.sigma - 1), t2 - t1, t4 - t3, t3 - t2, (t3 - t2) / (t4 - t3),
+           again_by_samples ? "" : " not accepted");
+}
+
+static void proof_head(void)
+{
+    printf("%5s %5s %6s %6s | %18s | %25s | %8s %8s %8s\n", "b", "bands", "eps", "delta",
+           "sigma, seconds", "certified, above, seconds", "verify", "samples", "ratio");
 }
 
 static void calm(void)
 {
     static const double eps[] = { 0.1, 0.05, 0.02, 0.01, 1e-3, 1e-4 };
     printf("SMALL EPS: square-root C, 4 epochs; the claim of the remove direction by mcamp_verify "
-           "and by samples\n(2^18 at most)\n\n%5s %5s %6s %6s | %18s | %25s | %8s %8s %8s\n", "b",
-           "bands", "eps", "delta", "sigma, seconds", "certified, above, seconds", "verify",
-           "samples", "ratio");
+           "and by samples\n(2^18 at most)\n\n");
+    proof_head();
     for (size_t b = 32; b <= 512; b *= 16)
         for (size_t bands = 2; bands <= 32; bands *= 16) {
             mcamp_gram g;
             bench_gram(&ctx, bands, 4, b, &g);
             for (size_t e = 0; e < sizeof eps / sizeof *eps; e++)
-                for (int d = 0; d < 2; d++) calm_row(&g, b, bands, eps[e], d ? 1e-8 : 1e-5);
+                for (int d = 0; d < 2; d++)
+                    proof_row(&g, b, bands, eps[e], d ? 1e-8 : 1e-5, UINT64_C(1) << 18);
             mcamp_gram_free(&ctx, &g);
         }
+    printf("\n");
+}
+
+static void bins(void)
+{
+    static const struct { size_t b, bands; } c[] = {
+        { 512, 2 }, { 512, 4 }, { 512, 16 }, { 1024, 4 }, { 1024, 16 }, { 1024, 64 },
+        { 2048, 16 }, { 2048, 64 } };
+    printf("FEW BANDS, MANY BINS: square-root C, 4 epochs; the claim of the remove direction by "
+           "mcamp_verify and by\nthe core's laws (2^21 samples at most)\n\n");
+    proof_head();
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        mcamp_gram g;
+        bench_gram(&ctx, c[i].bands, 4, c[i].b, &g);
+        proof_row(&g, c[i].b, c[i].bands, 0.5, 1e-8, UINT64_C(1) << 21);
+        mcamp_gram_free(&ctx, &g);
+    }
     printf("\n");
 }
 
@@ -232,10 +259,12 @@ int main(int argc, char **argv)
 {
     bench_start(&ctx);
     if (argc > 1 && !strcmp(argv[1], "eps")) { calm(); return 0; }
+    if (argc > 1 && !strcmp(argv[1], "bins")) { bins(); return 0; }
     if (argc > 1 && !strcmp(argv[1], "large")) { large(); return 0; }
     table();
     weak();
     calm();
+    bins();
     large();
     return 0;
 }
