@@ -21962,6 +21962,7 @@ MCAMP__PRIV double mcamp__cut_sum(const mcamp__cut *q, size_t l, size_t kind, si
     }
     return total;
 }
+
 /* What the clusters of m members have in all, without t's factor; up to where it exceeds u. *first:
  * members of the first site there.                                                     */
 MCAMP__PRIV double mcamp__cut_first(const mcamp__cut *q, size_t l, size_t kind, size_t m, double u,
@@ -22084,7 +22085,8 @@ MCAMP__PRIV double mcamp__cut_best(mcamp__cut *q, double eps)
     return best;
 }
 
-/* Orders up to most, or less where tables are too large; k = 0 where no law was found. */
+/* Orders up to most, CUT_ORDERS, and what clusters that meet all around leave; k = 0 where no law
+ * was found.                                                                            */
 MCAMP__PRIV mcamp_status mcamp__cut_init(mcamp_ctx *ctx, const mcamp__model *m, double eps,
                                          size_t most, mcamp__cut *q)
 {
