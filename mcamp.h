@@ -21740,7 +21740,7 @@ MCAMP__PRIV void mcamp__spread_tile(mcamp_vecset vs, const mcamp__sampler *p, mc
     mcamp__vec_solve_up(vs, q->l, b, q->from, w->z);
     for (size_t s = 0; s < S; s++) {
         w->hi[s] = mcamp__to_uniform(mcamp__rng_step(r->s)) < odds ? 1 : 0;
-        w->u[s] = w->t[s] = w->f[s] = 0;
+        w->u[s] = w->t[s] = 0;
         if (!(w->hi[s] > 0)) mcamp__far_draw(p, r, s, w->x);
     }
     for (size_t i = 0; i < b; i++)
@@ -21748,16 +21748,16 @@ MCAMP__PRIV void mcamp__spread_tile(mcamp_vecset vs, const mcamp__sampler *p, mc
             double g = w->x[at] += w->hi[s] * (w->z[at] * over - w->slope[at] + q->mean[i]);
             w->u[s] += g;
             w->t[s] += g * g;
-            if (g > p->off_w[i]) w->f[s] += exp(g + p->off_loss[i]) - p->off_base[i];
         }
     mcamp__vec_lse(vs, w->x, b, p->off_loss, NULL, NULL, w->r, NULL);
     for (size_t s = 0; s < S; s++) {
         double y = w->r[s], h = q->log_cut - q->log_n - 0.5 * q->d * (1 - lost) * w->t[s] -
-                                q->theta * (w->u[s] - lost * sqrt((double)b * w->t[s]));
+                                q->theta * (w->u[s] - lost * sqrt((double)b * w->t[s])), far_sum;
         w->v[s] = -mcamp__inf();
         if (y <= p->eps) continue;
+        far_sum = mcamp__far_sum(p, w, s);
         y += mcamp__log1mexp(p->eps - y);
-        y -= w->f[s] > 0 ? mcamp__log_add(log(w->f[s]), h) : h;
+        y -= far_sum > 0 ? mcamp__log_add(log(far_sum), h) : h;
         w->v[s] = p->log_range + (y > 0 ? 0 : y);       /* what is no number stays so */
     }
 }
@@ -22355,8 +22355,7 @@ MCAMP__PRIV mcamp_status mcamp__law_better(mcamp_ctx *ctx, const mcamp__question
     if (q->f->patterns || q->f->reach >= q->f->b / 4) return MCAMP_OK;
     st = q->dir == MCAMP_REMOVE ? mcamp__better_remove(ctx, q, least, p->log_range, p->k, &own)
                                 : mcamp__better_add(ctx, q, least, p->log_range, &own);
-    if (st >= 0 && own.tile && own.log_range > -700 &&
-        own.log_range < p->log_range - 0.4) {
+    if (st >= 0 && own.tile && own.log_range > -700 && own.log_range < p->log_range - 0.4) {
         mcamp__sampler t = *p;
         *p = own;
         own = t;
