@@ -7322,22 +7322,26 @@ MCAMP__PRIV mcamp_status mcamp__gram_toeplitz(mcamp_ctx *ctx, const mcamp_mech *
 /* ---- general C: rows of M in slabs ---------------------------------------- *
  * Row r of M is row r of |C| folded modulo b.  `slab` rows at a time touch a window
  * of min(b, bands + slab - 1) modes around the circle; their product, in tiles of
- * MCAMP__S columns, is added to G, with the rounding errors gathered in a second matrix. */
+ * MCAMP__S columns, is added to G.  Its sums have pieces of MCAMP__DEPTH terms; those of more
+ * than MCAMP__SLABS slabs have their rounding errors gathered in a second matrix. */
+
+#define MCAMP__SLABS 64
 
 typedef struct mcamp__slab {
     const mcamp_mech *m;
     mcamp_vecset vec;
     size_t b, width;    /* width: modes in a window */
     size_t slab, ld, tiles;     /* rows at a time, and in memory; tiles of a product */
+    size_t first;       /* row of C */
     size_t start, rows; /* the window's first mode; its rows */
     size_t reach;       /* where in the window its first row ends, 0: some are folded */
     double *coef;       /* |c_k|, k < bands, for the Toeplitz forms; else NULL */
-    double *low;        /* b x b rounding errors of G, lower triangle          */
-    double *x;          /* width x ld: the window of M, one mode a row         */
-    double *z;          /* tiles x S x slab: the same, transposed              */
+    double *low;        /* b x b rounding errors of G, lower triangle, or NULL */
+    double *z;          /* tiles x slab x S: the window of M, a tile's columns side by side */
+    double *x;          /* tiles S x ld: the same, one mode a row              */
     double *xx;         /* tiles x S x ROWS: pieces of the product             */
     double *g;
-    double *fold;       /* 2 x width: one row of M and its rounding errors     */
+    double *fold;       /* a task each, 2 x width: one row of M and its rounding errors */
     size_t count;       /* doubles in one block that holds them all            */
 } mcamp__slab;
 
@@ -7349,19 +7353,52 @@ MCAMP__PRIV double mcamp__slab_entry(const mcamp__slab *q, const double *row,
     return q->m->scale ? q->coef[r - c] * q->m->scale[c] : q->coef[r - c];
 }
 
-/* x[.][k] = row r of M; window position p is mode (start + p) mod b. */
-MCAMP__PRIV void mcamp__slab_row(const mcamp__slab *q, size_t r, size_t k)
+/* Row k of the window := row r of M; window position p is mode (start + p) mod b.  fold: 2
+ * width, zeros in and out.                                                     */
+MCAMP__PRIV void mcamp__slab_row(const mcamp__slab *q, size_t r, size_t k, double *fold)
 {
     size_t len = mcamp__row_len(q->m, r), c0 = r + 1 - len;
     size_t p = (c0 % q->b + q->b - q->start) % q->b;
     const double *row = q->coef ? NULL : q->m->coef + mcamp__row_start(q->m, r);
-    double *s = q->fold, *e = q->fold + q->width;
-    memset(s, 0, 2 * q->width * sizeof *s);
+    double *s = fold, *e = fold + q->width;
     for (size_t c = c0; c <= r; c++) {
         mcamp__two_sum(s + p, e + p, mcamp__slab_entry(q, row, r, c, c0));
         p = p + 1 == q->b ? 0 : p + 1;
     }
-    for (p = 0; p < q->width; p++) q->x[p * q->ld + k] = s[p] + e[p];
+    for (size_t t = 0; t < q->tiles; t++) {
+        size_t at = t * MCAMP__S, some = mcamp__zmin(MCAMP__S, q->width - at);
+        double *z = q->z + at * q->slab + k * MCAMP__S;
+        for (size_t i = 0; i < some; i++) z[i] = s[at + i] + e[at + i];
+        for (size_t i = some; i < MCAMP__S; i++) z[i] = 0;
+    }
+    memset(fold, 0, 2 * q->width * sizeof *fold);
+}
+
+MCAMP__PRIV void mcamp__slab_rows(void *arg, size_t task)
+{
+    const mcamp__slab *q = (const mcamp__slab *)arg;
+    size_t k = task * MCAMP__S, end = mcamp__zmin(k + MCAMP__S, q->rows);
+    for (; k < end; k++)
+        mcamp__slab_row(q, q->first + k, k, q->fold + 2 * task * q->width);
+}
+
+/* x of a tile: its z the other way round, line by line of the cache. */
+MCAMP__PRIV void mcamp__slab_turn(void *arg, size_t tile)
+{
+    const mcamp__slab *q = (const mcamp__slab *)arg;
+    const double *z = q->z + tile * MCAMP__S * q->slab;
+    double *x = q->x + tile * MCAMP__S * q->ld;
+    for (size_t k0 = 0; k0 < q->rows; k0 += 8)
+        for (size_t c = 0; c < MCAMP__S; c++)
+            for (size_t k = k0; k < mcamp__zmin(k0 + 8, q->rows); k++)
+                x[c * q->ld + k] = z[k * MCAMP__S + c];
+}
+
+/* out[k] += x[k], k < len; low, if any, takes the rounding errors. */
+MCAMP__PRIV void mcamp__slab_add(double *out, double *low, const double *x, size_t len)
+{
+    if (!low) mcamp__axpy(1.0, x, out, len);
+    else for (size_t k = 0; k < len; k++) mcamp__two_sum(out + k, low + k, x[k]);
 }
 
 /* G and its error matrix += rows p0 .. of a tile, in steps of MCAMP__S; in the common case
@@ -7372,69 +7409,79 @@ MCAMP__PRIV void mcamp__slab_into(const mcamp__slab *q, size_t p0, size_t rows, 
     size_t b = q->b, j0 = (q->start + first) % b;
     for (size_t p = p0; p < p0 + rows; p++, xx += MCAMP__S) {
         size_t i = (q->start + p) % b, count = mcamp__zmin(MCAMP__S, p - first + 1);
-        double *g = q->g + i * b + j0, *low = q->low + i * b + j0;
-        if (j0 + count <= i + 1) {
-            for (size_t r = 0; r < count; r++) mcamp__two_sum(g + r, low + r, xx[r]);
-            continue;
-        }
-        for (size_t r = 0; r < count; r++) {
+        size_t len = j0 + count <= i + 1 ? count : 1;
+        for (size_t r = 0; r < count; r += len) {
             size_t j = (j0 + r) % b, at = i > j ? i * b + j : j * b + i;
-            mcamp__two_sum(q->g + at, q->low + at, xx[r]);
+            mcamp__slab_add(q->g + at, q->low ? q->low + at : NULL, xx + r, len);
         }
     }
 }
 
-/* One tile of the window's product, in short pieces, without those that have only zeros: their
- * rows end before mode p, or begin behind the tile.  G is touched once for all of them. */
+/* One tile of the window's product, in short pieces, without the rows of the window that end
+ * before mode p or begin behind the tile.  G is touched once for all of them.   */
 MCAMP__PRIV void mcamp__slab_tile(void *arg, size_t tile)
 {
     const mcamp__slab *q = (const mcamp__slab *)arg;
-    size_t first = tile * MCAMP__S, behind = first + MCAMP__S + q->m->bands, len = q->rows, rows;
-    double *z = q->z + first * q->slab, *xx = q->xx + first * MCAMP__ROWS;
+    size_t first = tile * MCAMP__S, behind = first + MCAMP__S + q->m->bands, len = q->rows;
+    const double *z = q->z + first * q->slab;
+    double *xx = q->xx + first * MCAMP__ROWS;
     if (q->reach) len = behind > q->reach ? mcamp__zmin(len, behind - q->reach) : 0;
-    mcamp__nt_pack(q->x + first * q->ld, q->ld, mcamp__zmin(MCAMP__S, q->width - first), len, z);
     for (size_t p = first; p < q->width; p += MCAMP__ROWS) {
-        memset(xx, 0, MCAMP__ROWS * MCAMP__S * sizeof *xx);
-        rows = 0;
-        for (size_t k = 0; k < len; k += MCAMP__DEPTH) {
-            size_t some = mcamp__zmin(MCAMP__DEPTH, len - k), to = q->width;
-            if (q->reach) to = mcamp__zmin(to, q->reach + k + some - 1);
-            if (to <= p) continue;
-            rows = mcamp__zmin(MCAMP__ROWS, to - p);
-            mcamp__vec_nt(q->vec, q->x + p * q->ld + k, q->ld, rows, z + k * MCAMP__S, some, 1,
-                          xx, MCAMP__S, MCAMP__S);
-        }
+        size_t k = q->reach && p >= q->reach ? p + 1 - q->reach : 0;
+        size_t rows = mcamp__zmin(MCAMP__ROWS, q->width - p);
+        if (k >= len) break;
+        memset(xx, 0, rows * MCAMP__S * sizeof *xx);
+        mcamp__vec_nt(q->vec, q->x + p * q->ld + k, q->ld, rows, z + k * MCAMP__S, len - k, 1,
+                      xx, MCAMP__S, MCAMP__S);
         mcamp__slab_into(q, p, rows, first, xx);
     }
+}
+
+MCAMP__PRIV void mcamp__slab_tasks(const mcamp_ctx *ctx, mcamp__slab *q, size_t tasks,
+                                   void (*task)(void *, size_t))
+{
+    if (q->tiles > 4) mcamp__run(ctx, tasks, task, q);
+    else for (size_t t = 0; t < tasks; t++) task(q, t);
+}
+
+/* G's upper triangle := the lower one, columns by whole lines of the cache. */
+MCAMP__PRIV void mcamp__slab_mirror(void *arg, size_t task)
+{
+    const mcamp__slab *q = (const mcamp__slab *)arg;
+    size_t b = q->b, i0 = task * MCAMP__S, end = mcamp__zmin(i0 + MCAMP__S, b);
+    for (; i0 < end; i0 += 8)
+        for (size_t j = 0; j < mcamp__zmin(i0 + 8, b); j++)
+            for (size_t i = mcamp__zmax(i0, j); i < mcamp__zmin(i0 + 8, b); i++) {
+                if (q->low) q->g[i * b + j] += q->low[i * b + j];
+                q->g[j * b + i] = q->g[i * b + j];
+            }
 }
 
 MCAMP__PRIV void mcamp__slab_run(const mcamp_ctx *ctx, mcamp__slab *q)
 {
     size_t n = q->m->n, b = q->b, w = q->m->bands;
-    double *g = q->g;
     for (size_t r0 = 0; r0 < n; r0 += q->slab) {
         size_t first = r0 + 1 > w ? r0 + 1 - w : 0;      /* first column touched */
         if (q->width == b) first = 0;
         q->start = first % b;
+        q->first = r0;
         q->rows = mcamp__zmin(q->slab, n - r0);
         q->reach = q->width < b || r0 + q->rows <= b ? r0 + 1 - first : 0;
-        for (size_t k = 0; k < q->rows; k++) mcamp__slab_row(q, r0 + k, k);
-        if (q->tiles > 4) mcamp__run(ctx, q->tiles, mcamp__slab_tile, q);
-        else for (size_t t = 0; t < q->tiles; t++) mcamp__slab_tile(q, t);
+        mcamp__slab_tasks(ctx, q, (q->rows + MCAMP__S - 1) / MCAMP__S, mcamp__slab_rows);
+        mcamp__slab_tasks(ctx, q, q->tiles, mcamp__slab_turn);
+        mcamp__slab_tasks(ctx, q, q->tiles, mcamp__slab_tile);
     }
-    for (size_t i0 = 0; i0 < b; i0 += 8)        /* columns by whole lines of the cache */
-        for (size_t j = 0; j < mcamp__zmin(i0 + 8, b); j++)
-            for (size_t i = mcamp__zmax(i0, j); i < mcamp__zmin(i0 + 8, b); i++)
-                g[i * b + j] = g[j * b + i] = g[i * b + j] + q->low[i * b + j];
+    mcamp__slab_tasks(ctx, q, (b + MCAMP__S - 1) / MCAMP__S, mcamp__slab_mirror);
 }
 
 /* One block for everything; 0 if its size overflows. */
-MCAMP__PRIV int mcamp__slab_size(mcamp__slab *q, size_t coefs)
+MCAMP__PRIV int mcamp__slab_size(mcamp__slab *q, size_t low, size_t folds, size_t coefs)
 {
-    size_t bb, ws;
-    return mcamp__mul_size(q->b, q->b, &bb) &&
-           mcamp__mul_size(q->tiles * MCAMP__S, q->ld + q->slab + MCAMP__ROWS + 2, &ws) &&
-           mcamp__add_size(bb, ws, &q->count) && mcamp__add_size(q->count, coefs, &q->count);
+    size_t ws, fs;
+    return mcamp__mul_size(q->tiles * MCAMP__S, q->slab + q->ld + MCAMP__ROWS, &ws) &&
+           mcamp__mul_size(2 * folds, q->width, &fs) &&
+           mcamp__add_size(low, ws, &q->count) && mcamp__add_size(q->count, fs, &q->count) &&
+           mcamp__add_size(q->count, coefs, &q->count);
 }
 
 MCAMP__PRIV mcamp_status mcamp__gram_rows(mcamp_ctx *ctx, const mcamp_mech *m,
@@ -7442,23 +7489,26 @@ MCAMP__PRIV mcamp_status mcamp__gram_rows(mcamp_ctx *ctx, const mcamp_mech *m,
 {
     mcamp__slab q;
     double *block;
-    size_t coefs = m->form == MCAMP_FORM_ROWS ? 0 : m->bands;
+    size_t coefs = m->form == MCAMP_FORM_ROWS ? 0 : m->bands, low = 0, folds;
     memset(&q, 0, sizeof q);
     q.m = m; q.b = b; q.g = g; q.vec = ctx->vec;
     q.slab = mcamp__zmin(mcamp__zmin(mcamp__zmax(m->bands, MCAMP__S), MCAMP__SLAB), m->n);
     q.ld = q.slab + 8;          /* not a power of 2: columns spread over the cache */
     q.width = mcamp__zmin(b, m->bands + q.slab - 1);
     q.tiles = (q.width + MCAMP__S - 1) / MCAMP__S;
-    if (!mcamp__slab_size(&q, coefs))
+    folds = (q.slab + MCAMP__S - 1) / MCAMP__S;
+    if ((m->n - 1) / q.slab >= MCAMP__SLABS) low = b * b;
+    if (!mcamp__slab_size(&q, low, folds, coefs))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
     block = mcamp__new_doubles(ctx, q.count);
     if (!block) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)q.count);
-    q.low = block; q.xx = q.low + b * b;
+    q.xx = block + low;
     q.x = q.xx + q.tiles * MCAMP__S * MCAMP__ROWS;
-    q.z = q.x + q.width * q.ld;
+    q.z = q.x + q.tiles * MCAMP__S * q.ld;
     q.fold = q.z + q.tiles * MCAMP__S * q.slab;
+    if (low) q.low = block;
     if (coefs) {
-        q.coef = q.fold + 2 * q.width;
+        q.coef = q.fold + 2 * folds * q.width;
         mcamp__mech_coefs(m, 0, coefs, q.coef);
         for (size_t k = 0; k < coefs; k++) q.coef[k] = fabs(q.coef[k]);
     }

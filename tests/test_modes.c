@@ -219,6 +219,27 @@ TEST(slabs_are_compensated)
     free(c);
 }
 
+/* 1e16 and then 0.9 in each later column of one row, less than half a unit, all one mode. */
+TEST(rows_that_fold_are_compensated)
+{
+    enum { N = 300 };
+    double *c = (double *)calloc(N * N, sizeof *c);
+    mcamp_mech_desc d;
+    mcamp_mech m;
+    mcamp_gram q;
+    setup();
+    for (size_t i = 0; i < N; i++) c[i * N + i] = 1;
+    for (size_t i = 0; i < N; i++) c[(N - 1) * N + i] = i ? 0.9 : 1e16;
+    memset(&d, 0, sizeof d);
+    d.kind = MCAMP_MECH_DENSE; d.n = N; d.coef = c; d.count = N * N;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+    CHECK_STATUS(mcamp_gram_init(&ctx, &m, 1, &q), MCAMP_OK);
+    CHECK_NEAR(sqrt(mcamp__gram_at(&q, 0, 0)) - 1e16, 0.9 * (N - 1), 0, 4);
+    mcamp_gram_free(&ctx, &q);
+    mcamp_mech_free(&ctx, &m);
+    free(c);
+}
+
 TEST(scaled_blt_by_pairs_agrees_with_slabs)
 {
     static const struct { size_t n, b; } cs[] = {
@@ -795,6 +816,7 @@ TEST_MAIN("modes",
     T(reference_toeplitz_and_blt),
     T(lag_sums_agree_with_slabs),
     T(slabs_are_compensated),
+    T(rows_that_fold_are_compensated),
     T(scaled_blt_by_pairs_agrees_with_slabs),
     T(gradient_agrees_with_differences),
     T(gradient_routes_agree),
