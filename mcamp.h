@@ -5353,43 +5353,65 @@ MCAMP__ENTRY void MCAMP__K(spin)(double *x, double *y, const double *weight, con
 
 /* ---- for part II: triangular systems ------------------------------------------------ */
 
-/* x := L^-1 x for a tile, row i of L (b x b, row-major) being zero before from[i]. */
-MCAMP__ENTRY void MCAMP__K(solve_down)(const double *l, size_t b, const size_t *from, double *x)
+/* A group's rows of x := their own corner of L (own[column][row]), or its transpose, to the
+ * power -1 times them. */
+MCAMP__INL void MCAMP__K(solve_corner)(const double *own, size_t rows, double *x, int up)
 {
-    for (size_t s = 0; s < MCAMP__S; s += MCAMP__W * MCAMP__COLS) {
-        for (size_t i = 0; i < b; i++) {
-            const double *row = l + i * b;
-            double *at = x + i * MCAMP__S + s;
-            MCAMP__K(row) r, z;
-            MCAMP__K(row_load)(&r, at);
-            for (size_t j = from[i]; j < i; j++) {
-                MCAMP__K(row_load)(&z, x + j * MCAMP__S + s);
-                MCAMP__K(row_fma)(&r, -row[j], &z);
-            }
-            MCAMP__K(row_times)(&r, 1 / row[i], 0, at);
-        }
+    for (size_t n = 0; n < rows; n++) {
+        size_t k = up ? rows - 1 - n : n, j = up ? 0 : k + 1, to = up ? k : rows;
+        MCAMP__K(row) y;
+        MCAMP__K(row_load)(&y, x + k * MCAMP__S);
+        MCAMP__K(row_times)(&y, 1 / own[7 * k], 0, x + k * MCAMP__S);
+        MCAMP__K(row_load)(&y, x + k * MCAMP__S);
+        for (; j < to; j++)
+            MCAMP__K(row_times)(&y, -own[up ? 6 * j + k : 6 * k + j], 1, x + j * MCAMP__S);
     }
 }
 
-/* x := L^-T x. */
-MCAMP__ENTRY void MCAMP__K(solve_up)(const double *l, size_t b, const size_t *from, double *x)
+/* x -= the transpose of a panel of trmm_block times six rows y: x is read once for all six. */
+MCAMP__INL void MCAMP__K(solve_above)(const double *panel, size_t len, const double *y, double *x)
 {
-    for (size_t s = 0; s < MCAMP__S; s += MCAMP__W * MCAMP__COLS) {
-        for (size_t i = b; i-- > 0; ) {
-            const double *row = l + i * b;
-            double *at = x + i * MCAMP__S + s;
-            MCAMP__K(row) r, z;
-            MCAMP__K(row_load)(&r, at);
-            MCAMP__K(row_times)(&r, 1 / row[i], 0, at);
-            MCAMP__K(row_load)(&r, at);
-            for (size_t j = from[i]; j < i; j++) {
-                double *to = x + j * MCAMP__S + s;
-                MCAMP__K(row_load)(&z, to);
-                MCAMP__K(row_fma)(&z, -row[j], &r);
-                MCAMP__K(row_store)(&z, to);
-            }
-        }
+    MCAMP__K(row) r0, r1, r2, r3, r4, r5, z;
+    MCAMP__K(row_load)(&r0, y);                 MCAMP__K(row_load)(&r1, y + MCAMP__S);
+    MCAMP__K(row_load)(&r2, y + 2 * MCAMP__S);  MCAMP__K(row_load)(&r3, y + 3 * MCAMP__S);
+    MCAMP__K(row_load)(&r4, y + 4 * MCAMP__S);  MCAMP__K(row_load)(&r5, y + 5 * MCAMP__S);
+    for (size_t k = 0; k < len; k++, panel += 6, x += MCAMP__S) {
+        MCAMP__K(row_load)(&z, x);
+        MCAMP__K(row_fma)(&z, -panel[0], &r0);
+        MCAMP__K(row_fma)(&z, -panel[1], &r1);
+        MCAMP__K(row_fma)(&z, -panel[2], &r2);
+        MCAMP__K(row_fma)(&z, -panel[3], &r3);
+        MCAMP__K(row_fma)(&z, -panel[4], &r4);
+        MCAMP__K(row_fma)(&z, -panel[5], &r5);
+        MCAMP__K(row_store)(&z, x);
     }
+}
+
+/* x := L^-1 x for a tile. */
+MCAMP__ENTRY void MCAMP__K(solve_down)(const mcamp__tri *L, double *x)
+{
+    for (size_t s = 0; s < MCAMP__S; s += MCAMP__W * MCAMP__COLS)
+        for (size_t r = 0, i = 0, end = L->head; r < L->groups; r++, i = end, end += 6) {
+            const double *panel = L->data + L->at[r], *z = x + L->start[r] * MCAMP__S + s;
+            double *out = x + i * MCAMP__S + s;
+            size_t len = i - L->start[r];
+            MCAMP__K(trmm_block)(panel, len, z, -1, 1, out, end - i);
+            MCAMP__K(solve_corner)(panel + 6 * len, end - i, out, 0);
+        }
+}
+
+/* x := L^-T x. */
+MCAMP__ENTRY void MCAMP__K(solve_up)(const mcamp__tri *L, double *x)
+{
+    for (size_t s = 0; s < MCAMP__S; s += MCAMP__W * MCAMP__COLS)
+        for (size_t r = L->groups, i, end = L->b; r-- > 0; end = i) {
+            const double *panel = L->data + L->at[r];
+            i = r ? end - 6 : 0;
+            MCAMP__K(solve_corner)(panel + 6 * (i - L->start[r]), end - i,
+                                   x + i * MCAMP__S + s, 1);
+            if (r) MCAMP__K(solve_above)(panel, i - L->start[r], x + i * MCAMP__S + s,
+                                         x + L->start[r] * MCAMP__S + s);
+        }
 }
 
 /* ---- universal hashing --------------------------------------------------------------- */
@@ -21426,12 +21448,10 @@ MCAMP__PRIV mcamp_status mcamp__far_sampler(mcamp_ctx *ctx, const mcamp__questio
  * drawn than claim_mean knows of, whose distance from normal is added to the split; and the
  * split's logarithm is a sum of which 1e-6 is more than is lost.                       */
 typedef struct mcamp__squeeze {
-    size_t b, count;
+    size_t b;
     double d, theta, log_n;
-    double *l;              /* l l' = a + I/d, or I/|d| - a where d < 0         */
-    size_t *from;           /* where its rows start                             */
+    mcamp__tri l;           /* l l' = a + I/d, or I/|d| - a where d < 0         */
     double *mean;
-    mcamp__tri up;          /* d < 0: l                                         */
     double log_cut;         /* and log c'                                       */
 } mcamp__squeeze;
 
@@ -21584,10 +21604,8 @@ MCAMP__PRIV double mcamp__round_start(const mcamp__round *r, double *x)
 MCAMP__PRIV void mcamp__squeeze_free(mcamp_ctx *ctx, mcamp__squeeze *q)
 {
     if (!q) return;
-    mcamp__delete_doubles(ctx, q->l, q->count);
     mcamp__delete_doubles(ctx, q->mean, q->b);
-    mcamp__delete(ctx, q->from, q->b, sizeof *q->from);
-    mcamp__tri_free(ctx, &q->up);
+    mcamp__tri_free(ctx, &q->l);
     mcamp__delete(ctx, q, 1, sizeof *q);
 }
 
@@ -21596,48 +21614,47 @@ MCAMP__PRIV void mcamp__squeeze_drop(mcamp_ctx *ctx, mcamp__sampler *p)
     mcamp__squeeze_free(ctx, (mcamp__squeeze *)(uintptr_t)p->special);
 }
 
-/* l and from; d is what the factor's own shift makes of it. */
+/* l, and log_n := log det l^-1 |d|^-1/2; d is what the factor's own shift makes of it. */
 MCAMP__PRIV mcamp_status mcamp__squeeze_factor(mcamp_ctx *ctx, const mcamp__factor *f, double sigma,
                                                mcamp__squeeze *q)
 {
     size_t b = f->b;
     double over = (q->d < 0 ? -1 : 1) / (sigma * sigma), shift = 0, most = fabs(q->d);
-    double *a = mcamp__new_doubles(ctx, q->count);
-    mcamp_status st = MCAMP_OK;
-    if (!a) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)b);
-    for (size_t i = 0; i < b; i++)
+    double *a = mcamp__new_doubles(ctx, f->count), *l = mcamp__new_doubles(ctx, f->count);
+    mcamp__sum logs = { 0, 0 };
+    mcamp_status st = a && l ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)b);
+    for (size_t i = 0; a && i < b; i++)
         for (size_t j = 0; (j = mcamp__band_next(b, f->reach, i, j)) < b; j++)
             a[i * b + j] = f->g[i * b + j] * over + (i == j ? 1 / most : 0);
-    st = mcamp__cholesky(ctx, a, b, f->reach, q->l, &shift);
-    mcamp__delete_doubles(ctx, a, q->count);
-    if (st >= 0 && q->d < 0) st = mcamp__tri_pack(ctx, q->l, b, f->reach, &q->up);
+    if (st >= 0) st = mcamp__cholesky(ctx, a, b, f->reach, l, &shift);
+    mcamp__delete_doubles(ctx, a, f->count);
+    if (st >= 0) st = mcamp__tri_pack(ctx, l, b, f->reach, &q->l);
     most = 1 / (1 / most + shift);
     q->d = q->d < 0 ? -most : most;
-    for (size_t i = 0; i < b; i++)
-        q->from[i] = mcamp__tri_first(q->l + i * b, i, mcamp__band_next(b, f->reach, i, 0));
+    for (size_t i = 0; st >= 0 && i < b; i++)
+        mcamp__sum_add(&logs, log(l[i * b + i] * sqrt(most)));
+    q->log_n = -mcamp__sum_get(&logs);
+    mcamp__delete_doubles(ctx, l, f->count);
     return st;
 }
 
-/* x := L^-1 x for a tile, row i of L (b x b, row-major) being zero before from[i]: as stable as
- * substitution is, in any order.                                                       */
-MCAMP__PRIV void mcamp__vec_solve_down(mcamp_vecset vs, const double *l, size_t b,
-                                       const size_t *from, double *x)
+/* x := L^-1 x for a tile, or L^-T x, L as packed: as stable as substitution is, in any order. */
+MCAMP__PRIV void mcamp__vec_solve(mcamp_vecset vs, const mcamp__tri *L, int up, double *x)
 {
-    MCAMP__DISPATCH(vs, solve_down, (l, b, from, x));
-}
-
-/* x := L^-T x. */
-MCAMP__PRIV void mcamp__vec_solve_up(mcamp_vecset vs, const double *l, size_t b,
-                                     const size_t *from, double *x)
-{
-    MCAMP__DISPATCH(vs, solve_up, (l, b, from, x));
+    if (L->diagonal) {
+        for (size_t i = 0; i < L->b; i++)
+            for (size_t s = 0; s < MCAMP__S; s++) x[i * MCAMP__S + s] /= L->data[i];
+        return;
+    }
+    if (up) MCAMP__DISPATCH(vs, solve_up, (L, x));
+    else MCAMP__DISPATCH(vs, solve_down, (L, x));
 }
 
 /* x := (l l')^-1 x for a tile. */
 MCAMP__PRIV void mcamp__squeeze_solve(mcamp_vecset vs, const mcamp__squeeze *q, double *x)
 {
-    mcamp__vec_solve_down(vs, q->l, q->b, q->from, x);
-    mcamp__vec_solve_up(vs, q->l, q->b, q->from, x);
+    mcamp__vec_solve(vs, &q->l, 0, x);
+    mcamp__vec_solve(vs, &q->l, 1, x);
 }
 
 /* S 1 = (l l')^-1 a 1/|d|, and with it mean and N. */
@@ -21645,7 +21662,7 @@ MCAMP__PRIV mcamp_status mcamp__squeeze_norm(mcamp_ctx *ctx, const mcamp__factor
                                              mcamp__squeeze *q)
 {
     double over = 1 / (sigma * sigma), most = fabs(q->d);
-    mcamp__sum logs = { 0, 0 }, ones = { 0, 0 };
+    mcamp__sum ones = { 0, 0 };
     mcamp__buf x;
     mcamp_status st = mcamp__buf_new(ctx, q->b * MCAMP__S, &x);
     if (st < 0) return st;
@@ -21654,11 +21671,9 @@ MCAMP__PRIV mcamp_status mcamp__squeeze_norm(mcamp_ctx *ctx, const mcamp__factor
     mcamp__squeeze_solve(ctx->vec, q, x.p);
     for (size_t i = 0; i < q->b; i++) {
         mcamp__sum_add(&ones, x.p[i * MCAMP__S]);
-        mcamp__sum_add(&logs, log(q->l[i * q->b + i] * sqrt(most)));
         q->mean[i] = -q->theta * x.p[i * MCAMP__S];
     }
-    q->log_n = 0.5 * q->theta * q->theta * mcamp__sum_get(&ones) - mcamp__sum_get(&logs) +
-               1e-12 * (double)q->b;
+    q->log_n += 0.5 * q->theta * q->theta * mcamp__sum_get(&ones) + 1e-12 * (double)q->b;
     mcamp__buf_free(ctx, &x);
     return MCAMP_OK;
 }
@@ -21672,12 +21687,10 @@ MCAMP__PRIV mcamp_status mcamp__squeeze_init(mcamp_ctx *ctx, const mcamp__questi
     mcamp_status st = MCAMP_OK;
     *out = q;
     if (!q) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", 0);
-    q->b = f->b; q->count = f->count;
+    q->b = f->b;
     q->d = sign * exp(x[MCAMP__SQUEEZE_D]); q->theta = sign * exp(x[MCAMP__SQUEEZE_THETA]);
-    q->l = mcamp__new_doubles(ctx, q->count);
     q->mean = mcamp__new_doubles(ctx, q->b);
-    q->from = (size_t *)mcamp__new(ctx, q->b, sizeof *q->from);
-    if (!q->l || !q->mean || !q->from) st = mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)f->b);
+    if (!q->mean) st = mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)f->b);
     if (st >= 0) st = mcamp__squeeze_factor(ctx, f, ask->sigma, q);
     if (st >= 0) st = mcamp__squeeze_norm(ctx, f, ask->sigma, q);
     if (st < 0) { mcamp__squeeze_free(ctx, q); *out = NULL; }
@@ -21786,8 +21799,8 @@ MCAMP__PRIV void mcamp__spread_tile(mcamp_vecset vs, const mcamp__sampler *p, mc
     mcamp__rng8 own;
     mcamp__rng8_stream(&own, mcamp__rng_step(r->s), 0, 0);
     mcamp__vec_normals(vs, &own, w->z, b * S);
-    mcamp__vec_trmm(vs, &q->up, w->z, w->slope);
-    mcamp__vec_solve_up(vs, q->l, b, q->from, w->z);
+    mcamp__vec_trmm(vs, &q->l, w->z, w->slope);
+    mcamp__vec_solve(vs, &q->l, 1, w->z);
     for (size_t s = 0; s < S; s++) {
         w->hi[s] = mcamp__to_uniform(mcamp__rng_step(r->s)) < odds ? 1 : 0;
         w->u[s] = w->t[s] = 0;
