@@ -2758,11 +2758,11 @@ MCAMP__PRIV void mcamp__run_guarded(void *arg, size_t i)
     g->task(g->arg, i);
 }
 
-/* Runs the tasks through the context's hook, or in a loop. */
+/* Runs the tasks through the context's hook, or in a loop; ctx NULL: in a loop. */
 MCAMP__PRIV void mcamp__run(const mcamp_ctx *ctx, size_t ntask,
                             void (*task)(void *arg, size_t i), void *arg)
 {
-    if (ctx->parallel.run && ntask > 1) {
+    if (ctx && ctx->parallel.run && ntask > 1) {
         mcamp__guarded g;
         g.task = task;
         g.arg = arg;
@@ -7124,11 +7124,9 @@ MCAMP__PRIV void mcamp__nt_task(void *arg, size_t i)
 /* In parallel only where that is more than the threads cost. */
 MCAMP__PRIV void mcamp__nt_run(const mcamp_ctx *ctx, mcamp__nt *t)
 {
-    size_t tasks = (t->rows + MCAMP__ROWS - 1) / MCAMP__ROWS;
     t->vs = ctx->vec;
-    if ((double)t->rows * (double)t->len * (double)t->cols > 5e6)
-        mcamp__run(ctx, tasks, mcamp__nt_task, t);
-    else for (size_t i = 0; i < tasks; i++) mcamp__nt_task(t, i);
+    if (!((double)t->rows * (double)t->len * (double)t->cols > 5e6)) ctx = NULL;
+    mcamp__run(ctx, (t->rows + MCAMP__ROWS - 1) / MCAMP__ROWS, mcamp__nt_task, t);
 }
 
 /* The diagonal shift of mcamp__cholesky: a few roundings of b products. */
@@ -7359,11 +7357,11 @@ typedef struct mcamp__slab {
     size_t reach;       /* where in the window its first row ends, 0: some are folded */
     double *coef;       /* |c_k|, k < bands, for the Toeplitz forms; else NULL */
     double *low;        /* b x b rounding errors of G, lower triangle, or NULL */
-    double *z;          /* tiles x slab x S: the window of M, a tile's columns side by side */
-    double *x;          /* tiles S x ld: the same, one mode a row              */
+    double *x;          /* width x ld: the window of M, one mode a row         */
+    double *z;          /* tiles x S x slab: the same, transposed              */
     double *xx;         /* tiles x S x ROWS: pieces of the product             */
     double *g;
-    double *fold;       /* a task each, 2 x width: one row of M and its rounding errors */
+    double *fold;       /* for each S rows 9 x width: eight rows of M, rounding errors */
     size_t count;       /* doubles in one block that holds them all            */
 } mcamp__slab;
 
@@ -7375,49 +7373,38 @@ MCAMP__PRIV double mcamp__slab_entry(const mcamp__slab *q, const double *row,
     return q->m->scale ? q->coef[r - c] * q->m->scale[c] : q->coef[r - c];
 }
 
-/* Row k of the window := row r of M; window position p is mode (start + p) mod b.  fold: 2
- * width, zeros in and out.                                                     */
-MCAMP__PRIV void mcamp__slab_row(const mcamp__slab *q, size_t r, size_t k, double *fold)
+/* out[width] := row r of M, another width of room behind it; window position p is mode
+ * (start + p) mod b.                                                           */
+MCAMP__PRIV void mcamp__slab_row(const mcamp__slab *q, size_t r, double *out)
 {
     size_t len = mcamp__row_len(q->m, r), c0 = r + 1 - len;
     size_t p = (c0 % q->b + q->b - q->start) % q->b;
     const double *row = q->coef ? NULL : q->m->coef + mcamp__row_start(q->m, r);
-    double *s = fold, *e = fold + q->width;
+    double *e = out + q->width;
+    memset(out, 0, 2 * q->width * sizeof *out);
     for (size_t c = c0; c <= r; c++) {
-        mcamp__two_sum(s + p, e + p, mcamp__slab_entry(q, row, r, c, c0));
+        mcamp__two_sum(out + p, e + p, mcamp__slab_entry(q, row, r, c, c0));
         p = p + 1 == q->b ? 0 : p + 1;
     }
-    for (size_t t = 0; t < q->tiles; t++) {
-        size_t at = t * MCAMP__S, some = mcamp__zmin(MCAMP__S, q->width - at);
-        double *z = q->z + at * q->slab + k * MCAMP__S;
-        for (size_t i = 0; i < some; i++) z[i] = s[at + i] + e[at + i];
-        for (size_t i = some; i < MCAMP__S; i++) z[i] = 0;
-    }
-    memset(fold, 0, 2 * q->width * sizeof *fold);
+    for (p = 0; p < q->width; p++) out[p] += e[p];
 }
 
+/* MCAMP__S rows of the window, a line of x at a time. */
 MCAMP__PRIV void mcamp__slab_rows(void *arg, size_t task)
 {
     const mcamp__slab *q = (const mcamp__slab *)arg;
-    size_t k = task * MCAMP__S, end = mcamp__zmin(k + MCAMP__S, q->rows);
-    for (; k < end; k++)
-        mcamp__slab_row(q, q->first + k, k, q->fold + 2 * task * q->width);
-}
-
-/* x of a tile: its z the other way round, line by line of the cache. */
-MCAMP__PRIV void mcamp__slab_turn(void *arg, size_t tile)
-{
-    const mcamp__slab *q = (const mcamp__slab *)arg;
-    const double *z = q->z + tile * MCAMP__S * q->slab;
-    double *x = q->x + tile * MCAMP__S * q->ld;
-    for (size_t k0 = 0; k0 < q->rows; k0 += 8)
-        for (size_t c = 0; c < MCAMP__S; c++)
-            for (size_t k = k0; k < mcamp__zmin(k0 + 8, q->rows); k++)
-                x[c * q->ld + k] = z[k * MCAMP__S + c];
+    size_t w = q->width, end = mcamp__zmin((task + 1) * MCAMP__S, q->rows);
+    double *fold = q->fold + 9 * task * w;
+    for (size_t k0 = task * MCAMP__S, k1; k0 < end; k0 = k1) {
+        k1 = mcamp__zmin(k0 + 8, end);
+        for (size_t k = k0; k < k1; k++) mcamp__slab_row(q, q->first + k, fold + (k - k0) * w);
+        for (size_t p = 0; p < w; p++)
+            for (size_t k = k0; k < k1; k++) q->x[p * q->ld + k] = fold[(k - k0) * w + p];
+    }
 }
 
 /* out[k] += x[k], k < len; low, if any, takes the rounding errors. */
-MCAMP__PRIV void mcamp__slab_add(double *out, double *low, const double *x, size_t len)
+MCAMP__PRIV void mcamp__sums_add(double *out, double *low, const double *x, size_t len)
 {
     if (!low) mcamp__axpy(1.0, x, out, len);
     else for (size_t k = 0; k < len; k++) mcamp__two_sum(out + k, low + k, x[k]);
@@ -7434,7 +7421,7 @@ MCAMP__PRIV void mcamp__slab_into(const mcamp__slab *q, size_t p0, size_t rows, 
         size_t len = j0 + count <= i + 1 ? count : 1;
         for (size_t r = 0; r < count; r += len) {
             size_t j = (j0 + r) % b, at = i > j ? i * b + j : j * b + i;
-            mcamp__slab_add(q->g + at, q->low ? q->low + at : NULL, xx + r, len);
+            mcamp__sums_add(q->g + at, q->low ? q->low + at : NULL, xx + r, len);
         }
     }
 }
@@ -7445,9 +7432,9 @@ MCAMP__PRIV void mcamp__slab_tile(void *arg, size_t tile)
 {
     const mcamp__slab *q = (const mcamp__slab *)arg;
     size_t first = tile * MCAMP__S, behind = first + MCAMP__S + q->m->bands, len = q->rows;
-    const double *z = q->z + first * q->slab;
-    double *xx = q->xx + first * MCAMP__ROWS;
+    double *z = q->z + first * q->slab, *xx = q->xx + first * MCAMP__ROWS;
     if (q->reach) len = behind > q->reach ? mcamp__zmin(len, behind - q->reach) : 0;
+    mcamp__nt_pack(q->x + first * q->ld, q->ld, mcamp__zmin(MCAMP__S, q->width - first), len, z);
     for (size_t p = first; p < q->width; p += MCAMP__ROWS) {
         size_t k = q->reach && p >= q->reach ? p + 1 - q->reach : 0;
         size_t rows = mcamp__zmin(MCAMP__ROWS, q->width - p);
@@ -7459,51 +7446,32 @@ MCAMP__PRIV void mcamp__slab_tile(void *arg, size_t tile)
     }
 }
 
-MCAMP__PRIV void mcamp__slab_tasks(const mcamp_ctx *ctx, mcamp__slab *q, size_t tasks,
-                                   void (*task)(void *, size_t))
-{
-    if (q->tiles > 4) mcamp__run(ctx, tasks, task, q);
-    else for (size_t t = 0; t < tasks; t++) task(q, t);
-}
-
 /* G's upper triangle := the lower one, columns by whole lines of the cache. */
 MCAMP__PRIV void mcamp__slab_mirror(void *arg, size_t task)
 {
     const mcamp__slab *q = (const mcamp__slab *)arg;
-    size_t b = q->b, i0 = task * MCAMP__S, end = mcamp__zmin(i0 + MCAMP__S, b);
-    for (; i0 < end; i0 += 8)
+    size_t b = q->b, end = mcamp__zmin((task + 1) * MCAMP__S, b);
+    for (size_t i0 = task * MCAMP__S; i0 < end; i0 += 8)
         for (size_t j = 0; j < mcamp__zmin(i0 + 8, b); j++)
-            for (size_t i = mcamp__zmax(i0, j); i < mcamp__zmin(i0 + 8, b); i++) {
-                if (q->low) q->g[i * b + j] += q->low[i * b + j];
+            for (size_t i = mcamp__zmax(i0, j); i < mcamp__zmin(i0 + 8, b); i++)
                 q->g[j * b + i] = q->g[i * b + j];
-            }
 }
 
 MCAMP__PRIV void mcamp__slab_run(const mcamp_ctx *ctx, mcamp__slab *q)
 {
     size_t n = q->m->n, b = q->b, w = q->m->bands;
-    for (size_t r0 = 0; r0 < n; r0 += q->slab) {
-        size_t first = r0 + 1 > w ? r0 + 1 - w : 0;      /* first column touched */
+    if (q->tiles <= 4) ctx = NULL;          /* less than the threads cost */
+    for (q->first = 0; q->first < n; q->first += q->slab) {
+        size_t first = q->first + 1 > w ? q->first + 1 - w : 0;      /* first column touched */
         if (q->width == b) first = 0;
         q->start = first % b;
-        q->first = r0;
-        q->rows = mcamp__zmin(q->slab, n - r0);
-        q->reach = q->width < b || r0 + q->rows <= b ? r0 + 1 - first : 0;
-        mcamp__slab_tasks(ctx, q, (q->rows + MCAMP__S - 1) / MCAMP__S, mcamp__slab_rows);
-        mcamp__slab_tasks(ctx, q, q->tiles, mcamp__slab_turn);
-        mcamp__slab_tasks(ctx, q, q->tiles, mcamp__slab_tile);
+        q->rows = mcamp__zmin(q->slab, n - q->first);
+        q->reach = q->width < b || q->first + q->rows <= b ? q->first + 1 - first : 0;
+        mcamp__run(ctx, (q->rows + MCAMP__S - 1) / MCAMP__S, mcamp__slab_rows, q);
+        mcamp__run(ctx, q->tiles, mcamp__slab_tile, q);
     }
-    mcamp__slab_tasks(ctx, q, (b + MCAMP__S - 1) / MCAMP__S, mcamp__slab_mirror);
-}
-
-/* One block for everything; 0 if its size overflows. */
-MCAMP__PRIV int mcamp__slab_size(mcamp__slab *q, size_t low, size_t folds, size_t coefs)
-{
-    size_t ws, fs;
-    return mcamp__mul_size(q->tiles * MCAMP__S, q->slab + q->ld + MCAMP__ROWS, &ws) &&
-           mcamp__mul_size(2 * folds, q->width, &fs) &&
-           mcamp__add_size(low, ws, &q->count) && mcamp__add_size(q->count, fs, &q->count) &&
-           mcamp__add_size(q->count, coefs, &q->count);
+    if (q->low) mcamp__axpy(1.0, q->low, q->g, b * b);
+    mcamp__run(ctx, (b + MCAMP__S - 1) / MCAMP__S, mcamp__slab_mirror, q);
 }
 
 MCAMP__PRIV mcamp_status mcamp__gram_rows(mcamp_ctx *ctx, const mcamp_mech *m,
@@ -7511,29 +7479,27 @@ MCAMP__PRIV mcamp_status mcamp__gram_rows(mcamp_ctx *ctx, const mcamp_mech *m,
 {
     mcamp__slab q;
     double *block;
-    size_t coefs = m->form == MCAMP_FORM_ROWS ? 0 : m->bands, low = 0, folds;
+    size_t coefs = m->form == MCAMP_FORM_ROWS ? 0 : m->bands, low, tasks, part;
     memset(&q, 0, sizeof q);
     q.m = m; q.b = b; q.g = g; q.vec = ctx->vec;
     q.slab = mcamp__zmin(mcamp__zmin(mcamp__zmax(m->bands, MCAMP__S), MCAMP__SLAB), m->n);
     q.ld = q.slab + 8;          /* not a power of 2: columns spread over the cache */
     q.width = mcamp__zmin(b, m->bands + q.slab - 1);
     q.tiles = (q.width + MCAMP__S - 1) / MCAMP__S;
-    folds = (q.slab + MCAMP__S - 1) / MCAMP__S;
-    if ((m->n - 1) / q.slab >= MCAMP__SLABS) low = b * b;
-    if (!mcamp__slab_size(&q, low, folds, coefs))
+    tasks = (q.slab + MCAMP__S - 1) / MCAMP__S;
+    low = (m->n - 1) / q.slab < MCAMP__SLABS ? 0 : b * b;
+    if (!mcamp__mul_size(q.tiles * MCAMP__S, q.ld + q.slab + MCAMP__ROWS + 9 * tasks, &part) ||
+        !mcamp__add_size(low, part, &part) || !mcamp__add_size(part, coefs, &q.count))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
     block = mcamp__new_doubles(ctx, q.count);
     if (!block) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)q.count);
+    if (low) q.low = block;
     q.xx = block + low;
     q.x = q.xx + q.tiles * MCAMP__S * MCAMP__ROWS;
-    q.z = q.x + q.tiles * MCAMP__S * q.ld;
+    q.z = q.x + q.width * q.ld;
     q.fold = q.z + q.tiles * MCAMP__S * q.slab;
-    if (low) q.low = block;
-    if (coefs) {
-        q.coef = q.fold + 2 * folds * q.width;
-        mcamp__mech_coefs(m, 0, coefs, q.coef);
-        for (size_t k = 0; k < coefs; k++) q.coef[k] = fabs(q.coef[k]);
-    }
+    if (coefs) mcamp__mech_coefs(m, 0, coefs, q.coef = q.fold + 9 * tasks * q.width);
+    for (size_t k = 0; k < coefs; k++) q.coef[k] = fabs(q.coef[k]);
     mcamp__slab_run(ctx, &q);
     mcamp__delete_doubles(ctx, block, q.count);
     return MCAMP_OK;
@@ -7594,8 +7560,7 @@ MCAMP__PRIV void mcamp__pairs_row(const mcamp__pairs *q, size_t q0, size_t len,
         if (q0) mcamp__axpy(q->a[l * q->b + i], q->u + l * q->b, t, len);
         for (size_t k = i + 1; k < len; k++) t[k] += s * (power[k - 1 - i] * v[k]);
     }
-    for (size_t k = 0; k < len; k++)
-        mcamp__two_sum(h + i * q->b + k, q->low + i * q->b + k, t[k]);
+    mcamp__sums_add(h + i * q->b, q->low + i * q->b, t, len);
 }
 
 MCAMP__PRIV void mcamp__pairs_epoch(const mcamp__pairs *q, size_t q0, double *h)
