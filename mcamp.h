@@ -7098,14 +7098,16 @@ MCAMP_API mcamp_status mcamp_sens_minsep(mcamp_ctx *ctx, const mcamp_mech *mech,
 
 /* out[rows of a][cols] += alpha a z, as mcamp__vec_nt, by tasks of MCAMP__ROWS rows.
  * upper: row i of a is zero before column i.  With u instead out := out U^-1, as
- * mcamp__vec_trsm.                                                             */
+ * mcamp__vec_trsm.  Tasks whose rows i all have first[i] >= until, if that is given, are left
+ * out.                                                                         */
 #define MCAMP__ROWS 96
 
 typedef struct mcamp__nt {
     mcamp_vecset vs;
     const double *a, *z, *u;
     double *out;
-    size_t lda, ldo, rows, len, cols;
+    size_t lda, ldo, rows, len, cols, until;
+    const size_t *first;
     double alpha;
     int upper;
 } mcamp__nt;
@@ -7116,6 +7118,7 @@ MCAMP__PRIV void mcamp__nt_task(void *arg, size_t i)
     size_t r = i * MCAMP__ROWS, k = t->upper ? mcamp__zmin(r, t->len) : 0;
     size_t rows = mcamp__zmin(MCAMP__ROWS, t->rows - r);
     double *out = t->out + r * t->ldo;
+    for (size_t j = r; t->first && t->first[j] >= t->until; j++) if (j + 1 == r + rows) return;
     if (t->u) mcamp__vec_trsm(t->vs, t->u, t->cols, out, t->ldo, rows);
     else      mcamp__vec_nt(t->vs, t->a + r * t->lda + k, t->lda, rows, t->z + k * MCAMP__S,
                             t->len - k, t->alpha, out, t->ldo, t->cols);
@@ -7138,17 +7141,13 @@ MCAMP__PRIV double mcamp__cholesky_shift(const double *a, size_t b)
 }
 
 /* Row i of the factor, from a row that holds a + shift I; 0 if the pivot is not
- * positive (or NaN).  from[i] is the first column of row i that can differ from 0;
- * NULL: 0.                                                                     */
-MCAMP__PRIV int mcamp__cholesky_row(double *l, size_t ld, const size_t *from, size_t i)
+ * positive (or NaN).                                                           */
+MCAMP__PRIV int mcamp__cholesky_row(double *l, size_t ld, size_t i)
 {
     double *row = l + i * ld, d;
-    size_t first = from ? from[i] : 0;
-    for (size_t j = first; j < i; j++) {
-        size_t k = from ? mcamp__zmax(first, from[j]) : 0;
-        row[j] = (row[j] - mcamp__dot(row + k, l + j * ld + k, j - k)) / l[j * ld + j];
-    }
-    d = row[i] - mcamp__dot(row + first, row + first, i - first);
+    for (size_t j = 0; j < i; j++)
+        row[j] = (row[j] - mcamp__dot(row, l + j * ld, j)) / l[j * ld + j];
+    d = row[i] - mcamp__dot(row, row, i);
     if (!(d > 0) || !mcamp__finite(d)) return 0;
     row[i] = sqrt(d);
     return 1;
@@ -7167,26 +7166,28 @@ MCAMP__PRIV void mcamp__cholesky_upper(double *l, size_t ld, size_t w, double *u
 }
 
 /* The factor in place, in blocks of MCAMP__S columns: each takes what the columns before
- * it contribute, is factored, and divides the rows below.  t, if any: the identity
- * in, L^-T out, as more rows of the same factorisation.  work: MCAMP__S (b + S).
- * Returns the number of good rows, b if all are.                              */
+ * it contribute, is factored, and divides the rows below.  from[i]: row i is zero before, and
+ * then its factor's is; NULL: 0.  t, if any: the identity in, L^-T out, as more rows of the
+ * same factorisation.  work: MCAMP__S (b + S).  Returns the number of good rows, b if all are. */
 MCAMP__PRIV size_t mcamp__cholesky_blocks(const mcamp_ctx *ctx, size_t b, double *l,
-                                          double *t, double *work)
+                                          const size_t *from, double *t, double *work)
 {
     double *u = work + MCAMP__S * b;
     for (size_t p = 0; p < b; p += MCAMP__S) {
-        size_t w = mcamp__zmin(MCAMP__S, b - p);
+        size_t w = mcamp__zmin(MCAMP__S, b - p), lo = from ? p : 0;
         double *d = l + p * b + p;
         mcamp__nt x;
+        for (size_t i = p; from && i < p + w; i++) lo = mcamp__zmin(lo, from[i]);
         memset(&x, 0, sizeof x);
-        mcamp__nt_pack(l + p * b, b, w, p, work);
-        x.a = l + p * b; x.z = work; x.out = d;
-        x.lda = x.ldo = b; x.rows = b - p; x.len = p; x.cols = w; x.alpha = -1;
+        mcamp__nt_pack(l + p * b + lo, b, w, p - lo, work);
+        x.a = l + p * b + lo; x.z = work; x.out = d; x.first = from ? from + p : NULL;
+        x.lda = x.ldo = b; x.rows = b - p; x.len = p - lo; x.cols = w; x.alpha = -1;
+        x.until = p + w;
         mcamp__nt_run(ctx, &x);
         for (size_t i = 0; i < w; i++)
-            if (!mcamp__cholesky_row(d, b, NULL, i)) return p + i;
+            if (!mcamp__cholesky_row(d, b, i)) return p + i;
         mcamp__cholesky_upper(d, b, w, u);
-        x.u = u; x.out = d + w * b; x.rows -= w; x.len = w;
+        x.u = u; x.out = d + w * b; x.rows -= w; x.len = w; x.first = from ? from + p + w : NULL;
         mcamp__nt_run(ctx, &x);
         if (!t) continue;
         x.u = NULL; x.a = t; x.out = t + p; x.rows = x.len = p; x.upper = 1;
@@ -7197,7 +7198,7 @@ MCAMP__PRIV size_t mcamp__cholesky_blocks(const mcamp_ctx *ctx, size_t b, double
     return b;
 }
 
-/* l, zeros in: the lower factor of a + shift I (b x b row-major); what stays zero is not
+/* l, zeros in: the lower factor of a + shift I (b x b row-major); what stays zero is hardly
  * touched: the system need not give memory for it.  Reads a's lower triangle, of half-width w
  * going round; *shift is set.  Rows start at their first non-zero column, where the factor's
  * do too, so a periodic band costs O(b w^2).
@@ -7208,28 +7209,19 @@ MCAMP__PRIV size_t mcamp__cholesky_blocks(const mcamp_ctx *ctx, size_t b, double
 MCAMP__PRIV mcamp_status mcamp__cholesky(mcamp_ctx *ctx, const double *a, size_t b, size_t w,
                                          double *l, double *shift)
 {
-    size_t *from, i, zeros = 0;
-    double *work;
+    size_t *from = (size_t *)mcamp__new(ctx, b, sizeof *from), good = 0;
+    double *work = mcamp__new_doubles(ctx, MCAMP__S * (b + MCAMP__S));
     *shift = mcamp__cholesky_shift(a, b);
-    from = (size_t *)mcamp__new(ctx, b, sizeof *from);
-    if (!from) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)b);
-    for (i = 0; i < b; i++) {
+    for (size_t i = 0; from && i < b; i++) {
         from[i] = mcamp__tri_first(a + i * b, i, mcamp__band_next(b, w, i, 0));
-        zeros += from[i];
         memcpy(l + i * b + from[i], a + i * b + from[i], (i + 1 - from[i]) * sizeof *l);
         l[i * b + i] += *shift;
     }
-    if (b > MCAMP__S && (double)zeros < 0.35 * (double)b * (double)b) {
-        work = mcamp__new_doubles(ctx, MCAMP__S * (b + MCAMP__S));
-        i = work ? mcamp__cholesky_blocks(ctx, b, l, NULL, work) : b;
-        mcamp__delete_doubles(ctx, work, MCAMP__S * (b + MCAMP__S));
-    } else {
-        for (i = 0; i < b && mcamp__cholesky_row(l, b, from, i); ) i++;
-        work = l;
-    }
+    if (from && work) good = mcamp__cholesky_blocks(ctx, b, l, from, NULL, work);
+    mcamp__delete_doubles(ctx, work, MCAMP__S * (b + MCAMP__S));
     mcamp__delete(ctx, from, b, sizeof *from);
-    if (!work) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)b);
-    return i == b ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_NOT_PSD, "g", (double)i);
+    if (!from || !work) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)b);
+    return good == b ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_NOT_PSD, "g", (double)good);
 }
 
 /* ---- Toeplitz: lag sums --------------------------------------------------- *
@@ -30441,7 +30433,7 @@ MCAMP__PRIV int mcamp__orth_dense(mcamp__opt *o)
         memcpy(t->l + i * n + j, o->m.coef + at, (i + 1 - j) * sizeof *t->l);
         t->t[i * n + i] = 1;
     }
-    if (mcamp__cholesky_blocks(&o->inner, n, t->l, t->t, t->work) < n) return 0;
+    if (mcamp__cholesky_blocks(&o->inner, n, t->l, NULL, t->t, t->work) < n) return 0;
     mcamp__orth_square(&o->inner, t->t, n, 1, t->p, t->work);
     for (size_t i = 0; i < n; i++) mcamp__work_apply(o->work, t->p + i * n, 0);
     for (size_t i = 0; i < n; i++) {
@@ -30787,7 +30779,7 @@ MCAMP__PRIV double mcamp__orth_dual(mcamp__opt *o)
     for (int tries = 0; tries < 40; tries++) {
         memcpy(t->p, t->t, n * n * sizeof *t->p);
         for (size_t i = 0; i < n; i++) t->p[i * n + i] += shift;
-        if (mcamp__cholesky_blocks(&o->inner, n, t->p, NULL, t->work) == n) break;
+        if (mcamp__cholesky_blocks(&o->inner, n, t->p, NULL, NULL, t->work) == n) break;
         shift = tries ? 2 * shift : 1e-9 * total / (double)n;
     }
     for (size_t i = 0; i < n; i++) t->t[i * n + i] += shift;

@@ -764,7 +764,7 @@ TEST(blocked_factor_and_inverse)
             for (size_t c = 0; c <= r; c++)
                 a[r * b + c] = l[r * b + c] = r == c ? 3 : 1 / (1.0 + (double)(r - c));
         for (size_t r = 0; r < b; r++) t[r * b + r] = 1;
-        CHECK(mcamp__cholesky_blocks(&ctx, b, l, t, work) == b);
+        CHECK(mcamp__cholesky_blocks(&ctx, b, l, NULL, t, work) == b);
         CHECK_LE(factor_error(a, b, l, 0), 1e-15 * (double)(b + 2));
         for (size_t r = 0; r < b; r++)
             for (size_t c = 0; c < b; c++) {    /* L^-1 L, by rows of t */
@@ -776,7 +776,7 @@ TEST(blocked_factor_and_inverse)
         memcpy(l, a, b * b * sizeof *l);
         bad = b / 2;
         l[bad * b + bad] = -1;
-        CHECK(mcamp__cholesky_blocks(&ctx, b, l, NULL, work) == bad);
+        CHECK(mcamp__cholesky_blocks(&ctx, b, l, NULL, NULL, work) == bad);
         free(a); free(l); free(t); free(work);
     }
 }
