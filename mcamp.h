@@ -7201,7 +7201,7 @@ MCAMP__PRIV size_t mcamp__cholesky_blocks(const mcamp_ctx *ctx, size_t b, double
 /* l, zeros in: the lower factor of a + shift I (b x b row-major); what stays zero is hardly
  * touched: the system need not give memory for it.  Reads a's lower triangle, of half-width w
  * going round; *shift is set.  Rows start at their first non-zero column, where the factor's
- * do too, so a periodic band costs O(b w^2).
+ * do too, so a periodic band costs O(b w (w + S)).
  * Why a shift is safe: G + shift I is the Gram matrix of the modes with one more
  * coordinate each, sqrt(shift) in a dimension of its own; whoever sees it can
  * forget it, so delta does not decrease.  Use a + shift I throughout, then.
@@ -34526,6 +34526,7 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__BANDS_FEW
 #undef MCAMP__GRAM_MAGIC
 #undef MCAMP__SLAB
+#undef MCAMP__SLABS
 #undef MCAMP__COUNT_MAX
 #undef MCAMP__BINS_FAR
 #undef MCAMP__LAMBDA_MAX
