@@ -15280,6 +15280,7 @@ typedef struct mcamp__rule {
     double from, to, most;          /* of t; frequencies up to which it is meant to do */
     double angle;                   /* for frequencies beyond */
     int open;                       /* t goes on beyond `to` (puts) */
+    int part;                       /* t is between the ends alone: what is beyond is not meant */
     mcamp__falling fall;
     size_t n;                       /* pieces of MCAMP__MANY_RULE atoms each */
     double mid[MCAMP__RULE_PIECES], half[MCAMP__RULE_PIECES], rho[MCAMP__RULE_PIECES];
@@ -17867,6 +17868,7 @@ MCAMP__PRIV mcamp_status mcamp__rule_fill(mcamp_ctx *ctx, mcamp__rule *q, double
 MCAMP__PRIV double mcamp__rule_ends(const mcamp__rule *q, double l, double top)
 {
     double s = l * q->sign, c = q->c, e, f;
+    if (q->part) return 0;
     e = mcamp__gauss_logsf(-q->from) +
         mcamp__dmax(s * (mcamp__rule_at(q, q->from) - q->shift), -s * q->shift);
     f = mcamp__gauss_logcdf(q->from - s * c) - s * (1 - s) * 0.5 * c * c;
@@ -18398,7 +18400,9 @@ MCAMP__PRIV void mcamp__spec_far(mcamp__spec *s, const mcamp__sum_law *sum, mcam
     if (!sum->n || !sum->law[0].rule) return;
     for (size_t i = 0; i < sum->n; i++) {
         double angle = sum->law[i].rule->angle;
-        f += sum->law[i].count * mcamp__rule_turned(&sum->law[i], s->lambda, y, angle);
+        mcamp__cum one = mcamp__law_cum(&sum->law[i], s->lambda);
+        f += sum->law[i].rule->part ? one.k0 + one.err
+             : sum->law[i].count * mcamp__rule_turned(&sum->law[i], s->lambda, y, angle);
     }
     f = exp(f) / (MCAMP__PI * y);
     if (f < s->tail_a) s->tail_a = f;
@@ -18508,6 +18512,13 @@ MCAMP__PRIV mcamp_interval mcamp__spec_eval(const mcamp__spec *s, double eps,
 
 /* ---- the accountant --------------------------------------------------------------------- */
 
+/* BINS: sums are of X < X(K) alone (on = 1), or of these and one more (2) with t between two ends,
+ * beyond which as good as nothing is (over), or S > k.                                    */
+typedef struct mcamp__apart {
+    int on, over;
+    double K, from, to;
+} mcamp__apart;
+
 /* One question about one list of events in one direction. */
 typedef struct mcamp__acc {
     mcamp_ctx *ctx;
@@ -18532,6 +18543,8 @@ typedef struct mcamp__acc {
     double more;                /* how much more of s these have than they should need */
     int capped;                 /* more work would have been needed               */
     int built;                  /* BINS: the spectra are of the present question  */
+    double dear, asked;         /* BINS: sums of more frequencies than these are not made; wished */
+    mcamp__apart apart;
     double beta;
     mcamp_exact_info info;
 } mcamp__acc;
@@ -18665,7 +18678,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_init(mcamp__acc *a, mcamp_ctx *ctx,
     size_t cap = 3 * n + MCAMP__BINS_KINDS;
     mcamp_status st;
     memset(a, 0, sizeof *a);
-    a->ctx = ctx; a->cap = cap; a->tol = tol; a->max_bytes = max_bytes;
+    a->ctx = ctx; a->cap = cap; a->tol = tol; a->max_bytes = max_bytes; a->dear = 1e300;
     a->pair = (mcamp__pair *)mcamp__new(ctx, cap, sizeof(mcamp__pair));
     a->share = (double **)mcamp__new(ctx, cap, sizeof(double *));
     a->law[0] = (mcamp__law *)mcamp__new(ctx, cap, sizeof(mcamp__law));
@@ -19505,37 +19518,70 @@ MCAMP__PRIV double mcamp__bins_beyond(const mcamp__acc *a)
 
 #define MCAMP__COARSE 16
 
-/* Rough atoms of X, to steer by.  A call's end where the cut is, or before that where what is
- * beyond does not matter, since its tilt would: p->reach.                                */
-MCAMP__PRIV mcamp_status mcamp__bins_coarse(mcamp__acc *a, size_t at, const mcamp__bet *bet)
+MCAMP__PRIV mcamp_status mcamp__coarse_room(mcamp__acc *a, size_t at)
 {
     mcamp__pair *p = &a->pair[at];
     mcamp__law *l = &a->law[MCAMP__LOWER][at];
-    double node[MCAMP__MANY_RULE], weight[MCAMP__MANY_RULE], h, end;
-    mcamp__rule *q;
     if (!p->rule) p->rule = (mcamp__rule *)mcamp__new(a->ctx, 1, sizeof *p->rule);
-    if (!p->rule || (!l->cap && !mcamp__law_alloc(a->ctx, l, MCAMP__COARSE * MCAMP__MANY_RULE)))
-        return mcamp__fail(a->ctx, MCAMP_E_MEMORY, "atoms", 0);
-    q = p->rule;
-    q->c = p->br[0].mog.amax;
-    q->sign = a->put ? -1 : 1;
-    q->open = a->put;
-    q->shift = !a->raw;
-    q->scale = a->raw ? bet->top : 0;
-    end = bet->top / q->c + 0.5 * q->c;
-    q->from = a->add ? mcamp__dmin(-a->z - 2, end - 2 * a->z) : -a->z - 2;
-    q->to = a->add ? mcamp__dmin(a->z + 2, end + 5 / q->c) : a->put ? a->z + 2
-            : mcamp__dmin(q->c + a->z, end);
-    if (!a->put) p->reach = q->to;
-    l->n = l->cap; l->count = p->count;
+    if (p->rule && (l->cap || mcamp__law_alloc(a->ctx, l, MCAMP__COARSE * MCAMP__MANY_RULE)))
+        return MCAMP_OK;
+    return mcamp__fail(a->ctx, MCAMP_E_MEMORY, "atoms", 0);
+}
+
+MCAMP__PRIV void mcamp__coarse_atoms(const mcamp__rule *q, mcamp__law *l)
+{
+    double node[MCAMP__MANY_RULE], weight[MCAMP__MANY_RULE];
+    double h = 0.5 * (q->to - q->from) / MCAMP__COARSE;
     mcamp__gauss_rule(node, weight);
-    h = 0.5 * (q->to - q->from) / MCAMP__COARSE;
     for (size_t i = 0; i < l->n; i++) {
         double t = q->from + h * (2 * (double)(i / MCAMP__MANY_RULE) + 1);
         t += h * node[i % MCAMP__MANY_RULE];
         l->l[i] = q->sign * (mcamp__rule_at(q, t) - q->shift);
         l->w[i] = h * weight[i % MCAMP__MANY_RULE] * mcamp__gauss_pdf(t);
     }
+}
+
+/* Rough atoms of X, to steer by.  A call's end where the cut is, or before that where what is
+ * beyond does not matter, since its tilt would: p->reach.                                */
+MCAMP__PRIV mcamp_status mcamp__bins_coarse(mcamp__acc *a, size_t at, const mcamp__bet *bet)
+{
+    mcamp__pair *p = &a->pair[at];
+    mcamp__law *l = &a->law[MCAMP__LOWER][at];
+    mcamp_status st = mcamp__coarse_room(a, at);
+    mcamp__rule *q = p->rule;
+    double end;
+    if (st < 0) return st;
+    q->c = p->br[0].mog.amax;
+    q->sign = a->put ? -1 : 1;
+    q->open = a->put;
+    q->shift = !a->raw;
+    q->scale = a->raw ? bet->top : 0;
+    end = a->apart.on ? a->apart.K : bet->top / q->c + 0.5 * q->c;
+    q->from = a->add ? mcamp__dmin(-a->z - 2, end - 2 * a->z) : -a->z - 2;
+    q->to = a->add ? mcamp__dmin(a->z + 2, end + 5 / q->c) : a->put ? a->z + 2
+            : a->apart.on ? end : mcamp__dmin(q->c + a->z, end);
+    if (!a->put) p->reach = q->to;
+    l->n = l->cap; l->count = p->count - (a->apart.on > 1);
+    mcamp__coarse_atoms(q, l);
+    return MCAMP_OK;
+}
+
+/* Those of the one X that is apart. */
+MCAMP__PRIV mcamp_status mcamp__bins_one(mcamp__acc *a)
+{
+    mcamp__law *l = &a->law[MCAMP__LOWER][a->n];
+    mcamp_status st = mcamp__coarse_room(a, a->n);
+    mcamp__rule *q = a->pair[a->n].rule;
+    if (st < 0) return st;
+    q->c = a->pair[0].rule->c;
+    q->sign = q->shift = 1;
+    q->scale = 0;
+    q->open = 0;
+    q->part = 1;
+    q->from = a->apart.from;
+    q->to = a->apart.to;
+    l->n = l->cap; l->count = 1;
+    mcamp__coarse_atoms(q, l);
     return MCAMP_OK;
 }
 
@@ -19549,8 +19595,12 @@ MCAMP__PRIV mcamp_status mcamp__bins_pilot(mcamp__acc *a, const mcamp__bet *bet,
         mcamp_status st = mcamp__bins_coarse(a, i, bet);
         if (st < 0) return st;
     }
+    if (a->apart.on > 1) {
+        mcamp_status st = mcamp__bins_one(a);
+        if (st < 0) return st;
+    }
     for (int s = 0; s < 2; s++) {
-        a->sum[s].n = a->n;
+        a->sum[s].n = a->n + (a->apart.on > 1);
         a->sum[s].kernel = 1;
         a->sum[s].plus = a->bins * (1 + 1e-9);
     }
@@ -19567,7 +19617,7 @@ MCAMP__PRIV double mcamp__bins_end(mcamp__acc *a, double target, double first, d
     for (double y = first; y < last; y *= 1.05) {
         double f = -log(MCAMP__PI * y);
         for (size_t i = 0; i < a->n; i++)
-            f += a->pair[i].count * mcamp__rule_fall(a->pair[i].rule, y);
+            f += a->law[MCAMP__LOWER][i].count * mcamp__rule_fall(a->pair[i].rule, y);
         if (f < target) return y;
     }
     return mcamp__inf();
@@ -19620,12 +19670,13 @@ MCAMP__PRIV mcamp_status mcamp__bins_rule(mcamp__acc *a, mcamp__plan *p)
         }
         atoms = 0;
         st = MCAMP_OK;
-        for (size_t i = 0; i < a->n && st >= 0; i++) {
+        for (size_t i = 0; i < a->sum[MCAMP__LOWER].n && st >= 0; i++) {
             mcamp__law *x = &a->law[MCAMP__UPPER][i];
             mcamp__rule *q = a->pair[i].rule;
-            double k = mcamp__law_cum(&a->law[MCAMP__LOWER][i], p->lambda).k0 / a->pair[i].count;
+            double n = a->law[MCAMP__LOWER][i].count;
+            double k = mcamp__law_cum(&a->law[MCAMP__LOWER][i], p->lambda).k0 / n;
             double l = p->lambda, c = q->c, t = mcamp__dmin(k, 0) - room;
-            q->from = mcamp__gauss_quantile_log(t);
+            if (!q->part) q->from = mcamp__gauss_quantile_log(t);
             if (a->put) {
                 q->to = (log(q->shift - t / l) + q->scale) / c + 0.5 * c;
                 q->to = mcamp__dmin(q->to, -q->from);
@@ -19634,7 +19685,7 @@ MCAMP__PRIV mcamp_status mcamp__bins_rule(mcamp__acc *a, mcamp__plan *p)
                     q->from = mcamp__dmax(mcamp__gauss_quantile_log(k - l - room), t);
                 q->to = mcamp__dmax(q->from + 1, q->to);
             }
-            x->count = a->pair[i].count;
+            x->count = n;
             st = mcamp__rule_fill(a->ctx, q, l, p->n * p->tau, k + 5 - room, x);
             atoms += (double)x->n;
         }
@@ -19651,7 +19702,7 @@ MCAMP__PRIV mcamp_status mcamp__bins_sum(mcamp__acc *a, mcamp__plan *p)
           p->lambda < MCAMP__LAMBDA_MAX))
         return mcamp__fail(a->ctx, MCAMP_E_INTERNAL, "frequencies", p->n);
     if ((st = mcamp__bins_rule(a, p)) < 0) return st;
-    for (size_t i = 0; i < a->n; i++) {
+    for (size_t i = 0; i < a->sum[MCAMP__LOWER].n; i++) {
         need += 112 * (double)a->law[MCAMP__UPPER][i].n;
         a->info.atoms = mcamp__zmax(a->info.atoms, a->law[MCAMP__UPPER][i].n);
     }
@@ -19699,6 +19750,7 @@ MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, const mcamp__bet *bet, 
     mcamp_status st = mcamp__bins_pilot(a, bet, -30);
     a->eps = strike;
     a->built = 0;
+    a->asked = 0;
     out->lower = 0;
     out->upper = mcamp__inf();
     known += bet->base;
@@ -19715,7 +19767,7 @@ MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, const mcamp__bet *bet, 
         mcamp_interval v;
         mcamp__plan p;
         /* what is known already makes up for a part of the width */
-        double tol = 1 + 0.3 * mcamp__dmin(10.0, a->lambda * unit * bet->eps);
+        double tol = 1 + (a->apart.on ? 0 : 0.3 * mcamp__dmin(10.0, a->lambda * unit * bet->eps));
         double about = pass ? out->upper : 2 * exp(a->logd) + DBL_MIN;
         tol = mcamp__dmin(mcamp__dmax(a->tol, 6e-3), a->tol * tol);
         w.want = mcamp__dmin(1.0, tol * mcamp__dmax(1e-6, 1 + known / about));
@@ -19723,6 +19775,8 @@ MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, const mcamp__bet *bet, 
         p = mcamp__bins_plan(a, w.want, w.smooth);
         if (!pass && p.r > 0 && p.n > 1500 && w.smooth < 0.25)      /* see first what it is */
             p = mcamp__bins_plan(a, w.want, w.smooth = 0.5);
+        a->asked = p.n;
+        if (p.n > a->dear) return MCAMP_Q_MAX_ITER;
         st = mcamp__bins_sum(a, &p);
         if (pass && st == MCAMP_E_SIZE) break;
         if (st < 0) return st;
@@ -19883,14 +19937,306 @@ MCAMP__PRIV double mcamp__bins_crude(const mcamp__acc *a, double eps)
     return best;
 }
 
+/* ---- a call with one X apart ------------------------------------------------------ *
+ * Where one large X and what the others are above their mean make delta together, X < k has too
+ * long a tail for a line: the tilt has a second hump at k and ends abruptly there, which takes
+ * many frequencies, or is all that the line sees.  So let T be X < K, K so small that two of them
+ * beyond it are of no account.  With S' the sum of the other n - 1, of n modes that are alike,
+ *     E(S - k)_+ = E((S - k)_+; all < K) + n E((S - k)_+; X_1 >= K, the others < K) + two,
+ *     two <= n(n-1)/2 p (2 E(X; X >= K) + p E(S'' - k)_+),  p = Pr(X >= K), S'' of n - 2:
+ * (S - k)_+ is at most X_i + X_j + (S'' - k)_+ for any two that are, and as k is at least the mean
+ * of S'', E(S'' - k)_+ is at most half its deviation: sqrt((n - 2)(e^{c^2} - 1))/2.
+ * X_1 is met by where it is:
+ *   F1 to F2   the laws of X_1 there and of T are measures, and inverted as one law is.  The
+ *              transform falls as that of the others does: ends of X_1 alone cost nothing.
+ *   below F1   Pr(X >= K) E(S' - (k - F1))_+ at most, by Chernoff.
+ *   above F2   S >= k but for E(k - F2 - S')_+, bounded as for a split: its mean tells.  Or, F2
+ *              further down, (S - k)_+ <= (X_1 - (k - n + 1))_+ + (S' - n + 1)_+ is next to
+ *              nothing there.
+ * F1, F2 and K are given as t.  In units of the sum.                                       [] */
+
+/* Two X or more >= X(t). */
+MCAMP__PRIV double mcamp__apart_two(const mcamp__acc *a, double t)
+{
+    double n = a->pair[0].count, c = mcamp__bins_norm(a), p, m, sd;
+    p = exp(mcamp__gauss_logsf(t));
+    m = exp(mcamp__gauss_logsf(t - c));
+    sd = sqrt((n - 2) * expm1(mcamp__dmin(600, c * c)));
+    return 0.5 * n * (n - 1) * p * (2 * m + 0.5 * p * sd) * (1 + 1e-9);
+}
+
+/* One X >= F2, where S > k but for what is added above; F2 <= k. */
+MCAMP__PRIV mcamp_interval mcamp__apart_sure(const mcamp__acc *a, const mcamp__bet *bet, double F2)
+{
+    double n = a->pair[0].count, c = mcamp__bins_norm(a), none, m, p, e, less, slip, V, d;
+    double end = bet->cut / c + 0.5 * c;
+    mcamp_interval v;
+    none = log1p(-exp(mcamp__gauss_logsf(a->apart.K)));
+    m = exp(mcamp__gauss_logcdf(a->apart.K - c) - none);
+    p = n * exp(mcamp__gauss_logsf(F2));
+    less = F2 < end ? -exp(bet->cut) * expm1(c * (F2 - end)) : 0;      /* k - X(F2) */
+    e = n * exp(mcamp__gauss_logdelta(c, c * F2 - 0.5 * c * c)) + p * (n - 1) * m;
+    slip = 1e-12 * (e + p * less) + 4e-16 * (4 + fabs(bet->cut) + c * c) * p * exp(bet->cut);
+    e -= p * less;
+    v.lower = mcamp__dmax(0, e - slip) * exp((n - 1) * none);
+    V = n * exp(mcamp__dmin(600, c * c));
+    d = (n - 1 - less) * (1 - 1e-12);
+    v.upper = (e + slip) * exp((n - 1) * none);
+    if (less > 0) v.upper += p * (d > 0 ? exp(-0.5 * d * d / V - 1) * V / d : less) * (1 + 1e-9);
+    return v;
+}
+
+/* All that is beyond F2, at most. */
+MCAMP__PRIV double mcamp__apart_over(const mcamp__acc *a, const mcamp__bet *bet, double F2)
+{
+    double n = a->pair[0].count, c = mcamp__bins_norm(a), q = bet->strike + 1, p, x, e;
+    p = exp(mcamp__gauss_logsf(F2));
+    x = exp(c * F2 - 0.5 * c * c);
+    e = exp(mcamp__gauss_logdelta(c, log(mcamp__dmax(q, x)))) + mcamp__dmax(0, x - q) * p;
+    e += 0.5 * p * sqrt((n - 1) * expm1(mcamp__dmin(600, c * c)));
+    return n * e * (1 + 1e-9);
+}
+
+/* log of a bound of E(Y - y)_+, Y the sum of n positions of T: x_+ <= e^{lx}/(el). */
+MCAMP__PRIV double mcamp__apart_rest(const mcamp__law *T, double n, double l, double y)
+{
+    mcamp__cum c = mcamp__law_cum(T, l);
+    double k = n * ((c.k0 + c.err) / T->count);
+    return k - l * y - 1 - log(l) + 1e-12 * (1 + fabs(k) + fabs(l * y));
+}
+
+#define MCAMP__APART_LINES 24
+
+/* That for lines l and y = 0, about. */
+
+typedef struct mcamp__lines { double l[MCAMP__APART_LINES], k[MCAMP__APART_LINES]; } mcamp__lines;
+
+MCAMP__PRIV mcamp__lines mcamp__apart_lines(const mcamp__acc *a, double n)
+{
+    const mcamp__law *T = &a->law[MCAMP__LOWER][0];
+    double sd = sqrt(n * mcamp__law_cum(T, 0).k2 / T->count), c = mcamp__bins_norm(a), g;
+    mcamp__lines x;
+    x.l[0] = mcamp__dmin(0.05 / sd, 2 * exp(0.5 * c * c - c * a->apart.K));
+    g = pow(40 / sd / x.l[0], 1 / (MCAMP__APART_LINES - 1.0));
+    for (int i = 0; i < MCAMP__APART_LINES; i++) {
+        if (i) x.l[i] = g * x.l[i - 1];
+        x.k[i] = mcamp__apart_rest(T, n, x.l[i], 0);
+    }
+    return x;
+}
+
+/* Atoms of T for K, as small as two of them allow if all is about so much. */
+MCAMP__PRIV mcamp_status mcamp__apart_cut(mcamp__acc *a, const mcamp__bet *bet, double about)
+{
+    double c = mcamp__bins_norm(a), lo = 2, hi = bet->cut / c + 0.5 * c;
+    while (hi - lo > 0.02) {
+        double t = 0.5 * (lo + hi);
+        if (mcamp__apart_two(a, t) < 0.02 * a->tol * about) hi = t; else lo = t;
+    }
+    a->apart.on = 1;
+    a->apart.K = hi;
+    return mcamp__bins_pilot(a, bet, -30);
+}
+
+/* log of what one X does that is from K to k, about. */
+MCAMP__PRIV double mcamp__apart_guess(const mcamp__acc *a, const mcamp__bet *bet)
+{
+    double n = a->pair[0].count, c = mcamp__bins_norm(a), best = -1e300;
+    double sd = sqrt((n - 1) * mcamp__law_cum(&a->law[MCAMP__LOWER][0], 0).k2 / n);
+    mcamp__lines x = mcamp__apart_lines(a, n - 1);
+    for (double t = a->apart.K; t < bet->cut / c + 0.5 * c; t += 0.1) {
+        double y = bet->strike + 1 - exp(c * t - 0.5 * c * c), e = log(0.4 * sd);
+        for (int i = 0; i < MCAMP__APART_LINES && y > 0; i++)
+            e = mcamp__dmin(e, x.k[i] - x.l[i] * y);
+        if (y < 0) e = mcamp__log_add(e, log(-y));
+        best = mcamp__dmax(best, e + mcamp__gauss_logsf(t));
+    }
+    return log(n) + best;
+}
+
+/* K, given a lower bound of all: where the guess, which falls with K, is what K was made for. */
+MCAMP__PRIV mcamp_status mcamp__apart_place(mcamp__acc *a, const mcamp__bet *bet, double *about)
+{
+    double lo = log(*about), hi = lo, x = lo;
+    mcamp_status st = MCAMP_OK;
+    for (int i = 0; i < 12 && st >= 0; i++) {
+        double g;
+        st = mcamp__apart_cut(a, bet, exp(x));
+        g = mcamp__apart_guess(a, bet) - 3;         /* (lines are a few times above) */
+        if (!i) hi = g;
+        if (g >= x) lo = x; else hi = x;
+        if (!(hi > lo + 2)) break;
+        x = 0.5 * (lo + hi);
+    }
+    if (st >= 0 && x > lo) st = mcamp__apart_cut(a, bet, exp(lo));
+    *about = exp(lo);
+    return st;
+}
+
+/* F1 and F2, and the line for what is below F1. */
+MCAMP__PRIV double mcamp__apart_ends(mcamp__acc *a, const mcamp__bet *bet, double about)
+{
+    double n = a->pair[0].count, c = mcamp__bins_norm(a), level = log(0.02 * a->tol * about);
+    double best = -mcamp__inf(), l = 0, t;
+    mcamp__lines x = mcamp__apart_lines(a, n - 1);
+    mcamp__apart *p = &a->apart;
+    t = bet->strike + 1 + 9 * sqrt(n * exp(mcamp__dmin(600, c * c)));
+    p->to = mcamp__dmax(p->K, mcamp__dmin(bet->cut, log(t)) / c + 0.5 * c);
+    p->over = 0;
+    for (double step = 4; step > 0.02; ) {
+        t = p->to - step;
+        if (t > p->K + 0.1 && mcamp__apart_over(a, bet, t) < exp(level)) { p->to = t; p->over = 1; }
+        else step *= 0.5;
+    }
+    level -= log(n) + mcamp__gauss_logsf(p->K);
+    for (int i = 0; i < MCAMP__APART_LINES; i++) {
+        t = bet->strike + 1 - (x.k[i] - level) / x.l[i];
+        if (t > best) { best = t; l = x.l[i]; }
+        if (best > 0 && log(best) > c * p->to) break;           /* is more than is asked for */
+    }
+    p->from = best > 0 ? log(best * (1 - 1e-11)) / c + 0.5 * c : 0;
+    p->from = mcamp__dmax(p->K, mcamp__dmin(p->from, p->to));
+    return l;
+}
+
+/* Atoms of T that hold what they say, for a line. */
+MCAMP__PRIV mcamp_status mcamp__apart_law(mcamp__acc *a, double l)
+{
+    mcamp__plan p;
+    memset(&p, 0, sizeof p);
+    p.lambda = l;
+    p.n = 1;
+    return mcamp__bins_rule(a, &p);
+}
+
+/* E((S - k)_+; X_1 from F1 to F2), at most, where that is next to nothing. */
+MCAMP__PRIV double mcamp__apart_thin(const mcamp__acc *a, const mcamp__bet *bet)
+{
+    double n = a->pair[0].count, c = mcamp__bins_norm(a), x = exp(c * a->apart.to - 0.5 * c * c), e;
+    if (!(a->apart.from < a->apart.to)) return 0;
+    e = mcamp__dmax(0, x - (bet->strike + 1)) + 1e-12 * x;
+    e += 0.5 * sqrt((n - 1) * expm1(mcamp__dmin(600, c * c)));
+    return e * mcamp__gauss_mass(a->apart.from, a->apart.to) * (1 + 1e-9);
+}
+
+/* n E((S - k)_+; X_1 >= K, the others < K); about: of all, at least. */
+MCAMP__PRIV mcamp_status mcamp__apart_one(mcamp__acc *a, const mcamp__bet *bet, double about,
+                                          mcamp_interval *out)
+{
+    double n = a->pair[0].count, c = mcamp__bins_norm(a), thin;
+    double l = mcamp__apart_ends(a, bet, about);
+    mcamp_interval sum = { 0, 0 };
+    mcamp__apart *p = &a->apart;
+    mcamp_status st = MCAMP_OK;
+    *out = mcamp__apart_sure(a, bet, p->over ? bet->cut / c + 0.5 * c : p->to);
+    if (p->over) out->upper += mcamp__apart_over(a, bet, p->to);
+    if (p->from > p->K) {
+        double y = bet->strike + 1 - exp(c * p->from - 0.5 * c * c) * (1 + 1e-12);
+        st = mcamp__apart_law(a, l);
+        if (st < 0) return st;
+        y = mcamp__apart_rest(&a->law[MCAMP__UPPER][0], n - 1, l, y);
+        out->upper += n * exp(mcamp__gauss_logsf(p->K) + y);
+    }
+    thin = n * mcamp__apart_thin(a, bet);
+    if (thin < 0.02 * a->tol * about) {
+        out->upper += thin;
+    } else {
+        p->on = 2;
+        st = mcamp__bins_tame(a, bet, out->lower / n, 0, &sum);
+        if (a->asked > a->dear) return MCAMP_E_SIZE;
+    }
+    out->lower += n * sum.lower * (1 - 1e-12);
+    out->upper += n * sum.upper * (1 + 1e-12);
+    return st;
+}
+
+/* E((S - k)_+; all < K), given what is known besides. */
+MCAMP__PRIV mcamp_status mcamp__apart_none(mcamp__acc *a, const mcamp__bet *bet, double known,
+                                           mcamp_interval *out)
+{
+    double n = a->pair[0].count, c = mcamp__bins_norm(a), best = 1e300, l = 0;
+    double level = log(0.02 * a->tol * known);
+    mcamp_status st;
+    mcamp__lines x;
+    out->lower = out->upper = 0;
+    if (n * expm1(c * a->apart.K - 0.5 * c * c) < bet->strike * (1 - 1e-9)) return MCAMP_OK;
+    a->apart.on = 1;
+    st = mcamp__bins_pilot(a, bet, -30);
+    if (st < 0) return st;
+    x = mcamp__apart_lines(a, n);
+    for (int i = 0; i < MCAMP__APART_LINES && best > level; i++) {
+        double e = x.k[i] - x.l[i] * bet->strike;
+        if (e < best) { best = e; l = x.l[i]; }
+    }
+    if (best < level) {
+        if ((st = mcamp__apart_law(a, l)) < 0) return st;
+        out->upper = exp(mcamp__apart_rest(&a->law[MCAMP__UPPER][0], n, l, bet->strike));
+        if (out->upper < 2 * exp(level)) return MCAMP_OK;
+    }
+    st = mcamp__bins_tame(a, bet, known, 0, out);
+    return a->asked > a->dear ? MCAMP_E_SIZE : st;
+}
+
+/* What this says of delta is brought in; about: a lower bound of E(S - k)_+. */
+MCAMP__PRIV mcamp_status mcamp__bins_apart(mcamp__acc *a, const mcamp__bet *bet, double about,
+                                           mcamp_interval *out)
+{
+    double f = mcamp__bins_factor(a, bet), two = 0;
+    mcamp_interval one = { 0, 0 }, none = { 0, 0 };
+    mcamp_status st = MCAMP_OK;
+    double tol = a->tol;
+    a->tol *= 0.3;
+    about = mcamp__dmax(about, 1e-250);
+    for (int i = 0; i < 2 && st >= 0; i++) {
+        st = mcamp__apart_place(a, bet, &about);
+        two = mcamp__apart_two(a, a->apart.K);
+        if (st >= 0) st = mcamp__apart_one(a, bet, about, &one);
+        if (!(two > 0.3 * a->tol * one.lower) || i) break;
+        about = mcamp__dmax(one.lower, 1e-250);
+    }
+    if (st >= 0) st = mcamp__apart_none(a, bet, one.lower, &none);
+    memset(&a->apart, 0, sizeof a->apart);
+    a->tol = tol;
+    a->built = 0;
+    if (st < 0) return st;
+    one.upper = f * (one.upper + none.upper + two) * (1 + 1e-12) + (2 + f) * 1e-300;
+    one.lower = f * (one.lower + none.lower) * (1 - 1e-12);
+    if (!(one.lower <= one.upper && one.lower <= out->upper)) return MCAMP_Q_MAX_ITER;
+    out->upper = mcamp__dmax(out->lower, mcamp__dmin(out->upper, one.upper));
+    out->lower = mcamp__dmax(out->lower, one.lower);
+    return MCAMP_OK;
+}
+
+/* delta by one sum of all X that are below where one decides. */
+MCAMP__PRIV mcamp_status mcamp__bins_whole(mcamp__acc *a, mcamp__bet bet, double give_up,
+                                           mcamp_interval *out)
+{
+    double enough;
+    mcamp_interval huge, tame = { 0, 0 }, known;
+    mcamp_status st;
+    mcamp__bins_known(a, &bet, &huge, &known);
+    if (!a->put) {
+        bet.top = mcamp__bins_split(a, bet.cut);
+        mcamp__bins_huge(a, &bet, &huge);
+    }
+    enough = 0.99 * give_up / mcamp__bins_factor(a, &bet) - huge.upper - bet.base;
+    st = mcamp__bins_tame(a, &bet, huge.lower, enough, &tame);
+    if (st == MCAMP_E_INTERNAL || st == MCAMP_E_SIZE) return MCAMP_Q_MAX_ITER;
+    if (st < 0) return st;
+    return mcamp__bins_total(a, &bet, huge, tame, out) ? st : MCAMP_Q_MAX_ITER;
+}
+
+/* Sums of more frequencies are put off until one X apart has been tried. */
+#define MCAMP__BINS_DEAR 1200
+
 /* give_up: any upper bound below it will do (the other direction has won).  Beyond
  * MCAMP__BINS_FAR, where e^(c^2/2) leaves the range in which sums of X mean anything, and
  * wherever the calculation breaks down, the bound without amplification remains.       */
 MCAMP__PRIV mcamp_status mcamp__bins_delta(mcamp__acc *a, double eps, double give_up,
                                            mcamp_interval *out)
 {
-    double enough;
-    mcamp_interval huge, tame = { 0, 0 };
+    int apart, put_off;
+    mcamp_interval huge;
     mcamp__bet bet;
     mcamp_status st;
     mcamp__bins_choose(a, eps);
@@ -19901,15 +20247,20 @@ MCAMP__PRIV mcamp_status mcamp__bins_delta(mcamp__acc *a, double eps, double giv
                                                      mcamp__bins_crude(a, eps) + DBL_MIN));
     if (out->upper < give_up || mcamp__bins_near(a, *out)) return MCAMP_OK;
     if (mcamp__bins_far(a, &bet)) return MCAMP_Q_MAX_ITER;
-    if (!a->put) {
-        bet.top = mcamp__bins_split(a, bet.cut);
-        mcamp__bins_huge(a, &bet, &huge);
+    apart = !a->put && a->n == 1 && a->pair[0].count > 1;
+    if (apart) a->dear = MCAMP__BINS_DEAR;
+    st = mcamp__bins_whole(a, bet, give_up, out);
+    put_off = a->asked > a->dear;
+    if (st > 0 && apart && out->upper >= give_up && !mcamp__bins_near(a, *out)) {
+        a->dear = put_off ? 2 * MCAMP__BINS_DEAR : MCAMP__BINS_FREQUENCIES;
+        st = mcamp__bins_apart(a, &bet, huge.lower, out);
+        a->dear = 1e300;
+        if (st < 0 && st != MCAMP_E_INTERNAL && st != MCAMP_E_SIZE) return st;
+        if (out->upper < give_up || mcamp__bins_near(a, *out)) return MCAMP_OK;
+        st = put_off ? mcamp__bins_whole(a, bet, give_up, out) : MCAMP_Q_MAX_ITER;
     }
-    enough = 0.99 * give_up / mcamp__bins_factor(a, &bet) - huge.upper - bet.base;
-    st = mcamp__bins_tame(a, &bet, huge.lower, enough, &tame);
-    if (st == MCAMP_E_INTERNAL || st == MCAMP_E_SIZE) return MCAMP_Q_MAX_ITER;
-    if (st < 0) return st;
-    return mcamp__bins_total(a, &bet, huge, tame, out) ? st : MCAMP_Q_MAX_ITER;
+    a->dear = 1e300;
+    return st > 0 && (out->upper < give_up || mcamp__bins_near(a, *out)) ? MCAMP_OK : st;
 }
 
 /* delta at n values of eps that rise: one sum for as many of them as it is near enough. */
