@@ -21314,12 +21314,12 @@ MCAMP__PRIV mcamp_event mcamp__kinds_event(const mcamp__kinds *k, const mcamp__f
     return e;
 }
 
-/* delta in one direction or the larger of both; 1e-9 for the rounding of G.  To a thousandth; fine:
- * where delta is not so small that nobody cares, which is seen first, to a tenth of that; -1: to
- * steer by.  [0, 1] where section exact has no answer.                                  */
+/* delta in one direction or the larger of both; 1e-9 for the rounding of G.  To a thousandth (fine =
+ * 0); to a part `fine`, where delta is not so small that nobody cares, which is seen first; to a
+ * part -fine at once.  [0, 1] where section exact has no answer.                        */
 MCAMP__PRIV mcamp_status mcamp__kinds_interval(mcamp_ctx *ctx, const mcamp__kinds *k,
                                                const mcamp__factor *f, double sigma,
-                                               double eps, mcamp_direction dir, int fine,
+                                               double eps, mcamp_direction dir, double fine,
                                                mcamp_interval *v)
 {
     mcamp_event e = mcamp__kinds_event(k, f, sigma);
@@ -21332,22 +21332,22 @@ MCAMP__PRIV mcamp_status mcamp__kinds_interval(mcamp_ctx *ctx, const mcamp__kind
     d.direction = dir;
     for (int pass = 0; pass < passes; pass++) {
         mcamp_interval w = { 0, 1 };
-        if (pass) d.rel_error = v->upper > 1e-30 ? 1e-4 : 1e-3;
-        else      d.rel_error = fine > 0 ? 0.02 : fine ? 5e-3 : 1e-3;
-        d.max_bytes = pass ? 4000000 : 1000000;
+        if (pass) d.rel_error = v->upper > 1e-30 ? fine : 1e-3;
+        else      d.rel_error = fine > 0 ? 0.02 : fine < 0 ? -fine : 1e-3;
+        d.max_bytes = pass || (fine < 0 && fine > -2e-3) ? 4000000 : 1000000;
         st = mcamp_exact_delta(ctx, &e, 1, &d, eps, &w, NULL);
         if (st == MCAMP_E_MEMORY) return st;
         if (st < 0) break;              /* it has no answer: samples must do */
         v->lower = mcamp__dmax(v->lower, w.lower * (1 - 1e-9));
         v->upper = mcamp__dmin(v->upper, w.upper);
-        if (v->upper <= (v->upper > 1e-30 ? 1 + 1e-4 : 1.01) * v->lower) break;
+        if (v->upper <= (v->upper > 1e-30 ? 1 + fine : 1.01) * v->lower) break;
     }
     return MCAMP_OK;
 }
 
 MCAMP__PRIV mcamp_status mcamp__exact_interval(mcamp_ctx *ctx, const mcamp__factor *f,
                                                double sigma, double eps, mcamp_direction dir,
-                                               int fine, mcamp_interval *v)
+                                               double fine, mcamp_interval *v)
 {
     mcamp__kinds k = mcamp__kinds_of(f);
     return mcamp__kinds_interval(ctx, &k, f, sigma, eps, dir, fine, v);
@@ -22719,7 +22719,8 @@ MCAMP__PRIV mcamp_status mcamp__law_better(mcamp_ctx *ctx, const mcamp__question
 MCAMP__PRIV mcamp_status mcamp__ask_exact(mcamp_ctx *ctx, mcamp__question *q)
 {
     mcamp_interval v;
-    mcamp_status st = mcamp__exact_interval(ctx, q->f, q->sigma, q->eps, q->dir, q->fine, &v);
+    mcamp_status st = mcamp__exact_interval(ctx, q->f, q->sigma, q->eps, q->dir,
+                                            q->fine > 0 ? 1e-4 : 0, &v);
     if (st < 0) return st;
     q->low = mcamp__dmax(q->low, v.lower);
     q->high = mcamp__dmin(q->high, v.upper);
@@ -28466,6 +28467,7 @@ typedef struct mcamp__solve {
     double sigma, eps;          /* the one that is given */
     double log_delta;           /* target */
     double slope;               /* of log delta at the root that was found */
+    double steep;               /* of -log delta by log sigma, about; without samples */
     mcamp__hint hint;           /* of stage B; a direction that is not needed has no law */
     uint64_t blocks[3];
     uint64_t samples;
@@ -28792,7 +28794,9 @@ MCAMP__PRIV mcamp_status mcamp__known_at(mcamp_ctx *ctx, const mcamp__solve *s, 
 {
     mcamp_interval v;
     mcamp__question q = mcamp__solve_question(s, x, MCAMP_REMOVE);
-    mcamp_status st = mcamp__exact_interval(ctx, q.f, q.sigma, q.eps, s->bud->direction, fine, &v);
+    double part = fine > 0 ? mcamp__dmax(1e-4, mcamp__dmin(1e-3, 1e-5 * s->steep)) : 5e-3;
+    mcamp_status st = mcamp__exact_interval(ctx, q.f, q.sigma, q.eps, s->bud->direction,
+                                            fine > 0 && s->log_delta < -69 ? part : -part, &v);
     *above = st >= 0 && log(v.lower) > s->log_delta;
     *value = log(v.upper) + mcamp__dmin(log(v.upper / v.lower), 0.01) - s->log_delta;
     return st;
@@ -28840,7 +28844,7 @@ MCAMP__PRIV mcamp_status mcamp__known_bracket(mcamp_ctx *ctx, const mcamp__solve
 /* The smallest x in [lo, hi] where that is at most 0, looked for from *x, to a share 1e-3 of x
  * (of sigma), or 2e-5; *below: raised to the largest x met that is certainly too small.
  * MCAMP_Q_MAX_ITER if it is not at most 0 at hi.                                     */
-MCAMP__PRIV mcamp_status mcamp__known_root(mcamp_ctx *ctx, const mcamp__solve *s, int fine,
+MCAMP__PRIV mcamp_status mcamp__known_root(mcamp_ctx *ctx, mcamp__solve *s, int fine,
                                            double lo, double hi, double *x, double *below)
 {
     double f = 0, at, tol = fine > 0 ? 2e-5 : 1e-3, room;
@@ -28849,6 +28853,7 @@ MCAMP__PRIV mcamp_status mcamp__known_root(mcamp_ctx *ctx, const mcamp__solve *s
     if (st != MCAMP_OK) return st;
     if (!(r.fhi <= 0)) return MCAMP_Q_MAX_ITER;
     r.fhi = mcamp__dmin(r.fhi, -1e-9);
+    if (fine < 0 && s->by_sigma && r.hi > r.lo) s->steep = (r.flo - r.fhi) / (r.hi - r.lo);
     while (r.flo > 0 && r.steps < 80 && r.hi - r.lo > tol * mcamp__solve_scale(s, r.hi)) {
         room = tol * mcamp__solve_scale(s, r.hi);       /* a little on the safe side */
         at = mcamp__dmin(mcamp__root_next(&r) + 0.3 * room, r.hi - 1e-3 * (r.hi - r.lo));
