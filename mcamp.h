@@ -20631,6 +20631,43 @@ MCAMP__PRIV double mcamp__bins_start(mcamp__acc *a, double delta, double most)
     return x;
 }
 
+/* log delta/delta' at eps, about, and what that says of eps. */
+MCAMP__PRIV mcamp_status mcamp__bins_probe(mcamp__acc *a, double eps, double delta, double *f,
+                                           mcamp_interval *out)
+{
+    mcamp_interval v = { 0, 0 };
+    mcamp_status st = mcamp__bins_delta(a, eps, 0, &v);
+    if (st < 0) return st;
+    if (v.upper <= delta) out->upper = mcamp__dmin(out->upper, eps);
+    if (v.lower > delta) out->lower = mcamp__dmax(out->lower, eps);
+    *f = 0.5 * (log(v.upper) + log(mcamp__dmax(v.lower, 1e-4 * v.upper))) - log(delta);
+    return st;
+}
+
+/* Where sums cannot be shared: by delta itself, to one side of the root and to the other. */
+MCAMP__PRIV mcamp_status mcamp__bins_nearer(mcamp__acc *a, double delta, double want,
+                                            mcamp_interval *out)
+{
+    double lo = out->lower, hi = out->upper, f = 0, g = 0;
+    mcamp_status st;
+    mcamp__root r;
+    mcamp__bins_choose(a, lo);
+    if (a->put || a->n > 1) return MCAMP_OK;
+    a->tol = 1e-3;
+    if ((st = mcamp__bins_probe(a, lo, delta, &f, out)) < 0) return st;
+    if ((st = mcamp__bins_probe(a, hi, delta, &g, out)) < 0) return st;
+    if (!(f > 0 && g < 0)) return MCAMP_OK;
+    mcamp__root_init(&r, lo, f, hi, g);
+    while (r.steps < 16 && out->upper - out->lower > want * out->upper) {
+        double x = mcamp__root_next(&r), room = 0.3 * want * x;
+        x += out->upper - x > x - out->lower ? room : -room;
+        x = mcamp__dmin(r.hi - 1e-3 * (r.hi - r.lo), mcamp__dmax(r.lo + 1e-3 * (r.hi - r.lo), x));
+        if ((st = mcamp__bins_probe(a, x, delta, &f, out)) < 0) return st;
+        mcamp__root_update(&r, x, f);
+    }
+    return MCAMP_OK;
+}
+
 /* eps at delta; above everything is the Gaussian mechanism without amplification.  give_up: as
  * for delta.                                                                             */
 MCAMP__PRIV mcamp_status mcamp__bins_epsilon(mcamp__acc *a, double delta, double give_up,
@@ -20676,6 +20713,8 @@ MCAMP__PRIV mcamp_status mcamp__bins_epsilon(mcamp__acc *a, double delta, double
         if ((st = mcamp__bins_delta(a, x, 0.999 * delta, &v)) < 0) return st;
         if (v.upper <= delta) out->upper = x;
     }
+    if (out->upper - out->lower > want * out->upper &&
+        (st = mcamp__bins_nearer(a, delta, want, out)) < 0) return st;
     return out->upper - out->lower <= want * out->upper ? MCAMP_OK : MCAMP_Q_MAX_ITER;
 }
 
@@ -21314,9 +21353,9 @@ MCAMP__PRIV mcamp_event mcamp__kinds_event(const mcamp__kinds *k, const mcamp__f
     return e;
 }
 
-/* delta in one direction or the larger of both; 1e-9 for the rounding of G.  To a thousandth (fine =
- * 0); to a part `fine`, where delta is not so small that nobody cares, which is seen first; to a
- * part -fine at once.  [0, 1] where section exact has no answer.                        */
+/* delta in one direction or the larger of both; 1e-9 for the rounding of G.  To a thousandth where
+ * fine = 0; to a part `fine` if delta is not so small that nobody cares, which is seen first; to
+ * a part -fine at once.  [0, 1] where section exact has no answer.                      */
 MCAMP__PRIV mcamp_status mcamp__kinds_interval(mcamp_ctx *ctx, const mcamp__kinds *k,
                                                const mcamp__factor *f, double sigma,
                                                double eps, mcamp_direction dir, double fine,

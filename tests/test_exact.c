@@ -953,20 +953,21 @@ TEST(bins_curve_far_out)
     }
 }
 
-/* Sums of 2^k modes on a lattice, each spread over the two points next to it, which is above, or put
- * at the mean of its cell, below: E(S - K)_+ between the two.  Positive numbers: no digits are lost. */
+/* Sums of 2^k modes on a lattice, each spread over the two points next to it, which is above, or
+ * put at the mean of its cell, below: E(S - K)_+ between the two.  Of positive numbers alone. */
 static mcamp_interval bins_by_lattice(double c, int log_b, double K, double h, size_t n)
 {
     double *w = (double *)calloc(4 * n, sizeof(double));
     double *z = w + n, *m = z + n, *y = m + n, up = 0, low = 0;
     mcamp_interval v;
     for (size_t i = 0; i + 1 < n; i++) {
-        double t = log((double)i * h + DBL_MIN) / c + c / 2, u = log((double)(i + 1) * h) / c + c / 2;
+        double t = log((double)i * h + DBL_MIN) / c + c / 2;
+        double u = log((double)(i + 1) * h) / c + c / 2;
         double q = mcamp__gauss_mass(t, u), x = mcamp__gauss_mass(t - c, u - c);
         double f = q > 0 ? (x / q - (double)i * h) / h : 0;
         w[i] += q * (1 - f);
         w[i + 1] += q * f;
-        z[i] = q;               /* sums of cells by their first points, and of what is above these */
+        z[i] = q;           /* sums of cells by their first points, and of what is above these */
         m[i] = q * f * h;
     }
     for (int k = 0; k < log_b; k++) {
@@ -1019,6 +1020,18 @@ TEST(bins_far_beside_many)
     e = bins(1000, 1, 1 / 0.15);            /* next to nothing is known to be that */
     CHECK(mcamp_exact_delta(&ctx, &e, 1, &d, 0.5, &v, NULL) >= 0);
     CHECK_LE(v.upper, 1e-250);
+    for (int i = 0; i < 4; i++) {           /* and eps of such a delta */
+        static const double q[][4] = { { 128, 2.5, 1.077e-28, 0.5 },
+                                       { 1e4, 1 / 0.7, 5.5594e-23, 0.1 },
+                                       { 1e6, 1 / 0.7, 1.2645e-38, 0.01 },
+                                       { 1e6, 1, 2.7403e-18, 0.01 } };
+        e = bins(q[i][0], 1, q[i][1]);
+        d.rel_error = 5e-3;
+        CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, &d, q[i][2], &v, NULL), MCAMP_OK);
+        CHECK_LE(v.upper, 1.01 * v.lower);
+        CHECK_LE(v.lower, q[i][3] * 1.001);
+        CHECK_LE(q[i][3] * 0.999, v.upper);
+    }
 }
 
 /* ---- calibration ------------------------------------------------------------------------ */
