@@ -19937,6 +19937,140 @@ MCAMP__PRIV double mcamp__bins_crude(const mcamp__acc *a, double eps)
     return best;
 }
 
+/* ---- two bins ------------------------------------------------------------------------ *
+ * Given X_1 = x the other one is a Gaussian mechanism: E(X_2 - (k - x))_+ of a call, or of a put
+ * E(kappa - x - X_2)_+, is closed and convex in x.  So on a cell of t, where X_1's odds and mean
+ * are known, its value at the mean is below and what the chord has there is above.  That kappa
+ * and x are rounded counts as a part 1e-12 of the strike.                                  [] */
+
+/* At most this many cells. */
+#define MCAMP__TWIN_CELLS 40000
+
+typedef struct mcamp__twin {
+    double c, d, k, cut;        /* norms of X_1 and X_2; the strike, its logarithm */
+    int add;
+} mcamp__twin;
+
+/* That over k, for a strike that is moved by a part slip. */
+MCAMP__PRIV double mcamp__twin_rest(const mcamp__twin *p, double x, double slip)
+{
+    double y = p->k * (1 + slip) - x, l;
+    if (!(y > 0)) return p->add ? 0 : (1 - y) / p->k;
+    l = log(y);
+    return p->add ? exp(l - p->cut + mcamp__gauss_logdelta(p->d, -l))
+                  : exp(mcamp__gauss_logdelta(p->d, l) - p->cut);
+}
+
+/* X_1 between t and u, v and w what is above there: from both sides. */
+MCAMP__PRIV mcamp_interval mcamp__twin_cell(const mcamp__twin *p, double t, double u, double v,
+                                           double w)
+{
+    double c = p->c, q = mcamp__gauss_mass(t, u), mean, f, slip = 1e-12;
+    double x = t < -1e300 ? 0 : exp(c * t - 0.5 * c * c), y = exp(c * u - 0.5 * c * c);
+    mcamp_interval r = { 0, 0 };
+    if (!(q > 0)) { r.upper = DBL_MIN * mcamp__dmax(v, w); return r; }
+    mean = mcamp__dmin(y, mcamp__dmax(x, mcamp__gauss_mass(t - c, u - c) / q));
+    if (t > -1e300) slip += 4e-16 * (fabs(t) + fabs(u) + c) / (u - t);      /* t - c, u - c */
+    slip *= p->add ? mean : -mean;      /* to where a lower bound pays less */
+    f = (mean - slip - x) / (y - x);
+    f = mcamp__dmin(1, mcamp__dmax(0, f));
+    r.lower = q * mcamp__twin_rest(p, mean + slip, p->add ? -1e-12 : 1e-12) * (1 - 1e-12);
+    r.upper = q * ((1 - f) * v + f * w) * (1 + 1e-12);
+    return r;
+}
+
+/* Cells from t to u. */
+MCAMP__PRIV mcamp_interval mcamp__twin_cells(const mcamp__twin *p, double t, double u, double parts)
+{
+    const double slip = p->add ? 1e-12 : -1e-12, c = p->c;
+    double v = mcamp__twin_rest(p, exp(c * t - 0.5 * c * c), slip), from = t;
+    mcamp_interval r = { 0, 0 };
+    for (double i = 1; i <= parts; i++) {
+        double to = i < parts ? t + (u - t) * (i / parts) : u;
+        double w = mcamp__twin_rest(p, exp(c * to - 0.5 * c * c), slip);
+        mcamp_interval one = mcamp__twin_cell(p, from, to, v, w);
+        r.lower += one.lower;
+        r.upper += one.upper;
+        from = to;
+        v = w;
+    }
+    return r;
+}
+
+/* X_1 beyond the cells. */
+MCAMP__PRIV mcamp_interval mcamp__twin_ends(const mcamp__twin *p, double t, double u)
+{
+    const double slip = p->add ? 1e-12 : -1e-12, c = p->c;
+    double v = mcamp__twin_rest(p, 0, slip), x = exp(c * t - 0.5 * c * c), e;
+    mcamp_interval r = mcamp__twin_cell(p, -mcamp__inf(), t, v, mcamp__twin_rest(p, x, slip));
+    if (p->add) return r;               /* none: X_1 is above kappa */
+    x = c * u - 0.5 * c * c;
+    e = exp(mcamp__gauss_logdelta(c, x) - p->cut) + exp(mcamp__gauss_logsf(u) - p->cut);
+    v = 1e-12 * (e + exp(mcamp__gauss_logsf(u)));
+    r.lower += mcamp__dmax(0, e - v);
+    r.upper += e + v;
+    return r;
+}
+
+#define MCAMP__TWIN_FIRST 160
+
+/* A cell between t and u, or so many parts of everyone of them; share: of what they leave open. */
+MCAMP__PRIV mcamp_interval mcamp__twin_sum(const mcamp__twin *p, double t, double u, double *share,
+                                          double N)
+{
+    double h = (u - t) / MCAMP__TWIN_FIRST;
+    mcamp_interval r = mcamp__twin_ends(p, t, u);
+    for (int i = 0; i < MCAMP__TWIN_FIRST; i++) {
+        double parts = N > 0 ? mcamp__dmax(1, ceil(N * share[i])) : 1;
+        mcamp_interval one = mcamp__twin_cells(p, t + i * h, i + 1 < MCAMP__TWIN_FIRST
+                                              ? t + (i + 1) * h : u, parts);
+        if (!(N > 0)) share[i] = cbrt(mcamp__dmax(0, one.upper - one.lower));
+        r.lower += one.lower;
+        r.upper += one.upper;
+    }
+    return r;
+}
+
+/* delta of two bins: cells first, and then these in parts by the cube root of what they leave open,
+ * for which the rest is the smallest.                                                     */
+MCAMP__PRIV void mcamp__bins_pair(const mcamp__acc *a, const mcamp__bet *bet, mcamp_interval *out)
+{
+    double share[MCAMP__TWIN_FIRST], all = 0, t, u, N = 0, f, want;
+    mcamp__twin p;
+    mcamp_interval v = { 0, 0 };
+    p.c = a->pair[0].br[0].mog.amax;
+    p.d = a->pair[a->n - 1].br[0].mog.amax;
+    p.cut = bet->cut; p.k = exp(bet->cut); p.add = a->add;
+    f = exp((a->add ? bet->eps : 0) + bet->cut - log(a->bins));
+    u = bet->cut / p.c + 0.5 * p.c;
+    t = mcamp__dmin(-9, u - 9);
+    if (p.add) t = mcamp__dmin(t, 1.5 * ((bet->cut - log(2)) / p.c + 0.5 * p.c) - 9);
+    for (int pass = 0; pass < 4; pass++) {
+        v = mcamp__twin_sum(&p, t, u, share, N);
+        want = 0.5 * a->tol * v.lower + DBL_MIN;
+        if (v.upper - v.lower <= want || N * all > MCAMP__TWIN_CELLS) break;
+        if (pass) N *= 1.2 * sqrt((v.upper - v.lower) / want);
+        for (int i = 0; i < MCAMP__TWIN_FIRST && !pass; i++) all += share[i];
+        if (!pass) N = sqrt(all / want);
+        N = mcamp__dmin(N, 2 * MCAMP__TWIN_CELLS / (all + DBL_MIN));
+    }
+    v.upper = f * v.upper * (1 + 1e-11) + (1 + f) * 1e-300;
+    v.lower *= f * (1 - 1e-11);
+    if (!(v.lower <= v.upper && v.lower <= out->upper)) return;
+    out->upper = mcamp__dmax(out->lower, mcamp__dmin(out->upper, v.upper));
+    out->lower = mcamp__dmax(out->lower, v.lower);
+}
+
+/* Two bins, none idle, within the range of numbers. */
+MCAMP__PRIV int mcamp__bins_are_two(const mcamp__acc *a)
+{
+    double sum = 0;
+    for (size_t i = 0; i < a->n; i++) sum += a->pair[i].count;
+    return sum < 2.5 && a->bins > 1.5 && !(a->idle > 0) &&
+           a->pair[0].br[0].mog.amax < MCAMP__BINS_FAR &&
+           a->pair[a->n - 1].br[0].mog.amax < MCAMP__BINS_FAR;
+}
+
 /* ---- a call with one X apart ------------------------------------------------------ *
  * Where one large X and what the others are above their mean make delta together, X < k has too
  * long a tail for a line: the tilt has a second hump at k and ends abruptly there, which takes
@@ -20247,6 +20381,10 @@ MCAMP__PRIV mcamp_status mcamp__bins_delta(mcamp__acc *a, double eps, double giv
                                                      mcamp__bins_crude(a, eps) + DBL_MIN));
     if (out->upper < give_up || mcamp__bins_near(a, *out)) return MCAMP_OK;
     if (mcamp__bins_far(a, &bet)) return MCAMP_Q_MAX_ITER;
+    if (mcamp__bins_are_two(a)) {
+        mcamp__bins_pair(a, &bet, out);
+        if (out->upper < give_up || mcamp__bins_near(a, *out)) return MCAMP_OK;
+    }
     apart = !a->put && a->n == 1 && a->pair[0].count > 1;
     if (apart) a->dear = MCAMP__BINS_DEAR;
     st = mcamp__bins_whole(a, bet, give_up, out);
@@ -20649,10 +20787,11 @@ MCAMP__PRIV mcamp_status mcamp__bins_nearer(mcamp__acc *a, double delta, double 
                                             mcamp_interval *out)
 {
     double lo = out->lower, hi = out->upper, f = 0, g = 0;
+    int two = mcamp__bins_are_two(a);
     mcamp_status st;
     mcamp__root r;
     mcamp__bins_choose(a, lo);
-    if (a->put || a->n > 1) return MCAMP_OK;
+    if (!two && (a->put || a->n > 1)) return MCAMP_OK;
     a->tol = 1e-3;
     if ((st = mcamp__bins_probe(a, lo, delta, &f, out)) < 0) return st;
     if ((st = mcamp__bins_probe(a, hi, delta, &g, out)) < 0) return st;
@@ -20662,8 +20801,10 @@ MCAMP__PRIV mcamp_status mcamp__bins_nearer(mcamp__acc *a, double delta, double 
         double x = mcamp__root_next(&r), room = 0.3 * want * x;
         x += out->upper - x > x - out->lower ? room : -room;
         x = mcamp__dmin(r.hi - 1e-3 * (r.hi - r.lo), mcamp__dmax(r.lo + 1e-3 * (r.hi - r.lo), x));
+        lo = out->lower; hi = out->upper;
         if ((st = mcamp__bins_probe(a, x, delta, &f, out)) < 0) return st;
         mcamp__root_update(&r, x, f);
+        if (!(out->lower > lo || out->upper < hi)) a->tol = mcamp__dmax(1e-7, 0.1 * a->tol);
     }
     return MCAMP_OK;
 }
@@ -34943,6 +35084,10 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__BINS_KINDS
 #undef MCAMP__APART
 #undef MCAMP__BINS_FREQUENCIES
+#undef MCAMP__BINS_DEAR
+#undef MCAMP__APART_LINES
+#undef MCAMP__TWIN_CELLS
+#undef MCAMP__TWIN_FIRST
 #undef MCAMP__COARSE
 #undef MCAMP__FALLS
 #undef MCAMP__RULE_PIECES

@@ -335,6 +335,33 @@ TEST(two_bins_by_quadrature)
         }
 }
 
+static void open_bins(mcamp__acc *a, uint64_t b, double c);
+
+/* Two bins on cells: as near as is asked for, wherever the strike is. */
+TEST(two_bins_on_cells)
+{
+    static const double c[] = { 0.03, 0.1, 0.5, 1.2, 3, 6 };
+    for (int i = 0; i < 6; i++)
+        for (double eps = 1e-4; eps < 12; eps *= 3)
+            for (int add = 0; add < 2; add++) {
+                double truth = two_bins(c[i], eps, add);
+                mcamp_interval v = { 0, 1 };
+                mcamp__bet bet;
+                mcamp__acc a;
+                open_bins(&a, 2, c[i]);
+                CHECK(mcamp__bins_are_two(&a));
+                a.tol = 1e-5;
+                a.add = add;
+                mcamp__bins_choose(&a, eps);
+                bet = mcamp__bins_bet(&a, eps);
+                mcamp__bins_pair(&a, &bet, &v);
+                CHECK_LE(v.lower, truth * (1 + 1e-6) + 1e-13);
+                CHECK_LE(truth * (1 - 1e-6) - 1e-13, v.upper);
+                if (v.upper > 1e-250) CHECK_LE(v.upper, (1 + 1e-5) * v.lower);
+                mcamp__acc_free(&a);
+            }
+}
+
 static void open_bins(mcamp__acc *a, uint64_t b, double c)
 {
     mcamp_event e;
@@ -900,6 +927,7 @@ static const mt_case cases[] = {
     T(binomial_probabilities_and_cuts),
     T(infinite_masses_add_up),
     T(two_bins_by_quadrature),
+    T(two_bins_on_cells),
     T(atoms_of_bins_by_quadrature),
     T(moduli_on_ellipses),
     T(atoms_of_bins_fall_as_said),
