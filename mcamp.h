@@ -20792,19 +20792,25 @@ MCAMP__PRIV mcamp_status mcamp__bins_nearer(mcamp__acc *a, double delta, double 
     mcamp__root r;
     mcamp__bins_choose(a, lo);
     if (!two && (a->put || a->n > 1)) return MCAMP_OK;
-    a->tol = 1e-3;
+    a->tol = two ? 0.1 * want : 1e-3;
     if ((st = mcamp__bins_probe(a, lo, delta, &f, out)) < 0) return st;
+    if (two && !(lo > 0)) {     /* delta falls by little from there: finer */
+        a->tol = mcamp__dmax(2e-7, a->tol * mcamp__dmin(1, fabs(f)));
+        if ((st = mcamp__bins_probe(a, lo, delta, &f, out)) < 0) return st;
+    }
     if ((st = mcamp__bins_probe(a, hi, delta, &g, out)) < 0) return st;
     if (!(f > 0 && g < 0)) return MCAMP_OK;
     mcamp__root_init(&r, lo, f, hi, g);
-    while (r.steps < 16 && out->upper - out->lower > want * out->upper) {
+    while (r.steps < (two ? 40 : 16) && out->upper - out->lower > want * out->upper) {
         double x = mcamp__root_next(&r), room = 0.3 * want * x;
         x += out->upper - x > x - out->lower ? room : -room;
         x = mcamp__dmin(r.hi - 1e-3 * (r.hi - r.lo), mcamp__dmax(r.lo + 1e-3 * (r.hi - r.lo), x));
         lo = out->lower; hi = out->upper;
         if ((st = mcamp__bins_probe(a, x, delta, &f, out)) < 0) return st;
         mcamp__root_update(&r, x, f);
-        if (!(out->lower > lo || out->upper < hi)) a->tol = mcamp__dmax(1e-7, 0.1 * a->tol);
+        if (out->lower > lo || out->upper < hi) continue;
+        if (!(a->tol > 1.1e-7)) break;
+        a->tol = mcamp__dmax(1e-7, 0.1 * a->tol);
     }
     return MCAMP_OK;
 }
@@ -20837,7 +20843,8 @@ MCAMP__PRIV mcamp_status mcamp__bins_epsilon(mcamp__acc *a, double delta, double
     out->upper = mcamp__dmin(out->upper, v.upper);
     if (out->upper < 2 * out->lower) x = 0.5 * (out->lower + out->upper);
     x = mcamp__dmax(out->lower, mcamp__dmin(x, out->upper));
-    for (int i = 0; i < 24 && out->upper - out->lower > want * out->upper; i++) {
+    for (int i = mcamp__bins_are_two(a) ? 24 : 0;
+         i < 24 && out->upper - out->lower > want * out->upper; i++) {
         double last = x, wide;
         v = *out;
         st = mcamp__bins_approach(a, ld, &x, out);
