@@ -19554,6 +19554,7 @@ MCAMP__PRIV mcamp_status mcamp__bins_coarse(mcamp__acc *a, size_t at, const mcam
     q->c = p->br[0].mog.amax;
     q->sign = a->put ? -1 : 1;
     q->open = a->put;
+    q->part = 0;
     q->shift = !a->raw;
     q->scale = a->raw ? bet->top : 0;
     end = a->apart.on ? a->apart.K : bet->top / q->c + 0.5 * q->c;
@@ -20066,6 +20067,8 @@ MCAMP__PRIV int mcamp__bins_are_two(const mcamp__acc *a)
 {
     double sum = 0;
     for (size_t i = 0; i < a->n; i++) sum += a->pair[i].count;
+    for (size_t i = 0; i < a->n; i++)       /* much shorter: strikes are not that exact */
+        if (!(a->pair[i].br[0].mog.amax > 0.05)) return 0;
     return sum < 2.5 && a->bins > 1.5 && !(a->idle > 0) &&
            a->pair[0].br[0].mog.amax < MCAMP__BINS_FAR &&
            a->pair[a->n - 1].br[0].mog.amax < MCAMP__BINS_FAR;
@@ -20843,8 +20846,12 @@ MCAMP__PRIV mcamp_status mcamp__bins_epsilon(mcamp__acc *a, double delta, double
     out->upper = mcamp__dmin(out->upper, v.upper);
     if (out->upper < 2 * out->lower) x = 0.5 * (out->lower + out->upper);
     x = mcamp__dmax(out->lower, mcamp__dmin(x, out->upper));
-    for (int i = mcamp__bins_are_two(a) ? 24 : 0;
-         i < 24 && out->upper - out->lower > want * out->upper; i++) {
+    if (mcamp__bins_are_two(a)) {
+        if ((st = mcamp__bins_nearer(a, delta, want, out)) < 0) return st;
+        a->tol = mcamp__dmin(0.05, 8 * want);
+        x = mcamp__dmax(out->lower, mcamp__dmin(x, out->upper));
+    }
+    for (int i = 0; i < 24 && out->upper - out->lower > want * out->upper; i++) {
         double last = x, wide;
         v = *out;
         st = mcamp__bins_approach(a, ld, &x, out);
@@ -20861,7 +20868,7 @@ MCAMP__PRIV mcamp_status mcamp__bins_epsilon(mcamp__acc *a, double delta, double
         if ((st = mcamp__bins_delta(a, x, 0.999 * delta, &v)) < 0) return st;
         if (v.upper <= delta) out->upper = x;
     }
-    if (out->upper - out->lower > want * out->upper &&
+    if (out->upper - out->lower > want * out->upper && !mcamp__bins_are_two(a) &&
         (st = mcamp__bins_nearer(a, delta, want, out)) < 0) return st;
     return out->upper - out->lower <= want * out->upper ? MCAMP_OK : MCAMP_Q_MAX_ITER;
 }
@@ -28964,7 +28971,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_for(mcamp_ctx *ctx, mcamp__solve *s, doubl
 
 /* ---- without samples ---- *
  * Where modes are orthogonal section exact bounds delta from both sides.  The answer is
- * the smallest x at which the upper bound, raised by the interval's own width (by a
+ * the smallest x at which the upper bound, raised by the interval's own width and 1e-5 (by a
  * hundredth where that is more), meets the target: from one x to the next the bounds vary
  * by less than their width, so that verification accepts whatever larger x is printed.  */
 
@@ -28985,7 +28992,7 @@ MCAMP__PRIV mcamp_status mcamp__known_at(mcamp_ctx *ctx, const mcamp__solve *s, 
     mcamp_status st = mcamp__exact_interval(ctx, q.f, q.sigma, q.eps, s->bud->direction,
                                             fine > 0 && s->log_delta < -69 ? part : -part, &v);
     *above = st >= 0 && log(v.lower) > s->log_delta;
-    *value = log(v.upper) + mcamp__dmin(log(v.upper / v.lower), 0.01) - s->log_delta;
+    *value = log(v.upper) + mcamp__dmin(log(v.upper / v.lower) + 1e-5, 0.01) - s->log_delta;
     return st;
 }
 

@@ -340,7 +340,7 @@ static void open_bins(mcamp__acc *a, uint64_t b, double c);
 /* Two bins on cells: as near as is asked for, wherever the strike is. */
 TEST(two_bins_on_cells)
 {
-    static const double c[] = { 0.03, 0.1, 0.5, 1.2, 3, 6 };
+    static const double c[] = { 0.06, 0.1, 0.5, 1.2, 3, 6 };
     for (int i = 0; i < 6; i++)
         for (double eps = 1e-4; eps < 12; eps *= 3)
             for (int add = 0; add < 2; add++) {
