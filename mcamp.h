@@ -19966,11 +19966,15 @@ MCAMP__PRIV double mcamp__twin_rest(const mcamp__twin *p, double x, double slip)
 MCAMP__PRIV mcamp_interval mcamp__twin_cell(const mcamp__twin *p, double t, double u, double v,
                                            double w)
 {
-    double c = p->c, q = mcamp__gauss_mass(t, u), mean, f, slip = 1e-12;
+    double c = p->c, q = mcamp__gauss_mass(t, u), m = mcamp__gauss_mass(t - c, u - c), mean, f;
+    double slip = 1e-12;
     double x = t < -1e300 ? 0 : exp(c * t - 0.5 * c * c), y = exp(c * u - 0.5 * c * c);
     mcamp_interval r = { 0, 0 };
-    if (!(q > 0)) { r.upper = DBL_MIN * mcamp__dmax(v, w); return r; }
-    mean = mcamp__dmin(y, mcamp__dmax(x, mcamp__gauss_mass(t - c, u - c) / q));
+    if (!(q > 1e-290 && m > 1e-290)) {          /* lost, or no mean is known */
+        r.upper = mcamp__dmax(q, 1e-290) * mcamp__dmax(v, w) * (1 + 1e-12);
+        return r;
+    }
+    mean = mcamp__dmin(y, mcamp__dmax(x, m / q));
     if (t > -1e300) slip += 4e-16 * (fabs(t) + fabs(u) + c) / (u - t);      /* t - c, u - c */
     slip *= p->add ? mean : -mean;      /* to where a lower bound pays less */
     f = (mean - slip - x) / (y - x);

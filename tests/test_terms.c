@@ -337,6 +337,23 @@ TEST(two_bins_by_quadrature)
 
 static void open_bins(mcamp__acc *a, uint64_t b, double c);
 
+/* A mean that is no double is not taken for 0: the put's square is below both paying half. */
+TEST(two_bins_far_below)
+{
+    mcamp_interval v = { 0, 1 };
+    mcamp__bet bet;
+    mcamp__acc a;
+    open_bins(&a, 2, 16);
+    a.add = true;
+    mcamp__bins_choose(&a, 500);
+    bet = mcamp__bins_bet(&a, 500);
+    mcamp__bins_pair(&a, &bet, &v);
+    CHECK_LE(v.lower, exp(2 * mcamp__gauss_logcdf(bet.cut / 16 + 8)));  /* both below kappa */
+    CHECK_LE(v.lower, 3.006e-239);
+    CHECK_LE(3.0059e-239, v.upper);
+    mcamp__acc_free(&a);
+}
+
 /* Two bins on cells: as near as is asked for, wherever the strike is. */
 TEST(two_bins_on_cells)
 {
@@ -928,6 +945,7 @@ static const mt_case cases[] = {
     T(infinite_masses_add_up),
     T(two_bins_by_quadrature),
     T(two_bins_on_cells),
+    T(two_bins_far_below),
     T(atoms_of_bins_by_quadrature),
     T(moduli_on_ellipses),
     T(atoms_of_bins_fall_as_said),
