@@ -20392,7 +20392,7 @@ MCAMP__PRIV mcamp_status mcamp__bins_delta(mcamp__acc *a, double eps, double giv
         mcamp__bins_pair(a, &bet, out);
         if (out->upper < give_up || mcamp__bins_near(a, *out)) return MCAMP_OK;
     }
-    apart = !a->put && a->n == 1 && a->pair[0].count > 1;
+    apart = !a->put && a->n == 1 && a->pair[0].count > 1 && mcamp__bins_norm(a) > 0.1;
     if (apart) a->dear = MCAMP__BINS_DEAR;
     st = mcamp__bins_whole(a, bet, give_up, out);
     put_off = a->asked > a->dear;
