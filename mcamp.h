@@ -15309,6 +15309,7 @@ typedef struct mcamp__rule {
     double from, to, most;          /* of t; frequencies up to which it is meant to do */
     double angle;                   /* for frequencies beyond */
     int open;                       /* t goes on beyond `to` (puts) */
+    int part;                       /* t is between the ends alone: what is beyond is not meant */
     mcamp__falling fall;
     size_t n;                       /* pieces of MCAMP__MANY_RULE atoms each */
     double mid[MCAMP__RULE_PIECES], half[MCAMP__RULE_PIECES], rho[MCAMP__RULE_PIECES];
@@ -17896,6 +17897,7 @@ MCAMP__PRIV mcamp_status mcamp__rule_fill(mcamp_ctx *ctx, mcamp__rule *q, double
 MCAMP__PRIV double mcamp__rule_ends(const mcamp__rule *q, double l, double top)
 {
     double s = l * q->sign, c = q->c, e, f;
+    if (q->part) return 0;
     e = mcamp__gauss_logsf(-q->from) +
         mcamp__dmax(s * (mcamp__rule_at(q, q->from) - q->shift), -s * q->shift);
     f = mcamp__gauss_logcdf(q->from - s * c) - s * (1 - s) * 0.5 * c * c;
@@ -18427,7 +18429,9 @@ MCAMP__PRIV void mcamp__spec_far(mcamp__spec *s, const mcamp__sum_law *sum, mcam
     if (!sum->n || !sum->law[0].rule) return;
     for (size_t i = 0; i < sum->n; i++) {
         double angle = sum->law[i].rule->angle;
-        f += sum->law[i].count * mcamp__rule_turned(&sum->law[i], s->lambda, y, angle);
+        mcamp__cum one = mcamp__law_cum(&sum->law[i], s->lambda);
+        f += sum->law[i].rule->part ? one.k0 + one.err
+             : sum->law[i].count * mcamp__rule_turned(&sum->law[i], s->lambda, y, angle);
     }
     f = exp(f) / (MCAMP__PI * y);
     if (f < s->tail_a) s->tail_a = f;
@@ -18537,6 +18541,13 @@ MCAMP__PRIV mcamp_interval mcamp__spec_eval(const mcamp__spec *s, double eps,
 
 /* ---- the accountant --------------------------------------------------------------------- */
 
+/* BINS: sums are of X < X(K) alone (on = 1), or of these and one more (2) with t between two ends,
+ * beyond which as good as nothing is (over), or S > k.                                    */
+typedef struct mcamp__apart {
+    int on, over;
+    double K, from, to;
+} mcamp__apart;
+
 /* One question about one list of events in one direction. */
 typedef struct mcamp__acc {
     mcamp_ctx *ctx;
@@ -18561,6 +18572,8 @@ typedef struct mcamp__acc {
     double more;                /* how much more of s these have than they should need */
     int capped;                 /* more work would have been needed               */
     int built;                  /* BINS: the spectra are of the present question  */
+    double dear, asked;         /* BINS: sums of more frequencies than these are not made; wished */
+    mcamp__apart apart;
     double beta;
     mcamp_exact_info info;
 } mcamp__acc;
@@ -18694,7 +18707,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_init(mcamp__acc *a, mcamp_ctx *ctx,
     size_t cap = 3 * n + MCAMP__BINS_KINDS;
     mcamp_status st;
     memset(a, 0, sizeof *a);
-    a->ctx = ctx; a->cap = cap; a->tol = tol; a->max_bytes = max_bytes;
+    a->ctx = ctx; a->cap = cap; a->tol = tol; a->max_bytes = max_bytes; a->dear = 1e300;
     a->pair = (mcamp__pair *)mcamp__new(ctx, cap, sizeof(mcamp__pair));
     a->share = (double **)mcamp__new(ctx, cap, sizeof(double *));
     a->law[0] = (mcamp__law *)mcamp__new(ctx, cap, sizeof(mcamp__law));
@@ -19534,37 +19547,71 @@ MCAMP__PRIV double mcamp__bins_beyond(const mcamp__acc *a)
 
 #define MCAMP__COARSE 16
 
-/* Rough atoms of X, to steer by.  A call's end where the cut is, or before that where what is
- * beyond does not matter, since its tilt would: p->reach.                                */
-MCAMP__PRIV mcamp_status mcamp__bins_coarse(mcamp__acc *a, size_t at, const mcamp__bet *bet)
+MCAMP__PRIV mcamp_status mcamp__coarse_room(mcamp__acc *a, size_t at)
 {
     mcamp__pair *p = &a->pair[at];
     mcamp__law *l = &a->law[MCAMP__LOWER][at];
-    double node[MCAMP__MANY_RULE], weight[MCAMP__MANY_RULE], h, end;
-    mcamp__rule *q;
     if (!p->rule) p->rule = (mcamp__rule *)mcamp__new(a->ctx, 1, sizeof *p->rule);
-    if (!p->rule || (!l->cap && !mcamp__law_alloc(a->ctx, l, MCAMP__COARSE * MCAMP__MANY_RULE)))
-        return mcamp__fail(a->ctx, MCAMP_E_MEMORY, "atoms", 0);
-    q = p->rule;
-    q->c = p->br[0].mog.amax;
-    q->sign = a->put ? -1 : 1;
-    q->open = a->put;
-    q->shift = !a->raw;
-    q->scale = a->raw ? bet->top : 0;
-    end = bet->top / q->c + 0.5 * q->c;
-    q->from = a->add ? mcamp__dmin(-a->z - 2, end - 2 * a->z) : -a->z - 2;
-    q->to = a->add ? mcamp__dmin(a->z + 2, end + 5 / q->c) : a->put ? a->z + 2
-            : mcamp__dmin(q->c + a->z, end);
-    if (!a->put) p->reach = q->to;
-    l->n = l->cap; l->count = p->count;
+    if (p->rule && (l->cap || mcamp__law_alloc(a->ctx, l, MCAMP__COARSE * MCAMP__MANY_RULE)))
+        return MCAMP_OK;
+    return mcamp__fail(a->ctx, MCAMP_E_MEMORY, "atoms", 0);
+}
+
+MCAMP__PRIV void mcamp__coarse_atoms(const mcamp__rule *q, mcamp__law *l)
+{
+    double node[MCAMP__MANY_RULE], weight[MCAMP__MANY_RULE];
+    double h = 0.5 * (q->to - q->from) / MCAMP__COARSE;
     mcamp__gauss_rule(node, weight);
-    h = 0.5 * (q->to - q->from) / MCAMP__COARSE;
     for (size_t i = 0; i < l->n; i++) {
         double t = q->from + h * (2 * (double)(i / MCAMP__MANY_RULE) + 1);
         t += h * node[i % MCAMP__MANY_RULE];
         l->l[i] = q->sign * (mcamp__rule_at(q, t) - q->shift);
         l->w[i] = h * weight[i % MCAMP__MANY_RULE] * mcamp__gauss_pdf(t);
     }
+}
+
+/* Rough atoms of X, to steer by.  A call's end where the cut is, or before that where what is
+ * beyond does not matter, since its tilt would: p->reach.                                */
+MCAMP__PRIV mcamp_status mcamp__bins_coarse(mcamp__acc *a, size_t at, const mcamp__bet *bet)
+{
+    mcamp__pair *p = &a->pair[at];
+    mcamp__law *l = &a->law[MCAMP__LOWER][at];
+    mcamp_status st = mcamp__coarse_room(a, at);
+    mcamp__rule *q = p->rule;
+    double end;
+    if (st < 0) return st;
+    q->c = p->br[0].mog.amax;
+    q->sign = a->put ? -1 : 1;
+    q->open = a->put;
+    q->part = 0;
+    q->shift = !a->raw;
+    q->scale = a->raw ? bet->top : 0;
+    end = a->apart.on ? a->apart.K : bet->top / q->c + 0.5 * q->c;
+    q->from = a->add ? mcamp__dmin(-a->z - 2, end - 2 * a->z) : -a->z - 2;
+    q->to = a->add ? mcamp__dmin(a->z + 2, end + 5 / q->c) : a->put ? a->z + 2
+            : a->apart.on ? end : mcamp__dmin(q->c + a->z, end);
+    if (!a->put) p->reach = q->to;
+    l->n = l->cap; l->count = p->count - (a->apart.on > 1);
+    mcamp__coarse_atoms(q, l);
+    return MCAMP_OK;
+}
+
+/* Those of the one X that is apart. */
+MCAMP__PRIV mcamp_status mcamp__bins_one(mcamp__acc *a)
+{
+    mcamp__law *l = &a->law[MCAMP__LOWER][a->n];
+    mcamp_status st = mcamp__coarse_room(a, a->n);
+    mcamp__rule *q = a->pair[a->n].rule;
+    if (st < 0) return st;
+    q->c = a->pair[0].rule->c;
+    q->sign = q->shift = 1;
+    q->scale = 0;
+    q->open = 0;
+    q->part = 1;
+    q->from = a->apart.from;
+    q->to = a->apart.to;
+    l->n = l->cap; l->count = 1;
+    mcamp__coarse_atoms(q, l);
     return MCAMP_OK;
 }
 
@@ -19578,8 +19625,12 @@ MCAMP__PRIV mcamp_status mcamp__bins_pilot(mcamp__acc *a, const mcamp__bet *bet,
         mcamp_status st = mcamp__bins_coarse(a, i, bet);
         if (st < 0) return st;
     }
+    if (a->apart.on > 1) {
+        mcamp_status st = mcamp__bins_one(a);
+        if (st < 0) return st;
+    }
     for (int s = 0; s < 2; s++) {
-        a->sum[s].n = a->n;
+        a->sum[s].n = a->n + (a->apart.on > 1);
         a->sum[s].kernel = 1;
         a->sum[s].plus = a->bins * (1 + 1e-9);
     }
@@ -19596,7 +19647,7 @@ MCAMP__PRIV double mcamp__bins_end(mcamp__acc *a, double target, double first, d
     for (double y = first; y < last; y *= 1.05) {
         double f = -log(MCAMP__PI * y);
         for (size_t i = 0; i < a->n; i++)
-            f += a->pair[i].count * mcamp__rule_fall(a->pair[i].rule, y);
+            f += a->law[MCAMP__LOWER][i].count * mcamp__rule_fall(a->pair[i].rule, y);
         if (f < target) return y;
     }
     return mcamp__inf();
@@ -19649,12 +19700,13 @@ MCAMP__PRIV mcamp_status mcamp__bins_rule(mcamp__acc *a, mcamp__plan *p)
         }
         atoms = 0;
         st = MCAMP_OK;
-        for (size_t i = 0; i < a->n && st >= 0; i++) {
+        for (size_t i = 0; i < a->sum[MCAMP__LOWER].n && st >= 0; i++) {
             mcamp__law *x = &a->law[MCAMP__UPPER][i];
             mcamp__rule *q = a->pair[i].rule;
-            double k = mcamp__law_cum(&a->law[MCAMP__LOWER][i], p->lambda).k0 / a->pair[i].count;
+            double n = a->law[MCAMP__LOWER][i].count;
+            double k = mcamp__law_cum(&a->law[MCAMP__LOWER][i], p->lambda).k0 / n;
             double l = p->lambda, c = q->c, t = mcamp__dmin(k, 0) - room;
-            q->from = mcamp__gauss_quantile_log(t);
+            if (!q->part) q->from = mcamp__gauss_quantile_log(t);
             if (a->put) {
                 q->to = (log(q->shift - t / l) + q->scale) / c + 0.5 * c;
                 q->to = mcamp__dmin(q->to, -q->from);
@@ -19663,7 +19715,7 @@ MCAMP__PRIV mcamp_status mcamp__bins_rule(mcamp__acc *a, mcamp__plan *p)
                     q->from = mcamp__dmax(mcamp__gauss_quantile_log(k - l - room), t);
                 q->to = mcamp__dmax(q->from + 1, q->to);
             }
-            x->count = a->pair[i].count;
+            x->count = n;
             st = mcamp__rule_fill(a->ctx, q, l, p->n * p->tau, k + 5 - room, x);
             atoms += (double)x->n;
         }
@@ -19680,7 +19732,7 @@ MCAMP__PRIV mcamp_status mcamp__bins_sum(mcamp__acc *a, mcamp__plan *p)
           p->lambda < MCAMP__LAMBDA_MAX))
         return mcamp__fail(a->ctx, MCAMP_E_INTERNAL, "frequencies", p->n);
     if ((st = mcamp__bins_rule(a, p)) < 0) return st;
-    for (size_t i = 0; i < a->n; i++) {
+    for (size_t i = 0; i < a->sum[MCAMP__LOWER].n; i++) {
         need += 112 * (double)a->law[MCAMP__UPPER][i].n;
         a->info.atoms = mcamp__zmax(a->info.atoms, a->law[MCAMP__UPPER][i].n);
     }
@@ -19728,6 +19780,7 @@ MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, const mcamp__bet *bet, 
     mcamp_status st = mcamp__bins_pilot(a, bet, -30);
     a->eps = strike;
     a->built = 0;
+    a->asked = 0;
     out->lower = 0;
     out->upper = mcamp__inf();
     known += bet->base;
@@ -19744,7 +19797,7 @@ MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, const mcamp__bet *bet, 
         mcamp_interval v;
         mcamp__plan p;
         /* what is known already makes up for a part of the width */
-        double tol = 1 + 0.3 * mcamp__dmin(10.0, a->lambda * unit * bet->eps);
+        double tol = 1 + (a->apart.on ? 0 : 0.3 * mcamp__dmin(10.0, a->lambda * unit * bet->eps));
         double about = pass ? out->upper : 2 * exp(a->logd) + DBL_MIN;
         tol = mcamp__dmin(mcamp__dmax(a->tol, 6e-3), a->tol * tol);
         w.want = mcamp__dmin(1.0, tol * mcamp__dmax(1e-6, 1 + known / about));
@@ -19752,6 +19805,8 @@ MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, const mcamp__bet *bet, 
         p = mcamp__bins_plan(a, w.want, w.smooth);
         if (!pass && p.r > 0 && p.n > 1500 && w.smooth < 0.25)      /* see first what it is */
             p = mcamp__bins_plan(a, w.want, w.smooth = 0.5);
+        a->asked = p.n;
+        if (p.n > a->dear) return MCAMP_Q_MAX_ITER;
         st = mcamp__bins_sum(a, &p);
         if (pass && st == MCAMP_E_SIZE) break;
         if (st < 0) return st;
@@ -19912,14 +19967,446 @@ MCAMP__PRIV double mcamp__bins_crude(const mcamp__acc *a, double eps)
     return best;
 }
 
+/* ---- two bins ------------------------------------------------------------------------ *
+ * Given X_1 = x the other one is a Gaussian mechanism: E(X_2 - (k - x))_+ of a call, or of a put
+ * E(kappa - x - X_2)_+, is closed and convex in x.  So on a cell of t, where X_1's odds and mean
+ * are known, its value at the mean is below and what the chord has there is above.  That kappa
+ * and x are rounded counts as a part 1e-12 of the strike.                                  [] */
+
+/* At most this many cells. */
+#define MCAMP__TWIN_CELLS 40000
+
+typedef struct mcamp__twin {
+    double c, d, k, cut;        /* norms of X_1 and X_2; the strike, its logarithm */
+    int add;
+} mcamp__twin;
+
+/* That over k, for a strike that is moved by a part slip. */
+MCAMP__PRIV double mcamp__twin_rest(const mcamp__twin *p, double x, double slip)
+{
+    double y = p->k * (1 + slip) - x, l;
+    if (!(y > 0)) return p->add ? 0 : (1 - y) / p->k;
+    l = log(y);
+    return p->add ? exp(l - p->cut + mcamp__gauss_logdelta(p->d, -l))
+                  : exp(mcamp__gauss_logdelta(p->d, l) - p->cut);
+}
+
+/* X_1 between t and u, v and w what is above there: from both sides. */
+MCAMP__PRIV mcamp_interval mcamp__twin_cell(const mcamp__twin *p, double t, double u, double v,
+                                           double w)
+{
+    double c = p->c, q = mcamp__gauss_mass(t, u), m = mcamp__gauss_mass(t - c, u - c), mean, f;
+    double slip = 1e-12;
+    double x = t < -1e300 ? 0 : exp(c * t - 0.5 * c * c), y = exp(c * u - 0.5 * c * c);
+    mcamp_interval r = { 0, 0 };
+    if (!(q > 1e-290 && m > 1e-290)) {          /* lost, or no mean is known */
+        r.upper = mcamp__dmax(q, 1e-290) * mcamp__dmax(v, w) * (1 + 1e-12);
+        return r;
+    }
+    mean = mcamp__dmin(y, mcamp__dmax(x, m / q));
+    if (t > -1e300) slip += 4e-16 * (fabs(t) + fabs(u) + c) / (u - t);      /* t - c, u - c */
+    slip *= p->add ? mean : -mean;      /* to where a lower bound pays less */
+    f = (mean - slip - x) / (y - x);
+    f = mcamp__dmin(1, mcamp__dmax(0, f));
+    r.lower = q * mcamp__twin_rest(p, mean + slip, p->add ? -1e-12 : 1e-12) * (1 - 1e-12);
+    r.upper = q * ((1 - f) * v + f * w) * (1 + 1e-12);
+    return r;
+}
+
+/* Cells from t to u. */
+MCAMP__PRIV mcamp_interval mcamp__twin_cells(const mcamp__twin *p, double t, double u, double parts)
+{
+    const double slip = p->add ? 1e-12 : -1e-12, c = p->c;
+    double v = mcamp__twin_rest(p, exp(c * t - 0.5 * c * c), slip), from = t;
+    mcamp_interval r = { 0, 0 };
+    for (double i = 1; i <= parts; i++) {
+        double to = i < parts ? t + (u - t) * (i / parts) : u;
+        double w = mcamp__twin_rest(p, exp(c * to - 0.5 * c * c), slip);
+        mcamp_interval one = mcamp__twin_cell(p, from, to, v, w);
+        r.lower += one.lower;
+        r.upper += one.upper;
+        from = to;
+        v = w;
+    }
+    return r;
+}
+
+/* X_1 beyond the cells. */
+MCAMP__PRIV mcamp_interval mcamp__twin_ends(const mcamp__twin *p, double t, double u)
+{
+    const double slip = p->add ? 1e-12 : -1e-12, c = p->c;
+    double v = mcamp__twin_rest(p, 0, slip), x = exp(c * t - 0.5 * c * c), e;
+    mcamp_interval r = mcamp__twin_cell(p, -mcamp__inf(), t, v, mcamp__twin_rest(p, x, slip));
+    if (p->add) return r;               /* none: X_1 is above kappa */
+    x = c * u - 0.5 * c * c;
+    e = exp(mcamp__gauss_logdelta(c, x) - p->cut) + exp(mcamp__gauss_logsf(u) - p->cut);
+    v = 1e-12 * (e + exp(mcamp__gauss_logsf(u)));
+    r.lower += mcamp__dmax(0, e - v);
+    r.upper += e + v;
+    return r;
+}
+
+#define MCAMP__TWIN_FIRST 160
+
+/* A cell between t and u, or so many parts of everyone of them; share: of what they leave open. */
+MCAMP__PRIV mcamp_interval mcamp__twin_sum(const mcamp__twin *p, double t, double u, double *share,
+                                          double N)
+{
+    double h = (u - t) / MCAMP__TWIN_FIRST;
+    mcamp_interval r = mcamp__twin_ends(p, t, u);
+    for (int i = 0; i < MCAMP__TWIN_FIRST; i++) {
+        double parts = N > 0 ? mcamp__dmax(1, ceil(N * share[i])) : 1;
+        mcamp_interval one = mcamp__twin_cells(p, t + i * h, i + 1 < MCAMP__TWIN_FIRST
+                                              ? t + (i + 1) * h : u, parts);
+        if (!(N > 0)) share[i] = cbrt(mcamp__dmax(0, one.upper - one.lower));
+        r.lower += one.lower;
+        r.upper += one.upper;
+    }
+    return r;
+}
+
+/* delta of two bins: cells first, and then these in parts by the cube root of what they leave open,
+ * for which the rest is the smallest.                                                     */
+MCAMP__PRIV void mcamp__bins_pair(const mcamp__acc *a, const mcamp__bet *bet, mcamp_interval *out)
+{
+    double share[MCAMP__TWIN_FIRST], all = 0, t, u, N = 0, f, want;
+    mcamp__twin p;
+    mcamp_interval v = { 0, 0 };
+    p.c = a->pair[0].br[0].mog.amax;
+    p.d = a->pair[a->n - 1].br[0].mog.amax;
+    p.cut = bet->cut; p.k = exp(bet->cut); p.add = a->add;
+    f = exp((a->add ? bet->eps : 0) + bet->cut - log(a->bins));
+    u = bet->cut / p.c + 0.5 * p.c;
+    t = mcamp__dmin(-9, u - 9);
+    if (p.add) t = mcamp__dmin(t, 1.5 * ((bet->cut - log(2)) / p.c + 0.5 * p.c) - 9);
+    for (int pass = 0; pass < 4; pass++) {
+        v = mcamp__twin_sum(&p, t, u, share, N);
+        want = 0.5 * a->tol * v.lower + DBL_MIN;
+        if (v.upper - v.lower <= want || N * all > MCAMP__TWIN_CELLS) break;
+        if (pass) N *= 1.2 * sqrt((v.upper - v.lower) / want);
+        for (int i = 0; i < MCAMP__TWIN_FIRST && !pass; i++) all += share[i];
+        if (!pass) N = sqrt(all / want);
+        N = mcamp__dmin(N, 2 * MCAMP__TWIN_CELLS / (all + DBL_MIN));
+    }
+    v.upper = f * v.upper * (1 + 1e-11) + (1 + f) * 1e-300;
+    v.lower *= f * (1 - 1e-11);
+    if (!(v.lower <= v.upper && v.lower <= out->upper)) return;
+    out->upper = mcamp__dmax(out->lower, mcamp__dmin(out->upper, v.upper));
+    out->lower = mcamp__dmax(out->lower, v.lower);
+}
+
+/* Two bins, none idle, within the range of numbers. */
+MCAMP__PRIV int mcamp__bins_are_two(const mcamp__acc *a)
+{
+    double sum = 0;
+    for (size_t i = 0; i < a->n; i++) sum += a->pair[i].count;
+    for (size_t i = 0; i < a->n; i++)       /* much shorter: strikes are not that exact */
+        if (!(a->pair[i].br[0].mog.amax > 0.05)) return 0;
+    return sum < 2.5 && a->bins > 1.5 && !(a->idle > 0) &&
+           a->pair[0].br[0].mog.amax < MCAMP__BINS_FAR &&
+           a->pair[a->n - 1].br[0].mog.amax < MCAMP__BINS_FAR;
+}
+
+/* ---- a call with one X apart ------------------------------------------------------ *
+ * Where one large X and what the others are above their mean make delta together, X < k has too
+ * long a tail for a line: the tilt has a second hump at k and ends abruptly there, which takes
+ * many frequencies, or is all that the line sees.  So let T be X < K, K so small that two of them
+ * beyond it are of no account.  With S' the sum of the other n - 1, of n modes that are alike,
+ *     E(S - k)_+ = E((S - k)_+; all < K) + n E((S - k)_+; X_1 >= K, the others < K) + two,
+ *     two <= n(n-1)/2 p (2 E(X; X >= K) + p E(S'' - k)_+),  p = Pr(X >= K), S'' of n - 2:
+ * (S - k)_+ is at most X_i + X_j + (S'' - k)_+ for any two that are, and as k is at least the mean
+ * of S'', E(S'' - k)_+ is at most half its deviation: sqrt((n - 2)(e^{c^2} - 1))/2.
+ * X_1 is met by where it is:
+ *   F1 to F2   the laws of X_1 there and of T are measures, and inverted as one law is.  The
+ *              transform falls as that of the others does: ends of X_1 alone cost nothing.
+ *   below F1   Pr(X >= K) E(S' - (k - F1))_+ at most, by Chernoff.
+ *   above F2   S >= k but for E(k - F2 - S')_+, bounded as for a split: its mean tells.  Or, F2
+ *              further down, (S - k)_+ <= (X_1 - (k - n + 1))_+ + (S' - n + 1)_+ is next to
+ *              nothing there.
+ * F1, F2 and K are given as t.  In units of the sum.                                       [] */
+
+/* Two X or more >= X(t). */
+MCAMP__PRIV double mcamp__apart_two(const mcamp__acc *a, double t)
+{
+    double n = a->pair[0].count, c = mcamp__bins_norm(a), p, m, sd;
+    p = exp(mcamp__gauss_logsf(t));
+    m = exp(mcamp__gauss_logsf(t - c));
+    sd = sqrt((n - 2) * expm1(mcamp__dmin(600, c * c)));
+    return 0.5 * n * (n - 1) * p * (2 * m + 0.5 * p * sd) * (1 + 1e-9);
+}
+
+/* One X >= F2, where S > k but for what is added above; F2 <= k. */
+MCAMP__PRIV mcamp_interval mcamp__apart_sure(const mcamp__acc *a, const mcamp__bet *bet, double F2)
+{
+    double n = a->pair[0].count, c = mcamp__bins_norm(a), none, m, p, e, less, slip, V, d;
+    double end = bet->cut / c + 0.5 * c;
+    mcamp_interval v;
+    none = log1p(-exp(mcamp__gauss_logsf(a->apart.K)));
+    m = exp(mcamp__gauss_logcdf(a->apart.K - c) - none);
+    p = n * exp(mcamp__gauss_logsf(F2));
+    less = F2 < end ? -exp(bet->cut) * expm1(c * (F2 - end)) : 0;      /* k - X(F2) */
+    e = n * exp(mcamp__gauss_logdelta(c, c * F2 - 0.5 * c * c)) + p * (n - 1) * m;
+    slip = 1e-12 * (e + p * less) + 4e-16 * (4 + fabs(bet->cut) + c * c) * p * exp(bet->cut);
+    e -= p * less;
+    v.lower = mcamp__dmax(0, e - slip) * exp((n - 1) * none);
+    V = n * exp(mcamp__dmin(600, c * c));
+    d = (n - 1 - less) * (1 - 1e-12);
+    v.upper = (e + slip) * exp((n - 1) * none);
+    if (less > 0) v.upper += p * (d > 0 ? exp(-0.5 * d * d / V - 1) * V / d : less) * (1 + 1e-9);
+    return v;
+}
+
+/* All that is beyond F2, at most. */
+MCAMP__PRIV double mcamp__apart_over(const mcamp__acc *a, const mcamp__bet *bet, double F2)
+{
+    double n = a->pair[0].count, c = mcamp__bins_norm(a), q = bet->strike + 1, p, x, e;
+    p = exp(mcamp__gauss_logsf(F2));
+    x = exp(c * F2 - 0.5 * c * c);
+    e = exp(mcamp__gauss_logdelta(c, log(mcamp__dmax(q, x)))) + mcamp__dmax(0, x - q) * p;
+    e += 0.5 * p * sqrt((n - 1) * expm1(mcamp__dmin(600, c * c)));
+    return n * e * (1 + 1e-9);
+}
+
+/* log of a bound of E(Y - y)_+, Y the sum of n positions of T: x_+ <= e^{lx}/(el). */
+MCAMP__PRIV double mcamp__apart_rest(const mcamp__law *T, double n, double l, double y)
+{
+    mcamp__cum c = mcamp__law_cum(T, l);
+    double k = n * ((c.k0 + c.err) / T->count);
+    return k - l * y - 1 - log(l) + 1e-12 * (1 + fabs(k) + fabs(l * y));
+}
+
+#define MCAMP__APART_LINES 24
+
+/* That for lines l and y = 0, about. */
+
+typedef struct mcamp__lines { double l[MCAMP__APART_LINES], k[MCAMP__APART_LINES]; } mcamp__lines;
+
+MCAMP__PRIV mcamp__lines mcamp__apart_lines(const mcamp__acc *a, double n)
+{
+    const mcamp__law *T = &a->law[MCAMP__LOWER][0];
+    double sd = sqrt(n * mcamp__law_cum(T, 0).k2 / T->count), c = mcamp__bins_norm(a), g;
+    mcamp__lines x;
+    x.l[0] = mcamp__dmin(0.05 / sd, 2 * exp(0.5 * c * c - c * a->apart.K));
+    g = pow(40 / sd / x.l[0], 1 / (MCAMP__APART_LINES - 1.0));
+    for (int i = 0; i < MCAMP__APART_LINES; i++) {
+        if (i) x.l[i] = g * x.l[i - 1];
+        x.k[i] = mcamp__apart_rest(T, n, x.l[i], 0);
+    }
+    return x;
+}
+
+/* Atoms of T for K, as small as two of them allow if all is about so much. */
+MCAMP__PRIV mcamp_status mcamp__apart_cut(mcamp__acc *a, const mcamp__bet *bet, double about)
+{
+    double c = mcamp__bins_norm(a), lo = 2, hi = bet->cut / c + 0.5 * c;
+    while (hi - lo > 0.02) {
+        double t = 0.5 * (lo + hi);
+        if (mcamp__apart_two(a, t) < 0.02 * a->tol * about) hi = t; else lo = t;
+    }
+    a->apart.on = 1;
+    a->apart.K = hi;
+    return mcamp__bins_pilot(a, bet, -30);
+}
+
+/* log of what one X does that is from K to k, about. */
+MCAMP__PRIV double mcamp__apart_guess(const mcamp__acc *a, const mcamp__bet *bet)
+{
+    double n = a->pair[0].count, c = mcamp__bins_norm(a), best = -1e300;
+    double sd = sqrt((n - 1) * mcamp__law_cum(&a->law[MCAMP__LOWER][0], 0).k2 / n);
+    mcamp__lines x = mcamp__apart_lines(a, n - 1);
+    for (double t = a->apart.K; t < bet->cut / c + 0.5 * c; t += 0.1) {
+        double y = bet->strike + 1 - exp(c * t - 0.5 * c * c), e = log(0.4 * sd);
+        for (int i = 0; i < MCAMP__APART_LINES && y > 0; i++)
+            e = mcamp__dmin(e, x.k[i] - x.l[i] * y);
+        if (y < 0) e = mcamp__log_add(e, log(-y));
+        best = mcamp__dmax(best, e + mcamp__gauss_logsf(t));
+    }
+    return log(n) + best;
+}
+
+/* K, given a lower bound of all: where the guess, which falls with K, is what K was made for. */
+MCAMP__PRIV mcamp_status mcamp__apart_place(mcamp__acc *a, const mcamp__bet *bet, double *about)
+{
+    double lo = log(*about), hi = lo, x = lo;
+    mcamp_status st = MCAMP_OK;
+    for (int i = 0; i < 12 && st >= 0; i++) {
+        double g;
+        st = mcamp__apart_cut(a, bet, exp(x));
+        g = mcamp__apart_guess(a, bet) - 3;         /* (lines are a few times above) */
+        if (!i) hi = g;
+        if (g >= x) lo = x; else hi = x;
+        if (!(hi > lo + 2)) break;
+        x = 0.5 * (lo + hi);
+    }
+    if (st >= 0 && x > lo) st = mcamp__apart_cut(a, bet, exp(lo));
+    *about = exp(lo);
+    return st;
+}
+
+/* F1 and F2, and the line for what is below F1. */
+MCAMP__PRIV double mcamp__apart_ends(mcamp__acc *a, const mcamp__bet *bet, double about)
+{
+    double n = a->pair[0].count, c = mcamp__bins_norm(a), level = log(0.02 * a->tol * about);
+    double best = -mcamp__inf(), l = 0, t;
+    mcamp__lines x = mcamp__apart_lines(a, n - 1);
+    mcamp__apart *p = &a->apart;
+    t = bet->strike + 1 + 9 * sqrt(n * exp(mcamp__dmin(600, c * c)));
+    p->to = mcamp__dmax(p->K, mcamp__dmin(bet->cut, log(t)) / c + 0.5 * c);
+    p->over = 0;
+    for (double step = 4; step > 0.02; ) {
+        t = p->to - step;
+        if (t > p->K + 0.1 && mcamp__apart_over(a, bet, t) < exp(level)) { p->to = t; p->over = 1; }
+        else step *= 0.5;
+    }
+    level -= log(n) + mcamp__gauss_logsf(p->K);
+    for (int i = 0; i < MCAMP__APART_LINES; i++) {
+        t = bet->strike + 1 - (x.k[i] - level) / x.l[i];
+        if (t > best) { best = t; l = x.l[i]; }
+        if (best > 0 && log(best) > c * p->to) break;           /* is more than is asked for */
+    }
+    p->from = best > 0 ? log(best * (1 - 1e-11)) / c + 0.5 * c : 0;
+    p->from = mcamp__dmax(p->K, mcamp__dmin(p->from, p->to));
+    return l;
+}
+
+/* Atoms of T that hold what they say, for a line. */
+MCAMP__PRIV mcamp_status mcamp__apart_law(mcamp__acc *a, double l)
+{
+    mcamp__plan p;
+    memset(&p, 0, sizeof p);
+    p.lambda = l;
+    p.n = 1;
+    return mcamp__bins_rule(a, &p);
+}
+
+/* E((S - k)_+; X_1 from F1 to F2), at most, where that is next to nothing. */
+MCAMP__PRIV double mcamp__apart_thin(const mcamp__acc *a, const mcamp__bet *bet)
+{
+    double n = a->pair[0].count, c = mcamp__bins_norm(a), x = exp(c * a->apart.to - 0.5 * c * c), e;
+    if (!(a->apart.from < a->apart.to)) return 0;
+    e = mcamp__dmax(0, x - (bet->strike + 1)) + 1e-12 * x;
+    e += 0.5 * sqrt((n - 1) * expm1(mcamp__dmin(600, c * c)));
+    return e * mcamp__gauss_mass(a->apart.from, a->apart.to) * (1 + 1e-9);
+}
+
+/* n E((S - k)_+; X_1 >= K, the others < K); about: of all, at least. */
+MCAMP__PRIV mcamp_status mcamp__apart_one(mcamp__acc *a, const mcamp__bet *bet, double about,
+                                          mcamp_interval *out)
+{
+    double n = a->pair[0].count, c = mcamp__bins_norm(a), thin;
+    double l = mcamp__apart_ends(a, bet, about);
+    mcamp_interval sum = { 0, 0 };
+    mcamp__apart *p = &a->apart;
+    mcamp_status st = MCAMP_OK;
+    *out = mcamp__apart_sure(a, bet, p->over ? bet->cut / c + 0.5 * c : p->to);
+    if (p->over) out->upper += mcamp__apart_over(a, bet, p->to);
+    if (p->from > p->K) {
+        double y = bet->strike + 1 - exp(c * p->from - 0.5 * c * c) * (1 + 1e-12);
+        st = mcamp__apart_law(a, l);
+        if (st < 0) return st;
+        y = mcamp__apart_rest(&a->law[MCAMP__UPPER][0], n - 1, l, y);
+        out->upper += n * exp(mcamp__gauss_logsf(p->K) + y);
+    }
+    thin = n * mcamp__apart_thin(a, bet);
+    if (thin < 0.02 * a->tol * about) {
+        out->upper += thin;
+    } else {
+        p->on = 2;
+        st = mcamp__bins_tame(a, bet, out->lower / n, 0, &sum);
+        if (a->asked > a->dear) return MCAMP_E_SIZE;
+    }
+    out->lower += n * sum.lower * (1 - 1e-12);
+    out->upper += n * sum.upper * (1 + 1e-12);
+    return st;
+}
+
+/* E((S - k)_+; all < K), given what is known besides. */
+MCAMP__PRIV mcamp_status mcamp__apart_none(mcamp__acc *a, const mcamp__bet *bet, double known,
+                                           mcamp_interval *out)
+{
+    double n = a->pair[0].count, c = mcamp__bins_norm(a), best = 1e300, l = 0;
+    double level = log(0.02 * a->tol * known);
+    mcamp_status st;
+    mcamp__lines x;
+    out->lower = out->upper = 0;
+    if (n * expm1(c * a->apart.K - 0.5 * c * c) < bet->strike * (1 - 1e-9)) return MCAMP_OK;
+    a->apart.on = 1;
+    st = mcamp__bins_pilot(a, bet, -30);
+    if (st < 0) return st;
+    x = mcamp__apart_lines(a, n);
+    for (int i = 0; i < MCAMP__APART_LINES && best > level; i++) {
+        double e = x.k[i] - x.l[i] * bet->strike;
+        if (e < best) { best = e; l = x.l[i]; }
+    }
+    if (best < level) {
+        if ((st = mcamp__apart_law(a, l)) < 0) return st;
+        out->upper = exp(mcamp__apart_rest(&a->law[MCAMP__UPPER][0], n, l, bet->strike));
+        if (out->upper < 2 * exp(level)) return MCAMP_OK;
+    }
+    st = mcamp__bins_tame(a, bet, known, 0, out);
+    return a->asked > a->dear ? MCAMP_E_SIZE : st;
+}
+
+/* What this says of delta is brought in; about: a lower bound of E(S - k)_+. */
+MCAMP__PRIV mcamp_status mcamp__bins_apart(mcamp__acc *a, const mcamp__bet *bet, double about,
+                                           mcamp_interval *out)
+{
+    double f = mcamp__bins_factor(a, bet), two = 0;
+    mcamp_interval one = { 0, 0 }, none = { 0, 0 };
+    mcamp_status st = MCAMP_OK;
+    double tol = a->tol;
+    a->tol *= 0.3;
+    about = mcamp__dmax(about, 1e-250);
+    for (int i = 0; i < 2 && st >= 0; i++) {
+        st = mcamp__apart_place(a, bet, &about);
+        two = mcamp__apart_two(a, a->apart.K);
+        if (st >= 0) st = mcamp__apart_one(a, bet, about, &one);
+        if (!(two > 0.3 * a->tol * one.lower) || i) break;
+        about = mcamp__dmax(one.lower, 1e-250);
+    }
+    if (st >= 0) st = mcamp__apart_none(a, bet, one.lower, &none);
+    memset(&a->apart, 0, sizeof a->apart);
+    a->tol = tol;
+    a->built = 0;
+    if (st < 0) return st;
+    one.upper = f * (one.upper + none.upper + two) * (1 + 1e-12) + (2 + f) * 1e-300;
+    one.lower = f * (one.lower + none.lower) * (1 - 1e-12);
+    if (!(one.lower <= one.upper && one.lower <= out->upper)) return MCAMP_Q_MAX_ITER;
+    out->upper = mcamp__dmax(out->lower, mcamp__dmin(out->upper, one.upper));
+    out->lower = mcamp__dmax(out->lower, one.lower);
+    return MCAMP_OK;
+}
+
+/* delta by one sum of all X that are below where one decides. */
+MCAMP__PRIV mcamp_status mcamp__bins_whole(mcamp__acc *a, mcamp__bet bet, double give_up,
+                                           mcamp_interval *out)
+{
+    double enough;
+    mcamp_interval huge, tame = { 0, 0 }, known;
+    mcamp_status st;
+    mcamp__bins_known(a, &bet, &huge, &known);
+    if (!a->put) {
+        bet.top = mcamp__bins_split(a, bet.cut);
+        mcamp__bins_huge(a, &bet, &huge);
+    }
+    enough = 0.99 * give_up / mcamp__bins_factor(a, &bet) - huge.upper - bet.base;
+    st = mcamp__bins_tame(a, &bet, huge.lower, enough, &tame);
+    if (st == MCAMP_E_INTERNAL || st == MCAMP_E_SIZE) return MCAMP_Q_MAX_ITER;
+    if (st < 0) return st;
+    return mcamp__bins_total(a, &bet, huge, tame, out) ? st : MCAMP_Q_MAX_ITER;
+}
+
+/* Sums of more frequencies are put off until one X apart has been tried. */
+#define MCAMP__BINS_DEAR 1200
+
 /* give_up: any upper bound below it will do (the other direction has won).  Beyond
  * MCAMP__BINS_FAR, where e^(c^2/2) leaves the range in which sums of X mean anything, and
  * wherever the calculation breaks down, the bound without amplification remains.       */
 MCAMP__PRIV mcamp_status mcamp__bins_delta(mcamp__acc *a, double eps, double give_up,
                                            mcamp_interval *out)
 {
-    double enough;
-    mcamp_interval huge, tame = { 0, 0 };
+    int apart, put_off;
+    mcamp_interval huge;
     mcamp__bet bet;
     mcamp_status st;
     mcamp__bins_choose(a, eps);
@@ -19930,15 +20417,24 @@ MCAMP__PRIV mcamp_status mcamp__bins_delta(mcamp__acc *a, double eps, double giv
                                                      mcamp__bins_crude(a, eps) + DBL_MIN));
     if (out->upper < give_up || mcamp__bins_near(a, *out)) return MCAMP_OK;
     if (mcamp__bins_far(a, &bet)) return MCAMP_Q_MAX_ITER;
-    if (!a->put) {
-        bet.top = mcamp__bins_split(a, bet.cut);
-        mcamp__bins_huge(a, &bet, &huge);
+    if (mcamp__bins_are_two(a)) {
+        mcamp__bins_pair(a, &bet, out);
+        if (out->upper < give_up || mcamp__bins_near(a, *out)) return MCAMP_OK;
     }
-    enough = 0.99 * give_up / mcamp__bins_factor(a, &bet) - huge.upper - bet.base;
-    st = mcamp__bins_tame(a, &bet, huge.lower, enough, &tame);
-    if (st == MCAMP_E_INTERNAL || st == MCAMP_E_SIZE) return MCAMP_Q_MAX_ITER;
-    if (st < 0) return st;
-    return mcamp__bins_total(a, &bet, huge, tame, out) ? st : MCAMP_Q_MAX_ITER;
+    apart = !a->put && a->n == 1 && a->pair[0].count > 1 && mcamp__bins_norm(a) > 0.1;
+    if (apart) a->dear = MCAMP__BINS_DEAR;
+    st = mcamp__bins_whole(a, bet, give_up, out);
+    put_off = a->asked > a->dear;
+    if (st > 0 && apart && out->upper >= give_up && !mcamp__bins_near(a, *out)) {
+        a->dear = put_off ? 2 * MCAMP__BINS_DEAR : MCAMP__BINS_FREQUENCIES;
+        st = mcamp__bins_apart(a, &bet, huge.lower, out);
+        a->dear = 1e300;
+        if (st < 0 && st != MCAMP_E_INTERNAL && st != MCAMP_E_SIZE) return st;
+        if (out->upper < give_up || mcamp__bins_near(a, *out)) return MCAMP_OK;
+        st = put_off ? mcamp__bins_whole(a, bet, give_up, out) : MCAMP_Q_MAX_ITER;
+    }
+    a->dear = 1e300;
+    return st > 0 && (out->upper < give_up || mcamp__bins_near(a, *out)) ? MCAMP_OK : st;
 }
 
 /* delta at n values of eps that rise: one sum for as many of them as it is near enough. */
@@ -20309,6 +20805,52 @@ MCAMP__PRIV double mcamp__bins_start(mcamp__acc *a, double delta, double most)
     return x;
 }
 
+/* log delta/delta' at eps, about, and what that says of eps. */
+MCAMP__PRIV mcamp_status mcamp__bins_probe(mcamp__acc *a, double eps, double delta, double *f,
+                                           mcamp_interval *out)
+{
+    mcamp_interval v = { 0, 0 };
+    mcamp_status st = mcamp__bins_delta(a, eps, 0, &v);
+    if (st < 0) return st;
+    if (v.upper <= delta) out->upper = mcamp__dmin(out->upper, eps);
+    if (v.lower > delta) out->lower = mcamp__dmax(out->lower, eps);
+    *f = 0.5 * (log(v.upper) + log(mcamp__dmax(v.lower, 1e-4 * v.upper))) - log(delta);
+    return st;
+}
+
+/* Where sums cannot be shared: by delta itself, to one side of the root and to the other. */
+MCAMP__PRIV mcamp_status mcamp__bins_nearer(mcamp__acc *a, double delta, double want,
+                                            mcamp_interval *out)
+{
+    double lo = out->lower, hi = out->upper, f = 0, g = 0;
+    int two = mcamp__bins_are_two(a);
+    mcamp_status st;
+    mcamp__root r;
+    mcamp__bins_choose(a, lo);
+    if (!two && (a->put || a->n > 1)) return MCAMP_OK;
+    a->tol = two ? 0.1 * want : 1e-3;
+    if ((st = mcamp__bins_probe(a, lo, delta, &f, out)) < 0) return st;
+    if (two && !(lo > 0)) {     /* delta falls by little from there: finer */
+        a->tol = mcamp__dmax(2e-7, a->tol * mcamp__dmin(1, fabs(f)));
+        if ((st = mcamp__bins_probe(a, lo, delta, &f, out)) < 0) return st;
+    }
+    if ((st = mcamp__bins_probe(a, hi, delta, &g, out)) < 0) return st;
+    if (!(f > 0 && g < 0)) return MCAMP_OK;
+    mcamp__root_init(&r, lo, f, hi, g);
+    while (r.steps < (two ? 40 : 16) && out->upper - out->lower > want * out->upper) {
+        double x = mcamp__root_next(&r), room = 0.3 * want * x;
+        x += out->upper - x > x - out->lower ? room : -room;
+        x = mcamp__dmin(r.hi - 1e-3 * (r.hi - r.lo), mcamp__dmax(r.lo + 1e-3 * (r.hi - r.lo), x));
+        lo = out->lower; hi = out->upper;
+        if ((st = mcamp__bins_probe(a, x, delta, &f, out)) < 0) return st;
+        mcamp__root_update(&r, x, f);
+        if (out->lower > lo || out->upper < hi) continue;
+        if (!(a->tol > 1.1e-7)) break;
+        a->tol = mcamp__dmax(1e-7, 0.1 * a->tol);
+    }
+    return MCAMP_OK;
+}
+
 /* eps at delta; above everything is the Gaussian mechanism without amplification.  give_up: as
  * for delta.                                                                             */
 MCAMP__PRIV mcamp_status mcamp__bins_epsilon(mcamp__acc *a, double delta, double give_up,
@@ -20337,6 +20879,11 @@ MCAMP__PRIV mcamp_status mcamp__bins_epsilon(mcamp__acc *a, double delta, double
     out->upper = mcamp__dmin(out->upper, v.upper);
     if (out->upper < 2 * out->lower) x = 0.5 * (out->lower + out->upper);
     x = mcamp__dmax(out->lower, mcamp__dmin(x, out->upper));
+    if (mcamp__bins_are_two(a)) {
+        if ((st = mcamp__bins_nearer(a, delta, want, out)) < 0) return st;
+        a->tol = mcamp__dmin(0.05, 8 * want);
+        x = mcamp__dmax(out->lower, mcamp__dmin(x, out->upper));
+    }
     for (int i = 0; i < 24 && out->upper - out->lower > want * out->upper; i++) {
         double last = x, wide;
         v = *out;
@@ -20354,6 +20901,8 @@ MCAMP__PRIV mcamp_status mcamp__bins_epsilon(mcamp__acc *a, double delta, double
         if ((st = mcamp__bins_delta(a, x, 0.999 * delta, &v)) < 0) return st;
         if (v.upper <= delta) out->upper = x;
     }
+    if (out->upper - out->lower > want * out->upper && !mcamp__bins_are_two(a) &&
+        (st = mcamp__bins_nearer(a, delta, want, out)) < 0) return st;
     return out->upper - out->lower <= want * out->upper ? MCAMP_OK : MCAMP_Q_MAX_ITER;
 }
 
@@ -20992,12 +21541,12 @@ MCAMP__PRIV mcamp_event mcamp__kinds_event(const mcamp__kinds *k, const mcamp__f
     return e;
 }
 
-/* delta in one direction or the larger of both; 1e-9 for the rounding of G.  To a thousandth; fine:
- * where delta is not so small that nobody cares, which is seen first, to a tenth of that; -1: to
- * steer by.  [0, 1] where section exact has no answer.                                  */
+/* delta in one direction or the larger of both; 1e-9 for the rounding of G.  To a thousandth where
+ * fine = 0; to a part `fine` if delta is not so small that nobody cares, which is seen first; to
+ * a part -fine at once.  [0, 1] where section exact has no answer.                      */
 MCAMP__PRIV mcamp_status mcamp__kinds_interval(mcamp_ctx *ctx, const mcamp__kinds *k,
                                                const mcamp__factor *f, double sigma,
-                                               double eps, mcamp_direction dir, int fine,
+                                               double eps, mcamp_direction dir, double fine,
                                                mcamp_interval *v)
 {
     mcamp_event e = mcamp__kinds_event(k, f, sigma);
@@ -21010,22 +21559,22 @@ MCAMP__PRIV mcamp_status mcamp__kinds_interval(mcamp_ctx *ctx, const mcamp__kind
     d.direction = dir;
     for (int pass = 0; pass < passes; pass++) {
         mcamp_interval w = { 0, 1 };
-        if (pass) d.rel_error = v->upper > 1e-30 ? 1e-4 : 1e-3;
-        else      d.rel_error = fine > 0 ? 0.02 : fine ? 5e-3 : 1e-3;
-        d.max_bytes = pass ? 4000000 : 1000000;
+        if (pass) d.rel_error = v->upper > 1e-30 ? fine : 1e-3;
+        else      d.rel_error = fine > 0 ? 0.02 : fine < 0 ? -fine : 1e-3;
+        d.max_bytes = pass || (fine < 0 && fine > -2e-3) ? 4000000 : 1000000;
         st = mcamp_exact_delta(ctx, &e, 1, &d, eps, &w, NULL);
         if (st == MCAMP_E_MEMORY) return st;
         if (st < 0) break;              /* it has no answer: samples must do */
         v->lower = mcamp__dmax(v->lower, w.lower * (1 - 1e-9));
         v->upper = mcamp__dmin(v->upper, w.upper);
-        if (v->upper <= (v->upper > 1e-30 ? 1 + 1e-4 : 1.01) * v->lower) break;
+        if (v->upper <= (v->upper > 1e-30 ? 1 + fine : 1.01) * v->lower) break;
     }
     return MCAMP_OK;
 }
 
 MCAMP__PRIV mcamp_status mcamp__exact_interval(mcamp_ctx *ctx, const mcamp__factor *f,
                                                double sigma, double eps, mcamp_direction dir,
-                                               int fine, mcamp_interval *v)
+                                               double fine, mcamp_interval *v)
 {
     mcamp__kinds k = mcamp__kinds_of(f);
     return mcamp__kinds_interval(ctx, &k, f, sigma, eps, dir, fine, v);
@@ -22388,7 +22937,8 @@ MCAMP__PRIV mcamp_status mcamp__law_better(mcamp_ctx *ctx, const mcamp__question
 MCAMP__PRIV mcamp_status mcamp__ask_exact(mcamp_ctx *ctx, mcamp__question *q)
 {
     mcamp_interval v;
-    mcamp_status st = mcamp__exact_interval(ctx, q->f, q->sigma, q->eps, q->dir, q->fine, &v);
+    mcamp_status st = mcamp__exact_interval(ctx, q->f, q->sigma, q->eps, q->dir,
+                                            q->fine > 0 ? 1e-4 : 0, &v);
     if (st < 0) return st;
     q->low = mcamp__dmax(q->low, v.lower);
     q->high = mcamp__dmin(q->high, v.upper);
@@ -28135,6 +28685,7 @@ typedef struct mcamp__solve {
     double sigma, eps;          /* the one that is given */
     double log_delta;           /* target */
     double slope;               /* of log delta at the root that was found */
+    double steep;               /* of -log delta by log sigma, about; without samples */
     mcamp__hint hint;           /* of stage B; a direction that is not needed has no law */
     uint64_t blocks[3];
     uint64_t samples;
@@ -28444,7 +28995,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_for(mcamp_ctx *ctx, mcamp__solve *s, doubl
 
 /* ---- without samples ---- *
  * Where modes are orthogonal section exact bounds delta from both sides.  The answer is
- * the smallest x at which the upper bound, raised by the interval's own width (by a
+ * the smallest x at which the upper bound, raised by the interval's own width and 1e-5 (by a
  * hundredth where that is more), meets the target: from one x to the next the bounds vary
  * by less than their width, so that verification accepts whatever larger x is printed.  */
 
@@ -28461,9 +29012,11 @@ MCAMP__PRIV mcamp_status mcamp__known_at(mcamp_ctx *ctx, const mcamp__solve *s, 
 {
     mcamp_interval v;
     mcamp__question q = mcamp__solve_question(s, x, MCAMP_REMOVE);
-    mcamp_status st = mcamp__exact_interval(ctx, q.f, q.sigma, q.eps, s->bud->direction, fine, &v);
+    double part = fine > 0 ? mcamp__dmax(1e-4, mcamp__dmin(1e-3, 1e-5 * s->steep)) : 5e-3;
+    mcamp_status st = mcamp__exact_interval(ctx, q.f, q.sigma, q.eps, s->bud->direction,
+                                            fine > 0 && s->log_delta < -69 ? part : -part, &v);
     *above = st >= 0 && log(v.lower) > s->log_delta;
-    *value = log(v.upper) + mcamp__dmin(log(v.upper / v.lower), 0.01) - s->log_delta;
+    *value = log(v.upper) + mcamp__dmin(log(v.upper / v.lower) + 1e-5, 0.01) - s->log_delta;
     return st;
 }
 
@@ -28509,7 +29062,7 @@ MCAMP__PRIV mcamp_status mcamp__known_bracket(mcamp_ctx *ctx, const mcamp__solve
 /* The smallest x in [lo, hi] where that is at most 0, looked for from *x, to a share 1e-3 of x
  * (of sigma), or 2e-5; *below: raised to the largest x met that is certainly too small.
  * MCAMP_Q_MAX_ITER if it is not at most 0 at hi.                                     */
-MCAMP__PRIV mcamp_status mcamp__known_root(mcamp_ctx *ctx, const mcamp__solve *s, int fine,
+MCAMP__PRIV mcamp_status mcamp__known_root(mcamp_ctx *ctx, mcamp__solve *s, int fine,
                                            double lo, double hi, double *x, double *below)
 {
     double f = 0, at, tol = fine > 0 ? 2e-5 : 1e-3, room;
@@ -28518,6 +29071,7 @@ MCAMP__PRIV mcamp_status mcamp__known_root(mcamp_ctx *ctx, const mcamp__solve *s
     if (st != MCAMP_OK) return st;
     if (!(r.fhi <= 0)) return MCAMP_Q_MAX_ITER;
     r.fhi = mcamp__dmin(r.fhi, -1e-9);
+    if (fine < 0 && s->by_sigma && r.hi > r.lo) s->steep = (r.flo - r.fhi) / (r.hi - r.lo);
     while (r.flo > 0 && r.steps < 80 && r.hi - r.lo > tol * mcamp__solve_scale(s, r.hi)) {
         room = tol * mcamp__solve_scale(s, r.hi);       /* a little on the safe side */
         at = mcamp__dmin(mcamp__root_next(&r) + 0.3 * room, r.hi - 1e-3 * (r.hi - r.lo));
@@ -34569,6 +35123,10 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__BINS_KINDS
 #undef MCAMP__APART
 #undef MCAMP__BINS_FREQUENCIES
+#undef MCAMP__BINS_DEAR
+#undef MCAMP__APART_LINES
+#undef MCAMP__TWIN_CELLS
+#undef MCAMP__TWIN_FIRST
 #undef MCAMP__COARSE
 #undef MCAMP__FALLS
 #undef MCAMP__RULE_PIECES

@@ -953,6 +953,87 @@ TEST(bins_curve_far_out)
     }
 }
 
+/* Sums of 2^k modes on a lattice, each spread over the two points next to it, which is above, or
+ * put at the mean of its cell, below: E(S - K)_+ between the two.  Of positive numbers alone. */
+static mcamp_interval bins_by_lattice(double c, int log_b, double K, double h, size_t n)
+{
+    double *w = (double *)calloc(4 * n, sizeof(double));
+    double *z = w + n, *m = z + n, *y = m + n, up = 0, low = 0;
+    mcamp_interval v;
+    for (size_t i = 0; i + 1 < n; i++) {
+        double t = log((double)i * h + DBL_MIN) / c + c / 2;
+        double u = log((double)(i + 1) * h) / c + c / 2;
+        double q = mcamp__gauss_mass(t, u), x = mcamp__gauss_mass(t - c, u - c);
+        double f = q > 0 ? (x / q - (double)i * h) / h : 0;
+        w[i] += q * (1 - f);
+        w[i + 1] += q * f;
+        z[i] = q;           /* sums of cells by their first points, and of what is above these */
+        m[i] = q * f * h;
+    }
+    for (int k = 0; k < log_b; k++) {
+        for (int what = 0; what < 3; what++) {      /* w w, 2 m z, z z */
+            double *p = what ? z : w, *q = what == 1 ? m : p, *out = what == 1 ? m : p;
+            for (size_t i = 0; i < n; i++) {
+                y[i] = 0;
+                for (size_t j = 0; j <= i; j++) y[i] += p[j] * q[i - j];
+            }
+            for (size_t i = 0; i < n; i++) out[i] = what == 1 ? 2 * y[i] : y[i];
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        double x = (double)i * h;
+        up += mcamp__dmax(0, x - K) * w[i];
+        if (z[i] > 0) low += mcamp__dmax(0, z[i] * (x - K) + m[i]);
+    }
+    free(w);
+    v.lower = low; v.upper = up;
+    return v;
+}
+
+/* One far bin and many moderate ones make delta together: no line sees both. */
+TEST(bins_far_beside_many)
+{
+    mcamp_event e = bins(128, 1, 2.5);
+    mcamp_exact_desc d;
+    mcamp_exact_info info;
+    mcamp_interval v = { 0, 0 }, w;
+    memset(&d, 0, sizeof d);
+    d.rel_error = 5e-3;
+    CHECK_STATUS(mcamp_exact_delta(&ctx, &e, 1, &d, 0.5, &v, NULL), MCAMP_OK);
+    w = bins_by_lattice(0.4, 7, 128 * exp(0.5), 0.25, 1400);
+    CHECK_LE(w.lower / 128, v.upper);
+    CHECK_LE(v.lower, w.upper / 128);
+    CHECK_LE(w.upper, 1.2 * w.lower);
+    CHECK_LE(v.upper, 1.005 * v.lower);
+    /* where a lattice is too long what is known is that it is near, and how dear it is */
+    static const double c[][4] = { { 1e4, 0.1, 1 / 0.7, 600 }, { 1e6, 0.01, 1 / 0.7, 600 },
+                                   { 1e6, 0.01, 1, 600 }, { 10, 4, 1.661, 1500 },
+                                   { 128, 4, 1.195, 1500 }, { 1e5, 50, 0.25, 1500 } };
+    for (int i = 0; i < 6; i++) {
+        e = bins(c[i][0], 1, c[i][2]);
+        d.rel_error = 1e-4;
+        d.direction = MCAMP_REMOVE;
+        CHECK_STATUS(mcamp_exact_delta(&ctx, &e, 1, &d, c[i][1], &v, &info), MCAMP_OK);
+        CHECK_LE(v.upper, (1 + 1e-4) * v.lower);
+        CHECK_LE((double)info.frequencies, c[i][3]);
+    }
+    e = bins(1000, 1, 1 / 0.15);            /* next to nothing is known to be that */
+    CHECK(mcamp_exact_delta(&ctx, &e, 1, &d, 0.5, &v, NULL) >= 0);
+    CHECK_LE(v.upper, 1e-250);
+    for (int i = 0; i < 4; i++) {           /* and eps of such a delta */
+        static const double q[][4] = { { 128, 2.5, 1.077e-28, 0.5 },
+                                       { 1e4, 1 / 0.7, 5.5594e-23, 0.1 },
+                                       { 1e6, 1 / 0.7, 1.2645e-38, 0.01 },
+                                       { 1e6, 1, 2.7403e-18, 0.01 } };
+        e = bins(q[i][0], 1, q[i][1]);
+        d.rel_error = 5e-3;
+        CHECK_STATUS(mcamp_exact_epsilon(&ctx, &e, 1, &d, q[i][2], &v, NULL), MCAMP_OK);
+        CHECK_LE(v.upper, 1.01 * v.lower);
+        CHECK_LE(v.lower, q[i][3] * 1.001);
+        CHECK_LE(q[i][3] * 0.999, v.upper);
+    }
+}
+
 /* ---- calibration ------------------------------------------------------------------------ */
 
 static void check_sigma(mcamp_event e, double eps, double delta, double truth)
@@ -1436,6 +1517,7 @@ static const mt_case cases[] = {
     T(bins_epsilon_next_to_nothing),
     T(bins_epsilon_and_composition),
     T(bins_curve_far_out),
+    T(bins_far_beside_many),
     T(calibrated_sigma_of_dpsgd),
     T(multi_epoch_table),
     T(calibration_of_the_other_parameters),

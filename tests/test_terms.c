@@ -335,6 +335,50 @@ TEST(two_bins_by_quadrature)
         }
 }
 
+static void open_bins(mcamp__acc *a, uint64_t b, double c);
+
+/* A mean that is no double is not taken for 0: the put's square is below both paying half. */
+TEST(two_bins_far_below)
+{
+    mcamp_interval v = { 0, 1 };
+    mcamp__bet bet;
+    mcamp__acc a;
+    open_bins(&a, 2, 16);
+    a.add = true;
+    mcamp__bins_choose(&a, 500);
+    bet = mcamp__bins_bet(&a, 500);
+    mcamp__bins_pair(&a, &bet, &v);
+    CHECK_LE(v.lower, exp(2 * mcamp__gauss_logcdf(bet.cut / 16 + 8)));  /* both below kappa */
+    CHECK_LE(v.lower, 3.006e-239);
+    CHECK_LE(3.0059e-239, v.upper);
+    mcamp__acc_free(&a);
+}
+
+/* Two bins on cells: as near as is asked for, wherever the strike is. */
+TEST(two_bins_on_cells)
+{
+    static const double c[] = { 0.06, 0.1, 0.5, 1.2, 3, 6 };
+    for (int i = 0; i < 6; i++)
+        for (double eps = 1e-4; eps < 12; eps *= 3)
+            for (int add = 0; add < 2; add++) {
+                double truth = two_bins(c[i], eps, add);
+                mcamp_interval v = { 0, 1 };
+                mcamp__bet bet;
+                mcamp__acc a;
+                open_bins(&a, 2, c[i]);
+                CHECK(mcamp__bins_are_two(&a));
+                a.tol = 1e-5;
+                a.add = add;
+                mcamp__bins_choose(&a, eps);
+                bet = mcamp__bins_bet(&a, eps);
+                mcamp__bins_pair(&a, &bet, &v);
+                CHECK_LE(v.lower, truth * (1 + 1e-6) + 1e-13);
+                CHECK_LE(truth * (1 - 1e-6) - 1e-13, v.upper);
+                if (v.upper > 1e-250) CHECK_LE(v.upper, (1 + 1e-5) * v.lower);
+                mcamp__acc_free(&a);
+            }
+}
+
 static void open_bins(mcamp__acc *a, uint64_t b, double c)
 {
     mcamp_event e;
@@ -589,6 +633,102 @@ TEST(calls_that_are_split_early)
         }
 }
 
+/* Three modes by midpoints in space, cut at K and two ends that are cells' ends: what is said of
+ * one of them beyond K, of two, and of none.                                              */
+typedef struct apart_truth { double two, one, none, sure, over, thin, rest; } apart_truth;
+
+static apart_truth apart_by_cells(double c, double k, double K, double F1, double F2, double y)
+{
+    enum { N = 200 };
+    const double h = 0.08;
+    double x[N], w[N];
+    apart_truth r;
+    memset(&r, 0, sizeof r);
+    for (int i = 0; i < N; i++) {
+        double t = -8 + h * (i + 0.5);
+        x[i] = exp(c * t - c * c / 2);
+        w[i] = h * mcamp__gauss_pdf(t);
+    }
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) {
+            double pair = x[i] + x[j], f = w[i] * w[j];
+            int other = (x[i] < K) + (x[j] < K);
+            if (other == 2 && pair - 2 > y) r.rest += f * (pair - 2 - y);
+            for (int l = 0; l < N; l++) {
+                double pay = pair + x[l] - k, v = f * w[l] * pay;
+                int low = other + (x[l] < K);
+                if (!(pay > 0) && x[l] < F2) continue;
+                if (pay > 0 && low < 2) r.two += v;
+                if (pay > 0 && low == 2) r.one += v;
+                if (pay > 0 && low == 3) r.none += v;
+                if (pay > 0 && other == 2 && x[l] >= F2) r.sure += 3 * v;
+                if (pay > 0 && x[l] >= F2) r.over += 3 * v;
+                if (pay > 0 && x[l] >= F1 && x[l] < F2) r.thin += v;
+            }
+        }
+    return r;
+}
+
+TEST(one_bin_apart_of_three)
+{
+    for (double c = 0.5; c < 1.2; c += 0.3)
+        for (int i = 0; i < 4; i++) {
+            double tK = 1.6 + 0.16 * i, tF1 = tK + 0.4, tF2 = tK + 0.56, K, F1, F2, k = 3.9 + i, x;
+            mcamp_interval v, sum = { 0, 0 };
+            apart_truth r;
+            mcamp__bet bet;
+            mcamp__acc a;
+            K = exp(c * tK - c * c / 2);
+            F1 = exp(c * tF1 - c * c / 2);
+            F2 = exp(c * tF2 - c * c / 2);
+            r = apart_by_cells(c, k, K, F1, F2, k - 1 - F1);
+            open_bins(&a, 3, c);
+            bet = mcamp__bins_bet(&a, log(k / 3));
+            a.apart.on = 1; a.apart.K = tK; a.apart.from = tF1; a.apart.to = tF2;
+            CHECK_LE(r.two, mcamp__apart_two(&a, tK) * (1 + 2e-3));
+            CHECK_LE(mcamp__apart_two(&a, tK), 20 * r.two);
+            if (F2 < k) {
+                v = mcamp__apart_sure(&a, &bet, tF2);
+                CHECK_LE(v.lower, r.sure * (1 + 2e-3));
+                CHECK_LE(r.sure, v.upper * (1 + 2e-3));
+            }
+            v = mcamp__apart_sure(&a, &bet, bet.cut / c + c / 2);
+            CHECK_NEAR(v.lower, v.upper, 1e-9, 0);
+            CHECK_LE(r.over, mcamp__apart_over(&a, &bet, tF2) * (1 + 2e-3));
+            CHECK_LE(mcamp__apart_over(&a, &bet, tF2), 6 * r.over);
+            CHECK_LE(r.thin, mcamp__apart_thin(&a, &bet) * (1 + 2e-3));
+            CHECK_LE(mcamp__apart_thin(&a, &bet), 6 * r.thin + 0.1);
+            CHECK_STATUS(mcamp__bins_pilot(&a, &bet, -30), MCAMP_OK);
+            for (x = 0.3; x < 4; x *= 1.5) {
+                CHECK_STATUS(mcamp__apart_law(&a, x), MCAMP_OK);
+                CHECK_LE(r.rest, 1.002 * exp(mcamp__apart_rest(&a.law[0][0], 2, x, k - 1 - F1)));
+            }
+            CHECK(mcamp__apart_none(&a, &bet, 0, &sum) >= 0);
+            CHECK_NEAR(0.5 * (sum.lower + sum.upper), r.none, 1e-2, 5e-8);
+            a.apart.K = tK;
+            CHECK(mcamp__apart_one(&a, &bet, 1e-5, &sum) >= 0);
+            CHECK_NEAR(0.5 * (sum.lower + sum.upper), r.one, 1e-2, 5e-8);
+            mcamp__acc_free(&a);
+        }
+}
+
+/* Where many are large K is beyond where S > k for certain: no X counts twice. */
+TEST(ends_of_the_bin_that_is_apart)
+{
+    for (double K = 4; K < 9; K += 0.5) {
+        mcamp__acc a;
+        mcamp__bet bet;
+        open_bins(&a, 1000, 1.2);
+        bet = mcamp__bins_bet(&a, 0.5);
+        a.apart.on = 1; a.apart.K = K;
+        CHECK_STATUS(mcamp__bins_pilot(&a, &bet, -30), MCAMP_OK);
+        CHECK_LE(0, mcamp__apart_ends(&a, &bet, 1e-6));
+        CHECK_LE(K, a.apart.from);
+        CHECK_LE(a.apart.from, a.apart.to);
+        mcamp__acc_free(&a);
+    }
+}
+
 /* Bins of two kinds, some idle, some not: one integral over the sum's last mode and sums
  * over what the others are, for both directions.                                        */
 static double mixed_bins(const double *c, int n, double b, double idle, double eps, int add)
@@ -804,6 +944,8 @@ static const mt_case cases[] = {
     T(binomial_probabilities_and_cuts),
     T(infinite_masses_add_up),
     T(two_bins_by_quadrature),
+    T(two_bins_on_cells),
+    T(two_bins_far_below),
     T(atoms_of_bins_by_quadrature),
     T(moduli_on_ellipses),
     T(atoms_of_bins_fall_as_said),
@@ -814,6 +956,8 @@ static const mt_case cases[] = {
     T(puts_at_eps_700),
     T(bins_once_by_both_methods),
     T(huge_and_tame_parts_of_a_call),
+    T(one_bin_apart_of_three),
+    T(ends_of_the_bin_that_is_apart),
     T(bins_of_several_kinds_by_quadrature),
     T(crude_bounds_of_bins),
     T(quick_bounds_of_two_bins),
