@@ -4124,21 +4124,22 @@ MCAMP__INL void MCAMP__K(trmm_block)(const double *panel, size_t len, const doub
 }
 
 /* By blocks of columns, so that their rows of z stay in the second-level cache while all rows
- * of L use them; L itself comes from memory, and is asked for in time.                  */
+ * of L use them; and by halves of their columns, a panel of L serving all of a half while it
+ * is at hand.  L itself comes from memory, and is asked for in time.                    */
 MCAMP__ENTRY void MCAMP__K(trmm)(const mcamp__tri *L, const double *z, double *g)
 {
     const size_t step = MCAMP__W * MCAMP__COLS;
     for (size_t from = 0; from < L->b; from += MCAMP__TRMM)
-        for (size_t s = 0; s < MCAMP__S; s += step) {
+        for (size_t half = 0; half < MCAMP__S; half += MCAMP__S / 2) {
             size_t i = 0, end = L->head, to = from + MCAMP__TRMM;
             for (size_t r = 0; r < L->groups; r++, i = end, end += 6) {
                 size_t start = L->start[r], lo = start > from ? start : from;
                 size_t hi = end < to ? end : to, at = L->at[r] + 6 * (lo - start);
-                const double *of = z + lo * MCAMP__S + s;
-                double *out = g + i * MCAMP__S + s;
-                if (lo < hi)
-                    MCAMP__K(trmm_block)(L->data + at, hi - lo, of, L->scale, start < from, out,
-                                         end - i);
+                const double *of = z + lo * MCAMP__S;
+                double *out = g + i * MCAMP__S;
+                for (size_t s = half; lo < hi && s < half + MCAMP__S / 2; s += step)
+                    MCAMP__K(trmm_block)(L->data + at, hi - lo, of + s, L->scale, start < from,
+                                         out + s, end - i);
             }
         }
 }
@@ -5387,30 +5388,35 @@ MCAMP__INL void MCAMP__K(solve_above)(const double *panel, size_t len, const dou
     }
 }
 
-/* x := L^-1 x for a tile. */
+/* x := L^-1 x for a tile, by halves of its columns, as trmm. */
 MCAMP__ENTRY void MCAMP__K(solve_down)(const mcamp__tri *L, double *x)
 {
-    for (size_t s = 0; s < MCAMP__S; s += MCAMP__W * MCAMP__COLS)
+    for (size_t half = 0; half < MCAMP__S; half += MCAMP__S / 2)
         for (size_t r = 0, i = 0, end = L->head; r < L->groups; r++, i = end, end += 6) {
-            const double *panel = L->data + L->at[r], *z = x + L->start[r] * MCAMP__S + s;
-            double *out = x + i * MCAMP__S + s;
+            const double *panel = L->data + L->at[r], *z = x + L->start[r] * MCAMP__S;
+            double *out = x + i * MCAMP__S;
             size_t len = i - L->start[r];
-            MCAMP__K(trmm_block)(panel, len, z, -1, 1, out, end - i);
-            MCAMP__K(solve_corner)(panel + 6 * len, end - i, out, 0);
+            for (size_t s = half; s < half + MCAMP__S / 2; s += MCAMP__W * MCAMP__COLS) {
+                MCAMP__K(trmm_block)(panel, len, z + s, -1, 1, out + s, end - i);
+                MCAMP__K(solve_corner)(panel + 6 * len, end - i, out + s, 0);
+            }
         }
 }
 
 /* x := L^-T x. */
 MCAMP__ENTRY void MCAMP__K(solve_up)(const mcamp__tri *L, double *x)
 {
-    for (size_t s = 0; s < MCAMP__S; s += MCAMP__W * MCAMP__COLS)
-        for (size_t r = L->groups, i, end = L->b; r-- > 0; end = i) {
+    for (size_t half = 0; half < MCAMP__S; half += MCAMP__S / 2)
+        for (size_t r = L->groups, i, len, end = L->b; r-- > 0; end = i) {
             const double *panel = L->data + L->at[r];
+            double *to = x + L->start[r] * MCAMP__S, *y;
             i = r ? end - 6 : 0;
-            MCAMP__K(solve_corner)(panel + 6 * (i - L->start[r]), end - i,
-                                   x + i * MCAMP__S + s, 1);
-            if (r) MCAMP__K(solve_above)(panel, i - L->start[r], x + i * MCAMP__S + s,
-                                         x + L->start[r] * MCAMP__S + s);
+            len = i - L->start[r];
+            y = x + i * MCAMP__S;
+            for (size_t s = half; s < half + MCAMP__S / 2; s += MCAMP__W * MCAMP__COLS) {
+                MCAMP__K(solve_corner)(panel + 6 * len, end - i, y + s, 1);
+                if (r) MCAMP__K(solve_above)(panel, len, y + s, to + s);
+            }
         }
 }
 
@@ -20178,8 +20184,9 @@ MCAMP__PRIV double mcamp__apart_rest(const mcamp__law *T, double n, double l, do
 #define MCAMP__APART_LINES 24
 
 /* That for lines l and y = 0, about. */
-
-typedef struct mcamp__lines { double l[MCAMP__APART_LINES], k[MCAMP__APART_LINES]; } mcamp__lines;
+typedef struct mcamp__lines {
+    double l[MCAMP__APART_LINES], k[MCAMP__APART_LINES];
+} mcamp__lines;
 
 MCAMP__PRIV mcamp__lines mcamp__apart_lines(const mcamp__acc *a, double n)
 {
