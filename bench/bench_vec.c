@@ -213,6 +213,48 @@ static void large(int v, size_t b, double peak)
     free(l);
 }
 
+/* A periodic band of half-width w: its factor, and for a tile the product L z and the systems
+ * L'x = z and L x = z; a nanosecond, of terms under the factor's skyline.          */
+static void periodic(int v, size_t b, size_t w)
+{
+    mcamp_ctx ctx;
+    mcamp__tri L;
+    mcamp__buf in, to;
+    double *a = (double *)calloc(b * b, sizeof *a), *l = (double *)calloc(b * b, sizeof *l);
+    double shift, t, terms = 0;
+    if (mcamp_ctx_init(&ctx, NULL) < 0) return;
+    for (size_t i = 0; i < b; i++)
+        for (size_t j = 0; j < b; j++) {
+            size_t d = i > j ? i - j : j - i;
+            if (d > b - d) d = b - d;
+            if (d < w) a[i * b + j] = (d ? 0.0 : 1.0) + 0.4 / (double)w * (1 - (double)d / (double)w);
+        }
+    t = seconds();
+    if (mcamp__cholesky(&ctx, a, b, w - 1, l, &shift) < 0) return;
+    t = seconds() - t;
+    printf("b = %d, a periodic band of %d: factor %.3f s", (int)b, (int)w, t);
+    if (mcamp__tri_pack(&ctx, l, b, w - 1, &L) < 0 || mcamp__buf_new(&ctx, b * S, &in) < 0 ||
+        mcamp__buf_new(&ctx, b * S, &to) < 0) return;
+    for (size_t r = 0; r < L.groups; r++)
+        terms += 6.0 * (double)(L.head + 6 * r - L.start[r]) * S;
+    for (size_t i = 0; i < b * S; i++) in.p[i] = 1e-3 * (double)(i % 97);
+    for (int what = 0; what < 3; what++) {
+        t = seconds();
+        for (int k = 0; k < 10; k++)
+            if (!what) mcamp__vec_trmm((mcamp_vecset)v, &L, in.p, to.p);
+            else       mcamp__vec_solve((mcamp_vecset)v, &L, what == 1, in.p);
+        t = (seconds() - t) / 10;
+        printf("; %s %.4f s, %.1f/ns", !what ? "L z" : what == 1 ? "L'x = z" : "L x = z", t,
+               terms / t * 1e-9);
+    }
+    printf("\n");
+    mcamp__buf_free(&ctx, &to);
+    mcamp__buf_free(&ctx, &in);
+    mcamp__tri_free(&ctx, &L);
+    free(a);
+    free(l);
+}
+
 static void print_peak(int v)
 {
     double peak = 0, rate;
@@ -225,6 +267,9 @@ static void print_peak(int v)
     printf("trmm dense, %s: %.1f fused multiply-adds/ns, %.0f%% of the measured peak of %.1f\n",
            v == 2 ? "AVX2" : "AVX-512", rate, 100 * rate / peak, peak);
     for (size_t b = 512; b <= 4096; b *= 2) large(v, b, peak);
+    periodic(v, 4096, 4);
+    periodic(v, 4096, 256);
+    periodic(v, 4096, 4096);
 }
 #else
 static void print_peak(int v) { (void)v; }
