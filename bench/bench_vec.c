@@ -227,7 +227,7 @@ static void periodic(int v, size_t b, size_t w)
         for (size_t j = 0; j < b; j++) {
             size_t d = i > j ? i - j : j - i;
             if (d > b - d) d = b - d;
-            if (d < w) a[i * b + j] = (d ? 0.0 : 1.0) + 0.4 / (double)w * (1 - (double)d / (double)w);
+            if (d < w) a[i * b + j] = (d ? 0.0 : 1.0) + 0.4 * (double)(w - d) / (double)(w * w);
         }
     t = seconds();
     if (mcamp__cholesky(&ctx, a, b, w - 1, l, &shift) < 0) return;
