@@ -4126,11 +4126,11 @@ MCAMP__INL void MCAMP__K(trmm_block)(const double *panel, size_t len, const doub
 /* By blocks of columns, so that their rows of z stay in the second-level cache while all rows
  * of L use them; and by halves of their columns, a panel of L serving all of a half while it
  * is at hand.  L itself comes from memory, and is asked for in time.                    */
-MCAMP__ENTRY void MCAMP__K(trmm)(const mcamp__tri *L, const double *z, double *g)
+MCAMP__ENTRY void MCAMP__K(trmm)(const mcamp__tri *L, const double *z, size_t cols, double *g)
 {
     const size_t step = MCAMP__W * MCAMP__COLS;
     for (size_t from = 0; from < L->b; from += MCAMP__TRMM)
-        for (size_t half = 0; half < MCAMP__S; half += MCAMP__S / 2) {
+        for (size_t half = 0; half < cols; half += MCAMP__S / 2) {
             size_t i = 0, end = L->head, to = from + MCAMP__TRMM;
             for (size_t r = 0; r < L->groups; r++, i = end, end += 6) {
                 size_t start = L->start[r], lo = start > from ? start : from;
@@ -5734,14 +5734,14 @@ MCAMP__PRIV mcamp_status mcamp__tri_pack(mcamp_ctx *ctx, const double *L, size_t
     return MCAMP_OK;
 }
 
-/* g := scale L z for z, g of b rows that do not overlap; z finite.  Error: at most
- * (i + 7) u scale sum_j |L_ij z_j| in row i.  A diagonal L costs b multiplications a
- * sample, any other the area under its skyline.                              */
-MCAMP__PRIV void mcamp__vec_trmm(mcamp_vecset vs, const mcamp__tri *L,
-                                 const double *z, double *g)
+/* g := scale L z for z, g of b rows that do not overlap; z finite; of their first cols columns,
+ * MCAMP__S or half of it, at least.  Error: at most (i + 7) u scale sum_j |L_ij z_j| in row i.
+ * A diagonal L costs b multiplications a sample, any other the area under its skyline.     */
+MCAMP__PRIV void mcamp__vec_trmm(mcamp_vecset vs, const mcamp__tri *L, const double *z,
+                                 size_t cols, double *g)
 {
     if (L->diagonal) MCAMP__DISPATCH(vs, scale_rows, (L->data, L->scale, L->b, z, g));
-    else             MCAMP__DISPATCH(vs, trmm, (L, z, g));
+    else             MCAMP__DISPATCH(vs, trmm, (L, z, cols, g));
 }
 
 /* ---- sums over the modes ------------------------------------------------------ */
@@ -8059,13 +8059,6 @@ MCAMP__PRIV mcamp_status mcamp__model_init(mcamp_ctx *ctx, const mcamp__factor *
     return MCAMP_OK;
 }
 
-/* x = L z for a tile. */
-MCAMP__PRIV void mcamp__model_product(mcamp_vecset vs, const mcamp__model *m,
-                                      const double *z, double *x)
-{
-    mcamp__vec_trmm(vs, &m->L, z, x);
-}
-
 /* log of (k-1)^(k-1) / k^k. */
 MCAMP__PRIV double mcamp__tilted_log_sup(size_t k)
 {
@@ -9421,6 +9414,7 @@ typedef struct mcamp__sampler {
     struct mcamp__mixture *mix;         /* SHIFTS, of its own tile: section est    */
     size_t mix_work;                    /* the doubles of scratch that it needs    */
     size_t values;                      /* that a tile gives                       */
+    int mirror;                         /* half of a tile's noise is the other's, turned round */
     mcamp__factor own;          /* the model's, where nobody else keeps it     */
 } mcamp__sampler;
 
@@ -9611,14 +9605,27 @@ MCAMP__PRIV void mcamp__tile_values(mcamp_vecset vs, const mcamp__sampler *p, mc
     else                                  mcamp__tile_tilted(vs, p, w);
 }
 
+/* w->x = L z; where p->mirror, by normals of half the columns, the others having z = -z: for
+ * laws of one value a tile, its mean.                                                  */
+MCAMP__PRIV void mcamp__tile_noise(mcamp_vecset vs, const mcamp__sampler *p,
+                                   mcamp__rng8 *normals, mcamp__scratch *w)
+{
+    const size_t b = p->m.b, cols = p->mirror ? MCAMP__S / 2 : MCAMP__S;
+    for (size_t i = 0; p->mirror && i < b; i++)
+        mcamp__vec_normals(vs, normals, w->z + i * MCAMP__S, cols);
+    if (!p->mirror) mcamp__vec_normals(vs, normals, w->z, b * MCAMP__S);
+    mcamp__vec_trmm(vs, &p->m.L, w->z, cols, w->x);
+    for (size_t i = 0; p->mirror && i < b; i++)
+        for (size_t s = i * MCAMP__S; s < i * MCAMP__S + cols; s++) w->x[s + cols] = -w->x[s];
+}
+
 MCAMP__PRIV void mcamp__tile(mcamp_vecset vs, const mcamp__sampler *p,
                              mcamp__rng8 *normals, mcamp_rng *r, mcamp__scratch *w)
 {
     for (size_t at = 0; p->patterns && at < MCAMP__S; at += MCAMP__P)
         p->patterns(vs, p, normals, r, w, at);
     if (p->patterns) return;
-    mcamp__vec_normals(vs, normals, w->z, p->m.b * MCAMP__S);
-    mcamp__model_product(vs, &p->m, w->z, w->x);
+    mcamp__tile_noise(vs, p, normals, w);
     mcamp__tile_values(vs, p, r, w);
 }
 
@@ -22312,7 +22319,7 @@ MCAMP__PRIV void mcamp__spread_tile(mcamp_vecset vs, const mcamp__sampler *p, mc
     mcamp__rng8 own;
     mcamp__rng8_stream(&own, mcamp__rng_step(r->s), 0, 0);
     mcamp__vec_normals(vs, &own, w->z, b * S);
-    mcamp__vec_trmm(vs, &q->l, w->z, w->slope);
+    mcamp__vec_trmm(vs, &q->l, w->z, MCAMP__S, w->slope);
     mcamp__vec_solve(vs, &q->l, 1, w->z);
     for (size_t s = 0; s < S; s++) {
         w->hi[s] = mcamp__to_uniform(mcamp__rng_step(r->s)) < odds ? 1 : 0;
@@ -23752,8 +23759,8 @@ MCAMP__PRIV void mcamp__group_triples(mcamp_vecset vs, const mcamp__group *q, si
         row.data = d;
         for (size_t j = 0; j < row.b; j++) d[j] = j < i ? q->apart[i * b + j] : 0;
         d[i] = 0.5 * K;
-        mcamp__vec_trmm(vs, &row, z, v);
-        mcamp__vec_trmm(vs, &upto, v, y);
+        mcamp__vec_trmm(vs, &row, z, MCAMP__S, v);
+        mcamp__vec_trmm(vs, &upto, v, MCAMP__S, y);
         mcamp__group_dot(v, y, row.b, dot);
         for (size_t s = 0; s < MCAMP__S; s++) {
             double w = z[i * MCAMP__S + s];
@@ -23778,7 +23785,7 @@ MCAMP__PRIV void mcamp__group_tile(mcamp_vecset vs, const mcamp__sampler *p, mca
     } else if (q->k == 3) {
         mcamp__group_triples(vs, q, b, w->z, w->x, w->slope, w->shift.p, w->f, w->u);
     } else {
-        mcamp__vec_trmm(vs, &q->half, w->z, w->x);
+        mcamp__vec_trmm(vs, &q->half, w->z, MCAMP__S, w->x);
         mcamp__group_dot(w->z, w->x, b, w->u);
         for (size_t at = 0; at < MCAMP__S; at++) w->u[at] *= 2;
     }
@@ -27068,6 +27075,11 @@ MCAMP__PRIV mcamp_status mcamp__patterns_build(mcamp_ctx *ctx, mcamp__sampler *p
     return MCAMP_OK;
 }
 
+/* Entries in a row of L from which on the product is what a sample costs, and half of it is saved
+ * by samples in pairs, x + L z and x - L z: their values have little in common, those of large
+ * variance less than none, and tiles' means, which are the values, stay independent.      */
+#define MCAMP__MIRROR 256
+
 MCAMP__PRIV mcamp_status mcamp__mix_build(mcamp_ctx *ctx, const mcamp__factor *f,
                                           mcamp__sampler *p)
 {
@@ -27105,6 +27117,7 @@ MCAMP__PRIV mcamp_status mcamp__mix_build(mcamp_ctx *ctx, const mcamp__factor *f
     p->mix_work = m->picks * (m->count * MCAMP__S + b + 1);
     p->tile = mcamp__tile_shifts;
     p->values = 1;
+    p->mirror = p->m.L.buf.count / MCAMP__MIRROR >= b;
     p->k = m->picks;
     return MCAMP_OK;
 }
@@ -27316,7 +27329,7 @@ MCAMP__PRIV void mcamp__kept_tile(const mcamp__kept_job *j, size_t n, mcamp__scr
         mcamp__rng8 normals;
         mcamp__rng8_stream(&normals, j->seed, MCAMP__PURPOSE(MCAMP__STREAM_CALIBRATE, 16, 0), n);
         mcamp__vec_normals(j->vec, &normals, w->z, tile);
-        mcamp__vec_trmm(j->vec, &j->unit, w->z, x);
+        mcamp__vec_trmm(j->vec, &j->unit, w->z, MCAMP__S, x);
     }
     for (size_t i = 0; i < tile; i++) w->x[i] = x[i] * scale;
     mcamp_rng_stream(&r, j->seed, j->purpose, n);
@@ -29955,7 +29968,7 @@ MCAMP__PRIV void mcamp__edge_tile(mcamp_vecset vs, const mcamp__sampler *p,
     size_t b = p->m.b;
     if (mode) {
         mcamp__vec_normals(vs, normals, w->z, b * MCAMP__S);
-        mcamp__model_product(vs, &p->m, w->z, w->x);
+        mcamp__vec_trmm(vs, &p->m.L, w->z, MCAMP__S, w->x);
         mcamp__tile_mode_slopes(vs, p, r, w);
         mcamp__tile_mode_interval(vs, p, w);
         mcamp__tile_mode_start(vs, p, w);
@@ -35053,6 +35066,7 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__ORDER_MAX
 #undef MCAMP__ORDER_ENOUGH
 #undef MCAMP__PILOT_LEAST
+#undef MCAMP__MIRROR
 #undef MCAMP__MU_MAX
 #undef MCAMP__PURPOSE
 #undef MCAMP__NO_VECTOR

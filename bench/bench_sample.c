@@ -258,7 +258,7 @@ static void st_normals(void *a)
 static void st_product(void *a)
 {
     rig *r = (rig *)a;
-    mcamp__model_product(r->vs, &r->p.m, r->w.z, r->w.x);
+    mcamp__vec_trmm(r->vs, &r->p.m.L, r->w.z, TILE, r->w.x);
 }
 static void st_draws(void *a)
 {

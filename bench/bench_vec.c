@@ -28,9 +28,9 @@ static double seconds(void) { return (double)clock() / CLOCKS_PER_SEC; }
  * same time (no branch looks at the values).                                 */
 static void run_exp(void) { mcamp__vec_exp(vs, g, N); }
 static void run_normals(void) { mcamp__vec_normals(vs, &rng, g, N); }
-static void run_dense(void) { mcamp__vec_trmm(vs, &dense, z, g); }
-static void run_band(void) { mcamp__vec_trmm(vs, &band, z, g); }
-static void run_diagonal(void) { mcamp__vec_trmm(vs, &diagonal, z, g); }
+static void run_dense(void) { mcamp__vec_trmm(vs, &dense, z, S, g); }
+static void run_band(void) { mcamp__vec_trmm(vs, &band, z, S, g); }
+static void run_diagonal(void) { mcamp__vec_trmm(vs, &diagonal, z, S, g); }
 static void run_lse(void) { mcamp__vec_lse(vs, z, ROWS, off, NULL, NULL, out, NULL); }
 static void run_dlse(void) { mcamp__vec_lse(vs, z, ROWS, off, slope, tt, out, dout); }
 static void run_phi(void) { mcamp__vec_phi_sum(vs, z, ROWS, off, slope, z, out); }
@@ -241,7 +241,7 @@ static void periodic(int v, size_t b, size_t w)
     for (int what = 0; what < 3; what++) {
         t = seconds();
         for (int k = 0; k < 10; k++)
-            if (!what) mcamp__vec_trmm((mcamp_vecset)v, &L, in.p, to.p);
+            if (!what) mcamp__vec_trmm((mcamp_vecset)v, &L, in.p, S, to.p);
             else       mcamp__vec_solve((mcamp_vecset)v, &L, what == 1, in.p);
         t = (seconds() - t) / 10;
         printf("; %s %.4f s, %.1f/ns", !what ? "L z" : what == 1 ? "L'x = z" : "L x = z", t,

@@ -607,15 +607,16 @@ static void mixture_close(mcamp_gram *g, mcamp__factor *f, mcamp__sampler *p)
     mcamp_gram_free(&ctx, g);
 }
 
-/* Two hundred seeds of the mixture where modes overlap and where they do not, and where the
- * values vary by less than a bin is wide: the spread agrees with the stated errors.  The sum
+/* Two hundred seeds of the mixture where modes overlap and where they do not, where the values
+ * vary by less than a bin is wide, and where samples come in pairs: the spread agrees with the stated errors.  The sum
  * of squares is chi-square of 199, but for some more since 32 values tell the error to an
  * eighth: below 101 with odds of 1e-9, as above 343 if the errors were certain.  Errors
  * twice too long make it 50 or so, half as long 800.                                 */
 TEST(the_mixtures_errors_are_honest)
 {
-    static const struct { const char *name; size_t n, b; double sigma, eps; } c[] = {
-        { "sqrt:4", 80, 20, 2, 1 }, { "identity", 1024, 64, 3.5, 2 } };
+    static const struct { const char *name; size_t n, b; double sigma, eps; int mirror; } c[] = {
+        { "sqrt:4", 80, 20, 2, 1, 0 }, { "identity", 1024, 64, 3.5, 2, 0 },
+        { "sqrt:0", 30, 30, 1, 6, 1 }, { "sqrt:4", 80, 20, 2, 1, 1 } };
     enum { SEEDS = 200 };
     mcamp_tally *t = tally_new();
     setup();
@@ -626,6 +627,7 @@ TEST(the_mixtures_errors_are_honest)
         mcamp__factor f;
         mcamp_gram g;
         mixture_open(c[i].name, c[i].n, c[i].b, c[i].sigma, c[i].eps, &g, &f, &p);
+        p.mirror = c[i].mirror;
         CHECK_STATUS(mcamp__workers_init(&ctx, &p, &w), MCAMP_OK);
         for (int k = 0; k < SEEDS; k++) {
             mcamp__tally_init(&p, t);
@@ -640,6 +642,60 @@ TEST(the_mixtures_errors_are_honest)
         CHECK_LE(chi, 400);
         mcamp__workers_free(&ctx, &w);
         mixture_close(&g, &f, &p);
+    }
+    free(t);
+}
+
+/* Long rows of L: the noise of half a tile is the other half's, turned round, and a product for
+ * itself, so that each sample has the law it had; short ones, or none but the diagonal: all of
+ * it is drawn.  Either way means are the same.                                          */
+TEST(pairs_of_samples_have_their_law)
+{
+    static const struct { const char *name; size_t n, b; double sigma, eps; int mirror; } c[] = {
+        { "sqrt:0", 520, 520, 1, 8, 1 }, { "sqrt:16", 520, 520, 1.5, 1, 0 },
+        { "identity", 520, 520, 0.8, 1, 0 }, { "sqrt:0", 40, 20, 1.6, 2, 0 },
+        { "sqrt:5", 61, 20, 1.6, 1, 0 } };
+    mcamp_tally *t = tally_new();
+    setup();
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        double *y = (double *)malloc(c[i].b * TILE * sizeof *y), value[2], err[2];
+        mcamp__rng8 normals;
+        mcamp__workers w;
+        mcamp__sampler p;
+        mcamp__factor f;
+        mcamp_gram g;
+        size_t same = 0, opposite = 0, half = TILE / 2;
+        mixture_open(c[i].name, c[i].n, c[i].b, c[i].sigma, c[i].eps, &g, &f, &p);
+        CHECK(p.mirror == c[i].mirror);
+        CHECK_STATUS(mcamp__workers_init(&ctx, &p, &w), MCAMP_OK);
+        mcamp__rng8_stream(&normals, 9, TEST_PURPOSE, i);
+        mcamp__tile_noise(ctx.vec, &p, &normals, w.scratch);
+        memcpy(y, w.scratch->x, c[i].b * TILE * sizeof *y);
+        mcamp__tile_noise(ctx.vec, &p, &normals, w.scratch);
+        for (size_t k = 0; k < c[i].b * TILE; k++) {
+            size_t s = k % TILE, by = k - s + (s + half) % TILE;
+            opposite += mcamp__eq(y[k], -y[by]);
+            for (size_t j = 0; j < TILE; j++)       /* of no other column, nor the next tile's */
+                same += (j != s && mcamp__eq(fabs(y[k]), fabs(y[k - s + j]))) +
+                        mcamp__eq(fabs(y[k]), fabs(w.scratch->x[k - s + j]));
+        }
+        CHECK(opposite == (c[i].mirror ? c[i].b * TILE : 0));
+        CHECK(same == opposite);
+        mcamp__vec_trmm(ctx.vec, &p.m.L, w.scratch->z, half, y);
+        for (size_t k = 0; k < c[i].b * TILE; k++)
+            if (k % TILE < half) CHECK(mcamp__eq(y[k], w.scratch->x[k]));
+        for (int m = 0; m < 2 && c[i].b < 100; m++) {
+            p.mirror = m;
+            mcamp__tally_init(&p, t);
+            CHECK_STATUS(mcamp__run_blocks(&ctx, &p, &w, 3, TEST_PURPOSE, 0, 200, t), MCAMP_OK);
+            value[m] = mcamp_tally_mean(t);
+            err[m] = mcamp_tally_std_error(t);
+            CHECK_LE(err[m], 0.01 * value[m]);
+            if (m) CHECK_LE(fabs(value[1] - value[0]), SIX * hypot(err[0], err[1]));
+        }
+        mcamp__workers_free(&ctx, &w);
+        mixture_close(&g, &f, &p);
+        free(y);
     }
     free(t);
 }
@@ -1316,7 +1372,7 @@ static int spoilt_values(const mcamp__sampler *p)
     mcamp__rng8_stream(&normals, 5, TEST_PURPOSE, 0);
     mcamp_rng_stream(&r, 5, TEST_PURPOSE, 0);
     mcamp__vec_normals(ctx.vec, &normals, w.z, p->m.b * TILE);
-    mcamp__model_product(ctx.vec, &p->m, w.z, w.x);
+    mcamp__vec_trmm(ctx.vec, &p->m.L, w.z, TILE, w.x);
     w.x[7] = w.x[TILE + 7] = mcamp__nan();
     if (p->tuple.b) mcamp__vec_draw_tuples(ctx.vec, &p->tuple, &r, w.work, w.index, w.log_z);
     if (p->dir == MCAMP_REMOVE && p->method == MCAMP_METHOD_COMMON)
@@ -2162,7 +2218,8 @@ TEST_MAIN("est",
     T(all_methods_agree_on_random_modes),
     T(all_methods_agree_on_strategies),
     T(what_a_pick_moves_is_moved_in_every_window), T(sums_of_the_mixture_are_the_factors),
-    T(the_mixtures_errors_are_honest), T(tuples_and_the_tilt_pay),
+    T(the_mixtures_errors_are_honest), T(pairs_of_samples_have_their_law),
+    T(tuples_and_the_tilt_pay),
     T(a_pilot_of_few_blocks_does_not_set_the_cost),
     T(tuples_by_enumeration), T(tuples_are_drawn_by_their_base), T(tuples_and_the_way_back),
     T(the_tilted_P_has_its_density), T(a_window_of_idle_modes_is_not_the_likeliest),

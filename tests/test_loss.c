@@ -17,7 +17,7 @@ static void check_product(const mcamp__model *m)
     for (size_t i = 0; i < z.count; i++) z.p[i] = (double)(i * i % 17) - 8;
     for (int v = MCAMP_VEC_SCALAR; v <= MCAMP_VEC_AVX512; v++) {
         if (!mcamp__vecset_available((mcamp_vecset)v)) continue;
-        mcamp__model_product((mcamp_vecset)v, m, z.p, x.p);
+        mcamp__vec_trmm((mcamp_vecset)v, &m->L, z.p, lanes, x.p);
         for (size_t i = 0; i < x.count; i++) {
             double s = 0, size = 0;
             for (size_t k = 0; k <= i / lanes; k++) {

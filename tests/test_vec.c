@@ -248,7 +248,7 @@ TEST(normals_have_the_normal_law)
 
 /* ---- triangular product ------------------------------------------------------ */
 
-static double L[BMAX * BMAX], zt[BMAX * S], gt[BMAX * S + S];
+static double L[BMAX * BMAX], zt[BMAX * S], gt[BMAX * S + S], st[BMAX * S];
 
 /* kinds: 0 dense, 1 diagonal, 2 band of 3, 3 periodic band of 3, 4 random zeros */
 static void fill_lower(size_t b, int kind, mcamp_rng *r)
@@ -284,6 +284,18 @@ static double trmm_excess(size_t b)
     return worst;
 }
 
+/* Half of the columns: they are what they were, and of others nothing is touched but where L is
+ * diagonal.                                                                             */
+static void check_half(mcamp_vecset vs, const mcamp__tri *t, size_t b)
+{
+    for (size_t i = 0; i < b * S; i++) st[i] = 123.0;
+    mcamp__vec_trmm(vs, t, zt, S / 2, st);
+    for (size_t i = 0; i < b * S; i++) {
+        int in = i % S < S / 2;
+        if (in || !t->diagonal) CHECK_NEAR(st[i], in ? gt[i] : 123.0, 0, 0);
+    }
+}
+
 TEST(triangular_product_of_every_shape)
 {
     mcamp_rng r = test_rng(3);
@@ -299,9 +311,10 @@ TEST(triangular_product_of_every_shape)
             if (kind == 3) CHECK(t.buf.count <= 6 * (9 * t.groups + 2 * b));
             FOR_EACH_SET(vs) {
                 for (size_t i = 0; i < (b + 1) * S; i++) gt[i] = 123.0;
-                mcamp__vec_trmm(vs, &t, zt, gt);
+                mcamp__vec_trmm(vs, &t, zt, S, gt);
                 CHECK_LE(trmm_excess(b), 1.0);
                 for (size_t s = 0; s < S; s++) CHECK_NEAR(gt[b * S + s], 123.0, 0, 0);
+                check_half(vs, &t, b);
             }
             mcamp__tri_free(&ctx, &t);
             CHECK(!t.start && !t.buf.mem);
@@ -326,7 +339,7 @@ TEST(triangular_product_beyond_a_block)
     t.scale = 0.5;
     FOR_EACH_SET(vs) {
         double worst = 0;
-        mcamp__vec_trmm(vs, &t, x, y);
+        mcamp__vec_trmm(vs, &t, x, S, y);
         for (size_t i = 0; i < B; i++) {
             size_t s = i * 7 % S;
             long double sum = 0, mag = 0;
@@ -350,7 +363,7 @@ TEST(what_lies_above_the_diagonal_is_not_read)
     mcamp__tri t;
     for (size_t i = 0; i < 2 * S; i++) zt[i] = 1;
     CHECK_STATUS(mcamp__tri_pack(&ctx, a, 2, 2, &t), MCAMP_OK);
-    mcamp__vec_trmm(MCAMP_VEC_SCALAR, &t, zt, gt);
+    mcamp__vec_trmm(MCAMP_VEC_SCALAR, &t, zt, S, gt);
     CHECK_NEAR(gt[0], 2.0, 0, 0);
     CHECK_NEAR(gt[S], 7.0, 0, 0);
     mcamp__tri_free(&ctx, &t);
