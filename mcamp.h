@@ -1880,7 +1880,9 @@ typedef struct mcamp_estimate {
     double range;           /* of the samples behind `upper`                  */
     uint64_t samples;       /* spent on value, beside a search's, some four times as many:
                              * at a sigma or eps found, those count in value and std_error */
-    uint64_t proof_samples; /* spent on upper and lower                       */
+    uint64_t pilot_samples; /* spent on choosing its law, and others that it was not found by */
+    uint64_t proof_samples; /* spent on upper; unless there is a time to be spent at most as many
+                             * as its answer took for all else, a search included */
     uint64_t needed;        /* stopped by the time given: for what was asked, about */
     mcamp_method method;
     size_t order;
@@ -10078,8 +10080,8 @@ typedef struct mcamp__question {
     const mcamp__factor *f;
     double sigma, eps, floor, low, high;
     double other;                   /* the other direction's value, or 0            */
-    uint64_t other_samples;         /* and what it took                             */
-    int vain;                       /* that one's error bar is not backed: nor is the answer */
+    uint64_t credit;                /* samples that the answer took before, those of bounds
+                                     * counting against it                          */
     mcamp_direction dir;
     int fine;
     uint64_t seed;
@@ -10094,9 +10096,9 @@ MCAMP__PRIV mcamp__question mcamp__ask(const mcamp__factor *f, double sigma, dou
     mcamp__question q;
     q.f = f; q.sigma = sigma; q.eps = eps; q.dir = dir; q.seed = seed;
     q.floor = q.low = q.other = 0;
-    q.other_samples = 0;
+    q.credit = 0;
     q.high = 1;
-    q.fine = q.vain = 0;
+    q.fine = 0;
     q.ready = NULL; q.hint = NULL;
     memset(&q.prior, 0, sizeof q.prior);
     return q;
@@ -28026,35 +28028,18 @@ MCAMP__PRIV int mcamp__tally_refuses(const mcamp_tally *t, double delta, double 
                log(2 / beta);
 }
 
-/* Nanoseconds, about, that a sample of the law takes, as measured at b = 32 to 4096 with
- * AVX-512: normals, their product and exponentials; what COMMON integrates, and the rows that
- * its tuples add, or clusters; systems that are solved.  Fixed numbers, so that nothing depends
- * on the machine.                                                                       */
-MCAMP__PRIV double mcamp__proof_price(const mcamp__sampler *p)
+/* All samples of one direction. */
+MCAMP__PRIV uint64_t mcamp__estimate_samples(const mcamp_estimate *e)
 {
-    double b = (double)p->m.b, d = (double)p->m.reach, k = (double)p->k;
-    if (p->special && k < 2) return b * (5 + d / 8 + b * d / 17000);
-    return b * (2 + d / 25) + (p->method == MCAMP_METHOD_COMMON ? b * (4.5 + k * (0.3 + b / 1100))
-                                                                : k * (35 + 5.5 * d));
-}
-
-/* Blocks that a bound may take however few the value took: as many as take 0.5 s, times the power
- * 3/2 of the bins over 512 where there are more, or 64: half of what answers may take in all. */
-MCAMP__PRIV uint64_t mcamp__proof_floor(const mcamp__question *q)
-{
-    double more;
-    if (!q->ready || q->f->patterns || q->vain) return 64;
-    more = mcamp__dmax(1, (double)q->f->b / 512);
-    return (uint64_t)mcamp__dmax(64, 5e8 * more * sqrt(more) / MCAMP_BLOCK /
-                                     mcamp__proof_price(q->ready));
+    return e->samples + e->pilot_samples + e->proof_samples;
 }
 
 /* Blocks for the rigorous side: enough to refuse twice `large`, or, of a direction far below the
  * other one, twice that one's value; and to come within a fifth of it if that takes no more than
- * the values did (or a fifth of the floor) and the range is less than a thousand values.  Unless
- * there is a time to be spent, no more than *most, what the values took (or the floor); and none
- * where the bound would be of no use then: farther than twice `large`.  Values of tuples in
- * clusters, and by modes far out, are mostly 0, so that it takes about three times as many.  */
+ * the value did and the range is less than a thousand values.  Unless there is a time to be
+ * spent, no more than *most, what the answer took for all else; and none where the bound would
+ * be of no use then: farther than twice `large`.  Values of tuples in clusters, and by modes far
+ * out, are mostly 0, so that it takes about twice as many.                               */
 MCAMP__PRIV uint64_t mcamp__proof_blocks(const mcamp__question *q, const mcamp_budget *bud,
                                          const mcamp_estimate *e, double range, double large,
                                          uint64_t *most)
@@ -28063,17 +28048,14 @@ MCAMP__PRIV uint64_t mcamp__proof_blocks(const mcamp__question *q, const mcamp_b
                                                 q->ready->special);
     double level = log(1 / bud->beta), less = 2 * q->other - e->value;
     int lesser = q->other > 2 * e->value;
-    double need = level * range / (lesser ? less : large), least = (zeros ? 3 : 1) * need, twice;
-    uint64_t own = e->samples + q->prior.samples;
-    uint64_t few = mcamp__proof_floor(q);
+    double need = level * range / (lesser ? less : large), least = (zeros ? 2 : 1) * need, twice;
     *most = mcamp__blocks_for(mcamp__inf(), 1, bud->max_samples);
-    own = (own > q->other_samples ? own : q->other_samples) / MCAMP_BLOCK;
-    if (!(bud->seconds > 0)) *most = mcamp__umin(*most, own > few ? own : few);
+    if (!(bud->seconds > 0))
+        *most = mcamp__umin(*most, (q->credit + e->samples + e->pilot_samples) / MCAMP_BLOCK);
     if (!(least < (double)*most * MCAMP_BLOCK)) return bud->seconds > 0 ? *most : 0;
-    own = own > few / 5 ? own : few / 5;
     twice = 1.1 * need;
     need *= !(range < 1000 * large) ? 1.1 : lesser ? 3 : 6;
-    need = mcamp__dmin(need, mcamp__dmax(twice, (double)own * MCAMP_BLOCK));
+    need = mcamp__dmin(need, mcamp__dmax(twice, (double)(e->samples + q->prior.samples)));
     return mcamp__umin((uint64_t)(need / MCAMP_BLOCK) + 1, *most);
 }
 
@@ -28208,11 +28190,11 @@ MCAMP__PRIV mcamp_status mcamp__estimate_run(mcamp_ctx *ctx, const mcamp__questi
 {
     uint32_t purpose = MCAMP__PURPOSE(MCAMP__STREAM_ESTIMATE, 0, q->dir);
     int at = 0;
-    mcamp_status st = mcamp__run_to_error(ctx, q, use, bud, purpose, t, &at, &e->proof_samples);
+    mcamp_status st = mcamp__run_to_error(ctx, q, use, bud, purpose, t, &at, &e->pilot_samples);
     if ((st == MCAMP_OK || st == MCAMP_Q_TIME) && t->poisoned) {
         use[0] = *proof;
         use[1].method = MCAMP_METHOD_DEFAULT;
-        st = mcamp__run_to_error(ctx, q, use, bud, purpose, t, &at, &e->proof_samples);
+        st = mcamp__run_to_error(ctx, q, use, bud, purpose, t, &at, &e->pilot_samples);
     }
     if (st != MCAMP_OK && st != MCAMP_Q_TIME) return st;
     if (t->poisoned) return mcamp__fail(ctx, MCAMP_E_SAMPLE, "sample", (double)t->poisoned);
@@ -28234,7 +28216,7 @@ MCAMP__PRIV mcamp_status mcamp__estimate_anew(mcamp_ctx *ctx, const mcamp__quest
     few.max_samples = mcamp__umin(few.max_samples, q->prior.samples / 4);
     st = mcamp__estimate_run(ctx, q, &few, proof, use, t, e);
     if (st < 0 || st == MCAMP_Q_INTERRUPTED || mcamp__estimate_join(&q->prior, e)) return st;
-    e->proof_samples += e->samples;
+    e->pilot_samples += e->samples;
     return mcamp__estimate_run(ctx, q, bud, proof, use, t, e);
 }
 
@@ -28266,7 +28248,7 @@ MCAMP__PRIV mcamp_status mcamp__estimate_by(mcamp_ctx *ctx, const mcamp__questio
         if (q->f->patterns) use[0].log_scale = use[1].log_scale;
     } else if (bud->max_samples >= MCAMP__PILOT_LEAST) {
         st = mcamp__pilot(ctx, q, proof, log_range, bud->rel_error, use,
-                          &e->proof_samples);
+                          &e->pilot_samples);
     }
     if (st == MCAMP_OK) st = mcamp__estimate_anew(ctx, q, &own, proof, use, t, e);
     if (st == MCAMP_Q_TIME) { late = st; st = MCAMP_OK; }
@@ -28379,10 +28361,11 @@ typedef struct mcamp__hint {
 
 /* Fills the answer at (sigma, eps): both directions' estimates and what follows.
  * The second direction's error is relative to its own value, or to a share of the first
- * one's if that is larger: all of it if brief, else a tenth.  hint: or NULL.                */
+ * one's if that is larger: all of it if brief, else a tenth.  hint: or NULL; drawn: samples of
+ * the search.                                                                           */
 MCAMP__PRIV mcamp_status mcamp__answer_at(mcamp_ctx *ctx, const mcamp__factor *f,
                                           double sigma, double eps, int brief,
-                                          const mcamp__hint *hint,
+                                          const mcamp__hint *hint, uint64_t drawn,
                                           const mcamp_budget *bud, mcamp_answer *a)
 {
     double delta = 0, error = 0, upper = 0;
@@ -28405,15 +28388,15 @@ MCAMP__PRIV mcamp_status mcamp__answer_at(mcamp_ctx *ctx, const mcamp__factor *f
         if (st < 0) return st;
         q.floor = (brief ? 1.0 : f->diagonal && !exact ? 0.0 : 0.1) * delta;
         q.other = delta;
-        q.other_samples = a->remove.samples + (hint ? hint->prior[MCAMP_REMOVE].samples : 0);
-        q.vain = q.dir == MCAMP_ADD && mcamp__wants(bud, MCAMP_REMOVE) && !a->remove.trusted;
+        q.credit = drawn + a->samples - a->remove.proof_samples;
+        q.credit -= mcamp__umin(q.credit, a->remove.proof_samples);
         st = mcamp__estimate(ctx, &q, bud, d == MCAMP_REMOVE && mcamp__wants(bud, MCAMP_ADD)
                                            ? 4 : 2, e);
         if (st < 0) return st;
         if (st == MCAMP_Q_TIME) late = st;
         else if (st > 0) return a->status = st;
-        a->samples += e->samples + e->proof_samples;
-        a->needed += e->needed ? e->needed : e->samples + e->proof_samples;
+        a->samples += mcamp__estimate_samples(e);
+        a->needed += e->needed ? e->needed : mcamp__estimate_samples(e);
         if (e->value >= delta) { delta = e->value; error = e->std_error; }
         upper = mcamp__dmax(upper, e->upper);
     }
@@ -28684,7 +28667,7 @@ MCAMP_API mcamp_status mcamp_delta(mcamp_ctx *ctx, const mcamp_gram *gram,
                                                           &bud, out));
     if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return mcamp__time_end(ctx, st);
     f.better = mcamp__law_better;
-    st = mcamp__answer_at(ctx, &f, sigma, eps, 0, NULL, &bud, &a);
+    st = mcamp__answer_at(ctx, &f, sigma, eps, 0, NULL, 0, &bud, &a);
     mcamp__factor_free(ctx, &f);
     if (mcamp__time_end(ctx, st) < 0) return st;
     a.unamplified = exp(mcamp__gauss_logdelta(gram->max_norm / sigma, eps));
@@ -29162,7 +29145,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_slowly(mcamp_ctx *ctx, mcamp__solve *s, do
         mcamp_status st;
         *x = mcamp__root_next(&r);
         st = mcamp__answer_at(ctx, s->f, s->by_sigma ? exp(*x) : s->sigma,
-                              s->by_sigma ? s->eps : *x, 1, NULL, s->bud, &a);
+                              s->by_sigma ? s->eps : *x, 1, NULL, 0, s->bud, &a);
         if (st != MCAMP_OK) return st;
         s->samples += a.samples;
         f = mcamp__dmax(log(a.delta) - s->log_delta, -1e3);
@@ -29187,7 +29170,8 @@ MCAMP__PRIV mcamp_status mcamp__solve_answer(mcamp_ctx *ctx, mcamp__solve *s, do
     for (int tries = 0; ; tries++) {
         mcamp_status st = mcamp__answer_at(ctx, s->f, s->by_sigma ? exp(*x) : s->sigma,
                                            s->by_sigma ? s->eps : *x, 1,
-                                           tries ? NULL : &s->hint, s->bud, a);
+                                           tries ? NULL : &s->hint, tries ? 0 : s->samples,
+                                           s->bud, a);
         double first = *x;
         if (st != MCAMP_OK) return st;
         if (mcamp__solve_meets(s, a, *x <= lo)) return MCAMP_OK;
@@ -29271,7 +29255,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_end(mcamp_ctx *ctx, mcamp__solve *s, mcamp
     } else if (st == MCAMP_Q_TIME) {
         mcamp_status last = mcamp__answer_at(ctx, s->f, s->by_sigma ? exp(r->x) : s->sigma,
                                              s->by_sigma ? s->eps : r->x, 1,
-                                             &s->hint, s->bud, a);
+                                             &s->hint, s->samples, s->bud, a);
         if (last != MCAMP_OK) st = last;
     }
     return mcamp__time_end(ctx, st);
@@ -29403,7 +29387,7 @@ MCAMP__PRIV mcamp_status mcamp__curve_run(mcamp_ctx *ctx, const mcamp_gram *gram
             st = mcamp__special_answer(ctx, gram, MCAMP_ASK_DELTA, sigma, eps[i], &one, &a[i]);
             if (st > 0 && st != MCAMP_Q_INTERRUPTED) st = MCAMP_OK;
         } else if (st == MCAMP_OK) {
-            st = mcamp__answer_at(ctx, &f, sigma, eps[i], 0, NULL, &one, &a[i]);
+            st = mcamp__answer_at(ctx, &f, sigma, eps[i], 0, NULL, 0, &one, &a[i]);
         } else mcamp__answer_start(&one, sigma, eps[i], &a[i]);
         if (st < 0) break;
         if (st > 0) a[i].status = st;
@@ -34742,7 +34726,7 @@ MCAMP__PRIV void mcamp__proof_of_estimate(const mcamp_estimate *e, mcamp_proof *
     p->range = e->range;
     p->value = e->value; p->std_error = e->exact ? 0 : e->std_error;
     p->lower = e->lower; p->upper = p->bound = e->upper;
-    p->samples = e->samples + e->proof_samples;
+    p->samples = mcamp__estimate_samples(e);
 }
 
 MCAMP_API mcamp_status mcamp_guarantee_answer(const mcamp_answer *a, mcamp_guarantee *out)

@@ -467,7 +467,7 @@ TEST(samples_of_a_search_count_where_new_ones_agree)
 
 static void answer_with(const two_modes *m, const mcamp__hint *h, mcamp_answer *a)
 {
-    CHECK(mcamp__answer_at(&ctx, &m->f, 12.3, 1, 1, h, &m->bud, a) >= 0);
+    CHECK(mcamp__answer_at(&ctx, &m->f, 12.3, 1, 1, h, 0, &m->bud, a) >= 0);
 }
 
 /* An answer with a hint: a quarter of the search's samples, and all where the search was
@@ -579,9 +579,10 @@ TEST(budgets_are_kept_or_spoken_of)
         CHECK(mcamp_delta(&ctx, &g, 3, 1, &bud, &a) > 0);
         CHECK(a.status == MCAMP_Q_BUDGET || a.status == MCAMP_Q_UNTRUSTED);
         CHECK(a.remove.samples <= block && a.add.samples <= block);
-        if (i < 3) CHECK(a.remove.proof_samples <= block && a.add.proof_samples <= block);
-        CHECK(a.samples == a.remove.samples + a.remove.proof_samples + a.add.samples +
-                           a.add.proof_samples);
+        if (i < 3) CHECK(a.remove.proof_samples + a.remove.pilot_samples <= block &&
+                         a.add.proof_samples + a.add.pilot_samples <= block);
+        CHECK(a.samples == a.remove.samples + a.remove.pilot_samples + a.remove.proof_samples +
+                           a.add.samples + a.add.pilot_samples + a.add.proof_samples);
     }
     mcamp_gram_free(&ctx, &g);
 }
