@@ -980,6 +980,36 @@ TEST(no_worse_than_few_bands)
     }
 }
 
+/* Toeplitz C with factors descends from BLT of two buffers and of four: now the one ends lower,
+ * now the other, and the lower one is the answer.  Buffers asked for are BLT's alone.     */
+TEST(the_better_of_two_starts)
+{
+    static const double eps[2] = { 0.5, 2 };
+    int won[2] = { 0, 0 };
+    setup();
+    for (int i = 0; i < 2; i++) {
+        mcamp_opt_desc d = problem(MCAMP_OPT_TOEPLITZ, MCAMP_AMPLIFY_BINS, 8, 8), from;
+        mcamp_opt_result r;
+        mcamp_mech m;
+        double rmse[2];
+        d.eps = eps[i]; d.scale_degree = 3; d.buffers = 7;
+        d.tolerance = 1e-4; d.budget.max_samples = 2048;
+        CHECK_STATUS(mcamp__opt_resolve(&ctx, &d, &from), MCAMP_OK);
+        CHECK(!from.buffers);
+        for (int k = 0; k < 2; k++) {
+            from.buffers = k ? 4 : 2;
+            CHECK(mcamp__opt_once(&ctx, &from, 1, &m, &r) >= 0);
+            rmse[k] = r.rmse;
+            mcamp_mech_free(&ctx, &m);
+        }
+        won[rmse[1] < rmse[0]]++;
+        CHECK(mcamp_opt_run(&ctx, &d, &m, &r) >= 0);
+        CHECK(mcamp__eq(r.rmse, fmin(rmse[0], rmse[1])));
+        mcamp_mech_free(&ctx, &m);
+    }
+    CHECK(won[0] == 1 && won[1] == 1);
+}
+
 /* A decay that has come to nothing is one to go on from, with as many buffers and with more. */
 TEST(start_with_a_decay_of_nothing)
 {
@@ -1631,7 +1661,8 @@ TEST_MAIN("opt",
     T(sum_of_roots), T(start_with_a_decay_of_nothing), T(more_buffers_are_not_worse),
     T(more_bands_than_batches),
     T(the_better_result_stays),
-    T(no_worse_than_few_bands), T(poisson_takes_the_callers_sigma), T(poisson_with_much_noise),
+    T(no_worse_than_few_bands), T(the_better_of_two_starts), T(poisson_takes_the_callers_sigma),
+    T(poisson_with_much_noise),
     T(poisson_chooses_bands), T(edge_matrix_against_quadrature),
     T(edge_of_patterns_against_quadrature),
     T(posterior_participation), T(edge_of_patterns_at_q_1), T(gradient_of_the_band),
