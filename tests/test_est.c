@@ -608,10 +608,10 @@ static void mixture_close(mcamp_gram *g, mcamp__factor *f, mcamp__sampler *p)
 }
 
 /* Two hundred seeds of the mixture where modes overlap and where they do not, where the values
- * vary by less than a bin is wide, and where samples come in pairs: the spread agrees with the stated errors.  The sum
- * of squares is chi-square of 199, but for some more since 32 values tell the error to an
- * eighth: below 101 with odds of 1e-9, as above 343 if the errors were certain.  Errors
- * twice too long make it 50 or so, half as long 800.                                 */
+ * vary by less than a bin is wide, and where samples come in pairs: the spread agrees with the
+ * stated errors.  The sum of squares is chi-square of 199, but for some more since 32 values
+ * tell the error to an eighth: below 101 with odds of 1e-9, as above 343 if the errors were
+ * certain.  Errors twice too long make it 50 or so, half as long 800.                     */
 TEST(the_mixtures_errors_are_honest)
 {
     static const struct { const char *name; size_t n, b; double sigma, eps; int mirror; } c[] = {
