@@ -675,10 +675,11 @@ TEST(pairs_of_samples_have_their_law)
         mcamp__tile_noise(ctx.vec, &p, &normals, w.scratch);
         for (size_t k = 0; k < c[i].b * TILE; k++) {
             size_t s = k % TILE, by = k - s + (s + half) % TILE;
-            opposite += mcamp__eq(y[k], -y[by]);
-            for (size_t j = 0; j < TILE; j++)       /* of no other column, nor the next tile's */
-                same += (j != s && mcamp__eq(fabs(y[k]), fabs(y[k - s + j]))) +
-                        mcamp__eq(fabs(y[k]), fabs(w.scratch->x[k - s + j]));
+            if (mcamp__eq(y[k], -y[by])) opposite++;
+            for (size_t j = 0; j < TILE; j++) {     /* of no other column, nor the next tile's */
+                if (j != s && mcamp__eq(fabs(y[k]), fabs(y[k - s + j]))) same++;
+                if (mcamp__eq(fabs(y[k]), fabs(w.scratch->x[k - s + j]))) same++;
+            }
         }
         CHECK(opposite == (c[i].mirror ? c[i].b * TILE : 0));
         CHECK(same == opposite);
