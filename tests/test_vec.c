@@ -248,7 +248,7 @@ TEST(normals_have_the_normal_law)
 
 /* ---- triangular product ------------------------------------------------------ */
 
-static double L[BMAX * BMAX], zt[BMAX * S], gt[BMAX * S + S], half[BMAX * S];
+static double L[BMAX * BMAX], zt[BMAX * S], gt[BMAX * S + S], left[BMAX * S];
 
 /* kinds: 0 dense, 1 diagonal, 2 band of 3, 3 periodic band of 3, 4 random zeros */
 static void fill_lower(size_t b, int kind, mcamp_rng *r)
@@ -288,11 +288,11 @@ static double trmm_excess(size_t b)
  * diagonal.                                                                             */
 static void check_half(mcamp_vecset vs, const mcamp__tri *t, size_t b)
 {
-    for (size_t i = 0; i < b * S; i++) half[i] = 123.0;
-    mcamp__vec_trmm(vs, t, zt, S / 2, half);
+    for (size_t i = 0; i < b * S; i++) left[i] = 123.0;
+    mcamp__vec_trmm(vs, t, zt, S / 2, left);
     for (size_t i = 0; i < b * S; i++) {
         int in = i % S < S / 2;
-        if (in || !t->diagonal) CHECK_NEAR(half[i], in ? gt[i] : 123.0, 0, 0);
+        if (in || !t->diagonal) CHECK_NEAR(left[i], in ? gt[i] : 123.0, 0, 0);
     }
 }
 
