@@ -28039,7 +28039,7 @@ MCAMP__PRIV uint64_t mcamp__estimate_samples(const mcamp_estimate *e)
  * the value did and the range is less than a thousand values.  Unless there is a time to be
  * spent, no more than *most, what the answer took for all else; and none where the bound would
  * be of no use then: farther than twice `large`.  Values of tuples in clusters, and by modes far
- * out, are mostly 0, so that it takes about twice as many.                               */
+ * out, are mostly 0, so that it takes about half as many again.                          */
 MCAMP__PRIV uint64_t mcamp__proof_blocks(const mcamp__question *q, const mcamp_budget *bud,
                                          const mcamp_estimate *e, double range, double large,
                                          uint64_t *most)
@@ -28048,7 +28048,7 @@ MCAMP__PRIV uint64_t mcamp__proof_blocks(const mcamp__question *q, const mcamp_b
                                                 q->ready->special);
     double level = log(1 / bud->beta), less = 2 * q->other - e->value;
     int lesser = q->other > 2 * e->value;
-    double need = level * range / (lesser ? less : large), least = (zeros ? 2 : 1) * need, twice;
+    double need = level * range / (lesser ? less : large), least = (zeros ? 1.5 : 1) * need, twice;
     *most = mcamp__blocks_for(mcamp__inf(), 1, bud->max_samples);
     if (!(bud->seconds > 0))
         *most = mcamp__umin(*most, (q->credit + e->samples + e->pilot_samples) / MCAMP_BLOCK);

@@ -1980,8 +1980,8 @@ TEST(a_lucky_pilot_costs_little)
 
 /* A bound takes no more samples than its answer took for all else, but where there is a time to
  * be spent.  By this beta it takes a block for each hundred that the range is times `large`, and
- * a tenth more, to refuse twice that; where values are mostly 0 none is begun if not twice as
- * many may be drawn.                                                                    */
+ * a tenth more, to refuse twice that; where values are mostly 0 none is begun if not half as
+ * many again may be drawn.                                                                   */
 TEST(a_bound_takes_no_more_than_all_else)
 {
     mcamp_budget bud;
@@ -2004,14 +2004,14 @@ TEST(a_bound_takes_no_more_than_all_else)
     CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 65, 1e-4, &most) == 0);
     CHECK(mcamp__proof_blocks(&q, &bud, &e, 1.05e-2, 1e-4, &most) == 7 && most == 64);
     p.method = MCAMP_METHOD_TILTED;             /* mostly 0 */
-    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 31, 1e-4, &most) == 35 && most == 64);
-    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 33, 1e-4, &most) == 0);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 42, 1e-4, &most) == 47 && most == 64);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 43, 1e-4, &most) == 0);
     f.patterns = (const mcamp_gram *)&q;
-    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 33, 1e-4, &most) == 37);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 43, 1e-4, &most) == 48);
     f.patterns = NULL;
     p.method = MCAMP_METHOD_COMMON;
     p.special = &q;
-    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 33, 1e-4, &most) == 0);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 43, 1e-4, &most) == 0);
     p.special = NULL;
     /* Within a fifth for what the value took, else twice; no time for the former far out. */
     CHECK(mcamp__proof_blocks(&q, &bud, &e, 3.1e-2, 1e-4, &most) == 19);
