@@ -31791,15 +31791,23 @@ MCAMP__PRIV mcamp_status mcamp__opt_init(mcamp_ctx *ctx, const mcamp_opt_desc *d
 MCAMP__PRIV mcamp_status mcamp__opt_once(mcamp_ctx *ctx, const mcamp_opt_desc *d,
                                          int measured, mcamp_mech *mech,
                                          mcamp_opt_result *out);
+MCAMP__PRIV mcamp_status mcamp__opt_any(mcamp_ctx *ctx, const mcamp_opt_desc *d,
+                                        mcamp_mech *mech, mcamp_opt_result *out);
 
 MCAMP__PRIV int mcamp__opt_scaled(const mcamp_opt_desc *d)
 {
     return d->scale_degree > 0 || d->scale_free;
 }
 
-/* An optimum to start from: for banded C that of Toeplitz C, for Toeplitz C that of the
- * BLT that it contains, of two buffers if d does not say, or, where few bands hold little of
- * a BLT, of the same bands without amplification.                                     */
+/* More bands than half of the batches: enough that a BLT is a start. */
+MCAMP__PRIV int mcamp__opt_wide(const mcamp_opt_desc *d)
+{
+    return (d->bands ? d->bands : d->rounds) > d->batches / 2;
+}
+
+/* An optimum to start from: for banded C that of Toeplitz C, the best one if d has buffers, for
+ * Toeplitz C that of the BLT that it contains, of two buffers if d does not say, or, where few
+ * bands hold little of a BLT, of the same bands without amplification.                 */
 MCAMP__PRIV mcamp_status mcamp__opt_simpler(mcamp_ctx *ctx, const mcamp_opt_desc *d,
                                             mcamp_mech *from)
 {
@@ -31824,7 +31832,9 @@ MCAMP__PRIV mcamp_status mcamp__opt_simpler(mcamp_ctx *ctx, const mcamp_opt_desc
         simple.tolerance = 1e-6;
         simple.scale_degree = 0;
     }
-    return mcamp__opt_once(ctx, &simple, 0, from, &ignored);
+    return d->family == MCAMP_OPT_BANDED && d->buffers && bins
+               ? mcamp__opt_any(ctx, &simple, from, &ignored)
+               : mcamp__opt_once(ctx, &simple, 0, from, &ignored);
 }
 
 MCAMP__PRIV mcamp_status mcamp__opt_root(mcamp_ctx *ctx, size_t n, size_t bands,
@@ -32260,39 +32270,32 @@ MCAMP__PRIV mcamp_status mcamp__opt_fewer(mcamp_ctx *ctx, const mcamp_opt_desc *
 
 #define MCAMP__BUFFERS_MORE 4
 
-/* The same; with factors, of Toeplitz C, also all of it from a BLT of more buffers: either start
- * ends up to 0.3% above the other.                                                    */
-MCAMP__PRIV mcamp_status mcamp__opt_either(mcamp_ctx *ctx, const mcamp_opt_desc *d,
-                                           mcamp_mech *mech, mcamp_opt_result *out)
+/* The same; with bands enough that a BLT is a start, of Toeplitz C with factors also all of it
+ * from BLT of more buffers, of banded C also from the best such Toeplitz C: any of these starts
+ * ends up to 0.8% above another.                                                      */
+MCAMP__PRIV mcamp_status mcamp__opt_any(mcamp_ctx *ctx, const mcamp_opt_desc *d,
+                                        mcamp_mech *mech, mcamp_opt_result *out)
 {
     mcamp_opt_desc more = *d;
-    mcamp_opt_result r;
-    mcamp_mech other;
+    int banded = d->family == MCAMP_OPT_BANDED;
     mcamp_status st = mcamp__opt_fewer(ctx, d, mech, out);
-    if (st < 0 || st == MCAMP_Q_INTERRUPTED || d->family != MCAMP_OPT_TOEPLITZ ||
-        !mcamp__opt_scaled(d)) return st;
-    more.buffers = MCAMP__BUFFERS_MORE;
-    st = mcamp__opt_fewer(ctx, &more, &other, &r);
-    if (st < 0) {
-        if (!mcamp__opt_fatal(st)) return out->status;
-        mcamp_mech_free(ctx, mech);
-        return st;
+    if (!mcamp__opt_wide(d) || !(banded || mcamp__opt_scaled(d))) return st;
+    for (more.buffers = banded ? MCAMP__BUFFERS_MORE : 3;
+         more.buffers <= MCAMP__BUFFERS_MORE; more.buffers++) {
+        mcamp_opt_result r;
+        mcamp_mech other;
+        if (st < 0 || st == MCAMP_Q_INTERRUPTED) return st;
+        st = mcamp__opt_fewer(ctx, &more, &other, &r);
+        if (mcamp__opt_fatal(st)) mcamp_mech_free(ctx, mech);
+        if (st >= 0 && mcamp__opt_wanted(d, &r) < mcamp__opt_wanted(d, out)) {
+            mcamp_mech_free(ctx, mech);
+            *mech = other; *out = r;
+        } else if (st >= 0) {
+            mcamp_mech_free(ctx, &other);
+        }
+        if (st < 0 && !mcamp__opt_fatal(st)) st = MCAMP_OK;
     }
-    if (mcamp__opt_wanted(d, &r) < mcamp__opt_wanted(d, out)) {
-        mcamp_mech_free(ctx, mech);
-        *mech = other; *out = r;
-    } else {
-        mcamp_mech_free(ctx, &other);
-    }
-    return st == MCAMP_Q_INTERRUPTED ? st : out->status;
-}
-
-/* Toeplitz C of more bands than batches, or with factors and of enough that a BLT is a start. */
-MCAMP__PRIV int mcamp__opt_wide(const mcamp_opt_desc *d)
-{
-    size_t bands = d->bands ? d->bands : d->rounds;
-    return d->family == MCAMP_OPT_TOEPLITZ &&
-           (bands > d->batches || (mcamp__opt_scaled(d) && bands > d->batches / 2));
+    return st < 0 || st == MCAMP_Q_INTERRUPTED ? st : out->status;
 }
 
 MCAMP_API mcamp_status mcamp_opt_run(mcamp_ctx *ctx, const mcamp_opt_desc *desc,
@@ -32316,8 +32319,9 @@ MCAMP_API mcamp_status mcamp_opt_run(mcamp_ctx *ctx, const mcamp_opt_desc *desc,
         st = mcamp__opt_grow(ctx, &d, &made, &r);
     else if (d.amplification == MCAMP_AMPLIFY_BINS && !d.start && !d.inner_samples &&
              !desc->max_iterations &&
-             (d.family == MCAMP_OPT_BANDED || mcamp__opt_wide(&d)))
-        st = mcamp__opt_either(ctx, &d, &made, &r);
+             (d.family == MCAMP_OPT_BANDED || (d.family == MCAMP_OPT_TOEPLITZ &&
+              mcamp__opt_wide(&d) && (mcamp__opt_scaled(&d) || d.batches < d.rounds))))
+        st = mcamp__opt_any(ctx, &d, &made, &r);
     else
         st = mcamp__opt_once(ctx, &d, 1, &made, &r);
     if (st < 0) return st;

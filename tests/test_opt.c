@@ -980,34 +980,59 @@ TEST(no_worse_than_few_bands)
     }
 }
 
-/* Toeplitz C with factors descends from BLT of two buffers and of four: now the one ends lower,
- * now the other, and the lower one is the answer.  Buffers asked for are BLT's alone.     */
-TEST(the_better_of_two_starts)
+/* Toeplitz C with factors descends from BLT of two, three and four buffers: now the one ends
+ * lowest, now another, and the lowest is the answer.  Buffers asked for are BLT's alone.  */
+TEST(the_best_of_three_starts)
 {
     static const double eps[2] = { 0.5, 2 };
     int won[2] = { 0, 0 };
     setup();
     for (int i = 0; i < 2; i++) {
-        mcamp_opt_desc d = problem(MCAMP_OPT_TOEPLITZ, MCAMP_AMPLIFY_BINS, 8, 8), from;
+        mcamp_opt_desc d = problem(MCAMP_OPT_TOEPLITZ, MCAMP_AMPLIFY_BINS, 6, 6), from;
         mcamp_opt_result r;
         mcamp_mech m;
-        double rmse[2];
+        double rmse[3];
         d.eps = eps[i]; d.scale_degree = 3; d.buffers = 7;
         d.tolerance = 1e-4; d.budget.max_samples = 2048;
         CHECK_STATUS(mcamp__opt_resolve(&ctx, &d, &from), MCAMP_OK);
         CHECK(!from.buffers);
-        for (int k = 0; k < 2; k++) {
-            from.buffers = k ? 4 : 2;
+        for (int k = 0; k < 3; k++) {
+            from.buffers = (size_t)k + 2;
             CHECK(mcamp__opt_once(&ctx, &from, 1, &m, &r) >= 0);
             rmse[k] = r.rmse;
             mcamp_mech_free(&ctx, &m);
         }
-        won[rmse[1] < rmse[0]]++;
+        won[fmin(rmse[1], rmse[2]) < rmse[0]]++;
+        CHECK(mcamp_opt_run(&ctx, &d, &m, &r) >= 0);
+        CHECK(mcamp__eq(r.rmse, fmin(rmse[0], fmin(rmse[1], rmse[2]))));
+        mcamp_mech_free(&ctx, &m);
+    }
+    CHECK(won[0] == 1 && won[1] == 1);
+}
+
+/* Banded C descends from Toeplitz C as it begins and as it ends best: the better one is the
+ * answer, and with few bands there is one start.                                        */
+TEST(banded_begins_twice)
+{
+    setup();
+    for (size_t bands = 2; bands <= 6; bands += 4) {
+        mcamp_opt_desc d = problem(MCAMP_OPT_BANDED, MCAMP_AMPLIFY_BINS, 6, 6), from;
+        mcamp_opt_result r;
+        mcamp_mech m;
+        double rmse[2];
+        d.eps = 0.5; d.tolerance = 1e-4; d.budget.max_samples = 2048; d.bands = bands;
+        CHECK_STATUS(mcamp__opt_resolve(&ctx, &d, &from), MCAMP_OK);
+        for (int k = 0; k < 2; k++) {
+            from.buffers = k ? 4 : 0;
+            CHECK(mcamp__opt_fewer(&ctx, &from, &m, &r) >= 0);
+            rmse[k] = r.rmse;
+            mcamp_mech_free(&ctx, &m);
+        }
+        CHECK(mcamp__eq(rmse[0], rmse[1]) == (bands == 2));
         CHECK(mcamp_opt_run(&ctx, &d, &m, &r) >= 0);
         CHECK(mcamp__eq(r.rmse, fmin(rmse[0], rmse[1])));
         mcamp_mech_free(&ctx, &m);
     }
-    CHECK(won[0] == 1 && won[1] == 1);
 }
 
 /* A decay that has come to nothing is one to go on from, with as many buffers and with more. */
@@ -1661,7 +1686,8 @@ TEST_MAIN("opt",
     T(sum_of_roots), T(start_with_a_decay_of_nothing), T(more_buffers_are_not_worse),
     T(more_bands_than_batches),
     T(the_better_result_stays),
-    T(no_worse_than_few_bands), T(the_better_of_two_starts), T(poisson_takes_the_callers_sigma),
+    T(no_worse_than_few_bands), T(the_best_of_three_starts), T(banded_begins_twice),
+    T(poisson_takes_the_callers_sigma),
     T(poisson_with_much_noise),
     T(poisson_chooses_bands), T(edge_matrix_against_quadrature),
     T(edge_of_patterns_against_quadrature),
