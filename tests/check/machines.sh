@@ -27,7 +27,8 @@ lengthy() {
         small_deltas_of_unlike_modes_are_right_or_not_trusted \
         the_mixtures_errors_are_honest small_deltas_of_few_bands_are_backed \
         a_pilot_of_few_blocks_does_not_set_the_cost tuples_and_the_way_back \
-        the_smaller_direction_is_known_by_the_larger ;;
+        the_smaller_direction_is_known_by_the_larger no_answer_spends_more_on_its_bounds \
+        pairs_of_samples_have_their_law ;;
     esac
 }
 
