@@ -1880,7 +1880,7 @@ typedef struct mcamp_estimate {
     double range;           /* of the samples behind `upper`                  */
     uint64_t samples;       /* spent on value, beside a search's, some four times as many:
                              * at a sigma or eps found, those count in value and std_error */
-    uint64_t pilot_samples; /* spent on choosing its law, and others that it was not found by */
+    uint64_t pilot_samples; /* spent on choosing its law, or drawn and not used for it */
     uint64_t proof_samples; /* spent on upper; unless there is a time to be spent at most as many
                              * as its answer took for all else, a search included */
     uint64_t needed;        /* stopped by the time given: for what was asked, about */
@@ -32164,6 +32164,20 @@ MCAMP__PRIV mcamp_status mcamp__opt_one_more(mcamp_ctx *ctx, const mcamp_mech *f
     return mcamp_mech_init(ctx, &d, out);
 }
 
+/* *mech, *out := *m, *r if there is none yet or it is the worse one; the other one is freed. */
+MCAMP__PRIV void mcamp__opt_keep(mcamp_ctx *ctx, const mcamp_opt_desc *d, mcamp_mech *m,
+                                 const mcamp_opt_result *r, mcamp_mech *mech,
+                                 mcamp_opt_result *out)
+{
+    if (mech->magic && !(mcamp__opt_wanted(d, r) < mcamp__opt_wanted(d, out))) {
+        mcamp_mech_free(ctx, m);
+        return;
+    }
+    mcamp_mech_free(ctx, mech);
+    *mech = *m;
+    *out = *r;
+}
+
 /* One optimisation from `start`; *mech, *out are replaced if it is the first or better.
  * MCAMP_Q_INTERRUPTED: try no other.                                                 */
 MCAMP__PRIV mcamp_status mcamp__opt_better(mcamp_ctx *ctx, const mcamp_opt_desc *d,
@@ -32177,13 +32191,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_better(mcamp_ctx *ctx, const mcamp_opt_desc 
     one.start = start;
     st = mcamp__opt_once(ctx, &one, 1, &m, &r);
     if (st < 0) return mech->magic && !mcamp__opt_fatal(st) ? MCAMP_OK : st;
-    if (mech->magic && !(d->error == MCAMP_ERROR_MAX ? r.max_error < out->max_error
-                                                     : r.rmse < out->rmse)) {
-        mcamp_mech_free(ctx, &m);
-    } else {
-        mcamp_mech_free(ctx, mech);
-        *mech = m; *out = r;
-    }
+    mcamp__opt_keep(ctx, d, &m, &r, mech, out);
     return st == MCAMP_Q_INTERRUPTED ? st : MCAMP_OK;
 }
 
@@ -32287,13 +32295,8 @@ MCAMP__PRIV mcamp_status mcamp__opt_any(mcamp_ctx *ctx, const mcamp_opt_desc *d,
         if (st < 0 || st == MCAMP_Q_INTERRUPTED) return st;
         st = mcamp__opt_fewer(ctx, &more, &other, &r);
         if (mcamp__opt_fatal(st)) mcamp_mech_free(ctx, mech);
-        if (st >= 0 && mcamp__opt_wanted(d, &r) < mcamp__opt_wanted(d, out)) {
-            mcamp_mech_free(ctx, mech);
-            *mech = other; *out = r;
-        } else if (st >= 0) {
-            mcamp_mech_free(ctx, &other);
-        }
-        if (st < 0 && !mcamp__opt_fatal(st)) st = MCAMP_OK;
+        if (st >= 0) mcamp__opt_keep(ctx, d, &other, &r, mech, out);
+        else if (!mcamp__opt_fatal(st)) st = MCAMP_OK;
     }
     return st < 0 || st == MCAMP_Q_INTERRUPTED ? st : out->status;
 }
