@@ -9010,7 +9010,8 @@ MCAMP_API double mcamp_tally_lower(const mcamp_tally *t, double beta)
     double v;
     if (!t || !t->count || t->poisoned || !(beta > 0 && beta < 1)) return 0;
     v = mcamp__tally_bisect(t, 1, beta) * exp(t->log_scale) * (1 - 1e-9);
-    return v <= 1 ? v : 0;
+    if (t->direction == MCAMP_ADD) v -= t->split;       /* there rounding may be all of it */
+    return v > 0 && v <= 1 ? v : 0;
 }
 
 /* ---- proven ranges ------------------------------------------------------- *
@@ -9139,6 +9140,20 @@ MCAMP__PRIV double mcamp__add_log_bound(const mcamp__model *m, double eps)
     double e = eps - m->mean_half + 0.5 * tau * tau;
     if (!(tau > 0)) return e < 0 ? mcamp__log1mexp(e) : -mcamp__inf();
     return mcamp__gauss_logdelta(tau, e);
+}
+
+/* What rounding may do to a value of add's COMMON, in units of J.  Phi(T) and the sum taken off it
+ * are each right within err of themselves: 1e-14 + 2 b u the sum (mcamp__vec_phi_sum), 1e-14 of
+ * its logarithm Phi, two ulps of T^2 the rounding of T - c_i.  By Jensen's bound of log rho above
+ * T <= -d, and x (1 - log x) increases up to 1, so Phi(-d) stands for Phi(T).  Where tau is
+ * small J is a small part of Phi(-d), and this is seen.                            */
+MCAMP__PRIV double mcamp__add_rounding(const mcamp__model *m, double eps)
+{
+    double tau = m->root_total / (double)m->b, l, err;
+    if (!(tau > 0)) return 0;           /* nothing is random */
+    l = mcamp__gauss_logsf((eps - m->mean_half) / tau);
+    err = 2e-14 * (1 - l) + 2 * (double)m->b * DBL_EPSILON;
+    return err * exp(l - mcamp__add_log_bound(m, eps));
 }
 
 /* ---- tuples in clusters ---------------------------------------------------- *
@@ -9836,8 +9851,11 @@ MCAMP__PRIV void mcamp__sampler_simple_range(mcamp__sampler *p)
 {
     p->log_range = mcamp__inf();        /* MODE: a scale, not a range */
     if (p->method == MCAMP_METHOD_PLAIN) p->log_range = 1e-9;
-    if (p->method == MCAMP_METHOD_COMMON)
-        p->log_range = mcamp__add_log_bound(&p->m, p->eps) + 1e-9;
+    if (p->method == MCAMP_METHOD_COMMON) {
+        double r = mcamp__add_rounding(&p->m, p->eps);
+        p->log_range = mcamp__add_log_bound(&p->m, p->eps) + log1p(r) + 1e-9;
+        p->split = r * exp(p->log_range);
+    }
 }
 
 /* Order k of patterns, and where values are cut, which takes at most `split` from their mean;

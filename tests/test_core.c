@@ -316,6 +316,61 @@ TEST(every_law_agrees_with_the_exact_value)
     mcamp_gram_free(&ctx, &g);
 }
 
+/* Modes that are one: every value of add is J, the Gaussian mechanism's delta.  However large
+ * sigma is, samples are within rounding's bound of it, none is out of range, and both ends
+ * of their interval are where they should be.                                       */
+TEST(rounding_of_quiet_modes_is_within_its_bound)
+{
+    static const size_t size[2] = { 2, 40 };
+    mcamp_tally *t = (mcamp_tally *)calloc(1, sizeof *t);
+    double one[40 * 40];
+    for (int i = 0; i < 40 * 40; i++) one[i] = 1;
+    for (int i = 0; i < 2 * 8 * 3; i++) {
+        double sigma = pow(10, i / 2 % 8), eps = (1 + 4.5 * (i / 16)) / sigma, log_j;
+        mcamp_gram g;
+        mcamp__factor f;
+        mcamp__sampler p;
+        mcamp__workers w;
+        log_j = mcamp__gauss_logdelta(1 / sigma, eps);
+        CHECK_STATUS(mcamp_gram_from_matrix(&ctx, one, size[i % 2], &g), MCAMP_OK);
+        CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+        CHECK_STATUS(mcamp__sampler_build(&ctx, &f, sigma, eps, MCAMP_ADD, MCAMP_METHOD_COMMON, 0,
+                                          0, mcamp__inf(), &p), MCAMP_OK);
+        CHECK_STATUS(mcamp__workers_init(&ctx, &p, &w), MCAMP_OK);
+        mcamp__tally_init(&p, t);
+        CHECK_STATUS(mcamp__run_blocks(&ctx, &p, &w, 11, (uint32_t)MCAMP__STREAM_TEST << 16, 0, 2,
+                                       t), MCAMP_OK);
+        CHECK(t->poisoned == 0 && t->split > 0);
+        CHECK_LE(fabs(mcamp_tally_mean(t) - exp(log_j)), t->split + 1e-12 * exp(log_j));
+        CHECK_LE(t->split, exp(log_j) * 1e-9 * fmax(sigma, 1));
+        CHECK_LE(mcamp_tally_lower(t, 1e-3), exp(log_j));
+        CHECK(mcamp_tally_upper(t, 1e-3) >= exp(log_j));
+        mcamp__workers_free(&ctx, &w);
+        mcamp__sampler_free(&ctx, &p);
+        mcamp__factor_free(&ctx, &f);
+        mcamp_gram_free(&ctx, &g);
+    }
+    free(t);
+}
+
+/* What rounding may have added comes off the lower bound of add. */
+TEST(what_rounding_adds_comes_off)
+{
+    mcamp_rng r;
+    mcamp_tally t = new_tally();
+    double low;
+    mcamp_rng_seed(&r, 6);
+    for (int i = 0; i < 2000; i++) mcamp__tally_add(&t, log(skewed(&r)));
+    low = mcamp_tally_lower(&t, 0.01);
+    t.split = low / 4;
+    for (int add = 0; add < 2; add++) {
+        t.direction = add ? MCAMP_ADD : MCAMP_REMOVE;
+        CHECK_NEAR(mcamp_tally_lower(&t, 0.01), low * (1 - 0.25 * add), 1e-12, 0);
+    }
+    t.split = 2 * low;
+    CHECK_NEAR(mcamp_tally_lower(&t, 0.01), 0, 0, 0);
+}
+
 /* S_k(c) is a maximum: no point of a fine grid is above it, and one is close. */
 TEST(range_constant_is_the_maximum)
 {
@@ -735,6 +790,7 @@ TEST_MAIN("core",
     T(range_constant_is_the_maximum),
     T(values_stay_within_the_range),
     T(splits_and_threads_do_not_matter), T(tuples_of_any_number_of_threads),
+    T(rounding_of_quiet_modes_is_within_its_bound), T(what_rounding_adds_comes_off),
     T(sigma_epsilon_and_delta_answer_each_other),
     T(one_batch_is_the_gaussian_mechanism),
     T(curve_falls_and_is_bracketed),
