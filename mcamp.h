@@ -3494,6 +3494,45 @@ MCAMP__PRIV void mcamp__buf_free(mcamp_ctx *ctx, mcamp__buf *buf)
     memset(buf, 0, sizeof *buf);
 }
 
+/* A stack of buffers that are not in use, all of one count: memory that is mapped anew costs
+ * more than what is written there.  Each holds the next one at its beginning.       */
+MCAMP__PRIV mcamp__buf mcamp__spare_pop(mcamp__buf *spare)
+{
+    mcamp__buf top = *spare;
+    memcpy(spare, top.p, sizeof *spare);
+    return top;
+}
+
+MCAMP__PRIV void mcamp__spare_free(mcamp_ctx *ctx, mcamp__buf *spare)
+{
+    while (spare->p) {
+        mcamp__buf top = mcamp__spare_pop(spare);
+        mcamp__buf_free(ctx, &top);
+    }
+}
+
+/* A buffer of at least three doubles, from spare where that is not NULL and fits, and then with
+ * what was left in it.                                                              */
+MCAMP__PRIV mcamp_status mcamp__spare_take(mcamp_ctx *ctx, mcamp__buf *spare, size_t count,
+                                           mcamp__buf *out)
+{
+    if (!spare || !spare->p || spare->count != count) return mcamp__buf_new(ctx, count, out);
+    *out = mcamp__spare_pop(spare);
+    return MCAMP_OK;
+}
+
+/* Gives it back, or frees it. */
+MCAMP__PRIV void mcamp__spare_give(mcamp_ctx *ctx, mcamp__buf *spare, mcamp__buf *buf)
+{
+    if (!buf->p || !spare || (spare->p && spare->count != buf->count)) {
+        mcamp__buf_free(ctx, buf);
+        return;
+    }
+    memcpy(buf->p, spare, sizeof *spare);
+    *spare = *buf;
+    memset(buf, 0, sizeof *buf);
+}
+
 /* A lower-triangular matrix, packed for mcamp__vec_trmm: groups of six rows
  * (the first group takes what is left over, where rows are short), each from
  * the first column in which one of its rows is not zero (the skyline) to the
@@ -5823,8 +5862,7 @@ MCAMP__PRIV void mcamp__vec_rank1(mcamp_vecset vs, double *g, size_t b,
 
 MCAMP__PRIV void mcamp__tuple_free(mcamp_ctx *ctx, mcamp__tuple *p)
 {
-    if (p->spare && !p->spare->p) *p->spare = p->buf;
-    else mcamp__buf_free(ctx, &p->buf);
+    mcamp__spare_give(ctx, p->spare, &p->buf);
     memset(p, 0, sizeof *p);
 }
 
@@ -5838,8 +5876,8 @@ MCAMP__PRIV double mcamp__tuple_range(const double *a, size_t n)
 }
 
 /* Memory for tuples of indices below b, 16 bytes per entry of a: the caller fills a and ea,
- * b x b, symmetric, and then says base and k.  spare: NULL, or what one freed before has left
- * there of the same b, as memory that is mapped anew costs more than what is written there. */
+ * b x b, symmetric, and then says base and k.  spare: NULL, or where others of the same b leave
+ * their memory.                                                                     */
 MCAMP__PRIV mcamp_status mcamp__tuple_alloc(mcamp_ctx *ctx, size_t b, mcamp__buf *spare,
                                             mcamp__tuple *p)
 {
@@ -5851,8 +5889,7 @@ MCAMP__PRIV mcamp_status mcamp__tuple_alloc(mcamp_ctx *ctx, size_t b, mcamp__buf
     p->stride = p->ld + 8;
     if (!mcamp__mul_size(p->stride, 2 * b + 2, &count) || count > SIZE_MAX / 64)
         return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
-    if (spare && spare->count == count) { p->buf = *spare; memset(spare, 0, sizeof *spare); }
-    else if (mcamp__buf_new(ctx, count, &p->buf) < 0) return MCAMP_E_MEMORY;
+    if (mcamp__spare_take(ctx, spare, count, &p->buf) < 0) return MCAMP_E_MEMORY;
     p->spare = spare;
     p->base = p->buf.p;
     p->upto = p->base + p->stride;
@@ -7847,7 +7884,8 @@ struct mcamp__sampler;
 /* Memory that questions about one factor fill when they need it and leave to the next. */
 typedef struct mcamp__lent {
     mcamp__buf sums;        /* of rows of g, by section est                     */
-    mcamp__buf tuples;      /* of a sampler that was freed                      */
+    mcamp__buf tuples;      /* of samplers that were freed: a stack             */
+    mcamp__buf tiles;       /* of scratch that was freed: a stack               */
 } mcamp__lent;
 
 /* The factor of G, computed once; a model of any sigma is a scaling of it. */
@@ -7877,7 +7915,8 @@ MCAMP__PRIV void mcamp__factor_free(mcamp_ctx *ctx, mcamp__factor *f)
     mcamp__delete_doubles(ctx, f->g, f->count);
     mcamp__delete_doubles(ctx, f->row, f->b);
     if (f->lent) mcamp__buf_free(ctx, &f->lent->sums);
-    if (f->lent) mcamp__buf_free(ctx, &f->lent->tuples);
+    if (f->lent) mcamp__spare_free(ctx, &f->lent->tuples);
+    if (f->lent) mcamp__spare_free(ctx, &f->lent->tiles);
     mcamp__delete(ctx, f->lent, 1, sizeof *f->lent);
     mcamp__tri_free(ctx, &f->L);
     memset(f, 0, sizeof *f);
@@ -7997,7 +8036,7 @@ typedef struct mcamp__model {
     double max_diag;
     double idle;        /* a_ii up to this belong to modes that are 0           */
     size_t reach;       /* the factor's                                         */
-    mcamp__buf *spare;  /* for tuples: the factor's                             */
+    mcamp__lent *lent;  /* the factor's; NULL: patterns                         */
     mcamp__tri L;       /* a = L L' (packed, scaled)                            */
 } mcamp__model;
 
@@ -8048,7 +8087,7 @@ MCAMP__PRIV mcamp_status mcamp__model_init(mcamp_ctx *ctx, const mcamp__factor *
     m->g = f->g;
     m->g_count = f->count;
     m->reach = f->reach;
-    m->spare = &f->lent->tuples;
+    m->lent = f->lent;
     m->L = f->L;
     m->L.scale = 1 / sigma;
     m->half = mcamp__new_doubles(ctx, m->b);
@@ -9436,10 +9475,10 @@ typedef struct mcamp__sampler {
 } mcamp__sampler;
 
 /* Per-worker memory: tiles of b rows of MCAMP__S samples, and a row of samples
- * each for the intermediate quantities.                                        */
+ * each for the intermediate quantities.  Freed before the sampler.             */
 typedef struct mcamp__scratch {
-    mcamp__buf tiles, shift, rows;
-    double *x, *z, *slope;              /* tiles */
+    mcamp__buf tiles, rows, *spare;
+    double *x, *z, *slope, *shift;      /* tiles; of shift three rows at least */
     double *log_z, *r, *t, *f, *df, *ls, *u, *v, *hi;
     double *skip;                       /* samples that need no root */
     uint32_t *index;                    /* MCAMP__S * k drawn indices */
@@ -9450,8 +9489,7 @@ typedef struct mcamp__scratch {
 
 MCAMP__PRIV void mcamp__scratch_free(mcamp_ctx *ctx, mcamp__scratch *w)
 {
-    mcamp__buf_free(ctx, &w->tiles);
-    mcamp__buf_free(ctx, &w->shift);
+    mcamp__spare_give(ctx, w->spare, &w->tiles);
     mcamp__buf_free(ctx, &w->rows);
     mcamp__delete(ctx, w->index, w->index_count, sizeof *w->index);
     mcamp__delete_doubles(ctx, w->work, w->work_count);
@@ -9465,21 +9503,22 @@ MCAMP__PRIV mcamp_status mcamp__scratch_init(mcamp_ctx *ctx, const mcamp__sample
     size_t tile;
     mcamp_status st = MCAMP_OK;
     memset(w, 0, sizeof *w);
-    if (!mcamp__mul_size(p->m.b, 3 * MCAMP__S, &tile))
+    if (!mcamp__mul_size(p->m.b, 4 * MCAMP__S, &tile))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)p->m.b);
     if (p->pattern.n) st = mcamp__pattern_work_init(ctx, &p->pattern, &w->pattern);
     if (st < 0) return st;
-    tile /= 3;
+    tile /= 4;
+    w->spare = p->m.lent ? &p->m.lent->tiles : NULL;
     w->index_count = MCAMP__S * mcamp__zmax(p->k, 1);
     w->index = (uint32_t *)mcamp__new(ctx, w->index_count, sizeof *w->index);
     w->work_count = p->tuple.b ? mcamp__tuple_work(&p->tuple) : p->mix_work;
     w->work = mcamp__new_doubles(ctx, w->work_count);
     if (!w->index || !w->work) st = mcamp__fail(ctx, MCAMP_E_MEMORY, "ctx", 0);
-    if (st >= 0) st = mcamp__buf_new(ctx, 3 * tile, &w->tiles);
-    if (st >= 0) st = mcamp__buf_new(ctx, mcamp__zmax(tile, 3 * MCAMP__S), &w->shift);
+    if (st >= 0)
+        st = mcamp__spare_take(ctx, w->spare, 3 * tile + mcamp__zmax(tile, 3 * MCAMP__S), &w->tiles);
     if (st >= 0) st = mcamp__buf_new(ctx, 10 * MCAMP__S, &w->rows);
     if (st < 0) { mcamp__scratch_free(ctx, w); return st; }
-    w->x = w->tiles.p; w->z = w->x + tile; w->slope = w->z + tile;
+    w->x = w->tiles.p; w->z = w->x + tile; w->slope = w->z + tile; w->shift = w->slope + tile;
     w->log_z = w->rows.p;          w->r = w->log_z + MCAMP__S;
     w->t = w->r + MCAMP__S;        w->f = w->t + MCAMP__S;
     w->df = w->f + MCAMP__S;       w->ls = w->df + MCAMP__S;
@@ -9835,7 +9874,7 @@ MCAMP__PRIV mcamp_status mcamp__sampler_order(mcamp_ctx *ctx, mcamp__sampler *p,
     p->log_range = p->clusters.log_range + 1e-9;
     if (st < 0 || p->k) return st;
     if (p->m.diagonal) return mcamp__fail(ctx, MCAMP_E_ARG, "order", (double)k);
-    if ((st = mcamp__tuple_alloc(ctx, b, p->m.spare, &p->tuple)) < 0) return st;
+    if ((st = mcamp__tuple_alloc(ctx, b, &p->m.lent->tuples, &p->tuple)) < 0) return st;
     q.range = mcamp__new_doubles(ctx, count);
     if (!q.range) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
     mcamp__run(ctx, tasks, mcamp__rows_task, &q);
@@ -23480,7 +23519,7 @@ MCAMP__PRIV void mcamp__limited_tile(mcamp_vecset vs, const mcamp__sampler *p, m
     const mcamp__limited *q = (const mcamp__limited *)p->special;
     size_t b = p->m.b;
     mcamp__limited_sample s;
-    s.times = w->shift.p; s.p = s.times + b; s.list = s.p + b;
+    s.times = w->shift; s.p = s.times + b; s.list = s.p + b;
     for (size_t at = 0; at < MCAMP__S; at++) {
         mcamp__limited_draw(q, b, r, &s);
         w->log_z[at] = p->dir == MCAMP_REMOVE ? mcamp__limited_tuple(q, &p->m, r, &s, at, w->x)
@@ -23797,13 +23836,13 @@ MCAMP__PRIV void mcamp__group_tile(mcamp_vecset vs, const mcamp__sampler *p, mca
     size_t b = p->m.b;
     for (size_t at = 0; at < MCAMP__S; at++)
         w->log_z[at] = p->dir == MCAMP_REMOVE
-                           ? mcamp__group_tuples(q, &p->m, r, at, w->shift.p, w->x)
+                           ? mcamp__group_tuples(q, &p->m, r, at, w->shift, w->x)
                            : mcamp__group_tilt(q, &p->m, at, w->x);
     mcamp__group_weights(vs, &p->m, w->x, w->z, w->t);
     if (p->m.diagonal) {
         mcamp__group_orthogonal(q, &p->m, w->z, w->u);
     } else if (q->k == 3) {
-        mcamp__group_triples(vs, q, b, w->z, w->x, w->slope, w->shift.p, w->f, w->u);
+        mcamp__group_triples(vs, q, b, w->z, w->x, w->slope, w->shift, w->f, w->u);
     } else {
         mcamp__vec_trmm(vs, &q->half, w->z, MCAMP__S, w->x);
         mcamp__group_dot(w->z, w->x, b, w->u);
@@ -25948,13 +25987,13 @@ MCAMP__PRIV void mcamp__tile_mode_slopes(mcamp_vecset vs, const mcamp__sampler *
     for (size_t s = 0; s < MCAMP__S; s++) {
         double pick = mcamp_rng_uniform(r) * (double)p->active_count;
         size_t i = p->active[mcamp__zmin((size_t)pick, p->active_count - 1)];
-        double root = sqrt(mcamp__model_a(&p->m, i, i)), *row = w->shift.p + s * b;
+        double root = sqrt(mcamp__model_a(&p->m, i, i)), *row = w->shift + s * b;
         w->index[s] = (uint32_t)i;
         for (size_t j = 0; j < b; j++) row[j] = mcamp__model_a(&p->m, i, j) / root;
         w->hi[s] = w->x[i * MCAMP__S + s] / root;
     }
     memset(w->slope, 0, b * MCAMP__S * sizeof(double));
-    mcamp__vec_add_shifts(vs, w->slope, b, w->shift.p);
+    mcamp__vec_add_shifts(vs, w->slope, b, w->shift);
     mcamp__vec_project_tile(vs, w->x, b, w->slope, w->hi, w->z);
 }
 
@@ -25962,7 +26001,7 @@ MCAMP__PRIV void mcamp__tile_mode_slopes(mcamp_vecset vs, const mcamp__sampler *
 MCAMP__PRIV void mcamp__tile_mode_interval(mcamp_vecset vs, const mcamp__sampler *p,
                                            mcamp__scratch *w)
 {
-    double *own = w->shift.p;
+    double *own = w->shift;
     for (size_t s = 0; s < MCAMP__S; s++) {
         size_t i = w->index[s], at = i * MCAMP__S + s;
         own[s] = (double)i;
@@ -26415,7 +26454,7 @@ MCAMP__PRIV void mcamp__tile_ratios(mcamp_vecset vs, const mcamp__sampler *p,
     const mcamp__mixture *m = p->mix;
     const size_t b = p->m.b, S = MCAMP__S, step = m->count * S, most = 24;
     const size_t ld = b < 8 ? b : b + 8;    /* powers of two share a place in the cache */
-    double *f = w->shift.p, *room = f + most * ld;
+    double *f = w->shift, *room = f + most * ld;
     for (size_t q = 0; q < m->count; q++) {
         double *out = w->work + q * S;
         size_t n, wait = 0;                 /* picks before k that touch all windows */
@@ -26490,7 +26529,7 @@ MCAMP__PRIV void mcamp__tile_base(mcamp_vecset vs, const mcamp__sampler *p, mcam
     const mcamp__mixture *m = p->mix;
     const double root = mcamp__dmax(p->m.root_total, DBL_MIN), theta = m->tilt, on = 1.5;
     size_t b = p->m.b;
-    double *to = w->shift.p;
+    double *to = w->shift;
     if (!m->order) {
         for (size_t s = 0; s < MCAMP__S; s++) w->t[s] = 1;
         return;
