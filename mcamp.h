@@ -3553,13 +3553,12 @@ typedef struct mcamp__tri {
 typedef struct mcamp__tuple {
     size_t b, k;
     size_t ld;          /* b rounded up to a multiple of 32 */
-    size_t stride;      /* of a and ea: ld + 8, so that a column of them is
-                           spread over all sets of the cache */
+    size_t stride;      /* of ea: ld + 8, so that a column is spread over all
+                           sets of the cache */
     int uniform;        /* all base_j are 1/b */
     double *base;       /* [ld], zero beyond b */
     double *upto;       /* [b]: base_0 + .. + base_i */
-    double *a;          /* [b][stride], zero beyond column b */
-    double *ea;         /* exp(a), zero beyond column b */
+    double *ea;         /* [b][stride]: exp(a_ij), zero beyond column b */
     mcamp__buf buf;
     mcamp__buf *spare;  /* NULL, or where buf comes from and goes to, if there is room */
 } mcamp__tuple;
@@ -4806,44 +4805,37 @@ MCAMP__ENTRY void MCAMP__K(add_shifts)(double *g, size_t b, const double *shift)
 #  pragma GCC pop_options
 #endif
 
-/* t[W][W], a row per sample, is added to W rows of g; `rows` of them exist. */
-MCAMP__INL void MCAMP__K(add_block)(const double *t, size_t rows, double *g)
+/* t[W][W], a row per sample, is added to W rows of g. */
+MCAMP__INL void MCAMP__K(add_block)(const double *t, double *g)
 {
     MCAMP__K(square) x;
-    if (rows >= MCAMP__W) {
-        MCAMP__K(load_square)(&x, t, MCAMP__W);
-        MCAMP__K(transpose)(&x);
-        MCAMP__K(add_square)(g, &x);
-        return;
-    }
-    for (size_t r = 0; r < rows; r++)
-        for (size_t q = 0; q < MCAMP__W; q++)
-            g[r * MCAMP__S + q] += t[q * MCAMP__W + r];
+    MCAMP__K(load_square)(&x, t, MCAMP__W);
+    MCAMP__K(transpose)(&x);
+    MCAMP__K(add_square)(g, &x);
 }
 
-/* Columns of a outermost: those of one round stay in the first-level cache for
- * the whole tile.                                                             */
-MCAMP__ENTRY void MCAMP__K(add_tuples)(const mcamp__tuple *p, const uint32_t *j,
-                                       double *g)
+/* Of the first cols columns of a, a multiple of 2 W.  These are outermost: those of one round stay in
+ * the first-level cache for the whole tile.                                     */
+MCAMP__ENTRY void MCAMP__K(add_rows)(const double *a, size_t cols, size_t b, double scale,
+                                     const uint32_t *j, size_t k, double *g)
 {
-    const size_t k = p->k, W = MCAMP__W;
+    const size_t W = MCAMP__W;
     double t[2][MCAMP__W * MCAMP__W];
-    for (size_t i = 0; i < p->b; i += 2 * W) {
+    for (size_t i = 0; i < cols; i += 2 * W) {
         for (size_t s = 0; s < MCAMP__S; s += W) {
             for (size_t q = 0; q < W; q++) {
                 const uint32_t *row = j + (s + q) * k;
                 MCAMP__V x = MCAMP__K(set)(0.0), y = x;
                 for (size_t l = 0; l < k; l++) {
-                    const double *a = p->a + row[l] * p->stride + i;
-                    x = x + MCAMP__K(load)(a);
-                    y = y + MCAMP__K(load)(a + W);
+                    const double *from = a + row[l] * b + i;
+                    x = x + MCAMP__K(load)(from);
+                    y = y + MCAMP__K(load)(from + W);
                 }
-                MCAMP__K(store)(t[0] + q * W, x);
-                MCAMP__K(store)(t[1] + q * W, y);
+                MCAMP__K(store)(t[0] + q * W, x * scale);
+                MCAMP__K(store)(t[1] + q * W, y * scale);
             }
-            MCAMP__K(add_block)(t[0], p->b - i, g + i * MCAMP__S + s);
-            if (p->b > i + W)
-                MCAMP__K(add_block)(t[1], p->b - i - W, g + (i + W) * MCAMP__S + s);
+            MCAMP__K(add_block)(t[0], g + i * MCAMP__S + s);
+            MCAMP__K(add_block)(t[1], g + (i + W) * MCAMP__S + s);
         }
     }
 }
@@ -5875,8 +5867,8 @@ MCAMP__PRIV double mcamp__tuple_range(const double *a, size_t n)
     return m;
 }
 
-/* Memory for tuples of indices below b, 16 bytes per entry of a: the caller fills a and ea,
- * b x b, symmetric, and then says base and k.  spare: NULL, or where others of the same b leave
+/* Memory for tuples of indices below b, 8 bytes per entry of a: the caller fills ea, b x b,
+ * symmetric, and then says base and k.  spare: NULL, or where others of the same b leave
  * their memory.                                                                     */
 MCAMP__PRIV mcamp_status mcamp__tuple_alloc(mcamp_ctx *ctx, size_t b, mcamp__buf *spare,
                                             mcamp__tuple *p)
@@ -5887,14 +5879,13 @@ MCAMP__PRIV mcamp_status mcamp__tuple_alloc(mcamp_ctx *ctx, size_t b, mcamp__buf
     p->b = b;
     p->ld = (b + 31) / 32 * 32;
     p->stride = p->ld + 8;
-    if (!mcamp__mul_size(p->stride, 2 * b + 2, &count) || count > SIZE_MAX / 64)
+    if (!mcamp__mul_size(p->stride, b + 2, &count) || count > SIZE_MAX / 64)
         return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
     if (mcamp__spare_take(ctx, spare, count, &p->buf) < 0) return MCAMP_E_MEMORY;
     p->spare = spare;
     p->base = p->buf.p;
     p->upto = p->base + p->stride;
-    p->a = p->upto + p->stride;
-    p->ea = p->a + b * p->stride;
+    p->ea = p->upto + p->stride;
     return MCAMP_OK;
 }
 
@@ -5967,12 +5958,19 @@ MCAMP__PRIV void mcamp__vec_draw_tuples(mcamp_vecset vs, const mcamp__tuple *p,
         mcamp__tuple_group(vs, p, r, work, j + s * p->k, log_z + s, MCAMP__GROUP);
 }
 
-/* g_i[s] += sum_l a_{i, j[s][l]}: the shifts of a tile, added where they belong
- * without being stored.                                                       */
-MCAMP__PRIV void mcamp__vec_add_tuples(mcamp_vecset vs, const mcamp__tuple *p,
-                                       const uint32_t *j, double *g)
+/* g_i[s] += scale sum_l a_{j[s][l], i}, l < k: the shifts of a tile, added where they belong
+ * without being stored.  a: b x b, of which what mcamp__band_next(b, w, ..) leaves out is 0. */
+MCAMP__PRIV void mcamp__vec_add_rows(mcamp_vecset vs, const double *a, size_t b, size_t w,
+                                     double scale, const uint32_t *j, size_t k, double *g)
 {
-    MCAMP__DISPATCH(vs, add_tuples, (p, j, g));
+    int few = 16 * (2 * w + 1) < b;
+    size_t from = few ? 0 : b - b % 16;         /* 2 W divides 16 in every set */
+    if (!few) MCAMP__DISPATCH(vs, add_rows, (a, from, b, scale, j, k, g));
+    for (size_t n = 0; from < b && n < MCAMP__S * k; n++) {
+        const double *row = a + j[n] * b;
+        for (size_t i = from; (i = few ? mcamp__band_next(b, w, j[n], i) : i) < b; i++)
+            g[i * MCAMP__S + n / k] += scale * row[i];
+    }
 }
 
 /* ======================================================================== *
@@ -9564,12 +9562,18 @@ MCAMP__PRIV double mcamp__log_gap(double hi, double lo)
     return hi <= lo ? -mcamp__inf() : mcamp__nan();
 }
 
+/* Moves the tile to the sum of the modes that were drawn. */
+MCAMP__PRIV void mcamp__tile_tuples(mcamp_vecset vs, const mcamp__sampler *p, mcamp__scratch *w)
+{
+    mcamp__vec_add_rows(vs, p->m.g, p->m.b, p->m.reach, p->m.over, w->index, p->k, w->x);
+}
+
 /* (1 - e^{eps - Y})_+ rho, up to the weight: PLAIN and TILTED, remove. */
 MCAMP__PRIV void mcamp__tile_tilted(mcamp_vecset vs, const mcamp__sampler *p,
                                     mcamp__scratch *w)
 {
     double k = (double)p->k;
-    if (!p->clusters.k) mcamp__vec_add_tuples(vs, &p->tuple, w->index, w->x);
+    if (!p->clusters.k) mcamp__tile_tuples(vs, p, w);
     mcamp__vec_lse(vs, w->x, p->m.b, p->off_loss, NULL, NULL, w->r, NULL);
     for (size_t s = 0; s < MCAMP__S; s++) {
         double y = w->r[s];
@@ -9589,12 +9593,14 @@ MCAMP__PRIV void mcamp__tile_plain_add(mcamp_vecset vs, const mcamp__sampler *p,
     }
 }
 
-/* Removes the common direction from the tile: x becomes g'. */
-MCAMP__PRIV void mcamp__tile_project(mcamp_vecset vs, const mcamp__sampler *p,
+/* Removes the common direction from the tile, x becomes g', and from the k modes that will be
+ * added: a'_ij = a_ij - c_i c_j.                                                      */
+MCAMP__PRIV void mcamp__tile_project(mcamp_vecset vs, const mcamp__sampler *p, size_t k,
                                      mcamp__scratch *w)
 {
     mcamp__vec_colsum(vs, w->x, p->m.b, NULL, w->u);
     for (size_t s = 0; s < MCAMP__S; s++) w->u[s] /= p->m.root_total;
+    for (size_t n = 0; n < MCAMP__S * k; n++) w->u[n / k] += p->m.c[w->index[n]];
     mcamp__vec_rank1(vs, w->x, p->m.b, p->m.c, w->u);
 }
 
@@ -9602,8 +9608,8 @@ MCAMP__PRIV void mcamp__tile_common(mcamp_vecset vs, const mcamp__sampler *p,
                                     mcamp__scratch *w)
 {
     double slope = p->m.root_total / (double)p->m.b;    /* mean of c */
-    mcamp__tile_project(vs, p, w);
-    mcamp__vec_add_tuples(vs, &p->tuple, w->index, w->x);
+    mcamp__tile_project(vs, p, p->k, w);
+    mcamp__tile_tuples(vs, p, w);
     mcamp__vec_lse(vs, w->x, p->m.b, p->off_base, NULL, NULL, w->r, NULL);
     for (size_t s = 0; s < MCAMP__S; s++)
         w->t[s] = (p->eps - w->r[s]) / slope + 0.5 * slope;
@@ -9623,7 +9629,7 @@ MCAMP__PRIV void mcamp__tile_common_add(mcamp_vecset vs, const mcamp__sampler *p
         for (size_t s = 0; s < MCAMP__S; s++) w->v[s] = -mcamp__inf();
         return;
     }
-    mcamp__tile_project(vs, p, w);
+    mcamp__tile_project(vs, p, 0, w);
     mcamp__vec_lse(vs, w->x, p->m.b, p->off_w, NULL, NULL, w->r, NULL);
     for (size_t s = 0; s < MCAMP__S; s++)
         w->t[s] = (-p->eps - w->r[s]) / slope + 0.5 * slope;
@@ -9753,8 +9759,8 @@ MCAMP__PRIV mcamp_status mcamp__sampler_alloc(mcamp_ctx *ctx, mcamp__sampler *p)
     return MCAMP_OK;
 }
 
-/* The matrix of the tuple law and its exponentials, a' (COMMON) or a (TILTED): rows in tasks;
- * of each the largest |a_ij|.                                                           */
+/* Exponentials of the matrix of the tuple law, a' (COMMON) or a (TILTED): rows in tasks; of
+ * each the largest |a_ij|.                                                           */
 typedef struct mcamp__rows_job {
     const mcamp__sampler *p;
     mcamp_vecset vs;
@@ -9769,12 +9775,11 @@ MCAMP__PRIV void mcamp__rows_task(void *arg, size_t task)
     int common = q->p->method == MCAMP_METHOD_COMMON;
     size_t b = m->b, ld = q->p->tuple.stride;
     for (size_t i = task; i < b; i += q->tasks) {
-        double *a = q->p->tuple.a + i * ld, *e = q->p->tuple.ea + i * ld;
-        for (size_t j = 0; j < b; j++) a[j] = common ? -(m->c[i] * m->c[j]) : 0.0;
+        double *e = q->p->tuple.ea + i * ld;
+        for (size_t j = 0; j < b; j++) e[j] = common ? -(m->c[i] * m->c[j]) : 0.0;
         for (size_t j = 0; (j = mcamp__band_next(b, m->reach, i, j)) < b; j++)
-            a[j] += m->g[i * b + j] * m->over;
-        memcpy(e, a, b * sizeof *e);
-        q->range[i] = mcamp__tuple_range(a, b);
+            e[j] += m->g[i * b + j] * m->over;
+        q->range[i] = mcamp__tuple_range(e, b);
         mcamp__vec_exp(q->vs, e, b);
     }
 }

@@ -269,12 +269,13 @@ static void st_draws(void *a)
 static void st_shifts(void *a)     /* into another tile: x stays what it is */
 {
     rig *r = (rig *)a;
-    mcamp__vec_add_tuples(r->vs, &r->p.tuple, r->w.index, r->w.slope);
+    mcamp__vec_add_rows(r->vs, r->p.m.g, B, r->p.m.reach, r->p.m.over, r->w.index, r->p.k,
+                        r->w.slope);
 }
 static void st_project(void *a)
 {
     rig *r = (rig *)a;
-    mcamp__tile_project(r->vs, &r->p, &r->w);
+    mcamp__tile_project(r->vs, &r->p, r->p.k, &r->w);
 }
 static void st_lse(void *a)
 {
@@ -330,7 +331,7 @@ static void common_stages(rig *r, double *t)
 {
     double slope = r->p.m.root_total / B;
     t[PROJECT] = stage(r, st_project);
-    mcamp__vec_add_tuples(r->vs, &r->p.tuple, r->w.index, r->w.x);
+    mcamp__tile_tuples(r->vs, &r->p, &r->w);
     mcamp__vec_lse(r->vs, r->w.x, B, r->p.off_base, NULL, NULL, r->w.r, NULL);
     for (size_t s = 0; s < TILE; s++)
         r->t[s] = (EPS - r->w.r[s]) / slope + 0.5 * slope;

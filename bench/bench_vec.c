@@ -16,6 +16,7 @@
 static double *z, *g, *off, *slope, *tt, *out, *dout;
 static mcamp__tri dense, band, diagonal;
 static mcamp__tuple tuples;
+static double *rows;
 static mcamp_rng indices;
 static uint32_t *js;
 #define K 13
@@ -41,7 +42,7 @@ static void run_draws(void)
 {
     mcamp__vec_draw_tuples(vs, &tuples, &indices, out, js, dout);
 }
-static void run_add(void) { mcamp__vec_add_tuples(vs, &tuples, js, g); }
+static void run_add(void) { mcamp__vec_add_rows(vs, rows, ROWS, ROWS, 1, js, K, g); }
 static void run_shifts(void) { mcamp__vec_add_shifts(vs, g, ROWS, z); }
 
 static const struct { const char *name; void (*run)(void); double per; } jobs[] = {
@@ -97,10 +98,11 @@ static void setup(mcamp_ctx *ctx)
     fill(L, 0); mcamp__tri_pack(ctx, L, ROWS, ROWS, &diagonal);
     for (size_t i = 0; i < ROWS; i++) off[i] = 1.0 / ROWS, slope[i] = 0.2;
     for (size_t i = 0; i < ROWS * ROWS; i++) L[i] = 0.1;
+    rows = L;
     mcamp__tuple_alloc(ctx, ROWS, NULL, &tuples);
     for (size_t i = 0; i < ROWS * ROWS; i++) {
         size_t at = i / ROWS * tuples.stride + i % ROWS;
-        tuples.a[at] = L[i]; tuples.ea[at] = exp(L[i]);
+        tuples.ea[at] = exp(L[i]);
     }
     mcamp__tuple_init(ctx, off, K, 0.1, &tuples);
     js = (uint32_t *)calloc(S * K, sizeof *js);

@@ -758,6 +758,42 @@ TEST(shifts_are_added_transposed)
     }
 }
 
+/* Rows of a that were drawn, added to each sample: whole ones, and of few bands with corners
+ * only what is not 0 (the rest is poison here).                                    */
+TEST(drawn_rows_are_added)
+{
+    static const size_t widths[4] = { 0, 1, 3, BMAX };
+    static double a[BMAX * BMAX];
+    static uint32_t j[S * 5];
+    size_t sparse = 0;
+    mcamp_rng r = test_rng(10);
+    for (size_t i = 0; i < BMAX * S; i++) zt[i] = between(&r, -1, 1);
+    for (size_t n = 0; n < NSIZES * 4; n++) {
+        size_t b = sizes[n / 4], w = widths[n % 4], k = 1 + 2 * (n % 3), bad = 0;
+        int few = 16 * (2 * w + 1) < b;
+        sparse += (size_t)few;
+        for (size_t i = 0; i < b * b; i++) a[i] = few ? mcamp__nan() : 0;
+        for (size_t i = 0; i < b; i++)
+            for (size_t d = 0; d <= 2 * w && d < b; d++)
+                a[i * b + (i + b - w % b + d) % b] = between(&r, -1, 1);
+        for (size_t i = 0; i < S * k; i++) j[i] = (uint32_t)(between(&r, 0, 0.999) * (double)b);
+        FOR_EACH_SET(vs) {
+            memcpy(gt, zt, sizeof zt);
+            mcamp__vec_add_rows(vs, a, b, w, -0.7, j, k, gt);
+            for (size_t i = 0; i < BMAX * S; i++) {
+                double want = zt[i];
+                for (size_t l = 0; i / S < b && l < k; l++) {
+                    double v = a[j[i % S * k + l] * b + i / S];
+                    want -= mcamp__isnan(v) ? 0 : 0.7 * v;
+                }
+                bad += !(fabs(gt[i] - want) <= 16 * U * 5);
+            }
+        }
+        CHECK(!bad);
+    }
+    CHECK(sparse > 2);
+}
+
 /* a = c^|i-j| plus a diagonal, symmetric; base uneven unless `even`. */
 static void tuple_problem(size_t b, double c, double scale, int even, double *base,
                           double *a)
@@ -801,7 +837,6 @@ static mcamp_status tuple_of(mcamp_ctx *of, size_t b, size_t k, const double *ba
     if (st < 0) return st;
     for (size_t i = 0; i < b * b; i++) {
         size_t at = i / b * t->stride + i % b;
-        t->a[at] = a[i];
         t->ea[at] = exp(a[i]);
     }
     st = mcamp__tuple_init(of, base, k, mcamp__tuple_range(a, b * b), t);
@@ -874,7 +909,7 @@ static void check_tuples(size_t b, size_t k, double c, double scale)
         if (vs == MCAMP_VEC_SCALAR) memcpy(first, j, sizeof j);
         CHECK(!memcmp(first, j, S * k * sizeof j[0]));
         for (size_t i = 0; i < BMAX * S; i++) gt[i] = 0;
-        mcamp__vec_add_tuples(vs, &t, j, gt);
+        mcamp__vec_add_rows(vs, a, b, b, 1, j, k, gt);
         for (size_t s = 0; s < S; s++) {
             double want;
             for (size_t l = 0; l < k; l++) CHECK(j[s * k + l] < b);
@@ -1191,7 +1226,7 @@ TEST_MAIN("vec", T(a_context_exists), T(exp_is_within_2_ulp), T(exp_at_the_edges
           T(sum_of_tails_of_things_that_are_not_finite),
           T(lines_are_largest_where_they_are), T(outer_products_have_every_row),
           T(column_sums_and_rank_one_updates), T(buffers_are_aligned_and_freed),
-          T(shifts_are_added_transposed), T(tuples_follow_their_law),
+          T(shifts_are_added_transposed), T(drawn_rows_are_added), T(tuples_follow_their_law),
           T(tuples_of_every_size_and_range), T(tuples_refuse_what_cannot_be_drawn),
           T(impossible_indices_are_never_drawn), T(products_of_rows),
           T(rows_divided_by_a_triangle), T(triangular_systems_of_every_shape),
