@@ -25994,7 +25994,9 @@ MCAMP__PRIV void mcamp__tile_mode_slopes(mcamp_vecset vs, const mcamp__sampler *
         size_t i = p->active[mcamp__zmin((size_t)pick, p->active_count - 1)];
         double root = sqrt(mcamp__model_a(&p->m, i, i)), *row = w->shift + s * b;
         w->index[s] = (uint32_t)i;
-        for (size_t j = 0; j < b; j++) row[j] = mcamp__model_a(&p->m, i, j) / root;
+        memset(row, 0, b * sizeof *row);
+        for (size_t j = 0; (j = mcamp__band_next(b, p->m.reach, i, j)) < b; j++)
+            row[j] = mcamp__model_a(&p->m, i, j) / root;
         w->hi[s] = w->x[i * MCAMP__S + s] / root;
     }
     memset(w->slope, 0, b * MCAMP__S * sizeof(double));
@@ -26887,12 +26889,10 @@ MCAMP__PRIV mcamp_status mcamp__mix_order(mcamp_ctx *ctx, mcamp__sampler *p, siz
     m->around_count = b * span;
     m->around = mcamp__new_doubles(ctx, m->around_count);
     if (!m->around) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
-    for (size_t j = 0; j < b; j++)
-        for (size_t d = 0; d < span; d++) {
-            double *to = m->around + j * span + d;
-            *to = exp(mcamp__model_a(&p->m, j, (j + b - m->reach + d) % b));
-            pull += (*to - 1) / ((double)b * (double)b);
-        }
+    for (size_t i = 0; i < b * span; i++)
+        m->around[i] = mcamp__model_a(&p->m, i / span, (i / span + b - m->reach + i % span) % b);
+    mcamp__vec_exp(ctx->vec, m->around, b * span);
+    for (size_t i = 0; i < b * span; i++) pull += (m->around[i] - 1) / ((double)b * (double)b);
     most = mcamp__dmin(0.4 * expm1(p->eps) / mcamp__dmax(pull, DBL_MIN), MCAMP__TUPLE);
     for (int i = 0; i < 3; i++) {       /* more of them raise the power: enough is near it */
         double power = mcamp__mix_power(p, w, var, row);
