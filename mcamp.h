@@ -26753,23 +26753,38 @@ MCAMP__PRIV void mcamp__patterns_shifts(mcamp_vecset vs, const mcamp__sampler *p
 /* ---- the mixture of shifts: where to ------------------------------------------ *
  * All of it is a choice: any window, s, base and share gives unbiased values.         */
 
+/* Leaves the *b modes with k_i not 0; returns log sum e^{d_i} of the others. */
+MCAMP__PRIV double mcamp__mix_apart(double *k, double *d, size_t *b)
+{
+    double most = -mcamp__inf(), sum = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < *b; i++) if (mcamp__eq(k[i], 0)) most = mcamp__dmax(most, d[i]);
+    for (size_t i = 0; i < *b; i++) {
+        if (mcamp__eq(k[i], 0)) { sum += exp(d[i] - most); continue; }
+        k[n] = k[i];
+        d[n++] = d[i];
+    }
+    *b = n;
+    return most + log(sum);
+}
+
 /* s with which the mean of rho, where g-bar_c and u are held at their shifted means, is e^eps:
  *     (1/b) sum_i exp(s k_i + d_i - k_i^2 / (2 a_c)) = e^eps,   k_i = cov(g_i, g-bar_c),
  *     d_i = theta c_i - (c_i - k_i c/a_c)^2 / (2 (1 - c^2/a_c)),   c = cov(u, g-bar_c),
  * the likeliest place where rho meets e^eps, as the large deviations of two directions
  * have it.  The left side is convex and increasing in s: Newton's method from the right. */
-MCAMP__PRIV double mcamp__mix_root(const double *k, const double *d, size_t b, double var,
-                                   double eps)
+MCAMP__PRIV double mcamp__mix_root(double *k, double *d, size_t b, double var, double eps)
 {
-    double s, want = eps + log((double)b);
+    double s, want = eps + log((double)b), rest = mcamp__mix_apart(k, d, &b);
     size_t top = 0;
     for (size_t i = 1; i < b; i++) if (k[i] > k[top]) top = i;
-    if (!(k[top] > 0) || !(var > 0)) return 0;
+    if (!b || !(k[top] > 0) || !(var > 0)) return 0;
     s = mcamp__dmax((want - d[top]) / k[top] + 0.5 * k[top] / var, 0);
     for (int n = 0; n < 30; n++) {
-        double most = -mcamp__inf(), sum = 0, slope = 0, step;
+        double most = rest, sum, slope = 0, step;
         for (size_t i = 0; i < b; i++)
             most = mcamp__dmax(most, k[i] * (s - 0.5 * k[i] / var) + d[i]);
+        sum = exp(rest - most);
         for (size_t i = 0; i < b; i++) {
             double e = exp(k[i] * (s - 0.5 * k[i] / var) + d[i] - most);
             sum += e;
@@ -26784,7 +26799,7 @@ MCAMP__PRIV double mcamp__mix_root(const double *k, const double *d, size_t b, d
 
 /* That s for window c of component q, a first one, at the tilt theta and where the tuples' lift
  * leaves e^eps - lift to be reached; *odds: the logarithm of those of any window's getting
- * there, b/h of them being independent.  row: 2 b.                                       */
+ * there, b/h of them being independent.  row: 2 b, lost.                                       */
 MCAMP__PRIV double mcamp__mix_level(const mcamp__sampler *p, size_t q, size_t c, double var,
                                     double theta, double *row, double *odds)
 {
