@@ -4814,9 +4814,9 @@ MCAMP__INL void MCAMP__K(add_block)(const double *t, double *g)
     MCAMP__K(add_square)(g, &x);
 }
 
-/* Of the first cols columns of a, a multiple of 2 W.  These are outermost: those of one round stay in
- * the first-level cache for the whole tile.                                     */
-MCAMP__ENTRY void MCAMP__K(add_rows)(const double *a, size_t cols, size_t b, double scale,
+/* Of the first cols columns of a, a multiple of 2 W.  These are outermost: those of one round
+ * stay in the first-level cache for the whole tile.                                 */
+MCAMP__ENTRY void MCAMP__K(add_rows)(const double *a, size_t lda, size_t cols, double scale,
                                      const uint32_t *j, size_t k, double *g)
 {
     const size_t W = MCAMP__W;
@@ -4827,7 +4827,7 @@ MCAMP__ENTRY void MCAMP__K(add_rows)(const double *a, size_t cols, size_t b, dou
                 const uint32_t *row = j + (s + q) * k;
                 MCAMP__V x = MCAMP__K(set)(0.0), y = x;
                 for (size_t l = 0; l < k; l++) {
-                    const double *from = a + row[l] * b + i;
+                    const double *from = a + row[l] * lda + i;
                     x = x + MCAMP__K(load)(from);
                     y = y + MCAMP__K(load)(from + W);
                 }
@@ -5959,15 +5959,17 @@ MCAMP__PRIV void mcamp__vec_draw_tuples(mcamp_vecset vs, const mcamp__tuple *p,
 }
 
 /* g_i[s] += scale sum_l a_{j[s][l], i}, l < k: the shifts of a tile, added where they belong
- * without being stored.  a: b x b, of which what mcamp__band_next(b, w, ..) leaves out is 0. */
-MCAMP__PRIV void mcamp__vec_add_rows(mcamp_vecset vs, const double *a, size_t b, size_t w,
-                                     double scale, const uint32_t *j, size_t k, double *g)
+ * without being stored.  a: b rows, lda apart, of which what mcamp__band_next(b, w, ..)
+ * leaves out is 0.                                                            */
+MCAMP__PRIV void mcamp__vec_add_rows(mcamp_vecset vs, const double *a, size_t lda, size_t b,
+                                     size_t w, double scale, const uint32_t *j, size_t k,
+                                     double *g)
 {
     int few = 16 * (2 * w + 1) < b;
     size_t from = few ? 0 : b - b % 16;         /* 2 W divides 16 in every set */
-    if (!few) MCAMP__DISPATCH(vs, add_rows, (a, from, b, scale, j, k, g));
+    if (!few) MCAMP__DISPATCH(vs, add_rows, (a, lda, from, scale, j, k, g));
     for (size_t n = 0; from < b && n < MCAMP__S * k; n++) {
-        const double *row = a + j[n] * b;
+        const double *row = a + j[n] * lda;
         for (size_t i = from; (i = few ? mcamp__band_next(b, w, j[n], i) : i) < b; i++)
             g[i * MCAMP__S + n / k] += scale * row[i];
     }
@@ -7888,7 +7890,9 @@ typedef struct mcamp__lent {
 
 /* The factor of G, computed once; a model of any sigma is a scaling of it. */
 typedef struct mcamp__factor {
-    size_t b, count;        /* count: entries of g: b or b*b                   */
+    size_t b, count;        /* count: entries of g: b or b*ld                  */
+    size_t ld;              /* from one row of g to the next: an odd number of lines, so that
+                             * a column is spread over all sets of the cache; 0: diagonal */
     int diagonal;
     double *g;              /* G with the shift on its diagonal                */
     double *row;            /* G 1                                             */
@@ -7922,7 +7926,7 @@ MCAMP__PRIV void mcamp__factor_free(mcamp_ctx *ctx, mcamp__factor *f)
 
 MCAMP__PRIV double mcamp__factor_diag(const mcamp__factor *f, size_t i)
 {
-    return f->g[f->diagonal ? i : i * f->b + i];
+    return f->g[i * f->ld + i];
 }
 
 /* The packed form of a diagonal factor. */
@@ -7954,7 +7958,7 @@ MCAMP__PRIV void mcamp__factor_rows(void *arg, size_t task)
     size_t b = q->f->b, w = q->gram->width;
     for (size_t i = task; i < b; i += q->tasks) {
         const double *from = q->gram->g + i * b;
-        double *to = q->f->g + i * b;
+        double *to = q->f->g + i * q->f->ld;
         mcamp__sum row = { 0, 0 };
         for (size_t j = 0; (j = mcamp__band_next(b, w, i, j)) < b; j++) {
             to[j] = from[j] + (i == j ? q->f->idle : 0);
@@ -8005,14 +8009,16 @@ MCAMP__PRIV mcamp_status mcamp__factor_init(mcamp_ctx *ctx, const mcamp_gram *gr
     }
     f->b = gram->b;
     f->diagonal = gram->kind == MCAMP_GRAM_DIAGONAL;
-    f->count = gram->count;
+    f->ld = f->diagonal ? 0 : 8 * ((f->b + 7) / 8 | 1);
+    if (!mcamp__mul_size(f->b, mcamp__zmax(f->ld, 1), &f->count))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)f->b);
     f->g = mcamp__new_doubles(ctx, f->count);
     f->row = mcamp__new_doubles(ctx, f->b);
     f->lent = (mcamp__lent *)mcamp__new(ctx, 1, sizeof *f->lent);
-    root = mcamp__new_doubles(ctx, f->count);
+    root = mcamp__new_doubles(ctx, gram->count);
     st = f->g && f->row && f->lent && root ? mcamp__factor_fill(ctx, gram, f, root)
                                 : mcamp__fail(ctx, MCAMP_E_MEMORY, "gram", (double)gram->b);
-    mcamp__delete_doubles(ctx, root, f->count);
+    mcamp__delete_doubles(ctx, root, gram->count);
     if (st < 0) mcamp__factor_free(ctx, f);
     return st;
 }
@@ -8023,8 +8029,9 @@ typedef struct mcamp__model {
     size_t b;
     int diagonal;
     double sigma;
-    const double *g;    /* G: b*b, or b if diagonal                             */
-    size_t g_count;
+    const double *g;    /* G: rows ld apart, or b numbers if diagonal           */
+    size_t ld;          /* the factor's                                         */
+    size_t g_count;     /* b*b, or b                                            */
     double over;        /* 1/sigma^2: a = G over                                */
     double *half;       /* a_ii/2                                               */
     double *c;          /* slopes along the common direction v = sum m/|sum m|:
@@ -8047,14 +8054,23 @@ MCAMP__PRIV void mcamp__model_free(mcamp_ctx *ctx, mcamp__model *m)
 
 MCAMP__PRIV double mcamp__model_a(const mcamp__model *m, size_t i, size_t j)
 {
-    if (!m->diagonal) return m->g[i * m->b + j] * m->over;
+    if (!m->diagonal) return m->g[i * m->ld + j] * m->over;
     return i == j ? m->g[i] * m->over : 0.0;
 }
 
 /* Of sigma^2 a, the entries j of row i that are not 0 (a diagonal one has no others). */
 MCAMP__PRIV const double *mcamp__model_row(const mcamp__model *m, size_t i)
 {
-    return m->g + (m->diagonal ? 0 : i * m->b);
+    return m->g + i * m->ld;
+}
+
+/* e^{times a_ij}, g_count of them, without gaps. */
+MCAMP__PRIV void mcamp__model_exp(const mcamp__model *m, double times, double *out)
+{
+    size_t rows = m->diagonal ? 1 : m->b;
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < m->b; j++)
+            out[i * m->b + j] = exp(times * m->g[i * m->ld + j] * m->over);
 }
 
 /* Fills half, c and the scalars from the factor. */
@@ -8083,7 +8099,8 @@ MCAMP__PRIV mcamp_status mcamp__model_init(mcamp_ctx *ctx, const mcamp__factor *
         return mcamp__fail(ctx, MCAMP_E_ARG, "sigma", sigma);
     m->b = f->b; m->diagonal = f->diagonal; m->sigma = sigma;
     m->g = f->g;
-    m->g_count = f->count;
+    m->ld = f->ld;
+    m->g_count = f->diagonal ? f->b : f->b * f->b;
     m->reach = f->reach;
     m->lent = f->lent;
     m->L = f->L;
@@ -9498,7 +9515,7 @@ MCAMP__PRIV void mcamp__scratch_free(mcamp_ctx *ctx, mcamp__scratch *w)
 MCAMP__PRIV mcamp_status mcamp__scratch_init(mcamp_ctx *ctx, const mcamp__sampler *p,
                                              mcamp__scratch *w)
 {
-    size_t tile;
+    size_t tile, all;
     mcamp_status st = MCAMP_OK;
     memset(w, 0, sizeof *w);
     if (!mcamp__mul_size(p->m.b, 4 * MCAMP__S, &tile))
@@ -9512,8 +9529,8 @@ MCAMP__PRIV mcamp_status mcamp__scratch_init(mcamp_ctx *ctx, const mcamp__sample
     w->work_count = p->tuple.b ? mcamp__tuple_work(&p->tuple) : p->mix_work;
     w->work = mcamp__new_doubles(ctx, w->work_count);
     if (!w->index || !w->work) st = mcamp__fail(ctx, MCAMP_E_MEMORY, "ctx", 0);
-    if (st >= 0)
-        st = mcamp__spare_take(ctx, w->spare, 3 * tile + mcamp__zmax(tile, 3 * MCAMP__S), &w->tiles);
+    all = 3 * tile + mcamp__zmax(tile, 3 * MCAMP__S);
+    if (st >= 0) st = mcamp__spare_take(ctx, w->spare, all, &w->tiles);
     if (st >= 0) st = mcamp__buf_new(ctx, 10 * MCAMP__S, &w->rows);
     if (st < 0) { mcamp__scratch_free(ctx, w); return st; }
     w->x = w->tiles.p; w->z = w->x + tile; w->slope = w->z + tile; w->shift = w->slope + tile;
@@ -9565,7 +9582,8 @@ MCAMP__PRIV double mcamp__log_gap(double hi, double lo)
 /* Moves the tile to the sum of the modes that were drawn. */
 MCAMP__PRIV void mcamp__tile_tuples(mcamp_vecset vs, const mcamp__sampler *p, mcamp__scratch *w)
 {
-    mcamp__vec_add_rows(vs, p->m.g, p->m.b, p->m.reach, p->m.over, w->index, p->k, w->x);
+    mcamp__vec_add_rows(vs, p->m.g, p->m.ld, p->m.b, p->m.reach, p->m.over, w->index, p->k,
+                        w->x);
 }
 
 /* (1 - e^{eps - Y})_+ rho, up to the weight: PLAIN and TILTED, remove. */
@@ -9778,7 +9796,7 @@ MCAMP__PRIV void mcamp__rows_task(void *arg, size_t task)
         double *e = q->p->tuple.ea + i * ld;
         for (size_t j = 0; j < b; j++) e[j] = common ? -(m->c[i] * m->c[j]) : 0.0;
         for (size_t j = 0; (j = mcamp__band_next(b, m->reach, i, j)) < b; j++)
-            e[j] += m->g[i * b + j] * m->over;
+            e[j] += m->g[i * m->ld + j] * m->over;
         q->range[i] = mcamp__tuple_range(e, b);
         mcamp__vec_exp(q->vs, e, b);
     }
@@ -22115,7 +22133,7 @@ MCAMP__PRIV void mcamp__round_init(const mcamp__question *q, double split, mcamp
 {
     const mcamp__factor *f = q->f;
     double over = 1 / (q->sigma * q->sigma), top = f->trace_max;
-    const double *row = f->g + f->b / 2 * f->b;
+    const double *row = f->g + f->b / 2 * f->ld;
     for (size_t i = 0; i < f->b; i++) top = mcamp__dmax(top, f->row[i]);
     r->a = f->trace_max * over;
     r->p = top / f->trace_max;
@@ -22202,23 +22220,23 @@ MCAMP__PRIV void mcamp__squeeze_drop(mcamp_ctx *ctx, mcamp__sampler *p)
 MCAMP__PRIV mcamp_status mcamp__squeeze_factor(mcamp_ctx *ctx, const mcamp__factor *f, double sigma,
                                                mcamp__squeeze *q)
 {
-    size_t b = f->b;
+    size_t b = f->b, count = b * b;
     double over = (q->d < 0 ? -1 : 1) / (sigma * sigma), shift = 0, most = fabs(q->d);
-    double *a = mcamp__new_doubles(ctx, f->count), *l = mcamp__new_doubles(ctx, f->count);
+    double *a = mcamp__new_doubles(ctx, count), *l = mcamp__new_doubles(ctx, count);
     mcamp__sum logs = { 0, 0 };
     mcamp_status st = a && l ? MCAMP_OK : mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)b);
     for (size_t i = 0; a && i < b; i++)
         for (size_t j = 0; (j = mcamp__band_next(b, f->reach, i, j)) < b; j++)
-            a[i * b + j] = f->g[i * b + j] * over + (i == j ? 1 / most : 0);
+            a[i * b + j] = f->g[i * f->ld + j] * over + (i == j ? 1 / most : 0);
     if (st >= 0) st = mcamp__cholesky(ctx, a, b, f->reach, l, &shift);
-    mcamp__delete_doubles(ctx, a, f->count);
+    mcamp__delete_doubles(ctx, a, count);
     if (st >= 0) st = mcamp__tri_pack(ctx, l, b, f->reach, &q->l);
     most = 1 / (1 / most + shift);
     q->d = q->d < 0 ? -most : most;
     for (size_t i = 0; st >= 0 && i < b; i++)
         mcamp__sum_add(&logs, log(l[i * b + i] * sqrt(most)));
     q->log_n = -mcamp__sum_get(&logs);
-    mcamp__delete_doubles(ctx, l, f->count);
+    mcamp__delete_doubles(ctx, l, count);
     return st;
 }
 
@@ -23419,7 +23437,7 @@ MCAMP__PRIV mcamp_status mcamp__limited_init(mcamp_ctx *ctx, const mcamp__sample
     q->log_bound = q->upto + q->count;
     q->shape = q->log_bound + q->count;
     for (size_t i = 0; i < b; i++) q->row[i] = p->m.c[i] * p->m.root_total;
-    for (size_t i = 0; i < q->e_count; i++) q->e[i] = exp(p->m.g[i] * p->m.over);
+    mcamp__model_exp(&p->m, 1, q->e);
     st = p->dir == MCAMP_REMOVE ? mcamp__limited_remove(ctx, p, q) : mcamp__limited_add(ctx, p, q);
     if (st < 0) mcamp__limited_free(ctx, q);
     else mcamp__limited_shares(q);
@@ -23680,13 +23698,11 @@ MCAMP__PRIV void mcamp__group_orders(const mcamp__model *m, double eps, const do
 MCAMP__PRIV mcamp_status mcamp__group_remove(mcamp_ctx *ctx, const mcamp__model *m, double eps,
                                              mcamp__group *q)
 {
-    size_t n = m->diagonal ? 1 : q->count;
+    size_t n = q->count;
     double *ek = mcamp__new_doubles(ctx, 2 * n);
     if (!ek) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)m->b);
-    for (size_t i = 0; i < n; i++) {
-        ek[i] = exp((double)q->k * m->g[i] * m->over);
-        ek[n + i] = 1;
-    }
+    mcamp__model_exp(m, (double)q->k, ek);
+    for (size_t i = 0; i < n; i++) ek[n + i] = 1;
     mcamp__group_orders(m, eps, ek, ek + n, q);
     mcamp__delete_doubles(ctx, ek, 2 * n);
     return MCAMP_OK;
@@ -23716,14 +23732,14 @@ MCAMP__PRIV mcamp_status mcamp__group_init(mcamp_ctx *ctx, const mcamp__model *m
     q->e = mcamp__new_doubles(ctx, q->count);
     q->apart = mcamp__new_doubles(ctx, q->count);
     if (!q->e || !q->apart) st = mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)m->b);
-    for (size_t i = 0; st >= 0 && i < q->count; i++) q->apart[i] = exp(-m->g[i] * m->over);
+    if (st >= 0) mcamp__model_exp(m, -1, q->apart);
     for (size_t i = 0; !m->diagonal && st >= 0 && i < m->b; i++) q->apart[i * m->b + i] *= 0.5;
     if (st >= 0 && !m->diagonal) {
         st = mcamp__tri_pack(ctx, q->apart, m->b, m->b, &q->half);
         q->has_half = st >= 0;
     }
     for (size_t i = 0; !m->diagonal && st >= 0 && i < m->b; i++) q->apart[i * m->b + i] *= 2;
-    for (size_t i = 0; st >= 0 && i < q->count; i++) q->e[i] = exp(m->g[i] * m->over);
+    if (st >= 0) mcamp__model_exp(m, 1, q->e);
     if (st < 0) mcamp__group_free(ctx, q);
     return st;
 }
@@ -24392,7 +24408,8 @@ MCAMP__PRIV mcamp_status mcamp__renyi_remove(mcamp_ctx *ctx, const mcamp__model 
     ea = mcamp__new_doubles(ctx, 2 * n);
     if (!ea) return mcamp__fail(ctx, MCAMP_E_MEMORY, "gram", (double)n);
     power = ea + n;
-    for (size_t i = 0; i < n; i++) { ea[i] = exp(m->g[i] * m->over); power[i] = 1; }
+    mcamp__model_exp(m, 1, ea);
+    for (size_t i = 0; i < n; i++) power[i] = 1;
     for (size_t k = 2, bad = 0; k <= MCAMP__ORDER_MAX && bad < 4; k++) {
         double t;
         z += mcamp__renyi_step(ea, power, m->b);
@@ -24600,12 +24617,12 @@ MCAMP__PRIV mcamp_status mcamp__split_gamma(mcamp_ctx *ctx, const mcamp__factor 
     mcamp_status st;
     for (size_t i = 0; i < b; i++) {
         row[i] = 0;
-        for (size_t j = 0; j < b; j++) row[i] += f->g[i * b + j] / n;
+        for (size_t j = 0; j < b; j++) row[i] += f->g[i * f->ld + j] / n;
     }
     for (size_t i = 0; i < b; i++)
         for (size_t j = 0; j < b; j++)
             a[i * b + j] = (i == j ? alpha * (1 - 1e-9) : 0) -
-                           (f->g[i * b + j] - row[i] - row[j] + s / n);
+                           (f->g[i * f->ld + j] - row[i] - row[j] + s / n);
     memset(l, 0, b * b * sizeof *l);
     if ((st = mcamp__cholesky(ctx, a, b, b, l, &shift)) < 0) return st;
     if (!(shift < 1e-9 * alpha)) return MCAMP_E_NOT_PSD;
@@ -24645,7 +24662,7 @@ MCAMP__PRIV mcamp_status mcamp__split_choose(mcamp__certain *c)
         return mcamp__fail(c->ctx, MCAMP_E_MEMORY, "gram", (double)b);
     for (size_t i = 0; i < b; i++) {
         double s = 0;
-        for (size_t j = 0; j < b; j++) s += fabs(f->g[i * b + j]);
+        for (size_t j = 0; j < b; j++) s += fabs(f->g[i * f->ld + j]);
         top = mcamp__dmax(top, s);
     }
     for (double x = 1.0001 * top; x > 1e-12 * top; x *= 0.84) {
@@ -26302,7 +26319,8 @@ MCAMP__PRIV void mcamp__mix_sums_task(void *arg, size_t task)
     size_t b = f->b, from = task * MCAMP__STRIP, to = mcamp__zmin(from + MCAMP__STRIP, b);
     double *sum = f->lent->sums.p;
     for (size_t c = 0; c < b; c++)
-        for (size_t i = from; i < to; i++) sum[(c + 1) * b + i] = sum[c * b + i] + f->g[c * b + i];
+        for (size_t i = from; i < to; i++)
+            sum[(c + 1) * b + i] = sum[c * b + i] + f->g[c * f->ld + i];
 }
 
 /* From c to c + 1: the place of each mode is one less, and c is one more neighbour before it. */
@@ -26311,10 +26329,10 @@ MCAMP__PRIV void mcamp__mix_sums_band(const mcamp__factor *f)
     size_t b = f->b, r = f->reach, n = 2 * r;
     double *sum = f->lent->sums.p;
     for (size_t k = 0; k < n; k++)
-        for (size_t e = 1; e + k <= n; e++) sum[k] += f->g[(b - r + k) % b * b + b - e];
+        for (size_t e = 1; e + k <= n; e++) sum[k] += f->g[(b - r + k) % b * f->ld + b - e];
     for (size_t c = 0; c + 1 < b; c++, sum += n)
         for (size_t k = 0, i = (c + 1 + b - r) % b; k < n; k++) {
-            sum[n + k] = (k + 1 < n ? sum[k + 1] : 0) + f->g[c * b + i];
+            sum[n + k] = (k + 1 < n ? sum[k + 1] : 0) + f->g[c * f->ld + i];
             if (++i == b) i = 0;
         }
 }
@@ -30262,7 +30280,7 @@ MCAMP__PRIV mcamp_status mcamp__edge_finish(mcamp_ctx *ctx, const mcamp__edge *e
     }
     for (size_t i = 0; !f->patterns && i < b; i++)
         for (size_t j = i; j < b; j++) {
-            double v = 0, g = f->diagonal ? (i == j ? f->g[i] : 0.0) : f->g[i * b + j];
+            double v = 0, g = !f->diagonal || i == j ? f->g[i * f->ld + j] : 0.0;
             for (size_t k = 0; k < MCAMP__EDGE_GROUPS; k++)
                 v += e->sum[k].p[i * e->ld + j];
             d[i * b + j] = d[j * b + i] = v;

@@ -269,8 +269,8 @@ static void st_draws(void *a)
 static void st_shifts(void *a)     /* into another tile: x stays what it is */
 {
     rig *r = (rig *)a;
-    mcamp__vec_add_rows(r->vs, r->p.m.g, B, r->p.m.reach, r->p.m.over, r->w.index, r->p.k,
-                        r->w.slope);
+    mcamp__vec_add_rows(r->vs, r->p.m.g, r->p.m.ld, B, r->p.m.reach, r->p.m.over, r->w.index,
+                        r->p.k, r->w.slope);
 }
 static void st_project(void *a)
 {

@@ -11,6 +11,7 @@
 
 #define S 64
 #define ROWS 128
+#define LD 136        /* of a Gram matrix of so many rows */
 #define N (ROWS * S)
 
 static double *z, *g, *off, *slope, *tt, *out, *dout;
@@ -42,7 +43,7 @@ static void run_draws(void)
 {
     mcamp__vec_draw_tuples(vs, &tuples, &indices, out, js, dout);
 }
-static void run_add(void) { mcamp__vec_add_rows(vs, rows, ROWS, ROWS, 1, js, K, g); }
+static void run_add(void) { mcamp__vec_add_rows(vs, rows, LD, ROWS, ROWS, 1, js, K, g); }
 static void run_shifts(void) { mcamp__vec_add_shifts(vs, g, ROWS, z); }
 
 static const struct { const char *name; void (*run)(void); double per; } jobs[] = {
@@ -88,7 +89,7 @@ static void fill(double *L, size_t w)
 static void setup(mcamp_ctx *ctx)
 {
     mcamp__buf b[7];
-    double *L = (double *)malloc(ROWS * ROWS * sizeof(double));
+    double *L = (double *)malloc(ROWS * LD * sizeof(double));
     mcamp_ctx_init(ctx, NULL);
     for (int i = 0; i < 7; i++) mcamp__buf_new(ctx, N, &b[i]);
     z = b[0].p; g = b[1].p; off = b[2].p; slope = b[3].p;
@@ -97,7 +98,7 @@ static void setup(mcamp_ctx *ctx)
     fill(L, 16); mcamp__tri_pack(ctx, L, ROWS, ROWS, &band);
     fill(L, 0); mcamp__tri_pack(ctx, L, ROWS, ROWS, &diagonal);
     for (size_t i = 0; i < ROWS; i++) off[i] = 1.0 / ROWS, slope[i] = 0.2;
-    for (size_t i = 0; i < ROWS * ROWS; i++) L[i] = 0.1;
+    for (size_t i = 0; i < ROWS * LD; i++) L[i] = 0.1;
     rows = L;
     mcamp__tuple_alloc(ctx, ROWS, NULL, &tuples);
     for (size_t i = 0; i < ROWS * ROWS; i++) {

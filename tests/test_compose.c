@@ -1644,7 +1644,7 @@ TEST(a_split_has_the_modes_as_a_part)
     mcamp__factor f;
     mcamp_rng_seed(&rng, 3);
     memset(&f, 0, sizeof f);
-    f.b = B; f.g = a;
+    f.b = f.ld = B; f.g = a;
     for (int i = 0; i < B; i++)
         for (int j = 0; j < B; j++) m[i][j] = mcamp_rng_uniform(&rng);
     for (int i = 0; i < B; i++)

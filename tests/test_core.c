@@ -257,7 +257,7 @@ TEST(tuples_of_any_number_of_threads)
         gram_of(MCAMP_MECH_SQRT, bands[i], 160, b, &g);
         CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
         check_tuples(&f);
-        f.g[b * b - 1] = 4000;
+        f.g[(b - 1) * f.ld + b - 1] = 4000;
         f.trace_max = 4000;
         CHECK_STATUS(mcamp__sampler_build(&ctx, &f, 2, 0.7, MCAMP_REMOVE, MCAMP_METHOD_COMMON, 3, 0,
                                           mcamp__inf(), &p), MCAMP_E_NONFINITE);

@@ -566,7 +566,7 @@ TEST(sums_of_the_mixture_are_the_factors)
     own.parallel.run = mt_backwards; own.parallel.user = &tasks;
     memset(&f, 0, sizeof f);
     memset(&m, 0, sizeof m);
-    f.b = B; f.reach = B / 2; f.lent = &lent;
+    f.b = f.ld = B; f.reach = B / 2; f.lent = &lent;
     m.windows = 3;
     f.g = (double *)calloc(B * B, sizeof *f.g);
     for (size_t i = 0; i < B * B; i++) f.g[i] = test_rand();

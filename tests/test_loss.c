@@ -166,7 +166,7 @@ static void check_sums(const mcamp_gram *g, const mcamp__factor *f)
             double s = 0;
             for (size_t k = 0; k <= j; k++)
                 s += mcamp__tri_at(&f->L, i, k) * mcamp__tri_at(&f->L, j, k);
-            CHECK_NEAR(s, f->g[i * b + j], 1e-12, 1e-12 * f->trace_max);
+            CHECK_NEAR(s, f->g[i * f->ld + j], 1e-12, 1e-12 * f->trace_max);
         }
     }
 }

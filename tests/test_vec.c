@@ -763,27 +763,27 @@ TEST(shifts_are_added_transposed)
 TEST(drawn_rows_are_added)
 {
     static const size_t widths[4] = { 0, 1, 3, BMAX };
-    static double a[BMAX * BMAX];
+    static double a[BMAX * (BMAX + 2)];
     static uint32_t j[S * 5];
     size_t sparse = 0;
     mcamp_rng r = test_rng(10);
     for (size_t i = 0; i < BMAX * S; i++) zt[i] = between(&r, -1, 1);
     for (size_t n = 0; n < NSIZES * 4; n++) {
-        size_t b = sizes[n / 4], w = widths[n % 4], k = 1 + 2 * (n % 3), bad = 0;
+        size_t b = sizes[n / 4], w = widths[n % 4], k = 1 + 2 * (n % 3), lda = b + n % 3, bad = 0;
         int few = 16 * (2 * w + 1) < b;
         sparse += (size_t)few;
-        for (size_t i = 0; i < b * b; i++) a[i] = few ? mcamp__nan() : 0;
+        for (size_t i = 0; i < b * lda; i++) a[i] = few || i % lda >= b ? mcamp__nan() : 0;
         for (size_t i = 0; i < b; i++)
             for (size_t d = 0; d <= 2 * w && d < b; d++)
-                a[i * b + (i + b - w % b + d) % b] = between(&r, -1, 1);
+                a[i * lda + (i + b - w % b + d) % b] = between(&r, -1, 1);
         for (size_t i = 0; i < S * k; i++) j[i] = (uint32_t)(between(&r, 0, 0.999) * (double)b);
         FOR_EACH_SET(vs) {
             memcpy(gt, zt, sizeof zt);
-            mcamp__vec_add_rows(vs, a, b, w, -0.7, j, k, gt);
+            mcamp__vec_add_rows(vs, a, lda, b, w, -0.7, j, k, gt);
             for (size_t i = 0; i < BMAX * S; i++) {
                 double want = zt[i];
                 for (size_t l = 0; i / S < b && l < k; l++) {
-                    double v = a[j[i % S * k + l] * b + i / S];
+                    double v = a[j[i % S * k + l] * lda + i / S];
                     want -= mcamp__isnan(v) ? 0 : 0.7 * v;
                 }
                 bad += !(fabs(gt[i] - want) <= 16 * U * 5);
@@ -909,7 +909,7 @@ static void check_tuples(size_t b, size_t k, double c, double scale)
         if (vs == MCAMP_VEC_SCALAR) memcpy(first, j, sizeof j);
         CHECK(!memcmp(first, j, S * k * sizeof j[0]));
         for (size_t i = 0; i < BMAX * S; i++) gt[i] = 0;
-        mcamp__vec_add_rows(vs, a, b, b, 1, j, k, gt);
+        mcamp__vec_add_rows(vs, a, b, b, b, 1, j, k, gt);
         for (size_t s = 0; s < S; s++) {
             double want;
             for (size_t l = 0; l < k; l++) CHECK(j[s * k + l] < b);

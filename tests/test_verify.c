@@ -1399,7 +1399,7 @@ static double dense_solve(const mcamp__factor *f, double sigma, double times, do
     for (size_t i = 0; i < b; i++) {
         for (size_t j = 0; j < b; j++)
             a[i * 65 + j] = (i == j ? (long double)diag : 0) +
-                            times * (long double)f->g[i * b + j] / ((long double)sigma * sigma);
+                            times * (long double)f->g[i * f->ld + j] / ((long double)sigma * sigma);
         a[i * 65 + 64] = x[i];
     }
     for (size_t k = 0; k < b; k++) {
@@ -1449,7 +1449,7 @@ TEST(modes_drawn_together_have_their_law)
         CHECK_LE(fabs(own->d), exp(x[MCAMP__SQUEEZE_D]));
         CHECK(fabs(own->theta) > 0.03 && fabs(own->d) > 0.01);  /* neither is for nothing */
         for (size_t j = 0; j < B; j++) {
-            for (size_t i = 0; i < B; i++) col[i] = f.g[i * B + j] / (sigma * sigma);
+            for (size_t i = 0; i < B; i++) col[i] = f.g[i * f.ld + j] / (sigma * sigma);
             log_n = -0.5 * dense_solve(&f, sigma, own->d, 1, col);
             for (size_t i = 0; i < B; i++) cov[i * B + j] = col[i];
         }
@@ -1606,7 +1606,7 @@ TEST(what_modes_drawn_together_leave_out_is_bounded)
         own = (const mcamp__squeeze *)p.special;
         for (size_t j = 0; j < B; j++)
             for (size_t k = 0; k <= j; k++) {
-                double s = f.g[j * B + k] / (sigma * sigma);
+                double s = f.g[j * f.ld + k] / (sigma * sigma);
                 for (size_t l = 0; l < k; l++) s -= root[j * B + l] * root[k * B + l];
                 root[j * B + k] = j == k ? sqrt(s) : s / root[k * B + k];
             }
@@ -1622,7 +1622,7 @@ TEST(what_modes_drawn_together_leave_out_is_bounded)
             for (size_t j = 0; j < B; j++) {
                 double l = 0;
                 for (size_t m = 0; m <= j; m++) l += root[j * B + m] * z[m];
-                rho += exp(l - 0.5 * f.g[j * B + j] / (sigma * sigma)) / B;
+                rho += exp(l - 0.5 * f.g[j * f.ld + j] / (sigma * sigma)) / B;
                 log_g -= 0.5 * own->d * l * l + own->theta * l;
             }
             y = fmax(1 - exp(eps) * rho, 0);
