@@ -111,7 +111,6 @@ static void setup(mcamp_ctx *ctx)
     mcamp__rng8_stream(&rng, 1, MCAMP__STREAM_TEST, 0);
     mcamp__vec_normals(MCAMP_VEC_SCALAR, &rng, z, N);
     for (size_t i = 0; i < N; i++) off[i] = 0.01 + 1e-4 * (double)i, slope[i] = 0.5;
-    free(L);
 }
 
 /* Fused multiply-adds per nanosecond that twelve independent chains reach, the
