@@ -7137,7 +7137,7 @@ MCAMP_API mcamp_status mcamp_sens_minsep(mcamp_ctx *ctx, const mcamp_mech *mech,
  * ======================================================================== */
 
 #define MCAMP__GRAM_MAGIC 0x6772616du
-#define MCAMP__SLAB       1024  /* most rows of M folded into G at a time */
+#define MCAMP__SLAB       256     /* most rows of M folded into G at a time */
 
 /* ---- dense kernels -------------------------------------------------------- */
 
@@ -7382,7 +7382,7 @@ MCAMP__PRIV mcamp_status mcamp__gram_toeplitz(mcamp_ctx *ctx, const mcamp_mech *
  * MCAMP__S columns, is added to G.  Its sums have pieces of MCAMP__DEPTH terms; those of more
  * than MCAMP__SLABS slabs have their rounding errors gathered in a second matrix. */
 
-#define MCAMP__SLABS 64
+#define MCAMP__SLABS 128
 
 typedef struct mcamp__slab {
     const mcamp_mech *m;
