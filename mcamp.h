@@ -3495,42 +3495,33 @@ MCAMP__PRIV void mcamp__buf_free(mcamp_ctx *ctx, mcamp__buf *buf)
 }
 
 /* A stack of buffers that are not in use, all of one count: memory that is mapped anew costs
- * more than what is written there.  Each holds the next one at its beginning.       */
-MCAMP__PRIV mcamp__buf mcamp__spare_pop(mcamp__buf *spare)
-{
-    mcamp__buf top = *spare;
-    memcpy(spare, top.p, sizeof *spare);
-    return top;
-}
-
-MCAMP__PRIV void mcamp__spare_free(mcamp_ctx *ctx, mcamp__buf *spare)
-{
-    while (spare->p) {
-        mcamp__buf top = mcamp__spare_pop(spare);
-        mcamp__buf_free(ctx, &top);
-    }
-}
-
-/* A buffer of at least three doubles, from spare where that is not NULL and fits, and then with
+ * more than what is written there.  Each holds the next one at its beginning.
+ * A buffer of at least three doubles, from spare where that is not NULL and fits, and then with
  * what was left in it.                                                              */
 MCAMP__PRIV mcamp_status mcamp__spare_take(mcamp_ctx *ctx, mcamp__buf *spare, size_t count,
                                            mcamp__buf *out)
 {
     if (!spare || !spare->p || spare->count != count) return mcamp__buf_new(ctx, count, out);
-    *out = mcamp__spare_pop(spare);
+    *out = *spare;
+    memcpy(spare, out->p, sizeof *spare);
     return MCAMP_OK;
 }
 
 /* Gives it back, or frees it. */
 MCAMP__PRIV void mcamp__spare_give(mcamp_ctx *ctx, mcamp__buf *spare, mcamp__buf *buf)
 {
-    if (!buf->p || !spare || (spare->p && spare->count != buf->count)) {
-        mcamp__buf_free(ctx, buf);
-        return;
-    }
-    memcpy(buf->p, spare, sizeof *spare);
-    *spare = *buf;
-    memset(buf, 0, sizeof *buf);
+    if (spare && buf->p && (!spare->p || spare->count == buf->count)) {
+        memcpy(buf->p, spare, sizeof *spare);
+        *spare = *buf;
+        memset(buf, 0, sizeof *buf);
+    } else mcamp__buf_free(ctx, buf);
+}
+
+MCAMP__PRIV void mcamp__spare_free(mcamp_ctx *ctx, mcamp__buf *spare)
+{
+    mcamp__buf top;
+    while (spare->p && mcamp__spare_take(ctx, spare, spare->count, &top) >= 0)
+        mcamp__buf_free(ctx, &top);
 }
 
 /* A lower-triangular matrix, packed for mcamp__vec_trmm: groups of six rows
@@ -7929,22 +7920,6 @@ MCAMP__PRIV double mcamp__factor_diag(const mcamp__factor *f, size_t i)
     return f->g[i * f->ld + i];
 }
 
-/* The packed form of a diagonal factor. */
-MCAMP__PRIV mcamp_status mcamp__tri_pack_diag(mcamp_ctx *ctx, const double *d, size_t b,
-                                              mcamp__tri *out)
-{
-    mcamp_status st;
-    memset(out, 0, sizeof *out);
-    st = mcamp__buf_new(ctx, b, &out->buf);
-    if (st < 0) return st;
-    memcpy(out->buf.p, d, b * sizeof *d);
-    out->b = b;
-    out->diagonal = 1;
-    out->scale = 1;
-    out->data = out->buf.p;
-    return MCAMP_OK;
-}
-
 typedef struct mcamp__factor_job {
     const mcamp_gram *gram;
     mcamp__factor *f;
@@ -7978,8 +7953,10 @@ MCAMP__PRIV mcamp_status mcamp__factor_fill(mcamp_ctx *ctx, const mcamp_gram *gr
     size_t b = f->b, w = gram->width;
     f->reach = w;
     if (f->diagonal) {
-        for (size_t i = 0; i < b; i++) root[i] = sqrt(f->g[i] = f->row[i] = gram->g[i]);
-        st = mcamp__tri_pack_diag(ctx, root, b, &f->L);
+        st = mcamp__buf_new(ctx, b, &f->L.buf);
+        for (size_t i = 0; st >= 0 && i < b; i++)
+            f->L.buf.p[i] = sqrt(f->g[i] = f->row[i] = gram->g[i]);
+        f->L.data = f->L.buf.p; f->L.b = b; f->L.diagonal = 1; f->L.scale = 1;
     } else {
         st = mcamp__cholesky(ctx, gram->g, b, w, root, &f->idle);
         if (st >= 0) st = mcamp__tri_pack(ctx, root, b, w, &f->L);
@@ -8010,8 +7987,7 @@ MCAMP__PRIV mcamp_status mcamp__factor_init(mcamp_ctx *ctx, const mcamp_gram *gr
     f->b = gram->b;
     f->diagonal = gram->kind == MCAMP_GRAM_DIAGONAL;
     f->ld = f->diagonal ? 0 : 8 * ((f->b + 7) / 8 | 1);
-    if (!mcamp__mul_size(f->b, mcamp__zmax(f->ld, 1), &f->count))
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)f->b);
+    f->count = f->b * mcamp__zmax(f->ld, 1);            /* of b*b there are eight bytes each */
     f->g = mcamp__new_doubles(ctx, f->count);
     f->row = mcamp__new_doubles(ctx, f->b);
     f->lent = (mcamp__lent *)mcamp__new(ctx, 1, sizeof *f->lent);
@@ -8047,8 +8023,7 @@ typedef struct mcamp__model {
 
 MCAMP__PRIV void mcamp__model_free(mcamp_ctx *ctx, mcamp__model *m)
 {
-    mcamp__delete_doubles(ctx, m->half, m->b);
-    mcamp__delete_doubles(ctx, m->c, m->b);
+    mcamp__delete_doubles(ctx, m->half, 2 * m->b);
     memset(m, 0, sizeof *m);
 }
 
@@ -8062,15 +8037,6 @@ MCAMP__PRIV double mcamp__model_a(const mcamp__model *m, size_t i, size_t j)
 MCAMP__PRIV const double *mcamp__model_row(const mcamp__model *m, size_t i)
 {
     return m->g + i * m->ld;
-}
-
-/* e^{times a_ij}, g_count of them, without gaps. */
-MCAMP__PRIV void mcamp__model_exp(const mcamp__model *m, double times, double *out)
-{
-    size_t rows = m->diagonal ? 1 : m->b;
-    for (size_t i = 0; i < rows; i++)
-        for (size_t j = 0; j < m->b; j++)
-            out[i * m->b + j] = exp(times * m->g[i * m->ld + j] * m->over);
 }
 
 /* Fills half, c and the scalars from the factor. */
@@ -8105,12 +8071,12 @@ MCAMP__PRIV mcamp_status mcamp__model_init(mcamp_ctx *ctx, const mcamp__factor *
     m->lent = f->lent;
     m->L = f->L;
     m->L.scale = 1 / sigma;
-    m->half = mcamp__new_doubles(ctx, m->b);
-    m->c = mcamp__new_doubles(ctx, m->b);
-    if (!m->half || !m->c) {
+    m->half = mcamp__new_doubles(ctx, 2 * m->b);
+    if (!m->half) {
         mcamp__model_free(ctx, m);
         return mcamp__fail(ctx, MCAMP_E_MEMORY, "gram", (double)f->b);
     }
+    m->c = m->half + m->b;
     mcamp__model_fill(m, f);
     return MCAMP_OK;
 }
@@ -9197,17 +9163,16 @@ MCAMP__PRIV double mcamp__add_log_bound(const mcamp__model *m, double eps)
 }
 
 /* What rounding may do to a value of add's COMMON, in units of J.  Phi(T) and the sum taken off it
- * are each right within err of themselves: 1e-14 + 2 b u the sum (mcamp__vec_phi_sum), 1e-14 of
+ * are each right within so much of themselves: 1e-14 + 2 b u the sum (mcamp__vec_phi_sum), 1e-14 of
  * its logarithm Phi, two ulps of T^2 the rounding of T - c_i.  By Jensen's bound of log rho above
  * T <= -d, and x (1 - log x) increases up to 1, so Phi(-d) stands for Phi(T).  Where tau is
  * small J is a small part of Phi(-d), and this is seen.                            */
 MCAMP__PRIV double mcamp__add_rounding(const mcamp__model *m, double eps)
 {
-    double tau = m->root_total / (double)m->b, l, err;
+    double tau = m->root_total / (double)m->b, l;
     if (!(tau > 0)) return 0;           /* nothing is random */
     l = mcamp__gauss_logsf((eps - m->mean_half) / tau);
-    err = 2e-14 * (1 - l) + 2 * (double)m->b * DBL_EPSILON;
-    return err * exp(l - mcamp__add_log_bound(m, eps));
+    return (2e-14 * (1 - l) + 5e-16 * (double)m->b) * exp(l - mcamp__add_log_bound(m, eps));
 }
 
 /* ---- tuples in clusters ---------------------------------------------------- *
@@ -9462,7 +9427,7 @@ typedef struct mcamp__sampler {
     size_t k;
     double eps;
     double log_range, log_scale;
-    /* rows of length b: */
+    /* rows of length b, in one block: */
     double *off_loss;           /* -a_ii/2 - log b: L_i up to g_i             */
     double *off_base;           /* -a'_ii/2 + log base_i                      */
     double *off_w;              /* -a'_ii/2 - log b                           */
@@ -9492,7 +9457,7 @@ typedef struct mcamp__sampler {
 /* Per-worker memory: tiles of b rows of MCAMP__S samples, and a row of samples
  * each for the intermediate quantities.  Freed before the sampler.             */
 typedef struct mcamp__scratch {
-    mcamp__buf tiles, rows, *spare;
+    mcamp__buf tiles, *spare;
     double *x, *z, *slope, *shift;      /* tiles; of shift three rows at least */
     double *log_z, *r, *t, *f, *df, *ls, *u, *v, *hi;
     double *skip;                       /* samples that need no root */
@@ -9505,7 +9470,6 @@ typedef struct mcamp__scratch {
 MCAMP__PRIV void mcamp__scratch_free(mcamp_ctx *ctx, mcamp__scratch *w)
 {
     mcamp__spare_give(ctx, w->spare, &w->tiles);
-    mcamp__buf_free(ctx, &w->rows);
     mcamp__delete(ctx, w->index, w->index_count, sizeof *w->index);
     mcamp__delete_doubles(ctx, w->work, w->work_count);
     mcamp__buf_free(ctx, &w->pattern.buf);
@@ -9515,7 +9479,7 @@ MCAMP__PRIV void mcamp__scratch_free(mcamp_ctx *ctx, mcamp__scratch *w)
 MCAMP__PRIV mcamp_status mcamp__scratch_init(mcamp_ctx *ctx, const mcamp__sampler *p,
                                              mcamp__scratch *w)
 {
-    size_t tile, all;
+    size_t tile, rows;
     mcamp_status st = MCAMP_OK;
     memset(w, 0, sizeof *w);
     if (!mcamp__mul_size(p->m.b, 4 * MCAMP__S, &tile))
@@ -9529,12 +9493,11 @@ MCAMP__PRIV mcamp_status mcamp__scratch_init(mcamp_ctx *ctx, const mcamp__sample
     w->work_count = p->tuple.b ? mcamp__tuple_work(&p->tuple) : p->mix_work;
     w->work = mcamp__new_doubles(ctx, w->work_count);
     if (!w->index || !w->work) st = mcamp__fail(ctx, MCAMP_E_MEMORY, "ctx", 0);
-    all = 3 * tile + mcamp__zmax(tile, 3 * MCAMP__S);
-    if (st >= 0) st = mcamp__spare_take(ctx, w->spare, all, &w->tiles);
-    if (st >= 0) st = mcamp__buf_new(ctx, 10 * MCAMP__S, &w->rows);
+    rows = 3 * tile + mcamp__zmax(tile, 3 * MCAMP__S);
+    if (st >= 0) st = mcamp__spare_take(ctx, w->spare, rows + 10 * MCAMP__S, &w->tiles);
     if (st < 0) { mcamp__scratch_free(ctx, w); return st; }
     w->x = w->tiles.p; w->z = w->x + tile; w->slope = w->z + tile; w->shift = w->slope + tile;
-    w->log_z = w->rows.p;          w->r = w->log_z + MCAMP__S;
+    w->log_z = w->tiles.p + rows;  w->r = w->log_z + MCAMP__S;
     w->t = w->r + MCAMP__S;        w->f = w->t + MCAMP__S;
     w->df = w->f + MCAMP__S;       w->ls = w->df + MCAMP__S;
     w->u = w->ls + MCAMP__S;       w->v = w->u + MCAMP__S;
@@ -9749,11 +9712,7 @@ MCAMP__PRIV void mcamp__sampler_free(mcamp_ctx *ctx, mcamp__sampler *p)
 {
     size_t b = p->m.b;
     if (p->drop) p->drop(ctx, p);
-    mcamp__delete_doubles(ctx, p->off_loss, b);
-    mcamp__delete_doubles(ctx, p->off_base, b);
-    mcamp__delete_doubles(ctx, p->off_w, b);
-    mcamp__delete_doubles(ctx, p->neg_c, b);
-    mcamp__delete_doubles(ctx, p->base, b);
+    mcamp__delete_doubles(ctx, p->off_loss, 5 * b);
     mcamp__delete(ctx, p->active, b, sizeof *p->active);
     mcamp__tuple_free(ctx, &p->tuple);
     mcamp__clusters_free(ctx, &p->clusters);
@@ -9766,14 +9725,12 @@ MCAMP__PRIV void mcamp__sampler_free(mcamp_ctx *ctx, mcamp__sampler *p)
 MCAMP__PRIV mcamp_status mcamp__sampler_alloc(mcamp_ctx *ctx, mcamp__sampler *p)
 {
     size_t b = p->m.b;
-    p->off_loss = mcamp__new_doubles(ctx, b);
-    p->off_base = mcamp__new_doubles(ctx, b);
-    p->off_w = mcamp__new_doubles(ctx, b);
-    p->neg_c = mcamp__new_doubles(ctx, b);
-    p->base = mcamp__new_doubles(ctx, b);
+    p->off_loss = mcamp__new_doubles(ctx, 5 * b);
     p->active = (size_t *)mcamp__new(ctx, b, sizeof *p->active);
-    if (!p->off_loss || !p->off_base || !p->off_w || !p->neg_c || !p->base || !p->active)
+    if (!p->off_loss || !p->active)
         return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
+    p->off_base = p->off_loss + b; p->off_w = p->off_base + b;
+    p->neg_c = p->off_w + b;       p->base = p->neg_c + b;
     return MCAMP_OK;
 }
 
@@ -9911,8 +9868,7 @@ MCAMP__PRIV mcamp_status mcamp__sampler_order(mcamp_ctx *ctx, mcamp__sampler *p,
 /* Range and scale of the methods without tuples. */
 MCAMP__PRIV void mcamp__sampler_simple_range(mcamp__sampler *p)
 {
-    p->log_range = mcamp__inf();        /* MODE: a scale, not a range */
-    if (p->method == MCAMP_METHOD_PLAIN) p->log_range = 1e-9;
+    p->log_range = p->method == MCAMP_METHOD_PLAIN ? 1e-9 : mcamp__inf();   /* MODE: a scale */
     if (p->method == MCAMP_METHOD_COMMON) {
         double r = mcamp__add_rounding(&p->m, p->eps);
         p->log_range = mcamp__add_log_bound(&p->m, p->eps) + log1p(r) + 1e-9;
@@ -23416,6 +23372,15 @@ MCAMP__PRIV void mcamp__limited_shares(mcamp__limited *q)
         sum += exp(log(q->full->odds[K]) + q->log_bound[K] - q->log_total);
         q->upto[K] = sum;
     }
+}
+
+/* e^{times a_ij}, g_count of them, without gaps. */
+MCAMP__PRIV void mcamp__model_exp(const mcamp__model *m, double times, double *out)
+{
+    size_t rows = m->diagonal ? 1 : m->b;
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < m->b; j++)
+            out[i * m->b + j] = exp(times * m->g[i * m->ld + j] * m->over);
 }
 
 MCAMP__PRIV mcamp_status mcamp__limited_init(mcamp_ctx *ctx, const mcamp__sampler *p,

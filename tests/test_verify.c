@@ -1740,7 +1740,8 @@ TEST(the_better_law_has_the_smaller_range)
         before = p.log_range;
         CHECK_STATUS(mcamp__law_better(&ctx, &q, 1e-4, &p), MCAMP_OK);
         CHECK(p.tile ? p.log_range < before - 0.4 : p.log_range >= before);
-        CHECK(p.tile && (dir == MCAMP_ADD || p.k < 2) ? p.split > 5e-5 : p.split <= (dir == MCAMP_ADD ? 1e-10 : 0));
+        CHECK(p.tile && (dir == MCAMP_ADD || p.k < 2) ? p.split > 5e-5
+              : p.split <= (dir == MCAMP_ADD ? 1e-10 : 0));
         better[dir] += p.tile != NULL;
         mcamp__sampler_free(&ctx, &p);
     }
