@@ -18452,14 +18452,26 @@ MCAMP__PRIV double mcamp__sum_pinf(const mcamp__sum_law *s)
     return -expm1(t);
 }
 
-MCAMP__PRIV void mcamp__spec_alias_init(mcamp__spec *s, const mcamp__sum_law *sum)
+/* Lines further out, whose bounds of aliases mcamp__spec_alias takes the best of: from the middle
+ * uphill, for eps where the saddle is; c: at lambda.                                      */
+MCAMP__PRIV void mcamp__spec_alias_init(mcamp__spec *s, const mcamp__sum_law *sum, mcamp__cum c)
 {
-    double sd = sqrt(mcamp__sum_cum(sum, s->lambda).k2);
-    for (int j = 0; j < MCAMP__ALIAS; j++) {
-        double l = s->lambda + ldexp(0.25, j) / sd;
-        mcamp__cum c = mcamp__sum_cum(sum, l);
-        s->alias_lambda[j] = l;
+    double sd = sqrt(c.k2), A = 2 * MCAMP__PI / s->tau, last = mcamp__inf();
+    double eps = c.k1 + mcamp__dlog_pole(s->kernel, s->lambda);
+    int j = MCAMP__ALIAS / 2 - 1, step = 1;
+    for (int i = 0; i < MCAMP__ALIAS; i++) {
+        s->alias_lambda[i] = s->lambda + ldexp(0.25, i) / sd;
+        s->alias_k[i] = mcamp__inf();
+    }
+    for (; j >= 0 && j < MCAMP__ALIAS; j += step) {
+        double l = s->alias_lambda[j], f;
+        c = mcamp__sum_cum(sum, l);
         s->alias_k[j] = c.k0 + c.err + 0.5 * s->r * s->r * l * (l + (s->kernel ? 0 : 1));
+        f = s->alias_k[j] - l * (eps + A);
+        if (f < last) { last = f; continue; }
+        if (step < 0 || j > MCAMP__ALIAS / 2) break;
+        step = -1;                      /* back beyond where it began */
+        j = MCAMP__ALIAS / 2 - 1;
     }
 }
 
@@ -18520,7 +18532,7 @@ MCAMP__PRIV mcamp_status mcamp__spec_build(mcamp_ctx *ctx, mcamp__spec *s,
             mcamp__line_init(&x[i], &sum->law[i], lambda, tau, p);
         mcamp__spec_run(ctx->vec, s, x, sum->n, p, level);
         mcamp__spec_finish(s);
-        mcamp__spec_alias_init(s, sum);
+        mcamp__spec_alias_init(s, sum, c);
     } else {
         st = mcamp__fail(ctx, MCAMP_E_MEMORY, "atoms", (double)words);
     }
