@@ -16748,12 +16748,17 @@ MCAMP__PRIV int mcamp__bulk_init(mcamp__bulk *q, double b, double c, double z, d
     return b * q->err < 1e-7;       /* as logarithms of E times b leave 1e-6 */
 }
 
-/* log E(e^{nu (X - 1)}; T) */
+/* log E(e^{nu (X - 1)}; T).  Each piece's nodes in four lanes: 8 ulp of the terms' moduli. */
 MCAMP__PRIV double mcamp__bulk_log(const mcamp__bulk *q, double nu)
 {
     mcamp__sum s = { 0, 0 };
     if (!(nu <= q->most && nu > -8)) return mcamp__inf();
-    for (size_t i = 0; i < q->n; i++) mcamp__sum_add(&s, q->p[i] * expm1(nu * q->x[i]));
+    for (size_t i = 0; i < q->n; i += MCAMP__MANY_RULE) {
+        double t[4] = { 0, 0, 0, 0 };
+        for (size_t j = i; j < i + MCAMP__MANY_RULE; j++)
+            t[j % 4] += q->p[j] * expm1(nu * q->x[j]);
+        mcamp__sum_add(&s, (t[0] + t[1]) + (t[2] + t[3]));
+    }
     return log1p(mcamp__sum_get(&s) - q->miss);
 }
 
@@ -16955,8 +16960,9 @@ MCAMP__PRIV void mcamp__many_atoms(mcamp__law *a, const mcamp__many *p)
 }
 
 /* Lines about lambda, where the whole sum has the variance spread, by the central limit bulk; more:
- * how much more of s than spread asks for; tail: log of the mass that may be let go.     */
-typedef struct mcamp__wish { double lambda, spread, more, bulk, tail; } mcamp__wish;
+ * how much more of s than spread asks for; tail: log of the mass that may be let go; work: of many
+ * bins.                                                                                  */
+typedef struct mcamp__wish { double lambda, spread, more, bulk, tail, work; } mcamp__wish;
 
 /* Where lines go and atoms stand; how far X goes, and what of the mass is let go. */
 MCAMP__PRIV int mcamp__many_plan(const mcamp_event *e, int add, const mcamp__wish *wish,
@@ -17055,7 +17061,7 @@ MCAMP__PRIV int mcamp__many_places(mcamp__mellin *t, mcamp__many *m, double *mem
 }
 
 /* Tilted odds, steps of frequencies. */
-MCAMP__PRIV int mcamp__many_steps(const mcamp__mellin *t, mcamp__many *m)
+MCAMP__PRIV int mcamp__many_steps(const mcamp__mellin *t, double work, mcamp__many *m)
 {
     mcamp__bulk *q = &m->q;
     double k = mcamp__bulk_log(q, m->eta), mean = 0, sd = 0, period;
@@ -17071,8 +17077,7 @@ MCAMP__PRIV int mcamp__many_steps(const mcamp__mellin *t, mcamp__many *m)
     m->step = 2 * MCAMP__PI / period;
     m->nf = ceil(m->last / m->step) + 1;
     mcamp__tilts_init(&m->tilts, q, m->eta, sd);
-    return m->nf > 21 && m->nk * m->nf < MCAMP__MANY_WORK &&
-           m->nf * (double)q->n < 5 * MCAMP__MANY_WORK;
+    return m->nf > 21 && m->nk * m->nf < work && m->nf * (double)q->n < 5 * work;
 }
 
 /* The law, once all that is chosen stands. */
@@ -17113,7 +17118,7 @@ MCAMP__PRIV mcamp_status mcamp__many_law(mcamp_ctx *ctx, const mcamp_event *e, i
         return mcamp__fail(ctx, MCAMP_E_SIZE, "bins", t.m);
     mem = mcamp__new_doubles(ctx, words);
     if (!mem) return mcamp__fail(ctx, MCAMP_E_MEMORY, "bins", (double)words);
-    if (mcamp__many_places(&t, &m, mem) && mcamp__many_steps(&t, &m))
+    if (mcamp__many_places(&t, &m, mem) && mcamp__many_steps(&t, wish->work, &m))
         st = mcamp__many_fill(ctx, &t, &m, a);
     mcamp__delete_doubles(ctx, mem, words);
     if (st < 0) return mcamp__fail(ctx, st, "bins", t.m);
@@ -17189,10 +17194,10 @@ typedef struct mcamp__sums {
     mcamp__bulk q;
     mcamp__tilts tilts;
     int add;
-    double b, c, lambda, tail, tau, eta, k, kerr, sd;
-    double h, y0, y1, n, step, nf, last, decay, top, most_far, *f;
+    double b, c, lambda, tail, tau, eta, k, kerr, sd, most;
+    double h, y0, y1, n, step, nf, last, decay, top, most_far, weight, *f;
     double reach, lost, often;      /* often: how many bins are far, about */
-    int point;                      /* R is put on its ends alone */
+    int point;                      /* R is put on its ends alone; most: beyond what it often is */
 } mcamp__sums;
 
 MCAMP__PRIV double mcamp__bins_x(double c, double t) { return exp(c * t - 0.5 * c * c); }
@@ -17261,6 +17266,7 @@ MCAMP__PRIV int mcamp__sums_tilt(mcamp__sums *s, double most)
         s->tau = t; s->eta = eta;
         mcamp__sums_tilted(c, t, eta, &mean, &var);
         s->sd = sqrt(s->b * var);
+        s->most = s->b * mean + 3 * s->sd;
         return s->sd > 0;
     }
     return 0;
@@ -17326,7 +17332,7 @@ MCAMP__PRIV int mcamp__sums_places(mcamp__sums *s, double *mem)
         size += s->q.p[i] * fabs(expm1(s->eta * s->q.x[i]));
     }
     rule = s->q.err * exp(mcamp__dmax(0, -s->k));
-    s->kerr = s->b * (1.1 * rule + DBL_EPSILON * (80 * size + 1000 * s->q.miss + 4 * fabs(s->k)));
+    s->kerr = s->b * (1.1 * rule + DBL_EPSILON * (90 * size + 1000 * s->q.miss + 4 * fabs(s->k)));
     return s->kerr < 1e-3 && s->nf > 20 && s->nf * (s->n + (double)s->q.n) < MCAMP__SUMS_WORK;
 }
 
@@ -17530,20 +17536,29 @@ MCAMP__PRIV void mcamp__sums_pile(mcamp__sums *s, double j, double odds, int upp
     }
 }
 
+/* log of about how much of the sum, tilted, is where one X is X(t), by length of the loss. */
+MCAMP__PRIV double mcamp__sums_weight(const mcamp__sums *s, double t)
+{
+    double x = mcamp__bins_x(s->c, t), l = s->add ? -s->lambda : 1 + s->lambda;
+    return l * log1p(x / s->b) - 0.5 * t * t + log((s->b + x) / x);
+}
+
+/* By how much wider a cell may be there. */
+MCAMP__PRIV double mcamp__sums_wider(const mcamp__sums *s, double t)
+{
+    double d = mcamp__sums_weight(s, t) - s->weight;
+    return exp(-mcamp__dmax(-9, mcamp__dmin(0, d)) / 3);
+}
+
 /* Far X, cells about as wide as `wide` in the loss, and wider where little of it is. */
 MCAMP__PRIV int mcamp__sums_far(const mcamp__sums *s, double wide, int upper, size_t room,
                                 mcamp__pile *out)
 {
-    double c = s->c, top = -1e300, t = s->tau, l = s->add ? -s->lambda : 1 + s->lambda;
-    for (double y = t; y < s->reach; y += 0.05) {
-        double x = mcamp__bins_x(c, y);
-        top = mcamp__dmax(top, l * log1p(x / s->b) - 0.5 * y * y + log((s->b + x) / x));
-    }
+    double c = s->c, t = s->tau;
     out->n = 0;
     while (t < s->reach) {
         double x = mcamp__bins_x(c, t), d, q, m, y, end;
-        d = l * log1p(x / s->b) - 0.5 * t * t + log((s->b + x) / x) - top;
-        d = wide * exp(-mcamp__dmax(-9, mcamp__dmin(0, d)) / 3);
+        d = wide * mcamp__sums_wider(s, t);
         end = mcamp__dmin(s->reach, t + mcamp__dmin(0.25, d * (s->b + x) / (x * c)));
         q = mcamp__gauss_mass(t, end);
         m = mcamp__gauss_mass(t - c, end - c);
@@ -17583,6 +17598,11 @@ MCAMP__PRIV int mcamp__pile_add(const mcamp__pile *a, const mcamp__pile *f, int 
 {
     if (upper && !(a->x[0] + f->x[0] >= out->x[0] &&
                    mcamp__pile_last(a) + mcamp__pile_last(f) <= out->x[out->n - 1])) return 0;
+    if (f->n > a->n) {              /* the longer one inside: few searches */
+        const mcamp__pile *t = a;
+        a = f;
+        f = t;
+    }
     for (size_t j = 0; j < f->n; j++) {
         double y = f->x[j], q = f->q[j], v = f->v[j], m = f->m[j];
         size_t at = 0, end = out->n - 1;
@@ -17608,13 +17628,23 @@ MCAMP__PRIV int mcamp__pile_add(const mcamp__pile *a, const mcamp__pile *f, int 
     return 1;
 }
 
-/* An empty pile on points from x on; above, m is where one over their distances is kept. */
-MCAMP__PRIV void mcamp__pile_grid(double x, double grid, size_t n, int upper, mcamp__pile *out)
+/* An empty pile on at most n points from x on, as far as n of them `grid` apart go; further apart
+ * where little is (s given); above, m is where one over their distances is kept.          */
+MCAMP__PRIV void mcamp__pile_grid(const mcamp__sums *s, double x, double grid, size_t n, int upper,
+                                  mcamp__pile *out)
 {
-    out->n = n;
-    memset(out->x, 0, 4 * n * sizeof(double));
+    double at = log(x), end = at + (double)(n - 1) * grid, step = grid;
+    for (out->n = 0; out->n < n && !(out->n && at - step >= end); at += step) {
+        x = out->x[out->n] = exp(at);
+        if (s && out->n % 8 == 0) {
+            double far = mcamp__dmax(x - s->most, mcamp__bins_x(s->c, s->tau));
+            step = grid * sqrt(mcamp__sums_wider(s, log(far) / s->c + 0.5 * s->c));
+        }
+        out->n++;
+    }
+    n = out->n;
     out->q = out->x + n; out->v = out->q + n; out->m = out->v + n;
-    for (size_t i = 0; i < n; i++) out->x[i] = x * exp((double)i * grid);
+    memset(out->q, 0, 3 * n * sizeof(double));
     for (size_t i = 0; upper && i + 1 < n; i++) out->m[i] = 1 / (out->x[i + 1] - out->x[i]);
 }
 
@@ -17659,7 +17689,7 @@ MCAMP__PRIV mcamp__sums_size mcamp__sums_sizes(const mcamp__sums *s)
     z.group[0] = 3;
     z.grid[0] = mcamp__dmax(3 * s->h / s->b, span / 50000);
     for (int i = 1; i < MCAMP__SUMS_LEVELS; i++) {
-        int more = z.grid[i - 1] * (double)ratio < 0.2;
+        int more = z.grid[i - 1] * (double)ratio < (s->often > 1 ? 0.2 : 1);
         z.group[i] = (more ? ratio : 1) * z.group[i - 1];
         z.grid[i] = (more ? (double)ratio : 1) * z.grid[i - 1];
     }
@@ -17688,6 +17718,9 @@ MCAMP__PRIV int mcamp__sums_side(mcamp__sums *s, const mcamp__sums_size *z, int 
 {
     mcamp__pile R, F[MCAMP__SUMS_LEVELS], sum[2], out, *f;
     double odds = 1, lost, T = mcamp__bins_x(s->c, s->tau), work = 0, mass = 0;
+    s->weight = -1e300;
+    for (double t = s->tau; t < s->reach; t += 0.05)
+        s->weight = mcamp__dmax(s->weight, mcamp__sums_weight(s, t));
     R = mcamp__pile_at(&mem, (size_t)s->n + 8);
     for (int i = 0; i < MCAMP__SUMS_LEVELS; i++) {
         F[i] = mcamp__pile_at(&mem, z->cells);
@@ -17698,7 +17731,7 @@ MCAMP__PRIV int mcamp__sums_side(mcamp__sums *s, const mcamp__sums_size *z, int 
     out = mcamp__pile_at(&mem, z->n);
     s->lost = 0;
     a->n = 0;
-    mcamp__pile_grid((s->y0 + T) * (1 - 1e-9), z->grid[0], z->n, upper, &out);
+    mcamp__pile_grid(s, (s->y0 + T) * (1 - 1e-9), z->grid[0], z->n, upper, &out);
     mcamp__sums_pile(s, 0, 1, upper, 1, mem, &R);
     mcamp__pile_atoms(s, &R, upper, a);
     for (double j = 1; j <= s->most_far; j++) {
@@ -17709,7 +17742,7 @@ MCAMP__PRIV int mcamp__sums_side(mcamp__sums *s, const mcamp__sums_size *z, int 
         if (j > 1) {        /* far ones among themselves */
             size_t n = (size_t)((double)z->n * z->grid[0] / z->grid[level]) + 8;
             n = mcamp__zmin(n, z->n);
-            mcamp__pile_grid(2 * T * (1 - 1e-9), z->grid[level], n, upper, &sum[1]);
+            mcamp__pile_grid(NULL, 2 * T * (1 - 1e-9), z->grid[level], n, upper, &sum[1]);
             work += (double)f->n * (double)F[level].n;
             if (!mcamp__pile_add(f, &F[level], upper, &sum[1])) return 0;
             f = &sum[1];
@@ -17749,11 +17782,12 @@ MCAMP__PRIV int mcamp__sums_plan(mcamp__sums *s, double *mem)
     double h = s->h, t = mcamp__gauss_quantile_log(log(0.2 / s->b));
     s->point = !s->add && mcamp__gauss_logcdf(-t - s->c) < -2.3;    /* a tenth of S or less */
     for (s->often = s->point ? 0.2 : 0.02; s->often < 3; s->often *= 5) {
-        if (s->often > 1 && !s->add && s->c > 3) s->point = 1;      /* at last */
         if (!mcamp__sums_tilt(s, s->reach - 0.01) || !mcamp__sums_most(s)) continue;
         s->h = mcamp__dmin(h, 0.5 * s->sd);
         if (!s->point && mcamp__sums_places(s, mem)) return 1;
-        if (!s->point) continue;
+        if (!s->point && !(s->often > 0.4 && !s->add && s->c > 3)) continue;
+        if (s->often < 1 && mcamp__gauss_logcdf(s->tau - s->c) > -2) continue;
+        s->point = 1;
         s->h = h;
         s->y0 = 0;
         s->y1 = mcamp__sums_two_end(s, s->tail, 0);
@@ -18611,6 +18645,10 @@ typedef struct mcamp__apart {
     double K, from, to;
 } mcamp__apart;
 
+/* A line, the variance of the sum there, eps and log delta that it is for, and the answer that it
+ * led to; lambda 0: not known.                                                            */
+typedef struct mcamp__start { double lambda, spread, eps, logd; mcamp_interval v; } mcamp__start;
+
 /* One question about one list of events in one direction. */
 typedef struct mcamp__acc {
     mcamp_ctx *ctx;
@@ -18630,7 +18668,10 @@ typedef struct mcamp__acc {
     int open;                   /* a side does not see some pair                  */
     int mellin;                 /* pairs with laws of their own, both sides alike */
     int sums;                   /* or not alike                                   */
+    mcamp__start first;         /* where laws by Mellin of before have been led   */
     double enough;              /* a line that will do to be beaten, or 0         */
+    double known;               /* log of a bound of delta at eps                 */
+    double rest;                /* gap of laws by sums that were not close enough */
     int brief;                  /* laws by sums will do what the present ones do not */
     double more;                /* how much more of s these have than they should need */
     int capped;                 /* more work would have been needed               */
@@ -18857,6 +18898,20 @@ MCAMP__PRIV double mcamp__acc_bulk(const mcamp__acc *a)
     return bulk;
 }
 
+/* The same of bins that are not among the some 20 furthest ones. */
+MCAMP__PRIV double mcamp__acc_hump(const mcamp__acc *a)
+{
+    double sum = a->g2;
+    for (size_t i = 0; i < a->n; i++) {
+        const mcamp_event *e = &a->pair[i].e;
+        double b = (double)e->bins, n = (double)e->count, c2 = mcamp__event_mu2(e) / n;
+        double t = -mcamp__gauss_quantile_log(log(mcamp__dmin(0.5, 20 / b))) - 2 * sqrt(c2);
+        if (a->pair[i].mellin)
+            sum += n * log1p(exp(mcamp__dmin(700, c2 + mcamp__gauss_logcdf(t))) / b);
+    }
+    return sum;
+}
+
 /* Pilot cells reaching so far out that what is beyond has less than 1e-8 of delta in
  * total, where logd is log delta or a guess of it.                                    */
 MCAMP__PRIV mcamp_status mcamp__acc_pilot(mcamp__acc *a, double logd)
@@ -18868,8 +18923,14 @@ MCAMP__PRIV mcamp_status mcamp__acc_pilot(mcamp__acc *a, double logd)
     wish.tail = lt + 18.5 + log(0.02 * a->tol);
     wish.more = a->more;
     wish.bulk = mcamp__acc_bulk(a);
-    if (a->mellin && !(lambda > 0)) lambda = mcamp__acc_first(a, logd, wish.tail, &spread);
-    else if (a->mellin) spread = mcamp__sum_cum(&a->sum[MCAMP__UPPER], lambda).k2;
+    wish.work = (a->brief ? 0.3 : 1) * MCAMP__MANY_WORK;
+    if (a->mellin && !(lambda > 0)) {
+        lambda = mcamp__acc_first(a, logd, wish.tail, &spread);
+        if (!a->sums) spread = mcamp__dmax(spread, 0.8 * wish.bulk);    /* rarely less */
+    }
+    else if (a->mellin) spread = a->first.spread > 0 ? a->first.spread
+                               : mcamp__sum_cum(&a->sum[MCAMP__UPPER], lambda).k2;
+    a->first.spread = 0;
     if (a->enough > 0) lambda = mcamp__dmin(lambda, a->enough);
     a->z = mcamp__dmax(5.0, -mcamp__gauss_quantile_log(mcamp__dmin(lt, -1.0)));
     for (size_t i = 0; i < a->n; i++) {
@@ -18887,7 +18948,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_pilot(mcamp__acc *a, double logd)
             for (int s = 0; s < 2; s++) mcamp__law_free(a->ctx, &a->pair[i].band[s]);
             st = mcamp__sums_law(a->ctx, &a->pair[i].e, a->add, &wish,
                                  0.3 * a->tol / a->pair[i].count / a->more /
-                                 mcamp__dmax(1, spread / wish.bulk), a->pair[i].band);
+                                 mcamp__dmax(1, 1.5 * sqrt(spread / wish.bulk)), a->pair[i].band);
             if (st < 0) return st;
             continue;
         }
@@ -18986,9 +19047,10 @@ MCAMP__PRIV double mcamp__line_height(const mcamp__sum_law *s, double l, double 
     return mcamp__sum_cum(s, l).k0 - l * eps + mcamp__log_pole(s->kernel, l);
 }
 
-/* g2: Gaussian part that both sides have. */
+/* g2: Gaussian part that both sides have; most: log of what is known of the value. */
 MCAMP__PRIV mcamp__plan mcamp__make_plan(const mcamp__sum_law *s, double g2, double lambda,
-                                         double eps, double width, size_t max_bytes)
+                                         double eps, double width, double most,
+                                         size_t max_bytes)
 {
     double guess, R, t, best = mcamp__inf(), h, h2, l, atoms = 1;
     double mean = s->kernel == 1 ? s->plus + fabs(eps) : 1;
@@ -18997,7 +19059,7 @@ MCAMP__PRIV mcamp__plan mcamp__make_plan(const mcamp__sum_law *s, double g2, dou
     /* finer cells may have shown mass far out that the pilot did not: back from it */
     h = mcamp__line_height(s, lambda, eps);
     while ((h2 = mcamp__line_height(s, 0.8 * lambda, eps)) < h - 0.5) { lambda *= 0.8; h = h2; }
-    guess = mcamp__log_guess(s, lambda, eps);
+    guess = mcamp__dmin(most, mcamp__log_guess(s, lambda, eps));
     p.r = sqrt(width / (lambda * (s->kernel ? lambda : lambda + 1)));
     if (!s->kernel && g2 >= p.r * p.r) p.r = 0;
     R = sqrt(p.r * p.r + g2);
@@ -19033,7 +19095,7 @@ MCAMP__PRIV mcamp__plan mcamp__make_plan(const mcamp__sum_law *s, double g2, dou
 MCAMP__PRIV mcamp_status mcamp__acc_spectra(mcamp__acc *a, double width)
 {
     mcamp__plan p = mcamp__make_plan(mcamp__acc_steer(a), a->g2, a->lambda, a->eps, width,
-                                     a->max_bytes);
+                                     a->known, a->max_bytes);
     double need = 80 * p.n;
     if (!(p.tau > 0 && p.tau < 1e300 && p.n >= 4 && p.n < 1e15 &&
           p.lambda < MCAMP__LAMBDA_MAX))
@@ -19196,12 +19258,14 @@ MCAMP__PRIV int mcamp__acc_trivial(const mcamp__acc *a, double eps)
 
 /* Width in log delta that is wanted and what the two sources, cells and smoothing, are
  * told to take of it; both adapt to what was measured.                                  */
-typedef struct mcamp__width { double want, cells, smooth; } mcamp__width;
+typedef struct mcamp__width { double want, cells, smooth, part; } mcamp__width;
 
-MCAMP__PRIV void mcamp__width_start(mcamp__width *w, double want)
+MCAMP__PRIV void mcamp__width_start(mcamp__width *w, double want, double part)
 {
     w->want = want;
-    w->cells = w->smooth = 0.42 * want;
+    w->part = part;             /* of smoothing */
+    w->cells = 0.42 * want;
+    w->smooth = part * want;
 }
 
 /* gap: log(upper/lower) that came out; smooth: how much of it smoothing explains. */
@@ -19209,7 +19273,7 @@ MCAMP__PRIV void mcamp__width_adapt(mcamp__width *w, double gap, double smooth)
 {
     double rest = mcamp__dmax(gap - smooth, 0.05 * gap);
     w->cells *= mcamp__dmax(0.02, mcamp__dmin(2.0, 0.42 * w->want / rest));
-    w->smooth *= mcamp__dmax(0.02, mcamp__dmin(2.0, 0.42 * w->want /
+    w->smooth *= mcamp__dmax(0.02, mcamp__dmin(2.0, w->part * w->want /
                              mcamp__dmax(smooth, 1e-300)));
 }
 
@@ -19228,15 +19292,17 @@ MCAMP__PRIV mcamp_status mcamp__acc_refine(mcamp__acc *a, const mcamp__width *w)
     return mcamp__acc_spectra(a, w->smooth);
 }
 
-/* Both bounds at eps, and the part of their distance that is due to smoothing. */
-MCAMP__PRIV mcamp_interval mcamp__acc_bounds(const mcamp__acc *a, double eps, double *smooth)
+/* Both bounds at eps, and the part of their distance that is due to smoothing.  Where the plan
+ * guessed too high, so that aliases show, the next one is told.                            */
+MCAMP__PRIV mcamp_interval mcamp__acc_bounds(mcamp__acc *a, double eps, double *smooth)
 {
     mcamp_interval v;
     *smooth = 0;
     v.upper = mcamp__acc_bound(a, MCAMP__UPPER, eps);
     v.lower = mcamp__acc_bound(a, MCAMP__LOWER, eps);
-    if (!a->single && (a->sum[MCAMP__LOWER].n || a->g2 > 0))
-        mcamp__spec_eval(&a->spec[MCAMP__LOWER], eps, smooth);
+    if (a->single || !(a->sum[MCAMP__LOWER].n || a->g2 > 0)) return v;
+    mcamp__spec_eval(&a->spec[MCAMP__LOWER], eps, smooth);
+    if (mcamp__spec_alias(&a->spec[MCAMP__LOWER], eps) > 1e-3 * v.upper) a->known = log(v.upper);
     return v;
 }
 
@@ -19255,29 +19321,38 @@ MCAMP__PRIV double mcamp__acc_line(const mcamp__acc *a, double lambda)
 MCAMP__PRIV mcamp_status mcamp__acc_closer(mcamp__acc *a, double rest, double want,
                                            mcamp_interval v)
 {
-    double ratio = mcamp__dmin(0.6, rest) / (0.42 * want);
+    double ratio = mcamp__dmin(0.6, rest) / (0.5 * want);
     double lost = mcamp__sum_pinf(&a->sum[MCAMP__UPPER]);
+    if (mcamp__spec_alias(&a->spec[MCAMP__LOWER], a->eps) > 0.3 * (v.upper - v.lower))
+        return MCAMP_OK;                        /* planned for another eps */
     if (lost > 0.3 * (v.upper - v.lower))       /* it is not the cells' */
         return mcamp__acc_pilot(a, log(mcamp__dmax(DBL_MIN,
                                                    mcamp__dmax(v.lower, 0.001 * v.upper))));
     if (!(ratio > 1 || lost > 0.02 * want * v.upper)) return MCAMP_OK;
-    a->more *= mcamp__dmax(1, mcamp__dmin(100, 1.3 * ratio));
+    if (a->rest > 0 && a->more > 12 && rest > 0.8 * a->rest) return MCAMP_E_SIZE;   /* no use */
+    a->rest = rest;
+    a->more *= mcamp__dmax(1, mcamp__dmin(100, 1.2 * ratio));
     return mcamp__acc_pilot(a, log(mcamp__dmax(v.upper, DBL_MIN)));
 }
 
-/* What is wide by laws by Mellin: the tilted law has a hump narrower than its variance says. */
-MCAMP__PRIV mcamp_status mcamp__acc_more(mcamp__acc *a, double logd, int enough,
-                                         const mcamp_interval *v)
+/* What is wide by laws by Mellin, `noise` in log delta: the tilted law has a hump narrower than its
+ * variance says.  From t^2 = 60 s on e^{t^2/2s} has spent all digits; what is left there, by this
+ * hump and by smoothing, falls with s like e^{-14 (hump + r^2) s}, about.                 */
+MCAMP__PRIV mcamp_status mcamp__acc_more(mcamp__acc *a, double logd, const mcamp__width *w,
+                                         double noise, int enough, const mcamp_interval *v)
 {
-    double lost = v && a->mellin ? mcamp__sum_pinf(&a->sum[MCAMP__UPPER]) : 0;
+    double lost = v && a->mellin ? mcamp__sum_pinf(&a->sum[MCAMP__UPPER]) : 0, l = a->lambda, k, x;
     if (lost > 0 && lost > 0.3 * (v->upper - v->lower))     /* what many bins let go is too much */
         return mcamp__acc_pilot(a, log(mcamp__dmax(v->lower, 0.1 * v->upper)));
     if (!a->mellin || enough) return MCAMP_OK;
     for (size_t i = 0; i < a->n; i++)       /* it is not n by then */
         if (a->pair[i].mellin && a->more > 1 && mcamp__many_fit(&a->pair[i].e)) return MCAMP_E_SIZE;
-    a->more = a->more > 1 ? 4 * a->more
-            : mcamp__dmax(4, mcamp__sum_cum(&a->sum[MCAMP__UPPER], a->lambda).k2 /
-                             mcamp__acc_bulk(a));
+    k = mcamp__sum_cum(&a->sum[MCAMP__UPPER], l).k2;
+    x = sqrt(a->more / k);
+    x = x * (x + 2) + 0.5 * log(mcamp__dmax(2, noise / (0.1 * w->want))) /
+                      (14 * (mcamp__acc_hump(a) + w->smooth / (l * (l + 1))));
+    x = sqrt(1 + x) - 1;            /* s = 4 + 2x(x + 2) by mcamp__mellin_plan */
+    a->more = mcamp__dmax(2 * a->more, k * x * x);
     return mcamp__acc_pilot(a, logd);
 }
 
@@ -19288,7 +19363,8 @@ MCAMP__PRIV int mcamp__acc_settled(const mcamp__acc *a)
         const mcamp__mellin *t = &mcamp__pair_law(&a->pair[i], a->add, MCAMP__UPPER)->t;
         if (!a->pair[i].mellin) continue;
         if (a->pair[i].sums && fabs(log(a->lambda / t->lambda)) < 0.3) continue;
-        if (!(fabs(a->lambda - t->lambda) < 0.1 * t->lambda)) return 0;
+        if (!(fabs(a->lambda - t->lambda) <
+              (t->many ? 0.35 * (t->top - t->lambda) : 0.1 * t->lambda))) return 0;
         if (!(fabs(log(mcamp__sum_cum(&a->sum[0], a->lambda).k2 / t->spread)) < 0.3)) return 0;
     }
     return 1;
@@ -19310,14 +19386,32 @@ MCAMP__PRIV int mcamp__acc_beaten(const mcamp__acc *a, double eps, double enough
     return c.k0 + c.err - l * eps * (1 - 1e-14) + 1e-9 < log(enough);
 }
 
+/* Laws by Mellin or sums are all. */
+MCAMP__PRIV int mcamp__acc_by_laws(const mcamp__acc *a)
+{
+    return a->n && a->mellin == (int)a->n;
+}
+
 MCAMP__PRIV mcamp_status mcamp__acc_steer_delta(mcamp__acc *a, double eps, double give_up)
 {
     mcamp_status st;
+    double first;
     a->eps = eps;
+    if (a->first.lambda > 0 && !(a->first.logd < log(give_up) - 1)) {
+        a->lambda = a->first.lambda;
+        st = mcamp__acc_pilot(a, a->first.logd - 3);
+        if (st == MCAMP_E_MEMORY || mcamp__acc_beaten(a, eps, give_up)) return st;
+        if (st >= 0) {
+            a->lambda = mcamp__acc_line(a, mcamp__saddle(mcamp__acc_steer(a), eps, 0, 0));
+            a->logd = mcamp__log_guess(mcamp__acc_steer(a), a->lambda, eps);
+            if (mcamp__acc_settled(a) && fabs(a->logd - a->first.logd) < 1) return MCAMP_OK;
+        }
+        a->lambda = 0;
+    }
     if (a->sums) a->more = 0.02;         /* to steer by */
     if (a->sums && give_up > 0 && eps > 0) a->enough = -1.5 * log(give_up) / eps;
-    st = mcamp__acc_pilot(a, mcamp__dmin(a->mellin ? -18 : -30,
-                                         a->enough > 0 ? log(give_up) : 0));
+    first = mcamp__dmin(a->mellin ? -18 : -30, a->enough > 0 ? log(give_up) : 0);
+    st = mcamp__acc_pilot(a, first);
     a->enough = 0;
     for (int i = 0; i < 3 && st >= 0; i++) {
         double z = a->z;
@@ -19326,6 +19420,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_steer_delta(mcamp__acc *a, double eps, doubl
         a->logd = mcamp__log_guess(mcamp__acc_steer(a), a->lambda, eps);
         if (!mcamp__finite(a->logd)) a->logd = -800;
         if (i && a->logd > -30) break;
+        if (mcamp__acc_by_laws(a) && a->logd > first && mcamp__acc_settled(a)) break;
         st = mcamp__acc_pilot(a, a->logd);
         if (a->z <= z + 0.2) break;
     }
@@ -19336,7 +19431,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_steer_delta(mcamp__acc *a, double eps, doubl
         a->logd = mcamp__log_guess(mcamp__acc_steer(a), a->lambda, eps);
     }
     if (!a->sums || st < 0) return st;
-    a->more = 1;
+    if (!(a->logd < log(give_up) - 1)) a->more = 1;
     return mcamp__acc_pilot(a, a->logd - 3);
 }
 
@@ -19347,11 +19442,11 @@ MCAMP__PRIV double mcamp__acc_enough(const mcamp__acc *a, double slope)
     return a->tol * mcamp__dmax(1.0, slope * mcamp__acc_scale(a));
 }
 
-/* What is tried once: tol itself where laws by Mellin are all, as these are sharp and what less
- * smoothing costs is little.                                                             */
+/* What is tried: little more than tol itself where laws by Mellin are all, as these are sharp and
+ * what less smoothing costs is little.                                                   */
 MCAMP__PRIV double mcamp__acc_wanted(const mcamp__acc *a, double slope)
 {
-    return a->n && a->mellin == (int)a->n ? a->tol : mcamp__acc_enough(a, slope);
+    return mcamp__acc_by_laws(a) ? 1.5 * a->tol : mcamp__acc_enough(a, slope);
 }
 
 /* delta at eps in one direction.  give_up: stop refining once the upper bound is below
@@ -19360,7 +19455,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_delta(mcamp__acc *a, double eps, double give
                                           mcamp_interval *out)
 {
     mcamp_status st = mcamp__acc_steer_delta(a, eps, give_up);
-    int enough = 0;
+    int enough = 0, good;
     mcamp__width w;
     if (st < 0) return st;
     if (mcamp__acc_beaten(a, eps, give_up)) {
@@ -19373,7 +19468,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_delta(mcamp__acc *a, double eps, double give
         out->lower = mcamp__dmax(0.0, mcamp__sum_pinf(&a->sum[1]) * (1 - 1e-12));
         return a->open && out->upper > 2 * DBL_MIN ? MCAMP_Q_MAX_ITER : MCAMP_OK;
     }
-    mcamp__width_start(&w, mcamp__acc_enough(a, a->lambda));
+    mcamp__width_start(&w, mcamp__acc_wanted(a, a->lambda), a->brief ? 0.8 : 0.42);
     for (int pass = 0; pass < 4; pass++) {
         double gap, smooth, h = 0.1 / a->lambda;
         mcamp_interval v;
@@ -19389,13 +19484,16 @@ MCAMP__PRIV mcamp_status mcamp__acc_delta(mcamp__acc *a, double eps, double give
         if (!(gap < a->lambda)) gap = a->lambda;
         w.want = mcamp__acc_wanted(a, gap);
         enough = log(out->upper / out->lower) <= mcamp__acc_enough(a, gap);
-        if (log(out->upper / out->lower) <= w.want || (pass && enough)) return MCAMP_OK;
+        good = out->upper - out->lower <= 1.97 * a->tol * out->upper;
+        if (mcamp__acc_by_laws(a) ? good : log(out->upper / out->lower) <= w.want ||
+                                           (pass && enough)) return MCAMP_OK;
         if (a->open && pass) break;     /* what is not known stays so */
         gap = mcamp__dmin(50.0, log(v.upper / v.lower));
         if (a->brief && pass && gap > 2 * w.want) break;
         mcamp__width_adapt(&w, gap, smooth);
         st = a->sums ? mcamp__acc_closer(a, gap - smooth, w.want, v)
-                     : mcamp__acc_more(a, a->logd, enough, out);
+                     : mcamp__acc_more(a, a->logd, &w, gap - smooth,
+                                       enough && !mcamp__acc_by_laws(a), out);
         if (st == MCAMP_E_MEMORY) return st;
         if (st < 0) break;
     }
@@ -19414,9 +19512,12 @@ MCAMP__PRIV mcamp_status mcamp__acc_epsilon(mcamp__acc *a, double delta, double 
                                             mcamp_interval *out)
 {
     double rest, goal = delta - a->beta * (1 + 4 * DBL_EPSILON);
+    int known;
     mcamp__width w;
     mcamp_status st;
     if (a->sums) a->more = 0.02;
+    if ((a->lambda = a->first.lambda) > 0)
+        a->more = mcamp__dmax(0.02, 1 / (a->lambda * mcamp__dmax(1e-9, a->first.eps)));
     st = goal > 0 ? mcamp__acc_pilot(a, log(goal))
                     : mcamp__fail(a->ctx, MCAMP_E_INFEASIBLE, "delta", delta);
     if (st < 0) return st;
@@ -19429,12 +19530,14 @@ MCAMP__PRIV mcamp_status mcamp__acc_epsilon(mcamp__acc *a, double delta, double 
         return MCAMP_OK;
     }
     mcamp__acc_steer_epsilon(a, log(rest));
+    known = a->first.lambda > 0 && mcamp__acc_settled(a);
+    if (a->sums && !known) a->more = 0.02;
     for (int i = 0; i < 8 && st >= 0 && !mcamp__acc_settled(a); i++) {
         if ((st = mcamp__acc_pilot(a, log(goal))) < 0) return st;
         mcamp__acc_steer_epsilon(a, log(rest));
     }
-    mcamp__width_start(&w, a->tol * a->lambda * mcamp__acc_scale(a));
-    if (a->sums) {
+    mcamp__width_start(&w, a->tol * a->lambda * mcamp__acc_scale(a), 0.42);
+    if (a->sums && !known) {
         a->more = mcamp__dmax(0.02, a->tol / w.want);
         if ((st = mcamp__acc_pilot(a, log(goal))) < 0) return st;
     }
@@ -19459,7 +19562,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_epsilon(mcamp__acc *a, double delta, double 
         if (a->brief && pass && gap > 2 * w.want) break;
         mcamp__width_adapt(&w, gap, smooth);
         st = a->sums ? mcamp__acc_closer(a, gap - smooth, w.want, v)
-                     : mcamp__acc_more(a, log(goal), 0, NULL);
+                     : mcamp__acc_more(a, log(goal), &w, gap - smooth, 0, NULL);
         if (st == MCAMP_E_MEMORY) return st;
         if (st < 0) break;
     }
@@ -19723,7 +19826,7 @@ MCAMP__PRIV double mcamp__bins_end(mcamp__acc *a, double target, double first, d
 MCAMP__PRIV mcamp__plan mcamp__bins_plan(mcamp__acc *a, double want, double smooth)
 {
     const mcamp__sum_law *s = &a->sum[MCAMP__LOWER];
-    mcamp__plan p = mcamp__make_plan(s, 0, a->lambda, a->eps, smooth,
+    mcamp__plan p = mcamp__make_plan(s, 0, a->lambda, a->eps, smooth, 1e300,
                                      200 * MCAMP__BINS_FREQUENCIES);
     mcamp__cum c = mcamp__sum_cum(s, p.lambda);
     double value = a->logd - (c.k0 - p.lambda * a->eps), first = 2 / sqrt(c.k2), y;
@@ -19854,7 +19957,7 @@ MCAMP__PRIV mcamp_status mcamp__bins_tame(mcamp__acc *a, const mcamp__bet *bet, 
     }
     if (st < 0) return st;
     if (!(a->lambda < MCAMP__LAMBDA_MAX)) return MCAMP_Q_MAX_ITER;
-    mcamp__width_start(&w, a->tol);
+    mcamp__width_start(&w, a->tol, 0.42);
     for (int pass = 0; pass < 4; pass++) {
         double smooth, total, value;
         mcamp_interval v;
@@ -20994,11 +21097,12 @@ MCAMP__PRIV mcamp_status mcamp__exact_resolve(mcamp_ctx *ctx,
     return MCAMP_OK;
 }
 
-/* Runs acc_delta or acc_epsilon for the directions asked for. */
+/* Runs acc_delta or acc_epsilon for the directions asked for; first, by direction: where laws by
+ * Mellin lead, and where those by sums begin.                                            */
 MCAMP__PRIV mcamp_status mcamp__exact_run(mcamp_ctx *ctx, const mcamp_event *events,
                                           size_t n, const mcamp_exact_desc *d, double x,
-                                          int want_eps, double below, mcamp_interval *out,
-                                          mcamp_exact_info *info)
+                                          int want_eps, double below, mcamp__start *first,
+                                          mcamp_interval *out, mcamp_exact_info *info)
 {
     mcamp__acc a;
     mcamp_interval best = { 0, 0 }, v = { 0, 0 };
@@ -21013,6 +21117,17 @@ MCAMP__PRIV mcamp_status mcamp__exact_run(mcamp_ctx *ctx, const mcamp_event *eve
         a.lambda = 0;
         a.eps = -1;
         a.more = 1;
+        a.known = 0;
+        a.rest = 0;
+        if (a.sums) {
+            double least = mcamp__dmax(best.lower, first[0].v.lower * (1 + 1e-9));
+            a.first = first[dir];
+            if (dir && a.first.v.upper > 0 && a.first.v.upper <= least) {  /* no more is asked */
+                a.info.add = a.first.v;
+                best.upper = mcamp__dmax(best.upper, a.first.v.upper);
+                continue;
+            }
+        }
         a.brief = a.mellin > 0 && !a.sums;
         for (size_t i = 0; i < a.n; i++)
             a.brief &= !a.pair[i].mellin || mcamp__sums_fit(&a.pair[i].e);
@@ -21024,7 +21139,14 @@ MCAMP__PRIV mcamp_status mcamp__exact_run(mcamp_ctx *ctx, const mcamp_event *eve
                           : mcamp__acc_delta(&a, x, best.lower, &v);
         if (st < 0) { res = st; break; }
         if (st > 0) res = st;
+        if (a.mellin && !a.sums && a.lambda > 0) {
+            first[dir].lambda = a.lambda;
+            first[dir].spread = mcamp__sum_cum(&a.sum[MCAMP__UPPER], a.lambda).k2;
+            first[dir].eps = a.eps;
+            first[dir].logd = a.logd;
+        }
         if (!want_eps) v.upper = mcamp__dmin(1, (v.upper + a.beta) * (1 + 2 * DBL_EPSILON));
+        if (a.mellin && !a.sums) first[dir].v = v;
         if (dir) a.info.add = v; else a.info.remove = v;
         best.lower = mcamp__dmax(best.lower, v.lower);
         best.upper = mcamp__dmax(best.upper, v.upper);
@@ -21046,29 +21168,22 @@ MCAMP__PRIV mcamp_status mcamp__exact_reach(mcamp_ctx *ctx, const mcamp_event *e
                                             mcamp_exact_info *info)
 {
     double uses = 0, bins = 0, below, need;
-    mcamp_interval law = { 0, 1e300 }, add = { 0, 0 };
-    mcamp_exact_desc other = *d;
+    mcamp_interval law = { 0, 1e300 };
+    mcamp__start first[2];
     mcamp_status st = MCAMP_OK, by_moments;
+    memset(first, 0, sizeof first);
     for (size_t i = 0; i < n; i++) {
         if (events[i].kind == MCAMP_EVENT_BINS) bins += (double)events[i].count;
         if (events[i].kind == MCAMP_EVENT_BINS || events[i].kind == MCAMP_EVENT_ALLOCATE)
             uses += (double)events[i].count * mcamp__dmax(1, (double)events[i].picks);
     }
     if (bins > 0 && uses <= bins && (uses > 1 || n > 1)) {
-        st = mcamp__exact_run(ctx, events, n, d, x, want_eps, 0, out, info);
+        st = mcamp__exact_run(ctx, events, n, d, x, want_eps, 0, first, out, info);
         if (st < 0 && st != MCAMP_E_SIZE && st != MCAMP_E_INTERNAL) return st;
         if (st == MCAMP_OK && out->upper - out->lower <= 2 * d->rel_error * out->upper) return st;
         if (st >= 0) law = *out;
         by_moments = st;
-        if (st >= 0 && info->add.upper <= info->remove.lower * (1 + 1e-9)) {
-            other.direction = MCAMP_REMOVE;     /* of the other one no more is asked */
-            add = info->add;
-        }
-        st = mcamp__exact_run(ctx, events, n, &other, x, want_eps, -1, out, info);
-        if (st >= 0 && other.direction != d->direction) {
-            out->upper = mcamp__dmax(out->upper, add.upper);
-            info->add = add;
-        }
+        st = mcamp__exact_run(ctx, events, n, d, x, want_eps, -1, first, out, info);
         if (st < 0 && st != MCAMP_E_SIZE && st != MCAMP_E_INTERNAL) return st;
         if (st >= 0 && law.lower <= out->upper && out->lower <= law.upper) {
             law.lower = mcamp__dmax(out->lower, law.lower);
@@ -21082,7 +21197,7 @@ MCAMP__PRIV mcamp_status mcamp__exact_reach(mcamp_ctx *ctx, const mcamp_event *e
     }
     below = mcamp__dmax(1e-280, (want_eps ? 1e-6 * x : 1e-12) / mcamp__dmax(1, uses));
     for (int i = 0; i < 6; i++, below = need) {
-        st = mcamp__exact_run(ctx, events, n, d, x, want_eps, below, out, info);
+        st = mcamp__exact_run(ctx, events, n, d, x, want_eps, below, first, out, info);
         if (st < 0 || want_eps || !(uses > 1 || n > 1 || events[0].picks > 1)) break;
         need = out->lower < 0.9 * out->upper ? 1e-12 : 1e-7;
         need = mcamp__dmax(1e-280, need * out->upper / uses);

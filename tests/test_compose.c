@@ -441,7 +441,7 @@ static mcamp_status by_curves(mcamp_event *e, size_t n, double x, int want_eps, 
     memset(&d, 0, sizeof d);
     d.rel_error = rel; d.max_bytes = 200000000; d.direction = dir;
     return mcamp__exact_run(&ctx, e, n, &d, x, want_eps, (want_eps ? 1e-6 * x : 1e-14) /
-                            (double)e->count, v, &info);
+                            (double)e->count, NULL, v, &info);
 }
 
 /* An atom that has next to no mass, but is far out, leaves the others where they are. */
@@ -538,11 +538,13 @@ TEST(laws_of_far_bins_against_curves)
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         mcamp_event e = bins(c[i].b, 1, c[i].sigma, (uint64_t)c[i].uses);
         mcamp_interval v = { 0, 0 }, w = { 0, 0 }, x = { 0, 0 };
+        mcamp__start first[2];
         mcamp_exact_desc d;
         mcamp_exact_info info;
         memset(&d, 0, sizeof d);
+        memset(first, 0, sizeof first);
         d.rel_error = 5e-3; d.max_bytes = 200000000; d.direction = MCAMP_REMOVE;
-        CHECK(mcamp__exact_run(&ctx, &e, 1, &d, c[i].eps, 0, -1, &v, &info) >= 0);
+        CHECK(mcamp__exact_run(&ctx, &e, 1, &d, c[i].eps, 0, -1, first, &v, &info) >= 0);
         CHECK(by_curves(&e, 1, c[i].eps, 0, 5e-3, MCAMP_REMOVE, &w) >= 0);
         CHECK_LE(v.lower, w.upper);
         CHECK_LE(w.lower, v.upper);
@@ -632,13 +634,15 @@ TEST(laws_of_far_bins_against_chords)
             double lo = chord_delta(&law, 0, 1, eps, add);
             mcamp_exact_desc d;
             mcamp_exact_info info;
+            mcamp__start first[2];
             mcamp_interval v = { 0, 0 };
+            memset(first, 0, sizeof first);
             lo -= 0.5 * (chord_delta(&law, 0, 2, eps, add) - lo);
             CHECK_LE(up - lo, 0.04 * up);                   /* it can tell */
             memset(&d, 0, sizeof d);
             d.rel_error = 5e-3; d.max_bytes = 200000000;
             d.direction = add ? MCAMP_ADD : MCAMP_REMOVE;
-            CHECK(mcamp__exact_run(&ctx, &e, 1, &d, eps, 0, -1, &v, &info) >= 0);
+            CHECK(mcamp__exact_run(&ctx, &e, 1, &d, eps, 0, -1, first, &v, &info) >= 0);
             CHECK_LE(v.lower, up);
             CHECK_LE(lo, v.upper);
             if (i != 1) continue;
@@ -705,7 +709,7 @@ TEST(piles_that_reach_too_far_are_refused)
     mcamp__pile a = mcamp__pile_at(&p, 4), f = mcamp__pile_at(&q, 4), out = mcamp__pile_at(&r, 10);
     a.n = 1; a.x[0] = 1; a.q[0] = 1;
     f.n = 2; f.x[0] = 1; f.q[0] = 0.5; f.x[1] = 2; f.q[1] = 0.5;
-    mcamp__pile_grid(1.9, 0.1, 8, 1, &out);
+    mcamp__pile_grid(NULL, 1.9, 0.1, 8, 1, &out);
     CHECK(mcamp__pile_add(&a, &f, 1, &out));
     {
         double mass = 0, mean = 0;
@@ -942,7 +946,7 @@ static int many_law(mcamp_event *e, int add, double lambda, int how, mcamp__law 
 {
     mcamp__mellin t;
     mcamp__many m;
-    mcamp__wish wish = { 0, 0, 1, 0, -60 };
+    mcamp__wish wish = { 0, 0, 1, 0, -60, 4e6 };
     double lost, *mem = mcamp__new_doubles(&ctx, 7 * 4096);
     mcamp_status st = MCAMP_E_SIZE;
     memset(&t, 0, sizeof t);
@@ -953,7 +957,7 @@ static int many_law(mcamp_event *e, int add, double lambda, int how, mcamp__law 
     CHECK(mcamp__many_plan(e, add, &wish, &t, &lost));
     if (how == 2) t.z = 5.5 + 2 * t.xi;
     CHECK(mcamp__many_places(&t, &m, mem));
-    CHECK(mcamp__many_steps(&t, &m));
+    CHECK(mcamp__many_steps(&t, wish.work, &m));
     if (how == 1) m.nf = ceil(0.25 * m.nf);
     st = mcamp__many_fill(&ctx, &t, &m, a);
     mcamp__delete_doubles(&ctx, mem, 7 * 4096);
