@@ -17317,6 +17317,11 @@ MCAMP__PRIV int mcamp__sums_places(mcamp__sums *s, double *mem)
         im *= 1.06;         /* the last one of them */
     }
     mcamp__tilts_init(&s->tilts, &s->q, s->eta, s->sd);
+    for (int i = 0; s->add && i < MCAMP__MANY_TILTS / 2; i++) {     /* how seldom R is small */
+        double nu = mcamp__dmax(-7, s->eta - 1.25 / s->sd * pow(1.9, i));
+        s->tilts.nu[i] = nu;
+        s->tilts.k[i] = s->b * (nu + mcamp__bulk_log(&s->q, nu));
+    }
     s->y0 = mcamp__sums_end(s, 0, s->add, s->add ? s->tail : -20);
     s->y1 = mcamp__sums_end(s, 1, !s->add, s->add ? -20 : s->tail);
     s->y0 = s->h * floor(mcamp__dmax(0, s->y0 - 3) / s->h);
@@ -17509,6 +17514,8 @@ MCAMP__PRIV void mcamp__sums_pile(mcamp__sums *s, double j, double odds, int upp
         size_t at = i / group;
         up = odds * exp(e + s->kerr) * mcamp__dmax(0, w[i] + ew[0]);
         if (upper) {
+            if (s->add && up < 1e-9 * odds)     /* errors: R is at most y + h */
+                up = mcamp__dmin(up, odds * exp(mcamp__sums_beyond(s, 0, j, y + s->h)));
             double f = (double)(i % group) / (double)group;
             out->q[at] += up * (1 - f);
             out->q[at + 1] += up * f;
@@ -19392,6 +19399,30 @@ MCAMP__PRIV int mcamp__acc_by_laws(const mcamp__acc *a)
     return a->n && a->mellin == (int)a->n;
 }
 
+/* The same in direction add without a law, as S/b is at least the geometric mean of X:
+ * E (S/b)^-l <= e^{m (l^2/b + l)/2}, m the mean of c_i^2; with e^{g2 l (l + 1)/2} of Gaussian
+ * mechanisms, less those that laws by Mellin have left to them (see mcamp__pair_mellin).   */
+MCAMP__PRIV int mcamp__acc_hopeless(const mcamp__acc *a, double eps, double enough)
+{
+    double g2 = a->g2 + a->over, quad = 0, line = 0, n, c;
+    if (!a->add || !mcamp__acc_by_laws(a) || !(enough > 0)) return 0;
+    for (size_t i = 0; i < a->n; i++) {
+        const mcamp_event *e = &a->pair[i].e;
+        double count = 0.5 * a->pair[i].count, m = 0, sum = 0;
+        for (size_t k = 0; k < mcamp__zmax(1, e->n); k++) {
+            c = mcamp__bins_kind(e, k, &n);
+            m += n * c * c / (double)e->bins;
+            sum += n / (c * c);
+        }
+        if (!a->pair[i].sums && sum < 1e300) g2 -= 2 * count / sum;
+        quad += count * m / (double)e->bins;
+        line += count * m;
+    }
+    quad += 0.5 * mcamp__dmax(0, g2);
+    line += 0.5 * mcamp__dmax(0, g2);
+    return eps > line && (eps - line) * (eps - line) * (1 - 1e-9) > -4 * quad * log(enough);
+}
+
 MCAMP__PRIV mcamp_status mcamp__acc_steer_delta(mcamp__acc *a, double eps, double give_up)
 {
     mcamp_status st;
@@ -19454,11 +19485,11 @@ MCAMP__PRIV double mcamp__acc_wanted(const mcamp__acc *a, double slope)
 MCAMP__PRIV mcamp_status mcamp__acc_delta(mcamp__acc *a, double eps, double give_up,
                                           mcamp_interval *out)
 {
-    mcamp_status st = mcamp__acc_steer_delta(a, eps, give_up);
-    int enough = 0, good;
+    int enough = 0, good, beaten = mcamp__acc_hopeless(a, eps, give_up);
+    mcamp_status st = beaten ? MCAMP_OK : mcamp__acc_steer_delta(a, eps, give_up);
     mcamp__width w;
     if (st < 0) return st;
-    if (mcamp__acc_beaten(a, eps, give_up)) {
+    if (beaten || mcamp__acc_beaten(a, eps, give_up)) {
         out->lower = 0;
         out->upper = give_up;
         return MCAMP_OK;
@@ -19515,6 +19546,11 @@ MCAMP__PRIV mcamp_status mcamp__acc_epsilon(mcamp__acc *a, double delta, double 
     int known;
     mcamp__width w;
     mcamp_status st;
+    if (mcamp__acc_hopeless(a, give_up, goal)) {
+        out->lower = 0;
+        out->upper = give_up;
+        return MCAMP_OK;
+    }
     if (a->sums) a->more = 0.02;
     if ((a->lambda = a->first.lambda) > 0)
         a->more = mcamp__dmax(0.02, 1 / (a->lambda * mcamp__dmax(1e-9, a->first.eps)));

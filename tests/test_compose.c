@@ -529,6 +529,65 @@ TEST(laws_of_far_bins_against_one_use)
         }
 }
 
+/* Direction add far out, where R next to never is: next to nothing of what holds is given away. */
+TEST(laws_of_far_bins_where_sums_are_small)
+{
+    static const struct { size_t b; double sigma; } c[] = { { 16, 1.3 }, { 128, 1 }, { 20, 0.8 } };
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        mcamp_event e = bins(c[i].b, 1, c[i].sigma, 1);
+        mcamp__law law[2];
+        mcamp__wish wish;
+        mcamp_exact_desc d;
+        int met = 0;
+        memset(law, 0, sizeof law); memset(&wish, 0, sizeof wish); memset(&d, 0, sizeof d);
+        d.direction = MCAMP_ADD;
+        d.rel_error = 1e-3;
+        wish.lambda = 3; wish.tail = -60; wish.spread = 1;
+        CHECK(mcamp__sums_law(&ctx, &e, 1, &wish, 1e-5, law) >= 0);
+        for (double eps = 0.2; eps < 3; eps += 0.1) {
+            mcamp_interval v = { 0, 1 };
+            double up = law_delta(&law[0], eps);
+            CHECK(mcamp_exact_delta(&ctx, &e, 1, &d, eps, &v, NULL) >= 0);
+            if (v.upper > 1e-8 || v.lower < 1e-22) continue;
+            CHECK_LE(v.lower, up);
+            CHECK_LE(law_delta(&law[1], eps), v.upper * (1 + 1e-9));
+            met += up < 1e-3;
+        }
+        CHECK(met > 3);
+        for (int s = 0; s < 2; s++) mcamp__law_free(&ctx, &law[s]);
+    }
+}
+
+/* The least delta that direction add is said to be below without a law is above its lower end. */
+TEST(hopeless_directions_are_below_what_is_said)
+{
+    static const struct { size_t b; double sigma, uses, eps; } c[] = {
+        { 2, 1, 4, 14 }, { 2, 0.5, 2, 20 }, { 3, 1.5, 10, 12 }, { 16, 2, 3, 3 } };
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        mcamp_event e = bins(c[i].b, 1, c[i].sigma, (uint64_t)c[i].uses);
+        double lo = -200, hi = 0;
+        mcamp_interval v = { 0, 1 };
+        mcamp_exact_desc d;
+        mcamp__acc a;
+        memset(&d, 0, sizeof d);
+        d.direction = MCAMP_ADD;
+        d.rel_error = 5e-3;
+        CHECK(mcamp__acc_init(&a, &ctx, &e, 1, 5e-3, 200000000, 0) >= 0);
+        CHECK(!mcamp__acc_hopeless(&a, c[i].eps, 0.5));     /* nothing of remove */
+        a.add = 1;
+        CHECK(mcamp__acc_hopeless(&a, c[i].eps, 0.5));
+        CHECK(!mcamp__acc_hopeless(&a, 0.1, 0.5));
+        for (int k = 0; k < 60; k++) {
+            double x = 0.5 * (lo + hi);
+            if (mcamp__acc_hopeless(&a, c[i].eps, exp(x))) hi = x; else lo = x;
+        }
+        mcamp__acc_free(&a);
+        CHECK(mcamp_exact_delta(&ctx, &e, 1, &d, c[i].eps, &v, NULL) >= 0);
+        CHECK_LE(log(v.lower), hi);
+        CHECK_LE(hi, log(v.lower) + 24);        /* it can tell */
+    }
+}
+
 /* The same laws composed: the curves of each use, wide as they are, say nothing else. */
 TEST(laws_of_far_bins_against_curves)
 {
@@ -1900,7 +1959,8 @@ static const mt_case cases[] = {
     T(levels_are_carried_into_every_answer),
     T(laws_of_bins_have_the_moments_of_bins), T(complex_gamma),
     T(atom_far_out_of_no_mass), T(composed_bins_that_are_wide_say_so),
-    T(laws_of_far_bins_against_one_use), T(laws_of_far_bins_against_curves),
+    T(laws_of_far_bins_against_one_use), T(laws_of_far_bins_where_sums_are_small),
+    T(hopeless_directions_are_below_what_is_said), T(laws_of_far_bins_against_curves),
     T(laws_of_far_bins_against_chords),
     T(transform_of_bins_beyond_the_last_frequency), T(piles_that_reach_too_far_are_refused),
     T(infinite_mass_is_not_beaten),
