@@ -15855,6 +15855,19 @@ MCAMP__PRIV void mcamp__curve_corner(const mcamp__pair *p, size_t i, mcamp__hull
     mcamp__hull_add(out, t, low ? 1 - t + y : y, low ? y : y - (1 - t));
 }
 
+/* From below no law has more than all: what differences of slopes have too much by rounding. */
+MCAMP__PRIV void mcamp__cells_cap(mcamp__cells *a)
+{
+    mcamp__sum p = { 0, 0 }, q = { 0, 0 };
+    double most;
+    for (size_t i = 0; i < a->n; i++) {
+        mcamp__sum_add(&p, a->c[i].p);
+        mcamp__sum_add(&q, a->c[i].q);
+    }
+    most = mcamp__dmax(1, mcamp__dmax(mcamp__sum_get(&p), mcamp__sum_get(&q)));
+    for (size_t i = 0; i < a->n; i++) { a->c[i].p /= most; a->c[i].q /= most; }
+}
+
 MCAMP__PRIV void mcamp__pilot_curve(const mcamp__pair *p, mcamp__hull *a, mcamp__cells *out)
 {
     int lower = p->missing == 1 + MCAMP__UPPER;
@@ -15874,6 +15887,7 @@ MCAMP__PRIV void mcamp__pilot_curve(const mcamp__pair *p, mcamp__hull *a, mcamp_
         double q = mcamp__dmax(0.0, s1 - s0);
         mcamp__cells_point(out, i ? log(a->u[i]) : -mcamp__inf(), a->u[i] * q, q);
     }
+    if (lower) mcamp__cells_cap(out);
 }
 
 MCAMP__PRIV mcamp_status mcamp__pilot_hull(mcamp_ctx *ctx, const mcamp__pair *p,

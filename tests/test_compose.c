@@ -1653,6 +1653,27 @@ TEST(allocated_sessions_keep_to_their_guarantee)
 
 /* ---- bounds for any C -------------------------------------------------------------------- */
 
+/* Where delta is 1 but for what no digit shows, what is certain is below 1: laws from curves. */
+TEST(no_law_from_below_has_more_than_all)
+{
+    static const struct { uint64_t bins, count, rounds; double sigma; } c[3] = {
+        { 213, 21, 8, 0.229882 }, { 30, 2, 13, 0.17306 }, { 15398, 10, 11, 0.193034 } };
+    for (int i = 0; i < 6; i++) {
+        mcamp_event e;
+        mcamp_exact_desc d;
+        mcamp_interval v;
+        memset(&e, 0, sizeof e);
+        memset(&d, 0, sizeof d);
+        e.kind = MCAMP_EVENT_BINS;
+        e.bins = c[i / 2].bins; e.count = c[i / 2].count; e.rounds = c[i / 2].rounds;
+        e.sigma = c[i / 2].sigma;
+        d.rel_error = 5e-3;
+        d.direction = i % 2 ? MCAMP_ADD : MCAMP_REMOVE;
+        CHECK_STATUS(mcamp_exact_delta(&ctx, &e, 1, &d, 10, &v, NULL), MCAMP_OK);
+        CHECK(v.lower > 0.999 && v.lower < 1 && v.lower <= v.upper && v.upper <= 1);
+    }
+}
+
 /* At the sigma of each bound an estimate is below delta; for C = I the split is exact; alpha
  * and gamma have G as a part, and less of gamma has not.                                */
 TEST(certain_sigmas_are_enough)
@@ -1977,6 +1998,7 @@ static const mt_case cases[] = {
     T(allocated_guarantees_are_the_events),
     T(allocated_sessions_keep_to_their_guarantee),
     T(certain_sigmas_are_enough),
+    T(no_law_from_below_has_more_than_all),
     T(a_split_has_the_modes_as_a_part),
     T(odds_on_the_way_are_bounded),
     T(simulated_curves_bound_the_exact_ones),
