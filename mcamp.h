@@ -17658,8 +17658,8 @@ MCAMP__PRIV void mcamp__pile_grid(const mcamp__sums *s, double x, double grid, s
     for (out->n = 0; out->n < n && !(out->n && at - step >= end); at += step) {
         x = out->x[out->n] = exp(at);
         if (s && out->n % 8 == 0) {
-            double far = mcamp__dmax(x - s->most, mcamp__bins_x(s->c, s->tau));
-            step = grid * sqrt(mcamp__sums_wider(s, log(far) / s->c + 0.5 * s->c));
+            double one = mcamp__dmax(x - s->most, mcamp__bins_x(s->c, s->tau));
+            step = grid * sqrt(mcamp__sums_wider(s, log(one) / s->c + 0.5 * s->c));
         }
         out->n++;
     }
