@@ -835,7 +835,8 @@ typedef struct mcamp_tally {
     double log_scale;       /* log of the value that counts as 1              */
     double log_range;       /* log of the proven range; infinite: unproven    */
     double split;           /* what values may leave out of delta: upper bounds
-                             * have it added                                  */
+                             * have it added; add: by rounding, and lower ones
+                             * have it taken off                              */
     uint64_t n[MCAMP_TALLY_BINS];   /* how many values fell in bin i           */
     uint64_t lo[MCAMP_TALLY_BINS];  /* their sum, in units of 2^-64 of scale,  */
     uint64_t hi[MCAMP_TALLY_BINS];  /* each value rounded up: low, high words  */
@@ -7987,7 +7988,7 @@ MCAMP__PRIV mcamp_status mcamp__factor_init(mcamp_ctx *ctx, const mcamp_gram *gr
     f->b = gram->b;
     f->diagonal = gram->kind == MCAMP_GRAM_DIAGONAL;
     f->ld = f->diagonal ? 0 : 8 * ((f->b + 7) / 8 | 1);
-    f->count = f->b * mcamp__zmax(f->ld, 1);            /* of b*b there are eight bytes each */
+    f->count = f->b * mcamp__zmax(f->ld, 1);            /* g has b*b: no overflow */
     f->g = mcamp__new_doubles(ctx, f->count);
     f->row = mcamp__new_doubles(ctx, f->b);
     f->lent = (mcamp__lent *)mcamp__new(ctx, 1, sizeof *f->lent);
@@ -16400,19 +16401,25 @@ MCAMP__PRIV double mcamp__bins_kind(const mcamp_event *e, size_t i, double *n)
     return e->n ? c * e->shift[i] : c;
 }
 
-/* BINS whose law is made when the line is known; its Gaussian part. */
-MCAMP__PRIV mcamp_status mcamp__pair_mellin(const mcamp_event *e, mcamp__pair *p, double *g2)
+/* The Gaussian part that laws by Mellin of BINS leave to the others: uses over sum_i c_i^-2. */
+MCAMP__PRIV double mcamp__bins_left(const mcamp_event *e)
 {
     double sum = 0, n, c;
-    memset(p, 0, sizeof *p);
-    p->e = *e;
-    p->mellin = 1;
-    p->count = (double)e->count;
     for (size_t i = 0; i < mcamp__zmax(1, e->n); i++) {
         c = mcamp__bins_kind(e, i, &n);
         sum += n / (c * c);
     }
-    if (sum < 1e300) *g2 += p->count / sum;
+    return sum < 1e300 ? (double)e->count / sum : 0;
+}
+
+/* BINS whose law is made when the line is known; its Gaussian part. */
+MCAMP__PRIV mcamp_status mcamp__pair_mellin(const mcamp_event *e, mcamp__pair *p, double *g2)
+{
+    memset(p, 0, sizeof *p);
+    p->e = *e;
+    p->mellin = 1;
+    p->count = (double)e->count;
+    *g2 += mcamp__bins_left(e);
     return MCAMP_OK;
 }
 
@@ -17211,7 +17218,8 @@ typedef struct mcamp__sums {
     double b, c, lambda, tail, tau, eta, k, kerr, sd, most;
     double h, y0, y1, n, step, nf, last, decay, top, most_far, weight, *f;
     double reach, lost, often;      /* often: how many bins are far, about */
-    int point;                      /* R is put on its ends alone; most: beyond what it often is */
+    int point;      /* R is put on its ends alone */
+    /* most: beyond what R often is; weight: the largest mcamp__sums_weight, by mcamp__sums_side */
 } mcamp__sums;
 
 MCAMP__PRIV double mcamp__bins_x(double c, double t) { return exp(c * t - 0.5 * c * c); }
@@ -19422,13 +19430,12 @@ MCAMP__PRIV int mcamp__acc_hopeless(const mcamp__acc *a, double eps, double enou
     if (!a->add || !mcamp__acc_by_laws(a) || !(enough > 0)) return 0;
     for (size_t i = 0; i < a->n; i++) {
         const mcamp_event *e = &a->pair[i].e;
-        double count = 0.5 * a->pair[i].count, m = 0, sum = 0;
+        double count = 0.5 * a->pair[i].count, m = 0;
         for (size_t k = 0; k < mcamp__zmax(1, e->n); k++) {
             c = mcamp__bins_kind(e, k, &n);
             m += n * c * c / (double)e->bins;
-            sum += n / (c * c);
         }
-        if (!a->pair[i].sums && sum < 1e300) g2 -= 2 * count / sum;
+        if (!a->pair[i].sums) g2 -= mcamp__bins_left(e);
         quad += count * m / (double)e->bins;
         line += count * m;
     }
