@@ -18515,26 +18515,16 @@ MCAMP__PRIV double mcamp__sum_pinf(const mcamp__sum_law *s)
     return -expm1(t);
 }
 
-/* Lines further out, whose bounds of aliases mcamp__spec_alias takes the best of: from the middle
- * uphill, for eps where the saddle is; c: at lambda.                                      */
+/* Lines further out, whose bounds of aliases mcamp__spec_alias takes the best of; c: at lambda.  A
+ * law by Mellin says nothing of lines beyond its own.                                    */
 MCAMP__PRIV void mcamp__spec_alias_init(mcamp__spec *s, const mcamp__sum_law *sum, mcamp__cum c)
 {
-    double sd = sqrt(c.k2), A = 2 * MCAMP__PI / s->tau, last = mcamp__inf();
-    double eps = c.k1 + mcamp__dlog_pole(s->kernel, s->lambda);
-    int j = MCAMP__ALIAS / 2 - 1, step = 1;
+    double sd = sqrt(c.k2);
     for (int i = 0; i < MCAMP__ALIAS; i++) {
-        s->alias_lambda[i] = s->lambda + ldexp(0.25, i) / sd;
-        s->alias_k[i] = mcamp__inf();
-    }
-    for (; j >= 0 && j < MCAMP__ALIAS; j += step) {
-        double l = s->alias_lambda[j], f;
+        double l = s->lambda + ldexp(0.25, i) / sd;
         c = mcamp__sum_cum(sum, l);
-        s->alias_k[j] = c.k0 + c.err + 0.5 * s->r * s->r * l * (l + (s->kernel ? 0 : 1));
-        f = s->alias_k[j] - l * (eps + A);
-        if (f < last) { last = f; continue; }
-        if (step < 0 || j > MCAMP__ALIAS / 2) break;
-        step = -1;                      /* back beyond where it began */
-        j = MCAMP__ALIAS / 2 - 1;
+        s->alias_lambda[i] = l;
+        s->alias_k[i] = c.k0 + c.err + 0.5 * s->r * s->r * l * (l + (s->kernel ? 0 : 1));
     }
 }
 
@@ -19346,7 +19336,8 @@ MCAMP__PRIV double mcamp__acc_line(const mcamp__acc *a, double lambda)
     return lambda;
 }
 
-/* Laws by sums whose own gap is more than their share: it is in proportion to that of each. */
+/* Laws by sums whose own gap is more than their share: it is in proportion to that of each law,
+ * which falls a little slower than cells grow in number.                                 */
 MCAMP__PRIV mcamp_status mcamp__acc_closer(mcamp__acc *a, double rest, double want,
                                            mcamp_interval v)
 {
@@ -19360,7 +19351,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_closer(mcamp__acc *a, double rest, double wa
     if (!(ratio > 1 || lost > 0.02 * want * v.upper)) return MCAMP_OK;
     if (a->rest > 0 && a->more > 12 && rest > 0.8 * a->rest) return MCAMP_E_SIZE;   /* no use */
     a->rest = rest;
-    a->more *= mcamp__dmax(1, mcamp__dmin(100, 1.2 * ratio));
+    a->more *= mcamp__dmax(1, mcamp__dmin(100, 1.2 * pow(ratio, 1.15)));
     return mcamp__acc_pilot(a, log(mcamp__dmax(v.upper, DBL_MIN)));
 }
 
