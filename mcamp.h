@@ -21207,18 +21207,63 @@ MCAMP__PRIV mcamp_status mcamp__exact_run(mcamp_ctx *ctx, const mcamp_event *eve
     return res;
 }
 
+/* A run that failed so leaves what others say of delta as it is. */
+MCAMP__PRIV int mcamp__reach_failed(mcamp_status st)
+{
+    return st == MCAMP_E_SIZE || st == MCAMP_E_INTERNAL || st == MCAMP_E_INFEASIBLE;
+}
+
+/* What several runs say, each of which is right. */
+typedef struct mcamp__runs {
+    mcamp_interval v;
+    int count;
+    mcamp_exact_info info;      /* of the last one */
+} mcamp__runs;
+
+/* One more.  Where it is apart from the others, which is rounding: laws that hold both, curves
+ * alone.                                                                                  */
+MCAMP__PRIV void mcamp__runs_join(mcamp__runs *r, const mcamp_interval *v, int law)
+{
+    int meet = r->v.lower <= v->upper && v->lower <= r->v.upper;
+    mcamp_interval old = r->v;
+    r->v = *v;
+    if (!r->count++ || (!meet && !law)) return;
+    r->v.lower = meet ? mcamp__dmax(old.lower, v->lower) : mcamp__dmin(old.lower, v->lower);
+    r->v.upper = meet ? mcamp__dmin(old.upper, v->upper) : mcamp__dmax(old.upper, v->upper);
+}
+
+/* BINS in composition by laws by Mellin, and by sums as well where those are wide.
+ * MCAMP_Q_MAX_ITER: neither is what was asked for.                                        */
+MCAMP__PRIV mcamp_status mcamp__reach_laws(mcamp_ctx *ctx, const mcamp_event *events, size_t n,
+                                           const mcamp_exact_desc *d, double x, int want_eps,
+                                           mcamp__start *first, mcamp__runs *r)
+{
+    int good = 0;
+    for (int sums = 0; sums < 2; sums++) {
+        mcamp_interval v;
+        mcamp_exact_info info;
+        mcamp_status st = mcamp__exact_run(ctx, events, n, d, x, want_eps, -sums, first, &v, &info);
+        if (st < 0 && !mcamp__reach_failed(st)) return st;
+        if (st < 0) continue;
+        r->info = info;
+        mcamp__runs_join(r, &v, 1);
+        good |= st == MCAMP_OK;
+        if (good && v.upper - v.lower <= 2 * d->rel_error * v.upper) break;
+    }
+    return good ? MCAMP_OK : MCAMP_Q_MAX_ITER;
+}
+
 /* BINS in composition are followed so far out that what is beyond is a millionth of delta;
  * a delta that is asked for is not known before, hence further out if need be.  Where no
  * BINS are composed one run is all.                                                      */
 MCAMP__PRIV mcamp_status mcamp__exact_reach(mcamp_ctx *ctx, const mcamp_event *events,
                                             size_t n, const mcamp_exact_desc *d, double x,
-                                            int want_eps, mcamp_interval *out,
-                                            mcamp_exact_info *info)
+                                            int want_eps, mcamp__runs *r)
 {
     double uses = 0, bins = 0, below, need;
-    mcamp_interval law = { 0, 1e300 };
+    mcamp__runs laws;
     mcamp__start first[2];
-    mcamp_status st = MCAMP_OK, by_moments;
+    mcamp_status st = MCAMP_OK;
     memset(first, 0, sizeof first);
     for (size_t i = 0; i < n; i++) {
         if (events[i].kind == MCAMP_EVENT_BINS) bins += (double)events[i].count;
@@ -21226,34 +21271,25 @@ MCAMP__PRIV mcamp_status mcamp__exact_reach(mcamp_ctx *ctx, const mcamp_event *e
             uses += (double)events[i].count * mcamp__dmax(1, (double)events[i].picks);
     }
     if (bins > 0 && uses <= bins && (uses > 1 || n > 1)) {
-        st = mcamp__exact_run(ctx, events, n, d, x, want_eps, 0, first, out, info);
-        if (st < 0 && st != MCAMP_E_SIZE && st != MCAMP_E_INTERNAL) return st;
-        if (st == MCAMP_OK && out->upper - out->lower <= 2 * d->rel_error * out->upper) return st;
-        if (st >= 0) law = *out;
-        by_moments = st;
-        st = mcamp__exact_run(ctx, events, n, d, x, want_eps, -1, first, out, info);
-        if (st < 0 && st != MCAMP_E_SIZE && st != MCAMP_E_INTERNAL) return st;
-        if (st >= 0 && law.lower <= out->upper && out->lower <= law.upper) {
-            law.lower = mcamp__dmax(out->lower, law.lower);
-            law.upper = mcamp__dmin(out->upper, law.upper);
-        } else if (st >= 0) {               /* apart, by rounding: what holds both */
-            law.lower = mcamp__dmin(out->lower, law.lower);
-            law.upper = mcamp__dmax(out->upper, law.upper);
-        }
-        if (st == MCAMP_OK || by_moments == MCAMP_OK) { *out = law; return MCAMP_OK; }
-        if (st > 0 && law.upper - law.lower <= 0.02 * law.upper) { *out = law; return st; }
+        st = mcamp__reach_laws(ctx, events, n, d, x, want_eps, first, r);
+        if (st <= MCAMP_OK) return st;
+        if (r->count == 2 && r->v.upper - r->v.lower <= 0.02 * r->v.upper) return st;
     }
+    laws = *r;
     below = mcamp__dmax(1e-280, (want_eps ? 1e-6 * x : 1e-12) / mcamp__dmax(1, uses));
     for (int i = 0; i < 6; i++, below = need) {
-        st = mcamp__exact_run(ctx, events, n, d, x, want_eps, below, first, out, info);
-        if (st < 0 || want_eps || !(uses > 1 || n > 1 || events[0].picks > 1)) break;
-        need = out->lower < 0.9 * out->upper ? 1e-12 : 1e-7;
-        need = mcamp__dmax(1e-280, need * out->upper / uses);
+        mcamp_interval v;
+        mcamp_exact_info info;
+        st = mcamp__exact_run(ctx, events, n, d, x, want_eps, below, first, &v, &info);
+        if (st < 0) return r->count && mcamp__reach_failed(st) ? MCAMP_Q_MAX_ITER : st;
+        *r = laws;
+        r->info = info;
+        mcamp__runs_join(r, &v, 0);
+        if (want_eps || !(uses > 1 || n > 1 || events[0].picks > 1)) break;
+        need = v.lower < 0.9 * v.upper ? 1e-12 : 1e-7;
+        need = mcamp__dmax(1e-280, need * v.upper / uses);
         if (!(uses > 0 && below > 10 * need)) break;
     }
-    if (st < 0 || !(law.lower <= out->upper && out->lower <= law.upper)) return st;
-    out->lower = mcamp__dmax(out->lower, law.lower);    /* apart, by rounding: curves alone */
-    out->upper = mcamp__dmin(out->upper, law.upper);
     return st;
 }
 
@@ -21308,7 +21344,7 @@ MCAMP__PRIV mcamp_status mcamp__exact_ask(mcamp_ctx *ctx, const mcamp_event *eve
                                           mcamp_exact_info *info)
 {
     mcamp_exact_desc d;
-    mcamp_exact_info cost;
+    mcamp__runs r;
     double mu;
     mcamp_status st;
     if (!out) return mcamp__fail(ctx, MCAMP_E_REQUIRED, want_eps ? "eps" : "delta", 0);
@@ -21317,8 +21353,10 @@ MCAMP__PRIV mcamp_status mcamp__exact_ask(mcamp_ctx *ctx, const mcamp_event *eve
     if (st < 0) return st;
     mu = mcamp__exact_mu(events, n);
     if (!(mu >= 0)) {
-        st = mcamp__exact_reach(ctx, events, n, &d, x, want_eps, out, &cost);
-        if (st >= 0 && info) *info = cost;
+        memset(&r, 0, sizeof r);
+        st = mcamp__exact_reach(ctx, events, n, &d, x, want_eps, &r);
+        if (st >= 0) *out = r.v;
+        if (st >= 0 && info) *info = r.info;
         return st;
     }
     if (!(mu <= 1e50)) return mcamp__fail(ctx, MCAMP_E_ARG, "sigma", mu);

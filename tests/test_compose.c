@@ -741,6 +741,31 @@ TEST(transform_of_bins_beyond_the_last_frequency)
     }
 }
 
+/* Where curves let go of more than delta, what laws said before stands; an error writes nothing.
+ * The ends: of earlier releases at a fifth of the width.                                  */
+TEST(what_is_known_outlives_a_run_that_fails)
+{
+    mcamp_event e[2];
+    mcamp_exact_desc d;
+    mcamp_interval v = { 7, 8 };
+    memset(e, 0, sizeof e); memset(&d, 0, sizeof d);
+    for (int i = 0; i < 2; i++) {
+        e[i].kind = MCAMP_EVENT_BINS;
+        e[i].bins = i ? 425597 : 25990; e[i].rounds = i ? 15 : 1;
+        e[i].count = i ? 437 : 154; e[i].sigma = i ? 0.52879126078259719 : 0.3310105147992865;
+    }
+    d.direction = MCAMP_ADD;
+    d.rel_error = 5e-3;
+    CHECK(mcamp_exact_epsilon(&ctx, e, 2, &d, 2.7884947987398015e-11, &v, NULL) >= 0);
+    CHECK_LE(v.lower, 2227.8651);
+    CHECK_LE(2226.7599, v.upper);
+    CHECK_LE(v.upper - v.lower, 0.02 * v.upper);
+    v.lower = 7; v.upper = 8;
+    d.max_bytes = 3000;
+    CHECK(mcamp_exact_epsilon(&ctx, e, 2, &d, 1e-11, &v, NULL) < 0);
+    CHECK_LE(fabs(v.lower - 7) + fabs(v.upper - 8), 0);
+}
+
 /* A direction whose infinite mass is more than what would do is not called beaten. */
 TEST(infinite_mass_is_not_beaten)
 {
@@ -1984,6 +2009,7 @@ static const mt_case cases[] = {
     T(hopeless_directions_are_below_what_is_said), T(laws_of_far_bins_against_curves),
     T(laws_of_far_bins_against_chords),
     T(transform_of_bins_beyond_the_last_frequency), T(piles_that_reach_too_far_are_refused),
+    T(what_is_known_outlives_a_run_that_fails),
     T(infinite_mass_is_not_beaten),
     T(composed_bins_against_the_fft),
     T(laws_of_many_bins_have_the_moments_of_bins), T(many_bins_against_few),
