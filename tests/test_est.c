@@ -2034,6 +2034,13 @@ TEST(a_bound_takes_no_more_than_all_else)
     bud.max_samples = 1 << 28;
     e.value = 1e-12; q.other = 1e-4;            /* the other one's value decides, not this */
     CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2 * 60, 1e-8, &most) == 34);
+    f.b = 10; f.L.buf.count = 2560;             /* values in pairs count less than others */
+    CHECK(mcamp__proof_credit(&q, &e) == 64 * MCAMP_BLOCK);
+    e.method = MCAMP_METHOD_SHIFTS;
+    CHECK(mcamp__proof_credit(&q, &e) == 56 * MCAMP_BLOCK);
+    CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2, 1e-8, &most) && most == 56);
+    f.L.buf.count = 2559;
+    CHECK(mcamp__proof_credit(&q, &e) == 64 * MCAMP_BLOCK);
 }
 
 /* Whole answers of shapes whose bounds are dear: what both directions' bounds took is no more

@@ -1,0 +1,77 @@
+/* What do threads give?  mcamp_sigma with its Gram matrix, shapes of a thousand batches and
+ * more, by the clock on the wall: one thread and several in turn, pair by pair, and the ratio's
+ * median, least and most.  Both answers must be the same to the last bit.  An idle machine is
+ * needed: what else runs counts.
+ *     bench_threads [THREADS [PAIRS]]     (2 and 3)                                           */
+#define _POSIX_C_SOURCE 200809L
+#define MCAMP_PTHREADS
+#include "bench_common.h"
+
+enum { PAIRS = 15 };
+
+typedef struct shape { size_t b, bands, epochs; double eps, delta; } shape;
+
+static double wall(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int up(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double once(const shape *s, size_t threads, double *sigma)
+{
+    double t = wall();
+    mcamp_ctx ctx;
+    mcamp_ctx_desc d;
+    mcamp_gram g;
+    mcamp_answer a;
+    memset(&d, 0, sizeof d);
+    if (threads > 1) d.parallel = mcamp_parallel_threads(threads);
+    bench_check(&ctx, "context", mcamp_ctx_init(&ctx, &d));
+    bench_gram(&ctx, s->bands, s->epochs, s->b, &g);
+    bench_check(&ctx, "sigma", mcamp_sigma(&ctx, &g, s->eps, s->delta, NULL, &a));
+    mcamp_gram_free(&ctx, &g);
+    *sigma = a.sigma;
+    return wall() - t;
+}
+
+static void row(const shape *s, size_t threads, size_t pairs)
+{
+    double one[PAIRS], many[PAIRS], ratio[PAIRS], sigma, same;
+    for (size_t i = 0; i < pairs; i++) {
+        one[i] = once(s, 1, &sigma);
+        many[i] = once(s, threads, &same);
+        if (memcmp(&sigma, &same, sizeof same)) { printf("answers differ\n"); exit(1); }
+        ratio[i] = one[i] / many[i];
+    }
+    qsort(one, pairs, sizeof *one, up);
+    qsort(many, pairs, sizeof *many, up);
+    qsort(ratio, pairs, sizeof *ratio, up);
+    printf("| %zu | %zu | %zu | %g | %g | %.2f | %.2f | %.2f (%.2f to %.2f) |\n", s->b, s->bands,
+           s->epochs, s->eps, s->delta, one[pairs / 2], many[pairs / 2], ratio[pairs / 2],
+           ratio[0], ratio[pairs - 1]);
+}
+
+int main(int argc, char **argv)
+{
+    static const shape shapes[] = {
+        { 1000, 64, 4, 8, 1e-6 }, { 1000, 64, 16, 1, 1e-6 }, { 4096, 4, 4, 1, 1e-6 },
+        { 4096, 64, 4, 1, 1e-6 }, { 4096, 0, 1, 1, 1e-6 }, { 4096, 0, 1, 8, 1e-5 } };
+    size_t threads = argc > 1 ? strtoul(argv[1], NULL, 10) : 2;
+    size_t pairs = argc > 2 ? strtoul(argv[2], NULL, 10) : 3;
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
+    if (!threads || !pairs || pairs > PAIRS) {
+        fprintf(stderr, "usage: bench_threads [THREADS [PAIRS]], at most %d pairs\n", PAIRS);
+        return 2;
+    }
+    printf("| b | bands (0: all) | epochs | eps | delta | one thread, s | %zu | times |\n",
+           threads);
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) row(&shapes[i], threads, pairs);
+    return 0;
+}
