@@ -16451,7 +16451,7 @@ MCAMP__PRIV mcamp_status mcamp__mellin_plan(mcamp_ctx *ctx, const mcamp_event *e
         if (c > 0) t->thin = mcamp__dmin(t->thin, c);
     }
     t->g2 = sum < 1e300 ? 1 / sum : 0;
-    if (!(t->m <= MCAMP__MELLIN_ORDER && lambda < 500 && t->c < 12 && t->thin > 1e-3))
+    if (!(t->m <= MCAMP__MELLIN_ORDER && lambda < 500 && t->c < 24 && t->thin > 1e-3))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "bins", t->m);
     s = t->m + t->sign * (add ? t->top : t->low);
     t->most = 2 * s + 10;
@@ -16599,6 +16599,9 @@ MCAMP__PRIV double mcamp__lattice_init(mcamp__lattice *q, const mcamp_event *e, 
         from = mcamp__dmin(from, c * (mcamp__dmin(0, p * c) - z - 0.5 * c));
         to = mcamp__dmax(to, c * (mcamp__dmax(0, p * c) + z - 0.5 * c));
     }
+    /* odds of X are a product (below), the first parts of which vanish first where c is large */
+    p = t->c > 12 ? from / t->c : 0;
+    if (!(0.5 * p * p + 0.125 * t->c * t->c < 700)) return 1e300;
     q->i0 = floor(from / t->step);
     points = ceil(to / t->step) - q->i0 + 1;
     w0 = t->sign < 0 ? -t->hi - lb : t->lo - lb;

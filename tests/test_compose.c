@@ -766,6 +766,44 @@ TEST(what_is_known_outlives_a_run_that_fails)
     CHECK_LE(fabs(v.lower - 7) + fabs(v.upper - 8), 0);
 }
 
+/* Modes of 13 to 22 sigma: delta is at least that of a Gaussian mechanism at eps + uses log b, as
+ * S is at least one X, and next to it; curves, where they say something, agree.            */
+TEST(long_modes_in_composition)
+{
+    static const struct { double b, c, uses, eps; } k[] = { { 128, 13, 2, 300 },
+        { 128, 15, 10, 1455 }, { 1e5, 14, 2, 330 }, { 3, 14, 10, 1300 }, { 16, 18, 10, 2040 },
+        { 1000, 22, 100, 25300 } };
+    size_t near_all = 0;
+    for (size_t i = 0; i < sizeof k / sizeof *k; i++) {
+        mcamp_event e = bins((uint64_t)k[i].b, 1, 1 / k[i].c, (uint64_t)k[i].uses);
+        mcamp_interval v = { 0, 0 }, w = { 0, 0 };
+        mcamp_exact_desc d;
+        double mu = k[i].c * sqrt(k[i].uses), least;
+        least = exp(mcamp__gauss_logdelta(mu, k[i].eps + k[i].uses * log(k[i].b)));
+        memset(&d, 0, sizeof d);
+        d.rel_error = 5e-3;
+        CHECK(mcamp_exact_delta(&ctx, &e, 1, &d, k[i].eps, &v, NULL) >= 0);
+        CHECK(by_curves(&e, 1, k[i].eps, 0, 0.01, MCAMP_REMOVE, &w) >= 0);
+        CHECK_LE(v.lower, w.upper);
+        CHECK_LE(w.lower, v.upper);
+        CHECK_LE(least * (1 - 1e-9), v.upper);
+        if (!(v.upper <= 1.01 * v.lower)) continue;
+        CHECK_LE(v.lower, 1.001 * least);
+        near_all++;
+    }
+    CHECK(near_all >= 4);
+    for (int far_out = 0; far_out < 2; far_out++) {     /* odds that would vanish are not made */
+        mcamp_event e = bins(2, 1, 1.0 / 20, 2);
+        mcamp__lattice q;
+        mcamp__mellin t;
+        memset(&t, 0, sizeof t);
+        t.bins = 2; t.c = t.thin = 20; t.sign = -1; t.m = 5; t.top = 0.5;
+        t.step = t.h = 0.25; t.hi = 200; t.lo = -40;
+        t.z = far_out ? 27 : 20;
+        CHECK((mcamp__lattice_init(&q, &e, &t) > 1e299) == far_out);
+    }
+}
+
 /* A direction whose infinite mass is more than what would do is not called beaten. */
 TEST(infinite_mass_is_not_beaten)
 {
@@ -2009,7 +2047,7 @@ static const mt_case cases[] = {
     T(hopeless_directions_are_below_what_is_said), T(laws_of_far_bins_against_curves),
     T(laws_of_far_bins_against_chords),
     T(transform_of_bins_beyond_the_last_frequency), T(piles_that_reach_too_far_are_refused),
-    T(what_is_known_outlives_a_run_that_fails),
+    T(what_is_known_outlives_a_run_that_fails), T(long_modes_in_composition),
     T(infinite_mass_is_not_beaten),
     T(composed_bins_against_the_fft),
     T(laws_of_many_bins_have_the_moments_of_bins), T(many_bins_against_few),
