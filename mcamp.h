@@ -16177,7 +16177,8 @@ MCAMP__PRIV void mcamp__law_fill(mcamp__law *a, const mcamp__pair *p,
  * than M's power falls where s is above 1/variance of the sum: that chooses n.
  *   P_n is a coefficient of prod_i phi_i(u(1-v)), phi(u(1-v)) = sum_j v^j E[(uX)^j e^{-uX}]/j!.
  * All terms are positive, so rounding errors stay relative.  For X on points e^{ik}, too, uX is on
- * one lattice.  Errors, relative to M(l) >= 1 (Jensen) on the line Re z = l:
+ * one lattice.  Errors on the line Re z = l, relative to M(l), which is at least 1 (Jensen), and of
+ * remove and n = b modes alike b^-l e^{c^2 l(l+1)/2}, as S^{1+l} >= sum_i X_i^{1+l}:
  *   alias     h sum_k f(kh) = sum_j F(2 pi j/h) (Poisson); |F| is at most |Gamma(s + 2 pi i j/h)|
  *             E S^{n - Re s}.  Re psi'(s + iy), the cosine transform of x e^{-sx}/(1 - e^{-x}),
  *             which is convex and falls for s >= 1, is positive (Polya): log |Gamma(s + iy)| is
@@ -16250,6 +16251,13 @@ MCAMP__PRIV double mcamp__mellin_most(const mcamp__mellin *t, double l)
     return 0.5 * t->c * t->c * (q > 0 ? q * (1 + q / t->bins) : l * (l + 1));
 }
 
+/* log of a bound of M(l) from below: 1, and of remove, with modes alike, S^{1+l} >= sum X_i^{1+l}. */
+MCAMP__PRIV double mcamp__mellin_least(const mcamp__mellin *t, double l)
+{
+    if (t->sign > 0 || l < 0 || t->thin < t->c) return 0;
+    return mcamp__dmax(0, 0.5 * t->c * t->c * l * (l + 1) - l * log(t->bins));
+}
+
 MCAMP__PRIV double mcamp__mellin_angle(const mcamp__mellin *t, double s, double step)
 {
     double best = 1e9;
@@ -16267,13 +16275,13 @@ MCAMP__PRIV double mcamp__mellin_angle(const mcamp__mellin *t, double s, double 
 MCAMP__PRIV double mcamp__mellin_end(const mcamp__mellin *t, double l, double side, double level,
                                      double end)
 {
-    double best = 1e300, zero, re, im;
+    double best = 1e300, least = mcamp__mellin_least(t, l), zero, re, im;
     mcamp__log_gamma(t->m + t->sign * l, 0, &zero, &im);
     for (double d = 0.125; d < 100; d *= 1.3) {
         double s = t->m + t->sign * (l + side * d), e;
         if (!(s >= 1 && s <= t->most)) break;
         mcamp__log_gamma(s, 0, &re, &im);
-        e = mcamp__mellin_most(t, l + side * d) + re - zero + 0.1;  /* 0.1: alias at s */
+        e = mcamp__mellin_most(t, l + side * d) - least + re - zero + 0.1;  /* 0.1: alias at s */
         e = level > 0 ? (level + e) / d : e - d * end;
         if (e < best) best = e;
     }
@@ -16295,18 +16303,20 @@ MCAMP__PRIV double mcamp__many_error(const mcamp__mellin *t, double l, double f)
 /* Relative error of M(l), and of the transform on the line next to 1 but for its alias. */
 MCAMP__PRIV double mcamp__mellin_error(const mcamp__mellin *t, double l)
 {
-    double s = t->m + t->sign * l, e, lg, lm, im;
+    double s = t->m + t->sign * l, e, lg, lm, im, least;
     if (!(s >= 1 && (s <= t->most || t->many) && l <= t->top && l >= t->low)) return mcamp__inf();
     mcamp__log_gamma(s, 0, &lg, &im);
     mcamp__log_gamma(t->m, 0, &lm, &im);
     if (t->many) return mcamp__many_error(t, l, lm - lg) + mcamp__mellin_alias(t, s, 0);
+    least = mcamp__mellin_least(t, l);
+    lm -= lg + least;
     e = mcamp__mellin_alias(t, s, 0) + mcamp__mellin_angle(t, s, t->step);
-    e += 4 * t->bins * exp(mcamp__mellin_most(t, l) + mcamp__gauss_logsf(t->z));
+    e += 4 * t->bins * exp(mcamp__mellin_most(t, l) - least + mcamp__gauss_logsf(t->z));
     e += exp(mcamp__mellin_end(t, l, 1, 0, t->hi)) + exp(mcamp__mellin_end(t, l, -1, 0, -t->lo));
-    e += exp(t->right + (l - t->top) * t->last + lm - lg);
-    e += exp(t->left + (l - t->low) * t->first + lm - lg);
+    e += exp(t->right + (l - t->top) * t->last + lm);
+    e += exp(t->left + (l - t->low) * t->first + lm);
     e += exp(s - 700 + s * log(700 / s)) + t->round + DBL_EPSILON * s;
-    e += exp(lm - lg + (1 + l) * mcamp__dmax(t->hi, -t->lo) - 640);     /* below DBL_MIN */
+    e += exp(lm + (1 + l) * mcamp__dmax(t->hi, -t->lo) - 640);          /* below DBL_MIN */
     return e < 0.1 ? 1.01 * e : mcamp__inf();
 }
 
@@ -16451,7 +16461,7 @@ MCAMP__PRIV mcamp_status mcamp__mellin_plan(mcamp_ctx *ctx, const mcamp_event *e
         if (c > 0) t->thin = mcamp__dmin(t->thin, c);
     }
     t->g2 = sum < 1e300 ? 1 / sum : 0;
-    if (!(t->m <= MCAMP__MELLIN_ORDER && lambda < 500 && t->c < 24 && t->thin > 1e-3))
+    if (!(t->m <= MCAMP__MELLIN_ORDER && lambda < 500 && t->c < 40 && t->thin > 1e-3))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "bins", t->m);
     s = t->m + t->sign * (add ? t->top : t->low);
     t->most = 2 * s + 10;
@@ -16466,7 +16476,8 @@ MCAMP__PRIV mcamp_status mcamp__mellin_plan(mcamp_ctx *ctx, const mcamp_event *e
         t->step = ldexp(floor(32 * n), ex - 5);
     }
     t->h = t->step * mcamp__dmax(1, floor(2 * MCAMP__PI / period / t->step));
-    t->z = sqrt(2 * (40 + log(4 * t->bins) + mcamp__mellin_most(t, t->top)));
+    t->z = sqrt(2 * (40 + log(4 * t->bins) + mcamp__mellin_most(t, t->top) -
+                     mcamp__mellin_least(t, t->top)));
     t->hi = mcamp__mellin_end(t, t->top, 1, 41, 0);
     t->lo = -mcamp__mellin_end(t, t->low, -1, 41, 0);
     return MCAMP_OK;
@@ -16599,7 +16610,7 @@ MCAMP__PRIV double mcamp__lattice_init(mcamp__lattice *q, const mcamp_event *e, 
         from = mcamp__dmin(from, c * (mcamp__dmin(0, p * c) - z - 0.5 * c));
         to = mcamp__dmax(to, c * (mcamp__dmax(0, p * c) + z - 0.5 * c));
     }
-    /* odds of X are a product (below), the first parts of which vanish first where c is large */
+    /* odds of X are a product, see mcamp__lattice_odds, whose parts vanish first if c is large */
     p = t->c > 12 ? from / t->c : 0;
     if (!(0.5 * p * p + 0.125 * t->c * t->c < 700)) return 1e300;
     q->i0 = floor(from / t->step);
