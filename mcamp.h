@@ -16251,10 +16251,10 @@ MCAMP__PRIV double mcamp__mellin_most(const mcamp__mellin *t, double l)
     return 0.5 * t->c * t->c * (q > 0 ? q * (1 + q / t->bins) : l * (l + 1));
 }
 
-/* log of a bound of M(l) from below: 1, and of remove, with modes alike, S^{1+l} >= sum X_i^{1+l}. */
+/* log of a bound of M(l) from below.  Modes are alike where none is shorter, or 0 (no g2). */
 MCAMP__PRIV double mcamp__mellin_least(const mcamp__mellin *t, double l)
 {
-    if (t->sign > 0 || l < 0 || t->thin < t->c) return 0;
+    if (t->sign > 0 || l < 0 || t->thin < t->c || !(t->g2 > 0)) return 0;
     return mcamp__dmax(0, 0.5 * t->c * t->c * l * (l + 1) - l * log(t->bins));
 }
 

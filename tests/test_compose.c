@@ -804,12 +804,14 @@ TEST(long_modes_in_composition)
         CHECK((mcamp__lattice_init(&q, &e, &t) > 1e299) == far_out);
     }
     memset(&plan, 0, sizeof plan);
-    plan.c = plan.thin = 5; plan.bins = 3; plan.sign = -1;
+    plan.c = plan.thin = 5; plan.bins = 3; plan.sign = -1; plan.g2 = 25.0 / 3;
     CHECK_LE(fabs(mcamp__mellin_least(&plan, 1) - (25 - log(3.0))), 1e-12);
     CHECK_LE(mcamp__mellin_least(&plan, 0.01), 0.12);
     plan.thin = 1;                      /* of another kind there may be one mode */
     CHECK_LE(mcamp__mellin_least(&plan, 1), 0);
-    plan.thin = 5; plan.sign = 1;
+    plan.thin = 5; plan.g2 = 0;         /* some are 0 */
+    CHECK_LE(mcamp__mellin_least(&plan, 1), 0);
+    plan.g2 = 25.0 / 3; plan.sign = 1;
     CHECK_LE(mcamp__mellin_least(&plan, 1), 0);
 }
 
