@@ -18,12 +18,6 @@ typedef struct row {
 static mcamp_ctx ctx;
 static int verbose, quick, alone;
 
-static int up(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* width: upper/lower - 1. */
 static void cell(row *r, const char *what, double width, double time)
 {
@@ -47,8 +41,8 @@ static void cell(row *r, const char *what, double width, double time)
 static void finish(row *r)
 {
     if (!r->n) return;
-    qsort(r->width, r->n, sizeof(double), up);
-    qsort(r->time, r->n, sizeof(double), up);
+    qsort(r->width, r->n, sizeof(double), bench_up);
+    qsort(r->time, r->n, sizeof(double), bench_up);
     printf("%-34s %4zu cells, wider than 1%%: %zu, slower than 50 ms: %zu\n", r->name, r->n,
            r->wide, r->slow);
     printf("    width %.1e, worst %.1e (%s)\n", r->width[r->n / 2], r->width[r->n - 1], r->worst);

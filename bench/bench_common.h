@@ -9,6 +9,13 @@
 #include <stdio.h>
 #include <time.h>
 
+/* For qsort: numbers from the least up. */
+static inline int bench_up(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
 static inline double bench_seconds(void) { return (double)clock() / CLOCKS_PER_SEC; }
 
 /* Ends the program on anything but success or a qualified success. */

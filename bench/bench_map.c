@@ -218,12 +218,6 @@ static void measure_all(bool quick, const char *path)
 
 /* ---- what it says ------------------------------------------------------------------------ */
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Median and largest seconds over the seeds; 0 if the cell was not measured.  *over: it was
  * given up.                                                                             */
 static double median(int i, int q, double *worst, bool *over)
@@ -239,7 +233,7 @@ static double median(int i, int q, double *worst, bool *over)
     }
     *worst = 0;
     if (!n) return 0;
-    qsort(t, (size_t)n, sizeof *t, by_size);
+    qsort(t, (size_t)n, sizeof *t, bench_up);
     *worst = t[n - 1];
     return t[(n - 1) / 2];
 }
@@ -387,7 +381,7 @@ static void honest_corner(mcamp_ctx *ctx, const cell *c, double sigma)
         mean += a.delta / N;
     }
     for (int s = 0; s < N; s++) chi += pow((value[s] - mean) / err[s], 2) / (N - 1);
-    qsort(took, N, sizeof *took, by_size);
+    qsort(took, N, sizeof *took, bench_up);
     printf("| %zu | %zu | %zu | %g | %.3f | %.4g | %.2f | %.3f | %.3f |", c->b, c->bands,
            c->epochs, c->eps, sigma, mean, sqrt(chi), took[N / 2], took[N - 1]);
     t = begin();

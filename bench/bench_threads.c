@@ -18,12 +18,6 @@ static double wall(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int up(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double once(const shape *s, size_t threads, double *sigma)
 {
     double t = wall();
@@ -50,9 +44,9 @@ static void row(const shape *s, size_t threads, size_t pairs)
         if (memcmp(&sigma, &same, sizeof same)) { printf("answers differ\n"); exit(1); }
         ratio[i] = one[i] / many[i];
     }
-    qsort(one, pairs, sizeof *one, up);
-    qsort(many, pairs, sizeof *many, up);
-    qsort(ratio, pairs, sizeof *ratio, up);
+    qsort(one, pairs, sizeof *one, bench_up);
+    qsort(many, pairs, sizeof *many, bench_up);
+    qsort(ratio, pairs, sizeof *ratio, bench_up);
     printf("| %zu | %zu | %zu | %g | %g | %.2f | %.2f | %.2f (%.2f to %.2f) |\n", s->b, s->bands,
            s->epochs, s->eps, s->delta, one[pairs / 2], many[pairs / 2], ratio[pairs / 2],
            ratio[0], ratio[pairs - 1]);

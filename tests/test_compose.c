@@ -766,7 +766,7 @@ TEST(what_is_known_outlives_a_run_that_fails)
     CHECK_LE(fabs(v.lower - 7) + fabs(v.upper - 8), 0);
 }
 
-/* Modes of 13 to 22 sigma: delta is at least that of a Gaussian mechanism at eps + uses log b, as
+/* Modes of 12 to 22 sigma: delta is at least that of a Gaussian mechanism at eps + uses log b, as
  * S is at least one X, and next to it; curves, where they say something, agree.            */
 TEST(long_modes_in_composition)
 {
