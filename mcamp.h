@@ -16411,15 +16411,20 @@ MCAMP__PRIV double mcamp__bins_kind(const mcamp_event *e, size_t i, double *n)
     return e->n ? c * e->shift[i] : c;
 }
 
-/* The Gaussian part that laws by Mellin of BINS leave to the others: uses over sum_i c_i^-2. */
-MCAMP__PRIV double mcamp__bins_left(const mcamp_event *e)
+/* The Gaussian part of one use that laws by Mellin of BINS leave to the others: 1/sum_i c_i^-2. */
+MCAMP__PRIV double mcamp__bins_kappa2(const mcamp_event *e)
 {
     double sum = 0, n, c;
     for (size_t i = 0; i < mcamp__zmax(1, e->n); i++) {
         c = mcamp__bins_kind(e, i, &n);
         sum += n / (c * c);
     }
-    return sum < 1e300 ? (double)e->count / sum : 0;
+    return sum < 1e300 ? 1 / sum : 0;
+}
+
+MCAMP__PRIV double mcamp__bins_left(const mcamp_event *e)
+{
+    return (double)e->count * mcamp__bins_kappa2(e);
 }
 
 /* BINS whose law is made when the line is known; its Gaussian part. */
@@ -16442,7 +16447,7 @@ MCAMP__PRIV mcamp_status mcamp__mellin_plan(mcamp_ctx *ctx, const mcamp_event *e
                                             double lambda, double spread, double more,
                                             mcamp__mellin *t)
 {
-    double sd = sqrt(spread), s, period, sum = 0, n, c;
+    double sd = sqrt(spread), s, period, n, c;
     double room = 4 + 2 * more / spread + 4 * sqrt(more) / sd;  /* of s */
     t->sign = add ? 1 : -1;
     t->m = add ? mcamp__dmax(1, ceil(room - lambda)) : ceil(room + lambda);
@@ -16456,11 +16461,10 @@ MCAMP__PRIV mcamp_status mcamp__mellin_plan(mcamp_ctx *ctx, const mcamp_event *e
     t->thin = 1e300;
     for (size_t i = 0; i < mcamp__zmax(1, e->n); i++) {
         c = mcamp__bins_kind(e, i, &n);
-        sum += n / (c * c);
         t->c = mcamp__dmax(t->c, c);
         if (c > 0) t->thin = mcamp__dmin(t->thin, c);
     }
-    t->g2 = sum < 1e300 ? 1 / sum : 0;
+    t->g2 = mcamp__bins_kappa2(e);
     if (!(t->m <= MCAMP__MELLIN_ORDER && lambda < 500 && t->c < 40 && t->thin > 1e-3))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "bins", t->m);
     s = t->m + t->sign * (add ? t->top : t->low);
