@@ -17222,7 +17222,8 @@ MCAMP__PRIV mcamp_status mcamp__mellin_law(mcamp_ctx *ctx, const mcamp_event *e,
  *           that; it is left out below.                                                   [] */
 
 #define MCAMP__SUMS_FAR 40          /* far ones at most */
-#define MCAMP__SUMS_WORK 3e7        /* points times frequencies, pairs of masses */
+#define MCAMP__SUMS_WORK 3e7        /* points times frequencies */
+#define MCAMP__SUMS_PAIRS 1e8       /* of masses that are added */
 
 /* Masses q of Q at x, for above.  For below m is q times x; m is rounded to where the loss counts
  * less, q against it, and v is q rounded as m is.                                         */
@@ -17344,13 +17345,14 @@ MCAMP__PRIV double mcamp__sums_beyond(const mcamp__sums *s, int right, double j,
 MCAMP__PRIV int mcamp__sums_places(mcamp__sums *s, double *mem)
 {
     double T = mcamp__bins_x(s->c, s->tau), re, im = 8 / s->sd, A, size = 0, rule;
+    double end = -30 - 2 * log(mcamp__dmax(1, s->sd / s->h));   /* odds are h/sd, an end 1/h */
     re = mcamp__dmax(0, s->eta);
     re = mcamp__dmin(re + 10 / s->sd, 1.1 * re + 4 / T);
     for (int i = 0; i < 2; i++) {
         if (!mcamp__bulk_init(&s->q, s->b, s->c, s->tau, re, im, mem)) return 0;
         s->k = mcamp__bulk_log(&s->q, s->eta);
         if (i) break;
-        for (im = 4 / s->sd; s->b * mcamp__sums_decay(s, im) > -30; im *= 1.08)
+        for (im = 4 / s->sd; s->b * mcamp__sums_decay(s, im) > end; im *= 1.08)
             if (im * s->sd > 3000) return 0;
         s->last = im;
         s->decay = mcamp__sums_decay(s, im);
@@ -17637,40 +17639,64 @@ MCAMP__PRIV double mcamp__pile_last(const mcamp__pile *a)
     return a->x[i - 1];
 }
 
+/* Half as many points: above, each second one is spread to those beside it. */
+MCAMP__PRIV void mcamp__pile_halve(const mcamp__pile *a, int upper, mcamp__pile *out)
+{
+    out->n = a->n / 2 + (upper ? 1 : a->n % 2);
+    memset(out->q, 0, out->n * sizeof(double));
+    memset(out->v, 0, out->n * sizeof(double));
+    memset(out->m, 0, out->n * sizeof(double));
+    for (size_t i = 0; i < a->n; i++) {
+        size_t k = i / 2, last = upper && i + 1 == a->n && i % 2;
+        double f = 0;
+        if (i % 2 == 0 || last) out->x[k + last] = a->x[i];
+        if (upper && i % 2 && !last) f = (a->x[i] - a->x[i - 1]) / (a->x[i + 1] - a->x[i - 1]);
+        out->q[k + last] += a->q[i] * (1 - f);
+        if (f > 0) out->q[k + 1] += a->q[i] * f;
+        if (upper) continue;
+        out->v[k] += a->v[i];
+        out->m[k] += a->m[i];
+    }
+}
+
+/* Adds sums of a and the mass j of f to out, the first of them beyond out's point `at`. */
+MCAMP__PRIV void mcamp__pile_shift(const mcamp__pile *a, const mcamp__pile *f, size_t j, int upper,
+                                   size_t at, mcamp__pile *out)
+{
+    double y = f->x[j], q = f->q[j], v = f->v[j], m = f->m[j];
+    for (size_t i = 0; i < a->n; i++) {
+        double x = a->x[i] + y, w = a->q[i] * q, t;
+        while (at + 2 < out->n && out->x[at + 1] <= x) at++;
+        if (upper) {
+            t = w * ((x - out->x[at]) * out->m[at]);
+            out->q[at] += w - t;
+            out->q[at + 1] += t;
+        } else {
+            out->q[at] += w;
+            out->v[at] += a->v[i] * v;
+            out->m[at] += a->m[i] * v + a->v[i] * m;
+        }
+    }
+}
+
 /* Adds sums of what is in a and f to out, whose points begin and end beyond all of them (above: 0
  * where they do not).  Places of a rise; below they may do so but for rounding, and any place that
- * a sum is put at is right.                                                               */
-MCAMP__PRIV int mcamp__pile_add(const mcamp__pile *a, const mcamp__pile *f, int upper,
-                                mcamp__pile *out)
+ * a sum is put at is right.  a: the same on ever fewer points, of which those are taken that are
+ * as close together as out's.                                                             */
+MCAMP__PRIV int mcamp__pile_add(const mcamp__pile *a, size_t levels, const mcamp__pile *f,
+                                int upper, mcamp__pile *out)
 {
+    size_t at = 0, k;
     if (upper && !(a->x[0] + f->x[0] >= out->x[0] &&
                    mcamp__pile_last(a) + mcamp__pile_last(f) <= out->x[out->n - 1])) return 0;
-    if (f->n > a->n) {              /* the longer one inside: few searches */
-        const mcamp__pile *t = a;
-        a = f;
-        f = t;
-    }
     for (size_t j = 0; j < f->n; j++) {
-        double y = f->x[j], q = f->q[j], v = f->v[j], m = f->m[j];
-        size_t at = 0, end = out->n - 1;
-        if (!(q > 0)) continue;
-        while (end - at > 1) {          /* of the first sum */
-            size_t mid = (at + end) / 2;
-            if (out->x[mid] <= a->x[0] + y) at = mid; else end = mid;
-        }
-        for (size_t i = 0; i < a->n; i++) {
-            double x = a->x[i] + y, w = a->q[i] * q, t;
-            while (at + 2 < out->n && out->x[at + 1] <= x) at++;
-            if (upper) {
-                t = w * ((x - out->x[at]) * out->m[at]);
-                out->q[at] += w - t;
-                out->q[at + 1] += t;
-            } else {
-                out->q[at] += w;
-                out->v[at] += a->v[i] * v;
-                out->m[at] += a->m[i] * v + a->v[i] * m;
-            }
-        }
+        double d;
+        if (!(f->q[j] > 0)) continue;
+        while (at > 0 && out->x[at] > a->x[0] + f->x[j]) at--;
+        while (at + 2 < out->n && out->x[at + 1] <= a->x[0] + f->x[j]) at++;
+        d = 1.01 * (out->x[at + 1] - out->x[at]);
+        for (k = 0; k + 1 < levels && a[k + 1].x[1] - a[k + 1].x[0] <= d; k++) {}
+        mcamp__pile_shift(&a[k], f, j, upper, at, out);
     }
     return 1;
 }
@@ -17721,6 +17747,7 @@ MCAMP__PRIV void mcamp__pile_atoms(mcamp__sums *s, const mcamp__pile *p, int upp
 /* What is summed up: by level, how many points of R are one and cells of the loss.  The more far
  * bins there are the less it takes.                                                       */
 #define MCAMP__SUMS_LEVELS 4
+#define MCAMP__PILES 8          /* of ever fewer points */
 
 typedef struct mcamp__sums_size {
     size_t group[MCAMP__SUMS_LEVELS], n, cells;
@@ -17753,22 +17780,36 @@ MCAMP__PRIV int mcamp__sums_level(const mcamp__sums *s, double j)
     return j > 2 ? 2 : j > 1 ? 1 : 0;
 }
 
+/* Points of R times sums of far ones, where these are more than one. */
+MCAMP__PRIV double mcamp__sums_work(const mcamp__sums *s, const mcamp__sums_size *z)
+{
+    double work = 0;
+    for (double j = 2; j <= s->most_far; j++) {
+        int level = mcamp__sums_level(s, j);
+        work += s->n / (double)z->group[level] * (double)z->n * z->grid[0] / z->grid[level];
+    }
+    return work;
+}
+
 MCAMP__PRIV double mcamp__sums_words(const mcamp__sums *s, const mcamp__sums_size *z)
 {
-    return 4 * (s->n + 8) + 4.0 * (double)z->cells * MCAMP__SUMS_LEVELS + 12.0 * (double)z->n +
-           2 * s->n + 5 * s->nf + 64;
+    return 8 * (s->n + 8 * MCAMP__PILES) + 4.0 * (double)z->cells * MCAMP__SUMS_LEVELS +
+           12.0 * (double)z->n + 2 * s->n + 5 * s->nf + 64;
 }
 
 /* One side's law, with all of the numbers of far bins. */
 MCAMP__PRIV int mcamp__sums_side(mcamp__sums *s, const mcamp__sums_size *z, int upper, double *mem,
                                  mcamp__law *a)
 {
-    mcamp__pile R, F[MCAMP__SUMS_LEVELS], sum[2], out, *f;
+    mcamp__pile R[MCAMP__PILES], F[MCAMP__SUMS_LEVELS], sum[2], out, *f;
+    size_t levels;
     double odds = 1, lost, T = mcamp__bins_x(s->c, s->tau), work = 0, mass = 0;
     s->weight = -1e300;
     for (double t = s->tau; t < s->reach; t += 0.05)
         s->weight = mcamp__dmax(s->weight, mcamp__sums_weight(s, t));
-    R = mcamp__pile_at(&mem, (size_t)s->n + 8);
+    R[0] = mcamp__pile_at(&mem, (size_t)s->n + 8);
+    for (size_t i = 1; i < MCAMP__PILES; i++)
+        R[i] = mcamp__pile_at(&mem, ((size_t)s->n >> i) + 8);
     for (int i = 0; i < MCAMP__SUMS_LEVELS; i++) {
         F[i] = mcamp__pile_at(&mem, z->cells);
         if (!mcamp__sums_far(s, 0.5 * z->grid[i], upper, z->cells, &F[i])) return 0;
@@ -17779,23 +17820,25 @@ MCAMP__PRIV int mcamp__sums_side(mcamp__sums *s, const mcamp__sums_size *z, int 
     s->lost = 0;
     a->n = 0;
     mcamp__pile_grid(s, (s->y0 + T) * (1 - 1e-9), z->grid[0], z->n, upper, &out);
-    mcamp__sums_pile(s, 0, 1, upper, 1, mem, &R);
-    mcamp__pile_atoms(s, &R, upper, a);
+    mcamp__sums_pile(s, 0, 1, upper, 1, mem, R);
+    mcamp__pile_atoms(s, R, upper, a);
     for (double j = 1; j <= s->most_far; j++) {
         int level = mcamp__sums_level(s, j);
         f = j > 1 ? j > 2 ? &sum[0] : &F[level] : &F[0];
         odds *= (s->b - j + 1) / j;
-        mcamp__sums_pile(s, j, odds, upper, z->group[level], mem, &R);
+        mcamp__sums_pile(s, j, odds, upper, z->group[level], mem, R);
+        for (levels = 1; levels < MCAMP__PILES && R[levels - 1].n > 8; levels++)
+            mcamp__pile_halve(&R[levels - 1], upper, &R[levels]);
         if (j > 1) {        /* far ones among themselves */
             size_t n = (size_t)((double)z->n * z->grid[0] / z->grid[level]) + 8;
             n = mcamp__zmin(n, z->n);
             mcamp__pile_grid(NULL, 2 * T * (1 - 1e-9), z->grid[level], n, upper, &sum[1]);
             work += (double)f->n * (double)F[level].n;
-            if (!mcamp__pile_add(f, &F[level], upper, &sum[1])) return 0;
+            if (!mcamp__pile_add(f, 1, &F[level], upper, &sum[1])) return 0;
             f = &sum[1];
         }
-        work += (double)R.n * (double)f->n;
-        if (!(work < 10 * MCAMP__SUMS_WORK && mcamp__pile_add(&R, f, upper, &out))) return 0;
+        work += (double)R->n * (double)f->n;
+        if (!(work < MCAMP__SUMS_PAIRS && mcamp__pile_add(R, levels, f, upper, &out))) return 0;
         if (j > 1) { mcamp__pile t = sum[0]; sum[0] = sum[1]; sum[1] = t; }
     }
     mcamp__pile_atoms(s, &out, upper, a);
@@ -17851,8 +17894,11 @@ MCAMP__PRIV int mcamp__sums_fill(mcamp_ctx *ctx, mcamp__sums *s, const mcamp__wi
 {
     const size_t nf = (size_t)s->nf;
     mcamp__sums_size z = mcamp__sums_sizes(s);
-    double need = mcamp__sums_words(s, &z), *pile = mcamp__new_doubles(ctx, (size_t)need);
-    int ok = pile != NULL;
+    double need = mcamp__sums_words(s, &z), *pile;
+    int ok;
+    if (!(mcamp__sums_work(s, &z) < MCAMP__SUMS_PAIRS)) return 0;
+    pile = mcamp__new_doubles(ctx, (size_t)need);
+    ok = pile != NULL;
     s->f = mcamp__new_doubles(ctx, 3 * nf);
     if (ok && s->f && !s->point)
         mcamp__many_spectrum(ctx->vec, &s->q, s->step, nf, s->q.err * exp(mcamp__dmax(0, -s->k)),
@@ -19354,6 +19400,19 @@ MCAMP__PRIV double mcamp__acc_line(const mcamp__acc *a, double lambda)
     return lambda;
 }
 
+/* Laws by sums with so much more of cells, or less of it if that is too much. */
+MCAMP__PRIV mcamp_status mcamp__acc_finer(mcamp__acc *a, double more, double logd)
+{
+    double old = a->more;
+    mcamp_status st = MCAMP_E_SIZE;
+    for (int i = 0; i < 3 && st == MCAMP_E_SIZE; i++) {
+        a->more = more;
+        st = mcamp__acc_pilot(a, logd);
+        more = sqrt(more * old);
+    }
+    return st;
+}
+
 /* Laws by sums whose own gap is more than their share: it is in proportion to that of each law,
  * which falls a little slower than cells grow in number.                                 */
 MCAMP__PRIV mcamp_status mcamp__acc_closer(mcamp__acc *a, double rest, double want,
@@ -19369,8 +19428,8 @@ MCAMP__PRIV mcamp_status mcamp__acc_closer(mcamp__acc *a, double rest, double wa
     if (!(ratio > 1 || lost > 0.02 * want * v.upper)) return MCAMP_OK;
     if (a->rest > 0 && a->more > 12 && rest > 0.8 * a->rest) return MCAMP_E_SIZE;   /* no use */
     a->rest = rest;
-    a->more *= mcamp__dmax(1, mcamp__dmin(100, 1.2 * pow(ratio, 1.15)));
-    return mcamp__acc_pilot(a, log(mcamp__dmax(v.upper, DBL_MIN)));
+    return mcamp__acc_finer(a, a->more * mcamp__dmax(1, mcamp__dmin(100, 1.2 * pow(ratio, 1.15))),
+                            log(mcamp__dmax(v.upper, DBL_MIN)));
 }
 
 /* What is wide by laws by Mellin, `noise` in log delta: the tilted law has a hump narrower than its
@@ -19453,10 +19512,41 @@ MCAMP__PRIV int mcamp__acc_hopeless(const mcamp__acc *a, double eps, double enou
     return eps > line && (eps - line) * (eps - line) * (1 - 1e-9) > -4 * quad * log(enough);
 }
 
+/* What will do of log delta, which falls by `slope` with eps: the larger of tol and what an error
+ * tol in eps amounts to.                                                                 */
+MCAMP__PRIV double mcamp__acc_enough(const mcamp__acc *a, double slope)
+{
+    return a->tol * mcamp__dmax(1.0, slope * mcamp__acc_scale(a));
+}
+
+/* What is tried: little more than tol itself where laws by Mellin are all, as these are sharp and
+ * what less smoothing costs is little.                                                   */
+MCAMP__PRIV double mcamp__acc_wanted(const mcamp__acc *a, double slope)
+{
+    return mcamp__acc_by_laws(a) ? 1.5 * a->tol : mcamp__acc_enough(a, slope);
+}
+
+/* Laws by sums that are to be told from each other: what the coarse ones of steering say of delta
+ * tells how far out and how close together.                                               */
+MCAMP__PRIV mcamp_status mcamp__acc_focus(mcamp__acc *a, double eps)
+{
+    mcamp__width w;
+    double smooth, gap;
+    mcamp_interval v;
+    mcamp_status st;
+    mcamp__width_start(&w, 0.2, 0.42);
+    if ((st = mcamp__acc_refine(a, &w)) < 0) return st;
+    v = mcamp__acc_bounds(a, eps, &smooth);
+    gap = mcamp__dmin(0.6, log(v.upper / v.lower) - smooth);
+    gap /= 0.5 * mcamp__acc_wanted(a, a->lambda);
+    return mcamp__acc_finer(a, mcamp__dmax(0.1, mcamp__dmin(1, 1.2 * pow(gap, 1.15) * a->more)),
+                            v.lower > 0.01 * v.upper ? log(v.lower) : a->logd - 3);
+}
+
 MCAMP__PRIV mcamp_status mcamp__acc_steer_delta(mcamp__acc *a, double eps, double give_up)
 {
     mcamp_status st;
-    double first;
+    double first, least = 0;
     a->eps = eps;
     if (a->first.lambda > 0 && !(a->first.logd < log(give_up) - 1)) {
         a->lambda = a->first.lambda;
@@ -19487,27 +19577,14 @@ MCAMP__PRIV mcamp_status mcamp__acc_steer_delta(mcamp__acc *a, double eps, doubl
     }
     for (int i = 0; i < 8 && st >= 0 && !mcamp__acc_settled(a); i++) {
         if (mcamp__acc_beaten(a, eps, give_up)) return MCAMP_OK;
-        st = mcamp__acc_pilot(a, a->logd);
+        if (a->logd < least) least = a->logd;       /* reaching less far leads back to and fro */
+        st = mcamp__acc_pilot(a, a->sums ? least : a->logd);
         a->lambda = mcamp__acc_line(a, mcamp__saddle(mcamp__acc_steer(a), eps, 0, 0));
         a->logd = mcamp__log_guess(mcamp__acc_steer(a), a->lambda, eps);
     }
     if (!a->sums || st < 0) return st;
-    if (!(a->logd < log(give_up) - 1)) a->more = 1;
-    return mcamp__acc_pilot(a, a->logd - 3);
-}
-
-/* What will do of log delta, which falls by `slope` with eps: the larger of tol and what an error
- * tol in eps amounts to.                                                                 */
-MCAMP__PRIV double mcamp__acc_enough(const mcamp__acc *a, double slope)
-{
-    return a->tol * mcamp__dmax(1.0, slope * mcamp__acc_scale(a));
-}
-
-/* What is tried: little more than tol itself where laws by Mellin are all, as these are sharp and
- * what less smoothing costs is little.                                                   */
-MCAMP__PRIV double mcamp__acc_wanted(const mcamp__acc *a, double slope)
-{
-    return mcamp__acc_by_laws(a) ? 1.5 * a->tol : mcamp__acc_enough(a, slope);
+    if (a->logd < log(give_up) - 1) return mcamp__acc_pilot(a, a->logd - 3);
+    return mcamp__acc_focus(a, eps);
 }
 
 /* delta at eps in one direction.  give_up: stop refining once the upper bound is below
@@ -35488,6 +35565,8 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__RULE_PIECES
 #undef MCAMP__SUMS_FAR
 #undef MCAMP__SUMS_LEVELS
+#undef MCAMP__SUMS_PAIRS
+#undef MCAMP__PILES
 #undef MCAMP__SUMS_WORK
 #undef MCAMP__BLOCKS
 #undef MCAMP__COUNTS_LEAST
