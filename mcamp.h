@@ -17211,6 +17211,8 @@ MCAMP__PRIV mcamp_status mcamp__mellin_law(mcamp_ctx *ctx, const mcamp_event *e,
  *           is post-processing: below, with R's mean given j.  For Z = eta + i omega and any eta
  *             E kappa((R - y)/h) = 1/2pi int E e^{Z(R - y)} k(Z) d omega,  k(Z) = h s(hZ/2)^2,
  *           s(u) = sinh(u)/u; E (R - y) kappa has -k' in place of k.  E e^{ZR}: as for many bins.
+ *   fewer   points of R where sums go to points further apart: each second one is spread to those
+ *           beside it (above), pairs are merged (below).
  *   steps   by Poisson's formula the odds of all y + nA, A = 2 pi/step, times e^{eta nA}: all are
  *           positive, so above nothing is wrong; below, Chernoff's bound of them is taken off:
  *           kappa((R - y)/h) <= e^{nu(R - y) + |nu| h} for any nu.
@@ -17306,9 +17308,9 @@ MCAMP__PRIV int mcamp__sums_tilt(mcamp__sums *s, double most)
         if (log(s->b) + mcamp__gauss_logsf(t) > mcamp__dmax(-1.5, log(s->often) + 0.1)) continue;
         s->tau = t; s->eta = eta;
         mcamp__sums_tilted(c, t, eta, &mean, &var);
-        s->sd = sqrt(s->b * var);
+        s->sd = sqrt(s->b * mcamp__dmax(0, var));
         s->most = s->b * mean + 3 * s->sd;
-        return s->sd > 0;
+        return s->sd > 0 || s->point;
     }
     return 0;
 }
@@ -17871,7 +17873,10 @@ MCAMP__PRIV int mcamp__sums_plan(mcamp__sums *s, double *mem)
 {
     double h = s->h, t = mcamp__gauss_quantile_log(log(0.2 / s->b));
     s->point = !s->add && mcamp__gauss_logcdf(-t - s->c) < -2.3;    /* a tenth of S or less */
-    for (s->often = s->point ? 0.2 : 0.02; s->often < 3; s->often *= 5) {
+    s->often = 0.02;
+    if (s->point)       /* X > 1, which seldom is beside another one */
+        s->often = mcamp__dmin(0.2, mcamp__dmax(1e-12, s->b * exp(mcamp__gauss_logsf(0.5 * s->c))));
+    for (; s->often < 3; s->often *= 5) {
         if (!mcamp__sums_tilt(s, s->reach - 0.01) || !mcamp__sums_most(s)) continue;
         s->h = mcamp__dmin(h, 0.5 * s->sd);
         if (!s->point && mcamp__sums_places(s, mem)) return 1;
@@ -17919,7 +17924,7 @@ MCAMP__PRIV int mcamp__sums_fill(mcamp_ctx *ctx, mcamp__sums *s, const mcamp__wi
 MCAMP__PRIV int mcamp__sums_fit(const mcamp_event *e)
 {
     double n, c = mcamp__bins_kind(e, 0, &n);
-    return !e->n && e->bins >= 2 && c < 12 && c > 0.05;
+    return !e->n && e->bins >= 2 && c < 40 && c > 0.05;
 }
 
 /* Both laws of BINS for lines about lambda, `gap` apart in log delta. */
@@ -18329,6 +18334,7 @@ typedef struct mcamp__line {
 
 #define MCAMP__LINE_ROWS 11     /* arrays of a line */
 #define MCAMP__LINE_ROOM(n) (((n) + 31) & ~(size_t)31)
+#define MCAMP__LINE_STRIP 256   /* atoms that are added to one sum */
 
 MCAMP__PRIV void mcamp__mellin_line(mcamp__line *x, double lambda)
 {
@@ -18390,13 +18396,27 @@ MCAMP__PRIV double mcamp__line_mellin(const mcamp__line *x, double t, double mod
 }
 
 /* Error of a computed sum_j w_j (e^{i t l_j} - 1): each term of it has some 200 ulp from at
- * most 64 + 16 steps and its angle, and the sum n/4 (there are four lanes); terms are at
- * most w_j min(2, t |l_j|).  Of 1 nothing is lost: the weights sum to 1 by definition (their
- * rounding is in K).                                                                      */
+ * most 64 + 16 steps and its angle, and the sum a quarter of a strip's (there are four lanes) and
+ * one for each strip; terms are at most w_j min(2, t |l_j|).  Of 1 nothing is lost: the weights
+ * sum to 1 by definition (their rounding is in K).                                        */
 MCAMP__PRIV double mcamp__line_error(const mcamp__line *x, double t)
 {
-    return DBL_EPSILON * ((240 + 0.25 * (double)x->law->n) * mcamp__dmin(2, t * x->mabs) +
+    double n = (double)x->law->n / MCAMP__LINE_STRIP;
+    return DBL_EPSILON * ((240 + 0.25 * MCAMP__LINE_STRIP + n) * mcamp__dmin(2, t * x->mabs) +
                           t * x->mabs) + (x->law->rule ? x->err : 0);
+}
+
+/* sum_j w_j (e^{itl_j} - 1) at a block of frequencies, by strips. */
+MCAMP__PRIV void mcamp__line_spin(mcamp_vecset vs, mcamp__line *x, double *re, double *im)
+{
+    memset(re, 0, MCAMP__BLOCK * sizeof *re);
+    memset(im, 0, MCAMP__BLOCK * sizeof *im);
+    for (size_t j = 0; j < x->room; j += MCAMP__LINE_STRIP) {
+        double a[MCAMP__BLOCK], b[MCAMP__BLOCK];
+        mcamp__vec_spin(vs, x->cr + j, x->ci + j, x->w + j, x->dr + j, x->di + j, x->er + j,
+                        x->ei + j, mcamp__zmin(MCAMP__LINE_STRIP, x->room - j), a, b);
+        for (int k = 0; k < MCAMP__BLOCK; k++) { re[k] += a[k]; im[k] += b[k]; }
+    }
 }
 
 /* Terms at t, and rotations by h. */
@@ -18442,7 +18462,7 @@ MCAMP__PRIV void mcamp__line_block(mcamp_vecset vs, mcamp__line *x, double tau, 
             x->cr[j] *= x->w[j];
             x->ci[j] *= x->w[j];
         }
-    mcamp__vec_spin(vs, x->cr, x->ci, x->w, x->dr, x->di, x->er, x->ei, x->room, re, im);
+    mcamp__line_spin(vs, x, re, im);
     for (size_t k = k0; k < k1; k++) {
         double xr = re[k - k0], xi = im[k - k0], eta = mcamp__line_error(x, (double)k * tau);
         double y = xr * (2 + xr) + xi * xi, mod = sqrt((1 + xr) * (1 + xr) + xi * xi);
@@ -19418,7 +19438,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_finer(mcamp__acc *a, double more, double log
 MCAMP__PRIV mcamp_status mcamp__acc_closer(mcamp__acc *a, double rest, double want,
                                            mcamp_interval v)
 {
-    double ratio = mcamp__dmin(0.6, rest) / (0.5 * want);
+    double ratio = mcamp__dmin(3, rest) / (0.5 * want);
     double lost = mcamp__sum_pinf(&a->sum[MCAMP__UPPER]);
     if (mcamp__spec_alias(&a->spec[MCAMP__LOWER], a->eps) > 0.3 * (v.upper - v.lower))
         return MCAMP_OK;                        /* planned for another eps */
@@ -21327,14 +21347,29 @@ MCAMP__PRIV void mcamp__runs_join(mcamp__runs *r, const mcamp_interval *v, int l
     r->v.upper = meet ? mcamp__dmin(old.upper, v->upper) : mcamp__dmax(old.upper, v->upper);
 }
 
-/* BINS in composition by laws by Mellin, and by sums as well where those are wide.
- * MCAMP_Q_MAX_ITER: neither is what was asked for.                                        */
+/* Modes so long that what is not far is next to nothing: laws by sums say most of them. */
+#define MCAMP__LONG 14
+
+MCAMP__PRIV int mcamp__reach_long(const mcamp_event *events, size_t n)
+{
+    int all = 1;
+    for (size_t i = 0; i < n; i++) {
+        double m;
+        if (events[i].kind != MCAMP_EVENT_BINS) continue;
+        all &= mcamp__sums_fit(&events[i]) && mcamp__bins_kind(&events[i], 0, &m) > MCAMP__LONG;
+    }
+    return all;
+}
+
+/* BINS in composition by laws by Mellin, and by sums as well where those are wide, or the other way
+ * round.  MCAMP_Q_MAX_ITER: neither is what was asked for.                                */
 MCAMP__PRIV mcamp_status mcamp__reach_laws(mcamp_ctx *ctx, const mcamp_event *events, size_t n,
                                            const mcamp_exact_desc *d, double x, int want_eps,
                                            mcamp__start *first, mcamp__runs *r)
 {
-    int good = 0;
-    for (int sums = 0; sums < 2; sums++) {
+    int good = 0, turn = mcamp__reach_long(events, n);
+    for (int i = 0; i < 2; i++) {
+        int sums = turn ? !i : i;
         mcamp_interval v;
         mcamp_exact_info info;
         mcamp_status st = mcamp__exact_run(ctx, events, n, d, x, want_eps, -sums, first, &v, &info);
@@ -35539,6 +35574,7 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__ROWS
 #undef MCAMP__BINS_WORK
 #undef MCAMP__LINE_ROWS
+#undef MCAMP__LINE_STRIP
 #undef MCAMP__SHIFTS
 #undef MCAMP__WINDOWS
 #undef MCAMP__KEPT_MOST
@@ -35565,6 +35601,7 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__RULE_PIECES
 #undef MCAMP__SUMS_FAR
 #undef MCAMP__SUMS_LEVELS
+#undef MCAMP__LONG
 #undef MCAMP__SUMS_PAIRS
 #undef MCAMP__PILES
 #undef MCAMP__SUMS_WORK
