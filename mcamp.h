@@ -19563,6 +19563,220 @@ MCAMP__PRIV mcamp_status mcamp__acc_focus(mcamp__acc *a, double eps)
                             v.lower > 0.01 * v.upper ? log(v.lower) : a->logd - 3);
 }
 
+/* ---- a law in two parts --------------------------------------------------------------- *
+ * Where a use may make delta alone that next to never does, the sum has two humps, and on a line
+ * between them stands so much more than delta that this is lost in its rounding.  T uses of a law
+ * that is cut at a loss into A and B are sum_k C(T, k) A^(T-k) B^k: sums of two laws, of which each
+ * has a line of its own.  More than K of T are in B with odds of at most
+ *     sum_{j > K} C(T, j) b^j a^(T-j) <= C(T, K + 1) b^(K+1) (a + b)^(T-K-1),
+ * a and b their masses: added above, left out below.  What is of infinite loss counts once.  [] */
+
+#define MCAMP__PARTS 3
+#define MCAMP__SKETCH 300
+
+/* Atoms below the cut (0) or from it on (1). */
+MCAMP__PRIV mcamp_status mcamp__law_part(mcamp_ctx *ctx, const mcamp__law *a, double cut,
+                                         int above, mcamp__law *out)
+{
+    memset(out, 0, sizeof *out);
+    if (!mcamp__law_alloc(ctx, out, a->n + 1))
+        return mcamp__fail(ctx, MCAMP_E_MEMORY, "atoms", (double)a->n);
+    for (size_t i = 0; i < a->n; i++)
+        if ((a->l[i] >= cut) == above && a->w[i] > 0) {
+            out->l[out->n] = a->l[i];
+            out->w[out->n++] = a->w[i];
+        }
+    return MCAMP_OK;
+}
+
+/* A law like it with few atoms, to plan by. */
+MCAMP__PRIV mcamp_status mcamp__law_sketch(mcamp_ctx *ctx, const mcamp__law *a, mcamp__law *out)
+{
+    double lo = mcamp__inf(), hi = -mcamp__inf(), w[MCAMP__SKETCH], m[MCAMP__SKETCH];
+    memset(out, 0, sizeof *out);
+    memset(w, 0, sizeof w); memset(m, 0, sizeof m);
+    if (!mcamp__law_alloc(ctx, out, MCAMP__SKETCH))
+        return mcamp__fail(ctx, MCAMP_E_MEMORY, "atoms", MCAMP__SKETCH);
+    for (size_t i = 0; i < a->n; i++) {
+        lo = mcamp__dmin(lo, a->l[i]);
+        hi = mcamp__dmax(hi, a->l[i]);
+    }
+    for (size_t i = 0; i < a->n; i++) {
+        double x = (a->l[i] - lo) / (hi - lo) * (MCAMP__SKETCH - 1);
+        size_t k = x > 0 ? (size_t)x : 0;       /* NaN: one place */
+        w[k] += a->w[i];
+        m[k] += a->w[i] * a->l[i];
+    }
+    for (size_t k = 0; k < MCAMP__SKETCH; k++)
+        if (w[k] > 0) {
+            out->l[out->n] = m[k] / w[k];
+            out->w[out->n++] = w[k];
+        }
+    return MCAMP_OK;
+}
+
+/* k of T uses are in the second of two parts. */
+MCAMP__PRIV mcamp__sum_law mcamp__parts_sum(mcamp__law *part, double T, double k, double g2)
+{
+    mcamp__sum_law s;
+    memset(&s, 0, sizeof s);
+    part[0].count = T - k;
+    part[1].count = k;
+    s.law = k < T ? part : part + 1;
+    s.n = k > 0 && k < T ? 2 : 1;
+    s.g2 = g2;
+    return s;
+}
+
+/* So many uses do not come up to eps. */
+MCAMP__PRIV int mcamp__parts_below(const mcamp__law *part, double T, double k, double g2,
+                                   double eps)
+{
+    double top[2] = { -mcamp__inf(), -mcamp__inf() };
+    for (int p = 0; p < 2; p++)
+        for (size_t i = 0; i < part[p].n; i++) top[p] = mcamp__dmax(top[p], part[p].l[i]);
+    if ((k > 0 && !part[1].n) || (k < T && !part[0].n)) return 1;
+    return !(g2 > 0) && (k < T ? (T - k) * top[0] : 0) + (k > 0 ? k * top[1] : 0) <=
+                        eps - 1e-12 * (eps + T * (fabs(top[0]) + fabs(top[1])));
+}
+
+MCAMP__PRIV double mcamp__parts_choose(double T, double k)
+{
+    double c = 1;
+    for (double j = 0; j < k; j++) c *= (T - j) / (j + 1);
+    return c;
+}
+
+MCAMP__PRIV void mcamp__parts_free(mcamp_ctx *ctx, mcamp__law *part)
+{
+    mcamp__law_free(ctx, &part[0]);
+    mcamp__law_free(ctx, &part[1]);
+}
+
+/* More than `most` of T uses in the second part, of that mass: its odds but for rounding. */
+MCAMP__PRIV double mcamp__parts_rest(double T, double most, double mass)
+{
+    return T > most ? mcamp__parts_choose(T, most + 1) * pow(mass, most + 1) : 0;
+}
+
+/* Where the law is cut: what stands on lines, and more in B than there are lines for, is least.
+ * part: a sketch of the lower law, so cut.                                                */
+MCAMP__PRIV mcamp_status mcamp__parts_cut(const mcamp__acc *a, double *cut, mcamp__law *part)
+{
+    double T = a->pair[0].count, g2 = a->sum[MCAMP__LOWER].g2, x = a->eps, best = mcamp__inf();
+    mcamp__law sketch;
+    mcamp_status st = mcamp__law_sketch(a->ctx, &a->law[MCAMP__LOWER][0], &sketch);
+    *cut = x;
+    for (int i = 0; i < 17 && st >= 0; i++, x *= 0.8) {
+        double height, at = i < 16 ? x : *cut, mass = 0;
+        mcamp__parts_free(a->ctx, part);
+        st = mcamp__law_part(a->ctx, &sketch, at, 0, &part[0]);
+        if (st >= 0) st = mcamp__law_part(a->ctx, &sketch, at, 1, &part[1]);
+        if (st < 0 || !(part[0].n > 1 && part[1].n > 0)) continue;
+        for (size_t j = 0; j < part[1].n; j++) mass += part[1].w[j];
+        height = mcamp__dmax(-1e5, log(mcamp__parts_rest(T, MCAMP__PARTS, mass)));
+        for (double k = 0; k <= mcamp__dmin(T, 2); k++) {
+            mcamp__sum_law s = mcamp__parts_sum(part, T, k, g2);
+            double h;
+            if (mcamp__parts_below(part, T, k, g2, a->eps)) continue;
+            h = mcamp__line_height(&s, mcamp__saddle(&s, a->eps, 0, 0), a->eps);
+            height = mcamp__log_add(height, h + log(mcamp__parts_choose(T, k)));
+        }
+        if (height < best) { best = height; *cut = at; }
+    }
+    mcamp__law_free(a->ctx, &sketch);
+    return st;
+}
+
+/* One kind of BINS, whose sum is known no better than to rounding. */
+MCAMP__PRIV int mcamp__parts_fit(const mcamp__acc *a, double want)
+{
+    double smooth;
+    mcamp_interval v;
+    if (!a->sums || a->add || a->n != 1 || a->sum[MCAMP__LOWER].n != 1) return 0;
+    if (!(a->pair[0].count > 1 && a->eps > 0)) return 0;
+    v = mcamp__spec_eval(&a->spec[MCAMP__LOWER], a->eps, &smooth);
+    return log(v.upper / v.lower) - smooth > 0.3 * want;
+}
+
+/* Adds what one side says of delta to *out, by plans for sketches of the parts; *smooth: its share
+ * of smoothing times that.                                                               */
+MCAMP__PRIV mcamp_status mcamp__parts_side(const mcamp__acc *a, mcamp__side side, double cut,
+                                           double width, mcamp__law *sketch, double *out,
+                                           double *smooth)
+{
+    double T = a->pair[0].count, most = mcamp__dmin(T, MCAMP__PARTS), mass[2] = { 0, 0 };
+    mcamp__spec spec;
+    mcamp__law part[2];
+    mcamp_status st = MCAMP_OK;
+    memset(&spec, 0, sizeof spec);
+    memset(part, 0, sizeof part);
+    for (int i = 0; i < 2 && st >= 0; i++)
+        st = mcamp__law_part(a->ctx, &a->law[side][0], cut, i, &part[i]);
+    for (int i = 0; i < 2; i++)
+        for (size_t j = 0; j < part[i].n; j++) mass[i] += part[i].w[j];
+    for (double k = 0; k <= most && st >= 0; k++) {
+        double choose = mcamp__parts_choose(T, k), one = 0, l;
+        mcamp__sum_law s = mcamp__parts_sum(sketch, T, k, a->sum[side].g2);
+        mcamp__plan p;
+        mcamp_interval v;
+        if (mcamp__parts_below(part, T, k, a->sum[side].g2, a->eps)) continue;
+        l = mcamp__saddle(&s, a->eps, 0, 0);
+        p = mcamp__make_plan(&s, a->g2, l, a->eps, width, 0, a->max_bytes);
+        s = mcamp__parts_sum(part, T, k, a->sum[side].g2);
+        st = MCAMP_E_INTERNAL;
+        if (p.tau > 0 && p.n >= 4 && p.n < 1e6 && p.lambda < MCAMP__LAMBDA_MAX)
+            st = mcamp__spec_build(a->ctx, &spec, &s, p.lambda, p.tau, p.r, (size_t)p.n, p.level);
+        if (st < 0) break;
+        v = mcamp__spec_eval(&spec, a->eps, &one);
+        *out += choose * (side == MCAMP__UPPER ? v.upper * (1 + 1e-14) : v.lower * (1 - 1e-14));
+        *smooth += choose * v.upper * one;
+    }
+    if (side == MCAMP__UPPER)
+        *out += mcamp__parts_rest(T, most, mass[1]) *
+                pow(mcamp__dmax(1, mass[0] + mass[1]), T) * (1 + 1e-9);
+    mcamp__spec_free(a->ctx, &spec);
+    mcamp__parts_free(a->ctx, part);
+    return st;
+}
+
+/* Both bounds by the present laws at a->eps; *smooth: as mcamp__acc_bounds. */
+MCAMP__PRIV mcamp_status mcamp__parts_bounds(const mcamp__acc *a, double width, mcamp_interval *v,
+                                             double *smooth)
+{
+    double cut, rest = 0;
+    mcamp__law sketch[2];
+    mcamp_status st;
+    memset(sketch, 0, sizeof sketch);
+    *smooth = v->lower = 0;
+    v->upper = mcamp__sum_pinf(&a->sum[MCAMP__UPPER]) * (1 + 1e-12);
+    st = mcamp__parts_cut(a, &cut, sketch);
+    if (st >= 0)
+        st = mcamp__parts_side(a, MCAMP__UPPER, cut, width, sketch, &v->upper, smooth);
+    v->upper = mcamp__dmin(1, mcamp__dmax(v->upper, DBL_MIN));
+    *smooth /= v->upper;
+    if (st >= 0) st = mcamp__parts_side(a, MCAMP__LOWER, cut, width, sketch, &v->lower, &rest);
+    mcamp__parts_free(a->ctx, sketch);
+    return st;
+}
+
+/* Bounds by laws that are cut, where these are closer. */
+MCAMP__PRIV mcamp_status mcamp__parts_join(const mcamp__acc *a, double want, mcamp_interval *v,
+                                           double *smooth)
+{
+    double s;
+    mcamp_interval z;
+    mcamp_status st;
+    if (!mcamp__parts_fit(a, want)) return MCAMP_OK;
+    st = mcamp__parts_bounds(a, 0.42 * want, &z, &s);
+    if (st == MCAMP_E_MEMORY) return st;
+    if (st >= 0 && z.upper - z.lower < v->upper - v->lower) {
+        *v = z;
+        *smooth = s;
+    }
+    return MCAMP_OK;
+}
+
 MCAMP__PRIV mcamp_status mcamp__acc_steer_delta(mcamp__acc *a, double eps, double give_up)
 {
     mcamp_status st;
@@ -19634,6 +19848,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_delta(mcamp__acc *a, double eps, double give
         if (pass && st == MCAMP_E_SIZE) break;  /* what there is stands */
         if (st < 0) return st;
         v = mcamp__acc_bounds(a, eps, &smooth);
+        if ((st = mcamp__parts_join(a, w.want, &v, &smooth)) < 0) return st;
         out->upper = pass ? mcamp__dmin(out->upper, v.upper) : v.upper;
         out->lower = pass ? mcamp__dmax(out->lower, v.lower) : v.lower;
         if (out->upper < give_up) return MCAMP_OK;
@@ -35601,6 +35816,8 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__RULE_PIECES
 #undef MCAMP__SUMS_FAR
 #undef MCAMP__SUMS_LEVELS
+#undef MCAMP__PARTS
+#undef MCAMP__SKETCH
 #undef MCAMP__LONG
 #undef MCAMP__SUMS_PAIRS
 #undef MCAMP__PILES

@@ -558,6 +558,54 @@ TEST(laws_of_far_bins_of_long_modes)
     }
 }
 
+/* E(1 - e^{eps - S})_+ of T uses of a law, atom by atom. */
+static double brute_delta(const mcamp__law *a, int T, double sum, double odds, double eps)
+{
+    double d = 0;
+    if (!T) return sum > eps ? -odds * expm1(eps - sum) : 0;
+    for (size_t i = 0; i < a->n; i++)
+        d += brute_delta(a, T - 1, sum + a->l[i], odds * a->w[i], eps);
+    return d;
+}
+
+/* Cut in two wherever that may be, few or many of the uses in the second part, some mass of
+ * infinite loss: delta of all sums is between both ends.                                  */
+TEST(laws_that_are_cut_in_two)
+{
+    for (int T = 2; T <= 6; T++)
+        for (int far_odds = 0; far_odds < 3; far_odds++)
+            for (double eps = 0.04; eps < 4; eps *= 1.7) {
+                static const double odds[3] = { 1e-14, 1e-4, 0.3 };
+                double l[5] = { -0.05, -0.01, 0.03, 0.9, 1.3 }, w[5] = { 0.3, 0.4, 0.3, 0.6, 0.4 };
+                double lost = far_odds == 1 ? 1e-9 : 0, sure, up, smooth;
+                mcamp__law law[2];
+                mcamp__pair pair;
+                mcamp__acc a;
+                mcamp_interval v;
+                memset(&a, 0, sizeof a); memset(law, 0, sizeof law); memset(&pair, 0, sizeof pair);
+                for (int i = 0; i < 5; i++) w[i] *= i < 3 ? 1 - odds[far_odds] : odds[far_odds];
+                for (int s = 0; s < 2; s++) {
+                    law[s].l = l; law[s].w = w; law[s].n = law[s].cap = 5;
+                    law[s].count = pair.count = T;
+                    law[s].pinf = s == MCAMP__UPPER ? lost : 0;
+                    a.law[s] = &law[s];
+                    a.sum[s].law = &law[s];
+                    a.sum[s].n = 1;
+                }
+                a.ctx = &ctx; a.n = 1; a.sums = 1; a.eps = eps; a.max_bytes = 100000000;
+                a.pair = &pair;
+                sure = brute_delta(&law[1], T, 0, 1, eps);
+                up = sure - expm1(T * log1p(-lost));
+                CHECK(mcamp__parts_bounds(&a, 0.01, &v, &smooth) >= 0);
+                CHECK_LE(sure * (1 - 1e-12), v.upper);
+                CHECK_LE(v.lower, sure * (1 + 1e-12));
+                CHECK_LE(up * (1 - 1e-6), v.upper);
+                if (far_odds == 2) continue;        /* not so rarely four at once */
+                CHECK_LE(v.upper - lost * T, 10 * sure + 1e-14);    /* atoms, smoothed */
+                CHECK_LE(0.3 * sure, v.lower + 1e-14);
+            }
+}
+
 /* Direction add far out, where R next to never is: next to nothing of what holds is given away. */
 TEST(laws_of_far_bins_where_sums_are_small)
 {
@@ -972,7 +1020,8 @@ TEST(bins_that_are_far_together)
 {
     static const struct { size_t b; double sigma, eps, lower, upper, wide; } c[] = {
         { 32, 2.5, 0.790032, 8.57e-16, 8.82e-16, 0.033 },
-        { 100000, 1, 0.0428237, 9.40e-16, 9.95e-16, 0.07 } };
+        { 100000, 1, 0.0428237, 9.40e-16, 9.95e-16, 0.07 },
+        { 1000000, 2 / 3.0, 0.315187, 9.85e-16, 9.97e-16, 0.011 } };     /* by a law cut in two */
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         mcamp_event e = bins(c[i].b, 1, c[i].sigma, 2);
         mcamp_interval v = { 0, 1 };
@@ -2212,6 +2261,7 @@ static const mt_case cases[] = {
     T(transform_of_bins_beyond_the_last_frequency), T(piles_that_reach_too_far_are_refused),
     T(piles_on_fewer_points_hold_the_old_ones), T(piles_are_added_as_closely_as_points_lie),
     T(bins_that_are_far_together), T(laws_of_far_bins_of_long_modes),
+    T(laws_that_are_cut_in_two),
     T(what_is_known_outlives_a_run_that_fails), T(long_modes_in_composition),
     T(infinite_mass_is_not_beaten),
     T(composed_bins_against_the_fft),
