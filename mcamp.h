@@ -19420,6 +19420,10 @@ MCAMP__PRIV double mcamp__acc_line(const mcamp__acc *a, double lambda)
     return lambda;
 }
 
+/* By how much more cells have to be for a gap of that many times what is wanted: it is in proportion
+ * to that of each law, which falls a little slower than they grow in number.               */
+MCAMP__PRIV double mcamp__acc_cells(double ratio) { return 1.2 * pow(ratio, 1.15); }
+
 /* Laws by sums with so much more of cells, or less of it if that is too much. */
 MCAMP__PRIV mcamp_status mcamp__acc_finer(mcamp__acc *a, double more, double logd)
 {
@@ -19433,8 +19437,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_finer(mcamp__acc *a, double more, double log
     return st;
 }
 
-/* Laws by sums whose own gap is more than their share: it is in proportion to that of each law,
- * which falls a little slower than cells grow in number.                                 */
+/* Laws by sums whose own gap is more than their share. */
 MCAMP__PRIV mcamp_status mcamp__acc_closer(mcamp__acc *a, double rest, double want,
                                            mcamp_interval v)
 {
@@ -19448,7 +19451,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_closer(mcamp__acc *a, double rest, double wa
     if (!(ratio > 1 || lost > 0.02 * want * v.upper)) return MCAMP_OK;
     if (a->rest > 0 && a->more > 12 && rest > 0.8 * a->rest) return MCAMP_E_SIZE;   /* no use */
     a->rest = rest;
-    return mcamp__acc_finer(a, a->more * mcamp__dmax(1, mcamp__dmin(100, 1.2 * pow(ratio, 1.15))),
+    return mcamp__acc_finer(a, a->more * mcamp__dmax(1, mcamp__dmin(100, mcamp__acc_cells(ratio))),
                             log(mcamp__dmax(v.upper, DBL_MIN)));
 }
 
@@ -19559,7 +19562,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_focus(mcamp__acc *a, double eps)
     v = mcamp__acc_bounds(a, eps, &smooth);
     gap = mcamp__dmin(0.6, log(v.upper / v.lower) - smooth);
     gap /= 0.5 * mcamp__acc_wanted(a, a->lambda);
-    return mcamp__acc_finer(a, mcamp__dmax(0.1, mcamp__dmin(1, 1.2 * pow(gap, 1.15) * a->more)),
+    return mcamp__acc_finer(a, mcamp__dmax(0.1, mcamp__dmin(1, mcamp__acc_cells(gap) * a->more)),
                             v.lower > 0.01 * v.upper ? log(v.lower) : a->logd - 3);
 }
 
@@ -19776,6 +19779,8 @@ MCAMP__PRIV mcamp_status mcamp__parts_join(const mcamp__acc *a, double want, mca
     }
     return MCAMP_OK;
 }
+
+/* ---- what is asked -------------------------------------------------------------------- */
 
 MCAMP__PRIV mcamp_status mcamp__acc_steer_delta(mcamp__acc *a, double eps, double give_up)
 {

@@ -489,6 +489,17 @@ static double law_delta(const mcamp__law *a, double eps)
     return s;
 }
 
+/* Both laws by sums of one use, 1e-5 apart in log delta on that line. */
+static mcamp_status far_laws(const mcamp_event *e, int add, double lambda, double tail,
+                             mcamp__law *law)
+{
+    mcamp__wish wish;
+    memset(&wish, 0, sizeof wish);
+    memset(law, 0, 2 * sizeof *law);
+    wish.lambda = lambda; wish.tail = tail; wish.spread = 1;
+    return mcamp__sums_law(&ctx, e, add, &wish, 1e-5, law);
+}
+
 /* Laws of bins of which a few are far: one above, one below the curve of one use, which is found
  * by other means, at every eps, and close; and they say what they have let go.            */
 TEST(laws_of_far_bins_against_one_use)
@@ -501,14 +512,12 @@ TEST(laws_of_far_bins_against_one_use)
         for (int add = 0; add < 2; add++) {
             mcamp_event e = bins(c[i].b, 1, c[i].sigma, 1);
             mcamp__law law[2];
-            mcamp__wish wish;
             mcamp_exact_desc d;
             double far = log(mcamp__bins_x(1 / c[i].sigma, 5) / (double)c[i].b), last = 1;
-            memset(law, 0, sizeof law); memset(&wish, 0, sizeof wish); memset(&d, 0, sizeof d);
+            memset(&d, 0, sizeof d);
             d.direction = add ? MCAMP_ADD : MCAMP_REMOVE;
             d.rel_error = 1e-4;
-            wish.lambda = c[i].lambda; wish.tail = c[i].tail; wish.spread = 1;
-            if (mcamp__sums_law(&ctx, &e, add, &wish, 1e-5, law) < 0) {
+            if (far_laws(&e, add, c[i].lambda, c[i].tail, law) < 0) {
                 CHECK(add && c[i].sigma < 0.4);     /* S near 0, which these do not reach */
                 continue;
             }
@@ -536,14 +545,12 @@ TEST(laws_of_far_bins_of_long_modes)
     for (size_t i = 0; i < sizeof k / sizeof *k; i++) {
         mcamp_event e = bins(k[i].b, 1, 1 / k[i].c, 1);
         mcamp__law law[2];
-        mcamp__wish wish;
         mcamp_exact_desc d;
         size_t met = 0;
-        memset(law, 0, sizeof law); memset(&wish, 0, sizeof wish); memset(&d, 0, sizeof d);
+        memset(&d, 0, sizeof d);
         d.direction = MCAMP_REMOVE;
         d.rel_error = 1e-3;
-        wish.lambda = 0.3; wish.tail = -45; wish.spread = 1;
-        CHECK(mcamp__sums_law(&ctx, &e, 0, &wish, 1e-5, law) >= 0);
+        CHECK(far_laws(&e, 0, 0.3, -45, law) >= 0);
         for (double t = -1; t < 8; t += 0.5) {
             double mean = 0.5 * k[i].c * k[i].c - log((double)k[i].b), eps = mean + t * k[i].c;
             double lo = law_delta(&law[1], eps), up = law_delta(&law[0], eps);
@@ -613,14 +620,12 @@ TEST(laws_of_far_bins_where_sums_are_small)
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         mcamp_event e = bins(c[i].b, 1, c[i].sigma, 1);
         mcamp__law law[2];
-        mcamp__wish wish;
         mcamp_exact_desc d;
         int met = 0;
-        memset(law, 0, sizeof law); memset(&wish, 0, sizeof wish); memset(&d, 0, sizeof d);
+        memset(&d, 0, sizeof d);
         d.direction = MCAMP_ADD;
         d.rel_error = 1e-3;
-        wish.lambda = 3; wish.tail = -60; wish.spread = 1;
-        CHECK(mcamp__sums_law(&ctx, &e, 1, &wish, 1e-5, law) >= 0);
+        CHECK(far_laws(&e, 1, 3, -60, law) >= 0);
         for (double eps = 0.2; eps < 3; eps += 0.1) {
             mcamp_interval v = { 0, 1 };
             double up = law_delta(&law[0], eps);
@@ -916,7 +921,6 @@ TEST(infinite_mass_is_not_beaten)
     CHECK(!mcamp__acc_beaten(&a, 1, 0.3));
 }
 
-/* Sums that have no place are refused, from above; there are none that would be moved for it. */
 /* E(S - k)_+ of a pile; of one below, whose masses stand at their means. */
 static double pile_call(const mcamp__pile *p, int upper, double k)
 {
@@ -1036,6 +1040,7 @@ TEST(bins_that_are_far_together)
     }
 }
 
+/* Sums that have no place are refused, from above; there are none that would be moved for it. */
 TEST(piles_that_reach_too_far_are_refused)
 {
     double mem[3][40], *p = mem[0], *q = mem[1], *r = mem[2];
