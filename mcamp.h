@@ -19420,7 +19420,7 @@ MCAMP__PRIV double mcamp__acc_line(const mcamp__acc *a, double lambda)
     return lambda;
 }
 
-/* By how much more cells have to be for a gap of that many times what is wanted: it is in proportion
+/* By how much more cells have to be for a gap of so many times what is wanted: it is in proportion
  * to that of each law, which falls a little slower than they grow in number.               */
 MCAMP__PRIV double mcamp__acc_cells(double ratio) { return 1.2 * pow(ratio, 1.15); }
 
