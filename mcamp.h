@@ -4448,11 +4448,12 @@ MCAMP__ENTRY void MCAMP__K(rank1)(double *g, size_t b, const double *c,
 
 /* ---- products of rows ------------------------------------------------------------ */
 
-/* Up to six rows of a (the first again for those that are not there) times z.  alpha is
- * left in memory: in the loop every register of AVX2 is taken.                  */
+/* Up to six rows of a (the first again for those that are not there) times z; a row that is
+ * read later comes meanwhile.  alpha is left in memory: in the loop every register of AVX2 is
+ * taken.                                                                       */
 MCAMP__INL void MCAMP__K(nt_block)(const double *a, size_t lda, size_t rows,
                                    const double *z, size_t len, const double *alpha,
-                                   double *out, size_t ldo)
+                                   double *out, size_t ldo, const double *later)
 {
     const double *a1 = a + (rows > 1 ? lda : 0), *a2 = a + (rows > 2 ? 2 * lda : 0);
     const double *a3 = a + (rows > 3 ? 3 * lda : 0), *a4 = a + (rows > 4 ? 4 * lda : 0);
@@ -4461,6 +4462,7 @@ MCAMP__INL void MCAMP__K(nt_block)(const double *a, size_t lda, size_t rows,
     MCAMP__K(row_zero)(&r0); MCAMP__K(row_zero)(&r1); MCAMP__K(row_zero)(&r2);
     MCAMP__K(row_zero)(&r3); MCAMP__K(row_zero)(&r4); MCAMP__K(row_zero)(&r5);
     for (size_t k = 0; k < len; k++) {
+        MCAMP__AHEAD(later, k * sizeof *later);
         MCAMP__K(row_load)(&x, z + k * MCAMP__S);
         MCAMP__K(row_fma)(&r0, a[k], &x);
         MCAMP__K(row_fma)(&r1, a1[k], &x);
@@ -4480,11 +4482,10 @@ MCAMP__INL void MCAMP__K(nt_block)(const double *a, size_t lda, size_t rows,
 MCAMP__ENTRY void MCAMP__K(nt)(const double *a, size_t lda, size_t rows, const double *z,
                                size_t len, const double *alpha, double *out, size_t ldo)
 {
-    const size_t step = MCAMP__W * MCAMP__COLS;
-    for (size_t s = 0; s < MCAMP__S; s += step)
-        for (size_t i = 0; i < rows; i += 6)
-            MCAMP__K(nt_block)(a + i * lda, lda, rows - i, z + s, len, alpha,
-                               out + i * ldo + s, ldo);
+    for (size_t i = 0; i < rows; i += 6)
+        for (size_t s = 0, next = i + 6; s < MCAMP__S; s += MCAMP__W * MCAMP__COLS, next++)
+            MCAMP__K(nt_block)(a + i * lda, lda, rows - i, z + s, len, alpha, out + i * ldo + s,
+                               ldo, a + (next < rows ? next : rows - 1) * lda);
 }
 
 /* e[rows][S] := e U^-1, U upper triangular with zeros below its diagonal, that being kept
@@ -4496,7 +4497,7 @@ MCAMP__ENTRY void MCAMP__K(trsm)(const double *u, double *e, size_t rows)
     for (size_t s = 0; s < MCAMP__S; s += step) {
         for (size_t i = 0; s && i < rows; i += 6)
             MCAMP__K(nt_block)(e + i * MCAMP__S, MCAMP__S, rows - i, u + s, s, &minus,
-                               e + i * MCAMP__S + s, MCAMP__S);
+                               e + i * MCAMP__S + s, MCAMP__S, e);
         for (size_t k = s; k < s + step; k++) {
             for (double *x = e; x < e + rows * MCAMP__S; x += MCAMP__S) {
                 const double y = x[k] * u[k * MCAMP__S + k];
@@ -7384,13 +7385,13 @@ typedef struct mcamp__slab {
     size_t first;       /* row of C */
     size_t start, rows; /* the window's first mode; its rows */
     size_t reach;       /* where in the window its first row ends, 0: some are folded */
-    double *coef;       /* |c_k|, k < bands, for the Toeplitz forms; else NULL */
+    double *coef;       /* c_k, k < bands, for the Toeplitz forms; else NULL   */
     double *low;        /* b x b rounding errors of G, lower triangle, or NULL */
     double *x;          /* width x ld: the window of M, one mode a row         */
-    double *z;          /* tiles x S x slab: the same, transposed              */
+    double *z;          /* tiles x slab x S: the same, a row of M after the other */
     double *xx;         /* tiles x S x ROWS: pieces of the product             */
     double *g;
-    double *fold;       /* for each S rows 9 x width: eight rows of M, rounding errors */
+    double *fold;       /* for each S rows: a row of M in whole tiles, rounding errors */
     size_t count;       /* doubles in one block that holds them all            */
 } mcamp__slab;
 
@@ -7399,18 +7400,18 @@ MCAMP__PRIV double mcamp__slab_entry(const mcamp__slab *q, const double *row,
                                      size_t r, size_t c, size_t c0)
 {
     if (!q->coef) return fabs(row[c - c0]);
-    return q->m->scale ? q->coef[r - c] * q->m->scale[c] : q->coef[r - c];
+    return fabs(q->coef[r - c]) * (q->m->scale ? q->m->scale[c] : 1);
 }
 
-/* out[width] := row r of M, another width of room behind it; window position p is mode
+/* out := row r of M, in whole tiles, and as much room behind it; window position p is mode
  * (start + p) mod b.                                                           */
 MCAMP__PRIV void mcamp__slab_row(const mcamp__slab *q, size_t r, double *out)
 {
     size_t len = mcamp__row_len(q->m, r), c0 = r + 1 - len;
     size_t p = (c0 % q->b + q->b - q->start) % q->b;
     const double *row = q->coef ? NULL : q->m->coef + mcamp__row_start(q->m, r);
-    double *e = out + q->width;
-    memset(out, 0, 2 * q->width * sizeof *out);
+    double *e = out + q->tiles * MCAMP__S;
+    memset(out, 0, 2 * q->tiles * MCAMP__S * sizeof *out);
     for (size_t c = c0; c <= r; c++) {
         mcamp__two_sum(out + p, e + p, mcamp__slab_entry(q, row, r, c, c0));
         p = p + 1 == q->b ? 0 : p + 1;
@@ -7418,18 +7419,20 @@ MCAMP__PRIV void mcamp__slab_row(const mcamp__slab *q, size_t r, double *out)
     for (p = 0; p < q->width; p++) out[p] += e[p];
 }
 
-/* MCAMP__S rows of the window, a line of x at a time. */
+/* MCAMP__S rows of the window: into z as they are, from there into x. */
 MCAMP__PRIV void mcamp__slab_rows(void *arg, size_t task)
 {
     const mcamp__slab *q = (const mcamp__slab *)arg;
-    size_t w = q->width, end = mcamp__zmin((task + 1) * MCAMP__S, q->rows);
-    double *fold = q->fold + 9 * task * w;
-    for (size_t k0 = task * MCAMP__S, k1; k0 < end; k0 = k1) {
-        k1 = mcamp__zmin(k0 + 8, end);
-        for (size_t k = k0; k < k1; k++) mcamp__slab_row(q, q->first + k, fold + (k - k0) * w);
-        for (size_t p = 0; p < w; p++)
-            for (size_t k = k0; k < k1; k++) q->x[p * q->ld + k] = fold[(k - k0) * w + p];
+    size_t w = q->tiles * MCAMP__S, k0 = task * MCAMP__S, end = mcamp__zmin(k0 + MCAMP__S, q->rows);
+    double *fold = q->fold + 2 * task * w;
+    for (size_t k = k0; k < end; k++) {
+        mcamp__slab_row(q, q->first + k, fold);
+        for (size_t p = 0; p < w; p += MCAMP__S)
+            memcpy(q->z + p * q->slab + k * MCAMP__S, fold + p, MCAMP__S * sizeof *fold);
     }
+    for (size_t p = 0; p < q->width; p++)
+        for (size_t k = k0; k < end; k++)
+            q->x[p * q->ld + k] = q->z[(p / MCAMP__S * q->slab + k) * MCAMP__S + p % MCAMP__S];
 }
 
 /* out[k] += x[k], k < len; low, if any, takes the rounding errors. */
@@ -7456,22 +7459,24 @@ MCAMP__PRIV void mcamp__slab_into(const mcamp__slab *q, size_t p0, size_t rows, 
 }
 
 /* One tile of the window's product, in short pieces, without the rows of the window that end
- * before mode p or begin behind the tile.  G is touched once for all of them.   */
+ * before mode p or begin behind the tile; straight into G where all of it lies below the
+ * diagonal, row by row.                                              */
 MCAMP__PRIV void mcamp__slab_tile(void *arg, size_t tile)
 {
     const mcamp__slab *q = (const mcamp__slab *)arg;
     size_t first = tile * MCAMP__S, behind = first + MCAMP__S + q->m->bands, len = q->rows;
+    size_t j = (q->start + first) % q->b;
     double *z = q->z + first * q->slab, *xx = q->xx + first * MCAMP__ROWS;
     if (q->reach) len = behind > q->reach ? mcamp__zmin(len, behind - q->reach) : 0;
-    mcamp__nt_pack(q->x + first * q->ld, q->ld, mcamp__zmin(MCAMP__S, q->width - first), len, z);
     for (size_t p = first; p < q->width; p += MCAMP__ROWS) {
-        size_t k = q->reach && p >= q->reach ? p + 1 - q->reach : 0;
+        size_t k = q->reach && p >= q->reach ? p + 1 - q->reach : 0, i = j + (p - first);
         size_t rows = mcamp__zmin(MCAMP__ROWS, q->width - p);
+        int within = !q->low && p >= first + MCAMP__S && i + rows <= q->b;
         if (k >= len) break;
-        memset(xx, 0, rows * MCAMP__S * sizeof *xx);
+        memset(xx, 0, within ? 0 : rows * MCAMP__S * sizeof *xx);
         mcamp__vec_nt(q->vec, q->x + p * q->ld + k, q->ld, rows, z + k * MCAMP__S, len - k, 1,
-                      xx, MCAMP__S, MCAMP__S);
-        mcamp__slab_into(q, p, rows, first, xx);
+                      within ? q->g + i * q->b + j : xx, within ? q->b : MCAMP__S, MCAMP__S);
+        if (!within) mcamp__slab_into(q, p, rows, first, xx);
     }
 }
 
@@ -7491,8 +7496,8 @@ MCAMP__PRIV void mcamp__slab_run(const mcamp_ctx *ctx, mcamp__slab *q)
     size_t n = q->m->n, b = q->b, w = q->m->bands;
     if (q->tiles <= 4) ctx = NULL;          /* less than the threads cost */
     for (q->first = 0; q->first < n; q->first += q->slab) {
-        size_t first = q->first + 1 > w ? q->first + 1 - w : 0;      /* first column touched */
-        if (q->width == b) first = 0;
+        /* The first column touched, unless the window is all of the circle. */
+        size_t first = q->width < b && q->first + 1 > w ? q->first + 1 - w : 0;
         q->start = first % b;
         q->rows = mcamp__zmin(q->slab, n - q->first);
         q->reach = q->width < b || q->first + q->rows <= b ? q->first + 1 - first : 0;
@@ -7508,27 +7513,25 @@ MCAMP__PRIV mcamp_status mcamp__gram_rows(mcamp_ctx *ctx, const mcamp_mech *m,
 {
     mcamp__slab q;
     double *block;
-    size_t coefs = m->form == MCAMP_FORM_ROWS ? 0 : m->bands, low, tasks, part;
+    size_t coefs = m->form == MCAMP_FORM_ROWS ? 0 : m->bands, low, part;
     memset(&q, 0, sizeof q);
     q.m = m; q.b = b; q.g = g; q.vec = ctx->vec;
     q.slab = mcamp__zmin(mcamp__zmin(mcamp__zmax(m->bands, MCAMP__S), MCAMP__SLAB), m->n);
     q.ld = q.slab + 8;          /* not a power of 2: columns spread over the cache */
     q.width = mcamp__zmin(b, m->bands + q.slab - 1);
     q.tiles = (q.width + MCAMP__S - 1) / MCAMP__S;
-    tasks = (q.slab + MCAMP__S - 1) / MCAMP__S;
     low = (m->n - 1) / q.slab < MCAMP__SLABS ? 0 : b * b;
-    if (!mcamp__mul_size(q.tiles * MCAMP__S, q.ld + q.slab + MCAMP__ROWS + 9 * tasks, &part) ||
+    part = q.ld + q.slab + MCAMP__ROWS + 2 * (MCAMP__SLAB / MCAMP__S);
+    if (!mcamp__mul_size(q.tiles * MCAMP__S, part, &part) ||
         !mcamp__add_size(low, part, &part) || !mcamp__add_size(part, coefs, &q.count))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
     block = mcamp__new_doubles(ctx, q.count);
     if (!block) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)q.count);
-    if (low) q.low = block;
-    q.xx = block + low;
+    q.low = low ? block : NULL; q.xx = block + low;
     q.x = q.xx + q.tiles * MCAMP__S * MCAMP__ROWS;
     q.z = q.x + q.width * q.ld;
-    q.fold = q.z + q.tiles * MCAMP__S * q.slab;
-    if (coefs) mcamp__mech_coefs(m, 0, coefs, q.coef = q.fold + 9 * tasks * q.width);
-    for (size_t k = 0; k < coefs; k++) q.coef[k] = fabs(q.coef[k]);
+    q.fold = q.z + q.tiles * MCAMP__S * q.slab + coefs;
+    if (coefs) mcamp__mech_coefs(m, 0, coefs, q.coef = q.fold - coefs);
     mcamp__slab_run(ctx, &q);
     mcamp__delete_doubles(ctx, block, q.count);
     return MCAMP_OK;
@@ -9157,8 +9160,7 @@ MCAMP__PRIV double mcamp__log_max_z(const mcamp_ctx *ctx, mcamp__max_z *q)
  * for mu = tau at log(A e^{tau^2/2}) in place of eps.                           */
 MCAMP__PRIV double mcamp__add_log_bound(const mcamp__model *m, double eps)
 {
-    double tau = m->root_total / (double)m->b;
-    double e = eps - m->mean_half + 0.5 * tau * tau;
+    double tau = m->root_total / (double)m->b, e = eps - m->mean_half + 0.5 * tau * tau;
     if (!(tau > 0)) return e < 0 ? mcamp__log1mexp(e) : -mcamp__inf();
     return mcamp__gauss_logdelta(tau, e);
 }
