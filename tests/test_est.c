@@ -2205,7 +2205,11 @@ TEST(small_deltas_of_few_bands_are_backed)
     gram_make("sqrt:2", "raw", 1024, 1024, &g);                 /* by modes that are far out */
     CHECK_STATUS(mcamp_delta(&ctx, &g, 1.0177, 0.5, &bud, &a), MCAMP_OK);
     CHECK(a.remove.trusted && a.remove.value > 9e-9 && a.remove.value < 1.2e-8);
-    CHECK_LE((double)a.remove.proof_samples, 64.0 * MCAMP_BLOCK);   /* a third may be left out */
+    CHECK_LE((double)a.remove.proof_samples, 64.0 * MCAMP_BLOCK);
+    mcamp_gram_free(&ctx, &g);
+    gram_make("sqrt:4", "raw", 128, 128, &g);                   /* a third may be left out */
+    CHECK_STATUS(mcamp_delta(&ctx, &g, 2.2, 0.45, &bud, &a), MCAMP_OK);
+    CHECK(a.remove.trusted && a.remove.value > 1.3e-8 && a.remove.value < 1.7e-8);
     mcamp_gram_free(&ctx, &g);
     gram_make("sqrt:2", "raw", 32, 32, &g);                     /* no such law, and few bins */
     bud.rel_error = 0.01;
