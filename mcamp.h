@@ -7473,7 +7473,7 @@ MCAMP__PRIV void mcamp__slab_tile(void *arg, size_t tile)
         size_t rows = mcamp__zmin(MCAMP__ROWS, q->width - p);
         int within = !q->low && p >= first + MCAMP__S && i + rows <= q->b;
         if (k >= len) break;
-        memset(xx, 0, within ? 0 : rows * MCAMP__S * sizeof *xx);
+        if (!within) memset(xx, 0, rows * MCAMP__S * sizeof *xx);
         mcamp__vec_nt(q->vec, q->x + p * q->ld + k, q->ld, rows, z + k * MCAMP__S, len - k, 1,
                       within ? q->g + i * q->b + j : xx, within ? q->b : MCAMP__S, MCAMP__S);
         if (!within) mcamp__slab_into(q, p, rows, first, xx);

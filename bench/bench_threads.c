@@ -2,8 +2,8 @@
  * more, by the clock on the wall: one thread, several, and as many processes of one thread each
  * in turn, and the ratios' medians, the threads' least and most.  Both answers must be the same
  * to the last bit.  The processes share nothing but the machine: what they give together is
- * the most that its cores, caches and memory allow.  An idle machine is needed: what else runs
- * counts.
+ * about what its cores, caches and memory can give threads.  An idle machine is needed: what
+ * else runs counts.
  *     bench_threads [THREADS [PAIRS]]     (2 and 3)                                           */
 #define _POSIX_C_SOURCE 200809L
 #define MCAMP_PTHREADS
