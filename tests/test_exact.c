@@ -758,7 +758,7 @@ TEST(groups_under_amplified_banded_factorisation)
         mcamp_event e = simple(MCAMP_EVENT_BANDMF, sigma, 1);
         mcamp_exact_info info;
         mcamp_interval v;
-        if (b > 2 && k > 2 && mt_scale(10) < 10) continue;
+        if (b > 2 && k > 2 && mt_quick()) continue;
         e.batch = 4; e.population = (uint64_t)(b * 13); e.rounds = e.bands = (uint64_t)b;
         e.group = (uint64_t)k;
         for (int j = 0; j < b; j++) {
@@ -842,7 +842,7 @@ static void bins_case(const double *v, int n)   /* b E sigma eps remove? value e
     static int seen;
     d.direction = v[4] > 0 ? MCAMP_REMOVE : MCAMP_ADD;
     CHECK(n == 7);
-    if (seen++ % 5 && mt_scale(10) < 10) return;
+    if (seen++ % 5 && mt_quick()) return;
     CHECK_STATUS(mcamp_exact_delta(&ctx, &e, 1, &d, v[3], &r, NULL), MCAMP_OK);
     check_interval(r, v[5], v[6] + 1e-13, 5e-4);
 }
@@ -1113,7 +1113,7 @@ TEST(calibration_of_the_other_parameters)
 TEST(calibrated_values_meet_their_targets)
 {
     for (double eps = 0.3; eps < 9; eps *= 5)
-        for (double delta = 1e-4; delta > 1e-11; delta *= mt_scale(10) < 10 ? 1e-9 : 1e-5) {
+        for (double delta = 1e-4; delta > 1e-11; delta *= mt_quick() ? 1e-9 : 1e-5) {
             mcamp_event e[4];
             e[0] = poisson(0.01, 0, 1500);
             e[1] = poisson(0, 1.2, 800);

@@ -918,7 +918,8 @@ TEST(more_buffers_are_not_worse)
 /* Balls in bins: bands beyond the batches do no harm. */
 TEST(more_bands_than_batches)
 {
-    mcamp_opt_desc d = problem(MCAMP_OPT_TOEPLITZ, MCAMP_AMPLIFY_BINS, 64, 16);
+    mcamp_opt_desc d = problem(MCAMP_OPT_TOEPLITZ, MCAMP_AMPLIFY_BINS, mt_few(64, 16),
+                               mt_few(16, 4));
     double all;
     setup();
     d.scale_degree = 3;
@@ -926,7 +927,7 @@ TEST(more_bands_than_batches)
     d.delta = 1e-5;
     d.budget.rel_error = 0.05;
     all = optimum(&d, NULL).rmse;
-    d.bands = 16;
+    d.bands = d.batches;
     CHECK_LE(all, optimum(&d, NULL).rmse);
 }
 
@@ -987,7 +988,7 @@ TEST(the_best_of_three_starts)
     static const double eps[2] = { 0.5, 2 };
     int won[2] = { 0, 0 };
     setup();
-    for (int i = 0; i < 2; i++) {
+    for (int i = mt_quick(); i < 2; i++) {
         mcamp_opt_desc d = problem(MCAMP_OPT_TOEPLITZ, MCAMP_AMPLIFY_BINS, 6, 6), from;
         mcamp_opt_result r;
         mcamp_mech m;
@@ -1007,7 +1008,7 @@ TEST(the_best_of_three_starts)
         CHECK(mcamp__eq(r.rmse, fmin(rmse[0], fmin(rmse[1], rmse[2]))));
         mcamp_mech_free(&ctx, &m);
     }
-    CHECK(won[0] == 1 && won[1] == 1);
+    CHECK(won[0] + won[1] == 2 - mt_quick() && won[0] < 2 && won[1] < 2);
 }
 
 /* Banded C descends from Toeplitz C as it begins and as it ends best: the better one is the
@@ -1015,7 +1016,7 @@ TEST(the_best_of_three_starts)
 TEST(banded_begins_twice)
 {
     setup();
-    for (size_t bands = 2; bands <= 6; bands += 4) {
+    for (size_t bands = 2; bands <= mt_few(6, 2); bands += 4) {
         mcamp_opt_desc d = problem(MCAMP_OPT_BANDED, MCAMP_AMPLIFY_BINS, 6, 6), from;
         mcamp_opt_result r;
         mcamp_mech m;
@@ -1154,27 +1155,30 @@ TEST(poisson_chooses_bands)
  * and 11.88 with column factors; sigma's own standard error is 3e-4.                  */
 TEST(balls_in_bins)
 {
-    mcamp_opt_desc d = problem(MCAMP_OPT_BLT, MCAMP_AMPLIFY_BINS, 256, 32);
+    mcamp_opt_desc d = problem(MCAMP_OPT_BLT, MCAMP_AMPLIFY_BINS, mt_few(256, 64),
+                               mt_few(32, 8));
     mcamp_opt_result blt, toeplitz, scaled, plain;
     mcamp_mech start;
     setup();
     d.budget.rel_error = 0.01;
     d.buffers = 2;
     blt = optimum(&d, &start);
-    CHECK_LE(blt.rmse, 12.46);
     d.scale_degree = 3;
     scaled = optimum(&d, NULL);
-    CHECK_LE(scaled.rmse, 11.98);
     d.scale_degree = 0;
     d.family = MCAMP_OPT_TOEPLITZ;
     d.start = &start;
     toeplitz = optimum(&d, NULL);
-    CHECK_LE(toeplitz.rmse, 12.38);
     d.start = NULL;
     d.family = MCAMP_OPT_IDENTITY;
     d.scale_degree = 2;
     plain = optimum(&d, NULL);
     CHECK_LE(toeplitz.rmse, plain.rmse);
+    if (!mt_quick()) {
+        CHECK_LE(blt.rmse, 12.46);
+        CHECK_LE(scaled.rmse, 11.98);
+        CHECK_LE(toeplitz.rmse, 12.38);
+    }
     mcamp_mech_free(&ctx, &start);
 }
 

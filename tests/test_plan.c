@@ -93,8 +93,8 @@ TEST(more_means_are_not_worse)
 {
     double last = 0;
     setup();
-    for (int step = 0; step < 4; step++) {
-        mcamp_plan_desc d = plan_of(48, 12);
+    for (int step = 2 * mt_quick(); step < 4; step++) {
+        mcamp_plan_desc d = plan_of(mt_few(48, 24), mt_few(12, 6));
         mcamp_plan_result r;
         mcamp_mech mech;
         d.memory = step ? 2 : 1;
@@ -102,7 +102,7 @@ TEST(more_means_are_not_worse)
                    : step > 1 ? MCAMP_PLAN_POISSON : 0;
         d.budget.rel_error = 0.01;
         CHECK_STATUS(mcamp_plan(&ctx, &d, &mech, &r), MCAMP_OK);
-        if (step) CHECK_LE(r.row[r.best].result.rmse, last * (1 + 2e-3));
+        if (last > 0) CHECK_LE(r.row[r.best].result.rmse, last * (1 + 2e-3));
         last = r.row[r.best].result.rmse;
         mcamp_mech_free(&ctx, &mech);
     }
@@ -460,7 +460,7 @@ static int watching(void *user, double fraction, double best)
 TEST(interrupted_it_chooses_among_what_it_has)
 {
     static const int stop[4] = { 0, 1, 20, 60 };
-    for (int i = 0; i < 4; i++) {
+    for (int i = mt_quick(); i < 4; i++) {
         mcamp_plan_desc d = plan_of(32, 8);
         mcamp_plan_result r;
         mcamp_ctx_desc cd;

@@ -227,7 +227,7 @@ TEST(plans_come_with_their_guarantee)
     static const mcamp_batch_law law[3] = { MCAMP_BATCH_SHUFFLE, MCAMP_BATCH_BINS,
                                             MCAMP_BATCH_POISSON };
     start();
-    for (int i = 0; i < (mt_scale(100) < 100 ? 1 : 3); i++) {   /* valgrind: one will do */
+    for (int i = 0; i < (int)mt_few(3, 1); i++) {   /* valgrind: one will do */
         mcamp_plan_desc d;
         mcamp_plan_result r;
         mcamp_mech m;

@@ -896,7 +896,7 @@ TEST(reference_errors)
     setup();
     cases_used = 0;
     mt_vectors("rmse.txt", rmse_case, &last);
-    CHECK(cases_used > (mt_scale(10) == 10 ? 70u : 20u));
+    CHECK(cases_used > mt_few(70, 20));
 }
 
 /* ---- refusals ------------------------------------------------------------- */
