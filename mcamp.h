@@ -34846,9 +34846,9 @@ MCAMP__PRIV void mcamp__say_of(mcamp__out *o, const mcamp_guarantee *g, const mc
         n = strcspn(text, "$#\v");
         if (n) { mcamp__put_n(o, text, n); continue; }
         n = *text == '\v' ? 1 : 2;
-        if (*text == '$') mcamp__put_field(o, g, text[1]);
-        else if (*text == '#') mcamp__put_proof_field(o, p, text[1]);
-        else mcamp__put(o, o->deep ? "         " : "  ");
+        if (*text == '$' && g) mcamp__put_field(o, g, text[1]);
+        if (*text == '#' && p) mcamp__put_proof_field(o, p, text[1]);
+        if (*text == '\v') mcamp__put(o, o->deep ? "         " : "  ");
     }
 }
 
