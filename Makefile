@@ -39,17 +39,18 @@ TOOLTESTS = tests/tool_test.sh $(filter-out tests/tool_test.sh tests/web_test.sh
 
 # Compiling takes longer than running: the suites share one object of the implementation
 # (split.sh says how), but not those that look for secrets left behind (nor ever test_secure,
-# which puts its own functions in place of the system's); the examples are made
-# at -Og unless CFLAGS says otherwise, in half of the compiler's time, but not what users run
-# first.  Warnings, a seventh of that time, are asked for by check-warn, and by the sanitizers'
-# builds.
+# which puts its own functions in place of the system's).  So do the examples that hold
+# all of it; the others, and what users run first, are made whole, as a user makes them,
+# at -Og unless CFLAGS says otherwise, in half of the compiler's time.  Warnings, a seventh of
+# that time, are asked for by check-warn, and by the sanitizers' builds.
 WHOLE = $(addprefix %/test_,secure noise batch train)
+SHARING = $(addprefix $(BUILD)/,formulas record reproduce train_digits train_minimal train_resume)
 ifeq ($(CFLAGS),-O2)
 $(BUILD)/split/impl.o $(TESTS) $(EXAMPLES): WARN =
-$(filter-out $(BUILD)/mcamp $(BUILD)/quickstart,$(EXAMPLES)): CFLAGS = -Og
+$(filter-out $(BUILD)/mcamp $(SHARING),$(EXAMPLES)): CFLAGS = -Og
 # The tool: as fast as at -O2, in half of the compiler's time.
 $(BUILD)/mcamp_mpi: WARN =
-$(BUILD)/mcamp $(BUILD)/mcamp_mpi $(BUILD)/reproduce: CFLAGS = -O1 $(shell echo 'int x;' | $(CC) -Werror -fexpensive-optimizations \
+$(BUILD)/mcamp $(BUILD)/mcamp_mpi: CFLAGS = -O1 $(shell echo 'int x;' | $(CC) -Werror -fexpensive-optimizations \
                          -xc -fsyntax-only - 2>/dev/null && echo -fexpensive-optimizations)
 endif
 
@@ -107,6 +108,9 @@ mcamp_mpi: $(BUILD)/mcamp_mpi ## the tool for an MPI job: mpirun build/mcamp_mpi
 
 $(BUILD)/mcamp_mpi: examples/mcamp.c mcamp.h $(wildcard examples/*.h) | $(BUILD)
 	OMPI_CC=$(CC) MPICH_CC=$(CC) $(MPICC) $(STD) $(WARN) $(CFLAGS) -DTOOL_MPI -I. -pthread -o $@ $< $(LINK)
+
+$(SHARING): $(BUILD)/%: examples/%.c $(BUILD)/split/impl.o $(wildcard examples/*.h)
+	$(COMPILE) $(DEFS) $$(cat $(BUILD)/split/flags) -o $@ $< $(BUILD)/split/impl.o $(LINK)
 
 $(BUILD)/%: examples/%.c mcamp.h $(wildcard examples/*.h) | $(BUILD)
 	$(COMPILE) $(DEFS) -o $@ $< $(LINK)
