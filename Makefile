@@ -40,7 +40,7 @@ TOOLTESTS = tests/tool_test.sh $(filter-out tests/tool_test.sh tests/web_test.sh
 # Compiling takes longer than running: the suites share one object of the implementation
 # (split.sh says how), but not those that look for secrets left behind (nor ever test_secure,
 # which puts its own functions in place of the system's).  So do the examples that hold
-# all of it; the others, and what users run first, are made whole, as a user makes them,
+# all of it; the tool, the quick start and the small ones are made whole, as users make them,
 # at -Og unless CFLAGS says otherwise, in half of the compiler's time.  Warnings, a seventh of
 # that time, are asked for by check-warn, and by the sanitizers' builds.
 WHOLE = $(addprefix %/test_,secure noise batch train)
@@ -211,7 +211,8 @@ ALONE = no_answer_spends_more_on_its_bounds the_mixtures_errors_are_honest \
 
 tsan: ## the suites with threads under the thread sanitizer
 	@sh tests/check/have.sh $@ "$(CC) -fsanitize=thread" || exit 0; \
-	$(QUICK) MCAMP_TEST_SKIP="$(ALONE)" $(AGAIN) BUILD=$(BUILD)/tsan SUITES="$(THREADED)" CFLAGS="-Og -g1 -fsanitize=thread"
+	$(QUICK) MCAMP_TEST_SKIP="$(ALONE)" $(AGAIN) BUILD=$(BUILD)/tsan SUITES="$(THREADED)" \
+	CFLAGS="-Og -g1 -fsanitize=thread"
 
 valgrind: ## the brisk suites under valgrind
 	@sh tests/check/have.sh $@ valgrind || exit 0; \
