@@ -37,16 +37,17 @@ TESTDEPS  = $(wildcard tests/*.h)
 # The longest one begins first.
 TOOLTESTS = tests/tool_test.sh $(filter-out tests/tool_test.sh tests/web_test.sh,$(wildcard tests/*_test.sh))
 
-# Compiling takes longer than running: the suites share one object of the implementation
+# Compiling takes longer than running: the suites share two objects of the implementation
 # (split.sh says how), but not those that look for secrets left behind (nor ever test_secure,
 # which puts its own functions in place of the system's).  So do the examples that hold
 # all of it; the tool, the quick start and the small ones are made whole, as users make them,
 # at -Og unless CFLAGS says otherwise, in half of the compiler's time.  Warnings, a seventh of
 # that time, are asked for by check-warn, and by the sanitizers' builds.
 WHOLE = $(addprefix %/test_,secure noise batch train)
+HALVES  = $(addprefix $(BUILD)/split/,first.o last.o)
 SHARING = $(addprefix $(BUILD)/,formulas record reproduce train_digits train_minimal train_resume)
 ifeq ($(CFLAGS),-O2)
-$(BUILD)/split/impl.o $(TESTS) $(EXAMPLES): WARN =
+$(HALVES) $(TESTS) $(EXAMPLES): WARN =
 $(filter-out $(BUILD)/mcamp $(SHARING),$(EXAMPLES)): CFLAGS = -Og
 # The tool: as fast as at -O2, in half of the compiler's time.
 $(BUILD)/mcamp_mpi: WARN =
@@ -82,11 +83,14 @@ $(BUILD)/mcamp_impl.o: tests/compile/impl.c mcamp.h | $(BUILD)
 $(BUILD)/test_%: tests/test_%.c mcamp.h $(TESTDEPS) | $(BUILD)
 	$(COMPILE) $(DEFS) -o $@ $< $(LINK)
 
-$(BUILD)/split/impl.o: mcamp.h tests/check/split.sh | $(BUILD)
-	sh tests/check/split.sh mcamp.h $(@D) $(CC) $(STD) $(WARN) $(CFLAGS) $(DEFS) -pthread
+$(BUILD)/split/flags: mcamp.h tests/check/split.sh | $(BUILD)
+	sh tests/check/split.sh mcamp.h $(@D)
 
-$(filter-out $(WHOLE),$(TESTS)): $(BUILD)/test_%: tests/test_%.c $(BUILD)/split/impl.o $(TESTDEPS)
-	$(COMPILE) $(DEFS) $$(cat $(BUILD)/split/flags) -o $@ $< $(BUILD)/split/impl.o $(LINK)
+$(HALVES): %.o: $(BUILD)/split/flags
+	$(COMPILE) $(DEFS) -c -o $@ $*.c
+
+$(filter-out $(WHOLE),$(TESTS)): $(BUILD)/test_%: tests/test_%.c $(HALVES) $(TESTDEPS)
+	$(COMPILE) $(DEFS) $$(cat $(BUILD)/split/flags) -o $@ $< $(HALVES) $(LINK)
 
 # Public interface only: linked with one implementation.
 $(BUILD)/api_%: tests/api_%.c $(BUILD)/mcamp_impl.o $(TESTDEPS) | $(BUILD)
@@ -109,8 +113,8 @@ mcamp_mpi: $(BUILD)/mcamp_mpi ## the tool for an MPI job: mpirun build/mcamp_mpi
 $(BUILD)/mcamp_mpi: examples/mcamp.c mcamp.h $(wildcard examples/*.h) | $(BUILD)
 	OMPI_CC=$(CC) MPICH_CC=$(CC) $(MPICC) $(STD) $(WARN) $(CFLAGS) -DTOOL_MPI -I. -pthread -o $@ $< $(LINK)
 
-$(SHARING): $(BUILD)/%: examples/%.c $(BUILD)/split/impl.o $(wildcard examples/*.h)
-	$(COMPILE) $(DEFS) $$(cat $(BUILD)/split/flags) -o $@ $< $(BUILD)/split/impl.o $(LINK)
+$(SHARING): $(BUILD)/%: examples/%.c $(HALVES) $(wildcard examples/*.h)
+	$(COMPILE) $(DEFS) $$(cat $(BUILD)/split/flags) -o $@ $< $(HALVES) $(LINK)
 
 $(BUILD)/%: examples/%.c mcamp.h $(wildcard examples/*.h) | $(BUILD)
 	$(COMPILE) $(DEFS) -o $@ $< $(LINK)

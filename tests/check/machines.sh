@@ -63,7 +63,7 @@ if [ "$2" = --one ]; then
     case $name in
     machines) how="-Wall -Wextra -Werror" object= ;;
     secure) how=-w object= ;;
-    *) how="-w $(cat "$out/$machine.split/flags")" object=$out/$machine.split/impl.o ;;
+    *) how="-w $(cat "$out/$machine.split/flags")" object="$out/$machine.split/first.o $out/$machine.split/last.o" ;;
     esac
     if ! text=$($cc -std=c99 $how -I. "$source" $object -o "$program" $flags -lm 2>&1); then
         echo "does not compile: $text$(cat "$out/$machine.object")"

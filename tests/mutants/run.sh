@@ -62,8 +62,8 @@ for f in tests/*.c tests/*.h; do cp "$f" "$out/new/copy"; same "$out/new/copy" "
 for d in examples/*/; do [ -d "$d" ] && cp -r "$d" "$tree/examples/"; done
 newest=$(ls -t "$tree/mcamp.h" "$tree"/tests/*.h "$tree"/examples/*.h | head -n 1)
 
-# Most suites share one object.
-[ "$out/split/impl.o" -nt "$newest" ] || sh tests/check/split.sh "$tree/mcamp.h" "$out/split" "$CC" $flags ||
+# Most suites share its objects.
+[ "$out/split/last.o" -nt "$newest" ] || sh tests/check/split.sh "$tree/mcamp.h" "$out/split" "$CC" $flags ||
     die "no object"
 
 # The part that was asked for.
@@ -87,7 +87,7 @@ impl=
 case \$f in
 api_*) impl="-DMCAMP_IMPLEMENTATION -x c $tree/mcamp.h -x none" ;;
 test_secure) ;;
-test_*) impl="$out/split/impl.o \$(cat $out/split/flags)" ;;
+test_*) impl="$out/split/first.o $out/split/last.o \$(cat $out/split/flags)" ;;
 esac
 $CC $flags -I$tree -o "\$bin" "\$src" \$impl -lm || { echo "\$f does not compile"; rm -f "\$bin"; }
 END
