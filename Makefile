@@ -39,19 +39,19 @@ TOOLTESTS = tests/tool_test.sh $(filter-out tests/tool_test.sh tests/web_test.sh
 
 # Compiling takes longer than running: the suites share two objects of the implementation
 # (split.sh says how), but not those that look for secrets left behind (nor ever test_secure,
-# which puts its own functions in place of the system's).  So do the examples that hold
-# all of it; the tool, the quick start and the small ones are made whole, as users make them,
+# which puts its own functions in place of the system's).  So do the tool and the examples that
+# hold all of it; the quick start and the small ones are made whole, as users make them,
 # at -Og unless CFLAGS says otherwise, in half of the compiler's time.  Warnings, a seventh of
 # that time, are asked for by check-warn, and by the sanitizers' builds.
 WHOLE = $(addprefix %/test_,secure noise batch train)
 HALVES  = $(addprefix $(BUILD)/split/,first.o last.o)
-SHARING = $(addprefix $(BUILD)/,formulas record reproduce train_digits train_minimal train_resume)
+SHARING = $(addprefix $(BUILD)/,mcamp formulas record reproduce train_digits train_minimal train_resume)
 ifeq ($(CFLAGS),-O2)
 $(HALVES) $(TESTS) $(EXAMPLES): WARN =
-$(filter-out $(BUILD)/mcamp $(SHARING),$(EXAMPLES)): CFLAGS = -Og
-# The tool: as fast as at -O2, in half of the compiler's time.
+$(filter-out $(SHARING),$(EXAMPLES)): CFLAGS = -Og
+# The tool for MPI: as fast as at -O2, in half of the compiler's time.
 $(BUILD)/mcamp_mpi: WARN =
-$(BUILD)/mcamp $(BUILD)/mcamp_mpi: CFLAGS = -O1 $(shell echo 'int x;' | $(CC) -Werror -fexpensive-optimizations \
+$(BUILD)/mcamp_mpi: CFLAGS = -O1 $(shell echo 'int x;' | $(CC) -Werror -fexpensive-optimizations \
                          -xc -fsyntax-only - 2>/dev/null && echo -fexpensive-optimizations)
 endif
 
@@ -68,7 +68,8 @@ all: run ## build the tool and run the main job (default)
 
 # ---- programs ---------------------------------------------------------------
 
-run: $(BUILD)/mcamp
+run:
+	$(SUBMAKE) $(BUILD)/mcamp
 	@sh examples/run.sh $(BUILD)
 
 examples: ## build the examples and the tool

@@ -44,9 +44,12 @@ mkdir -p "$tmp/home"
 cp -R "$root/." "$tmp/home"
 sed "s|^prefix=.*|prefix=$tmp/home|" "$root/share/pkgconfig/mcamp.pc" >"$tmp/home/share/pkgconfig/mcamp.pc"
 grep -q "^prefix=$prefix\$" "$root/share/pkgconfig/mcamp.pc" && ok || bad "pkg-config: wrong prefix"
+cat >"$tmp/impl.c" <<'C'
+#define MCAMP_IMPLEMENTATION
+#include <mcamp.h>
+C
 cat >"$tmp/prog.c" <<'C'
 #include <stdio.h>
-#define MCAMP_IMPLEMENTATION
 #include <mcamp.h>
 int main(void)
 {
@@ -60,20 +63,23 @@ int main(void)
 C
 runs() { if [ "$("$@")" = "$version 3.731" ]; then ok; else bad "$*: $("$@" 2>&1)"; fi; }
 missing() { [ -z "$MCAMP_NO_SKIP" ] && echo "SKIPPED: needs $1" || bad "needs $1"; }
+# The implementation once, for all three.
 if command -v pkg-config >/dev/null; then
     PKG_CONFIG_PATH=$tmp/home/share/pkgconfig
     export PKG_CONFIG_PATH
-    check $CC -O0 -o "$tmp/by_pkg" "$tmp/prog.c" $(pkg-config --cflags --libs mcamp)
+    check $CC -O0 $(pkg-config --cflags mcamp) -c -o "$tmp/impl.o" "$tmp/impl.c"
+    check $CC -O0 -o "$tmp/by_pkg" "$tmp/prog.c" "$tmp/impl.o" $(pkg-config --cflags --libs mcamp)
     runs "$tmp/by_pkg"
     [ "$(pkg-config --modversion mcamp)" = "$version" ] && ok || bad "pkg-config: wrong version"
 else
     missing pkg-config
+    check $CC -O0 "-I$tmp/home/include" -c -o "$tmp/impl.o" "$tmp/impl.c"
 fi
 cmakes() {
     mkdir -p "$tmp/$1"
     cp "$tmp/prog.c" "$tmp/$1"
     { echo "cmake_minimum_required(VERSION 3.14)"; echo "project(p C)"; cat "$tmp/how"
-      echo "add_executable(prog prog.c)"; echo "target_link_libraries(prog mcamp::mcamp)"
+      echo "add_executable(prog prog.c $tmp/impl.o)"; echo "target_link_libraries(prog mcamp::mcamp)"
     } >"$tmp/$1/CMakeLists.txt"
     check cmake -S "$tmp/$1" -B "$tmp/$1/b" "-DCMAKE_C_COMPILER=$CC" "-DCMAKE_PREFIX_PATH=$tmp/home"
     check cmake --build "$tmp/$1/b"

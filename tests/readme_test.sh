@@ -23,8 +23,11 @@ if diff "$tmp/header" "$tmp/plain"; then ok; else bad "header and quickstart.c d
 if "$build/quickstart" >"$tmp/out"; then ok; else bad "quickstart fails"; fi
 grep -q '^Certified' "$tmp/out" && ok || bad "quickstart certifies nothing"
 
-# Every shown call of the tool works; an answer that is shown agrees with it to 1%.
-grep '^    build/mcamp ' README.md | sed 's/^ *//' >"$tmp/commands"
+# Every shown call of the tool works; an answer that is shown agrees with it to 1%.  The plan,
+# half a minute as shown, is that of a smaller training unless all is asked for.
+plan='/ plan /s/--epochs 16 --batches 128/--epochs 4 --batches 16/'
+[ "$MCAMP_CLAIMS" = all ] && plan=
+grep '^    build/mcamp ' README.md | sed -e 's/^ *//' -e "$plan" >"$tmp/commands"
 [ -s "$tmp/commands" ] && ok || bad "no command in the README"
 while read -r line; do
     eval "set -- $line"
