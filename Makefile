@@ -158,10 +158,10 @@ test: ## build and run all tests
 	$(SUBMAKE) tests-built
 	@BUILD=$(BUILD) JOBS=$(JOBS) sh tests/run.sh $(TOOLTESTS) $(TESTS)
 
-test-slow: ## the slow statistical tests, and all questions to the tool
+test-slow: ## the slow statistical tests, all questions to the tool, the README as it stands
 	$(SUBMAKE) stat-built examples-built
 	@MCAMP_CLAIMS=all TEST_TIMEOUT=3600 BUILD=$(BUILD) JOBS=$(JOBS) \
-	sh tests/run.sh $(STATTESTS) tests/claims_test.sh
+	sh tests/run.sh $(STATTESTS) tests/claims_test.sh tests/readme_test.sh
 
 # The state outlives the run: call it again, or with other parts, until nothing is missing;
 # with RERUN=again after a change of what decides.
@@ -205,7 +205,7 @@ msan: ## tests under clang's memory sanitizer
 	$(QUICK) $(AGAIN) BUILD=$(BUILD)/msan CC=$(CLANG) \
 	CFLAGS="-O1 -g1 -fsanitize=memory -fno-sanitize-recover=all"
 
-# Of these suites, what takes long and has one thread.
+# What takes long, has one thread and computes what other builds have computed.
 ALONE = no_answer_spends_more_on_its_bounds the_mixtures_errors_are_honest \
         a_pilot_of_few_blocks_does_not_set_the_cost pairs_of_samples_have_their_law \
         the_tilted_P_has_its_density all_methods_agree_on_random_modes tuples_and_the_way_back \
@@ -246,7 +246,7 @@ test-flags-native:
 	STD=-std=gnu17 CFLAGS="-O2 -march=native -ffp-contract=fast"
 
 test-flags-O0:
-	@MCAMP_TEST_QUICK=1 $(AGAIN) BUILD=$(BUILD)/O0 CFLAGS="-O0 -g1"
+	@MCAMP_TEST_QUICK=1 MCAMP_TEST_SKIP="$(ALONE)" $(AGAIN) BUILD=$(BUILD)/O0 CFLAGS="-O0 -g1"
 
 machines: ## suites on s390x, ARM, i686, Windows and WebAssembly, emulated, and what they agree on
 	@MACHINES='$(MACHINES)' CLANG=$(CLANG) JOBS=$(JOBS) sh tests/check/machines.sh $(BUILD)/machines

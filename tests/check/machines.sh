@@ -16,6 +16,7 @@ lengthy() {
     noise) [ "$2" = armhf ] && wide="fine_grids_round_the_true_normal
             sums_of_normals_are_decided_to_the_last_digit" || wide=
         echo noise_made_again_is_rounded_as_if_there_were_no_errors \
+        lattice_noise_is_rounded_within_the_recursion \
         resume_at_every_round_continues_byte_for_byte $wide ;;
     est) echo ranges_are_not_exceeded_and_nearly_attained \
         all_methods_agree_on_random_modes all_methods_agree_on_strategies \
@@ -28,7 +29,8 @@ lengthy() {
         the_mixtures_errors_are_honest small_deltas_of_few_bands_are_backed \
         a_pilot_of_few_blocks_does_not_set_the_cost tuples_and_the_way_back \
         the_smaller_direction_is_known_by_the_larger no_answer_spends_more_on_its_bounds \
-        pairs_of_samples_have_their_law ;;
+        pairs_of_samples_have_their_law kept_draws_are_those_of_each_sigma \
+        clusters_are_drawn_by_their_law small_deltas_agree_with_quadrature ;;
     esac
 }
 
