@@ -2501,8 +2501,7 @@ MCAMP__PRIV int mcamp__finite(double x)
 
 MCAMP__PRIV int mcamp__isnan(double x)
 {
-    return (mcamp__bits(x) & UINT64_C(0x7fffffffffffffff)) >
-           UINT64_C(0x7ff0000000000000);
+    return (mcamp__bits(x) & UINT64_C(0x7fffffffffffffff)) > UINT64_C(0x7ff0000000000000);
 }
 
 #define MCAMP__INF_WORD (UINT64_C(0x7ff) << 52)
@@ -3470,6 +3469,14 @@ MCAMP_API mcamp_status mcamp_gauss_sigma(mcamp_ctx *ctx, double sensitivity,
 /* Tuples that are drawn side by side; a divisor of MCAMP__S. */
 #define MCAMP__GROUP 8
 
+/* The first column from j on, b and more for none, where row i of a matrix of half-width w,
+ * going round, can differ from 0. */
+MCAMP__PRIV size_t mcamp__band_next(size_t b, size_t w, size_t i, size_t j)
+{
+    if (j + w < i && i + w < j + b) return i - w;
+    return j > i + w && j + w < i + b ? i + b - w : j;
+}
+
 /* Doubles at a multiple of 64 bytes. */
 typedef struct mcamp__buf {
     double *p;          /* count doubles, zeroed */
@@ -4041,8 +4048,7 @@ MCAMP__INL void MCAMP__K(box_muller)(MCAMP__U x, MCAMP__U y, MCAMP__V *p,
                                      MCAMP__V *q)
 {
     MCAMP__V r = MCAMP__K(radius)(x), t, w, s, c;
-    t = MCAMP__K(from)((y & UINT64_C(0x000fffffffffffff)) |
-                       UINT64_C(0x3ff0000000000000)) - 1.5;
+    t = MCAMP__K(from)((y & UINT64_C(0x000fffffffffffff)) | UINT64_C(0x3ff0000000000000)) - 1.5;
     w = t * t;
     s = w * -2.1122952832357218064e-5 + 4.6597761690490342865e-4;
     c = w * -4.1318279034510323217e-6 + 1.035152090465812467e-4;
@@ -4807,28 +4813,57 @@ MCAMP__INL void MCAMP__K(add_block)(const double *t, double *g)
     MCAMP__K(add_square)(g, &x);
 }
 
-/* Of the first cols columns of a, a multiple of 2 W.  These are outermost: those of one round
- * stay in the first-level cache for the whole tile.                                 */
-MCAMP__ENTRY void MCAMP__K(add_rows)(const double *a, size_t lda, size_t cols, double scale,
-                                     const uint32_t *j, size_t k, double *g)
+/* t[2 W] := sum_l of the first columns of a's rows; full ones. */
+MCAMP__INL void MCAMP__K(sum_rows)(const double *a, size_t lda, const uint32_t *row, size_t k,
+                                   double *t)
 {
-    const size_t W = MCAMP__W;
-    double t[2][MCAMP__W * MCAMP__W];
-    for (size_t i = 0; i < cols; i += 2 * W) {
+    MCAMP__V x = MCAMP__K(set)(0.0), y = x;
+    for (size_t l = 0; l < k; l++) {
+        x = x + MCAMP__K(load)(a + row[l] * lda);
+        y = y + MCAMP__K(load)(a + row[l] * lda + MCAMP__W);
+    }
+    MCAMP__K(store)(t, x);
+    MCAMP__K(store)(t + MCAMP__W, y);
+}
+
+/* t[n] := the same of columns c to c + n, multiples of 2 W, of rows with a band. */
+MCAMP__INL void MCAMP__K(sum_bands)(const double *a, size_t lda, size_t b, size_t w,
+                                    const uint32_t *row, size_t k, size_t c, size_t n, double *t)
+{
+    memset(t, 0, n * sizeof *t);
+    for (size_t l = 0; l < k; l++) {
+        for (size_t i = c; (i = mcamp__band_next(b, w, row[l], i)) < c + n; i += 2 * MCAMP__W) {
+            const double *from = a + row[l] * lda + (i -= i % (2 * MCAMP__W));
+            double *to = t + (i - c);
+            MCAMP__K(store)(to, MCAMP__K(load)(to) + MCAMP__K(load)(from));
+            to += MCAMP__W; from += MCAMP__W;
+            MCAMP__K(store)(to, MCAMP__K(load)(to) + MCAMP__K(load)(from));
+        }
+    }
+}
+
+/* Of the first cols columns of a, a multiple of 2 W, in panels.  Where rows are full, those are
+ * as narrow as stays in the first-level cache for a tile; else wide: a piece of a row is read
+ * in one go, as great rows lie on pages of their own, and only where the band is.        */
+MCAMP__ENTRY void MCAMP__K(add_rows)(const double *a, size_t lda, size_t b, size_t w, size_t cols,
+                                     double scale, const uint32_t *j, size_t k, double *g)
+{
+    enum { W = MCAMP__W, WIDE = 256 };
+    const size_t P = 4 * w < b ? (size_t)WIDE : (size_t)(2 * W);
+    double t[W * WIDE], block[W * W];
+    for (size_t c = 0, n; c < cols; c += P) {
+        n = cols - c < P ? cols - c : P;
         for (size_t s = 0; s < MCAMP__S; s += W) {
             for (size_t q = 0; q < W; q++) {
                 const uint32_t *row = j + (s + q) * k;
-                MCAMP__V x = MCAMP__K(set)(0.0), y = x;
-                for (size_t l = 0; l < k; l++) {
-                    const double *from = a + row[l] * lda + i;
-                    x = x + MCAMP__K(load)(from);
-                    y = y + MCAMP__K(load)(from + W);
-                }
-                MCAMP__K(store)(t[0] + q * W, x * scale);
-                MCAMP__K(store)(t[1] + q * W, y * scale);
+                if (P < WIDE) MCAMP__K(sum_rows)(a + c, lda, row, k, t + q * P);
+                else MCAMP__K(sum_bands)(a, lda, b, w, row, k, c, n, t + q * P);
             }
-            MCAMP__K(add_block)(t[0], g + i * MCAMP__S + s);
-            MCAMP__K(add_block)(t[1], g + (i + W) * MCAMP__S + s);
+            for (size_t i = 0; i < n; i += W) {
+                for (size_t q = 0; q < W; q++)
+                    MCAMP__K(store)(block + q * W, MCAMP__K(load)(t + q * P + i) * scale);
+                MCAMP__K(add_block)(block, g + (c + i) * MCAMP__S + s);
+            }
         }
     }
 }
@@ -4881,8 +4916,7 @@ MCAMP__INL size_t MCAMP__K(scan)(double *x, double u, double *z)
     *z = x[7];
     t = u * x[7];
     return (size_t)(x[0] <= t) + (size_t)(x[1] <= t) + (size_t)(x[2] <= t) +
-           (size_t)(x[3] <= t) + (size_t)(x[4] <= t) + (size_t)(x[5] <= t) +
-           (size_t)(x[6] <= t);
+           (size_t)(x[3] <= t) + (size_t)(x[4] <= t) + (size_t)(x[5] <= t) + (size_t)(x[6] <= t);
 #endif
 }
 
@@ -5078,8 +5112,7 @@ MCAMP__INL void MCAMP__K(secure_pair)(MCAMP__U x, MCAMP__U y, double *p, double 
                                       MCAMP__V *least)
 {
     MCAMP__V r = MCAMP__K(root)(MCAMP__K(minus_two_log)(x, least)), t, w, s, c;
-    t = MCAMP__K(from)((y & UINT64_C(0x000fffffffffffff)) |
-                       UINT64_C(0x3ff0000000000000)) - 1.5;
+    t = MCAMP__K(from)((y & UINT64_C(0x000fffffffffffff)) | UINT64_C(0x3ff0000000000000)) - 1.5;
     w = t * t;
     s = w * -2.1122952832357218064e-5 + 4.6597761690490342865e-4;
     c = w * -4.1318279034510323217e-6 + 1.035152090465812467e-4;
@@ -5096,8 +5129,7 @@ MCAMP__INL void MCAMP__K(secure_pair)(MCAMP__U x, MCAMP__U y, double *p, double 
     s = s * w + 3.1415926535897927919;
     c = c * w + 3.9999999999999999297;
     c = r * (c * (0.25 - w));
-    MCAMP__K(store)(p, MCAMP__K(from)(MCAMP__K(bits)(c) ^
-                                      (y & UINT64_C(0x8000000000000000))));
+    MCAMP__K(store)(p, MCAMP__K(from)(MCAMP__K(bits)(c) ^ (y & UINT64_C(0x8000000000000000))));
     MCAMP__K(store)(q, r * (s * t));
 }
 
@@ -5669,14 +5701,6 @@ MCAMP__PRIV void mcamp__vec_trsm(mcamp_vecset vs, const double *u, size_t w, dou
 
 /* ---- triangular product ------------------------------------------------------ */
 
-/* The first column from j on, b and more for none, where row i of a matrix of half-width w,
- * going round, can differ from 0. */
-MCAMP__PRIV size_t mcamp__band_next(size_t b, size_t w, size_t i, size_t j)
-{
-    if (j + w < i && i + w < j + b) return i - w;
-    return j > i + w && j + w < i + b ? i + b - w : j;
-}
-
 /* First column of row i, from j on, that is not zero (a NaN is not). */
 MCAMP__PRIV size_t mcamp__tri_first(const double *row, size_t i, size_t j)
 {
@@ -5960,10 +5984,10 @@ MCAMP__PRIV void mcamp__vec_add_rows(mcamp_vecset vs, const double *a, size_t ld
 {
     int few = 16 * (2 * w + 1) < b;
     size_t from = few ? 0 : b - b % 16;         /* 2 W divides 16 in every set */
-    if (!few) MCAMP__DISPATCH(vs, add_rows, (a, lda, from, scale, j, k, g));
+    if (!few) MCAMP__DISPATCH(vs, add_rows, (a, lda, b, w, from, scale, j, k, g));
     for (size_t n = 0; from < b && n < MCAMP__S * k; n++) {
         const double *row = a + j[n] * lda;
-        for (size_t i = from; (i = few ? mcamp__band_next(b, w, j[n], i) : i) < b; i++)
+        for (size_t i = from; (i = mcamp__band_next(b, w, j[n], i)) < b; i++)
             g[i * MCAMP__S + n / k] += scale * row[i];
     }
 }
@@ -9548,8 +9572,7 @@ MCAMP__PRIV double mcamp__log_gap(double hi, double lo)
 /* Moves the tile to the sum of the modes that were drawn. */
 MCAMP__PRIV void mcamp__tile_tuples(mcamp_vecset vs, const mcamp__sampler *p, mcamp__scratch *w)
 {
-    mcamp__vec_add_rows(vs, p->m.g, p->m.ld, p->m.b, p->m.reach, p->m.over, w->index, p->k,
-                        w->x);
+    mcamp__vec_add_rows(vs, p->m.g, p->m.ld, p->m.b, p->m.reach, p->m.over, w->index, p->k, w->x);
 }
 
 /* (1 - e^{eps - Y})_+ rho, up to the weight: PLAIN and TILTED, remove. */
@@ -10936,8 +10959,7 @@ MCAMP__PRIV void mcamp__normal_pair(uint64_t x, uint64_t more, uint64_t y, doubl
     r = r * z - 1.3333333333310164669;
     r = r * z - 4.000000000000000699;
     r = sqrt((n - shift) * (-2 * MCAMP__LN2) + s * r);
-    t = mcamp__from_bits((y & UINT64_C(0x000fffffffffffff)) |
-                         UINT64_C(0x3ff0000000000000)) - 1.5;
+    t = mcamp__from_bits((y & UINT64_C(0x000fffffffffffff)) | UINT64_C(0x3ff0000000000000)) - 1.5;
     w = t * t;
     s = w * -2.1122952832357218064e-5 + 4.6597761690490342865e-4;
     s = s * w - 7.370361071648737103e-3;
@@ -11695,8 +11717,7 @@ MCAMP__PRIV void mcamp__plain_part(const mcamp__chunk *k, const mcamp__part *p)
         mcamp__noise_again(k->vs, m, m->step, m->weights, at, p->len, acc, out ? off : NULL);
         if (out) mcamp__again_settle(k, p, off, acc);
     } else {
-        mcamp__stream_normals(k->vs, mcamp__noise_stream(m), m->step, m->first + at, p->len,
-                              acc);
+        mcamp__stream_normals(k->vs, mcamp__noise_stream(m), m->step, m->first + at, p->len, acc);
         mcamp__noise_mix(k->vs, m, p, acc);
     }
     if (!out) mcamp__noise_emit(k, at - k->at, p->len, acc);
@@ -11738,8 +11759,7 @@ MCAMP__PRIV int mcamp__all_finite(const double *x, size_t n)
 {
     uint64_t bad = 0;
     for (size_t i = 0; i < n; i++)
-        bad |= (mcamp__bits(x[i]) & UINT64_C(0x7ff0000000000000)) +
-               UINT64_C(0x0010000000000000);
+        bad |= (mcamp__bits(x[i]) & UINT64_C(0x7ff0000000000000)) + UINT64_C(0x0010000000000000);
     return !(bad >> 63);
 }
 
@@ -12280,8 +12300,7 @@ MCAMP__PRIV mcamp_status mcamp__noise_memory(mcamp_ctx *ctx, const mcamp_noise_d
     if (!m->bytes) return MCAMP_OK;
     if (d->memory) {
         if (d->memory_size < m->bytes)
-            return mcamp__fail(ctx, MCAMP_E_SIZE, "memory_size",
-                               (double)d->memory_size);
+            return mcamp__fail(ctx, MCAMP_E_SIZE, "memory_size", (double)d->memory_size);
         m->memory = d->memory;
         memset(m->memory, 0, m->bytes);
     } else {
@@ -12942,13 +12961,11 @@ MCAMP__PRIV mcamp_status mcamp__batch_check(mcamp_ctx *ctx, const mcamp_batch_de
     if ((int)d->law < 0 || (int)d->law > MCAMP_BATCH_ALLOCATE_ANEW)
         return mcamp__fail(ctx, MCAMP_E_ARG, "law", (double)(int)d->law);
     if (!d->examples || d->examples > MCAMP__MAX_INDEX || d->examples > SIZE_MAX)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "examples",
-                           (double)d->examples);
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "examples", (double)d->examples);
     if (!d->rounds || d->rounds > MCAMP__MAX_ROUNDS)
         return mcamp__fail(ctx, MCAMP_E_SIZE, "rounds", (double)d->rounds);
     if (!d->batches || d->batches > MCAMP__MAX_ROUNDS)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "batches",
-                           (double)d->batches);
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "batches", (double)d->batches);
     if (coins && !(d->q < 0) && !(d->q > 0) && mcamp__finite(d->q))
         return mcamp__fail(ctx, MCAMP_E_REQUIRED, "q", d->q);
     if (coins) return mcamp__check(ctx, "q", d->q, 0, 0, 1, 1);
@@ -12975,13 +12992,11 @@ MCAMP__PRIV mcamp_status mcamp__batch_check_law(mcamp_ctx *ctx, const mcamp_batc
     if (d->size > size) return mcamp__fail(ctx, MCAMP_E_ARG, "size", (double)d->size);
     if (d->picks > picks) return mcamp__fail(ctx, MCAMP_E_ARG, "picks", (double)d->picks);
     if (list && d->examples > MCAMP__LIST_MAX)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "examples",
-                           (double)d->examples);
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "examples", (double)d->examples);
     if (minsep && (d->rounds > MCAMP__LIST_MAX || d->batches > MCAMP__LIST_MAX - d->rounds))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "rounds", (double)d->rounds);
     if (list && !minsep && d->batches > MCAMP__LIST_MAX)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "batches",
-                           (double)d->batches);
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "batches", (double)d->batches);
     return MCAMP_OK;
 }
 
@@ -12995,8 +13010,7 @@ MCAMP__APART mcamp_status mcamp__batch_lists(mcamp_ctx *ctx, mcamp_batch *b)
     if (!b->list || (b->start_count && !b->start)) {
         mcamp__delete(ctx, b->list, b->list_count, sizeof *b->list);
         mcamp__delete(ctx, b->start, b->start_count, sizeof *b->start);
-        return mcamp__fail(ctx, MCAMP_E_MEMORY, "examples",
-                           (double)b->examples);
+        return mcamp__fail(ctx, MCAMP_E_MEMORY, "examples", (double)b->examples);
     }
     return MCAMP_OK;
 }
@@ -13253,8 +13267,7 @@ MCAMP_API mcamp_status mcamp_clip_init(mcamp_ctx *ctx, const mcamp_clip_desc *de
         !(d->norm / d->grid * (double)d->max_examples <= 4611686018427387904.0))))
         return mcamp__fail(ctx, MCAMP_E_ARG, "grid", d->grid);
     if (!(d->grid > 0) && d->max_examples > UINT64_C(1) << 22)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "max_examples",
-                           (double)d->max_examples);
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "max_examples", (double)d->max_examples);
     memset(clip, 0, sizeof *clip);
     clip->norm = d->norm; clip->grid = d->grid; clip->dim = d->dim;
     clip->max_examples = d->max_examples;

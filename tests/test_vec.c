@@ -794,6 +794,46 @@ TEST(drawn_rows_are_added)
     CHECK(sparse > 2);
 }
 
+/* The same of bands that go round, over panels: of what is not in the band a step of vectors
+ * beside it may be read, where 0 is added; the rest is poison.                       */
+TEST(drawn_rows_with_bands_are_added)
+{
+    enum { B = 600, STEP = 16 };
+    static const size_t of[][2] = { { 600, 149 }, { 600, 20 }, { 523, 130 }, { 523, 60 },
+                                    { 255, 63 }, { 256, 31 }, { 259, 8 }, { 272, 67 } };
+    static double a[B * (B + 8)], from[B * S], to[B * S];
+    static uint32_t j[S * 5];
+    mcamp_rng r = test_rng(13);
+    for (size_t i = 0; i < B * S; i++) from[i] = between(&r, -1, 1);
+    for (size_t n = 0; n < sizeof of / sizeof of[0]; n++) {
+        size_t b = of[n][0], w = of[n][1], k = 1 + 2 * (n % 3), lda = b + 8 * (n % 2), bad = 0;
+        CHECK(4 * w < b && 16 * (2 * w + 1) >= b);
+        for (size_t i = 0; i < b; i++)
+            for (size_t c = 0; c < b; c++) {
+                size_t d = i < c ? c - i : i - c, away = d < b - d ? d : b - d;
+                a[i * lda + c] = away <= w ? between(&r, -1, 1)
+                                 : away < w + STEP ? 0 : mcamp__nan();
+            }
+        for (size_t i = 0; i < S * k; i++) j[i] = (uint32_t)(between(&r, 0, 0.999) * (double)b);
+        j[0] = 0;
+        j[k] = (uint32_t)b - 1;
+        j[2 * k] = (uint32_t)w;
+        FOR_EACH_SET(vs) {
+            memcpy(to, from, sizeof to);
+            mcamp__vec_add_rows(vs, a, lda, b, w, -0.7, j, k, to);
+            for (size_t i = 0; i < B * S; i++) {
+                double want = from[i];
+                for (size_t l = 0; i / S < b && l < k; l++) {
+                    double v = a[j[i % S * k + l] * lda + i / S];
+                    want -= mcamp__isnan(v) ? 0 : 0.7 * v;
+                }
+                bad += !(fabs(to[i] - want) <= 16 * U * 5);
+            }
+        }
+        CHECK(!bad);
+    }
+}
+
 /* a = c^|i-j| plus a diagonal, symmetric; base uneven unless `even`. */
 static void tuple_problem(size_t b, double c, double scale, int even, double *base,
                           double *a)
@@ -1226,7 +1266,8 @@ TEST_MAIN("vec", T(a_context_exists), T(exp_is_within_2_ulp), T(exp_at_the_edges
           T(sum_of_tails_of_things_that_are_not_finite),
           T(lines_are_largest_where_they_are), T(outer_products_have_every_row),
           T(column_sums_and_rank_one_updates), T(buffers_are_aligned_and_freed),
-          T(shifts_are_added_transposed), T(drawn_rows_are_added), T(tuples_follow_their_law),
+          T(shifts_are_added_transposed), T(drawn_rows_are_added),
+          T(drawn_rows_with_bands_are_added), T(tuples_follow_their_law),
           T(tuples_of_every_size_and_range), T(tuples_refuse_what_cannot_be_drawn),
           T(impossible_indices_are_never_drawn), T(products_of_rows),
           T(rows_divided_by_a_triangle), T(triangular_systems_of_every_shape),
