@@ -195,16 +195,6 @@ BRISK    = $(filter-out test_base test_host test_limit test_participation test_a
            test_calib test_oracle test_plan,$(filter $(patsubst tests/%.c,%,$(shell grep -L 'long double' \
            $(wildcard tests/test_*.c tests/api_*.c))),$(SUITES)))
 
-asan-ubsan: ## tests under the address, leak and undefined-behaviour sanitizers
-	@sh tests/check/have.sh $@ "$(CC) -fsanitize=address,undefined" || exit 0; \
-	$(QUICK) $(AGAIN) BUILD=$(BUILD)/asan CFLAGS="-Og -g1 \
-	-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"
-
-msan: ## tests under clang's memory sanitizer
-	@sh tests/check/have.sh $@ "$(CLANG) -fsanitize=memory" || exit 0; \
-	$(QUICK) $(AGAIN) BUILD=$(BUILD)/msan CC=$(CLANG) \
-	CFLAGS="-O1 -g1 -fsanitize=memory -fno-sanitize-recover=all"
-
 # What takes long, has one thread and computes what other builds have computed.
 ALONE = no_answer_spends_more_on_its_bounds the_mixtures_errors_are_honest \
         a_pilot_of_few_blocks_does_not_set_the_cost pairs_of_samples_have_their_law \
@@ -213,6 +203,16 @@ ALONE = no_answer_spends_more_on_its_bounds the_mixtures_errors_are_honest \
         ranges_are_not_exceeded_and_nearly_attained bounds_hold_with_their_probability \
         values_by_clusters noise_made_again_is_rounded_as_if_there_were_no_errors \
         lattice_noise_is_rounded_within_the_recursion false_acceptance_is_rarer_than_beta
+
+asan-ubsan: ## tests under the address, leak and undefined-behaviour sanitizers
+	@sh tests/check/have.sh $@ "$(CC) -fsanitize=address,undefined" || exit 0; \
+	$(QUICK) $(AGAIN) BUILD=$(BUILD)/asan CFLAGS="-Og -g1 \
+	-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"
+
+msan: ## tests under clang's memory sanitizer
+	@sh tests/check/have.sh $@ "$(CLANG) -fsanitize=memory" || exit 0; \
+	$(QUICK) MCAMP_TEST_SKIP="$(ALONE)" $(AGAIN) BUILD=$(BUILD)/msan CC=$(CLANG) \
+	CFLAGS="-O1 -g1 -fsanitize=memory -fno-sanitize-recover=all"
 
 tsan: ## the suites with threads under the thread sanitizer
 	@sh tests/check/have.sh $@ "$(CC) -fsanitize=thread" || exit 0; \
