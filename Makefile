@@ -47,12 +47,8 @@ WHOLE = $(addprefix %/test_,secure noise batch train)
 HALVES  = $(addprefix $(BUILD)/split/,first.o last.o)
 SHARING = $(addprefix $(BUILD)/,mcamp formulas record reproduce train_digits train_minimal train_resume)
 ifeq ($(CFLAGS),-O2)
-$(HALVES) $(TESTS) $(EXAMPLES): WARN =
+$(HALVES) $(TESTS) $(EXAMPLES) $(BUILD)/mcamp_mpi: WARN =
 $(filter-out $(SHARING),$(EXAMPLES)): CFLAGS = -Og
-# The tool for MPI: as fast as at -O2, in half of the compiler's time.
-$(BUILD)/mcamp_mpi: WARN =
-$(BUILD)/mcamp_mpi: CFLAGS = -O1 $(shell echo 'int x;' | $(CC) -Werror -fexpensive-optimizations \
-                         -xc -fsyntax-only - 2>/dev/null && echo -fexpensive-optimizations)
 endif
 
 # Sub-makes run in parallel unless the caller already chose a number of jobs.
@@ -111,8 +107,9 @@ $(BUILD)/mpi_%: examples/mpi_%.c mcamp.h $(wildcard examples/*.h) | $(BUILD)
 
 mcamp_mpi: $(BUILD)/mcamp_mpi ## the tool for an MPI job: mpirun build/mcamp_mpi
 
-$(BUILD)/mcamp_mpi: examples/mcamp.c mcamp.h $(wildcard examples/*.h) | $(BUILD)
-	OMPI_CC=$(CC) MPICH_CC=$(CC) $(MPICC) $(STD) $(WARN) $(CFLAGS) -DTOOL_MPI -I. -pthread -o $@ $< $(LINK)
+$(BUILD)/mcamp_mpi: examples/mcamp.c $(HALVES) $(wildcard examples/*.h)
+	OMPI_CC=$(CC) MPICH_CC=$(CC) $(MPICC) $(STD) $(WARN) $(CFLAGS) -DTOOL_MPI -I. -pthread \
+	    $$(cat $(BUILD)/split/flags) -o $@ $< $(HALVES) $(LINK)
 
 $(SHARING): $(BUILD)/%: examples/%.c $(HALVES) $(wildcard examples/*.h)
 	$(COMPILE) $(DEFS) $$(cat $(BUILD)/split/flags) -o $@ $< $(HALVES) $(LINK)

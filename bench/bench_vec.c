@@ -285,8 +285,7 @@ static size_t band_half;
 
 static void run_band_rows(void)
 {
-    for (size_t i = 0; i < S * K; i++)
-        js[i] = (uint32_t)(mcamp_rng_uniform(&indices) * MODES) % MODES;
+    for (size_t i = 0; i < S * K; i++) js[i] = (uint32_t)(mcamp_rng_uniform(&indices) * MODES);
     mcamp__vec_add_rows(vs, band_rows, LONG, MODES, band_half, 1, js, K, band_sums);
 }
 

@@ -758,6 +758,23 @@ TEST(shifts_are_added_transposed)
     }
 }
 
+/* How many of n entries of to are not those of from less 0.7 times the drawn rows of a, where
+ * what is NaN counts for 0.                                                          */
+static size_t rows_wrong(size_t n, const double *from, const double *to, const double *a,
+                         size_t lda, size_t b, const uint32_t *j, size_t k)
+{
+    size_t bad = 0;
+    for (size_t i = 0; i < n; i++) {
+        double want = from[i];
+        for (size_t l = 0; i / S < b && l < k; l++) {
+            double v = a[j[i % S * k + l] * lda + i / S];
+            want -= mcamp__isnan(v) ? 0 : 0.7 * v;
+        }
+        bad += !(fabs(to[i] - want) <= 16 * U * 5);
+    }
+    return bad;
+}
+
 /* Rows of a that were drawn, added to each sample: whole ones, and of few bands with corners
  * only what is not 0 (the rest is poison here).                                    */
 TEST(drawn_rows_are_added)
@@ -780,14 +797,7 @@ TEST(drawn_rows_are_added)
         FOR_EACH_SET(vs) {
             memcpy(gt, zt, sizeof zt);
             mcamp__vec_add_rows(vs, a, lda, b, w, -0.7, j, k, gt);
-            for (size_t i = 0; i < BMAX * S; i++) {
-                double want = zt[i];
-                for (size_t l = 0; i / S < b && l < k; l++) {
-                    double v = a[j[i % S * k + l] * lda + i / S];
-                    want -= mcamp__isnan(v) ? 0 : 0.7 * v;
-                }
-                bad += !(fabs(gt[i] - want) <= 16 * U * 5);
-            }
+            bad += rows_wrong(BMAX * S, zt, gt, a, lda, b, j, k);
         }
         CHECK(!bad);
     }
@@ -821,14 +831,7 @@ TEST(drawn_rows_with_bands_are_added)
         FOR_EACH_SET(vs) {
             memcpy(to, from, sizeof to);
             mcamp__vec_add_rows(vs, a, lda, b, w, -0.7, j, k, to);
-            for (size_t i = 0; i < B * S; i++) {
-                double want = from[i];
-                for (size_t l = 0; i / S < b && l < k; l++) {
-                    double v = a[j[i % S * k + l] * lda + i / S];
-                    want -= mcamp__isnan(v) ? 0 : 0.7 * v;
-                }
-                bad += !(fabs(to[i] - want) <= 16 * U * 5);
-            }
+            bad += rows_wrong(B * S, from, to, a, lda, b, j, k);
         }
         CHECK(!bad);
     }

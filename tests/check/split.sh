@@ -34,5 +34,6 @@ done
 for d in $given; do printf '%s ' "-D$d"; done >"$out/flags"
 echo "-include $out/decl/mcamp.h" >>"$out/flags"
 [ $# -gt 0 ] || exit 0
+rm -f "$out/first.o" "$out/last.o"
 "$@" -c -o "$out/first.o" "$out/first.c" &
 "$@" -c -o "$out/last.o" "$out/last.c" && wait $!

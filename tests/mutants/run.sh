@@ -63,7 +63,8 @@ for d in examples/*/; do [ -d "$d" ] && cp -r "$d" "$tree/examples/"; done
 newest=$(ls -t "$tree/mcamp.h" "$tree"/tests/*.h "$tree"/examples/*.h | head -n 1)
 
 # Most suites share its objects.
-[ "$out/split/last.o" -nt "$newest" ] || sh tests/check/split.sh "$tree/mcamp.h" "$out/split" "$CC" $flags ||
+[ "$out/split/first.o" -nt "$newest" ] && [ "$out/split/last.o" -nt "$newest" ] ||
+    sh tests/check/split.sh "$tree/mcamp.h" "$out/split" "$CC" $flags ||
     die "no object"
 
 # The part that was asked for.
