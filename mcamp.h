@@ -22462,6 +22462,17 @@ MCAMP__PRIV mcamp_status mcamp__certain_remove(mcamp_ctx *ctx, const mcamp__fact
     return st;
 }
 
+/* Modes that have much in common with one in the middle, which is one of them: an inner product of
+ * a hundredth of its square or more. */
+MCAMP__PRIV size_t mcamp__factor_alike(const mcamp__factor *f)
+{
+    size_t b = f->b, i = b / 2, n = 0;
+    const double *row = f->g + i * f->ld;
+    for (size_t j = 0; !f->diagonal && (j = mcamp__band_next(b, f->reach, i, j)) < b; j++)
+        n += row[j] >= 0.01 * row[i];
+    return f->diagonal ? 1 : n;
+}
+
 /* What is certain of a direction where section exact does not know the answer. */
 MCAMP__PRIV mcamp_status mcamp__certain_bound(mcamp_ctx *ctx, const mcamp__factor *f,
                                               double sigma, double eps, mcamp_direction dir,
@@ -22513,7 +22524,7 @@ MCAMP__PRIV void mcamp__far_draw(const mcamp__sampler *p, mcamp_rng *r, size_t s
         keep = mcamp__to_uniform(mcamp__rng_step(r->s));
     } while (!(keep < -expm1(p->off_w[i] - by)));
     by = (by - x[i * MCAMP__S + s]) / a;
-    for (size_t k = 0; k <= 2 * d; k++) {
+    for (size_t k = 0; k < mcamp__zmin(2 * d + 1, b); k++) {
         size_t j = (i + b - d + k) % b;
         x[j * MCAMP__S + s] += by * mcamp__model_a(&p->m, i, j);
     }
@@ -23026,6 +23037,7 @@ enum { MCAMP__CUT_TILTS = 8, MCAMP__CUT_LEVELS = 6, MCAMP__CUT_STEPS = 4, MCAMP_
 typedef struct mcamp__cut {
     size_t b, p, k, rows, grown, levels;
     double lambda, log_z, log_cut, most, least;     /* most, least: of all a_ii */
+    double beyond;                      /* A_p                                      */
     double tilt[MCAMP__CUT_TILTS], theta[MCAMP__CUT_LEVELS];
     mcamp__clusters level[MCAMP__CUT_LEVELS];       /* size and v */
     double *a, *phi;                    /* [p] */
@@ -23053,18 +23065,18 @@ MCAMP__PRIV void mcamp__cut_drop(mcamp_ctx *ctx, mcamp__sampler *p)
 }
 
 /* Memory for orders below rows. */
-MCAMP__PRIV mcamp_status mcamp__cut_alloc(mcamp_ctx *ctx, const mcamp__model *m, size_t rows,
-                                          mcamp__cut *q)
+MCAMP__PRIV mcamp_status mcamp__cut_alloc(mcamp_ctx *ctx, const mcamp__model *m, size_t p,
+                                          size_t rows, mcamp__cut *q)
 {
-    size_t p = m->reach + 1, steps = MCAMP__CUT_STEPS * rows;
+    size_t steps = MCAMP__CUT_STEPS * rows;
     size_t tables = MCAMP__CUT_LEVELS * MCAMP__CUT_TILTS;
     q->b = m->b; q->p = p; q->rows = rows;
-    q->count = (2 + MCAMP__CUT_LEVELS) * p + MCAMP__CUT_TILTS * (rows + steps * p) +
+    q->count = m->reach + 1 + (1 + MCAMP__CUT_LEVELS) * p + MCAMP__CUT_TILTS * (rows + steps * p) +
                tables * rows * (steps + 1) + MCAMP__CUT_LEVELS * (rows + 2) * rows;
     q->a = q->mem = mcamp__new_doubles(ctx, q->count);
     q->kind = (uint32_t *)mcamp__new(ctx, rows * MCAMP__CUT_LEVELS, sizeof *q->kind);
     if (!q->mem || !q->kind) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)rows);
-    q->phi = q->a + p;
+    q->phi = q->a + m->reach + 1;
     q->decay = q->phi + p;
     q->part = q->decay + MCAMP__CUT_LEVELS * p;
     q->next = q->part + MCAMP__CUT_TILTS * rows;
@@ -23090,18 +23102,19 @@ MCAMP__PRIV double *mcamp__cut_row(const mcamp__cut *q, size_t l, size_t kind, s
 /* A, phi, what one site has, places and theta. */
 MCAMP__PRIV void mcamp__cut_setup(const mcamp__model *m, mcamp__cut *q)
 {
-    size_t p = q->p;
+    size_t p = q->p, all = m->reach + 1;
     double *place = q->level[0].place;
     q->least = mcamp__inf();
     for (size_t i = 0; i < m->b; i++) {
         q->least = mcamp__dmin(q->least, mcamp__model_a(m, i, i));
-        for (size_t d = 0; d < p; d++)
+        for (size_t d = 0; d < all; d++)
             q->a[d] = mcamp__dmax(q->a[d], mcamp__model_a(m, i, (i + d) % m->b));
     }
     q->most = q->a[0];
-    for (size_t d = p - 1; d > 0; d--) q->a[d - 1] = mcamp__dmax(q->a[d - 1], q->a[d]);
+    for (size_t d = all - 1; d > 0; d--) q->a[d - 1] = mcamp__dmax(q->a[d - 1], q->a[d]);
+    q->beyond = p < all ? q->a[p] : 0;
     for (size_t d = 1; d < p; d++)
-        for (size_t c = 1; c + d < p && q->a[c] > 0; c++)
+        for (size_t c = 1; c + d < all && q->a[c] > 0; c++)
             q->phi[d] = mcamp__dmax(q->phi[d], q->a[c + d] / q->a[c] * (1 + DBL_EPSILON));
     for (size_t j = 0; j < MCAMP__CUT_TILTS; j++) {
         double t = q->tilt[j] = exp(-0.13 * (double)j), *part = q->part + j * q->rows, x = 1;
@@ -23210,6 +23223,12 @@ MCAMP__PRIV double mcamp__cut_more(const mcamp__cut *q, size_t kind)
     return (1 - t) * q->lambda - 0.5 * t * (1 - t) * q->least;
 }
 
+/* What a cluster of m members takes off U's part for different clusters. */
+MCAMP__PRIV double mcamp__cut_own(const mcamp__cut *q, size_t m)
+{
+    return 2 * m * (q->p - 1) < q->b ? 0.5 * q->beyond * (double)m * (double)m : 0.0;
+}
+
 /* v(m, .) of a level, with the best tilts. */
 MCAMP__PRIV void mcamp__cut_members(mcamp__cut *q, size_t m, size_t l)
 {
@@ -23218,7 +23237,7 @@ MCAMP__PRIV void mcamp__cut_members(mcamp__cut *q, size_t m, size_t l)
     size_t at;
     for (uint32_t j = 0; j < MCAMP__CUT_TILTS; j++) {
         double x = q->log_size[(l * MCAMP__CUT_TILTS + j) * q->rows + m] +
-                   (double)m * mcamp__cut_more(q, j);
+                   (double)m * mcamp__cut_more(q, j) - mcamp__cut_own(q, m);
         if (x < best) { best = x; q->kind[l * q->rows + m] = j; }
     }
     c->size[m] = exp(best);
@@ -23251,7 +23270,8 @@ MCAMP__PRIV double mcamp__cut_orders(mcamp__cut *q, double eps, double lambda)
         if (m > q->grown) mcamp__cut_grow(q);
         for (size_t l = 0; l < q->levels; l++) mcamp__cut_members(q, m, l);
         log_z = log(mcamp__cut_number(q, m, mcamp__inf(), &r));
-        range = log_z + mcamp__tilted_log_sup(m) - ((double)m - 1) * eps;
+        range = log_z + mcamp__tilted_log_sup(m) - ((double)m - 1) * eps +
+                0.5 * q->beyond * (double)m * (double)m;
         if (m > 1 && !(range < best)) continue;
         best = range;
         q->k = m;
@@ -23287,11 +23307,11 @@ MCAMP__PRIV double mcamp__cut_best(mcamp__cut *q, double eps)
 /* Orders up to most, CUT_ORDERS, and what clusters that meet all around leave; k = 0 where no law
  * was found.                                                                            */
 MCAMP__PRIV mcamp_status mcamp__cut_init(mcamp_ctx *ctx, const mcamp__model *m, double eps,
-                                         size_t most, mcamp__cut *q)
+                                         size_t reach, size_t most, mcamp__cut *q)
 {
     mcamp_status st;
-    most = mcamp__zmin(mcamp__zmin(most, MCAMP__CUT_ORDERS), (m->b - 1) / m->reach);
-    st = mcamp__cut_alloc(ctx, m, most + 1, q);
+    most = mcamp__zmin(mcamp__zmin(most, MCAMP__CUT_ORDERS), (m->b - 1) / reach);
+    st = mcamp__cut_alloc(ctx, m, reach + 1, most + 1, q);
     if (st < 0) return st;
     mcamp__cut_setup(m, q);
     if (!mcamp__finite(mcamp__cut_best(q, eps))) q->k = 0;
@@ -23375,7 +23395,7 @@ MCAMP__PRIV double mcamp__cut_clusters(const mcamp__cut *q, mcamp_rng *r, mcamp_
         kind = q->kind[l * q->rows + n];
         t->kind[t->clusters] = (uint32_t)kind;
         log_w += mcamp__cut_shape(q, l, kind, r, n, t) - (double)n * mcamp__cut_more(q, kind);
-        log_w += q->theta[l] * (double)t->longer[t->clusters];
+        log_w += q->theta[l] * (double)t->longer[t->clusters] + mcamp__cut_own(q, n);
         left -= n;
     }
     return log_w;
@@ -23416,9 +23436,10 @@ MCAMP__PRIV double mcamp__cut_move(const mcamp__cut *q, const mcamp__model *m,
         double tilt = q->tilt[t->kind[t->of[j]]], by = tilt * t->count[j];
         const double *row = mcamp__model_row(m, i);
         log_w += 0.5 * by * (by - 1) * mcamp__model_a(m, i, i);
-        for (size_t h = j; h-- > 0 && t->of[h] == t->of[j]; )
-            log_w += by * tilt * t->count[h] * mcamp__model_a(m, i, t->site[h]);
-        for (size_t k = 0, at = i + (i < d ? b : 0) - d; k <= 2 * d; k++) {
+        for (size_t h = 0; h < j; h++)
+            log_w += by * q->tilt[t->kind[t->of[h]]] * t->count[h] *
+                     mcamp__model_a(m, i, t->site[h]);
+        for (size_t k = 0, at = i + (i < d ? b : 0) - d; k < mcamp__zmin(2 * d + 1, b); k++) {
             x[at * MCAMP__S + s] += by * (row[at] * m->over);
             at = at + 1 < b ? at + 1 : 0;
         }
@@ -23483,7 +23504,7 @@ MCAMP__PRIV void mcamp__cut_tile(mcamp_vecset vs, const mcamp__sampler *p, mcamp
 
 /* p->tile NULL: no law. */
 MCAMP__PRIV mcamp_status mcamp__cut_sampler(mcamp_ctx *ctx, const mcamp__question *q,
-                                            size_t most, mcamp__sampler *p)
+                                            size_t reach, size_t most, mcamp__sampler *p)
 {
     mcamp__cut *own = (mcamp__cut *)mcamp__new(ctx, 1, sizeof *own);
     mcamp__model m;
@@ -23491,7 +23512,7 @@ MCAMP__PRIV mcamp_status mcamp__cut_sampler(mcamp_ctx *ctx, const mcamp__questio
     memset(p, 0, sizeof *p);
     if (!own) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", 0);
     st = mcamp__model_init(ctx, q->f, q->sigma, &m);
-    if (st >= 0) st = mcamp__cut_init(ctx, &m, q->eps, most, own);
+    if (st >= 0) st = mcamp__cut_init(ctx, &m, q->eps, reach, most, own);
     mcamp__model_free(ctx, &m);
     if (st >= 0 && own->k) st = mcamp__far_sampler(ctx, q, own->lambda, 0, p);
     if (st < 0 || !own->k) { mcamp__cut_free(ctx, own); return st; }
@@ -23500,6 +23521,42 @@ MCAMP__PRIV mcamp_status mcamp__cut_sampler(mcamp_ctx *ctx, const mcamp__questio
     p->k = own->k;
     p->tile = mcamp__cut_tile;
     p->log_range = p->log_scale = mcamp__log_add(p->log_range, own->log_cut);
+    return st;
+}
+
+/* The distance up to which modes have more than a share of their squares in common with one in the
+ * middle. */
+MCAMP__PRIV size_t mcamp__cut_reach(const mcamp__factor *f, double share)
+{
+    size_t i = f->b / 2, r = mcamp__zmin(f->reach, i);
+    const double *row = f->g + i * f->ld;
+    while (r && !(row[i - r] > share * row[i])) r--;
+    return r;
+}
+
+/* Of few bands by their reach, else by where what is beyond costs little: the law of the smallest
+ * range, or none.                                                                       */
+MCAMP__PRIV mcamp_status mcamp__cut_shortest(mcamp_ctx *ctx, const mcamp__question *q, size_t most,
+                                             mcamp__sampler *p)
+{
+    static const double share[3] = { 0.03, 0.01, 0.003 };
+    const mcamp__factor *f = q->f;
+    mcamp_status st = MCAMP_OK;
+    memset(p, 0, sizeof *p);
+    for (size_t n = 0, last = 0; st >= 0 && n < 3; n++) {
+        size_t reach = f->reach < f->b / 16 ? f->reach : mcamp__cut_reach(f, share[n]);
+        mcamp__sampler own;
+        if (reach <= last || reach >= f->b / 8) continue;
+        last = reach;
+        st = mcamp__cut_sampler(ctx, q, reach, most, &own);
+        if (own.tile && !(p->tile && p->log_range <= own.log_range)) {
+            mcamp__sampler t = *p;
+            *p = own;
+            own = t;
+        }
+        mcamp__sampler_free(ctx, &own);
+    }
+    if (st < 0) mcamp__sampler_free(ctx, p);
     return st;
 }
 
@@ -23522,8 +23579,7 @@ MCAMP__PRIV mcamp_status mcamp__better_remove(mcamp_ctx *ctx, const mcamp__quest
     mcamp__round r;
     mcamp_status st = MCAMP_OK;
     memset(p, 0, sizeof *p);
-    if (q->f->reach > 0 && q->f->reach < q->f->b / 16)
-        st = mcamp__cut_sampler(ctx, q, 2 * k + 24, p);
+    st = mcamp__cut_shortest(ctx, q, 2 * k + 24, p);
     if (st < 0 || !mcamp__round_fits(q, least)) return st;
     if (p->tile && p->log_range < log_range) log_range = p->log_range;
     mcamp__round_init(q, least, &r);
@@ -23551,7 +23607,7 @@ MCAMP__PRIV mcamp_status mcamp__law_better(mcamp_ctx *ctx, const mcamp__question
 {
     mcamp__sampler own;
     mcamp_status st;
-    if (q->f->patterns || q->f->reach >= q->f->b / 4) return MCAMP_OK;
+    if (q->f->patterns || mcamp__factor_alike(q->f) > q->f->b / 2) return MCAMP_OK;
     st = q->dir == MCAMP_REMOVE ? mcamp__better_remove(ctx, q, least, p->log_range, p->k, &own)
                                 : mcamp__better_add(ctx, q, least, p->log_range, &own);
     if (st >= 0 && own.tile && own.log_range > -700 && own.log_range < p->log_range - 0.4) {
@@ -26766,6 +26822,7 @@ typedef struct mcamp__mixture {
     size_t windows, count;              /* count: components, 3 windows + 1       */
     size_t width[MCAMP__WINDOWS + 1];   /* the last: P's, 1                       */
     size_t reach;                       /* modes farther apart than that are orthogonal */
+    size_t alike;                       /* see mcamp__factor_alike                  */
     size_t picks;                       /* windows drawn for one vector of normals; at
                                          * most the k of the choice, if it has one   */
     double tilt, z;                     /* theta; the mean of e^{theta c_i}          */
@@ -27067,7 +27124,7 @@ MCAMP__PRIV double mcamp__mix_tuple(mcamp_vecset vs, const mcamp__sampler *p, mc
                                     const double *ones, double *e, double *to)
 {
     const mcamp__mixture *m = p->mix;
-    size_t b = p->m.b, span = 2 * m->reach + 1;     /* shorter than b wherever there are tuples */
+    size_t b = p->m.b, span = mcamp__zmin(2 * m->reach + 1, b);
     size_t lo[MCAMP__TUPLE];
     double z = 1, prod = 1, gain[MCAMP__TUPLE], *more = e + b;
     memcpy(e, ones, b * sizeof *e);
@@ -27459,9 +27516,9 @@ MCAMP__PRIV mcamp_status mcamp__mix_order(mcamp_ctx *ctx, mcamp__sampler *p, siz
                                           double *row)
 {
     mcamp__mixture *m = p->mix;
-    size_t b = p->m.b, span = 2 * m->reach + 1;
+    size_t b = p->m.b, span = mcamp__zmin(2 * m->reach + 1, b);
     double pull = 0, most;          /* pull: the mean of e^a - 1 over all pairs */
-    if (!(p->eps > 0) || !(var > 0) || span > b / 2) return MCAMP_OK;
+    if (!(p->eps > 0) || !(var > 0) || m->alike > b / 2) return MCAMP_OK;
     m->around_count = b * span;
     m->around = mcamp__new_doubles(ctx, m->around_count);
     if (!m->around) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
@@ -27524,10 +27581,7 @@ MCAMP__PRIV void mcamp__mix_window(void *arg, size_t w)
 MCAMP__PRIV void mcamp__mix_widths(const mcamp__sampler *p, const mcamp__factor *f,
                                    mcamp__mixture *m)
 {
-    size_t b = p->m.b, reach = 1;
-    for (size_t j = 1; !p->m.diagonal && j < b; j++)
-        reach += mcamp__model_a(&p->m, 0, j) > p->m.idle;
-    reach = mcamp__zmin(mcamp__zmax(reach * 3 / 4, 1), b - 1);
+    size_t b = p->m.b, reach = mcamp__zmin(mcamp__zmax(mcamp__factor_alike(f) * 3 / 4, 1), b - 1);
     m->windows = 0;
     for (size_t h = 1; h <= reach && m->windows + 1 < MCAMP__WINDOWS; h *= 3)
         m->width[m->windows++] = h;
@@ -27535,6 +27589,7 @@ MCAMP__PRIV void mcamp__mix_widths(const mcamp__sampler *p, const mcamp__factor 
     m->width[m->windows] = 1;
     m->count = 3 * m->windows + 1;
     m->reach = f->reach;
+    m->alike = mcamp__factor_alike(f);
     m->picks = mcamp__zmin(mcamp__zmax(4 * b / (2 * m->reach + 1), 24), MCAMP__PICKS);
 }
 
