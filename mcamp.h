@@ -9134,11 +9134,18 @@ MCAMP__PRIV double mcamp__common_log_sup(double c, size_t k, double *T)
     return mcamp__gauss_logdelta(c, -lr) - (kk - 1) * lr;
 }
 
-#define MCAMP__ORDER_MAX 200
+#define MCAMP__ORDER_MAX 200    /* that may be asked for */
 
-/* log prod_l max_i sum_j base_j e^{(l-1) a_ij}, k <= MCAMP__ORDER_MAX, a given by its b rows of
+/* The orders that are looked at by themselves: few modes at a small eps ask for thousands, and
+ * what is looked at costs k b^2.                                                       */
+MCAMP__PRIV size_t mcamp__order_most(size_t b)
+{
+    return mcamp__zmin(mcamp__zmax(((size_t)1 << 23) / (b * b), MCAMP__ORDER_MAX), 4096);
+}
+
+/* log prod_l max_i sum_j base_j e^{(l-1) a_ij}, k <= mcamp__order_most(b), a given by its b rows of
  * exponentials ea, ld apart: rows in tasks, each with power (b), row by row, so that it stays
- * in the cache, and worst (MCAMP__ORDER_MAX), at `own`.  Infinite on overflow.            */
+ * in the cache, and worst (k), at `own`.  Infinite on overflow.                         */
 typedef struct mcamp__max_z {
     const double *base, *ea;
     size_t b, ld, k, tasks;
@@ -9148,7 +9155,7 @@ typedef struct mcamp__max_z {
 MCAMP__PRIV void mcamp__max_z_task(void *arg, size_t task)
 {
     const mcamp__max_z *q = (const mcamp__max_z *)arg;
-    double *worst = q->own + task * (MCAMP__ORDER_MAX + q->b), *power = worst + MCAMP__ORDER_MAX;
+    double *power = q->own + task * (q->b + q->k), *worst = power + q->b;
     for (size_t l = 1; l < q->k; l++) worst[l] = 0;
     for (size_t i = task; i < q->b; i += q->tasks) {
         const double *e = q->ea + i * q->ld;
@@ -9168,12 +9175,12 @@ MCAMP__PRIV void mcamp__max_z_task(void *arg, size_t task)
 MCAMP__PRIV double mcamp__log_max_z(const mcamp_ctx *ctx, mcamp__max_z *q)
 {
     double total = 0;
-    if (q->k > MCAMP__ORDER_MAX) return mcamp__inf();
+    if (q->k > mcamp__order_most(q->b)) return mcamp__inf();
     mcamp__run(ctx, q->tasks, mcamp__max_z_task, q);
     for (size_t l = 1; l < q->k; l++) {
         double worst = 0;
         for (size_t i = 0; i < q->tasks; i++)
-            worst = mcamp__dmax(worst, q->own[i * (MCAMP__ORDER_MAX + q->b) + l]);
+            worst = mcamp__dmax(worst, q->own[i * (q->b + q->k) + q->b + l]);
         if (!mcamp__finite(worst)) return mcamp__inf();
         total += log(worst);
     }
@@ -9842,7 +9849,7 @@ MCAMP__PRIV size_t mcamp__best_order_dense(mcamp__sampler *p, const double *rang
         memcpy(own + i * b, p->tuple.ea + (n == b || i ? i * b / n : top) * p->tuple.stride,
                b * sizeof *own);
     for (size_t i = 0; i < n * b; i++) power[i] = 1;
-    for (size_t k = 2; k <= MCAMP__ORDER_MAX && k < at + 4; k++) {
+    for (size_t k = 2; k <= mcamp__order_most(b) && k < at + 4; k++) {
         double sup = p->method == MCAMP_METHOD_COMMON ? mcamp__common_log_sup(c, k, &T)
                                                       : mcamp__tilted_log_sup(k);
         total += log(mcamp__next_power(own, n, b, power));
@@ -9871,13 +9878,12 @@ MCAMP__PRIV mcamp_status mcamp__sampler_order(mcamp_ctx *ctx, mcamp__sampler *p,
                                               size_t k)
 {
     size_t b = p->m.b, tasks = mcamp__tasks(ctx), count = b +
-        mcamp__zmax(2 * MCAMP__SOME * b, tasks * (MCAMP__ORDER_MAX + b));
+        mcamp__zmax(2 * MCAMP__SOME * b, tasks * (mcamp__order_most(b) + b));
     mcamp__rows_job q = { p, ctx->vec, tasks, NULL };
     mcamp_status st = MCAMP_OK;
     if (p->method != MCAMP_METHOD_COMMON)
         st = mcamp__clusters_init(ctx, &p->m, p->eps, k, &p->clusters);
-    p->k = p->clusters.k;
-    p->log_range = p->clusters.log_range + 1e-9;
+    p->k = p->clusters.k; p->log_range = p->clusters.log_range + 1e-9;
     if (st < 0 || p->k) return st;
     if (p->m.diagonal) return mcamp__fail(ctx, MCAMP_E_ARG, "order", (double)k);
     if ((st = mcamp__tuple_alloc(ctx, b, &p->m.lent->tuples, &p->tuple)) < 0) return st;
@@ -28117,7 +28123,7 @@ MCAMP__PRIV size_t mcamp__candidates(const mcamp__question *q, const mcamp__choi
     for (size_t i = 0; i < (q->f->diagonal || shifts ? 1u : 3u); i++) {
         size_t k = (proof->k * (size_t)quarters[i] + 2) / 4;
         if (shifts && proof->method == MCAMP_METHOD_COMMON) k = mcamp__zmin(k, MCAMP__ORDER_ENOUGH);
-        if (k == last || k > MCAMP__ORDER_MAX) continue;
+        if (k == last || k > mcamp__order_most(q->f->b)) continue;
         c[n].k = last = k;
         c[n++].method = proof->method;
     }
