@@ -27587,7 +27587,11 @@ MCAMP__PRIV void mcamp__mix_window(void *arg, size_t w)
 MCAMP__PRIV void mcamp__mix_widths(const mcamp__sampler *p, const mcamp__factor *f,
                                    mcamp__mixture *m)
 {
-    size_t b = p->m.b, reach = mcamp__zmin(mcamp__zmax(mcamp__factor_alike(f) * 3 / 4, 1), b - 1);
+    size_t b = p->m.b, reach = 1;
+    double least = mcamp__dmax(p->m.idle, 0.01 * mcamp__model_a(&p->m, 0, 0));
+    for (size_t j = 1; !p->m.diagonal && j < b; j++)
+        reach += mcamp__model_a(&p->m, 0, j) > least;
+    reach = mcamp__zmin(mcamp__zmax(reach * 3 / 4, 1), b - 1);
     m->windows = 0;
     for (size_t h = 1; h <= reach && m->windows + 1 < MCAMP__WINDOWS; h *= 3)
         m->width[m->windows++] = h;

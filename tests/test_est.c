@@ -777,7 +777,7 @@ TEST(a_pilot_of_few_blocks_does_not_set_the_cost)
 
 /* Tuples of three indices: with w = prod z_l, the means of w and of w times what each mode is
  * moved by, against sums over all tuples.  The base is far from uniform.               */
-TEST(tuples_by_enumeration)
+static void tuples_one_by_one(const char *name, size_t reach)
 {
     enum { B = 8, DRAWS = 40000 };
     double e[4 * B], ones[B], x[B], base[B], want[B + 1] = { 0 };   /* e: and three indices' */
@@ -787,8 +787,8 @@ TEST(tuples_by_enumeration)
     mcamp_gram g;
     mcamp_rng r;
     setup();
-    mixture_open("sqrt:2", 16, B, 1.5, 0.5, &g, &f, &p);
-    CHECK(p.mix->around && p.mix->reach == 1);
+    mixture_open(name, 16, B, 1.5, 0.5, &g, &f, &p);
+    CHECK(p.mix->around && p.mix->reach == reach);
     p.mix->order = 3;
     upto = p.mix->upto + (p.mix->count - 1) * B;
     for (size_t i = 0; i < B; i++) base[i] = (double)(1 + i * i % 5);
@@ -824,6 +824,34 @@ TEST(tuples_by_enumeration)
     mixture_close(&g, &f, &p);
 }
 
+TEST(tuples_by_enumeration)
+{
+    tuples_one_by_one("sqrt:2", 1);
+    tuples_one_by_one("toeplitz:1,0.05,0.0025,0.000125,0.00000625", 4);     /* all modes meet */
+}
+
+/* Modes that have a hundredth of their square in common are alike; where these are at most half
+ * of all there are tuples, however little others meet, too. */
+TEST(tuples_where_few_modes_are_alike)
+{
+    static const struct { const char *name; size_t n, b, alike; int tuples; } c[] = {
+        { "identity", 64, 64, 1, 1 }, { "sqrt:2", 128, 64, 3, 1 }, { "sqrt:8", 64, 64, 15, 1 },
+        { "blt:0.6:0.4", 192, 64, 17, 1 }, { "blt:0.6:0.4", 93, 31, 17, 0 },
+        { "blt:0.9:0.2,0.5:0.1", 512, 256, 69, 1 }, { "sqrt:0", 64, 64, 64, 0 } };
+    setup();
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        mcamp__sampler p;
+        mcamp__factor f;
+        mcamp_gram g;
+        mixture_open(c[i].name, c[i].n, c[i].b, 2, 0.5, &g, &f, &p);
+        CHECK(mcamp__factor_alike(&f) == c[i].alike);
+        CHECK((p.mix->around != NULL) == c[i].tuples);
+        for (size_t w = 0; w + 1 < p.mix->windows; w++)
+            CHECK(4 * p.mix->width[w] <= 3 * c[i].alike + 3);
+        mixture_close(&g, &f, &p);
+    }
+}
+
 /* What tuples are weighed by is what they are drawn by: P's component, tilted. */
 TEST(tuples_are_drawn_by_their_base)
 {
@@ -847,15 +875,16 @@ TEST(tuples_are_drawn_by_their_base)
 }
 
 /* Where tuples and the tilt move Q, and one sample in eight goes back: unbiased.  C = I against
- * the exact law; four bands against 5 and 6 million samples of laws without either (0.2%). */
+ * the exact law; four bands and a BLT against 5 million samples and more of laws without either
+ * (0.2%). */
 TEST(tuples_and_the_way_back)
 {
     static const struct { const char *name; size_t n, b; double sigma, delta; } c[] = {
         { "identity", 400, 100, 2.2, 5.7458e-6 }, { "sqrt:4", 100, 100, 1.7, 1.0363e-5 },
-        { "sqrt:4", 128, 128, 2.05, 1.0064e-8 } };
+        { "sqrt:4", 128, 128, 2.05, 1.0064e-8 }, { "blt:0.6:0.4", 100, 100, 1.6, 4.2834e-6 } };
     mcamp_tally *t = tally_new();
     setup();
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         mcamp__question q;
         mcamp__choice how;
         mcamp__sampler p;
@@ -2236,7 +2265,8 @@ TEST_MAIN("est",
     T(the_mixtures_errors_are_honest), T(pairs_of_samples_have_their_law),
     T(tuples_and_the_tilt_pay),
     T(a_pilot_of_few_blocks_does_not_set_the_cost),
-    T(tuples_by_enumeration), T(tuples_are_drawn_by_their_base), T(tuples_and_the_way_back),
+    T(tuples_by_enumeration), T(tuples_where_few_modes_are_alike),
+    T(tuples_are_drawn_by_their_base), T(tuples_and_the_way_back),
     T(the_tilted_P_has_its_density), T(a_window_of_idle_modes_is_not_the_likeliest),
     T(small_deltas_agree_with_quadrature),
     T(small_deltas_of_unlike_modes_are_right_or_not_trusted),
