@@ -23037,7 +23037,12 @@ MCAMP__PRIV mcamp_status mcamp__spread_sampler(mcamp_ctx *ctx, const mcamp__ques
  * shapes first, then one of the places that there are, so that no clusters meet, and has the
  * quotient of the two sides as a factor.  theta grows with r: that of 2^l serves for the r up to
  * 2^(l+1), so that there are a few tables.  Each tuple of r clusters comes in r ways, and Z
- * is their sum, as with TILTED.                                                          [] */
+ * is their sum, as with TILTED.                                                          []
+ *    p need not be where modes cease to meet: where they fade, clusters may end before.  A pair of
+ * different clusters adds at most A_p to S, so that U is large enough with A_p (k^2 - sum n^2)/2
+ * more, n the members of each cluster: e^{A_p k^2/2} in Z, e^{-A_p n^2/2} for each cluster.  In one
+ * that may go half around there are pairs whose other way is the shorter one; as k (p - 1) < b
+ * that is p or more, they add at most A_p, too, and that cluster keeps its part.           [] */
 enum { MCAMP__CUT_TILTS = 8, MCAMP__CUT_LEVELS = 6, MCAMP__CUT_STEPS = 4, MCAMP__CUT_ORDERS = 128 };
 
 typedef struct mcamp__cut {
@@ -23046,7 +23051,7 @@ typedef struct mcamp__cut {
     double beyond;                      /* A_p                                      */
     double tilt[MCAMP__CUT_TILTS], theta[MCAMP__CUT_LEVELS];
     mcamp__clusters level[MCAMP__CUT_LEVELS];       /* size and v */
-    double *a, *phi;                    /* [p] */
+    double *a, *phi;                    /* [reach + 1], [p] */
     double *decay;                      /* [LEVELS][p]: e^{-theta d}                 */
     double *part;                       /* [TILTS][rows]: e^{t^2 n (n-1)/2 A_0}/n!   */
     double *next;                       /* [TILTS][STEPS rows][p]: e^{t^2 A_d h}      */
@@ -23540,8 +23545,8 @@ MCAMP__PRIV size_t mcamp__cut_reach(const mcamp__factor *f, double share)
     return r;
 }
 
-/* Of few bands by their reach, else by where what is beyond costs little: the law of the smallest
- * range, or none.                                                                       */
+/* Clusters of few bands end with these, others where modes have little in common: the law of the
+ * smallest range, or none.                                                              */
 MCAMP__PRIV mcamp_status mcamp__cut_shortest(mcamp_ctx *ctx, const mcamp__question *q, size_t most,
                                              mcamp__sampler *p)
 {
@@ -27516,8 +27521,8 @@ MCAMP__PRIV double mcamp__mix_power(mcamp__sampler *p, size_t w, double var, dou
 
 /* The order of the tuples: the power of rho that they weigh g by, which is that of the window's
  * odds, w being the likeliest, where k of them have lifted rho's mean to 1 + k pull; but no
- * farther than two fifths of the way.  None where modes reach far: there the window of all modes
- * does it, nor where no window gets there.  row: 2 b.                                    */
+ * farther than two fifths of the way.  None where many modes are alike: there the window of all
+ * modes does it, nor where no window gets there.  row: 2 b.                               */
 MCAMP__PRIV mcamp_status mcamp__mix_order(mcamp_ctx *ctx, mcamp__sampler *p, size_t w, double var,
                                           double *row)
 {

@@ -1906,6 +1906,37 @@ TEST(tuples_of_cut_modes_make_up_delta)
     if (!mt_quick()) CHECK(both >= 3);
 }
 
+/* Modes that all meet: one that is drawn far out moves each once, the one half around, too. */
+TEST(modes_far_out_move_the_others_once)
+{
+    enum { TILE = 64 };
+    for (size_t b = 8; b <= 9; b++) {
+        double *x = (double *)calloc(b * TILE, sizeof *x);
+        mcamp_gram g;
+        mcamp__factor f;
+        mcamp__question q;
+        mcamp__sampler p;
+        mcamp_rng r;
+        setup();
+        fading_gram(0, b, &g);
+        CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+        q = mcamp__ask(&f, 0.6, 1, MCAMP_REMOVE, 3);
+        CHECK_STATUS(mcamp__far_sampler(&ctx, &q, 3, 0, &p), MCAMP_OK);
+        mcamp_rng_seed(&r, 12);
+        for (size_t s = 0; s < TILE; s++) {
+            size_t i = 0;
+            mcamp__far_draw(&p, &r, s, x);
+            for (size_t j = 1; j < b; j++) if (x[j * TILE + s] > x[i * TILE + s]) i = j;
+            CHECK_LE(p.off_w[i], x[i * TILE + s]);
+            for (size_t j = 0; j < b; j++)
+                CHECK_NEAR(x[j * TILE + s] * f.g[i * f.ld + i], x[i * TILE + s] * f.g[i * f.ld + j],
+                           1e-12, 0);
+        }
+        cut_close(&g, &f, &p);
+        free(x);
+    }
+}
+
 /* Memory for a tuple of k. */
 static mcamp__cut_tuple cut_tuple(uint32_t *index, size_t k)
 {
@@ -1969,7 +2000,7 @@ TEST(tuples_of_cut_modes_are_all_tuples)
     static const struct { int kind; size_t b, alike, k; } c[] = {
         { 0, 16, 2, 4 }, { 0, 18, 3, 4 }, { 1, 20, 0, 4 }, { 2, 20, 0, 4 }, { 2, 24, 0, 3 },
         { 1, 19, 0, 2 }, { 0, 40, 2, 3 }, { 4, 21, 0, 4 }, { 5, 18, 0, 4 }, { 6, 21, 0, 4 },
-        { 5, 29, 0, 3 }, { 6, 19, 0, 2 } };
+        { 5, 29, 0, 3 }, { 6, 19, 0, 2 }, { 5, 13, 0, 4 } };        /* the last: half around */
     enum { N = 60000, MOST = 24 };
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         double all = 0, sum = 0, square = 0, err;
@@ -2480,7 +2511,8 @@ TEST_MAIN("verify",
     T(sums_of_clusters_of_cut_modes_are_bounds),
     T(tuples_of_cut_modes_that_are_no_number), T(tuples_of_cut_modes_where_there_is_no_law),
     T(tuples_of_cut_modes_prove_nothing_false), T(tuples_of_cut_modes_prove_claims),
-    T(tuples_of_cut_modes_end_where_it_pays), T(orders_in_thousands_prove_claims),
+    T(modes_far_out_move_the_others_once), T(tuples_of_cut_modes_end_where_it_pays),
+    T(orders_in_thousands_prove_claims),
     T(a_mode_cut_at_lambda_has_the_moments_of_its_integral),
     T(normals_above_a_point_have_its_tail),
     T(modes_drawn_together_make_up_delta),
