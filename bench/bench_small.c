@@ -203,6 +203,35 @@ static void bins(void)
     printf("\n");
 }
 
+/* Modes that all meet, but most of them little; and few modes at a small eps. */
+static void fading(void)
+{
+    static const double theta[2] = { 0.9, 0.5 }, omega[2] = { 0.2, 0.1 }, eps[3] = { 0.5, 1, 2 };
+    enum { B = 512 };
+    mcamp_mech_desc d;
+    mcamp_mech m;
+    mcamp_gram g;
+    printf("FADING MODES: BLT of weights 0.2 and 0.1 that decay by 0.9 and 0.5, 4 epochs; then two "
+           "bands, small eps\n\n");
+    proof_head();
+    memset(&d, 0, sizeof d);
+    d.kind = MCAMP_MECH_BLT;
+    d.n = 4 * B;
+    d.theta = theta; d.omega = omega; d.buffers = 2;
+    bench_check(&ctx, "strategy", mcamp_mech_init(&ctx, &d, &m));
+    bench_check(&ctx, "Gram matrix", mcamp_gram_init(&ctx, &m, B, &g));
+    mcamp_mech_free(&ctx, &m);
+    for (size_t i = 0; i < 6; i++)
+        proof_row(&g, B, B, eps[i / 2], i % 2 ? 1e-8 : 1e-5, UINT64_C(1) << 21);
+    mcamp_gram_free(&ctx, &g);
+    for (size_t b = 2; b <= 32; b *= 4) {
+        bench_gram(&ctx, 2, 1, b, &g);
+        proof_row(&g, b, 2, 0.01, 1e-8, UINT64_C(1) << 21);
+        mcamp_gram_free(&ctx, &g);
+    }
+    printf("\n");
+}
+
 /* ---- large sizes --------------------------------------------------------------------- */
 
 typedef struct held { size_t now, most; } held;
@@ -260,11 +289,13 @@ int main(int argc, char **argv)
     bench_start(&ctx);
     if (argc > 1 && !strcmp(argv[1], "eps")) { calm(); return 0; }
     if (argc > 1 && !strcmp(argv[1], "bins")) { bins(); return 0; }
+    if (argc > 1 && !strcmp(argv[1], "fading")) { fading(); return 0; }
     if (argc > 1 && !strcmp(argv[1], "large")) { large(); return 0; }
     table();
     weak();
     calm();
     bins();
+    fading();
     large();
     return 0;
 }
