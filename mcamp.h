@@ -9140,7 +9140,7 @@ MCAMP__PRIV double mcamp__common_log_sup(double c, size_t k, double *T)
  * what is looked at costs k b^2.                                                       */
 MCAMP__PRIV size_t mcamp__order_most(size_t b)
 {
-    return mcamp__zmin(mcamp__zmax(((size_t)1 << 23) / (b * b), MCAMP__ORDER_MAX), 4096);
+    return mcamp__zmin(mcamp__zmax(((size_t)1 << 23) / b / b, MCAMP__ORDER_MAX), 4096);
 }
 
 /* log prod_l max_i sum_j base_j e^{(l-1) a_ij}, k <= mcamp__order_most(b), a given by its b rows of

@@ -2310,6 +2310,7 @@ TEST(orders_in_thousands_prove_claims)
     }
     CHECK(mcamp__order_most(2) == 4096 && mcamp__order_most(64) == 2048);
     CHECK(mcamp__order_most(205) == 200 && mcamp__order_most(100000) == 200);
+    CHECK(mcamp__order_most((size_t)1 << 4 * sizeof(size_t)) == 200);           /* b^2 is none */
 }
 
 /* Modes that all meet, the less the farther apart: of three distances at which clusters end the one
