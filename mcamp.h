@@ -28745,11 +28745,14 @@ MCAMP__PRIV uint64_t mcamp__estimate_samples(const mcamp_estimate *e)
 }
 
 /* What the answer took, as samples of a bound: of values that come in pairs one costs 0.6 of such
- * a one, as measured at b = 2048.                                                         */
+ * a one, as measured at b = 2048; of orders beyond those that all laws have one costs as many more
+ * as there are, but a block, which is enough for some, is not refused.                   */
 MCAMP__PRIV uint64_t mcamp__proof_credit(const mcamp__question *q, const mcamp_estimate *e)
 {
     int pairs = e->method == MCAMP_METHOD_SHIFTS && mcamp__mix_pairs(q->f->L.buf.count, q->f->b);
-    return q->credit + e->pilot_samples + (pairs ? e->samples / 5 * 3 : e->samples);
+    uint64_t all = q->credit + e->pilot_samples + (pairs ? e->samples / 5 * 3 : e->samples);
+    uint64_t many = q->ready && q->ready->k > MCAMP__ORDER_MAX ? all / q->ready->k * 64 : all;
+    return many < MCAMP_BLOCK ? mcamp__umin(all, MCAMP_BLOCK) : many;
 }
 
 /* Blocks for the rigorous side: enough to refuse twice `large`, or, of a direction far below the

@@ -2070,6 +2070,16 @@ TEST(a_bound_takes_no_more_than_all_else)
     CHECK(mcamp__proof_blocks(&q, &bud, &e, 1e-2, 1e-8, &most) && most == 56);
     f.L.buf.count = 2559;
     CHECK(mcamp__proof_credit(&q, &e) == 64 * MCAMP_BLOCK);
+    p.k = 200;                                  /* many orders cost more */
+    CHECK(mcamp__proof_credit(&q, &e) == 64 * MCAMP_BLOCK);
+    p.k = 1024;
+    CHECK(mcamp__proof_credit(&q, &e) == 4 * MCAMP_BLOCK);
+    p.k = 4097;
+    CHECK(mcamp__proof_credit(&q, &e) == MCAMP_BLOCK);
+    q.credit = e.pilot_samples = 0; e.samples = 100;
+    CHECK(mcamp__proof_credit(&q, &e) == 100);
+    q.ready = NULL;
+    CHECK(mcamp__proof_credit(&q, &e) == 100);
 }
 
 /* Whole answers of shapes whose bounds are dear: what both directions' bounds took is no more
