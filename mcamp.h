@@ -9140,7 +9140,7 @@ MCAMP__PRIV double mcamp__common_log_sup(double c, size_t k, double *T)
  * what is looked at costs k b^2.                                                       */
 MCAMP__PRIV size_t mcamp__order_most(size_t b)
 {
-    return mcamp__zmin(mcamp__zmax(((size_t)1 << 23) / b / b, MCAMP__ORDER_MAX), 4096);
+    return mcamp__zmin(mcamp__zmax(((size_t)1 << 20) / b / b, MCAMP__ORDER_MAX), 4096);
 }
 
 /* log prod_l max_i sum_j base_j e^{(l-1) a_ij}, k <= mcamp__order_most(b), a given by its b rows of
@@ -30249,7 +30249,8 @@ MCAMP__PRIV double mcamp__rung_samples(double ratio, double rel_var, double slac
 }
 
 /* The same of a rung, all directions of the claim that nothing proves without samples;
- * rel_var: of a pilot, drawn where < 0.                                                  */
+ * rel_var: of a pilot, drawn where < 0.  Many orders make a sample count as several, as many as
+ * for an estimate's bound.                                                               */
 MCAMP__PRIV mcamp_status mcamp__rung_price(mcamp_ctx *ctx, const mcamp__solve *s,
                                            const mcamp_claim *c, double x, double sigma,
                                            mcamp_tally *t, double rel_var[3], double *samples)
@@ -30265,7 +30266,7 @@ MCAMP__PRIV mcamp_status mcamp__rung_price(mcamp_ctx *ctx, const mcamp__solve *s
         mcamp__question q = mcamp__ask(s->f, sigma, c->eps, (mcamp_direction)d, c->seed);
         mcamp__choice law;
         mcamp__sampler p;
-        double range = 0, left;
+        double range = 0, left, many;
         if (!mcamp__wants(s->bud, q.dir)) continue;
         if ((d == MCAMP_ADD ? known.add : known.remove) <= c->delta ||
             exp(mcamp__free_log_bound(ctx, &q, &st)) <= c->delta || st < 0) continue;
@@ -30277,14 +30278,15 @@ MCAMP__PRIV mcamp_status mcamp__rung_price(mcamp_ctx *ctx, const mcamp__solve *s
         range = p.log_range;
         left = p.split / c->delta;              /* delta - split is what values are to be below */
         q.ready = &p;
+        many = p.k > MCAMP__ORDER_MAX ? (double)p.k / 64 : 1;
         if (rel_var[d] < 0) {
             st = mcamp__question_run(ctx, &q, &law, MCAMP__PURPOSE(MCAMP__STREAM_CALIBRATE, 10, d),
-                                     MCAMP__LADDER_PILOT, 0, t);
+                                     many > 1 ? 1 : MCAMP__LADDER_PILOT, 0, t);
             if (st >= 0) rel_var[d] = mcamp__tally_rel_var(t);
         }
         mcamp__sampler_free(ctx, &p);
-        *samples += mcamp__rung_samples(exp(range) / c->delta / (1 - left), rel_var[d],
-                                        (slack - left) / (1 - left), log(2 / c->beta));
+        *samples += many * mcamp__rung_samples(exp(range) / c->delta / (1 - left), rel_var[d],
+                                               (slack - left) / (1 - left), log(2 / c->beta));
     }
     return st;
 }
