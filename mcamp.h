@@ -28751,7 +28751,7 @@ MCAMP__PRIV uint64_t mcamp__proof_credit(const mcamp__question *q, const mcamp_e
 {
     int pairs = e->method == MCAMP_METHOD_SHIFTS && mcamp__mix_pairs(q->f->L.buf.count, q->f->b);
     uint64_t all = q->credit + e->pilot_samples + (pairs ? e->samples / 5 * 3 : e->samples);
-    uint64_t many = q->ready && q->ready->k > MCAMP__ORDER_MAX ? all / q->ready->k * 64 : all;
+    uint64_t many = q->ready && q->ready->k > MCAMP__ORDER_MAX ? all / q->ready->k * 16 : all;
     return many < MCAMP_BLOCK ? mcamp__umin(all, MCAMP_BLOCK) : many;
 }
 
@@ -30250,7 +30250,7 @@ MCAMP__PRIV double mcamp__rung_samples(double ratio, double rel_var, double slac
 
 /* The same of a rung, all directions of the claim that nothing proves without samples;
  * rel_var: of a pilot, drawn where < 0.  Many orders make a sample count as several, as many as
- * for an estimate's bound.                                                               */
+ * for an estimate's bound, and then no less than a block is drawn.                       */
 MCAMP__PRIV mcamp_status mcamp__rung_price(mcamp_ctx *ctx, const mcamp__solve *s,
                                            const mcamp_claim *c, double x, double sigma,
                                            mcamp_tally *t, double rel_var[3], double *samples)
@@ -30266,7 +30266,7 @@ MCAMP__PRIV mcamp_status mcamp__rung_price(mcamp_ctx *ctx, const mcamp__solve *s
         mcamp__question q = mcamp__ask(s->f, sigma, c->eps, (mcamp_direction)d, c->seed);
         mcamp__choice law;
         mcamp__sampler p;
-        double range = 0, left, many;
+        double range = 0, left, many, price;
         if (!mcamp__wants(s->bud, q.dir)) continue;
         if ((d == MCAMP_ADD ? known.add : known.remove) <= c->delta ||
             exp(mcamp__free_log_bound(ctx, &q, &st)) <= c->delta || st < 0) continue;
@@ -30278,15 +30278,16 @@ MCAMP__PRIV mcamp_status mcamp__rung_price(mcamp_ctx *ctx, const mcamp__solve *s
         range = p.log_range;
         left = p.split / c->delta;              /* delta - split is what values are to be below */
         q.ready = &p;
-        many = p.k > MCAMP__ORDER_MAX ? (double)p.k / 64 : 1;
+        many = p.k > MCAMP__ORDER_MAX ? (double)p.k / 16 : 1;
         if (rel_var[d] < 0) {
             st = mcamp__question_run(ctx, &q, &law, MCAMP__PURPOSE(MCAMP__STREAM_CALIBRATE, 10, d),
                                      many > 1 ? 1 : MCAMP__LADDER_PILOT, 0, t);
             if (st >= 0) rel_var[d] = mcamp__tally_rel_var(t);
         }
         mcamp__sampler_free(ctx, &p);
-        *samples += many * mcamp__rung_samples(exp(range) / c->delta / (1 - left), rel_var[d],
-                                               (slack - left) / (1 - left), log(2 / c->beta));
+        price = mcamp__rung_samples(exp(range) / c->delta / (1 - left), rel_var[d],
+                                    (slack - left) / (1 - left), log(2 / c->beta));
+        *samples += many > 1 ? many * mcamp__dmax(price, MCAMP_BLOCK) : price;
     }
     return st;
 }
@@ -30308,7 +30309,7 @@ MCAMP__PRIV mcamp_status mcamp__rungs_choose(mcamp_ctx *ctx, const mcamp__solve 
                                              uint64_t most[MCAMP__LADDER])
 {
     static const double all[MCAMP__LADDER] = { 1.08, 1.03, 1.015, 1.008, 1.004, 1.002 };
-    double b = (double)s->f->b, price = 0;
+    double b = mcamp__dmax((double)s->f->b, 32), price = 0;     /* fewer modes cost as much */
     double reach = c->max_samples ? (double)c->max_samples
                                   : mcamp__dmin(67108864.0, 8589934592.0 / b);
     double left = c->max_samples ? reach : mcamp__dmax((double)s->samples, 16777216.0 / b);

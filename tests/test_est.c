@@ -2072,7 +2072,7 @@ TEST(a_bound_takes_no_more_than_all_else)
     CHECK(mcamp__proof_credit(&q, &e) == 64 * MCAMP_BLOCK);
     p.k = 200;                                  /* many orders cost more */
     CHECK(mcamp__proof_credit(&q, &e) == 64 * MCAMP_BLOCK);
-    p.k = 1024;
+    p.k = 256;
     CHECK(mcamp__proof_credit(&q, &e) == 4 * MCAMP_BLOCK);
     p.k = 4097;
     CHECK(mcamp__proof_credit(&q, &e) == MCAMP_BLOCK);
