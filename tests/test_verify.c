@@ -1079,6 +1079,7 @@ TEST(certified_calibration_is_false_less_often_than_beta)
         size_t n = mt_scale(500), wrong = 0;
         double beta = 0.1;
         mcamp_claim c = claim_of(0, 1, 1e-4, beta, MCAMP_REMOVE, 4);
+        c.max_samples = UINT64_C(1) << 22;          /* for many rungs, and for each */
         null_from = sure + 1;
         null_delta[0] = null_delta[1] = c.delta;
         for (size_t i = 0; i < n; i++) {
