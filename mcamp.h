@@ -28744,14 +28744,21 @@ MCAMP__PRIV uint64_t mcamp__estimate_samples(const mcamp_estimate *e)
     return e->samples + e->pilot_samples + e->proof_samples;
 }
 
+/* How many usual samples one of order k costs, where there are more than any b has. */
+MCAMP__PRIV double mcamp__order_cost(size_t k)
+{
+    return k > MCAMP__ORDER_MAX ? (double)k / 16 : 1;
+}
+
 /* What the answer took, as samples of a bound: of values that come in pairs one costs 0.6 of such
- * a one, as measured at b = 2048; of orders beyond those that all laws have one costs as many more
- * as there are, but a block, which is enough for some, is not refused.                   */
+ * a one, as measured at b = 2048; many orders cost more, but a block of them, which is enough for
+ * some bounds, is not refused.                                                           */
 MCAMP__PRIV uint64_t mcamp__proof_credit(const mcamp__question *q, const mcamp_estimate *e)
 {
     int pairs = e->method == MCAMP_METHOD_SHIFTS && mcamp__mix_pairs(q->f->L.buf.count, q->f->b);
     uint64_t all = q->credit + e->pilot_samples + (pairs ? e->samples / 5 * 3 : e->samples);
-    uint64_t many = q->ready && q->ready->k > MCAMP__ORDER_MAX ? all / q->ready->k * 16 : all;
+    double cost = q->ready ? mcamp__order_cost(q->ready->k) : 1;
+    uint64_t many = cost > 1 ? mcamp__count_of((double)all / cost) : all;
     return many < MCAMP_BLOCK ? mcamp__umin(all, MCAMP_BLOCK) : many;
 }
 
@@ -30278,7 +30285,7 @@ MCAMP__PRIV mcamp_status mcamp__rung_price(mcamp_ctx *ctx, const mcamp__solve *s
         range = p.log_range;
         left = p.split / c->delta;              /* delta - split is what values are to be below */
         q.ready = &p;
-        many = p.k > MCAMP__ORDER_MAX ? (double)p.k / 16 : 1;
+        many = mcamp__order_cost(p.k);
         if (rel_var[d] < 0) {
             st = mcamp__question_run(ctx, &q, &law, MCAMP__PURPOSE(MCAMP__STREAM_CALIBRATE, 10, d),
                                      many > 1 ? 1 : MCAMP__LADDER_PILOT, 0, t);
