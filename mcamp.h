@@ -4794,6 +4794,70 @@ MCAMP__ENTRY void MCAMP__K(add_shifts)(double *g, size_t b, const double *shift)
     }
 }
 
+/* ---- for part II: sums of rotations ------------------------------------------------- */
+
+/* Terms z = (r, i), each step's factor 1 + d = (c, s), and what it adds, w d = (u, v). */
+typedef struct MCAMP__K(turn) { MCAMP__V r, i, c, s, u, v; } MCAMP__K(turn);
+
+/* Loads terms, and takes those in memory on to the next block. */
+MCAMP__INL void MCAMP__K(turn_load)(MCAMP__K(turn) *z, double *x, double *y, const double *weight,
+                                    const double *dr, const double *di, const double *er,
+                                    const double *ei)
+{
+    MCAMP__V w = MCAMP__K(load)(weight), a = MCAMP__K(load)(er), b = MCAMP__K(load)(ei), t;
+    z->r = MCAMP__K(load)(x);
+    z->i = MCAMP__K(load)(y);
+    z->c = MCAMP__K(load)(dr);
+    z->s = MCAMP__K(load)(di);
+    z->u = w * z->c;
+    z->v = w * z->s;
+    z->c = z->c + 1.0;
+    t = z->r + w;
+    MCAMP__K(store)(x, z->r + (t * a - z->i * b));
+    MCAMP__K(store)(y, z->i + (t * b + z->i * a));
+}
+
+MCAMP__INL void MCAMP__K(turn_step)(MCAMP__K(turn) *z)
+{
+    MCAMP__V r = z->r;
+    z->r = r * z->c + (z->u - z->i * z->s);
+    z->i = z->i * z->c + (z->v + r * z->s);
+}
+
+/* re[k] + i im[k] = sum_j z_j at k = 0 .. 63, where each step takes z to z + (z + w) d: that
+ * is w (e^{ikt} - 1) for d = e^{it} - 1, and for w = 0 a rotation of z.  Then z becomes
+ * z + (z + w) e for the next block.  z = (x, y), m of them, a multiple of 32 (w = 0 beyond). */
+MCAMP__ENTRY void MCAMP__K(spin)(double *x, double *y, const double *weight, const double *dr,
+                                 const double *di, const double *er, const double *ei,
+                                 size_t m, double *re, double *im)
+{
+    MCAMP__V sr[64], si[64];
+    double a[MCAMP__W], b[MCAMP__W];
+    for (size_t k = 0; k < 64; k++) sr[k] = si[k] = MCAMP__K(set)(0.0);
+    for (size_t j = 0; j < m; j += 4 * MCAMP__W) {
+        MCAMP__K(turn) z0, z1, z2, z3;
+        size_t j1 = j + MCAMP__W, j2 = j1 + MCAMP__W, j3 = j2 + MCAMP__W;
+        MCAMP__K(turn_load)(&z0, x + j, y + j, weight + j, dr + j, di + j, er + j, ei + j);
+        MCAMP__K(turn_load)(&z1, x + j1, y + j1, weight + j1, dr + j1, di + j1, er + j1, ei + j1);
+        MCAMP__K(turn_load)(&z2, x + j2, y + j2, weight + j2, dr + j2, di + j2, er + j2, ei + j2);
+        MCAMP__K(turn_load)(&z3, x + j3, y + j3, weight + j3, dr + j3, di + j3, er + j3, ei + j3);
+        for (size_t k = 0; k < 64; k++) {
+            sr[k] = sr[k] + ((z0.r + z1.r) + (z2.r + z3.r));
+            si[k] = si[k] + ((z0.i + z1.i) + (z2.i + z3.i));
+            MCAMP__K(turn_step)(&z0);
+            MCAMP__K(turn_step)(&z1);
+            MCAMP__K(turn_step)(&z2);
+            MCAMP__K(turn_step)(&z3);
+        }
+    }
+    for (size_t k = 0; k < 64; k++) {
+        MCAMP__K(store)(a, sr[k]);
+        MCAMP__K(store)(b, si[k]);
+        re[k] = a[0]; im[k] = b[0];
+        for (size_t l = 1; l < MCAMP__W; l++) { re[k] += a[l]; im[k] += b[l]; }
+    }
+}
+
 /* ---- the index draw ---------------------------------------------------------
  * No fused operations from here on, and sums over eight lanes whatever the
  * width: every set draws the same indices.                                    */
@@ -5367,47 +5431,6 @@ MCAMP__ENTRY void MCAMP__K(add_whole)(const double *y, size_t n, int add, int64_
         MCAMP__K(storeu)(to, x);
     }
     for (; i < n; i++) out[i] = (add ? out[i] : 0) + (int64_t)y[i];
-}
-
-/* ---- for part II: sums of rotations ------------------------------------------------- */
-
-/* re[k] + i im[k] = sum_j z_j at k = 0 .. 63, where each step takes z to z + (z + w) d: that
- * is w (e^{ikt} - 1) for d = e^{it} - 1.  Then z becomes z + (z + w) e for the next block.
- * z = (x, y), m of them, a multiple of 32 (w = 0 beyond).                                 */
-MCAMP__ENTRY void MCAMP__K(spin)(double *x, double *y, const double *weight, const double *dr,
-                                 const double *di, const double *er, const double *ei,
-                                 size_t m, double *re, double *im)
-{
-    MCAMP__V sr[64], si[64], r[4], i[4], c[4], s[4], w[4];
-    double a[MCAMP__W], b[MCAMP__W];
-    for (size_t k = 0; k < 64; k++) sr[k] = si[k] = MCAMP__K(set)(0.0);
-    for (size_t j = 0; j < m; j += 4 * MCAMP__W) {
-        for (size_t l = 0; l < 4; l++) {
-            size_t at = j + l * MCAMP__W;
-            MCAMP__V u = MCAMP__K(load)(er + at), v = MCAMP__K(load)(ei + at), t;
-            r[l] = MCAMP__K(load)(x + at); i[l] = MCAMP__K(load)(y + at);
-            c[l] = MCAMP__K(load)(dr + at); s[l] = MCAMP__K(load)(di + at);
-            w[l] = MCAMP__K(load)(weight + at);
-            t = r[l] + w[l];
-            MCAMP__K(store)(x + at, r[l] + (t * u - i[l] * v));
-            MCAMP__K(store)(y + at, i[l] + (t * v + i[l] * u));
-        }
-        for (size_t k = 0; k < 64; k++) {
-            sr[k] = sr[k] + ((r[0] + r[1]) + (r[2] + r[3]));
-            si[k] = si[k] + ((i[0] + i[1]) + (i[2] + i[3]));
-            for (size_t l = 0; l < 4; l++) {
-                MCAMP__V t = r[l] + w[l];
-                r[l] = r[l] + (t * c[l] - i[l] * s[l]);
-                i[l] = i[l] + (t * s[l] + i[l] * c[l]);
-            }
-        }
-    }
-    for (size_t k = 0; k < 64; k++) {
-        MCAMP__K(store)(a, sr[k]);
-        MCAMP__K(store)(b, si[k]);
-        re[k] = a[0]; im[k] = b[0];
-        for (size_t l = 1; l < MCAMP__W; l++) { re[k] += a[l]; im[k] += b[l]; }
-    }
 }
 
 /* ---- for part II: triangular systems ------------------------------------------------ */
@@ -15396,6 +15419,7 @@ typedef struct mcamp__law {
     double pinf, count;
     mcamp__mellin t;
     const mcamp__rule *rule;
+    mcamp_vecset vec;
 } mcamp__law;
 
 MCAMP__PRIV void mcamp__law_free(mcamp_ctx *ctx, mcamp__law *a)
@@ -15409,6 +15433,7 @@ MCAMP__PRIV int mcamp__law_alloc(mcamp_ctx *ctx, mcamp__law *a, size_t cap)
 {
     memset(a, 0, sizeof *a);
     a->cap = cap;
+    a->vec = ctx->vec;
     a->l = mcamp__new_doubles(ctx, cap);
     a->w = mcamp__new_doubles(ctx, cap);
     if (a->l && a->w) return 1;
@@ -16585,20 +16610,14 @@ MCAMP__PRIV void mcamp__lattice_odds(const mcamp__lattice *q, const mcamp__melli
     }
 }
 
-/* Rounding of such a sum in units of DBL_EPSILON: blocks of 64 in four lanes, their sum. */
+/* Rounding of such a sum in units of DBL_EPSILON: blocks of 64 in eight lanes, their sum. */
 #define MCAMP__LATTICE_TERMS 24
 
 MCAMP__PRIV double mcamp__lattice_sum(const double *p, const double *g, size_t n)
 {
     mcamp__sum t = { 0, 0 };
-    for (size_t from = 0; from < n; from += 64) {
-        double s[4] = { 0, 0, 0, 0 };
-        size_t i = from, to = mcamp__zmin(n, from + 64);
-        for (; i + 4 <= to; i += 4)
-            for (size_t b = 0; b < 4; b++) s[b] += p[i + b] * g[i + b];
-        for (; i < to; i++) s[0] += p[i] * g[i];
-        mcamp__sum_add(&t, (s[0] + s[1]) + (s[2] + s[3]));
-    }
+    for (size_t i = 0; i < n; i += 64)
+        mcamp__sum_add(&t, mcamp__dot(p + i, g + i, mcamp__zmin(64, n - i)));
     return mcamp__sum_get(&t);
 }
 
@@ -16716,6 +16735,73 @@ MCAMP__PRIV void mcamp__mellin_atoms(mcamp__lattice *q, const mcamp_event *e, mc
     mcamp__mellin_trim(a, q->nk);
 }
 
+/* ---- sums of rotations ---------------------------------------------------------- */
+
+#define MCAMP__BLOCK 64         /* frequencies that mcamp__vec_spin takes at a time */
+#define MCAMP__BLOCKS 16        /* blocks until angles are taken anew */
+#define MCAMP__TURNS_STRIP 256  /* terms that are added to one sum */
+
+/* e^{ia} - 1 */
+MCAMP__PRIV void mcamp__turn(double a, double *re, double *im)
+{
+    double s = sin(0.5 * a), c = cos(0.5 * a);
+    *re = -2 * s * s;
+    *im = 2 * s * c;
+}
+
+/* Terms z = x + iy of a sum of rotations, m of them, a multiple of 32 (0 beyond what counts): a
+ * step takes z to z + (z + w) d, a block to z + (z + w) e.                               */
+typedef struct mcamp__turns { double *x, *y, *w, *dr, *di, *er, *ei; size_t m; } mcamp__turns;
+
+/* re[k] + i im[k] = sum_j z_j after k < 64 steps, where for z = 0 and d = e^{it} - 1 these are
+ * w (e^{ikt} - 1), for w = 0 rotations of z; then z is taken on by a block.  By strips.  Error:
+ * of a term 2 eps of |z| a step, so that what is near 0 stays exact; of the sum a quarter of a
+ * strip's (there are four lanes at least) and one for each strip.                        */
+MCAMP__PRIV void mcamp__vec_spin(mcamp_vecset vs, const mcamp__turns *t, double *re, double *im)
+{
+    memset(re, 0, MCAMP__BLOCK * sizeof *re);
+    memset(im, 0, MCAMP__BLOCK * sizeof *im);
+    for (size_t j = 0; j < t->m; j += MCAMP__TURNS_STRIP) {
+        double a[MCAMP__BLOCK], b[MCAMP__BLOCK];
+        MCAMP__DISPATCH(vs, spin, (t->x + j, t->y + j, t->w + j, t->dr + j, t->di + j, t->er + j,
+                                   t->ei + j, mcamp__zmin(MCAMP__TURNS_STRIP, t->m - j), a, b));
+        for (int k = 0; k < MCAMP__BLOCK; k++) { re[k] += a[k]; im[k] += b[k]; }
+    }
+}
+
+#define MCAMP__TURNS 7          /* arrays of that */
+#define MCAMP__TURNS_ROOM(n) (((n) + 31) & ~(size_t)31)
+
+/* n terms of no weight; w stands first. */
+MCAMP__PRIV mcamp__turns mcamp__turns_at(double *mem, size_t n)
+{
+    mcamp__turns t;
+    t.m = MCAMP__TURNS_ROOM(n);
+    t.w = mem; t.x = t.w + t.m; t.y = t.x + t.m;
+    t.dr = t.y + t.m; t.di = t.dr + t.m; t.er = t.di + t.m; t.ei = t.er + t.m;
+    memset(mem, 0, MCAMP__TURNS * t.m * sizeof *mem);
+    return t;
+}
+
+/* Steps of e^{i step l}. */
+MCAMP__PRIV void mcamp__turns_step(const mcamp__turns *t, const double *l, size_t n, double step)
+{
+    for (size_t j = 0; j < n; j++) {
+        mcamp__turn(step * l[j], &t->dr[j], &t->di[j]);
+        mcamp__turn(MCAMP__BLOCK * step * l[j], &t->er[j], &t->ei[j]);
+    }
+}
+
+/* w (e^{i omega l} - 1) as it is. */
+MCAMP__PRIV void mcamp__turns_start(const mcamp__turns *t, const double *l, size_t n, double omega)
+{
+    for (size_t j = 0; j < n; j++) {
+        mcamp__turn(omega * l[j], &t->x[j], &t->y[j]);
+        t->x[j] *= t->w[j];
+        t->y[j] *= t->w[j];
+    }
+}
+
 /* ---- many bins ------------------------------------------------------------------ *
  * Where the sum varies little n has to be large, and series of n terms are too long.  P_n(u) is 1/u
  * times the density at 0 of D = S - G/u, G of Gamma's law of order n + 1: with z = eta + i omega,
@@ -16742,10 +16828,12 @@ MCAMP__PRIV void mcamp__mellin_atoms(mcamp__lattice *q, const mcamp_event *e, mc
 
 #define MCAMP__MANY_RULE 16
 #define MCAMP__MANY_NODES 4096
+#define MCAMP__MANY_WORDS ((2 + MCAMP__TURNS) * MCAMP__MANY_NODES)      /* what a bulk takes */
 #define MCAMP__MANY_WORK 4e6
 
 typedef struct mcamp__bulk {
-    double *x, *p, *w;      /* X - 1, its odds, and tilted */
+    double *x, *p;          /* X - 1, its odds */
+    mcamp__turns turns;     /* with tilted odds */
     size_t n;
     double b, c, z, most;           /* most: z with a larger real part is not to be asked for */
     double miss, err;               /* mass of t that is left out, error of the rule for E */
@@ -16789,7 +16877,7 @@ MCAMP__PRIV int mcamp__bulk_init(mcamp__bulk *q, double b, double c, double z, d
     double node[MCAMP__MANY_RULE], weight[MCAMP__MANY_RULE], low, h = 0.5, tol = 1e-16 / b;
     mcamp__gauss_rule(node, weight);
     q->b = b; q->c = c; q->z = z; q->most = re; q->n = 0;
-    q->x = mem; q->p = mem + MCAMP__MANY_NODES; q->w = mem + 2 * MCAMP__MANY_NODES;
+    q->x = mem; q->p = mem + MCAMP__MANY_NODES;
     low = -sqrt(2 * (42 + log(b)));
     q->miss = exp(mcamp__gauss_logsf(z)) + exp(mcamp__gauss_logsf(-low));
     q->err = exp(mcamp__gauss_logsf(-low) + 8);
@@ -16805,19 +16893,19 @@ MCAMP__PRIV int mcamp__bulk_init(mcamp__bulk *q, double b, double c, double z, d
             q->p[q->n++] = h * weight[i] * exp(-0.5 * y * y - MCAMP__LOG_SQRT_2PI);
         }
     }
+    q->turns = mcamp__turns_at(mem + 2 * MCAMP__MANY_NODES, q->n);
     return b * q->err < 1e-7;       /* as logarithms of E times b leave 1e-6 */
 }
 
-/* log E(e^{nu (X - 1)}; T).  Each piece's nodes in four lanes: 8 ulp of the terms' moduli. */
+/* log E(e^{nu (X - 1)}; T).  Each piece's nodes in eight lanes: 8 ulp of the terms' moduli. */
 MCAMP__PRIV double mcamp__bulk_log(const mcamp__bulk *q, double nu)
 {
     mcamp__sum s = { 0, 0 };
     if (!(nu <= q->most && nu > -8)) return mcamp__inf();
     for (size_t i = 0; i < q->n; i += MCAMP__MANY_RULE) {
-        double t[4] = { 0, 0, 0, 0 };
-        for (size_t j = i; j < i + MCAMP__MANY_RULE; j++)
-            t[j % 4] += q->p[j] * expm1(nu * q->x[j]);
-        mcamp__sum_add(&s, (t[0] + t[1]) + (t[2] + t[3]));
+        double t[MCAMP__MANY_RULE];
+        for (size_t j = 0; j < MCAMP__MANY_RULE; j++) t[j] = expm1(nu * q->x[i + j]);
+        mcamp__sum_add(&s, mcamp__dot(q->p + i, t, MCAMP__MANY_RULE));
     }
     return log1p(mcamp__sum_get(&s) - q->miss);
 }
@@ -16888,53 +16976,23 @@ MCAMP__PRIV double mcamp__many_period(const mcamp__bulk *q, double n, double eta
     return best;
 }
 
-/* e^{ia} - 1 */
-MCAMP__PRIV void mcamp__turn(double a, double *re, double *im)
-{
-    double s = sin(0.5 * a), c = cos(0.5 * a);
-    *re = -2 * s * s;
-    *im = 2 * s * c;
-}
-
-#define MCAMP__BLOCK 64         /* frequencies that mcamp__vec_spin takes at a time */
-#define MCAMP__BLOCKS 16        /* blocks until angles are taken anew */
-
-/* re[k] + i im[k] = sum_j of z_j = w_j (e^{i(k0 + k)t_j} - 1) for k < 64, z = x + iy at k0, where
- * d_j = e^{it_j} - 1; then z is taken on by a block, e_j = e^{64it_j} - 1.  m: a multiple of
- * 32.  Error: 2 eps of |z| a step, so that what is near 0 stays exact.                     */
-MCAMP__PRIV void mcamp__vec_spin(mcamp_vecset vs, double *x, double *y, const double *w,
-                                 const double *dr, const double *di, const double *er,
-                                 const double *ei, size_t m, double *re, double *im)
-{
-    MCAMP__DISPATCH(vs, spin, (x, y, w, dr, di, er, ei, m, re, im));
-}
-
 /* log of (phi(z)/phi(eta))^b e^{i omega b} at frequencies k step, and the error of that; tilted
- * odds are in w.  Terms of phi - 1 have 64 steps' errors, their sum four lanes'.         */
+ * odds are in w, the first of q's turns.  Terms of phi - 1 have the errors of 80 steps.  */
 MCAMP__PRIV void mcamp__many_spectrum(mcamp_vecset vs, const mcamp__bulk *q, double step, size_t n,
                                       double rule, double *mod, double *angle, double *err)
 {
-    double size = 0, *dr = q->w + MCAMP__MANY_NODES, *di = dr + MCAMP__MANY_NODES;
-    double *zr = di + MCAMP__MANY_NODES, *zi = zr + MCAMP__MANY_NODES;
-    size_t room = (q->n + 31) & ~(size_t)31;
-    memset(dr, 0, 4 * MCAMP__MANY_NODES * sizeof *dr);
-    for (size_t i = q->n; i < room; i++) q->w[i] = 0;
-    for (size_t i = 0; i < q->n; i++) {
-        size += q->w[i] * (fabs(q->x[i]) + 1);
-        mcamp__turn(step * q->x[i], &dr[i], &di[i]);
-    }
+    double size = 0;
+    for (size_t i = 0; i < q->n; i++) size += q->turns.w[i] * (fabs(q->x[i]) + 1);
+    mcamp__turns_step(&q->turns, q->x, q->n, step);
     for (size_t k0 = 0; k0 < n; k0 += MCAMP__BLOCK) {
         double re[MCAMP__BLOCK], im[MCAMP__BLOCK];
-        for (size_t i = 0; i < q->n; i++) {
-            mcamp__turn((double)k0 * step * q->x[i], &zr[i], &zi[i]);
-            zr[i] *= q->w[i];
-            zi[i] *= q->w[i];
-        }
-        mcamp__vec_spin(vs, zr, zi, q->w, dr, di, dr, di, room, re, im);
+        if (k0 % (MCAMP__BLOCK * MCAMP__BLOCKS) == 0)
+            mcamp__turns_start(&q->turns, q->x, q->n, (double)k0 * step);
+        mcamp__vec_spin(vs, &q->turns, re, im);
         for (size_t k = k0; k < n && k < k0 + MCAMP__BLOCK; k++) {
             double f = (double)k * step, xr = re[k - k0], xi = im[k - k0];
             double y = mcamp__dmax(1e-300 - 1, xr * (2 + xr) + xi * xi);
-            double e = mcamp__dmin(2, f * size) * (150 + 0.25 * (double)q->n) + 8 * f * size;
+            double e = mcamp__dmin(2, f * size) * (185 + 0.25 * (double)q->n) + 8 * f * size;
             mod[k] = 0.5 * q->b * log1p(y);
             angle[k] = q->b * (atan2(xi, 1 + xr) + f);
             err[k] = q->b * (rule + DBL_EPSILON * e) / sqrt(mcamp__dmax(1e-300, 1 + y)) +
@@ -17126,9 +17184,9 @@ MCAMP__PRIV int mcamp__many_steps(const mcamp__mellin *t, double work, mcamp__ma
     mcamp__bulk *q = &m->q;
     double k = mcamp__bulk_log(q, m->eta), mean = 0, sd = 0, period;
     for (size_t i = 0; i < q->n; i++) {
-        q->w[i] = q->p[i] * exp(m->eta * q->x[i] - k);
-        mean += q->w[i] * q->x[i];
-        sd += q->w[i] * q->x[i] * q->x[i];
+        double w = q->turns.w[i] = q->p[i] * exp(m->eta * q->x[i] - k);
+        mean += w * q->x[i];
+        sd += w * q->x[i] * q->x[i];
     }
     sd = t->bins * (sd - mean * mean) + m->n / (m->u0 + m->eta) / (m->u0 + m->eta);
     sd = sqrt(sd);
@@ -17167,7 +17225,7 @@ MCAMP__PRIV mcamp_status mcamp__many_fill(mcamp_ctx *ctx, const mcamp__mellin *t
 MCAMP__PRIV mcamp_status mcamp__many_law(mcamp_ctx *ctx, const mcamp_event *e, int add,
                                          const mcamp__wish *wish, mcamp__law *a)
 {
-    const size_t words = 7 * MCAMP__MANY_NODES;
+    const size_t words = MCAMP__MANY_WORDS;
     mcamp__mellin t;
     mcamp__many m;
     double lost, *mem;
@@ -17256,9 +17314,10 @@ typedef struct mcamp__pile { double *x, *q, *v, *m; size_t n; } mcamp__pile;
 typedef struct mcamp__sums {
     mcamp__bulk q;
     mcamp__tilts tilts;
+    mcamp_vecset vec;
     int add;
     double b, c, lambda, tail, tau, eta, k, kerr, sd, most;
-    double h, y0, y1, n, step, nf, last, decay, top, most_far, weight, *f;
+    double h, y0, y1, n, step, nf, last, decay, peak, top, most_far, weight, *f;
     double reach, lost, often;      /* often: how many bins are far, about */
     int point;      /* R is put on its ends alone */
     /* most: beyond what R often is; weight: the largest mcamp__sums_weight, by mcamp__sums_side */
@@ -17275,11 +17334,10 @@ MCAMP__PRIV double mcamp__sinc_beyond(double u)
 
 /* log of a bound of |E e^{i omega X}|, X tilted by eta, for all omega from here on.  The density of
  * a lognormal is unimodal, that of the tilt monotone: on an interval each is at least what it is at
- * one of the ends.  And the density of both, with its end at tau, has two maxima at most, so
- * that its total variation is at most 4 of the larger one; that over omega is a bound, too. */
+ * one of the ends.                                                                       */
 MCAMP__PRIV double mcamp__sums_decay(const mcamp__sums *s, double omega)
 {
-    double best = 0, c = s->c, top = 0;
+    double best = 0, c = s->c;
     for (int r = 0; r < 3; r++) {
         double g = r == 2 ? 3 : 1.5 + 0.5 * r, sum = 0, d1 = 0, e1 = 0;
         double x = mcamp__bins_x(c, s->tau);
@@ -17293,14 +17351,21 @@ MCAMP__PRIV double mcamp__sums_decay(const mcamp__sums *s, double omega)
         }
         best = mcamp__dmax(best, sum);
     }
+    return mcamp__dmin(log1p(-mcamp__dmin(0.99, best * (1 - 1e-9))), log(4 * s->peak / omega));
+}
+
+/* The largest density of that X.  With its end at tau it has two maxima at most, so that its total
+ * variation is at most 4 of the larger one, and that over omega is a bound, too.         */
+MCAMP__PRIV double mcamp__sums_peak(const mcamp__sums *s)
+{
+    double c = s->c, top = 0;
     for (double t = mcamp__dmin(-8, -c - 1), h = 0.05; t < s->tau; t += h) {
         double u = t + h, x = mcamp__bins_x(c, t), y = mcamp__bins_x(c, mcamp__dmin(s->tau, u)), d;
         d = mcamp__dmax(exp(-0.5 * t * t) / x, exp(-0.5 * u * u) / mcamp__bins_x(c, u));
         if (t <= -c && u >= -c) d = exp(-0.5 * c * c) / mcamp__bins_x(c, -c);
         top = mcamp__dmax(top, d * exp(mcamp__dmax(s->eta * x, s->eta * y)));
     }
-    top *= exp(-s->eta - s->k - MCAMP__LOG_SQRT_2PI) / c * (1 + 1e-9);
-    return mcamp__dmin(log1p(-mcamp__dmin(0.99, best * (1 - 1e-9))), log(4 * top / omega));
+    return top * exp(-s->eta - s->k - MCAMP__LOG_SQRT_2PI) / c * (1 + 1e-9);
 }
 
 /* log E(e^{nu X}; t <= tau), and mean and variance of X tilted: for steering. */
@@ -17364,6 +17429,17 @@ MCAMP__PRIV double mcamp__sums_beyond(const mcamp__sums *s, int right, double j,
     return right ? best + 1e-6 : mcamp__dmin(0, best + 1e-6);
 }
 
+/* About the least frequency beyond which E e^{i omega R} is below e^end. */
+MCAMP__PRIV double mcamp__sums_last(const mcamp__sums *s, double end)
+{
+    double im = 4 / s->sd, g = 2;
+    if (s->b * mcamp__sums_decay(s, im) <= end) return im;
+    do im *= g; while (im * s->sd < 6000 && s->b * mcamp__sums_decay(s, im) > end);
+    while ((g = sqrt(g)) > 1.04)        /* it is between im/g^2 and im */
+        if (s->b * mcamp__sums_decay(s, im / g) <= end) im /= g;
+    return im;
+}
+
 /* Points and frequencies. */
 MCAMP__PRIV int mcamp__sums_places(mcamp__sums *s, double *mem)
 {
@@ -17375,11 +17451,11 @@ MCAMP__PRIV int mcamp__sums_places(mcamp__sums *s, double *mem)
         if (!mcamp__bulk_init(&s->q, s->b, s->c, s->tau, re, im, mem)) return 0;
         s->k = mcamp__bulk_log(&s->q, s->eta);
         if (i) break;
-        for (im = 4 / s->sd; s->b * mcamp__sums_decay(s, im) > end; im *= 1.08)
-            if (im * s->sd > 3000) return 0;
-        s->last = im;
-        s->decay = mcamp__sums_decay(s, im);
-        im *= 1.06;         /* the last one of them */
+        s->peak = mcamp__sums_peak(s);
+        s->last = mcamp__sums_last(s, end);
+        if (!(s->last * s->sd < 3000)) return 0;
+        s->decay = mcamp__sums_decay(s, s->last);
+        im = 1.06 * s->last;        /* the last one of them */
     }
     mcamp__tilts_init(&s->tilts, &s->q, s->eta, s->sd);
     for (int i = 0; s->add && i < MCAMP__MANY_TILTS / 2; i++) {     /* how seldom R is small */
@@ -17398,7 +17474,7 @@ MCAMP__PRIV int mcamp__sums_places(mcamp__sums *s, double *mem)
     s->step = 2 * MCAMP__PI / A;
     s->nf = ceil(s->last / s->step) + 1;
     for (size_t i = 0; i < s->q.n; i++) {
-        s->q.w[i] = s->q.p[i] * exp(s->eta * s->q.x[i] - s->k);
+        s->q.turns.w[i] = s->q.p[i] * exp(s->eta * s->q.x[i] - s->k);
         size += s->q.p[i] * fabs(expm1(s->eta * s->q.x[i]));
     }
     rule = s->q.err * exp(mcamp__dmax(0, -s->k));
@@ -17458,54 +17534,67 @@ MCAMP__PRIV double mcamp__sums_alias(const mcamp__sums *s, double f)
     return left + right;
 }
 
+/* Terms of the sums for w and g at y, for a part f of the bins; their frequencies.  Where err is
+ * not NULL, errors: what terms have, and frequencies left out, is added to err[0] and [1]. */
+MCAMP__PRIV size_t mcamp__sums_terms(const mcamp__sums *s, double f, double y, mcamp__turns *w,
+                                     mcamp__turns *g, double *omega, double *err)
+{
+    const size_t nf = (size_t)s->nf;
+    const double *mod = s->f, *angle = mod + nf, *own = angle + nf, *kernel = own + nf;
+    double c = cosh(0.5 * s->eta * s->h), scale = s->step / MCAMP__PI;
+    size_t m = 0;
+    for (size_t i = 0; i < nf; i++) {
+        const double *a = kernel + 4 * i, *b = a + 2;
+        double t = (double)i * s->step, r = exp(f * mod[i]) * (i ? 1 : 0.5) * scale;
+        double p = f * angle[i] - t * y, re, im;
+        if (!(f * mod[i] > -45)) {          /* |s| and |s'| are at most c */
+            if (err) err[0] += 1.1 * r * s->h * c * c;
+            if (err) err[1] += 1.1 * r * s->h * s->h * c * c;
+            continue;
+        }
+        if (err) {      /* 80 steps, a strip and strips, and the angle anywhere */
+            double e = f * own[i] + DBL_EPSILON * (400 + fabs(f * angle[i]) + t * (s->y0 + s->y1));
+            err[0] += e * r * (fabs(a[0]) + fabs(a[1]));
+            err[1] += e * r * (fabs(b[0]) + fabs(b[1]));
+        }
+        re = r * cos(p); im = r * sin(p);
+        w->x[m] = re * a[0] - im * a[1]; w->y[m] = im * a[0] + re * a[1];
+        g->x[m] = re * b[0] - im * b[1]; g->y[m] = im * b[0] + re * b[1];
+        omega[m++] = t;
+    }
+    return m;
+}
+
 /* Odds of the points and means, for j bins less, tilted: w and g; their errors, of rounding and of
  * what is left out, and by which the odds may be too large.                              */
 MCAMP__PRIV void mcamp__sums_bulk(const mcamp__sums *s, double j, double *w, double *g,
                                   double *mem, double *ew, double *eg)
 {
     const size_t n = (size_t)s->n, nf = (size_t)s->nf;
-    const double *mod = s->f, *angle = mod + nf, *err = angle + nf;
-    double f = 1 - j / s->b, c = cosh(0.5 * s->eta * s->h), scale = s->step / MCAMP__PI;
-    double *ar = mem, *ai = ar + nf, *br = ai + nf, *bi = br + nf, *om = bi + nf;
-    size_t m = 0;
-    *ew = exp(f * s->b * s->decay) * c * c / MCAMP__PI / (s->nf - 1) / s->step;
-    *eg = *ew * 8;
-    *ew *= 4 / s->h;
-    for (size_t i = 0; i < nf; i++) {
-        double t = (double)i * s->step, a[2], b[2], r = exp(f * mod[i]) * (i ? 1 : 0.5) * scale;
-        double p = f * angle[i] - t * s->y0, e, x, y;
-        if (!(f * mod[i] > -45)) {          /* |s| and |s'| are at most c */
-            *ew += 1.1 * r * s->h * c * c;
-            *eg += 1.1 * r * s->h * s->h * c * c;
-            continue;
+    double f = 1 - j / s->b, c = cosh(0.5 * s->eta * s->h), err[2], *omega;
+    mcamp__turns a = mcamp__turns_at(mem, nf), b = a;
+    b.x = mem + MCAMP__TURNS * a.m;
+    b.y = b.x + a.m;
+    omega = b.y + a.m;
+    memset(b.x, 0, 2 * a.m * sizeof *b.x);
+    err[0] = exp(f * s->b * s->decay) * c * c / MCAMP__PI / (s->nf - 1) / s->step;
+    err[1] = err[0] * 8;
+    err[0] *= 4 / s->h;
+    for (size_t i = 0; i < n; i += MCAMP__BLOCK) {
+        double re[MCAMP__BLOCK], im[MCAMP__BLOCK];
+        const size_t most = mcamp__zmin(n - i, MCAMP__BLOCK) * sizeof *re;
+        if (i % (MCAMP__BLOCK * MCAMP__BLOCKS) == 0) {
+            size_t m = mcamp__sums_terms(s, f, s->y0 + (double)i * s->h, &a, &b, omega,
+                                         i ? NULL : err);
+            if (!i) mcamp__turns_step(&a, omega, m, -s->h);
+            a.m = b.m = MCAMP__TURNS_ROOM(m);
         }
-        mcamp__sums_kernel(s->h, 0.5 * s->h * s->eta, 0.5 * s->h * t, a, b);
-        x = r * (fabs(a[0]) + fabs(a[1]));
-        y = r * (fabs(b[0]) + fabs(b[1]));
-        e = f * err[i] + DBL_EPSILON * (400 + fabs(f * angle[i]) + t * (s->y0 + s->y1));
-        *ew += e * x;
-        *eg += e * y;
-        x = r * cos(p); y = r * sin(p);
-        ar[m] = x * a[0] - y * a[1]; ai[m] = x * a[1] + y * a[0];
-        br[m] = x * b[0] - y * b[1]; bi[m] = x * b[1] + y * b[0];
-        om[m++] = t;
+        mcamp__vec_spin(s->vec, &a, re, im);
+        memcpy(w + i, re, most);
+        mcamp__vec_spin(s->vec, &b, re, im);
+        memcpy(g + i, re, most);
     }
-    for (size_t i = 0; i < n; i++) w[i] = g[i] = 0;
-    for (size_t k = 0; k < m; k++) {
-        double dr = cos(om[k] * s->h), di = -sin(om[k] * s->h), x = 1, y = 0;
-        for (size_t i = 0; i < n; i++) {
-            double t;
-            if (i % 64 == 0) {
-                x = cos(om[k] * s->h * (double)i);
-                y = -sin(om[k] * s->h * (double)i);
-            }
-            w[i] += ar[k] * x - ai[k] * y;
-            g[i] += br[k] * x - bi[k] * y;
-            t = x * dr - y * di;
-            y = x * di + y * dr;
-            x = t;
-        }
-    }
+    ew[0] = err[0]; eg[0] = err[1];
     ew[1] = mcamp__sums_alias(s, f);
     eg[1] = s->h * ew[1];
 }
@@ -17682,24 +17771,51 @@ MCAMP__PRIV void mcamp__pile_halve(const mcamp__pile *a, int upper, mcamp__pile 
     }
 }
 
-/* Adds sums of a and the mass j of f to out, the first of them beyond out's point `at`. */
-MCAMP__PRIV void mcamp__pile_shift(const mcamp__pile *a, const mcamp__pile *f, size_t j, int upper,
-                                   size_t at, mcamp__pile *out)
+/* Adds sums of a and the mass j of f to out, the first of them beyond out's point `at`: below, to
+ * that point.                                                                            */
+MCAMP__PRIV void mcamp__pile_merge(const mcamp__pile *a, const mcamp__pile *f, size_t j, size_t at,
+                                   mcamp__pile *out)
 {
-    double y = f->x[j], q = f->q[j], v = f->v[j], m = f->m[j];
-    for (size_t i = 0; i < a->n; i++) {
-        double x = a->x[i] + y, w = a->q[i] * q, t;
-        while (at + 2 < out->n && out->x[at + 1] <= x) at++;
-        if (upper) {
-            t = w * ((x - out->x[at]) * out->m[at]);
-            out->q[at] += w - t;
-            out->q[at + 1] += t;
-        } else {
-            out->q[at] += w;
-            out->v[at] += a->v[i] * v;
-            out->m[at] += a->m[i] * v + a->v[i] * m;
+    const double *ax = a->x, *aq = a->q, *av = a->v, *am = a->m, *next = out->x + at + 1;
+    const double *last = out->x + out->n - 1;
+    const double y = f->x[j], fq = f->q[j], fv = f->v[j], fm = f->m[j];
+    double *oq = out->q + at, *ov = out->v + at, *om = out->m + at, q = *oq, v = *ov, m = *om;
+    for (size_t i = 0, n = a->n; i < n; i++) {
+        double x = ax[i] + y;
+        while (*next <= x && next < last) {
+            *oq++ = q; *ov++ = v; *om++ = m;
+            q = *oq; v = *ov; m = *om;
+            next++;
         }
+        q += aq[i] * fq;
+        v += av[i] * fv;
+        m += am[i] * fv + av[i] * fm;
     }
+    *oq = q; *ov = v; *om = m;
+}
+
+/* Above: spread to the points beside. */
+MCAMP__PRIV void mcamp__pile_spread(const mcamp__pile *a, const mcamp__pile *f, size_t j, size_t at,
+                                    mcamp__pile *out)
+{
+    const double *ax = a->x, *aq = a->q, *next = out->x + at + 1, *last = out->x + out->n - 1;
+    const double *slope = out->m + at, y = f->x[j], fq = f->q[j];
+    double *oq = out->q + at, low = oq[0], high = oq[1];
+    for (size_t i = 0, n = a->n; i < n; i++) {
+        double x = ax[i] + y, w = aq[i] * fq, t;
+        while (*next <= x && next < last) {
+            *oq++ = low;
+            low = high;
+            high = oq[1];
+            next++;
+            slope++;
+        }
+        t = w * ((x - next[-1]) * *slope);
+        low += w - t;
+        high += t;
+    }
+    oq[0] = low;
+    oq[1] = high;
 }
 
 /* Adds sums of what is in a and f to out, whose points begin and end beyond all of them (above: 0
@@ -17719,7 +17835,8 @@ MCAMP__PRIV int mcamp__pile_add(const mcamp__pile *a, size_t levels, const mcamp
         while (at + 2 < out->n && out->x[at + 1] <= a->x[0] + f->x[j]) at++;
         d = 1.01 * (out->x[at + 1] - out->x[at]);
         for (k = 0; k + 1 < levels && a[k + 1].x[1] - a[k + 1].x[0] <= d; k++) {}
-        mcamp__pile_shift(&a[k], f, j, upper, at, out);
+        if (upper) mcamp__pile_spread(&a[k], f, j, at, out);
+        else       mcamp__pile_merge(&a[k], f, j, at, out);
     }
     return 1;
 }
@@ -17773,14 +17890,14 @@ MCAMP__PRIV void mcamp__pile_atoms(mcamp__sums *s, const mcamp__pile *p, int upp
 #define MCAMP__PILES 8          /* of ever fewer points */
 
 typedef struct mcamp__sums_size {
-    size_t group[MCAMP__SUMS_LEVELS], n, cells;
+    size_t group[MCAMP__SUMS_LEVELS], cells[MCAMP__SUMS_LEVELS], n;
     double grid[MCAMP__SUMS_LEVELS];
 } mcamp__sums_size;
 
 MCAMP__PRIV mcamp__sums_size mcamp__sums_sizes(const mcamp__sums *s)
 {
     mcamp__sums_size z;
-    double T = mcamp__bins_x(s->c, s->tau), X = mcamp__bins_x(s->c, s->reach), span;
+    double T = mcamp__bins_x(s->c, s->tau), X = mcamp__bins_x(s->c, s->reach), span, far;
     size_t ratio = s->often > 0.1 ? 2 : 5;
     span = log((s->y1 + s->most_far * X) / mcamp__dmin(2 * T, s->y0 + T)) + 0.1;
     z.group[0] = 3;
@@ -17793,7 +17910,9 @@ MCAMP__PRIV mcamp__sums_size mcamp__sums_sizes(const mcamp__sums *s)
     span += (s->most_far + 2) * z.grid[MCAMP__SUMS_LEVELS - 1];
     span += 2 * (double)z.group[3] * s->h / s->b;
     z.n = (size_t)(span / z.grid[0]) + 32;
-    z.cells = 12000;
+    far = 2 * log((s->b + X) / (s->b + T));     /* over cells, but for those that are 1/4 long */
+    for (int i = 0; i < MCAMP__SUMS_LEVELS; i++)
+        z.cells[i] = (size_t)mcamp__dmin(12000, far / z.grid[i] + 4 * (s->reach - s->tau) + 8);
     return z;
 }
 
@@ -17816,8 +17935,10 @@ MCAMP__PRIV double mcamp__sums_work(const mcamp__sums *s, const mcamp__sums_size
 
 MCAMP__PRIV double mcamp__sums_words(const mcamp__sums *s, const mcamp__sums_size *z)
 {
-    return 8 * (s->n + 8 * MCAMP__PILES) + 4.0 * (double)z->cells * MCAMP__SUMS_LEVELS +
-           12.0 * (double)z->n + 2 * s->n + 5 * s->nf + 64;
+    double cells = 0;
+    for (int i = 0; i < MCAMP__SUMS_LEVELS; i++) cells += (double)z->cells[i];
+    return 8 * (s->n + 8 * MCAMP__PILES) + 4 * cells + 12.0 * (double)z->n + 2 * s->n +
+           (3 + MCAMP__TURNS) * (s->nf + 31) + 64;
 }
 
 /* One side's law, with all of the numbers of far bins. */
@@ -17834,8 +17955,8 @@ MCAMP__PRIV int mcamp__sums_side(mcamp__sums *s, const mcamp__sums_size *z, int 
     for (size_t i = 1; i < MCAMP__PILES; i++)
         R[i] = mcamp__pile_at(&mem, ((size_t)s->n >> i) + 8);
     for (int i = 0; i < MCAMP__SUMS_LEVELS; i++) {
-        F[i] = mcamp__pile_at(&mem, z->cells);
-        if (!mcamp__sums_far(s, 0.5 * z->grid[i], upper, z->cells, &F[i])) return 0;
+        F[i] = mcamp__pile_at(&mem, z->cells[i]);
+        if (!mcamp__sums_far(s, 0.5 * z->grid[i], upper, z->cells[i], &F[i])) return 0;
     }
     sum[0] = mcamp__pile_at(&mem, z->n);
     sum[1] = mcamp__pile_at(&mem, z->n);
@@ -17925,20 +18046,24 @@ MCAMP__PRIV int mcamp__sums_fill(mcamp_ctx *ctx, mcamp__sums *s, const mcamp__wi
     if (!(mcamp__sums_work(s, &z) < MCAMP__SUMS_PAIRS)) return 0;
     pile = mcamp__new_doubles(ctx, (size_t)need);
     ok = pile != NULL;
-    s->f = mcamp__new_doubles(ctx, 3 * nf);
-    if (ok && s->f && !s->point)
-        mcamp__many_spectrum(ctx->vec, &s->q, s->step, nf, s->q.err * exp(mcamp__dmax(0, -s->k)),
-                             s->f, s->f + nf, s->f + 2 * nf);
+    s->f = mcamp__new_doubles(ctx, 7 * nf);
+    if (ok && s->f && !s->point) {
+        double rule = s->q.err * exp(mcamp__dmax(0, -s->k));
+        mcamp__many_spectrum(ctx->vec, &s->q, s->step, nf, rule, s->f, s->f + nf, s->f + 2 * nf);
+        for (size_t i = 0; i < nf; i++) {
+            double *k = s->f + 3 * nf + 4 * i, u = 0.5 * s->h;
+            mcamp__sums_kernel(s->h, u * s->eta, u * (double)i * s->step, k, k + 2);
+        }
+    }
     for (int i = 0; i < 2 && ok && s->f; i++) {
         ok = mcamp__law_alloc(ctx, &law[i], (size_t)s->n + z.n + 16);
-        if (ok) memset(pile, 0, (size_t)need * sizeof(double));
         ok = ok && mcamp__sums_side(s, &z, !i, pile, &law[i]);
         law[i].t.lambda = wish->lambda;
         law[i].t.spread = wish->spread;
     }
     ok = ok && s->f;
     mcamp__delete_doubles(ctx, pile, (size_t)need);
-    mcamp__delete_doubles(ctx, s->f, 3 * nf);
+    mcamp__delete_doubles(ctx, s->f, 7 * nf);
     return ok;
 }
 
@@ -17952,12 +18077,13 @@ MCAMP__PRIV int mcamp__sums_fit(const mcamp_event *e)
 MCAMP__PRIV mcamp_status mcamp__sums_law(mcamp_ctx *ctx, const mcamp_event *e, int add,
                                          const mcamp__wish *wish, double gap, mcamp__law *law)
 {
-    const size_t words = 7 * MCAMP__MANY_NODES;
+    const size_t words = MCAMP__MANY_WORDS;
     mcamp__sums s;
     double *mem, n;
     int ok;
     memset(&s, 0, sizeof s);
-    s.add = add; s.b = (double)e->bins; s.lambda = wish->lambda; s.tail = wish->tail;
+    s.vec = ctx->vec; s.add = add; s.b = (double)e->bins;
+    s.lambda = wish->lambda; s.tail = wish->tail;
     s.c = mcamp__bins_kind(e, 0, &n);
     s.reach = mcamp__many_reach(e, add, wish->tail);
     s.h = s.b * sqrt(6 * gap / (s.lambda * (1 + s.lambda)));
@@ -18216,6 +18342,21 @@ MCAMP__PRIV double mcamp__rule_fall(mcamp__rule *q, double y)
     return best;
 }
 
+/* x[j] = w_j e^{lambda l_j - top}, of at most 64 atoms from i on; whether exponents are over 0. */
+MCAMP__PRIV int mcamp__law_terms(const mcamp__law *a, size_t i, size_t n, double lambda, double top,
+                                 double *x)
+{
+    int high = 0;
+    for (size_t j = 0; j < n; j++) {
+        x[j] = lambda * a->l[i + j] - top;
+        high |= x[j] > 0;
+    }
+    if (!high) mcamp__vec_exp(a->vec, x, n);
+    for (size_t j = 0; j < n; j++)
+        x[j] = high ? mcamp__law_term(a->w[i + j], x[j]) : a->w[i + j] * x[j];
+    return high;
+}
+
 MCAMP__PRIV mcamp__cum mcamp__law_cum(const mcamp__law *a, double lambda)
 {
     mcamp__sum s0 = { 0, 0 };
@@ -18223,22 +18364,26 @@ MCAMP__PRIV mcamp__cum mcamp__law_cum(const mcamp__law *a, double lambda)
     double top = mcamp__law_top(a, lambda), m = 0, v = 0, s, la = 0, at = 0, wmax = 0, logs = 0;
     for (size_t j = 0; j < a->n; j++)       /* a centre for the moments: the mode, about */
         if (a->w[j] > wmax) { wmax = a->w[j]; at = a->l[j]; }
-    for (size_t j = 0; j < a->n; j++) {
-        double x = lambda * a->l[j] - top, w, d = a->l[j] - at;
-        if (x < -700) continue;             /* e^-700 of the largest term at most */
-        w = mcamp__law_term(a->w[j], x);
-        if (x > 0) logs = 1600;     /* rounding of the logarithm, and of what is added to it */
-        mcamp__sum_add(&s0, w);
-        m += w * d;
-        v += w * d * d;
-        la += w * fabs(a->l[j]);
+    for (size_t i = 0; i < a->n; i += 64) {
+        double x[64], part = 0;
+        size_t n = mcamp__zmin(64, a->n - i);
+        /* rounding of the logarithm, and of what is added to it */
+        if (mcamp__law_terms(a, i, n, lambda, top, x)) logs = 1600;
+        for (size_t j = 0; j < n; j++) {
+            double d = a->l[i + j] - at;
+            part += x[j];
+            m += x[j] * d;
+            v += x[j] * d * d;
+            la += x[j] * fabs(a->l[i + j]);
+        }
+        mcamp__sum_add(&s0, part);
     }
     s = mcamp__sum_get(&s0);
     m /= s;
     c.k0 = a->count * (top + log(s));
     c.k1 = a->count * (at + m);
     c.k2 = a->count * mcamp__dmax(0.0, v / s - m * m);
-    c.err = a->count * DBL_EPSILON * (4 + logs + 2 * fabs(lambda) * la / s + fabs(top));
+    c.err = a->count * DBL_EPSILON * (40 + logs + 2 * fabs(lambda) * la / s + fabs(top));
     if (a->t.m > 0) mcamp__mellin_cum(a, lambda, &c);
     if (a->rule) c.err += a->count * 1.1 * mcamp__rule_error(a, lambda, 0);
     return c;
@@ -18345,17 +18490,13 @@ MCAMP__PRIV void mcamp__spec_free(mcamp_ctx *ctx, mcamp__spec *s)
  * Mellin's factors dev is a bound of it for the loss itself.                             */
 typedef struct mcamp__line {
     const mcamp__law *law;
-    double *w, *dr, *di;
-    double *cr, *ci, *er, *ei;  /* terms where a block begins, rotations by a block */
+    mcamp__turns z;
     double *pr, *pi, *qr, *qi;  /* of strides: terms at t, rotations by a stride */
     double mean, mabs, dev;     /* E l, E|l|, E|l - E l| under w */
     double lambda, err, lg;     /* BINS: error of its atoms; by Mellin: log Gamma(s) */
-    size_t room;                /* of an array: zero weight beyond the law */
 } mcamp__line;
 
-#define MCAMP__LINE_ROWS 11     /* arrays of a line */
-#define MCAMP__LINE_ROOM(n) (((n) + 31) & ~(size_t)31)
-#define MCAMP__LINE_STRIP 256   /* atoms that are added to one sum */
+#define MCAMP__LINE_ROWS (4 + MCAMP__TURNS)     /* arrays of a line */
 
 MCAMP__PRIV void mcamp__mellin_line(mcamp__line *x, double lambda)
 {
@@ -18380,23 +18521,21 @@ MCAMP__PRIV void mcamp__line_init(mcamp__line *x, const mcamp__law *a, double la
                                   double tau, double *mem)
 {
     double top = mcamp__law_top(a, lambda), s = 0;
-    size_t m = a->n, room = MCAMP__LINE_ROOM(m);
-    x->law = a; x->room = room;
-    x->w = mem; x->dr = mem + room; x->di = mem + 2 * room;
-    x->cr = mem + 3 * room; x->ci = mem + 4 * room; x->er = mem + 5 * room;
-    x->ei = mem + 6 * room; x->pr = mem + 7 * room; x->pi = mem + 8 * room;
-    x->qr = mem + 9 * room; x->qi = mem + 10 * room;
+    size_t m = a->n;
+    x->law = a;
+    x->z = mcamp__turns_at(mem, m);
+    x->pr = mem + MCAMP__TURNS * x->z.m;
+    x->pi = x->pr + x->z.m; x->qr = x->pi + x->z.m; x->qi = x->qr + x->z.m;
     x->mean = x->mabs = x->dev = x->err = 0;
     for (size_t j = 0; j < m; j++)
-        s += x->w[j] = mcamp__law_term(a->w[j], lambda * a->l[j] - top);
+        s += x->z.w[j] = mcamp__law_term(a->w[j], lambda * a->l[j] - top);
     for (size_t j = 0; j < m; j++) {
-        x->w[j] /= s;
-        x->mean += x->w[j] * a->l[j];
-        x->mabs += x->w[j] * fabs(a->l[j]);
-        mcamp__turn(tau * a->l[j], &x->dr[j], &x->di[j]);
-        mcamp__turn(MCAMP__BLOCK * tau * a->l[j], &x->er[j], &x->ei[j]);
+        x->z.w[j] /= s;
+        x->mean += x->z.w[j] * a->l[j];
+        x->mabs += x->z.w[j] * fabs(a->l[j]);
     }
-    for (size_t j = 0; j < m; j++) x->dev += x->w[j] * fabs(a->l[j] - x->mean);
+    for (size_t j = 0; j < m; j++) x->dev += x->z.w[j] * fabs(a->l[j] - x->mean);
+    mcamp__turns_step(&x->z, a->l, m, tau);
     if (a->t.m > 0) mcamp__mellin_line(x, lambda);
     if (a->rule) x->err = mcamp__rule_error(a, lambda, a->rule->most);
 }
@@ -18422,22 +18561,9 @@ MCAMP__PRIV double mcamp__line_mellin(const mcamp__line *x, double t, double mod
  * sum to 1 by definition (their rounding is in K).                                        */
 MCAMP__PRIV double mcamp__line_error(const mcamp__line *x, double t)
 {
-    double n = (double)x->law->n / MCAMP__LINE_STRIP;
-    return DBL_EPSILON * ((240 + 0.25 * MCAMP__LINE_STRIP + n) * mcamp__dmin(2, t * x->mabs) +
+    double n = (double)x->law->n / MCAMP__TURNS_STRIP;
+    return DBL_EPSILON * ((240 + 0.25 * MCAMP__TURNS_STRIP + n) * mcamp__dmin(2, t * x->mabs) +
                           t * x->mabs) + (x->law->rule ? x->err : 0);
-}
-
-/* sum_j w_j (e^{itl_j} - 1) at a block of frequencies, by strips. */
-MCAMP__PRIV void mcamp__line_spin(mcamp_vecset vs, mcamp__line *x, double *re, double *im)
-{
-    memset(re, 0, MCAMP__BLOCK * sizeof *re);
-    memset(im, 0, MCAMP__BLOCK * sizeof *im);
-    for (size_t j = 0; j < x->room; j += MCAMP__LINE_STRIP) {
-        double a[MCAMP__BLOCK], b[MCAMP__BLOCK];
-        mcamp__vec_spin(vs, x->cr + j, x->ci + j, x->w + j, x->dr + j, x->di + j, x->er + j,
-                        x->ei + j, mcamp__zmin(MCAMP__LINE_STRIP, x->room - j), a, b);
-        for (int k = 0; k < MCAMP__BLOCK; k++) { re[k] += a[k]; im[k] += b[k]; }
-    }
 }
 
 /* Terms at t, and rotations by h. */
@@ -18445,7 +18571,7 @@ MCAMP__PRIV void mcamp__line_turn(mcamp__line *x, double t, double h)
 {
     for (size_t j = 0; j < x->law->n; j++) {
         double l = x->law->l[j];
-        x->pr[j] = x->w[j] * cos(t * l); x->pi[j] = x->w[j] * sin(t * l);
+        x->pr[j] = x->z.w[j] * cos(t * l); x->pi[j] = x->z.w[j] * sin(t * l);
         x->qr[j] = cos(h * l); x->qi[j] = sin(h * l);
     }
 }
@@ -18478,12 +18604,8 @@ MCAMP__PRIV void mcamp__line_block(mcamp_vecset vs, mcamp__line *x, double tau, 
 {
     double T = x->law->count, t = (double)k0 * tau, re[MCAMP__BLOCK], im[MCAMP__BLOCK];
     if (k0 % (MCAMP__BLOCK * MCAMP__BLOCKS) == 0)
-        for (size_t j = 0; j < x->law->n; j++) {
-            mcamp__turn(t * x->law->l[j], &x->cr[j], &x->ci[j]);
-            x->cr[j] *= x->w[j];
-            x->ci[j] *= x->w[j];
-        }
-    mcamp__line_spin(vs, x, re, im);
+        mcamp__turns_start(&x->z, x->law->l, x->law->n, t);
+    mcamp__vec_spin(vs, &x->z, re, im);
     for (size_t k = k0; k < k1; k++) {
         double xr = re[k - k0], xi = im[k - k0], eta = mcamp__line_error(x, (double)k * tau);
         double y = xr * (2 + xr) + xi * xi, mod = sqrt((1 + xr) * (1 + xr) + xi * xi);
@@ -18671,7 +18793,7 @@ MCAMP__PRIV mcamp_status mcamp__spec_build(mcamp_ctx *ctx, mcamp__spec *s,
     mcamp__cum c = mcamp__sum_cum(sum, lambda);
     mcamp_status st = mcamp__spec_alloc(ctx, s, n);
     if (st < 0) return st;
-    for (size_t i = 0; i < sum->n; i++) all += MCAMP__LINE_ROOM(sum->law[i].n);
+    for (size_t i = 0; i < sum->n; i++) all += MCAMP__TURNS_ROOM(sum->law[i].n);
     words = MCAMP__LINE_ROWS * all + sum->n;
     p = work = mcamp__new_doubles(ctx, words);
     x = (mcamp__line *)mcamp__new(ctx, sum->n, sizeof *x);
@@ -18686,7 +18808,7 @@ MCAMP__PRIV mcamp_status mcamp__spec_build(mcamp_ctx *ctx, mcamp__spec *s,
     if (work && x) {
         mcamp__spec_tails(s);
         mcamp__spec_far(s, sum, c);
-        for (size_t i = 0; i < sum->n; i++, p += MCAMP__LINE_ROWS * x[i - 1].room)
+        for (size_t i = 0; i < sum->n; i++, p += MCAMP__LINE_ROWS * x[i - 1].z.m)
             mcamp__line_init(&x[i], &sum->law[i], lambda, tau, p);
         mcamp__spec_run(ctx->vec, s, x, sum->n, p, level);
         mcamp__spec_finish(s);
@@ -19803,6 +19925,14 @@ MCAMP__PRIV mcamp_status mcamp__parts_join(const mcamp__acc *a, double want, mca
 
 /* ---- what is asked -------------------------------------------------------------------- */
 
+/* All laws go as far as they can, whatever delta is. */
+MCAMP__PRIV int mcamp__acc_reaches(const mcamp__acc *a)
+{
+    for (size_t i = 0; i < a->n; i++)
+        if (a->pair[i].sums || mcamp__pair_law(&a->pair[i], a->add, MCAMP__UPPER)->t.many) return 0;
+    return 1;
+}
+
 MCAMP__PRIV mcamp_status mcamp__acc_steer_delta(mcamp__acc *a, double eps, double give_up)
 {
     mcamp_status st;
@@ -19831,7 +19961,8 @@ MCAMP__PRIV mcamp_status mcamp__acc_steer_delta(mcamp__acc *a, double eps, doubl
         a->logd = mcamp__log_guess(mcamp__acc_steer(a), a->lambda, eps);
         if (!mcamp__finite(a->logd)) a->logd = -800;
         if (i && a->logd > -30) break;
-        if (mcamp__acc_by_laws(a) && a->logd > first && mcamp__acc_settled(a)) break;
+        if (mcamp__acc_by_laws(a) && (a->logd > first || mcamp__acc_reaches(a)) &&
+            mcamp__acc_settled(a)) break;
         st = mcamp__acc_pilot(a, a->logd);
         if (a->z <= z + 0.2) break;
     }
@@ -21512,6 +21643,7 @@ MCAMP__PRIV mcamp_status mcamp__exact_run(mcamp_ctx *ctx, const mcamp_event *eve
     mcamp_interval best = { 0, 0 }, v = { 0, 0 };
     mcamp_status st = mcamp__acc_init(&a, ctx, events, n, d->rel_error, d->max_bytes, below);
     mcamp_status res = st;
+    double won;
     a.info.remove.lower = a.info.remove.upper = mcamp__nan();
     a.info.add = a.info.remove;
     a.info.beta = a.beta;
@@ -21523,6 +21655,8 @@ MCAMP__PRIV mcamp_status mcamp__exact_run(mcamp_ctx *ctx, const mcamp_event *eve
         a.more = 1;
         a.known = 0;
         a.rest = 0;
+        /* what is far below the other direction's upper end moves neither of the answer's */
+        won = mcamp__dmax(best.lower, mcamp__finite(best.upper) ? 1e-3 * best.upper : 0);
         if (a.sums) {
             double least = mcamp__dmax(best.lower, first[0].v.lower * (1 + 1e-9));
             a.first = first[dir];
@@ -21536,11 +21670,9 @@ MCAMP__PRIV mcamp_status mcamp__exact_run(mcamp_ctx *ctx, const mcamp_event *eve
         for (size_t i = 0; i < a.n; i++)
             a.brief &= !a.pair[i].mellin || mcamp__sums_fit(&a.pair[i].e);
         if (a.n && a.pair[0].bins)
-            st = want_eps ? mcamp__bins_epsilon(&a, x, best.lower, &v)
-                          : mcamp__bins_delta(&a, x, best.lower, &v);
+            st = want_eps ? mcamp__bins_epsilon(&a, x, won, &v) : mcamp__bins_delta(&a, x, won, &v);
         else
-            st = want_eps ? mcamp__acc_epsilon(&a, x, best.lower, &v)
-                          : mcamp__acc_delta(&a, x, best.lower, &v);
+            st = want_eps ? mcamp__acc_epsilon(&a, x, won, &v) : mcamp__acc_delta(&a, x, won, &v);
         if (st < 0) { res = st; break; }
         if (st > 0) res = st;
         if (a.mellin && !a.sums && a.lambda > 0) {
@@ -35873,6 +36005,7 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__BINS_CURVE
 #undef MCAMP__LATTICE_TERMS
 #undef MCAMP__MANY_NODES
+#undef MCAMP__MANY_WORDS
 #undef MCAMP__MANY_RULE
 #undef MCAMP__MANY_TILTS
 #undef MCAMP__MANY_WORK
@@ -35892,7 +36025,9 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__ROWS
 #undef MCAMP__BINS_WORK
 #undef MCAMP__LINE_ROWS
-#undef MCAMP__LINE_STRIP
+#undef MCAMP__TURNS
+#undef MCAMP__TURNS_STRIP
+#undef MCAMP__TURNS_ROOM
 #undef MCAMP__SHIFTS
 #undef MCAMP__WINDOWS
 #undef MCAMP__KEPT_MOST
@@ -35927,7 +36062,6 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__SUMS_WORK
 #undef MCAMP__BLOCKS
 #undef MCAMP__COUNTS_LEAST
-#undef MCAMP__LINE_ROOM
 #undef MCAMP__P
 #undef MCAMP__PATTERN_EXPONENT
 #undef MCAMP__PATTERN_ORDERS

@@ -1232,6 +1232,61 @@ __attribute__((noinline, target("avx"))) static void upper_halves(half upper[16]
     UPPER(8); UPPER(9); UPPER(10); UPPER(11); UPPER(12); UPPER(13); UPPER(14); UPPER(15);
 }
 
+/* Sums of w (e^{ikt} - 1) and of rotations z e^{ikt}, two blocks of them: a term is within 2 eps of
+ * the largest modulus that it may have for each step, a block's counted once, and its start; sums
+ * are of a strip in four lanes at least.  So the first ones are known far below 1 as well.  */
+TEST(rotations_are_summed)
+{
+    enum { MOST = 544 };
+    static double l[MOST], mem[7 * MOST], zx[MOST], zy[MOST], re[2][64], im[2][64];
+    static const size_t of[] = { 1, 31, 32, 33, 255, 256, 300, MOST };
+    mcamp_rng r = test_rng(15);
+    for (size_t n = 0; n < 3 * sizeof of / sizeof of[0]; n++) {
+        size_t m = of[n / 3];
+        int whole = n % 3 == 2;
+        double step = n % 3 == 1 ? 1e-7 : 1;
+        FOR_EACH_SET(vs) {
+            mcamp__turns t = mcamp__turns_at(mem, m);
+            double worst = 0;
+            CHECK(t.m % 32 == 0 && t.m >= m && t.m < m + 32);
+            for (size_t j = 0; j < m; j++) {
+                l[j] = between(&r, -3.1, 3.1);
+                if (j % 5 == 0) l[j] *= 1e-3;
+                t.w[j] = whole ? 0 : between(&r, 0, 1);
+            }
+            mcamp__turns_step(&t, l, m, step);
+            mcamp__turns_start(&t, l, m, 0);
+            for (size_t j = 0; whole && j < m; j++) {
+                t.x[j] = between(&r, -1, 1);
+                t.y[j] = between(&r, -1, 1);
+            }
+            memcpy(zx, t.x, m * sizeof *zx);
+            memcpy(zy, t.y, m * sizeof *zy);
+            for (int half = 0; half < 2; half++) {
+                long double x[64], y[64], size[64];
+                for (int k = 0; k < 64; k++) x[k] = y[k] = size[k] = 0;
+                for (size_t j = 0; j < m; j++)
+                    for (int k = 0; k < 64; k++) {
+                        long double a = (long double)step * l[j] * (k + 64 * half), s = sinl(a / 2);
+                        long double c = -2 * s * s, d = 2 * s * cosl(a / 2), w = t.w[j];
+                        long double zr = zx[j], zi = zy[j], z = sqrtl(zr * zr + zi * zi);
+                        x[k] += zr + (zr + w) * c - zi * d;
+                        y[k] += zi + (zr + w) * d + zi * c;
+                        size[k] += whole ? z : z + w * fminl(2, fabsl(a));
+                    }
+                mcamp__vec_spin(vs, &t, re[half], im[half]);
+                for (int k = 0; k < 64; k++) {
+                    long double e = hypotl(re[half][k] - x[k], im[half][k] - y[k]);
+                    long double most = DBL_EPSILON * size[k] * (2 * (k + half + 1) + 64 + 3);
+                    worst = fmax(worst, (double)(e / (most + 1e-300L)));
+                }
+            }
+            CHECK_LE(worst, 1.0);
+            CHECK(whole || !(fabs(re[0][0]) + fabs(im[0][0]) > 0));
+        }
+    }
+}
+
 /* Fails only where the compiler leaves it to us, as gcc does at -O0, -O1 and -Os. */
 TEST(upper_halves_are_left_empty)
 {
@@ -1274,5 +1329,6 @@ TEST_MAIN("vec", T(a_context_exists), T(exp_is_within_2_ulp), T(exp_at_the_edges
           T(tuples_of_every_size_and_range), T(tuples_refuse_what_cannot_be_drawn),
           T(impossible_indices_are_never_drawn), T(products_of_rows),
           T(rows_divided_by_a_triangle), T(triangular_systems_of_every_shape),
-          T(weights_attract_in_every_length), T(windows_go_round), T(moves_in_every_length)
+          T(weights_attract_in_every_length), T(windows_go_round), T(moves_in_every_length),
+          T(rotations_are_summed)
           UPPER_HALVES)
