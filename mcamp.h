@@ -7450,20 +7450,20 @@ MCAMP__PRIV double mcamp__slab_entry(const mcamp__slab *q, const double *row,
     return fabs(q->coef[r - c]) * (q->m->scale ? q->m->scale[c] : 1);
 }
 
-/* out := row r of M, in whole tiles, and as much room behind it; window position p is mode
- * (start + p) mod b.                                                           */
+/* out := row r of M, in whole tiles, and as much room behind it, for errors where C is folded;
+ * window position p is mode (start + p) mod b.                                 */
 MCAMP__PRIV void mcamp__slab_row(const mcamp__slab *q, size_t r, double *out)
 {
-    size_t len = mcamp__row_len(q->m, r), c0 = r + 1 - len;
-    size_t p = (c0 % q->b + q->b - q->start) % q->b;
+    size_t len = mcamp__row_len(q->m, r), c0 = r + 1 - len, once = mcamp__zmin(len, q->b), c = c0;
+    size_t first = (c0 + q->b - q->start) % q->b, p = first, end = mcamp__zmin(once, q->b - p);
     const double *row = q->coef ? NULL : q->m->coef + mcamp__row_start(q->m, r);
     double *e = out + q->tiles * MCAMP__S;
-    memset(out, 0, 2 * q->tiles * MCAMP__S * sizeof *out);
-    for (size_t c = c0; c <= r; c++) {
+    memset(out, 0, (once < len ? 2 : 1) * q->tiles * MCAMP__S * sizeof *out);
+    for (; c < c0 + once; p = 0, end = once)        /* once around, then what is folded */
+        for (; c < c0 + end; c++) out[p++] = mcamp__slab_entry(q, row, r, c, c0);
+    for (p = first; c <= r; c++, p = p + 1 == q->b ? 0 : p + 1)
         mcamp__two_sum(out + p, e + p, mcamp__slab_entry(q, row, r, c, c0));
-        p = p + 1 == q->b ? 0 : p + 1;
-    }
-    for (p = 0; p < q->width; p++) out[p] += e[p];
+    for (p = 0; p < q->width && once < len; p++) out[p] += e[p];
 }
 
 /* MCAMP__S rows of the window: into z as they are, from there into x. */
