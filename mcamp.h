@@ -4794,70 +4794,6 @@ MCAMP__ENTRY void MCAMP__K(add_shifts)(double *g, size_t b, const double *shift)
     }
 }
 
-/* ---- for part II: sums of rotations ------------------------------------------------- */
-
-/* Terms z = (r, i), each step's factor 1 + d = (c, s), and what it adds, w d = (u, v). */
-typedef struct MCAMP__K(turn) { MCAMP__V r, i, c, s, u, v; } MCAMP__K(turn);
-
-/* Loads terms, and takes those in memory on to the next block. */
-MCAMP__INL void MCAMP__K(turn_load)(MCAMP__K(turn) *z, double *x, double *y, const double *weight,
-                                    const double *dr, const double *di, const double *er,
-                                    const double *ei)
-{
-    MCAMP__V w = MCAMP__K(load)(weight), a = MCAMP__K(load)(er), b = MCAMP__K(load)(ei), t;
-    z->r = MCAMP__K(load)(x);
-    z->i = MCAMP__K(load)(y);
-    z->c = MCAMP__K(load)(dr);
-    z->s = MCAMP__K(load)(di);
-    z->u = w * z->c;
-    z->v = w * z->s;
-    z->c = z->c + 1.0;
-    t = z->r + w;
-    MCAMP__K(store)(x, z->r + (t * a - z->i * b));
-    MCAMP__K(store)(y, z->i + (t * b + z->i * a));
-}
-
-MCAMP__INL void MCAMP__K(turn_step)(MCAMP__K(turn) *z)
-{
-    MCAMP__V r = z->r;
-    z->r = r * z->c + (z->u - z->i * z->s);
-    z->i = z->i * z->c + (z->v + r * z->s);
-}
-
-/* re[k] + i im[k] = sum_j z_j at k = 0 .. 63, where each step takes z to z + (z + w) d: that
- * is w (e^{ikt} - 1) for d = e^{it} - 1, and for w = 0 a rotation of z.  Then z becomes
- * z + (z + w) e for the next block.  z = (x, y), m of them, a multiple of 32 (w = 0 beyond). */
-MCAMP__ENTRY void MCAMP__K(spin)(double *x, double *y, const double *weight, const double *dr,
-                                 const double *di, const double *er, const double *ei,
-                                 size_t m, double *re, double *im)
-{
-    MCAMP__V sr[64], si[64];
-    double a[MCAMP__W], b[MCAMP__W];
-    for (size_t k = 0; k < 64; k++) sr[k] = si[k] = MCAMP__K(set)(0.0);
-    for (size_t j = 0; j < m; j += 4 * MCAMP__W) {
-        MCAMP__K(turn) z0, z1, z2, z3;
-        size_t j1 = j + MCAMP__W, j2 = j1 + MCAMP__W, j3 = j2 + MCAMP__W;
-        MCAMP__K(turn_load)(&z0, x + j, y + j, weight + j, dr + j, di + j, er + j, ei + j);
-        MCAMP__K(turn_load)(&z1, x + j1, y + j1, weight + j1, dr + j1, di + j1, er + j1, ei + j1);
-        MCAMP__K(turn_load)(&z2, x + j2, y + j2, weight + j2, dr + j2, di + j2, er + j2, ei + j2);
-        MCAMP__K(turn_load)(&z3, x + j3, y + j3, weight + j3, dr + j3, di + j3, er + j3, ei + j3);
-        for (size_t k = 0; k < 64; k++) {
-            sr[k] = sr[k] + ((z0.r + z1.r) + (z2.r + z3.r));
-            si[k] = si[k] + ((z0.i + z1.i) + (z2.i + z3.i));
-            MCAMP__K(turn_step)(&z0);
-            MCAMP__K(turn_step)(&z1);
-            MCAMP__K(turn_step)(&z2);
-            MCAMP__K(turn_step)(&z3);
-        }
-    }
-    for (size_t k = 0; k < 64; k++) {
-        MCAMP__K(store)(a, sr[k]);
-        MCAMP__K(store)(b, si[k]);
-        re[k] = a[0]; im[k] = b[0];
-        for (size_t l = 1; l < MCAMP__W; l++) { re[k] += a[l]; im[k] += b[l]; }
-    }
-}
-
 /* ---- the index draw ---------------------------------------------------------
  * No fused operations from here on, and sums over eight lanes whatever the
  * width: every set draws the same indices.                                    */
@@ -5431,6 +5367,82 @@ MCAMP__ENTRY void MCAMP__K(add_whole)(const double *y, size_t n, int add, int64_
         MCAMP__K(storeu)(to, x);
     }
     for (; i < n; i++) out[i] = (add ? out[i] : 0) + (int64_t)y[i];
+}
+
+/* ---- for part II: sums of rotations ------------------------------------------------- */
+
+/* a b + c, rounded once where the set can: whatever the compiler, results are the same. */
+MCAMP__INL MCAMP__V MCAMP__K(fused)(MCAMP__V a, MCAMP__V b, MCAMP__V c)
+{
+#if MCAMP__PASS == 3
+    return _mm512_fmadd_pd(a, b, c);
+#elif MCAMP__PASS == 2
+    return _mm256_fmadd_pd(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
+/* Terms z = (r, i), each step's factor 1 + d = (c, s), and what it adds, w d = (u, v). */
+typedef struct MCAMP__K(turn) { MCAMP__V r, i, c, s, u, v; } MCAMP__K(turn);
+
+/* Loads terms, and takes those in memory on to the next block. */
+MCAMP__INL void MCAMP__K(turn_load)(MCAMP__K(turn) *z, double *x, double *y, const double *weight,
+                                    const double *dr, const double *di, const double *er,
+                                    const double *ei)
+{
+    MCAMP__V w = MCAMP__K(load)(weight), a = MCAMP__K(load)(er), b = MCAMP__K(load)(ei), t;
+    z->r = MCAMP__K(load)(x);
+    z->i = MCAMP__K(load)(y);
+    z->c = MCAMP__K(load)(dr);
+    z->s = MCAMP__K(load)(di);
+    z->u = w * z->c;
+    z->v = w * z->s;
+    z->c = z->c + 1.0;
+    t = z->r + w;
+    MCAMP__K(store)(x, z->r + MCAMP__K(fused)(t, a, -(z->i * b)));
+    MCAMP__K(store)(y, z->i + MCAMP__K(fused)(t, b, z->i * a));
+}
+
+MCAMP__INL void MCAMP__K(turn_step)(MCAMP__K(turn) *z)
+{
+    MCAMP__V r = z->r;
+    z->r = MCAMP__K(fused)(r, z->c, MCAMP__K(fused)(-z->i, z->s, z->u));
+    z->i = MCAMP__K(fused)(z->i, z->c, MCAMP__K(fused)(r, z->s, z->v));
+}
+
+/* re[k] + i im[k] = sum_j z_j at k = 0 .. 63, where each step takes z to z + (z + w) d: that
+ * is w (e^{ikt} - 1) for d = e^{it} - 1, and for w = 0 a rotation of z.  Then z becomes
+ * z + (z + w) e for the next block.  z = (x, y), m of them, a multiple of 32 (w = 0 beyond). */
+MCAMP__ENTRY void MCAMP__K(spin)(double *x, double *y, const double *weight, const double *dr,
+                                 const double *di, const double *er, const double *ei,
+                                 size_t m, double *re, double *im)
+{
+    MCAMP__V sr[64], si[64];
+    double a[MCAMP__W], b[MCAMP__W];
+    for (size_t k = 0; k < 64; k++) sr[k] = si[k] = MCAMP__K(set)(0.0);
+    for (size_t j = 0; j < m; j += 4 * MCAMP__W) {
+        MCAMP__K(turn) z0, z1, z2, z3;
+        size_t j1 = j + MCAMP__W, j2 = j1 + MCAMP__W, j3 = j2 + MCAMP__W;
+        MCAMP__K(turn_load)(&z0, x + j, y + j, weight + j, dr + j, di + j, er + j, ei + j);
+        MCAMP__K(turn_load)(&z1, x + j1, y + j1, weight + j1, dr + j1, di + j1, er + j1, ei + j1);
+        MCAMP__K(turn_load)(&z2, x + j2, y + j2, weight + j2, dr + j2, di + j2, er + j2, ei + j2);
+        MCAMP__K(turn_load)(&z3, x + j3, y + j3, weight + j3, dr + j3, di + j3, er + j3, ei + j3);
+        for (size_t k = 0; k < 64; k++) {
+            sr[k] = sr[k] + ((z0.r + z1.r) + (z2.r + z3.r));
+            si[k] = si[k] + ((z0.i + z1.i) + (z2.i + z3.i));
+            MCAMP__K(turn_step)(&z0);
+            MCAMP__K(turn_step)(&z1);
+            MCAMP__K(turn_step)(&z2);
+            MCAMP__K(turn_step)(&z3);
+        }
+    }
+    for (size_t k = 0; k < 64; k++) {
+        MCAMP__K(store)(a, sr[k]);
+        MCAMP__K(store)(b, si[k]);
+        re[k] = a[0]; im[k] = b[0];
+        for (size_t l = 1; l < MCAMP__W; l++) { re[k] += a[l]; im[k] += b[l]; }
+    }
 }
 
 /* ---- for part II: triangular systems ------------------------------------------------ */
@@ -16610,14 +16622,22 @@ MCAMP__PRIV void mcamp__lattice_odds(const mcamp__lattice *q, const mcamp__melli
     }
 }
 
-/* Rounding of such a sum in units of DBL_EPSILON: blocks of 64 in eight lanes, their sum. */
+/* Rounding of such a sum in units of DBL_EPSILON: blocks of 64 in four lanes, their sum. */
 #define MCAMP__LATTICE_TERMS 24
 
 MCAMP__PRIV double mcamp__lattice_sum(const double *p, const double *g, size_t n)
 {
     mcamp__sum t = { 0, 0 };
-    for (size_t i = 0; i < n; i += 64)
-        mcamp__sum_add(&t, mcamp__dot(p + i, g + i, mcamp__zmin(64, n - i)));
+    for (size_t from = 0; from < n; from += 64) {
+        double a = 0, b = 0, c = 0, d = 0;
+        size_t i = from, to = mcamp__zmin(n, from + 64);
+        for (; i + 4 <= to; i += 4) {
+            a += p[i] * g[i];         b += p[i + 1] * g[i + 1];
+            c += p[i + 2] * g[i + 2]; d += p[i + 3] * g[i + 3];
+        }
+        for (; i < to; i++) a += p[i] * g[i];
+        mcamp__sum_add(&t, (a + b) + (c + d));
+    }
     return mcamp__sum_get(&t);
 }
 
@@ -16897,15 +16917,20 @@ MCAMP__PRIV int mcamp__bulk_init(mcamp__bulk *q, double b, double c, double z, d
     return b * q->err < 1e-7;       /* as logarithms of E times b leave 1e-6 */
 }
 
-/* log E(e^{nu (X - 1)}; T).  Each piece's nodes in eight lanes: 8 ulp of the terms' moduli. */
+/* log E(e^{nu (X - 1)}; T).  Each piece's nodes in four lanes: 8 ulp of the terms' moduli. */
 MCAMP__PRIV double mcamp__bulk_log(const mcamp__bulk *q, double nu)
 {
     mcamp__sum s = { 0, 0 };
     if (!(nu <= q->most && nu > -8)) return mcamp__inf();
     for (size_t i = 0; i < q->n; i += MCAMP__MANY_RULE) {
-        double t[MCAMP__MANY_RULE];
-        for (size_t j = 0; j < MCAMP__MANY_RULE; j++) t[j] = expm1(nu * q->x[i + j]);
-        mcamp__sum_add(&s, mcamp__dot(q->p + i, t, MCAMP__MANY_RULE));
+        double a = 0, b = 0, c = 0, d = 0;
+        for (size_t j = i; j < i + MCAMP__MANY_RULE; j += 4) {
+            a += q->p[j] * expm1(nu * q->x[j]);
+            b += q->p[j + 1] * expm1(nu * q->x[j + 1]);
+            c += q->p[j + 2] * expm1(nu * q->x[j + 2]);
+            d += q->p[j + 3] * expm1(nu * q->x[j + 3]);
+        }
+        mcamp__sum_add(&s, (a + b) + (c + d));
     }
     return log1p(mcamp__sum_get(&s) - q->miss);
 }
@@ -17897,7 +17922,7 @@ typedef struct mcamp__sums_size {
 MCAMP__PRIV mcamp__sums_size mcamp__sums_sizes(const mcamp__sums *s)
 {
     mcamp__sums_size z;
-    double T = mcamp__bins_x(s->c, s->tau), X = mcamp__bins_x(s->c, s->reach), span, far;
+    double T = mcamp__bins_x(s->c, s->tau), X = mcamp__bins_x(s->c, s->reach), span, way;
     size_t ratio = s->often > 0.1 ? 2 : 5;
     span = log((s->y1 + s->most_far * X) / mcamp__dmin(2 * T, s->y0 + T)) + 0.1;
     z.group[0] = 3;
@@ -17910,9 +17935,9 @@ MCAMP__PRIV mcamp__sums_size mcamp__sums_sizes(const mcamp__sums *s)
     span += (s->most_far + 2) * z.grid[MCAMP__SUMS_LEVELS - 1];
     span += 2 * (double)z.group[3] * s->h / s->b;
     z.n = (size_t)(span / z.grid[0]) + 32;
-    far = 2 * log((s->b + X) / (s->b + T));     /* over cells, but for those that are 1/4 long */
+    way = 2 * log((s->b + X) / (s->b + T));     /* over cells, but for those that are 1/4 long */
     for (int i = 0; i < MCAMP__SUMS_LEVELS; i++)
-        z.cells[i] = (size_t)mcamp__dmin(12000, far / z.grid[i] + 4 * (s->reach - s->tau) + 8);
+        z.cells[i] = (size_t)mcamp__dmin(12000, way / z.grid[i] + 4 * (s->reach - s->tau) + 8);
     return z;
 }
 

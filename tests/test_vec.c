@@ -1262,22 +1262,22 @@ TEST(rotations_are_summed)
             }
             memcpy(zx, t.x, m * sizeof *zx);
             memcpy(zy, t.y, m * sizeof *zy);
-            for (int half = 0; half < 2; half++) {
+            for (int part = 0; part < 2; part++) {
                 long double x[64], y[64], size[64];
                 for (int k = 0; k < 64; k++) x[k] = y[k] = size[k] = 0;
                 for (size_t j = 0; j < m; j++)
                     for (int k = 0; k < 64; k++) {
-                        long double a = (long double)step * l[j] * (k + 64 * half), s = sinl(a / 2);
+                        long double a = (long double)step * l[j] * (k + 64 * part), s = sinl(a / 2);
                         long double c = -2 * s * s, d = 2 * s * cosl(a / 2), w = t.w[j];
                         long double zr = zx[j], zi = zy[j], z = sqrtl(zr * zr + zi * zi);
                         x[k] += zr + (zr + w) * c - zi * d;
                         y[k] += zi + (zr + w) * d + zi * c;
                         size[k] += whole ? z : z + w * fminl(2, fabsl(a));
                     }
-                mcamp__vec_spin(vs, &t, re[half], im[half]);
+                mcamp__vec_spin(vs, &t, re[part], im[part]);
                 for (int k = 0; k < 64; k++) {
-                    long double e = hypotl(re[half][k] - x[k], im[half][k] - y[k]);
-                    long double most = DBL_EPSILON * size[k] * (2 * (k + half + 1) + 64 + 3);
+                    long double e = hypotl(re[part][k] - x[k], im[part][k] - y[k]);
+                    long double most = DBL_EPSILON * size[k] * (2 * (k + part + 1) + 64 + 3);
                     worst = fmax(worst, (double)(e / (most + 1e-300L)));
                 }
             }
