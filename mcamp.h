@@ -18408,6 +18408,7 @@ MCAMP__PRIV mcamp__cum mcamp__law_cum(const mcamp__law *a, double lambda)
     c.k0 = a->count * (top + log(s));
     c.k1 = a->count * (at + m);
     c.k2 = a->count * mcamp__dmax(0.0, v / s - m * m);
+    /* 32 of 64 terms one after the other, 2 of an exponential */
     c.err = a->count * DBL_EPSILON * (40 + logs + 2 * fabs(lambda) * la / s + fabs(top));
     if (a->t.m > 0) mcamp__mellin_cum(a, lambda, &c);
     if (a->rule) c.err += a->count * 1.1 * mcamp__rule_error(a, lambda, 0);
@@ -21680,7 +21681,8 @@ MCAMP__PRIV mcamp_status mcamp__exact_run(mcamp_ctx *ctx, const mcamp_event *eve
         a.more = 1;
         a.known = 0;
         a.rest = 0;
-        /* what is far below the other direction's upper end moves neither of the answer's */
+        /* Far below the other direction's upper end it does not move the answer's, and its own
+         * lower end is not worth the work. */
         won = mcamp__dmax(best.lower, mcamp__finite(best.upper) ? 1e-3 * best.upper : 0);
         if (a.sums) {
             double least = mcamp__dmax(best.lower, first[0].v.lower * (1 + 1e-9));
