@@ -10163,11 +10163,13 @@ MCAMP__PRIV mcamp_status mcamp__check_gram(mcamp_ctx *ctx, const mcamp_gram *gra
  * a proof's.                                                                      */
 typedef struct mcamp__choice {
     mcamp_method method;
-    size_t k;
+    size_t k;                   /* indices of a tuple; SHIFTS: at most so many picks, 0: all */
+    size_t tuple;               /* SHIFTS: indices of the tuples that it has beside them   */
     double log_scale;
     double split;               /* patterns: what may be left out of delta          */
     double share[MCAMP__SHIFTS];    /* SHIFTS: of the components; all 0: alike      */
     double rel_var, mean;       /* as a pilot saw them; mean 0: unknown             */
+    double doubt;               /* what rel_var counts as where it is skew: at least 1   */
     double blocks;              /* the pilot's; 0: none, or not to be pooled        */
 } mcamp__choice;
 
@@ -26986,7 +26988,7 @@ MCAMP_API mcamp_status mcamp_sampler_run(mcamp_ctx *ctx, const mcamp_sampler *sa
 /* ---- a mixture of shifted laws ---- *
  * SHIFTS: laws N(s_c <mean of the modes c .. c+h-1>, .), c drawn from base: a component for
  * each window h and each of three s, and as the last one P itself.                      */
-#define MCAMP__PICKS 64         /* at most */
+#define MCAMP__PICKS 60         /* at most; a multiple of 12 */
 #define MCAMP__TUPLE 32         /* indices of a tuple, at most */
 typedef struct mcamp__mixture {
     size_t windows, count;              /* count: components, 3 windows + 1       */
@@ -27348,7 +27350,7 @@ MCAMP__PRIV void mcamp__tile_base(mcamp_vecset vs, const mcamp__sampler *p, mcam
 }
 
 /* The mean of (rho - e^eps)_+ over the mixture's density; w->t, w->hi: what the tilt gives to
- * each sample (and the tuples) and to each pick.                                        */
+ * each sample (and the tuples) and to each pick; w->f: the sum of a pick's values.        */
 MCAMP__PRIV void mcamp__tile_shifts(mcamp_vecset vs, const mcamp__sampler *p, mcamp_rng *r,
                                     mcamp__scratch *w)
 {
@@ -27372,7 +27374,8 @@ MCAMP__PRIV void mcamp__tile_shifts(mcamp_vecset vs, const mcamp__sampler *p, mc
         for (size_t s = 0; s < S; s++)
             if (rho[s] > e) sum += w->t[s] * (rho[s] - e) / w->ls[s];
         w->hi[k] = exp(-m->tilt * at.cum[k * (p->m.b + 1) + at.len[k]] / root);
-        total += sum * w->hi[k];
+        w->f[k] = sum * w->hi[k];
+        total += w->f[k];
     }
     w->v[0] = log(total / (double)(m->picks * S));
 }
@@ -27765,6 +27768,7 @@ MCAMP__PRIV void mcamp__mix_widths(const mcamp__sampler *p, const mcamp__factor 
     m->reach = f->reach;
     m->alike = mcamp__factor_alike(f);
     m->picks = mcamp__zmin(mcamp__zmax(4 * b / (2 * m->reach + 1), 24), MCAMP__PICKS);
+    m->picks = (m->picks + 11) / 12 * 12;   /* a half, a third, .. of them is a choice, too */
 }
 
 MCAMP__PRIV mcamp_status mcamp__mix_alloc(mcamp_ctx *ctx, mcamp__mixture *m, size_t b)
@@ -28300,16 +28304,21 @@ MCAMP__PRIV size_t mcamp__candidates(const mcamp__question *q, const mcamp__choi
     return n;
 }
 
-/* Seconds per sample, relatively, as measured at b = 100 to 1000; fixed numbers, so that
- * nothing depends on the machine.                                                     */
-MCAMP__PRIV double mcamp__choice_cost(const mcamp__choice *c)
+/* Nanoseconds of a sample, for each mode, about: by what the parts took at b = 128 to 1000 with
+ * AVX2.  Fixed numbers, so that nothing depends on the machine.                         */
+MCAMP__PRIV double mcamp__choice_cost(const mcamp__factor *f, const mcamp__choice *c)
 {
-    double cost = 4;
-    if (c->method == MCAMP_METHOD_MODE) return 17;
-    if (c->method != MCAMP_METHOD_SHIFTS)
-        return (c->method == MCAMP_METHOD_COMMON ? 13 : 4) + 0.5 * (double)c->k;
-    for (size_t q = 0; q < MCAMP__SHIFTS; q++) cost += c->share[q] > 0 ? 4 : 0;
-    return cost;
+    double b = (double)f->b, noise = 2.5 + (double)f->L.buf.count / b / 16, k = (double)c->k;
+    double reach = mcamp__dmin(2 * (double)f->reach + 1, b) / b, parts = 0;
+    double tuple = (double)c->tuple;
+    if (c->method == MCAMP_METHOD_MODE) return noise + 17;
+    if (c->method == MCAMP_METHOD_COMMON) return noise + 12 + 3 * k * reach;
+    if (c->method != MCAMP_METHOD_SHIFTS) return noise + 4 + 0.5 * k;
+    for (size_t q = 0; q < MCAMP__SHIFTS; q++) parts += c->share[q] > 0;
+    if (!c->k) k = 24;
+    if (mcamp__mix_pairs(f->L.buf.count, f->b)) noise /= 2;
+    return noise + parts * (2 + 0.09 * k * reach) + k * (1.5 + 0.15 * parts) / b +
+           (c->tuple ? 6 + 3.5 * tuple * reach : 0);
 }
 
 /* Samples to a value of the tally. */
@@ -28336,6 +28345,31 @@ MCAMP__PRIV double mcamp__tally_top_share(const mcamp_tally *t)
     return mcamp__bin_sum(t, i - 1) / (double)t->n[i - 1] / total;
 }
 
+/* Skewness of the mean: third central moment over variance^1.5 sqrt(N), each bin's
+ * values taken at their mean.                                                       */
+MCAMP__PRIV double mcamp__tally_mean_skew(const mcamp_tally *t)
+{
+    double m = mcamp__tally_mean_x(t), v = mcamp__tally_variance_x(t), s = 0;
+    for (size_t i = 0; i < MCAMP_TALLY_BINS; i++) {
+        double d = t->n[i] ? mcamp__bin_sum(t, i) / (double)t->n[i] - m : 0;
+        s += (double)t->n[i] * d * d * d;
+    }
+    return v > 0 ? s / (double)t->count / (v * sqrt(v * (double)t->count)) : 0;
+}
+
+/* What the standard error has to be multiplied by where the mean is skew: 1 up to a
+ * skewness of 0.1, where the normal law serves, 4 at 1.  The mean of few large values is
+ * too low more often than the normal law has it.                                      */
+MCAMP__PRIV double mcamp__skew_factor(double skew)
+{
+    return 1 + mcamp__dmax(0, skew - 0.1) / 0.3;
+}
+
+MCAMP__PRIV double mcamp__tally_skew_factor(const mcamp_tally *t)
+{
+    return mcamp__skew_factor(mcamp__tally_mean_skew(t));
+}
+
 /* Blocks for a relative standard error, a tenth more, at least two. */
 MCAMP__PRIV uint64_t mcamp__blocks_for(double rel_var, double rel_error, uint64_t max_samples)
 {
@@ -28356,6 +28390,7 @@ MCAMP__PRIV mcamp_status mcamp__pilot_run(mcamp_ctx *ctx, const mcamp__question 
     c->rel_var = mcamp__tally_rel_var(t) * mcamp__tally_lump(t);
     c->blocks = (double)blocks;
     c->mean = mcamp__finite(c->rel_var) ? mcamp_tally_mean(t) : 0;
+    c->doubt = pow(mcamp__tally_skew_factor(t), 2);
     *err = mcamp__finite(c->rel_var) ? mcamp_tally_std_error(t) : 0;
     return MCAMP_OK;
 }
@@ -28440,8 +28475,8 @@ MCAMP__PRIV void mcamp__mix_drop(const double *best, const double *old, size_t c
 
 /* The best shares by a pilot's n rows, those of the components left out that make the price
  * (variance times cost of a sample) lowest.  c: share, and rel_var and mean as they follow. */
-MCAMP__PRIV void mcamp__mix_tune(double *rec, size_t n, size_t count, int first,
-                                 mcamp__choice *c)
+MCAMP__PRIV void mcamp__mix_tune(const mcamp__factor *f, double *rec, size_t n, size_t count,
+                                 int first, mcamp__choice *c)
 {
     static const double least[4] = { 0, 0.01, 0.03, 0.1 };
     double scale, best[MCAMP__SHIFTS], old[MCAMP__SHIFTS], low = mcamp__inf();
@@ -28458,7 +28493,7 @@ MCAMP__PRIV void mcamp__mix_tune(double *rec, size_t n, size_t count, int first,
         memcpy(share, now.share, sizeof share);
         second = mcamp__mix_step(rec, hits, count, share) * exp(scale) / (double)n;
         now.rel_var = mcamp__dmax(second / (c->mean * c->mean) - 1, 0.01);
-        price = now.rel_var * mcamp__choice_cost(&now);
+        price = now.rel_var * mcamp__choice_cost(f, &now);
         if (!(price < low)) continue;
         low = price;
         c->rel_var = now.rel_var;
@@ -28474,6 +28509,7 @@ typedef struct mcamp__mix_job {
     uint32_t purpose;
     double *rec;
     size_t each;                /* numbers that a block tells */
+    int totals;                 /* of picks, for a tile */
 } mcamp__mix_job;
 
 MCAMP__PRIV void mcamp__mix_task(void *arg, size_t task)
@@ -28488,20 +28524,23 @@ MCAMP__PRIV void mcamp__mix_task(void *arg, size_t task)
         mcamp_rng_stream(&r, j->seed, j->purpose, n);
         for (size_t i = 0; i < MCAMP_BLOCK / MCAMP__S; i++) {
             mcamp__tile(j->vec, j->p, &normals, &r, w);
-            rec = mcamp__mix_record(j->p, w, rec);
+            if (!j->totals) rec = mcamp__mix_record(j->p, w, rec);
+            for (size_t k = 0; j->totals && k < j->p->mix->picks; k++) *rec++ = w->f[k];
         }
     }
 }
 
-/* Blocks of the mixture p with what they tell about its shares: `count` numbers in all. */
+/* Blocks of the mixture p with what they tell about its shares, or each tile's totals of its
+ * picks: `count` numbers in all.                                                         */
 MCAMP__PRIV mcamp_status mcamp__mix_run(mcamp_ctx *ctx, const mcamp__question *q,
-                                        const mcamp__sampler *p, int round, uint64_t blocks,
-                                        double *rec, size_t count)
+                                        const mcamp__sampler *p, int round, int totals,
+                                        uint64_t blocks, double *rec, size_t count)
 {
     mcamp__mix_job j;
     mcamp_status st = mcamp__workers_init(ctx, p, &j.w);
     if (st < 0) return st;
     j.p = p; j.vec = ctx->vec; j.seed = q->seed; j.blocks = blocks; j.rec = rec;
+    j.totals = totals;
     j.purpose = MCAMP__PURPOSE(MCAMP__STREAM_PILOT, 16 + round, q->dir);
     j.each = count / (size_t)blocks;
     mcamp__run(ctx, j.w.count, mcamp__mix_task, &j);
@@ -28509,11 +28548,68 @@ MCAMP__PRIV mcamp_status mcamp__mix_run(mcamp_ctx *ctx, const mcamp__question *q
     return st;
 }
 
+/* Every `part`-th of the picks, from each of the first ones on, is a choice of as many fewer: what
+ * rel_var and doubt are by them, from what a pilot's tiles had in all of each pick.       */
+MCAMP__PRIV void mcamp__mix_thin(const double *rec, size_t tiles, size_t picks, size_t part,
+                                 mcamp__choice *c)
+{
+    double n = (double)(tiles * part), mean = 0, square = 0, cube = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < tiles * part; i++) {
+            double v = 0;
+            for (size_t k = i % part; k < picks; k += part) v += rec[i / part * picks + k];
+            if (!pass) { mean += v / n; continue; }
+            v = v / mean - 1;
+            square += v * v / n;
+            cube += v * v * v / n;
+        }
+    c->k = picks / part;
+    c->rel_var = mcamp__dmax(square, 1e-6) * MCAMP__S;
+    c->doubt = pow(mcamp__skew_factor(cube / pow(mcamp__dmax(square, 1e-6), 1.5) / sqrt(n)), 2);
+}
+
+/* What the tuned shares give, by four blocks, and how many picks make it cheapest.        */
+MCAMP__PRIV mcamp_status mcamp__mix_picks(mcamp_ctx *ctx, const mcamp__question *q,
+                                          mcamp__choice *c, double *err)
+{
+    static const size_t part[5] = { 1, 2, 3, 4, 6 };
+    const size_t blocks = 4, tiles = blocks * MCAMP_BLOCK / MCAMP__S;
+    double *rec, sum = 0, low = mcamp__inf();
+    size_t count, picks;
+    mcamp__choice now;
+    mcamp__sampler p;
+    mcamp_status st = mcamp__choice_open(ctx, q, c, &p);
+    if (st < 0) return st;
+    picks = p.mix->picks;
+    count = tiles * picks;
+    rec = mcamp__new_doubles(ctx, count);
+    st = rec ? mcamp__mix_run(ctx, q, &p, 1, 1, blocks, rec, count)
+             : mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)count);
+    for (size_t i = 0; st >= 0 && i < count; i++) sum += rec[i];
+    now = *c;
+    c->rel_var = mcamp__inf();
+    c->mean = *err = 0;
+    for (int i = 0; st >= 0 && sum > 0 && mcamp__finite(sum) && i < 5; i++) {
+        double price;
+        if (picks % part[i]) continue;
+        mcamp__mix_thin(rec, tiles, picks, part[i], &now);
+        if (!i) now.mean = sum / (double)(count * MCAMP__S);
+        if (!i) *err = now.mean * sqrt(now.rel_var / (double)(tiles * MCAMP__S));
+        price = now.rel_var * now.doubt * mcamp__choice_cost(q->f, &now);
+        if (!(price < low)) continue;
+        low = price;
+        *c = now;
+    }
+    c->blocks = (double)blocks;
+    mcamp__delete_doubles(ctx, rec, count);
+    mcamp__choice_close(ctx, &p);
+    return st;
+}
+
 /* Tunes the shares: patterns in two rounds, the first one over all components; else in one,
  * and what they then give is seen from more blocks.                                      */
 MCAMP__PRIV mcamp_status mcamp__mix_pilot(mcamp_ctx *ctx, const mcamp__question *q,
-                                          mcamp__choice *c, mcamp_tally *t, double *err,
-                                          uint64_t *spent)
+                                          mcamp__choice *c, double *err, uint64_t *spent)
 {
     static const uint64_t blocks[2] = { 2, 6 };
     mcamp_status st = MCAMP_OK;
@@ -28526,11 +28622,13 @@ MCAMP__PRIV mcamp_status mcamp__mix_pilot(mcamp_ctx *ctx, const mcamp__question 
         if (p.values == 1) n = n / MCAMP__RECORD * p.mix->picks;
         count = n * (p.mix->count + 2);
         memcpy(c->share, p.mix->share, sizeof c->share);
+        c->tuple = p.mix->order;
         rec = mcamp__new_doubles(ctx, count);
-        st = rec ? mcamp__mix_run(ctx, q, &p, round, blocks[round], rec, count)
+        st = rec ? mcamp__mix_run(ctx, q, &p, round, 0, blocks[round], rec, count)
                  : mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)n);
+        c->doubt = 1;
         if (st >= 0)
-            mcamp__mix_tune(rec, n, p.mix->count, q->f->patterns && !round, c);
+            mcamp__mix_tune(q->f, rec, n, p.mix->count, q->f->patterns && !round, c);
         *err = c->mean * sqrt(c->rel_var / (double)n);
         mcamp__delete_doubles(ctx, rec, count);
         mcamp__choice_close(ctx, &p);
@@ -28538,14 +28636,14 @@ MCAMP__PRIV mcamp_status mcamp__mix_pilot(mcamp_ctx *ctx, const mcamp__question 
     if (!mcamp__finite(c->rel_var)) c->mean = *err = 0;
     if (st < 0 || q->f->patterns) return st;
     *spent += 4 * MCAMP_BLOCK;
-    return mcamp__pilot_run(ctx, q, c, 5, 4, err, t);
+    return mcamp__mix_picks(ctx, q, c, err);
 }
 
 /* best[0], best[1]: the smallest variance times cost among c[0..n-1], and the smallest one
  * of another kind (method 0: none).  A law that misses the decisive samples looks precise
  * and too low: one whose mean is beyond three errors below another's is passed over.   */
-MCAMP__PRIV void mcamp__pilot_pick(const mcamp__choice *c, const double *err, size_t n,
-                                   mcamp__choice *best)
+MCAMP__PRIV void mcamp__pilot_pick(const mcamp__factor *f, const mcamp__choice *c,
+                                   const double *err, size_t n, mcamp__choice *best)
 {
     double top = 0, least[2];
     least[0] = least[1] = mcamp__inf();
@@ -28555,7 +28653,7 @@ MCAMP__PRIV void mcamp__pilot_pick(const mcamp__choice *c, const double *err, si
     memset(&best[1], 0, sizeof best[1]);
     for (int second = 0; second < 2; second++) {
         for (size_t i = 0; i < n; i++) {
-            double cost = c[i].rel_var * mcamp__choice_cost(&c[i]);
+            double cost = c[i].rel_var * c[i].doubt * mcamp__choice_cost(f, &c[i]);
             if (c[i].mean + 3 * err[i] < top || !(cost < least[second]) ||
                 (second && c[i].method == best[0].method)) continue;
             least[second] = cost;
@@ -28592,11 +28690,11 @@ MCAMP__PRIV mcamp_status mcamp__pilot(mcamp_ctx *ctx, const mcamp__question *q,
     }
     if (st == MCAMP_OK && !enough && mcamp__shifts_fit(q) && (!n || !mcamp__late(ctx))) {
         c[n].method = MCAMP_METHOD_SHIFTS;
-        st = mcamp__mix_pilot(ctx, q, &c[n], t, &err[n], spent);
+        st = mcamp__mix_pilot(ctx, q, &c[n], &err[n], spent);
         n++;
     }
     mcamp__delete(ctx, t, 1, sizeof *t);
-    if (st == MCAMP_OK) mcamp__pilot_pick(c, err, n, best);
+    if (st == MCAMP_OK) mcamp__pilot_pick(q->f, c, err, n, best);
     return st;
 }
 
@@ -28604,26 +28702,6 @@ MCAMP__PRIV mcamp_status mcamp__pilot(mcamp_ctx *ctx, const mcamp__question *q,
 MCAMP__PRIV double mcamp__floor_weight(double value, double floor)
 {
     return value > 0 && value < floor ? value / floor : 1;
-}
-
-/* Skewness of the mean: third central moment over variance^1.5 sqrt(N), each bin's
- * values taken at their mean.                                                       */
-MCAMP__PRIV double mcamp__tally_mean_skew(const mcamp_tally *t)
-{
-    double m = mcamp__tally_mean_x(t), v = mcamp__tally_variance_x(t), s = 0;
-    for (size_t i = 0; i < MCAMP_TALLY_BINS; i++) {
-        double d = t->n[i] ? mcamp__bin_sum(t, i) / (double)t->n[i] - m : 0;
-        s += (double)t->n[i] * d * d * d;
-    }
-    return v > 0 ? s / (double)t->count / (v * sqrt(v * (double)t->count)) : 0;
-}
-
-/* What the standard error has to be multiplied by where the mean is skew: 1 up to a
- * skewness of 0.1, where the normal law serves, 4 at 1.  The mean of few large values is
- * too low more often than the normal law has it.                                      */
-MCAMP__PRIV double mcamp__tally_skew_factor(const mcamp_tally *t)
-{
-    return 1 + mcamp__dmax(0, mcamp__tally_mean_skew(t) - 0.1) / 0.3;
 }
 
 /* 1 if the tally's standard error is met (relative to the larger of value and floor)
@@ -28657,6 +28735,7 @@ typedef struct mcamp__runner {
     mcamp__workers w;
     mcamp_tally *t;             /* NULL before                                 */
     uint64_t done, goal, first; /* blocks; first: by its pilot                 */
+    double need;                /* the same in all, as far as can be told      */
 } mcamp__runner;
 
 MCAMP__PRIV void mcamp__runner_free(mcamp_ctx *ctx, mcamp__runner *r)
@@ -28694,6 +28773,7 @@ MCAMP__PRIV void mcamp__runner_start(const mcamp__question *q, const mcamp__choi
 {
     r->choice = c;
     r->goal = r->first = mcamp__choice_blocks(q, c, bud);
+    r->need = (double)r->first;
     if (r->first > 32 && c->blocks > 0) r->goal = r->first / 4 > 32 ? r->first / 4 : 32;
 }
 
@@ -28737,23 +28817,23 @@ MCAMP__PRIV void mcamp__runner_aim(const mcamp__question *q, const mcamp_budget 
                                    uint64_t most, mcamp__runner *r)
 {
     double done = (double)r->done, need = mcamp__tally_need(r->t, bud->rel_error, q->floor);
-    need = mcamp__dmin(mcamp__dmax(need, 1.25 * done), 2 * done);
-    r->goal = mcamp__umin(most, (uint64_t)need + 1);
+    r->need = mcamp__dmax(need, 1.25 * done);
+    r->goal = mcamp__umin(most, (uint64_t)mcamp__dmin(r->need, 2 * done) + 1);
     if (r->done < r->first) r->goal = mcamp__umin(r->goal, r->first);
 }
 
-/* What it has before it as far as can be told: what its pilot asks for, at least. */
-MCAMP__PRIV double mcamp__runner_rest(const mcamp__runner *r)
+/* What it has before it as far as can be told. */
+MCAMP__PRIV double mcamp__runner_rest(const mcamp__question *q, const mcamp__runner *r)
 {
-    uint64_t goal = r->goal > r->first ? r->goal : r->first;
-    return (double)(goal - r->done) * mcamp__choice_cost(r->choice);
+    return (mcamp__dmax(r->need, (double)r->first) - (double)r->done) *
+           mcamp__choice_cost(q->f, r->choice);
 }
 
 /* Runs choice[0] to the wanted standard error, to the size its pilot asks.  If it has not
- * settled there, the pilot was wrong about it: from then on it goes on by steps, or
- * choice[1] does, whichever has less before it as far as can be told, until one settles or
- * the samples or the time are spent (MCAMP_Q_TIME).  So a lucky pilot costs no more than a
- * few times what the other law does.  *t: of the one that settled, or ran last; *used: which;
+ * settled there, or seems to need twice that after a part of it, the pilot was wrong about it:
+ * from then on it goes on by steps, or choice[1] does, whichever has less before it as far as
+ * can be told, until one settles or the samples or the time are spent (MCAMP_Q_TIME).  So a
+ * lucky pilot costs no more than a few times what the other law does.  *t: of the one that settled, or ran last; *used: which;
  * *spent grows by the other one's samples.                                            */
 MCAMP__PRIV mcamp_status mcamp__run_to_error(mcamp_ctx *ctx, const mcamp__question *q,
                                              const mcamp__choice *choice,
@@ -28772,12 +28852,12 @@ MCAMP__PRIV mcamp_status mcamp__run_to_error(mcamp_ctx *ctx, const mcamp__questi
             mcamp__runner_settled(q, bud, &r[at])) break;
         if (mcamp__late(ctx)) { st = MCAMP_Q_TIME; break; }
         mcamp__runner_aim(q, bud, most, &r[at]);
-        if (r[at].done < r[at].first) continue;
+        if (r[at].done < r[at].first && !(r[at].need > 2 * (double)r[at].first)) continue;
         if (!two && choice[1].method) {
             mcamp__runner_start(q, &choice[1], bud, &r[1]);
             two = 1;
         }
-        if (two) at = mcamp__runner_rest(&r[1]) < mcamp__runner_rest(&r[0]);
+        if (two) at = mcamp__runner_rest(q, &r[1]) < mcamp__runner_rest(q, &r[0]);
     }
     if (st == MCAMP_OK || st == MCAMP_Q_TIME) {
         if (st && r[1].t)

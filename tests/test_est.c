@@ -726,7 +726,7 @@ TEST(tuples_and_the_tilt_pay)
         q = mcamp__ask(&f, c[i].sigma, c[i].eps, MCAMP_REMOVE, 5);
         memset(&how, 0, sizeof how);
         how.method = MCAMP_METHOD_SHIFTS;
-        CHECK_STATUS(mcamp__mix_pilot(&ctx, &q, &how, t, &err, &spent), MCAMP_OK);
+        CHECK_STATUS(mcamp__mix_pilot(&ctx, &q, &how, &err, &spent), MCAMP_OK);
         CHECK_STATUS(mcamp__question_run(&ctx, &q, &how, TEST_PURPOSE | MCAMP_REMOVE, 60, 0, t),
                      MCAMP_OK);
         CHECK_LE(mcamp__tally_rel_var(t) * mcamp__tally_lump(t), c[i].most);
@@ -756,7 +756,7 @@ TEST(a_pilot_of_few_blocks_does_not_set_the_cost)
     memset(c, 0, sizeof c);
     memset(&bud, 0, sizeof bud);
     c[0].method = MCAMP_METHOD_SHIFTS;
-    CHECK_STATUS(mcamp__mix_pilot(&ctx, &q, c, t, &err, &spent), MCAMP_OK);
+    CHECK_STATUS(mcamp__mix_pilot(&ctx, &q, c, &err, &spent), MCAMP_OK);
     CHECK(spent == (2 + 4) * MCAMP_BLOCK);
     CHECK_NEAR(c[0].blocks, 4, 0, 0);
     CHECK_STATUS(mcamp__budget_resolve(&ctx, NULL, &bud), MCAMP_OK);
@@ -897,7 +897,7 @@ TEST(tuples_and_the_way_back)
         q = mcamp__ask(&f, c[i].sigma, 0.5, MCAMP_REMOVE, 5);
         memset(&how, 0, sizeof how);
         how.method = MCAMP_METHOD_SHIFTS;
-        CHECK_STATUS(mcamp__mix_pilot(&ctx, &q, &how, t, &err, &spent), MCAMP_OK);
+        CHECK_STATUS(mcamp__mix_pilot(&ctx, &q, &how, &err, &spent), MCAMP_OK);
         CHECK_STATUS(mcamp__question_run(&ctx, &q, &how, TEST_PURPOSE | MCAMP_REMOVE, 100, 0, t),
                      MCAMP_OK);
         err = hypot(mcamp_tally_std_error(t), 2e-3 * c[i].delta);
@@ -1725,7 +1725,7 @@ TEST(threads_do_not_move_a_pilot)
         CHECK_STATUS(mcamp_ctx_init(&own, &d), MCAMP_OK);
         rec[i] = (double *)malloc(bytes);
         memset(rec[i], 0xff, bytes);            /* NaNs */
-        CHECK_STATUS(mcamp__mix_run(&own, &q, &p, 0, 5, rec[i], 5 * each), MCAMP_OK);
+        CHECK_STATUS(mcamp__mix_run(&own, &q, &p, 0, 0, 5, rec[i], 5 * each), MCAMP_OK);
     }
     for (size_t i = 0; i < 5 * each; i++) CHECK(!mcamp__isnan(rec[0][i]));
     CHECK(!memcmp(rec[0], rec[1], bytes));
@@ -1992,7 +1992,7 @@ TEST(a_lucky_pilot_costs_little)
     CHECK_STATUS(mcamp__budget_resolve(&ctx, NULL, &bud), MCAMP_OK);
     bud.rel_error = 0.02;
     bud.max_samples = 1 << 22;
-    CHECK_STATUS(mcamp__mix_pilot(&ctx, &q, &c[1], t, &err, &spent), MCAMP_OK);
+    CHECK_STATUS(mcamp__mix_pilot(&ctx, &q, &c[1], &err, &spent), MCAMP_OK);
     CHECK_LE(c[1].share[0], 0.9 * c[1].share[1]);
     CHECK_STATUS(mcamp__run_to_error(&ctx, &q, c, &bud, TEST_PURPOSE | MCAMP_REMOVE, t, &used,
                                      &spent), MCAMP_OK);
@@ -2004,6 +2004,197 @@ TEST(a_lucky_pilot_costs_little)
              6.2 * sqrt(mode.err * mode.err + pow(mcamp_tally_std_error(t), 2)));
     mcamp__factor_free(&ctx, &f);
     mcamp_gram_free(&ctx, &g);
+    free(t);
+}
+
+/* The same where the pilot asked for much: the law's first look tells, and what it then has before
+ * it is what it needs by its own samples, however far its next step goes.                */
+TEST(a_lucky_pilot_is_seen_at_the_first_look)
+{
+    mcamp_gram g;
+    mcamp__factor f;
+    mcamp__choice c[2];
+    mcamp_budget bud;
+    mcamp_tally *t = tally_new();
+    mcamp__runner r;
+    uint64_t spent = 0;
+    double err, cost;
+    int used = 0;
+    mcamp__question q;
+    setup();
+    gram_make("sqrt:4", "raw", 12, 4, &g);
+    CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+    q = mcamp__ask(&f, 1, 6, MCAMP_REMOVE, 11);
+    memset(c, 0, sizeof c); memset(&bud, 0, sizeof bud);
+    c[0].method = MCAMP_METHOD_COMMON; c[0].k = 9; c[0].rel_var = 50; c[0].blocks = 2;
+    c[1].method = MCAMP_METHOD_SHIFTS;
+    c[0].log_scale = c[1].log_scale = 0;
+    CHECK_STATUS(mcamp__budget_resolve(&ctx, NULL, &bud), MCAMP_OK);
+    bud.rel_error = 0.02;
+    CHECK(mcamp__choice_blocks(&q, c, &bud) == 135);
+    CHECK_STATUS(mcamp__mix_pilot(&ctx, &q, &c[1], &err, &spent), MCAMP_OK);
+    spent = 0;
+    CHECK_STATUS(mcamp__run_to_error(&ctx, &q, c, &bud, TEST_PURPOSE | MCAMP_REMOVE, t, &used,
+                                     &spent), MCAMP_OK);
+    CHECK(used == 1 && spent == 33 * MCAMP_BLOCK);
+
+    memset(&r, 0, sizeof r);
+    mcamp__runner_start(&q, &c[0], &bud, &r);
+    CHECK_NEAR(r.need, 135, 0, 0);
+    cost = mcamp__choice_cost(&f, &c[0]);
+    CHECK_NEAR(mcamp__runner_rest(&q, &r), 135 * cost, 1e-12, 0);
+    r.t = t;
+    r.done = 33;
+    bud.rel_error = 1e-4;
+    mcamp__runner_aim(&q, &bud, 1 << 20, &r);
+    CHECK_NEAR(r.need, mcamp__tally_need(t, 1e-4, 0), 1e-12, 0);
+    CHECK(r.need > 1000 && r.goal == 2 * 33 + 1);
+    CHECK_NEAR(mcamp__runner_rest(&q, &r), (r.need - 33) * cost, 1e-12, 0);
+    bud.rel_error = 0.9;
+    mcamp__runner_aim(&q, &bud, 1 << 20, &r);
+    CHECK_NEAR(r.need, 1.25 * 33, 1e-12, 0);
+    mcamp__factor_free(&ctx, &f);
+    mcamp_gram_free(&ctx, &g);
+    free(t);
+}
+
+/* A law is picked by its variance, by what that counts as where it is skew, and by its cost; the
+ * other one is of another kind.                                                          */
+TEST(a_skew_pilot_counts_for_more)
+{
+    mcamp_gram g;
+    mcamp__factor f;
+    mcamp__choice c[3], best[2], more;
+    mcamp__question q;
+    mcamp_tally *t = tally_new();
+    double err[3] = { 0.1, 0.1, 0.1 }, cost;
+    setup();
+    gram_make("sqrt:6", "raw", 40, 20, &g);
+    CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+    memset(c, 0, sizeof c);
+    for (int i = 0; i < 3; i++) {
+        c[i].method = i == 2 ? MCAMP_METHOD_SHIFTS : MCAMP_METHOD_COMMON;
+        c[i].k = i == 2 ? 24 : 5;
+        c[i].mean = c[i].doubt = 1;
+    }
+    for (size_t q = 0; q < 7; q++) c[2].share[q] = 1.0 / 7;
+    cost = mcamp__choice_cost(&f, &c[0]) / mcamp__choice_cost(&f, &c[2]);
+    c[0].rel_var = 1; c[1].rel_var = 1.1; c[2].rel_var = 1.5 * cost;
+    mcamp__pilot_pick(&f, c, err, 3, best);
+    CHECK(best[0].method == MCAMP_METHOD_COMMON && best[1].method == MCAMP_METHOD_SHIFTS);
+    CHECK_NEAR(best[0].rel_var, 1, 0, 0);
+    c[0].doubt = 1.3;
+    mcamp__pilot_pick(&f, c, err, 3, best);
+    CHECK_NEAR(best[0].rel_var, 1.1, 0, 0);
+    c[0].doubt = c[1].doubt = 1.6;
+    mcamp__pilot_pick(&f, c, err, 3, best);
+    CHECK(best[0].method == MCAMP_METHOD_SHIFTS && best[1].method == MCAMP_METHOD_COMMON);
+    more = c[2]; more.k = 36;
+    CHECK_LE(1.05 * mcamp__choice_cost(&f, &c[2]), mcamp__choice_cost(&f, &more));
+    more = c[2]; more.k = 0;                        /* all of them: 24 */
+    CHECK_NEAR(mcamp__choice_cost(&f, &c[2]), mcamp__choice_cost(&f, &more), 1e-12, 0);
+    more.tuple = 4;
+    CHECK_LE(1.1 * mcamp__choice_cost(&f, &c[2]), mcamp__choice_cost(&f, &more));
+    more = c[2]; more.share[7] = 0.1;
+    CHECK_LE(1.05 * mcamp__choice_cost(&f, &c[2]), mcamp__choice_cost(&f, &more));
+    q = mcamp__ask(&f, 1, 4, MCAMP_REMOVE, 7);
+    CHECK_STATUS(mcamp__pilot_run(&ctx, &q, &c[0], 0, 1, err, t), MCAMP_OK);
+    CHECK_LE(1.1, mcamp__tally_skew_factor(t));
+    CHECK_NEAR(c[0].doubt, pow(mcamp__tally_skew_factor(t), 2), 1e-12, 0);
+    free(t);
+    mcamp__factor_free(&ctx, &f);
+    mcamp_gram_free(&ctx, &g);
+}
+
+/* Values of every second, third, .. pick of a tile are values of fewer picks.            */
+TEST(fewer_picks_are_told_by_all_of_them)
+{
+    static const size_t part[5] = { 1, 2, 3, 4, 6 };
+    static const double square[5] = { 1e-6, 1, 1e-6, 1, 1 };    /* of 0, 2, 0, 2, .. */
+    enum { TILES = 32, PICKS = 12 };
+    double rec[TILES * PICKS], v[TILES * PICKS], n, mean, skew;
+    mcamp__choice c;
+    mcamp_rng r;
+    memset(&c, 0, sizeof c);
+    for (size_t i = 0; i < TILES * PICKS; i++) rec[i] = 2.0 * (double)(i % 2);
+    for (size_t j = 0; j < 5; j++) {
+        mcamp__mix_thin(rec, TILES, PICKS, part[j], &c);
+        CHECK(c.k == PICKS / part[j]);
+        CHECK_NEAR(c.rel_var, square[j] * TILE, 1e-12, 0);
+        CHECK_NEAR(c.doubt, 1, 1e-12, 0);
+    }
+    mcamp_rng_seed(&r, 3);
+    for (size_t i = 0; i < TILES * PICKS; i++) rec[i] = 1e-90 * exp(6 * mcamp_rng_uniform(&r));
+    for (size_t j = 0; j < 5; j++) {
+        size_t count = 0;
+        double two = 0, three = 0;
+        mean = 0;
+        for (size_t t = 0; t < TILES; t++)
+            for (size_t from = 0; from < part[j]; from++) {
+                v[count] = 0;
+                for (size_t k = 0; k < PICKS / part[j]; k++)
+                    v[count] += rec[t * PICKS + from + k * part[j]] * 1e90;
+                mean += v[count++];
+            }
+        n = (double)count;
+        mean /= n;
+        for (size_t i = 0; i < count; i++) {
+            two += pow(v[i] - mean, 2);
+            three += pow(v[i] - mean, 3);
+        }
+        skew = three / n / pow(two / n, 1.5) / sqrt(n);
+        mcamp__mix_thin(rec, TILES, PICKS, part[j], &c);
+        CHECK_NEAR(c.rel_var, TILE * two / n / (mean * mean), 1e-10, 0);
+        CHECK_NEAR(c.doubt, skew > 0.1 ? pow(1 + (skew - 0.1) / 0.3, 2) : 1, 1e-10, 0);
+    }
+    memset(rec, 0, sizeof rec);                 /* all of it in one tile */
+    for (size_t k = 0; k < PICKS; k++) rec[k] = 1;
+    mcamp__mix_thin(rec, TILES, PICKS, 1, &c);
+    n = TILES;
+    skew = (pow(n - 1, 3) - (n - 1)) / n / pow(n - 1, 1.5) / sqrt(n);
+    CHECK_NEAR(c.rel_var, (n - 1) * TILE, 1e-12, 0);
+    CHECK(skew > 0.1);
+    CHECK_NEAR(c.doubt, pow(1 + (skew - 0.1) / 0.3, 2), 1e-12, 0);
+}
+
+/* A floor under fading correlations makes all picks of one g alike: some are enough.  Where
+ * few modes overlap, and g tells little, all of them are wanted.  By either number the mean is
+ * the same.                                                                            */
+TEST(as_many_picks_as_pay)
+{
+    static const struct { const char *name; size_t n, b; double sigma, eps; size_t k, tuple; }
+        c[] = { { "blt:0.97:0.08,0.8:0.25", 512, 128, 2.2, 2, 12, 0 },
+                { "sqrt:8", 400, 200, 1.6, 1, 60, 4 } };
+    mcamp_tally *t = tally_new();
+    setup();
+    for (size_t i = 0; i < 2; i++) {
+        mcamp_gram g;
+        mcamp__factor f;
+        mcamp__question q;
+        mcamp__choice how;
+        uint64_t spent = 0;
+        double err, mean[2], var[2];
+        gram_make(c[i].name, "raw", c[i].n, c[i].b, &g);
+        CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+        q = mcamp__ask(&f, c[i].sigma, c[i].eps, MCAMP_REMOVE, 5);
+        memset(&how, 0, sizeof how);
+        how.method = MCAMP_METHOD_SHIFTS;
+        CHECK_STATUS(mcamp__mix_pilot(&ctx, &q, &how, &err, &spent), MCAMP_OK);
+        CHECK(how.k > 0 && (i ? how.k == c[i].k : how.k <= c[i].k));
+        CHECK(how.tuple == c[i].tuple);
+        if (i) CHECK_NEAR(err * err * 4 * MCAMP_BLOCK, how.rel_var * how.mean * how.mean, 1e-9, 0);
+        for (int all = 0; all < 2; all++) {
+            CHECK_STATUS(mcamp__question_run(&ctx, &q, &how, TEST_PURPOSE | MCAMP_REMOVE,
+                                             mt_few(60, 30), 0, t), MCAMP_OK);
+            mean[all] = mcamp_tally_mean(t);
+            var[all] = pow(mcamp_tally_std_error(t), 2);
+            how.k = all ? how.k : how.k > 12 ? 6 : 0;
+        }
+        CHECK_LE(fabs(mean[0] - mean[1]), SIX * sqrt(var[0] + var[1]));
+        CHECK_LE(fabs(mean[0] - how.mean), SIX * sqrt(var[0] + err * err));
+        mcamp__factor_free(&ctx, &f);
+        mcamp_gram_free(&ctx, &g);
+    }
     free(t);
 }
 
@@ -2299,7 +2490,9 @@ TEST_MAIN("est",
     T(far_out_questions_have_answers),
     T(what_is_certain_rules_an_estimate),
     T(a_value_that_its_proof_contradicts_is_not_trusted),
-    T(a_lucky_pilot_costs_little),
+    T(a_lucky_pilot_costs_little), T(a_lucky_pilot_is_seen_at_the_first_look),
+    T(a_skew_pilot_counts_for_more), T(fewer_picks_are_told_by_all_of_them),
+    T(as_many_picks_as_pay),
     T(a_bound_takes_no_more_than_all_else), T(no_answer_spends_more_on_its_bounds),
     T(the_smaller_direction_is_known_by_the_larger),
     T(what_is_refused_could_not_have_been_missed),
