@@ -4518,32 +4518,33 @@ MCAMP__ENTRY void MCAMP__K(trsm)(const double *u, double *e, size_t rows)
 
 /* ---- for part III: lines along each sample's own mode, many scalar products -------- */
 
-/* Row after row in chunks, as sums over the modes. */
+/* Row after row in chunks, as sums over the modes; two columns at a time wait less. */
 MCAMP__ENTRY void MCAMP__K(windows)(const double *x, size_t b, size_t h, const double *k,
                                     const double *off, double *out, double *sum)
 {
     const size_t count = h < b ? b : 1, W = MCAMP__W;
     double part[MCAMP__S];
-    for (size_t s = 0; s < MCAMP__S; s += W) {
-        MCAMP__V in = MCAMP__K(set)(0.0);
-        MCAMP__K(store)(sum + s, in);
-        for (size_t i = 0; i < h; i++) in += MCAMP__K(load)(x + i * MCAMP__S + s);
-        MCAMP__K(store)(part + s, in);
-    }
+    MCAMP__K(colsum)(x, h, NULL, part);
+    memset(sum, 0, MCAMP__S * sizeof *sum);
     for (size_t from = 0; from < count; from += MCAMP__CHUNK) {
         size_t to = from + MCAMP__CHUNK < count ? from + MCAMP__CHUNK : count;
-        for (size_t s = 0; s < MCAMP__S; s += W) {
+        for (size_t s = 0; s < MCAMP__S; s += 2 * W) {
             MCAMP__V in = MCAMP__K(load)(part + s), all = MCAMP__K(load)(sum + s);
+            MCAMP__V in2 = MCAMP__K(load)(part + s + W), all2 = MCAMP__K(load)(sum + s + W);
             for (size_t c = from, n = from + h < b ? from + h : from + h - b; c < to; c++) {
+                const double *old = x + c * MCAMP__S + s, *next = x + n * MCAMP__S + s;
                 MCAMP__V e = MCAMP__K(exp)(in * k[c] + off[c]);
+                MCAMP__V e2 = MCAMP__K(exp)(in2 * k[c] + off[c]);
                 MCAMP__K(store)(out + c * MCAMP__S + s, e);
+                MCAMP__K(store)(out + c * MCAMP__S + s + W, e2);
                 all += e;
-                in += MCAMP__K(load)(x + n * MCAMP__S + s) -
-                      MCAMP__K(load)(x + c * MCAMP__S + s);
+                all2 += e2;
+                in += MCAMP__K(load)(next) - MCAMP__K(load)(old);
+                in2 += MCAMP__K(load)(next + W) - MCAMP__K(load)(old + W);
                 n = n + 1 < b ? n + 1 : 0;
             }
-            MCAMP__K(store)(part + s, in);
-            MCAMP__K(store)(sum + s, all);
+            MCAMP__K(store)(part + s, in);      MCAMP__K(store)(sum + s, all);
+            MCAMP__K(store)(part + s + W, in2); MCAMP__K(store)(sum + s + W, all2);
         }
     }
 }
@@ -4552,16 +4553,13 @@ MCAMP__ENTRY void MCAMP__K(windows)(const double *x, size_t b, size_t h, const d
 MCAMP__ENTRY void MCAMP__K(moves)(const double *hi, const double *lo, const double *k, size_t n,
                                   double *f)
 {
-    double t[MCAMP__W];
-    size_t i = 0, rest = n % MCAMP__W;
-    for (; i < n - rest; i += MCAMP__W) {
-        MCAMP__V d = MCAMP__K(load)(hi + i) - MCAMP__K(load)(lo + i);
-        MCAMP__K(store)(f + i, MCAMP__K(exp)(d * MCAMP__K(load)(k + i)) - 1.0);
-    }
-    if (!rest) return;
-    for (size_t j = 0; j < MCAMP__W; j++) t[j] = j < rest ? (hi[i + j] - lo[i + j]) * k[i + j] : 0;
-    MCAMP__K(store)(t, MCAMP__K(exp)(MCAMP__K(load)(t)) - 1.0);
-    for (size_t j = 0; j < rest; j++) f[i + j] = t[j];
+    size_t i = 0;
+    for (; i + MCAMP__W <= n; i += MCAMP__W)
+        MCAMP__K(store)(f + i, (MCAMP__K(load)(hi + i) - MCAMP__K(load)(lo + i)) *
+                               MCAMP__K(load)(k + i));
+    for (; i < n; i++) f[i] = (hi[i] - lo[i]) * k[i];
+    MCAMP__K(map_exp)(f, n);
+    for (i = 0; i < n; i++) f[i] -= 1.0;
 }
 
 /* See mcamp__vec_attract; *sum: added to. */
@@ -28833,8 +28831,8 @@ MCAMP__PRIV double mcamp__runner_rest(const mcamp__question *q, const mcamp__run
  * settled there, or seems to need twice that after a part of it, the pilot was wrong about it:
  * from then on it goes on by steps, or choice[1] does, whichever has less before it as far as
  * can be told, until one settles or the samples or the time are spent (MCAMP_Q_TIME).  So a
- * lucky pilot costs no more than a few times what the other law does.  *t: of the one that settled, or ran last; *used: which;
- * *spent grows by the other one's samples.                                            */
+ * lucky pilot costs no more than a few times what the other law does.  *t: of the one that
+ * settled, or ran last; *used: which; *spent grows by the other one's samples.        */
 MCAMP__PRIV mcamp_status mcamp__run_to_error(mcamp_ctx *ctx, const mcamp__question *q,
                                              const mcamp__choice *choice,
                                              const mcamp_budget *bud, uint32_t purpose,
