@@ -204,25 +204,34 @@ static void bins(void)
 }
 
 /* Modes that all meet, but most of them little; and few modes at a small eps. */
+static void fading_gram(const double *theta, const double *omega, size_t n, size_t b, mcamp_gram *g)
+{
+    mcamp_mech_desc d;
+    mcamp_mech m;
+    memset(&d, 0, sizeof d);
+    d.kind = MCAMP_MECH_BLT;
+    d.n = n;
+    d.theta = theta; d.omega = omega; d.buffers = 2;
+    bench_check(&ctx, "strategy", mcamp_mech_init(&ctx, &d, &m));
+    bench_check(&ctx, "Gram matrix", mcamp_gram_init(&ctx, &m, b, g));
+    mcamp_mech_free(&ctx, &m);
+}
+
 static void fading(void)
 {
     static const double theta[2] = { 0.9, 0.5 }, omega[2] = { 0.2, 0.1 }, eps[3] = { 0.5, 1, 2 };
+    static const double slow[2] = { 0.994, 0.867 }, weight[2] = { 0.035, 0.227 };
     enum { B = 512 };
-    mcamp_mech_desc d;
-    mcamp_mech m;
     mcamp_gram g;
-    printf("FADING MODES: BLT of weights 0.2 and 0.1 that decay by 0.9 and 0.5, 4 epochs; then two "
-           "bands, small eps\n\n");
+    printf("FADING MODES: BLT of weights 0.2 and 0.1 that decay by 0.9 and 0.5, 4 epochs; one of "
+           "0.035 and 0.227, by 0.994 and 0.867; then two bands, small eps\n\n");
     proof_head();
-    memset(&d, 0, sizeof d);
-    d.kind = MCAMP_MECH_BLT;
-    d.n = 4 * B;
-    d.theta = theta; d.omega = omega; d.buffers = 2;
-    bench_check(&ctx, "strategy", mcamp_mech_init(&ctx, &d, &m));
-    bench_check(&ctx, "Gram matrix", mcamp_gram_init(&ctx, &m, B, &g));
-    mcamp_mech_free(&ctx, &m);
+    fading_gram(theta, omega, 4 * B, B, &g);
     for (size_t i = 0; i < 6; i++)
         proof_row(&g, B, B, eps[i / 2], i % 2 ? 1e-8 : 1e-5, UINT64_C(1) << 21);
+    mcamp_gram_free(&ctx, &g);
+    fading_gram(slow, weight, 4 * B, B, &g);                /* to a floor */
+    proof_row(&g, B, B, 2, 1e-8, UINT64_C(1) << 21);
     mcamp_gram_free(&ctx, &g);
     for (size_t b = 2; b <= 32; b *= 4) {
         bench_gram(&ctx, 2, 1, b, &g);

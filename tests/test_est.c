@@ -2090,7 +2090,7 @@ TEST(a_skew_pilot_counts_for_more)
     mcamp__pilot_pick(&f, c, err, 3, best);
     CHECK(best[0].method == MCAMP_METHOD_SHIFTS && best[1].method == MCAMP_METHOD_COMMON);
     more = c[2]; more.k = 36;
-    CHECK_LE(1.05 * mcamp__choice_cost(&f, &c[2]), mcamp__choice_cost(&f, &more));
+    CHECK_LE(mcamp__choice_cost(&f, &c[2]) + 3, mcamp__choice_cost(&f, &more));
     more = c[2]; more.k = 0;                        /* all of them: 24 */
     CHECK_NEAR(mcamp__choice_cost(&f, &c[2]), mcamp__choice_cost(&f, &more), 1e-12, 0);
     more.tuple = 4;
