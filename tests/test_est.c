@@ -2077,7 +2077,7 @@ TEST(a_skew_pilot_counts_for_more)
         c[i].k = i == 2 ? 24 : 5;
         c[i].mean = c[i].doubt = 1;
     }
-    for (size_t q = 0; q < 7; q++) c[2].share[q] = 1.0 / 7;
+    for (size_t i = 0; i < 7; i++) c[2].share[i] = 1.0 / 7;
     cost = mcamp__choice_cost(&f, &c[0]) / mcamp__choice_cost(&f, &c[2]);
     c[0].rel_var = 1; c[1].rel_var = 1.1; c[2].rel_var = 1.5 * cost;
     mcamp__pilot_pick(&f, c, err, 3, best);
