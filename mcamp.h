@@ -27748,7 +27748,7 @@ MCAMP__PRIV void mcamp__mix_window(void *arg, size_t w)
 }
 
 /* Windows of 1, 3, 9, .. modes while they overlap, and of all; and how many picks are about
- * as dear as what they have in common.                                                  */
+ * as dear as what they have in common: a pilot may take fewer.                          */
 MCAMP__PRIV void mcamp__mix_widths(const mcamp__sampler *p, const mcamp__factor *f,
                                    mcamp__mixture *m)
 {
@@ -28308,7 +28308,6 @@ MCAMP__PRIV double mcamp__choice_cost(const mcamp__factor *f, const mcamp__choic
 {
     double b = (double)f->b, noise = 2.5 + (double)f->L.buf.count / b / 16, k = (double)c->k;
     double reach = mcamp__dmin(2 * (double)f->reach + 1, b) / b, parts = 0;
-    double tuple = (double)c->tuple;
     if (c->method == MCAMP_METHOD_MODE) return noise + 17;
     if (c->method == MCAMP_METHOD_COMMON) return noise + 12 + 3 * k * reach;
     if (c->method != MCAMP_METHOD_SHIFTS) return noise + 4 + 0.5 * k;
@@ -28316,7 +28315,7 @@ MCAMP__PRIV double mcamp__choice_cost(const mcamp__factor *f, const mcamp__choic
     if (!c->k) k = 24;
     if (mcamp__mix_pairs(f->L.buf.count, f->b)) noise /= 2;
     return noise + parts * (2 + 0.09 * k * reach) + k * (1.5 + 0.15 * parts) / b +
-           (c->tuple ? 6 + 3.5 * tuple * reach : 0);
+           (c->tuple ? 6 + 3.5 * (double)c->tuple * reach : 0);
 }
 
 /* Samples to a value of the tally. */
@@ -28591,8 +28590,10 @@ MCAMP__PRIV mcamp_status mcamp__mix_picks(mcamp_ctx *ctx, const mcamp__question 
         double price;
         if (picks % part[i]) continue;
         mcamp__mix_thin(rec, tiles, picks, part[i], &now);
-        if (!i) now.mean = sum / (double)(count * MCAMP__S);
-        if (!i) *err = now.mean * sqrt(now.rel_var / (double)(tiles * MCAMP__S));
+        if (!i) {
+            now.mean = sum / (double)(count * MCAMP__S);
+            *err = now.mean * sqrt(now.rel_var / (double)(tiles * MCAMP__S));
+        }
         price = now.rel_var * now.doubt * mcamp__choice_cost(q->f, &now);
         if (!(price < low)) continue;
         low = price;
