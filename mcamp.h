@@ -15887,7 +15887,8 @@ MCAMP__PRIV double mcamp__spot_slope(mcamp__spot a, mcamp__spot b, int of_g)
 
 /* H is convex: to the right of a chord it lies above the chord drawn on, and so to the left.
  * Between points i and i + 1 that leaves a corner, with the bounds at the four points such
- * that the lines are lowest.  The hull of the corners is below H, and a curve of a pair that
+ * that the lines are lowest, of slopes that H and g have, -1 to 0 and 0 to 1, where a bound is so
+ * loose that they would not be.  The hull of the corners is below H, and a curve of a pair that
  * every pair of H dominates.  Past the last point, to where the line meets 0.            */
 MCAMP__PRIV void mcamp__curve_corner(const mcamp__pair *p, size_t i, mcamp__hull *out)
 {
@@ -15898,6 +15899,7 @@ MCAMP__PRIV void mcamp__curve_corner(const mcamp__pair *p, size_t i, mcamp__hull
     if (i + 1 < n || i == one) b = mcamp__curve_spot(p, i + 1, 1);
     low = b.u > 0 && b.u <= 1;
     left = i == one ? 0 : mcamp__spot_slope(mcamp__curve_spot(p, i - 1, 0), a, low);
+    left = mcamp__dmax(left, low ? 0 : -1);
     if (!(b.u > 0)) {
         t = left < 0 ? a.h / -left : 0;
         mcamp__hull_add(out, a.u + t + 1e-9 * a.u, 0, a.u + t - 1);
@@ -15905,6 +15907,7 @@ MCAMP__PRIV void mcamp__curve_corner(const mcamp__pair *p, size_t i, mcamp__hull
     }
     right = i + 2 < n || i == one - 1 ?
             mcamp__spot_slope(b, mcamp__curve_spot(p, i + 2, 0), low) : low;
+    right = mcamp__dmin(right, low);
     from = low ? a.g : a.h;
     y = low ? b.g : b.h;
     t = left < right ? (y - from - right * (b.u - a.u)) / (left - right) : 0;
@@ -17105,7 +17108,7 @@ MCAMP__PRIV void mcamp__many_atoms(mcamp__law *a, const mcamp__many *p)
 /* Lines about lambda, where the whole sum has the variance spread, by the central limit bulk; more:
  * how much more of s than spread asks for; tail: log of the mass that may be let go; work: of many
  * bins.                                                                                  */
-typedef struct mcamp__wish { double lambda, spread, more, bulk, tail, work; } mcamp__wish;
+typedef struct mcamp__wish { double lambda, spread, more, bulk, tail, work; int even; } mcamp__wish;
 
 /* Where lines go and atoms stand; how far X goes, and what of the mass is let go. */
 MCAMP__PRIV int mcamp__many_plan(const mcamp_event *e, int add, const mcamp__wish *wish,
@@ -17305,6 +17308,71 @@ MCAMP__PRIV mcamp_status mcamp__mellin_law(mcamp_ctx *ctx, const mcamp_event *e,
     return mcamp__fail(ctx, MCAMP_E_SIZE, "bins", t.top);
 }
 
+/* ---- masses on a grid ------------------------------------------------------------------ */
+
+/* Of two distributions, of what is in [(at + i) h, (at + i + 1) h); err: rounding, relative. */
+typedef struct mcamp__grid { double *p, *q, at, err; size_t n, room; } mcamp__grid;
+
+MCAMP__PRIV void mcamp__grid_free(mcamp_ctx *ctx, mcamp__grid *g)
+{
+    mcamp__delete_doubles(ctx, g->p, 2 * g->room);
+    memset(g, 0, sizeof *g);
+}
+
+MCAMP__PRIV int mcamp__grid_alloc(mcamp_ctx *ctx, mcamp__grid *g, double at, size_t n)
+{
+    memset(g, 0, sizeof *g);
+    g->p = mcamp__new_doubles(ctx, 2 * n);
+    if (!g->p) return 0;
+    memset(g->p, 0, 2 * n * sizeof(double));
+    g->q = g->p + n;
+    g->at = at;
+    g->n = g->room = n;
+    return 1;
+}
+
+/* Takes off an upper end of no more than `high` of p, and returns that. */
+MCAMP__PRIV double mcamp__grid_top(mcamp__grid *g, double high)
+{
+    double sum = 0;
+    while (g->n > 1 && sum + g->p[g->n - 1] <= high) sum += g->p[--g->n];
+    return sum;
+}
+
+/* Adds the sums of products of x and y to out, n + m - 1 of them.  As a product of matrices: row r
+ * is y from 64 r on, column c is x turned round and c places down; zeros make up the rest.  */
+MCAMP__PRIV int mcamp__grid_product(mcamp_ctx *ctx, const double *x, size_t n, const double *y,
+                                    size_t m, double *out)
+{
+    const size_t S = MCAMP__S, len = n + S - 1, rows = (n + m - 1 + S - 1) / S;
+    const size_t wide = rows * S + len, words = wide + len * S + rows * S;
+    const double one = 1;
+    double *a, *z, *sum;
+    if (n > m) return mcamp__grid_product(ctx, y, m, x, n, out);
+    if (n < 8) {
+        for (size_t i = 0; i < n; i++) mcamp__axpy(x[i], y, out + i, m);
+        return 1;
+    }
+    a = mcamp__new_doubles(ctx, words);
+    if (!a) return 0;
+    memset(a, 0, words * sizeof(double));
+    z = a + wide;
+    sum = z + len * S;
+    memcpy(a + n - 1, y, m * sizeof(double));
+    for (size_t c = 0; c < S; c++)
+        for (size_t i = 0; i < n; i++) z[(n - 1 - i + c) * S + c] = x[i];
+    for (size_t k = 0; k < len; k += MCAMP__DEPTH)
+        for (size_t r = 0; r < rows; r += 6) {
+            size_t some = mcamp__zmin(6, rows - r), depth = mcamp__zmin(MCAMP__DEPTH, len - k);
+            if (r * S + k >= n - 1 + m || (r + some - 1) * S + k + depth <= n - 1) continue;
+            MCAMP__DISPATCH(ctx->vec, nt, (a + r * S + k, S, some, z + k * S, depth, &one,
+                                           sum + r * S, S));
+        }
+    for (size_t i = 0; i < n + m - 1; i++) out[i] += sum[i];
+    mcamp__delete_doubles(ctx, a, words);
+    return 1;
+}
+
 /* ---- bins of which a few are far ------------------------------------------------- *
  * Where one far bin makes delta, S is split at t_i > tau: J of the b modes are far, and under Q
  *     law of S = sum_J C(b, J) law(X; t <= tau)^{*(b - J)} * law(X; t > tau)^{*J}.
@@ -17323,6 +17391,8 @@ MCAMP__PRIV mcamp_status mcamp__mellin_law(mcamp_ctx *ctx, const mcamp_event *e,
  *   end     for all omega beyond: where the density of the tilted X is at least d_i on intervals
  *           of length w_i, |E e^{i omega X}| <= 1 - sum_i d_i w_i (1 - sup |sin u/u|), the
  *           supremum over u >= omega w_i/2; and |k| <= 4 cosh(eta h/2)^2/(h omega^2).
+ *   even    where uses are put on a grid after that, R's points are, cells of far X are those of
+ *           these points, and the sums of indices are told (below): products of masses alone.
  *   apart   R beyond the points, more far ones than are met, t beyond the cells: their mass is of
  *           infinite loss above, or stands at the point next to it if it has less loss than
  *           that; it is left out below.                                                   [] */
@@ -17330,6 +17400,7 @@ MCAMP__PRIV mcamp_status mcamp__mellin_law(mcamp_ctx *ctx, const mcamp_event *e,
 #define MCAMP__SUMS_FAR 40          /* far ones at most */
 #define MCAMP__SUMS_WORK 3e7        /* points times frequencies */
 #define MCAMP__SUMS_PAIRS 1e8       /* of masses that are added */
+#define MCAMP__EVEN_CELLS 12000     /* points of sums that are equally far apart */
 
 /* Masses q of Q at x, for above.  For below m is q times x; m is rounded to where the loss counts
  * less, q against it, and v is q rounded as m is.                                         */
@@ -17345,6 +17416,7 @@ typedef struct mcamp__sums {
     double h, y0, y1, n, step, nf, last, decay, peak, top, most_far, weight, *f;
     double reach, lost, often;      /* often: how many bins are far, about */
     int point;      /* R is put on its ends alone */
+    int even;       /* sums stand on points h apart */
     /* most: beyond what R often is; weight: the largest mcamp__sums_weight, by mcamp__sums_side */
 } mcamp__sums;
 
@@ -17408,14 +17480,20 @@ MCAMP__PRIV double mcamp__sums_tilted(double c, double tau, double nu, double *m
     return nu + log(h * s) - MCAMP__LOG_SQRT_2PI;
 }
 
-/* The tilt, as near to the line's as the hump of one far X allows, and where X is far. */
+/* The tilt, as near to the line's as the hump of one far X allows, and where X is far.  On equal
+ * points R is met from its bulk to its tail, what is rounded counts on either side.        */
 MCAMP__PRIV int mcamp__sums_tilt(mcamp__sums *s, double most)
 {
-    double c = s->c, mean, var;
+    double c = s->c, mean, var, line = (s->add ? -s->lambda : 1 + s->lambda) / s->b;
+    double often = -mcamp__gauss_quantile_log(mcamp__dmin(-1, log(s->often / s->b)));
+    if (s->even) {
+        mcamp__sums_tilted(c, often, 0, &mean, &var);
+        line = (s->add ? -2 : 2) / sqrt(s->b * mcamp__dmax(1e-12, var));
+    }
     for (double f = 1; f > 0.01; f *= 0.8) {
-        double eta = f * (s->add ? -s->lambda : 1 + s->lambda) / s->b, t = 2;
+        double eta = f * line, t = 2;
         while (t < most && (s->add || eta * c * mcamp__bins_x(c, t) < t)) t += 0.02;
-        t = mcamp__dmin(t, -mcamp__gauss_quantile_log(mcamp__dmin(-1, log(s->often / s->b))));
+        t = mcamp__dmin(t, often);
         if (log(s->b) + mcamp__gauss_logsf(t) > mcamp__dmax(-1.5, log(s->often) + 0.1)) continue;
         s->tau = t; s->eta = eta;
         mcamp__sums_tilted(c, t, eta, &mean, &var);
@@ -17776,6 +17854,17 @@ MCAMP__PRIV double mcamp__pile_last(const mcamp__pile *a)
     return a->x[i - 1];
 }
 
+/* Takes off an upper end of no more mass than that, Q's and that of x/b; returns it. */
+MCAMP__PRIV double mcamp__pile_top(mcamp__pile *a, double b, double mass)
+{
+    double sum = 0, t;
+    while (a->n > 1 && sum + (t = a->q[a->n - 1] * (1 + a->x[a->n - 1] / b)) <= mass) {
+        sum += t;
+        a->n--;
+    }
+    return sum;
+}
+
 /* Half as many points: above, each second one is spread to those beside it. */
 MCAMP__PRIV void mcamp__pile_halve(const mcamp__pile *a, int upper, mcamp__pile *out)
 {
@@ -17966,13 +18055,125 @@ MCAMP__PRIV double mcamp__sums_words(const mcamp__sums *s, const mcamp__sums_siz
            (3 + MCAMP__TURNS) * (s->nf + 31) + 64;
 }
 
-/* One side's law, with all of the numbers of far bins. */
-MCAMP__PRIV int mcamp__sums_side(mcamp__sums *s, const mcamp__sums_size *z, int upper, double *mem,
+/* What is dropped of sums x of j far ones, mass q of Q, is q (1 + x/b) of P at most (others are 1
+ * in the mean), times the odds of j.  Of more far ones it is dropped, too: C(b, j + k) p^k is at
+ * most C(b, j) (bp)^k/k!, and these k add k m/p to S, m = E(X; far) <= 1: 2 e^{bp} times, in all.
+ * Of the law that makes j + 1 of j it is dropped j - 1 times in C(b, j), with one more at least:
+ *     sum_{j > 1} C(b, j) (j - 1) p^{j - 1} (1 + (x + (j - 1) m/p)/b)
+ *         <= b (bp + m) e^{bp} (1 + x/b).                                                */
+MCAMP__PRIV double mcamp__sums_drop(const mcamp__sums *s)
+{
+    return 2 * exp(s->b * exp(mcamp__gauss_logsf(s->tau)));
+}
+
+/* Far X by cells of the points, as masses q of Q and q X; above, on the points. */
+MCAMP__PRIV int mcamp__even_far(mcamp_ctx *ctx, const mcamp__sums *s, int upper, mcamp__grid *g)
+{
+    double c = s->c, h = s->h, x = mcamp__bins_x(c, s->tau), t = s->tau;
+    double first = floor(x / h), end = ceil(mcamp__bins_x(c, s->reach) / h);
+    if (!(end - first < MCAMP__EVEN_CELLS)) return 0;
+    if (!mcamp__grid_alloc(ctx, g, first, (size_t)(end - first) + 2)) return 0;
+    for (size_t i = 0; t < s->reach; i++) {
+        double y = (first + (double)i + 1) * h, u = mcamp__dmin(s->reach, log(y) / c + 0.5 * c);
+        double q = mcamp__gauss_mass(t, u), m = mcamp__gauss_mass(t - c, u - c), f;
+        if (i + 1 >= g->n) return 0;
+        if (!upper) {
+            g->p[i] = q;
+            g->q[i] = m;
+        } else if (q > 0) {
+            f = mcamp__dmax(0, mcamp__dmin(1, 1 - (y - m / q) / h));
+            g->p[i] += q * (1 - f);
+            g->p[i + 1] += q * f;
+        }
+        t = mcamp__dmax(t, u);
+    }
+    return 1;
+}
+
+/* Adds sums of R and f, j far ones, to out's points. */
+MCAMP__PRIV int mcamp__even_add(mcamp_ctx *ctx, const mcamp__sums *s, const mcamp__pile *R,
+                                const mcamp__grid *f, int upper, mcamp__pile *out)
+{
+    double at = floor(s->y0 / s->h + 0.5) + f->at - floor(out->x[0] / s->h + 0.5);
+    size_t k = (size_t)at;
+    if (!(at >= 0 && k + R->n + f->n - 1 <= out->n)) return 0;
+    if (!mcamp__grid_product(ctx, R->q, R->n, f->p, f->n, out->q + k)) return 0;
+    return upper || (mcamp__grid_product(ctx, R->v, R->n, f->p, f->n, out->v + k) &&
+                     mcamp__grid_product(ctx, R->m, R->n, f->p, f->n, out->m + k) &&
+                     mcamp__grid_product(ctx, R->v, R->n, f->q, f->n, out->m + k));
+}
+
+/* F times `one` once more. */
+MCAMP__PRIV int mcamp__even_more(mcamp_ctx *ctx, const mcamp__grid *one, int upper, mcamp__grid *f)
+{
+    mcamp__grid out;
+    int ok;
+    if (!mcamp__grid_alloc(ctx, &out, f->at + one->at, f->n + one->n - 1)) return 0;
+    ok = mcamp__grid_product(ctx, f->p, f->n, one->p, one->n, out.p);
+    ok = ok && (upper || (mcamp__grid_product(ctx, f->q, f->n, one->p, one->n, out.q) &&
+                          mcamp__grid_product(ctx, f->p, f->n, one->q, one->n, out.q)));
+    mcamp__grid_free(ctx, f);
+    *f = out;
+    return ok;
+}
+
+/* How many points sums take. */
+MCAMP__PRIV double mcamp__even_points(const mcamp__sums *s)
+{
+    double X = mcamp__bins_x(s->c, s->reach);
+    return mcamp__dmin(MCAMP__EVEN_CELLS, s->n + s->most_far * (X / s->h + 2)) + 8;
+}
+
+/* One side's law on points h apart. */
+MCAMP__PRIV int mcamp__sums_even(mcamp_ctx *ctx, mcamp__sums *s, int upper, double *mem,
                                  mcamp__law *a)
 {
-    mcamp__pile R[MCAMP__PILES], F[MCAMP__SUMS_LEVELS], sum[2], out, *f;
+    mcamp__pile R = mcamp__pile_at(&mem, (size_t)s->n + 8), out;
+    mcamp__grid one, f;
+    double odds = 1, cells = mcamp__even_points(s), drop = mcamp__sums_drop(s), err = 0;
+    int ok = 1;
+    out = mcamp__pile_at(&mem, (size_t)cells);
+    memset(&one, 0, sizeof one); memset(&f, 0, sizeof f);
+    out.n = (size_t)cells;
+    for (size_t i = 0; i < out.n; i++) out.x[i] = s->y0 + (double)i * s->h;
+    for (double j = 0; j <= s->most_far && ok; j++) {
+        double X;
+        if (j > 0) odds *= (s->b - j + 1) / j;
+        mcamp__sums_pile(s, j, odds, upper, 1, mem, &R);
+        if (j > 1) err += DBL_EPSILON * (double)mcamp__zmin(one.n, f.n);
+        if (!(j > 0)) {
+            for (size_t i = 0; i < R.n; i++) {
+                out.q[i] = R.q[i]; out.v[i] = R.v[i]; out.m[i] = R.m[i];
+            }
+            continue;
+        }
+        ok = j > 1 ? mcamp__even_more(ctx, &one, upper, &f)
+                   : mcamp__even_far(ctx, s, upper, &one) && mcamp__even_far(ctx, s, upper, &f);
+        if (!ok) break;
+        if (j < 2) {
+            double m = exp(mcamp__gauss_logsf(s->tau - s->c));
+            X = s->b * (s->b * exp(mcamp__gauss_logsf(s->tau)) + m) * drop;
+            X *= 1 + (one.at + (double)one.n) * s->h / s->b;
+            s->lost += X * mcamp__grid_top(&one, 0.01 * exp(s->tail) / X);
+        }
+        X = odds * drop * (1 + (f.at + (double)f.n) * s->h / s->b);
+        s->lost += X * mcamp__grid_top(&f, 0.01 * exp(s->tail) / X);
+        ok = mcamp__even_add(ctx, s, &R, &f, upper, &out);
+    }
+    mcamp__grid_free(ctx, &one);
+    mcamp__grid_free(ctx, &f);
+    if (!(ok && err + DBL_EPSILON * (double)R.n < 1e-11)) return 0;     /* of atoms' slip */
+    mcamp__pile_atoms(s, &out, upper, a);
+    return 1;
+}
+
+/* One side's law, with all of the numbers of far bins. */
+MCAMP__PRIV int mcamp__sums_uneven(mcamp__sums *s, const mcamp__sums_size *z, int upper,
+                                   double *mem, mcamp__law *a)
+{
+    mcamp__pile R[MCAMP__PILES], F[MCAMP__SUMS_LEVELS], first, sum[2], out, *f;
     size_t levels;
-    double odds = 1, lost, T = mcamp__bins_x(s->c, s->tau), work = 0, mass = 0;
+    double odds = 1, T = mcamp__bins_x(s->c, s->tau), work = 0, drop = mcamp__sums_drop(s);
     s->weight = -1e300;
     for (double t = s->tau; t < s->reach; t += 0.05)
         s->weight = mcamp__dmax(s->weight, mcamp__sums_weight(s, t));
@@ -17986,14 +18187,13 @@ MCAMP__PRIV int mcamp__sums_side(mcamp__sums *s, const mcamp__sums_size *z, int 
     sum[0] = mcamp__pile_at(&mem, z->n);
     sum[1] = mcamp__pile_at(&mem, z->n);
     out = mcamp__pile_at(&mem, z->n);
-    s->lost = 0;
-    a->n = 0;
     mcamp__pile_grid(s, (s->y0 + T) * (1 - 1e-9), z->grid[0], z->n, upper, &out);
     mcamp__sums_pile(s, 0, 1, upper, 1, mem, R);
     mcamp__pile_atoms(s, R, upper, a);
     for (double j = 1; j <= s->most_far; j++) {
         int level = mcamp__sums_level(s, j);
-        f = j > 1 ? j > 2 ? &sum[0] : &F[level] : &F[0];
+        first = F[j > 1 ? level : 0];
+        f = j > 2 ? &sum[0] : &first;
         odds *= (s->b - j + 1) / j;
         mcamp__sums_pile(s, j, odds, upper, z->group[level], mem, R);
         for (levels = 1; levels < MCAMP__PILES && R[levels - 1].n > 8; levels++)
@@ -18006,11 +18206,24 @@ MCAMP__PRIV int mcamp__sums_side(mcamp__sums *s, const mcamp__sums_size *z, int 
             if (!mcamp__pile_add(f, 1, &F[level], upper, &sum[1])) return 0;
             f = &sum[1];
         }
+        s->lost += odds * drop * mcamp__pile_top(f, s->b, 0.01 * exp(s->tail) / odds / drop);
         work += (double)R->n * (double)f->n;
         if (!(work < MCAMP__SUMS_PAIRS && mcamp__pile_add(R, levels, f, upper, &out))) return 0;
         if (j > 1) { mcamp__pile t = sum[0]; sum[0] = sum[1]; sum[1] = t; }
     }
     mcamp__pile_atoms(s, &out, upper, a);
+    return 1;
+}
+
+/* The same with what is beyond all sums. */
+MCAMP__PRIV int mcamp__sums_side(mcamp_ctx *ctx, mcamp__sums *s, const mcamp__sums_size *z,
+                                 int upper, double *mem, mcamp__law *a)
+{
+    double lost, mass = 0;
+    s->lost = 0;
+    a->n = 0;
+    if (!(s->even ? mcamp__sums_even(ctx, s, upper, mem, a)
+                  : mcamp__sums_uneven(s, z, upper, mem, a))) return 0;
     lost = exp(mcamp__gauss_logsf(s->reach)) * s->b;
     if (!s->add) lost += exp(mcamp__gauss_logsf(s->reach - s->c));
     a->pinf = upper ? (s->lost + lost) * (1 + 1e-9) + s->top : 0;
@@ -18039,14 +18252,15 @@ MCAMP__PRIV int mcamp__sums_most(mcamp__sums *s)
 MCAMP__PRIV int mcamp__sums_plan(mcamp__sums *s, double *mem)
 {
     double h = s->h, t = mcamp__gauss_quantile_log(log(0.2 / s->b));
-    s->point = !s->add && mcamp__gauss_logcdf(-t - s->c) < -2.3;    /* a tenth of S or less */
+    s->point = !s->even && !s->add && mcamp__gauss_logcdf(-t - s->c) < -2.3;    /* a tenth of S */
     s->often = 0.02;
     if (s->point)       /* X > 1, which seldom is beside another one */
         s->often = mcamp__dmin(0.2, mcamp__dmax(1e-12, s->b * exp(mcamp__gauss_logsf(0.5 * s->c))));
     for (; s->often < 3; s->often *= 5) {
         if (!mcamp__sums_tilt(s, s->reach - 0.01) || !mcamp__sums_most(s)) continue;
-        s->h = mcamp__dmin(h, 0.5 * s->sd);
+        s->h = mcamp__dmin(h, (s->even ? 2 : 0.5) * s->sd);
         if (!s->point && mcamp__sums_places(s, mem)) return 1;
+        if (s->even) continue;
         if (!s->point && !(s->often > 0.4 && !s->add && s->c > 3)) continue;
         if (s->often < 1 && mcamp__gauss_logcdf(s->tau - s->c) > -2) continue;
         s->point = 1;
@@ -18066,9 +18280,14 @@ MCAMP__PRIV int mcamp__sums_fill(mcamp_ctx *ctx, mcamp__sums *s, const mcamp__wi
 {
     const size_t nf = (size_t)s->nf;
     mcamp__sums_size z = mcamp__sums_sizes(s);
-    double need = mcamp__sums_words(s, &z), *pile;
+    double need, *pile;
     int ok;
-    if (!(mcamp__sums_work(s, &z) < MCAMP__SUMS_PAIRS)) return 0;
+    if (s->even) {
+        memset(z.cells, 0, sizeof z.cells);
+        z.n = (size_t)mcamp__even_points(s);
+    }
+    need = mcamp__sums_words(s, &z);
+    if (!s->even && !(mcamp__sums_work(s, &z) < MCAMP__SUMS_PAIRS)) return 0;
     pile = mcamp__new_doubles(ctx, (size_t)need);
     ok = pile != NULL;
     s->f = mcamp__new_doubles(ctx, 7 * nf);
@@ -18082,7 +18301,7 @@ MCAMP__PRIV int mcamp__sums_fill(mcamp_ctx *ctx, mcamp__sums *s, const mcamp__wi
     }
     for (int i = 0; i < 2 && ok && s->f; i++) {
         ok = mcamp__law_alloc(ctx, &law[i], (size_t)s->n + z.n + 16);
-        ok = ok && mcamp__sums_side(s, &z, !i, pile, &law[i]);
+        ok = ok && mcamp__sums_side(ctx, s, &z, !i, pile, &law[i]);
         law[i].t.lambda = wish->lambda;
         law[i].t.spread = wish->spread;
     }
@@ -18098,6 +18317,13 @@ MCAMP__PRIV int mcamp__sums_fit(const mcamp_event *e)
     return !e->n && e->bins >= 2 && c < 40 && c > 0.05;
 }
 
+/* X, up to there, is not so much larger than b that equal cells would be too many of them. */
+MCAMP__PRIV int mcamp__even_fit(const mcamp_event *e, double reach)
+{
+    double n, c = mcamp__bins_kind(e, 0, &n);
+    return mcamp__sums_fit(e) && mcamp__bins_x(c, reach) <= 8 * (double)e->bins;
+}
+
 /* Both laws of BINS for lines about lambda, `gap` apart in log delta. */
 MCAMP__PRIV mcamp_status mcamp__sums_law(mcamp_ctx *ctx, const mcamp_event *e, int add,
                                          const mcamp__wish *wish, double gap, mcamp__law *law)
@@ -18107,12 +18333,13 @@ MCAMP__PRIV mcamp_status mcamp__sums_law(mcamp_ctx *ctx, const mcamp_event *e, i
     double *mem, n;
     int ok;
     memset(&s, 0, sizeof s);
-    s.vec = ctx->vec; s.add = add; s.b = (double)e->bins;
+    s.vec = ctx->vec; s.add = add; s.b = (double)e->bins; s.even = wish->even;
     s.lambda = wish->lambda; s.tail = wish->tail;
     s.c = mcamp__bins_kind(e, 0, &n);
     s.reach = mcamp__many_reach(e, add, wish->tail);
     s.h = s.b * sqrt(6 * gap / (s.lambda * (1 + s.lambda)));
-    if (!mcamp__sums_fit(e) || !(s.lambda < 1e4))
+    if (!mcamp__sums_fit(e) || !(s.lambda < 1e4) ||
+        (s.even && !mcamp__even_fit(e, s.reach)))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "bins", s.b);
     mem = mcamp__new_doubles(ctx, words);
     if (!mem) return mcamp__fail(ctx, MCAMP_E_MEMORY, "bins", (double)words);
@@ -18908,6 +19135,207 @@ MCAMP__PRIV mcamp_interval mcamp__spec_eval(const mcamp__spec *s, double eps,
     return out;
 }
 
+/* ---- uses on one grid ------------------------------------------------------------------- *
+ * Where few bins that are far make delta, the sum of few uses has humps so far apart that on a line
+ * between them stands much more than delta: laws would have to be as much closer together.  Without
+ * a transform all terms are positive.  With h the length of cells, jh <= loss < (j + 1) h:
+ *   above   an atom goes to the two ends of its cell, its mass and its mean of e^{-loss} kept: it
+ *           is higher in convex order; what is below the first cell, to its beginning.
+ *   below   telling the index j of each use, and of these their sum n alone, is post-processing;
+ *           so for any n0 delta is at least P - e^eps Q of {n >= n0}, or of a part of that.
+ * Either side has masses p and q of the two distributions, q times e^{jh} (above q = p); so scaled
+ * they stay in products of laws.  P - e^eps Q is, of the two halves of the uses,
+ *     sum_i p_i S(n0 - i) - rho q_i T(n0 - i),  rho = e^{eps - n0 h},
+ *     S(k) = sum_{j >= k} p_j,  T(k) = q_k + e^-h T(k + 1);
+ * above n0 is the first point that is not below eps.                                     [] */
+#define MCAMP__GRID_WORK 2e8    /* products of masses, a side */
+#define MCAMP__GRID_CELLS 100000
+
+/* half[1] has S and T in place of p and q; lost: of infinite loss; err: rounding, relative. */
+typedef struct mcamp__fold { mcamp__grid half[2]; double h, lost, err; } mcamp__fold;
+
+MCAMP__PRIV void mcamp__fold_free(mcamp_ctx *ctx, mcamp__fold *f)
+{
+    for (int i = 0; i < 2; i++) mcamp__grid_free(ctx, &f->half[i]);
+    memset(f, 0, sizeof *f);
+}
+
+/* What a side's ends may lose: below of the uses, at the top of delta; that, and work done. */
+typedef struct mcamp__trim {
+    mcamp_ctx *ctx;
+    int upper;
+    double low, high, lost, work;
+} mcamp__trim;
+
+/* A one, for products to begin with. */
+MCAMP__PRIV mcamp_status mcamp__grid_one(mcamp__trim *t, mcamp__grid *g)
+{
+    if (!mcamp__grid_alloc(t->ctx, g, 0, 1))
+        return mcamp__fail(t->ctx, MCAMP_E_MEMORY, "atoms", 1);
+    g->p[0] = g->q[0] = 1;
+    return MCAMP_OK;
+}
+
+/* Without ends that are next to nothing. */
+MCAMP__PRIV void mcamp__grid_trim(mcamp__trim *t, mcamp__grid *g)
+{
+    double sum = 0;
+    size_t i = 0;
+    t->lost += mcamp__grid_top(g, t->high);
+    while (i + 1 < g->n && sum + g->p[i] <= t->low) sum += g->p[i++];
+    if (!i) return;
+    g->at += (double)i;
+    g->n -= i;
+    memmove(g->p, g->p + i, g->n * sizeof(double));
+    memmove(g->q, g->q + i, g->n * sizeof(double));
+    if (t->upper) g->q[0] = g->p[0] += sum;
+}
+
+/* r = r g. */
+MCAMP__PRIV mcamp_status mcamp__grid_times(mcamp__trim *t, const mcamp__grid *g, mcamp__grid *r)
+{
+    size_t n = r->n + g->n - 1;
+    int ok;
+    mcamp__grid out;
+    t->work += (double)r->n * (double)g->n;
+    if (!(t->work < MCAMP__GRID_WORK)) return mcamp__fail(t->ctx, MCAMP_E_SIZE, "atoms", t->work);
+    if (!mcamp__grid_alloc(t->ctx, &out, r->at + g->at, n))
+        return mcamp__fail(t->ctx, MCAMP_E_MEMORY, "atoms", (double)n);
+    ok = mcamp__grid_product(t->ctx, r->p, r->n, g->p, g->n, out.p);
+    if (t->upper) memcpy(out.q, out.p, n * sizeof(double));
+    else          ok = ok && mcamp__grid_product(t->ctx, r->q, r->n, g->q, g->n, out.q);
+    out.err = r->err + g->err + DBL_EPSILON * (4 + (double)mcamp__zmin(r->n, g->n));
+    mcamp__grid_free(t->ctx, r);
+    *r = out;
+    if (!ok) return mcamp__fail(t->ctx, MCAMP_E_MEMORY, "atoms", (double)n);
+    mcamp__grid_trim(t, r);
+    return MCAMP_OK;
+}
+
+/* r = r g^count, by squares. */
+MCAMP__PRIV mcamp_status mcamp__grid_power(mcamp__trim *t, const mcamp__grid *g, double count,
+                                           mcamp__grid *r)
+{
+    double bit = 1;
+    mcamp__grid x;
+    mcamp_status st = mcamp__grid_one(t, &x);
+    if (st < 0) return st;
+    while (2 * bit <= count) bit *= 2;
+    for (; bit >= 1 && st >= 0; bit /= 2) {
+        if (x.n > 1 || x.at < 0 || x.at > 0) st = mcamp__grid_times(t, &x, &x);
+        if (st >= 0 && fmod(floor(count / bit), 2) > 0) st = mcamp__grid_times(t, g, &x);
+    }
+    if (st >= 0) st = mcamp__grid_times(t, &x, r);
+    mcamp__grid_free(t->ctx, &x);
+    return st;
+}
+
+/* A loss with no more than `mass` below it. */
+MCAMP__PRIV double mcamp__law_low(const mcamp__law *a, double mass, double *top)
+{
+    double lo = 1e300;
+    *top = -1e300;
+    for (size_t i = 0; i < a->n; i++) {
+        lo = mcamp__dmin(lo, a->l[i]);
+        *top = mcamp__dmax(*top, a->l[i]);
+    }
+    for (double hi = *top, k = 0; k < 30; k++) {
+        double x = 0.5 * (lo + hi), m = 0;
+        for (size_t i = 0; i < a->n; i++) m += a->l[i] < x ? a->w[i] : 0;
+        if (m <= mass) lo = x; else hi = x;
+    }
+    return lo;
+}
+
+/* The law of one use. */
+MCAMP__PRIV mcamp_status mcamp__grid_law(mcamp__trim *t, const mcamp__law *a, double h,
+                                         mcamp__grid *g)
+{
+    double top, from = mcamp__law_low(a, t->low, &top), first = floor(from / h);
+    double size = ceil(top / h) - first + 3;
+    if (!(a->n && size < MCAMP__GRID_CELLS))
+        return mcamp__fail(t->ctx, MCAMP_E_SIZE, "atoms", size);
+    if (!mcamp__grid_alloc(t->ctx, g, first, (size_t)size))
+        return mcamp__fail(t->ctx, MCAMP_E_MEMORY, "atoms", size);
+    for (size_t i = 0; i < a->n; i++) {
+        double d = a->l[i] - first * h, j = mcamp__dmax(0, floor(d / h));
+        size_t k = (size_t)j;
+        d -= j * h;
+        if (t->upper) {
+            double f = mcamp__dmin(1, mcamp__dmax(0, expm1(-d) / expm1(-h)));
+            g->p[k] += a->w[i] * (1 - f);
+            g->p[k + 1] += a->w[i] * f;
+        } else if (a->l[i] >= from) {
+            g->p[k] += a->w[i];
+            g->q[k] += a->w[i] * exp(-mcamp__dmax(0, d));
+        }
+    }
+    if (t->upper) memcpy(g->q, g->p, g->n * sizeof(double));
+    g->err = DBL_EPSILON * ((double)a->n + 8 * (fabs(from) + fabs(top)) + 20);
+    mcamp__grid_trim(t, g);
+    return MCAMP_OK;
+}
+
+/* Both halves of all uses, of which log delta is about logd; f is empty. */
+MCAMP__PRIV mcamp_status mcamp__fold_side(mcamp_ctx *ctx, const mcamp__sum_law *s, int upper,
+                                          double h, double tol, double logd, mcamp__fold *f)
+{
+    double uses = 0, e = exp(-h);
+    mcamp__trim t = { ctx, upper, 0, 0, 0, 0 };
+    mcamp__grid *x = f->half;
+    mcamp_status st;
+    for (size_t i = 0; i < s->n; i++) uses += s->law[i].count;
+    t.low = 2e-3 * tol / uses;
+    t.high = t.low * exp(mcamp__dmax(-690, logd));
+    f->h = h;
+    st = mcamp__grid_one(&t, &x[0]);
+    if (st >= 0) st = mcamp__grid_one(&t, &x[1]);
+    for (size_t i = 0; i < s->n && st >= 0; i++) {
+        double half = floor(0.5 * s->law[i].count);
+        mcamp__grid g;
+        memset(&g, 0, sizeof g);
+        st = mcamp__grid_law(&t, &s->law[i], h, &g);
+        if (st >= 0 && half > 0) st = mcamp__grid_power(&t, &g, half, &x[0]);
+        if (st >= 0 && s->law[i].count > 2 * half) st = mcamp__grid_times(&t, &g, &x[1]);
+        mcamp__grid_free(ctx, &g);
+    }
+    if (st >= 0) st = mcamp__grid_times(&t, &x[0], &x[1]);
+    if (st < 0) return st;
+    f->lost = upper ? mcamp__sum_pinf(s) * (1 + 1e-12) + uses * t.lost : 0;
+    f->err = x[0].err + x[1].err + 2 * DBL_EPSILON * (double)(x[0].n + x[1].n + 2000);
+    for (size_t i = x[1].n - 1; i > 0; i--) {
+        x[1].p[i - 1] += x[1].p[i];
+        x[1].q[i - 1] += e * x[1].q[i];
+    }
+    return MCAMP_OK;
+}
+
+/* P - e^eps Q of {n >= n0}, rounded up or down. */
+MCAMP__PRIV double mcamp__fold_event(const mcamp__fold *f, int upper, double n0, double eps)
+{
+    const mcamp__grid *x = f->half, *y = x + 1;
+    double err = upper ? f->err : -f->err, P = 0, Q = 0, k = n0 - x->at - y->at, less = 1;
+    double rho = exp(eps - n0 * f->h), e = exp(-f->h);
+    for (size_t i = 0; i < x->n; i++) {
+        double j = k - (double)i;
+        size_t at = (size_t)mcamp__dmax(0, j);
+        if (j >= (double)y->n) continue;
+        if (j < 0) less = less < 1 ? less * e : exp(j * f->h);
+        P += x->p[i] * y->p[at];
+        Q += x->q[i] * y->q[at] * less;
+    }
+    return P * (1 + err) - rho * Q * (1 - err);
+}
+
+/* A side's bound of delta at eps; below, the best event of those beside. */
+MCAMP__PRIV double mcamp__fold_bound(const mcamp__fold *f, int upper, double eps)
+{
+    double n = ceil(eps / f->h), best = mcamp__fold_event(f, upper, n, eps), x;
+    if (upper) return mcamp__dmin(1, mcamp__dmax(0, best) + f->lost + 1e-290);
+    while ((x = mcamp__fold_event(f, upper, n - 1, eps)) > best) { best = x; n--; }
+    return mcamp__dmax(0, best);
+}
+
 /* ---- the accountant --------------------------------------------------------------------- */
 
 /* BINS: sums are of X < X(K) alone (on = 1), or of these and one more (2) with t between two ends,
@@ -18931,6 +19359,7 @@ typedef struct mcamp__acc {
     double **share;
     mcamp__sum_law sum[2];
     mcamp__spec spec[2];
+    mcamp__fold fold[2];        /* in place of spectra where there are any        */
     double g2, over, tol, z, lambda, eps, logd;     /* over: Gaussian, upper side only */
     double bins, idle;          /* BINS: how many, and how many with a mode 0     */
     double loose, floor;        /* BINS: multiples of tol, or so much, will do    */
@@ -18944,7 +19373,8 @@ typedef struct mcamp__acc {
     double enough;              /* a line that will do to be beaten, or 0         */
     double known;               /* log of a bound of delta at eps                 */
     double rest;                /* gap of laws by sums that were not close enough */
-    int brief;                  /* laws by sums will do what the present ones do not */
+    int brief;                  /* laws by sums will do what the present ones do not; 2: soon */
+    double slope;               /* of log delta, as the other direction had it */
     double more;                /* how much more of s these have than they should need */
     int capped;                 /* more work would have been needed               */
     int built;                  /* BINS: the spectra are of the present question  */
@@ -18961,6 +19391,7 @@ MCAMP__PRIV void mcamp__acc_free(mcamp__acc *a)
         for (size_t i = 0; a->law[s] && i < a->cap; i++) mcamp__law_free(ctx, &a->law[s][i]);
         mcamp__delete(ctx, a->law[s], a->cap, sizeof(mcamp__law));
         mcamp__spec_free(ctx, &a->spec[s]);
+        mcamp__fold_free(ctx, &a->fold[s]);
     }
     for (size_t i = 0; i < a->cap; i++) {
         if (a->share && a->pair) mcamp__delete_doubles(ctx, a->share[i], a->pair[i].npilot);
@@ -19190,6 +19621,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_pilot(mcamp__acc *a, double logd)
 {
     double count = 1, lt, spread = 0, lambda = a->lambda;
     mcamp__wish wish;
+    memset(&wish, 0, sizeof wish);
     for (size_t i = 0; i < a->n; i++) count += a->pair[i].count;
     lt = mcamp__dmax(logd, -800.0) - log(count) - 18.5;
     wish.tail = lt + 18.5 + log(0.02 * a->tol);
@@ -19465,6 +19897,7 @@ MCAMP__PRIV double mcamp__acc_bound(const mcamp__acc *a, mcamp__side side, doubl
     if (a->single)
         return mcamp__single_delta(&a->pair[a->n - 1 && side == MCAMP__LOWER ? 1 : 0], a->add,
                                    side, eps);
+    if (a->fold[side].h > 0) return mcamp__fold_bound(&a->fold[side], side == MCAMP__UPPER, eps);
     v = mcamp__spec_eval(&a->spec[side], eps, NULL);
     return side == MCAMP__UPPER ? v.upper : v.lower;
 }
@@ -19735,218 +20168,160 @@ MCAMP__PRIV mcamp_status mcamp__acc_focus(mcamp__acc *a, double eps)
                             v.lower > 0.01 * v.upper ? log(v.lower) : a->logd - 3);
 }
 
-/* ---- a law in two parts --------------------------------------------------------------- *
- * Where a use may make delta alone that next to never does, the sum has two humps, and on a line
- * between them stands so much more than delta that this is lost in its rounding.  T uses of a law
- * that is cut at a loss into A and B are sum_k C(T, k) A^(T-k) B^k: sums of two laws, of which each
- * has a line of its own.  More than K of T are in B with odds of at most
- *     sum_{j > K} C(T, j) b^j a^(T-j) <= C(T, K + 1) b^(K+1) (a + b)^(T-K-1),
- * a and b their masses: added above, left out below.  What is of infinite loss counts once.  [] */
+/* ---- few uses on a grid --------------------------------------------------------------- */
 
-#define MCAMP__PARTS 3
-#define MCAMP__SKETCH 300
+#define MCAMP__FOLD_USES 200
 
-/* Atoms below the cut (0) or from it on (1). */
-MCAMP__PRIV mcamp_status mcamp__law_part(mcamp_ctx *ctx, const mcamp__law *a, double cut,
-                                         int above, mcamp__law *out)
+/* BINS alone, few uses of them, by laws by sums. */
+MCAMP__PRIV int mcamp__fold_fit(const mcamp__acc *a)
 {
-    memset(out, 0, sizeof *out);
-    if (!mcamp__law_alloc(ctx, out, a->n + 1))
-        return mcamp__fail(ctx, MCAMP_E_MEMORY, "atoms", (double)a->n);
-    for (size_t i = 0; i < a->n; i++)
-        if ((a->l[i] >= cut) == above && a->w[i] > 0) {
-            out->l[out->n] = a->l[i];
-            out->w[out->n++] = a->w[i];
-        }
-    return MCAMP_OK;
+    double uses = 0;
+    for (size_t i = 0; i < a->n; i++) uses += a->pair[i].count;
+    return a->sums && mcamp__acc_by_laws(a) && !(a->g2 + a->over > 0) && uses <= MCAMP__FOLD_USES;
 }
 
-/* A law like it with few atoms, to plan by. */
-MCAMP__PRIV mcamp_status mcamp__law_sketch(mcamp_ctx *ctx, const mcamp__law *a, mcamp__law *out)
+MCAMP__PRIV double mcamp__fold_tail(const mcamp__acc *a, double logd)
 {
-    double lo = mcamp__inf(), hi = -mcamp__inf(), w[MCAMP__SKETCH], m[MCAMP__SKETCH];
-    memset(out, 0, sizeof *out);
-    memset(w, 0, sizeof w); memset(m, 0, sizeof m);
-    if (!mcamp__law_alloc(ctx, out, MCAMP__SKETCH))
-        return mcamp__fail(ctx, MCAMP_E_MEMORY, "atoms", MCAMP__SKETCH);
+    double uses = 0;
+    for (size_t i = 0; i < a->n; i++) uses += a->pair[i].count;
+    return mcamp__dmax(logd, -800) - log(1 + uses) + log(0.02 * a->tol);
+}
+
+/* How many cells far X takes in the laws that these ask for. */
+MCAMP__PRIV double mcamp__fold_cells(const mcamp__acc *a, double logd, double l, double width)
+{
+    double uses = 0, most = 0;
+    for (size_t i = 0; i < a->n; i++) uses += a->pair[i].count;
     for (size_t i = 0; i < a->n; i++) {
-        lo = mcamp__dmin(lo, a->l[i]);
-        hi = mcamp__dmax(hi, a->l[i]);
+        const mcamp_event *e = &a->pair[i].e;
+        double n, c = mcamp__bins_kind(e, 0, &n);
+        double X = mcamp__bins_x(c, mcamp__many_reach(e, a->add, mcamp__fold_tail(a, logd)));
+        most = mcamp__dmax(most, X / (double)e->bins * sqrt(uses * l * (l + 1) / (3 * width)));
     }
+    return most;
+}
+
+/* Laws by sums will do what those by Mellin do not: 1, or 2: and at once, on a grid. */
+MCAMP__PRIV int mcamp__acc_brief(const mcamp__acc *a)
+{
+    double uses = 0;
+    int brief = a->tol < 1e-3 ? 1 : 2;
+    if (!a->mellin || a->sums) return 0;
     for (size_t i = 0; i < a->n; i++) {
-        double x = (a->l[i] - lo) / (hi - lo) * (MCAMP__SKETCH - 1);
-        size_t k = x > 0 ? (size_t)x : 0;       /* NaN: one place */
-        w[k] += a->w[i];
-        m[k] += a->w[i] * a->l[i];
+        const mcamp_event *e = &a->pair[i].e;
+        uses += a->pair[i].count;
+        if (!a->pair[i].mellin) brief = 1;
+        else if (!mcamp__sums_fit(e)) return 0;
+        else if (!mcamp__even_fit(e, mcamp__many_reach(e, a->add, -46))) brief = 1;
     }
-    for (size_t k = 0; k < MCAMP__SKETCH; k++)
-        if (w[k] > 0) {
-            out->l[out->n] = m[k] / w[k];
-            out->w[out->n++] = w[k];
-        }
-    return MCAMP_OK;
+    return uses <= MCAMP__FOLD_USES ? brief : 1;
 }
 
-/* k of T uses are in the second of two parts. */
-MCAMP__PRIV mcamp__sum_law mcamp__parts_sum(mcamp__law *part, double T, double k, double g2)
+/* Laws of both sides and these on a grid, for a slope lambda of log delta, which is about logd, and
+ * a gap of `width` in it.  Half is for the laws, half for the grid: the losses' variance is larger
+ * by h^2/6 above and less by h^2/12 below, a use.                                         */
+MCAMP__PRIV mcamp_status mcamp__acc_fold(mcamp__acc *a, double logd, double width)
 {
-    mcamp__sum_law s;
-    memset(&s, 0, sizeof s);
-    part[0].count = T - k;
-    part[1].count = k;
-    s.law = k < T ? part : part + 1;
-    s.n = k > 0 && k < T ? 2 : 1;
-    s.g2 = g2;
-    return s;
-}
-
-/* So many uses do not come up to eps. */
-MCAMP__PRIV int mcamp__parts_below(const mcamp__law *part, double T, double k, double g2,
-                                   double eps)
-{
-    double top[2] = { -mcamp__inf(), -mcamp__inf() };
-    for (int p = 0; p < 2; p++)
-        for (size_t i = 0; i < part[p].n; i++) top[p] = mcamp__dmax(top[p], part[p].l[i]);
-    if ((k > 0 && !part[1].n) || (k < T && !part[0].n)) return 1;
-    return !(g2 > 0) && (k < T ? (T - k) * top[0] : 0) + (k > 0 ? k * top[1] : 0) <=
-                        eps - 1e-12 * (eps + T * (fabs(top[0]) + fabs(top[1])));
-}
-
-MCAMP__PRIV double mcamp__parts_choose(double T, double k)
-{
-    double c = 1;
-    for (double j = 0; j < k; j++) c *= (T - j) / (j + 1);
-    return c;
-}
-
-MCAMP__PRIV void mcamp__parts_free(mcamp_ctx *ctx, mcamp__law *part)
-{
-    mcamp__law_free(ctx, &part[0]);
-    mcamp__law_free(ctx, &part[1]);
-}
-
-/* More than `most` of T uses in the second part, of that mass: its odds but for rounding. */
-MCAMP__PRIV double mcamp__parts_rest(double T, double most, double mass)
-{
-    return T > most ? mcamp__parts_choose(T, most + 1) * pow(mass, most + 1) : 0;
-}
-
-/* Where the law is cut: what stands on lines, and more in B than there are lines for, is least.
- * part: a sketch of the lower law, so cut.                                                */
-MCAMP__PRIV mcamp_status mcamp__parts_cut(const mcamp__acc *a, double *cut, mcamp__law *part)
-{
-    double T = a->pair[0].count, g2 = a->sum[MCAMP__LOWER].g2, x = a->eps, best = mcamp__inf();
-    mcamp__law sketch;
-    mcamp_status st = mcamp__law_sketch(a->ctx, &a->law[MCAMP__LOWER][0], &sketch);
-    *cut = x;
-    for (int i = 0; i < 17 && st >= 0; i++, x *= 0.8) {
-        double height, at = i < 16 ? x : *cut, mass = 0;
-        mcamp__parts_free(a->ctx, part);
-        st = mcamp__law_part(a->ctx, &sketch, at, 0, &part[0]);
-        if (st >= 0) st = mcamp__law_part(a->ctx, &sketch, at, 1, &part[1]);
-        if (st < 0 || !(part[0].n > 1 && part[1].n > 0)) continue;
-        for (size_t j = 0; j < part[1].n; j++) mass += part[1].w[j];
-        height = mcamp__dmax(-1e5, log(mcamp__parts_rest(T, MCAMP__PARTS, mass)));
-        for (double k = 0; k <= mcamp__dmin(T, 2); k++) {
-            mcamp__sum_law s = mcamp__parts_sum(part, T, k, g2);
-            double h;
-            if (mcamp__parts_below(part, T, k, g2, a->eps)) continue;
-            h = mcamp__line_height(&s, mcamp__saddle(&s, a->eps, 0, 0), a->eps);
-            height = mcamp__log_add(height, h + log(mcamp__parts_choose(T, k)));
-        }
-        if (height < best) { best = height; *cut = at; }
-    }
-    mcamp__law_free(a->ctx, &sketch);
-    return st;
-}
-
-/* One kind of BINS, whose sum is known no better than to rounding. */
-MCAMP__PRIV int mcamp__parts_fit(const mcamp__acc *a, double want)
-{
-    double smooth;
-    mcamp_interval v;
-    if (!a->sums || a->add || a->n != 1 || a->sum[MCAMP__LOWER].n != 1) return 0;
-    if (!(a->pair[0].count > 1 && a->eps > 0)) return 0;
-    v = mcamp__spec_eval(&a->spec[MCAMP__LOWER], a->eps, &smooth);
-    return log(v.upper / v.lower) - smooth > 0.3 * want;
-}
-
-/* Adds what one side says of delta to *out, by plans for sketches of the parts; *smooth: its share
- * of smoothing times that.                                                               */
-MCAMP__PRIV mcamp_status mcamp__parts_side(const mcamp__acc *a, mcamp__side side, double cut,
-                                           double width, mcamp__law *sketch, double *out,
-                                           double *smooth)
-{
-    double T = a->pair[0].count, most = mcamp__dmin(T, MCAMP__PARTS), mass[2] = { 0, 0 };
-    mcamp__spec spec;
-    mcamp__law part[2];
+    double uses = 0, h, l = a->lambda;
+    mcamp__wish wish;
     mcamp_status st = MCAMP_OK;
-    memset(&spec, 0, sizeof spec);
-    memset(part, 0, sizeof part);
-    for (int i = 0; i < 2 && st >= 0; i++)
-        st = mcamp__law_part(a->ctx, &a->law[side][0], cut, i, &part[i]);
-    for (int i = 0; i < 2; i++)
-        for (size_t j = 0; j < part[i].n; j++) mass[i] += part[i].w[j];
-    for (double k = 0; k <= most && st >= 0; k++) {
-        double choose = mcamp__parts_choose(T, k), one = 0, l;
-        mcamp__sum_law s = mcamp__parts_sum(sketch, T, k, a->sum[side].g2);
-        mcamp__plan p;
-        mcamp_interval v;
-        if (mcamp__parts_below(part, T, k, a->sum[side].g2, a->eps)) continue;
-        l = mcamp__saddle(&s, a->eps, 0, 0);
-        p = mcamp__make_plan(&s, a->g2, l, a->eps, width, 0, a->max_bytes);
-        s = mcamp__parts_sum(part, T, k, a->sum[side].g2);
-        st = MCAMP_E_INTERNAL;
-        if (p.tau > 0 && p.n >= 4 && p.n < 1e6 && p.lambda < MCAMP__LAMBDA_MAX)
-            st = mcamp__spec_build(a->ctx, &spec, &s, p.lambda, p.tau, p.r, (size_t)p.n, p.level);
-        if (st < 0) break;
-        v = mcamp__spec_eval(&spec, a->eps, &one);
-        *out += choose * (side == MCAMP__UPPER ? v.upper * (1 + 1e-14) : v.lower * (1 - 1e-14));
-        *smooth += choose * v.upper * one;
+    memset(&wish, 0, sizeof wish);
+    for (size_t i = 0; i < a->n; i++) uses += a->pair[i].count;
+    wish.lambda = l;
+    wish.even = 1;
+    wish.tail = mcamp__fold_tail(a, logd);
+    for (size_t i = 0; i < a->n && st >= 0; i++) {
+        mcamp__law *band = a->pair[i].band;
+        for (int s = 0; s < 2; s++) mcamp__law_free(a->ctx, &band[s]);
+        st = mcamp__sums_law(a->ctx, &a->pair[i].e, a->add, &wish, 0.5 * width / uses, band);
     }
-    if (side == MCAMP__UPPER)
-        *out += mcamp__parts_rest(T, most, mass[1]) *
-                pow(mcamp__dmax(1, mass[0] + mass[1]), T) * (1 + 1e-9);
-    mcamp__spec_free(a->ctx, &spec);
-    mcamp__parts_free(a->ctx, part);
+    if (st >= 0) st = mcamp__acc_laws(a, 0);
+    h = sqrt(4 * width / (uses * l * (l + 1)));
+    for (int s = 0; s < 2; s++) {
+        mcamp__fold_free(a->ctx, &a->fold[s]);
+        if (st >= 0)
+            st = mcamp__fold_side(a->ctx, &a->sum[s], !s, h, a->tol, logd, &a->fold[s]);
+    }
+    a->info.passes++;
     return st;
 }
 
-/* Both bounds by the present laws at a->eps; *smooth: as mcamp__acc_bounds. */
-MCAMP__PRIV mcamp_status mcamp__parts_bounds(const mcamp__acc *a, double width, mcamp_interval *v,
-                                             double *smooth)
+/* What both sides say, of delta at x or of eps at delta x; *gap: in log delta, there. */
+MCAMP__PRIV mcamp_interval mcamp__fold_answer(mcamp__acc *a, double x, int want_eps, double *gap,
+                                              mcamp_interval *delta)
 {
-    double cut, rest = 0;
-    mcamp__law sketch[2];
-    mcamp_status st;
-    memset(sketch, 0, sizeof sketch);
-    *smooth = v->lower = 0;
-    v->upper = mcamp__sum_pinf(&a->sum[MCAMP__UPPER]) * (1 + 1e-12);
-    st = mcamp__parts_cut(a, &cut, sketch);
-    if (st >= 0)
-        st = mcamp__parts_side(a, MCAMP__UPPER, cut, width, sketch, &v->upper, smooth);
-    v->upper = mcamp__dmin(1, mcamp__dmax(v->upper, DBL_MIN));
-    *smooth /= v->upper;
-    if (st >= 0) st = mcamp__parts_side(a, MCAMP__LOWER, cut, width, sketch, &v->lower, &rest);
-    mcamp__parts_free(a->ctx, sketch);
-    return st;
+    mcamp_interval v;
+    double fine = 0.02 * a->tol * mcamp__acc_scale(a);
+    if (want_eps) {
+        v.upper = mcamp__acc_invert(a, MCAMP__UPPER, x, a->eps, fine);
+        v.lower = mcamp__acc_invert(a, MCAMP__LOWER, x, mcamp__dmin(v.upper, 1e9), fine);
+        if (mcamp__finite(v.upper)) a->eps = v.upper;
+    }
+    delta->upper = mcamp__acc_bound(a, MCAMP__UPPER, a->eps);
+    delta->lower = mcamp__acc_bound(a, MCAMP__LOWER, a->eps);
+    *gap = log(delta->upper / delta->lower);
+    return want_eps ? v : *delta;
 }
 
-/* Bounds by laws that are cut, where these are closer. */
-MCAMP__PRIV mcamp_status mcamp__parts_join(const mcamp__acc *a, double want, mcamp_interval *v,
-                                           double *smooth)
+/* How log delta falls at a->eps. */
+MCAMP__PRIV double mcamp__fold_slope(const mcamp__acc *a, const mcamp_interval *v)
 {
-    double s;
-    mcamp_interval z;
-    mcamp_status st;
-    if (!mcamp__parts_fit(a, want)) return MCAMP_OK;
-    st = mcamp__parts_bounds(a, 0.42 * want, &z, &s);
-    if (st == MCAMP_E_MEMORY) return st;
-    if (st >= 0 && z.upper - z.lower < v->upper - v->lower) {
-        *v = z;
-        *smooth = s;
+    mcamp__side side = v->lower > 1e-3 * v->upper ? MCAMP__LOWER : MCAMP__UPPER;
+    double h = mcamp__dmin(0.1 / a->lambda, a->eps), y;
+    if (!(h > 0)) return a->lambda;
+    y = mcamp__acc_bound(a, side, a->eps - h);
+    y = log(y / (side == MCAMP__LOWER ? v->lower : v->upper)) / h;
+    return y > 0 && y < 1e4 ? y : a->lambda;
+}
+
+/* A pass has shown the slope, and what a width in its terms has come to.  *out: known before. */
+MCAMP__PRIV mcamp_status mcamp__fold_ask(mcamp__acc *a, double x, int want_eps, double give_up,
+                                         mcamp_interval *out)
+{
+    double spread, logd = want_eps ? log(x) : -34, width = 0.3;
+    int last = 0;
+    mcamp_status st = MCAMP_OK;
+    if (mcamp__acc_hopeless(a, want_eps ? give_up : x, want_eps ? x : give_up)) {
+        out->lower = 0;
+        out->upper = give_up;
+        return MCAMP_OK;
     }
-    return MCAMP_OK;
+    a->eps = want_eps ? -1 : x;
+    a->lambda = a->first.lambda > 0 ? a->first.lambda : mcamp__acc_first(a, logd, logd, &spread);
+    if (a->slope > 0) a->lambda = mcamp__dmin(a->lambda, 2 * a->slope);
+    if (want_eps) a->eps = mcamp__dmax(0, a->first.eps);
+    for (int pass = 0; pass < 8; pass++) {
+        double gap, slope, want, ratio, cells, l = a->lambda;
+        mcamp_interval v, d;
+        st = mcamp__acc_fold(a, logd, width);
+        if (st < 0) return st;
+        v = mcamp__fold_answer(a, x, want_eps, &gap, &d);
+        out->upper = mcamp__dmin(out->upper, v.upper);
+        out->lower = mcamp__dmax(out->lower, v.lower);
+        if (out->upper < give_up) return MCAMP_OK;
+        want = want_eps ? a->tol * mcamp__acc_scale(a) : 1.97 * a->tol * out->upper;
+        if (out->upper - out->lower <= want) return MCAMP_OK;
+        slope = mcamp__fold_slope(a, &d);
+        want = 1.4 * a->tol;
+        if (want_eps) want = mcamp__dmin(0.1, 0.75 * a->tol * mcamp__acc_scale(a) * slope);
+        ratio = gap / (width * slope * (slope + 1) / (l * (l + 1)));
+        if (!want_eps) {
+            double low = mcamp__dmax(log(mcamp__dmax(d.lower, DBL_MIN)), log(d.upper) - 12);
+            if (a->fold[0].lost > 0.1 * (d.upper - d.lower)) ratio = gap < 1 ? 1 : 10;
+            logd = low;
+        }
+        cells = mcamp__fold_cells(a, logd, slope, want) / (0.5 * MCAMP__EVEN_CELLS);
+        if (!(cells < 1)) {     /* as fine as it goes, once, where others take longer */
+            want *= cells * cells;
+            if (last++ || !(a->tol < 1e-3 && want < 0.3 * width))
+                return mcamp__fail(a->ctx, MCAMP_E_SIZE, "atoms", cells);
+        }
+        a->lambda = a->slope = slope;
+        a->logd = logd;
+        width = gap < 1 ? want / mcamp__dmax(0.5, mcamp__dmin(20, 1.1 * ratio))
+                        : mcamp__dmin(0.1, 0.5 * width);
+    }
+    return MCAMP_Q_MAX_ITER;
 }
 
 /* ---- what is asked -------------------------------------------------------------------- */
@@ -20031,7 +20406,6 @@ MCAMP__PRIV mcamp_status mcamp__acc_delta(mcamp__acc *a, double eps, double give
         if (pass && st == MCAMP_E_SIZE) break;  /* what there is stands */
         if (st < 0) return st;
         v = mcamp__acc_bounds(a, eps, &smooth);
-        if ((st = mcamp__parts_join(a, w.want, &v, &smooth)) < 0) return st;
         out->upper = pass ? mcamp__dmin(out->upper, v.upper) : v.upper;
         out->lower = pass ? mcamp__dmax(out->lower, v.lower) : v.lower;
         if (out->upper < give_up) return MCAMP_OK;
@@ -20045,7 +20419,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_delta(mcamp__acc *a, double eps, double give
                                            (pass && enough)) return MCAMP_OK;
         if (a->open && pass) break;     /* what is not known stays so */
         gap = mcamp__dmin(50.0, log(v.upper / v.lower));
-        if (a->brief && pass && gap > 2 * w.want) break;
+        if (a->brief && a->brief + pass > 1 && gap > 2 * w.want) break;
         mcamp__width_adapt(&w, gap, smooth);
         st = a->sums ? mcamp__acc_closer(a, gap - smooth, w.want, v)
                      : mcamp__acc_more(a, a->logd, &w, gap - smooth,
@@ -20120,7 +20494,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_epsilon(mcamp__acc *a, double delta, double 
         v = mcamp__acc_bounds(a, a->eps, &smooth);
         gap = mcamp__dmin(50.0, log(v.upper / v.lower));
         w.want = mcamp__dmin(w.want, gap / (up - lo) * a->tol * mcamp__acc_scale(a));
-        if (a->brief && pass && gap > 2 * w.want) break;
+        if (a->brief && a->brief + pass > 1 && gap > 2 * w.want) break;
         mcamp__width_adapt(&w, gap, smooth);
         st = a->sums ? mcamp__acc_closer(a, gap - smooth, w.want, v)
                      : mcamp__acc_more(a, log(goal), &w, gap - smooth, 0, NULL);
@@ -21658,7 +22032,40 @@ MCAMP__PRIV mcamp_status mcamp__exact_resolve(mcamp_ctx *ctx,
     return MCAMP_OK;
 }
 
-/* Runs acc_delta or acc_epsilon for the directions asked for; first, by direction: where laws by
+/* A run that failed so leaves what others say of delta as it is. */
+MCAMP__PRIV int mcamp__reach_failed(mcamp_status st)
+{
+    return st == MCAMP_E_SIZE || st == MCAMP_E_INTERNAL || st == MCAMP_E_INFEASIBLE;
+}
+
+/* Delta at x or eps at delta x, by whatever the events are: BINS alone, few uses of them on a grid,
+ * else laws and their transforms.                                                         */
+MCAMP__PRIV mcamp_status mcamp__acc_ask(mcamp__acc *a, double x, int want_eps, double won,
+                                        mcamp_interval *v)
+{
+    mcamp_interval met = { 0, 0 };      /* what is known when a grid would be too fine */
+    mcamp_status st = MCAMP_E_SIZE;
+    if (a->n && a->pair[0].bins)
+        return want_eps ? mcamp__bins_epsilon(a, x, won, v) : mcamp__bins_delta(a, x, won, v);
+    met.upper = want_eps ? mcamp__inf() : 1;
+    if (mcamp__fold_fit(a)) st = mcamp__fold_ask(a, x, want_eps, won, &met);
+    for (int s = 0; s < 2; s++) mcamp__fold_free(a->ctx, &a->fold[s]);
+    *v = met;
+    if (st != MCAMP_E_SIZE) return st;
+    a->lambda = 0;
+    a->eps = -1;
+    st = want_eps ? mcamp__acc_epsilon(a, x, won, v) : mcamp__acc_delta(a, x, won, v);
+    if (mcamp__reach_failed(st) && met.lower > 0) {
+        *v = met;
+        return MCAMP_Q_MAX_ITER;
+    }
+    if (st < 0) return st;
+    v->lower = mcamp__dmax(v->lower, met.lower);
+    v->upper = mcamp__dmin(v->upper, met.upper);
+    return st;
+}
+
+/* Asks for the directions that are wanted; first, by direction: where laws by
  * Mellin lead, and where those by sums begin.                                            */
 MCAMP__PRIV mcamp_status mcamp__exact_run(mcamp_ctx *ctx, const mcamp_event *events,
                                           size_t n, const mcamp_exact_desc *d, double x,
@@ -21693,13 +22100,8 @@ MCAMP__PRIV mcamp_status mcamp__exact_run(mcamp_ctx *ctx, const mcamp_event *eve
                 continue;
             }
         }
-        a.brief = a.mellin > 0 && !a.sums;
-        for (size_t i = 0; i < a.n; i++)
-            a.brief &= !a.pair[i].mellin || mcamp__sums_fit(&a.pair[i].e);
-        if (a.n && a.pair[0].bins)
-            st = want_eps ? mcamp__bins_epsilon(&a, x, won, &v) : mcamp__bins_delta(&a, x, won, &v);
-        else
-            st = want_eps ? mcamp__acc_epsilon(&a, x, won, &v) : mcamp__acc_delta(&a, x, won, &v);
+        a.brief = mcamp__acc_brief(&a);
+        st = mcamp__acc_ask(&a, x, want_eps, won, &v);
         if (st < 0) { res = st; break; }
         if (st > 0) res = st;
         if (a.mellin && !a.sums && a.lambda > 0) {
@@ -21720,12 +22122,6 @@ MCAMP__PRIV mcamp_status mcamp__exact_run(mcamp_ctx *ctx, const mcamp_event *eve
     mcamp__acc_free(&a);
     if (res >= 0) *out = best;
     return res;
-}
-
-/* A run that failed so leaves what others say of delta as it is. */
-MCAMP__PRIV int mcamp__reach_failed(mcamp_status st)
-{
-    return st == MCAMP_E_SIZE || st == MCAMP_E_INTERNAL || st == MCAMP_E_INFEASIBLE;
 }
 
 /* What several runs say, each of which is right. */
@@ -36160,7 +36556,10 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__RULE_PIECES
 #undef MCAMP__SUMS_FAR
 #undef MCAMP__SUMS_LEVELS
-#undef MCAMP__PARTS
+#undef MCAMP__EVEN_CELLS
+#undef MCAMP__FOLD_USES
+#undef MCAMP__GRID_CELLS
+#undef MCAMP__GRID_WORK
 #undef MCAMP__SKETCH
 #undef MCAMP__LONG
 #undef MCAMP__SUMS_PAIRS

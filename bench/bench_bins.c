@@ -161,6 +161,7 @@ static void composed(row *r, double b, double sigma, double uses, double delta)
     snprintf(what, sizeof what, "b %g, sigma %g, %g uses, delta %g: eps %.6g .. %.6g", b, sigma,
              uses, delta, v.lower, v.upper);
     if (v.upper > 700) return;
+    if (st < 0 && mcamp_exact_delta(&ctx, &e, 1, &d, 700, &v, NULL) >= 0 && v.lower > delta) return;
     if (st < 0 || v.upper > 0.02) cell(&r[0], what, st < 0 ? 1e30 : v.upper / v.lower - 1, t);
     if (st < 0) return;
     eps = v.upper;

@@ -489,15 +489,21 @@ static double law_delta(const mcamp__law *a, double eps)
     return s;
 }
 
-/* Both laws by sums of one use, 1e-5 apart in log delta on that line. */
-static mcamp_status far_laws(const mcamp_event *e, int add, double lambda, double tail,
-                             mcamp__law *law)
+/* Both laws by sums of one use, `gap` apart in log delta on that line. */
+static mcamp_status far_laws_by(const mcamp_event *e, int add, double lambda, double tail, int even,
+                                double gap, mcamp__law *law)
 {
     mcamp__wish wish;
     memset(&wish, 0, sizeof wish);
     memset(law, 0, 2 * sizeof *law);
-    wish.lambda = lambda; wish.tail = tail; wish.spread = 1;
-    return mcamp__sums_law(&ctx, e, add, &wish, 1e-5, law);
+    wish.lambda = lambda; wish.tail = tail; wish.spread = 1; wish.even = even;
+    return mcamp__sums_law(&ctx, e, add, &wish, gap, law);
+}
+
+static mcamp_status far_laws(const mcamp_event *e, int add, double lambda, double tail,
+                             mcamp__law *law)
+{
+    return far_laws_by(e, add, lambda, tail, 0, 1e-5, law);
 }
 
 /* Laws of bins of which a few are far: one above, one below the curve of one use, which is found
@@ -538,6 +544,43 @@ TEST(laws_of_far_bins_against_one_use)
         }
 }
 
+/* The same where sums stand on points that are equally far apart, coarse and fine, tails that lose
+ * nothing and much; and where these would be too many, none.                              */
+TEST(laws_on_equal_points_against_one_use)
+{
+    static const struct { size_t b; double sigma, lambda; } c[] = {
+        { 16, 2.5, 20 }, { 32, 2, 15 }, { 128, 1.4, 20 }, { 1000, 1.4, 70 }, { 20000, 1, 40 } };
+    static const double tails[] = { -45, -30, -12, -5 };
+    mcamp__law none[2];
+    mcamp_event wide = bins(10000, 1, 0.667, 1);
+    size_t close = 0, all = 0;
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++)
+        for (int k = 0; k < 16; k++) {
+            int add = k & 1;
+            double gap = k & 2 ? 0.03 : 1e-3, tail = tails[k / 4];
+            mcamp_event e = bins(c[i].b, 1, c[i].sigma, 1);
+            mcamp__law law[2];
+            mcamp_exact_desc d;
+            memset(&d, 0, sizeof d);
+            d.direction = add ? MCAMP_ADD : MCAMP_REMOVE;
+            d.rel_error = 1e-4;
+            CHECK(far_laws_by(&e, add, c[i].lambda, tail, 1, gap, law) >= 0);
+            for (double eps = 0; eps < 40 / c[i].lambda; eps += 4 / c[i].lambda) {
+                mcamp_interval v = { 0, 1 };
+                double lo = law_delta(&law[1], eps), up = law_delta(&law[0], eps);
+                if (mcamp_exact_delta(&ctx, &e, 1, &d, eps, &v, NULL) < 0 || v.upper < 1e-20) break;
+                CHECK_LE(lo, v.upper * (1 + 1e-9));
+                CHECK_LE(v.lower * (1 - 1e-9), up);
+                if (k & 2 || v.upper < 1e4 * exp(tail)) continue;
+                close += up - lo < 0.03 * v.upper;
+                all++;
+            }
+            for (int s = 0; s < 2; s++) mcamp__law_free(&ctx, &law[s]);
+        }
+    CHECK(all > 60 && close > all - all / 10);
+    CHECK(far_laws_by(&wide, 0, 6.8, -45, 1, 0.015, none) == MCAMP_E_SIZE);
+}
+
 /* Modes of 16 and 22 sigma: what is not far is two points, and far ones are alone. */
 TEST(laws_of_far_bins_of_long_modes)
 {
@@ -575,42 +618,120 @@ static double brute_delta(const mcamp__law *a, int T, double sum, double odds, d
     return d;
 }
 
-/* Cut in two wherever that may be, few or many of the uses in the second part, some mass of
- * infinite loss: delta of all sums is between both ends.                                  */
-TEST(laws_that_are_cut_in_two)
+/* The same of two laws, T[i] uses of each. */
+static double brute_two(const mcamp__law *a, int k, const int *T, double sum, double odds,
+                        double eps)
 {
-    for (int T = 2; T <= 6; T++)
+    double d = 0;
+    int left[2] = { T[0], T[1] };
+    if (k == 2) return sum > eps ? -odds * expm1(eps - sum) : 0;
+    if (!T[k]) return brute_two(a, k + 1, T, sum, odds, eps);
+    left[k]--;
+    for (size_t i = 0; i < a[k].n; i++)
+        d += brute_two(a, k, left, sum + a[k].l[i], odds * a[k].w[i], eps);
+    return d;
+}
+
+/* Uses of two laws on a grid, from none to six of each, rare and common far losses, some mass of
+ * infinite loss: delta of all sums is between both ends, wherever points of the grid lie, and as
+ * close as cells are.                                                                    */
+TEST(uses_on_a_grid)
+{
+    static const int uses[][2] = { { 2, 0 }, { 3, 0 }, { 6, 0 }, { 1, 1 }, { 2, 1 }, { 3, 2 } };
+    static const double odds[3] = { 1e-14, 1e-4, 0.3 };
+    size_t close = 0, all = 0;
+    for (size_t u = 0; u < sizeof uses / sizeof *uses; u++)
         for (int far_odds = 0; far_odds < 3; far_odds++)
-            for (double eps = 0.04; eps < 4; eps *= 1.7) {
-                static const double odds[3] = { 1e-14, 1e-4, 0.3 };
-                double l[5] = { -0.05, -0.01, 0.03, 0.9, 1.3 }, w[5] = { 0.3, 0.4, 0.3, 0.6, 0.4 };
-                double lost = far_odds == 1 ? 1e-9 : 0, sure, up, smooth;
+            for (double h = 0.1; h > 0.0005; h *= 0.1) {
+                double l[2][5] = { { -0.05, -0.01, 0.03, 0.9, 1.3 }, { -0.21, 0, 0.1, 0.5, 2 } };
+                double w[2][5] = { { 0.3, 0.4, 0.3, 0.6, 0.4 }, { 0.5, 0.2, 0.3, 0.1, 0.9 } };
+                double lost = far_odds == 1 ? 1e-9 : 0, tol = 1e-3;
                 mcamp__law law[2];
-                mcamp__pair pair;
-                mcamp__acc a;
-                mcamp_interval v;
-                memset(&a, 0, sizeof a); memset(law, 0, sizeof law); memset(&pair, 0, sizeof pair);
-                for (int i = 0; i < 5; i++) w[i] *= i < 3 ? 1 - odds[far_odds] : odds[far_odds];
-                for (int s = 0; s < 2; s++) {
-                    law[s].l = l; law[s].w = w; law[s].n = law[s].cap = 5;
-                    law[s].count = pair.count = T;
-                    law[s].pinf = s == MCAMP__UPPER ? lost : 0;
-                    a.law[s] = &law[s];
-                    a.sum[s].law = &law[s];
-                    a.sum[s].n = 1;
+                mcamp__sum_law s;
+                mcamp__fold f[2];
+                memset(law, 0, sizeof law); memset(&s, 0, sizeof s); memset(f, 0, sizeof f);
+                for (int k = 0; k < 2; k++) {
+                    for (int i = 0; i < 5; i++)
+                        w[k][i] *= i < 3 ? 1 - odds[far_odds] : odds[far_odds];
+                    law[k].l = l[k]; law[k].w = w[k]; law[k].n = law[k].cap = 5;
+                    law[k].count = uses[u][k];
+                    law[k].pinf = k ? 0 : lost;
                 }
-                a.ctx = &ctx; a.n = 1; a.sums = 1; a.eps = eps; a.max_bytes = 100000000;
-                a.pair = &pair;
-                sure = brute_delta(&law[1], T, 0, 1, eps);
-                up = sure - expm1(T * log1p(-lost));
-                CHECK(mcamp__parts_bounds(&a, 0.01, &v, &smooth) >= 0);
-                CHECK_LE(sure * (1 - 1e-12), v.upper);
-                CHECK_LE(v.lower, sure * (1 + 1e-12));
-                CHECK_LE(up * (1 - 1e-6), v.upper);
-                if (far_odds == 2) continue;        /* not so rarely four at once */
-                CHECK_LE(v.upper - lost * T, 10 * sure + 1e-14);    /* atoms, smoothed */
-                CHECK_LE(0.3 * sure, v.lower + 1e-14);
+                s.law = law;
+                s.n = uses[u][1] ? 2 : 1;
+                for (int up = 0; up < 2; up++)
+                    CHECK(mcamp__fold_side(&ctx, &s, up, h, tol, -46, &f[up]) >= 0);
+                for (double eps = 0.04; eps < 4; eps *= 1.7) {
+                    double sure = brute_two(law, 0, uses[u], 0, 1, eps);
+                    double top = sure - expm1(uses[u][0] * log1p(-lost));
+                    double lo = mcamp__fold_bound(&f[0], 0, eps);
+                    double up = mcamp__fold_bound(&f[1], 1, eps);
+                    double n = (double)(uses[u][0] + uses[u][1]);
+                    CHECK_LE(top * (1 - 1e-6), up);
+                    CHECK_LE(lo, sure * (1 + 1e-12));
+                    /* a loss is moved by h at most, or dropped where next to nothing is */
+                    CHECK_LE(up, brute_two(law, 0, uses[u], n * h, 1, eps) * (1 + tol) +
+                                 n * lost * (1 + 1e-9) + 1e-20);
+                    CHECK_LE(brute_two(law, 0, uses[u], -n * h, 1, eps) * (1 - tol) - 1e-20, lo);
+                    close += up - top <= 0.02 * sure && lo >= 0.98 * sure;
+                    all++;
+                }
+                for (double k = 1; k < 9; k += 3) {      /* eps on a point */
+                    double eps = k * h, sure = brute_two(law, 0, uses[u], 0, 1, eps);
+                    CHECK_LE(sure * (1 - 1e-12), mcamp__fold_bound(&f[1], 1, eps));
+                    CHECK_LE(mcamp__fold_bound(&f[0], 0, eps), sure * (1 + 1e-12));
+                }
+                for (int up = 0; up < 2; up++) mcamp__fold_free(&ctx, &f[up]);
             }
+    CHECK(close > all / 2);
+}
+
+/* Ends that are taken off: with a tolerance of much, far losses that are next to never, and delta
+ * that is much larger than was thought, ends are still ends.                              */
+TEST(ends_of_a_grid_are_on_the_safe_side)
+{
+    double l[6] = { -3, -1, -0.1, 0.1, 2, 4 }, w[6] = { 1e-4, 0.02, 0.5, 0.4799, 1e-9, 1e-12 };
+    for (int T = 2; T <= 5; T++)
+        for (double logd = -40; logd < 0; logd += 4) {
+            mcamp__law law;
+            mcamp__sum_law s;
+            mcamp__fold f[2];
+            memset(&law, 0, sizeof law); memset(&s, 0, sizeof s); memset(f, 0, sizeof f);
+            law.l = l; law.w = w; law.n = law.cap = 6; law.count = T;
+            s.law = &law; s.n = 1;
+            for (int up = 0; up < 2; up++)
+                CHECK(mcamp__fold_side(&ctx, &s, up, 0.037, 30, logd, &f[up]) >= 0);
+            for (double eps = -1; eps < 9; eps += 0.3) {
+                double sure = brute_delta(&law, T, 0, 1, eps);
+                CHECK_LE(sure * (1 - 1e-12), mcamp__fold_bound(&f[1], 1, eps));
+                CHECK_LE(mcamp__fold_bound(&f[0], 0, eps), sure * (1 + 1e-12));
+            }
+            for (int up = 0; up < 2; up++) mcamp__fold_free(&ctx, &f[up]);
+        }
+}
+
+/* Sums of products against themselves, short and long, by every set of vectors; they are added. */
+TEST(products_of_masses)
+{
+    static const size_t sizes[] = { 1, 2, 7, 8, 9, 63, 64, 65, 130, 257, 700 };
+    enum { N = sizeof sizes / sizeof *sizes, MOST = 700 };
+    static double x[MOST], y[MOST], out[2 * MOST];
+    for (size_t i = 0; i < MOST; i++) {
+        x[i] = exp(-0.05 * (double)i) * (1 + 0.5 * sin((double)i));
+        y[i] = exp(-0.03 * (double)(MOST - i)) * (1 + 0.5 * cos(1.3 * (double)i));
+    }
+    for (size_t a = 0; a < N; a++)
+        for (size_t b = 0; b < N; b++) {
+            size_t n = sizes[a], m = sizes[b];
+            for (size_t k = 0; k < n + m; k++) out[k] = (double)k;
+            CHECK(mcamp__grid_product(&ctx, x, n, y, m, out));
+            for (size_t k = 0; k < n + m - 1; k++) {
+                double sum = (double)k;
+                for (size_t i = 0; i < n; i++) if (k >= i && k - i < m) sum += x[i] * y[k - i];
+                CHECK_LE(fabs(out[k] - sum), 1e-13 * sum);
+            }
+            CHECK_LE(fabs(out[n + m - 1] - (double)(n + m - 1)), 0);
+        }
 }
 
 /* Direction add far out, where R next to never is: next to nothing of what holds is given away. */
@@ -1019,25 +1140,62 @@ TEST(piles_are_added_as_closely_as_points_lie)
     }
 }
 
-/* Two uses where several bins are large together: cells as close as would be needed are too much
- * work, so less of that is done; R is known so well that small odds of it count.          */
+/* Two uses of which bins are far beside a Gaussian mechanism of next to no privacy loss, which no
+ * grid takes: cells as close as would be needed are too much work, so less of that is done; R is
+ * known so well that small odds of it count.                                             */
+TEST(bins_that_are_far_together_by_transforms)
+{
+    mcamp_event e[2];
+    mcamp_interval v = { 0, 1 };
+    mcamp_exact_desc d;
+    memset(&d, 0, sizeof d);
+    memset(&e[1], 0, sizeof e[1]);
+    e[0] = bins(32, 1, 2.5, 2);
+    e[1].kind = MCAMP_EVENT_GAUSSIAN;
+    e[1].count = 1;
+    e[1].sigma = 1e9;
+    d.direction = MCAMP_REMOVE;
+    d.rel_error = 5e-3;
+    CHECK(mcamp_exact_delta(&ctx, e, 2, &d, 0.790032, &v, NULL) >= 0);
+    CHECK_LE(v.lower, 8.82e-16);
+    CHECK_LE(8.57e-16, v.upper);
+    CHECK_LE(v.upper - v.lower, 0.033 * v.upper);
+}
+
+/* Where bins that are far make delta, alone and with others: delta as laws by sums and transforms
+ * of them have said it (by versions before, from 0.6% to 1% wide; no grid in them), and eps there.
+ * Two events of one use each are one of two.                                              */
 TEST(bins_that_are_far_together)
 {
-    static const struct { size_t b; double sigma, eps, lower, upper, wide; } c[] = {
-        { 32, 2.5, 0.790032, 8.57e-16, 8.82e-16, 0.033 },
-        { 100000, 1, 0.0428237, 9.40e-16, 9.95e-16, 0.07 },
-        { 1000000, 2 / 3.0, 0.315187, 9.85e-16, 9.97e-16, 0.011 } };     /* by a law cut in two */
+    static const struct { size_t b; double sigma; size_t uses; double eps, lower, upper; } c[] = {
+        { 32, 2.5, 2, 0.789676, 8.863e-16, 8.941e-16 },
+        { 1000, 1.42857, 2, 0.280422, 9.548e-16, 9.606e-16 },
+        { 100000, 1, 10, 0.0936817, 9.569e-16, 9.655e-16 },
+        { 100000, 1, 2, 0.0428201, 9.404e-16, 9.950e-16 },
+        { 1000000, 0.666667, 2, 0.315187, 9.857e-16, 9.956e-16 },
+        { 1000000, 0.666667, 10, 0.405113, 9.881e-16, 9.976e-16 },
+        { 1000000, 0.666667, 100, 0.568215, 9.880e-16, 9.940e-16 } };
     for (size_t i = 0; i < sizeof c / sizeof *c; i += mt_few(1, 3)) {
-        mcamp_event e = bins(c[i].b, 1, c[i].sigma, 2);
-        mcamp_interval v = { 0, 1 };
+        mcamp_event e[2];
+        mcamp_interval v = { 0, 1 }, w = { 0, 1 };
         mcamp_exact_desc d;
         memset(&d, 0, sizeof d);
-        d.direction = MCAMP_REMOVE;
+        e[0] = bins(c[i].b, 1, c[i].sigma, c[i].uses);
         d.rel_error = 5e-3;
-        CHECK(mcamp_exact_delta(&ctx, &e, 1, &d, c[i].eps, &v, NULL) >= 0);
+        CHECK(mcamp_exact_delta(&ctx, e, 1, &d, c[i].eps, &v, NULL) >= 0);
         CHECK_LE(v.lower, c[i].upper);
         CHECK_LE(c[i].lower, v.upper);
-        CHECK_LE(v.upper - v.lower, c[i].wide * v.upper);
+        CHECK_LE(v.upper - v.lower, 0.0101 * v.upper);
+        CHECK(mcamp_exact_epsilon(&ctx, e, 1, &d, v.upper, &w, NULL) >= 0);
+        CHECK_LE(w.lower, c[i].eps);
+        CHECK_LE(c[i].eps * (1 - 0.01), w.upper);
+        CHECK_LE(w.upper - w.lower, 0.0101 * w.upper);
+        if (c[i].uses > 2) continue;
+        e[0].count = 1;
+        e[1] = e[0];
+        CHECK(mcamp_exact_delta(&ctx, e, 2, &d, c[i].eps, &w, NULL) >= 0);
+        CHECK(w.lower <= v.upper && v.lower <= w.upper);
+        CHECK_LE(w.upper - w.lower, 0.0101 * w.upper);
     }
 }
 
@@ -1286,7 +1444,7 @@ static int many_law(mcamp_event *e, int add, double lambda, int how, mcamp__law 
 {
     mcamp__mellin t;
     mcamp__many m;
-    mcamp__wish wish = { 0, 0, 1, 0, -60, 4e6 };
+    mcamp__wish wish = { 0, 0, 1, 0, -60, 4e6, 0 };
     double lost, *mem = mcamp__new_doubles(&ctx, 9 * 4096);
     mcamp_status st = MCAMP_E_SIZE;
     memset(&t, 0, sizeof t);
@@ -1934,6 +2092,43 @@ TEST(allocated_sessions_keep_to_their_guarantee)
 
 /* ---- bounds for any C -------------------------------------------------------------------- */
 
+/* Of a curve that is known at some points, closely or only from above by far too much, what is made
+ * from below is below the curve everywhere; where it is known closely it is close.         */
+TEST(loose_points_of_a_curve_are_no_harm)
+{
+    size_t close = 0;
+    for (int loose = 0; loose < 24; loose++) {
+        enum { N = 61 };
+        mcamp__pair p;
+        memset(&p, 0, sizeof p);
+        p.missing = 1 + MCAMP__UPPER;
+        p.count = 1;
+        p.err = 1e-12;
+        CHECK(mcamp__pair_curve(&ctx, N, &p) >= 0);
+        for (size_t i = 0; i < N; i++) {
+            double x = ((double)i - 30) * 0.35, d = exp(mcamp__gauss_logdelta_up(1.3, fabs(x)));
+            int far = loose && i % 24 == (size_t)loose;
+            p.curve[i] = x;
+            p.curve[N + i] = d * (far ? 1e5 : 1.01);
+            p.curve[2 * N + i] = d * 0.99;
+        }
+        CHECK(mcamp__pair_pilot(&ctx, &p, 5, 0) >= 0);
+        for (double x = 0; x < 12; x += 0.07) {
+            double d = exp(mcamp__gauss_logdelta_up(1.3, x)), got = 0;
+            for (size_t i = 0; i < p.npilot; i++)
+                if (p.pilot[i].v > x) got += p.pilot[i].p - exp(x) * p.pilot[i].q;
+            CHECK_LE(got, d * (1 + 1e-9));
+            close += got > 0.8 * d;
+            got = 0;                /* and of the other direction */
+            for (size_t i = 0; i < p.npilot; i++)
+                if (p.pilot[i].v < -x) got += p.pilot[i].q - exp(x) * p.pilot[i].p;
+            CHECK_LE(got, d * (1 + 1e-9));
+        }
+        mcamp__pair_free(&ctx, &p);
+    }
+    CHECK(close > 1000);
+}
+
 /* Where delta is 1 but for what no digit shows, what is certain is below 1: laws from curves. */
 TEST(no_law_from_below_has_more_than_all)
 {
@@ -1952,6 +2147,21 @@ TEST(no_law_from_below_has_more_than_all)
         d.direction = i % 2 ? MCAMP_ADD : MCAMP_REMOVE;
         CHECK_STATUS(mcamp_exact_delta(&ctx, &e, 1, &d, 10, &v, NULL), MCAMP_OK);
         CHECK(v.lower > 0.999 && v.lower < 1 && v.lower <= v.upper && v.upper <= 1);
+    }
+    for (double more = -0.1; more < 0.2; more += 0.05) {        /* and what does so */
+        mcamp__cell c[3];
+        mcamp__cells a;
+        memset(c, 0, sizeof c); memset(&a, 0, sizeof a);
+        for (size_t i = 0; i < 3; i++) {
+            c[i].p = (1 + more) / 3;
+            c[i].q = (1 + 2 * more) / 3;
+        }
+        a.c = c;
+        a.n = 3;
+        mcamp__cells_cap(&a);
+        CHECK_LE(c[0].p + c[1].p + c[2].p, 1 + 1e-14);
+        CHECK_LE(c[0].q + c[1].q + c[2].q, 1 + 1e-14);
+        CHECK_LE((1 + more) / (1 + 2 * mcamp__dmax(0, more)) / 3 * (1 - 1e-14), c[1].p);
     }
 }
 
@@ -2266,8 +2476,11 @@ static const mt_case cases[] = {
     T(laws_of_far_bins_against_chords),
     T(transform_of_bins_beyond_the_last_frequency), T(piles_that_reach_too_far_are_refused),
     T(piles_on_fewer_points_hold_the_old_ones), T(piles_are_added_as_closely_as_points_lie),
-    T(bins_that_are_far_together), T(laws_of_far_bins_of_long_modes),
-    T(laws_that_are_cut_in_two),
+    T(bins_that_are_far_together), T(bins_that_are_far_together_by_transforms),
+    T(laws_on_equal_points_against_one_use),
+    T(laws_of_far_bins_of_long_modes),
+    T(uses_on_a_grid), T(ends_of_a_grid_are_on_the_safe_side),
+    T(products_of_masses),
     T(what_is_known_outlives_a_run_that_fails), T(long_modes_in_composition),
     T(infinite_mass_is_not_beaten),
     T(composed_bins_against_the_fft),
@@ -2283,6 +2496,7 @@ static const mt_case cases[] = {
     T(allocated_guarantees_are_the_events),
     T(allocated_sessions_keep_to_their_guarantee),
     T(certain_sigmas_are_enough),
+    T(loose_points_of_a_curve_are_no_harm),
     T(no_law_from_below_has_more_than_all),
     T(a_split_has_the_modes_as_a_part),
     T(odds_on_the_way_are_bounded),

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_RULES 2000
+#define MAX_RULES 4000
 #define MAX_SOURCES 32
 #define MAX_TOKENS 400
 
