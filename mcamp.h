@@ -17350,7 +17350,8 @@ MCAMP__PRIV int mcamp__grid_product(mcamp_ctx *ctx, const double *x, size_t n, c
     double *a, *z, *sum;
     if (n > m) return mcamp__grid_product(ctx, y, m, x, n, out);
     if (n < 8) {
-        for (size_t i = 0; i < n; i++) mcamp__axpy(x[i], y, out + i, m);
+        for (size_t i = 0; i < n; i++)
+            for (size_t k = 0; k < m; k++) out[i + k] += x[i] * y[k];
         return 1;
     }
     a = mcamp__new_doubles(ctx, words);

@@ -2149,19 +2149,19 @@ TEST(no_law_from_below_has_more_than_all)
         CHECK(v.lower > 0.999 && v.lower < 1 && v.lower <= v.upper && v.upper <= 1);
     }
     for (double more = -0.1; more < 0.2; more += 0.05) {        /* and what does so */
-        mcamp__cell c[3];
+        mcamp__cell cell[3];
         mcamp__cells a;
-        memset(c, 0, sizeof c); memset(&a, 0, sizeof a);
+        memset(cell, 0, sizeof cell); memset(&a, 0, sizeof a);
         for (size_t i = 0; i < 3; i++) {
-            c[i].p = (1 + more) / 3;
-            c[i].q = (1 + 2 * more) / 3;
+            cell[i].p = (1 + more) / 3;
+            cell[i].q = (1 + 2 * more) / 3;
         }
-        a.c = c;
+        a.c = cell;
         a.n = 3;
         mcamp__cells_cap(&a);
-        CHECK_LE(c[0].p + c[1].p + c[2].p, 1 + 1e-14);
-        CHECK_LE(c[0].q + c[1].q + c[2].q, 1 + 1e-14);
-        CHECK_LE((1 + more) / (1 + 2 * mcamp__dmax(0, more)) / 3 * (1 - 1e-14), c[1].p);
+        CHECK_LE(cell[0].p + cell[1].p + cell[2].p, 1 + 1e-14);
+        CHECK_LE(cell[0].q + cell[1].q + cell[2].q, 1 + 1e-14);
+        CHECK_LE((1 + more) / (1 + 2 * mcamp__dmax(0, more)) / 3 * (1 - 1e-14), cell[1].p);
     }
 }
 
