@@ -20275,11 +20275,12 @@ MCAMP__PRIV double mcamp__fold_slope(const mcamp__acc *a, const mcamp_interval *
     return y > 0 && y < 1e4 ? y : a->lambda;
 }
 
-/* A pass has shown the slope, and what a width in its terms has come to.  *out: known before. */
+/* A pass has shown the slope, where it is not of what is lost, and what a width in its terms has
+ * come to.  *out: known before.  MCAMP_E_SIZE: others may know more.                      */
 MCAMP__PRIV mcamp_status mcamp__fold_ask(mcamp__acc *a, double x, int want_eps, double give_up,
                                          mcamp_interval *out)
 {
-    double spread, logd = want_eps ? log(x) : -34, width = 0.3;
+    double spread, logd = want_eps ? log(x) : -34, width = 0.3, before = 1e300;
     int last = 0;
     mcamp_status st = MCAMP_OK;
     if (mcamp__acc_hopeless(a, want_eps ? give_up : x, want_eps ? x : give_up)) {
@@ -20302,7 +20303,10 @@ MCAMP__PRIV mcamp_status mcamp__fold_ask(mcamp__acc *a, double x, int want_eps, 
         if (out->upper < give_up) return MCAMP_OK;
         want = want_eps ? a->tol * mcamp__acc_scale(a) : 1.97 * a->tol * out->upper;
         if (out->upper - out->lower <= want) return MCAMP_OK;
-        slope = mcamp__fold_slope(a, &d);
+        if (pass > 2 && gap > 0.7 * before) break;      /* no use */
+        before = gap;
+        slope = a->fold[0].lost > 0.5 * d.upper ? l : mcamp__fold_slope(a, &d);
+        slope = mcamp__dmax(0.1 * l, mcamp__dmin(10 * l, slope));
         want = 1.4 * a->tol;
         if (want_eps) want = mcamp__dmin(0.1, 0.75 * a->tol * mcamp__acc_scale(a) * slope);
         ratio = gap / (width * slope * (slope + 1) / (l * (l + 1)));
@@ -20322,7 +20326,7 @@ MCAMP__PRIV mcamp_status mcamp__fold_ask(mcamp__acc *a, double x, int want_eps, 
         width = gap < 1 ? want / mcamp__dmax(0.5, mcamp__dmin(20, 1.1 * ratio))
                         : mcamp__dmin(0.1, 0.5 * width);
     }
-    return MCAMP_Q_MAX_ITER;
+    return mcamp__fail(a->ctx, MCAMP_E_SIZE, "atoms", a->lambda);
 }
 
 /* ---- what is asked -------------------------------------------------------------------- */
