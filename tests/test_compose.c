@@ -1140,6 +1140,29 @@ TEST(piles_are_added_as_closely_as_points_lie)
     }
 }
 
+/* Deltas far below what a grid's first guess reaches: what is lost there says nothing of the slope,
+ * and where a grid gets no nearer, transforms do (intervals of the version before, which had no
+ * grid).                                                                                 */
+TEST(deltas_far_below_the_first_guess)
+{
+    static const struct { size_t b; double sigma; size_t uses; mcamp_direction dir;
+                          double eps, lower, upper; } c[] = {
+        { 627, 2.25986, 2, MCAMP_ADD, 0.26, 4.05e-26, 4.071e-26 },
+        { 17911, 1.15, 32, MCAMP_REMOVE, 0.4988, 1.9996e-24, 2.0042e-24 } };
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        mcamp_event e = bins(c[i].b, 1, c[i].sigma, c[i].uses);
+        mcamp_interval v = { 0, 1 };
+        mcamp_exact_desc d;
+        memset(&d, 0, sizeof d);
+        d.rel_error = 5e-3;
+        d.direction = c[i].dir;
+        CHECK(mcamp_exact_delta(&ctx, &e, 1, &d, c[i].eps, &v, NULL) >= 0);
+        CHECK_LE(v.lower, c[i].upper);
+        CHECK_LE(c[i].lower, v.upper);
+        CHECK_LE(v.upper - v.lower, 0.0101 * v.upper);
+    }
+}
+
 /* Two uses of which bins are far beside a Gaussian mechanism of next to no privacy loss, which no
  * grid takes: cells as close as would be needed are too much work, so less of that is done; R is
  * known so well that small odds of it count.                                             */
@@ -2476,7 +2499,8 @@ static const mt_case cases[] = {
     T(laws_of_far_bins_against_chords),
     T(transform_of_bins_beyond_the_last_frequency), T(piles_that_reach_too_far_are_refused),
     T(piles_on_fewer_points_hold_the_old_ones), T(piles_are_added_as_closely_as_points_lie),
-    T(bins_that_are_far_together), T(bins_that_are_far_together_by_transforms),
+    T(bins_that_are_far_together), T(deltas_far_below_the_first_guess),
+    T(bins_that_are_far_together_by_transforms),
     T(laws_on_equal_points_against_one_use),
     T(laws_of_far_bins_of_long_modes),
     T(uses_on_a_grid), T(ends_of_a_grid_are_on_the_safe_side),
