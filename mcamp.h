@@ -29062,6 +29062,29 @@ MCAMP__PRIV void mcamp__pilot_pick(const mcamp__factor *f, const mcamp__choice *
     }
 }
 
+/* Where its skewness alone speaks against the law that is cheapest by pilots, and much is to be
+ * drawn, its pilot is drawn once more, three times as long.                               */
+MCAMP__PRIV mcamp_status mcamp__pilot_again(mcamp_ctx *ctx, const mcamp__question *q,
+                                            mcamp__choice *c, double *err, size_t n,
+                                            double rel_error, mcamp_tally *t, uint64_t *spent)
+{
+    mcamp__choice plain[6], best[2], least[2];
+    size_t k = 0;
+    mcamp_status st;
+    for (size_t i = 0; i < n; i++) {
+        plain[i] = c[i];
+        plain[i].doubt = 1;
+    }
+    mcamp__pilot_pick(q->f, c, err, n, best);
+    mcamp__pilot_pick(q->f, plain, err, n, least);
+    while (k < n && (c[k].method != least->method || c[k].k != least->k)) k++;
+    if (least->method == best->method || least->method == MCAMP_METHOD_SHIFTS || k == n ||
+        !(least->rel_var > 24 * MCAMP_BLOCK * rel_error * rel_error)) return MCAMP_OK;
+    st = mcamp__pilot_run(ctx, q, &c[k], 8 + k, 6, &err[k], t);
+    *spent += 6 * MCAMP_BLOCK;
+    return st;
+}
+
 /* The law for an estimate, best[0], and one to turn to if that law disappoints, best[1]
  * (method 0: none): by the pilots' variances.  spent grows by the samples.             */
 MCAMP__PRIV mcamp_status mcamp__pilot(mcamp_ctx *ctx, const mcamp__question *q,
@@ -29093,6 +29116,8 @@ MCAMP__PRIV mcamp_status mcamp__pilot(mcamp_ctx *ctx, const mcamp__question *q,
         st = mcamp__mix_pilot(ctx, q, &c[n], &err[n], spent);
         n++;
     }
+    if (st == MCAMP_OK && !enough && !mcamp__late(ctx))
+        st = mcamp__pilot_again(ctx, q, c, err, n, rel_error, t, spent);
     mcamp__delete(ctx, t, 1, sizeof *t);
     if (st == MCAMP_OK) mcamp__pilot_pick(q->f, c, err, n, best);
     return st;

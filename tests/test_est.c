@@ -2105,6 +2105,69 @@ TEST(a_skew_pilot_counts_for_more)
     mcamp_gram_free(&ctx, &g);
 }
 
+/* Where skewness alone speaks against the cheapest law its pilot is drawn again, from a stream of
+ * its own and longer; not where that law wins all the same, where little is to be drawn, where
+ * another is cheaper without it, nor the mixture's.  A question asks for that.           */
+TEST(a_doubted_pilot_is_drawn_again)
+{
+    mcamp_gram g;
+    mcamp__factor f;
+    mcamp__choice c[2], was, twin, proof;
+    mcamp__question q;
+    mcamp_tally *t = tally_new();
+    double err[2] = { 0.1, 0.1 }, cost, e;
+    size_t again = 0;
+    setup();
+    gram_make("sqrt:6", "raw", 40, 20, &g);
+    CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+    q = mcamp__ask(&f, 1, 4, MCAMP_REMOVE, 7);
+    for (int k = 0; k < 5; k++) {
+        static const double doubt[5] = { 1.6, 1.2, 1.6, 3, 1.6 };
+        static const double other[5] = { 1.3, 1.3, 1.3, 0.5, 2 };
+        static const double rel[5] = { 1e-3, 1e-3, 0.1, 1e-3, 1e-3 };
+        uint64_t spent = 5;
+        memset(c, 0, sizeof c);
+        c[0].method = MCAMP_METHOD_COMMON; c[0].k = 5;
+        c[1].method = MCAMP_METHOD_SHIFTS; c[1].k = 24;
+        for (size_t i = 0; i < 7; i++) c[1].share[i] = 1.0 / 7;
+        c[0].mean = c[1].mean = c[1].doubt = c[0].rel_var = 1;
+        cost = mcamp__choice_cost(&f, &c[0]) / mcamp__choice_cost(&f, &c[1]);
+        c[0].doubt = doubt[k];
+        c[1].rel_var = other[k] * cost;
+        was = twin = c[0];
+        CHECK_STATUS(mcamp__pilot_again(&ctx, &q, c, err, 2, rel[k], t, &spent), MCAMP_OK);
+        CHECK_NEAR(c[1].rel_var, other[k] * cost, 0, 0);
+        if (k) {
+            CHECK(spent == 5 && !memcmp(&was, &c[0], sizeof was));
+            continue;
+        }
+        CHECK(spent == 5 + 6 * MCAMP_BLOCK);
+        CHECK_STATUS(mcamp__pilot_run(&ctx, &q, &twin, 8, 6, &e, t), MCAMP_OK);
+        CHECK_NEAR(c[0].rel_var, twin.rel_var, 0, 0);
+        CHECK_NEAR(err[0], e, 0, 0);
+        CHECK_NEAR(c[0].doubt, twin.doubt, 0, 0);
+        err[0] = 0.1;
+    }
+    mcamp__factor_free(&ctx, &f);
+    mcamp_gram_free(&ctx, &g);
+    gram_make("sqrt:8", "raw", 24, 24, &g);
+    CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+    memset(&proof, 0, sizeof proof);
+    proof.method = MCAMP_METHOD_COMMON;
+    proof.k = 18;
+    for (uint64_t seed = 1; seed < 13; seed++) {
+        uint64_t spent = 0;
+        q = mcamp__ask(&f, 2.95491, 1.26, MCAMP_REMOVE, seed);
+        CHECK_STATUS(mcamp__pilot(&ctx, &q, &proof, 30, 0.01, c, &spent), MCAMP_OK);
+        CHECK(spent == 9 * MCAMP_BLOCK || spent == 15 * MCAMP_BLOCK);
+        again += spent > 9 * MCAMP_BLOCK;
+    }
+    CHECK(again > 0 && again < 12);
+    mcamp__factor_free(&ctx, &f);
+    mcamp_gram_free(&ctx, &g);
+    free(t);
+}
+
 /* Values of every second, third, .. pick of a tile are values of fewer picks.            */
 TEST(fewer_picks_are_told_by_all_of_them)
 {
@@ -2490,7 +2553,8 @@ TEST_MAIN("est",
     T(what_is_certain_rules_an_estimate),
     T(a_value_that_its_proof_contradicts_is_not_trusted),
     T(a_lucky_pilot_costs_little), T(a_lucky_pilot_is_seen_at_the_first_look),
-    T(a_skew_pilot_counts_for_more), T(fewer_picks_are_told_by_all_of_them),
+    T(a_skew_pilot_counts_for_more), T(a_doubted_pilot_is_drawn_again),
+    T(fewer_picks_are_told_by_all_of_them),
     T(as_many_picks_as_pay),
     T(a_bound_takes_no_more_than_all_else), T(no_answer_spends_more_on_its_bounds),
     T(the_smaller_direction_is_known_by_the_larger),
