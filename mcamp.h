@@ -17107,7 +17107,7 @@ MCAMP__PRIV void mcamp__many_atoms(mcamp__law *a, const mcamp__many *p)
 
 /* Lines about lambda, where the whole sum has the variance spread, by the central limit bulk; more:
  * how much more of s than spread asks for; tail: log of the mass that may be let go; work: of many
- * bins.                                                                                  */
+ * bins; even: sums on equal points.                                                      */
 typedef struct mcamp__wish { double lambda, spread, more, bulk, tail, work; int even; } mcamp__wish;
 
 /* Where lines go and atoms stand; how far X goes, and what of the mass is let go. */
@@ -18091,17 +18091,23 @@ MCAMP__PRIV int mcamp__even_far(mcamp_ctx *ctx, const mcamp__sums *s, int upper,
     return 1;
 }
 
-/* Adds sums of R and f, j far ones, to out's points. */
-MCAMP__PRIV int mcamp__even_add(mcamp_ctx *ctx, const mcamp__sums *s, const mcamp__pile *R,
-                                const mcamp__grid *f, int upper, mcamp__pile *out)
+/* Adds sums of R and f, far ones, to out's points, which begin where R's do. */
+MCAMP__PRIV int mcamp__even_add(mcamp_ctx *ctx, const mcamp__pile *R, const mcamp__grid *f,
+                                int upper, mcamp__pile *out)
 {
-    double at = floor(s->y0 / s->h + 0.5) + f->at - floor(out->x[0] / s->h + 0.5);
-    size_t k = (size_t)at;
-    if (!(at >= 0 && k + R->n + f->n - 1 <= out->n)) return 0;
+    size_t k = (size_t)f->at;
+    if (!(f->at >= 0 && k + R->n + f->n - 1 <= out->n)) return 0;
     if (!mcamp__grid_product(ctx, R->q, R->n, f->p, f->n, out->q + k)) return 0;
     return upper || (mcamp__grid_product(ctx, R->v, R->n, f->p, f->n, out->v + k) &&
                      mcamp__grid_product(ctx, R->m, R->n, f->p, f->n, out->m + k) &&
                      mcamp__grid_product(ctx, R->v, R->n, f->q, f->n, out->m + k));
+}
+
+/* Takes off an upper end of far ones with such odds that is next to nothing; what it is at most. */
+MCAMP__PRIV double mcamp__even_drop(const mcamp__sums *s, mcamp__grid *g, double odds)
+{
+    double w = odds * mcamp__sums_drop(s) * (1 + (g->at + (double)g->n) * s->h / s->b);
+    return w * mcamp__grid_top(g, 0.01 * exp(s->tail) / w);
 }
 
 /* F times `one` once more. */
@@ -18131,35 +18137,27 @@ MCAMP__PRIV int mcamp__sums_even(mcamp_ctx *ctx, mcamp__sums *s, int upper, doub
 {
     mcamp__pile R = mcamp__pile_at(&mem, (size_t)s->n + 8), out;
     mcamp__grid one, f;
-    double odds = 1, cells = mcamp__even_points(s), drop = mcamp__sums_drop(s), err = 0;
-    int ok = 1;
+    double odds = 1, cells = mcamp__even_points(s), err = 0;
+    double p = exp(mcamp__gauss_logsf(s->tau)), m = exp(mcamp__gauss_logsf(s->tau - s->c));
+    int ok;
     out = mcamp__pile_at(&mem, (size_t)cells);
-    memset(&one, 0, sizeof one); memset(&f, 0, sizeof f);
     out.n = (size_t)cells;
     for (size_t i = 0; i < out.n; i++) out.x[i] = s->y0 + (double)i * s->h;
+    memset(&one, 0, sizeof one);
+    ok = mcamp__grid_alloc(ctx, &f, 0, 1);
+    if (ok) f.p[0] = 1;             /* no far one yet */
     for (double j = 0; j <= s->most_far && ok; j++) {
-        double X;
-        if (j > 0) odds *= (s->b - j + 1) / j;
+        if (j > 0) {
+            odds *= (s->b - j + 1) / j;
+            err += DBL_EPSILON * (double)mcamp__zmin(one.n, f.n);
+            ok = (j > 1 || mcamp__even_far(ctx, s, upper, &one)) &&
+                 mcamp__even_more(ctx, &one, upper, &f);
+            if (!ok) break;
+            s->lost += mcamp__even_drop(s, &f, odds);
+            if (j < 2) s->lost += mcamp__even_drop(s, &one, s->b * (s->b * p + m));
+        }
         mcamp__sums_pile(s, j, odds, upper, 1, mem, &R);
-        if (j > 1) err += DBL_EPSILON * (double)mcamp__zmin(one.n, f.n);
-        if (!(j > 0)) {
-            for (size_t i = 0; i < R.n; i++) {
-                out.q[i] = R.q[i]; out.v[i] = R.v[i]; out.m[i] = R.m[i];
-            }
-            continue;
-        }
-        ok = j > 1 ? mcamp__even_more(ctx, &one, upper, &f)
-                   : mcamp__even_far(ctx, s, upper, &one) && mcamp__even_far(ctx, s, upper, &f);
-        if (!ok) break;
-        if (j < 2) {
-            double m = exp(mcamp__gauss_logsf(s->tau - s->c));
-            X = s->b * (s->b * exp(mcamp__gauss_logsf(s->tau)) + m) * drop;
-            X *= 1 + (one.at + (double)one.n) * s->h / s->b;
-            s->lost += X * mcamp__grid_top(&one, 0.01 * exp(s->tail) / X);
-        }
-        X = odds * drop * (1 + (f.at + (double)f.n) * s->h / s->b);
-        s->lost += X * mcamp__grid_top(&f, 0.01 * exp(s->tail) / X);
-        ok = mcamp__even_add(ctx, s, &R, &f, upper, &out);
+        ok = mcamp__even_add(ctx, &R, &f, upper, &out);
     }
     mcamp__grid_free(ctx, &one);
     mcamp__grid_free(ctx, &f);
@@ -18280,15 +18278,14 @@ MCAMP__PRIV int mcamp__sums_fill(mcamp_ctx *ctx, mcamp__sums *s, const mcamp__wi
                                  mcamp__law *law)
 {
     const size_t nf = (size_t)s->nf;
-    mcamp__sums_size z = mcamp__sums_sizes(s);
+    mcamp__sums_size z;
     double need, *pile;
     int ok;
-    if (s->even) {
-        memset(z.cells, 0, sizeof z.cells);
-        z.n = (size_t)mcamp__even_points(s);
-    }
-    need = mcamp__sums_words(s, &z);
+    memset(&z, 0, sizeof z);
+    if (s->even) z.n = (size_t)mcamp__even_points(s);
+    else         z = mcamp__sums_sizes(s);
     if (!s->even && !(mcamp__sums_work(s, &z) < MCAMP__SUMS_PAIRS)) return 0;
+    need = mcamp__sums_words(s, &z);
     pile = mcamp__new_doubles(ctx, (size_t)need);
     ok = pile != NULL;
     s->f = mcamp__new_doubles(ctx, 7 * nf);
@@ -20173,26 +20170,29 @@ MCAMP__PRIV mcamp_status mcamp__acc_focus(mcamp__acc *a, double eps)
 
 #define MCAMP__FOLD_USES 200
 
-/* BINS alone, few uses of them, by laws by sums. */
-MCAMP__PRIV int mcamp__fold_fit(const mcamp__acc *a)
+MCAMP__PRIV double mcamp__acc_uses(const mcamp__acc *a)
 {
     double uses = 0;
     for (size_t i = 0; i < a->n; i++) uses += a->pair[i].count;
-    return a->sums && mcamp__acc_by_laws(a) && !(a->g2 + a->over > 0) && uses <= MCAMP__FOLD_USES;
+    return uses;
+}
+
+/* BINS alone, few uses of them, by laws by sums. */
+MCAMP__PRIV int mcamp__fold_fit(const mcamp__acc *a)
+{
+    return a->sums && mcamp__acc_by_laws(a) && !(a->g2 + a->over > 0) &&
+           mcamp__acc_uses(a) <= MCAMP__FOLD_USES;
 }
 
 MCAMP__PRIV double mcamp__fold_tail(const mcamp__acc *a, double logd)
 {
-    double uses = 0;
-    for (size_t i = 0; i < a->n; i++) uses += a->pair[i].count;
-    return mcamp__dmax(logd, -800) - log(1 + uses) + log(0.02 * a->tol);
+    return mcamp__dmax(logd, -800) - log(1 + mcamp__acc_uses(a)) + log(0.02 * a->tol);
 }
 
 /* How many cells far X takes in the laws that these ask for. */
 MCAMP__PRIV double mcamp__fold_cells(const mcamp__acc *a, double logd, double l, double width)
 {
-    double uses = 0, most = 0;
-    for (size_t i = 0; i < a->n; i++) uses += a->pair[i].count;
+    double uses = mcamp__acc_uses(a), most = 0;
     for (size_t i = 0; i < a->n; i++) {
         const mcamp_event *e = &a->pair[i].e;
         double n, c = mcamp__bins_kind(e, 0, &n);
@@ -20205,17 +20205,15 @@ MCAMP__PRIV double mcamp__fold_cells(const mcamp__acc *a, double logd, double l,
 /* Laws by sums will do what those by Mellin do not: 1, or 2: and at once, on a grid. */
 MCAMP__PRIV int mcamp__acc_brief(const mcamp__acc *a)
 {
-    double uses = 0;
-    int brief = a->tol < 1e-3 ? 1 : 2;
+    int brief = a->tol < 1e-3 || mcamp__acc_uses(a) > MCAMP__FOLD_USES ? 1 : 2;
     if (!a->mellin || a->sums) return 0;
     for (size_t i = 0; i < a->n; i++) {
         const mcamp_event *e = &a->pair[i].e;
-        uses += a->pair[i].count;
         if (!a->pair[i].mellin) brief = 1;
         else if (!mcamp__sums_fit(e)) return 0;
         else if (!mcamp__even_fit(e, mcamp__many_reach(e, a->add, -46))) brief = 1;
     }
-    return uses <= MCAMP__FOLD_USES ? brief : 1;
+    return brief;
 }
 
 /* Laws of both sides and these on a grid, for a slope lambda of log delta, which is about logd, and
@@ -20223,11 +20221,10 @@ MCAMP__PRIV int mcamp__acc_brief(const mcamp__acc *a)
  * by h^2/6 above and less by h^2/12 below, a use.                                         */
 MCAMP__PRIV mcamp_status mcamp__acc_fold(mcamp__acc *a, double logd, double width)
 {
-    double uses = 0, h, l = a->lambda;
+    double uses = mcamp__acc_uses(a), h, l = a->lambda;
     mcamp__wish wish;
     mcamp_status st = MCAMP_OK;
     memset(&wish, 0, sizeof wish);
-    for (size_t i = 0; i < a->n; i++) uses += a->pair[i].count;
     wish.lambda = l;
     wish.even = 1;
     wish.tail = mcamp__fold_tail(a, logd);
@@ -20311,9 +20308,8 @@ MCAMP__PRIV mcamp_status mcamp__fold_ask(mcamp__acc *a, double x, int want_eps, 
         if (want_eps) want = mcamp__dmin(0.1, 0.75 * a->tol * mcamp__acc_scale(a) * slope);
         ratio = gap / (width * slope * (slope + 1) / (l * (l + 1)));
         if (!want_eps) {
-            double low = mcamp__dmax(log(mcamp__dmax(d.lower, DBL_MIN)), log(d.upper) - 12);
+            logd = mcamp__dmax(log(mcamp__dmax(d.lower, DBL_MIN)), log(d.upper) - 12);
             if (a->fold[0].lost > 0.1 * (d.upper - d.lower)) ratio = gap < 1 ? 1 : 10;
-            logd = low;
         }
         cells = mcamp__fold_cells(a, logd, slope, want) / (0.5 * MCAMP__EVEN_CELLS);
         if (!(cells < 1)) {     /* as fine as it goes, once, where others take longer */
@@ -36590,7 +36586,6 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__FOLD_USES
 #undef MCAMP__GRID_CELLS
 #undef MCAMP__GRID_WORK
-#undef MCAMP__SKETCH
 #undef MCAMP__LONG
 #undef MCAMP__SUMS_PAIRS
 #undef MCAMP__PILES

@@ -710,21 +710,27 @@ TEST(ends_of_a_grid_are_on_the_safe_side)
         }
 }
 
-/* Sums of products against themselves, short and long, by every set of vectors; they are added. */
+/* Sums of products against themselves, short and long, by the machine's set of vectors and by none;
+ * they are added.                                                                        */
 TEST(products_of_masses)
 {
     static const size_t sizes[] = { 1, 2, 7, 8, 9, 63, 64, 65, 130, 257, 700 };
     enum { N = sizeof sizes / sizeof *sizes, MOST = 700 };
     static double x[MOST], y[MOST], out[2 * MOST];
+    mcamp_ctx plain;
+    mcamp_ctx_desc d;
+    memset(&d, 0, sizeof d);
+    d.vec = MCAMP_VEC_SCALAR;
+    CHECK(mcamp_ctx_init(&plain, &d) >= 0);
     for (size_t i = 0; i < MOST; i++) {
         x[i] = exp(-0.05 * (double)i) * (1 + 0.5 * sin((double)i));
         y[i] = exp(-0.03 * (double)(MOST - i)) * (1 + 0.5 * cos(1.3 * (double)i));
     }
-    for (size_t a = 0; a < N; a++)
+    for (size_t a = 0; a < 2 * N; a++)
         for (size_t b = 0; b < N; b++) {
-            size_t n = sizes[a], m = sizes[b];
+            size_t n = sizes[a / 2], m = sizes[b];
             for (size_t k = 0; k < n + m; k++) out[k] = (double)k;
-            CHECK(mcamp__grid_product(&ctx, x, n, y, m, out));
+            CHECK(mcamp__grid_product(a % 2 ? &plain : &ctx, x, n, y, m, out));
             for (size_t k = 0; k < n + m - 1; k++) {
                 double sum = (double)k;
                 for (size_t i = 0; i < n; i++) if (k >= i && k - i < m) sum += x[i] * y[k - i];
