@@ -2270,11 +2270,12 @@ TEST(a_bound_takes_no_more_than_all_else)
     mcamp_estimate e;
     mcamp__sampler p;
     mcamp__factor f;
-    mcamp__question q = mcamp__ask(&f, 1, 1, MCAMP_REMOVE, 1);
+    mcamp__question q;
     uint64_t most = 0;
     memset(&bud, 0, sizeof bud);
     memset(&e, 0, sizeof e);
     memset(&f, 0, sizeof f);
+    q = mcamp__ask(&f, 1, 1, MCAMP_REMOVE, 1);
     memset(&p, 0, sizeof p);
     bud.rel_error = 0.01; bud.beta = exp(-10.24); bud.max_samples = 1 << 28;
     p.method = MCAMP_METHOD_COMMON;

@@ -41,5 +41,14 @@ text=$(awk '
     END { if (seen != 1 || lines < 500) print "the kernels were not found" }' mcamp.h)
 if [ -z "$text" ]; then ok; else bad "calls out of the vector kernels" "$text"; fi
 
+# Each planted bug applies: a run of them takes a part alone, and would tell months later.
+mkdir -p "$out/rules/examples"
+: >"$out/rules/skip"
+text=$($CC -std=c99 -O1 -o "$out/make_header" tests/mutants/make_header.c 2>&1 &&
+    "$out/make_header" "$out/rules" "$out/rules/skip" tests/mutants/*.rules 2>&1 &&
+    cat "$out/rules/refused" || echo "make_header failed")
+if [ -z "$text" ]; then ok; else bad "planted bugs that do not apply" "$text"; fi
+rm -rf "$out/rules"
+
 if text=$(sh "$(dirname "$0")/numbers.sh" "$out"); then ok; else bad "numbers about privacy" "$text"; fi
 done_checks lint
