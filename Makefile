@@ -290,7 +290,7 @@ core: ## part I alone: nothing unused, a claim and a session, at most 6000 lines
 doc-check: ## the header's function list agrees with its declarations
 	@CC=$(CC) sh tests/check/doc.sh $(BUILD)/check
 
-lint: ## line lengths, blanks, function lengths
+lint: ## line lengths, blanks, function lengths, planted bugs that do not apply
 	@sh tests/check/lint.sh
 
 analyze: ## static analysis: cppcheck, clang-tidy, gcc -fanalyzer
