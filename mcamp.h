@@ -15827,7 +15827,7 @@ MCAMP__PRIV double mcamp__hull_slope(const mcamp__hull *a, size_t i, int of_g)
 MCAMP__PRIV void mcamp__hull_add(mcamp__hull *a, double u, double h, double g)
 {
     size_t i = a->n;
-    double rise = u - a->u[i - 1];
+    double rise = mcamp__dmax(0, u - a->u[i - 1]);      /* corners may be beyond by an ulp */
     if (!mcamp__finite(u)) return;
     h = mcamp__dmin(h, a->h[i - 1]);            /* the curve never rises */
     g = mcamp__dmin(g, a->g[i - 1] + rise);
@@ -15912,7 +15912,7 @@ MCAMP__PRIV void mcamp__curve_corner(const mcamp__pair *p, size_t i, mcamp__hull
     y = low ? b.g : b.h;
     t = left < right ? (y - from - right * (b.u - a.u)) / (left - right) : 0;
     t = mcamp__dmax(0, mcamp__dmin(b.u - a.u, t));
-    y = mcamp__dmin(from + left * t, y - right * (b.u - a.u - t));
+    y = mcamp__dmax(0, mcamp__dmin(from + left * t, y - right * (b.u - a.u - t)));
     t += a.u;
     mcamp__hull_add(out, t, low ? 1 - t + y : y, low ? y : y - (1 - t));
 }
@@ -16500,7 +16500,7 @@ MCAMP__PRIV mcamp_status mcamp__pair_mellin(const mcamp_event *e, mcamp__pair *p
 }
 
 #define MCAMP__MELLIN_ORDER 400
-#define MCAMP__MELLIN_WORK 2e8
+#define MCAMP__MELLIN_WORK 4e8      /* of products */
 
 /* Points for lines between low and top about lambda, where the whole sum has this variance; more:
  * how much more of s than that asks for.                                                 */
@@ -16600,11 +16600,14 @@ MCAMP__PRIV void mcamp__series_power(double *a, double *spare, double power, siz
     }
 }
 
+#define MCAMP__LATTICE_DEPTH 64     /* terms that are added to one sum */
+
 /* The lattice: w = kh from k0 on, log X = i step from i0 on; uX = e^{(rk + i) step}. */
 typedef struct mcamp__lattice {
     double k0, i0, r;
     size_t nk, ni, kinds, n, most;  /* most: points with uX <= 700 */
-    double *p, *y, *g, *series;
+    size_t wide, long_g;            /* of rows of series (a multiple of 64) and of g */
+    double *p, *g, *series, *block, *room;      /* room: for three series            */
 } mcamp__lattice;
 
 /* Odds of the X of one kind: t^2/2 = x^2 v + x/2 + c^2/8 with v = 1/2c^2, of which x^2 v is taken
@@ -16625,49 +16628,42 @@ MCAMP__PRIV void mcamp__lattice_odds(const mcamp__lattice *q, const mcamp__melli
     }
 }
 
-/* Rounding of such a sum in units of DBL_EPSILON: blocks of 64 in four lanes, their sum. */
-#define MCAMP__LATTICE_TERMS 24
-
-MCAMP__PRIV double mcamp__lattice_sum(const double *p, const double *g, size_t n)
+/* Coefficients of phi(u(1 - v)) of all kinds at all u: series[(kind (n + 1) + j) width + k].  As
+ * products of matrices: row k/64 is what counts of degree j, y^j e^-y/j!, from there on, column
+ * k mod 64 are the odds, as many places down; by blocks, whose sums are added.             */
+MCAMP__PRIV void mcamp__lattice_series(mcamp_vecset vs, mcamp__lattice *q, const mcamp__mellin *t)
 {
-    mcamp__sum t = { 0, 0 };
-    for (size_t from = 0; from < n; from += 64) {
-        double a = 0, b = 0, c = 0, d = 0;
-        size_t i = from, to = mcamp__zmin(n, from + 64);
-        for (; i + 4 <= to; i += 4) {
-            a += p[i] * g[i];         b += p[i + 1] * g[i + 1];
-            c += p[i + 2] * g[i + 2]; d += p[i + 3] * g[i + 3];
-        }
-        for (; i < to; i++) a += p[i] * g[i];
-        mcamp__sum_add(&t, (a + b) + (c + d));
-    }
-    return mcamp__sum_get(&t);
-}
-
-/* Coefficients of phi(u(1 - v)) of all kinds at all u: series[(k kinds + kind)(n + 1) + j]. */
-MCAMP__PRIV void mcamp__lattice_series(mcamp__lattice *q, const mcamp__mellin *t)
-{
-    size_t r = (size_t)q->r;
+    const size_t S = MCAMP__S, D = MCAMP__LATTICE_DEPTH, r = (size_t)q->r;
+    const size_t len = q->ni + (S - 1) * r;
+    const double one = 1;
     for (size_t i = 0; i < q->most; i++) {
-        q->y[i] = exp((q->r * q->k0 + q->i0 + (double)i) * t->step);
-        q->g[i] = exp(-q->y[i]);
+        double y = exp((q->r * q->k0 + q->i0 + (double)i) * t->step);
+        q->g[i] = exp(-y);
+        for (size_t j = 1; j <= q->n; j++)
+            q->g[j * q->long_g + i] = q->g[(j - 1) * q->long_g + i] * y / (double)j;
     }
-    for (size_t j = 0; j <= q->n; j++) {
-        for (size_t i = 0; j && i < q->most; i++) q->g[i] *= q->y[i] / (double)j;
-        for (size_t k = 0; k < q->nk; k++) {
-            size_t ni = r * k < q->most ? mcamp__zmin(q->ni, q->most - r * k) : 0;
-            const double *g = q->g + r * k;
-            for (size_t a = 0; a < q->kinds; a++)
-                q->series[(k * q->kinds + a) * (q->n + 1) + j] =
-                    mcamp__lattice_sum(q->p + a * q->ni, g, ni);
+    for (size_t a = 0; a < q->kinds; a++)
+        for (size_t from = 0; from < len && from < q->most; from += D) {
+            size_t depth = mcamp__zmin(D, len - from);
+            memset(q->block, 0, D * S * sizeof(double));
+            for (size_t l = 0; l < depth; l++)
+                for (size_t c = 0; c < S && c * r <= from + l; c++)
+                    if (from + l - c * r < q->ni)
+                        q->block[l * S + c] = q->p[a * q->ni + from + l - c * r];
+            for (size_t j = 0; j <= q->n; j++)
+                for (size_t k = 0; k < q->wide && k * r + from < q->most; k += 6 * S) {
+                    const double *g = q->g + j * q->long_g + k * r + from;
+                    double *out = q->series + (a * (q->n + 1) + j) * q->wide + k;
+                    MCAMP__DISPATCH(vs, nt, (g, S * r, mcamp__zmin(6, (q->wide - k) / S), q->block,
+                                             depth, &one, out, S));
+                }
         }
-    }
 }
 
 /* Sizes; how many doubles are needed, NaN or more than can be if none. */
 MCAMP__PRIV double mcamp__lattice_init(mcamp__lattice *q, const mcamp_event *e, mcamp__mellin *t)
 {
-    double lb = log(t->bins), from = 0, to = 0, w0, w1, p, n, points, work;
+    double lb = log(t->bins), from = 0, to = 0, w0, w1, p, n, points, work, terms;
     memset(q, 0, sizeof *q);
     q->kinds = mcamp__zmax(1, e->n);
     q->n = (size_t)t->m + (t->sign < 0);
@@ -16692,12 +16688,26 @@ MCAMP__PRIV double mcamp__lattice_init(mcamp__lattice *q, const mcamp_event *e, 
     w1 = floor(log(700.0) / t->step) - q->r * q->k0 - q->i0 + 1;
     w1 = mcamp__dmax(0, mcamp__dmin(w1, q->r * (n - 1) + points));
     q->most = (size_t)w1;
+    q->wide = (q->nk + MCAMP__S - 1) / MCAMP__S * MCAMP__S;
+    q->long_g = q->most + 6 * MCAMP__S * (size_t)q->r + MCAMP__LATTICE_DEPTH;   /* zeros behind */
     p = (double)q->n;
-    t->round = DBL_EPSILON * (700 + p * (2 * MCAMP__LATTICE_TERMS + p + 23) +
-                              t->bins * (MCAMP__LATTICE_TERMS + p + 12 + t->c * t->c));
-    work = p * (p <= t->bins && q->kinds == 1 ? 3 : 2 * log2(2 * t->bins));
+    terms = MCAMP__LATTICE_DEPTH + (points + MCAMP__S * q->r) / MCAMP__LATTICE_DEPTH + 4;
+    t->round = DBL_EPSILON * (700 + p * (2 * terms + p + 23) +
+                              t->bins * (terms + p + 12 + t->c * t->c));
+    work = 2 * p * (p <= t->bins && q->kinds == 1 ? 3 : 2 * log2(2 * t->bins));
     if (!(n * p * (double)q->kinds * (points + work) < MCAMP__MELLIN_WORK)) return 1e300;
-    return 2 * w1 + (double)q->kinds * (points + n * (p + 1)) + 3 * (p + 1);
+    return (p + 1) * ((double)q->long_g + (double)q->kinds * (double)q->wide + 3) +
+           (double)q->kinds * points + MCAMP__LATTICE_DEPTH * MCAMP__S;
+}
+
+/* Its arrays in mem, of as many doubles, all zero. */
+MCAMP__PRIV void mcamp__lattice_place(mcamp__lattice *q, double *mem)
+{
+    q->block = mem;
+    q->p = q->block + MCAMP__LATTICE_DEPTH * MCAMP__S;
+    q->room = q->p + q->kinds * q->ni;
+    q->g = q->room + 3 * (q->n + 1);
+    q->series = q->g + (q->n + 1) * q->long_g;
 }
 
 /* Cuts off atoms at either end that have e^-44 of the sum at the ends of the range of lines. */
@@ -16733,7 +16743,8 @@ MCAMP__PRIV void mcamp__mellin_trim(mcamp__law *a, size_t n)
     memmove(a->w, a->w + i0, a->n * sizeof(double));
 }
 
-MCAMP__PRIV void mcamp__mellin_atoms(mcamp__lattice *q, const mcamp_event *e, mcamp__law *a)
+MCAMP__PRIV void mcamp__mellin_atoms(mcamp_vecset vs, mcamp__lattice *q, const mcamp_event *e,
+                                     mcamp__law *a)
 {
     mcamp__mellin *t = &a->t;
     double lb = log(t->bins), n = (double)q->n, c, count;
@@ -16741,16 +16752,18 @@ MCAMP__PRIV void mcamp__mellin_atoms(mcamp__lattice *q, const mcamp_event *e, mc
         c = mcamp__bins_kind(e, i, &count);
         mcamp__lattice_odds(q, t, c, q->p + i * q->ni);
     }
-    mcamp__lattice_series(q, t);
+    mcamp__lattice_series(vs, q, t);
     for (size_t k = 0; k < q->nk; k++) {
-        double *out = q->g, *spare = q->g + q->n + 1, w = (q->k0 + (double)k) * t->h, u = exp(-w);
+        double *out = q->room, *spare = out + q->n + 1, *one = q->g;    /* that is done with */
+        double w = (q->k0 + (double)k) * t->h, u = exp(-w);
         size_t at = t->sign < 0 ? q->nk - 1 - k : k;
         memset(out, 0, (q->n + 1) * sizeof *out);
         out[0] = 1;
         for (size_t i = 0; i < q->kinds; i++) {
             mcamp__bins_kind(e, i, &count);
-            mcamp__series_power(q->series + (k * q->kinds + i) * (q->n + 1), spare, count, q->n,
-                                i + 1 == q->kinds, out);
+            for (size_t j = 0; j <= q->n; j++)
+                one[j] = q->series[(i * (q->n + 1) + j) * q->wide + k];
+            mcamp__series_power(one, spare, count, q->n, i + 1 == q->kinds, out);
         }
         a->l[at] = t->sign < 0 ? -w - lb : w + lb;
         a->w[at] = t->h * n * out[q->n] * (t->sign < 0 ? (n - 1) * u / t->bins : 1);
@@ -17296,13 +17309,10 @@ MCAMP__PRIV mcamp_status mcamp__mellin_law(mcamp_ctx *ctx, const mcamp_event *e,
         mcamp__delete_doubles(ctx, mem, (size_t)words);
         return mcamp__fail(ctx, MCAMP_E_MEMORY, "bins", words);
     }
-    q.y = mem;
-    q.p = q.y + q.most;
-    q.series = q.p + q.kinds * q.ni;
-    q.g = q.series + q.kinds * q.nk * (q.n + 1);    /* last: room for two series more */
+    mcamp__lattice_place(&q, mem);
     a->count = 1;
     a->t = t;
-    mcamp__mellin_atoms(&q, e, a);
+    mcamp__mellin_atoms(ctx->vec, &q, e, a);
     mcamp__delete_doubles(ctx, mem, (size_t)words);
     if (a->n && t.top * (a->l[a->n - 1] - a->l[0]) < 650) return MCAMP_OK;
     return mcamp__fail(ctx, MCAMP_E_SIZE, "bins", t.top);
@@ -17356,12 +17366,13 @@ MCAMP__PRIV int mcamp__grid_product(mcamp_ctx *ctx, const double *x, size_t n, c
     }
     a = mcamp__new_doubles(ctx, words);
     if (!a) return 0;
-    memset(a, 0, words * sizeof(double));
     z = a + wide;
     sum = z + len * S;
     memcpy(a + n - 1, y, m * sizeof(double));
-    for (size_t c = 0; c < S; c++)
-        for (size_t i = 0; i < n; i++) z[(n - 1 - i + c) * S + c] = x[i];
+    for (size_t k = 0; k < len; k++) {      /* column c has x[n - 1 - k + c] there */
+        size_t c = k < n ? 0 : k - n + 1, end = mcamp__zmin(S, k + 1);
+        memcpy(z + k * S + c, x + (n + c - 1 - k), (end - c) * sizeof(double));
+    }
     for (size_t k = 0; k < len; k += MCAMP__DEPTH)
         for (size_t r = 0; r < rows; r += 6) {
             size_t some = mcamp__zmin(6, rows - r), depth = mcamp__zmin(MCAMP__DEPTH, len - k);
@@ -17569,6 +17580,9 @@ MCAMP__PRIV int mcamp__sums_places(mcamp__sums *s, double *mem)
     }
     s->y0 = mcamp__sums_end(s, 0, s->add, s->add ? s->tail : -20);
     s->y1 = mcamp__sums_end(s, 1, !s->add, s->add ? -20 : s->tail);
+    /* what is beyond is put on the end with its bound: next to nothing, though untilted, too */
+    if (s->even && !s->add) s->y0 = mcamp__dmin(s->y0, mcamp__sums_end(s, 0, 1, -22));
+    if (s->even && s->add)  s->y1 = mcamp__dmax(s->y1, mcamp__sums_end(s, 1, 1, -22));
     s->y0 = s->h * floor(mcamp__dmax(0, s->y0 - 3) / s->h);
     s->n = ceil((s->y1 - s->y0) / s->h) + 2;
     if (!(s->n > 2 && s->n < 2e4)) return 0;
@@ -17771,9 +17785,13 @@ MCAMP__PRIV void mcamp__sums_pile(mcamp__sums *s, double j, double odds, int upp
         double y = s->y0 + (double)i * s->h, e = k - s->eta * y, up, down, mean;
         size_t at = i / group;
         up = odds * exp(e + s->kerr) * mcamp__dmax(0, w[i] + ew[0]);
+        if (s->even ? w[i] < 9 * ew[0] : upper && s->add && up < 1e-9 * odds) {
+            if (!upper) continue;       /* mostly errors: it may be left out */
+            /* R is at most y + h, and at least y - h */
+            up = mcamp__dmin(up, odds * exp(mcamp__sums_beyond(s, 0, j, y + s->h)));
+            up = mcamp__dmin(up, odds * exp(mcamp__sums_beyond(s, 1, j, y - s->h)));
+        }
         if (upper) {
-            if (s->add && up < 1e-9 * odds)     /* errors: R is at most y + h */
-                up = mcamp__dmin(up, odds * exp(mcamp__sums_beyond(s, 0, j, y + s->h)));
             double f = (double)(i % group) / (double)group;
             out->q[at] += up * (1 - f);
             out->q[at + 1] += up * f;
@@ -19146,7 +19164,7 @@ MCAMP__PRIV mcamp_interval mcamp__spec_eval(const mcamp__spec *s, double eps,
  *     sum_i p_i S(n0 - i) - rho q_i T(n0 - i),  rho = e^{eps - n0 h},
  *     S(k) = sum_{j >= k} p_j,  T(k) = q_k + e^-h T(k + 1);
  * above n0 is the first point that is not below eps.                                     [] */
-#define MCAMP__GRID_WORK 2e8    /* products of masses, a side */
+#define MCAMP__GRID_WORK 5e8    /* products of masses, a side */
 #define MCAMP__GRID_CELLS 100000
 
 /* half[1] has S and T in place of p and q; lost: of infinite loss; err: rounding, relative. */
@@ -22103,6 +22121,8 @@ MCAMP__PRIV mcamp_status mcamp__exact_run(mcamp_ctx *ctx, const mcamp_event *eve
         }
         a.brief = mcamp__acc_brief(&a);
         st = mcamp__acc_ask(&a, x, want_eps, won, &v);
+        if (st >= 0 && !(v.lower <= v.upper * (1 + 1e-9)))      /* then one of them is wrong */
+            st = mcamp__fail(ctx, MCAMP_E_INTERNAL, "atoms", v.lower);
         if (st < 0) { res = st; break; }
         if (st > 0) res = st;
         if (a.mellin && !a.sums && a.lambda > 0) {
@@ -36531,7 +36551,7 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__BINS_FAR
 #undef MCAMP__LAMBDA_MAX
 #undef MCAMP__BINS_CURVE
-#undef MCAMP__LATTICE_TERMS
+#undef MCAMP__LATTICE_DEPTH
 #undef MCAMP__MANY_NODES
 #undef MCAMP__MANY_WORDS
 #undef MCAMP__MANY_RULE

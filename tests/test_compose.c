@@ -581,6 +581,27 @@ TEST(laws_on_equal_points_against_one_use)
     CHECK(far_laws_by(&wide, 0, 6.8, -45, 1, 0.015, none) == MCAMP_E_SIZE);
 }
 
+/* Hundreds of uses multiply what a law has too much, wherever that is: not much of one is errors,
+ * nor Chernoff's bound of what is beyond the points.                                       */
+TEST(laws_on_equal_points_have_no_more_than_all)
+{
+    static const struct { size_t b; double sigma, lambda; int add; } c[] = {
+        { 1000000, 0.6667, 13, 0 }, { 1000000, 1, 1758, 1 }, { 100000, 0.8, 30, 0 },
+        { 1000, 1.4, 70, 1 }, { 1000, 1.4, 70, 0 } };
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        mcamp_event e = bins(c[i].b, 1, c[i].sigma, 1);
+        mcamp__law law[2];
+        CHECK(far_laws_by(&e, c[i].add, c[i].lambda, -48, 1, 1e-4, law) >= 0);
+        for (int s = 0; s < 2; s++) {
+            double all = 0;
+            for (size_t k = 0; k < law[s].n; k++) all += law[s].w[k];
+            CHECK_LE(all, s ? 1 : 1 + 2e-5);
+            CHECK_LE(s ? 1 - 1e-5 : 1, all);
+            mcamp__law_free(&ctx, &law[s]);
+        }
+    }
+}
+
 /* Modes of 16 and 22 sigma: what is not far is two points, and far ones are alone. */
 TEST(laws_of_far_bins_of_long_modes)
 {
@@ -1425,10 +1446,9 @@ static int spoilt_law(mcamp_event *e, int add, double lambda, int how, mcamp__la
     CHECK(words < 4e6);
     mem = mcamp__new_doubles(&ctx, (size_t)words);
     if (!mem || !mcamp__law_alloc(&ctx, a, q.nk)) return 0;
-    q.y = mem; q.p = q.y + q.most; q.series = q.p + q.kinds * q.ni;
-    q.g = q.series + q.kinds * q.nk * (q.n + 1);
+    mcamp__lattice_place(&q, mem);
     a->count = 1; a->t = t;
-    mcamp__mellin_atoms(&q, e, a);
+    mcamp__mellin_atoms(ctx.vec, &q, e, a);
     mcamp__delete_doubles(&ctx, mem, (size_t)words);
     return 1;
 }
@@ -2158,6 +2178,35 @@ TEST(loose_points_of_a_curve_are_no_harm)
     CHECK(close > 1000);
 }
 
+/* A bin used once, from below by its curve, whose points go so far out that delta's lower end is 0
+ * there: what it has beyond each point is not more than delta is at most.                  */
+TEST(what_a_curve_has_far_out_is_no_more_than_delta)
+{
+    static const double what[4][2] = { { 11, 0.058120548873056926 }, { 5, 0.1 }, { 100, 0.08 },
+                                       { 2, 0.05 } };
+    size_t none = 0;
+    for (int i = 0; i < 4; i++) {
+        mcamp_event e = bins((uint64_t)what[i][0], 1, what[i][1], 1);
+        mcamp__pair up, p;
+        CHECK(mcamp__pair_bins(&ctx, &e, 1e-20, 200000000, &up) >= 0);
+        CHECK(mcamp__pair_under(&ctx, &up, &p) >= 0);
+        CHECK(mcamp__pair_pilot(&ctx, &p, 5, 0) >= 0);
+        for (size_t k = 0; k < p.ncurve; k++) {
+            double x = p.curve[k], d = p.curve[p.ncurve + k], got = 0;
+            for (size_t j = 0; j < p.npilot; j++) {
+                const mcamp__cell *c = &p.pilot[j];
+                if (x < 0 && c->v < x) got += c->q - exp(c->v - x) * c->q;
+                if (x > 0 && c->v > x) got += c->p - exp(x - c->v) * c->p;
+            }
+            CHECK_LE(got, d * (1 + 1e-9) + 1e-290);
+            none += !(p.curve[2 * p.ncurve + k] > 0);
+        }
+        mcamp__pair_free(&ctx, &p);
+        mcamp__pair_free(&ctx, &up);
+    }
+    CHECK(none > 20);
+}
+
 /* Where delta is 1 but for what no digit shows, what is certain is below 1: laws from curves. */
 TEST(no_law_from_below_has_more_than_all)
 {
@@ -2507,7 +2556,7 @@ static const mt_case cases[] = {
     T(piles_on_fewer_points_hold_the_old_ones), T(piles_are_added_as_closely_as_points_lie),
     T(bins_that_are_far_together), T(deltas_far_below_the_first_guess),
     T(bins_that_are_far_together_by_transforms),
-    T(laws_on_equal_points_against_one_use),
+    T(laws_on_equal_points_against_one_use), T(laws_on_equal_points_have_no_more_than_all),
     T(laws_of_far_bins_of_long_modes),
     T(uses_on_a_grid), T(ends_of_a_grid_are_on_the_safe_side),
     T(products_of_masses),
@@ -2526,7 +2575,7 @@ static const mt_case cases[] = {
     T(allocated_guarantees_are_the_events),
     T(allocated_sessions_keep_to_their_guarantee),
     T(certain_sigmas_are_enough),
-    T(loose_points_of_a_curve_are_no_harm),
+    T(loose_points_of_a_curve_are_no_harm), T(what_a_curve_has_far_out_is_no_more_than_delta),
     T(no_law_from_below_has_more_than_all),
     T(a_split_has_the_modes_as_a_part),
     T(odds_on_the_way_are_bounded),
