@@ -18348,7 +18348,7 @@ MCAMP__PRIV mcamp_status mcamp__sums_law(mcamp_ctx *ctx, const mcamp_event *e, i
     s.c = mcamp__bins_kind(e, 0, &n);
     s.reach = mcamp__many_reach(e, add, wish->tail);
     s.h = s.b * sqrt(6 * gap / (s.lambda * (1 + s.lambda)));
-    if (!mcamp__sums_fit(e) || !(s.lambda < 1e4) ||
+    if (!mcamp__sums_fit(e) || !(s.lambda < (s.even ? 1e6 : 1e4)) ||
         (s.even && !mcamp__even_fit(e, s.reach)))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "bins", s.b);
     mem = mcamp__new_doubles(ctx, words);
@@ -19281,7 +19281,8 @@ MCAMP__PRIV mcamp_status mcamp__grid_law(mcamp__trim *t, const mcamp__law *a, do
         }
     }
     if (t->upper) memcpy(g->q, g->p, g->n * sizeof(double));
-    g->err = DBL_EPSILON * ((double)a->n + 8 * (fabs(from) + fabs(top)) + 20);
+    top = fabs(from) + fabs(top) + (fabs(first) + size) * h;        /* losses are rounded by that */
+    g->err = DBL_EPSILON * ((double)a->n + 8 * top + 20);
     mcamp__grid_trim(t, g);
     return MCAMP_OK;
 }
@@ -20246,7 +20247,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_fold(mcamp__acc *a, double logd, double widt
         st = mcamp__sums_law(a->ctx, &a->pair[i].e, a->add, &wish, 0.5 * width / uses, band);
     }
     if (st >= 0) st = mcamp__acc_laws(a, 0);
-    h = sqrt(4 * width / (uses * l * (l + 1)));
+    h = mcamp__dmin(10, sqrt(4 * width / (uses * l * (l + 1))));    /* no loss vanishes beside 10 */
     for (int s = 0; s < 2; s++) {
         mcamp__fold_free(a->ctx, &a->fold[s]);
         if (st >= 0)
@@ -20281,7 +20282,7 @@ MCAMP__PRIV double mcamp__fold_slope(const mcamp__acc *a, const mcamp_interval *
     if (!(h > 0)) return a->lambda;
     y = mcamp__acc_bound(a, side, a->eps - h);
     y = log(y / (side == MCAMP__LOWER ? v->lower : v->upper)) / h;
-    return y > 0 && y < 1e4 ? y : a->lambda;
+    return y > 0 && y < 1e9 ? y : a->lambda;
 }
 
 /* A pass has shown the slope, where it is not of what is lost, and what a width in its terms has
@@ -20312,9 +20313,10 @@ MCAMP__PRIV mcamp_status mcamp__fold_ask(mcamp__acc *a, double x, int want_eps, 
         if (out->upper < give_up) return MCAMP_OK;
         want = want_eps ? a->tol * mcamp__acc_scale(a) : 1.97 * a->tol * out->upper;
         if (out->upper - out->lower <= want) return MCAMP_OK;
-        if (pass > 2 && gap > 0.7 * before) break;      /* no use */
+        if (pass > 3 && gap > 0.7 * before) break;      /* no use */
         before = gap;
-        slope = a->fold[0].lost > 0.5 * d.upper ? l : mcamp__fold_slope(a, &d);
+        slope = a->fold[0].lost > 0.5 * d.upper ? want_eps && gap > 3 ? 4 * l : l
+                                                : mcamp__fold_slope(a, &d);
         slope = mcamp__dmax(0.1 * l, mcamp__dmin(10 * l, slope));
         want = 1.4 * a->tol;
         if (want_eps) want = mcamp__dmin(0.1, 0.75 * a->tol * mcamp__acc_scale(a) * slope);
@@ -20374,6 +20376,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_steer_delta(mcamp__acc *a, double eps, doubl
         a->lambda = mcamp__acc_line(a, mcamp__saddle(mcamp__acc_steer(a), eps, 0, 0));
         a->logd = mcamp__log_guess(mcamp__acc_steer(a), a->lambda, eps);
         if (!mcamp__finite(a->logd)) a->logd = -800;
+        if (a->logd > -800) least = mcamp__dmin(least, a->logd);
         if (i && a->logd > -30) break;
         if (mcamp__acc_by_laws(a) && (a->logd > first || mcamp__acc_reaches(a)) &&
             mcamp__acc_settled(a)) break;
@@ -20485,6 +20488,8 @@ MCAMP__PRIV mcamp_status mcamp__acc_epsilon(mcamp__acc *a, double delta, double 
         mcamp__acc_steer_epsilon(a, log(rest));
     }
     mcamp__width_start(&w, a->tol * a->lambda * mcamp__acc_scale(a), 0.42);
+    if (a->brief && !(w.want > 1e-12))      /* eps is 0, or next to it: a grid tells it */
+        return mcamp__fail(a->ctx, MCAMP_E_SIZE, "atoms", w.want);
     if (a->sums && !known) {
         a->more = mcamp__dmax(0.02, a->tol / w.want);
         if ((st = mcamp__acc_pilot(a, log(goal))) < 0) return st;

@@ -1175,7 +1175,11 @@ TEST(deltas_far_below_the_first_guess)
     static const struct { size_t b; double sigma; size_t uses; mcamp_direction dir;
                           double eps, lower, upper; } c[] = {
         { 627, 2.25986, 2, MCAMP_ADD, 0.26, 4.05e-26, 4.071e-26 },
-        { 17911, 1.15, 32, MCAMP_REMOVE, 0.4988, 1.9996e-24, 2.0042e-24 } };
+        { 17911, 1.15, 32, MCAMP_REMOVE, 0.4988, 1.9996e-24, 2.0042e-24 },
+        /* steps that lead beyond it and back; slopes beyond 1e4 */
+        { 1000000, 0.6, 2, MCAMP_REMOVE, 1.03112, 9.310e-16, 1.0032e-15 },
+        { 1000000, 4, 2, MCAMP_REMOVE, 0.0017, 7.744e-11, 7.799e-11 },
+        { 1000000, 4, 3, MCAMP_REMOVE, 0.0021, 7.600e-11, 7.870e-11 } };
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         mcamp_event e = bins(c[i].b, 1, c[i].sigma, c[i].uses);
         mcamp_interval v = { 0, 1 };
@@ -1187,6 +1191,52 @@ TEST(deltas_far_below_the_first_guess)
         CHECK_LE(v.lower, c[i].upper);
         CHECK_LE(c[i].lower, v.upper);
         CHECK_LE(v.upper - v.lower, 0.0101 * v.upper);
+    }
+}
+
+/* Each direction's eps by itself where laws by Mellin are led to a slope of next to nothing, whose
+ * cells would be so long that losses vanish beside them: at each end delta is told by itself. */
+TEST(an_epsilon_that_moments_do_not_find)
+{
+    static const struct { size_t b; double sigma; size_t uses; double delta; } c[] = {
+        { 1000000, 0.9, 150, 1e-10 }, { 1000000, 0.8, 150, 1e-10 }, { 1000000, 4, 2, 1e-10 } };
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++)
+        for (int dir = 0; dir < 2; dir++) {
+            mcamp_event e = bins(c[i].b, 1, c[i].sigma, c[i].uses);
+            mcamp_interval v = { 0, 0 }, w = { 0, 0 };
+            mcamp_exact_desc d;
+            memset(&d, 0, sizeof d);
+            d.rel_error = 5e-3;
+            d.direction = dir ? MCAMP_ADD : MCAMP_REMOVE;
+            CHECK(mcamp_exact_epsilon(&ctx, &e, 1, &d, c[i].delta, &v, NULL) >= 0);
+            CHECK_LE(v.upper - v.lower, 0.0101 * v.upper);
+            CHECK(mcamp_exact_delta(&ctx, &e, 1, &d, v.upper, &w, NULL) >= 0);
+            CHECK_LE(w.lower, c[i].delta);
+            CHECK(mcamp_exact_delta(&ctx, &e, 1, &d, v.lower, &w, NULL) >= 0);
+            CHECK_LE(c[i].delta, w.upper);
+        }
+}
+
+/* Losses beside cells as long as 1e20 are not lost: what is said then is that nothing is known. */
+TEST(a_grid_of_cells_that_swallow_losses)
+{
+    double l[4] = { -0.05, -0.01, 0.03, 0.9 }, w[4] = { 0.3, 0.4, 0.2, 0.1 };
+    mcamp__law law;
+    mcamp__sum_law s;
+    mcamp__fold f;
+    memset(&law, 0, sizeof law); memset(&s, 0, sizeof s);
+    law.l = l; law.w = w; law.n = law.cap = 4; law.count = 4;
+    s.law = &law;
+    s.n = 1;
+    for (double h = 1e-3; h < 1e21; h *= 30) {
+        memset(&f, 0, sizeof f);
+        CHECK(mcamp__fold_side(&ctx, &s, 1, h, 1e-3, -40, &f) >= 0);
+        CHECK_LE(brute_delta(&law, 4, 0, 1, 0) * (1 - 1e-6), mcamp__fold_bound(&f, 1, 0));
+        mcamp__fold_free(&ctx, &f);
+        memset(&f, 0, sizeof f);
+        CHECK(mcamp__fold_side(&ctx, &s, 0, h, 1e-3, -40, &f) >= 0);
+        CHECK_LE(mcamp__fold_bound(&f, 0, 0), brute_delta(&law, 4, 0, 1, 0) * (1 + 1e-12));
+        mcamp__fold_free(&ctx, &f);
     }
 }
 
@@ -2555,6 +2605,7 @@ static const mt_case cases[] = {
     T(transform_of_bins_beyond_the_last_frequency), T(piles_that_reach_too_far_are_refused),
     T(piles_on_fewer_points_hold_the_old_ones), T(piles_are_added_as_closely_as_points_lie),
     T(bins_that_are_far_together), T(deltas_far_below_the_first_guess),
+    T(an_epsilon_that_moments_do_not_find), T(a_grid_of_cells_that_swallow_losses),
     T(bins_that_are_far_together_by_transforms),
     T(laws_on_equal_points_against_one_use), T(laws_on_equal_points_have_no_more_than_all),
     T(laws_of_far_bins_of_long_modes),
