@@ -19291,10 +19291,12 @@ MCAMP__PRIV mcamp_status mcamp__grid_law(mcamp__trim *t, const mcamp__law *a, do
 MCAMP__PRIV mcamp_status mcamp__fold_side(mcamp_ctx *ctx, const mcamp__sum_law *s, int upper,
                                           double h, double tol, double logd, mcamp__fold *f)
 {
-    double uses = 0, e = exp(-h);
+    double uses = 0, e;
     mcamp__trim t = { ctx, upper, 0, 0, 0, 0 };
     mcamp__grid *x = f->half;
     mcamp_status st;
+    h = mcamp__dmin(10, h);         /* no loss vanishes beside that */
+    e = exp(-h);
     for (size_t i = 0; i < s->n; i++) uses += s->law[i].count;
     t.low = 2e-3 * tol / uses;
     t.high = t.low * exp(mcamp__dmax(-690, logd));
@@ -20247,7 +20249,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_fold(mcamp__acc *a, double logd, double widt
         st = mcamp__sums_law(a->ctx, &a->pair[i].e, a->add, &wish, 0.5 * width / uses, band);
     }
     if (st >= 0) st = mcamp__acc_laws(a, 0);
-    h = mcamp__dmin(10, sqrt(4 * width / (uses * l * (l + 1))));    /* no loss vanishes beside 10 */
+    h = sqrt(4 * width / (uses * l * (l + 1)));
     for (int s = 0; s < 2; s++) {
         mcamp__fold_free(a->ctx, &a->fold[s]);
         if (st >= 0)
