@@ -19281,8 +19281,7 @@ MCAMP__PRIV mcamp_status mcamp__grid_law(mcamp__trim *t, const mcamp__law *a, do
         }
     }
     if (t->upper) memcpy(g->q, g->p, g->n * sizeof(double));
-    top = fabs(from) + fabs(top) + (fabs(first) + size) * h;        /* losses are rounded by that */
-    g->err = DBL_EPSILON * ((double)a->n + 8 * top + 20);
+    g->err = DBL_EPSILON * ((double)a->n + 8 * (fabs(from) + fabs(top)) + 20);
     mcamp__grid_trim(t, g);
     return MCAMP_OK;
 }
