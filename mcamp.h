@@ -29080,7 +29080,7 @@ MCAMP__PRIV void mcamp__pilot_pick(const mcamp__factor *f, const mcamp__choice *
 }
 
 /* Where its skewness alone speaks against the law that is cheapest by pilots, and much is to be
- * drawn, its pilot is drawn once more, three times as long.  c has six places, n of them used. */
+ * drawn, its pilot is drawn once more, three times as long.                               */
 MCAMP__PRIV mcamp_status mcamp__pilot_again(mcamp_ctx *ctx, const mcamp__question *q,
                                             mcamp__choice *c, double *err, size_t n,
                                             double rel_error, mcamp_tally *t, uint64_t *spent)
@@ -29088,7 +29088,8 @@ MCAMP__PRIV mcamp_status mcamp__pilot_again(mcamp_ctx *ctx, const mcamp__questio
     mcamp__choice plain[6], best[2], least[2];
     size_t k = 0;
     mcamp_status st;
-    for (size_t i = 0; i < 6; i++) {
+    memset(plain, 0, sizeof plain);
+    for (size_t i = 0; i < n; i++) {
         plain[i] = c[i];
         plain[i].doubt = 1;
     }
