@@ -7947,7 +7947,7 @@ typedef struct mcamp__factor {
                              * a column is spread over all sets of the cache; 0: diagonal */
     int diagonal;
     double *g;              /* G with the shift on its diagonal                */
-    double *row, *diag;     /* G 1; G's diagonal, which is far apart in g      */
+    double *row;            /* G 1                                             */
     mcamp__tri L;           /* G = L L' (packed)                               */
     double trace_max;       /* largest diagonal entry of g                     */
     double total;           /* 1' G 1                                          */
@@ -7967,13 +7967,18 @@ typedef struct mcamp__factor {
 MCAMP__PRIV void mcamp__factor_free(mcamp_ctx *ctx, mcamp__factor *f)
 {
     mcamp__delete_doubles(ctx, f->g, f->count);
-    mcamp__delete_doubles(ctx, f->row, 2 * f->b);
+    mcamp__delete_doubles(ctx, f->row, f->b);
     if (f->lent) mcamp__buf_free(ctx, &f->lent->sums);
     if (f->lent) mcamp__spare_free(ctx, &f->lent->tuples);
     if (f->lent) mcamp__spare_free(ctx, &f->lent->tiles);
     mcamp__delete(ctx, f->lent, 1, sizeof *f->lent);
     mcamp__tri_free(ctx, &f->L);
     memset(f, 0, sizeof *f);
+}
+
+MCAMP__PRIV double mcamp__factor_diag(const mcamp__factor *f, size_t i)
+{
+    return f->g[i * f->ld + i];
 }
 
 typedef struct mcamp__factor_job {
@@ -8007,7 +8012,7 @@ MCAMP__PRIV mcamp_status mcamp__factor_fill(mcamp_ctx *ctx, const mcamp_gram *gr
     mcamp__sum total = { 0, 0 };
     mcamp_status st;
     size_t b = f->b, w = gram->width;
-    f->reach = w; f->diag = f->row + b;
+    f->reach = w;
     if (f->diagonal) {
         st = mcamp__buf_new(ctx, b, &f->L.buf);
         for (size_t i = 0; st >= 0 && i < b; i++)
@@ -8020,8 +8025,7 @@ MCAMP__PRIV mcamp_status mcamp__factor_fill(mcamp_ctx *ctx, const mcamp_gram *gr
     }
     for (size_t i = 0; i < b; i++) {
         mcamp__sum_add(&total, f->row[i]);
-        f->diag[i] = f->g[i * f->ld + i];
-        f->trace_max = mcamp__dmax(f->trace_max, f->diag[i]);
+        f->trace_max = mcamp__dmax(f->trace_max, mcamp__factor_diag(f, i));
     }
     f->total = mcamp__sum_get(&total);
     return st;
@@ -8046,7 +8050,7 @@ MCAMP__PRIV mcamp_status mcamp__factor_init(mcamp_ctx *ctx, const mcamp_gram *gr
     f->ld = f->diagonal ? 0 : 8 * ((f->b + 7) / 8 | 1);
     f->count = f->b * mcamp__zmax(f->ld, 1);            /* g has b*b: no overflow */
     f->g = mcamp__new_doubles(ctx, f->count);
-    f->row = mcamp__new_doubles(ctx, 2 * f->b);
+    f->row = mcamp__new_doubles(ctx, f->b);
     f->lent = (mcamp__lent *)mcamp__new(ctx, 1, sizeof *f->lent);
     root = mcamp__new_doubles(ctx, gram->count);
     st = f->g && f->row && f->lent && root ? mcamp__factor_fill(ctx, gram, f, root)
@@ -8104,7 +8108,7 @@ MCAMP__PRIV void mcamp__model_fill(mcamp__model *m, const mcamp__factor *f)
     m->idle = f->idle * m->over * (1 + 4 * DBL_EPSILON);
     for (size_t i = 0; i < m->b; i++) {
         m->c[i] = m->root_total > 0 ? f->row[i] * m->over / m->root_total : 0.0;
-        m->half[i] = 0.5 * f->diag[i] * m->over;
+        m->half[i] = 0.5 * mcamp__model_a(m, i, i);
         m->mean_half += m->half[i] / (double)m->b;
         m->max_diag = mcamp__dmax(m->max_diag, 2 * m->half[i]);
     }
@@ -20287,7 +20291,8 @@ MCAMP__PRIV double mcamp__fold_slope(const mcamp__acc *a, const mcamp_interval *
 }
 
 /* A pass has shown the slope, where it is not of what is lost, and what a width in its terms has
- * come to.  *out: known before.  MCAMP_E_SIZE: others may know more.                      */
+ * come to; an eps at which only what is lost is seen is looked for on a steeper line.  *out: known
+ * before.  MCAMP_E_SIZE: others may know more.                                            */
 MCAMP__PRIV mcamp_status mcamp__fold_ask(mcamp__acc *a, double x, int want_eps, double give_up,
                                          mcamp_interval *out)
 {
@@ -20316,8 +20321,8 @@ MCAMP__PRIV mcamp_status mcamp__fold_ask(mcamp__acc *a, double x, int want_eps, 
         if (out->upper - out->lower <= want) return MCAMP_OK;
         if (pass > 3 && gap > 0.7 * before) break;      /* no use */
         before = gap;
-        slope = a->fold[0].lost > 0.5 * d.upper ? want_eps && gap > 3 ? 4 * l : l
-                                                : mcamp__fold_slope(a, &d);
+        if (!(a->fold[0].lost > 0.5 * d.upper)) slope = mcamp__fold_slope(a, &d);
+        else slope = want_eps && gap > 3 ? 4 * l : l;
         slope = mcamp__dmax(0.1 * l, mcamp__dmin(10 * l, slope));
         want = 1.4 * a->tol;
         if (want_eps) want = mcamp__dmin(0.1, 0.75 * a->tol * mcamp__acc_scale(a) * slope);
@@ -22875,11 +22880,11 @@ MCAMP__PRIV double mcamp__product_add(const mcamp__factor *f, double sigma, doub
 {
     double over = 1 / (sigma * sigma), n = (double)f->b, total = 0, s, a = -1, row = -1, part = 0;
     mcamp__sum sum = { 0, 0 };
-    for (size_t i = 0; i < f->b; i++) total += f->diag[i];
+    for (size_t i = 0; i < f->b; i++) total += mcamp__factor_diag(f, i);
     if (!(f->trace_max * over <= (double)MCAMP__FADE_A && total > 0 && f->total >= total)) return 1;
     s = mcamp__dmax(mcamp__fade_best(f->trace_max * over, f->total / total, n, eps), exp(eps));
     for (size_t i = 0; i < f->b; i++) {
-        double x = f->diag[i], p;
+        double x = mcamp__factor_diag(f, i), p;
         if (!mcamp__eq(x, a) || !mcamp__eq(f->row[i], row)) {
             a = x;
             row = f->row[i];
@@ -23434,7 +23439,7 @@ MCAMP__PRIV double mcamp__squeeze_parts(const mcamp__question *q, const double *
     double a = -1, row = -1, part = 0;
     mcamp__sum sum = { 0, 0 };
     for (size_t i = 0; i < f->b; i++) {
-        double y = f->diag[i], p;
+        double y = mcamp__factor_diag(f, i), p;
         if (!mcamp__eq(y, a) || !mcamp__eq(f->row[i], row)) {
             a = y;
             row = f->row[i];
@@ -24859,7 +24864,7 @@ MCAMP__PRIV void mcamp__group_jensen(const mcamp__factor *f, size_t k, double si
                                      double *h)
 {
     double b = (double)f->b, kk = (double)k, trace = 0;
-    for (size_t i = 0; i < f->b; i++) trace += f->diag[i];
+    for (size_t i = 0; i < f->b; i++) trace += mcamp__factor_diag(f, i);
     *tau = kk * sqrt(f->total) / (b * sigma);
     *h = 0.5 * (kk * trace / b + kk * (kk - 1) * f->total / (b * b)) / (sigma * sigma);
 }
@@ -28028,7 +28033,6 @@ MCAMP__PRIV double mcamp__mix_level(const mcamp__sampler *p, size_t q, size_t c,
 MCAMP__PRIV double mcamp__mix_variance(const mcamp__sampler *p, size_t h, size_t c)
 {
     double sum = 0, hh = (double)h;
-    if (h == 1) return 2 * p->m.half[c];
     for (size_t j = c; j < c + h; j++)
         sum += p->m.diagonal ? mcamp__model_a(&p->m, j % p->m.b, j % p->m.b)
                              : mcamp__mix_sum(p, h, c, j % p->m.b);
@@ -29342,7 +29346,7 @@ MCAMP__PRIV int mcamp__estimate_join(const mcamp__prior *p, mcamp_estimate *e)
 MCAMP__PRIV double mcamp__idle_share(const mcamp__factor *f)
 {
     size_t n = 0;
-    for (size_t i = 0; i < f->b; i++) n += !(f->diag[i] > f->idle);
+    for (size_t i = 0; i < f->b; i++) n += !(mcamp__factor_diag(f, i) > f->idle);
     return (double)n / (double)f->b;
 }
 

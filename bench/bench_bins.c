@@ -1,8 +1,8 @@
 /* C = I (balls in bins with one band): how wide the intervals are and how long they take,
  * over a grid of batches, eps, sigma and uses.  Each row prints the worst and the median
  * cell of its question; cells beyond 1% or 50 ms are listed with -v.  -q: fewer cells, -c:
- * those in composition alone.
- *     cc -O2 bench/bench_bins.c -o build/bench_bins -lm && build/bench_bins [-v] [-q] [-c]    */
+ * those in composition alone, -s: other sigma, uses and deltas in composition, alone.
+ *     cc -O2 bench/bench_bins.c -o build/bench_bins -lm && build/bench_bins [-v] [-q] [-c] [-s] */
 #include "bench_common.h"
 #include <string.h>
 
@@ -16,7 +16,7 @@ typedef struct row {
 } row;
 
 static mcamp_ctx ctx;
-static int verbose, quick, alone;
+static int verbose, quick, alone, scan;
 
 /* width: upper/lower - 1. */
 static void cell(row *r, const char *what, double width, double time)
@@ -175,22 +175,27 @@ static void composed(row *r, double b, double sigma, double uses, double delta)
 
 int main(int argc, char **argv)
 {
-    static row r[11];
-    static const char *names[11] = { "delta, both", "delta, remove", "delta, add", "eps",
+    static row r[13];
+    static const char *names[13] = { "delta, both", "delta, remove", "delta, add", "eps",
                                     "sigma, exact", "sigma, Gram matrix", "certificate",
                                     "composed, delta 1e-6: eps", "its delta",
-                                    "composed, delta 1e-15: eps", "its delta" };
+                                    "composed, delta 1e-15: eps", "its delta",
+                                    "composed, other cells: eps", "its delta" };
     static const double mus[] = { 0.01, 0.03, 0.1, 0.2, 0.4, 0.7, 1, 1.5, 2, 3, 4, 6, 10, 15, 18,
                                   22, 30, 40, 60 };
-    static const double uses[] = { 2, 10, 100 };
+    static const double uses[] = { 2, 10, 100 }, others[] = { 2, 3, 5, 20, 50, 150 };
+    static const double sigma[] = { 4, 2.5, 1.8, 1.2, 0.9, 0.8, 0.6, 0.45, 0.35, 0.28, 0.22, 0.18,
+                                    0.14, 0.12 };
+    static const double rare[] = { 1e-6, 1e-10, 1e-15 };
     for (int i = 1; i < argc; i++) {
         verbose |= !strcmp(argv[i], "-v");
         quick |= !strcmp(argv[i], "-q");
         alone |= !strcmp(argv[i], "-c");
+        scan |= !strcmp(argv[i], "-s");
     }
     bench_start(&ctx);
-    for (int i = 0; i < 11; i++) r[i].name = names[i];
-    for (size_t i = 0; i < COUNT(bins) && !alone; i += quick ? 3 : 1)
+    for (int i = 0; i < 13; i++) r[i].name = names[i];
+    for (size_t i = 0; i < COUNT(bins) && !alone && !scan; i += quick ? 3 : 1)
         for (size_t j = 0; j < COUNT(epss); j += quick ? 2 : 1) {
             for (size_t k = 0; k < COUNT(mus); k += quick ? 2 : 1)
                 questions(r, bins[i], epss[j], 1 / mus[k]);
@@ -199,12 +204,17 @@ int main(int argc, char **argv)
                 if (bins[i] <= 1e5) grams(r, bins[i], epss[j], deltas[k]);
             }
         }
-    for (size_t i = 0; i < COUNT(bins); i += quick ? 3 : 1)
+    for (size_t i = 0; i < COUNT(bins) && !scan; i += quick ? 3 : 1)
         for (size_t k = 4; k < COUNT(mus) - 2; k += quick ? 3 : 1)
             for (size_t j = 0; j < COUNT(uses); j++) {
                 composed(r + 7, bins[i], 1 / mus[k], uses[j], 1e-6);
                 composed(r + 9, bins[i], 1 / mus[k], uses[j], 1e-15);
             }
-    for (int i = 0; i < 11; i++) finish(&r[i]);
+    for (size_t i = 0; i < COUNT(bins) && scan; i += quick ? 3 : 1)
+        for (size_t k = 0; k < COUNT(sigma); k += quick ? 3 : 1)
+            for (size_t j = 0; j < COUNT(others); j++)
+                for (size_t l = 0; l < COUNT(rare); l++)
+                    composed(r + 11, bins[i], sigma[k], others[j], rare[l]);
+    for (int i = 0; i < 13; i++) finish(&r[i]);
     return 0;
 }
