@@ -3557,7 +3557,11 @@ typedef struct mcamp__tuple {
     int uniform;        /* all base_j are 1/b */
     double *base;       /* [ld], zero beyond b */
     double *upto;       /* [b]: base_0 + .. + base_i */
-    double *ea;         /* [b][stride]: exp(a_ij), zero beyond column b */
+    double *ea;         /* [kinds][stride]: exp(a_ij), zero beyond column b */
+    size_t kinds;       /* b; or fewer, of which a row has entries of its own in a band: */
+    size_t reach, span;         /* |i - j| <= reach around the circle: span of them, or 0 */
+    double *kind;       /* [b]: the row of ea that row i has elsewhere */
+    double *band;       /* [b][span]: its own, by columns */
     mcamp__buf buf;
     mcamp__buf *spare;  /* NULL, or where buf comes from and goes to, if there is room */
 } mcamp__tuple;
@@ -3568,6 +3572,7 @@ typedef struct mcamp__draw {
     double *w;          /* [ld] weights */
     double *part;       /* [ld/4] their partial sums, after eight zeros */
     double *lanes;      /* [8] the sums of those, after eight zeros */
+    double *row;        /* [ld], zero beyond b: one row for all of a group */
     double acc, prod;   /* log of the product of z = acc + log(prod) */
 } mcamp__draw;
 
@@ -3583,6 +3588,16 @@ MCAMP__PRIV uint32_t mcamp__tuple_first(const mcamp__tuple *p, double u)
         n -= half;
     }
     return (uint32_t)lo;
+}
+
+/* Row i of the exponentials: where it is, or put together in row[b]. */
+MCAMP__PRIV const double *mcamp__tuple_row(const mcamp__tuple *p, size_t i, double *row)
+{
+    const double *own = p->band + i * p->span;
+    if (!p->span) return p->ea + i * p->stride;
+    memcpy(row, p->ea + (size_t)p->kind[i] * p->stride, p->b * sizeof *row);
+    for (size_t j = 0; (j = mcamp__band_next(p->b, p->reach, i, j)) < p->b; j++) row[j] = *own++;
+    return row;
 }
 
 /* Multiplies the running product; magnitudes are moved to acc in time. */
@@ -3602,6 +3617,33 @@ MCAMP__PRIV size_t mcamp__tuple_repair(const mcamp__tuple *p, const mcamp__draw 
         if (d->w[i] > d->w[best]) best = i;
     return best;
 }
+
+/* Of all normals, one double or a vector of them, with or without fused steps:
+ * -2 log(1 + f) = s P(s^2), s = f/(2 + f): P(z) to q, a minimax fit within 1.8e-16;
+ * sin(pi t) = t S(t^2) and cos(pi t) = (1/4 - t^2) C(t^2) for |t| <= 1/2, so that no
+ * argument is reduced: S(w) and C(w) to s and c, minimax fits within 1.5e-16 and 2e-17. */
+#define MCAMP__LOG_POLY(q, z) \
+    q = z * -0.33683261961112644243 - 0.36243212298890428952; \
+    q = q * z - 0.44446889350663329374; \
+    q = q * z - 0.57142831755808401268; \
+    q = q * z - 0.8000000012530168018; \
+    q = q * z - 1.3333333333310164669; \
+    q = q * z - 4.000000000000000699;
+#define MCAMP__TURN_POLY(s, c, w) \
+    s = w * -2.1122952832357218064e-5 + 4.6597761690490342865e-4; \
+    c = w * -4.1318279034510323217e-6 + 1.035152090465812467e-4; \
+    s = s * w - 7.370361071648737103e-3; \
+    c = c * w - 1.9036696909388775347e-3; \
+    s = s * w + 8.2145878256548404263e-2; \
+    c = c * w + 2.53309695910217602e-2; \
+    s = s * w - 0.59926452877570957764; \
+    c = c * w - 0.22899788751887022518; \
+    s = s * w + 2.5501640398597762711; \
+    c = c * w + 1.2780132969493234032; \
+    s = s * w - 5.1677127800497525672; \
+    c = c * w - 3.7392088021786822204; \
+    s = s * w + 3.1415926535897927919; \
+    c = c * w + 3.9999999999999999297;
 
 /* ---- the kernels ------------------------------------------------------------
  * Written once, compiled for every vector set: MCAMP__PASS is 1 (baseline: SSE2,
@@ -4020,50 +4062,29 @@ MCAMP__INL void MCAMP__K(rng_store)(const MCAMP__K(rng) *r, uint64_t s[4][8],
     MCAMP__K(storeu)(s[3] + lane, r->d);
 }
 
-/* sqrt(-2 log u), u = (x + 1/2) 2^-64, within 4 u of itself.  With s = f/(2 + f),
- * -2 log(1 + f) = s P(s^2); P is a minimax fit within 1.8e-16.  Where x + 1/2
- * rounds to 2^64 the logarithm is 0, which the square root must not see.      */
+/* sqrt(-2 log u), u = (x + 1/2) 2^-64, within 4 u of itself.  Where x + 1/2 rounds
+ * to 2^64 the logarithm is 0, which the square root must not see.             */
 MCAMP__INL MCAMP__V MCAMP__K(radius)(MCAMP__U x)
 {
     MCAMP__V n, f, s, z, q;
     f = MCAMP__K(split)(MCAMP__K(to_double)(x) + 0.5, 64.0, &n);
     s = f / (f + 2.0);
     z = s * s;
-    q = z * -0.33683261961112644243 - 0.36243212298890428952;
-    q = q * z - 0.44446889350663329374;
-    q = q * z - 0.57142831755808401268;
-    q = q * z - 0.8000000012530168018;
-    q = q * z - 1.3333333333310164669;
-    q = q * z - 4.000000000000000699;
+    MCAMP__LOG_POLY(q, z)
     q = n * (-2 * MCAMP__LN2) + s * q;
     return MCAMP__K(sqrt)(MCAMP__K(max)(q, MCAMP__K(set)(1e-17)));
 }
 
 /* One Box-Muller pair from two words: the radius from x, and the direction
  * (+-cos(pi t), sin(pi t)) with t uniform on [-1/2, 1/2) from the lower 52 bits
- * of y and the sign from its highest.  That half circle needs no argument
- * reduction: sin(pi t) = t S(t^2) and cos(pi t) = (1/4 - t^2) C(t^2), S and C
- * minimax fits within 1.5e-16 and 2e-17.                                      */
+ * of y and the sign from its highest: a half circle, for MCAMP__TURN_POLY.      */
 MCAMP__INL void MCAMP__K(box_muller)(MCAMP__U x, MCAMP__U y, MCAMP__V *p,
                                      MCAMP__V *q)
 {
     MCAMP__V r = MCAMP__K(radius)(x), t, w, s, c;
     t = MCAMP__K(from)((y & UINT64_C(0x000fffffffffffff)) | UINT64_C(0x3ff0000000000000)) - 1.5;
     w = t * t;
-    s = w * -2.1122952832357218064e-5 + 4.6597761690490342865e-4;
-    c = w * -4.1318279034510323217e-6 + 1.035152090465812467e-4;
-    s = s * w - 7.370361071648737103e-3;
-    c = c * w - 1.9036696909388775347e-3;
-    s = s * w + 8.2145878256548404263e-2;
-    c = c * w + 2.53309695910217602e-2;
-    s = s * w - 0.59926452877570957764;
-    c = c * w - 0.22899788751887022518;
-    s = s * w + 2.5501640398597762711;
-    c = c * w + 1.2780132969493234032;
-    s = s * w - 5.1677127800497525672;
-    c = c * w - 3.7392088021786822204;
-    s = s * w + 3.1415926535897927919;
-    c = c * w + 3.9999999999999999297;
+    MCAMP__TURN_POLY(s, c, w)
     c = r * (c * (0.25 - w));
     *p = MCAMP__K(from)(MCAMP__K(bits)(c) ^ (y & UINT64_C(0x8000000000000000)));
     *q = r * (s * t);
@@ -4959,7 +4980,8 @@ MCAMP__ENTRY void MCAMP__K(tuple_draw)(const mcamp__tuple *p, mcamp_rng *r,
         d[s].j[0] = mcamp__tuple_first(p, mcamp__to_uniform(mcamp__rng_step(r->s)));
     for (size_t l = 1; l < p->k; l++) {
         for (size_t s = 0; s < n; s++)
-            MCAMP__K(weights)(l == 1 ? p->base : d[s].w, p->ea + d[s].j[l - 1] * p->stride,
+            MCAMP__K(weights)(l == 1 ? p->base : d[s].w,
+                              mcamp__tuple_row(p, d[s].j[l - 1], d[s].row),
                               d[s].w, d[s].part, d[s].lanes, p->ld);
         for (size_t s = 0; s < n; s++)
             MCAMP__K(tuple_pick)(p, d + s, l, mcamp__to_uniform(mcamp__rng_step(r->s)));
@@ -5096,12 +5118,7 @@ MCAMP__INL MCAMP__V MCAMP__K(minus_two_log)(MCAMP__U x, MCAMP__V *least)
     f = MCAMP__K(lt)(MCAMP__K(set)(13835058055282163712.0), d, near1, f);
     s = f / (f + 2.0);
     z = s * s;
-    q = z * -0.33683261961112644243 - 0.36243212298890428952;
-    q = q * z - 0.44446889350663329374;
-    q = q * z - 0.57142831755808401268;
-    q = q * z - 0.8000000012530168018;
-    q = q * z - 1.3333333333310164669;
-    q = q * z - 4.000000000000000699;
+    MCAMP__LOG_POLY(q, z)
     return n * (-2 * MCAMP__LN2) + s * q;
 }
 
@@ -5112,20 +5129,7 @@ MCAMP__INL void MCAMP__K(secure_pair)(MCAMP__U x, MCAMP__U y, double *p, double 
     MCAMP__V r = MCAMP__K(root)(MCAMP__K(minus_two_log)(x, least)), t, w, s, c;
     t = MCAMP__K(from)((y & UINT64_C(0x000fffffffffffff)) | UINT64_C(0x3ff0000000000000)) - 1.5;
     w = t * t;
-    s = w * -2.1122952832357218064e-5 + 4.6597761690490342865e-4;
-    c = w * -4.1318279034510323217e-6 + 1.035152090465812467e-4;
-    s = s * w - 7.370361071648737103e-3;
-    c = c * w - 1.9036696909388775347e-3;
-    s = s * w + 8.2145878256548404263e-2;
-    c = c * w + 2.53309695910217602e-2;
-    s = s * w - 0.59926452877570957764;
-    c = c * w - 0.22899788751887022518;
-    s = s * w + 2.5501640398597762711;
-    c = c * w + 1.2780132969493234032;
-    s = s * w - 5.1677127800497525672;
-    c = c * w - 3.7392088021786822204;
-    s = s * w + 3.1415926535897927919;
-    c = c * w + 3.9999999999999999297;
+    MCAMP__TURN_POLY(s, c, w)
     c = r * (c * (0.25 - w));
     MCAMP__K(store)(p, MCAMP__K(from)(MCAMP__K(bits)(c) ^ (y & UINT64_C(0x8000000000000000))));
     MCAMP__K(store)(q, r * (s * t));
@@ -5917,25 +5921,29 @@ MCAMP__PRIV double mcamp__tuple_range(const double *a, size_t n)
     return m;
 }
 
-/* Memory for tuples of indices below b, 8 bytes per entry of a: the caller fills ea, b x b,
- * symmetric, and then says base and k.  spare: NULL, or where others of the same b leave
- * their memory.                                                                     */
-MCAMP__PRIV mcamp_status mcamp__tuple_alloc(mcamp_ctx *ctx, size_t b, mcamp__buf *spare,
-                                            mcamp__tuple *p)
+/* Memory for tuples of indices below b, 8 bytes per entry of a symmetric a.  The caller fills
+ * ea, b x b, or where kinds < b that many rows of it, kind and the band, of which a row has
+ * 2 reach + 1 < b entries; and then says base and k.  spare: NULL, or where others of the
+ * same b and reach leave their memory.                                              */
+MCAMP__PRIV mcamp_status mcamp__tuple_alloc(mcamp_ctx *ctx, size_t b, size_t kinds, size_t reach,
+                                            mcamp__buf *spare, mcamp__tuple *p)
 {
     size_t count;
     memset(p, 0, sizeof *p);
     if (!b || b > UINT32_MAX / 2) return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
-    p->b = b;
+    p->b = b; p->kinds = kinds; p->reach = reach;
     p->ld = (b + 31) / 32 * 32;
     p->stride = p->ld + 8;
-    if (!mcamp__mul_size(p->stride, b + 2, &count) || count > SIZE_MAX / 64)
+    p->span = kinds < b ? 2 * reach + 1 : 0;
+    if (!mcamp__mul_size(p->stride, kinds + 3 + p->span, &count) || count > SIZE_MAX / 64)
         return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
     if (mcamp__spare_take(ctx, spare, count, &p->buf) < 0) return MCAMP_E_MEMORY;
     p->spare = spare;
     p->base = p->buf.p;
     p->upto = p->base + p->stride;
     p->ea = p->upto + p->stride;
+    p->kind = p->ea + kinds * p->stride;
+    p->band = p->kind + p->stride;
     return MCAMP_OK;
 }
 
@@ -5966,11 +5974,11 @@ MCAMP__PRIV size_t mcamp__draw_work(const mcamp__tuple *p)
 
 MCAMP__PRIV size_t mcamp__tuple_work(const mcamp__tuple *p)
 {
-    return MCAMP__GROUP * mcamp__draw_work(p) + 8;
+    return MCAMP__GROUP * mcamp__draw_work(p) + p->ld + 8;
 }
 
 MCAMP__PRIV void mcamp__draw_init(const mcamp__tuple *p, mcamp__draw *d,
-                                  double *work, uint32_t *j)
+                                  double *work, double *row, uint32_t *j)
 {
     memset(d, 0, sizeof *d);
     d->j = j;
@@ -5978,6 +5986,7 @@ MCAMP__PRIV void mcamp__draw_init(const mcamp__tuple *p, mcamp__draw *d,
     d->w = work;
     d->part = d->w + p->ld + 8;
     d->lanes = d->part + p->ld / 4 + 8;
+    d->row = row;
     for (int i = 1; i <= 8; i++) d->part[-i] = d->lanes[-i] = 0;
 }
 
@@ -5990,7 +5999,7 @@ MCAMP__PRIV void mcamp__tuple_group(mcamp_vecset vs, const mcamp__tuple *p,
     const size_t each = mcamp__draw_work(p);
     work += (64 - ((uintptr_t)work & 63)) % 64 / sizeof(double);
     for (size_t s = 0; s < n; s++)
-        mcamp__draw_init(p, d + s, work + s * each, j + s * p->k);
+        mcamp__draw_init(p, d + s, work + s * each, work + MCAMP__GROUP * each, j + s * p->k);
     MCAMP__DISPATCH(vs, tuple_draw, (p, r, d, n));
     for (size_t s = 0; s < n; s++) log_z[s] = d[s].acc + log(d[s].prod);
 }
@@ -5999,7 +6008,7 @@ MCAMP__PRIV void mcamp__tuple_group(mcamp_vecset vs, const mcamp__tuple *p,
  * of prod_l z_l p_l(j_l) / p~_l(j_l), relative error of the product below
  * k (b + 20) u.  Uses k uniforms of r a tuple, for a group of tuples in turn.  The
  * indices are the same in every set (but where products would overflow and
- * logarithms are used).  work: mcamp__tuple_work(p) doubles.                   */
+ * logarithms are used).  work: mcamp__tuple_work(p) doubles, zero at first.    */
 MCAMP__PRIV void mcamp__vec_draw_tuples(mcamp_vecset vs, const mcamp__tuple *p,
                                         mcamp_rng *r, double *work, uint32_t *j,
                                         double *log_z)
@@ -7293,6 +7302,25 @@ MCAMP__PRIV size_t mcamp__cholesky_blocks(const mcamp_ctx *ctx, size_t b, double
     return b;
 }
 
+/* Of l, its rows from where a's begin, and their beginnings. */
+typedef struct mcamp__cholesky_job {
+    const double *a;
+    double *l, shift;
+    size_t b, w, *from, tasks;
+} mcamp__cholesky_job;
+
+MCAMP__PRIV void mcamp__cholesky_rows(void *arg, size_t task)
+{
+    const mcamp__cholesky_job *q = (const mcamp__cholesky_job *)arg;
+    for (size_t i = task; i < q->b; i += q->tasks) {
+        const double *a = q->a + i * q->b;
+        double *l = q->l + i * q->b;
+        size_t from = q->from[i] = mcamp__tri_first(a, i, mcamp__band_next(q->b, q->w, i, 0));
+        memcpy(l + from, a + from, (i + 1 - from) * sizeof *l);
+        l[i] += q->shift;
+    }
+}
+
 /* l, zeros in: the lower factor of a + shift I (b x b row-major); what stays zero is hardly
  * touched: the system need not give memory for it.  Reads a's lower triangle, of half-width w
  * going round; *shift is set.  Rows start at their first non-zero column, where the factor's
@@ -7306,12 +7334,9 @@ MCAMP__PRIV mcamp_status mcamp__cholesky(mcamp_ctx *ctx, const double *a, size_t
 {
     size_t *from = (size_t *)mcamp__new(ctx, b, sizeof *from), good = 0;
     double *work = mcamp__new_doubles(ctx, MCAMP__S * (b + MCAMP__S));
-    *shift = mcamp__cholesky_shift(a, b);
-    for (size_t i = 0; from && i < b; i++) {
-        from[i] = mcamp__tri_first(a + i * b, i, mcamp__band_next(b, w, i, 0));
-        memcpy(l + i * b + from[i], a + i * b + from[i], (i + 1 - from[i]) * sizeof *l);
-        l[i * b + i] += *shift;
-    }
+    mcamp__cholesky_job q = { a, l, 0, b, w, from, mcamp__row_tasks(ctx, b) };
+    *shift = q.shift = mcamp__cholesky_shift(a, b);
+    if (from) mcamp__run(ctx, q.tasks, mcamp__cholesky_rows, &q);
     if (from && work) good = mcamp__cholesky_blocks(ctx, b, l, from, NULL, work);
     mcamp__delete_doubles(ctx, work, MCAMP__S * (b + MCAMP__S));
     mcamp__delete(ctx, from, b, sizeof *from);
@@ -9176,42 +9201,52 @@ MCAMP__PRIV size_t mcamp__order_most(size_t b)
     return mcamp__zmin(mcamp__zmax(((size_t)1 << 20) / b / b, MCAMP__ORDER_MAX), 4096);
 }
 
-/* log prod_l max_i sum_j base_j e^{(l-1) a_ij}, k <= mcamp__order_most(b), a given by its b rows of
- * exponentials ea, ld apart: rows in tasks, each with power (b), row by row, so that it stays
- * in the cache, and worst (k), at `own`.  Infinite on overflow.                         */
+/* power *= e, entry by entry, n rows of b; returns the largest row's sum, infinite on overflow. */
+MCAMP__PRIV double mcamp__next_power(const double *e, size_t n, size_t b, double *power)
+{
+    double worst = 0;
+    for (size_t i = 0; i < n * b; i += b) {
+        double z = mcamp__dot(power + i, e + i, b);
+        worst = mcamp__finite(z) ? mcamp__dmax(worst, z) : mcamp__inf();
+        for (size_t j = i; j < i + b; j++) power[j] *= e[j];
+    }
+    return worst;
+}
+
+/* log prod_l max_i sum_j base_j e^{(l-1) a_ij}, k <= mcamp__order_most(b), for the exponentials
+ * of a tuple in the making: rows in tasks, each with power (b), row by row, so that it stays
+ * in the cache, memory for a row (b) and worst (k), at `own`.  Infinite on overflow.      */
 typedef struct mcamp__max_z {
-    const double *base, *ea;
-    size_t b, ld, k, tasks;
+    const double *base;
+    const mcamp__tuple *t;
+    size_t k, tasks;
     double *own;
 } mcamp__max_z;
 
 MCAMP__PRIV void mcamp__max_z_task(void *arg, size_t task)
 {
     const mcamp__max_z *q = (const mcamp__max_z *)arg;
-    double *power = q->own + task * (q->b + q->k), *worst = power + q->b;
+    size_t b = q->t->b;
+    double *power = q->own + task * (2 * b + q->k), *worst = power + 2 * b;
     for (size_t l = 1; l < q->k; l++) worst[l] = 0;
-    for (size_t i = task; i < q->b; i += q->tasks) {
-        const double *e = q->ea + i * q->ld;
-        for (size_t j = 0; j < q->b; j++) power[j] = 1;
-        for (size_t l = 1; l < q->k; l++) {
-            double z;
-            for (size_t j = 0; j < q->b; j++) power[j] *= e[j];
-            z = mcamp__dot(q->base, power, q->b);
-            if (!mcamp__finite(z)) z = mcamp__inf();
-            if (z > worst[l]) worst[l] = z;
-        }
+    for (size_t i = task; i < b; i += q->tasks) {
+        const double *e = mcamp__tuple_row(q->t, i, power + b);
+        memcpy(power, q->base, b * sizeof *power);
+        for (size_t l = 1; l < q->k; l++)
+            worst[l] = mcamp__dmax(worst[l], mcamp__next_power(e, 1, b, power));
     }
 }
 
 MCAMP__PRIV double mcamp__log_max_z(const mcamp_ctx *ctx, mcamp__max_z *q)
 {
     double total = 0;
-    if (q->k > mcamp__order_most(q->b)) return mcamp__inf();
+    size_t each = 2 * q->t->b + q->k;
+    if (q->k > mcamp__order_most(q->t->b)) return mcamp__inf();
     mcamp__run(ctx, q->tasks, mcamp__max_z_task, q);
     for (size_t l = 1; l < q->k; l++) {
         double worst = 0;
-        for (size_t i = 0; i < q->tasks; i++)
-            worst = mcamp__dmax(worst, q->own[i * (q->b + q->k) + q->b + l]);
+        for (size_t i = 1; i <= q->tasks; i++)
+            worst = mcamp__dmax(worst, q->own[i * each - q->k + l]);
         if (!mcamp__finite(worst)) return mcamp__inf();
         total += log(worst);
     }
@@ -9798,28 +9833,52 @@ MCAMP__PRIV mcamp_status mcamp__sampler_alloc(mcamp_ctx *ctx, mcamp__sampler *p)
     return MCAMP_OK;
 }
 
-/* Exponentials of the matrix of the tuple law, a' (COMMON) or a (TILTED): rows in tasks; of
- * each the largest |a_ij|.                                                           */
+/* Exponentials of the matrix of the tuple law, a' (COMMON) or a (TILTED): rows in tasks; to
+ * range[2 b] the largest |a_ij| of each, and of what rows of one kind share.            */
 typedef struct mcamp__rows_job {
-    const mcamp__sampler *p;
+    mcamp__sampler *p;
     mcamp_vecset vs;
     size_t tasks;
     double *range;
 } mcamp__rows_job;
 
+/* Rows of one kind have one slope, to upto[kinds] for now (TILTED: 0), and are alike outside of
+ * the band: how many there are, or b where it is too wide, or they are too many, for a gain. */
+MCAMP__PRIV size_t mcamp__rows_kinds(const mcamp__sampler *p, double *slope, double *kind)
+{
+    size_t b = p->m.b, n = 0;
+    for (size_t i = 0; i < b; i++) {
+        size_t k = 0;
+        double c = p->method == MCAMP_METHOD_COMMON ? p->m.c[i] : 0;
+        while (k < n && !mcamp__eq(slope[k], c)) k++;
+        if (k == n && 16 * n++ > b) return b;
+        slope[k] = c;
+        kind[i] = (double)k;
+    }
+    return 16 * p->m.reach < b ? n : b;
+}
+
 MCAMP__PRIV void mcamp__rows_task(void *arg, size_t task)
 {
     const mcamp__rows_job *q = (const mcamp__rows_job *)arg;
     const mcamp__model *m = &q->p->m;
+    const mcamp__tuple *t = &q->p->tuple;
     int common = q->p->method == MCAMP_METHOD_COMMON;
-    size_t b = m->b, ld = q->p->tuple.stride;
-    for (size_t i = task; i < b; i += q->tasks) {
-        double *e = q->p->tuple.ea + i * ld;
-        for (size_t j = 0; j < b; j++) e[j] = common ? -(m->c[i] * m->c[j]) : 0.0;
-        for (size_t j = 0; (j = mcamp__band_next(b, m->reach, i, j)) < b; j++)
+    size_t b = m->b;
+    for (size_t i = task; i < t->kinds; i += q->tasks) {
+        double *e = t->ea + i * t->stride, c = !common ? 0 : t->span ? t->upto[i] : m->c[i];
+        for (size_t j = 0; j < b; j++) e[j] = 0 - c * m->c[j];
+        for (size_t j = 0; !t->span && (j = mcamp__band_next(b, m->reach, i, j)) < b; j++)
             e[j] += m->g[i * m->ld + j] * m->over;
-        q->range[i] = mcamp__tuple_range(e, b);
+        q->range[(t->span ? b : 0) + i] = mcamp__tuple_range(e, b);
         mcamp__vec_exp(q->vs, e, b);
+    }
+    for (size_t i = task; t->span && i < b; i += q->tasks) {
+        double *own = t->band + i * t->span, *e = own;
+        for (size_t j = 0; (j = mcamp__band_next(b, m->reach, i, j)) < b; j++)
+            *e++ = m->g[i * m->ld + j] * m->over - (common ? m->c[i] * m->c[j] : 0);
+        q->range[i] = mcamp__tuple_range(own, t->span);
+        mcamp__vec_exp(q->vs, own, t->span);
     }
 }
 
@@ -9829,7 +9888,8 @@ MCAMP__PRIV double mcamp__common_setup(const mcamp__model *m, size_t k, double *
     double T = 0, total = 0, top = -mcamp__inf(), kk = (double)k;
     size_t b = m->b;
     for (size_t i = 0; i < b; i++) {
-        base[i] = mcamp__common_log_sup(m->c[i], k, &T) / kk;
+        base[i] = i && mcamp__eq(m->c[i], m->c[i - 1])
+                  ? base[i - 1] : mcamp__common_log_sup(m->c[i], k, &T) / kk;
         top = mcamp__dmax(top, base[i]);
     }
     for (size_t i = 0; i < b; i++) {
@@ -9844,25 +9904,10 @@ MCAMP__PRIV double mcamp__common_setup(const mcamp__model *m, size_t k, double *
 MCAMP__PRIV double mcamp__order_range(const mcamp_ctx *ctx, mcamp__sampler *p, size_t k,
                                       double *own)
 {
-    size_t b = p->m.b;
-    mcamp__max_z q = { p->base, p->tuple.ea, b, p->tuple.stride, k, mcamp__tasks(ctx), own };
+    mcamp__max_z q = { p->base, &p->tuple, k, mcamp__tasks(ctx), own };
     double r = p->method == MCAMP_METHOD_COMMON ? mcamp__common_setup(&p->m, k, p->base)
                                                 : mcamp__tilted_log_sup(k);
     return r + mcamp__log_max_z(ctx, &q) - ((double)k - 1) * p->eps;
-}
-
-/* power *= ea, entry by entry, n rows of b; returns the largest row mean, infinite on
- * overflow.                                                                      */
-MCAMP__PRIV double mcamp__next_power(const double *ea, size_t n, size_t b, double *power)
-{
-    double worst = 0;
-    for (size_t i = 0; i < n; i++) {
-        double z = 0, *p = power + i * b;
-        const double *e = ea + i * b;
-        for (size_t j = 0; j < b; j++) z += p[j] *= e[j];
-        if (!(z <= worst)) worst = z;
-    }
-    return mcamp__finite(worst) ? worst / (double)b : mcamp__inf();
 }
 
 /* The k of smallest range for a dense a, nearly: with a uniform base and all c_i at
@@ -9876,10 +9921,12 @@ MCAMP__PRIV size_t mcamp__best_order_dense(mcamp__sampler *p, const double *rang
     size_t b = p->m.b, at = 1, n = mcamp__zmin(b, MCAMP__SOME), top = 0;
     double *power = own + n * b;
     for (size_t i = 1; i < b; i++) if (range[i] > range[top]) top = i;
-    for (size_t i = 0; i < n; i++)
-        memcpy(own + i * b, p->tuple.ea + (n == b || i ? i * b / n : top) * p->tuple.stride,
-               b * sizeof *own);
-    for (size_t i = 0; i < n * b; i++) power[i] = 1;
+    for (size_t i = 0; i < n; i++) {
+        double *to = own + i * b;
+        const double *e = mcamp__tuple_row(&p->tuple, n == b || i ? i * b / n : top, to);
+        if (e != to) memcpy(to, e, b * sizeof *to);
+    }
+    for (size_t i = 0; i < n * b; i++) power[i] = 1 / (double)b;
     for (size_t k = 2; k <= mcamp__order_most(b) && k < at + 4; k++) {
         double sup = p->method == MCAMP_METHOD_COMMON ? mcamp__common_log_sup(c, k, &T)
                                                       : mcamp__tilted_log_sup(k);
@@ -9908,8 +9955,8 @@ MCAMP__PRIV void mcamp__sampler_offsets(mcamp__sampler *p)
 MCAMP__PRIV mcamp_status mcamp__sampler_order(mcamp_ctx *ctx, mcamp__sampler *p,
                                               size_t k)
 {
-    size_t b = p->m.b, tasks = mcamp__tasks(ctx), count = b +
-        mcamp__zmax(2 * MCAMP__SOME * b, tasks * (mcamp__order_most(b) + b));
+    size_t b = p->m.b, tasks = mcamp__tasks(ctx), kinds, count = 2 * b +
+        mcamp__zmax(2 * MCAMP__SOME * b, tasks * (mcamp__order_most(b) + 2 * b));
     mcamp__rows_job q = { p, ctx->vec, tasks, NULL };
     mcamp_status st = MCAMP_OK;
     if (p->method != MCAMP_METHOD_COMMON)
@@ -9917,13 +9964,19 @@ MCAMP__PRIV mcamp_status mcamp__sampler_order(mcamp_ctx *ctx, mcamp__sampler *p,
     p->k = p->clusters.k; p->log_range = p->clusters.log_range + 1e-9;
     if (st < 0 || p->k) return st;
     if (p->m.diagonal) return mcamp__fail(ctx, MCAMP_E_ARG, "order", (double)k);
-    if ((st = mcamp__tuple_alloc(ctx, b, &p->m.lent->tuples, &p->tuple)) < 0) return st;
     q.range = mcamp__new_doubles(ctx, count);
     if (!q.range) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
-    mcamp__run(ctx, tasks, mcamp__rows_task, &q);
-    p->k = k ? k : mcamp__best_order_dense(p, q.range, q.range + b);
-    p->log_range = mcamp__order_range(ctx, p, p->k, q.range + b) + 1e-9;
-    st = mcamp__tuple_init(ctx, p->base, p->k, mcamp__tuple_range(q.range, b), &p->tuple);
+    kinds = mcamp__rows_kinds(p, q.range, q.range + b);
+    st = mcamp__tuple_alloc(ctx, b, kinds, p->m.reach, &p->m.lent->tuples, &p->tuple);
+    if (st >= 0) {
+        if (kinds < b) memcpy(p->tuple.upto, q.range, kinds * sizeof *q.range);
+        if (kinds < b) memcpy(p->tuple.kind, q.range + b, b * sizeof *q.range);
+        memset(q.range, 0, 2 * b * sizeof *q.range);
+        mcamp__run(ctx, tasks, mcamp__rows_task, &q);
+        p->k = k ? k : mcamp__best_order_dense(p, q.range, q.range + 2 * b);
+        p->log_range = mcamp__order_range(ctx, p, p->k, q.range + 2 * b) + 1e-9;
+        st = mcamp__tuple_init(ctx, p->base, p->k, mcamp__tuple_range(q.range, 2 * b), &p->tuple);
+    }
     mcamp__delete_doubles(ctx, q.range, count);
     return st;
 }
@@ -10960,14 +11013,12 @@ MCAMP_API mcamp_status mcamp_key_random(mcamp_ctx *ctx,
 
 /* A Box-Muller pair from the words x and y: radius sqrt(-2 log u), u uniform from
  * x, and the direction (+-cos(pi t), sin(pi t)) with t uniform on [-1/2, 1/2) from
- * the lower 52 bits of y and the sign from its highest; that half circle needs no
- * argument reduction: sin(pi t) = t S(t^2), cos(pi t) = (1/4 - t^2) C(t^2), S and
- * C minimax fits within 1.5e-16 and 2e-17.
+ * the lower 52 bits of y and the sign from its highest (MCAMP__TURN_POLY).
  *   u = (x + 1/2) 2^-64.  A small x has few digits, so below 2^52 (odds 2^-12) as
  * many as it has leading zeros are taken from `more`: u then keeps 53 digits down
  * to 2^-116 and ends at 2^-129, a radius of 13.37, instead of 9.42.  A u near 1 is
  * held by its distance from 1, so that small radii are exact too.
- *   -2 log(1 + f) = s P(s^2) with s = f/(2 + f); P is a minimax fit within 1.8e-16.
+ *   -2 log(1 + f) by MCAMP__LOG_POLY.
  * Each result is within 2^-50 of the exact function of u and t.                  */
 MCAMP__PRIV void mcamp__normal_pair(uint64_t x, uint64_t more, uint64_t y, double *p,
                                     double *q)
@@ -10991,29 +11042,11 @@ MCAMP__PRIV void mcamp__normal_pair(uint64_t x, uint64_t more, uint64_t y, doubl
         f = ((double)~x + 0.5) * -5.42101086242752217004e-20;
     s = f / (f + 2.0);
     z = s * s;
-    r = z * -0.33683261961112644243 - 0.36243212298890428952;
-    r = r * z - 0.44446889350663329374;
-    r = r * z - 0.57142831755808401268;
-    r = r * z - 0.8000000012530168018;
-    r = r * z - 1.3333333333310164669;
-    r = r * z - 4.000000000000000699;
+    MCAMP__LOG_POLY(r, z)
     r = sqrt((n - shift) * (-2 * MCAMP__LN2) + s * r);
     t = mcamp__from_bits((y & UINT64_C(0x000fffffffffffff)) | UINT64_C(0x3ff0000000000000)) - 1.5;
     w = t * t;
-    s = w * -2.1122952832357218064e-5 + 4.6597761690490342865e-4;
-    s = s * w - 7.370361071648737103e-3;
-    s = s * w + 8.2145878256548404263e-2;
-    s = s * w - 0.59926452877570957764;
-    s = s * w + 2.5501640398597762711;
-    s = s * w - 5.1677127800497525672;
-    s = s * w + 3.1415926535897927919;
-    c = w * -4.1318279034510323217e-6 + 1.035152090465812467e-4;
-    c = c * w - 1.9036696909388775347e-3;
-    c = c * w + 2.53309695910217602e-2;
-    c = c * w - 0.22899788751887022518;
-    c = c * w + 1.2780132969493234032;
-    c = c * w - 3.7392088021786822204;
-    c = c * w + 3.9999999999999999297;
+    MCAMP__TURN_POLY(s, c, w)
     c = r * (c * (0.25 - w));
     *p = mcamp__from_bits(mcamp__bits(c) ^ (y & UINT64_C(0x8000000000000000)));
     *q = r * (s * t);
@@ -24869,7 +24902,7 @@ MCAMP__PRIV void mcamp__group_jensen(const mcamp__factor *f, size_t k, double si
     *h = 0.5 * (kk * trace / b + kk * (kk - 1) * f->total / (b * b)) / (sigma * sigma);
 }
 
-/* The order of smallest range.  power: all 1; ek: e^{k a}, both of b*b, unless orthogonal. */
+/* The order of smallest range.  power: all 1/b; ek: e^{k a}, both of b*b, unless orthogonal. */
 MCAMP__PRIV void mcamp__group_orders(const mcamp__model *m, double eps, const double *ek,
                                      double *power, mcamp__group *q)
 {
@@ -24893,7 +24926,7 @@ MCAMP__PRIV mcamp_status mcamp__group_remove(mcamp_ctx *ctx, const mcamp__model 
     double *ek = mcamp__new_doubles(ctx, 2 * n);
     if (!ek) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)m->b);
     mcamp__model_exp(m, (double)q->k, ek);
-    for (size_t i = 0; i < n; i++) ek[n + i] = 1;
+    for (size_t i = 0; i < n; i++) ek[n + i] = 1 / (double)m->b;
     mcamp__group_orders(m, eps, ek, ek + n, q);
     mcamp__delete_doubles(ctx, ek, 2 * n);
     return MCAMP_OK;
@@ -28101,6 +28134,27 @@ MCAMP__PRIV double mcamp__mix_power(mcamp__sampler *p, size_t w, double var, dou
     return (more - odds) / log1p(step);
 }
 
+/* own: 4 b for each window. */
+typedef struct mcamp__mix_windows {
+    mcamp__sampler *p;
+    double *own;
+    mcamp_vecset vs;
+    size_t tasks;
+} mcamp__mix_windows;
+
+/* e^a of modes i with those within reach of them. */
+MCAMP__PRIV void mcamp__mix_around(void *arg, size_t task)
+{
+    const mcamp__mix_windows *all = (const mcamp__mix_windows *)arg;
+    const mcamp__sampler *p = all->p;
+    size_t b = p->m.b, r = p->mix->reach, span = mcamp__zmin(2 * r + 1, b);
+    for (size_t i = task; i < b; i += all->tasks) {
+        double *to = p->mix->around + i * span;
+        for (size_t k = 0; k < span; k++) to[k] = mcamp__model_a(&p->m, i, (i + b - r + k) % b);
+        mcamp__vec_exp(all->vs, to, span);
+    }
+}
+
 /* The order of the tuples: the power of rho that they weigh g by, which is that of the window's
  * odds, w being the likeliest, where k of them have lifted rho's mean to 1 + k pull; but no
  * farther than two fifths of the way.  None where many modes are alike: there the window of all
@@ -28110,14 +28164,13 @@ MCAMP__PRIV mcamp_status mcamp__mix_order(mcamp_ctx *ctx, mcamp__sampler *p, siz
 {
     mcamp__mixture *m = p->mix;
     size_t b = p->m.b, span = mcamp__zmin(2 * m->reach + 1, b);
+    mcamp__mix_windows all = { p, NULL, ctx->vec, mcamp__row_tasks(ctx, b) };
     double pull = 0, most;          /* pull: the mean of e^a - 1 over all pairs */
     if (!(p->eps > 0) || !(var > 0) || m->alike > b / 2) return MCAMP_OK;
     m->around_count = b * span;
     m->around = mcamp__new_doubles(ctx, m->around_count);
     if (!m->around) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
-    for (size_t i = 0; i < b * span; i++)
-        m->around[i] = mcamp__model_a(&p->m, i / span, (i / span + b - m->reach + i % span) % b);
-    mcamp__vec_exp(ctx->vec, m->around, b * span);
+    mcamp__run(ctx, all.tasks, mcamp__mix_around, &all);
     for (size_t i = 0; i < b * span; i++) pull += (m->around[i] - 1) / ((double)b * (double)b);
     most = mcamp__dmin(0.4 * expm1(p->eps) / mcamp__dmax(pull, DBL_MIN), MCAMP__TUPLE);
     for (int i = 0; i < 3; i++) {       /* more of them raise the power: enough is near it */
@@ -28143,12 +28196,6 @@ MCAMP__PRIV void mcamp__mix_tilt(mcamp__sampler *p, size_t w, double var, double
         m->tilt = t;
     }
 }
-
-/* Memory: 4 b for each window. */
-typedef struct mcamp__mix_windows {
-    mcamp__sampler *p;
-    double *own;
-} mcamp__mix_windows;
 
 /* All components of one window, a task.  The level s a_c is found at eight places, and taken
  * from the one before everywhere else.                                                  */
@@ -28379,7 +28426,7 @@ MCAMP__PRIV mcamp_status mcamp__mix_build(mcamp_ctx *ctx, const mcamp__factor *f
                                           mcamp__sampler *p)
 {
     mcamp__mixture *m = p->mix;
-    mcamp__mix_windows all = { p, NULL };
+    mcamp__mix_windows all = { p, NULL, ctx->vec, 0 };
     double share[MCAMP__SHIFTS], var;
     size_t b = p->m.b, count, w;
     mcamp_status st;
@@ -36593,6 +36640,8 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__TUPLE
 #undef MCAMP__RECORD
 #undef MCAMP__FARTHEST
+#undef MCAMP__LOG_POLY
+#undef MCAMP__TURN_POLY
 #undef MCAMP__DEPTH
 #undef MCAMP__BOUND_ROUNDS
 #undef MCAMP__PANEL

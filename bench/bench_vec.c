@@ -100,7 +100,7 @@ static void setup(mcamp_ctx *ctx)
     for (size_t i = 0; i < ROWS; i++) off[i] = 1.0 / ROWS, slope[i] = 0.2;
     for (size_t i = 0; i < ROWS * LD; i++) L[i] = 0.1;
     rows = L;
-    mcamp__tuple_alloc(ctx, ROWS, NULL, &tuples);
+    mcamp__tuple_alloc(ctx, ROWS, ROWS, 0, NULL, &tuples);
     for (size_t i = 0; i < ROWS * ROWS; i++) {
         size_t at = i / ROWS * tuples.stride + i % ROWS;
         tuples.ea[at] = exp(L[i]);

@@ -200,8 +200,11 @@ static double z_score(const mcamp_gram *g, double sigma, double eps, mcamp_direc
 TEST(range_of_the_worst_index)
 {
     static const double base[2] = { 0.3, 0.7 }, none[2] = { 0, 1 };
-    double ea[6] = { 5, 0.1, 0, 3, 3, 0 }, own[3 * (200 + 2)], total = 0;
-    mcamp__max_z q = { base, ea, 2, 3, 1, 1, own };
+    double ea[6] = { 5, 0.1, 0, 3, 3, 0 }, own[3 * (200 + 4)], total = 0;
+    mcamp__tuple t;
+    mcamp__max_z q = { base, &t, 1, 1, own };
+    memset(&t, 0, sizeof t);
+    t.b = t.kinds = 2; t.stride = 3; t.ea = ea;
     for (size_t k = 1; k <= 5; k++) {
         q.k = k;
         for (q.tasks = 1; q.tasks <= 3; q.tasks++)
@@ -219,54 +222,65 @@ TEST(range_of_the_worst_index)
     CHECK(mcamp__log_max_z(&ctx, &q) <= DBL_MAX);
 }
 
-/* The tuples' matrix and its exponentials, the order and the range, for any number of threads
- * and where another sampler has left its memory.                                          */
-static void check_tuples(const mcamp__factor *f)
+/* The tuples' matrix and its exponentials, whole or by kinds of rows, the order and the range,
+ * for any number of threads and where another sampler has left its memory.                */
+static void check_tuples(const mcamp__factor *f, size_t kinds)
 {
-    double range[4] = { 0 };
+    double range[4] = { 0 }, whole[80];
     size_t order[4] = { 0 }, b = f->b;
     for (size_t n = 0; n < 4; n++) {
         mcamp_ctx_desc d;
         mcamp_ctx own;
         mcamp__sampler p;
-        int common = n < 3 || f->reach < b / 4;     /* in clusters there are no tuples */
+        int common = n < 3 || (f->reach < b / 4 && f->reach > 2);   /* clusters: no tuples */
         mcamp_method how = common ? MCAMP_METHOD_COMMON : MCAMP_METHOD_TILTED;
         memset(&d, 0, sizeof d);
         if (n) d.parallel = mcamp_parallel_threads(n + 1);
         CHECK_STATUS(mcamp_ctx_init(&own, &d), MCAMP_OK);
         CHECK(!n == !f->lent->tuples.p);
-        CHECK_STATUS(mcamp__sampler_build(&own, f, 1.5, 0.7, MCAMP_REMOVE, how, n < 3 ? 0 : 4, 0,
+        CHECK_STATUS(mcamp__sampler_build(&own, f, 1.5, 0.7, MCAMP_REMOVE, how,
+                                          n < 3 ? 0 : kinds < b ? 60 : 4, 0,
                                           mcamp__inf(), &p), MCAMP_OK);
-        CHECK(p.tuple.b == b && p.k > 1 && p.tuple.k == p.k && !f->lent->tuples.p);
+        CHECK(p.tuple.b == b && p.k > 1 && p.tuple.k == p.k);
+        CHECK(!f->lent->tuples.p == (common || kinds == b));    /* fewer kinds: memory of its own */
+        CHECK(p.tuple.kinds == (16 * f->reach < b ? common ? kinds : 1 : b));
         range[n] = p.log_range;
         order[n] = p.k;
-        for (size_t i = 0; i < b; i++)
+        for (size_t i = 0; i < b; i++) {
+            const double *row = mcamp__tuple_row(&p.tuple, i, whole);
             for (size_t j = 0; j < b; j++) {
-                size_t at = i * p.tuple.stride + j;
                 double a = mcamp__model_a(&p.m, i, j) - (common ? p.m.c[i] * p.m.c[j] : 0);
-                CHECK_NEAR(p.tuple.ea[at], exp(a), 1e-14, 0);
+                CHECK_NEAR(row[j], exp(a), 1e-14, 0);
             }
+        }
         mcamp__sampler_free(&own, &p);
     }
     for (int n = 1; n < 3; n++) CHECK(range[n] <= range[0] && range[n] >= range[0]);
     CHECK(order[1] == order[0] && order[2] == order[0]);
 }
 
-/* Weights that only the last row lets overflow are refused. */
+/* Weights that only the last row, or slopes, let overflow are refused. */
 TEST(tuples_of_any_number_of_threads)
 {
-    static const size_t bands[] = { 7, 60 };
-    for (size_t i = 0; i < 2; i++) {
+    static const size_t bands[] = { 3, 7, 60 }, kinds[] = { 5, 80, 80 };
+    for (size_t i = 0; i < 3; i++) {
         mcamp_gram g;
         mcamp__factor f;
         mcamp__sampler p;
         size_t b = 80;
         gram_of(MCAMP_MECH_SQRT, bands[i], 160, b, &g);
         CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
-        check_tuples(&f);
+        check_tuples(&f, kinds[i]);
         f.g[(b - 1) * f.ld + b - 1] = 4000;
         f.trace_max = 4000;
         CHECK_STATUS(mcamp__sampler_build(&ctx, &f, 2, 0.7, MCAMP_REMOVE, MCAMP_METHOD_COMMON, 3, 0,
+                                          mcamp__inf(), &p), MCAMP_E_NONFINITE);
+        f.g[(b - 1) * f.ld + b - 1] = f.g[0];
+        CHECK_STATUS(mcamp__sampler_build(&ctx, &f, 3, 0.7, MCAMP_REMOVE, MCAMP_METHOD_COMMON, 3, 0,
+                                          mcamp__inf(), &p), MCAMP_OK);
+        mcamp__sampler_free(&ctx, &p);
+        for (size_t j = 0; j < b; j++) f.row[j] = 20 * 3 * sqrt(f.total);
+        CHECK_STATUS(mcamp__sampler_build(&ctx, &f, 3, 0.7, MCAMP_REMOVE, MCAMP_METHOD_COMMON, 3, 0,
                                           mcamp__inf(), &p), MCAMP_E_NONFINITE);
         mcamp__factor_free(&ctx, &f);
         mcamp_gram_free(&ctx, &g);

@@ -876,7 +876,7 @@ static double tuple_law(size_t b, size_t k, const double *base, const double *a,
 static mcamp_status tuple_of(mcamp_ctx *of, size_t b, size_t k, const double *base,
                              const double *a, mcamp__tuple *t)
 {
-    mcamp_status st = mcamp__tuple_alloc(of, b, NULL, t);
+    mcamp_status st = mcamp__tuple_alloc(of, b, b, 0, NULL, t);
     if (st < 0) return st;
     for (size_t i = 0; i < b * b; i++) {
         size_t at = i / b * t->stride + i % b;
@@ -987,6 +987,47 @@ TEST(tuples_of_every_size_and_range)
     }
     check_tuples(64, 40, 0.9, 0.2);
     check_tuples(64, 40, 0, 0.2);
+}
+
+/* Rows by kinds, which share what is outside of a band, draw what whole ones draw. */
+TEST(tuples_by_kinds_of_rows)
+{
+    enum { B = 45, K = 6, R = 2 };
+    static double base[B], a[B * B], lz[2][S], row[B];
+    static uint32_t j[2][S * K];
+    mcamp__tuple t[2];
+    mcamp__buf work;
+    for (size_t i = 0; i < B; i++) base[i] = (1 + (double)(i % 4)) / 111;
+    for (size_t i = 0; i < B * B; i++) {
+        size_t x = i / B, y = i % B, d = x < y ? y - x : x - y;
+        a[i] = d <= R || B - d <= R ? 0.1 * (double)(1 + x * y % 7)
+                                    : -0.02 * (double)((1 + x % 3) * (1 + y % 3));
+    }
+    CHECK_STATUS(tuple_of(&ctx, B, K, base, a, &t[0]), MCAMP_OK);
+    CHECK_STATUS(mcamp__tuple_alloc(&ctx, B, 3, R, NULL, &t[1]), MCAMP_OK);
+    for (size_t x = 0; x < B; x++) {
+        size_t n = 0;
+        t[1].kind[x] = (double)(x % 3);
+        for (size_t y = 0; y < B; y++) {
+            t[1].ea[x % 3 * t[1].stride + y] = exp(-0.02 * (double)((1 + x % 3) * (1 + y % 3)));
+            if (mcamp__band_next(B, R, x, y) == y)
+                t[1].band[x * t[1].span + n++] = exp(a[x * B + y]);
+        }
+        CHECK(n == t[1].span);
+        CHECK(!memcmp(mcamp__tuple_row(&t[1], x, row), t[0].ea + x * t[0].stride, sizeof row));
+        CHECK(mcamp__tuple_row(&t[0], x, row) == t[0].ea + x * t[0].stride);
+    }
+    CHECK_STATUS(mcamp__tuple_init(&ctx, base, K, 0.7, &t[1]), MCAMP_OK);
+    FOR_EACH_SET(vs) {
+        for (int q = 0; q < 2; q++) {
+            mcamp_rng r = test_rng(11);
+            CHECK_STATUS(mcamp__buf_new(&ctx, mcamp__tuple_work(&t[q]), &work), MCAMP_OK);
+            mcamp__vec_draw_tuples(vs, &t[q], &r, work.p, j[q], lz[q]);
+            mcamp__buf_free(&ctx, &work);
+        }
+        CHECK(!memcmp(j[0], j[1], sizeof j[0]) && !memcmp(lz[0], lz[1], sizeof lz[0]));
+    }
+    for (int q = 0; q < 2; q++) mcamp__tuple_free(&ctx, &t[q]);
 }
 
 TEST(tuples_refuse_what_cannot_be_drawn)
@@ -1326,7 +1367,8 @@ TEST_MAIN("vec", T(a_context_exists), T(exp_is_within_2_ulp), T(exp_at_the_edges
           T(column_sums_and_rank_one_updates), T(buffers_are_aligned_and_freed),
           T(shifts_are_added_transposed), T(drawn_rows_are_added),
           T(drawn_rows_with_bands_are_added), T(tuples_follow_their_law),
-          T(tuples_of_every_size_and_range), T(tuples_refuse_what_cannot_be_drawn),
+          T(tuples_of_every_size_and_range), T(tuples_by_kinds_of_rows),
+          T(tuples_refuse_what_cannot_be_drawn),
           T(impossible_indices_are_never_drawn), T(products_of_rows),
           T(rows_divided_by_a_triangle), T(triangular_systems_of_every_shape),
           T(weights_attract_in_every_length), T(windows_go_round), T(moves_in_every_length),
