@@ -280,6 +280,9 @@ TEST(tuples_of_any_number_of_threads)
                                           mcamp__inf(), &p), MCAMP_OK);
         mcamp__sampler_free(&ctx, &p);
         for (size_t j = 0; j < b; j++) f.row[j] = 20 * 3 * sqrt(f.total);
+        for (size_t x = 0; x < b && f.reach < 4; x++)       /* the band hides it from its rows */
+            for (size_t y = 0; (y = mcamp__band_next(b, f.reach, x, y)) < b; y++)
+                f.g[x * f.ld + y] = 3600;
         CHECK_STATUS(mcamp__sampler_build(&ctx, &f, 3, 0.7, MCAMP_REMOVE, MCAMP_METHOD_COMMON, 3, 0,
                                           mcamp__inf(), &p), MCAMP_E_NONFINITE);
         mcamp__factor_free(&ctx, &f);
