@@ -16638,6 +16638,7 @@ typedef struct mcamp__lattice {
     double k0, i0, r;
     size_t nk, ni, kinds, n, most;  /* most: points with uX <= 700 */
     size_t wide, long_g;            /* of rows of series (a multiple of 64) and of g */
+    double work;                    /* products */
     double *p, *g, *series, *block, *room;      /* room: for three series            */
 } mcamp__lattice;
 
@@ -16726,7 +16727,8 @@ MCAMP__PRIV double mcamp__lattice_init(mcamp__lattice *q, const mcamp_event *e, 
     t->round = DBL_EPSILON * (700 + p * (2 * terms + p + 23) +
                               t->bins * (terms + p + 12 + t->c * t->c));
     work = 2 * p * (p <= t->bins && q->kinds == 1 ? 3 : 2 * log2(2 * t->bins));
-    if (!(n * p * (double)q->kinds * (points + work) < MCAMP__MELLIN_WORK)) return 1e300;
+    q->work = n * p * (double)q->kinds * (points + work);
+    if (!(q->work < MCAMP__MELLIN_WORK)) return 1e300;
     return (p + 1) * ((double)q->long_g + (double)q->kinds * (double)q->wide + 3) +
            (double)q->kinds * points + MCAMP__LATTICE_DEPTH * MCAMP__S;
 }
@@ -17152,7 +17154,10 @@ MCAMP__PRIV void mcamp__many_atoms(mcamp__law *a, const mcamp__many *p)
 /* Lines about lambda, where the whole sum has the variance spread, by the central limit bulk; more:
  * how much more of s than spread asks for; tail: log of the mass that may be let go; work: of many
  * bins; even: sums on equal points.                                                      */
-typedef struct mcamp__wish { double lambda, spread, more, bulk, tail, work; int even; } mcamp__wish;
+typedef struct mcamp__wish {
+    double lambda, spread, more, bulk, tail, work, products;    /* products: of a lattice */
+    int even;
+} mcamp__wish;
 
 /* Where lines go and atoms stand; how far X goes, and what of the mass is let go. */
 MCAMP__PRIV int mcamp__many_plan(const mcamp_event *e, int add, const mcamp__wish *wish,
@@ -17332,7 +17337,8 @@ MCAMP__PRIV mcamp_status mcamp__mellin_law(mcamp_ctx *ctx, const mcamp_event *e,
         t.left = t.right = -mcamp__inf();
         if ((st = mcamp__mellin_plan(ctx, e, add, lambda, wish->spread, more, &t)) < 0) return st;
         words = mcamp__lattice_init(&q, e, &t);
-        if (!(words < 4e6)) return mcamp__fail(ctx, MCAMP_E_SIZE, "bins", words);
+        if (!(words < 4e6 && q.work < wish->products))
+            return mcamp__fail(ctx, MCAMP_E_SIZE, "bins", words);
         more *= 4;
     } while (!(mcamp__mellin_error(&t, lambda) < 1e-3));
     mem = mcamp__new_doubles(ctx, (size_t)words);
@@ -19196,10 +19202,12 @@ MCAMP__PRIV mcamp_interval mcamp__spec_eval(const mcamp__spec *s, double eps,
  *     S(k) = sum_{j >= k} p_j,  T(k) = q_k + e^-h T(k + 1);
  * above n0 is the first point that is not below eps.                                     [] */
 #define MCAMP__GRID_WORK 5e8    /* products of masses, a side */
+#define MCAMP__GRID_EASY 2e7    /* where a transform takes no more */
 #define MCAMP__GRID_CELLS 100000
 
-/* half[1] has S and T in place of p and q; lost: of infinite loss; err: rounding, relative. */
-typedef struct mcamp__fold { mcamp__grid half[2]; double h, lost, err; } mcamp__fold;
+/* half[1] has S and T in place of p and q; lost: of infinite loss; err: rounding, relative;
+ * work: products that it took.                                                           */
+typedef struct mcamp__fold { mcamp__grid half[2]; double h, lost, err, work; } mcamp__fold;
 
 MCAMP__PRIV void mcamp__fold_free(mcamp_ctx *ctx, mcamp__fold *f)
 {
@@ -19352,6 +19360,7 @@ MCAMP__PRIV mcamp_status mcamp__fold_side(mcamp_ctx *ctx, const mcamp__sum_law *
     if (st < 0) return st;
     f->lost = upper ? mcamp__sum_pinf(s) * (1 + 1e-12) + uses * t.lost : 0;
     f->err = x[0].err + x[1].err + 2 * DBL_EPSILON * (double)(x[0].n + x[1].n + 2000);
+    f->work = t.work;
     for (size_t i = x[1].n - 1; i > 0; i--) {
         x[1].p[i - 1] += x[1].p[i];
         x[1].q[i - 1] += e * x[1].q[i];
@@ -19677,6 +19686,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_pilot(mcamp__acc *a, double logd)
     wish.more = a->more;
     wish.bulk = mcamp__acc_bulk(a);
     wish.work = (a->brief ? 0.3 : 1) * MCAMP__MANY_WORK;
+    wish.products = (a->brief && a->n == 1 && a->tol > 1e-3 ? 0.6 : 1) * MCAMP__MELLIN_WORK;
     if (a->mellin && !(lambda > 0)) {
         lambda = mcamp__acc_first(a, logd, wish.tail, &spread);
         if (!a->sums) spread = mcamp__dmax(spread, 0.8 * wish.bulk);    /* rarely less */
@@ -20324,8 +20334,9 @@ MCAMP__PRIV double mcamp__fold_slope(const mcamp__acc *a, const mcamp_interval *
 }
 
 /* A pass has shown the slope, where it is not of what is lost, and what a width in its terms has
- * come to; an eps at which only what is lost is seen is looked for on a steeper line.  *out: known
- * before.  MCAMP_E_SIZE: others may know more.                                            */
+ * come to; an eps at which only what is lost is seen is looked for on a steeper line.  Work is in
+ * proportion to 1/h^2; where the slope is the saddle point, losses have no humps, and transforms
+ * do with less.  *out: known before.  MCAMP_E_SIZE: others may know more.                 */
 MCAMP__PRIV mcamp_status mcamp__fold_ask(mcamp__acc *a, double x, int want_eps, double give_up,
                                          mcamp_interval *out)
 {
@@ -20372,8 +20383,12 @@ MCAMP__PRIV mcamp_status mcamp__fold_ask(mcamp__acc *a, double x, int want_eps, 
         }
         a->lambda = a->slope = slope;
         a->logd = logd;
+        cells = width * slope * (slope + 1) / (l * (l + 1));
         width = gap < 1 ? want / mcamp__dmax(0.5, mcamp__dmin(20, 1.1 * ratio))
                         : mcamp__dmin(0.1, 0.5 * width);
+        l = log(mcamp__saddle(mcamp__acc_steer(a), a->eps, 0, 0) / slope);
+        if (!(a->fold[0].work * cells / width <
+              (a->tol < 1e-3 || !(fabs(l) < 0.1) ? MCAMP__GRID_WORK : MCAMP__GRID_EASY))) break;
     }
     return mcamp__fail(a->ctx, MCAMP_E_SIZE, "atoms", a->lambda);
 }
@@ -20474,7 +20489,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_delta(mcamp__acc *a, double eps, double give
                                            (pass && enough)) return MCAMP_OK;
         if (a->open && pass) break;     /* what is not known stays so */
         gap = mcamp__dmin(50.0, log(v.upper / v.lower));
-        if (a->brief && a->brief + pass > 1 && gap > 2 * w.want) break;
+        if (a->brief && a->brief + pass > 1 && gap > (4 - a->brief) * w.want) break;
         mcamp__width_adapt(&w, gap, smooth);
         st = a->sums ? mcamp__acc_closer(a, gap - smooth, w.want, v)
                      : mcamp__acc_more(a, a->logd, &w, gap - smooth,
@@ -20496,7 +20511,7 @@ MCAMP__PRIV void mcamp__acc_steer_epsilon(mcamp__acc *a, double ld)
 MCAMP__PRIV mcamp_status mcamp__acc_epsilon(mcamp__acc *a, double delta, double give_up,
                                             mcamp_interval *out)
 {
-    double rest, goal = delta - a->beta * (1 + 4 * DBL_EPSILON);
+    double rest, last = 0, goal = delta - a->beta * (1 + 4 * DBL_EPSILON);
     int known;
     mcamp__width w;
     mcamp_status st;
@@ -20523,8 +20538,11 @@ MCAMP__PRIV mcamp_status mcamp__acc_epsilon(mcamp__acc *a, double delta, double 
     known = a->first.lambda > 0 && mcamp__acc_settled(a);
     if (a->sums && !known) a->more = 0.02;
     for (int i = 0; i < 8 && st >= 0 && !mcamp__acc_settled(a); i++) {
+        double l = a->lambda;
         if ((st = mcamp__acc_pilot(a, log(goal))) < 0) return st;
         mcamp__acc_steer_epsilon(a, log(rest));
+        if (fabs(a->lambda - last) < 1e-3 * last) break;    /* to and fro */
+        last = l;
     }
     mcamp__width_start(&w, a->tol * a->lambda * mcamp__acc_scale(a), 0.42);
     if (a->brief && !(w.want > 1e-12))      /* eps is 0, or next to it: a grid tells it */
@@ -20551,7 +20569,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_epsilon(mcamp__acc *a, double delta, double 
         v = mcamp__acc_bounds(a, a->eps, &smooth);
         gap = mcamp__dmin(50.0, log(v.upper / v.lower));
         w.want = mcamp__dmin(w.want, gap / (up - lo) * a->tol * mcamp__acc_scale(a));
-        if (a->brief && a->brief + pass > 1 && gap > 2 * w.want) break;
+        if (a->brief && a->brief + pass > 1 && gap > (4 - a->brief) * w.want) break;
         mcamp__width_adapt(&w, gap, smooth);
         st = a->sums ? mcamp__acc_closer(a, gap - smooth, w.want, v)
                      : mcamp__acc_more(a, log(goal), &w, gap - smooth, 0, NULL);
@@ -36661,6 +36679,7 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__FOLD_USES
 #undef MCAMP__GRID_CELLS
 #undef MCAMP__GRID_WORK
+#undef MCAMP__GRID_EASY
 #undef MCAMP__LONG
 #undef MCAMP__SUMS_PAIRS
 #undef MCAMP__PILES

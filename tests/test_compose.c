@@ -789,6 +789,70 @@ TEST(laws_of_far_bins_where_sums_are_small)
     }
 }
 
+static size_t asked_for;
+
+static void *counted(void *user, size_t size)
+{
+    (void)user;
+    asked_for++;
+    return malloc(size);
+}
+
+static void uncounted(void *user, void *p, size_t size)
+{
+    (void)user; (void)size;
+    free(p);
+}
+
+static void acc_of(mcamp__acc *a, mcamp_ctx *c, mcamp_event *e, int add, double below)
+{
+    CHECK(mcamp__acc_init(a, c, e, 1, 5e-3, 200000000, below) >= 0);
+    a->add = add;
+    a->eps = -1;
+    a->more = 1;
+    a->brief = mcamp__acc_brief(a);
+}
+
+/* What others do with less is left to them: a grid of so many cells that its first pass foretells
+ * it, unless losses have humps; lattices of more products than a brief look has; and a line that
+ * goes to and fro is not followed.  What was found until then stands.                      */
+TEST(what_would_take_long_is_left)
+{
+    mcamp_event many = bins(100000, 1, 2.5, 150), hump = bins(1000000, 1, 0.8, 20);
+    mcamp_event few = bins(10000, 1, 0.6, 5), fro = bins(100000, 1, 0.8, 50);
+    mcamp_interval v = { 0, 1 };
+    mcamp_ctx_desc d;
+    mcamp_ctx own;
+    mcamp__acc a;
+    mcamp__wish wish;
+    mcamp__law law;
+    acc_of(&a, &ctx, &many, 0, -1);
+    CHECK_STATUS(mcamp__fold_ask(&a, 0.115352, 0, 0, &v), MCAMP_E_SIZE);
+    CHECK(a.info.passes <= 2 && v.lower < 9.9672e-16 && v.upper > 1.0051e-15 && v.lower > 8e-16);
+    mcamp__acc_free(&a);
+    v.lower = 0; v.upper = 1;
+    acc_of(&a, &ctx, &hump, 0, -1);
+    CHECK_STATUS(mcamp__fold_ask(&a, 0.0622838, 0, 0, &v), MCAMP_OK);
+    CHECK(v.lower < 9.522e-16 && v.upper > 9.458e-16 && v.upper < 1.01 * v.lower);
+    mcamp__acc_free(&a);
+    memset(&wish, 0, sizeof wish);
+    memset(&law, 0, sizeof law);
+    wish.lambda = 5; wish.spread = 0.5; wish.more = 1;
+    CHECK_STATUS(mcamp__mellin_law(&ctx, &few, 0, &wish, &law), MCAMP_E_SIZE);
+    wish.products = 4e8;
+    CHECK_STATUS(mcamp__mellin_law(&ctx, &few, 0, &wish, &law), MCAMP_OK);
+    mcamp__law_free(&ctx, &law);
+    memset(&d, 0, sizeof d);
+    d.alloc.alloc = counted; d.alloc.free = uncounted;
+    CHECK_STATUS(mcamp_ctx_init(&own, &d), MCAMP_OK);
+    v.lower = v.upper = 0;
+    acc_of(&a, &own, &fro, 1, 0);
+    asked_for = 0;
+    CHECK(mcamp__acc_epsilon(&a, 1e-15, 0.22, &v) >= 0 && v.lower < 0.34);
+    CHECK_LE((double)asked_for, 60);
+    mcamp__acc_free(&a);
+}
+
 /* The least delta that direction add is said to be below without a law is above its lower end. */
 TEST(hopeless_directions_are_below_what_is_said)
 {
@@ -2603,7 +2667,8 @@ static const mt_case cases[] = {
     T(laws_of_bins_have_the_moments_of_bins), T(complex_gamma),
     T(atom_far_out_of_no_mass), T(composed_bins_that_are_wide_say_so),
     T(laws_of_far_bins_against_one_use), T(laws_of_far_bins_where_sums_are_small),
-    T(hopeless_directions_are_below_what_is_said), T(laws_of_far_bins_against_curves),
+    T(hopeless_directions_are_below_what_is_said), T(what_would_take_long_is_left),
+    T(laws_of_far_bins_against_curves),
     T(laws_of_far_bins_against_chords),
     T(transform_of_bins_beyond_the_last_frequency), T(piles_that_reach_too_far_are_refused),
     T(piles_on_fewer_points_hold_the_old_ones), T(piles_are_added_as_closely_as_points_lie),
