@@ -837,7 +837,7 @@ TEST(what_would_take_long_is_left)
     mcamp__acc_free(&a);
     memset(&wish, 0, sizeof wish);
     memset(&law, 0, sizeof law);
-    wish.lambda = 5; wish.spread = 0.5; wish.more = 1;
+    wish.lambda = 5; wish.spread = 0.5; wish.more = 1; wish.products = 1e5;
     CHECK_STATUS(mcamp__mellin_law(&ctx, &few, 0, &wish, &law), MCAMP_E_SIZE);
     wish.products = 4e8;
     CHECK_STATUS(mcamp__mellin_law(&ctx, &few, 0, &wish, &law), MCAMP_OK);
@@ -1610,7 +1610,7 @@ static int many_law(mcamp_event *e, int add, double lambda, int how, mcamp__law 
 {
     mcamp__mellin t;
     mcamp__many m;
-    mcamp__wish wish = { 0, 0, 1, 0, -60, 4e6, 0 };
+    mcamp__wish wish = { 0, 0, 1, 0, -60, 4e6, 0, 0 };
     double lost, *mem = mcamp__new_doubles(&ctx, 9 * 4096);
     mcamp_status st = MCAMP_E_SIZE;
     memset(&t, 0, sizeof t);
