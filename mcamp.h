@@ -9836,7 +9836,7 @@ MCAMP__PRIV mcamp_status mcamp__sampler_alloc(mcamp_ctx *ctx, mcamp__sampler *p)
 /* Exponentials of the matrix of the tuple law, a' (COMMON) or a (TILTED): rows in tasks; to
  * range[2 b] the largest |a_ij| of each, and of what rows of one kind share.            */
 typedef struct mcamp__rows_job {
-    mcamp__sampler *p;
+    const mcamp__sampler *p;
     mcamp_vecset vs;
     size_t tasks;
     double *range;
@@ -20353,7 +20353,7 @@ MCAMP__PRIV mcamp_status mcamp__fold_ask(mcamp__acc *a, double x, int want_eps, 
     if (a->slope > 0) a->lambda = mcamp__dmin(a->lambda, 2 * a->slope);
     if (want_eps) a->eps = mcamp__dmax(0, a->first.eps);
     for (int pass = 0; pass < 8; pass++) {
-        double gap, slope, want, ratio, cells, l = a->lambda;
+        double gap, slope, want, ratio, cells, was, l = a->lambda;
         mcamp_interval v, d;
         st = mcamp__acc_fold(a, logd, width);
         if (st < 0) return st;
@@ -20383,11 +20383,11 @@ MCAMP__PRIV mcamp_status mcamp__fold_ask(mcamp__acc *a, double x, int want_eps, 
         }
         a->lambda = a->slope = slope;
         a->logd = logd;
-        cells = width * slope * (slope + 1) / (l * (l + 1));
+        was = width * slope * (slope + 1) / (l * (l + 1));
         width = gap < 1 ? want / mcamp__dmax(0.5, mcamp__dmin(20, 1.1 * ratio))
                         : mcamp__dmin(0.1, 0.5 * width);
         l = log(mcamp__saddle(mcamp__acc_steer(a), a->eps, 0, 0) / slope);
-        if (!(a->fold[0].work * cells / width <
+        if (!(a->fold[0].work * was / width <
               (a->tol < 1e-3 || !(fabs(l) < 0.1) ? MCAMP__GRID_WORK : MCAMP__GRID_EASY))) break;
     }
     return mcamp__fail(a->ctx, MCAMP_E_SIZE, "atoms", a->lambda);
