@@ -17451,9 +17451,9 @@ MCAMP__PRIV int mcamp__grid_product(mcamp_ctx *ctx, const double *x, size_t n, c
 #define MCAMP__SUMS_PAIRS 1e8       /* of masses that are added */
 #define MCAMP__EVEN_CELLS 12000     /* points of sums that are equally far apart */
 
-/* Masses q of Q at x, for above.  For below m is q times x; m is rounded to where the loss counts
- * less, q against it, and v is q rounded as m is.                                         */
-typedef struct mcamp__pile { double *x, *q, *v, *m; size_t n; } mcamp__pile;
+/* Masses q of Q at x, for above.  For below they are a part of what is there, and m is q times
+ * its mean, rounded to where the loss counts less.                                        */
+typedef struct mcamp__pile { double *x, *q, *m; size_t n; } mcamp__pile;
 
 /* What is wished for: as above, and `gap`, that of log delta for one use. */
 typedef struct mcamp__sums {
@@ -17758,10 +17758,10 @@ MCAMP__PRIV void mcamp__sums_bulk(const mcamp__sums *s, double j, double *w, dou
 MCAMP__PRIV mcamp__pile mcamp__pile_at(double **mem, size_t n)
 {
     mcamp__pile p;
-    p.x = *mem; p.q = p.x + n; p.v = p.q + n; p.m = p.v + n;
+    p.x = *mem; p.q = p.x + n; p.m = p.q + n;
     p.n = 0;
-    memset(p.x, 0, 4 * n * sizeof(double));
-    *mem += 4 * n;
+    memset(p.x, 0, 3 * n * sizeof(double));
+    *mem += 3 * n;
     return p;
 }
 
@@ -17786,7 +17786,7 @@ MCAMP__PRIV void mcamp__sums_two(mcamp__sums *s, double j, double odds, int uppe
     mass = odds * exp((s->b - j) * none);
     mean = (s->b - j) * mass * exp(mcamp__gauss_logcdf(s->tau - s->c) - none);
     out->n = 1;
-    out->x[0] = 0; out->q[0] = out->v[0] = mass;
+    out->x[0] = 0; out->q[0] = mass;
     if (!upper) {
         out->x[0] = mean / mass;
         out->m[0] = mean;
@@ -17816,7 +17816,6 @@ MCAMP__PRIV void mcamp__sums_pile(mcamp__sums *s, double j, double odds, int upp
     out->n = (n - 1) / group + 2;
     memset(out->x, 0, out->n * sizeof(double));
     memset(out->q, 0, out->n * sizeof(double));
-    memset(out->v, 0, out->n * sizeof(double));
     memset(out->m, 0, out->n * sizeof(double));
     for (size_t i = 0; i < n; i++) {
         double y = s->y0 + (double)i * s->h, e = k - s->eta * y, up, down, mean;
@@ -17834,13 +17833,14 @@ MCAMP__PRIV void mcamp__sums_pile(mcamp__sums *s, double j, double odds, int upp
             out->q[at + 1] += up * f;
             continue;
         }
-        down = odds * exp(e - s->kerr) * mcamp__dmax(0, w[i] - ew[0] - ew[1]);
+        /* a part of what is there, with its mean: that of all, at most h from y */
+        down = w[i] - ew[0] - ew[1];
+        if (!(down > 0)) continue;
         mean = g[i] - sgn * (eg[0] + eg[1]);
-        mean = odds * exp(e + (mean > 0 ? -sgn : sgn) * s->kerr) * mean;
-        mean = mcamp__dmax(0, y * (s->add ? up : down) + mean);
-        out->q[at] += s->add ? down : up;
-        out->v[at] += s->add ? up : down;
-        out->m[at] += mean;
+        mean /= sgn * mean > 0 ? w[i] + ew[0] : down;
+        down *= odds * exp(e - s->kerr);
+        out->q[at] += down;
+        out->m[at] += down * mcamp__dmax(0, y + mcamp__dmax(-s->h, mcamp__dmin(s->h, mean)));
     }
     for (size_t i = 0; i < out->n; i++)
         out->x[i] = s->y0 + (double)(i * group) * s->h;
@@ -17893,7 +17893,6 @@ MCAMP__PRIV int mcamp__sums_far(const mcamp__sums *s, double wide, int upper, si
         } else {
             out->x[out->n] = m / q;
             out->m[out->n] = m;
-            out->v[out->n] = q;
             out->q[out->n++] = q;
         }
         t = end;
@@ -17926,7 +17925,6 @@ MCAMP__PRIV void mcamp__pile_halve(const mcamp__pile *a, int upper, mcamp__pile 
 {
     out->n = a->n / 2 + (upper ? 1 : a->n % 2);
     memset(out->q, 0, out->n * sizeof(double));
-    memset(out->v, 0, out->n * sizeof(double));
     memset(out->m, 0, out->n * sizeof(double));
     for (size_t i = 0; i < a->n; i++) {
         size_t k = i / 2, last = upper && i + 1 == a->n && i % 2;
@@ -17936,7 +17934,6 @@ MCAMP__PRIV void mcamp__pile_halve(const mcamp__pile *a, int upper, mcamp__pile 
         out->q[k + last] += a->q[i] * (1 - f);
         if (f > 0) out->q[k + 1] += a->q[i] * f;
         if (upper) continue;
-        out->v[k] += a->v[i];
         out->m[k] += a->m[i];
     }
 }
@@ -17946,22 +17943,21 @@ MCAMP__PRIV void mcamp__pile_halve(const mcamp__pile *a, int upper, mcamp__pile 
 MCAMP__PRIV void mcamp__pile_merge(const mcamp__pile *a, const mcamp__pile *f, size_t j, size_t at,
                                    mcamp__pile *out)
 {
-    const double *ax = a->x, *aq = a->q, *av = a->v, *am = a->m, *next = out->x + at + 1;
+    const double *ax = a->x, *aq = a->q, *am = a->m, *next = out->x + at + 1;
     const double *last = out->x + out->n - 1;
-    const double y = f->x[j], fq = f->q[j], fv = f->v[j], fm = f->m[j];
-    double *oq = out->q + at, *ov = out->v + at, *om = out->m + at, q = *oq, v = *ov, m = *om;
+    const double y = f->x[j], fq = f->q[j], fm = f->m[j];
+    double *oq = out->q + at, *om = out->m + at, q = *oq, m = *om;
     for (size_t i = 0, n = a->n; i < n; i++) {
         double x = ax[i] + y;
         while (*next <= x && next < last) {
-            *oq++ = q; *ov++ = v; *om++ = m;
-            q = *oq; v = *ov; m = *om;
+            *oq++ = q; *om++ = m;
+            q = *oq; m = *om;
             next++;
         }
         q += aq[i] * fq;
-        v += av[i] * fv;
-        m += am[i] * fv + av[i] * fm;
+        m += am[i] * fq + aq[i] * fm;
     }
-    *oq = q; *ov = v; *om = m;
+    *oq = q; *om = m;
 }
 
 /* Above: spread to the points beside. */
@@ -18026,8 +18022,8 @@ MCAMP__PRIV void mcamp__pile_grid(const mcamp__sums *s, double x, double grid, s
         out->n++;
     }
     n = out->n;
-    out->q = out->x + n; out->v = out->q + n; out->m = out->v + n;
-    memset(out->q, 0, 3 * n * sizeof(double));
+    out->q = out->x + n; out->m = out->q + n;
+    memset(out->q, 0, 2 * n * sizeof(double));
     for (size_t i = 0; upper && i + 1 < n; i++) out->m[i] = 1 / (out->x[i + 1] - out->x[i]);
 }
 
@@ -18107,7 +18103,7 @@ MCAMP__PRIV double mcamp__sums_words(const mcamp__sums *s, const mcamp__sums_siz
 {
     double cells = 0;
     for (int i = 0; i < MCAMP__SUMS_LEVELS; i++) cells += (double)z->cells[i];
-    return 8 * (s->n + 8 * MCAMP__PILES) + 4 * cells + 12.0 * (double)z->n + 2 * s->n +
+    return 6 * (s->n + 8 * MCAMP__PILES) + 3 * cells + 9.0 * (double)z->n + 2 * s->n +
            (3 + MCAMP__TURNS) * (s->nf + 31) + 64;
 }
 
@@ -18153,9 +18149,8 @@ MCAMP__PRIV int mcamp__even_add(mcamp_ctx *ctx, const mcamp__pile *R, const mcam
     size_t k = (size_t)f->at;
     if (!(f->at >= 0 && k + R->n + f->n - 1 <= out->n)) return 0;
     if (!mcamp__grid_product(ctx, R->q, R->n, f->p, f->n, out->q + k)) return 0;
-    return upper || (mcamp__grid_product(ctx, R->v, R->n, f->p, f->n, out->v + k) &&
-                     mcamp__grid_product(ctx, R->m, R->n, f->p, f->n, out->m + k) &&
-                     mcamp__grid_product(ctx, R->v, R->n, f->q, f->n, out->m + k));
+    return upper || (mcamp__grid_product(ctx, R->m, R->n, f->p, f->n, out->m + k) &&
+                     mcamp__grid_product(ctx, R->q, R->n, f->q, f->n, out->m + k));
 }
 
 /* Takes off an upper end of far ones with such odds that is next to nothing; what it is at most. */

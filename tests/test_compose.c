@@ -1146,6 +1146,104 @@ static double pile_call(const mcamp__pile *p, int upper, double k)
     return sum;
 }
 
+/* R of a million bins on equal points, as a law has it, but tilted by so many of its standard
+ * deviations.                                                                            */
+static int sums_tilted_by(mcamp__sums *s, int add, double tilt, double *mem)
+{
+    mcamp_event e = bins(1000000, 1, 4, 1);
+    double mean, var;
+    size_t nf;
+    memset(s, 0, sizeof *s);
+    s->vec = ctx.vec; s->add = add; s->even = 1;
+    s->b = 1e6; s->c = 0.25; s->lambda = 15000; s->tail = -45; s->h = 4; s->often = 0.02;
+    s->reach = mcamp__many_reach(&e, add, s->tail);
+    if (!mcamp__sums_tilt(s, s->reach - 0.01) || !mcamp__sums_most(s)) return 0;
+    mcamp__sums_tilted(s->c, s->tau, 0, &mean, &var);
+    s->eta = (add ? -tilt : tilt) / sqrt(s->b * var);
+    if (!mcamp__sums_places(s, mem)) return 0;
+    nf = (size_t)s->nf;
+    s->f = (double *)calloc(7 * nf, sizeof(double));
+    if (!s->f) return 0;
+    mcamp__many_spectrum(ctx.vec, &s->q, s->step, nf, s->q.err * exp(fmax(0, -s->k)), s->f,
+                         s->f + nf, s->f + 2 * nf);
+    for (size_t i = 0; i < nf; i++) {
+        double *k = s->f + 3 * nf + 4 * i, u = 0.5 * s->h;
+        mcamp__sums_kernel(s->h, u * s->eta, u * (double)i * s->step, k, k + 2);
+    }
+    return 1;
+}
+
+/* Whatever odds and means are within their errors, what a pile below has is a part of them. */
+static void check_parts(const mcamp__sums *s, const mcamp__pile *R, double *work)
+{
+    size_t n = (size_t)s->n;
+    double *w = work, *g = w + n, ew[2], eg[2], sgn = s->add ? -1 : 1;
+    mcamp__sums_bulk(s, 0, w, g, g + n, ew, eg);
+    for (size_t i = 0; i < n; i++) {
+        double y = s->y0 + (double)i * s->h, x = R->m[i] / R->q[i];
+        double f = exp(s->b * (s->eta + s->k) - s->eta * y - s->kerr);
+        for (int k = 0; k < 4 && R->q[i] > 0; k++) {
+            double W = k % 2 ? w[i] + ew[0] : w[i] - ew[0] - ew[1];
+            double G = g[i] + (k / 2 ? 1 : -1) * (eg[0] + eg[1]);
+            G = fmax(-s->h * W, fmin(s->h * W, G));
+            CHECK_LE(R->q[i], f * W * (1 + 1e-12));
+            CHECK_LE(sgn * (x - y), sgn * G / W + 1e-8);
+        }
+    }
+}
+
+/* Far out the masses of R are mostly errors where it is tilted little, and known where it is tilted
+ * as far.  By these: what the former has below is a part of them, with means where the loss counts
+ * less, by next to nothing of a point's length where it is not all errors; and what it has above
+ * from any point on outwards is more.                                                     */
+TEST(sums_far_out_against_a_stronger_tilt)
+{
+    enum { ROOM = 4000, WORDS = 200000 };
+    double *mem = (double *)malloc(2 * WORDS * sizeof *mem), *at;
+    double *room = (double *)malloc(5 * 3 * ROOM * sizeof *room);
+    for (int add = 0; add < 2; add++) {
+        mcamp__sums s[2];
+        mcamp__pile R[2][2];
+        double *work = (double *)calloc(400000, sizeof *work), tail[2] = { 0, 0 }, most = 0;
+        size_t met = 0, last = 0;
+        at = room;
+        for (int i = 0; i < 2; i++) {
+            CHECK(sums_tilted_by(&s[i], add, i ? 7 : 2, mem + (size_t)i * WORDS));
+            for (int up = 0; up < 2; up++) {
+                R[i][up] = mcamp__pile_at(&at, ROOM);
+                CHECK(s[i].n + 8 < ROOM);
+                mcamp__sums_pile(&s[i], 0, 1, up, 1, work, &R[i][up]);
+            }
+        }
+        for (double z = 9; z > 4; z -= 0.002) {     /* from outside, in standard deviations */
+            double y = 1e6 + (add ? -z : z) * 254, j = floor((y - s[0].y0) / s[0].h), x, m, d;
+            size_t a = (size_t)j, b = (size_t)floor((y - s[1].y0) / s[1].h);
+            if (!(j >= 0 && j < s[0].n && y >= s[1].y0 && (double)b < s[1].n)) continue;
+            if (fabs(R[0][0].x[a] - R[1][0].x[b]) > 0.5) b++;
+            if (!(fabs(R[0][0].x[a] - R[1][0].x[b]) < 0.5) || !(R[1][0].q[b] > 0)) continue;
+            if (met && last == a) continue;
+            last = a; met++;
+            tail[0] += R[0][1].q[a];
+            tail[1] += R[1][0].q[b];
+            CHECK_LE(tail[1], tail[0] * (1 + 1e-9));
+            if (z < 8) most = fmax(most, tail[0] / tail[1]);
+            if (!(R[0][0].q[a] > 0)) continue;
+            CHECK_LE(R[0][0].q[a], R[1][0].q[b] * (1 + 1e-5));
+            x = R[0][0].m[a] / R[0][0].q[a];
+            m = R[1][0].m[b] / R[1][0].q[b];
+            d = add ? x - m : m - x;
+            CHECK_LE(-1e-8 * s[0].h, d);
+            CHECK_LE(d, (z < 7 ? 1e-5 : 0.01) * s[0].h);
+        }
+        CHECK(met > 250);
+        CHECK_LE(most, 1.1);
+        check_parts(&s[0], &R[0][0], work);
+        for (int i = 0; i < 2; i++) free(s[i].f);
+        free(work);
+    }
+    free(mem); free(room);
+}
+
 /* Fewer and fewer points, odd and even numbers of them: mass and mean stay, calls rise above and
  * fall below, and by no more than the spacing allows.                                     */
 TEST(piles_on_fewer_points_hold_the_old_ones)
@@ -1158,7 +1256,7 @@ TEST(piles_on_fewer_points_hold_the_old_ones)
             a[0].n = n;
             for (size_t i = 0; i < n; i++) {
                 a[0].x[i] = 3 + (double)i;
-                a[0].q[i] = a[0].v[i] = 1 / (double)n + (i == 20 ? 0.3 : 0);
+                a[0].q[i] = 1 / (double)n + (i == 20 ? 0.3 : 0);
                 a[0].m[i] = a[0].q[i] * (a[0].x[i] + 0.3);
             }
             for (int l = 0; l < 2; l++) {
@@ -1196,14 +1294,14 @@ TEST(piles_are_added_as_closely_as_points_lie)
         a[0].n = 257;
         for (size_t i = 0; i < a[0].n; i++) {
             a[0].x[i] = 10 + 0.01 * (double)i;
-            a[0].q[i] = a[0].v[i] = 1 / 257.0;
+            a[0].q[i] = 1 / 257.0;
             a[0].m[i] = a[0].q[i] * a[0].x[i];
         }
         for (int l = 0; l < 3; l++) mcamp__pile_halve(&a[l], upper, &a[l + 1]);
         f.n = 2;
         for (size_t i = 0; i < 2; i++) {
             f.x[i] = i ? 40 : 2;
-            f.q[i] = f.v[i] = 0.5;
+            f.q[i] = 0.5;
             f.m[i] = f.q[i] * f.x[i];
         }
         for (int k = 0; k < 2; k++) {
@@ -2668,6 +2766,7 @@ static const mt_case cases[] = {
     T(atom_far_out_of_no_mass), T(composed_bins_that_are_wide_say_so),
     T(laws_of_far_bins_against_one_use), T(laws_of_far_bins_where_sums_are_small),
     T(hopeless_directions_are_below_what_is_said), T(what_would_take_long_is_left),
+    T(sums_far_out_against_a_stronger_tilt),
     T(laws_of_far_bins_against_curves),
     T(laws_of_far_bins_against_chords),
     T(transform_of_bins_beyond_the_last_frequency), T(piles_that_reach_too_far_are_refused),
