@@ -17429,7 +17429,10 @@ MCAMP__PRIV int mcamp__grid_product(mcamp_ctx *ctx, const double *x, size_t n, c
  *   far     cells of t, spread to their ends (above) or merged at their means (below).
  *   bulk    R, the sum of the others, is put on points y_j = y_0 + jh with odds kappa((R - y_j)/h),
  *           kappa the hat.  Moved to the points that keeps the mean: it is above.  Telling j alone
- *           is post-processing: below, with R's mean given j.  For Z = eta + i omega and any eta
+ *           is post-processing: below, with R's mean given j.  Odds that have errors are a part of
+ *           the true ones there, with the same mean: to tell j with so many odds alone, else
+ *           nothing, is post-processing, too, and what is not told is left out.
+ *           For Z = eta + i omega and any eta
  *             E kappa((R - y)/h) = 1/2pi int E e^{Z(R - y)} k(Z) d omega,  k(Z) = h s(hZ/2)^2,
  *           s(u) = sinh(u)/u; E (R - y) kappa has -k' in place of k.  E e^{ZR}: as for many bins.
  *   fewer   points of R where sums go to points further apart: each second one is spread to those
