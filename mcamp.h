@@ -9968,9 +9968,11 @@ MCAMP__PRIV mcamp_status mcamp__sampler_order(mcamp_ctx *ctx, mcamp__sampler *p,
     if (!q.range) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
     kinds = mcamp__rows_kinds(p, q.range, q.range + b);
     st = mcamp__tuple_alloc(ctx, b, kinds, p->m.reach, &p->m.lent->tuples, &p->tuple);
+    if (st >= 0 && kinds < b) {
+        memcpy(p->tuple.upto, q.range, kinds * sizeof *q.range);
+        memcpy(p->tuple.kind, q.range + b, b * sizeof *q.range);
+    }
     if (st >= 0) {
-        if (kinds < b) memcpy(p->tuple.upto, q.range, kinds * sizeof *q.range);
-        if (kinds < b) memcpy(p->tuple.kind, q.range + b, b * sizeof *q.range);
         memset(q.range, 0, 2 * b * sizeof *q.range);
         mcamp__run(ctx, tasks, mcamp__rows_task, &q);
         p->k = k ? k : mcamp__best_order_dense(p, q.range, q.range + 2 * b);
@@ -18326,6 +18328,18 @@ MCAMP__PRIV int mcamp__sums_plan(mcamp__sums *s, double *mem)
     return 0;
 }
 
+/* What the sums are of, to f: the transform of R, and the kernels. */
+MCAMP__PRIV void mcamp__sums_spectrum(mcamp__sums *s)
+{
+    const size_t nf = (size_t)s->nf;
+    double rule = s->q.err * exp(mcamp__dmax(0, -s->k)), u = 0.5 * s->h;
+    mcamp__many_spectrum(s->vec, &s->q, s->step, nf, rule, s->f, s->f + nf, s->f + 2 * nf);
+    for (size_t i = 0; i < nf; i++) {
+        double *k = s->f + 3 * nf + 4 * i;
+        mcamp__sums_kernel(s->h, u * s->eta, u * (double)i * s->step, k, k + 2);
+    }
+}
+
 /* Both laws, once all that is chosen stands. */
 MCAMP__PRIV int mcamp__sums_fill(mcamp_ctx *ctx, mcamp__sums *s, const mcamp__wish *wish,
                                  mcamp__law *law)
@@ -18342,14 +18356,7 @@ MCAMP__PRIV int mcamp__sums_fill(mcamp_ctx *ctx, mcamp__sums *s, const mcamp__wi
     pile = mcamp__new_doubles(ctx, (size_t)need);
     ok = pile != NULL;
     s->f = mcamp__new_doubles(ctx, 7 * nf);
-    if (ok && s->f && !s->point) {
-        double rule = s->q.err * exp(mcamp__dmax(0, -s->k));
-        mcamp__many_spectrum(ctx->vec, &s->q, s->step, nf, rule, s->f, s->f + nf, s->f + 2 * nf);
-        for (size_t i = 0; i < nf; i++) {
-            double *k = s->f + 3 * nf + 4 * i, u = 0.5 * s->h;
-            mcamp__sums_kernel(s->h, u * s->eta, u * (double)i * s->step, k, k + 2);
-        }
-    }
+    if (ok && s->f && !s->point) mcamp__sums_spectrum(s);
     for (int i = 0; i < 2 && ok && s->f; i++) {
         ok = mcamp__law_alloc(ctx, &law[i], (size_t)s->n + z.n + 16);
         ok = ok && mcamp__sums_side(ctx, s, &z, !i, pile, &law[i]);
@@ -20331,10 +20338,17 @@ MCAMP__PRIV double mcamp__fold_slope(const mcamp__acc *a, const mcamp_interval *
     return y > 0 && y < 1e9 ? y : a->lambda;
 }
 
+/* Products that a grid may take where log delta falls like this: where that is the saddle point
+ * losses have no humps, and transforms do with less.                                      */
+MCAMP__PRIV double mcamp__fold_room(const mcamp__acc *a, double slope)
+{
+    double line = mcamp__saddle(mcamp__acc_steer(a), a->eps, 0, 0);
+    return a->tol < 1e-3 || !(fabs(log(line / slope)) < 0.1) ? MCAMP__GRID_WORK : MCAMP__GRID_EASY;
+}
+
 /* A pass has shown the slope, where it is not of what is lost, and what a width in its terms has
  * come to; an eps at which only what is lost is seen is looked for on a steeper line.  Work is in
- * proportion to 1/h^2; where the slope is the saddle point, losses have no humps, and transforms
- * do with less.  *out: known before.  MCAMP_E_SIZE: others may know more.                 */
+ * proportion to 1/h^2.  *out: known before.  MCAMP_E_SIZE: others may know more.          */
 MCAMP__PRIV mcamp_status mcamp__fold_ask(mcamp__acc *a, double x, int want_eps, double give_up,
                                          mcamp_interval *out)
 {
@@ -20384,9 +20398,7 @@ MCAMP__PRIV mcamp_status mcamp__fold_ask(mcamp__acc *a, double x, int want_eps, 
         was = width * slope * (slope + 1) / (l * (l + 1));
         width = gap < 1 ? want / mcamp__dmax(0.5, mcamp__dmin(20, 1.1 * ratio))
                         : mcamp__dmin(0.1, 0.5 * width);
-        l = log(mcamp__saddle(mcamp__acc_steer(a), a->eps, 0, 0) / slope);
-        if (!(a->fold[0].work * was / width <
-              (a->tol < 1e-3 || !(fabs(l) < 0.1) ? MCAMP__GRID_WORK : MCAMP__GRID_EASY))) break;
+        if (!(a->fold[0].work * was / width < mcamp__fold_room(a, slope))) break;
     }
     return mcamp__fail(a->ctx, MCAMP_E_SIZE, "atoms", a->lambda);
 }

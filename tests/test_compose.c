@@ -1152,7 +1152,6 @@ static int sums_tilted_by(mcamp__sums *s, int add, double tilt, double *mem)
 {
     mcamp_event e = bins(1000000, 1, 4, 1);
     double mean, var;
-    size_t nf;
     memset(s, 0, sizeof *s);
     s->vec = ctx.vec; s->add = add; s->even = 1;
     s->b = 1e6; s->c = 0.25; s->lambda = 15000; s->tail = -45; s->h = 4; s->often = 0.02;
@@ -1161,15 +1160,9 @@ static int sums_tilted_by(mcamp__sums *s, int add, double tilt, double *mem)
     mcamp__sums_tilted(s->c, s->tau, 0, &mean, &var);
     s->eta = (add ? -tilt : tilt) / sqrt(s->b * var);
     if (!mcamp__sums_places(s, mem)) return 0;
-    nf = (size_t)s->nf;
-    s->f = (double *)calloc(7 * nf, sizeof(double));
+    s->f = (double *)calloc(7 * (size_t)s->nf, sizeof(double));
     if (!s->f) return 0;
-    mcamp__many_spectrum(ctx.vec, &s->q, s->step, nf, s->q.err * exp(fmax(0, -s->k)), s->f,
-                         s->f + nf, s->f + 2 * nf);
-    for (size_t i = 0; i < nf; i++) {
-        double *k = s->f + 3 * nf + 4 * i, u = 0.5 * s->h;
-        mcamp__sums_kernel(s->h, u * s->eta, u * (double)i * s->step, k, k + 2);
-    }
+    mcamp__sums_spectrum(s);
     return 1;
 }
 
