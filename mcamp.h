@@ -5721,6 +5721,13 @@ MCAMP__PRIV void mcamp__vec_nt(mcamp_vecset vs, const double *a, size_t lda, siz
     }
 }
 
+/* out[r] += <row r of a, x> */
+MCAMP__PRIV void mcamp__vec_dots(mcamp_vecset vs, const double *a, size_t lda, size_t rows,
+                                 const double *x, size_t len, double *out)
+{
+    MCAMP__DISPATCH(vs, dots, (a, lda, rows, x, len, out));
+}
+
 /* rows of e[.][ld] := rows U^-1 for the first w columns; u as the kernel wants it. */
 MCAMP__PRIV void mcamp__vec_trsm(mcamp_vecset vs, const double *u, size_t w, double *e,
                                  size_t ld, size_t rows)
@@ -26522,6 +26529,548 @@ MCAMP_API mcamp_status mcamp_work_error(mcamp_ctx *ctx, const mcamp_work *work,
     return st;
 }
 
+/* ---- the inverse of a band, in blocks -------------------------------------- *
+ * Y = Y' > 0 with Y_ij = 0 for |i - j| > h is tridiagonal in blocks of s >= h rows.
+ * Blocks are taken out from both ends towards one in the middle; with j the next one
+ * after i and U_i the part of Y beside both,
+ *     F_i = D_i^-1 U_i,  D_j = Y_jj - U_i' F_i     (two such terms in the middle).
+ * The middle block of Z = Y^-1 is D^-1, and back towards the ends
+ *     Z_ij = -W_i,  W_i = F_i Z_jj,  Z_ii = D_i^-1 + W_i F_i'.
+ * Where Y moves by diag(w), D moves by E, E_j = diag(w)_j + F_i' E_i F_i, F_i by
+ * -G F_i, G = D_i^-1 E_i, and Z by V = -Z diag(w) Z: -Z E Z in the middle, and with
+ * P = F_i V_jj, R = G W_i,
+ *     V_ij = R - P,  V_ii = -G D_i^-1 + (P - 2R) F_i', made symmetric.
+ * Twelve products of s^3 a block, O(n s^2) in all; each end is a task.  A block's
+ * matrices are kept in panels of MCAMP__S columns, s rows each.                 */
+
+typedef struct mcamp__ladder {
+    const mcamp_ctx *ctx;
+    mcamp_ctx alone;            /* of a task: without threads                 */
+    size_t n, h;
+    size_t s, size;             /* s: 0: row by row; size: of a matrix, in doubles */
+    size_t blocks, mid, total;
+    double *block;              /* all below                                  */
+    double *y, *v;              /* rows of Y and V, see below                 */
+    double *dinv, *e, *f, *ft, *w;      /* blocks: a matrix for each           */
+    double *side[2];            /* scratch of each end: matrices, work        */
+    double *move, *z, *own;     /* rows: M as Y, Z as V, three times h        */
+    double *rows;               /* Z_ii: the caller's, as `weights` are       */
+    const double *weights;
+    int good[2];
+} mcamp__ladder;
+
+/* Row i of Y or M, entry k in i-h .. i at [k]. */
+MCAMP__PRIV double *mcamp__ladder_low(const mcamp__ladder *t, double *y, size_t i)
+{
+    return y + (i + 1) * t->h;
+}
+
+/* Row i of Z or V, entry k in i-h .. i+h at [k]. */
+MCAMP__PRIV double *mcamp__ladder_sym(const mcamp__ladder *t, double *z, size_t i)
+{
+    return z + (2 * i + 1) * t->h;
+}
+
+#define MCAMP__LADDER_FEW  48           /* h from which on blocks pay */
+enum { MCAMP__LADDER_SIDE = 6 };        /* matrices of an end's scratch */
+
+MCAMP__PRIV void mcamp__ladder_free(mcamp_ctx *ctx, mcamp__ladder *t)
+{
+    mcamp__delete_doubles(ctx, t->block, t->total);
+    memset(t, 0, sizeof *t);
+}
+
+/* Doubles beside Y and V, which takes bands = n (h + 1) and n (2h + 1); 0: too many. */
+MCAMP__PRIV size_t mcamp__ladder_room(mcamp__ladder *t, size_t bands)
+{
+    size_t all;
+    if (!t->s) return mcamp__add_size(bands, 3 * t->h, &all) ? all : 0;
+    t->blocks = (t->n - 1) / t->s + 1;
+    t->mid = t->blocks / 2;
+    t->size = (t->s + MCAMP__S - 1) / MCAMP__S * MCAMP__S * t->s;
+    if (!mcamp__mul_size(t->size, 5 * t->blocks + 2 * MCAMP__LADDER_SIDE + 4, &all) ||
+        !mcamp__add_size(all, 2 * MCAMP__S * (t->s + MCAMP__S), &all)) return 0;
+    return all;
+}
+
+MCAMP__PRIV mcamp_status mcamp__ladder_init(mcamp_ctx *ctx, size_t n, size_t h, mcamp__ladder *t)
+{
+    size_t bands, room;
+    memset(t, 0, sizeof *t);
+    t->ctx = ctx; t->alone = *ctx;
+    memset(&t->alone.parallel, 0, sizeof t->alone.parallel);
+    t->n = n; t->h = h;
+    t->s = h < MCAMP__LADDER_FEW ? 0 : mcamp__zmin(h, n);
+    if (!mcamp__mul_size(n, 3 * h + 2, &bands) || !(room = mcamp__ladder_room(t, bands)) ||
+        !mcamp__add_size(bands, room, &t->total))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "rounds", (double)n);
+    t->block = mcamp__new_doubles(ctx, t->total);
+    if (!t->block) return mcamp__fail(ctx, MCAMP_E_MEMORY, "rounds", (double)n);
+    t->y = t->block;
+    t->v = t->y + n * (h + 1);
+    t->move = t->v + n * (2 * h + 1);
+    t->z = t->move + n * (h + 1);       t->own = t->z + n * (2 * h + 1);
+    room = t->blocks * t->size;
+    t->dinv = t->move;          t->e = t->dinv + room;
+    t->f = t->e + room;         t->ft = t->f + room;    t->w = t->ft + room;
+    t->side[0] = t->w + room;
+    t->side[1] = t->side[0] + (MCAMP__LADDER_SIDE + 2) * t->size + MCAMP__S * (t->s + MCAMP__S);
+    return MCAMP_OK;
+}
+
+/* Row by row: Y = L L' and L'Z = L^-1, and with M and V the changes of L and Z the same
+ * recursions, differentiated.  O(n h^2).                                          */
+
+/* L in the place of Y; 0 if Y is not positive definite. */
+MCAMP__PRIV int mcamp__ladder_factor(mcamp__ladder *t)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        double *row = mcamp__ladder_low(t, t->y, i), d;
+        size_t first = i > t->h ? i - t->h : 0;
+        for (size_t j = first; j < i; j++) {
+            const double *other = mcamp__ladder_low(t, t->y, j);
+            row[j] = (row[j] - mcamp__dot(row + first, other + first, j - first)) / other[j];
+        }
+        d = row[i] - mcamp__dot(row + first, row + first, i - first);
+        if (!(d > 0) || !mcamp__finite(d)) return 0;
+        row[i] = sqrt(d);
+    }
+    return 1;
+}
+
+/* M, for Y' = diag(weights). */
+MCAMP__PRIV void mcamp__ladder_tangent(mcamp__ladder *t)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        double *row = mcamp__ladder_low(t, t->y, i), *move = mcamp__ladder_low(t, t->move, i);
+        size_t first = i > t->h ? i - t->h : 0;
+        for (size_t j = first; j < i; j++) {
+            const double *l = mcamp__ladder_low(t, t->y, j), *x = mcamp__ladder_low(t, t->move, j);
+            double s = mcamp__dot(move + first, l + first, j - first) +
+                       mcamp__dot(row + first, x + first, j - first) + row[j] * x[j];
+            move[j] = -s / l[j];
+        }
+        move[i] = (0.5 * t->weights[i] - mcamp__dot(row + first, move + first, i - first)) / row[i];
+    }
+}
+
+/* Rows of Z from the last to the first, or, with Z known, of V. */
+MCAMP__PRIV void mcamp__ladder_inverse(mcamp__ladder *t, int moves)
+{
+    double *z = moves ? t->v : t->z;
+    mcamp_vecset vs = t->alone.vec;
+    for (size_t i = t->n; i-- > 0; ) {
+        size_t last = mcamp__zmin(i + t->h, t->n - 1), len = last - i;
+        double *l = t->own, *x = l + t->h, *sum = x + t->h, own, dm;
+        double d = mcamp__ladder_low(t, t->y, i)[i];
+        double *row = mcamp__ladder_sym(t, z, i);
+        for (size_t k = 0; k < len; k++) {
+            l[k] = mcamp__ladder_low(t, t->y, i + 1 + k)[i];
+            x[k] = moves ? mcamp__ladder_low(t, t->move, i + 1 + k)[i] : 0;
+        }
+        dm = moves ? mcamp__ladder_low(t, t->move, i)[i] : 0;
+        memset(sum, 0, len * sizeof *sum);
+        mcamp__vec_dots(vs, mcamp__ladder_sym(t, z, i + 1) + i + 1, 2 * t->h, len, l, len, sum);
+        if (moves)
+            mcamp__vec_dots(vs, mcamp__ladder_sym(t, t->z, i + 1) + i + 1, 2 * t->h, len, x, len,
+                            sum);
+        for (size_t j = i + 1; j <= last; j++) {
+            double v = sum[j - i - 1] + (moves ? dm * mcamp__ladder_sym(t, t->z, j)[i] : 0);
+            row[j] = mcamp__ladder_sym(t, z, j)[i] = -v / d;
+        }
+        own = mcamp__dot(l, row + i + 1, len) - (moves ? -dm / (d * d) : 1 / d);
+        if (moves) {
+            const double *same = mcamp__ladder_sym(t, t->z, i);
+            own += mcamp__dot(x, same + i + 1, len) + dm * same[i];
+        }
+        row[i] = -own / d;
+    }
+}
+
+/* ---- the same in blocks */
+
+/* Rows of block i. */
+MCAMP__PRIV size_t mcamp__ladder_len(const mcamp__ladder *t, size_t i)
+{
+    return mcamp__zmin(t->s, t->n - i * t->s);
+}
+
+/* out += alpha a z: a of `rows` x len, z of len x cols; low: out's lower triangle at least. */
+MCAMP__PRIV void mcamp__ladder_mul(const mcamp__ladder *t, double alpha, const double *a,
+                                   size_t rows, size_t len, const double *z, size_t cols,
+                                   int low, double *out)
+{
+    for (size_t c = 0; c < cols; c += MCAMP__S)
+        for (size_t k = 0, r = low ? c : 0; k < len; k += MCAMP__S)
+            mcamp__vec_nt(t->alone.vec, a + k * t->s + r * MCAMP__S, MCAMP__S, rows - r,
+                          z + c * t->s + k * MCAMP__S, mcamp__zmin(MCAMP__S, len - k), alpha,
+                          out + c * t->s + r * MCAMP__S, MCAMP__S, MCAMP__S);
+}
+
+/* out := a z. */
+MCAMP__PRIV void mcamp__ladder_set(const mcamp__ladder *t, const double *a, size_t rows, size_t len,
+                                   const double *z, size_t cols, double *out)
+{
+    memset(out, 0, t->size * sizeof *out);
+    mcamp__ladder_mul(t, 1, a, rows, len, z, cols, 0, out);
+}
+
+MCAMP__PRIV double *mcamp__ladder_at(const mcamp__ladder *t, double *x, size_t r, size_t c)
+{
+    return x + c / MCAMP__S * MCAMP__S * t->s + r * MCAMP__S + c % MCAMP__S;
+}
+
+/* out := x', x of rows x cols; lines of the cache. */
+MCAMP__PRIV void mcamp__ladder_turn(const mcamp__ladder *t, const double *x, size_t rows,
+                                    size_t cols, double *out)
+{
+    for (size_t c = 0; c < cols; c += MCAMP__S, x += t->s * MCAMP__S)
+        for (size_t r = 0; r < rows; r++) {
+            size_t some = mcamp__zmin(MCAMP__S, cols - c);
+            double *to = mcamp__ladder_at(t, out, c, r);
+            for (size_t k = 0; k < some; k++) to[k * MCAMP__S] = x[r * MCAMP__S + k];
+        }
+}
+
+/* x := the block (i, j) of Y. */
+MCAMP__PRIV void mcamp__ladder_load(const mcamp__ladder *t, size_t i, size_t j, double *x)
+{
+    size_t r0 = i * t->s, c0 = j * t->s, cols = mcamp__ladder_len(t, j);
+    memset(x, 0, t->size * sizeof *x);
+    for (size_t r = 0; r < mcamp__ladder_len(t, i); r++) {
+        size_t p = r0 + r, q = mcamp__zmax(c0 + t->h, p) - t->h;
+        const double *low = mcamp__ladder_low(t, t->y, p);
+        for (; q < mcamp__zmin(c0 + cols, p + 1); q++) *mcamp__ladder_at(t, x, r, q - c0) = low[q];
+        for (; q < mcamp__zmin(c0 + cols, p + t->h + 1); q++)
+            *mcamp__ladder_at(t, x, r, q - c0) = mcamp__ladder_low(t, t->y, q)[p];
+    }
+}
+
+/* V's block (i, j) := x and (j, i) := x'. */
+MCAMP__PRIV void mcamp__ladder_store(const mcamp__ladder *t, size_t i, size_t j, double *x)
+{
+    size_t r0 = i * t->s, c0 = j * t->s, cols = mcamp__ladder_len(t, j);
+    for (size_t r = 0; r < mcamp__ladder_len(t, i); r++) {
+        size_t p = r0 + r, q = mcamp__zmax(c0 + t->h, p) - t->h;
+        double *row = mcamp__ladder_sym(t, t->v, p);
+        for (; q < mcamp__zmin(c0 + cols, p + t->h + 1); q++)
+            row[q] = mcamp__ladder_sym(t, t->v, q)[p] = *mcamp__ladder_at(t, x, r, q - c0);
+    }
+}
+
+/* The lower triangle of x := that of (x + x')/2. */
+MCAMP__PRIV void mcamp__ladder_even(const mcamp__ladder *t, double *x, size_t rows)
+{
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0; c < r; c++) {
+            double *p = mcamp__ladder_at(t, x, r, c);
+            *p = 0.5 * (*p + *mcamp__ladder_at(t, x, c, r));
+        }
+}
+
+/* The upper triangle of x := the lower one. */
+MCAMP__PRIV void mcamp__ladder_mirror(const mcamp__ladder *t, double *x, size_t rows)
+{
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0; c < r; c++) *mcamp__ladder_at(t, x, c, r) = *mcamp__ladder_at(t, x, r, c);
+}
+
+MCAMP__PRIV void mcamp__ladder_diagonal(const mcamp__ladder *t, size_t i, double *x)
+{
+    for (size_t r = 0; r < mcamp__ladder_len(t, i); r++)
+        *mcamp__ladder_at(t, x, r, r) += t->weights[i * t->s + r];
+}
+
+/* d := d^-1, of block i; work: see init.  0 if d is not positive definite. */
+MCAMP__PRIV int mcamp__ladder_invert(const mcamp__ladder *t, size_t i, double *d, double *work)
+{
+    size_t m = mcamp__ladder_len(t, i);
+    double *l = work, *up = l + t->size, *rest = up + t->size;
+    memset(up, 0, m * m * sizeof *up);
+    for (size_t r = 0; r < m; r++) {
+        for (size_t c = 0; c < m; c++) l[r * m + c] = *mcamp__ladder_at(t, d, r, c);
+        up[r * m + r] = 1;
+    }
+    if (mcamp__cholesky_blocks(&t->alone, m, l, NULL, up, rest) < m) return 0;
+    memset(d, 0, t->size * sizeof *d);
+    for (size_t c = 0; c < m; c += MCAMP__S)            /* up is an upper triangle */
+        for (size_t r = c; r < m; r += MCAMP__S) {
+            size_t cols = mcamp__zmin(MCAMP__S, m - c), rows = mcamp__zmin(MCAMP__S, m - r);
+            mcamp__nt_pack(up + c * m + r, m, cols, m - r, rest);
+            mcamp__vec_nt(t->alone.vec, up + r * m + r, m, rows, rest, m - r, 1,
+                          mcamp__ladder_at(t, d, r, c), MCAMP__S, MCAMP__S);
+        }
+    mcamp__ladder_mirror(t, d, m);
+    return 1;
+}
+
+/* An end's blocks in the order in which they are taken out: block k of its `count`. */
+MCAMP__PRIV size_t mcamp__ladder_count(const mcamp__ladder *t, size_t side)
+{
+    return side ? t->blocks - 1 - t->mid : t->mid;
+}
+
+MCAMP__PRIV size_t mcamp__ladder_block(const mcamp__ladder *t, size_t side, size_t k)
+{
+    return side ? t->blocks - 1 - k : k;
+}
+
+/* D^-1, F of an end; its term of the middle block stays in scratch 0. */
+MCAMP__PRIV void mcamp__ladder_down(void *arg, size_t side)
+{
+    mcamp__ladder *t = (mcamp__ladder *)arg;
+    size_t count = mcamp__ladder_count(t, side), size = t->size;
+    double *term = t->side[side], *u = term + size, *work = term + MCAMP__LADDER_SIDE * size;
+    memset(term, 0, size * sizeof *term);
+    t->good[side] = 1;
+    for (size_t k = 0; k < count && t->good[side]; k++) {
+        size_t i = mcamp__ladder_block(t, side, k), j = mcamp__ladder_block(t, side, k + 1);
+        size_t mi = mcamp__ladder_len(t, i), mj = mcamp__ladder_len(t, j);
+        double *d = t->dinv + i * size, *f = t->f + i * size;
+        mcamp__ladder_load(t, i, i, d);
+        for (size_t p = 0; p < size; p++) d[p] += term[p];
+        if (!mcamp__ladder_invert(t, i, d, work)) { t->good[side] = 0; return; }
+        mcamp__ladder_load(t, i, j, u);
+        mcamp__ladder_set(t, d, mi, mi, u, mj, f);
+        mcamp__ladder_turn(t, f, mi, mj, t->ft + i * size);
+        memset(term, 0, size * sizeof *term);
+        mcamp__ladder_mul(t, -1, t->ft + i * size, mj, mi, u, mj, 1, term);
+    }
+}
+
+/* W and the diagonal of Z, from the middle on. */
+MCAMP__PRIV void mcamp__ladder_up(void *arg, size_t side)
+{
+    const mcamp__ladder *t = (const mcamp__ladder *)arg;
+    size_t size = t->size;
+    double *z = t->side[side], *next = t->dinv + t->mid * size;
+    for (size_t k = mcamp__ladder_count(t, side); k-- > 0; ) {
+        size_t i = mcamp__ladder_block(t, side, k), j = mcamp__ladder_block(t, side, k + 1);
+        size_t mi = mcamp__ladder_len(t, i), mj = mcamp__ladder_len(t, j);
+        double *w = t->w + i * size, *own = z + k % 2 * size;
+        mcamp__ladder_set(t, t->f + i * size, mi, mj, next, mj, w);
+        memcpy(own, t->dinv + i * size, size * sizeof *own);
+        mcamp__ladder_mul(t, 1, w, mi, mj, t->ft + i * size, mi, 1, own);
+        mcamp__ladder_mirror(t, own, mi);
+        for (size_t r = 0; r < mi; r++) t->rows[i * t->s + r] = *mcamp__ladder_at(t, own, r, r);
+        next = own;
+    }
+}
+
+MCAMP__PRIV int mcamp__ladder_blocks_value(mcamp__ladder *t)
+{
+    size_t size = t->size, mid = t->mid;
+    double *d = t->dinv + mid * size;
+    mcamp__run(t->ctx, 2, mcamp__ladder_down, t);
+    if (!t->good[0] || !t->good[1]) return 0;
+    mcamp__ladder_load(t, mid, mid, d);
+    for (size_t p = 0; p < size; p++) d[p] += t->side[0][p] + t->side[1][p];
+    if (!mcamp__ladder_invert(t, mid, d, t->side[0] + MCAMP__LADDER_SIDE * size)) return 0;
+    for (size_t r = 0; r < mcamp__ladder_len(t, mid); r++)
+        t->rows[mid * t->s + r] = *mcamp__ladder_at(t, d, r, r);
+    mcamp__run(t->ctx, 2, mcamp__ladder_up, t);
+    return 1;
+}
+
+/* E of an end; its term of the middle block stays in scratch 0. */
+MCAMP__PRIV void mcamp__ladder_moves(void *arg, size_t side)
+{
+    const mcamp__ladder *t = (const mcamp__ladder *)arg;
+    size_t count = mcamp__ladder_count(t, side), size = t->size;
+    double *term = t->side[side], *ef = term + size;
+    memset(term, 0, size * sizeof *term);
+    for (size_t k = 0; k < count; k++) {
+        size_t i = mcamp__ladder_block(t, side, k), j = mcamp__ladder_block(t, side, k + 1);
+        size_t mi = mcamp__ladder_len(t, i), mj = mcamp__ladder_len(t, j);
+        double *e = t->e + i * size;
+        memcpy(e, term, size * sizeof *e);
+        mcamp__ladder_diagonal(t, i, e);
+        mcamp__ladder_set(t, e, mi, mi, t->f + i * size, mj, ef);
+        memset(term, 0, size * sizeof *term);
+        mcamp__ladder_mul(t, 1, t->ft + i * size, mj, mi, ef, mj, 1, term);
+        mcamp__ladder_mirror(t, term, mj);
+    }
+}
+
+/* V of an end, from that of the middle block in the other's scratch 0 on. */
+MCAMP__PRIV void mcamp__ladder_back(void *arg, size_t side)
+{
+    const mcamp__ladder *t = (const mcamp__ladder *)arg;
+    size_t size = t->size;
+    double *own = t->side[side] + size, *g = own + 2 * size, *p = g + size, *r = p + size;
+    double *next = t->side[0];
+    for (size_t k = mcamp__ladder_count(t, side); k-- > 0; ) {
+        size_t i = mcamp__ladder_block(t, side, k), j = mcamp__ladder_block(t, side, k + 1);
+        size_t mi = mcamp__ladder_len(t, i), mj = mcamp__ladder_len(t, j);
+        double *v = own + k % 2 * size;
+        mcamp__ladder_set(t, t->dinv + i * size, mi, mi, t->e + i * size, mi, g);
+        mcamp__ladder_set(t, g, mi, mi, t->w + i * size, mj, r);
+        mcamp__ladder_set(t, t->f + i * size, mi, mj, next, mj, p);
+        for (size_t q = 0; q < size; q++) {
+            double a = p[q], b = r[q];
+            r[q] = b - a;
+            p[q] = a - 2 * b;
+        }
+        mcamp__ladder_set(t, p, mi, mj, t->ft + i * size, mi, v);
+        mcamp__ladder_even(t, v, mi);
+        mcamp__ladder_mul(t, -1, g, mi, mi, t->dinv + i * size, mi, 1, v);
+        mcamp__ladder_mirror(t, v, mi);
+        mcamp__ladder_store(t, i, j, r);
+        mcamp__ladder_store(t, i, i, v);
+        next = v;
+    }
+}
+
+MCAMP__PRIV void mcamp__ladder_blocks_gradient(mcamp__ladder *t)
+{
+    size_t size = t->size, mid = t->mid, m = mcamp__ladder_len(t, mid);
+    double *z = t->dinv + mid * size, *e = t->e + mid * size, *v = t->side[0], *ze = v + size;
+    mcamp__run(t->ctx, 2, mcamp__ladder_moves, t);
+    for (size_t p = 0; p < size; p++) e[p] = t->side[0][p] + t->side[1][p];
+    mcamp__ladder_diagonal(t, mid, e);
+    mcamp__ladder_set(t, z, m, m, e, m, ze);
+    memset(v, 0, size * sizeof *v);
+    mcamp__ladder_mul(t, -1, ze, m, m, z, m, 1, v);
+    mcamp__ladder_mirror(t, v, m);
+    mcamp__ladder_store(t, mid, mid, v);
+    mcamp__run(t->ctx, 2, mcamp__ladder_back, t);
+}
+
+/* rows := the diagonal of Y^-1; 0 if Y is not positive definite; Y is spoilt. */
+MCAMP__PRIV int mcamp__ladder_value(mcamp__ladder *t)
+{
+    if (t->s) return mcamp__ladder_blocks_value(t);
+    if (!mcamp__ladder_factor(t)) return 0;
+    mcamp__ladder_inverse(t, 0);
+    for (size_t i = 0; i < t->n; i++) t->rows[i] = mcamp__ladder_sym(t, t->z, i)[i];
+    return 1;
+}
+
+/* V, for Y' = diag(weights), at the last value's Y. */
+MCAMP__PRIV void mcamp__ladder_gradient(mcamp__ladder *t)
+{
+    if (t->s) { mcamp__ladder_blocks_gradient(t); return; }
+    mcamp__ladder_tangent(t);
+    mcamp__ladder_inverse(t, 1);
+}
+
+/* ---- errors by X = C'C ----------------------------------------------------- *
+ * The squared norms of the rows of A C^-1 are the diagonal of A X^-1 A'.  Where
+ * A^-1 = B is lower triangular with two or three diagonals and C has few bands,
+ * Y = B'XB is a band, Z = Y^-1 is A X^-1 A', and the derivative by Y, -Z w Z, is how Z
+ * moves when Y moves by the weights w.  O(n h^2), where columns take O(n^2 h).  */
+
+/* The first entry of row i of a packed band matrix, and the column it belongs to. */
+MCAMP__PRIV size_t mcamp__band_row(size_t i, size_t bands, size_t *first)
+{
+    *first = i + 1 > bands ? i + 1 - bands : 0;
+    return i < bands ? i * (i + 1) / 2 : bands * (bands - 1) / 2 + (i + 1 - bands) * bands;
+}
+
+/* With B = A^-1, lower triangular with three bands: B_{i, i-s}. */
+MCAMP__PRIV double mcamp__unwork(const mcamp_work *w, size_t i, size_t s)
+{
+    double b = w->beta, now = w->lr ? 1 / w->lr[i] : 1, past = w->lr && i ? 1 / w->lr[i - 1] : 1;
+    if (s > i) return 0;
+    if (w->kind == MCAMP_WORK_EMA) return s > 1 ? 0 : (s ? -b : 1.0) / (1 - b);
+    return s == 0 ? now : s == 1 ? -now - b * past : b * past;
+}
+
+typedef struct mcamp__errors {
+    size_t n, bands, lags, total;       /* lags: B's diagonals; 0: the dense way  */
+    double *block, *un, *row;           /* un: B, three of each row               */
+    mcamp__ladder band;                 /* its rows and weights are the caller's  */
+} mcamp__errors;
+
+MCAMP__PRIV void mcamp__errors_free(mcamp_ctx *ctx, mcamp__errors *t)
+{
+    mcamp__delete_doubles(ctx, t->block, t->total);
+    mcamp__ladder_free(ctx, &t->band);
+    memset(t, 0, sizeof *t);
+}
+
+/* B's diagonals where that pays, O(n h^2) being less than O(n^3); else 0. */
+MCAMP__PRIV size_t mcamp__errors_lags(const mcamp_work *w, size_t n, size_t bands)
+{
+    size_t lags = w->kind == MCAMP_WORK_MOMENTUM ? 3 : 2;
+    int banded = w->kind != MCAMP_WORK_TOEPLITZ && w->kind != MCAMP_WORK_DENSE;
+    return banded && bands + lags - 2 < n / 4 ? lags : 0;
+}
+
+/* For n > 1 rounds and lags as above, X of so many bands. */
+MCAMP__PRIV mcamp_status mcamp__errors_init(mcamp_ctx *ctx, const mcamp_work *w, size_t bands,
+                                            size_t lags, mcamp__errors *t)
+{
+    size_t n = w->n;
+    mcamp_status st;
+    memset(t, 0, sizeof *t);
+    t->n = n; t->bands = bands; t->lags = lags;
+    st = mcamp__ladder_init(ctx, n, bands + lags - 2, &t->band);
+    if (st < 0) return st;
+    t->total = 3 * n + 2 * (bands + 4);
+    t->block = mcamp__new_doubles(ctx, t->total);
+    if (!t->block) {
+        mcamp__errors_free(ctx, t);
+        return mcamp__fail(ctx, MCAMP_E_MEMORY, "rounds", (double)n);
+    }
+    t->un = t->block; t->row = t->un + 3 * n;
+    for (size_t i = 0; i < n; i++)
+        for (size_t s = 0; s < 3; s++) t->un[3 * i + s] = mcamp__unwork(w, i, s);
+    return MCAMP_OK;
+}
+
+/* Y, row i of X times B being added to its rows i, i - 1 and i - 2. */
+MCAMP__PRIV void mcamp__errors_fill(mcamp__errors *t, const double *x)
+{
+    size_t n = t->n, j, room = t->bands + 4;
+    double *row = t->row, *w = row + room;          /* from column `first` on */
+    memset(t->band.y, 0, n * (t->band.h + 1) * sizeof *t->band.y);
+    for (size_t i = 0; i < n; i++) {
+        size_t at = mcamp__band_row(i, t->bands, &j), len = i - j + 1;
+        size_t first = j > t->lags - 1 ? j + 1 - t->lags : 0;
+        memset(row, 0, 2 * room * sizeof *row);
+        memcpy(row + j - first, x + at, len * sizeof *row);
+        for (size_t c = i + 1; c < i + t->lags && c < n && c - i < t->bands; c++) {
+            at = mcamp__band_row(c, t->bands, &j);
+            row[c - first] = x[at + i - j];
+        }
+        for (size_t s = 0; s < t->lags; s++)
+            for (size_t c = first; c <= i && c + s < n; c++)
+                w[c - first] += row[c + s - first] * t->un[3 * (c + s) + s];
+        for (size_t r = 0; r < t->lags && r <= i && first <= i - r; r++)
+            mcamp__axpy(t->un[3 * i + r], w, mcamp__ladder_low(&t->band, t->band.y, i - r) + first,
+                        i - r + 1 - first);
+    }
+}
+
+/* The ladder's rows := diag(A X^-1 A'), x being X's packed rows; 0 if X is not > 0. */
+MCAMP__PRIV int mcamp__errors_value(mcamp__errors *t, const double *x)
+{
+    mcamp__errors_fill(t, x);
+    return mcamp__ladder_value(&t->band);
+}
+
+/* Packed rows g := d/dX of the sum of its weights times those, each entry for itself:
+ * B V B' in the bands.                                                           */
+MCAMP__PRIV void mcamp__errors_gradient(mcamp__errors *t, double *out)
+{
+    size_t j;
+    mcamp__ladder_gradient(&t->band);
+    for (size_t i = 0; i < t->n; i++) {
+        size_t at = mcamp__band_row(i, t->bands, &j);
+        size_t first = j > t->lags - 1 ? j + 1 - t->lags : 0;
+        double *h = t->row, *g = out + at;          /* h: row i of B V, from `first` on */
+        memset(h, 0, (i + 1 - first) * sizeof *h);
+        memset(g, 0, (i + 1 - j) * sizeof *g);
+        for (size_t r = 0; r < t->lags && r <= i; r++)
+            mcamp__axpy(t->un[3 * i + r], mcamp__ladder_sym(&t->band, t->band.v, i - r) + first, h,
+                        i + 1 - first);
+        for (size_t s = 0; s < t->lags; s++)
+            for (size_t c = mcamp__zmax(j, first + s); c <= i; c++)
+                g[c - j] += t->un[3 * c + s] * h[c - s - first];
+    }
+}
+
 /* ---- gradients ------------------------------------------------------------ *
  * value = sum_i wt_i sum_j B_ij^2 with B = A C^-1.  By columns: x_j = C^-1 e_j,
  * z_j = A^T (wt . A x_j), so d value = 2 sum_j <z_j, dx_j>.
@@ -26682,6 +27231,68 @@ MCAMP__PRIV mcamp_status mcamp__grad_columns(mcamp_ctx *ctx, const mcamp_work *w
     return MCAMP_OK;
 }
 
+/* Packed rows x := X = C'C, C given by rows. */
+MCAMP__PRIV void mcamp__gramian(const mcamp_mech *m, double *x)
+{
+    memset(x, 0, m->count * sizeof *x);
+    for (size_t r = 0; r < m->n; r++) {
+        size_t c0 = r + 1 - mcamp__row_len(m, r), first;
+        const double *row = m->coef + mcamp__row_start(m, r) - c0;
+        for (size_t j = c0; j <= r; j++) {
+            size_t at = mcamp__band_row(j, m->bands, &first);
+            mcamp__axpy(row[j], row + c0, x + at + c0 - first, j + 1 - c0);
+        }
+    }
+}
+
+/* From d/dX, each entry for itself, to d/dC = 2 C (d/dX); row: a row of C.  */
+MCAMP__PRIV void mcamp__gramian_back(const mcamp_mech *m, const double *dx, double *row,
+                                     const mcamp__mech_grad *g)
+{
+    for (size_t j = 0; g->log_scale && j < m->n; j++) g->log_scale[j] = 0;
+    for (size_t r = 0; r < m->n; r++) {
+        size_t start = mcamp__row_start(m, r), len = mcamp__row_len(m, r), c0 = r + 1 - len, first;
+        const double *c = m->coef + start;
+        memset(row, 0, len * sizeof *row);
+        for (size_t j = 0; j < len; j++) {
+            const double *d = dx + mcamp__band_row(c0 + j, m->bands, &first);
+            d += c0 - first;
+            mcamp__axpy(2 * c[j], d, row, j);
+            row[j] += 2 * mcamp__dot(d, c, j + 1);
+        }
+        if (g->coef) memcpy(g->coef + start, row, len * sizeof *row);
+        for (size_t j = 0; g->log_scale && j < len; j++) g->log_scale[c0 + j] += row[j] * c[j];
+    }
+}
+
+/* C given by rows, by X = C'C. */
+MCAMP__PRIV mcamp_status mcamp__grad_gramian(mcamp_ctx *ctx, const mcamp_work *w,
+                                             const mcamp_mech *m, const double *weights,
+                                             size_t lags, double *value,
+                                             const mcamp__mech_grad *g)
+{
+    mcamp__errors q;
+    mcamp__sum acc = { 0, 0 };
+    size_t n = m->n, count = 2 * (m->count + n);        /* coef has count: no overflow */
+    double *x = mcamp__new_doubles(ctx, count), *rows, *wt;
+    mcamp_status st;
+    if (!x) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)count);
+    rows = x + 2 * m->count; wt = rows + n;
+    mcamp__gramian(m, x);
+    for (size_t i = 0; i < n; i++) wt[i] = mcamp__weight(weights, i, n);
+    st = mcamp__errors_init(ctx, w, m->bands, lags, &q);
+    q.band.rows = rows; q.band.weights = wt;
+    if (st >= 0 && !mcamp__errors_value(&q, x))
+        st = mcamp__fail(ctx, MCAMP_E_NOT_PSD, "mech", 0);
+    for (size_t i = 0; st >= 0 && i < n; i++) mcamp__sum_add(&acc, wt[i] * rows[i]);
+    if (st >= 0) mcamp__errors_gradient(&q, x + m->count);
+    if (st >= 0) mcamp__gramian_back(m, x + m->count, rows, g);
+    *value = mcamp__sum_get(&acc);
+    mcamp__errors_free(ctx, &q);
+    mcamp__delete_doubles(ctx, x, count);
+    return st;
+}
+
 /* A machine, backwards.  With L_i = d value / d W_i (symmetric) and the state after
  * round i being s' = F s + g x:  d value = 2 <L_i [F g] diag(W_{i-1}, 1), d[F g]>, and
  * L_{i-1} = F^T L_i F + weight_{i-1} at the output.  W is kept at every `block`-th
@@ -26836,6 +27447,7 @@ MCAMP__PRIV mcamp_status mcamp__work_gradient(mcamp_ctx *ctx, const mcamp_work *
 {
     mcamp_status st = mcamp__work_args(ctx, work, mech);
     double *y, v = 0;
+    size_t lags;
     int toeplitz;
     if (st < 0) return st;
     if (!value) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "value", 0);
@@ -26846,8 +27458,11 @@ MCAMP__PRIV mcamp_status mcamp__work_gradient(mcamp_ctx *ctx, const mcamp_work *
     if (st < 0) return st;
     toeplitz = mech->form != MCAMP_FORM_ROWS && !mech->scale && !grad->log_scale &&
                mcamp__work_toeplitz(work);
+    lags = mech->form == MCAMP_FORM_ROWS ? mcamp__errors_lags(work, mech->n, mech->bands) : 0;
     if (!toeplitz && mcamp__is_machine(work, mech)) {
         st = mcamp__grad_machine(ctx, work, mech, weights, &v, grad);
+    } else if (lags) {
+        st = mcamp__grad_gramian(ctx, work, mech, weights, lags, &v, grad);
     } else if (!toeplitz) {
         st = mcamp__grad_columns(ctx, work, mech, weights, &v, grad);
     } else {
@@ -31495,13 +32110,6 @@ MCAMP__PRIV void mcamp__vec_outer(mcamp_vecset vs, const double *p, size_t ld,
     MCAMP__DISPATCH(vs, outer, (p, ld, count, d));
 }
 
-/* out[r] += <row r of a, x> */
-MCAMP__PRIV void mcamp__vec_dots(mcamp_vecset vs, const double *a, size_t lda, size_t rows,
-                                 const double *x, size_t len, double *out)
-{
-    MCAMP__DISPATCH(vs, dots, (a, lda, rows, x, len, out));
-}
-
 /* pi_t to a[n + b][MCAMP__P], after a filter; spoils w->h. */
 MCAMP__PRIV void mcamp__edge_posterior(mcamp_vecset vs, const mcamp__pattern *p,
                                        mcamp__pattern_work *w, double *a)
@@ -32065,13 +32673,6 @@ MCAMP__PRIV void mcamp__opt_set_scale(mcamp__opt_model *m, const double *x)
     }
 }
 
-/* The first entry of row i of a packed band matrix, and the column it belongs to. */
-MCAMP__PRIV size_t mcamp__band_row(size_t i, size_t bands, size_t *first)
-{
-    *first = i + 1 > bands ? i + 1 - bands : 0;
-    return i < bands ? i * (i + 1) / 2 : bands * (bands - 1) / 2 + (i + 1 - bands) * bands;
-}
-
 /* C by X = C^T C.
  * BANDED without bins.  With P = A C^-1 the error is sum_i w_i |row i of P|^2 =
  * tr(A' w A X^-1), convex in X.  Where the columns that an example uses are orthogonal, X_jk =
@@ -32362,13 +32963,20 @@ MCAMP__PRIV mcamp_status mcamp__opt_start_from(mcamp_ctx *ctx, mcamp__opt_model 
 
 /* ---- the objective ---------------------------------------------------------------- */
 
-/* Room for the two ways to the error and its gradient; q > 0: few bands. */
+/* Room for the two ways to the error and its gradient. */
 typedef struct mcamp__orth {
-    double *block;              /* all below                                         */
-    size_t total, q, lags;      /* lags: diagonals of B                              */
-    double *l, *t, *p, *v, *work;       /* dense: n*n three times, n, the rest       */
-    double *move, *z, *zmove, *un;      /* few bands, with l and v                   */
+    mcamp__errors band;         /* with lags; else all below                         */
+    double *block;
+    size_t total;
+    double *l, *t, *p, *v, *work;       /* n*n three times, n, the rest              */
 } mcamp__orth;
+
+MCAMP__PRIV void mcamp__orth_drop(mcamp_ctx *ctx, mcamp__orth *t)
+{
+    mcamp__delete_doubles(ctx, t->block, t->total);
+    mcamp__errors_free(ctx, &t->band);
+    memset(t, 0, sizeof *t);
+}
 
 typedef struct mcamp__opt {
     mcamp_ctx inner;            /* without progress: only steps report              */
@@ -32411,46 +33019,32 @@ MCAMP__PRIV mcamp_status mcamp__opt_first_mode(mcamp__opt *o, const mcamp_mech *
 
 /* ---- the error by X ---------------------------------------------------------------- */
 
-/* With B = A^-1, lower triangular with three bands: B_{i, i-s}. */
-MCAMP__PRIV double mcamp__orth_unwork(const mcamp_work *w, size_t i, size_t s)
-{
-    double b = w->beta, now = w->lr ? 1 / w->lr[i] : 1, past = w->lr && i ? 1 / w->lr[i - 1] : 1;
-    if (s > i) return 0;
-    if (w->kind == MCAMP_WORK_EMA) return s > 1 ? 0 : (s ? -b : 1.0) / (1 - b);
-    return s == 0 ? now : s == 1 ? -now - b * past : b * past;
-}
-
 /* Numbers that a matrix takes to become tridiagonal, beside itself; Cholesky takes less. */
 MCAMP__PRIV size_t mcamp__tridiagonal_work(size_t n)
 {
     return (2 * MCAMP__S + 5) * n + MCAMP__S * MCAMP__S;
 }
 
-/* Terms of O(n^3) and O(n q^2) at the speed that each has. */
+/* Terms of O(n^3) and O(n h^2) at the speed that each has. */
 MCAMP__PRIV mcamp_status mcamp__orth_init(mcamp__opt *o, int dense)
 {
     mcamp__orth *t = &o->orth;
-    const mcamp_work *w = o->work;
-    size_t n = o->m.n, q = o->m.bands + 2, nn, nq, extra = mcamp__tridiagonal_work(n) + n;
+    size_t n = o->m.n, nn, lags = dense ? 0 : mcamp__errors_lags(o->work, n, o->m.bands);
+    mcamp_status st;
     memset(t, 0, sizeof *t);
-    if (!dense && w->kind != MCAMP_WORK_TOEPLITZ && w->kind != MCAMP_WORK_DENSE && q <= n / 8)
-        t->q = q;
-    if (!mcamp__mul_size(n, n, &nn) || !mcamp__mul_size(n, 6 * q + 3, &nq) ||
-        !mcamp__mul_size(nn, 3, &nn) || !mcamp__add_size(nn, extra, &nn))
+    if (lags) {
+        st = mcamp__errors_init(&o->inner, o->work, o->m.bands, lags, &t->band);
+        t->band.band.rows = o->rows; t->band.band.weights = o->weights;
+        return st;
+    }
+    if (!mcamp__mul_size(n, n, &nn) || !mcamp__mul_size(nn, 3, &nn) ||
+        !mcamp__add_size(nn, mcamp__tridiagonal_work(n) + n, &nn))
         return mcamp__fail(&o->inner, MCAMP_E_SIZE, "rounds", (double)n);
-    t->lags = w->kind == MCAMP_WORK_MOMENTUM ? 3 : 2;
-    t->total = t->q ? nq + 3 * q : nn;
+    t->total = nn;
     t->block = mcamp__new_doubles(&o->inner, t->total);
     if (!t->block) return mcamp__fail(&o->inner, MCAMP_E_MEMORY, "rounds", (double)n);
-    t->l = t->block;
-    if (!t->q) {
-        t->t = t->l + n * n; t->p = t->t + n * n; t->v = t->p + n * n; t->work = t->v + n;
-        return MCAMP_OK;
-    }
-    t->move = t->l + n * q;     t->z = t->move + n * q;
-    t->zmove = t->z + 2 * n * q; t->un = t->zmove + 2 * n * q; t->v = t->un + 3 * n;
-    for (size_t i = 0; i < n; i++)
-        for (size_t s = 0; s < 3; s++) t->un[3 * i + s] = mcamp__orth_unwork(w, i, s);
+    t->l = t->block;            t->t = t->l + n * n;    t->p = t->t + n * n;
+    t->v = t->p + n * n;        t->work = t->v + n;
     return MCAMP_OK;
 }
 
@@ -32507,141 +33101,6 @@ MCAMP__PRIV void mcamp__orth_dense_gradient(mcamp__opt *o)
             o->m.g_coef[e] = -t->l[i * n + j];
 }
 
-/* Few bands, and A^-1 =: B lower triangular with three: Y = B'XB has q = bands + 2, the
- * errors are the diagonal of Z = Y^-1, and d/dY = -Z w Z is how Z moves when Y moves by w.
- * Both come row by row from Y = L L' and L'Z = L^-1: with M the change of L and V that
- * of Z, the same recursions, differentiated.  O(n q^2).                             */
-
-/* Row i of L (or M), entry k at [k]; row i of Z (or V). */
-MCAMP__PRIV double *mcamp__orth_low(const mcamp__orth *t, double *l, size_t i)
-{
-    return l + i * (t->q - 1) + (t->q - 1);
-}
-
-MCAMP__PRIV double *mcamp__orth_sym(const mcamp__orth *t, double *z, size_t i)
-{
-    return z + i * (2 * t->q - 2) + (t->q - 1);
-}
-
-/* L := Y, row i of X times B being added to Y's rows i, i - 1 and i - 2. */
-MCAMP__PRIV void mcamp__orth_fill(mcamp__opt *o)
-{
-    mcamp__orth *t = &o->orth;
-    size_t n = o->m.n, j;
-    memset(t->l, 0, t->q * n * sizeof *t->l);
-    for (size_t i = 0; i < n; i++) {
-        size_t at = mcamp__band_row(i, o->m.bands, &j), first = j > 2 ? j - 2 : 0, len = i - j + 1;
-        double *x = t->v, *w = x + t->q + 2;        /* from column `first` on */
-        memset(x, 0, (2 * t->q + 2) * sizeof *x);
-        memcpy(x + j - first, o->m.coef + at, len * sizeof *x);
-        for (size_t c = i + 1; c < i + t->lags && c < n && c - i < o->m.bands; c++) {
-            at = mcamp__band_row(c, o->m.bands, &j);
-            x[c - first] = o->m.coef[at + i - j];
-        }
-        for (size_t s = 0; s < t->lags; s++)
-            for (size_t c = first; c <= i && c + s < n; c++)
-                w[c - first] += x[c + s - first] * t->un[3 * (c + s) + s];
-        for (size_t r = 0; r < t->lags && r <= i && first <= i - r; r++)
-            mcamp__axpy(t->un[3 * i + r], w, mcamp__orth_low(t, t->l, i - r) + first,
-                        i - r + 1 - first);
-    }
-}
-
-MCAMP__PRIV int mcamp__orth_band_factor(mcamp__orth *t, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        double *row = mcamp__orth_low(t, t->l, i), d;
-        size_t first = i + 1 > t->q ? i + 1 - t->q : 0;
-        for (size_t j = first; j < i; j++) {
-            const double *other = mcamp__orth_low(t, t->l, j);
-            row[j] = (row[j] - mcamp__dot(row + first, other + first, j - first)) / other[j];
-        }
-        d = row[i] - mcamp__dot(row + first, row + first, i - first);
-        if (!(d > 0) || !mcamp__finite(d)) return 0;
-        row[i] = sqrt(d);
-    }
-    return 1;
-}
-
-/* M, for Y' = diag(w). */
-MCAMP__PRIV void mcamp__orth_band_moves(mcamp__orth *t, size_t n, const double *w)
-{
-    for (size_t i = 0; i < n; i++) {
-        double *row = mcamp__orth_low(t, t->l, i), *move = mcamp__orth_low(t, t->move, i);
-        size_t first = i + 1 > t->q ? i + 1 - t->q : 0;
-        for (size_t j = first; j < i; j++) {
-            const double *l = mcamp__orth_low(t, t->l, j), *x = mcamp__orth_low(t, t->move, j);
-            double s = mcamp__dot(move + first, l + first, j - first) +
-                       mcamp__dot(row + first, x + first, j - first) + row[j] * x[j];
-            move[j] = -s / l[j];
-        }
-        move[i] = (0.5 * w[i] - mcamp__dot(row + first, move + first, i - first)) / row[i];
-    }
-}
-
-/* Rows of Z from the last to the first, or, with Z known, of V. */
-MCAMP__PRIV void mcamp__orth_band_inverse(mcamp_vecset vs, mcamp__orth *t, size_t n, int moves)
-{
-    double *z = moves ? t->zmove : t->z;
-    for (size_t i = n; i-- > 0; ) {
-        size_t last = mcamp__zmin(i + t->q, n) - 1, len = last - i;
-        double *l = t->v, *x = l + t->q, *sum = x + t->q, own, dm;
-        double d = mcamp__orth_low(t, t->l, i)[i];
-        double *row = mcamp__orth_sym(t, z, i);
-        for (size_t k = 0; k < len; k++) {
-            l[k] = mcamp__orth_low(t, t->l, i + 1 + k)[i];
-            x[k] = moves ? mcamp__orth_low(t, t->move, i + 1 + k)[i] : 0;
-        }
-        dm = moves ? mcamp__orth_low(t, t->move, i)[i] : 0;
-        memset(sum, 0, len * sizeof *sum);
-        mcamp__vec_dots(vs, mcamp__orth_sym(t, z, i + 1) + i + 1, 2 * t->q - 2, len, l, len, sum);
-        if (moves)
-            mcamp__vec_dots(vs, mcamp__orth_sym(t, t->z, i + 1) + i + 1, 2 * t->q - 2, len, x,
-                            len, sum);
-        for (size_t j = i + 1; j <= last; j++) {
-            double v = sum[j - i - 1] + (moves ? dm * mcamp__orth_sym(t, t->z, j)[i] : 0);
-            row[j] = mcamp__orth_sym(t, z, j)[i] = -v / d;
-        }
-        own = mcamp__dot(l, row + i + 1, len) - (moves ? -dm / (d * d) : 1 / d);
-        if (moves) {
-            const double *same = mcamp__orth_sym(t, t->z, i);
-            own += mcamp__dot(x, same + i + 1, len) + dm * same[i];
-        }
-        row[i] = -own / d;
-    }
-}
-
-MCAMP__PRIV int mcamp__orth_band(mcamp__opt *o)
-{
-    mcamp__orth *t = &o->orth;
-    mcamp__orth_fill(o);
-    if (!mcamp__orth_band_factor(t, o->m.n)) return 0;
-    mcamp__orth_band_inverse(o->inner.vec, t, o->m.n, 0);
-    for (size_t i = 0; i < o->m.n; i++) o->rows[i] = mcamp__orth_sym(t, t->z, i)[i];
-    return 1;
-}
-
-/* g_coef := B V B' in the bands. */
-MCAMP__PRIV void mcamp__orth_band_gradient(mcamp__opt *o)
-{
-    mcamp__orth *t = &o->orth;
-    size_t j;
-    mcamp__orth_band_moves(t, o->m.n, o->weights);
-    mcamp__orth_band_inverse(o->inner.vec, t, o->m.n, 1);
-    for (size_t i = 0; i < o->m.n; i++) {
-        size_t at = mcamp__band_row(i, o->m.bands, &j), first = j > 2 ? j - 2 : 0;
-        double *h = t->v, *g = o->m.g_coef + at;    /* h: row i of B V, from `first` on */
-        memset(h, 0, (i + 1 - first) * sizeof *h);
-        memset(g, 0, (i + 1 - j) * sizeof *g);
-        for (size_t r = 0; r < t->lags && r <= i; r++)
-            mcamp__axpy(t->un[3 * i + r], mcamp__orth_sym(t, t->zmove, i - r) + first, h,
-                        i + 1 - first);
-        for (size_t s = 0; s < t->lags; s++)
-            for (size_t c = mcamp__zmax(j, first + s); c <= i; c++)
-                g[c - j] += t->un[3 * c + s] * h[c - s - first];
-    }
-}
-
 /* Weights of the squared rows' norms, the objective, and its derivative by their sum. */
 MCAMP__PRIV double mcamp__orth_weights(mcamp__opt *o, double *slope)
 {
@@ -32666,9 +33125,11 @@ MCAMP__PRIV mcamp_status mcamp__orth_eval(mcamp__opt *o, const double *x, double
     o->evaluations++;
     for (size_t i = 0; i < o->m.count; i++) g[i] = 0;
     if (!mcamp__orth_set(&o->m, x)) return MCAMP_E_NOT_PSD;
-    if (!(o->orth.q ? mcamp__orth_band(o) : mcamp__orth_dense(o))) return MCAMP_E_NOT_PSD;
+    if (!(o->orth.band.lags ? mcamp__errors_value(&o->orth.band, o->m.coef) : mcamp__orth_dense(o)))
+        return MCAMP_E_NOT_PSD;
     *value = mcamp__orth_weights(o, &slope);
-    if (o->orth.q) mcamp__orth_band_gradient(o); else mcamp__orth_dense_gradient(o);
+    if (o->orth.band.lags) mcamp__errors_gradient(&o->orth.band, o->m.g_coef);
+    else mcamp__orth_dense_gradient(o);
     mcamp__orth_chain(&o->m, slope, g);
     for (size_t i = 0; i < o->m.count; i++)
         if (!mcamp__finite(g[i])) return MCAMP_E_NONFINITE;
@@ -32845,7 +33306,7 @@ MCAMP__PRIV mcamp_status mcamp__orth_least(mcamp__opt *o, const double *x, doubl
     double slope, cost, sum = 0, root;
     mcamp_status st;
     *least = 0;
-    mcamp__delete_doubles(&o->inner, t->block, t->total);
+    mcamp__orth_drop(&o->inner, t);
     if ((st = mcamp__orth_init(o, 1)) < 0) return st;
     if (!mcamp__orth_set(&o->m, x) || !mcamp__orth_dense(o)) return MCAMP_OK;
     mcamp__orth_weights(o, &slope);
@@ -33243,7 +33704,7 @@ MCAMP__PRIV void mcamp__opt_free(mcamp_ctx *ctx, mcamp__opt *o)
     mcamp__delete_doubles(ctx, o->d, o->d_count);
     mcamp__delete_doubles(ctx, o->rows, o->m.n);
     mcamp__delete_doubles(ctx, o->weights, o->m.n);
-    mcamp__delete_doubles(ctx, o->orth.block, o->orth.total);
+    mcamp__orth_drop(ctx, &o->orth);
     mcamp__opt_model_free(ctx, &o->m);
 }
 
@@ -33511,7 +33972,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_bound(mcamp__opt *o, const double *x, mcamp_
 {
     double least = 0;
     mcamp_status st = MCAMP_OK;
-    if (o->m.classes && (!o->orth.q || o->m.n <= MCAMP__BOUND_ROUNDS))
+    if (o->m.classes && (o->m.n <= MCAMP__BOUND_ROUNDS || o->m.bands > o->m.n / 8))
         st = mcamp__orth_least(o, x, &least);
     if (o->desc->equal_norms)   /* it is for columns of norm 1: an example uses so many */
         least *= sqrt((double)((o->m.n + o->every - 1) / o->every));
@@ -36651,6 +37112,7 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__START_FLOOR
 #undef MCAMP__START_DECAY
 #undef MCAMP__HISTORY
+#undef MCAMP__LADDER_FEW
 #undef MCAMP__ROWS
 #undef MCAMP__BINS_WORK
 #undef MCAMP__LINE_ROWS
