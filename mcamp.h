@@ -26323,7 +26323,7 @@ MCAMP__PRIV void mcamp__work_apply_t(const mcamp_work *w, double *x, size_t from
 
 /* ---- error ---------------------------------------------------------------- */
 
-/* Scratch of the computations by columns: four vectors of n. */
+/* Scratch of the computations by columns: three vectors of n. */
 typedef struct mcamp__columns {
     const mcamp_work *w;
     const mcamp_mech *m;
@@ -26332,7 +26332,6 @@ typedef struct mcamp__columns {
     double *t;          /* T^-1 e_0 for the Toeplitz forms */
     double *x;          /* column j of C^-1, then of A C^-1 */
     double *low;        /* rounding errors of the sums of squares */
-    double *y;
 } mcamp__columns;
 
 MCAMP__PRIV mcamp_status mcamp__columns_init(mcamp_ctx *ctx, const mcamp_work *w,
@@ -26340,14 +26339,13 @@ MCAMP__PRIV mcamp_status mcamp__columns_init(mcamp_ctx *ctx, const mcamp_work *w
 {
     size_t count;
     q->w = w; q->m = m; q->n = m->n;
-    if (!mcamp__mul_size(m->n, 4, &count))
+    if (!mcamp__mul_size(m->n, 3, &count))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "mech", (double)m->n);
     q->block = mcamp__new_doubles(ctx, count);
     if (!q->block) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)count);
     q->t = q->block;
     q->x = q->t + m->n;
     q->low = q->x + m->n;
-    q->y = q->low + m->n;
     if (m->form != MCAMP_FORM_ROWS) {
         q->t[0] = 1.0;
         if (m->form == MCAMP_FORM_BLT) mcamp__blt_apply(m, q->t, m->n, MCAMP__OP_SOLVE);
@@ -26358,7 +26356,7 @@ MCAMP__PRIV mcamp_status mcamp__columns_init(mcamp_ctx *ctx, const mcamp_work *w
 
 MCAMP__PRIV void mcamp__columns_free(mcamp_ctx *ctx, mcamp__columns *q)
 {
-    mcamp__delete_doubles(ctx, q->block, 4 * q->n);
+    mcamp__delete_doubles(ctx, q->block, 3 * q->n);
 }
 
 /* x[j .. n) = column j of C^-1: of T^-1 shifted down, rows divided by s. */
@@ -27183,32 +27181,65 @@ MCAMP__PRIV void mcamp__rows_solve_t_from(const mcamp_mech *m, double *x, size_t
     }
 }
 
-/* One column's part; z has n values of scratch; returns its part of the value. */
-MCAMP__PRIV double mcamp__grad_column(const mcamp__columns *q, size_t j,
-                                      const double *weights, double *z,
-                                      const mcamp__mech_grad *g)
+/* Columns in so many groups whatever the number of threads, each with sums of its own, which
+ * are taken in order: bits do not change.                                       */
+#define MCAMP__COLUMN_GROUPS 4
+
+typedef struct mcamp__colgrad {
+    const mcamp__columns *q;
+    const double *weights;
+    int scaled;                 /* d/d log scale is wanted                    */
+    size_t groups, count, step; /* count: of coef; step: of a group's memory  */
+    double *block;              /* of each: x, z, y, log_scale: n each; coef  */
+    mcamp__sum value[MCAMP__COLUMN_GROUPS];
+} mcamp__colgrad;
+
+/* One column's part; returns its part of the value. */
+MCAMP__PRIV double mcamp__grad_column(const mcamp__colgrad *t, size_t j, double *x)
 {
+    const mcamp__columns *q = t->q;
     const mcamp_mech *m = q->m;
-    double *x = q->x, value = 0;
+    size_t n = q->n;
+    double *z = x + n, *y = z + n, *scale = y + n, *coef = scale + n, value = 0;
     mcamp__columns_inverse(q, j, x);
-    memcpy(z + j, x + j, (q->n - j) * sizeof *z);
+    memcpy(z + j, x + j, (n - j) * sizeof *z);
     mcamp__work_apply(q->w, z, j);
-    for (size_t i = j; i < q->n; i++) {
+    for (size_t i = j; i < n; i++) {
         double b = z[i];
-        z[i] = mcamp__weight(weights, i, q->n) * b;
+        z[i] = mcamp__weight(t->weights, i, n) * b;
         value += z[i] * b;
     }
     mcamp__work_apply_t(q->w, z, j);
-    for (size_t i = j; g->log_scale && i < q->n; i++)
-        g->log_scale[i] -= 2 * z[i] * x[i];
+    for (size_t i = j; t->scaled && i < n; i++) scale[i] -= 2 * z[i] * x[i];
     if (m->form != MCAMP_FORM_ROWS) {
-        for (size_t i = j; i < q->n; i++)
-            q->y[i - j] += 2 * (m->scale ? z[i] / m->scale[i] : z[i]);
-    } else if (g->coef) {
+        for (size_t i = j; i < n; i++) y[i - j] += 2 * (m->scale ? z[i] / m->scale[i] : z[i]);
+    } else if (t->count) {
         mcamp__rows_solve_t_from(m, z, j);
-        mcamp__grad_rows(m, j, z, x, g->coef);
+        mcamp__grad_rows(m, j, z, x, coef);
     }
     return value;
+}
+
+MCAMP__PRIV void mcamp__grad_group(void *arg, size_t k)
+{
+    mcamp__colgrad *t = (mcamp__colgrad *)arg;
+    for (size_t j = k; j < t->q->n; j += t->groups)
+        mcamp__sum_add(t->value + k, mcamp__grad_column(t, j, t->block + k * t->step));
+}
+
+/* The groups' sums; y goes to the first one's. */
+MCAMP__PRIV double mcamp__grad_gather(const mcamp__colgrad *t, const mcamp__mech_grad *g)
+{
+    size_t n = t->q->n;
+    mcamp__sum acc = { 0, 0 };
+    double *first = t->block + 2 * n;
+    for (size_t k = 0; k < t->groups; k++) {
+        mcamp__sum_add(&acc, mcamp__sum_get(t->value + k));
+        if (k) mcamp__axpy(1, t->block + k * t->step + 2 * n, first, 2 * n + t->count);
+    }
+    if (t->scaled) memcpy(g->log_scale, first + n, n * sizeof *first);
+    if (t->count) memcpy(g->coef, first + 2 * n, t->count * sizeof *first);
+    return mcamp__sum_get(&acc);
 }
 
 MCAMP__PRIV mcamp_status mcamp__grad_columns(mcamp_ctx *ctx, const mcamp_work *w,
@@ -27217,18 +27248,29 @@ MCAMP__PRIV mcamp_status mcamp__grad_columns(mcamp_ctx *ctx, const mcamp_work *w
                                              const mcamp__mech_grad *g)
 {
     mcamp__columns q;
-    mcamp__sum acc = { 0, 0 };
-    mcamp_status st = mcamp__columns_init(ctx, w, m, &q);
-    if (st < 0) return st;
-    for (size_t i = 0; g->log_scale && i < q.n; i++) g->log_scale[i] = 0;
-    for (size_t i = 0; m->form == MCAMP_FORM_ROWS && g->coef && i < m->count; i++)
-        g->coef[i] = 0;
-    for (size_t j = 0; j < q.n; j++)
-        mcamp__sum_add(&acc, mcamp__grad_column(&q, j, weights, q.low, g));
-    if (m->form != MCAMP_FORM_ROWS) mcamp__grad_from_inverse(m, q.y, g);
+    mcamp__colgrad t;
+    size_t n = m->n, all;
+    mcamp_status st;
+    memset(&t, 0, sizeof t);
+    t.q = &q; t.weights = weights;
+    t.scaled = g->log_scale != NULL;
+    t.groups = n < 256 ? 1 : MCAMP__COLUMN_GROUPS;      /* fewer: less than the threads cost */
+    t.count = m->form == MCAMP_FORM_ROWS && g->coef ? m->count : 0;
+    if (!mcamp__mul_size(n, 4, &t.step) || !mcamp__add_size(t.step, t.count, &t.step) ||
+        !mcamp__mul_size(t.step, t.groups, &all))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mech", (double)n);
+    if ((st = mcamp__columns_init(ctx, w, m, &q)) < 0) return st;
+    t.block = mcamp__new_doubles(ctx, all);
+    if (t.block) {
+        mcamp__run(ctx, t.groups, mcamp__grad_group, &t);
+        *value = mcamp__grad_gather(&t, g);
+        if (m->form != MCAMP_FORM_ROWS) mcamp__grad_from_inverse(m, t.block + 2 * n, g);
+    } else {
+        st = mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)n);
+    }
+    mcamp__delete_doubles(ctx, t.block, all);
     mcamp__columns_free(ctx, &q);
-    *value = mcamp__sum_get(&acc);
-    return MCAMP_OK;
+    return st;
 }
 
 /* Packed rows x := X = C'C, C given by rows. */
@@ -37113,6 +37155,7 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__START_DECAY
 #undef MCAMP__HISTORY
 #undef MCAMP__LADDER_FEW
+#undef MCAMP__COLUMN_GROUPS
 #undef MCAMP__ROWS
 #undef MCAMP__BINS_WORK
 #undef MCAMP__LINE_ROWS
