@@ -27700,18 +27700,25 @@ MCAMP__PRIV mcamp_status mcamp__modes_grad_blt(mcamp_ctx *ctx, const mcamp_mech 
     return MCAMP_OK;
 }
 
-/* Any C: a row of M, W_r = M_r D, then every entry of the row.  band: D has a row for each
- * round t, D_{t,t+j} for j < b, b being C's bands (M is then |C|, of which a row has its b
- * entries at their columns mod b).                                               */
+/* Any C: MCAMP__S rows of M at a time, W = M D, then every entry of the rows.  Of D they
+ * take the modes in a window: those of their columns from the first on, going round.
+ * band: D has a row for each round t, D_{t,t+j} for j < b, b being C's bands (M is then |C|,
+ * of which a row has its b entries at their columns mod b).  Rows in so many groups whatever
+ * the number of threads, each with sums of its own, which are taken in order.       */
+#define MCAMP__ROW_GROUPS 4
+
 typedef struct mcamp__rowgrad {
     const mcamp_mech *m;
     const double *d;
-    size_t b;
-    int band;
-    double *c;          /* n: coefficients of a Toeplitz form */
-    double *y;          /* n: d/dc_k */
-    double *row;        /* b: M_r */
-    double *w;          /* b: W_r */
+    size_t b, groups, width;    /* width: of the widest window                   */
+    size_t step;                /* of a group's memory                           */
+    int band, scaled;           /* scaled: d/d log scale is wanted               */
+    mcamp_vecset vec;
+    double *c;                  /* n: coefficients of a Toeplitz form            */
+    double *coef;               /* where d/d coef goes, of rows; or NULL         */
+    double *block;              /* of each group: d/dc_k and d/d log scale, n each; rows of
+                                 * M and W, S x width each; a part of D, width x S */
+    mcamp__sum value[MCAMP__ROW_GROUPS];
 } mcamp__rowgrad;
 
 MCAMP__PRIV double mcamp__rowgrad_entry(const mcamp__rowgrad *q, size_t r, size_t c)
@@ -27722,38 +27729,97 @@ MCAMP__PRIV double mcamp__rowgrad_entry(const mcamp__rowgrad *q, size_t r, size_
     return q->c[r - c] * mcamp__col_factor(m, c);
 }
 
-/* W_r from M_r, whose entries are of columns from c0 on. */
-MCAMP__PRIV void mcamp__rowgrad_product(const mcamp__rowgrad *q, size_t c0, size_t r)
+/* W_r from M_r, both b long, whose entries are of columns from c0 on. */
+MCAMP__PRIV void mcamp__rowgrad_band(const mcamp__rowgrad *q, size_t c0, size_t r,
+                                     const double *row, double *w)
 {
     size_t b = q->b;
-    for (size_t i = 0; !q->band && i < b; i++)
-        if (q->row[i] > 0) mcamp__axpy(q->row[i], q->d + i * b, q->w, b);
-    for (size_t c = c0; q->band && c <= r; c++)
+    for (size_t c = c0; c <= r; c++)
         for (size_t s = c; s <= r; s++) {
             double d = q->d[c * b + s - c];
-            q->w[s % b] += d * q->row[c % b];
-            if (s > c) q->w[c % b] += d * q->row[s % b];
+            w[s % b] += d * row[c % b];
+            if (s > c) w[c % b] += d * row[s % b];
         }
 }
 
-MCAMP__PRIV double mcamp__rowgrad_row(const mcamp__rowgrad *q, size_t r,
-                                      const mcamp__mech_grad *g)
+/* w += M D for `rows` rows, of modes first .. first + width - 1, going round; part: scratch. */
+MCAMP__PRIV void mcamp__rowgrad_product(const mcamp__rowgrad *q, size_t first, size_t width,
+                                        size_t rows, const double *x, double *w, double *part)
+{
+    for (size_t p = 0; p < width; p += MCAMP__S) {
+        size_t cols = mcamp__zmin(MCAMP__S, width - p);
+        for (size_t k = 0; k < width; k++) {
+            const double *d = q->d + (first + k) % q->b * q->b;
+            size_t j = (first + p) % q->b;
+            for (size_t c = 0; c < MCAMP__S; c++, j = j + 1 == q->b ? 0 : j + 1)
+                part[k * MCAMP__S + c] = c < cols ? d[j] : 0.0;
+        }
+        mcamp__vec_nt(q->vec, x, q->width, rows, part, width, 1, w + p, q->width, cols);
+    }
+}
+
+/* Row r's entries from its W, its modes' places being from `first` on. */
+MCAMP__PRIV void mcamp__rowgrad_row(const mcamp__rowgrad *q, size_t r, size_t first,
+                                    size_t width, const double *w, double *y)
 {
     const mcamp_mech *m = q->m;
-    size_t b = q->b, len = mcamp__row_len(m, r), c0 = r + 1 - len;
-    double *out = m->form == MCAMP_FORM_ROWS && g->coef
-                ? g->coef + mcamp__row_start(m, r) : NULL;
-    memset(q->row, 0, 2 * b * sizeof(double));
-    for (size_t c = c0; c <= r; c++) q->row[c % b] += fabs(mcamp__rowgrad_entry(q, r, c));
-    mcamp__rowgrad_product(q, c0, r);
-    for (size_t c = c0; c <= r; c++) {
-        double x = mcamp__rowgrad_entry(q, r, c);
-        double v = x < 0 ? -2 * q->w[c % b] : 2 * q->w[c % b];
+    size_t len = mcamp__row_len(m, r), c0 = r + 1 - len, p = (c0 - first) % width;
+    double *out = q->coef ? q->coef + mcamp__row_start(m, r) : NULL, *scale = y + m->n;
+    for (size_t c = c0; c <= r; c++, p = p + 1 == width ? 0 : p + 1) {
+        double x = mcamp__rowgrad_entry(q, r, c), v = x < 0 ? -2 * w[p] : 2 * w[p];
         if (out) out[c - c0] = v;
-        if (m->form != MCAMP_FORM_ROWS) q->y[r - c] += v * mcamp__col_factor(m, c);
-        if (g->log_scale) g->log_scale[c] += v * x;
+        if (m->form != MCAMP_FORM_ROWS) y[r - c] += v * mcamp__col_factor(m, c);
+        if (q->scaled) scale[c] += v * x;
     }
-    return mcamp__dot(q->row, q->w, b);
+}
+
+/* Rows r0 .. r0 + rows - 1; returns their part of the value. */
+MCAMP__PRIV double mcamp__rowgrad_rows(const mcamp__rowgrad *q, size_t r0, size_t rows, double *y)
+{
+    const mcamp_mech *m = q->m;
+    size_t first = r0 + 1 - mcamp__row_len(m, r0), all = q->band ? q->b : q->width;
+    size_t width = mcamp__zmin(r0 + rows - first, all);
+    double *x = y + 2 * m->n, *w = x + MCAMP__S * all, value = 0;
+    if (q->band || width == q->b) first = 0, width = q->b;
+    memset(x, 0, 2 * MCAMP__S * all * sizeof *x);
+    for (size_t r = r0; r < r0 + rows; r++) {
+        size_t c0 = r + 1 - mcamp__row_len(m, r), p = (c0 - first) % width;
+        double *row = x + (r - r0) * all;
+        for (size_t c = c0; c <= r; c++, p = p + 1 == width ? 0 : p + 1)
+            row[p] += fabs(mcamp__rowgrad_entry(q, r, c));
+        if (q->band) mcamp__rowgrad_band(q, c0, r, row, w + (r - r0) * all);
+    }
+    if (!q->band) mcamp__rowgrad_product(q, first, width, rows, x, w, w + MCAMP__S * all);
+    for (size_t r = r0; r < r0 + rows; r++) {
+        const double *at = w + (r - r0) * all;
+        mcamp__rowgrad_row(q, r, first, width, at, y);
+        value += mcamp__dot(x + (r - r0) * all, at, width);
+    }
+    return value;
+}
+
+MCAMP__PRIV void mcamp__rowgrad_group(void *arg, size_t k)
+{
+    mcamp__rowgrad *q = (mcamp__rowgrad *)arg;
+    size_t n = q->m->n;
+    for (size_t r = k * MCAMP__S; r < n; r += q->groups * MCAMP__S)
+        mcamp__sum_add(q->value + k, mcamp__rowgrad_rows(q, r, mcamp__zmin(MCAMP__S, n - r),
+                                                         q->block + k * q->step));
+}
+
+/* The groups' sums. */
+MCAMP__PRIV void mcamp__rowgrad_gather(mcamp__rowgrad *q, double *value,
+                                       const mcamp__mech_grad *g)
+{
+    size_t n = q->m->n;
+    mcamp__sum acc = { 0, 0 };
+    for (size_t k = 0; k < q->groups; k++) {
+        mcamp__sum_add(&acc, mcamp__sum_get(q->value + k));
+        if (k) mcamp__axpy(1, q->block + k * q->step, q->block, 2 * n);
+    }
+    if (q->scaled) memcpy(g->log_scale, q->block + n, n * sizeof *q->block);
+    if (q->m->form != MCAMP_FORM_ROWS) mcamp__grad_from_coefs(q->m, q->block, g);
+    *value = mcamp__sum_get(&acc);
 }
 
 MCAMP__PRIV mcamp_status mcamp__rowgrad_all(mcamp_ctx *ctx, const mcamp_mech *m, size_t b,
@@ -27761,19 +27827,24 @@ MCAMP__PRIV mcamp_status mcamp__rowgrad_all(mcamp_ctx *ctx, const mcamp_mech *m,
                                             const mcamp__mech_grad *g)
 {
     mcamp__rowgrad q;
-    mcamp__sum acc = { 0, 0 };
     size_t count;
+    mcamp_status st;
     double *block;
-    mcamp_status st = mcamp__grad_memory(ctx, m->n, 2, 2 * b, &block, &count);
+    memset(&q, 0, sizeof q);
+    q.m = m; q.d = d; q.b = b; q.band = band; q.vec = ctx->vec;
+    q.width = band ? b : mcamp__zmin(b, mcamp__zmin(m->bands + MCAMP__S - 1, m->n));
+    q.groups = m->n < 4 * MCAMP__S ? 1 : MCAMP__ROW_GROUPS;
+    q.scaled = g->log_scale != NULL;
+    q.coef = m->form == MCAMP_FORM_ROWS ? g->coef : NULL;
+    if (!mcamp__mul_size(q.width, 3 * MCAMP__S, &q.step) ||
+        !mcamp__add_size(q.step, 2 * m->n, &q.step))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
+    st = mcamp__grad_memory(ctx, q.step, q.groups, m->n, &block, &count);
     if (st < 0) return st;
-    q.m = m; q.d = d; q.b = b; q.band = band;
-    q.c = block; q.y = q.c + m->n; q.row = q.y + m->n; q.w = q.row + b;
+    q.c = block; q.block = q.c + m->n;
     if (m->form != MCAMP_FORM_ROWS) mcamp__mech_coefs(m, 0, m->n, q.c);
-    for (size_t j = 0; g->log_scale && j < m->n; j++) g->log_scale[j] = 0;
-    for (size_t r = 0; r < m->n; r++)
-        mcamp__sum_add(&acc, mcamp__rowgrad_row(&q, r, g));
-    if (m->form != MCAMP_FORM_ROWS) mcamp__grad_from_coefs(m, q.y, g);
-    *value = mcamp__sum_get(&acc);
+    mcamp__run(ctx, q.groups, mcamp__rowgrad_group, &q);
+    mcamp__rowgrad_gather(&q, value, g);
     mcamp__delete_doubles(ctx, block, count);
     return MCAMP_OK;
 }
@@ -37155,6 +37226,7 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__START_DECAY
 #undef MCAMP__HISTORY
 #undef MCAMP__LADDER_FEW
+#undef MCAMP__ROW_GROUPS
 #undef MCAMP__COLUMN_GROUPS
 #undef MCAMP__ROWS
 #undef MCAMP__BINS_WORK
