@@ -27273,37 +27273,58 @@ MCAMP__PRIV mcamp_status mcamp__grad_columns(mcamp_ctx *ctx, const mcamp_work *w
     return st;
 }
 
-/* Packed rows x := X = C'C, C given by rows. */
-MCAMP__PRIV void mcamp__gramian(const mcamp_mech *m, double *x)
+typedef struct mcamp__gramian {
+    const mcamp_mech *m;        /* by rows                                    */
+    double *x, *dx;             /* packed as C: X, then d/dC; d/dX            */
+    size_t tasks;
+} mcamp__gramian;
+
+/* x := X = C'C: rows task, task + tasks, .. */
+MCAMP__PRIV void mcamp__gramian_rows(void *arg, size_t task)
 {
-    memset(x, 0, m->count * sizeof *x);
-    for (size_t r = 0; r < m->n; r++) {
-        size_t c0 = r + 1 - mcamp__row_len(m, r), first;
-        const double *row = m->coef + mcamp__row_start(m, r) - c0;
-        for (size_t j = c0; j <= r; j++) {
-            size_t at = mcamp__band_row(j, m->bands, &first);
-            mcamp__axpy(row[j], row + c0, x + at + c0 - first, j + 1 - c0);
+    const mcamp__gramian *q = (const mcamp__gramian *)arg;
+    const mcamp_mech *m = q->m;
+    for (size_t j = task; j < m->n; j += q->tasks) {
+        size_t first, end = mcamp__zmin(j + m->bands, m->n);
+        double *x = q->x + mcamp__band_row(j, m->bands, &first);
+        memset(x, 0, (j + 1 - first) * sizeof *x);
+        for (size_t r = j; r < end; r++) {
+            size_t c0;
+            const double *row = m->coef + mcamp__band_row(r, m->bands, &c0);
+            mcamp__axpy(row[j - c0], row, x + c0 - first, j + 1 - c0);
         }
     }
 }
 
-/* From d/dX, each entry for itself, to d/dC = 2 C (d/dX); row: a row of C.  */
-MCAMP__PRIV void mcamp__gramian_back(const mcamp_mech *m, const double *dx, double *row,
-                                     const mcamp__mech_grad *g)
+/* x := d/dC = 2 C (d/dX), d/dX being that of each entry for itself. */
+MCAMP__PRIV void mcamp__gramian_back(void *arg, size_t task)
 {
-    for (size_t j = 0; g->log_scale && j < m->n; j++) g->log_scale[j] = 0;
-    for (size_t r = 0; r < m->n; r++) {
-        size_t start = mcamp__row_start(m, r), len = mcamp__row_len(m, r), c0 = r + 1 - len, first;
-        const double *c = m->coef + start;
-        memset(row, 0, len * sizeof *row);
-        for (size_t j = 0; j < len; j++) {
-            const double *d = dx + mcamp__band_row(c0 + j, m->bands, &first);
-            d += c0 - first;
+    const mcamp__gramian *q = (const mcamp__gramian *)arg;
+    const mcamp_mech *m = q->m;
+    for (size_t r = task; r < m->n; r += q->tasks) {
+        size_t c0, at = mcamp__band_row(r, m->bands, &c0);
+        const double *c = m->coef + at;
+        double *row = q->x + at;
+        memset(row, 0, (r + 1 - c0) * sizeof *row);
+        for (size_t j = 0; j <= r - c0; j++) {
+            size_t first;
+            const double *d = q->dx + mcamp__band_row(c0 + j, m->bands, &first) + (c0 - first);
             mcamp__axpy(2 * c[j], d, row, j);
             row[j] += 2 * mcamp__dot(d, c, j + 1);
         }
-        if (g->coef) memcpy(g->coef + start, row, len * sizeof *row);
-        for (size_t j = 0; g->log_scale && j < len; j++) g->log_scale[c0 + j] += row[j] * c[j];
+    }
+}
+
+/* From d/dC in q->x. */
+MCAMP__PRIV void mcamp__gramian_into(const mcamp__gramian *q, const mcamp__mech_grad *g)
+{
+    const mcamp_mech *m = q->m;
+    if (g->coef) memcpy(g->coef, q->x, m->count * sizeof *q->x);
+    if (!g->log_scale) return;
+    for (size_t j = 0; j < m->n; j++) g->log_scale[j] = 0;
+    for (size_t r = 0; r < m->n; r++) {
+        size_t c, at = mcamp__band_row(r, m->bands, &c);
+        for (; c <= r; c++, at++) g->log_scale[c] += q->x[at] * m->coef[at];
     }
 }
 
@@ -27313,25 +27334,31 @@ MCAMP__PRIV mcamp_status mcamp__grad_gramian(mcamp_ctx *ctx, const mcamp_work *w
                                              size_t lags, double *value,
                                              const mcamp__mech_grad *g)
 {
-    mcamp__errors q;
+    mcamp__errors e;
+    mcamp__gramian q;
     mcamp__sum acc = { 0, 0 };
     size_t n = m->n, count = 2 * (m->count + n);        /* coef has count: no overflow */
-    double *x = mcamp__new_doubles(ctx, count), *rows, *wt;
+    double *rows, *wt;
     mcamp_status st;
-    if (!x) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)count);
-    rows = x + 2 * m->count; wt = rows + n;
-    mcamp__gramian(m, x);
+    q.m = m;
+    q.tasks = mcamp__row_tasks(ctx, n);
+    q.x = mcamp__new_doubles(ctx, count);
+    if (!q.x) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)count);
+    q.dx = q.x + m->count; rows = q.dx + m->count; wt = rows + n;
     for (size_t i = 0; i < n; i++) wt[i] = mcamp__weight(weights, i, n);
-    st = mcamp__errors_init(ctx, w, m->bands, lags, &q);
-    q.band.rows = rows; q.band.weights = wt;
-    if (st >= 0 && !mcamp__errors_value(&q, x))
-        st = mcamp__fail(ctx, MCAMP_E_NOT_PSD, "mech", 0);
+    st = mcamp__errors_init(ctx, w, m->bands, lags, &e);
+    e.band.rows = rows; e.band.weights = wt;
+    if (st >= 0) mcamp__run(ctx, q.tasks, mcamp__gramian_rows, &q);
+    if (st >= 0 && !mcamp__errors_value(&e, q.x)) st = mcamp__fail(ctx, MCAMP_E_NOT_PSD, "mech", 0);
     for (size_t i = 0; st >= 0 && i < n; i++) mcamp__sum_add(&acc, wt[i] * rows[i]);
-    if (st >= 0) mcamp__errors_gradient(&q, x + m->count);
-    if (st >= 0) mcamp__gramian_back(m, x + m->count, rows, g);
+    if (st >= 0) {
+        mcamp__errors_gradient(&e, q.dx);
+        mcamp__run(ctx, q.tasks, mcamp__gramian_back, &q);
+        mcamp__gramian_into(&q, g);
+    }
     *value = mcamp__sum_get(&acc);
-    mcamp__errors_free(ctx, &q);
-    mcamp__delete_doubles(ctx, x, count);
+    mcamp__errors_free(ctx, &e);
+    mcamp__delete_doubles(ctx, q.x, count);
     return st;
 }
 
