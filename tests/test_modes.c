@@ -432,6 +432,67 @@ TEST(gradient_routes_agree)
     free(d); free(c);
 }
 
+/* Blocks of rows and windows of modes, narrow, folded, as wide as the circle, against
+ * M and D as they are defined; tasks in any order. */
+TEST(gradient_of_rows_at_length)
+{
+    enum { N = 330 };
+    static const size_t shapes[][2] = { { 100, 5 }, { 67, 5 }, { 40, 30 }, { 150, 88 }, { 7, 330 },
+                                        { 330, 2 }, { 331, 330 } };
+    static double ls[2][N], m1[N * 331], w[N * 331];
+    double *d = (double *)malloc(331 * 331 * sizeof *d);
+    double *c = (double *)malloc(N * N * sizeof *c), *g[2];
+    setup();
+    for (int k = 0; k < 2; k++) g[k] = (double *)malloc(N * N * sizeof **g);
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        size_t b = shapes[i][0], tasks = 0, e = 0;
+        double v[2], value = 0, want[N] = { 0 };
+        mcamp_mech_desc md;
+        mcamp_mech m;
+        memset(&md, 0, sizeof md);
+        md.kind = MCAMP_MECH_BANDED; md.n = N; md.bands = shapes[i][1]; md.coef = c;
+        CHECK(mcamp__rows_count(N, md.bands, &md.count));
+        for (size_t r = 0; r < b; r++)
+            for (size_t q = 0; q <= r; q++) d[r * b + q] = d[q * b + r] = test_rand() - 0.3;
+        memset(m1, 0, N * b * sizeof *m1);
+        memset(w, 0, N * b * sizeof *w);
+        for (size_t r = 0; r < N; r++)
+            for (size_t q = r + 1 > md.bands ? r + 1 - md.bands : 0; q <= r; q++, e++) {
+                c[e] = q == r ? 1 : test_rand() - 0.3;
+                m1[r * b + q % b] += fabs(c[e]);
+            }
+        for (size_t r = 0; r < N; r++)
+            for (size_t p = 0; p < b; p++) {
+                for (size_t q = 0; q < b; q++) w[r * b + p] += m1[r * b + q] * d[q * b + p];
+                value += w[r * b + p] * m1[r * b + p];
+            }
+        CHECK_STATUS(mcamp_mech_init(&ctx, &md, &m), MCAMP_OK);
+        for (int k = 0; k < 2; k++) {
+            mcamp_ctx x = ctx;
+            mcamp__mech_grad to;
+            memset(&to, 0, sizeof to);
+            to.coef = g[k]; to.log_scale = ls[k];
+            if (k) { x.parallel.run = mt_backwards; x.parallel.user = &tasks; }
+            CHECK_STATUS(mcamp__modes_gradient(&x, &m, b, d, &v[k], &to), MCAMP_OK);
+        }
+        CHECK(tasks > 1);
+        CHECK_NEAR(v[0], value, 1e-11, 0);
+        e = 0;
+        for (size_t r = 0; r < N; r++)
+            for (size_t q = r + 1 > md.bands ? r + 1 - md.bands : 0; q <= r; q++, e++) {
+                double slope = (c[e] < 0 ? -2 : 2) * w[r * b + q % b];
+                CHECK_NEAR(g[0][e], slope, 1e-11, 1e-11);
+                want[q] += slope * c[e];
+            }
+        compare_slopes(ls[0], want, N);
+        CHECK(!memcmp(g[0], g[1], e * sizeof **g) && !memcmp(ls[0], ls[1], sizeof *ls));
+        CHECK(!memcmp(&v[0], &v[1], sizeof *v));
+        mcamp_mech_free(&ctx, &m);
+    }
+    for (int k = 0; k < 2; k++) free(g[k]);
+    free(d); free(c);
+}
+
 /* S is periodic: n = 20 480 000 costs what n = 2048 does, and the difference of
  * two lengths is a number of whole periods that can be counted by hand.       */
 TEST(twenty_million_rounds)
@@ -819,7 +880,7 @@ TEST_MAIN("modes",
     T(rows_that_fold_are_compensated),
     T(scaled_blt_by_pairs_agrees_with_slabs),
     T(gradient_agrees_with_differences),
-    T(gradient_routes_agree),
+    T(gradient_of_rows_at_length), T(gradient_routes_agree),
     T(twenty_million_rounds),
     T(big_sizes_stay_small),
     T(general_bands_at_length),

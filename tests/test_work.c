@@ -409,6 +409,138 @@ TEST(gradient_routes_agree)
         }
 }
 
+/* The inverse of a band and how it moves, row by row and in blocks, against elimination: one
+ * block, two, several, the last one short; two panels of columns. */
+static void band_inverse(size_t n, size_t h)
+{
+    double *y = (double *)calloc(n * n, sizeof *y), *z = (double *)calloc(n * n, sizeof *z);
+    double *rows[2], *w = (double *)malloc(n * sizeof *w), top = 0;
+    size_t tasks = 0;
+    mcamp__ladder q[2];
+    for (size_t i = 0; i < n; i++) {
+        double *row = y + i * n;
+        w[i] = test_rand();
+        for (size_t k = i > h ? i - h : 0; k <= i; k++) row[k] = i == k ? 1 : 0.4 * (test_rand() - 0.5);
+    }
+    for (size_t i = 0; i < n; i++)              /* z := y y', a band of the same width */
+        for (size_t j = 0; j < n; j++)
+            for (size_t k = 0; k <= i && k <= j; k++) z[i * n + j] += y[i * n + k] * y[j * n + k];
+    for (int v = 0; v < 2; v++) {
+        mcamp_ctx x = ctx;
+        if (v) { x.parallel.run = mt_backwards; x.parallel.user = &tasks; }
+        rows[v] = (double *)malloc(n * sizeof **rows);
+        CHECK_STATUS(mcamp__ladder_init(&x, n, h, &q[v]), MCAMP_OK);
+        CHECK((q[v].s > 0) == (h >= 48));
+        q[v].rows = rows[v]; q[v].weights = w;
+        for (size_t i = 0; i < n; i++)
+            for (size_t k = i > h ? i - h : 0; k <= i; k++)
+                mcamp__ladder_low(&q[v], q[v].y, i)[k] = z[i * n + k];
+        CHECK(mcamp__ladder_value(&q[v]));
+        mcamp__ladder_gradient(&q[v]);
+    }
+    CHECK((tasks > 0) == (h >= 48));
+    for (size_t p = 0; p < n; p++) {            /* z := z^-1, in place */
+        double d = z[p * n + p];
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < n && i != p; j++)
+                if (j != p) z[i * n + j] -= z[i * n + p] * z[p * n + j] / d;
+        for (size_t i = 0; i < n; i++) {
+            if (i == p) continue;
+            z[i * n + p] /= -d;
+            z[p * n + i] /= d;
+        }
+        z[p * n + p] = 1 / d;
+    }
+    for (size_t i = 0; i < n; i++) top = mcamp__dmax(top, z[i * n + i]);
+    for (size_t i = 0; i < n; i++) {
+        CHECK_NEAR(rows[0][i], z[i * n + i], 0, 1e-11 * top);
+        CHECK(!memcmp(rows[0] + i, rows[1] + i, sizeof **rows));
+        for (size_t j = i > h ? i - h : 0; j < n && j <= i + h; j++) {
+            double want = 0, *got = mcamp__ladder_sym(&q[0], q[0].v, i) + j;
+            for (size_t k = 0; k < n; k++) want -= z[i * n + k] * w[k] * z[k * n + j];
+            CHECK_NEAR(*got, want, 0, 1e-11 * top * top);
+            CHECK(!memcmp(got, mcamp__ladder_sym(&q[1], q[1].v, i) + j, sizeof *got));
+        }
+    }
+    for (int v = 0; v < 2; v++) { mcamp__ladder_free(&ctx, &q[v]); free(rows[v]); }
+    free(y); free(z); free(w);
+}
+
+TEST(band_inverse_and_how_it_moves)
+{
+    static const size_t shapes[][2] = { { 9, 1 }, { 40, 7 }, { 90, 47 }, { 49, 48 }, { 96, 48 },
+                                        { 97, 48 }, { 150, 60 }, { 230, 48 }, { 260, 70 } };
+    setup();
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        band_inverse(shapes[i][0], shapes[i][1]);
+}
+
+/* A pivot that is not positive, wherever it is. */
+TEST(bands_that_have_no_inverse)
+{
+    static const size_t hs[] = { 3, 50 };
+    double rows[260], w[260];
+    setup();
+    for (int v = 0; v < 2; v++)
+        for (size_t bad = 0; bad <= 260; bad += 13) {
+            mcamp__ladder q;
+            CHECK_STATUS(mcamp__ladder_init(&ctx, 260, hs[v], &q), MCAMP_OK);
+            q.rows = rows; q.weights = w;
+            for (size_t i = 0; i < 260; i++)
+                mcamp__ladder_low(&q, q.y, i)[i] = i == bad ? -1 : 1;
+            CHECK(mcamp__ladder_value(&q) == (bad == 260));
+            mcamp__ladder_free(&ctx, &q);
+        }
+}
+
+/* Rows of few bands by X = C'C against column by column, every workload that A^-1 is a band
+ * of; tasks in any order. */
+TEST(gradients_of_rows_by_both_ways)
+{
+    enum { N = 230 };
+    static const size_t bands[] = { 1, 2, 9, 50 };
+    static double lr[N], wt[N], ls[3][N], coef[N * 50], g[3][N * 50];
+    setup();
+    for (size_t i = 0; i < N; i++) { lr[i] = 0.5 + test_rand(); wt[i] = test_rand(); }
+    for (int k = 0; k < 16; k++) {
+        double v[3];
+        size_t tasks = 0;
+        mcamp_work_desc wd;
+        mcamp_mech_desc md;
+        mcamp_work work;
+        mcamp_mech m;
+        memset(&wd, 0, sizeof wd);
+        memset(&md, 0, sizeof md);
+        wd.n = md.n = N;
+        wd.kind = k % 4 == 0 ? MCAMP_WORK_PREFIX : k % 4 == 1 ? MCAMP_WORK_EMA : MCAMP_WORK_MOMENTUM;
+        wd.beta = k % 4 ? 0.8 : 0;
+        if (k % 4 == 2 || k == 4) wd.lr = lr;
+        md.kind = MCAMP_MECH_BANDED; md.bands = bands[k / 4]; md.coef = coef;
+        CHECK(mcamp__rows_count(N, md.bands, &md.count));
+        for (size_t i = 0, e = 0; i < N; i++)
+            for (size_t len = i + 1 < md.bands ? i + 1 : md.bands; len-- > 0; e++)
+                coef[e] = len ? 0.5 / (1 + (double)len) * (test_rand() - 0.2) : 0.8 + test_rand();
+        CHECK_STATUS(mcamp_work_init(&ctx, &wd, &work), MCAMP_OK);
+        CHECK_STATUS(mcamp_mech_init(&ctx, &md, &m), MCAMP_OK);
+        CHECK(mcamp__errors_lags(&work, N, m.bands) == (k % 4 > 1 ? 3u : 2u));
+        for (int i = 0; i < 3; i++) {
+            mcamp_ctx x = ctx;
+            mcamp__mech_grad to;
+            memset(&to, 0, sizeof to);
+            to.coef = g[i]; to.log_scale = ls[i];
+            if (i == 1) { x.parallel.run = mt_backwards; x.parallel.user = &tasks; x.parallel.width = 3; }
+            CHECK_STATUS((i < 2 ? mcamp__work_gradient : mcamp__grad_columns)
+                         (&x, &work, &m, k % 3 ? wt : NULL, &v[i], &to), MCAMP_OK);
+        }
+        CHECK_NEAR(v[0], v[2], 1e-9, 0);        /* X has the square of C's condition */
+        compare_slopes(g[0], g[2], m.count);
+        compare_slopes(ls[0], ls[2], N);
+        CHECK(!memcmp(g[0], g[1], m.count * sizeof **g) && !memcmp(ls[0], ls[1], sizeof *ls));
+        mcamp_work_free(&ctx, &work);
+        mcamp_mech_free(&ctx, &m);
+    }
+}
+
 TEST(value_of_the_gradient_is_the_mean_square)
 {
     static workload w;
@@ -1031,6 +1163,9 @@ TEST_MAIN("work",
     T(a_million_rounds),
     T(gradients_agree_with_differences),
     T(gradient_routes_agree),
+    T(band_inverse_and_how_it_moves),
+    T(bands_that_have_no_inverse),
+    T(gradients_of_rows_by_both_ways),
     T(value_of_the_gradient_is_the_mean_square),
     T(sensitivities_agree_with_enumeration),
     T(columns_that_rise_late),
