@@ -4684,6 +4684,46 @@ MCAMP__ENTRY void MCAMP__K(dots)(const double *a, size_t lda, size_t rows, const
     }
 }
 
+/* See mcamp__vec_sym.  Four rows at a time: what is added to w waits for memory less. */
+MCAMP__ENTRY void MCAMP__K(sym)(const double *a, size_t lda, size_t rows, const double *v,
+                                size_t len, double *w)
+{
+    for (size_t i = 0; i < rows; i += 4, a += 4 * (lda + 1), v += 4, w += 4, len -= 4) {
+        const size_t some = rows - i < 4 ? rows - i : 4;
+        const double *a0 = a, *a1 = a + (some > 1 ? lda : 0);
+        const double *a2 = a + (some > 2 ? 2 * lda : 0), *a3 = a + (some > 3 ? 3 * lda : 0);
+        const double f1 = some > 1 ? v[1] : 0, f2 = some > 2 ? v[2] : 0;
+        const double f3 = some > 3 ? v[3] : 0;
+        MCAMP__V v0 = MCAMP__K(set)(v[0]), v1 = MCAMP__K(set)(f1);
+        MCAMP__V v2 = MCAMP__K(set)(f2), v3 = MCAMP__K(set)(f3);
+        MCAMP__V s0 = MCAMP__K(set)(0.0), s1 = s0, s2 = s0, s3 = s0;
+        double t[4][MCAMP__W];
+        size_t k = some;
+        for (size_t r = 0; r < some; r++)
+            for (size_t c = r; c < some; c++) {
+                w[r] += a[r * lda + c] * v[c];
+                if (c > r) w[c] += a[r * lda + c] * v[r];
+            }
+        for (; k + MCAMP__W <= len; k += MCAMP__W) {
+            MCAMP__V x0 = MCAMP__K(load)(a0 + k), x1 = MCAMP__K(load)(a1 + k);
+            MCAMP__V x2 = MCAMP__K(load)(a2 + k), x3 = MCAMP__K(load)(a3 + k);
+            MCAMP__V y = MCAMP__K(load)(v + k);
+            MCAMP__K(store)(w + k, MCAMP__K(load)(w + k) + ((x0 * v0 + x1 * v1) +
+                                                            (x2 * v2 + x3 * v3)));
+            s0 += x0 * y; s1 += x1 * y; s2 += x2 * y; s3 += x3 * y;
+        }
+        MCAMP__K(store)(t[0], s0); MCAMP__K(store)(t[1], s1);
+        MCAMP__K(store)(t[2], s2); MCAMP__K(store)(t[3], s3);
+        for (size_t r = 0; r < some; r++)
+            for (size_t c = 0; c < MCAMP__W; c++) w[r] += t[r][c];
+        for (; k < len; k++)
+            for (size_t r = 0; r < some; r++) {
+                w[r] += a[r * lda + k] * v[k];
+                w[k] += a[r * lda + k] * v[r];
+            }
+    }
+}
+
 /* d[4 rows of ld][step] += sum over count rows of p_i p_j */
 MCAMP__INL void MCAMP__K(outer_block)(const double *pi, const double *pj, size_t ld,
                                       size_t count, double *d)
@@ -31502,6 +31542,14 @@ MCAMP__PRIV void mcamp__vec_dots(mcamp_vecset vs, const double *a, size_t lda, s
     MCAMP__DISPATCH(vs, dots, (a, lda, rows, x, len, out));
 }
 
+/* w[len] += S v, of S only the first `rows` rows and the columns that mirror them being there;
+ * a: its upper triangle, of which each number is read once.                        */
+MCAMP__PRIV void mcamp__vec_sym(mcamp_vecset vs, const double *a, size_t lda, size_t rows,
+                                const double *v, size_t len, double *w)
+{
+    MCAMP__DISPATCH(vs, sym, (a, lda, rows, v, len, w));
+}
+
 /* pi_t to a[n + b][MCAMP__P], after a filter; spoils w->h. */
 MCAMP__PRIV void mcamp__edge_posterior(mcamp_vecset vs, const mcamp__pattern *p,
                                        mcamp__pattern_work *w, double *a)
@@ -32712,38 +32760,78 @@ MCAMP__PRIV int mcamp__eigen_tridiagonal(double *d, double *e, size_t n)
 }
 
 /* A symmetric S to tridiagonal by reflections, in panels of MCAMP__PANEL: within one S stays,
- * and is used as S - A B', rows of A and B holding v_1 w_1 v_2 w_2 .. and w_1 v_1 w_2 v_2 ..; at
- * its end that is taken from what remains.                                            */
+ * and is used as S - A B', rows of A and B holding v_1 w_1 v_2 w_2 .. and w_1 v_1 w_2 v_2 .., so
+ * that A is enough; at its end that is taken from what remains.  Only upper triangles.  Products
+ * with S, which memory is too slow for, are sums over chunks of rows of as many entries: their
+ * number depends on n only, and so does what comes out.                               */
 #define MCAMP__PANEL (MCAMP__S / 2)
+#define MCAMP__CHUNKS 8
 
 typedef struct mcamp__tridiagonal {
     mcamp_ctx *ctx;
-    double *s, *a, *b;          /* n * n; n * MCAMP__S each                          */
+    double *s, *a;              /* n * n; n * MCAMP__S                               */
     double *d, *e, *x, *v, *w;  /* diagonal and what is beside it; n each            */
-    double *pack;
-    size_t n;
+    double *pack;               /* A's transpose by MCAMP__S rows, or chunks' sums   */
+    size_t n, from, done;       /* the first row of v and w; columns of A            */
 } mcamp__tridiagonal;
 
 MCAMP__PRIV void mcamp__tridiagonal_init(mcamp__tridiagonal *t, mcamp_ctx *ctx, double *s,
                                          size_t n, double *work)
 {
     t->ctx = ctx; t->s = s; t->n = n;
-    t->a = work;            t->b = t->a + MCAMP__S * n;
-    t->d = t->b + MCAMP__S * n; t->e = t->d + n;
-    t->x = t->e + n;        t->v = t->x + n;        t->w = t->v + n;
-    t->pack = t->w + n;
+    t->a = work;            t->d = t->a + MCAMP__S * n;
+    t->e = t->d + n;        t->x = t->e + n;        t->v = t->x + n;
+    t->w = t->v + n;        t->pack = t->w + n;
 }
 
-/* w := 2 (S - A B') v/|v|^2 less what of it is along v, from row `from` on; A, B of `done`
- * columns: S - v w' - w v' is S reflected.                                           */
-MCAMP__PRIV void mcamp__tridiagonal_side(mcamp__tridiagonal *t, size_t from, size_t done)
+/* The row from `from` on where chunk k of `chunks` begins. */
+MCAMP__PRIV size_t mcamp__tridiagonal_cut(const mcamp__tridiagonal *t, size_t k, size_t chunks)
 {
-    size_t n = t->n, len = n - from;
-    double c[MCAMP__S] = { 0 }, square = mcamp__dot(t->v + from, t->v + from, len), h;
-    memset(t->w + from, 0, len * sizeof *t->w);
-    for (size_t i = from; i < n; i++) mcamp__axpy(-t->v[i], t->b + i * MCAMP__S, c, done);
-    mcamp__vec_dots(t->ctx->vec, t->s + from * n + from, n, len, t->v + from, len, t->w + from);
-    mcamp__vec_dots(t->ctx->vec, t->a + from * MCAMP__S, MCAMP__S, len, c, done, t->w + from);
+    double len = (double)(t->n - t->from);
+    return k < chunks ? t->n - (size_t)(len * sqrt(1 - (double)k / (double)chunks)) : t->n;
+}
+
+/* Few rows are one chunk. */
+MCAMP__PRIV size_t mcamp__tridiagonal_chunks(const mcamp__tridiagonal *t)
+{
+    return t->n - t->from < 512 ? 1 : MCAMP__CHUNKS;
+}
+
+/* A chunk's part of S v, from its first row on, and of A' v, after it. */
+MCAMP__PRIV void mcamp__tridiagonal_chunk(void *arg, size_t k)
+{
+    const mcamp__tridiagonal *t = (const mcamp__tridiagonal *)arg;
+    size_t n = t->n, chunks = mcamp__tridiagonal_chunks(t);
+    size_t lo = mcamp__tridiagonal_cut(t, k, chunks), hi = mcamp__tridiagonal_cut(t, k + 1, chunks);
+    double *w = t->pack + k * (n + MCAMP__S), *c = w + n;
+    memset(w + lo, 0, (n - lo) * sizeof *w);
+    memset(c, 0, MCAMP__S * sizeof *c);
+    mcamp__vec_sym(t->ctx->vec, t->s + lo * n + lo, n, hi - lo, t->v + lo, n - lo, w + lo);
+    for (size_t i = lo; i < hi; i++) mcamp__axpy(t->v[i], t->a + i * MCAMP__S, c, t->done);
+}
+
+/* w := S v, c := -B'v, in tasks where memory, or a second cache, is far behind. */
+MCAMP__PRIV void mcamp__tridiagonal_times(mcamp__tridiagonal *t, double *c)
+{
+    size_t n = t->n, chunks = mcamp__tridiagonal_chunks(t);
+    memset(t->w + t->from, 0, (n - t->from) * sizeof *t->w);
+    memset(c, 0, MCAMP__S * sizeof *c);
+    mcamp__run(n - t->from < 1024 ? NULL : t->ctx, chunks, mcamp__tridiagonal_chunk, t);
+    for (size_t k = 0; k < chunks; k++) {
+        const double *w = t->pack + k * (n + MCAMP__S);
+        size_t lo = mcamp__tridiagonal_cut(t, k, chunks);
+        mcamp__axpy(1, w + lo, t->w + lo, n - lo);
+        for (size_t i = 0; i < t->done; i++) c[i] -= w[n + (i ^ 1)];
+    }
+}
+
+/* w := 2 (S - A B') v/|v|^2 less what of it is along v: S - v w' - w v' is S reflected. */
+MCAMP__PRIV void mcamp__tridiagonal_side(mcamp__tridiagonal *t)
+{
+    size_t n = t->n, from = t->from, len = n - from;
+    double c[MCAMP__S], square = mcamp__dot(t->v + from, t->v + from, len), h;
+    mcamp__tridiagonal_times(t, c);
+    mcamp__vec_dots(t->ctx->vec, t->a + from * MCAMP__S, MCAMP__S, len, c, t->done, t->w + from);
     h = mcamp__dot(t->w + from, t->v + from, len) / square;
     for (size_t i = from; i < n; i++) t->w[i] = 2 / square * (t->w[i] - h * t->v[i]);
 }
@@ -32753,9 +32841,10 @@ MCAMP__PRIV void mcamp__tridiagonal_row(mcamp__tridiagonal *t, size_t k, size_t 
 {
     size_t n = t->n, from = k + 1, len = n - from;
     double *x = t->x, c[MCAMP__S], norm;
+    t->from = from; t->done = done;
     memcpy(x + k, t->s + k * n + k, (n - k) * sizeof *x);
-    for (size_t i = 0; i < done; i++) c[i] = -t->a[k * MCAMP__S + i];
-    mcamp__vec_dots(t->ctx->vec, t->b + k * MCAMP__S, MCAMP__S, n - k, c, done, x + k);
+    for (size_t i = 0; i < done; i++) c[i] = -t->a[k * MCAMP__S + (i ^ 1)];
+    mcamp__vec_dots(t->ctx->vec, t->a + k * MCAMP__S, MCAMP__S, n - k, c, done, x + k);
     norm = sqrt(mcamp__dot(x + from, x + from, len));
     t->d[k] = x[k];
     t->e[k] = len && x[from] > 0 ? -norm : norm;
@@ -32764,30 +32853,39 @@ MCAMP__PRIV void mcamp__tridiagonal_row(mcamp__tridiagonal *t, size_t k, size_t 
     if (len > 1 && norm > 0) {
         memcpy(t->v + from, x + from, len * sizeof *x);
         t->v[from] -= t->e[k];
-        mcamp__tridiagonal_side(t, from, done);
+        mcamp__tridiagonal_side(t);
     }
     for (size_t i = from; i < n; i++) {
-        double *a = t->a + i * MCAMP__S + done, *b = t->b + i * MCAMP__S + done;
-        a[0] = b[1] = t->v[i];
-        a[1] = b[0] = t->w[i];
+        t->a[i * MCAMP__S + done] = t->v[i];
+        t->a[i * MCAMP__S + done + 1] = t->w[i];
     }
+}
+
+/* A panel's end: A B' from MCAMP__ROWS rows, numbered from `from` on, right of the diagonal. */
+MCAMP__PRIV void mcamp__tridiagonal_rows(void *arg, size_t task)
+{
+    const mcamp__tridiagonal *t = (const mcamp__tridiagonal *)arg;
+    size_t n = t->n, r = t->from + task * MCAMP__ROWS, rows = mcamp__zmin(MCAMP__ROWS, n - r);
+    for (size_t q = task * MCAMP__ROWS / MCAMP__S * MCAMP__S; t->from + q < n; q += MCAMP__S)
+        mcamp__vec_nt(t->ctx->vec, t->a + r * MCAMP__S, MCAMP__S, rows, t->pack + q * MCAMP__S,
+                      MCAMP__S, -1, t->s + r * n + t->from + q, n,
+                      mcamp__zmin(MCAMP__S, n - t->from - q));
 }
 
 MCAMP__PRIV void mcamp__tridiagonal_run(mcamp__tridiagonal *t)
 {
     size_t n = t->n;
     for (size_t p = 0; p < n; p += MCAMP__PANEL) {
-        size_t last = mcamp__zmin(p + MCAMP__PANEL, n);
+        size_t last = mcamp__zmin(p + MCAMP__PANEL, n), len = n - last;
         for (size_t k = p; k < last; k++) mcamp__tridiagonal_row(t, k, 2 * (k - p));
-        for (size_t q = last; q < n; q += MCAMP__S) {
-            mcamp__nt x;
-            memset(&x, 0, sizeof x);
-            x.cols = mcamp__zmin(MCAMP__S, n - q);
-            mcamp__nt_pack(t->b + q * MCAMP__S, MCAMP__S, x.cols, MCAMP__S, t->pack);
-            x.a = t->a + last * MCAMP__S; x.z = t->pack; x.out = t->s + last * n + q;
-            x.lda = x.len = MCAMP__S; x.ldo = n; x.rows = n - last; x.alpha = -1;
-            mcamp__nt_run(t->ctx, &x);
-        }
+        for (size_t q = 0; q < len; q += MCAMP__S)      /* B's, columns of A by twos */
+            for (size_t c = 0; c < MCAMP__S; c++)
+                for (size_t i = 0; i < MCAMP__S; i++)
+                    t->pack[(q + i) * MCAMP__S + c] =
+                        q + c < len ? t->a[(last + q + c) * MCAMP__S + (i ^ 1)] : 0.0;
+        t->from = last;
+        mcamp__run(len < 256 ? NULL : t->ctx, (len + MCAMP__ROWS - 1) / MCAMP__ROWS,
+                   mcamp__tridiagonal_rows, t);
     }
 }
 
@@ -36673,6 +36771,7 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__DEPTH
 #undef MCAMP__BOUND_ROUNDS
 #undef MCAMP__PANEL
+#undef MCAMP__CHUNKS
 #undef MCAMP__BINS_KINDS
 #undef MCAMP__APART
 #undef MCAMP__BINS_FREQUENCIES
