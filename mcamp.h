@@ -32135,23 +32135,44 @@ MCAMP__PRIV int mcamp__orth_free(const mcamp__opt_model *m, size_t j, size_t k)
     return j == k || j - k < m->period || (j - k) % m->period;
 }
 
-/* coef := X(y), packed rows with zeros where y has none.  0 if a y_jj is not positive. */
+/* Numbers of y in a row of X, or in the last len of its entries: the free ones are runs between
+ * zeros that are `period` apart. */
+MCAMP__PRIV size_t mcamp__orth_count(const mcamp__opt_model *m, size_t len)
+{
+    return len - (len - 1) / m->period;
+}
+
+/* The run that begins `left` entries before a row's end; a zero follows if it is shorter. */
+MCAMP__PRIV size_t mcamp__orth_run(const mcamp__opt_model *m, size_t left)
+{
+    return left > m->period ? (left - 1) % m->period : left;
+}
+
+/* coef := X(y), packed rows with zeros where y has none; norms: 1/|y| for every column.  0 if a
+ * y_jj is not positive.                                                              */
 MCAMP__PRIV int mcamp__orth_set(mcamp__opt_model *m, const double *y)
 {
     size_t at = 0, j, bad = 0;
     for (size_t k = 0; k < m->classes; k++) m->norms[k] = 0;
-    for (size_t i = 0; i < m->n; i++)
-        for (size_t e = mcamp__band_row(i, m->bands, &j); j <= i; j++, e++)
-            m->coef[e] = mcamp__orth_free(m, i, j) ? y[at++] : 0.0;
     for (size_t i = 0; i < m->n; i++) {
-        double d = m->coef[mcamp__band_row(i + 1, m->bands, &j) - 1];
+        double d;
+        mcamp__band_row(i, m->bands, &j);
+        at += mcamp__orth_count(m, i + 1 - j);
+        d = y[at - 1];
         bad += !(d > 0);
         m->norms[i % m->classes] += d;
     }
-    for (size_t k = 0; k < m->classes; k++) m->norms[k] = sqrt(m->norms[k]);
-    for (size_t i = 0; i < m->n; i++)
-        for (size_t e = mcamp__band_row(i, m->bands, &j); j <= i; j++, e++)
-            m->coef[e] /= m->norms[i % m->classes] * m->norms[j % m->classes];
+    for (size_t k = 0; k < m->classes; k++) m->norms[k] = 1 / sqrt(m->norms[k]);
+    for (size_t k = m->classes; k < m->n; k++) m->norms[k] = m->norms[k - m->classes];
+    for (size_t i = 0; i < m->n; i++) {
+        double *row = m->coef + mcamp__band_row(i, m->bands, &j) - j, own = m->norms[i];
+        while (j <= i) {
+            size_t run = mcamp__orth_run(m, i + 1 - j);
+            for (size_t k = 0; k < run; k++) row[j + k] = own * m->norms[j + k] * y[k];
+            y += run; j += run;
+            if (j <= i) row[j++] = 0;
+        }
+    }
     return !bad;
 }
 
@@ -32159,22 +32180,25 @@ MCAMP__PRIV int mcamp__orth_set(mcamp__opt_model *m, const double *y)
  * of a pair: with D = diag(1/|y|), X = D Y D, dX = D dY D + the change of D.        */
 MCAMP__PRIV void mcamp__orth_chain(mcamp__opt_model *m, double factor, double *g)
 {
-    size_t at = 0, j;
-    for (size_t k = 0; k < m->classes; k++) m->dots[k] = 0;
-    for (size_t i = 0; i < m->n; i++)
-        for (size_t e = mcamp__band_row(i, m->bands, &j); j <= i; j++, e++) {
-            double v = m->g_coef[e] * m->coef[e];
-            m->dots[i % m->classes] += v;
-            if (i != j) m->dots[j % m->classes] += v;
+    size_t j;
+    for (size_t k = 0; k < m->n; k++) m->dots[k] = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        size_t at = mcamp__band_row(i, m->bands, &j), len = i + 1 - j;
+        const double *a = m->g_coef + at, *x = m->coef + at;
+        for (size_t k = 0; k + 1 < len; k++) m->dots[j + k] += a[k] * x[k];
+        m->dots[i] += mcamp__dot(a, x, len);
+    }
+    for (size_t k = m->classes; k < m->n; k++) m->dots[k % m->classes] += m->dots[k];
+    for (size_t i = 0; i < m->n; i++) {
+        const double *row = m->g_coef + mcamp__band_row(i, m->bands, &j) - j;
+        double own = 2 * factor * m->norms[i];
+        while (j <= i) {
+            size_t run = mcamp__orth_run(m, i + 1 - j);
+            for (size_t k = 0; k < run; k++) g[k] += own * m->norms[j + k] * row[j + k];
+            g += run; j += run + 1;
         }
-    for (size_t i = 0; i < m->n; i++)
-        for (size_t e = mcamp__band_row(i, m->bands, &j); j <= i; j++, e++) {
-            size_t p = i % m->classes, q = j % m->classes;
-            double v = (i == j ? 1 : 2) * m->g_coef[e];
-            if (!mcamp__orth_free(m, i, j)) continue;
-            if (i == j) v -= m->dots[p];
-            g[at++] += factor * v / (m->norms[p] * m->norms[q]);
-        }
+        g[-1] -= factor * (row[i] + m->dots[i % m->classes]) * m->norms[i] * m->norms[i];
+    }
 }
 
 /* X -> C in place, packed rows, the last row first: what it takes of X_jk is C_ij C_ik.
@@ -32414,7 +32438,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_start_from(mcamp_ctx *ctx, mcamp__opt_model 
 typedef struct mcamp__orth {
     double *block;              /* all below                                         */
     size_t total, q, lags;      /* lags: diagonals of B                              */
-    double *l, *t, *p, *v, *work;       /* dense: n*n three times, n, the rest       */
+    double *l, *t, *p, *v, *work;       /* dense: n*(n+S) twice, n*n, n, the rest    */
     double *move, *z, *zmove, *un;      /* few bands, with l and v                   */
 } mcamp__orth;
 
@@ -32484,7 +32508,7 @@ MCAMP__PRIV mcamp_status mcamp__orth_init(mcamp__opt *o, int dense)
     if (!dense && w->kind != MCAMP_WORK_TOEPLITZ && w->kind != MCAMP_WORK_DENSE && q <= n / 8)
         t->q = q;
     if (!mcamp__mul_size(n, n, &nn) || !mcamp__mul_size(n, 6 * q + 3, &nq) ||
-        !mcamp__mul_size(nn, 3, &nn) || !mcamp__add_size(nn, extra, &nn))
+        !mcamp__mul_size(nn, 3, &nn) || !mcamp__add_size(nn, extra + 2 * MCAMP__S * n, &nn))
         return mcamp__fail(&o->inner, MCAMP_E_SIZE, "rounds", (double)n);
     t->lags = w->kind == MCAMP_WORK_MOMENTUM ? 3 : 2;
     t->total = t->q ? nq + 3 * q : nn;
@@ -32492,7 +32516,8 @@ MCAMP__PRIV mcamp_status mcamp__orth_init(mcamp__opt *o, int dense)
     if (!t->block) return mcamp__fail(&o->inner, MCAMP_E_MEMORY, "rounds", (double)n);
     t->l = t->block;
     if (!t->q) {
-        t->t = t->l + n * n; t->p = t->t + n * n; t->v = t->p + n * n; t->work = t->v + n;
+        t->t = t->l + (n + MCAMP__S) * n;       t->p = t->t + (n + MCAMP__S) * n;
+        t->v = t->p + n * n;    t->work = t->v + n;
         return MCAMP_OK;
     }
     t->move = t->l + n * q;     t->z = t->move + n * q;
@@ -32502,57 +32527,156 @@ MCAMP__PRIV mcamp_status mcamp__orth_init(mcamp__opt *o, int dense)
     return MCAMP_OK;
 }
 
-/* out := x x', n x n; upper: x is an upper triangle. */
-MCAMP__PRIV void mcamp__orth_square(const mcamp_ctx *ctx, const double *x, size_t n, int upper,
-                                    double *out, double *work)
+/* Parts of what is summed in tasks, their number being that of no threads. */
+#define MCAMP__CHUNKS 8
+
+/* Dense X, n x n: what is of O(n^2) goes by rows, in tasks of MCAMP__S. */
+typedef struct mcamp__orth_job {
+    mcamp__opt *o;              /* or NULL */
+    mcamp_vecset vs;
+    double *x, *z, *out;
+    const double *scale;
+    size_t n;
+    int upper;
+} mcamp__orth_job;
+
+MCAMP__PRIV void mcamp__orth_rows(const mcamp_ctx *ctx, size_t n, mcamp__orth_job *q,
+                                  void (*task)(void *arg, size_t i))
 {
-    memset(out, 0, n * n * sizeof *out);
-    for (size_t p = 0; p < n; p += MCAMP__S) {
-        size_t w = mcamp__zmin(MCAMP__S, n - p), k = upper ? p : 0;
-        mcamp__nt s;
-        memset(&s, 0, sizeof s);
-        mcamp__nt_pack(x + p * n + k, n, w, n - k, work);
-        s.a = x + k; s.z = work; s.out = out + p;
-        s.lda = s.ldo = n; s.rows = p + w; s.len = n - k; s.cols = w; s.alpha = 1;
-        mcamp__nt_run(ctx, &s);
+    q->n = n;
+    mcamp__run(n < 512 ? NULL : ctx, (n + MCAMP__S - 1) / MCAMP__S, task, q);
+}
+
+#define MCAMP__TILE 8           /* a line of the cache                               */
+
+/* What is left of the diagonal to its right, or, upper, the two exchanged. */
+MCAMP__PRIV void mcamp__orth_mirror(void *arg, size_t task)
+{
+    const mcamp__orth_job *q = (const mcamp__orth_job *)arg;
+    size_t n = q->n, last = mcamp__zmin(n, (task + 1) * MCAMP__S);
+    for (size_t r = task * MCAMP__S; r < last; r += MCAMP__TILE)
+        for (size_t c = 0; c <= r; c += MCAMP__TILE)
+            for (size_t i = r; i < mcamp__zmin(last, r + MCAMP__TILE); i++)
+                for (size_t k = c; k < mcamp__zmin(i, c + MCAMP__TILE); k++) {
+                    double *a = q->x + i * n + k, *b = q->x + k * n + i, v = *b;
+                    *b = *a;
+                    if (q->upper) *a = v;
+                }
+}
+
+/* Rows of x times scale, if that is given, and their transpose, a panel of z. */
+MCAMP__PRIV void mcamp__orth_pack(void *arg, size_t task)
+{
+    const mcamp__orth_job *q = (const mcamp__orth_job *)arg;
+    size_t n = q->n, p = task * MCAMP__S, w = mcamp__zmin(MCAMP__S, n - p), k = q->upper ? p : 0;
+    for (size_t i = p; q->scale && i < p + w; i++)
+        for (size_t c = 0; c < n; c++) q->x[i * n + c] *= q->scale[c];
+    mcamp__nt_pack(q->x + p * n + k, n, w, n - k, q->z + p * n);
+}
+
+/* Rows of the lower triangle of x x': 48 of them, as many as the kernel wants and two threads
+ * share fairly. */
+#define MCAMP__SQUARE 48
+
+MCAMP__PRIV void mcamp__orth_square_rows(void *arg, size_t task)
+{
+    const mcamp__orth_job *q = (const mcamp__orth_job *)arg;
+    size_t n = q->n, r = task * MCAMP__SQUARE, rows = mcamp__zmin(MCAMP__SQUARE, n - r);
+    size_t k = q->upper ? r : 0;
+    for (size_t p = 0; p < r + rows; p += MCAMP__S) {
+        size_t w = mcamp__zmin(MCAMP__S, n - p), from = mcamp__zmax(k, q->upper ? p : 0);
+        double *out = q->out + r * n + p;
+        for (size_t i = 0; i < rows; i++) memset(out + i * n, 0, w * sizeof *out);
+        mcamp__vec_nt(q->vs, q->x + r * n + from, n, rows,
+                      q->z + p * n + (from - (q->upper ? p : 0)) * MCAMP__S, n - from, 1, out, n, w);
     }
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < i; j++) out[i * n + j] = out[j * n + i];
+}
+
+/* Long and short ones in turn: threads that take every second task have as much to do. */
+MCAMP__PRIV void mcamp__orth_square_task(void *arg, size_t i)
+{
+    const mcamp__orth_job *q = (const mcamp__orth_job *)arg;
+    size_t other = i ^ (i >> 1 & 1);
+    mcamp__orth_square_rows(arg, other * MCAMP__SQUARE < q->n || other < i ? other : i);
+}
+
+/* The lower triangle of out := x x', columns of x being scaled before if scale is given; upper:
+ * x is an upper triangle.  z: n (n + S).                                              */
+MCAMP__PRIV void mcamp__orth_square(const mcamp_ctx *ctx, double *x, const double *scale,
+                                    size_t n, int upper, double *out, double *z)
+{
+    mcamp__orth_job q = { NULL, ctx->vec, x, z, out, scale, n, upper };
+    mcamp__orth_rows(ctx, n, &q, mcamp__orth_pack);
+    mcamp__run(n < 256 ? NULL : ctx, (n + MCAMP__SQUARE - 1) / MCAMP__SQUARE,
+               mcamp__orth_square_task, &q);
+}
+
+/* X and I, where the factor and its inverse's transpose will be. */
+MCAMP__PRIV void mcamp__orth_dense_rows(void *arg, size_t task)
+{
+    const mcamp__orth_job *q = (const mcamp__orth_job *)arg;
+    const mcamp__orth *t = &q->o->orth;
+    size_t n = q->n, j;
+    for (size_t i = task * MCAMP__S; i < mcamp__zmin(n, (task + 1) * MCAMP__S); i++) {
+        size_t at = mcamp__band_row(i, q->o->m.bands, &j);
+        memset(t->l + i * n, 0, j * sizeof *t->l);
+        memcpy(t->l + i * n + j, q->o->m.coef + at, (i + 1 - j) * sizeof *t->l);
+        memset(t->t + i * n, 0, n * sizeof *t->t);
+        t->t[i * n + i] = 1;
+    }
+}
+
+MCAMP__PRIV void mcamp__orth_work_rows(void *arg, size_t task)
+{
+    const mcamp__orth_job *q = (const mcamp__orth_job *)arg;
+    for (size_t i = task * MCAMP__S; i < mcamp__zmin(q->n, (task + 1) * MCAMP__S); i++)
+        mcamp__work_apply(q->o->work, q->x + i * q->n, 0);
+}
+
+/* The diagonal of A x to o->rows, eight columns at a time, in every eighth place; z: 8 n a task. */
+MCAMP__PRIV void mcamp__orth_work_diagonal(void *arg, size_t task)
+{
+    const mcamp__orth_job *q = (const mcamp__orth_job *)arg;
+    size_t n = q->n;
+    double *v = q->z + task * MCAMP__TILE * n;
+    for (size_t c = task * MCAMP__TILE; c < n; c += MCAMP__TILE * MCAMP__CHUNKS) {
+        size_t some = mcamp__zmin(MCAMP__TILE, n - c);
+        for (size_t k = 0; k < n; k++)
+            for (size_t i = 0; i < some; i++) v[i * n + k] = q->x[k * n + c + i];
+        for (size_t i = 0; i < some; i++) {
+            mcamp__work_apply(q->o->work, v + i * n, 0);
+            q->o->rows[c + i] = v[i * n + c + i];
+        }
+    }
 }
 
 /* Dense X: the squared norms of A C^-1's rows to o->rows, A X^-1 to t.p by its columns. */
 MCAMP__PRIV int mcamp__orth_dense(mcamp__opt *o)
 {
     const mcamp__orth *t = &o->orth;
-    size_t n = o->m.n, j;
-    memset(t->l, 0, 2 * n * n * sizeof *t->l);
-    for (size_t i = 0; i < n; i++) {
-        size_t at = mcamp__band_row(i, o->m.bands, &j);
-        memcpy(t->l + i * n + j, o->m.coef + at, (i + 1 - j) * sizeof *t->l);
-        t->t[i * n + i] = 1;
-    }
-    if (mcamp__cholesky_blocks(&o->inner, n, t->l, NULL, t->t, t->work) < n) return 0;
-    mcamp__orth_square(&o->inner, t->t, n, 1, t->p, t->work);
-    for (size_t i = 0; i < n; i++) mcamp__work_apply(o->work, t->p + i * n, 0);
-    for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < n; k++) t->v[k] = t->p[k * n + i];
-        mcamp__work_apply(o->work, t->v, 0);
-        o->rows[i] = t->v[i];
-    }
+    const mcamp_ctx *ctx = &o->inner;
+    size_t n = o->m.n;
+    mcamp__orth_job q = { o, ctx->vec, t->p, t->work, NULL, NULL, n, 0 };
+    mcamp__orth_rows(ctx, n, &q, mcamp__orth_dense_rows);
+    if (mcamp__cholesky_blocks(ctx, n, t->l, NULL, t->t, t->work) < n) return 0;
+    mcamp__orth_square(ctx, t->t, NULL, n, 1, t->p, t->l);
+    mcamp__orth_rows(ctx, n, &q, mcamp__orth_mirror);
+    mcamp__orth_rows(ctx, n, &q, mcamp__orth_work_rows);
+    mcamp__run(n < 512 ? NULL : ctx, MCAMP__CHUNKS, mcamp__orth_work_diagonal, &q);
     return 1;
 }
 
-/* g_coef := d/dX = -(A X^-1)' w (A X^-1); all of it stays in t.l. */
+/* g_coef := d/dX = -(A X^-1)' w (A X^-1), whose lower triangle stays in t.l. */
 MCAMP__PRIV void mcamp__orth_dense_gradient(mcamp__opt *o)
 {
     const mcamp__orth *t = &o->orth;
     size_t n = o->m.n, j;
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < n; k++) t->p[i * n + k] *= sqrt(o->weights[k]);
-    mcamp__orth_square(&o->inner, t->p, n, 0, t->l, t->work);
-    for (size_t i = 0; i < n; i++)
-        for (size_t e = mcamp__band_row(i, o->m.bands, &j); j <= i; j++, e++)
-            o->m.g_coef[e] = -t->l[i * n + j];
+    for (size_t k = 0; k < n; k++) t->v[k] = sqrt(o->weights[k]);
+    mcamp__orth_square(&o->inner, t->p, t->v, n, 0, t->l, t->t);
+    for (size_t i = 0; i < n; i++) {
+        double *g = o->m.g_coef + mcamp__band_row(i, o->m.bands, &j);
+        for (size_t k = j; k <= i; k++) g[k - j] = -t->l[i * n + k];
+    }
 }
 
 /* Few bands, and A^-1 =: B lower triangular with three: Y = B'XB has q = bands + 2, the
@@ -32765,7 +32889,6 @@ MCAMP__PRIV int mcamp__eigen_tridiagonal(double *d, double *e, size_t n)
  * with S, which memory is too slow for, are sums over chunks of rows of as many entries: their
  * number depends on n only, and so does what comes out.                               */
 #define MCAMP__PANEL (MCAMP__S / 2)
-#define MCAMP__CHUNKS 8
 
 typedef struct mcamp__tridiagonal {
     mcamp_ctx *ctx;
@@ -32914,6 +33037,7 @@ MCAMP__PRIV double mcamp__orth_dual(mcamp__opt *o)
     mcamp__opt_model *m = &o->m;
     size_t n = m->n, j;
     double total = 0, shift = 0;
+    mcamp__orth_job q = { o, o->inner.vec, t->t, NULL, NULL, NULL, n, 0 };
     for (size_t k = 0; k < m->classes; k++) m->dots[k] = 0;
     for (size_t i = 0; i < n; i++)
         m->dots[i % m->classes] += t->l[i * n + i] *
@@ -32922,7 +33046,7 @@ MCAMP__PRIV double mcamp__orth_dual(mcamp__opt *o)
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k <= i; k++) {
             double v = i - k < m->bands && mcamp__orth_free(m, i, k) ? 0 : t->l[i * n + k];
-            t->t[i * n + k] = t->t[k * n + i] = i == k ? m->dots[i % m->classes] : v;
+            t->t[i * n + k] = i == k ? m->dots[i % m->classes] : v;
         }
     for (int tries = 0; tries < 40; tries++) {
         memcpy(t->p, t->t, n * n * sizeof *t->p);
@@ -32931,7 +33055,15 @@ MCAMP__PRIV double mcamp__orth_dual(mcamp__opt *o)
         shift = tries ? 2 * shift : 1e-9 * total / (double)n;
     }
     for (size_t i = 0; i < n; i++) t->t[i * n + i] += shift;
+    mcamp__orth_rows(&o->inner, n, &q, mcamp__orth_mirror);
     return total + shift * (double)m->classes;
+}
+
+MCAMP__PRIV void mcamp__orth_scale_rows(void *arg, size_t task)
+{
+    const mcamp__orth_job *q = (const mcamp__orth_job *)arg;
+    for (size_t i = task * MCAMP__S; i < mcamp__zmin(q->n, (task + 1) * MCAMP__S); i++)
+        for (size_t k = 0; k < q->n; k++) q->x[i * q->n + k] *= q->scale[i];
 }
 
 /* *least: no C of the family has a smaller error for unit noise at sensitivity 1; 0 if
@@ -32941,6 +33073,7 @@ MCAMP__PRIV mcamp_status mcamp__orth_least(mcamp__opt *o, const double *x, doubl
     mcamp__orth *t = &o->orth;
     size_t n = o->m.n;
     double slope, cost, sum = 0, root;
+    mcamp__orth_job q;
     mcamp_status st;
     *least = 0;
     mcamp__delete_doubles(&o->inner, t->block, t->total);
@@ -32949,18 +33082,14 @@ MCAMP__PRIV mcamp_status mcamp__orth_least(mcamp__opt *o, const double *x, doubl
     mcamp__orth_weights(o, &slope);
     mcamp__orth_dense_gradient(o);
     cost = mcamp__orth_dual(o);
+    memset(&q, 0, sizeof q);
+    q.o = o; q.x = t->t; q.scale = t->v; q.upper = 1;
     for (size_t i = 0; i < n; i++) sum += o->weights[i];
+    for (size_t k = 0; k < n; k++) t->v[k] = sqrt(o->weights[k] / sum);
     for (int turn = 0; turn < 2; turn++) {
-        for (size_t i = 0; i < n; i++) {
-            mcamp__work_apply(o->work, t->t + i * n, 0);
-            for (size_t k = 0; k < n; k++) t->t[i * n + k] *= sqrt(o->weights[k] / sum);
-        }
-        for (size_t i = 0; i < n; i++)
-            for (size_t k = 0; k < i; k++) {
-                double v = t->t[i * n + k];
-                t->t[i * n + k] = t->t[k * n + i];
-                t->t[k * n + i] = v;
-            }
+        mcamp__orth_rows(&o->inner, n, &q, mcamp__orth_work_rows);
+        mcamp__orth_rows(&o->inner, n, &q, mcamp__orth_mirror);
+        mcamp__orth_rows(&o->inner, n, &q, mcamp__orth_scale_rows);
     }
     root = mcamp__trace_root(&o->inner, t->t, n, t->work);
     if (root > 0 && cost > 0 && mcamp__finite(root) && mcamp__finite(cost))
@@ -36772,6 +36901,8 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__BOUND_ROUNDS
 #undef MCAMP__PANEL
 #undef MCAMP__CHUNKS
+#undef MCAMP__TILE
+#undef MCAMP__SQUARE
 #undef MCAMP__BINS_KINDS
 #undef MCAMP__APART
 #undef MCAMP__BINS_FREQUENCIES
