@@ -4684,6 +4684,46 @@ MCAMP__ENTRY void MCAMP__K(dots)(const double *a, size_t lda, size_t rows, const
     }
 }
 
+/* See mcamp__vec_sym.  Four rows at a time: what is added to w waits for memory less. */
+MCAMP__ENTRY void MCAMP__K(sym)(const double *a, size_t lda, size_t rows, const double *v,
+                                size_t len, double *w)
+{
+    for (size_t i = 0; i < rows; i += 4, a += 4 * (lda + 1), v += 4, w += 4, len -= 4) {
+        const size_t some = rows - i < 4 ? rows - i : 4;
+        const double *a0 = a, *a1 = a + (some > 1 ? lda : 0);
+        const double *a2 = a + (some > 2 ? 2 * lda : 0), *a3 = a + (some > 3 ? 3 * lda : 0);
+        const double f1 = some > 1 ? v[1] : 0, f2 = some > 2 ? v[2] : 0;
+        const double f3 = some > 3 ? v[3] : 0;
+        MCAMP__V v0 = MCAMP__K(set)(v[0]), v1 = MCAMP__K(set)(f1);
+        MCAMP__V v2 = MCAMP__K(set)(f2), v3 = MCAMP__K(set)(f3);
+        MCAMP__V s0 = MCAMP__K(set)(0.0), s1 = s0, s2 = s0, s3 = s0;
+        double t[4][MCAMP__W];
+        size_t k = some;
+        for (size_t r = 0; r < some; r++)
+            for (size_t c = r; c < some; c++) {
+                w[r] += a[r * lda + c] * v[c];
+                if (c > r) w[c] += a[r * lda + c] * v[r];
+            }
+        for (; k + MCAMP__W <= len; k += MCAMP__W) {
+            MCAMP__V x0 = MCAMP__K(load)(a0 + k), x1 = MCAMP__K(load)(a1 + k);
+            MCAMP__V x2 = MCAMP__K(load)(a2 + k), x3 = MCAMP__K(load)(a3 + k);
+            MCAMP__V y = MCAMP__K(load)(v + k);
+            MCAMP__K(store)(w + k, MCAMP__K(load)(w + k) + ((x0 * v0 + x1 * v1) +
+                                                            (x2 * v2 + x3 * v3)));
+            s0 += x0 * y; s1 += x1 * y; s2 += x2 * y; s3 += x3 * y;
+        }
+        MCAMP__K(store)(t[0], s0); MCAMP__K(store)(t[1], s1);
+        MCAMP__K(store)(t[2], s2); MCAMP__K(store)(t[3], s3);
+        for (size_t r = 0; r < some; r++)
+            for (size_t c = 0; c < MCAMP__W; c++) w[r] += t[r][c];
+        for (; k < len; k++)
+            for (size_t r = 0; r < some; r++) {
+                w[r] += a[r * lda + k] * v[k];
+                w[k] += a[r * lda + k] * v[r];
+            }
+    }
+}
+
 /* d[4 rows of ld][step] += sum over count rows of p_i p_j */
 MCAMP__INL void MCAMP__K(outer_block)(const double *pi, const double *pj, size_t ld,
                                       size_t count, double *d)
@@ -32250,6 +32290,14 @@ MCAMP__PRIV void mcamp__vec_outer(mcamp_vecset vs, const double *p, size_t ld,
     MCAMP__DISPATCH(vs, outer, (p, ld, count, d));
 }
 
+/* w[len] += S v, of S only the first `rows` rows and the columns that mirror them being there;
+ * a: its upper triangle, of which each number is read once.                        */
+MCAMP__PRIV void mcamp__vec_sym(mcamp_vecset vs, const double *a, size_t lda, size_t rows,
+                                const double *v, size_t len, double *w)
+{
+    MCAMP__DISPATCH(vs, sym, (a, lda, rows, v, len, w));
+}
+
 /* pi_t to a[n + b][MCAMP__P], after a filter; spoils w->h. */
 MCAMP__PRIV void mcamp__edge_posterior(mcamp_vecset vs, const mcamp__pattern *p,
                                        mcamp__pattern_work *w, double *a)
@@ -32828,23 +32876,44 @@ MCAMP__PRIV int mcamp__orth_free(const mcamp__opt_model *m, size_t j, size_t k)
     return j == k || j - k < m->period || (j - k) % m->period;
 }
 
-/* coef := X(y), packed rows with zeros where y has none.  0 if a y_jj is not positive. */
+/* Numbers of y in a row of X, or in the last len of its entries: the free ones are runs between
+ * zeros that are `period` apart. */
+MCAMP__PRIV size_t mcamp__orth_count(const mcamp__opt_model *m, size_t len)
+{
+    return len - (len - 1) / m->period;
+}
+
+/* The run that begins `left` entries before a row's end; a zero follows if it is shorter. */
+MCAMP__PRIV size_t mcamp__orth_run(const mcamp__opt_model *m, size_t left)
+{
+    return left > m->period ? (left - 1) % m->period : left;
+}
+
+/* coef := X(y), packed rows with zeros where y has none; norms: 1/|y| for every column.  0 if a
+ * y_jj is not positive.                                                              */
 MCAMP__PRIV int mcamp__orth_set(mcamp__opt_model *m, const double *y)
 {
     size_t at = 0, j, bad = 0;
     for (size_t k = 0; k < m->classes; k++) m->norms[k] = 0;
-    for (size_t i = 0; i < m->n; i++)
-        for (size_t e = mcamp__band_row(i, m->bands, &j); j <= i; j++, e++)
-            m->coef[e] = mcamp__orth_free(m, i, j) ? y[at++] : 0.0;
     for (size_t i = 0; i < m->n; i++) {
-        double d = m->coef[mcamp__band_row(i + 1, m->bands, &j) - 1];
+        double d;
+        mcamp__band_row(i, m->bands, &j);
+        at += mcamp__orth_count(m, i + 1 - j);
+        d = y[at - 1];
         bad += !(d > 0);
         m->norms[i % m->classes] += d;
     }
-    for (size_t k = 0; k < m->classes; k++) m->norms[k] = sqrt(m->norms[k]);
-    for (size_t i = 0; i < m->n; i++)
-        for (size_t e = mcamp__band_row(i, m->bands, &j); j <= i; j++, e++)
-            m->coef[e] /= m->norms[i % m->classes] * m->norms[j % m->classes];
+    for (size_t k = 0; k < m->classes; k++) m->norms[k] = 1 / sqrt(m->norms[k]);
+    for (size_t k = m->classes; k < m->n; k++) m->norms[k] = m->norms[k - m->classes];
+    for (size_t i = 0; i < m->n; i++) {
+        double *row = m->coef + mcamp__band_row(i, m->bands, &j) - j, own = m->norms[i];
+        while (j <= i) {
+            size_t run = mcamp__orth_run(m, i + 1 - j);
+            for (size_t k = 0; k < run; k++) row[j + k] = own * m->norms[j + k] * y[k];
+            y += run; j += run;
+            if (j <= i) row[j++] = 0;
+        }
+    }
     return !bad;
 }
 
@@ -32852,22 +32921,25 @@ MCAMP__PRIV int mcamp__orth_set(mcamp__opt_model *m, const double *y)
  * of a pair: with D = diag(1/|y|), X = D Y D, dX = D dY D + the change of D.        */
 MCAMP__PRIV void mcamp__orth_chain(mcamp__opt_model *m, double factor, double *g)
 {
-    size_t at = 0, j;
-    for (size_t k = 0; k < m->classes; k++) m->dots[k] = 0;
-    for (size_t i = 0; i < m->n; i++)
-        for (size_t e = mcamp__band_row(i, m->bands, &j); j <= i; j++, e++) {
-            double v = m->g_coef[e] * m->coef[e];
-            m->dots[i % m->classes] += v;
-            if (i != j) m->dots[j % m->classes] += v;
+    size_t j;
+    for (size_t k = 0; k < m->n; k++) m->dots[k] = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        size_t at = mcamp__band_row(i, m->bands, &j), len = i + 1 - j;
+        const double *a = m->g_coef + at, *x = m->coef + at;
+        for (size_t k = 0; k + 1 < len; k++) m->dots[j + k] += a[k] * x[k];
+        m->dots[i] += mcamp__dot(a, x, len);
+    }
+    for (size_t k = m->classes; k < m->n; k++) m->dots[k % m->classes] += m->dots[k];
+    for (size_t i = 0; i < m->n; i++) {
+        const double *row = m->g_coef + mcamp__band_row(i, m->bands, &j) - j;
+        double own = 2 * factor * m->norms[i];
+        while (j <= i) {
+            size_t run = mcamp__orth_run(m, i + 1 - j);
+            for (size_t k = 0; k < run; k++) g[k] += own * m->norms[j + k] * row[j + k];
+            g += run; j += run + 1;
         }
-    for (size_t i = 0; i < m->n; i++)
-        for (size_t e = mcamp__band_row(i, m->bands, &j); j <= i; j++, e++) {
-            size_t p = i % m->classes, q = j % m->classes;
-            double v = (i == j ? 1 : 2) * m->g_coef[e];
-            if (!mcamp__orth_free(m, i, j)) continue;
-            if (i == j) v -= m->dots[p];
-            g[at++] += factor * v / (m->norms[p] * m->norms[q]);
-        }
+        g[-1] -= factor * (row[i] + m->dots[i % m->classes]) * m->norms[i] * m->norms[i];
+    }
 }
 
 /* X -> C in place, packed rows, the last row first: what it takes of X_jk is C_ij C_ik.
@@ -33108,7 +33180,7 @@ typedef struct mcamp__orth {
     mcamp__errors band;         /* with lags; else all below                         */
     double *block;
     size_t total;
-    double *l, *t, *p, *v, *work;       /* n*n three times, n, the rest              */
+    double *l, *t, *p, *v, *work;       /* n*(n+S) twice, n*n, n, the rest           */
 } mcamp__orth;
 
 MCAMP__PRIV void mcamp__orth_drop(mcamp_ctx *ctx, mcamp__orth *t)
@@ -33178,67 +33250,166 @@ MCAMP__PRIV mcamp_status mcamp__orth_init(mcamp__opt *o, int dense)
         return st;
     }
     if (!mcamp__mul_size(n, n, &nn) || !mcamp__mul_size(nn, 3, &nn) ||
-        !mcamp__add_size(nn, mcamp__tridiagonal_work(n) + n, &nn))
+        !mcamp__add_size(nn, mcamp__tridiagonal_work(n) + (2 * MCAMP__S + 1) * n, &nn))
         return mcamp__fail(&o->inner, MCAMP_E_SIZE, "rounds", (double)n);
     t->total = nn;
     t->block = mcamp__new_doubles(&o->inner, t->total);
     if (!t->block) return mcamp__fail(&o->inner, MCAMP_E_MEMORY, "rounds", (double)n);
-    t->l = t->block;            t->t = t->l + n * n;    t->p = t->t + n * n;
-    t->v = t->p + n * n;        t->work = t->v + n;
+    t->l = t->block;                t->t = t->l + (n + MCAMP__S) * n;
+    t->p = t->t + (n + MCAMP__S) * n;       t->v = t->p + n * n;        t->work = t->v + n;
     return MCAMP_OK;
 }
 
-/* out := x x', n x n; upper: x is an upper triangle. */
-MCAMP__PRIV void mcamp__orth_square(const mcamp_ctx *ctx, const double *x, size_t n, int upper,
-                                    double *out, double *work)
+/* Parts of what is summed in tasks, their number being that of no threads. */
+#define MCAMP__CHUNKS 8
+
+/* Dense X, n x n: what is of O(n^2) goes by rows, in tasks of MCAMP__S. */
+typedef struct mcamp__orth_job {
+    mcamp__opt *o;              /* or NULL */
+    mcamp_vecset vs;
+    double *x, *z, *out;
+    const double *scale;
+    size_t n;
+    int upper;
+} mcamp__orth_job;
+
+MCAMP__PRIV void mcamp__orth_rows(const mcamp_ctx *ctx, size_t n, mcamp__orth_job *q,
+                                  void (*task)(void *arg, size_t i))
 {
-    memset(out, 0, n * n * sizeof *out);
-    for (size_t p = 0; p < n; p += MCAMP__S) {
-        size_t w = mcamp__zmin(MCAMP__S, n - p), k = upper ? p : 0;
-        mcamp__nt s;
-        memset(&s, 0, sizeof s);
-        mcamp__nt_pack(x + p * n + k, n, w, n - k, work);
-        s.a = x + k; s.z = work; s.out = out + p;
-        s.lda = s.ldo = n; s.rows = p + w; s.len = n - k; s.cols = w; s.alpha = 1;
-        mcamp__nt_run(ctx, &s);
+    q->n = n;
+    mcamp__run(n < 512 ? NULL : ctx, (n + MCAMP__S - 1) / MCAMP__S, task, q);
+}
+
+#define MCAMP__TILE 8           /* a line of the cache                               */
+
+/* What is left of the diagonal to its right, or, upper, the two exchanged. */
+MCAMP__PRIV void mcamp__orth_mirror(void *arg, size_t task)
+{
+    const mcamp__orth_job *q = (const mcamp__orth_job *)arg;
+    size_t n = q->n, last = mcamp__zmin(n, (task + 1) * MCAMP__S);
+    for (size_t r = task * MCAMP__S; r < last; r += MCAMP__TILE)
+        for (size_t c = 0; c <= r; c += MCAMP__TILE)
+            for (size_t i = r; i < mcamp__zmin(last, r + MCAMP__TILE); i++)
+                for (size_t k = c; k < mcamp__zmin(i, c + MCAMP__TILE); k++) {
+                    double *a = q->x + i * n + k, *b = q->x + k * n + i, v = *b;
+                    *b = *a;
+                    if (q->upper) *a = v;
+                }
+}
+
+/* Rows of x times scale, if that is given, and their transpose, a panel of z. */
+MCAMP__PRIV void mcamp__orth_pack(void *arg, size_t task)
+{
+    const mcamp__orth_job *q = (const mcamp__orth_job *)arg;
+    size_t n = q->n, p = task * MCAMP__S, w = mcamp__zmin(MCAMP__S, n - p), k = q->upper ? p : 0;
+    for (size_t i = p; q->scale && i < p + w; i++)
+        for (size_t c = 0; c < n; c++) q->x[i * n + c] *= q->scale[c];
+    mcamp__nt_pack(q->x + p * n + k, n, w, n - k, q->z + p * n);
+}
+
+/* Rows of the lower triangle of x x': 48 of them, as many as the kernel wants and two threads
+ * share fairly. */
+#define MCAMP__SQUARE 48
+
+MCAMP__PRIV void mcamp__orth_square_rows(void *arg, size_t task)
+{
+    const mcamp__orth_job *q = (const mcamp__orth_job *)arg;
+    size_t n = q->n, r = task * MCAMP__SQUARE, rows = mcamp__zmin(MCAMP__SQUARE, n - r);
+    size_t k = q->upper ? r : 0;
+    for (size_t p = 0; p < r + rows; p += MCAMP__S) {
+        size_t w = mcamp__zmin(MCAMP__S, n - p), from = mcamp__zmax(k, q->upper ? p : 0);
+        double *out = q->out + r * n + p;
+        for (size_t i = 0; i < rows; i++) memset(out + i * n, 0, w * sizeof *out);
+        mcamp__vec_nt(q->vs, q->x + r * n + from, n, rows,
+                      q->z + p * n + (from - (q->upper ? p : 0)) * MCAMP__S, n - from, 1, out, n, w);
     }
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < i; j++) out[i * n + j] = out[j * n + i];
+}
+
+/* Long and short ones in turn: threads that take every second task have as much to do. */
+MCAMP__PRIV void mcamp__orth_square_task(void *arg, size_t i)
+{
+    const mcamp__orth_job *q = (const mcamp__orth_job *)arg;
+    size_t other = i ^ (i >> 1 & 1);
+    mcamp__orth_square_rows(arg, other * MCAMP__SQUARE < q->n || other < i ? other : i);
+}
+
+/* The lower triangle of out := x x', columns of x being scaled before if scale is given; upper:
+ * x is an upper triangle.  z: n (n + S).                                              */
+MCAMP__PRIV void mcamp__orth_square(const mcamp_ctx *ctx, double *x, const double *scale,
+                                    size_t n, int upper, double *out, double *z)
+{
+    mcamp__orth_job q = { NULL, ctx->vec, x, z, out, scale, n, upper };
+    mcamp__orth_rows(ctx, n, &q, mcamp__orth_pack);
+    mcamp__run(n < 256 ? NULL : ctx, (n + MCAMP__SQUARE - 1) / MCAMP__SQUARE,
+               mcamp__orth_square_task, &q);
+}
+
+/* X and I, where the factor and its inverse's transpose will be. */
+MCAMP__PRIV void mcamp__orth_dense_rows(void *arg, size_t task)
+{
+    const mcamp__orth_job *q = (const mcamp__orth_job *)arg;
+    const mcamp__orth *t = &q->o->orth;
+    size_t n = q->n, j;
+    for (size_t i = task * MCAMP__S; i < mcamp__zmin(n, (task + 1) * MCAMP__S); i++) {
+        size_t at = mcamp__band_row(i, q->o->m.bands, &j);
+        memset(t->l + i * n, 0, j * sizeof *t->l);
+        memcpy(t->l + i * n + j, q->o->m.coef + at, (i + 1 - j) * sizeof *t->l);
+        memset(t->t + i * n, 0, n * sizeof *t->t);
+        t->t[i * n + i] = 1;
+    }
+}
+
+MCAMP__PRIV void mcamp__orth_work_rows(void *arg, size_t task)
+{
+    const mcamp__orth_job *q = (const mcamp__orth_job *)arg;
+    for (size_t i = task * MCAMP__S; i < mcamp__zmin(q->n, (task + 1) * MCAMP__S); i++)
+        mcamp__work_apply(q->o->work, q->x + i * q->n, 0);
+}
+
+/* The diagonal of A x to o->rows, eight columns at a time, in every eighth place; z: 8 n a task. */
+MCAMP__PRIV void mcamp__orth_work_diagonal(void *arg, size_t task)
+{
+    const mcamp__orth_job *q = (const mcamp__orth_job *)arg;
+    size_t n = q->n;
+    double *v = q->z + task * MCAMP__TILE * n;
+    for (size_t c = task * MCAMP__TILE; c < n; c += MCAMP__TILE * MCAMP__CHUNKS) {
+        size_t some = mcamp__zmin(MCAMP__TILE, n - c);
+        for (size_t k = 0; k < n; k++)
+            for (size_t i = 0; i < some; i++) v[i * n + k] = q->x[k * n + c + i];
+        for (size_t i = 0; i < some; i++) {
+            mcamp__work_apply(q->o->work, v + i * n, 0);
+            q->o->rows[c + i] = v[i * n + c + i];
+        }
+    }
 }
 
 /* Dense X: the squared norms of A C^-1's rows to o->rows, A X^-1 to t.p by its columns. */
 MCAMP__PRIV int mcamp__orth_dense(mcamp__opt *o)
 {
     const mcamp__orth *t = &o->orth;
-    size_t n = o->m.n, j;
-    memset(t->l, 0, 2 * n * n * sizeof *t->l);
-    for (size_t i = 0; i < n; i++) {
-        size_t at = mcamp__band_row(i, o->m.bands, &j);
-        memcpy(t->l + i * n + j, o->m.coef + at, (i + 1 - j) * sizeof *t->l);
-        t->t[i * n + i] = 1;
-    }
-    if (mcamp__cholesky_blocks(&o->inner, n, t->l, NULL, t->t, t->work) < n) return 0;
-    mcamp__orth_square(&o->inner, t->t, n, 1, t->p, t->work);
-    for (size_t i = 0; i < n; i++) mcamp__work_apply(o->work, t->p + i * n, 0);
-    for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < n; k++) t->v[k] = t->p[k * n + i];
-        mcamp__work_apply(o->work, t->v, 0);
-        o->rows[i] = t->v[i];
-    }
+    const mcamp_ctx *ctx = &o->inner;
+    size_t n = o->m.n;
+    mcamp__orth_job q = { o, ctx->vec, t->p, t->work, NULL, NULL, n, 0 };
+    mcamp__orth_rows(ctx, n, &q, mcamp__orth_dense_rows);
+    if (mcamp__cholesky_blocks(ctx, n, t->l, NULL, t->t, t->work) < n) return 0;
+    mcamp__orth_square(ctx, t->t, NULL, n, 1, t->p, t->l);
+    mcamp__orth_rows(ctx, n, &q, mcamp__orth_mirror);
+    mcamp__orth_rows(ctx, n, &q, mcamp__orth_work_rows);
+    mcamp__run(n < 512 ? NULL : ctx, MCAMP__CHUNKS, mcamp__orth_work_diagonal, &q);
     return 1;
 }
 
-/* g_coef := d/dX = -(A X^-1)' w (A X^-1); all of it stays in t.l. */
+/* g_coef := d/dX = -(A X^-1)' w (A X^-1), whose lower triangle stays in t.l. */
 MCAMP__PRIV void mcamp__orth_dense_gradient(mcamp__opt *o)
 {
     const mcamp__orth *t = &o->orth;
     size_t n = o->m.n, j;
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < n; k++) t->p[i * n + k] *= sqrt(o->weights[k]);
-    mcamp__orth_square(&o->inner, t->p, n, 0, t->l, t->work);
-    for (size_t i = 0; i < n; i++)
-        for (size_t e = mcamp__band_row(i, o->m.bands, &j); j <= i; j++, e++)
-            o->m.g_coef[e] = -t->l[i * n + j];
+    for (size_t k = 0; k < n; k++) t->v[k] = sqrt(o->weights[k]);
+    mcamp__orth_square(&o->inner, t->p, t->v, n, 0, t->l, t->t);
+    for (size_t i = 0; i < n; i++) {
+        double *g = o->m.g_coef + mcamp__band_row(i, o->m.bands, &j);
+        for (size_t k = j; k <= i; k++) g[k - j] = -t->l[i * n + k];
+    }
 }
 
 /* Weights of the squared rows' norms, the objective, and its derivative by their sum. */
@@ -33313,38 +33484,77 @@ MCAMP__PRIV int mcamp__eigen_tridiagonal(double *d, double *e, size_t n)
 }
 
 /* A symmetric S to tridiagonal by reflections, in panels of MCAMP__PANEL: within one S stays,
- * and is used as S - A B', rows of A and B holding v_1 w_1 v_2 w_2 .. and w_1 v_1 w_2 v_2 ..; at
- * its end that is taken from what remains.                                            */
+ * and is used as S - A B', rows of A and B holding v_1 w_1 v_2 w_2 .. and w_1 v_1 w_2 v_2 .., so
+ * that A is enough; at its end that is taken from what remains.  Only upper triangles.  Products
+ * with S, which memory is too slow for, are sums over chunks of rows of as many entries: their
+ * number depends on n only, and so does what comes out.                               */
 #define MCAMP__PANEL (MCAMP__S / 2)
 
 typedef struct mcamp__tridiagonal {
     mcamp_ctx *ctx;
-    double *s, *a, *b;          /* n * n; n * MCAMP__S each                          */
+    double *s, *a;              /* n * n; n * MCAMP__S                               */
     double *d, *e, *x, *v, *w;  /* diagonal and what is beside it; n each            */
-    double *pack;
-    size_t n;
+    double *pack;               /* A's transpose by MCAMP__S rows, or chunks' sums   */
+    size_t n, from, done;       /* the first row of v and w; columns of A            */
 } mcamp__tridiagonal;
 
 MCAMP__PRIV void mcamp__tridiagonal_init(mcamp__tridiagonal *t, mcamp_ctx *ctx, double *s,
                                          size_t n, double *work)
 {
     t->ctx = ctx; t->s = s; t->n = n;
-    t->a = work;            t->b = t->a + MCAMP__S * n;
-    t->d = t->b + MCAMP__S * n; t->e = t->d + n;
-    t->x = t->e + n;        t->v = t->x + n;        t->w = t->v + n;
-    t->pack = t->w + n;
+    t->a = work;            t->d = t->a + MCAMP__S * n;
+    t->e = t->d + n;        t->x = t->e + n;        t->v = t->x + n;
+    t->w = t->v + n;        t->pack = t->w + n;
 }
 
-/* w := 2 (S - A B') v/|v|^2 less what of it is along v, from row `from` on; A, B of `done`
- * columns: S - v w' - w v' is S reflected.                                           */
-MCAMP__PRIV void mcamp__tridiagonal_side(mcamp__tridiagonal *t, size_t from, size_t done)
+/* The row from `from` on where chunk k of `chunks` begins. */
+MCAMP__PRIV size_t mcamp__tridiagonal_cut(const mcamp__tridiagonal *t, size_t k, size_t chunks)
 {
-    size_t n = t->n, len = n - from;
-    double c[MCAMP__S] = { 0 }, square = mcamp__dot(t->v + from, t->v + from, len), h;
-    memset(t->w + from, 0, len * sizeof *t->w);
-    for (size_t i = from; i < n; i++) mcamp__axpy(-t->v[i], t->b + i * MCAMP__S, c, done);
-    mcamp__vec_dots(t->ctx->vec, t->s + from * n + from, n, len, t->v + from, len, t->w + from);
-    mcamp__vec_dots(t->ctx->vec, t->a + from * MCAMP__S, MCAMP__S, len, c, done, t->w + from);
+    double len = (double)(t->n - t->from);
+    return k < chunks ? t->n - (size_t)(len * sqrt(1 - (double)k / (double)chunks)) : t->n;
+}
+
+/* Few rows are one chunk. */
+MCAMP__PRIV size_t mcamp__tridiagonal_chunks(const mcamp__tridiagonal *t)
+{
+    return t->n - t->from < 512 ? 1 : MCAMP__CHUNKS;
+}
+
+/* A chunk's part of S v, from its first row on, and of A' v, after it. */
+MCAMP__PRIV void mcamp__tridiagonal_chunk(void *arg, size_t k)
+{
+    const mcamp__tridiagonal *t = (const mcamp__tridiagonal *)arg;
+    size_t n = t->n, chunks = mcamp__tridiagonal_chunks(t);
+    size_t lo = mcamp__tridiagonal_cut(t, k, chunks), hi = mcamp__tridiagonal_cut(t, k + 1, chunks);
+    double *w = t->pack + k * (n + MCAMP__S), *c = w + n;
+    memset(w + lo, 0, (n - lo) * sizeof *w);
+    memset(c, 0, MCAMP__S * sizeof *c);
+    mcamp__vec_sym(t->ctx->vec, t->s + lo * n + lo, n, hi - lo, t->v + lo, n - lo, w + lo);
+    for (size_t i = lo; i < hi; i++) mcamp__axpy(t->v[i], t->a + i * MCAMP__S, c, t->done);
+}
+
+/* w := S v, c := -B'v, in tasks where memory, or a second cache, is far behind. */
+MCAMP__PRIV void mcamp__tridiagonal_times(mcamp__tridiagonal *t, double *c)
+{
+    size_t n = t->n, chunks = mcamp__tridiagonal_chunks(t);
+    memset(t->w + t->from, 0, (n - t->from) * sizeof *t->w);
+    memset(c, 0, MCAMP__S * sizeof *c);
+    mcamp__run(n - t->from < 1024 ? NULL : t->ctx, chunks, mcamp__tridiagonal_chunk, t);
+    for (size_t k = 0; k < chunks; k++) {
+        const double *w = t->pack + k * (n + MCAMP__S);
+        size_t lo = mcamp__tridiagonal_cut(t, k, chunks);
+        mcamp__axpy(1, w + lo, t->w + lo, n - lo);
+        for (size_t i = 0; i < t->done; i++) c[i] -= w[n + (i ^ 1)];
+    }
+}
+
+/* w := 2 (S - A B') v/|v|^2 less what of it is along v: S - v w' - w v' is S reflected. */
+MCAMP__PRIV void mcamp__tridiagonal_side(mcamp__tridiagonal *t)
+{
+    size_t n = t->n, from = t->from, len = n - from;
+    double c[MCAMP__S], square = mcamp__dot(t->v + from, t->v + from, len), h;
+    mcamp__tridiagonal_times(t, c);
+    mcamp__vec_dots(t->ctx->vec, t->a + from * MCAMP__S, MCAMP__S, len, c, t->done, t->w + from);
     h = mcamp__dot(t->w + from, t->v + from, len) / square;
     for (size_t i = from; i < n; i++) t->w[i] = 2 / square * (t->w[i] - h * t->v[i]);
 }
@@ -33354,9 +33564,10 @@ MCAMP__PRIV void mcamp__tridiagonal_row(mcamp__tridiagonal *t, size_t k, size_t 
 {
     size_t n = t->n, from = k + 1, len = n - from;
     double *x = t->x, c[MCAMP__S], norm;
+    t->from = from; t->done = done;
     memcpy(x + k, t->s + k * n + k, (n - k) * sizeof *x);
-    for (size_t i = 0; i < done; i++) c[i] = -t->a[k * MCAMP__S + i];
-    mcamp__vec_dots(t->ctx->vec, t->b + k * MCAMP__S, MCAMP__S, n - k, c, done, x + k);
+    for (size_t i = 0; i < done; i++) c[i] = -t->a[k * MCAMP__S + (i ^ 1)];
+    mcamp__vec_dots(t->ctx->vec, t->a + k * MCAMP__S, MCAMP__S, n - k, c, done, x + k);
     norm = sqrt(mcamp__dot(x + from, x + from, len));
     t->d[k] = x[k];
     t->e[k] = len && x[from] > 0 ? -norm : norm;
@@ -33365,30 +33576,39 @@ MCAMP__PRIV void mcamp__tridiagonal_row(mcamp__tridiagonal *t, size_t k, size_t 
     if (len > 1 && norm > 0) {
         memcpy(t->v + from, x + from, len * sizeof *x);
         t->v[from] -= t->e[k];
-        mcamp__tridiagonal_side(t, from, done);
+        mcamp__tridiagonal_side(t);
     }
     for (size_t i = from; i < n; i++) {
-        double *a = t->a + i * MCAMP__S + done, *b = t->b + i * MCAMP__S + done;
-        a[0] = b[1] = t->v[i];
-        a[1] = b[0] = t->w[i];
+        t->a[i * MCAMP__S + done] = t->v[i];
+        t->a[i * MCAMP__S + done + 1] = t->w[i];
     }
+}
+
+/* A panel's end: A B' from MCAMP__ROWS rows, numbered from `from` on, right of the diagonal. */
+MCAMP__PRIV void mcamp__tridiagonal_rows(void *arg, size_t task)
+{
+    const mcamp__tridiagonal *t = (const mcamp__tridiagonal *)arg;
+    size_t n = t->n, r = t->from + task * MCAMP__ROWS, rows = mcamp__zmin(MCAMP__ROWS, n - r);
+    for (size_t q = task * MCAMP__ROWS / MCAMP__S * MCAMP__S; t->from + q < n; q += MCAMP__S)
+        mcamp__vec_nt(t->ctx->vec, t->a + r * MCAMP__S, MCAMP__S, rows, t->pack + q * MCAMP__S,
+                      MCAMP__S, -1, t->s + r * n + t->from + q, n,
+                      mcamp__zmin(MCAMP__S, n - t->from - q));
 }
 
 MCAMP__PRIV void mcamp__tridiagonal_run(mcamp__tridiagonal *t)
 {
     size_t n = t->n;
     for (size_t p = 0; p < n; p += MCAMP__PANEL) {
-        size_t last = mcamp__zmin(p + MCAMP__PANEL, n);
+        size_t last = mcamp__zmin(p + MCAMP__PANEL, n), len = n - last;
         for (size_t k = p; k < last; k++) mcamp__tridiagonal_row(t, k, 2 * (k - p));
-        for (size_t q = last; q < n; q += MCAMP__S) {
-            mcamp__nt x;
-            memset(&x, 0, sizeof x);
-            x.cols = mcamp__zmin(MCAMP__S, n - q);
-            mcamp__nt_pack(t->b + q * MCAMP__S, MCAMP__S, x.cols, MCAMP__S, t->pack);
-            x.a = t->a + last * MCAMP__S; x.z = t->pack; x.out = t->s + last * n + q;
-            x.lda = x.len = MCAMP__S; x.ldo = n; x.rows = n - last; x.alpha = -1;
-            mcamp__nt_run(t->ctx, &x);
-        }
+        for (size_t q = 0; q < len; q += MCAMP__S)      /* B's, columns of A by twos */
+            for (size_t c = 0; c < MCAMP__S; c++)
+                for (size_t i = 0; i < MCAMP__S; i++)
+                    t->pack[(q + i) * MCAMP__S + c] =
+                        q + c < len ? t->a[(last + q + c) * MCAMP__S + (i ^ 1)] : 0.0;
+        t->from = last;
+        mcamp__run(len < 256 ? NULL : t->ctx, (len + MCAMP__ROWS - 1) / MCAMP__ROWS,
+                   mcamp__tridiagonal_rows, t);
     }
 }
 
@@ -33417,6 +33637,7 @@ MCAMP__PRIV double mcamp__orth_dual(mcamp__opt *o)
     mcamp__opt_model *m = &o->m;
     size_t n = m->n, j;
     double total = 0, shift = 0;
+    mcamp__orth_job q = { o, o->inner.vec, t->t, NULL, NULL, NULL, n, 0 };
     for (size_t k = 0; k < m->classes; k++) m->dots[k] = 0;
     for (size_t i = 0; i < n; i++)
         m->dots[i % m->classes] += t->l[i * n + i] *
@@ -33425,7 +33646,7 @@ MCAMP__PRIV double mcamp__orth_dual(mcamp__opt *o)
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k <= i; k++) {
             double v = i - k < m->bands && mcamp__orth_free(m, i, k) ? 0 : t->l[i * n + k];
-            t->t[i * n + k] = t->t[k * n + i] = i == k ? m->dots[i % m->classes] : v;
+            t->t[i * n + k] = i == k ? m->dots[i % m->classes] : v;
         }
     for (int tries = 0; tries < 40; tries++) {
         memcpy(t->p, t->t, n * n * sizeof *t->p);
@@ -33434,7 +33655,15 @@ MCAMP__PRIV double mcamp__orth_dual(mcamp__opt *o)
         shift = tries ? 2 * shift : 1e-9 * total / (double)n;
     }
     for (size_t i = 0; i < n; i++) t->t[i * n + i] += shift;
+    mcamp__orth_rows(&o->inner, n, &q, mcamp__orth_mirror);
     return total + shift * (double)m->classes;
+}
+
+MCAMP__PRIV void mcamp__orth_scale_rows(void *arg, size_t task)
+{
+    const mcamp__orth_job *q = (const mcamp__orth_job *)arg;
+    for (size_t i = task * MCAMP__S; i < mcamp__zmin(q->n, (task + 1) * MCAMP__S); i++)
+        for (size_t k = 0; k < q->n; k++) q->x[i * q->n + k] *= q->scale[i];
 }
 
 /* *least: no C of the family has a smaller error for unit noise at sensitivity 1; 0 if
@@ -33444,6 +33673,7 @@ MCAMP__PRIV mcamp_status mcamp__orth_least(mcamp__opt *o, const double *x, doubl
     mcamp__orth *t = &o->orth;
     size_t n = o->m.n;
     double slope, cost, sum = 0, root;
+    mcamp__orth_job q;
     mcamp_status st;
     *least = 0;
     mcamp__orth_drop(&o->inner, t);
@@ -33452,18 +33682,14 @@ MCAMP__PRIV mcamp_status mcamp__orth_least(mcamp__opt *o, const double *x, doubl
     mcamp__orth_weights(o, &slope);
     mcamp__orth_dense_gradient(o);
     cost = mcamp__orth_dual(o);
+    memset(&q, 0, sizeof q);
+    q.o = o; q.x = t->t; q.scale = t->v; q.upper = 1;
     for (size_t i = 0; i < n; i++) sum += o->weights[i];
+    for (size_t k = 0; k < n; k++) t->v[k] = sqrt(o->weights[k] / sum);
     for (int turn = 0; turn < 2; turn++) {
-        for (size_t i = 0; i < n; i++) {
-            mcamp__work_apply(o->work, t->t + i * n, 0);
-            for (size_t k = 0; k < n; k++) t->t[i * n + k] *= sqrt(o->weights[k] / sum);
-        }
-        for (size_t i = 0; i < n; i++)
-            for (size_t k = 0; k < i; k++) {
-                double v = t->t[i * n + k];
-                t->t[i * n + k] = t->t[k * n + i];
-                t->t[k * n + i] = v;
-            }
+        mcamp__orth_rows(&o->inner, n, &q, mcamp__orth_work_rows);
+        mcamp__orth_rows(&o->inner, n, &q, mcamp__orth_mirror);
+        mcamp__orth_rows(&o->inner, n, &q, mcamp__orth_scale_rows);
     }
     root = mcamp__trace_root(&o->inner, t->t, n, t->work);
     if (root > 0 && cost > 0 && mcamp__finite(root) && mcamp__finite(cost))
@@ -37277,6 +37503,9 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__DEPTH
 #undef MCAMP__BOUND_ROUNDS
 #undef MCAMP__PANEL
+#undef MCAMP__CHUNKS
+#undef MCAMP__TILE
+#undef MCAMP__SQUARE
 #undef MCAMP__BINS_KINDS
 #undef MCAMP__APART
 #undef MCAMP__BINS_FREQUENCIES

@@ -880,6 +880,62 @@ TEST(sum_of_roots)
     free(work);
 }
 
+/* Products with a triangle, of every number of rows, against plain sums, on every set; what is
+ * below the diagonal is not read.                                                       */
+TEST(products_with_a_triangle)
+{
+    enum { N = 45 };
+    static double a[N * N];
+    double v[N], w[N], want[N];
+    for (size_t i = 0; i < N; i++) {
+        v[i] = test_rand() - 0.5;
+        for (size_t j = 0; j < N; j++) a[i * N + j] = i > j ? mcamp__nan() : test_rand() - 0.5;
+    }
+    for (int set = MCAMP_VEC_SCALAR; set <= MCAMP_VEC_AVX512; set++)
+        for (size_t len = 1; mcamp__vecset_available((mcamp_vecset)set) && len <= N; len++)
+            for (size_t rows = 0; rows <= len; rows += len < 12 ? 1 : len / 5) {
+                for (size_t i = 0; i < N; i++) want[i] = w[i] = 1;
+                for (size_t i = 0; i < rows; i++)
+                    for (size_t j = i; j < len; j++) {
+                        want[i] += a[i * N + j] * v[j];
+                        want[j] += j > i ? a[i * N + j] * v[i] : 0;
+                    }
+                mcamp__vec_sym((mcamp_vecset)set, a, N, rows, v, len, w);
+                for (size_t i = 0; i < N; i++) CHECK_NEAR(w[i], want[i], 0, 1e-13);
+            }
+}
+
+/* Enough rows for tasks: the same number whatever the threads, and the right one. */
+TEST(sum_of_roots_in_tasks)
+{
+    enum { N = 1061 };
+    double *s = (double *)malloc(N * N * sizeof *s), *v = (double *)malloc(3 * N * sizeof *v);
+    double *work = (double *)malloc(mcamp__tridiagonal_work(N) * sizeof *s);
+    double *d = v + N, *dv = d + N;
+    double want = 0, norm = 0, vdv = 0, got[2];
+    size_t tasks = 0;
+    setup();
+    for (size_t i = 0; i < N; i++) {
+        v[i] = test_rand() - 0.5;
+        d[i] = 1 + (double)(i % 97);
+        dv[i] = d[i] * v[i];
+        want += sqrt(d[i]); norm += v[i] * v[i]; vdv += v[i] * dv[i];
+    }
+    for (int k = 0; k < 2; k++) {
+        for (size_t i = 0; i < N; i++)
+            for (size_t j = 0; j < N; j++)
+                s[i * N + j] = (i == j ? d[i] : 0) - 2 * (v[i] * dv[j] + dv[i] * v[j]) / norm +
+                               4 * v[i] * vdv * v[j] / (norm * norm);
+        if (k) { ctx.parallel.run = mt_backwards; ctx.parallel.user = &tasks; }
+        got[k] = mcamp__trace_root(&ctx, s, N, work);
+        CHECK_NEAR(got[k], want, 1e-9, 0);
+        CHECK_LE(got[k], want);
+    }
+    CHECK(tasks > 8 * 37 && !memcmp(&got[0], &got[1], sizeof *got));
+    ctx.parallel.run = NULL;
+    free(s); free(v); free(work);
+}
+
 /* More buffers are never worse, no worse than the best of positive weights that is known;
  * weights of any sign, but no entry of C below 0.  Factors only help.               */
 TEST(more_buffers_are_not_worse)
@@ -1687,7 +1743,8 @@ TEST_MAIN("opt",
     T(more_freedom_is_not_worse),
     T(orthogonal_optima), T(bound_of_many_rounds), T(bounds_of_other_errors),
     T(few_bands_and_dense_agree),
-    T(sum_of_roots), T(start_with_a_decay_of_nothing), T(more_buffers_are_not_worse),
+    T(sum_of_roots), T(products_with_a_triangle), T(sum_of_roots_in_tasks),
+    T(start_with_a_decay_of_nothing), T(more_buffers_are_not_worse),
     T(more_bands_than_batches),
     T(the_better_result_stays),
     T(no_worse_than_few_bands), T(the_best_of_three_starts), T(banded_begins_twice),
