@@ -1657,6 +1657,80 @@ TEST(trials_that_are_no_numbers)
     mcamp_work_free(&ctx, &work);
 }
 
+/* -H g of pairs s[k], y[k], the newest last, by the two loops as they are written in books. */
+static void two_loops(size_t n, size_t m, double **s, double **y, const double *g, double *dir)
+{
+    double alpha[20];
+    for (size_t i = 0; i < n; i++) dir[i] = -g[i];
+    for (size_t k = m; k-- > 0; ) {
+        alpha[k] = mcamp__dot(s[k], dir, n) / mcamp__dot(s[k], y[k], n);
+        for (size_t i = 0; i < n; i++) dir[i] -= alpha[k] * y[k][i];
+    }
+    for (size_t i = 0; i < n; i++)
+        dir[i] *= mcamp__dot(s[m - 1], y[m - 1], n) / mcamp__dot(y[m - 1], y[m - 1], n);
+    for (size_t k = 0; k < m; k++) {
+        double beta = mcamp__dot(y[k], dir, n) / mcamp__dot(s[k], y[k], n);
+        for (size_t i = 0; i < n; i++) dir[i] += (alpha[k] - beta) * s[k][i];
+    }
+}
+
+/* Directions of few numbers and of many, which go in pieces and tasks, against the two loops; a
+ * pair of negative curvature takes the place of the oldest and does not count.  The same bits
+ * whatever the threads.                                                                  */
+TEST(directions_of_many_numbers)
+{
+    static const size_t count[] = { 7, 4095, 4096, 32767, 33331 };
+    enum { STEPS = 14, BAD = 12 };
+    for (size_t c = 0; c < sizeof count / sizeof *count; c++) {
+        size_t n = count[c], tasks = 0, kept = 0;
+        double *all = (double *)calloc((2 * STEPS + 3) * n, sizeof *all);
+        double *want = all, *last = want + n;
+        double *d = last + n, *s[STEPS], *y[STEPS], most, slope;
+        for (int k = 0; k < STEPS; k++) { s[k] = d + (size_t)(2 * k + 1) * n; y[k] = s[k] + n; }
+        for (size_t i = 0; i < n; i++) d[i] = 0.1 + test_rand();
+        for (int threads = 0; threads < 2; threads++) {
+            mcamp__lbfgs l;
+            uint64_t state = test_state;
+            setup();
+            if (threads) { ctx.parallel.run = mt_backwards; ctx.parallel.user = &tasks; }
+            CHECK_STATUS(mcamp__lbfgs_init(&ctx, n, &l), MCAMP_OK);
+            kept = 0;
+            for (int k = 0; k < STEPS; k++) {
+                for (size_t i = 0; i < n; i++) {
+                    double by = k == BAD ? -1 : d[i];
+                    s[kept][i] = test_rand() - 0.5;
+                    l.trial[i] = l.x[i] + s[kept][i];
+                    s[kept][i] = l.trial[i] - l.x[i];
+                    l.g_trial[i] = l.g[i] + by * s[kept][i] + 0.01 * (test_rand() - 0.5);
+                    y[kept][i] = l.g_trial[i] - l.g[i];
+                }
+                mcamp__lbfgs_accept(&l, 1);
+                kept += k != BAD;
+                CHECK(!memcmp(l.x, l.trial, n * sizeof *l.x));
+                slope = mcamp__lbfgs_direction(&l, &most);
+                if (k < 3 || k == 9 || k > 10) {
+                    size_t m = k == BAD ? 9 : kept < 10 ? kept : 10;
+                    double top = 0, off = 0, norm;
+                    two_loops(n, m, s + kept - m, y + kept - m, l.g, want);
+                    norm = sqrt(mcamp__dot(want, want, n));
+                    for (size_t i = 0; i < n; i++) {
+                        off = mcamp__dmax(off, fabs(l.dir[i] - want[i]));
+                        top = mcamp__dmax(top, fabs(l.dir[i]));
+                    }
+                    CHECK(off <= 1e-9 * norm && mcamp__eq(top, most));
+                    CHECK_NEAR(slope, mcamp__dot(l.g, l.dir, n), 1e-10, 1e-12 * norm);
+                }
+            }
+            if (threads) CHECK(!memcmp(last, l.dir, n * sizeof *last));
+            else { memcpy(last, l.dir, n * sizeof *last); test_state = state; }
+            mcamp__lbfgs_free(&ctx, &l);
+        }
+        CHECK((n >= 32768) == (tasks > 0));
+        ctx.parallel.run = NULL;
+        free(all);
+    }
+}
+
 /* Steps may rise by the slack: a descent ends where its value is, at its best point, wherever the
  * last step went.                                                                        */
 TEST(a_descent_ends_at_its_best_point)
@@ -1737,7 +1811,7 @@ TEST(allocation_failures)
 TEST_MAIN("opt",
     T(gradient_of_every_family), T(gradient_with_amplification), T(bad_arguments), T(bad_starts),
     T(unstable_starts), T(sigma_that_is_no_number), T(trials_that_are_no_numbers),
-    T(a_descent_ends_at_its_best_point),
+    T(a_descent_ends_at_its_best_point), T(directions_of_many_numbers),
     T(interrupted_keeps_the_best), T(sigma_of_partial_cycles),
     T(banded_toeplitz_without_amplification),
     T(more_freedom_is_not_worse),
