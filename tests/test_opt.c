@@ -1660,14 +1660,14 @@ TEST(trials_that_are_no_numbers)
 /* -H g of pairs s[k], y[k], the newest last, by the two loops as they are written in books. */
 static void two_loops(size_t n, size_t m, double **s, double **y, const double *g, double *dir)
 {
-    double alpha[20];
+    double alpha[20], gamma;
     for (size_t i = 0; i < n; i++) dir[i] = -g[i];
     for (size_t k = m; k-- > 0; ) {
         alpha[k] = mcamp__dot(s[k], dir, n) / mcamp__dot(s[k], y[k], n);
         for (size_t i = 0; i < n; i++) dir[i] -= alpha[k] * y[k][i];
     }
-    for (size_t i = 0; i < n; i++)
-        dir[i] *= mcamp__dot(s[m - 1], y[m - 1], n) / mcamp__dot(y[m - 1], y[m - 1], n);
+    gamma = mcamp__dot(s[m - 1], y[m - 1], n) / mcamp__dot(y[m - 1], y[m - 1], n);
+    for (size_t i = 0; i < n; i++) dir[i] *= gamma;
     for (size_t k = 0; k < m; k++) {
         double beta = mcamp__dot(y[k], dir, n) / mcamp__dot(s[k], y[k], n);
         for (size_t i = 0; i < n; i++) dir[i] += (alpha[k] - beta) * s[k][i];
