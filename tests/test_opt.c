@@ -936,6 +936,98 @@ TEST(sum_of_roots_in_tasks)
     free(s); free(v); free(work);
 }
 
+/* X by y entry by entry: zeros where columns are orthogonal, classes of norm 1. */
+TEST(rows_of_x)
+{
+    setup();
+    for (int v = 0; v < 8; v++) {
+        size_t n = 23, b = v & 1 ? 4 : 23, at = 0, count = 0;
+        mcamp_opt_desc d = problem(MCAMP_OPT_BANDED, MCAMP_AMPLIFY_NONE, n, b);
+        mcamp__opt_model m;
+        double y[300], norm[23] = { 0 };
+        d.equal_norms = (v & 2) != 0;
+        d.bands = v & 4 ? 9 : n;
+        CHECK_STATUS(mcamp__opt_model_init(&ctx, &d, &m), MCAMP_OK);
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = i + 1 > d.bands ? i + 1 - d.bands : 0; j <= i; j++)
+                if (mcamp__orth_free(&m, i, j)) {
+                    y[count] = test_rand() + (i == j);
+                    if (i == j) norm[i % m.classes] += y[count];
+                    count++;
+                }
+        CHECK(count == m.count && mcamp__orth_set(&m, y));
+        count = 0;
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = i + 1 > d.bands ? i + 1 - d.bands : 0; j <= i; j++, at++) {
+                double scale = sqrt(norm[i % m.classes] * norm[j % m.classes]);
+                double want = mcamp__orth_free(&m, i, j) ? y[count++] / scale : 0;
+                CHECK_NEAR(m.coef[at], want, 1e-14, 0);
+            }
+        y[count - 1] = 0;
+        CHECK(!mcamp__orth_set(&m, y));
+        mcamp__opt_model_free(&ctx, &m);
+    }
+}
+
+/* x x' of several panels, of triangles and scaled, and what is mirrored or exchanged: against
+ * plain sums, the last task first.                                                      */
+TEST(squares_by_rows)
+{
+    enum { N = 259 };
+    static double x[N * N], y[N * N], out[N * N], z[N * (N + 64)];
+    double scale[N];
+    size_t tasks = 0;
+    setup();
+    ctx.parallel.run = mt_backwards; ctx.parallel.user = &tasks;
+    for (int upper = 0; upper < 2; upper++) {
+        mcamp__orth_job q = { NULL, ctx.vec, out, NULL, NULL, NULL, N, upper };
+        double off = 0;
+        for (size_t i = 0; i < N; i++) scale[i] = upper ? 1 : test_rand();
+        for (size_t i = 0; i < N; i++)
+            for (size_t k = 0; k < N; k++) {
+                x[i * N + k] = upper && k < i ? 0 : test_rand() - 0.5;
+                y[i * N + k] = x[i * N + k] * scale[k];
+            }
+        mcamp__orth_square(&ctx, x, upper ? NULL : scale, N, upper, out, z);
+        for (size_t i = 0; i < N; i++)
+            for (size_t j = 0; j <= i; j++) {
+                double want = mcamp__dot(y + i * N, y + j * N, N);
+                off = mcamp__dmax(off, fabs(out[i * N + j] - want));
+            }
+        CHECK(off < 1e-12);
+        for (size_t i = 0; i < N * N; i++) y[i] = out[i] = test_rand();
+        mcamp__orth_rows(&ctx, N, &q, mcamp__orth_mirror);
+        for (size_t i = 0; i < N; i++)
+            for (size_t j = 0; j < N; j++)
+                off += !mcamp__eq(out[i * N + j], y[upper || i < j ? j * N + i : i * N + j]);
+        CHECK(off < 1e-12);
+    }
+    CHECK(tasks >= 2 * 6);
+    ctx.parallel.run = NULL;
+}
+
+/* Dense C of enough rounds for tasks: the same bits whatever the threads. */
+TEST(dense_in_tasks)
+{
+    enum { N = 515 };
+    mcamp_mech m[2];
+    mcamp_opt_result r[2];
+    size_t tasks = 0;
+    setup();
+    for (int k = 0; k < 2; k++) {
+        mcamp_opt_desc d = problem(MCAMP_OPT_BANDED, MCAMP_AMPLIFY_NONE, N, 103);
+        d.max_iterations = 3;
+        if (k) { ctx.parallel.run = mt_backwards; ctx.parallel.user = &tasks; }
+        CHECK(mcamp_opt_run(&ctx, &d, &m[k], &r[k]) >= 0);
+        CHECK(r[k].least > 0 && r[k].least < r[k].rmse);
+    }
+    CHECK(tasks > 100 && m[0].bands == m[1].bands);
+    CHECK(!memcmp(m[0].coef, m[1].coef, N * (N + 1) / 2 * sizeof(double)));
+    CHECK(!memcmp(&r[0].least, &r[1].least, sizeof(double)));
+    for (int k = 0; k < 2; k++) mcamp_mech_free(&ctx, &m[k]);
+    ctx.parallel.run = NULL;
+}
+
 /* More buffers are never worse, no worse than the best of positive weights that is known;
  * weights of any sign, but no entry of C below 0.  Factors only help.               */
 TEST(more_buffers_are_not_worse)
@@ -1817,7 +1909,8 @@ TEST_MAIN("opt",
     T(more_freedom_is_not_worse),
     T(orthogonal_optima), T(bound_of_many_rounds), T(bounds_of_other_errors),
     T(few_bands_and_dense_agree),
-    T(sum_of_roots), T(products_with_a_triangle), T(sum_of_roots_in_tasks),
+    T(sum_of_roots), T(products_with_a_triangle), T(sum_of_roots_in_tasks), T(rows_of_x),
+    T(squares_by_rows), T(dense_in_tasks),
     T(start_with_a_decay_of_nothing), T(more_buffers_are_not_worse),
     T(more_bands_than_batches),
     T(the_better_result_stays),
