@@ -4684,6 +4684,26 @@ MCAMP__ENTRY void MCAMP__K(dots)(const double *a, size_t lda, size_t rows, const
     }
 }
 
+/* out[k] += sum_r x[r] times row r of a, four rows at a time. */
+MCAMP__ENTRY void MCAMP__K(blend)(const double *a, size_t lda, size_t rows, const double *x,
+                                  size_t len, double *out)
+{
+    for (size_t r = 0; r < rows; r += 4, a += 4 * lda, x += 4) {
+        const size_t some = rows - r < 4 ? rows - r : 4;
+        const double *a1 = a + (some > 1 ? lda : 0), *a2 = a + (some > 2 ? 2 * lda : 0);
+        const double *a3 = a + (some > 3 ? 3 * lda : 0);
+        const double x1 = some > 1 ? x[1] : 0, x2 = some > 2 ? x[2] : 0, x3 = some > 3 ? x[3] : 0;
+        MCAMP__V v0 = MCAMP__K(set)(x[0]), v1 = MCAMP__K(set)(x1);
+        MCAMP__V v2 = MCAMP__K(set)(x2), v3 = MCAMP__K(set)(x3);
+        size_t k = 0;
+        for (; k + MCAMP__W <= len; k += MCAMP__W)
+            MCAMP__K(store)(out + k, MCAMP__K(load)(out + k) +
+                                     ((MCAMP__K(load)(a + k) * v0 + MCAMP__K(load)(a1 + k) * v1) +
+                                      (MCAMP__K(load)(a2 + k) * v2 + MCAMP__K(load)(a3 + k) * v3)));
+        for (; k < len; k++) out[k] += (a[k] * x[0] + a1[k] * x1) + (a2[k] * x2 + a3[k] * x3);
+    }
+}
+
 /* See mcamp__vec_sym.  Four rows at a time: what is added to w waits for memory less. */
 MCAMP__ENTRY void MCAMP__K(sym)(const double *a, size_t lda, size_t rows, const double *v,
                                 size_t len, double *w)
@@ -26810,7 +26830,8 @@ MCAMP__PRIV void mcamp__ladder_even(const mcamp__ladder *t, double *x, size_t ro
 MCAMP__PRIV void mcamp__ladder_mirror(const mcamp__ladder *t, double *x, size_t rows)
 {
     for (size_t r = 0; r < rows; r++)
-        for (size_t c = 0; c < r; c++) *mcamp__ladder_at(t, x, c, r) = *mcamp__ladder_at(t, x, r, c);
+        for (size_t c = 0; c < r; c++)
+            *mcamp__ladder_at(t, x, c, r) = *mcamp__ladder_at(t, x, r, c);
 }
 
 MCAMP__PRIV void mcamp__ladder_diagonal(const mcamp__ladder *t, size_t i, double *x)
@@ -32290,6 +32311,13 @@ MCAMP__PRIV void mcamp__vec_outer(mcamp_vecset vs, const double *p, size_t ld,
     MCAMP__DISPATCH(vs, outer, (p, ld, count, d));
 }
 
+/* out[len] += x[0] times the first of rows of a + x[1] times the second .. */
+MCAMP__PRIV void mcamp__vec_blend(mcamp_vecset vs, const double *a, size_t lda, size_t rows,
+                                  const double *x, size_t len, double *out)
+{
+    MCAMP__DISPATCH(vs, blend, (a, lda, rows, x, len, out));
+}
+
 /* w[len] += S v, of S only the first `rows` rows and the columns that mirror them being there;
  * a: its upper triangle, of which each number is read once.                        */
 MCAMP__PRIV void mcamp__vec_sym(mcamp_vecset vs, const double *a, size_t lda, size_t rows,
@@ -33317,11 +33345,12 @@ MCAMP__PRIV void mcamp__orth_square_rows(void *arg, size_t task)
     size_t n = q->n, r = task * MCAMP__SQUARE, rows = mcamp__zmin(MCAMP__SQUARE, n - r);
     size_t k = q->upper ? r : 0;
     for (size_t p = 0; p < r + rows; p += MCAMP__S) {
-        size_t w = mcamp__zmin(MCAMP__S, n - p), from = mcamp__zmax(k, q->upper ? p : 0);
+        size_t w = mcamp__zmin(MCAMP__S, n - p), zero = q->upper ? p : 0;
+        size_t from = mcamp__zmax(k, zero);
         double *out = q->out + r * n + p;
         for (size_t i = 0; i < rows; i++) memset(out + i * n, 0, w * sizeof *out);
         mcamp__vec_nt(q->vs, q->x + r * n + from, n, rows,
-                      q->z + p * n + (from - (q->upper ? p : 0)) * MCAMP__S, n - from, 1, out, n, w);
+                      q->z + p * n + (from - zero) * MCAMP__S, n - from, 1, out, n, w);
     }
 }
 
@@ -33530,7 +33559,7 @@ MCAMP__PRIV void mcamp__tridiagonal_chunk(void *arg, size_t k)
     memset(w + lo, 0, (n - lo) * sizeof *w);
     memset(c, 0, MCAMP__S * sizeof *c);
     mcamp__vec_sym(t->ctx->vec, t->s + lo * n + lo, n, hi - lo, t->v + lo, n - lo, w + lo);
-    for (size_t i = lo; i < hi; i++) mcamp__axpy(t->v[i], t->a + i * MCAMP__S, c, t->done);
+    mcamp__vec_blend(t->ctx->vec, t->a + lo * MCAMP__S, MCAMP__S, hi - lo, t->v + lo, t->done, c);
 }
 
 /* w := S v, c := -B'v, in tasks where memory, or a second cache, is far behind. */
@@ -33845,18 +33874,32 @@ MCAMP__PRIV mcamp_status mcamp__opt_eval(mcamp__opt *o, const double *x, double 
     return mcamp__finite(*value) ? st : MCAMP_E_NONFINITE;
 }
 
-/* ---- L-BFGS ------------------------------------------------------------------------- */
+/* ---- L-BFGS ------------------------------------------------------------------------- *
+ * H = gamma + (S Y) M (S Y)', the compact form (Byrd, Nocedal and Schnabel, 1994): all scalar
+ * products of a step are formed in one pass over the history, while a piece of each vector is
+ * in the cache, and its direction in another.  Sums over a fixed number of parts.      */
 
 #define MCAMP__HISTORY 10
+#define MCAMP__PIECE 4096        /* of 20 vectors: they fit into a second cache      */
+#define MCAMP__MANY 32768       /* numbers whose 20 vectors are worth threads           */
+
+typedef struct mcamp__lbfgs_sums {
+    double sy[MCAMP__HISTORY], yy[MCAMP__HISTORY];      /* S'y, Y'y with the new y      */
+    double sg[MCAMP__HISTORY], yg[MCAMP__HISTORY];      /* S'g, Y'g                     */
+    double ss, slope, most;     /* of the new s; <g, dir>, the largest of |dir|         */
+} mcamp__lbfgs_sums;
 
 typedef struct mcamp__lbfgs {
+    mcamp_ctx *ctx;
     size_t n;
     double *block;              /* everything below, one allocation                  */
     size_t total;
     double *x, *g, *trial, *g_trial, *dir, *best;
     double *s, *y;              /* MCAMP__HISTORY rows each, a ring                  */
-    double rho[MCAMP__HISTORY], alpha[MCAMP__HISTORY];
-    size_t used, next;
+    double sy[MCAMP__HISTORY][MCAMP__HISTORY], yy[MCAMP__HISTORY][MCAMP__HISTORY];
+    double by_s[MCAMP__HISTORY], by_y[MCAMP__HISTORY], by_g, step;     /* dir, trial */
+    mcamp__lbfgs_sums part[MCAMP__CHUNKS];              /* the sum of all: part[0]   */
+    size_t used, next, rows;    /* rows: of the rings, that hold something           */
     double f;
     size_t steps;
 } mcamp__lbfgs;
@@ -33870,6 +33913,7 @@ MCAMP__PRIV void mcamp__lbfgs_free(mcamp_ctx *ctx, mcamp__lbfgs *l)
 MCAMP__PRIV mcamp_status mcamp__lbfgs_init(mcamp_ctx *ctx, size_t n, mcamp__lbfgs *l)
 {
     memset(l, 0, sizeof *l);
+    l->ctx = ctx;
     l->n = n;
     if (!mcamp__mul_size(n, 6 + 2 * MCAMP__HISTORY, &l->total))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "n", (double)n);
@@ -33881,49 +33925,165 @@ MCAMP__PRIV mcamp_status mcamp__lbfgs_init(mcamp_ctx *ctx, size_t n, mcamp__lbfg
     return MCAMP_OK;
 }
 
-/* dir := -H g by the two-loop recursion; returns <g, dir>. */
-MCAMP__PRIV double mcamp__lbfgs_direction(mcamp__lbfgs *l)
+/* Where part k begins. */
+MCAMP__PRIV size_t mcamp__lbfgs_cut(const mcamp__lbfgs *l, size_t k)
 {
-    size_t n = l->n, i, k;
-    double gamma = 1;
-    for (i = 0; i < n; i++) l->dir[i] = -l->g[i];
-    for (k = 0; k < l->used; k++) {
-        size_t at = (l->next + MCAMP__HISTORY - 1 - k) % MCAMP__HISTORY;
-        l->alpha[at] = l->rho[at] * mcamp__dot(l->s + at * n, l->dir, n);
-        for (i = 0; i < n; i++) l->dir[i] -= l->alpha[at] * l->y[at * n + i];
-    }
-    if (l->used) {
-        size_t at = (l->next + MCAMP__HISTORY - 1) % MCAMP__HISTORY;
-        gamma = 1 / (l->rho[at] * mcamp__dot(l->y + at * n, l->y + at * n, n));
-    } else {
-        gamma = 0.1 / mcamp__dmax(sqrt(mcamp__dot(l->g, l->g, n)), 1e-300);
-    }
-    for (i = 0; i < n; i++) l->dir[i] *= gamma;
-    for (k = l->used; k-- > 0; ) {
-        size_t at = (l->next + MCAMP__HISTORY - 1 - k) % MCAMP__HISTORY;
-        double beta = l->rho[at] * mcamp__dot(l->y + at * n, l->dir, n);
-        for (i = 0; i < n; i++) l->dir[i] += (l->alpha[at] - beta) * l->s[at * n + i];
-    }
-    return mcamp__dot(l->g, l->dir, n);
+    if (l->n < MCAMP__PIECE * MCAMP__CHUNKS) return k ? l->n : 0;
+    return l->n / MCAMP__CHUNKS * k + mcamp__zmin(k, l->n % MCAMP__CHUNKS);
 }
 
-/* Takes the trial point; keeps the pair if its curvature is clearly positive. */
+/* All parts, and their sums. */
+MCAMP__PRIV void mcamp__lbfgs_run(mcamp__lbfgs *l, void (*task)(void *arg, size_t k))
+{
+    mcamp__lbfgs_sums *sum = &l->part[0];
+    memset(l->part, 0, sizeof l->part);
+    mcamp__run(l->n < MCAMP__MANY ? NULL : l->ctx, MCAMP__CHUNKS, task, l);
+    for (size_t k = 1; k < MCAMP__CHUNKS; k++) {
+        const mcamp__lbfgs_sums *p = &l->part[k];
+        for (size_t i = 0; i < MCAMP__HISTORY; i++) {
+            sum->sy[i] += p->sy[i]; sum->yy[i] += p->yy[i];
+            sum->sg[i] += p->sg[i]; sum->yg[i] += p->yg[i];
+        }
+        sum->ss += p->ss;
+        sum->slope += p->slope;
+        sum->most = mcamp__dmax(sum->most, p->most);
+    }
+}
+
+MCAMP__PRIV void mcamp__lbfgs_trial_task(void *arg, size_t k)
+{
+    const mcamp__lbfgs *l = (const mcamp__lbfgs *)arg;
+    for (size_t i = mcamp__lbfgs_cut(l, k); i < mcamp__lbfgs_cut(l, k + 1); i++)
+        l->trial[i] = l->x[i] + l->step * l->dir[i];
+}
+
+/* A part of dir := by_g g + S by_s + Y by_y. */
+MCAMP__PRIV void mcamp__lbfgs_blend(void *arg, size_t k)
+{
+    mcamp__lbfgs *l = (mcamp__lbfgs *)arg;
+    mcamp__lbfgs_sums *p = &l->part[k];
+    mcamp_vecset vs = l->ctx->vec;
+    size_t n = l->n, to = mcamp__lbfgs_cut(l, k + 1);
+    for (size_t c = mcamp__lbfgs_cut(l, k); c < to; c += MCAMP__PIECE) {
+        size_t len = mcamp__zmin(MCAMP__PIECE, to - c);
+        double *dir = l->dir + c;
+        for (size_t i = 0; i < len; i++) dir[i] = l->by_g * l->g[c + i];
+        mcamp__vec_blend(vs, l->s + c, n, l->rows, l->by_s, len, dir);
+        mcamp__vec_blend(vs, l->y + c, n, l->rows, l->by_y, len, dir);
+        for (size_t i = 0; i < len; i++) p->most = mcamp__dmax(p->most, fabs(dir[i]));
+        p->slope += mcamp__dot(l->g + c, dir, len);
+    }
+}
+
+/* The factors of dir = -H g: with R = S'Y above its diagonal D and u = R^-1 S'g,
+ * H g = gamma g + S R'^-1 ((D + gamma Y'Y) u - gamma Y'g) - gamma Y u.               */
+MCAMP__PRIV void mcamp__lbfgs_factors(mcamp__lbfgs *l, double gamma)
+{
+    const mcamp__lbfgs_sums *p = &l->part[0];
+    double u[MCAMP__HISTORY], t[MCAMP__HISTORY];
+    size_t m = l->used, at[MCAMP__HISTORY];
+    for (size_t i = 0; i < m; i++) at[i] = (l->next + MCAMP__HISTORY - m + i) % MCAMP__HISTORY;
+    for (size_t i = m; i-- > 0; ) {
+        u[i] = p->sg[at[i]];
+        for (size_t j = i + 1; j < m; j++) u[i] -= l->sy[at[i]][at[j]] * u[j];
+        u[i] /= l->sy[at[i]][at[i]];
+    }
+    for (size_t i = 0; i < m; i++) {
+        t[i] = l->sy[at[i]][at[i]] * u[i] - gamma * p->yg[at[i]];
+        for (size_t j = 0; j < m; j++) t[i] += gamma * l->yy[at[i]][at[j]] * u[j];
+        for (size_t j = 0; j < i; j++) t[i] -= l->sy[at[j]][at[i]] * t[j];
+        t[i] /= l->sy[at[i]][at[i]];
+    }
+    for (size_t i = 0; i < MCAMP__HISTORY; i++) l->by_s[i] = l->by_y[i] = 0;
+    for (size_t i = 0; i < m; i++) { l->by_s[at[i]] = -t[i]; l->by_y[at[i]] = gamma * u[i]; }
+    l->by_g = -gamma;
+}
+
+/* Few numbers: the same by two loops, which lose less where the history's vectors depend on each
+ * other, as more of them than numbers do.                                             */
+MCAMP__PRIV void mcamp__lbfgs_loops(mcamp__lbfgs *l, double gamma)
+{
+    size_t n = l->n, k, at;
+    double alpha[MCAMP__HISTORY], *dir = l->dir;
+    for (k = 0; k < n; k++) dir[k] = -l->g[k];
+    for (k = 0; k < l->used; k++) {
+        at = (l->next + MCAMP__HISTORY - 1 - k) % MCAMP__HISTORY;
+        alpha[at] = 1 / l->sy[at][at] * mcamp__dot(l->s + at * n, dir, n);
+        mcamp__axpy(-alpha[at], l->y + at * n, dir, n);
+    }
+    for (k = 0; k < n; k++) dir[k] *= gamma;
+    for (k = l->used; k-- > 0; ) {
+        at = (l->next + MCAMP__HISTORY - 1 - k) % MCAMP__HISTORY;
+        mcamp__axpy(alpha[at] - 1 / l->sy[at][at] * mcamp__dot(l->y + at * n, dir, n),
+                    l->s + at * n, dir, n);
+    }
+    for (k = 0; k < n; k++) l->part[0].most = mcamp__dmax(l->part[0].most, fabs(dir[k]));
+    l->part[0].slope = mcamp__dot(l->g, dir, n);
+}
+
+/* dir := -H g; returns <g, dir>, *most: the largest of |dir|. */
+MCAMP__PRIV double mcamp__lbfgs_direction(mcamp__lbfgs *l, double *most)
+{
+    size_t last = (l->next + MCAMP__HISTORY - 1) % MCAMP__HISTORY;
+    double gamma = l->used ? 1 / (1 / l->sy[last][last] * l->yy[last][last])
+                 : 0.1 / mcamp__dmax(sqrt(mcamp__dot(l->g, l->g, l->n)), 1e-300);
+    if (l->n < MCAMP__PIECE) {
+        l->part[0].most = 0;
+        mcamp__lbfgs_loops(l, gamma);
+    } else {
+        mcamp__lbfgs_factors(l, gamma);
+        if (!l->used) l->rows = 0;
+        mcamp__lbfgs_run(l, mcamp__lbfgs_blend);
+    }
+    *most = l->part[0].most;
+    return l->part[0].slope;
+}
+
+/* A part of the new pair and of its products with the history and itself. */
+MCAMP__PRIV void mcamp__lbfgs_pair(void *arg, size_t k)
+{
+    mcamp__lbfgs *l = (mcamp__lbfgs *)arg;
+    mcamp__lbfgs_sums *p = &l->part[k];
+    mcamp_vecset vs = l->ctx->vec;
+    size_t n = l->n, to = mcamp__lbfgs_cut(l, k + 1);
+    for (size_t c = mcamp__lbfgs_cut(l, k); c < to; c += MCAMP__PIECE) {
+        size_t len = mcamp__zmin(MCAMP__PIECE, to - c);
+        double *s = l->s + l->next * n + c, *y = l->y + l->next * n + c;
+        for (size_t i = 0; i < len; i++) {
+            s[i] = l->trial[c + i] - l->x[c + i];
+            y[i] = l->g_trial[c + i] - l->g[c + i];
+            l->x[c + i] = l->trial[c + i];
+            l->g[c + i] = l->g_trial[c + i];
+        }
+        p->ss += mcamp__dot(s, s, len);
+        if (n < MCAMP__PIECE) {
+            p->sy[l->next] = mcamp__dot(s, y, n);
+            p->yy[l->next] = mcamp__dot(y, y, n);
+            continue;
+        }
+        mcamp__vec_dots(vs, l->s + c, n, l->rows, y, len, p->sy);
+        mcamp__vec_dots(vs, l->s + c, n, l->rows, l->g + c, len, p->sg);
+        mcamp__vec_dots(vs, l->y + c, n, l->rows, y, len, p->yy);
+        mcamp__vec_dots(vs, l->y + c, n, l->rows, l->g + c, len, p->yg);
+    }
+}
+
+/* Takes the trial point; keeps the pair if its curvature is clearly positive, or else what is
+ * in its place, the oldest, goes.                                                     */
 MCAMP__PRIV void mcamp__lbfgs_accept(mcamp__lbfgs *l, double f)
 {
-    size_t n = l->n, at = l->next;
-    double sy, ss, yy, *s = l->s + at * n, *y = l->y + at * n;
-    for (size_t i = 0; i < n; i++) {
-        s[i] = l->trial[i] - l->x[i];
-        y[i] = l->g_trial[i] - l->g[i];
-    }
-    sy = mcamp__dot(s, y, n); ss = mcamp__dot(s, s, n); yy = mcamp__dot(y, y, n);
-    if (sy > 1e-6 * sqrt(ss * yy) && sy > 0) {
-        l->rho[at] = 1 / sy;
+    const mcamp__lbfgs_sums *p = &l->part[0];
+    size_t at = l->next;
+    l->rows = mcamp__zmin(l->used + 1, MCAMP__HISTORY);
+    mcamp__lbfgs_run(l, mcamp__lbfgs_pair);
+    if (p->sy[at] > 1e-6 * sqrt(p->ss * p->yy[at]) && p->sy[at] > 0) {
+        for (size_t i = 0; i < MCAMP__HISTORY; i++) {
+            l->sy[i][at] = p->sy[i];
+            l->yy[i][at] = l->yy[at][i] = p->yy[i];
+        }
         l->next = (at + 1) % MCAMP__HISTORY;
         if (l->used < MCAMP__HISTORY) l->used++;
-    }
-    memcpy(l->x, l->trial, n * sizeof(double));
-    memcpy(l->g, l->g_trial, n * sizeof(double));
+    } else if (l->used == MCAMP__HISTORY) l->used--;
     l->f = f;
     l->steps++;
 }
@@ -33939,18 +34099,18 @@ MCAMP__PRIV int mcamp__opt_fatal(mcamp_status st)
 MCAMP__PRIV mcamp_status mcamp__opt_step(mcamp__opt *o, mcamp__lbfgs *l, double slack,
                                          int *moved)
 {
-    double slope = mcamp__lbfgs_direction(l), most = 0, step = 1, f = 0;
+    double most = 0, slope = mcamp__lbfgs_direction(l, &most), step = 1, f = 0;
     double keep = o->noise.log_sigma;
     double gain = o->desc->amplification == MCAMP_AMPLIFY_BINS
                 ? 0.1 * o->desc->tolerance : slack;
     *moved = 0;
     if (!(slope < 0)) return MCAMP_OK;
-    for (size_t i = 0; i < l->n; i++) most = mcamp__dmax(most, fabs(l->dir[i]));
     if (most > 1) step = 1 / most;
     for (int k = 0; k < 12; k++, step *= k > 2 ? 0.25 : 0.5) {
         mcamp_status st;
         if (-step * slope < gain) break;        /* nothing left but noise */
-        for (size_t i = 0; i < l->n; i++) l->trial[i] = l->x[i] + step * l->dir[i];
+        l->step = step;
+        mcamp__lbfgs_run(l, mcamp__lbfgs_trial_task);
         st = mcamp__opt_eval(o, l->trial, &f, l->g_trial);
         if (mcamp__opt_fatal(st)) return st;
         if (st >= 0 && f <= l->f + 1e-4 * step * slope + slack) {
@@ -37481,6 +37641,8 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__LADDER_FEW
 #undef MCAMP__ROW_GROUPS
 #undef MCAMP__COLUMN_GROUPS
+#undef MCAMP__PIECE
+#undef MCAMP__MANY
 #undef MCAMP__ROWS
 #undef MCAMP__BINS_WORK
 #undef MCAMP__LINE_ROWS

@@ -936,6 +936,98 @@ TEST(sum_of_roots_in_tasks)
     free(s); free(v); free(work);
 }
 
+/* X by y entry by entry: zeros where columns are orthogonal, classes of norm 1. */
+TEST(rows_of_x)
+{
+    setup();
+    for (int v = 0; v < 8; v++) {
+        size_t n = 23, b = v & 1 ? 4 : 23, at = 0, count = 0;
+        mcamp_opt_desc d = problem(MCAMP_OPT_BANDED, MCAMP_AMPLIFY_NONE, n, b);
+        mcamp__opt_model m;
+        double y[300], norm[23] = { 0 };
+        d.equal_norms = (v & 2) != 0;
+        d.bands = v & 4 ? 9 : n;
+        CHECK_STATUS(mcamp__opt_model_init(&ctx, &d, &m), MCAMP_OK);
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = i + 1 > d.bands ? i + 1 - d.bands : 0; j <= i; j++)
+                if (mcamp__orth_free(&m, i, j)) {
+                    y[count] = test_rand() + (i == j);
+                    if (i == j) norm[i % m.classes] += y[count];
+                    count++;
+                }
+        CHECK(count == m.count && mcamp__orth_set(&m, y));
+        count = 0;
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = i + 1 > d.bands ? i + 1 - d.bands : 0; j <= i; j++, at++) {
+                double scale = sqrt(norm[i % m.classes] * norm[j % m.classes]);
+                double want = mcamp__orth_free(&m, i, j) ? y[count++] / scale : 0;
+                CHECK_NEAR(m.coef[at], want, 1e-14, 0);
+            }
+        y[count - 1] = 0;
+        CHECK(!mcamp__orth_set(&m, y));
+        mcamp__opt_model_free(&ctx, &m);
+    }
+}
+
+/* x x' of several panels, of triangles and scaled, and what is mirrored or exchanged: against
+ * plain sums, the last task first.                                                      */
+TEST(squares_by_rows)
+{
+    enum { N = 259 };
+    static double x[N * N], y[N * N], out[N * N], z[N * (N + 64)];
+    double scale[N];
+    size_t tasks = 0;
+    setup();
+    ctx.parallel.run = mt_backwards; ctx.parallel.user = &tasks;
+    for (int upper = 0; upper < 2; upper++) {
+        mcamp__orth_job q = { NULL, ctx.vec, out, NULL, NULL, NULL, N, upper };
+        double off = 0;
+        for (size_t i = 0; i < N; i++) scale[i] = upper ? 1 : test_rand();
+        for (size_t i = 0; i < N; i++)
+            for (size_t k = 0; k < N; k++) {
+                x[i * N + k] = upper && k < i ? 0 : test_rand() - 0.5;
+                y[i * N + k] = x[i * N + k] * scale[k];
+            }
+        mcamp__orth_square(&ctx, x, upper ? NULL : scale, N, upper, out, z);
+        for (size_t i = 0; i < N; i++)
+            for (size_t j = 0; j <= i; j++) {
+                double want = mcamp__dot(y + i * N, y + j * N, N);
+                off = mcamp__dmax(off, fabs(out[i * N + j] - want));
+            }
+        CHECK(off < 1e-12);
+        for (size_t i = 0; i < N * N; i++) y[i] = out[i] = test_rand();
+        mcamp__orth_rows(&ctx, N, &q, mcamp__orth_mirror);
+        for (size_t i = 0; i < N; i++)
+            for (size_t j = 0; j < N; j++)
+                off += !mcamp__eq(out[i * N + j], y[upper || i < j ? j * N + i : i * N + j]);
+        CHECK(off < 1e-12);
+    }
+    CHECK(tasks >= 2 * 6);
+    ctx.parallel.run = NULL;
+}
+
+/* Dense C of enough rounds for tasks: the same bits whatever the threads. */
+TEST(dense_in_tasks)
+{
+    enum { N = 515 };
+    mcamp_mech m[2];
+    mcamp_opt_result r[2];
+    size_t tasks = 0;
+    setup();
+    for (int k = 0; k < 2; k++) {
+        mcamp_opt_desc d = problem(MCAMP_OPT_BANDED, MCAMP_AMPLIFY_NONE, N, 103);
+        d.max_iterations = 3;
+        if (k) { ctx.parallel.run = mt_backwards; ctx.parallel.user = &tasks; }
+        CHECK(mcamp_opt_run(&ctx, &d, &m[k], &r[k]) >= 0);
+        CHECK(r[k].least > 0 && r[k].least < r[k].rmse);
+    }
+    CHECK(tasks > 100 && m[0].bands == m[1].bands);
+    CHECK(!memcmp(m[0].coef, m[1].coef, N * (N + 1) / 2 * sizeof(double)));
+    CHECK(!memcmp(&r[0].least, &r[1].least, sizeof(double)));
+    for (int k = 0; k < 2; k++) mcamp_mech_free(&ctx, &m[k]);
+    ctx.parallel.run = NULL;
+}
+
 /* More buffers are never worse, no worse than the best of positive weights that is known;
  * weights of any sign, but no entry of C below 0.  Factors only help.               */
 TEST(more_buffers_are_not_worse)
@@ -1657,6 +1749,80 @@ TEST(trials_that_are_no_numbers)
     mcamp_work_free(&ctx, &work);
 }
 
+/* -H g of pairs s[k], y[k], the newest last, by the two loops as they are written in books. */
+static void two_loops(size_t n, size_t m, double **s, double **y, const double *g, double *dir)
+{
+    double alpha[20], gamma;
+    for (size_t i = 0; i < n; i++) dir[i] = -g[i];
+    for (size_t k = m; k-- > 0; ) {
+        alpha[k] = mcamp__dot(s[k], dir, n) / mcamp__dot(s[k], y[k], n);
+        for (size_t i = 0; i < n; i++) dir[i] -= alpha[k] * y[k][i];
+    }
+    gamma = mcamp__dot(s[m - 1], y[m - 1], n) / mcamp__dot(y[m - 1], y[m - 1], n);
+    for (size_t i = 0; i < n; i++) dir[i] *= gamma;
+    for (size_t k = 0; k < m; k++) {
+        double beta = mcamp__dot(y[k], dir, n) / mcamp__dot(s[k], y[k], n);
+        for (size_t i = 0; i < n; i++) dir[i] += (alpha[k] - beta) * s[k][i];
+    }
+}
+
+/* Directions of few numbers and of many, which go in pieces and tasks, against the two loops; a
+ * pair of negative curvature takes the place of the oldest and does not count.  The same bits
+ * whatever the threads.                                                                  */
+TEST(directions_of_many_numbers)
+{
+    static const size_t count[] = { 7, 4095, 4096, 32767, 33331 };
+    enum { STEPS = 14, BAD = 12 };
+    for (size_t c = 0; c < sizeof count / sizeof *count; c++) {
+        size_t n = count[c], tasks = 0, kept = 0;
+        double *all = (double *)calloc((2 * STEPS + 3) * n, sizeof *all);
+        double *want = all, *last = want + n;
+        double *d = last + n, *s[STEPS], *y[STEPS], most, slope;
+        for (int k = 0; k < STEPS; k++) { s[k] = d + (size_t)(2 * k + 1) * n; y[k] = s[k] + n; }
+        for (size_t i = 0; i < n; i++) d[i] = 0.1 + test_rand();
+        for (int threads = 0; threads < 2; threads++) {
+            mcamp__lbfgs l;
+            uint64_t state = test_state;
+            setup();
+            if (threads) { ctx.parallel.run = mt_backwards; ctx.parallel.user = &tasks; }
+            CHECK_STATUS(mcamp__lbfgs_init(&ctx, n, &l), MCAMP_OK);
+            kept = 0;
+            for (int k = 0; k < STEPS; k++) {
+                for (size_t i = 0; i < n; i++) {
+                    double by = k == BAD ? -1 : d[i];
+                    s[kept][i] = test_rand() - 0.5;
+                    l.trial[i] = l.x[i] + s[kept][i];
+                    s[kept][i] = l.trial[i] - l.x[i];
+                    l.g_trial[i] = l.g[i] + by * s[kept][i] + 0.01 * (test_rand() - 0.5);
+                    y[kept][i] = l.g_trial[i] - l.g[i];
+                }
+                mcamp__lbfgs_accept(&l, 1);
+                kept += k != BAD;
+                CHECK(!memcmp(l.x, l.trial, n * sizeof *l.x));
+                slope = mcamp__lbfgs_direction(&l, &most);
+                if (k < 3 || k == 9 || k > 10) {
+                    size_t m = k == BAD ? 9 : kept < 10 ? kept : 10;
+                    double top = 0, off = 0, norm;
+                    two_loops(n, m, s + kept - m, y + kept - m, l.g, want);
+                    norm = sqrt(mcamp__dot(want, want, n));
+                    for (size_t i = 0; i < n; i++) {
+                        off = mcamp__dmax(off, fabs(l.dir[i] - want[i]));
+                        top = mcamp__dmax(top, fabs(l.dir[i]));
+                    }
+                    CHECK(off <= 1e-9 * norm && mcamp__eq(top, most));
+                    CHECK_NEAR(slope, mcamp__dot(l.g, l.dir, n), 1e-10, 1e-12 * norm);
+                }
+            }
+            if (threads) CHECK(!memcmp(last, l.dir, n * sizeof *last));
+            else { memcpy(last, l.dir, n * sizeof *last); test_state = state; }
+            mcamp__lbfgs_free(&ctx, &l);
+        }
+        CHECK((n >= 32768) == (tasks > 0));
+        ctx.parallel.run = NULL;
+        free(all);
+    }
+}
+
 /* Steps may rise by the slack: a descent ends where its value is, at its best point, wherever the
  * last step went.                                                                        */
 TEST(a_descent_ends_at_its_best_point)
@@ -1737,13 +1903,14 @@ TEST(allocation_failures)
 TEST_MAIN("opt",
     T(gradient_of_every_family), T(gradient_with_amplification), T(bad_arguments), T(bad_starts),
     T(unstable_starts), T(sigma_that_is_no_number), T(trials_that_are_no_numbers),
-    T(a_descent_ends_at_its_best_point),
+    T(a_descent_ends_at_its_best_point), T(directions_of_many_numbers),
     T(interrupted_keeps_the_best), T(sigma_of_partial_cycles),
     T(banded_toeplitz_without_amplification),
     T(more_freedom_is_not_worse),
     T(orthogonal_optima), T(bound_of_many_rounds), T(bounds_of_other_errors),
     T(few_bands_and_dense_agree),
-    T(sum_of_roots), T(products_with_a_triangle), T(sum_of_roots_in_tasks),
+    T(sum_of_roots), T(products_with_a_triangle), T(sum_of_roots_in_tasks), T(rows_of_x),
+    T(squares_by_rows), T(dense_in_tasks),
     T(start_with_a_decay_of_nothing), T(more_buffers_are_not_worse),
     T(more_bands_than_batches),
     T(the_better_result_stays),
