@@ -5781,13 +5781,6 @@ MCAMP__PRIV void mcamp__vec_nt(mcamp_vecset vs, const double *a, size_t lda, siz
     }
 }
 
-/* out[r] += <row r of a, x> */
-MCAMP__PRIV void mcamp__vec_dots(mcamp_vecset vs, const double *a, size_t lda, size_t rows,
-                                 const double *x, size_t len, double *out)
-{
-    MCAMP__DISPATCH(vs, dots, (a, lda, rows, x, len, out));
-}
-
 /* rows of e[.][ld] := rows U^-1 for the first w columns; u as the kernel wants it. */
 MCAMP__PRIV void mcamp__vec_trsm(mcamp_vecset vs, const double *u, size_t w, double *e,
                                  size_t ld, size_t rows)
@@ -26585,6 +26578,13 @@ MCAMP_API mcamp_status mcamp_work_error(mcamp_ctx *ctx, const mcamp_work *work,
     }
     mcamp__delete_doubles(ctx, x, mech->n);
     return st;
+}
+
+/* out[r] += <row r of a, x> */
+MCAMP__PRIV void mcamp__vec_dots(mcamp_vecset vs, const double *a, size_t lda, size_t rows,
+                                 const double *x, size_t len, double *out)
+{
+    MCAMP__DISPATCH(vs, dots, (a, lda, rows, x, len, out));
 }
 
 /* ---- the inverse of a band, in blocks -------------------------------------- *

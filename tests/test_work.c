@@ -420,7 +420,8 @@ static void band_inverse(size_t n, size_t h)
     for (size_t i = 0; i < n; i++) {
         double *row = y + i * n;
         w[i] = test_rand();
-        for (size_t k = i > h ? i - h : 0; k <= i; k++) row[k] = i == k ? 1 : 0.4 * (test_rand() - 0.5);
+        for (size_t k = i > h ? i - h : 0; k <= i; k++)
+            row[k] = i == k ? 1 : 0.4 * (test_rand() - 0.5);
     }
     for (size_t i = 0; i < n; i++)              /* z := y y', a band of the same width */
         for (size_t j = 0; j < n; j++)
@@ -512,7 +513,8 @@ TEST(gradients_of_rows_by_both_ways)
         memset(&wd, 0, sizeof wd);
         memset(&md, 0, sizeof md);
         wd.n = md.n = N;
-        wd.kind = k % 4 == 0 ? MCAMP_WORK_PREFIX : k % 4 == 1 ? MCAMP_WORK_EMA : MCAMP_WORK_MOMENTUM;
+        wd.kind = k % 4 == 0 ? MCAMP_WORK_PREFIX
+                : k % 4 == 1 ? MCAMP_WORK_EMA : MCAMP_WORK_MOMENTUM;
         wd.beta = k % 4 ? 0.8 : 0;
         if (k % 4 == 2 || k == 4) wd.lr = lr;
         md.kind = MCAMP_MECH_BANDED; md.bands = bands[k / 4]; md.coef = coef;
@@ -528,7 +530,9 @@ TEST(gradients_of_rows_by_both_ways)
             mcamp__mech_grad to;
             memset(&to, 0, sizeof to);
             to.coef = g[i]; to.log_scale = ls[i];
-            if (i == 1) { x.parallel.run = mt_backwards; x.parallel.user = &tasks; x.parallel.width = 3; }
+            if (i == 1) {
+                x.parallel.run = mt_backwards; x.parallel.user = &tasks; x.parallel.width = 3;
+            }
             CHECK_STATUS((i < 2 ? mcamp__work_gradient : mcamp__grad_columns)
                          (&x, &work, &m, k % 3 ? wt : NULL, &v[i], &to), MCAMP_OK);
         }
