@@ -27035,10 +27035,26 @@ MCAMP__PRIV double mcamp__unwork(const mcamp_work *w, size_t i, size_t s)
     return s == 0 ? now : s == 1 ? -now - b * past : b * past;
 }
 
+/* Parts of what is summed in tasks, their number being that of no threads. */
+#define MCAMP__CHUNKS 8
+
+/* Numbers that a matrix takes to become tridiagonal (section opt), beside itself; Cholesky
+ * takes less. */
+MCAMP__PRIV size_t mcamp__tridiagonal_work(size_t n)
+{
+    return (2 * MCAMP__S + 5) * n + MCAMP__S * MCAMP__S;
+}
+
+/* rows, weights and x, X's packed rows, are the caller's. */
 typedef struct mcamp__errors {
+    const mcamp_ctx *ctx;
+    const mcamp_work *w;
     size_t n, bands, lags, total;       /* lags: B's diagonals; 0: the dense way  */
-    double *block, *un, *row;           /* un: B, three of each row               */
-    mcamp__ladder band;                 /* its rows and weights are the caller's  */
+    double *block, *rows;
+    const double *weights, *x;
+    mcamp__ladder band;
+    double *un, *row;                   /* un: B, three of each row               */
+    double *l, *t, *p, *v, *work;       /* dense: n(n + S) twice, n^2, n, the rest */
 } mcamp__errors;
 
 MCAMP__PRIV void mcamp__errors_free(mcamp_ctx *ctx, mcamp__errors *t)
@@ -27056,31 +27072,187 @@ MCAMP__PRIV size_t mcamp__errors_lags(const mcamp_work *w, size_t n, size_t band
     return banded && bands + lags - 2 < n / 4 ? lags : 0;
 }
 
-/* For n > 1 rounds and lags as above, X of so many bands. */
+/* Dense X, n x n: what is of O(n^2) goes by rows, in tasks of MCAMP__S. */
+typedef struct mcamp__dense {
+    const struct mcamp__errors *e;      /* or NULL */
+    mcamp_vecset vs;
+    double *x, *z, *out;
+    const double *scale;
+    size_t n;
+    int upper;
+} mcamp__dense;
+
+MCAMP__PRIV void mcamp__dense_tasks(const mcamp_ctx *ctx, size_t n, mcamp__dense *q,
+                                  void (*task)(void *arg, size_t i))
+{
+    q->n = n;
+    mcamp__run(n < 512 ? NULL : ctx, (n + MCAMP__S - 1) / MCAMP__S, task, q);
+}
+
+#define MCAMP__TILE 8           /* a line of the cache                               */
+
+/* What is left of the diagonal to its right, or, upper, the two exchanged. */
+MCAMP__PRIV void mcamp__dense_mirror(void *arg, size_t task)
+{
+    const mcamp__dense *q = (const mcamp__dense *)arg;
+    size_t n = q->n, last = mcamp__zmin(n, (task + 1) * MCAMP__S);
+    for (size_t r = task * MCAMP__S; r < last; r += MCAMP__TILE)
+        for (size_t c = 0; c <= r; c += MCAMP__TILE)
+            for (size_t i = r; i < mcamp__zmin(last, r + MCAMP__TILE); i++)
+                for (size_t k = c; k < mcamp__zmin(i, c + MCAMP__TILE); k++) {
+                    double *a = q->x + i * n + k, *b = q->x + k * n + i, v = *b;
+                    *b = *a;
+                    if (q->upper) *a = v;
+                }
+}
+
+/* Rows of x times scale, if that is given, and their transpose, a panel of z. */
+MCAMP__PRIV void mcamp__dense_pack(void *arg, size_t task)
+{
+    const mcamp__dense *q = (const mcamp__dense *)arg;
+    size_t n = q->n, p = task * MCAMP__S, w = mcamp__zmin(MCAMP__S, n - p), k = q->upper ? p : 0;
+    for (size_t i = p; q->scale && i < p + w; i++)
+        for (size_t c = 0; c < n; c++) q->x[i * n + c] *= q->scale[c];
+    mcamp__nt_pack(q->x + p * n + k, n, w, n - k, q->z + p * n);
+}
+
+/* Rows of the lower triangle of x x': 48 of them, as many as the kernel wants and two threads
+ * share fairly. */
+#define MCAMP__SQUARE 48
+
+MCAMP__PRIV void mcamp__dense_square_rows(void *arg, size_t task)
+{
+    const mcamp__dense *q = (const mcamp__dense *)arg;
+    size_t n = q->n, r = task * MCAMP__SQUARE, rows = mcamp__zmin(MCAMP__SQUARE, n - r);
+    size_t k = q->upper ? r : 0;
+    for (size_t p = 0; p < r + rows; p += MCAMP__S) {
+        size_t w = mcamp__zmin(MCAMP__S, n - p), zero = q->upper ? p : 0;
+        size_t from = mcamp__zmax(k, zero);
+        double *out = q->out + r * n + p;
+        for (size_t i = 0; i < rows; i++) memset(out + i * n, 0, w * sizeof *out);
+        mcamp__vec_nt(q->vs, q->x + r * n + from, n, rows,
+                      q->z + p * n + (from - zero) * MCAMP__S, n - from, 1, out, n, w);
+    }
+}
+
+/* Long and short ones in turn: threads that take every second task have as much to do. */
+MCAMP__PRIV void mcamp__dense_square_task(void *arg, size_t i)
+{
+    const mcamp__dense *q = (const mcamp__dense *)arg;
+    size_t other = i ^ (i >> 1 & 1);
+    mcamp__dense_square_rows(arg, other * MCAMP__SQUARE < q->n || other < i ? other : i);
+}
+
+/* The lower triangle of out := x x', columns of x being scaled before if scale is given; upper:
+ * x is an upper triangle.  z: n (n + S).                                              */
+MCAMP__PRIV void mcamp__dense_square(const mcamp_ctx *ctx, double *x, const double *scale,
+                                    size_t n, int upper, double *out, double *z)
+{
+    mcamp__dense q = { NULL, ctx->vec, x, z, out, scale, n, upper };
+    mcamp__dense_tasks(ctx, n, &q, mcamp__dense_pack);
+    mcamp__run(n < 256 ? NULL : ctx, (n + MCAMP__SQUARE - 1) / MCAMP__SQUARE,
+               mcamp__dense_square_task, &q);
+}
+
+/* X and I, where the factor and its inverse's transpose will be. */
+MCAMP__PRIV void mcamp__dense_fill(void *arg, size_t task)
+{
+    const mcamp__dense *q = (const mcamp__dense *)arg;
+    const mcamp__errors *t = q->e;
+    size_t n = q->n, j;
+    for (size_t i = task * MCAMP__S; i < mcamp__zmin(n, (task + 1) * MCAMP__S); i++) {
+        size_t at = mcamp__band_row(i, t->bands, &j);
+        memset(t->l + i * n, 0, j * sizeof *t->l);
+        memcpy(t->l + i * n + j, t->x + at, (i + 1 - j) * sizeof *t->l);
+        memset(t->t + i * n, 0, n * sizeof *t->t);
+        t->t[i * n + i] = 1;
+    }
+}
+
+MCAMP__PRIV void mcamp__dense_work_rows(void *arg, size_t task)
+{
+    const mcamp__dense *q = (const mcamp__dense *)arg;
+    for (size_t i = task * MCAMP__S; i < mcamp__zmin(q->n, (task + 1) * MCAMP__S); i++)
+        mcamp__work_apply(q->e->w, q->x + i * q->n, 0);
+}
+
+/* The diagonal of A x to rows, eight columns at a time, in every eighth place; z: 8 n a task. */
+MCAMP__PRIV void mcamp__dense_work_diagonal(void *arg, size_t task)
+{
+    const mcamp__dense *q = (const mcamp__dense *)arg;
+    size_t n = q->n;
+    double *v = q->z + task * MCAMP__TILE * n;
+    for (size_t c = task * MCAMP__TILE; c < n; c += MCAMP__TILE * MCAMP__CHUNKS) {
+        size_t some = mcamp__zmin(MCAMP__TILE, n - c);
+        for (size_t k = 0; k < n; k++)
+            for (size_t i = 0; i < some; i++) v[i * n + k] = q->x[k * n + c + i];
+        for (size_t i = 0; i < some; i++) {
+            mcamp__work_apply(q->e->w, v + i * n, 0);
+            q->e->rows[c + i] = v[i * n + c + i];
+        }
+    }
+}
+
+/* The dense way to rows; leaves A X^-1 in p by its columns. */
+MCAMP__PRIV int mcamp__errors_dense(const mcamp__errors *t)
+{
+    const mcamp_ctx *ctx = t->ctx;
+    size_t n = t->n;
+    mcamp__dense q = { t, ctx->vec, t->p, t->work, NULL, NULL, n, 0 };
+    mcamp__dense_tasks(ctx, n, &q, mcamp__dense_fill);
+    if (mcamp__cholesky_blocks(ctx, n, t->l, NULL, t->t, t->work) < n) return 0;
+    mcamp__dense_square(ctx, t->t, NULL, n, 1, t->p, t->l);
+    mcamp__dense_tasks(ctx, n, &q, mcamp__dense_mirror);
+    mcamp__dense_tasks(ctx, n, &q, mcamp__dense_work_rows);
+    mcamp__run(n < 512 ? NULL : ctx, MCAMP__CHUNKS, mcamp__dense_work_diagonal, &q);
+    return 1;
+}
+
+/* d/dX = -(A X^-1)' w (A X^-1), whose lower triangle stays, its sign turned, in l. */
+MCAMP__PRIV void mcamp__errors_dense_gradient(const mcamp__errors *t, double *out)
+{
+    size_t n = t->n, j;
+    for (size_t k = 0; k < n; k++) t->v[k] = sqrt(t->weights[k]);
+    mcamp__dense_square(t->ctx, t->p, t->v, n, 0, t->l, t->t);
+    for (size_t i = 0; i < n; i++) {
+        double *g = out + mcamp__band_row(i, t->bands, &j);
+        for (size_t k = j; k <= i; k++) g[k - j] = -t->l[i * n + k];
+    }
+}
+
+/* lags as above, X of so many bands. */
 MCAMP__PRIV mcamp_status mcamp__errors_init(mcamp_ctx *ctx, const mcamp_work *w, size_t bands,
                                             size_t lags, mcamp__errors *t)
 {
-    size_t n = w->n;
+    size_t n = w->n, nn;
     mcamp_status st;
     memset(t, 0, sizeof *t);
+    t->ctx = ctx; t->w = w;
     t->n = n; t->bands = bands; t->lags = lags;
-    st = mcamp__ladder_init(ctx, n, bands + lags - 2, &t->band);
-    if (st < 0) return st;
-    t->total = 3 * n + 2 * (bands + 4);
+    if (lags && (st = mcamp__ladder_init(ctx, n, bands + lags - 2, &t->band)) < 0) return st;
+    if (!mcamp__mul_size(n, n, &nn) || !mcamp__mul_size(nn, 3, &nn) ||
+        !mcamp__add_size(nn, mcamp__tridiagonal_work(n) + (2 * MCAMP__S + 1) * n, &nn))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "rounds", (double)n);
+    t->total = lags ? 3 * n + 2 * (bands + 4) : nn;
     t->block = mcamp__new_doubles(ctx, t->total);
     if (!t->block) {
         mcamp__errors_free(ctx, t);
         return mcamp__fail(ctx, MCAMP_E_MEMORY, "rounds", (double)n);
     }
-    t->un = t->block; t->row = t->un + 3 * n;
-    for (size_t i = 0; i < n; i++)
+    t->un = t->l = t->block;
+    t->row = t->un + 3 * n;
+    for (size_t i = 0; lags && i < n; i++)
         for (size_t s = 0; s < 3; s++) t->un[3 * i + s] = mcamp__unwork(w, i, s);
+    if (lags) return MCAMP_OK;
+    t->t = t->l + (n + MCAMP__S) * n;       t->p = t->t + (n + MCAMP__S) * n;
+    t->v = t->p + n * n;                    t->work = t->v + n;
     return MCAMP_OK;
 }
 
 /* Y, row i of X times B being added to its rows i, i - 1 and i - 2. */
-MCAMP__PRIV void mcamp__errors_fill(mcamp__errors *t, const double *x)
+MCAMP__PRIV void mcamp__errors_fill(mcamp__errors *t)
 {
+    const double *x = t->x;
     size_t n = t->n, j, room = t->bands + 4;
     double *row = t->row, *w = row + room;          /* from column `first` on */
     memset(t->band.y, 0, n * (t->band.h + 1) * sizeof *t->band.y);
@@ -27102,18 +27274,22 @@ MCAMP__PRIV void mcamp__errors_fill(mcamp__errors *t, const double *x)
     }
 }
 
-/* The ladder's rows := diag(A X^-1 A'), x being X's packed rows; 0 if X is not > 0. */
-MCAMP__PRIV int mcamp__errors_value(mcamp__errors *t, const double *x)
+/* rows := diag(A X^-1 A'); 0 if X is not > 0. */
+MCAMP__PRIV int mcamp__errors_value(mcamp__errors *t)
 {
-    mcamp__errors_fill(t, x);
+    if (!t->lags) return mcamp__errors_dense(t);
+    mcamp__errors_fill(t);
+    t->band.rows = t->rows;
     return mcamp__ladder_value(&t->band);
 }
 
-/* Packed rows g := d/dX of the sum of its weights times those, each entry for itself:
- * B V B' in the bands.                                                           */
+/* Packed rows out := d/dX of the sum of weights times those, each entry for itself; few bands:
+ * B V B'.                                                                        */
 MCAMP__PRIV void mcamp__errors_gradient(mcamp__errors *t, double *out)
 {
     size_t j;
+    if (!t->lags) { mcamp__errors_dense_gradient(t, out); return; }
+    t->band.weights = t->weights;
     mcamp__ladder_gradient(&t->band);
     for (size_t i = 0; i < t->n; i++) {
         size_t at = mcamp__band_row(i, t->bands, &j);
@@ -27408,9 +27584,9 @@ MCAMP__PRIV mcamp_status mcamp__grad_gramian(mcamp_ctx *ctx, const mcamp_work *w
     q.dx = q.x + m->count; rows = q.dx + m->count; wt = rows + n;
     for (size_t i = 0; i < n; i++) wt[i] = mcamp__weight(weights, i, n);
     st = mcamp__errors_init(ctx, w, m->bands, lags, &e);
-    e.band.rows = rows; e.band.weights = wt;
+    e.rows = rows; e.weights = wt; e.x = q.x;
     if (st >= 0) mcamp__run(ctx, q.tasks, mcamp__gramian_rows, &q);
-    if (st >= 0 && !mcamp__errors_value(&e, q.x)) st = mcamp__fail(ctx, MCAMP_E_NOT_PSD, "mech", 0);
+    if (st >= 0 && !mcamp__errors_value(&e)) st = mcamp__fail(ctx, MCAMP_E_NOT_PSD, "mech", 0);
     for (size_t i = 0; st >= 0 && i < n; i++) mcamp__sum_add(&acc, wt[i] * rows[i]);
     if (st >= 0) {
         mcamp__errors_gradient(&e, q.dx);
@@ -33203,28 +33379,13 @@ MCAMP__PRIV mcamp_status mcamp__opt_start_from(mcamp_ctx *ctx, mcamp__opt_model 
 
 /* ---- the objective ---------------------------------------------------------------- */
 
-/* Room for the two ways to the error and its gradient. */
-typedef struct mcamp__orth {
-    mcamp__errors band;         /* with lags; else all below                         */
-    double *block;
-    size_t total;
-    double *l, *t, *p, *v, *work;       /* n*(n+S) twice, n*n, n, the rest           */
-} mcamp__orth;
-
-MCAMP__PRIV void mcamp__orth_drop(mcamp_ctx *ctx, mcamp__orth *t)
-{
-    mcamp__delete_doubles(ctx, t->block, t->total);
-    mcamp__errors_free(ctx, &t->band);
-    memset(t, 0, sizeof *t);
-}
-
 typedef struct mcamp__opt {
     mcamp_ctx inner;            /* without progress: only steps report              */
     const mcamp_opt_desc *desc;
     const mcamp_work *work;
     mcamp__opt_model m;
     mcamp__opt_noise noise;
-    mcamp__orth orth;
+    mcamp__errors orth;
     double *d;                  /* BINS, or gram side of NONE: b*b                   */
     size_t d_count;
     double *rows, *weights;     /* MAX error; columns of NONE                        */
@@ -33259,186 +33420,12 @@ MCAMP__PRIV mcamp_status mcamp__opt_first_mode(mcamp__opt *o, const mcamp_mech *
 
 /* ---- the error by X ---------------------------------------------------------------- */
 
-/* Numbers that a matrix takes to become tridiagonal, beside itself; Cholesky takes less. */
-MCAMP__PRIV size_t mcamp__tridiagonal_work(size_t n)
-{
-    return (2 * MCAMP__S + 5) * n + MCAMP__S * MCAMP__S;
-}
-
-/* Terms of O(n^3) and O(n h^2) at the speed that each has. */
 MCAMP__PRIV mcamp_status mcamp__orth_init(mcamp__opt *o, int dense)
 {
-    mcamp__orth *t = &o->orth;
-    size_t n = o->m.n, nn, lags = dense ? 0 : mcamp__errors_lags(o->work, n, o->m.bands);
-    mcamp_status st;
-    memset(t, 0, sizeof *t);
-    if (lags) {
-        st = mcamp__errors_init(&o->inner, o->work, o->m.bands, lags, &t->band);
-        t->band.band.rows = o->rows; t->band.band.weights = o->weights;
-        return st;
-    }
-    if (!mcamp__mul_size(n, n, &nn) || !mcamp__mul_size(nn, 3, &nn) ||
-        !mcamp__add_size(nn, mcamp__tridiagonal_work(n) + (2 * MCAMP__S + 1) * n, &nn))
-        return mcamp__fail(&o->inner, MCAMP_E_SIZE, "rounds", (double)n);
-    t->total = nn;
-    t->block = mcamp__new_doubles(&o->inner, t->total);
-    if (!t->block) return mcamp__fail(&o->inner, MCAMP_E_MEMORY, "rounds", (double)n);
-    t->l = t->block;                t->t = t->l + (n + MCAMP__S) * n;
-    t->p = t->t + (n + MCAMP__S) * n;       t->v = t->p + n * n;        t->work = t->v + n;
-    return MCAMP_OK;
-}
-
-/* Parts of what is summed in tasks, their number being that of no threads. */
-#define MCAMP__CHUNKS 8
-
-/* Dense X, n x n: what is of O(n^2) goes by rows, in tasks of MCAMP__S. */
-typedef struct mcamp__orth_job {
-    mcamp__opt *o;              /* or NULL */
-    mcamp_vecset vs;
-    double *x, *z, *out;
-    const double *scale;
-    size_t n;
-    int upper;
-} mcamp__orth_job;
-
-MCAMP__PRIV void mcamp__orth_rows(const mcamp_ctx *ctx, size_t n, mcamp__orth_job *q,
-                                  void (*task)(void *arg, size_t i))
-{
-    q->n = n;
-    mcamp__run(n < 512 ? NULL : ctx, (n + MCAMP__S - 1) / MCAMP__S, task, q);
-}
-
-#define MCAMP__TILE 8           /* a line of the cache                               */
-
-/* What is left of the diagonal to its right, or, upper, the two exchanged. */
-MCAMP__PRIV void mcamp__orth_mirror(void *arg, size_t task)
-{
-    const mcamp__orth_job *q = (const mcamp__orth_job *)arg;
-    size_t n = q->n, last = mcamp__zmin(n, (task + 1) * MCAMP__S);
-    for (size_t r = task * MCAMP__S; r < last; r += MCAMP__TILE)
-        for (size_t c = 0; c <= r; c += MCAMP__TILE)
-            for (size_t i = r; i < mcamp__zmin(last, r + MCAMP__TILE); i++)
-                for (size_t k = c; k < mcamp__zmin(i, c + MCAMP__TILE); k++) {
-                    double *a = q->x + i * n + k, *b = q->x + k * n + i, v = *b;
-                    *b = *a;
-                    if (q->upper) *a = v;
-                }
-}
-
-/* Rows of x times scale, if that is given, and their transpose, a panel of z. */
-MCAMP__PRIV void mcamp__orth_pack(void *arg, size_t task)
-{
-    const mcamp__orth_job *q = (const mcamp__orth_job *)arg;
-    size_t n = q->n, p = task * MCAMP__S, w = mcamp__zmin(MCAMP__S, n - p), k = q->upper ? p : 0;
-    for (size_t i = p; q->scale && i < p + w; i++)
-        for (size_t c = 0; c < n; c++) q->x[i * n + c] *= q->scale[c];
-    mcamp__nt_pack(q->x + p * n + k, n, w, n - k, q->z + p * n);
-}
-
-/* Rows of the lower triangle of x x': 48 of them, as many as the kernel wants and two threads
- * share fairly. */
-#define MCAMP__SQUARE 48
-
-MCAMP__PRIV void mcamp__orth_square_rows(void *arg, size_t task)
-{
-    const mcamp__orth_job *q = (const mcamp__orth_job *)arg;
-    size_t n = q->n, r = task * MCAMP__SQUARE, rows = mcamp__zmin(MCAMP__SQUARE, n - r);
-    size_t k = q->upper ? r : 0;
-    for (size_t p = 0; p < r + rows; p += MCAMP__S) {
-        size_t w = mcamp__zmin(MCAMP__S, n - p), zero = q->upper ? p : 0;
-        size_t from = mcamp__zmax(k, zero);
-        double *out = q->out + r * n + p;
-        for (size_t i = 0; i < rows; i++) memset(out + i * n, 0, w * sizeof *out);
-        mcamp__vec_nt(q->vs, q->x + r * n + from, n, rows,
-                      q->z + p * n + (from - zero) * MCAMP__S, n - from, 1, out, n, w);
-    }
-}
-
-/* Long and short ones in turn: threads that take every second task have as much to do. */
-MCAMP__PRIV void mcamp__orth_square_task(void *arg, size_t i)
-{
-    const mcamp__orth_job *q = (const mcamp__orth_job *)arg;
-    size_t other = i ^ (i >> 1 & 1);
-    mcamp__orth_square_rows(arg, other * MCAMP__SQUARE < q->n || other < i ? other : i);
-}
-
-/* The lower triangle of out := x x', columns of x being scaled before if scale is given; upper:
- * x is an upper triangle.  z: n (n + S).                                              */
-MCAMP__PRIV void mcamp__orth_square(const mcamp_ctx *ctx, double *x, const double *scale,
-                                    size_t n, int upper, double *out, double *z)
-{
-    mcamp__orth_job q = { NULL, ctx->vec, x, z, out, scale, n, upper };
-    mcamp__orth_rows(ctx, n, &q, mcamp__orth_pack);
-    mcamp__run(n < 256 ? NULL : ctx, (n + MCAMP__SQUARE - 1) / MCAMP__SQUARE,
-               mcamp__orth_square_task, &q);
-}
-
-/* X and I, where the factor and its inverse's transpose will be. */
-MCAMP__PRIV void mcamp__orth_dense_rows(void *arg, size_t task)
-{
-    const mcamp__orth_job *q = (const mcamp__orth_job *)arg;
-    const mcamp__orth *t = &q->o->orth;
-    size_t n = q->n, j;
-    for (size_t i = task * MCAMP__S; i < mcamp__zmin(n, (task + 1) * MCAMP__S); i++) {
-        size_t at = mcamp__band_row(i, q->o->m.bands, &j);
-        memset(t->l + i * n, 0, j * sizeof *t->l);
-        memcpy(t->l + i * n + j, q->o->m.coef + at, (i + 1 - j) * sizeof *t->l);
-        memset(t->t + i * n, 0, n * sizeof *t->t);
-        t->t[i * n + i] = 1;
-    }
-}
-
-MCAMP__PRIV void mcamp__orth_work_rows(void *arg, size_t task)
-{
-    const mcamp__orth_job *q = (const mcamp__orth_job *)arg;
-    for (size_t i = task * MCAMP__S; i < mcamp__zmin(q->n, (task + 1) * MCAMP__S); i++)
-        mcamp__work_apply(q->o->work, q->x + i * q->n, 0);
-}
-
-/* The diagonal of A x to o->rows, eight columns at a time, in every eighth place; z: 8 n a task. */
-MCAMP__PRIV void mcamp__orth_work_diagonal(void *arg, size_t task)
-{
-    const mcamp__orth_job *q = (const mcamp__orth_job *)arg;
-    size_t n = q->n;
-    double *v = q->z + task * MCAMP__TILE * n;
-    for (size_t c = task * MCAMP__TILE; c < n; c += MCAMP__TILE * MCAMP__CHUNKS) {
-        size_t some = mcamp__zmin(MCAMP__TILE, n - c);
-        for (size_t k = 0; k < n; k++)
-            for (size_t i = 0; i < some; i++) v[i * n + k] = q->x[k * n + c + i];
-        for (size_t i = 0; i < some; i++) {
-            mcamp__work_apply(q->o->work, v + i * n, 0);
-            q->o->rows[c + i] = v[i * n + c + i];
-        }
-    }
-}
-
-/* Dense X: the squared norms of A C^-1's rows to o->rows, A X^-1 to t.p by its columns. */
-MCAMP__PRIV int mcamp__orth_dense(mcamp__opt *o)
-{
-    const mcamp__orth *t = &o->orth;
-    const mcamp_ctx *ctx = &o->inner;
-    size_t n = o->m.n;
-    mcamp__orth_job q = { o, ctx->vec, t->p, t->work, NULL, NULL, n, 0 };
-    mcamp__orth_rows(ctx, n, &q, mcamp__orth_dense_rows);
-    if (mcamp__cholesky_blocks(ctx, n, t->l, NULL, t->t, t->work) < n) return 0;
-    mcamp__orth_square(ctx, t->t, NULL, n, 1, t->p, t->l);
-    mcamp__orth_rows(ctx, n, &q, mcamp__orth_mirror);
-    mcamp__orth_rows(ctx, n, &q, mcamp__orth_work_rows);
-    mcamp__run(n < 512 ? NULL : ctx, MCAMP__CHUNKS, mcamp__orth_work_diagonal, &q);
-    return 1;
-}
-
-/* g_coef := d/dX = -(A X^-1)' w (A X^-1), whose lower triangle stays in t.l. */
-MCAMP__PRIV void mcamp__orth_dense_gradient(mcamp__opt *o)
-{
-    const mcamp__orth *t = &o->orth;
-    size_t n = o->m.n, j;
-    for (size_t k = 0; k < n; k++) t->v[k] = sqrt(o->weights[k]);
-    mcamp__orth_square(&o->inner, t->p, t->v, n, 0, t->l, t->t);
-    for (size_t i = 0; i < n; i++) {
-        double *g = o->m.g_coef + mcamp__band_row(i, o->m.bands, &j);
-        for (size_t k = j; k <= i; k++) g[k - j] = -t->l[i * n + k];
-    }
+    size_t lags = dense ? 0 : mcamp__errors_lags(o->work, o->m.n, o->m.bands);
+    mcamp_status st = mcamp__errors_init(&o->inner, o->work, o->m.bands, lags, &o->orth);
+    o->orth.rows = o->rows; o->orth.weights = o->weights; o->orth.x = o->m.coef;
+    return st;
 }
 
 /* Weights of the squared rows' norms, the objective, and its derivative by their sum. */
@@ -33465,11 +33452,9 @@ MCAMP__PRIV mcamp_status mcamp__orth_eval(mcamp__opt *o, const double *x, double
     o->evaluations++;
     for (size_t i = 0; i < o->m.count; i++) g[i] = 0;
     if (!mcamp__orth_set(&o->m, x)) return MCAMP_E_NOT_PSD;
-    if (!(o->orth.band.lags ? mcamp__errors_value(&o->orth.band, o->m.coef) : mcamp__orth_dense(o)))
-        return MCAMP_E_NOT_PSD;
+    if (!mcamp__errors_value(&o->orth)) return MCAMP_E_NOT_PSD;
     *value = mcamp__orth_weights(o, &slope);
-    if (o->orth.band.lags) mcamp__errors_gradient(&o->orth.band, o->m.g_coef);
-    else mcamp__orth_dense_gradient(o);
+    mcamp__errors_gradient(&o->orth, o->m.g_coef);
     mcamp__orth_chain(&o->m, slope, g);
     for (size_t i = 0; i < o->m.count; i++)
         if (!mcamp__finite(g[i])) return MCAMP_E_NONFINITE;
@@ -33662,11 +33647,11 @@ MCAMP__PRIV double mcamp__trace_root(mcamp_ctx *ctx, double *s, size_t n, double
  * added until V > 0; returns <V, X>.                                                  */
 MCAMP__PRIV double mcamp__orth_dual(mcamp__opt *o)
 {
-    const mcamp__orth *t = &o->orth;
+    const mcamp__errors *t = &o->orth;
     mcamp__opt_model *m = &o->m;
     size_t n = m->n, j;
     double total = 0, shift = 0;
-    mcamp__orth_job q = { o, o->inner.vec, t->t, NULL, NULL, NULL, n, 0 };
+    mcamp__dense q = { t, o->inner.vec, t->t, NULL, NULL, NULL, n, 0 };
     for (size_t k = 0; k < m->classes; k++) m->dots[k] = 0;
     for (size_t i = 0; i < n; i++)
         m->dots[i % m->classes] += t->l[i * n + i] *
@@ -33684,13 +33669,13 @@ MCAMP__PRIV double mcamp__orth_dual(mcamp__opt *o)
         shift = tries ? 2 * shift : 1e-9 * total / (double)n;
     }
     for (size_t i = 0; i < n; i++) t->t[i * n + i] += shift;
-    mcamp__orth_rows(&o->inner, n, &q, mcamp__orth_mirror);
+    mcamp__dense_tasks(&o->inner, n, &q, mcamp__dense_mirror);
     return total + shift * (double)m->classes;
 }
 
-MCAMP__PRIV void mcamp__orth_scale_rows(void *arg, size_t task)
+MCAMP__PRIV void mcamp__dense_scale_rows(void *arg, size_t task)
 {
-    const mcamp__orth_job *q = (const mcamp__orth_job *)arg;
+    const mcamp__dense *q = (const mcamp__dense *)arg;
     for (size_t i = task * MCAMP__S; i < mcamp__zmin(q->n, (task + 1) * MCAMP__S); i++)
         for (size_t k = 0; k < q->n; k++) q->x[i * q->n + k] *= q->scale[i];
 }
@@ -33699,26 +33684,26 @@ MCAMP__PRIV void mcamp__orth_scale_rows(void *arg, size_t task)
  * that cannot be said.                                                                */
 MCAMP__PRIV mcamp_status mcamp__orth_least(mcamp__opt *o, const double *x, double *least)
 {
-    mcamp__orth *t = &o->orth;
+    mcamp__errors *t = &o->orth;
     size_t n = o->m.n;
     double slope, cost, sum = 0, root;
-    mcamp__orth_job q;
+    mcamp__dense q;
     mcamp_status st;
     *least = 0;
-    mcamp__orth_drop(&o->inner, t);
+    mcamp__errors_free(&o->inner, t);
     if ((st = mcamp__orth_init(o, 1)) < 0) return st;
-    if (!mcamp__orth_set(&o->m, x) || !mcamp__orth_dense(o)) return MCAMP_OK;
+    if (!mcamp__orth_set(&o->m, x) || !mcamp__errors_value(t)) return MCAMP_OK;
     mcamp__orth_weights(o, &slope);
-    mcamp__orth_dense_gradient(o);
+    mcamp__errors_gradient(t, o->m.g_coef);
     cost = mcamp__orth_dual(o);
     memset(&q, 0, sizeof q);
-    q.o = o; q.x = t->t; q.scale = t->v; q.upper = 1;
+    q.e = t; q.x = t->t; q.scale = t->v; q.upper = 1;
     for (size_t i = 0; i < n; i++) sum += o->weights[i];
     for (size_t k = 0; k < n; k++) t->v[k] = sqrt(o->weights[k] / sum);
     for (int turn = 0; turn < 2; turn++) {
-        mcamp__orth_rows(&o->inner, n, &q, mcamp__orth_work_rows);
-        mcamp__orth_rows(&o->inner, n, &q, mcamp__orth_mirror);
-        mcamp__orth_rows(&o->inner, n, &q, mcamp__orth_scale_rows);
+        mcamp__dense_tasks(&o->inner, n, &q, mcamp__dense_work_rows);
+        mcamp__dense_tasks(&o->inner, n, &q, mcamp__dense_mirror);
+        mcamp__dense_tasks(&o->inner, n, &q, mcamp__dense_scale_rows);
     }
     root = mcamp__trace_root(&o->inner, t->t, n, t->work);
     if (root > 0 && cost > 0 && mcamp__finite(root) && mcamp__finite(cost))
@@ -34230,7 +34215,7 @@ MCAMP__PRIV void mcamp__opt_free(mcamp_ctx *ctx, mcamp__opt *o)
     mcamp__delete_doubles(ctx, o->d, o->d_count);
     mcamp__delete_doubles(ctx, o->rows, o->m.n);
     mcamp__delete_doubles(ctx, o->weights, o->m.n);
-    mcamp__orth_drop(ctx, &o->orth);
+    mcamp__errors_free(ctx, &o->orth);
     mcamp__opt_model_free(ctx, &o->m);
 }
 

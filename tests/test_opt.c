@@ -833,7 +833,7 @@ TEST(few_bands_and_dense_agree)
         CHECK_STATUS(mcamp_work_init(&ctx, &wd, &work), MCAMP_OK);
         CHECK_STATUS(mcamp__opt_resolve(&ctx, &d, &e), MCAMP_OK);
         CHECK_STATUS(mcamp__opt_init(&ctx, &e, &work, &o), MCAMP_OK);
-        CHECK(o.orth.band.lags == (v == 2 || v == 3 ? 3u : 2u));
+        CHECK(o.orth.lags == (v == 2 || v == 3 ? 3u : 2u));
         o.power = 16;
         count = o.m.count;
         x = (double *)malloc(3 * count * sizeof *x);
@@ -841,7 +841,7 @@ TEST(few_bands_and_dense_agree)
         CHECK_STATUS(mcamp__opt_start(&ctx, &o, x), MCAMP_OK);
         for (size_t i = 0; i < count; i++) x[i] += 0.02 * (test_rand() - 0.5);
         CHECK_STATUS(mcamp__opt_eval(&o, x, &f[0], g[0]), MCAMP_OK);
-        mcamp__orth_drop(&ctx, &o.orth);
+        mcamp__errors_free(&ctx, &o.orth);
         CHECK_STATUS(mcamp__orth_init(&o, 1), MCAMP_OK);
         CHECK_STATUS(mcamp__opt_eval(&o, x, &f[1], g[1]), MCAMP_OK);
         CHECK_NEAR(f[0], f[1], 1e-10, 1e-10);
@@ -980,7 +980,7 @@ TEST(squares_by_rows)
     setup();
     ctx.parallel.run = mt_backwards; ctx.parallel.user = &tasks;
     for (int upper = 0; upper < 2; upper++) {
-        mcamp__orth_job q = { NULL, ctx.vec, out, NULL, NULL, NULL, N, upper };
+        mcamp__dense q = { NULL, ctx.vec, out, NULL, NULL, NULL, N, upper };
         double off = 0;
         for (size_t i = 0; i < N; i++) scale[i] = upper ? 1 : test_rand();
         for (size_t i = 0; i < N; i++)
@@ -988,7 +988,7 @@ TEST(squares_by_rows)
                 x[i * N + k] = upper && k < i ? 0 : test_rand() - 0.5;
                 y[i * N + k] = x[i * N + k] * scale[k];
             }
-        mcamp__orth_square(&ctx, x, upper ? NULL : scale, N, upper, out, z);
+        mcamp__dense_square(&ctx, x, upper ? NULL : scale, N, upper, out, z);
         for (size_t i = 0; i < N; i++)
             for (size_t j = 0; j <= i; j++) {
                 double want = mcamp__dot(y + i * N, y + j * N, N);
@@ -996,7 +996,7 @@ TEST(squares_by_rows)
             }
         CHECK(off < 1e-12);
         for (size_t i = 0; i < N * N; i++) y[i] = out[i] = test_rand();
-        mcamp__orth_rows(&ctx, N, &q, mcamp__orth_mirror);
+        mcamp__dense_tasks(&ctx, N, &q, mcamp__dense_mirror);
         for (size_t i = 0; i < N; i++)
             for (size_t j = 0; j < N; j++)
                 off += !mcamp__eq(out[i * N + j], y[upper || i < j ? j * N + i : i * N + j]);
