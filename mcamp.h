@@ -27512,6 +27512,7 @@ MCAMP__PRIV mcamp_status mcamp__grad_columns(mcamp_ctx *ctx, const mcamp_work *w
 
 typedef struct mcamp__gramian {
     const mcamp_mech *m;        /* by rows                                    */
+    mcamp__errors e;
     double *x, *dx;             /* packed as C: X, then d/dC; d/dX            */
     size_t tasks;
 } mcamp__gramian;
@@ -27552,6 +27553,65 @@ MCAMP__PRIV void mcamp__gramian_back(void *arg, size_t task)
     }
 }
 
+/* Rows of C to l, their transposes to t, zeros beside them. */
+MCAMP__PRIV void mcamp__gramian_fill(void *arg, size_t task)
+{
+    const mcamp__gramian *q = (const mcamp__gramian *)arg;
+    const mcamp__errors *e = &q->e;
+    size_t n = e->n;
+    for (size_t r = task; r < n; r += q->tasks) {
+        size_t c0, at = mcamp__band_row(r, e->bands, &c0);
+        memset(e->l + r * n, 0, n * sizeof *e->l);
+        memcpy(e->l + r * n + c0, q->m->coef + at, (r + 1 - c0) * sizeof *e->l);
+        for (size_t c = 0; c < n; c++) e->t[c * n + r] = e->l[r * n + c];
+    }
+}
+
+/* Rows of the band of p to x. */
+MCAMP__PRIV void mcamp__gramian_take(const mcamp__gramian *q)
+{
+    size_t n = q->e.n, c0;
+    for (size_t r = 0; r < n; r++) {
+        double *x = q->x + mcamp__band_row(r, q->e.bands, &c0);
+        memcpy(x, q->e.p + r * n + c0, (r + 1 - c0) * sizeof *x);
+    }
+}
+
+/* The lower triangle of p := -2 l z, of which t has the panels: MCAMP__SQUARE rows. */
+MCAMP__PRIV void mcamp__gramian_product(void *arg, size_t task)
+{
+    const mcamp__errors *e = &((const mcamp__gramian *)arg)->e;
+    size_t n = e->n, r = task * MCAMP__SQUARE, rows = mcamp__zmin(MCAMP__SQUARE, n - r);
+    memset(e->p + r * n, 0, rows * n * sizeof *e->p);
+    for (size_t p = 0; p < r + rows; p += MCAMP__S)
+        mcamp__vec_nt(e->ctx->vec, e->l + r * n, n, rows, e->t + p * n, r + rows, -2,
+                      e->p + r * n + p, n, mcamp__zmin(MCAMP__S, n - p));
+}
+
+/* The same as mcamp__gramian_rows, and as mcamp__gramian_back after the dense gradient. */
+MCAMP__PRIV void mcamp__gramian_dense(mcamp__gramian *q)
+{
+    const mcamp__errors *e = &q->e;
+    mcamp__run(e->ctx, q->tasks, mcamp__gramian_fill, q);
+    mcamp__dense_square(e->ctx, e->t, NULL, e->n, 1, e->p, e->l);
+    mcamp__gramian_take(q);
+}
+
+MCAMP__PRIV void mcamp__gramian_dense_back(mcamp__gramian *q)
+{
+    const mcamp__errors *e = &q->e;
+    mcamp__dense job = { e, e->ctx->vec, e->l, e->t, NULL, NULL, e->n, 0 };
+    mcamp__dense_tasks(e->ctx, e->n, &job, mcamp__dense_mirror);
+    mcamp__dense_tasks(e->ctx, e->n, &job, mcamp__dense_pack);
+    for (size_t r = 0; r < e->n; r++) {
+        size_t c0, at = mcamp__band_row(r, e->bands, &c0);
+        memset(e->l + r * e->n, 0, e->n * sizeof *e->l);
+        memcpy(e->l + r * e->n + c0, q->m->coef + at, (r + 1 - c0) * sizeof *e->l);
+    }
+    mcamp__run(e->ctx, (e->n + MCAMP__SQUARE - 1) / MCAMP__SQUARE, mcamp__gramian_product, q);
+    mcamp__gramian_take(q);
+}
+
 /* From d/dC in q->x. */
 MCAMP__PRIV void mcamp__gramian_into(const mcamp__gramian *q, const mcamp__mech_grad *g)
 {
@@ -27565,16 +27625,22 @@ MCAMP__PRIV void mcamp__gramian_into(const mcamp__gramian *q, const mcamp__mech_
     }
 }
 
+/* Whether that is faster than columns: O(n^3) at the speed of products of matrices where A^-1
+ * is no band.                                                                    */
+MCAMP__PRIV int mcamp__by_gramian(const mcamp_work *w, const mcamp_mech *m)
+{
+    return mcamp__errors_lags(w, m->n, m->bands) || m->bands >= m->n / 32;
+}
+
 /* C given by rows, by X = C'C. */
 MCAMP__PRIV mcamp_status mcamp__grad_gramian(mcamp_ctx *ctx, const mcamp_work *w,
                                              const mcamp_mech *m, const double *weights,
-                                             size_t lags, double *value,
-                                             const mcamp__mech_grad *g)
+                                             double *value, const mcamp__mech_grad *g)
 {
-    mcamp__errors e;
     mcamp__gramian q;
     mcamp__sum acc = { 0, 0 };
     size_t n = m->n, count = 2 * (m->count + n);        /* coef has count: no overflow */
+    size_t lags = mcamp__errors_lags(w, n, m->bands);
     double *rows, *wt;
     mcamp_status st;
     q.m = m;
@@ -27583,18 +27649,20 @@ MCAMP__PRIV mcamp_status mcamp__grad_gramian(mcamp_ctx *ctx, const mcamp_work *w
     if (!q.x) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)count);
     q.dx = q.x + m->count; rows = q.dx + m->count; wt = rows + n;
     for (size_t i = 0; i < n; i++) wt[i] = mcamp__weight(weights, i, n);
-    st = mcamp__errors_init(ctx, w, m->bands, lags, &e);
-    e.rows = rows; e.weights = wt; e.x = q.x;
-    if (st >= 0) mcamp__run(ctx, q.tasks, mcamp__gramian_rows, &q);
-    if (st >= 0 && !mcamp__errors_value(&e)) st = mcamp__fail(ctx, MCAMP_E_NOT_PSD, "mech", 0);
+    st = mcamp__errors_init(ctx, w, m->bands, lags, &q.e);
+    q.e.rows = rows; q.e.weights = wt; q.e.x = q.x;
+    if (st >= 0 && lags) mcamp__run(ctx, q.tasks, mcamp__gramian_rows, &q);
+    if (st >= 0 && !lags) mcamp__gramian_dense(&q);
+    if (st >= 0 && !mcamp__errors_value(&q.e)) st = mcamp__fail(ctx, MCAMP_E_NOT_PSD, "mech", 0);
     for (size_t i = 0; st >= 0 && i < n; i++) mcamp__sum_add(&acc, wt[i] * rows[i]);
     if (st >= 0) {
-        mcamp__errors_gradient(&e, q.dx);
-        mcamp__run(ctx, q.tasks, mcamp__gramian_back, &q);
+        mcamp__errors_gradient(&q.e, q.dx);
+        if (lags) mcamp__run(ctx, q.tasks, mcamp__gramian_back, &q);
+        else      mcamp__gramian_dense_back(&q);
         mcamp__gramian_into(&q, g);
     }
     *value = mcamp__sum_get(&acc);
-    mcamp__errors_free(ctx, &e);
+    mcamp__errors_free(ctx, &q.e);
     mcamp__delete_doubles(ctx, q.x, count);
     return st;
 }
@@ -27753,8 +27821,7 @@ MCAMP__PRIV mcamp_status mcamp__work_gradient(mcamp_ctx *ctx, const mcamp_work *
 {
     mcamp_status st = mcamp__work_args(ctx, work, mech);
     double *y, v = 0;
-    size_t lags;
-    int toeplitz;
+    int toeplitz, by_x;
     if (st < 0) return st;
     if (!value) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "value", 0);
     if (!grad) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "grad", 0);
@@ -27764,11 +27831,11 @@ MCAMP__PRIV mcamp_status mcamp__work_gradient(mcamp_ctx *ctx, const mcamp_work *
     if (st < 0) return st;
     toeplitz = mech->form != MCAMP_FORM_ROWS && !mech->scale && !grad->log_scale &&
                mcamp__work_toeplitz(work);
-    lags = mech->form == MCAMP_FORM_ROWS ? mcamp__errors_lags(work, mech->n, mech->bands) : 0;
+    by_x = mech->form == MCAMP_FORM_ROWS && mcamp__by_gramian(work, mech);
     if (!toeplitz && mcamp__is_machine(work, mech)) {
         st = mcamp__grad_machine(ctx, work, mech, weights, &v, grad);
-    } else if (lags) {
-        st = mcamp__grad_gramian(ctx, work, mech, weights, lags, &v, grad);
+    } else if (by_x) {
+        st = mcamp__grad_gramian(ctx, work, mech, weights, &v, grad);
     } else if (!toeplitz) {
         st = mcamp__grad_columns(ctx, work, mech, weights, &v, grad);
     } else {
