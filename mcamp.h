@@ -32694,17 +32694,25 @@ MCAMP__PRIV int mcamp__orth_dense(mcamp__opt *o)
     return 1;
 }
 
+MCAMP__PRIV void mcamp__orth_minus_rows(void *arg, size_t task)
+{
+    const mcamp__orth_job *q = (const mcamp__orth_job *)arg;
+    size_t n = q->n, j;
+    for (size_t i = task * MCAMP__S; i < mcamp__zmin(n, (task + 1) * MCAMP__S); i++) {
+        double *g = q->o->m.g_coef + mcamp__band_row(i, q->o->m.bands, &j);
+        for (size_t k = j; k <= i; k++) g[k - j] = -q->x[i * n + k];
+    }
+}
+
 /* g_coef := d/dX = -(A X^-1)' w (A X^-1), whose lower triangle stays in t.l. */
 MCAMP__PRIV void mcamp__orth_dense_gradient(mcamp__opt *o)
 {
     const mcamp__orth *t = &o->orth;
-    size_t n = o->m.n, j;
+    size_t n = o->m.n;
+    mcamp__orth_job q = { o, o->inner.vec, t->l, NULL, NULL, NULL, n, 0 };
     for (size_t k = 0; k < n; k++) t->v[k] = sqrt(o->weights[k]);
     mcamp__orth_square(&o->inner, t->p, t->v, n, 0, t->l, t->t);
-    for (size_t i = 0; i < n; i++) {
-        double *g = o->m.g_coef + mcamp__band_row(i, o->m.bands, &j);
-        for (size_t k = j; k <= i; k++) g[k - j] = -t->l[i * n + k];
-    }
+    mcamp__orth_rows(n < 1024 ? NULL : &o->inner, n, &q, mcamp__orth_minus_rows);
 }
 
 /* Few bands, and A^-1 =: B lower triangular with three: Y = B'XB has q = bands + 2, the
@@ -33077,8 +33085,10 @@ MCAMP__PRIV double mcamp__orth_dual(mcamp__opt *o)
             t->t[i * n + k] = i == k ? m->dots[i % m->classes] : v;
         }
     for (int tries = 0; tries < 40; tries++) {
-        memcpy(t->p, t->t, n * n * sizeof *t->p);
-        for (size_t i = 0; i < n; i++) t->p[i * n + i] += shift;
+        for (size_t i = 0; i < n; i++) {
+            memcpy(t->p + i * n, t->t + i * n, (i + 1) * sizeof *t->p);
+            t->p[i * n + i] += shift;
+        }
         if (mcamp__cholesky_blocks(&o->inner, n, t->p, NULL, NULL, t->work) == n) break;
         shift = tries ? 2 * shift : 1e-9 * total / (double)n;
     }
