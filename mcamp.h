@@ -27208,16 +27208,25 @@ MCAMP__PRIV int mcamp__errors_dense(const mcamp__errors *t)
     return 1;
 }
 
+/* out, packed, := -x in the bands. */
+MCAMP__PRIV void mcamp__dense_take(void *arg, size_t task)
+{
+    const mcamp__dense *q = (const mcamp__dense *)arg;
+    size_t n = q->n, j;
+    for (size_t i = task * MCAMP__S; i < mcamp__zmin(n, (task + 1) * MCAMP__S); i++) {
+        double *g = q->out + mcamp__band_row(i, q->e->bands, &j);
+        for (size_t k = j; k <= i; k++) g[k - j] = -q->x[i * n + k];
+    }
+}
+
 /* d/dX = -(A X^-1)' w (A X^-1), whose lower triangle stays, its sign turned, in l. */
 MCAMP__PRIV void mcamp__errors_dense_gradient(const mcamp__errors *t, double *out)
 {
-    size_t n = t->n, j;
+    size_t n = t->n;
+    mcamp__dense q = { t, t->ctx->vec, t->l, NULL, out, NULL, n, 0 };
     for (size_t k = 0; k < n; k++) t->v[k] = sqrt(t->weights[k]);
     mcamp__dense_square(t->ctx, t->p, t->v, n, 0, t->l, t->t);
-    for (size_t i = 0; i < n; i++) {
-        double *g = out + mcamp__band_row(i, t->bands, &j);
-        for (size_t k = j; k <= i; k++) g[k - j] = -t->l[i * n + k];
-    }
+    mcamp__dense_tasks(n < 1024 ? NULL : t->ctx, n, &q, mcamp__dense_take);
 }
 
 /* lags as above, X of so many bands. */
@@ -27515,6 +27524,7 @@ typedef struct mcamp__gramian {
     mcamp__errors e;
     double *x, *dx;             /* packed as C: X, then d/dC; d/dX            */
     size_t tasks;
+    int turn;
 } mcamp__gramian;
 
 /* x := X = C'C: rows task, task + tasks, .. */
@@ -27553,7 +27563,7 @@ MCAMP__PRIV void mcamp__gramian_back(void *arg, size_t task)
     }
 }
 
-/* Rows of C to l, their transposes to t, zeros beside them. */
+/* Rows of C to l, with zeros beside them; turn: their transposes to t. */
 MCAMP__PRIV void mcamp__gramian_fill(void *arg, size_t task)
 {
     const mcamp__gramian *q = (const mcamp__gramian *)arg;
@@ -27563,7 +27573,7 @@ MCAMP__PRIV void mcamp__gramian_fill(void *arg, size_t task)
         size_t c0, at = mcamp__band_row(r, e->bands, &c0);
         memset(e->l + r * n, 0, n * sizeof *e->l);
         memcpy(e->l + r * n + c0, q->m->coef + at, (r + 1 - c0) * sizeof *e->l);
-        for (size_t c = 0; c < n; c++) e->t[c * n + r] = e->l[r * n + c];
+        for (size_t c = 0; q->turn && c < n; c++) e->t[c * n + r] = e->l[r * n + c];
     }
 }
 
@@ -27592,6 +27602,7 @@ MCAMP__PRIV void mcamp__gramian_product(void *arg, size_t task)
 MCAMP__PRIV void mcamp__gramian_dense(mcamp__gramian *q)
 {
     const mcamp__errors *e = &q->e;
+    q->turn = 1;
     mcamp__run(e->ctx, q->tasks, mcamp__gramian_fill, q);
     mcamp__dense_square(e->ctx, e->t, NULL, e->n, 1, e->p, e->l);
     mcamp__gramian_take(q);
@@ -27603,11 +27614,8 @@ MCAMP__PRIV void mcamp__gramian_dense_back(mcamp__gramian *q)
     mcamp__dense job = { e, e->ctx->vec, e->l, e->t, NULL, NULL, e->n, 0 };
     mcamp__dense_tasks(e->ctx, e->n, &job, mcamp__dense_mirror);
     mcamp__dense_tasks(e->ctx, e->n, &job, mcamp__dense_pack);
-    for (size_t r = 0; r < e->n; r++) {
-        size_t c0, at = mcamp__band_row(r, e->bands, &c0);
-        memset(e->l + r * e->n, 0, e->n * sizeof *e->l);
-        memcpy(e->l + r * e->n + c0, q->m->coef + at, (r + 1 - c0) * sizeof *e->l);
-    }
+    q->turn = 0;
+    mcamp__run(e->ctx, q->tasks, mcamp__gramian_fill, q);
     mcamp__run(e->ctx, (e->n + MCAMP__SQUARE - 1) / MCAMP__SQUARE, mcamp__gramian_product, q);
     mcamp__gramian_take(q);
 }
@@ -33730,8 +33738,10 @@ MCAMP__PRIV double mcamp__orth_dual(mcamp__opt *o)
             t->t[i * n + k] = i == k ? m->dots[i % m->classes] : v;
         }
     for (int tries = 0; tries < 40; tries++) {
-        memcpy(t->p, t->t, n * n * sizeof *t->p);
-        for (size_t i = 0; i < n; i++) t->p[i * n + i] += shift;
+        for (size_t i = 0; i < n; i++) {
+            memcpy(t->p + i * n, t->t + i * n, (i + 1) * sizeof *t->p);
+            t->p[i * n + i] += shift;
+        }
         if (mcamp__cholesky_blocks(&o->inner, n, t->p, NULL, NULL, t->work) == n) break;
         shift = tries ? 2 * shift : 1e-9 * total / (double)n;
     }
