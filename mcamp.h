@@ -7636,14 +7636,16 @@ MCAMP__PRIV void mcamp__slab_mirror(void *arg, size_t task)
 MCAMP__PRIV void mcamp__slab_run(const mcamp_ctx *ctx, mcamp__slab *q)
 {
     size_t n = q->m->n, b = q->b, w = q->m->bands;
+    const mcamp_ctx *rows = ctx;
     if (q->tiles <= 4) ctx = NULL;          /* less than the threads cost */
+    if (!ctx && w < 1024) rows = NULL;      /* long rows fold */
     for (q->first = 0; q->first < n; q->first += q->slab) {
         /* The first column touched, unless the window is all of the circle. */
         size_t first = q->width < b && q->first + 1 > w ? q->first + 1 - w : 0;
         q->start = first % b;
         q->rows = mcamp__zmin(q->slab, n - q->first);
         q->reach = q->width < b || q->first + q->rows <= b ? q->first + 1 - first : 0;
-        mcamp__run(ctx, (q->rows + MCAMP__S - 1) / MCAMP__S, mcamp__slab_rows, q);
+        mcamp__run(rows, (q->rows + MCAMP__S - 1) / MCAMP__S, mcamp__slab_rows, q);
         mcamp__run(ctx, q->tiles, mcamp__slab_tile, q);
     }
     if (q->low) mcamp__axpy(1.0, q->low, q->g, b * b);
@@ -27242,7 +27244,7 @@ MCAMP__PRIV mcamp_status mcamp__errors_init(mcamp_ctx *ctx, const mcamp_work *w,
     if (!mcamp__mul_size(n, n, &nn) || !mcamp__mul_size(nn, 3, &nn) ||
         !mcamp__add_size(nn, mcamp__tridiagonal_work(n) + (2 * MCAMP__S + 1) * n, &nn))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "rounds", (double)n);
-    t->total = lags ? 3 * n + 2 * (bands + 4) : nn;
+    t->total = lags ? 3 * n + 2 * MCAMP__CHUNKS * (bands + 4) : nn;
     t->block = mcamp__new_doubles(ctx, t->total);
     if (!t->block) {
         mcamp__errors_free(ctx, t);
@@ -27258,26 +27260,57 @@ MCAMP__PRIV mcamp_status mcamp__errors_init(mcamp_ctx *ctx, const mcamp_work *w,
     return MCAMP_OK;
 }
 
-/* Y, row i of X times B being added to its rows i, i - 1 and i - 2. */
-MCAMP__PRIV void mcamp__errors_fill(mcamp__errors *t)
+/* Rows first .. end - 1 of task's part, in so many parts. */
+typedef struct mcamp__errors_job {
+    const mcamp__errors *t;
+    double *out;
+    size_t parts;
+} mcamp__errors_job;
+
+MCAMP__PRIV void mcamp__errors_run(const mcamp__errors *t, double *out,
+                                   void (*task)(void *arg, size_t i))
 {
-    const double *x = t->x;
-    size_t n = t->n, j, room = t->bands + 4;
-    double *row = t->row, *w = row + room;          /* from column `first` on */
-    memset(t->band.y, 0, n * (t->band.h + 1) * sizeof *t->band.y);
-    for (size_t i = 0; i < n; i++) {
-        size_t at = mcamp__band_row(i, t->bands, &j), len = i - j + 1;
-        size_t first = j > t->lags - 1 ? j + 1 - t->lags : 0;
-        memset(row, 0, 2 * room * sizeof *row);
-        memcpy(row + j - first, x + at, len * sizeof *row);
-        for (size_t c = i + 1; c < i + t->lags && c < n && c - i < t->bands; c++) {
-            at = mcamp__band_row(c, t->bands, &j);
-            row[c - first] = x[at + i - j];
-        }
-        for (size_t s = 0; s < t->lags; s++)
-            for (size_t c = first; c <= i && c + s < n; c++)
-                w[c - first] += row[c + s - first] * t->un[3 * (c + s) + s];
-        for (size_t r = 0; r < t->lags && r <= i && first <= i - r; r++)
+    mcamp__errors_job q = { t, out, t->n < 512 ? 1 : MCAMP__CHUNKS };
+    mcamp__run(t->ctx, q.parts, task, &q);
+}
+
+MCAMP__PRIV size_t mcamp__errors_cut(const mcamp__errors_job *q, size_t part)
+{
+    return q->t->n / q->parts * part + mcamp__zmin(part, q->t->n % q->parts);
+}
+
+/* w := row i of X B, from column `first` on; row: scratch. */
+MCAMP__PRIV void mcamp__errors_row(const mcamp__errors *t, size_t i, size_t first, double *row,
+                                   double *w)
+{
+    size_t j, at = mcamp__band_row(i, t->bands, &j), n = t->n, room = t->bands + 4;
+    memset(row, 0, room * sizeof *row);
+    memset(w, 0, room * sizeof *w);
+    memcpy(row + j - first, t->x + at, (i - j + 1) * sizeof *row);
+    for (size_t c = i + 1; c < i + t->lags && c < n && c - i < t->bands; c++) {
+        at = mcamp__band_row(c, t->bands, &j);
+        row[c - first] = t->x[at + i - j];
+    }
+    for (size_t s = 0; s < t->lags; s++)
+        for (size_t c = first; c <= i && c + s < n; c++)
+            w[c - first] += row[c + s - first] * t->un[3 * (c + s) + s];
+}
+
+/* Y, row i of X B being added to its rows i, i - 1 and i - 2. */
+MCAMP__PRIV void mcamp__errors_fill(void *arg, size_t part)
+{
+    const mcamp__errors_job *q = (const mcamp__errors_job *)arg;
+    const mcamp__errors *t = q->t;
+    size_t from = mcamp__errors_cut(q, part), end = mcamp__errors_cut(q, part + 1), j;
+    size_t h = t->band.h, room = t->bands + 4;
+    double *row = t->row + 2 * room * part, *w = row + room;
+    memset(t->band.y + from * (h + 1), 0, (end - from) * (h + 1) * sizeof *row);
+    for (size_t i = from; i < mcamp__zmin(end + t->lags - 1, t->n); i++) {
+        size_t first, r = i < end ? 0 : i + 1 - end;
+        mcamp__band_row(i, t->bands, &j);
+        first = j > t->lags - 1 ? j + 1 - t->lags : 0;
+        mcamp__errors_row(t, i, first, row, w);
+        for (; r < t->lags && from + r <= i && first <= i - r; r++)
             mcamp__axpy(t->un[3 * i + r], w, mcamp__ladder_low(&t->band, t->band.y, i - r) + first,
                         i - r + 1 - first);
     }
@@ -27287,23 +27320,22 @@ MCAMP__PRIV void mcamp__errors_fill(mcamp__errors *t)
 MCAMP__PRIV int mcamp__errors_value(mcamp__errors *t)
 {
     if (!t->lags) return mcamp__errors_dense(t);
-    mcamp__errors_fill(t);
+    mcamp__errors_run(t, NULL, mcamp__errors_fill);
     t->band.rows = t->rows;
     return mcamp__ladder_value(&t->band);
 }
 
-/* Packed rows out := d/dX of the sum of weights times those, each entry for itself; few bands:
- * B V B'.                                                                        */
-MCAMP__PRIV void mcamp__errors_gradient(mcamp__errors *t, double *out)
+/* Packed rows out := B V B' in the bands. */
+MCAMP__PRIV void mcamp__errors_back(void *arg, size_t part)
 {
-    size_t j;
-    if (!t->lags) { mcamp__errors_dense_gradient(t, out); return; }
-    t->band.weights = t->weights;
-    mcamp__ladder_gradient(&t->band);
-    for (size_t i = 0; i < t->n; i++) {
+    const mcamp__errors_job *q = (const mcamp__errors_job *)arg;
+    const mcamp__errors *t = q->t;
+    size_t end = mcamp__errors_cut(q, part + 1), j;
+    double *h = t->row + 2 * (t->bands + 4) * part;     /* row i of B V, from `first` on */
+    for (size_t i = mcamp__errors_cut(q, part); i < end; i++) {
         size_t at = mcamp__band_row(i, t->bands, &j);
         size_t first = j > t->lags - 1 ? j + 1 - t->lags : 0;
-        double *h = t->row, *g = out + at;          /* h: row i of B V, from `first` on */
+        double *g = q->out + at;
         memset(h, 0, (i + 1 - first) * sizeof *h);
         memset(g, 0, (i + 1 - j) * sizeof *g);
         for (size_t r = 0; r < t->lags && r <= i; r++)
@@ -27313,6 +27345,15 @@ MCAMP__PRIV void mcamp__errors_gradient(mcamp__errors *t, double *out)
             for (size_t c = mcamp__zmax(j, first + s); c <= i; c++)
                 g[c - j] += t->un[3 * c + s] * h[c - s - first];
     }
+}
+
+/* Packed rows out := d/dX of the sum of weights times those, each entry for itself. */
+MCAMP__PRIV void mcamp__errors_gradient(mcamp__errors *t, double *out)
+{
+    if (!t->lags) { mcamp__errors_dense_gradient(t, out); return; }
+    t->band.weights = t->weights;
+    mcamp__ladder_gradient(&t->band);
+    mcamp__errors_run(t, out, mcamp__errors_back);
 }
 
 /* ---- gradients ------------------------------------------------------------ *
@@ -27634,10 +27675,10 @@ MCAMP__PRIV void mcamp__gramian_into(const mcamp__gramian *q, const mcamp__mech_
 }
 
 /* Whether that is faster than columns: O(n^3) at the speed of products of matrices where A^-1
- * is no band.                                                                    */
+ * is no band.  A few rounds take no time, and columns do not square C's condition.    */
 MCAMP__PRIV int mcamp__by_gramian(const mcamp_work *w, const mcamp_mech *m)
 {
-    return mcamp__errors_lags(w, m->n, m->bands) || m->bands >= m->n / 32;
+    return m->n >= 64 && (mcamp__errors_lags(w, m->n, m->bands) || m->bands >= m->n / 32);
 }
 
 /* C given by rows, by X = C'C. */

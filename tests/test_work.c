@@ -498,12 +498,14 @@ TEST(bands_that_have_no_inverse)
  * of; tasks in any order. */
 TEST(gradients_of_rows_by_both_ways)
 {
-    enum { N = 230 };
-    static const size_t bands[] = { 1, 2, 9, 50 };
-    static double lr[N], wt[N], ls[3][N], coef[N * 50], g[3][N * 50];
+    enum { MOST = 530 };
+    static const size_t bands[] = { 1, 2, 9, 50, 9, 230, 230, 60, 60, 8 };
+    static double lr[MOST], wt[MOST], ls[3][MOST], coef[MOST * 51], g[3][MOST * 51];
     setup();
-    for (size_t i = 0; i < N; i++) { lr[i] = 0.5 + test_rand(); wt[i] = test_rand(); }
-    for (int k = 0; k < 16; k++) {
+    for (size_t i = 0; i < MOST; i++) { lr[i] = 0.5 + test_rand(); wt[i] = test_rand(); }
+    for (int k = 0; k < 25; k++) {
+        const size_t n = k < 16 || k > 19 ? 230 : MOST;     /* from 512 on in parts */
+        const int band = k > 19 ? k - 15 : k / 4;           /* from 20 on the dense way */
         double v[3];
         size_t tasks = 0;
         mcamp_work_desc wd;
@@ -512,19 +514,24 @@ TEST(gradients_of_rows_by_both_ways)
         mcamp_mech m;
         memset(&wd, 0, sizeof wd);
         memset(&md, 0, sizeof md);
-        wd.n = md.n = N;
+        wd.n = md.n = n;
         wd.kind = k % 4 == 0 ? MCAMP_WORK_PREFIX
                 : k % 4 == 1 ? MCAMP_WORK_EMA : MCAMP_WORK_MOMENTUM;
         wd.beta = k % 4 ? 0.8 : 0;
         if (k % 4 == 2 || k == 4) wd.lr = lr;
-        md.kind = MCAMP_MECH_BANDED; md.bands = bands[k / 4]; md.coef = coef;
-        CHECK(mcamp__rows_count(N, md.bands, &md.count));
-        for (size_t i = 0, e = 0; i < N; i++)
+        if (k > 22) {
+            wd.kind = MCAMP_WORK_TOEPLITZ; wd.beta = 0; wd.lr = NULL;
+            wd.coef = wt; wd.count = 9;
+        }
+        md.kind = MCAMP_MECH_BANDED; md.bands = bands[band]; md.coef = coef;
+        CHECK(mcamp__rows_count(n, md.bands, &md.count));
+        for (size_t i = 0, e = 0; i < n; i++)
             for (size_t len = i + 1 < md.bands ? i + 1 : md.bands; len-- > 0; e++)
-                coef[e] = len ? 0.5 / (1 + (double)len) * (test_rand() - 0.2) : 0.8 + test_rand();
+                coef[e] = len ? 0.5 / (1 + (double)(len * len)) * (test_rand() - 0.2)
+                              : 0.8 + test_rand();
         CHECK_STATUS(mcamp_work_init(&ctx, &wd, &work), MCAMP_OK);
         CHECK_STATUS(mcamp_mech_init(&ctx, &md, &m), MCAMP_OK);
-        CHECK(mcamp__errors_lags(&work, N, m.bands) == (k % 4 > 1 ? 3u : 2u));
+        CHECK(mcamp__errors_lags(&work, n, m.bands) == (k > 19 ? 0u : k % 4 > 1 ? 3u : 2u));
         for (int i = 0; i < 3; i++) {
             mcamp_ctx x = ctx;
             mcamp__mech_grad to;
@@ -538,8 +545,8 @@ TEST(gradients_of_rows_by_both_ways)
         }
         CHECK_NEAR(v[0], v[2], 1e-9, 0);        /* X has the square of C's condition */
         compare_slopes(g[0], g[2], m.count);
-        compare_slopes(ls[0], ls[2], N);
-        CHECK(!memcmp(g[0], g[1], m.count * sizeof **g) && !memcmp(ls[0], ls[1], sizeof *ls));
+        compare_slopes(ls[0], ls[2], n);
+        CHECK(!memcmp(g[0], g[1], m.count * sizeof **g) && !memcmp(ls[0], ls[1], n * sizeof **ls));
         mcamp_work_free(&ctx, &work);
         mcamp_mech_free(&ctx, &m);
     }
