@@ -27260,7 +27260,7 @@ MCAMP__PRIV mcamp_status mcamp__errors_init(mcamp_ctx *ctx, const mcamp_work *w,
     return MCAMP_OK;
 }
 
-/* Rows first .. end - 1 of task's part, in so many parts. */
+/* What goes by rows, in parts that do not depend on the threads. */
 typedef struct mcamp__errors_job {
     const mcamp__errors *t;
     double *out;
@@ -27270,7 +27270,9 @@ typedef struct mcamp__errors_job {
 MCAMP__PRIV void mcamp__errors_run(const mcamp__errors *t, double *out,
                                    void (*task)(void *arg, size_t i))
 {
-    mcamp__errors_job q = { t, out, t->n < 512 ? 1 : MCAMP__CHUNKS };
+    mcamp__errors_job q;
+    q.t = t; q.out = out;
+    q.parts = t->n < 512 ? 1 : MCAMP__CHUNKS;
     mcamp__run(t->ctx, q.parts, task, &q);
 }
 
