@@ -26220,7 +26220,8 @@ MCAMP_API mcamp_status mcamp_guarantee_allocate(mcamp_ctx *ctx, const mcamp_mech
  *  WORKLOADS, ERROR, SENSITIVITY                                    >>work
  *  In: C, a workload A, or a participation schema.  Out: row norms of A C^-1,
  *  their gradient with respect to C's parameters, sensitivities.  Memory: O(n)
- *  beside the results.  Guarantee: sensitivities named
+ *  beside the results; gradients of C given by rows O(n bands), of dense C O(n^2).
+ *  Guarantee: sensitivities named
  *  exact are; the others are upper bounds.  Nothing here enters the accounting
  *  by balls in bins.
  * ======================================================================== */
@@ -27862,9 +27863,10 @@ MCAMP__PRIV mcamp_status mcamp__grad_check_weights(mcamp_ctx *ctx, const double 
 }
 
 /* value = sum_i weight_i |row i of A C^-1|^2, weights[n] >= 0, NULL = 1/n each (value =
- * rmse^2), and its derivatives.  Cost: two or three times that of mcamp_work_error by
- * columns; O(n bands) or O(n d) if both are Toeplitz and log_scale is not wanted;
- * O(n d^3) for a BLT wherever its error is O(n d^2).                            */
+ * rmse^2), and its derivatives.  Cost: O(n bands) or O(n d) if both are Toeplitz and
+ * log_scale is not wanted; O(n d^3) for a BLT wherever its error is O(n d^2); C by rows
+ * O(n bands^2) where A^-1 is a band, else products of n x n matrices; else two or three
+ * times that of mcamp_work_error by columns.                                    */
 MCAMP__PRIV mcamp_status mcamp__work_gradient(mcamp_ctx *ctx, const mcamp_work *work,
                                            const mcamp_mech *mech,
                                            const double *weights, double *value,
