@@ -26590,19 +26590,10 @@ MCAMP__PRIV void mcamp__vec_dots(mcamp_vecset vs, const double *a, size_t lda, s
     MCAMP__DISPATCH(vs, dots, (a, lda, rows, x, len, out));
 }
 
-/* ---- the inverse of a band, in blocks -------------------------------------- *
- * Y = Y' > 0 with Y_ij = 0 for |i - j| > h is tridiagonal in blocks of s >= h rows.
- * Blocks are taken out from both ends towards one in the middle; with j the next one
- * after i and U_i the part of Y beside both,
- *     F_i = D_i^-1 U_i,  D_j = Y_jj - U_i' F_i     (two such terms in the middle).
- * The middle block of Z = Y^-1 is D^-1, and back towards the ends
- *     Z_ij = -W_i,  W_i = F_i Z_jj,  Z_ii = D_i^-1 + W_i F_i'.
- * Where Y moves by diag(w), D moves by E, E_j = diag(w)_j + F_i' E_i F_i, F_i by
- * -G F_i, G = D_i^-1 E_i, and Z by V = -Z diag(w) Z: -Z E Z in the middle, and with
- * P = F_i V_jj, R = G W_i,
- *     V_ij = R - P,  V_ii = -G D_i^-1 + (P - 2R) F_i', made symmetric.
- * Twelve products of s^3 a block, O(n s^2) in all; each end is a task.  A block's
- * matrices are kept in panels of MCAMP__S columns, s rows each.                 */
+/* ---- the inverse of a band ------------------------------------------------- *
+ * Of Y = Y' > 0 with Y_ij = 0 for |i - j| > h: the diagonal of Z = Y^-1, and within the
+ * band V = -Z diag(w) Z, how Z moves where Y moves by diag(w).  Row by row where h is
+ * small, else in blocks.                                                        */
 
 typedef struct mcamp__ladder {
     const mcamp_ctx *ctx;
@@ -26641,7 +26632,7 @@ MCAMP__PRIV void mcamp__ladder_free(mcamp_ctx *ctx, mcamp__ladder *t)
     memset(t, 0, sizeof *t);
 }
 
-/* Doubles beside Y and V, which takes bands = n (h + 1) and n (2h + 1); 0: too many. */
+/* Doubles beside Y and V, those take `bands`, as much as M and Z; 0: too many. */
 MCAMP__PRIV size_t mcamp__ladder_room(mcamp__ladder *t, size_t bands)
 {
     size_t all;
@@ -26748,7 +26739,17 @@ MCAMP__PRIV void mcamp__ladder_inverse(mcamp__ladder *t, int moves)
     }
 }
 
-/* ---- the same in blocks */
+/* ---- the same in blocks ------------------------------------------------------ *
+ * In blocks of s >= h rows Y is tridiagonal.  They are taken out from both ends towards
+ * one in the middle; with j the next one after i and U_i the part of Y beside both,
+ *     F_i = D_i^-1 U_i,  D_j = Y_jj - U_i' F_i     (two such terms in the middle).
+ * The middle block of Z is D^-1, and back towards the ends
+ *     Z_ij = -W_i,  W_i = F_i Z_jj,  Z_ii = D_i^-1 + W_i F_i'.
+ * Where Y moves by diag(w), D moves by E, E_j = diag(w)_j + F_i' E_i F_i, and F_i by
+ * -G F_i, G = D_i^-1 E_i.  V is -Z E Z in the middle, and with P = F_i V_jj, R = G W_i,
+ *     V_ij = R - P,  V_ii = -G D_i^-1 + (P - 2R) F_i', made symmetric.
+ * Twelve products of s^3 a block, O(n s^2) in all; each end is a task.  A block's
+ * matrices are kept in panels of MCAMP__S columns, s rows each.                 */
 
 /* Rows of block i. */
 MCAMP__PRIV size_t mcamp__ladder_len(const mcamp__ladder *t, size_t i)
@@ -26843,7 +26844,8 @@ MCAMP__PRIV void mcamp__ladder_diagonal(const mcamp__ladder *t, size_t i, double
         *mcamp__ladder_at(t, x, r, r) += t->weights[i * t->s + r];
 }
 
-/* d := d^-1, of block i; work: see init.  0 if d is not positive definite. */
+/* d := d^-1, of block i; work: two matrices, MCAMP__S (s + S) doubles.  0 if d is not positive
+ * definite.                                                                     */
 MCAMP__PRIV int mcamp__ladder_invert(const mcamp__ladder *t, size_t i, double *d, double *work)
 {
     size_t m = mcamp__ladder_len(t, i);
