@@ -34089,8 +34089,8 @@ MCAMP__PRIV void mcamp__lbfgs_blend(void *arg, size_t k)
 MCAMP__PRIV void mcamp__lbfgs_factors(mcamp__lbfgs *l, double gamma)
 {
     const mcamp__lbfgs_sums *p = &l->part[0];
-    double u[MCAMP__HISTORY], t[MCAMP__HISTORY];
-    size_t m = l->used, at[MCAMP__HISTORY];
+    double u[MCAMP__HISTORY] = { 0 }, t[MCAMP__HISTORY] = { 0 };
+    size_t m = l->used, at[MCAMP__HISTORY] = { 0 };
     for (size_t i = 0; i < m; i++) at[i] = (l->next + MCAMP__HISTORY - m + i) % MCAMP__HISTORY;
     for (size_t i = m; i-- > 0; ) {
         u[i] = p->sg[at[i]];
@@ -34113,7 +34113,7 @@ MCAMP__PRIV void mcamp__lbfgs_factors(mcamp__lbfgs *l, double gamma)
 MCAMP__PRIV void mcamp__lbfgs_loops(mcamp__lbfgs *l, double gamma)
 {
     size_t n = l->n, k, at;
-    double alpha[MCAMP__HISTORY], *dir = l->dir;
+    double alpha[MCAMP__HISTORY] = { 0 }, *dir = l->dir;
     for (k = 0; k < n; k++) dir[k] = -l->g[k];
     for (k = 0; k < l->used; k++) {
         at = (l->next + MCAMP__HISTORY - 1 - k) % MCAMP__HISTORY;
