@@ -6220,11 +6220,18 @@ MCAMP__PRIV size_t mcamp__row_len(const mcamp_mech *m, size_t i)
     return mcamp__zmin(i + 1, m->bands);
 }
 
-/* Where row i starts: the rows before it hold 1, 2, .., bands, bands, ... */
+/* Where row i of a packed band matrix starts: the rows before it hold 1, 2, .., bands, bands,
+ * ...; and the column of its first entry.                                       */
+MCAMP__PRIV size_t mcamp__band_row(size_t i, size_t bands, size_t *first)
+{
+    *first = i + 1 > bands ? i + 1 - bands : 0;
+    return i < bands ? i * (i + 1) / 2 : bands * (bands - 1) / 2 + (i + 1 - bands) * bands;
+}
+
 MCAMP__PRIV size_t mcamp__row_start(const mcamp_mech *m, size_t i)
 {
-    size_t f = m->bands;
-    return i <= f ? i * (i + 1) / 2 : f * (f + 1) / 2 + (i - f) * f;
+    size_t first;
+    return mcamp__band_row(i, m->bands, &first);
 }
 
 /* *out = number of values in n packed rows of at most `bands`; 0 on overflow. */
@@ -26645,6 +26652,7 @@ MCAMP__PRIV size_t mcamp__ladder_room(mcamp__ladder *t, size_t bands)
     return all;
 }
 
+/* 0 < h < n */
 MCAMP__PRIV mcamp_status mcamp__ladder_init(mcamp_ctx *ctx, size_t n, size_t h, mcamp__ladder *t)
 {
     size_t bands, room;
@@ -26652,7 +26660,7 @@ MCAMP__PRIV mcamp_status mcamp__ladder_init(mcamp_ctx *ctx, size_t n, size_t h, 
     t->ctx = ctx; t->alone = *ctx;
     memset(&t->alone.parallel, 0, sizeof t->alone.parallel);
     t->n = n; t->h = h;
-    t->s = h < MCAMP__LADDER_FEW ? 0 : mcamp__zmin(h, n);
+    t->s = h < MCAMP__LADDER_FEW ? 0 : h;
     if (!mcamp__mul_size(n, 3 * h + 2, &bands) || !(room = mcamp__ladder_room(t, bands)) ||
         !mcamp__add_size(bands, room, &t->total))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "rounds", (double)n);
@@ -27024,13 +27032,6 @@ MCAMP__PRIV void mcamp__ladder_gradient(mcamp__ladder *t)
  * Y = B'XB is a band, Z = Y^-1 is A X^-1 A', and the derivative by Y, -Z w Z, is how Z
  * moves when Y moves by the weights w.  O(n h^2), where columns take O(n^2 h).  */
 
-/* The first entry of row i of a packed band matrix, and the column it belongs to. */
-MCAMP__PRIV size_t mcamp__band_row(size_t i, size_t bands, size_t *first)
-{
-    *first = i + 1 > bands ? i + 1 - bands : 0;
-    return i < bands ? i * (i + 1) / 2 : bands * (bands - 1) / 2 + (i + 1 - bands) * bands;
-}
-
 /* With B = A^-1, lower triangular with three bands: B_{i, i-s}. */
 MCAMP__PRIV double mcamp__unwork(const mcamp_work *w, size_t i, size_t s)
 {
@@ -27042,6 +27043,12 @@ MCAMP__PRIV double mcamp__unwork(const mcamp_work *w, size_t i, size_t s)
 
 /* Parts of what is summed in tasks, their number being that of no threads. */
 #define MCAMP__CHUNKS 8
+
+/* Where part k of n begins. */
+MCAMP__PRIV size_t mcamp__part_begin(size_t n, size_t parts, size_t k)
+{
+    return n / parts * k + mcamp__zmin(k, n % parts);
+}
 
 /* Numbers that a matrix takes to become tridiagonal (section opt), beside itself; Cholesky
  * takes less. */
@@ -27279,11 +27286,6 @@ MCAMP__PRIV void mcamp__errors_run(const mcamp__errors *t, double *out,
     mcamp__run(t->ctx, q.parts, task, &q);
 }
 
-MCAMP__PRIV size_t mcamp__errors_cut(const mcamp__errors_job *q, size_t part)
-{
-    return q->t->n / q->parts * part + mcamp__zmin(part, q->t->n % q->parts);
-}
-
 /* w := row i of X B, from column `first` on; row: scratch. */
 MCAMP__PRIV void mcamp__errors_row(const mcamp__errors *t, size_t i, size_t first, double *row,
                                    double *w)
@@ -27306,14 +27308,12 @@ MCAMP__PRIV void mcamp__errors_fill(void *arg, size_t part)
 {
     const mcamp__errors_job *q = (const mcamp__errors_job *)arg;
     const mcamp__errors *t = q->t;
-    size_t from = mcamp__errors_cut(q, part), end = mcamp__errors_cut(q, part + 1), j;
-    size_t h = t->band.h, room = t->bands + 4;
+    size_t from = mcamp__part_begin(t->n, q->parts, part);
+    size_t end = mcamp__part_begin(t->n, q->parts, part + 1), h = t->band.h, room = t->bands + 4;
     double *row = t->row + 2 * room * part, *w = row + room;
     memset(t->band.y + from * (h + 1), 0, (end - from) * (h + 1) * sizeof *row);
     for (size_t i = from; i < mcamp__zmin(end + t->lags - 1, t->n); i++) {
-        size_t first, r = i < end ? 0 : i + 1 - end;
-        mcamp__band_row(i, t->bands, &j);
-        first = j > t->lags - 1 ? j + 1 - t->lags : 0;
+        size_t first = i > h ? i - h : 0, r = i < end ? 0 : i + 1 - end;
         mcamp__errors_row(t, i, first, row, w);
         for (; r < t->lags && from + r <= i && first <= i - r; r++)
             mcamp__axpy(t->un[3 * i + r], w, mcamp__ladder_low(&t->band, t->band.y, i - r) + first,
@@ -27335,11 +27335,11 @@ MCAMP__PRIV void mcamp__errors_back(void *arg, size_t part)
 {
     const mcamp__errors_job *q = (const mcamp__errors_job *)arg;
     const mcamp__errors *t = q->t;
-    size_t end = mcamp__errors_cut(q, part + 1), j;
+    size_t end = mcamp__part_begin(t->n, q->parts, part + 1), j;
     double *h = t->row + 2 * (t->bands + 4) * part;     /* row i of B V, from `first` on */
-    for (size_t i = mcamp__errors_cut(q, part); i < end; i++) {
+    for (size_t i = mcamp__part_begin(t->n, q->parts, part); i < end; i++) {
         size_t at = mcamp__band_row(i, t->bands, &j);
-        size_t first = j > t->lags - 1 ? j + 1 - t->lags : 0;
+        size_t first = i > t->band.h ? i - t->band.h : 0;
         double *g = q->out + at;
         memset(h, 0, (i + 1 - first) * sizeof *h);
         memset(g, 0, (i + 1 - j) * sizeof *g);
@@ -34038,7 +34038,7 @@ MCAMP__PRIV mcamp_status mcamp__lbfgs_init(mcamp_ctx *ctx, size_t n, mcamp__lbfg
 MCAMP__PRIV size_t mcamp__lbfgs_cut(const mcamp__lbfgs *l, size_t k)
 {
     if (l->n < MCAMP__PIECE * MCAMP__CHUNKS) return k ? l->n : 0;
-    return l->n / MCAMP__CHUNKS * k + mcamp__zmin(k, l->n % MCAMP__CHUNKS);
+    return mcamp__part_begin(l->n, MCAMP__CHUNKS, k);
 }
 
 /* All parts, and their sums. */
