@@ -38,12 +38,12 @@ TESTDEPS  = $(wildcard tests/*.h)
 TOOLTESTS = tests/tool_test.sh $(filter-out tests/tool_test.sh tests/web_test.sh,$(wildcard tests/*_test.sh))
 
 # Compiling takes longer than running: the suites share two objects of the implementation
-# (split.sh says how), but not those that look for secrets left behind (nor ever test_secure,
-# which puts its own functions in place of the system's).  So do the tool and the examples that
-# hold all of it; the quick start and the small ones are made whole, as users make them,
+# (split.sh says how), but not those that look for secrets left behind (nor ever test_secure and
+# test_threads, which put their own functions in place of the system's).  So do the tool and the
+# examples that hold all of it; the quick start and the small ones are made whole, as users make them,
 # at -Og unless CFLAGS says otherwise, in half of the compiler's time.  Warnings, a seventh of
 # that time, are asked for by check-warn, and by the sanitizers' builds.
-WHOLE = $(addprefix %/test_,secure noise batch train)
+WHOLE = $(addprefix %/test_,secure noise batch train threads)
 HALVES  = $(addprefix $(BUILD)/split/,first.o last.o)
 SHARING = $(addprefix $(BUILD)/,mcamp formulas record reproduce train_digits train_minimal train_resume)
 ifeq ($(CFLAGS),-O2)
@@ -181,7 +181,7 @@ mutants: ## planted bugs that a test must notice; PART=3/40 a slice, ONLY=verify
 # ---- the same tests, built or run differently -------------------------------
 
 QUICK = MCAMP_TEST_QUICK=1 ASAN_OPTIONS=allocator_may_return_null=1
-AGAIN = $(MAKE) --no-print-directory test TOOLTESTS= WHOLE=%/test_secure
+AGAIN = $(MAKE) --no-print-directory test TOOLTESTS= WHOLE="%/test_secure %/test_threads"
 
 # Suites that use threads; that reach BLAS; that valgrind can run in minutes.
 THREADED = $(patsubst tests/%.c,%,$(shell grep -lE 'parallel_threads|pthread_' $(wildcard tests/test_*.c tests/api_*.c)))

@@ -80,6 +80,7 @@
  *                                   is bound to its guarantee
  *   Part II, exact: accountants without samples
  *     exact -> promise              events -> intervals -> guarantees
+ *     threads                       tasks, side by side
  *   Part III, steering and words: wrong or slow perhaps, never unsafe
  *     work, grad                    errors of C; gradients
  *     est -> calib                  estimates of delta, eps, sigma; certified sigma
@@ -98,8 +99,7 @@
  *   (experimental)     literature, mcamp_simulated_curve, mcamp_curve_bounds
  *
  * FUNCTIONS
- *   base     mcamp_ctx_init, mcamp_last_error, mcamp_parallel_threads,
- *            mcamp_strerror, mcamp_version
+ *   base     mcamp_ctx_init, mcamp_last_error, mcamp_strerror, mcamp_version
  *   rng      mcamp_rng_seed, mcamp_rng_stream, mcamp_rng_next, mcamp_rng_uniform
  *   gauss    mcamp_gauss_delta, mcamp_gauss_epsilon, mcamp_gauss_sigma
  *   mech     mcamp_mech_init, mcamp_mech_free, mcamp_mech_column, mcamp_mech_mul,
@@ -130,6 +130,7 @@
  *            mcamp_exact_laplace_errors, mcamp_exact_shuffled,
  *            mcamp_exact_delta, mcamp_exact_epsilon,
  *            mcamp_exact_curve, mcamp_exact_calibrate
+ *   threads  mcamp_parallel_threads
  *   promise  mcamp_gram_group, mcamp_verify, mcamp_simulated_curve, mcamp_certain_sigma,
  *            mcamp_guarantee_poisson, mcamp_guarantee_allocate, mcamp_tally_std_error
  *   work     mcamp_work_init, mcamp_work_free, mcamp_work_error
@@ -484,6 +485,7 @@ typedef struct mcamp_ctx {
     bool timed;                 /* the question that is being answered ends at `until`, */
     double until, stage;        /* its present stage at `stage`                */
     double from, to;            /* share of the whole that the stage is; to 0: all of it */
+    bool brisk;                 /* a dispatch costs microseconds, not a thread's making  */
     mcamp_error err;
 } mcamp_ctx;
 
@@ -494,11 +496,6 @@ typedef struct mcamp_ctx {
  * mcamp_last_error, and is refused everywhere else.                             */
 MCAMP_API mcamp_status mcamp_ctx_init(mcamp_ctx *ctx, const mcamp_ctx_desc *desc);
 MCAMP_API mcamp_error mcamp_last_error(const mcamp_ctx *ctx);
-/* A ready parallel hook of `width` threads: POSIX threads if the implementation
- * was compiled with MCAMP_PTHREADS defined (link -pthread), OpenMP with
- * MCAMP_OPENMP (compile with -fopenmp), else an empty hook, a plain loop.  It
- * holds no state: threads live for one call.                                 */
-MCAMP_API mcamp_parallel mcamp_parallel_threads(size_t width);
 /* Never NULL, whatever the argument. */
 MCAMP_API const char *mcamp_strerror(mcamp_status status);
 MCAMP_API int mcamp_version(void);
@@ -1685,6 +1682,16 @@ MCAMP_API mcamp_status mcamp_exact_shuffled(mcamp_ctx *ctx, double sigma, uint64
                                             mcamp_interval *delta);
 
 /* ======================================================================== *
+ *  THREADS                                         standard  (decl) threads
+ * ======================================================================== */
+
+/* A ready parallel hook of `width` threads: POSIX threads if the implementation
+ * was compiled with MCAMP_PTHREADS defined (link -pthread), OpenMP with
+ * MCAMP_OPENMP (compile with -fopenmp), else an empty hook, a plain loop.  It
+ * holds no state: threads live for one call of a function of this library.   */
+MCAMP_API mcamp_parallel mcamp_parallel_threads(size_t width);
+
+/* ======================================================================== *
  *  GUARANTEES WITHOUT SAMPLES                      standard  (decl) promise
  * ======================================================================== */
 
@@ -2779,72 +2786,16 @@ MCAMP__PRIV size_t mcamp__tasks(const mcamp_ctx *ctx)
     return ctx->parallel.run && ctx->parallel.width ? ctx->parallel.width : 1;
 }
 
-/* In how many tasks b rows are gone through: more than one if that is more than threads cost. */
+/* ctx if so many multiply-adds are worth a dispatch, else NULL. */
+MCAMP__PRIV const mcamp_ctx *mcamp__worth(const mcamp_ctx *ctx, double work)
+{
+    return work > (ctx->brisk ? 2e5 : 5e6) ? ctx : NULL;
+}
+
+/* In how many tasks all b^2 entries are gone through, each as slow as 20 multiply-adds. */
 MCAMP__PRIV size_t mcamp__row_tasks(const mcamp_ctx *ctx, size_t b)
 {
-    return b < 512 ? 1 : mcamp__tasks(ctx);
-}
-
-#ifdef MCAMP_PTHREADS
-/* Thread i of `width` runs tasks i, i + width, ... */
-typedef struct mcamp__share {
-    void (*task)(void *arg, size_t i);
-    void *arg;
-    size_t first, step, ntask;
-} mcamp__share;
-
-MCAMP__PRIV void *mcamp__share_run(void *p)
-{
-    const mcamp__share *s = (const mcamp__share *)p;
-    for (size_t i = s->first; i < s->ntask; i += s->step) s->task(s->arg, i);
-    return NULL;
-}
-#endif
-
-#if defined(MCAMP_PTHREADS) || defined(MCAMP_OPENMP)
-#define MCAMP__THREADS_MAX 256
-
-/* user: the width, as a pointer-sized number.  A thread that cannot be started has
- * its share run by the caller.                                                  */
-MCAMP__PRIV void mcamp__threads_run(void *user, size_t ntask,
-                                    void (*task)(void *arg, size_t i), void *arg)
-{
-    size_t width = mcamp__zmin((size_t)(uintptr_t)user, ntask);
-#ifdef MCAMP_PTHREADS
-    pthread_t thread[MCAMP__THREADS_MAX];
-    mcamp__share share[MCAMP__THREADS_MAX];
-    int started[MCAMP__THREADS_MAX];
-    for (size_t i = 0; i < width; i++) {
-        share[i].task = task; share[i].arg = arg; share[i].ntask = ntask;
-        share[i].first = i; share[i].step = width;
-        started[i] = i && !pthread_create(&thread[i], NULL, mcamp__share_run, &share[i]);
-    }
-    for (size_t i = 0; i < width; i++) {
-        if (!started[i]) mcamp__share_run(&share[i]);
-    }
-    for (size_t i = 0; i < width; i++) {
-        if (started[i]) pthread_join(thread[i], NULL);
-    }
-#else
-    long i, count = (long)ntask;
-#   pragma omp parallel for num_threads((int)width) schedule(static, 1)
-    for (i = 0; i < count; i++) task(arg, (size_t)i);
-#endif
-}
-#endif
-
-MCAMP_API mcamp_parallel mcamp_parallel_threads(size_t width)
-{
-    mcamp_parallel p;
-    memset(&p, 0, sizeof p);
-#if defined(MCAMP_PTHREADS) || defined(MCAMP_OPENMP)
-    p.width = mcamp__zmin(mcamp__zmax(width, 1), MCAMP__THREADS_MAX);
-    p.user = (void *)(uintptr_t)p.width;
-    p.run = mcamp__threads_run;
-#else
-    (void)width;
-#endif
-    return p;
+    return mcamp__worth(ctx, 20 * (double)b * (double)b) ? mcamp__tasks(ctx) : 1;
 }
 
 /* 1 if the stage's time is up. */
@@ -7295,11 +7246,10 @@ MCAMP__PRIV void mcamp__nt_task(void *arg, size_t i)
                             t->len - k, t->alpha, out, t->ldo, t->cols);
 }
 
-/* In parallel only where that is more than the threads cost. */
 MCAMP__PRIV void mcamp__nt_run(const mcamp_ctx *ctx, mcamp__nt *t)
 {
     t->vs = ctx->vec;
-    if (!((double)t->rows * (double)t->len * (double)t->cols > 5e6)) ctx = NULL;
+    ctx = mcamp__worth(ctx, (double)t->rows * (double)t->len * (double)t->cols);
     mcamp__run(ctx, (t->rows + MCAMP__ROWS - 1) / MCAMP__ROWS, mcamp__nt_task, t);
 }
 
@@ -7643,9 +7593,9 @@ MCAMP__PRIV void mcamp__slab_mirror(void *arg, size_t task)
 MCAMP__PRIV void mcamp__slab_run(const mcamp_ctx *ctx, mcamp__slab *q)
 {
     size_t n = q->m->n, b = q->b, w = q->m->bands;
-    const mcamp_ctx *rows = ctx;
-    if (q->tiles <= 4) ctx = NULL;          /* less than the threads cost */
-    if (!ctx && w < 1024) rows = NULL;      /* long rows fold */
+    const mcamp_ctx *rows = mcamp__worth(ctx, 20 * (double)q->slab * (double)w);
+    const mcamp_ctx *square = mcamp__worth(ctx, 20 * (double)b * (double)b);
+    ctx = mcamp__worth(ctx, 0.5 * (double)q->slab * (double)q->width * (double)q->width);
     for (q->first = 0; q->first < n; q->first += q->slab) {
         /* The first column touched, unless the window is all of the circle. */
         size_t first = q->width < b && q->first + 1 > w ? q->first + 1 - w : 0;
@@ -7656,7 +7606,7 @@ MCAMP__PRIV void mcamp__slab_run(const mcamp_ctx *ctx, mcamp__slab *q)
         mcamp__run(ctx, q->tiles, mcamp__slab_tile, q);
     }
     if (q->low) mcamp__axpy(1.0, q->low, q->g, b * b);
-    mcamp__run(ctx, (b + MCAMP__S - 1) / MCAMP__S, mcamp__slab_mirror, q);
+    mcamp__run(square, (b + MCAMP__S - 1) / MCAMP__S, mcamp__slab_mirror, q);
 }
 
 MCAMP__PRIV mcamp_status mcamp__gram_rows(mcamp_ctx *ctx, const mcamp_mech *m,
@@ -22842,6 +22792,251 @@ MCAMP_API mcamp_status mcamp_exact_calibrate(mcamp_ctx *ctx, const mcamp_event *
 }
 
 /* ======================================================================== *
+ *  THREADS                                                         >>threads
+ *  In: tasks.  Out: each of them run once, by the caller and threads beside it, before
+ *  the dispatch returns.  Memory: on the caller's stack.  Guarantee: threads live for one
+ *  call of a public function, and no state is left behind; what threads do not start or
+ *  do not wake in time the caller does.
+ * ======================================================================== */
+
+#ifdef MCAMP_PTHREADS
+/* The lock guards all that follows it.  Where a processor can be asked to, readers look at
+ * `turn` and `inside` without it, and tasks are taken without it: a thread that waits
+ * looks for a while before it sleeps, since between two dispatches of one call there are
+ * mostly some microseconds, and waking takes fifty.                                   */
+#if defined(__GNUC__)
+#  define MCAMP__CREW_LOOKS 2000
+#  if defined(__i386__) || defined(__x86_64__)
+#    define MCAMP__CREW_PAUSE __asm__ __volatile__("pause" : : : "memory")
+#  elif defined(__aarch64__)
+#    define MCAMP__CREW_PAUSE __asm__ __volatile__("yield" : : : "memory")
+#  else
+#    define MCAMP__CREW_PAUSE __asm__ __volatile__("" : : : "memory")
+#  endif
+#  define MCAMP__CREW_READ(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
+#  define MCAMP__CREW_SET(p, x) __atomic_store_n(p, x, __ATOMIC_RELEASE)
+#else
+#  define MCAMP__CREW_LOOKS 0
+#  define MCAMP__CREW_PAUSE ((void)0)
+#  define MCAMP__CREW_READ(p) (*(p))
+#  define MCAMP__CREW_SET(p, x) (*(p) = (x))
+#endif
+#define MCAMP__THREADS_MAX 256
+
+typedef struct mcamp__crew {
+    mcamp_ctx *ctx;             /* whose hook this is meanwhile, or NULL          */
+    mcamp_parallel hook;        /* the one it had                                 */
+    size_t width, count;        /* threads: at most width, the caller with them; started */
+    bool made, busy;            /* lock and conditions exist; tasks are being run */
+    pthread_t thread[MCAMP__THREADS_MAX];
+    pthread_mutex_t lock;
+    pthread_cond_t posted, left;
+    unsigned turn;              /* moves on when there is something to do         */
+    bool over;                  /* which is to end                                */
+    void (*task)(void *arg, size_t i);
+    void *arg;
+    size_t ntask, next;         /* the next task; next >= ntask: nobody comes in  */
+    size_t inside;              /* threads that may have a task                   */
+} mcamp__crew;
+
+MCAMP__PRIV void mcamp__crew_lock(mcamp__crew *c)
+{
+    for (size_t k = 0; k < MCAMP__CREW_LOOKS; k++) {
+        if (!pthread_mutex_trylock(&c->lock)) return;
+        MCAMP__CREW_PAUSE;
+    }
+    pthread_mutex_lock(&c->lock);
+}
+
+MCAMP__PRIV size_t mcamp__crew_take(mcamp__crew *c)
+{
+#if MCAMP__CREW_LOOKS
+    return __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED);
+#else
+    size_t i;
+    mcamp__crew_lock(c);
+    i = c->next++;
+    pthread_mutex_unlock(&c->lock);
+    return i;
+#endif
+}
+
+MCAMP__PRIV void mcamp__crew_work(mcamp__crew *c, void (*task)(void *arg, size_t i), void *arg,
+                                  size_t ntask)
+{
+    for (size_t i; (i = mcamp__crew_take(c)) < ntask; ) task(arg, i);
+}
+
+/* What a thread does: waits for a turn, comes in if there is a task left, leaves.  Who sees
+ * a turn late, when its tasks are taken, stays out of it: `task` and `arg` may be gone.  */
+MCAMP__PRIV void *mcamp__crew_main(void *p)
+{
+    mcamp__crew *c = (mcamp__crew *)p;
+    unsigned seen = 0;
+    for (;;) {
+        void (*task)(void *arg, size_t i);
+        void *arg;
+        size_t ntask;
+        bool in;
+        for (size_t k = 0; k < MCAMP__CREW_LOOKS && MCAMP__CREW_READ(&c->turn) == seen; k++)
+            MCAMP__CREW_PAUSE;
+        mcamp__crew_lock(c);
+        while (c->turn == seen) pthread_cond_wait(&c->posted, &c->lock);
+        if (c->over) break;
+        seen = c->turn;
+        task = c->task; arg = c->arg; ntask = c->ntask;
+        in = MCAMP__CREW_READ(&c->next) < ntask;
+        if (in) MCAMP__CREW_SET(&c->inside, c->inside + 1);
+        pthread_mutex_unlock(&c->lock);
+        if (!in) continue;
+        mcamp__crew_work(c, task, arg, ntask);
+        mcamp__crew_lock(c);
+        MCAMP__CREW_SET(&c->inside, c->inside - 1);
+        if (!c->inside) pthread_cond_signal(&c->left);
+        pthread_mutex_unlock(&c->lock);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return NULL;
+}
+
+/* As many threads as `ntask` tasks can use; what the system refuses is not asked again. */
+MCAMP__PRIV void mcamp__crew_grow(mcamp__crew *c, size_t ntask)
+{
+    if (!c->made) {
+        if (pthread_mutex_init(&c->lock, NULL)) { c->width = 1; return; }
+        if (pthread_cond_init(&c->posted, NULL)) {
+            pthread_mutex_destroy(&c->lock);
+            c->width = 1;
+            return;
+        }
+        if (pthread_cond_init(&c->left, NULL)) {
+            pthread_cond_destroy(&c->posted);
+            pthread_mutex_destroy(&c->lock);
+            c->width = 1;
+            return;
+        }
+        c->made = true;
+    }
+    while (c->count + 1 < mcamp__zmin(c->width, ntask)) {
+        if (pthread_create(&c->thread[c->count], NULL, mcamp__crew_main, c))
+            c->width = c->count + 1;
+        else
+            c->count++;
+    }
+}
+
+/* One dispatch, as a hook of the crew.  Tasks that dispatch in their turn run theirs alone. */
+MCAMP__PRIV void mcamp__crew_run(void *user, size_t ntask, void (*task)(void *arg, size_t i),
+                                 void *arg)
+{
+    mcamp__crew *c = (mcamp__crew *)user;
+    if (!c->busy && c->width > 1) mcamp__crew_grow(c, ntask);
+    if (c->busy || !c->count) {
+        for (size_t i = 0; i < ntask; i++) task(arg, i);
+        return;
+    }
+    c->busy = true;
+    mcamp__crew_lock(c);
+    c->task = task; c->arg = arg; c->ntask = ntask;
+    MCAMP__CREW_SET(&c->next, 0);
+    MCAMP__CREW_SET(&c->turn, c->turn + 1);
+    pthread_cond_broadcast(&c->posted);
+    pthread_mutex_unlock(&c->lock);
+    mcamp__crew_work(c, task, arg, ntask);
+    for (size_t k = 0; k < MCAMP__CREW_LOOKS && MCAMP__CREW_READ(&c->inside); k++)
+        MCAMP__CREW_PAUSE;
+    mcamp__crew_lock(c);
+    while (c->inside) pthread_cond_wait(&c->left, &c->lock);
+    pthread_mutex_unlock(&c->lock);
+    c->busy = false;
+}
+
+MCAMP__PRIV void mcamp__crew_begin(mcamp__crew *c, size_t width)
+{
+    c->ctx = NULL;
+    c->width = width; c->count = 0;
+    c->made = c->busy = c->over = false;
+    c->turn = 0;
+    c->task = NULL; c->arg = NULL;
+    c->ntask = c->next = c->inside = 0;
+}
+
+MCAMP__PRIV void mcamp__crew_end(mcamp__crew *c)
+{
+    if (c->ctx) { c->ctx->parallel = c->hook; c->ctx->brisk = false; }
+    if (!c->made) return;
+    mcamp__crew_lock(c);
+    c->over = true;
+    MCAMP__CREW_SET(&c->turn, c->turn + 1);
+    pthread_cond_broadcast(&c->posted);
+    pthread_mutex_unlock(&c->lock);
+    for (size_t i = 0; i < c->count; i++) pthread_join(c->thread[i], NULL);
+    pthread_cond_destroy(&c->left);
+    pthread_cond_destroy(&c->posted);
+    pthread_mutex_destroy(&c->lock);
+}
+
+/* The hook by itself: a crew for one dispatch.  user: the width, as a pointer-sized number. */
+MCAMP__PRIV void mcamp__threads_run(void *user, size_t ntask,
+                                    void (*task)(void *arg, size_t i), void *arg)
+{
+    mcamp__crew c;
+    mcamp__crew_begin(&c, (size_t)(uintptr_t)user);
+    mcamp__crew_run(&c, ntask, task, arg);
+    mcamp__crew_end(&c);
+}
+
+/* A crew for the whole call of a public function, where that hook is the context's: threads
+ * are then made once, not for each dispatch.  Nothing for other hooks, such as the crew of
+ * a function that calls this one.                                                        */
+MCAMP__PRIV void mcamp__crew_enter(mcamp__crew *c, mcamp_ctx *ctx)
+{
+    mcamp__crew_begin(c, 1);
+    if (!mcamp__ctx_ok(ctx) || ctx->parallel.run != mcamp__threads_run) return;
+    c->width = (size_t)(uintptr_t)ctx->parallel.user;
+    c->ctx = ctx;
+    c->hook = ctx->parallel;
+    ctx->brisk = true;
+    ctx->parallel.run = mcamp__crew_run;
+    ctx->parallel.user = c;
+}
+
+#if defined(__GNUC__)
+#  define MCAMP__CREW(ctx) \
+    mcamp__crew mcamp__crew_here __attribute__((cleanup(mcamp__crew_end))); \
+    mcamp__crew_enter(&mcamp__crew_here, ctx)
+#endif
+#elif defined(MCAMP_OPENMP)
+#define MCAMP__THREADS_MAX 256
+/* user: the width, as a pointer-sized number. */
+MCAMP__PRIV void mcamp__threads_run(void *user, size_t ntask,
+                                    void (*task)(void *arg, size_t i), void *arg)
+{
+    long i, count = (long)ntask;
+#   pragma omp parallel for num_threads((int)mcamp__zmin((size_t)(uintptr_t)user, ntask)) \
+        schedule(static, 1)
+    for (i = 0; i < count; i++) task(arg, (size_t)i);
+}
+#endif
+#ifndef MCAMP__CREW
+#  define MCAMP__CREW(ctx) ((void)0)
+#endif
+
+MCAMP_API mcamp_parallel mcamp_parallel_threads(size_t width)
+{
+    mcamp_parallel p;
+    memset(&p, 0, sizeof p);
+#if defined(MCAMP_PTHREADS) || defined(MCAMP_OPENMP)
+    p.width = mcamp__zmin(mcamp__zmax(width, 1), MCAMP__THREADS_MAX);
+    p.user = (void *)(uintptr_t)p.width;
+    p.run = mcamp__threads_run;
+#else
+    (void)width;
+#endif
+    return p;
+}
+
+/* ======================================================================== *
  *  GUARANTEES WITHOUT SAMPLES                                      >>promise
  *  In: C and a law of batches that section exact knows.  Out: guarantees.
  * ======================================================================== */
@@ -25595,6 +25790,7 @@ MCAMP_API mcamp_status mcamp_verify(mcamp_ctx *ctx, const mcamp_gram *gram,
                                     const mcamp_claim *claim, mcamp_guarantee *out)
 {
     MCAMP__GUARD;
+    MCAMP__CREW(ctx);
     mcamp__factor f;
     mcamp__known known;
     mcamp_guarantee s;
@@ -25649,6 +25845,7 @@ MCAMP_API mcamp_status mcamp_simulated_curve(mcamp_ctx *ctx, const mcamp_gram *g
                                              double *remove, double *add)
 {
     MCAMP__GUARD;
+    MCAMP__CREW(ctx);
     mcamp__factor f;
     mcamp_status st = MCAMP_OK;
     if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
@@ -27098,7 +27295,8 @@ MCAMP__PRIV void mcamp__dense_tasks(const mcamp_ctx *ctx, size_t n, mcamp__dense
                                   void (*task)(void *arg, size_t i))
 {
     q->n = n;
-    mcamp__run(n < 512 ? NULL : ctx, (n + MCAMP__S - 1) / MCAMP__S, task, q);
+    mcamp__run(mcamp__worth(ctx, 20 * (double)n * (double)n), (n + MCAMP__S - 1) / MCAMP__S, task,
+               q);
 }
 
 #define MCAMP__TILE 8           /* a line of the cache                               */
@@ -27147,12 +27345,11 @@ MCAMP__PRIV void mcamp__dense_square_rows(void *arg, size_t task)
     }
 }
 
-/* Long and short ones in turn: threads that take every second task have as much to do. */
+/* Long ones first. */
 MCAMP__PRIV void mcamp__dense_square_task(void *arg, size_t i)
 {
     const mcamp__dense *q = (const mcamp__dense *)arg;
-    size_t other = i ^ (i >> 1 & 1);
-    mcamp__dense_square_rows(arg, other * MCAMP__SQUARE < q->n || other < i ? other : i);
+    mcamp__dense_square_rows(arg, (q->n - 1) / MCAMP__SQUARE - i);
 }
 
 /* The lower triangle of out := x x', columns of x being scaled before if scale is given; upper:
@@ -27162,8 +27359,8 @@ MCAMP__PRIV void mcamp__dense_square(const mcamp_ctx *ctx, double *x, const doub
 {
     mcamp__dense q = { NULL, ctx->vec, x, z, out, scale, n, upper };
     mcamp__dense_tasks(ctx, n, &q, mcamp__dense_pack);
-    mcamp__run(n < 256 ? NULL : ctx, (n + MCAMP__SQUARE - 1) / MCAMP__SQUARE,
-               mcamp__dense_square_task, &q);
+    mcamp__run(mcamp__worth(ctx, (double)n * (double)n * (double)n / 3),
+               (n + MCAMP__SQUARE - 1) / MCAMP__SQUARE, mcamp__dense_square_task, &q);
 }
 
 /* X and I, where the factor and its inverse's transpose will be. */
@@ -27216,7 +27413,8 @@ MCAMP__PRIV int mcamp__errors_dense(const mcamp__errors *t)
     mcamp__dense_square(ctx, t->t, NULL, n, 1, t->p, t->l);
     mcamp__dense_tasks(ctx, n, &q, mcamp__dense_mirror);
     mcamp__dense_tasks(ctx, n, &q, mcamp__dense_work_rows);
-    mcamp__run(n < 512 ? NULL : ctx, MCAMP__CHUNKS, mcamp__dense_work_diagonal, &q);
+    mcamp__run(mcamp__worth(ctx, 20 * (double)n * (double)n), MCAMP__CHUNKS,
+               mcamp__dense_work_diagonal, &q);
     return 1;
 }
 
@@ -27238,7 +27436,7 @@ MCAMP__PRIV void mcamp__errors_dense_gradient(const mcamp__errors *t, double *ou
     mcamp__dense q = { t, t->ctx->vec, t->l, NULL, out, NULL, n, 0 };
     for (size_t k = 0; k < n; k++) t->v[k] = sqrt(t->weights[k]);
     mcamp__dense_square(t->ctx, t->p, t->v, n, 0, t->l, t->t);
-    mcamp__dense_tasks(n < 1024 ? NULL : t->ctx, n, &q, mcamp__dense_take);
+    mcamp__dense_tasks(t->ctx, n, &q, mcamp__dense_take);
 }
 
 /* lags as above, X of so many bands. */
@@ -31256,6 +31454,7 @@ MCAMP_API mcamp_status mcamp_delta(mcamp_ctx *ctx, const mcamp_gram *gram,
                                    const mcamp_budget *budget, mcamp_answer *out)
 {
     MCAMP__GUARD;
+    MCAMP__CREW(ctx);
     mcamp__factor f;
     mcamp_answer a;
     mcamp_budget bud;
@@ -31896,6 +32095,7 @@ MCAMP_API mcamp_status mcamp_sigma(mcamp_ctx *ctx, const mcamp_gram *gram,
                                    const mcamp_budget *budget, mcamp_answer *out)
 {
     MCAMP__GUARD;
+    MCAMP__CREW(ctx);
     mcamp__factor f;
     mcamp__solve s;
     mcamp__found r;
@@ -31945,6 +32145,7 @@ MCAMP_API mcamp_status mcamp_epsilon(mcamp_ctx *ctx, const mcamp_gram *gram,
                                      const mcamp_budget *budget, mcamp_answer *out)
 {
     MCAMP__GUARD;
+    MCAMP__CREW(ctx);
     mcamp__factor f;
     mcamp__solve s;
     mcamp__found r;
@@ -32012,6 +32213,7 @@ MCAMP_API mcamp_status mcamp_curve(mcamp_ctx *ctx, const mcamp_gram *gram,
                                    const mcamp_budget *budget, mcamp_answer *out)
 {
     MCAMP__GUARD;
+    MCAMP__CREW(ctx);
     mcamp_budget bud;
     mcamp_answer *a;
     mcamp_status st = mcamp__check_gram(ctx, gram), worst = MCAMP_OK;
@@ -32334,6 +32536,7 @@ MCAMP_API mcamp_status mcamp_calibrate_certified(mcamp_ctx *ctx, const mcamp_gra
                                                  mcamp_guarantee *out)
 {
     MCAMP__GUARD;
+    MCAMP__CREW(ctx);
     mcamp__factor f;
     mcamp__solve solve;
     mcamp__found r;
@@ -32454,6 +32657,7 @@ MCAMP_API mcamp_status mcamp_problem_delta(mcamp_ctx *ctx, const mcamp_problem *
                                            mcamp_answer *out)
 {
     MCAMP__GUARD;
+    MCAMP__CREW(ctx);
     return mcamp__problem_answer(ctx, problem, 'd', out);
 }
 
@@ -32462,6 +32666,7 @@ MCAMP_API mcamp_status mcamp_problem_epsilon(mcamp_ctx *ctx,
                                              mcamp_answer *out)
 {
     MCAMP__GUARD;
+    MCAMP__CREW(ctx);
     return mcamp__problem_answer(ctx, problem, 'e', out);
 }
 
@@ -32469,6 +32674,7 @@ MCAMP_API mcamp_status mcamp_problem_sigma(mcamp_ctx *ctx, const mcamp_problem *
                                            mcamp_answer *out)
 {
     MCAMP__GUARD;
+    MCAMP__CREW(ctx);
     return mcamp__problem_answer(ctx, problem, 's', out);
 }
 
@@ -32497,6 +32703,7 @@ MCAMP_API mcamp_status mcamp_problem_verify(mcamp_ctx *ctx, const mcamp_problem 
                                             mcamp_guarantee *out)
 {
     MCAMP__GUARD;
+    MCAMP__CREW(ctx);
     return mcamp__problem_claim(ctx, problem, 0, out);
 }
 
@@ -32504,6 +32711,7 @@ MCAMP_API mcamp_status mcamp_problem_certify(mcamp_ctx *ctx, const mcamp_problem
                                              mcamp_guarantee *out)
 {
     MCAMP__GUARD;
+    MCAMP__CREW(ctx);
     return mcamp__problem_claim(ctx, problem, 1, out);
 }
 
@@ -33091,7 +33299,8 @@ typedef struct mcamp__opt_model {
     size_t total;
     double *coef, *theta, *omega, *scale;       /* of the current C                 */
     double *g_coef, *g_theta, *g_omega, *g_scale;   /* one side's gradient          */
-    double *norms, *dots;       /* by X: the classes' norms before; sums of <g, X>  */
+    double *norms, *dots;       /* by X: the classes' norms before; sums of <g, X>,
+                                   those of a part after another                    */
 } mcamp__opt_model;
 
 MCAMP__PRIV void mcamp__opt_model_free(mcamp_ctx *ctx, mcamp__opt_model *m)
@@ -33104,7 +33313,7 @@ MCAMP__PRIV void mcamp__opt_model_free(mcamp_ctx *ctx, mcamp__opt_model *m)
 MCAMP__PRIV mcamp_status mcamp__opt_model_memory(mcamp_ctx *ctx, mcamp__opt_model *m)
 {
     size_t n = m->n, nb = m->buffers, e = m->entries, vectors;
-    if (!mcamp__mul_size(e, 2, &m->total) || !mcamp__mul_size(n, 4, &vectors) ||
+    if (!mcamp__mul_size(e, 2, &m->total) || !mcamp__mul_size(n, 3 + MCAMP__CHUNKS, &vectors) ||
         !mcamp__add_size(m->total, vectors, &m->total) ||
         !mcamp__add_size(m->total, 4 * nb, &m->total))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "rounds", (double)n);
@@ -33215,11 +33424,67 @@ MCAMP__PRIV size_t mcamp__orth_run(const mcamp__opt_model *m, size_t left)
     return left > m->period ? (left - 1) % m->period : left;
 }
 
+/* Rows of X in parts, the longest first; cut[k]: numbers of y before part k. */
+typedef struct mcamp__orth {
+    mcamp__opt_model *m;
+    const double *y;
+    double *g, factor;
+    size_t cut[MCAMP__CHUNKS + 1];
+} mcamp__orth;
+
+/* The part of a task, and its rows. */
+MCAMP__PRIV size_t mcamp__orth_part(const mcamp__orth *q, size_t task, size_t *i, size_t *end)
+{
+    size_t part = MCAMP__CHUNKS - 1 - task;
+    *i = mcamp__part_begin(q->m->n, MCAMP__CHUNKS, part);
+    *end = mcamp__part_begin(q->m->n, MCAMP__CHUNKS, part + 1);
+    return part;
+}
+
+MCAMP__PRIV void mcamp__orth_run_parts(const mcamp_ctx *ctx, mcamp__orth *q,
+                                       void (*task)(void *arg, size_t i))
+{
+    mcamp__run(mcamp__worth(ctx, 10 * (double)q->m->entries), MCAMP__CHUNKS, task, q);
+}
+
+MCAMP__PRIV void mcamp__orth_cut(mcamp__orth *q)
+{
+    const mcamp__opt_model *m = q->m;
+    size_t j, i = 0, at = 0;
+    for (size_t k = 0; k <= MCAMP__CHUNKS; k++) {
+        for (; i < mcamp__part_begin(m->n, MCAMP__CHUNKS, k); i++) {
+            mcamp__band_row(i, m->bands, &j);
+            at += mcamp__orth_count(m, i + 1 - j);
+        }
+        q->cut[k] = at;
+    }
+}
+
+MCAMP__PRIV void mcamp__orth_set_part(void *arg, size_t task)
+{
+    const mcamp__orth *q = (const mcamp__orth *)arg;
+    const mcamp__opt_model *m = q->m;
+    size_t i, end, j;
+    const double *y = q->y + q->cut[mcamp__orth_part(q, task, &i, &end)];
+    for (; i < end; i++) {
+        double *row = m->coef + mcamp__band_row(i, m->bands, &j) - j, own = m->norms[i];
+        while (j <= i) {
+            size_t run = mcamp__orth_run(m, i + 1 - j);
+            for (size_t k = 0; k < run; k++) row[j + k] = own * m->norms[j + k] * y[k];
+            y += run; j += run;
+            if (j <= i) row[j++] = 0;
+        }
+    }
+}
+
 /* coef := X(y), packed rows with zeros where y has none; norms: 1/|y| for every column.  0 if a
  * y_jj is not positive.                                                              */
-MCAMP__PRIV int mcamp__orth_set(mcamp__opt_model *m, const double *y)
+MCAMP__PRIV int mcamp__orth_set(const mcamp_ctx *ctx, mcamp__opt_model *m, const double *y)
 {
     size_t at = 0, j, bad = 0;
+    mcamp__orth q;
+    q.m = m; q.y = y; q.g = NULL; q.factor = 0;
+    mcamp__orth_cut(&q);
     for (size_t k = 0; k < m->classes; k++) m->norms[k] = 0;
     for (size_t i = 0; i < m->n; i++) {
         double d;
@@ -33231,41 +33496,57 @@ MCAMP__PRIV int mcamp__orth_set(mcamp__opt_model *m, const double *y)
     }
     for (size_t k = 0; k < m->classes; k++) m->norms[k] = 1 / sqrt(m->norms[k]);
     for (size_t k = m->classes; k < m->n; k++) m->norms[k] = m->norms[k - m->classes];
-    for (size_t i = 0; i < m->n; i++) {
-        double *row = m->coef + mcamp__band_row(i, m->bands, &j) - j, own = m->norms[i];
-        while (j <= i) {
-            size_t run = mcamp__orth_run(m, i + 1 - j);
-            for (size_t k = 0; k < run; k++) row[j + k] = own * m->norms[j + k] * y[k];
-            y += run; j += run;
-            if (j <= i) row[j++] = 0;
-        }
-    }
+    mcamp__orth_run_parts(ctx, &q, mcamp__orth_set_part);
     return !bad;
 }
 
-/* g[count] += factor * d/dy, the model's g_coef being d/dX_jk of the lower triangle, each
- * of a pair: with D = diag(1/|y|), X = D Y D, dX = D dY D + the change of D.        */
-MCAMP__PRIV void mcamp__orth_chain(mcamp__opt_model *m, double factor, double *g)
+/* A part of the sums of <g, X> over columns and rows. */
+MCAMP__PRIV void mcamp__orth_dots(void *arg, size_t task)
 {
-    size_t j;
-    for (size_t k = 0; k < m->n; k++) m->dots[k] = 0;
-    for (size_t i = 0; i < m->n; i++) {
-        size_t at = mcamp__band_row(i, m->bands, &j), len = i + 1 - j;
+    const mcamp__orth *q = (const mcamp__orth *)arg;
+    const mcamp__opt_model *m = q->m;
+    size_t i, end;
+    double *dots = m->dots + mcamp__orth_part(q, task, &i, &end) * m->n;
+    for (size_t k = 0; k < m->n; k++) dots[k] = 0;
+    for (; i < end; i++) {
+        size_t j, at = mcamp__band_row(i, m->bands, &j), len = i + 1 - j;
         const double *a = m->g_coef + at, *x = m->coef + at;
-        for (size_t k = 0; k + 1 < len; k++) m->dots[j + k] += a[k] * x[k];
-        m->dots[i] += mcamp__dot(a, x, len);
+        for (size_t k = 0; k + 1 < len; k++) dots[j + k] += a[k] * x[k];
+        dots[i] += mcamp__dot(a, x, len);
     }
-    for (size_t k = m->classes; k < m->n; k++) m->dots[k % m->classes] += m->dots[k];
-    for (size_t i = 0; i < m->n; i++) {
+}
+
+MCAMP__PRIV void mcamp__orth_chain_part(void *arg, size_t task)
+{
+    const mcamp__orth *q = (const mcamp__orth *)arg;
+    const mcamp__opt_model *m = q->m;
+    size_t i, end, j;
+    double *g = q->g + q->cut[mcamp__orth_part(q, task, &i, &end)];
+    for (; i < end; i++) {
         const double *row = m->g_coef + mcamp__band_row(i, m->bands, &j) - j;
-        double own = 2 * factor * m->norms[i];
+        double own = 2 * q->factor * m->norms[i];
         while (j <= i) {
             size_t run = mcamp__orth_run(m, i + 1 - j);
             for (size_t k = 0; k < run; k++) g[k] += own * m->norms[j + k] * row[j + k];
             g += run; j += run + 1;
         }
-        g[-1] -= factor * (row[i] + m->dots[i % m->classes]) * m->norms[i] * m->norms[i];
+        g[-1] -= q->factor * (row[i] + m->dots[i % m->classes]) * m->norms[i] * m->norms[i];
     }
+}
+
+/* g[count] += factor * d/dy, the model's g_coef being d/dX_jk of the lower triangle, each
+ * of a pair: with D = diag(1/|y|), X = D Y D, dX = D dY D + the change of D.        */
+MCAMP__PRIV void mcamp__orth_chain(const mcamp_ctx *ctx, mcamp__opt_model *m, double factor,
+                                   double *g)
+{
+    mcamp__orth q;
+    q.m = m; q.y = NULL; q.g = g; q.factor = factor;
+    mcamp__orth_cut(&q);
+    mcamp__orth_run_parts(ctx, &q, mcamp__orth_dots);
+    for (size_t part = 1; part < MCAMP__CHUNKS; part++)
+        mcamp__axpy(1, m->dots + part * m->n, m->dots, m->n);
+    for (size_t k = m->classes; k < m->n; k++) m->dots[k % m->classes] += m->dots[k];
+    mcamp__orth_run_parts(ctx, &q, mcamp__orth_chain_part);
 }
 
 /* X -> C in place, packed rows, the last row first: what it takes of X_jk is C_ij C_ik.
@@ -33286,7 +33567,7 @@ MCAMP__PRIV int mcamp__orth_factor(const mcamp__opt_model *m, double *x)
 }
 
 /* x -> the values of C. */
-MCAMP__PRIV void mcamp__opt_set(mcamp__opt_model *m, const double *x)
+MCAMP__PRIV void mcamp__opt_set(const mcamp_ctx *ctx, mcamp__opt_model *m, const double *x)
 {
     double u = 0;
     if (m->family == MCAMP_OPT_TOEPLITZ) {
@@ -33294,7 +33575,7 @@ MCAMP__PRIV void mcamp__opt_set(mcamp__opt_model *m, const double *x)
         for (size_t k = 1; k < m->bands; k++) m->coef[k] = exp(x[k - 1]);
     }
     if (m->classes) {
-        mcamp__orth_set(m, x);
+        mcamp__orth_set(ctx, m, x);
         mcamp__orth_factor(m, m->coef);
     } else if (m->family == MCAMP_OPT_BANDED) {
         for (size_t i = 0; i < m->entries; i++) m->coef[i] = exp(x[i]);
@@ -33573,11 +33854,11 @@ MCAMP__PRIV mcamp_status mcamp__orth_eval(mcamp__opt *o, const double *x, double
     double slope;
     o->evaluations++;
     for (size_t i = 0; i < o->m.count; i++) g[i] = 0;
-    if (!mcamp__orth_set(&o->m, x)) return MCAMP_E_NOT_PSD;
+    if (!mcamp__orth_set(&o->inner, &o->m, x)) return MCAMP_E_NOT_PSD;
     if (!mcamp__errors_value(&o->orth)) return MCAMP_E_NOT_PSD;
     *value = mcamp__orth_weights(o, &slope);
     mcamp__errors_gradient(&o->orth, o->m.g_coef);
-    mcamp__orth_chain(&o->m, slope, g);
+    mcamp__orth_chain(&o->inner, &o->m, slope, g);
     for (size_t i = 0; i < o->m.count; i++)
         if (!mcamp__finite(g[i])) return MCAMP_E_NONFINITE;
     return mcamp__finite(*value) ? MCAMP_OK : MCAMP_E_NONFINITE;
@@ -33669,13 +33950,14 @@ MCAMP__PRIV void mcamp__tridiagonal_chunk(void *arg, size_t k)
     mcamp__vec_blend(t->ctx->vec, t->a + lo * MCAMP__S, MCAMP__S, hi - lo, t->v + lo, t->done, c);
 }
 
-/* w := S v, c := -B'v, in tasks where memory, or a second cache, is far behind. */
+/* w := S v, c := -B'v. */
 MCAMP__PRIV void mcamp__tridiagonal_times(mcamp__tridiagonal *t, double *c)
 {
     size_t n = t->n, chunks = mcamp__tridiagonal_chunks(t);
+    double len = (double)(n - t->from);
     memset(t->w + t->from, 0, (n - t->from) * sizeof *t->w);
     memset(c, 0, MCAMP__S * sizeof *c);
-    mcamp__run(n - t->from < 1024 ? NULL : t->ctx, chunks, mcamp__tridiagonal_chunk, t);
+    mcamp__run(mcamp__worth(t->ctx, 5 * len * len), chunks, mcamp__tridiagonal_chunk, t);
     for (size_t k = 0; k < chunks; k++) {
         const double *w = t->pack + k * (n + MCAMP__S);
         size_t lo = mcamp__tridiagonal_cut(t, k, chunks);
@@ -33743,8 +34025,8 @@ MCAMP__PRIV void mcamp__tridiagonal_run(mcamp__tridiagonal *t)
                     t->pack[(q + i) * MCAMP__S + c] =
                         q + c < len ? t->a[(last + q + c) * MCAMP__S + (i ^ 1)] : 0.0;
         t->from = last;
-        mcamp__run(len < 256 ? NULL : t->ctx, (len + MCAMP__ROWS - 1) / MCAMP__ROWS,
-                   mcamp__tridiagonal_rows, t);
+        mcamp__run(mcamp__worth(t->ctx, 100 * (double)len * (double)len),
+                   (len + MCAMP__ROWS - 1) / MCAMP__ROWS, mcamp__tridiagonal_rows, t);
     }
 }
 
@@ -33816,7 +34098,7 @@ MCAMP__PRIV mcamp_status mcamp__orth_least(mcamp__opt *o, const double *x, doubl
     *least = 0;
     mcamp__errors_free(&o->inner, t);
     if ((st = mcamp__orth_init(o, 1)) < 0) return st;
-    if (!mcamp__orth_set(&o->m, x) || !mcamp__errors_value(t)) return MCAMP_OK;
+    if (!mcamp__orth_set(&o->inner, &o->m, x) || !mcamp__errors_value(t)) return MCAMP_OK;
     mcamp__orth_weights(o, &slope);
     mcamp__errors_gradient(t, o->m.g_coef);
     cost = mcamp__orth_dual(o);
@@ -33969,7 +34251,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_eval(mcamp__opt *o, const double *x, double 
     if (o->m.classes) return mcamp__orth_eval(o, x, value, g);
     o->evaluations++;
     for (size_t i = 0; i < o->m.count; i++) g[i] = 0;
-    mcamp__opt_set(&o->m, x);
+    mcamp__opt_set(&o->inner, &o->m, x);
     st = mcamp__opt_mech(&o->inner, &o->m, &mech);
     if (st < 0) return st;
     st = o->m.any_sign && mech.negative ? MCAMP_E_STRATEGY
@@ -33990,7 +34272,6 @@ MCAMP__PRIV mcamp_status mcamp__opt_eval(mcamp__opt *o, const double *x, double 
 
 #define MCAMP__HISTORY 10
 #define MCAMP__PIECE 4096        /* of 20 vectors: they fit into a second cache      */
-#define MCAMP__MANY 32768       /* numbers whose 20 vectors are worth threads           */
 
 typedef struct mcamp__lbfgs_sums {
     double sy[MCAMP__HISTORY], yy[MCAMP__HISTORY];      /* S'y, Y'y with the new y      */
@@ -34046,7 +34327,7 @@ MCAMP__PRIV void mcamp__lbfgs_run(mcamp__lbfgs *l, void (*task)(void *arg, size_
 {
     mcamp__lbfgs_sums *sum = &l->part[0];
     memset(l->part, 0, sizeof l->part);
-    mcamp__run(l->n < MCAMP__MANY ? NULL : l->ctx, MCAMP__CHUNKS, task, l);
+    mcamp__run(mcamp__worth(l->ctx, 150 * (double)l->n), MCAMP__CHUNKS, task, l);
     for (size_t k = 1; k < MCAMP__CHUNKS; k++) {
         const mcamp__lbfgs_sums *p = &l->part[k];
         for (size_t i = 0; i < MCAMP__HISTORY; i++) {
@@ -34628,7 +34909,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_no_worse(mcamp__opt *o, const double *start,
     mcamp_opt_result first = *r;
     mcamp_mech from;
     mcamp_status st;
-    mcamp__opt_set(&o->m, start);
+    mcamp__opt_set(&o->inner, &o->m, start);
     if ((st = mcamp__opt_mech(&o->inner, &o->m, &from)) < 0) return st;
     st = mcamp__opt_final(o, &from, &first);
     if (st >= 0 && mcamp__opt_wanted(o->desc, &first) < mcamp__opt_wanted(o->desc, r)) {
@@ -34657,7 +34938,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_drive(mcamp_ctx *ctx, mcamp__opt *o, int mea
     }
     if (st == MCAMP_OK) q = st = mcamp__opt_rounds(ctx, o, &l, r);
     if (st >= 0) {
-        mcamp__opt_set(&o->m, l.x);
+        mcamp__opt_set(&o->inner, &o->m, l.x);
         st = mcamp__opt_mech(&o->inner, &o->m, mech);
         if (st >= 0) {
             r->iterations = l.steps;
@@ -34893,6 +35174,7 @@ MCAMP_API mcamp_status mcamp_opt_run(mcamp_ctx *ctx, const mcamp_opt_desc *desc,
                                      mcamp_mech *mech, mcamp_opt_result *out)
 {
     MCAMP__GUARD;
+    MCAMP__CREW(ctx);
     mcamp_opt_desc d;
     mcamp_opt_result r;
     mcamp_mech made;
@@ -35232,6 +35514,7 @@ MCAMP_API mcamp_status mcamp_plan(mcamp_ctx *ctx, const mcamp_plan_desc *desc,
                                   mcamp_mech *mech, mcamp_plan_result *out)
 {
     MCAMP__GUARD;
+    MCAMP__CREW(ctx);
     mcamp__planner p;
     mcamp_plan_result *r;
     mcamp_ctx inner;
@@ -36257,6 +36540,7 @@ MCAMP_API mcamp_status mcamp_verify_shard(mcamp_ctx *ctx, const mcamp_mech *mech
                                           const mcamp_writer *w)
 {
     MCAMP__GUARD;
+    MCAMP__CREW(ctx);
     mcamp_ctx own;
     mcamp__shard s;
     mcamp__out o;
@@ -37683,6 +37967,11 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__SIGMA_MIN
 #undef MCAMP__SIGMA_MAX
 #undef MCAMP__THREADS_MAX
+#undef MCAMP__CREW
+#undef MCAMP__CREW_LOOKS
+#undef MCAMP__CREW_PAUSE
+#undef MCAMP__CREW_READ
+#undef MCAMP__CREW_SET
 #undef MCAMP__BIN_KEY0
 #undef MCAMP__ORDER_MAX
 #undef MCAMP__ORDER_ENOUGH
@@ -37751,7 +38040,6 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__ROW_GROUPS
 #undef MCAMP__COLUMN_GROUPS
 #undef MCAMP__PIECE
-#undef MCAMP__MANY
 #undef MCAMP__ROWS
 #undef MCAMP__BINS_WORK
 #undef MCAMP__LINE_ROWS

@@ -1,5 +1,4 @@
 /* Section base: statuses, sizes, sums, log space, root finding. */
-#define MCAMP_PTHREADS
 #define MCAMP_STATIC
 #define MCAMP_IMPLEMENTATION
 #include "../mcamp.h"
@@ -202,29 +201,41 @@ TEST(memory_is_zero_and_given_back_whole)
 
 static void count_task(void *arg, size_t i) { ((unsigned char *)arg)[i]++; }
 
-static void tasks_once(mcamp_ctx *c, size_t ntask)
+static void backwards(void *user, size_t ntask, void (*task)(void *arg, size_t i), void *arg)
 {
-    unsigned char done[600];
-    memset(done, 0, sizeof done);
-    mcamp__run(c, ntask, count_task, done);
-    for (size_t i = 0; i < sizeof done; i++) CHECK(done[i] == (i < ntask));
+    ++*(size_t *)user;
+    for (size_t i = ntask; i-- > 0; ) task(arg, i);
 }
 
+/* In a loop, or by the hook; one task is not worth it. */
 TEST(every_task_is_run_once)
 {
-    static const size_t width[] = { 0, 1, 2, 3, 7, 256, 257, SIZE_MAX };
+    for (int hook = 0; hook < 3; hook++) {
+        mcamp_ctx c;
+        size_t calls = 0;
+        CHECK_STATUS(mcamp_ctx_init(&c, NULL), MCAMP_OK);
+        if (hook) { c.parallel.run = backwards; c.parallel.user = &calls; }
+        for (size_t n = 0; n < 9; n++) {
+            unsigned char done[9] = { 0 };
+            mcamp__run(hook == 2 ? NULL : &c, n, count_task, done);
+            for (size_t i = 0; i < sizeof done; i++) CHECK(done[i] == (i < n));
+        }
+        CHECK(calls == (hook == 1 ? 7 : 0));
+    }
+}
+
+/* Where a dispatch is cheap less work is worth one, and the more rows the more tasks. */
+TEST(what_is_worth_a_dispatch)
+{
     mcamp_ctx c;
     CHECK_STATUS(mcamp_ctx_init(&c, NULL), MCAMP_OK);
-    tasks_once(&c, 0);
-    tasks_once(&c, 5);
-    for (size_t w = 0; w < sizeof width / sizeof width[0]; w++) {
-        c.parallel = mcamp_parallel_threads(width[w]);
-        CHECK(c.parallel.width == mcamp__zmin(mcamp__zmax(width[w], 1), 256));
-        if (c.parallel.width > 256) continue;
-        for (size_t n = 0; n < 600; n += 149) tasks_once(&c, n);
-        tasks_once(&c, 1);
-        tasks_once(&c, 2);
-    }
+    CHECK(!mcamp__worth(&c, 4e6) && mcamp__worth(&c, 6e6) == &c);
+    CHECK(mcamp__row_tasks(&c, 4096) == 1);
+    c.parallel.run = backwards; c.parallel.width = 3;
+    CHECK(mcamp__row_tasks(&c, 499) == 1 && mcamp__row_tasks(&c, 512) == 3);
+    c.brisk = true;
+    CHECK(!mcamp__worth(&c, 1.9e5) && mcamp__worth(&c, 2.1e5) == &c);
+    CHECK(mcamp__row_tasks(&c, 99) == 1 && mcamp__row_tasks(&c, 128) == 3);
 }
 
 static int answer(void *user, double fraction, double best)
@@ -460,6 +471,7 @@ TEST_MAIN("base",
     T(ranges_are_open_where_they_say_so),
     T(memory_is_zero_and_given_back_whole),
     T(every_task_is_run_once),
+    T(what_is_worth_a_dispatch),
     T(any_answer_but_zero_stops),
     T(finiteness_is_read_off_the_bits),
     T(sizes_are_checked),

@@ -87,7 +87,7 @@ esac
 impl=
 case \$f in
 api_*) impl="-DMCAMP_IMPLEMENTATION -x c $tree/mcamp.h -x none" ;;
-test_secure|test_train) ;;       # their own functions of the system, their own tile
+test_secure|test_threads|test_train) ;;       # their own functions of the system, their own tile
 test_*) impl="$out/split/first.o $out/split/last.o \$(cat $out/split/flags)" ;;
 esac
 $CC $flags -I$tree -o "\$bin" "\$src" \$impl -lm || { echo "\$f does not compile"; rm -f "\$bin"; }

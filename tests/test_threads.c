@@ -1,0 +1,589 @@
+/* Section threads: a dispatch, a crew of threads for the whole of a call, threads that the
+ * system refuses.  What pthread.h gives is counted, and can be told to fail.          */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <time.h>
+
+enum { ROOM = 600 };
+
+/* Threads and locks: made, asked for, ended; how many may be made of each. */
+static struct counts {
+    size_t threads, asked, ended, locks, conditions, gone;
+} counted;
+static struct limits { size_t threads, locks, conditions; } allowed = { 9999, 9999, 9999 };
+
+static pthread_mutex_t test_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t test_all_here = PTHREAD_COND_INITIALIZER;
+static pthread_key_t test_who;
+static pthread_once_t test_once = PTHREAD_ONCE_INIT;
+static int test_keyless;
+
+static void make_key(void) { test_keyless = pthread_key_create(&test_who, NULL); }
+
+/* What a thread begins with: its number, from 1. */
+static struct beginning { void *(*run)(void *arg); void *arg; size_t number; } beginning[ROOM];
+
+static void *counted_main(void *p)
+{
+    struct beginning *b = (struct beginning *)p;
+    void *r;
+    pthread_setspecific(test_who, b);
+    r = b->run(b->arg);
+    pthread_mutex_lock(&test_lock);
+    counted.ended++;
+    pthread_mutex_unlock(&test_lock);
+    return r;
+}
+
+/* 1 if there may be one more. */
+static int one_more(size_t *count, size_t most)
+{
+    int may;
+    pthread_mutex_lock(&test_lock);
+    may = *count < most;
+    *count += (size_t)may;
+    pthread_mutex_unlock(&test_lock);
+    return may;
+}
+
+static int counted_create(pthread_t *t, const pthread_attr_t *a, void *(*run)(void *), void *arg)
+{
+    struct beginning *b = NULL;
+    pthread_once(&test_once, make_key);
+    pthread_mutex_lock(&test_lock);
+    counted.asked++;
+    if (counted.threads < allowed.threads) {
+        b = &beginning[counted.threads++ % ROOM];
+        b->run = run; b->arg = arg; b->number = counted.threads;
+    }
+    pthread_mutex_unlock(&test_lock);
+    return b ? pthread_create(t, a, counted_main, b) : EAGAIN;
+}
+
+static int counted_lock(pthread_mutex_t *m, const pthread_mutexattr_t *a)
+{
+    return one_more(&counted.locks, allowed.locks) ? pthread_mutex_init(m, a) : ENOMEM;
+}
+
+static int counted_condition(pthread_cond_t *c, const pthread_condattr_t *a)
+{
+    return one_more(&counted.conditions, allowed.conditions) ? pthread_cond_init(c, a) : ENOMEM;
+}
+
+static int counted_unlock(pthread_mutex_t *m)
+{
+    return one_more(&counted.gone, SIZE_MAX) ? pthread_mutex_destroy(m) : EBUSY;
+}
+
+static int counted_leave(pthread_cond_t *c)
+{
+    return one_more(&counted.gone, SIZE_MAX) ? pthread_cond_destroy(c) : EBUSY;
+}
+
+#define pthread_create counted_create
+#define pthread_mutex_init counted_lock
+#define pthread_cond_init counted_condition
+#define pthread_mutex_destroy counted_unlock
+#define pthread_cond_destroy counted_leave
+#define MCAMP_PTHREADS
+#define MCAMP_STATIC
+#define MCAMP_IMPLEMENTATION
+#include "../mcamp.h"
+#undef pthread_create
+#undef pthread_mutex_init
+#undef pthread_cond_init
+#undef pthread_mutex_destroy
+#undef pthread_cond_destroy
+#include "mcamp_test.h"
+
+static void count_anew(void) { memset(&counted, 0, sizeof counted); }
+
+/* Threads joined, locks and conditions given back. */
+static int all_back(void)
+{
+    return counted.ended == counted.threads && counted.gone == counted.locks + counted.conditions;
+}
+
+static mcamp_ctx context(size_t width)
+{
+    mcamp_ctx c;
+    mcamp_ctx_desc d;
+    memset(&d, 0, sizeof d);
+    if (width) d.parallel = mcamp_parallel_threads(width);
+    CHECK_STATUS(mcamp_ctx_init(&c, &d), MCAMP_OK);
+    return c;
+}
+
+static void nap(void)
+{
+    struct timespec t = { 0, 3000000 };
+    nanosleep(&t, NULL);
+}
+
+/* 0: the caller. */
+static size_t who(void)
+{
+    const struct beginning *b;
+    pthread_once(&test_once, make_key);
+    b = (const struct beginning *)pthread_getspecific(test_who);
+    return b ? b->number : 0;
+}
+
+/* ---- tasks ------------------------------------------------------------------------------ */
+
+static void count_task(void *arg, size_t i) { ((unsigned char *)arg)[i]++; }
+
+static void tasks_once(const mcamp_ctx *c, size_t ntask)
+{
+    unsigned char done[ROOM];
+    memset(done, 0, sizeof done);
+    mcamp__run(c, ntask, count_task, done);
+    for (size_t i = 0; i < sizeof done; i++) CHECK(done[i] == (i < ntask));
+}
+
+TEST(every_task_is_run_once)
+{
+    static const size_t width[] = { 0, 1, 2, 3, 7, 256, 257, SIZE_MAX };
+    for (size_t w = 0; w < sizeof width / sizeof width[0]; w++) {
+        mcamp_ctx c = context(0);
+        c.parallel = mcamp_parallel_threads(width[w]);
+        CHECK(c.parallel.width == mcamp__zmin(mcamp__zmax(width[w], 1), 256));
+        if (c.parallel.width > 256) continue;
+        for (int crew = 0; crew < 2; crew++) {
+            mcamp__crew own;
+            count_anew();
+            if (crew) mcamp__crew_enter(&own, &c);
+            for (size_t n = 0; n < ROOM; n += 149) tasks_once(&c, n);
+            tasks_once(&c, 1);
+            tasks_once(&c, 2);
+            if (crew) mcamp__crew_end(&own);
+            CHECK(all_back());
+        }
+    }
+}
+
+/* Tasks that end only when all of them are there: each has a thread of its own. */
+typedef struct meeting { size_t expected, here, who[8]; int missed; } meeting;
+
+static void meet(void *arg, size_t i)
+{
+    meeting *m = (meeting *)arg;
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    t.tv_sec += 60;
+    pthread_mutex_lock(&test_lock);
+    m->who[i] = who();
+    if (++m->here == m->expected) pthread_cond_broadcast(&test_all_here);
+    while (m->here < m->expected && !m->missed)
+        if (pthread_cond_timedwait(&test_all_here, &test_lock, &t)) m->missed = 1;
+    pthread_mutex_unlock(&test_lock);
+}
+
+static void all_meet(const mcamp_ctx *c, size_t n)
+{
+    meeting m;
+    memset(&m, 0, sizeof m);
+    m.expected = n;
+    mcamp__run(c, n, meet, &m);
+    CHECK(m.here == n && !m.missed);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < i; k++) CHECK(m.who[i] != m.who[k]);
+}
+
+TEST(tasks_run_side_by_side)
+{
+    for (size_t w = 2; w < 6; w++) {
+        mcamp_ctx c = context(w);
+        count_anew();
+        all_meet(&c, w);
+        CHECK(counted.threads == w - 1 && all_back());
+    }
+}
+
+/* Threads of a crew are made once, when there is work for them, and wake when they slept. */
+TEST(a_crew_lasts_for_the_whole_call)
+{
+    mcamp_ctx c = context(4);
+    mcamp__crew crew;
+    count_anew();
+    mcamp__crew_enter(&crew, &c);
+    CHECK(c.parallel.run == mcamp__crew_run && c.parallel.width == 4 && c.brisk);
+    CHECK(!counted.asked);
+    tasks_once(&c, 1);
+    CHECK(!counted.asked);
+    all_meet(&c, 2);
+    CHECK(counted.threads == 1);
+    for (int i = 0; i < 40; i++) {
+        if (i % 3 == 0) nap();
+        all_meet(&c, 3 + (size_t)(i % 2));
+    }
+    CHECK(counted.threads == 3 && counted.asked == 3 && !counted.ended);
+    mcamp__crew_end(&crew);
+    CHECK(all_back());
+    CHECK(c.parallel.run == mcamp__threads_run && !c.brisk && (uintptr_t)c.parallel.user == 4);
+}
+
+/* Dispatches one after the other: nobody takes a task, or its argument, of the one before. */
+typedef struct brief { const size_t *turn; size_t number, done[3]; int wrong; } brief;
+
+static void brief_task(void *arg, size_t i)
+{
+    brief *b = (brief *)arg;
+    if (b->number != *b->turn) b->wrong = 1;
+    b->done[i]++;
+}
+
+TEST(late_threads_stay_out)
+{
+    mcamp_ctx c = context(3);
+    mcamp__crew crew;
+    size_t turn, bad = 0;
+    mcamp__crew_enter(&crew, &c);
+    for (turn = 0; turn < (size_t)mt_scale(60000); turn++) {
+        brief b[2];
+        size_t n = 2 + turn % 2;
+        memset(b, 0, sizeof b);
+        b[turn & 1].turn = b[~turn & 1].turn = &turn;
+        b[turn & 1].number = turn;
+        mcamp__run(&c, n, brief_task, &b[turn & 1]);
+        bad += (size_t)b[turn & 1].wrong + (size_t)b[~turn & 1].wrong;
+        for (size_t i = 0; i < 3; i++) bad += b[turn & 1].done[i] != (i < n);
+        for (size_t i = 0; i < 3; i++) bad += b[~turn & 1].done[i] != 0;
+        if (turn % 512 == 0) nap();
+    }
+    mcamp__crew_end(&crew);
+    CHECK(!bad);
+}
+
+/* A task that has tasks of its own. */
+typedef struct outer { const mcamp_ctx *ctx; unsigned char done[5][ROOM]; } outer;
+
+static void nested_task(void *arg, size_t i)
+{
+    outer *o = (outer *)arg;
+    mcamp__run(o->ctx, 100 + i, count_task, o->done[i]);
+}
+
+TEST(tasks_may_have_tasks)
+{
+    for (int crew = 0; crew < 2; crew++) {
+        mcamp_ctx c = context(3);
+        mcamp__crew own;
+        outer o;
+        o.ctx = &c;
+        memset(o.done, 0, sizeof o.done);
+        if (crew) mcamp__crew_enter(&own, &c);
+        mcamp__run(&c, 5, nested_task, &o);
+        for (size_t i = 0; i < 5; i++)
+            for (size_t k = 0; k < ROOM; k++) CHECK(o.done[i][k] == (k < 100 + i));
+        tasks_once(&c, 7);
+        if (crew) mcamp__crew_end(&own);
+    }
+}
+
+/* ---- whose hook ------------------------------------------------------------------------- */
+
+static void other_hook(void *user, size_t ntask, void (*task)(void *arg, size_t i), void *arg)
+{
+    (void)user;
+    for (size_t i = ntask; i-- > 0; ) task(arg, i);
+}
+
+TEST(a_crew_takes_the_place_of_one_hook_alone)
+{
+    mcamp_ctx c = context(3), plain = context(0);
+    mcamp__crew first, second;
+    count_anew();
+    mcamp__crew_enter(&first, &c);
+    mcamp__crew_enter(&second, &c);                 /* a function that is called by one */
+    all_meet(&c, 3);
+    mcamp__crew_end(&second);
+    CHECK(c.parallel.run == mcamp__crew_run && c.parallel.user == &first && c.brisk);
+    all_meet(&c, 3);
+    mcamp__crew_end(&first);
+    CHECK(c.parallel.run == mcamp__threads_run && counted.threads == 2 && all_back());
+
+    mcamp__crew_enter(&first, &plain);
+    CHECK(!plain.parallel.run && !plain.brisk);
+    mcamp__crew_end(&first);
+    plain.parallel.run = other_hook;
+    plain.parallel.user = &c;
+    mcamp__crew_enter(&first, &plain);
+    CHECK(plain.parallel.run == other_hook && plain.parallel.user == &c && !plain.brisk);
+    mcamp__crew_end(&first);
+    CHECK(plain.parallel.run == other_hook);
+
+    memset(&plain, 0, sizeof plain);                /* what was never made */
+    plain.parallel = mcamp_parallel_threads(3);
+    mcamp__crew_enter(&first, &plain);
+    CHECK(plain.parallel.run == mcamp__threads_run);
+    mcamp__crew_end(&first);
+    mcamp__crew_enter(&first, NULL);
+    mcamp__crew_end(&first);
+}
+
+/* ---- what the system refuses ------------------------------------------------------------ */
+
+TEST(what_threads_do_not_start_the_caller_does)
+{
+    const struct limits all = allowed;
+    static const struct limits some[] = {
+        { 0, 9999, 9999 }, { 1, 9999, 9999 }, { 9999, 0, 9999 }, { 9999, 9999, 0 },
+        { 9999, 9999, 1 } };
+    for (size_t k = 0; k < sizeof some / sizeof *some; k++)
+        for (int crew = 0; crew < 2; crew++) {
+            mcamp_ctx c = context(4);
+            mcamp__crew own;
+            count_anew();
+            allowed = some[k];
+            if (crew) mcamp__crew_enter(&own, &c);
+            for (int i = 0; i < 3; i++) {
+                tasks_once(&c, 13);
+                if (k == 1 && crew) all_meet(&c, 2);
+            }
+            if (crew) mcamp__crew_end(&own);
+            allowed = all;
+            CHECK(counted.threads <= (crew ? some[k].threads : 3 * some[k].threads));
+            if (crew) CHECK(counted.asked <= counted.threads + 1);   /* not again and again */
+            if (k > 1) CHECK(!counted.asked);
+            CHECK(all_back());
+        }
+}
+
+/* ---- one crew for a call ---------------------------------------------------------------- */
+
+static mcamp_mech strategy;
+static mcamp_gram gram;
+static mcamp_problem problem;
+static uint64_t answer[64];
+
+static mcamp_status keep(mcamp_status st, const void *p, size_t size)
+{
+    memset(answer, 0, sizeof answer);
+    memcpy(answer, p, size < sizeof answer ? size : sizeof answer);
+    return st;
+}
+
+static mcamp_claim claim(void)
+{
+    mcamp_claim c;
+    memset(&c, 0, sizeof c);
+    c.sigma = 2.5; c.eps = 1; c.delta = 1e-2; c.beta = 1e-3; c.seed = 3;
+    c.max_samples = 32768;
+    return c;
+}
+
+static mcamp_status keep_answer(mcamp_status st, const mcamp_answer *a)
+{
+    double v[3];
+    v[0] = a->sigma; v[1] = a->eps; v[2] = a->delta;
+    return keep(st, v, sizeof v);
+}
+
+static mcamp_status keep_proof(mcamp_status st, const mcamp_guarantee *g)
+{
+    double v[3];
+    v[0] = g->sigma; v[1] = (double)g->accepted; v[2] = (double)g->samples;
+    return keep(st, v, sizeof v);
+}
+
+static mcamp_status call_sigma(mcamp_ctx *c)
+{
+    mcamp_answer a;
+    return keep_answer(mcamp_sigma(c, &gram, 1, 1e-5, NULL, &a), &a);
+}
+
+static mcamp_status call_delta(mcamp_ctx *c)
+{
+    mcamp_answer a;
+    return keep_answer(mcamp_delta(c, &gram, 2, 1, NULL, &a), &a);
+}
+
+static mcamp_status call_epsilon(mcamp_ctx *c)
+{
+    mcamp_answer a;
+    return keep_answer(mcamp_epsilon(c, &gram, 2, 1e-5, NULL, &a), &a);
+}
+
+static mcamp_status call_curve(mcamp_ctx *c)
+{
+    static const double eps[3] = { 0.5, 1, 2 };
+    mcamp_answer a[3];
+    return keep_answer(mcamp_curve(c, &gram, 2, eps, 3, NULL, a), a + 2);
+}
+
+static mcamp_status call_verify(mcamp_ctx *c)
+{
+    mcamp_claim q = claim();
+    mcamp_guarantee g;
+    return keep_proof(mcamp_verify(c, &gram, &q, &g), &g);
+}
+
+static mcamp_status call_certify(mcamp_ctx *c)
+{
+    mcamp_claim q = claim();
+    mcamp_guarantee g;
+    q.sigma = 0;
+    return keep_proof(mcamp_calibrate_certified(c, &gram, &q, &g), &g);
+}
+
+static mcamp_status call_simulated(mcamp_ctx *c)
+{
+    static const double eps[3] = { 0.5, 1, 2 };
+    double up[6];
+    return keep(mcamp_simulated_curve(c, &gram, 2, eps, 3, 1, 8, 1e-3, up, up + 3), up, sizeof up);
+}
+
+static mcamp_status call_problem_delta(mcamp_ctx *c)
+{
+    mcamp_answer a;
+    return keep_answer(mcamp_problem_delta(c, &problem, &a), &a);
+}
+
+static mcamp_status call_problem_epsilon(mcamp_ctx *c)
+{
+    mcamp_answer a;
+    mcamp_problem p = problem;
+    p.eps = 0; p.delta = 1e-5;
+    return keep_answer(mcamp_problem_epsilon(c, &p, &a), &a);
+}
+
+static mcamp_status call_problem_sigma(mcamp_ctx *c)
+{
+    mcamp_answer a;
+    mcamp_problem p = problem;
+    p.sigma = 0; p.delta = 1e-5;
+    return keep_answer(mcamp_problem_sigma(c, &p, &a), &a);
+}
+
+static mcamp_status call_problem_verify(mcamp_ctx *c)
+{
+    mcamp_guarantee g;
+    mcamp_problem p = problem;
+    p.delta = 1e-2; p.sigma = 1.5;
+    return keep_proof(mcamp_problem_verify(c, &p, &g), &g);
+}
+
+static mcamp_status call_problem_certify(mcamp_ctx *c)
+{
+    mcamp_guarantee g;
+    mcamp_problem p = problem;
+    p.delta = 0.1; p.sigma = 0;
+    return keep_proof(mcamp_problem_certify(c, &p, &g), &g);
+}
+
+static mcamp_status keep_mech(mcamp_ctx *c, mcamp_status st, mcamp_mech *m)
+{
+    st = keep(st, &m->digest, sizeof m->digest);
+    mcamp_mech_free(c, m);
+    return st;
+}
+
+static mcamp_status call_optimise(mcamp_ctx *c)
+{
+    mcamp_opt_desc d;
+    mcamp_mech m;
+    memset(&d, 0, sizeof d);
+    memset(&m, 0, sizeof m);
+    d.family = MCAMP_OPT_BANDED; d.amplification = MCAMP_AMPLIFY_NONE;
+    d.rounds = 160; d.batches = 40; d.eps = 1; d.delta = 1e-5; d.max_iterations = 4;
+    return keep_mech(c, mcamp_opt_run(c, &d, &m, NULL), &m);
+}
+
+static mcamp_status call_plan(mcamp_ctx *c)
+{
+    static mcamp_plan_result r;
+    mcamp_plan_desc d;
+    mcamp_mech m;
+    memset(&d, 0, sizeof d);
+    memset(&m, 0, sizeof m);
+    d.rounds = 16; d.batches = 8; d.eps = 4; d.delta = 1e-2; d.memory = 1;
+    d.sampling = MCAMP_PLAN_BINS; d.budget.rel_error = 0.1;
+    return keep_mech(c, mcamp_plan(c, &d, &m, &r), &m);
+}
+
+static int nowhere(void *user, const char *text, size_t size)
+{
+    uint64_t *h = (uint64_t *)user;
+    for (size_t i = 0; i < size; i++) *h = (*h ^ (unsigned char)text[i]) * UINT64_C(1099511628211);
+    return 0;
+}
+
+static mcamp_status call_shard(mcamp_ctx *c)
+{
+    mcamp_claim q = claim();
+    uint64_t hash = 1;
+    mcamp_writer w;
+    mcamp_status st;
+    memset(&w, 0, sizeof w);
+    w.write = nowhere; w.user = &hash;
+    st = mcamp_verify_shard(c, &strategy, &gram, &q, 1, 2, &w);
+    return keep(st, &hash, sizeof hash);
+}
+
+/* No function makes more threads than it may, however often it dispatches; the hook is what
+ * it was, and the answer that of one thread.                                         */
+TEST(a_call_has_one_crew)
+{
+    static const struct { const char *name; mcamp_status (*call)(mcamp_ctx *c); } calls[] = {
+        { "sigma", call_sigma }, { "delta", call_delta }, { "epsilon", call_epsilon },
+        { "curve", call_curve }, { "verify", call_verify }, { "certify", call_certify },
+        { "simulated", call_simulated },
+        { "problem delta", call_problem_delta }, { "problem epsilon", call_problem_epsilon },
+        { "problem sigma", call_problem_sigma }, { "problem verify", call_problem_verify },
+        { "problem certify", call_problem_certify }, { "optimise", call_optimise },
+        { "plan", call_plan }, { "shard", call_shard } };
+    mcamp_ctx one = context(0);
+    mcamp_mech_desc d;
+    memset(&d, 0, sizeof d);
+    d.kind = MCAMP_MECH_SQRT; d.n = 48; d.bands = 6;
+    CHECK_STATUS(mcamp_mech_init(&one, &d, &strategy), MCAMP_OK);
+    CHECK_STATUS(mcamp_gram_init(&one, &strategy, 20, &gram), MCAMP_OK);
+    d.n = 0;
+    memset(&problem, 0, sizeof problem);
+    problem.strategy = d;
+    problem.strategy.bands = 2;
+    problem.rounds = problem.batches = 520; problem.eps = 2; problem.sigma = 0.8;
+    problem.budget.rel_error = 0.1;
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        uint64_t alone[64];
+        mcamp_ctx many = context(3);
+        mcamp_status st = calls[i].call(&one);
+        memcpy(alone, answer, sizeof alone);
+        count_anew();
+        CHECK_STATUS(calls[i].call(&many), st);
+        CHECK(st >= 0 && !memcmp(alone, answer, sizeof alone));
+        if (st < 0 || counted.threads < 1 || counted.threads > 2)
+            printf("  %s: status %d, %zu threads\n", calls[i].name, (int)st, counted.threads);
+        CHECK(counted.threads >= 1 && counted.threads <= 2 && all_back());
+        CHECK(many.parallel.run == mcamp__threads_run && !many.brisk);
+    }
+    mcamp_gram_free(&one, &gram);
+    mcamp_mech_free(&one, &strategy);
+}
+
+TEST(a_refused_question_leaves_the_hook)
+{
+    mcamp_ctx c = context(3);
+    mcamp_answer a;
+    count_anew();
+    CHECK_STATUS(mcamp_sigma(&c, NULL, 1, 1e-5, NULL, &a), MCAMP_E_REQUIRED);
+    CHECK(c.parallel.run == mcamp__threads_run && !c.brisk && !counted.asked);
+    CHECK_STATUS(mcamp_sigma(NULL, NULL, 1, 1e-5, NULL, &a), MCAMP_E_ARG);
+}
+
+TEST(threads_are_told_apart) { CHECK(!who() && !test_keyless); }
+
+TEST_MAIN("threads",
+    T(threads_are_told_apart),
+    T(every_task_is_run_once),
+    T(tasks_run_side_by_side),
+    T(a_crew_lasts_for_the_whole_call),
+    T(late_threads_stay_out),
+    T(tasks_may_have_tasks),
+    T(a_crew_takes_the_place_of_one_hook_alone),
+    T(what_threads_do_not_start_the_caller_does),
+    T(a_call_has_one_crew),
+    T(a_refused_question_leaves_the_hook))
