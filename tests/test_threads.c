@@ -8,9 +8,9 @@
 
 enum { ROOM = 600 };
 
-/* Threads and locks: made, asked for, ended; how many may be made of each. */
+/* Threads, locks and conditions: made, asked for, given back; how many may be made of each. */
 static struct counts {
-    size_t threads, asked, ended, locks, conditions, gone;
+    size_t threads, asked, ended, joined, locks, conditions, gone;
 } counted;
 static struct limits { size_t threads, locks, conditions; } allowed = { 9999, 9999, 9999 };
 
@@ -62,6 +62,11 @@ static int counted_create(pthread_t *t, const pthread_attr_t *a, void *(*run)(vo
     return b ? pthread_create(t, a, counted_main, b) : EAGAIN;
 }
 
+static int counted_join(pthread_t t, void **r)
+{
+    return one_more(&counted.joined, SIZE_MAX) ? pthread_join(t, r) : EBUSY;
+}
+
 static int counted_lock(pthread_mutex_t *m, const pthread_mutexattr_t *a)
 {
     return one_more(&counted.locks, allowed.locks) ? pthread_mutex_init(m, a) : ENOMEM;
@@ -83,6 +88,7 @@ static int counted_leave(pthread_cond_t *c)
 }
 
 #define pthread_create counted_create
+#define pthread_join counted_join
 #define pthread_mutex_init counted_lock
 #define pthread_cond_init counted_condition
 #define pthread_mutex_destroy counted_unlock
@@ -92,6 +98,7 @@ static int counted_leave(pthread_cond_t *c)
 #define MCAMP_IMPLEMENTATION
 #include "../mcamp.h"
 #undef pthread_create
+#undef pthread_join
 #undef pthread_mutex_init
 #undef pthread_cond_init
 #undef pthread_mutex_destroy
@@ -103,7 +110,8 @@ static void count_anew(void) { memset(&counted, 0, sizeof counted); }
 /* Threads joined, locks and conditions given back. */
 static int all_back(void)
 {
-    return counted.ended == counted.threads && counted.gone == counted.locks + counted.conditions;
+    return counted.ended == counted.threads && counted.joined == counted.threads &&
+           counted.gone == counted.locks + counted.conditions;
 }
 
 static mcamp_ctx context(size_t width)
@@ -269,17 +277,20 @@ static void nested_task(void *arg, size_t i)
 TEST(tasks_may_have_tasks)
 {
     for (int crew = 0; crew < 2; crew++) {
-        mcamp_ctx c = context(3);
+        mcamp_ctx c = context(8);
         mcamp__crew own;
         outer o;
         o.ctx = &c;
+        count_anew();
         memset(o.done, 0, sizeof o.done);
         if (crew) mcamp__crew_enter(&own, &c);
         mcamp__run(&c, 5, nested_task, &o);
         for (size_t i = 0; i < 5; i++)
             for (size_t k = 0; k < ROOM; k++) CHECK(o.done[i][k] == (k < 100 + i));
+        if (crew) CHECK(counted.threads == 4);
         tasks_once(&c, 7);
         if (crew) mcamp__crew_end(&own);
+        CHECK(all_back());
     }
 }
 
