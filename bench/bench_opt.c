@@ -93,7 +93,7 @@ static void accuracy(size_t b)
     bench_check(&ctx, "arguments", mcamp__opt_resolve(&ctx, &d, &r));
     bench_check(&ctx, "memory", mcamp__opt_init(&ctx, &r, NULL, &o));
     bench_check(&ctx, "start", mcamp__opt_start(&ctx, &o, x));
-    mcamp__opt_set(&o.m, x);
+    mcamp__opt_set(&ctx, &o.m, x);
     bench_check(&ctx, "strategy", mcamp__opt_mech(&ctx, &o.m, &m));
     bench_check(&ctx, "Gram matrix", mcamp_gram_init(&ctx, &m, b, &g));
     for (int seed = 0; seed < 16; seed++) {
