@@ -7645,18 +7645,18 @@ MCAMP__PRIV mcamp_status mcamp__gram_rows(mcamp_ctx *ctx, const mcamp_mech *m,
  * rank d above the diagonal.  Going through the columns q an epoch at a time, bin
  * i's earlier columns act through A_li = sum_{p < q0, p = i mod b} s_p t_l^(q0-1-p)
  * only: H = sum over pairs p < q costs O(b^2 d) an epoch, and G = H + H^T + diagonal.
- * Weights >= 0, so all terms are >= 0.  Powers come from tables made with pow.  */
+    double *v, *u;      /* d x n: s_q w_l R_l(q), column q at [l*n + q]; the same * t_l^k, q being
+                           the k-th of its epoch */
 
 typedef struct mcamp__pairs {
     const mcamp_mech *m;
-    size_t b, d, count;
-    double *r;          /* d x n: w_l R_l(q), column q at r[l*n + q] */
+    size_t b, d, count, tasks;
+    double *v, *u;      /* d x n: s_q w_l R_l(q), column q at [l*n + q]; the same * t_l^k, k
+                           being q's place in its epoch */
     double *square;     /* n: c_0^2 + .. + c_{n-1-q}^2 */
     double *power;      /* d x (b+1): t_l^k */
-    double *a;          /* d x b */
-    double *v, *u;      /* d x b: s_q w_l R_l(q) for this epoch; the same * t_l^k */
-    double *low;        /* b x b rounding errors of H */
-    double *row;        /* b */
+    double *h, *low;    /* b x b: H and its rounding errors */
+    double *row;        /* b of each task */
 } mcamp__pairs;
 
 /* Tables over all columns, from the last (one term) to the first (n terms). */
@@ -7674,55 +7674,61 @@ MCAMP__PRIV void mcamp__pairs_tables(const mcamp__pairs *q)
         for (size_t l = 0; l < q->d; l++) {
             t[l] = k % MCAMP__ANCHOR ? t[l] * m->theta[l] : pow(m->theta[l], (double)k);
             mcamp__sum_add(sum + l, c[at] * t[l]);
-            q->r[l * m->n + col] = m->omega[l] * mcamp__sum_get(sum + l);
+            q->v[l * m->n + col] = m->scale[col] * (m->omega[l] * mcamp__sum_get(sum + l));
         }
     }
     for (size_t l = 0; l < q->d; l++)
         for (size_t k = 0; k <= q->b; k++)
             q->power[l * (q->b + 1) + k] = pow(m->theta[l], (double)k);
+    for (size_t l = 0; l < q->d; l++)
+        for (size_t col = 0; col < m->n; col++)
+            q->u[l * m->n + col] = q->v[l * m->n + col] *
+                                   q->power[l * (q->b + 1) + col % q->b];
 }
 
-/* Row i of H += the pairs with q in the epoch that starts at q0. */
-MCAMP__PRIV void mcamp__pairs_row(const mcamp__pairs *q, size_t q0, size_t len,
-                                  size_t i, double *h)
+/* Row i of H += the pairs with q in the epoch that starts at q0; a: A_li.  The diagonal's half:
+ * it is doubled.  t: scratch.                                                          */
+MCAMP__PRIV void mcamp__pairs_row(const mcamp__pairs *q, size_t q0, size_t i, const double *a,
+                                  double *t)
 {
-    double *t = q->row, s = i < len ? q->m->scale[q0 + i] : 0.0;
+    const mcamp_mech *m = q->m;
+    size_t len = mcamp__zmin(q->b, m->n - q0);
+    double *h = q->h + i * q->b, *low = q->low + i * q->b;
+    double s = i < len ? m->scale[q0 + i] : 0.0;
     for (size_t k = 0; k < len; k++) t[k] = 0;
     for (size_t l = 0; l < q->d; l++) {
-        const double *power = q->power + l * (q->b + 1), *v = q->v + l * q->b;
-        if (q0) mcamp__axpy(q->a[l * q->b + i], q->u + l * q->b, t, len);
+        const double *power = q->power + l * (q->b + 1), *v = q->v + l * m->n + q0;
+        if (q0) mcamp__axpy(a[l], q->u + l * m->n + q0, t, len);
         for (size_t k = i + 1; k < len; k++) t[k] += s * (power[k - 1 - i] * v[k]);
     }
-    mcamp__sums_add(h + i * q->b, q->low + i * q->b, t, len);
+    mcamp__sums_add(h, low, t, len);
+    if (i < len) mcamp__two_sum(h + i, low + i, 0.5 * (s * s * q->square[q0 + i]));
 }
 
-MCAMP__PRIV void mcamp__pairs_epoch(const mcamp__pairs *q, size_t q0, double *h)
+/* Every tasks-th row through all epochs, its A_li from each to the next. */
+MCAMP__PRIV void mcamp__pairs_rows(void *arg, size_t task)
 {
-    size_t b = q->b, len = mcamp__zmin(b, q->m->n - q0);
-    const double *s = q->m->scale + q0;
-    for (size_t l = 0; l < q->d; l++)
-        for (size_t k = 0; k < len; k++) {
-            double v = s[k] * q->r[l * q->m->n + q0 + k];
-            q->v[l * b + k] = v;
-            q->u[l * b + k] = v * q->power[l * (b + 1) + k];
+    const mcamp__pairs *q = (const mcamp__pairs *)arg;
+    size_t b = q->b, n = q->m->n;
+    for (size_t i = task; i < b; i += q->tasks) {
+        double a[MCAMP_MAX_BUFFERS] = { 0 };
+        for (size_t q0 = 0; ; q0 += b) {
+            mcamp__pairs_row(q, q0, i, a, q->row + task * b);
+            if (b >= n - q0) break;             /* q0 + b could overflow */
+            for (size_t l = 0; l < q->d; l++) {
+                const double *power = q->power + l * (b + 1);
+                a[l] = power[b] * a[l] + q->m->scale[q0 + i] * power[b - 1 - i];
+            }
         }
-    for (size_t i = 0; i < b; i++) mcamp__pairs_row(q, q0, len, i, h);
-    for (size_t i = 0; i < len; i++)        /* half the diagonal: it is doubled */
-        mcamp__two_sum(h + i * b + i, q->low + i * b + i, 0.5 * (s[i] * s[i] * q->square[q0 + i]));
-    for (size_t l = 0; l < q->d; l++) {
-        const double *power = q->power + l * (b + 1);
-        for (size_t i = 0; i < b; i++)
-            q->a[l * b + i] = power[b] * q->a[l * b + i] +
-                              (i < len ? s[i] * power[b - 1 - i] : 0.0);
     }
 }
 
 MCAMP__PRIV int mcamp__pairs_size(mcamp__pairs *q)
 {
     size_t rn, bb, db;
-    return mcamp__mul_size(q->m->n, q->d + 1, &rn) &&
+    return mcamp__mul_size(q->m->n, 2 * q->d + 1, &rn) &&
            mcamp__mul_size(q->b, q->b, &bb) &&
-           mcamp__mul_size(q->b + 1, 4 * q->d + 1, &db) &&
+           mcamp__mul_size(q->b + 1, q->d + q->tasks, &db) &&
            mcamp__add_size(rn, bb, &q->count) && mcamp__add_size(q->count, db, &q->count);
 }
 
@@ -7731,23 +7737,20 @@ MCAMP__PRIV mcamp_status mcamp__gram_pairs(mcamp_ctx *ctx, const mcamp_mech *m,
 {
     mcamp__pairs q;
     double *block;
-    q.m = m; q.b = b; q.d = m->buffers;
+    q.m = m; q.b = b; q.d = m->buffers; q.h = g;
+    q.tasks = 1;
+    if (mcamp__worth(ctx, 3 * (double)m->n * (double)b * (double)q.d)) q.tasks = mcamp__tasks(ctx);
     if (!mcamp__pairs_size(&q)) return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
     block = mcamp__new_doubles(ctx, q.count);
     if (!block) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)q.count);
-    q.r = block;
-    q.square = q.r + q.d * m->n;
+    q.v = block;
+    q.u = q.v + q.d * m->n;
+    q.square = q.u + q.d * m->n;
     q.low = q.square + m->n;
     q.power = q.low + b * b;
-    q.a = q.power + q.d * (b + 1);
-    q.v = q.a + q.d * b;
-    q.u = q.v + q.d * b;
-    q.row = q.u + q.d * b;
+    q.row = q.power + q.d * (b + 1);
     mcamp__pairs_tables(&q);
-    for (size_t q0 = 0; q0 < m->n; q0 += b) {
-        mcamp__pairs_epoch(&q, q0, g);
-        if (b > m->n - q0) break;           /* q0 + b could overflow */
-    }
+    mcamp__run(ctx, q.tasks, mcamp__pairs_rows, &q);
     for (size_t i = 0; i < b; i++)
         for (size_t j = 0; j <= i; j++) {
             double x = g[i * b + j] + q.low[i * b + j], y = g[j * b + i] + q.low[j * b + i];
@@ -28176,12 +28179,12 @@ typedef struct mcamp__adjoint {
     const mcamp_mech *m;
     const double *d;
     size_t b, nb;       /* nb: buffers */
+    size_t parts;
     double *start;      /* epochs x nb x b: A_l at the start of each epoch */
-    double *da;         /* nb x b: D A_l(r) */
-    double *w;          /* b x b: W for the rows of one epoch */
-    double *z, *dz;     /* nb x b: Z_l and Z'_l of each bin */
-    mcamp__sum value;
-    double *theta, *omega;      /* nb: derivatives, gathered */
+    double *tile;       /* of each part: D and W of a tile, b x TILE       */
+    double *log_scale;  /* or NULL */
+    mcamp__sum value[MCAMP__CHUNKS];        /* of each part, as             */
+    double theta[MCAMP__CHUNKS][MCAMP_MAX_BUFFERS], omega[MCAMP__CHUNKS][MCAMP_MAX_BUFFERS];
 } mcamp__adjoint;
 
 MCAMP__PRIV double mcamp__col_factor(const mcamp_mech *m, size_t j)
@@ -28205,49 +28208,85 @@ MCAMP__PRIV void mcamp__adjoint_starts(const mcamp__adjoint *q)
     }
 }
 
+/* Columns of W go by themselves: MCAMP__TILE of them at a time, through all epochs.  (What a
+ * compiler sees to be apart, and of fixed length, it takes several numbers of at once.)  */
+typedef struct mcamp__adjoint_columns {
+    double z[MCAMP_MAX_BUFFERS][MCAMP__TILE], dz[MCAMP_MAX_BUFFERS][MCAMP__TILE];
+} mcamp__adjoint_columns;
+
 /* W for the rows of the epoch at q0. */
-MCAMP__PRIV void mcamp__adjoint_forward(mcamp__adjoint *q, size_t q0, size_t len,
-                                        const double *a)
+MCAMP__PRIV void mcamp__adjoint_forward(const mcamp__adjoint *q, size_t q0, size_t len,
+                                        const double *a, const double *d, double *w)
 {
-    size_t b = q->b;
     const mcamp_mech *m = q->m;
-    memset(q->da, 0, q->nb * b * sizeof(double));
+    double da[MCAMP_MAX_BUFFERS][MCAMP__TILE], x[MCAMP__TILE], y[MCAMP__TILE];
+    memset(da, 0, sizeof da);
     for (size_t l = 0; l < q->nb; l++)
-        for (size_t i = 0; q0 && i < b; i++)
-            mcamp__axpy(a[l * b + i], q->d + i * b, q->da + l * b, b);
-    for (size_t k = 0; k < len; k++) {
-        double *w = q->w + k * b, s = mcamp__col_factor(m, q0 + k);
-        for (size_t i = 0; i < b; i++) w[i] = m->diag * s * q->d[k * b + i];
+        for (size_t i = 0; q0 && i < q->b; i++)
+            for (size_t c = 0; c < MCAMP__TILE; c++)
+                da[l][c] += a[l * q->b + i] * d[i * MCAMP__TILE + c];
+    for (size_t k = 0; k < len; k++, d += MCAMP__TILE, w += MCAMP__TILE) {
+        double s = mcamp__col_factor(m, q0 + k);
+        for (size_t c = 0; c < MCAMP__TILE; c++) x[c] = s * d[c];
+        for (size_t c = 0; c < MCAMP__TILE; c++) y[c] = m->diag * x[c];
         for (size_t l = 0; l < q->nb; l++) {
-            double *da = q->da + l * b;
-            mcamp__axpy(m->omega[l], da, w, b);
-            for (size_t i = 0; i < b; i++)
-                da[i] = m->theta[l] * da[i] + s * q->d[k * b + i];
+            double weight = m->omega[l], t = m->theta[l];
+            for (size_t c = 0; c < MCAMP__TILE; c++) {
+                y[c] += weight * da[l][c];
+                da[l][c] = t * da[l][c] + x[c];
+            }
         }
+        memcpy(w, y, sizeof y);
     }
 }
 
-/* Rows of the epoch from the last to the first: derivatives of its columns. */
-MCAMP__PRIV void mcamp__adjoint_back(mcamp__adjoint *q, size_t q0, size_t len,
-                                     double *log_scale)
+/* Rows of the epoch from the last to the first: derivatives of the rounds q0 + k whose bins k
+ * are the tile's, from `first` on.                                                       */
+MCAMP__PRIV void mcamp__adjoint_back(mcamp__adjoint *q, size_t part, size_t first, size_t q0,
+                                     size_t len, const double *w, mcamp__adjoint_columns *to)
 {
-    size_t b = q->b;
     const mcamp_mech *m = q->m;
     for (size_t k = len; k-- > 0; ) {
-        const double *w = q->w + k * b;
-        double s = mcamp__col_factor(m, q0 + k), ds = m->diag * w[k];
+        double s = mcamp__col_factor(m, q0 + k), ds = 0, row[MCAMP__TILE];
+        int own = k >= first && k < first + MCAMP__TILE;
+        memcpy(row, w + k * MCAMP__TILE, sizeof row);
+        if (own) ds = m->diag * row[k - first];
         for (size_t l = 0; l < q->nb; l++) {
-            double *z = q->z + l * b, *dz = q->dz + l * b, t = m->theta[l];
-            ds += m->omega[l] * z[k];
-            q->omega[l] += 2 * s * z[k];
-            q->theta[l] += 2 * m->omega[l] * s * dz[k];
-            for (size_t i = 0; i < b; i++) {
-                dz[i] = t * dz[i] + z[i];
-                z[i] = t * z[i] + w[i];
+            double t = m->theta[l];
+            if (own) {
+                ds += m->omega[l] * to->z[l][k - first];
+                q->omega[part][l] += 2 * s * to->z[l][k - first];
+                q->theta[part][l] += 2 * m->omega[l] * s * to->dz[l][k - first];
+            }
+            for (size_t c = 0; c < MCAMP__TILE; c++) {
+                to->dz[l][c] = t * to->dz[l][c] + to->z[l][c];
+                to->z[l][c] = t * to->z[l][c] + row[c];
             }
         }
-        mcamp__sum_add(&q->value, s * ds);
-        if (log_scale) log_scale[q0 + k] = 2 * s * ds;
+        if (!own) continue;
+        mcamp__sum_add(&q->value[part], s * ds);
+        if (q->log_scale) q->log_scale[q0 + k] = 2 * s * ds;
+    }
+}
+
+MCAMP__PRIV void mcamp__adjoint_part(void *arg, size_t part)
+{
+    mcamp__adjoint *q = (mcamp__adjoint *)arg;
+    size_t b = q->b, n = q->m->n, tiles = (b + MCAMP__TILE - 1) / MCAMP__TILE;
+    size_t end = mcamp__part_begin(tiles, q->parts, part + 1);
+    double *d = q->tile + part * 2 * b * MCAMP__TILE, *w = d + b * MCAMP__TILE;
+    for (size_t i = mcamp__part_begin(tiles, q->parts, part); i < end; i++) {
+        size_t first = i * MCAMP__TILE, cols = mcamp__zmin(MCAMP__TILE, b - first);
+        mcamp__adjoint_columns to;
+        memset(&to, 0, sizeof to);
+        memset(d, 0, b * MCAMP__TILE * sizeof *d);
+        for (size_t k = 0; k < b; k++)
+            memcpy(d + k * MCAMP__TILE, q->d + k * b + first, cols * sizeof *d);
+        for (size_t e = (n - 1) / b + 1; e-- > 0; ) {
+            size_t len = mcamp__zmin(b, n - e * b);
+            mcamp__adjoint_forward(q, e * b, len, q->start + e * q->nb * b, d, w);
+            mcamp__adjoint_back(q, part, first, e * b, len, w, &to);
+        }
     }
 }
 
@@ -28256,30 +28295,31 @@ MCAMP__PRIV mcamp_status mcamp__modes_grad_blt(mcamp_ctx *ctx, const mcamp_mech 
                                                const mcamp__mech_grad *g)
 {
     mcamp__adjoint q;
-    size_t count, nb = m->buffers, epochs = (m->n - 1) / b + 1, cols = nb * b, rows;
-    double *block, theta[MCAMP_MAX_BUFFERS] = { 0 }, omega[MCAMP_MAX_BUFFERS] = { 0 };
+    size_t count, nb = m->buffers, epochs = (m->n - 1) / b + 1, cols = nb * b;
+    double *block;
     mcamp_status st;
-    if (!mcamp__add_size(epochs, 3, &rows) || b > SIZE_MAX / 64 / b)
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
-    st = mcamp__grad_memory(ctx, rows, cols, b * b, &block, &count);
-    if (st < 0) return st;
-    memset(&q.value, 0, sizeof q.value);
+    memset(&q, 0, sizeof q);
     q.m = m; q.d = d; q.b = b; q.nb = nb;
-    q.theta = theta; q.omega = omega;
+    q.parts = mcamp__zmin((b + MCAMP__TILE - 1) / MCAMP__TILE, MCAMP__CHUNKS);
+    q.log_scale = g->log_scale;
+    if (b > SIZE_MAX / 64 / b) return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
+    st = mcamp__grad_memory(ctx, epochs, cols, q.parts * 2 * MCAMP__TILE * b, &block, &count);
+    if (st < 0) return st;
     q.start = block;
-    q.da = q.start + epochs * cols;
-    q.z = q.da + cols;
-    q.dz = q.z + cols;
-    q.w = q.dz + cols;
+    q.tile = q.start + epochs * cols;
     mcamp__adjoint_starts(&q);
-    for (size_t e = epochs; e-- > 0; ) {
-        size_t len = mcamp__zmin(b, m->n - e * b);
-        mcamp__adjoint_forward(&q, e * b, len, q.start + e * cols);
-        mcamp__adjoint_back(&q, e * b, len, g->log_scale);
+    mcamp__run(mcamp__worth(ctx, 6 * (double)m->n * (double)cols), q.parts, mcamp__adjoint_part,
+               &q);
+    for (size_t p = 1; p < q.parts; p++) {
+        for (size_t l = 0; l < nb; l++) {
+            q.theta[0][l] += q.theta[p][l];
+            q.omega[0][l] += q.omega[p][l];
+        }
+        mcamp__sum_add(&q.value[0], mcamp__sum_get(&q.value[p]));
     }
-    if (g->theta) memcpy(g->theta, theta, nb * sizeof *theta);
-    if (g->omega) memcpy(g->omega, omega, nb * sizeof *omega);
-    *value = mcamp__sum_get(&q.value);
+    if (g->theta) memcpy(g->theta, q.theta[0], nb * sizeof *g->theta);
+    if (g->omega) memcpy(g->omega, q.omega[0], nb * sizeof *g->omega);
+    *value = mcamp__sum_get(&q.value[0]);
     mcamp__delete_doubles(ctx, block, count);
     return MCAMP_OK;
 }

@@ -575,6 +575,48 @@ TEST(a_call_has_one_crew)
     mcamp_mech_free(&one, &strategy);
 }
 
+/* G of a BLT with factors, and how it moves, by the rows and tiles of two threads: scratch of
+ * their own, and what one thread makes of it, to the bit.                              */
+TEST(rows_and_tiles_have_scratch_of_their_own)
+{
+    enum { N = 700 };
+    static const double theta[2] = { 0.9, 0.995 }, omega[2] = { 0.2, 0.05 };
+    static double scale[N], moved[2][N];
+    mcamp_mech_desc d;
+    for (size_t i = 0; i < N; i++) scale[i] = 1 + 0.3 * cos((double)i);
+    memset(&d, 0, sizeof d);
+    d.kind = MCAMP_MECH_BLT; d.n = N; d.theta = theta; d.omega = omega; d.buffers = 2;
+    d.scale = scale;
+    for (size_t b = 50; b < 80; b += 7) {
+        mcamp_ctx c[2];
+        mcamp__crew crew;
+        mcamp_mech m;
+        c[0] = context(0); c[1] = context(2);
+        CHECK_STATUS(mcamp_mech_init(&c[0], &d, &m), MCAMP_OK);
+        count_anew();
+        mcamp__crew_enter(&crew, &c[1]);
+        for (int times = 0; times < 10; times++) {
+            mcamp_gram g[2];
+            double value[2], t[2][2], w[2][2];
+            for (int k = 0; k < 2; k++) {
+                mcamp__mech_grad to;
+                memset(&to, 0, sizeof to);
+                to.theta = t[k]; to.omega = w[k]; to.log_scale = moved[k];
+                CHECK_STATUS(mcamp_gram_init(&c[k], &m, b, &g[k]), MCAMP_OK);
+                CHECK_STATUS(mcamp__modes_grad_blt(&c[k], &m, b, g[0].g, &value[k], &to), MCAMP_OK);
+            }
+            CHECK(!memcmp(g[0].g, g[1].g, b * b * sizeof(double)));
+            CHECK(!memcmp(value, value + 1, sizeof *value) && !memcmp(t[0], t[1], sizeof *t));
+            CHECK(!memcmp(w[0], w[1], sizeof *w) && !memcmp(moved[0], moved[1], sizeof *moved));
+            mcamp_gram_free(&c[0], &g[0]);
+            mcamp_gram_free(&c[1], &g[1]);
+        }
+        mcamp__crew_end(&crew);
+        CHECK(counted.threads == 1 && all_back());
+        mcamp_mech_free(&c[0], &m);
+    }
+}
+
 TEST(a_refused_question_leaves_the_hook)
 {
     mcamp_ctx c = context(3);
@@ -597,4 +639,5 @@ TEST_MAIN("threads",
     T(a_crew_takes_the_place_of_one_hook_alone),
     T(what_threads_do_not_start_the_caller_does),
     T(a_call_has_one_crew),
+    T(rows_and_tiles_have_scratch_of_their_own),
     T(a_refused_question_leaves_the_hook))
