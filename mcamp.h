@@ -7645,8 +7645,8 @@ MCAMP__PRIV mcamp_status mcamp__gram_rows(mcamp_ctx *ctx, const mcamp_mech *m,
  * rank d above the diagonal.  Going through the columns q an epoch at a time, bin
  * i's earlier columns act through A_li = sum_{p < q0, p = i mod b} s_p t_l^(q0-1-p)
  * only: H = sum over pairs p < q costs O(b^2 d) an epoch, and G = H + H^T + diagonal.
-    double *v, *u;      /* d x n: s_q w_l R_l(q), column q at [l*n + q]; the same * t_l^k, q being
-                           the k-th of its epoch */
+ * Rows of H go by themselves, in tasks.  Weights >= 0, so all terms are >= 0.  Powers
+ * come from tables made with pow.  */
 
 typedef struct mcamp__pairs {
     const mcamp_mech *m;
