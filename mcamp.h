@@ -22844,7 +22844,7 @@ typedef struct mcamp__crew {
 
 MCAMP__PRIV void mcamp__crew_lock(mcamp__crew *c)
 {
-    for (size_t k = 0; k < MCAMP__CREW_LOOKS; k++) {
+    for (int k = 0; k < MCAMP__CREW_LOOKS; k++) {
         if (!pthread_mutex_trylock(&c->lock)) return;
         MCAMP__CREW_PAUSE;
     }
@@ -22881,7 +22881,7 @@ MCAMP__PRIV void *mcamp__crew_main(void *p)
         void *arg;
         size_t ntask;
         bool in;
-        for (size_t k = 0; k < MCAMP__CREW_LOOKS && MCAMP__CREW_READ(&c->turn) == seen; k++)
+        for (int k = 0; k < MCAMP__CREW_LOOKS && MCAMP__CREW_READ(&c->turn) == seen; k++)
             MCAMP__CREW_PAUSE;
         mcamp__crew_lock(c);
         while (c->turn == seen) pthread_cond_wait(&c->posted, &c->lock);
@@ -22946,7 +22946,7 @@ MCAMP__PRIV void mcamp__crew_run(void *user, size_t ntask, void (*task)(void *ar
     pthread_cond_broadcast(&c->posted);
     pthread_mutex_unlock(&c->lock);
     mcamp__crew_work(c, task, arg, ntask);
-    for (size_t k = 0; k < MCAMP__CREW_LOOKS && MCAMP__CREW_READ(&c->inside); k++)
+    for (int k = 0; k < MCAMP__CREW_LOOKS && MCAMP__CREW_READ(&c->inside); k++)
         MCAMP__CREW_PAUSE;
     mcamp__crew_lock(c);
     while (c->inside) pthread_cond_wait(&c->left, &c->lock);
