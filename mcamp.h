@@ -28183,7 +28183,7 @@ typedef struct mcamp__adjoint {
     double *start;      /* epochs x nb x b: A_l at the start of each epoch */
     double *tile;       /* of each part: D and W of a tile, b x TILE       */
     double *log_scale;  /* or NULL */
-    mcamp__sum value[MCAMP__CHUNKS];        /* of each part, as             */
+    mcamp__sum value[MCAMP__CHUNKS];    /* of each part, as theta and omega */
     double theta[MCAMP__CHUNKS][MCAMP_MAX_BUFFERS], omega[MCAMP__CHUNKS][MCAMP_MAX_BUFFERS];
 } mcamp__adjoint;
 
