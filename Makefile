@@ -187,8 +187,9 @@ AGAIN = $(MAKE) --no-print-directory test TOOLTESTS= WHOLE="%/test_secure %/test
 THREADED = $(patsubst tests/%.c,%,$(shell grep -lE 'parallel_threads|pthread_' $(wildcard tests/test_*.c tests/api_*.c)))
 DENSE    = $(filter test_core test_modes test_mech test_opt test_vec test_work api_%,$(SUITES))
 # (valgrind rounds long double, which some tests compare with, to double, and keeps no
-# rounding mode or flushing of denormals, which the suites of the host's environment set).
-BRISK    = $(filter-out test_base test_host test_limit test_participation test_answer test_words test_exact test_compose test_opt test_work test_core \
+# rounding mode or flushing of denormals, which the suites of the host's environment set; it runs
+# one thread at a time, so that those of test_threads wait for each other).
+BRISK    = $(filter-out test_threads test_base test_host test_limit test_participation test_answer test_words test_exact test_compose test_opt test_work test_core \
            test_calib test_oracle test_plan,$(filter $(patsubst tests/%.c,%,$(shell grep -L 'long double' \
            $(wildcard tests/test_*.c tests/api_*.c))),$(SUITES)))
 
