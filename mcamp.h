@@ -22902,24 +22902,22 @@ MCAMP__PRIV void *mcamp__crew_main(void *p)
     return NULL;
 }
 
+MCAMP__PRIV bool mcamp__crew_make(mcamp__crew *c)
+{
+    if (pthread_mutex_init(&c->lock, NULL)) return false;
+    if (!pthread_cond_init(&c->posted, NULL)) {
+        if (!pthread_cond_init(&c->left, NULL)) return true;
+        pthread_cond_destroy(&c->posted);
+    }
+    pthread_mutex_destroy(&c->lock);
+    return false;
+}
+
 /* As many threads as `ntask` tasks can use; what the system refuses is not asked again. */
 MCAMP__PRIV void mcamp__crew_grow(mcamp__crew *c, size_t ntask)
 {
-    if (!c->made) {
-        if (pthread_mutex_init(&c->lock, NULL)) { c->width = 1; return; }
-        if (pthread_cond_init(&c->posted, NULL)) {
-            pthread_mutex_destroy(&c->lock);
-            c->width = 1;
-            return;
-        }
-        if (pthread_cond_init(&c->left, NULL)) {
-            pthread_cond_destroy(&c->posted);
-            pthread_mutex_destroy(&c->lock);
-            c->width = 1;
-            return;
-        }
-        c->made = true;
-    }
+    if (!c->made) c->made = mcamp__crew_make(c);
+    if (!c->made) c->width = 1;
     while (c->count + 1 < mcamp__zmin(c->width, ntask)) {
         if (pthread_create(&c->thread[c->count], NULL, mcamp__crew_main, c))
             c->width = c->count + 1;
@@ -27330,13 +27328,14 @@ MCAMP__PRIV void mcamp__dense_pack(void *arg, size_t task)
 }
 
 /* Rows of the lower triangle of x x': 48 of them, as many as the kernel wants and two threads
- * share fairly. */
+ * share fairly, the long ones first. */
 #define MCAMP__SQUARE 48
 
 MCAMP__PRIV void mcamp__dense_square_rows(void *arg, size_t task)
 {
     const mcamp__dense *q = (const mcamp__dense *)arg;
-    size_t n = q->n, r = task * MCAMP__SQUARE, rows = mcamp__zmin(MCAMP__SQUARE, n - r);
+    size_t n = q->n, r = ((n - 1) / MCAMP__SQUARE - task) * MCAMP__SQUARE;
+    size_t rows = mcamp__zmin(MCAMP__SQUARE, n - r);
     size_t k = q->upper ? r : 0;
     for (size_t p = 0; p < r + rows; p += MCAMP__S) {
         size_t w = mcamp__zmin(MCAMP__S, n - p), zero = q->upper ? p : 0;
@@ -27348,13 +27347,6 @@ MCAMP__PRIV void mcamp__dense_square_rows(void *arg, size_t task)
     }
 }
 
-/* Long ones first. */
-MCAMP__PRIV void mcamp__dense_square_task(void *arg, size_t i)
-{
-    const mcamp__dense *q = (const mcamp__dense *)arg;
-    mcamp__dense_square_rows(arg, (q->n - 1) / MCAMP__SQUARE - i);
-}
-
 /* The lower triangle of out := x x', columns of x being scaled before if scale is given; upper:
  * x is an upper triangle.  z: n (n + S).                                              */
 MCAMP__PRIV void mcamp__dense_square(const mcamp_ctx *ctx, double *x, const double *scale,
@@ -27363,7 +27355,7 @@ MCAMP__PRIV void mcamp__dense_square(const mcamp_ctx *ctx, double *x, const doub
     mcamp__dense q = { NULL, ctx->vec, x, z, out, scale, n, upper };
     mcamp__dense_tasks(ctx, n, &q, mcamp__dense_pack);
     mcamp__run(mcamp__worth(ctx, (double)n * (double)n * (double)n / 3),
-               (n + MCAMP__SQUARE - 1) / MCAMP__SQUARE, mcamp__dense_square_task, &q);
+               (n + MCAMP__SQUARE - 1) / MCAMP__SQUARE, mcamp__dense_square_rows, &q);
 }
 
 /* X and I, where the factor and its inverse's transpose will be. */
@@ -33341,6 +33333,7 @@ typedef struct mcamp__opt_model {
     double *g_coef, *g_theta, *g_omega, *g_scale;   /* one side's gradient          */
     double *norms, *dots;       /* by X: the classes' norms before; sums of <g, X>,
                                    those of a part after another                    */
+    size_t begins[MCAMP__CHUNKS + 1];   /* by X: parameters before each part of its rows */
 } mcamp__opt_model;
 
 MCAMP__PRIV void mcamp__opt_model_free(mcamp_ctx *ctx, mcamp__opt_model *m)
@@ -33373,6 +33366,25 @@ MCAMP__PRIV int mcamp__opt_sampled(const mcamp_opt_desc *d)
     return d->amplification == MCAMP_AMPLIFY_BINS || d->amplification == MCAMP_AMPLIFY_LAW;
 }
 
+/* Parameters of a row of X (see below), or in the last len of its entries: the free ones are
+ * runs between zeros that are `period` apart. */
+MCAMP__PRIV size_t mcamp__orth_count(const mcamp__opt_model *m, size_t len)
+{
+    return len - (len - 1) / m->period;
+}
+
+MCAMP__PRIV void mcamp__orth_begins(mcamp__opt_model *m)
+{
+    size_t j, i = 0, at = 0;
+    for (size_t k = 0; k <= MCAMP__CHUNKS; k++) {
+        for (; i < mcamp__part_begin(m->n, MCAMP__CHUNKS, k); i++) {
+            mcamp__band_row(i, m->bands, &j);
+            at += mcamp__orth_count(m, i + 1 - j);
+        }
+        m->begins[k] = at;
+    }
+}
+
 MCAMP__PRIV mcamp_status mcamp__opt_model_init(mcamp_ctx *ctx, const mcamp_opt_desc *d,
                                                mcamp__opt_model *m)
 {
@@ -33401,6 +33413,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_model_init(mcamp_ctx *ctx, const mcamp_opt_d
     for (size_t k = m->period; m->classes && k < m->bands; k += m->period)
         m->shape -= n - k;      /* what is 0 by the pattern */
     m->count = m->shape + (m->scaled ? m->degree : 0);
+    if (m->classes) mcamp__orth_begins(m);
     return mcamp__opt_model_memory(ctx, m);
 }
 
@@ -33451,25 +33464,17 @@ MCAMP__PRIV int mcamp__orth_free(const mcamp__opt_model *m, size_t j, size_t k)
     return j == k || j - k < m->period || (j - k) % m->period;
 }
 
-/* Numbers of y in a row of X, or in the last len of its entries: the free ones are runs between
- * zeros that are `period` apart. */
-MCAMP__PRIV size_t mcamp__orth_count(const mcamp__opt_model *m, size_t len)
-{
-    return len - (len - 1) / m->period;
-}
-
 /* The run that begins `left` entries before a row's end; a zero follows if it is shorter. */
 MCAMP__PRIV size_t mcamp__orth_run(const mcamp__opt_model *m, size_t left)
 {
     return left > m->period ? (left - 1) % m->period : left;
 }
 
-/* Rows of X in parts, the longest first; cut[k]: numbers of y before part k. */
+/* Rows of X in parts, the longest first. */
 typedef struct mcamp__orth {
     mcamp__opt_model *m;
     const double *y;
     double *g, factor;
-    size_t cut[MCAMP__CHUNKS + 1];
 } mcamp__orth;
 
 /* The part of a task, and its rows. */
@@ -33487,25 +33492,12 @@ MCAMP__PRIV void mcamp__orth_run_parts(const mcamp_ctx *ctx, mcamp__orth *q,
     mcamp__run(mcamp__worth(ctx, 10 * (double)q->m->entries), MCAMP__CHUNKS, task, q);
 }
 
-MCAMP__PRIV void mcamp__orth_cut(mcamp__orth *q)
-{
-    const mcamp__opt_model *m = q->m;
-    size_t j, i = 0, at = 0;
-    for (size_t k = 0; k <= MCAMP__CHUNKS; k++) {
-        for (; i < mcamp__part_begin(m->n, MCAMP__CHUNKS, k); i++) {
-            mcamp__band_row(i, m->bands, &j);
-            at += mcamp__orth_count(m, i + 1 - j);
-        }
-        q->cut[k] = at;
-    }
-}
-
 MCAMP__PRIV void mcamp__orth_set_part(void *arg, size_t task)
 {
     const mcamp__orth *q = (const mcamp__orth *)arg;
     const mcamp__opt_model *m = q->m;
     size_t i, end, j;
-    const double *y = q->y + q->cut[mcamp__orth_part(q, task, &i, &end)];
+    const double *y = q->y + m->begins[mcamp__orth_part(q, task, &i, &end)];
     for (; i < end; i++) {
         double *row = m->coef + mcamp__band_row(i, m->bands, &j) - j, own = m->norms[i];
         while (j <= i) {
@@ -33524,7 +33516,6 @@ MCAMP__PRIV int mcamp__orth_set(const mcamp_ctx *ctx, mcamp__opt_model *m, const
     size_t at = 0, j, bad = 0;
     mcamp__orth q;
     q.m = m; q.y = y; q.g = NULL; q.factor = 0;
-    mcamp__orth_cut(&q);
     for (size_t k = 0; k < m->classes; k++) m->norms[k] = 0;
     for (size_t i = 0; i < m->n; i++) {
         double d;
@@ -33561,7 +33552,7 @@ MCAMP__PRIV void mcamp__orth_chain_part(void *arg, size_t task)
     const mcamp__orth *q = (const mcamp__orth *)arg;
     const mcamp__opt_model *m = q->m;
     size_t i, end, j;
-    double *g = q->g + q->cut[mcamp__orth_part(q, task, &i, &end)];
+    double *g = q->g + m->begins[mcamp__orth_part(q, task, &i, &end)];
     for (; i < end; i++) {
         const double *row = m->g_coef + mcamp__band_row(i, m->bands, &j) - j;
         double own = 2 * q->factor * m->norms[i];
@@ -33581,7 +33572,6 @@ MCAMP__PRIV void mcamp__orth_chain(const mcamp_ctx *ctx, mcamp__opt_model *m, do
 {
     mcamp__orth q;
     q.m = m; q.y = NULL; q.g = g; q.factor = factor;
-    mcamp__orth_cut(&q);
     mcamp__orth_run_parts(ctx, &q, mcamp__orth_dots);
     for (size_t part = 1; part < MCAMP__CHUNKS; part++)
         mcamp__axpy(1, m->dots + part * m->n, m->dots, m->n);
