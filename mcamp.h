@@ -1805,9 +1805,9 @@ typedef struct mcamp_error_info {
 } mcamp_error_info;
 
 /* rows[n] = row norms of A C^-1, or NULL.  Both Toeplitz: O(n bands), O(n d) for
- * a BLT of d buffers; a BLT with PREFIX, MOMENTUM or EMA, column scaling and any
- * learning rates: O(n d^2); otherwise one solve for each column: O(n^2) for
- * Toeplitz forms, O(n^2 bands) for rows.                                     */
+ * a BLT of d buffers; with PREFIX, MOMENTUM or EMA, column scaling and any learning
+ * rates a BLT takes O(n d^2), C of few bands O(n bands^2); otherwise one solve for each
+ * column: O(n^2) for Toeplitz forms, O(n^2 bands) for rows.                  */
 MCAMP_API mcamp_status mcamp_work_error(mcamp_ctx *ctx, const mcamp_work *work,
                                         const mcamp_mech *mech, double *rows,
                                         mcamp_error_info *info);
@@ -4695,13 +4695,13 @@ MCAMP__ENTRY void MCAMP__K(sym)(const double *a, size_t lda, size_t rows, const 
     }
 }
 
-/* d[4 rows of ld][step] += sum over count rows of p_i p_j */
+/* d[4 rows of ldd][step] += sum over count rows of p_i p_j */
 MCAMP__INL void MCAMP__K(outer_block)(const double *pi, const double *pj, size_t ld,
-                                      size_t count, double *d)
+                                      size_t count, double *d, size_t ldd)
 {
     MCAMP__K(row) r0, r1, r2, r3, x;
-    MCAMP__K(row_load)(&r0, d);          MCAMP__K(row_load)(&r1, d + ld);
-    MCAMP__K(row_load)(&r2, d + 2 * ld); MCAMP__K(row_load)(&r3, d + 3 * ld);
+    MCAMP__K(row_load)(&r0, d);           MCAMP__K(row_load)(&r1, d + ldd);
+    MCAMP__K(row_load)(&r2, d + 2 * ldd); MCAMP__K(row_load)(&r3, d + 3 * ldd);
     for (size_t s = 0; s < count * ld; s += ld) {
         MCAMP__K(row_load)(&x, pj + s);
         MCAMP__K(row_fma)(&r0, pi[s], &x);
@@ -4709,16 +4709,18 @@ MCAMP__INL void MCAMP__K(outer_block)(const double *pi, const double *pj, size_t
         MCAMP__K(row_fma)(&r2, pi[s + 2], &x);
         MCAMP__K(row_fma)(&r3, pi[s + 3], &x);
     }
-    MCAMP__K(row_store)(&r0, d);          MCAMP__K(row_store)(&r1, d + ld);
-    MCAMP__K(row_store)(&r2, d + 2 * ld); MCAMP__K(row_store)(&r3, d + 3 * ld);
+    MCAMP__K(row_store)(&r0, d);           MCAMP__K(row_store)(&r1, d + ldd);
+    MCAMP__K(row_store)(&r2, d + 2 * ldd); MCAMP__K(row_store)(&r3, d + 3 * ldd);
 }
 
-MCAMP__ENTRY void MCAMP__K(outer)(const double *p, size_t ld, size_t count, double *d)
+/* See mcamp__vec_outer. */
+MCAMP__ENTRY void MCAMP__K(outer)(const double *p, size_t ld, size_t count, size_t rows,
+                                  size_t reach, double *d, size_t ldd)
 {
     const size_t step = MCAMP__W * MCAMP__COLS;
-    for (size_t i = 0; i < ld; i += 4)
-        for (size_t j = i / step * step; j < ld; j += step)
-            MCAMP__K(outer_block)(p + i, p + j, ld, count, d + i * ld + j);
+    for (size_t i = 0; i < rows; i += 4)
+        for (size_t j = i / step * step; j < ld && j < i + 4 + reach; j += step)
+            MCAMP__K(outer_block)(p + i, p + j, ld, count, d + i * ldd + (j - i / 32 * 32), ldd);
 }
 
 /* ---- shifts: transposition by repeated zips -------------------------------- */
@@ -26727,6 +26729,149 @@ MCAMP__PRIV int mcamp__is_machine(const mcamp_work *w, const mcamp_mech *m)
            w->kind != MCAMP_WORK_DENSE;
 }
 
+/* out[r] += <row r of a, x> */
+MCAMP__PRIV void mcamp__vec_dots(mcamp_vecset vs, const double *a, size_t lda, size_t rows,
+                                 const double *x, size_t len, double *out)
+{
+    MCAMP__DISPATCH(vs, dots, (a, lda, rows, x, len, out));
+}
+
+/* out[len] += x[0] times the first of rows of a + x[1] times the second .. */
+MCAMP__PRIV void mcamp__vec_blend(mcamp_vecset vs, const double *a, size_t lda, size_t rows,
+                                  const double *x, size_t len, double *out)
+{
+    MCAMP__DISPATCH(vs, blend, (a, lda, rows, x, len, out));
+}
+
+/* C by rows, or banded Toeplitz, as a machine: its state is the last k = bands - 1 rows x_j of
+ * C^-1, C_ii x_i = e_i - sum_j C_ij x_j, the velocity v and the sum r, which is row i of A C^-1.
+ * Kept are their scalar products Z, x_j being at j mod k, then v and r.  With row i of C in a,
+ *     <x_i, p> = -(Z a)_p / C_ii,   |x_i|^2 = (1 + a' Z a) / C_ii^2.
+ * O(n bands^2), where columns take O(n^2 bands).                              */
+typedef struct mcamp__window {
+    const mcamp_work *w;
+    const mcamp_mech *m;
+    mcamp_vecset vs;
+    size_t k, d;                /* d = k + 2                                  */
+    double *z, *a, *x;          /* d x d; k; <x_i, p>, then |x_i|^2           */
+} mcamp__window;
+
+/* C_ij for a j in row i's band. */
+MCAMP__PRIV double mcamp__band_entry(const mcamp_mech *m, size_t i, size_t j)
+{
+    if (m->form == MCAMP_FORM_ROWS)
+        return m->coef[mcamp__row_start(m, i) + mcamp__row_len(m, i) - 1 + j - i];
+    return m->coef[i - j] * (m->scale ? m->scale[j] : 1.0);
+}
+
+MCAMP__PRIV size_t mcamp__window_place(const mcamp__window *q, size_t i)
+{
+    return q->k ? i % q->k : 0;
+}
+
+/* v' = v beta + x_i gain, r' = r + v' lr; EMA has no r. */
+MCAMP__PRIV void mcamp__window_gains(const mcamp__window *q, size_t i, double *gain, double *lr)
+{
+    int ema = q->w->kind == MCAMP_WORK_EMA;
+    *gain = ema ? 1 - q->w->beta : 1.0;
+    *lr = ema ? 0.0 : q->w->lr ? q->w->lr[i] : 1.0;
+}
+
+/* a := row i of C but for C_ii, which it returns. */
+MCAMP__PRIV double mcamp__window_row(const mcamp__window *q, size_t i)
+{
+    memset(q->a, 0, q->k * sizeof *q->a);
+    for (size_t j = i > q->k ? i - q->k : 0; j < i; j++)
+        q->a[j % q->k] = mcamp__band_entry(q->m, i, j);
+    return mcamp__band_entry(q->m, i, i);
+}
+
+/* The products of x_i. */
+MCAMP__PRIV void mcamp__window_next(const mcamp__window *q, size_t i)
+{
+    double c = mcamp__window_row(q, i);
+    memset(q->x, 0, q->d * sizeof *q->x);
+    mcamp__vec_dots(q->vs, q->z, q->d, q->d, q->a, q->k, q->x);
+    for (size_t p = 0; p < q->d; p++) q->x[p] /= -c;
+    q->x[q->d] = (1 / c - mcamp__dot(q->a, q->x, q->k)) / c;
+}
+
+/* x_j := row, its products with the others; v, r: <v, x_j>, <r, x_j>. */
+MCAMP__PRIV void mcamp__window_set(const mcamp__window *q, size_t at, const double *row)
+{
+    for (size_t p = 0; p < q->k; p++) q->z[at * q->d + p] = q->z[p * q->d + at] = row[p];
+}
+
+/* Z with x_i in it; returns |row i of A C^-1|^2. */
+MCAMP__PRIV double mcamp__window_step(const mcamp__window *q, size_t i)
+{
+    size_t k = q->k, d = q->d, at = mcamp__window_place(q, i);
+    double *v = q->z + k * d, *r = v + d, *x = q->x, b = q->w->beta, gain, lr, vx, vv, vr, rx;
+    mcamp__window_gains(q, i, &gain, &lr);
+    vx = b * x[k] + gain * x[d];
+    vv = b * (b * v[k] + gain * x[k]) + gain * vx;
+    vr = b * r[k] + gain * x[k + 1];
+    rx = x[k + 1] + lr * vx;
+    for (size_t p = 0; p < k; p++) {
+        v[p] = b * v[p] + gain * x[p];
+        r[p] += lr * v[p];
+    }
+    mcamp__window_set(q, at, x);
+    if (k) { q->z[at * d + at] = x[d]; v[at] = vx; r[at] = rx; }
+    r[k + 1] += lr * (2 * vr + lr * vv);
+    r[k] = vr + lr * vv;
+    v[k] = vv;
+    return q->w->kind == MCAMP_WORK_EMA ? vv : r[k + 1];
+}
+
+/* `more` doubles, zero, in *rest. */
+MCAMP__PRIV mcamp_status mcamp__window_init(mcamp_ctx *ctx, const mcamp_work *w,
+                                            const mcamp_mech *m, size_t more, mcamp__window *q,
+                                            double **rest)
+{
+    size_t total;
+    q->w = w; q->m = m; q->vs = ctx->vec;
+    q->k = m->bands - 1; q->d = q->k + 2;
+    q->z = NULL;
+    if (!mcamp__mul_size(q->d, q->d + 2, &total) || !mcamp__add_size(total, more, &total))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mech", (double)m->n);
+    q->z = mcamp__new_doubles(ctx, total);
+    if (!q->z) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)total);
+    q->a = q->z + q->d * q->d;
+    q->x = q->a + q->k;
+    *rest = q->x + q->d + 1;
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV void mcamp__window_free(mcamp_ctx *ctx, mcamp__window *q, size_t more)
+{
+    mcamp__delete_doubles(ctx, q->z, q->z ? q->d * (q->d + 2) + more : 0);
+}
+
+MCAMP__PRIV mcamp_status mcamp__error_band(mcamp_ctx *ctx, const mcamp_work *w,
+                                           const mcamp_mech *m, double *rows)
+{
+    mcamp__window q;
+    double *none;
+    mcamp_status st = mcamp__window_init(ctx, w, m, 0, &q, &none);
+    for (size_t i = 0; st >= 0 && i < m->n; i++) {
+        mcamp__window_next(&q, i);
+        rows[i] = mcamp__window_step(&q, i);
+    }
+    mcamp__window_free(ctx, &q, 0);
+    return st;
+}
+
+/* Where that is faster: C by rows of not too many bands; columns of Toeplitz C take O(n^2).
+ * share: how much of what columns take, in square roots.                      */
+MCAMP__PRIV int mcamp__by_band(const mcamp_work *w, const mcamp_mech *m, double share)
+{
+    if (w->kind == MCAMP_WORK_TOEPLITZ || w->kind == MCAMP_WORK_DENSE ||
+        m->form == MCAMP_FORM_BLT || m->inverse) return 0;
+    return m->form == MCAMP_FORM_ROWS ? m->bands < m->n / 4
+                                      : (double)m->bands < share * sqrt((double)m->n);
+}
+
 MCAMP__PRIV mcamp_status mcamp__error_squares(mcamp_ctx *ctx, const mcamp_work *w,
                                               const mcamp_mech *m, double *rows)
 {
@@ -26735,7 +26880,7 @@ MCAMP__PRIV mcamp_status mcamp__error_squares(mcamp_ctx *ctx, const mcamp_work *
         return MCAMP_OK;
     }
     if (mcamp__is_machine(w, m)) return mcamp__error_machine(ctx, w, m, rows);
-    return mcamp__error_columns(ctx, w, m, rows);
+    return (mcamp__by_band(w, m, 3) ? mcamp__error_band : mcamp__error_columns)(ctx, w, m, rows);
 }
 
 /* rows: squares in, norms out. */
@@ -26786,13 +26931,6 @@ MCAMP_API mcamp_status mcamp_work_error(mcamp_ctx *ctx, const mcamp_work *work,
     }
     mcamp__delete_doubles(ctx, x, mech->n);
     return st;
-}
-
-/* out[r] += <row r of a, x> */
-MCAMP__PRIV void mcamp__vec_dots(mcamp_vecset vs, const double *a, size_t lda, size_t rows,
-                                 const double *x, size_t len, double *out)
-{
-    MCAMP__DISPATCH(vs, dots, (a, lda, rows, x, len, out));
 }
 
 /* ---- the inverse of a band ------------------------------------------------- *
@@ -27766,42 +27904,6 @@ typedef struct mcamp__gramian {
     int turn;
 } mcamp__gramian;
 
-/* x := X = C'C: rows task, task + tasks, .. */
-MCAMP__PRIV void mcamp__gramian_rows(void *arg, size_t task)
-{
-    const mcamp__gramian *q = (const mcamp__gramian *)arg;
-    const mcamp_mech *m = q->m;
-    for (size_t j = task; j < m->n; j += q->tasks) {
-        size_t first, end = mcamp__zmin(j + m->bands, m->n);
-        double *x = q->x + mcamp__band_row(j, m->bands, &first);
-        memset(x, 0, (j + 1 - first) * sizeof *x);
-        for (size_t r = j; r < end; r++) {
-            size_t c0;
-            const double *row = m->coef + mcamp__band_row(r, m->bands, &c0);
-            mcamp__axpy(row[j - c0], row, x + c0 - first, j + 1 - c0);
-        }
-    }
-}
-
-/* x := d/dC = 2 C (d/dX), d/dX being that of each entry for itself. */
-MCAMP__PRIV void mcamp__gramian_back(void *arg, size_t task)
-{
-    const mcamp__gramian *q = (const mcamp__gramian *)arg;
-    const mcamp_mech *m = q->m;
-    for (size_t r = task; r < m->n; r += q->tasks) {
-        size_t c0, at = mcamp__band_row(r, m->bands, &c0);
-        const double *c = m->coef + at;
-        double *row = q->x + at;
-        memset(row, 0, (r + 1 - c0) * sizeof *row);
-        for (size_t j = 0; j <= r - c0; j++) {
-            size_t first;
-            const double *d = q->dx + mcamp__band_row(c0 + j, m->bands, &first) + (c0 - first);
-            mcamp__axpy(2 * c[j], d, row, j);
-            row[j] += 2 * mcamp__dot(d, c, j + 1);
-        }
-    }
-}
-
 /* Rows of C to l, with zeros beside them; turn: their transposes to t. */
 MCAMP__PRIV void mcamp__gramian_fill(void *arg, size_t task)
 {
@@ -27837,8 +27939,8 @@ MCAMP__PRIV void mcamp__gramian_product(void *arg, size_t task)
                       e->p + r * n + p, n, mcamp__zmin(MCAMP__S, n - p));
 }
 
-/* The same as mcamp__gramian_rows, and as mcamp__gramian_back after the dense gradient. */
-MCAMP__PRIV void mcamp__gramian_dense(mcamp__gramian *q)
+/* x := X = C'C. */
+MCAMP__PRIV void mcamp__gramian_square(mcamp__gramian *q)
 {
     const mcamp__errors *e = &q->e;
     q->turn = 1;
@@ -27847,7 +27949,8 @@ MCAMP__PRIV void mcamp__gramian_dense(mcamp__gramian *q)
     mcamp__gramian_take(q);
 }
 
-MCAMP__PRIV void mcamp__gramian_dense_back(mcamp__gramian *q)
+/* x := d/dC = 2 C (d/dX), d/dX being that of each entry for itself. */
+MCAMP__PRIV void mcamp__gramian_back(mcamp__gramian *q)
 {
     const mcamp__errors *e = &q->e;
     mcamp__dense job = { e, e->ctx->vec, e->l, e->t, NULL, NULL, e->n, 0 };
@@ -27872,11 +27975,11 @@ MCAMP__PRIV void mcamp__gramian_into(const mcamp__gramian *q, const mcamp__mech_
     }
 }
 
-/* Whether that is faster than columns: O(n^3) at the speed of products of matrices where A^-1
- * is no band.  A few rounds take no time, and columns do not square C's condition.    */
-MCAMP__PRIV int mcamp__by_gramian(const mcamp_work *w, const mcamp_mech *m)
+/* Whether that is faster than columns: O(n^3) at the speed of products of matrices.  A few rounds
+ * take no time, and columns do not square C's condition.                      */
+MCAMP__PRIV int mcamp__by_gramian(const mcamp_mech *m)
 {
-    return m->n >= 64 && (mcamp__errors_lags(w, m->n, m->bands) || m->bands >= m->n / 32);
+    return m->form == MCAMP_FORM_ROWS && m->n >= 64 && m->bands >= m->n / 32;
 }
 
 /* C given by rows, by X = C'C. */
@@ -27887,7 +27990,6 @@ MCAMP__PRIV mcamp_status mcamp__grad_gramian(mcamp_ctx *ctx, const mcamp_work *w
     mcamp__gramian q;
     mcamp__sum acc = { 0, 0 };
     size_t n = m->n, count = 2 * (m->count + n);        /* coef has count: no overflow */
-    size_t lags = mcamp__errors_lags(w, n, m->bands);
     double *rows, *wt;
     mcamp_status st;
     q.m = m;
@@ -27896,21 +27998,159 @@ MCAMP__PRIV mcamp_status mcamp__grad_gramian(mcamp_ctx *ctx, const mcamp_work *w
     if (!q.x) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)count);
     q.dx = q.x + m->count; rows = q.dx + m->count; wt = rows + n;
     for (size_t i = 0; i < n; i++) wt[i] = mcamp__weight(weights, i, n);
-    st = mcamp__errors_init(ctx, w, m->bands, lags, &q.e);
+    st = mcamp__errors_init(ctx, w, m->bands, 0, &q.e);
     q.e.rows = rows; q.e.weights = wt; q.e.x = q.x;
-    if (st >= 0 && lags) mcamp__run(ctx, q.tasks, mcamp__gramian_rows, &q);
-    if (st >= 0 && !lags) mcamp__gramian_dense(&q);
+    if (st >= 0) mcamp__gramian_square(&q);
     if (st >= 0 && !mcamp__errors_value(&q.e)) st = mcamp__fail(ctx, MCAMP_E_NOT_PSD, "mech", 0);
     for (size_t i = 0; st >= 0 && i < n; i++) mcamp__sum_add(&acc, wt[i] * rows[i]);
     if (st >= 0) {
         mcamp__errors_gradient(&q.e, q.dx);
-        if (lags) mcamp__run(ctx, q.tasks, mcamp__gramian_back, &q);
-        else      mcamp__gramian_dense_back(&q);
+        mcamp__gramian_back(&q);
         mcamp__gramian_into(&q, g);
     }
     *value = mcamp__sum_get(&acc);
     mcamp__errors_free(ctx, &q.e);
     mcamp__delete_doubles(ctx, q.x, count);
+    return st;
+}
+
+/* The window backwards.  M has d value / dZ, symmetric: its rows of v and r, and of x_i and x_p
+ * that round t > i uses both, a_i m_p + m_i a_p with a_t = row t of C and
+ *     m_t = -l / C_tt + l_t a_t / (2 C_tt^2),
+ * where l is x_t's row of M and l_t its own entry: so l is a sum over the next k rounds.  Then
+ *     d/da_t = -2 (Z l + l_t <x_t, .>) / C_tt.
+ * Kept of each round is what it changed of Z.  O(n bands^2), memory O(n bands).   */
+typedef struct mcamp__unwind {
+    mcamp__window q;
+    double *kept;               /* of each round: x; old rows of x_i's place, v, r */
+    double *a, *m;              /* k x k: rows of round t at t mod k          */
+    double *l, *y, *by[2];      /* k + 1 each                                 */
+    double *mv, *mr;            /* M's rows of v, r                           */
+    double vv, vr, rr;          /* its corner                                 */
+} mcamp__unwind;
+
+/* What round i changes, before it does. */
+MCAMP__PRIV void mcamp__unwind_keep(const mcamp__unwind *t, size_t i)
+{
+    const mcamp__window *q = &t->q;
+    size_t k = q->k, d = q->d;
+    double *to = t->kept + i * (4 * k + 3);
+    memcpy(to, q->x, (d + 1) * sizeof *to);
+    memcpy(to + d + 1, q->z + mcamp__window_place(q, i) * d, k * sizeof *to);
+    memcpy(to + d + 1 + k, q->z + k * d, k * sizeof *to);
+    memcpy(to + d + 1 + 2 * k, q->z + (k + 1) * d, k * sizeof *to);
+}
+
+/* Z as it was before round i, and the products of x_i. */
+MCAMP__PRIV void mcamp__unwind_restore(const mcamp__unwind *t, size_t i)
+{
+    const mcamp__window *q = &t->q;
+    size_t k = q->k, d = q->d;
+    const double *from = t->kept + i * (4 * k + 3);
+    memcpy(q->x, from, (d + 1) * sizeof *from);
+    mcamp__window_set(q, mcamp__window_place(q, i), from + d + 1);
+    memcpy(q->z + k * d, from + d + 1 + k, k * sizeof *from);
+    memcpy(q->z + (k + 1) * d, from + d + 1 + 2 * k, k * sizeof *from);
+}
+
+/* l := of x_i what later rounds make of it, whose rows lose x_i. */
+MCAMP__PRIV void mcamp__unwind_later(const mcamp__unwind *t, size_t at)
+{
+    size_t k = t->q.k;
+    memset(t->l, 0, k * sizeof *t->l);
+    for (size_t r = 0; r < k; r++) {
+        t->by[0][r] = t->m[r * k + at];
+        t->by[1][r] = t->a[r * k + at];
+    }
+    mcamp__vec_blend(t->q.vs, t->a, k, k, t->by[0], k, t->l);
+    mcamp__vec_blend(t->q.vs, t->m, k, k, t->by[1], k, t->l);
+    for (size_t r = 0; r < k; r++) t->m[r * k + at] = t->a[r * k + at] = 0;
+}
+
+/* M before round i, whose row has the weight wt; y := d/da_i, and returns d/dC_ii. */
+MCAMP__PRIV double mcamp__unwind_step(mcamp__unwind *t, size_t i, double wt)
+{
+    const mcamp__window *q = &t->q;
+    size_t k = q->k, d = q->d, at = mcamp__window_place(q, i);
+    double *l = t->l, *mv = t->mv, *mr = t->mr, *y = t->y, *v = q->z + k * d, *r = v + d;
+    double b = q->w->beta, gain, lr, own, lv, lw, c, sum;
+    mcamp__window_gains(q, i, &gain, &lr);
+    if (q->w->kind == MCAMP_WORK_EMA) t->vv += wt;
+    else t->rr += wt;
+    t->vv += lr * (2 * t->vr + lr * t->rr);
+    t->vr += lr * t->rr;
+    for (size_t p = 0; p < k; p++) mv[p] += lr * mr[p];
+    mcamp__unwind_later(t, at);
+    own = l[at] + gain * (2 * mv[at] + gain * t->vv);
+    lv = b * (mv[at] + gain * t->vv);
+    lw = mr[at] + gain * t->vr;
+    t->vv *= b * b;
+    t->vr *= b;
+    for (size_t p = 0; p < k; p++) {
+        l[p] += gain * mv[p];
+        mv[p] *= b;
+    }
+    l[at] = mv[at] = mr[at] = 0;
+    mcamp__unwind_restore(t, i);
+    c = mcamp__window_row(q, i);
+    memset(y, 0, k * sizeof *y);
+    mcamp__vec_dots(q->vs, q->z, d, k, l, k, y);
+    sum = mcamp__dot(l, q->x, k) + lv * q->x[k] + lw * q->x[k + 1] + own * q->x[d];
+    for (size_t p = 0; p < k; p++) {
+        double a = t->a[at * k + p] = q->a[p];
+        y[p] = -2 * (y[p] + lv * v[p] + lw * r[p] + own * q->x[p]) / c;
+        t->m[at * k + p] = (own * a / (2 * c) - l[p]) / c;
+        mv[p] -= lv / c * a;
+        mr[p] -= lw / c * a;
+    }
+    return -2 * sum / c;
+}
+
+/* d/dC_ij to the parameters'. */
+MCAMP__PRIV void mcamp__unwind_add(const mcamp_mech *m, size_t i, size_t j, double x,
+                                   const mcamp__mech_grad *g)
+{
+    if (g->log_scale) g->log_scale[j] += x * mcamp__band_entry(m, i, j);
+    if (!g->coef) return;
+    if (m->form != MCAMP_FORM_ROWS) g->coef[i - j] += x * (m->scale ? m->scale[j] : 1.0);
+    else g->coef[mcamp__row_start(m, i) + mcamp__row_len(m, i) - 1 + j - i] = x;
+}
+
+/* Banded C. */
+MCAMP__PRIV mcamp_status mcamp__grad_band(mcamp_ctx *ctx, const mcamp_work *w,
+                                          const mcamp_mech *m, const double *weights,
+                                          double *value, const mcamp__mech_grad *g)
+{
+    mcamp__unwind t;
+    mcamp__sum acc = { 0, 0 };
+    size_t n = m->n, k = m->bands - 1, few = k + 1, more, square = k * k;
+    double *rest = NULL;
+    mcamp_status st;
+    memset(&t, 0, sizeof t);
+    if (!mcamp__mul_size(n, 4 * k + 3, &more) ||
+        !mcamp__add_size(more, 2 * square + 6 * few, &more))
+        return mcamp__fail(ctx, MCAMP_E_SIZE, "mech", (double)n);
+    if ((st = mcamp__window_init(ctx, w, m, more, &t.q, &rest)) < 0) return st;
+    t.a = rest;             t.m = t.a + square;
+    t.l = t.m + square;     t.y = t.l + few;
+    t.by[0] = t.y + few;    t.by[1] = t.by[0] + few;
+    t.mv = t.by[1] + few;   t.mr = t.mv + few;
+    t.kept = t.mr + few;
+    for (size_t i = 0; i < n; i++) {
+        mcamp__window_next(&t.q, i);
+        mcamp__unwind_keep(&t, i);
+        mcamp__sum_add(&acc, mcamp__weight(weights, i, n) * mcamp__window_step(&t.q, i));
+    }
+    for (size_t p = 0; g->coef && p < m->count; p++) g->coef[p] = 0;
+    for (size_t j = 0; g->log_scale && j < n; j++) g->log_scale[j] = 0;
+    for (size_t i = n; i-- > 0; ) {
+        double own = mcamp__unwind_step(&t, i, mcamp__weight(weights, i, n));
+        for (size_t j = i > k ? i - k : 0; j < i; j++)
+            mcamp__unwind_add(m, i, j, t.y[j % k], g);
+        mcamp__unwind_add(m, i, i, own, g);
+    }
+    *value = mcamp__sum_get(&acc);
+    mcamp__window_free(ctx, &t.q, more);
     return st;
 }
 
@@ -28059,9 +28299,9 @@ MCAMP__PRIV mcamp_status mcamp__grad_check_weights(mcamp_ctx *ctx, const double 
 
 /* value = sum_i weight_i |row i of A C^-1|^2, weights[n] >= 0, NULL = 1/n each (value =
  * rmse^2), and its derivatives.  Cost: O(n bands) or O(n d) if both are Toeplitz and
- * log_scale is not wanted; O(n d^3) for a BLT wherever its error is O(n d^2); C by rows
- * O(n bands^2) where A^-1 is a band, else products of n x n matrices; else two or three
- * times that of mcamp_work_error by columns.                                    */
+ * log_scale is not wanted; O(n d^3) for a BLT wherever its error is O(n d^2); else about
+ * five times that of mcamp_work_error, or, C being given by rows of many bands, products of
+ * n x n matrices.                                                               */
 MCAMP__PRIV mcamp_status mcamp__work_gradient(mcamp_ctx *ctx, const mcamp_work *work,
                                            const mcamp_mech *mech,
                                            const double *weights, double *value,
@@ -28069,7 +28309,7 @@ MCAMP__PRIV mcamp_status mcamp__work_gradient(mcamp_ctx *ctx, const mcamp_work *
 {
     mcamp_status st = mcamp__work_args(ctx, work, mech);
     double *y, v = 0;
-    int toeplitz, by_x;
+    int toeplitz;
     if (st < 0) return st;
     if (!value) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "value", 0);
     if (!grad) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "grad", 0);
@@ -28079,13 +28319,11 @@ MCAMP__PRIV mcamp_status mcamp__work_gradient(mcamp_ctx *ctx, const mcamp_work *
     if (st < 0) return st;
     toeplitz = mech->form != MCAMP_FORM_ROWS && !mech->scale && !grad->log_scale &&
                mcamp__work_toeplitz(work);
-    by_x = mech->form == MCAMP_FORM_ROWS && mcamp__by_gramian(work, mech);
-    if (!toeplitz && mcamp__is_machine(work, mech)) {
-        st = mcamp__grad_machine(ctx, work, mech, weights, &v, grad);
-    } else if (by_x) {
-        st = mcamp__grad_gramian(ctx, work, mech, weights, &v, grad);
-    } else if (!toeplitz) {
-        st = mcamp__grad_columns(ctx, work, mech, weights, &v, grad);
+    if (!toeplitz) {
+        st = (mcamp__is_machine(work, mech) ? mcamp__grad_machine
+            : mcamp__by_band(work, mech, 1.5) ? mcamp__grad_band
+            : mcamp__by_gramian(mech) ? mcamp__grad_gramian : mcamp__grad_columns)
+             (ctx, work, mech, weights, &v, grad);
     } else {
         y = mcamp__new_doubles(ctx, mech->n);
         if (!y) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)mech->n);
@@ -32833,27 +33071,24 @@ typedef struct mcamp__edge {
     const mcamp__sampler *p;
     mcamp__scratch scratch[MCAMP__EDGE_GROUPS];
     mcamp__buf rows[MCAMP__EDGE_GROUPS], sum[MCAMP__EDGE_GROUPS], slopes;
-    size_t ld;              /* b rounded up to a multiple of 32; patterns: C's bands */
-    size_t count;           /* of sum: ld * ld; patterns: n * ld */
+    size_t ld;              /* of rows: a multiple of 32; patterns: C's bands */
+    size_t n;               /* rows of D: b; patterns: rounds */
+    size_t reach, turn;     /* D's band, which goes round; or b, 0: all */
+    size_t width;           /* from one row of D's band to the next */
     mcamp_vecset vec;
     uint64_t seed, blocks, tiles;   /* tiles: of each block */
     uint32_t purpose;
     double ref;
 } mcamp__edge;
 
-/* The upper triangle of d += sum over count rows p[s][ld] of p_s p_s' (ld a multiple
- * of 32; what lies below the diagonal is spoilt).                              */
-MCAMP__PRIV void mcamp__vec_outer(mcamp_vecset vs, const double *p, size_t ld,
-                                  size_t count, double *d)
+/* d += sum over count rows p[s][ld] of p_s p_s' in rows i < rows and columns j < ld with
+ * i <= j <= i + reach; entry j is at [j - i / 32 * 32] of row i of ldd.  ld, ldd: multiples of 32;
+ * ldd >= ld or reach + 67; rows of d are there up to a multiple of 4, what is beside the band is
+ * spoilt.                                                                      */
+MCAMP__PRIV void mcamp__vec_outer(mcamp_vecset vs, const double *p, size_t ld, size_t count,
+                                  size_t rows, size_t reach, double *d, size_t ldd)
 {
-    MCAMP__DISPATCH(vs, outer, (p, ld, count, d));
-}
-
-/* out[len] += x[0] times the first of rows of a + x[1] times the second .. */
-MCAMP__PRIV void mcamp__vec_blend(mcamp_vecset vs, const double *a, size_t lda, size_t rows,
-                                  const double *x, size_t len, double *out)
-{
-    MCAMP__DISPATCH(vs, blend, (a, lda, rows, x, len, out));
+    MCAMP__DISPATCH(vs, outer, (p, ld, count, rows, reach, d, ldd));
 }
 
 /* w[len] += S v, of S only the first `rows` rows and the columns that mirror them being there;
@@ -32945,6 +33180,12 @@ MCAMP__PRIV void mcamp__edge_pattern(const mcamp__edge *e, size_t g, mcamp__rng8
                         a + t * MCAMP__P, MCAMP__P, e->sum[g].p + t * l->w);
 }
 
+/* Of what goes round, the column. */
+MCAMP__PRIV size_t mcamp__edge_column(const mcamp__edge *e, size_t j)
+{
+    return j < e->n ? j : j - e->n;
+}
+
 MCAMP__PRIV void mcamp__edge_task(void *arg, size_t g)
 {
     mcamp__edge *e = (mcamp__edge *)arg;
@@ -32961,9 +33202,10 @@ MCAMP__PRIV void mcamp__edge_task(void *arg, size_t g)
             if (e->p->patterns) continue;
             mcamp__edge_tile(e->vec, e->p, &normals, &r, e->ref, w);
             for (size_t s = 0; s < MCAMP__S; s++)
-                for (size_t i = 0; i < e->p->m.b; i++)
-                    rows[s * e->ld + i] = w->x[i * MCAMP__S + s];
-            mcamp__vec_outer(e->vec, rows, e->ld, MCAMP__S, e->sum[g].p);
+                for (size_t i = 0; i < e->n + e->turn; i++)
+                    rows[s * e->ld + i] = w->x[mcamp__edge_column(e, i) * MCAMP__S + s];
+            mcamp__vec_outer(e->vec, rows, e->ld, MCAMP__S, e->n, e->reach, e->sum[g].p,
+                             e->width);
         }
     }
 }
@@ -32982,6 +33224,17 @@ MCAMP__PRIV void mcamp__edge_free(mcamp_ctx *ctx, mcamp__edge *e)
 MCAMP__PRIV size_t mcamp__edge_size(const mcamp__factor *f)
 {
     return f->patterns ? f->patterns->n * (f->patterns->width + 1) : f->b * f->b;
+}
+
+/* The shape of D: of orthogonal modes nobody asks, where leaving them out pays. */
+MCAMP__PRIV void mcamp__edge_shape(const mcamp__pattern *l, const mcamp__model *m, mcamp__edge *e)
+{
+    int few = 2 * (m->reach + 32) < m->b;
+    e->n = l->n ? l->n : m->b;
+    e->turn = few ? m->reach : 0;
+    e->reach = few ? m->reach : m->b;
+    e->ld = l->n ? l->w : (e->n + e->turn + 31) / 32 * 32;
+    e->width = l->n ? l->w : mcamp__zmin(e->ld, (e->reach + 67 + 31) / 32 * 32);
 }
 
 /* Whether e^f without logarithms stays in range up to where the root can be. */
@@ -33005,18 +33258,14 @@ MCAMP__PRIV mcamp_status mcamp__edge_init(mcamp_ctx *ctx, mcamp__sampler *p, mca
     mcamp_status st = MCAMP_OK;
     memset(e, 0, sizeof *e);
     e->p = p;
-    e->ld = l->n ? l->w : (p->m.b + 31) / 32 * 32;
-    e->count = (l->n ? l->n : e->ld) * e->ld;
     e->vec = ctx->vec;
+    mcamp__edge_shape(l, &p->m, e);
     if (l->n) mcamp__edge_reach(p);
     else row = MCAMP__S * e->ld;
     for (size_t g = 0; st >= 0 && g < MCAMP__EDGE_GROUPS; g++) {
         st = mcamp__scratch_init(ctx, p, &e->scratch[g]);
         if (st >= 0) st = mcamp__buf_new(ctx, row, &e->rows[g]);
-        if (st >= 0) st = mcamp__buf_new(ctx, e->count, &e->sum[g]);
-        if (st < 0) break;
-        memset(e->rows[g].p, 0, row * sizeof(double));
-        memset(e->sum[g].p, 0, e->count * sizeof(double));
+        if (st >= 0) st = mcamp__buf_new(ctx, (e->n + 3) / 4 * 4 * e->width, &e->sum[g]);
     }
     if (st >= 0 && l->n) st = mcamp__buf_new(ctx, l->n, &e->slopes);
     if (st >= 0 && l->n) mcamp__patterns_slopes(l, e->slopes.p);
@@ -33032,16 +33281,17 @@ MCAMP__PRIV mcamp_status mcamp__edge_finish(mcamp_ctx *ctx, const mcamp__edge *e
     mcamp__sum total = { 0, 0 };
     size_t b = f->b;
     double scale;
-    for (size_t i = 0; f->patterns && i < e->count; i++) {
+    for (size_t i = 0; f->patterns && i < e->n * e->width; i++) {
         d[i] = 0;
         for (size_t k = 0; k < MCAMP__EDGE_GROUPS; k++) d[i] += e->sum[k].p[i];
-        mcamp__sum_add(&total, (i % e->ld ? 2 : 1) * d[i] * f->patterns->g[i]);
+        mcamp__sum_add(&total, (i % e->width ? 2 : 1) * d[i] * f->patterns->g[i]);
     }
+    if (!f->patterns && e->reach < b) memset(d, 0, b * b * sizeof *d);
     for (size_t i = 0; !f->patterns && i < b; i++)
-        for (size_t j = i; j < b; j++) {
+        for (size_t at = i; at < b + e->turn && at <= i + e->reach; at++) {
+            size_t j = mcamp__edge_column(e, at), place = i * e->width + at - i / 32 * 32;
             double v = 0, g = !f->diagonal || i == j ? f->g[i * f->ld + j] : 0.0;
-            for (size_t k = 0; k < MCAMP__EDGE_GROUPS; k++)
-                v += e->sum[k].p[i * e->ld + j];
+            for (size_t k = 0; k < MCAMP__EDGE_GROUPS; k++) v += e->sum[k].p[place];
             d[i * b + j] = d[j * b + i] = v;
             mcamp__sum_add(&total, (i == j ? 1 : 2) * v * g);
         }

@@ -143,6 +143,52 @@ TEST(edge_matrix_against_quadrature)
     check_pair(diag, 2, 1e-3, MCAMP_ADD);
 }
 
+/* Where modes that are far from each other are orthogonal, D is made in the band alone, which goes
+ * round, and is there what it is in the whole: few bands, one, so many that it does not pay. */
+TEST(edge_matrix_of_a_band)
+{
+    enum { B = 101 };
+    static const size_t bands[] = { 1, 6, 18, 19 };
+    double *d[2];
+    setup();
+    for (int v = 0; v < 2; v++) d[v] = (double *)malloc(B * B * sizeof **d);
+    for (int k = 0; k < 16; k++) {
+        size_t h = bands[k / 4], outside = 0;
+        double top = 0;
+        mcamp_mech_desc md;
+        mcamp_mech m;
+        mcamp_gram gram;
+        mcamp__factor f;
+        mcamp__choice c;
+        memset(&md, 0, sizeof md);
+        md.kind = MCAMP_MECH_SQRT; md.n = 2 * B + 1; md.bands = h;
+        CHECK_STATUS(mcamp_mech_init(&ctx, &md, &m), MCAMP_OK);
+        CHECK_STATUS(mcamp_gram_init(&ctx, &m, B, &gram), MCAMP_OK);
+        CHECK_STATUS(mcamp__factor_init(&ctx, &gram, &f), MCAMP_OK);
+        memset(&c, 0, sizeof c);
+        c.method = k & 1 ? MCAMP_METHOD_MODE : MCAMP_METHOD_COMMON; c.rel_var = 1;
+        for (int v = 0; v < 2; v++) {
+            mcamp__question q = mcamp__ask(&f, 1.4, 1, k & 2 ? MCAMP_ADD : MCAMP_REMOVE, 5);
+            for (size_t i = 0; i < B * B; i++) d[v][i] = 7;
+            if (v) f.reach = B;
+            CHECK_STATUS(mcamp__edge_matrix(&ctx, &q, &c, MCAMP_BLOCK,
+                                            mcamp__loose_scale(&f, 1.4, 1), d[v]), MCAMP_OK);
+        }
+        for (size_t i = 0; i < B * B; i++) top = fmax(top, d[1][i]);
+        for (size_t i = 0; i < B * B; i++) {
+            size_t gap = i / B > i % B ? i / B - i % B : i % B - i / B;
+            if (gap < h || gap > B - h) CHECK_NEAR(d[0][i], d[1][i], 1e-9, 1e-12 * top);
+            else if (h < 19) CHECK_NEAR(d[0][i], 0, 0, 0);
+            outside += gap >= h && gap <= B - h && d[1][i] > 0;
+        }
+        CHECK(outside > 0);
+        mcamp__factor_free(&ctx, &f);
+        mcamp_gram_free(&ctx, &gram);
+        mcamp_mech_free(&ctx, &m);
+    }
+    for (int v = 0; v < 2; v++) free(d[v]);
+}
+
 /* ---- the same of patterns ------------------------------------------------------- */
 
 static void gram_of(const mcamp_mech *m, mcamp_batch_law law, size_t b, double q,
@@ -1930,7 +1976,7 @@ TEST_MAIN("opt",
     T(no_worse_than_few_bands), T(the_best_of_three_starts), T(banded_begins_twice),
     T(poisson_takes_the_callers_sigma),
     T(poisson_with_much_noise),
-    T(poisson_chooses_bands), T(edge_matrix_against_quadrature),
+    T(poisson_chooses_bands), T(edge_matrix_against_quadrature), T(edge_matrix_of_a_band),
     T(edge_of_patterns_against_quadrature),
     T(posterior_participation), T(edge_of_patterns_at_q_1), T(gradient_of_the_band),
     T(gradient_under_a_law), T(optima_under_a_law), T(the_start_stays), T(directions_that_tie),

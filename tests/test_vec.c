@@ -667,23 +667,27 @@ TEST(lines_are_largest_where_they_are)
 
 TEST(outer_products_have_every_row)
 {
-    static double p[7 * 64], d[64 * 64];
+    static const size_t shapes[][4] = { { 32, 32, 32, 32 }, { 64, 64, 64, 64 }, { 160, 160, 0, 96 },
+                                        { 160, 150, 5, 96 }, { 256, 131, 61, 128 } };
+    static double p[7 * 256], d[256 * 256];
     mcamp_rng r = test_rng(32);
-    for (size_t ld = 32; ld <= 64; ld += 32) {
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
+        size_t ld = shapes[k][0], rows = shapes[k][1], reach = shapes[k][2], ldd = shapes[k][3];
         for (size_t i = 0; i < 7 * ld; i++) p[i] = between(&r, -1, 1);
         FOR_EACH_SET(vs) {
             double worst = 0;
-            for (size_t i = 0; i < ld * ld; i++) d[i] = 0.5;
-            mcamp__vec_outer(vs, p, ld, 7, d);
-            for (size_t i = 0; i < ld; i++) {
-                for (size_t j = i; j < ld; j++) {
+            for (size_t i = 0; i < 256 * 256; i++) d[i] = 0.5;
+            mcamp__vec_outer(vs, p, ld, 7, rows, reach, d, ldd);
+            for (size_t i = 0; i < rows; i++) {
+                for (size_t j = i; j < ld && j <= i + reach; j++) {
                     long double sum = 0.5L;
                     for (const double *row = p; row < p + 7 * ld; row += ld)
                         sum += (long double)row[i] * row[j];
-                    worst = fmax(worst, (double)fabsl(d[i * ld + j] - sum));
+                    worst = fmax(worst, (double)fabsl(d[i * ldd + j - i / 32 * 32] - sum));
                 }
             }
             CHECK_LE(worst, 16 * U);
+            CHECK_NEAR(d[(rows + 3) / 4 * 4 * ldd], 0.5, 0, 0);     /* nothing beyond */
         }
     }
 }

@@ -494,44 +494,204 @@ TEST(bands_that_have_no_inverse)
         }
 }
 
-/* Rows of few bands by X = C'C against column by column, every workload that A^-1 is a band
- * of; tasks in any order. */
-TEST(gradients_of_rows_by_both_ways)
+/* Every workload that A^-1 is a band of, of n rounds, from k on; then two that it is not of. */
+static void band_work(int k, size_t n, mcamp_work *w)
 {
-    enum { MOST = 530 };
-    static const size_t bands[] = { 1, 2, 9, 50, 9, 230, 230, 60, 60, 8 };
-    static double lr[MOST], wt[MOST], ls[3][MOST], coef[MOST * 51], g[3][MOST * 51];
+    static double lr[600];
+    mcamp_work_desc d;
+    for (size_t i = 0; i < n; i++) lr[i] = 0.5 + test_rand();
+    memset(&d, 0, sizeof d);
+    d.n = n;
+    d.kind = k < 2 ? MCAMP_WORK_PREFIX : k == 2 ? MCAMP_WORK_EMA
+           : k < 5 ? MCAMP_WORK_MOMENTUM : MCAMP_WORK_TOEPLITZ;
+    d.beta = k < 2 || k > 4 ? 0 : 0.8;
+    if (k == 1 || k == 4) d.lr = lr;
+    if (k > 4) { d.coef = lr; d.count = 9; }
+    CHECK_STATUS(mcamp_work_init(&ctx, &d, w), MCAMP_OK);
+}
+
+/* C of any signs by rows, or Toeplitz with column factors (1) or without (2). */
+static void band_mech(int form, size_t n, size_t bands, mcamp_mech *m)
+{
+    static double coef[600 * 300], s[600];
+    mcamp_mech_desc d;
+    memset(&d, 0, sizeof d);
+    d.kind = form ? MCAMP_MECH_TOEPLITZ : MCAMP_MECH_BANDED;
+    d.n = n; d.bands = bands; d.coef = coef;
+    d.count = bands;
+    if (!form) CHECK(mcamp__rows_count(n, bands, &d.count));
+    if (form) d.bands = 0;
+    for (size_t i = 0, e = 0; e < d.count; i++)
+        for (size_t len = form || i + 1 > bands ? bands : i + 1; len-- > 0; e++) {
+            size_t lag = form ? bands - 1 - len : len;
+            coef[e] = lag ? 0.5 / (1 + (double)(lag * lag)) * (test_rand() - 0.2)
+                          : 0.8 + test_rand();
+        }
+    for (size_t i = 0; i < n; i++) s[i] = 0.5 + test_rand();
+    if (form == 1) d.scale = s;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, m), MCAMP_OK);
+}
+
+/* a, b: value, d/dC and d/dlog scale by two ways. */
+static void same_slopes(const mcamp_mech *m, const double *va, const double *vb,
+                        const double *ga, const double *gb, const double *la, const double *lb,
+                        double share)
+{
+    double top = 0;
+    CHECK_NEAR(*va, *vb, share, 0);
+    for (size_t i = 0; i < m->count; i++) top = mcamp__dmax(top, fabs(gb[i]));
+    for (size_t i = 0; i < m->count; i++) CHECK_NEAR(ga[i], gb[i], 0, share * top);
+    top = 0;
+    for (size_t i = 0; i < m->n; i++) top = mcamp__dmax(top, fabs(lb[i]));
+    for (size_t i = 0; i < m->n; i++) CHECK_NEAR(la[i], lb[i], 0, share * top);
+}
+
+/* Errors and gradients by a window of C's bands against column by column: one band, few, more
+ * rounds than bands and fewer; every form; learning rates. */
+TEST(errors_of_bands_by_a_window)
+{
+    static const size_t bands[] = { 1, 2, 9, 50, 140 };
+    static double wt[230], x[230], y[230], ls[2][230], g[2][230 * 140];
     setup();
-    for (size_t i = 0; i < MOST; i++) { lr[i] = 0.5 + test_rand(); wt[i] = test_rand(); }
+    for (int k = 0; k < 5; k++)
+        for (int form = 0; form < 3; form++)
+            for (size_t h = 0; h < sizeof bands / sizeof *bands; h++) {
+                const size_t n = bands[h] == 140 ? 120 : 230;
+                double v[2], top = 0;
+                mcamp_work work;
+                mcamp_mech m;
+                if (bands[h] > n) continue;
+                for (size_t i = 0; i < n; i++) wt[i] = test_rand();
+                band_work(k, n, &work);
+                band_mech(form, n, bands[h], &m);
+                CHECK_STATUS(mcamp__error_columns(&ctx, &work, &m, x), MCAMP_OK);
+                CHECK_STATUS(mcamp__error_band(&ctx, &work, &m, y), MCAMP_OK);
+                for (size_t i = 0; i < n; i++) top = mcamp__dmax(top, x[i]);
+                for (size_t i = 0; i < n; i++) CHECK_NEAR(y[i], x[i], 1e-11, 1e-13 * top);
+                for (int i = 0; i < 2; i++) {
+                    mcamp__mech_grad to;
+                    memset(&to, 0, sizeof to);
+                    to.coef = g[i]; to.log_scale = ls[i];
+                    CHECK_STATUS((i ? mcamp__grad_columns : mcamp__grad_band)
+                                 (&ctx, &work, &m, h % 2 ? wt : NULL, &v[i], &to), MCAMP_OK);
+                }
+                same_slopes(&m, &v[0], &v[1], g[0], g[1], ls[0], ls[1], 1e-10);
+                mcamp_work_free(&ctx, &work);
+                mcamp_mech_free(&ctx, &m);
+            }
+}
+
+/* Which way is taken; not the window where A^-1 is no band, or C a series. */
+TEST(the_window_is_for_bands)
+{
+    double th = 0.5, om = 0.2, inverse[3] = { 1, -0.5, 0.1 };
+    mcamp_mech_desc d;
+    mcamp_work w;
+    mcamp_mech m;
+    setup();
+    for (int k = 0; k < 7; k++) {
+        band_work(k % 6, 400, &w);
+        band_mech(k == 6 ? 0 : k % 3, 400, k == 6 ? 100 : 9, &m);
+        CHECK(mcamp__by_band(&w, &m, 1) == (k < 5));
+        mcamp_mech_free(&ctx, &m);
+        mcamp_work_free(&ctx, &w);
+    }
+    band_work(1, 400, &w);
+    band_mech(1, 400, 41, &m);                      /* columns of Toeplitz C take less */
+    CHECK(!mcamp__by_band(&w, &m, 2) && mcamp__by_band(&w, &m, 2.1));
+    mcamp_mech_free(&ctx, &m);
+    for (int k = 0; k < 2; k++) {
+        memset(&d, 0, sizeof d);
+        d.n = 400;
+        d.kind = k ? MCAMP_MECH_BLT : MCAMP_MECH_INVERSE;
+        if (k) { d.theta = &th; d.omega = &om; d.buffers = 1; }
+        else   { d.coef = inverse; d.count = 3; }
+        CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+        CHECK(!mcamp__by_band(&w, &m, 100));
+        mcamp_mech_free(&ctx, &m);
+    }
+    mcamp_work_free(&ctx, &w);
+}
+
+/* x := the band of C'C, packed as C is. */
+static void band_square(const mcamp_mech *m, double *x)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        size_t first, at = mcamp__band_row(i, m->bands, &first);
+        for (size_t j = first; j <= i; j++, at++) {
+            x[at] = 0;
+            for (size_t r = i; r < m->n && r < j + m->bands; r++)
+                x[at] += mcamp__band_entry(m, r, i) * mcamp__band_entry(m, r, j);
+        }
+    }
+}
+
+/* Rows' squares and their gradient by X = C'C, its band being factored row by row and in blocks,
+ * in parts and not, against column by column; tasks in any order. */
+TEST(errors_by_the_square_of_c)
+{
+    static const size_t bands[] = { 1, 2, 9, 50, 60 };
+    static double wt[530], rows[530], want[530], x[530 * 60], dx[2][530 * 60], g[530 * 60];
+    setup();
     for (int k = 0; k < 25; k++) {
-        const size_t n = k < 16 || k > 19 ? 230 : MOST;     /* from 512 on in parts */
-        const int band = k > 19 ? k - 15 : k / 4;           /* from 20 on the dense way */
-        double v[3];
-        size_t tasks = 0;
-        mcamp_work_desc wd;
-        mcamp_mech_desc md;
+        const size_t n = k % 5 == 4 ? 530 : 230, h = bands[k % 5];
+        size_t tasks = 0, lags = k / 5 > 2 ? 3 : 2, first, c0;
+        double v, top = 0;
         mcamp_work work;
         mcamp_mech m;
-        memset(&wd, 0, sizeof wd);
-        memset(&md, 0, sizeof md);
-        wd.n = md.n = n;
-        wd.kind = k % 4 == 0 ? MCAMP_WORK_PREFIX
-                : k % 4 == 1 ? MCAMP_WORK_EMA : MCAMP_WORK_MOMENTUM;
-        wd.beta = k % 4 ? 0.8 : 0;
-        if (k % 4 == 2 || k == 4) wd.lr = lr;
-        if (k > 22) {
-            wd.kind = MCAMP_WORK_TOEPLITZ; wd.beta = 0; wd.lr = NULL;
-            wd.coef = wt; wd.count = 9;
+        mcamp__mech_grad to;
+        for (size_t i = 0; i < n; i++) wt[i] = test_rand();
+        band_work(k / 5, n, &work);
+        band_mech(0, n, h, &m);
+        band_square(&m, x);
+        CHECK(mcamp__errors_lags(&work, n, h) == lags);
+        memset(&to, 0, sizeof to);
+        to.coef = g;
+        CHECK_STATUS(mcamp__grad_columns(&ctx, &work, &m, wt, &v, &to), MCAMP_OK);
+        CHECK_STATUS(mcamp__error_columns(&ctx, &work, &m, want), MCAMP_OK);
+        for (int i = 0; i < 2; i++) {
+            mcamp_ctx back = ctx;
+            mcamp__errors e;
+            if (i) { back.parallel.run = mt_backwards; back.parallel.user = &tasks; }
+            CHECK_STATUS(mcamp__errors_init(&back, &work, h, lags, &e), MCAMP_OK);
+            e.rows = rows; e.weights = wt; e.x = x;
+            CHECK(mcamp__errors_value(&e));
+            mcamp__errors_gradient(&e, dx[i]);
+            for (size_t r = 0; r < n; r++)          /* X has the square of C's condition */
+                CHECK_NEAR(rows[r], want[r], 1e-9, 0);
+            mcamp__errors_free(&back, &e);
         }
-        md.kind = MCAMP_MECH_BANDED; md.bands = bands[band]; md.coef = coef;
-        CHECK(mcamp__rows_count(n, md.bands, &md.count));
-        for (size_t i = 0, e = 0; i < n; i++)
-            for (size_t len = i + 1 < md.bands ? i + 1 : md.bands; len-- > 0; e++)
-                coef[e] = len ? 0.5 / (1 + (double)(len * len)) * (test_rand() - 0.2)
-                              : 0.8 + test_rand();
-        CHECK_STATUS(mcamp_work_init(&ctx, &wd, &work), MCAMP_OK);
-        CHECK_STATUS(mcamp_mech_init(&ctx, &md, &m), MCAMP_OK);
-        CHECK(mcamp__errors_lags(&work, n, m.bands) == (k > 19 ? 0u : k % 4 > 1 ? 3u : 2u));
+        CHECK(!memcmp(dx[0], dx[1], m.count * sizeof **dx));
+        for (size_t i = 0; i < m.count; i++) top = mcamp__dmax(top, fabs(g[i]));
+        for (size_t r = 0; r < n; r++)              /* d/dC = 2 C (d/dX) */
+            for (size_t at = mcamp__band_row(r, h, &first), j = first; j <= r; j++, at++) {
+                double sum = 0;
+                for (size_t i = first; i <= r; i++) {
+                    size_t hi = i > j ? i : j, row = mcamp__band_row(hi, h, &c0);
+                    sum += mcamp__band_entry(&m, r, i) * dx[0][row + (i + j - hi) - c0];
+                }
+                CHECK_NEAR(2 * sum, g[at], 0, 1e-8 * top);
+            }
+        mcamp_work_free(&ctx, &work);
+        mcamp_mech_free(&ctx, &m);
+    }
+}
+
+/* Rows of many bands by X = C'C, the dense way, against column by column; tasks in any order. */
+TEST(gradients_of_rows_by_both_ways)
+{
+    static const size_t bands[] = { 230, 230, 60, 60, 8 };
+    static double wt[530], ls[3][530], g[3][230 * 231];
+    setup();
+    for (int k = 0; k < 5; k++) {
+        const size_t n = k == 4 ? 530 : 230;
+        double v[3];
+        size_t tasks = 0;
+        mcamp_work work;
+        mcamp_mech m;
+        for (size_t i = 0; i < n; i++) wt[i] = test_rand();
+        band_work(k < 2 ? 3 * k : 5, n, &work);
+        band_mech(0, n, bands[k], &m);
         for (int i = 0; i < 3; i++) {
             mcamp_ctx x = ctx;
             mcamp__mech_grad to;
@@ -543,9 +703,7 @@ TEST(gradients_of_rows_by_both_ways)
             CHECK_STATUS((i < 2 ? mcamp__work_gradient : mcamp__grad_columns)
                          (&x, &work, &m, k % 3 ? wt : NULL, &v[i], &to), MCAMP_OK);
         }
-        CHECK_NEAR(v[0], v[2], 1e-9, 0);        /* X has the square of C's condition */
-        compare_slopes(g[0], g[2], m.count);
-        compare_slopes(ls[0], ls[2], n);
+        same_slopes(&m, &v[0], &v[2], g[0], g[2], ls[0], ls[2], 1e-8);
         CHECK(!memcmp(g[0], g[1], m.count * sizeof **g) && !memcmp(ls[0], ls[1], n * sizeof **ls));
         mcamp_work_free(&ctx, &work);
         mcamp_mech_free(&ctx, &m);
@@ -1176,7 +1334,8 @@ TEST_MAIN("work",
     T(gradient_routes_agree),
     T(band_inverse_and_how_it_moves),
     T(bands_that_have_no_inverse),
-    T(gradients_of_rows_by_both_ways),
+    T(errors_of_bands_by_a_window), T(the_window_is_for_bands),
+    T(errors_by_the_square_of_c), T(gradients_of_rows_by_both_ways),
     T(value_of_the_gradient_is_the_mean_square),
     T(sensitivities_agree_with_enumeration),
     T(columns_that_rise_late),
