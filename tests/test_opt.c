@@ -153,8 +153,9 @@ TEST(lowest_point_of_trials)
         double bend = 0.1 + test_rand(), low = (k % 2 ? 0.1 : 0.3) + 0.15 * test_rand();
         double slope = -2 * bend * low, least = bend * low * low, wrong = slope * 5;
         mcamp__trial one = { 1, slope + bend }, half = { 0.7, 0.7 * slope + 0.49 * bend };
+        mcamp__trial first = { 2, 2 * slope + 4 * bend };
         double next = mcamp__dmin(mcamp__dmax(low, 0.035), 0.35);
-        CHECK_NEAR(mcamp__opt_lowest(slope, least, &one, &none), low, 1e-12, 0);
+        CHECK_NEAR(mcamp__opt_lowest(slope, least, &first, &none), mcamp__dmax(low, 0.1), 1e-11, 0);
         CHECK_NEAR(mcamp__opt_lowest(wrong, 0.9 * least, &half, &one), next, 1e-11, 0);
         CHECK_NEAR(mcamp__opt_lowest(wrong, 1.1 * least, &half, &one), 0, 0, 0);
         one.rise = bend - slope; half.rise = 0.49 * bend - 0.7 * slope;     /* it rises from 0 on */
