@@ -34765,7 +34765,7 @@ MCAMP__PRIV int mcamp__opt_fatal(mcamp_status st)
 }
 
 /* Samples make a BLT's values smooth, of few parameters, and its gradient noisy: near the optimum
- * that is mostly noise.  Then values decide what is left to gain. */
+ * that is mostly noise.  Values then tell more of a direction than its slope. */
 MCAMP__PRIV int mcamp__opt_noisy(const mcamp_opt_desc *d)
 {
     return d->amplification == MCAMP_AMPLIFY_BINS && d->family == MCAMP_OPT_BLT;
@@ -34774,21 +34774,19 @@ MCAMP__PRIV int mcamp__opt_noisy(const mcamp_opt_desc *d)
 typedef struct mcamp__trial { double step, rise; } mcamp__trial;
 
 /* Where the parabola through 0 and a trial, with such a slope at 0 or, if there was one, through
- * the trial before, is lowest: within a twentieth and a half of the trial.  0: that is no lower
- * than -gain. */
-MCAMP__PRIV double mcamp__opt_lowest(double slope, double gain, const mcamp__trial *now,
+ * the trial before, is lowest: within a twentieth and a half of the trial.  It is no valley, or
+ * rises from 0 on: a quarter. */
+MCAMP__PRIV double mcamp__opt_lowest(double slope, const mcamp__trial *now,
                                      const mcamp__trial *before)
 {
     double t = now->step, own = now->rise / t, bend = (own - slope) / t;
     if (before->step > 0) {
         bend = (before->rise / before->step - own) / (before->step - t);
         slope = own - bend * t;
-        if (!(bend > 0) || !(slope < 0) || slope * slope < 4 * bend * gain) return 0;
+        if (!(bend > 0) || !(slope < 0)) return 0.25 * t;
     }
     return mcamp__dmin(mcamp__dmax(-slope / (2 * bend), 0.05 * t), 0.5 * t);
 }
-
-#define MCAMP__TRIALS_NOISY 4
 
 /* One step: tries dir, halving while the trial is infeasible or does not descend.
  * slack: how much of an increase is noise.  *moved: 0 if no trial was taken.        */
@@ -34799,12 +34797,11 @@ MCAMP__PRIV mcamp_status mcamp__opt_step(mcamp__opt *o, mcamp__lbfgs *l, double 
     double keep = o->noise.log_sigma;
     double gain = o->desc->amplification == MCAMP_AMPLIFY_BINS
                 ? 0.1 * o->desc->tolerance : slack;
-    int noisy = mcamp__opt_noisy(o->desc), trials = noisy ? MCAMP__TRIALS_NOISY : 12;
     mcamp__trial before = { 0, 0 };
     *moved = 0;
     if (!(slope < 0)) return MCAMP_OK;
     if (most > 1) step = 1 / most;
-    for (int k = 0; k < trials; k++) {
+    for (int k = 0; k < 12; k++) {
         mcamp_status st;
         if (-step * slope < gain) break;        /* nothing left but noise */
         l->step = step;
@@ -34817,9 +34814,9 @@ MCAMP__PRIV mcamp_status mcamp__opt_step(mcamp__opt *o, mcamp__lbfgs *l, double 
             return MCAMP_OK;
         }
         o->noise.log_sigma = keep;
-        if (noisy && st >= 0) {
+        if (st >= 0 && mcamp__opt_noisy(o->desc)) {
             mcamp__trial now = { step, f - l->f };
-            step = mcamp__opt_lowest(slope, gain, &now, &before);
+            step = mcamp__opt_lowest(slope, &now, &before);
             before = now;
         } else step *= k > 1 ? 0.25 : 0.5;
     }
@@ -34827,7 +34824,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_step(mcamp__opt *o, mcamp__lbfgs *l, double 
 }
 
 /* Steps until ten of them gain less than the tolerance, or, where noise is most of a gradient,
- * three in turn nothing, and back to the best point: slack lets a step rise.            */
+ * five in turn nothing, and back to the best point: slack lets a step rise.            */
 MCAMP__PRIV mcamp_status mcamp__opt_descend(mcamp_ctx *ctx, mcamp__opt *o, mcamp__lbfgs *l,
                                             size_t most, double tolerance, double slack)
 {
@@ -34849,7 +34846,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_descend(mcamp_ctx *ctx, mcamp__opt *o, mcamp
         idle = l->f < best ? 0 : idle + 1;
         if (!idle) memcpy(l->best, l->x, bytes);
         best = mcamp__dmin(best, l->f);
-        if (idle == 3 && mcamp__opt_noisy(o->desc)) break;
+        if (idle == 5 && mcamp__opt_noisy(o->desc)) break;
         if (done >= 10 && window[done % 10] - best < tolerance) break;
         window[done % 10] = best;
         done++;
@@ -38369,7 +38366,6 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__PICKS
 #undef MCAMP__VERIFY_CHUNK
 #undef MCAMP__STRIP
-#undef MCAMP__TRIALS_NOISY
 #undef MCAMP__TRMM
 #undef MCAMP__TUPLE
 #undef MCAMP__RECORD
