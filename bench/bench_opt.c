@@ -8,6 +8,8 @@
  *   Third: time and error of whole optimisations, sigma to 1% of delta and its bounds
  * included, and the time to within 0.5% of the best known error.  With the argument
  * "large" also 100 epochs of 1000 batches: minutes.
+ *   With the argument "bands" instead: errors of banded C and their gradients, by a window of
+ * C's bands and column by column, with momentum and, where C is Toeplitz, column factors.
  *   With the argument "near" instead: how far above the least possible error banded and
  * dense C without amplification are, in per cent.  With "families": errors of families of
  * which some contain others, and where the larger one is worse, by more than 1e-5; with
@@ -183,6 +185,71 @@ static void large(void)
     whole(d, 0, 0);
 }
 
+/* ---- errors of banded C ------------------------------------------------------------- */
+
+/* Seconds of the error (0) or of value and gradient (1), by columns or by the window; answers to
+ * rows[n]. */
+static double one_way(int gradient, int window, const mcamp_work *work, const mcamp_mech *m,
+                      double *rows)
+{
+    double start = bench_seconds();
+    mcamp__mech_grad g;
+    memset(&g, 0, sizeof g);
+    g.coef = rows;
+    if (gradient)
+        bench_check(&ctx, "gradient", (window ? mcamp__grad_band : mcamp__grad_columns)
+                                      (&ctx, work, m, NULL, rows + m->count, &g));
+    else
+        bench_check(&ctx, "error", (window ? mcamp__error_band : mcamp__error_columns)
+                                   (&ctx, work, m, rows));
+    return bench_seconds() - start;
+}
+
+static void window_table(int toeplitz, size_t n, size_t bands)
+{
+    size_t count = n * bands + n;
+    double *c = (double *)calloc(3 * count + n, sizeof *c), *a = c + count, *b = a + count;
+    double *scale = b + count, by[2][2], top = 0, apart = 0;
+    mcamp_mech_desc d;
+    mcamp_work_desc wd;
+    mcamp_work work;
+    mcamp_mech m;
+    memset(&d, 0, sizeof d);
+    memset(&wd, 0, sizeof wd);
+    wd.n = d.n = n;
+    wd.kind = MCAMP_WORK_MOMENTUM; wd.beta = 0.9;
+    d.kind = toeplitz ? MCAMP_MECH_SQRT : MCAMP_MECH_BANDED;
+    d.bands = bands;
+    for (size_t i = 0; i < n; i++) scale[i] = 1 + 0.5 * cos(0.01 * (double)i);
+    if (toeplitz) d.scale = scale;
+    for (size_t i = 0; !toeplitz && i < n; i++)
+        for (size_t j = i + 1 > bands ? i + 1 - bands : 0; j <= i; j++)
+            c[d.count++] = scale[j] / sqrt(1 + (double)(i - j));
+    if (!toeplitz) d.coef = c;
+    bench_check(&ctx, "workload", mcamp_work_init(&ctx, &wd, &work));
+    bench_check(&ctx, "C", mcamp_mech_init(&ctx, &d, &m));
+    for (int g = 0; g < 2; g++)
+        for (int w = 0; w < 2; w++) by[g][w] = one_way(g, w, &work, &m, w ? a : b);
+    for (size_t i = 0; i < m.count; i++) top = mcamp__dmax(top, fabs(b[i]));
+    for (size_t i = 0; i < m.count; i++) apart = mcamp__dmax(apart, fabs(a[i] - b[i]));
+    if (!(apart <= 1e-8 * top)) { printf("gradients differ\n"); exit(1); }
+    printf("| %s | %zu | %zu | %.4f | %.4f | %.1f | %.4f | %.4f | %.1f |\n",
+           toeplitz ? "Toeplitz" : "rows", n, bands, by[0][0], by[0][1], by[0][0] / by[0][1],
+           by[1][0], by[1][1], by[1][0] / by[1][1]);
+    mcamp_mech_free(&ctx, &m);
+    mcamp_work_free(&ctx, &work);
+    free(c);
+}
+
+static void windows(void)
+{
+    printf("| C | rounds | bands | error, columns, s | window | times | gradient, columns, s | "
+           "window | times |\n|---|---|---|---|---|---|---|---|---|\n");
+    for (int toeplitz = 0; toeplitz < 2; toeplitz++)
+        for (size_t n = 2000; n <= 8000; n *= 4)
+            for (size_t bands = 8; bands <= 64; bands *= 8) window_table(toeplitz, n, bands);
+}
+
 /* ---- how near the optimum, and families in families ----------------------------------- */
 
 static double error_of(mcamp_opt_desc d, mcamp_opt_result *r)
@@ -303,6 +370,7 @@ static void all_families(int bins)
 int main(int argc, char **argv)
 {
     bench_start(&ctx);
+    if (argc > 1 && !strcmp(argv[1], "bands")) { windows(); return 0; }
     if (argc > 1 && !strcmp(argv[1], "near")) { near_optimum(); return 0; }
     if (argc > 1 && !strcmp(argv[1], "families")) {
         all_families(argc > 2 && !strcmp(argv[2], "bins"));
