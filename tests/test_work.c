@@ -581,6 +581,37 @@ TEST(errors_of_bands_by_a_window)
             }
 }
 
+/* C^-1 grows like a cube and A C^-1 has what is left of it: columns keep its digits, the window does
+ * not and sees that. */
+TEST(the_window_sees_what_it_loses)
+{
+    static const double c[5] = { 1, -4, 6, -4, 1 }, plain[5] = { 1, 0.5, 0.4, 0.3, 0.2 };
+    double x[500], y[500];
+    setup();
+    for (int k = 0; k < 2; k++) {
+        mcamp_mech_desc d;
+        mcamp_work w;
+        mcamp_mech m;
+        memset(&d, 0, sizeof d);
+        d.kind = MCAMP_MECH_TOEPLITZ; d.n = 500; d.coef = k ? c : plain; d.count = 5;
+        CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+        band_work(4, 500, &w);
+        CHECK_STATUS(mcamp__error_columns(&ctx, &w, &m, x), MCAMP_OK);
+        CHECK(mcamp__by_band(&w, &m, 3));
+        CHECK_STATUS(mcamp__error_band(&ctx, &w, &m, y), MCAMP_OK);
+        for (size_t i = 0; i < 500; i++) CHECK_NEAR(y[i], x[i], 1e-10, 0);
+        CHECK(k || mcamp__error_agrees(&w, &m, x, y));
+        for (size_t i = 0; i < 4 && !k; i++) {
+            double keep = x[125 * i + 124];
+            x[125 * i + 124] *= 1 + 3e-10;
+            CHECK(!mcamp__error_agrees(&w, &m, x, y));
+            x[125 * i + 124] = keep;
+        }
+        mcamp_mech_free(&ctx, &m);
+        mcamp_work_free(&ctx, &w);
+    }
+}
+
 /* Which way is taken; not the window where A^-1 is no band, or C a series. */
 TEST(the_window_is_for_bands)
 {
@@ -1334,7 +1365,7 @@ TEST_MAIN("work",
     T(gradient_routes_agree),
     T(band_inverse_and_how_it_moves),
     T(bands_that_have_no_inverse),
-    T(errors_of_bands_by_a_window), T(the_window_is_for_bands),
+    T(errors_of_bands_by_a_window), T(the_window_is_for_bands), T(the_window_sees_what_it_loses),
     T(errors_by_the_square_of_c), T(gradients_of_rows_by_both_ways),
     T(value_of_the_gradient_is_the_mean_square),
     T(sensitivities_agree_with_enumeration),
