@@ -525,7 +525,7 @@ static void band_mech(int form, size_t n, size_t bands, mcamp_mech *m)
         for (size_t len = form || i + 1 > bands ? bands : i + 1; len-- > 0; e++) {
             size_t lag = form ? bands - 1 - len : len;
             coef[e] = lag ? 0.5 / (1 + (double)(lag * lag)) * (test_rand() - 0.2)
-                          : 0.8 + test_rand();
+                          : 1.3 + test_rand();
         }
     for (size_t i = 0; i < n; i++) s[i] = 0.5 + test_rand();
     if (form == 1) d.scale = s;
@@ -689,7 +689,7 @@ TEST(errors_by_the_square_of_c)
             CHECK(mcamp__errors_value(&e));
             mcamp__errors_gradient(&e, dx[i]);
             for (size_t r = 0; r < n; r++)          /* X has the square of C's condition */
-                CHECK_NEAR(rows[r], want[r], 1e-9, 0);
+                CHECK_NEAR(rows[r], want[r], 1e-8, 0);
             mcamp__errors_free(&back, &e);
         }
         CHECK(!memcmp(dx[0], dx[1], m.count * sizeof **dx));
@@ -701,7 +701,7 @@ TEST(errors_by_the_square_of_c)
                     size_t hi = i > j ? i : j, row = mcamp__band_row(hi, h, &c0);
                     sum += mcamp__band_entry(&m, r, i) * dx[0][row + (i + j - hi) - c0];
                 }
-                CHECK_NEAR(2 * sum, g[at], 0, 1e-8 * top);
+                CHECK_NEAR(2 * sum, g[at], 0, 1e-6 * top);
             }
         mcamp_work_free(&ctx, &work);
         mcamp_mech_free(&ctx, &m);
