@@ -581,8 +581,8 @@ TEST(errors_of_bands_by_a_window)
             }
 }
 
-/* C^-1 grows like a cube and A C^-1 has what is left of it: columns keep its digits, the window does
- * not and sees that. */
+/* C^-1 grows like a cube and A C^-1 has what is left of it: columns keep its digits, the window
+ * does not and sees that. */
 TEST(the_window_sees_what_it_loses)
 {
     static const double c[5] = { 1, -4, 6, -4, 1 }, plain[5] = { 1, 0.5, 0.4, 0.3, 0.2 };
