@@ -28047,6 +28047,7 @@ typedef struct mcamp__unwind {
     double *l, *y, *by[2];      /* k + 1 each                                 */
     double *mv, *mr;            /* M's rows of v, r                           */
     double vv, vr, rr;          /* its corner                                 */
+    size_t more;                /* doubles of these beside the window's       */
 } mcamp__unwind;
 
 /* What round i changes, before it does. */
@@ -28136,42 +28137,46 @@ MCAMP__PRIV void mcamp__unwind_add(const mcamp_mech *m, size_t i, size_t j, doub
     else g->coef[mcamp__row_start(m, i) + mcamp__row_len(m, i) - 1 + j - i] = x;
 }
 
-/* Banded C. */
-MCAMP__PRIV mcamp_status mcamp__grad_band(mcamp_ctx *ctx, const mcamp_work *w,
-                                          const mcamp_mech *m, const double *weights,
-                                          double *value, const mcamp__mech_grad *g)
+/* The window forward, kept; rows: the squares. */
+MCAMP__PRIV mcamp_status mcamp__unwind_record(mcamp_ctx *ctx, const mcamp_work *w,
+                                              const mcamp_mech *m, double *rows,
+                                              mcamp__unwind *t)
 {
-    mcamp__unwind t;
-    mcamp__sum acc = { 0, 0 };
-    size_t n = m->n, k = m->bands - 1, few = k + 1, more, square = k * k;
+    size_t n = m->n, k = m->bands - 1, few = k + 1, square = k * k;
     double *rest = NULL;
     mcamp_status st;
-    memset(&t, 0, sizeof t);
-    if (!mcamp__mul_size(n, 4 * k + 3, &more) ||
-        !mcamp__add_size(more, 2 * square + 6 * few, &more))
+    memset(t, 0, sizeof *t);
+    if (!mcamp__mul_size(n, 4 * k + 3, &t->more) ||
+        !mcamp__add_size(t->more, 2 * square + 6 * few, &t->more))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "mech", (double)n);
-    if ((st = mcamp__window_init(ctx, w, m, more, &t.q, &rest)) < 0) return st;
-    t.a = rest;             t.m = t.a + square;
-    t.l = t.m + square;     t.y = t.l + few;
-    t.by[0] = t.y + few;    t.by[1] = t.by[0] + few;
-    t.mv = t.by[1] + few;   t.mr = t.mv + few;
-    t.kept = t.mr + few;
+    if ((st = mcamp__window_init(ctx, w, m, t->more, &t->q, &rest)) < 0) return st;
+    t->a = rest;             t->m = t->a + square;
+    t->l = t->m + square;    t->y = t->l + few;
+    t->by[0] = t->y + few;   t->by[1] = t->by[0] + few;
+    t->mv = t->by[1] + few;  t->mr = t->mv + few;
+    t->kept = t->mr + few;
     for (size_t i = 0; i < n; i++) {
-        mcamp__window_next(&t.q, i);
-        mcamp__unwind_keep(&t, i);
-        mcamp__sum_add(&acc, mcamp__weight(weights, i, n) * mcamp__window_step(&t.q, i));
+        mcamp__window_next(&t->q, i);
+        mcamp__unwind_keep(t, i);
+        rows[i] = mcamp__window_step(&t->q, i);
     }
+    return MCAMP_OK;
+}
+
+/* And backward. */
+MCAMP__PRIV void mcamp__unwind_back(mcamp__unwind *t, const double *weights,
+                                    const mcamp__mech_grad *g)
+{
+    const mcamp_mech *m = t->q.m;
+    size_t n = m->n, k = t->q.k;
     for (size_t p = 0; g->coef && p < m->count; p++) g->coef[p] = 0;
     for (size_t j = 0; g->log_scale && j < n; j++) g->log_scale[j] = 0;
     for (size_t i = n; i-- > 0; ) {
-        double own = mcamp__unwind_step(&t, i, mcamp__weight(weights, i, n));
+        double own = mcamp__unwind_step(t, i, mcamp__weight(weights, i, n));
         for (size_t j = i > k ? i - k : 0; j < i; j++)
-            mcamp__unwind_add(m, i, j, t.y[j % k], g);
+            mcamp__unwind_add(m, i, j, t->y[j % k], g);
         mcamp__unwind_add(m, i, i, own, g);
     }
-    *value = mcamp__sum_get(&acc);
-    mcamp__window_free(ctx, &t.q, more);
-    return st;
 }
 
 /* A machine, backwards.  With L_i = d value / d W_i (symmetric) and the state after
@@ -28182,12 +28187,11 @@ typedef struct mcamp__tape {
     const mcamp_work *w;
     const mcamp_mech *m;
     const double *weights;
-    size_t d, block;
+    size_t d, block, blocks, count;     /* count: doubles of all arrays below    */
     double *starts;     /* W before rounds 0, block, 2 block, .. */
     double *inner;      /* W before each round of one block      */
     double *l;          /* d x d */
     double *s, *k;      /* d x d: F W, L F W */
-    mcamp__sum value;
 } mcamp__tape;
 
 /* How s' depends on y: 1 for the buffers, then q[0] for the velocity, q[1] for
@@ -28245,16 +28249,28 @@ MCAMP__PRIV void mcamp__tape_round(const mcamp__tape *t, size_t i, const double 
     if (g->log_scale) g->log_scale[i] = -2 * (q[0] * y[0] + q[1] * y[1]) / m->diag;
 }
 
-/* Forward: W at the start of each block, and the value. */
-MCAMP__PRIV void mcamp__tape_record(mcamp__tape *t)
+/* Forward: W at the start of each block; rows: the squares. */
+MCAMP__PRIV mcamp_status mcamp__tape_record(mcamp_ctx *ctx, const mcamp_work *w,
+                                            const mcamp_mech *m, double *rows, mcamp__tape *t)
 {
-    size_t d = t->d, dd = d * d;
-    memset(t->s, 0, dd * sizeof *t->s);
-    for (size_t i = 0; i < t->m->n; i++) {
+    size_t d = m->buffers + 2, dd = d * d;
+    memset(t, 0, sizeof *t);
+    t->w = w; t->m = m; t->d = d;
+    t->block = (size_t)sqrt((double)m->n) + 1;
+    t->blocks = (m->n - 1) / t->block + 1;
+    t->count = (t->blocks + t->block + 3) * dd;     /* n <= 2^48: no overflow */
+    t->starts = mcamp__new_doubles(ctx, t->count);
+    if (!t->starts) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)t->count);
+    t->inner = t->starts + t->blocks * dd;
+    t->l = t->inner + t->block * dd;
+    t->s = t->l + dd;
+    t->k = t->s + dd;
+    for (size_t i = 0; i < m->n; i++) {
         if (i % t->block == 0) memcpy(t->starts + i / t->block * dd, t->s, dd * sizeof *t->s);
-        mcamp__machine_advance(t->w, t->m, i, t->s);
-        mcamp__sum_add(&t->value, mcamp__weight(t->weights, i, t->m->n) * t->s[dd - 1]);
+        mcamp__machine_advance(w, m, i, t->s);
+        rows[i] = t->s[dd - 1];
     }
+    return MCAMP_OK;
 }
 
 MCAMP__PRIV void mcamp__tape_block(mcamp__tape *t, size_t from, size_t to,
@@ -28275,37 +28291,85 @@ MCAMP__PRIV void mcamp__tape_block(mcamp__tape *t, size_t from, size_t to,
     }
 }
 
-MCAMP__PRIV mcamp_status mcamp__grad_machine(mcamp_ctx *ctx, const mcamp_work *w,
-                                             const mcamp_mech *m, const double *weights,
-                                             double *value, const mcamp__mech_grad *g)
+/* And backward. */
+MCAMP__PRIV void mcamp__tape_replay(mcamp__tape *t, const double *weights,
+                                    const mcamp__mech_grad *g)
 {
-    mcamp__tape t;
-    size_t dd, blocks, count;
-    double *all;
-    memset(&t, 0, sizeof t);
-    t.w = w; t.m = m; t.weights = weights;
-    t.d = m->buffers + 2;
-    dd = t.d * t.d;
-    t.block = (size_t)sqrt((double)m->n) + 1;
-    blocks = (m->n - 1) / t.block + 1;
-    count = (blocks + t.block + 3) * dd;    /* n <= 2^48: no overflow */
-    all = mcamp__new_doubles(ctx, count);
-    if (!all) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)count);
-    t.starts = all;
-    t.inner = t.starts + blocks * dd;
-    t.l = t.inner + t.block * dd;
-    t.s = t.l + dd;
-    t.k = t.s + dd;
-    for (size_t j = 0; j < m->buffers; j++) {
+    t->weights = weights;
+    for (size_t j = 0; j < t->m->buffers; j++) {
         if (g->theta) g->theta[j] = 0;
         if (g->omega) g->omega[j] = 0;
     }
-    mcamp__tape_record(&t);
-    for (size_t b = blocks; b-- > 0; )
-        mcamp__tape_block(&t, b * t.block, mcamp__zmin((b + 1) * t.block, m->n), g);
-    *value = mcamp__sum_get(&t.value);
-    mcamp__delete_doubles(ctx, all, count);
-    return MCAMP_OK;
+    for (size_t b = t->blocks; b-- > 0; )
+        mcamp__tape_block(t, b * t->block, mcamp__zmin((b + 1) * t->block, t->m->n), g);
+}
+
+/* Errors that are a sequence of rounds, a machine's or a window's: a pass forward to the rows'
+ * squares, then one backward to the gradient, with weights that may depend on the rows.  The
+ * second has all that it needs: it can be a task beside others.                 */
+typedef struct mcamp__passes {
+    const double *weights;
+    mcamp__mech_grad grad;
+    bool open, machine;
+    mcamp__tape tape;
+    mcamp__unwind band;
+} mcamp__passes;
+
+MCAMP__PRIV mcamp_status mcamp__passes_forward(mcamp_ctx *ctx, const mcamp_work *w,
+                                               const mcamp_mech *m, double *rows,
+                                               mcamp__passes *p)
+{
+    mcamp_status st;
+    p->weights = NULL;
+    p->machine = mcamp__is_machine(w, m);
+    st = p->machine ? mcamp__tape_record(ctx, w, m, rows, &p->tape)
+                    : mcamp__unwind_record(ctx, w, m, rows, &p->band);
+    p->open = st >= 0;
+    return st;
+}
+
+/* As a task: arg is the passes. */
+MCAMP__PRIV void mcamp__passes_back(void *arg, size_t i)
+{
+    mcamp__passes *p = (mcamp__passes *)arg;
+    (void)i;
+    if (p->machine) mcamp__tape_replay(&p->tape, p->weights, &p->grad);
+    else mcamp__unwind_back(&p->band, p->weights, &p->grad);
+}
+
+MCAMP__PRIV void mcamp__passes_free(mcamp_ctx *ctx, mcamp__passes *p)
+{
+    if (p->open && p->machine) mcamp__delete_doubles(ctx, p->tape.starts, p->tape.count);
+    else if (p->open) mcamp__window_free(ctx, &p->band.q, p->band.more);
+    p->open = false;
+}
+
+/* sum_i weight_i rows_i */
+MCAMP__PRIV double mcamp__weighed(const double *weights, const double *rows, size_t n)
+{
+    mcamp__sum acc = { 0, 0 };
+    for (size_t i = 0; i < n; i++) mcamp__sum_add(&acc, mcamp__weight(weights, i, n) * rows[i]);
+    return mcamp__sum_get(&acc);
+}
+
+MCAMP__PRIV mcamp_status mcamp__grad_passes(mcamp_ctx *ctx, const mcamp_work *w,
+                                            const mcamp_mech *m, const double *weights,
+                                            double *value, const mcamp__mech_grad *g)
+{
+    mcamp__passes p;
+    double *rows = mcamp__new_doubles(ctx, m->n);
+    mcamp_status st = MCAMP_OK;
+    if (!rows) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)m->n);
+    st = mcamp__passes_forward(ctx, w, m, rows, &p);
+    if (st >= 0) {
+        *value = mcamp__weighed(weights, rows, m->n);
+        p.weights = weights;
+        p.grad = *g;
+        mcamp__passes_back(&p, 0);
+        mcamp__passes_free(ctx, &p);
+    }
+    mcamp__delete_doubles(ctx, rows, m->n);
+    return st;
 }
 
 MCAMP__PRIV mcamp_status mcamp__grad_check_weights(mcamp_ctx *ctx, const double *weights,
@@ -28315,6 +28379,21 @@ MCAMP__PRIV mcamp_status mcamp__grad_check_weights(mcamp_ctx *ctx, const double 
     for (size_t i = 0; st == MCAMP_OK && weights && i < n; i++)
         if (weights[i] < 0) st = mcamp__fail(ctx, MCAMP_E_ARG, "weights", weights[i]);
     return st;
+}
+
+/* Whether a gradient is that of two Toeplitz matrices. */
+MCAMP__PRIV int mcamp__grad_by_lags(const mcamp_work *w, const mcamp_mech *m,
+                                    const mcamp__mech_grad *g)
+{
+    return m->form != MCAMP_FORM_ROWS && !m->scale && !g->log_scale && mcamp__work_toeplitz(w);
+}
+
+/* Whether it is made in passes. */
+MCAMP__PRIV int mcamp__grad_in_passes(const mcamp_work *w, const mcamp_mech *m,
+                                      const mcamp__mech_grad *g)
+{
+    return !mcamp__grad_by_lags(w, m, g) &&
+           (mcamp__is_machine(w, m) || mcamp__by_band(w, m, 1.5));
 }
 
 /* value = sum_i weight_i |row i of A C^-1|^2, weights[n] >= 0, NULL = 1/n each (value =
@@ -28329,7 +28408,6 @@ MCAMP__PRIV mcamp_status mcamp__work_gradient(mcamp_ctx *ctx, const mcamp_work *
 {
     mcamp_status st = mcamp__work_args(ctx, work, mech);
     double *y, v = 0;
-    int toeplitz;
     if (st < 0) return st;
     if (!value) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "value", 0);
     if (!grad) return mcamp__fail(ctx, MCAMP_E_REQUIRED, "grad", 0);
@@ -28337,11 +28415,8 @@ MCAMP__PRIV mcamp_status mcamp__work_gradient(mcamp_ctx *ctx, const mcamp_work *
         return mcamp__fail(ctx, MCAMP_E_ARG, "theta", 0);
     st = mcamp__grad_check_weights(ctx, weights, mech->n);
     if (st < 0) return st;
-    toeplitz = mech->form != MCAMP_FORM_ROWS && !mech->scale && !grad->log_scale &&
-               mcamp__work_toeplitz(work);
-    if (!toeplitz) {
-        st = (mcamp__is_machine(work, mech) ? mcamp__grad_machine
-            : mcamp__by_band(work, mech, 1.5) ? mcamp__grad_band
+    if (!mcamp__grad_by_lags(work, mech, grad)) {
+        st = (mcamp__grad_in_passes(work, mech, grad) ? mcamp__grad_passes
             : mcamp__by_gramian(mech) ? mcamp__grad_gramian : mcamp__grad_columns)
              (ctx, work, mech, weights, &v, grad);
     } else {
@@ -33322,12 +33397,43 @@ MCAMP__PRIV mcamp_status mcamp__edge_finish(mcamp_ctx *ctx, const mcamp__edge *e
     return MCAMP_OK;
 }
 
+/* What may come with a D that is wanted: it is not made where log sigma is above `most`, and the
+ * task, which knows nothing of it, is done beside the first that is made.          */
+typedef struct mcamp__beside {
+    double most;
+    void (*task)(void *arg, size_t i);      /* NULL once it is done, or if there is none */
+    void *arg;
+    bool made;
+} mcamp__beside;
+
+typedef struct mcamp__edge_all { mcamp__edge *e; mcamp__beside *beside; } mcamp__edge_all;
+
+MCAMP__PRIV void mcamp__edge_beside(void *arg, size_t i)
+{
+    const mcamp__edge_all *all = (const mcamp__edge_all *)arg;
+    if (i) mcamp__edge_task(all->e, i - 1);
+    else all->beside->task(all->beside->arg, 0);
+}
+
+/* All groups, and what is done beside them: first, for nobody else can help with it. */
+MCAMP__PRIV void mcamp__edge_run(mcamp_ctx *ctx, mcamp__edge *e, mcamp__beside *beside)
+{
+    mcamp__edge_all all;
+    all.e = e; all.beside = beside;
+    if (!beside || !beside->task) {
+        mcamp__run(ctx, MCAMP__EDGE_GROUPS, mcamp__edge_task, e);
+        return;
+    }
+    mcamp__run(ctx, MCAMP__EDGE_GROUPS + 1, mcamp__edge_beside, &all);
+    beside->task = NULL;
+}
+
 /* D at one question.  k, method: those of estimates, replaced where they have no
  * exact direction.  samples: whole blocks, or, of a single one, whole tiles.  ref: about
  * log delta; it only keeps the sums in range.                                     */
 MCAMP__PRIV mcamp_status mcamp__edge_matrix(mcamp_ctx *ctx, const mcamp__question *q,
                                             const mcamp__choice *choice, uint64_t samples,
-                                            double ref, double *d)
+                                            double ref, mcamp__beside *beside, double *d)
 {
     mcamp__choice c = *choice;
     mcamp__sampler p;
@@ -33352,7 +33458,7 @@ MCAMP__PRIV mcamp_status mcamp__edge_matrix(mcamp_ctx *ctx, const mcamp__questio
         e.blocks = (samples + MCAMP_BLOCK - 1) / MCAMP_BLOCK;
         e.tiles = samples / e.blocks / MCAMP__S;
         e.purpose = MCAMP__PURPOSE(MCAMP__STREAM_GRADIENT, 0, q->dir);
-        mcamp__run(ctx, MCAMP__EDGE_GROUPS, mcamp__edge_task, &e);
+        mcamp__edge_run(ctx, &e, beside);
         st = mcamp__edge_finish(ctx, &e, q->f, d);
         mcamp__edge_free(ctx, &e);
     }
@@ -33373,6 +33479,7 @@ typedef struct mcamp__opt_noise {
     double log_sigma, slope;    /* at the last call; d log delta / d log sigma      */
     double seen[3];             /* log delta of each direction there                */
     uint64_t samples;
+    mcamp__beside *beside;      /* of D, or NULL                                    */
 } mcamp__opt_noise;
 
 /* Laws and sizes at the last root; at first, sigma coarsely. */
@@ -33494,7 +33601,8 @@ MCAMP__PRIV mcamp_status mcamp__noise_edge(mcamp_ctx *ctx, mcamp__opt_noise *o, 
     mcamp__question q = mcamp__solve_question(&o->s, x, dir);
     uint64_t n = mcamp__noise_samples(o, dir), unit = n < MCAMP_BLOCK ? MCAMP__S : MCAMP_BLOCK;
     return mcamp__edge_matrix(ctx, &q, &o->s.hint.choice[dir][0],
-                              (n / unit + parts - 1) / parts * unit, o->s.log_delta, d);
+                              (n / unit + parts - 1) / parts * unit, o->s.log_delta,
+                              o->beside, d);
 }
 
 /* D of the direction that binds.  Where the two are closer than their sampling errors no
@@ -33548,7 +33656,9 @@ MCAMP__PRIV mcamp_status mcamp__noise_solve(mcamp_ctx *ctx, mcamp__opt_noise *o,
         o->slope = keep;
         st = MCAMP_OK;
     }
-    return st < 0 || !d ? st : mcamp__noise_binding(ctx, o, *value, dir, d);
+    if (o->beside) o->beside->made = st >= 0 && *value <= o->beside->most;
+    if (st < 0 || !d || (o->beside && !o->beside->made)) return st;
+    return mcamp__noise_binding(ctx, o, *value, dir, d);
 }
 
 /* log sigma at the noise's (eps, delta), and D (<D, G> = 1) unless d is NULL. */
@@ -33564,6 +33674,7 @@ MCAMP__PRIV mcamp_status mcamp__noise_eval(mcamp_ctx *ctx, mcamp__opt_noise *o,
         if (st < 0) return st;
         *value = log(sigma);
         if (d) d[0] = 1 / gram->g[0];
+        if (o->beside) o->beside->made = true;
         return MCAMP_OK;
     }
     if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
@@ -34095,6 +34206,8 @@ typedef struct mcamp__opt {
     double power;               /* of the norms that stand for a maximum             */
     size_t every;               /* rounds between two uses of an example             */
     size_t evaluations;
+    double most;                /* objective: a gradient of more is not wanted       */
+    bool made;                  /* the gradient, at the last evaluation              */
 } mcamp__opt;
 
 /* Toeplitz C with entries >= 0 and no factors: mode 0 is the largest, the others being
@@ -34488,80 +34601,156 @@ MCAMP__PRIV mcamp_status mcamp__opt_gram(mcamp_ctx *ctx, const mcamp_opt_desc *d
     return mcamp_gram_pattern(ctx, mech, &part, gram);
 }
 
-/* log sigma (up to a constant) and its d/dx added to g. */
-MCAMP__PRIV mcamp_status mcamp__opt_privacy(mcamp__opt *o, const mcamp_mech *mech,
-                                            const double *x, double *value, double *g)
+/* An error's value, and what its gradient still wants: a pass backward, or nothing. */
+typedef struct mcamp__opt_errors {
+    double value, square;       /* log error; the weighted sum of squares          */
+    mcamp__passes passes;       /* open: the gradient is not made                  */
+} mcamp__opt_errors;
+
+/* Adds what the arrays hold of the error's gradient to g. */
+MCAMP__PRIV void mcamp__opt_add_error(mcamp__opt *o, const mcamp__opt_errors *e,
+                                      const double *x, double *g)
 {
-    int sampled = mcamp__opt_sampled(o->desc);
+    mcamp__opt_chain(&o->m, x, 0.5 / e->square, g);
+}
+
+/* Norms of the rows, and of the worst by the p-norm (sum_i e_i^p)^(1/p) that stands for it: weights
+ * (e_i / max)^(p-2), the weighted sum of squares and the logarithm of the p-norm.    */
+MCAMP__PRIV void mcamp__opt_soft_worst(mcamp__opt *o, double max, mcamp__opt_errors *e)
+{
+    double sum = 0;
+    for (size_t i = 0; i < o->m.n; i++) sum += pow(o->rows[i] / max, o->power);
+    for (size_t i = 0; i < o->m.n; i++)
+        o->weights[i] = pow(o->rows[i] / max, o->power - 2);
+    e->square = sum * max * max;
+    e->value = log(max) + log(sum) / o->power;
+}
+
+/* The rows' squares to the error's value; weights: what its gradient weighs them with. */
+MCAMP__PRIV void mcamp__opt_of_rows(mcamp__opt *o, mcamp__opt_errors *e)
+{
+    mcamp_error_info info;
+    if (o->desc->error == MCAMP_ERROR_MAX) {
+        mcamp__error_summary(o->rows, o->m.n, &info);
+        mcamp__opt_soft_worst(o, info.max, e);
+        e->passes.weights = o->weights;
+    } else {
+        e->square = mcamp__weighed(NULL, o->rows, o->m.n);
+        e->value = 0.5 * log(e->square);
+    }
+}
+
+/* log error and its d/dx added to g, unless passes are open.                        */
+MCAMP__PRIV mcamp_status mcamp__opt_error(mcamp__opt *o, const mcamp_mech *mech,
+                                          const double *x, mcamp__opt_errors *e, double *g)
+{
+    mcamp__mech_grad arrays = mcamp__opt_grad_arrays(&o->m);
+    mcamp_error_info info;
+    double *w = NULL;
+    mcamp_status st = MCAMP_OK;
+    e->passes.open = false;
+    if (mcamp__opt_sampled(o->desc) && mcamp__grad_in_passes(o->work, mech, &arrays)) {
+        st = mcamp__passes_forward(&o->inner, o->work, mech, o->rows, &e->passes);
+        if (st < 0) return st;
+        e->passes.grad = arrays;
+        mcamp__opt_of_rows(o, e);
+    } else {
+        if (o->desc->error == MCAMP_ERROR_MAX) {
+            w = o->weights;
+            st = mcamp_work_error(&o->inner, o->work, mech, o->rows, &info);
+            if (st < 0) return st;
+            mcamp__opt_soft_worst(o, info.max, e);
+        }
+        st = mcamp__work_gradient(&o->inner, o->work, mech, w, &e->square, &arrays);
+        if (st < 0) return st;
+        if (!w) e->value = 0.5 * log(e->square);
+    }
+    if (!(e->square > 0) || !mcamp__finite(e->square) || !mcamp__finite(e->value))
+        return mcamp__fail(&o->inner, MCAMP_E_NONFINITE, "mech", e->square);
+    if (!e->passes.open) mcamp__opt_add_error(o, e, x, g);
+    return MCAMP_OK;
+}
+
+/* log sigma under sampling, and what of g is not there yet: the error's part, which is made beside
+ * D, and its own.  Neither where the objective is more than is wanted.              */
+MCAMP__PRIV mcamp_status mcamp__opt_sampled_noise(mcamp__opt *o, const mcamp_mech *mech,
+                                                  const double *x, mcamp__opt_errors *e,
+                                                  double *value, double *g)
+{
+    int law = o->desc->amplification == MCAMP_AMPLIFY_LAW;
+    mcamp__mech_grad arrays = mcamp__opt_grad_arrays(&o->m);
+    mcamp__beside beside;
+    mcamp_gram gram;
+    double total = 1;
+    mcamp_status st = mcamp__opt_gram(&o->inner, o->desc, mech, o->every, &gram);
+    if (st < 0) return st;
+    beside.most = o->most - e->value;
+    beside.task = e->passes.open ? mcamp__passes_back : NULL;
+    beside.arg = &e->passes;
+    o->noise.beside = &beside;
+    st = mcamp__noise_eval(&o->inner, &o->noise, &gram, value, o->d);
+    o->noise.beside = NULL;
+    mcamp_gram_free(&o->inner, &gram);
+    o->made = st >= 0 && beside.made;
+    if (!o->made) return st;
+    if (beside.task) beside.task(beside.arg, 0);
+    if (e->passes.open) mcamp__opt_add_error(o, e, x, g);
+    if (!o->m.count) return st;
+    st = law ? mcamp__band_gradient(&o->inner, mech, o->d, &total, &arrays)
+             : mcamp__modes_gradient(&o->inner, mech, o->every, o->d, &total, &arrays);
+    if (st >= 0) mcamp__opt_chain(&o->m, x, 0.5 / total, g);
+    return st;
+}
+
+/* log of the largest column norm (up to a constant) and its d/dx added to g. */
+MCAMP__PRIV mcamp_status mcamp__opt_plain_noise(mcamp__opt *o, const mcamp_mech *mech,
+                                                const double *x, double *value, double *g)
+{
     mcamp__mech_grad arrays = mcamp__opt_grad_arrays(&o->m);
     mcamp_gram gram;
     double total = 1;
     mcamp_status st;
-    if (!sampled && !o->m.scaled && o->m.family != MCAMP_OPT_BANDED) {
+    if (!o->m.scaled && o->m.family != MCAMP_OPT_BANDED) {
         st = mcamp__opt_first_mode(o, mech, value);
         if (st >= 0) mcamp__opt_chain(&o->m, x, 1, g);
         return st;
     }
     st = mcamp__opt_gram(&o->inner, o->desc, mech, o->every, &gram);
     if (st < 0) return st;
-    if (sampled) st = mcamp__noise_eval(&o->inner, &o->noise, &gram, value, o->d);
-    else         *value = mcamp__opt_soft_norm(&gram, o->power, o->d);
+    *value = mcamp__opt_soft_norm(&gram, o->power, o->d);
     mcamp_gram_free(&o->inner, &gram);
-    if (st >= 0 && o->m.count)
-        st = o->desc->amplification == MCAMP_AMPLIFY_LAW
-             ? mcamp__band_gradient(&o->inner, mech, o->d, &total, &arrays)
-             : mcamp__modes_gradient(&o->inner, mech, o->every, o->d, &total, &arrays);
+    if (o->m.count) st = mcamp__modes_gradient(&o->inner, mech, o->every, o->d, &total, &arrays);
     if (st >= 0 && o->m.count) mcamp__opt_chain(&o->m, x, 0.5 / total, g);
     return st;
 }
 
-/* log error and its d/dx added to g.  The worst row is stood for by the p-norm
- * (sum_i e_i^p)^(1/p) of the rows' norms: weights e_i^(p-2).                        */
-MCAMP__PRIV mcamp_status mcamp__opt_error(mcamp__opt *o, const mcamp_mech *mech,
-                                          const double *x, double *value, double *g)
-{
-    mcamp__mech_grad arrays = mcamp__opt_grad_arrays(&o->m);
-    double *w = NULL, square = 0, sum = 0;
-    mcamp_error_info info;
-    mcamp_status st = MCAMP_OK;
-    if (o->desc->error == MCAMP_ERROR_MAX) {
-        w = o->weights;
-        st = mcamp_work_error(&o->inner, o->work, mech, o->rows, &info);
-        if (st < 0) return st;
-        for (size_t i = 0; i < o->m.n; i++) sum += pow(o->rows[i] / info.max, o->power);
-        for (size_t i = 0; i < o->m.n; i++)
-            w[i] = pow(o->rows[i] / info.max, o->power - 2);
-    }
-    st = mcamp__work_gradient(&o->inner, o->work, mech, w, &square, &arrays);
-    if (st < 0) return st;
-    if (!(square > 0) || !mcamp__finite(square))
-        return mcamp__fail(&o->inner, MCAMP_E_NONFINITE, "mech", square);
-    *value = w ? log(info.max) + log(sum) / o->power : 0.5 * log(square);
-    mcamp__opt_chain(&o->m, x, 0.5 / square, g);
-    return MCAMP_OK;
-}
-
-/* The objective at x; g[count] its gradient. */
+/* The objective at x; g[count] its gradient, if it is at most o->most, which o->made says. */
 MCAMP__PRIV mcamp_status mcamp__opt_eval(mcamp__opt *o, const double *x, double *value,
                                          double *g)
 {
     mcamp_mech mech;
-    double noise = 0, error = 0;
+    mcamp__opt_errors e;
+    double noise = 0;
     mcamp_status st;
+    o->made = true;
     if (o->m.classes) return mcamp__orth_eval(o, x, value, g);
     o->evaluations++;
     for (size_t i = 0; i < o->m.count; i++) g[i] = 0;
     mcamp__opt_set(&o->inner, &o->m, x);
     st = mcamp__opt_mech(&o->inner, &o->m, &mech);
     if (st < 0) return st;
+    memset(&e, 0, sizeof e);
     st = o->m.any_sign && mech.negative ? MCAMP_E_STRATEGY
-                                        : mcamp__opt_error(o, &mech, x, &error, g);
-    if (st >= 0) st = mcamp__opt_privacy(o, &mech, x, &noise, g);
+                                        : mcamp__opt_error(o, &mech, x, &e, g);
+    if (st >= 0)
+        st = mcamp__opt_sampled(o->desc) ? mcamp__opt_sampled_noise(o, &mech, x, &e, &noise, g)
+                                         : mcamp__opt_plain_noise(o, &mech, x, &noise, g);
+    mcamp__passes_free(&o->inner, &e.passes);
     mcamp_mech_free(&o->inner, &mech);
     if (st < 0) return st;
     for (size_t i = 0; i < o->m.count; i++)
         if (!mcamp__finite(g[i])) st = MCAMP_E_NONFINITE;
-    *value = noise + error;
+    *value = noise + e.value;
     return mcamp__finite(*value) ? st : MCAMP_E_NONFINITE;
 }
 
@@ -34814,7 +35003,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_step(mcamp__opt *o, mcamp__lbfgs *l, double 
                                          int *moved)
 {
     double most = 0, slope = mcamp__lbfgs_direction(l, &most), step = 1, f = 0;
-    double keep = o->noise.log_sigma;
+    double keep = o->noise.log_sigma, limit;
     double gain = o->desc->amplification == MCAMP_AMPLIFY_BINS
                 ? 0.1 * o->desc->tolerance : slack;
     mcamp__trial before = { 0, 0 };
@@ -34826,9 +35015,11 @@ MCAMP__PRIV mcamp_status mcamp__opt_step(mcamp__opt *o, mcamp__lbfgs *l, double 
         if (-step * slope < gain) break;        /* nothing left but noise */
         l->step = step;
         mcamp__lbfgs_run(l, mcamp__lbfgs_trial_task);
+        o->most = limit = l->f + 1e-4 * step * slope + slack;
         st = mcamp__opt_eval(o, l->trial, &f, l->g_trial);
+        o->most = mcamp__inf();
         if (mcamp__opt_fatal(st)) return st;
-        if (st >= 0 && f <= l->f + 1e-4 * step * slope + slack) {
+        if (st >= 0 && o->made && f <= limit) {
             mcamp__lbfgs_accept(l, f);
             *moved = 1;
             return MCAMP_OK;
@@ -34968,6 +35159,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_init(mcamp_ctx *ctx, const mcamp_opt_desc *d
     o->desc = d;
     o->every = d->amplification == MCAMP_AMPLIFY_POISSON ? d->rounds : d->batches;
     o->work = work;
+    o->most = mcamp__inf();
     if ((st = mcamp__opt_model_init(ctx, d, &o->m)) < 0) return st;
     gram = mcamp__opt_sampled(d) || o->m.scaled ||
            (d->family == MCAMP_OPT_BANDED && !o->m.classes);

@@ -197,7 +197,7 @@ static double one_way(int gradient, int window, const mcamp_work *work, const mc
     memset(&g, 0, sizeof g);
     g.coef = rows;
     if (gradient)
-        bench_check(&ctx, "gradient", (window ? mcamp__grad_band : mcamp__grad_columns)
+        bench_check(&ctx, "gradient", (window ? mcamp__grad_passes : mcamp__grad_columns)
                                       (&ctx, work, m, NULL, rows + m->count, &g));
     else
         bench_check(&ctx, "error", (window ? mcamp__error_band : mcamp__error_columns)

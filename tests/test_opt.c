@@ -84,7 +84,7 @@ static void edge_matrix(const mcamp_gram *gram, double sigma, double eps, mcamp_
     memset(&c, 0, sizeof c);
     c.method = MCAMP_METHOD_COMMON; c.rel_var = 1;
     CHECK_STATUS(mcamp__edge_matrix(&ctx, &q, &c, (gram->law ? 1 : 2) * MCAMP_BLOCK,
-                                    mcamp__loose_scale(&f, sigma, eps), d), MCAMP_OK);
+                                    mcamp__loose_scale(&f, sigma, eps), NULL, d), MCAMP_OK);
     mcamp__factor_free(&ctx, &f);
 }
 
@@ -219,7 +219,7 @@ TEST(edge_matrix_of_a_band)
             for (size_t i = 0; i < B * B; i++) d[v][i] = 7;
             if (v) f.reach = B;
             CHECK_STATUS(mcamp__edge_matrix(&ctx, &q, &c, MCAMP_BLOCK,
-                                            mcamp__loose_scale(&f, 1.4, 1), d[v]), MCAMP_OK);
+                                            mcamp__loose_scale(&f, 1.4, 1), NULL, d[v]), MCAMP_OK);
         }
         for (size_t i = 0; i < B * B; i++) top = fmax(top, d[1][i]);
         for (size_t i = 0; i < B * B; i++) {
@@ -542,8 +542,113 @@ TEST(gradient_of_every_family)
                 d.scale_free = false;
             }
             check_gradient(&d, &work);
+            if (v & 1) continue;
+            d.amplification = MCAMP_AMPLIFY_BINS;   /* in one bin: sampled, but smooth */
+            d.batches = 1;
+            d.bands = family == MCAMP_OPT_BANDED || family == MCAMP_OPT_TOEPLITZ ? 3 : 0;
+            d.equal_norms = false;
+            check_gradient(&d, &work);
         }
     mcamp_work_free(&ctx, &work);
+}
+
+/* A new objective's value and gradient at its start, where it is at most `most`; tasks in
+ * another order if said so.                                                        */
+static double objective_up_to(const mcamp_opt_desc *r, const mcamp_work *work, double most,
+                              int backwards, int *made, double *g)
+{
+    mcamp__opt o;
+    double x[500], f;
+    size_t calls = 0;
+    CHECK_STATUS(mcamp__opt_init(&ctx, r, work, &o), MCAMP_OK);
+    CHECK(o.m.count <= 500);
+    CHECK_STATUS(mcamp__opt_start(&ctx, &o, x), MCAMP_OK);
+    if (backwards) { o.inner.parallel.run = mt_backwards; o.inner.parallel.user = &calls; }
+    o.noise.bud.rel_error = 0.05;
+    o.noise.bud.max_samples = 2048;
+    o.power = 16;
+    o.most = most;
+    f = objective(&o, x, g);
+    *made = o.made;
+    CHECK(calls > 0 || !backwards || !o.made);
+    mcamp__opt_free(&ctx, &o);
+    return f;
+}
+
+/* A gradient is made where the objective is small enough; what is made beside what changes
+ * nothing.                                                                          */
+TEST(gradients_that_are_wanted)
+{
+    enum { N = 40 };
+    mcamp_work_desc wd;
+    mcamp_work work;
+    setup();
+    memset(&wd, 0, sizeof wd);
+    wd.n = N;
+    CHECK_STATUS(mcamp_work_init(&ctx, &wd, &work), MCAMP_OK);
+    for (int v = 0; v < 14; v++) {
+        static const mcamp_opt_family family[7] = {
+            MCAMP_OPT_BANDED, MCAMP_OPT_BANDED, MCAMP_OPT_BLT, MCAMP_OPT_BLT, MCAMP_OPT_TOEPLITZ,
+            MCAMP_OPT_TOEPLITZ, MCAMP_OPT_TOEPLITZ };
+        int kind = v / 2, law = kind == 6, made;
+        mcamp_opt_desc d = problem(family[kind], law ? MCAMP_AMPLIFY_LAW : MCAMP_AMPLIFY_BINS,
+                                   N, 10), r;
+        double f, g[2][500];
+        size_t bytes;
+        if (family[kind] != MCAMP_OPT_BLT) d.bands = kind == 1 ? 12 : 3;
+        if (kind == 3 || kind == 4) d.scale_degree = 2;
+        if (law) { d.law = MCAMP_BATCH_POISSON; d.q = 0.2; }
+        if (v & 1) d.error = MCAMP_ERROR_MAX;
+        CHECK_STATUS(mcamp__opt_resolve(&ctx, &d, &r), MCAMP_OK);
+        memset(g, 0, sizeof g);
+        f = objective_up_to(&r, &work, mcamp__inf(), 0, &made, g[0]);
+        CHECK(made);
+        bytes = sizeof g[0];
+        for (int k = 0; k < 4; k++) {
+            double most = k < 2 ? f + 1e-12 : f - 1e-12, again;
+            memset(g[1], 0, sizeof g[1]);
+            again = objective_up_to(&r, &work, most, k & 1, &made, g[1]);
+            CHECK(!memcmp(&again, &f, sizeof f));
+            CHECK(made == (k < 2));
+            CHECK(!memcmp(g[0], g[1], bytes) == (k < 2));
+        }
+    }
+    mcamp_work_free(&ctx, &work);
+}
+
+static void count_call(void *arg, size_t i) { ++*(size_t *)arg; CHECK(i == 0); }
+
+/* What is to be done beside D is done once, though where directions are as good as equal D is
+ * made of both; and not at all where D is not made.                                 */
+TEST(beside_the_edge_matrix)
+{
+    static const double g0[4] = { 4, 3.8, 3.8, 4.4 };
+    double d[3][4], value;
+    mcamp_gram gram;
+    setup();
+    CHECK_STATUS(mcamp_gram_from_matrix(&ctx, g0, 2, &gram), MCAMP_OK);
+    for (int v = 0; v < 3; v++) {
+        mcamp__opt_noise o;
+        mcamp__beside beside;
+        size_t calls = 0;
+        memset(&o, 0, sizeof o);
+        o.eps = 1; o.delta = 1e-5;
+        CHECK_STATUS(mcamp__budget_resolve(&ctx, NULL, &o.bud), MCAMP_OK);
+        o.bud.rel_error = 0.02;
+        beside.most = v == 2 ? -100 : 100;
+        beside.task = count_call;
+        beside.arg = &calls;
+        beside.made = false;
+        o.beside = v ? &beside : NULL;
+        d[v][0] = 0;
+        CHECK_STATUS(mcamp__noise_eval(&ctx, &o, &gram, &value, d[v]), MCAMP_OK);
+        CHECK(fabs(o.seen[1] - o.seen[2]) < 0.05);
+        CHECK(calls == (v == 1));
+        CHECK(beside.made == (v == 1) && (v == 1 ? !beside.task : beside.task != NULL));
+    }
+    CHECK(!memcmp(d[0], d[1], sizeof d[0]));
+    CHECK_NEAR(d[2][0], 0, 0, 0);
+    mcamp_gram_free(&ctx, &gram);
 }
 
 /* With samples: the derivative along the gradient, by differences of the sampled
@@ -1463,11 +1568,11 @@ static void check_inner(uint64_t inner, uint64_t taken)
     CHECK(o.s.samples - before == taken && o.s.t->count == taken);
     q = mcamp__solve_question(&o.s, value, MCAMP_REMOVE);
     CHECK_STATUS(mcamp__edge_matrix(&ctx, &q, o.s.hint.choice[MCAMP_REMOVE], taken, log(o.delta),
-                                    e), MCAMP_OK);
+                                    NULL, e), MCAMP_OK);
     CHECK(!memcmp(d, e, sizeof d));
     CHECK_STATUS(mcamp__edge_matrix(&ctx, &q, &o.s.hint.choice[MCAMP_REMOVE][0],
                                     taken < MCAMP_BLOCK ? taken + 64 : taken + MCAMP_BLOCK,
-                                    log(o.delta), e), MCAMP_OK);
+                                    log(o.delta), NULL, e), MCAMP_OK);
     CHECK(memcmp(d, e, sizeof d));
     free(o.s.t);
     mcamp__factor_free(&ctx, &f);
@@ -2007,7 +2112,8 @@ TEST(allocation_failures)
 }
 
 TEST_MAIN("opt",
-    T(gradient_of_every_family), T(gradient_with_amplification), T(bad_arguments), T(bad_starts),
+    T(gradient_of_every_family), T(gradients_that_are_wanted), T(beside_the_edge_matrix),
+    T(gradient_with_amplification), T(bad_arguments), T(bad_starts),
     T(unstable_starts), T(sigma_that_is_no_number), T(trials_that_are_no_numbers),
     T(a_descent_ends_at_its_best_point), T(directions_of_many_numbers),
     T(interrupted_keeps_the_best), T(sigma_of_partial_cycles),

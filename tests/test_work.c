@@ -384,7 +384,7 @@ TEST(gradient_routes_agree)
             for (int i = 0; i < 2; i++) {
                 memset(&g, 0, sizeof g);
                 g.theta = t[i]; g.omega = w[i]; g.log_scale = ls[i];
-                CHECK_STATUS((i ? mcamp__grad_machine : mcamp__grad_columns)
+                CHECK_STATUS((i ? mcamp__grad_passes : mcamp__grad_columns)
                              (&ctx, &work, &m, k == 2 ? NULL : wt, &v[i], &g), MCAMP_OK);
             }
             CHECK_NEAR(v[1], v[0], 1e-11, 0);
@@ -572,7 +572,7 @@ TEST(errors_of_bands_by_a_window)
                     mcamp__mech_grad to;
                     memset(&to, 0, sizeof to);
                     to.coef = g[i]; to.log_scale = ls[i];
-                    CHECK_STATUS((i ? mcamp__grad_columns : mcamp__grad_band)
+                    CHECK_STATUS((i ? mcamp__grad_columns : mcamp__grad_passes)
                                  (&ctx, &work, &m, h % 2 ? wt : NULL, &v[i], &to), MCAMP_OK);
                 }
                 same_slopes(&m, &v[0], &v[1], g[0], g[1], ls[0], ls[1], 1e-10);
