@@ -35426,8 +35426,8 @@ MCAMP__PRIV double mcamp__opt_wanted(const mcamp_opt_desc *d, const mcamp_opt_re
     return d->error == MCAMP_ERROR_MAX ? r->max_error : r->rmse;
 }
 
-/* LAW: *mech, *r := those of the start if its wanted error is the smaller one.  What samples
- * make of a step can be a step backwards.                                             */
+/* *mech, *r := those of the start if its wanted error is the smaller one.  What samples make of a
+ * step can be a step backwards.                                                       */
 MCAMP__PRIV mcamp_status mcamp__opt_no_worse(mcamp__opt *o, const double *start,
                                              mcamp_mech *mech, mcamp_opt_result *r)
 {
@@ -35451,7 +35451,10 @@ MCAMP__PRIV mcamp_status mcamp__opt_drive(mcamp_ctx *ctx, mcamp__opt *o, int mea
                                           mcamp_mech *mech, mcamp_opt_result *r)
 {
     mcamp__lbfgs l;
-    size_t kept = o->desc->amplification == MCAMP_AMPLIFY_LAW ? o->m.count : 0;
+    const mcamp_opt_desc *d = o->desc;
+    int keep = d->amplification == MCAMP_AMPLIFY_LAW ||
+               (d->amplification == MCAMP_AMPLIFY_BINS && d->family == MCAMP_OPT_BLT && d->start);
+    size_t kept = keep ? o->m.count : 0;
     double *start = NULL;
     mcamp_status st = mcamp__lbfgs_init(ctx, o->m.count, &l), q;
     if (st < 0) return st;
