@@ -8653,9 +8653,19 @@ MCAMP__PRIV double mcamp__pattern_add_range(const mcamp__pattern *p, double eps,
     return -log1p(s) + s * (log(s) - log1p(s) - (eps - p->mean_half)) + 0.5 * theta * theta;
 }
 
+/* A share r of patterns without a round, no more than there are, leaves rho = r + (1 - r) rho', for
+ * which the same holds with tau and mean_half over 1 - r, and
+ *     (1 - e^eps rho)_+ = (1 - e^eps r) (1 - e^eps' rho')_+,
+ *     e^eps' = e^eps (1 - r)/(1 - e^eps r).                                             */
 MCAMP__PRIV double mcamp__pattern_add_bound(const mcamp__pattern *p, double eps)
 {
-    return mcamp__gauss_logdelta(p->tau, eps - p->mean_half + 0.5 * p->tau * p->tau);
+    double r = mcamp__pattern_none(p) * (1 - 1e-9), rest = 1 - exp(eps) * r, tau, mean;
+    double all = mcamp__gauss_logdelta(p->tau, eps - p->mean_half + 0.5 * p->tau * p->tau);
+    if (!(rest > 1e-6) || !(r < 1 - 1e-6)) return all;
+    tau = p->tau / (1 - r);
+    mean = p->mean_half / (1 - r);
+    eps += log1p(-r) - log(rest);
+    return mcamp__dmin(all, log(rest) + mcamp__gauss_logdelta(tau, eps - mean + 0.5 * tau * tau));
 }
 
 /* theta of smallest range, which is convex in it: a supremum of convex functions. */
@@ -8666,6 +8676,43 @@ MCAMP__PRIV double mcamp__pattern_theta(const mcamp__pattern *p, double eps)
         double a = lo + (hi - lo) / 3, b = hi - (hi - lo) / 3;
         if (mcamp__pattern_add_range(p, eps, a) < mcamp__pattern_add_range(p, eps, b)) hi = b;
         else lo = a;
+    }
+    return 0.5 * (lo + hi);
+}
+
+/* log sum_p Pr(p) exp(sum_{t in p} (s base_t + theta d_t)); f: n + b doubles, the last zero. */
+MCAMP__PRIV double mcamp__pattern_sum(const mcamp__pattern *p, const double *base, double s,
+                                       const double *d, double theta, double *f)
+{
+    double sum = -mcamp__inf();
+    for (size_t t = p->n; t-- > 0; )
+        f[t] = mcamp__log_add(f[t + p->step] + p->log_rest,
+                              f[t + p->b] + p->log_q + s * base[t] + theta * d[t]);
+    for (size_t r = 0; r < p->starts; r++)
+        sum = mcamp__log_add(sum, f[r] + p->log_start[r]);
+    return sum;
+}
+
+/* d_t = cov(u, h_t) to zeroed d[n]. */
+MCAMP__PRIV void mcamp__pattern_slopes(const mcamp__pattern *l, double *d)
+{
+    for (size_t t = 0; t < l->n; t++)
+        for (size_t j = 0; j < l->w && t + j < l->n; j++) {
+            d[t] += l->share[t + j] / l->tau * l->x[t * l->w + j];
+            if (j) d[t + j] += l->share[t] / l->tau * l->x[t * l->w + j];
+        }
+}
+
+/* theta where the mean of rho is e^-eps at -theta along u, about where rho is that small; for one
+ * whose rounding goes too far, at most 100.  d, f: n and n + b doubles, zero.     */
+MCAMP__PRIV double mcamp__pattern_edge(const mcamp__pattern *p, double eps, double *d, double *f)
+{
+    double lo = 0, hi = 100;
+    mcamp__pattern_slopes(p, d);
+    for (int i = 0; i < 30; i++) {
+        double x = 0.5 * (lo + hi);
+        if (mcamp__pattern_sum(p, d, 0, d, -x, f) > -eps) lo = x;
+        else hi = x;
     }
     return 0.5 * (lo + hi);
 }
@@ -10062,6 +10109,13 @@ MCAMP__PRIV mcamp_status mcamp__sampler_pattern(mcamp_ctx *ctx, const mcamp_gram
     p->k = p->dir == MCAMP_ADD ? 0 : 1;
     if (p->dir == MCAMP_ADD) {
         double theta = p->method == MCAMP_METHOD_PLAIN ? 0 : mcamp__pattern_theta(t, p->eps);
+        if (p->method == MCAMP_METHOD_MODE) {
+            size_t count = 2 * t->n + t->b;
+            double *own = mcamp__new_doubles(ctx, count);
+            if (!own) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)count);
+            theta = mcamp__pattern_edge(t, p->eps, own, own + t->n);
+            mcamp__delete_doubles(ctx, own, count);
+        }
         mcamp__pattern_shift(t, theta);
         p->log_range = mcamp__pattern_add_range(t, p->eps, theta);
     } else if (p->method == MCAMP_METHOD_TILTED) {
@@ -29168,9 +29222,10 @@ typedef struct mcamp__mixture {
     const double *sums;                 /* the factor's: see mcamp__mix_sum       */
     int whole;                          /* they are of whole rows                 */
     double copies[MCAMP__SHIFTS], along[MCAMP__SHIFTS];     /* patterns: s and theta */
-    mcamp__pattern law;                 /* of p, but in P: rounds of a bin are rarely let go */
-    size_t span[MCAMP__SHIFTS];         /* of bins, all rounds of each; 0: a pattern        */
-    double *window[MCAMP__SHIFTS];      /* their A_c, and K_c after them: in rows           */
+    mcamp__pattern law;                 /* of p, but in P: of a bin as many rounds as matter */
+    size_t span[MCAMP__SHIFTS];         /* of rounds in every epoch; 0: a pattern           */
+    double *window[MCAMP__SHIFTS];      /* their A_ce, and K_ce after them: in rows         */
+    double take[MCAMP__SHIFTS];         /* probability that an epoch's are moved            */
 } mcamp__mixture;
 
 /* The entry in which u falls; upto: running sums. */
@@ -29596,15 +29651,29 @@ MCAMP__PRIV double *mcamp__mix_record(const mcamp__sampler *p, const mcamp__scra
  *              sum_p Pr(p) exp(sum_{t in p} (s h_t - s^2 x_tt/2 - s theta d_t)),
  * which is rho's recursion with other potentials: nothing is drawn to complete a sample.
  * Any law of p will do.
- *     Bins: or X at k M_c, M_c the sum of all columns of bins c .. c + h - 1 (the first after the
- * last one), c uniform: density mean_c exp(k sum_t h_t - k^2 A_c/2), t over these rounds, A_c =
- * |M_c|^2/sigma^2; K_c is what sum h_t has beyond the sum of rho's potentials.          */
+ *     Bins: or X at k sum_e M_ce, M_ce the sum of the columns of rounds e b + c .. e b + c + h - 1
+ * (of those that there are; e from -1), c uniform, over epochs e that are taken each with
+ * probability t, of bins that are always used t = 1: density
+ *     mean_c prod_e (1 - t + t exp(k sum_t h_t - k^2 A_ce/2)),    A_ce = |M_ce|^2/sigma^2
+ * over the rounds of M_ce, if columns of two epochs are orthogonal; else t = 1 and A_ce has twice
+ * <M_ce, M_c,e+1> in it.  K_ce is what sum h_t has beyond the sum of rho's potentials. */
 
-/* H += x(., M_c) in one sample's column. */
-MCAMP__PRIV void mcamp__patterns_span(const mcamp__pattern *p, size_t c, size_t h, double *to)
+/* Window c of h rounds in an epoch, e = 0 for the one before the first: from .. to. */
+MCAMP__PRIV void mcamp__patterns_rounds(const mcamp__pattern *p, size_t c, size_t h, size_t e,
+                                        size_t *from, size_t *to)
 {
-    for (size_t i = c; i < c + h; i++)
-        for (size_t t = i % p->b; t < p->n; t += p->b) mcamp__pattern_add(p, t, to);
+    size_t at = c + e * p->b;
+    *from = mcamp__zmin(at > p->b ? at - p->b : 0, p->n);
+    *to = mcamp__zmin(at + h > p->b ? at + h - p->b : 0, p->n);
+}
+
+/* H += x(., M_ce) in one sample's column. */
+MCAMP__PRIV void mcamp__patterns_span(const mcamp__pattern *p, size_t c, size_t h, size_t e,
+                                      double *to)
+{
+    size_t t, end;
+    mcamp__patterns_rounds(p, c, h, e, &t, &end);
+    for (; t < end; t++) mcamp__pattern_add(p, t, to);
 }
 
 /* Moves every sample of the tile to its component's mean. */
@@ -29619,10 +29688,12 @@ MCAMP__PRIV void mcamp__patterns_move(const mcamp__sampler *p, mcamp_rng *r,
         size_t q = mcamp__pick(upto, m->count, mcamp_rng_uniform(r));
         k[s] = m->copies[q];
         along[s] = m->along[q];
-        if (m->span[q])
-            mcamp__patterns_span(&p->pattern, (size_t)(mcamp_rng_uniform(r) * (double)p->pattern.b),
-                                 m->span[q], w->h + s);
-        else if (k[s] > 0)
+        if (m->span[q]) {
+            size_t c = (size_t)(mcamp_rng_uniform(r) * (double)p->pattern.b);
+            for (size_t e = 0; e <= p->pattern.epochs; e++)
+                if (m->take[q] >= 1 || mcamp_rng_uniform(r) < m->take[q])
+                    mcamp__patterns_span(&p->pattern, c, m->span[q], e, w->h + s);
+        } else if (k[s] > 0)
             mcamp__pattern_draw(q + 1 < m->count ? &m->law : &p->pattern, NULL, NULL, s, r, w->h);
     }
     for (size_t t = 0; t < p->pattern.n; t++)
@@ -29632,31 +29703,68 @@ MCAMP__PRIV void mcamp__patterns_move(const mcamp__sampler *p, mcamp_rng *r,
         }
 }
 
-/* log R_q of a component of windows to z. */
+/* x := k (H_ce + K_ce) - k^2 A_ce/2 of all c, in one epoch. */
+MCAMP__PRIV void mcamp__patterns_windows_epoch(const mcamp__sampler *p, size_t q, size_t e,
+                                               const double *g, double *x)
+{
+    const mcamp__pattern *l = &p->pattern;
+    size_t b = l->b, h = p->mix->span[q], from, to, P = MCAMP__P;
+    double k = p->mix->copies[q], sum[MCAMP__P] = { 0 };
+    const double *square = p->mix->window[q] + e * b, *more = square + (l->epochs + 1) * b;
+    mcamp__patterns_rounds(l, 0, h, e, &from, &to);
+    for (size_t i = from * P; i < to * P; i++) sum[i % P] += g[i];
+    for (size_t c = 0; c < b; c++) {
+        size_t first, end;
+        for (size_t s = 0; s < P; s++)
+            x[c * P + s] = k * (sum[s] + more[c] - 0.5 * k * square[c]);
+        mcamp__patterns_rounds(l, c + 1, h, e, &first, &end);
+        for (size_t s = 0; end > to && s < P; s++) sum[s] += g[to * P + s];
+        for (size_t s = 0; first > from && s < P; s++) sum[s] -= g[from * P + s];
+        from = first;
+        to = end;
+    }
+}
+
+/* many *= 1 - t + t e^x in b samples' rows, of x what is above 40 to log; many to log every 16
+ * times, before it leaves the range of numbers. */
+MCAMP__PRIV void mcamp__patterns_windows_odds(mcamp_vecset vs, double t, size_t turn, size_t count,
+                                              double *x, double *many, double *log_many)
+{
+    for (size_t i = 0; i < count; i++) {
+        double most = x[i] > 40 ? 40 : x[i];
+        log_many[i] += x[i] - most;
+        x[i] = most;
+    }
+    mcamp__vec_exp(vs, x, count);
+    for (size_t i = 0; i < count; i++) many[i] *= 1 - t + t * x[i];
+    for (size_t i = 0; turn % 16 == 15 && i < count; i++) {
+        log_many[i] += log(many[i]);
+        many[i] = 1;
+    }
+}
+
+/* log R_q of a component of windows to z.  Of f the last b rows are not ours. */
 MCAMP__PRIV void mcamp__patterns_windows_ratio(mcamp_vecset vs, const mcamp__sampler *p, size_t q,
                                                mcamp__pattern_work *w, double *z)
 {
     const mcamp__pattern *l = &p->pattern;
-    const double *of = p->mix->window[q];
-    double k = p->mix->copies[q], top[MCAMP__P], *g = w->h, *f = w->f;
-    size_t b = l->b, h = p->mix->span[q], P = MCAMP__P;
-    memset(g, 0, b * P * sizeof *g);
-    for (size_t i = 0; i < l->n * P; i++) g[i % (b * P)] += w->g[i];
-    for (size_t s = 0; s < P; s++) {
-        double sum = 0;
-        for (size_t i = 0; i < h; i++) sum += g[i * P + s];
-        top[s] = -mcamp__inf();
-        for (size_t c = 0; c < b; c++) {
-            f[c * P + s] = k * (sum + of[b + c] - 0.5 * k * of[c]);
-            top[s] = mcamp__dmax(top[s], f[c * P + s]);
-            sum += g[(c + h) % b * P + s] - g[c * P + s];
-        }
-        for (size_t c = 0; c < b; c++) f[c * P + s] -= top[s];
-        z[s] = 0;
+    double take = p->mix->take[q], top[MCAMP__P], *x = w->h, *f = w->f, *many = w->first;
+    size_t count = l->b * MCAMP__P, P = MCAMP__P;
+    for (size_t i = 0; i < count; i++) { f[i] = 0; many[i] = 1; }
+    for (size_t e = 0; e <= l->epochs; e++) {
+        mcamp__patterns_windows_epoch(p, q, e, w->g, x);
+        if (take < 1) mcamp__patterns_windows_odds(vs, take, e, count, x, many, f);
+        for (size_t i = 0; !(take < 1) && i < count; i++) f[i] += x[i];
     }
-    mcamp__vec_exp(vs, f, b * P);
-    for (size_t i = 0; i < b * P; i++) z[i % P] += f[i];
-    for (size_t s = 0; s < P; s++) z[s] = top[s] + log(z[s] / (double)b);
+    for (size_t s = 0; s < P; s++) { top[s] = -mcamp__inf(); z[s] = 0; }
+    for (size_t i = 0; i < count; i++) {
+        if (take < 1) f[i] += log(many[i]);
+        top[i % P] = mcamp__dmax(top[i % P], f[i]);
+    }
+    for (size_t i = 0; i < count; i++) f[i] -= top[i % P];
+    mcamp__vec_exp(vs, f, count);
+    for (size_t i = 0; i < count; i++) z[i % P] += f[i];
+    for (size_t s = 0; s < P; s++) z[s] = top[s] + log(z[s] / (double)l->b);
 }
 
 /* log R_q of the tile to z; u: that of the samples. */
@@ -29963,94 +30071,108 @@ MCAMP__PRIV void mcamp__mix_share(mcamp__sampler *p, const double *share)
     p->log_range = p->mix->order ? mcamp__inf() : 1e-9 - log(share[p->mix->count - 1]);
 }
 
-/* log sum_p Pr(p) exp(sum_{t in p} (s base_t + theta d_t)); f: n + b doubles. */
-MCAMP__PRIV double mcamp__patterns_sum(const mcamp__pattern *p, const double *base, double s,
-                                       const double *d, double theta, double *f)
-{
-    double sum = -mcamp__inf();
-    for (size_t t = p->n; t-- > 0; )
-        f[t] = mcamp__log_add(f[t + p->step] + p->log_rest,
-                              f[t + p->b] + p->log_q + s * base[t] + theta * d[t]);
-    for (size_t r = 0; r < p->starts; r++)
-        sum = mcamp__log_add(sum, f[r] + p->log_start[r]);
-    return sum;
-}
-
 /* Where that is `goal`, in theta at s, or with d NULL in s: theta = 0 where it is above. */
 MCAMP__PRIV double mcamp__patterns_root(const mcamp__pattern *p, const double *base, double s,
                                         const double *d, double goal, double *f)
 {
     double lo = 0, hi = 1;
-    if (d && mcamp__patterns_sum(p, base, s, d, 0, f) >= goal) return 0;
+    if (d && mcamp__pattern_sum(p, base, s, d, 0, f) >= goal) return 0;
     for (int i = 0; i < 26; i++) {
         double x = i < 12 && !(lo > hi / 2) ? hi : 0.5 * (lo + hi);
-        int above = (d ? mcamp__patterns_sum(p, base, s, d, x, f)
-                       : mcamp__patterns_sum(p, base, x, base, 0, f)) >= goal;
+        int above = (d ? mcamp__pattern_sum(p, base, s, d, x, f)
+                       : mcamp__pattern_sum(p, base, x, base, 0, f)) >= goal;
         if (above) hi = x;
         else { lo = x; if (mcamp__eq(x, hi)) hi *= 2; }
     }
     return hi;
 }
 
-/* d_t to zeroed d[n]. */
-MCAMP__PRIV void mcamp__patterns_slopes(const mcamp__pattern *l, double *d)
-{
-    for (size_t t = 0; t < l->n; t++)
-        for (size_t j = 0; j < l->w && t + j < l->n; j++) {
-            d[t] += l->share[t + j] / l->tau * l->x[t * l->w + j];
-            if (j) d[t + j] += l->share[t] / l->tau * l->x[t * l->w + j];
-        }
-}
-
 /* d_t of the mixture's rows, and a usual pattern's h_t to base[n] (of room for a tile). */
 MCAMP__PRIV void mcamp__patterns_rows(const mcamp__pattern *l, double *d, double *base)
 {
     mcamp_rng r;
-    mcamp__patterns_slopes(l, d);
+    mcamp__pattern_slopes(l, d);
     mcamp_rng_seed(&r, 1);
     mcamp__pattern_draw(l, NULL, NULL, 0, &r, base);
     for (size_t t = 1; t < l->n; t++) base[t] = base[t * MCAMP__P];
 }
 
-/* A_c and K_c of windows of h bins. */
+/* A_ce and K_ce of windows of h rounds. */
 MCAMP__PRIV void mcamp__patterns_window(const mcamp__pattern *l, size_t h, double *of)
 {
-    size_t b = l->b;
-    for (size_t c = 0; c < b; c++) {
-        double *square = of + c, *more = of + b + c;
+    size_t b = l->b, from, to, count = (l->epochs + 1) * b;
+    for (size_t i = 0; i < count; i++) {
+        double *square = of + i, *more = of + count + i;
         *square = *more = 0;
-        for (size_t i = c; i < c + h; i++)
-            for (size_t t = i % b; t < l->n; t += b) {
-                *more -= l->off[t];
-                *square += l->x[t * l->w];
-                for (size_t j = 1; j < l->w && t + j < l->n; j++)
-                    if ((t + j + b - c) % b < h) *square += 2 * l->x[t * l->w + j];
-            }
+        mcamp__patterns_rounds(l, i % b, h, i / b, &from, &to);
+        for (size_t t = from; t < to; t++) {
+            size_t next = i % b + i / b * b;        /* of the next epoch, the first round */
+            *more -= l->off[t];
+            *square += l->x[t * l->w];
+            for (size_t s = t + 1; s < mcamp__zmin(t + l->w, l->n); s++)
+                if (s < to || (s >= next && s < next + h)) *square += 2 * l->x[t * l->w + s - t];
+        }
     }
 }
 
-/* Bins: windows of 1, 3, 9, .. while their bins overlap, each at three distances about the one
- * where rho is e^eps.  base: room for a tile's column.  Returns the most copies of a bin. */
-MCAMP__PRIV double mcamp__patterns_windows(mcamp__sampler *p, double goal, double *base, double *f)
+/* How many of a bin's epochs take part where rho is e^y times 1/b, at the least cost: with g in j
+ * of them, (1 - q + q e^g)^j = e^y, what P has at s = g/v + 1/2 moves in each and over all choices
+ * of j; v: the square of a move.                                                    */
+MCAMP__PRIV size_t mcamp__patterns_few(const mcamp__pattern *l, double y, double v)
+{
+    double q = exp(l->log_q), best = -mcamp__inf(), choices = 0;
+    size_t few = l->epochs;
+    y = mcamp__dmax(y, 1e-3);
+    for (size_t j = 1; q < 1 && j <= l->epochs; j++) {
+        double s = log1p(expm1(y / (double)j) / q) / v + 0.5, cost;
+        cost = log((1 - q) * exp(-0.5 * s * s * v) + q * exp(-0.5 * (s - 1) * (s - 1) * v));
+        choices += log((double)(l->epochs - j + 1) / (double)j);
+        if (!(choices + (double)j * cost > best)) continue;
+        best = choices + (double)j * cost;
+        few = j;
+    }
+    return few;
+}
+
+/* The probability of an epoch with which so many of them are usual. */
+MCAMP__PRIV double mcamp__patterns_take(const mcamp__pattern *l, size_t few)
+{
+    double q = exp(l->log_q);
+    return q < 1 ? mcamp__dmax(q, ((double)few + 0.5) / ((double)l->epochs + 1)) : 1.0;
+}
+
+/* Bins: windows of 1, 3, 9, .. rounds while their columns overlap, each at three distances about
+ * the one where rho is e^eps.  base: room for a tile's column.  Returns the most copies of a bin,
+ * *take of one: the odds of a bin's epochs. */
+MCAMP__PRIV double mcamp__patterns_windows(mcamp__sampler *p, double goal, double *base,
+                                           double *f, double *take)
 {
     static const double step[3] = { -1.2, -0.4, 0.4 };
     mcamp__mixture *m = p->mix;
     mcamp__pattern *l = &p->pattern;
     double most = 0, *of = m->rows + l->n;
-    for (size_t h = 1; h <= l->w && h < l->b && m->count < 9; h *= 3, of += 2 * l->b) {
-        size_t c = (l->b - h) / 2;
-        double var, s;
+    size_t count = (l->epochs + 1) * l->b;
+    for (size_t h = 1; h <= l->w && h < l->b && m->count < 9; h *= 3, of += 2 * count) {
+        size_t c = (l->b - h) / 2, few;
+        double var = 0, own, s;
         mcamp__patterns_window(l, h, of);
         memset(base, 0, l->n * MCAMP__P * sizeof *base);
-        mcamp__patterns_span(l, c, h, base);
+        for (size_t e = 0; e <= l->epochs; e++) {
+            mcamp__patterns_span(l, c, h, e, base);
+            var += of[e * l->b + c] / ((double)h * (double)h * (double)l->epochs);
+        }
         for (size_t t = 0; t < l->n; t++) base[t] = base[t * MCAMP__P] / (double)h;
-        var = of[c] / ((double)h * (double)h);
         if (!(var > 0)) break;
+        few = mcamp__patterns_few(l, p->eps + log((double)l->b / (double)h), var);
+        for (size_t t = few * l->b; t < l->n; t++) base[t] = 0;
         s = mcamp__patterns_root(l, base, 0, NULL, goal, f);
+        own = h + l->w > l->b + 1 ? 1 : mcamp__patterns_take(l, few);
+        if (h == 1) *take = own;
         for (int i = 0; i < 3; i++) {
-            double copies = mcamp__dmax(s + step[i] / sqrt(var), 0);
+            double copies = mcamp__dmax(s + step[i] / sqrt(var * (double)few), 0);
             m->window[m->count] = of;
             m->span[m->count] = h;
+            m->take[m->count] = own;
             m->copies[m->count++] = copies / (double)h;
             most = mcamp__dmax(most, copies);
         }
@@ -30092,8 +30214,9 @@ MCAMP__PRIV mcamp_status mcamp__patterns_build(mcamp_ctx *ctx, mcamp__sampler *p
     mcamp__mixture *m = p->mix;
     mcamp__pattern *l = &p->pattern;
     double *own, *base, share[MCAMP__SHIFTS], goal = p->eps + 0.5 * l->tau * l->tau, reach = 0;
+    double take = 1;
     size_t tile = l->n * MCAMP__P, count = tile + l->n + l->b;
-    m->rows_count = l->n + 6 * l->b;
+    m->rows_count = l->n + 6 * (l->epochs + 1) * l->b;
     m->rows = mcamp__new_doubles(ctx, m->rows_count);
     own = mcamp__new_doubles(ctx, count);
     if (m->rows && own) {
@@ -30101,10 +30224,9 @@ MCAMP__PRIV mcamp_status mcamp__patterns_build(mcamp_ctx *ctx, mcamp__sampler *p
         mcamp__pattern_shift(l, 0);             /* u's place */
         m->law = *l;
         if (mcamp__pattern_bin(l)) {
-            double rest = 0.1 * exp(l->log_rest);
-            m->law.log_rest = rest > 0 ? log(rest) : l->log_rest;
-            m->law.log_q = log1p(-rest);
-            reach = mcamp__patterns_windows(p, goal, base, own);
+            reach = mcamp__patterns_windows(p, goal, base, own, &take);
+            m->law.log_rest = take < 1 ? log1p(-take) : l->log_rest;
+            m->law.log_q = log(take);
             memset(base, 0, tile * sizeof *base);
         }
         mcamp__patterns_rows(&m->law, m->rows, base);
@@ -30191,7 +30313,7 @@ MCAMP__PRIV mcamp_status mcamp__choice_open(mcamp_ctx *ctx, const mcamp__questio
                                          const mcamp__choice *c, mcamp__sampler *p)
 {
     mcamp_status st = mcamp__question_sampler(ctx, q, c, p);
-    if (c->method == MCAMP_METHOD_MODE) p->tile = mcamp__tile_mode;
+    if (c->method == MCAMP_METHOD_MODE && !q->f->patterns) p->tile = mcamp__tile_mode;
     if (st < 0 || c->method != MCAMP_METHOD_SHIFTS) return st;
     p->mix = (mcamp__mixture *)mcamp__new(ctx, 1, sizeof *p->mix);
     st = p->mix ? mcamp__mix_build(ctx, q->f, p) : mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", 0);
@@ -30460,7 +30582,7 @@ MCAMP__PRIV size_t mcamp__candidates(const mcamp__question *q, const mcamp__choi
     size_t n = 0, last = 0, shifts = mcamp__shifts_fit(q) ? 1 : 0;
     for (size_t i = 0; i < 6; i++) c[i].log_scale = log_scale;
     if (q->dir == MCAMP_ADD) {
-        c[n].k = 0; c[n++].method = proof->method;
+        c[n].k = 0; c[n++].method = q->f->patterns ? MCAMP_METHOD_MODE : proof->method;
         return n;
     }
     if (q->f->patterns) return 0;
@@ -31914,7 +32036,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_coarse(mcamp_ctx *ctx, mcamp__solve *s, do
             c[n].log_scale = mcamp__loose_scale(q.f, q.sigma, q.eps);
             c[n++].method = MCAMP_METHOD_MODE;
         } else {
-            c[n++].method = s->f->patterns ? MCAMP_METHOD_TILTED : MCAMP_METHOD_COMMON;
+            c[n++].method = s->f->patterns ? MCAMP_METHOD_MODE : MCAMP_METHOD_COMMON;
         }
         for (size_t i = 0; st == MCAMP_OK && i < n; i++) {
             double v = 0;
@@ -33363,7 +33485,7 @@ MCAMP__PRIV mcamp_status mcamp__edge_init(mcamp_ctx *ctx, mcamp__sampler *p, mca
         if (st >= 0) st = mcamp__buf_new(ctx, (e->n + 3) / 4 * 4 * e->width, &e->sum[g]);
     }
     if (st >= 0 && l->n) st = mcamp__buf_new(ctx, l->n, &e->slopes);
-    if (st >= 0 && l->n) mcamp__patterns_slopes(l, e->slopes.p);
+    if (st >= 0 && l->n) mcamp__pattern_slopes(l, e->slopes.p);
     if (st < 0) mcamp__edge_free(ctx, e);
     return st;
 }

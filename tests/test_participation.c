@@ -554,6 +554,125 @@ static mcamp_tally shifted(const mcamp_gram *g, const fixture *f, int linear, do
     return t;
 }
 
+/* What estimates of add draw, around the point where rho is e^-eps. */
+static mcamp_tally edged(const mcamp_gram *g, const fixture *f, uint64_t blocks)
+{
+    mcamp__factor x;
+    mcamp__question q;
+    mcamp__choice c;
+    mcamp__sampler p;
+    mcamp__workers w;
+    mcamp_tally t;
+    memset(&c, 0, sizeof c);
+    CHECK_STATUS(mcamp__factor_init(&ctx, g, &x), MCAMP_OK);
+    q = mcamp__ask(&x, f->sigma, f->eps, MCAMP_ADD, 3);
+    c.method = MCAMP_METHOD_MODE;
+    c.log_scale = mcamp__estimate_scale(&q, mcamp__inf());
+    CHECK_STATUS(mcamp__choice_open(&ctx, &q, &c, &p), MCAMP_OK);
+    CHECK_STATUS(mcamp__workers_init(&ctx, &p, &w), MCAMP_OK);
+    mcamp__tally_init(&p, &t);
+    CHECK_STATUS(mcamp__run_blocks(&ctx, &p, &w, 3, 78, 0, blocks, &t), MCAMP_OK);
+    CHECK(t.poisoned == 0);
+    mcamp__workers_free(&ctx, &w);
+    mcamp__choice_close(&ctx, &p);
+    mcamp__factor_free(&ctx, &x);
+    return t;
+}
+
+/* Random bins that are used with probability q, square root with so many bands. */
+static void cyclic(size_t n, size_t b, size_t bands, double q, mcamp_gram *g)
+{
+    mcamp_mech_desc d;
+    mcamp_mech m;
+    mcamp_participation part;
+    memset(&d, 0, sizeof d);
+    memset(&part, 0, sizeof part);
+    d.kind = MCAMP_MECH_SQRT; d.n = n; d.bands = bands;
+    part.law = MCAMP_BATCH_POISSON; part.batches = b; part.q = q;
+    CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
+    CHECK_STATUS(mcamp_gram_pattern(&ctx, &m, &part, g), MCAMP_OK);
+    mcamp_mech_free(&ctx, &m);
+}
+
+/* Each component's density over the mixture's has the mean 1 under the mixture, and the draws are
+ * of all components: whatever windows, epochs and copies there are.                  */
+TEST(components_have_densities)
+{
+    enum { TILE = 64 };
+    static const struct { size_t n, b, bands; double q, sigma, eps; } shape[] = {
+        { 23, 5, 2, 0.3, 1.2, 0.5 }, { 24, 8, 7, 0.4, 1.5, 1 }, { 41, 4, 1, 0.15, 1, 1 },
+        { 51, 2, 2, 0.5, 3, 0.3 }, { 120, 3, 2, 0.1, 1.5, 1 }, { 11, 4, 3, 1, 1.4, 0.6 },
+        { 30, 10, 4, 0.02, 0.8, 1 }, { 7, 7, 3, 0.5, 1, 0.2 }, { 20, 5, 2, 0.3, 0.25, 40 } };
+    open_ctx();
+    for (size_t k = 0; k < sizeof shape / sizeof shape[0]; k++) {
+        mcamp_gram g;
+        mcamp__factor f;
+        mcamp__question q;
+        mcamp__choice c;
+        mcamp__sampler p;
+        mcamp__scratch w;
+        mcamp__rng8 normals;
+        mcamp_rng r;
+        double sum[25] = { 0 }, square[25] = { 0 };
+        size_t tiles = (size_t)mt_scale(200), spans = 0, some = 0;
+        cyclic(shape[k].n, shape[k].b, shape[k].bands, shape[k].q, &g);
+        CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+        q = mcamp__ask(&f, shape[k].sigma, shape[k].eps, MCAMP_REMOVE, 3);
+        memset(&c, 0, sizeof c);
+        c.method = MCAMP_METHOD_SHIFTS;
+        CHECK_STATUS(mcamp__choice_open(&ctx, &q, &c, &p), MCAMP_OK);
+        CHECK_STATUS(mcamp__scratch_init(&ctx, &p, &w), MCAMP_OK);
+        mcamp__rng8_stream(&normals, 11, 1, k);
+        mcamp_rng_stream(&r, 11, 1, k);
+        for (size_t i = 0; i < tiles; i++) {
+            mcamp__tile(ctx.vec, &p, &normals, &r, &w);
+            for (size_t s = 0; s < TILE; s++)
+                for (size_t a = 0; a < p.mix->count; a++) {
+                    double x = exp(w.work[a * TILE + s] - mcamp__mix_density(p.mix, w.work + s));
+                    sum[a] += x;
+                    square[a] += x * x;
+                }
+        }
+        for (size_t a = 0; a < p.mix->count; a++) {
+            double n = (double)tiles * TILE, mean = sum[a] / n;
+            CHECK_NEAR(mean, 1, 0, 6.5 * sqrt((square[a] / n - mean * mean) / n));
+            CHECK_LE(0.2, mean);
+            spans += p.mix->span[a] > 0;
+            some += p.mix->span[a] > 0 && p.mix->take[a] < 1;
+        }
+        CHECK(spans > 0 && (some > 0) == (shape[k].q < 1));
+        mcamp__scratch_free(&ctx, &w);
+        mcamp__choice_close(&ctx, &p);
+        mcamp__factor_free(&ctx, &f);
+        mcamp_gram_free(&ctx, &g);
+    }
+}
+
+/* Few uses of few epochs, in both directions: the estimate takes thousands of samples, where laws
+ * that use all epochs took 1e9 and add's tilt, that of its bound, saw nothing.        */
+TEST(few_epochs_are_used)
+{
+    static const struct { size_t n, b, bands; double q, sigma; } shape[] = {
+        { 64, 16, 4, 0.1, 1.1 }, { 128, 8, 3, 0.1, 1.4 }, { 128, 16, 1, 0.5, 2.1 },
+        { 96, 12, 5, 0.05, 1 } };
+    open_ctx();
+    for (size_t k = 0; k < sizeof shape / sizeof shape[0]; k++) {
+        mcamp_gram g;
+        mcamp_budget bud;
+        mcamp_answer a;
+        memset(&bud, 0, sizeof bud);
+        bud.rel_error = 0.05;
+        bud.max_samples = 20000000;
+        cyclic(shape[k].n, shape[k].b, shape[k].bands, shape[k].q, &g);
+        CHECK_STATUS(mcamp_delta(&ctx, &g, shape[k].sigma, 1, &bud, &a), MCAMP_OK);
+        CHECK(a.remove.value > 1e-7 && a.remove.value < 1e-3);
+        CHECK_LE(a.remove.std_error, 0.05 * a.remove.value);
+        CHECK_LE((double)a.remove.samples, 1e6);
+        CHECK_LE((double)a.add.samples, 1e5);
+        mcamp_gram_free(&ctx, &g);
+    }
+}
+
 static void agree(const mcamp_tally *t, mean want)
 {
     double error = mcamp_tally_std_error(t);
@@ -588,6 +707,8 @@ TEST(delta_of_small_cases)
         t = draw(&s.gram, &s.f, MCAMP_ADD, MCAMP_METHOD_TILTED, 0, 0, 16);
         agree(&t, want[1]);
         CHECK_LE(mcamp_tally_mean(&t), exp(mcamp__pattern_add_bound(&s.p, s.f.eps)) * 1.05);
+        t = edged(&s.gram, &s.f, 16);
+        agree(&t, want[1]);
         tear_down(&s);
     }
 }
@@ -701,6 +822,43 @@ TEST(poisson)
         mcamp_gram_free(&ctx, &g);
         mcamp_mech_free(&ctx, &m);
     }
+}
+
+/* Add's bound without samples: of one round it is delta itself, of more no less; and no more than
+ * without setting apart those that are never used.                                    */
+TEST(bound_of_add)
+{
+    static const double q[3] = { 0.1, 0.5, 1 };
+    double gain = 0;
+    open_ctx();
+    for (int k = 0; k < 24; k++) {
+        size_t n = k % 2 ? 16 : 1;
+        double eps = 0.1 + 0.15 * (k / 6), sigma = k % 2 ? 3 : 1.1, bound, jensen;
+        mcamp_gram g;
+        mcamp__pattern p;
+        mcamp_event e;
+        mcamp_exact_desc x;
+        mcamp_interval v;
+        cyclic(n, 1, 1, q[k / 2 % 3], &g);
+        CHECK_STATUS(mcamp__pattern_init(&ctx, &g, sigma, &p), MCAMP_OK);
+        memset(&e, 0, sizeof e);
+        memset(&x, 0, sizeof x);
+        e.kind = MCAMP_EVENT_POISSON; e.count = n; e.q = q[k / 2 % 3]; e.sigma = sigma;
+        e.sensitivity = 1;
+        x.direction = MCAMP_ADD; x.rel_error = 1e-4;
+        CHECK_STATUS(mcamp_exact_delta(&ctx, &e, 1, &x, eps, &v, NULL), MCAMP_OK);
+        bound = exp(mcamp__pattern_add_bound(&p, eps));
+        jensen = mcamp__gauss_logdelta(p.tau, eps - p.mean_half + 0.5 * p.tau * p.tau);
+        if (mcamp__pattern_none(&p) * exp(eps) < 1) {
+            CHECK_LE(v.lower, bound * (1 + 1e-9));
+            if (n == 1) CHECK_LE(bound, v.upper * (1 + 1e-6));
+        }
+        CHECK_LE(bound, exp(jensen));
+        gain = fmax(gain, exp(jensen) / bound);
+        mcamp__pattern_free(&ctx, &p);
+        mcamp_gram_free(&ctx, &g);
+    }
+    CHECK_LE(1.5, gain);
 }
 
 /* Over seeds, answers spread as their errors say, neither more nor much less. */
@@ -1187,7 +1345,8 @@ TEST(sessions_run_the_pattern_that_was_proved)
     }
 }
 
-TEST_MAIN("participation", T(shares), T(sums_over_patterns), T(draws),
+TEST_MAIN("participation", T(components_have_densities), T(few_epochs_are_used),
+    T(bound_of_add), T(shares), T(sums_over_patterns), T(draws),
           T(what_is_split_off_comes_off_the_claim), T(worst_pattern), T(pairs),
           T(what_cutting_takes), T(delta_of_small_cases), T(cut), T(bins), T(poisson),
           T(spread_of_answers), T(never), T(threads_do_not_matter), T(vector_sets_agree),
