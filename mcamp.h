@@ -811,7 +811,9 @@ typedef enum mcamp_method {
     MCAMP_METHOD_COMMON  = 3,  /* order-k tilted law across the common
                                 * direction, exact integral along it          */
     MCAMP_METHOD_MODE    = 4,  /* exact integral along the largest mode; no
-                                * proven range: estimates only; remove only   */
+                                * proven range: estimates only; remove only;
+                                * in results, of patterns and add: tilted to
+                                * where the ratio is about e^-eps             */
     MCAMP_METHOD_EXACT   = 5,  /* in results: without samples, by a closed form
                                 * or section exact                            */
     MCAMP_METHOD_SHIFTS  = 6   /* a mixture of shifted laws: estimates where few

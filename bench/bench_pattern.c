@@ -1,7 +1,9 @@
 /* b-min-sep Poisson sampling, n = 2048, b = 64, 32 bands, q = 1/64, eps = 1: samples at
  * sigma = 5 against a straightforward one (n normals, a product for each round, one
  * exponential and logarithm a round), estimates there and where delta is 1e-8, and proofs
- * with a tenth to spare at both.                                                       */
+ * with a tenth to spare at both.  Then random groups (cyclic Poisson sampling) and b-min-sep, few
+ * uses and many, few bands and many: sigma to 2% of delta = 1e-5, beside the time that plain
+ * samples would take for delta to 2% there.                                            */
 #include "bench_common.h"
 
 enum { N = 2048, B = 64, BANDS = 32 };
@@ -162,19 +164,52 @@ static void proof(const mcamp_gram *g, double sigma, double delta)
            (unsigned long)out.add.order);
 }
 
-int main(void)
+static void patterns(size_t n, size_t bands, mcamp_batch_law law, double q, mcamp_mech *m,
+                     mcamp_gram *g)
 {
     mcamp_mech_desc d;
-    mcamp_mech m;
     mcamp_participation part;
-    mcamp_gram g;
     memset(&d, 0, sizeof d);
     memset(&part, 0, sizeof part);
-    d.kind = MCAMP_MECH_SQRT; d.n = N; d.bands = BANDS; d.normalize = true;
-    part.law = MCAMP_BATCH_MINSEP; part.batches = B; part.q = Q;
+    d.kind = MCAMP_MECH_SQRT; d.n = n; d.bands = bands; d.normalize = true;
+    part.law = law; part.batches = B; part.q = q;
+    bench_check(&ctx, "strategy", mcamp_mech_init(&ctx, &d, m));
+    bench_check(&ctx, "patterns", mcamp_gram_pattern(&ctx, m, &part, g));
+}
+
+static void sigmas(mcamp_batch_law law, size_t n, double q, size_t bands)
+{
+    mcamp_mech m;
+    mcamp_gram g;
+    mcamp_budget bud;
+    mcamp_answer a;
+    double t, took, each, mean, err, need;
+    uint64_t blocks = 512;
+    patterns(n, bands, law, q, &m, &g);
+    memset(&bud, 0, sizeof bud);
+    bud.rel_error = 0.02;
+    t = bench_seconds();
+    bench_check(&ctx, "sigma", mcamp_sigma(&ctx, &g, EPS, 1e-5, &bud, &a));
+    took = bench_seconds() - t;
+    each = library_sample(&g, 0, a.sigma, blocks, &mean, &err);
+    need = mean > 0 ? pow(err / mean / 0.02, 2) * (double)(blocks * MCAMP_BLOCK) * each : 0;
+    printf("%-9s n %4d, q %-7.4g %2d bands: sigma %.4f +- %.2g in %5.1f s, %.2g samples; plain "
+           "samples: delta %.1g +- %.1g, to 2%% in %.0f s, %.1f times\n",
+           law == MCAMP_BATCH_MINSEP ? "b-min-sep" : "groups", (int)n, q, (int)bands, a.sigma,
+           a.std_error, took, (double)a.samples, mean, err, need, need / took);
+    fflush(stdout);
+    mcamp_gram_free(&ctx, &g);
+    mcamp_mech_free(&ctx, &m);
+}
+
+int main(void)
+{
+    static const double q[4] = { 0.02, 0.1, 0.5, 0.9 };
+    static const size_t bands[3] = { 1, 8, 48 };
+    mcamp_mech m;
+    mcamp_gram g;
     bench_start(&ctx);
-    bench_check(&ctx, "strategy", mcamp_mech_init(&ctx, &d, &m));
-    bench_check(&ctx, "patterns", mcamp_gram_pattern(&ctx, &m, &part, &g));
+    patterns(N, BANDS, MCAMP_BATCH_MINSEP, Q, &m, &g);
     compare(&g, 1.5);
     samples(&g);
     estimate(&g, 5);
@@ -183,5 +218,7 @@ int main(void)
     proof(&g, 7.945, 1e-8);
     mcamp_gram_free(&ctx, &g);
     mcamp_mech_free(&ctx, &m);
+    for (int k = 0; k < 12; k++) sigmas(MCAMP_BATCH_POISSON, 1024, q[k / 3], bands[k % 3]);
+    for (int k = 0; k < 4; k++) sigmas(MCAMP_BATCH_MINSEP, N, k / 2 ? 0.1 : Q, k % 2 ? 32 : 4);
     return 0;
 }
