@@ -8661,9 +8661,9 @@ MCAMP__PRIV double mcamp__pattern_add_range(const mcamp__pattern *p, double eps,
  *     e^eps' = e^eps (1 - r)/(1 - e^eps r).                                             */
 MCAMP__PRIV double mcamp__pattern_add_bound(const mcamp__pattern *p, double eps)
 {
-    double r = mcamp__pattern_none(p) * (1 - 1e-9), rest = 1 - exp(eps) * r, tau, mean;
+    double r = mcamp__pattern_none(p) * (1 - 1e-9), rest = 1 - exp(eps) * r + 1e-15, tau, mean;
     double all = mcamp__gauss_logdelta(p->tau, eps - p->mean_half + 0.5 * p->tau * p->tau);
-    if (!(rest > 1e-6) || !(r < 1 - 1e-6)) return all;
+    if (!(rest > 1e-6) || !(r < 0.99)) return all;      /* rest no less than it is */
     tau = p->tau / (1 - r);
     mean = p->mean_half / (1 - r);
     eps += log1p(-r) - log(rest);
@@ -31100,6 +31100,14 @@ MCAMP__PRIV void mcamp__runner_start(const mcamp__question *q, const mcamp__choi
     if (r->first > 32 && c->blocks > 0) r->goal = r->first / 4 > 32 ? r->first / 4 : 32;
 }
 
+/* Add of patterns is smaller than what a double holds, or nearly: rho is not e^-eps within 38
+ * deviations along the common direction, and no sample there said anything else.        */
+MCAMP__PRIV int mcamp__runner_nothing(const mcamp__runner *r)
+{
+    return r->p->pattern.n && r->p->dir == MCAMP_ADD && r->p->pattern.theta > 38 &&
+           r->done >= 16 && !(mcamp_tally_mean(r->t) > 0);
+}
+
 /* Has the law settled?  By its own samples, and with enough of them for the variance that it
  * shows together with its pilot: one large value among a pilot's few blocks does not set
  * what all of it costs, nor is it forgotten.                                             */
@@ -31108,6 +31116,7 @@ MCAMP__PRIV int mcamp__runner_settled(const mcamp__question *q, const mcamp_budg
 {
     mcamp__choice c = *r->choice;
     double n = (double)r->done;
+    if (mcamp__runner_nothing(r)) return 1;
     if (!mcamp__tally_settled(r->t, bud->rel_error, q->floor)) return 0;
     if (r->done >= r->first) return 1;
     c.rel_var = (c.blocks * c.rel_var +

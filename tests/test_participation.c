@@ -673,6 +673,25 @@ TEST(few_epochs_are_used)
     }
 }
 
+/* Add's delta that no double holds, of a bound that says nothing: it is 0 after a few thousand
+ * samples, and what is proved is the bound.                                           */
+TEST(nothing_to_be_seen)
+{
+    mcamp_gram g;
+    mcamp_budget bud;
+    mcamp_answer a;
+    open_ctx();
+    memset(&bud, 0, sizeof bud);
+    bud.max_samples = 150000;
+    bud.direction = MCAMP_ADD;
+    cyclic(4096, 512, 1, 0.3, &g);
+    CHECK(mcamp_delta(&ctx, &g, 0.88, 1.5, &bud, &a) >= 0);
+    CHECK_NEAR(a.add.value, 0, 0, 0);
+    CHECK_LE(1e-6, a.add.upper);
+    CHECK_LE((double)a.add.samples, 40000);
+    mcamp_gram_free(&ctx, &g);
+}
+
 static void agree(const mcamp_tally *t, mean want)
 {
     double error = mcamp_tally_std_error(t);
@@ -1346,7 +1365,7 @@ TEST(sessions_run_the_pattern_that_was_proved)
 }
 
 TEST_MAIN("participation", T(components_have_densities), T(few_epochs_are_used),
-    T(bound_of_add), T(shares), T(sums_over_patterns), T(draws),
+    T(bound_of_add), T(nothing_to_be_seen), T(shares), T(sums_over_patterns), T(draws),
           T(what_is_split_off_comes_off_the_claim), T(worst_pattern), T(pairs),
           T(what_cutting_takes), T(delta_of_small_cases), T(cut), T(bins), T(poisson),
           T(spread_of_answers), T(never), T(threads_do_not_matter), T(vector_sets_agree),
