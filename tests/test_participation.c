@@ -634,9 +634,9 @@ TEST(components_have_densities)
                 }
         }
         for (size_t a = 0; a < p.mix->count; a++) {
-            double n = (double)tiles * TILE, mean = sum[a] / n;
-            CHECK_NEAR(mean, 1, 0, 6.5 * sqrt((square[a] / n - mean * mean) / n));
-            CHECK_LE(0.2, mean);
+            double n = (double)tiles * TILE, middle = sum[a] / n;
+            CHECK_NEAR(middle, 1, 0, 6.5 * sqrt((square[a] / n - middle * middle) / n));
+            CHECK_LE(0.2, middle);
             spans += p.mix->span[a] > 0;
             some += p.mix->span[a] > 0 && p.mix->take[a] < 1;
         }
