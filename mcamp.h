@@ -34820,6 +34820,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_sampled_noise(mcamp__opt *o, const mcamp_mec
     beside.most = o->most - e->value;
     beside.task = e->passes.open ? mcamp__passes_back : NULL;
     beside.arg = &e->passes;
+    beside.made = false;
     o->noise.beside = &beside;
     st = mcamp__noise_eval(&o->inner, &o->noise, &gram, value, o->d);
     o->noise.beside = NULL;
