@@ -8705,18 +8705,23 @@ MCAMP__PRIV void mcamp__pattern_slopes(const mcamp__pattern *l, double *d)
         }
 }
 
-/* theta where the mean of rho is e^-eps at -theta along u, about where rho is that small; for one
- * whose rounding goes too far, at most 100.  d, f: n and n + b doubles, zero.     */
-MCAMP__PRIV double mcamp__pattern_edge(const mcamp__pattern *p, double eps, double *d, double *f)
+/* theta where the mean of rho is e^-eps at -theta along u, about where rho is that small; 100 at
+ * most, which is beyond all numbers.                                                */
+MCAMP__PRIV mcamp_status mcamp__pattern_edge(mcamp_ctx *ctx, const mcamp__pattern *p, double eps,
+                                             double *theta)
 {
-    double lo = 0, hi = 100;
+    size_t count = 2 * p->n + p->b;
+    double lo = 0, hi = 100, *d = mcamp__new_doubles(ctx, count);
+    if (!d) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)count);
     mcamp__pattern_slopes(p, d);
     for (int i = 0; i < 30; i++) {
         double x = 0.5 * (lo + hi);
-        if (mcamp__pattern_sum(p, d, 0, d, -x, f) > -eps) lo = x;
+        if (mcamp__pattern_sum(p, d, 0, d, -x, d + p->n) > -eps) lo = x;
         else hi = x;
     }
-    return 0.5 * (lo + hi);
+    *theta = 0.5 * (lo + hi);
+    mcamp__delete_doubles(ctx, d, count);
+    return MCAMP_OK;
 }
 
 /* What floating point does to a mean of order k: *rel of it, and the result of the range.
@@ -10111,13 +10116,8 @@ MCAMP__PRIV mcamp_status mcamp__sampler_pattern(mcamp_ctx *ctx, const mcamp_gram
     p->k = p->dir == MCAMP_ADD ? 0 : 1;
     if (p->dir == MCAMP_ADD) {
         double theta = p->method == MCAMP_METHOD_PLAIN ? 0 : mcamp__pattern_theta(t, p->eps);
-        if (p->method == MCAMP_METHOD_MODE) {
-            size_t count = 2 * t->n + t->b;
-            double *own = mcamp__new_doubles(ctx, count);
-            if (!own) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)count);
-            theta = mcamp__pattern_edge(t, p->eps, own, own + t->n);
-            mcamp__delete_doubles(ctx, own, count);
-        }
+        if (p->method == MCAMP_METHOD_MODE) st = mcamp__pattern_edge(ctx, t, p->eps, &theta);
+        if (st < 0) return st;
         mcamp__pattern_shift(t, theta);
         p->log_range = mcamp__pattern_add_range(t, p->eps, theta);
     } else if (p->method == MCAMP_METHOD_TILTED) {
@@ -30157,6 +30157,7 @@ MCAMP__PRIV double mcamp__patterns_windows(mcamp__sampler *p, double goal, doubl
     for (size_t h = 1; h <= l->w && h < l->b && m->count < 9; h *= 3, of += 2 * count) {
         size_t c = (l->b - h) / 2, few;
         double var = 0, own, s;
+        int apart;
         mcamp__patterns_window(l, h, of);
         memset(base, 0, l->n * MCAMP__P * sizeof *base);
         for (size_t e = 0; e <= l->epochs; e++) {
@@ -30165,10 +30166,12 @@ MCAMP__PRIV double mcamp__patterns_windows(mcamp__sampler *p, double goal, doubl
         }
         for (size_t t = 0; t < l->n; t++) base[t] = base[t * MCAMP__P] / (double)h;
         if (!(var > 0)) break;
-        few = mcamp__patterns_few(l, p->eps + log((double)l->b / (double)h), var);
+        apart = h + l->w <= l->b + 1;       /* else all epochs move */
+        few = apart ? mcamp__patterns_few(l, p->eps + log((double)l->b / (double)h), var)
+                    : l->epochs;
         for (size_t t = few * l->b; t < l->n; t++) base[t] = 0;
         s = mcamp__patterns_root(l, base, 0, NULL, goal, f);
-        own = h + l->w > l->b + 1 ? 1 : mcamp__patterns_take(l, few);
+        own = apart ? mcamp__patterns_take(l, few) : 1;
         if (h == 1) *take = own;
         for (int i = 0; i < 3; i++) {
             double copies = mcamp__dmax(s + step[i] / sqrt(var * (double)few), 0);
@@ -30216,7 +30219,7 @@ MCAMP__PRIV mcamp_status mcamp__patterns_build(mcamp_ctx *ctx, mcamp__sampler *p
     mcamp__mixture *m = p->mix;
     mcamp__pattern *l = &p->pattern;
     double *own, *base, share[MCAMP__SHIFTS], goal = p->eps + 0.5 * l->tau * l->tau, reach = 0;
-    double take = 1;
+    double take = exp(l->log_q);
     size_t tile = l->n * MCAMP__P, count = tile + l->n + l->b;
     m->rows_count = l->n + 6 * (l->epochs + 1) * l->b;
     m->rows = mcamp__new_doubles(ctx, m->rows_count);
@@ -33295,6 +33298,15 @@ MCAMP__PRIV void mcamp__edge_tile(mcamp_vecset vs, const mcamp__sampler *p,
 #define MCAMP__EDGE_FAR    40.0     /* phi of it is 0 next to all that counts */
 #define MCAMP__EDGE_WIDTH  0.7      /* kappa's deviation */
 
+/* What may come with a D that is wanted: it is not made where log sigma is above `most`, and the
+ * task, which knows nothing of it, is done beside the first that is made.          */
+typedef struct mcamp__beside {
+    double most;
+    void (*task)(void *arg, size_t i);      /* NULL once it is done, or if there is none */
+    void *arg;
+    bool made;
+} mcamp__beside;
+
 typedef struct mcamp__edge {
     const mcamp__sampler *p;
     mcamp__scratch scratch[MCAMP__EDGE_GROUPS];
@@ -33307,6 +33319,7 @@ typedef struct mcamp__edge {
     uint64_t seed, blocks, tiles;   /* tiles: of each block */
     uint32_t purpose;
     double ref;
+    mcamp__beside *beside;      /* or NULL                                        */
 } mcamp__edge;
 
 /* d += sum over count rows p[s][ld] of p_s p_s' in rows i < rows and columns j < ld with
@@ -33530,35 +33543,22 @@ MCAMP__PRIV mcamp_status mcamp__edge_finish(mcamp_ctx *ctx, const mcamp__edge *e
     return MCAMP_OK;
 }
 
-/* What may come with a D that is wanted: it is not made where log sigma is above `most`, and the
- * task, which knows nothing of it, is done beside the first that is made.          */
-typedef struct mcamp__beside {
-    double most;
-    void (*task)(void *arg, size_t i);      /* NULL once it is done, or if there is none */
-    void *arg;
-    bool made;
-} mcamp__beside;
-
-typedef struct mcamp__edge_all { mcamp__edge *e; mcamp__beside *beside; } mcamp__edge_all;
-
 MCAMP__PRIV void mcamp__edge_beside(void *arg, size_t i)
 {
-    const mcamp__edge_all *all = (const mcamp__edge_all *)arg;
-    if (i) mcamp__edge_task(all->e, i - 1);
-    else all->beside->task(all->beside->arg, 0);
+    const mcamp__edge *e = (const mcamp__edge *)arg;
+    if (i) mcamp__edge_task(arg, i - 1);
+    else e->beside->task(e->beside->arg, 0);
 }
 
 /* All groups, and what is done beside them: first, for nobody else can help with it. */
-MCAMP__PRIV void mcamp__edge_run(mcamp_ctx *ctx, mcamp__edge *e, mcamp__beside *beside)
+MCAMP__PRIV void mcamp__edge_run(mcamp_ctx *ctx, mcamp__edge *e)
 {
-    mcamp__edge_all all;
-    all.e = e; all.beside = beside;
-    if (!beside || !beside->task) {
+    if (!e->beside || !e->beside->task) {
         mcamp__run(ctx, MCAMP__EDGE_GROUPS, mcamp__edge_task, e);
         return;
     }
-    mcamp__run(ctx, MCAMP__EDGE_GROUPS + 1, mcamp__edge_beside, &all);
-    beside->task = NULL;
+    mcamp__run(ctx, MCAMP__EDGE_GROUPS + 1, mcamp__edge_beside, e);
+    e->beside->task = NULL;
 }
 
 /* D at one question.  k, method: those of estimates, replaced where they have no
@@ -33591,7 +33591,8 @@ MCAMP__PRIV mcamp_status mcamp__edge_matrix(mcamp_ctx *ctx, const mcamp__questio
         e.blocks = (samples + MCAMP_BLOCK - 1) / MCAMP_BLOCK;
         e.tiles = samples / e.blocks / MCAMP__S;
         e.purpose = MCAMP__PURPOSE(MCAMP__STREAM_GRADIENT, 0, q->dir);
-        mcamp__edge_run(ctx, &e, beside);
+        e.beside = beside;
+        mcamp__edge_run(ctx, &e);
         st = mcamp__edge_finish(ctx, &e, q->f, d);
         mcamp__edge_free(ctx, &e);
     }

@@ -522,9 +522,10 @@ static mcamp_tally draw(const mcamp_gram *g, const fixture *f, mcamp_direction d
     return t;
 }
 
-/* The mixture of shifts; its sums as they are, or by logarithms; own: the share of P, or 0. */
-static mcamp_tally shifted(const mcamp_gram *g, const fixture *f, int linear, double own,
-                           uint64_t blocks)
+/* What estimates draw by such a method.  Of the mixture of shifts: its sums as they are, or by
+ * logarithms; own: the share of P, or 0.                                             */
+static mcamp_tally chosen(const mcamp_gram *g, const fixture *f, mcamp_direction dir,
+                          mcamp_method method, int linear, double own, uint64_t blocks)
 {
     double share[25];
     mcamp__factor x;
@@ -535,15 +536,19 @@ static mcamp_tally shifted(const mcamp_gram *g, const fixture *f, int linear, do
     mcamp_tally t;
     memset(&c, 0, sizeof c);
     CHECK_STATUS(mcamp__factor_init(&ctx, g, &x), MCAMP_OK);
-    q = mcamp__ask(&x, f->sigma, f->eps, MCAMP_REMOVE, 3);
-    c.method = MCAMP_METHOD_SHIFTS;
+    q = mcamp__ask(&x, f->sigma, f->eps, dir, 3);
+    c.method = method;
     c.log_scale = mcamp__estimate_scale(&q, mcamp__inf());
     CHECK_STATUS(mcamp__choice_open(&ctx, &q, &c, &p), MCAMP_OK);
-    CHECK(p.mix->count >= 3 && p.mix->count <= 25);
-    if (!linear) p.pattern.linear = p.mix->law.linear = 0;
-    for (size_t i = 0; i < p.mix->count; i++) share[i] = (1 - own) / (double)(p.mix->count - 1);
-    share[p.mix->count - 1] = own;
-    if (own > 0) mcamp__mix_share(&p, share);
+    if (!linear) p.pattern.linear = 0;
+    if (p.mix) {
+        size_t last = p.mix->count - 1;
+        CHECK(last >= 2 && last <= 24);
+        if (!linear) p.mix->law.linear = 0;
+        for (size_t i = 0; i < last; i++) share[i] = (1 - own) / (double)last;
+        share[last] = own;
+        if (own > 0) mcamp__mix_share(&p, share);
+    }
     CHECK_STATUS(mcamp__workers_init(&ctx, &p, &w), MCAMP_OK);
     mcamp__tally_init(&p, &t);
     CHECK_STATUS(mcamp__run_blocks(&ctx, &p, &w, 3, 77, 0, blocks, &t), MCAMP_OK);
@@ -554,29 +559,10 @@ static mcamp_tally shifted(const mcamp_gram *g, const fixture *f, int linear, do
     return t;
 }
 
-/* What estimates of add draw, around the point where rho is e^-eps. */
-static mcamp_tally edged(const mcamp_gram *g, const fixture *f, uint64_t blocks)
+static mcamp_tally shifted(const mcamp_gram *g, const fixture *f, int linear, double own,
+                           uint64_t blocks)
 {
-    mcamp__factor x;
-    mcamp__question q;
-    mcamp__choice c;
-    mcamp__sampler p;
-    mcamp__workers w;
-    mcamp_tally t;
-    memset(&c, 0, sizeof c);
-    CHECK_STATUS(mcamp__factor_init(&ctx, g, &x), MCAMP_OK);
-    q = mcamp__ask(&x, f->sigma, f->eps, MCAMP_ADD, 3);
-    c.method = MCAMP_METHOD_MODE;
-    c.log_scale = mcamp__estimate_scale(&q, mcamp__inf());
-    CHECK_STATUS(mcamp__choice_open(&ctx, &q, &c, &p), MCAMP_OK);
-    CHECK_STATUS(mcamp__workers_init(&ctx, &p, &w), MCAMP_OK);
-    mcamp__tally_init(&p, &t);
-    CHECK_STATUS(mcamp__run_blocks(&ctx, &p, &w, 3, 78, 0, blocks, &t), MCAMP_OK);
-    CHECK(t.poisoned == 0);
-    mcamp__workers_free(&ctx, &w);
-    mcamp__choice_close(&ctx, &p);
-    mcamp__factor_free(&ctx, &x);
-    return t;
+    return chosen(g, f, MCAMP_REMOVE, MCAMP_METHOD_SHIFTS, linear, own, blocks);
 }
 
 /* Random bins that are used with probability q, square root with so many bands. */
@@ -726,7 +712,7 @@ TEST(delta_of_small_cases)
         t = draw(&s.gram, &s.f, MCAMP_ADD, MCAMP_METHOD_TILTED, 0, 0, 16);
         agree(&t, want[1]);
         CHECK_LE(mcamp_tally_mean(&t), exp(mcamp__pattern_add_bound(&s.p, s.f.eps)) * 1.05);
-        t = edged(&s.gram, &s.f, 16);
+        t = chosen(&s.gram, &s.f, MCAMP_ADD, MCAMP_METHOD_MODE, 1, 0, 16);
         agree(&t, want[1]);
         tear_down(&s);
     }
