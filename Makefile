@@ -58,7 +58,7 @@ SUBMAKE   = +$(MAKE) --no-print-directory $(PARALLEL)
 .PHONY: all run mcamp_mpi install uninstall examples examples-built tests-built stat-built bench-built fuzz-built test test-slow campaign mutants
 .PHONY: check check-mpi check-warn check-compile check-place check-names check-guards check-macros check-symbols layers core
 .PHONY: reproduce reproduce-quick machines doc-check lint asan-ubsan msan tsan valgrind test-blas test-vector
-.PHONY: web check-web test-flags test-flags-native test-flags-O0 test-clang bench bench-map analyze fuzz coverage ci clean help
+.PHONY: web check-web test-flags test-flags-native test-flags-O0 test-clang bench bench-short bench-map analyze fuzz coverage ci clean help
 
 all: run ## build the tool and run the main job (default)
 
@@ -302,6 +302,9 @@ analyze: ## static analysis: cppcheck, clang-tidy, gcc -fanalyzer
 bench: ## measure, as ratios to the baselines in bench/
 	$(SUBMAKE) bench-built
 	@for b in $(filter-out %/bench_map %/bench_schemes,$(BENCHES)); do ./$$b || exit 1; done
+
+bench-short: $(addprefix $(BUILD)/bench_,sample vec exact delta) ## those of them that end in a minute
+	@for b in $^; do ./$$b || exit 1; done
 
 bench-map: $(BUILD)/bench_map ## what each shape costs, to build/map.csv and build/map.svg (hours; QUICK=1: a tenth)
 	@./$< $(if $(findstring command,$(origin QUICK)),--quick) $(BUILD)/map.csv $(BUILD)/map.svg

@@ -17468,19 +17468,19 @@ MCAMP__PRIV double mcamp__grid_top(mcamp__grid *g, double high)
     return sum;
 }
 
-/* Adds the sums of products of x and y to out, n + m - 1 of them.  As a product of matrices: row r
- * is y from 64 r on, column c is x turned round and c places down; zeros make up the rest.  */
-MCAMP__PRIV int mcamp__grid_product(mcamp_ctx *ctx, const double *x, size_t n, const double *y,
-                                    size_t m, double *out)
+/* Adds f times the sums of products of x and y to out, n + m - 1 of them.  As a product of
+ * matrices: row r is y from 64 r on, column c is x turned round and c places down; zeros make up
+ * the rest.                                                                              */
+MCAMP__PRIV int mcamp__grid_products(mcamp_ctx *ctx, double f, const double *x, size_t n,
+                                     const double *y, size_t m, double *out)
 {
     const size_t S = MCAMP__S, len = n + S - 1, rows = (n + m - 1 + S - 1) / S;
     const size_t wide = rows * S + len, words = wide + len * S + rows * S;
-    const double one = 1;
     double *a, *z, *sum;
-    if (n > m) return mcamp__grid_product(ctx, y, m, x, n, out);
+    if (n > m) return mcamp__grid_products(ctx, f, y, m, x, n, out);
     if (n < 8) {
         for (size_t i = 0; i < n; i++)
-            for (size_t k = 0; k < m; k++) out[i + k] += x[i] * y[k];
+            for (size_t k = 0; k < m; k++) out[i + k] += f * x[i] * y[k];
         return 1;
     }
     a = mcamp__new_doubles(ctx, words);
@@ -17496,12 +17496,28 @@ MCAMP__PRIV int mcamp__grid_product(mcamp_ctx *ctx, const double *x, size_t n, c
         for (size_t r = 0; r < rows; r += 6) {
             size_t some = mcamp__zmin(6, rows - r), depth = mcamp__zmin(MCAMP__DEPTH, len - k);
             if (r * S + k >= n - 1 + m || (r + some - 1) * S + k + depth <= n - 1) continue;
-            MCAMP__DISPATCH(ctx->vec, nt, (a + r * S + k, S, some, z + k * S, depth, &one,
+            MCAMP__DISPATCH(ctx->vec, nt, (a + r * S + k, S, some, z + k * S, depth, &f,
                                            sum + r * S, S));
         }
     for (size_t i = 0; i < n + m - 1; i++) out[i] += sum[i];
     mcamp__delete_doubles(ctx, a, words);
     return 1;
+}
+
+MCAMP__PRIV int mcamp__grid_product(mcamp_ctx *ctx, const double *x, size_t n, const double *y,
+                                    size_t m, double *out)
+{
+    return mcamp__grid_products(ctx, 1, x, n, y, m, out);
+}
+
+/* The same of x with itself: what its halves have with each other is computed once. */
+MCAMP__PRIV int mcamp__grid_square(mcamp_ctx *ctx, const double *x, size_t n, double *out)
+{
+    size_t h = n / 2;
+    if (n < 512) return mcamp__grid_products(ctx, 1, x, n, x, n, out);
+    return mcamp__grid_square(ctx, x, h, out) &&
+           mcamp__grid_products(ctx, 2, x, h, x + h, n - h, out + h) &&
+           mcamp__grid_square(ctx, x + h, n - h, out + 2 * h);
 }
 
 /* ---- bins of which a few are far ------------------------------------------------- *
@@ -18881,13 +18897,13 @@ MCAMP__PRIV void mcamp__spec_free(mcamp_ctx *ctx, mcamp__spec *s)
  * Mellin's factors dev is a bound of it for the loss itself.                             */
 typedef struct mcamp__line {
     const mcamp__law *law;
-    mcamp__turns z;
-    double *pr, *pi, *qr, *qi;  /* of strides: terms at t, rotations by a stride */
+    mcamp__turns z, strides;    /* which have one w */
+    double re[MCAMP__BLOCK], im[MCAMP__BLOCK];      /* E e^{itl} - 1 at strides */
     double mean, mabs, dev;     /* E l, E|l|, E|l - E l| under w */
     double lambda, err, lg;     /* BINS: error of its atoms; by Mellin: log Gamma(s) */
 } mcamp__line;
 
-#define MCAMP__LINE_ROWS (4 + MCAMP__TURNS)     /* arrays of a line */
+#define MCAMP__LINE_ROWS (2 * MCAMP__TURNS)     /* arrays of a line */
 
 MCAMP__PRIV void mcamp__mellin_line(mcamp__line *x, double lambda)
 {
@@ -18915,8 +18931,8 @@ MCAMP__PRIV void mcamp__line_init(mcamp__line *x, const mcamp__law *a, double la
     size_t m = a->n;
     x->law = a;
     x->z = mcamp__turns_at(mem, m);
-    x->pr = mem + MCAMP__TURNS * x->z.m;
-    x->pi = x->pr + x->z.m; x->qr = x->pi + x->z.m; x->qi = x->qr + x->z.m;
+    x->strides = mcamp__turns_at(mem + MCAMP__TURNS * x->z.m, m);
+    x->strides.w = x->z.w;
     x->mean = x->mabs = x->dev = x->err = 0;
     for (size_t j = 0; j < m; j++)
         s += x->z.w[j] = mcamp__law_term(a->w[j], lambda * a->l[j] - top);
@@ -18957,32 +18973,24 @@ MCAMP__PRIV double mcamp__line_error(const mcamp__line *x, double t)
                           t * x->mabs) + (x->law->rule ? x->err : 0);
 }
 
-/* Terms at t, and rotations by h. */
-MCAMP__PRIV void mcamp__line_turn(mcamp__line *x, double t, double h)
+/* |E e^{itl}| at most, given E e^{itl} - 1 of the atoms. */
+MCAMP__PRIV double mcamp__line_modulus(const mcamp__line *x, double t, double re, double im)
 {
-    for (size_t j = 0; j < x->law->n; j++) {
-        double l = x->law->l[j];
-        x->pr[j] = x->z.w[j] * cos(t * l); x->pi[j] = x->z.w[j] * sin(t * l);
-        x->qr[j] = cos(h * l); x->qi[j] = sin(h * l);
-    }
+    double eta = mcamp__line_error(x, t) + 4 * DBL_EPSILON * (1 + fabs(re) + fabs(im));
+    double mod = sqrt((1 + re) * (1 + re) + im * im), angle = 0;
+    double f = mcamp__line_mellin(x, t, mod, &angle, &eta);
+    return (mod + eta) * exp(f);
 }
 
-/* |E e^{itl}| at most, of the terms as they stand. */
-MCAMP__PRIV double mcamp__line_modulus(const mcamp__line *x, double t)
+/* What x->re and x->im are of: t and strides from there. */
+MCAMP__PRIV void mcamp__lines_walk(mcamp_vecset vs, mcamp__line *x, size_t n, double t,
+                                   double stride)
 {
-    double re = 0, im = 0, eta = mcamp__line_error(x, t) + (double)x->law->n * DBL_EPSILON;
-    for (size_t j = 0; j < x->law->n; j++) { re += x->pr[j]; im += x->pi[j]; }
-    re = sqrt(re * re + im * im);
-    im = mcamp__line_mellin(x, t, re, &im, &eta);
-    return (re + eta) * exp(im);
-}
-
-MCAMP__PRIV void mcamp__line_step(mcamp__line *x)
-{
-    for (size_t j = 0; j < x->law->n; j++) {
-        double r = x->pr[j], i = x->pi[j];
-        x->pr[j] = r * x->qr[j] - i * x->qi[j];
-        x->pi[j] = r * x->qi[j] + i * x->qr[j];
+    for (size_t i = 0; i < n; i++) {
+        const mcamp__law *a = x[i].law;
+        mcamp__turns_step(&x[i].strides, a->l, a->n, stride);
+        mcamp__turns_start(&x[i].strides, a->l, a->n, t);
+        mcamp__vec_spin(vs, &x[i].strides, x[i].re, x[i].im);
     }
 }
 
@@ -19029,37 +19037,39 @@ MCAMP__PRIV double mcamp__lines_bound(const mcamp__line *x, const double *mod, s
     return b;
 }
 
-/* Tries to prove that all frequencies from t on to `end` are negligible (log bound
+/* Tries to prove that all frequencies from `from` on to `end` are negligible (log bound
  * `level`) by walking along in strides that the derivative allows; they must be long
- * against tau, or computing the sum is cheaper.  Adds what is there to the tails.  Strides
- * stay alike for a while, as terms are rotated by them.                                  */
-MCAMP__PRIV int mcamp__spec_skip(mcamp__spec *s, mcamp__line *x, double *mod,
-                                 size_t n, double t, double end, double level)
+ * against tau, or computing the sum is cheaper.  Adds what is there to the tails.  A block of
+ * strides has one length, unless it turns out too long.                                  */
+MCAMP__PRIV int mcamp__spec_skip(mcamp_vecset vs, mcamp__spec *s, mcamp__line *x, double *mod,
+                                 size_t n, double from, double end, double level)
 {
-    double g = s->g2 + s->r * s->r, a = 0, b = 0, stride = 0;
-    for (int step = 0, left = 0; step < 400; step++, left--) {
+    double g = s->g2 + s->r * s->r, a = 0, b = 0, stride = 0, t = from;
+    double most = 400 + (end - t) / (32 * s->tau);
+    size_t k = 0;
+    mcamp__lines_walk(vs, x, n, t, 0);
+    for (double step = 0; step < most; step++) {
         double h = mcamp__dmax(end - t, s->tau), damp = -0.5 * g * t * t, e;
-        for (size_t i = 0; i < n; i++) {
-            if (!left) mcamp__line_turn(&x[i], t, stride);
-            mod[i] = mcamp__line_modulus(&x[i], t);
-        }
+        for (size_t i = 0; i < n; i++)
+            mod[i] = mcamp__line_modulus(&x[i], t, x[i].re[k], x[i].im[k]);
         if (!(mcamp__lines_bound(x, mod, n, 6 * s->tau) + damp <= level)) return 0;
-        if (!left || !(mcamp__lines_bound(x, mod, n, stride) + damp <= level)) {
+        if (!(stride > 0) || k + 1 == MCAMP__BLOCK ||
+            !(mcamp__lines_bound(x, mod, n, stride) + damp <= level)) {
             while (!(mcamp__lines_bound(x, mod, n, h) + damp <= level)) h *= 0.7;
             stride = t + h < end ? 0.8 * h : h;
-            for (size_t i = 0; i < n; i++) mcamp__line_turn(&x[i], t, stride);
-            left = MCAMP__BLOCK / 2;
+            from = t;
+            k = 0;
+            if (t + stride < end) mcamp__lines_walk(vs, x, n, t, stride);
         }
         e = exp(mcamp__lines_bound(x, mod, n, stride) + damp) * (stride + s->tau) / MCAMP__PI;
         a += e / (s->kernel == 2 ? t : t * t);
         b += e;
-        t += stride;
+        t = from + (double)++k * stride;
         if (t >= end) {
             s->tail_a += a;
             s->tail_b += b;
             return 1;
         }
-        for (size_t i = 0; i < n; i++) mcamp__line_step(&x[i]);
     }
     return 0;
 }
@@ -19079,7 +19089,7 @@ MCAMP__PRIV void mcamp__spec_run(mcamp_vecset vs, mcamp__spec *s, mcamp__line *x
         t = (double)k1 * s->tau;
         damp = -0.5 * g * t * t;
         if (k1 < next || !(s->br[k1 - 1] + damp <= level - 1)) continue;
-        if (mcamp__spec_skip(s, x, mod, n, t, end, level)) { s->n = k1; return; }
+        if (mcamp__spec_skip(vs, s, x, mod, n, t, end, level)) { s->n = k1; return; }
         next = k1 + k1 / 2;
     }
 }
@@ -19287,7 +19297,8 @@ MCAMP__PRIV mcamp_interval mcamp__spec_eval(const mcamp__spec *s, double eps,
  *     S(k) = sum_{j >= k} p_j,  T(k) = q_k + e^-h T(k + 1);
  * above n0 is the first point that is not below eps.                                     [] */
 #define MCAMP__GRID_WORK 5e8    /* products of masses, a side */
-#define MCAMP__GRID_EASY 2e7    /* where a transform takes no more */
+#define MCAMP__GRID_HUMPS 1.5e8 /* where a transform takes no more, and where it has no humps */
+#define MCAMP__GRID_EASY 2e7
 #define MCAMP__GRID_CELLS 100000
 
 /* half[1] has S and T in place of p and q; lost: of infinite loss; err: rounding, relative;
@@ -19335,15 +19346,19 @@ MCAMP__PRIV void mcamp__grid_trim(mcamp__trim *t, mcamp__grid *g)
 MCAMP__PRIV mcamp_status mcamp__grid_times(mcamp__trim *t, const mcamp__grid *g, mcamp__grid *r)
 {
     size_t n = r->n + g->n - 1;
-    int ok;
+    int ok = 1;
     mcamp__grid out;
     t->work += (double)r->n * (double)g->n;
     if (!(t->work < MCAMP__GRID_WORK)) return mcamp__fail(t->ctx, MCAMP_E_SIZE, "atoms", t->work);
     if (!mcamp__grid_alloc(t->ctx, &out, r->at + g->at, n))
         return mcamp__fail(t->ctx, MCAMP_E_MEMORY, "atoms", (double)n);
-    ok = mcamp__grid_product(t->ctx, r->p, r->n, g->p, g->n, out.p);
+    for (int q = 0; q < (t->upper ? 1 : 2); q++) {
+        const double *x = q ? r->q : r->p, *y = q ? g->q : g->p;
+        double *to = q ? out.q : out.p;
+        ok = ok && (g == r ? mcamp__grid_square(t->ctx, x, r->n, to)
+                           : mcamp__grid_product(t->ctx, x, r->n, y, g->n, to));
+    }
     if (t->upper) memcpy(out.q, out.p, n * sizeof(double));
-    else          ok = ok && mcamp__grid_product(t->ctx, r->q, r->n, g->q, g->n, out.q);
     out.err = r->err + g->err + DBL_EPSILON * (4 + (double)mcamp__zmin(r->n, g->n));
     mcamp__grid_free(t->ctx, r);
     *r = out;
@@ -19949,7 +19964,7 @@ MCAMP__PRIV mcamp_status mcamp__acc_spectra(mcamp__acc *a, double width)
           p.lambda < MCAMP__LAMBDA_MAX))
         return mcamp__fail(a->ctx, MCAMP_E_INTERNAL, "frequencies", p.n);
     for (int s = 0; s < 2; s++)
-        for (size_t i = 0; i < a->sum[s].n; i++) need += 112 * (double)a->law[s][i].n;
+        for (size_t i = 0; i < a->sum[s].n; i++) need += 136 * (double)a->law[s][i].n;
     for (size_t i = 0; i < a->n; i++) need += 80.0 * (double)a->pair[i].npilot;
     if (!(need < (double)a->max_bytes))
         return mcamp__fail(a->ctx, MCAMP_E_SIZE, "max_bytes", need);
@@ -20419,11 +20434,12 @@ MCAMP__PRIV double mcamp__fold_slope(const mcamp__acc *a, const mcamp_interval *
 }
 
 /* Products that a grid may take where log delta falls like this: where that is the saddle point
- * losses have no humps, and transforms do with less.                                      */
+ * losses have no humps, and transforms do with less; all that there may be for close answers. */
 MCAMP__PRIV double mcamp__fold_room(const mcamp__acc *a, double slope)
 {
     double line = mcamp__saddle(mcamp__acc_steer(a), a->eps, 0, 0);
-    return a->tol < 1e-3 || !(fabs(log(line / slope)) < 0.1) ? MCAMP__GRID_WORK : MCAMP__GRID_EASY;
+    if (a->tol < 1e-3) return MCAMP__GRID_WORK;
+    return fabs(log(line / slope)) < 0.1 ? MCAMP__GRID_EASY : MCAMP__GRID_HUMPS;
 }
 
 /* A pass has shown the slope, where it is not of what is lost, and what a width in its terms has
@@ -20999,7 +21015,7 @@ MCAMP__PRIV mcamp_status mcamp__bins_sum(mcamp__acc *a, mcamp__plan *p)
         return mcamp__fail(a->ctx, MCAMP_E_INTERNAL, "frequencies", p->n);
     if ((st = mcamp__bins_rule(a, p)) < 0) return st;
     for (size_t i = 0; i < a->sum[MCAMP__LOWER].n; i++) {
-        need += 112 * (double)a->law[MCAMP__UPPER][i].n;
+        need += 136 * (double)a->law[MCAMP__UPPER][i].n;
         a->info.atoms = mcamp__zmax(a->info.atoms, a->law[MCAMP__UPPER][i].n);
     }
     if (!(need < (double)a->max_bytes)) return mcamp__fail(a->ctx, MCAMP_E_SIZE, "max_bytes", need);
@@ -38745,6 +38761,7 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__GRID_CELLS
 #undef MCAMP__GRID_WORK
 #undef MCAMP__GRID_EASY
+#undef MCAMP__GRID_HUMPS
 #undef MCAMP__LONG
 #undef MCAMP__SUMS_PAIRS
 #undef MCAMP__PILES

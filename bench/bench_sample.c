@@ -260,11 +260,24 @@ static void st_product(void *a)
     rig *r = (rig *)a;
     mcamp__vec_trmm(r->vs, &r->p.m.L, r->w.z, TILE, r->w.x);
 }
+static void st_copy(void *a)
+{
+    rig *r = (rig *)a;
+    memcpy(r->w.x, r->x, B * TILE * sizeof(double));
+}
 static void st_draws(void *a)
 {
     rig *r = (rig *)a;
     mcamp__vec_draw_tuples(r->vs, &r->p.tuple, &r->rng, r->w.work, r->w.index,
                            r->w.log_z);
+}
+static void st_clusters(void *a)   /* those draws add their rows to x */
+{
+    rig *r = (rig *)a;
+    st_copy(a);
+    for (size_t s = 0; s < TILE; s++)
+        r->w.log_z[s] = mcamp__clusters_draw(&r->p.clusters, &r->p.m, &r->rng, s, r->w.index,
+                                             r->w.x);
 }
 static void st_shifts(void *a)     /* into another tile: x stays what it is */
 {
@@ -292,11 +305,6 @@ static void st_phi(void *a)
 {
     rig *r = (rig *)a;
     mcamp__vec_phi_sum(r->vs, r->w.x, B, r->p.off_w, r->p.m.c, r->w.t, r->w.ls);
-}
-static void st_copy(void *a)
-{
-    rig *r = (rig *)a;
-    memcpy(r->w.x, r->x, B * TILE * sizeof(double));
 }
 static void st_own_mode(void *a)
 {
@@ -341,7 +349,6 @@ static void common_stages(rig *r, double *t)
 
 static void mode_stages(rig *r, double *t)
 {
-    memcpy(r->x, r->w.x, B * TILE * sizeof(double));
     t[PROJECT] = stage(r, st_own_mode) - stage(r, st_copy);
     t[ROOT] = stage(r, st_own_root) - stage(r, st_own_interval);
     t[PHI] = stage(r, st_own_phi);
@@ -357,11 +364,16 @@ static void stages_of(const plan *pl, mcamp_method method, mcamp_vecset vs, doub
     *total = bench_best(run_block, r, 0.2) / MCAMP_BLOCK;
     t[NORMALS] = stage(r, st_normals);
     t[PRODUCT] = stage(r, st_product);
+    memcpy(r->x, r->w.x, B * TILE * sizeof(double));
     if (method == MCAMP_METHOD_MODE) {
         mode_stages(r, t);
     } else {
-        t[DRAWS] = stage(r, st_draws);
-        t[SHIFTS] = stage(r, st_shifts);
+        if (r->p.clusters.k) {
+            t[DRAWS] = stage(r, st_clusters) - stage(r, st_copy);
+        } else {
+            t[DRAWS] = stage(r, st_draws);
+            t[SHIFTS] = stage(r, st_shifts);
+        }
         t[LSE] = stage(r, st_lse);
         if (method == MCAMP_METHOD_COMMON) common_stages(r, t);
     }

@@ -762,6 +762,26 @@ TEST(products_of_masses)
         }
 }
 
+/* Squares by halves, of even and odd numbers of masses, are products with themselves. */
+TEST(squares_of_masses)
+{
+    static const size_t sizes[] = { 1, 9, 511, 512, 513, 1025, 1151 };
+    enum { MOST = 1151 };
+    static double x[MOST], out[2 * MOST];
+    for (size_t i = 0; i < MOST; i++) x[i] = exp(-0.01 * (double)i) * (1 + 0.5 * sin((double)i));
+    for (size_t a = 0; a < sizeof sizes / sizeof *sizes; a++) {
+        size_t n = sizes[a];
+        for (size_t k = 0; k < 2 * n; k++) out[k] = (double)k;
+        CHECK(mcamp__grid_square(&ctx, x, n, out));
+        for (size_t k = 0; k < 2 * n - 1; k++) {
+            double sum = (double)k;
+            for (size_t i = 0; i < n; i++) if (k >= i && k - i < n) sum += x[i] * x[k - i];
+            CHECK_LE(fabs(out[k] - sum), 1e-13 * sum);
+        }
+        CHECK_LE(fabs(out[2 * n - 1] - (double)(2 * n - 1)), 0);
+    }
+}
+
 /* Direction add far out, where R next to never is: next to nothing of what holds is given away. */
 TEST(laws_of_far_bins_where_sums_are_small)
 {
@@ -2770,7 +2790,7 @@ static const mt_case cases[] = {
     T(laws_on_equal_points_against_one_use), T(laws_on_equal_points_have_no_more_than_all),
     T(laws_of_far_bins_of_long_modes),
     T(uses_on_a_grid), T(ends_of_a_grid_are_on_the_safe_side),
-    T(products_of_masses),
+    T(products_of_masses), T(squares_of_masses),
     T(what_is_known_outlives_a_run_that_fails), T(long_modes_in_composition),
     T(infinite_mass_is_not_beaten),
     T(composed_bins_against_the_fft),

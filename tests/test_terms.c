@@ -110,6 +110,43 @@ TEST(inverted_transforms_hold_the_sum)
         }
 }
 
+/* Frequencies that are left out have no more than what is counted for them, sums of moduli by all
+ * of them; blocks of strides are several, and some have to be cut short.                  */
+TEST(frequencies_that_are_skipped_are_counted)
+{
+    int skipped = 0, close = 0;
+    for (int round = 0; round < 1000; round++) {
+        double l[4], w[4], a = 0, b = 0, sd, lambda, tau, level = -4 - 20 * uniform();
+        size_t n = 400 + (size_t)(3000 * uniform());
+        mcamp__law law[2];
+        mcamp__sum_law s;
+        mcamp__spec all, some;
+        memset(&s, 0, sizeof s); memset(&all, 0, sizeof all); memset(&some, 0, sizeof some);
+        small_law(&law[0], l, w, 2 + (int)(20 * uniform()), 0);
+        law[1] = law[0];
+        law[1].count = 1 + round % 3;
+        s.law = law; s.n = 1 + (size_t)(round % 2); s.kernel = round / 2 % 3;
+        sd = sqrt(mcamp__sum_cum(&s, 0).k2);
+        lambda = (0.5 + 2 * uniform()) / sd;
+        tau = 0.02 / sd;
+        CHECK_STATUS(mcamp__spec_build(&ctx, &all, &s, lambda, tau, 1e-2, n, -1000), MCAMP_OK);
+        CHECK_STATUS(mcamp__spec_build(&ctx, &some, &s, lambda, tau, 1e-2, n, level), MCAMP_OK);
+        CHECK_LE((double)n, (double)all.n);
+        for (size_t k = some.n; k < n; k++) {
+            b += tau / 3.141592653589793 * hypot(all.br[k], all.bi[k]);
+            a += tau / 3.141592653589793 * hypot(all.ar[k], all.ai[k]);
+        }
+        CHECK_LE(a, some.tail_a - all.tail_a * (1 - 1e-14));
+        CHECK_LE(b, some.tail_b - all.tail_b * (1 - 1e-14));
+        skipped += some.n < n;
+        close += b > 0.1 * (some.tail_b - all.tail_b);
+        mcamp__spec_free(&ctx, &all);
+        mcamp__spec_free(&ctx, &some);
+    }
+    CHECK_LE(100, skipped);
+    CHECK_LE(50, close);
+}
+
 /* The computed transform is off by no more than is said, at many uses, where that is much;
  * against long doubles; and so is the cumulant function at lambda.                       */
 TEST(errors_of_the_transform_are_within_their_bound)
@@ -938,6 +975,7 @@ TEST(bins_once_by_both_methods)
 
 static const mt_case cases[] = {
     T(inverted_transforms_hold_the_sum),
+    T(frequencies_that_are_skipped_are_counted),
     T(errors_of_the_transform_are_within_their_bound),
     T(laws_of_coarse_cells_lie_on_their_sides),
     T(masses_of_cells),
