@@ -22870,11 +22870,19 @@ MCAMP_API mcamp_status mcamp_exact_calibrate(mcamp_ctx *ctx, const mcamp_event *
 
 /* ======================================================================== *
  *  THREADS                                                         >>threads
- *  In: tasks.  Out: each of them run once, by the caller and threads beside it, before
- *  the dispatch returns.  Memory: on the caller's stack.  Guarantee: threads live for one
- *  call of a public function, and no state is left behind; what threads do not start or
- *  do not wake in time the caller does.
+ *  In: tasks, or one job for another thread while the caller goes on.  Out: each of them
+ *  run once, by the caller and threads beside it, before the dispatch, or the job's end,
+ *  returns.  Memory: on the caller's stack.  Guarantee: threads live for one call of a
+ *  public function, and no state is left behind; what threads do not start or do not wake
+ *  in time the caller does.
  * ======================================================================== */
+
+/* What another thread may do meanwhile: it dispatches nothing and allocates nothing. */
+typedef struct mcamp__aside {
+    void (*run)(void *arg);
+    void *arg;
+    bool taken, done;
+} mcamp__aside;
 
 #ifdef MCAMP_PTHREADS
 /* The lock guards all that follows it.  Where a processor can be asked to, readers look at
@@ -22882,7 +22890,7 @@ MCAMP_API mcamp_status mcamp_exact_calibrate(mcamp_ctx *ctx, const mcamp_event *
  * looks for a while before it sleeps, since between two dispatches of one call there are
  * mostly some microseconds, and waking takes fifty.                                   */
 #if defined(__GNUC__)
-#  define MCAMP__CREW_LOOKS 2000
+#  define MCAMP__CREW_LOOKS 10000
 #  if defined(__i386__) || defined(__x86_64__)
 #    define MCAMP__CREW_PAUSE __asm__ __volatile__("pause" : : : "memory")
 #  elif defined(__aarch64__)
@@ -22914,6 +22922,7 @@ typedef struct mcamp__crew {
     void *arg;
     size_t ntask, next;         /* the next task; next >= ntask: nobody comes in  */
     size_t inside;              /* threads that may have a task                   */
+    mcamp__aside *job;          /* for whoever is not the caller, or NULL         */
 } mcamp__crew;
 
 MCAMP__PRIV void mcamp__crew_lock(mcamp__crew *c)
@@ -22944,8 +22953,24 @@ MCAMP__PRIV void mcamp__crew_work(mcamp__crew *c, void (*task)(void *arg, size_t
     for (size_t i; (i = mcamp__crew_take(c)) < ntask; ) task(arg, i);
 }
 
+/* The job, with the lock that is given up meanwhile. */
+MCAMP__PRIV void mcamp__crew_aside(mcamp__crew *c, mcamp__aside *job)
+{
+    job->taken = true;
+    pthread_mutex_unlock(&c->lock);
+    {
+        MCAMP__GUARD;
+        job->run(job->arg);
+    }
+    mcamp__crew_lock(c);
+    MCAMP__CREW_SET(&job->done, true);
+    pthread_cond_signal(&c->left);
+    pthread_mutex_unlock(&c->lock);
+}
+
 /* What a thread does: waits for a turn, comes in if there is a task left, leaves.  Who sees
- * a turn late, when its tasks are taken, stays out of it: `task` and `arg` may be gone.  */
+ * a turn late, when its tasks are taken, stays out of it: `task` and `arg` may be gone.  A
+ * job comes first, as all others are for the caller, too.                              */
 MCAMP__PRIV void *mcamp__crew_main(void *p)
 {
     mcamp__crew *c = (mcamp__crew *)p;
@@ -22961,6 +22986,7 @@ MCAMP__PRIV void *mcamp__crew_main(void *p)
         while (c->turn == seen) pthread_cond_wait(&c->posted, &c->lock);
         if (c->over) break;
         seen = c->turn;
+        if (c->job && !c->job->taken) { mcamp__crew_aside(c, c->job); continue; }
         task = c->task; arg = c->arg; ntask = c->ntask;
         in = MCAMP__CREW_READ(&c->next) < ntask;
         if (in) MCAMP__CREW_SET(&c->inside, c->inside + 1);
@@ -23005,7 +23031,7 @@ MCAMP__PRIV void mcamp__crew_run(void *user, size_t ntask, void (*task)(void *ar
                                  void *arg)
 {
     mcamp__crew *c = (mcamp__crew *)user;
-    if (!c->busy && c->width > 1) mcamp__crew_grow(c, ntask);
+    if (!c->busy && c->width > 1) mcamp__crew_grow(c, ntask + (c->job ? 1 : 0));
     if (c->busy || !c->count) {
         for (size_t i = 0; i < ntask; i++) task(arg, i);
         return;
@@ -23032,7 +23058,7 @@ MCAMP__PRIV void mcamp__crew_begin(mcamp__crew *c, size_t width)
     c->width = width; c->count = 0;
     c->made = c->busy = c->over = false;
     c->turn = 0;
-    c->task = NULL; c->arg = NULL;
+    c->task = NULL; c->arg = NULL; c->job = NULL;
     c->ntask = c->next = c->inside = 0;
 }
 
@@ -23049,6 +23075,34 @@ MCAMP__PRIV void mcamp__crew_end(mcamp__crew *c)
     pthread_cond_destroy(&c->left);
     pthread_cond_destroy(&c->posted);
     pthread_mutex_destroy(&c->lock);
+}
+
+/* Gives the job to a thread that has nothing else to do, where a crew has one.  One at a time. */
+MCAMP__PRIV void mcamp__crew_begin_aside(mcamp__crew *c, mcamp__aside *job)
+{
+    if (c->busy || c->job || c->width < 2) return;
+    mcamp__crew_grow(c, 2);
+    if (!c->count) return;
+    mcamp__crew_lock(c);
+    c->job = job;
+    MCAMP__CREW_SET(&c->turn, c->turn + 1);
+    pthread_cond_broadcast(&c->posted);
+    pthread_mutex_unlock(&c->lock);
+}
+
+MCAMP__PRIV void mcamp__crew_end_aside(mcamp__crew *c, mcamp__aside *job)
+{
+    if (c->busy || c->job != job) return;
+    mcamp__crew_lock(c);
+    if (job->taken) {
+        pthread_mutex_unlock(&c->lock);
+        for (int k = 0; k < MCAMP__CREW_LOOKS && !MCAMP__CREW_READ(&job->done); k++)
+            MCAMP__CREW_PAUSE;
+        mcamp__crew_lock(c);
+        while (!job->done) pthread_cond_wait(&c->left, &c->lock);
+    }
+    c->job = NULL;
+    pthread_mutex_unlock(&c->lock);
 }
 
 /* The hook by itself: a crew for one dispatch.  user: the width, as a pointer-sized number. */
@@ -23096,6 +23150,35 @@ MCAMP__PRIV void mcamp__threads_run(void *user, size_t ntask,
 #ifndef MCAMP__CREW
 #  define MCAMP__CREW(ctx) ((void)0)
 #endif
+
+/* From here on run(arg) may be done by another thread of the crew, if the call has one.  Between
+ * this and its end no other job begins.                                                 */
+MCAMP__PRIV void mcamp__aside_begin(const mcamp_ctx *ctx, mcamp__aside *job, void (*run)(void *arg),
+                                  void *arg)
+{
+    job->run = run; job->arg = arg;
+    job->taken = job->done = false;
+#ifdef MCAMP_PTHREADS
+    if (ctx->parallel.run == mcamp__crew_run)
+        mcamp__crew_begin_aside((mcamp__crew *)ctx->parallel.user, job);
+#else
+    (void)ctx;
+#endif
+}
+
+/* It is done: now, if nobody else did it.  Nothing where it is over, or never began (all 0). */
+MCAMP__PRIV void mcamp__aside_end(const mcamp_ctx *ctx, mcamp__aside *job)
+{
+    if (!job->run) return;
+#ifdef MCAMP_PTHREADS
+    if (ctx->parallel.run == mcamp__crew_run)
+        mcamp__crew_end_aside((mcamp__crew *)ctx->parallel.user, job);
+#else
+    (void)ctx;
+#endif
+    if (!job->taken) job->run(job->arg);
+    job->run = NULL;
+}
 
 MCAMP_API mcamp_parallel mcamp_parallel_threads(size_t width)
 {
@@ -28209,10 +28292,8 @@ MCAMP__PRIV void mcamp__unwind_add(const mcamp_mech *m, size_t i, size_t j, doub
     else g->coef[mcamp__row_start(m, i) + mcamp__row_len(m, i) - 1 + j - i] = x;
 }
 
-/* The window forward, kept; rows: the squares. */
-MCAMP__PRIV mcamp_status mcamp__unwind_record(mcamp_ctx *ctx, const mcamp_work *w,
-                                              const mcamp_mech *m, double *rows,
-                                              mcamp__unwind *t)
+MCAMP__PRIV mcamp_status mcamp__unwind_init(mcamp_ctx *ctx, const mcamp_work *w,
+                                            const mcamp_mech *m, mcamp__unwind *t)
 {
     size_t n = m->n, k = m->bands - 1, few = k + 1, square = k * k;
     double *rest = NULL;
@@ -28227,12 +28308,17 @@ MCAMP__PRIV mcamp_status mcamp__unwind_record(mcamp_ctx *ctx, const mcamp_work *
     t->by[0] = t->y + few;   t->by[1] = t->by[0] + few;
     t->mv = t->by[1] + few;  t->mr = t->mv + few;
     t->kept = t->mr + few;
-    for (size_t i = 0; i < n; i++) {
+    return MCAMP_OK;
+}
+
+/* The window forward, kept; rows: the squares. */
+MCAMP__PRIV void mcamp__unwind_record(mcamp__unwind *t, double *rows)
+{
+    for (size_t i = 0; i < t->q.m->n; i++) {
         mcamp__window_next(&t->q, i);
         mcamp__unwind_keep(t, i);
         rows[i] = mcamp__window_step(&t->q, i);
     }
-    return MCAMP_OK;
 }
 
 /* And backward. */
@@ -28321,9 +28407,8 @@ MCAMP__PRIV void mcamp__tape_round(const mcamp__tape *t, size_t i, const double 
     if (g->log_scale) g->log_scale[i] = -2 * (q[0] * y[0] + q[1] * y[1]) / m->diag;
 }
 
-/* Forward: W at the start of each block; rows: the squares. */
-MCAMP__PRIV mcamp_status mcamp__tape_record(mcamp_ctx *ctx, const mcamp_work *w,
-                                            const mcamp_mech *m, double *rows, mcamp__tape *t)
+MCAMP__PRIV mcamp_status mcamp__tape_init(mcamp_ctx *ctx, const mcamp_work *w,
+                                          const mcamp_mech *m, mcamp__tape *t)
 {
     size_t d = m->buffers + 2, dd = d * d;
     memset(t, 0, sizeof *t);
@@ -28337,12 +28422,18 @@ MCAMP__PRIV mcamp_status mcamp__tape_record(mcamp_ctx *ctx, const mcamp_work *w,
     t->l = t->inner + t->block * dd;
     t->s = t->l + dd;
     t->k = t->s + dd;
-    for (size_t i = 0; i < m->n; i++) {
+    return MCAMP_OK;
+}
+
+/* Forward: W at the start of each block; rows: the squares. */
+MCAMP__PRIV void mcamp__tape_record(mcamp__tape *t, double *rows)
+{
+    size_t dd = t->d * t->d;
+    for (size_t i = 0; i < t->m->n; i++) {
         if (i % t->block == 0) memcpy(t->starts + i / t->block * dd, t->s, dd * sizeof *t->s);
-        mcamp__machine_advance(w, m, i, t->s);
+        mcamp__machine_advance(t->w, t->m, i, t->s);
         rows[i] = t->s[dd - 1];
     }
-    return MCAMP_OK;
 }
 
 MCAMP__PRIV void mcamp__tape_block(mcamp__tape *t, size_t from, size_t to,
@@ -28377,9 +28468,10 @@ MCAMP__PRIV void mcamp__tape_replay(mcamp__tape *t, const double *weights,
 }
 
 /* Errors that are a sequence of rounds, a machine's or a window's: a pass forward to the rows'
- * squares, then one backward to the gradient, with weights that may depend on the rows.  The
- * second has all that it needs: it can be a task beside others.                 */
+ * squares, then one backward to the gradient, with weights that may depend on the rows.  They have
+ * all that they need: each can be a job.                                        */
 typedef struct mcamp__passes {
+    double *rows;
     const double *weights;
     mcamp__mech_grad grad;
     bool open, machine;
@@ -28387,24 +28479,29 @@ typedef struct mcamp__passes {
     mcamp__unwind band;
 } mcamp__passes;
 
-MCAMP__PRIV mcamp_status mcamp__passes_forward(mcamp_ctx *ctx, const mcamp_work *w,
-                                               const mcamp_mech *m, double *rows,
-                                               mcamp__passes *p)
+MCAMP__PRIV mcamp_status mcamp__passes_init(mcamp_ctx *ctx, const mcamp_work *w,
+                                            const mcamp_mech *m, double *rows,
+                                            const mcamp__mech_grad *g, mcamp__passes *p)
 {
     mcamp_status st;
+    p->rows = rows;
     p->weights = NULL;
+    p->grad = *g;
     p->machine = mcamp__is_machine(w, m);
-    st = p->machine ? mcamp__tape_record(ctx, w, m, rows, &p->tape)
-                    : mcamp__unwind_record(ctx, w, m, rows, &p->band);
+    st = p->machine ? mcamp__tape_init(ctx, w, m, &p->tape)
+                    : mcamp__unwind_init(ctx, w, m, &p->band);
     p->open = st >= 0;
     return st;
 }
 
-/* As a task: arg is the passes. */
-MCAMP__PRIV void mcamp__passes_back(void *arg, size_t i)
+MCAMP__PRIV void mcamp__passes_forward(mcamp__passes *p)
 {
-    mcamp__passes *p = (mcamp__passes *)arg;
-    (void)i;
+    if (p->machine) mcamp__tape_record(&p->tape, p->rows);
+    else mcamp__unwind_record(&p->band, p->rows);
+}
+
+MCAMP__PRIV void mcamp__passes_back(mcamp__passes *p)
+{
     if (p->machine) mcamp__tape_replay(&p->tape, p->weights, &p->grad);
     else mcamp__unwind_back(&p->band, p->weights, &p->grad);
 }
@@ -28432,12 +28529,12 @@ MCAMP__PRIV mcamp_status mcamp__grad_passes(mcamp_ctx *ctx, const mcamp_work *w,
     double *rows = mcamp__new_doubles(ctx, m->n);
     mcamp_status st = MCAMP_OK;
     if (!rows) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)m->n);
-    st = mcamp__passes_forward(ctx, w, m, rows, &p);
+    st = mcamp__passes_init(ctx, w, m, rows, g, &p);
     if (st >= 0) {
+        mcamp__passes_forward(&p);
         *value = mcamp__weighed(weights, rows, m->n);
         p.weights = weights;
-        p.grad = *g;
-        mcamp__passes_back(&p, 0);
+        mcamp__passes_back(&p);
         mcamp__passes_free(ctx, &p);
     }
     mcamp__delete_doubles(ctx, rows, m->n);
@@ -33314,15 +33411,6 @@ MCAMP__PRIV void mcamp__edge_tile(mcamp_vecset vs, const mcamp__sampler *p,
 #define MCAMP__EDGE_FAR    40.0     /* phi of it is 0 next to all that counts */
 #define MCAMP__EDGE_WIDTH  0.7      /* kappa's deviation */
 
-/* What may come with a D that is wanted: it is not made where log sigma is above `most`, and the
- * task, which knows nothing of it, is done beside the first that is made.          */
-typedef struct mcamp__beside {
-    double most;
-    void (*task)(void *arg, size_t i);      /* NULL once it is done, or if there is none */
-    void *arg;
-    bool made;
-} mcamp__beside;
-
 typedef struct mcamp__edge {
     const mcamp__sampler *p;
     mcamp__scratch scratch[MCAMP__EDGE_GROUPS];
@@ -33335,7 +33423,6 @@ typedef struct mcamp__edge {
     uint64_t seed, blocks, tiles;   /* tiles: of each block */
     uint32_t purpose;
     double ref;
-    mcamp__beside *beside;      /* or NULL                                        */
 } mcamp__edge;
 
 /* d += sum over count rows p[s][ld] of p_s p_s' in rows i < rows and columns j < ld with
@@ -33559,30 +33646,12 @@ MCAMP__PRIV mcamp_status mcamp__edge_finish(mcamp_ctx *ctx, const mcamp__edge *e
     return MCAMP_OK;
 }
 
-MCAMP__PRIV void mcamp__edge_beside(void *arg, size_t i)
-{
-    const mcamp__edge *e = (const mcamp__edge *)arg;
-    if (i) mcamp__edge_task(arg, i - 1);
-    else e->beside->task(e->beside->arg, 0);
-}
-
-/* All groups, and what is done beside them: first, for nobody else can help with it. */
-MCAMP__PRIV void mcamp__edge_run(mcamp_ctx *ctx, mcamp__edge *e)
-{
-    if (!e->beside || !e->beside->task) {
-        mcamp__run(ctx, MCAMP__EDGE_GROUPS, mcamp__edge_task, e);
-        return;
-    }
-    mcamp__run(ctx, MCAMP__EDGE_GROUPS + 1, mcamp__edge_beside, e);
-    e->beside->task = NULL;
-}
-
 /* D at one question.  k, method: those of estimates, replaced where they have no
  * exact direction.  samples: whole blocks, or, of a single one, whole tiles.  ref: about
  * log delta; it only keeps the sums in range.                                     */
 MCAMP__PRIV mcamp_status mcamp__edge_matrix(mcamp_ctx *ctx, const mcamp__question *q,
                                             const mcamp__choice *choice, uint64_t samples,
-                                            double ref, mcamp__beside *beside, double *d)
+                                            double ref, double *d)
 {
     mcamp__choice c = *choice;
     mcamp__sampler p;
@@ -33607,8 +33676,7 @@ MCAMP__PRIV mcamp_status mcamp__edge_matrix(mcamp_ctx *ctx, const mcamp__questio
         e.blocks = (samples + MCAMP_BLOCK - 1) / MCAMP_BLOCK;
         e.tiles = samples / e.blocks / MCAMP__S;
         e.purpose = MCAMP__PURPOSE(MCAMP__STREAM_GRADIENT, 0, q->dir);
-        e.beside = beside;
-        mcamp__edge_run(ctx, &e);
+        mcamp__run(ctx, MCAMP__EDGE_GROUPS, mcamp__edge_task, &e);
         st = mcamp__edge_finish(ctx, &e, q->f, d);
         mcamp__edge_free(ctx, &e);
     }
@@ -33629,8 +33697,14 @@ typedef struct mcamp__opt_noise {
     double log_sigma, slope;    /* at the last call; d log delta / d log sigma      */
     double seen[3];             /* log delta of each direction there                */
     uint64_t samples;
-    mcamp__beside *beside;      /* of D, or NULL                                    */
+    bool (*wanted)(void *arg, double log_sigma);    /* whether D is made, or NULL: it is */
+    void *wanted_arg;
 } mcamp__opt_noise;
+
+MCAMP__PRIV bool mcamp__noise_wanted(const mcamp__opt_noise *o, double log_sigma)
+{
+    return !o->wanted || o->wanted(o->wanted_arg, log_sigma);
+}
 
 /* Laws and sizes at the last root; at first, sigma coarsely. */
 MCAMP__PRIV mcamp_status mcamp__noise_choose(mcamp_ctx *ctx, mcamp__opt_noise *o,
@@ -33751,8 +33825,7 @@ MCAMP__PRIV mcamp_status mcamp__noise_edge(mcamp_ctx *ctx, mcamp__opt_noise *o, 
     mcamp__question q = mcamp__solve_question(&o->s, x, dir);
     uint64_t n = mcamp__noise_samples(o, dir), unit = n < MCAMP_BLOCK ? MCAMP__S : MCAMP_BLOCK;
     return mcamp__edge_matrix(ctx, &q, &o->s.hint.choice[dir][0],
-                              (n / unit + parts - 1) / parts * unit, o->s.log_delta,
-                              o->beside, d);
+                              (n / unit + parts - 1) / parts * unit, o->s.log_delta, d);
 }
 
 /* D of the direction that binds.  Where the two are closer than their sampling errors no
@@ -33806,12 +33879,11 @@ MCAMP__PRIV mcamp_status mcamp__noise_solve(mcamp_ctx *ctx, mcamp__opt_noise *o,
         o->slope = keep;
         st = MCAMP_OK;
     }
-    if (o->beside) o->beside->made = st >= 0 && *value <= o->beside->most;
-    if (st < 0 || !d || (o->beside && !o->beside->made)) return st;
+    if (st < 0 || !d || !mcamp__noise_wanted(o, *value)) return st;
     return mcamp__noise_binding(ctx, o, *value, dir, d);
 }
 
-/* log sigma at the noise's (eps, delta), and D (<D, G> = 1) unless d is NULL. */
+/* log sigma at the noise's (eps, delta), and D (<D, G> = 1) if d is there and D wanted. */
 MCAMP__PRIV mcamp_status mcamp__noise_eval(mcamp_ctx *ctx, mcamp__opt_noise *o,
                                            const mcamp_gram *gram, double *value, double *d)
 {
@@ -33823,8 +33895,7 @@ MCAMP__PRIV mcamp_status mcamp__noise_eval(mcamp_ctx *ctx, mcamp__opt_noise *o,
         st = mcamp_gauss_sigma(ctx, gram->max_norm, o->eps, o->delta, &sigma);
         if (st < 0) return st;
         *value = log(sigma);
-        if (d) d[0] = 1 / gram->g[0];
-        if (o->beside) o->beside->made = true;
+        if (d && mcamp__noise_wanted(o, *value)) d[0] = 1 / gram->g[0];
         return MCAMP_OK;
     }
     if ((st = mcamp__factor_init(ctx, gram, &f)) < 0) return st;
@@ -33847,6 +33918,9 @@ MCAMP__PRIV mcamp_status mcamp__noise_eval(mcamp_ctx *ctx, mcamp__opt_noise *o,
 
 #define MCAMP__SCALE_DEGREE_MAX 16
 
+/* Derivatives by the values that C has, of the error or of what privacy sees. */
+typedef struct mcamp__opt_side { double *coef, *theta, *omega, *scale; } mcamp__opt_side;
+
 typedef struct mcamp__opt_model {
     mcamp_opt_family family;
     size_t n, bands, buffers, degree;
@@ -33861,7 +33935,7 @@ typedef struct mcamp__opt_model {
     double *block;              /* all arrays below                                 */
     size_t total;
     double *coef, *theta, *omega, *scale;       /* of the current C                 */
-    double *g_coef, *g_theta, *g_omega, *g_scale;   /* one side's gradient          */
+    mcamp__opt_side g, error;   /* one where C is by X                              */
     double *norms, *dots;       /* by X: the classes' norms before; sums of <g, X>,
                                    those of a part after another                    */
     size_t begins[MCAMP__CHUNKS + 1];   /* by X: parameters before each part of its rows */
@@ -33877,17 +33951,24 @@ MCAMP__PRIV void mcamp__opt_model_free(mcamp_ctx *ctx, mcamp__opt_model *m)
 MCAMP__PRIV mcamp_status mcamp__opt_model_memory(mcamp_ctx *ctx, mcamp__opt_model *m)
 {
     size_t n = m->n, nb = m->buffers, e = m->entries, vectors;
-    if (!mcamp__mul_size(e, 2, &m->total) || !mcamp__mul_size(n, 3 + MCAMP__CHUNKS, &vectors) ||
+    if (!mcamp__mul_size(e, m->classes ? 2 : 3, &m->total) ||
+        !mcamp__mul_size(n, 4 + MCAMP__CHUNKS, &vectors) ||
         !mcamp__add_size(m->total, vectors, &m->total) ||
-        !mcamp__add_size(m->total, 4 * nb, &m->total))
+        !mcamp__add_size(m->total, 6 * nb, &m->total))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "rounds", (double)n);
     m->block = mcamp__new_doubles(ctx, m->total);
     if (!m->block) return mcamp__fail(ctx, MCAMP_E_MEMORY, "rounds", (double)n);
-    m->coef = m->block;             m->g_coef = m->coef + e;
-    m->theta = m->g_coef + e;       m->omega = m->theta + nb;
-    m->g_theta = m->omega + nb;     m->g_omega = m->g_theta + nb;
-    m->scale = m->g_omega + nb;     m->g_scale = m->scale + n;
-    m->norms = m->g_scale + n;      m->dots = m->norms + n;
+    m->coef = m->block;             m->g.coef = m->coef + e;
+    m->theta = m->g.coef + e;       m->omega = m->theta + nb;
+    m->g.theta = m->omega + nb;     m->g.omega = m->g.theta + nb;
+    m->scale = m->g.omega + nb;     m->g.scale = m->scale + n;
+    m->norms = m->g.scale + n;      m->dots = m->norms + n;
+    m->error = m->g;
+    if (m->classes) return MCAMP_OK;
+    m->error.scale = m->dots + MCAMP__CHUNKS * n;
+    m->error.theta = m->error.scale + n;
+    m->error.omega = m->error.theta + nb;
+    m->error.coef = m->error.omega + nb;
     return MCAMP_OK;
 }
 
@@ -34072,7 +34153,7 @@ MCAMP__PRIV void mcamp__orth_dots(void *arg, size_t task)
     for (size_t k = 0; k < m->n; k++) dots[k] = 0;
     for (; i < end; i++) {
         size_t j, at = mcamp__band_row(i, m->bands, &j), len = i + 1 - j;
-        const double *a = m->g_coef + at, *x = m->coef + at;
+        const double *a = m->g.coef + at, *x = m->coef + at;
         for (size_t k = 0; k + 1 < len; k++) dots[j + k] += a[k] * x[k];
         dots[i] += mcamp__dot(a, x, len);
     }
@@ -34085,7 +34166,7 @@ MCAMP__PRIV void mcamp__orth_chain_part(void *arg, size_t task)
     size_t i, end, j;
     double *g = q->g + m->begins[mcamp__orth_part(q, task, &i, &end)];
     for (; i < end; i++) {
-        const double *row = m->g_coef + mcamp__band_row(i, m->bands, &j) - j;
+        const double *row = m->g.coef + mcamp__band_row(i, m->bands, &j) - j;
         double own = 2 * q->factor * m->norms[i];
         while (j <= i) {
             size_t run = mcamp__orth_run(m, i + 1 - j);
@@ -34173,49 +34254,51 @@ MCAMP__PRIV mcamp_status mcamp__opt_mech(mcamp_ctx *ctx, const mcamp__opt_model 
     return mcamp_mech_init(ctx, &d, mech);
 }
 
-/* g[count] += factor * d/dx from d/d(values) in the model's arrays. */
-MCAMP__PRIV void mcamp__opt_chain_scale(const mcamp__opt_model *m, double factor, double *g)
+/* g[count] += factor * d/dx from d/d(values). */
+MCAMP__PRIV void mcamp__opt_chain_scale(const mcamp__opt_model *m, const double *scale,
+                                        double factor, double *g)
 {
     double basis[MCAMP__SCALE_DEGREE_MAX];
     for (size_t t = 0; t < m->n; t++) {
-        if (m->free_scale) { g[t] += factor * m->g_scale[t]; continue; }
+        if (m->free_scale) { g[t] += factor * scale[t]; continue; }
         mcamp__legendre(mcamp__opt_place(m, t), m->degree, basis);
-        for (size_t k = 0; k < m->degree; k++) g[k] += factor * m->g_scale[t] * basis[k];
+        for (size_t k = 0; k < m->degree; k++) g[k] += factor * scale[t] * basis[k];
     }
 }
 
-MCAMP__PRIV void mcamp__opt_chain(mcamp__opt_model *m, const double *x, double factor,
-                                  double *g)
+MCAMP__PRIV void mcamp__opt_chain(const mcamp__opt_model *m, const mcamp__opt_side *d,
+                                  const double *x, double factor, double *g)
 {
     size_t nb = m->buffers;
     double tail = 0;
     if (m->family == MCAMP_OPT_TOEPLITZ)
-        for (size_t k = 1; k < m->bands; k++) g[k - 1] += factor * m->g_coef[k] * m->coef[k];
+        for (size_t k = 1; k < m->bands; k++) g[k - 1] += factor * d->coef[k] * m->coef[k];
     for (size_t i = 0; m->family == MCAMP_OPT_BANDED && i < m->entries; i++)
-        g[i] += factor * m->coef[i] * m->g_coef[i];
+        g[i] += factor * m->coef[i] * d->coef[i];
     for (size_t j = 0; m->cut && j < nb; j++) {
-        m->g_omega[j] = m->g_theta[j] = 0;
+        d->omega[j] = d->theta[j] = 0;
         for (size_t k = m->bands; k-- > 1; ) {
-            m->g_theta[j] = m->g_theta[j] * m->theta[j] + m->g_omega[j];
-            m->g_omega[j] = m->g_omega[j] * m->theta[j] + m->g_coef[k];
+            d->theta[j] = d->theta[j] * m->theta[j] + d->omega[j];
+            d->omega[j] = d->omega[j] * m->theta[j] + d->coef[k];
         }
-        m->g_theta[j] *= m->omega[j];
+        d->theta[j] *= m->omega[j];
     }
     for (size_t j = nb; j-- > 0; ) {    /* u_i moves with x_j for all i >= j */
-        tail += m->g_theta[j] * m->theta[j] * (1 - m->theta[j]);
+        tail += d->theta[j] * m->theta[j] * (1 - m->theta[j]);
         g[j] += factor * (j ? -tail * exp(x[j]) : tail);
-        g[nb + j] += factor * m->g_omega[j] * (m->any_sign ? 1 : m->omega[j]);
+        g[nb + j] += factor * d->omega[j] * (m->any_sign ? 1 : m->omega[j]);
     }
-    if (m->scaled) mcamp__opt_chain_scale(m, factor, g + m->shape);
+    if (m->scaled) mcamp__opt_chain_scale(m, d->scale, factor, g + m->shape);
 }
 
-MCAMP__PRIV mcamp__mech_grad mcamp__opt_grad_arrays(mcamp__opt_model *m)
+MCAMP__PRIV mcamp__mech_grad mcamp__opt_grad_arrays(const mcamp__opt_model *m,
+                                                    const mcamp__opt_side *d)
 {
     mcamp__mech_grad g;
     memset(&g, 0, sizeof g);
-    if (m->entries) g.coef = m->g_coef;
-    if (m->buffers && !m->cut) { g.theta = m->g_theta; g.omega = m->g_omega; }
-    if (m->scaled) g.log_scale = m->g_scale;
+    if (m->entries) g.coef = d->coef;
+    if (m->buffers && !m->cut) { g.theta = d->theta; g.omega = d->omega; }
+    if (m->scaled) g.log_scale = d->scale;
     return g;
 }
 
@@ -34293,9 +34376,9 @@ MCAMP__PRIV mcamp_status mcamp__opt_start_toeplitz(mcamp_ctx *ctx, mcamp__opt_mo
                                                    const mcamp_mech *from, double *x)
 {
     if (from->form == MCAMP_FORM_ROWS) return mcamp__fail(ctx, MCAMP_E_ARG, "start", 0);
-    mcamp__mech_coefs(from, 0, m->bands, m->g_coef);
+    mcamp__mech_coefs(from, 0, m->bands, m->g.coef);
     for (size_t k = 1; k < m->bands; k++)
-        x[k - 1] = log(mcamp__dmax(m->g_coef[k] / m->g_coef[0], MCAMP__START_FLOOR));
+        x[k - 1] = log(mcamp__dmax(m->g.coef[k] / m->g.coef[0], MCAMP__START_FLOOR));
     return MCAMP_OK;
 }
 
@@ -34366,7 +34449,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_first_mode(mcamp__opt *o, const mcamp_mech *
                                                double *value)
 {
     size_t n = o->m.n, b = o->every;
-    mcamp__mech_grad g = mcamp__opt_grad_arrays(&o->m);
+    mcamp__mech_grad g = mcamp__opt_grad_arrays(&o->m, &o->m.g);
     double square = 0, *c = o->rows, *mode = o->weights;
     for (size_t k = 0; k < n; k++) c[k] = k ? 0.0 : 1.0;
     if (o->m.family != MCAMP_OPT_IDENTITY) mcamp__mech_coefs(mech, 0, n, c);
@@ -34420,7 +34503,7 @@ MCAMP__PRIV mcamp_status mcamp__orth_eval(mcamp__opt *o, const double *x, double
     if (!mcamp__orth_set(&o->inner, &o->m, x)) return MCAMP_E_NOT_PSD;
     if (!mcamp__errors_value(&o->orth)) return MCAMP_E_NOT_PSD;
     *value = mcamp__orth_weights(o, &slope);
-    mcamp__errors_gradient(&o->orth, o->m.g_coef);
+    mcamp__errors_gradient(&o->orth, o->m.g.coef);
     mcamp__orth_chain(&o->inner, &o->m, slope, g);
     for (size_t i = 0; i < o->m.count; i++)
         if (!mcamp__finite(g[i])) return MCAMP_E_NONFINITE;
@@ -34434,31 +34517,39 @@ MCAMP__PRIV mcamp_status mcamp__orth_eval(mcamp__opt *o, const double *x, double
  * (the minimum over all X > 0).  V times T^2/(sum mu)^2 makes the bound T^2 / sum mu.  The
  * gradient's constrained part is such a V, and the bound is tight, where X is the optimum. */
 
-/* Eigenvalues of the tridiagonal matrix (d; e beside it, e[n-1] = 0) to d: QL with shifts. */
+/* Eigenvalues of the tridiagonal matrix (d; squares e of what is beside it, e[n-1] = 0) to d: QL
+ * with shifts, without square roots (Pal, Walker and Kahan).  g is the pivot, p = g^2/c.    */
 MCAMP__PRIV int mcamp__eigen_tridiagonal(double *d, double *e, size_t n)
 {
     size_t turns = 0;
     for (size_t l = 0; l < n; ) {
         size_t m = l;
-        double g, r, s = 1, c = 1, p = 0;
-        while (m + 1 < n && fabs(e[m]) > 1e-16 * (fabs(d[m]) + fabs(d[m + 1]))) m++;
+        double shift, r, g, p, s = 0, c = 1, t, b;
+        for (; m + 1 < n; m++) {
+            b = 1e-16 * (fabs(d[m]) + fabs(d[m + 1]));
+            if (!(e[m] > b * b)) break;
+        }
         if (m == l) { l++; continue; }
         if (++turns > 60 * n) return 0;
-        g = (d[l + 1] - d[l]) / (2 * e[l]);
-        r = sqrt(g * g + 1);
-        g = d[m] - d[l] + e[l] / (g < 0 ? g - r : g + r);
+        t = sqrt(e[l]);
+        shift = (d[l + 1] - d[l]) / (2 * t);
+        r = sqrt(shift * shift + 1);
+        shift = d[l] - t / (shift < 0 ? shift - r : shift + r);
+        g = d[m] - shift;
+        p = g * g;
         for (size_t i = m; i-- > l; ) {
-            double f = s * e[i], b = c * e[i];
-            e[i + 1] = r = sqrt(f * f + g * g);
+            double was = g, last = c, up;
+            b = e[i];
+            r = p + b;
             if (!(r > 0)) return 0;
-            s = f / r; c = g / r;
-            g = d[i + 1] - p;
-            r = (d[i] - g) * s + 2 * c * b;
-            p = s * r;
-            d[i + 1] = g + p;
-            g = c * r - b;
+            if (i + 1 < m) e[i + 1] = s * r;
+            c = p / r; s = b / r; up = r / p;
+            g = c * (d[i] - shift) - s * was;
+            d[i + 1] = was + (d[i] - g);
+            p = c > 1e-300 ? g * g * up : last * b;
         }
-        d[l] -= p; e[l] = g; e[m] = 0;
+        e[l] = s * p;
+        d[l] = shift + g;
     }
     return 1;
 }
@@ -34603,6 +34694,7 @@ MCAMP__PRIV double mcamp__trace_root(mcamp_ctx *ctx, double *s, size_t n, double
     double sum = 0, top = 0, off;
     mcamp__tridiagonal_init(&t, ctx, s, n, work);
     mcamp__tridiagonal_run(&t);
+    for (size_t k = 0; k < n; k++) t.e[k] *= t.e[k];
     if (!mcamp__eigen_tridiagonal(t.d, t.e, n)) return -1;
     for (size_t k = 0; k < n; k++) top = mcamp__dmax(top, fabs(t.d[k]));
     off = (double)n * DBL_EPSILON * top;
@@ -34663,7 +34755,7 @@ MCAMP__PRIV mcamp_status mcamp__orth_least(mcamp__opt *o, const double *x, doubl
     if ((st = mcamp__orth_init(o, 1)) < 0) return st;
     if (!mcamp__orth_set(&o->inner, &o->m, x) || !mcamp__errors_value(t)) return MCAMP_OK;
     mcamp__orth_weights(o, &slope);
-    mcamp__errors_gradient(t, o->m.g_coef);
+    mcamp__errors_gradient(t, o->m.g.coef);
     cost = mcamp__orth_dual(o);
     memset(&q, 0, sizeof q);
     q.e = t; q.x = t->t; q.scale = t->v; q.upper = 1;
@@ -34710,10 +34802,10 @@ MCAMP__PRIV mcamp_status mcamp__orth_start(mcamp__opt *o, const mcamp_mech *from
         for (size_t i = 0; i < m->n; i++)
             for (size_t e = mcamp__band_row(i, m->bands, &j); j <= i; j++, e++) {
                 if (tries && i != j) m->coef[e] *= 0.8;
-                m->g_coef[e] = mcamp__orth_free(m, i, j) ? m->coef[e] : 0.0;
+                m->g.coef[e] = mcamp__orth_free(m, i, j) ? m->coef[e] : 0.0;
                 if (mcamp__orth_free(m, i, j)) y[at++] = m->coef[e];
             }
-        if (mcamp__orth_factor(m, m->g_coef)) return MCAMP_OK;
+        if (mcamp__orth_factor(m, m->g.coef)) return MCAMP_OK;
     }
     return mcamp__fail(&o->inner, MCAMP_E_NOT_PSD, "start", 0);
 }
@@ -34751,18 +34843,13 @@ MCAMP__PRIV mcamp_status mcamp__opt_gram(mcamp_ctx *ctx, const mcamp_opt_desc *d
     return mcamp_gram_pattern(ctx, mech, &part, gram);
 }
 
-/* An error's value, and what its gradient still wants: a pass backward, or nothing. */
+/* An error: its value, and its derivatives in the model's arrays.  In passes: a job. */
 typedef struct mcamp__opt_errors {
+    mcamp__opt *o;
     double value, square;       /* log error; the weighted sum of squares          */
-    mcamp__passes passes;       /* open: the gradient is not made                  */
+    mcamp__passes passes;
+    mcamp__aside job;
 } mcamp__opt_errors;
-
-/* Adds what the arrays hold of the error's gradient to g. */
-MCAMP__PRIV void mcamp__opt_add_error(mcamp__opt *o, const mcamp__opt_errors *e,
-                                      const double *x, double *g)
-{
-    mcamp__opt_chain(&o->m, x, 0.5 / e->square, g);
-}
 
 /* Norms of the rows, and of the worst by the p-norm (sum_i e_i^p)^(1/p) that stands for it: weights
  * (e_i / max)^(p-2), the weighted sum of squares and the logarithm of the p-norm.    */
@@ -34790,98 +34877,150 @@ MCAMP__PRIV void mcamp__opt_of_rows(mcamp__opt *o, mcamp__opt_errors *e)
     }
 }
 
-/* log error and its d/dx added to g, unless passes are open.                        */
-MCAMP__PRIV mcamp_status mcamp__opt_error(mcamp__opt *o, const mcamp_mech *mech,
-                                          const double *x, mcamp__opt_errors *e, double *g)
+MCAMP__PRIV mcamp_status mcamp__opt_error_checked(mcamp__opt *o, const mcamp__opt_errors *e)
 {
-    mcamp__mech_grad arrays = mcamp__opt_grad_arrays(&o->m);
-    mcamp_error_info info;
-    double *w = NULL;
-    mcamp_status st = MCAMP_OK;
-    e->passes.open = false;
-    if (mcamp__opt_sampled(o->desc) && mcamp__grad_in_passes(o->work, mech, &arrays)) {
-        st = mcamp__passes_forward(&o->inner, o->work, mech, o->rows, &e->passes);
-        if (st < 0) return st;
-        e->passes.grad = arrays;
-        mcamp__opt_of_rows(o, e);
-    } else {
-        if (o->desc->error == MCAMP_ERROR_MAX) {
-            w = o->weights;
-            st = mcamp_work_error(&o->inner, o->work, mech, o->rows, &info);
-            if (st < 0) return st;
-            mcamp__opt_soft_worst(o, info.max, e);
-        }
-        st = mcamp__work_gradient(&o->inner, o->work, mech, w, &e->square, &arrays);
-        if (st < 0) return st;
-        if (!w) e->value = 0.5 * log(e->square);
-    }
     if (!(e->square > 0) || !mcamp__finite(e->square) || !mcamp__finite(e->value))
         return mcamp__fail(&o->inner, MCAMP_E_NONFINITE, "mech", e->square);
-    if (!e->passes.open) mcamp__opt_add_error(o, e, x, g);
     return MCAMP_OK;
 }
 
-/* log sigma under sampling, and what of g is not there yet: the error's part, which is made beside
- * D, and its own.  Neither where the objective is more than is wanted.              */
+MCAMP__PRIV void mcamp__opt_forward(void *arg)
+{
+    mcamp__opt_errors *e = (mcamp__opt_errors *)arg;
+    mcamp__passes_forward(&e->passes);
+    mcamp__opt_of_rows(e->o, e);
+}
+
+MCAMP__PRIV void mcamp__opt_back(void *arg)
+{
+    mcamp__passes_back(&((mcamp__opt_errors *)arg)->passes);
+}
+
+MCAMP__PRIV void mcamp__opt_both_ways(void *arg)
+{
+    mcamp__opt_forward(arg);
+    mcamp__opt_back(arg);
+}
+
+/* Whether what privacy sees is known from a single mode, by o->rows and o->weights. */
+MCAMP__PRIV int mcamp__opt_by_first_mode(const mcamp__opt *o)
+{
+    return !mcamp__opt_sampled(o->desc) && !o->m.scaled && o->m.family != MCAMP_OPT_BANDED;
+}
+
+/* Begins with the error: where it takes passes the first one, under sampling, else both are a
+ * job for while G is made.                                                             */
+MCAMP__PRIV mcamp_status mcamp__opt_error(mcamp__opt *o, const mcamp_mech *mech,
+                                          mcamp__opt_errors *e)
+{
+    mcamp__mech_grad arrays = mcamp__opt_grad_arrays(&o->m, &o->m.error);
+    mcamp_error_info info;
+    double *w = NULL;
+    mcamp_status st = MCAMP_OK;
+    e->o = o;
+    if (mcamp__grad_in_passes(o->work, mech, &arrays) && !mcamp__opt_by_first_mode(o)) {
+        st = mcamp__passes_init(&o->inner, o->work, mech, o->rows, &arrays, &e->passes);
+        if (st >= 0) mcamp__aside_begin(&o->inner, &e->job, mcamp__opt_sampled(o->desc)
+                                      ? mcamp__opt_forward : mcamp__opt_both_ways, e);
+        return st;
+    }
+    if (o->desc->error == MCAMP_ERROR_MAX) {
+        w = o->weights;
+        st = mcamp_work_error(&o->inner, o->work, mech, o->rows, &info);
+        if (st < 0) return st;
+        mcamp__opt_soft_worst(o, info.max, e);
+    }
+    st = mcamp__work_gradient(&o->inner, o->work, mech, w, &e->square, &arrays);
+    if (st >= 0 && !w) e->value = 0.5 * log(e->square);
+    return st < 0 ? st : mcamp__opt_error_checked(o, e);
+}
+
+/* Whether a gradient is wanted, the error being known now; if so its pass backward begins. */
+MCAMP__PRIV bool mcamp__opt_wanted_at(void *arg, double log_sigma)
+{
+    mcamp__opt_errors *e = (mcamp__opt_errors *)arg;
+    mcamp__opt *o = e->o;
+    mcamp__aside_end(&o->inner, &e->job);
+    o->made = log_sigma + e->value <= o->most;
+    if (o->made && e->passes.open) mcamp__aside_begin(&o->inner, &e->job, mcamp__opt_back, e);
+    return o->made;
+}
+
+/* log sigma under sampling, and, if the objective is at most what is wanted, the derivatives of
+ * *factor <D, G>.                                                                      */
 MCAMP__PRIV mcamp_status mcamp__opt_sampled_noise(mcamp__opt *o, const mcamp_mech *mech,
-                                                  const double *x, mcamp__opt_errors *e,
-                                                  double *value, double *g)
+                                                  mcamp__opt_errors *e, double *value,
+                                                  double *factor)
 {
     int law = o->desc->amplification == MCAMP_AMPLIFY_LAW;
-    mcamp__mech_grad arrays = mcamp__opt_grad_arrays(&o->m);
-    mcamp__beside beside;
+    mcamp__mech_grad arrays = mcamp__opt_grad_arrays(&o->m, &o->m.g);
     mcamp_gram gram;
     double total = 1;
     mcamp_status st = mcamp__opt_gram(&o->inner, o->desc, mech, o->every, &gram);
     if (st < 0) return st;
-    beside.most = o->most - e->value;
-    beside.task = e->passes.open ? mcamp__passes_back : NULL;
-    beside.arg = &e->passes;
-    beside.made = false;
-    o->noise.beside = &beside;
+    o->made = false;
+    o->noise.wanted = mcamp__opt_wanted_at;
+    o->noise.wanted_arg = e;
     st = mcamp__noise_eval(&o->inner, &o->noise, &gram, value, o->d);
-    o->noise.beside = NULL;
+    o->noise.wanted = NULL;
     mcamp_gram_free(&o->inner, &gram);
-    o->made = st >= 0 && beside.made;
-    if (!o->made) return st;
-    if (beside.task) beside.task(beside.arg, 0);
-    if (e->passes.open) mcamp__opt_add_error(o, e, x, g);
-    if (!o->m.count) return st;
+    if (st < 0 || !o->made || !o->m.count) return st;
     st = law ? mcamp__band_gradient(&o->inner, mech, o->d, &total, &arrays)
              : mcamp__modes_gradient(&o->inner, mech, o->every, o->d, &total, &arrays);
-    if (st >= 0) mcamp__opt_chain(&o->m, x, 0.5 / total, g);
+    *factor = 0.5 / total;
     return st;
 }
 
-/* log of the largest column norm (up to a constant) and its d/dx added to g. */
+/* log of the largest column norm (up to a constant), and the derivatives of it / *factor. */
 MCAMP__PRIV mcamp_status mcamp__opt_plain_noise(mcamp__opt *o, const mcamp_mech *mech,
-                                                const double *x, double *value, double *g)
+                                                double *value, double *factor)
 {
-    mcamp__mech_grad arrays = mcamp__opt_grad_arrays(&o->m);
+    mcamp__mech_grad arrays = mcamp__opt_grad_arrays(&o->m, &o->m.g);
     mcamp_gram gram;
     double total = 1;
     mcamp_status st;
-    if (!o->m.scaled && o->m.family != MCAMP_OPT_BANDED) {
-        st = mcamp__opt_first_mode(o, mech, value);
-        if (st >= 0) mcamp__opt_chain(&o->m, x, 1, g);
-        return st;
+    if (mcamp__opt_by_first_mode(o)) {
+        *factor = 1;
+        return mcamp__opt_first_mode(o, mech, value);
     }
     st = mcamp__opt_gram(&o->inner, o->desc, mech, o->every, &gram);
     if (st < 0) return st;
     *value = mcamp__opt_soft_norm(&gram, o->power, o->d);
     mcamp_gram_free(&o->inner, &gram);
-    if (o->m.count) st = mcamp__modes_gradient(&o->inner, mech, o->every, o->d, &total, &arrays);
-    if (st >= 0 && o->m.count) mcamp__opt_chain(&o->m, x, 0.5 / total, g);
+    if (!o->m.count) return st;
+    st = mcamp__modes_gradient(&o->inner, mech, o->every, o->d, &total, &arrays);
+    *factor = 0.5 / total;
     return st;
 }
 
-/* The objective at x; g[count] its gradient, if it is at most o->most, which o->made says. */
+/* The objective of C; g[count], 0 before, its gradient if it is at most o->most, which o->made
+ * says.                                                                                */
+MCAMP__PRIV mcamp_status mcamp__opt_objective(mcamp__opt *o, const mcamp_mech *mech,
+                                              const double *x, double *value, double *g)
+{
+    mcamp__opt_errors e;
+    double noise = 0, factor = 0;
+    mcamp_status st;
+    memset(&e, 0, sizeof e);
+    st = mcamp__opt_error(o, mech, &e);
+    if (st >= 0)
+        st = mcamp__opt_sampled(o->desc) ? mcamp__opt_sampled_noise(o, mech, &e, &noise, &factor)
+                                         : mcamp__opt_plain_noise(o, mech, &noise, &factor);
+    mcamp__aside_end(&o->inner, &e.job);
+    mcamp__passes_free(&o->inner, &e.passes);
+    if (st >= 0) st = mcamp__opt_error_checked(o, &e);
+    if (st >= 0 && o->made) {
+        mcamp__opt_chain(&o->m, &o->m.error, x, 0.5 / e.square, g);
+        if (o->m.count) mcamp__opt_chain(&o->m, &o->m.g, x, factor, g);
+    }
+    *value = noise + e.value;
+    return st;
+}
+
 MCAMP__PRIV mcamp_status mcamp__opt_eval(mcamp__opt *o, const double *x, double *value,
                                          double *g)
 {
     mcamp_mech mech;
-    mcamp__opt_errors e;
-    double noise = 0;
     mcamp_status st;
     o->made = true;
     if (o->m.classes) return mcamp__orth_eval(o, x, value, g);
@@ -34890,18 +35029,12 @@ MCAMP__PRIV mcamp_status mcamp__opt_eval(mcamp__opt *o, const double *x, double 
     mcamp__opt_set(&o->inner, &o->m, x);
     st = mcamp__opt_mech(&o->inner, &o->m, &mech);
     if (st < 0) return st;
-    memset(&e, 0, sizeof e);
     st = o->m.any_sign && mech.negative ? MCAMP_E_STRATEGY
-                                        : mcamp__opt_error(o, &mech, x, &e, g);
-    if (st >= 0)
-        st = mcamp__opt_sampled(o->desc) ? mcamp__opt_sampled_noise(o, &mech, x, &e, &noise, g)
-                                         : mcamp__opt_plain_noise(o, &mech, x, &noise, g);
-    mcamp__passes_free(&o->inner, &e.passes);
+                                        : mcamp__opt_objective(o, &mech, x, value, g);
     mcamp_mech_free(&o->inner, &mech);
     if (st < 0) return st;
     for (size_t i = 0; i < o->m.count; i++)
         if (!mcamp__finite(g[i])) st = MCAMP_E_NONFINITE;
-    *value = noise + e.value;
     return mcamp__finite(*value) ? st : MCAMP_E_NONFINITE;
 }
 

@@ -84,7 +84,7 @@ static void edge_matrix(const mcamp_gram *gram, double sigma, double eps, mcamp_
     memset(&c, 0, sizeof c);
     c.method = MCAMP_METHOD_COMMON; c.rel_var = 1;
     CHECK_STATUS(mcamp__edge_matrix(&ctx, &q, &c, (gram->law ? 1 : 2) * MCAMP_BLOCK,
-                                    mcamp__loose_scale(&f, sigma, eps), NULL, d), MCAMP_OK);
+                                    mcamp__loose_scale(&f, sigma, eps), d), MCAMP_OK);
     mcamp__factor_free(&ctx, &f);
 }
 
@@ -219,7 +219,7 @@ TEST(edge_matrix_of_a_band)
             for (size_t i = 0; i < B * B; i++) d[v][i] = 7;
             if (v) f.reach = B;
             CHECK_STATUS(mcamp__edge_matrix(&ctx, &q, &c, MCAMP_BLOCK,
-                                            mcamp__loose_scale(&f, 1.4, 1), NULL, d[v]), MCAMP_OK);
+                                            mcamp__loose_scale(&f, 1.4, 1), d[v]), MCAMP_OK);
         }
         for (size_t i = 0; i < B * B; i++) top = fmax(top, d[1][i]);
         for (size_t i = 0; i < B * B; i++) {
@@ -616,39 +616,46 @@ TEST(gradients_that_are_wanted)
     mcamp_work_free(&ctx, &work);
 }
 
-static void count_call(void *arg, size_t i) { ++*(size_t *)arg; CHECK(i == 0); }
+typedef struct asked { size_t calls; double log_sigma; bool yes; } asked;
 
-/* What is to be done beside D is done once, though where directions are as good as equal D is
- * made of both; and not at all where D is not made.                                 */
-TEST(beside_the_edge_matrix)
+static bool count_question(void *arg, double log_sigma)
+{
+    asked *a = (asked *)arg;
+    a->calls++;
+    a->log_sigma = log_sigma;
+    return a->yes;
+}
+
+/* Whether D is wanted is asked once, of the sigma that is found, though where directions are as
+ * good as equal D is made of both; it is made if the answer is yes.                    */
+TEST(edge_matrices_that_are_wanted)
 {
     static const double g0[4] = { 4, 3.8, 3.8, 4.4 };
     double d[3][4], value;
     mcamp_gram gram;
     setup();
-    CHECK_STATUS(mcamp_gram_from_matrix(&ctx, g0, 2, &gram), MCAMP_OK);
-    for (int v = 0; v < 3; v++) {
-        mcamp__opt_noise o;
-        mcamp__beside beside;
-        size_t calls = 0;
-        memset(&o, 0, sizeof o);
-        o.eps = 1; o.delta = 1e-5;
-        CHECK_STATUS(mcamp__budget_resolve(&ctx, NULL, &o.bud), MCAMP_OK);
-        o.bud.rel_error = 0.02;
-        beside.most = v == 2 ? -100 : 100;
-        beside.task = count_call;
-        beside.arg = &calls;
-        beside.made = false;
-        o.beside = v ? &beside : NULL;
-        d[v][0] = 0;
-        CHECK_STATUS(mcamp__noise_eval(&ctx, &o, &gram, &value, d[v]), MCAMP_OK);
-        CHECK(fabs(o.seen[1] - o.seen[2]) < 0.05);
-        CHECK(calls == (v == 1));
-        CHECK(beside.made == (v == 1) && (v == 1 ? !beside.task : beside.task != NULL));
+    for (int single = 0; single < 2; single++) {
+        CHECK_STATUS(mcamp_gram_from_matrix(&ctx, g0, single ? 1 : 2, &gram), MCAMP_OK);
+        memset(d, 0, sizeof d);
+        for (int v = 0; v < 3; v++) {
+            mcamp__opt_noise o;
+            asked a = { 0, 0, v == 1 };
+            memset(&o, 0, sizeof o);
+            o.eps = 1; o.delta = 1e-5;
+            CHECK_STATUS(mcamp__budget_resolve(&ctx, NULL, &o.bud), MCAMP_OK);
+            o.bud.rel_error = 0.02;
+            if (v) { o.wanted = count_question; o.wanted_arg = &a; }
+            CHECK_STATUS(mcamp__noise_eval(&ctx, &o, &gram, &value, d[v]), MCAMP_OK);
+            CHECK(single || fabs(o.seen[1] - o.seen[2]) < 0.05);
+            CHECK(a.calls == (v > 0));
+            if (v) CHECK(!memcmp(&a.log_sigma, &value, sizeof value));
+            if (v) CHECK_STATUS(mcamp__noise_eval(&ctx, &o, &gram, &value, NULL), MCAMP_OK);
+            CHECK(a.calls == (v > 0));
+        }
+        CHECK(d[0][0] > 0 && !memcmp(d[0], d[1], sizeof d[0]));
+        CHECK_NEAR(d[2][0], 0, 0, 0);
+        mcamp_gram_free(&ctx, &gram);
     }
-    CHECK(!memcmp(d[0], d[1], sizeof d[0]));
-    CHECK_NEAR(d[2][0], 0, 0, 0);
-    mcamp_gram_free(&ctx, &gram);
 }
 
 /* With samples: the derivative along the gradient, by differences of the sampled
@@ -1078,6 +1085,40 @@ TEST(sum_of_roots)
     free(work);
 }
 
+static void in_order(double *x, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        for (size_t k = i; k && x[k] < x[k - 1]; k--) {
+            double t = x[k];
+            x[k] = x[k - 1];
+            x[k - 1] = t;
+        }
+}
+
+/* Eigenvalues of second differences, 2 - 2 cos(k pi/(n + 1)) times a scale; several such matrices
+ * in one, and diagonal parts.                                                           */
+TEST(eigenvalues_of_tridiagonal_matrices)
+{
+    enum { N = 40 };
+    static const size_t sizes[] = { 1, 2, 3, 7, 40 };
+    for (size_t a = 0; a < sizeof sizes / sizeof *sizes; a++)
+        for (int kind = 0; kind < 3; kind++) {
+            double d[2 * N], e[2 * N], want[2 * N], scale = kind == 2 ? 1e-9 : 3;
+            size_t n = sizes[a], parts = kind ? 2 : 1, count = parts * n;
+            for (size_t i = 0; i < count; i++) {
+                double s = i < n ? 3 : scale;
+                d[i] = 2 * s;
+                e[i] = (i + 1) % n && !(kind == 1 && i >= n) ? s * s : 0.0;
+                want[i] = kind == 1 && i >= n ? 2 * s
+                        : 2 * s - 2 * s * cos((double)(i % n + 1) * acos(-1) / (double)(n + 1));
+            }
+            CHECK(mcamp__eigen_tridiagonal(d, e, count));
+            in_order(d, count);
+            in_order(want, count);
+            for (size_t i = 0; i < count; i++) CHECK_NEAR(d[i], want[i], 0, 1e-13);
+        }
+}
+
 /* Products with a triangle, of every number of rows, against plain sums, on every set; what is
  * below the diagonal is not read.                                                       */
 TEST(products_with_a_triangle)
@@ -1163,7 +1204,7 @@ TEST(rows_of_x)
                 double want = mcamp__orth_free(&m, i, j) ? y[count++] / scale : 0;
                 CHECK_NEAR(m.coef[at], want, 1e-14, 0);
             }
-        for (size_t i = 0; i < m.entries; i++) m.g_coef[i] = test_rand() - 0.5;
+        for (size_t i = 0; i < m.entries; i++) m.g.coef[i] = test_rand() - 0.5;
         memcpy(coef, m.coef, m.entries * sizeof *coef);
         mcamp__orth_chain(&ctx, &m, 0.7, g);
         ctx.parallel.run = mt_backwards; ctx.parallel.user = &calls; ctx.brisk = true;
@@ -1568,11 +1609,11 @@ static void check_inner(uint64_t inner, uint64_t taken)
     CHECK(o.s.samples - before == taken && o.s.t->count == taken);
     q = mcamp__solve_question(&o.s, value, MCAMP_REMOVE);
     CHECK_STATUS(mcamp__edge_matrix(&ctx, &q, o.s.hint.choice[MCAMP_REMOVE], taken, log(o.delta),
-                                    NULL, e), MCAMP_OK);
+                                    e), MCAMP_OK);
     CHECK(!memcmp(d, e, sizeof d));
     CHECK_STATUS(mcamp__edge_matrix(&ctx, &q, &o.s.hint.choice[MCAMP_REMOVE][0],
                                     taken < MCAMP_BLOCK ? taken + 64 : taken + MCAMP_BLOCK,
-                                    log(o.delta), NULL, e), MCAMP_OK);
+                                    log(o.delta), e), MCAMP_OK);
     CHECK(memcmp(d, e, sizeof d));
     free(o.s.t);
     mcamp__factor_free(&ctx, &f);
@@ -2112,7 +2153,7 @@ TEST(allocation_failures)
 }
 
 TEST_MAIN("opt",
-    T(gradient_of_every_family), T(gradients_that_are_wanted), T(beside_the_edge_matrix),
+    T(gradient_of_every_family), T(gradients_that_are_wanted), T(edge_matrices_that_are_wanted),
     T(gradient_with_amplification), T(bad_arguments), T(bad_starts),
     T(unstable_starts), T(sigma_that_is_no_number), T(trials_that_are_no_numbers),
     T(a_descent_ends_at_its_best_point), T(directions_of_many_numbers),
@@ -2121,7 +2162,8 @@ TEST_MAIN("opt",
     T(more_freedom_is_not_worse),
     T(orthogonal_optima), T(bound_of_many_rounds), T(bounds_of_other_errors),
     T(few_bands_and_dense_agree),
-    T(sum_of_roots), T(products_with_a_triangle), T(sum_of_roots_in_tasks), T(rows_of_x),
+    T(sum_of_roots), T(eigenvalues_of_tridiagonal_matrices),
+    T(products_with_a_triangle), T(sum_of_roots_in_tasks), T(rows_of_x),
     T(squares_by_rows), T(dense_in_tasks),
     T(start_with_a_decay_of_nothing), T(more_buffers_are_not_worse),
     T(more_bands_than_batches),

@@ -294,13 +294,162 @@ TEST(tasks_may_have_tasks)
     }
 }
 
-/* ---- whose hook ------------------------------------------------------------------------- */
+/* ---- jobs ------------------------------------------------------------------------------- */
 
+/* A hook of somebody else's. */
 static void other_hook(void *user, size_t ntask, void (*task)(void *arg, size_t i), void *arg)
 {
     (void)user;
     for (size_t i = ntask; i-- > 0; ) task(arg, i);
 }
+
+/* A job that ends when the caller has gone on, unless it is the caller's. */
+typedef struct errand { size_t runs, who; int waits, go, missed; } errand;
+
+static void go_on(errand *e)
+{
+    pthread_mutex_lock(&test_lock);
+    e->go = 1;
+    pthread_cond_broadcast(&test_all_here);
+    pthread_mutex_unlock(&test_lock);
+}
+
+static void wait_for_it(errand *e)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    t.tv_sec += 20;
+    pthread_mutex_lock(&test_lock);
+    while (!e->runs && !e->missed)
+        if (pthread_cond_timedwait(&test_all_here, &test_lock, &t)) e->missed = 1;
+    pthread_mutex_unlock(&test_lock);
+}
+
+static void run_errand(void *arg)
+{
+    errand *e = (errand *)arg;
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    t.tv_sec += 20;
+    pthread_mutex_lock(&test_lock);
+    e->runs++;
+    e->who = who();
+    pthread_cond_broadcast(&test_all_here);
+    while (e->waits && !e->go && !e->missed)
+        if (pthread_cond_timedwait(&test_all_here, &test_lock, &t)) e->missed = 1;
+    pthread_mutex_unlock(&test_lock);
+    if (e->waits > 1) nap();
+    pthread_mutex_lock(&test_lock);
+    e->runs += 100;
+    pthread_mutex_unlock(&test_lock);
+}
+
+/* Another thread of the crew does it, while the caller dispatches, and its end waits for it. */
+TEST(jobs_are_done_beside_the_caller)
+{
+    for (size_t w = 2; w < 5; w++) {
+        mcamp_ctx c = context(w);
+        mcamp__crew crew;
+        count_anew();
+        mcamp__crew_enter(&crew, &c);
+        for (int round = 0; round < 20; round++) {
+            errand e = { 0, 0, 1 + round % 2, 0, 0 }, second = { 0, 9, 0, 0, 0 };
+            mcamp__aside job, other;
+            if (round % 3 == 0) nap();
+            mcamp__aside_begin(&c, &job, run_errand, &e);
+            if (round % 4) wait_for_it(&e);
+            mcamp__aside_begin(&c, &other, run_errand, &second);    /* one at a time */
+            mcamp__aside_end(&c, &other);
+            CHECK(second.runs == 101 && second.who == 0);
+            tasks_once(&c, 2 + 100 * (size_t)(round % 4));
+            if (w > 2) all_meet(&c, w - 1);
+            wait_for_it(&e);
+            go_on(&e);
+            mcamp__aside_end(&c, &job);
+            CHECK(e.runs == 101 && !e.missed && e.who > 0);
+            mcamp__aside_end(&c, &job);                             /* it is over */
+            CHECK(e.runs == 101);
+            all_meet(&c, w);
+        }
+        mcamp__crew_end(&crew);
+        CHECK(counted.threads == w - 1 && all_back());
+    }
+}
+
+/* Nobody else is there: at the end, by the caller, once. */
+static void alone(const mcamp_ctx *c)
+{
+    errand e = { 0, 9, 0, 0, 0 };
+    mcamp__aside job;
+    mcamp__aside_begin(c, &job, run_errand, &e);
+    tasks_once(c, 3);
+    CHECK(!e.runs);
+    mcamp__aside_end(c, &job);
+    CHECK(e.runs == 101 && e.who == 0);
+    memset(&job, 0, sizeof job);        /* never begun */
+    mcamp__aside_end(c, &job);
+}
+
+static void job_task(void *arg, size_t i)
+{
+    const mcamp_ctx *c = (const mcamp_ctx *)arg;
+    errand e = { 0, 0, 0, 0, 0 };
+    mcamp__aside job;
+    size_t me = who();
+    (void)i;
+    mcamp__aside_begin(c, &job, run_errand, &e);
+    mcamp__aside_end(c, &job);
+    CHECK(e.runs == 101 && e.who == me);
+}
+
+TEST(jobs_without_a_crew)
+{
+    const struct limits all = allowed;
+    mcamp_ctx c[4];
+    mcamp__crew crew;
+    c[0] = context(0); c[1] = context(3); c[2] = context(1); c[3] = context(0);
+    c[3].parallel.run = other_hook;
+    for (int i = 0; i < 4; i++) alone(&c[i]);
+    mcamp__crew_enter(&crew, &c[2]);            /* of one */
+    alone(&c[2]);
+    mcamp__crew_end(&crew);
+    allowed.threads = 0;                        /* of which none is made */
+    count_anew();
+    mcamp__crew_enter(&crew, &c[1]);
+    alone(&c[1]);
+    mcamp__crew_end(&crew);
+    CHECK(all_back());
+    allowed = all;
+    mcamp__crew_enter(&crew, &c[1]);            /* in tasks */
+    mcamp__run(&c[1], 50, job_task, &c[1]);
+    mcamp__crew_end(&crew);
+}
+
+/* Short ones, one after the other, with dispatches between: each once, and over when it ends. */
+TEST(many_short_jobs)
+{
+    mcamp_ctx c = context(3);
+    mcamp__crew crew;
+    size_t bad = 0, elsewhere = 0;
+    mcamp__crew_enter(&crew, &c);
+    for (size_t turn = 0; turn < (size_t)mt_scale(20000); turn++) {
+        errand e = { 0, 0, 0, 0, 0 };
+        mcamp__aside job;
+        unsigned char done[ROOM];
+        memset(done, 0, 4);
+        mcamp__aside_begin(&c, &job, run_errand, &e);
+        if (turn % 3) mcamp__run(&c, 1 + turn % 4, count_task, done);
+        mcamp__aside_end(&c, &job);
+        bad += e.runs != 101;
+        elsewhere += e.who > 0;
+        for (size_t i = 0; i < 4; i++) bad += done[i] != (turn % 3 && i < 1 + turn % 4);
+        if (turn % 512 == 0) nap();
+    }
+    mcamp__crew_end(&crew);
+    CHECK(!bad && elsewhere);
+}
+
+/* ---- whose hook ------------------------------------------------------------------------- */
 
 TEST(a_crew_takes_the_place_of_one_hook_alone)
 {
@@ -636,6 +785,9 @@ TEST_MAIN("threads",
     T(a_crew_lasts_for_the_whole_call),
     T(late_threads_stay_out),
     T(tasks_may_have_tasks),
+    T(jobs_are_done_beside_the_caller),
+    T(jobs_without_a_crew),
+    T(many_short_jobs),
     T(a_crew_takes_the_place_of_one_hook_alone),
     T(what_threads_do_not_start_the_caller_does),
     T(a_call_has_one_crew),
