@@ -385,21 +385,22 @@ static void alone(const mcamp_ctx *c)
     tasks_once(c, 3);
     CHECK(!e.runs);
     mcamp__aside_end(c, &job);
+    mcamp__aside_end(c, &job);          /* it is over */
     CHECK(e.runs == 101 && e.who == 0);
     memset(&job, 0, sizeof job);        /* never begun */
     mcamp__aside_end(c, &job);
 }
 
+/* They outlive their tasks, for what would still run them. */
+typedef struct errands { const mcamp_ctx *ctx; errand e[50]; mcamp__aside job[50]; } errands;
+
 static void job_task(void *arg, size_t i)
 {
-    const mcamp_ctx *c = (const mcamp_ctx *)arg;
-    errand e = { 0, 0, 0, 0, 0 };
-    mcamp__aside job;
-    size_t me = who();
-    (void)i;
-    mcamp__aside_begin(c, &job, run_errand, &e);
-    mcamp__aside_end(c, &job);
-    CHECK(e.runs == 101 && e.who == me);
+    errands *all = (errands *)arg;
+    mcamp__aside_begin(all->ctx, &all->job[i], run_errand, &all->e[i]);
+    mcamp__aside_end(all->ctx, &all->job[i]);
+    CHECK(all->e[i].runs == 101 && all->e[i].who == who());
+    all->job[i].run = run_errand;
 }
 
 TEST(jobs_without_a_crew)
@@ -407,6 +408,7 @@ TEST(jobs_without_a_crew)
     const struct limits all = allowed;
     mcamp_ctx c[4];
     mcamp__crew crew;
+    static errands of_tasks;
     c[0] = context(0); c[1] = context(3); c[2] = context(1); c[3] = context(0);
     c[3].parallel.run = other_hook;
     for (int i = 0; i < 4; i++) alone(&c[i]);
@@ -421,8 +423,14 @@ TEST(jobs_without_a_crew)
     CHECK(all_back());
     allowed = all;
     mcamp__crew_enter(&crew, &c[1]);            /* in tasks */
-    mcamp__run(&c[1], 50, job_task, &c[1]);
+    of_tasks.ctx = &c[1];
+    mcamp__run(&c[1], 50, job_task, &of_tasks);
+    for (int k = 0; k < 5; k++) {
+        nap();
+        tasks_once(&c[1], 40);
+    }
     mcamp__crew_end(&crew);
+    for (size_t i = 0; i < 50; i++) CHECK(of_tasks.e[i].runs == 101);
 }
 
 /* Short ones, one after the other, with dispatches between: each once, and over when it ends. */
