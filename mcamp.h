@@ -22888,9 +22888,10 @@ typedef struct mcamp__aside {
 /* The lock guards all that follows it.  Where a processor can be asked to, readers look at
  * `turn` and `inside` without it, and tasks are taken without it: a thread that waits
  * looks for a while before it sleeps, since between two dispatches of one call there are
- * mostly some microseconds, and waking takes fifty.                                   */
+ * mostly some microseconds, and waking takes fifty.  It pauses at some looks only: who does
+ * nothing else for thousands of times, a virtual machine's host may let wait.          */
 #if defined(__GNUC__)
-#  define MCAMP__CREW_LOOKS 10000
+#  define MCAMP__CREW_LOOKS 60000
 #  if defined(__i386__) || defined(__x86_64__)
 #    define MCAMP__CREW_PAUSE __asm__ __volatile__("pause" : : : "memory")
 #  elif defined(__aarch64__)
@@ -22906,6 +22907,7 @@ typedef struct mcamp__aside {
 #  define MCAMP__CREW_READ(p) (*(p))
 #  define MCAMP__CREW_SET(p, x) (*(p) = (x))
 #endif
+#define MCAMP__CREW_WAIT(k) do { if ((k) % 16 == 0) MCAMP__CREW_PAUSE; } while (0)
 #define MCAMP__THREADS_MAX 256
 
 typedef struct mcamp__crew {
@@ -22927,7 +22929,7 @@ typedef struct mcamp__crew {
 
 MCAMP__PRIV void mcamp__crew_lock(mcamp__crew *c)
 {
-    for (int k = 0; k < MCAMP__CREW_LOOKS; k++) {
+    for (int k = 0; k < MCAMP__CREW_LOOKS / 64; k++) {
         if (!pthread_mutex_trylock(&c->lock)) return;
         MCAMP__CREW_PAUSE;
     }
@@ -22981,7 +22983,7 @@ MCAMP__PRIV void *mcamp__crew_main(void *p)
         size_t ntask;
         bool in;
         for (int k = 0; k < MCAMP__CREW_LOOKS && MCAMP__CREW_READ(&c->turn) == seen; k++)
-            MCAMP__CREW_PAUSE;
+            MCAMP__CREW_WAIT(k);
         mcamp__crew_lock(c);
         while (c->turn == seen) pthread_cond_wait(&c->posted, &c->lock);
         if (c->over) break;
@@ -23045,7 +23047,7 @@ MCAMP__PRIV void mcamp__crew_run(void *user, size_t ntask, void (*task)(void *ar
     pthread_mutex_unlock(&c->lock);
     mcamp__crew_work(c, task, arg, ntask);
     for (int k = 0; k < MCAMP__CREW_LOOKS && MCAMP__CREW_READ(&c->inside); k++)
-        MCAMP__CREW_PAUSE;
+        MCAMP__CREW_WAIT(k);
     mcamp__crew_lock(c);
     while (c->inside) pthread_cond_wait(&c->left, &c->lock);
     pthread_mutex_unlock(&c->lock);
@@ -23097,7 +23099,7 @@ MCAMP__PRIV void mcamp__crew_end_aside(mcamp__crew *c, mcamp__aside *job)
     if (job->taken) {
         pthread_mutex_unlock(&c->lock);
         for (int k = 0; k < MCAMP__CREW_LOOKS && !MCAMP__CREW_READ(&job->done); k++)
-            MCAMP__CREW_PAUSE;
+            MCAMP__CREW_WAIT(k);
         mcamp__crew_lock(c);
         while (!job->done) pthread_cond_wait(&c->left, &c->lock);
     }
@@ -38783,6 +38785,7 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__CREW_LOOKS
 #undef MCAMP__CREW_PAUSE
 #undef MCAMP__CREW_READ
+#undef MCAMP__CREW_WAIT
 #undef MCAMP__CREW_SET
 #undef MCAMP__BIN_KEY0
 #undef MCAMP__ORDER_MAX

@@ -1,5 +1,5 @@
 /* What do threads give?  sigma and certificates with their Gram matrix, shapes of a thousand
- * batches and more, delta to a fifth of a percent, and C of small error, by the clock on the
+ * batches and more, delta to a fifth of a percent, C of small error and plans, by the clock on the
  * wall: one thread, several, and as many processes of one thread each in turn, and the ratios'
  * medians, the threads' least and most.  Both answers must be the same to the last bit.  The
  * processes share nothing but the machine: what they give together is about what its cores,
@@ -13,7 +13,7 @@
 
 enum { PAIRS = 15 };
 
-typedef enum question { SIGMA, CERTIFY, DELTA, OPTIMIZE } question;
+typedef enum question { SIGMA, CERTIFY, DELTA, OPTIMIZE, PLAN } question;
 
 /* bands: 0 = all; OPTIMIZE: of family, with such amplification; DELTA: at noise `sigma`. */
 typedef struct shape {
@@ -45,6 +45,21 @@ static double optimize(mcamp_ctx *ctx, const shape *s)
     bench_check(ctx, "optimize", mcamp_opt_run(ctx, &d, &m, &r));
     mcamp_mech_free(ctx, &m);
     return r.rmse;
+}
+
+/* With balls in bins, all families that keep four vectors. */
+static double plan(mcamp_ctx *ctx, const shape *s)
+{
+    mcamp_plan_desc d;
+    mcamp_plan_result r;
+    mcamp_mech m;
+    memset(&d, 0, sizeof d);
+    d.rounds = s->b * s->epochs; d.batches = s->b;
+    d.eps = s->eps; d.delta = s->delta;
+    d.sampling = MCAMP_PLAN_BINS;
+    bench_check(ctx, "plan", mcamp_plan(ctx, &d, &m, &r));
+    mcamp_mech_free(ctx, &m);
+    return r.sigma;
 }
 
 static double ask(mcamp_ctx *ctx, const shape *s)
@@ -80,7 +95,7 @@ static double once(const shape *s, size_t threads, double *answer)
     memset(&d, 0, sizeof d);
     if (threads > 1) d.parallel = mcamp_parallel_threads(threads);
     bench_check(&ctx, "context", mcamp_ctx_init(&ctx, &d));
-    *answer = s->q == OPTIMIZE ? optimize(&ctx, s) : ask(&ctx, s);
+    *answer = s->q == OPTIMIZE ? optimize(&ctx, s) : s->q == PLAN ? plan(&ctx, s) : ask(&ctx, s);
     return wall() - t;
 }
 
@@ -100,7 +115,8 @@ static double apart(const shape *s, size_t count)
     return wall() - t;
 }
 
-static const char *const QUESTION[] = { "sigma", "certificate", "delta", "optimize" };
+static const char *const QUESTION[] = { "sigma", "certificate", "delta", "optimize",
+                                        "plan" };
 
 static void row(const shape *s, size_t threads, size_t pairs)
 {
@@ -136,7 +152,8 @@ int main(int argc, char **argv)
         { OPTIMIZE, 128, 64, 16, 1, 1e-6, OPT(BANDED, NONE) },
         { OPTIMIZE, 32, 0, 16, 1, 1e-6, OPT(BANDED, NONE) },
         { OPTIMIZE, 128, 64, 16, 1, 1e-6, OPT(BANDED, BINS) },
-        { OPTIMIZE, 512, 0, 4, 1, 1e-6, OPT(BLT, BINS) } };
+        { OPTIMIZE, 512, 0, 4, 1, 1e-6, OPT(BLT, BINS) },
+        { PLAN, 128, 0, 16, 1, 1e-6, ASK, 0 } };
 #undef OPT
 #undef ASK
     const size_t count = sizeof shapes / sizeof *shapes;
