@@ -22891,7 +22891,7 @@ typedef struct mcamp__aside {
  * mostly some microseconds, and waking takes fifty.  It pauses at some looks only: who does
  * nothing else for thousands of times, a virtual machine's host may let wait.          */
 #if defined(__GNUC__)
-#  define MCAMP__CREW_LOOKS 60000
+#  define MCAMP__CREW_LOOKS 2000
 #  if defined(__i386__) || defined(__x86_64__)
 #    define MCAMP__CREW_PAUSE __asm__ __volatile__("pause" : : : "memory")
 #  elif defined(__aarch64__)
@@ -22907,7 +22907,9 @@ typedef struct mcamp__aside {
 #  define MCAMP__CREW_READ(p) (*(p))
 #  define MCAMP__CREW_SET(p, x) (*(p) = (x))
 #endif
-#define MCAMP__CREW_WAIT(k) do { if ((k) % 16 == 0) MCAMP__CREW_PAUSE; } while (0)
+/* The caller and one other thread: of their own they have some tenths of a millisecond at a time. */
+#define MCAMP__CREW_LONG (8 * MCAMP__CREW_LOOKS)
+#define MCAMP__CREW_LINE 64     /* bytes that a processor takes from another one at a time */
 #define MCAMP__THREADS_MAX 256
 
 typedef struct mcamp__crew {
@@ -22918,18 +22920,24 @@ typedef struct mcamp__crew {
     pthread_t thread[MCAMP__THREADS_MAX];
     pthread_mutex_t lock;
     pthread_cond_t posted, left;
-    unsigned turn;              /* moves on when there is something to do         */
     bool over;                  /* which is to end                                */
     void (*task)(void *arg, size_t i);
     void *arg;
-    size_t ntask, next;         /* the next task; next >= ntask: nobody comes in  */
-    size_t inside;              /* threads that may have a task                   */
+    size_t ntask;
+    size_t started;             /* threads that have begun                        */
     mcamp__aside *job;          /* for whoever is not the caller, or NULL         */
+    char apart0[MCAMP__CREW_LINE];
+    unsigned turn;              /* moves on when there is something to do         */
+    char apart1[MCAMP__CREW_LINE];
+    size_t next;                /* the next task; next >= ntask: nobody comes in  */
+    char apart2[MCAMP__CREW_LINE];
+    size_t inside;              /* threads that may have a task                   */
+    char apart3[MCAMP__CREW_LINE];
 } mcamp__crew;
 
 MCAMP__PRIV void mcamp__crew_lock(mcamp__crew *c)
 {
-    for (int k = 0; k < MCAMP__CREW_LOOKS / 64; k++) {
+    for (int k = 0; k < MCAMP__CREW_LOOKS; k++) {
         if (!pthread_mutex_trylock(&c->lock)) return;
         MCAMP__CREW_PAUSE;
     }
@@ -22977,13 +22985,17 @@ MCAMP__PRIV void *mcamp__crew_main(void *p)
 {
     mcamp__crew *c = (mcamp__crew *)p;
     unsigned seen = 0;
+    int looks = MCAMP__CREW_LOOKS;
+    mcamp__crew_lock(c);
+    if (!c->started++) looks = MCAMP__CREW_LONG;
+    pthread_mutex_unlock(&c->lock);
     for (;;) {
         void (*task)(void *arg, size_t i);
         void *arg;
         size_t ntask;
         bool in;
-        for (int k = 0; k < MCAMP__CREW_LOOKS && MCAMP__CREW_READ(&c->turn) == seen; k++)
-            MCAMP__CREW_WAIT(k);
+        for (int k = 0; k < looks && MCAMP__CREW_READ(&c->turn) == seen; k++)
+            MCAMP__CREW_PAUSE;
         mcamp__crew_lock(c);
         while (c->turn == seen) pthread_cond_wait(&c->posted, &c->lock);
         if (c->over) break;
@@ -23046,8 +23058,8 @@ MCAMP__PRIV void mcamp__crew_run(void *user, size_t ntask, void (*task)(void *ar
     pthread_cond_broadcast(&c->posted);
     pthread_mutex_unlock(&c->lock);
     mcamp__crew_work(c, task, arg, ntask);
-    for (int k = 0; k < MCAMP__CREW_LOOKS && MCAMP__CREW_READ(&c->inside); k++)
-        MCAMP__CREW_WAIT(k);
+    for (int k = 0; k < MCAMP__CREW_LONG && MCAMP__CREW_READ(&c->inside); k++)
+        MCAMP__CREW_PAUSE;
     mcamp__crew_lock(c);
     while (c->inside) pthread_cond_wait(&c->left, &c->lock);
     pthread_mutex_unlock(&c->lock);
@@ -23061,7 +23073,7 @@ MCAMP__PRIV void mcamp__crew_begin(mcamp__crew *c, size_t width)
     c->made = c->busy = c->over = false;
     c->turn = 0;
     c->task = NULL; c->arg = NULL; c->job = NULL;
-    c->ntask = c->next = c->inside = 0;
+    c->ntask = c->next = c->inside = c->started = 0;
 }
 
 MCAMP__PRIV void mcamp__crew_end(mcamp__crew *c)
@@ -23098,8 +23110,8 @@ MCAMP__PRIV void mcamp__crew_end_aside(mcamp__crew *c, mcamp__aside *job)
     mcamp__crew_lock(c);
     if (job->taken) {
         pthread_mutex_unlock(&c->lock);
-        for (int k = 0; k < MCAMP__CREW_LOOKS && !MCAMP__CREW_READ(&job->done); k++)
-            MCAMP__CREW_WAIT(k);
+        for (int k = 0; k < MCAMP__CREW_LONG && !MCAMP__CREW_READ(&job->done); k++)
+            MCAMP__CREW_PAUSE;
         mcamp__crew_lock(c);
         while (!job->done) pthread_cond_wait(&c->left, &c->lock);
     }
@@ -38785,7 +38797,8 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__CREW_LOOKS
 #undef MCAMP__CREW_PAUSE
 #undef MCAMP__CREW_READ
-#undef MCAMP__CREW_WAIT
+#undef MCAMP__CREW_LINE
+#undef MCAMP__CREW_LONG
 #undef MCAMP__CREW_SET
 #undef MCAMP__BIN_KEY0
 #undef MCAMP__ORDER_MAX
