@@ -19297,8 +19297,8 @@ MCAMP__PRIV mcamp_interval mcamp__spec_eval(const mcamp__spec *s, double eps,
  *     S(k) = sum_{j >= k} p_j,  T(k) = q_k + e^-h T(k + 1);
  * above n0 is the first point that is not below eps.                                     [] */
 #define MCAMP__GRID_WORK 5e8    /* products of masses, a side */
-#define MCAMP__GRID_HUMPS 1.5e8 /* where a transform takes no more, and where it has no humps */
-#define MCAMP__GRID_EASY 2e7
+#define MCAMP__GRID_HUMPS 1.5e8 /* beyond which transforms take no more, and the same where */
+#define MCAMP__GRID_EASY 2e7    /* losses have no humps */
 #define MCAMP__GRID_CELLS 100000
 
 /* half[1] has S and T in place of p and q; lost: of infinite loss; err: rounding, relative;
@@ -22888,8 +22888,8 @@ typedef struct mcamp__aside {
 /* The lock guards all that follows it.  Where a processor can be asked to, readers look at
  * `turn` and `inside` without it, and tasks are taken without it: a thread that waits
  * looks for a while before it sleeps, since between two dispatches of one call there are
- * mostly some microseconds, and waking takes fifty.  It pauses at some looks only: who does
- * nothing else for thousands of times, a virtual machine's host may let wait.          */
+ * mostly some microseconds, and waking takes fifty.  What it looks at shares no line of a
+ * cache with what others write meanwhile.                                             */
 #if defined(__GNUC__)
 #  define MCAMP__CREW_LOOKS 2000
 #  if defined(__i386__) || defined(__x86_64__)
@@ -22907,7 +22907,7 @@ typedef struct mcamp__aside {
 #  define MCAMP__CREW_READ(p) (*(p))
 #  define MCAMP__CREW_SET(p, x) (*(p) = (x))
 #endif
-/* The caller and one other thread: of their own they have some tenths of a millisecond at a time. */
+/* For the caller and one other thread: work of one alone takes some tenths of a millisecond. */
 #define MCAMP__CREW_LONG (8 * MCAMP__CREW_LOOKS)
 #define MCAMP__CREW_LINE 64     /* bytes that a processor takes from another one at a time */
 #define MCAMP__THREADS_MAX 256
@@ -23167,8 +23167,8 @@ MCAMP__PRIV void mcamp__threads_run(void *user, size_t ntask,
 
 /* From here on run(arg) may be done by another thread of the crew, if the call has one.  Between
  * this and its end no other job begins.                                                 */
-MCAMP__PRIV void mcamp__aside_begin(const mcamp_ctx *ctx, mcamp__aside *job, void (*run)(void *arg),
-                                  void *arg)
+MCAMP__PRIV void mcamp__aside_begin(const mcamp_ctx *ctx, mcamp__aside *job,
+                                    void (*run)(void *arg), void *arg)
 {
     job->run = run; job->arg = arg;
     job->taken = job->done = false;
