@@ -22885,8 +22885,8 @@ typedef struct mcamp__aside {
 } mcamp__aside;
 
 #ifdef MCAMP_PTHREADS
-/* The lock guards all that follows it.  Where a processor can be asked to, readers look at
- * `turn` and `inside` without it, and tasks are taken without it: a thread that waits
+/* The lock guards all that follows it.  Where a processor can be asked to, readers look at `turn`,
+ * `inside` and a job's `done` without it, and tasks are taken without it: a thread that waits
  * looks for a while before it sleeps, since between two dispatches of one call there are
  * mostly some microseconds, and waking takes fifty.  What it looks at shares no line of a
  * cache with what others write meanwhile.                                             */
