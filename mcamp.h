@@ -34438,6 +34438,495 @@ MCAMP__PRIV mcamp_status mcamp__opt_start_from(mcamp_ctx *ctx, mcamp__opt_model 
     return st;
 }
 
+/* ---- the metric of a descent by dense X ------------------------------------------------ *
+ * F = tr(K X^-1), K = A' w A, has by X the derivative -Z, Z = X^-1 K X^-1, and the second one
+ * V -> X^-1 V Z + Z V X^-1.  In a basis where X^-1 is I and Z is diag(o_i) this multiplies V_ij
+ * by o_i + o_j.  V -> 2 p T V T, T = (Z + p X^-1)^-1, multiplies it by
+ *     2 p/((o_i + p)(o_j + p)) = (1 - r_i r_j)/(o_i + o_j),  r_i = (p - o_i)/(p + o_i),
+ * nearly the inverse where o_i and o_j are not both far from p, the mean of all: at one product
+ * of matrices.  What L-BFGS adds to it is little, and takes no more steps for more rounds.
+ *    A step V must stay in the family: 0 for two rounds of one class j mod b, and without a
+ * change of a class's sum.  So with N symmetric, 0 for rounds of two classes, and of one
+ * value on each class's diagonal (of any, if every column has the norm 1), the step for the
+ * derivative G is  2 p T (G - N) T  with the N that makes it so: the least of the model of
+ * second order in the family, whose first part alone would leave it.  N comes by conjugate
+ * gradients (T N T's part of that kind from N; N_kk -> T_kk^-1 N_kk T_kk^-1 before), at
+ * O(n^3/b) a turn.
+ *    At the optimum Z is 0 for rounds of two classes and even on each one's diagonal.  Far from it
+ * the model with Z itself is nearly flat where X is too large, and its step leaves X > 0.
+ * So Z is taken as it will be: those entries 0, the diagonal up to its class's mean.     */
+#define MCAMP__METRIC_STEPS 8   /* of a descent with one T                           */
+#define MCAMP__METRIC_TURNS 200 /* at most, for N; mostly 10 to 30                   */
+#define MCAMP__METRIC_SMALL 8   /* rounds of a class that need no kernel             */
+
+/* Rounds stand by classes, round i at place[i]; symmetric blocks of classes have rows of `most`
+ * numbers.  Between values of the error its memory is free.                          */
+typedef struct mcamp__metric {
+    mcamp_ctx *ctx;
+    const mcamp__opt_model *m;
+    const mcamp__errors *e;
+    size_t n, b, most, *place;
+    double *t, *panels;         /* T, and as vec_nt takes it                         */
+    double *own, *own_panels;   /* T_kk^-1, the same                                 */
+    double *many, *r, *z, *p, *q;       /* blocks: N and what finds it               */
+    double *pack, *cover;       /* a block's panels; panels of all of them           */
+    double factor, *v;          /* of steps; a vector of free entries                */
+    double *block;
+    size_t total;
+} mcamp__metric;
+
+MCAMP__PRIV void mcamp__metric_free(mcamp_ctx *ctx, mcamp__metric *q)
+{
+    mcamp__delete_doubles(ctx, q->block, q->total);
+    mcamp__delete(ctx, q->place, q->n, sizeof *q->place);
+    memset(q, 0, sizeof *q);
+}
+
+/* Numbers of a block's panels, and of one panel of all blocks. */
+MCAMP__PRIV size_t mcamp__metric_room(const mcamp__metric *q)
+{
+    return (q->most + MCAMP__S - 1) / MCAMP__S * MCAMP__S * q->most;
+}
+
+MCAMP__PRIV size_t mcamp__metric_cover_room(const mcamp__metric *q)
+{
+    return MCAMP__S * (MCAMP__S + 2 * q->most);
+}
+
+MCAMP__PRIV mcamp_status mcamp__metric_init(mcamp_ctx *ctx, const mcamp__opt_model *m,
+                                            const mcamp__errors *e, mcamp__metric *q)
+{
+    size_t n = m->n, blocks, panels, cover;
+    q->ctx = ctx; q->m = m; q->e = e;
+    q->n = n;
+    q->b = mcamp__zmin(n, m->period);
+    q->most = (n + q->b - 1) / q->b;
+    blocks = n * q->most;               /* what e has is larger than each of these */
+    panels = q->b * mcamp__metric_room(q);
+    cover = (n + MCAMP__S - 1) / MCAMP__S * mcamp__metric_cover_room(q);
+    q->total = 2 * n * n + MCAMP__S * n + 6 * blocks + 2 * panels + cover;
+    q->block = mcamp__new_doubles(ctx, q->total);
+    q->place = (size_t *)mcamp__new(ctx, n, sizeof *q->place);
+    if (!q->block || !q->place) {
+        mcamp__metric_free(ctx, q);
+        return mcamp__fail(ctx, MCAMP_E_MEMORY, "rounds", (double)n);
+    }
+    q->t = q->block;                    q->panels = q->t + n * n;
+    q->own = q->panels + (n + MCAMP__S) * n;
+    q->many = q->own + blocks;          q->r = q->many + blocks;
+    q->z = q->r + blocks;               q->p = q->z + blocks;
+    q->q = q->p + blocks;               q->own_panels = q->q + blocks;
+    q->pack = q->own_panels + panels;   q->cover = q->pack + panels;
+    for (size_t i = 0; i < n; i++)
+        q->place[i] = mcamp__part_begin(n, q->b, i % q->b) + i / q->b;
+    return MCAMP_OK;
+}
+
+/* Products of rows, by tasks of MCAMP__SQUARE of them, of 2 MCAMP__S where classes are wanted. */
+typedef enum mcamp__metric_part { MCAMP__PART_ALL, MCAMP__PART_LOWER, MCAMP__PART_CLASSES }
+    mcamp__metric_part;
+
+typedef struct mcamp__metric_job {
+    const mcamp__metric *q;
+    const double *a, *z;
+    double *out;
+    mcamp__metric_part part;
+} mcamp__metric_job;
+
+/* The class at a place. */
+MCAMP__PRIV size_t mcamp__metric_class(const mcamp__metric *q, size_t at)
+{
+    size_t whole = q->n / q->b, more = q->n % q->b, k = at / (whole + 1);
+    return k < more ? k : more + (at - more * (whole + 1)) / whole;
+}
+
+/* Where class k begins, and its rounds. */
+MCAMP__PRIV size_t mcamp__metric_begin(const mcamp__metric *q, size_t k, size_t *rounds)
+{
+    size_t at = mcamp__part_begin(q->n, q->b, k);
+    *rounds = mcamp__part_begin(q->n, q->b, k + 1) - at;
+    return at;
+}
+
+/* The places whose classes have a round at from .. to - 1, from *lo to what is returned. */
+MCAMP__PRIV size_t mcamp__metric_span(const mcamp__metric *q, size_t from, size_t to, size_t *lo)
+{
+    size_t some;
+    *lo = mcamp__metric_begin(q, mcamp__metric_class(q, from), &some);
+    return mcamp__metric_begin(q, mcamp__metric_class(q, to - 1), &some) + some;
+}
+
+/* Rows of out := a z' in the part that is wanted, which may come with more. */
+MCAMP__PRIV void mcamp__metric_rows(const mcamp__metric_job *j, size_t r, size_t rows)
+{
+    const mcamp__metric *q = j->q;
+    size_t n = q->n, p = 0, end = j->part == MCAMP__PART_ALL ? n : r + rows;
+    if (j->part == MCAMP__PART_CLASSES) end = mcamp__metric_span(q, r, r + rows, &p);
+    for (p = p / MCAMP__S * MCAMP__S; p < end; p += MCAMP__S) {
+        size_t w = mcamp__zmin(MCAMP__S, n - p);
+        double *out = j->out + r * n + p;
+        for (size_t i = 0; i < rows; i++) memset(out + i * n, 0, w * sizeof *out);
+        mcamp__vec_nt(q->ctx->vec, j->a + r * n, n, rows, j->z + p * n, n, 1, out, n, w);
+    }
+}
+
+MCAMP__PRIV void mcamp__metric_rows_task(void *arg, size_t task)
+{
+    const mcamp__metric_job *j = (const mcamp__metric_job *)arg;
+    size_t n = j->q->n, r = ((n - 1) / MCAMP__SQUARE - task) * MCAMP__SQUARE;
+    mcamp__metric_rows(j, r, mcamp__zmin(MCAMP__SQUARE, n - r));
+}
+
+MCAMP__PRIV void mcamp__metric_product(const mcamp__metric *q, const double *a, const double *z,
+                                       double *out, mcamp__metric_part part)
+{
+    double n = (double)q->n;
+    mcamp__metric_job j;
+    j.q = q; j.a = a; j.z = z; j.out = out; j.part = part;
+    mcamp__run(mcamp__worth(q->ctx, n * n * n / 2),
+               (q->n + MCAMP__SQUARE - 1) / MCAMP__SQUARE, mcamp__metric_rows_task, &j);
+}
+
+/* out[rows][some] += alpha a x, x symmetric; z: x's panels, where it is not small. */
+MCAMP__PRIV void mcamp__metric_block(const mcamp__metric *q, const double *a, size_t lda,
+                                     size_t rows, const double *x, const double *z, size_t some,
+                                     double alpha, double *out, size_t ldo)
+{
+    for (size_t i = 0; some < MCAMP__METRIC_SMALL && i < rows; i++)
+        for (size_t c = 0; c < some; c++)
+            for (size_t k = 0; k < some; k++)
+                out[i * ldo + c] += alpha * a[i * lda + k] * x[c * q->most + k];
+    for (size_t p = 0; some >= MCAMP__METRIC_SMALL && p < some; p += MCAMP__S)
+        mcamp__vec_nt(q->ctx->vec, a, lda, rows, z + p * some, some, alpha, out + p, ldo,
+                      mcamp__zmin(MCAMP__S, some - p));
+}
+
+MCAMP__PRIV void mcamp__metric_pack(const mcamp__metric *q, const double *x, size_t some,
+                                    double *z)
+{
+    for (size_t p = 0; some >= MCAMP__METRIC_SMALL && p < some; p += MCAMP__S)
+        mcamp__nt_pack(x + p * q->most, q->most, mcamp__zmin(MCAMP__S, some - p), some,
+                       z + p * some);
+}
+
+/* Work on blocks: each task has some of the classes. */
+typedef struct mcamp__metric_blocks {
+    const mcamp__metric *q;
+    const double *in;
+    double *out;
+} mcamp__metric_blocks;
+
+MCAMP__PRIV void mcamp__metric_blocks_run(const mcamp__metric *q, const double *in, double *out,
+                                          void (*task)(void *arg, size_t i))
+{
+    mcamp__metric_blocks j;
+    double most = (double)q->most;
+    j.q = q; j.in = in; j.out = out;
+    mcamp__run(mcamp__worth(q->ctx, 10 * (double)q->n * most * most), MCAMP__CHUNKS, task, &j);
+}
+
+/* x's part of N's kind. */
+MCAMP__PRIV void mcamp__metric_kind(const mcamp__metric *q, double *x, size_t some)
+{
+    double mean = 0;
+    for (size_t e = 0; e < some; e++) {
+        mean += x[e * q->most + e] / (double)some;
+        for (size_t f = 0; f < e; f++) {
+            double *lo = x + e * q->most + f, *hi = x + f * q->most + e;
+            *lo = *hi = 0.5 * (*lo + *hi);
+        }
+    }
+    for (size_t e = 0; q->m->classes < q->n && e < some; e++) x[e * q->most + e] = mean;
+}
+
+/* The blocks of in, n x n. */
+MCAMP__PRIV void mcamp__metric_take(void *arg, size_t task)
+{
+    const mcamp__metric_blocks *j = (const mcamp__metric_blocks *)arg;
+    const mcamp__metric *q = j->q;
+    size_t k = mcamp__part_begin(q->b, MCAMP__CHUNKS, task), some;
+    for (; k < mcamp__part_begin(q->b, MCAMP__CHUNKS, task + 1); k++) {
+        size_t at = mcamp__metric_begin(q, k, &some);
+        for (size_t e = 0; e < some; e++)
+            memcpy(j->out + (at + e) * q->most, j->in + (at + e) * q->n + at,
+                   some * sizeof *j->out);
+        mcamp__metric_kind(q, j->out + at * q->most, some);
+    }
+}
+
+/* out := T_kk^-1 in T_kk^-1, the part of N's kind. */
+MCAMP__PRIV void mcamp__metric_near(void *arg, size_t task)
+{
+    const mcamp__metric_blocks *j = (const mcamp__metric_blocks *)arg;
+    const mcamp__metric *q = j->q;
+    size_t k = mcamp__part_begin(q->b, MCAMP__CHUNKS, task), some, room = mcamp__metric_room(q);
+    for (; k < mcamp__part_begin(q->b, MCAMP__CHUNKS, task + 1); k++) {
+        size_t at = mcamp__metric_begin(q, k, &some) * q->most;
+        double *half = q->q + at, *out = j->out + at, *pack = q->pack + k * room;
+        memset(half, 0, some * q->most * sizeof *half);
+        memset(out, 0, some * q->most * sizeof *out);
+        mcamp__metric_pack(q, j->in + at, some, pack);
+        mcamp__metric_block(q, q->own + at, q->most, some, j->in + at, pack, some, 1, half,
+                            q->most);
+        mcamp__metric_block(q, half, q->most, some, q->own + at, q->own_panels + k * room, some,
+                            1, out, q->most);
+        mcamp__metric_kind(q, out, some);
+    }
+}
+
+/* A panel of columns of all blocks, the rows of their classes. */
+MCAMP__PRIV void mcamp__metric_cover(void *arg, size_t task)
+{
+    const mcamp__metric_job *j = (const mcamp__metric_job *)arg;
+    const mcamp__metric *q = j->q;
+    const double *x = j->a;
+    size_t p = task * MCAMP__S;
+    double *z = q->cover + p / MCAMP__S * mcamp__metric_cover_room(q);
+    size_t w = mcamp__zmin(MCAMP__S, q->n - p), lo, end = mcamp__metric_span(q, p, p + w, &lo);
+    memset(z, 0, (end - lo) * MCAMP__S * sizeof *z);
+    for (size_t c = p; c < p + w; c++) {
+        size_t some, at = mcamp__metric_begin(q, mcamp__metric_class(q, c), &some);
+        for (size_t e = 0; e < some; e++)
+            z[(at + e - lo) * MCAMP__S + c - p] = x[(at + e) * q->most + c - at];
+    }
+}
+
+/* Rows of out += alpha T x for the blocks x of the cover. */
+MCAMP__PRIV void mcamp__metric_right(const mcamp__metric *q, double alpha, size_t r, size_t rows,
+                                     double *out)
+{
+    size_t n = q->n, lo;
+    for (size_t p = 0; p < n; p += MCAMP__S) {
+        size_t w = mcamp__zmin(MCAMP__S, n - p), end = mcamp__metric_span(q, p, p + w, &lo);
+        mcamp__vec_nt(q->ctx->vec, q->t + r * n + lo, n, rows,
+                      q->cover + p / MCAMP__S * mcamp__metric_cover_room(q), end - lo, alpha,
+                      out + r * n + p, n, w);
+    }
+}
+
+/* Some rows of T x, to a, and of T x T's blocks. */
+MCAMP__PRIV void mcamp__metric_around(void *arg, size_t task)
+{
+    const mcamp__metric_job *j = (const mcamp__metric_job *)arg;
+    const mcamp__metric *q = j->q;
+    size_t n = q->n, r = task * 2 * MCAMP__S, end = mcamp__zmin(n, r + 2 * MCAMP__S);
+    memset(q->e->t + r * n, 0, (end - r) * n * sizeof *q->e->t);
+    mcamp__metric_right(q, 1, r, end - r, q->e->t);
+    for (; r < end; r += MCAMP__S) mcamp__metric_rows(j, r, mcamp__zmin(MCAMP__S, end - r));
+}
+
+/* Some rows of out -= T x. */
+MCAMP__PRIV void mcamp__metric_less(void *arg, size_t task)
+{
+    const mcamp__metric_job *j = (const mcamp__metric_job *)arg;
+    size_t n = j->q->n, r = task * 2 * MCAMP__S;
+    mcamp__metric_right(j->q, -1, r, mcamp__zmin(2 * MCAMP__S, n - r), j->out);
+}
+
+/* By tasks with x's blocks covered. */
+MCAMP__PRIV void mcamp__metric_covered(const mcamp__metric *q, const double *x, double *out,
+                                       void (*task)(void *arg, size_t i))
+{
+    double n = (double)q->n;
+    mcamp__metric_job j;
+    j.q = q; j.a = x; j.z = q->panels; j.out = out; j.part = MCAMP__PART_CLASSES;
+    mcamp__run(mcamp__worth(q->ctx, 5 * n * (double)q->most), (q->n + MCAMP__S - 1) / MCAMP__S,
+               mcamp__metric_cover, &j);
+    j.a = q->e->t;
+    mcamp__run(mcamp__worth(q->ctx, 2 * n * n * MCAMP__S),
+               (q->n + 2 * MCAMP__S - 1) / (2 * MCAMP__S), task, &j);
+}
+
+/* many := the N whose T N T has the part r, to a thousandth.  Returns the turns it took. */
+MCAMP__PRIV int mcamp__metric_solve(const mcamp__metric *q)
+{
+    size_t count = q->n * q->most;
+    double now, first;
+    int turn = 0;
+    memset(q->many, 0, count * sizeof *q->many);
+    mcamp__metric_blocks_run(q, q->r, q->z, mcamp__metric_near);
+    memcpy(q->p, q->z, count * sizeof *q->p);
+    now = first = mcamp__dot(q->r, q->z, count);
+    for (; turn < MCAMP__METRIC_TURNS && now > 1e-6 * first; turn++) {
+        double step, was = now;
+        mcamp__metric_covered(q, q->p, q->e->p, mcamp__metric_around);
+        mcamp__metric_blocks_run(q, q->e->p, q->q, mcamp__metric_take);
+        step = now / mcamp__dot(q->p, q->q, count);
+        if (!(step > 0)) break;
+        mcamp__axpy(step, q->p, q->many, count);
+        mcamp__axpy(-step, q->q, q->r, count);
+        mcamp__metric_blocks_run(q, q->r, q->z, mcamp__metric_near);
+        now = mcamp__dot(q->r, q->z, count);
+        for (size_t i = 0; i < count; i++) q->p[i] = q->z[i] + now / was * q->p[i];
+    }
+    return turn;
+}
+
+/* A derivative by free entries, each of a pair, as a matrix by places. */
+MCAMP__PRIV void mcamp__metric_spread(void *arg, size_t task)
+{
+    const mcamp__metric *q = (const mcamp__metric *)arg;
+    size_t n = q->n, part = MCAMP__CHUNKS - 1 - task;
+    const double *y = q->v + q->m->begins[part];
+    double *x = q->e->p;
+    for (size_t i = mcamp__part_begin(n, MCAMP__CHUNKS, part);
+         i < mcamp__part_begin(n, MCAMP__CHUNKS, part + 1); i++) {
+        size_t at = q->place[i], j = 0;
+        while (j <= i) {
+            size_t end = j + mcamp__orth_run(q->m, i + 1 - j), c;
+            for (; j < end; j++) {
+                c = q->place[j];
+                x[at * n + c] = x[c * n + at] = 0.5 * *y++;
+            }
+            if (j > i) break;
+            c = q->place[j++];
+            x[at * n + c] = x[c * n + at] = 0;
+        }
+        x[at * n + at] *= 2;
+    }
+}
+
+/* The free entries of a lower triangle by places, times the factor. */
+MCAMP__PRIV void mcamp__metric_gather(void *arg, size_t task)
+{
+    const mcamp__metric *q = (const mcamp__metric *)arg;
+    size_t n = q->n, part = MCAMP__CHUNKS - 1 - task;
+    double *y = q->v + q->m->begins[part];
+    for (size_t i = mcamp__part_begin(n, MCAMP__CHUNKS, part);
+         i < mcamp__part_begin(n, MCAMP__CHUNKS, part + 1); i++) {
+        size_t at = q->place[i], j = 0;
+        while (j <= i) {
+            size_t end = j + mcamp__orth_run(q->m, i + 1 - j);
+            for (; j < end; j++) {
+                size_t c = q->place[j];
+                *y++ = q->factor * q->e->p[mcamp__zmax(at, c) * n + mcamp__zmin(at, c)];
+            }
+            j++;
+        }
+    }
+}
+
+/* v := the step for the derivative v of log sqrt(F). */
+MCAMP__PRIV void mcamp__metric_apply(void *arg, double *v)
+{
+    mcamp__metric *q = (mcamp__metric *)arg;
+    const mcamp__errors *e = q->e;
+    const mcamp_ctx *ctx = mcamp__worth(q->ctx, 10 * (double)q->n * (double)q->n);
+    mcamp__dense d = { NULL, q->ctx->vec, e->p, e->t, NULL, NULL, q->n, 0 };
+    q->v = v;
+    mcamp__run(ctx, MCAMP__CHUNKS, mcamp__metric_spread, q);
+    mcamp__dense_tasks(q->ctx, q->n, &d, mcamp__dense_pack);
+    mcamp__metric_product(q, q->t, e->t, e->l, MCAMP__PART_ALL);
+    mcamp__metric_product(q, e->l, q->panels, e->p, MCAMP__PART_CLASSES);
+    mcamp__metric_blocks_run(q, e->p, q->r, mcamp__metric_take);
+    mcamp__metric_solve(q);
+    mcamp__metric_covered(q, q->many, e->l, mcamp__metric_less);
+    mcamp__metric_product(q, e->l, q->panels, e->p, MCAMP__PART_LOWER);
+    mcamp__run(ctx, MCAMP__CHUNKS, mcamp__metric_gather, q);
+}
+
+/* many := Z, the lower triangle of e->l, as it will be. */
+MCAMP__PRIV void mcamp__metric_target(const mcamp__metric *q)
+{
+    const mcamp__opt_model *m = q->m;
+    const double *z = q->e->l;
+    size_t n = q->n, j;
+    for (size_t k = 0; k < q->b; k++) {
+        double mean = 0;
+        for (size_t i = k; i < n; i += q->b) {
+            mean += z[i * n + i] * m->coef[mcamp__band_row(i + 1, m->bands, &j) - 1];
+            for (j = k; j <= i; j += q->b)
+                q->many[q->place[i] * q->most + j / q->b] =
+                    q->many[q->place[j] * q->most + i / q->b] = z[i * n + j];
+        }
+        for (size_t i = k; m->classes < n && i < n; i += q->b) {
+            double *own = q->many + q->place[i] * q->most + i / q->b;
+            *own = mcamp__dmax(*own, mean);
+        }
+    }
+}
+
+/* l := many + p X^-1, t := I, by rounds. */
+MCAMP__PRIV void mcamp__metric_fill(void *arg, size_t task)
+{
+    const mcamp__metric *q = (const mcamp__metric *)arg;
+    size_t n = q->n;
+    for (size_t i = task * MCAMP__S; i < mcamp__zmin(n, (task + 1) * MCAMP__S); i++) {
+        double *l = q->e->l + i * n, *t = q->e->t + i * n;
+        for (size_t k = 0; k <= i; k++) l[k] = q->factor * q->e->p[i * n + k];
+        for (size_t k = i % q->b; k <= i; k += q->b)
+            l[k] += q->many[q->place[i] * q->most + k / q->b];
+        memset(t, 0, n * sizeof *t);
+        t[i] = 1;
+    }
+}
+
+/* T, p's lower triangle, by places, for the parameters y: X_jk = y_jk |y|_j^-1 |y|_k^-1. */
+MCAMP__PRIV void mcamp__metric_set(void *arg, size_t task)
+{
+    const mcamp__metric *q = (const mcamp__metric *)arg;
+    const double *norms = q->m->norms;
+    size_t n = q->n;
+    for (size_t i = task * MCAMP__S; i < mcamp__zmin(n, (task + 1) * MCAMP__S); i++)
+        for (size_t k = 0; k <= i; k++)
+            q->t[q->place[i] * n + q->place[k]] = q->t[q->place[k] * n + q->place[i]] =
+                q->e->p[i * n + k] / (norms[i] * norms[k]);
+}
+
+MCAMP__PRIV void mcamp__metric_by_rows(mcamp__metric *q, void (*task)(void *arg, size_t i))
+{
+    mcamp__run(mcamp__worth(q->ctx, 20 * (double)q->n * (double)q->n),
+               (q->n + MCAMP__S - 1) / MCAMP__S, task, q);
+}
+
+/* p := the inverse of the n x n matrix in l, lower triangles; t: I.  0 if it is not > 0. */
+MCAMP__PRIV int mcamp__metric_inverse(const mcamp__metric *q, size_t n)
+{
+    const mcamp__errors *e = q->e;
+    if (mcamp__cholesky_blocks(q->ctx, n, e->l, NULL, e->t, e->work) < n) return 0;
+    mcamp__dense_square(q->ctx, e->t, NULL, n, 1, e->p, e->l);
+    return 1;
+}
+
+MCAMP__PRIV int mcamp__metric_own(const mcamp__metric *q)
+{
+    const mcamp__errors *e = q->e;
+    for (size_t k = 0; k < q->b; k++) {
+        size_t some, at = mcamp__metric_begin(q, k, &some);
+        double *own = q->own + at * q->most;
+        memset(e->t, 0, some * some * sizeof *e->t);
+        for (size_t i = 0; i < some; i++) {
+            memcpy(e->l + i * some, q->t + (at + i) * q->n + at, some * sizeof *e->l);
+            e->t[i * some + i] = 1;
+        }
+        if (!mcamp__metric_inverse(q, some)) return 0;
+        for (size_t i = 0; i < some; i++)
+            for (size_t c = 0; c <= i; c++)
+                own[i * q->most + c] = own[c * q->most + i] = e->p[i * some + c];
+        mcamp__metric_pack(q, own, some, q->own_panels + k * mcamp__metric_room(q));
+    }
+    return 1;
+}
+
+/* T after a value and its gradient, F being `square`; 0 if there is none. */
+MCAMP__PRIV int mcamp__metric_make(mcamp__metric *q, double square)
+{
+    const mcamp__errors *e = q->e;
+    size_t n = q->n;
+    mcamp__dense d = { e, q->ctx->vec, NULL, NULL, NULL, NULL, n, 0 };
+    mcamp__metric_target(q);
+    mcamp__dense_tasks(q->ctx, n, &d, mcamp__dense_fill);
+    if (!mcamp__metric_inverse(q, n)) return 0;
+    q->factor = square / (double)n;
+    mcamp__metric_by_rows(q, mcamp__metric_fill);
+    if (!mcamp__metric_inverse(q, n)) return 0;
+    mcamp__metric_by_rows(q, mcamp__metric_set);
+    d.x = q->t; d.z = q->panels;
+    mcamp__dense_tasks(q->ctx, n, &d, mcamp__dense_pack);
+    q->factor *= 4 * square;            /* 2 p, and d log sqrt(F) = dF/(2 F) */
+    return mcamp__metric_own(q);
+}
+
 /* ---- the objective ---------------------------------------------------------------- */
 
 typedef struct mcamp__opt {
@@ -34455,6 +34944,7 @@ typedef struct mcamp__opt {
     size_t evaluations;
     double most;                /* objective: a gradient of more is not wanted       */
     bool made;                  /* the gradient, at the last evaluation              */
+    mcamp__metric metric;       /* of dense C by X                                   */
 } mcamp__opt;
 
 /* Toeplitz C with entries >= 0 and no factors: mode 0 is the largest, the others being
@@ -35075,6 +35565,9 @@ typedef struct mcamp__lbfgs {
     double *s, *y;              /* MCAMP__HISTORY rows each, a ring                  */
     double sy[MCAMP__HISTORY][MCAMP__HISTORY], yy[MCAMP__HISTORY][MCAMP__HISTORY];
     double by_s[MCAMP__HISTORY], by_y[MCAMP__HISTORY], by_g, step;     /* dir, trial */
+    const double *from;         /* g, or dir                                         */
+    void (*first)(void *arg, double *v);        /* v := H0 v, or NULL: gamma         */
+    void *arg;
     mcamp__lbfgs_sums part[MCAMP__CHUNKS];              /* the sum of all: part[0]   */
     size_t used, next, rows;    /* rows: of the rings, that hold something           */
     double f;
@@ -35134,7 +35627,7 @@ MCAMP__PRIV void mcamp__lbfgs_trial_task(void *arg, size_t k)
         l->trial[i] = l->x[i] + l->step * l->dir[i];
 }
 
-/* A part of dir := by_g g + S by_s + Y by_y. */
+/* A part of dir := by_g from + S by_s + Y by_y. */
 MCAMP__PRIV void mcamp__lbfgs_blend(void *arg, size_t k)
 {
     mcamp__lbfgs *l = (mcamp__lbfgs *)arg;
@@ -35144,7 +35637,7 @@ MCAMP__PRIV void mcamp__lbfgs_blend(void *arg, size_t k)
     for (size_t c = mcamp__lbfgs_cut(l, k); c < to; c += MCAMP__PIECE) {
         size_t len = mcamp__zmin(MCAMP__PIECE, to - c);
         double *dir = l->dir + c;
-        for (size_t i = 0; i < len; i++) dir[i] = l->by_g * l->g[c + i];
+        for (size_t i = 0; i < len; i++) dir[i] = l->by_g * l->from[c + i];
         mcamp__vec_blend(vs, l->s + c, n, l->rows, l->by_s, len, dir);
         mcamp__vec_blend(vs, l->y + c, n, l->rows, l->by_y, len, dir);
         for (size_t i = 0; i < len; i++) p->most = mcamp__dmax(p->most, fabs(dir[i]));
@@ -35152,8 +35645,30 @@ MCAMP__PRIV void mcamp__lbfgs_blend(void *arg, size_t k)
     }
 }
 
+/* A part of Y'dir. */
+MCAMP__PRIV void mcamp__lbfgs_seen(void *arg, size_t k)
+{
+    mcamp__lbfgs *l = (mcamp__lbfgs *)arg;
+    size_t to = mcamp__lbfgs_cut(l, k + 1);
+    for (size_t c = mcamp__lbfgs_cut(l, k); c < to; c += MCAMP__PIECE)
+        mcamp__vec_dots(l->ctx->vec, l->y + c, l->n, l->rows, l->dir + c,
+                        mcamp__zmin(MCAMP__PIECE, to - c), l->part[k].yg);
+}
+
+/* dir := H0 (g - Y u), and its Y'dir. */
+MCAMP__PRIV void mcamp__lbfgs_middle(mcamp__lbfgs *l, const size_t *at, const double *u)
+{
+    for (size_t i = 0; i < MCAMP__HISTORY; i++) l->by_s[i] = l->by_y[i] = 0;
+    for (size_t i = 0; i < l->used; i++) l->by_y[at[i]] = -u[i];
+    l->by_g = 1;
+    mcamp__lbfgs_run(l, mcamp__lbfgs_blend);
+    l->first(l->arg, l->dir);
+    mcamp__lbfgs_run(l, mcamp__lbfgs_seen);
+}
+
 /* The factors of dir = -H g: with R = S'Y above its diagonal D and u = R^-1 S'g,
- * H g = gamma g + S R'^-1 ((D + gamma Y'Y) u - gamma Y'g) - gamma Y u.               */
+ * H g = gamma g + S R'^-1 ((D + gamma Y'Y) u - gamma Y'g) - gamma Y u.
+ * With another first matrix: q = H0 (g - Y u), H g = q + S R'^-1 (D u - Y'q).        */
 MCAMP__PRIV void mcamp__lbfgs_factors(mcamp__lbfgs *l, double gamma)
 {
     const mcamp__lbfgs_sums *p = &l->part[0];
@@ -35165,15 +35680,21 @@ MCAMP__PRIV void mcamp__lbfgs_factors(mcamp__lbfgs *l, double gamma)
         for (size_t j = i + 1; j < m; j++) u[i] -= l->sy[at[i]][at[j]] * u[j];
         u[i] /= l->sy[at[i]][at[i]];
     }
+    l->from = l->g;
+    if (l->first) mcamp__lbfgs_middle(l, at, u);
     for (size_t i = 0; i < m; i++) {
         t[i] = l->sy[at[i]][at[i]] * u[i] - gamma * p->yg[at[i]];
-        for (size_t j = 0; j < m; j++) t[i] += gamma * l->yy[at[i]][at[j]] * u[j];
+        for (size_t j = 0; !l->first && j < m; j++) t[i] += gamma * l->yy[at[i]][at[j]] * u[j];
         for (size_t j = 0; j < i; j++) t[i] -= l->sy[at[j]][at[i]] * t[j];
         t[i] /= l->sy[at[i]][at[i]];
     }
     for (size_t i = 0; i < MCAMP__HISTORY; i++) l->by_s[i] = l->by_y[i] = 0;
-    for (size_t i = 0; i < m; i++) { l->by_s[at[i]] = -t[i]; l->by_y[at[i]] = gamma * u[i]; }
+    for (size_t i = 0; i < m; i++) {
+        l->by_s[at[i]] = -t[i];
+        if (!l->first) l->by_y[at[i]] = gamma * u[i];
+    }
     l->by_g = -gamma;
+    if (l->first) l->from = l->dir;
 }
 
 /* Few numbers: the same by two loops, which lose less where the history's vectors depend on each
@@ -35208,8 +35729,8 @@ MCAMP__PRIV double mcamp__lbfgs_direction(mcamp__lbfgs *l, double *most)
         l->part[0].most = 0;
         mcamp__lbfgs_loops(l, gamma);
     } else {
-        mcamp__lbfgs_factors(l, gamma);
         if (!l->used) l->rows = 0;
+        mcamp__lbfgs_factors(l, l->first ? 1 : gamma);
         mcamp__lbfgs_run(l, mcamp__lbfgs_blend);
     }
     *most = l->part[0].most;
@@ -35332,24 +35853,35 @@ MCAMP__PRIV mcamp_status mcamp__opt_step(mcamp__opt *o, mcamp__lbfgs *l, double 
     return MCAMP_OK;
 }
 
+/* From time to time a new first matrix, where the last value was this point's. */
+MCAMP__PRIV void mcamp__opt_metric(mcamp__opt *o, mcamp__lbfgs *l, size_t done)
+{
+    double square = 0;
+    if (!o->metric.block || done % MCAMP__METRIC_STEPS) return;
+    for (size_t i = 0; i < o->m.n; i++) square += o->weights[i] * o->rows[i];
+    l->arg = &o->metric;
+    l->first = mcamp__metric_make(&o->metric, square) ? mcamp__metric_apply : NULL;
+}
+
 /* Steps until ten of them gain less than the tolerance, or, where noise is most of a gradient,
  * five in turn nothing, and back to the best point: slack lets a step rise.            */
 MCAMP__PRIV mcamp_status mcamp__opt_descend(mcamp_ctx *ctx, mcamp__opt *o, mcamp__lbfgs *l,
                                             size_t most, double tolerance, double slack)
 {
     double window[10], best = l->f;
-    int idle = 0;
+    int idle = 0, moved = 1;
     size_t done = 0, bytes = l->n * sizeof *l->x;
     mcamp_status st = MCAMP_OK;
     l->used = l->next = 0;
     memcpy(l->best, l->x, bytes);
     while (st == MCAMP_OK && done < most) {
-        int moved = 0;
+        if (moved) mcamp__opt_metric(o, l, done);
         st = mcamp__opt_step(o, l, slack, &moved);
         if (st < 0) return st;
         if (!moved) {
-            if (!l->used) break;
+            if (!l->used && !l->first) break;
             l->used = l->next = 0;      /* once more along the gradient */
+            l->first = NULL;
             continue;
         }
         idle = l->f < best ? 0 : idle + 1;
@@ -35443,6 +35975,7 @@ MCAMP__PRIV void mcamp__opt_free(mcamp_ctx *ctx, mcamp__opt *o)
     mcamp__delete_doubles(ctx, o->rows, o->m.n);
     mcamp__delete_doubles(ctx, o->weights, o->m.n);
     mcamp__errors_free(ctx, &o->orth);
+    mcamp__metric_free(ctx, &o->metric);
     mcamp__opt_model_free(ctx, &o->m);
 }
 
@@ -35471,6 +36004,8 @@ MCAMP__PRIV mcamp_status mcamp__opt_init(mcamp_ctx *ctx, const mcamp_opt_desc *d
     if (!o->d || !o->rows || !o->weights)
         st = mcamp__fail(ctx, MCAMP_E_MEMORY, "rounds", (double)d->rounds);
     if (st >= 0 && o->m.classes) st = mcamp__orth_init(o, 0);
+    if (st >= 0 && o->m.classes && o->m.bands == o->m.n && o->m.count >= MCAMP__PIECE)
+        st = mcamp__metric_init(&o->inner, &o->m, &o->orth, &o->metric);
     if (st < 0 && o->inner.err.status < 0) ctx->err = o->inner.err;
     o->noise.eps = d->eps;
     o->noise.delta = d->delta;
@@ -38893,6 +39428,9 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__CHUNKS
 #undef MCAMP__TILE
 #undef MCAMP__SQUARE
+#undef MCAMP__METRIC_STEPS
+#undef MCAMP__METRIC_TURNS
+#undef MCAMP__METRIC_SMALL
 #undef MCAMP__BINS_KINDS
 #undef MCAMP__APART
 #undef MCAMP__BINS_FREQUENCIES
