@@ -34625,18 +34625,13 @@ MCAMP__PRIV void mcamp__metric_blocks_run(const mcamp__metric *q, const double *
     mcamp__run(mcamp__worth(q->ctx, 10 * (double)q->n * most * most), MCAMP__CHUNKS, task, &j);
 }
 
-/* x's part of N's kind. */
+/* The part of N's kind of a block, symmetric. */
 MCAMP__PRIV void mcamp__metric_kind(const mcamp__metric *q, double *x, size_t some)
 {
     double mean = 0;
-    for (size_t e = 0; e < some; e++) {
-        mean += x[e * q->most + e] / (double)some;
-        for (size_t f = 0; f < e; f++) {
-            double *lo = x + e * q->most + f, *hi = x + f * q->most + e;
-            *lo = *hi = 0.5 * (*lo + *hi);
-        }
-    }
-    for (size_t e = 0; q->m->classes < q->n && e < some; e++) x[e * q->most + e] = mean;
+    if (q->m->classes == q->n) return;
+    for (size_t e = 0; e < some; e++) mean += x[e * q->most + e] / (double)some;
+    for (size_t e = 0; e < some; e++) x[e * q->most + e] = mean;
 }
 
 /* The blocks of in, n x n. */

@@ -1221,6 +1221,255 @@ TEST(rows_of_x)
     }
 }
 
+/* ---- the metric of dense X -------------------------------------------------------- */
+
+/* a^-1 of a positive definite matrix in place, Gauss and Jordan. */
+static void inverted(double *a, size_t n)
+{
+    for (size_t k = 0; k < n; k++) {
+        double pivot = a[k * n + k];
+        a[k * n + k] = 1;
+        for (size_t j = 0; j < n; j++) a[k * n + j] /= pivot;
+        for (size_t i = 0; i < n; i++) {
+            double by = a[i * n + k];
+            if (i == k) continue;
+            a[i * n + k] = 0;
+            for (size_t j = 0; j < n; j++) a[i * n + j] -= by * a[k * n + j];
+        }
+    }
+}
+
+/* out := a b a for symmetric a and b; work: n^2. */
+static void both_sides(const double *a, const double *b, size_t n, double *work, double *out)
+{
+    for (int side = 0; side < 2; side++) {
+        double *to = side ? out : work;
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < n; j++) {
+                double sum = 0;
+                for (size_t k = 0; k < n; k++)
+                    sum += side ? work[i * n + k] * a[k * n + j] : a[i * n + k] * b[k * n + j];
+                to[i * n + j] = sum;
+            }
+    }
+}
+
+/* Steps of the family: nothing within a class but its diagonal, whose sum stays; equal: all of
+ * whose entries stay. */
+static void in_family(double *v, size_t n, size_t b, bool equal)
+{
+    for (size_t k = 0; k < b; k++) {
+        double mean = 0, count = 0;
+        for (size_t i = k; i < n; i += b) { mean += v[i * n + i]; count++; }
+        for (size_t i = k; i < n; i += b) {
+            double own = equal ? 0 : v[i * n + i] - mean / count;
+            for (size_t j = k; j < n; j += b) v[i * n + j] = 0;
+            v[i * n + i] = own;
+        }
+    }
+}
+
+/* The step for the derivative g of the model <v, h v h>/2, in the family: conjugate gradients
+ * there.  work: 5 n^2. */
+static void model_step(const double *h, const double *g, size_t n, size_t b, bool equal,
+                       double *v, double *work)
+{
+    size_t nn = n * n;
+    double *r = work, *p = r + nn, *q = p + nn, now, first;
+    memset(v, 0, nn * sizeof *v);
+    memcpy(r, g, nn * sizeof *r);
+    in_family(r, n, b, equal);
+    memcpy(p, r, nn * sizeof *p);
+    now = first = mcamp__dot(r, r, nn);
+    for (int turn = 0; turn < 2000 && now > 1e-20 * first; turn++) {
+        double step, was = now;
+        both_sides(h, p, n, q + nn, q);
+        step = now / mcamp__dot(p, q, nn);
+        in_family(q, n, b, equal);
+        mcamp__axpy(step, p, v, nn);
+        mcamp__axpy(-step, q, r, nn);
+        now = mcamp__dot(r, r, nn);
+        for (size_t i = 0; i < nn; i++) p[i] = r[i] + now / was * p[i];
+    }
+}
+
+/* (Z + p X^-1) scaled for the parameters, over the root of 4 p F, Z being what it will be: from
+ * X alone.  work: 3 n^2. */
+static void model_of(const mcamp__opt *o, size_t b, bool equal, double *h, double *work)
+{
+    size_t n = o->m.n, at = 0;
+    double *x = work, *z = x + n * n, *inverse = z + n * n, f = 0, p;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j <= i; j++)
+            x[i * n + j] = x[j * n + i] = o->m.coef[at++];
+    memcpy(inverse, x, n * n * sizeof *x);
+    inverted(inverse, n);
+    for (size_t i = 0; i < n; i++)      /* K: prefix sums, the mean of squares */
+        for (size_t j = 0; j < n; j++)
+            h[i * n + j] = (double)(n - (i > j ? i : j)) / (double)n;
+    for (size_t i = 0; i < n * n; i++) f += h[i] * inverse[i];
+    p = f / (double)n;
+    both_sides(inverse, h, n, h + n * n, z);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            double mean = 0, keep = i % b == j % b ? z[i * n + j] : 0;
+            for (size_t k = i % b; k < n; k += b) mean += z[k * n + k] * x[k * n + k];
+            if (i == j && !equal && mean > keep) keep = mean;
+            h[i * n + j] = (keep + p * inverse[i * n + j]) * o->m.norms[i] * o->m.norms[j] /
+                           sqrt(4 * p * f);
+        }
+}
+
+/* What the metric does with a derivative, against conjugate gradients in the family: one round
+ * of a class and many, classes of different lengths, of more rounds than a panel, columns of
+ * one norm; the same bits in tasks that run backwards.                                    */
+TEST(metric_of_x)
+{
+    static const struct { size_t n, b; bool equal; } shape[] = {
+        { 13, 4, false }, { 12, 12, false }, { 9, 1, false }, { 40, 3, true }, { 71, 71, true },
+        { 70, 30, false }, { 74, 2, false }, { 67, 7, false }, { 100, 9, false } };
+    for (size_t c = 0; c < sizeof shape / sizeof *shape; c++) {
+        size_t n = shape[c].n, nn = n * n, tasks = 0, at = 0;
+        mcamp_opt_desc d = problem(MCAMP_OPT_BANDED, MCAMP_AMPLIFY_NONE, n, shape[c].b), r;
+        mcamp_work_desc wd;
+        mcamp_work work;
+        mcamp__opt o;
+        double *h = (double *)calloc(12 * nn, sizeof *h), *g = h + 2 * nn, *want = g + nn;
+        double *v = want + nn, *again = v + nn, *y0 = again + nn, *y = y0 + nn;
+        double f, square = 0, off = 0, all = 0;
+        setup();
+        memset(&wd, 0, sizeof wd);
+        wd.n = n;
+        d.equal_norms = shape[c].equal;
+        CHECK_STATUS(mcamp_work_init(&ctx, &wd, &work), MCAMP_OK);
+        CHECK_STATUS(mcamp__opt_resolve(&ctx, &d, &r), MCAMP_OK);
+        CHECK_STATUS(mcamp__opt_init(&ctx, &r, &work, &o), MCAMP_OK);
+        CHECK((o.metric.block != NULL) == (n == 100));      /* few are not worth it */
+        if (!o.metric.block)
+            CHECK_STATUS(mcamp__metric_init(&o.inner, &o.m, &o.orth, &o.metric), MCAMP_OK);
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j <= i; j++)
+                if (mcamp__orth_free(&o.m, i, j))
+                    y0[at++] = i == j ? 0.5 + test_rand() : 1.2 * (test_rand() - 0.3) / (double)n;
+        CHECK_STATUS(mcamp__opt_eval(&o, y0, &f, v), MCAMP_OK);
+        for (size_t i = 0; i < n; i++) square += o.rows[i] / (double)n;
+        CHECK(mcamp__metric_make(&o.metric, square));
+        model_of(&o, shape[c].b, shape[c].equal, h, g);
+        memset(g, 0, nn * sizeof *g);
+        at = 0;
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j <= i; j++)
+                if (mcamp__orth_free(&o.m, i, j)) {
+                    v[at] = again[at] = test_rand() - 0.5;
+                    g[i * n + j] = g[j * n + i] = i == j ? v[at] : 0.5 * v[at];
+                    at++;
+                }
+        model_step(h, g, n, shape[c].b, shape[c].equal, want, y);
+        mcamp__metric_apply(&o.metric, v);
+        at = 0;
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j <= i; j++)
+                if (mcamp__orth_free(&o.m, i, j)) {
+                    double x = v[at++] - want[i * n + j];
+                    off += x * x;
+                    all += want[i * n + j] * want[i * n + j];
+                }
+        CHECK_LE(sqrt(off), 2e-3 * sqrt(all));
+        o.inner.parallel.run = mt_backwards; o.inner.parallel.user = &tasks; o.inner.brisk = true;
+        mcamp__metric_apply(&o.metric, again);
+        CHECK(!memcmp(v, again, o.m.count * sizeof *v));
+        CHECK((tasks > 0) == (n > 71));
+        setup();
+        CHECK_STATUS(mcamp__opt_eval(&o, y0, &f, again), MCAMP_OK);
+        o.m.coef[0] = -1;               /* no X to be had a metric of */
+        CHECK(!mcamp__metric_make(&o.metric, square));
+        mcamp__opt_free(&ctx, &o);
+        mcamp_work_free(&ctx, &work);
+        free(h);
+    }
+}
+
+/* What is no number where the metric is asked is no direction, and the descent goes on by the
+ * gradient.                                                                             */
+static void no_metric(void *arg, double *v)
+{
+    ++*(int *)arg;
+    v[0] = mcamp__nan();
+}
+
+TEST(descent_without_a_metric)
+{
+    enum { N = 100, E = 20 };
+    mcamp_opt_desc d = problem(MCAMP_OPT_BANDED, MCAMP_AMPLIFY_NONE, N, N / E), r;
+    mcamp_work_desc wd;
+    mcamp_work work;
+    mcamp__opt o;
+    mcamp__lbfgs l;
+    double start, plain;
+    int asked = 0;
+    setup();
+    memset(&wd, 0, sizeof wd);
+    wd.n = N;
+    CHECK_STATUS(mcamp_work_init(&ctx, &wd, &work), MCAMP_OK);
+    CHECK_STATUS(mcamp__opt_resolve(&ctx, &d, &r), MCAMP_OK);
+    CHECK_STATUS(mcamp__opt_init(&ctx, &r, &work, &o), MCAMP_OK);
+    CHECK_STATUS(mcamp__lbfgs_init(&ctx, o.m.count, &l), MCAMP_OK);
+    for (int turn = 0; turn < 3; turn++) {
+        if (turn == 1) mcamp__metric_free(&ctx, &o.metric);
+        CHECK_STATUS(mcamp__opt_start(&ctx, &o, l.x), MCAMP_OK);
+        CHECK_STATUS(mcamp__opt_eval(&o, l.x, &l.f, l.g), MCAMP_OK);
+        start = l.f;
+        l.first = turn == 2 ? no_metric : NULL;
+        l.arg = &asked;
+        CHECK(mcamp__opt_descend(&ctx, &o, &l, 8, 1e-9, 1e-13) >= 0);
+        CHECK((turn == 0) == (l.first == mcamp__metric_apply));
+        for (size_t i = 0; !turn && i < N; i++)
+            for (size_t k = 0; k <= i % E; k++)
+                o.metric.r[i * E + k] = o.metric.r[(i - i % E + k) * E + i % E] =
+                    i % E == k ? 1 : test_rand() - 0.5;
+        if (!turn) CHECK_LE(mcamp__metric_solve(&o.metric), 18);     /* 24 or 36 by lesser ways */
+        if (turn == 1) plain = start - l.f;
+        if (turn == 0) start -= l.f;
+        else CHECK(l.f < start);
+        if (turn == 2) CHECK(asked == 1 && mcamp__eq(start - l.f, plain));
+    }
+    mcamp__lbfgs_free(&ctx, &l);
+    mcamp__opt_free(&ctx, &o);
+    mcamp_work_free(&ctx, &work);
+}
+
+/* Dense C of many rounds and epochs, with a workload that is hard: near the least error there is
+ * within some tens of steps (hundreds and a thousand without the metric).               */
+TEST(dense_takes_few_steps)
+{
+    static const struct { size_t n, b, steps; double beta, within; mcamp_error_kind error; }
+        shape[] = { { 160, 10, 40, 0, 1e-5, MCAMP_ERROR_RMSE },
+                    { 150, 150, 32, 0, 1e-5, MCAMP_ERROR_RMSE },
+                    { 128, 16, 180, 0.9, 1e-5, MCAMP_ERROR_RMSE },
+                    { 120, 16, 250, 0, 1e-2, MCAMP_ERROR_MAX } };
+    for (size_t c = 0; c < sizeof shape / sizeof *shape; c++) {
+        mcamp_opt_desc d = problem(MCAMP_OPT_BANDED, MCAMP_AMPLIFY_NONE, shape[c].n, shape[c].b);
+        mcamp_work_desc wd;
+        mcamp_work work;
+        mcamp_opt_result r;
+        double got;
+        setup();
+        memset(&wd, 0, sizeof wd);
+        wd.n = shape[c].n;
+        wd.beta = shape[c].beta;
+        if (wd.beta > 0) wd.kind = MCAMP_WORK_MOMENTUM;
+        CHECK_STATUS(mcamp_work_init(&ctx, &wd, &work), MCAMP_OK);
+        d.work = &work;
+        d.error = shape[c].error;
+        r = optimum(&d, NULL);
+        got = d.error == MCAMP_ERROR_MAX ? r.max_error : r.rmse;
+        CHECK_LE(r.iterations, shape[c].steps);
+        CHECK_LE(r.least, got);
+        CHECK_LE(got, r.least * (1 + shape[c].within));
+        mcamp_work_free(&ctx, &work);
+    }
+}
+
 /* x x' of several panels, of triangles and scaled, and what is mirrored or exchanged: against
  * plain sums, the last task first.                                                      */
 TEST(squares_by_rows)
@@ -2001,8 +2250,10 @@ TEST(trials_that_are_no_numbers)
     mcamp_work_free(&ctx, &work);
 }
 
-/* -H g of pairs s[k], y[k], the newest last, by the two loops as they are written in books. */
-static void two_loops(size_t n, size_t m, double **s, double **y, const double *g, double *dir)
+/* -H g of pairs s[k], y[k], the newest last, by the two loops as they are written in books; first:
+ * the first matrix, if it is given, diagonal. */
+static void two_loops(size_t n, size_t m, double **s, double **y, const double *g,
+                      const double *first, double *dir)
 {
     double alpha[20], gamma;
     for (size_t i = 0; i < n; i++) dir[i] = -g[i];
@@ -2011,33 +2262,45 @@ static void two_loops(size_t n, size_t m, double **s, double **y, const double *
         for (size_t i = 0; i < n; i++) dir[i] -= alpha[k] * y[k][i];
     }
     gamma = mcamp__dot(s[m - 1], y[m - 1], n) / mcamp__dot(y[m - 1], y[m - 1], n);
-    for (size_t i = 0; i < n; i++) dir[i] *= gamma;
+    for (size_t i = 0; i < n; i++) dir[i] *= first ? first[i] : gamma;
     for (size_t k = 0; k < m; k++) {
         double beta = mcamp__dot(y[k], dir, n) / mcamp__dot(s[k], y[k], n);
         for (size_t i = 0; i < n; i++) dir[i] += (alpha[k] - beta) * s[k][i];
     }
 }
 
-/* Directions of few numbers and of many, which go in pieces and tasks, against the two loops; a
- * pair of negative curvature takes the place of the oldest and does not count.  The same bits
- * whatever the threads.                                                                  */
+static double *diagonal_first;
+
+static void by_diagonal(void *arg, double *v)
+{
+    for (size_t i = 0; i < *(const size_t *)arg; i++) v[i] *= diagonal_first[i];
+}
+
+/* Directions of few numbers and of many, which go in pieces and tasks, against the two loops, with
+ * another first matrix too; a pair of negative curvature takes the place of the oldest and does
+ * not count.  The same bits whatever the threads.                                        */
 TEST(directions_of_many_numbers)
 {
-    static const size_t count[] = { 7, 4095, 4096, 32767, 33401 };
+    static const size_t count[] = { 7, 4095, 4096, 32767, 33401, 4100, 33402 };
     enum { STEPS = 14, BAD = 12 };
     for (size_t c = 0; c < sizeof count / sizeof *count; c++) {
         size_t n = count[c], tasks = 0, kept = 0;
-        double *all = (double *)calloc((2 * STEPS + 3) * n, sizeof *all);
-        double *want = all, *last = want + n;
+        double *all = (double *)calloc((2 * STEPS + 4) * n, sizeof *all);
+        double *want = all, *last = want + n, *first = NULL;
         double *d = last + n, *s[STEPS], *y[STEPS], most, slope;
         for (int k = 0; k < STEPS; k++) { s[k] = d + (size_t)(2 * k + 1) * n; y[k] = s[k] + n; }
         for (size_t i = 0; i < n; i++) d[i] = 0.1 + test_rand();
+        diagonal_first = d + (2 * STEPS + 1) * n;
+        for (size_t i = 0; i < n; i++) diagonal_first[i] = (0.3 + test_rand()) / d[i];
+        if (c > 4) first = diagonal_first;
         for (int threads = 0; threads < 2; threads++) {
             mcamp__lbfgs l;
             uint64_t state = test_state;
             setup();
             if (threads) { ctx.parallel.run = mt_backwards; ctx.parallel.user = &tasks; }
             CHECK_STATUS(mcamp__lbfgs_init(&ctx, n, &l), MCAMP_OK);
+            if (first) l.first = by_diagonal;
+            l.arg = &n;
             kept = 0;
             for (int k = 0; k < STEPS; k++) {
                 for (size_t i = 0; i < n; i++) {
@@ -2055,7 +2318,7 @@ TEST(directions_of_many_numbers)
                 if (k < 3 || k == 9 || k > 10) {
                     size_t m = k == BAD ? 9 : kept < 10 ? kept : 10;
                     double top = 0, off = 0, norm;
-                    two_loops(n, m, s + kept - m, y + kept - m, l.g, want);
+                    two_loops(n, m, s + kept - m, y + kept - m, l.g, first, want);
                     norm = sqrt(mcamp__dot(want, want, n));
                     for (size_t i = 0; i < n; i++) {
                         off = mcamp__dmax(off, fabs(l.dir[i] - want[i]));
@@ -2119,9 +2382,8 @@ TEST(a_descent_ends_at_its_best_point)
 
 /* Allocations fail, the first sixty one by one and later ones here and there: nothing
  * leaks, nothing is written beyond its end.                                           */
-static void run_failing(int amp, size_t at, mcamp_status *st)
+static void run_failing(mcamp_opt_desc d, size_t at, mcamp_status *st)
 {
-    mcamp_opt_desc d = problem(MCAMP_OPT_TOEPLITZ, (mcamp_amplification)amp, 6, 2);
     mcamp_ctx_desc cd;
     mcamp_mech mech;
     mt_fault f;
@@ -2144,10 +2406,13 @@ static void run_failing(int amp, size_t at, mcamp_status *st)
 
 TEST(allocation_failures)
 {
-    for (int amp = MCAMP_AMPLIFY_NONE; amp <= MCAMP_AMPLIFY_BINS; amp++) {
+    for (int amp = MCAMP_AMPLIFY_NONE; amp <= MCAMP_AMPLIFY_BINS + 1; amp++) {
+        mcamp_opt_desc d = amp > MCAMP_AMPLIFY_BINS
+            ? problem(MCAMP_OPT_BANDED, MCAMP_AMPLIFY_NONE, 92, 30)
+            : problem(MCAMP_OPT_TOEPLITZ, (mcamp_amplification)amp, 6, 2);
         mcamp_status st = MCAMP_E_MEMORY;
         for (size_t at = 1; st == MCAMP_E_MEMORY && at < 100000; at += at < 60 ? 1 : at / 8)
-            run_failing(amp, at, &st);
+            run_failing(d, at, &st);
         CHECK(st >= 0);
     }
 }
@@ -2160,7 +2425,8 @@ TEST_MAIN("opt",
     T(interrupted_keeps_the_best), T(sigma_of_partial_cycles),
     T(banded_toeplitz_without_amplification),
     T(more_freedom_is_not_worse),
-    T(orthogonal_optima), T(bound_of_many_rounds), T(bounds_of_other_errors),
+    T(orthogonal_optima), T(metric_of_x), T(descent_without_a_metric),
+    T(dense_takes_few_steps), T(bound_of_many_rounds), T(bounds_of_other_errors),
     T(few_bands_and_dense_agree),
     T(sum_of_roots), T(eigenvalues_of_tridiagonal_matrices),
     T(products_with_a_triangle), T(sum_of_roots_in_tasks), T(rows_of_x),
