@@ -10,6 +10,8 @@
  * "large" also 100 epochs of 1000 batches: minutes.
  *   With the argument "bands" instead: errors of banded C and their gradients, by a window of
  * C's bands and column by column, with momentum and, where C is Toeplitz, column factors.
+ *   With the argument "dense" instead: dense C without amplification with and without the metric of
+ * its descent, with "dense large" also of 1024 and 2048 rounds (two minutes).
  *   With the argument "near" instead: how far above the least possible error banded and
  * dense C without amplification are, in per cent.  With "families": errors of families of
  * which some contain others, and where the larger one is worse, by more than 1e-5; with
@@ -289,6 +291,67 @@ static void near_optimum(void)
     printf("worst %.5f, %.1f s\n", worst, bench_seconds() - start);
 }
 
+/* One descent; how far above the least error, in per cent, and its steps. */
+static double descent(const mcamp_opt_desc *d, const mcamp_work *work, bool metric, size_t *steps,
+                      double *far)
+{
+    double t = bench_seconds();
+    mcamp_opt_desc r;
+    mcamp_opt_result out;
+    mcamp_mech m;
+    mcamp__opt o;
+    mcamp_status st;
+    memset(&out, 0, sizeof out);
+    bench_check(&ctx, "arguments", mcamp__opt_resolve(&ctx, d, &r));
+    bench_check(&ctx, "memory", mcamp__opt_init(&ctx, &r, work, &o));
+    if (!metric) mcamp__metric_free(&ctx, &o.metric);
+    st = mcamp__opt_drive(&ctx, &o, 1, &m, &out);
+    if (st < 0) bench_check(&ctx, "optimum", st);
+    mcamp__opt_free(&ctx, &o);
+    mcamp_mech_free(&ctx, &m);
+    *steps = out.iterations;
+    *far = 100 * ((d->error == MCAMP_ERROR_MAX ? out.max_error : out.rmse) / out.least - 1);
+    return bench_seconds() - t;
+}
+
+static void dense_table(bool large)
+{
+    static const struct { size_t n, b; double beta; mcamp_error_kind error; } shape[] = {
+        { 128, 32, 0, MCAMP_ERROR_RMSE }, { 256, 16, 0, MCAMP_ERROR_RMSE },
+        { 256, 256, 0, MCAMP_ERROR_RMSE }, { 256, 32, 0.9, MCAMP_ERROR_RMSE },
+        { 256, 16, 0, MCAMP_ERROR_MAX }, { 512, 2, 0, MCAMP_ERROR_RMSE },
+        { 512, 32, 0, MCAMP_ERROR_RMSE }, { 512, 512, 0, MCAMP_ERROR_RMSE },
+        { 512, 32, 0, MCAMP_ERROR_MAX }, { 1024, 32, 0, MCAMP_ERROR_RMSE },
+        { 2048, 128, 0, MCAMP_ERROR_RMSE } };
+    printf("    n    b  workload, error    plain s  steps  %% above    metric s  steps  %% above"
+           "  times\n");
+    for (size_t i = 0; i < sizeof shape / sizeof *shape && (large || shape[i].n < 1024); i++) {
+        mcamp_opt_desc d = setting(1, 2, 1);
+        mcamp_work_desc wd;
+        mcamp_work work;
+        size_t steps[2] = { 0, 0 };
+        double t[2] = { 0, 0 }, far[2] = { 0, 0 };
+        memset(&wd, 0, sizeof wd);
+        wd.n = d.rounds = shape[i].n;
+        wd.beta = shape[i].beta;
+        if (wd.beta > 0) wd.kind = MCAMP_WORK_MOMENTUM;
+        bench_check(&ctx, "workload", mcamp_work_init(&ctx, &wd, &work));
+        d.family = MCAMP_OPT_BANDED;
+        d.amplification = MCAMP_AMPLIFY_NONE;
+        d.buffers = 0;
+        d.batches = shape[i].b;
+        d.error = shape[i].error;
+        for (int metric = d.rounds > 1024; metric < 2; metric++)
+            t[metric] = descent(&d, &work, metric, &steps[metric], &far[metric]);
+        printf("%5d %4d  %-16s  %8.2f  %5d  %7.4f    %8.2f  %5d  %7.4f  %5.1f\n", (int)d.rounds,
+               (int)d.batches, d.error == MCAMP_ERROR_MAX ? "prefix, worst"
+               : wd.beta > 0 ? "momentum, mean" : "prefix, mean", t[0], (int)steps[0], far[0],
+               t[1], (int)steps[1], far[1], t[0] / t[1]);
+        fflush(stdout);
+        mcamp_work_free(&ctx, &work);
+    }
+}
+
 /* bands 1: all, 2: b, 3: 2b.  holds: letters of those that it contains. */
 typedef struct family {
     const char *name;
@@ -372,6 +435,7 @@ int main(int argc, char **argv)
     bench_start(&ctx);
     if (argc > 1 && !strcmp(argv[1], "bands")) { windows(); return 0; }
     if (argc > 1 && !strcmp(argv[1], "near")) { near_optimum(); return 0; }
+    if (argc > 1 && !strcmp(argv[1], "dense")) { dense_table(argc > 2); return 0; }
     if (argc > 1 && !strcmp(argv[1], "families")) {
         all_families(argc > 2 && !strcmp(argv[2], "bins"));
         return 0;
