@@ -6992,23 +6992,24 @@ MCAMP__PRIV void mcamp__sens_row(const mcamp_mech *m, const double *c, size_t r,
 
 /* max over i of |sum_{e < k} column i + e b|^2 for C >= 0, row by row: with
  * P_i = C_ri + C_{r,i+b} + .., row r of the sum for start i is P_i - P_{i+kb}.
- * work: 4 n values.  O(n^2).                                                  */
+ * Where the rounds end before k, starts from b on sum a part of the columns of an earlier
+ * one.  work: 4 n values.  O(n^2).                                            */
 MCAMP__PRIV double mcamp__sens_starts(const mcamp_mech *m, size_t k, size_t b,
                                       double *work)
 {
-    size_t n = m->n, reach = k > n / b ? n : k * b;
+    size_t n = m->n, reach = k > n / b ? n : k * b, starts = k > (n - 1) / b ? b : n;
     double *acc = work, *low = acc + n, *p = low + n, *c = p + n, best = 0;
     if (m->form != MCAMP_FORM_ROWS) mcamp__mech_coefs(m, 0, n, c);
     for (size_t r = 0; r < n; r++) {
         mcamp__sens_row(m, c, r, p);
         for (size_t i = r + 1; i-- > 0; )
             if (b <= r - i) p[i] += p[i + b];
-        for (size_t i = 0; i <= r; i++) {
+        for (size_t i = 0; i <= r && i < starts; i++) {
             double x = reach <= r - i ? p[i] - p[i + reach] : p[i];
             mcamp__two_sum(acc + i, low + i, x * x);
         }
     }
-    for (size_t i = 0; i < n; i++) best = mcamp__dmax(best, acc[i] + low[i]);
+    for (size_t i = 0; i < starts; i++) best = mcamp__dmax(best, acc[i] + low[i]);
     return best;
 }
 
@@ -7018,6 +7019,23 @@ MCAMP__PRIV void mcamp__sens_gram_row(const mcamp_mech *m, size_t p, double *row
     for (size_t i = 0; i < m->n; i++) row[i] = i == p ? 1.0 : 0.0;
     mcamp__mech_apply(m, row, m->n, 0);
     mcamp__mech_apply(m, row, m->n, MCAMP__OP_TRANS);
+}
+
+/* The same for q = p mod b; the others may have any value. */
+MCAMP__PRIV void mcamp__sens_class_row(const mcamp_mech *m, size_t p, size_t b, double *row)
+{
+    if (m->form != MCAMP_FORM_ROWS) {
+        mcamp__sens_gram_row(m, p, row);
+        return;
+    }
+    for (size_t q = p % b; q < m->n; q += b) row[q] = 0;
+    for (size_t r = p; r < m->n; r++) {
+        size_t c0 = r + 1 - mcamp__row_len(m, r), q = p % b;
+        const double *c = m->coef + mcamp__row_start(m, r);
+        if (p < c0) break;              /* as rows do not begin earlier again */
+        if (q < c0) q += (c0 - q + b - 1) / b * b;
+        for (; q <= r; q += b) row[q] += c[p - c0] * c[q - c0];
+    }
 }
 
 /* max over i of the sum of |X_pq| over the pattern of start i, any signs: row p
@@ -7030,11 +7048,11 @@ MCAMP__PRIV double mcamp__sens_patterns(const mcamp_mech *m, size_t k, size_t b,
     size_t n = m->n, reach = k > n / b ? n : k * b;
     double *total = work, *row = total + n, *sum = row + n, best = 0;
     for (size_t p = 0; p < n; p++) {
-        mcamp__sens_gram_row(m, p, row);
-        for (size_t q = n; q-- > 0; ) {
-            size_t d = q > p ? q - p : p - q;
-            if (row[q] < -1e-13 * row[p] && d % b == 0 && d < reach) *exact = false;
+        mcamp__sens_class_row(m, p, b, row);
+        for (size_t q = p + (n - 1 - p) / b * b; ; q -= b) {
+            if (row[q] < -1e-13 * row[p] && (q > p ? q - p : p - q) < reach) *exact = false;
             sum[q] = fabs(row[q]) + (b < n - q ? sum[q + b] : 0.0);
+            if (q < b) break;
         }
         for (size_t e = 0, i = p; e < k; e++) {
             total[i] += sum[i] - (reach < n - i ? sum[i + reach] : 0.0);
@@ -33950,6 +33968,7 @@ typedef struct mcamp__opt_model {
     size_t total;
     double *coef, *theta, *omega, *scale;       /* of the current C                 */
     mcamp__opt_side g, error;   /* one where C is by X                              */
+    double *basis;              /* of log s: `degree` polynomials of each round      */
     double *norms, *dots;       /* by X: the classes' norms before; sums of <g, X>,
                                    those of a part after another                    */
     size_t begins[MCAMP__CHUNKS + 1];   /* by X: parameters before each part of its rows */
@@ -33961,12 +33980,25 @@ MCAMP__PRIV void mcamp__opt_model_free(mcamp_ctx *ctx, mcamp__opt_model *m)
     memset(m, 0, sizeof *m);
 }
 
+/* out[degree] = Legendre polynomials of orders 1 .. degree at u in [-1, 1]. */
+MCAMP__PRIV void mcamp__legendre(double u, size_t degree, double *out)
+{
+    double p0 = 1, p1 = u;
+    for (size_t k = 1; k <= degree; k++) {
+        double kk = (double)k, p2 = ((2 * kk + 1) * u * p1 - kk * p0) / (kk + 1);
+        out[k - 1] = p1;
+        p0 = p1;
+        p1 = p2;
+    }
+}
+
 /* One block for all arrays. */
 MCAMP__PRIV mcamp_status mcamp__opt_model_memory(mcamp_ctx *ctx, mcamp__opt_model *m)
 {
     size_t n = m->n, nb = m->buffers, e = m->entries, vectors;
+    size_t basis = m->scaled && !m->free_scale ? m->degree : 0;
     if (!mcamp__mul_size(e, m->classes ? 2 : 3, &m->total) ||
-        !mcamp__mul_size(n, 4 + MCAMP__CHUNKS, &vectors) ||
+        !mcamp__mul_size(n, 4 + MCAMP__CHUNKS + basis, &vectors) ||
         !mcamp__add_size(m->total, vectors, &m->total) ||
         !mcamp__add_size(m->total, 6 * nb, &m->total))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "rounds", (double)n);
@@ -33983,6 +34015,10 @@ MCAMP__PRIV mcamp_status mcamp__opt_model_memory(mcamp_ctx *ctx, mcamp__opt_mode
     m->error.theta = m->error.scale + n;
     m->error.omega = m->error.theta + nb;
     m->error.coef = m->error.omega + nb;
+    m->basis = m->error.coef + e;
+    for (size_t t = 0; basis && t < n; t++)
+        mcamp__legendre(n > 1 ? 2 * (double)t / (double)(n - 1) - 1 : 0, basis,
+                        m->basis + t * basis);
     return MCAMP_OK;
 }
 
@@ -34043,34 +34079,12 @@ MCAMP__PRIV mcamp_status mcamp__opt_model_init(mcamp_ctx *ctx, const mcamp_opt_d
     return mcamp__opt_model_memory(ctx, m);
 }
 
-/* out[degree] = Legendre polynomials of orders 1 .. degree at u in [-1, 1]. */
-MCAMP__PRIV void mcamp__legendre(double u, size_t degree, double *out)
-{
-    double p0 = 1, p1 = u;
-    for (size_t k = 1; k <= degree; k++) {
-        double kk = (double)k, p2 = ((2 * kk + 1) * u * p1 - kk * p0) / (kk + 1);
-        out[k - 1] = p1;
-        p0 = p1;
-        p1 = p2;
-    }
-}
-
-MCAMP__PRIV double mcamp__opt_place(const mcamp__opt_model *m, size_t t)
-{
-    return m->n > 1 ? 2 * (double)t / (double)(m->n - 1) - 1 : 0.0;
-}
-
 MCAMP__PRIV void mcamp__opt_set_scale(mcamp__opt_model *m, const double *x)
 {
-    double basis[MCAMP__SCALE_DEGREE_MAX];
     for (size_t t = 0; t < m->n; t++) {
-        double l = 0;
-        if (m->free_scale) {
-            l = x[t];
-        } else {
-            mcamp__legendre(mcamp__opt_place(m, t), m->degree, basis);
-            for (size_t k = 0; k < m->degree; k++) l += x[k] * basis[k];
-        }
+        double l = m->free_scale ? x[t] : 0;
+        for (size_t k = 0; !m->free_scale && k < m->degree; k++)
+            l += x[k] * m->basis[t * m->degree + k];
         m->scale[t] = exp(l);
     }
 }
@@ -34272,11 +34286,10 @@ MCAMP__PRIV mcamp_status mcamp__opt_mech(mcamp_ctx *ctx, const mcamp__opt_model 
 MCAMP__PRIV void mcamp__opt_chain_scale(const mcamp__opt_model *m, const double *scale,
                                         double factor, double *g)
 {
-    double basis[MCAMP__SCALE_DEGREE_MAX];
     for (size_t t = 0; t < m->n; t++) {
         if (m->free_scale) { g[t] += factor * scale[t]; continue; }
-        mcamp__legendre(mcamp__opt_place(m, t), m->degree, basis);
-        for (size_t k = 0; k < m->degree; k++) g[k] += factor * scale[t] * basis[k];
+        for (size_t k = 0; k < m->degree; k++)
+            g[k] += factor * scale[t] * m->basis[t * m->degree + k];
     }
 }
 
@@ -34372,15 +34385,13 @@ MCAMP__PRIV void mcamp__opt_start_grown(const mcamp__opt_model *m, const mcamp_m
 MCAMP__PRIV mcamp_status mcamp__opt_start_scale(const mcamp__opt_model *m,
                                                 const mcamp_mech *from, double *x)
 {
-    double basis[MCAMP__SCALE_DEGREE_MAX];
     for (size_t k = 0; k < m->degree; k++) x[k] = 0;
     if (!from->scale) return MCAMP_OK;
     for (size_t t = 0; t < m->n; t++) {
         double l = log(from->scale[t]);
         if (m->free_scale) { x[t] = l; continue; }
-        mcamp__legendre(mcamp__opt_place(m, t), m->degree, basis);
         for (size_t k = 0; k < m->degree; k++)  /* the basis is nearly orthogonal on t */
-            x[k] += l * basis[k] * (2 * (double)k + 3) / (double)m->n;
+            x[k] += l * m->basis[t * m->degree + k] * (2 * (double)k + 3) / (double)m->n;
     }
     return MCAMP_OK;
 }
@@ -34517,6 +34528,7 @@ MCAMP__PRIV mcamp_status mcamp__metric_init(mcamp_ctx *ctx, const mcamp__opt_mod
     q->z = q->r + blocks;               q->p = q->z + blocks;
     q->q = q->p + blocks;               q->own_panels = q->q + blocks;
     q->pack = q->own_panels + panels;   q->cover = q->pack + panels;
+    memset(q->cover, 0, cover * sizeof *q->cover);
     for (size_t i = 0; i < n; i++)
         q->place[i] = mcamp__part_begin(n, q->b, i % q->b) + i / q->b;
     return MCAMP_OK;
@@ -34669,7 +34681,7 @@ MCAMP__PRIV void mcamp__metric_near(void *arg, size_t task)
     }
 }
 
-/* A panel of columns of all blocks, the rows of their classes. */
+/* A panel of columns of all blocks, the rows of their classes; its zeros are there. */
 MCAMP__PRIV void mcamp__metric_cover(void *arg, size_t task)
 {
     const mcamp__metric_job *j = (const mcamp__metric_job *)arg;
@@ -34677,8 +34689,8 @@ MCAMP__PRIV void mcamp__metric_cover(void *arg, size_t task)
     const double *x = j->a;
     size_t p = task * MCAMP__S;
     double *z = q->cover + p / MCAMP__S * mcamp__metric_cover_room(q);
-    size_t w = mcamp__zmin(MCAMP__S, q->n - p), lo, end = mcamp__metric_span(q, p, p + w, &lo);
-    memset(z, 0, (end - lo) * MCAMP__S * sizeof *z);
+    size_t w = mcamp__zmin(MCAMP__S, q->n - p), lo;
+    mcamp__metric_span(q, p, p + w, &lo);
     for (size_t c = p; c < p + w; c++) {
         size_t some, at = mcamp__metric_begin(q, mcamp__metric_class(q, c), &some);
         for (size_t e = 0; e < some; e++)
