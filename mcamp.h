@@ -7244,7 +7244,7 @@ MCAMP_API mcamp_status mcamp_sens_minsep(mcamp_ctx *ctx, const mcamp_mech *mech,
  * upper: row i of a is zero before column i.  With u instead out := out U^-1, as
  * mcamp__vec_trsm.  Tasks whose rows i all have first[i] >= until, if that is given, are left
  * out.                                                                         */
-#define MCAMP__ROWS 96
+#define MCAMP__ROWS 48
 
 typedef struct mcamp__nt {
     mcamp_vecset vs;
@@ -34534,7 +34534,7 @@ MCAMP__PRIV mcamp_status mcamp__metric_init(mcamp_ctx *ctx, const mcamp__opt_mod
     return MCAMP_OK;
 }
 
-/* Products of rows, by tasks of MCAMP__SQUARE of them, of 2 MCAMP__S where classes are wanted. */
+/* Products of rows, by tasks of MCAMP__SQUARE of them, of MCAMP__S where classes are wanted. */
 typedef enum mcamp__metric_part { MCAMP__PART_ALL, MCAMP__PART_LOWER, MCAMP__PART_CLASSES }
     mcamp__metric_part;
 
@@ -34716,18 +34716,18 @@ MCAMP__PRIV void mcamp__metric_around(void *arg, size_t task)
 {
     const mcamp__metric_job *j = (const mcamp__metric_job *)arg;
     const mcamp__metric *q = j->q;
-    size_t n = q->n, r = task * 2 * MCAMP__S, end = mcamp__zmin(n, r + 2 * MCAMP__S);
-    memset(q->e->t + r * n, 0, (end - r) * n * sizeof *q->e->t);
-    mcamp__metric_right(q, 1, r, end - r, q->e->t);
-    for (; r < end; r += MCAMP__S) mcamp__metric_rows(j, r, mcamp__zmin(MCAMP__S, end - r));
+    size_t n = q->n, r = task * MCAMP__S, rows = mcamp__zmin(MCAMP__S, n - r);
+    memset(q->e->t + r * n, 0, rows * n * sizeof *q->e->t);
+    mcamp__metric_right(q, 1, r, rows, q->e->t);
+    mcamp__metric_rows(j, r, rows);
 }
 
 /* Some rows of out -= T x. */
 MCAMP__PRIV void mcamp__metric_less(void *arg, size_t task)
 {
     const mcamp__metric_job *j = (const mcamp__metric_job *)arg;
-    size_t n = j->q->n, r = task * 2 * MCAMP__S;
-    mcamp__metric_right(j->q, -1, r, mcamp__zmin(2 * MCAMP__S, n - r), j->out);
+    size_t n = j->q->n, r = task * MCAMP__S;
+    mcamp__metric_right(j->q, -1, r, mcamp__zmin(MCAMP__S, n - r), j->out);
 }
 
 /* By tasks with x's blocks covered. */
@@ -34740,8 +34740,8 @@ MCAMP__PRIV void mcamp__metric_covered(const mcamp__metric *q, const double *x, 
     mcamp__run(mcamp__worth(q->ctx, 5 * n * (double)q->most), (q->n + MCAMP__S - 1) / MCAMP__S,
                mcamp__metric_cover, &j);
     j.a = q->e->t;
-    mcamp__run(mcamp__worth(q->ctx, 2 * n * n * MCAMP__S),
-               (q->n + 2 * MCAMP__S - 1) / (2 * MCAMP__S), task, &j);
+    mcamp__run(mcamp__worth(q->ctx, 2 * n * n * MCAMP__S), (q->n + MCAMP__S - 1) / MCAMP__S, task,
+               &j);
 }
 
 /* many := the N whose T N T has the part r, to a thousandth.  Returns the turns it took. */
