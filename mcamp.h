@@ -9473,7 +9473,7 @@ MCAMP__PRIV void mcamp__clusters_grow(mcamp__clusters *c, size_t m)
             c->size[m] += shape[d];
         }
     }
-    for (size_t r = 1; r <= m; r++)
+    for (size_t r = 1; r <= m && r * c->p <= c->b; r++)     /* more have no places */
         c->v[m * c->rows + r] = mcamp__clusters_split(c, m, r, mcamp__inf(), &at);
 }
 
@@ -24142,6 +24142,7 @@ MCAMP__PRIV mcamp_status mcamp__spread_sampler(mcamp_ctx *ctx, const mcamp__ques
 enum { MCAMP__CUT_TILTS = 8, MCAMP__CUT_LEVELS = 6, MCAMP__CUT_STEPS = 4, MCAMP__CUT_ORDERS = 128 };
 
 typedef struct mcamp__cut {
+    const mcamp_ctx *ctx;               /* while it is made                          */
     size_t b, p, k, rows, grown, levels;
     double lambda, log_z, log_cut, most, least;     /* most, least: of all a_ii */
     double beyond;                      /* A_p                                      */
@@ -24296,31 +24297,35 @@ MCAMP__PRIV double mcamp__cut_first(const mcamp__cut *q, size_t l, size_t kind, 
     return sum;
 }
 
+/* The sums of the latest member, of a level and a tilt. */
+MCAMP__PRIV void mcamp__cut_grow_task(void *arg, size_t task)
+{
+    mcamp__cut *q = (mcamp__cut *)arg;
+    size_t m = q->grown, l = task / MCAMP__CUT_TILTS, kind = task % MCAMP__CUT_TILTS, first;
+    double log_ways = -(double)m * log((double)q->b), x;
+    for (size_t i = 2; i <= m; i++) log_ways += log((double)i);
+    for (size_t n = 1; n < m; n++) {
+        size_t last = MCAMP__CUT_STEPS * (m - n);
+        size_t j = n + 1 < m ? last - MCAMP__CUT_STEPS + 1 : last;
+        for (; j <= last; j++) mcamp__cut_row(q, l, kind, n)[j] = mcamp__cut_sum(q, l, kind, n, j);
+    }
+    x = mcamp__cut_first(q, l, kind, m, mcamp__inf(), &first);
+    q->log_size[(l * MCAMP__CUT_TILTS + kind) * q->rows + m] =
+        x > 0 && x <= DBL_MAX ? log(x) + log_ways : mcamp__inf();
+}
+
 /* The sums of one member more, of all levels and tilts. */
 MCAMP__PRIV void mcamp__cut_grow(mcamp__cut *q)
 {
-    size_t m = ++q->grown, to = MCAMP__CUT_STEPS * (m - 1), first;
-    double log_ways = -(double)m * log((double)q->b);
-    for (size_t i = 2; i <= m; i++) log_ways += log((double)i);
+    size_t m = ++q->grown, to = MCAMP__CUT_STEPS * (m - 1), tasks = q->levels * MCAMP__CUT_TILTS;
     for (size_t kind = 0; kind < MCAMP__CUT_TILTS; kind++)
         for (size_t j = m > 2 ? to - MCAMP__CUT_STEPS + 1 : to; j <= to; j++)
             for (size_t d = 1; d < q->p; d++)
                 q->next[(kind * MCAMP__CUT_STEPS * q->rows + j) * q->p + d] =
                     exp(q->tilt[kind] * q->tilt[kind] * q->a[d] * (double)j /
                         (double)MCAMP__CUT_STEPS);
-    for (size_t l = 0; l < q->levels; l++)
-        for (size_t kind = 0; kind < MCAMP__CUT_TILTS; kind++) {
-            double x;
-            for (size_t n = 1; n < m; n++) {
-                size_t last = MCAMP__CUT_STEPS * (m - n);
-                size_t j = n + 1 < m ? last - MCAMP__CUT_STEPS + 1 : last;
-                for (; j <= last; j++)
-                    mcamp__cut_row(q, l, kind, n)[j] = mcamp__cut_sum(q, l, kind, n, j);
-            }
-            x = mcamp__cut_first(q, l, kind, m, mcamp__inf(), &first);
-            q->log_size[(l * MCAMP__CUT_TILTS + kind) * q->rows + m] =
-                x > 0 && x <= DBL_MAX ? log(x) + log_ways : mcamp__inf();
-        }
+    mcamp__run(mcamp__worth(q->ctx, 10 * (double)(tasks * MCAMP__CUT_STEPS) * (double)(m * m) *
+                                    (double)q->p), tasks, mcamp__cut_grow_task, q);
 }
 
 /* log of the factor of a member that its tilt makes. */
@@ -24348,7 +24353,7 @@ MCAMP__PRIV void mcamp__cut_members(mcamp__cut *q, size_t m, size_t l)
         if (x < best) { best = x; q->kind[l * q->rows + m] = j; }
     }
     c->size[m] = exp(best);
-    for (size_t r = 1; r <= m; r++)
+    for (size_t r = 1; r <= m && r * c->p <= c->b; r++)     /* more have no places */
         c->v[m * c->rows + r] = mcamp__clusters_split(c, m, r, mcamp__inf(), &at);
 }
 
@@ -24417,6 +24422,7 @@ MCAMP__PRIV mcamp_status mcamp__cut_init(mcamp_ctx *ctx, const mcamp__model *m, 
                                          size_t reach, size_t most, mcamp__cut *q)
 {
     mcamp_status st;
+    q->ctx = ctx;
     most = mcamp__zmin(mcamp__zmin(most, MCAMP__CUT_ORDERS), (m->b - 1) / reach);
     st = mcamp__cut_alloc(ctx, m, reach + 1, most + 1, q);
     if (st < 0) return st;

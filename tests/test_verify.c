@@ -1907,6 +1907,28 @@ TEST(tuples_of_cut_modes_make_up_delta)
     if (!mt_quick()) CHECK(both >= 3);
 }
 
+/* A law's tables are the same to the bit in tasks that run backwards. */
+TEST(cut_tables_by_tasks)
+{
+    static const struct { int kind; size_t b, alike; double share, eps; } c[] = {
+        { 1, 96, 0, 0.6, 1 }, { 4, 80, 0, 0.6, 1 }, { 5, 127, 0, 0.7, 0.6 } };
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        const mcamp__cut *own, *other;
+        size_t tasks = 0;
+        mcamp_gram g;
+        mcamp__factor f;
+        mcamp__sampler p, same;
+        own = cut_open(c[i].kind, c[i].b, c[i].alike, c[i].share, c[i].eps, &g, &f, &p);
+        ctx.parallel.run = mt_backwards; ctx.parallel.user = &tasks; ctx.brisk = true;
+        other = cut_make(&f, c[i].share * g.max_norm, c[i].eps, &same);
+        ctx.parallel.run = NULL; ctx.brisk = false;
+        CHECK(tasks > 0 && own->k == other->k && own->count == other->count);
+        CHECK(!memcmp(own->mem, other->mem, own->count * sizeof *own->mem));
+        mcamp__sampler_free(&ctx, &same);
+        cut_close(&g, &f, &p);
+    }
+}
+
 /* Modes that all meet: one that is drawn far out moves each once, the one half around, too. */
 TEST(modes_far_out_move_the_others_once)
 {
@@ -2508,7 +2530,8 @@ TEST_MAIN("verify",
     T(whole_verification_accepts_falsely_less_often_than_beta),
     T(certified_calibration_is_false_less_often_than_beta),
     T(values_that_are_drawn_prove_nothing_false),
-    T(tuples_of_cut_modes_make_up_delta), T(tuples_of_cut_modes_are_all_tuples),
+    T(tuples_of_cut_modes_make_up_delta),
+    T(cut_tables_by_tasks), T(tuples_of_cut_modes_are_all_tuples),
     T(tuples_of_cut_modes_have_bounded_values), T(sums_of_cut_modes_to_come_are_bounds),
     T(sums_of_clusters_of_cut_modes_are_bounds),
     T(tuples_of_cut_modes_that_are_no_number), T(tuples_of_cut_modes_where_there_is_no_law),
