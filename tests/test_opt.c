@@ -1378,7 +1378,7 @@ TEST(metric_of_x)
         o.inner.parallel.run = mt_backwards; o.inner.parallel.user = &tasks; o.inner.brisk = true;
         mcamp__metric_apply(&o.metric, again);
         CHECK(!memcmp(v, again, o.m.count * sizeof *v));
-        CHECK((tasks > 0) == (n > 71));
+        CHECK((tasks > 0) == (n > 56));
         setup();
         CHECK_STATUS(mcamp__opt_eval(&o, y0, &f, again), MCAMP_OK);
         o.m.coef[0] = -1;               /* no X to be had a metric of */
