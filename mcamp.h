@@ -7048,9 +7048,12 @@ MCAMP__PRIV double mcamp__sens_patterns(const mcamp_mech *m, size_t k, size_t b,
     size_t n = m->n, reach = k > n / b ? n : k * b;
     double *total = work, *row = total + n, *sum = row + n, best = 0;
     for (size_t p = 0; p < n; p++) {
+        double own;
         mcamp__sens_class_row(m, p, b, row);
+        own = row[p];
         for (size_t q = p + (n - 1 - p) / b * b; ; q -= b) {
-            if (row[q] < -1e-13 * row[p] && (q > p ? q - p : p - q) < reach) *exact = false;
+            size_t d = q > p ? q - p : p - q;
+            if (d < reach && row[q] < -1e-13 * own) *exact = false;
             sum[q] = fabs(row[q]) + (b < n - q ? sum[q + b] : 0.0);
             if (q < b) break;
         }
@@ -34460,8 +34463,9 @@ MCAMP__PRIV mcamp_status mcamp__opt_start_from(mcamp_ctx *ctx, mcamp__opt_model 
  * V -> X^-1 V Z + Z V X^-1.  In a basis where X^-1 is I and Z is diag(o_i) this multiplies V_ij
  * by o_i + o_j.  V -> 2 p T V T, T = (Z + p X^-1)^-1, multiplies it by
  *     2 p/((o_i + p)(o_j + p)) = (1 - r_i r_j)/(o_i + o_j),  r_i = (p - o_i)/(p + o_i),
- * nearly the inverse where o_i and o_j are not both far from p, the mean of all: at one product
- * of matrices.  What L-BFGS adds to it is little, and takes no more steps for more rounds.
+ * nearly the inverse where o_i and o_j are not both far from p, the mean of all, at the price of
+ * products of matrices.  What L-BFGS adds is little: 22 steps for 128 rounds, 70 for 2048, where
+ * without it there are 89 and more than a thousand.
  *    A step V must stay in the family: 0 for two rounds of one class j mod b, and without a
  * change of a class's sum.  So with N symmetric, 0 for rounds of two classes, and of one
  * value on each class's diagonal (of any, if every column has the norm 1), the step for the
@@ -34477,7 +34481,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_start_from(mcamp_ctx *ctx, mcamp__opt_model 
 #define MCAMP__METRIC_SMALL 8   /* rounds of a class that need no kernel             */
 
 /* Rounds stand by classes, round i at place[i]; symmetric blocks of classes have rows of `most`
- * numbers.  Between values of the error its memory is free.                          */
+ * numbers, zeros where a class is shorter.  e's memory is free between its values.     */
 typedef struct mcamp__metric {
     mcamp_ctx *ctx;
     const mcamp__opt_model *m;
@@ -34534,7 +34538,6 @@ MCAMP__PRIV mcamp_status mcamp__metric_init(mcamp_ctx *ctx, const mcamp__opt_mod
     q->z = q->r + blocks;               q->p = q->z + blocks;
     q->q = q->p + blocks;               q->own_panels = q->q + blocks;
     q->pack = q->own_panels + panels;   q->cover = q->pack + panels;
-    memset(q->cover, 0, cover * sizeof *q->cover);
     for (size_t i = 0; i < n; i++)
         q->place[i] = mcamp__part_begin(n, q->b, i % q->b) + i / q->b;
     return MCAMP_OK;
@@ -34838,7 +34841,7 @@ MCAMP__PRIV void mcamp__metric_apply(void *arg, double *v)
     mcamp__run(ctx, MCAMP__CHUNKS, mcamp__metric_gather, q);
 }
 
-/* many := Z, the lower triangle of e->l, as it will be. */
+/* many := Z, which is the lower triangle of e->l, as it will be. */
 MCAMP__PRIV void mcamp__metric_target(const mcamp__metric *q)
 {
     const mcamp__opt_model *m = q->m;
