@@ -7021,21 +7021,20 @@ MCAMP__PRIV void mcamp__sens_gram_row(const mcamp_mech *m, size_t p, double *row
     mcamp__mech_apply(m, row, m->n, MCAMP__OP_TRANS);
 }
 
-/* The same for q = p mod b; the others may have any value. */
-MCAMP__PRIV void mcamp__sens_class_row(const mcamp_mech *m, size_t p, size_t b, double *row)
+/* The same for q = p mod b; the others may have any value.  Returns X_pp. */
+MCAMP__PRIV double mcamp__sens_class_row(const mcamp_mech *m, size_t p, size_t b, double *row)
 {
-    if (m->form != MCAMP_FORM_ROWS) {
-        mcamp__sens_gram_row(m, p, row);
-        return;
-    }
-    for (size_t q = p % b; q < m->n; q += b) row[q] = 0;
-    for (size_t r = p; r < m->n; r++) {
+    bool rows = m->form == MCAMP_FORM_ROWS;
+    if (!rows) mcamp__sens_gram_row(m, p, row);
+    for (size_t q = p % b; rows && q < m->n; q += b) row[q] = 0;
+    for (size_t r = p; rows && r < m->n; r++) {
         size_t c0 = r + 1 - mcamp__row_len(m, r), q = p % b;
         const double *c = m->coef + mcamp__row_start(m, r);
         if (p < c0) break;              /* as rows do not begin earlier again */
         if (q < c0) q += (c0 - q + b - 1) / b * b;
         for (; q <= r; q += b) row[q] += c[p - c0] * c[q - c0];
     }
+    return row[p];
 }
 
 /* max over i of the sum of |X_pq| over the pattern of start i, any signs: row p
@@ -7048,9 +7047,7 @@ MCAMP__PRIV double mcamp__sens_patterns(const mcamp_mech *m, size_t k, size_t b,
     size_t n = m->n, reach = k > n / b ? n : k * b;
     double *total = work, *row = total + n, *sum = row + n, best = 0;
     for (size_t p = 0; p < n; p++) {
-        double own;
-        mcamp__sens_class_row(m, p, b, row);
-        own = row[p];
+        double own = mcamp__sens_class_row(m, p, b, row);
         for (size_t q = p + (n - 1 - p) / b * b; ; q -= b) {
             size_t d = q > p ? q - p : p - q;
             if (d < reach && row[q] < -1e-13 * own) *exact = false;
