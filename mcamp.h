@@ -27678,8 +27678,8 @@ MCAMP__PRIV void mcamp__dense_pack(void *arg, size_t task)
     mcamp__nt_pack(q->x + p * n + k, n, w, n - k, q->z + p * n);
 }
 
-/* Rows of the lower triangle of x x': 48 of them, as many as the kernel wants and two threads
- * share fairly, the long ones first. */
+/* Rows of the lower triangle of x times what z has the panels of: 48 of them, as many as the
+ * kernel wants and two threads share fairly, the long ones first. */
 #define MCAMP__SQUARE 48
 
 MCAMP__PRIV void mcamp__dense_square_rows(void *arg, size_t task)
@@ -27698,6 +27698,13 @@ MCAMP__PRIV void mcamp__dense_square_rows(void *arg, size_t task)
     }
 }
 
+MCAMP__PRIV void mcamp__dense_lower(const mcamp_ctx *ctx, mcamp__dense *q)
+{
+    double n = (double)q->n;
+    mcamp__run(mcamp__worth(ctx, n * n * n / 3), (q->n + MCAMP__SQUARE - 1) / MCAMP__SQUARE,
+               mcamp__dense_square_rows, q);
+}
+
 /* The lower triangle of out := x x', columns of x being scaled before if scale is given; upper:
  * x is an upper triangle.  z: n (n + S).                                              */
 MCAMP__PRIV void mcamp__dense_square(const mcamp_ctx *ctx, double *x, const double *scale,
@@ -27705,8 +27712,7 @@ MCAMP__PRIV void mcamp__dense_square(const mcamp_ctx *ctx, double *x, const doub
 {
     mcamp__dense q = { NULL, ctx->vec, x, z, out, scale, n, upper };
     mcamp__dense_tasks(ctx, n, &q, mcamp__dense_pack);
-    mcamp__run(mcamp__worth(ctx, (double)n * (double)n * (double)n / 3),
-               (n + MCAMP__SQUARE - 1) / MCAMP__SQUARE, mcamp__dense_square_rows, &q);
+    mcamp__dense_lower(ctx, &q);
 }
 
 /* X and I, where the factor and its inverse's transpose will be. */
@@ -27748,6 +27754,14 @@ MCAMP__PRIV void mcamp__dense_work_diagonal(void *arg, size_t task)
     }
 }
 
+/* p := the inverse of the n x n matrix in l, lower triangles; t: I.  0 if it is not > 0. */
+MCAMP__PRIV int mcamp__errors_inverse(const mcamp__errors *t, size_t n)
+{
+    if (mcamp__cholesky_blocks(t->ctx, n, t->l, NULL, t->t, t->work) < n) return 0;
+    mcamp__dense_square(t->ctx, t->t, NULL, n, 1, t->p, t->l);
+    return 1;
+}
+
 /* The dense way to rows; leaves A X^-1 in p by its columns. */
 MCAMP__PRIV int mcamp__errors_dense(const mcamp__errors *t)
 {
@@ -27755,8 +27769,7 @@ MCAMP__PRIV int mcamp__errors_dense(const mcamp__errors *t)
     size_t n = t->n;
     mcamp__dense q = { t, ctx->vec, t->p, t->work, NULL, NULL, n, 0 };
     mcamp__dense_tasks(ctx, n, &q, mcamp__dense_fill);
-    if (mcamp__cholesky_blocks(ctx, n, t->l, NULL, t->t, t->work) < n) return 0;
-    mcamp__dense_square(ctx, t->t, NULL, n, 1, t->p, t->l);
+    if (!mcamp__errors_inverse(t, n)) return 0;
     mcamp__dense_tasks(ctx, n, &q, mcamp__dense_mirror);
     mcamp__dense_tasks(ctx, n, &q, mcamp__dense_work_rows);
     mcamp__run(mcamp__worth(ctx, 20 * (double)n * (double)n), MCAMP__CHUNKS,
@@ -34540,15 +34553,12 @@ MCAMP__PRIV mcamp_status mcamp__metric_init(mcamp_ctx *ctx, const mcamp__opt_mod
     return MCAMP_OK;
 }
 
-/* Products of rows, by tasks of MCAMP__SQUARE of them, of MCAMP__S where classes are wanted. */
-typedef enum mcamp__metric_part { MCAMP__PART_ALL, MCAMP__PART_LOWER, MCAMP__PART_CLASSES }
-    mcamp__metric_part;
-
+/* Products of rows: all columns, or those of the rows' classes. */
 typedef struct mcamp__metric_job {
     const mcamp__metric *q;
     const double *a, *z;
     double *out;
-    mcamp__metric_part part;
+    bool classes;
 } mcamp__metric_job;
 
 /* The class at a place. */
@@ -34578,8 +34588,8 @@ MCAMP__PRIV size_t mcamp__metric_span(const mcamp__metric *q, size_t from, size_
 MCAMP__PRIV void mcamp__metric_rows(const mcamp__metric_job *j, size_t r, size_t rows)
 {
     const mcamp__metric *q = j->q;
-    size_t n = q->n, p = 0, end = j->part == MCAMP__PART_ALL ? n : r + rows;
-    if (j->part == MCAMP__PART_CLASSES) end = mcamp__metric_span(q, r, r + rows, &p);
+    size_t n = q->n, p = 0, end = n;
+    if (j->classes) end = mcamp__metric_span(q, r, r + rows, &p);
     for (p = p / MCAMP__S * MCAMP__S; p < end; p += MCAMP__S) {
         size_t w = mcamp__zmin(MCAMP__S, n - p);
         double *out = j->out + r * n + p;
@@ -34591,16 +34601,16 @@ MCAMP__PRIV void mcamp__metric_rows(const mcamp__metric_job *j, size_t r, size_t
 MCAMP__PRIV void mcamp__metric_rows_task(void *arg, size_t task)
 {
     const mcamp__metric_job *j = (const mcamp__metric_job *)arg;
-    size_t n = j->q->n, r = ((n - 1) / MCAMP__SQUARE - task) * MCAMP__SQUARE;
+    size_t n = j->q->n, r = task * MCAMP__SQUARE;
     mcamp__metric_rows(j, r, mcamp__zmin(MCAMP__SQUARE, n - r));
 }
 
 MCAMP__PRIV void mcamp__metric_product(const mcamp__metric *q, const double *a, const double *z,
-                                       double *out, mcamp__metric_part part)
+                                       double *out, bool classes)
 {
     double n = (double)q->n;
     mcamp__metric_job j;
-    j.q = q; j.a = a; j.z = z; j.out = out; j.part = part;
+    j.q = q; j.a = a; j.z = z; j.out = out; j.classes = classes;
     mcamp__run(mcamp__worth(q->ctx, n * n * n / 2),
                (q->n + MCAMP__SQUARE - 1) / MCAMP__SQUARE, mcamp__metric_rows_task, &j);
 }
@@ -34742,7 +34752,7 @@ MCAMP__PRIV void mcamp__metric_covered(const mcamp__metric *q, const double *x, 
 {
     double n = (double)q->n;
     mcamp__metric_job j;
-    j.q = q; j.a = x; j.z = q->panels; j.out = out; j.part = MCAMP__PART_CLASSES;
+    j.q = q; j.a = x; j.z = q->panels; j.out = out; j.classes = true;
     mcamp__run(mcamp__worth(q->ctx, 5 * n * (double)q->most), (q->n + MCAMP__S - 1) / MCAMP__S,
                mcamp__metric_cover, &j);
     j.a = q->e->t;
@@ -34829,12 +34839,13 @@ MCAMP__PRIV void mcamp__metric_apply(void *arg, double *v)
     q->v = v;
     mcamp__run(ctx, MCAMP__CHUNKS, mcamp__metric_spread, q);
     mcamp__dense_tasks(q->ctx, q->n, &d, mcamp__dense_pack);
-    mcamp__metric_product(q, q->t, e->t, e->l, MCAMP__PART_ALL);
-    mcamp__metric_product(q, e->l, q->panels, e->p, MCAMP__PART_CLASSES);
+    mcamp__metric_product(q, q->t, e->t, e->l, false);
+    mcamp__metric_product(q, e->l, q->panels, e->p, true);
     mcamp__metric_blocks_run(q, e->p, q->r, mcamp__metric_take);
     mcamp__metric_solve(q);
     mcamp__metric_covered(q, q->many, e->l, mcamp__metric_less);
-    mcamp__metric_product(q, e->l, q->panels, e->p, MCAMP__PART_LOWER);
+    d.x = e->l; d.z = q->panels; d.out = e->p;
+    mcamp__dense_lower(q->ctx, &d);
     mcamp__run(ctx, MCAMP__CHUNKS, mcamp__metric_gather, q);
 }
 
@@ -34892,15 +34903,6 @@ MCAMP__PRIV void mcamp__metric_by_rows(mcamp__metric *q, void (*task)(void *arg,
                (q->n + MCAMP__S - 1) / MCAMP__S, task, q);
 }
 
-/* p := the inverse of the n x n matrix in l, lower triangles; t: I.  0 if it is not > 0. */
-MCAMP__PRIV int mcamp__metric_inverse(const mcamp__metric *q, size_t n)
-{
-    const mcamp__errors *e = q->e;
-    if (mcamp__cholesky_blocks(q->ctx, n, e->l, NULL, e->t, e->work) < n) return 0;
-    mcamp__dense_square(q->ctx, e->t, NULL, n, 1, e->p, e->l);
-    return 1;
-}
-
 MCAMP__PRIV int mcamp__metric_own(const mcamp__metric *q)
 {
     const mcamp__errors *e = q->e;
@@ -34912,7 +34914,7 @@ MCAMP__PRIV int mcamp__metric_own(const mcamp__metric *q)
             memcpy(e->l + i * some, q->t + (at + i) * q->n + at, some * sizeof *e->l);
             e->t[i * some + i] = 1;
         }
-        if (!mcamp__metric_inverse(q, some)) return 0;
+        if (!mcamp__errors_inverse(e, some)) return 0;
         for (size_t i = 0; i < some; i++)
             for (size_t c = 0; c <= i; c++)
                 own[i * q->most + c] = own[c * q->most + i] = e->p[i * some + c];
@@ -34929,10 +34931,10 @@ MCAMP__PRIV int mcamp__metric_make(mcamp__metric *q, double square)
     mcamp__dense d = { e, q->ctx->vec, NULL, NULL, NULL, NULL, n, 0 };
     mcamp__metric_target(q);
     mcamp__dense_tasks(q->ctx, n, &d, mcamp__dense_fill);
-    if (!mcamp__metric_inverse(q, n)) return 0;
+    if (!mcamp__errors_inverse(e, n)) return 0;
     q->factor = square / (double)n;
     mcamp__metric_by_rows(q, mcamp__metric_fill);
-    if (!mcamp__metric_inverse(q, n)) return 0;
+    if (!mcamp__errors_inverse(e, n)) return 0;
     mcamp__metric_by_rows(q, mcamp__metric_set);
     d.x = q->t; d.z = q->panels;
     mcamp__dense_tasks(q->ctx, n, &d, mcamp__dense_pack);

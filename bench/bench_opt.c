@@ -11,7 +11,7 @@
  *   With the argument "bands" instead: errors of banded C and their gradients, by a window of
  * C's bands and column by column, with momentum and, where C is Toeplitz, column factors.
  *   With the argument "dense" instead: dense C without amplification with and without the metric of
- * its descent, with "dense large" also of 1024 and 2048 rounds (two minutes).
+ * its descent, with "dense large" also of 1024 rounds and, only with it, 2048 (five minutes).
  *   With the argument "near" instead: how far above the least possible error banded and
  * dense C without amplification are, in per cent.  With "families": errors of families of
  * which some contain others, and where the larger one is worse, by more than 1e-5; with
@@ -343,10 +343,14 @@ static void dense_table(bool large)
         d.error = shape[i].error;
         for (int metric = d.rounds > 1024; metric < 2; metric++)
             t[metric] = descent(&d, &work, metric, &steps[metric], &far[metric]);
-        printf("%5d %4d  %-16s  %8.2f  %5d  %7.4f    %8.2f  %5d  %7.4f  %5.1f\n", (int)d.rounds,
-               (int)d.batches, d.error == MCAMP_ERROR_MAX ? "prefix, worst"
-               : wd.beta > 0 ? "momentum, mean" : "prefix, mean", t[0], (int)steps[0], far[0],
-               t[1], (int)steps[1], far[1], t[0] / t[1]);
+        printf("%5d %4d  %-16s  ", (int)d.rounds, (int)d.batches,
+               d.error == MCAMP_ERROR_MAX ? "prefix, worst"
+               : wd.beta > 0 ? "momentum, mean" : "prefix, mean");
+        if (steps[0]) printf("%8.2f  %5d  %7.4f", t[0], (int)steps[0], far[0]);
+        else          printf("%8s  %5s  %7s", "-", "-", "-");
+        printf("    %8.2f  %5d  %7.4f", t[1], (int)steps[1], far[1]);
+        if (steps[0]) printf("  %5.1f\n", t[0] / t[1]);
+        else          printf("  %5s\n", "-");
         fflush(stdout);
         mcamp_work_free(&ctx, &work);
     }
