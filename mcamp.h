@@ -34955,6 +34955,7 @@ typedef struct mcamp__opt {
     size_t d_count;
     double *rows, *weights;     /* MAX error; columns of NONE                        */
     double power;               /* of the norms that stand for a maximum             */
+    double *prior, least;       /* MAX by X: the norm's weights; the best bound      */
     size_t every;               /* rounds between two uses of an example             */
     size_t evaluations;
     double most;                /* objective: a gradient of more is not wanted       */
@@ -35005,8 +35006,8 @@ MCAMP__PRIV double mcamp__orth_weights(mcamp__opt *o, double *slope)
     for (size_t i = 0; i < n; i++) top = mcamp__dmax(top, o->rows[i]);
     for (size_t i = 0; i < n; i++) {
         double x = o->rows[i] / top;
-        o->weights[i] = worst ? pow(x, 0.5 * o->power - 1) : 1 / (double)n;
-        sum += worst ? pow(x, 0.5 * o->power) : 0;
+        o->weights[i] = worst ? o->prior[i] * pow(x, 0.5 * o->power - 1) : 1 / (double)n;
+        sum += worst ? o->prior[i] * pow(x, 0.5 * o->power) : 0;
         square += o->weights[i] * o->rows[i];
     }
     *slope = 0.5 / square;
@@ -35915,6 +35916,15 @@ MCAMP__PRIV mcamp_status mcamp__opt_descend(mcamp_ctx *ctx, mcamp__opt *o, mcamp
 
 /* ---- the driver ---------------------------------------------------------------------- */
 
+/* At most so many steps without samples.  The worst round's error by X takes more of them: as many
+ * as half a minute has.                                                                */
+MCAMP__PRIV size_t mcamp__opt_steps(const mcamp_opt_desc *d)
+{
+    double entries = (double)d->rounds * (double)(d->bands ? d->bands : d->rounds);
+    if (d->family != MCAMP_OPT_BANDED || d->error != MCAMP_ERROR_MAX) return 1000;
+    return (size_t)mcamp__dmin(mcamp__dmax(268435456 / entries, 1000), 50000);
+}
+
 /* Fills in defaults, checks what depends on the amplification. */
 MCAMP__PRIV mcamp_status mcamp__opt_resolve(mcamp_ctx *ctx, const mcamp_opt_desc *in,
                                             mcamp_opt_desc *d)
@@ -35940,9 +35950,11 @@ MCAMP__PRIV mcamp_status mcamp__opt_resolve(mcamp_ctx *ctx, const mcamp_opt_desc
     if (law && !d->bands) d->bands = d->batches;
     if (mcamp__eq(d->tolerance, 0))
         d->tolerance = law ? 1e-4 : bins ? 2e-5 : d->family != MCAMP_OPT_BANDED ? 1e-7
-                     : d->bands && d->bands <= 16 ? 1e-8 : 1e-6;   /* few: a step costs little */
+                     : d->bands && d->bands <= 16 && d->error != MCAMP_ERROR_MAX
+                     ? 1e-8 : 1e-6;     /* few: a step costs little */
     if (!d->max_iterations)     /* BLT: 0.02% at most has been gained by many more */
-        d->max_iterations = bins ? 150 : d->family == MCAMP_OPT_BLT && !d->scale_free ? 300 : 1000;
+        d->max_iterations = bins ? 150 : d->family == MCAMP_OPT_BLT && !d->scale_free ? 300
+                          : mcamp__opt_steps(d);
     return mcamp__budget_resolve(ctx, &in->budget, &d->budget);
 }
 
@@ -35989,6 +36001,7 @@ MCAMP__PRIV void mcamp__opt_free(mcamp_ctx *ctx, mcamp__opt *o)
     mcamp__delete_doubles(ctx, o->d, o->d_count);
     mcamp__delete_doubles(ctx, o->rows, o->m.n);
     mcamp__delete_doubles(ctx, o->weights, o->m.n);
+    mcamp__delete_doubles(ctx, o->prior, o->m.n);
     mcamp__errors_free(ctx, &o->orth);
     mcamp__metric_free(ctx, &o->metric);
     mcamp__opt_model_free(ctx, &o->m);
@@ -36016,8 +36029,10 @@ MCAMP__PRIV mcamp_status mcamp__opt_init(mcamp_ctx *ctx, const mcamp_opt_desc *d
     o->d = mcamp__new_doubles(ctx, o->d_count);
     o->rows = mcamp__new_doubles(ctx, d->rounds);
     o->weights = mcamp__new_doubles(ctx, d->rounds);
-    if (!o->d || !o->rows || !o->weights)
+    o->prior = mcamp__new_doubles(ctx, d->rounds);
+    if (!o->d || !o->rows || !o->weights || !o->prior)
         st = mcamp__fail(ctx, MCAMP_E_MEMORY, "rounds", (double)d->rounds);
+    for (size_t i = 0; st >= 0 && i < d->rounds; i++) o->prior[i] = 1;
     if (st >= 0 && o->m.classes) st = mcamp__orth_init(o, 0);
     if (st >= 0 && o->m.classes && o->m.bands == o->m.n && o->m.count >= MCAMP__PIECE)
         st = mcamp__metric_init(&o->inner, &o->m, &o->orth, &o->metric);
@@ -36124,6 +36139,116 @@ MCAMP__PRIV uint64_t mcamp__opt_samples(const mcamp_opt_desc *d)
                     ? (uint64_t)mcamp__zmax(2048, ((size_t)1 << 21) / d->rounds)
                     : (uint64_t)mcamp__zmax(4096, ((size_t)1 << 24) / d->batches);
     return d->budget.max_samples < most ? d->budget.max_samples : most;
+}
+
+/* ---- the worst round's error by X ------------------------------------------------------ *
+ * The squares r_i = a_i X^-1 a_i' of the rows' errors are convex in X, and their maximum is the
+ * largest, over mu >= 0 of sum 1, of what is the least sum of mu_i r_i.  The norm
+ * (sum nu_i r_i^q)^(1/q), q = power/2, is least where the gradient weighs rows by mu_i, in
+ * proportion to nu_i r_i^(q-1).  These mu as the next nu, multipliers, and rows which differ
+ * by 1/q differ by 1/q^2 and so on: so the power need not be so large that nothing converges.
+ * Each mu has its bound (the dual matrix above), near where X is nearly the optimum for it.
+ *    A large power finds maxima, for a row without weight is seen as soon as it is the worst one,
+ * if every row keeps a part of the weights; a small one finds bounds: at 512 a thousandth of an
+ * error moves a weight by half, and the gradient with it.  So both, and of all points the one with
+ * the smallest maximum, of all bounds the largest.                                     */
+typedef struct mcamp__orth_norm {
+    double power, even;         /* even: the part of nu that is the same for all rows */
+    double tolerance;           /* times what is asked for                          */
+} mcamp__orth_norm;
+
+#define MCAMP__ORTH_NEAR 0.001  /* above the bound: no more norms                    */
+
+/* Rounds up to which the bound is computed where steps do not take O(n^3) as it does: a
+ * second or two.                                                                      */
+#define MCAMP__BOUND_ROUNDS 2048
+
+MCAMP__PRIV bool mcamp__orth_bounded(const mcamp__opt *o)
+{
+    return o->m.classes && (o->m.n <= MCAMP__BOUND_ROUNDS || o->m.bands > o->m.n / 8);
+}
+
+/* nu := the weights of the last norm's gradient. */
+MCAMP__PRIV void mcamp__orth_prior(mcamp__opt *o, double even)
+{
+    double sum = 0;
+    for (size_t i = 0; i < o->m.n; i++) sum += o->weights[i];
+    for (size_t i = 0; i < o->m.n; i++)
+        o->prior[i] = (1 - even) * o->weights[i] / sum + even / (double)o->m.n;
+}
+
+/* o->least := the bound at x, if that is more; o's way to errors is as before. */
+MCAMP__PRIV mcamp_status mcamp__orth_more(mcamp__opt *o, const double *x)
+{
+    double least = 0;
+    int dense = !o->orth.lags;
+    mcamp_status st = mcamp__orth_least(o, x, &least);
+    if (st < 0) return st;
+    o->least = mcamp__dmax(o->least, least);
+    if (dense) return MCAMP_OK;
+    mcamp__errors_free(&o->inner, &o->orth);
+    return mcamp__orth_init(o, 0);
+}
+
+/* A norm's optimum from l->x on; *top, best: the smallest maximum's square and where. */
+MCAMP__PRIV mcamp_status mcamp__orth_norm_run(mcamp_ctx *ctx, mcamp__opt *o, mcamp__lbfgs *l,
+                                              const mcamp__orth_norm *norm, double *top,
+                                              double *best)
+{
+    const mcamp_opt_desc *d = o->desc;
+    double f, worst = 0;
+    mcamp_status st = mcamp__opt_descend(ctx, o, l, d->max_iterations - l->steps,
+                                         norm->tolerance * d->tolerance, 1e-13), seen;
+    if (st < 0) return st;
+    seen = mcamp__opt_eval(o, l->x, &f, l->g);      /* the last trial need not be x */
+    if (seen < 0) return seen;
+    for (size_t i = 0; i < o->m.n; i++) worst = mcamp__dmax(worst, o->rows[i]);
+    if (worst < *top) {
+        *top = worst;
+        memcpy(best, l->x, l->n * sizeof *best);
+    }
+    return st;
+}
+
+MCAMP__PRIV mcamp_status mcamp__orth_norms(mcamp_ctx *ctx, mcamp__opt *o, mcamp__lbfgs *l,
+                                           mcamp_opt_result *r, double *best)
+{
+    static const mcamp__orth_norm norm[] = {
+        { 16, 0, 10 }, { 128, 0.01, 1 }, { 512, 0.01, 1 }, { 512, 0.01, 0.1 },
+        { 64, 0, 0.1 }, { 64, 0.01, 0.01 }, { 64, 0, 1e-3 }, { 512, 0.01, 0.01 },
+        { 16, 0, 1e-3 }, { 1024, 0.01, 0.01 }, { 16, 0, 1e-4 }, { 8, 0, 1e-4 } };
+    bool bounded = mcamp__orth_bounded(o);
+    size_t norms = bounded ? sizeof norm / sizeof *norm : 4;    /* the others are for bounds */
+    double top = mcamp__inf();
+    mcamp_status st = MCAMP_OK;
+    memcpy(best, l->x, l->n * sizeof *best);
+    for (size_t i = 0; i < norms && st == MCAMP_OK; i++) {
+        if (i) mcamp__orth_prior(o, norm[i].even);
+        o->power = norm[i].power;
+        st = mcamp__opt_eval(o, l->x, &l->f, l->g);
+        if (i && st < 0 && !mcamp__opt_fatal(st)) return MCAMP_OK;  /* best is good enough */
+        if (st < 0) return st;
+        if (!i) r->start_error = exp(l->f);
+        st = mcamp__orth_norm_run(ctx, o, l, &norm[i], &top, best);
+        if (st == MCAMP_OK && bounded && i > 1) {
+            st = mcamp__orth_more(o, l->x);
+            if (sqrt(top) < (1 + MCAMP__ORTH_NEAR) * o->least) break;
+        }
+        if (st == MCAMP_OK && l->steps >= o->desc->max_iterations) st = MCAMP_Q_MAX_ITER;
+    }
+    return st;
+}
+
+MCAMP__PRIV mcamp_status mcamp__orth_worst(mcamp_ctx *ctx, mcamp__opt *o, mcamp__lbfgs *l,
+                                           mcamp_opt_result *r)
+{
+    double *best = mcamp__new_doubles(ctx, l->n);
+    mcamp_status st;
+    if (!best) return mcamp__fail(ctx, MCAMP_E_MEMORY, "rounds", (double)o->m.n);
+    st = mcamp__orth_norms(ctx, o, l, r, best);
+    memcpy(l->x, best, l->n * sizeof *best);
+    mcamp__delete_doubles(ctx, best, l->n);
+    return st;
 }
 
 /* Rounds: sampled objectives from few to more samples, maxima from soft to sharp
@@ -36253,16 +36378,11 @@ MCAMP__PRIV mcamp_status mcamp__opt_final(mcamp__opt *o, const mcamp_mech *mech,
     return st < 0 ? st : MCAMP_OK;
 }
 
-/* Rounds up to which the bound is computed where steps do not take O(n^3) as it does: a
- * second or two.                                                                      */
-#define MCAMP__BOUND_ROUNDS 2048
-
 MCAMP__PRIV mcamp_status mcamp__opt_bound(mcamp__opt *o, const double *x, mcamp_opt_result *r)
 {
-    double least = 0;
+    double least = o->least;
     mcamp_status st = MCAMP_OK;
-    if (o->m.classes && (o->m.n <= MCAMP__BOUND_ROUNDS || o->m.bands > o->m.n / 8))
-        st = mcamp__orth_least(o, x, &least);
+    if (mcamp__orth_bounded(o) && !(least > 0)) st = mcamp__orth_least(o, x, &least);
     if (o->desc->equal_norms)   /* it is for columns of norm 1: an example uses so many */
         least *= sqrt((double)((o->m.n + o->every - 1) / o->every));
     r->least = least * r->sigma / r->sensitivity;
@@ -36312,7 +36432,9 @@ MCAMP__PRIV mcamp_status mcamp__opt_drive(mcamp_ctx *ctx, mcamp__opt *o, int mea
         if (start) memcpy(start, l.x, kept * sizeof *start);
         else q = st = mcamp__fail(ctx, MCAMP_E_MEMORY, "start", (double)kept);
     }
-    if (st == MCAMP_OK) q = st = mcamp__opt_rounds(ctx, o, &l, r);
+    if (st == MCAMP_OK)
+        q = st = o->m.classes && d->error == MCAMP_ERROR_MAX ? mcamp__orth_worst(ctx, o, &l, r)
+                                                             : mcamp__opt_rounds(ctx, o, &l, r);
     if (st >= 0) {
         mcamp__opt_set(&o->inner, &o->m, l.x);
         st = mcamp__opt_mech(&o->inner, &o->m, mech);
@@ -39439,6 +39561,7 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__TURN_POLY
 #undef MCAMP__DEPTH
 #undef MCAMP__BOUND_ROUNDS
+#undef MCAMP__ORTH_NEAR
 #undef MCAMP__PANEL
 #undef MCAMP__CHUNKS
 #undef MCAMP__TILE

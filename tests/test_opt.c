@@ -490,6 +490,7 @@ static void check_gradient(mcamp_opt_desc *d, const mcamp_work *work)
     o.power = 16;
     CHECK_STATUS(mcamp__opt_start(&ctx, &o, x), MCAMP_OK);
     for (size_t i = 0; i < o.m.count; i++) x[i] += 0.2 * (test_rand() - 0.5);
+    for (size_t i = 0; d->error == MCAMP_ERROR_MAX && i < o.m.n; i++) o.prior[i] = test_rand();
     objective(&o, x, g);
     for (size_t i = 0; i < o.m.count; i++) {
         double keep = x[i], h = 1e-4, f[4];
@@ -1470,6 +1471,148 @@ TEST(dense_takes_few_steps)
     }
 }
 
+/* ---- the worst round's error ---------------------------------------------------- */
+
+/* An optimiser of bands, 0: all, its start and its objective there. */
+static double worst_begun(const mcamp_opt_desc *d, const mcamp_work *work, mcamp_opt_desc *r,
+                          mcamp__opt *o, double *x, double *g)
+{
+    CHECK_STATUS(mcamp__opt_resolve(&ctx, d, r), MCAMP_OK);
+    CHECK_STATUS(mcamp__opt_init(&ctx, r, work, o), MCAMP_OK);
+    CHECK(o->m.count <= 500);
+    CHECK_STATUS(mcamp__opt_start(&ctx, o, x), MCAMP_OK);
+    o->power = 16;
+    return objective(o, x, g);
+}
+
+/* A norm in which one row has all the weight is that row's error; the weights of its gradient are
+ * the next norm's, but for a part that is the same for all.                             */
+TEST(worst_norms_and_their_weights)
+{
+    enum { N = 60 };
+    mcamp_opt_desc d = problem(MCAMP_OPT_BANDED, MCAMP_AMPLIFY_NONE, N, 12), r;
+    mcamp_work_desc wd;
+    mcamp_work work;
+    mcamp__opt o;
+    double x[500], g[500], rows[N], share[N], total = 0, f;
+    setup();
+    memset(&wd, 0, sizeof wd);
+    wd.n = N;
+    CHECK_STATUS(mcamp_work_init(&ctx, &wd, &work), MCAMP_OK);
+    d.bands = 5;
+    d.error = MCAMP_ERROR_MAX;
+    f = worst_begun(&d, &work, &r, &o, x, g);
+    memcpy(rows, o.rows, sizeof rows);
+    for (size_t i = 0; i < N; i++) total += share[i] = pow(rows[i], 8);
+    CHECK_NEAR(f, log(total) / 16, 1e-12, 1e-12);
+    for (size_t i = 0; i < N; i++) total -= share[i] - (share[i] = pow(rows[i], 7));
+    for (int even = 0; even < 3; even++) {      /* each from the same weights: none is kept */
+        objective(&o, x, g);
+        mcamp__orth_prior(&o, 0.25 * even);
+        for (size_t i = 0; i < N; i++)
+            CHECK_NEAR(o.prior[i], (1 - 0.25 * even) * share[i] / total + 0.25 * even / N, 1e-12,
+                       0);
+        for (size_t i = 0; i < N; i++) o.prior[i] = 1;
+    }
+    for (size_t k = 0; k < N; k += 13) {
+        for (size_t i = 0; i < N; i++) o.prior[i] = i == k;
+        for (o.power = 2; o.power < 200; o.power *= 3)
+            CHECK_NEAR(objective(&o, x, g), 0.5 * log(rows[k]), 1e-12, 1e-12);
+    }
+    mcamp__opt_free(&ctx, &o);
+    mcamp_work_free(&ctx, &work);
+}
+
+/* Bounds on the way: the largest counts, and errors go their way as before. */
+TEST(worst_bounds_on_the_way)
+{
+    enum { N = 60 };
+    mcamp_work_desc wd;
+    mcamp_work work;
+    setup();
+    memset(&wd, 0, sizeof wd);
+    wd.n = N;
+    CHECK_STATUS(mcamp_work_init(&ctx, &wd, &work), MCAMP_OK);
+    for (int v = 0; v < 2; v++) {
+        mcamp_opt_desc d = problem(MCAMP_OPT_BANDED, MCAMP_AMPLIFY_NONE, N, v ? 3 : 12), r;
+        mcamp__opt o;
+        double x[500], g[500], least, f;
+        size_t lags;
+        d.bands = v ? 8 : 4;
+        d.error = MCAMP_ERROR_MAX;
+        f = worst_begun(&d, &work, &r, &o, x, g);
+        lags = o.orth.lags;
+        CHECK(lags == 2);
+        CHECK_STATUS(mcamp__orth_more(&o, x), MCAMP_OK);
+        CHECK(o.orth.lags == lags);
+        CHECK(objective(&o, x, g) == f);
+        least = o.least;
+        CHECK(least > 0);
+        o.prior[0] = 1e30;      /* the first row's least error says nothing of the worst */
+        CHECK_STATUS(mcamp__orth_more(&o, x), MCAMP_OK);
+        CHECK(o.least == least);
+        o.least *= 0.5;
+        o.prior[0] = 1;
+        CHECK_STATUS(mcamp__orth_more(&o, x), MCAMP_OK);
+        CHECK(o.least == least);
+        mcamp__opt_free(&ctx, &o);
+    }
+    mcamp_work_free(&ctx, &work);
+}
+
+/* Few bands, more than batches, all, columns of one norm, a workload, epochs of two lengths: the
+ * worst error is within a thousandth or two of what no C goes below.                    */
+TEST(worst_errors_are_near_their_bounds)
+{
+    static const struct { size_t n, b, bands; double beta, within; int equal; } shape[] = {
+        { 96, 12, 2, 0, 2e-3, 0 }, { 100, 33, 5, 0, 1e-3, 0 }, { 90, 9, 0, 0, 1e-3, 0 },
+        { 80, 10, 14, 0, 1e-3, 0 }, { 72, 10, 6, 0, 1e-3, 1 }, { 64, 16, 0, 0.9, 1e-3, 0 },
+        { 101, 7, 0, 0, 1e-3, 0 }, { 60, 60, 1, 0, 1e-3, 0 }, { 120, 120, 12, 0, 1e-3, 0 } };
+    for (size_t c = 0; c < sizeof shape / sizeof *shape; c++) {
+        mcamp_opt_desc d = problem(MCAMP_OPT_BANDED, MCAMP_AMPLIFY_NONE, shape[c].n, shape[c].b);
+        mcamp_work_desc wd;
+        mcamp_work work;
+        mcamp_opt_result r;
+        setup();
+        memset(&wd, 0, sizeof wd);
+        wd.n = shape[c].n;
+        wd.beta = shape[c].beta;
+        if (wd.beta > 0) wd.kind = MCAMP_WORK_MOMENTUM;
+        CHECK_STATUS(mcamp_work_init(&ctx, &wd, &work), MCAMP_OK);
+        d.work = &work;
+        d.bands = shape[c].bands;
+        d.equal_norms = shape[c].equal;
+        d.error = MCAMP_ERROR_MAX;
+        r = optimum(&d, NULL);
+        CHECK_LE(r.least, r.max_error);
+        CHECK_LE(r.max_error, r.least * (1 + shape[c].within));
+        mcamp_work_free(&ctx, &work);
+    }
+}
+
+/* Of the worst error too: Toeplitz C > as many bands > more > all, and no bound is above a C that
+ * its class has.                                                                        */
+TEST(worst_errors_of_larger_families)
+{
+    static const size_t bands[] = { 2, 4, 7, 12, 0 };
+    double before = mcamp__inf();
+    setup();
+    for (size_t i = 0; i < sizeof bands / sizeof *bands; i++) {
+        mcamp_opt_desc d = problem(MCAMP_OPT_TOEPLITZ, MCAMP_AMPLIFY_NONE, 84, 12);
+        mcamp_opt_result toeplitz, banded;
+        d.error = MCAMP_ERROR_MAX;
+        d.bands = bands[i] ? bands[i] : 12;
+        toeplitz = optimum(&d, NULL);
+        d.bands = bands[i];
+        d.family = MCAMP_OPT_BANDED;
+        banded = optimum(&d, NULL);
+        CHECK_LE(banded.max_error, toeplitz.max_error);
+        CHECK_LE(banded.least, toeplitz.max_error);
+        CHECK_LE(banded.max_error, before);
+        before = banded.max_error;
+    }
+}
+
 /* x x' of several panels, of triangles and scaled, and what is mirrored or exchanged: against
  * plain sums, the last task first.                                                      */
 TEST(squares_by_rows)
@@ -2427,7 +2570,8 @@ TEST_MAIN("opt",
     T(more_freedom_is_not_worse),
     T(orthogonal_optima), T(metric_of_x), T(descent_without_a_metric),
     T(dense_takes_few_steps), T(bound_of_many_rounds), T(bounds_of_other_errors),
-    T(few_bands_and_dense_agree),
+    T(few_bands_and_dense_agree), T(worst_norms_and_their_weights), T(worst_bounds_on_the_way),
+    T(worst_errors_are_near_their_bounds), T(worst_errors_of_larger_families),
     T(sum_of_roots), T(eigenvalues_of_tridiagonal_matrices),
     T(products_with_a_triangle), T(sum_of_roots_in_tasks), T(rows_of_x),
     T(squares_by_rows), T(dense_in_tasks),
