@@ -2079,7 +2079,8 @@ typedef struct mcamp_opt_desc {
     mcamp_sigma_fn sigma_of;    /* POISSON: NULL = the exact accountant        */
     void *sigma_user;
     size_t max_iterations;      /* 0 = 150 (BINS, LAW), 300 (BLT, but for free
-                                   factors), 1000                              */
+                                   factors), 1000, or more where banded C's worst
+                                   round is wanted and steps cost little       */
     double tolerance;           /* stop when ten steps gain less, relatively; 0 =
                                    2e-5 (BINS), 1e-4 (LAW), 1e-6 (BANDED), 1e-7 */
     mcamp_budget budget;        /* of the final sigma; its seed is used        */
