@@ -1560,6 +1560,43 @@ TEST(worst_bounds_on_the_way)
     mcamp_work_free(&ctx, &work);
 }
 
+/* A norm's optimum is kept only where its maximum is smaller than what was found before. */
+TEST(worst_point_that_is_kept)
+{
+    enum { N = 60 };
+    static const mcamp__orth_norm norm = { 16, 0, 1e3 };
+    mcamp_opt_desc d = problem(MCAMP_OPT_BANDED, MCAMP_AMPLIFY_NONE, N, 12), r;
+    mcamp_work_desc wd;
+    mcamp_work work;
+    mcamp__opt o;
+    mcamp__lbfgs l;
+    double x[500], g[500], best[500], top = 1e-3, worst = 0;
+    setup();
+    memset(&wd, 0, sizeof wd);
+    wd.n = N;
+    CHECK_STATUS(mcamp_work_init(&ctx, &wd, &work), MCAMP_OK);
+    d.bands = 4;
+    d.error = MCAMP_ERROR_MAX;
+    worst_begun(&d, &work, &r, &o, x, g);
+    CHECK_STATUS(mcamp__lbfgs_init(&ctx, o.m.count, &l), MCAMP_OK);
+    memcpy(l.x, x, l.n * sizeof *x);
+    for (size_t i = 0; i < l.n; i++) best[i] = -1;
+    CHECK_STATUS(mcamp__opt_eval(&o, l.x, &l.f, l.g), MCAMP_OK);
+    CHECK_STATUS(mcamp__orth_norm_run(&ctx, &o, &l, &norm, &top, best), MCAMP_OK);
+    CHECK(top == 1e-3);
+    for (size_t i = 0; i < l.n; i++) CHECK(best[i] < 0);
+    top = mcamp__inf();
+    CHECK_STATUS(mcamp__orth_norm_run(&ctx, &o, &l, &norm, &top, best), MCAMP_OK);
+    for (size_t i = 0; i < l.n; i++) CHECK(best[i] == l.x[i]);
+    objective(&o, best, g);
+    for (size_t i = 0; i < N; i++) worst = mcamp__dmax(worst, o.rows[i]);
+    CHECK(worst == top);
+    CHECK(l.steps > 0);
+    mcamp__lbfgs_free(&ctx, &l);
+    mcamp__opt_free(&ctx, &o);
+    mcamp_work_free(&ctx, &work);
+}
+
 /* Few bands, more than batches, all, columns of one norm, a workload, epochs of two lengths: the
  * worst error is within a thousandth or two of what no C goes below.                    */
 TEST(worst_errors_are_near_their_bounds)
@@ -2571,6 +2608,7 @@ TEST_MAIN("opt",
     T(orthogonal_optima), T(metric_of_x), T(descent_without_a_metric),
     T(dense_takes_few_steps), T(bound_of_many_rounds), T(bounds_of_other_errors),
     T(few_bands_and_dense_agree), T(worst_norms_and_their_weights), T(worst_bounds_on_the_way),
+    T(worst_point_that_is_kept),
     T(worst_errors_are_near_their_bounds), T(worst_errors_of_larger_families),
     T(sum_of_roots), T(eigenvalues_of_tridiagonal_matrices),
     T(products_with_a_triangle), T(sum_of_roots_in_tasks), T(rows_of_x),
