@@ -35923,7 +35923,7 @@ MCAMP__PRIV size_t mcamp__opt_steps(const mcamp_opt_desc *d)
 {
     double entries = (double)d->rounds * (double)(d->bands ? d->bands : d->rounds);
     if (d->family != MCAMP_OPT_BANDED || d->error != MCAMP_ERROR_MAX) return 1000;
-    return (size_t)mcamp__dmin(mcamp__dmax(268435456 / entries, 1000), 50000);
+    return (size_t)mcamp__dmin(mcamp__dmax(268435456 / entries, 1000), 100000);
 }
 
 /* Fills in defaults, checks what depends on the amplification. */
@@ -36217,7 +36217,8 @@ MCAMP__PRIV mcamp_status mcamp__orth_norms(mcamp_ctx *ctx, mcamp__opt *o, mcamp_
     static const mcamp__orth_norm norm[] = {
         { 16, 0, 10 }, { 128, 0.01, 1 }, { 512, 0.01, 1 }, { 512, 0.01, 0.1 },
         { 64, 0, 0.1 }, { 64, 0.01, 0.01 }, { 64, 0, 1e-3 }, { 512, 0.01, 0.01 },
-        { 16, 0, 1e-3 }, { 1024, 0.01, 0.01 }, { 16, 0, 1e-4 }, { 8, 0, 1e-4 } };
+        { 16, 0, 1e-3 }, { 1024, 0.01, 0.01 }, { 16, 0, 1e-4 }, { 8, 0, 1e-4 },
+        { 16, 0, 1e-5 }, { 1024, 0.01, 0.01 }, { 8, 0, 1e-6 } };
     bool bounded = mcamp__orth_bounded(o);
     size_t norms = bounded ? sizeof norm / sizeof *norm : 4;    /* the others are for bounds */
     double top = mcamp__inf();
