@@ -35917,8 +35917,8 @@ MCAMP__PRIV mcamp_status mcamp__opt_descend(mcamp_ctx *ctx, mcamp__opt *o, mcamp
 
 /* ---- the driver ---------------------------------------------------------------------- */
 
-/* At most so many steps without samples.  The worst round's error by X takes more of them: as many
- * as half a minute has.                                                                */
+/* At most so many steps without samples.  The worst round's error by X takes more of them, which
+ * are half a minute of one core for up to 32 768 entries.                              */
 MCAMP__PRIV size_t mcamp__opt_steps(const mcamp_opt_desc *d)
 {
     double entries = (double)d->rounds * (double)(d->bands ? d->bands : d->rounds);
@@ -36146,9 +36146,10 @@ MCAMP__PRIV uint64_t mcamp__opt_samples(const mcamp_opt_desc *d)
  * The squares r_i = a_i X^-1 a_i' of the rows' errors are convex in X, and their maximum is the
  * largest, over mu >= 0 of sum 1, of what is the least sum of mu_i r_i.  The norm
  * (sum nu_i r_i^q)^(1/q), q = power/2, is least where the gradient weighs rows by mu_i, in
- * proportion to nu_i r_i^(q-1).  These mu as the next nu, multipliers, and rows which differ
- * by 1/q differ by 1/q^2 and so on: so the power need not be so large that nothing converges.
- * Each mu has its bound (the dual matrix above), near where X is nearly the optimum for it.
+ * proportion to nu_i r_i^(q-1).  One norm's maximum is up to log(n)/q above the least one; with
+ * these mu as the next norm's nu (multipliers) what is left shrinks each time, so that the power
+ * need not be so large that nothing converges.  Each mu has its bound (the dual matrix above),
+ * which is near where X is nearly the optimum for it.
  *    A large power finds maxima, for a row without weight is seen as soon as it is the worst one,
  * if every row keeps a part of the weights; a small one finds bounds: at 512 a thousandth of an
  * error moves a weight by half, and the gradient with it.  So both, and of all points the one with

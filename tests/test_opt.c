@@ -1006,7 +1006,7 @@ TEST(bounds_of_other_errors)
         got = v == 3 ? r.max_error : r.rmse;
         CHECK(r.least > 0);
         CHECK_LE(r.least, got);
-        CHECK_LE(got, r.least * (v == 3 ? 1.01 : 1.001));
+        CHECK_LE(got, r.least * 1.001);
         d.max_iterations = 1;
         CHECK_STATUS(mcamp_opt_run(&ctx, &d, &m, &early), MCAMP_Q_MAX_ITER);
         mcamp_mech_free(&ctx, &m);
@@ -1447,7 +1447,7 @@ TEST(dense_takes_few_steps)
         shape[] = { { 160, 10, 40, 0, 1e-5, MCAMP_ERROR_RMSE },
                     { 150, 150, 32, 0, 1e-5, MCAMP_ERROR_RMSE },
                     { 128, 16, 180, 0.9, 1e-5, MCAMP_ERROR_RMSE },
-                    { 120, 16, 250, 0, 1e-2, MCAMP_ERROR_MAX } };
+                    { 120, 16, 250, 0, 1e-3, MCAMP_ERROR_MAX } };
     for (size_t c = 0; c < sizeof shape / sizeof *shape; c++) {
         mcamp_opt_desc d = problem(MCAMP_OPT_BANDED, MCAMP_AMPLIFY_NONE, shape[c].n, shape[c].b);
         mcamp_work_desc wd;
@@ -1599,13 +1599,13 @@ TEST(worst_point_that_is_kept)
 }
 
 /* Few bands, more than batches, all, columns of one norm, a workload, epochs of two lengths: the
- * worst error is within a thousandth or two of what no C goes below.                    */
+ * worst error is within a thousandth of what no C goes below.                           */
 TEST(worst_errors_are_near_their_bounds)
 {
     static const struct { size_t n, b, bands; double beta, within; int equal; } shape[] = {
-        { 96, 12, 2, 0, 2e-3, 0 }, { 100, 33, 5, 0, 1e-3, 0 }, { 90, 9, 0, 0, 1e-3, 0 },
-        { 80, 10, 14, 0, 1e-3, 0 }, { 72, 10, 6, 0, 1e-3, 1 }, { 64, 16, 0, 0.9, 1e-3, 0 },
-        { 101, 7, 0, 0, 1e-3, 0 }, { 60, 60, 1, 0, 1e-3, 0 }, { 120, 120, 12, 0, 1e-3, 0 } };
+        { 48, 8, 2, 0, 1e-3, 0 }, { 60, 20, 5, 0, 1e-3, 0 }, { 95, 9, 0, 0, 1e-3, 0 },
+        { 50, 8, 11, 0, 1e-3, 0 }, { 45, 7, 6, 0, 1e-3, 1 }, { 40, 10, 0, 0.9, 1e-3, 0 },
+        { 50, 7, 0, 0, 1e-3, 0 }, { 60, 60, 1, 0, 1e-3, 0 }, { 70, 70, 10, 0, 1e-3, 0 } };
     for (size_t c = 0; c < sizeof shape / sizeof *shape; c++) {
         mcamp_opt_desc d = problem(MCAMP_OPT_BANDED, MCAMP_AMPLIFY_NONE, shape[c].n, shape[c].b);
         mcamp_work_desc wd;
@@ -1636,7 +1636,7 @@ TEST(worst_errors_of_larger_families)
     double before = mcamp__inf();
     setup();
     for (size_t i = 0; i < sizeof bands / sizeof *bands; i++) {
-        mcamp_opt_desc d = problem(MCAMP_OPT_TOEPLITZ, MCAMP_AMPLIFY_NONE, 84, 12);
+        mcamp_opt_desc d = problem(MCAMP_OPT_TOEPLITZ, MCAMP_AMPLIFY_NONE, 60, 12);
         mcamp_opt_result toeplitz, banded;
         d.error = MCAMP_ERROR_MAX;
         d.bands = bands[i] ? bands[i] : 12;
