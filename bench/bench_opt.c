@@ -286,7 +286,7 @@ static void near_optimum(mcamp_error_kind kind)
                 d.bands = bands[k] == 1 ? 0 : bands[k] ? bands[k] : b;
                 if (d.bands > e * b) { printf("  %8s", "-"); continue; }
                 error_of(d, &r);
-                far = 100 * ((kind == MCAMP_ERROR_MAX ? r.max_error : r.rmse) / r.least - 1);
+                far = 100 * (mcamp__opt_wanted(&d, &r) / r.least - 1);
                 worst = mcamp__dmax(worst, far);
                 printf("  %8.5f", far);
             }
@@ -315,7 +315,7 @@ static double descent(const mcamp_opt_desc *d, const mcamp_work *work, bool metr
     mcamp__opt_free(&ctx, &o);
     mcamp_mech_free(&ctx, &m);
     *steps = out.iterations;
-    *far = 100 * ((d->error == MCAMP_ERROR_MAX ? out.max_error : out.rmse) / out.least - 1);
+    *far = 100 * (mcamp__opt_wanted(d, &out) / out.least - 1);
     return bench_seconds() - t;
 }
 
