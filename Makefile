@@ -38,16 +38,18 @@ TESTDEPS  = $(wildcard tests/*.h)
 TOOLTESTS = tests/tool_test.sh $(filter-out tests/tool_test.sh tests/web_test.sh,$(wildcard tests/*_test.sh))
 
 # Compiling takes longer than running: the suites share two objects of the implementation
-# (split.sh says how), but not those that look for secrets left behind (nor ever test_secure and
-# test_threads, which put their own functions in place of the system's).  So do the tool and the
-# examples that hold all of it; the quick start and the small ones are made whole, as users make them,
-# at -Og unless CFLAGS says otherwise, in half of the compiler's time.  Warnings, a seventh of
-# that time, are asked for by check-warn, and by the sanitizers' builds.
+# (split.sh says how) and its declarations as the compiler has read them, but not those that
+# look for secrets left behind (nor ever test_secure and test_threads, which put their own
+# functions in place of the system's).  So do the tool and the examples that hold all of it; the
+# quick start and the small ones are made whole, as users make them, at -Og unless CFLAGS says
+# otherwise, in half of the compiler's time.  Warnings, a seventh of that time, are asked for by
+# check-warn, and by the sanitizers' builds.
 WHOLE = $(addprefix %/test_,secure noise batch train threads)
 HALVES  = $(addprefix $(BUILD)/split/,first.o last.o)
+PARSED  = $(BUILD)/split/decl/mcamp.h.gch
 SHARING = $(addprefix $(BUILD)/,mcamp formulas record reproduce train_digits train_minimal train_resume)
 ifeq ($(CFLAGS),-O2)
-$(HALVES) $(TESTS) $(EXAMPLES) $(BUILD)/mcamp_mpi: WARN =
+$(HALVES) $(PARSED) $(TESTS) $(EXAMPLES) $(BUILD)/mcamp_mpi: WARN =
 $(filter-out $(SHARING),$(EXAMPLES)): CFLAGS = -Og
 endif
 
@@ -86,7 +88,10 @@ $(BUILD)/split/flags: mcamp.h tests/check/split.sh | $(BUILD)
 $(HALVES): %.o: $(BUILD)/split/flags
 	$(COMPILE) $(DEFS) -c -o $@ $*.c
 
-$(filter-out $(WHOLE),$(TESTS)): $(BUILD)/test_%: tests/test_%.c $(HALVES) $(TESTDEPS)
+$(PARSED): $(BUILD)/split/flags
+	$(COMPILE) $(DEFS) $$(sed 's/-include.*//' $<) -x c-header -o $@ $(@:.gch=)
+
+$(filter-out $(WHOLE),$(TESTS)): $(BUILD)/test_%: tests/test_%.c $(HALVES) $(PARSED) $(TESTDEPS)
 	$(COMPILE) $(DEFS) $$(cat $(BUILD)/split/flags) -o $@ $< $(HALVES) $(LINK)
 
 # Public interface only: linked with one implementation.

@@ -553,17 +553,25 @@ TEST(gradient_of_every_family)
     mcamp_work_free(&ctx, &work);
 }
 
-/* A new objective's value and gradient at its start, where it is at most `most`; tasks in
- * another order if said so.                                                        */
-static double objective_up_to(const mcamp_opt_desc *r, const mcamp_work *work, double most,
-                              int backwards, int *made, double *g)
+/* The start of a descent of what is asked. */
+static void start_of(const mcamp_opt_desc *r, const mcamp_work *work, double x[500])
 {
     mcamp__opt o;
-    double x[500], f;
-    size_t calls = 0;
     CHECK_STATUS(mcamp__opt_init(&ctx, r, work, &o), MCAMP_OK);
     CHECK(o.m.count <= 500);
     CHECK_STATUS(mcamp__opt_start(&ctx, &o, x), MCAMP_OK);
+    mcamp__opt_free(&ctx, &o);
+}
+
+/* A new objective's value and gradient at x, where it is at most `most`; tasks in another order
+ * if said so.                                                                      */
+static double objective_up_to(const mcamp_opt_desc *r, const mcamp_work *work, const double *x,
+                              double most, int backwards, int *made, double *g)
+{
+    mcamp__opt o;
+    double f;
+    size_t calls = 0;
+    CHECK_STATUS(mcamp__opt_init(&ctx, r, work, &o), MCAMP_OK);
     if (backwards) { o.inner.parallel.run = mt_backwards; o.inner.parallel.user = &calls; }
     o.noise.bud.rel_error = 0.05;
     o.noise.bud.max_samples = 2048;
@@ -594,7 +602,7 @@ TEST(gradients_that_are_wanted)
         int kind = v / 2, law = kind == 6, made;
         mcamp_opt_desc d = problem(family[kind], law ? MCAMP_AMPLIFY_LAW : MCAMP_AMPLIFY_BINS,
                                    N, 10), r;
-        double f, g[2][500];
+        double f, x[500], g[2][500];
         size_t bytes;
         if (family[kind] != MCAMP_OPT_BLT) d.bands = kind == 1 ? 12 : 3;
         if (kind == 3 || kind == 4) d.scale_degree = 2;
@@ -602,13 +610,14 @@ TEST(gradients_that_are_wanted)
         if (v & 1) d.error = MCAMP_ERROR_MAX;
         CHECK_STATUS(mcamp__opt_resolve(&ctx, &d, &r), MCAMP_OK);
         memset(g, 0, sizeof g);
-        f = objective_up_to(&r, &work, mcamp__inf(), 0, &made, g[0]);
+        start_of(&r, &work, x);
+        f = objective_up_to(&r, &work, x, mcamp__inf(), 0, &made, g[0]);
         CHECK(made);
         bytes = sizeof g[0];
         for (int k = 0; k < 4; k++) {
             double most = k < 2 ? f + 1e-12 : f - 1e-12, again;
             memset(g[1], 0, sizeof g[1]);
-            again = objective_up_to(&r, &work, most, k & 1, &made, g[1]);
+            again = objective_up_to(&r, &work, x, most, k & 1, &made, g[1]);
             CHECK(!memcmp(&again, &f, sizeof f));
             CHECK(made == (k < 2));
             CHECK(!memcmp(g[0], g[1], bytes) == (k < 2));
