@@ -2784,6 +2784,18 @@ MCAMP__PRIV void mcamp__run(const mcamp_ctx *ctx, size_t ntask,
     }
 }
 
+/* What tasks do after part n: the first part that none has taken where processors can count
+ * together, so that a slower one does fewer, else the `tasks`-th from n.  Task i begins with
+ * part i, and *next, a uint64_t, with `tasks`.                                        */
+#if (defined(MCAMP_PTHREADS) || defined(MCAMP_OPENMP)) && defined(__GCC_ATOMIC_LLONG_LOCK_FREE)
+#  if __GCC_ATOMIC_LLONG_LOCK_FREE > 1
+#    define MCAMP__NEXT(next, n, tasks) __atomic_fetch_add(next, 1, __ATOMIC_RELAXED)
+#  endif
+#endif
+#ifndef MCAMP__NEXT
+#  define MCAMP__NEXT(next, n, tasks) ((n) + (tasks))
+#endif
+
 MCAMP__PRIV size_t mcamp__tasks(const mcamp_ctx *ctx)
 {
     return ctx->parallel.run && ctx->parallel.width ? ctx->parallel.width : 1;
@@ -2795,10 +2807,11 @@ MCAMP__PRIV const mcamp_ctx *mcamp__worth(const mcamp_ctx *ctx, double work)
     return work > (ctx->brisk ? 2e5 : 5e6) ? ctx : NULL;
 }
 
-/* In how many tasks all b^2 entries are gone through, each as slow as 20 multiply-adds. */
+/* In how many tasks all b^2 entries are gone through, each as slow as 20 multiply-adds: some for
+ * each thread, as none is as fast as the others.                                      */
 MCAMP__PRIV size_t mcamp__row_tasks(const mcamp_ctx *ctx, size_t b)
 {
-    return mcamp__worth(ctx, 20 * (double)b * (double)b) ? mcamp__tasks(ctx) : 1;
+    return mcamp__worth(ctx, 20 * (double)b * (double)b) ? 4 * mcamp__tasks(ctx) : 1;
 }
 
 /* 1 if the stage's time is up. */
@@ -3456,23 +3469,24 @@ MCAMP__PRIV void mcamp__buf_free(mcamp_ctx *ctx, mcamp__buf *buf)
     memset(buf, 0, sizeof *buf);
 }
 
-/* A stack of buffers that are not in use, all of one count: memory that is mapped anew costs
+/* A stack of buffers that are not in use, of about one count: memory that is mapped anew costs
  * more than what is written there.  Each holds the next one at its beginning.
- * A buffer of at least three doubles, from spare where that is not NULL and fits, and then with
- * what was left in it.                                                              */
+ * A buffer of at least three doubles, from spare where that is not NULL and its top fits, and then
+ * with what was left in it; a top that does not fit is freed, so that there are never more
+ * buffers than were in use at once.                                                  */
 MCAMP__PRIV mcamp_status mcamp__spare_take(mcamp_ctx *ctx, mcamp__buf *spare, size_t count,
                                            mcamp__buf *out)
 {
-    if (!spare || !spare->p || spare->count != count) return mcamp__buf_new(ctx, count, out);
-    *out = *spare;
-    memcpy(spare, out->p, sizeof *spare);
-    return MCAMP_OK;
+    memset(out, 0, sizeof *out);
+    if (spare && spare->p) { *out = *spare; memcpy(spare, out->p, sizeof *spare); }
+    if (out->p && (out->count < count || out->count / 4 > count)) mcamp__buf_free(ctx, out);
+    return out->p ? MCAMP_OK : mcamp__buf_new(ctx, count, out);
 }
 
 /* Gives it back, or frees it. */
 MCAMP__PRIV void mcamp__spare_give(mcamp_ctx *ctx, mcamp__buf *spare, mcamp__buf *buf)
 {
-    if (spare && buf->p && (!spare->p || spare->count == buf->count)) {
+    if (spare && buf->p) {
         memcpy(buf->p, spare, sizeof *spare);
         *spare = *buf;
         memset(buf, 0, sizeof *buf);
@@ -5940,7 +5954,7 @@ MCAMP__PRIV double mcamp__tuple_range(const double *a, size_t n)
 /* Memory for tuples of indices below b, 8 bytes per entry of a symmetric a.  The caller fills
  * ea, b x b, or where kinds < b that many rows of it, kind and the band, of which a row has
  * 2 reach + 1 < b entries; and then says base and k.  spare: NULL, or where others of the
- * same b and reach leave their memory.                                              */
+ * same b and reach leave their memory, of use to those with as many kinds.        */
 MCAMP__PRIV mcamp_status mcamp__tuple_alloc(mcamp_ctx *ctx, size_t b, size_t kinds, size_t reach,
                                             mcamp__buf *spare, mcamp__tuple *p)
 {
@@ -5953,6 +5967,7 @@ MCAMP__PRIV mcamp_status mcamp__tuple_alloc(mcamp_ctx *ctx, size_t b, size_t kin
     p->span = kinds < b ? 2 * reach + 1 : 0;
     if (!mcamp__mul_size(p->stride, kinds + 3 + p->span, &count) || count > SIZE_MAX / 64)
         return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
+    if (spare && spare->count != count) mcamp__spare_free(ctx, spare);  /* ends of rows stay 0 */
     if (mcamp__spare_take(ctx, spare, count, &p->buf) < 0) return MCAMP_E_MEMORY;
     p->spare = spare;
     p->base = p->buf.p;
@@ -5997,13 +6012,13 @@ MCAMP__PRIV void mcamp__draw_init(const mcamp__tuple *p, mcamp__draw *d,
                                   double *work, double *row, uint32_t *j)
 {
     memset(d, 0, sizeof *d);
-    d->j = j;
-    d->prod = 1;
+    d->j = j; d->prod = 1;
     d->w = work;
     d->part = d->w + p->ld + 8;
     d->lanes = d->part + p->ld / 4 + 8;
     d->row = row;
     for (int i = 1; i <= 8; i++) d->part[-i] = d->lanes[-i] = 0;
+    memset(row + p->b, 0, (p->ld - p->b) * sizeof *row);
 }
 
 /* n <= MCAMP__GROUP tuples; indices to j[n][k], log of the product of z_l to log_z[n]. */
@@ -7403,12 +7418,6 @@ typedef struct mcamp__lags {
     size_t tasks, whole, rest;
 } mcamp__lags;
 
-/* The same value of S at an index inside the table. */
-MCAMP__PRIV size_t mcamp__lags_index(const mcamp__lags *q, size_t t)
-{
-    return t < q->t0 + q->b ? t : q->t0 + (t - q->t0) % q->b;
-}
-
 /* s[t] = S(t): one compensated running sum for each residue of t modulo b. */
 MCAMP__PRIV mcamp_status mcamp__lags_fill(mcamp_ctx *ctx, const mcamp_mech *m,
                                           mcamp__lags *q)
@@ -7443,19 +7452,25 @@ MCAMP__PRIV void mcamp__lags_add(const mcamp__lags *q, size_t from, size_t to,
     }
 }
 
-/* G's entries (i, i+d) and (i+d, i) for one lag; acc[d] holds F_d(base - 1). */
+/* G's entries (j-d, j) and (j, j-d) for one lag, each a term more than the one before; acc[d]
+ * holds F_d(base - 1).  Where the table of S has ended, the same value is a period before. */
 MCAMP__PRIV void mcamp__lags_read(const mcamp__lags *q, size_t d)
 {
     mcamp__sum acc = q->acc[d];
-    size_t t = q->base;
-    for (size_t i = q->b - d; i-- > 0; ) {
-        if (i + d >= q->n) continue;            /* mode i+d is a zero vector */
-        for (; t + i + d < q->n; t++) {
-            size_t k = mcamp__lags_index(q, t);
-            mcamp__sum_add(&acc, q->s[k] * q->s[k + d]);
-        }
-        q->g[i * q->b + i + d] = q->g[(i + d) * q->b + i] = mcamp__sum_get(&acc);
+    for (size_t j = mcamp__zmin(q->b, q->n); j-- > d; ) {   /* modes from n on are zero vectors */
+        size_t t = q->n - 1 - j, k = t < q->t0 + q->b ? t : q->t0 + (t - q->t0) % q->b;
+        mcamp__sum_add(&acc, q->s[k] * q->s[k + d]);
+        q->g[(j - d) * q->b + j] = q->g[j * q->b + j - d] = mcamp__sum_get(&acc);
     }
+}
+
+/* A row's memory is mapped by one task, not by all that write there at once. */
+MCAMP__PRIV void mcamp__lags_touch(void *arg, size_t task)
+{
+    const mcamp__lags *q = (const mcamp__lags *)arg;
+    for (size_t i = task; i < q->b; i += q->tasks)
+        for (size_t j = 0; (j = mcamp__band_next(q->b, q->w, i, j)) < q->b; j++)
+            q->g[i * q->b + j] = 0;
 }
 
 MCAMP__PRIV void mcamp__lags_task(void *arg, size_t task)
@@ -7485,6 +7500,7 @@ MCAMP__PRIV mcamp_status mcamp__gram_toeplitz(mcamp_ctx *ctx, const mcamp_mech *
     q.acc = (mcamp__sum *)mcamp__new(ctx, b, sizeof *q.acc);
     st = q.s && q.acc ? mcamp__lags_fill(ctx, m, &q)
                       : mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)q.len);
+    if (st == MCAMP_OK) mcamp__run(ctx, q.tasks, mcamp__lags_touch, &q);
     if (st == MCAMP_OK) mcamp__run(ctx, q.tasks, mcamp__lags_task, &q);
     mcamp__delete_doubles(ctx, q.s, q.len);
     mcamp__delete(ctx, q.acc, b, sizeof *q.acc);
@@ -8008,6 +8024,7 @@ typedef struct mcamp__lent {
     mcamp__buf sums;        /* of rows of g, by section est                     */
     mcamp__buf tuples;      /* of samplers that were freed: a stack             */
     mcamp__buf tiles;       /* of scratch that was freed: a stack               */
+    mcamp__buf around;      /* of mixtures that were freed: a stack             */
 } mcamp__lent;
 
 /* The factor of G, computed once; a model of any sigma is a scaling of it. */
@@ -8017,7 +8034,7 @@ typedef struct mcamp__factor {
                              * a column is spread over all sets of the cache; 0: diagonal */
     int diagonal;
     double *g;              /* G with the shift on its diagonal                */
-    double *row;            /* G 1                                             */
+    double *row;            /* G 1, and after it the diagonal of g             */
     mcamp__tri L;           /* G = L L' (packed)                               */
     double trace_max;       /* largest diagonal entry of g                     */
     double total;           /* 1' G 1                                          */
@@ -8037,10 +8054,11 @@ typedef struct mcamp__factor {
 MCAMP__PRIV void mcamp__factor_free(mcamp_ctx *ctx, mcamp__factor *f)
 {
     mcamp__delete_doubles(ctx, f->g, f->count);
-    mcamp__delete_doubles(ctx, f->row, f->b);
+    mcamp__delete_doubles(ctx, f->row, 2 * f->b);
     if (f->lent) mcamp__buf_free(ctx, &f->lent->sums);
     if (f->lent) mcamp__spare_free(ctx, &f->lent->tuples);
     if (f->lent) mcamp__spare_free(ctx, &f->lent->tiles);
+    if (f->lent) mcamp__spare_free(ctx, &f->lent->around);
     mcamp__delete(ctx, f->lent, 1, sizeof *f->lent);
     mcamp__tri_free(ctx, &f->L);
     memset(f, 0, sizeof *f);
@@ -8048,7 +8066,7 @@ MCAMP__PRIV void mcamp__factor_free(mcamp_ctx *ctx, mcamp__factor *f)
 
 MCAMP__PRIV double mcamp__factor_diag(const mcamp__factor *f, size_t i)
 {
-    return f->g[i * f->ld + i];
+    return f->row[f->b + i];
 }
 
 typedef struct mcamp__factor_job {
@@ -8071,6 +8089,7 @@ MCAMP__PRIV void mcamp__factor_rows(void *arg, size_t task)
             mcamp__sum_add(&row, to[j]);
         }
         q->f->row[i] = mcamp__sum_get(&row);
+        q->f->row[b + i] = to[i];
     }
 }
 
@@ -8086,7 +8105,7 @@ MCAMP__PRIV mcamp_status mcamp__factor_fill(mcamp_ctx *ctx, const mcamp_gram *gr
     if (f->diagonal) {
         st = mcamp__buf_new(ctx, b, &f->L.buf);
         for (size_t i = 0; st >= 0 && i < b; i++)
-            f->L.buf.p[i] = sqrt(f->g[i] = f->row[i] = gram->g[i]);
+            f->L.buf.p[i] = sqrt(f->g[i] = f->row[i] = f->row[b + i] = gram->g[i]);
         f->L.data = f->L.buf.p; f->L.b = b; f->L.diagonal = 1; f->L.scale = 1;
     } else {
         st = mcamp__cholesky(ctx, gram->g, b, w, root, &f->idle);
@@ -8120,7 +8139,7 @@ MCAMP__PRIV mcamp_status mcamp__factor_init(mcamp_ctx *ctx, const mcamp_gram *gr
     f->ld = f->diagonal ? 0 : 8 * ((f->b + 7) / 8 | 1);
     f->count = f->b * mcamp__zmax(f->ld, 1);            /* g has b*b: no overflow */
     f->g = mcamp__new_doubles(ctx, f->count);
-    f->row = mcamp__new_doubles(ctx, f->b);
+    f->row = mcamp__new_doubles(ctx, 2 * f->b);
     f->lent = (mcamp__lent *)mcamp__new(ctx, 1, sizeof *f->lent);
     root = mcamp__new_doubles(ctx, gram->count);
     st = f->g && f->row && f->lent && root ? mcamp__factor_fill(ctx, gram, f, root)
@@ -8178,7 +8197,7 @@ MCAMP__PRIV void mcamp__model_fill(mcamp__model *m, const mcamp__factor *f)
     m->idle = f->idle * m->over * (1 + 4 * DBL_EPSILON);
     for (size_t i = 0; i < m->b; i++) {
         m->c[i] = m->root_total > 0 ? f->row[i] * m->over / m->root_total : 0.0;
-        m->half[i] = 0.5 * mcamp__model_a(m, i, i);
+        m->half[i] = 0.5 * (mcamp__factor_diag(f, i) * m->over);
         m->mean_half += m->half[i] / (double)m->b;
         m->max_diag = mcamp__dmax(m->max_diag, 2 * m->half[i]);
     }
@@ -9318,32 +9337,36 @@ typedef struct mcamp__max_z {
     const mcamp__tuple *t;
     size_t k, tasks;
     double *own;
+    uint64_t next;      /* of parts of some rows each                            */
 } mcamp__max_z;
+
+#define MCAMP__ROWS_AT_ONCE 16
 
 MCAMP__PRIV void mcamp__max_z_task(void *arg, size_t task)
 {
-    const mcamp__max_z *q = (const mcamp__max_z *)arg;
-    size_t b = q->t->b;
+    mcamp__max_z *q = (mcamp__max_z *)arg;
+    const size_t b = q->t->b, some = MCAMP__ROWS_AT_ONCE;
     double *power = q->own + task * (2 * b + q->k), *worst = power + 2 * b;
     for (size_t l = 1; l < q->k; l++) worst[l] = 0;
-    for (size_t i = task; i < b; i += q->tasks) {
-        const double *e = mcamp__tuple_row(q->t, i, power + b);
-        memcpy(power, q->base, b * sizeof *power);
-        for (size_t l = 1; l < q->k; l++)
-            worst[l] = mcamp__dmax(worst[l], mcamp__next_power(e, 1, b, power));
-    }
+    for (uint64_t n = task; n * some < b; n = MCAMP__NEXT(&q->next, n, q->tasks))
+        for (size_t i = (size_t)n * some; i < mcamp__zmin((size_t)(n + 1) * some, b); i++) {
+            const double *e = mcamp__tuple_row(q->t, i, power + b);
+            memcpy(power, q->base, b * sizeof *power);
+            for (size_t l = 1; l < q->k; l++)
+                worst[l] = mcamp__dmax(worst[l], mcamp__next_power(e, 1, b, power));
+        }
 }
 
 MCAMP__PRIV double mcamp__log_max_z(const mcamp_ctx *ctx, mcamp__max_z *q)
 {
     double total = 0;
-    size_t each = 2 * q->t->b + q->k;
     if (q->k > mcamp__order_most(q->t->b)) return mcamp__inf();
+    q->next = q->tasks;
     mcamp__run(ctx, q->tasks, mcamp__max_z_task, q);
     for (size_t l = 1; l < q->k; l++) {
         double worst = 0;
         for (size_t i = 1; i <= q->tasks; i++)
-            worst = mcamp__dmax(worst, q->own[i * each - q->k + l]);
+            worst = mcamp__dmax(worst, q->own[i * (2 * q->t->b + q->k) - q->k + l]);
         if (!mcamp__finite(worst)) return mcamp__inf();
         total += log(worst);
     }
@@ -9659,8 +9682,8 @@ typedef struct mcamp__scratch {
     double *log_z, *r, *t, *f, *df, *ls, *u, *v, *hi;
     double *skip;                       /* samples that need no root */
     uint32_t *index;                    /* MCAMP__S * k drawn indices */
-    double *work;                       /* of the index draw          */
-    size_t index_count, work_count;
+    double *work;                       /* of the index draw, or the mixture's */
+    size_t index_count;
     mcamp__pattern_work pattern;
 } mcamp__scratch;
 
@@ -9668,7 +9691,6 @@ MCAMP__PRIV void mcamp__scratch_free(mcamp_ctx *ctx, mcamp__scratch *w)
 {
     mcamp__spare_give(ctx, w->spare, &w->tiles);
     mcamp__delete(ctx, w->index, w->index_count, sizeof *w->index);
-    mcamp__delete_doubles(ctx, w->work, w->work_count);
     mcamp__buf_free(ctx, &w->pattern.buf);
     memset(w, 0, sizeof *w);
 }
@@ -9676,7 +9698,7 @@ MCAMP__PRIV void mcamp__scratch_free(mcamp_ctx *ctx, mcamp__scratch *w)
 MCAMP__PRIV mcamp_status mcamp__scratch_init(mcamp_ctx *ctx, const mcamp__sampler *p,
                                              mcamp__scratch *w)
 {
-    size_t tile, rows;
+    size_t work = p->tuple.b ? mcamp__tuple_work(&p->tuple) : p->mix_work, tile, rows;
     mcamp_status st = MCAMP_OK;
     memset(w, 0, sizeof *w);
     if (!mcamp__mul_size(p->m.b, 4 * MCAMP__S, &tile))
@@ -9687,11 +9709,9 @@ MCAMP__PRIV mcamp_status mcamp__scratch_init(mcamp_ctx *ctx, const mcamp__sample
     w->spare = p->m.lent ? &p->m.lent->tiles : NULL;
     w->index_count = MCAMP__S * mcamp__zmax(p->k, 1);
     w->index = (uint32_t *)mcamp__new(ctx, w->index_count, sizeof *w->index);
-    w->work_count = p->tuple.b ? mcamp__tuple_work(&p->tuple) : p->mix_work;
-    w->work = mcamp__new_doubles(ctx, w->work_count);
-    if (!w->index || !w->work) st = mcamp__fail(ctx, MCAMP_E_MEMORY, "ctx", 0);
+    if (!w->index) st = mcamp__fail(ctx, MCAMP_E_MEMORY, "ctx", 0);
     rows = 3 * tile + mcamp__zmax(tile, 3 * MCAMP__S);
-    if (st >= 0) st = mcamp__spare_take(ctx, w->spare, rows + 10 * MCAMP__S, &w->tiles);
+    if (st >= 0) st = mcamp__spare_take(ctx, w->spare, rows + 10 * MCAMP__S + work, &w->tiles);
     if (st < 0) { mcamp__scratch_free(ctx, w); return st; }
     w->x = w->tiles.p; w->z = w->x + tile; w->slope = w->z + tile; w->shift = w->slope + tile;
     w->log_z = w->tiles.p + rows;  w->r = w->log_z + MCAMP__S;
@@ -9699,6 +9719,7 @@ MCAMP__PRIV mcamp_status mcamp__scratch_init(mcamp_ctx *ctx, const mcamp__sample
     w->df = w->f + MCAMP__S;       w->ls = w->df + MCAMP__S;
     w->u = w->ls + MCAMP__S;       w->v = w->u + MCAMP__S;
     w->hi = w->v + MCAMP__S;       w->skip = w->hi + MCAMP__S;
+    w->work = w->skip + MCAMP__S;
     return MCAMP_OK;
 }
 
@@ -10001,7 +10022,7 @@ MCAMP__PRIV double mcamp__common_setup(const mcamp__model *m, size_t k, double *
 MCAMP__PRIV double mcamp__order_range(const mcamp_ctx *ctx, mcamp__sampler *p, size_t k,
                                       double *own)
 {
-    mcamp__max_z q = { p->base, &p->tuple, k, mcamp__tasks(ctx), own };
+    mcamp__max_z q = { p->base, &p->tuple, k, mcamp__tasks(ctx), own, 0 };
     double r = p->method == MCAMP_METHOD_COMMON ? mcamp__common_setup(&p->m, k, p->base)
                                                 : mcamp__tilted_log_sup(k);
     return r + mcamp__log_max_z(ctx, &q) - ((double)k - 1) * p->eps;
@@ -10054,29 +10075,28 @@ MCAMP__PRIV mcamp_status mcamp__sampler_order(mcamp_ctx *ctx, mcamp__sampler *p,
 {
     size_t b = p->m.b, tasks = mcamp__tasks(ctx), kinds, count = 2 * b +
         mcamp__zmax(2 * MCAMP__SOME * b, tasks * (mcamp__order_most(b) + 2 * b));
-    mcamp__rows_job q = { p, ctx->vec, tasks, NULL };
+    mcamp__rows_job q = { p, ctx->vec, 4 * tasks, NULL };
+    mcamp__buf own;
     mcamp_status st = MCAMP_OK;
     if (p->method != MCAMP_METHOD_COMMON)
         st = mcamp__clusters_init(ctx, &p->m, p->eps, k, &p->clusters);
     p->k = p->clusters.k; p->log_range = p->clusters.log_range + 1e-9;
     if (st < 0 || p->k) return st;
     if (p->m.diagonal) return mcamp__fail(ctx, MCAMP_E_ARG, "order", (double)k);
-    q.range = mcamp__new_doubles(ctx, count);
-    if (!q.range) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
+    if ((st = mcamp__spare_take(ctx, &p->m.lent->tiles, count, &own)) < 0) return st;
+    q.range = own.p;
     kinds = mcamp__rows_kinds(p, q.range, q.range + b);
     st = mcamp__tuple_alloc(ctx, b, kinds, p->m.reach, &p->m.lent->tuples, &p->tuple);
-    if (st >= 0 && kinds < b) {
-        memcpy(p->tuple.upto, q.range, kinds * sizeof *q.range);
-        memcpy(p->tuple.kind, q.range + b, b * sizeof *q.range);
-    }
     if (st >= 0) {
+        if (kinds < b) memcpy(p->tuple.upto, q.range, kinds * sizeof *q.range);
+        if (kinds < b) memcpy(p->tuple.kind, q.range + b, b * sizeof *q.range);
         memset(q.range, 0, 2 * b * sizeof *q.range);
-        mcamp__run(ctx, tasks, mcamp__rows_task, &q);
+        mcamp__run(ctx, q.tasks, mcamp__rows_task, &q);
         p->k = k ? k : mcamp__best_order_dense(p, q.range, q.range + 2 * b);
         p->log_range = mcamp__order_range(ctx, p, p->k, q.range + 2 * b) + 1e-9;
         st = mcamp__tuple_init(ctx, p->base, p->k, mcamp__tuple_range(q.range, 2 * b), &p->tuple);
     }
-    mcamp__delete_doubles(ctx, q.range, count);
+    mcamp__spare_give(ctx, &p->m.lent->tiles, &own);
     return st;
 }
 
@@ -10212,17 +10232,16 @@ typedef struct mcamp__job {
     mcamp__scratch *scratch;    /* one per task */
     mcamp_tally *tally;         /* one per task */
     mcamp_vecset vec;
-    uint64_t seed, first, blocks, tasks;
+    uint64_t seed, first, blocks, tasks, next;
     uint32_t purpose;
 } mcamp__job;
 
-/* Task i takes every tasks-th part.  Which task takes which part does not
- * matter: tallies add up to the same integers.                                  */
+/* Which task takes which part does not matter: tallies add up to the same integers. */
 MCAMP__PRIV void mcamp__job_task(void *arg, size_t i)
 {
     mcamp__job *j = (mcamp__job *)arg;
     uint64_t parts = mcamp__block_parts(j->sampler);
-    for (uint64_t n = i; n < j->blocks * parts; n += j->tasks)
+    for (uint64_t n = i; n < j->blocks * parts; n = MCAMP__NEXT(&j->next, n, j->tasks))
         mcamp__sample_part(j->vec, j->sampler, j->seed, j->purpose, j->first * parts + n,
                            &j->scratch[i], &j->tally[i]);
 }
@@ -10264,7 +10283,7 @@ MCAMP__PRIV mcamp_status mcamp__job_run(void *arg, uint64_t first, uint64_t bloc
 {
     mcamp__job *j = (mcamp__job *)arg;
     mcamp_status st = MCAMP_OK;
-    j->first = first; j->blocks = blocks;
+    j->first = first; j->blocks = blocks; j->next = j->tasks;
     for (size_t i = 0; i < j->tasks; i++) mcamp__tally_init(j->sampler, &j->tally[i]);
     mcamp__run(j->ctx, (size_t)j->tasks, mcamp__job_task, j);
     for (size_t i = 0; st >= 0 && i < j->tasks; i++)
@@ -29379,8 +29398,7 @@ typedef struct mcamp__mixture {
     double tilt, z;                     /* theta; the mean of e^{theta c_i}          */
     size_t order;                       /* of the tuples that move Q; 0: none        */
     double lift;                        /* what they add to rho's mean, 1            */
-    double *around;                     /* e^a of each mode with those within reach  */
-    size_t around_count;
+    mcamp__buf around;                  /* e^a of each mode with those within reach  */
     double share[MCAMP__SHIFTS];        /* of a component; 0: left out            */
     double *rows;                       /* 3 rows of b for each component, and base */
     size_t rows_count;
@@ -29635,6 +29653,8 @@ MCAMP__PRIV void mcamp__tile_ratios(mcamp_vecset vs, const mcamp__sampler *p,
     for (size_t q = 0; q < m->count; q++) {
         double *out = w->work + q * S;
         size_t n, wait = 0;                 /* picks before k that touch all windows */
+        for (size_t k = 0; !(m->share[q] > 0) && k < m->picks; k++)
+            memset(out + k * step, 0, S * sizeof *out);
         if (!(m->share[q] > 0)) continue;
         mcamp__vec_windows(vs, w->x, b, m->width[q / 3], m->s + q * b, m->off + q * b, w->slope,
                            w->ls);
@@ -29685,7 +29705,7 @@ MCAMP__PRIV double mcamp__mix_tuple(mcamp_vecset vs, const mcamp__sampler *p, mc
         size_t j = u < 1 ? mcamp__pick(m->upto + (m->count - 1) * b, b, u)
                          : mcamp__mix_attracted(e + b, gain, lo, l, span, b, u - 1);
         size_t at = (j + b - m->reach) % b, len = mcamp__zmin(span, b - at);
-        const double *f = m->around + j * span, *g = mcamp__model_row(&p->m, j);
+        const double *f = m->around.p + j * span, *g = mcamp__model_row(&p->m, j);
         prod *= z;
         gain[l] = mcamp__vec_attract(vs, f, g + at, p->m.over, m->base + at, len, e + at, to + at,
                                      more);
@@ -30122,16 +30142,18 @@ typedef struct mcamp__mix_windows {
     size_t tasks;
 } mcamp__mix_windows;
 
-/* e^a of modes i with those within reach of them. */
+/* e^a of modes i with those within reach of them, and own[i], the sum of e^a - 1. */
 MCAMP__PRIV void mcamp__mix_around(void *arg, size_t task)
 {
     const mcamp__mix_windows *all = (const mcamp__mix_windows *)arg;
     const mcamp__sampler *p = all->p;
     size_t b = p->m.b, r = p->mix->reach, span = mcamp__zmin(2 * r + 1, b);
     for (size_t i = task; i < b; i += all->tasks) {
-        double *to = p->mix->around + i * span;
+        double *to = p->mix->around.p + i * span;
         for (size_t k = 0; k < span; k++) to[k] = mcamp__model_a(&p->m, i, (i + b - r + k) % b);
         mcamp__vec_exp(all->vs, to, span);
+        all->own[i] = 0;
+        for (size_t k = 0; k < span; k++) all->own[i] += to[k] - 1;
     }
 }
 
@@ -30144,14 +30166,13 @@ MCAMP__PRIV mcamp_status mcamp__mix_order(mcamp_ctx *ctx, mcamp__sampler *p, siz
 {
     mcamp__mixture *m = p->mix;
     size_t b = p->m.b, span = mcamp__zmin(2 * m->reach + 1, b);
-    mcamp__mix_windows all = { p, NULL, ctx->vec, mcamp__row_tasks(ctx, b) };
+    mcamp__mix_windows all = { p, row, ctx->vec, mcamp__row_tasks(ctx, b) };
+    mcamp_status st;
     double pull = 0, most;          /* pull: the mean of e^a - 1 over all pairs */
     if (!(p->eps > 0) || !(var > 0) || m->alike > b / 2) return MCAMP_OK;
-    m->around_count = b * span;
-    m->around = mcamp__new_doubles(ctx, m->around_count);
-    if (!m->around) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)b);
+    if ((st = mcamp__spare_take(ctx, &p->m.lent->around, b * span, &m->around)) < 0) return st;
     mcamp__run(ctx, all.tasks, mcamp__mix_around, &all);
-    for (size_t i = 0; i < b * span; i++) pull += (m->around[i] - 1) / ((double)b * (double)b);
+    for (size_t i = 0; i < b; i++) pull += row[i] / ((double)b * (double)b);
     most = mcamp__dmin(0.4 * expm1(p->eps) / mcamp__dmax(pull, DBL_MIN), MCAMP__TUPLE);
     for (int i = 0; i < 3; i++) {       /* more of them raise the power: enough is near it */
         double power = mcamp__mix_power(p, w, var, row);
@@ -30472,7 +30493,7 @@ MCAMP__PRIV void mcamp__choice_close(mcamp_ctx *ctx, mcamp__sampler *p)
 {
     if (p->mix) {
         mcamp__delete_doubles(ctx, p->mix->rows, p->mix->rows_count);
-        mcamp__delete_doubles(ctx, p->mix->around, p->mix->around_count);
+        mcamp__spare_give(ctx, p->m.lent ? &p->m.lent->around : NULL, &p->mix->around);
         mcamp__delete(ctx, p->mix, 1, sizeof *p->mix);
     }
     mcamp__sampler_free(ctx, p);
@@ -30654,15 +30675,15 @@ typedef struct mcamp__kept_job {
     mcamp__workers w;
     mcamp__tri unit;
     mcamp_vecset vec;
-    uint64_t seed;
+    uint64_t seed, next;
     uint32_t purpose;
     size_t tiles;
 } mcamp__kept_job;
 
-MCAMP__PRIV void mcamp__kept_tile(const mcamp__kept_job *j, size_t n, mcamp__scratch *w)
+MCAMP__PRIV void mcamp__kept_tile(const mcamp__kept_job *j, uint64_t n, mcamp__scratch *w)
 {
     size_t tile = j->p->m.b * MCAMP__S;
-    double *x = j->kept->x.p + n * tile, scale = j->p->m.L.scale;
+    double *x = j->kept->x.p + (size_t)n * tile, scale = j->p->m.L.scale;
     mcamp_rng r;
     if (n >= j->kept->tiles) {
         mcamp__rng8 normals;
@@ -30677,10 +30698,10 @@ MCAMP__PRIV void mcamp__kept_tile(const mcamp__kept_job *j, size_t n, mcamp__scr
 
 MCAMP__PRIV void mcamp__kept_task(void *arg, size_t task)
 {
-    const mcamp__kept_job *j = (const mcamp__kept_job *)arg;
+    mcamp__kept_job *j = (mcamp__kept_job *)arg;
     mcamp__scratch *w = &j->w.scratch[task];
     mcamp__tally_init(j->p, &j->w.tally[task]);
-    for (size_t n = task; n < j->tiles; n += j->w.count) {
+    for (uint64_t n = task; n < j->tiles; n = MCAMP__NEXT(&j->next, n, j->w.count)) {
         mcamp__kept_tile(j, n, w);
         for (size_t s = 0; s < j->p->values; s++) mcamp__tally_add(&j->w.tally[task], w->v[s]);
     }
@@ -30719,6 +30740,7 @@ MCAMP__PRIV mcamp_status mcamp__kept_run(mcamp_ctx *ctx, const mcamp__question *
         j.kept = k; j.vec = ctx->vec; j.seed = q->seed; j.purpose = purpose;
         j.unit = j.p->m.L;
         j.unit.scale = 1;
+        j.next = j.w.count;
         mcamp__run(ctx, j.w.count, mcamp__kept_task, &j);
         k->tiles = mcamp__zmax(k->tiles, j.tiles);
         mcamp__tally_init(j.p, t);
@@ -30968,7 +30990,7 @@ typedef struct mcamp__mix_job {
     const mcamp__sampler *p;
     mcamp__workers w;
     mcamp_vecset vec;
-    uint64_t seed, blocks;
+    uint64_t seed, blocks, next;
     uint32_t purpose;
     double *rec;
     size_t each;                /* numbers that a block tells */
@@ -30977,9 +30999,9 @@ typedef struct mcamp__mix_job {
 
 MCAMP__PRIV void mcamp__mix_task(void *arg, size_t task)
 {
-    const mcamp__mix_job *j = (const mcamp__mix_job *)arg;
+    mcamp__mix_job *j = (mcamp__mix_job *)arg;
     mcamp__scratch *w = &j->w.scratch[task];
-    for (uint64_t n = task; n < j->blocks; n += j->w.count) {
+    for (uint64_t n = task; n < j->blocks; n = MCAMP__NEXT(&j->next, n, j->w.count)) {
         double *rec = j->rec + n * j->each;
         mcamp__rng8 normals;
         mcamp_rng r;
@@ -31006,6 +31028,7 @@ MCAMP__PRIV mcamp_status mcamp__mix_run(mcamp_ctx *ctx, const mcamp__question *q
     j.totals = totals;
     j.purpose = MCAMP__PURPOSE(MCAMP__STREAM_PILOT, 16 + round, q->dir);
     j.each = count / (size_t)blocks;
+    j.next = j.w.count;
     mcamp__run(ctx, j.w.count, mcamp__mix_task, &j);
     mcamp__workers_free(ctx, &j.w);
     return st;
@@ -39457,6 +39480,7 @@ MCAMP_EXTERN_C_END
 
 #undef MCAMP__PRIV
 #undef MCAMP__GUARD
+#undef MCAMP__NEXT
 #undef MCAMP__HOST_SSE
 #undef MCAMP__HOST_READ
 #undef MCAMP__HOST_WRITE
@@ -39544,6 +39568,7 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__COLUMN_GROUPS
 #undef MCAMP__PIECE
 #undef MCAMP__ROWS
+#undef MCAMP__ROWS_AT_ONCE
 #undef MCAMP__BINS_WORK
 #undef MCAMP__LINE_ROWS
 #undef MCAMP__TURNS

@@ -197,6 +197,38 @@ TEST(memory_is_zero_and_given_back_whole)
     CHECK(l.most == SIZE_MAX / 2);
 }
 
+/* What is left goes to whoever it fits, the last first; what is too small, or more than four times
+ * too large, is given back.                                                             */
+TEST(spare_memory_is_used_where_it_fits)
+{
+    ledger l = { 0, 0, 0 };
+    mcamp_ctx_desc d;
+    mcamp_ctx c;
+    mcamp__buf spare, b[3], got;
+    memset(&d, 0, sizeof d);
+    memset(&spare, 0, sizeof spare);
+    d.alloc.alloc = keep; d.alloc.free = give_back; d.alloc.user = &l;
+    CHECK_STATUS(mcamp_ctx_init(&c, &d), MCAMP_OK);
+    for (size_t i = 0; i < 3; i++)
+        CHECK_STATUS(mcamp__spare_take(&c, i ? &spare : NULL, 100 + i, &b[i]), MCAMP_OK);
+    for (size_t i = 0; i < 3; i++) mcamp__spare_give(&c, &spare, &b[i]);
+    CHECK(l.blocks == 3 && spare.count == 102 && !b[2].p);
+    CHECK_STATUS(mcamp__spare_take(&c, &spare, 26, &b[2]), MCAMP_OK);
+    CHECK(l.blocks == 3 && b[2].count == 102 && spare.count == 101);
+    CHECK_STATUS(mcamp__spare_take(&c, &spare, 101, &b[1]), MCAMP_OK);
+    CHECK(l.blocks == 3 && b[1].count == 101 && spare.count == 100);
+    CHECK_STATUS(mcamp__spare_take(&c, &spare, 101, &got), MCAMP_OK);
+    CHECK(l.blocks == 3 && got.count == 101 && !spare.p);
+    mcamp__spare_give(&c, &spare, &got);
+    CHECK_STATUS(mcamp__spare_take(&c, &spare, 20, &got), MCAMP_OK);
+    CHECK(l.blocks == 3 && got.count == 20 && !spare.p);
+    mcamp__spare_give(&c, NULL, &got);
+    CHECK(l.blocks == 2 && !got.p);
+    for (size_t i = 1; i < 3; i++) mcamp__spare_give(&c, &spare, &b[i]);
+    mcamp__spare_free(&c, &spare);
+    CHECK(!l.blocks && !l.bytes && !spare.p);
+}
+
 /* ---- tasks, progress -------------------------------------------------------------------- */
 
 static void count_task(void *arg, size_t i) { ((unsigned char *)arg)[i]++; }
@@ -230,12 +262,12 @@ TEST(what_is_worth_a_dispatch)
     mcamp_ctx c;
     CHECK_STATUS(mcamp_ctx_init(&c, NULL), MCAMP_OK);
     CHECK(!mcamp__worth(&c, 4e6) && mcamp__worth(&c, 6e6) == &c);
-    CHECK(mcamp__row_tasks(&c, 4096) == 1);
+    CHECK(mcamp__row_tasks(&c, 4096) == 4 && mcamp__row_tasks(&c, 499) == 1);
     c.parallel.run = backwards; c.parallel.width = 3;
-    CHECK(mcamp__row_tasks(&c, 499) == 1 && mcamp__row_tasks(&c, 512) == 3);
+    CHECK(mcamp__row_tasks(&c, 499) == 1 && mcamp__row_tasks(&c, 512) == 12);
     c.brisk = true;
     CHECK(!mcamp__worth(&c, 1.9e5) && mcamp__worth(&c, 2.1e5) == &c);
-    CHECK(mcamp__row_tasks(&c, 99) == 1 && mcamp__row_tasks(&c, 128) == 3);
+    CHECK(mcamp__row_tasks(&c, 99) == 1 && mcamp__row_tasks(&c, 128) == 12);
 }
 
 static int answer(void *user, double fraction, double best)
@@ -470,6 +502,7 @@ TEST_MAIN("base",
     T(flushed_denormals_are_told),
     T(ranges_are_open_where_they_say_so),
     T(memory_is_zero_and_given_back_whole),
+    T(spare_memory_is_used_where_it_fits),
     T(every_task_is_run_once),
     T(what_is_worth_a_dispatch),
     T(any_answer_but_zero_stops),

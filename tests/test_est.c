@@ -788,7 +788,7 @@ static void tuples_one_by_one(const char *name, size_t reach)
     mcamp_rng r;
     setup();
     mixture_open(name, 16, B, 1.5, 0.5, &g, &f, &p);
-    CHECK(p.mix->around && p.mix->reach == reach);
+    CHECK(p.mix->around.p && p.mix->reach == reach);
     p.mix->order = 3;
     upto = p.mix->upto + (p.mix->count - 1) * B;
     for (size_t i = 0; i < B; i++) base[i] = (double)(1 + i * i % 5);
@@ -845,7 +845,7 @@ TEST(tuples_where_few_modes_are_alike)
         mcamp_gram g;
         mixture_open(c[i].name, c[i].n, c[i].b, 2, 0.5, &g, &f, &p);
         CHECK(mcamp__factor_alike(&f) == c[i].alike);
-        CHECK((p.mix->around != NULL) == c[i].tuples);
+        CHECK((p.mix->around.p != NULL) == c[i].tuples);
         for (size_t w = 0; w + 1 < p.mix->windows; w++)
             CHECK(4 * p.mix->width[w] <= 3 * c[i].alike + 3);
         mixture_close(&g, &f, &p);
@@ -1739,6 +1739,13 @@ TEST(threads_do_not_move_a_pilot)
 
 /* A block of many modes is the work of all threads, and the same bits for any number of them;
  * no two blocks have samples in common. */
+/* Whether this machine's processors count together. */
+#if defined(MCAMP_PTHREADS) && defined(__GCC_ATOMIC_LLONG_LOCK_FREE)
+#  define PARTS_ARE_TAKEN (__GCC_ATOMIC_LLONG_LOCK_FREE > 1)
+#else
+#  define PARTS_ARE_TAKEN 0
+#endif
+
 TEST(parts_of_a_block_are_tasks)
 {
     mcamp_gram g;
@@ -1771,14 +1778,89 @@ TEST(parts_of_a_block_are_tasks)
         CHECK_STATUS(mcamp__workers_init(&own, s.impl, &w), MCAMP_OK);
         mcamp__tally_init(s.impl, t[4]);
         CHECK_STATUS(mcamp__run_blocks(&own, s.impl, &w, 5, TEST_PURPOSE, 0, 1, t[4]), MCAMP_OK);
-        for (size_t i = 0; i < 3 && own.parallel.run; i++)  /* not every machine has threads */
-            CHECK(w.tally[i].count == (i ? 5u : 6u) * TILE);
+        for (size_t i = 0, sum = 0; i < 3 && own.parallel.run; i++) {
+            CHECK(w.tally[i].count >= TILE);    /* not every machine has threads */
+            sum += (size_t)w.tally[i].count;
+            CHECK(i < 2 || sum == MCAMP_BLOCK);
+        }
+        own.parallel.run = mt_backwards; own.parallel.user = NULL; own.parallel.width = w.count;
+        CHECK_STATUS(mcamp__run_blocks(&own, s.impl, &w, 5, TEST_PURPOSE, 0, 1, t[4]), MCAMP_OK);
+        if (w.count == 3) {     /* the task that begins takes all but what others begin with */
+            CHECK(w.tally[0].count == (PARTS_ARE_TAKEN ? 1u : 6u) * TILE);
+            CHECK(w.tally[1].count == (PARTS_ARE_TAKEN ? 1u : 5u) * TILE);
+            CHECK(w.tally[2].count == (PARTS_ARE_TAKEN ? 14u : 5u) * TILE);
+        }
         mcamp__workers_free(&own, &w);
         CHECK(mcamp_sampler_run(&own, &s, 5, UINT64_MAX / MCAMP_BLOCK, 1, t[4]) == MCAMP_E_SIZE);
     }
     mcamp_sampler_free(&ctx, &s);
     mcamp_gram_free(&ctx, &g);
     for (int i = 0; i < 5; i++) free(t[i]);
+}
+
+static void spoil(mcamp__buf *stack)
+{
+    mcamp__buf at = *stack, next;
+    for (; at.p; at = next) {
+        memcpy(&next, at.p, sizeof next);
+        for (size_t i = sizeof next / sizeof(double); i < at.count; i++) at.p[i] = mcamp__nan();
+    }
+}
+
+/* Samplers and workers one after another, where the ones before have left their memory with
+ * something in it: the same law, the same samples.                                     */
+TEST(memory_left_by_others_is_not_read)
+{
+    static const struct { const char *c; size_t n, b; } shapes[] = {
+        { "sqrt:4", 100, 100 }, { "sqrt:0", 60, 30 }, { "sqrt:3", 130, 45 } };
+    static const struct { mcamp_direction dir; mcamp_method how; size_t k; double log_scale; }
+    laws[] = {
+        { MCAMP_REMOVE, MCAMP_METHOD_SHIFTS, 0, 0 }, { MCAMP_REMOVE, MCAMP_METHOD_COMMON, 5, 0 },
+        { MCAMP_REMOVE, MCAMP_METHOD_TILTED, 3, 0 }, { MCAMP_REMOVE, MCAMP_METHOD_SHIFTS, 12, 0 },
+        { MCAMP_REMOVE, MCAMP_METHOD_COMMON, 0, 0 }, { MCAMP_REMOVE, MCAMP_METHOD_MODE, 0, -20 },
+        { MCAMP_REMOVE, MCAMP_METHOD_PLAIN, 0, 0 }, { MCAMP_ADD, MCAMP_METHOD_COMMON, 0, 0 },
+        { MCAMP_ADD, MCAMP_METHOD_MODE, 0, -20 } };
+    enum { LAWS = sizeof laws / sizeof *laws };
+    setup();
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        mcamp_tally *t = (mcamp_tally *)calloc(2 * LAWS, sizeof *t);
+        mcamp_gram g;
+        mcamp__factor f;
+        CHECK(t != NULL);
+        if (!t) return;
+        gram_make(shapes[i].c, "raw", shapes[i].n, shapes[i].b, &g);
+        CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
+        for (size_t k = 0; k < 2 * LAWS; k++) {
+            mcamp__question q = mcamp__ask(&f, 1.4, 0.5, laws[k % LAWS].dir, 5);
+            double share[sizeof ((mcamp__mixture *)0)->share / sizeof(double)];
+            mcamp__choice c;
+            mcamp__sampler p;
+            mcamp__workers w;
+            memset(&c, 0, sizeof c);
+            c.method = laws[k % LAWS].how;
+            c.k = laws[k % LAWS].k;
+            c.log_scale = laws[k % LAWS].log_scale;
+            CHECK_STATUS(mcamp__choice_open(&ctx, &q, &c, &p), MCAMP_OK);
+            if (p.mix && p.mix->count > 4) {        /* one left out */
+                memcpy(share, p.mix->share, sizeof share);
+                share[1] = 0;
+                mcamp__mix_share(&p, share);
+            }
+            CHECK_STATUS(mcamp__workers_init(&ctx, &p, &w), MCAMP_OK);
+            mcamp__tally_init(&p, &t[k]);
+            CHECK_STATUS(mcamp__run_blocks(&ctx, &p, &w, 5, TEST_PURPOSE, 0, 2, &t[k]), MCAMP_OK);
+            mcamp__workers_free(&ctx, &w);
+            mcamp__choice_close(&ctx, &p);
+            spoil(&f.lent->tiles);
+            spoil(&f.lent->around);
+            CHECK(!t[k].poisoned && mcamp_tally_mean(&t[k]) > 0);
+            CHECK(k < LAWS || !memcmp(&t[k], &t[k - LAWS], sizeof *t));
+        }
+        CHECK(f.lent->tiles.p && (f.lent->around.p || i == 1));
+        mcamp__factor_free(&ctx, &f);
+        mcamp_gram_free(&ctx, &g);
+        free(t);
+    }
 }
 
 /* Ranges are proved for orders up to 200; a range that is far above the values is not what their
@@ -2547,7 +2629,8 @@ TEST_MAIN("est",
     T(any_split_in_any_order_gives_the_same_bytes),
     T(threads_change_nothing_and_vector_sets_next_to_nothing),
     T(kept_draws_are_those_of_each_sigma), T(threads_do_not_move_a_pilot),
-    T(parts_of_a_block_are_tasks), T(orders_and_scales_have_an_end),
+    T(parts_of_a_block_are_tasks), T(memory_left_by_others_is_not_read),
+    T(orders_and_scales_have_an_end),
     T(threads_do_not_move_a_search),
     T(estimates_without_decisive_samples_are_not_trusted),
     T(far_out_questions_have_answers),
