@@ -243,6 +243,7 @@ static void check_tuples(const mcamp__factor *f, size_t kinds)
                                           mcamp__inf(), &p), MCAMP_OK);
         CHECK(p.tuple.b == b && p.k > 1 && p.tuple.k == p.k);
         CHECK(!f->lent->tuples.p);      /* taken, or freed where there are fewer kinds */
+        CHECK(p.tuple.buf.count == p.tuple.stride * (p.tuple.kinds + 3 + p.tuple.span));
         CHECK(p.tuple.kinds == (16 * f->reach < b ? common ? kinds : 1 : b));
         range[n] = p.log_range;
         order[n] = p.k;
