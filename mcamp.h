@@ -3469,28 +3469,29 @@ MCAMP__PRIV void mcamp__buf_free(mcamp_ctx *ctx, mcamp__buf *buf)
     memset(buf, 0, sizeof *buf);
 }
 
-/* A stack of buffers that are not in use, of about one count: memory that is mapped anew costs
- * more than what is written there.  Each holds the next one at its beginning.
- * A buffer of at least three doubles, from spare where that is not NULL and its top fits, and then
- * with what was left in it; a top that does not fit is freed, so that there are never more
- * buffers than were in use at once.                                                  */
+/* A stack of buffers that are not in use, of a few counts: memory that is mapped anew costs more
+ * than what is written there, and where it is unmapped, so does the next look at all the rest.
+ * Each holds the next one at its beginning.
+ * A buffer of at least three doubles, the first that fits of those in spare where that is not
+ * NULL, and then with what was left in it.                                           */
 MCAMP__PRIV mcamp_status mcamp__spare_take(mcamp_ctx *ctx, mcamp__buf *spare, size_t count,
                                            mcamp__buf *out)
 {
-    memset(out, 0, sizeof *out);
-    if (spare && spare->p) { *out = *spare; memcpy(spare, out->p, sizeof *spare); }
-    if (out->p && (out->count < count || out->count / 4 > count)) mcamp__buf_free(ctx, out);
-    return out->p ? MCAMP_OK : mcamp__buf_new(ctx, count, out);
+    while (spare && spare->p && (spare->count < count || spare->count / 4 > count))
+        spare = (mcamp__buf *)(void *)spare->p;
+    if (!spare || !spare->p) return mcamp__buf_new(ctx, count, out);
+    *out = *spare;
+    memcpy(spare, out->p, sizeof *spare);
+    return MCAMP_OK;
 }
 
 /* Gives it back, or frees it. */
 MCAMP__PRIV void mcamp__spare_give(mcamp_ctx *ctx, mcamp__buf *spare, mcamp__buf *buf)
 {
-    if (spare && buf->p) {
-        memcpy(buf->p, spare, sizeof *spare);
-        *spare = *buf;
-        memset(buf, 0, sizeof *buf);
-    } else mcamp__buf_free(ctx, buf);
+    if (!spare || !buf->p) { mcamp__buf_free(ctx, buf); return; }
+    memcpy(buf->p, spare, sizeof *spare);
+    *spare = *buf;
+    memset(buf, 0, sizeof *buf);
 }
 
 MCAMP__PRIV void mcamp__spare_free(mcamp_ctx *ctx, mcamp__buf *spare)
@@ -9704,7 +9705,6 @@ MCAMP__PRIV mcamp_status mcamp__scratch_init(mcamp_ctx *ctx, const mcamp__sample
     if (!mcamp__mul_size(p->m.b, 4 * MCAMP__S, &tile))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)p->m.b);
     if (p->pattern.n) st = mcamp__pattern_work_init(ctx, &p->pattern, &w->pattern);
-    if (st < 0) return st;
     tile /= 4;
     w->spare = p->m.lent ? &p->m.lent->tiles : NULL;
     w->index_count = MCAMP__S * mcamp__zmax(p->k, 1);

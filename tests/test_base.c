@@ -198,7 +198,7 @@ TEST(memory_is_zero_and_given_back_whole)
 }
 
 /* What is left goes to whoever it fits, the last first; what is too small, or more than four times
- * too large, is given back.                                                             */
+ * too large, is left there.                                                             */
 TEST(spare_memory_is_used_where_it_fits)
 {
     ledger l = { 0, 0, 0 };
@@ -217,14 +217,16 @@ TEST(spare_memory_is_used_where_it_fits)
     CHECK(l.blocks == 3 && b[2].count == 102 && spare.count == 101);
     CHECK_STATUS(mcamp__spare_take(&c, &spare, 101, &b[1]), MCAMP_OK);
     CHECK(l.blocks == 3 && b[1].count == 101 && spare.count == 100);
-    CHECK_STATUS(mcamp__spare_take(&c, &spare, 101, &got), MCAMP_OK);
-    CHECK(l.blocks == 3 && got.count == 101 && !spare.p);
+    CHECK_STATUS(mcamp__spare_take(&c, &spare, 130, &got), MCAMP_OK);
+    CHECK(l.blocks == 4 && got.count == 130 && spare.count == 100);
     mcamp__spare_give(&c, &spare, &got);
-    CHECK_STATUS(mcamp__spare_take(&c, &spare, 20, &got), MCAMP_OK);
-    CHECK(l.blocks == 3 && got.count == 20 && !spare.p);
+    CHECK_STATUS(mcamp__spare_take(&c, &spare, 25, &b[0]), MCAMP_OK);      /* below the top */
+    CHECK(l.blocks == 4 && b[0].count == 100 && spare.count == 130);
+    CHECK_STATUS(mcamp__spare_take(&c, &spare, 31, &got), MCAMP_OK);
+    CHECK(l.blocks == 5 && got.count == 31 && spare.count == 130);
     mcamp__spare_give(&c, NULL, &got);
-    CHECK(l.blocks == 2 && !got.p);
-    for (size_t i = 1; i < 3; i++) mcamp__spare_give(&c, &spare, &b[i]);
+    CHECK(l.blocks == 4 && !got.p);
+    for (size_t i = 0; i < 3; i++) mcamp__spare_give(&c, &spare, &b[i]);
     mcamp__spare_free(&c, &spare);
     CHECK(!l.blocks && !l.bytes && !spare.p);
 }
