@@ -2786,14 +2786,16 @@ MCAMP__PRIV void mcamp__run(const mcamp_ctx *ctx, size_t ntask,
 
 /* What tasks do after part n: the first part that none has taken where processors can count
  * together, so that a slower one does fewer, else the `tasks`-th from n.  Task i begins with
- * part i, and *next, a uint64_t, with `tasks`.                                        */
+ * part i, and *next with `tasks`.                                                     */
 #if (defined(MCAMP_PTHREADS) || defined(MCAMP_OPENMP)) && defined(__GCC_ATOMIC_LLONG_LOCK_FREE)
 #  if __GCC_ATOMIC_LLONG_LOCK_FREE > 1
 #    define MCAMP__NEXT(next, n, tasks) __atomic_fetch_add(next, 1, __ATOMIC_RELAXED)
+typedef uint64_t mcamp__next __attribute__((aligned(8)));       /* all of it on one line */
 #  endif
 #endif
 #ifndef MCAMP__NEXT
 #  define MCAMP__NEXT(next, n, tasks) ((n) + (tasks))
+typedef uint64_t mcamp__next;
 #endif
 
 MCAMP__PRIV size_t mcamp__tasks(const mcamp_ctx *ctx)
@@ -5955,7 +5957,7 @@ MCAMP__PRIV double mcamp__tuple_range(const double *a, size_t n)
 /* Memory for tuples of indices below b, 8 bytes per entry of a symmetric a.  The caller fills
  * ea, b x b, or where kinds < b that many rows of it, kind and the band, of which a row has
  * 2 reach + 1 < b entries; and then says base and k.  spare: NULL, or where others of the
- * same b and reach leave their memory, of use to those with as many kinds.        */
+ * same b and reach leave their memory; the ends of rows are 0.                    */
 MCAMP__PRIV mcamp_status mcamp__tuple_alloc(mcamp_ctx *ctx, size_t b, size_t kinds, size_t reach,
                                             mcamp__buf *spare, mcamp__tuple *p)
 {
@@ -5963,13 +5965,13 @@ MCAMP__PRIV mcamp_status mcamp__tuple_alloc(mcamp_ctx *ctx, size_t b, size_t kin
     memset(p, 0, sizeof *p);
     if (!b || b > UINT32_MAX / 2) return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
     p->b = b; p->kinds = kinds; p->reach = reach;
-    p->ld = (b + 31) / 32 * 32;
-    p->stride = p->ld + 8;
+    p->ld = (b + 31) / 32 * 32; p->stride = p->ld + 8;
     p->span = kinds < b ? 2 * reach + 1 : 0;
     if (!mcamp__mul_size(p->stride, kinds + 3 + p->span, &count) || count > SIZE_MAX / 64)
         return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
-    if (spare && spare->count != count) mcamp__spare_free(ctx, spare);  /* ends of rows stay 0 */
     if (mcamp__spare_take(ctx, spare, count, &p->buf) < 0) return MCAMP_E_MEMORY;
+    for (size_t i = 0; i < kinds + 3; i++)
+        memset(p->buf.p + i * p->stride + b, 0, (p->stride - b) * sizeof(double));
     p->spare = spare;
     p->base = p->buf.p;
     p->upto = p->base + p->stride;
@@ -9338,7 +9340,7 @@ typedef struct mcamp__max_z {
     const mcamp__tuple *t;
     size_t k, tasks;
     double *own;
-    uint64_t next;      /* of parts of some rows each                            */
+    mcamp__next next;   /* of parts of some rows each                            */
 } mcamp__max_z;
 
 #define MCAMP__ROWS_AT_ONCE 16
@@ -10232,7 +10234,8 @@ typedef struct mcamp__job {
     mcamp__scratch *scratch;    /* one per task */
     mcamp_tally *tally;         /* one per task */
     mcamp_vecset vec;
-    uint64_t seed, first, blocks, tasks, next;
+    uint64_t seed, first, blocks, tasks;
+    mcamp__next next;
     uint32_t purpose;
 } mcamp__job;
 
@@ -29653,9 +29656,10 @@ MCAMP__PRIV void mcamp__tile_ratios(mcamp_vecset vs, const mcamp__sampler *p,
     for (size_t q = 0; q < m->count; q++) {
         double *out = w->work + q * S;
         size_t n, wait = 0;                 /* picks before k that touch all windows */
-        for (size_t k = 0; !(m->share[q] > 0) && k < m->picks; k++)
-            memset(out + k * step, 0, S * sizeof *out);
-        if (!(m->share[q] > 0)) continue;
+        if (!(m->share[q] > 0)) {
+            for (size_t k = 0; k < m->picks; k++) memset(out + k * step, 0, S * sizeof *out);
+            continue;
+        }
         mcamp__vec_windows(vs, w->x, b, m->width[q / 3], m->s + q * b, m->off + q * b, w->slope,
                            w->ls);
         for (size_t k = 0; k < m->picks; k++, out += step) {
@@ -30675,7 +30679,8 @@ typedef struct mcamp__kept_job {
     mcamp__workers w;
     mcamp__tri unit;
     mcamp_vecset vec;
-    uint64_t seed, next;
+    uint64_t seed;
+    mcamp__next next;
     uint32_t purpose;
     size_t tiles;
 } mcamp__kept_job;
@@ -30990,7 +30995,8 @@ typedef struct mcamp__mix_job {
     const mcamp__sampler *p;
     mcamp__workers w;
     mcamp_vecset vec;
-    uint64_t seed, blocks, next;
+    uint64_t seed, blocks;
+    mcamp__next next;
     uint32_t purpose;
     double *rec;
     size_t each;                /* numbers that a block tells */

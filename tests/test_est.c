@@ -1854,6 +1854,7 @@ TEST(memory_left_by_others_is_not_read)
             mcamp__choice_close(&ctx, &p);
             spoil(&f.lent->tiles);
             spoil(&f.lent->around);
+            spoil(&f.lent->tuples);
             CHECK(!t[k].poisoned && t[k].count && mcamp_tally_mean(&t[k]) >= 0);
             CHECK(k % 2 == 0 || !memcmp(&t[k], &t[k - 1], sizeof *t));
         }
