@@ -2809,11 +2809,12 @@ MCAMP__PRIV const mcamp_ctx *mcamp__worth(const mcamp_ctx *ctx, double work)
     return work > (ctx->brisk ? 2e5 : 5e6) ? ctx : NULL;
 }
 
-/* In how many tasks all b^2 entries are gone through, each as slow as 20 multiply-adds: some for
- * each thread, as none is as fast as the others.                                      */
+#define MCAMP__EACH 4   /* tasks of rows for a thread, as none is as fast as the others */
+
+/* In how many tasks all b^2 entries are gone through, each as slow as 20 multiply-adds. */
 MCAMP__PRIV size_t mcamp__row_tasks(const mcamp_ctx *ctx, size_t b)
 {
-    return mcamp__worth(ctx, 20 * (double)b * (double)b) ? 4 * mcamp__tasks(ctx) : 1;
+    return mcamp__worth(ctx, 20 * (double)b * (double)b) ? MCAMP__EACH * mcamp__tasks(ctx) : 1;
 }
 
 /* 1 if the stage's time is up. */
@@ -7413,11 +7414,10 @@ MCAMP__PRIV mcamp_status mcamp__cholesky(mcamp_ctx *ctx, const double *a, size_t
 typedef struct mcamp__lags {
     size_t n, b, t0;
     size_t w;           /* coefficients: lags from w to b - w are orthogonal, G zero */
-    size_t base;        /* terms t < base belong to every F_d that is read */
     size_t len;         /* values in s */
     double *s;
     double *g;          /* where G goes; lags by tasks */
-    mcamp__sum *acc;    /* F_d(base - 1), of `whole` periods and `rest` terms */
+    mcamp__sum *acc;    /* the terms t < n - b of every F_d: `whole` periods and `rest` more */
     size_t tasks, whole, rest;
 } mcamp__lags;
 
@@ -7456,7 +7456,7 @@ MCAMP__PRIV void mcamp__lags_add(const mcamp__lags *q, size_t from, size_t to,
 }
 
 /* G's entries (j-d, j) and (j, j-d) for one lag, each a term more than the one before; acc[d]
- * holds F_d(base - 1).  Where the table of S has ended, the same value is a period before. */
+ * holds what all have.  Where the table of S has ended, the same value is a period before. */
 MCAMP__PRIV void mcamp__lags_read(const mcamp__lags *q, size_t d)
 {
     mcamp__sum acc = q->acc[d];
@@ -7492,8 +7492,8 @@ MCAMP__PRIV mcamp_status mcamp__gram_toeplitz(mcamp_ctx *ctx, const mcamp_mech *
     mcamp_status st;
     q.n = m->n; q.b = b; q.w = m->bands;
     q.t0 = m->bands > b ? m->bands - b : 0;
-    q.base = q.rest = m->n > b ? m->n - b : 0;
-    q.whole = q.base > q.t0 + b ? (q.base - q.t0) / b : 0;
+    q.rest = m->n > b ? m->n - b : 0;
+    q.whole = q.rest > q.t0 + b ? (q.rest - q.t0) / b : 0;
     q.rest -= q.whole * b;
     q.g = g;
     q.tasks = mcamp__row_tasks(ctx, b);
@@ -9343,12 +9343,10 @@ typedef struct mcamp__max_z {
     mcamp__next next;   /* of parts of some rows each                            */
 } mcamp__max_z;
 
-#define MCAMP__ROWS_AT_ONCE 16
-
 MCAMP__PRIV void mcamp__max_z_task(void *arg, size_t task)
 {
     mcamp__max_z *q = (mcamp__max_z *)arg;
-    const size_t b = q->t->b, some = MCAMP__ROWS_AT_ONCE;
+    const size_t b = q->t->b, some = 16;
     double *power = q->own + task * (2 * b + q->k), *worst = power + 2 * b;
     for (size_t l = 1; l < q->k; l++) worst[l] = 0;
     for (uint64_t n = task; n * some < b; n = MCAMP__NEXT(&q->next, n, q->tasks))
@@ -10077,7 +10075,7 @@ MCAMP__PRIV mcamp_status mcamp__sampler_order(mcamp_ctx *ctx, mcamp__sampler *p,
 {
     size_t b = p->m.b, tasks = mcamp__tasks(ctx), kinds, count = 2 * b +
         mcamp__zmax(2 * MCAMP__SOME * b, tasks * (mcamp__order_most(b) + 2 * b));
-    mcamp__rows_job q = { p, ctx->vec, 4 * tasks, NULL };
+    mcamp__rows_job q = { p, ctx->vec, MCAMP__EACH * tasks, NULL };
     mcamp__buf own;
     mcamp_status st = MCAMP_OK;
     if (p->method != MCAMP_METHOD_COMMON)
@@ -39487,6 +39485,7 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__PRIV
 #undef MCAMP__GUARD
 #undef MCAMP__NEXT
+#undef MCAMP__EACH
 #undef MCAMP__HOST_SSE
 #undef MCAMP__HOST_READ
 #undef MCAMP__HOST_WRITE
@@ -39574,7 +39573,6 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__COLUMN_GROUPS
 #undef MCAMP__PIECE
 #undef MCAMP__ROWS
-#undef MCAMP__ROWS_AT_ONCE
 #undef MCAMP__BINS_WORK
 #undef MCAMP__LINE_ROWS
 #undef MCAMP__TURNS
