@@ -2789,7 +2789,8 @@ MCAMP__PRIV void mcamp__run(const mcamp_ctx *ctx, size_t ntask,
  * part i, and *next with `tasks`.                                                     */
 #if (defined(MCAMP_PTHREADS) || defined(MCAMP_OPENMP)) && defined(__GCC_ATOMIC_LLONG_LOCK_FREE)
 #  if __GCC_ATOMIC_LLONG_LOCK_FREE > 1
-#    define MCAMP__NEXT(next, n, tasks) __atomic_fetch_add(next, 1, __ATOMIC_RELAXED)
+#    define MCAMP__COUNT(p, x) __atomic_fetch_add(p, x, __ATOMIC_RELAXED)
+#    define MCAMP__NEXT(next, n, tasks) MCAMP__COUNT(next, 1)
 typedef uint64_t mcamp__next __attribute__((aligned(8)));       /* all of it on one line */
 #  endif
 #endif
@@ -2811,10 +2812,16 @@ MCAMP__PRIV const mcamp_ctx *mcamp__worth(const mcamp_ctx *ctx, double work)
 
 #define MCAMP__EACH 4   /* tasks of rows for a thread, as none is as fast as the others */
 
-/* In how many tasks all b^2 entries are gone through, each as slow as 20 multiply-adds. */
-MCAMP__PRIV size_t mcamp__row_tasks(const mcamp_ctx *ctx, size_t b)
+/* In how many tasks rows are gone through that take so many multiply-adds together. */
+MCAMP__PRIV size_t mcamp__row_tasks(const mcamp_ctx *ctx, double work)
 {
-    return mcamp__worth(ctx, 20 * (double)b * (double)b) ? MCAMP__EACH * mcamp__tasks(ctx) : 1;
+    return mcamp__worth(ctx, work) ? MCAMP__EACH * mcamp__tasks(ctx) : 1;
+}
+
+/* The same for all b^2 entries, each as slow as 20 multiply-adds. */
+MCAMP__PRIV size_t mcamp__square_tasks(const mcamp_ctx *ctx, size_t b)
+{
+    return mcamp__row_tasks(ctx, 20 * (double)b * (double)b);
 }
 
 /* 1 if the stage's time is up. */
@@ -5833,7 +5840,7 @@ MCAMP__PRIV mcamp_status mcamp__tri_pack(mcamp_ctx *ctx, const double *L, size_t
                                          mcamp__tri *out)
 {
     mcamp__tri t;
-    mcamp__tri_job q = { &t, L, NULL, mcamp__row_tasks(ctx, b) };
+    mcamp__tri_job q = { &t, L, NULL, mcamp__square_tasks(ctx, b) };
     size_t entries;
     memset(&t, 0, sizeof t);
     if (!b || !mcamp__mul_size(b, b, &entries) || entries > SIZE_MAX / 64)
@@ -7393,7 +7400,7 @@ MCAMP__PRIV mcamp_status mcamp__cholesky(mcamp_ctx *ctx, const double *a, size_t
 {
     size_t *from = (size_t *)mcamp__new(ctx, b, sizeof *from), good = 0;
     double *work = mcamp__new_doubles(ctx, MCAMP__S * (b + MCAMP__S));
-    mcamp__cholesky_job q = { a, l, 0, b, w, from, mcamp__row_tasks(ctx, b) };
+    mcamp__cholesky_job q = { a, l, 0, b, w, from, mcamp__square_tasks(ctx, b) };
     *shift = q.shift = mcamp__cholesky_shift(a, b);
     if (from) mcamp__run(ctx, q.tasks, mcamp__cholesky_rows, &q);
     if (from && work) good = mcamp__cholesky_blocks(ctx, b, l, from, NULL, work);
@@ -7496,7 +7503,7 @@ MCAMP__PRIV mcamp_status mcamp__gram_toeplitz(mcamp_ctx *ctx, const mcamp_mech *
     q.whole = q.rest > q.t0 + b ? (q.rest - q.t0) / b : 0;
     q.rest -= q.whole * b;
     q.g = g;
-    q.tasks = mcamp__row_tasks(ctx, b);
+    q.tasks = mcamp__square_tasks(ctx, b);
     /* t0 + 2b cannot overflow: b * b was allocated and bands <= n <= 2^48 */
     q.len = mcamp__zmin(m->n, q.t0 + 2 * b);
     q.s = mcamp__new_doubles(ctx, q.len);
@@ -7780,8 +7787,7 @@ MCAMP__PRIV mcamp_status mcamp__gram_pairs(mcamp_ctx *ctx, const mcamp_mech *m,
     mcamp__pairs q;
     double *block;
     q.m = m; q.b = b; q.d = m->buffers; q.h = g;
-    q.tasks = 1;
-    if (mcamp__worth(ctx, 3 * (double)m->n * (double)b * (double)q.d)) q.tasks = mcamp__tasks(ctx);
+    q.tasks = mcamp__row_tasks(ctx, 3 * (double)m->n * (double)b * (double)q.d);
     if (!mcamp__pairs_size(&q)) return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
     block = mcamp__new_doubles(ctx, q.count);
     if (!block) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)q.count);
@@ -8100,7 +8106,7 @@ MCAMP__PRIV void mcamp__factor_rows(void *arg, size_t task)
 MCAMP__PRIV mcamp_status mcamp__factor_fill(mcamp_ctx *ctx, const mcamp_gram *gram,
                                             mcamp__factor *f, double *root)
 {
-    mcamp__factor_job q = { gram, f, mcamp__row_tasks(ctx, f->b) };
+    mcamp__factor_job q = { gram, f, mcamp__square_tasks(ctx, f->b) };
     mcamp__sum total = { 0, 0 };
     mcamp_status st;
     size_t b = f->b, w = gram->width;
@@ -22948,6 +22954,15 @@ typedef struct mcamp__aside {
 #endif
 /* For the caller and one other thread: work of one alone takes some tenths of a millisecond. */
 #define MCAMP__CREW_LONG (8 * MCAMP__CREW_LOOKS)
+#ifdef MCAMP__COUNT
+#  define MCAMP__CREW_TAKEN(p) MCAMP__CREW_READ(p)
+#else
+#  define MCAMP__CREW_TAKEN(p) (*(p))   /* under the lock, as all else */
+#endif
+/* `taken`: a task from the first on, or from the last; what each half holds. */
+#define MCAMP__CREW_FIRST 1
+#define MCAMP__CREW_LAST ((uint64_t)1 << 32)
+#define MCAMP__CREW_MOST 0xffffffffu
 #define MCAMP__CREW_LINE 64     /* bytes that a processor takes from another one at a time */
 #define MCAMP__THREADS_MAX 256
 
@@ -22968,7 +22983,7 @@ typedef struct mcamp__crew {
     char apart0[MCAMP__CREW_LINE];
     unsigned turn;              /* moves on when there is something to do         */
     char apart1[MCAMP__CREW_LINE];
-    size_t next;                /* the next task; next >= ntask: nobody comes in  */
+    mcamp__next taken;          /* tasks, from both ends; none left: nobody comes in */
     char apart2[MCAMP__CREW_LINE];
     size_t inside;              /* threads that may have a task                   */
     char apart3[MCAMP__CREW_LINE];
@@ -22983,23 +22998,35 @@ MCAMP__PRIV void mcamp__crew_lock(mcamp__crew *c)
     pthread_mutex_lock(&c->lock);
 }
 
-MCAMP__PRIV size_t mcamp__crew_take(mcamp__crew *c)
+/* Whether there is a task between those that were taken from both ends. */
+MCAMP__PRIV bool mcamp__crew_left(uint64_t taken, size_t ntask)
 {
-#if MCAMP__CREW_LOOKS
-    return __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED);
+    return (taken & MCAMP__CREW_MOST) + (taken >> 32) < ntask;
+}
+
+/* The next task from that end, or ntask: none is left.  The caller takes the first ones, others
+ * the last: in the next dispatch who had a part of the data mostly has it again, in its own
+ * cache, as two cores may share none.                                                 */
+MCAMP__PRIV size_t mcamp__crew_take(mcamp__crew *c, uint64_t end, size_t ntask)
+{
+    uint64_t taken;
+#ifdef MCAMP__COUNT
+    taken = MCAMP__COUNT(&c->taken, end);
 #else
-    size_t i;
     mcamp__crew_lock(c);
-    i = c->next++;
+    taken = c->taken;
+    c->taken += end;
     pthread_mutex_unlock(&c->lock);
-    return i;
 #endif
+    if (!mcamp__crew_left(taken, ntask)) return ntask;
+    return end == MCAMP__CREW_LAST ? ntask - 1 - (size_t)(taken >> 32)
+                                   : (size_t)(taken & MCAMP__CREW_MOST);
 }
 
 MCAMP__PRIV void mcamp__crew_work(mcamp__crew *c, void (*task)(void *arg, size_t i), void *arg,
-                                  size_t ntask)
+                                  size_t ntask, uint64_t end)
 {
-    for (size_t i; (i = mcamp__crew_take(c)) < ntask; ) task(arg, i);
+    for (size_t i; (i = mcamp__crew_take(c, end, ntask)) < ntask; ) task(arg, i);
 }
 
 /* The job, with the lock that is given up meanwhile. */
@@ -23019,7 +23046,7 @@ MCAMP__PRIV void mcamp__crew_aside(mcamp__crew *c, mcamp__aside *job)
 
 /* What a thread does: waits for a turn, comes in if there is a task left, leaves.  Who sees
  * a turn late, when its tasks are taken, stays out of it: `task` and `arg` may be gone.  A
- * job comes first, as all others are for the caller, too.                              */
+ * job comes first, as all others are for the caller, too; then the turn is still to be seen. */
 MCAMP__PRIV void *mcamp__crew_main(void *p)
 {
     mcamp__crew *c = (mcamp__crew *)p;
@@ -23038,14 +23065,14 @@ MCAMP__PRIV void *mcamp__crew_main(void *p)
         mcamp__crew_lock(c);
         while (c->turn == seen) pthread_cond_wait(&c->posted, &c->lock);
         if (c->over) break;
-        seen = c->turn;
         if (c->job && !c->job->taken) { mcamp__crew_aside(c, c->job); continue; }
+        seen = c->turn;
         task = c->task; arg = c->arg; ntask = c->ntask;
-        in = MCAMP__CREW_READ(&c->next) < ntask;
+        in = mcamp__crew_left(MCAMP__CREW_TAKEN(&c->taken), ntask);
         if (in) MCAMP__CREW_SET(&c->inside, c->inside + 1);
         pthread_mutex_unlock(&c->lock);
         if (!in) continue;
-        mcamp__crew_work(c, task, arg, ntask);
+        mcamp__crew_work(c, task, arg, ntask, MCAMP__CREW_LAST);
         mcamp__crew_lock(c);
         MCAMP__CREW_SET(&c->inside, c->inside - 1);
         if (!c->inside) pthread_cond_signal(&c->left);
@@ -23085,18 +23112,18 @@ MCAMP__PRIV void mcamp__crew_run(void *user, size_t ntask, void (*task)(void *ar
 {
     mcamp__crew *c = (mcamp__crew *)user;
     if (!c->busy && c->width > 1) mcamp__crew_grow(c, ntask + (c->job ? 1 : 0));
-    if (c->busy || !c->count) {
+    if (c->busy || !c->count || ntask > MCAMP__CREW_MOST / 2) {
         for (size_t i = 0; i < ntask; i++) task(arg, i);
         return;
     }
     c->busy = true;
     mcamp__crew_lock(c);
     c->task = task; c->arg = arg; c->ntask = ntask;
-    MCAMP__CREW_SET(&c->next, 0);
+    c->taken = 0;               /* no other thread is inside                        */
     MCAMP__CREW_SET(&c->turn, c->turn + 1);
     pthread_cond_broadcast(&c->posted);
     pthread_mutex_unlock(&c->lock);
-    mcamp__crew_work(c, task, arg, ntask);
+    mcamp__crew_work(c, task, arg, ntask, MCAMP__CREW_FIRST);
     for (int k = 0; k < MCAMP__CREW_LONG && MCAMP__CREW_READ(&c->inside); k++)
         MCAMP__CREW_PAUSE;
     mcamp__crew_lock(c);
@@ -23112,7 +23139,8 @@ MCAMP__PRIV void mcamp__crew_begin(mcamp__crew *c, size_t width)
     c->made = c->busy = c->over = false;
     c->turn = 0;
     c->task = NULL; c->arg = NULL; c->job = NULL;
-    c->ntask = c->next = c->inside = c->started = 0;
+    c->ntask = c->inside = c->started = 0;
+    c->taken = 0;
 }
 
 MCAMP__PRIV void mcamp__crew_end(mcamp__crew *c)
@@ -28240,7 +28268,7 @@ MCAMP__PRIV mcamp_status mcamp__grad_gramian(mcamp_ctx *ctx, const mcamp_work *w
     double *rows, *wt;
     mcamp_status st;
     q.m = m;
-    q.tasks = mcamp__row_tasks(ctx, n);
+    q.tasks = mcamp__square_tasks(ctx, n);
     q.x = mcamp__new_doubles(ctx, count);
     if (!q.x) return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)count);
     q.dx = q.x + m->count; rows = q.dx + m->count; wt = rows + n;
@@ -30168,7 +30196,7 @@ MCAMP__PRIV mcamp_status mcamp__mix_order(mcamp_ctx *ctx, mcamp__sampler *p, siz
 {
     mcamp__mixture *m = p->mix;
     size_t b = p->m.b, span = mcamp__zmin(2 * m->reach + 1, b);
-    mcamp__mix_windows all = { p, row, ctx->vec, mcamp__row_tasks(ctx, b) };
+    mcamp__mix_windows all = { p, row, ctx->vec, mcamp__square_tasks(ctx, b) };
     mcamp_status st;
     double pull = 0, most;          /* pull: the mean of e^a - 1 over all pairs */
     if (!(p->eps > 0) || !(var > 0) || m->alike > b / 2) return MCAMP_OK;
@@ -35945,12 +35973,12 @@ MCAMP__PRIV mcamp_status mcamp__opt_descend(mcamp_ctx *ctx, mcamp__opt *o, mcamp
 /* ---- the driver ---------------------------------------------------------------------- */
 
 /* At most so many steps without samples.  The worst round's error by X takes more of them, which
- * are half a minute of one core for up to 32 768 entries.                              */
+ * are two minutes of one core for up to 65 536 entries; most end before.               */
 MCAMP__PRIV size_t mcamp__opt_steps(const mcamp_opt_desc *d)
 {
     double entries = (double)d->rounds * (double)(d->bands ? d->bands : d->rounds);
     if (d->family != MCAMP_OPT_BANDED || d->error != MCAMP_ERROR_MAX) return 1000;
-    return (size_t)mcamp__dmin(mcamp__dmax(268435456 / entries, 1000), 100000);
+    return (size_t)mcamp__dmin(mcamp__dmax(536870912 / entries, 1000), 100000);
 }
 
 /* Fills in defaults, checks what depends on the amplification. */
@@ -39484,6 +39512,7 @@ MCAMP_EXTERN_C_END
 
 #undef MCAMP__PRIV
 #undef MCAMP__GUARD
+#undef MCAMP__COUNT
 #undef MCAMP__NEXT
 #undef MCAMP__EACH
 #undef MCAMP__HOST_SSE
@@ -39498,11 +39527,15 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__SIGMA_MAX
 #undef MCAMP__THREADS_MAX
 #undef MCAMP__CREW
+#undef MCAMP__CREW_FIRST
+#undef MCAMP__CREW_LAST
 #undef MCAMP__CREW_LOOKS
+#undef MCAMP__CREW_TAKEN
 #undef MCAMP__CREW_PAUSE
 #undef MCAMP__CREW_READ
 #undef MCAMP__CREW_LINE
 #undef MCAMP__CREW_LONG
+#undef MCAMP__CREW_MOST
 #undef MCAMP__CREW_SET
 #undef MCAMP__BIN_KEY0
 #undef MCAMP__ORDER_MAX

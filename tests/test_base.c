@@ -264,12 +264,12 @@ TEST(what_is_worth_a_dispatch)
     mcamp_ctx c;
     CHECK_STATUS(mcamp_ctx_init(&c, NULL), MCAMP_OK);
     CHECK(!mcamp__worth(&c, 4e6) && mcamp__worth(&c, 6e6) == &c);
-    CHECK(mcamp__row_tasks(&c, 4096) == 4 && mcamp__row_tasks(&c, 499) == 1);
+    CHECK(mcamp__square_tasks(&c, 4096) == 4 && mcamp__square_tasks(&c, 499) == 1);
     c.parallel.run = backwards; c.parallel.width = 3;
-    CHECK(mcamp__row_tasks(&c, 499) == 1 && mcamp__row_tasks(&c, 512) == 12);
+    CHECK(mcamp__square_tasks(&c, 499) == 1 && mcamp__square_tasks(&c, 512) == 12);
     c.brisk = true;
     CHECK(!mcamp__worth(&c, 1.9e5) && mcamp__worth(&c, 2.1e5) == &c);
-    CHECK(mcamp__row_tasks(&c, 99) == 1 && mcamp__row_tasks(&c, 128) == 12);
+    CHECK(mcamp__square_tasks(&c, 99) == 1 && mcamp__square_tasks(&c, 128) == 12);
 }
 
 static int answer(void *user, double fraction, double best)

@@ -151,6 +151,9 @@ static void tasks_once(const mcamp_ctx *c, size_t ntask)
     for (size_t i = 0; i < sizeof done; i++) CHECK(done[i] == (i < ntask));
 }
 
+#define MT_FIRST ((uint64_t)1)              /* as the header counts them */
+#define MT_LAST ((uint64_t)1 << 32)
+
 TEST(every_task_is_run_once)
 {
     static const size_t width[] = { 0, 1, 2, 3, 7, 256, 257, SIZE_MAX };
@@ -172,6 +175,27 @@ TEST(every_task_is_run_once)
     }
 }
 
+/* The first for the caller, the last for others, each once, whoever takes how many. */
+TEST(tasks_are_taken_from_both_ends)
+{
+    for (size_t ntask = 0; ntask < 9; ntask++)
+        for (size_t turns = 0; turns < 512; turns++) {
+            mcamp__crew c;
+            size_t first = 0, last = ntask;
+            mcamp__crew_begin(&c, 1);
+            c.made = mcamp__crew_make(&c);
+            for (size_t k = 0; k < 9; k++) {
+                bool own = turns >> k & 1, some = first < last;
+                size_t want = !some ? ntask : own ? first : last - 1;
+                CHECK(mcamp__crew_left(c.taken, ntask) == some);
+                CHECK(mcamp__crew_take(&c, own ? MT_FIRST : MT_LAST, ntask) == want);
+                if (some && own) first++;
+                if (some && !own) last--;
+            }
+            mcamp__crew_end(&c);
+        }
+}
+
 /* Tasks that end only when all of them are there: each has a thread of its own. */
 typedef struct meeting { size_t expected, here, who[8]; int missed; } meeting;
 
@@ -189,7 +213,8 @@ static void meet(void *arg, size_t i)
     pthread_mutex_unlock(&test_lock);
 }
 
-static void all_meet(const mcamp_ctx *c, size_t n)
+/* Who had the first task. */
+static size_t all_meet(const mcamp_ctx *c, size_t n)
 {
     meeting m;
     memset(&m, 0, sizeof m);
@@ -198,6 +223,7 @@ static void all_meet(const mcamp_ctx *c, size_t n)
     CHECK(m.here == n && !m.missed);
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < i; k++) CHECK(m.who[i] != m.who[k]);
+    return m.who[0];
 }
 
 TEST(tasks_run_side_by_side)
@@ -205,7 +231,7 @@ TEST(tasks_run_side_by_side)
     for (size_t w = 2; w < 6; w++) {
         mcamp_ctx c = context(w);
         count_anew();
-        all_meet(&c, w);
+        CHECK(all_meet(&c, w) == 0);        /* the caller */
         CHECK(counted.threads == w - 1 && all_back());
     }
 }
@@ -374,6 +400,25 @@ TEST(jobs_are_done_beside_the_caller)
         mcamp__crew_end(&crew);
         CHECK(counted.threads == w - 1 && all_back());
     }
+}
+
+/* A thread that wakes late finds a job and tasks: the job first, then the tasks, which need it. */
+TEST(a_job_leaves_the_turn)
+{
+    mcamp_ctx c = context(2);
+    mcamp__crew crew;
+    errand e = { 0, 0, 0, 0, 0 };
+    mcamp__aside job;
+    count_anew();
+    mcamp__crew_enter(&crew, &c);
+    job.run = run_errand; job.arg = &e;
+    job.taken = job.done = false;
+    crew.job = &job;                            /* before there is a thread */
+    all_meet(&c, 2);
+    mcamp__aside_end(&c, &job);
+    CHECK(e.runs == 101 && e.who == 1);
+    mcamp__crew_end(&crew);
+    CHECK(all_back());
 }
 
 /* Nobody else is there: at the end, by the caller, once. */
@@ -793,11 +838,13 @@ TEST(threads_are_told_apart) { CHECK(!who() && !test_keyless); }
 TEST_MAIN("threads",
     T(threads_are_told_apart),
     T(every_task_is_run_once),
+    T(tasks_are_taken_from_both_ends),
     T(tasks_run_side_by_side),
     T(a_crew_lasts_for_the_whole_call),
     T(late_threads_stay_out),
     T(tasks_may_have_tasks),
     T(jobs_are_done_beside_the_caller),
+    T(a_job_leaves_the_turn),
     T(jobs_without_a_crew),
     T(many_short_jobs),
     T(a_crew_takes_the_place_of_one_hook_alone),
