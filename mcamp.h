@@ -2786,7 +2786,7 @@ MCAMP__PRIV void mcamp__run(const mcamp_ctx *ctx, size_t ntask,
 
 /* What tasks do after part n: the first part that none has taken where processors can count
  * together, so that a slower one does fewer, else the `tasks`-th from n.  Task i begins with
- * part i, and *next with `tasks`.                                                     */
+ * part i, and *next with `tasks`.  MCAMP__COUNT, where they can: *p += x, and what it was. */
 #if (defined(MCAMP_PTHREADS) || defined(MCAMP_OPENMP)) && defined(__GCC_ATOMIC_LLONG_LOCK_FREE)
 #  if __GCC_ATOMIC_LLONG_LOCK_FREE > 1
 #    define MCAMP__COUNT(p, x) __atomic_fetch_add(p, x, __ATOMIC_RELAXED)
