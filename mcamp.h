@@ -35278,14 +35278,42 @@ MCAMP__PRIV double mcamp__trace_root(mcamp_ctx *ctx, double *s, size_t n, double
     return sum;
 }
 
-/* t.t := V from the gradient in t.l (its sign turned), a multiple of the identity being
- * added until V > 0; returns <V, X>.                                                  */
+/* Whether V + shift I > 0, V the lower triangle of t.t; t.l is spoilt. */
+MCAMP__PRIV bool mcamp__orth_above(const mcamp__errors *t, double shift)
+{
+    size_t n = t->n;
+    for (size_t i = 0; i < n; i++) {
+        memcpy(t->l + i * n, t->t + i * n, (i + 1) * sizeof *t->l);
+        t->l[i * n + i] += shift;
+    }
+    return mcamp__cholesky_blocks(t->ctx, n, t->l, NULL, NULL, t->work) == n;
+}
+
+/* A multiple of I that makes V > 0, to a tenth of the least one from `unit` on; 0 if none is
+ * needed, infinite if there is none. */
+MCAMP__PRIV double mcamp__orth_shift(const mcamp__errors *t, double unit)
+{
+    double low = 0, high = unit;
+    if (mcamp__orth_above(t, 0)) return 0;
+    for (; !mcamp__orth_above(t, high); high *= 16) {
+        low = high;
+        if (!(high < 1e15 * unit)) return mcamp__inf();
+    }
+    while (low > 0 && high > 1.1 * low) {
+        double middle = sqrt(low * high);
+        if (mcamp__orth_above(t, middle)) high = middle;
+        else low = middle;
+    }
+    return high;
+}
+
+/* t.t := V from Z in t.l, a multiple of the identity being added until V > 0; returns <V, X>. */
 MCAMP__PRIV double mcamp__orth_dual(mcamp__opt *o)
 {
     const mcamp__errors *t = &o->orth;
     mcamp__opt_model *m = &o->m;
     size_t n = m->n, j;
-    double total = 0, shift = 0;
+    double total = 0, shift;
     mcamp__dense q = { t, o->inner.vec, t->t, NULL, NULL, NULL, n, 0 };
     for (size_t k = 0; k < m->classes; k++) m->dots[k] = 0;
     for (size_t i = 0; i < n; i++)
@@ -35297,14 +35325,7 @@ MCAMP__PRIV double mcamp__orth_dual(mcamp__opt *o)
             double v = i - k < m->bands && mcamp__orth_free(m, i, k) ? 0 : t->l[i * n + k];
             t->t[i * n + k] = i == k ? m->dots[i % m->classes] : v;
         }
-    for (int tries = 0; tries < 40; tries++) {
-        for (size_t i = 0; i < n; i++) {
-            memcpy(t->p + i * n, t->t + i * n, (i + 1) * sizeof *t->p);
-            t->p[i * n + i] += shift;
-        }
-        if (mcamp__cholesky_blocks(&o->inner, n, t->p, NULL, NULL, t->work) == n) break;
-        shift = tries ? 2 * shift : 1e-9 * total / (double)n;
-    }
+    shift = mcamp__orth_shift(t, 1e-9 * total / (double)n);
     for (size_t i = 0; i < n; i++) t->t[i * n + i] += shift;
     mcamp__dense_tasks(&o->inner, n, &q, mcamp__dense_mirror);
     return total + shift * (double)m->classes;
@@ -35317,22 +35338,13 @@ MCAMP__PRIV void mcamp__dense_scale_rows(void *arg, size_t task)
         for (size_t k = 0; k < q->n; k++) q->x[i * q->n + k] *= q->scale[i];
 }
 
-/* *least: no C of the family has a smaller error for unit noise at sensitivity 1; 0 if
- * that cannot be said.                                                                */
-MCAMP__PRIV mcamp_status mcamp__orth_least(mcamp__opt *o, const double *x, double *least)
+/* The bound by Z in t.l, which is spoilt; 0 if there is none. */
+MCAMP__PRIV double mcamp__orth_by_dual(mcamp__opt *o)
 {
     mcamp__errors *t = &o->orth;
     size_t n = o->m.n;
-    double slope, cost, sum = 0, root;
+    double cost = mcamp__orth_dual(o), sum = 0, root;
     mcamp__dense q;
-    mcamp_status st;
-    *least = 0;
-    mcamp__errors_free(&o->inner, t);
-    if ((st = mcamp__orth_init(o, 1)) < 0) return st;
-    if (!mcamp__orth_set(&o->inner, &o->m, x) || !mcamp__errors_value(t)) return MCAMP_OK;
-    mcamp__orth_weights(o, &slope);
-    mcamp__errors_gradient(t, o->m.g.coef);
-    cost = mcamp__orth_dual(o);
     memset(&q, 0, sizeof q);
     q.e = t; q.x = t->t; q.scale = t->v; q.upper = 1;
     for (size_t i = 0; i < n; i++) sum += o->weights[i];
@@ -35343,9 +35355,254 @@ MCAMP__PRIV mcamp_status mcamp__orth_least(mcamp__opt *o, const double *x, doubl
         mcamp__dense_tasks(&o->inner, n, &q, mcamp__dense_scale_rows);
     }
     root = mcamp__trace_root(&o->inner, t->t, n, t->work);
-    if (root > 0 && cost > 0 && mcamp__finite(root) && mcamp__finite(cost))
-        *least = root / sqrt(cost) * (1 - 1e-9);
+    return root > 0 && cost > 0 && mcamp__finite(root) && mcamp__finite(cost)
+           ? root / sqrt(cost) * (1 - 1e-9) : 0;
+}
+
+/* The error by the weights of the last gradient: no bound by them is above it. */
+MCAMP__PRIV double mcamp__orth_own(const mcamp__opt *o)
+{
+    double sum = 0, square = 0;
+    for (size_t i = 0; i < o->m.n; i++) {
+        sum += o->weights[i];
+        square += o->weights[i] * o->rows[i];
+    }
+    return sqrt(square / sum);
+}
+
+/* Z in t.l after a value; that error, infinite where X is not positive definite. */
+MCAMP__PRIV double mcamp__orth_z(mcamp__opt *o)
+{
+    double slope;
+    if (!mcamp__errors_value(&o->orth)) return mcamp__inf();
+    mcamp__orth_weights(o, &slope);
+    mcamp__errors_gradient(&o->orth, o->m.g.coef);
+    return mcamp__orth_own(o);
+}
+
+/* ---- a dual matrix that is nearer -------------------------------------------------- *
+ * Where weights are on few rows, Z is nearly singular: what is left of it on free entries, E,
+ * is small for the error and large for V = Z - E, which is far from positive.  By first order
+ * Z moves by -(X^-1 D Z + Z D X^-1) with X by D in the family, and any D gives a V.  So: the D
+ * with the least |E - H D|, H D being that move's part on the family's directions (free entries
+ * beside the diagonal; of the diagonal what is left of its classes' means).  H is symmetric and
+ * positive; conjugate residuals, which lessen |E - H D| with every turn, where conjugate
+ * gradients lessen the error, of which nothing is left to gain.  A turn is two products with
+ * n x n matrices, of bands in panels: 2 n^2 min(n, 2 (bands + MCAMP__S)) multiply-adds.
+ *    Vectors are packed rows of bands, entries beside the diagonal times sqrt(2), so that
+ * <A, B> is their product.                                                            */
+#define MCAMP__DUAL_TURNS 50    /* between two bounds                                */
+#define MCAMP__DUAL_MOST  1000
+#define MCAMP__DUAL_WORK  68719476736.0     /* multiply-adds, 2^36                     */
+
+typedef struct mcamp__dual {
+    mcamp__opt *o;
+    const mcamp__errors *e;     /* p: X^-1, l: products, t: a factor of them         */
+    size_t n, bands, room;      /* room: of a panel of D                             */
+    double *block, *z, *panels, *cover;     /* Z, the same packed, panels of D       */
+    double *d, *r, *p, *hp, *hr;            /* D, E - H D; a direction; H of it, of r */
+    size_t total;
+    const double *in;           /* what the cover has the panels of                  */
+    bool wide;                  /* all of the product, not only the bands            */
+} mcamp__dual;
+
+MCAMP__PRIV size_t mcamp__dual_turns(const mcamp__opt_model *m)
+{
+    double n = (double)m->n, wide = (double)mcamp__zmin(m->n, 2 * (m->bands + MCAMP__S));
+    return (size_t)mcamp__dmin(MCAMP__DUAL_WORK / (2 * n * n * wide), MCAMP__DUAL_MOST);
+}
+
+/* The rows from *lo on, to what is returned, where columns p .. p + w - 1 have bands. */
+MCAMP__PRIV size_t mcamp__dual_span(const mcamp__dual *q, size_t p, size_t w, size_t *lo)
+{
+    *lo = p + 1 > q->bands ? p + 1 - q->bands : 0;
+    return mcamp__zmin(q->n, p + w + q->bands - 1);
+}
+
+/* A panel of D. */
+MCAMP__PRIV void mcamp__dual_cover(void *arg, size_t task)
+{
+    const mcamp__dual *q = (const mcamp__dual *)arg;
+    size_t p = task * MCAMP__S, w = mcamp__zmin(MCAMP__S, q->n - p), lo, first;
+    size_t end = mcamp__dual_span(q, p, w, &lo);
+    double *z = q->cover + task * q->room, half = sqrt(0.5);
+    memset(z, 0, (end - lo) * MCAMP__S * sizeof *z);
+    for (size_t i = p; i < end; i++) {
+        const double *row = q->in + mcamp__band_row(i, q->bands, &first);
+        for (size_t k = mcamp__zmax(first, p); k < mcamp__zmin(i, p + w); k++)
+            z[(i - lo) * MCAMP__S + k - p] = half * row[k - first];
+        if (i >= p + w) continue;
+        for (size_t k = first; k < i; k++)
+            z[(k - lo) * MCAMP__S + i - p] = half * row[k - first];
+        z[(i - lo) * MCAMP__S + i - p] = row[i - first];
+    }
+}
+
+/* Some rows of l := X^-1 D Z. */
+MCAMP__PRIV void mcamp__dual_rows(void *arg, size_t task)
+{
+    const mcamp__dual *q = (const mcamp__dual *)arg;
+    const mcamp__errors *e = q->e;
+    mcamp_vecset vs = q->o->inner.vec;
+    size_t n = q->n, r = task * MCAMP__S, rows = mcamp__zmin(MCAMP__S, n - r), from, to, lo;
+    double *half = e->t + r * n, *out = e->l + r * n;
+    memset(half, 0, rows * n * sizeof *half);
+    for (size_t p = 0; p < n; p += MCAMP__S) {
+        size_t w = mcamp__zmin(MCAMP__S, n - p), end = mcamp__dual_span(q, p, w, &lo);
+        mcamp__vec_nt(vs, e->p + r * n + lo, n, rows, q->cover + p / MCAMP__S * q->room, end - lo,
+                      1, half + p, n, w);
+    }
+    to = mcamp__dual_span(q, r, rows, &from);
+    if (q->wide) { from = 0; to = n; }
+    for (size_t p = from / MCAMP__S * MCAMP__S; p < to; p += MCAMP__S) {
+        size_t w = mcamp__zmin(MCAMP__S, n - p);
+        for (size_t i = 0; i < rows; i++) memset(out + i * n + p, 0, w * sizeof *out);
+        mcamp__vec_nt(vs, half, n, rows, q->panels + p * n, n, 1, out + p, n, w);
+    }
+}
+
+/* What is of the family's directions in the symmetric a + a' (of a: twice on the diagonal). */
+MCAMP__PRIV void mcamp__dual_take(const mcamp__dual *q, const double *a, double *out)
+{
+    const mcamp__opt_model *m = &q->o->m;
+    size_t n = q->n, first;
+    for (size_t k = 0; k < m->classes; k++) m->dots[k] = 0;
+    for (size_t i = 0; i < n; i++) {
+        double *row = out + mcamp__band_row(i, q->bands, &first);
+        for (size_t k = first; k < i; k++)
+            row[k - first] = mcamp__orth_free(m, i, k)
+                             ? sqrt(2) * (a[i * n + k] + a[k * n + i]) : 0.0;
+        m->dots[i % m->classes] += row[i - first] = 2 * a[i * n + i];
+    }
+    for (size_t i = 0; i < n; i++) {
+        size_t k = i % m->classes;
+        out[mcamp__band_row(i + 1, q->bands, &first) - 1] -=
+            m->dots[k] / (double)((n - k + m->classes - 1) / m->classes);
+    }
+}
+
+/* l := X^-1 D Z, of the bands or wide. */
+MCAMP__PRIV void mcamp__dual_product(mcamp__dual *q, const double *in, bool wide)
+{
+    double n = (double)q->n;
+    size_t panels = (q->n + MCAMP__S - 1) / MCAMP__S;
+    q->in = in; q->wide = wide;
+    mcamp__run(mcamp__worth(&q->o->inner, 5 * n * (double)q->bands), panels, mcamp__dual_cover, q);
+    mcamp__run(mcamp__worth(&q->o->inner, n * n * MCAMP__S), panels, mcamp__dual_rows, q);
+}
+
+MCAMP__PRIV void mcamp__dual_times(mcamp__dual *q, const double *in, double *out)
+{
+    mcamp__dual_product(q, in, false);
+    mcamp__dual_take(q, q->e->l, out);
+}
+
+/* So many turns of conjugate residuals; 0 if there is nothing left to lessen. */
+MCAMP__PRIV bool mcamp__dual_run(mcamp__dual *q, size_t turns)
+{
+    size_t n = q->o->m.entries;
+    double now = mcamp__dot(q->r, q->hr, n);
+    for (size_t k = 0; k < turns; k++) {
+        double square = mcamp__dot(q->hp, q->hp, n), step = now / square, was = now, back;
+        if (!(now > 0) || !(square > 0) || !mcamp__finite(step)) return false;
+        mcamp__axpy(step, q->p, q->d, n);
+        mcamp__axpy(-step, q->hp, q->r, n);
+        mcamp__dual_times(q, q->r, q->hr);
+        now = mcamp__dot(q->r, q->hr, n);
+        back = now / was;
+        for (size_t i = 0; i < n; i++) {
+            q->p[i] = q->r[i] + back * q->p[i];
+            q->hp[i] = q->hr[i] + back * q->hp[i];
+        }
+    }
+    return true;
+}
+
+/* l := Z as D moves it. */
+MCAMP__PRIV void mcamp__dual_moved(mcamp__dual *q)
+{
+    size_t n = q->n;
+    double *l = q->e->l;
+    mcamp__dual_product(q, q->d, true);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k <= i; k++)
+            l[i * n + k] = q->z[i * n + k] - l[i * n + k] - l[k * n + i];
+}
+
+/* From Z in l on, D = 0; p becomes X^-1. */
+MCAMP__PRIV mcamp_status mcamp__dual_begin(mcamp__opt *o, mcamp__dual *q)
+{
+    const mcamp__errors *e = &o->orth;
+    mcamp_ctx *ctx = &o->inner;
+    size_t n = o->m.n, entries = o->m.entries, panels = (n + MCAMP__S - 1) / MCAMP__S;
+    mcamp__dense d = { e, ctx->vec, e->l, NULL, NULL, NULL, n, 0 };
+    memset(q, 0, sizeof *q);
+    q->o = o; q->e = e; q->n = n; q->bands = o->m.bands;
+    q->room = MCAMP__S * mcamp__zmin(n, MCAMP__S + 2 * q->bands);
+    q->total = n * n + (n + MCAMP__S) * n + panels * q->room + 5 * entries;
+    q->block = mcamp__new_doubles(ctx, q->total);
+    if (!q->block) return mcamp__fail(ctx, MCAMP_E_MEMORY, "rounds", (double)n);
+    q->z = q->block;                            q->panels = q->z + n * n;
+    q->cover = q->panels + (n + MCAMP__S) * n;  q->d = q->cover + panels * q->room;
+    q->r = q->d + entries;                      q->p = q->r + entries;
+    q->hp = q->p + entries;                     q->hr = q->hp + entries;
+    mcamp__dense_tasks(ctx, n, &d, mcamp__dense_mirror);
+    memcpy(q->z, e->l, n * n * sizeof *q->z);
+    d.x = q->z; d.z = q->panels;
+    mcamp__dense_tasks(ctx, n, &d, mcamp__dense_pack);
+    mcamp__dense_tasks(ctx, n, &d, mcamp__dense_fill);
+    if (!mcamp__errors_inverse(e, n)) return MCAMP_E_NOT_PSD;
+    d.x = e->p;
+    mcamp__dense_tasks(ctx, n, &d, mcamp__dense_mirror);
+    memset(q->d, 0, entries * sizeof *q->d);
+    mcamp__dual_take(q, q->z, q->r);
+    for (size_t i = 0; i < entries; i++) q->p[i] = q->r[i] *= 0.5;
+    mcamp__dual_times(q, q->r, q->hr);
+    memcpy(q->hp, q->hr, entries * sizeof *q->hp);
     return MCAMP_OK;
+}
+
+/* *least := the largest bound of turns, until it is `enough` or three in a row are no larger. */
+MCAMP__PRIV mcamp_status mcamp__dual_climb(mcamp__opt *o, double enough, double *least)
+{
+    size_t most = mcamp__dual_turns(&o->m), idle = 0;
+    bool more = true;
+    mcamp__dual q;
+    mcamp_status st = mcamp__dual_begin(o, &q);
+    for (size_t k = 0; st == MCAMP_OK && more && k < most && idle < 3 && *least < enough; ) {
+        size_t turns = mcamp__zmin(MCAMP__DUAL_TURNS, most - k);
+        double now;
+        more = mcamp__dual_run(&q, turns);
+        mcamp__dual_moved(&q);
+        now = mcamp__orth_by_dual(o);
+        idle = now > *least ? 0 : idle + 1;
+        *least = mcamp__dmax(*least, now);
+        k += turns;
+    }
+    mcamp__delete_doubles(&o->inner, q.block, q.total);
+    return st == MCAMP_E_NOT_PSD ? MCAMP_OK : st;
+}
+
+#define MCAMP__ORTH_NEAR 0.001  /* of an error above its bound: it is near enough     */
+
+/* *least: no C of the family has a smaller error for unit noise at sensitivity 1; 0 if
+ * that cannot be said.  One that is `enough`, or near the error by the weights, is. */
+MCAMP__PRIV mcamp_status mcamp__orth_least(mcamp__opt *o, const double *x, double enough,
+                                           double *least)
+{
+    mcamp_status st;
+    double own;
+    *least = 0;
+    mcamp__errors_free(&o->inner, &o->orth);
+    if ((st = mcamp__orth_init(o, 1)) < 0) return st;
+    if (!mcamp__orth_set(&o->inner, &o->m, x)) return MCAMP_OK;
+    own = mcamp__orth_z(o);
+    if (!mcamp__finite(own)) return MCAMP_OK;
+    *least = mcamp__orth_by_dual(o);
+    enough = mcamp__dmin(enough, own / (1 + 0.5 * MCAMP__ORTH_NEAR));
+    if (*least >= enough || !mcamp__dual_turns(&o->m)) return MCAMP_OK;
+    mcamp__orth_z(o);
+    return mcamp__dual_climb(o, enough, least);
 }
 
 /* ---- where it starts ---------------------------------------------------------------- */
@@ -36214,8 +36471,6 @@ typedef struct mcamp__orth_norm {
     double tolerance;           /* times what is asked for                          */
 } mcamp__orth_norm;
 
-#define MCAMP__ORTH_NEAR 0.001  /* above the bound: no more norms                    */
-
 /* Rounds up to which the bound is computed where steps do not take O(n^3) as it does: a
  * second or two.                                                                      */
 #define MCAMP__BOUND_ROUNDS 2048
@@ -36235,11 +36490,11 @@ MCAMP__PRIV void mcamp__orth_prior(mcamp__opt *o, double even)
 }
 
 /* o->least := the bound at x, if that is more; o's way to errors is as before. */
-MCAMP__PRIV mcamp_status mcamp__orth_more(mcamp__opt *o, const double *x)
+MCAMP__PRIV mcamp_status mcamp__orth_more(mcamp__opt *o, const double *x, double enough)
 {
     double least = 0;
     int dense = !o->orth.lags;
-    mcamp_status st = mcamp__orth_least(o, x, &least);
+    mcamp_status st = mcamp__orth_least(o, x, enough, &least);
     if (st < 0) return st;
     o->least = mcamp__dmax(o->least, least);
     if (dense) return MCAMP_OK;
@@ -36267,32 +36522,48 @@ MCAMP__PRIV mcamp_status mcamp__orth_norm_run(mcamp_ctx *ctx, mcamp__opt *o, mca
     return st;
 }
 
+#define MCAMP__ORTH_RISE  4     /* norms of powers that rise: all where there are no bounds */
+#define MCAMP__ORTH_NORMS 12
+
+/* The k-th norm: after those that rise one for what is missing, maxima (sharp) or bounds, to a
+ * tenth of the tolerance of the last one for that.                                     */
+MCAMP__PRIV mcamp__orth_norm mcamp__orth_choose(size_t k, bool sharp, double tolerance[2])
+{
+    static const mcamp__orth_norm rise[MCAMP__ORTH_RISE] = {
+        { 16, 0, 10 }, { 128, 0.01, 1 }, { 512, 0.01, 1 }, { 512, 0.01, 0.1 } };
+    mcamp__orth_norm next = { sharp ? 512.0 : 64.0, sharp ? 0.01 : 0.0, 0 };
+    if (k < MCAMP__ORTH_RISE) return rise[k];
+    next.tolerance = tolerance[sharp] *= 0.1;
+    return next;
+}
+
 MCAMP__PRIV mcamp_status mcamp__orth_norms(mcamp_ctx *ctx, mcamp__opt *o, mcamp__lbfgs *l,
                                            mcamp_opt_result *r, double *best)
 {
-    static const mcamp__orth_norm norm[] = {
-        { 16, 0, 10 }, { 128, 0.01, 1 }, { 512, 0.01, 1 }, { 512, 0.01, 0.1 },
-        { 64, 0, 0.1 }, { 64, 0.01, 0.01 }, { 64, 0, 1e-3 }, { 512, 0.01, 0.01 },
-        { 16, 0, 1e-3 }, { 1024, 0.01, 0.01 }, { 16, 0, 1e-4 }, { 8, 0, 1e-4 },
-        { 16, 0, 1e-5 }, { 1024, 0.01, 0.01 }, { 8, 0, 1e-6 } };
-    bool bounded = mcamp__orth_bounded(o);
-    size_t norms = bounded ? sizeof norm / sizeof *norm : 4;    /* the others are for bounds */
-    double top = mcamp__inf();
+    bool bounded = mcamp__orth_bounded(o), sharp = true, last = false;
+    size_t norms = bounded ? MCAMP__ORTH_NORMS : MCAMP__ORTH_RISE;
+    double top = mcamp__inf(), tolerance[2] = { 1, 0.1 };
     mcamp_status st = MCAMP_OK;
     memcpy(best, l->x, l->n * sizeof *best);
-    for (size_t i = 0; i < norms && st == MCAMP_OK; i++) {
-        if (i) mcamp__orth_prior(o, norm[i].even);
-        o->power = norm[i].power;
+    for (size_t i = 0; !last; i++) {
+        mcamp__orth_norm norm = mcamp__orth_choose(i, sharp, tolerance);
+        double enough;
+        if (i) mcamp__orth_prior(o, norm.even);
+        o->power = norm.power;
         st = mcamp__opt_eval(o, l->x, &l->f, l->g);
         if (i && st < 0 && !mcamp__opt_fatal(st)) return MCAMP_OK;  /* best is good enough */
         if (st < 0) return st;
         if (!i) r->start_error = exp(l->f);
-        st = mcamp__orth_norm_run(ctx, o, l, &norm[i], &top, best);
-        if (st == MCAMP_OK && bounded && i > 1) {
-            st = mcamp__orth_more(o, l->x);
-            if (sqrt(top) < (1 + MCAMP__ORTH_NEAR) * o->least) break;
+        if ((st = mcamp__orth_norm_run(ctx, o, l, &norm, &top, best)) != MCAMP_OK) return st;
+        if (l->steps >= o->desc->max_iterations) st = MCAMP_Q_MAX_ITER;
+        last = st != MCAMP_OK || i + 1 == norms;
+        enough = sqrt(top) / (1 + MCAMP__ORTH_NEAR);
+        if (bounded && (last || mcamp__orth_own(o) > enough)) {
+            mcamp_status more = mcamp__orth_more(o, l->x, enough);
+            if (more < 0) return more;
+            if (o->least >= enough) return MCAMP_OK;
         }
-        if (st == MCAMP_OK && l->steps >= o->desc->max_iterations) st = MCAMP_Q_MAX_ITER;
+        sharp = sqrt(top) > (1 + 0.5 * MCAMP__ORTH_NEAR) * mcamp__orth_own(o);
     }
     return st;
 }
@@ -36440,7 +36711,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_bound(mcamp__opt *o, const double *x, mcamp_
 {
     double least = o->least;
     mcamp_status st = MCAMP_OK;
-    if (mcamp__orth_bounded(o) && !(least > 0)) st = mcamp__orth_least(o, x, &least);
+    if (mcamp__orth_bounded(o) && !(least > 0)) st = mcamp__orth_least(o, x, mcamp__inf(), &least);
     if (o->desc->equal_norms)   /* it is for columns of norm 1: an example uses so many */
         least *= sqrt((double)((o->m.n + o->every - 1) / o->every));
     r->least = least * r->sigma / r->sensitivity;
@@ -39627,6 +39898,11 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__DEPTH
 #undef MCAMP__BOUND_ROUNDS
 #undef MCAMP__ORTH_NEAR
+#undef MCAMP__ORTH_RISE
+#undef MCAMP__ORTH_NORMS
+#undef MCAMP__DUAL_TURNS
+#undef MCAMP__DUAL_MOST
+#undef MCAMP__DUAL_WORK
 #undef MCAMP__PANEL
 #undef MCAMP__CHUNKS
 #undef MCAMP__TILE

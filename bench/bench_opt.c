@@ -266,16 +266,17 @@ static double error_of(mcamp_opt_desc d, mcamp_opt_result *r)
 
 static void near_optimum(mcamp_error_kind kind)
 {
-    static const size_t bands[5] = { 2, 4, 8, 0, 1 };       /* 0: b, 1: all */
+    enum { B = 1000, TWICE, THIRD, ALL };
+    static const size_t bands[7] = { 2, 4, 8, B, TWICE, THIRD, ALL };
     double worst = 0, start = bench_seconds();
     size_t most = kind == MCAMP_ERROR_MAX ? 512 : 1024;
     printf("%% above the least %s, without amplification, n <= %zu\n   E     b"
-           "         2         4         8         b     dense\n",
+           "         2         4         8         b        2b       n/3     dense\n",
            kind == MCAMP_ERROR_MAX ? "error of the worst round" : "error", most);
     for (size_t e = 1; e <= 16; e *= 2)
         for (size_t b = 4; b <= 128 && e * b <= most; b *= 2) {
             printf("%4d  %4d", (int)e, (int)b);
-            for (int k = 0; k < 5; k++) {
+            for (int k = 0; k < 7; k++) {
                 mcamp_opt_desc d = setting(e, b, 1);
                 mcamp_opt_result r;
                 double far;
@@ -283,8 +284,13 @@ static void near_optimum(mcamp_error_kind kind)
                 d.amplification = MCAMP_AMPLIFY_NONE;
                 d.buffers = 0;
                 d.error = kind;
-                d.bands = bands[k] == 1 ? 0 : bands[k] ? bands[k] : b;
-                if (d.bands > e * b) { printf("  %8s", "-"); continue; }
+                d.bands = bands[k] == ALL ? 0 : bands[k] == B ? b : bands[k] == TWICE ? 2 * b
+                        : bands[k] == THIRD ? e * b / 3 : bands[k];
+                if (bands[k] > B && bands[k] < ALL ? d.bands <= b || d.bands >= e * b
+                                                   : d.bands > e * b) {
+                    printf("  %8s", "-");
+                    continue;
+                }
                 error_of(d, &r);
                 far = 100 * (mcamp__opt_wanted(&d, &r) / r.least - 1);
                 worst = mcamp__dmax(worst, far);

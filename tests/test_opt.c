@@ -1557,17 +1557,17 @@ TEST(worst_bounds_on_the_way)
         f = worst_begun(&d, &work, &r, &o, x, g);
         lags = o.orth.lags;
         CHECK(lags == 2);
-        CHECK_STATUS(mcamp__orth_more(&o, x), MCAMP_OK);
+        CHECK_STATUS(mcamp__orth_more(&o, x, mcamp__inf()), MCAMP_OK);
         CHECK(o.orth.lags == lags);
         CHECK(mcamp__eq(objective(&o, x, g), f));
         least = o.least;
         CHECK(least > 0);
         o.prior[0] = 1e30;      /* the first row's least error says nothing of the worst */
-        CHECK_STATUS(mcamp__orth_more(&o, x), MCAMP_OK);
+        CHECK_STATUS(mcamp__orth_more(&o, x, mcamp__inf()), MCAMP_OK);
         CHECK(mcamp__eq(o.least, least));
         o.least *= 0.5;
         o.prior[0] = 1;
-        CHECK_STATUS(mcamp__orth_more(&o, x), MCAMP_OK);
+        CHECK_STATUS(mcamp__orth_more(&o, x, mcamp__inf()), MCAMP_OK);
         CHECK(mcamp__eq(o.least, least));
         mcamp__opt_free(&ctx, &o);
     }
@@ -1609,6 +1609,288 @@ TEST(worst_point_that_is_kept)
     mcamp__lbfgs_free(&ctx, &l);
     mcamp__opt_free(&ctx, &o);
     mcamp_work_free(&ctx, &work);
+}
+
+/* ---- a dual matrix that is nearer ------------------------------------------------- */
+
+/* Bands above and below the batches, all, one norm, no whole number of epochs, several panels. */
+static const struct { size_t n, b, bands; bool equal; mcamp_error_kind error; } dual_shape[] = {
+    { 30, 7, 11, false, MCAMP_ERROR_MAX }, { 29, 5, 0, false, MCAMP_ERROR_RMSE },
+    { 26, 6, 9, true, MCAMP_ERROR_MAX }, { 140, 30, 3, false, MCAMP_ERROR_RMSE },
+    { 150, 11, 37, false, MCAMP_ERROR_MAX }, { 33, 33, 1, false, MCAMP_ERROR_MAX } };
+#define DUAL_SHAPES (sizeof dual_shape / sizeof *dual_shape)
+
+/* Shape c's optimiser at its start with Z found densely; p > 0: rows of weights 1, p, p^2.. */
+static void dual_begun(size_t c, double p, mcamp_opt_desc *r, mcamp_work *work, mcamp__opt *o)
+{
+    mcamp_opt_desc d = problem(MCAMP_OPT_BANDED, MCAMP_AMPLIFY_NONE, dual_shape[c].n,
+                               dual_shape[c].b);
+    mcamp_work_desc wd;
+    double *x;
+    setup();
+    memset(&wd, 0, sizeof wd);
+    wd.n = d.rounds;
+    CHECK_STATUS(mcamp_work_init(&ctx, &wd, work), MCAMP_OK);
+    d.bands = dual_shape[c].bands;
+    d.equal_norms = dual_shape[c].equal;
+    d.error = dual_shape[c].error;
+    CHECK_STATUS(mcamp__opt_resolve(&ctx, &d, r), MCAMP_OK);
+    CHECK_STATUS(mcamp__opt_init(&ctx, r, work, o), MCAMP_OK);
+    x = (double *)malloc(o->m.count * sizeof *x);
+    CHECK_STATUS(mcamp__opt_start(&ctx, o, x), MCAMP_OK);
+    o->power = 4;
+    for (size_t i = 0; p > 0 && i < d.rounds; i++) o->prior[i] = pow(p, (double)i);
+    mcamp__errors_free(&ctx, &o->orth);
+    CHECK_STATUS(mcamp__orth_init(o, 1), MCAMP_OK);
+    CHECK(mcamp__orth_set(&ctx, &o->m, x));
+    CHECK(mcamp__finite(mcamp__orth_z(o)));
+    free(x);
+}
+
+/* A direction of the family: packed, and as it is added to X's packed rows. */
+static void dual_direction(const mcamp__dual *q, double *d, double *x)
+{
+    size_t n = q->n, first;
+    double *a = (double *)malloc(n * n * sizeof *a);
+    for (size_t i = 0; i < n * n; i++) a[i] = 0.1 * (test_rand() - 0.5);
+    mcamp__dual_take(q, a, d);
+    for (size_t i = 0; i < n; i++) {
+        size_t at = mcamp__band_row(i, q->bands, &first);
+        for (size_t k = first; k <= i; k++, at++) x[at] = d[at] * (k < i ? sqrt(0.5) : 1);
+    }
+    free(a);
+}
+
+/* Z with X moved by t times x, the weights staying. */
+static void dual_z_at(mcamp__opt *o, const double *x, double t, double *z)
+{
+    size_t n = o->m.n;
+    for (size_t i = 0; i < o->m.entries; i++) o->m.coef[i] += t * x[i];
+    CHECK(mcamp__errors_value(&o->orth));
+    mcamp__errors_gradient(&o->orth, o->m.g.coef);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k <= i; k++) z[i * n + k] = z[k * n + i] = o->orth.l[i * n + k];
+    for (size_t i = 0; i < o->m.entries; i++) o->m.coef[i] -= t * x[i];
+}
+
+/* Directions leave the family's entries that are 0 and its sums of diagonals alone. */
+TEST(dual_directions_are_of_the_family)
+{
+    for (size_t c = 0; c < DUAL_SHAPES; c++) {
+        mcamp_work work;
+        mcamp__opt o;
+        mcamp__dual q;
+        double *d, *x, sum[160] = { 0 };
+        size_t first;
+        mcamp_opt_desc r;
+        dual_begun(c, 0, &r, &work, &o);
+        CHECK_STATUS(mcamp__dual_begin(&o, &q), MCAMP_OK);
+        d = (double *)malloc(2 * o.m.entries * sizeof *d);
+        x = d + o.m.entries;
+        dual_direction(&q, d, x);
+        for (size_t i = 0; i < q.n; i++) {
+            size_t at = mcamp__band_row(i, q.bands, &first);
+            for (size_t k = first; k < i; k++, at++)
+                CHECK(mcamp__eq(x[at], 0) == !mcamp__orth_free(&o.m, i, k));
+            sum[i % o.m.classes] += x[at];
+        }
+        for (size_t k = 0; k < o.m.classes; k++) CHECK_NEAR(sum[k], 0, 0, 1e-13);
+        free(d);
+        mcamp__delete_doubles(&o.inner, q.block, q.total);
+        mcamp__opt_free(&ctx, &o);
+        mcamp_work_free(&ctx, &work);
+    }
+}
+
+/* How Z moves is its derivative; H takes the family's part of that, and is symmetric. */
+TEST(dual_moves_as_z_does)
+{
+    for (size_t c = 0; c < DUAL_SHAPES; c++) {
+        mcamp_work work;
+        mcamp__opt o;
+        mcamp__dual q;
+        double *block, *d, *x, *h, *other, *moved, *up, *down, t = 1e-4, top = 0;
+        mcamp_opt_desc r;
+        size_t n, entries;
+        dual_begun(c, 0.97, &r, &work, &o);
+        n = o.m.n; entries = o.m.entries;
+        CHECK_STATUS(mcamp__dual_begin(&o, &q), MCAMP_OK);
+        block = (double *)malloc((4 * entries + 3 * n * n) * sizeof *block);
+        d = block; x = d + entries; h = x + entries; other = h + entries;
+        moved = other + entries; up = moved + n * n; down = up + n * n;
+        dual_direction(&q, other, x);
+        dual_direction(&q, d, x);
+        mcamp__dual_times(&q, other, h);
+        memcpy(q.d, h, entries * sizeof *h);        /* <d, H other> = <other, H d> */
+        mcamp__dual_times(&q, d, h);
+        CHECK_NEAR(mcamp__dot(d, q.d, entries), mcamp__dot(other, h, entries), 1e-9,
+                   1e-12 * mcamp__dot(h, h, entries));
+        CHECK(mcamp__dot(d, h, entries) > 0 || mcamp__eq(mcamp__dot(d, d, entries), 0));
+        memcpy(q.d, d, entries * sizeof *d);
+        mcamp__dual_moved(&q);
+        for (size_t i = 0; i < n; i++)
+            for (size_t k = 0; k <= i; k++)
+                moved[i * n + k] = moved[k * n + i] = o.orth.l[i * n + k] - q.z[i * n + k];
+        for (size_t i = 0; i < n * n; i++) top = mcamp__dmax(top, fabs(moved[i]));
+        mcamp__dual_take(&q, moved, other);
+        for (size_t i = 0; i < entries; i++) CHECK_NEAR(h[i], -0.5 * other[i], 0, 1e-10 * top);
+        dual_z_at(&o, x, t, up);
+        dual_z_at(&o, x, -t, down);
+        for (size_t i = 0; i < n * n; i++)
+            CHECK_NEAR(moved[i], (up[i] - down[i]) / (2 * t), 0, 1e-4 * top);
+        free(block);
+        mcamp__delete_doubles(&o.inner, q.block, q.total);
+        mcamp__opt_free(&ctx, &o);
+        mcamp_work_free(&ctx, &work);
+    }
+}
+
+/* A turn never leaves more of Z on the family's directions, and what it says is left is. */
+TEST(dual_turns_leave_less)
+{
+    for (size_t c = 0; c < DUAL_SHAPES; c++) {
+        mcamp_work work;
+        mcamp__opt o;
+        mcamp__dual q;
+        double left, before, *now;
+        mcamp_opt_desc r;
+        size_t n, entries;
+        dual_begun(c, 0.9, &r, &work, &o);
+        n = o.m.n; entries = o.m.entries;
+        CHECK_STATUS(mcamp__dual_begin(&o, &q), MCAMP_OK);
+        now = (double *)malloc((entries + n * n) * sizeof *now);
+        before = left = sqrt(mcamp__dot(q.r, q.r, entries));
+        for (int turn = 0; turn < 30 && mcamp__dual_run(&q, 1); turn++) {
+            double was = left;
+            left = sqrt(mcamp__dot(q.r, q.r, entries));
+            CHECK(left <= was * (1 + 1e-12));
+        }
+        CHECK(left <= 0.2 * before);
+        mcamp__dual_moved(&q);
+        for (size_t i = 0; i < n; i++)
+            for (size_t k = 0; k <= i; k++)
+                now[entries + i * n + k] = now[entries + k * n + i] = o.orth.l[i * n + k];
+        mcamp__dual_take(&q, now + entries, now);
+        for (size_t i = 0; i < entries; i++) CHECK_NEAR(0.5 * now[i], q.r[i], 0, 1e-9 * before);
+        free(now);
+        mcamp__delete_doubles(&o.inner, q.block, q.total);
+        mcamp__opt_free(&ctx, &o);
+        mcamp_work_free(&ctx, &work);
+    }
+}
+
+/* The multiple of I that is added: none, nearly the least one, none that is finite. */
+TEST(dual_shift_is_the_least)
+{
+    enum { N = 70 };
+    static const double low[] = { 0.5, 1e-7, -1e-5, -0.25, -30 };
+    mcamp_work work;
+    mcamp__opt o;
+    mcamp_opt_desc r;
+    double v[N], norm = 0;
+    setup();
+    dual_begun(4, 0, &r, &work, &o);    /* room for 150 */
+    o.orth.n = N;
+    for (size_t i = 0; i < N; i++) { v[i] = test_rand() - 0.5; norm += v[i] * v[i]; }
+    for (size_t c = 0; c < sizeof low / sizeof *low; c++) {
+        double got;
+        for (size_t i = 0; i < N; i++)      /* 1 but for low[c] along v */
+            for (size_t k = 0; k <= i; k++)
+                o.orth.t[i * N + k] = (i == k) + (low[c] - 1) * v[i] * v[k] / norm;
+        got = mcamp__orth_shift(&o.orth, 1e-9);
+        if (low[c] > 0) CHECK(mcamp__eq(got, 0));
+        else CHECK(got >= -low[c] && got <= -1.11 * low[c]);
+    }
+    o.orth.t[N] = mcamp__nan();
+    CHECK(mcamp__eq(mcamp__orth_shift(&o.orth, 1e-9), mcamp__inf()));
+    mcamp__opt_free(&ctx, &o);
+    mcamp_work_free(&ctx, &work);
+}
+
+/* Few rows have the weight: the bound by Z as it is says little, the one after turns is near, and
+ * below what the best C of the class has.  One that is enough ends it.                  */
+TEST(dual_that_is_nearer)
+{
+    enum { N = 96 };
+    mcamp_opt_desc d = problem(MCAMP_OPT_BANDED, MCAMP_AMPLIFY_NONE, N, 8), r;
+    mcamp_work_desc wd;
+    mcamp_work work;
+    mcamp__opt o;
+    mcamp__lbfgs l;
+    double *best, top = mcamp__inf(), tolerance[2] = { 1, 1 }, own, first, some, least;
+    setup();
+    memset(&wd, 0, sizeof wd);
+    wd.n = N;
+    CHECK_STATUS(mcamp_work_init(&ctx, &wd, &work), MCAMP_OK);
+    d.bands = 24;
+    d.error = MCAMP_ERROR_MAX;
+    CHECK_STATUS(mcamp__opt_resolve(&ctx, &d, &r), MCAMP_OK);
+    CHECK_STATUS(mcamp__opt_init(&ctx, &r, &work, &o), MCAMP_OK);
+    CHECK_STATUS(mcamp__lbfgs_init(&ctx, o.m.count, &l), MCAMP_OK);
+    best = (double *)malloc(l.n * sizeof *best);
+    CHECK_STATUS(mcamp__opt_start(&ctx, &o, l.x), MCAMP_OK);
+    for (size_t k = 0; k < 3; k++) {
+        mcamp__orth_norm norm = mcamp__orth_choose(k, true, tolerance);
+        if (k) mcamp__orth_prior(&o, norm.even);
+        o.power = norm.power;
+        CHECK_STATUS(mcamp__opt_eval(&o, l.x, &l.f, l.g), MCAMP_OK);
+        CHECK_STATUS(mcamp__orth_norm_run(&ctx, &o, &l, &norm, &top, best), MCAMP_OK);
+    }
+    own = mcamp__orth_own(&o);
+    CHECK_STATUS(mcamp__orth_least(&o, l.x, 1e-3, &first), MCAMP_OK);
+    CHECK_STATUS(mcamp__orth_least(&o, l.x, 1.0005 * first, &some), MCAMP_OK);
+    CHECK_STATUS(mcamp__orth_least(&o, l.x, mcamp__inf(), &least), MCAMP_OK);
+    CHECK_LE(1.0005 * first, some);
+    CHECK_LE(some, least);
+    CHECK_LE(least, own);
+    CHECK_LE(own - least, 0.2 * (own - first));
+    free(best);
+    mcamp__lbfgs_free(&ctx, &l);
+    mcamp__opt_free(&ctx, &o);
+    mcamp_work_free(&ctx, &work);
+}
+
+/* Powers rise, then each norm is for what is missing, to a tenth of the last one's tolerance. */
+TEST(worst_norms_that_follow)
+{
+    double tolerance[2] = { 1, 0.1 }, power = 0, before = 100;
+    for (size_t k = 0; k < 4; k++) {
+        mcamp__orth_norm norm = mcamp__orth_choose(k, k % 2, tolerance);
+        CHECK(norm.power >= power && norm.tolerance <= before);
+        CHECK(k ? norm.even > 0 : mcamp__eq(norm.even, 0));
+        power = norm.power;
+        before = norm.tolerance;
+    }
+    CHECK(mcamp__eq(tolerance[0], 1) && mcamp__eq(tolerance[1], 0.1));
+    for (size_t k = 4; k < 10; k++) {
+        bool sharp = k % 3 == 0;
+        double was = tolerance[sharp], other = tolerance[!sharp];
+        mcamp__orth_norm norm = mcamp__orth_choose(k, sharp, tolerance);
+        CHECK(sharp ? norm.power >= 512 && norm.even > 0 : norm.power < 100);
+        CHECK_NEAR(norm.tolerance, 0.1 * was, 1e-14, 0);
+        CHECK(mcamp__eq(norm.tolerance, tolerance[sharp]) && mcamp__eq(other, tolerance[!sharp]));
+    }
+}
+
+/* A bound is there whenever it ends, and one that is near ends it. */
+TEST(worst_that_is_stopped_has_a_bound)
+{
+    for (size_t most = 20; most <= 1280; most *= 4) {
+        mcamp_opt_desc d = problem(MCAMP_OPT_BANDED, MCAMP_AMPLIFY_NONE, 64, 8);
+        mcamp_opt_result r;
+        mcamp_mech mech;
+        mcamp_status st;
+        setup();
+        d.bands = 20;
+        d.error = MCAMP_ERROR_MAX;
+        d.max_iterations = most;
+        st = mcamp_opt_run(&ctx, &d, &mech, &r);
+        CHECK(st == MCAMP_OK || st == MCAMP_Q_MAX_ITER);
+        CHECK(r.least > 0 && r.least <= r.max_error);
+        CHECK(r.iterations <= most && (r.iterations == most || st == MCAMP_OK));
+        CHECK(st != MCAMP_OK || r.max_error <= (1 + 1e-3) * r.least);
+        mcamp_mech_free(&ctx, &mech);
+    }
 }
 
 /* Few bands, more than batches, all, columns of one norm, a workload, epochs of two lengths: the
@@ -2609,7 +2891,9 @@ TEST_MAIN("opt",
     T(orthogonal_optima), T(metric_of_x), T(descent_without_a_metric),
     T(dense_takes_few_steps), T(bound_of_many_rounds), T(bounds_of_other_errors),
     T(few_bands_and_dense_agree), T(worst_norms_and_their_weights), T(worst_bounds_on_the_way),
-    T(worst_point_that_is_kept),
+    T(worst_point_that_is_kept), T(dual_directions_are_of_the_family), T(dual_moves_as_z_does),
+    T(dual_turns_leave_less), T(dual_shift_is_the_least), T(dual_that_is_nearer),
+    T(worst_norms_that_follow), T(worst_that_is_stopped_has_a_bound),
     T(worst_errors_are_near_their_bounds), T(worst_errors_of_larger_families),
     T(sum_of_roots), T(eigenvalues_of_tridiagonal_matrices),
     T(products_with_a_triangle), T(sum_of_roots_in_tasks), T(rows_of_x),
