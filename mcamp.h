@@ -36229,12 +36229,12 @@ MCAMP__PRIV mcamp_status mcamp__opt_descend(mcamp_ctx *ctx, mcamp__opt *o, mcamp
 
 /* ---- the driver ---------------------------------------------------------------------- */
 
-/* At most so many steps without samples.  The worst round's error by X takes more of them, which
- * are two minutes of one core for up to 65 536 entries; most end before.               */
+/* At most so many steps without samples.  A descent by X may take more of them, which are two
+ * minutes of one core for up to 65 536 entries; most end before.                       */
 MCAMP__PRIV size_t mcamp__opt_steps(const mcamp_opt_desc *d)
 {
     double entries = (double)d->rounds * (double)(d->bands ? d->bands : d->rounds);
-    if (d->family != MCAMP_OPT_BANDED || d->error != MCAMP_ERROR_MAX) return 1000;
+    if (d->family != MCAMP_OPT_BANDED) return 1000;
     return (size_t)mcamp__dmin(mcamp__dmax(536870912 / entries, 1000), 100000);
 }
 

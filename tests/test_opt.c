@@ -1872,6 +1872,21 @@ TEST(worst_norms_that_follow)
     }
 }
 
+/* Steps that a descent by X may take: more where they cost little. */
+TEST(steps_by_what_they_cost)
+{
+    static const struct { size_t n, bands, steps; } shape[] = {
+        { 64, 2, 100000 }, { 512, 64, 16384 }, { 512, 0, 2048 }, { 1024, 0, 1000 },
+        { 65536, 8, 1024 }, { 100000, 16, 1000 } };
+    for (size_t c = 0; c < sizeof shape / sizeof *shape; c++) {
+        mcamp_opt_desc d = problem(MCAMP_OPT_BANDED, MCAMP_AMPLIFY_NONE, shape[c].n, 8);
+        d.bands = shape[c].bands;
+        CHECK(mcamp__opt_steps(&d) == shape[c].steps);
+        d.family = MCAMP_OPT_TOEPLITZ;
+        CHECK(mcamp__opt_steps(&d) == 1000);
+    }
+}
+
 /* A bound is there whenever it ends, and one that is near ends it. */
 TEST(worst_that_is_stopped_has_a_bound)
 {
@@ -1900,7 +1915,8 @@ TEST(worst_errors_are_near_their_bounds)
     static const struct { size_t n, b, bands; double beta; bool equal; } shape[] = {
         { 48, 8, 2, 0, false }, { 60, 20, 5, 0, false }, { 95, 9, 0, 0, false },
         { 50, 8, 11, 0, false }, { 45, 7, 6, 0, true }, { 40, 10, 0, 0.9, false },
-        { 50, 7, 0, 0, false }, { 60, 60, 1, 0, false }, { 70, 70, 10, 0, false } };
+        { 50, 7, 0, 0, false }, { 60, 60, 1, 0, false }, { 70, 70, 10, 0, false },
+        { 85, 13, 2, 0, false }, { 110, 4, 7, 0, false } };     /* whose last norms are for bounds */
     for (size_t c = 0; c < sizeof shape / sizeof *shape; c++) {
         mcamp_opt_desc d = problem(MCAMP_OPT_BANDED, MCAMP_AMPLIFY_NONE, shape[c].n, shape[c].b);
         d.bands = shape[c].bands;
@@ -2893,7 +2909,8 @@ TEST_MAIN("opt",
     T(few_bands_and_dense_agree), T(worst_norms_and_their_weights), T(worst_bounds_on_the_way),
     T(worst_point_that_is_kept), T(dual_directions_are_of_the_family), T(dual_moves_as_z_does),
     T(dual_turns_leave_less), T(dual_shift_is_the_least), T(dual_that_is_nearer),
-    T(worst_norms_that_follow), T(worst_that_is_stopped_has_a_bound),
+    T(worst_norms_that_follow), T(steps_by_what_they_cost),
+    T(worst_that_is_stopped_has_a_bound),
     T(worst_errors_are_near_their_bounds), T(worst_errors_of_larger_families),
     T(sum_of_roots), T(eigenvalues_of_tridiagonal_matrices),
     T(products_with_a_triangle), T(sum_of_roots_in_tasks), T(rows_of_x),
