@@ -7578,9 +7578,10 @@ MCAMP__PRIV void mcamp__slab_rows(void *arg, size_t task)
         for (size_t p = 0; p < w; p += MCAMP__S)
             memcpy(q->z + p * q->slab + k * MCAMP__S, fold + p, MCAMP__S * sizeof *fold);
     }
-    for (size_t p = 0; p < q->width; p++)
+    for (size_t p0 = 0; p0 < q->width; p0 += 8)      /* a line of z, eight of x */
         for (size_t k = k0; k < end; k++)
-            q->x[p * q->ld + k] = q->z[(p / MCAMP__S * q->slab + k) * MCAMP__S + p % MCAMP__S];
+            for (size_t p = p0; p < mcamp__zmin(p0 + 8, q->width); p++)
+                q->x[p * q->ld + k] = q->z[(p / MCAMP__S * q->slab + k) * MCAMP__S + p % MCAMP__S];
 }
 
 /* out[k] += x[k], k < len; low, if any, takes the rounding errors. */
@@ -7642,7 +7643,7 @@ MCAMP__PRIV void mcamp__slab_mirror(void *arg, size_t task)
 MCAMP__PRIV void mcamp__slab_run(const mcamp_ctx *ctx, mcamp__slab *q)
 {
     size_t n = q->m->n, b = q->b, w = q->m->bands;
-    const mcamp_ctx *rows = mcamp__worth(ctx, 20 * (double)q->slab * (double)w);
+    const mcamp_ctx *rows = mcamp__worth(ctx, 20 * (double)q->slab * (double)q->width);
     const mcamp_ctx *square = mcamp__worth(ctx, 20 * (double)b * (double)b);
     ctx = mcamp__worth(ctx, 0.5 * (double)q->slab * (double)q->width * (double)q->width);
     for (q->first = 0; q->first < n; q->first += q->slab) {
@@ -7666,7 +7667,8 @@ MCAMP__PRIV mcamp_status mcamp__gram_rows(mcamp_ctx *ctx, const mcamp_mech *m,
     size_t coefs = m->form == MCAMP_FORM_ROWS ? 0 : m->bands, low, part;
     memset(&q, 0, sizeof q);
     q.m = m; q.b = b; q.g = g; q.vec = ctx->vec;
-    q.slab = mcamp__zmin(mcamp__zmin(mcamp__zmax(m->bands, MCAMP__S), MCAMP__SLAB), m->n);
+    q.slab = m->bands + MCAMP__S > b ? MCAMP__SLAB : mcamp__zmax(m->bands, MCAMP__S);
+    q.slab = mcamp__zmin(mcamp__zmin(q.slab, MCAMP__SLAB), m->n);
     q.ld = q.slab + 8;          /* not a power of 2: columns spread over the cache */
     q.width = mcamp__zmin(b, m->bands + q.slab - 1);
     q.tiles = (q.width + MCAMP__S - 1) / MCAMP__S;
@@ -7785,13 +7787,11 @@ MCAMP__PRIV mcamp_status mcamp__gram_pairs(mcamp_ctx *ctx, const mcamp_mech *m,
                                            size_t b, double *g)
 {
     mcamp__pairs q;
-    double *block;
     q.m = m; q.b = b; q.d = m->buffers; q.h = g;
     q.tasks = mcamp__row_tasks(ctx, 3 * (double)m->n * (double)b * (double)q.d);
     if (!mcamp__pairs_size(&q)) return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
-    block = mcamp__new_doubles(ctx, q.count);
-    if (!block) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)q.count);
-    q.v = block;
+    q.v = mcamp__new_doubles(ctx, q.count);
+    if (!q.v) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)q.count);
     q.u = q.v + q.d * m->n;
     q.square = q.u + q.d * m->n;
     q.low = q.square + m->n;
@@ -7799,12 +7799,12 @@ MCAMP__PRIV mcamp_status mcamp__gram_pairs(mcamp_ctx *ctx, const mcamp_mech *m,
     q.row = q.power + q.d * (b + 1);
     mcamp__pairs_tables(&q);
     mcamp__run(ctx, q.tasks, mcamp__pairs_rows, &q);
-    for (size_t i = 0; i < b; i++)
-        for (size_t j = 0; j <= i; j++) {
-            double x = g[i * b + j] + q.low[i * b + j], y = g[j * b + i] + q.low[j * b + i];
-            g[i * b + j] = g[j * b + i] = x + y;
-        }
-    mcamp__delete_doubles(ctx, block, q.count);
+    for (size_t i0 = 0; i0 < b; i0 += 8)        /* columns by whole lines of the cache */
+        for (size_t j = 0; j < mcamp__zmin(i0 + 8, b); j++)
+            for (size_t i = mcamp__zmax(i0, j); i < mcamp__zmin(i0 + 8, b); i++)
+                g[i * b + j] = g[j * b + i] = (g[i * b + j] + q.low[i * b + j]) +
+                                              (g[j * b + i] + q.low[j * b + i]);
+    mcamp__delete_doubles(ctx, q.v, q.count);
     return MCAMP_OK;
 }
 
@@ -34311,6 +34311,29 @@ MCAMP__PRIV int mcamp__orth_factor(const mcamp__opt_model *m, double *x)
     return 1;
 }
 
+/* Rows' entries in parts: C's values are e^x, and d/dx is d/dC times them. */
+typedef struct mcamp__opt_part {
+    const double *x, *d;
+    double *out, factor;
+    size_t count;
+} mcamp__opt_part;
+
+MCAMP__PRIV void mcamp__opt_part_exp(void *arg, size_t task)
+{
+    const mcamp__opt_part *q = (const mcamp__opt_part *)arg;
+    size_t end = mcamp__part_begin(q->count, MCAMP__CHUNKS, task + 1);
+    for (size_t i = mcamp__part_begin(q->count, MCAMP__CHUNKS, task); i < end; i++)
+        q->out[i] = exp(q->x[i]);
+}
+
+MCAMP__PRIV void mcamp__opt_part_chain(void *arg, size_t task)
+{
+    const mcamp__opt_part *q = (const mcamp__opt_part *)arg;
+    size_t end = mcamp__part_begin(q->count, MCAMP__CHUNKS, task + 1);
+    for (size_t i = mcamp__part_begin(q->count, MCAMP__CHUNKS, task); i < end; i++)
+        q->out[i] += q->factor * q->x[i] * q->d[i];
+}
+
 /* x -> the values of C. */
 MCAMP__PRIV void mcamp__opt_set(const mcamp_ctx *ctx, mcamp__opt_model *m, const double *x)
 {
@@ -34323,7 +34346,9 @@ MCAMP__PRIV void mcamp__opt_set(const mcamp_ctx *ctx, mcamp__opt_model *m, const
         mcamp__orth_set(ctx, m, x);
         mcamp__orth_factor(m, m->coef);
     } else if (m->family == MCAMP_OPT_BANDED) {
-        for (size_t i = 0; i < m->entries; i++) m->coef[i] = exp(x[i]);
+        mcamp__opt_part q = { x, NULL, m->coef, 0, m->entries };
+        mcamp__run(mcamp__worth(ctx, 20 * (double)m->entries), MCAMP__CHUNKS,
+                   mcamp__opt_part_exp, &q);
     }
     for (size_t j = 0; j < m->buffers; j++) {
         u = j ? u - exp(x[j]) : x[0];
@@ -34368,15 +34393,18 @@ MCAMP__PRIV void mcamp__opt_chain_scale(const mcamp__opt_model *m, const double 
     }
 }
 
-MCAMP__PRIV void mcamp__opt_chain(const mcamp__opt_model *m, const mcamp__opt_side *d,
-                                  const double *x, double factor, double *g)
+MCAMP__PRIV void mcamp__opt_chain(const mcamp_ctx *ctx, const mcamp__opt_model *m,
+                                  const mcamp__opt_side *d, const double *x, double factor,
+                                  double *g)
 {
+    mcamp__opt_part q = { m->coef, d->coef, g, factor, m->entries };
     size_t nb = m->buffers;
     double tail = 0;
     if (m->family == MCAMP_OPT_TOEPLITZ)
         for (size_t k = 1; k < m->bands; k++) g[k - 1] += factor * d->coef[k] * m->coef[k];
-    for (size_t i = 0; m->family == MCAMP_OPT_BANDED && i < m->entries; i++)
-        g[i] += factor * m->coef[i] * d->coef[i];
+    if (m->family == MCAMP_OPT_BANDED)
+        mcamp__run(mcamp__worth(ctx, 5 * (double)m->entries), MCAMP__CHUNKS,
+                   mcamp__opt_part_chain, &q);
     for (size_t j = 0; m->cut && j < nb; j++) {
         d->omega[j] = d->theta[j] = 0;
         for (size_t k = m->bands; k-- > 1; ) {
@@ -34998,6 +35026,73 @@ MCAMP__PRIV int mcamp__metric_make(mcamp__metric *q, double square)
     return mcamp__metric_own(q);
 }
 
+/* ---- memory between evaluations ------------------------------------------------------ *
+ * An optimiser asks for the same sizes at every evaluation.  What the system takes back comes in
+ * pages that it fills with zeros one by one, while other threads wait.  So blocks that are given
+ * back are kept for the next one who wants as many bytes.  For one thread: tasks and jobs aside
+ * allocate nothing.                                                                   */
+#define MCAMP__KEEP_BLOCKS 64
+#define MCAMP__KEEP_LEAST 16384             /* bytes; smaller ones cost nothing          */
+#define MCAMP__KEEP_MOST ((size_t)1 << 25)  /* larger ones are few, and others may want them */
+
+typedef struct mcamp__keep {
+    mcamp_alloc outer;
+    struct { void *p; size_t size; } block[MCAMP__KEEP_BLOCKS];     /* p: NULL, or kept */
+    size_t next;                /* goes when all are taken                           */
+} mcamp__keep;
+
+MCAMP__PRIV void mcamp__keep_drop(const mcamp__keep *k, void *p, size_t size)
+{
+    if (p && k->outer.free) k->outer.free(k->outer.user, p, size);
+    else if (p) mcamp__std_free(p);
+}
+
+MCAMP__PRIV void *mcamp__keep_alloc(void *user, size_t size)
+{
+    mcamp__keep *k = (mcamp__keep *)user;
+    for (size_t i = 0; i < MCAMP__KEEP_BLOCKS; i++) {
+        void *p = k->block[i].p;
+        if (!p || k->block[i].size != size) continue;
+        k->block[i].p = NULL;
+        return p;
+    }
+    return k->outer.alloc ? k->outer.alloc(k->outer.user, size) : mcamp__std_alloc(size);
+}
+
+MCAMP__PRIV void mcamp__keep_give(void *user, void *p, size_t size)
+{
+    mcamp__keep *k = (mcamp__keep *)user;
+    size_t at = 0;
+    if (size < MCAMP__KEEP_LEAST || size > MCAMP__KEEP_MOST) {
+        mcamp__keep_drop(k, p, size);
+        return;
+    }
+    while (at < MCAMP__KEEP_BLOCKS && k->block[at].p) at++;
+    if (at == MCAMP__KEEP_BLOCKS) {
+        at = k->next;
+        k->next = (at + 1) % MCAMP__KEEP_BLOCKS;
+        mcamp__keep_drop(k, k->block[at].p, k->block[at].size);
+    }
+    k->block[at].p = p;
+    k->block[at].size = size;
+}
+
+MCAMP__PRIV void mcamp__keep_begin(mcamp_ctx *ctx, mcamp__keep *k)
+{
+    memset(k, 0, sizeof *k);
+    k->outer = ctx->alloc;
+    ctx->alloc.alloc = mcamp__keep_alloc;
+    ctx->alloc.free = mcamp__keep_give;
+    ctx->alloc.user = k;
+}
+
+MCAMP__PRIV void mcamp__keep_end(mcamp__keep *k)
+{
+    for (size_t i = 0; i < MCAMP__KEEP_BLOCKS; i++)
+        mcamp__keep_drop(k, k->block[i].p, k->block[i].size);
+    memset(k->block, 0, sizeof k->block);
+}
+
 /* ---- the objective ---------------------------------------------------------------- */
 
 typedef struct mcamp__opt {
@@ -35017,6 +35112,7 @@ typedef struct mcamp__opt {
     double most;                /* objective: a gradient of more is not wanted       */
     bool made;                  /* the gradient, at the last evaluation              */
     mcamp__metric metric;       /* of dense C by X                                   */
+    mcamp__keep keep;           /* inner's memory                                    */
 } mcamp__opt;
 
 /* Toeplitz C with entries >= 0 and no factors: mode 0 is the largest, the others being
@@ -35843,8 +35939,8 @@ MCAMP__PRIV mcamp_status mcamp__opt_objective(mcamp__opt *o, const mcamp_mech *m
     mcamp__passes_free(&o->inner, &e.passes);
     if (st >= 0) st = mcamp__opt_error_checked(o, &e);
     if (st >= 0 && o->made) {
-        mcamp__opt_chain(&o->m, &o->m.error, x, 0.5 / e.square, g);
-        if (o->m.count) mcamp__opt_chain(&o->m, &o->m.g, x, factor, g);
+        mcamp__opt_chain(&o->inner, &o->m, &o->m.error, x, 0.5 / e.square, g);
+        if (o->m.count) mcamp__opt_chain(&o->inner, &o->m, &o->m.g, x, factor, g);
     }
     *value = noise + e.value;
     return st;
@@ -36318,6 +36414,7 @@ MCAMP__PRIV void mcamp__opt_free(mcamp_ctx *ctx, mcamp__opt *o)
     mcamp__errors_free(ctx, &o->orth);
     mcamp__metric_free(ctx, &o->metric);
     mcamp__opt_model_free(ctx, &o->m);
+    mcamp__keep_end(&o->keep);
 }
 
 MCAMP__PRIV mcamp_status mcamp__opt_init(mcamp_ctx *ctx, const mcamp_opt_desc *d,
@@ -36328,17 +36425,23 @@ MCAMP__PRIV mcamp_status mcamp__opt_init(mcamp_ctx *ctx, const mcamp_opt_desc *d
     memset(o, 0, sizeof *o);
     o->inner = *ctx;
     o->inner.progress.fn = NULL;
+    mcamp__keep_begin(&o->inner, &o->keep);
     o->desc = d;
     o->every = d->amplification == MCAMP_AMPLIFY_POISSON ? d->rounds : d->batches;
     o->work = work;
     o->most = mcamp__inf();
-    if ((st = mcamp__opt_model_init(ctx, d, &o->m)) < 0) return st;
+    st = mcamp__opt_model_init(ctx, d, &o->m);
     gram = mcamp__opt_sampled(d) || o->m.scaled ||
            (d->family == MCAMP_OPT_BANDED && !o->m.classes);
-    if (gram && !mcamp__mul_size(d->amplification == MCAMP_AMPLIFY_LAW ? d->rounds : o->every,
-                                 d->amplification == MCAMP_AMPLIFY_LAW ? d->bands : o->every,
-                                 &o->d_count))
-        return mcamp__fail(ctx, MCAMP_E_SIZE, "batches", (double)o->every);
+    if (st >= 0 && gram &&
+        !mcamp__mul_size(d->amplification == MCAMP_AMPLIFY_LAW ? d->rounds : o->every,
+                         d->amplification == MCAMP_AMPLIFY_LAW ? d->bands : o->every,
+                         &o->d_count))
+        st = mcamp__fail(ctx, MCAMP_E_SIZE, "batches", (double)o->every);
+    if (st < 0) {
+        mcamp__opt_free(ctx, o);
+        return st;
+    }
     o->d = mcamp__new_doubles(ctx, o->d_count);
     o->rows = mcamp__new_doubles(ctx, d->rounds);
     o->weights = mcamp__new_doubles(ctx, d->rounds);
@@ -39901,6 +40004,9 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__ORTH_RISE
 #undef MCAMP__ORTH_NORMS
 #undef MCAMP__DUAL_TURNS
+#undef MCAMP__KEEP_BLOCKS
+#undef MCAMP__KEEP_LEAST
+#undef MCAMP__KEEP_MOST
 #undef MCAMP__DUAL_MOST
 #undef MCAMP__DUAL_WORK
 #undef MCAMP__PANEL
