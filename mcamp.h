@@ -7524,6 +7524,7 @@ MCAMP__PRIV mcamp_status mcamp__gram_toeplitz(mcamp_ctx *ctx, const mcamp_mech *
  * than MCAMP__SLABS slabs have their rounding errors gathered in a second matrix. */
 
 #define MCAMP__SLABS 128
+#define MCAMP__SLAB_ROWS 32     /* of a slab to a task */
 
 typedef struct mcamp__slab {
     const mcamp_mech *m;
@@ -7539,7 +7540,7 @@ typedef struct mcamp__slab {
     double *z;          /* tiles x slab x S: the same, a row of M after the other */
     double *xx;         /* tiles x S x ROWS: pieces of the product             */
     double *g;
-    double *fold;       /* for each S rows: a row of M in whole tiles, rounding errors */
+    double *fold;       /* for each task: a row of M in whole tiles, rounding errors */
     size_t count;       /* doubles in one block that holds them all            */
 } mcamp__slab;
 
@@ -7567,11 +7568,12 @@ MCAMP__PRIV void mcamp__slab_row(const mcamp__slab *q, size_t r, double *out)
     for (p = 0; p < q->width && once < len; p++) out[p] += e[p];
 }
 
-/* MCAMP__S rows of the window: into z as they are, from there into x. */
+/* MCAMP__SLAB_ROWS rows of the window: into z as they are, from there into x. */
 MCAMP__PRIV void mcamp__slab_rows(void *arg, size_t task)
 {
     const mcamp__slab *q = (const mcamp__slab *)arg;
-    size_t w = q->tiles * MCAMP__S, k0 = task * MCAMP__S, end = mcamp__zmin(k0 + MCAMP__S, q->rows);
+    size_t w = q->tiles * MCAMP__S, k0 = task * MCAMP__SLAB_ROWS;
+    size_t end = mcamp__zmin(k0 + MCAMP__SLAB_ROWS, q->rows);
     double *fold = q->fold + 2 * task * w;
     for (size_t k = k0; k < end; k++) {
         mcamp__slab_row(q, q->first + k, fold);
@@ -7652,7 +7654,7 @@ MCAMP__PRIV void mcamp__slab_run(const mcamp_ctx *ctx, mcamp__slab *q)
         q->start = first % b;
         q->rows = mcamp__zmin(q->slab, n - q->first);
         q->reach = q->width < b || q->first + q->rows <= b ? q->first + 1 - first : 0;
-        mcamp__run(rows, (q->rows + MCAMP__S - 1) / MCAMP__S, mcamp__slab_rows, q);
+        mcamp__run(rows, (q->rows + MCAMP__SLAB_ROWS - 1) / MCAMP__SLAB_ROWS, mcamp__slab_rows, q);
         mcamp__run(ctx, q->tiles, mcamp__slab_tile, q);
     }
     if (q->low) mcamp__axpy(1.0, q->low, q->g, b * b);
@@ -7667,13 +7669,12 @@ MCAMP__PRIV mcamp_status mcamp__gram_rows(mcamp_ctx *ctx, const mcamp_mech *m,
     size_t coefs = m->form == MCAMP_FORM_ROWS ? 0 : m->bands, low, part;
     memset(&q, 0, sizeof q);
     q.m = m; q.b = b; q.g = g; q.vec = ctx->vec;
-    q.slab = m->bands + MCAMP__S > b ? MCAMP__SLAB : mcamp__zmax(m->bands, MCAMP__S);
-    q.slab = mcamp__zmin(mcamp__zmin(q.slab, MCAMP__SLAB), m->n);
+    q.slab = mcamp__zmin(mcamp__zmin(mcamp__zmax(m->bands, MCAMP__S), MCAMP__SLAB), m->n);
     q.ld = q.slab + 8;          /* not a power of 2: columns spread over the cache */
     q.width = mcamp__zmin(b, m->bands + q.slab - 1);
     q.tiles = (q.width + MCAMP__S - 1) / MCAMP__S;
     low = (m->n - 1) / q.slab < MCAMP__SLABS ? 0 : b * b;
-    part = q.ld + q.slab + MCAMP__ROWS + 2 * (MCAMP__SLAB / MCAMP__S);
+    part = q.ld + q.slab + MCAMP__ROWS + 2 * (MCAMP__SLAB / MCAMP__SLAB_ROWS);
     if (!mcamp__mul_size(q.tiles * MCAMP__S, part, &part) ||
         !mcamp__add_size(low, part, &part) || !mcamp__add_size(part, coefs, &q.count))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
@@ -39952,6 +39953,7 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__GRAM_MAGIC
 #undef MCAMP__SLAB
 #undef MCAMP__SLABS
+#undef MCAMP__SLAB_ROWS
 #undef MCAMP__COUNT_MAX
 #undef MCAMP__BINS_FAR
 #undef MCAMP__LAMBDA_MAX

@@ -1484,6 +1484,116 @@ TEST(dense_takes_few_steps)
     }
 }
 
+/* ---- memory between evaluations -------------------------------------------------- */
+
+/* What is out, and how often it was asked for; sizes must be those of the blocks. */
+typedef struct bank { size_t out, bytes, asked, given, most; void *last; } bank;
+
+static void *bank_alloc(void *user, size_t size)
+{
+    bank *b = (bank *)user;
+    size_t *p = b->most && b->asked >= b->most ? NULL : (size_t *)malloc(size + 16);
+    if (!p) return NULL;
+    p[0] = size;
+    memset(p + 2, 0xff, size);
+    b->out++; b->asked++; b->bytes += size;
+    return p + 2;
+}
+
+static void bank_free(void *user, void *p, size_t size)
+{
+    bank *b = (bank *)user;
+    size_t *own = (size_t *)p - 2;
+    CHECK(own[0] == size);
+    b->out--; b->given++; b->bytes -= size;
+    b->last = p;
+    free(own);
+}
+
+/* Blocks come back to who wants as many bytes, zeroed; small and large ones and, of more than are
+ * kept, the oldest go back at once, all others at the end.                              */
+TEST(memory_that_is_kept)
+{
+    enum { SIZE = 20000, KEPT = 64 };
+    bank b = { 0, 0, 0, 0, 0, NULL };
+    mcamp_ctx outer, inner;
+    mcamp__keep keep;
+    double *p, *q, *many[KEPT + 3];
+    size_t large = ((size_t)1 << 25) / sizeof *p + 1;
+    setup();
+    outer = ctx;
+    outer.alloc.alloc = bank_alloc; outer.alloc.free = bank_free; outer.alloc.user = &b;
+    inner = outer;
+    mcamp__keep_begin(&inner, &keep);
+    p = mcamp__new_doubles(&inner, SIZE);
+    for (size_t i = 0; i < SIZE; i++) p[i] = 1;
+    mcamp__delete_doubles(&inner, p, SIZE);
+    q = mcamp__new_doubles(&inner, SIZE - 1);
+    CHECK(q != p && b.asked == 2 && b.out == 2 && !b.given);
+    mcamp__delete_doubles(&inner, q, SIZE - 1);
+    q = mcamp__new_doubles(&inner, SIZE);
+    CHECK(q == p && b.asked == 2);
+    for (size_t i = 0; i < SIZE; i++) CHECK(mcamp__eq(q[i], 0));
+    p = mcamp__new_doubles(&inner, SIZE);
+    CHECK(q != p && b.asked == 3);
+    mcamp__delete_doubles(&inner, p, SIZE);
+    mcamp__delete_doubles(&inner, q, SIZE);
+    CHECK(b.out == 3 && !b.given);
+    p = mcamp__new_doubles(&inner, 100);
+    q = mcamp__new_doubles(&inner, large);
+    mcamp__delete_doubles(&inner, p, 100);
+    mcamp__delete_doubles(&inner, q, large);
+    CHECK(b.out == 3 && b.given == 2);
+    mcamp__keep_end(&keep);
+    CHECK(!b.out && !b.bytes && b.given == b.asked);
+    mcamp__keep_begin(&inner, &keep);
+    CHECK(inner.alloc.user == &keep);
+    keep.outer = outer.alloc;
+    for (size_t i = 0; i < KEPT + 3; i++) many[i] = mcamp__new_doubles(&inner, SIZE + i);
+    for (size_t i = 0; i < KEPT; i++) mcamp__delete_doubles(&inner, many[i], SIZE + i);
+    CHECK(b.out == KEPT + 3);
+    for (size_t i = KEPT; i < KEPT + 3; i++) {
+        mcamp__delete_doubles(&inner, many[i], SIZE + i);
+        CHECK(b.last == many[i - KEPT]);
+    }
+    CHECK(b.out == KEPT);
+    mcamp__keep_end(&keep);
+    CHECK(!b.out && !b.bytes);
+}
+
+/* Optimisers ask for memory at their first evaluations and give all back; so do those that get no
+ * more of it on the way.                                                               */
+TEST(memory_that_optimisers_give_back)
+{
+    for (int v = 0; v < 4; v++) {
+        mcamp_opt_desc d = problem(v & 1 ? MCAMP_OPT_BLT : MCAMP_OPT_BANDED,
+                                   v & 2 ? MCAMP_AMPLIFY_NONE : MCAMP_AMPLIFY_BINS, 256, 64);
+        bank b = { 0, 0, 0, 0, 0, NULL };
+        mcamp_opt_result r;
+        mcamp_mech mech;
+        size_t few = 0, more = 0;
+        setup();
+        ctx.alloc.alloc = bank_alloc; ctx.alloc.free = bank_free; ctx.alloc.user = &b;
+        d.bands = v & 1 ? 0 : 4;
+        for (d.max_iterations = 2; d.max_iterations < 30; d.max_iterations *= 4) {
+            more = b.asked;
+            CHECK(mcamp_opt_run(&ctx, &d, &mech, &r) >= 0);
+            mcamp_mech_free(&ctx, &mech);
+            CHECK(!b.out && !b.bytes);
+            more = b.asked - more;
+            if (d.max_iterations == 2) few = more;
+        }
+        d.max_iterations = 2;
+        for (size_t most = 1; most < few; most += most < 40 ? 1 : few / 20 + 1) {
+            b.asked = 0;
+            b.most = most;
+            CHECK_STATUS(mcamp_opt_run(&ctx, &d, &mech, &r), MCAMP_E_MEMORY);
+            CHECK(!b.out && !b.bytes);
+        }
+    }
+    setup();
+}
+
 /* ---- the worst round's error ---------------------------------------------------- */
 
 /* An optimiser of bands, 0: all, its start and its objective there. */
@@ -1916,7 +2026,7 @@ TEST(worst_errors_are_near_their_bounds)
         { 48, 8, 2, 0, false }, { 60, 20, 5, 0, false }, { 95, 9, 0, 0, false },
         { 50, 8, 11, 0, false }, { 45, 7, 6, 0, true }, { 40, 10, 0, 0.9, false },
         { 50, 7, 0, 0, false }, { 60, 60, 1, 0, false }, { 70, 70, 10, 0, false },
-        { 85, 13, 2, 0, false }, { 110, 4, 7, 0, false } };     /* whose last norms are for bounds */
+        { 85, 13, 2, 0, false }, { 110, 4, 7, 0, false } };  /* the last norms are for bounds */
     for (size_t c = 0; c < sizeof shape / sizeof *shape; c++) {
         mcamp_opt_desc d = problem(MCAMP_OPT_BANDED, MCAMP_AMPLIFY_NONE, shape[c].n, shape[c].b);
         d.bands = shape[c].bands;
@@ -2909,7 +3019,8 @@ TEST_MAIN("opt",
     T(few_bands_and_dense_agree), T(worst_norms_and_their_weights), T(worst_bounds_on_the_way),
     T(worst_point_that_is_kept), T(dual_directions_are_of_the_family), T(dual_moves_as_z_does),
     T(dual_turns_leave_less), T(dual_shift_is_the_least), T(dual_that_is_nearer),
-    T(worst_norms_that_follow), T(steps_by_what_they_cost),
+    T(worst_norms_that_follow), T(steps_by_what_they_cost), T(memory_that_is_kept),
+    T(memory_that_optimisers_give_back),
     T(worst_that_is_stopped_has_a_bound),
     T(worst_errors_are_near_their_bounds), T(worst_errors_of_larger_families),
     T(sum_of_roots), T(eigenvalues_of_tridiagonal_matrices),
