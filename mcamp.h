@@ -36568,15 +36568,17 @@ MCAMP__PRIV uint64_t mcamp__opt_samples(const mcamp_opt_desc *d)
  * which is near where X is nearly the optimum for it.
  *    A large power finds maxima, for a row without weight is seen as soon as it is the worst one,
  * if every row keeps a part of the weights; a small one finds bounds: at 512 a thousandth of an
- * error moves a weight by half, and the gradient with it.  So both, and of all points the one with
- * the smallest maximum, of all bounds the largest.                                     */
+ * error moves a weight by half, and the gradient with it.  So powers rise to 512, and then each
+ * norm is for what is missing: a bound is below the error by the weights, and where the maximum is
+ * far above that no bound is near.  Of all points the one with the smallest maximum counts, of all
+ * bounds the largest.                                                                  */
 typedef struct mcamp__orth_norm {
     double power, even;         /* even: the part of nu that is the same for all rows */
     double tolerance;           /* times what is asked for                          */
 } mcamp__orth_norm;
 
 /* Rounds up to which the bound is computed where steps do not take O(n^3) as it does: a
- * second or two.                                                                      */
+ * second or two, and some more where it takes turns.                                  */
 #define MCAMP__BOUND_ROUNDS 2048
 
 MCAMP__PRIV bool mcamp__orth_bounded(const mcamp__opt *o)

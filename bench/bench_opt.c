@@ -14,7 +14,7 @@
  * its descent, with "dense large" also of 1024 rounds and, only with it, 2048 (five minutes).
  *   With the argument "near" instead: how far above the least possible error banded and
  * dense C without amplification are, in per cent; with "worst" the same of the worst round's
- * error, up to 512 rounds (five minutes).  With "families": errors of families of
+ * error, up to 512 rounds (four minutes).  With "families": errors of families of
  * which some contain others, and where the larger one is worse, by more than 1e-5; with
  * "families bins" those under balls in bins, by more than 5e-4.                         */
 #if defined(__unix__) || defined(__APPLE__)
