@@ -35048,16 +35048,32 @@ MCAMP__PRIV void mcamp__keep_drop(const mcamp__keep *k, void *p, size_t size)
     else if (p) mcamp__std_free(p);
 }
 
+MCAMP__PRIV void *mcamp__keep_more(const mcamp__keep *k, size_t size)
+{
+    return k->outer.alloc ? k->outer.alloc(k->outer.user, size) : mcamp__std_alloc(size);
+}
+
+MCAMP__PRIV void mcamp__keep_end(mcamp__keep *k)
+{
+    for (size_t i = 0; i < MCAMP__KEEP_BLOCKS; i++)
+        mcamp__keep_drop(k, k->block[i].p, k->block[i].size);
+    memset(k->block, 0, sizeof k->block);
+}
+
+/* What is kept goes back where there is no more. */
 MCAMP__PRIV void *mcamp__keep_alloc(void *user, size_t size)
 {
     mcamp__keep *k = (mcamp__keep *)user;
+    void *p;
     for (size_t i = 0; i < MCAMP__KEEP_BLOCKS; i++) {
-        void *p = k->block[i].p;
+        p = k->block[i].p;
         if (!p || k->block[i].size != size) continue;
         k->block[i].p = NULL;
         return p;
     }
-    return k->outer.alloc ? k->outer.alloc(k->outer.user, size) : mcamp__std_alloc(size);
+    if ((p = mcamp__keep_more(k, size)) != NULL) return p;
+    mcamp__keep_end(k);
+    return mcamp__keep_more(k, size);
 }
 
 MCAMP__PRIV void mcamp__keep_give(void *user, void *p, size_t size)
@@ -35085,13 +35101,6 @@ MCAMP__PRIV void mcamp__keep_begin(mcamp_ctx *ctx, mcamp__keep *k)
     ctx->alloc.alloc = mcamp__keep_alloc;
     ctx->alloc.free = mcamp__keep_give;
     ctx->alloc.user = k;
-}
-
-MCAMP__PRIV void mcamp__keep_end(mcamp__keep *k)
-{
-    for (size_t i = 0; i < MCAMP__KEEP_BLOCKS; i++)
-        mcamp__keep_drop(k, k->block[i].p, k->block[i].size);
-    memset(k->block, 0, sizeof k->block);
 }
 
 /* ---- the objective ---------------------------------------------------------------- */

@@ -1487,12 +1487,14 @@ TEST(dense_takes_few_steps)
 /* ---- memory between evaluations -------------------------------------------------- */
 
 /* What is out, and how often it was asked for; sizes must be those of the blocks. */
-typedef struct bank { size_t out, bytes, asked, given, most; void *last; } bank;
+typedef struct bank { size_t out, bytes, asked, given, most, room; void *last; } bank;
 
 static void *bank_alloc(void *user, size_t size)
 {
     bank *b = (bank *)user;
-    size_t *p = b->most && b->asked >= b->most ? NULL : (size_t *)malloc(size + 16);
+    size_t *p;
+    if ((b->most && b->asked >= b->most) || (b->room && b->bytes + size > b->room)) return NULL;
+    p = (size_t *)malloc(size + 16);
     if (!p) return NULL;
     p[0] = size;
     memset(p + 2, 0xff, size);
@@ -1511,11 +1513,11 @@ static void bank_free(void *user, void *p, size_t size)
 }
 
 /* Blocks come back to who wants as many bytes, zeroed; small and large ones and, of more than are
- * kept, the oldest go back at once, all others at the end.                              */
+ * kept, the oldest go back at once, all others at the end or where there is no more memory. */
 TEST(memory_that_is_kept)
 {
     enum { SIZE = 20000, KEPT = 64 };
-    bank b = { 0, 0, 0, 0, 0, NULL };
+    bank b = { 0, 0, 0, 0, 0, 0, NULL };
     mcamp_ctx outer, inner;
     mcamp__keep keep;
     double *p, *q, *many[KEPT + 3];
@@ -1557,6 +1559,11 @@ TEST(memory_that_is_kept)
         CHECK(b.last == many[i - KEPT]);
     }
     CHECK(b.out == KEPT);
+    b.room = (SIZE + 500) * sizeof *p;       /* enough without what is kept */
+    p = mcamp__new_doubles(&inner, SIZE + 500);
+    CHECK(p && b.out == 1);
+    CHECK(!mcamp__new_doubles(&inner, SIZE));
+    mcamp__delete_doubles(&inner, p, SIZE + 500);
     mcamp__keep_end(&keep);
     CHECK(!b.out && !b.bytes);
 }
@@ -1568,7 +1575,7 @@ TEST(memory_that_optimisers_give_back)
     for (int v = 0; v < 4; v++) {
         mcamp_opt_desc d = problem(v & 1 ? MCAMP_OPT_BLT : MCAMP_OPT_BANDED,
                                    v & 2 ? MCAMP_AMPLIFY_NONE : MCAMP_AMPLIFY_BINS, 256, 64);
-        bank b = { 0, 0, 0, 0, 0, NULL };
+        bank b = { 0, 0, 0, 0, 0, 0, NULL };
         mcamp_opt_result r;
         mcamp_mech mech;
         size_t few = 0, more = 0;
