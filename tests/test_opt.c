@@ -1548,9 +1548,8 @@ TEST(memory_that_is_kept)
     CHECK(b.out == 3 && b.given == 2);
     mcamp__keep_end(&keep);
     CHECK(!b.out && !b.bytes && b.given == b.asked);
+    inner = outer;
     mcamp__keep_begin(&inner, &keep);
-    CHECK(inner.alloc.user == &keep);
-    keep.outer = outer.alloc;
     for (size_t i = 0; i < KEPT + 3; i++) many[i] = mcamp__new_doubles(&inner, SIZE + i);
     for (size_t i = 0; i < KEPT; i++) mcamp__delete_doubles(&inner, many[i], SIZE + i);
     CHECK(b.out == KEPT + 3);
@@ -1764,6 +1763,13 @@ static void dual_begun(size_t c, double p, mcamp_opt_desc *r, mcamp_work *work, 
     free(x);
 }
 
+static void dual_end(mcamp__dual *q, mcamp__opt *o, mcamp_work *work)
+{
+    mcamp__delete_doubles(&o->inner, q->block, q->total);
+    mcamp__opt_free(&ctx, o);
+    mcamp_work_free(&ctx, work);
+}
+
 /* A direction of the family: packed, and as it is added to X's packed rows. */
 static void dual_direction(const mcamp__dual *q, double *d, double *x)
 {
@@ -1778,15 +1784,21 @@ static void dual_direction(const mcamp__dual *q, double *d, double *x)
     free(a);
 }
 
+/* The lower triangle of l, less that of z if there is one, as a symmetric matrix. */
+static void dual_full(const double *l, const double *z, size_t n, double *out)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k <= i; k++)
+            out[i * n + k] = out[k * n + i] = l[i * n + k] - (z ? z[i * n + k] : 0);
+}
+
 /* Z with X moved by t times x, the weights staying. */
 static void dual_z_at(mcamp__opt *o, const double *x, double t, double *z)
 {
-    size_t n = o->m.n;
     for (size_t i = 0; i < o->m.entries; i++) o->m.coef[i] += t * x[i];
     CHECK(mcamp__errors_value(&o->orth));
     mcamp__errors_gradient(&o->orth, o->m.g.coef);
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k <= i; k++) z[i * n + k] = z[k * n + i] = o->orth.l[i * n + k];
+    dual_full(o->orth.l, NULL, o->m.n, z);
     for (size_t i = 0; i < o->m.entries; i++) o->m.coef[i] -= t * x[i];
 }
 
@@ -1813,9 +1825,7 @@ TEST(dual_directions_are_of_the_family)
         }
         for (size_t k = 0; k < o.m.classes; k++) CHECK_NEAR(sum[k], 0, 0, 1e-13);
         free(d);
-        mcamp__delete_doubles(&o.inner, q.block, q.total);
-        mcamp__opt_free(&ctx, &o);
-        mcamp_work_free(&ctx, &work);
+        dual_end(&q, &o, &work);
     }
 }
 
@@ -1845,9 +1855,7 @@ TEST(dual_moves_as_z_does)
         CHECK(mcamp__dot(d, h, entries) > 0 || mcamp__eq(mcamp__dot(d, d, entries), 0));
         memcpy(q.d, d, entries * sizeof *d);
         mcamp__dual_moved(&q);
-        for (size_t i = 0; i < n; i++)
-            for (size_t k = 0; k <= i; k++)
-                moved[i * n + k] = moved[k * n + i] = o.orth.l[i * n + k] - q.z[i * n + k];
+        dual_full(o.orth.l, q.z, n, moved);
         for (size_t i = 0; i < n * n; i++) top = mcamp__dmax(top, fabs(moved[i]));
         mcamp__dual_take(&q, moved, other);
         for (size_t i = 0; i < entries; i++) CHECK_NEAR(h[i], -0.5 * other[i], 0, 1e-10 * top);
@@ -1856,9 +1864,7 @@ TEST(dual_moves_as_z_does)
         for (size_t i = 0; i < n * n; i++)
             CHECK_NEAR(moved[i], (up[i] - down[i]) / (2 * t), 0, 1e-4 * top);
         free(block);
-        mcamp__delete_doubles(&o.inner, q.block, q.total);
-        mcamp__opt_free(&ctx, &o);
-        mcamp_work_free(&ctx, &work);
+        dual_end(&q, &o, &work);
     }
 }
 
@@ -1884,15 +1890,11 @@ TEST(dual_turns_leave_less)
         }
         CHECK(left <= 0.2 * before);
         mcamp__dual_moved(&q);
-        for (size_t i = 0; i < n; i++)
-            for (size_t k = 0; k <= i; k++)
-                now[entries + i * n + k] = now[entries + k * n + i] = o.orth.l[i * n + k];
+        dual_full(o.orth.l, NULL, n, now + entries);
         mcamp__dual_take(&q, now + entries, now);
         for (size_t i = 0; i < entries; i++) CHECK_NEAR(0.5 * now[i], q.r[i], 0, 1e-9 * before);
         free(now);
-        mcamp__delete_doubles(&o.inner, q.block, q.total);
-        mcamp__opt_free(&ctx, &o);
-        mcamp_work_free(&ctx, &work);
+        dual_end(&q, &o, &work);
     }
 }
 
