@@ -30461,6 +30461,7 @@ MCAMP__PRIV mcamp_status mcamp__patterns_build(mcamp_ctx *ctx, mcamp__sampler *p
     mcamp__mix_share(p, share);
     p->mix_work = m->count * MCAMP__S;
     p->patterns = mcamp__patterns_shifts;
+    p->k = 0;                               /* no picks: a value is a sample */
     return MCAMP_OK;
 }
 
