@@ -29437,10 +29437,11 @@ typedef struct mcamp__mixture {
     const double *sums;                 /* the factor's: see mcamp__mix_sum       */
     int whole;                          /* they are of whole rows                 */
     double copies[MCAMP__SHIFTS], along[MCAMP__SHIFTS];     /* patterns: s and theta */
-    mcamp__pattern law;                 /* of p, but in P: of a bin as many rounds as matter */
     size_t span[MCAMP__SHIFTS];         /* of rounds in every epoch; 0: a pattern           */
     double *window[MCAMP__SHIFTS];      /* their A_ce, and K_ce after them: in rows         */
-    double take[MCAMP__SHIFTS];         /* probability that an epoch's are moved            */
+    double column;                      /* largest x_tt                                     */
+    double take[MCAMP__SHIFTS];         /* probability that an epoch's are moved; of a
+                                         * pattern, q of its law: as many rounds as matter  */
 } mcamp__mixture;
 
 /* The entry in which u falls; upto: running sums. */
@@ -29876,6 +29877,27 @@ MCAMP__PRIV double *mcamp__mix_record(const mcamp__sampler *p, const mcamp__scra
  * over the rounds of M_ce, if columns of two epochs are orthogonal; else t = 1 and A_ce has twice
  * <M_ce, M_c,e+1> in it.  K_ce is what sum h_t has beyond the sum of rho's potentials. */
 
+/* log(1 - q), as the law has it. */
+MCAMP__PRIV double mcamp__patterns_rest(double q) { return q < 1 ? log1p(-q) : -1e200; }
+
+/* The law of component q's patterns. */
+MCAMP__PRIV mcamp__pattern mcamp__patterns_law(const mcamp__sampler *p, size_t q)
+{
+    mcamp__pattern l = p->pattern;
+    l.log_q = log(p->mix->take[q]);
+    l.log_rest = mcamp__patterns_rest(p->mix->take[q]);
+    return l;
+}
+
+/* What law l's filter finds behind the last round, without logarithms: of bins it is 1. */
+MCAMP__PRIV void mcamp__patterns_tail(const mcamp__pattern *l, double *f)
+{
+    double x = l->linear ? 1 : 0, rest = exp(l->log_rest);
+    f += l->n * MCAMP__P;
+    for (size_t i = 0; l->step == 1 && i < l->b; i++, x *= rest)
+        for (size_t s = 0; s < MCAMP__P; s++) *f++ = x;
+}
+
 /* Window c of h rounds in an epoch, e = 0 for the one before the first: from .. to. */
 MCAMP__PRIV void mcamp__patterns_rounds(const mcamp__pattern *p, size_t c, size_t h, size_t e,
                                         size_t *from, size_t *to)
@@ -29911,8 +29933,10 @@ MCAMP__PRIV void mcamp__patterns_move(const mcamp__sampler *p, mcamp_rng *r,
             for (size_t e = 0; e <= p->pattern.epochs; e++)
                 if (m->take[q] >= 1 || mcamp_rng_uniform(r) < m->take[q])
                     mcamp__patterns_span(&p->pattern, c, m->span[q], e, w->h + s);
-        } else if (k[s] > 0)
-            mcamp__pattern_draw(q + 1 < m->count ? &m->law : &p->pattern, NULL, NULL, s, r, w->h);
+        } else if (k[s] > 0) {
+            mcamp__pattern law = mcamp__patterns_law(p, q);
+            mcamp__pattern_draw(&law, NULL, NULL, s, r, w->h);
+        }
     }
     for (size_t t = 0; t < p->pattern.n; t++)
         for (size_t s = 0; s < MCAMP__P; s++) {
@@ -29989,15 +30013,18 @@ MCAMP__PRIV void mcamp__patterns_windows_ratio(mcamp_vecset vs, const mcamp__sam
 MCAMP__PRIV void mcamp__patterns_ratio(mcamp_vecset vs, const mcamp__sampler *p, size_t q,
                                        const double *u, mcamp__pattern_work *w, double *z)
 {
-    const mcamp__pattern *l = &p->mix->law;
+    const mcamp__pattern l = mcamp__patterns_law(p, q);
     double k = p->mix->copies[q], theta = p->mix->along[q];
     if (p->mix->span[q]) { mcamp__patterns_windows_ratio(vs, p, q, w, z); return; }
     for (size_t s = 0; s < MCAMP__P; s++) z[s] = 0;
-    for (size_t t = 0; k > 0 && t < l->n; t++) {
-        double off = 0.5 * (1 - k) * l->x[t * l->w] - theta * p->mix->rows[t];
+    for (size_t t = 0; k > 0 && t < l.n; t++) {
+        double off = 0.5 * (1 - k) * l.x[t * l.w] - theta * p->mix->rows[t];
         for (size_t i = t * MCAMP__P; i < (t + 1) * MCAMP__P; i++) w->h[i] = k * (w->g[i] + off);
     }
-    if (k > 0) mcamp__pattern_filter(vs, l, w->h, w->f, w->first, z);
+    if (k > 0) {
+        mcamp__patterns_tail(&l, w->f);
+        mcamp__pattern_filter(vs, &l, w->h, w->f, w->first, z);
+    }
     for (size_t s = 0; s < MCAMP__P; s++) z[s] += theta * (u[s] - 0.5 * theta);
 }
 
@@ -30011,6 +30038,7 @@ MCAMP__PRIV void mcamp__patterns_shifts(mcamp_vecset vs, const mcamp__sampler *p
     mcamp__pattern_work *w = &scratch->pattern;
     double u[MCAMP__P], y[MCAMP__P], *z = scratch->work + at;
     mcamp__patterns_move(p, r, w);
+    mcamp__patterns_tail(l, w->f);
     mcamp__pattern_observe(vs, l, normals, w, y);
     for (size_t s = 0; s < MCAMP__P; s++) u[s] = l->u_off;
     for (size_t t = 0; t < l->n; t++)
@@ -30306,14 +30334,22 @@ MCAMP__PRIV double mcamp__patterns_root(const mcamp__pattern *p, const double *b
     return hi;
 }
 
-/* d_t of the mixture's rows, and a usual pattern's h_t to base[n] (of room for a tile). */
-MCAMP__PRIV void mcamp__patterns_rows(const mcamp__pattern *l, double *d, double *base)
+/* h_t of a usual pattern of the law with q = take to base[n] (of room for a tile): of the first of
+ * a hundred that has a round.  Returns how many it has.                                  */
+MCAMP__PRIV size_t mcamp__patterns_usual(mcamp__sampler *p, double take, double *base)
 {
+    mcamp__mixture *m = p->mix;
+    mcamp__pattern l;
     mcamp_rng r;
-    mcamp__pattern_slopes(l, d);
+    size_t rounds = 0;
+    m->take[m->count] = take;
+    l = mcamp__patterns_law(p, m->count);
     mcamp_rng_seed(&r, 1);
-    mcamp__pattern_draw(l, NULL, NULL, 0, &r, base);
-    for (size_t t = 1; t < l->n; t++) base[t] = base[t * MCAMP__P];
+    memset(base, 0, l.n * MCAMP__P * sizeof *base);
+    for (int i = 0; !rounds && i < 100; i++)
+        rounds = mcamp__pattern_draw(&l, NULL, NULL, 0, &r, base);
+    for (size_t t = 1; t < l.n; t++) base[t] = base[t * MCAMP__P];
+    return rounds;
 }
 
 /* A_ce and K_ce of windows of h rounds. */
@@ -30334,42 +30370,51 @@ MCAMP__PRIV void mcamp__patterns_window(const mcamp__pattern *l, size_t h, doubl
     }
 }
 
-/* How many of a bin's epochs take part where rho is e^y times 1/b, at the least cost: with g in j
+/* log of the ways in which j rounds can be a pattern's. */
+MCAMP__PRIV double mcamp__patterns_ways(const mcamp__pattern *l, size_t j)
+{
+    size_t of = mcamp__pattern_bin(l) ? l->epochs : l->n - (j - 1) * (l->b - 1);
+    return mcamp__log_binomial((double)of, (double)j, 0.5, 0.5) + (double)of * log(2);
+}
+
+/* How many rounds take part where rho is e^y, for a bin times 1/b, at the least cost: with g in j
  * of them, (1 - q + q e^g)^j = e^y, what P has at s = g/v + 1/2 moves in each and over all choices
  * of j; v: the square of a move.                                                    */
 MCAMP__PRIV size_t mcamp__patterns_few(const mcamp__pattern *l, double y, double v)
 {
-    double q = exp(l->log_q), best = -mcamp__inf(), choices = 0;
+    double q = exp(l->log_q), best = -mcamp__inf();
     size_t few = l->epochs;
     y = mcamp__dmax(y, 1e-3);
     for (size_t j = 1; q < 1 && j <= l->epochs; j++) {
         double s = log1p(expm1(y / (double)j) / q) / v + 0.5, cost;
         cost = log((1 - q) * exp(-0.5 * s * s * v) + q * exp(-0.5 * (s - 1) * (s - 1) * v));
-        choices += log((double)(l->epochs - j + 1) / (double)j);
-        if (!(choices + (double)j * cost > best)) continue;
-        best = choices + (double)j * cost;
+        cost = (double)j * cost + mcamp__patterns_ways(l, j);
+        if (!(cost > best)) continue;
+        best = cost;
         few = j;
     }
     return few;
 }
 
-/* The probability of an epoch with which so many of them are usual. */
-MCAMP__PRIV double mcamp__patterns_take(const mcamp__pattern *l, size_t few)
+/* The q with which so many rounds are usual. */
+MCAMP__PRIV double mcamp__patterns_take(const mcamp__pattern *l, double few)
 {
-    double q = exp(l->log_q);
-    return q < 1 ? mcamp__dmax(q, ((double)few + 0.5) / ((double)l->epochs + 1)) : 1.0;
+    double q = exp(l->log_q), n = (double)l->n, b = (double)l->b;
+    double all = mcamp__pattern_bin(l) ? (double)l->epochs + 1 : n / (few + 0.5) - b + 1;
+    if (mcamp__pattern_bin(l)) return q < 1 ? mcamp__dmax(q, (few + 0.5) / all) : 1.0;
+    return mcamp__dmax(q, 1 / mcamp__dmax(all, 2));
 }
 
 /* Bins: windows of 1, 3, 9, .. rounds while their columns overlap, each at three distances about
  * the one where rho is e^eps.  base: room for a tile's column.  Returns the most copies of a bin,
  * *take of one: the odds of a bin's epochs. */
 MCAMP__PRIV double mcamp__patterns_windows(mcamp__sampler *p, double goal, double *base,
-                                           double *f, double *take)
+                                           double *f)
 {
     static const double step[3] = { -1.2, -0.4, 0.4 };
     mcamp__mixture *m = p->mix;
     mcamp__pattern *l = &p->pattern;
-    double most = 0, *of = m->rows + l->n;
+    double take = exp(l->log_q), *of = m->rows + l->n;
     size_t count = (l->epochs + 1) * l->b;
     for (size_t h = 1; h <= l->w && h < l->b && m->count < 9; h *= 3, of += 2 * count) {
         size_t c = (l->b - h) / 2, few;
@@ -30388,54 +30433,134 @@ MCAMP__PRIV double mcamp__patterns_windows(mcamp__sampler *p, double goal, doubl
                     : l->epochs;
         for (size_t t = few * l->b; t < l->n; t++) base[t] = 0;
         s = mcamp__patterns_root(l, base, 0, NULL, goal, f);
-        own = apart ? mcamp__patterns_take(l, few) : 1;
-        if (h == 1) *take = own;
+        own = apart ? mcamp__patterns_take(l, (double)few) : 1;
+        if (h == 1) take = own;
         for (int i = 0; i < 3; i++) {
-            double copies = mcamp__dmax(s + step[i] / sqrt(var * (double)few), 0);
             m->window[m->count] = of;
             m->span[m->count] = h;
             m->take[m->count] = own;
-            m->copies[m->count++] = copies / (double)h;
-            most = mcamp__dmax(most, copies);
+            m->copies[m->count++] = mcamp__dmax(s + step[i] / sqrt(var * (double)few), 0) / (double)h;
         }
     }
-    return most;
+    return take;
+}
+
+/* The most rounds that a pattern has, but with probability e^-40: j or more of b-min-sep are that
+ * many successes in n - (j-1) (b-1) trials (Chernoff).                                     */
+MCAMP__PRIV double mcamp__patterns_longest(const mcamp__pattern *l, double take)
+{
+    size_t lo = 0, hi = l->epochs;
+    while (!mcamp__pattern_bin(l) && hi - lo > 1) {
+        size_t j = lo + (hi - lo) / 2;
+        double trials = (double)l->n - ((double)j - 1) * ((double)l->b - 1), x = (double)j / trials;
+        double rest = x < 1 && take < 1 ? (1 - x) * log((1 - x) / (1 - take)) : 0;
+        if (x > take && trials * (x * log(x / take) + rest) > 40) hi = j;
+        else lo = j;
+    }
+    return (double)hi;
+}
+
+/* What no pattern's h_t at component q's X has a larger sum than, noise apart: of X at s times the
+ * columns of J rounds sqrt(2) s J max x_tt, as a column meets two of them at most, or s times
+ * the square of the largest mode; and theta times that mode.                              */
+MCAMP__PRIV double mcamp__patterns_sum(const mcamp__sampler *p, size_t q)
+{
+    const mcamp__mixture *m = p->mix;
+    const mcamp__pattern *l = &p->pattern;
+    double square = l->norm2, s = m->copies[q] * (m->span[q] ? (double)m->span[q] : 1);
+    if (!mcamp__pattern_bin(l))
+        square = mcamp__dmin(square, sqrt(2) * m->column * mcamp__patterns_longest(l, m->take[q]));
+    return s * square + m->along[q] * sqrt(l->norm2);
+}
+
+/* P's place, behind the others. */
+MCAMP__PRIV void mcamp__patterns_last(const mcamp__sampler *p)
+{
+    mcamp__mixture *m = p->mix;
+    m->take[m->count] = exp(p->pattern.log_q);
+    m->copies[m->count] = 1;
+    m->along[m->count] = 0;
+}
+
+/* Can all sums of e^f be had without logarithms?  A mean over patterns of e^{k h - k^2 x/2} has a
+ * mean over the noise of at most e^{k sum}, so it is above e^{k sum + 47} once in 1e20 (Markov). */
+MCAMP__PRIV int mcamp__patterns_linear(const mcamp__sampler *p)
+{
+    const mcamp__mixture *m = p->mix;
+    const mcamp__pattern *l = &p->pattern;
+    double sum = 0;
+    int linear = !l->limit;
+    mcamp__patterns_last(p);
+    for (size_t q = 0; q <= m->count; q++) sum = mcamp__dmax(sum, mcamp__patterns_sum(p, q));
+    for (size_t q = 0; q <= m->count; q++) {
+        double rest = (double)mcamp__pattern_rounds(l, 0) * mcamp__patterns_rest(m->take[q]);
+        linear = linear && (m->span[q] || m->copies[q] * sum + 47 - rest < 600);
+    }
+    return linear;
+}
+
+/* Adds a component, unless sums need logarithms only with it.  */
+MCAMP__PRIV int mcamp__patterns_more(mcamp__sampler *p, double take, double copies, double along)
+{
+    mcamp__mixture *m = p->mix;
+    m->take[m->count] = take;
+    m->copies[m->count] = mcamp__dmax(copies, 0);
+    m->along[m->count] = mcamp__dmax(along, 0);
+    m->count++;
+    if (!p->pattern.linear || mcamp__patterns_linear(p)) return 1;
+    m->count--;
+    return 0;
+}
+
+/* b-min-sep: patterns of half as many rounds again as are usual, of half as many again, and so on,
+ * each at three distances about that where rho is e^eps. */
+MCAMP__PRIV void mcamp__patterns_rates(mcamp__sampler *p, double goal, double take, double *base,
+                                       double *f)
+{
+    static const double step[3] = { -1.2, -0.4, 0.4 };
+    mcamp__mixture *m = p->mix;
+    mcamp__pattern *l = &p->pattern;
+    double n = (double)l->n, b = (double)l->b;
+    while (m->count + 4 < MCAMP__SHIFTS) {
+        double s, var = 0, wait = (b - 1 + 1 / take) / 1.5 - b + 1;     /* 1/q */
+        size_t rounds;
+        if (!(wait > 1.5)) return;
+        take = 1 / wait;
+        rounds = mcamp__patterns_usual(p, take, base);
+        for (size_t t = 0; t < l->n; t++) var += l->x[t * l->w] * (double)rounds / n;
+        if (!rounds) continue;
+        s = mcamp__patterns_root(l, base, 0, NULL, goal, f);
+        for (int i = 0; i < 3; i++)
+            if (!mcamp__patterns_more(p, take, s + step[i] / sqrt(var), 0)) break;
+    }
 }
 
 /* Components: s = 0, 1, 2, 4, .. up to where rho is e^eps at s times a usual pattern, and
- * that, unless so far that sums need logarithms; for each theta with which rho is e^eps,
- * and somewhat less; P itself comes last.  reach: the most copies of the others.        */
-MCAMP__PRIV void mcamp__patterns_components(mcamp__sampler *p, double goal, double reach,
+ * that, unless sums need logarithms only there; for each theta with which rho is e^eps, and
+ * somewhat less.                                                                         */
+MCAMP__PRIV void mcamp__patterns_components(mcamp__sampler *p, double goal, double take,
                                             const double *base, double *f)
 {
     mcamp__mixture *m = p->mix;
     mcamp__pattern *l = &p->pattern;
-    double widest = 0, s = 0;
-    double top = mcamp__patterns_root(l, base, 0, NULL, goal, f);
-    l->linear = 1;
+    double s = 0, top = mcamp__patterns_root(l, base, 0, NULL, goal, f);
     while (m->count + 4 < MCAMP__SHIFTS) {
-        double theta = mcamp__patterns_root(l, base, s, m->rows, goal, f), k = mcamp__dmax(s, 1);
-        int linear;
-        widest = mcamp__dmax(widest, theta);
-        linear = mcamp__pattern_linear(&m->law, k * (widest * sqrt(l->norm2) +
-                                               mcamp__pattern_reach(l, mcamp__dmax(k, reach))));
-        if (!linear && s > 1) break;
-        l->linear = linear;
-        for (int i = 0; i < (theta > 0 ? 2 : 1); i++) {
-            m->copies[m->count] = s;
-            m->along[m->count++] = mcamp__dmax(theta - 0.7 * i, 0);
-        }
+        double theta = mcamp__patterns_root(l, base, s, m->rows, goal, f);
+        for (int i = 0; i < (theta > 0 ? 2 : 1); i++)
+            while (!mcamp__patterns_more(p, take, s, theta - 0.7 * i)) {
+                if (s > 1) return;
+                l->linear = 0;
+            }
         if (!(s < top)) break;
         s = s < 1 ? 1 : 2 * s > 0.75 * top ? top : 2 * s;
     }
-    m->copies[m->count++] = 1;
 }
 
 MCAMP__PRIV mcamp_status mcamp__patterns_build(mcamp_ctx *ctx, mcamp__sampler *p)
 {
     mcamp__mixture *m = p->mix;
     mcamp__pattern *l = &p->pattern;
-    double *own, *base, share[MCAMP__SHIFTS], goal = p->eps + 0.5 * l->tau * l->tau, reach = 0;
+    double *own, *base, share[MCAMP__SHIFTS], goal = p->eps + 0.5 * l->tau * l->tau;
     double take = exp(l->log_q);
     size_t tile = l->n * MCAMP__P, count = tile + l->n + l->b;
     m->rows_count = l->n + 6 * (l->epochs + 1) * l->b;
@@ -30444,16 +30569,16 @@ MCAMP__PRIV mcamp_status mcamp__patterns_build(mcamp_ctx *ctx, mcamp__sampler *p
     if (m->rows && own) {
         base = own + l->n + l->b;
         mcamp__pattern_shift(l, 0);             /* u's place */
-        m->law = *l;
-        if (mcamp__pattern_bin(l)) {
-            reach = mcamp__patterns_windows(p, goal, base, own, &take);
-            m->law.log_rest = take < 1 ? log1p(-take) : l->log_rest;
-            m->law.log_q = log(take);
-            memset(base, 0, tile * sizeof *base);
-        }
-        mcamp__patterns_rows(&m->law, m->rows, base);
-        mcamp__patterns_components(p, goal, reach, base, own);
-        m->law.linear = l->linear;
+        mcamp__pattern_slopes(l, m->rows);
+        for (size_t t = 0; t < l->n; t++) m->column = mcamp__dmax(m->column, l->x[t * l->w]);
+        if (mcamp__pattern_bin(l)) take = mcamp__patterns_windows(p, goal, base, own);
+        else take = mcamp__dmax(take, 1 / (double)l->n);    /* patterns without a round are no use */
+        l->linear = mcamp__patterns_linear(p);
+        mcamp__patterns_usual(p, take, base);
+        mcamp__patterns_components(p, goal, take, base, own);
+        if (!mcamp__pattern_bin(l)) mcamp__patterns_rates(p, goal, take, base, own);
+        mcamp__patterns_last(p);
+        m->count++;
     }
     mcamp__delete_doubles(ctx, own, count);
     if (!m->count) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)l->n);
@@ -33701,7 +33826,6 @@ MCAMP__PRIV void mcamp__edge_reach(mcamp__sampler *p)
     }
     l->linear = l->linear && mcamp__pattern_linear(l, mcamp__pattern_reach(l, k) +
                                                       wide * sqrt(l->norm2));
-    if (p->mix) p->mix->law.linear = l->linear;
 }
 
 MCAMP__PRIV mcamp_status mcamp__edge_init(mcamp_ctx *ctx, mcamp__sampler *p, mcamp__edge *e)

@@ -544,7 +544,6 @@ static mcamp_tally chosen(const mcamp_gram *g, const fixture *f, mcamp_direction
     if (p.mix) {
         size_t last = p.mix->count - 1;
         CHECK(last >= 2 && last <= 24);
-        if (!linear) p.mix->law.linear = 0;
         for (size_t i = 0; i < last; i++) share[i] = (1 - own) / (double)last;
         share[last] = own;
         if (own > 0) mcamp__mix_share(&p, share);
@@ -565,8 +564,9 @@ static mcamp_tally shifted(const mcamp_gram *g, const fixture *f, int linear, do
     return chosen(g, f, MCAMP_REMOVE, MCAMP_METHOD_SHIFTS, linear, own, blocks);
 }
 
-/* Random bins that are used with probability q, square root with so many bands. */
-static void cyclic(size_t n, size_t b, size_t bands, double q, mcamp_gram *g)
+/* The square root with so many bands under such a law. */
+static void patterns(mcamp_batch_law law, size_t n, size_t b, size_t bands, double q,
+                     mcamp_gram *g)
 {
     mcamp_mech_desc d;
     mcamp_mech m;
@@ -574,10 +574,16 @@ static void cyclic(size_t n, size_t b, size_t bands, double q, mcamp_gram *g)
     memset(&d, 0, sizeof d);
     memset(&part, 0, sizeof part);
     d.kind = MCAMP_MECH_SQRT; d.n = n; d.bands = bands;
-    part.law = MCAMP_BATCH_POISSON; part.batches = b; part.q = q;
+    part.law = law; part.batches = b; part.q = q;
     CHECK_STATUS(mcamp_mech_init(&ctx, &d, &m), MCAMP_OK);
     CHECK_STATUS(mcamp_gram_pattern(&ctx, &m, &part, g), MCAMP_OK);
     mcamp_mech_free(&ctx, &m);
+}
+
+/* Random bins that are used with probability q. */
+static void cyclic(size_t n, size_t b, size_t bands, double q, mcamp_gram *g)
+{
+    patterns(MCAMP_BATCH_POISSON, n, b, bands, q, g);
 }
 
 /* Each component's density over the mixture's has the mean 1 under the mixture, and the draws are
@@ -585,10 +591,22 @@ static void cyclic(size_t n, size_t b, size_t bands, double q, mcamp_gram *g)
 TEST(components_have_densities)
 {
     enum { TILE = 64 };
-    static const struct { size_t n, b, bands; double q, sigma, eps; } shape[] = {
-        { 23, 5, 2, 0.3, 1.2, 0.5 }, { 24, 8, 7, 0.4, 1.5, 1 }, { 41, 4, 1, 0.15, 1, 1 },
-        { 51, 2, 2, 0.5, 3, 0.3 }, { 120, 3, 2, 0.1, 1.5, 1 }, { 11, 4, 3, 1, 1.4, 0.6 },
-        { 30, 10, 4, 0.02, 0.8, 1 }, { 7, 7, 3, 0.5, 1, 0.2 }, { 20, 5, 2, 0.3, 0.07, 400 } };
+    static const struct { mcamp_batch_law law; size_t n, b, bands; double q, sigma, eps; }
+    shape[] = {
+        { MCAMP_BATCH_POISSON, 23, 5, 2, 0.3, 1.2, 0.5 },
+        { MCAMP_BATCH_POISSON, 24, 8, 7, 0.4, 1.5, 1 },
+        { MCAMP_BATCH_POISSON, 41, 4, 1, 0.15, 1, 1 },
+        { MCAMP_BATCH_POISSON, 51, 2, 2, 0.5, 3, 0.3 },
+        { MCAMP_BATCH_POISSON, 120, 3, 2, 0.1, 1.5, 1 },
+        { MCAMP_BATCH_POISSON, 11, 4, 3, 1, 1.4, 0.6 },
+        { MCAMP_BATCH_POISSON, 30, 10, 4, 0.02, 0.8, 1 },
+        { MCAMP_BATCH_POISSON, 7, 7, 3, 0.5, 1, 0.2 },
+        { MCAMP_BATCH_POISSON, 20, 5, 2, 0.3, 0.07, 400 },
+        { MCAMP_BATCH_MINSEP, 60, 4, 1, 0.02, 0.9, 1 },
+        { MCAMP_BATCH_MINSEP, 45, 7, 5, 0.03, 1.2, 0.5 },
+        { MCAMP_BATCH_MINSEP_WARM, 50, 5, 3, 0.05, 1.1, 1 },
+        { MCAMP_BATCH_MINSEP, 40, 1, 1, 0.1, 2, 0.5 },
+        { MCAMP_BATCH_MINSEP_WARM, 400, 16, 2, 0.004, 0.8, 1 } };
     open_ctx();
     for (size_t k = 0; k < sizeof shape / sizeof shape[0]; k++) {
         mcamp_gram g;
@@ -600,8 +618,8 @@ TEST(components_have_densities)
         mcamp__rng8 normals;
         mcamp_rng r;
         double sum[25] = { 0 }, square[25] = { 0 };
-        size_t tiles = (size_t)mt_scale(200), spans = 0, some = 0;
-        cyclic(shape[k].n, shape[k].b, shape[k].bands, shape[k].q, &g);
+        size_t tiles = (size_t)mt_scale(200), spans = 0, some = 0, more = 0;
+        patterns(shape[k].law, shape[k].n, shape[k].b, shape[k].bands, shape[k].q, &g);
         CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
         q = mcamp__ask(&f, shape[k].sigma, shape[k].eps, MCAMP_REMOVE, 3);
         memset(&c, 0, sizeof c);
@@ -625,8 +643,13 @@ TEST(components_have_densities)
             CHECK_LE(0.2, middle);
             spans += p.mix->span[a] > 0;
             some += p.mix->span[a] > 0 && p.mix->take[a] < 1;
+            more += !p.mix->span[a] && p.mix->take[a] > 1.2 * shape[k].q;
         }
-        CHECK(spans > 0 && (some > 0) == (shape[k].q < 1));
+        if (shape[k].law == MCAMP_BATCH_POISSON) {
+            CHECK(spans > 0 && (some > 0) == (shape[k].q < 1));
+        } else {
+            CHECK(spans == 0 && more >= 3 && p.pattern.linear);
+        }
         mcamp__scratch_free(&ctx, &w);
         mcamp__choice_close(&ctx, &p);
         mcamp__factor_free(&ctx, &f);
@@ -635,26 +658,185 @@ TEST(components_have_densities)
 }
 
 /* Few uses of few epochs, in both directions: the estimate takes thousands of samples, where laws
- * that use all epochs took 1e9 and add's tilt, that of its bound, saw nothing.        */
+ * that use all epochs took 1e9 and add's tilt, that of its bound, saw nothing; and a bound takes
+ * no more than it does.                                                                  */
+static void few(mcamp_batch_law law, size_t n, size_t b, size_t bands, double q, double sigma)
+{
+    mcamp_gram g;
+    mcamp_budget bud;
+    mcamp_answer a;
+    memset(&bud, 0, sizeof bud);
+    bud.rel_error = 0.05;
+    bud.max_samples = 20000000;
+    patterns(law, n, b, bands, q, &g);
+    CHECK(mcamp_delta(&ctx, &g, sigma, 1, &bud, &a) >= 0);
+    CHECK(a.remove.value > 1e-7 && a.remove.value < 1e-3);
+    CHECK_LE(a.remove.std_error, 0.05 * a.remove.value);
+    CHECK_LE((double)a.remove.samples, 5e4);
+    CHECK_LE((double)a.add.samples, 1e5);
+    CHECK(a.remove.proof_samples <= a.remove.samples + a.remove.pilot_samples);
+    mcamp_gram_free(&ctx, &g);
+}
+
 TEST(few_epochs_are_used)
 {
-    static const struct { size_t n, b, bands; double q, sigma; } shape[] = {
-        { 64, 16, 4, 0.1, 1.1 }, { 128, 8, 3, 0.1, 1.4 }, { 128, 16, 1, 0.5, 2.1 },
-        { 96, 12, 5, 0.05, 1 } };
+    open_ctx();
+    few(MCAMP_BATCH_POISSON, 64, 16, 4, 0.1, 1.1);
+    few(MCAMP_BATCH_POISSON, 128, 8, 3, 0.1, 1.4);
+    few(MCAMP_BATCH_POISSON, 128, 16, 1, 0.5, 2.1);
+    few(MCAMP_BATCH_POISSON, 96, 12, 5, 0.05, 1);
+}
+
+/* b-min-sep with few uses: those that decide have more.  Without patterns of more rounds three of
+ * these saw no end in a minute.                                                          */
+TEST(few_rounds_are_used)
+{
+    open_ctx();
+    few(MCAMP_BATCH_MINSEP, 256, 16, 1, 0.01, 0.95);
+    few(MCAMP_BATCH_MINSEP, 300, 10, 3, 0.01, 1.35);
+    few(MCAMP_BATCH_MINSEP, 512, 32, 1, 0.004, 0.78);
+    few(MCAMP_BATCH_MINSEP_WARM, 500, 50, 1, 0.002, 0.7);
+    few(MCAMP_BATCH_MINSEP, 200, 20, 8, 0.01, 1.6);
+}
+
+static void mixture_open(mcamp_batch_law law, size_t n, size_t b, size_t bands, double q,
+                         double sigma, mcamp_gram *g, mcamp__factor *f, mcamp__sampler *p)
+{
+    mcamp__question ask;
+    mcamp__choice c;
+    patterns(law, n, b, bands, q, g);
+    CHECK_STATUS(mcamp__factor_init(&ctx, g, f), MCAMP_OK);
+    ask = mcamp__ask(f, sigma, 1, MCAMP_REMOVE, 3);
+    memset(&c, 0, sizeof c);
+    c.method = MCAMP_METHOD_SHIFTS;
+    c.log_scale = mcamp__estimate_scale(&ask, mcamp__inf());
+    CHECK_STATUS(mcamp__choice_open(&ctx, &ask, &c, p), MCAMP_OK);
+}
+
+static void mixture_close(mcamp_gram *g, mcamp__factor *f, mcamp__sampler *p)
+{
+    mcamp__choice_close(&ctx, p);
+    mcamp__factor_free(&ctx, f);
+    mcamp_gram_free(&ctx, g);
+}
+
+/* Pr(a pattern has j rounds or more). */
+static double as_many(const mcamp__pattern *l, double q, size_t j)
+{
+    double open[600] = { 0 }, taken[600], sum = 0;
+    for (size_t m = 0; m < j; m++) {
+        sum = 0;
+        for (size_t t = 0; t < l->n; t++) {
+            double x = m ? (t >= l->b ? taken[t - l->b] : 0) : t < l->starts ? l->start[t] : 0;
+            open[t] = x + (t ? (1 - q) * open[t - 1] : 0);
+        }
+        for (size_t t = 0; t < l->n; t++) sum += taken[t] = q * open[t];
+    }
+    return sum;
+}
+
+TEST(no_pattern_has_more_rounds)
+{
+    static const struct { mcamp_batch_law law; size_t n, b; double q; } shape[] = {
+        { MCAMP_BATCH_MINSEP, 600, 8, 0.01 }, { MCAMP_BATCH_MINSEP, 500, 7, 0.002 },
+        { MCAMP_BATCH_MINSEP_WARM, 599, 3, 0.05 }, { MCAMP_BATCH_MINSEP, 600, 1, 0.1 },
+        { MCAMP_BATCH_MINSEP, 40, 9, 0.5 } };
     open_ctx();
     for (size_t k = 0; k < sizeof shape / sizeof shape[0]; k++) {
         mcamp_gram g;
-        mcamp_budget bud;
-        mcamp_answer a;
-        memset(&bud, 0, sizeof bud);
-        bud.rel_error = 0.05;
-        bud.max_samples = 20000000;
-        cyclic(shape[k].n, shape[k].b, shape[k].bands, shape[k].q, &g);
-        CHECK_STATUS(mcamp_delta(&ctx, &g, shape[k].sigma, 1, &bud, &a), MCAMP_OK);
-        CHECK(a.remove.value > 1e-7 && a.remove.value < 1e-3);
-        CHECK_LE(a.remove.std_error, 0.05 * a.remove.value);
-        CHECK_LE((double)a.remove.samples, 1e6);
-        CHECK_LE((double)a.add.samples, 1e5);
+        mcamp__factor f;
+        mcamp__sampler p;
+        size_t most;
+        mixture_open(shape[k].law, shape[k].n, shape[k].b, 1, shape[k].q, 1, &g, &f, &p);
+        most = (size_t)mcamp__patterns_longest(&p.pattern, shape[k].q);
+        CHECK(most >= 1 && most <= p.pattern.epochs);
+        if (most < p.pattern.epochs) CHECK_LE(as_many(&p.pattern, shape[k].q, most), exp(-40.0));
+        CHECK((most < p.pattern.epochs) == (k < 4));
+        if (most > 3) CHECK_LE(exp(-50.0), as_many(&p.pattern, shape[k].q, most - 3));
+        CHECK(mcamp__pattern_bin(&p.pattern) == 0);
+        mixture_close(&g, &f, &p);
+    }
+}
+
+/* The largest sum of a pattern's h_t, h of one sample. */
+static double largest(const mcamp__pattern *l, const double *h)
+{
+    double f[800] = { 0 }, most = 0;
+    for (size_t t = l->n; t-- > 0; )
+        f[t] = fmax(f[t + l->step], h[t * MCAMP__P] + f[t + l->b]);
+    for (size_t r = 0; r < l->starts; r++) most = fmax(most, f[r]);
+    return most;
+}
+
+/* What decides whether sums need logarithms is a bound of the means of what is summed, for each
+ * component, and not far from it. */
+TEST(sums_are_below_their_bound)
+{
+    static const struct { mcamp_batch_law law; size_t n, b, bands; double q, sigma; } shape[] = {
+        { MCAMP_BATCH_MINSEP, 300, 8, 1, 0.02, 1.2 }, { MCAMP_BATCH_MINSEP, 200, 10, 10, 0.03, 2 },
+        { MCAMP_BATCH_MINSEP_WARM, 250, 5, 4, 0.05, 3 }, { MCAMP_BATCH_POISSON, 120, 8, 4, 0.1, 1.3 },
+        { MCAMP_BATCH_POISSON, 60, 6, 6, 0.5, 3 } };
+    open_ctx();
+    for (size_t k = 0; k < sizeof shape / sizeof shape[0]; k++) {
+        mcamp_gram g;
+        mcamp__factor f;
+        mcamp__sampler p;
+        mcamp__pattern_work w;
+        mcamp_rng r;
+        double nearest = 0, share[25];
+        mixture_open(shape[k].law, shape[k].n, shape[k].b, shape[k].bands, shape[k].q,
+                     shape[k].sigma, &g, &f, &p);
+        CHECK_STATUS(mcamp__pattern_work_init(&ctx, &p.pattern, &w), MCAMP_OK);
+        mcamp_rng_seed(&r, k);
+        for (size_t q = 0; q < p.mix->count; q++) {
+            double bound = mcamp__patterns_sum(&p, q);
+            for (size_t i = 0; i < p.mix->count; i++) share[i] = i == q;
+            mcamp__mix_share(&p, share);
+            for (int tile = 0; tile < 4; tile++) {
+                mcamp__patterns_move(&p, &r, &w);
+                for (size_t s = 0; s < MCAMP__P; s++) {
+                    double sum = largest(&p.pattern, w.h + s);
+                    CHECK_LE(sum, bound * (1 + 1e-12));
+                    if (bound > 0) nearest = fmax(nearest, sum / bound);
+                }
+            }
+        }
+        CHECK_LE(0.4, nearest);
+        mcamp__buf_free(&ctx, &w.buf);
+        mixture_close(&g, &f, &p);
+    }
+}
+
+/* The least sigma at which sums are had without logarithms: the same by both, and no overflow. */
+TEST(sums_at_their_end)
+{
+    static const struct { mcamp_batch_law law; size_t n, b, bands; double q; } shape[] = {
+        { MCAMP_BATCH_MINSEP, 300, 8, 1, 0.02 }, { MCAMP_BATCH_MINSEP_WARM, 200, 10, 7, 0.1 },
+        { MCAMP_BATCH_POISSON, 120, 8, 4, 0.3 }, { MCAMP_BATCH_MINSEP, 300, 2, 2, 0.3 } };
+    open_ctx();
+    for (size_t k = 0; k < sizeof shape / sizeof shape[0]; k++) {
+        fixture of = { MCAMP_BATCH_MINSEP, 0, 0, 0, 0, 0, 0, 3, 1 };
+        mcamp_gram g;
+        mcamp__factor f;
+        mcamp__sampler p;
+        mcamp_tally t[2];
+        double lo = 0.02, hi = 8;
+        for (int i = 0; i < 12; i++) {
+            int linear;
+            of.sigma = sqrt(lo * hi);
+            mixture_open(shape[k].law, shape[k].n, shape[k].b, shape[k].bands, shape[k].q,
+                         of.sigma, &g, &f, &p);
+            linear = p.pattern.linear;
+            mixture_close(&g, &f, &p);
+            if (linear) hi = of.sigma;
+            else lo = of.sigma;
+        }
+        CHECK(lo > 0.03 && hi < 7);
+        of.sigma = hi;
+        patterns(shape[k].law, shape[k].n, shape[k].b, shape[k].bands, shape[k].q, &g);
+        for (int i = 0; i < 2; i++) t[i] = shifted(&g, &of, i, 0, (uint64_t)mt_few(16, 4));
+        CHECK(mcamp__eq(mcamp__tally_lump(&t[0]), 1));
+        CHECK_NEAR(mcamp_tally_mean(&t[0]), mcamp_tally_mean(&t[1]), 1e-9, 0);
         mcamp_gram_free(&ctx, &g);
     }
 }
@@ -1350,7 +1532,8 @@ TEST(sessions_run_the_pattern_that_was_proved)
     }
 }
 
-TEST_MAIN("participation", T(components_have_densities), T(few_epochs_are_used),
+TEST_MAIN("participation", T(components_have_densities), T(few_epochs_are_used), T(few_rounds_are_used),
+          T(no_pattern_has_more_rounds), T(sums_are_below_their_bound), T(sums_at_their_end),
     T(bound_of_add), T(nothing_to_be_seen), T(shares), T(sums_over_patterns), T(draws),
           T(what_is_split_off_comes_off_the_claim), T(worst_pattern), T(pairs),
           T(what_cutting_takes), T(delta_of_small_cases), T(cut), T(bins), T(poisson),
