@@ -30439,7 +30439,8 @@ MCAMP__PRIV double mcamp__patterns_windows(mcamp__sampler *p, double goal, doubl
             m->window[m->count] = of;
             m->span[m->count] = h;
             m->take[m->count] = own;
-            m->copies[m->count++] = mcamp__dmax(s + step[i] / sqrt(var * (double)few), 0) / (double)h;
+            m->copies[m->count] = mcamp__dmax(s + step[i] / sqrt(var * (double)few), 0);
+            m->copies[m->count++] /= (double)h;
         }
     }
     return take;
@@ -30572,7 +30573,7 @@ MCAMP__PRIV mcamp_status mcamp__patterns_build(mcamp_ctx *ctx, mcamp__sampler *p
         mcamp__pattern_slopes(l, m->rows);
         for (size_t t = 0; t < l->n; t++) m->column = mcamp__dmax(m->column, l->x[t * l->w]);
         if (mcamp__pattern_bin(l)) take = mcamp__patterns_windows(p, goal, base, own);
-        else take = mcamp__dmax(take, 1 / (double)l->n);    /* patterns without a round are no use */
+        else take = mcamp__dmax(take, 1 / (double)l->n);   /* without a round none helps */
         l->linear = mcamp__patterns_linear(p);
         mcamp__patterns_usual(p, take, base);
         mcamp__patterns_components(p, goal, take, base, own);

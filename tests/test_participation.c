@@ -774,8 +774,8 @@ TEST(sums_are_below_their_bound)
 {
     static const struct { mcamp_batch_law law; size_t n, b, bands; double q, sigma; } shape[] = {
         { MCAMP_BATCH_MINSEP, 300, 8, 1, 0.02, 1.2 }, { MCAMP_BATCH_MINSEP, 200, 10, 10, 0.03, 2 },
-        { MCAMP_BATCH_MINSEP_WARM, 250, 5, 4, 0.05, 3 }, { MCAMP_BATCH_POISSON, 120, 8, 4, 0.1, 1.3 },
-        { MCAMP_BATCH_POISSON, 60, 6, 6, 0.5, 3 } };
+        { MCAMP_BATCH_MINSEP_WARM, 250, 5, 4, 0.05, 3 },
+        { MCAMP_BATCH_POISSON, 120, 8, 4, 0.1, 1.3 }, { MCAMP_BATCH_POISSON, 60, 6, 6, 0.5, 3 } };
     open_ctx();
     for (size_t k = 0; k < sizeof shape / sizeof shape[0]; k++) {
         mcamp_gram g;
@@ -1532,7 +1532,8 @@ TEST(sessions_run_the_pattern_that_was_proved)
     }
 }
 
-TEST_MAIN("participation", T(components_have_densities), T(few_epochs_are_used), T(few_rounds_are_used),
+TEST_MAIN("participation", T(components_have_densities), T(few_epochs_are_used),
+          T(few_rounds_are_used),
           T(no_pattern_has_more_rounds), T(sums_are_below_their_bound), T(sums_at_their_end),
     T(bound_of_add), T(nothing_to_be_seen), T(shares), T(sums_over_patterns), T(draws),
           T(what_is_split_off_comes_off_the_claim), T(worst_pattern), T(pairs),
