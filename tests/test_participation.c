@@ -746,6 +746,7 @@ TEST(no_pattern_has_more_rounds)
         mcamp_gram g;
         mcamp__factor f;
         mcamp__sampler p;
+        static double base[600 * MCAMP__P];
         size_t most;
         mixture_open(shape[k].law, shape[k].n, shape[k].b, 1, shape[k].q, 1, &g, &f, &p);
         most = (size_t)mcamp__patterns_longest(&p.pattern, shape[k].q);
@@ -754,6 +755,10 @@ TEST(no_pattern_has_more_rounds)
         CHECK((most < p.pattern.epochs) == (k < 4));
         if (most > 3) CHECK_LE(exp(-50.0), as_many(&p.pattern, shape[k].q, most - 3));
         CHECK(mcamp__pattern_bin(&p.pattern) == 0);
+        p.mix->count = 0;                       /* a usual one has a round, where few do */
+        for (double take = 1 / (double)shape[k].n; take < 0.1; take *= 1.3)
+            CHECK(mcamp__patterns_usual(&p, take, base) > 0);
+        p.mix->count = 1;
         mixture_close(&g, &f, &p);
     }
 }
