@@ -30334,20 +30334,19 @@ MCAMP__PRIV double mcamp__patterns_root(const mcamp__pattern *p, const double *b
     return hi;
 }
 
-/* h_t of a usual pattern of the law with q = take to base[n] (of room for a tile): of the first of
- * a hundred that has a round.  Returns how many it has.                                  */
+/* h_t of a usual pattern of the law with q = take to base[n] (of room for a tile); returns how many
+ * rounds it has.                                                                        */
 MCAMP__PRIV size_t mcamp__patterns_usual(mcamp__sampler *p, double take, double *base)
 {
     mcamp__mixture *m = p->mix;
     mcamp__pattern l;
     mcamp_rng r;
-    size_t rounds = 0;
+    size_t rounds;
     m->take[m->count] = take;
     l = mcamp__patterns_law(p, m->count);
     mcamp_rng_seed(&r, 1);
     memset(base, 0, l.n * MCAMP__P * sizeof *base);
-    for (int i = 0; !rounds && i < 100; i++)
-        rounds = mcamp__pattern_draw(&l, NULL, NULL, 0, &r, base);
+    rounds = mcamp__pattern_draw(&l, NULL, NULL, 0, &r, base);
     for (size_t t = 1; t < l.n; t++) base[t] = base[t * MCAMP__P];
     return rounds;
 }
