@@ -30038,7 +30038,6 @@ MCAMP__PRIV void mcamp__patterns_shifts(mcamp_vecset vs, const mcamp__sampler *p
     mcamp__pattern_work *w = &scratch->pattern;
     double u[MCAMP__P], y[MCAMP__P], *z = scratch->work + at;
     mcamp__patterns_move(p, r, w);
-    mcamp__patterns_tail(l, w->f);
     mcamp__pattern_observe(vs, l, normals, w, y);
     for (size_t s = 0; s < MCAMP__P; s++) u[s] = l->u_off;
     for (size_t t = 0; t < l->n; t++)
@@ -30046,6 +30045,7 @@ MCAMP__PRIV void mcamp__patterns_shifts(mcamp_vecset vs, const mcamp__sampler *p
             u[s] += l->share[t] / l->tau * w->g[t * MCAMP__P + s];
     for (size_t q = 0; q + 1 < m->count; q++)
         if (m->share[q] > 0) mcamp__patterns_ratio(vs, p, q, u, w, z + q * MCAMP__S);
+    mcamp__patterns_tail(l, w->f);
     for (size_t s = 0; s < MCAMP__P; s++) {
         z[(m->count - 1) * MCAMP__S + s] = y[s];
         scratch->r[at + s] = y[s];
@@ -30404,42 +30404,55 @@ MCAMP__PRIV double mcamp__patterns_take(const mcamp__pattern *l, double few)
     return mcamp__dmax(q, 1 / mcamp__dmax(all, 2));
 }
 
-/* Bins: windows of 1, 3, 9, .. rounds while their columns overlap, each at three distances about
- * the one where rho is e^eps.  base: room for a tile's column.  Returns the most copies of a bin,
- * *take of one: the odds of a bin's epochs. */
-MCAMP__PRIV double mcamp__patterns_windows(mcamp__sampler *p, double goal, double *base,
-                                           double *f)
+/* Components of windows of h rounds that are moved in `few` epochs, each with probability take,
+ * at three distances about the one where rho is e^eps; base: h_t of such a window in all
+ * epochs; v: its square in one.                                                          */
+MCAMP__PRIV void mcamp__patterns_moves(mcamp__sampler *p, double goal, size_t h, double *of,
+                                       size_t few, double take, double v, double *base,
+                                       double *f)
 {
     static const double step[3] = { -1.2, -0.4, 0.4 };
     mcamp__mixture *m = p->mix;
     mcamp__pattern *l = &p->pattern;
-    double take = exp(l->log_q), *of = m->rows + l->n;
+    double s;
+    for (size_t t = few * l->b; t < l->n; t++) base[t] = 0;
+    s = mcamp__patterns_root(l, base, 0, NULL, goal, f);
+    for (int i = 0; i < 3; i++) {
+        m->window[m->count] = of;
+        m->span[m->count] = h;
+        m->take[m->count] = take;
+        m->copies[m->count] = mcamp__dmax(s + step[i] / sqrt(v * (double)few), 0);
+        m->copies[m->count++] /= (double)h;
+    }
+}
+
+/* Bins: windows of 1, 3, 9, .. rounds while their columns overlap.  Where those of two epochs do
+ * not few epochs move, in windows of one round also half and twice as many; else all.
+ * base: room for a tile's column.  Returns the odds of an epoch for windows of one round. */
+MCAMP__PRIV double mcamp__patterns_windows(mcamp__sampler *p, double goal, double *base,
+                                           double *f)
+{
+    mcamp__mixture *m = p->mix;
+    mcamp__pattern *l = &p->pattern;
+    double *of = m->rows + l->n, take = exp(l->log_q);
     size_t count = (l->epochs + 1) * l->b;
-    for (size_t h = 1; h <= l->w && h < l->b && m->count < 9; h *= 3, of += 2 * count) {
-        size_t c = (l->b - h) / 2, few;
-        double var = 0, own, s;
-        int apart;
+    for (size_t h = 1; h <= l->w && h < l->b && h < 10; h *= 3, of += 2 * count) {
+        size_t c = (l->b - h) / 2, few = l->epochs;
+        int apart = h + l->w <= l->b + 1;
+        double v = 0, side = (double)h;
         mcamp__patterns_window(l, h, of);
-        memset(base, 0, l->n * MCAMP__P * sizeof *base);
-        for (size_t e = 0; e <= l->epochs; e++) {
-            mcamp__patterns_span(l, c, h, e, base);
-            var += of[e * l->b + c] / ((double)h * (double)h * (double)l->epochs);
-        }
-        for (size_t t = 0; t < l->n; t++) base[t] = base[t * MCAMP__P] / (double)h;
-        if (!(var > 0)) break;
-        apart = h + l->w <= l->b + 1;       /* else all epochs move */
-        few = apart ? mcamp__patterns_few(l, p->eps + log((double)l->b / (double)h), var)
-                    : l->epochs;
-        for (size_t t = few * l->b; t < l->n; t++) base[t] = 0;
-        s = mcamp__patterns_root(l, base, 0, NULL, goal, f);
-        own = apart ? mcamp__patterns_take(l, (double)few) : 1;
-        if (h == 1) take = own;
-        for (int i = 0; i < 3; i++) {
-            m->window[m->count] = of;
-            m->span[m->count] = h;
-            m->take[m->count] = own;
-            m->copies[m->count] = mcamp__dmax(s + step[i] / sqrt(var * (double)few), 0);
-            m->copies[m->count++] /= (double)h;
+        for (size_t e = 0; e <= l->epochs; e++)
+            v += of[e * l->b + c] / (side * side * (double)l->epochs);
+        if (!(v > 0)) break;
+        if (apart) few = mcamp__patterns_few(l, p->eps + log((double)l->b / side), v);
+        if (h == 1) take = mcamp__patterns_take(l, (double)few);
+        for (size_t part = h > 1 ? 2 : 1; part <= (h > 1 ? 2 : 4); part *= 2) {
+            size_t some = mcamp__zmin((part * few + 1) / 2, l->epochs);
+            memset(base, 0, l->n * MCAMP__P * sizeof *base);
+            for (size_t e = 0; e <= l->epochs; e++) mcamp__patterns_span(l, c, h, e, base);
+            for (size_t t = 0; t < l->n; t++) base[t] = base[t * MCAMP__P] / side;
+            mcamp__patterns_moves(p, goal, h, of, some,
+                                  apart ? mcamp__patterns_take(l, (double)some) : 1, v, base, f);
         }
     }
     return take;
@@ -30499,7 +30512,8 @@ MCAMP__PRIV int mcamp__patterns_linear(const mcamp__sampler *p)
     return linear;
 }
 
-/* Adds a component, unless sums need logarithms only with it.  */
+/* Adds a component; or P once more, and returns 0, where sums need logarithms only with it.  So
+ * their number does not depend on sigma, and a search keeps its shares.                  */
 MCAMP__PRIV int mcamp__patterns_more(mcamp__sampler *p, double take, double copies, double along)
 {
     mcamp__mixture *m = p->mix;
@@ -30509,6 +30523,8 @@ MCAMP__PRIV int mcamp__patterns_more(mcamp__sampler *p, double take, double copi
     m->count++;
     if (!p->pattern.linear || mcamp__patterns_linear(p)) return 1;
     m->count--;
+    mcamp__patterns_last(p);
+    m->count++;
     return 0;
 }
 
@@ -30531,28 +30547,26 @@ MCAMP__PRIV void mcamp__patterns_rates(mcamp__sampler *p, double goal, double ta
         if (!rounds) continue;
         s = mcamp__patterns_root(l, base, 0, NULL, goal, f);
         for (int i = 0; i < 3; i++)
-            if (!mcamp__patterns_more(p, take, s + step[i] / sqrt(var), 0)) break;
+            mcamp__patterns_more(p, take, s + step[i] / sqrt(var), 0);
     }
 }
 
-/* Components: s = 0, 1, 2, 4, .. up to where rho is e^eps at s times a usual pattern, and
- * that, unless sums need logarithms only there; for each theta with which rho is e^eps, and
- * somewhat less.                                                                         */
+/* Components: s = 0, and from 1 to where rho is e^eps at s times a usual pattern in three equal
+ * ratios; for each theta with which rho is
+ * e^eps, and somewhat less.                                                              */
 MCAMP__PRIV void mcamp__patterns_components(mcamp__sampler *p, double goal, double take,
                                             const double *base, double *f)
 {
     mcamp__mixture *m = p->mix;
     mcamp__pattern *l = &p->pattern;
-    double s = 0, top = mcamp__patterns_root(l, base, 0, NULL, goal, f);
-    while (m->count + 4 < MCAMP__SHIFTS) {
+    double top = mcamp__patterns_root(l, base, 0, NULL, goal, f);
+    for (int i = 0; i < 10 && m->count + 1 < MCAMP__SHIFTS; i++) {
+        double s = i < 2 ? 0 : pow(top, (double)(i / 2 - 1) / 3);
         double theta = mcamp__patterns_root(l, base, s, m->rows, goal, f);
-        for (int i = 0; i < (theta > 0 ? 2 : 1); i++)
-            while (!mcamp__patterns_more(p, take, s, theta - 0.7 * i)) {
-                if (s > 1) return;
-                l->linear = 0;
-            }
-        if (!(s < top)) break;
-        s = s < 1 ? 1 : 2 * s > 0.75 * top ? top : 2 * s;
+        if (mcamp__patterns_more(p, take, s, theta - (i % 2 ? 0.7 : 0)) || s > 1) continue;
+        m->count--;
+        l->linear = 0;
+        mcamp__patterns_more(p, take, s, theta - (i % 2 ? 0.7 : 0));
     }
 }
 
@@ -31258,7 +31272,7 @@ MCAMP__PRIV mcamp_status mcamp__mix_picks(mcamp_ctx *ctx, const mcamp__question 
 MCAMP__PRIV mcamp_status mcamp__mix_pilot(mcamp_ctx *ctx, const mcamp__question *q,
                                           mcamp__choice *c, double *err, uint64_t *spent)
 {
-    static const uint64_t blocks[2] = { 2, 6 };
+    const uint64_t blocks[2] = { q->f->patterns ? 4 : 2, 6 };
     mcamp_status st = MCAMP_OK;
     for (int round = 0; st >= 0 && round < (q->f->patterns ? 2 : 1); round++) {
         mcamp__sampler p;
@@ -31672,13 +31686,15 @@ MCAMP__PRIV double mcamp__order_cost(size_t k)
 }
 
 /* What the answer took, as samples of a bound: of values that come in pairs one costs 0.6 of such
- * a one, as measured at b = 2048; many orders cost more, but a block of them, which is enough for
- * some bounds, is not refused.                                                           */
+ * a one, as measured at b = 2048; four patterns that are drawn one after another cost about what a
+ * sample of the mixture does; many orders cost more, but a block of them, which is enough for some
+ * bounds, is not refused.                                                                */
 MCAMP__PRIV uint64_t mcamp__proof_credit(const mcamp__question *q, const mcamp_estimate *e)
 {
     int pairs = e->method == MCAMP_METHOD_SHIFTS && mcamp__mix_pairs(q->f->L.buf.count, q->f->b);
     uint64_t all = q->credit + e->pilot_samples + (pairs ? e->samples / 5 * 3 : e->samples);
-    double cost = q->ready ? mcamp__order_cost(q->ready->k) : 1;
+    double cost = !q->ready ? 1 : q->f->patterns ? ((double)q->ready->k + 1) / 4
+                                                 : mcamp__order_cost(q->ready->k);
     uint64_t many = cost > 1 ? mcamp__count_of((double)all / cost) : all;
     return many < MCAMP_BLOCK ? mcamp__umin(all, MCAMP_BLOCK) : many;
 }

@@ -826,12 +826,15 @@ TEST(sums_at_their_end)
         mcamp__sampler p;
         mcamp_tally t[2];
         double lo = 0.02, hi = 8;
+        size_t comps = 0;
         for (int i = 0; i < 12; i++) {
             int linear;
             of.sigma = sqrt(lo * hi);
             mixture_open(shape[k].law, shape[k].n, shape[k].b, shape[k].bands, shape[k].q,
                          of.sigma, &g, &f, &p);
             linear = p.pattern.linear;
+            if (!i) comps = p.mix->count;
+            CHECK(p.mix->count == comps);       /* a search keeps their shares */
             mixture_close(&g, &f, &p);
             if (linear) hi = of.sigma;
             else lo = of.sigma;
