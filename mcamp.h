@@ -31272,7 +31272,7 @@ MCAMP__PRIV mcamp_status mcamp__mix_picks(mcamp_ctx *ctx, const mcamp__question 
 MCAMP__PRIV mcamp_status mcamp__mix_pilot(mcamp_ctx *ctx, const mcamp__question *q,
                                           mcamp__choice *c, double *err, uint64_t *spent)
 {
-    const uint64_t blocks[2] = { q->f->patterns ? 4 : 2, 6 };
+    const uint64_t blocks[2] = { (uint64_t)(q->f->patterns ? 4 : 2), 6 };
     mcamp_status st = MCAMP_OK;
     for (int round = 0; st >= 0 && round < (q->f->patterns ? 2 : 1); round++) {
         mcamp__sampler p;
