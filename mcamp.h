@@ -29440,8 +29440,8 @@ typedef struct mcamp__mixture {
     size_t span[MCAMP__SHIFTS];         /* of rounds in every epoch; 0: a pattern           */
     double *window[MCAMP__SHIFTS];      /* their A_ce, and K_ce after them: in rows         */
     double column;                      /* largest x_tt                                     */
-    double take[MCAMP__SHIFTS];         /* probability that an epoch's are moved; of a
-                                         * pattern, q of its law: as many rounds as matter  */
+    double take[MCAMP__SHIFTS];         /* q of the law of its patterns; of windows, the
+                                         * probability that an epoch's are moved            */
 } mcamp__mixture;
 
 /* The entry in which u falls; upto: running sums. */
@@ -30369,39 +30369,30 @@ MCAMP__PRIV void mcamp__patterns_window(const mcamp__pattern *l, size_t h, doubl
     }
 }
 
-/* log of the ways in which j rounds can be a pattern's. */
-MCAMP__PRIV double mcamp__patterns_ways(const mcamp__pattern *l, size_t j)
-{
-    size_t of = mcamp__pattern_bin(l) ? l->epochs : l->n - (j - 1) * (l->b - 1);
-    return mcamp__log_binomial((double)of, (double)j, 0.5, 0.5) + (double)of * log(2);
-}
-
-/* How many rounds take part where rho is e^y, for a bin times 1/b, at the least cost: with g in j
+/* How many of a bin's epochs take part where rho is e^y times 1/b, at the least cost: with g in j
  * of them, (1 - q + q e^g)^j = e^y, what P has at s = g/v + 1/2 moves in each and over all choices
  * of j; v: the square of a move.                                                    */
 MCAMP__PRIV size_t mcamp__patterns_few(const mcamp__pattern *l, double y, double v)
 {
-    double q = exp(l->log_q), best = -mcamp__inf();
+    double q = exp(l->log_q), best = -mcamp__inf(), choices = 0;
     size_t few = l->epochs;
     y = mcamp__dmax(y, 1e-3);
     for (size_t j = 1; q < 1 && j <= l->epochs; j++) {
         double s = log1p(expm1(y / (double)j) / q) / v + 0.5, cost;
         cost = log((1 - q) * exp(-0.5 * s * s * v) + q * exp(-0.5 * (s - 1) * (s - 1) * v));
-        cost = (double)j * cost + mcamp__patterns_ways(l, j);
-        if (!(cost > best)) continue;
-        best = cost;
+        choices += log((double)(l->epochs - j + 1) / (double)j);
+        if (!(choices + (double)j * cost > best)) continue;
+        best = choices + (double)j * cost;
         few = j;
     }
     return few;
 }
 
-/* The q with which so many rounds are usual. */
-MCAMP__PRIV double mcamp__patterns_take(const mcamp__pattern *l, double few)
+/* The probability of an epoch with which so many of them are usual. */
+MCAMP__PRIV double mcamp__patterns_take(const mcamp__pattern *l, size_t few)
 {
-    double q = exp(l->log_q), n = (double)l->n, b = (double)l->b;
-    double all = mcamp__pattern_bin(l) ? (double)l->epochs + 1 : n / (few + 0.5) - b + 1;
-    if (mcamp__pattern_bin(l)) return q < 1 ? mcamp__dmax(q, (few + 0.5) / all) : 1.0;
-    return mcamp__dmax(q, 1 / mcamp__dmax(all, 2));
+    double q = exp(l->log_q);
+    return q < 1 ? mcamp__dmax(q, ((double)few + 0.5) / ((double)l->epochs + 1)) : 1.0;
 }
 
 /* Components of windows of h rounds that are moved in `few` epochs, each with probability take,
@@ -30426,8 +30417,8 @@ MCAMP__PRIV void mcamp__patterns_moves(mcamp__sampler *p, double goal, size_t h,
     }
 }
 
-/* Bins: windows of 1, 3, 9, .. rounds while their columns overlap.  Where those of two epochs do
- * not few epochs move, in windows of one round also half and twice as many; else all.
+/* Bins: windows of 1, 3 and 9 rounds while their columns overlap.  Where those of two epochs do
+ * not, few epochs move, of windows of one round also half and twice as many; else all.
  * base: room for a tile's column.  Returns the odds of an epoch for windows of one round. */
 MCAMP__PRIV double mcamp__patterns_windows(mcamp__sampler *p, double goal, double *base,
                                            double *f)
@@ -30445,14 +30436,14 @@ MCAMP__PRIV double mcamp__patterns_windows(mcamp__sampler *p, double goal, doubl
             v += of[e * l->b + c] / (side * side * (double)l->epochs);
         if (!(v > 0)) break;
         if (apart) few = mcamp__patterns_few(l, p->eps + log((double)l->b / side), v);
-        if (h == 1) take = mcamp__patterns_take(l, (double)few);
+        if (h == 1) take = mcamp__patterns_take(l, few);
         for (size_t part = h > 1 ? 2 : 1; part <= (h > 1 ? 2 : 4); part *= 2) {
             size_t some = mcamp__zmin((part * few + 1) / 2, l->epochs);
             memset(base, 0, l->n * MCAMP__P * sizeof *base);
             for (size_t e = 0; e <= l->epochs; e++) mcamp__patterns_span(l, c, h, e, base);
             for (size_t t = 0; t < l->n; t++) base[t] = base[t * MCAMP__P] / side;
             mcamp__patterns_moves(p, goal, h, of, some,
-                                  apart ? mcamp__patterns_take(l, (double)some) : 1, v, base, f);
+                                  apart ? mcamp__patterns_take(l, some) : 1, v, base, f);
         }
     }
     return take;
@@ -30552,8 +30543,7 @@ MCAMP__PRIV void mcamp__patterns_rates(mcamp__sampler *p, double goal, double ta
 }
 
 /* Components: s = 0, and from 1 to where rho is e^eps at s times a usual pattern in three equal
- * ratios; for each theta with which rho is
- * e^eps, and somewhat less.                                                              */
+ * ratios; for each theta with which rho is e^eps, and somewhat less.                      */
 MCAMP__PRIV void mcamp__patterns_components(mcamp__sampler *p, double goal, double take,
                                             const double *base, double *f)
 {
