@@ -204,8 +204,8 @@ static void sigmas(mcamp_batch_law law, size_t n, double q, size_t bands)
 
 int main(void)
 {
-    static const double q[4] = { 0.02, 0.1, 0.5, 0.9 };
-    static const size_t bands[3] = { 1, 8, 48 };
+    static const double q[4] = { 0.02, 0.1, 0.5, 0.9 }, less[4] = { 0.002, 0.01, 1.0 / B, 0.1 };
+    static const size_t bands[3] = { 1, 8, 48 }, fewer[3] = { 1, 4, 32 };
     mcamp_mech m;
     mcamp_gram g;
     bench_start(&ctx);
@@ -219,6 +219,6 @@ int main(void)
     mcamp_gram_free(&ctx, &g);
     mcamp_mech_free(&ctx, &m);
     for (int k = 0; k < 12; k++) sigmas(MCAMP_BATCH_POISSON, 1024, q[k / 3], bands[k % 3]);
-    for (int k = 0; k < 4; k++) sigmas(MCAMP_BATCH_MINSEP, N, k / 2 ? 0.1 : Q, k % 2 ? 32 : 4);
+    for (int k = 0; k < 12; k++) sigmas(MCAMP_BATCH_MINSEP, N, less[k / 3], fewer[k % 3]);
     return 0;
 }
