@@ -586,6 +586,28 @@ static void cyclic(size_t n, size_t b, size_t bands, double q, mcamp_gram *g)
     patterns(MCAMP_BATCH_POISSON, n, b, bands, q, g);
 }
 
+static void mixture_open(mcamp_batch_law law, size_t n, size_t b, size_t bands, double q,
+                         double sigma, double eps, mcamp_gram *g, mcamp__factor *f,
+                         mcamp__sampler *p)
+{
+    mcamp__question ask;
+    mcamp__choice c;
+    patterns(law, n, b, bands, q, g);
+    CHECK_STATUS(mcamp__factor_init(&ctx, g, f), MCAMP_OK);
+    ask = mcamp__ask(f, sigma, eps, MCAMP_REMOVE, 3);
+    memset(&c, 0, sizeof c);
+    c.method = MCAMP_METHOD_SHIFTS;
+    c.log_scale = mcamp__estimate_scale(&ask, mcamp__inf());
+    CHECK_STATUS(mcamp__choice_open(&ctx, &ask, &c, p), MCAMP_OK);
+}
+
+static void mixture_close(mcamp_gram *g, mcamp__factor *f, mcamp__sampler *p)
+{
+    mcamp__choice_close(&ctx, p);
+    mcamp__factor_free(&ctx, f);
+    mcamp_gram_free(&ctx, g);
+}
+
 /* Each component's density over the mixture's has the mean 1 under the mixture, and the draws are
  * of all components: whatever windows, epochs and copies there are.                  */
 TEST(components_have_densities)
@@ -611,20 +633,14 @@ TEST(components_have_densities)
     for (size_t k = 0; k < sizeof shape / sizeof shape[0]; k++) {
         mcamp_gram g;
         mcamp__factor f;
-        mcamp__question q;
-        mcamp__choice c;
         mcamp__sampler p;
         mcamp__scratch w;
         mcamp__rng8 normals;
         mcamp_rng r;
         double sum[25] = { 0 }, square[25] = { 0 };
         size_t tiles = (size_t)mt_scale(200), spans = 0, some = 0, more = 0;
-        patterns(shape[k].law, shape[k].n, shape[k].b, shape[k].bands, shape[k].q, &g);
-        CHECK_STATUS(mcamp__factor_init(&ctx, &g, &f), MCAMP_OK);
-        q = mcamp__ask(&f, shape[k].sigma, shape[k].eps, MCAMP_REMOVE, 3);
-        memset(&c, 0, sizeof c);
-        c.method = MCAMP_METHOD_SHIFTS;
-        CHECK_STATUS(mcamp__choice_open(&ctx, &q, &c, &p), MCAMP_OK);
+        mixture_open(shape[k].law, shape[k].n, shape[k].b, shape[k].bands, shape[k].q,
+                     shape[k].sigma, shape[k].eps, &g, &f, &p);
         CHECK_STATUS(mcamp__scratch_init(&ctx, &p, &w), MCAMP_OK);
         mcamp__rng8_stream(&normals, 11, 1, k);
         mcamp_rng_stream(&r, 11, 1, k);
@@ -651,9 +667,7 @@ TEST(components_have_densities)
             CHECK(spans == 0 && more >= 3 && p.pattern.linear);
         }
         mcamp__scratch_free(&ctx, &w);
-        mcamp__choice_close(&ctx, &p);
-        mcamp__factor_free(&ctx, &f);
-        mcamp_gram_free(&ctx, &g);
+        mixture_close(&g, &f, &p);
     }
 }
 
@@ -701,27 +715,6 @@ TEST(few_rounds_are_used)
     few(MCAMP_BATCH_MINSEP, 200, 20, 8, 0.01, 1.6, 5e4);
 }
 
-static void mixture_open(mcamp_batch_law law, size_t n, size_t b, size_t bands, double q,
-                         double sigma, mcamp_gram *g, mcamp__factor *f, mcamp__sampler *p)
-{
-    mcamp__question ask;
-    mcamp__choice c;
-    patterns(law, n, b, bands, q, g);
-    CHECK_STATUS(mcamp__factor_init(&ctx, g, f), MCAMP_OK);
-    ask = mcamp__ask(f, sigma, 1, MCAMP_REMOVE, 3);
-    memset(&c, 0, sizeof c);
-    c.method = MCAMP_METHOD_SHIFTS;
-    c.log_scale = mcamp__estimate_scale(&ask, mcamp__inf());
-    CHECK_STATUS(mcamp__choice_open(&ctx, &ask, &c, p), MCAMP_OK);
-}
-
-static void mixture_close(mcamp_gram *g, mcamp__factor *f, mcamp__sampler *p)
-{
-    mcamp__choice_close(&ctx, p);
-    mcamp__factor_free(&ctx, f);
-    mcamp_gram_free(&ctx, g);
-}
-
 /* Pr(a pattern has j rounds or more). */
 static double as_many(const mcamp__pattern *l, double q, size_t j)
 {
@@ -750,7 +743,7 @@ TEST(no_pattern_has_more_rounds)
         mcamp__sampler p;
         static double base[600 * MCAMP__P];
         size_t most;
-        mixture_open(shape[k].law, shape[k].n, shape[k].b, 1, shape[k].q, 1, &g, &f, &p);
+        mixture_open(shape[k].law, shape[k].n, shape[k].b, 1, shape[k].q, 1, 1, &g, &f, &p);
         most = (size_t)mcamp__patterns_longest(&p.pattern, shape[k].q);
         CHECK(most >= 1 && most <= p.pattern.epochs);
         if (most < p.pattern.epochs) CHECK_LE(as_many(&p.pattern, shape[k].q, most), exp(-40.0));
@@ -792,7 +785,7 @@ TEST(sums_are_below_their_bound)
         mcamp_rng r;
         double nearest = 0, share[25];
         mixture_open(shape[k].law, shape[k].n, shape[k].b, shape[k].bands, shape[k].q,
-                     shape[k].sigma, &g, &f, &p);
+                     shape[k].sigma, 1, &g, &f, &p);
         CHECK_STATUS(mcamp__pattern_work_init(&ctx, &p.pattern, &w), MCAMP_OK);
         mcamp_rng_seed(&r, k);
         for (size_t q = 0; q < p.mix->count; q++) {
@@ -834,7 +827,7 @@ TEST(sums_at_their_end)
             int linear;
             of.sigma = sqrt(lo * hi);
             mixture_open(shape[k].law, shape[k].n, shape[k].b, shape[k].bands, shape[k].q,
-                         of.sigma, &g, &f, &p);
+                         of.sigma, 1, &g, &f, &p);
             linear = p.pattern.linear;
             if (!i) comps = p.mix->count;
             CHECK(p.mix->count == comps);       /* a search keeps their shares */
