@@ -37161,35 +37161,83 @@ MCAMP__PRIV mcamp_status mcamp__opt_starts(mcamp_ctx *ctx, const mcamp_opt_desc 
     return st;
 }
 
+/* What growing has come to: the best of `buffers` without factors and with them; 0: of none. */
+typedef struct mcamp__grown {
+    size_t buffers;
+    mcamp_mech best[2];
+} mcamp__grown;
+
+/* *out = the same BLT. */
+MCAMP__PRIV mcamp_status mcamp__opt_copy(mcamp_ctx *ctx, const mcamp_mech *blt, mcamp_mech *out)
+{
+    size_t nb = blt->buffers;
+    mcamp_mech m = *blt;
+    m.theta = mcamp__new_doubles(ctx, nb);
+    m.omega = mcamp__new_doubles(ctx, nb);
+    m.scale = blt->scale ? mcamp__new_doubles(ctx, m.n) : NULL;
+    if (!m.theta || !m.omega || (blt->scale && !m.scale)) {
+        mcamp_mech_free(ctx, &m);
+        return mcamp__fail(ctx, MCAMP_E_MEMORY, "mech", (double)m.n);
+    }
+    memcpy(m.theta, blt->theta, nb * sizeof *m.theta);
+    memcpy(m.omega, blt->omega, nb * sizeof *m.omega);
+    if (m.scale) memcpy(m.scale, blt->scale, m.n * sizeof *m.scale);
+    *out = m;
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV void mcamp__grown_free(mcamp_ctx *ctx, mcamp__grown *g)
+{
+    for (int k = 0; k < 2; k++) mcamp_mech_free(ctx, &g->best[k]);
+    g->buffers = 0;
+}
+
+/* The best of one number of buffers, from those of one fewer; k: with factors or without, of
+ * what was tried last.                                                                  */
+MCAMP__PRIV mcamp_status mcamp__grown_level(mcamp_ctx *ctx, const mcamp_opt_desc *d,
+                                            size_t buffers, mcamp__grown *g, int *k,
+                                            mcamp_opt_result *out)
+{
+    mcamp_opt_desc one = *d;
+    mcamp_mech none, now;
+    mcamp_status st = MCAMP_OK;
+    int scaled = mcamp__opt_scaled(d);
+    memset(&none, 0, sizeof none);
+    one.buffers = buffers;
+    for (int i = mcamp__opt_sampled(d) ? scaled : 0; i <= scaled && !st; i++) {
+        one.scale_degree = i ? d->scale_degree : 0;
+        one.scale_free = i && d->scale_free;
+        st = mcamp__opt_starts(ctx, &one, &g->best[0], i ? &g->best[1] : &none, &now, out);
+        if (st < 0) break;
+        mcamp_mech_free(ctx, &g->best[i]);
+        g->best[i] = now;
+        *k = i;
+    }
+    if (!st) g->buffers = buffers;
+    return st;
+}
+
 /* BLT of several epochs without amplification has local optima: 1, 2, .., 8 buffers, then
  * the wanted number, each from the best of one fewer and, with factors, also from the best
  * without.  Under balls in bins, where descents of more than 2 buffers end up to 0.3% above
- * fewer: from 2 on, with factors or without.                                          */
+ * fewer: from 2 on, with factors or without.  g: what an earlier call with fewer buffers, of
+ * the same description else, came to, or all 0.                                           */
 MCAMP__PRIV mcamp_status mcamp__opt_grow(mcamp_ctx *ctx, const mcamp_opt_desc *d,
-                                         mcamp_mech *mech, mcamp_opt_result *out)
+                                         mcamp__grown *g, mcamp_mech *mech,
+                                         mcamp_opt_result *out)
 {
-    mcamp_opt_desc one = *d;
-    mcamp_mech best[2], none;           /* without factors, with them */
     mcamp_status st = MCAMP_OK;
-    int scaled = mcamp__opt_scaled(d), bins = mcamp__opt_sampled(d), k = 0;
-    memset(best, 0, sizeof best);
-    memset(&none, 0, sizeof none);
-    one.buffers = bins ? 2 : 1;
-    for (;; one.buffers = one.buffers < 8 ? one.buffers + 1 : d->buffers) {
-        for (k = bins ? scaled : 0; k <= scaled; k++) {
-            mcamp_mech now;
-            one.scale_degree = k ? d->scale_degree : 0;
-            one.scale_free = k && d->scale_free;
-            st = mcamp__opt_starts(ctx, &one, &best[0], k ? &best[1] : &none, &now, out);
-            if (st >= 0) { mcamp_mech_free(ctx, &best[k]); best[k] = now; }
-            if (st) break;
-        }
-        if (st || one.buffers == d->buffers) break;
+    size_t first = mcamp__opt_sampled(d) ? 2 : 1, buffers;
+    int k = 0;
+    do {
+        buffers = !g->buffers ? first : g->buffers < 8 ? g->buffers + 1 : d->buffers;
+        st = mcamp__grown_level(ctx, d, buffers, g, &k, out);
+    } while (!st && buffers != d->buffers);
+    if (st >= 0) {
+        mcamp_status copied = mcamp__opt_copy(ctx, &g->best[k], mech);
+        if (copied < 0) st = copied;
     }
-    if (!st) k--;
-    if (st >= 0) *mech = best[k];
-    for (int i = 0; i < 2; i++)
-        if (st < 0 || i != k) mcamp_mech_free(ctx, &best[i]);
+    if (st < 0) mcamp__grown_free(ctx, g);
     return st ? st : out->status;
 }
 
@@ -37243,26 +37291,24 @@ MCAMP__PRIV mcamp_status mcamp__opt_any(mcamp_ctx *ctx, const mcamp_opt_desc *d,
     return st < 0 || st == MCAMP_Q_INTERRUPTED ? st : out->status;
 }
 
-MCAMP_API mcamp_status mcamp_opt_run(mcamp_ctx *ctx, const mcamp_opt_desc *desc,
-                                     mcamp_mech *mech, mcamp_opt_result *out)
+/* mcamp_opt_run; g: as for mcamp__opt_grow. */
+MCAMP__PRIV mcamp_status mcamp__opt_run(mcamp_ctx *ctx, const mcamp_opt_desc *desc,
+                                        mcamp__grown *g, mcamp_mech *mech,
+                                        mcamp_opt_result *out)
 {
-    MCAMP__GUARD;
-    MCAMP__CREW(ctx);
     mcamp_opt_desc d;
     mcamp_opt_result r;
     mcamp_mech made;
-    mcamp_status st;
-    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
-    if (!desc || !mech) return mcamp__fail(ctx, MCAMP_E_REQUIRED, desc ? "mech" : "desc", 0);
-    if ((st = mcamp__opt_check(ctx, desc)) < 0) return st;
-    if ((st = mcamp__opt_resolve(ctx, desc, &d)) < 0) return st;
+    mcamp_status st = mcamp__opt_check(ctx, desc);
+    if (st >= 0) st = mcamp__opt_resolve(ctx, desc, &d);
+    if (st < 0) return st;
     if (d.amplification == MCAMP_AMPLIFY_POISSON && !d.bands)
         st = mcamp__opt_best_bands(ctx, &d, &made, &r);
     else if (d.family == MCAMP_OPT_BLT && !d.start &&
              ((d.amplification == MCAMP_AMPLIFY_NONE && d.batches < d.rounds) ||
-              (d.amplification == MCAMP_AMPLIFY_BINS && d.buffers > 2 && !d.inner_samples &&
+              (d.amplification == MCAMP_AMPLIFY_BINS && d.buffers >= 2 && !d.inner_samples &&
                !desc->max_iterations)))
-        st = mcamp__opt_grow(ctx, &d, &made, &r);
+        st = mcamp__opt_grow(ctx, &d, g, &made, &r);
     else if (d.amplification == MCAMP_AMPLIFY_BINS && !d.start && !d.inner_samples &&
              !desc->max_iterations &&
              (d.family == MCAMP_OPT_BANDED || (d.family == MCAMP_OPT_TOEPLITZ &&
@@ -37276,12 +37322,28 @@ MCAMP_API mcamp_status mcamp_opt_run(mcamp_ctx *ctx, const mcamp_opt_desc *desc,
     return st;
 }
 
+MCAMP_API mcamp_status mcamp_opt_run(mcamp_ctx *ctx, const mcamp_opt_desc *desc,
+                                     mcamp_mech *mech, mcamp_opt_result *out)
+{
+    MCAMP__GUARD;
+    MCAMP__CREW(ctx);
+    mcamp__grown g;
+    mcamp_status st;
+    if (!mcamp__ctx_ok(ctx)) return MCAMP_E_ARG;
+    if (!desc || !mech) return mcamp__fail(ctx, MCAMP_E_REQUIRED, desc ? "mech" : "desc", 0);
+    memset(&g, 0, sizeof g);
+    st = mcamp__opt_run(ctx, desc, &g, mech, out);
+    mcamp__grown_free(ctx, &g);
+    return st;
+}
+
 /* ======================================================================== *
  *  CHOOSING C                                                       >>plan
  *  In: rounds, (eps, delta), what sampling and memory there is.  Out: a C, a proven
  *  sigma, and the table of what was tried.  Memory: that of one mcamp_opt_run and the
- *  best C so far.  Guarantee: sigma is certified for the C that is returned, from
- *  samples that no optimiser has seen; the choice is only as good as the table.
+ *  best C so far, and the best BLT of as many buffers as were tried last: those of more go
+ *  on from there.  Guarantee: sigma is certified for the C that is returned, from samples
+ *  that no optimiser has seen; the choice is only as good as the table.
  * ======================================================================== */
 
 typedef struct mcamp__planner {
@@ -37294,6 +37356,7 @@ typedef struct mcamp__planner {
     mcamp_progress outer;       /* the caller's                                */
     size_t expected;            /* rows                                        */
     double fraction;            /* reported last                               */
+    mcamp__grown grown;         /* the BLT of an amplification's rows so far   */
 } mcamp__planner;
 
 /* Progress of one row as progress of the plan, which never goes back. */
@@ -37322,7 +37385,7 @@ MCAMP__PRIV mcamp_status mcamp__plan_try(mcamp_ctx *ctx, mcamp__planner *p,
     row->family = family; row->amplification = d.amplification;
     row->law = d.law; row->q = d.q; row->batches = d.batches;
     row->buffers = buffers; row->bands = bands; row->scale_degree = degree;
-    row->status = mcamp_opt_run(ctx, &d, &mech, &row->result);
+    row->status = mcamp__opt_run(ctx, &d, &p->grown, &mech, &row->result);
     p->out->rows++;
     if (row->status < 0)
         return mcamp__opt_fatal(row->status) ? row->status : MCAMP_OK;
@@ -37369,6 +37432,7 @@ MCAMP__PRIV mcamp_status mcamp__plan_rows(mcamp_ctx *ctx, mcamp__planner *p,
     for (size_t d = mcamp__plan_buffers(0, memory); st >= 0 && d;
          d = mcamp__plan_buffers(d, memory))
         st = mcamp__plan_try(ctx, p, MCAMP_OPT_BLT, d, 0, degree);
+    mcamp__grown_free(ctx, &p->grown);
     if (st >= 0) st = mcamp__plan_try(ctx, p, MCAMP_OPT_TOEPLITZ, 0, bands, degree);
     return st;
 }

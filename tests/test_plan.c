@@ -108,6 +108,36 @@ TEST(more_means_are_not_worse)
     }
 }
 
+/* BLT of more buffers go on from those of fewer: each row is still what it is alone. */
+TEST(rows_are_those_of_one_run)
+{
+    mcamp_plan_desc d = plan_of(17, 5);
+    mcamp_plan_result r;
+    mcamp_mech best;
+    setup();
+    d.sampling = MCAMP_PLAN_BINS;
+    CHECK_STATUS(mcamp_plan(&ctx, &d, &best, &r), MCAMP_OK);
+    CHECK(r.rows == 10);
+    for (size_t i = 0; i < r.rows; i++) {
+        const mcamp_plan_row *row = &r.row[i];
+        mcamp_opt_desc o;
+        mcamp_opt_result alone;
+        mcamp_mech mech;
+        memset(&o, 0, sizeof o);
+        o.rounds = d.rounds; o.batches = d.batches; o.eps = d.eps; o.delta = d.delta;
+        o.budget = d.budget;
+        o.family = row->family; o.amplification = row->amplification;
+        o.buffers = row->buffers; o.scale_degree = row->scale_degree;
+        if (row->family == MCAMP_OPT_TOEPLITZ) o.bands = row->bands;
+        CHECK_STATUS(mcamp_opt_run(&ctx, &o, &mech, &alone), row->status);
+        CHECK(mcamp__eq(alone.rmse, row->result.rmse));
+        CHECK(mcamp__eq(alone.sigma, row->result.sigma));
+        CHECK(i != r.best || mech.digest == best.digest);
+        mcamp_mech_free(&ctx, &mech);
+    }
+    mcamp_mech_free(&ctx, &best);
+}
+
 TEST(worst_rounds_and_other_workloads)
 {
     mcamp_plan_desc d = plan_of(24, 6);
@@ -648,6 +678,7 @@ TEST(allocation_failures)
 TEST_MAIN("plan",
     T(a_certificate_can_fail), T(bad_arguments), T(without_sampling), T(shapes),
     T(with_poisson_sampling), T(what_is_certified_keeps_delta), T(chooses_and_proves),
-    T(worst_rounds_and_other_workloads), T(reports), T(under_a_law), T(samplings_compared),
+    T(worst_rounds_and_other_workloads), T(rows_are_those_of_one_run), T(reports),
+    T(under_a_law), T(samplings_compared),
     T(interrupted_it_chooses_among_what_it_has), T(more_means_are_not_worse),
     T(allocation_failures))
