@@ -111,7 +111,7 @@ TEST(more_means_are_not_worse)
 /* BLT of more buffers go on from those of fewer: each row is still what it is alone. */
 TEST(rows_are_those_of_one_run)
 {
-    mcamp_plan_desc d = plan_of(17, 5);
+    mcamp_plan_desc d = plan_of(30, 3);
     mcamp_plan_result r;
     mcamp_mech best;
     setup();
