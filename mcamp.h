@@ -811,13 +811,11 @@ typedef enum mcamp_method {
     MCAMP_METHOD_COMMON  = 3,  /* order-k tilted law across the common
                                 * direction, exact integral along it          */
     MCAMP_METHOD_MODE    = 4,  /* exact integral along the largest mode; no
-                                * proven range: estimates only; remove only;
-                                * in results, of patterns and add: tilted to
-                                * where the ratio is about e^-eps             */
+                                * proven range: estimates only; remove only   */
     MCAMP_METHOD_EXACT   = 5,  /* in results: without samples, by a closed form
                                 * or section exact                            */
     MCAMP_METHOD_SHIFTS  = 6   /* a mixture of shifted laws: estimates where few
-                                * modes decide, and of patterns; remove only  */
+                                * modes decide, remove only; and of patterns  */
 } mcamp_method;
 
 /* What a set of samples leaves behind.  Tallies merge by adding integers, so
@@ -8730,48 +8728,6 @@ MCAMP__PRIV double mcamp__pattern_theta(const mcamp__pattern *p, double eps)
     return 0.5 * (lo + hi);
 }
 
-/* log sum_p Pr(p) exp(sum_{t in p} (s base_t + theta d_t)); f: n + b doubles, the last zero. */
-MCAMP__PRIV double mcamp__pattern_sum(const mcamp__pattern *p, const double *base, double s,
-                                       const double *d, double theta, double *f)
-{
-    double sum = -mcamp__inf();
-    for (size_t t = p->n; t-- > 0; )
-        f[t] = mcamp__log_add(f[t + p->step] + p->log_rest,
-                              f[t + p->b] + p->log_q + s * base[t] + theta * d[t]);
-    for (size_t r = 0; r < p->starts; r++)
-        sum = mcamp__log_add(sum, f[r] + p->log_start[r]);
-    return sum;
-}
-
-/* d_t = cov(u, h_t) to zeroed d[n]. */
-MCAMP__PRIV void mcamp__pattern_slopes(const mcamp__pattern *l, double *d)
-{
-    for (size_t t = 0; t < l->n; t++)
-        for (size_t j = 0; j < l->w && t + j < l->n; j++) {
-            d[t] += l->share[t + j] / l->tau * l->x[t * l->w + j];
-            if (j) d[t + j] += l->share[t] / l->tau * l->x[t * l->w + j];
-        }
-}
-
-/* theta where the mean of rho is e^-eps at -theta along u, about where rho is that small; 100 at
- * most, which is beyond all numbers.                                                */
-MCAMP__PRIV mcamp_status mcamp__pattern_edge(mcamp_ctx *ctx, const mcamp__pattern *p, double eps,
-                                             double *theta)
-{
-    size_t count = 2 * p->n + p->b;
-    double lo = 0, hi = 100, *d = mcamp__new_doubles(ctx, count);
-    if (!d) return mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)count);
-    mcamp__pattern_slopes(p, d);
-    for (int i = 0; i < 30; i++) {
-        double x = 0.5 * (lo + hi);
-        if (mcamp__pattern_sum(p, d, 0, d, -x, d + p->n) > -eps) lo = x;
-        else hi = x;
-    }
-    *theta = 0.5 * (lo + hi);
-    mcamp__delete_doubles(ctx, d, count);
-    return MCAMP_OK;
-}
-
 /* What floating point does to a mean of order k: *rel of it, and the result of the range.
  * Logarithms of rho and z are off by n steps of section vec's chain, values by k + 2 of
  * these; each decision of a draw picks among at most n rounds whose odds are off by as
@@ -10161,9 +10117,7 @@ MCAMP__PRIV mcamp_status mcamp__sampler_pattern(mcamp_ctx *ctx, const mcamp_gram
     p->patterns = mcamp__tile_pattern;
     p->k = p->dir == MCAMP_ADD ? 0 : 1;
     if (p->dir == MCAMP_ADD) {
-        double theta = p->method == MCAMP_METHOD_PLAIN ? 0 : mcamp__pattern_theta(t, p->eps);
-        if (p->method == MCAMP_METHOD_MODE) st = mcamp__pattern_edge(ctx, t, p->eps, &theta);
-        if (st < 0) return st;
+        double theta = p->method == MCAMP_METHOD_TILTED ? mcamp__pattern_theta(t, p->eps) : 0;
         mcamp__pattern_shift(t, theta);
         p->log_range = mcamp__pattern_add_range(t, p->eps, theta);
     } else if (p->method == MCAMP_METHOD_TILTED) {
@@ -29440,6 +29394,7 @@ typedef struct mcamp__mixture {
     size_t span[MCAMP__SHIFTS];         /* of rounds in every epoch; 0: a pattern           */
     double *window[MCAMP__SHIFTS];      /* their A_ce, and K_ce after them: in rows         */
     double column;                      /* largest x_tt                                     */
+    double narrow[MCAMP__SHIFTS];       /* add: c, the variance being 1/(1 + c)             */
     double take[MCAMP__SHIFTS];         /* q of the law of its patterns; of windows, the
                                          * probability that an epoch's are moved            */
 } mcamp__mixture;
@@ -29823,13 +29778,15 @@ MCAMP__PRIV double mcamp__mix_density(const mcamp__mixture *m, const double *r)
     return top + log(sum);
 }
 
-/* (rho - e^eps)_+ over the mixture's density, of patterns from `at` on. */
+/* (rho - e^eps)_+, or of add (1 - e^eps rho)_+, over the mixture's density, of patterns from `at`
+ * on. */
 MCAMP__PRIV void mcamp__shifts_values(const mcamp__sampler *p, size_t at, size_t count,
                                       mcamp__scratch *w)
 {
+    int add = p->dir == MCAMP_ADD;
     for (size_t s = at; s < at + count; s++) {
-        double y = w->r[s];
-        w->t[s] = y <= p->eps ? -mcamp__inf() : y + mcamp__log1mexp(p->eps - y);
+        double y = w->r[s], gap = add ? y + p->eps : p->eps - y;
+        w->t[s] = gap >= 0 ? -mcamp__inf() : (add ? 0 : y) + mcamp__log1mexp(gap);
         w->v[s] = w->t[s] - mcamp__mix_density(p->mix, w->work + s);
     }
 }
@@ -30028,6 +29985,15 @@ MCAMP__PRIV void mcamp__patterns_ratio(mcamp_vecset vs, const mcamp__sampler *p,
     for (size_t s = 0; s < MCAMP__P; s++) z[s] += theta * (u[s] - 0.5 * theta);
 }
 
+/* u of the tile, whose potentials are known. */
+MCAMP__PRIV void mcamp__patterns_along(const mcamp__pattern *l, const double *g, double *u)
+{
+    double sum[MCAMP__P] = { 0 };
+    for (size_t t = 0; t < l->n; t++, g += MCAMP__P)
+        for (size_t s = 0; s < MCAMP__P; s++) sum[s] += l->share[t] * g[s];
+    for (size_t s = 0; s < MCAMP__P; s++) u[s] = l->u_off + sum[s] / l->tau;
+}
+
 /* (rho - e^eps)_+ over the mixture's density, as mcamp__tile_shifts. */
 MCAMP__PRIV void mcamp__patterns_shifts(mcamp_vecset vs, const mcamp__sampler *p,
                                         mcamp__rng8 *normals, mcamp_rng *r,
@@ -30039,16 +30005,53 @@ MCAMP__PRIV void mcamp__patterns_shifts(mcamp_vecset vs, const mcamp__sampler *p
     double u[MCAMP__P], y[MCAMP__P], *z = scratch->work + at;
     mcamp__patterns_move(p, r, w);
     mcamp__pattern_observe(vs, l, normals, w, y);
-    for (size_t s = 0; s < MCAMP__P; s++) u[s] = l->u_off;
-    for (size_t t = 0; t < l->n; t++)
-        for (size_t s = 0; s < MCAMP__P; s++)
-            u[s] += l->share[t] / l->tau * w->g[t * MCAMP__P + s];
+    mcamp__patterns_along(l, w->g, u);
     for (size_t q = 0; q + 1 < m->count; q++)
         if (m->share[q] > 0) mcamp__patterns_ratio(vs, p, q, u, w, z + q * MCAMP__S);
     mcamp__patterns_tail(l, w->f);
     for (size_t s = 0; s < MCAMP__P; s++) {
         z[(m->count - 1) * MCAMP__S + s] = y[s];
         scratch->r[at + s] = y[s];
+    }
+    mcamp__shifts_values(p, at, MCAMP__P, scratch);
+}
+
+/* Add.  rho is small where u is, and where no h_t is large: log rho has tau u and, summed over the
+ * law, (h_t^2 - x_tt)/2 in it.  By e^{-lambda} to the first and, with the same noise in all
+ * rounds, to the second, component q has X at -theta v, theta = lambda tau, of variance
+ * 1/(1 + c), c = 2 lambda mean_half/n, in each of its n coordinates: density
+ *     R_q(X) = (1 + c)^{n/2} exp(-c |X|^2/2 - (1 + c) (theta u + theta^2/2)).
+ * The last one is Q.  Any theta and c will do.  Here along is -theta.                     */
+MCAMP__PRIV void mcamp__patterns_low(mcamp_vecset vs, const mcamp__sampler *p,
+                                     mcamp__rng8 *normals, mcamp_rng *r,
+                                     mcamp__scratch *scratch, size_t at)
+{
+    const mcamp__mixture *m = p->mix;
+    const mcamp__pattern *l = &p->pattern;
+    mcamp__pattern_work *w = &scratch->pattern;
+    double u[MCAMP__P], square[MCAMP__P] = { 0 }, along[MCAMP__P], width[MCAMP__P];
+    double upto[MCAMP__SHIFTS] = { 0 }, sum = 0, *z = scratch->work + at, *y = scratch->r + at;
+    for (size_t q = 0; q < m->count; q++) upto[q] = sum += m->share[q];
+    for (size_t s = 0; s < MCAMP__P; s++) {
+        size_t q = mcamp__pick(upto, m->count, mcamp_rng_uniform(r));
+        along[s] = m->along[q];
+        width[s] = 1 / sqrt(1 + m->narrow[q]);
+    }
+    mcamp__vec_normals(vs, normals, w->g, l->n * MCAMP__P);
+    for (size_t t = 0; t < l->n; t++) {
+        double *g = w->g + t * MCAMP__P, *h = w->h + t * MCAMP__P, d = m->rows[t];
+        for (size_t s = 0; s < MCAMP__P; s++) h[s] = along[s] * d;
+        for (size_t s = 0; s < MCAMP__P; s++) g[s] *= width[s];
+        for (size_t s = 0; s < MCAMP__P; s++) square[s] += g[s] * g[s];
+    }
+    mcamp__vec_band(vs, l->c, l->n, l->w, w->h, l->off, w->g);
+    mcamp__pattern_filter(vs, l, w->g, w->f, w->first, y);
+    mcamp__patterns_along(l, w->g, u);
+    for (size_t s = 0; s < MCAMP__P; s++) square[s] += along[s] * (2 * u[s] - along[s]);
+    for (size_t q = 0; q < m->count; q++) {
+        double c = m->narrow[q], to = m->along[q], log_det = 0.5 * (double)l->n * log1p(c);
+        for (size_t s = 0; s < MCAMP__P; s++)
+            z[q * MCAMP__S + s] = log_det - 0.5 * c * square[s] + (1 + c) * to * (u[s] - 0.5 * to);
     }
     mcamp__shifts_values(p, at, MCAMP__P, scratch);
 }
@@ -30318,6 +30321,29 @@ MCAMP__PRIV void mcamp__mix_share(mcamp__sampler *p, const double *share)
     p->log_range = p->mix->order ? mcamp__inf() : 1e-9 - log(share[p->mix->count - 1]);
 }
 
+/* log sum_p Pr(p) exp(sum_{t in p} (s base_t + theta d_t)); f: n + b doubles, the last zero. */
+MCAMP__PRIV double mcamp__pattern_sum(const mcamp__pattern *p, const double *base, double s,
+                                       const double *d, double theta, double *f)
+{
+    double sum = -mcamp__inf();
+    for (size_t t = p->n; t-- > 0; )
+        f[t] = mcamp__log_add(f[t + p->step] + p->log_rest,
+                              f[t + p->b] + p->log_q + s * base[t] + theta * d[t]);
+    for (size_t r = 0; r < p->starts; r++)
+        sum = mcamp__log_add(sum, f[r] + p->log_start[r]);
+    return sum;
+}
+
+/* d_t = cov(u, h_t) to zeroed d[n]. */
+MCAMP__PRIV void mcamp__pattern_slopes(const mcamp__pattern *l, double *d)
+{
+    for (size_t t = 0; t < l->n; t++)
+        for (size_t j = 0; j < l->w && t + j < l->n; j++) {
+            d[t] += l->share[t + j] / l->tau * l->x[t * l->w + j];
+            if (j) d[t + j] += l->share[t] / l->tau * l->x[t * l->w + j];
+        }
+}
+
 /* Where that is `goal`, in theta at s, or with d NULL in s: theta = 0 where it is above. */
 MCAMP__PRIV double mcamp__patterns_root(const mcamp__pattern *p, const double *base, double s,
                                         const double *d, double goal, double *f)
@@ -30332,6 +30358,19 @@ MCAMP__PRIV double mcamp__patterns_root(const mcamp__pattern *p, const double *b
         else { lo = x; if (mcamp__eq(x, hi)) hi *= 2; }
     }
     return hi;
+}
+
+/* theta, 0 to 100, where the mean of rho is e^-eps at -theta along u; 100 is beyond all numbers. */
+MCAMP__PRIV double mcamp__patterns_edge(const mcamp__pattern *p, double eps, const double *d,
+                                        double *f)
+{
+    double lo = 0, hi = 100;
+    for (int i = 0; i < 30; i++) {
+        double x = 0.5 * (lo + hi);
+        if (mcamp__pattern_sum(p, d, 0, d, -x, f) > -eps) lo = x;
+        else hi = x;
+    }
+    return lo;
 }
 
 /* h_t of a usual pattern of the law with q = take to base[n] (of room for a tile); returns how many
@@ -30560,28 +30599,52 @@ MCAMP__PRIV void mcamp__patterns_components(mcamp__sampler *p, double goal, doub
     }
 }
 
+/* Components of remove, P's left out.  own: room. */
+MCAMP__PRIV void mcamp__patterns_high_build(mcamp__sampler *p, double *own)
+{
+    mcamp__mixture *m = p->mix;
+    mcamp__pattern *l = &p->pattern;
+    double *base = own + l->n + l->b, goal = p->eps + 0.5 * l->tau * l->tau;
+    double take = exp(l->log_q);
+    for (size_t t = 0; t < l->n; t++) m->column = mcamp__dmax(m->column, l->x[t * l->w]);
+    if (mcamp__pattern_bin(l)) take = mcamp__patterns_windows(p, goal, base, own);
+    else take = mcamp__dmax(take, 1 / (double)l->n);   /* without a round none helps */
+    l->linear = mcamp__patterns_linear(p);
+    mcamp__patterns_usual(p, take, base);
+    mcamp__patterns_components(p, goal, take, base, own);
+    if (!mcamp__pattern_bin(l)) mcamp__patterns_rates(p, goal, take, base, own);
+}
+
+/* Of add, Q left out: three variances at each of five shares of the way to where the mean of rho is
+ * e^-eps.  There samples' rho is mostly below that, and what decides is mostly nearer.  */
+MCAMP__PRIV void mcamp__patterns_low_build(mcamp__sampler *p, double *own)
+{
+    static const double way[5] = { 1, 0.8, 0.6, 0.45, 0.3 };
+    mcamp__mixture *m = p->mix;
+    mcamp__pattern *l = &p->pattern;
+    double edge = mcamp__patterns_edge(l, p->eps, m->rows, own);
+    for (int i = 0; i < 15; i++) {
+        double theta = way[i / 3] * edge, lambda = theta / l->tau * (double)(i % 3) / 2;
+        m->along[m->count] = -theta;
+        m->narrow[m->count++] = 2 * lambda * l->mean_half / (double)l->n;
+    }
+}
+
 MCAMP__PRIV mcamp_status mcamp__patterns_build(mcamp_ctx *ctx, mcamp__sampler *p)
 {
     mcamp__mixture *m = p->mix;
     mcamp__pattern *l = &p->pattern;
-    double *own, *base, share[MCAMP__SHIFTS], goal = p->eps + 0.5 * l->tau * l->tau;
-    double take = exp(l->log_q);
-    size_t tile = l->n * MCAMP__P, count = tile + l->n + l->b;
+    double *own, share[MCAMP__SHIFTS];
+    size_t count = l->n * MCAMP__P + l->n + l->b;
     m->rows_count = l->n + 6 * (l->epochs + 1) * l->b;
     m->rows = mcamp__new_doubles(ctx, m->rows_count);
     own = mcamp__new_doubles(ctx, count);
     if (m->rows && own) {
-        base = own + l->n + l->b;
         mcamp__pattern_shift(l, 0);             /* u's place */
         mcamp__pattern_slopes(l, m->rows);
-        for (size_t t = 0; t < l->n; t++) m->column = mcamp__dmax(m->column, l->x[t * l->w]);
-        if (mcamp__pattern_bin(l)) take = mcamp__patterns_windows(p, goal, base, own);
-        else take = mcamp__dmax(take, 1 / (double)l->n);   /* without a round none helps */
-        l->linear = mcamp__patterns_linear(p);
-        mcamp__patterns_usual(p, take, base);
-        mcamp__patterns_components(p, goal, take, base, own);
-        if (!mcamp__pattern_bin(l)) mcamp__patterns_rates(p, goal, take, base, own);
-        mcamp__patterns_last(p);
+        if (p->dir == MCAMP_ADD) mcamp__patterns_low_build(p, own);
+        else                     mcamp__patterns_high_build(p, own);
+        if (p->dir == MCAMP_REMOVE) mcamp__patterns_last(p);
         m->count++;
     }
     mcamp__delete_doubles(ctx, own, count);
@@ -30589,7 +30652,7 @@ MCAMP__PRIV mcamp_status mcamp__patterns_build(mcamp_ctx *ctx, mcamp__sampler *p
     for (size_t q = 0; q < m->count; q++) share[q] = 1 / (double)m->count;
     mcamp__mix_share(p, share);
     p->mix_work = m->count * MCAMP__S;
-    p->patterns = mcamp__patterns_shifts;
+    p->patterns = p->dir == MCAMP_ADD ? mcamp__patterns_low : mcamp__patterns_shifts;
     p->k = 0;                               /* no picks: a value is a sample */
     return MCAMP_OK;
 }
@@ -30918,8 +30981,8 @@ MCAMP__PRIV mcamp_status mcamp__kept_run(mcamp_ctx *ctx, const mcamp__question *
 MCAMP__PRIV int mcamp__shifts_fit(const mcamp__question *q)
 {
     double most = MCAMP__FARTHEST * q->sigma;
-    return q->dir == MCAMP_REMOVE &&
-           (q->f->patterns || (q->f->trace_max <= most * most && q->eps <= 300));
+    return q->f->patterns ||
+           (q->dir == MCAMP_REMOVE && q->f->trace_max <= most * most && q->eps <= 300);
 }
 
 /* What a tuple costs grows with its order, and estimates of COMMON vary little from here on,
@@ -30935,11 +30998,11 @@ MCAMP__PRIV size_t mcamp__candidates(const mcamp__question *q, const mcamp__choi
     static const int quarters[3] = { 4, 6, 9 };
     size_t n = 0, last = 0, shifts = mcamp__shifts_fit(q) ? 1 : 0;
     for (size_t i = 0; i < 6; i++) c[i].log_scale = log_scale;
+    if (q->f->patterns) return 0;
     if (q->dir == MCAMP_ADD) {
-        c[n].k = 0; c[n++].method = q->f->patterns ? MCAMP_METHOD_MODE : proof->method;
+        c[n].k = 0; c[n++].method = proof->method;
         return n;
     }
-    if (q->f->patterns) return 0;
     for (size_t i = 0; i < (q->f->diagonal || shifts ? 1u : 3u); i++) {
         size_t k = (proof->k * (size_t)quarters[i] + 2) / 4;
         if (shifts && proof->method == MCAMP_METHOD_COMMON) k = mcamp__zmin(k, MCAMP__ORDER_ENOUGH);
@@ -31121,8 +31184,9 @@ MCAMP__PRIV void mcamp__mix_drop(const double *best, const double *old, size_t c
 }
 
 /* The best shares by a pilot's n rows, those of the components left out that make the price
- * (variance times cost of a sample) lowest.  c: share, and rel_var and mean as they follow. */
-MCAMP__PRIV void mcamp__mix_tune(const mcamp__factor *f, double *rec, size_t n, size_t count,
+ * (variance times cost of a sample, to which add's add nothing) lowest.  c: share, and rel_var and
+ * mean as they follow. */
+MCAMP__PRIV void mcamp__mix_tune(const mcamp__question *q, double *rec, size_t n, size_t count,
                                  int first, mcamp__choice *c)
 {
     static const double least[4] = { 0, 0.01, 0.03, 0.1 };
@@ -31140,7 +31204,7 @@ MCAMP__PRIV void mcamp__mix_tune(const mcamp__factor *f, double *rec, size_t n, 
         memcpy(share, now.share, sizeof share);
         second = mcamp__mix_step(rec, hits, count, share) * exp(scale) / (double)n;
         now.rel_var = mcamp__dmax(second / (c->mean * c->mean) - 1, 0.01);
-        price = now.rel_var * mcamp__choice_cost(f, &now);
+        price = now.rel_var * (q->dir == MCAMP_ADD ? 1 : mcamp__choice_cost(q->f, &now));
         if (!(price < low)) continue;
         low = price;
         c->rel_var = now.rel_var;
@@ -31262,9 +31326,10 @@ MCAMP__PRIV mcamp_status mcamp__mix_picks(mcamp_ctx *ctx, const mcamp__question 
 MCAMP__PRIV mcamp_status mcamp__mix_pilot(mcamp_ctx *ctx, const mcamp__question *q,
                                           mcamp__choice *c, double *err, uint64_t *spent)
 {
-    const uint64_t blocks[2] = { (uint64_t)(q->f->patterns ? 4 : 2), 6 };
+    const int patterns = q->f->patterns != 0, add = q->dir == MCAMP_ADD;
+    const uint64_t blocks[2] = { (uint64_t)(add ? 1 : patterns ? 4 : 2), (uint64_t)(add ? 2 : 6) };
     mcamp_status st = MCAMP_OK;
-    for (int round = 0; st >= 0 && round < (q->f->patterns ? 2 : 1); round++) {
+    for (int round = 0; st >= 0 && round < (patterns ? 2 : 1); round++) {
         mcamp__sampler p;
         double *rec;
         size_t n = (size_t)blocks[round] * MCAMP_BLOCK, count;
@@ -31279,13 +31344,13 @@ MCAMP__PRIV mcamp_status mcamp__mix_pilot(mcamp_ctx *ctx, const mcamp__question 
                  : mcamp__fail(ctx, MCAMP_E_MEMORY, "sampler", (double)n);
         c->doubt = 1;
         if (st >= 0)
-            mcamp__mix_tune(q->f, rec, n, p.mix->count, q->f->patterns && !round, c);
+            mcamp__mix_tune(q, rec, n, p.mix->count, patterns && !round, c);
         *err = c->mean * sqrt(c->rel_var / (double)n);
         mcamp__delete_doubles(ctx, rec, count);
         mcamp__choice_close(ctx, &p);
     }
     if (!mcamp__finite(c->rel_var)) c->mean = *err = 0;
-    if (st < 0 || q->f->patterns) return st;
+    if (st < 0 || patterns) return st;
     *spent += 4 * MCAMP_BLOCK;
     return mcamp__mix_picks(ctx, q, c, err);
 }
@@ -31458,7 +31523,7 @@ MCAMP__PRIV void mcamp__runner_start(const mcamp__question *q, const mcamp__choi
  * deviations along the common direction, and no sample there said anything else.        */
 MCAMP__PRIV int mcamp__runner_nothing(const mcamp__runner *r)
 {
-    return r->p->pattern.n && r->p->dir == MCAMP_ADD && r->p->pattern.theta > 38 &&
+    return r->p->pattern.n && r->p->dir == MCAMP_ADD && r->p->mix && r->p->mix->along[0] < -38 &&
            r->done >= 16 && !(mcamp_tally_mean(r->t) > 0);
 }
 
@@ -32403,7 +32468,7 @@ MCAMP__PRIV mcamp_status mcamp__solve_coarse(mcamp_ctx *ctx, mcamp__solve *s, do
             c[n].log_scale = mcamp__loose_scale(q.f, q.sigma, q.eps);
             c[n++].method = MCAMP_METHOD_MODE;
         } else {
-            c[n++].method = s->f->patterns ? MCAMP_METHOD_MODE : MCAMP_METHOD_COMMON;
+            c[n++].method = MCAMP_METHOD_COMMON;
         }
         for (size_t i = 0; st == MCAMP_OK && i < n; i++) {
             double v = 0;

@@ -586,19 +586,26 @@ static void cyclic(size_t n, size_t b, size_t bands, double q, mcamp_gram *g)
     patterns(MCAMP_BATCH_POISSON, n, b, bands, q, g);
 }
 
-static void mixture_open(mcamp_batch_law law, size_t n, size_t b, size_t bands, double q,
-                         double sigma, double eps, mcamp_gram *g, mcamp__factor *f,
-                         mcamp__sampler *p)
+static void mixture_of(mcamp_batch_law law, size_t n, size_t b, size_t bands, double q,
+                       double sigma, double eps, mcamp_direction dir, mcamp_gram *g,
+                       mcamp__factor *f, mcamp__sampler *p)
 {
     mcamp__question ask;
     mcamp__choice c;
     patterns(law, n, b, bands, q, g);
     CHECK_STATUS(mcamp__factor_init(&ctx, g, f), MCAMP_OK);
-    ask = mcamp__ask(f, sigma, eps, MCAMP_REMOVE, 3);
+    ask = mcamp__ask(f, sigma, eps, dir, 3);
     memset(&c, 0, sizeof c);
     c.method = MCAMP_METHOD_SHIFTS;
     c.log_scale = mcamp__estimate_scale(&ask, mcamp__inf());
     CHECK_STATUS(mcamp__choice_open(&ctx, &ask, &c, p), MCAMP_OK);
+}
+
+static void mixture_open(mcamp_batch_law law, size_t n, size_t b, size_t bands, double q,
+                         double sigma, double eps, mcamp_gram *g, mcamp__factor *f,
+                         mcamp__sampler *p)
+{
+    mixture_of(law, n, b, bands, q, sigma, eps, MCAMP_REMOVE, g, f, p);
 }
 
 static void mixture_close(mcamp_gram *g, mcamp__factor *f, mcamp__sampler *p)
@@ -610,9 +617,36 @@ static void mixture_close(mcamp_gram *g, mcamp__factor *f, mcamp__sampler *p)
 
 /* Each component's density over the mixture's has the mean 1 under the mixture, and the draws are
  * of all components: whatever windows, epochs and copies there are.                  */
-TEST(components_have_densities)
+static void densities(const mcamp__sampler *p, uint64_t stream)
 {
     enum { TILE = 64 };
+    mcamp__scratch w;
+    mcamp__rng8 normals;
+    mcamp_rng r;
+    double sum[25] = { 0 }, square[25] = { 0 };
+    size_t tiles = (size_t)mt_scale(200);
+    CHECK_STATUS(mcamp__scratch_init(&ctx, p, &w), MCAMP_OK);
+    mcamp__rng8_stream(&normals, 11, 1, stream);
+    mcamp_rng_stream(&r, 11, 1, stream);
+    for (size_t i = 0; i < tiles; i++) {
+        mcamp__tile(ctx.vec, p, &normals, &r, &w);
+        for (size_t s = 0; s < TILE; s++)
+            for (size_t a = 0; a < p->mix->count; a++) {
+                double x = exp(w.work[a * TILE + s] - mcamp__mix_density(p->mix, w.work + s));
+                sum[a] += x;
+                square[a] += x * x;
+            }
+    }
+    for (size_t a = 0; a < p->mix->count; a++) {
+        double n = (double)tiles * TILE, middle = sum[a] / n;
+        CHECK_NEAR(middle, 1, 0, 6.5 * sqrt((square[a] / n - middle * middle) / n));
+        CHECK_LE(0.2, middle);
+    }
+    mcamp__scratch_free(&ctx, &w);
+}
+
+TEST(components_have_densities)
+{
     static const struct { mcamp_batch_law law; size_t n, b, bands; double q, sigma, eps; }
     shape[] = {
         { MCAMP_BATCH_POISSON, 23, 5, 2, 0.3, 1.2, 0.5 },
@@ -634,29 +668,11 @@ TEST(components_have_densities)
         mcamp_gram g;
         mcamp__factor f;
         mcamp__sampler p;
-        mcamp__scratch w;
-        mcamp__rng8 normals;
-        mcamp_rng r;
-        double sum[25] = { 0 }, square[25] = { 0 };
-        size_t tiles = (size_t)mt_scale(200), spans = 0, some = 0, more = 0;
+        size_t spans = 0, some = 0, more = 0;
         mixture_open(shape[k].law, shape[k].n, shape[k].b, shape[k].bands, shape[k].q,
                      shape[k].sigma, shape[k].eps, &g, &f, &p);
-        CHECK_STATUS(mcamp__scratch_init(&ctx, &p, &w), MCAMP_OK);
-        mcamp__rng8_stream(&normals, 11, 1, k);
-        mcamp_rng_stream(&r, 11, 1, k);
-        for (size_t i = 0; i < tiles; i++) {
-            mcamp__tile(ctx.vec, &p, &normals, &r, &w);
-            for (size_t s = 0; s < TILE; s++)
-                for (size_t a = 0; a < p.mix->count; a++) {
-                    double x = exp(w.work[a * TILE + s] - mcamp__mix_density(p.mix, w.work + s));
-                    sum[a] += x;
-                    square[a] += x * x;
-                }
-        }
+        densities(&p, k);
         for (size_t a = 0; a < p.mix->count; a++) {
-            double n = (double)tiles * TILE, middle = sum[a] / n;
-            CHECK_NEAR(middle, 1, 0, 6.5 * sqrt((square[a] / n - middle * middle) / n));
-            CHECK_LE(0.2, middle);
             spans += p.mix->span[a] > 0;
             some += p.mix->span[a] > 0 && p.mix->take[a] < 1;
             more += !p.mix->span[a] && p.mix->take[a] > 1.2 * shape[k].q;
@@ -666,7 +682,37 @@ TEST(components_have_densities)
         } else {
             CHECK(spans == 0 && more >= 3 && p.pattern.linear);
         }
-        mcamp__scratch_free(&ctx, &w);
+        mixture_close(&g, &f, &p);
+    }
+}
+
+/* The same of add: below the mean along the common direction, at three variances each, and Q. */
+TEST(components_of_add)
+{
+    static const struct { mcamp_batch_law law; size_t n, b, bands; double q, sigma, eps; }
+    shape[] = {
+        { MCAMP_BATCH_POISSON, 23, 5, 2, 0.3, 1.2, 0.5 },
+        { MCAMP_BATCH_POISSON, 120, 3, 2, 0.9, 1.5, 1 },
+        { MCAMP_BATCH_POISSON, 11, 4, 3, 1, 1.4, 0.6 },
+        { MCAMP_BATCH_MINSEP, 60, 4, 1, 0.02, 0.9, 0.3 },
+        { MCAMP_BATCH_MINSEP, 45, 7, 5, 0.3, 1.2, 0.5 },
+        { MCAMP_BATCH_MINSEP_WARM, 400, 16, 2, 0.01, 0.8, 0.2 },
+        { MCAMP_BATCH_MINSEP, 30, 3, 2, 0.1, 1, -1 } };
+    open_ctx();
+    for (size_t k = 0; k < sizeof shape / sizeof shape[0]; k++) {
+        mcamp_gram g;
+        mcamp__factor f;
+        mcamp__sampler p;
+        mixture_of(shape[k].law, shape[k].n, shape[k].b, shape[k].bands, shape[k].q,
+                   shape[k].sigma, shape[k].eps, MCAMP_ADD, &g, &f, &p);
+        densities(&p, 50 + k);
+        CHECK(p.mix->count == 16);
+        for (size_t a = 0; a < 16; a++) {
+            size_t row = a / 3 * 3;
+            CHECK((p.mix->along[a] < 0) == (shape[k].eps > 0 && a < 15));
+            CHECK((p.mix->narrow[a] > 0) == (shape[k].eps > 0 && a < 15 && a % 3 > 0));
+            CHECK(a == 15 || mcamp__eq(p.mix->along[a], p.mix->along[row]));
+        }
         mixture_close(&g, &f, &p);
     }
 }
@@ -713,6 +759,50 @@ TEST(few_rounds_are_used)
     few(MCAMP_BATCH_MINSEP, 512, 32, 1, 0.004, 0.78, 5e4);
     few(MCAMP_BATCH_MINSEP_WARM, 500, 50, 1, 0.002, 0.7, 5e4);
     few(MCAMP_BATCH_MINSEP, 200, 20, 8, 0.01, 1.6, 5e4);
+}
+
+/* Add alone, with few uses: samples moved along the common direction only took 3e5 for the first
+ * of these and more than 2e7 for the next two.  The value is that of samples with a proven range. */
+TEST(add_where_uses_are_few)
+{
+    static const struct { mcamp_batch_law law; size_t n, b, bands; double q, sigma, most; }
+    shape[] = {
+        { MCAMP_BATCH_MINSEP, 1024, 32, 1, 0.01, 0.8, 2e4 },
+        { MCAMP_BATCH_MINSEP, 1024, 32, 1, 0.004, 0.6, 1e5 },
+        { MCAMP_BATCH_MINSEP_WARM, 512, 16, 4, 0.004, 0.5, 1e5 },
+        { MCAMP_BATCH_MINSEP, 300, 10, 8, 0.03, 3, 2e4 },
+        { MCAMP_BATCH_POISSON, 128, 16, 4, 0.5, 2, 2e4 } };
+    open_ctx();
+    for (size_t k = 0; k < sizeof shape / sizeof shape[0]; k++) {
+        mcamp_gram g;
+        mcamp_budget bud;
+        mcamp_answer a;
+        mcamp_sampler_desc d;
+        mcamp_sampler p;
+        mcamp_tally t;
+        double mean, err;
+        memset(&bud, 0, sizeof bud);
+        memset(&d, 0, sizeof d);
+        memset(&t, 0, sizeof t);
+        bud.rel_error = 0.05;
+        bud.max_samples = 400000;
+        bud.direction = MCAMP_ADD;
+        patterns(shape[k].law, shape[k].n, shape[k].b, shape[k].bands, shape[k].q, &g);
+        CHECK(mcamp_delta(&ctx, &g, shape[k].sigma, 1, &bud, &a) >= 0);
+        CHECK(a.add.method == MCAMP_METHOD_SHIFTS && a.add.value > 1e-7);
+        CHECK_LE(a.add.std_error, 0.05 * a.add.value);
+        CHECK_LE((double)(a.add.samples + a.add.pilot_samples), shape[k].most);
+        d.sigma = shape[k].sigma; d.eps = 1;
+        d.direction = MCAMP_ADD; d.method = MCAMP_METHOD_TILTED;
+        CHECK_STATUS(mcamp_sampler_init(&ctx, &g, &d, &p), MCAMP_OK);
+        CHECK_STATUS(mcamp_sampler_run(&ctx, &p, 5, 0, (uint64_t)mt_scale(100), &t), MCAMP_OK);
+        mean = mcamp_tally_mean(&t);
+        err = mcamp_tally_std_error(&t);
+        CHECK_LE(3 * err, mean);
+        CHECK_NEAR(a.add.value, mean, 0, 6.2 * (err + a.add.std_error));
+        mcamp_sampler_free(&ctx, &p);
+        mcamp_gram_free(&ctx, &g);
+    }
 }
 
 /* Pr(a pattern has j rounds or more). */
@@ -898,7 +988,11 @@ TEST(delta_of_small_cases)
         t = draw(&s.gram, &s.f, MCAMP_ADD, MCAMP_METHOD_TILTED, 0, 0, 16);
         agree(&t, want[1]);
         CHECK_LE(mcamp_tally_mean(&t), exp(mcamp__pattern_add_bound(&s.p, s.f.eps)) * 1.05);
-        t = chosen(&s.gram, &s.f, MCAMP_ADD, MCAMP_METHOD_MODE, 1, 0, 16);
+        for (int linear = 0; linear < 2; linear++) {
+            t = chosen(&s.gram, &s.f, MCAMP_ADD, MCAMP_METHOD_SHIFTS, linear, 0, 16);
+            agree(&t, want[1]);
+        }
+        t = chosen(&s.gram, &s.f, MCAMP_ADD, MCAMP_METHOD_SHIFTS, 1, 0.9, 16);
         agree(&t, want[1]);
         tear_down(&s);
     }
@@ -1536,8 +1630,8 @@ TEST(sessions_run_the_pattern_that_was_proved)
     }
 }
 
-TEST_MAIN("participation", T(components_have_densities), T(few_epochs_are_used),
-          T(few_rounds_are_used),
+TEST_MAIN("participation", T(components_have_densities), T(components_of_add),
+          T(add_where_uses_are_few), T(few_epochs_are_used), T(few_rounds_are_used),
           T(no_pattern_has_more_rounds), T(sums_are_below_their_bound), T(sums_at_their_end),
     T(bound_of_add), T(nothing_to_be_seen), T(shares), T(sums_over_patterns), T(draws),
           T(what_is_split_off_comes_off_the_claim), T(worst_pattern), T(pairs),
