@@ -3972,13 +3972,15 @@ MCAMP__ENTRY void MCAMP__K(chain)(const double *g, double *f, const double *afte
     }
 }
 
-MCAMP__ENTRY void MCAMP__K(linear)(const double *g, double *f, size_t n, size_t step, size_t b,
-                                   double take)
+MCAMP__ENTRY void MCAMP__K(linear)(const double *g, const double *off, double k, double *f,
+                                   size_t n, size_t step, size_t b, double take)
 {
     for (size_t t = n; t-- > 0; ) {
         const double *skip = f + (t + step) * MCAMP__P, *next = f + (t + b) * MCAMP__P;
+        const double add = off ? off[t] : 0;
         for (size_t s = 0; s < MCAMP__P; s += MCAMP__W) {
-            MCAMP__V e = MCAMP__K(exp)(MCAMP__K(load)(g + t * MCAMP__P + s) + take);
+            MCAMP__V e = (MCAMP__K(load)(g + t * MCAMP__P + s) + add) * k;
+            e = MCAMP__K(exp)(e + take);
             e = MCAMP__K(load)(skip + s) + e * MCAMP__K(load)(next + s);
             MCAMP__K(store)(f + t * MCAMP__P + s, e);
         }
@@ -4548,6 +4550,31 @@ MCAMP__ENTRY void MCAMP__K(windows)(const double *x, size_t b, size_t h, const d
 }
 
 /* See mcamp__vec_moves. */
+MCAMP__ENTRY void MCAMP__K(slide)(const double *g, size_t n, size_t b, size_t at, size_t h,
+                                  double k, const double *off, double t, double *many,
+                                  double *logs)
+{
+    for (size_t s = 0; s < MCAMP__P; s += MCAMP__W) {
+        MCAMP__V sum = MCAMP__K(set)(0.0), x, most;
+        for (size_t i = at; i < at + h; i++)
+            if (i >= b && i - b < n) sum += MCAMP__K(load)(g + (i - b) * MCAMP__P + s);
+        for (size_t c = 0, i = s; c < b; c++, at++, i += MCAMP__P) {
+            x = (sum + off[c]) * k;
+            most = MCAMP__K(min)(x, MCAMP__K(set)(40.0));
+            if (t < 1) {
+                x -= most;
+                most = MCAMP__K(exp)(most) * t + (1 - t);
+                MCAMP__K(store)(many + i, MCAMP__K(load)(many + i) * most);
+            }
+            MCAMP__K(store)(logs + i, MCAMP__K(load)(logs + i) + x);
+            if (at + h >= b && at + h - b < n)
+                sum += MCAMP__K(load)(g + (at + h - b) * MCAMP__P + s);
+            if (at >= b && at - b < n) sum -= MCAMP__K(load)(g + (at - b) * MCAMP__P + s);
+        }
+        at -= b;
+    }
+}
+
 MCAMP__ENTRY void MCAMP__K(moves)(const double *hi, const double *lo, const double *k, size_t n,
                                   double *f)
 {
@@ -5674,12 +5701,13 @@ MCAMP__PRIV void mcamp__vec_chain(mcamp_vecset vs, const double *g, double *f,
     MCAMP__DISPATCH(vs, chain, (g, f, after, n, step, b, take, rest));
 }
 
-/* f_t = f_{t+step} + e^(g_t + take) f_{t+b}: each step multiplies errors by at most 1 + u (4 +
- * the largest of the exponents' magnitudes).  NaN gives NaN.                            */
-MCAMP__PRIV void mcamp__vec_linear(mcamp_vecset vs, const double *g, double *f, size_t n,
-                                   size_t step, size_t b, double take)
+/* f_t = f_{t+step} + e^(k (g_t + off_t) + take) f_{t+b}; off NULL is 0, and at k = 1 each step then
+ * multiplies errors by at most 1 + u (4 + the largest of the exponents' magnitudes).  NaN gives
+ * NaN. */
+MCAMP__PRIV void mcamp__vec_linear(mcamp_vecset vs, const double *g, const double *off, double k,
+                                   double *f, size_t n, size_t step, size_t b, double take)
 {
-    MCAMP__DISPATCH(vs, linear, (g, f, n, step, b, take));
+    MCAMP__DISPATCH(vs, linear, (g, off, k, f, n, step, b, take));
 }
 
 /* z_t := base_t + off_t + sum_{j < w} c_tj z_{t+j} for t < n, rows of MCAMP__P samples. */
@@ -8807,14 +8835,15 @@ MCAMP__PRIV int mcamp__pattern_linear(const mcamp__pattern *p, double reach)
     return !p->limit && reach - (double)mcamp__pattern_rounds(p, 0) * p->log_rest < 600;
 }
 
-/* The filter with F_t = e^{f_t} (1 - q)^{-c(t)}, c(t) the rounds that can be let go from t on,
- * less than none from n on: F_t = F_{t + step} + q (1 - q)^{-b/step} e^{g_t} F_{t+b}.  What is
- * left of e^{f_t} after j rounds let go is F_{t + j step}/F_t.                         */
+/* The filter of potentials k (g + off) with F_t = e^{f_t} (1 - q)^{-c(t)}, c(t) the rounds that
+ * can be let go from t on, less than none from n on: F_t = F_{t + step} + q (1 - q)^{-b/step}
+ * e^{g_t} F_{t+b}.  What is left of e^{f_t} after j rounds let go is F_{t + j step}/F_t.     */
 MCAMP__PRIV void mcamp__pattern_products(mcamp_vecset vs, const mcamp__pattern *p,
-                                         const double *g, double *f, double *first, double *z)
+                                         const double *g, const double *off, double k,
+                                         double *f, double *first, double *z)
 {
     double most = (double)mcamp__pattern_rounds(p, 0);
-    mcamp__vec_linear(vs, g, f, p->n, p->step, p->b,
+    mcamp__vec_linear(vs, g, off, k, f, p->n, p->step, p->b,
                       p->log_q - (double)(p->b / p->step) * p->log_rest);
     for (size_t s = 0; s < MCAMP__P; s++) z[s] = 0;
     for (size_t r = 0; r < p->starts; r++) {
@@ -8834,7 +8863,7 @@ MCAMP__PRIV void mcamp__pattern_filter(mcamp_vecset vs, const mcamp__pattern *p,
     size_t levels = mcamp__pattern_levels(p), rows = (p->n + p->b) * MCAMP__P;
     const double *top = f + (levels - 1) * rows;
     double max[MCAMP__P];
-    if (p->linear) { mcamp__pattern_products(vs, p, g, f, first, z); return; }
+    if (p->linear) { mcamp__pattern_products(vs, p, g, NULL, 1, f, first, z); return; }
     for (size_t i = p->limit ? 1 : 0; i < levels; i++)
         mcamp__vec_chain(vs, g, f + i * rows, f + (i ? i - 1 : 0) * rows, p->n, p->step, p->b,
                          p->log_q, p->log_rest);
@@ -29121,6 +29150,16 @@ MCAMP__PRIV void mcamp__vec_windows(mcamp_vecset vs, const double *x, size_t b, 
     MCAMP__DISPATCH(vs, windows, (x, b, h, k, off, out, sum));
 }
 
+/* For c < b, x = k (off_c + the sum of rows i of g, c + at <= i + b < c + at + h), g being 0 for i
+ * not below n: many_c *= 1 - t + t e^x, and of x what is above 40 goes to logs_c; for t = 1 all
+ * of it does. */
+MCAMP__PRIV void mcamp__vec_slide(mcamp_vecset vs, const double *g, size_t n, size_t b, size_t at,
+                                  size_t h, double k, const double *off, double t, double *many,
+                                  double *logs)
+{
+    MCAMP__DISPATCH(vs, slide, (g, n, b, at, h, k, off, t, many, logs));
+}
+
 /* f_j := e^(k_j (hi_j - lo_j)) - 1; error: that of vec_exp, and 3 u times the largest
  * |k_j hi_j| or |k_j lo_j|, relative to f_j + 1.                                        */
 MCAMP__PRIV void mcamp__vec_moves(mcamp_vecset vs, const double *hi, const double *lo,
@@ -29902,67 +29941,30 @@ MCAMP__PRIV void mcamp__patterns_move(const mcamp__sampler *p, mcamp_rng *r,
         }
 }
 
-/* x := k (H_ce + K_ce) - k^2 A_ce/2 of all c, in one epoch. */
-MCAMP__PRIV void mcamp__patterns_windows_epoch(const mcamp__sampler *p, size_t q, size_t e,
-                                               const double *g, double *x)
-{
-    const mcamp__pattern *l = &p->pattern;
-    size_t b = l->b, h = p->mix->span[q], from, to, P = MCAMP__P;
-    double k = p->mix->copies[q], sum[MCAMP__P] = { 0 };
-    const double *square = p->mix->window[q] + e * b, *more = square + (l->epochs + 1) * b;
-    mcamp__patterns_rounds(l, 0, h, e, &from, &to);
-    for (size_t i = from * P; i < to * P; i++) sum[i % P] += g[i];
-    for (size_t c = 0; c < b; c++) {
-        size_t first, end;
-        for (size_t s = 0; s < P; s++)
-            x[c * P + s] = k * (sum[s] + more[c] - 0.5 * k * square[c]);
-        mcamp__patterns_rounds(l, c + 1, h, e, &first, &end);
-        for (size_t s = 0; end > to && s < P; s++) sum[s] += g[to * P + s];
-        for (size_t s = 0; first > from && s < P; s++) sum[s] -= g[from * P + s];
-        from = first;
-        to = end;
-    }
-}
-
-/* many *= 1 - t + t e^x in b samples' rows, of x what is above 40 to log; many to log every 16
- * times, before it leaves the range of numbers. */
-MCAMP__PRIV void mcamp__patterns_windows_odds(mcamp_vecset vs, double t, size_t turn, size_t count,
-                                              double *x, double *many, double *log_many)
-{
-    for (size_t i = 0; i < count; i++) {
-        double most = x[i] > 40 ? 40 : x[i];
-        log_many[i] += x[i] - most;
-        x[i] = most;
-    }
-    mcamp__vec_exp(vs, x, count);
-    for (size_t i = 0; i < count; i++) many[i] *= 1 - t + t * x[i];
-    for (size_t i = 0; turn % 16 == 15 && i < count; i++) {
-        log_many[i] += log(many[i]);
-        many[i] = 1;
-    }
-}
-
-/* log R_q of a component of windows to z.  Of f the last b rows are not ours. */
+/* log R_q of a component of windows to z.  Of f the last b rows are not ours.  Of 17 factors of at
+ * most e^40 a number holds the product; of more epochs it goes to logarithms in between. */
 MCAMP__PRIV void mcamp__patterns_windows_ratio(mcamp_vecset vs, const mcamp__sampler *p, size_t q,
                                                mcamp__pattern_work *w, double *z)
 {
     const mcamp__pattern *l = &p->pattern;
-    double take = p->mix->take[q], top[MCAMP__P], *x = w->h, *f = w->f, *many = w->first;
+    double k = p->mix->copies[q], top[MCAMP__P], *off = w->h, *f = w->f, *many = w->first;
+    const double *square = p->mix->window[q], *more = square + (l->epochs + 1) * l->b;
     size_t count = l->b * MCAMP__P, P = MCAMP__P;
     for (size_t i = 0; i < count; i++) { f[i] = 0; many[i] = 1; }
-    for (size_t e = 0; e <= l->epochs; e++) {
-        mcamp__patterns_windows_epoch(p, q, e, w->g, x);
-        if (take < 1) mcamp__patterns_windows_odds(vs, take, e, count, x, many, f);
-        for (size_t i = 0; !(take < 1) && i < count; i++) f[i] += x[i];
+    for (size_t e = 0; e <= l->epochs; e++, square += l->b, more += l->b) {
+        for (size_t i = 0; e && e % 17 == 0 && i < count; i++) {
+            f[i] += log(many[i]);
+            many[i] = 1;
+        }
+        for (size_t c = 0; c < l->b; c++) off[c] = more[c] - 0.5 * k * square[c];
+        mcamp__vec_slide(vs, w->g, l->n, l->b, e * l->b, p->mix->span[q], k, off, p->mix->take[q],
+                         many, f);
     }
     for (size_t s = 0; s < P; s++) { top[s] = -mcamp__inf(); z[s] = 0; }
-    for (size_t i = 0; i < count; i++) {
-        if (take < 1) f[i] += log(many[i]);
-        top[i % P] = mcamp__dmax(top[i % P], f[i]);
-    }
+    for (size_t i = 0; i < count; i++) top[i % P] = mcamp__dmax(top[i % P], f[i]);
     for (size_t i = 0; i < count; i++) f[i] -= top[i % P];
     mcamp__vec_exp(vs, f, count);
-    for (size_t i = 0; i < count; i++) z[i % P] += f[i];
+    for (size_t i = 0; i < count; i++) z[i % P] += f[i] * many[i];
     for (size_t s = 0; s < P; s++) z[s] = top[s] + log(z[s] / (double)l->b);
 }
 
@@ -29974,12 +29976,17 @@ MCAMP__PRIV void mcamp__patterns_ratio(mcamp_vecset vs, const mcamp__sampler *p,
     double k = p->mix->copies[q], theta = p->mix->along[q];
     if (p->mix->span[q]) { mcamp__patterns_windows_ratio(vs, p, q, w, z); return; }
     for (size_t s = 0; s < MCAMP__P; s++) z[s] = 0;
-    for (size_t t = 0; k > 0 && t < l.n; t++) {
-        double off = 0.5 * (1 - k) * l.x[t * l.w] - theta * p->mix->rows[t];
-        for (size_t i = t * MCAMP__P; i < (t + 1) * MCAMP__P; i++) w->h[i] = k * (w->g[i] + off);
-    }
-    if (k > 0) {
-        mcamp__patterns_tail(&l, w->f);
+    for (size_t t = 0; t < l.n; t++)
+        w->h[t] = 0.5 * (1 - k) * l.x[t * l.w] - theta * p->mix->rows[t];
+    mcamp__patterns_tail(&l, w->f);
+    if (k > 0 && l.linear) {
+        mcamp__pattern_products(vs, &l, w->g, w->h, k, w->f, w->first, z);
+    } else if (k > 0) {
+        for (size_t t = l.n; t-- > 0; ) {           /* row t lies on what is done with */
+            double off = w->h[t];
+            for (size_t i = t * MCAMP__P; i < (t + 1) * MCAMP__P; i++)
+                w->h[i] = k * (w->g[i] + off);
+        }
         mcamp__pattern_filter(vs, &l, w->h, w->f, w->first, z);
     }
     for (size_t s = 0; s < MCAMP__P; s++) z[s] += theta * (u[s] - 0.5 * theta);
