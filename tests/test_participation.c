@@ -780,7 +780,7 @@ TEST(add_where_uses_are_few)
         mcamp_sampler_desc d;
         mcamp_sampler p;
         mcamp_tally t;
-        double mean, err;
+        double middle, err;
         memset(&bud, 0, sizeof bud);
         memset(&d, 0, sizeof d);
         memset(&t, 0, sizeof t);
@@ -796,10 +796,10 @@ TEST(add_where_uses_are_few)
         d.direction = MCAMP_ADD; d.method = MCAMP_METHOD_TILTED;
         CHECK_STATUS(mcamp_sampler_init(&ctx, &g, &d, &p), MCAMP_OK);
         CHECK_STATUS(mcamp_sampler_run(&ctx, &p, 5, 0, 100, &t), MCAMP_OK);
-        mean = mcamp_tally_mean(&t);
+        middle = mcamp_tally_mean(&t);
         err = mcamp_tally_std_error(&t);
-        CHECK_LE(3 * err, mean);
-        CHECK_NEAR(a.add.value, mean, 0, 6.2 * (err + a.add.std_error));
+        CHECK_LE(3 * err, middle);
+        CHECK_NEAR(a.add.value, middle, 0, 6.2 * (err + a.add.std_error));
         mcamp_sampler_free(&ctx, &p);
         mcamp_gram_free(&ctx, &g);
     }
