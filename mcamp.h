@@ -8311,6 +8311,7 @@ typedef struct mcamp__pattern {
     size_t order;               /* of remove: k                                */
     int linear;                 /* no e^f can overflow: see the filter         */
     double cap;                 /* log of what values are cut at, or infinity  */
+    int columns;                /* a pattern is drawn as its columns, not as what they add to H */
 } mcamp__pattern;
 
 /* ---- the object ----------------------------------------------------------- */
@@ -8918,14 +8919,14 @@ MCAMP__PRIV size_t mcamp__pattern_next(const mcamp__pattern *p, const double *f,
     return t < p->n ? t : p->n;
 }
 
-/* H += x(., t) in one sample's column. */
+/* H += x(., t) in one sample's column; or, of columns, X += |C|_t over sigma. */
 MCAMP__PRIV void mcamp__pattern_add(const mcamp__pattern *p, size_t t, double *h)
 {
-    const double *x = p->x + t * p->w;
+    const double *x = (p->columns ? p->c : p->x) + t * p->w;
     size_t up = mcamp__zmin(p->w, p->n - t), down = mcamp__zmin(p->w, t + 1);
     h += t * MCAMP__P;
     for (size_t j = 0; j < up; j++) h[j * MCAMP__P] += x[j];
-    for (size_t j = 1; j < down; j++)
+    for (size_t j = 1; j < down && !p->columns; j++)
         *(h - j * MCAMP__P) += p->x[(t - j) * p->w + j];
 }
 
@@ -29433,7 +29434,8 @@ typedef struct mcamp__mixture {
     size_t span[MCAMP__SHIFTS];         /* of rounds in every epoch; 0: a pattern           */
     double *window[MCAMP__SHIFTS];      /* their A_ce, and K_ce after them: in rows         */
     double column;                      /* largest x_tt                                     */
-    double narrow[MCAMP__SHIFTS];       /* add: c, the variance being 1/(1 + c)             */
+    double narrow[MCAMP__SHIFTS];       /* patterns: c, the variance being 1/(1 + c)        */
+    double *line;                       /* v of patterns, behind the rows                   */
     double take[MCAMP__SHIFTS];         /* q of the law of its patterns; of windows, the
                                          * probability that an epoch's are moved            */
 } mcamp__mixture;
@@ -29865,7 +29867,8 @@ MCAMP__PRIV double *mcamp__mix_record(const mcamp__sampler *p, const mcamp__scra
  *     R_q(X) = e^{theta u - theta^2/2} *
  *              sum_p Pr(p) exp(sum_{t in p} (s h_t - s^2 x_tt/2 - s theta d_t)),
  * which is rho's recursion with other potentials: nothing is drawn to complete a sample.
- * Any law of p will do.
+ * Any law of p will do.  With noise of variance 1/(1 + c) in each of the n coordinates of X both
+ * exponents are 1 + c times that, and R_q has (1 + c)^{n/2} e^{-c |X|^2/2} before it.
  *     Bins: or X at k sum_e M_ce, M_ce the sum of the columns of rounds e b + c .. e b + c + h - 1
  * (of those that there are; e from -1), c uniform, over epochs e that are taken each with
  * probability t, of bins that are always used t = 1: density
@@ -29912,9 +29915,9 @@ MCAMP__PRIV void mcamp__patterns_span(const mcamp__pattern *p, size_t c, size_t 
     for (; t < end; t++) mcamp__pattern_add(p, t, to);
 }
 
-/* Moves every sample of the tile to its component's mean. */
+/* Draws each sample's component: the mean of X to w->h, width: the deviation of its noise. */
 MCAMP__PRIV void mcamp__patterns_move(const mcamp__sampler *p, mcamp_rng *r,
-                                      mcamp__pattern_work *w)
+                                      mcamp__pattern_work *w, double *width)
 {
     const mcamp__mixture *m = p->mix;
     double upto[MCAMP__SHIFTS] = { 0 }, sum = 0, k[MCAMP__P], along[MCAMP__P];
@@ -29922,23 +29925,41 @@ MCAMP__PRIV void mcamp__patterns_move(const mcamp__sampler *p, mcamp_rng *r,
     memset(w->h, 0, p->pattern.n * MCAMP__P * sizeof *w->h);
     for (size_t s = 0; s < MCAMP__P; s++) {
         size_t q = mcamp__pick(upto, m->count, mcamp_rng_uniform(r));
+        mcamp__pattern law = mcamp__patterns_law(p, q);
+        law.columns = 1;
         k[s] = m->copies[q];
         along[s] = m->along[q];
+        width[s] = 1 / sqrt(1 + m->narrow[q]);
         if (m->span[q]) {
-            size_t c = (size_t)(mcamp_rng_uniform(r) * (double)p->pattern.b);
-            for (size_t e = 0; e <= p->pattern.epochs; e++)
+            size_t c = (size_t)(mcamp_rng_uniform(r) * (double)law.b);
+            for (size_t e = 0; e <= law.epochs; e++)
                 if (m->take[q] >= 1 || mcamp_rng_uniform(r) < m->take[q])
-                    mcamp__patterns_span(&p->pattern, c, m->span[q], e, w->h + s);
+                    mcamp__patterns_span(&law, c, m->span[q], e, w->h + s);
         } else if (k[s] > 0) {
-            mcamp__pattern law = mcamp__patterns_law(p, q);
             mcamp__pattern_draw(&law, NULL, NULL, s, r, w->h);
         }
     }
-    for (size_t t = 0; t < p->pattern.n; t++)
-        for (size_t s = 0; s < MCAMP__P; s++) {
-            double *h = w->h + t * MCAMP__P + s;
-            *h = k[s] * *h + along[s] * m->rows[t];
-        }
+    for (size_t t = 0; t < p->pattern.n; t++) {
+        double *h = w->h + t * MCAMP__P, v = m->line[t];
+        for (size_t s = 0; s < MCAMP__P; s++) h[s] = k[s] * h[s] + along[s] * v;
+    }
+}
+
+/* X to w->g from its mean, |X|^2 to square, and zeros to w->h. */
+MCAMP__PRIV void mcamp__patterns_noise(mcamp_vecset vs, const mcamp__pattern *l,
+                                       mcamp__rng8 *normals, const double *width,
+                                       mcamp__pattern_work *w, double *square)
+{
+    mcamp__vec_normals(vs, normals, w->g, l->n * MCAMP__P);
+    for (size_t s = 0; s < MCAMP__P; s++) square[s] = 0;
+    for (size_t t = 0; t < l->n; t++) {
+        double *g = w->g + t * MCAMP__P, *h = w->h + t * MCAMP__P, x[MCAMP__P], more[MCAMP__P];
+        for (size_t s = 0; s < MCAMP__P; s++) x[s] = width[s] * g[s] + h[s];
+        for (size_t s = 0; s < MCAMP__P; s++) more[s] = x[s] * x[s];
+        for (size_t s = 0; s < MCAMP__P; s++) square[s] += more[s];
+        memcpy(g, x, sizeof x);
+        memset(h, 0, sizeof x);
+    }
 }
 
 /* log R_q of a component of windows to z.  Of f the last b rows are not ours.  Of 17 factors of at
@@ -29947,7 +29968,8 @@ MCAMP__PRIV void mcamp__patterns_windows_ratio(mcamp_vecset vs, const mcamp__sam
                                                mcamp__pattern_work *w, double *z)
 {
     const mcamp__pattern *l = &p->pattern;
-    double k = p->mix->copies[q], top[MCAMP__P], *off = w->h, *f = w->f, *many = w->first;
+    double k = p->mix->copies[q], k1 = k * (1 + p->mix->narrow[q]), top[MCAMP__P];
+    double *off = w->h, *f = w->f, *many = w->first;
     const double *square = p->mix->window[q], *more = square + (l->epochs + 1) * l->b;
     size_t count = l->b * MCAMP__P, P = MCAMP__P;
     for (size_t i = 0; i < count; i++) { f[i] = 0; many[i] = 1; }
@@ -29957,7 +29979,7 @@ MCAMP__PRIV void mcamp__patterns_windows_ratio(mcamp_vecset vs, const mcamp__sam
             many[i] = 1;
         }
         for (size_t c = 0; c < l->b; c++) off[c] = more[c] - 0.5 * k * square[c];
-        mcamp__vec_slide(vs, w->g, l->n, l->b, e * l->b, p->mix->span[q], k, off, p->mix->take[q],
+        mcamp__vec_slide(vs, w->g, l->n, l->b, e * l->b, p->mix->span[q], k1, off, p->mix->take[q],
                          many, f);
     }
     for (size_t s = 0; s < P; s++) { top[s] = -mcamp__inf(); z[s] = 0; }
@@ -29968,28 +29990,32 @@ MCAMP__PRIV void mcamp__patterns_windows_ratio(mcamp_vecset vs, const mcamp__sam
     for (size_t s = 0; s < P; s++) z[s] = top[s] + log(z[s] / (double)l->b);
 }
 
-/* log R_q of the tile to z; u: that of the samples. */
+/* log R_q of the tile to z; u, square: those of the samples. */
 MCAMP__PRIV void mcamp__patterns_ratio(mcamp_vecset vs, const mcamp__sampler *p, size_t q,
-                                       const double *u, mcamp__pattern_work *w, double *z)
+                                       const double *u, const double *square,
+                                       mcamp__pattern_work *w, double *z)
 {
     const mcamp__pattern l = mcamp__patterns_law(p, q);
-    double k = p->mix->copies[q], theta = p->mix->along[q];
-    if (p->mix->span[q]) { mcamp__patterns_windows_ratio(vs, p, q, w, z); return; }
+    double k = p->mix->copies[q], theta = p->mix->along[q], c = p->mix->narrow[q];
+    double log_det = 0.5 * (double)l.n * log1p(c);
     for (size_t s = 0; s < MCAMP__P; s++) z[s] = 0;
-    for (size_t t = 0; t < l.n; t++)
-        w->h[t] = 0.5 * (1 - k) * l.x[t * l.w] - theta * p->mix->rows[t];
-    mcamp__patterns_tail(&l, w->f);
-    if (k > 0 && l.linear) {
-        mcamp__pattern_products(vs, &l, w->g, w->h, k, w->f, w->first, z);
+    if (p->mix->span[q]) {
+        mcamp__patterns_windows_ratio(vs, p, q, w, z);
     } else if (k > 0) {
-        for (size_t t = l.n; t-- > 0; ) {           /* row t lies on what is done with */
+        for (size_t t = 0; t < l.n; t++)
+            w->h[t] = 0.5 * (1 - k) * l.x[t * l.w] - theta * p->mix->rows[t];
+        k *= 1 + c;
+        mcamp__patterns_tail(&l, w->f);
+        if (l.linear) mcamp__pattern_products(vs, &l, w->g, w->h, k, w->f, w->first, z);
+        for (size_t t = l.linear ? 0 : l.n; t-- > 0; ) {    /* row t lies on what is done with */
             double off = w->h[t];
             for (size_t i = t * MCAMP__P; i < (t + 1) * MCAMP__P; i++)
                 w->h[i] = k * (w->g[i] + off);
         }
-        mcamp__pattern_filter(vs, &l, w->h, w->f, w->first, z);
+        if (!l.linear) mcamp__pattern_filter(vs, &l, w->h, w->f, w->first, z);
     }
-    for (size_t s = 0; s < MCAMP__P; s++) z[s] += theta * (u[s] - 0.5 * theta);
+    for (size_t s = 0; s < MCAMP__P; s++)
+        z[s] += log_det - 0.5 * c * square[s] + (1 + c) * theta * (u[s] - 0.5 * theta);
 }
 
 /* u of the tile, whose potentials are known. */
@@ -30001,7 +30027,8 @@ MCAMP__PRIV void mcamp__patterns_along(const mcamp__pattern *l, const double *g,
     for (size_t s = 0; s < MCAMP__P; s++) u[s] = l->u_off + sum[s] / l->tau;
 }
 
-/* (rho - e^eps)_+ over the mixture's density, as mcamp__tile_shifts. */
+/* (rho - e^eps)_+, of add (1 - e^eps rho)_+, over the mixture's density.  The last component is P,
+ * of add Q. */
 MCAMP__PRIV void mcamp__patterns_shifts(mcamp_vecset vs, const mcamp__sampler *p,
                                         mcamp__rng8 *normals, mcamp_rng *r,
                                         mcamp__scratch *scratch, size_t at)
@@ -30009,57 +30036,18 @@ MCAMP__PRIV void mcamp__patterns_shifts(mcamp_vecset vs, const mcamp__sampler *p
     const mcamp__mixture *m = p->mix;
     const mcamp__pattern *l = &p->pattern;
     mcamp__pattern_work *w = &scratch->pattern;
-    double u[MCAMP__P], y[MCAMP__P], *z = scratch->work + at;
-    mcamp__patterns_move(p, r, w);
-    mcamp__pattern_observe(vs, l, normals, w, y);
-    mcamp__patterns_along(l, w->g, u);
-    for (size_t q = 0; q + 1 < m->count; q++)
-        if (m->share[q] > 0) mcamp__patterns_ratio(vs, p, q, u, w, z + q * MCAMP__S);
-    mcamp__patterns_tail(l, w->f);
-    for (size_t s = 0; s < MCAMP__P; s++) {
-        z[(m->count - 1) * MCAMP__S + s] = y[s];
-        scratch->r[at + s] = y[s];
-    }
-    mcamp__shifts_values(p, at, MCAMP__P, scratch);
-}
-
-/* Add.  rho is small where u is, and where no h_t is large: log rho has tau u and, summed over the
- * law, (h_t^2 - x_tt)/2 in it.  By e^{-lambda} to the first and, with the same noise in all
- * rounds, to the second, component q has X at -theta v, theta = lambda tau, of variance
- * 1/(1 + c), c = 2 lambda mean_half/n, in each of its n coordinates: density
- *     R_q(X) = (1 + c)^{n/2} exp(-c |X|^2/2 - (1 + c) (theta u + theta^2/2)).
- * The last one is Q.  Any theta and c will do.  Here along is -theta.                     */
-MCAMP__PRIV void mcamp__patterns_low(mcamp_vecset vs, const mcamp__sampler *p,
-                                     mcamp__rng8 *normals, mcamp_rng *r,
-                                     mcamp__scratch *scratch, size_t at)
-{
-    const mcamp__mixture *m = p->mix;
-    const mcamp__pattern *l = &p->pattern;
-    mcamp__pattern_work *w = &scratch->pattern;
-    double u[MCAMP__P], square[MCAMP__P] = { 0 }, along[MCAMP__P], width[MCAMP__P];
-    double upto[MCAMP__SHIFTS] = { 0 }, sum = 0, *z = scratch->work + at, *y = scratch->r + at;
-    for (size_t q = 0; q < m->count; q++) upto[q] = sum += m->share[q];
-    for (size_t s = 0; s < MCAMP__P; s++) {
-        size_t q = mcamp__pick(upto, m->count, mcamp_rng_uniform(r));
-        along[s] = m->along[q];
-        width[s] = 1 / sqrt(1 + m->narrow[q]);
-    }
-    mcamp__vec_normals(vs, normals, w->g, l->n * MCAMP__P);
-    for (size_t t = 0; t < l->n; t++) {
-        double *g = w->g + t * MCAMP__P, *h = w->h + t * MCAMP__P, d = m->rows[t];
-        for (size_t s = 0; s < MCAMP__P; s++) h[s] = along[s] * d;
-        for (size_t s = 0; s < MCAMP__P; s++) g[s] *= width[s];
-        for (size_t s = 0; s < MCAMP__P; s++) square[s] += g[s] * g[s];
-    }
+    double u[MCAMP__P], square[MCAMP__P], width[MCAMP__P];
+    double *z = scratch->work + at, *y = scratch->r + at;
+    mcamp__patterns_move(p, r, w, width);
+    mcamp__patterns_noise(vs, l, normals, width, w, square);
     mcamp__vec_band(vs, l->c, l->n, l->w, w->h, l->off, w->g);
     mcamp__pattern_filter(vs, l, w->g, w->f, w->first, y);
     mcamp__patterns_along(l, w->g, u);
-    for (size_t s = 0; s < MCAMP__P; s++) square[s] += along[s] * (2 * u[s] - along[s]);
-    for (size_t q = 0; q < m->count; q++) {
-        double c = m->narrow[q], to = m->along[q], log_det = 0.5 * (double)l->n * log1p(c);
-        for (size_t s = 0; s < MCAMP__P; s++)
-            z[q * MCAMP__S + s] = log_det - 0.5 * c * square[s] + (1 + c) * to * (u[s] - 0.5 * to);
-    }
+    for (size_t q = 0; q + 1 < m->count; q++)
+        if (m->share[q] > 0) mcamp__patterns_ratio(vs, p, q, u, square, w, z + q * MCAMP__S);
+    mcamp__patterns_tail(l, w->f);
+    for (size_t s = 0; s < MCAMP__P; s++)
+        z[(m->count - 1) * MCAMP__S + s] = p->dir == MCAMP_ADD ? 0 : y[s];
     mcamp__shifts_values(p, at, MCAMP__P, scratch);
 }
 
@@ -30510,17 +30498,23 @@ MCAMP__PRIV double mcamp__patterns_longest(const mcamp__pattern *l, double take)
     return (double)hi;
 }
 
-/* What no pattern's h_t at component q's X has a larger sum than, noise apart: of X at s times the
- * columns of J rounds sqrt(2) s J max x_tt, as a column meets two of them at most, or s times
- * the square of the largest mode; and theta times that mode.                              */
+/* What no |m_p|^2 over sigma^2 is above, for patterns of component q's law: J rounds have at
+ * most sqrt(2) J max x_tt, as a column meets two of them at most; and the largest mode's.  */
+MCAMP__PRIV double mcamp__patterns_square(const mcamp__sampler *p, size_t q)
+{
+    const mcamp__pattern *l = &p->pattern;
+    if (mcamp__pattern_bin(l)) return l->norm2;
+    return mcamp__dmin(l->norm2,
+                       sqrt(2) * p->mix->column * mcamp__patterns_longest(l, p->mix->take[q]));
+}
+
+/* What no pattern's h_t at component q's X has a larger sum than, noise apart: s times the above,
+ * and theta times the largest mode.                                                      */
 MCAMP__PRIV double mcamp__patterns_sum(const mcamp__sampler *p, size_t q)
 {
     const mcamp__mixture *m = p->mix;
-    const mcamp__pattern *l = &p->pattern;
-    double square = l->norm2, s = m->copies[q] * (m->span[q] ? (double)m->span[q] : 1);
-    if (!mcamp__pattern_bin(l))
-        square = mcamp__dmin(square, sqrt(2) * m->column * mcamp__patterns_longest(l, m->take[q]));
-    return s * square + m->along[q] * sqrt(l->norm2);
+    double s = m->copies[q] * (m->span[q] ? (double)m->span[q] : 1);
+    return s * mcamp__patterns_square(p, q) + m->along[q] * sqrt(p->pattern.norm2);
 }
 
 /* P's place, behind the others. */
@@ -30529,34 +30523,41 @@ MCAMP__PRIV void mcamp__patterns_last(const mcamp__sampler *p)
     mcamp__mixture *m = p->mix;
     m->take[m->count] = exp(p->pattern.log_q);
     m->copies[m->count] = 1;
-    m->along[m->count] = 0;
+    m->along[m->count] = m->narrow[m->count] = 0;
 }
 
-/* Can all sums of e^f be had without logarithms?  A mean over patterns of e^{k h - k^2 x/2} has a
- * mean over the noise of at most e^{k sum}, so it is above e^{k sum + 47} once in 1e20 (Markov). */
+/* Can all sums of e^f be had without logarithms?  A mean over patterns of e^{k h - k^2 x/2} has
+ * a mean over noise of variance 1 + v of at most e^{k sum + k^2 v x/2}, and is above e^47 times
+ * that once in 1e20 (Markov).                                                            */
 MCAMP__PRIV int mcamp__patterns_linear(const mcamp__sampler *p)
 {
     const mcamp__mixture *m = p->mix;
     const mcamp__pattern *l = &p->pattern;
-    double sum = 0;
+    double sum = 0, v = 0;
     int linear = !l->limit;
     mcamp__patterns_last(p);
-    for (size_t q = 0; q <= m->count; q++) sum = mcamp__dmax(sum, mcamp__patterns_sum(p, q));
+    for (size_t q = 0; q <= m->count; q++) {
+        sum = mcamp__dmax(sum, mcamp__patterns_sum(p, q));
+        v = mcamp__dmax(v, 1 / (1 + m->narrow[q]) - 1);
+    }
     for (size_t q = 0; q <= m->count; q++) {
         double rest = (double)mcamp__pattern_rounds(l, 0) * mcamp__patterns_rest(m->take[q]);
-        linear = linear && (m->span[q] || m->copies[q] * sum + 47 - rest < 600);
+        double k = m->copies[q], most = k * sum + 0.5 * k * k * v * mcamp__patterns_square(p, q);
+        linear = linear && (m->span[q] || most + 47 - rest < 600);
     }
     return linear;
 }
 
 /* Adds a component; or P once more, and returns 0, where sums need logarithms only with it.  So
  * their number does not depend on sigma, and a search keeps its shares.                  */
-MCAMP__PRIV int mcamp__patterns_more(mcamp__sampler *p, double take, double copies, double along)
+MCAMP__PRIV int mcamp__patterns_more(mcamp__sampler *p, double take, double copies, double along,
+                                     double narrow)
 {
     mcamp__mixture *m = p->mix;
     m->take[m->count] = take;
     m->copies[m->count] = mcamp__dmax(copies, 0);
     m->along[m->count] = mcamp__dmax(along, 0);
+    m->narrow[m->count] = narrow;
     m->count++;
     if (!p->pattern.linear || mcamp__patterns_linear(p)) return 1;
     m->count--;
@@ -30584,25 +30585,46 @@ MCAMP__PRIV void mcamp__patterns_rates(mcamp__sampler *p, double goal, double ta
         if (!rounds) continue;
         s = mcamp__patterns_root(l, base, 0, NULL, goal, f);
         for (int i = 0; i < 3; i++)
-            mcamp__patterns_more(p, take, s + step[i] / sqrt(var), 0);
+            mcamp__patterns_more(p, take, s + step[i] / sqrt(var), 0, 0);
     }
 }
 
-/* Components: s = 0, and from 1 to where rho is e^eps at s times a usual pattern in three equal
- * ratios; for each theta with which rho is e^eps, and somewhat less.                      */
+/* c of theta = lambda tau.  log rho has tau u in it and, over the law, (h_t^2 - x_tt)/2: what
+ * is weighed by e^{lambda tau u} is by e^lambda times the second, too, which noise of one variance
+ * does with c = -2 lambda mean_half/n; to where that variance is 1.7.                       */
+MCAMP__PRIV double mcamp__patterns_narrow(const mcamp__pattern *l, double theta)
+{
+    return mcamp__dmax(-2 * theta / l->tau * l->mean_half / (double)l->n, -0.4);
+}
+
+/* Adds it as well as can be: by logarithms, if need be. */
+MCAMP__PRIV void mcamp__patterns_sure(mcamp__sampler *p, double take, double s, double theta,
+                                      double narrow)
+{
+    if (mcamp__patterns_more(p, take, s, theta, narrow) || s > 1) return;
+    p->mix->count--;
+    p->pattern.linear = 0;
+    mcamp__patterns_more(p, take, s, theta, narrow);
+}
+
+/* Components: s = 0, to where rho is e^eps, and most of the way with wider noise; and from 1 to
+ * where rho is e^eps at s times a usual pattern in three equal ratios, for each theta with which
+ * rho is e^eps, and somewhat less.                                                        */
 MCAMP__PRIV void mcamp__patterns_components(mcamp__sampler *p, double goal, double take,
                                             const double *base, double *f)
 {
     mcamp__mixture *m = p->mix;
     mcamp__pattern *l = &p->pattern;
     double top = mcamp__patterns_root(l, base, 0, NULL, goal, f);
-    for (int i = 0; i < 10 && m->count + 1 < MCAMP__SHIFTS; i++) {
-        double s = i < 2 ? 0 : pow(top, (double)(i / 2 - 1) / 3);
+    double away = mcamp__patterns_root(l, base, 0, m->rows, goal, f);
+    for (int i = 0; i < 3 && m->count + 1 < MCAMP__SHIFTS; i++) {
+        double theta = (i ? 0.8 : 1) * away;
+        mcamp__patterns_sure(p, take, 0, theta, 0.5 * (double)i * mcamp__patterns_narrow(l, theta));
+    }
+    for (int i = 0; i < 8 && m->count + 1 < MCAMP__SHIFTS; i++) {
+        double s = pow(top, (double)(i / 2) / 3);
         double theta = mcamp__patterns_root(l, base, s, m->rows, goal, f);
-        if (mcamp__patterns_more(p, take, s, theta - (i % 2 ? 0.7 : 0)) || s > 1) continue;
-        m->count--;
-        l->linear = 0;
-        mcamp__patterns_more(p, take, s, theta - (i % 2 ? 0.7 : 0));
+        mcamp__patterns_sure(p, take, s, theta - (i % 2 ? 0.7 : 0), 0);
     }
 }
 
@@ -30631,9 +30653,9 @@ MCAMP__PRIV void mcamp__patterns_low_build(mcamp__sampler *p, double *own)
     mcamp__pattern *l = &p->pattern;
     double edge = mcamp__patterns_edge(l, p->eps, m->rows, own);
     for (int i = 0; i < 15; i++) {
-        double theta = way[i / 3] * edge, lambda = theta / l->tau * (double)(i % 3) / 2;
+        double theta = way[i / 3] * edge;
         m->along[m->count] = -theta;
-        m->narrow[m->count++] = 2 * lambda * l->mean_half / (double)l->n;
+        m->narrow[m->count++] = (double)(i % 3) / 2 * mcamp__patterns_narrow(l, -theta);
     }
 }
 
@@ -30643,12 +30665,16 @@ MCAMP__PRIV mcamp_status mcamp__patterns_build(mcamp_ctx *ctx, mcamp__sampler *p
     mcamp__pattern *l = &p->pattern;
     double *own, share[MCAMP__SHIFTS];
     size_t count = l->n * MCAMP__P + l->n + l->b;
-    m->rows_count = l->n + 6 * (l->epochs + 1) * l->b;
+    m->rows_count = 2 * l->n + 6 * (l->epochs + 1) * l->b;
     m->rows = mcamp__new_doubles(ctx, m->rows_count);
     own = mcamp__new_doubles(ctx, count);
     if (m->rows && own) {
         mcamp__pattern_shift(l, 0);             /* u's place */
         mcamp__pattern_slopes(l, m->rows);
+        m->line = m->rows + m->rows_count - l->n;
+        for (size_t t = 0; t < l->n; t++)
+            for (size_t j = 0; j < l->w && t + j < l->n; j++)
+                m->line[t + j] += l->share[t] / l->tau * l->c[t * l->w + j];
         if (p->dir == MCAMP_ADD) mcamp__patterns_low_build(p, own);
         else                     mcamp__patterns_high_build(p, own);
         if (p->dir == MCAMP_REMOVE) mcamp__patterns_last(p);
@@ -30659,7 +30685,7 @@ MCAMP__PRIV mcamp_status mcamp__patterns_build(mcamp_ctx *ctx, mcamp__sampler *p
     for (size_t q = 0; q < m->count; q++) share[q] = 1 / (double)m->count;
     mcamp__mix_share(p, share);
     p->mix_work = m->count * MCAMP__S;
-    p->patterns = p->dir == MCAMP_ADD ? mcamp__patterns_low : mcamp__patterns_shifts;
+    p->patterns = mcamp__patterns_shifts;
     p->k = 0;                               /* no picks: a value is a sample */
     return MCAMP_OK;
 }
