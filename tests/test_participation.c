@@ -624,7 +624,10 @@ static void densities(const mcamp__sampler *p, uint64_t stream)
     mcamp__rng8 normals;
     mcamp_rng r;
     double sum[25] = { 0 }, square[25] = { 0 };
+    double unit = 0;
     size_t tiles = (size_t)mt_scale(200);
+    for (size_t t = 0; t < p->pattern.n; t++) unit += p->mix->line[t] * p->mix->line[t];
+    CHECK_NEAR(unit, 1, 1e-12, 0);
     CHECK_STATUS(mcamp__scratch_init(&ctx, p, &w), MCAMP_OK);
     mcamp__rng8_stream(&normals, 11, 1, stream);
     mcamp_rng_stream(&r, 11, 1, stream);
