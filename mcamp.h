@@ -4549,7 +4549,7 @@ MCAMP__ENTRY void MCAMP__K(windows)(const double *x, size_t b, size_t h, const d
     }
 }
 
-/* See mcamp__vec_moves. */
+/* See mcamp__vec_slide. */
 MCAMP__ENTRY void MCAMP__K(slide)(const double *g, size_t n, size_t b, size_t at, size_t h,
                                   double k, const double *off, double t, double *many,
                                   double *logs)
@@ -4575,6 +4575,7 @@ MCAMP__ENTRY void MCAMP__K(slide)(const double *g, size_t n, size_t b, size_t at
     }
 }
 
+/* See mcamp__vec_moves. */
 MCAMP__ENTRY void MCAMP__K(moves)(const double *hi, const double *lo, const double *k, size_t n,
                                   double *f)
 {
@@ -30589,9 +30590,9 @@ MCAMP__PRIV void mcamp__patterns_rates(mcamp__sampler *p, double goal, double ta
     }
 }
 
-/* c of theta = lambda tau.  log rho has tau u in it and, over the law, (h_t^2 - x_tt)/2: what
- * is weighed by e^{lambda tau u} is by e^lambda times the second, too, which noise of one variance
- * does with c = -2 lambda mean_half/n; to where that variance is 1.7.                       */
+/* c of theta = lambda tau.  log rho has tau u in it and, over the law, (h_t^2 - x_tt)/2: a tilt by
+ * lambda times both, the second as noise of one variance has it, moves X by theta and has c =
+ * -2 lambda mean_half/n; no less than where that variance is 1.7.                            */
 MCAMP__PRIV double mcamp__patterns_narrow(const mcamp__pattern *l, double theta)
 {
     return mcamp__dmax(-2 * theta / l->tau * l->mean_half / (double)l->n, -0.4);
