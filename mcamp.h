@@ -29435,7 +29435,7 @@ typedef struct mcamp__mixture {
     size_t span[MCAMP__SHIFTS];         /* of rounds in every epoch; 0: a pattern           */
     double *window[MCAMP__SHIFTS];      /* their A_ce, and K_ce after them: in rows         */
     double column;                      /* largest x_tt                                     */
-    double narrow[MCAMP__SHIFTS];       /* patterns: c, the variance being 1/(1 + c)        */
+    double narrow[MCAMP__SHIFTS];       /* patterns, s = 0: c, the variance being 1/(1 + c) */
     double *line;                       /* v of patterns, behind the rows                   */
     double take[MCAMP__SHIFTS];         /* q of the law of its patterns; of windows, the
                                          * probability that an epoch's are moved            */
@@ -29868,8 +29868,8 @@ MCAMP__PRIV double *mcamp__mix_record(const mcamp__sampler *p, const mcamp__scra
  *     R_q(X) = e^{theta u - theta^2/2} *
  *              sum_p Pr(p) exp(sum_{t in p} (s h_t - s^2 x_tt/2 - s theta d_t)),
  * which is rho's recursion with other potentials: nothing is drawn to complete a sample.
- * Any law of p will do.  With noise of variance 1/(1 + c) in each of the n coordinates of X both
- * exponents are 1 + c times that, and R_q has (1 + c)^{n/2} e^{-c |X|^2/2} before it.
+ * Any law of p will do.  Where s = 0, noise may have the variance 1/(1 + c) in each of the n
+ * coordinates of X: R_q(X) = (1 + c)^{n/2} e^{-c |X|^2/2 + (1 + c) (theta u - theta^2/2)}.
  *     Bins: or X at k sum_e M_ce, M_ce the sum of the columns of rounds e b + c .. e b + c + h - 1
  * (of those that there are; e from -1), c uniform, over epochs e that are taken each with
  * probability t, of bins that are always used t = 1: density
@@ -29969,8 +29969,7 @@ MCAMP__PRIV void mcamp__patterns_windows_ratio(mcamp_vecset vs, const mcamp__sam
                                                mcamp__pattern_work *w, double *z)
 {
     const mcamp__pattern *l = &p->pattern;
-    double k = p->mix->copies[q], k1 = k * (1 + p->mix->narrow[q]), top[MCAMP__P];
-    double *off = w->h, *f = w->f, *many = w->first;
+    double k = p->mix->copies[q], top[MCAMP__P], *off = w->h, *f = w->f, *many = w->first;
     const double *square = p->mix->window[q], *more = square + (l->epochs + 1) * l->b;
     size_t count = l->b * MCAMP__P, P = MCAMP__P;
     for (size_t i = 0; i < count; i++) { f[i] = 0; many[i] = 1; }
@@ -29980,7 +29979,7 @@ MCAMP__PRIV void mcamp__patterns_windows_ratio(mcamp_vecset vs, const mcamp__sam
             many[i] = 1;
         }
         for (size_t c = 0; c < l->b; c++) off[c] = more[c] - 0.5 * k * square[c];
-        mcamp__vec_slide(vs, w->g, l->n, l->b, e * l->b, p->mix->span[q], k1, off, p->mix->take[q],
+        mcamp__vec_slide(vs, w->g, l->n, l->b, e * l->b, p->mix->span[q], k, off, p->mix->take[q],
                          many, f);
     }
     for (size_t s = 0; s < P; s++) { top[s] = -mcamp__inf(); z[s] = 0; }
@@ -30005,7 +30004,6 @@ MCAMP__PRIV void mcamp__patterns_ratio(mcamp_vecset vs, const mcamp__sampler *p,
     } else if (k > 0) {
         for (size_t t = 0; t < l.n; t++)
             w->h[t] = 0.5 * (1 - k) * l.x[t * l.w] - theta * p->mix->rows[t];
-        k *= 1 + c;
         mcamp__patterns_tail(&l, w->f);
         if (l.linear) mcamp__pattern_products(vs, &l, w->g, w->h, k, w->f, w->first, z);
         for (size_t t = l.linear ? 0 : l.n; t-- > 0; ) {    /* row t lies on what is done with */
@@ -30676,9 +30674,12 @@ MCAMP__PRIV mcamp_status mcamp__patterns_build(mcamp_ctx *ctx, mcamp__sampler *p
         for (size_t t = 0; t < l->n; t++)
             for (size_t j = 0; j < l->w && t + j < l->n; j++)
                 m->line[t + j] += l->share[t] / l->tau * l->c[t * l->w + j];
-        if (p->dir == MCAMP_ADD) mcamp__patterns_low_build(p, own);
-        else                     mcamp__patterns_high_build(p, own);
-        if (p->dir == MCAMP_REMOVE) mcamp__patterns_last(p);
+        if (p->dir == MCAMP_ADD) {
+            mcamp__patterns_low_build(p, own);
+        } else {
+            mcamp__patterns_high_build(p, own);
+            mcamp__patterns_last(p);
+        }
         m->count++;
     }
     mcamp__delete_doubles(ctx, own, count);
