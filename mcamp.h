@@ -35644,8 +35644,9 @@ MCAMP__PRIV double mcamp__orth_shift(const mcamp__errors *t, double unit)
     return high;
 }
 
-/* t.t := V from Z in t.l, a multiple of the identity being added until V > 0; returns <V, X>. */
-MCAMP__PRIV double mcamp__orth_dual(mcamp__opt *o)
+/* t.t := V from Z in t.l, a multiple of the identity being added until V > 0; returns <V, X>.
+ * Blocks: of Z only what is within classes, S V S, S diagonal, having one value on each diagonal. */
+MCAMP__PRIV double mcamp__orth_dual(mcamp__opt *o, bool blocks)
 {
     const mcamp__errors *t = &o->orth;
     mcamp__opt_model *m = &o->m;
@@ -35653,17 +35654,25 @@ MCAMP__PRIV double mcamp__orth_dual(mcamp__opt *o)
     double total = 0, shift;
     mcamp__dense q = { t, o->inner.vec, t->t, NULL, NULL, NULL, n, 0 };
     for (size_t k = 0; k < m->classes; k++) m->dots[k] = 0;
-    for (size_t i = 0; i < n; i++)
-        m->dots[i % m->classes] += t->l[i * n + i] *
-                                   m->coef[mcamp__band_row(i + 1, m->bands, &j) - 1];
+    for (size_t i = 0; i < n; i++) {
+        t->v[i] = t->l[i * n + i];
+        m->dots[i % m->classes] += t->v[i] * m->coef[mcamp__band_row(i + 1, m->bands, &j) - 1];
+    }
     for (size_t k = 0; k < m->classes; k++) total += m->dots[k];
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k <= i; k++) {
-            double v = i - k < m->bands && mcamp__orth_free(m, i, k) ? 0 : t->l[i * n + k];
-            t->t[i * n + k] = i == k ? m->dots[i % m->classes] : v;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < i; k++) {
+            bool none = (blocks || i - k < m->bands) && mcamp__orth_free(m, i, k);
+            t->t[i * n + k] = none ? 0 : t->l[i * n + k];
         }
+        t->t[i * n + i] = blocks ? t->v[i] : m->dots[i % m->classes];
+    }
     shift = mcamp__orth_shift(t, 1e-9 * total / (double)n);
-    for (size_t i = 0; i < n; i++) t->t[i * n + i] += shift;
+    for (size_t i = 0; i < n; i++) {
+        double mu = m->dots[i % m->classes] + shift;
+        t->v[i] = blocks ? sqrt(mu / (t->v[i] + shift)) : 1;
+        for (size_t k = 0; k < i; k++) t->t[i * n + k] *= t->v[i] * t->v[k];
+        t->t[i * n + i] = mu;
+    }
     mcamp__dense_tasks(&o->inner, n, &q, mcamp__dense_mirror);
     return total + shift * (double)m->classes;
 }
@@ -35676,11 +35685,11 @@ MCAMP__PRIV void mcamp__dense_scale_rows(void *arg, size_t task)
 }
 
 /* The bound by Z in t.l, which is spoilt; 0 if there is none. */
-MCAMP__PRIV double mcamp__orth_by_dual(mcamp__opt *o)
+MCAMP__PRIV double mcamp__orth_by_dual(mcamp__opt *o, bool blocks)
 {
     mcamp__errors *t = &o->orth;
     size_t n = o->m.n;
-    double cost = mcamp__orth_dual(o), sum = 0, root;
+    double cost = mcamp__orth_dual(o, blocks), sum = 0, root;
     mcamp__dense q;
     memset(&q, 0, sizeof q);
     q.e = t; q.x = t->t; q.scale = t->v; q.upper = 1;
@@ -35899,10 +35908,12 @@ MCAMP__PRIV mcamp_status mcamp__dual_begin(mcamp__opt *o, mcamp__dual *q)
     return MCAMP_OK;
 }
 
-/* *least := the largest bound of turns, until it is `enough` or three in a row are no larger. */
+/* *least := the largest bound of turns, if that is more, until it is `enough` or three in a row
+ * gain less than a fiftieth of what is missing. */
 MCAMP__PRIV mcamp_status mcamp__dual_climb(mcamp__opt *o, double enough, double *least)
 {
     size_t most = mcamp__dual_turns(&o->m), idle = 0;
+    double best = 0;
     bool more = true;
     mcamp__dual q;
     mcamp_status st = mcamp__dual_begin(o, &q);
@@ -35911,8 +35922,9 @@ MCAMP__PRIV mcamp_status mcamp__dual_climb(mcamp__opt *o, double enough, double 
         double now;
         more = mcamp__dual_run(&q, turns);
         mcamp__dual_moved(&q);
-        now = mcamp__orth_by_dual(o);
-        idle = now > *least ? 0 : idle + 1;
+        now = mcamp__orth_by_dual(o, o->m.bands == o->m.n);
+        idle = now > best + 0.02 * (enough - best) ? 0 : idle + 1;
+        best = mcamp__dmax(best, now);
         *least = mcamp__dmax(*least, now);
         k += turns;
     }
@@ -35935,8 +35947,12 @@ MCAMP__PRIV mcamp_status mcamp__orth_least(mcamp__opt *o, const double *x, doubl
     if (!mcamp__orth_set(&o->inner, &o->m, x)) return MCAMP_OK;
     own = mcamp__orth_z(o);
     if (!mcamp__finite(own)) return MCAMP_OK;
-    *least = mcamp__orth_by_dual(o);
-    enough = mcamp__dmin(enough, own / (1 + 0.5 * MCAMP__ORTH_NEAR));
+    enough = mcamp__dmin(enough, own / (1 + 0.25 * MCAMP__ORTH_NEAR));
+    *least = mcamp__orth_by_dual(o, false);
+    if (*least < enough) {
+        mcamp__orth_z(o);
+        *least = mcamp__dmax(*least, mcamp__orth_by_dual(o, true));
+    }
     if (*least >= enough || !mcamp__dual_turns(&o->m)) return MCAMP_OK;
     mcamp__orth_z(o);
     return mcamp__dual_climb(o, enough, least);
