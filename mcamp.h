@@ -35348,6 +35348,7 @@ typedef struct mcamp__opt {
     double *rows, *weights;     /* MAX error; columns of NONE                        */
     double power;               /* of the norms that stand for a maximum             */
     double *prior, least;       /* MAX by X: the norm's weights; the best bound      */
+    bool brief;                 /* its optimum is a start: no bounds                 */
     size_t every;               /* rounds between two uses of an example             */
     size_t evaluations;
     double most;                /* objective: a gradient of more is not wanted       */
@@ -36831,6 +36832,7 @@ MCAMP__PRIV uint64_t mcamp__opt_samples(const mcamp_opt_desc *d)
 typedef struct mcamp__orth_norm {
     double power, even;         /* even: the part of nu that is the same for all rows */
     double tolerance;           /* times what is asked for                          */
+    size_t most;                /* steps; 0: all that are left                      */
 } mcamp__orth_norm;
 
 /* Rounds up to which the bound is computed where steps do not take O(n^3) as it does: a
@@ -36839,7 +36841,7 @@ typedef struct mcamp__orth_norm {
 
 MCAMP__PRIV bool mcamp__orth_bounded(const mcamp__opt *o)
 {
-    return o->m.classes && (o->m.n <= MCAMP__BOUND_ROUNDS || o->m.bands > o->m.n / 8);
+    return !o->brief && o->m.classes && (o->m.n <= MCAMP__BOUND_ROUNDS || o->m.bands > o->m.n / 8);
 }
 
 /* nu := the weights of the last norm's gradient. */
@@ -36864,24 +36866,34 @@ MCAMP__PRIV mcamp_status mcamp__orth_more(mcamp__opt *o, const double *x, double
     return mcamp__orth_init(o, 0);
 }
 
-/* A norm's optimum from l->x on; *top, best: the smallest maximum's square and where. */
-MCAMP__PRIV mcamp_status mcamp__orth_norm_run(mcamp_ctx *ctx, mcamp__opt *o, mcamp__lbfgs *l,
-                                              const mcamp__orth_norm *norm, double *top,
-                                              double *best)
+/* *top, best: the smallest maximum's square and where, l->x being one more point. */
+MCAMP__PRIV mcamp_status mcamp__orth_seen(mcamp__opt *o, mcamp__lbfgs *l, double *top,
+                                          double *best)
 {
-    const mcamp_opt_desc *d = o->desc;
     double f, worst = 0;
-    mcamp_status st = mcamp__opt_descend(ctx, o, l, d->max_iterations - l->steps,
-                                         norm->tolerance * d->tolerance, 1e-13), seen;
+    mcamp_status st = mcamp__opt_eval(o, l->x, &f, l->g);
     if (st < 0) return st;
-    seen = mcamp__opt_eval(o, l->x, &f, l->g);      /* the last trial need not be x */
-    if (seen < 0) return seen;
     for (size_t i = 0; i < o->m.n; i++) worst = mcamp__dmax(worst, o->rows[i]);
     if (worst < *top) {
         *top = worst;
         memcpy(best, l->x, l->n * sizeof *best);
     }
     return st;
+}
+
+/* A norm's optimum from l->x on. */
+MCAMP__PRIV mcamp_status mcamp__orth_norm_run(mcamp_ctx *ctx, mcamp__opt *o, mcamp__lbfgs *l,
+                                              const mcamp__orth_norm *norm, double *top,
+                                              double *best)
+{
+    const mcamp_opt_desc *d = o->desc;
+    size_t left = d->max_iterations - l->steps;
+    mcamp_status st, seen;
+    if (norm->most) left = mcamp__zmin(left, norm->most);
+    st = mcamp__opt_descend(ctx, o, l, left, norm->tolerance * d->tolerance, 1e-13);
+    if (st < 0) return st;
+    seen = mcamp__orth_seen(o, l, top, best);       /* the last trial need not be x */
+    return seen < 0 ? seen : st;
 }
 
 #define MCAMP__ORTH_RISE  4     /* norms of powers that rise: all where there are no bounds */
@@ -36892,11 +36904,67 @@ MCAMP__PRIV mcamp_status mcamp__orth_norm_run(mcamp_ctx *ctx, mcamp__opt *o, mca
 MCAMP__PRIV mcamp__orth_norm mcamp__orth_choose(size_t k, bool sharp, double tolerance[2])
 {
     static const mcamp__orth_norm rise[MCAMP__ORTH_RISE] = {
-        { 16, 0, 10 }, { 128, 0.01, 1 }, { 512, 0.01, 1 }, { 512, 0.01, 0.1 } };
-    mcamp__orth_norm next = { sharp ? 512.0 : 64.0, sharp ? 0.01 : 0.0, 0 };
+        { 16, 0, 10, 0 }, { 128, 0.01, 1, 0 }, { 512, 0.01, 1, 0 }, { 512, 0.01, 0.1, 0 } };
+    mcamp__orth_norm next = { sharp ? 512.0 : 64.0, sharp ? 0.01 : 0.0, 0, 0 };
     if (k < MCAMP__ORTH_RISE) return rise[k];
     next.tolerance = tolerance[sharp] *= 0.1;
     return next;
+}
+
+/* With as many bands as batches steps cost little.  Where more gain little, as with momentum, the
+ * way from afar is long for them, and short from there with the weights of there: so a first norm
+ * that is not done by so many steps gives way to the optimum of those bands.            */
+#define MCAMP__ORTH_LONG 150    /* by a metric; without                              */
+#define MCAMP__ORTH_LONGER 800
+
+MCAMP__PRIV size_t mcamp__orth_long(const mcamp__opt *o)
+{
+    return o->m.bands <= o->m.period ? 0 : o->metric.block ? MCAMP__ORTH_LONG : MCAMP__ORTH_LONGER;
+}
+
+/* X of few bands with all entries free, as X of more. */
+MCAMP__PRIV void mcamp__orth_widen(const mcamp__opt_model *few, const double *from,
+                                   const mcamp__opt_model *m, double *y)
+{
+    size_t j;
+    for (size_t i = 0; i < m->n; i++)
+        for (mcamp__band_row(i, m->bands, &j); j <= i; j++)
+            if (mcamp__orth_free(m, i, j)) *y++ = i - j < few->bands ? *from++ : 0;
+}
+
+MCAMP__PRIV mcamp_status mcamp__orth_worst(mcamp_ctx *ctx, mcamp__opt *o, mcamp__lbfgs *l,
+                                           mcamp_opt_result *r);
+
+/* x and weights := those of the optimum of as many bands as batches, if it is found. */
+MCAMP__PRIV mcamp_status mcamp__orth_few(mcamp_ctx *ctx, mcamp__opt *o, mcamp__lbfgs *l,
+                                         double *top, double *best)
+{
+    mcamp_opt_desc d = *o->desc;
+    mcamp_opt_result ignored;
+    mcamp__opt few;
+    mcamp__lbfgs f;
+    mcamp_status st;
+    d.bands = o->m.period;
+    if (d.max_iterations == mcamp__opt_steps(o->desc)) d.max_iterations = mcamp__opt_steps(&d);
+    if ((st = mcamp__opt_init(ctx, &d, o->work, &few)) < 0) {
+        o->inner.err = ctx->err;
+        return st;
+    }
+    few.brief = true;
+    st = mcamp__lbfgs_init(ctx, few.m.count, &f);
+    if (st >= 0) {
+        st = mcamp__opt_start(ctx, &few, f.x);
+        if (st == MCAMP_OK) st = mcamp__orth_worst(ctx, &few, &f, &ignored);
+        if (st >= 0 && st != MCAMP_Q_INTERRUPTED) {
+            mcamp__orth_widen(&few.m, f.x, &o->m, l->x);
+            st = mcamp__orth_seen(o, l, top, best);
+            memcpy(o->weights, few.weights, o->m.n * sizeof *o->weights);
+        }
+        mcamp__lbfgs_free(ctx, &f);
+    }
+    if (st < 0) o->inner.err = few.inner.err.status < 0 ? few.inner.err : ctx->err;
+    mcamp__opt_free(ctx, &few);
+    return mcamp__opt_fatal(st) || st == MCAMP_Q_INTERRUPTED ? st : MCAMP_OK;
 }
 
 MCAMP__PRIV mcamp_status mcamp__orth_norms(mcamp_ctx *ctx, mcamp__opt *o, mcamp__lbfgs *l,
@@ -36910,6 +36978,7 @@ MCAMP__PRIV mcamp_status mcamp__orth_norms(mcamp_ctx *ctx, mcamp__opt *o, mcamp_
     for (size_t i = 0; !last; i++) {
         mcamp__orth_norm norm = mcamp__orth_choose(i, sharp, tolerance);
         double enough;
+        if (!i) norm.most = mcamp__orth_long(o);
         if (i) mcamp__orth_prior(o, norm.even);
         o->power = norm.power;
         st = mcamp__opt_eval(o, l->x, &l->f, l->g);
@@ -36918,6 +36987,11 @@ MCAMP__PRIV mcamp_status mcamp__orth_norms(mcamp_ctx *ctx, mcamp__opt *o, mcamp_
         if (!i) r->start_error = exp(l->f);
         if ((st = mcamp__orth_norm_run(ctx, o, l, &norm, &top, best)) != MCAMP_OK) return st;
         if (l->steps >= o->desc->max_iterations) st = MCAMP_Q_MAX_ITER;
+        else if (norm.most && l->steps >= norm.most) {
+            if ((st = mcamp__orth_few(ctx, o, l, &top, best)) != MCAMP_OK) return st;
+            i = 1;              /* the next norm is the third */
+            continue;
+        }
         last = st != MCAMP_OK || i + 1 == norms;
         enough = sqrt(top) / (1 + MCAMP__ORTH_NEAR);
         if (bounded && (last || mcamp__orth_own(o) > enough)) {

@@ -1694,7 +1694,7 @@ TEST(worst_bounds_on_the_way)
 TEST(worst_point_that_is_kept)
 {
     enum { N = 60 };
-    static const mcamp__orth_norm norm = { 16, 0, 1e3 };
+    static const mcamp__orth_norm norm = { 16, 0, 1e3, 0 };
     mcamp_opt_desc d = problem(MCAMP_OPT_BANDED, MCAMP_AMPLIFY_NONE, N, 12), r;
     mcamp_work_desc wd;
     mcamp_work work;
@@ -1725,6 +1725,75 @@ TEST(worst_point_that_is_kept)
     mcamp__lbfgs_free(&ctx, &l);
     mcamp__opt_free(&ctx, &o);
     mcamp_work_free(&ctx, &work);
+}
+
+/* From the optimum of as many bands as batches: its X, zeros beyond, its weights, as one more point
+ * that counts; memory that ends is told, and nothing stays out.                        */
+TEST(worst_begins_with_few_bands)
+{
+    enum { N = 60, B = 6 };
+    for (int v = 0; v < 2; v++) {
+        mcamp_opt_desc d = problem(MCAMP_OPT_BANDED, MCAMP_AMPLIFY_NONE, N, B), r;
+        bank b = { 0, 0, 0, 0, 0, 0, NULL };
+        mcamp_work_desc wd;
+        mcamp_work work;
+        mcamp_opt_result few;
+        mcamp__opt o;
+        mcamp__lbfgs l;
+        double *best, top, f;
+        size_t at = 0, first, asked;
+        setup();
+        memset(&wd, 0, sizeof wd);
+        wd.n = N;
+        wd.kind = MCAMP_WORK_MOMENTUM; wd.beta = 0.9;
+        CHECK_STATUS(mcamp_work_init(&ctx, &wd, &work), MCAMP_OK);
+        d.error = MCAMP_ERROR_MAX;
+        d.work = &work;
+        d.bands = B;
+        few = optimum(&d, NULL);
+        d.bands = v ? 0 : 14;
+        CHECK_STATUS(mcamp__opt_resolve(&ctx, &d, &r), MCAMP_OK);
+        CHECK_STATUS(mcamp__opt_init(&ctx, &r, &work, &o), MCAMP_OK);
+        CHECK_STATUS(mcamp__lbfgs_init(&ctx, o.m.count, &l), MCAMP_OK);
+        best = (double *)malloc(l.n * sizeof *best);
+        o.power = 512;
+        top = mcamp__inf();
+        CHECK_STATUS(mcamp__orth_few(&ctx, &o, &l, &top, best), MCAMP_OK);
+        CHECK_NEAR(sqrt(top), few.unit.max * few.sensitivity, 1e-3, 0);
+        CHECK(!memcmp(best, l.x, l.n * sizeof *best));
+        for (size_t i = 0; i < N; i++)
+            for (mcamp__band_row(i, o.m.bands, &first); first <= i; first++) {
+                if (!mcamp__orth_free(&o.m, i, first)) continue;
+                CHECK(i - first < B || mcamp__eq(l.x[at], 0));
+                at++;
+            }
+        CHECK(at == l.n);
+        CHECK_LE(0.999 * sqrt(top), mcamp__orth_own(&o));
+        r.max_iterations = 2;
+        ctx.alloc.alloc = bank_alloc; ctx.alloc.free = bank_free; ctx.alloc.user = &b;
+        CHECK(mcamp__orth_few(&ctx, &o, &l, &top, best) >= 0 && !b.out);
+        asked = b.asked;
+        for (b.most = 1; b.most < asked; b.most += b.most < 20 ? 1 : asked / 10) {
+            b.asked = 0;
+            o.inner.err.status = MCAMP_OK;
+            CHECK_STATUS(mcamp__orth_few(&ctx, &o, &l, &top, best), MCAMP_E_MEMORY);
+            CHECK(!b.out && !b.bytes && o.inner.err.status == MCAMP_E_MEMORY);
+        }
+        setup();
+        CHECK_STATUS(mcamp__opt_eval(&o, best, &f, l.g), MCAMP_OK);
+        free(best);
+        mcamp__lbfgs_free(&ctx, &l);
+        mcamp__opt_free(&ctx, &o);
+        mcamp_work_free(&ctx, &work);
+    }
+}
+
+/* With momentum more bands than batches gain little, and the way to their optimum goes there. */
+TEST(worst_with_momentum_takes_few_steps)
+{
+    mcamp_opt_desc d = problem(MCAMP_OPT_BANDED, MCAMP_AMPLIFY_NONE, 128, 8);
+    d.error = MCAMP_ERROR_MAX;
+    CHECK(near_its_bound(d, 0.9, 1e-3).iterations <= 300);
 }
 
 /* ---- a dual matrix that is nearer ------------------------------------------------- */
@@ -2012,7 +2081,7 @@ TEST(dual_that_is_nearer)
     CHECK_LE(1.0005 * first, some);
     CHECK_LE(some, least);
     CHECK_LE(least, own);
-    CHECK_LE(own - blocks, 0.5 * (own - first));
+    CHECK_LE(own - blocks, 0.8 * (own - first));
     CHECK_LE(own - least, 0.1 * (own - first));
     free(best);
     mcamp__lbfgs_free(&ctx, &l);
@@ -3077,6 +3146,7 @@ TEST_MAIN("opt",
     T(orthogonal_optima), T(metric_of_x), T(descent_without_a_metric),
     T(dense_takes_few_steps), T(bound_of_many_rounds), T(bounds_of_other_errors),
     T(few_bands_and_dense_agree), T(worst_norms_and_their_weights), T(worst_bounds_on_the_way),
+    T(worst_begins_with_few_bands), T(worst_with_momentum_takes_few_steps),
     T(worst_point_that_is_kept), T(dual_directions_are_of_the_family), T(dual_moves_as_z_does),
     T(dual_matrices_that_bound), T(dual_turns_leave_less), T(dual_shift_is_the_least),
     T(dual_that_is_nearer),
