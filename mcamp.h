@@ -35646,7 +35646,8 @@ MCAMP__PRIV double mcamp__orth_shift(const mcamp__errors *t, double unit)
 }
 
 /* t.t := V from Z in t.l, a multiple of the identity being added until V > 0; returns <V, X>.
- * Blocks: of Z only what is within classes, S V S, S diagonal, having one value on each diagonal. */
+ * Blocks: only what Z has within classes, >= 0 as Z is, and so is S V S, S diagonal, which makes
+ * diagonals even.  As it is a V of all bands, its bound is near where more would gain little. */
 MCAMP__PRIV double mcamp__orth_dual(mcamp__opt *o, bool blocks)
 {
     const mcamp__errors *t = &o->orth;
