@@ -1741,7 +1741,7 @@ TEST(worst_begins_with_few_bands)
         mcamp__opt o;
         mcamp__lbfgs l;
         double *best, top, f;
-        size_t at = 0, first, asked;
+        size_t at = 0, first, calls;
         setup();
         memset(&wd, 0, sizeof wd);
         wd.n = N;
@@ -1772,8 +1772,8 @@ TEST(worst_begins_with_few_bands)
         r.max_iterations = 2;
         ctx.alloc.alloc = bank_alloc; ctx.alloc.free = bank_free; ctx.alloc.user = &b;
         CHECK(mcamp__orth_few(&ctx, &o, &l, &top, best) >= 0 && !b.out);
-        asked = b.asked;
-        for (b.most = 1; b.most < asked; b.most += b.most < 20 ? 1 : asked / 10) {
+        calls = b.asked;
+        for (b.most = 1; b.most < calls; b.most += b.most < 20 ? 1 : calls / 10) {
             b.asked = 0;
             o.inner.err.status = MCAMP_OK;
             CHECK_STATUS(mcamp__orth_few(&ctx, &o, &l, &top, best), MCAMP_E_MEMORY);
