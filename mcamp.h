@@ -34784,480 +34784,6 @@ MCAMP__PRIV mcamp_status mcamp__opt_start_from(mcamp_ctx *ctx, mcamp__opt_model 
     return st;
 }
 
-/* ---- the metric of a descent by dense X ------------------------------------------------ *
- * F = tr(K X^-1), K = A' w A, has by X the derivative -Z, Z = X^-1 K X^-1, and the second one
- * V -> X^-1 V Z + Z V X^-1.  In a basis where X^-1 is I and Z is diag(o_i) this multiplies V_ij
- * by o_i + o_j.  V -> 2 p T V T, T = (Z + p X^-1)^-1, multiplies it by
- *     2 p/((o_i + p)(o_j + p)) = (1 - r_i r_j)/(o_i + o_j),  r_i = (p - o_i)/(p + o_i),
- * nearly the inverse where o_i and o_j are not both far from p, the mean of all, at the price of
- * products of matrices.  What L-BFGS adds is little: 22 steps for 128 rounds, 70 for 2048, where
- * without it there are 89 and more than a thousand.
- *    A step V must stay in the family: 0 for two rounds of one class j mod b, and without a
- * change of a class's sum.  So with N symmetric, 0 for rounds of two classes, and of one
- * value on each class's diagonal (of any, if every column has the norm 1), the step for the
- * derivative G is  2 p T (G - N) T  with the N that makes it so: the least of the model of
- * second order in the family, whose first part alone would leave it.  N comes by conjugate
- * gradients (T N T's part of that kind from N; N_kk -> T_kk^-1 N_kk T_kk^-1 before), at
- * O(n^3/b) a turn.
- *    At the optimum Z is 0 for rounds of two classes and even on each one's diagonal.  Far from it
- * the model with Z itself is nearly flat where X is too large, and its step leaves X > 0.
- * So Z is taken as it will be: those entries 0, the diagonal up to its class's mean.     */
-#define MCAMP__METRIC_STEPS 8   /* of a descent with one T                           */
-#define MCAMP__METRIC_TURNS 200 /* at most, for N; mostly 10 to 30                   */
-#define MCAMP__METRIC_SMALL 8   /* rounds of a class that need no kernel             */
-
-/* Rounds stand by classes, round i at place[i]; symmetric blocks of classes have rows of `most`
- * numbers, zeros where a class is shorter.  e's memory is free between its values.     */
-typedef struct mcamp__metric {
-    mcamp_ctx *ctx;
-    const mcamp__opt_model *m;
-    const mcamp__errors *e;
-    size_t n, b, most, *place;
-    double *t, *panels;         /* T, and as vec_nt takes it                         */
-    double *own, *own_panels;   /* T_kk^-1, the same                                 */
-    double *many, *r, *z, *p, *q;       /* blocks: N and what finds it               */
-    double *pack, *cover;       /* a block's panels; panels of all of them           */
-    double factor, *v;          /* of steps; a vector of free entries                */
-    double *block;
-    size_t total;
-} mcamp__metric;
-
-MCAMP__PRIV void mcamp__metric_free(mcamp_ctx *ctx, mcamp__metric *q)
-{
-    mcamp__delete_doubles(ctx, q->block, q->total);
-    mcamp__delete(ctx, q->place, q->n, sizeof *q->place);
-    memset(q, 0, sizeof *q);
-}
-
-/* Numbers of a block's panels, and of one panel of all blocks. */
-MCAMP__PRIV size_t mcamp__metric_room(const mcamp__metric *q)
-{
-    return (q->most + MCAMP__S - 1) / MCAMP__S * MCAMP__S * q->most;
-}
-
-MCAMP__PRIV size_t mcamp__metric_cover_room(const mcamp__metric *q)
-{
-    return MCAMP__S * (MCAMP__S + 2 * q->most);
-}
-
-MCAMP__PRIV mcamp_status mcamp__metric_init(mcamp_ctx *ctx, const mcamp__opt_model *m,
-                                            const mcamp__errors *e, mcamp__metric *q)
-{
-    size_t n = m->n, blocks, panels, cover;
-    q->ctx = ctx; q->m = m; q->e = e;
-    q->n = n;
-    q->b = mcamp__zmin(n, m->period);
-    q->most = (n + q->b - 1) / q->b;
-    blocks = n * q->most;               /* what e has is larger than each of these */
-    panels = q->b * mcamp__metric_room(q);
-    cover = (n + MCAMP__S - 1) / MCAMP__S * mcamp__metric_cover_room(q);
-    q->total = 2 * n * n + MCAMP__S * n + 6 * blocks + 2 * panels + cover;
-    q->block = mcamp__new_doubles(ctx, q->total);
-    q->place = (size_t *)mcamp__new(ctx, n, sizeof *q->place);
-    if (!q->block || !q->place) {
-        mcamp__metric_free(ctx, q);
-        return mcamp__fail(ctx, MCAMP_E_MEMORY, "rounds", (double)n);
-    }
-    q->t = q->block;                    q->panels = q->t + n * n;
-    q->own = q->panels + (n + MCAMP__S) * n;
-    q->many = q->own + blocks;          q->r = q->many + blocks;
-    q->z = q->r + blocks;               q->p = q->z + blocks;
-    q->q = q->p + blocks;               q->own_panels = q->q + blocks;
-    q->pack = q->own_panels + panels;   q->cover = q->pack + panels;
-    for (size_t i = 0; i < n; i++)
-        q->place[i] = mcamp__part_begin(n, q->b, i % q->b) + i / q->b;
-    return MCAMP_OK;
-}
-
-/* Products of rows: all columns, or those of the rows' classes. */
-typedef struct mcamp__metric_job {
-    const mcamp__metric *q;
-    const double *a, *z;
-    double *out;
-    bool classes;
-} mcamp__metric_job;
-
-/* The class at a place. */
-MCAMP__PRIV size_t mcamp__metric_class(const mcamp__metric *q, size_t at)
-{
-    size_t whole = q->n / q->b, more = q->n % q->b, k = at / (whole + 1);
-    return k < more ? k : more + (at - more * (whole + 1)) / whole;
-}
-
-/* Where class k begins, and its rounds. */
-MCAMP__PRIV size_t mcamp__metric_begin(const mcamp__metric *q, size_t k, size_t *rounds)
-{
-    size_t at = mcamp__part_begin(q->n, q->b, k);
-    *rounds = mcamp__part_begin(q->n, q->b, k + 1) - at;
-    return at;
-}
-
-/* The places whose classes have a round at from .. to - 1, from *lo to what is returned. */
-MCAMP__PRIV size_t mcamp__metric_span(const mcamp__metric *q, size_t from, size_t to, size_t *lo)
-{
-    size_t some;
-    *lo = mcamp__metric_begin(q, mcamp__metric_class(q, from), &some);
-    return mcamp__metric_begin(q, mcamp__metric_class(q, to - 1), &some) + some;
-}
-
-/* Rows of out := a z' in the part that is wanted, which may come with more. */
-MCAMP__PRIV void mcamp__metric_rows(const mcamp__metric_job *j, size_t r, size_t rows)
-{
-    const mcamp__metric *q = j->q;
-    size_t n = q->n, p = 0, end = n;
-    if (j->classes) end = mcamp__metric_span(q, r, r + rows, &p);
-    for (p = p / MCAMP__S * MCAMP__S; p < end; p += MCAMP__S) {
-        size_t w = mcamp__zmin(MCAMP__S, n - p);
-        double *out = j->out + r * n + p;
-        for (size_t i = 0; i < rows; i++) memset(out + i * n, 0, w * sizeof *out);
-        mcamp__vec_nt(q->ctx->vec, j->a + r * n, n, rows, j->z + p * n, n, 1, out, n, w);
-    }
-}
-
-MCAMP__PRIV void mcamp__metric_rows_task(void *arg, size_t task)
-{
-    const mcamp__metric_job *j = (const mcamp__metric_job *)arg;
-    size_t n = j->q->n, r = task * MCAMP__SQUARE;
-    mcamp__metric_rows(j, r, mcamp__zmin(MCAMP__SQUARE, n - r));
-}
-
-MCAMP__PRIV void mcamp__metric_product(const mcamp__metric *q, const double *a, const double *z,
-                                       double *out, bool classes)
-{
-    double n = (double)q->n;
-    mcamp__metric_job j;
-    j.q = q; j.a = a; j.z = z; j.out = out; j.classes = classes;
-    mcamp__run(mcamp__worth(q->ctx, n * n * n / 2),
-               (q->n + MCAMP__SQUARE - 1) / MCAMP__SQUARE, mcamp__metric_rows_task, &j);
-}
-
-/* out[rows][some] += alpha a x, x symmetric; z: x's panels, where it is not small. */
-MCAMP__PRIV void mcamp__metric_block(const mcamp__metric *q, const double *a, size_t lda,
-                                     size_t rows, const double *x, const double *z, size_t some,
-                                     double alpha, double *out, size_t ldo)
-{
-    for (size_t i = 0; some < MCAMP__METRIC_SMALL && i < rows; i++)
-        for (size_t c = 0; c < some; c++)
-            for (size_t k = 0; k < some; k++)
-                out[i * ldo + c] += alpha * a[i * lda + k] * x[c * q->most + k];
-    for (size_t p = 0; some >= MCAMP__METRIC_SMALL && p < some; p += MCAMP__S)
-        mcamp__vec_nt(q->ctx->vec, a, lda, rows, z + p * some, some, alpha, out + p, ldo,
-                      mcamp__zmin(MCAMP__S, some - p));
-}
-
-MCAMP__PRIV void mcamp__metric_pack(const mcamp__metric *q, const double *x, size_t some,
-                                    double *z)
-{
-    for (size_t p = 0; some >= MCAMP__METRIC_SMALL && p < some; p += MCAMP__S)
-        mcamp__nt_pack(x + p * q->most, q->most, mcamp__zmin(MCAMP__S, some - p), some,
-                       z + p * some);
-}
-
-/* Work on blocks: each task has some of the classes. */
-typedef struct mcamp__metric_blocks {
-    const mcamp__metric *q;
-    const double *in;
-    double *out;
-} mcamp__metric_blocks;
-
-MCAMP__PRIV void mcamp__metric_blocks_run(const mcamp__metric *q, const double *in, double *out,
-                                          void (*task)(void *arg, size_t i))
-{
-    mcamp__metric_blocks j;
-    double most = (double)q->most;
-    j.q = q; j.in = in; j.out = out;
-    mcamp__run(mcamp__worth(q->ctx, 10 * (double)q->n * most * most), MCAMP__CHUNKS, task, &j);
-}
-
-/* The part of N's kind of a block, symmetric. */
-MCAMP__PRIV void mcamp__metric_kind(const mcamp__metric *q, double *x, size_t some)
-{
-    double mean = 0;
-    if (q->m->classes == q->n) return;
-    for (size_t e = 0; e < some; e++) mean += x[e * q->most + e] / (double)some;
-    for (size_t e = 0; e < some; e++) x[e * q->most + e] = mean;
-}
-
-/* The blocks of in, n x n. */
-MCAMP__PRIV void mcamp__metric_take(void *arg, size_t task)
-{
-    const mcamp__metric_blocks *j = (const mcamp__metric_blocks *)arg;
-    const mcamp__metric *q = j->q;
-    size_t k = mcamp__part_begin(q->b, MCAMP__CHUNKS, task), some;
-    for (; k < mcamp__part_begin(q->b, MCAMP__CHUNKS, task + 1); k++) {
-        size_t at = mcamp__metric_begin(q, k, &some);
-        for (size_t e = 0; e < some; e++)
-            memcpy(j->out + (at + e) * q->most, j->in + (at + e) * q->n + at,
-                   some * sizeof *j->out);
-        mcamp__metric_kind(q, j->out + at * q->most, some);
-    }
-}
-
-/* out := T_kk^-1 in T_kk^-1, the part of N's kind. */
-MCAMP__PRIV void mcamp__metric_near(void *arg, size_t task)
-{
-    const mcamp__metric_blocks *j = (const mcamp__metric_blocks *)arg;
-    const mcamp__metric *q = j->q;
-    size_t k = mcamp__part_begin(q->b, MCAMP__CHUNKS, task), some, room = mcamp__metric_room(q);
-    for (; k < mcamp__part_begin(q->b, MCAMP__CHUNKS, task + 1); k++) {
-        size_t at = mcamp__metric_begin(q, k, &some) * q->most;
-        double *half = q->q + at, *out = j->out + at, *pack = q->pack + k * room;
-        memset(half, 0, some * q->most * sizeof *half);
-        memset(out, 0, some * q->most * sizeof *out);
-        mcamp__metric_pack(q, j->in + at, some, pack);
-        mcamp__metric_block(q, q->own + at, q->most, some, j->in + at, pack, some, 1, half,
-                            q->most);
-        mcamp__metric_block(q, half, q->most, some, q->own + at, q->own_panels + k * room, some,
-                            1, out, q->most);
-        mcamp__metric_kind(q, out, some);
-    }
-}
-
-/* A panel of columns of all blocks, the rows of their classes; its zeros are there. */
-MCAMP__PRIV void mcamp__metric_cover(void *arg, size_t task)
-{
-    const mcamp__metric_job *j = (const mcamp__metric_job *)arg;
-    const mcamp__metric *q = j->q;
-    const double *x = j->a;
-    size_t p = task * MCAMP__S;
-    double *z = q->cover + p / MCAMP__S * mcamp__metric_cover_room(q);
-    size_t w = mcamp__zmin(MCAMP__S, q->n - p), lo;
-    mcamp__metric_span(q, p, p + w, &lo);
-    for (size_t c = p; c < p + w; c++) {
-        size_t some, at = mcamp__metric_begin(q, mcamp__metric_class(q, c), &some);
-        for (size_t e = 0; e < some; e++)
-            z[(at + e - lo) * MCAMP__S + c - p] = x[(at + e) * q->most + c - at];
-    }
-}
-
-/* Rows of out += alpha T x for the blocks x of the cover. */
-MCAMP__PRIV void mcamp__metric_right(const mcamp__metric *q, double alpha, size_t r, size_t rows,
-                                     double *out)
-{
-    size_t n = q->n, lo;
-    for (size_t p = 0; p < n; p += MCAMP__S) {
-        size_t w = mcamp__zmin(MCAMP__S, n - p), end = mcamp__metric_span(q, p, p + w, &lo);
-        mcamp__vec_nt(q->ctx->vec, q->t + r * n + lo, n, rows,
-                      q->cover + p / MCAMP__S * mcamp__metric_cover_room(q), end - lo, alpha,
-                      out + r * n + p, n, w);
-    }
-}
-
-/* Some rows of T x, to a, and of T x T's blocks. */
-MCAMP__PRIV void mcamp__metric_around(void *arg, size_t task)
-{
-    const mcamp__metric_job *j = (const mcamp__metric_job *)arg;
-    const mcamp__metric *q = j->q;
-    size_t n = q->n, r = task * MCAMP__S, rows = mcamp__zmin(MCAMP__S, n - r);
-    memset(q->e->t + r * n, 0, rows * n * sizeof *q->e->t);
-    mcamp__metric_right(q, 1, r, rows, q->e->t);
-    mcamp__metric_rows(j, r, rows);
-}
-
-/* Some rows of out -= T x. */
-MCAMP__PRIV void mcamp__metric_less(void *arg, size_t task)
-{
-    const mcamp__metric_job *j = (const mcamp__metric_job *)arg;
-    size_t n = j->q->n, r = task * MCAMP__S;
-    mcamp__metric_right(j->q, -1, r, mcamp__zmin(MCAMP__S, n - r), j->out);
-}
-
-/* By tasks with x's blocks covered. */
-MCAMP__PRIV void mcamp__metric_covered(const mcamp__metric *q, const double *x, double *out,
-                                       void (*task)(void *arg, size_t i))
-{
-    double n = (double)q->n;
-    mcamp__metric_job j;
-    j.q = q; j.a = x; j.z = q->panels; j.out = out; j.classes = true;
-    mcamp__run(mcamp__worth(q->ctx, 5 * n * (double)q->most), (q->n + MCAMP__S - 1) / MCAMP__S,
-               mcamp__metric_cover, &j);
-    j.a = q->e->t;
-    mcamp__run(mcamp__worth(q->ctx, 2 * n * n * MCAMP__S), (q->n + MCAMP__S - 1) / MCAMP__S, task,
-               &j);
-}
-
-/* many := the N whose T N T has the part r, to a thousandth.  Returns the turns it took. */
-MCAMP__PRIV int mcamp__metric_solve(const mcamp__metric *q)
-{
-    size_t count = q->n * q->most;
-    double now, first;
-    int turn = 0;
-    memset(q->many, 0, count * sizeof *q->many);
-    mcamp__metric_blocks_run(q, q->r, q->z, mcamp__metric_near);
-    memcpy(q->p, q->z, count * sizeof *q->p);
-    now = first = mcamp__dot(q->r, q->z, count);
-    for (; turn < MCAMP__METRIC_TURNS && now > 1e-6 * first; turn++) {
-        double step, was = now;
-        mcamp__metric_covered(q, q->p, q->e->p, mcamp__metric_around);
-        mcamp__metric_blocks_run(q, q->e->p, q->q, mcamp__metric_take);
-        step = now / mcamp__dot(q->p, q->q, count);
-        if (!(step > 0)) break;
-        mcamp__axpy(step, q->p, q->many, count);
-        mcamp__axpy(-step, q->q, q->r, count);
-        mcamp__metric_blocks_run(q, q->r, q->z, mcamp__metric_near);
-        now = mcamp__dot(q->r, q->z, count);
-        for (size_t i = 0; i < count; i++) q->p[i] = q->z[i] + now / was * q->p[i];
-    }
-    return turn;
-}
-
-/* A derivative by free entries, each of a pair, as a matrix by places. */
-MCAMP__PRIV void mcamp__metric_spread(void *arg, size_t task)
-{
-    const mcamp__metric *q = (const mcamp__metric *)arg;
-    size_t n = q->n, part = MCAMP__CHUNKS - 1 - task;
-    const double *y = q->v + q->m->begins[part];
-    double *x = q->e->p;
-    for (size_t i = mcamp__part_begin(n, MCAMP__CHUNKS, part);
-         i < mcamp__part_begin(n, MCAMP__CHUNKS, part + 1); i++) {
-        size_t at = q->place[i], j = 0;
-        while (j <= i) {
-            size_t end = j + mcamp__orth_run(q->m, i + 1 - j), c;
-            for (; j < end; j++) {
-                c = q->place[j];
-                x[at * n + c] = x[c * n + at] = 0.5 * *y++;
-            }
-            if (j > i) break;
-            c = q->place[j++];
-            x[at * n + c] = x[c * n + at] = 0;
-        }
-        x[at * n + at] *= 2;
-    }
-}
-
-/* The free entries of a lower triangle by places, times the factor. */
-MCAMP__PRIV void mcamp__metric_gather(void *arg, size_t task)
-{
-    const mcamp__metric *q = (const mcamp__metric *)arg;
-    size_t n = q->n, part = MCAMP__CHUNKS - 1 - task;
-    double *y = q->v + q->m->begins[part];
-    for (size_t i = mcamp__part_begin(n, MCAMP__CHUNKS, part);
-         i < mcamp__part_begin(n, MCAMP__CHUNKS, part + 1); i++) {
-        size_t at = q->place[i], j = 0;
-        while (j <= i) {
-            size_t end = j + mcamp__orth_run(q->m, i + 1 - j);
-            for (; j < end; j++) {
-                size_t c = q->place[j];
-                *y++ = q->factor * q->e->p[mcamp__zmax(at, c) * n + mcamp__zmin(at, c)];
-            }
-            j++;
-        }
-    }
-}
-
-/* v := the step for the derivative v of log sqrt(F). */
-MCAMP__PRIV void mcamp__metric_apply(void *arg, double *v)
-{
-    mcamp__metric *q = (mcamp__metric *)arg;
-    const mcamp__errors *e = q->e;
-    const mcamp_ctx *ctx = mcamp__worth(q->ctx, 10 * (double)q->n * (double)q->n);
-    mcamp__dense d = { NULL, q->ctx->vec, e->p, e->t, NULL, NULL, q->n, 0 };
-    q->v = v;
-    mcamp__run(ctx, MCAMP__CHUNKS, mcamp__metric_spread, q);
-    mcamp__dense_tasks(q->ctx, q->n, &d, mcamp__dense_pack);
-    mcamp__metric_product(q, q->t, e->t, e->l, false);
-    mcamp__metric_product(q, e->l, q->panels, e->p, true);
-    mcamp__metric_blocks_run(q, e->p, q->r, mcamp__metric_take);
-    mcamp__metric_solve(q);
-    mcamp__metric_covered(q, q->many, e->l, mcamp__metric_less);
-    d.x = e->l; d.z = q->panels; d.out = e->p;
-    mcamp__dense_lower(q->ctx, &d);
-    mcamp__run(ctx, MCAMP__CHUNKS, mcamp__metric_gather, q);
-}
-
-/* many := Z, which is the lower triangle of e->l, as it will be. */
-MCAMP__PRIV void mcamp__metric_target(const mcamp__metric *q)
-{
-    const mcamp__opt_model *m = q->m;
-    const double *z = q->e->l;
-    size_t n = q->n, j;
-    for (size_t k = 0; k < q->b; k++) {
-        double mean = 0;
-        for (size_t i = k; i < n; i += q->b) {
-            mean += z[i * n + i] * m->coef[mcamp__band_row(i + 1, m->bands, &j) - 1];
-            for (j = k; j <= i; j += q->b)
-                q->many[q->place[i] * q->most + j / q->b] =
-                    q->many[q->place[j] * q->most + i / q->b] = z[i * n + j];
-        }
-        for (size_t i = k; m->classes < n && i < n; i += q->b) {
-            double *own = q->many + q->place[i] * q->most + i / q->b;
-            *own = mcamp__dmax(*own, mean);
-        }
-    }
-}
-
-/* l := many + p X^-1, t := I, by rounds. */
-MCAMP__PRIV void mcamp__metric_fill(void *arg, size_t task)
-{
-    const mcamp__metric *q = (const mcamp__metric *)arg;
-    size_t n = q->n;
-    for (size_t i = task * MCAMP__S; i < mcamp__zmin(n, (task + 1) * MCAMP__S); i++) {
-        double *l = q->e->l + i * n, *t = q->e->t + i * n;
-        for (size_t k = 0; k <= i; k++) l[k] = q->factor * q->e->p[i * n + k];
-        for (size_t k = i % q->b; k <= i; k += q->b)
-            l[k] += q->many[q->place[i] * q->most + k / q->b];
-        memset(t, 0, n * sizeof *t);
-        t[i] = 1;
-    }
-}
-
-/* T, p's lower triangle, by places, for the parameters y: X_jk = y_jk |y|_j^-1 |y|_k^-1. */
-MCAMP__PRIV void mcamp__metric_set(void *arg, size_t task)
-{
-    const mcamp__metric *q = (const mcamp__metric *)arg;
-    const double *norms = q->m->norms;
-    size_t n = q->n;
-    for (size_t i = task * MCAMP__S; i < mcamp__zmin(n, (task + 1) * MCAMP__S); i++)
-        for (size_t k = 0; k <= i; k++)
-            q->t[q->place[i] * n + q->place[k]] = q->t[q->place[k] * n + q->place[i]] =
-                q->e->p[i * n + k] / (norms[i] * norms[k]);
-}
-
-MCAMP__PRIV void mcamp__metric_by_rows(mcamp__metric *q, void (*task)(void *arg, size_t i))
-{
-    mcamp__run(mcamp__worth(q->ctx, 20 * (double)q->n * (double)q->n),
-               (q->n + MCAMP__S - 1) / MCAMP__S, task, q);
-}
-
-MCAMP__PRIV int mcamp__metric_own(const mcamp__metric *q)
-{
-    const mcamp__errors *e = q->e;
-    for (size_t k = 0; k < q->b; k++) {
-        size_t some, at = mcamp__metric_begin(q, k, &some);
-        double *own = q->own + at * q->most;
-        memset(e->t, 0, some * some * sizeof *e->t);
-        for (size_t i = 0; i < some; i++) {
-            memcpy(e->l + i * some, q->t + (at + i) * q->n + at, some * sizeof *e->l);
-            e->t[i * some + i] = 1;
-        }
-        if (!mcamp__errors_inverse(e, some)) return 0;
-        for (size_t i = 0; i < some; i++)
-            for (size_t c = 0; c <= i; c++)
-                own[i * q->most + c] = own[c * q->most + i] = e->p[i * some + c];
-        mcamp__metric_pack(q, own, some, q->own_panels + k * mcamp__metric_room(q));
-    }
-    return 1;
-}
-
-/* T after a value and its gradient, F being `square`; 0 if there is none. */
-MCAMP__PRIV int mcamp__metric_make(mcamp__metric *q, double square)
-{
-    const mcamp__errors *e = q->e;
-    size_t n = q->n;
-    mcamp__dense d = { e, q->ctx->vec, NULL, NULL, NULL, NULL, n, 0 };
-    mcamp__metric_target(q);
-    mcamp__dense_tasks(q->ctx, n, &d, mcamp__dense_fill);
-    if (!mcamp__errors_inverse(e, n)) return 0;
-    q->factor = square / (double)n;
-    mcamp__metric_by_rows(q, mcamp__metric_fill);
-    if (!mcamp__errors_inverse(e, n)) return 0;
-    mcamp__metric_by_rows(q, mcamp__metric_set);
-    d.x = q->t; d.z = q->panels;
-    mcamp__dense_tasks(q->ctx, n, &d, mcamp__dense_pack);
-    q->factor *= 4 * square;            /* 2 p, and d log sqrt(F) = dF/(2 F) */
-    return mcamp__metric_own(q);
-}
-
 /* ---- memory between evaluations ------------------------------------------------------ *
  * An optimiser asks for the same sizes at every evaluation.  What the system takes back comes in
  * pages that it fills with zeros one by one, while other threads wait.  So blocks that are given
@@ -35347,13 +34873,12 @@ typedef struct mcamp__opt {
     size_t d_count;
     double *rows, *weights;     /* MAX error; columns of NONE                        */
     double power;               /* of the norms that stand for a maximum             */
-    double *prior, least;       /* MAX by X: the norm's weights; the best bound      */
+    double *prior, least, all;  /* MAX by X: the norm's weights; the best bound, dense C's */
     bool brief;                 /* its optimum is a start: no bounds                 */
     size_t every;               /* rounds between two uses of an example             */
     size_t evaluations;
     double most;                /* objective: a gradient of more is not wanted       */
     bool made;                  /* the gradient, at the last evaluation              */
-    mcamp__metric metric;       /* of dense C by X                                   */
     mcamp__keep keep;           /* inner's memory                                    */
 } mcamp__opt;
 
@@ -35924,7 +35449,7 @@ MCAMP__PRIV mcamp_status mcamp__dual_climb(mcamp__opt *o, double enough, double 
         double now;
         more = mcamp__dual_run(&q, turns);
         mcamp__dual_moved(&q);
-        now = mcamp__orth_by_dual(o, o->m.bands == o->m.n);
+        now = mcamp__orth_by_dual(o, false);
         idle = now > best + 0.02 * (enough - best) ? 0 : idle + 1;
         best = mcamp__dmax(best, now);
         *least = mcamp__dmax(*least, now);
@@ -35932,6 +35457,490 @@ MCAMP__PRIV mcamp_status mcamp__dual_climb(mcamp__opt *o, double enough, double 
     }
     mcamp__delete_doubles(&o->inner, q.block, q.total);
     return st == MCAMP_E_NOT_PSD ? MCAMP_OK : st;
+}
+
+/* ---- dense C from the other side ---------------------------------------------------- *
+ * C with all entries free has V = B B', B of a block for each class, and T is the sum of the
+ * singular values of N = w^1/2 A B: the largest <Q, N> of an orthogonal Q.  Its largest value
+ * where mu sums to 1 (over w, too, for the worst round) is the least error there is: no X is
+ * needed to find it.  <Q, N> is linear in each of Q, B and w^1/2, so each in turn becomes the
+ * best one for the others, and T does not fall:
+ *     Q      the polar factor of N;
+ *     B      what A' w^1/2 Q has in its blocks, rows of one norm in a class, mu_k^1/2, in
+ *            proportion to the sum of the norms that they had;
+ *     w^1/2  in proportion to the products of the rows of A B and Q, and (even/n)^1/2 at least.
+ * A step beyond, of the lengths of Nesterov's gradients, saves most of the turns; where T falls
+ * by it, it is taken back, and they begin anew.  For this V and w the sum above is least at
+ *     X = B^-T (N' N)^1/2 B^-1 = B^-T Q' w^1/2 A,
+ * whose free entries are a point of the family; at the optimum there are no others.  X is
+ * singular where a row has no weight; `even` costs less than even/2 of the error.
+ *    A turn is some 12 n^3 multiply-adds, most of them for Q.  But V has n^2/b numbers where X
+ * has n^2/2: 20 turns are near the optimum for prefix sums, 100 with momentum.           */
+#define MCAMP__ASCENT_EVEN 0.00025
+#define MCAMP__ASCENT_PACE 0.9          /* at most so much of a step beyond            */
+#define MCAMP__ASCENT_LOOK 4            /* turns between two points                     */
+
+typedef struct mcamp__ascent {
+    mcamp__opt *o;
+    const mcamp__errors *e;     /* l, t, p, v, work: scratch                         */
+    size_t n, b, most;          /* classes, rounds of the longest one                */
+    double *m, *q;              /* rows by places: N', then Q' w^1/2 A; Q'           */
+    double *now, *last, *next;  /* B by places: where N is; of the last turn; of this one */
+    double *lu;                 /* B' while X is solved for                          */
+    double *s, *s_last, *s_next;        /* w^1/2, the same                           */
+    double *slope, *sums;       /* what w^1/2 is along; of rows                      */
+    double value, pace, step;   /* T; Nesterov's number, and how far now is beyond last */
+    double least;               /* singular value of N', of all of them; a guess      */
+    const double *from, *by;    /* of products: B, and w^1/2 or NULL                  */
+    double *p, x, y;            /* Q' := x Q' + y p Q'                               */
+    double *block;
+    size_t total;
+} mcamp__ascent;
+
+/* Where class k begins; its rounds are k, k + b, .. */
+MCAMP__PRIV size_t mcamp__ascent_begin(const mcamp__ascent *a, size_t k, size_t *rounds)
+{
+    size_t at = mcamp__part_begin(a->n, a->b, k);
+    *rounds = mcamp__part_begin(a->n, a->b, k + 1) - at;
+    return at;
+}
+
+/* The row of round i. */
+MCAMP__PRIV size_t mcamp__ascent_place(const mcamp__ascent *a, size_t i)
+{
+    return mcamp__part_begin(a->n, a->b, i % a->b) + i / a->b;
+}
+
+/* Rows of B of one norm in a class, in proportion to the sum of what these were, or their mean; mu
+ * sums to 1. */
+MCAMP__PRIV void mcamp__ascent_norms(const mcamp__ascent *a, double *b, bool mean)
+{
+    const mcamp__opt_model *m = &a->o->m;
+    size_t classes = m->classes;
+    double total = 0, *own = a->e->v, *sums = m->dots;
+    for (size_t k = 0; k < classes; k++) sums[k] = 0;
+    for (size_t i = 0; i < a->n; i++) {
+        const double *row = b + mcamp__ascent_place(a, i) * a->most;
+        own[i] = sqrt(mcamp__dot(row, row, a->most));
+        sums[i % classes] += own[i];
+    }
+    for (size_t k = 0; k < classes; k++) {
+        if (mean) sums[k] /= (double)((a->n - k + classes - 1) / classes);
+        total += sums[k] * sums[k];
+    }
+    for (size_t i = 0; i < a->n; i++) {
+        double *row = b + mcamp__ascent_place(a, i) * a->most;
+        double by = sums[i % classes] / (sqrt(total) * own[i]);
+        for (size_t c = 0; c < a->most; c++) row[c] *= by;
+    }
+}
+
+MCAMP__PRIV void mcamp__ascent_free(mcamp__ascent *a)
+{
+    mcamp__delete_doubles(&a->o->inner, a->block, a->total);
+}
+
+/* B = I, even weights. */
+MCAMP__PRIV mcamp_status mcamp__ascent_init(mcamp__opt *o, mcamp__ascent *a)
+{
+    size_t n = o->m.n, blocks;
+    memset(a, 0, sizeof *a);
+    a->o = o; a->e = &o->orth;
+    a->n = n;
+    a->b = mcamp__zmin(n, o->m.period);
+    a->most = (n + a->b - 1) / a->b;
+    a->pace = 1;
+    blocks = n * a->most;               /* what e has is larger than each of these */
+    a->total = 2 * n * n + 4 * blocks + 5 * n;
+    a->block = mcamp__new_doubles(&o->inner, a->total);
+    if (!a->block) return mcamp__fail(&o->inner, MCAMP_E_MEMORY, "rounds", (double)n);
+    a->m = a->block;            a->q = a->m + n * n;
+    a->now = a->q + n * n;      a->last = a->now + blocks;
+    a->next = a->last + blocks; a->lu = a->next + blocks;
+    a->s = a->lu + blocks;      a->s_last = a->s + n;
+    a->s_next = a->s_last + n;  a->slope = a->s_next + n;
+    a->sums = a->slope + n;
+    memset(a->now, 0, blocks * sizeof *a->now);
+    for (size_t i = 0; i < n; i++) {
+        a->now[mcamp__ascent_place(a, i) * a->most + i / a->b] = sqrt(1 / (double)n);
+        a->s[i] = a->s_next[i] = sqrt(1 / (double)n);
+    }
+    mcamp__ascent_norms(a, a->now, true);
+    return MCAMP_OK;
+}
+
+MCAMP__PRIV void mcamp__ascent_tasks(mcamp__ascent *a, double work, size_t tasks,
+                                     void (*task)(void *arg, size_t i))
+{
+    mcamp__run(mcamp__worth(&a->o->inner, work), tasks, task, a);
+}
+
+/* O(n^2) by rows in tasks of MCAMP__S; what these put into sums. */
+MCAMP__PRIV double mcamp__ascent_by_rows(mcamp__ascent *a, void (*task)(void *arg, size_t i))
+{
+    double n = (double)a->n, sum = 0;
+    mcamp__ascent_tasks(a, 20 * n * n, (a->n + MCAMP__S - 1) / MCAMP__S, task);
+    for (size_t i = 0; i < a->n; i++) sum += a->sums[i];
+    return sum;
+}
+
+/* Q' := x N'. */
+MCAMP__PRIV void mcamp__polar_begin(void *arg, size_t task)
+{
+    const mcamp__ascent *a = (const mcamp__ascent *)arg;
+    size_t n = a->n, end = mcamp__zmin(n, (task + 1) * MCAMP__S) * n;
+    for (size_t i = task * MCAMP__S * n; i < end; i++) a->q[i] = a->x * a->m[i];
+}
+
+/* |G - I|^2 by the lower triangle of G in l. */
+MCAMP__PRIV void mcamp__polar_off(void *arg, size_t task)
+{
+    const mcamp__ascent *a = (const mcamp__ascent *)arg;
+    for (size_t i = task * MCAMP__S; i < mcamp__zmin(a->n, (task + 1) * MCAMP__S); i++) {
+        const double *g = a->e->l + i * a->n;
+        a->sums[i] = 2 * mcamp__dot(g, g, i) + (g[i] - 1) * (g[i] - 1);
+    }
+}
+
+/* v := p slope, and its squares. */
+MCAMP__PRIV void mcamp__polar_times(void *arg, size_t task)
+{
+    const mcamp__ascent *a = (const mcamp__ascent *)arg;
+    for (size_t i = task * MCAMP__S; i < mcamp__zmin(a->n, (task + 1) * MCAMP__S); i++) {
+        double v = a->e->v[i] = mcamp__dot(a->p + i * a->n, a->slope, a->n);
+        a->sums[i] = v * v;
+    }
+}
+
+/* l := I + y l, t := I. */
+MCAMP__PRIV void mcamp__polar_fill(void *arg, size_t task)
+{
+    const mcamp__ascent *a = (const mcamp__ascent *)arg;
+    size_t n = a->n;
+    for (size_t i = task * MCAMP__S; i < mcamp__zmin(n, (task + 1) * MCAMP__S); i++) {
+        double *l = a->e->l + i * n, *t = a->e->t + i * n;
+        for (size_t k = 0; k <= i; k++) l[k] *= a->y;
+        l[i] += 1;
+        memset(t, 0, n * sizeof *t);
+        t[i] = 1;
+    }
+}
+
+/* Columns of Q', a panel of t. */
+MCAMP__PRIV void mcamp__polar_pack(void *arg, size_t task)
+{
+    const mcamp__ascent *a = (const mcamp__ascent *)arg;
+    size_t n = a->n, p = task * MCAMP__S, w = mcamp__zmin(MCAMP__S, n - p);
+    double *z = a->e->t + p * n;
+    for (size_t k = 0; k < n; k++, z += MCAMP__S) {
+        memcpy(z, a->q + k * n + p, w * sizeof *z);
+        memset(z + w, 0, (MCAMP__S - w) * sizeof *z);
+    }
+}
+
+/* Rows of Q' := x Q' + y p Q', the panels being what Q' was. */
+MCAMP__PRIV void mcamp__polar_rows(void *arg, size_t task)
+{
+    const mcamp__ascent *a = (const mcamp__ascent *)arg;
+    size_t n = a->n, r = task * MCAMP__S, rows = mcamp__zmin(MCAMP__S, n - r);
+    double *q = a->q + r * n;
+    for (size_t i = 0; i < rows * n; i++) q[i] *= a->x;
+    for (size_t p = 0; p < n; p += MCAMP__S)
+        mcamp__vec_nt(a->o->inner.vec, a->p + r * n, n, rows, a->e->t + p * n, n, a->y, q + p, n,
+                      mcamp__zmin(MCAMP__S, n - p));
+}
+
+/* For singular values from l to 1 the best (x + y s^2)/(1 + z s^2) to bring them near 1; returns z
+ * (Nakatsukasa, Bai and Gygi's weights of Halley's step). */
+MCAMP__PRIV double mcamp__polar_weights(double l, double *x, double *y)
+{
+    double s = l * l, d = pow(4 * (1 - s) / (s * s), 1.0 / 3), r = sqrt(1 + d);
+    *x = r + 0.5 * sqrt(8 - 4 * d + 8 * (2 - s) / (s * r));
+    *y = 0.25 * (*x - 1) * (*x - 1);
+    return *x + *y - 1;
+}
+
+/* About the least singular value of Q' by the largest eigenvalue of p = (I + z G)^-1. */
+MCAMP__PRIV double mcamp__polar_least(mcamp__ascent *a, double z)
+{
+    double top = 0;
+    for (size_t i = 0; i < a->n; i++) {         /* a vector with something of all */
+        double v = 0.618 * (double)(i + 1);
+        a->slope[i] = v - floor(v) - 0.5;
+    }
+    for (int turn = 0; turn < 7; turn++) {
+        top = sqrt(mcamp__ascent_by_rows(a, mcamp__polar_times));
+        for (size_t i = 0; i < a->n; i++) a->slope[i] = a->e->v[i] / top;
+    }
+    return top < 1 ? sqrt((1 / top - 1) / z) : 0;
+}
+
+/* One of the steps below, the turn-th, by weights for singular values from *least on, which becomes
+ * what they make of it; it is looked for where they are wide apart. */
+MCAMP__PRIV bool mcamp__polar_step(mcamp__ascent *a, int turn, bool wide, double *least)
+{
+    double x, y, z = mcamp__polar_weights(mcamp__dmax(*least, 3e-5), &x, &y), s = *least;
+    mcamp__dense d = { NULL, a->o->inner.vec, a->e->p, NULL, NULL, NULL, a->n, 0 };
+    a->y = z;
+    mcamp__ascent_by_rows(a, mcamp__polar_fill);
+    if (!mcamp__errors_inverse(a->e, a->n)) return false;
+    mcamp__dense_tasks(&a->o->inner, a->n, &d, mcamp__dense_mirror);
+    a->p = a->e->p;
+    if (wide) {                 /* far below z^-1/2 it is seen too large */
+        double seen = 0.95 * mcamp__polar_least(a, z);
+        if (turn == 1) a->least *= s > 0 ? seen / s : 0;
+        if (!turn) seen = a->least = s > 0 ? mcamp__dmin(s, seen) : 0.3 * seen;
+        s = seen;
+    }
+    *least = mcamp__dmin(1, s * (x + y * s * s) / (1 + z * s * s));
+    a->x = y / z;
+    a->y = x - y / z;
+    return true;
+}
+
+/* Q' := the polar factor of N'.  With G = Q' Q steps take Q' to
+ *     y/z Q' + (x - y/z) (I + z G)^-1 Q',
+ * z being small enough that the inverse keeps ten digits, and a last one to (3 Q' - G Q')/2,
+ * which leaves 3/8 of the square of |G - I|.  0 if numbers end.                           */
+MCAMP__PRIV bool mcamp__polar(mcamp__ascent *a)
+{
+    const mcamp__errors *e = a->e;
+    mcamp_ctx *ctx = &a->o->inner;
+    size_t n = a->n, tasks = (n + MCAMP__S - 1) / MCAMP__S;
+    double least = a->least, sum = 0, off = 1;
+    for (size_t i = 0; i < n; i++) sum += a->sums[i];
+    if (!(sum > 0) || !mcamp__finite(sum)) return false;
+    a->x = 1 / sqrt(sum);
+    mcamp__ascent_by_rows(a, mcamp__polar_begin);
+    for (int turn = 0; turn < 16 && off > 1e-4; turn++) {
+        mcamp__dense_square(ctx, a->q, NULL, n, 0, e->l, e->t);
+        off = mcamp__ascent_by_rows(a, mcamp__polar_off);
+        if (off > 1e-4) {
+            if (!mcamp__polar_step(a, turn, !turn || off > 0.3, &least)) return false;
+        } else {
+            mcamp__dense d = { NULL, ctx->vec, e->l, NULL, NULL, NULL, n, 0 };
+            mcamp__dense_tasks(ctx, n, &d, mcamp__dense_mirror);
+            a->p = e->l; a->x = 1.5; a->y = -0.5;
+        }
+        mcamp__ascent_by_rows(a, mcamp__polar_pack);
+        mcamp__ascent_tasks(a, (double)n * (double)n * (double)n, tasks, mcamp__polar_rows);
+    }
+    return true;
+}
+
+/* Rows of a class: m := B' A', or B' A' w^1/2; sums: their squares. */
+MCAMP__PRIV void mcamp__ascent_rows(void *arg, size_t k)
+{
+    const mcamp__ascent *a = (const mcamp__ascent *)arg;
+    size_t some, at = mcamp__ascent_begin(a, k, &some), n = a->n;
+    for (size_t c = 0; c < some; c++) {
+        double *row = a->m + (at + c) * n;
+        memset(row, 0, n * sizeof *row);
+        for (size_t i = 0; i < some; i++) row[k + i * a->b] = a->from[(at + i) * a->most + c];
+        mcamp__work_apply(a->e->w, row, k);
+        for (size_t t = 0; a->by && t < n; t++) row[t] *= a->by[t];
+        a->sums[at + c] = mcamp__dot(row, row, n);
+    }
+}
+
+/* Rows of a class: sums: <N', Q'>, m := Q' w^1/2 A, next := its blocks. */
+MCAMP__PRIV void mcamp__ascent_back(void *arg, size_t k)
+{
+    const mcamp__ascent *a = (const mcamp__ascent *)arg;
+    size_t some, at = mcamp__ascent_begin(a, k, &some), n = a->n;
+    for (size_t c = 0; c < some; c++) {
+        double *row = a->m + (at + c) * n;
+        const double *q = a->q + (at + c) * n;
+        a->sums[at + c] = mcamp__dot(row, q, n);
+        for (size_t t = 0; t < n; t++) row[t] = a->s[t] * q[t];
+        mcamp__work_apply_t(a->e->w, row, 0);
+        for (size_t i = 0; i < some; i++) a->next[(at + i) * a->most + c] = row[k + i * a->b];
+    }
+}
+
+MCAMP__PRIV void mcamp__ascent_swap(double *a, double *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        double was = a[i];
+        a[i] = b[i];
+        b[i] = was;
+    }
+}
+
+/* Rows of a class: m := X, by elimination. */
+MCAMP__PRIV void mcamp__ascent_solve(void *arg, size_t k)
+{
+    const mcamp__ascent *a = (const mcamp__ascent *)arg;
+    size_t some, at = mcamp__ascent_begin(a, k, &some), n = a->n, ld = a->most;
+    double *lu = a->lu + at * ld, *f = a->m + at * n;
+    for (size_t i = 0; i < some; i++)
+        for (size_t c = 0; c < some; c++) lu[c * ld + i] = a->now[(at + i) * ld + c];
+    for (size_t c = 0; c < some; c++) {
+        size_t top = c;
+        for (size_t i = c + 1; i < some; i++)
+            if (fabs(lu[i * ld + c]) > fabs(lu[top * ld + c])) top = i;
+        mcamp__ascent_swap(lu + c * ld, lu + top * ld, some);
+        mcamp__ascent_swap(f + c * n, f + top * n, n);
+        for (size_t i = c + 1; i < some; i++) {
+            double by = -lu[i * ld + c] / lu[c * ld + c];
+            mcamp__axpy(by, lu + c * ld, lu + i * ld, some);
+            mcamp__axpy(by, f + c * n, f + i * n, n);
+        }
+    }
+    for (size_t c = some; c-- > 0; ) {
+        for (size_t i = 0; i < n; i++) f[c * n + i] /= lu[c * ld + c];
+        for (size_t i = 0; i < c; i++) mcamp__axpy(-lu[i * ld + c], f + c * n, f + i * n, n);
+    }
+}
+
+/* y: the free entries of X. */
+MCAMP__PRIV void mcamp__ascent_point(mcamp__ascent *a, double *y)
+{
+    const mcamp__opt_model *m = &a->o->m;
+    double n = (double)a->n;
+    mcamp__ascent_tasks(a, n * n * (double)a->most, a->b, mcamp__ascent_solve);
+    for (size_t i = 0; i < a->n; i++) {
+        const double *row = a->m + mcamp__ascent_place(a, i) * a->n;
+        for (size_t j = 0; j <= i; j++)
+            if (mcamp__orth_free(m, i, j)) *y++ = row[j];
+    }
+}
+
+/* out := of the w^1/2 that are allowed the one with the largest <out, d>: along d where that is
+ * more than the least one. */
+MCAMP__PRIV void mcamp__ascent_weights(const mcamp__ascent *a, const double *d, double *out)
+{
+    size_t n = a->n, low = 0, was = 0;
+    double least = sqrt(MCAMP__ASCENT_EVEN / (double)n), factor = mcamp__inf();
+    for (int turn = 0; turn < 2 || (low > was && low < n); turn++) {
+        double sum = 0;
+        was = low;
+        low = 0;
+        for (size_t i = 0; i < n; i++) {
+            bool more = d[i] > 0 && factor * d[i] > least;
+            low += !more;
+            sum += more ? d[i] * d[i] : 0;
+        }
+        factor = sqrt((1 - least * least * (double)low) / sum);
+    }
+    for (size_t i = 0; i < n; i++) {
+        out[i] = d[i] > 0 ? mcamp__dmax(factor * d[i], least) : least;
+        if (low == n) out[i] = sqrt(1 / (double)n);
+    }
+}
+
+/* Products of the rows of A B and Q, MCAMP__S of them. */
+MCAMP__PRIV void mcamp__ascent_slopes(void *arg, size_t task)
+{
+    const mcamp__ascent *a = (const mcamp__ascent *)arg;
+    size_t n = a->n, from = task * MCAMP__S, end = mcamp__zmin(n, from + MCAMP__S);
+    memset(a->slope + from, 0, (end - from) * sizeof *a->slope);
+    for (size_t r = 0; r < n; r++)
+        for (size_t t = from; t < end; t++) a->slope[t] += a->m[r * n + t] * a->q[r * n + t];
+}
+
+/* w^1/2 of the next turn by the products of the rows of A B, B as it is now, and Q. */
+MCAMP__PRIV void mcamp__ascent_reweigh(mcamp__ascent *a)
+{
+    double n = (double)a->n;
+    a->from = a->next; a->by = NULL;
+    mcamp__ascent_tasks(a, 20 * n * n, a->b, mcamp__ascent_rows);
+    mcamp__ascent_by_rows(a, mcamp__ascent_slopes);
+    mcamp__ascent_weights(a, a->slope, a->s_next);
+}
+
+/* now and s := a step beyond next and s_next; last := next. */
+MCAMP__PRIV void mcamp__ascent_beyond(mcamp__ascent *a, bool worst)
+{
+    double pace = 0.5 * (1 + sqrt(1 + 4 * a->pace * a->pace)), *was = a->last;
+    double step = a->step = mcamp__dmin((a->pace - 1) / pace, MCAMP__ASCENT_PACE);
+    for (size_t i = 0; i < a->n * a->most; i++)
+        a->now[i] = a->next[i] + step * (a->next[i] - was[i]);
+    mcamp__ascent_norms(a, a->now, true);
+    for (size_t t = 0; worst && t < a->n; t++)
+        a->slope[t] = a->s_next[t] * pow(a->s_next[t] / a->s_last[t], step);
+    if (worst) mcamp__ascent_weights(a, a->slope, a->s);
+    memcpy(a->s_last, a->s_next, a->n * sizeof *a->s);
+    a->last = a->next;
+    a->next = was;
+    a->pace = pace;
+}
+
+/* Q for now and s, and what B is along; 0 if numbers end. */
+MCAMP__PRIV bool mcamp__ascent_look(mcamp__ascent *a)
+{
+    double square = (double)a->n * (double)a->n;
+    a->from = a->now; a->by = a->s;
+    mcamp__ascent_tasks(a, 20 * square, a->b, mcamp__ascent_rows);
+    if (!mcamp__polar(a)) return false;
+    mcamp__ascent_tasks(a, 20 * square, a->b, mcamp__ascent_back);
+    a->value = 0;
+    for (size_t i = 0; i < a->n; i++) a->value += a->sums[i];
+    return mcamp__finite(a->value);
+}
+
+/* A turn, without the step beyond where T falls by it; y, if any: the point of where it was.  0 if
+ * numbers end. */
+MCAMP__PRIV bool mcamp__ascent_turn(mcamp__ascent *a, double *y)
+{
+    bool worst = a->o->desc->error == MCAMP_ERROR_MAX;
+    double was = a->value;
+    if (!mcamp__ascent_look(a)) return false;
+    if (a->value < was && a->step > 0) {
+        memcpy(a->now, a->last, a->n * a->most * sizeof *a->now);
+        memcpy(a->s, a->s_last, a->n * sizeof *a->s);
+        a->pace = 1;
+        if (!mcamp__ascent_look(a)) return false;
+    }
+    mcamp__ascent_norms(a, a->next, false);
+    if (y) mcamp__ascent_point(a, y);
+    if (worst) mcamp__ascent_reweigh(a);
+    mcamp__ascent_beyond(a, worst);
+    return true;
+}
+
+/* The bound by the last turn's B and weights; 0 if there is none.  B B' >= 0 as it stands, and
+ * <B B', X> is at most the sum of the largest |row of B|^2 of the classes. */
+MCAMP__PRIV double mcamp__ascent_bound(mcamp__ascent *a)
+{
+    const mcamp__errors *e = a->e;
+    const mcamp__opt_model *m = &a->o->m;
+    size_t n = a->n;
+    mcamp__dense d = { NULL, a->o->inner.vec, e->l, NULL, NULL, NULL, n, 0 };
+    double cost = 0, sum = 0, root, *top = m->dots;
+    for (size_t k = 0; k < m->classes; k++) top[k] = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double *row = a->last + mcamp__ascent_place(a, i) * a->most;
+        top[i % m->classes] = mcamp__dmax(top[i % m->classes], mcamp__dot(row, row, a->most));
+        sum += a->s_last[i] * a->s_last[i];
+    }
+    for (size_t k = 0; k < m->classes; k++) cost += top[k];
+    a->from = a->last; a->by = a->s_last;
+    mcamp__ascent_tasks(a, 20 * (double)n * (double)n, a->b, mcamp__ascent_rows);
+    mcamp__dense_square(&a->o->inner, a->m, NULL, n, 0, e->l, e->t);
+    mcamp__dense_tasks(&a->o->inner, n, &d, mcamp__dense_mirror);
+    root = mcamp__trace_root(&a->o->inner, e->l, n, e->work);
+    cost *= sum;
+    return root > 0 && cost > 0 && mcamp__finite(root) && mcamp__finite(cost)
+           ? root / sqrt(cost) * (1 - 1e-9) : 0;
+}
+
+/* *least := dense C's bound, which holds for fewer bands, too, until T is a little more than enough
+ * or ten turns gain less than a fiftieth of what is missing. */
+MCAMP__PRIV mcamp_status mcamp__ascent_least(mcamp__opt *o, double enough, double *least)
+{
+    mcamp__ascent a;
+    double mark = 0, end = 1.0001 * enough;
+    mcamp_status st = mcamp__ascent_init(o, &a);
+    if (st < 0) return st;
+    for (size_t k = 1; mcamp__ascent_turn(&a, NULL) && a.value < end; k++) {
+        if (k % 10) continue;
+        if (a.value < mark + 0.02 * (end - mark)) break;
+        mark = a.value;
+    }
+    *least = mcamp__ascent_bound(&a);
+    mcamp__ascent_free(&a);
+    return MCAMP_OK;
 }
 
 #define MCAMP__ORTH_NEAR 0.001  /* of an error above its bound: it is near enough     */
@@ -35942,7 +35951,7 @@ MCAMP__PRIV mcamp_status mcamp__orth_least(mcamp__opt *o, const double *x, doubl
                                            double *least)
 {
     mcamp_status st;
-    double own;
+    double own, plain;
     *least = 0;
     mcamp__errors_free(&o->inner, &o->orth);
     if ((st = mcamp__orth_init(o, 1)) < 0) return st;
@@ -35950,10 +35959,14 @@ MCAMP__PRIV mcamp_status mcamp__orth_least(mcamp__opt *o, const double *x, doubl
     own = mcamp__orth_z(o);
     if (!mcamp__finite(own)) return MCAMP_OK;
     enough = mcamp__dmin(enough, own / (1 + 0.25 * MCAMP__ORTH_NEAR));
-    *least = mcamp__orth_by_dual(o, false);
-    if (*least < enough) {
-        mcamp__orth_z(o);
-        *least = mcamp__dmax(*least, mcamp__orth_by_dual(o, true));
+    plain = *least = mcamp__orth_by_dual(o, false);
+    if (*least >= enough) return MCAMP_OK;
+    mcamp__orth_z(o);
+    *least = mcamp__dmax(plain, mcamp__orth_by_dual(o, true));
+    if (*least >= enough) return MCAMP_OK;
+    if (*least > plain && o->m.bands >= o->m.period) {  /* more bands gain little */
+        if (!(o->all > 0) && (st = mcamp__ascent_least(o, enough, &o->all)) < 0) return st;
+        *least = mcamp__dmax(*least, o->all);
     }
     if (*least >= enough || !mcamp__dual_turns(&o->m)) return MCAMP_OK;
     mcamp__orth_z(o);
@@ -36249,9 +36262,6 @@ typedef struct mcamp__lbfgs {
     double *s, *y;              /* MCAMP__HISTORY rows each, a ring                  */
     double sy[MCAMP__HISTORY][MCAMP__HISTORY], yy[MCAMP__HISTORY][MCAMP__HISTORY];
     double by_s[MCAMP__HISTORY], by_y[MCAMP__HISTORY], by_g, step;     /* dir, trial */
-    const double *from;         /* g, or dir                                         */
-    void (*first)(void *arg, double *v);        /* v := H0 v, or NULL: gamma         */
-    void *arg;
     mcamp__lbfgs_sums part[MCAMP__CHUNKS];              /* the sum of all: part[0]   */
     size_t used, next, rows;    /* rows: of the rings, that hold something           */
     double f;
@@ -36264,16 +36274,18 @@ MCAMP__PRIV void mcamp__lbfgs_free(mcamp_ctx *ctx, mcamp__lbfgs *l)
     memset(l, 0, sizeof *l);
 }
 
-MCAMP__PRIV mcamp_status mcamp__lbfgs_init(mcamp_ctx *ctx, size_t n, mcamp__lbfgs *l)
+/* Points only: x, g and trial. */
+MCAMP__PRIV mcamp_status mcamp__lbfgs_init(mcamp_ctx *ctx, size_t n, bool points, mcamp__lbfgs *l)
 {
     memset(l, 0, sizeof *l);
     l->ctx = ctx;
     l->n = n;
-    if (!mcamp__mul_size(n, 6 + 2 * MCAMP__HISTORY, &l->total))
+    if (!mcamp__mul_size(n, points ? 3 : 6 + 2 * MCAMP__HISTORY, &l->total))
         return mcamp__fail(ctx, MCAMP_E_SIZE, "n", (double)n);
     l->block = mcamp__new_doubles(ctx, l->total);
     if (!l->block) return mcamp__fail(ctx, MCAMP_E_MEMORY, "rounds", (double)n);
     l->x = l->block;         l->g = l->x + n;       l->trial = l->g + n;
+    if (points) return MCAMP_OK;
     l->g_trial = l->trial + n; l->dir = l->g_trial + n;
     l->best = l->dir + n;    l->s = l->best + n;    l->y = l->s + MCAMP__HISTORY * n;
     return MCAMP_OK;
@@ -36311,7 +36323,7 @@ MCAMP__PRIV void mcamp__lbfgs_trial_task(void *arg, size_t k)
         l->trial[i] = l->x[i] + l->step * l->dir[i];
 }
 
-/* A part of dir := by_g from + S by_s + Y by_y. */
+/* A part of dir := by_g g + S by_s + Y by_y. */
 MCAMP__PRIV void mcamp__lbfgs_blend(void *arg, size_t k)
 {
     mcamp__lbfgs *l = (mcamp__lbfgs *)arg;
@@ -36321,7 +36333,7 @@ MCAMP__PRIV void mcamp__lbfgs_blend(void *arg, size_t k)
     for (size_t c = mcamp__lbfgs_cut(l, k); c < to; c += MCAMP__PIECE) {
         size_t len = mcamp__zmin(MCAMP__PIECE, to - c);
         double *dir = l->dir + c;
-        for (size_t i = 0; i < len; i++) dir[i] = l->by_g * l->from[c + i];
+        for (size_t i = 0; i < len; i++) dir[i] = l->by_g * l->g[c + i];
         mcamp__vec_blend(vs, l->s + c, n, l->rows, l->by_s, len, dir);
         mcamp__vec_blend(vs, l->y + c, n, l->rows, l->by_y, len, dir);
         for (size_t i = 0; i < len; i++) p->most = mcamp__dmax(p->most, fabs(dir[i]));
@@ -36329,30 +36341,8 @@ MCAMP__PRIV void mcamp__lbfgs_blend(void *arg, size_t k)
     }
 }
 
-/* A part of Y'dir. */
-MCAMP__PRIV void mcamp__lbfgs_seen(void *arg, size_t k)
-{
-    mcamp__lbfgs *l = (mcamp__lbfgs *)arg;
-    size_t to = mcamp__lbfgs_cut(l, k + 1);
-    for (size_t c = mcamp__lbfgs_cut(l, k); c < to; c += MCAMP__PIECE)
-        mcamp__vec_dots(l->ctx->vec, l->y + c, l->n, l->rows, l->dir + c,
-                        mcamp__zmin(MCAMP__PIECE, to - c), l->part[k].yg);
-}
-
-/* dir := H0 (g - Y u), and its Y'dir. */
-MCAMP__PRIV void mcamp__lbfgs_middle(mcamp__lbfgs *l, const size_t *at, const double *u)
-{
-    for (size_t i = 0; i < MCAMP__HISTORY; i++) l->by_s[i] = l->by_y[i] = 0;
-    for (size_t i = 0; i < l->used; i++) l->by_y[at[i]] = -u[i];
-    l->by_g = 1;
-    mcamp__lbfgs_run(l, mcamp__lbfgs_blend);
-    l->first(l->arg, l->dir);
-    mcamp__lbfgs_run(l, mcamp__lbfgs_seen);
-}
-
 /* The factors of dir = -H g: with R = S'Y above its diagonal D and u = R^-1 S'g,
- * H g = gamma g + S R'^-1 ((D + gamma Y'Y) u - gamma Y'g) - gamma Y u.
- * With another first matrix: q = H0 (g - Y u), H g = q + S R'^-1 (D u - Y'q).        */
+ * H g = gamma g + S R'^-1 ((D + gamma Y'Y) u - gamma Y'g) - gamma Y u.              */
 MCAMP__PRIV void mcamp__lbfgs_factors(mcamp__lbfgs *l, double gamma)
 {
     const mcamp__lbfgs_sums *p = &l->part[0];
@@ -36364,21 +36354,18 @@ MCAMP__PRIV void mcamp__lbfgs_factors(mcamp__lbfgs *l, double gamma)
         for (size_t j = i + 1; j < m; j++) u[i] -= l->sy[at[i]][at[j]] * u[j];
         u[i] /= l->sy[at[i]][at[i]];
     }
-    l->from = l->g;
-    if (l->first) mcamp__lbfgs_middle(l, at, u);
     for (size_t i = 0; i < m; i++) {
         t[i] = l->sy[at[i]][at[i]] * u[i] - gamma * p->yg[at[i]];
-        for (size_t j = 0; !l->first && j < m; j++) t[i] += gamma * l->yy[at[i]][at[j]] * u[j];
+        for (size_t j = 0; j < m; j++) t[i] += gamma * l->yy[at[i]][at[j]] * u[j];
         for (size_t j = 0; j < i; j++) t[i] -= l->sy[at[j]][at[i]] * t[j];
         t[i] /= l->sy[at[i]][at[i]];
     }
     for (size_t i = 0; i < MCAMP__HISTORY; i++) l->by_s[i] = l->by_y[i] = 0;
     for (size_t i = 0; i < m; i++) {
         l->by_s[at[i]] = -t[i];
-        if (!l->first) l->by_y[at[i]] = gamma * u[i];
+        l->by_y[at[i]] = gamma * u[i];
     }
     l->by_g = -gamma;
-    if (l->first) l->from = l->dir;
 }
 
 /* Few numbers: the same by two loops, which lose less where the history's vectors depend on each
@@ -36414,7 +36401,7 @@ MCAMP__PRIV double mcamp__lbfgs_direction(mcamp__lbfgs *l, double *most)
         mcamp__lbfgs_loops(l, gamma);
     } else {
         if (!l->used) l->rows = 0;
-        mcamp__lbfgs_factors(l, l->first ? 1 : gamma);
+        mcamp__lbfgs_factors(l, gamma);
         mcamp__lbfgs_run(l, mcamp__lbfgs_blend);
     }
     *most = l->part[0].most;
@@ -36537,16 +36524,6 @@ MCAMP__PRIV mcamp_status mcamp__opt_step(mcamp__opt *o, mcamp__lbfgs *l, double 
     return MCAMP_OK;
 }
 
-/* From time to time a new first matrix, where the last value was this point's. */
-MCAMP__PRIV void mcamp__opt_metric(mcamp__opt *o, mcamp__lbfgs *l, size_t done)
-{
-    double square = 0;
-    if (!o->metric.block || done % MCAMP__METRIC_STEPS) return;
-    for (size_t i = 0; i < o->m.n; i++) square += o->weights[i] * o->rows[i];
-    l->arg = &o->metric;
-    l->first = mcamp__metric_make(&o->metric, square) ? mcamp__metric_apply : NULL;
-}
-
 /* Steps until ten of them gain less than the tolerance, or, where noise is most of a gradient,
  * five in turn nothing, and back to the best point: slack lets a step rise.            */
 MCAMP__PRIV mcamp_status mcamp__opt_descend(mcamp_ctx *ctx, mcamp__opt *o, mcamp__lbfgs *l,
@@ -36559,13 +36536,11 @@ MCAMP__PRIV mcamp_status mcamp__opt_descend(mcamp_ctx *ctx, mcamp__opt *o, mcamp
     l->used = l->next = 0;
     memcpy(l->best, l->x, bytes);
     while (st == MCAMP_OK && done < most) {
-        if (moved) mcamp__opt_metric(o, l, done);
         st = mcamp__opt_step(o, l, slack, &moved);
         if (st < 0) return st;
         if (!moved) {
-            if (!l->used && !l->first) break;
+            if (!l->used) break;
             l->used = l->next = 0;      /* once more along the gradient */
-            l->first = NULL;
             continue;
         }
         idle = l->f < best ? 0 : idle + 1;
@@ -36671,7 +36646,6 @@ MCAMP__PRIV void mcamp__opt_free(mcamp_ctx *ctx, mcamp__opt *o)
     mcamp__delete_doubles(ctx, o->weights, o->m.n);
     mcamp__delete_doubles(ctx, o->prior, o->m.n);
     mcamp__errors_free(ctx, &o->orth);
-    mcamp__metric_free(ctx, &o->metric);
     mcamp__opt_model_free(ctx, &o->m);
     mcamp__keep_end(&o->keep);
 }
@@ -36709,8 +36683,6 @@ MCAMP__PRIV mcamp_status mcamp__opt_init(mcamp_ctx *ctx, const mcamp_opt_desc *d
         st = mcamp__fail(ctx, MCAMP_E_MEMORY, "rounds", (double)d->rounds);
     for (size_t i = 0; st >= 0 && i < d->rounds; i++) o->prior[i] = 1;
     if (st >= 0 && o->m.classes) st = mcamp__orth_init(o, 0);
-    if (st >= 0 && o->m.classes && o->m.bands == o->m.n && o->m.count >= MCAMP__PIECE)
-        st = mcamp__metric_init(&o->inner, &o->m, &o->orth, &o->metric);
     if (st < 0 && o->inner.err.status < 0) ctx->err = o->inner.err;
     o->noise.eps = d->eps;
     o->noise.delta = d->delta;
@@ -36816,6 +36788,62 @@ MCAMP__PRIV uint64_t mcamp__opt_samples(const mcamp_opt_desc *d)
     return d->budget.max_samples < most ? d->budget.max_samples : most;
 }
 
+/* ---- dense C's optimum --------------------------------------------------------------- */
+
+/* The error that is wanted at y; infinite where X is not positive definite. */
+MCAMP__PRIV double mcamp__ascent_error(mcamp__opt *o, const double *y)
+{
+    double top = 0, sum = 0, square;
+    o->evaluations++;
+    if (!mcamp__orth_set(&o->inner, &o->m, y) || !mcamp__errors_value(&o->orth))
+        return mcamp__inf();
+    for (size_t i = 0; i < o->m.n; i++) {
+        top = mcamp__dmax(top, o->rows[i]);
+        sum += o->rows[i];
+    }
+    square = o->desc->error == MCAMP_ERROR_MAX ? top : sum / (double)o->m.n;
+    return mcamp__finite(sum) && square > 0 ? sqrt(square) : mcamp__inf();
+}
+
+/* l->x := the best of the points of turns, and of where it began. */
+MCAMP__PRIV mcamp_status mcamp__ascent_turns(mcamp_ctx *ctx, mcamp__opt *o, mcamp__lbfgs *l,
+                                             mcamp__ascent *a, double best)
+{
+    size_t most = o->desc->max_iterations, idle = 0;
+    double aim = o->desc->error == MCAMP_ERROR_MAX ? MCAMP__ASCENT_EVEN : o->desc->tolerance;
+    double mark = 0;
+    while (l->steps < most && idle < 5) {
+        bool look = ++l->steps % MCAMP__ASCENT_LOOK == 0 || l->steps == most;
+        if (!mcamp__ascent_turn(a, look ? l->trial : NULL)) return MCAMP_OK;
+        if (look) {
+            double now = mcamp__ascent_error(o, l->trial);
+            idle = now < best || a->value > mark * (1 + 1e-9 * aim) ? 0 : idle + 1;
+            mark = mcamp__dmax(mark, a->value);
+            if (now < best) {
+                best = now;
+                memcpy(l->x, l->trial, l->n * sizeof *l->x);
+            }
+            if (best <= (1 + aim) * mark) return MCAMP_OK;
+        }
+        if (mcamp__progress(ctx, (double)l->steps / (double)most, best))
+            return MCAMP_Q_INTERRUPTED;
+    }
+    return idle < 5 ? MCAMP_Q_MAX_ITER : MCAMP_OK;
+}
+
+MCAMP__PRIV mcamp_status mcamp__ascent_run(mcamp_ctx *ctx, mcamp__opt *o, mcamp__lbfgs *l,
+                                           mcamp_opt_result *r)
+{
+    mcamp__ascent a;
+    mcamp_status st = mcamp__ascent_init(o, &a);
+    if (st < 0) return st;
+    r->start_error = mcamp__ascent_error(o, l->x);
+    st = mcamp__ascent_turns(ctx, o, l, &a, r->start_error);
+    o->least = mcamp__ascent_bound(&a);
+    mcamp__ascent_free(&a);
+    return st;
+}
+
 /* ---- the worst round's error by X ------------------------------------------------------ *
  * The squares r_i = a_i X^-1 a_i' of the rows' errors are convex in X, and their maximum is the
  * largest, over mu >= 0 of sum 1, of what is the least sum of mu_i r_i.  The norm
@@ -36915,13 +36943,7 @@ MCAMP__PRIV mcamp__orth_norm mcamp__orth_choose(size_t k, bool sharp, double tol
 /* With as many bands as batches steps cost little.  Where more gain little, as with momentum, the
  * way from afar is long for them, and short from there with the weights of there: so a first norm
  * that is not done by so many steps gives way to the optimum of those bands.            */
-#define MCAMP__ORTH_LONG 150    /* by a metric; without                              */
-#define MCAMP__ORTH_LONGER 800
-
-MCAMP__PRIV size_t mcamp__orth_long(const mcamp__opt *o)
-{
-    return o->m.bands <= o->m.period ? 0 : o->metric.block ? MCAMP__ORTH_LONG : MCAMP__ORTH_LONGER;
-}
+#define MCAMP__ORTH_LONG 800
 
 /* X of few bands with all entries free, as X of more. */
 MCAMP__PRIV void mcamp__orth_widen(const mcamp__opt_model *few, const double *from,
@@ -36952,7 +36974,7 @@ MCAMP__PRIV mcamp_status mcamp__orth_few(mcamp_ctx *ctx, mcamp__opt *o, mcamp__l
         return st;
     }
     few.brief = true;
-    st = mcamp__lbfgs_init(ctx, few.m.count, &f);
+    st = mcamp__lbfgs_init(ctx, few.m.count, false, &f);
     if (st >= 0) {
         st = mcamp__opt_start(ctx, &few, f.x);
         if (st == MCAMP_OK) st = mcamp__orth_worst(ctx, &few, &f, &ignored);
@@ -36979,7 +37001,7 @@ MCAMP__PRIV mcamp_status mcamp__orth_norms(mcamp_ctx *ctx, mcamp__opt *o, mcamp_
     for (size_t i = 0; !last; i++) {
         mcamp__orth_norm norm = mcamp__orth_choose(i, sharp, tolerance);
         double enough;
-        if (!i) norm.most = mcamp__orth_long(o);
+        if (!i && o->m.bands > o->m.period) norm.most = MCAMP__ORTH_LONG;
         if (i) mcamp__orth_prior(o, norm.even);
         o->power = norm.power;
         st = mcamp__opt_eval(o, l->x, &l->f, l->g);
@@ -36991,7 +37013,7 @@ MCAMP__PRIV mcamp_status mcamp__orth_norms(mcamp_ctx *ctx, mcamp__opt *o, mcamp_
         else if (norm.most && l->steps >= norm.most) {
             if ((st = mcamp__orth_few(ctx, o, l, &top, best)) != MCAMP_OK) return st;
             i = 1;              /* the next norm is the third */
-            continue;
+            mcamp__orth_prior(o, 0);
         }
         last = st != MCAMP_OK || i + 1 == norms;
         enough = sqrt(top) / (1 + MCAMP__ORTH_NEAR);
@@ -37190,7 +37212,8 @@ MCAMP__PRIV mcamp_status mcamp__opt_drive(mcamp_ctx *ctx, mcamp__opt *o, int mea
                (d->amplification == MCAMP_AMPLIFY_BINS && d->family == MCAMP_OPT_BLT && d->start);
     size_t kept = keep ? o->m.count : 0;
     double *start = NULL;
-    mcamp_status st = mcamp__lbfgs_init(ctx, o->m.count, &l), q;
+    bool dense = o->m.classes && o->m.bands == o->m.n;
+    mcamp_status st = mcamp__lbfgs_init(ctx, o->m.count, dense, &l), q;
     if (st < 0) return st;
     q = st = mcamp__opt_start(ctx, o, l.x);
     if (st >= 0 && kept) {
@@ -37199,8 +37222,9 @@ MCAMP__PRIV mcamp_status mcamp__opt_drive(mcamp_ctx *ctx, mcamp__opt *o, int mea
         else q = st = mcamp__fail(ctx, MCAMP_E_MEMORY, "start", (double)kept);
     }
     if (st == MCAMP_OK)
-        q = st = o->m.classes && d->error == MCAMP_ERROR_MAX ? mcamp__orth_worst(ctx, o, &l, r)
-                                                             : mcamp__opt_rounds(ctx, o, &l, r);
+        q = st = dense ? mcamp__ascent_run(ctx, o, &l, r)
+               : o->m.classes && d->error == MCAMP_ERROR_MAX ? mcamp__orth_worst(ctx, o, &l, r)
+               : mcamp__opt_rounds(ctx, o, &l, r);
     if (st >= 0) {
         mcamp__opt_set(&o->inner, &o->m, l.x);
         st = mcamp__opt_mech(&o->inner, &o->m, mech);
@@ -40401,10 +40425,12 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__BOUND_ROUNDS
 #undef MCAMP__ORTH_NEAR
 #undef MCAMP__ORTH_LONG
-#undef MCAMP__ORTH_LONGER
 #undef MCAMP__ORTH_RISE
 #undef MCAMP__ORTH_NORMS
 #undef MCAMP__DUAL_TURNS
+#undef MCAMP__ASCENT_EVEN
+#undef MCAMP__ASCENT_PACE
+#undef MCAMP__ASCENT_LOOK
 #undef MCAMP__KEEP_BLOCKS
 #undef MCAMP__KEEP_LEAST
 #undef MCAMP__KEEP_MOST
@@ -40414,9 +40440,6 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__CHUNKS
 #undef MCAMP__TILE
 #undef MCAMP__SQUARE
-#undef MCAMP__METRIC_STEPS
-#undef MCAMP__METRIC_TURNS
-#undef MCAMP__METRIC_SMALL
 #undef MCAMP__BINS_KINDS
 #undef MCAMP__APART
 #undef MCAMP__BINS_FREQUENCIES
