@@ -1656,6 +1656,8 @@ TEST(bounds_by_dense_c)
         mcamp__opt_free(&ctx, &o);
         mcamp_work_free(&ctx, &work);
     }
+    d.rounds = 150; d.batches = 15; d.bands = 40;       /* by way of 15 bands */
+    CHECK(near_its_bound(d, 0.98, 1e-3).iterations == 800);
 }
 
 /* ---- memory between evaluations -------------------------------------------------- */
@@ -2243,14 +2245,19 @@ TEST(dual_that_is_nearer)
     blocks = mcamp__orth_by_dual(&o, true);
     CHECK_STATUS(mcamp__orth_least(&o, l.x, 1.0005 * first, &some), MCAMP_OK);
     CHECK(mcamp__eq(some, blocks));
+    CHECK(mcamp__eq(o.all, 0));
+    o.all = first;                      /* no better one is to be had */
     CHECK_STATUS(mcamp__orth_least(&o, l.x, mcamp__inf(), &least), MCAMP_OK);
     CHECK_LE(1.0005 * first, some);
     CHECK_LE(some, least);
     CHECK_LE(least, own);
     CHECK_LE(own - blocks, 0.8 * (own - first));
     CHECK_LE(own - least, 0.1 * (own - first));
-    CHECK(o.all > 0);                   /* dense C's, too, which is for all bands */
-    CHECK_LE(o.all, least);
+    o.all = 0;
+    CHECK_STATUS(mcamp__orth_least(&o, l.x, mcamp__inf(), &some), MCAMP_OK);
+    CHECK_LE(first, o.all);             /* dense C's, which is for all bands */
+    CHECK_LE(o.all, some);
+    CHECK_LE(some, own);
     free(best);
     mcamp__lbfgs_free(&ctx, &l);
     mcamp__opt_free(&ctx, &o);
