@@ -1877,6 +1877,7 @@ TEST(worst_point_that_is_kept)
     mcamp__opt o;
     mcamp__lbfgs l;
     double x[500], g[500], best[500], top = 1e-3, worst = 0;
+    int others = 0;
     setup();
     memset(&wd, 0, sizeof wd);
     wd.n = N;
@@ -1898,6 +1899,23 @@ TEST(worst_point_that_is_kept)
     for (size_t i = 0; i < N; i++) worst = mcamp__dmax(worst, o.rows[i]);
     CHECK(mcamp__eq(worst, top));
     CHECK(l.steps > 0);
+    for (size_t most = 5; most < 300; most += 7) {      /* where the last point is not the best */
+        mcamp_opt_result out;
+        memset(&out, 0, sizeof out);
+        r.max_iterations = most;
+        for (int turn = 0; turn < 2; turn++) {
+            for (size_t i = 0; i < N; i++) o.prior[i] = 1;
+            o.least = 0;
+            l.steps = 0;
+            memcpy(l.x, x, l.n * sizeof *x);
+            if (!turn) {
+                CHECK(mcamp__orth_norms(&ctx, &o, &l, &out, best) >= 0);
+                others += memcmp(l.x, best, l.n * sizeof *best) != 0;
+            } else CHECK(mcamp__orth_worst(&ctx, &o, &l, &out) >= 0);
+        }
+        CHECK(!memcmp(l.x, best, l.n * sizeof *best));
+    }
+    CHECK(others > 3);
     mcamp__lbfgs_free(&ctx, &l);
     mcamp__opt_free(&ctx, &o);
     mcamp_work_free(&ctx, &work);
