@@ -372,7 +372,7 @@ static void dense_table(bool large)
         d.buffers = 0;
         d.batches = shape[i].b;
         d.error = shape[i].error;
-        for (int dual = d.rounds > 512; dual < 2; dual++)
+        for (int dual = d.rounds > 256; dual < 2; dual++)       /* by X: minutes */
             t[dual] = descent(&d, &work, dual, &steps[dual], &far[dual]);
         printf("%5d %4d  %-16s  ", (int)d.rounds, (int)d.batches,
                d.error == MCAMP_ERROR_MAX ? wd.beta > 0 ? "momentum, worst" : "prefix, worst"
