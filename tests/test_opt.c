@@ -1529,7 +1529,7 @@ TEST(weights_of_the_ascent)
         double sum = 0, most;
         for (size_t i = 0; i < N; i++)
             d[i] = c % 3 ? pow(10, -6 * test_rand()) : test_rand() - 0.5;
-        for (size_t i = c % 2; c % 3 == 2 && i < N; i++) d[i] = i % 7 ? -1 : 0;
+        for (size_t i = (size_t)(c % 2); c % 3 == 2 && i < N; i++) d[i] = i % 7 ? -1 : 0;
         mcamp__ascent_weights(&s, d, out);
         for (size_t i = 0; i < N; i++) {
             CHECK(out[i] * out[i] >= floor2 * (1 - 1e-12));
