@@ -2080,7 +2080,10 @@ typedef struct mcamp_opt_desc {
                                    factors), 1000, or more where banded C's worst
                                    round is wanted and steps cost little       */
     double tolerance;           /* stop when ten steps gain less, relatively; 0 =
-                                   2e-5 (BINS), 1e-4 (LAW), 1e-6 (BANDED), 1e-7 */
+                                   2e-5 (BINS), 1e-4 (LAW), 1e-6 (BANDED), 1e-7.
+                                   BANDED of all bands, not BINS or LAW: when the error
+                                   is so little above what no C is below (the worst
+                                   round's: 0.00025)                           */
     mcamp_budget budget;        /* of the final sigma; its seed is used        */
     uint64_t inner_samples;     /* BINS, LAW: samples of every value and gradient in place of
                                    as many as they need; below 1024 in multiples of 64,
@@ -2105,7 +2108,8 @@ typedef struct mcamp_opt_result {
 } mcamp_opt_result;
 
 /* A C of this family with small error at (eps, delta): minimises log sigma(C) +
- * log error(C) by limited-memory BFGS.  mech is made (free it).  Progress is
+ * log error(C) by limited-memory BFGS, or, BANDED of all bands without samples, finds
+ * the largest lower bound, which is the least error.  mech is made (free it).  Progress is
  * reported through the context: to stop it keeps the best C so far
  * (MCAMP_Q_INTERRUPTED).  out may be NULL.  LAW: the start is returned if its wanted error
  * is the smaller one.  Time: a few hundred samples of mcamp_sigma's size.  Memory: BINS
@@ -35474,7 +35478,7 @@ MCAMP__PRIV mcamp_status mcamp__dual_climb(mcamp__opt *o, double enough, double 
  *     X = B^-T (N' N)^1/2 B^-1 = B^-T Q' w^1/2 A,
  * whose free entries are a point of the family; at the optimum there are no others.  X is
  * singular where a row has no weight; `even` costs less than even/2 of the error.
- *    A turn is some 12 n^3 multiply-adds, most of them for Q.  But V has n^2/b numbers where X
+ *    A turn is some 10 n^3 multiply-adds, most of them for Q.  But V has n^2/b numbers where X
  * has n^2/2: 20 turns are near the optimum for prefix sums, 100 with momentum.           */
 #define MCAMP__ASCENT_EVEN 0.00025
 #define MCAMP__ASCENT_PACE 0.9          /* at most so much of a step beyond            */
