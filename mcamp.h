@@ -35215,6 +35215,13 @@ MCAMP__PRIV void mcamp__dense_scale_rows(void *arg, size_t task)
         for (size_t k = 0; k < q->n; k++) q->x[i * q->n + k] *= q->scale[i];
 }
 
+/* The bound by T and what V and the weights sum to; 0 if there is none. */
+MCAMP__PRIV double mcamp__orth_bound(double root, double cost)
+{
+    return root > 0 && cost > 0 && mcamp__finite(root) && mcamp__finite(cost)
+           ? root / sqrt(cost) * (1 - 1e-9) : 0;
+}
+
 /* The bound by Z in t.l, which is spoilt; 0 if there is none. */
 MCAMP__PRIV double mcamp__orth_by_dual(mcamp__opt *o, bool blocks)
 {
@@ -35232,8 +35239,7 @@ MCAMP__PRIV double mcamp__orth_by_dual(mcamp__opt *o, bool blocks)
         mcamp__dense_tasks(&o->inner, n, &q, mcamp__dense_scale_rows);
     }
     root = mcamp__trace_root(&o->inner, t->t, n, t->work);
-    return root > 0 && cost > 0 && mcamp__finite(root) && mcamp__finite(cost)
-           ? root / sqrt(cost) * (1 - 1e-9) : 0;
+    return mcamp__orth_bound(root, cost);
 }
 
 /* The error by the weights of the last gradient: no bound by them is above it. */
@@ -35564,7 +35570,6 @@ MCAMP__PRIV mcamp_status mcamp__ascent_init(mcamp__opt *o, mcamp__ascent *a)
     a->s = a->lu + blocks;      a->s_last = a->s + n;
     a->s_next = a->s_last + n;  a->slope = a->s_next + n;
     a->sums = a->slope + n;
-    memset(a->now, 0, blocks * sizeof *a->now);
     for (size_t i = 0; i < n; i++) {
         a->now[mcamp__ascent_place(a, i) * a->most + i / a->b] = sqrt(1 / (double)n);
         a->s[i] = a->s_next[i] = sqrt(1 / (double)n);
@@ -35924,9 +35929,7 @@ MCAMP__PRIV double mcamp__ascent_bound(mcamp__ascent *a)
     mcamp__dense_square(&a->o->inner, a->m, NULL, n, 0, e->l, e->t);
     mcamp__dense_tasks(&a->o->inner, n, &d, mcamp__dense_mirror);
     root = mcamp__trace_root(&a->o->inner, e->l, n, e->work);
-    cost *= sum;
-    return root > 0 && cost > 0 && mcamp__finite(root) && mcamp__finite(cost)
-           ? root / sqrt(cost) * (1 - 1e-9) : 0;
+    return mcamp__orth_bound(root, cost * sum);
 }
 
 /* *least := dense C's bound, which holds for fewer bands, too, until T is a little more than enough
@@ -36821,7 +36824,7 @@ MCAMP__PRIV mcamp_status mcamp__ascent_turns(mcamp_ctx *ctx, mcamp__opt *o, mcam
         if (!mcamp__ascent_turn(a, look ? l->trial : NULL)) return MCAMP_OK;
         if (look) {
             double now = mcamp__ascent_error(o, l->trial);
-            idle = now < best || a->value > mark * (1 + 1e-9 * aim) ? 0 : idle + 1;
+            idle = now < best || a->value > mark ? 0 : idle + 1;
             mark = mcamp__dmax(mark, a->value);
             if (now < best) {
                 best = now;
