@@ -94,6 +94,8 @@ $(PARSED): $(BUILD)/split/flags
 $(filter-out $(WHOLE),$(TESTS)): $(BUILD)/test_%: tests/test_%.c $(HALVES) $(PARSED) $(TESTDEPS)
 	$(COMPILE) $(DEFS) $$(cat $(BUILD)/split/flags) -o $@ $< $(HALVES) $(LINK)
 
+$(BUILD)/test_audit: $(wildcard examples/audit*.h)
+
 # Public interface only: linked with one implementation.
 $(BUILD)/api_%: tests/api_%.c $(BUILD)/mcamp_impl.o $(TESTDEPS) | $(BUILD)
 	$(COMPILE) -o $@ $< $(BUILD)/mcamp_impl.o $(LINK)
