@@ -34877,7 +34877,9 @@ typedef struct mcamp__opt {
     size_t d_count;
     double *rows, *weights;     /* MAX error; columns of NONE                        */
     double power;               /* of the norms that stand for a maximum             */
-    double *prior, least, all;  /* MAX by X: the norm's weights; the best bound, dense C's */
+    double *prior, least;       /* MAX by X: the norm's weights; the best bound      */
+    struct mcamp__ascent *blocks;       /* where that by blocks is, if it was asked for */
+    double by_blocks;
     bool brief;                 /* its optimum is a start: no bounds                 */
     size_t every;               /* rounds between two uses of an example             */
     size_t evaluations;
@@ -35174,14 +35176,20 @@ MCAMP__PRIV double mcamp__orth_shift(const mcamp__errors *t, double unit)
     return high;
 }
 
+/* Rounds that are the same modulo this: X has nothing between them but the diagonal. */
+MCAMP__PRIV size_t mcamp__orth_blocks(const mcamp__opt_model *m)
+{
+    return mcamp__zmin(m->bands, m->period);
+}
+
 /* t.t := V from Z in t.l, a multiple of the identity being added until V > 0; returns <V, X>.
- * Blocks: only what Z has within classes, >= 0 as Z is, and so is S V S, S diagonal, which makes
- * diagonals even.  As it is a V of all bands, its bound is near where more would gain little. */
+ * Blocks: only what Z has between such rounds, >= 0 as Z is, and so is S V S, S diagonal, which
+ * makes diagonals even.  Where weights are on few rows it is near the best V.          */
 MCAMP__PRIV double mcamp__orth_dual(mcamp__opt *o, bool blocks)
 {
     const mcamp__errors *t = &o->orth;
     mcamp__opt_model *m = &o->m;
-    size_t n = m->n, j;
+    size_t n = m->n, p = mcamp__orth_blocks(m), j;
     double total = 0, shift;
     mcamp__dense q = { t, o->inner.vec, t->t, NULL, NULL, NULL, n, 0 };
     for (size_t k = 0; k < m->classes; k++) m->dots[k] = 0;
@@ -35192,7 +35200,7 @@ MCAMP__PRIV double mcamp__orth_dual(mcamp__opt *o, bool blocks)
     for (size_t k = 0; k < m->classes; k++) total += m->dots[k];
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < i; k++) {
-            bool none = (blocks || i - k < m->bands) && mcamp__orth_free(m, i, k);
+            bool none = blocks ? (i - k) % p > 0 : i - k < m->bands && mcamp__orth_free(m, i, k);
             t->t[i * n + k] = none ? 0 : t->l[i * n + k];
         }
         t->t[i * n + i] = blocks ? t->v[i] : m->dots[i % m->classes];
@@ -35473,8 +35481,10 @@ MCAMP__PRIV mcamp_status mcamp__dual_climb(mcamp__opt *o, double enough, double 
  * C with all entries free has V = B B', B of a block for each class, and T is the sum of the
  * singular values of N = w^1/2 A B: the largest <Q, N> of an orthogonal Q.  Its largest value
  * where mu sums to 1 (over w, too, for the worst round) is the least error there is: no X is
- * needed to find it.  <Q, N> is linear in each of Q, B and w^1/2, so each in turn becomes the
- * best one for the others, and T does not fall:
+ * needed to find it.  Of fewer bands than batches V has more than this, but B of a block for
+ * each round modulo the bands is a bound, which is near where weights are on few rows.
+ *    <Q, N> is linear in each of Q, B and w^1/2, so each in turn becomes the best one for the
+ * others, and T does not fall:
  *     Q      the polar factor of N;
  *     B      what A' w^1/2 Q has in its blocks, rows of one norm in a class, mu_k^1/2, in
  *            proportion to the sum of the norms that they had;
@@ -35493,7 +35503,7 @@ MCAMP__PRIV mcamp_status mcamp__dual_climb(mcamp__opt *o, double enough, double 
 typedef struct mcamp__ascent {
     mcamp__opt *o;
     const mcamp__errors *e;     /* l, t, p, v, work: scratch                         */
-    size_t n, b, most;          /* classes, rounds of the longest one                */
+    size_t n, b, most;          /* blocks, rounds of the longest one                 */
     double *m, *q;              /* rows by places: N', then Q' w^1/2 A; Q'           */
     double *now, *last, *next;  /* B by places: where N is; of the last turn; of this one */
     double *lu;                 /* B' while X is solved for                          */
@@ -35507,7 +35517,7 @@ typedef struct mcamp__ascent {
     size_t total;
 } mcamp__ascent;
 
-/* Where class k begins; its rounds are k, k + b, .. */
+/* Where block k begins; its rounds are k, k + b, .. */
 MCAMP__PRIV size_t mcamp__ascent_begin(const mcamp__ascent *a, size_t k, size_t *rounds)
 {
     size_t at = mcamp__part_begin(a->n, a->b, k);
@@ -35557,7 +35567,7 @@ MCAMP__PRIV mcamp_status mcamp__ascent_init(mcamp__opt *o, mcamp__ascent *a)
     memset(a, 0, sizeof *a);
     a->o = o; a->e = &o->orth;
     a->n = n;
-    a->b = mcamp__zmin(n, o->m.period);
+    a->b = mcamp__orth_blocks(&o->m);
     a->most = (n + a->b - 1) / a->b;
     a->pace = 1;
     blocks = n * a->most;               /* what e has is larger than each of these */
@@ -35737,7 +35747,7 @@ MCAMP__PRIV bool mcamp__polar(mcamp__ascent *a)
     return true;
 }
 
-/* Rows of a class: m := B' A', or B' A' w^1/2; sums: their squares. */
+/* Rows of a block: m := B' A', or B' A' w^1/2; sums: their squares. */
 MCAMP__PRIV void mcamp__ascent_rows(void *arg, size_t k)
 {
     const mcamp__ascent *a = (const mcamp__ascent *)arg;
@@ -35752,7 +35762,7 @@ MCAMP__PRIV void mcamp__ascent_rows(void *arg, size_t k)
     }
 }
 
-/* Rows of a class: sums: <N', Q'>, m := Q' w^1/2 A, next := its blocks. */
+/* Rows of a block: sums: <N', Q'>, m := Q' w^1/2 A, next := what the block has of it. */
 MCAMP__PRIV void mcamp__ascent_back(void *arg, size_t k)
 {
     const mcamp__ascent *a = (const mcamp__ascent *)arg;
@@ -35776,7 +35786,7 @@ MCAMP__PRIV void mcamp__ascent_swap(double *a, double *b, size_t n)
     }
 }
 
-/* Rows of a class: m := X, by elimination. */
+/* Rows of a block: m := X, by elimination. */
 MCAMP__PRIV void mcamp__ascent_solve(void *arg, size_t k)
 {
     const mcamp__ascent *a = (const mcamp__ascent *)arg;
@@ -35932,21 +35942,39 @@ MCAMP__PRIV double mcamp__ascent_bound(mcamp__ascent *a)
     return mcamp__orth_bound(root, cost * sum);
 }
 
-/* *least := dense C's bound, which holds for fewer bands, too, until T is a little more than enough
- * or ten turns gain less than a fiftieth of what is missing. */
-MCAMP__PRIV mcamp_status mcamp__ascent_least(mcamp__opt *o, double enough, double *least)
+MCAMP__PRIV void mcamp__blocks_free(mcamp__opt *o)
 {
-    mcamp__ascent a;
-    double mark = 0, end = 1.0001 * enough;
-    mcamp_status st = mcamp__ascent_init(o, &a);
+    if (!o->blocks) return;
+    mcamp__ascent_free(o->blocks);
+    mcamp__delete(&o->inner, o->blocks, 1, sizeof *o->blocks);
+    o->blocks = NULL;
+}
+
+MCAMP__PRIV mcamp_status mcamp__blocks_begin(mcamp__opt *o)
+{
+    mcamp_status st;
+    o->blocks = (mcamp__ascent *)mcamp__new(&o->inner, 1, sizeof *o->blocks);
+    if (!o->blocks) return mcamp__fail(&o->inner, MCAMP_E_MEMORY, "rounds", (double)o->m.n);
+    if ((st = mcamp__ascent_init(o, o->blocks)) < 0) mcamp__blocks_free(o);
+    return st;
+}
+
+/* o->by_blocks := the bound by blocks, for few bands or all, from where it was on until T is a
+ * little more than enough or ten turns gain less than a fiftieth of what is missing.   */
+MCAMP__PRIV mcamp_status mcamp__blocks_bound(mcamp__opt *o, double enough)
+{
+    mcamp__ascent *a;
+    double mark, end = 1.0001 * enough;
+    mcamp_status st = o->blocks ? MCAMP_OK : mcamp__blocks_begin(o);
     if (st < 0) return st;
-    for (size_t k = 1; mcamp__ascent_turn(&a, NULL) && a.value < end; k++) {
+    a = o->blocks;
+    mark = a->value;
+    for (size_t k = 1; a->value < end && mcamp__ascent_turn(a, NULL); k++) {
         if (k % 10) continue;
-        if (a.value < mark + 0.02 * (end - mark)) break;
-        mark = a.value;
+        if (a->value < mark + 0.02 * (end - mark)) break;
+        mark = a->value;
     }
-    *least = mcamp__ascent_bound(&a);
-    mcamp__ascent_free(&a);
+    o->by_blocks = mcamp__dmax(o->by_blocks, mcamp__ascent_bound(a));
     return MCAMP_OK;
 }
 
@@ -35971,9 +35999,9 @@ MCAMP__PRIV mcamp_status mcamp__orth_least(mcamp__opt *o, const double *x, doubl
     mcamp__orth_z(o);
     *least = mcamp__dmax(plain, mcamp__orth_by_dual(o, true));
     if (*least >= enough) return MCAMP_OK;
-    if (*least > plain && o->m.bands >= o->m.period) {  /* more bands gain little */
-        if (!(o->all > 0) && (st = mcamp__ascent_least(o, enough, &o->all)) < 0) return st;
-        *least = mcamp__dmax(*least, o->all);
+    if (*least > plain) {       /* blocks are the better V */
+        if (o->by_blocks < enough && (st = mcamp__blocks_bound(o, enough)) < 0) return st;
+        *least = mcamp__dmax(*least, o->by_blocks);
     }
     if (*least >= enough || !mcamp__dual_turns(&o->m)) return MCAMP_OK;
     mcamp__orth_z(o);
@@ -36648,6 +36676,7 @@ MCAMP__PRIV mcamp_status mcamp__opt_check(mcamp_ctx *ctx, const mcamp_opt_desc *
 
 MCAMP__PRIV void mcamp__opt_free(mcamp_ctx *ctx, mcamp__opt *o)
 {
+    mcamp__blocks_free(o);
     mcamp__delete_doubles(ctx, o->d, o->d_count);
     mcamp__delete_doubles(ctx, o->rows, o->m.n);
     mcamp__delete_doubles(ctx, o->weights, o->m.n);

@@ -1240,16 +1240,20 @@ static const struct {
     int work;
     bool equal;
     mcamp_error_kind error;
+    size_t bands;
 } ascent_shape[] = {
-    { 13, 4, 0, false, MCAMP_ERROR_RMSE }, { 12, 12, 0, false, MCAMP_ERROR_MAX },
-    { 9, 1, 1, false, MCAMP_ERROR_RMSE }, { 40, 3, 1, true, MCAMP_ERROR_RMSE },
-    { 29, 29, 2, true, MCAMP_ERROR_MAX }, { 70, 30, 2, false, MCAMP_ERROR_MAX },
-    { 74, 7, 1, false, MCAMP_ERROR_MAX }, { 33, 5, 3, false, MCAMP_ERROR_RMSE },
-    { 140, 9, 4, false, MCAMP_ERROR_MAX }, { 1, 1, 0, false, MCAMP_ERROR_RMSE } };
-#define ASCENT_SHAPES (sizeof ascent_shape / sizeof *ascent_shape)
+    { 13, 4, 0, false, MCAMP_ERROR_RMSE, 0 }, { 12, 12, 0, false, MCAMP_ERROR_MAX, 0 },
+    { 9, 1, 1, false, MCAMP_ERROR_RMSE, 0 }, { 40, 3, 1, true, MCAMP_ERROR_RMSE, 0 },
+    { 29, 29, 2, true, MCAMP_ERROR_MAX, 0 }, { 70, 30, 2, false, MCAMP_ERROR_MAX, 0 },
+    { 74, 7, 1, false, MCAMP_ERROR_MAX, 0 }, { 33, 5, 3, false, MCAMP_ERROR_RMSE, 0 },
+    { 140, 9, 4, false, MCAMP_ERROR_MAX, 0 }, { 1, 1, 0, false, MCAMP_ERROR_RMSE, 0 },
+    { 45, 12, 1, false, MCAMP_ERROR_MAX, 5 }, { 37, 37, 0, false, MCAMP_ERROR_MAX, 3 },
+    { 50, 7, 3, true, MCAMP_ERROR_MAX, 4 }, { 80, 9, 4, false, MCAMP_ERROR_RMSE, 8 },
+    { 31, 6, 1, false, MCAMP_ERROR_MAX, 1 }, { 64, 8, 2, false, MCAMP_ERROR_RMSE, 9 } };
+enum { ASCENT_SHAPES = 10, BLOCK_SHAPES = 16 };         /* of dense C; of others, too   */
 
-/* An optimiser of dense C, its workload (prefix sums, momentum, Toeplitz, dense, learning rates)
- * and the workload's matrix. */
+/* An optimiser, its workload (prefix sums, momentum, Toeplitz, dense, learning rates) and the
+ * workload's matrix. */
 static double *ascent_begun(size_t c, mcamp_opt_desc *r, mcamp_work *work, mcamp__opt *o)
 {
     size_t n = ascent_shape[c].n;
@@ -1279,6 +1283,7 @@ static double *ascent_begun(size_t c, mcamp_opt_desc *r, mcamp_work *work, mcamp
     }
     CHECK_STATUS(mcamp_work_init(&ctx, &wd, work), MCAMP_OK);
     d.equal_norms = ascent_shape[c].equal;
+    d.bands = ascent_shape[c].bands;
     d.error = ascent_shape[c].error;
     CHECK_STATUS(mcamp__opt_resolve(&ctx, &d, r), MCAMP_OK);
     CHECK_STATUS(mcamp__opt_init(&ctx, r, work, o), MCAMP_OK);
@@ -1517,6 +1522,47 @@ TEST(turns_of_the_ascent)
     }
 }
 
+/* Of any bands, B's blocks are 0 where X is not but for the diagonal, <V, X> is 1 whatever X of the
+ * family, and the bound is below the best C's error. */
+TEST(blocks_are_off_the_bands)
+{
+    for (size_t c = 0; c < BLOCK_SHAPES; c++) {
+        size_t n = ascent_shape[c].n, first;
+        mcamp_work work;
+        mcamp__opt o;
+        mcamp_opt_desc r;
+        mcamp_opt_result best;
+        mcamp__ascent s;
+        double *a = ascent_begun(c, &r, &work, &o), *v, *y, error;
+        mcamp__errors_free(&o.inner, &o.orth);
+        CHECK_STATUS(mcamp__orth_init(&o, 1), MCAMP_OK);
+        CHECK_STATUS(mcamp__ascent_init(&o, &s), MCAMP_OK);
+        v = (double *)malloc((n * n + o.m.count) * sizeof *v);
+        y = v + n * n;
+        for (int turn = 0; turn < 30; turn++) {
+            double sum = 0;
+            ascent_v(&s, s.now, v);
+            for (size_t i = 0; i < o.m.count; i++) y[i] = test_rand() + 0.01;
+            CHECK(mcamp__orth_set(&ctx, &o.m, y));
+            for (size_t i = 0; i < n; i++) {
+                const double *x = o.m.coef + mcamp__band_row(i, o.m.bands, &first);
+                for (size_t k = first; k <= i; k++)
+                    sum += (k < i ? 2 : 1) * v[i * n + k] * x[k - first];
+            }
+            CHECK_NEAR(sum, 1, 1e-11, 0);
+            CHECK(mcamp__ascent_turn(&s, NULL));
+        }
+        r.work = &work;
+        best = optimum(&r, NULL);
+        error = ascent_shape[c].error == MCAMP_ERROR_MAX ? best.unit.max : best.unit.rmse;
+        if (r.equal_norms) error /= sqrt((double)((n + r.batches - 1) / r.batches));
+        CHECK(mcamp__ascent_bound(&s) > 0);
+        CHECK_LE(mcamp__ascent_bound(&s), error * best.sensitivity * (1 + 1e-12));
+        free(v);
+        ascent_ended(&s, &o, &work, a);
+    }
+}
+
 /* Of all w^1/2 that are allowed the one along d: none of many others has a larger product. */
 TEST(weights_of_the_ascent)
 {
@@ -1620,23 +1666,51 @@ TEST(dense_takes_few_steps)
     }
 }
 
-/* Dense C's bound holds for fewer bands, and with momentum is near where they are as many as
- * batches: below the best dense C, not far, and what is said of theirs. */
-TEST(bounds_by_dense_c)
+/* Memory that a bound by blocks has not got is told, and none stays out. */
+static void blocks_that_fail(void)
+{
+    mcamp_work work;
+    mcamp_opt_desc r;
+    mcamp__opt o;
+    double *a = ascent_begun(10, &r, &work, &o);
+    mcamp_alloc was = o.inner.alloc;
+    mcamp__errors_free(&o.inner, &o.orth);
+    CHECK_STATUS(mcamp__orth_init(&o, 1), MCAMP_OK);
+    for (size_t at = 1; at <= 2; at++) {
+        mt_fault f;
+        memset(&f, 0, sizeof f);
+        f.fail_at = at;
+        o.inner.alloc.alloc = mt_fault_alloc;
+        o.inner.alloc.free = mt_fault_free;
+        o.inner.alloc.user = &f;
+        CHECK_STATUS(mcamp__blocks_bound(&o, 1), MCAMP_E_MEMORY);
+        CHECK(!o.blocks && f.live == 0 && f.misuse == 0);
+    }
+    o.inner.alloc = was;
+    CHECK_STATUS(mcamp__blocks_bound(&o, 1), MCAMP_OK);
+    mcamp__opt_free(&ctx, &o);
+    mcamp_work_free(&ctx, &work);
+    free(a);
+}
+
+/* With momentum the bound by blocks is near: below the best C of few bands, or for more than
+ * batches below the best dense one, not far, and goes on from where it was. */
+TEST(bounds_by_blocks)
 {
     enum { N = 90, B = 8 };
-    static const size_t bands[] = { B, 11, 20 };
+    static const size_t bands[] = { 0, B, 11, 20, 7, 4, 3, 1 };
     mcamp_opt_desc d = problem(MCAMP_OPT_BANDED, MCAMP_AMPLIFY_NONE, N, B), r;
-    mcamp_opt_result dense;
     mcamp_work_desc wd;
     mcamp_work work;
     mcamp__opt o;
+    double error = 0;
     d.error = MCAMP_ERROR_MAX;
-    dense = near_its_bound(d, 0.9, 3e-4);
     for (size_t c = 0; c < sizeof bands / sizeof *bands; c++) {
-        double all = 0, some = 0, error = dense.unit.max * dense.sensitivity;
+        mcamp_opt_result best;
+        double some;
         d.bands = bands[c];
-        near_its_bound(d, 0.9, 1e-3);
+        best = near_its_bound(d, 0.9, 1e-3);
+        if (!c || bands[c] < B) error = best.unit.max * best.sensitivity;
         memset(&wd, 0, sizeof wd);
         wd.n = N;
         wd.kind = MCAMP_WORK_MOMENTUM; wd.beta = 0.9;
@@ -1646,16 +1720,20 @@ TEST(bounds_by_dense_c)
         CHECK_STATUS(mcamp__opt_init(&ctx, &r, &work, &o), MCAMP_OK);
         mcamp__errors_free(&o.inner, &o.orth);
         CHECK_STATUS(mcamp__orth_init(&o, 1), MCAMP_OK);
-        CHECK_STATUS(mcamp__ascent_least(&o, error, &all), MCAMP_OK);
-        CHECK_LE(all, error);
-        CHECK_LE(0.999 * error, all);
-        CHECK_STATUS(mcamp__ascent_least(&o, 0.98 * error, &some), MCAMP_OK);
-        CHECK_LE(0.98 * error, some);
-        CHECK_LE(some, 0.995 * error);
+        CHECK_STATUS(mcamp__blocks_bound(&o, 0.9 * error), MCAMP_OK);
+        some = o.by_blocks;
+        CHECK_LE(0.9 * error, some);
+        if (bands[c] != 1) CHECK_LE(some, 0.995 * error);
+        CHECK_STATUS(mcamp__blocks_bound(&o, 0.5 * error), MCAMP_OK);
+        CHECK(o.by_blocks >= some);
+        CHECK_STATUS(mcamp__blocks_bound(&o, error), MCAMP_OK);
+        CHECK_LE(o.by_blocks, error);
+        CHECK_LE(0.999 * error, o.by_blocks);
         d.work = NULL;
         mcamp__opt_free(&ctx, &o);
         mcamp_work_free(&ctx, &work);
     }
+    blocks_that_fail();
     d.rounds = 150; d.batches = 15; d.bands = 40;       /* by way of 15 bands */
     CHECK(near_its_bound(d, 0.98, 1e-3).iterations == 800);
 }
@@ -2124,9 +2202,10 @@ TEST(dual_moves_as_z_does)
     }
 }
 
-/* Dual matrices: 0 on the family's entries (by blocks on all pairs of classes), even on a class's
- * diagonal, positive, <V, X> what is said; by blocks Z's but for scales of rows.  No bound is
- * above the error by the weights.                                                      */
+/* Dual matrices: 0 on the family's entries (by blocks on all others but of rounds that are the same
+ * modulo the bands, or the batches if they are fewer), even on a class's diagonal, positive,
+ * <V, X> what is said; by blocks Z's but for scales of rows.  No bound is above the error by the
+ * weights.                                                                             */
 TEST(dual_matrices_that_bound)
 {
     for (size_t c = 0; c < 2 * DUAL_SHAPES; c++) {
@@ -2136,9 +2215,10 @@ TEST(dual_matrices_that_bound)
         mcamp_opt_desc r;
         double *z, cost, sum = 0, own;
         const double *v;
-        size_t n, first;
+        size_t n, p, first;
         dual_begun(c / 2, 0.97, &r, &work, &o);
         n = o.m.n;
+        p = mcamp__zmin(o.m.bands, dual_shape[c / 2].b);
         v = o.orth.t;
         own = mcamp__orth_own(&o);
         z = (double *)malloc(n * n * sizeof *z);
@@ -2148,9 +2228,9 @@ TEST(dual_matrices_that_bound)
             const double *x = o.m.coef + mcamp__band_row(i, o.m.bands, &first);
             for (size_t k = 0; k < i; k++) {
                 double at = v[i * n + k], scale = sqrt(v[i * n + i] * v[k * n + k]);
-                bool given = mcamp__orth_free(&o.m, i, k);
+                bool given = k >= first && mcamp__orth_free(&o.m, i, k);
                 CHECK(mcamp__eq(at, v[k * n + i]));
-                if (given && (blocks || i - k < o.m.bands)) CHECK(mcamp__eq(at, 0));
+                if (given || (blocks && (i - k) % p)) CHECK(mcamp__eq(at, 0));
                 else if (blocks)
                     CHECK_NEAR(at / scale, z[i * n + k] / sqrt(z[i * n + i] * z[k * n + k]),
                                1e-6, 1e-9);
@@ -2264,18 +2344,21 @@ TEST(dual_that_is_nearer)
     blocks = mcamp__orth_by_dual(&o, true);
     CHECK_STATUS(mcamp__orth_least(&o, l.x, 1.0005 * first, &some), MCAMP_OK);
     CHECK(mcamp__eq(some, blocks));
-    CHECK(mcamp__eq(o.all, 0));
-    o.all = first;                      /* no better one is to be had */
-    CHECK_STATUS(mcamp__orth_least(&o, l.x, mcamp__inf(), &least), MCAMP_OK);
+    CHECK(mcamp__eq(o.by_blocks, 0));
+    mcamp__orth_z(&o);
+    least = some;
+    CHECK_STATUS(mcamp__dual_climb(&o, own, &least), MCAMP_OK);
     CHECK_LE(1.0005 * first, some);
     CHECK_LE(some, least);
     CHECK_LE(least, own);
     CHECK_LE(own - blocks, 0.8 * (own - first));
     CHECK_LE(own - least, 0.1 * (own - first));
-    o.all = 0;
+    CHECK_STATUS(mcamp__blocks_bound(&o, 0.8 * first), MCAMP_OK);
+    CHECK_LE(o.by_blocks, 0.99 * first);        /* it goes on from there */
     CHECK_STATUS(mcamp__orth_least(&o, l.x, mcamp__inf(), &some), MCAMP_OK);
-    CHECK_LE(first, o.all);             /* dense C's, which is for all bands */
-    CHECK_LE(o.all, some);
+    CHECK_LE(first, o.by_blocks);
+    CHECK_LE(o.by_blocks, some);
+    CHECK_LE(least, some);
     CHECK_LE(some, own);
     free(best);
     mcamp__lbfgs_free(&ctx, &l);
@@ -3326,7 +3409,8 @@ TEST_MAIN("opt",
     T(orthogonal_optima), T(polar_factors), T(polar_steps_bring_all_near_1),
     T(points_of_the_ascent), T(turns_of_the_ascent), T(weights_of_the_ascent),
     T(ascents_that_are_stopped),
-    T(dense_takes_few_steps), T(bounds_by_dense_c), T(bound_of_many_rounds),
+    T(dense_takes_few_steps), T(bounds_by_blocks), T(blocks_are_off_the_bands),
+    T(bound_of_many_rounds),
     T(bounds_of_other_errors),
     T(few_bands_and_dense_agree), T(worst_norms_and_their_weights), T(worst_bounds_on_the_way),
     T(worst_begins_with_few_bands),
