@@ -7314,9 +7314,13 @@ typedef struct mcamp__nt {
     int upper;
 } mcamp__nt;
 
-MCAMP__PRIV void mcamp__nt_task(void *arg, size_t i)
+MCAMP__PRIV size_t mcamp__nt_tasks(const mcamp__nt *t)
 {
-    const mcamp__nt *t = (const mcamp__nt *)arg;
+    return (t->rows + MCAMP__ROWS - 1) / MCAMP__ROWS;
+}
+
+MCAMP__PRIV void mcamp__nt_task(const mcamp__nt *t, size_t i)
+{
     size_t r = i * MCAMP__ROWS, k = t->upper ? mcamp__zmin(r, t->len) : 0;
     size_t rows = mcamp__zmin(MCAMP__ROWS, t->rows - r);
     double *out = t->out + r * t->ldo;
@@ -7324,13 +7328,6 @@ MCAMP__PRIV void mcamp__nt_task(void *arg, size_t i)
     if (t->u) mcamp__vec_trsm(t->vs, t->u, t->cols, out, t->ldo, rows);
     else      mcamp__vec_nt(t->vs, t->a + r * t->lda + k, t->lda, rows, t->z + k * MCAMP__S,
                             t->len - k, t->alpha, out, t->ldo, t->cols);
-}
-
-MCAMP__PRIV void mcamp__nt_run(const mcamp_ctx *ctx, mcamp__nt *t)
-{
-    t->vs = ctx->vec;
-    ctx = mcamp__worth(ctx, (double)t->rows * (double)t->len * (double)t->cols);
-    mcamp__run(ctx, (t->rows + MCAMP__ROWS - 1) / MCAMP__ROWS, mcamp__nt_task, t);
 }
 
 /* The diagonal shift of mcamp__cholesky: a few roundings of b products. */
@@ -7366,35 +7363,85 @@ MCAMP__PRIV void mcamp__cholesky_upper(double *l, size_t ld, size_t w, double *u
     }
 }
 
-/* The factor in place, in blocks of MCAMP__S columns: each takes what the columns before
- * it contribute, is factored, and divides the rows below.  from[i]: row i is zero before, and
- * then its factor's is; NULL: 0.  t, if any: the identity in, L^-T out, as more rows of the
- * same factorisation.  work: MCAMP__S (b + S).  Returns the number of good rows, b if all are. */
+/* Columns p to p + w - 1: their triangle, rows of l below and of t.  First what the columns before
+ * contribute: the first task is the triangle's, which is factored while the others go on.
+ * Then the division by it: the first task's rows are the next triangle, and are packed. */
+typedef struct mcamp__panel {
+    mcamp__nt x, t;             /* rows below the first task's, rows of t             */
+    const size_t *from;
+    double *l, *z, *u;          /* z: columns from lo on of the triangle's rows, packed */
+    size_t b, p, w, next, lo, good;     /* next: columns of the next triangle; rows factored */
+    int divide;
+} mcamp__panel;
+
+/* What the next triangle's rows have before it. */
+MCAMP__PRIV void mcamp__panel_pack(mcamp__panel *q, size_t p, size_t w)
+{
+    q->lo = q->from ? p : 0;
+    for (size_t i = p; q->from && i < p + w; i++) q->lo = mcamp__zmin(q->lo, q->from[i]);
+    mcamp__nt_pack(q->l + p * q->b + q->lo, q->b, w, p - q->lo, q->z);
+}
+
+MCAMP__PRIV void mcamp__panel_first(mcamp__panel *q)
+{
+    double *d = q->l + q->p * (q->b + 1), *below = d + q->w * q->b;
+    if (q->divide) {
+        if (q->next) mcamp__vec_trsm(q->x.vs, q->u, q->w, below, q->b, q->next);
+        if (q->next) mcamp__panel_pack(q, q->p + q->w, q->next);
+        return;
+    }
+    mcamp__vec_nt(q->x.vs, q->l + q->p * q->b + q->lo, q->b, q->w, q->z, q->p - q->lo, -1, d, q->b,
+                  q->w);
+    while (q->good < q->w && mcamp__cholesky_row(d, q->b, q->good)) q->good++;
+    if (q->good == q->w) mcamp__cholesky_upper(d, q->b, q->w, q->u);
+}
+
+MCAMP__PRIV void mcamp__panel_task(void *arg, size_t i)
+{
+    mcamp__panel *q = (mcamp__panel *)arg;
+    size_t below = mcamp__nt_tasks(&q->x);
+    if (!i)              mcamp__panel_first(q);
+    else if (i <= below) mcamp__nt_task(&q->x, i - 1);
+    else                 mcamp__nt_task(&q->t, i - 1 - below);
+}
+
+/* Rows of l and of t that are of no first task: what they take, or their division. */
+MCAMP__PRIV void mcamp__panel_set(mcamp__panel *q, mcamp_vecset vs, double *t)
+{
+    size_t row = q->p + q->w + (q->divide ? q->next : 0);
+    mcamp__nt *x = &q->x;
+    x->vs = vs; x->z = q->z; x->u = q->divide ? q->u : NULL;
+    x->a = q->l + row * q->b + q->lo; x->out = q->l + row * q->b + q->p;
+    x->lda = x->ldo = q->b; x->rows = q->b - row; x->len = q->p - q->lo; x->cols = q->w;
+    x->alpha = -1; x->until = q->p + q->w; x->first = q->from ? q->from + row : NULL;
+    if (!t) return;
+    q->t = *x;
+    q->t.a = t; q->t.out = t + q->p; q->t.upper = 1;
+    q->t.rows = q->p + (q->divide ? q->w : 0);
+}
+
+/* The factor in place, in blocks of MCAMP__S columns.  from[i]: row i is zero before, and then its
+ * factor's is; NULL: 0.  t, if any (and from is NULL): the identity in, L^-T out, as more rows of
+ * the same factorisation.  work: MCAMP__S (b + S).  Returns the number of good rows, b if all
+ * are. */
 MCAMP__PRIV size_t mcamp__cholesky_blocks(const mcamp_ctx *ctx, size_t b, double *l,
                                           const size_t *from, double *t, double *work)
 {
-    double *u = work + MCAMP__S * b;
-    for (size_t p = 0; p < b; p += MCAMP__S) {
-        size_t w = mcamp__zmin(MCAMP__S, b - p), lo = from ? p : 0;
-        double *d = l + p * b + p;
-        mcamp__nt x;
-        for (size_t i = p; from && i < p + w; i++) lo = mcamp__zmin(lo, from[i]);
-        memset(&x, 0, sizeof x);
-        mcamp__nt_pack(l + p * b + lo, b, w, p - lo, work);
-        x.a = l + p * b + lo; x.z = work; x.out = d; x.first = from ? from + p : NULL;
-        x.lda = x.ldo = b; x.rows = b - p; x.len = p - lo; x.cols = w; x.alpha = -1;
-        x.until = p + w;
-        mcamp__nt_run(ctx, &x);
-        for (size_t i = 0; i < w; i++)
-            if (!mcamp__cholesky_row(d, b, i)) return p + i;
-        mcamp__cholesky_upper(d, b, w, u);
-        x.u = u; x.out = d + w * b; x.rows -= w; x.len = w; x.first = from ? from + p + w : NULL;
-        mcamp__nt_run(ctx, &x);
-        if (!t) continue;
-        x.u = NULL; x.a = t; x.out = t + p; x.rows = x.len = p; x.upper = 1;
-        mcamp__nt_run(ctx, &x);
-        x.u = u; x.rows = p + w;
-        mcamp__nt_run(ctx, &x);
+    mcamp__panel q;
+    memset(&q, 0, sizeof q);
+    q.l = l; q.b = b; q.from = from; q.z = work; q.u = work + MCAMP__S * b;
+    for (size_t end; q.p < b; q.p = end) {
+        q.w = mcamp__zmin(MCAMP__S, b - q.p);
+        end = q.p + q.w;
+        q.next = mcamp__zmin(MCAMP__S, b - end);
+        q.good = 0;
+        for (q.divide = 0; q.divide < 2; q.divide++) {
+            size_t len = q.divide ? q.w : q.p - q.lo;
+            mcamp__panel_set(&q, ctx->vec, t);
+            mcamp__run(mcamp__worth(ctx, (double)b * (double)len * (double)q.w),
+                       1 + mcamp__nt_tasks(&q.x) + mcamp__nt_tasks(&q.t), mcamp__panel_task, &q);
+            if (q.good < q.w) return q.p + q.good;
+        }
     }
     return b;
 }
@@ -34530,19 +34577,49 @@ MCAMP__PRIV void mcamp__orth_chain(const mcamp_ctx *ctx, mcamp__opt_model *m, do
     mcamp__orth_run_parts(ctx, &q, mcamp__orth_chain_part);
 }
 
-/* X -> C in place, packed rows, the last row first: what it takes of X_jk is C_ij C_ik.
- * 0 if X is not positive definite.                                                  */
-MCAMP__PRIV int mcamp__orth_factor(const mcamp__opt_model *m, double *x)
+/* X -> C in place, packed rows, the last row first: what row i takes of X_jk is C_ij C_ik.  Rows
+ * from `from` to `end` are done within; then the others, in tasks, without what these take. */
+typedef struct mcamp__orth_block {
+    const mcamp__opt_model *m;
+    double *x;
+    size_t from, end;
+} mcamp__orth_block;
+
+/* Row k is row k less what row i takes. */
+MCAMP__PRIV void mcamp__orth_take(const mcamp__orth_block *q, size_t i, size_t k)
 {
-    for (size_t i = m->n; i-- > 0; ) {
-        size_t j, at = mcamp__band_row(i, m->bands, &j), first;
-        double *row = x + at - j, d = row[i];
-        if (!(d > 0) || !mcamp__finite(d)) return 0;
-        for (size_t k = j; k <= i; k++) row[k] /= sqrt(d);
-        for (size_t k = j; k < i; k++) {
-            at = mcamp__band_row(k, m->bands, &first);
-            mcamp__axpy(-row[k], row + j, x + at + j - first, k + 1 - j);
+    size_t j, first, at = mcamp__band_row(i, q->m->bands, &j);
+    size_t own = mcamp__band_row(k, q->m->bands, &first);
+    const double *row = q->x + at - j;
+    if (k >= j) mcamp__axpy(-row[k], row + j, q->x + own + j - first, k + 1 - j);
+}
+
+MCAMP__PRIV void mcamp__orth_take_above(void *arg, size_t task)
+{
+    const mcamp__orth_block *q = (const mcamp__orth_block *)arg;
+    size_t low;
+    mcamp__band_row(q->from, q->m->bands, &low);
+    for (size_t k = low + task; k < q->from; k += MCAMP__CHUNKS)
+        for (size_t i = q->end; i-- > q->from; ) mcamp__orth_take(q, i, k);
+}
+
+/* 0 if X is not positive definite. */
+MCAMP__PRIV int mcamp__orth_factor(const mcamp_ctx *ctx, const mcamp__opt_model *m, double *x)
+{
+    mcamp__orth_block q = { m, x, m->n, m->n };
+    for (; q.end; q.end = q.from) {
+        double above;
+        q.from = q.end - mcamp__zmin(q.end, MCAMP__S);
+        for (size_t i = q.end; i-- > q.from; ) {
+            size_t j, at = mcamp__band_row(i, m->bands, &j);
+            double *row = x + at - j, d = row[i];
+            if (!(d > 0) || !mcamp__finite(d)) return 0;
+            for (size_t k = j; k <= i; k++) row[k] /= sqrt(d);
+            for (size_t k = mcamp__zmax(j, q.from); k < i; k++) mcamp__orth_take(&q, i, k);
         }
+        above = (double)mcamp__zmin(q.from, m->bands);
+        mcamp__run(mcamp__worth(ctx, 0.5 * MCAMP__S * above * above), MCAMP__CHUNKS,
+                   mcamp__orth_take_above, &q);
     }
     return 1;
 }
@@ -34580,7 +34657,7 @@ MCAMP__PRIV void mcamp__opt_set(const mcamp_ctx *ctx, mcamp__opt_model *m, const
     }
     if (m->classes) {
         mcamp__orth_set(ctx, m, x);
-        mcamp__orth_factor(m, m->coef);
+        mcamp__orth_factor(ctx, m, m->coef);
     } else if (m->family == MCAMP_OPT_BANDED) {
         mcamp__opt_part q = { x, NULL, m->coef, 0, m->entries };
         mcamp__run(mcamp__worth(ctx, 20 * (double)m->entries), MCAMP__CHUNKS,
@@ -36041,7 +36118,7 @@ MCAMP__PRIV mcamp_status mcamp__orth_start(mcamp__opt *o, const mcamp_mech *from
                 m->g.coef[e] = mcamp__orth_free(m, i, j) ? m->coef[e] : 0.0;
                 if (mcamp__orth_free(m, i, j)) y[at++] = m->coef[e];
             }
-        if (mcamp__orth_factor(m, m->g.coef)) return MCAMP_OK;
+        if (mcamp__orth_factor(&o->inner, m, m->g.coef)) return MCAMP_OK;
     }
     return mcamp__fail(&o->inner, MCAMP_E_NOT_PSD, "start", 0);
 }

@@ -14,7 +14,8 @@
  * banded C is, with "dense large" also of 1024 and 2048 rounds, from its dual alone.
  *   With the argument "near" instead: how far above the least possible error banded and
  * dense C without amplification are, in per cent; with "worst" the same of the worst round's
- * error, up to 512 rounds (three minutes).  With "families": errors of families of
+ * error, up to 512 rounds (three minutes); after either "momentum": with momentum 0.9
+ * (XXX minutes).  With "families": errors of families of
  * which some contain others, and where the larger one is worse, by more than 1e-5; with
  * "families bins" those under balls in bins, by more than 5e-4.                         */
 #if defined(__unix__) || defined(__APPLE__)
@@ -264,21 +265,27 @@ static double error_of(mcamp_opt_desc d, mcamp_opt_result *r)
     return r->rmse;
 }
 
-static void near_optimum(mcamp_error_kind kind)
+static void near_optimum(mcamp_error_kind kind, double beta)
 {
     enum { B = 1000, TWICE, THIRD, ALL };
     static const size_t bands[7] = { 2, 4, 8, B, TWICE, THIRD, ALL };
     double worst = 0, start = bench_seconds();
     size_t most = kind == MCAMP_ERROR_MAX ? 512 : 1024;
-    printf("%% above the least %s, without amplification, n <= %zu\n   E     b"
+    mcamp_work_desc wd;
+    memset(&wd, 0, sizeof wd);
+    wd.kind = beta > 0 ? MCAMP_WORK_MOMENTUM : MCAMP_WORK_PREFIX;
+    wd.beta = beta;
+    printf("%% above the least %s%s, without amplification, n <= %zu\n   E     b"
            "         2         4         8         b        2b       n/3     dense\n",
-           kind == MCAMP_ERROR_MAX ? "error of the worst round" : "error", most);
+           kind == MCAMP_ERROR_MAX ? "error of the worst round" : "error",
+           beta > 0 ? " with momentum" : "", most);
     for (size_t e = 1; e <= 16; e *= 2)
         for (size_t b = 4; b <= 128 && e * b <= most; b *= 2) {
             printf("%4d  %4d", (int)e, (int)b);
             for (int k = 0; k < 7; k++) {
                 mcamp_opt_desc d = setting(e, b, 1);
                 mcamp_opt_result r;
+                mcamp_work work;
                 double far;
                 d.family = MCAMP_OPT_BANDED;
                 d.amplification = MCAMP_AMPLIFY_NONE;
@@ -291,7 +298,11 @@ static void near_optimum(mcamp_error_kind kind)
                     printf("  %8s", "-");
                     continue;
                 }
+                wd.n = d.rounds;
+                bench_check(&ctx, "workload", mcamp_work_init(&ctx, &wd, &work));
+                d.work = &work;
                 error_of(d, &r);
+                mcamp_work_free(&ctx, &work);
                 far = 100 * (mcamp__opt_wanted(&d, &r) / r.least - 1);
                 worst = mcamp__dmax(worst, far);
                 printf("  %8.5f", far);
@@ -467,10 +478,11 @@ static void all_families(int bins)
 
 int main(int argc, char **argv)
 {
+    double beta = argc > 2 && !strcmp(argv[2], "momentum") ? 0.9 : 0;
     bench_start(&ctx);
     if (argc > 1 && !strcmp(argv[1], "bands")) { windows(); return 0; }
-    if (argc > 1 && !strcmp(argv[1], "near")) { near_optimum(MCAMP_ERROR_RMSE); return 0; }
-    if (argc > 1 && !strcmp(argv[1], "worst")) { near_optimum(MCAMP_ERROR_MAX); return 0; }
+    if (argc > 1 && !strcmp(argv[1], "near")) { near_optimum(MCAMP_ERROR_RMSE, beta); return 0; }
+    if (argc > 1 && !strcmp(argv[1], "worst")) { near_optimum(MCAMP_ERROR_MAX, beta); return 0; }
     if (argc > 1 && !strcmp(argv[1], "dense")) { dense_table(argc > 2); return 0; }
     if (argc > 1 && !strcmp(argv[1], "families")) {
         all_families(argc > 2 && !strcmp(argv[2], "bins"));
