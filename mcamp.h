@@ -4286,12 +4286,10 @@ MCAMP__INL void MCAMP__K(lse_kind)(const double *x, size_t b, const double *off,
     for (size_t i = 0; i < b; i += MCAMP__CHUNK) {
         size_t to = i + MCAMP__CHUNK < b ? i + MCAMP__CHUNK : b;
         for (size_t c = 0; c < MCAMP__S / W; c++)
-            MCAMP__K(lse_max)(a + c, x + c * W, i, to, off,
-                              kind == 2 ? slope + c * W : slope,
+            MCAMP__K(lse_max)(a + c, x + c * W, i, to, off, kind == 2 ? slope + c * W : slope,
                               t ? MCAMP__K(load)(t + c * W) : MCAMP__K(set)(0.0), kind);
         for (size_t c = 0; c < MCAMP__S / W; c++)
-            MCAMP__K(lse_add)(a + c, x + c * W, i, to, off,
-                              kind == 2 ? slope + c * W : slope,
+            MCAMP__K(lse_add)(a + c, x + c * W, i, to, off, kind == 2 ? slope + c * W : slope,
                               t ? MCAMP__K(load)(t + c * W) : MCAMP__K(set)(0.0), kind);
     }
     for (size_t c = 0; c < MCAMP__S / W; c++) {
@@ -5390,8 +5388,7 @@ MCAMP__INL void MCAMP__K(emit_row)(void *out, size_t at, const double *y, double
         MCAMP__K(put)(out, at + i, x, kind);
     }
     for (; i < n; i++)
-        MCAMP__K(put_one)(out, at + i, add ? MCAMP__K(get_one)(out, at + i, kind) +
-                                             y[i] * factor
+        MCAMP__K(put_one)(out, at + i, add ? MCAMP__K(get_one)(out, at + i, kind) + y[i] * factor
                                            : y[i] * factor, kind);
 }
 
@@ -7370,7 +7367,7 @@ typedef struct mcamp__panel {
     mcamp__nt x, t;             /* rows below the first task's, rows of t             */
     const size_t *from;
     double *l, *z, *u;          /* z: columns from lo on of the triangle's rows, packed */
-    size_t b, p, w, next, lo, good;     /* next: columns of the next triangle; rows factored */
+    size_t b, p, w, next, lo, good;     /* next: columns of the next triangle; rows that are */
     int divide;
 } mcamp__panel;
 
@@ -7392,8 +7389,8 @@ MCAMP__PRIV void mcamp__panel_first(mcamp__panel *q)
     }
     mcamp__vec_nt(q->x.vs, q->l + q->p * q->b + q->lo, q->b, q->w, q->z, q->p - q->lo, -1, d, q->b,
                   q->w);
-    while (q->good < q->w && mcamp__cholesky_row(d, q->b, q->good)) q->good++;
-    if (q->good == q->w) mcamp__cholesky_upper(d, q->b, q->w, q->u);
+    while (q->good < q->p + q->w && mcamp__cholesky_row(d, q->b, q->good - q->p)) q->good++;
+    if (q->good == q->p + q->w) mcamp__cholesky_upper(d, q->b, q->w, q->u);
 }
 
 MCAMP__PRIV void mcamp__panel_task(void *arg, size_t i)
@@ -7414,10 +7411,9 @@ MCAMP__PRIV void mcamp__panel_set(mcamp__panel *q, mcamp_vecset vs, double *t)
     x->a = q->l + row * q->b + q->lo; x->out = q->l + row * q->b + q->p;
     x->lda = x->ldo = q->b; x->rows = q->b - row; x->len = q->p - q->lo; x->cols = q->w;
     x->alpha = -1; x->until = q->p + q->w; x->first = q->from ? q->from + row : NULL;
-    if (!t) return;
     q->t = *x;
-    q->t.a = t; q->t.out = t + q->p; q->t.upper = 1;
-    q->t.rows = q->p + (q->divide ? q->w : 0);
+    q->t.a = t; q->t.out = t ? t + q->p : t; q->t.upper = 1;
+    q->t.rows = t ? q->p + (q->divide ? q->w : 0) : 0;
 }
 
 /* The factor in place, in blocks of MCAMP__S columns.  from[i]: row i is zero before, and then its
@@ -7434,13 +7430,12 @@ MCAMP__PRIV size_t mcamp__cholesky_blocks(const mcamp_ctx *ctx, size_t b, double
         q.w = mcamp__zmin(MCAMP__S, b - q.p);
         end = q.p + q.w;
         q.next = mcamp__zmin(MCAMP__S, b - end);
-        q.good = 0;
         for (q.divide = 0; q.divide < 2; q.divide++) {
             size_t len = q.divide ? q.w : q.p - q.lo;
             mcamp__panel_set(&q, ctx->vec, t);
             mcamp__run(mcamp__worth(ctx, (double)b * (double)len * (double)q.w),
                        1 + mcamp__nt_tasks(&q.x) + mcamp__nt_tasks(&q.t), mcamp__panel_task, &q);
-            if (q.good < q.w) return q.p + q.good;
+            if (q.good < end) return q.good;
         }
     }
     return b;
@@ -7772,21 +7767,28 @@ MCAMP__PRIV mcamp_status mcamp__gram_rows(mcamp_ctx *ctx, const mcamp_mech *m,
  * For columns p < q of a BLT, c_{r-p} = sum_l w_l t_l^(q-p-1) t_l^(r-q), so
  *     X_pq = <C_p, C_q> = s_p s_q sum_l w_l R_l(q) t_l^(q-p-1),
  *     R_l(q) = sum_{k=0}^{n-1-q} c_k t_l^k:
- * rank d above the diagonal.  Going through the columns q an epoch at a time, bin
- * i's earlier columns act through A_li = sum_{p < q0, p = i mod b} s_p t_l^(q0-1-p)
- * only: H = sum over pairs p < q costs O(b^2 d) an epoch, and G = H + H^T + diagonal.
- * Rows of H go by themselves, in tasks.  Weights >= 0, so all terms are >= 0.  Powers
- * come from tables made with pow.  */
+ * rank d above the diagonal.  With v_l(q) = s_q w_l R_l(q), q being column k of its epoch, bin
+ * i's columns before that epoch, which begins at q0, act through A_li = sum_{p < q0, p = i mod b}
+ * s_p t_l^(q0-1-p) only, and H = sum over pairs p < q, G = H + H^T + diagonal, is
+ *     H_ik = sum over epochs of (sum_l A_li v_l(q) t_l^k)
+ *            + (k > i) sum_l t_l^(k-1-i) (sum over epochs of s_{q0+i} v_l(q)):
+ * products of matrices, for as many epochs at a time as have MCAMP__S pairs (epoch, l).  Rows
+ * of H go by MCAMP__PAIR_ROWS, in tasks.  Weights >= 0, so all terms are >= 0.  Powers come from
+ * tables made with pow.                                                        */
+#define MCAMP__PAIR_ROWS 8
 
 typedef struct mcamp__pairs {
     const mcamp_mech *m;
-    size_t b, d, count, tasks;
-    double *v, *u;      /* d x n: s_q w_l R_l(q), column q at [l*n + q]; the same * t_l^k, k
-                           being q's place in its epoch */
-    double *square;     /* n: c_0^2 + .. + c_{n-1-q}^2 */
-    double *power;      /* d x (b+1): t_l^k */
-    double *h, *low;    /* b x b: H and its rounding errors */
-    double *row;        /* b of each task */
+    mcamp_vecset vs;
+    size_t b, d, count, most;   /* most: epochs at a time                           */
+    size_t from, epochs;        /* those of this time                               */
+    double *v;                  /* d x n                                            */
+    double *square;             /* n: c_0^2 + .. + c_{n-1-q}^2                        */
+    double *power;              /* d x (b+1): t_l^k                                   */
+    double *h, *low;            /* b x b: H and its rounding errors                   */
+    double *a;                  /* b x d: A_li of the next epoch                      */
+    double *panels;             /* of MCAMP__S columns k: v t_l^k by epochs and l; v by l and
+                                   epochs                                             */
 } mcamp__pairs;
 
 /* Tables over all columns, from the last (one term) to the first (n terms). */
@@ -7810,55 +7812,70 @@ MCAMP__PRIV void mcamp__pairs_tables(const mcamp__pairs *q)
     for (size_t l = 0; l < q->d; l++)
         for (size_t k = 0; k <= q->b; k++)
             q->power[l * (q->b + 1) + k] = pow(m->theta[l], (double)k);
-    for (size_t l = 0; l < q->d; l++)
-        for (size_t col = 0; col < m->n; col++)
-            q->u[l * m->n + col] = q->v[l * m->n + col] *
-                                   q->power[l * (q->b + 1) + col % q->b];
 }
 
-/* Row i of H += the pairs with q in the epoch that starts at q0; a: A_li.  The diagonal's half:
- * it is doubled.  t: scratch.                                                          */
-MCAMP__PRIV void mcamp__pairs_row(const mcamp__pairs *q, size_t q0, size_t i, const double *a,
-                                  double *t)
+MCAMP__PRIV void mcamp__pairs_pack(void *arg, size_t panel)
 {
-    const mcamp_mech *m = q->m;
-    size_t len = mcamp__zmin(q->b, m->n - q0);
-    double *h = q->h + i * q->b, *low = q->low + i * q->b;
-    double s = i < len ? m->scale[q0 + i] : 0.0;
-    for (size_t k = 0; k < len; k++) t[k] = 0;
-    for (size_t l = 0; l < q->d; l++) {
-        const double *power = q->power + l * (q->b + 1), *v = q->v + l * m->n + q0;
-        if (q0) mcamp__axpy(a[l], q->u + l * m->n + q0, t, len);
-        for (size_t k = i + 1; k < len; k++) t[k] += s * (power[k - 1 - i] * v[k]);
+    const mcamp__pairs *q = (const mcamp__pairs *)arg;
+    size_t p = panel * MCAMP__S, n = q->m->n, half = MCAMP__S * q->most * q->d;
+    double *u = q->panels + 2 * panel * half, *w = u + half;
+    memset(u, 0, 2 * half * sizeof *u);
+    for (size_t i = 0; i < q->epochs * q->d; i++) {
+        size_t e = i / q->d, l = i % q->d, col = (q->from + e) * q->b + p;
+        const double *v = q->v + l * n + col, *power = q->power + l * (q->b + 1) + p;
+        for (size_t k = 0; k < mcamp__zmin(MCAMP__S, q->b - p) && col + k < n; k++) {
+            u[i * MCAMP__S + k] = v[k] * power[k];
+            w[(l * q->most + e) * MCAMP__S + k] = v[k];
+        }
     }
-    mcamp__sums_add(h, low, t, len);
-    if (i < len) mcamp__two_sum(h + i, low + i, 0.5 * (s * s * q->square[q0 + i]));
 }
 
-/* Every tasks-th row through all epochs, its A_li from each to the next. */
+/* Bin i's A_li by epochs and l, and its s; the diagonal's half, which is doubled at the end. */
+MCAMP__PRIV void mcamp__pairs_bin(const mcamp__pairs *q, size_t i, double *a, double *s)
+{
+    double *now = q->a + i * q->d;
+    size_t at = i * (q->b + 1), col = q->from * q->b + i;
+    for (size_t e = 0; e < q->epochs; e++, col += q->b) {
+        double f = s[e] = col < q->m->n ? q->m->scale[col] : 0.0;
+        if (f > 0) mcamp__two_sum(q->h + at, q->low + at, 0.5 * (f * f * q->square[col]));
+        for (size_t l = 0; l < q->d; l++) {
+            const double *power = q->power + l * (q->b + 1);
+            *a++ = now[l];
+            now[l] = power[q->b] * now[l] + f * power[q->b - 1 - i];
+        }
+    }
+}
+
 MCAMP__PRIV void mcamp__pairs_rows(void *arg, size_t task)
 {
     const mcamp__pairs *q = (const mcamp__pairs *)arg;
-    size_t b = q->b, n = q->m->n;
-    for (size_t i = task; i < b; i += q->tasks) {
-        double a[MCAMP_MAX_BUFFERS] = { 0 };
-        for (size_t q0 = 0; ; q0 += b) {
-            mcamp__pairs_row(q, q0, i, a, q->row + task * b);
-            if (b >= n - q0) break;             /* q0 + b could overflow */
-            for (size_t l = 0; l < q->d; l++) {
-                const double *power = q->power + l * (b + 1);
-                a[l] = power[b] * a[l] + q->m->scale[q0 + i] * power[b - 1 - i];
-            }
+    double a[MCAMP__PAIR_ROWS][MCAMP__S], s[MCAMP__PAIR_ROWS][MCAMP__S];
+    size_t from = task * MCAMP__PAIR_ROWS, rows = mcamp__zmin(MCAMP__PAIR_ROWS, q->b - from);
+    for (size_t r = 0; r < rows; r++) mcamp__pairs_bin(q, from + r, a[r], s[r]);
+    for (size_t p = 0; p < q->b; p += MCAMP__S) {
+        double t[MCAMP__PAIR_ROWS][MCAMP__S] = { { 0 } };
+        size_t cols = mcamp__zmin(MCAMP__S, q->b - p), len = q->epochs * q->d;
+        const double *z = q->panels + 2 * p * q->most * q->d;
+        mcamp__vec_nt(q->vs, a[0], MCAMP__S, rows, z, len, 1, t[0], MCAMP__S, cols);
+        z += MCAMP__S * q->most * q->d;
+        for (size_t l = 0; l < q->d && from + 1 < p + cols; l++, z += MCAMP__S * q->most) {
+            double x[MCAMP__PAIR_ROWS][MCAMP__S] = { { 0 } };
+            const double *power = q->power + l * (q->b + 1);
+            mcamp__vec_nt(q->vs, s[0], MCAMP__S, rows, z, q->epochs, 1, x[0], MCAMP__S, cols);
+            for (size_t r = 0, i = from; r < rows; r++, i++)
+                for (size_t k = mcamp__zmax(p, i + 1); k < p + cols; k++)
+                    t[r][k - p] += power[k - 1 - i] * x[r][k - p];
         }
+        for (size_t r = 0, at = from * q->b + p; r < rows; r++, at += q->b)
+            mcamp__sums_add(q->h + at, q->low + at, t[r], cols);
     }
 }
 
 MCAMP__PRIV int mcamp__pairs_size(mcamp__pairs *q)
 {
-    size_t rn, bb, db;
-    return mcamp__mul_size(q->m->n, 2 * q->d + 1, &rn) &&
-           mcamp__mul_size(q->b, q->b, &bb) &&
-           mcamp__mul_size(q->b + 1, q->d + q->tasks, &db) &&
+    size_t rn, bb, db, wide = (q->b + MCAMP__S - 1) / MCAMP__S * MCAMP__S;
+    return mcamp__mul_size(q->m->n, q->d + 1, &rn) && mcamp__mul_size(q->b, q->b, &bb) &&
+           mcamp__mul_size(wide + 1, q->d * (2 + 2 * q->most), &db) &&
            mcamp__add_size(rn, bb, &q->count) && mcamp__add_size(q->count, db, &q->count);
 }
 
@@ -7866,18 +7883,21 @@ MCAMP__PRIV mcamp_status mcamp__gram_pairs(mcamp_ctx *ctx, const mcamp_mech *m,
                                            size_t b, double *g)
 {
     mcamp__pairs q;
-    q.m = m; q.b = b; q.d = m->buffers; q.h = g;
-    q.tasks = mcamp__row_tasks(ctx, 3 * (double)m->n * (double)b * (double)q.d);
+    q.m = m; q.vs = ctx->vec; q.b = b; q.d = m->buffers; q.h = g; q.most = MCAMP__S / q.d;
     if (!mcamp__pairs_size(&q)) return mcamp__fail(ctx, MCAMP_E_SIZE, "b", (double)b);
     q.v = mcamp__new_doubles(ctx, q.count);
     if (!q.v) return mcamp__fail(ctx, MCAMP_E_MEMORY, "b", (double)q.count);
-    q.u = q.v + q.d * m->n;
-    q.square = q.u + q.d * m->n;
-    q.low = q.square + m->n;
-    q.power = q.low + b * b;
-    q.row = q.power + q.d * (b + 1);
+    q.square = q.v + q.d * m->n;    q.low = q.square + m->n;
+    q.power = q.low + b * b;        q.a = q.power + q.d * (b + 1);
+    q.panels = q.a + q.d * b;
     mcamp__pairs_tables(&q);
-    mcamp__run(ctx, q.tasks, mcamp__pairs_rows, &q);
+    for (q.from = 0; q.from * b < m->n; q.from += q.epochs) {
+        double work = (double)(b * q.most * q.d);
+        q.epochs = mcamp__zmin(q.most, (m->n - 1) / b + 1 - q.from);
+        mcamp__run(mcamp__worth(ctx, 5 * work), (b - 1) / MCAMP__S + 1, mcamp__pairs_pack, &q);
+        mcamp__run(mcamp__worth(ctx, (double)b * work), (b - 1) / MCAMP__PAIR_ROWS + 1,
+                   mcamp__pairs_rows, &q);
+    }
     for (size_t i0 = 0; i0 < b; i0 += 8)        /* columns by whole lines of the cache */
         for (size_t j = 0; j < mcamp__zmin(i0 + 8, b); j++)
             for (size_t i = mcamp__zmax(i0, j); i < mcamp__zmin(i0 + 8, b); i++)
@@ -10985,14 +11005,10 @@ MCAMP__PRIV void mcamp__blake_block(mcamp__blake *s, const unsigned char *block,
     for (int i = 0; i < 16; i++) m[i] = mcamp__get64(block + 8 * i);
     for (int r = 0; r < 12; r++) {
         const unsigned char *o = mcamp__blake_order[r % 10];
-        MCAMP__BLAKE_MIX(0, 4, 8, 12, 0)
-        MCAMP__BLAKE_MIX(1, 5, 9, 13, 2)
-        MCAMP__BLAKE_MIX(2, 6, 10, 14, 4)
-        MCAMP__BLAKE_MIX(3, 7, 11, 15, 6)
-        MCAMP__BLAKE_MIX(0, 5, 10, 15, 8)
-        MCAMP__BLAKE_MIX(1, 6, 11, 12, 10)
-        MCAMP__BLAKE_MIX(2, 7, 8, 13, 12)
-        MCAMP__BLAKE_MIX(3, 4, 9, 14, 14)
+        MCAMP__BLAKE_MIX(0, 4, 8, 12, 0)    MCAMP__BLAKE_MIX(1, 5, 9, 13, 2)
+        MCAMP__BLAKE_MIX(2, 6, 10, 14, 4)   MCAMP__BLAKE_MIX(3, 7, 11, 15, 6)
+        MCAMP__BLAKE_MIX(0, 5, 10, 15, 8)   MCAMP__BLAKE_MIX(1, 6, 11, 12, 10)
+        MCAMP__BLAKE_MIX(2, 7, 8, 13, 12)   MCAMP__BLAKE_MIX(3, 4, 9, 14, 14)
     }
     for (int i = 0; i < 8; i++) s->h[i] ^= v[i] ^ v[8 + i];
     mcamp_wipe(v, sizeof v);
@@ -11248,8 +11264,7 @@ MCAMP__PRIV void mcamp__mend_tails(const mcamp__stream *s, uint64_t step, uint64
         const uint32_t *p = w + 64 * (i / 16) + i % 16;
         double *o = out + 32 * (i / 16) + i % 16;
         if (p[16] >= 1u << 20) continue;
-        mcamp__normal_pair(p[0] | (uint64_t)p[16] << 32,
-                           mcamp__one_word(s->tail, step, 64 * g + i),
+        mcamp__normal_pair(p[0] | (uint64_t)p[16] << 32, mcamp__one_word(s->tail, step, 64 * g + i),
                            p[32] | (uint64_t)p[48] << 32, o, o + 16);
     }
 }
@@ -11602,8 +11617,7 @@ MCAMP__PRIV void mcamp__noise_minus(mcamp_vecset vs, const mcamp_noise *m,
                                     const double *c, double *acc)
 {
     size_t at = p->offset + row * p->stride;
-    MCAMP__DISPATCH(vs, minus, (acc, m->state, at, p->stride, c, rows, p->len,
-                                mcamp__row_kind(m)));
+    MCAMP__DISPATCH(vs, minus, (acc, m->state, at, p->stride, c, rows, p->len, mcamp__row_kind(m)));
 }
 
 MCAMP__PRIV void mcamp__noise_keep(mcamp_vecset vs, const mcamp_noise *m,
@@ -40516,6 +40530,7 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__COLUMN_GROUPS
 #undef MCAMP__PIECE
 #undef MCAMP__ROWS
+#undef MCAMP__PAIR_ROWS
 #undef MCAMP__BINS_WORK
 #undef MCAMP__LINE_ROWS
 #undef MCAMP__TURNS

@@ -247,6 +247,7 @@ TEST(scaled_blt_by_pairs_agrees_with_slabs)
     double th[4] = { 0, 0.9, 1 - 1.0 / 4096, 1 }, om[4] = { 0.2, 0.1, 0.05, 0.01 };
     double *s = (double *)malloc(3000 * sizeof *s);
     double *g = (double *)malloc(2 * 700 * 700 * sizeof *g), *h = g + 700 * 700;
+    size_t tasks = 0;
     mcamp_mech_desc d;
     setup();
     for (size_t j = 0; j < 3000; j++) s[j] = 0.5 + test_rand();
@@ -266,8 +267,15 @@ TEST(scaled_blt_by_pairs_agrees_with_slabs)
             if (!mcamp__eq(g[k], h[k]))
                 worst = mcamp__dmax(worst, fabs(g[k] - h[k]) / h[k]);
         CHECK_LE(worst, 3e-14);
+        ctx.parallel.run = mt_backwards; ctx.parallel.user = &tasks;    /* by tasks the same */
+        ctx.brisk = true;
+        memset(h, 0, b * b * sizeof *h);
+        CHECK_STATUS(mcamp__gram_pairs(&ctx, &m, b, h), MCAMP_OK);
+        CHECK(!memcmp(g, h, b * b * sizeof *g));
+        setup();
         mcamp_mech_free(&ctx, &m);
     }
+    CHECK(tasks > 50);
     free(s); free(g);
 }
 
