@@ -7367,7 +7367,7 @@ typedef struct mcamp__panel {
     mcamp__nt x, t;             /* rows below the first task's, rows of t             */
     const size_t *from;
     double *l, *z, *u;          /* z: columns from lo on of the triangle's rows, packed */
-    size_t b, p, w, next, lo, good;     /* next: columns of the next triangle; rows that are */
+    size_t b, p, w, next, lo, good;     /* columns of the next triangle; rows that are done */
     int divide;
 } mcamp__panel;
 

@@ -14,8 +14,8 @@
  * banded C is, with "dense large" also of 1024 and 2048 rounds, from its dual alone.
  *   With the argument "near" instead: how far above the least possible error banded and
  * dense C without amplification are, in per cent; with "worst" the same of the worst round's
- * error, up to 512 rounds (three minutes); after either "momentum": with momentum 0.9
- * (XXX minutes).  With "families": errors of families of
+ * error, up to 512 rounds (three minutes); after either "momentum": with momentum 0.9 (a
+ * quarter of an hour or more).  With "families": errors of families of
  * which some contain others, and where the larger one is worse, by more than 1e-5; with
  * "families bins" those under balls in bins, by more than 5e-4.                         */
 #if defined(__unix__) || defined(__APPLE__)
