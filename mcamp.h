@@ -36050,17 +36050,27 @@ MCAMP__PRIV mcamp_status mcamp__blocks_begin(mcamp__opt *o)
     return st;
 }
 
+/* Turns of so many rounds between two bounds: minutes at 2048. */
+#define MCAMP__BLOCKS_WORK 2199023255552.0      /* multiply-adds, 2^41                  */
+
+MCAMP__PRIV size_t mcamp__blocks_turns(size_t n)
+{
+    double turn = 10 * (double)n * (double)n * (double)n;
+    return 1 + (size_t)mcamp__dmin(MCAMP__BLOCKS_WORK / turn, 10000);
+}
+
 /* o->by_blocks := the bound by blocks, for few bands or all, from where it was on until T is a
  * little more than enough or ten turns gain less than a fiftieth of what is missing.   */
 MCAMP__PRIV mcamp_status mcamp__blocks_bound(mcamp__opt *o, double enough)
 {
     mcamp__ascent *a;
+    size_t most = mcamp__blocks_turns(o->m.n);
     double mark, end = 1.0001 * enough;
     mcamp_status st = o->blocks ? MCAMP_OK : mcamp__blocks_begin(o);
     if (st < 0) return st;
     a = o->blocks;
     mark = a->value;
-    for (size_t k = 1; a->value < end && mcamp__ascent_turn(a, NULL); k++) {
+    for (size_t k = 1; k <= most && a->value < end && mcamp__ascent_turn(a, NULL); k++) {
         if (k % 10) continue;
         if (a->value < mark + 0.02 * (end - mark)) break;
         mark = a->value;
@@ -40557,6 +40567,7 @@ MCAMP_EXTERN_C_END
 #undef MCAMP__ORTH_NORMS
 #undef MCAMP__DUAL_TURNS
 #undef MCAMP__ASCENT_EVEN
+#undef MCAMP__BLOCKS_WORK
 #undef MCAMP__ASCENT_PACE
 #undef MCAMP__ASCENT_LOOK
 #undef MCAMP__KEEP_BLOCKS

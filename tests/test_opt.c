@@ -1782,6 +1782,8 @@ TEST(bounds_by_blocks)
         mcamp_work_free(&ctx, &work);
     }
     blocks_that_fail();
+    CHECK(mcamp__blocks_turns(2048) == 26 && mcamp__blocks_turns(512) > 1000);
+    CHECK(mcamp__blocks_turns(1) == 10001 && mcamp__blocks_turns(100000) == 1);
     d.rounds = 150; d.batches = 15; d.bands = 40;       /* by way of 15 bands */
     CHECK(near_its_bound(d, 0.98, 1e-3).iterations == 800);
 }
