@@ -2334,6 +2334,36 @@ TEST(dual_turns_leave_less)
     }
 }
 
+/* A bound is no smaller than Z's, its blocks' and that of turns, which are taken where blocks say
+ * less than Z and both less than enough. */
+TEST(dual_turns_are_taken)
+{
+    int turns = 0;
+    for (size_t c = 0; c < DUAL_SHAPES; c++) {
+        double plain, blocks, climbed, least, *x;
+        mcamp_opt_desc r;
+        mcamp_work work;
+        mcamp__opt o;
+        dual_begun(c, 0.97, &r, &work, &o);
+        x = (double *)malloc(o.m.count * sizeof *x);
+        CHECK_STATUS(mcamp__opt_start(&ctx, &o, x), MCAMP_OK);
+        CHECK(mcamp__orth_set(&ctx, &o.m, x));
+        mcamp__orth_z(&o);
+        plain = mcamp__orth_by_dual(&o, false);
+        mcamp__orth_z(&o);
+        climbed = blocks = mcamp__orth_by_dual(&o, true);
+        mcamp__orth_z(&o);
+        CHECK_STATUS(mcamp__dual_climb(&o, mcamp__orth_own(&o), &climbed), MCAMP_OK);
+        CHECK_STATUS(mcamp__orth_least(&o, x, mcamp__inf(), &least), MCAMP_OK);
+        CHECK_LE(mcamp__dmax(plain, climbed), least);
+        turns += blocks < plain && plain < 0.999 * climbed;
+        free(x);
+        mcamp__opt_free(&ctx, &o);
+        mcamp_work_free(&ctx, &work);
+    }
+    CHECK(turns > 0);
+}
+
 /* The multiple of I that is added: none, nearly the least one, none that is finite. */
 TEST(dual_shift_is_the_least)
 {
@@ -3469,7 +3499,7 @@ TEST_MAIN("opt",
     T(worst_begins_with_few_bands),
     T(worst_point_that_is_kept), T(dual_directions_are_of_the_family), T(dual_moves_as_z_does),
     T(dual_matrices_that_bound), T(dual_turns_leave_less), T(dual_shift_is_the_least),
-    T(dual_that_is_nearer),
+    T(dual_that_is_nearer), T(dual_turns_are_taken),
     T(worst_norms_that_follow), T(steps_by_what_they_cost), T(memory_that_is_kept),
     T(memory_that_optimisers_give_back),
     T(worst_that_is_stopped_has_a_bound),
