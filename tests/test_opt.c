@@ -2588,16 +2588,17 @@ TEST(squares_by_rows)
 /* Dense C of enough rounds for tasks: the same bits whatever the threads. */
 TEST(dense_in_tasks)
 {
-    enum { N = 515 };
-    for (size_t bands = 0; bands < N; bands += 300) {   /* from the dual, and by X */
+    static const size_t shape[2][2] = { { 515, 0 }, { 203, 120 } };
+    for (int v = 0; v < 2; v++) {       /* from the dual, and by X */
         mcamp_mech m[2];
         mcamp_opt_result r[2];
         size_t tasks = 0;
         setup();
         for (int k = 0; k < 2; k++) {
-            mcamp_opt_desc d = problem(MCAMP_OPT_BANDED, MCAMP_AMPLIFY_NONE, N, 103);
-            d.bands = bands;
+            mcamp_opt_desc d = problem(MCAMP_OPT_BANDED, MCAMP_AMPLIFY_NONE, shape[v][0], 103);
+            d.bands = shape[v][1];
             d.max_iterations = 3;
+            ctx.brisk = v;
             if (k) { ctx.parallel.run = mt_backwards; ctx.parallel.user = &tasks; }
             CHECK(mcamp_opt_run(&ctx, &d, &m[k], &r[k]) >= 0);
             CHECK(r[k].least > 0 && r[k].least < r[k].rmse);
